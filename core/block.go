@@ -1,0 +1,88 @@
+package core
+
+import (
+	"regexp"
+	"time"
+	"unicode/utf8"
+)
+
+// The limits of a block.
+const (
+	DefaultBlockLimit = 100_000 // characters; the contract's default
+	TerminalLimit     = 20_000  // characters, for the blocks the terminal makes
+	MaxBlockChars     = 1_000_000
+	MaxLabel          = 100
+)
+
+// Block is a labelled, size-limited text that is always in context; it may be shared between agents.
+type Block struct {
+	ID          BlockID
+	Label       string
+	Value       string
+	Description string
+	Limit       int // characters: a tool is refused beyond it, the API is not
+	ReadOnly    bool
+	Metadata    map[string]any
+	Tags        []string
+	Hidden      bool
+	Extra       map[string]any // template_name and other keys of the contract that are kept and shown
+	Version     int            // 1 at creation, raised by every change of value, label, description or limit
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+var blockLabel = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}_\-/.]*$`)
+
+// Validate checks label and size.
+func (b *Block) Validate() error {
+	switch {
+	case utf8.RuneCountInString(b.Label) > MaxLabel || !blockLabel.MatchString(b.Label):
+		return E(Invalid, "block label %q: 1 to %d letters, digits, _ - / and ., beginning with a letter or digit", b.Label, MaxLabel)
+	case b.Limit < 1:
+		return E(Invalid, "the limit of block %q must be at least 1 character", b.Label)
+	case utf8.RuneCountInString(b.Value) > MaxBlockChars:
+		return E(TooLarge, "the value of block %q has more than %d characters", b.Label, MaxBlockChars)
+	case !utf8.ValidString(b.Value):
+		return E(Invalid, "the value of block %q is not valid UTF-8", b.Label)
+	}
+	return nil
+}
+
+// AuthorKind says who changed a block.
+type AuthorKind string
+
+// The authors of block versions.
+const (
+	AuthorUser   AuthorKind = "user"
+	AuthorAgent  AuthorKind = "agent"
+	AuthorSystem AuthorKind = "system"
+)
+
+// BlockAuthor is who made a version: a person (ID is the client, may be empty), or an agent in a step.
+type BlockAuthor struct {
+	Kind AuthorKind `json:"kind"`
+	ID   string     `json:"id,omitempty"`
+	Step StepID     `json:"step,omitempty"`
+}
+
+// BlockVersion is one state of a block, kept for ever.
+type BlockVersion struct {
+	Block       BlockID
+	Version     int
+	Value       string
+	Label       string
+	Description string
+	Limit       int
+	Author      BlockAuthor
+	At          time.Time
+}
+
+// BlockFilter selects blocks.
+type BlockFilter struct {
+	Label, Name                                 string
+	LabelSearch, ValueSearch, DescriptionSearch string
+	Tags                                        []string
+	MatchAllTags                                bool
+	IDs                                         []BlockID
+	Agent                                       AgentID // only blocks attached to it
+}

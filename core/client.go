@@ -1,0 +1,38 @@
+package core
+
+import "time"
+
+// ClientKind says who asks.
+type ClientKind string
+
+// The kinds of clients.
+const (
+	ClientAPI    ClientKind = "api"    // an SDK or any program without a session
+	ClientChat   ClientKind = "chat"   // the terminal
+	ClientScript ClientKind = "script" // a one-shot command
+	ClientDaemon ClientKind = "daemon" // the daemon itself
+)
+
+// PermissionMode is how tools that act on the world are allowed; one mode exists so far.
+type PermissionMode string
+
+// ModeStandard asks where a rule says so.
+const ModeStandard PermissionMode = "standard"
+
+// Client is who asks and from where. It is recorded on a run; Env is not.
+type Client struct {
+	ID        ClientID       `json:"id,omitempty"` // a client session, empty for the API
+	Kind      ClientKind     `json:"kind"`
+	Workspace string         `json:"workspace,omitempty"` // absolute path; only a client on the socket can name one
+	Mode      PermissionMode `json:"mode,omitempty"`
+	Zone      string         `json:"zone,omitempty"` // IANA name of the person's zone
+	Env       Env            `json:"-"`              // the provider variables of the session, then the daemon's
+}
+
+// Workspace says which agent and conversation a folder last used.
+type Workspace struct {
+	Path         string
+	Agent        AgentID
+	Conversation ConversationID
+	UsedAt       time.Time
+}

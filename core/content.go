@@ -1,0 +1,23 @@
+package core
+
+// ContentType says what a piece of content is.
+type ContentType string
+
+// The content types.
+const (
+	ContentText      ContentType = "text"
+	ContentReasoning ContentType = "reasoning"
+	ContentCall      ContentType = "call"
+)
+
+// Content is one piece of a message, in the order in which it appeared.
+type Content struct {
+	Type      ContentType `json:"type"`
+	Text      string      `json:"text,omitempty"`      // of text and reasoning
+	Signature string      `json:"signature,omitempty"` // of reasoning
+	Prompted  bool        `json:"prompted,omitempty"`  // reasoning that was an argument (inner thoughts), not the model's own
+	Call      *ToolCall   `json:"call,omitempty"`
+}
+
+// Text makes a piece of text.
+func Text(s string) Content { return Content{Type: ContentText, Text: s} }

@@ -1,0 +1,68 @@
+package core
+
+import (
+	"crypto/sha256"
+	"regexp"
+
+	"github.com/google/uuid"
+)
+
+// The ids of the nouns: a prefix, a dash and a lower-case UUIDv4.
+type (
+	// AgentID names an agent: "agent-" and a UUIDv4.
+	AgentID string
+	// BlockID names a memory block: "block-" and a UUIDv4.
+	BlockID string
+	// MessageID names a stored message: "message-" and a UUIDv4.
+	MessageID string
+	// ConversationID names a conversation: "conv-" and a UUIDv4; an agent's default conversation has the agent's id.
+	ConversationID string
+	// RunID names a run: "run-" and a UUIDv4.
+	RunID string
+	// StepID names a step: "step-" and a UUIDv4.
+	StepID string
+	// ToolID names a tool: "tool-" and a UUIDv4; a built-in tool's is derived from its name.
+	ToolID string
+	// ArchiveID names an archive: "archive-" and a UUIDv4.
+	ArchiveID string
+	// PassageID names a passage: "passage-" and a UUIDv4.
+	PassageID string
+	// ClientID names a client session: "client-" and a UUIDv4.
+	ClientID string
+)
+
+// NewID returns a fresh id of the noun with the given prefix, without its dash.
+func NewID[T ~string](prefix string) T { return T(prefix + "-" + uuid.NewString()) }
+
+// The makers of fresh ids.
+func NewAgentID() AgentID               { return NewID[AgentID]("agent") }
+func NewBlockID() BlockID               { return NewID[BlockID]("block") }
+func NewMessageID() MessageID           { return NewID[MessageID]("message") }
+func NewConversationID() ConversationID { return NewID[ConversationID]("conv") }
+func NewRunID() RunID                   { return NewID[RunID]("run") }
+func NewStepID() StepID                 { return NewID[StepID]("step") }
+func NewArchiveID() ArchiveID           { return NewID[ArchiveID]("archive") }
+func NewPassageID() PassageID           { return NewID[PassageID]("passage") }
+func NewClientID() ClientID             { return NewID[ClientID]("client") }
+
+// BuiltinToolID returns the id of the built-in tool of that name: the same in every home, so that it needs no row.
+func BuiltinToolID(name string) ToolID {
+	sum := sha256.Sum256([]byte("loci built-in tool " + name))
+	id, _ := uuid.FromBytes(sum[:16]) // sixteen bytes always parse
+	id[6] = id[6]&0x0f | 0x40
+	id[8] = id[8]&0x3f | 0x80
+	return ToolID("tool-" + id.String())
+}
+
+var idPattern = regexp.MustCompile(`^[a-z_]+-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
+
+// ValidID reports whether s is an id with the given prefix.
+func ValidID(prefix, s string) bool {
+	return len(s) == len(prefix)+37 && s[:len(prefix)] == prefix && s[len(prefix)] == '-' && idPattern.MatchString(s)
+}
+
+// DefaultConversation returns the id of the agent's default conversation.
+func DefaultConversation(id AgentID) ConversationID { return ConversationID(id) }
+
+// IsDefault reports whether the conversation is an agent's default one.
+func (c ConversationID) IsDefault() bool { return ValidID("agent", string(c)) }

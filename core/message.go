@@ -1,0 +1,222 @@
+package core
+
+import (
+	"encoding/binary"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Role is whose record a stored message is.
+type Role string
+
+// The roles of stored messages.
+const (
+	RoleSystem    Role = "system"
+	RoleUser      Role = "user"
+	RoleAssistant Role = "assistant"
+	RoleTool      Role = "tool"
+	RoleApproval  Role = "approval"
+	RoleSummary   Role = "summary"
+)
+
+// Limits of messages.
+const (
+	MaxInputChars    = 4_000_000 // characters of one input message
+	MaxInputMessages = 200
+)
+
+// HiddenKind says why a record that joined a turn from outside is there. Hidden records are sent to the model and shown nowhere.
+type HiddenKind string
+
+// The kinds of hidden records.
+const (
+	NotHidden    HiddenKind = ""
+	HiddenBlocks HiddenKind = "blocks" // announces block versions newer than the prompt's
+	HiddenMarker HiddenKind = "marker" // says how many messages left the window
+	HiddenRecall HiddenKind = "recall" // what automatic recall found
+	HiddenNotice HiddenKind = "notice" // anything else the program says to the model
+)
+
+// Message is one stored turn side: it projects to several wire messages, see Parts.
+type Message struct {
+	ID           MessageID
+	Agent        AgentID
+	Conversation ConversationID
+	Run          RunID
+	Step         StepID
+	Role         Role
+	Content      []Content
+	Returns      []ToolReturn // of a tool record: all returns of one response
+	Name         string
+	OTID         string // the client's, for user input; empty: derived from the id
+	SenderID     string
+	Preface      string // one line of local time, sent before the text of a user message; not part of the text in the API
+	Hidden       HiddenKind
+	IsError      bool
+	Native       *Native
+	Model        Handle // of an assistant turn
+	Tokens       int    // estimate of what it takes in a request
+	Seq          int64  // order across all conversations, given by the store
+	CreatedAt    time.Time
+}
+
+// ToolReturn is the outcome of a call as it is stored and shown.
+type ToolReturn struct {
+	CallID  string   `json:"call_id"`
+	Name    string   `json:"name"`
+	Text    string   `json:"text"`
+	IsError bool     `json:"is_error,omitempty"`
+	Stdout  []string `json:"stdout,omitempty"`
+	Stderr  []string `json:"stderr,omitempty"`
+}
+
+// PlainText returns the text parts joined.
+func (m *Message) PlainText() string {
+	var b strings.Builder
+	for _, c := range m.Content {
+		if c.Type == ContentText {
+			b.WriteString(c.Text)
+		}
+	}
+	return b.String()
+}
+
+// Calls returns the calls of the message in order.
+func (m *Message) Calls() []ToolCall {
+	var calls []ToolCall
+	for _, c := range m.Content {
+		if c.Type == ContentCall && c.Call != nil {
+			calls = append(calls, *c.Call)
+		}
+	}
+	return calls
+}
+
+// PartKind is what a part of a message is on the wire.
+type PartKind string
+
+// The part kinds; each is one message type of the contract.
+const (
+	PartSystem    PartKind = "system_message"
+	PartUser      PartKind = "user_message"
+	PartAssistant PartKind = "assistant_message"
+	PartReasoning PartKind = "reasoning_message"
+	PartCalls     PartKind = "tool_call_message"
+	PartReturns   PartKind = "tool_return_message"
+	PartSummary   PartKind = "summary_message"
+)
+
+// Part is one wire message of a stored message.
+type Part struct {
+	Kind      PartKind
+	Index     int
+	OTID      string
+	Text      string // of texts and reasoning
+	Signature string
+	Prompted  bool
+	Calls     []ToolCall
+	Returns   []ToolReturn
+}
+
+// Speak is the presentation of agents that speak through a tool: a call of Tool is shown as an assistant message
+// holding the argument Arg. The zero value presents nothing so.
+type Speak struct{ Tool, Arg string }
+
+// DefaultSpeak is the presentation the contract uses unless a request says otherwise.
+var DefaultSpeak = Speak{Tool: "send_message", Arg: "message"}
+
+// Parts makes the identity of a message's parts, once for streams, lists and search: a part's index is the order of
+// first appearance, all calls are one part opened by the first, its otid is OTIDOf(id, index). With asAssistant, calls of
+// the speak tool are assistant text and returns that only answer such calls are left out.
+func (m *Message) Parts(asAssistant Speak) []Part {
+	switch m.Role {
+	case RoleAssistant, RoleApproval:
+		return m.assistantParts(asAssistant)
+	case RoleTool:
+		returns := make([]ToolReturn, 0, len(m.Returns))
+		for _, r := range m.Returns {
+			if asAssistant.Tool != "" && r.Name == asAssistant.Tool && !r.IsError {
+				continue
+			}
+			returns = append(returns, r)
+		}
+		if len(returns) == 0 {
+			return nil
+		}
+		return []Part{{Kind: PartReturns, OTID: OTIDOf(m.ID, 0), Returns: returns}}
+	case RoleSystem, RoleUser, RoleSummary:
+		kind := map[Role]PartKind{RoleSystem: PartSystem, RoleUser: PartUser, RoleSummary: PartSummary}[m.Role]
+		otid := m.OTID
+		if otid == "" {
+			otid = OTIDOf(m.ID, 0)
+		}
+		return []Part{{Kind: kind, OTID: otid, Text: m.PlainText()}}
+	}
+	return nil
+}
+
+func (m *Message) assistantParts(speak Speak) []Part {
+	var parts []Part
+	calls := -1
+	add := func(p Part) int {
+		p.Index = len(parts)
+		p.OTID = OTIDOf(m.ID, p.Index)
+		parts = append(parts, p)
+		return p.Index
+	}
+	for _, c := range m.Content {
+		switch c.Type {
+		case ContentReasoning:
+			add(Part{Kind: PartReasoning, Text: c.Text, Signature: c.Signature, Prompted: c.Prompted})
+		case ContentText:
+			add(Part{Kind: PartAssistant, Text: c.Text})
+		case ContentCall:
+			if said, ok := speak.said(*c.Call); ok {
+				add(Part{Kind: PartAssistant, Text: said})
+				continue
+			}
+			if calls < 0 {
+				calls = add(Part{Kind: PartCalls})
+			}
+			parts[calls].Calls = append(parts[calls].Calls, *c.Call)
+		}
+	}
+	return parts
+}
+
+func (s Speak) said(call ToolCall) (string, bool) {
+	if s.Tool == "" || call.Name != s.Tool {
+		return "", false
+	}
+	args, err := ParseArguments(call.Arguments)
+	if err != nil {
+		return "", false
+	}
+	text, ok := args[s.Arg].(string)
+	return text, ok
+}
+
+// OTIDOf returns the otid of a message's part: the message's uuid with its lowest seven bits replaced by the index.
+// An id that is not a uuid is returned as it is.
+func OTIDOf(id MessageID, index int) string {
+	u, err := uuid.Parse(strings.TrimPrefix(string(id), "message-"))
+	if err != nil {
+		return string(id)
+	}
+	low := binary.BigEndian.Uint64(u[8:])
+	binary.BigEndian.PutUint64(u[8:], low&^0x7f|uint64(index)&0x7f)
+	return u.String()
+}
+
+// MessageFilter selects messages of lists and searches. Hidden records are never in them.
+type MessageFilter struct {
+	Agent        AgentID
+	Conversation ConversationID
+	Run          RunID
+	Step         StepID
+	Roles        []Role
+	From, Until  time.Time // half open; zero: unbounded
+	IncludeErr   bool
+}

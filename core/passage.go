@@ -1,0 +1,76 @@
+package core
+
+import (
+	"time"
+	"unicode/utf8"
+)
+
+// MaxPassageChars bounds a passage's text, in characters.
+const MaxPassageChars = 32_000
+
+// Archive is a shareable set of passages: archival memory.
+type Archive struct {
+	ID          ArchiveID
+	Name        string
+	Description string
+	Embedding   Handle // empty: the built-in one
+	Metadata    map[string]any
+	Passages    int // how many it holds, a counter kept with every insert and delete
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// Passage is a text kept for search, with tags.
+type Passage struct {
+	ID        PassageID
+	Archive   ArchiveID
+	Text      string
+	Tags      []string
+	Metadata  map[string]any
+	Seq       int64 // order of arrival, given by the store
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// Validate checks the text.
+func (p *Passage) Validate() error {
+	n := utf8.RuneCountInString(p.Text)
+	switch {
+	case n == 0:
+		return E(Invalid, "a passage needs a text")
+	case n > MaxPassageChars:
+		return E(Invalid, "the passage has %d characters, more than the %d that fit", n, MaxPassageChars).WithHint("split it into several passages")
+	case !utf8.ValidString(p.Text):
+		return E(Invalid, "the passage is not valid UTF-8")
+	}
+	return nil
+}
+
+// PassageFilter selects passages.
+type PassageFilter struct {
+	Archives    []ArchiveID // empty: all
+	Tags        []string
+	AllTags     bool      // every tag instead of any
+	From, Until time.Time // half open; zero: unbounded
+	Contains    string    // plain substring, for lists
+}
+
+// SearchQuery asks for passages or messages by words. Tokens are core/search's normalised words of the query.
+type SearchQuery struct {
+	Text  string
+	Limit int // 0: 10
+}
+
+// PassageHit is a passage found, best first. Score is only comparable within one result.
+type PassageHit struct {
+	Passage Passage
+	Score   float64
+	Words   []string // the words that matched
+}
+
+// MessageHit is a message found.
+type MessageHit struct {
+	Message Message
+	Score   float64
+	Words   []string
+}
