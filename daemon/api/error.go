@@ -1,0 +1,81 @@
+package api
+
+import "encoding/json"
+
+// Headers of ours on requests and answers.
+const (
+	HeaderClient  = "Loci-Client"  // the session a request belongs to
+	HeaderVersion = "Loci-Version" // the daemon's version, on every answer
+	HeaderError   = "Loci-Error"   // the kind of an error
+	HeaderHint    = "Loci-Hint"    // what a person can do about it, percent-encoded
+)
+
+// The kinds of errors, as the header names them.
+const (
+	KindInvalid         = "invalid"
+	KindNotFound        = "not_found"
+	KindConflict        = "conflict"
+	KindBusy            = "busy"
+	KindUnauthenticated = "unauthenticated"
+	KindForbidden       = "forbidden"
+	KindRateLimited     = "rate_limited"
+	KindNoCredit        = "no_credit"
+	KindUnavailable     = "unavailable"
+	KindTimeout         = "timeout"
+	KindCancelled       = "cancelled"
+	KindUnsupported     = "unsupported"
+	KindTooLong         = "too_long"
+	KindTooLarge        = "too_large"
+	KindGone            = "gone"
+	KindPrecondition    = "precondition"
+	KindInternal        = "internal"
+)
+
+// ErrorBody is the body of an error. Detail is a string but for a pending approval, where it is an object, and for
+// bodies that do not decode, where it lists what is wrong.
+type ErrorBody struct {
+	Detail   any            `json:"detail,omitempty"`
+	RunID    string         `json:"run_id,omitempty"`
+	TraceID  string         `json:"trace_id,omitempty"`
+	Examples []string       `json:"examples,omitempty"`
+	Err      *ProviderError `json:"error,omitempty"`
+}
+
+// ProviderError is the error object of a non-streaming request that a provider failed.
+type ProviderError struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Detail  string `json:"detail,omitempty"`
+}
+
+// PendingApproval is the detail of a 409 while a tool call waits for an answer.
+type PendingApproval struct {
+	Code             string `json:"code"`
+	Message          string `json:"message"`
+	PendingRequestID string `json:"pending_request_id"`
+}
+
+// CodePendingApproval is the code of PendingApproval.
+const CodePendingApproval = "PENDING_APPROVAL"
+
+// Text is the error for a person, whichever shape it has.
+func (e ErrorBody) Text() string {
+	if e.Err != nil && e.Err.Message != "" {
+		return e.Err.Message
+	}
+	switch d := e.Detail.(type) {
+	case nil:
+		return ""
+	case string:
+		return d
+	case map[string]any:
+		if m, ok := d["message"].(string); ok {
+			return m
+		}
+	}
+	text, err := json.Marshal(e.Detail)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}

@@ -1,0 +1,79 @@
+package api
+
+// Passage is a text kept for search.
+type Passage struct {
+	ID              string           `json:"id"`
+	CreatedByID     *string          `json:"created_by_id"`
+	LastUpdatedByID *string          `json:"last_updated_by_id"`
+	CreatedAt       *Time            `json:"created_at"`
+	UpdatedAt       *Time            `json:"updated_at"`
+	IsDeleted       bool             `json:"is_deleted"`
+	ArchiveID       *string          `json:"archive_id"`
+	SourceID        *string          `json:"source_id"`
+	FileID          *string          `json:"file_id"`
+	FileName        *string          `json:"file_name"`
+	Metadata        Object           `json:"metadata"`
+	Tags            []string         `json:"tags"`
+	Text            string           `json:"text" required:"true"`
+	Embedding       []float64        `json:"embedding" required:"true"`
+	EmbeddingConfig *EmbeddingConfig `json:"embedding_config" required:"true"`
+}
+
+// CreatePassage is the body of POST /v1/agents/{id}/archival-memory.
+type CreatePassage struct {
+	Text      string   `json:"text" required:"true"`
+	Tags      []string `json:"tags,omitempty"`
+	CreatedAt *Time    `json:"created_at,omitempty"`
+}
+
+// ArchivalSearch is the answer of GET /v1/agents/{id}/archival-memory/search.
+type ArchivalSearch struct {
+	Results List[ArchivalResult] `json:"results" required:"true"`
+	Count   int                  `json:"count" required:"true"`
+}
+
+// ArchivalResult is one passage that a search found.
+type ArchivalResult struct {
+	ID        string       `json:"id" required:"true"`
+	Timestamp string       `json:"timestamp" required:"true"`
+	Content   string       `json:"content" required:"true"`
+	Tags      List[string] `json:"tags"`
+}
+
+// SearchPassages is the body of POST /v1/passages/search.
+type SearchPassages struct {
+	Query        *string  `json:"query,omitempty"`
+	AgentID      *string  `json:"agent_id,omitempty"`
+	ArchiveID    *string  `json:"archive_id,omitempty"`
+	Tags         []string `json:"tags,omitempty"`
+	TagMatchMode *string  `json:"tag_match_mode,omitempty"`
+	Limit        *int     `json:"limit,omitempty"`
+	StartDate    *Time    `json:"start_date,omitempty"`
+	EndDate      *Time    `json:"end_date,omitempty"`
+}
+
+// PassageResult is one passage that a search over archives found.
+type PassageResult struct {
+	Passage  Passage `json:"passage" required:"true"`
+	Score    float64 `json:"score" required:"true"`
+	Metadata Object  `json:"metadata"`
+}
+
+// ListPassages are the parameters of GET /v1/agents/{id}/archival-memory. Oldest come first unless Ascending is false.
+type ListPassages struct {
+	Before    string      `query:"before"`
+	After     string      `query:"after"`
+	Limit     int         `query:"limit"`
+	Search    string      `query:"search"`
+	Ascending Param[bool] `query:"ascending"`
+}
+
+// SearchArchival are the parameters of GET /v1/agents/{id}/archival-memory/search. The times may be dates alone.
+type SearchArchival struct {
+	Query         string   `query:"query" required:"true"`
+	Tags          []string `query:"tags,explode"`
+	TagMatchMode  string   `query:"tag_match_mode" enum:"any,all"`
+	TopK          int      `query:"top_k"`
+	StartDatetime string   `query:"start_datetime"`
+	EndDatetime   string   `query:"end_datetime"`
+}

@@ -1,0 +1,51 @@
+package api
+
+// StopReason is why a run or a step ended.
+type StopReason string
+
+// The stop reasons.
+const (
+	StopEndTurn            StopReason = "end_turn"
+	StopError              StopReason = "error"
+	StopLLMAPIError        StopReason = "llm_api_error"
+	StopInvalidLLMResponse StopReason = "invalid_llm_response"
+	StopInvalidToolCall    StopReason = "invalid_tool_call"
+	StopMaxSteps           StopReason = "max_steps"
+	StopMaxTokensExceeded  StopReason = "max_tokens_exceeded"
+	StopNoToolCall         StopReason = "no_tool_call"
+	StopToolRule           StopReason = "tool_rule"
+	StopCancelled          StopReason = "cancelled"
+	StopNoCredits          StopReason = "insufficient_credits"
+	StopRequiresApproval   StopReason = "requires_approval"
+	StopSystemPromptFull   StopReason = "context_window_overflow_in_system_prompt"
+)
+
+// Response is the answer to a request that does not stream: what the run added, why it ended, what it took.
+type Response struct {
+	Messages   List[Message] `json:"messages" required:"true"`
+	StopReason Stop          `json:"stop_reason" required:"true"`
+	Usage      Usage         `json:"usage" required:"true"`
+}
+
+// Stop is the stop_reason message.
+type Stop struct {
+	MessageType MessageType `json:"message_type"`
+	StopReason  StopReason  `json:"stop_reason" required:"true"`
+}
+
+// StopFor is the message of a stop reason.
+func StopFor(reason StopReason) Stop { return Stop{MessageType: MessageStopReason, StopReason: reason} }
+
+// Usage is the usage_statistics message. Nil details are what the provider does not report.
+type Usage struct {
+	MessageType       MessageType `json:"message_type"`
+	CompletionTokens  int         `json:"completion_tokens"`
+	PromptTokens      int         `json:"prompt_tokens"`
+	TotalTokens       int         `json:"total_tokens"`
+	StepCount         int         `json:"step_count"`
+	RunIDs            []string    `json:"run_ids"`
+	CachedInputTokens *int        `json:"cached_input_tokens"`
+	CacheWriteTokens  *int        `json:"cache_write_tokens"`
+	ReasoningTokens   *int        `json:"reasoning_tokens"`
+	ContextTokens     *int        `json:"context_tokens"`
+}

@@ -1,0 +1,40 @@
+package api
+
+import "encoding/json"
+
+// SearchMessages is the body of POST /v1/messages/search.
+type SearchMessages struct {
+	Query          string  `json:"query" required:"true"`
+	SearchMode     *string `json:"search_mode,omitempty" enum:"vector,fts,hybrid"`
+	AgentID        *string `json:"agent_id,omitempty"`
+	ConversationID *string `json:"conversation_id,omitempty"`
+	Limit          *int    `json:"limit,omitempty"`
+	StartDate      *Time   `json:"start_date,omitempty"`
+	EndDate        *Time   `json:"end_date,omitempty"`
+}
+
+// MessageResult is one message that a search found: a system, user, assistant or reasoning message.
+type MessageResult struct {
+	MessageType    MessageType `json:"message_type"`
+	Content        Content     `json:"content"`
+	Reasoning      string      `json:"reasoning"` // in place of content
+	MessageID      string      `json:"message_id"`
+	AgentID        *string     `json:"agent_id"`
+	ConversationID *string     `json:"conversation_id"`
+	CreatedAt      Time        `json:"created_at"`
+}
+
+// MarshalJSON writes the keys that the result's type has: a reasoning has no content, the others no reasoning.
+func (m MessageResult) MarshalJSON() ([]byte, error) {
+	type plain MessageResult
+	if m.MessageType == MessageReasoning {
+		return json.Marshal(struct {
+			plain
+			Content *Content `json:"content,omitempty"`
+		}{plain: plain(m)})
+	}
+	return json.Marshal(struct {
+		plain
+		Reasoning *string `json:"reasoning,omitempty"`
+	}{plain: plain(m)})
+}
