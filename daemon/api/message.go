@@ -139,55 +139,58 @@ type ListConversationMessages struct {
 	IncludeReturnMessageTypes []string    `query:"include_return_message_types,explode"`
 }
 
+// MessageHead are the keys that every member of the union has. It is exported only because the schema of a type
+// leaves out what it embeds from an unexported one.
+type MessageHead struct {
+	ID          string      `json:"id,omitempty" required:"true"`
+	Date        *Date       `json:"date,omitempty" required:"true"`
+	Name        string      `json:"name,omitempty"`
+	MessageType MessageType `json:"message_type"`
+	OTID        string      `json:"otid,omitempty"`
+	SenderID    string      `json:"sender_id,omitempty"`
+	StepID      string      `json:"step_id,omitempty"`
+	IsErr       bool        `json:"is_err,omitempty"`
+	SeqID       int64       `json:"seq_id,omitempty"`
+	RunID       string      `json:"run_id,omitempty"`
+}
+
 // The wire forms of the union's members. Required keys are written also when empty.
 type (
-	messageHead struct {
-		ID          string      `json:"id,omitempty" required:"true"`
-		Date        *Date       `json:"date,omitempty" required:"true"`
-		Name        string      `json:"name,omitempty"`
-		MessageType MessageType `json:"message_type"`
-		OTID        string      `json:"otid,omitempty"`
-		SenderID    string      `json:"sender_id,omitempty"`
-		StepID      string      `json:"step_id,omitempty"`
-		IsErr       bool        `json:"is_err,omitempty"`
-		SeqID       int64       `json:"seq_id,omitempty"`
-		RunID       string      `json:"run_id,omitempty"`
-	}
 	systemMessage struct {
-		messageHead
+		MessageHead
 		Content string `json:"content" required:"true"`
 	}
 	userMessage struct {
-		messageHead
+		MessageHead
 		Content Content `json:"content" required:"true"`
 	}
 	assistantMessage struct {
-		messageHead
+		MessageHead
 		Content Content `json:"content" required:"true"`
 	}
 	reasoningMessage struct {
-		messageHead
+		MessageHead
 		Source    string `json:"source"`
 		Reasoning string `json:"reasoning" required:"true"`
 		Signature string `json:"signature,omitempty"`
 	}
 	hiddenReasoningMessage struct {
-		messageHead
+		MessageHead
 		State           string `json:"state" required:"true"`
 		HiddenReasoning string `json:"hidden_reasoning,omitempty"`
 	}
 	toolCallMessage struct {
-		messageHead
+		MessageHead
 		ToolCall  *ToolCall `json:"tool_call" required:"true"`
 		ToolCalls toolCalls `json:"tool_calls"`
 	}
 	approvalRequestMessage struct {
-		messageHead
+		MessageHead
 		ToolCall  *ToolCall `json:"tool_call" required:"true"`
 		ToolCalls toolCalls `json:"tool_calls"`
 	}
 	toolReturnMessage struct {
-		messageHead
+		MessageHead
 		ToolReturn  string       `json:"tool_return" required:"true"`
 		Status      string       `json:"status" required:"true"`
 		ToolCallID  string       `json:"tool_call_id" required:"true"`
@@ -196,24 +199,24 @@ type (
 		ToolReturns []ToolReturn `json:"tool_returns"`
 	}
 	approvalResponseMessage struct {
-		messageHead
+		MessageHead
 		Approvals         []Approval `json:"approvals"`
 		Approve           *bool      `json:"approve,omitempty"`
 		ApprovalRequestID string     `json:"approval_request_id,omitempty"`
 		Reason            string     `json:"reason,omitempty"`
 	}
 	summaryMessage struct {
-		messageHead
+		MessageHead
 		Summary         string           `json:"summary" required:"true"`
 		CompactionStats *CompactionStats `json:"compaction_stats,omitempty"`
 	}
 	eventMessage struct {
-		messageHead
+		MessageHead
 		EventType string `json:"event_type" required:"true"`
 		EventData Object `json:"event_data" required:"true"`
 	}
 	pingMessage struct {
-		messageHead
+		MessageHead
 	}
 	stopMessage struct {
 		Stop
@@ -234,7 +237,7 @@ type (
 		SeqID       int64       `json:"seq_id,omitempty"`
 	}
 	noticeMessage struct {
-		messageHead
+		MessageHead
 		Notice
 	}
 )
@@ -306,8 +309,8 @@ func (Message) Schema(r huma.Registry) *huma.Schema {
 	return s
 }
 
-func (m *Message) head() messageHead {
-	h := messageHead{ID: m.ID, Name: m.Name, MessageType: m.MessageType, OTID: m.OTID, SenderID: m.SenderID,
+func (m *Message) head() MessageHead {
+	h := MessageHead{ID: m.ID, Name: m.Name, MessageType: m.MessageType, OTID: m.OTID, SenderID: m.SenderID,
 		StepID: m.StepID, IsErr: m.IsErr, SeqID: m.SeqID, RunID: m.RunID}
 	if !m.Date.IsZero() {
 		h.Date = &m.Date
@@ -377,7 +380,7 @@ func (m *Message) firstCall() *ToolCall {
 }
 
 func (m *Message) toolReturn() toolReturnMessage {
-	w := toolReturnMessage{messageHead: m.head(), ToolReturns: m.ToolReturns}
+	w := toolReturnMessage{MessageHead: m.head(), ToolReturns: m.ToolReturns}
 	if len(m.ToolReturns) > 0 {
 		first := m.ToolReturns[0]
 		w.ToolReturn, w.Status, w.ToolCallID = first.ToolReturn.String(), first.Status, first.ToolCallID
@@ -388,7 +391,7 @@ func (m *Message) toolReturn() toolReturnMessage {
 
 // anyMessage has every key of every member, for reading.
 type anyMessage struct {
-	messageHead
+	MessageHead
 	Content           Content          `json:"content"`
 	Reasoning         string           `json:"reasoning"`
 	Source            string           `json:"source"`
@@ -437,7 +440,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	case MessageNotice:
 		var w noticeMessage
 		err = json.Unmarshal(data, &w)
-		m.setHead(w.messageHead)
+		m.setHead(w.MessageHead)
 		m.Notice = &w.Notice
 	default:
 		if m.wire() == nil {
@@ -455,13 +458,13 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-func (m *Message) setHead(h messageHead) {
+func (m *Message) setHead(h MessageHead) {
 	m.ID, m.Name, m.OTID, m.SenderID, m.StepID = h.ID, h.Name, h.OTID, h.SenderID, h.StepID
 	m.IsErr, m.SeqID, m.RunID, m.Date = h.IsErr, h.SeqID, h.RunID, Val(h.Date)
 }
 
 func (m *Message) read(w *anyMessage) {
-	m.setHead(w.messageHead)
+	m.setHead(w.MessageHead)
 	m.Content = w.Content
 	m.Reasoning, m.Source, m.Signature = w.Reasoning, w.Source, w.Signature
 	m.State, m.HiddenReasoning = w.State, w.HiddenReasoning

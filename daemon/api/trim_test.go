@@ -1,0 +1,128 @@
+package api
+
+import (
+	"encoding/json"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// trimContract makes the contract that the tests compare with from an OpenAPI file: names, required keys and values,
+// of the schemas and operations we use. No descriptions come along.
+func trimContract(t *testing.T, from, to string) {
+	t.Helper()
+	data, err := os.ReadFile(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc openAPI
+	if err := json.Unmarshal(data, &doc); err != nil {
+		t.Fatal(err)
+	}
+	out := contract{Schemas: map[string]contractSchema{}, Operations: map[string]contractOperation{}}
+	names := wantedSchemas()
+	for op := range wantedOperations() {
+		method, path, _ := strings.Cut(op, " ")
+		o, ok := doc.Paths[path][strings.ToLower(method)]
+		if !ok {
+			t.Fatalf("%s is not in %s", op, from)
+		}
+		out.Operations[op] = o.trim()
+	}
+	for _, n := range names {
+		s, ok := doc.Components.Schemas[n]
+		if !ok {
+			t.Fatalf("schema %s is not in %s", n, from)
+		}
+		slices.Sort(s.Required)
+		out.Schemas[n] = contractSchema{Keys: sortedKeys(s.Properties), Required: s.Required, Enum: s.Enum}
+	}
+	data, err = json.MarshalIndent(out, "", " ")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(to, append(data, '\n'), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+type openAPI struct {
+	Paths      map[string]map[string]openOperation `json:"paths"`
+	Components struct {
+		Schemas map[string]struct {
+			Properties map[string]json.RawMessage `json:"properties"`
+			Required   []string                   `json:"required"`
+			Enum       []string                   `json:"enum"`
+		} `json:"schemas"`
+	} `json:"components"`
+}
+
+type openOperation struct {
+	Parameters []struct {
+		Name string `json:"name"`
+		In   string `json:"in"`
+	} `json:"parameters"`
+	RequestBody struct {
+		Content map[string]struct {
+			Schema struct {
+				Ref string `json:"$ref"`
+			} `json:"schema"`
+		} `json:"content"`
+	} `json:"requestBody"`
+}
+
+func (o openOperation) trim() contractOperation {
+	var out contractOperation
+	for _, p := range o.Parameters {
+		if p.In == "query" {
+			out.Query = append(out.Query, p.Name)
+		}
+	}
+	slices.Sort(out.Query)
+	ref := o.RequestBody.Content["application/json"].Schema.Ref
+	out.Body = ref[strings.LastIndex(ref, "/")+1:]
+	return out
+}
+
+func wantedSchemas() []string {
+	var out []string
+	for n := range schemas() {
+		out = append(out, n)
+	}
+	for _, ns := range unions() {
+		out = append(out, ns...)
+	}
+	for n := range enums() {
+		out = append(out, n)
+	}
+	return out
+}
+
+// wantedOperations are those with parameters of ours and those whose body is checked.
+func wantedOperations() map[string]bool {
+	out := map[string]bool{}
+	for op := range queries() {
+		out[op] = true
+	}
+	for _, path := range []string{"/v1/agents/", "/v1/blocks/", "/v1/agents/{agent_id}/messages", "/v1/agents/{agent_id}/messages/async",
+		"/v1/agents/{agent_id}/messages/cancel", "/v1/agents/{agent_id}/archival-memory", "/v1/conversations/",
+		"/v1/conversations/{conversation_id}/messages", "/v1/runs/{run_id}/stream", "/v1/messages/search", "/v1/passages/search"} {
+		out[http.MethodPost+" "+path] = true
+	}
+	for _, path := range []string{"/v1/agents/{agent_id}", "/v1/blocks/{block_id}", "/v1/conversations/{conversation_id}",
+		"/v1/agents/{agent_id}/reset-messages"} {
+		out[http.MethodPatch+" "+path] = true
+	}
+	return out
+}
+
+func sortedKeys(m map[string]json.RawMessage) []string {
+	var out []string
+	for k := range m {
+		out = append(out, k)
+	}
+	slices.Sort(out)
+	return out
+}
