@@ -1,0 +1,211 @@
+package term
+
+import (
+	"bytes"
+	"os"
+	"sync"
+	"time"
+)
+
+// patience is how long a print may wait for the frame that belongs to it. The
+// frame comes within one tick of the renderer; the limit is only a net.
+const patience = 120 * time.Millisecond
+
+const (
+	syncBegin = "\x1b[?2026h"
+	syncEnd   = "\x1b[?2026l"
+	altEnter  = "\x1b[?1049h"
+	altLeave  = "\x1b[?1049l"
+	eraseDown = "\x1b[J"
+	wipe      = "\x1b[H\x1b[2J"
+)
+
+// Output is the writer given to the program. It embeds the file because the
+// program asks its output for a file descriptor (size, raw mode), and it
+// overrides both ways of writing because the renderer uses both: frames come by
+// Write, prints above the live region by WriteString.
+type Output struct {
+	*os.File
+
+	mu       sync.Mutex
+	expected int         // prints announced and not yet seen
+	held     []byte      // what waits for its frame, in order
+	net      *time.Timer // releases held when no frame comes
+	framed   bool        // a frame has gone out since the last Await
+	alt      bool        // the alternate screen is shown
+	wiping   bool        // the next full redraw starts on a cleared screen
+	changed  chan struct{}
+
+	// Heights of the views that the renderer may have drawn last. Which of the
+	// views handed over since the frame before last it took is not known, so
+	// the tallest counts.
+	lastView, sinceFrame, beforeFrame int
+}
+
+// NewOutput returns the writer for f.
+func NewOutput(f *os.File) *Output {
+	return &Output{File: f, changed: make(chan struct{})}
+}
+
+// Write takes a frame, or a query of the program, from the renderer.
+func (o *Output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if isQuery(b) {
+		if len(o.held) == 0 {
+			return o.File.Write(b)
+		}
+		o.held = append(o.held, b...)
+		return len(b), nil
+	}
+	o.noteFrameLocked(b)
+	frame := b
+	if o.wiping && bytes.Contains(b, []byte(eraseDown)) {
+		o.wiping = false
+		o.signalLocked()
+		frame = append([]byte(wipe), b...)
+		o.held = append(o.held, frame...)
+		return len(b), o.releaseLocked()
+	}
+	if o.expected == 0 && len(o.held) == 0 {
+		return o.File.Write(frame)
+	}
+	o.held = append(o.held, frame...)
+	if o.expected > 0 {
+		return len(b), nil
+	}
+	return len(b), o.releaseLocked()
+}
+
+// WriteString takes a print from the renderer and keeps it for its frame.
+func (o *Output) WriteString(s string) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.expected > 0 {
+		o.expected--
+	}
+	o.held = append(o.held, s...)
+	o.armLocked()
+	return len(s), nil
+}
+
+// Expect announces that n prints are on their way: from now on everything is
+// kept until they and the frame after them are here.
+func (o *Output) Expect(n int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.expected += n
+	o.armLocked()
+}
+
+// Await makes Ready false until the next frame has gone out.
+func (o *Output) Await() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.framed = false
+}
+
+// Settle takes the frame that Await waits for as seen.
+func (o *Output) Settle() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.framed = true
+}
+
+// Ready reports whether a print would land above the live region. The channel
+// is closed at the next change of that.
+func (o *Output) Ready() (bool, <-chan struct{}) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.framed && !o.alt && !o.wiping, o.changed
+}
+
+// Wipe clears the whole screen together with the next full redraw.
+func (o *Output) Wipe() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.wiping = true
+}
+
+// NoteView tells the height of a view handed to the renderer.
+func (o *Output) NoteView(rows int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.lastView = rows
+	o.sinceFrame = max(o.sinceFrame, rows)
+}
+
+// LiveRows is how tall the drawn live region is at most.
+func (o *Output) LiveRows() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return max(o.beforeFrame, o.sinceFrame)
+}
+
+// Close writes what is still held and wakes whoever waits for a change. It does
+// not close the file.
+func (o *Output) Close() error {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.signalLocked()
+	return o.releaseLocked()
+}
+
+func (o *Output) noteFrameLocked(b []byte) {
+	framed, alt := o.framed, o.alt
+	if o.lastView > 0 {
+		o.framed = true
+		o.beforeFrame, o.sinceFrame = o.sinceFrame, o.lastView
+	}
+	enter, leave := bytes.LastIndex(b, []byte(altEnter)), bytes.LastIndex(b, []byte(altLeave))
+	if enter != leave {
+		o.alt = enter > leave
+	}
+	if framed != o.framed || alt != o.alt {
+		o.signalLocked()
+	}
+}
+
+func (o *Output) signalLocked() {
+	close(o.changed)
+	o.changed = make(chan struct{})
+}
+
+func (o *Output) armLocked() {
+	if o.net != nil {
+		return
+	}
+	o.net = time.AfterFunc(patience, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		_ = o.releaseLocked() // the next write meets the same error
+	})
+}
+
+func (o *Output) releaseLocked() error {
+	if o.net != nil {
+		o.net.Stop()
+		o.net = nil
+	}
+	o.expected = 0
+	if len(o.held) == 0 {
+		return nil
+	}
+	// The frame's own synchronized update would end ours too early.
+	body := bytes.ReplaceAll(o.held, []byte(syncBegin), nil)
+	body = bytes.ReplaceAll(body, []byte(syncEnd), nil)
+	o.held = nil
+	_, err := o.File.Write(append(append([]byte(syncBegin), body...), syncEnd...))
+	return err
+}
+
+// isQuery tells what the program itself writes (terminal queries, the
+// clipboard) from what its renderer draws.
+func isQuery(b []byte) bool {
+	for _, p := range []string{"\x1b]52;", "\x1b]11;?", "\x1b[?2026$p"} {
+		if bytes.HasPrefix(b, []byte(p)) {
+			return true
+		}
+	}
+	return false
+}

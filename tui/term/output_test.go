@@ -1,0 +1,183 @@
+package term
+
+import (
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/google/go-cmp/cmp"
+)
+
+// written is an Output on a file, and a function that returns what was written.
+func written(t *testing.T) (*Output, func() string) {
+	t.Helper()
+	f, err := os.CreateTemp(t.TempDir(), "out")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = f.Close() })
+	return NewOutput(f), func() string {
+		b, err := os.ReadFile(f.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+}
+
+func write(t *testing.T, w io.Writer, s string) {
+	t.Helper()
+	if n, err := w.Write([]byte(s)); n != len(s) || err != nil {
+		t.Fatal(n, err)
+	}
+}
+
+func TestAFrameBeforeItsPrintWaitsForTheFrameAfterIt(t *testing.T) {
+	t.Parallel()
+	o, got := written(t)
+	o.NoteView(3)
+	write(t, o, "first")
+	o.Expect(2)
+	write(t, o, syncBegin+"early"+syncEnd)
+	_, _ = io.WriteString(o, "one")
+	write(t, o, "middle")
+	_, _ = io.WriteString(o, "two")
+	if s := got(); s != "first" {
+		t.Fatalf("written too early: %q", s)
+	}
+	write(t, o, syncBegin+"last"+syncEnd)
+	write(t, o, "next")
+	want := "first" + syncBegin + "earlyonemiddletwolast" + syncEnd + "next"
+	if diff := cmp.Diff(want, got()); diff != "" {
+		t.Errorf("written (-want +got):\n%s", diff)
+	}
+}
+
+func TestAPrintWithoutAFrameIsReleasedByTheNet(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, got := written(t)
+		o.Expect(2)
+		_, _ = io.WriteString(o, "print")
+		time.Sleep(patience - 1)
+		synctest.Wait()
+		if s := got(); s != "" {
+			t.Errorf("released early: %q", s)
+		}
+		time.Sleep(1)
+		synctest.Wait()
+		if s := got(); s != syncBegin+"print"+syncEnd {
+			t.Errorf("got %q", s)
+		}
+		write(t, o, "frame")
+		if s := got(); !strings.HasSuffix(s, syncEnd+"frame") {
+			t.Errorf("the net did not reset the count: %q", s)
+		}
+	})
+}
+
+func TestQueriesOfTheProgramAreNoFrames(t *testing.T) {
+	t.Parallel()
+	o, got := written(t)
+	o.NoteView(3)
+	write(t, o, "\x1b[?2026$p\x1b[?2027$p")
+	if ready, _ := o.Ready(); ready {
+		t.Error("ready after a query")
+	}
+	_, _ = io.WriteString(o, "print")
+	write(t, o, "\x1b]52;c;QQ==\x07")
+	if s := got(); strings.Contains(s, "print") {
+		t.Errorf("a query released the print: %q", s)
+	}
+	write(t, o, "frame")
+	if s := got(); !strings.HasSuffix(s, syncBegin+"print\x1b]52;c;QQ==\x07frame"+syncEnd) {
+		t.Errorf("got %q", s)
+	}
+}
+
+func TestTheTallestViewThatMayBeDrawnCounts(t *testing.T) {
+	t.Parallel()
+	o, _ := written(t)
+	o.NoteView(9)
+	write(t, o, "frame")
+	o.NoteView(4)
+	if got := o.LiveRows(); got != 9 {
+		t.Errorf("LiveRows = %d before the smaller view was drawn", got)
+	}
+	write(t, o, "frame")
+	write(t, o, "frame")
+	if got := o.LiveRows(); got != 4 {
+		t.Errorf("LiveRows = %d after it was drawn twice", got)
+	}
+}
+
+func TestCloseWritesWhatIsHeld(t *testing.T) {
+	t.Parallel()
+	o, got := written(t)
+	o.Expect(5)
+	_, _ = io.WriteString(o, "print")
+	if err := o.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if s := got(); s != syncBegin+"print"+syncEnd {
+		t.Errorf("got %q", s)
+	}
+}
+
+func TestRowsAreWholeInThemselves(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name, text string
+		width      int
+		want       []string
+	}{
+		{"a style is closed and opened again", "\x1b[31mab漢d\x1b[m", 3, []string{"\x1b[31mab\x1b[m", "\x1b[31m漢d\x1b[m"}},
+		{"a style over lines", "\x1b[1ma\nb\x1b[0mc", 9, []string{"\x1b[1ma\x1b[m", "\x1b[1mb\x1b[0mc"}},
+		{"tabs", "a\tb", 9, []string{"a   b"}},
+		{"an exact multiple is cut", "abcdef", 3, []string{"abc", "def"}},
+		{"a long line stays", "abcdefg", 3, []string{"abcdefg"}},
+		{"too long for the limit", strings.Repeat("a", 40), 3, strings.Split(strings.Repeat("aaa ", 13)+"a", " ")},
+		{"empty lines", "a\n\nb", 3, []string{"a", "", "b"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if diff := cmp.Diff(c.want, Rows(c.text, c.width, 10)); diff != "" {
+				t.Errorf("Rows (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func FuzzRows(f *testing.F) {
+	f.Add("漢\tabc\x1b[31mdef\x1b]8;;http://x\x07link\x1b]8;;\x07", 7, 5)
+	f.Fuzz(func(t *testing.T, text string, width, limit int) {
+		width, limit = 2+abs(width)%200, 1+abs(limit)%60
+		for _, row := range Rows(text, width, limit) {
+			if strings.ContainsAny(row, "\t\n\r") {
+				t.Errorf("%q", row)
+			}
+			if h := Height(row, width); h > limit {
+				t.Errorf("%d rows of %d: %q", h, limit, row)
+			}
+		}
+	})
+}
+
+func abs(n int) int { return max(n, -(n + 1)) }
+
+func TestTheLiveRegionIsClippedFromItsTopAndTheCaretMovesWithIt(t *testing.T) {
+	t.Parallel()
+	o, _ := written(t)
+	s := NewScreen(o, 10, 5)
+	v := s.View("1\n2\n3\n4\n5\n"+strings.Repeat("6", 12), tea.NewCursor(3, 5))
+	if diff := cmp.Diff(CutMark+"\n4\n5\n6666666666", v.Content); diff != "" {
+		t.Errorf("View (-want +got):\n%s", diff)
+	}
+	if v.Cursor.Y != 3 {
+		t.Errorf("cursor row %d", v.Cursor.Y)
+	}
+}

@@ -1,0 +1,111 @@
+//go:build unix
+
+package term
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+)
+
+// rawProgram runs the program on a bare pseudo terminal that answers nothing,
+// and gathers what it writes.
+type rawProgram struct {
+	t    *testing.T
+	tty  *os.File
+	seen []byte
+	got  chan []byte
+}
+
+func startRaw(t *testing.T) *rawProgram {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "TERM_TEST_PROGRAM=run", "TERM=xterm-256color")
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+	if err != nil {
+		t.Skip("no pseudo terminal: ", err)
+	}
+	r := &rawProgram{t: t, tty: tty, got: make(chan []byte, 64)}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer close(r.got)
+		for {
+			buf := make([]byte, 1<<16)
+			n, err := tty.Read(buf)
+			if err != nil {
+				return
+			}
+			r.got <- buf[:n]
+		}
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		_ = tty.Close()
+		for range r.got {
+		}
+		<-done
+	})
+	return r
+}
+
+// until reads until text has been written since the last call, and returns all
+// that was written up to then.
+func (r *rawProgram) until(text string) string {
+	r.t.Helper()
+	end := time.After(10 * time.Second)
+	for !bytes.Contains(r.seen, []byte(text)) {
+		select {
+		case b, ok := <-r.got:
+			if !ok {
+				r.t.Fatalf("ended without %q: %q", text, r.seen)
+			}
+			r.seen = append(r.seen, b...)
+		case <-end:
+			r.t.Fatalf("no %q in %q", text, r.seen)
+		}
+	}
+	out := string(r.seen)
+	r.seen = nil
+	return out
+}
+
+func (r *rawProgram) send(text string) {
+	r.t.Helper()
+	if _, err := r.tty.WriteString(text); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func TestAPrintAndItsFrameAreOneSynchronizedUpdate(t *testing.T) {
+	t.Parallel()
+	r := startRaw(t)
+	r.until("status")
+	for range 20 {
+		r.send("block 6\r")
+		r.until("block 5")
+		r.send("commit\r")
+		out := r.until(syncEnd)
+		start := strings.Index(out, syncBegin)
+		if start < 0 {
+			t.Fatalf("no synchronized update: %q", out)
+		}
+		update := out[start+len(syncBegin):]
+		update = update[:strings.Index(update, syncEnd)]
+		if !strings.Contains(update, "block 0") || !strings.Contains(update, "block 5") {
+			t.Errorf("the print is not in the update: %q", out)
+		}
+		if !strings.Contains(update, "status") && !strings.Contains(update, eraseDown) {
+			t.Errorf("the frame is not in the update: %q", out)
+		}
+		if strings.Contains(out[:start], "block") || strings.Contains(out[:start], eraseDown) {
+			t.Errorf("the block left the live region before the update: %q", out)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+package term
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+const tabStop = 4
+
+// Width is the display width of s: the wider of the two ways in which terminals
+// count, so that text that fits by it fits everywhere.
+func Width(s string) int {
+	w := ansi.StringWidth(s)
+	if isASCII(s) {
+		return w
+	}
+	return max(w, ansi.StringWidthWc(s))
+}
+
+// Rows cuts text into lines that a print may consist of: no tabs, no line that
+// the terminal would wrap at another place than we count, each with its styles
+// closed at its end and opened again on the next. A long line of single-width
+// characters stays whole (it copies as one line) if it fits into limit rows.
+func Rows(text string, width, limit int) []string {
+	width, limit = max(width, 1), max(limit, 1)
+	var rows []string
+	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r", ""), "\n") {
+		line = ExpandTabs(line)
+		if w := Width(line); w <= width || softWraps(line, w, width, limit) {
+			rows = append(rows, line)
+			continue
+		}
+		rows = append(rows, hardwrap(line, width)...)
+	}
+	return closeStyles(rows)
+}
+
+// Height is how many rows of the screen a line from Rows takes.
+func Height(line string, width int) int {
+	w := ansi.StringWidth(line)
+	if w <= width {
+		return 1
+	}
+	return 1 + w/max(width, 1)
+}
+
+// ExpandTabs replaces tabs by spaces up to the next tab stop.
+func ExpandTabs(line string) string {
+	if !strings.ContainsRune(line, '\t') {
+		return line
+	}
+	var b strings.Builder
+	col := 0
+	for i, part := range strings.Split(line, "\t") {
+		if i > 0 {
+			n := tabStop - col%tabStop
+			b.WriteString(strings.Repeat(" ", n))
+			col += n
+		}
+		b.WriteString(part)
+		col += ansi.StringWidth(part)
+	}
+	return b.String()
+}
+
+// softWraps reports whether the renderer counts the rows of a long line as the
+// terminal makes them: it divides, which is wrong at exact multiples of the
+// width and where a wide character moves to the next row early.
+func softWraps(line string, w, width, limit int) bool {
+	return isASCII(ansi.Strip(line)) && w%width != 0 && 1+w/width <= limit
+}
+
+func hardwrap(line string, width int) []string {
+	var rows []string
+	for row := range strings.SplitSeq(ansi.Hardwrap(line, width, true), "\n") {
+		if Width(row) > width {
+			rows = append(rows, strings.Split(ansi.HardwrapWc(row, width, true), "\n")...)
+			continue
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// closeStyles makes every row whole in itself: styles and links that are open
+// at its end are closed there and opened again on the next row.
+func closeStyles(rows []string) []string {
+	var style, link string
+	out := make([]string, len(rows))
+	for i, row := range rows {
+		open := style + link
+		style, link = scanStyles(row, style, link)
+		out[i] = open + row
+		if link != "" {
+			out[i] += ansi.ResetHyperlink()
+		}
+		if style != "" {
+			out[i] += ansi.ResetStyle
+		}
+	}
+	return out
+}
+
+func scanStyles(row, style, link string) (string, string) {
+	for i := strings.IndexByte(row, '\x1b'); i >= 0; i = strings.IndexByte(row, '\x1b') {
+		row = row[i:]
+		seq, _, n, _ := ansi.DecodeSequence(row, 0, nil)
+		switch {
+		case n == 0:
+			return style, link
+		case strings.HasPrefix(seq, "\x1b[") && strings.HasSuffix(seq, "m"):
+			if seq == "\x1b[m" || seq == "\x1b[0m" {
+				style = ""
+			} else {
+				style += seq
+			}
+		case strings.HasPrefix(seq, "\x1b]8;"):
+			if strings.HasPrefix(seq, "\x1b]8;;\x07") || strings.HasPrefix(seq, "\x1b]8;;\x1b") {
+				link = ""
+			} else {
+				link = seq
+			}
+		}
+		row = row[n:]
+	}
+	return style, link
+}

@@ -1,0 +1,222 @@
+package term
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// CutMark stands where rows of a live region that is too tall were cut.
+const CutMark = "⋮"
+
+// Screen is the model's side of the terminal: what to print, what to show. Its
+// methods are called from Update and View only. Every Update ends with Pump.
+type Screen struct {
+	out           *Output
+	width, height int
+	queue         []string // lines to print, in order
+	flying        bool     // pieces are on their way to the renderer
+	waiting       bool     // a command waits for the terminal to be ready
+	wanted        bool     // a panel is open
+	panel         bool     // the view handed over last is a panel
+	wipe          bool     // clear the screen before the next print
+	resized       bool     // the frame after a resize has not been seen
+	nonce         bool     // makes the frame after a print differ from the one before
+}
+
+type (
+	landedMsg struct{} // the pieces on their way have been inserted
+	readyMsg  struct{} // the terminal may be ready now
+)
+
+// NewScreen returns the screen of out, width by height cells.
+func NewScreen(out *Output, width, height int) *Screen {
+	return &Screen{out: out, width: max(width, 1), height: max(height, 2)}
+}
+
+// Size is the screen's width and height in cells.
+func (s *Screen) Size() (width, height int) { return s.width, s.height }
+
+// Resize takes a new size. Prints wait until a frame of that size is out.
+func (s *Screen) Resize(width, height int) {
+	if s.width == width && s.height == height {
+		return
+	}
+	s.width, s.height = max(width, 1), max(height, 2)
+	if ready, _ := s.out.Ready(); ready {
+		s.resized = true
+		s.out.Await()
+	}
+	s.nonce = !s.nonce
+}
+
+// Print queues text for the scrollback. Lines wider than the screen are cut to
+// it; a trailing newline is not needed.
+func (s *Screen) Print(text string) {
+	s.queue = append(s.queue, strings.Split(text, "\n")...)
+}
+
+// Clear wipes the screen before what is printed next. The scrollback stays.
+func (s *Screen) Clear() { s.wipe = true }
+
+// Idle reports whether everything printed has reached the terminal.
+func (s *Screen) Idle() bool { return !s.flying && len(s.queue) == 0 && !s.wipe }
+
+// Update takes the screen's own messages and reports whether msg was one.
+func (s *Screen) Update(msg tea.Msg) bool {
+	switch msg.(type) {
+	case landedMsg:
+		s.flying = false
+		s.nonce = !s.nonce
+	case readyMsg:
+		s.waiting = false
+	default:
+		return false
+	}
+	return true
+}
+
+// Pump sends on what can be printed now. It returns nil when there is nothing
+// to do and is cheap then.
+func (s *Screen) Pump() tea.Cmd {
+	if s.flying || s.waiting || s.wanted || s.Idle() {
+		return nil
+	}
+	if s.panel {
+		// Whether the panel was drawn at all is known only once the inline
+		// view has been handed over, so look again after one message.
+		s.waiting = true
+		return func() tea.Msg { return readyMsg{} }
+	}
+	ready, changed := s.out.Ready()
+	if !ready {
+		return s.await(changed)
+	}
+	s.resized, s.flying = false, true
+	if s.wipe {
+		s.wipe = false
+		s.out.Wipe()
+		return tea.Sequence(tea.ClearScreen, landed)
+	}
+	pieces := s.pieces()
+	s.out.Expect(len(pieces))
+	cmds := make([]tea.Cmd, 0, len(pieces)+1)
+	for _, p := range pieces {
+		cmds = append(cmds, tea.Println(p))
+	}
+	return tea.Sequence(append(cmds, landed)...)
+}
+
+// View makes the program's view of a live region. Rows that do not fit under
+// the top row of the screen are cut from its top.
+func (s *Screen) View(content string, cursor *tea.Cursor) tea.View {
+	s.panel = false
+	rows := strings.Split(content, "\n")
+	if over := len(rows) - (s.height - 1); over > 0 {
+		rows = rows[over:]
+		if len(rows) > 2 {
+			rows[0] = CutMark
+		}
+		if cursor != nil {
+			c := *cursor
+			c.Y = max(c.Y-over, 0)
+			cursor = &c
+		}
+	}
+	for i, r := range rows {
+		rows[i] = Clip(r, s.width)
+	}
+	s.out.NoteView(len(rows))
+	text := strings.Join(rows, "\n")
+	if s.nonce {
+		text += ansi.ResetStyle // draws nothing, but is another view
+	}
+	v := tea.NewView(text)
+	v.Cursor = cursor
+	return v
+}
+
+// Open and Shut say that a panel is shown from the next view on, or no more.
+func (s *Screen) Open() { s.wanted = true }
+
+// Shut ends what Open began.
+func (s *Screen) Shut() { s.wanted = false }
+
+// Panel makes the program's view of a panel on the alternate screen. It reports
+// false while a print is on its way: then the live region must be shown.
+func (s *Screen) Panel(content string, cursor *tea.Cursor) (tea.View, bool) {
+	if s.flying {
+		return tea.View{}, false
+	}
+	s.panel = true
+	rows := strings.Split(content, "\n")
+	rows = rows[:min(len(rows), s.height)]
+	for i, r := range rows {
+		rows[i] = Clip(r, s.width)
+	}
+	v := tea.NewView(strings.Join(rows, "\n"))
+	v.AltScreen = true
+	v.Cursor = cursor
+	return v, true
+}
+
+// Clip cuts a row to width cells.
+func Clip(row string, width int) string {
+	row = ExpandTabs(row)
+	if Width(row) <= width {
+		return row
+	}
+	row = ansi.Truncate(row, width, "")
+	if Width(row) > width {
+		row = ansi.TruncateWc(row, width, "")
+	}
+	return row
+}
+
+func (s *Screen) pieces() []string {
+	limit := max(s.height-s.out.LiveRows(), 1)
+	lines := Rows(strings.Join(s.queue, "\n"), s.width, limit)
+	s.queue = nil
+	var (
+		pieces []string
+		piece  []string
+		used   int
+	)
+	for _, line := range lines {
+		h := Height(line, s.width)
+		if used+h > limit && len(piece) > 0 {
+			pieces = append(pieces, strings.Join(piece, "\n"))
+			piece, used = nil, 0
+		}
+		piece, used = append(piece, line), used+h
+	}
+	pieces = append(pieces, strings.Join(piece, "\n"))
+	for i, p := range pieces {
+		if p == "" {
+			pieces[i] = ansi.ResetStyle // the renderer drops an empty print
+		}
+	}
+	return pieces
+}
+
+func (s *Screen) await(changed <-chan struct{}) tea.Cmd {
+	s.waiting = true
+	if !s.resized {
+		return func() tea.Msg { <-changed; return readyMsg{} }
+	}
+	out := s.out
+	return func() tea.Msg {
+		t := time.NewTimer(patience)
+		defer t.Stop()
+		select {
+		case <-changed:
+		case <-t.C:
+			out.Settle() // nothing was left to draw at the new size
+		}
+		return readyMsg{}
+	}
+}
+
+func landed() tea.Msg { return landedMsg{} }

@@ -1,0 +1,202 @@
+package term
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"loci/tui/term/termtest"
+)
+
+const region = "live 0\nlive 1\n>\nstatus"
+
+func start(t *testing.T, width, height int, mode string) *termtest.Tmux {
+	t.Helper()
+	t.Parallel()
+	x := termtest.Start(t, width, height, "before\n", termtest.Self("TERM_TEST_PROGRAM", mode))
+	x.WaitFor("status")
+	return x
+}
+
+func numbered(mark string, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%s%d\n", mark, i)
+	}
+	return b.String()
+}
+
+func do(x *termtest.Tmux, command string) {
+	x.Type(command)
+	x.Keys("Enter")
+}
+
+func TestPrintsOfAnyLengthLeaveNoGapsAndNoCopiesOfTheLiveRegion(t *testing.T) {
+	for _, n := range []int{1, 19, 20, 21, 60, 200} {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			x := start(t, 80, 24, "run")
+			do(x, fmt.Sprintf("print %d", n))
+			x.WaitAll("before\n" + numbered("p", n) + region)
+		})
+	}
+}
+
+func TestRowsAreCountedAsTheTerminalWrapsThem(t *testing.T) {
+	cases := map[string]string{
+		"exact 1":  strings.Repeat("x", 81),
+		"exact 2":  strings.Repeat("x", 2*81),
+		"exact 3":  strings.Repeat("x", 3*81),
+		"long 100": strings.Repeat("y", 100),
+		"long 500": strings.Repeat("y", 500),
+		"wide 41":  strings.Repeat("漢", 41),
+		"wide 90":  strings.Repeat("漢", 90),
+		"tabs 3":   strings.Repeat(" ", 12) + "end",
+		"tabs 30":  strings.Repeat(" ", 120) + "end",
+	}
+	for command, line := range cases {
+		t.Run(command, func(t *testing.T) {
+			x := start(t, 81, 24, "run") // odd: a wide character wraps early
+			do(x, command)
+			do(x, "print 30")
+			want := strings.Join([]string{line, "after"}, "\n")
+			got := x.Wait("the prints", x.All, func(s string) bool { return strings.HasSuffix(s, "p29\n"+region) })
+			body, ok := strings.CutPrefix(got, "before\n")
+			body, ok2 := strings.CutSuffix(body, numbered("p", 30)+region)
+			if !ok || !ok2 {
+				t.Fatalf("garbage around the prints:\n%s", got)
+			}
+			if squeeze(body) != squeeze(want) {
+				t.Errorf("printed\n%s\nwant\n%s", body, want)
+			}
+		})
+	}
+}
+
+func TestALongLineStaysOneLineSoThatItCopiesAsOne(t *testing.T) {
+	x := start(t, 80, 24, "run")
+	do(x, "long 100")
+	x.Wait("one line", x.Joined, func(s string) bool {
+		return strings.Contains(s, "\n"+strings.Repeat("y", 100)+"\n")
+	})
+}
+
+func squeeze(s string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(s, "\n", "")), " ")
+}
+
+func TestALiveRegionTallerThanTheScreenNeverReachesTheScrollback(t *testing.T) {
+	x := start(t, 80, 24, "run")
+	do(x, "block 60")
+	x.WaitFor(CutMark)
+	for i := range 12 { // more frames
+		x.Type(fmt.Sprint(i % 10))
+	}
+	x.Keys("BSpace")
+	x.WaitFor("012345678901")
+	if all := x.All(); strings.Count(all, "status") != 1 || strings.Count(all, "block 59") != 1 {
+		t.Errorf("the live region was copied:\n%s", all)
+	}
+	if rows := strings.Count(x.Screen(), "\n") + 1; rows > 24 {
+		t.Errorf("%d rows", rows)
+	}
+}
+
+func TestABlockThatMovesIntoTheScrollbackStandsThereOnce(t *testing.T) {
+	x := start(t, 80, 24, "run")
+	do(x, "block 10")
+	x.WaitFor("block 9")
+	do(x, "commit")
+	var want strings.Builder
+	for i := range 10 {
+		fmt.Fprintf(&want, "block %d\n", i)
+	}
+	x.WaitAll("before\n" + want.String() + region)
+}
+
+func TestPrintsWaitWhileAPanelIsOpen(t *testing.T) {
+	x := start(t, 80, 24, "run")
+	do(x, "print 3")
+	do(x, "panel")
+	x.WaitFor("PANEL")
+	do(x, "print 40")
+	x.Type("seen")
+	if s := x.WaitFor("PANEL seen"); strings.Contains(s, "p39") {
+		t.Errorf("printed over the panel:\n%s", s)
+	}
+	for range 4 {
+		x.Keys("BSpace")
+	}
+	x.Keys("Enter") // an unknown command: clears what was typed
+	do(x, "panel")
+	x.WaitAll("before\n" + numbered("p", 3) + numbered("p", 40) + region)
+}
+
+func TestAPanelThatWasNeverDrawnHoldsNothing(t *testing.T) {
+	x := start(t, 80, 24, "run")
+	do(x, "blink")
+	x.WaitAll("before\n" + numbered("b", 3) + region)
+}
+
+func TestAPanelAndAResizeLeaveTheScrollbackWhole(t *testing.T) {
+	x := start(t, 80, 24, "run")
+	do(x, "print 30")
+	do(x, "panel")
+	x.WaitFor("PANEL")
+	do(x, "print 5")
+	x.Resize(60, 20)
+	do(x, "panel")
+	x.WaitAll("before\n" + numbered("p", 30) + numbered("p", 5) + region)
+}
+
+func TestAPrintFromInitErasesNothingOfTheShell(t *testing.T) {
+	for range 4 {
+		t.Run("", func(t *testing.T) {
+			t.Parallel()
+			before := numbered("shell", 22)
+			x := termtest.Start(t, 80, 24, before, termtest.Self("TERM_TEST_PROGRAM", "early"))
+			x.WaitAll(before + numbered("e", 5) + region)
+		})
+	}
+}
+
+func TestResizingLeavesNoGhosts(t *testing.T) {
+	x := start(t, 80, 24, "run")
+	do(x, "print 40")
+	x.WaitAll("before\n" + numbered("p", 40) + region)
+	for _, size := range [][2]int{{40, 24}, {79, 24}, {30, 12}, {90, 30}, {80, 24}} {
+		x.Resize(size[0], size[1])
+		x.Type("z")
+		x.Wait("the region", x.Screen, func(s string) bool { return strings.HasSuffix(s, "status") })
+	}
+	x.WaitAll("before\n" + numbered("p", 40) + strings.Replace(region, ">", "> zzzzz", 1))
+	x.Keys("Enter")
+	do(x, "print 5")
+	x.WaitAll("before\n" + numbered("p", 40) + numbered("p", 5) + region)
+}
+
+func TestClearingStartsOnACleanScreenAndKeepsTheScrollback(t *testing.T) {
+	x := start(t, 80, 24, "run")
+	do(x, "print 40")
+	x.WaitFor("p39")
+	do(x, "clear 3")
+	x.Wait("a clean screen", x.Screen, func(s string) bool { return s == numbered("c", 3)+region })
+	if all := x.All(); !strings.HasPrefix(all, "before\np0\np1\n") {
+		t.Errorf("the scrollback is gone:\n%s", all)
+	}
+}
+
+func TestTheRealCursorStandsAtTheCaretAfterAPrint(t *testing.T) {
+	x := start(t, 80, 24, "run")
+	do(x, "print 3")
+	x.Type("abc")
+	x.WaitFor("> abc")
+	x.Wait("the caret", func() string { c, r := x.Cursor(); return fmt.Sprint(c, " ", r) },
+		func(s string) bool { return s == "5 6" })
+}
+
+func TestQuittingLeavesTheScrollbackAndNoLiveRegion(t *testing.T) {
+	x := start(t, 80, 24, "run")
+	do(x, "print 30")
+	do(x, "quit")
+	x.WaitAll("before\n" + numbered("p", 30) + "bye\nended 0")
+}

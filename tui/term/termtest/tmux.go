@@ -1,0 +1,160 @@
+// Package termtest runs a program in a real terminal multiplexer, so that tests
+// can see what a person would: the screen and the scrollback. It is used by
+// tests only.
+package termtest
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Deadline is how long a screen may take to become what a test expects.
+const Deadline = 10 * time.Second
+
+// Tmux is one private server with one window.
+type Tmux struct {
+	t      testing.TB
+	socket string
+}
+
+// Start runs a shell command in a window of the given size, after printing
+// before, as if it had stood in the terminal already. It skips without tmux.
+func Start(t testing.TB, width, height int, before, command string) *Tmux {
+	t.Helper()
+	if _, err := exec.LookPath("tmux"); err != nil {
+		t.Skip("tmux is not installed")
+	}
+	dir, err := os.MkdirTemp("", "tm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &Tmux{t: t, socket: filepath.Join(dir, "s")}
+	t.Cleanup(func() {
+		_ = exec.Command("tmux", "-S", x.socket, "kill-server").Run()
+		_ = os.RemoveAll(dir)
+	})
+	conf := filepath.Join(dir, "conf")
+	if err := os.WriteFile(conf, []byte("set -g status off\nset -g history-limit 20000\nset -sg escape-time 0\nset -g default-terminal tmux-256color\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	script := filepath.Join(dir, "run")
+	body := fmt.Sprintf("printf %%s %s\n%s\nprintf 'ended %%s\\n' $?\nexec sleep 600\n", quote(before), command)
+	if err := os.WriteFile(script, []byte(body), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	x.run("-f", conf, "new-session", "-d", "-x", strconv.Itoa(width), "-y", strconv.Itoa(height), "sh "+script)
+	return x
+}
+
+// Keys sends key names as tmux knows them: Enter, Escape, C-l, Up.
+func (x *Tmux) Keys(names ...string) {
+	x.t.Helper()
+	x.run(append([]string{"send-keys"}, names...)...)
+}
+
+// Type sends text as it stands.
+func (x *Tmux) Type(text string) {
+	x.t.Helper()
+	x.run("send-keys", "-l", text)
+}
+
+// Paste sends text as one bracketed paste.
+func (x *Tmux) Paste(text string) {
+	x.t.Helper()
+	x.run("set-buffer", "-b", "clip", text)
+	x.run("paste-buffer", "-p", "-b", "clip")
+}
+
+// Resize changes the size of the window.
+func (x *Tmux) Resize(width, height int) {
+	x.t.Helper()
+	x.run("resize-window", "-x", strconv.Itoa(width), "-y", strconv.Itoa(height))
+}
+
+// Screen is the visible rows, without trailing spaces and empty rows at the end.
+func (x *Tmux) Screen() string {
+	x.t.Helper()
+	return strings.TrimRight(x.run("capture-pane", "-p"), "\n ")
+}
+
+// All is the scrollback and the screen, long lines joined.
+func (x *Tmux) All() string {
+	x.t.Helper()
+	return strings.TrimRight(x.run("capture-pane", "-p", "-S", "-"), "\n ")
+}
+
+// Joined is All with lines that the terminal wrapped put together again.
+func (x *Tmux) Joined() string {
+	x.t.Helper()
+	return strings.TrimRight(x.run("capture-pane", "-p", "-J", "-S", "-"), "\n ")
+}
+
+// Cursor is the position of the real cursor, from 0.
+func (x *Tmux) Cursor() (col, row int) {
+	x.t.Helper()
+	if _, err := fmt.Sscanf(x.run("display-message", "-p", "#{cursor_x} #{cursor_y}"), "%d %d", &col, &row); err != nil {
+		x.t.Fatal(err)
+	}
+	return col, row
+}
+
+// Wait polls look until ok says yes, and returns what was seen last. It fails
+// the test at the deadline.
+func (x *Tmux) Wait(what string, look func() string, ok func(string) bool) string {
+	x.t.Helper()
+	end := time.Now().Add(Deadline)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		got := look()
+		if ok(got) {
+			return got
+		}
+		if time.Now().After(end) {
+			x.t.Fatalf("%s: not seen. The terminal shows:\n%s", what, got)
+		}
+		<-tick.C
+	}
+}
+
+// WaitFor waits until the screen contains text.
+func (x *Tmux) WaitFor(text string) string {
+	x.t.Helper()
+	return x.Wait(strconv.Quote(text), x.Screen, func(s string) bool { return strings.Contains(s, text) })
+}
+
+// WaitGone waits until the screen no longer contains text.
+func (x *Tmux) WaitGone(text string) string {
+	x.t.Helper()
+	return x.Wait("without "+strconv.Quote(text), x.Screen, func(s string) bool { return !strings.Contains(s, text) })
+}
+
+// WaitAll waits until scrollback and screen are exactly want.
+func (x *Tmux) WaitAll(want string) {
+	x.t.Helper()
+	x.Wait("exactly\n"+want+"\n", x.All, func(s string) bool { return s == want })
+}
+
+func (x *Tmux) run(args ...string) string {
+	x.t.Helper()
+	cmd := exec.Command("tmux", append([]string{"-S", x.socket}, args...)...)
+	cmd.Env = append(os.Environ(), "TMUX=", "LC_ALL=C.UTF-8")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		x.t.Fatalf("tmux %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// Self is a shell command that runs the test binary again with one variable set.
+func Self(name, value string) string {
+	return name + "=" + quote(value) + " " + quote(os.Args[0])
+}
+
+func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'" }
