@@ -1,0 +1,134 @@
+package memory
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"loci/core"
+)
+
+// Placeholder is what a system text has in the place of the compiled memory.
+const Placeholder = "{CORE_MEMORY}"
+
+// stampLayout is the contract's form of local time: date, twelve-hour clock, zone and offset.
+const stampLayout = "2006-01-02 03:04:05 PM MST-0700"
+
+// Stamp writes a time as prompts and packed records do, in the zone that t carries.
+func Stamp(t time.Time) string { return t.Format(stampLayout) }
+
+// lineWarning stands before numbered values; text that contains it is refused by the tools that edit lines.
+const lineWarning = "The numbers and arrows before the lines below are for display: they are no part of the value and do not belong into what you write."
+
+// CompileInput is all that a compiled prompt depends on.
+type CompileInput struct {
+	System       string
+	Blocks       []core.Block // in the order of attachment
+	LineNumbers  bool
+	Rules        []string // sentences of core/rules
+	Agent        core.AgentID
+	Conversation core.ConversationID
+	CompiledAt   time.Time // in the agent's zone
+	Messages     int       // of the conversation, stored
+	Passages     int       // in the agent's archive
+	Tags         []string  // the archive's most used tags
+}
+
+// Compile returns the system prompt: the system text with its placeholder replaced by the compiled memory, which is
+// appended after a blank line where the placeholder is missing.
+func Compile(in CompileInput) string {
+	compiled := Memory(in)
+	if strings.Contains(in.System, Placeholder) {
+		return strings.ReplaceAll(in.System, Placeholder, compiled)
+	}
+	if in.System == "" {
+		return compiled
+	}
+	return in.System + "\n\n" + compiled
+}
+
+// Memory returns the compiled memory alone: blocks, tool rules, and the facts about what is stored outside of the prompt.
+func Memory(in CompileInput) string {
+	sections := make([]string, 0, 3)
+	if len(in.Blocks) > 0 {
+		sections = append(sections, blocksSection(in.Blocks, in.LineNumbers))
+	}
+	if len(in.Rules) > 0 {
+		sections = append(sections, rulesSection(in.Rules))
+	}
+	return strings.Join(append(sections, metadataSection(in)), "\n\n")
+}
+
+func blocksSection(blocks []core.Block, numbered bool) string {
+	var b strings.Builder
+	b.WriteString("<memory_blocks>\nThese blocks of your memory are always before you:\n\n")
+	for i := range blocks {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		writeBlock(&b, &blocks[i], numbered)
+	}
+	b.WriteString("</memory_blocks>")
+	return b.String()
+}
+
+func writeBlock(b *strings.Builder, block *core.Block, numbered bool) {
+	fmt.Fprintf(b, "<%s>\n<description>\n%s\n</description>\n<metadata>\n", block.Label, block.Description)
+	if block.ReadOnly {
+		b.WriteString("- read_only=true\n")
+	}
+	fmt.Fprintf(b, "- chars_current=%d\n- chars_limit=%d\n</metadata>\n", utf8.RuneCountInString(block.Value), block.Limit)
+	value := block.Value
+	if numbered {
+		b.WriteString("<warning>\n" + lineWarning + "\n</warning>\n")
+		value = NumberLines(value)
+	}
+	fmt.Fprintf(b, "<value>\n%s\n</value>\n</%s>\n", value, block.Label)
+}
+
+// NumberLines writes a value as prompts with line numbers show it; an empty value stays empty.
+func NumberLines(value string) string {
+	if value == "" {
+		return ""
+	}
+	var b strings.Builder
+	for i, line := range strings.Split(value, "\n") {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(strconv.Itoa(i+1) + "→ " + line)
+	}
+	return b.String()
+}
+
+func rulesSection(rules []string) string {
+	var b strings.Builder
+	b.WriteString("<tool_usage_rules>\nThese rules say which tools you may or must call, and when:\n\n")
+	for _, rule := range rules {
+		b.WriteString("<tool_rule>\n" + rule + "\n</tool_rule>\n")
+	}
+	b.WriteString("</tool_usage_rules>")
+	return b.String()
+}
+
+func metadataSection(in CompileInput) string {
+	conversation := string(in.Conversation)
+	if conversation == "" || in.Conversation == core.DefaultConversation(in.Agent) {
+		conversation = "default"
+	}
+	var b strings.Builder
+	b.WriteString("<memory_metadata>\n")
+	fmt.Fprintf(&b, "- AGENT_ID: %s\n- CONVERSATION_ID: %s\n", in.Agent, conversation)
+	fmt.Fprintf(&b, "- System prompt last recompiled: %s\n", Stamp(in.CompiledAt))
+	fmt.Fprintf(&b, "- %d previous messages between you and the user are stored in recall memory\n", in.Messages)
+	if in.Passages > 0 {
+		fmt.Fprintf(&b, "- %d total memories are stored in archival memory\n", in.Passages)
+	}
+	if len(in.Tags) > 0 {
+		fmt.Fprintf(&b, "- Archival memory tags: %s\n", strings.Join(in.Tags, ", "))
+	}
+	b.WriteString("</memory_metadata>")
+	return b.String()
+}
