@@ -1,0 +1,172 @@
+// Package ipc is the way between processes of one person on one machine: a Unix socket that nobody else can open, and
+// locks that outlive no process.
+//
+// It promises that a listener's socket is 0600 in a folder that is 0700 and ours, that every accepted connection comes
+// from our own account, that a socket somebody listens on is never taken away, and that lock files are never removed
+// (two processes could then hold two locks of one name). It knows nothing of what is said on the socket, and imports
+// nothing of ours.
+package ipc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+// MaxPath is the longest path of a socket in bytes. The system's limit is 104 to 108.
+const MaxPath = 100
+
+// What can stand in the way.
+var (
+	ErrInUse    = errors.New("somebody listens on the socket already")
+	ErrNotOurs  = errors.New("the folder is not private to this account")
+	ErrLocked   = errors.New("the lock is held by another process")
+	ErrStranger = errors.New("the other side runs under another account")
+)
+
+// probeTimeout bounds the question whether somebody listens on a socket that is there.
+const probeTimeout = time.Second
+
+// Listen opens the socket. It makes the folder if need be and replaces a socket that refused a connection, nothing
+// else: the caller holds a lock, so that no second process does the same at the same moment.
+func Listen(ctx context.Context, path string) (net.Listener, error) {
+	if len(path) > MaxPath {
+		return nil, fmt.Errorf("the socket's path is longer than %d bytes: %s", MaxPath, path)
+	}
+	if err := checkPeerSupport(); err != nil {
+		return nil, err
+	}
+	if err := PrivateDir(filepath.Dir(path)); err != nil {
+		return nil, err
+	}
+	if err := removeStale(ctx, path); err != nil {
+		return nil, err
+	}
+	var lc net.ListenConfig
+	inner, err := lc.Listen(ctx, "unix", path)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", path, err)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, errors.Join(fmt.Errorf("make %s private: %w", path, err), inner.Close())
+	}
+	return &listener{Listener: inner, uid: os.Getuid()}, nil
+}
+
+// Dial connects to the socket.
+func Dial(ctx context.Context, path string) (net.Conn, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, "unix", path)
+}
+
+// Refused says whether an error of Dial means that nobody listens.
+func Refused(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist)
+}
+
+// PrivateDir makes a folder that only this account can enter, or makes sure of it if it is there.
+func PrivateDir(path string) error {
+	if err := os.MkdirAll(path, 0o700); err != nil {
+		return fmt.Errorf("make %s: %w", path, err)
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", path, err)
+	}
+	if !info.IsDir() || !ownedByUs(info) {
+		return fmt.Errorf("%s: %w", path, ErrNotOurs)
+	}
+	if info.Mode().Perm()&0o077 == 0 {
+		return nil
+	}
+	if err := os.Chmod(path, 0o700); err != nil {
+		return fmt.Errorf("make %s private: %w", path, err)
+	}
+	return nil
+}
+
+// removeStale takes away a socket that its owner left behind. Only a refused connection proves that.
+func removeStale(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", path, err)
+	}
+	if info.Mode().Type() != fs.ModeSocket {
+		return fmt.Errorf("%s is there and is no socket; it was left alone", path)
+	}
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	conn, err := Dial(ctx, path)
+	if err == nil {
+		return errors.Join(fmt.Errorf("%s: %w", path, ErrInUse), conn.Close())
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return fmt.Errorf("%s is there and did not refuse: %w", path, err)
+	}
+	if err := os.Remove(path); err != nil {
+		return fmt.Errorf("remove the stale socket: %w", err)
+	}
+	return nil
+}
+
+// listener lets in only connections of one account.
+type listener struct {
+	net.Listener
+	uid int
+}
+
+// Accept gives the next connection of our own account; others are closed and forgotten.
+func (l *listener) Accept() (net.Conn, error) {
+	for {
+		conn, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if checkPeer(conn, l.uid) == nil {
+			return conn, nil
+		}
+		_ = conn.Close() // a stranger's connection: nobody to tell
+	}
+}
+
+// allowed are the account itself and the superuser, who may do anything anyway.
+func allowed(peer, uid int) bool { return peer == uid || peer == 0 }
+
+// checkPeer makes sure that the other side runs under an account that is allowed.
+func checkPeer(conn net.Conn, uid int) error {
+	peer, err := PeerUID(conn)
+	if err != nil {
+		return err
+	}
+	if !allowed(peer, uid) {
+		return fmt.Errorf("uid %d: %w", peer, ErrStranger)
+	}
+	return nil
+}
+
+// PeerUID is the account of the process at the other end of a Unix socket.
+func PeerUID(conn net.Conn) (int, error) {
+	unixConn, ok := conn.(*net.UnixConn)
+	if !ok {
+		return 0, fmt.Errorf("%T is no Unix socket", conn)
+	}
+	raw, err := unixConn.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var uid int
+	var peerErr error
+	if err := raw.Control(func(fd uintptr) { uid, peerErr = peerUID(fd) }); err != nil {
+		return 0, err
+	}
+	return uid, peerErr
+}
