@@ -1,0 +1,93 @@
+package service
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"loci/core"
+)
+
+const (
+	maxMessages    = 1000
+	maxSearch      = 100
+	maxQueryChars  = 10_000
+	messagesByPage = 100
+)
+
+// Messages are the use cases of stored messages. Hidden records are in none of them.
+type Messages struct{ *parts }
+
+// Window lists the messages of one conversation as the contract lists an agent's: oldest first within the page, After
+// newer and Before older whatever the order, Desc picks the newest.
+func (m *Messages) Window(ctx context.Context, f core.MessageFilter, pg core.Page) ([]core.Message, error) {
+	pg, err := page(pg, messagesByPage, maxMessages)
+	if err != nil {
+		return nil, err
+	}
+	if f.Conversation != "" {
+		if err := m.Engine.Refresh(ctx, f.Conversation); err != nil {
+			return nil, err
+		}
+	}
+	return m.Store.Messages().List(ctx, f, pg)
+}
+
+// Ordered lists messages in the requested order: After is later in it and Before earlier, and with Desc the newest comes first.
+func (m *Messages) Ordered(ctx context.Context, f core.MessageFilter, pg core.Page) ([]core.Message, error) {
+	if !pg.Desc {
+		return m.Window(ctx, f, pg)
+	}
+	pg.After, pg.Before = pg.Before, pg.After
+	pg.Desc = pg.After == "" // what lies next to a cursor, else the newest
+	msgs, err := m.Window(ctx, f, pg)
+	slices.Reverse(msgs)
+	return msgs, err
+}
+
+// Get returns a message a person may see.
+func (m *Messages) Get(ctx context.Context, id core.MessageID) (core.Message, error) {
+	msg, err := m.Store.Messages().Get(ctx, id)
+	if err == nil && msg.Hidden != core.NotHidden {
+		return core.Message{}, core.E(core.NotFound, "there is no message %s", id)
+	}
+	return msg, err
+}
+
+// Reset leaves an agent's default conversation with its system message only, and the first messages of its type when asked.
+func (m *Messages) Reset(ctx context.Context, agent core.AgentID, boot bool) (core.Agent, error) {
+	if _, err := m.Store.Agents().Get(ctx, agent); err != nil {
+		return core.Agent{}, err
+	}
+	if err := m.Engine.Reset(ctx, core.DefaultConversation(agent), boot); err != nil {
+		return core.Agent{}, err
+	}
+	m.changed(agent)
+	return m.Store.Agents().Get(ctx, agent)
+}
+
+// Search finds messages by words, best first; ten by default.
+func (m *Messages) Search(ctx context.Context, query string, f core.MessageFilter, limit int) ([]core.MessageHit, error) {
+	q, err := searchQuery(query, limit)
+	if err != nil {
+		return nil, err
+	}
+	if f.Agent != "" {
+		if _, err := m.Store.Agents().Get(ctx, f.Agent); err != nil {
+			return nil, err
+		}
+	}
+	return m.Store.Messages().Match(ctx, q, f)
+}
+
+func searchQuery(query string, limit int) (core.SearchQuery, error) {
+	switch {
+	case strings.TrimSpace(query) == "":
+		return core.SearchQuery{}, core.E(core.Invalid, "a search needs words to look for")
+	case len(query) > maxQueryChars:
+		return core.SearchQuery{}, core.E(core.Invalid, "a search has at most %d bytes", maxQueryChars)
+	case limit < 0 || limit > maxSearch:
+		return core.SearchQuery{}, core.E(core.Invalid, "a search returns 1 to %d results", maxSearch)
+	}
+	return core.SearchQuery{Text: query, Limit: limit}, nil
+}

@@ -1,0 +1,135 @@
+package service
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"loci/core"
+	"loci/core/engine"
+)
+
+// How long what is known of a model is believed, and how long a page waits for what is not known yet.
+const (
+	modelInfoTTL  = time.Minute
+	modelInfoWait = 500 * time.Millisecond
+	maxKnown      = 256
+)
+
+// Models lists and chooses who answers.
+type Models struct {
+	*parts
+	mu    sync.Mutex // guards known
+	known map[core.Handle]knownModel
+}
+
+type knownModel struct {
+	info core.ModelInfo
+	at   time.Time
+}
+
+// List returns the chat models that the asker can reach, the preferred first.
+func (m *Models) List(ctx context.Context, env core.Env) ([]core.ModelInfo, error) {
+	infos, err := m.parts.Models.List(ctx, m.env(env))
+	if err != nil {
+		return nil, err
+	}
+	for _, info := range infos {
+		m.remember(info)
+	}
+	return infos, nil
+}
+
+// Choose says which model would answer for an agent and why. An empty agent asks for what a new one would get.
+func (m *Models) Choose(ctx context.Context, id core.AgentID, override core.Handle, env core.Env) (engine.Choice, error) {
+	if id == "" {
+		return m.chooseNew(ctx, override, env)
+	}
+	agent, err := m.Store.Agents().Get(ctx, id)
+	if err != nil {
+		return engine.Choice{}, err
+	}
+	return m.Engine.Choose(ctx, agent, override, m.env(env))
+}
+
+func (m *Models) chooseNew(ctx context.Context, override core.Handle, env core.Env) (engine.Choice, error) {
+	if override != "" {
+		info, err := m.resolve(ctx, override, env)
+		return engine.Choice{Handle: override, Info: info, Why: "flag"}, err
+	}
+	handle, why, unbuilt := m.first(ctx, env)
+	if handle == "" {
+		handle, why = core.OfflineHandle, "offline"
+	}
+	return engine.Choice{Handle: handle, Info: m.Info(ctx, handle, env), Why: why, Unbuilt: unbuilt}, nil
+}
+
+// first is the model of an agent that names none: the configured default, else the first that can be reached.
+func (m *Models) first(ctx context.Context, env core.Env) (handle core.Handle, why string, unbuilt []string) {
+	if m.DefaultModel != "" {
+		return m.DefaultModel, "default", nil
+	}
+	info, ok, unbuilt := m.parts.Models.First(ctx, m.env(env))
+	if !ok {
+		return "", "", unbuilt
+	}
+	m.remember(info)
+	return info.Handle, "environment", unbuilt
+}
+
+// resolve checks that a handle names a model: its form, and that there is one. A key that is missing or refused now
+// may be there when a run needs it, so that is no error.
+func (m *Models) resolve(ctx context.Context, handle core.Handle, env core.Env) (core.ModelInfo, error) {
+	if err := handle.Validate(); err != nil {
+		return core.ModelInfo{}, err
+	}
+	_, info, err := m.parts.Models.Chat(ctx, handle, m.env(env))
+	switch core.KindOf(err) {
+	case "":
+		m.remember(info)
+		return info, nil
+	case core.NotFound, core.Invalid, core.Unsupported:
+		return core.ModelInfo{}, err
+	default:
+		return bareInfo(handle), nil
+	}
+}
+
+// Info is what is known of a model, to be shown. It never fails: of a model that cannot be asked, only the name is known.
+func (m *Models) Info(ctx context.Context, handle core.Handle, env core.Env) core.ModelInfo {
+	m.mu.Lock()
+	k, ok := m.known[handle]
+	m.mu.Unlock()
+	if ok && time.Since(k.at) < modelInfoTTL {
+		return k.info
+	}
+	ctx, cancel := context.WithTimeout(ctx, modelInfoWait)
+	defer cancel()
+	_, info, err := m.parts.Models.Chat(ctx, handle, m.env(env))
+	if err != nil {
+		info = bareInfo(handle)
+	}
+	m.remember(info)
+	return info
+}
+
+func (m *Models) remember(info core.ModelInfo) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(m.known) >= maxKnown {
+		clear(m.known)
+	}
+	m.known[info.Handle] = knownModel{info: info, at: time.Now()}
+}
+
+func (p *parts) env(env core.Env) core.Env {
+	if env == nil {
+		return p.Env
+	}
+	return env
+}
+
+func bareInfo(handle core.Handle) core.ModelInfo {
+	provider, name, _ := handle.Split()
+	return core.ModelInfo{Handle: handle, Name: name, Provider: provider, Protocol: provider}
+}

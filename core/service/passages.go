@@ -1,0 +1,145 @@
+package service
+
+import (
+	"context"
+	"time"
+
+	"loci/core"
+)
+
+// Passages are the use cases of archival memory.
+type Passages struct{ *parts }
+
+// NewPassage is a text to keep.
+type NewPassage struct {
+	Text      string
+	Tags      []string
+	CreatedAt time.Time // zero: now
+}
+
+// PassageQuery asks for passages by words. Of Agent and Archive at most one is set; neither asks everywhere.
+type PassageQuery struct {
+	Text        string
+	Agent       core.AgentID
+	Archive     core.ArchiveID
+	Tags        []string
+	AllTags     bool
+	From, Until time.Time
+	Limit       int
+}
+
+// Insert keeps a text in an agent's archive, which its first passage makes.
+func (s *Passages) Insert(ctx context.Context, agent core.AgentID, in NewPassage) (core.Passage, error) {
+	if err := checkTags(in.Tags); err != nil {
+		return core.Passage{}, err
+	}
+	now := s.Clock()
+	p := core.Passage{ID: core.NewPassageID(), Text: in.Text, Tags: unique(in.Tags), CreatedAt: in.CreatedAt, UpdatedAt: now}
+	if p.CreatedAt.IsZero() {
+		p.CreatedAt = now
+	}
+	if err := p.Validate(); err != nil {
+		return core.Passage{}, err
+	}
+	err := s.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
+		archive, err := archiveFor(ctx, tx, agent, now)
+		if err != nil {
+			return err
+		}
+		p.Archive = archive
+		return tx.Passages().Insert(ctx, &p)
+	})
+	if err != nil {
+		return core.Passage{}, err
+	}
+	s.changed(agent)
+	return p, nil
+}
+
+// archiveFor returns the agent's archive and makes it where there is none.
+func archiveFor(ctx context.Context, tx core.Store, id core.AgentID, now time.Time) (core.ArchiveID, error) {
+	agent, err := tx.Agents().Get(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	archive, ok, err := tx.Archives().OfAgent(ctx, id)
+	if err != nil || ok {
+		return archive.ID, err
+	}
+	archive = core.Archive{ID: core.NewArchiveID(), Name: agent.Name + "'s Archive", CreatedAt: now, UpdatedAt: now}
+	if err := tx.Archives().Create(ctx, &archive); err != nil {
+		return "", err
+	}
+	return archive.ID, tx.Archives().Attach(ctx, id, archive.ID)
+}
+
+// List returns an agent's passages, a hundred by default; contains is a plain part of the text.
+func (s *Passages) List(ctx context.Context, agent core.AgentID, contains string, pg core.Page) ([]core.Passage, error) {
+	archive, ok, err := s.archive(ctx, agent)
+	if err != nil || !ok {
+		return nil, err
+	}
+	pg, err = page(pg, 100, 1000)
+	if err != nil {
+		return nil, err
+	}
+	return s.Store.Passages().List(ctx, core.PassageFilter{Archives: []core.ArchiveID{archive}, Contains: contains}, pg)
+}
+
+// Search finds passages by words, best first.
+func (s *Passages) Search(ctx context.Context, q PassageQuery) ([]core.PassageHit, error) {
+	query, err := searchQuery(q.Text, q.Limit)
+	if err != nil {
+		return nil, err
+	}
+	f := core.PassageFilter{Tags: q.Tags, AllTags: q.AllTags, From: q.From, Until: q.Until}
+	switch {
+	case q.Agent != "":
+		archive, ok, err := s.archive(ctx, q.Agent)
+		if err != nil || !ok {
+			return nil, err
+		}
+		f.Archives = []core.ArchiveID{archive}
+	case q.Archive != "":
+		if _, err := s.Store.Archives().Get(ctx, q.Archive); err != nil {
+			return nil, err
+		}
+		f.Archives = []core.ArchiveID{q.Archive}
+	}
+	return s.Store.Passages().Match(ctx, query, f)
+}
+
+// Delete removes a passage of an agent's archive.
+func (s *Passages) Delete(ctx context.Context, agent core.AgentID, id core.PassageID) error {
+	archive, ok, err := s.archive(ctx, agent)
+	if err != nil {
+		return err
+	}
+	missing := core.E(core.NotFound, "agent %s has no passage %s", agent, id)
+	if !ok {
+		return missing
+	}
+	err = s.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
+		p, err := tx.Passages().Get(ctx, id)
+		if err != nil {
+			return err
+		}
+		if p.Archive != archive {
+			return missing
+		}
+		return tx.Passages().Delete(ctx, id)
+	})
+	if err != nil {
+		return err
+	}
+	s.changed(agent)
+	return nil
+}
+
+func (s *Passages) archive(ctx context.Context, agent core.AgentID) (core.ArchiveID, bool, error) {
+	if _, err := s.Store.Agents().Get(ctx, agent); err != nil {
+		return "", false, err
+	}
+	a, ok, err := s.Store.Archives().OfAgent(ctx, agent)
+	return a.ID, ok, err
+}

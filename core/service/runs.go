@@ -1,0 +1,158 @@
+package service
+
+import (
+	"context"
+	"slices"
+
+	"loci/core"
+)
+
+// maxRunSteps bounds what is read to count the tools of one run.
+const maxRunSteps = 1000
+
+// Runs are the use cases of runs and of their steps.
+type Runs struct{ *parts }
+
+// Get returns a run.
+func (r *Runs) Get(ctx context.Context, id core.RunID) (core.Run, error) { return r.Store.Runs().Get(ctx, id) }
+
+// List returns runs, a hundred by default.
+func (r *Runs) List(ctx context.Context, f core.RunFilter, pg core.Page) ([]core.Run, error) {
+	pg, err := page(pg, 100, 1000)
+	if err != nil {
+		return nil, err
+	}
+	return r.Store.Runs().List(ctx, f, pg)
+}
+
+// Delete marks a run deleted; its messages stay. One under way is busy.
+func (r *Runs) Delete(ctx context.Context, id core.RunID) (core.Run, error) {
+	run, err := r.Get(ctx, id)
+	if err != nil {
+		return run, err
+	}
+	if !run.Status.Final() {
+		return run, &core.Error{Kind: core.Busy, Msg: "the run is under way", Hint: "cancel it first", Run: id}
+	}
+	return run, r.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error { return tx.Runs().Delete(ctx, id) })
+}
+
+// Messages returns what a run added, its input too: from the run itself while that is no message of the conversation yet.
+func (r *Runs) Messages(ctx context.Context, id core.RunID, pg core.Page) ([]core.Message, error) {
+	run, err := r.Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if run.Delivered {
+		return (&Messages{parts: r.parts}).Ordered(ctx, core.MessageFilter{Run: id}, pg)
+	}
+	if pg.After != "" || pg.Before != "" {
+		return nil, nil
+	}
+	input := slices.Clone(run.Input)
+	if pg.Desc {
+		slices.Reverse(input)
+	}
+	return input, nil
+}
+
+// Usage returns the tokens of a run and how many steps it took.
+func (r *Runs) Usage(ctx context.Context, id core.RunID) (core.Usage, int, error) {
+	if _, err := r.Get(ctx, id); err != nil {
+		return core.Usage{}, 0, err
+	}
+	return r.Store.Runs().Usage(ctx, id)
+}
+
+// ToolsUsed returns the names of the tools that a run called, in the order of first use, and how many steps it took.
+func (r *Runs) ToolsUsed(ctx context.Context, id core.RunID) ([]string, int, error) {
+	steps, err := r.Store.Steps().List(ctx, core.StepFilter{Run: id}, core.Page{Limit: maxRunSteps})
+	if err != nil {
+		return nil, 0, err
+	}
+	var names []string
+	for _, s := range steps {
+		names = append(names, s.Tools...)
+	}
+	return unique(names), len(steps), nil
+}
+
+// Step returns a step.
+func (r *Runs) Step(ctx context.Context, id core.StepID) (core.Step, error) { return r.Store.Steps().Get(ctx, id) }
+
+// Steps returns steps; limit is the list's own default.
+func (r *Runs) Steps(ctx context.Context, f core.StepFilter, pg core.Page, limit int) ([]core.Step, error) {
+	if f.Run != "" {
+		if _, err := r.Get(ctx, f.Run); err != nil {
+			return nil, err
+		}
+	}
+	pg, err := page(pg, limit, 1000)
+	if err != nil {
+		return nil, err
+	}
+	return r.Store.Steps().List(ctx, f, pg)
+}
+
+// StepMessages returns the messages of a step.
+func (r *Runs) StepMessages(ctx context.Context, id core.StepID, pg core.Page) ([]core.Message, error) {
+	if _, err := r.Step(ctx, id); err != nil {
+		return nil, err
+	}
+	return (&Messages{parts: r.parts}).Ordered(ctx, core.MessageFilter{Step: id}, pg)
+}
+
+// Feedback records what a person thinks of a step: positive, negative or nothing.
+func (r *Runs) Feedback(ctx context.Context, id core.StepID, feedback string) (core.Step, error) {
+	switch feedback {
+	case "", "positive", "negative":
+	default:
+		return core.Step{}, core.E(core.Invalid, "feedback is positive, negative or null")
+	}
+	var step core.Step
+	err := r.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
+		var err error
+		if step, err = tx.Steps().Get(ctx, id); err != nil {
+			return err
+		}
+		step.Feedback = feedback
+		return tx.Steps().Update(ctx, &step)
+	})
+	return step, err
+}
+
+// Cancel stops runs and says how each stands then. Without ids it means every run of the conversation, or of the agent
+// where that is empty; nothing to stop is a conflict.
+func (r *Runs) Cancel(ctx context.Context, agent core.AgentID, conv core.ConversationID, ids []core.RunID) (map[core.RunID]core.RunStatus, error) {
+	if len(ids) == 0 {
+		f := core.RunFilter{Agents: []core.AgentID{agent}, Conversation: conv, Statuses: []core.RunStatus{core.RunCreated, core.RunRunning}}
+		runs, err := r.Store.Runs().List(ctx, f, core.Page{Limit: 1000, Desc: true})
+		if err != nil {
+			return nil, err
+		}
+		for _, run := range runs { // the newest first, so that no waiting one begins meanwhile
+			ids = append(ids, run.ID)
+		}
+	}
+	if len(ids) == 0 {
+		return nil, core.E(core.Conflict, "No active runs found")
+	}
+	out := make(map[core.RunID]core.RunStatus, len(ids))
+	for _, id := range unique(ids) {
+		run, err := r.Get(ctx, id)
+		if err == nil && run.Agent != agent {
+			err = core.E(core.NotFound, "agent %s has no run %s", agent, id)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if err := r.Engine.Cancel(ctx, id); err != nil {
+			return nil, err
+		}
+		if run, err = r.Get(ctx, id); err != nil {
+			return nil, err
+		}
+		out[id] = run.Status
+	}
+	return out, nil
+}

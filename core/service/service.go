@@ -1,0 +1,103 @@
+// Package service holds the use cases of each noun: validate, then one transaction, then the ports. It is what the
+// HTTP edge calls, and nothing of the wire is known here.
+//
+// Promises: a call that returns without an error is durable; what it names is checked before anything is written; a
+// change that the prompt shows marks the default conversations that show it as stale, in the same transaction, so that
+// they are compiled anew at their next read or run. Everything is safe for concurrent use. Models and tools are asked
+// before a transaction, never inside.
+//
+// Layer 3: it imports core, the pure helpers and core/engine.
+package service
+
+import (
+	"log/slog"
+	"time"
+
+	"loci/core"
+	"loci/core/engine"
+)
+
+// Config joins what the services use. Store, Engine, Models and Tools are required.
+type Config struct {
+	Store  core.Store
+	Engine *engine.Engine
+	Models core.Models
+	Tools  core.Toolbox
+	Clock  func() time.Time // nil: time.Now
+	Logger *slog.Logger     // nil: discarded
+	Env    core.Env         // the daemon's own provider variables; nil: none
+
+	DefaultModel core.Handle   // the configured default; empty: none
+	SessionTTL   time.Duration // how long a client session outlives its last request and run, 0: one hour
+}
+
+// Services are the use cases, one value per noun.
+type Services struct {
+	Agents        *Agents
+	Blocks        *Blocks
+	Clients       *Clients
+	Conversations *Conversations
+	Messages      *Messages
+	Models        *Models
+	Passages      *Passages
+	Runs          *Runs
+	Tools         *Tools
+}
+
+// New returns the services; it starts nothing. Close ends the client sessions.
+func New(cfg Config) *Services {
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Env == nil {
+		cfg.Env = func(string) (core.Secret, bool) { return "", false }
+	}
+	if cfg.SessionTTL == 0 {
+		cfg.SessionTTL = time.Hour
+	}
+	p := &parts{Config: cfg}
+	p.models = &Models{parts: p, known: map[core.Handle]knownModel{}}
+	agents := &Agents{parts: p}
+	conversations := &Conversations{parts: p}
+	return &Services{
+		Agents:        agents,
+		Blocks:        &Blocks{parts: p},
+		Clients:       newClients(p, agents, conversations),
+		Conversations: conversations,
+		Messages:      &Messages{parts: p},
+		Models:        p.models,
+		Passages:      &Passages{parts: p},
+		Runs:          &Runs{parts: p},
+		Tools:         &Tools{parts: p},
+	}
+}
+
+// Close forgets the client sessions and their variables.
+func (s *Services) Close() { s.Clients.close() }
+
+// parts is what all services share.
+type parts struct {
+	Config
+	models *Models
+}
+
+// changed tells open chats that something of these agents changed.
+func (p *parts) changed(agents ...core.AgentID) {
+	for _, id := range agents {
+		p.Engine.Announce(engine.Change{Agent: id})
+	}
+}
+
+// page fills in a list's own limit and refuses one that is out of bounds.
+func page(pg core.Page, limit, most int) (core.Page, error) {
+	switch {
+	case pg.Limit == 0:
+		pg.Limit = limit
+	case pg.Limit < 0 || pg.Limit > most:
+		return pg, core.E(core.Invalid, "a limit must be between 1 and %d", most)
+	}
+	return pg, nil
+}
