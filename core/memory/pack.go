@@ -3,6 +3,7 @@ package memory
 import (
 	"bytes"
 	"encoding/json"
+	"strings"
 	"time"
 
 	"loci/core"
@@ -82,4 +83,16 @@ func pack(v any) string {
 		return "{}" // cannot happen: only strings come here
 	}
 	return string(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}
+
+// IsPacked reports whether the text of a user message is a record of the program: a heartbeat, an alert or a login.
+func IsPacked(text string) bool {
+	var record struct {
+		Type string `json:"type"`
+		Time string `json:"time"`
+	}
+	if !strings.HasPrefix(text, `{"type":`) || json.Unmarshal([]byte(text), &record) != nil || record.Time == "" {
+		return false
+	}
+	return record.Type == "heartbeat" || record.Type == "system_alert" || record.Type == "login"
 }

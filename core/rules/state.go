@@ -103,12 +103,12 @@ func (s *State) Prefill(tool string) map[string]any {
 		}
 		maps.Copy(args, more)
 	}
-	last, any := s.last()
+	last, begun := s.last()
 	for _, r := range s.in.Rules {
 		switch {
-		case r.Type == core.RuleRunFirst && !any && r.Tool == tool:
+		case r.Type == core.RuleRunFirst && !begun && r.Tool == tool:
 			add(r.Args)
-		case r.Type == core.RuleConstrainChild && any && r.Tool == last.Name:
+		case r.Type == core.RuleConstrainChild && begun && r.Tool == last.Name:
 			for _, c := range r.ChildArgs {
 				if c.Name == tool {
 					add(c.Args)
@@ -134,14 +134,14 @@ func (s *State) Check(tool string) string {
 	return text
 }
 
-// solve intersects what each active rule allows.
+// solve intersects what each active rule allows. Before the first call only those count that say which is first.
 func (s *State) solve() {
 	allowed := maps.Clone(s.attached)
+	bound := s.in.Rules
 	if first := s.firsts(); len(first) > 0 && len(s.called) == 0 {
-		s.active = true
-		allowed = first
+		s.active, allowed, bound = true, first, nil
 	}
-	for _, r := range s.in.Rules {
+	for _, r := range bound {
 		if set, constrains := s.allows(r); constrains {
 			maps.DeleteFunc(allowed, func(name string, _ bool) bool { return !set[name] })
 		}
@@ -177,8 +177,8 @@ func (s *State) allows(r core.ToolRule) (set map[string]bool, constrains bool) {
 	if !s.attached[r.Tool] {
 		return nil, false
 	}
-	last, any := s.last()
-	follows := any && last.Name == r.Tool
+	last, begun := s.last()
+	follows := begun && last.Name == r.Tool
 	switch r.Type {
 	case core.RuleConstrainChild:
 		return s.named(children(r)), follows
@@ -202,8 +202,8 @@ func (s *State) allows(r core.ToolRule) (set map[string]bool, constrains bool) {
 
 // forces reports whether the rule demands that a call follows now.
 func (s *State) forces(r core.ToolRule) bool {
-	last, any := s.last()
-	if !any || last.Name != r.Tool || !s.attached[r.Tool] {
+	last, begun := s.last()
+	if !begun || last.Name != r.Tool || !s.attached[r.Tool] {
 		return false
 	}
 	switch r.Type {

@@ -1,0 +1,171 @@
+// Package archival is the built-in tools for archival memory: passages that an agent keeps for search.
+//
+// Layer 1, below tools: it imports core.
+package archival
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"loci/core"
+	"loci/tools/internal/results"
+)
+
+// What models are told of the tools.
+const (
+	InsertDoc = "Keep a text in archival memory, for what is too long or too special for a memory block. Write it so that it can be understood alone."
+	SearchDoc = "Search archival memory by words."
+)
+
+// maxTags bounds the tags of one passage.
+const maxTags = 50
+
+// InsertArgs are the arguments of archival_memory_insert.
+type InsertArgs struct {
+	Content string   `json:"content" jsonschema:"The text to keep."`
+	Tags    []string `json:"tags,omitempty" jsonschema:"Short tags to find it by."`
+}
+
+// Insert is archival_memory_insert. The agent's archive is made with its first passage.
+func Insert(_ context.Context, args InsertArgs, env core.ToolEnv) (core.ToolResult, error) {
+	tags, err := clean(args.Tags)
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	passage := core.Passage{Text: args.Content, Tags: tags, CreatedAt: env.Now, UpdatedAt: env.Now}
+	if strings.TrimSpace(args.Content) == "" {
+		return core.ToolResult{}, core.E(core.Invalid, "content is empty: nothing to keep")
+	}
+	if err := passage.Validate(); err != nil {
+		return core.ToolResult{}, err
+	}
+	return core.ToolResult{Apply: func(ctx context.Context, tx core.Store) (core.ToolResult, error) {
+		archive, err := archiveOf(ctx, tx, env)
+		if err != nil {
+			return core.ToolResult{}, err
+		}
+		kept := passage
+		kept.ID, kept.Archive = core.NewPassageID(), archive
+		if err := tx.Passages().Insert(ctx, &kept); err != nil {
+			return core.ToolResult{}, err
+		}
+		return core.ToolResult{Text: "None"}, nil
+	}}, nil
+}
+
+// archiveOf returns the agent's archive, made and named after it where it has none.
+func archiveOf(ctx context.Context, tx core.Store, env core.ToolEnv) (core.ArchiveID, error) {
+	archive, found, err := tx.Archives().OfAgent(ctx, env.Agent.ID)
+	if err != nil || found {
+		return archive.ID, err
+	}
+	archive = core.Archive{ID: core.NewArchiveID(), Name: env.Agent.Name + "'s archive", Embedding: env.Agent.Embedding, CreatedAt: env.Now, UpdatedAt: env.Now}
+	if err := tx.Archives().Create(ctx, &archive); err != nil {
+		return "", err
+	}
+	return archive.ID, tx.Archives().Attach(ctx, env.Agent.ID, archive.ID)
+}
+
+// clean trims tags and drops empty and repeated ones.
+func clean(tags []string) ([]string, error) {
+	var kept []string
+	for _, tag := range tags {
+		if tag = strings.TrimSpace(tag); tag != "" && !slices.Contains(kept, tag) {
+			kept = append(kept, tag)
+		}
+	}
+	if len(kept) > maxTags {
+		return nil, core.E(core.Invalid, "%d tags are too many: give at most %d", len(kept), maxTags)
+	}
+	return kept, nil
+}
+
+// SearchArgs are the arguments of archival_memory_search.
+type SearchArgs struct {
+	Query    string   `json:"query" jsonschema:"Words to look for."`
+	Tags     []string `json:"tags,omitempty" jsonschema:"Only passages with these tags."`
+	TagMatch string   `json:"tag_match_mode,omitempty" enum:"any,all" jsonschema:"Whether any (default) or all of the tags must be there."`
+	TopK     *int     `json:"top_k,omitempty" jsonschema:"How many results, default 5."`
+	Start    string   `json:"start_datetime,omitempty" jsonschema:"Only from this date or time on, e.g. 2026-11-23."`
+	End      string   `json:"end_datetime,omitempty" jsonschema:"Only up to this date (that day included) or time."`
+}
+
+type found struct {
+	ID        core.PassageID     `json:"id"`
+	Timestamp string             `json:"timestamp"`
+	Content   string             `json:"content"`
+	Tags      []string           `json:"tags"`
+	Relevance *results.Relevance `json:"relevance,omitempty"`
+}
+
+// Search is archival_memory_search. An empty query lists the newest passages within the other bounds.
+func Search(ctx context.Context, args SearchArgs, env core.ToolEnv) (core.ToolResult, error) {
+	limit, err := results.Limit("top_k", args.TopK)
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	from, until, err := results.Range(args.Start, args.End, env.Now.Location())
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	tags, err := clean(args.Tags)
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	archive, has, err := env.Store.Archives().OfAgent(ctx, env.Agent.ID)
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	var hits []core.PassageHit
+	if has {
+		filter := core.PassageFilter{Archives: []core.ArchiveID{archive.ID}, Tags: tags, AllTags: args.TagMatch == "all", From: from, Until: until}
+		if hits, err = match(ctx, env.Store.Passages(), args.Query, limit, filter); err != nil {
+			return core.ToolResult{}, err
+		}
+	}
+	return write(hits, env)
+}
+
+func match(ctx context.Context, passages core.PassageStore, query string, limit int, filter core.PassageFilter) ([]core.PassageHit, error) {
+	if strings.TrimSpace(query) != "" {
+		return passages.Match(ctx, core.SearchQuery{Text: query, Limit: limit}, filter)
+	}
+	newest, err := passages.List(ctx, filter, core.Page{Limit: limit, Desc: true})
+	if err != nil {
+		return nil, err
+	}
+	hits := make([]core.PassageHit, 0, len(newest))
+	for _, p := range newest {
+		hits = append(hits, core.PassageHit{Passage: p})
+	}
+	return hits, nil
+}
+
+func write(hits []core.PassageHit, env core.ToolEnv) (core.ToolResult, error) {
+	if len(hits) == 0 {
+		return core.ToolResult{Text: "No results found."}, nil
+	}
+	list := make([]found, 0, len(hits))
+	for _, h := range hits {
+		f := found{ID: h.Passage.ID, Timestamp: h.Passage.CreatedAt.In(env.Now.Location()).Format(time.RFC3339), Content: h.Passage.Text, Tags: h.Passage.Tags}
+		if f.Tags == nil {
+			f.Tags = []string{}
+		}
+		if h.Score != 0 || len(h.Words) > 0 {
+			f.Relevance = &results.Relevance{Score: math.Round(h.Score*1000) / 1000, Words: h.Words}
+		}
+		list = append(list, f)
+	}
+	list, err := results.Fit(list, env.MaxReturn)
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	text, err := results.JSON(list)
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	return core.ToolResult{Text: text}, nil
+}

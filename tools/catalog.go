@@ -1,0 +1,77 @@
+package tools
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"loci/core"
+	"loci/tools/archival"
+	"loci/tools/memory"
+	"loci/tools/messages"
+	"loci/tools/recall"
+)
+
+// builtins is the table of the tools that need no row in the store.
+func builtins() []core.BoundTool {
+	return []core.BoundTool{
+		row(core.ToolCore, Typed("archival_memory_insert", archival.InsertDoc, archival.Insert)),
+		row(core.ToolCore, Typed("archival_memory_search", archival.SearchDoc, archival.Search), whole),
+		row(core.ToolCore, Typed("conversation_search", recall.SearchDoc, recall.Search), whole),
+		row(core.ToolMemory, Typed("core_memory_append", memory.AppendDoc, memory.Append)),
+		row(core.ToolMemory, Typed("core_memory_replace", memory.ReplaceDoc, memory.Replace)),
+		row(core.ToolMemory, Typed("memory_insert", memory.InsertDoc, memory.Insert)),
+		row(core.ToolMemory, Typed("memory_replace", memory.ReplaceUniqueDoc, memory.ReplaceUnique)),
+		row(core.ToolCore, Typed("send_message", messages.SendDoc, messages.Send), terminal),
+	}
+}
+
+func row(kind core.ToolKind, tool core.BoundTool, traits ...func(*core.ToolInfo)) core.BoundTool {
+	tool.Info.Kind = kind
+	tool.Info.Tags = []string{string(kind)}
+	for _, trait := range traits {
+		trait(&tool.Info)
+	}
+	return tool
+}
+
+// whole marks a tool that bounds its returns itself, by whole results.
+func whole(i *core.ToolInfo) { i.WholeReturn = true }
+
+// terminal marks a tool that ends the turn of a tool-forced agent.
+func terminal(i *core.ToolInfo) { i.Terminal = true }
+
+type toolbox struct {
+	tools []core.BoundTool // by name
+	byID  map[core.ToolID]core.BoundTool
+}
+
+// New returns the built-in tools.
+func New() core.Toolbox {
+	t := &toolbox{tools: builtins(), byID: map[core.ToolID]core.BoundTool{}}
+	slices.SortFunc(t.tools, func(a, b core.BoundTool) int { return strings.Compare(a.Info.Spec.Name, b.Info.Spec.Name) })
+	for _, tool := range t.tools {
+		t.byID[tool.Info.ID] = tool
+	}
+	return t
+}
+
+// Tools implements core.Toolbox.
+func (t *toolbox) Tools(_ context.Context, ids []core.ToolID) ([]core.BoundTool, error) {
+	found := make([]core.BoundTool, 0, len(ids))
+	for _, id := range ids {
+		if tool, ok := t.byID[id]; ok {
+			found = append(found, tool)
+		}
+	}
+	return found, nil
+}
+
+// Find implements core.Toolbox.
+func (t *toolbox) Find(_ context.Context, name string) (core.BoundTool, bool, error) {
+	tool, ok := t.byID[core.BuiltinToolID(name)]
+	return tool, ok, nil
+}
+
+// List implements core.Toolbox.
+func (t *toolbox) List(context.Context) ([]core.BoundTool, error) { return slices.Clone(t.tools), nil }

@@ -1,0 +1,144 @@
+package tools
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"loci/core"
+	"loci/core/memory"
+)
+
+func TestEveryRowOfTheCatalogueIsWhole(t *testing.T) {
+	t.Parallel()
+	all, err := New().List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	for _, tool := range all {
+		info, name := tool.Info, tool.Info.Spec.Name
+		if seen[name] {
+			t.Errorf("%s stands twice in the table", name)
+		}
+		seen[name] = true
+		if !regexp.MustCompile(`^[a-z_]{1,48}$`).MatchString(name) {
+			t.Errorf("name %q is not one the contract allows", name)
+		}
+		if info.Spec.Description == "" || info.Kind == "" || info.Effect != core.EffectFacts || info.ID != core.BuiltinToolID(name) {
+			t.Errorf("%s is not described whole: %+v", name, info)
+		}
+		if got := tool.Tool.Spec(); got.Name != name || string(got.Parameters) != string(info.Spec.Parameters) {
+			t.Errorf("%s: the tool's own spec differs from its description", name)
+		}
+		var schema jsonschema.Schema
+		if err := json.Unmarshal(info.Spec.Parameters, &schema); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if _, err := schema.Resolve(nil); err != nil {
+			t.Errorf("%s: schema does not resolve: %v", name, err)
+		}
+		if schema.Type != "object" || len(schema.Properties) == 0 {
+			t.Errorf("%s: parameters are no object: %s", name, info.Spec.Parameters)
+		}
+		for p, s := range schema.Properties {
+			if s.Description == "" || s.Type == "" {
+				t.Errorf("%s.%s has no description or no single type: %s", name, p, info.Spec.Parameters)
+			}
+		}
+	}
+}
+
+func TestTheCatalogueHasTheContractsToolsAndArguments(t *testing.T) {
+	t.Parallel()
+	want := map[string]struct{ required, optional []string }{
+		"archival_memory_insert": {[]string{"content"}, []string{"tags"}},
+		"archival_memory_search": {[]string{"query"}, []string{"tags", "tag_match_mode", "top_k", "start_datetime", "end_datetime"}},
+		"conversation_search":    {nil, []string{"query", "roles", "limit", "start_date", "end_date"}},
+		"core_memory_append":     {[]string{"label", "content"}, nil},
+		"core_memory_replace":    {[]string{"label", "old_content", "new_content"}, nil},
+		"memory_insert":          {[]string{"label", "new_string"}, []string{"insert_line"}},
+		"memory_replace":         {[]string{"label", "old_string", "new_string"}, nil},
+		"send_message":           {[]string{"message"}, nil},
+	}
+	all, err := New().List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(all) != len(want) {
+		t.Errorf("the table has %d tools, want %d", len(all), len(want))
+	}
+	for _, tool := range all {
+		name := tool.Info.Spec.Name
+		var schema struct {
+			Properties map[string]any `json:"properties"`
+			Required   []string       `json:"required"`
+		}
+		if err := json.Unmarshal(tool.Info.Spec.Parameters, &schema); err != nil {
+			t.Fatal(err)
+		}
+		w := want[name]
+		if !slices.Equal(schema.Required, w.required) {
+			t.Errorf("%s requires %v, want %v", name, schema.Required, w.required)
+		}
+		if len(schema.Properties) != len(w.required)+len(w.optional) {
+			t.Errorf("%s has arguments %v, want %v and %v", name, schema.Properties, w.required, w.optional)
+		}
+		for _, p := range append(w.required, w.optional...) {
+			if schema.Properties[p] == nil {
+				t.Errorf("%s has no argument %s", name, p)
+			}
+		}
+	}
+}
+
+func TestTheToolboxKeepsTheOrderAskedForAndLeavesOutTheUnknown(t *testing.T) {
+	t.Parallel()
+	box := New()
+	got, err := box.Tools(t.Context(), []core.ToolID{core.BuiltinToolID("send_message"), "tool-unknown", core.BuiltinToolID("memory_insert")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 2 || got[0].Info.Spec.Name != "send_message" || got[1].Info.Spec.Name != "memory_insert" {
+		t.Errorf("Tools() = %v", got)
+	}
+	if _, ok, _ := box.Find(t.Context(), "conversation_search"); !ok {
+		t.Error("conversation_search is not found by its name")
+	}
+	if _, ok, _ := box.Find(t.Context(), "rm"); ok {
+		t.Error("a tool was found that does not exist")
+	}
+}
+
+func TestTheFirstRequestOfTheTerminalsAgentIsSmall(t *testing.T) {
+	t.Parallel()
+	const maxTools, maxSystem = 1500, 900
+	box := New()
+	tokens := 0
+	for _, name := range []string{"memory_insert", "memory_replace", "archival_memory_insert", "archival_memory_search", "conversation_search", "core_memory_append", "core_memory_replace"} {
+		tool, ok, err := box.Find(t.Context(), name)
+		if err != nil || !ok {
+			t.Fatalf("no tool %s: %v", name, err)
+		}
+		spec, err := json.Marshal(tool.Info.Spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tokens += core.EstimateTokens(string(spec))
+	}
+	if tokens > maxTools {
+		t.Errorf("the tools take %d tokens, more than %d", tokens, maxTools)
+	}
+	for _, kind := range []core.AgentType{core.AgentLettaV1, core.AgentMemGPTV2} {
+		policy, _ := core.PolicyOf(kind)
+		system := memory.Compile(memory.CompileInput{System: memory.DefaultSystem(policy), Blocks: memory.DefaultBlocks(), Agent: core.NewAgentID()})
+		if n := core.EstimateTokens(system); n > maxSystem {
+			t.Errorf("the compiled prompt of %s takes %d tokens, more than %d", kind, n, maxSystem)
+		} else {
+			t.Logf("%s: system %d, tools %d tokens", kind, n, tokens)
+		}
+	}
+}

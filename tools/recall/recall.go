@@ -1,0 +1,145 @@
+// Package recall is the built-in tool that searches an agent's messages, those that left its window included.
+//
+// Layer 1, below tools: it imports core and core/memory.
+package recall
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+	"time"
+
+	"loci/core"
+	"loci/core/memory"
+	"loci/tools/internal/results"
+)
+
+// SearchDoc tells a model what conversation_search does.
+const SearchDoc = "Search what was said before, in all conversations with you, by words, role and date. Without a query it lists the newest messages."
+
+// SearchArgs are the arguments of conversation_search.
+type SearchArgs struct {
+	Query string   `json:"query,omitempty" jsonschema:"Words to look for."`
+	Roles []string `json:"roles,omitempty" enum:"user,assistant" jsonschema:"Only messages of these roles."`
+	Limit *int     `json:"limit,omitempty" jsonschema:"How many results, default 5."`
+	Start string   `json:"start_date,omitempty" jsonschema:"Only from this date on, e.g. 2026-11-23."`
+	End   string   `json:"end_date,omitempty" jsonschema:"Only up to this date, that day included."`
+}
+
+// spare is how many more messages are read than wanted, since some say nothing that is shown.
+const spare = 20
+
+type answer struct {
+	Message string  `json:"message"`
+	Results []found `json:"results"`
+}
+
+type found struct {
+	Timestamp string             `json:"timestamp"`
+	TimeAgo   string             `json:"time_ago"`
+	Role      core.Role          `json:"role"`
+	Content   string             `json:"content,omitempty"`
+	Thinking  string             `json:"thinking,omitempty"`
+	Relevance *results.Relevance `json:"relevance,omitempty"`
+}
+
+// Search is conversation_search. Tool returns, records of the program and messages of the running turn are not found:
+// a search does not find itself.
+func Search(ctx context.Context, args SearchArgs, env core.ToolEnv) (core.ToolResult, error) {
+	limit, err := results.Limit("limit", args.Limit)
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	from, until, err := results.Range(args.Start, args.End, env.Now.Location())
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	filter := core.MessageFilter{Agent: env.Agent.ID, Roles: []core.Role{core.RoleUser, core.RoleAssistant}, From: from, Until: until}
+	if len(args.Roles) > 0 {
+		filter.Roles = nil
+		for _, role := range args.Roles {
+			filter.Roles = append(filter.Roles, core.Role(role))
+		}
+	}
+	hits, err := match(ctx, env.Store.Messages(), args.Query, limit+spare, filter)
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	var list []found
+	for _, h := range hits {
+		if f, says := show(h, env); says && len(list) < limit {
+			list = append(list, f)
+		}
+	}
+	return write(list, env.MaxReturn)
+}
+
+func match(ctx context.Context, messages core.MessageStore, query string, limit int, filter core.MessageFilter) ([]core.MessageHit, error) {
+	if strings.TrimSpace(query) != "" {
+		return messages.Match(ctx, core.SearchQuery{Text: query, Limit: limit}, filter)
+	}
+	newest, err := messages.List(ctx, filter, core.Page{Limit: limit, Desc: true})
+	if err != nil {
+		return nil, err
+	}
+	hits := make([]core.MessageHit, 0, len(newest))
+	for i := range newest {
+		hits = append(hits, core.MessageHit{Message: newest[len(newest)-1-i]}) // a page is oldest first
+	}
+	return hits, nil
+}
+
+// show returns a message as a result; says is false if it holds nothing that somebody said.
+func show(h core.MessageHit, env core.ToolEnv) (f found, says bool) {
+	m := &h.Message
+	if m.Run == env.Run && env.Run != "" || m.Role != core.RoleUser && m.Role != core.RoleAssistant {
+		return found{}, false
+	}
+	var content, thinking []string
+	for _, part := range m.Parts(core.DefaultSpeak) {
+		switch part.Kind {
+		case core.PartUser, core.PartAssistant:
+			content = append(content, part.Text)
+		case core.PartReasoning:
+			thinking = append(thinking, part.Text)
+		case core.PartSystem, core.PartCalls, core.PartReturns, core.PartSummary:
+		}
+	}
+	said := strings.Join(content, "\n")
+	if m.Role == core.RoleUser && memory.IsPacked(said) {
+		return found{}, false
+	}
+	f = found{
+		Timestamp: m.CreatedAt.In(env.Now.Location()).Format(time.RFC3339),
+		TimeAgo:   results.Ago(m.CreatedAt, env.Now),
+		Role:      m.Role,
+		Content:   results.Excerpt(said, h.Words),
+	}
+	if f.Content == "" {
+		f.Thinking = results.Excerpt(strings.Join(thinking, "\n"), h.Words)
+	}
+	if f.Content == "" && f.Thinking == "" {
+		return found{}, false
+	}
+	if h.Score != 0 || len(h.Words) > 0 {
+		f.Relevance = &results.Relevance{Score: math.Round(h.Score*1000) / 1000, Words: h.Words}
+	}
+	return f, true
+}
+
+func write(list []found, maxReturn int) (core.ToolResult, error) {
+	out := answer{Message: "No results found.", Results: []found{}}
+	if len(list) > 0 {
+		fitting, err := results.Fit(list, maxReturn)
+		if err != nil {
+			return core.ToolResult{}, err
+		}
+		out = answer{Message: fmt.Sprintf("Showing %d results:", len(fitting)), Results: fitting}
+	}
+	text, err := results.JSON(out)
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	return core.ToolResult{Text: text}, nil
+}
