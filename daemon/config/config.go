@@ -1,0 +1,225 @@
+// Package config is what a person can choose about the program, and where its files are.
+//
+// It is the one place besides the commands that reads the environment, and it reads it through a function, so that
+// tests bring their own. It promises one precedence (flags, then environment, then file, then defaults), that each value
+// knows where it came from, and that an unknown key is an error which names the key. It imports nothing of ours.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/BurntSushi/toml"
+	"github.com/caarlos0/env/v11"
+)
+
+// Config is every choice. The tag doc is what help and `loci config` say of it.
+type Config struct {
+	Model         string        `toml:"model" env:"LOCI_MODEL" doc:"model of new agents, as provider/model; empty: the first that is reachable"`
+	Listen        string        `toml:"listen" env:"LOCI_LISTEN" doc:"loopback address for TCP, like 127.0.0.1:8283; empty: the socket only"`
+	Token         string        `toml:"token" env:"LOCI_TOKEN" doc:"password that TCP requests must carry; empty: none" secret:"true"`
+	MaxSteps      int           `toml:"max_steps" env:"LOCI_MAX_STEPS" envDefault:"50" doc:"model calls that one request may take"`
+	RunTimeout    time.Duration `toml:"run_timeout" env:"LOCI_RUN_TIMEOUT" envDefault:"30m" doc:"time that one request may take; 0s: no limit"`
+	ShutdownGrace time.Duration `toml:"shutdown_grace" env:"LOCI_SHUTDOWN_GRACE" envDefault:"3s" doc:"time that runs get to finish when the daemon stops"`
+	LogLevel      string        `toml:"log_level" env:"LOCI_LOG_LEVEL" envDefault:"info" doc:"least level that is logged: debug, info, warn or error" enum:"debug,info,warn,error"`
+	LogSizeMB     int           `toml:"log_size_mb" env:"LOCI_LOG_SIZE_MB" envDefault:"10" doc:"size at which the log file is rotated, in megabytes"`
+	LogBackups    int           `toml:"log_backups" env:"LOCI_LOG_BACKUPS" envDefault:"3" doc:"rotated log files that are kept"`
+	Color         string        `toml:"color" env:"LOCI_COLOR" envDefault:"auto" doc:"colour: auto, always or never" enum:"auto,always,never"`
+	Theme         string        `toml:"theme" env:"LOCI_THEME" envDefault:"auto" doc:"colours for a background: auto, dark or light" enum:"auto,dark,light"`
+	Editor        string        `toml:"editor" env:"LOCI_EDITOR" doc:"program for editing texts; empty: $VISUAL, then $EDITOR"`
+	NoStart       bool          `toml:"no_daemon_start" env:"LOCI_NO_DAEMON_START" doc:"never start the daemon by itself"`
+}
+
+// Origin is where a value came from.
+type Origin string
+
+// The origins, weakest first.
+const (
+	FromDefault     Origin = "default"
+	FromFile        Origin = "file"
+	FromEnvironment Origin = "environment"
+	FromFlag        Origin = "flag"
+)
+
+// Env looks a variable up, like os.LookupEnv.
+type Env func(name string) (string, bool)
+
+// OSEnv is the environment of this process.
+func OSEnv(name string) (string, bool) { return os.LookupEnv(name) }
+
+// Entry is one key as Explain tells it.
+type Entry struct {
+	Key    string `json:"key"`
+	Value  string `json:"value"`
+	Origin Origin `json:"origin"`
+	Env    string `json:"env"`
+	Doc    string `json:"doc"`
+}
+
+// Loaded is a configuration that knows where each of its values came from.
+type Loaded struct {
+	Config
+	origins map[string]Origin
+}
+
+// Load reads the file if there is one, then the environment, then flags by key, each over what was before.
+func Load(file string, lookup Env, flags map[string]string) (Loaded, error) {
+	l := Loaded{origins: map[string]Origin{}}
+	if err := env.ParseWithOptions(&l.Config, env.Options{Environment: map[string]string{}}); err != nil {
+		return l, fmt.Errorf("defaults: %w", err)
+	}
+	if err := l.readFile(file); err != nil {
+		return l, err
+	}
+	if err := l.readEnv(lookup); err != nil {
+		return l, err
+	}
+	if err := l.readFlags(flags); err != nil {
+		return l, err
+	}
+	return l, l.validate()
+}
+
+func (l *Loaded) readFile(path string) error {
+	if path == "" {
+		return nil
+	}
+	meta, err := toml.DecodeFile(path, &l.Config)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	var unknown []string
+	for _, key := range meta.Undecoded() {
+		unknown = append(unknown, key.String())
+	}
+	if len(unknown) > 0 {
+		return fmt.Errorf("%s: unknown key %s; known are %s", path, strings.Join(unknown, ", "), strings.Join(Keys(), ", "))
+	}
+	for _, key := range meta.Keys() {
+		l.origins[key.String()] = FromFile
+	}
+	return nil
+}
+
+// readEnv sets what the environment has; an empty variable is one that is not there.
+func (l *Loaded) readEnv(lookup Env) error {
+	values := map[string]string{}
+	for f := range keyFields() {
+		if v, ok := lookup(f.Tag.Get("env")); ok && v != "" {
+			values[f.Tag.Get("env")] = v
+			l.origins[f.Tag.Get("toml")] = FromEnvironment
+		}
+	}
+	return l.set(values, "environment")
+}
+
+func (l *Loaded) readFlags(flags map[string]string) error {
+	values := map[string]string{}
+	for key, v := range flags {
+		f, ok := fieldOf(key)
+		if !ok {
+			return fmt.Errorf("unknown key %s; known are %s", key, strings.Join(Keys(), ", "))
+		}
+		values[f.Tag.Get("env")] = v
+		l.origins[key] = FromFlag
+	}
+	return l.set(values, "flags")
+}
+
+// set parses values by the names of their variables into the configuration and touches nothing else.
+func (l *Loaded) set(values map[string]string, source string) error {
+	if len(values) == 0 {
+		return nil
+	}
+	var parsed Config
+	if err := env.ParseWithOptions(&parsed, env.Options{Environment: values}); err != nil {
+		return fmt.Errorf("%s: %w", source, err)
+	}
+	from, to := reflect.ValueOf(parsed), reflect.ValueOf(&l.Config).Elem()
+	for f := range keyFields() {
+		if _, ok := values[f.Tag.Get("env")]; ok {
+			to.FieldByIndex(f.Index).Set(from.FieldByIndex(f.Index))
+		}
+	}
+	return nil
+}
+
+func (l *Loaded) validate() error {
+	v := reflect.ValueOf(l.Config)
+	for f := range keyFields() {
+		key, value := f.Tag.Get("toml"), v.FieldByIndex(f.Index)
+		if enum := f.Tag.Get("enum"); enum != "" && !slices.Contains(strings.Split(enum, ","), value.String()) {
+			return fmt.Errorf("%s (from %s) is %q; it can be %s", key, l.origin(key), value.String(), strings.ReplaceAll(enum, ",", ", "))
+		}
+		if value.CanInt() && value.Int() < 0 {
+			return fmt.Errorf("%s (from %s) is negative", key, l.origin(key))
+		}
+	}
+	if l.MaxSteps == 0 {
+		return fmt.Errorf("max_steps (from %s) is 0: a request needs at least one", l.origin("max_steps"))
+	}
+	if provider, model, ok := strings.Cut(l.Model, "/"); l.Model != "" && (!ok || provider == "" || model == "") {
+		return fmt.Errorf("model (from %s) is %q; write it as provider/model", l.origin("model"), l.Model)
+	}
+	return nil
+}
+
+func (l *Loaded) origin(key string) Origin {
+	if o, ok := l.origins[key]; ok {
+		return o
+	}
+	return FromDefault
+}
+
+// Explain tells each key, its value and where it came from. Secrets are not told.
+func (l *Loaded) Explain() []Entry {
+	var out []Entry
+	v := reflect.ValueOf(l.Config)
+	for f := range keyFields() {
+		key := f.Tag.Get("toml")
+		value := fmt.Sprint(v.FieldByIndex(f.Index).Interface())
+		if f.Tag.Get("secret") == "true" && value != "" {
+			value = "(set)"
+		}
+		out = append(out, Entry{Key: key, Value: value, Origin: l.origin(key), Env: f.Tag.Get("env"), Doc: f.Tag.Get("doc")})
+	}
+	return out
+}
+
+// Keys are the names of all keys.
+func Keys() []string {
+	var out []string
+	for f := range keyFields() {
+		out = append(out, f.Tag.Get("toml"))
+	}
+	return out
+}
+
+func fieldOf(key string) (reflect.StructField, bool) {
+	for f := range keyFields() {
+		if f.Tag.Get("toml") == key {
+			return f, true
+		}
+	}
+	return reflect.StructField{}, false
+}
+
+func keyFields() func(yield func(reflect.StructField) bool) {
+	return func(yield func(reflect.StructField) bool) {
+		t := reflect.TypeFor[Config]()
+		for i := range t.NumField() {
+			if !yield(t.Field(i)) {
+				return
+			}
+		}
+	}
+}

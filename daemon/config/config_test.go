@@ -1,0 +1,196 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func envOf(m map[string]string) Env {
+	return func(name string) (string, bool) { v, ok := m[name]; return v, ok }
+}
+
+func file(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config.toml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestFlagsWinOverEnvironmentOverFileOverDefaults(t *testing.T) {
+	t.Parallel()
+	path := file(t, "model = 'file/m'\nlog_level = 'warn'\nmax_steps = 7\nrun_timeout = '90s'\n")
+	vars := envOf(map[string]string{"LOCI_MODEL": "env/m", "LOCI_LOG_LEVEL": "error", "LOCI_COLOR": ""})
+	l, err := Load(path, vars, map[string]string{"model": "flag/m"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	type said struct {
+		Value  string
+		Origin Origin
+	}
+	got := map[string]said{}
+	for _, e := range l.Explain() {
+		got[e.Key] = said{e.Value, e.Origin}
+	}
+	for key, want := range map[string]said{"model": {"flag/m", FromFlag}, "log_level": {"error", FromEnvironment},
+		"max_steps": {"7", FromFile}, "run_timeout": {"1m30s", FromFile}, "color": {"auto", FromDefault}, "log_size_mb": {"10", FromDefault}} {
+		if diff := cmp.Diff(want, got[key]); diff != "" {
+			t.Errorf("%s: %s", key, diff)
+		}
+	}
+	if l.Model != "flag/m" || l.MaxSteps != 7 || l.RunTimeout != 90*time.Second || l.LogBackups != 3 {
+		t.Errorf("%+v", l.Config)
+	}
+}
+
+func TestNoFileIsNoError(t *testing.T) {
+	t.Parallel()
+	l, err := Load(filepath.Join(t.TempDir(), "none.toml"), envOf(nil), nil)
+	if err != nil || l.MaxSteps != 50 {
+		t.Errorf("%+v, %v", l.Config, err)
+	}
+}
+
+func TestAFaultNamesItsKeyAndWhereItCameFrom(t *testing.T) {
+	t.Parallel()
+	cases := []struct {
+		name, file string
+		env, flags map[string]string
+		want       []string
+	}{
+		{"unknown key", "modle = 'a/b'", nil, nil, []string{"modle", "known are model"}},
+		{"unknown table", "[tui]\ncolor = 'x'", nil, nil, []string{"tui"}},
+		{"wrong type", "max_steps = 'many'", nil, nil, []string{"max_steps"}},
+		{"not in the list", "log_level = 'loud'", nil, nil, []string{"log_level", "file", "loud", "debug"}},
+		{"bad variable", "", map[string]string{"LOCI_MAX_STEPS": "many"}, nil, []string{"environment", "MaxSteps"}},
+		{"negative", "", map[string]string{"LOCI_RUN_TIMEOUT": "-1s"}, nil, []string{"run_timeout", "environment"}},
+		{"no step at all", "max_steps = 0", nil, nil, []string{"max_steps"}},
+		{"no handle", "", nil, map[string]string{"model": "gpt"}, []string{"model", "flag", "provider/model"}},
+		{"unknown flag", "", nil, map[string]string{"volume": "11"}, []string{"volume"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Load(file(t, c.file), envOf(c.env), c.flags)
+			if err == nil {
+				t.Fatal("no error")
+			}
+			for _, want := range c.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("%q lacks %q", err, want)
+				}
+			}
+		})
+	}
+}
+
+func TestASecretIsNotTold(t *testing.T) {
+	t.Parallel()
+	l, err := Load("", envOf(map[string]string{"LOCI_TOKEN": "hunter2"}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range l.Explain() {
+		if strings.Contains(e.Value, "hunter2") {
+			t.Errorf("%s is told", e.Key)
+		}
+	}
+	if l.Token != "hunter2" {
+		t.Error("the token is lost")
+	}
+}
+
+func TestEveryKeyIsDescribedAndHasItsVariable(t *testing.T) {
+	t.Parallel()
+	for f := range keyFields() {
+		key := f.Tag.Get("toml")
+		if f.Tag.Get("doc") == "" || f.Tag.Get("env") != "LOCI_"+strings.ToUpper(key) {
+			t.Errorf("%s: doc %q, env %q", key, f.Tag.Get("doc"), f.Tag.Get("env"))
+		}
+	}
+}
+
+func TestLociHomeMovesEverything(t *testing.T) {
+	t.Parallel()
+	p, err := FindPaths(envOf(map[string]string{"LOCI_HOME": "/h", "HOME": "/home/ada", "XDG_DATA_HOME": "/x", "XDG_RUNTIME_DIR": "/r"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Paths{Home: "/h", Config: "/h/config.toml", Data: "/h/data", State: "/h/state", Run: "/h/run", Socket: "/h/run/loci.sock",
+		Lock: "/h/data/loci.lock", StartLock: "/h/run/start.lock", Log: "/h/state/daemon.log"}
+	if diff := cmp.Diff(want, p); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestPathsFollowXDG(t *testing.T) {
+	t.Parallel()
+	p, err := FindPaths(envOf(map[string]string{"HOME": "/home/ada", "XDG_DATA_HOME": "/x/data", "XDG_STATE_HOME": "not/absolute",
+		"XDG_RUNTIME_DIR": "/run/user/1000"}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []string{p.Home, p.Data, p.State, p.Config, p.Socket}
+	want := []string{"/x/data/loci", "/x/data/loci", "/home/ada/.local/state/loci", "/home/ada/.config/loci/config.toml",
+		"/run/user/1000/loci/loci.sock"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := FindPaths(envOf(nil)); err == nil || !strings.Contains(err.Error(), "LOCI_HOME") {
+		t.Errorf("without a home: %v", err)
+	}
+}
+
+func TestALongSocketPathMoves(t *testing.T) {
+	t.Parallel()
+	deep := "/" + strings.Repeat("deep/", 30)
+	find := func(home, runtimeDir string) string {
+		p, err := FindPaths(envOf(map[string]string{"LOCI_HOME": home, "XDG_RUNTIME_DIR": runtimeDir}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p.Socket) > maxSocket {
+			t.Errorf("%s is still too long", p.Socket)
+		}
+		return p.Socket
+	}
+	if got := find(deep, "/run/user/1000"); !strings.HasPrefix(got, "/run/user/1000/loci-") {
+		t.Errorf("with a runtime folder it is %s", got)
+	}
+	if got := find(deep, ""); !strings.HasPrefix(got, filepath.Clean(os.TempDir())) && !strings.HasPrefix(got, "/tmp") {
+		t.Errorf("without one it is %s", got)
+	}
+	if find(deep+"a", "") == find(deep+"b", "") {
+		t.Error("two homes share a socket")
+	}
+	if find(deep, "/run/user/1000") != find(deep, "/run/user/1000") {
+		t.Error("one home has two sockets")
+	}
+}
+
+func TestOnlyProviderVariablesArePassedAndNoneAreInherited(t *testing.T) {
+	t.Parallel()
+	vars := map[string]string{"OPENAI_API_KEY": "k", "OLLAMA_HOST": "h", "GROQ_API_KEY": "", "PATH": "/bin", "MY_SECRET": "s"}
+	want := map[string]string{"OPENAI_API_KEY": "k", "OLLAMA_HOST": "h"}
+	if diff := cmp.Diff(want, ProviderEnv(envOf(vars))); diff != "" {
+		t.Error(diff)
+	}
+	got := DaemonEnviron([]string{"OPENAI_API_KEY=k", "PATH=/bin", "OLLAMA_HOST=h", "OPENAI_API_KEYS=x"})
+	if diff := cmp.Diff([]string{"PATH=/bin", "OPENAI_API_KEYS=x"}, got); diff != "" {
+		t.Error(diff)
+	}
+	names := ProviderVars()
+	slices.Sort(names)
+	if !reflect.DeepEqual(slices.Compact(slices.Clone(names)), names) {
+		t.Error("a name is there twice")
+	}
+}

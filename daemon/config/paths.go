@@ -1,0 +1,104 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+)
+
+// Paths are all places the program reads and writes. LOCI_HOME moves every one of them; otherwise they follow the XDG
+// base folders. The socket alone may stand elsewhere: its path must be short.
+type Paths struct {
+	Home   string `json:"home"`   // what names this installation: LOCI_HOME, or the data folder
+	Config string `json:"config"` // config.toml
+	Data   string `json:"data"`   // the databases
+	State  string `json:"state"`  // the log, histories
+	Run    string `json:"run"`    // the start lock
+
+	Socket    string `json:"socket"`
+	Lock      string `json:"lock"`       // held by the daemon; its note is the socket
+	StartLock string `json:"start_lock"` // held by whoever starts the daemon
+	Log       string `json:"log"`
+}
+
+// maxSocket is the longest path that a socket is given where it belongs.
+const maxSocket = 100
+
+// FindPaths says where everything is. It makes nothing.
+func FindPaths(lookup Env) (Paths, error) {
+	p, err := folders(lookup)
+	if err != nil {
+		return p, err
+	}
+	p.Lock = filepath.Join(p.Data, "loci.lock")
+	p.StartLock = filepath.Join(p.Run, "start.lock")
+	p.Log = filepath.Join(p.State, "daemon.log")
+	p.Socket = socketPath(p, lookup)
+	return p, nil
+}
+
+func folders(lookup Env) (Paths, error) {
+	if home, _ := lookup("LOCI_HOME"); home != "" {
+		abs, err := filepath.Abs(home)
+		if err != nil {
+			return Paths{}, fmt.Errorf("LOCI_HOME: %w", err)
+		}
+		return Paths{Home: abs, Config: filepath.Join(abs, "config.toml"), Data: filepath.Join(abs, "data"),
+			State: filepath.Join(abs, "state"), Run: filepath.Join(abs, "run")}, nil
+	}
+	base, err := userHome(lookup)
+	if err != nil {
+		return Paths{}, err
+	}
+	data := filepath.Join(xdg(lookup, "XDG_DATA_HOME", filepath.Join(base, ".local", "share")), "loci")
+	state := filepath.Join(xdg(lookup, "XDG_STATE_HOME", filepath.Join(base, ".local", "state")), "loci")
+	return Paths{Home: data, Data: data, State: state,
+		Config: filepath.Join(xdg(lookup, "XDG_CONFIG_HOME", filepath.Join(base, ".config")), "loci", "config.toml"),
+		Run:    filepath.Join(xdg(lookup, "XDG_RUNTIME_DIR", filepath.Join(state, "run")), "loci")}, nil
+}
+
+// userHome is the person's folder.
+func userHome(lookup Env) (string, error) {
+	name := "HOME"
+	if runtime.GOOS == "windows" {
+		name = "USERPROFILE"
+	}
+	if home, _ := lookup(name); filepath.IsAbs(home) {
+		return home, nil
+	}
+	return "", errors.New("no home folder is known: set HOME, or LOCI_HOME to say where everything goes")
+}
+
+// xdg is a base folder; the specification says to ignore one that is not absolute.
+func xdg(lookup Env, name, otherwise string) string {
+	if dir, _ := lookup(name); filepath.IsAbs(dir) {
+		return dir
+	}
+	return otherwise
+}
+
+// socketPath is in the run folder if it is short enough there, else in the person's runtime folder, else in a folder
+// among the temporary ones; the last two are named after the home, so that two homes never share one.
+func socketPath(p Paths, lookup Env) string {
+	const name = "loci.sock"
+	if path := filepath.Join(p.Run, name); len(path) <= maxSocket {
+		return path
+	}
+	sum := sha256.Sum256([]byte(p.Home))
+	hash := hex.EncodeToString(sum[:8])
+	if dir := xdg(lookup, "XDG_RUNTIME_DIR", ""); dir != "" {
+		if path := filepath.Join(dir, "loci-"+hash, name); len(path) <= maxSocket {
+			return path
+		}
+	}
+	folder := "loci-" + strconv.Itoa(os.Getuid()) + "-" + hash
+	if path := filepath.Join(os.TempDir(), folder, name); len(path) <= maxSocket {
+		return path
+	}
+	return filepath.Join("/tmp", folder, name)
+}
