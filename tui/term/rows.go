@@ -8,6 +8,9 @@ import (
 
 const tabStop = 4
 
+// maxStyle bounds what is repeated on every row while a style stays open.
+const maxStyle = 256
+
 // Width is the display width of s: the wider of the two ways in which terminals
 // count, so that text that fits by it fits everywhere.
 func Width(s string) int {
@@ -121,8 +124,8 @@ func scanStyles(row, style, link string) (string, string) {
 		case strings.HasPrefix(seq, "\x1b[") && strings.HasSuffix(seq, "m"):
 			if seq == "\x1b[m" || seq == "\x1b[0m" {
 				style = ""
-			} else {
-				style += seq
+			} else if style += seq; len(style) > maxStyle {
+				style = seq
 			}
 		case strings.HasPrefix(seq, "\x1b]8;"):
 			if strings.HasPrefix(seq, "\x1b]8;;\x07") || strings.HasPrefix(seq, "\x1b]8;;\x1b") {

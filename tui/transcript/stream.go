@@ -1,0 +1,219 @@
+package transcript
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+)
+
+// Block is a piece of an answer that will not change any more.
+type Block struct {
+	Source string // Markdown, complete in itself
+	Tight  bool   // continues the block before it: no empty line between them
+	Skip   int    // rows of the rendering that were shown with the block before
+}
+
+// Stream cuts Markdown that grows into blocks that are final. At a line end
+// every top-level block but the last is final; within a line nothing is. An
+// open fence gives whole lines and an open list whole items once they are longer
+// than Long rows. The zero value is ready.
+type Stream struct {
+	Long int // rows; 0: an open block is never cut
+
+	open   []byte // what is not final
+	parsed int    // up to here the open text has been looked at
+	fence  fence  // the open text continues a fence of which lines are out
+	list   bool   // the open text continues a list of which items are out
+	md     parser.Parser
+}
+
+// fence is an open code fence.
+type fence struct {
+	mark  string // the run of ` or ~ that opened it; empty: none
+	head  string // its first line
+	tail  []string
+	lines int // in tail
+}
+
+// keepLines is how many lines before a cut are lexed again for its colours.
+const keepLines = 200
+
+// Write adds text and returns the blocks that are final now.
+func (s *Stream) Write(delta string) []Block {
+	s.open = append(s.open, delta...)
+	if strings.IndexByte(delta, '\n') < 0 {
+		return nil
+	}
+	return s.take(bytes.LastIndexByte(s.open, '\n') + 1)
+}
+
+// Open is the text that may still change, in the form of a Markdown block.
+func (s *Stream) Open() string {
+	if s.fence.mark != "" {
+		return s.fence.head + string(s.open)
+	}
+	return string(s.open)
+}
+
+// Close ends the text and returns what is left.
+func (s *Stream) Close() []Block {
+	var out []Block
+	if len(s.open) > 0 && s.open[len(s.open)-1] != '\n' {
+		s.open = append(s.open, '\n')
+	}
+	out = append(out, s.take(len(s.open))...)
+	if s.fence.mark != "" && len(s.open) > 0 {
+		out = append(out, s.fenceBlock(string(s.open)))
+	} else if rest := string(s.open); strings.TrimSpace(rest) != "" {
+		out = append(out, Block{Source: rest, Tight: s.list})
+	}
+	*s = Stream{Long: s.Long, md: s.md}
+	return out
+}
+
+// take cuts what is final from the first end bytes, which end with a newline.
+func (s *Stream) take(end int) []Block {
+	if end <= s.parsed {
+		return nil
+	}
+	if s.fence.mark != "" {
+		return s.takeFence(end)
+	}
+	s.parsed = end
+	source := s.open[:end]
+	doc := s.parser().Parse(text.NewReader(source))
+	var out []Block
+	cut, tight := 0, s.list
+	for n := doc.FirstChild(); n != nil && n.NextSibling() != nil; n = n.NextSibling() {
+		next := lineStart(source, n.NextSibling().Pos())
+		if next <= cut {
+			continue // nothing but what the block before it holds
+		}
+		out = append(out, Block{Source: string(source[cut:next]), Tight: tight})
+		cut, tight = next, false
+	}
+	if len(out) > 0 {
+		s.list = false
+	}
+	last := doc.LastChild()
+	s.drop(cut)
+	if s.Long > 0 && last != nil && bytes.Count(source[cut:], []byte{'\n'}) > s.Long {
+		out = append(out, s.takeLong(last, source, cut)...)
+	}
+	return out
+}
+
+// takeLong cuts from a last block that is long. Its text starts at cut in source.
+func (s *Stream) takeLong(last ast.Node, source []byte, cut int) []Block {
+	switch n := last.(type) {
+	case *ast.FencedCodeBlock:
+		if lineStart(source, n.Pos()) != cut {
+			return nil
+		}
+		line, _, _ := bytes.Cut(source[cut:], []byte{'\n'})
+		mark := fenceMark(string(line))
+		if mark == "" || bytes.HasPrefix(line, []byte{' '}) {
+			return nil // the indent would have to come off every line
+		}
+		s.fence = fence{mark: mark, head: string(line) + "\n"}
+		s.drop(len(line) + 1)
+		return s.takeFence(len(source) - cut - len(line) - 1)
+	case *ast.List:
+		item := n.LastChild()
+		if item == nil || item == n.FirstChild() {
+			return nil
+		}
+		next := lineStart(source, item.Pos())
+		if next <= cut {
+			return nil
+		}
+		b := Block{Source: string(source[cut:next]), Tight: s.list}
+		s.drop(next - cut)
+		s.list = true
+		return []Block{b}
+	}
+	return nil
+}
+
+// takeFence looks for the end of the open fence in the first end bytes, and cuts
+// whole lines when there are many.
+func (s *Stream) takeFence(end int) []Block {
+	body := s.open[:end]
+	for at := s.parsed; at < len(body); {
+		line, _, _ := bytes.Cut(body[at:], []byte{'\n'})
+		next := at + len(line) + 1
+		if closesFence(string(line), s.fence.mark) {
+			var out []Block
+			if at > 0 {
+				out = append(out, s.fenceBlock(string(body[:at])))
+			}
+			s.fence = fence{}
+			s.drop(next)
+			return append(out, s.take(bytes.LastIndexByte(s.open, '\n')+1)...)
+		}
+		at = next
+	}
+	s.parsed = end
+	if bytes.Count(body, []byte{'\n'}) <= s.Long {
+		return nil
+	}
+	b := s.fenceBlock(string(body))
+	s.drop(end)
+	return []Block{b}
+}
+
+// fenceBlock makes a block of lines of the open fence, lexed together with the
+// lines before them so that a comment or string that began there has its colour.
+func (s *Stream) fenceBlock(lines string) Block {
+	f := &s.fence
+	b := Block{Source: f.head + strings.Join(f.tail, "") + lines + f.mark + "\n", Tight: f.lines > 0, Skip: len(f.tail)}
+	for l := range strings.Lines(lines) {
+		f.tail = append(f.tail, l)
+		f.lines++
+	}
+	f.tail = f.tail[max(0, len(f.tail)-keepLines):]
+	return b
+}
+
+func (s *Stream) drop(n int) {
+	s.open = append([]byte(nil), s.open[n:]...)
+	s.parsed = max(0, s.parsed-n)
+}
+
+func (s *Stream) parser() parser.Parser {
+	if s.md == nil {
+		s.md = goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
+	}
+	return s.md
+}
+
+func lineStart(source []byte, pos int) int {
+	pos = min(max(pos, 0), len(source))
+	return bytes.LastIndexByte(source[:pos], '\n') + 1
+}
+
+// fenceMark is the run of marks that opens a fence, or nothing.
+func fenceMark(line string) string {
+	line = strings.TrimLeft(line, " ")
+	for _, c := range []string{"`", "~"} {
+		n := len(line) - len(strings.TrimLeft(line, c))
+		if n >= 3 {
+			return line[:n]
+		}
+	}
+	return ""
+}
+
+func closesFence(line, mark string) bool {
+	trimmed := strings.TrimLeft(line, " ")
+	if len(line)-len(trimmed) > 3 {
+		return false
+	}
+	run := len(trimmed) - len(strings.TrimLeft(trimmed, mark[:1]))
+	return run >= len(mark) && strings.Trim(trimmed[run:], " \t\r") == ""
+}

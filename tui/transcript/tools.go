@@ -1,0 +1,227 @@
+package transcript
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"loci/tui/term"
+)
+
+// Call is a tool call and, once it is there, its return.
+type Call struct {
+	ID, Name  string
+	Arguments string // JSON, maybe not whole yet
+	Return    string
+	Done      bool
+	Failed    bool
+}
+
+// look says how calls of a tool are shown on one row.
+type look struct {
+	mark string
+	verb string                                // what it does, said to a person
+	what func(r *Renderer, args fields) string // to what
+	tell func(ret string) string               // what came of it; nil: nothing
+}
+
+// looks has one row for each tool that is not shown by its name and arguments.
+func looks() map[string]look {
+	return map[string]look{
+		"core_memory_append":     {"✎", "remembers in", difference("label", "", "content"), nil},
+		"core_memory_replace":    {"✎", "corrects", difference("label", "old_content", "new_content"), nil},
+		"memory_insert":          {"✎", "remembers in", difference("label", "", "new_str|new_string"), nil},
+		"memory_replace":         {"✎", "corrects", difference("label", "old_str|old_string", "new_str|new_string"), nil},
+		"memory_rethink":         {"✎", "rewrites", difference("label", "", "new_memory"), nil},
+		"memory_finish_edits":    {"✎", "has finished editing memory", nothing, nil},
+		"archival_memory_insert": {"✎", "keeps", quoted("content"), nil},
+		"archival_memory_search": {"⌕", "searches the archive", quoted("query"), found},
+		"conversation_search":    {"⌕", "searches conversations", quoted("query"), found},
+		"send_message":           {"›", "says", quoted("message"), nil},
+		"web_search":             {"⌕", "searches the web", quoted("query"), nil},
+		"fetch_webpage":          {"⌕", "reads", quoted("url"), nil},
+		"run_code":               {"▸", "runs code", quoted("code"), nil},
+	}
+}
+
+// Tool draws a call as one row: a state, what is done to what, and how it went.
+func (r *Renderer) Tool(c Call) string {
+	th := r.Theme
+	l, known := looks()[c.Name]
+	args := parseArguments(c.Arguments)
+	mark, head, what := "▸", th.Plain.Render(OneLine(c.Name)), ""
+	if known {
+		mark, head, what = l.mark, th.Dim.Render(l.verb), l.what(r, args)
+	} else {
+		what = th.Dim.Render(args.String())
+	}
+	tail := ""
+	switch {
+	case c.Failed:
+		mark, tail = th.Bad.Render("✗"), th.Bad.Render(OneLine(c.Return))
+	case !c.Done:
+		mark, tail = th.Warn.Render(mark), th.Dim.Render("…")
+	default:
+		mark = th.Accent.Render(mark)
+		if l.tell != nil {
+			tail = th.Dim.Render(l.tell(c.Return))
+		}
+	}
+	return r.row(mark+" "+head, what, tail)
+}
+
+// row joins the parts of a one-line item. The middle gives way first.
+func (r *Renderer) row(head, middle, tail string) string {
+	if tail != "" {
+		room := max(r.Width-term.Width(head)-4, r.Width/3)
+		tail = Short(tail, max(room/2, min(room, r.Width/2)))
+	}
+	room := r.Width - term.Width(head) - 1
+	if tail != "" {
+		room -= term.Width(tail) + 3
+	}
+	if middle != "" && room > 3 {
+		head += " " + Short(middle, room)
+	}
+	if tail != "" {
+		head += r.Theme.Dim.Render(" · ") + tail
+	}
+	return Short(head, r.Width)
+}
+
+// Detail is a call in full, for a view with folds.
+func (r *Renderer) Detail(c Call) string {
+	var b strings.Builder
+	for _, f := range parseArguments(c.Arguments) {
+		fmt.Fprintf(&b, "%s: %s\n", f.name, f.value)
+	}
+	if c.Return != "" {
+		b.WriteString("→ " + c.Return)
+	}
+	return r.indent(lines(r.Theme.Dim.Render, strings.TrimRight(hardwrap(Clean(b.String()), r.Width-2), "\n")))
+}
+
+func (r *Renderer) indent(s string) string {
+	return "  " + strings.ReplaceAll(s, "\n", "\n  ")
+}
+
+// field is one argument of a call, fields all in the order of the model.
+type (
+	field  struct{ name, value string }
+	fields []field
+)
+
+func (f fields) get(names string) string {
+	for name := range strings.SplitSeq(names, "|") {
+		if i := slices.IndexFunc(f, func(x field) bool { return x.name == name }); i >= 0 {
+			return f[i].value
+		}
+	}
+	return ""
+}
+
+func (f fields) String() string {
+	parts := make([]string, 0, len(f))
+	for _, x := range f {
+		parts = append(parts, x.name+": "+OneLine(x.value))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// parseArguments reads as much as there is of a JSON object.
+func parseArguments(s string) fields {
+	d := json.NewDecoder(strings.NewReader(s))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil
+	}
+	var out fields
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			break
+		}
+		key, ok := name.(string)
+		if !ok {
+			break
+		}
+		var v any
+		if err := d.Decode(&v); err != nil {
+			break
+		}
+		if key == "request_heartbeat" || key == "thinking" {
+			continue // how the loop goes on, not what is done
+		}
+		text, isText := v.(string)
+		if !isText {
+			raw, err := json.Marshal(v)
+			if err != nil {
+				continue
+			}
+			text = string(raw)
+		}
+		out = append(out, field{key, text})
+	}
+	return out
+}
+
+func nothing(*Renderer, fields) string { return "" }
+
+func quoted(names string) func(*Renderer, fields) string {
+	return func(r *Renderer, args fields) string {
+		if v := OneLine(args.get(names)); v != "" {
+			return "“" + v + "”"
+		}
+		return ""
+	}
+}
+
+// difference draws an edit of a block as one line: what went, what came.
+func difference(label, old, neu string) func(*Renderer, fields) string {
+	return func(r *Renderer, args fields) string {
+		out := r.Theme.Strong.Render(OneLine(args.get(label)))
+		before, after := OneLine(args.get(old)), OneLine(args.get(neu))
+		if old == "" {
+			before = ""
+		}
+		half := max((r.Width-term.Width(out)-24)/2, 8)
+		if before != "" {
+			if after != "" {
+				before = Short(before, half)
+			}
+			out += " " + r.Theme.Bad.Render("− "+before)
+		}
+		if after != "" {
+			out += " " + r.Theme.Good.Render("+ "+after)
+		}
+		return out
+	}
+}
+
+// found says how many results a search returned.
+func found(ret string) string {
+	var list []json.RawMessage
+	if json.Unmarshal([]byte(ret), &list) == nil {
+		return count(len(list))
+	}
+	var object struct {
+		Results []json.RawMessage `json:"results"`
+		Count   *int              `json:"count"`
+	}
+	if json.Unmarshal([]byte(ret), &object) == nil {
+		if object.Count != nil {
+			return count(*object.Count)
+		}
+		if object.Results != nil {
+			return count(len(object.Results))
+		}
+	}
+	return OneLine(ret)
+}
+
+func count(n int) string {
+	if n == 0 {
+		return "nothing found"
+	}
+	return fmt.Sprintf("%d found", n)
+}
