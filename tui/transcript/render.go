@@ -42,10 +42,10 @@ func (r *Renderer) Markdown(b Block) string {
 		return r.Plain(source)
 	}
 	isCode := fenceMark(source) != ""
-	if isCode { // empty lines of code count, those around it do not
-		out = strings.TrimSuffix(strings.TrimPrefix(out, "\n"), "\n")
-	}
 	rows := strings.Split(out, "\n")
+	if isCode { // empty lines of code count, those around it do not
+		rows = rows[1:min(1+codeLines(source), len(rows))]
+	}
 	for i, l := range rows {
 		rows[i] = trimRight(l)
 	}
@@ -210,6 +210,16 @@ func trimRight(line string) string {
 		short += ansi.ResetStyle
 	}
 	return short
+}
+
+// codeLines is how many lines of code a fence holds.
+func codeLines(source string) int {
+	all := strings.Split(strings.TrimRight(source, "\n"), "\n")
+	n := len(all) - 1
+	if n > 0 && closesFence(all[n], fenceMark(source)) {
+		n--
+	}
+	return n
 }
 
 // lines applies a style to each line by itself: styled as one, lines would be

@@ -197,13 +197,18 @@ func lineStart(source []byte, pos int) int {
 	return bytes.LastIndexByte(source[:pos], '\n') + 1
 }
 
-// fenceMark is the run of marks that opens a fence, or nothing.
-func fenceMark(line string) string {
-	line = strings.TrimLeft(line, " ")
+// fenceMark is the run of marks that opens the fence on the first line of a
+// text, or nothing.
+func fenceMark(source string) string {
+	line, _, _ := strings.Cut(source, "\n")
+	trimmed := strings.TrimLeft(line, " ")
+	if len(line)-len(trimmed) > 3 {
+		return ""
+	}
 	for _, c := range []string{"`", "~"} {
-		n := len(line) - len(strings.TrimLeft(line, c))
-		if n >= 3 {
-			return line[:n]
+		rest := strings.TrimLeft(trimmed, c)
+		if n := len(trimmed) - len(rest); n >= 3 && (c == "~" || !strings.Contains(rest, "`")) {
+			return trimmed[:n]
 		}
 	}
 	return ""
