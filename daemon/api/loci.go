@@ -111,6 +111,7 @@ const (
 	NoticeQueued  = "queued"  // the run waits for another
 	NoticeResumed = "resumed" // the daemon restarted and goes on
 	NoticeRetry   = "retry"   // the provider is asked again
+	NoticeBroken  = "broken"  // made by the client: the connection broke, and it goes on where it was
 )
 
 // Logs is the body and answer of PATCH and GET /loci/v1/logs.

@@ -3,6 +3,7 @@ package api
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -66,6 +67,9 @@ func (p Param[T]) Or(other T) T {
 	}
 	return other
 }
+
+// Text is the parameter as it stands in a URL, if it is there.
+func (p Param[T]) Text() (string, bool) { return fmt.Sprint(p.Value), p.Set }
 
 // Schema is that of the value.
 func (p Param[T]) Schema(r huma.Registry) *huma.Schema {

@@ -1,0 +1,231 @@
+// Package client is the typed way to the daemon: one method per operation, over the Unix socket.
+//
+// It promises that an error is an *Error with a kind, that a stream which breaks goes on where it was, that a session the
+// daemon has forgotten is registered again, and that a daemon which is not running is started if the caller allows it.
+// It keeps requests as few as they can be, for start-up is felt. It holds no state of agents; it may import only
+// daemon/api and daemon/ipc.
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"loci/daemon/api"
+	"loci/daemon/ipc"
+)
+
+const (
+	base         = "http://loci" // the host is never looked up
+	maxErrorBody = 1 << 20
+	maxBody      = 256 << 20
+	idleTimeout  = 90 * time.Second
+)
+
+// Options say how to reach the daemon.
+type Options struct {
+	Socket  string
+	Version string         // ours; a daemon of another version is replaced or told of
+	Ensure  *EnsureOptions // how to start the daemon when nobody listens; nil: never
+	Notify  func(string)   // told one line that a person should know; nil: nobody
+}
+
+// Client talks to one daemon. It is safe for use by many goroutines.
+type Client struct {
+	opts Options
+	http *http.Client
+
+	mu           sync.Mutex
+	socket       string      // where the daemon was found last
+	registered   *api.Client // what to register again, once registered
+	session      string
+	versionNoted bool
+
+	renew sync.Mutex // held while registering again
+}
+
+// New makes a client. It does not connect.
+func New(opts Options) *Client {
+	c := &Client{opts: opts, socket: opts.Socket}
+	c.http = &http.Client{
+		Transport: &http.Transport{
+			DialContext:         func(ctx context.Context, _, _ string) (net.Conn, error) { return c.dial(ctx) },
+			DisableCompression:  true,
+			MaxIdleConnsPerHost: 2,
+			IdleConnTimeout:     idleTimeout,
+		},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+	return c
+}
+
+// Close lets go of idle connections.
+func (c *Client) Close() { c.http.CloseIdleConnections() }
+
+// Socket is where the daemon was found last.
+func (c *Client) Socket() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.socket
+}
+
+// SessionID is the id of the registered session, or "".
+func (c *Client) SessionID() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session
+}
+
+// dial connects, and starts the daemon if nobody listens.
+func (c *Client) dial(ctx context.Context) (net.Conn, error) {
+	conn, err := ipc.Dial(ctx, c.Socket())
+	if err == nil || c.opts.Ensure == nil || !ipc.Refused(err) {
+		return conn, err
+	}
+	if _, err := c.ensure(ctx); err != nil {
+		return nil, err
+	}
+	return ipc.Dial(ctx, c.Socket())
+}
+
+func (c *Client) ensure(ctx context.Context) (Ensured, error) {
+	opts := *c.opts.Ensure
+	opts.Socket, opts.Version = c.Socket(), c.opts.Version
+	if opts.Notify == nil {
+		opts.Notify = c.opts.Notify
+	}
+	result, err := Ensure(ctx, opts)
+	if err != nil {
+		return result, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.socket = result.Socket
+	return result, nil
+}
+
+func (c *Client) notify(line string) {
+	if c.opts.Notify != nil {
+		c.opts.Notify(line)
+	}
+}
+
+// request is one call. The body is kept as bytes, so that it can be sent again.
+type request struct {
+	method, path string
+	query        any
+	body         any
+	header       http.Header
+	accept       string
+}
+
+// send makes the call and gives an answer that succeeded; the caller closes its body. A session that the daemon does
+// not know is registered again and the call repeated, once: such a request stored nothing.
+func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
+	var body []byte
+	if r.body != nil {
+		var err error
+		if body, err = json.Marshal(r.body); err != nil {
+			return nil, &Error{Kind: api.KindInvalid, Message: "the request cannot be written: " + err.Error(), Err: err}
+		}
+	}
+	session := c.SessionID()
+	resp, err := c.attempt(ctx, r, body, session)
+	var e *Error
+	if !errors.As(err, &e) || e.Status != http.StatusPreconditionFailed || session == "" {
+		return resp, err
+	}
+	if err := c.registerAgain(ctx, session); err != nil {
+		return nil, err
+	}
+	return c.attempt(ctx, r, body, c.SessionID())
+}
+
+func (c *Client) attempt(ctx context.Context, r request, body []byte, session string) (*http.Response, error) {
+	url := base + r.path
+	if q := queryOf(r.query).Encode(); q != "" {
+		url += "?" + q
+	}
+	var reader io.Reader
+	if body != nil {
+		reader = bytes.NewReader(body)
+	}
+	req, err := http.NewRequestWithContext(ctx, r.method, url, reader)
+	if err != nil {
+		return nil, &Error{Kind: api.KindInvalid, Message: err.Error(), Err: err}
+	}
+	for name, values := range r.header {
+		req.Header[name] = values
+	}
+	// Without a user agent the contract takes us for a current client, which gets relations only when it asks.
+	req.Header.Set("User-Agent", "")
+	req.Header.Set(api.HeaderVersion, c.opts.Version)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if r.accept != "" {
+		req.Header.Set("Accept", r.accept)
+	}
+	if session != "" {
+		req.Header.Set(api.HeaderClient, session)
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, transportError(ctx, err)
+	}
+	c.noteVersion(resp.Header.Get(api.HeaderVersion))
+	if resp.StatusCode/100 != 2 {
+		return nil, readError(resp)
+	}
+	return resp, nil
+}
+
+// noteVersion tells once that the daemon is of another version. Register replaces an idle one before that.
+func (c *Client) noteVersion(daemon string) {
+	c.mu.Lock()
+	other := daemon != "" && daemon != c.opts.Version && !c.versionNoted && c.opts.Ensure == nil
+	c.versionNoted = c.versionNoted || other
+	c.mu.Unlock()
+	if other {
+		c.notify(fmt.Sprintf("the daemon is version %s, this is %s: run `loci daemon restart`", daemon, c.opts.Version))
+	}
+}
+
+// call makes a call and decodes its answer.
+func call[T any](ctx context.Context, c *Client, r request) (T, error) {
+	out, _, err := callHeader[T](ctx, c, r)
+	return out, err
+}
+
+func callHeader[T any](ctx context.Context, c *Client, r request) (out T, header http.Header, err error) {
+	resp, err := c.send(ctx, r)
+	if err != nil {
+		return out, nil, err
+	}
+	defer func() { _ = resp.Body.Close() }() // read to its end or broken: nothing more to learn
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	if err != nil {
+		return out, nil, transportError(ctx, err)
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return out, resp.Header, nil
+	}
+	if err := json.Unmarshal(data, &out); err != nil {
+		return out, nil, &Error{Status: resp.StatusCode, Kind: api.KindInternal, Err: err,
+			Message: fmt.Sprintf("the answer of %s %s is not understood: %v", r.method, r.path, err)}
+	}
+	return out, resp.Header, nil
+}
+
+// done makes a call whose answer does not matter.
+func (c *Client) done(ctx context.Context, r request) error {
+	_, err := call[json.RawMessage](ctx, c, r)
+	return err
+}

@@ -1,0 +1,271 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"loci/daemon/api"
+	"loci/daemon/ipc"
+)
+
+const (
+	startTimeout = 5 * time.Second
+	stopTimeout  = 15 * time.Second // the daemon gives its runs some time
+	probeTimeout = 2 * time.Second
+	probeEvery   = 4 * time.Millisecond
+	maxLogTail   = 2000
+)
+
+// EnsureOptions say how to start the daemon. All paths are absolute.
+type EnsureOptions struct {
+	Exe       string   // this program
+	Args      []string // nil: daemon run
+	Environ   []string // of the daemon, without variables of providers
+	Socket    string
+	Lock      string // the lock the daemon holds; its note is the socket it really has
+	StartLock string
+	Log       string       // gets the daemon's standard streams
+	Version   string       // a daemon of another version is replaced if idle; "": any will do
+	Notify    func(string) // told one line that a person should know; nil: nobody
+}
+
+// Ensured is a daemon that answers.
+type Ensured struct {
+	Socket  string // where it answers
+	Status  api.Status
+	Started bool // it was started now
+}
+
+// Ensure makes sure that a daemon answers: it asks the one that is there, and otherwise starts one, alone among all
+// processes that try. A daemon of another version is replaced if it is idle and left, with a line that says so, if it
+// is busy.
+func Ensure(ctx context.Context, o EnsureOptions) (Ensured, error) {
+	found, err := o.find(ctx)
+	if err == nil && o.fits(found.Status) {
+		return found, nil
+	}
+	if err != nil && !ipc.Refused(err) {
+		return Ensured{}, transportError(ctx, err)
+	}
+	if err := ipc.PrivateDir(filepath.Dir(o.StartLock)); err != nil {
+		return Ensured{}, startError(err)
+	}
+	lock, err := ipc.WaitLock(ctx, o.StartLock)
+	if err != nil {
+		return Ensured{}, transportError(ctx, err)
+	}
+	ensured, err := o.ensureLocked(ctx)
+	return ensured, errors.Join(err, lock.Unlock())
+}
+
+// ensureLocked looks again, for another process may have started one in the meantime, and then starts one.
+func (o *EnsureOptions) ensureLocked(ctx context.Context) (Ensured, error) {
+	found, err := o.find(ctx)
+	if err == nil && !o.fits(found.Status) {
+		left, err := o.replace(ctx, found)
+		if err != nil || left {
+			return found, err
+		}
+	} else if err == nil {
+		return found, nil
+	}
+	return o.start(ctx)
+}
+
+func (o *EnsureOptions) fits(s api.Status) bool { return o.Version == "" || s.Version == o.Version }
+
+func (o *EnsureOptions) notify(format string, args ...any) {
+	if o.Notify != nil {
+		o.Notify(fmt.Sprintf(format, args...))
+	}
+}
+
+// find asks at the socket and then at the one that the daemon noted in its lock: where variables differ between a
+// terminal and, say, cron, so may the socket's place.
+func (o *EnsureOptions) find(ctx context.Context) (Ensured, error) {
+	status, err := probe(ctx, o.Socket)
+	if err == nil {
+		return Ensured{Socket: o.Socket, Status: status}, nil
+	}
+	if !ipc.Refused(err) || o.Lock == "" {
+		return Ensured{}, err
+	}
+	noted, noteErr := ipc.ReadNote(o.Lock)
+	if noteErr != nil || noted == "" || noted == o.Socket {
+		return Ensured{}, err
+	}
+	if status, noteErr := probe(ctx, noted); noteErr == nil {
+		return Ensured{Socket: noted, Status: status}, nil
+	}
+	return Ensured{}, err
+}
+
+// probe asks a socket for the daemon's status.
+func probe(ctx context.Context, socket string) (api.Status, error) {
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
+	defer cancel()
+	c := New(Options{Socket: socket})
+	defer c.Close()
+	return c.Status(ctx)
+}
+
+// replace asks a daemon of another version to make room. It says whether it was left.
+func (o *EnsureOptions) replace(ctx context.Context, old Ensured) (left bool, err error) {
+	c := New(Options{Socket: old.Socket})
+	defer c.Close()
+	err = c.Shutdown(ctx, true)
+	var e *Error
+	if errors.As(err, &e) && e.Status == http.StatusConflict {
+		o.notify("the daemon is version %s and busy, this is %s: `loci daemon restart` replaces it", old.Status.Version, o.Version)
+		return true, nil
+	}
+	if err != nil && KindOf(err) != api.KindUnavailable { // it may be gone before it answered
+		return false, err
+	}
+	o.notify("the daemon was version %s and idle; version %s replaces it", old.Status.Version, o.Version)
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	return false, o.waitGone(ctx, old.Socket)
+}
+
+// waitGone waits until nobody listens and the daemon's lock is free.
+func (o *EnsureOptions) waitGone(ctx context.Context, socket string) error {
+	err := poll(ctx, func() (bool, error) {
+		conn, err := ipc.Dial(ctx, socket)
+		if err == nil {
+			return false, conn.Close()
+		}
+		return ipc.Refused(err), nil
+	})
+	if err == nil && o.Lock != "" {
+		var lock *ipc.Lock
+		if lock, err = ipc.WaitLock(ctx, o.Lock); err == nil {
+			err = lock.Unlock()
+		}
+	}
+	if err != nil {
+		return &Error{Kind: api.KindTimeout, Message: "the old daemon does not stop: " + err.Error(), Err: err,
+			Hint: "stop it with `loci daemon stop`"}
+	}
+	return nil
+}
+
+// start starts the daemon and waits until it is ready.
+func (o *EnsureOptions) start(ctx context.Context) (Ensured, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	exited, logFrom, err := o.spawn()
+	if err != nil {
+		return Ensured{}, startError(err)
+	}
+	var last Ensured
+	err = poll(ctx, func() (bool, error) {
+		select {
+		case err := <-exited:
+			return false, fmt.Errorf("it ended at once (%w)%s", err, o.logSince(logFrom))
+		default:
+		}
+		found, err := o.find(ctx)
+		if err != nil {
+			return false, nil //nolint:nilerr // not yet there: ask again
+		}
+		last = found
+		if found.Status.Error != "" {
+			return false, errors.New(found.Status.Error)
+		}
+		return found.Status.Ready, nil
+	})
+	last.Started = true
+	switch {
+	case err == nil:
+		return last, nil
+	case last.Socket != "" && last.Status.Error == "" && errors.Is(err, context.DeadlineExceeded):
+		o.notify("the daemon is still preparing its store; requests wait for it")
+		return last, nil
+	default:
+		return Ensured{}, startError(err)
+	}
+}
+
+// spawn starts the process in a session of its own. The channel tells when it ends; the goroutine behind it lives as
+// long as the daemon or this process, so that the daemon never stays behind as a zombie of a long chat.
+func (o *EnsureOptions) spawn() (exited <-chan error, logFrom int64, err error) {
+	if err := os.MkdirAll(filepath.Dir(o.Log), 0o700); err != nil {
+		return nil, 0, err
+	}
+	log, err := os.OpenFile(o.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer func() { _ = log.Close() }() // the child has its own
+	if info, err := log.Stat(); err == nil {
+		logFrom = info.Size()
+	}
+	args := o.Args
+	if args == nil {
+		args = []string{"daemon", "run"}
+	}
+	cmd := exec.Command(o.Exe, args...)
+	cmd.Env = o.Environ
+	if cmd.Env == nil {
+		cmd.Env = []string{} // nil would mean: all of ours
+	}
+	cmd.Dir = string(filepath.Separator) // hold no folder of the person's
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = ownSession()
+	if err := cmd.Start(); err != nil {
+		return nil, 0, err
+	}
+	done := make(chan error, 1)
+	go func() { done <- endOf(cmd.Wait()) }()
+	return done, logFrom, nil
+}
+
+func endOf(err error) error {
+	if err == nil {
+		return errors.New("exit status 0")
+	}
+	return err
+}
+
+// logSince is what the daemon said before it ended.
+func (o *EnsureOptions) logSince(from int64) string {
+	f, err := os.Open(o.Log)
+	if err != nil {
+		return "; see " + o.Log
+	}
+	defer func() { _ = f.Close() }() // only read
+	data, err := io.ReadAll(io.LimitReader(io.NewSectionReader(f, from, maxLogTail), maxLogTail))
+	if err != nil || len(data) == 0 {
+		return "; see " + o.Log
+	}
+	return ": " + string(data)
+}
+
+func startError(err error) error {
+	return &Error{Kind: api.KindUnavailable, Message: "the daemon did not start: " + err.Error(), Err: err,
+		Hint: "run `loci daemon run` to see why"}
+}
+
+// poll asks until the answer is yes, an error, or the context's end.
+func poll(ctx context.Context, ask func() (bool, error)) error {
+	ticker := time.NewTicker(probeEvery)
+	defer ticker.Stop()
+	for {
+		if ok, err := ask(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

@@ -1,0 +1,371 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"loci/daemon/api"
+)
+
+const (
+	get    = http.MethodGet
+	post   = http.MethodPost
+	patch  = http.MethodPatch
+	remove = http.MethodDelete
+)
+
+func agentPath(id string) string        { return "/v1/agents/" + url.PathEscape(id) }
+func blockPath(id string) string        { return "/v1/blocks/" + url.PathEscape(id) }
+func conversationPath(id string) string { return "/v1/conversations/" + url.PathEscape(id) }
+func runPath(id string) string          { return "/v1/runs/" + url.PathEscape(id) }
+func stepPath(id string) string         { return "/v1/steps/" + url.PathEscape(id) }
+
+// Health asks whether the server lives.
+func (c *Client) Health(ctx context.Context) (api.Health, error) {
+	return call[api.Health](ctx, c, request{method: get, path: "/v1/health"})
+}
+
+// Agents lists agents.
+func (c *Client) Agents(ctx context.Context, p api.ListAgents) ([]api.AgentState, error) {
+	return call[[]api.AgentState](ctx, c, request{method: get, path: "/v1/agents", query: p})
+}
+
+// CountAgents counts agents.
+func (c *Client) CountAgents(ctx context.Context, p api.AgentFilter) (int, error) {
+	return call[int](ctx, c, request{method: get, path: "/v1/agents/count", query: p})
+}
+
+// Agent gets an agent with the relations that are asked for (api.Include…).
+func (c *Client) Agent(ctx context.Context, id string, include ...string) (api.AgentState, error) {
+	return call[api.AgentState](ctx, c, request{method: get, path: agentPath(id), query: api.AgentInclude{Include: include}})
+}
+
+// CreateAgent makes an agent.
+func (c *Client) CreateAgent(ctx context.Context, in api.CreateAgent) (api.AgentState, error) {
+	return call[api.AgentState](ctx, c, request{method: post, path: "/v1/agents", body: in})
+}
+
+// UpdateAgent changes what is set.
+func (c *Client) UpdateAgent(ctx context.Context, id string, in api.UpdateAgent) (api.AgentState, error) {
+	return call[api.AgentState](ctx, c, request{method: patch, path: agentPath(id), body: in})
+}
+
+// DeleteAgent deletes an agent; its blocks stay.
+func (c *Client) DeleteAgent(ctx context.Context, id string) error {
+	return c.done(ctx, request{method: remove, path: agentPath(id)})
+}
+
+// Context says what fills an agent's context window.
+func (c *Client) Context(ctx context.Context, agentID, conversationID string) (api.ContextWindow, error) {
+	return call[api.ContextWindow](ctx, c, request{method: get, path: agentPath(agentID) + "/context",
+		query: api.ContextParams{ConversationID: conversationID}})
+}
+
+// Recompile compiles an agent's system prompt anew and gives it.
+func (c *Client) Recompile(ctx context.Context, agentID string, p api.RecompileParams) (string, error) {
+	return call[string](ctx, c, request{method: post, path: agentPath(agentID) + "/recompile", query: p})
+}
+
+// ResetMessages leaves an agent's default conversation with its system message alone.
+func (c *Client) ResetMessages(ctx context.Context, agentID string, in api.ResetMessages) error {
+	return c.done(ctx, request{method: patch, path: agentPath(agentID) + "/reset-messages", body: in})
+}
+
+// Blocks lists blocks.
+func (c *Client) Blocks(ctx context.Context, p api.ListBlocks) ([]api.Block, error) {
+	return call[[]api.Block](ctx, c, request{method: get, path: "/v1/blocks", query: p})
+}
+
+// CountBlocks counts blocks.
+func (c *Client) CountBlocks(ctx context.Context, p api.BlockFilter) (int, error) {
+	return call[int](ctx, c, request{method: get, path: "/v1/blocks/count", query: p})
+}
+
+// Block gets a block and its ETag.
+func (c *Client) Block(ctx context.Context, id string) (api.Block, string, error) {
+	return block(ctx, c, request{method: get, path: blockPath(id)})
+}
+
+// CreateBlock makes a block that belongs to no agent yet.
+func (c *Client) CreateBlock(ctx context.Context, in api.CreateBlock) (api.Block, error) {
+	return call[api.Block](ctx, c, request{method: post, path: "/v1/blocks", body: in})
+}
+
+// UpdateBlock changes what is set. With an ETag it is refused as a conflict if the block changed since.
+func (c *Client) UpdateBlock(ctx context.Context, id string, in api.UpdateBlock, ifMatch string) (api.Block, string, error) {
+	return block(ctx, c, request{method: patch, path: blockPath(id), body: in, header: matching(ifMatch)})
+}
+
+// DeleteBlock deletes a block and detaches it everywhere.
+func (c *Client) DeleteBlock(ctx context.Context, id string) error {
+	return c.done(ctx, request{method: remove, path: blockPath(id)})
+}
+
+// BlockAgents lists the agents that share a block.
+func (c *Client) BlockAgents(ctx context.Context, id string, p api.ListBlockAgents) ([]api.AgentState, error) {
+	return call[[]api.AgentState](ctx, c, request{method: get, path: blockPath(id) + "/agents", query: p})
+}
+
+// AgentBlocks lists an agent's blocks.
+func (c *Client) AgentBlocks(ctx context.Context, agentID string, p api.Page) ([]api.Block, error) {
+	return call[[]api.Block](ctx, c, request{method: get, path: agentPath(agentID) + "/core-memory/blocks", query: p})
+}
+
+// AgentBlock gets an agent's block by its label, and its ETag.
+func (c *Client) AgentBlock(ctx context.Context, agentID, label string) (api.Block, string, error) {
+	return block(ctx, c, request{method: get, path: agentBlockPath(agentID, label)})
+}
+
+// UpdateAgentBlock changes what is set in an agent's block. With an ETag it is refused as a conflict if the block
+// changed since.
+func (c *Client) UpdateAgentBlock(ctx context.Context, agentID, label string, in api.UpdateBlock, ifMatch string) (api.Block, string, error) {
+	return block(ctx, c, request{method: patch, path: agentBlockPath(agentID, label), body: in, header: matching(ifMatch)})
+}
+
+// AttachBlock gives an agent a block.
+func (c *Client) AttachBlock(ctx context.Context, agentID, blockID string) error {
+	return c.done(ctx, request{method: patch, path: agentPath(agentID) + "/core-memory/blocks/attach/" + url.PathEscape(blockID)})
+}
+
+// DetachBlock takes a block from an agent.
+func (c *Client) DetachBlock(ctx context.Context, agentID, blockID string) error {
+	return c.done(ctx, request{method: patch, path: agentPath(agentID) + "/core-memory/blocks/detach/" + url.PathEscape(blockID)})
+}
+
+func agentBlockPath(agentID, label string) string {
+	return agentPath(agentID) + "/core-memory/blocks/" + url.PathEscape(label)
+}
+
+func matching(etag string) http.Header {
+	if etag == "" {
+		return nil
+	}
+	return http.Header{"If-Match": {etag}}
+}
+
+func block(ctx context.Context, c *Client, r request) (api.Block, string, error) {
+	b, header, err := callHeader[api.Block](ctx, c, r)
+	return b, header.Get("ETag"), err
+}
+
+// Tools lists tools.
+func (c *Client) Tools(ctx context.Context, p api.ListTools) ([]api.Tool, error) {
+	return call[[]api.Tool](ctx, c, request{method: get, path: "/v1/tools", query: p})
+}
+
+// Tool gets a tool.
+func (c *Client) Tool(ctx context.Context, id string) (api.Tool, error) {
+	return call[api.Tool](ctx, c, request{method: get, path: "/v1/tools/" + url.PathEscape(id)})
+}
+
+// AgentTools lists an agent's tools, ten if no limit is given.
+func (c *Client) AgentTools(ctx context.Context, agentID string, p api.Page) ([]api.Tool, error) {
+	return call[[]api.Tool](ctx, c, request{method: get, path: agentPath(agentID) + "/tools", query: p})
+}
+
+// AttachTool gives an agent a tool.
+func (c *Client) AttachTool(ctx context.Context, agentID, toolID string) error {
+	return c.done(ctx, request{method: patch, path: agentPath(agentID) + "/tools/attach/" + url.PathEscape(toolID)})
+}
+
+// DetachTool takes a tool from an agent.
+func (c *Client) DetachTool(ctx context.Context, agentID, toolID string) error {
+	return c.done(ctx, request{method: patch, path: agentPath(agentID) + "/tools/detach/" + url.PathEscape(toolID)})
+}
+
+// Messages lists the messages of an agent's default conversation, or of the one in the parameters.
+func (c *Client) Messages(ctx context.Context, agentID string, p api.ListMessages) ([]api.Message, error) {
+	return call[[]api.Message](ctx, c, request{method: get, path: agentPath(agentID) + "/messages", query: p})
+}
+
+// SearchMessages searches the messages of all agents, or of the one in the body.
+func (c *Client) SearchMessages(ctx context.Context, in api.SearchMessages) ([]api.MessageResult, error) {
+	return call[[]api.MessageResult](ctx, c, request{method: post, path: "/v1/messages/search", body: in})
+}
+
+// Cancel ends runs of an agent, all that are active if none is named. The answer maps ids to statuses.
+func (c *Client) Cancel(ctx context.Context, agentID string, runIDs ...string) (map[string]string, error) {
+	return call[map[string]string](ctx, c, request{method: post, path: agentPath(agentID) + "/messages/cancel",
+		body: api.CancelRuns{RunIDs: runIDs}})
+}
+
+// Conversations lists conversations.
+func (c *Client) Conversations(ctx context.Context, p api.ListConversations) ([]api.Conversation, error) {
+	return call[[]api.Conversation](ctx, c, request{method: get, path: "/v1/conversations", query: p})
+}
+
+// Conversation gets a conversation.
+func (c *Client) Conversation(ctx context.Context, id string) (api.Conversation, error) {
+	return call[api.Conversation](ctx, c, request{method: get, path: conversationPath(id)})
+}
+
+// CreateConversation opens a conversation with an agent.
+func (c *Client) CreateConversation(ctx context.Context, agentID string, in api.CreateConversation) (api.Conversation, error) {
+	return call[api.Conversation](ctx, c, request{method: post, path: "/v1/conversations", query: api.AgentParam{AgentID: agentID}, body: in})
+}
+
+// UpdateConversation changes what is set.
+func (c *Client) UpdateConversation(ctx context.Context, id string, in api.UpdateConversation) (api.Conversation, error) {
+	return call[api.Conversation](ctx, c, request{method: patch, path: conversationPath(id), body: in})
+}
+
+// DeleteConversation deletes a conversation.
+func (c *Client) DeleteConversation(ctx context.Context, id string) error {
+	return c.done(ctx, request{method: remove, path: conversationPath(id)})
+}
+
+// ConversationMessages lists a conversation's messages.
+func (c *Client) ConversationMessages(ctx context.Context, id string, p api.ListConversationMessages) ([]api.Message, error) {
+	return call[[]api.Message](ctx, c, request{method: get, path: conversationPath(id) + "/messages", query: p})
+}
+
+// CancelConversation ends the active runs of a conversation. The agent is needed for the default one.
+func (c *Client) CancelConversation(ctx context.Context, id, agentID string) (map[string]string, error) {
+	return call[map[string]string](ctx, c, request{method: post, path: conversationPath(id) + "/cancel", query: api.AgentParam{AgentID: agentID}})
+}
+
+// RecompileConversation compiles a conversation's system prompt anew and gives it.
+func (c *Client) RecompileConversation(ctx context.Context, id string, p api.RecompileParams) (string, error) {
+	return call[string](ctx, c, request{method: post, path: conversationPath(id) + "/recompile", query: p})
+}
+
+// Runs lists runs.
+func (c *Client) Runs(ctx context.Context, p api.ListRuns) ([]api.Run, error) {
+	return call[[]api.Run](ctx, c, request{method: get, path: "/v1/runs", query: p})
+}
+
+// Run gets a run.
+func (c *Client) Run(ctx context.Context, id string) (api.Run, error) {
+	return call[api.Run](ctx, c, request{method: get, path: runPath(id)})
+}
+
+// DeleteRun deletes a run; its messages stay.
+func (c *Client) DeleteRun(ctx context.Context, id string) error {
+	return c.done(ctx, request{method: remove, path: runPath(id)})
+}
+
+// RunMessages lists a run's messages, its input among them.
+func (c *Client) RunMessages(ctx context.Context, id string, p api.Page) ([]api.Message, error) {
+	return call[[]api.Message](ctx, c, request{method: get, path: runPath(id) + "/messages", query: p})
+}
+
+// RunSteps lists a run's steps.
+func (c *Client) RunSteps(ctx context.Context, id string, p api.Page) ([]api.Step, error) {
+	return call[[]api.Step](ctx, c, request{method: get, path: runPath(id) + "/steps", query: p})
+}
+
+// RunUsage sums a run's tokens.
+func (c *Client) RunUsage(ctx context.Context, id string) (api.RunUsage, error) {
+	return call[api.RunUsage](ctx, c, request{method: get, path: runPath(id) + "/usage"})
+}
+
+// RunMetrics gets a run's times and counts.
+func (c *Client) RunMetrics(ctx context.Context, id string) (api.RunMetrics, error) {
+	return call[api.RunMetrics](ctx, c, request{method: get, path: runPath(id) + "/metrics"})
+}
+
+// Steps lists steps.
+func (c *Client) Steps(ctx context.Context, p api.ListSteps) ([]api.Step, error) {
+	return call[[]api.Step](ctx, c, request{method: get, path: "/v1/steps", query: p})
+}
+
+// Step gets a step.
+func (c *Client) Step(ctx context.Context, id string) (api.Step, error) {
+	return call[api.Step](ctx, c, request{method: get, path: stepPath(id)})
+}
+
+// StepMetrics gets a step's times.
+func (c *Client) StepMetrics(ctx context.Context, id string) (api.StepMetrics, error) {
+	return call[api.StepMetrics](ctx, c, request{method: get, path: stepPath(id) + "/metrics"})
+}
+
+// StepMessages lists a step's messages.
+func (c *Client) StepMessages(ctx context.Context, id string, p api.Page) ([]api.Message, error) {
+	return call[[]api.Message](ctx, c, request{method: get, path: stepPath(id) + "/messages", query: p})
+}
+
+// Models lists the chat models that the daemon can reach.
+func (c *Client) Models(ctx context.Context, p api.ListModels) ([]api.Model, error) {
+	return call[[]api.Model](ctx, c, request{method: get, path: "/v1/models", query: p})
+}
+
+// EmbeddingModels lists the embedding models that the daemon can reach.
+func (c *Client) EmbeddingModels(ctx context.Context) ([]api.EmbeddingModel, error) {
+	return call[[]api.EmbeddingModel](ctx, c, request{method: get, path: "/v1/models/embedding"})
+}
+
+// Passages lists an agent's archival memory.
+func (c *Client) Passages(ctx context.Context, agentID string, p api.ListPassages) ([]api.Passage, error) {
+	return call[[]api.Passage](ctx, c, request{method: get, path: agentPath(agentID) + "/archival-memory", query: p})
+}
+
+// CreatePassage adds to an agent's archival memory.
+func (c *Client) CreatePassage(ctx context.Context, agentID string, in api.CreatePassage) ([]api.Passage, error) {
+	return call[[]api.Passage](ctx, c, request{method: post, path: agentPath(agentID) + "/archival-memory", body: in})
+}
+
+// SearchArchival searches an agent's archival memory.
+func (c *Client) SearchArchival(ctx context.Context, agentID string, p api.SearchArchival) (api.ArchivalSearch, error) {
+	return call[api.ArchivalSearch](ctx, c, request{method: get, path: agentPath(agentID) + "/archival-memory/search", query: p})
+}
+
+// DeletePassage removes from an agent's archival memory.
+func (c *Client) DeletePassage(ctx context.Context, agentID, passageID string) error {
+	return c.done(ctx, request{method: remove, path: agentPath(agentID) + "/archival-memory/" + url.PathEscape(passageID)})
+}
+
+// SearchPassages searches the passages of an agent or an archive.
+func (c *Client) SearchPassages(ctx context.Context, in api.SearchPassages) ([]api.PassageResult, error) {
+	return call[[]api.PassageResult](ctx, c, request{method: post, path: "/v1/passages/search", body: in})
+}
+
+// Archives lists archives.
+func (c *Client) Archives(ctx context.Context, p api.ListArchives) ([]api.Archive, error) {
+	return call[[]api.Archive](ctx, c, request{method: get, path: "/v1/archives", query: p})
+}
+
+// Archive gets an archive.
+func (c *Client) Archive(ctx context.Context, id string) (api.Archive, error) {
+	return call[api.Archive](ctx, c, request{method: get, path: "/v1/archives/" + url.PathEscape(id)})
+}
+
+// Tags lists the tags of agents.
+func (c *Client) Tags(ctx context.Context, p api.ListTags) ([]string, error) {
+	return call[[]string](ctx, c, request{method: get, path: "/v1/tags", query: p})
+}
+
+// Status asks how the daemon is. It answers before the daemon is ready.
+func (c *Client) Status(ctx context.Context) (api.Status, error) {
+	return call[api.Status](ctx, c, request{method: get, path: api.PathStatus})
+}
+
+// Model asks which model a run of an agent would use; a handle asks about that one.
+func (c *Client) Model(ctx context.Context, agentID, handle string) (api.ModelChoice, error) {
+	return call[api.ModelChoice](ctx, c, request{method: get, path: api.PathModel, query: api.ModelParams{AgentID: agentID, Model: handle}})
+}
+
+// Doctor asks the daemon to check itself.
+func (c *Client) Doctor(ctx context.Context) ([]api.Check, error) {
+	return call[[]api.Check](ctx, c, request{method: get, path: api.PathDoctor})
+}
+
+// Logs asks for the level of the log and its place.
+func (c *Client) Logs(ctx context.Context) (api.Logs, error) {
+	return call[api.Logs](ctx, c, request{method: get, path: api.PathLogs})
+}
+
+// SetLogLevel changes the level of the log of the running daemon.
+func (c *Client) SetLogLevel(ctx context.Context, level string) (api.Logs, error) {
+	return call[api.Logs](ctx, c, request{method: patch, path: api.PathLogs, body: api.Logs{Level: level}})
+}
+
+// Backup copies the facts to a new file on the daemon's machine and checks the copy.
+func (c *Client) Backup(ctx context.Context, path string) (api.BackupResult, error) {
+	return call[api.BackupResult](ctx, c, request{method: post, path: api.PathBackup, body: api.Backup{Path: path}})
+}
+
+// Shutdown asks the daemon to stop; one that is busy refuses if only an idle one may.
+func (c *Client) Shutdown(ctx context.Context, ifIdle bool) error {
+	return c.done(ctx, request{method: post, path: api.PathShutdown, body: api.Shutdown{IfIdle: ifIdle}})
+}

@@ -1,0 +1,70 @@
+package client
+
+import (
+	"context"
+	"net/http"
+
+	"loci/daemon/api"
+)
+
+// Register says who asks, and with Open finds or makes the agent to talk to. Later calls carry the session. If the
+// daemon is of another version and idle it is replaced first, where the client may start daemons.
+func (c *Client) Register(ctx context.Context, who api.Client) (api.Session, error) {
+	session, err := c.register(ctx, who)
+	if err != nil || session.daemon == "" || session.daemon == c.opts.Version || c.opts.Ensure == nil {
+		return session.Session, err
+	}
+	result, err := c.ensure(ctx)
+	if err != nil || !result.Started {
+		return session.Session, err
+	}
+	if who.Open != nil {
+		// What the old daemon made is not made a second time.
+		open := *who.Open
+		open.Agent, open.Conversation = session.AgentID, session.ConversationID
+		who.Open = &open
+	}
+	again, err := c.register(ctx, who)
+	again.AgentNew = again.AgentNew || session.AgentNew
+	return again.Session, err
+}
+
+type registered struct {
+	api.Session
+	daemon string // its version
+}
+
+func (c *Client) register(ctx context.Context, who api.Client) (registered, error) {
+	r := request{method: http.MethodPost, path: api.PathClients, body: who}
+	session, header, err := callHeader[api.Session](ctx, c, r)
+	if err != nil {
+		return registered{}, err
+	}
+	who.Open = nil
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.registered, c.session = &who, session.Client
+	return registered{session, header.Get(api.HeaderVersion)}, nil
+}
+
+// registerAgain replaces a session that the daemon has forgotten, unless another goroutine did.
+func (c *Client) registerAgain(ctx context.Context, forgotten string) error {
+	c.renew.Lock()
+	defer c.renew.Unlock()
+	c.mu.Lock()
+	who, current := c.registered, c.session
+	if current == forgotten {
+		c.session = "" // the registration itself carries none
+	}
+	c.mu.Unlock()
+	if current != forgotten || who == nil {
+		return nil
+	}
+	if _, err := c.register(ctx, *who); err != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.session = forgotten
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,8 @@
+//go:build unix
+
+package client
+
+import "syscall"
+
+// ownSession takes the daemon off the terminal, so that neither Ctrl-C nor closing the window ends it.
+func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

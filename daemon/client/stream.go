@@ -1,0 +1,276 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"time"
+
+	"github.com/google/uuid"
+
+	"loci/daemon/api"
+)
+
+const (
+	acceptStream = "text/event-stream"
+	resumeFirst  = 20 * time.Millisecond // before the second try to go on
+	resumeMost   = time.Second
+	resumeTries  = 8 // without a single event in between
+)
+
+// Target is the conversation that a message goes to. Without ConversationID it is the agent's default one.
+type Target struct {
+	AgentID        string
+	ConversationID string
+}
+
+func (t Target) path() string {
+	if t.ConversationID == "" {
+		return agentPath(t.AgentID) + "/messages"
+	}
+	return conversationPath(t.ConversationID) + "/messages"
+}
+
+func (t Target) body(req api.StreamingRequest) any {
+	if t.ConversationID == "" {
+		return req
+	}
+	body := api.ConversationRequest{StreamingRequest: req}
+	if t.ConversationID == api.DefaultConversation {
+		body.AgentID = api.PtrTo(t.AgentID)
+	}
+	return body
+}
+
+// Send sends and waits for the whole answer.
+func (c *Client) Send(ctx context.Context, to Target, req api.StreamingRequest) (api.Response, error) {
+	req.Streaming = new(false)
+	return call[api.Response](ctx, c, request{method: post, path: to.path(), body: to.body(req)})
+}
+
+// SendAsync sends to an agent's default conversation and gives the run, which goes on by itself.
+func (c *Client) SendAsync(ctx context.Context, agentID string, req api.AsyncRequest) (api.Run, error) {
+	return call[api.Run](ctx, c, request{method: post, path: agentPath(agentID) + "/messages/async", body: req})
+}
+
+// Stream sends in the background, token by token unless the request says otherwise, and gives the run's messages as
+// they come, the pings too: the first says the run's id. A stream that breaks goes on where it was, after a message
+// loci_notice of the kind broken. Inputs without an otid get one, so that sending them again is no second run. The
+// sequence ends without an error after the run's end, whatever that was; stopping it early leaves the run to itself.
+func (c *Client) Stream(ctx context.Context, to Target, req api.StreamingRequest) iter.Seq2[api.Message, error] {
+	req.Streaming, req.Background = new(true), new(true)
+	if req.StreamTokens == nil {
+		req.StreamTokens = new(true)
+	}
+	req.Messages = withOTIDs(req)
+	req.Input = nil
+	start := request{method: post, path: to.path(), body: to.body(req), accept: acceptStream}
+	return func(yield func(api.Message, error) bool) {
+		f := follower{client: c, start: &start}
+		f.follow(ctx, yield)
+	}
+}
+
+// withOTIDs are the request's messages, each with an otid.
+func withOTIDs(req api.StreamingRequest) []api.Input {
+	in := req.Messages
+	if req.Input != nil {
+		in = append(in[:len(in):len(in)], api.Input{Type: api.InputMessage, Role: "user", Content: req.Input})
+	}
+	out := make([]api.Input, 0, len(in))
+	for _, m := range in {
+		if m.OTID == nil {
+			m.OTID = new(uuid.NewString())
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// Events gives the messages of any run from after a seq_id on, live ones as they come, until the run's end. A stream
+// that breaks goes on as in Stream.
+func (c *Client) Events(ctx context.Context, runID string, after int64) iter.Seq2[api.Message, error] {
+	return func(yield func(api.Message, error) bool) {
+		f := follower{client: c, run: runID, last: after}
+		f.follow(ctx, yield)
+	}
+}
+
+// ResumeRun is the contract's way to a background run's stream; it has no notices and does not go on by itself.
+func (c *Client) ResumeRun(ctx context.Context, runID string, in api.ResumeStream) iter.Seq2[api.Message, error] {
+	return c.streamOnce(ctx, request{method: post, path: runPath(runID) + "/stream", body: in, accept: acceptStream})
+}
+
+// ResumeConversation is the contract's way to the stream of a conversation's run; it does not go on by itself.
+func (c *Client) ResumeConversation(ctx context.Context, id string, in api.ResumeStream) iter.Seq2[api.Message, error] {
+	return c.streamOnce(ctx, request{method: post, path: conversationPath(id) + "/stream", body: in, accept: acceptStream})
+}
+
+func (c *Client) streamOnce(ctx context.Context, r request) iter.Seq2[api.Message, error] {
+	return func(yield func(api.Message, error) bool) {
+		f := follower{client: c}
+		if err := f.read(ctx, r, yield); err != nil && !errors.Is(err, errStopped) {
+			yield(api.Message{}, err)
+		}
+	}
+}
+
+// Changes gives hints that something changed and should be read again. It ends with an error when the connection
+// breaks; whoever opens it again reads everything anew, for hints in between are lost.
+func (c *Client) Changes(ctx context.Context) iter.Seq2[api.Change, error] {
+	return func(yield func(api.Change, error) bool) {
+		err := c.events(ctx, request{method: get, path: api.PathChanges, accept: acceptStream}, func(data []byte) error {
+			var change api.Change
+			if err := json.Unmarshal(data, &change); err != nil {
+				return badEvent(err)
+			}
+			if !yield(change, nil) {
+				return errStopped
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(api.Change{}, err)
+		}
+	}
+}
+
+var (
+	errStopped = errors.New("the reader has had enough")
+	errCut     = errors.New("the stream was cut before its end")
+)
+
+func badEvent(err error) error {
+	return &Error{Kind: api.KindInternal, Message: "an event is not understood: " + err.Error(), Err: err}
+}
+
+// events reads a stream to its [DONE] and hands on the data of each event. A stream that ends without it is cut.
+func (c *Client) events(ctx context.Context, r request, each func(data []byte) error) error {
+	resp, err := c.send(ctx, r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }() // closing is how a stream is left
+	in := newSSEReader(resp.Body)
+	for {
+		event, err := in.next()
+		switch {
+		case errors.Is(err, errEventTooLong):
+			return badEvent(err)
+		case errors.Is(err, io.EOF):
+			return transportError(ctx, errCut)
+		case err != nil:
+			return transportError(ctx, err)
+		case bytes.HasPrefix(event.data, []byte("[DONE]")):
+			return nil
+		}
+		if err := each(event.data); err != nil {
+			return err
+		}
+	}
+}
+
+// follower reads a run's messages over as many connections as it takes.
+type follower struct {
+	client *Client
+	start  *request // makes the run; nil: there is one
+	run    string
+	last   int64 // the highest seq_id seen
+	seen   int   // messages handed on
+	over   bool  // the run's last message was seen
+}
+
+// follow reads until the run's end, the reader's, or an error that going on cannot mend.
+func (f *follower) follow(ctx context.Context, yield func(api.Message, error) bool) {
+	delay, tries := resumeFirst, 0
+	for {
+		before := f.seen
+		err := f.read(ctx, f.request(), yield)
+		if err == nil || errors.Is(err, errStopped) {
+			return
+		}
+		if f.seen > before {
+			delay, tries = resumeFirst, 0
+		}
+		tries++
+		if !broken(err) || tries >= resumeTries || ctx.Err() != nil {
+			yield(api.Message{}, err)
+			return
+		}
+		if tries == 1 && !yield(brokenNotice(f.run, err), nil) {
+			return
+		}
+		if tries > 1 {
+			if !pause(ctx, delay) {
+				yield(api.Message{}, transportError(ctx, ctx.Err()))
+				return
+			}
+			delay = min(2*delay, resumeMost)
+		}
+	}
+}
+
+// request goes on with the run if it is known, and otherwise makes it (again: the otids make that harmless).
+func (f *follower) request() request {
+	if f.run == "" {
+		return *f.start
+	}
+	return request{method: http.MethodGet, path: api.PathRuns + "/" + url.PathEscape(f.run) + "/events",
+		query: api.EventParams{After: f.last}, accept: acceptStream}
+}
+
+// read reads one connection.
+func (f *follower) read(ctx context.Context, r request, yield func(api.Message, error) bool) error {
+	err := f.client.events(ctx, r, func(data []byte) error {
+		var m api.Message
+		if err := json.Unmarshal(data, &m); err != nil {
+			return badEvent(err)
+		}
+		if f.run == "" {
+			f.run = m.RunID
+		}
+		// A ping repeats the last number; anything else with an old one was seen on an earlier connection.
+		if m.SeqID != 0 && m.SeqID <= f.last && m.MessageType != api.MessagePing {
+			return nil
+		}
+		f.last = max(f.last, m.SeqID)
+		f.seen++
+		f.over = f.over || m.MessageType == api.MessageUsage
+		if !yield(m, nil) {
+			return errStopped
+		}
+		return nil
+	})
+	if f.over && broken(err) {
+		return nil // only the end mark is missing
+	}
+	return err
+}
+
+// broken says whether a connection failed, as against an answer that says no.
+func broken(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Kind == api.KindUnavailable && (e.Status == 0 || e.Status == http.StatusServiceUnavailable)
+}
+
+func brokenNotice(run string, err error) api.Message {
+	return api.Message{MessageType: api.MessageNotice, RunID: run,
+		Notice: &api.Notice{Kind: api.NoticeBroken, Text: "going on where it was: " + err.Error()}}
+}
+
+// pause waits and says whether the time passed before the context ended.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
