@@ -62,7 +62,7 @@ func archiveOf(ctx context.Context, tx core.Store, env core.ToolEnv) (core.Archi
 	if err != nil || found {
 		return archive.ID, err
 	}
-	archive = core.Archive{ID: core.NewArchiveID(), Name: env.Agent.Name + "'s archive", Embedding: env.Agent.Embedding, CreatedAt: env.Now, UpdatedAt: env.Now}
+	archive = core.Archive{ID: core.NewArchiveID(), Name: env.Agent.Name + "'s Archive", Embedding: env.Agent.Embedding, CreatedAt: env.Now, UpdatedAt: env.Now}
 	if err := tx.Archives().Create(ctx, &archive); err != nil {
 		return "", err
 	}
