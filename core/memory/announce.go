@@ -15,8 +15,12 @@ const MaxAnnounced = 2000
 
 // Announce returns the text that tells a model of a block version newer than the one its window shows: the whole value
 // up to MaxAnnounced characters, else the lines that differ from the shown value if that is shorter. Without a shown
-// value the whole is given. The texts of several blocks are joined by blank lines into one record.
+// value the whole is given; where only description or limit changed, those are. The texts of several blocks are joined by blank lines into one record.
 func Announce(block core.Block, shown string, haveShown bool) string {
+	if haveShown && shown == block.Value {
+		return fmt.Sprintf("The memory block %q was changed outside of this thread, but not its value. It is described as %q and may have %d characters.",
+			block.Label, block.Description, block.Limit)
+	}
 	whole := fmt.Sprintf("The memory block %q was changed outside of this thread. Its value is now:\n<value>\n%s\n</value>", block.Label, block.Value)
 	if !haveShown {
 		whole = fmt.Sprintf("The memory block %q was added to your memory. Its value is:\n<value>\n%s\n</value>", block.Label, block.Value)

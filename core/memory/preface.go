@@ -26,11 +26,11 @@ func Preface(now, last time.Time, folder, lastFolder string) string {
 
 // zone writes the zone's short name, where it has one, and its distance from UTC.
 func zone(t time.Time) string {
-	name, offset := t.Zone()
+	name, _ := t.Zone()
 	switch {
 	case name == "UTC":
 		return " UTC"
-	case name == "" || strings.ContainsAny(name[:1], "+-0123456789") || offset == 0 && name == "Local":
+	case name == "" || strings.ContainsAny(name[:1], "+-0123456789"):
 		return t.Format(" (UTC-07:00)")
 	default:
 		return " " + name + t.Format(" (UTC-07:00)")

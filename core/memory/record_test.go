@@ -146,6 +146,15 @@ func TestALongBlockIsAnnouncedWholeWhereADifferenceHelpsNobody(t *testing.T) {
 	}
 }
 
+func TestABlockWhoseValueStayedIsNotShownAgain(t *testing.T) {
+	t.Parallel()
+	value := strings.Repeat("line\n", 1000)
+	got := Announce(core.Block{Label: "n", Value: value, Description: "Notes.", Limit: 7000}, value, true)
+	if want := `The memory block "n" was changed outside of this thread, but not its value. It is described as "Notes." and may have 7000 characters.`; got != want {
+		t.Errorf("Announce() = %s", got)
+	}
+}
+
 func TestTheMarkerCounts(t *testing.T) {
 	t.Parallel()
 	if got := Marker(1); !strings.HasPrefix(got, "1 earlier message of") {

@@ -141,6 +141,9 @@ func write(ctx context.Context, tx core.Store, env core.ToolEnv, block core.Bloc
 		return core.ToolResult{}, err
 	}
 	block.Value = next
+	if err := block.Validate(); err != nil {
+		return core.ToolResult{}, err
+	}
 	if err := tx.Blocks().Update(ctx, &block, env.Author); err != nil {
 		return core.ToolResult{}, err
 	}
