@@ -180,21 +180,24 @@ func (c *Client) attempt(ctx context.Context, r request, body []byte, session st
 	if err != nil {
 		return nil, transportError(ctx, err)
 	}
-	c.noteVersion(resp.Header.Get(api.HeaderVersion))
+	c.noteVersion(r.path, resp.Header.Get(api.HeaderVersion))
 	if resp.StatusCode/100 != 2 {
 		return nil, readError(resp)
 	}
 	return resp, nil
 }
 
-// noteVersion tells once that the daemon is of another version. Register replaces an idle one before that.
-func (c *Client) noteVersion(daemon string) {
+// noteVersion tells once that the daemon is of another version. Register does better: it replaces an idle one.
+func (c *Client) noteVersion(path, daemon string) {
+	if daemon == "" || c.opts.Version == "" || daemon == c.opts.Version || path == api.PathClients && c.opts.Ensure != nil {
+		return
+	}
 	c.mu.Lock()
-	other := daemon != "" && daemon != c.opts.Version && !c.versionNoted && c.opts.Ensure == nil
-	c.versionNoted = c.versionNoted || other
+	noted := c.versionNoted
+	c.versionNoted = true
 	c.mu.Unlock()
-	if other {
-		c.notify(fmt.Sprintf("the daemon is version %s, this is %s: run `loci daemon restart`", daemon, c.opts.Version))
+	if !noted {
+		c.notify(fmt.Sprintf("the daemon is version %s, this is %s: `loci daemon restart` replaces it", daemon, c.opts.Version))
 	}
 }
 

@@ -59,7 +59,7 @@ func Ensure(ctx context.Context, o EnsureOptions) (Ensured, error) {
 	}
 	lock, err := ipc.WaitLock(ctx, o.StartLock)
 	if err != nil {
-		return Ensured{}, transportError(ctx, err)
+		return Ensured{}, startError(err)
 	}
 	ensured, err := o.ensureLocked(ctx)
 	return ensured, errors.Join(err, lock.Unlock())
@@ -169,7 +169,10 @@ func (o *EnsureOptions) start(ctx context.Context) (Ensured, error) {
 	err = poll(ctx, func() (bool, error) {
 		select {
 		case err := <-exited:
-			return false, fmt.Errorf("it ended at once (%w)%s", err, o.logSince(logFrom))
+			if !o.heldByAnother() {
+				return false, fmt.Errorf("it ended at once (%w)%s", err, o.logSince(logFrom))
+			}
+			exited = nil // another one was faster: wait for that one
 		default:
 		}
 		found, err := o.find(ctx)
@@ -192,6 +195,18 @@ func (o *EnsureOptions) start(ctx context.Context) (Ensured, error) {
 	default:
 		return Ensured{}, startError(err)
 	}
+}
+
+// heldByAnother says whether some daemon has the home.
+func (o *EnsureOptions) heldByAnother() bool {
+	if o.Lock == "" {
+		return false
+	}
+	lock, err := ipc.TryLock(o.Lock)
+	if err == nil {
+		err = lock.Unlock()
+	}
+	return errors.Is(err, ipc.ErrLocked)
 }
 
 // spawn starts the process in a session of its own. The channel tells when it ends; the goroutine behind it lives as
@@ -249,8 +264,11 @@ func (o *EnsureOptions) logSince(from int64) string {
 	return ": " + string(data)
 }
 
+// errNotStarted marks that no daemon could be started: trying again at once would not help.
+var errNotStarted = errors.New("the daemon did not start")
+
 func startError(err error) error {
-	return &Error{Kind: api.KindUnavailable, Message: "the daemon did not start: " + err.Error(), Err: err,
+	return &Error{Kind: api.KindUnavailable, Message: errNotStarted.Error() + ": " + err.Error(), Err: errors.Join(errNotStarted, err),
 		Hint: "run `loci daemon run` to see why"}
 }
 

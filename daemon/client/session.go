@@ -11,7 +11,7 @@ import (
 // daemon is of another version and idle it is replaced first, where the client may start daemons.
 func (c *Client) Register(ctx context.Context, who api.Client) (api.Session, error) {
 	session, err := c.register(ctx, who)
-	if err != nil || session.daemon == "" || session.daemon == c.opts.Version || c.opts.Ensure == nil {
+	if err != nil || session.daemon == "" || c.opts.Version == "" || session.daemon == c.opts.Version || c.opts.Ensure == nil {
 		return session.Session, err
 	}
 	result, err := c.ensure(ctx)

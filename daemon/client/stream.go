@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"loci/daemon/api"
+	"loci/daemon/ipc"
 )
 
 const (
@@ -198,7 +199,7 @@ func (f *follower) follow(ctx context.Context, yield func(api.Message, error) bo
 			delay, tries = resumeFirst, 0
 		}
 		tries++
-		if !broken(err) || tries >= resumeTries || ctx.Err() != nil {
+		if !f.mendable(err) || tries >= resumeTries || ctx.Err() != nil {
 			yield(api.Message{}, err)
 			return
 		}
@@ -250,6 +251,14 @@ func (f *follower) read(ctx context.Context, r request, yield func(api.Message, 
 		return nil // only the end mark is missing
 	}
 	return err
+}
+
+// mendable says whether going on may help: not where nobody listened in the first place and nobody may be started.
+func (f *follower) mendable(err error) bool {
+	if f.seen == 0 && f.client.opts.Ensure == nil && ipc.Refused(err) {
+		return false
+	}
+	return broken(err) && !errors.Is(err, errNotStarted)
 }
 
 // broken says whether a connection failed, as against an answer that says no.
