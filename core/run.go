@@ -90,7 +90,6 @@ type Run struct {
 	Delivered    bool      // the input became messages
 	Attempt      int       // raised at each restart that found the run unfinished
 	Error        *RunError
-	CancelAsked  bool // a cancel was accepted and must survive a restart
 	Notices      []string
 	Chain        []RunID
 	TTFT         time.Duration

@@ -36,6 +36,7 @@ type Step struct {
 	AgentHash  string // snapshot of settings, rules and attachments
 	Prefix     string
 	Choice     ToolChoice
+	Parallel   bool
 	Offer      []string // the tools offered, where a rule shrank the offer; empty: all of ToolsHash
 	SentRev    int      // it was sent the context rows entered <= SentRev and not left by then …
 	WithInput  bool     // … plus, for a first step that failed, the run's stored input

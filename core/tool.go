@@ -93,3 +93,6 @@ type BoundTool struct {
 	Info ToolInfo
 	Tool Tool
 }
+
+// ParallelSafe is an optional part of a Tool with outside effects: whether its calls may run side by side.
+type ParallelSafe interface{ ParallelSafe() bool }

@@ -1,0 +1,229 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+
+	"loci/core"
+	"loci/core/rules"
+)
+
+// interrupted is the return of a call that was under way when the daemon stopped.
+const interrupted = "The call was interrupted; it may or may not have run."
+
+// cancelledReturn is the return of a call that a person stopped.
+const cancelledReturn = "The call was cancelled by the user."
+
+// defaultReturnLimit is how many characters of a return are kept unless the tool says otherwise.
+const defaultReturnLimit = 50_000
+
+// maxParallel bounds how many outside calls of one response run at once.
+const maxParallel = 8
+
+// pending is a call on its way through the step: what the gate said, what calling it gave.
+type pending struct {
+	call    core.ToolCall
+	tool    core.BoundTool
+	refusal string // why the gate refused it; empty: it runs
+	result  core.ToolResult
+	beat    bool // it asked for a heartbeat
+}
+
+// gate is the one way from a tool call to its execution, for every kind of tool. Each stage may refuse a call or change
+// its arguments; no later stage can undo a refusal.
+type stage func(t *turn, state *rules.State, p *pending)
+
+var stages = []stage{stageArguments, stageRules}
+
+// stageArguments finds the tool and refuses arguments that are no JSON object.
+func stageArguments(t *turn, state *rules.State, p *pending) {
+	i := slices.IndexFunc(t.pinned.bound, func(b core.BoundTool) bool { return b.Info.Spec.Name == p.call.Name })
+	if i < 0 {
+		p.refusal = state.Check(p.call.Name)
+		if p.refusal == "" {
+			p.refusal = "Error executing function " + p.call.Name + ": NameError: there is no such tool"
+		}
+		return
+	}
+	p.tool = t.pinned.bound[i]
+	if _, err := core.ParseArguments(p.call.Arguments); err != nil {
+		p.refusal = "Error executing function " + p.call.Name + ": ValueError: " + err.Error() + ". Call it again with one JSON object."
+	}
+}
+
+// stageRules refuses what a rule forbids now and fills in what a rule prescribes.
+func stageRules(t *turn, state *rules.State, p *pending) {
+	if text := state.Check(p.call.Name); text != "" {
+		p.refusal = text
+		return
+	}
+	for _, r := range t.agent.ToolRules {
+		if r.Type == core.RuleRequiresApproval && r.Tool == p.call.Name {
+			p.refusal = "Error executing function " + p.call.Name + ": PermissionError: this tool needs a person's approval, which cannot be asked for here"
+			return
+		}
+	}
+	if prefill := state.Prefill(p.call.Name); len(prefill) > 0 {
+		args, err := core.ParseArguments(p.call.Arguments)
+		if err != nil {
+			return // refused already
+		}
+		for k, v := range prefill {
+			args[k] = v
+		}
+		p.call.Arguments = mustJSON(args)
+	}
+}
+
+// pass sends every call of a response through the gate, before the first one runs.
+func (t *turn) pass(state *rules.State, a *answer) []*pending {
+	var calls []*pending
+	m := core.Message{Content: a.content}
+	for _, c := range m.Calls() {
+		p := &pending{call: c, beat: a.heartbeat(c.ID)}
+		for _, s := range stages {
+			if s(t, state, p); p.refusal != "" {
+				break
+			}
+		}
+		calls = append(calls, p)
+	}
+	return calls
+}
+
+// decide saves the answer, runs what it called and returns nil when another step follows.
+func (t *turn) decide(ctx context.Context, state *rules.State, a *answer) *ending {
+	calls := t.pass(state, a)
+	outside := slices.ContainsFunc(calls, func(p *pending) bool { return p.refusal == "" && p.tool.Info.Effect == core.EffectOutside })
+	c := &commit{answer: a, calls: calls, state: state}
+	if len(calls) == 0 {
+		c.outcome = state.AfterText(a.finish)
+		return t.saveStep(ctx, c)
+	}
+	if outside {
+		if err := t.saveCalls(ctx, c); err != nil {
+			return t.broken(ctx, err)
+		}
+	}
+	if err := t.callAll(ctx, calls); err != nil {
+		return t.callsStopped(ctx, c, err)
+	}
+	return t.saveStep(ctx, c)
+}
+
+// callAll calls the tools. Those that only touch our facts run in order and leave their edits to the save; those with
+// outside effects run side by side where each of them says it may, results in call order.
+func (t *turn) callAll(ctx context.Context, calls []*pending) error {
+	group, gctx := errgroup.WithContext(ctx)
+	group.SetLimit(maxParallel)
+	for _, p := range calls {
+		if p.refusal != "" {
+			p.result = core.ToolError(p.refusal)
+			continue
+		}
+		parallel := false
+		if ps, ok := p.tool.Tool.(core.ParallelSafe); ok && p.tool.Info.Effect == core.EffectOutside {
+			parallel = ps.ParallelSafe()
+		}
+		if parallel {
+			group.Go(func() error { return t.callOne(gctx, p) })
+			continue
+		}
+		if err := t.callOne(ctx, p); err != nil {
+			if werr := group.Wait(); werr != nil {
+				return errors.Join(err, werr)
+			}
+			return err
+		}
+	}
+	return group.Wait()
+}
+
+func (t *turn) callOne(ctx context.Context, p *pending) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			t.e.cfg.Logger.Error("tool panicked", logRun(t.run.ID), logAny("tool", p.call.Name), logAny("panic", v), logStack())
+			p.result, err = core.ToolError("Error executing function "+p.call.Name+": RuntimeError: the tool failed inside of Loci"), nil
+		}
+	}()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	p.result, err = p.tool.Tool.Call(ctx, p.call, t.toolEnv())
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+func (t *turn) toolEnv() core.ToolEnv {
+	shown := t.shownAfter(t.conv.Shown, nil)
+	return core.ToolEnv{
+		Agent: t.agent, Conversation: t.conv.ID, Run: t.run.ID, Step: t.step.ID, Store: t.e.cfg.Store, Now: t.e.cfg.Clock().In(t.zone()),
+		Shown: shown, LineNumbers: t.policy.LineNumbers, MaxReturn: defaultReturnLimit,
+		Author: core.BlockAuthor{Kind: core.AuthorAgent, ID: string(t.agent.ID), Step: t.step.ID}, Chain: t.run.Chain,
+	}
+}
+
+// callsStopped ends a run that was stopped, or broke, while its tools ran. The calls are kept with returns that say so.
+func (t *turn) callsStopped(ctx context.Context, c *commit, err error) *ending {
+	end := t.broken(ctx, err)
+	if isShutdown(t.j.ctx) && t.run.Background {
+		return end // the next start answers the calls
+	}
+	text := cancelledReturn
+	if end.reason != core.StopCancelled {
+		text = "The call was stopped: " + end.err.Error()
+	}
+	for _, p := range c.calls {
+		if p.refusal == "" && (p.result.Text == "" || p.result.Apply != nil) {
+			p.result = core.ToolError(text)
+		}
+	}
+	c.end = end
+	return t.saveStep(context.WithoutCancel(ctx), c)
+}
+
+// finalReturn runs a result's edit, in a savepoint of its own, and returns what the model reads.
+func (t *turn) finalReturn(ctx context.Context, tx core.Store, p *pending) (core.ToolReturn, map[core.BlockID]int, error) {
+	result := p.result
+	if result.Apply != nil {
+		err := tx.Tx(ctx, func(ctx context.Context, sp core.Store) error {
+			var err error
+			if result, err = p.result.Apply(ctx, sp); err != nil {
+				return err
+			}
+			if result.IsError {
+				return errRollback
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errRollback) {
+			return core.ToolReturn{}, nil, err
+		}
+	}
+	r := core.ToolReturn{CallID: p.call.ID, Name: p.call.Name, Text: result.Text, IsError: result.IsError, Stdout: result.Stdout, Stderr: result.Stderr}
+	limit := p.tool.Info.ReturnCharLimit
+	if limit == 0 {
+		limit = defaultReturnLimit
+	}
+	shows := result.Shows
+	if n := utf8.RuneCountInString(r.Text); n > limit && !p.tool.Info.WholeReturn && !r.IsError {
+		r.Text = truncate(r.Text, n, limit)
+		shows = nil
+	}
+	return r, shows, nil
+}
+
+// errRollback undoes the edit of a tool that failed; its return is kept.
+var errRollback = errors.New("roll back the tool's edit")
+
+// truncate cuts a return in the words that the API's users know.
+func truncate(text string, length, limit int) string {
+	return fmt.Sprintf("%s... [NOTE: function output was truncated since it exceeded the character limit: %d > %d]", string([]rune(text)[:limit]), length, limit)
+}

@@ -1,0 +1,272 @@
+package engine
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"loci/core"
+)
+
+// answer collects one assistant turn from its deltas. It numbers the parts while they come exactly as
+// core.Message.Parts will number them when they are read back.
+type answer struct {
+	message core.MessageID
+	policy  core.Policy
+	speak   core.Speak
+	content []core.Content
+	parts   int // how many parts are open so far
+	part    int // index of the part that the last content belongs to
+	calls   []*callBuffer
+	inCalls int // calls in the calls part
+	callsAt int // index of the calls part, -1: none yet
+	native  json.RawMessage
+	finish  core.Finish
+	usage   *core.Usage
+	ended   bool
+	said    bool // something was announced
+}
+
+// callBuffer is a call while it comes.
+type callBuffer struct {
+	index     int // the provider's
+	id, name  string
+	arguments strings.Builder
+	scan      *argScanner // where an argument is shown while it comes
+	held      bool        // the content is made when the call is whole
+	content   int         // where it stands in the content, unless held
+	part      int
+	ordinal   int // within the calls part
+	spoken    int // index of the content that holds what is said through it, -1: none
+	thinking  int // … and its inner thoughts
+}
+
+// piece is something to announce: a body and the part it belongs to.
+type piece struct {
+	part int
+	body core.EventBody
+}
+
+func newAnswer(policy core.Policy, speak core.Speak) *answer {
+	return &answer{policy: policy, speak: speak, callsAt: -1}
+}
+
+// add takes a delta and returns what it announces.
+func (a *answer) add(d core.Delta) []piece {
+	var out []piece
+	if d.Reasoning != "" || d.Signature != "" {
+		out = append(out, a.reasoning(d.Reasoning, d.Signature, false))
+	}
+	if d.Text != "" {
+		if a.policy.SpeakTool != "" { // what stands beside the calls of a legacy agent is its thinking
+			out = append(out, a.reasoning(d.Text, "", true))
+		} else {
+			out = append(out, a.text(d.Text))
+		}
+	}
+	if d.Call != nil {
+		out = append(out, a.call(*d.Call)...)
+	}
+	if d.Native != nil {
+		a.native = d.Native
+	}
+	if d.End {
+		a.ended, a.finish, a.usage = true, d.Finish, d.Usage
+		out = append(out, a.close()...)
+	}
+	a.said = a.said || len(out) > 0
+	return out
+}
+
+func (a *answer) open() int {
+	a.part = a.parts
+	a.parts++
+	return a.part
+}
+
+func (a *answer) reasoning(text, signature string, prompted bool) piece {
+	if n := len(a.content); n > 0 && a.content[n-1].Type == core.ContentReasoning && a.content[n-1].Prompted == prompted {
+		a.content[n-1].Text += text
+		a.content[n-1].Signature += signature
+	} else {
+		a.open()
+		a.content = append(a.content, core.Content{Type: core.ContentReasoning, Text: text, Signature: signature, Prompted: prompted})
+	}
+	return piece{a.part, core.Reasoning{Text: text, Signature: signature, Prompted: prompted}}
+}
+
+func (a *answer) text(text string) piece {
+	if n := len(a.content); n > 0 && a.content[n-1].Type == core.ContentText {
+		a.content[n-1].Text += text
+	} else {
+		a.open()
+		a.content = append(a.content, core.Text(text))
+	}
+	return piece{a.part, core.Said{Text: text}}
+}
+
+func (a *answer) call(d core.CallDelta) []piece {
+	c := a.find(d)
+	if c == nil {
+		return nil
+	}
+	c.arguments.WriteString(d.Arguments)
+	if c.scan != nil {
+		return a.scanned(c, d.Arguments)
+	}
+	if c.held {
+		return nil
+	}
+	body := core.ToolCallDelta{Index: c.ordinal, Arguments: d.Arguments}
+	if d.Name != "" {
+		body.ID, body.Name = c.id, c.name
+	}
+	return []piece{{c.part, body}}
+}
+
+// find returns the buffer of a call, opened by its first piece; nil for calls that do not count.
+func (a *answer) find(d core.CallDelta) *callBuffer {
+	for _, c := range a.calls {
+		if c.index == d.Index {
+			return c
+		}
+	}
+	if a.policy.OneCall && len(a.calls) > 0 || d.Name == "" {
+		return nil
+	}
+	c := &callBuffer{index: d.Index, id: d.ID, name: d.Name, spoken: -1, thinking: -1}
+	if c.id == "" {
+		c.id = "call_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:24]
+	}
+	a.calls = append(a.calls, c)
+	speaks := a.speak.Tool != "" && c.name == a.speak.Tool
+	if speaks || a.policy.ThinkingArg {
+		c.scan = &argScanner{}
+	}
+	if a.policy.ThinkingArg {
+		c.held = true // its thoughts come first
+		return c
+	}
+	c.content = len(a.content)
+	a.content = append(a.content, core.Content{Type: core.ContentCall, Call: &core.ToolCall{ID: c.id, Name: c.name}})
+	if speaks {
+		c.part, c.spoken = a.open(), c.content
+		return c
+	}
+	c.part, c.ordinal = a.callsPart()
+	return c
+}
+
+// callsPart returns the one part of all calls, opened by the first, and the next place in it.
+func (a *answer) callsPart() (part, ordinal int) {
+	if a.callsAt < 0 {
+		a.callsAt = a.open()
+	}
+	ordinal = a.inCalls
+	a.inCalls++
+	return a.callsAt, ordinal
+}
+
+// scanned announces inner thoughts and speech while the arguments that hold them come.
+func (a *answer) scanned(c *callBuffer, fragment string) []piece {
+	var out []piece
+	c.scan.feed(fragment, func(key, text string) {
+		switch {
+		case a.policy.ThinkingArg && key == thinkingArg:
+			if c.spoken >= 0 {
+				return // too late to come before the speech: it is kept, not shown
+			}
+			out = append(out, a.reasoning(text, "", true))
+			c.thinking = len(a.content) - 1
+		case c.name == a.speak.Tool && key == a.speak.Arg:
+			if c.spoken < 0 {
+				c.content, c.spoken, c.held = len(a.content), len(a.content), false
+				c.part = a.open()
+				a.content = append(a.content, core.Content{Type: core.ContentCall, Call: &core.ToolCall{ID: c.id, Name: c.name}})
+			}
+			out = append(out, piece{c.part, core.Said{Text: text}})
+		}
+	})
+	return out
+}
+
+// close makes every call whole and announces those that were held.
+func (a *answer) close() []piece {
+	var out []piece
+	for _, c := range a.calls {
+		arguments := c.arguments.String()
+		if strings.TrimSpace(arguments) == "" {
+			arguments = "{}"
+		}
+		if a.policy.ThinkingArg {
+			arguments, _, _ = splitArguments(arguments)
+		}
+		if c.held {
+			c.content, c.held = len(a.content), false
+			a.content = append(a.content, core.Content{Type: core.ContentCall, Call: &core.ToolCall{ID: c.id, Name: c.name}})
+			c.part, c.ordinal = a.callsPart()
+			out = append(out, piece{c.part, core.ToolCallDelta{Index: c.ordinal, ID: c.id, Name: c.name, Arguments: arguments}})
+		}
+		a.content[c.content].Call.Arguments = arguments
+	}
+	return out
+}
+
+// heartbeat reports whether a call asked to go on.
+func (a *answer) heartbeat(id string) bool {
+	for _, c := range a.calls {
+		if c.id == id {
+			_, _, heartbeat := splitArguments(c.arguments.String())
+			return heartbeat
+		}
+	}
+	return false
+}
+
+// cut keeps what may be saved of an answer that was interrupted: what was said, and the calls that are whole. Half
+// arguments are dropped, and so is the provider's own form.
+func (a *answer) cut() {
+	a.native = nil
+	a.close()
+	kept := a.content[:0]
+	for _, c := range a.content {
+		if c.Type == core.ContentCall {
+			if _, err := core.ParseArguments(c.Call.Arguments); err != nil {
+				if said := a.saidThrough(c.Call.ID); said != "" {
+					kept = append(kept, core.Text(said))
+				}
+				continue
+			}
+		}
+		kept = append(kept, c)
+	}
+	a.content = kept
+}
+
+// saidThrough returns what was shown of a speech whose call never became whole.
+func (a *answer) saidThrough(id string) string {
+	for _, c := range a.calls {
+		if c.id == id && c.spoken >= 0 {
+			var text strings.Builder
+			scan := &argScanner{}
+			scan.feed(c.arguments.String(), func(key, piece string) {
+				if key == a.speak.Arg {
+					text.WriteString(piece)
+				}
+			})
+			return text.String()
+		}
+	}
+	return ""
+}
+
+// empty reports whether the model said and called nothing.
+func (a *answer) empty() bool {
+	for _, c := range a.content {
+		if c.Type == core.ContentCall || c.Text != "" && c.Type == core.ContentText || c.Type == core.ContentReasoning && c.Prompted {
+			return false
+		}
+	}
+	return true
+}

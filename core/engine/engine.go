@@ -1,0 +1,104 @@
+// Package engine executes runs: it accepts input, owns the one lane of each conversation, asks models, runs tools
+// through one gate, saves facts and keeps the run log that watchers follow.
+//
+// Promises: an accepted run is durable and belongs to the engine, not to the request that brought it; a conversation
+// runs one run at a time in the order of acceptance; no watcher sees an event that is not in the log; a whole message is
+// announced after the facts that hold it are committed; every run has exactly one terminal event.
+//
+// Layer 2: it imports core and the pure helpers (core/memory, core/rules); never an adapter.
+package engine
+
+import (
+	"log/slog"
+	"sync"
+	"time"
+
+	"loci/core"
+)
+
+// Config joins the engine's parts. Store, Log, Models and Tools are required.
+type Config struct {
+	Store  core.Store
+	Log    core.EventLog
+	Models core.Models
+	Tools  core.Toolbox
+	Clock  func() time.Time // nil: time.Now
+	Logger *slog.Logger     // nil: discarded
+	Env    core.Env         // the daemon's own provider variables
+
+	DefaultModel core.Handle   // the configured default; empty: none
+	MaxSteps     int           // 0: core.DefaultMaxSteps
+	Deadline     time.Duration // of a run, 0: one hour
+	MaxQueue     int           // runs waiting in one lane, 0: 100
+	Grace        time.Duration // what a shutdown leaves to running turns, 0: 2 s
+	KeyWait      time.Duration // how long a resumed run waits for a client with its key, 0: ten minutes
+}
+
+// Input is one message of a request.
+type Input struct {
+	Role     core.Role // user or system
+	Text     string
+	Name     string
+	OTID     string // the client's; empty: made here
+	SenderID string
+}
+
+// Request asks for a run.
+type Request struct {
+	Agent        core.AgentID
+	Conversation core.ConversationID // empty: the agent's default one
+	Input        []Input
+	Client       core.Client
+	Config       core.RunConfig
+	Background   bool
+	Once         bool // a repeat with the same otids answers with the same run (background requests and client sessions)
+	Queue        bool // wait behind a running run instead of a Busy error
+	Chain        []core.RunID
+}
+
+// Engine executes runs. Make it with New, then call Recover before the first request, Shutdown at the end.
+type Engine struct {
+	cfg  Config
+	hub  *hub
+	wg   sync.WaitGroup // lanes, and the ends of runs that were cancelled while they waited
+	seen *hashes        // snapshots known to be stored
+	envs *sessions      // provider variables of clients that came since the start, for resumed runs
+
+	mu     sync.Mutex // guards lanes, active, closed and the fields of lanes
+	lanes  map[core.ConversationID]*lane
+	active map[core.RunID]*job
+	closed bool
+	real   bool // a real model has answered in this home: what meta.real_at says
+}
+
+// New returns an engine; it starts nothing.
+func New(cfg Config) *Engine {
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Env == nil {
+		cfg.Env = func(string) (core.Secret, bool) { return "", false }
+	}
+	if cfg.MaxSteps == 0 {
+		cfg.MaxSteps = core.DefaultMaxSteps
+	}
+	if cfg.Deadline == 0 {
+		cfg.Deadline = time.Hour
+	}
+	if cfg.MaxQueue == 0 {
+		cfg.MaxQueue = 100
+	}
+	if cfg.Grace == 0 {
+		cfg.Grace = 2 * time.Second
+	}
+	if cfg.KeyWait == 0 {
+		cfg.KeyWait = 10 * time.Minute
+	}
+	return &Engine{
+		cfg: cfg, hub: newHub(), seen: newHashes(), envs: newSessions(),
+		lanes: map[core.ConversationID]*lane{}, active: map[core.RunID]*job{},
+	}
+}

@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"loci/core"
+)
+
+// endRun marks a run as over.
+func (t *turn) endRun(run *core.Run, end ending, now time.Time) {
+	run.Status, run.StopReason, run.CompletedAt = end.reason.Status(), end.reason, now
+	if end.err != nil && run.Status == core.RunFailed {
+		run.Error = runError(end)
+	}
+	if !run.Delivered {
+		run.Request = "" // nothing was saved: the same request may be made again
+	}
+}
+
+// finish is the one function that every run passes at its end: it makes the end a fact, where the last step has not
+// done so, and appends the one terminal event.
+func (t *turn) finish(end ending) {
+	if end.leave {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.j.ctx), 10*time.Second)
+	defer cancel()
+	if !end.saved {
+		if err := t.saveEnd(ctx, end); err != nil {
+			t.e.cfg.Logger.Error("save the end of a run", logRun(t.run.ID), logErr(err))
+			return // it is unfinished in the facts: the next start ends it
+		}
+	}
+	usage, steps, err := t.e.cfg.Store.Runs().Usage(ctx, t.run.ID)
+	if err != nil {
+		t.e.cfg.Logger.Warn("sum the usage of a run", logRun(t.run.ID), logErr(err))
+	}
+	var events []core.Event
+	if t.run.Error != nil {
+		events = append(events, core.Event{Body: core.Failure{Error: *t.run.Error}})
+	}
+	t.emit(append(events,
+		core.Event{Body: core.UsageReport{Usage: usage, Steps: steps, Context: t.fixedTokens() + tokensOfRows(t.rows)}},
+		core.Event{Body: core.Stop{Reason: t.run.StopReason, Status: t.run.Status}})...)
+	t.e.hub.announce(Change{Agent: t.run.Agent, Conversation: t.run.Conversation, Run: t.run.ID})
+	t.e.cfg.Logger.Info("run finished", logRun(t.run.ID), logAny("agent", string(t.run.Agent)), logAny("status", string(t.run.Status)),
+		logAny("reason", string(t.run.StopReason)), logAny("model", string(t.choice.Handle)), logAny("steps", steps), logAny("dur", t.e.cfg.Clock().Sub(t.run.CreatedAt)))
+}
+
+// saveEnd stores the end of a run whose last step did not: the step fails with it, and input that never became a
+// message stays readable on the run, with everything that was sent beside it.
+func (t *turn) saveEnd(ctx context.Context, end ending) error {
+	now := t.e.cfg.Clock()
+	return t.e.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
+		run := t.run
+		if !run.Delivered && len(t.input) > 0 {
+			run.Input = nil
+			for _, m := range t.input {
+				run.Input = append(run.Input, *m)
+			}
+		}
+		t.endRun(&run, end, now)
+		if t.step != nil {
+			step := *t.step
+			step.Status, step.StopReason, step.FinishedAt, step.Error = core.StepFailed, end.reason, now, stepError(end.err)
+			if end.reason == core.StopCancelled {
+				step.Status, step.Error = core.StepCancelled, nil
+			}
+			step.SentRev, step.WithInput = t.conv.Rev, !run.Delivered
+			if err := t.keepFailed(ctx, tx, &step); err != nil {
+				return err
+			}
+			if err := tx.Steps().Update(ctx, &step); err != nil {
+				return err
+			}
+		}
+		if err := tx.Runs().Update(ctx, &run); err != nil {
+			return err
+		}
+		if err := tx.Agents().Finished(ctx, run.Agent, run.StopReason, now, now.Sub(run.CreatedAt)); err != nil && core.KindOf(err) != core.NotFound {
+			return err
+		}
+		t.run = run
+		return nil
+	})
+}
+
+// keepFailed names what a failed step sent, if it came to sending.
+func (t *turn) keepFailed(ctx context.Context, tx core.Store, step *core.Step) error {
+	if step.StartedAt.IsZero() {
+		return nil
+	}
+	c := &commit{step: *step, conv: t.conv}
+	c.conv.Stale = false
+	if err := t.keepSnapshots(ctx, tx, c); err != nil {
+		return err
+	}
+	*step = c.step
+	return nil
+}
+
+// runError words why a run failed as the contract does.
+func runError(end ending) *core.RunError {
+	var e *core.Error
+	r := &core.RunError{Type: "internal_error", Kind: core.KindOf(end.err), Message: end.err.Error(), Hint: core.HintOf(end.err)}
+	if errors.As(end.err, &e) && e.Provider {
+		r.Type = "llm_error"
+		switch e.Kind {
+		case core.Timeout:
+			r.Type = "llm_timeout"
+		case core.RateLimited:
+			r.Type = "llm_rate_limit"
+		case core.Unauthenticated, core.Forbidden:
+			r.Type = "llm_authentication"
+		case core.NoCredit:
+			r.Type = "llm_insufficient_credits"
+		case core.Invalid, core.NotFound:
+			r.Type = "llm_bad_request"
+		case core.TooLong:
+			r.Type = "context_window_overflow"
+		}
+		if end.reason == core.StopInvalidResponse {
+			r.Type = "llm_empty_response"
+		}
+	}
+	if end.reason == core.StopOverflow {
+		r.Type = "context_window_overflow"
+	}
+	return r
+}
+
+func stepError(err error) *core.StepError {
+	if err == nil {
+		return nil
+	}
+	e := &core.StepError{Type: string(core.KindOf(err)), Message: err.Error()}
+	for cause := errors.Unwrap(err); cause != nil; cause = errors.Unwrap(cause) {
+		if text := cause.Error(); text != "" {
+			e.Trace += text + "\n"
+		}
+	}
+	return e
+}

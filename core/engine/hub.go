@@ -1,0 +1,106 @@
+package engine
+
+import (
+	"context"
+	"iter"
+	"sync"
+
+	"loci/core"
+)
+
+// Change is a hint that something changed. Hints are lossy and coalesced: they are never the source of truth.
+type Change struct {
+	Agent        core.AgentID
+	Conversation core.ConversationID
+	Run          core.RunID
+}
+
+// maxHints bounds what a slow listener may have pending; beyond it the oldest hint of another agent is lost.
+const maxHints = 256
+
+// hub wakes those who wait: followers of a run, and listeners for hints. It holds no facts.
+type hub struct {
+	mu        sync.Mutex // guards all fields
+	runs      map[core.RunID]chan struct{}
+	listeners map[*listener]struct{}
+}
+
+type listener struct {
+	pending map[Change]struct{}
+	wake    chan struct{}
+}
+
+func newHub() *hub {
+	return &hub{runs: map[core.RunID]chan struct{}{}, listeners: map[*listener]struct{}{}}
+}
+
+// wait returns the channel that is closed at the next change of the run.
+func (h *hub) wait(run core.RunID) <-chan struct{} {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	ch := h.runs[run]
+	if ch == nil {
+		ch = make(chan struct{})
+		h.runs[run] = ch
+	}
+	return ch
+}
+
+// changed wakes the run's followers.
+func (h *hub) changed(run core.RunID) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if ch := h.runs[run]; ch != nil {
+		close(ch)
+		delete(h.runs, run)
+	}
+}
+
+// announce gives a hint to every listener.
+func (h *hub) announce(c Change) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for l := range h.listeners {
+		if len(l.pending) < maxHints {
+			l.pending[c] = struct{}{}
+		}
+		select {
+		case l.wake <- struct{}{}:
+		default: // it is awake already
+		}
+	}
+}
+
+// Announce adds a hint, for changes made outside of runs.
+func (e *Engine) Announce(c Change) { e.hub.announce(c) }
+
+// Changes yields hints until ctx ends.
+func (e *Engine) Changes(ctx context.Context) iter.Seq[Change] {
+	return func(yield func(Change) bool) {
+		l := &listener{pending: map[Change]struct{}{}, wake: make(chan struct{}, 1)}
+		e.hub.mu.Lock()
+		e.hub.listeners[l] = struct{}{}
+		e.hub.mu.Unlock()
+		defer func() {
+			e.hub.mu.Lock()
+			delete(e.hub.listeners, l)
+			e.hub.mu.Unlock()
+		}()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-l.wake:
+			}
+			e.hub.mu.Lock()
+			batch := l.pending
+			l.pending = map[Change]struct{}{}
+			e.hub.mu.Unlock()
+			for c := range batch {
+				if !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"context"
+	"slices"
+
+	"loci/core"
+)
+
+// lane is the one place where a conversation's runs execute, in order. It has a goroutine only while it has work.
+type lane struct {
+	accept  chan struct{} // a token: held while a run of this lane is accepted, so that order is the order of commits
+	queue   []*job
+	queued  chan struct{} // filled when a run enters the queue, for a resumed run that waits for its key
+	current *job
+	held    bool // Exclusive works on the conversation
+	users   int  // who holds or waits for accept; the lane is dropped when nobody needs it
+}
+
+// job is an accepted run until it is over.
+type job struct {
+	run    core.Run
+	env    core.Env
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	done   chan struct{} // closed when the run is over, or left for the next start by a shutdown
+	seq    int64         // of the last event appended
+	step   *core.Step    // step 1, when it was recorded as pending at acceptance
+	resume bool          // taken up after a restart
+}
+
+// enter returns the lane of a conversation with its accept token taken; leave gives it back.
+func (e *Engine) enter(ctx context.Context, conv core.ConversationID) (*lane, error) {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return nil, core.ErrShutdown
+	}
+	l := e.laneLocked(conv)
+	l.users++
+	e.mu.Unlock()
+	select {
+	case l.accept <- struct{}{}:
+		return l, nil
+	case <-ctx.Done():
+		e.mu.Lock()
+		l.users--
+		e.dropLocked(conv, l)
+		e.mu.Unlock()
+		return nil, ctx.Err()
+	}
+}
+
+func (e *Engine) leave(conv core.ConversationID, l *lane) {
+	<-l.accept
+	e.mu.Lock()
+	l.users--
+	e.startLocked(conv, l)
+	e.dropLocked(conv, l)
+	e.mu.Unlock()
+}
+
+func (e *Engine) laneLocked(conv core.ConversationID) *lane {
+	l := e.lanes[conv]
+	if l == nil {
+		l = &lane{accept: make(chan struct{}, 1), queued: make(chan struct{}, 1)}
+		e.lanes[conv] = l
+	}
+	return l
+}
+
+func (e *Engine) dropLocked(conv core.ConversationID, l *lane) {
+	if l.users == 0 && l.current == nil && len(l.queue) == 0 && !l.held {
+		delete(e.lanes, conv)
+	}
+}
+
+// startLocked gives the lane a goroutine if it has work and none.
+func (e *Engine) startLocked(conv core.ConversationID, l *lane) {
+	if l.current != nil || l.held || len(l.queue) == 0 {
+		return
+	}
+	l.current, l.queue = l.queue[0], l.queue[1:]
+	e.wg.Go(func() { e.work(conv, l) })
+}
+
+// work executes the lane's runs until none is left.
+func (e *Engine) work(conv core.ConversationID, l *lane) {
+	for {
+		e.mu.Lock()
+		j := l.current
+		e.mu.Unlock()
+		e.execute(j)
+		e.mu.Lock()
+		l.current = nil
+		e.forgetLocked(j)
+		if len(l.queue) > 0 && !l.held {
+			l.current, l.queue = l.queue[0], l.queue[1:]
+			e.mu.Unlock()
+			continue
+		}
+		e.dropLocked(conv, l)
+		e.mu.Unlock()
+		return
+	}
+}
+
+// forgetLocked takes a run that is over out of the registry and tells who waits for it.
+func (e *Engine) forgetLocked(j *job) {
+	delete(e.active, j.run.ID)
+	j.cancel(nil)
+	close(j.done)
+	e.hub.changed(j.run.ID)
+}
+
+// enqueueLocked registers a run behind everything the lane has.
+func (e *Engine) enqueueLocked(l *lane, j *job) {
+	e.active[j.run.ID] = j
+	l.queue = append(l.queue, j)
+	select {
+	case l.queued <- struct{}{}:
+	default: // nobody waits for it
+	}
+}
+
+// Active returns the runs of a conversation that are running or waiting, in order.
+func (e *Engine) Active(conv core.ConversationID) []core.RunID {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	l := e.lanes[conv]
+	if l == nil {
+		return nil
+	}
+	var ids []core.RunID
+	if l.current != nil {
+		ids = append(ids, l.current.run.ID)
+	}
+	for _, j := range l.queue {
+		ids = append(ids, j.run.ID)
+	}
+	return ids
+}
+
+// Idle reports whether nothing runs or waits.
+func (e *Engine) Idle() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return len(e.active) == 0
+}
+
+// Cancel asks a run to stop, whether it waits, asks a model or is inside a tool; it returns when the run is over or ctx
+// ends. A run that is over is a no-op.
+func (e *Engine) Cancel(ctx context.Context, run core.RunID) error {
+	e.mu.Lock()
+	j := e.active[run]
+	if j == nil {
+		e.mu.Unlock()
+		_, err := e.cfg.Store.Runs().Get(ctx, run)
+		return err
+	}
+	if l := e.lanes[j.run.Conversation]; l != nil {
+		if i := slices.Index(l.queue, j); i >= 0 {
+			l.queue = slices.Delete(l.queue, i, i+1)
+			e.dropLocked(j.run.Conversation, l)
+			e.wg.Go(func() { e.endWaiting(j) })
+		}
+	}
+	e.mu.Unlock()
+	j.cancel(core.ErrCancelled)
+	select {
+	case <-j.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// endWaiting ends a run that was cancelled before its turn came.
+func (e *Engine) endWaiting(j *job) {
+	e.execute(j)
+	e.mu.Lock()
+	e.forgetLocked(j)
+	e.mu.Unlock()
+}
+
+// Exclusive runs fn in one transaction while no run of the conversation is active, else Busy.
+func (e *Engine) Exclusive(ctx context.Context, conv core.ConversationID, fn func(ctx context.Context, tx core.Store) error) error {
+	l, err := e.enter(ctx, conv)
+	if err != nil {
+		return err
+	}
+	defer e.leave(conv, l)
+	e.mu.Lock()
+	if l.current != nil || len(l.queue) > 0 {
+		err := busy(l)
+		e.mu.Unlock()
+		return err
+	}
+	l.held = true
+	e.mu.Unlock()
+	defer func() {
+		e.mu.Lock()
+		l.held = false
+		e.mu.Unlock()
+	}()
+	return e.cfg.Store.Tx(ctx, fn)
+}
+
+// busy is the conflict of a request that may not wait; it names the run in the way.
+func busy(l *lane) error {
+	var id core.RunID
+	switch {
+	case l.current != nil:
+		id = l.current.run.ID
+	case len(l.queue) > 0:
+		id = l.queue[0].run.ID
+	}
+	err := core.E(core.Busy, "Cannot send a new message: Another request (run_id=%s) is currently being processed for this conversation. Please wait for it to complete.", id)
+	err.Run = id
+	return err
+}

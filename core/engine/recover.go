@@ -1,0 +1,249 @@
+package engine
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"loci/core"
+)
+
+// Recover takes up the runs that the last daemon left: background runs resume at their last saved step, foreground runs
+// end as failed. Call it before the first request is answered.
+func (e *Engine) Recover(ctx context.Context) error {
+	runs, err := e.cfg.Store.Runs().Unfinished(ctx)
+	if err != nil {
+		return err
+	}
+	for _, run := range runs {
+		if run.Background {
+			err = e.resume(ctx, run)
+		} else {
+			err = e.failLost(ctx, run)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errLost is why a run ends whose daemon stopped under it.
+var errLost = &core.Error{Kind: core.Unavailable, Msg: "the daemon stopped while the run was under way", Hint: "send the message again"}
+
+// lostSteps closes the steps of a run that never came to an end, answers the calls that were under way, and returns how
+// many steps ended well.
+func (e *Engine) lostSteps(ctx context.Context, tx core.Store, run *core.Run) error {
+	now := e.cfg.Clock()
+	steps, err := tx.Steps().List(ctx, core.StepFilter{Run: run.ID}, core.Page{Limit: 10_000})
+	if err != nil {
+		return err
+	}
+	for i := range steps {
+		s := &steps[i]
+		if s.Status != core.StepPending {
+			continue
+		}
+		s.Status, s.FinishedAt, s.Error = core.StepFailed, now, stepError(errLost)
+		if err := tx.Steps().Update(ctx, s); err != nil {
+			return err
+		}
+	}
+	return e.answerLost(ctx, tx, run, now)
+}
+
+// answerLost gives calls that were saved and never returned an error return: whether they ran is not known, and they
+// are never run a second time.
+func (e *Engine) answerLost(ctx context.Context, tx core.Store, run *core.Run, now time.Time) error {
+	rows, err := tx.Messages().Context(ctx, run.Conversation)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	last := rows[len(rows)-1].Message
+	calls := last.Calls()
+	if last.Run != run.ID || last.Role != core.RoleAssistant || len(calls) == 0 {
+		return nil
+	}
+	m := core.Message{ID: core.NewMessageID(), Agent: run.Agent, Conversation: run.Conversation, Run: run.ID, Step: last.Step, Role: core.RoleTool, CreatedAt: now}
+	for _, c := range calls {
+		m.Returns = append(m.Returns, core.ToolReturn{CallID: c.ID, Name: c.Name, Text: interrupted, IsError: true})
+	}
+	m.Tokens = tokensOf(&m)
+	conv, err := tx.Conversations().Get(ctx, run.Conversation)
+	if err != nil {
+		return err
+	}
+	conv.Rev++
+	if err := tx.Messages().Insert(ctx, &m); err != nil {
+		return err
+	}
+	if err := tx.Messages().Enter(ctx, conv.ID, conv.Rev, []core.MessageID{m.ID}, nil); err != nil {
+		return err
+	}
+	return tx.Conversations().Update(ctx, &conv)
+}
+
+// failLost ends a foreground run: its client is gone. Its terminal event follows when somebody asks for its stream.
+func (e *Engine) failLost(ctx context.Context, run core.Run) error {
+	now := e.cfg.Clock()
+	err := e.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
+		r := run
+		if err := e.lostSteps(ctx, tx, &r); err != nil {
+			return err
+		}
+		r.Attempt++
+		r.Status, r.StopReason, r.CompletedAt = core.RunFailed, core.StopError, now
+		r.Error = runError(ending{reason: core.StopError, err: errLost})
+		if !r.Delivered {
+			r.Request = ""
+		}
+		if err := tx.Runs().Update(ctx, &r); err != nil {
+			return err
+		}
+		return finishedUnlessGone(ctx, tx, &r, now)
+	})
+	if err != nil {
+		return err
+	}
+	_, err = e.replay(ctx, run.ID, 0)
+	return err
+}
+
+func finishedUnlessGone(ctx context.Context, tx core.Store, r *core.Run, now time.Time) error {
+	err := tx.Agents().Finished(ctx, r.Agent, r.StopReason, now, now.Sub(r.CreatedAt))
+	if core.KindOf(err) == core.NotFound {
+		return nil
+	}
+	return err
+}
+
+// resume takes a background run up again: as a new attempt with a new step and new message ids. If deltas of the lost
+// attempt were shown, the first event tells to discard that message.
+func (e *Engine) resume(ctx context.Context, run core.Run) error {
+	err := e.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
+		r := run
+		if err := e.lostSteps(ctx, tx, &r); err != nil {
+			return err
+		}
+		r.Attempt++
+		if err := tx.Runs().Update(ctx, &r); err != nil {
+			return err
+		}
+		run.Attempt = r.Attempt
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	l, err := e.enter(ctx, run.Conversation)
+	if err != nil {
+		return err
+	}
+	defer e.leave(run.Conversation, l)
+	j := e.newJob(run, nil)
+	j.resume = true
+	last, _, err := e.cfg.Log.Last(ctx, run.ID)
+	if err != nil {
+		return err
+	}
+	j.seq = max(last, int64(run.Attempt)*core.AttemptSpan)
+	if err := e.reopenLog(ctx, j); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	e.enqueueLocked(l, j)
+	e.mu.Unlock()
+	return nil
+}
+
+// reopenLog brings the log of a resumed run up to the facts: messages that were shown and never saved are to be
+// discarded, saved ones that were not shown whole are shown.
+func (e *Engine) reopenLog(ctx context.Context, j *job) error {
+	was := newShown()
+	for after := int64(0); ; {
+		events, err := e.cfg.Log.Read(ctx, j.run.ID, after, readBatch)
+		if err != nil {
+			return err
+		}
+		if len(events) == 0 {
+			break
+		}
+		for _, ev := range events {
+			was.add(ev)
+			after = ev.Seq
+		}
+	}
+	msgs, err := e.cfg.Store.Messages().List(ctx, core.MessageFilter{Agent: j.run.Agent, Run: j.run.ID, IncludeErr: true}, core.Page{Limit: 100_000})
+	if err != nil {
+		return err
+	}
+	stored, input := map[core.MessageID]bool{}, map[core.MessageID]bool{}
+	for _, m := range j.run.Input {
+		input[m.ID] = true
+	}
+	var events []core.Event
+	for _, m := range j.run.Input {
+		if m.Hidden == core.NotHidden && !was.input[m.ID] {
+			events = append(events, inputEvent(m))
+		}
+	}
+	for i := range msgs {
+		stored[msgs[i].ID] = true
+		if !input[msgs[i].ID] {
+			events = append(events, was.rest(&msgs[i], j.run.Config.Speak)...)
+		}
+	}
+	var discard []core.Event
+	for _, id := range was.unsaved(stored) {
+		discard = append(discard, core.Event{Message: id, Body: core.Notice{
+			Kind: "discard", Text: "The daemon was restarted; the answer begins anew.", Data: map[string]any{"message_id": string(id)},
+		}})
+	}
+	if events = append(discard, events...); len(events) > 0 {
+		e.appendEvents(j, events)
+	}
+	return nil
+}
+
+// unsaved returns the messages that were shown, at least in part, and are no facts.
+func (s *shown) unsaved(stored map[core.MessageID]bool) []core.MessageID {
+	var ids []core.MessageID
+	for _, id := range s.order {
+		if !stored[id] {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
+// Shutdown stops accepting, lets running turns finish for the grace time, then cancels them and waits for all lanes.
+func (e *Engine) Shutdown(ctx context.Context) error {
+	e.mu.Lock()
+	e.closed = true
+	e.mu.Unlock()
+	drained := make(chan struct{})
+	var waiter sync.WaitGroup
+	waiter.Go(func() { // ends with the last lane
+		e.wg.Wait()
+		close(drained)
+	})
+	grace := time.NewTimer(e.cfg.Grace)
+	defer grace.Stop()
+	select {
+	case <-drained:
+		return nil
+	case <-grace.C:
+	case <-ctx.Done():
+	}
+	e.mu.Lock()
+	for _, j := range e.active {
+		j.cancel(core.ErrShutdown)
+	}
+	e.mu.Unlock()
+	select {
+	case <-drained:
+		return nil
+	case <-ctx.Done():
+		return core.E(core.Timeout, "the shutdown ended before every run did: %w", ctx.Err())
+	}
+}

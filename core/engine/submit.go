@@ -1,0 +1,176 @@
+package engine
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"loci/core"
+)
+
+// Submit commits the run with its input, then answers; from then on nothing of it is lost and it belongs to the engine,
+// not to the request. A repeat of a request marked Once answers with the run it repeats.
+func (e *Engine) Submit(ctx context.Context, req Request) (core.Run, error) {
+	if req.Conversation == "" {
+		req.Conversation = core.DefaultConversation(req.Agent)
+	}
+	if err := checkInput(req.Input); err != nil {
+		return core.Run{}, err
+	}
+	if req.Config.Model != "" { // an override must resolve before anything is stored
+		agent, err := e.cfg.Store.Agents().Get(ctx, req.Agent)
+		if err != nil {
+			return core.Run{}, err
+		}
+		if _, err := e.Choose(ctx, agent, req.Config.Model, e.envOf(req.Client.Env)); err != nil {
+			return core.Run{}, err
+		}
+	}
+	l, err := e.enter(ctx, req.Conversation)
+	if err != nil {
+		return core.Run{}, err
+	}
+	defer e.leave(req.Conversation, l)
+	hash := requestHash(req)
+	if hash != "" {
+		if run, ok, err := e.cfg.Store.Runs().FindRequest(ctx, req.Conversation, hash); ok || err != nil {
+			return run, err
+		}
+	}
+	e.mu.Lock()
+	idle := l.current == nil && len(l.queue) == 0
+	waiting := len(l.queue)
+	inTheWay := busy(l)
+	e.mu.Unlock()
+	if (!idle && !req.Queue) || waiting >= e.cfg.MaxQueue {
+		return core.Run{}, inTheWay
+	}
+	j := e.newJob(e.newRun(req, hash), req.Client.Env)
+	if err := e.commitAccept(ctx, j, idle); err != nil {
+		j.cancel(nil)
+		return core.Run{}, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		// The shutdown began between the check and the commit: the next start resumes the run, or ends it as failed.
+		j.cancel(nil)
+		if !j.run.Background {
+			return core.Run{}, core.ErrShutdown
+		}
+		return j.run, nil
+	}
+	e.enqueueLocked(l, j)
+	return j.run, nil
+}
+
+// commitAccept stores the run with its input, and its first step as pending when it can begin at once.
+func (e *Engine) commitAccept(ctx context.Context, j *job, idle bool) error {
+	run := j.run
+	var step *core.Step
+	err := e.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
+		conv, err := tx.Conversations().Get(ctx, run.Conversation)
+		if err != nil {
+			return err
+		}
+		if conv.Agent != run.Agent {
+			return core.E(core.NotFound, "conversation %s does not belong to agent %s", conv.ID, run.Agent)
+		}
+		if _, err := tx.Agents().Get(ctx, run.Agent); err != nil {
+			return err
+		}
+		run = j.run
+		if idle {
+			run.Status, run.StartedAt = core.RunRunning, run.CreatedAt
+		}
+		if err := tx.Runs().Create(ctx, &run); err != nil {
+			return err
+		}
+		if idle {
+			step = newStep(&run, 1, e.cfg.Clock())
+			if err := tx.Steps().Create(ctx, step); err != nil {
+				return err
+			}
+		}
+		if run.Client.Workspace == "" {
+			return nil
+		}
+		return tx.Workspaces().Put(ctx, core.Workspace{Path: run.Client.Workspace, Agent: run.Agent, Conversation: run.Conversation, UsedAt: run.CreatedAt})
+	})
+	if err != nil {
+		return err
+	}
+	j.run, j.step = run, step
+	e.hub.announce(Change{Agent: run.Agent, Conversation: run.Conversation, Run: run.ID})
+	return nil
+}
+
+func (e *Engine) newRun(req Request, hash string) core.Run {
+	now := e.cfg.Clock()
+	run := core.Run{
+		ID: core.NewRunID(), Agent: req.Agent, Conversation: req.Conversation, Status: core.RunCreated, Background: req.Background,
+		Request: hash, Client: req.Client, Config: req.Config, CreatedAt: now,
+	}
+	run.Chain = append(append([]core.RunID{}, req.Chain...), run.ID)
+	for _, in := range req.Input {
+		run.Input = append(run.Input, core.Message{
+			ID: core.NewMessageID(), Agent: req.Agent, Conversation: req.Conversation, Run: run.ID, Role: in.Role, Name: in.Name, OTID: in.OTID,
+			SenderID: in.SenderID, Content: []core.Content{core.Text(in.Text)}, CreatedAt: now,
+		})
+	}
+	return run
+}
+
+// newJob makes the registry's entry of a run; its context is born here and ends with the run.
+func (e *Engine) newJob(run core.Run, env core.Env) *job {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	return &job{run: run, env: env, ctx: ctx, cancel: cancel, done: make(chan struct{})}
+}
+
+func newStep(run *core.Run, number int, now time.Time) *core.Step {
+	return &core.Step{ID: core.NewStepID(), Run: run.ID, Agent: run.Agent, Conversation: run.Conversation, Number: number, Status: core.StepPending, CreatedAt: now}
+}
+
+func checkInput(input []Input) error {
+	if len(input) == 0 {
+		return core.E(core.Invalid, "a request needs at least one message")
+	}
+	if len(input) > core.MaxInputMessages {
+		return core.E(core.TooLarge, "a request may hold at most %d messages", core.MaxInputMessages)
+	}
+	for _, in := range input {
+		switch {
+		case in.Role != core.RoleUser && in.Role != core.RoleSystem && in.Role != core.RoleAssistant:
+			return core.E(core.Invalid, "an input message has role user, system or assistant, not %q", string(in.Role))
+		case !utf8.ValidString(in.Text):
+			return core.E(core.Invalid, "the message is not valid UTF-8")
+		case strings.TrimSpace(in.Text) == "":
+			return core.E(core.Invalid, "the message is empty")
+		case utf8.RuneCountInString(in.Text) > core.MaxInputChars:
+			return core.E(core.TooLarge, "the message has more than %d characters", core.MaxInputChars)
+		}
+	}
+	return nil
+}
+
+// requestHash names a request by its otids; a request that may repeat them has none.
+func requestHash(req Request) string {
+	if !req.Once {
+		return ""
+	}
+	h := sha256.New()
+	for _, in := range req.Input {
+		if in.OTID == "" {
+			return ""
+		}
+		h.Write([]byte(in.OTID + "\n"))
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// isShutdown reports whether a run's context was ended by the end of the daemon.
+func isShutdown(ctx context.Context) bool { return errors.Is(context.Cause(ctx), core.ErrShutdown) }
