@@ -67,6 +67,32 @@ func ExpandTabs(line string) string {
 	return b.String()
 }
 
+// TrimRight takes the spaces off the end of a line, also where styles are set
+// around them.
+func TrimRight(line string) string {
+	plain := ansi.Strip(line)
+	kept := strings.TrimRight(plain, " \u00a0")
+	if len(kept) == len(plain) {
+		return line
+	}
+	if kept == "" {
+		return ""
+	}
+	cut := ansi.Truncate(line, ansi.StringWidth(kept), "")
+	short := cut
+	for { // the styles of the spaces that are gone
+		i := strings.LastIndex(short, "\x1b[")
+		if i < 0 || strings.Trim(short[i+2:], "0123456789;:") != "m" {
+			break
+		}
+		short = short[:i]
+	}
+	if len(short) < len(cut) {
+		short += ansi.ResetStyle
+	}
+	return short
+}
+
 // softWraps reports whether the renderer counts the rows of a long line as the
 // terminal makes them: it divides, which is wrong at exact multiples of the
 // width and where a wide character moves to the next row early.

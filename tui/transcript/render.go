@@ -47,7 +47,7 @@ func (r *Renderer) Markdown(b Block) string {
 		rows = rows[1:min(1+codeLines(source), len(rows))]
 	}
 	for i, l := range rows {
-		rows[i] = trimRight(l)
+		rows[i] = term.TrimRight(l)
 	}
 	for !isCode && len(rows) > 0 && blank(rows[0]) {
 		rows = rows[1:]
@@ -185,32 +185,6 @@ func hardwrap(s string, width int) string {
 }
 
 func blank(line string) bool { return strings.TrimSpace(ansi.Strip(line)) == "" }
-
-// trimRight takes the spaces off the end of a line, also where styles are set
-// around them.
-func trimRight(line string) string {
-	plain := ansi.Strip(line)
-	kept := strings.TrimRight(plain, " \u00a0")
-	if len(kept) == len(plain) {
-		return line
-	}
-	if kept == "" {
-		return ""
-	}
-	cut := ansi.Truncate(line, ansi.StringWidth(kept), "")
-	short := cut
-	for { // the styles of the spaces that are gone
-		i := strings.LastIndex(short, "\x1b[")
-		if i < 0 || strings.Trim(short[i+2:], "0123456789;:") != "m" {
-			break
-		}
-		short = short[:i]
-	}
-	if len(short) < len(cut) {
-		short += ansi.ResetStyle
-	}
-	return short
-}
 
 // codeLines is how many lines of code a fence holds.
 func codeLines(source string) int {

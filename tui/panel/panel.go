@@ -1,0 +1,457 @@
+// Package panel draws what takes the whole screen for a moment: a list to choose
+// from, a text to read, a text to edit, a search. Panels are plain structs that
+// take keys and answer with an Action; what an action means is the caller's
+// matter. At every size all of a panel fits or scrolls, and Escape closes it
+// without losing text: changed text is asked about first.
+package panel
+
+import (
+	"fmt"
+	"strings"
+
+	"charm.land/bubbles/v2/key"
+	"charm.land/bubbles/v2/textarea"
+	tea "charm.land/bubbletea/v2"
+
+	"loci/tui/term"
+	"loci/tui/theme"
+	"loci/tui/transcript"
+)
+
+// Kind says what a key asks for.
+type Kind int
+
+// The kinds of actions.
+const (
+	None   Kind = iota
+	Close       // leave the panel
+	Choose      // Action.Index was chosen
+	New         // something new is wanted
+	Save        // Action.Text is to be saved
+	Query       // Action.Text is to be searched
+)
+
+// Action is what a key asks for.
+type Action struct {
+	Kind  Kind
+	Index int
+	Text  string
+}
+
+// Panel is a screen that takes keys.
+type Panel interface {
+	Key(msg tea.KeyPressMsg) Action
+	Paste(text string)
+	View(width, height int) (string, *tea.Cursor)
+}
+
+// Entry is one row of a List.
+type Entry struct {
+	Title, Note string
+	Current     bool
+}
+
+// List is a list to choose from. What is typed filters it.
+type List struct {
+	Theme   theme.Theme
+	Title   string
+	Entries []Entry
+	Empty   string // said when there are none
+	NewKey  string // what ctrl+n makes; empty: nothing
+
+	filter string
+	at     int // in the filtered list
+}
+
+// Select puts the bar on an entry.
+func (l *List) Select(index int) { l.at = max(0, min(index, len(l.Entries)-1)) }
+
+func (l *List) shown() []int {
+	var out []int
+	want := strings.ToLower(l.filter)
+	for i, e := range l.Entries {
+		if strings.Contains(strings.ToLower(e.Title+" "+e.Note), want) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// Key takes a key.
+func (l *List) Key(msg tea.KeyPressMsg) Action {
+	shown := l.shown()
+	switch msg.String() {
+	case "esc", "ctrl+c":
+		return Action{Kind: Close}
+	case "enter":
+		if l.at < len(shown) {
+			return Action{Kind: Choose, Index: shown[l.at]}
+		}
+	case "ctrl+n":
+		if l.NewKey != "" {
+			return Action{Kind: New, Text: l.filter}
+		}
+		l.move(1, len(shown))
+	case "down", "tab":
+		l.move(1, len(shown))
+	case "up", "ctrl+p", "shift+tab":
+		l.move(-1, len(shown))
+	case "pgdown":
+		l.at = min(l.at+10, max(len(shown)-1, 0))
+	case "pgup":
+		l.at = max(l.at-10, 0)
+	case "home":
+		l.at = 0
+	case "end":
+		l.at = max(len(shown)-1, 0)
+	case "backspace":
+		if r := []rune(l.filter); len(r) > 0 {
+			l.filter, l.at = string(r[:len(r)-1]), 0
+		}
+	default:
+		if msg.Text != "" {
+			l.filter, l.at = l.filter+msg.Text, 0
+		}
+	}
+	return Action{}
+}
+
+func (l *List) move(by, n int) {
+	if n > 0 {
+		l.at = (l.at + by + n) % n
+	}
+}
+
+// Paste filters by a pasted text.
+func (l *List) Paste(text string) { l.filter, l.at = l.filter+transcript.OneLine(text), 0 }
+
+// View draws the list.
+func (l *List) View(width, height int) (string, *tea.Cursor) {
+	th := l.Theme
+	head := th.Strong.Render(l.Title)
+	filter := th.Accent.Render(transcript.Mark) + " " + l.filter
+	if l.filter == "" {
+		filter += th.Dim.Render("type to filter")
+	}
+	foot := "↑↓ · enter · esc"
+	if l.NewKey != "" {
+		foot += " · ctrl+n " + l.NewKey
+	}
+	shown := l.shown()
+	room := max(1, height-frameRows(height))
+	first := max(0, min(l.at-room/2, len(shown)-room))
+	var rows []string
+	for n := first; n < min(first+room, len(shown)); n++ {
+		rows = append(rows, l.row(l.Entries[shown[n]], n == l.at, width))
+	}
+	if len(shown) == 0 {
+		empty := l.Empty
+		if l.filter != "" {
+			empty = "nothing matches"
+		}
+		rows = append(rows, "  "+th.Dim.Render(empty))
+	}
+	more := ""
+	if len(shown) > room {
+		more = fmt.Sprintf(" · %d of %d", l.at+1, len(shown))
+	}
+	body := append([]string{head, filter}, rows...)
+	x := min(2+term.Width(l.filter), max(width-1, 0))
+	return frame(body, th.Dim.Render(foot+more), width, height), tea.NewCursor(x, 1)
+}
+
+func (l *List) row(e Entry, at bool, width int) string {
+	th := l.Theme
+	mark, title := "  ", e.Title
+	if at {
+		mark, title = th.Accent.Render("▸ "), th.Accent.Render(title)
+	}
+	if e.Current {
+		title += th.Good.Render(" ●")
+	}
+	row := mark + title
+	if e.Note != "" {
+		if room := width - term.Width(row) - 3; room > 8 {
+			row += "   " + th.Dim.Render(transcript.Short(e.Note, room))
+		}
+	}
+	return transcript.Short(row, width)
+}
+
+// frameRows is what a panel needs beside its rows: head, filter and foot, with
+// an empty row above the foot where there is room.
+func frameRows(height int) int {
+	if height >= 10 {
+		return 4
+	}
+	return 3
+}
+
+// frame puts the foot on the last row.
+func frame(body []string, foot string, width, height int) string {
+	body = body[:min(len(body), max(height-1, 1))]
+	for i, row := range body {
+		body[i] = transcript.Short(row, width)
+	}
+	for len(body) < height-1 {
+		body = append(body, "")
+	}
+	if height > 1 {
+		body = append(body, transcript.Short(foot, width))
+	}
+	return strings.Join(body, "\n")
+}
+
+// Text is a text to read. Draw gives its lines for a width.
+type Text struct {
+	Theme theme.Theme
+	Title string
+	Draw  func(width int) string
+	Foot  string // keys beside the usual ones
+	End   bool   // start at the end
+	Keys  func(msg tea.KeyPressMsg) (Action, bool)
+
+	top, rows, room int
+	seen            bool
+}
+
+// Key takes a key.
+func (t *Text) Key(msg tea.KeyPressMsg) Action {
+	if t.Keys != nil {
+		if a, ok := t.Keys(msg); ok {
+			return a
+		}
+	}
+	switch msg.String() {
+	case "esc", "q", "enter", "ctrl+c":
+		return Action{Kind: Close}
+	case "up", "k":
+		t.top--
+	case "down", "j":
+		t.top++
+	case "pgup", "b":
+		t.top -= max(t.room-1, 1)
+	case "pgdown", "space":
+		t.top += max(t.room-1, 1)
+	case "home", "g":
+		t.top = 0
+	case "end", "G":
+		t.top = t.rows
+	}
+	t.top = max(0, min(t.top, t.rows-t.room))
+	return Action{}
+}
+
+// Paste does nothing: there is nothing to write.
+func (t *Text) Paste(string) {}
+
+// View draws the part that is scrolled to.
+func (t *Text) View(width, height int) (string, *tea.Cursor) {
+	lines := term.Rows(t.Draw(width), width, 1)
+	t.rows, t.room = len(lines), max(1, height-2)
+	if t.End && !t.seen {
+		t.top = t.rows
+	}
+	t.seen = true
+	t.top = max(0, min(t.top, t.rows-t.room))
+	foot := "esc"
+	if t.rows > t.room {
+		foot = fmt.Sprintf("↑↓ pgup pgdn · esc · %d%%", 100*min(t.top+t.room, t.rows)/t.rows)
+	}
+	if t.Foot != "" {
+		foot = t.Foot + " · " + foot
+	}
+	body := append([]string{t.Theme.Strong.Render(t.Title)}, lines[t.top:min(t.top+t.room, t.rows)]...)
+	return frame(body, t.Theme.Dim.Render(foot), width, height), nil
+}
+
+// Edit is a text to change.
+type Edit struct {
+	Title string
+	Note  string // under the title
+	Limit int    // characters; 0: none
+
+	theme   theme.Theme
+	area    textarea.Model
+	before  string
+	single  bool
+	asked   bool
+	problem string
+}
+
+// NewEdit edits text. A single one has one line, which Enter saves.
+func NewEdit(th theme.Theme, title, text string, single bool) *Edit {
+	a := textarea.New()
+	a.ShowLineNumbers = false
+	a.SetVirtualCursor(false)
+	a.MaxHeight, a.MaxWidth, a.MaxContentHeight = 0, 0, 100_000
+	a.Prompt = ""
+	a.KeyMap.Paste, a.KeyMap.CopySelection = key.NewBinding(), key.NewBinding()
+	s := a.Styles()
+	s.Focused = textarea.StyleState{Text: th.Plain, CursorLine: th.Plain, Prompt: th.Accent, Selection: th.Strong.Reverse(true)}
+	s.Blurred = s.Focused
+	a.SetStyles(s)
+	a.SetValue(transcript.Clean(text))
+	a.Focus()
+	return &Edit{theme: th, Title: title, area: a, before: a.Value(), single: single}
+}
+
+// Refuse says why the text was not saved. It stays as it is.
+func (e *Edit) Refuse(why string) { e.problem = why }
+
+// Value is the text as it stands.
+func (e *Edit) Value() string { return e.area.Value() }
+
+// Key takes a key.
+func (e *Edit) Key(msg tea.KeyPressMsg) Action {
+	switch msg.String() {
+	case "esc", "ctrl+c":
+		if e.area.Value() == e.before || e.asked {
+			return Action{Kind: Close}
+		}
+		e.asked = true
+		return Action{}
+	case "ctrl+s":
+		return e.save()
+	case "enter":
+		if e.single {
+			return e.save()
+		}
+	}
+	e.asked = false
+	e.area, _ = e.area.Update(msg) // its command only blinks a cursor that is not used
+	return Action{}
+}
+
+func (e *Edit) save() Action {
+	if e.Limit > 0 && len([]rune(e.area.Value())) > e.Limit {
+		e.problem = fmt.Sprintf("too long: %d of %d characters", len([]rune(e.area.Value())), e.Limit)
+		return Action{}
+	}
+	e.problem, e.asked = "", false
+	return Action{Kind: Save, Text: e.area.Value()}
+}
+
+// Paste inserts text.
+func (e *Edit) Paste(text string) {
+	text = transcript.Clean(text)
+	if e.single {
+		text = transcript.OneLine(text)
+	}
+	e.area.InsertString(text)
+	e.asked = false
+}
+
+// View draws title, text and what can be done.
+func (e *Edit) View(width, height int) (string, *tea.Cursor) {
+	th := e.theme
+	head := []string{th.Strong.Render(e.Title)}
+	if e.Note != "" && height >= 8 {
+		head = append(head, th.Dim.Render(e.Note), "")
+	}
+	e.area.SetWidth(max(width, 4))
+	e.area.SetHeight(max(1, height-len(head)-1))
+	foot := th.Dim.Render("ctrl+s saves · esc")
+	if e.single {
+		foot = th.Dim.Render("enter saves · esc")
+	}
+	if e.Limit > 0 {
+		foot += th.Dim.Render(fmt.Sprintf(" · %d/%d", len([]rune(e.area.Value())), e.Limit))
+	}
+	switch {
+	case e.asked:
+		foot = th.Warn.Render("not saved: ctrl+s saves, esc again discards")
+	case e.problem != "":
+		foot = th.Bad.Render(e.problem)
+	}
+	body := head
+	for row := range strings.SplitSeq(e.area.View(), "\n") {
+		body = append(body, term.TrimRight(row))
+	}
+	cursor := e.area.Cursor()
+	if cursor != nil {
+		cursor.Y += len(head)
+		cursor.X = min(cursor.X, max(width-1, 0))
+	}
+	return frame(body, foot, width, height), cursor
+}
+
+// Search is a query and what it found. Enter searches, and once there are
+// results, opens the one under the bar.
+type Search struct {
+	Theme   theme.Theme
+	Title   string
+	Results []Entry
+	Busy    bool
+	Problem string
+
+	query, done string
+	at          int
+}
+
+// Found puts the results of a query; one that is no longer wanted is dropped.
+func (s *Search) Found(query string, results []Entry, problem string) {
+	if query == s.done {
+		s.Results, s.Problem, s.Busy, s.at = results, problem, false, 0
+	}
+}
+
+// Ask starts with a query.
+func (s *Search) Ask(query string) Action {
+	s.query, s.done, s.Busy = query, query, true
+	return Action{Kind: Query, Text: query}
+}
+
+// Key takes a key.
+func (s *Search) Key(msg tea.KeyPressMsg) Action {
+	switch msg.String() {
+	case "esc", "ctrl+c":
+		return Action{Kind: Close}
+	case "enter":
+		if strings.TrimSpace(s.query) == "" {
+			return Action{}
+		}
+		if s.query != s.done {
+			return s.Ask(s.query)
+		}
+		if s.at < len(s.Results) {
+			return Action{Kind: Choose, Index: s.at}
+		}
+	case "up", "ctrl+p":
+		s.at = max(s.at-1, 0)
+	case "down", "ctrl+n":
+		s.at = max(min(s.at+1, len(s.Results)-1), 0)
+	case "backspace":
+		if r := []rune(s.query); len(r) > 0 {
+			s.query = string(r[:len(r)-1])
+		}
+	default:
+		s.query += msg.Text
+	}
+	return Action{}
+}
+
+// Paste adds to the query.
+func (s *Search) Paste(text string) { s.query += transcript.OneLine(text) }
+
+// View draws query and results.
+func (s *Search) View(width, height int) (string, *tea.Cursor) {
+	th := s.Theme
+	body := []string{th.Strong.Render(s.Title), th.Accent.Render(transcript.Mark) + " " + s.query}
+	switch {
+	case s.Busy:
+		body = append(body, th.Dim.Render("  searching…"))
+	case s.Problem != "":
+		body = append(body, "  "+th.Bad.Render(s.Problem))
+	case s.done != "" && len(s.Results) == 0:
+		body = append(body, th.Dim.Render("  nothing found"))
+	}
+	list := List{Theme: th}
+	room := max(1, height-frameRows(height))
+	first := max(0, min(s.at-room/2, len(s.Results)-room))
+	for i := first; i < min(first+room, len(s.Results)); i++ {
+		body = append(body, list.row(s.Results[i], i == s.at, width))
+	}
+	x := min(2+term.Width(s.query), max(width-1, 0))
+	return frame(body, th.Dim.Render("enter searches, then opens · ↑↓ · esc"), width, height), tea.NewCursor(x, 1)
+}

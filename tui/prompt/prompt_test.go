@@ -1,0 +1,228 @@
+package prompt
+
+import (
+	"strings"
+	"testing"
+
+	"loci/tui/theme"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+)
+
+func commands() []Command {
+	return []Command{{"context-limit", "set the limit"}, {"context", "show it"}, {"help", "keys and commands"}, {"quit", "leave"}}
+}
+
+func fresh() *Prompt { return New(theme.New(theme.None), commands()) }
+
+func press(p *Prompt, keys ...string) Event {
+	var last Event
+	for _, k := range keys {
+		last = p.Key(keyOf(k))
+	}
+	return last
+}
+
+func keyOf(name string) tea.KeyPressMsg {
+	codes := map[string]rune{"enter": tea.KeyEnter, "up": tea.KeyUp, "down": tea.KeyDown, "tab": tea.KeyTab, "esc": tea.KeyEscape, "left": tea.KeyLeft, "backspace": tea.KeyBackspace}
+	k := tea.Key{}
+	rest := name
+	for {
+		switch {
+		case strings.HasPrefix(rest, "ctrl+"):
+			k.Mod, rest = k.Mod|tea.ModCtrl, rest[5:]
+			continue
+		case strings.HasPrefix(rest, "alt+"):
+			k.Mod, rest = k.Mod|tea.ModAlt, rest[4:]
+			continue
+		case strings.HasPrefix(rest, "shift+"):
+			k.Mod, rest = k.Mod|tea.ModShift, rest[6:]
+			continue
+		}
+		break
+	}
+	if c, ok := codes[rest]; ok {
+		k.Code = c
+		return tea.KeyPressMsg(k)
+	}
+	k.Code = []rune(rest)[0]
+	if k.Mod == 0 {
+		k.Text = rest
+	}
+	return tea.KeyPressMsg(k)
+}
+
+func write(p *Prompt, text string) {
+	for _, c := range text {
+		p.Key(keyOf(string(c)))
+	}
+}
+
+func view(p *Prompt) string {
+	v, _ := p.View()
+	return ansi.Strip(v)
+}
+
+func TestEachNewlineKeyMakesALineAndEnterSends(t *testing.T) {
+	t.Parallel()
+	for _, k := range []string{"ctrl+j", "alt+enter", "shift+enter"} {
+		p := fresh()
+		write(p, "a")
+		press(p, k)
+		write(p, "b")
+		if ev := press(p, "enter"); ev != Submit {
+			t.Errorf("%s: enter is %v", k, ev)
+		}
+		if got := p.Take(); got != "a\nb" {
+			t.Errorf("%s: %q", k, got)
+		}
+		if !p.Empty() {
+			t.Error("not empty after Take")
+		}
+	}
+}
+
+func TestEscapeNeverDestroysText(t *testing.T) {
+	t.Parallel()
+	p := fresh()
+	p.Queue = []string{"queued"}
+	write(p, "/he")
+	press(p, "esc", "esc", "esc")
+	if p.Text() != "/he" || len(p.Queue) != 1 {
+		t.Errorf("%q, queue %v", p.Text(), p.Queue)
+	}
+}
+
+func TestHistoryKeepsTheDraft(t *testing.T) {
+	t.Parallel()
+	p := fresh()
+	p.Remember("one", "two", "two\nlines")
+	write(p, "draft")
+	press(p, "up")
+	if p.Text() != "two\nlines" {
+		t.Errorf("after up: %q", p.Text())
+	}
+	press(p, "up") // to the first of the two lines
+	press(p, "up", "up", "up")
+	if p.Text() != "one" {
+		t.Errorf("at the top: %q", p.Text())
+	}
+	press(p, "down", "down", "down", "down")
+	if p.Text() != "draft" {
+		t.Errorf("back down: %q", p.Text())
+	}
+}
+
+func TestTheQueueComesBackForEditingNewestFirst(t *testing.T) {
+	t.Parallel()
+	p := fresh()
+	p.Queue = []string{"first", "second"}
+	if got := view(p); got != "⋯ first\n⋯ second  ↑ edits\n›" {
+		t.Errorf("view %q", got)
+	}
+	press(p, "up")
+	if p.Text() != "second" || !cmp.Equal(p.Queue, []string{"first"}) {
+		t.Errorf("%q, %v", p.Text(), p.Queue)
+	}
+	if next, ok := p.Next(); !ok || next != "first" {
+		t.Errorf("next %q %v", next, ok)
+	}
+}
+
+func TestAnExactCommandBeatsAPrefix(t *testing.T) {
+	t.Parallel()
+	p := fresh()
+	write(p, "/context")
+	if got := view(p); !strings.HasPrefix(got, "▸ /context ") {
+		t.Errorf("list:\n%s", got)
+	}
+	press(p, "enter")
+	if got := p.Take(); got != "/context" {
+		t.Errorf("%q", got)
+	}
+	write(p, "/q")
+	press(p, "enter")
+	if got := p.Take(); got != "/quit" {
+		t.Errorf("a prefix became %q", got)
+	}
+	write(p, "/context")
+	press(p, "down", "enter")
+	if got := p.Take(); got != "/context-limit" {
+		t.Errorf("the chosen one became %q", got)
+	}
+	write(p, "/nonsense")
+	if got := p.Take(); got != "/nonsense" {
+		t.Errorf("an unknown word became %q", got)
+	}
+	write(p, "/h")
+	press(p, "tab")
+	if got := view(p); got != "› /help" {
+		t.Errorf("after tab: %q", got)
+	}
+}
+
+func TestALongPasteIsFoldedAndSentInFull(t *testing.T) {
+	t.Parallel()
+	p := fresh()
+	long := strings.Repeat("line\r\n", 120)
+	write(p, "see ")
+	p.Paste(long)
+	write(p, " ok")
+	if got := view(p); got != "› see [paste 1: 120 lines] ok" {
+		t.Errorf("view %q", got)
+	}
+	if got, want := p.Take(), "see "+strings.Repeat("line\n", 120)+" ok"; got != want {
+		t.Errorf("sent %d bytes, want %d", len(got), len(want))
+	}
+	p.Paste("short\x1b]52;c;eA==\x07 text")
+	if got := p.Text(); got != "short text" {
+		t.Errorf("a short paste: %q", got)
+	}
+}
+
+func TestOfferedTextKeepsWhatIsTyped(t *testing.T) {
+	t.Parallel()
+	p := fresh()
+	write(p, "typing")
+	p.Offer("returned\n")
+	if got := p.Text(); got != "returned\ntyping" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestTheCaretIsWhereTheTextIs(t *testing.T) {
+	t.Parallel()
+	p := fresh()
+	p.Resize(20, 24)
+	p.Queue = []string{"q"}
+	write(p, "漢字")
+	press(p, "ctrl+j")
+	write(p, "a漢")
+	_, c := p.View()
+	if c == nil || c.X != 2+1+2 || c.Y != 2 {
+		t.Errorf("caret %+v", c)
+	}
+}
+
+func TestNothingIsWiderThanTheScreenAndNoRowEndsInSpaces(t *testing.T) {
+	t.Parallel()
+	for _, width := range []int{6, 20, 80, 200} {
+		p := fresh()
+		p.Resize(width, 8)
+		p.Queue = []string{strings.Repeat("queued words ", 30), "b", "c", "d"}
+		for _, text := range []string{strings.Repeat("word ", 100), "/", strings.Repeat("漢", 100)} {
+			p.Set(text)
+			v, c := p.View()
+			for row := range strings.SplitSeq(ansi.Strip(v), "\n") {
+				if ansi.StringWidth(row) > width || strings.HasSuffix(row, " ") {
+					t.Errorf("width %d: %q", width, row)
+				}
+			}
+			if c.X >= width {
+				t.Errorf("caret at %d of %d", c.X, width)
+			}
+		}
+	}
+}
