@@ -1,0 +1,181 @@
+package storage
+
+import (
+	"context"
+
+	"loci/core"
+)
+
+type archives struct{ v *view }
+
+type archiveRow struct {
+	ID        core.ArchiveID `db:"id"`
+	Name      string         `db:"name"`
+	Passages  int            `db:"passages"`
+	CreatedAt micros         `db:"created_at"`
+	UpdatedAt micros         `db:"updated_at"`
+	Data      string         `db:"data"`
+}
+
+type archiveData struct {
+	Description string         `json:"description,omitempty"`
+	Embedding   core.Handle    `json:"embedding,omitempty"`
+	Metadata    map[string]any `json:"metadata,omitempty"`
+}
+
+func newArchiveRow(a *core.Archive) (archiveRow, error) {
+	data, err := encode(archiveData{Description: a.Description, Embedding: a.Embedding, Metadata: a.Metadata})
+	return archiveRow{ID: a.ID, Name: a.Name, CreatedAt: toMicros(a.CreatedAt), UpdatedAt: toMicros(a.UpdatedAt), Data: data}, err
+}
+
+func (r *archiveRow) archive() (core.Archive, error) {
+	var d archiveData
+	if err := decode(r.Data, &d); err != nil {
+		return core.Archive{}, err
+	}
+	return core.Archive{
+		ID: r.ID, Name: r.Name, Description: d.Description, Embedding: d.Embedding, Metadata: d.Metadata, Passages: r.Passages,
+		CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time(),
+	}, nil
+}
+
+const selectArchives = `SELECT a.id, a.name, a.passages, a.created_at, a.updated_at, a.data FROM archives a`
+
+func (s archives) Create(ctx context.Context, a *core.Archive) error {
+	row, err := newArchiveRow(a)
+	if err != nil {
+		return err
+	}
+	return s.v.write(ctx, "create archive", func(ctx context.Context, q *querier) error {
+		_, err := q.named(ctx, `INSERT INTO archives (id, name, created_at, updated_at, data) VALUES (:id, :name, :created_at, :updated_at, :data)`, row)
+		return err
+	})
+}
+
+func (s archives) Get(ctx context.Context, id core.ArchiveID) (core.Archive, error) {
+	ctx, q := s.v.read(ctx)
+	var row archiveRow
+	ok, err := q.find(ctx, &row, selectArchives+` WHERE a.id = $1 AND a.deleted_at IS NULL`, id)
+	if err != nil {
+		return core.Archive{}, classify("get archive", err)
+	}
+	if !ok {
+		return core.Archive{}, notFound("archive", string(id))
+	}
+	return row.archive()
+}
+
+// Update leaves the counter of passages alone.
+func (s archives) Update(ctx context.Context, a *core.Archive) error {
+	row, err := newArchiveRow(a)
+	if err != nil {
+		return err
+	}
+	return s.v.write(ctx, "update archive", func(ctx context.Context, q *querier) error {
+		n, err := q.named(ctx, `UPDATE archives SET name = :name, updated_at = :updated_at, data = :data WHERE id = :id AND deleted_at IS NULL`, row)
+		if err == nil && n == 0 {
+			return notFound("archive", string(a.ID))
+		}
+		return err
+	})
+}
+
+// Delete marks the archive and detaches it; its passages are invisible through it.
+func (s archives) Delete(ctx context.Context, id core.ArchiveID) error {
+	return s.v.write(ctx, "delete archive", func(ctx context.Context, q *querier) error {
+		n, err := q.exec(ctx, `UPDATE archives SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL`, s.v.s.now(), id)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return notFound("archive", string(id))
+		}
+		for _, text := range []string{
+			`UPDATE agents SET rev = rev + 1 WHERE id IN (SELECT agent_id FROM agent_archives WHERE archive_id = $1)`,
+			`DELETE FROM agent_archives WHERE archive_id = $1`,
+		} {
+			if _, err := q.exec(ctx, text, id); err != nil {
+				return err
+			}
+		}
+		return changed(ctx, q, kindArchive, string(id), opDelete)
+	})
+}
+
+func (s archives) List(ctx context.Context, name string, agent core.AgentID, p core.Page) ([]core.Archive, error) {
+	ctx, q := s.v.read(ctx)
+	o := order{table: "archives", cursor: "id", major: "created_at", minor: "id", alias: "a.", noun: "archive"}
+	w := &where{}
+	w.and("a.deleted_at IS NULL")
+	if name != "" {
+		w.and("a.name = ?", name)
+	}
+	if agent != "" {
+		w.and("EXISTS (SELECT 1 FROM agent_archives aa WHERE aa.archive_id = a.id AND aa.agent_id = ?)", agent)
+	}
+	tail, err := o.paged(ctx, q, w, p, 50)
+	if err != nil {
+		return nil, err
+	}
+	var rows []archiveRow
+	if err := q.all(ctx, &rows, selectArchives+w.String()+tail, w.args...); err != nil {
+		return nil, classify("list archives", err)
+	}
+	return convert(rows, (*archiveRow).archive)
+}
+
+func (s archives) OfAgent(ctx context.Context, agent core.AgentID) (core.Archive, bool, error) {
+	ctx, q := s.v.read(ctx)
+	var row archiveRow
+	ok, err := q.find(ctx, &row, selectArchives+` JOIN agent_archives aa ON aa.archive_id = a.id WHERE aa.agent_id = $1 AND a.deleted_at IS NULL`, agent)
+	if err != nil || !ok {
+		return core.Archive{}, false, classify("find archive of agent", err)
+	}
+	a, err := row.archive()
+	return a, err == nil, err
+}
+
+func (s archives) Attach(ctx context.Context, agent core.AgentID, archive core.ArchiveID) error {
+	return s.v.write(ctx, "attach archive", func(ctx context.Context, q *querier) error {
+		if err := living(ctx, q, "agents", "agent", string(agent)); err != nil {
+			return err
+		}
+		if err := living(ctx, q, "archives", "archive", string(archive)); err != nil {
+			return err
+		}
+		var has core.ArchiveID
+		switch ok, err := q.find(ctx, &has, `SELECT archive_id FROM agent_archives WHERE agent_id = $1`, agent); {
+		case err != nil:
+			return err
+		case ok && has == archive:
+			return nil
+		case ok:
+			return core.E(core.Conflict, "agent %s already has an archive, %s", string(agent), string(has)).WithHint("detach that one first")
+		}
+		if _, err := q.exec(ctx, `INSERT INTO agent_archives (agent_id, archive_id) VALUES ($1, $2)`, agent, archive); err != nil {
+			return err
+		}
+		return raiseRev(ctx, q, agent)
+	})
+}
+
+func (s archives) Detach(ctx context.Context, agent core.AgentID, archive core.ArchiveID) error {
+	return s.v.write(ctx, "detach archive", func(ctx context.Context, q *querier) error {
+		n, err := q.exec(ctx, `DELETE FROM agent_archives WHERE agent_id = $1 AND archive_id = $2`, agent, archive)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return core.E(core.NotFound, "archive %s is not attached to agent %s", string(archive), string(agent))
+		}
+		return raiseRev(ctx, q, agent)
+	})
+}
+
+func (s archives) AgentsOf(ctx context.Context, archive core.ArchiveID) ([]core.AgentID, error) {
+	ctx, q := s.v.read(ctx)
+	ids := []core.AgentID{}
+	err := q.all(ctx, &ids, `SELECT g.id FROM agent_archives aa JOIN agents g ON g.id = aa.agent_id
+		WHERE aa.archive_id = $1 AND g.deleted_at IS NULL ORDER BY g.created_at, g.id`, archive)
+	return ids, classify("list agents of archive", err)
+}

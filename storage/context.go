@@ -1,0 +1,133 @@
+package storage
+
+import (
+	"context"
+	"strings"
+
+	"loci/core"
+)
+
+// contextRow is one interval during which a message was part of what a conversation sends, with the message itself.
+type contextRow struct {
+	messageRow
+	InConversation core.ConversationID `db:"in_conversation"`
+	Position       int64               `db:"position"`
+	Entered        int                 `db:"entered"`
+	Left           *int                `db:"left_rev"`
+	Why            core.LeftWhy        `db:"why"`
+	CutTo          int                 `db:"cut_to"`
+}
+
+func (r *contextRow) inContext() (core.InContext, error) {
+	m, err := r.message()
+	row := core.ContextRow{
+		Conversation: r.InConversation, Message: r.ID, Position: r.Position, Entered: r.Entered, Why: r.Why, CutTo: r.CutTo,
+	}
+	if r.Left != nil {
+		row.Left = *r.Left
+	}
+	return core.InContext{Row: row, Message: m}, err
+}
+
+const selectContext = `SELECT ` + messageColumns + `, c.conversation_id AS in_conversation, c.position, c.entered, c."left" AS left_rev, c.why, c.cut_to
+	FROM context c JOIN messages m ON m.id = c.message_id`
+
+// Enter opens rows behind everything that ever entered the conversation.
+func (s messages) Enter(ctx context.Context, conv core.ConversationID, rev int, ids []core.MessageID, cutTo map[core.MessageID]int) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return s.v.atomic(ctx, "enter context", func(ctx context.Context, q *querier) error {
+		var last int64
+		if err := q.get(ctx, &last, `SELECT COALESCE(MAX(position), 0) FROM context WHERE conversation_id = $1`, conv); err != nil {
+			return err
+		}
+		for chunk := range chunks(ids) {
+			w := &where{}
+			values := make([]string, len(chunk))
+			for i, id := range chunk {
+				last++
+				values[i] = w.bind("(?, ?, ?, ?, '', ?)", conv, id, last, rev, cutTo[id])
+			}
+			_, err := q.exec(ctx, `INSERT INTO context (conversation_id, message_id, position, entered, why, cut_to) VALUES `+strings.Join(values, ", "), w.args...)
+			if err != nil {
+				return err
+			}
+			// A row closed by reset or rewind had hidden its message from search.
+			if err := reindex(ctx, q, conv, chunk, true); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// reindex tells search about messages whose visibility a reset or rewind changed; only those that had left by one if again.
+func reindex(ctx context.Context, q *querier, conv core.ConversationID, ids []core.MessageID, again bool) error {
+	w := &where{}
+	w.and("conversation_id = ?", conv)
+	if again {
+		w.and("why IN ('reset', 'rewind')")
+	}
+	in(w, "message_id", ids)
+	_, err := q.exec(ctx, `INSERT INTO changes (kind, id, op) SELECT DISTINCT '`+kindMessage+`', message_id, '`+opWrite+`' FROM context`+w.String(), w.args...)
+	return err
+}
+
+func (s messages) EnterFirst(ctx context.Context, conv core.ConversationID, rev int, id core.MessageID) error {
+	return s.v.write(ctx, "enter context", func(ctx context.Context, q *querier) error {
+		_, err := q.exec(ctx, `INSERT INTO context (conversation_id, message_id, position, entered, why, cut_to) VALUES ($1, $2, 0, $3, '', 0)`, conv, id, rev)
+		return err
+	})
+}
+
+func (s messages) Leave(ctx context.Context, conv core.ConversationID, rev int, why core.LeftWhy, ids []core.MessageID) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	return s.v.atomic(ctx, "leave context", func(ctx context.Context, q *querier) error {
+		for chunk := range chunks(ids) {
+			w := &where{}
+			set := w.bind(`"left" = ?, why = ?`, rev, why)
+			w.and(`conversation_id = ? AND "left" IS NULL`, conv)
+			in(w, "message_id", chunk)
+			if _, err := q.exec(ctx, `UPDATE context SET `+set+w.String(), w.args...); err != nil {
+				return err
+			}
+			if why == core.LeftReset || why == core.LeftRewind {
+				if err := reindex(ctx, q, conv, chunk, false); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+func (s messages) Context(ctx context.Context, conv core.ConversationID) ([]core.InContext, error) {
+	return s.rows(ctx, `WHERE c.conversation_id = $1 AND c."left" IS NULL ORDER BY c.position, m.seq`, conv)
+}
+
+// ContextAt reads the open rows and those closed later as two ranges, so that a recent rev costs what the window holds
+// and not what the history does.
+func (s messages) ContextAt(ctx context.Context, conv core.ConversationID, rev int) ([]core.InContext, error) {
+	return s.rows(ctx, `WHERE c.conversation_id = $1 AND c.entered <= $2 AND c."left" IS NULL
+		UNION ALL `+selectContext+` WHERE c.conversation_id = $1 AND c.entered <= $2 AND c."left" > $2 ORDER BY position, seq`, conv, rev)
+}
+
+func (s messages) rows(ctx context.Context, tail string, args ...any) ([]core.InContext, error) {
+	ctx, q := s.v.read(ctx)
+	var rows []contextRow
+	if err := q.all(ctx, &rows, selectContext+" "+tail, args...); err != nil {
+		return nil, classify("read context", err)
+	}
+	return convert(rows, (*contextRow).inContext)
+}
+
+func (s messages) ContextIDs(ctx context.Context, conv core.ConversationID) ([]core.MessageID, error) {
+	ctx, q := s.v.read(ctx)
+	ids := []core.MessageID{}
+	err := q.all(ctx, &ids, `SELECT m.id FROM context c JOIN messages m ON m.id = c.message_id
+		WHERE c.conversation_id = $1 AND c."left" IS NULL AND m.hidden = '' ORDER BY c.position, m.seq`, conv)
+	return ids, classify("list context", err)
+}

@@ -1,0 +1,318 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"slices"
+
+	"loci/core"
+)
+
+type messages struct{ v *view }
+
+// chunkSize bounds how many ids one statement names.
+const chunkSize = 500
+
+func chunks[T any](all []T) iter.Seq[[]T] { return slices.Chunk(all, chunkSize) }
+
+type messageRow struct {
+	Seq          int64               `db:"seq"`
+	ID           core.MessageID      `db:"id"`
+	Agent        core.AgentID        `db:"agent_id"`
+	Conversation core.ConversationID `db:"conversation_id"`
+	Run          core.RunID          `db:"run_id"`
+	Step         core.StepID         `db:"step_id"`
+	Role         core.Role           `db:"role"`
+	Hidden       core.HiddenKind     `db:"hidden"`
+	IsError      bool                `db:"is_error"`
+	Tokens       int                 `db:"tokens"`
+	CreatedAt    micros              `db:"created_at"`
+	Preface      string              `db:"preface"`
+	Native       *string             `db:"native"`
+	Data         string              `db:"data"`
+}
+
+type messageData struct {
+	Content  []core.Content    `json:"content,omitempty"`
+	Returns  []core.ToolReturn `json:"returns,omitempty"`
+	Name     string            `json:"name,omitempty"`
+	OTID     string            `json:"otid,omitempty"`
+	SenderID string            `json:"sender_id,omitempty"`
+	Model    core.Handle       `json:"model,omitempty"`
+}
+
+func newMessageRow(m *core.Message) (messageRow, error) {
+	row := messageRow{
+		ID: m.ID, Agent: m.Agent, Conversation: m.Conversation, Run: m.Run, Step: m.Step, Role: m.Role, Hidden: m.Hidden, IsError: m.IsError,
+		Tokens: m.Tokens, CreatedAt: toMicros(m.CreatedAt), Preface: m.Preface,
+	}
+	var err error
+	if m.Native != nil {
+		native, err := encode(m.Native)
+		if err != nil {
+			return row, err
+		}
+		row.Native = &native
+	}
+	row.Data, err = encode(messageData{Content: m.Content, Returns: m.Returns, Name: m.Name, OTID: m.OTID, SenderID: m.SenderID, Model: m.Model})
+	return row, err
+}
+
+func (r *messageRow) message() (core.Message, error) {
+	var d messageData
+	if err := decode(r.Data, &d); err != nil {
+		return core.Message{}, err
+	}
+	m := core.Message{
+		ID: r.ID, Agent: r.Agent, Conversation: r.Conversation, Run: r.Run, Step: r.Step, Role: r.Role, Content: d.Content, Returns: d.Returns,
+		Name: d.Name, OTID: d.OTID, SenderID: d.SenderID, Preface: r.Preface, Hidden: r.Hidden, IsError: r.IsError, Model: d.Model,
+		Tokens: r.Tokens, Seq: r.Seq, CreatedAt: r.CreatedAt.time(),
+	}
+	if r.Native != nil {
+		m.Native = &core.Native{}
+		if err := decode(*r.Native, m.Native); err != nil {
+			return core.Message{}, err
+		}
+	}
+	return m, nil
+}
+
+const messageColumns = `m.seq, m.id, m.agent_id, m.conversation_id, m.run_id, m.step_id, m.role, m.hidden, m.is_error, m.tokens, m.created_at,
+	m.preface, m.native, m.data`
+
+// alive is true of messages that are not deleted and whose conversation is not.
+const alive = `m.deleted_at IS NULL AND EXISTS (SELECT 1 FROM conversations v WHERE v.id = m.conversation_id AND v.deleted_at IS NULL)`
+
+// searchable reports whether search may find a message of that role. Tool records and the system message are not what
+// somebody said.
+func searchable(r core.Role) bool {
+	switch r {
+	case core.RoleUser, core.RoleAssistant, core.RoleApproval, core.RoleSummary:
+		return true
+	case core.RoleSystem, core.RoleTool:
+	}
+	return false
+}
+
+func (s messages) Insert(ctx context.Context, msgs ...*core.Message) error {
+	if len(msgs) == 0 {
+		return nil
+	}
+	return s.v.atomic(ctx, "insert messages", func(ctx context.Context, q *querier) error {
+		counts := counters{}
+		for _, m := range msgs {
+			row, err := newMessageRow(m)
+			if err != nil {
+				return err
+			}
+			err = q.namedGet(ctx, &m.Seq, `INSERT INTO messages
+				(id, agent_id, conversation_id, run_id, step_id, role, hidden, is_error, tokens, created_at, preface, native, data) VALUES
+				(:id, :agent_id, :conversation_id, :run_id, :step_id, :role, :hidden, :is_error, :tokens, :created_at, :preface, :native, :data)
+				RETURNING seq`, row)
+			if err != nil {
+				return err
+			}
+			counts.add(m)
+			if m.Hidden == core.NotHidden && searchable(m.Role) {
+				if err := changed(ctx, q, kindMessage, string(m.ID), opWrite); err != nil {
+					return err
+				}
+			}
+		}
+		return counts.write(ctx, q)
+	})
+}
+
+// counter is what an insert adds to a conversation.
+type counter struct {
+	agent   core.AgentID
+	visible int
+	last    micros // of a user or assistant message
+}
+
+type counters struct {
+	order []core.ConversationID
+	of    map[core.ConversationID]*counter
+}
+
+func (c *counters) add(m *core.Message) {
+	n := c.of[m.Conversation]
+	if n == nil {
+		if c.of == nil {
+			c.of = map[core.ConversationID]*counter{}
+		}
+		n = &counter{agent: m.Agent}
+		c.of[m.Conversation] = n
+		c.order = append(c.order, m.Conversation)
+	}
+	if m.Hidden != core.NotHidden {
+		return
+	}
+	n.visible++
+	if m.Role == core.RoleUser || m.Role == core.RoleAssistant {
+		n.last = max(n.last, toMicros(m.CreatedAt))
+	}
+}
+
+// write raises the counters; a conversation that is gone takes no messages.
+func (c *counters) write(ctx context.Context, q *querier) error {
+	for _, id := range c.order {
+		n := c.of[id]
+		changed, err := q.exec(ctx, `UPDATE conversations SET message_count = message_count + $1,
+			last_message_at = CASE WHEN last_message_at < $2 THEN $2 ELSE last_message_at END WHERE id = $3 AND deleted_at IS NULL`, n.visible, n.last, id)
+		if err != nil {
+			return err
+		}
+		if changed == 0 {
+			return notFound("conversation", string(id))
+		}
+		if _, err := q.exec(ctx, `UPDATE agents SET message_count = message_count + $1 WHERE id = $2`, n.visible, n.agent); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s messages) Get(ctx context.Context, id core.MessageID) (core.Message, error) {
+	ctx, q := s.v.read(ctx)
+	var row messageRow
+	ok, err := q.find(ctx, &row, `SELECT `+messageColumns+` FROM messages m WHERE m.id = $1 AND `+alive, id)
+	if err != nil {
+		return core.Message{}, classify("get message", err)
+	}
+	if !ok {
+		return core.Message{}, notFound("message", string(id))
+	}
+	return row.message()
+}
+
+// SetText replaces the text of a message and the estimate of its size.
+func (s messages) SetText(ctx context.Context, id core.MessageID, text string) error {
+	return s.v.write(ctx, "set text of message", func(ctx context.Context, q *querier) error {
+		var row messageRow
+		ok, err := q.find(ctx, &row, `SELECT `+messageColumns+` FROM messages m WHERE m.id = $1 AND `+alive, id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return notFound("message", string(id))
+		}
+		var d messageData
+		if err := json.Unmarshal([]byte(row.Data), &d); err != nil {
+			return core.E(core.Internal, "decode message %s: %w", id, err)
+		}
+		d.Content = []core.Content{core.Text(text)}
+		data, err := encode(d)
+		if err != nil {
+			return err
+		}
+		if _, err := q.exec(ctx, `UPDATE messages SET data = $1, tokens = $2 WHERE id = $3`, data, core.EstimateTokens(text), id); err != nil {
+			return err
+		}
+		if row.Hidden == core.NotHidden && searchable(row.Role) {
+			return changed(ctx, q, kindMessage, string(id), opWrite)
+		}
+		return nil
+	})
+}
+
+// filter adds what a list and a search have in common.
+func (s messages) filter(w *where, f core.MessageFilter) {
+	w.and("m.hidden = '' AND " + alive)
+	if f.Agent != "" {
+		w.and("m.agent_id = ?", f.Agent)
+	}
+	if f.Run != "" {
+		w.and("m.run_id = ?", f.Run)
+	}
+	if f.Step != "" {
+		w.and("m.step_id = ?", f.Step)
+	}
+	in(w, "m.role", f.Roles)
+	if !f.From.IsZero() {
+		w.and("m.created_at >= ?", toMicros(f.From))
+	}
+	if !f.Until.IsZero() {
+		w.and("m.created_at < ?", toMicros(f.Until))
+	}
+	if !f.IncludeErr {
+		w.and("NOT m.is_error")
+	}
+}
+
+// shown is true of the newest row of a message in a conversation, if a list may show it.
+const shown = `c.entered = (SELECT MAX(x.entered) FROM context x WHERE x.conversation_id = c.conversation_id AND x.message_id = c.message_id)
+	AND (c."left" IS NULL OR c.why IN ('eviction', 'compaction'))`
+
+func (s messages) List(ctx context.Context, f core.MessageFilter, p core.Page) ([]core.Message, error) {
+	ctx, q := s.v.read(ctx)
+	w := &where{}
+	from, key, backwards := ` FROM messages m`, "m.seq", "m.seq DESC"
+	if f.Conversation != "" {
+		// A fork shows messages of the conversation it came from: the context rows say what belongs to it.
+		from, key, backwards = ` FROM context c JOIN messages m ON m.id = c.message_id`, "c.position, m.seq", "c.position DESC, m.seq DESC"
+		w.and("c.conversation_id = ?", f.Conversation)
+		w.and("EXISTS (SELECT 1 FROM conversations o WHERE o.id = c.conversation_id AND o.deleted_at IS NULL)")
+		w.and(shown)
+	}
+	s.filter(w, f)
+	for _, cursor := range []struct {
+		id  string
+		cmp string
+	}{{p.After, ">"}, {p.Before, "<"}} {
+		if cursor.id == "" {
+			continue
+		}
+		at, err := s.place(ctx, q, f.Conversation, cursor.id)
+		if err != nil {
+			return nil, err
+		}
+		if f.Conversation == "" {
+			w.and("m.seq "+cursor.cmp+" ?", at.Seq)
+		} else {
+			w.and("(c.position, m.seq) "+cursor.cmp+" (?, ?)", at.Position, at.Seq)
+		}
+	}
+	sort := " ORDER BY " + key
+	if p.Desc {
+		sort = " ORDER BY " + backwards
+	}
+	limit := 100
+	if p.Limit > 0 {
+		limit = p.Limit
+	}
+	var rows []messageRow
+	if err := q.all(ctx, &rows, `SELECT `+messageColumns+from+w.String()+sort+` LIMIT `+w.arg(limit), w.args...); err != nil {
+		return nil, classify("list messages", err)
+	}
+	if p.Desc {
+		slices.Reverse(rows)
+	}
+	return convert(rows, (*messageRow).message)
+}
+
+// spot is where a message stands in a list.
+type spot struct {
+	Seq      int64 `db:"seq"`
+	Position int64 `db:"position"`
+}
+
+func (s messages) place(ctx context.Context, q *querier, conv core.ConversationID, id string) (spot, error) {
+	var at spot
+	var ok bool
+	var err error
+	if conv == "" {
+		ok, err = q.find(ctx, &at, `SELECT seq, 0 AS position FROM messages WHERE id = $1`, id)
+	} else {
+		ok, err = q.find(ctx, &at, `SELECT m.seq, c.position FROM context c JOIN messages m ON m.id = c.message_id
+			WHERE c.conversation_id = $1 AND c.message_id = $2 ORDER BY c.entered DESC LIMIT 1`, conv, id)
+	}
+	if err != nil {
+		return at, classify("find cursor", err)
+	}
+	if !ok {
+		return at, core.E(core.NotFound, "the cursor %s does not exist: no such message", id)
+	}
+	return at, nil
+}

@@ -1,0 +1,231 @@
+package storage
+
+import (
+	"context"
+	"slices"
+
+	"loci/core"
+)
+
+type passages struct{ v *view }
+
+type passageRow struct {
+	Seq       int64          `db:"seq"`
+	ID        core.PassageID `db:"id"`
+	Archive   core.ArchiveID `db:"archive_id"`
+	Text      string         `db:"text"`
+	CreatedAt micros         `db:"created_at"`
+	UpdatedAt micros         `db:"updated_at"`
+	Data      string         `db:"data"`
+}
+
+type passageData struct {
+	Tags     []string       `json:"tags,omitempty"`
+	Metadata map[string]any `json:"metadata,omitempty"`
+}
+
+func newPassageRow(p *core.Passage) (passageRow, error) {
+	data, err := encode(passageData{Tags: p.Tags, Metadata: p.Metadata})
+	return passageRow{
+		ID: p.ID, Archive: p.Archive, Text: p.Text, CreatedAt: toMicros(p.CreatedAt), UpdatedAt: toMicros(p.UpdatedAt), Data: data,
+	}, err
+}
+
+func (r *passageRow) passage() (core.Passage, error) {
+	var d passageData
+	if err := decode(r.Data, &d); err != nil {
+		return core.Passage{}, err
+	}
+	return core.Passage{
+		ID: r.ID, Archive: r.Archive, Text: r.Text, Tags: d.Tags, Metadata: d.Metadata, Seq: r.Seq,
+		CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time(),
+	}, nil
+}
+
+const selectPassages = `SELECT p.seq, p.id, p.archive_id, p.text, p.created_at, p.updated_at, p.data FROM passages p`
+
+// livingPassage is true of passages that are not deleted and whose archive is not.
+const livingPassage = `p.deleted_at IS NULL AND EXISTS (SELECT 1 FROM archives v WHERE v.id = p.archive_id AND v.deleted_at IS NULL)`
+
+func (s passages) Insert(ctx context.Context, ps ...*core.Passage) error {
+	if len(ps) == 0 {
+		return nil
+	}
+	return s.v.atomic(ctx, "insert passages", func(ctx context.Context, q *querier) error {
+		for _, p := range ps {
+			row, err := newPassageRow(p)
+			if err != nil {
+				return err
+			}
+			n, err := q.exec(ctx, `UPDATE archives SET passages = passages + 1 WHERE id = $1 AND deleted_at IS NULL`, p.Archive)
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				return notFound("archive", string(p.Archive))
+			}
+			err = q.namedGet(ctx, &p.Seq, `INSERT INTO passages (id, archive_id, text, created_at, updated_at, data)
+				VALUES (:id, :archive_id, :text, :created_at, :updated_at, :data) RETURNING seq`, row)
+			if err != nil {
+				return err
+			}
+			if err := countTags(ctx, q, p.Archive, nil, p.Tags); err != nil {
+				return err
+			}
+			if err := retag(ctx, q, "passage_tags", "passage_id", string(p.ID), p.Tags, true); err != nil {
+				return err
+			}
+			if err := changed(ctx, q, kindPassage, string(p.ID), opWrite); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// countTags keeps the counters of an archive's tags when a passage's change.
+func countTags(ctx context.Context, q *querier, archive core.ArchiveID, old, tags []string) error {
+	count := func(tag string, by int) error {
+		_, err := q.exec(ctx, `INSERT INTO archive_tags (archive_id, tag, uses) VALUES ($1, $2, $3)
+			ON CONFLICT (archive_id, tag) DO UPDATE SET uses = archive_tags.uses + excluded.uses`, archive, tag, by)
+		return err
+	}
+	for _, tag := range distinct(tags) {
+		if !slices.Contains(old, tag) {
+			if err := count(tag, 1); err != nil {
+				return err
+			}
+		}
+	}
+	for _, tag := range distinct(old) {
+		if !slices.Contains(tags, tag) {
+			if err := count(tag, -1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func distinct(tags []string) []string {
+	out := make([]string, 0, len(tags))
+	for _, tag := range tags {
+		if !slices.Contains(out, tag) {
+			out = append(out, tag)
+		}
+	}
+	return out
+}
+
+func (s passages) Get(ctx context.Context, id core.PassageID) (core.Passage, error) {
+	ctx, q := s.v.read(ctx)
+	p, err := getPassage(ctx, q, id)
+	return p, classify("get passage", err)
+}
+
+func getPassage(ctx context.Context, q *querier, id core.PassageID) (core.Passage, error) {
+	var row passageRow
+	ok, err := q.find(ctx, &row, selectPassages+` WHERE p.id = $1 AND `+livingPassage, id)
+	if err != nil {
+		return core.Passage{}, err
+	}
+	if !ok {
+		return core.Passage{}, notFound("passage", string(id))
+	}
+	return row.passage()
+}
+
+func (s passages) Update(ctx context.Context, p *core.Passage) error {
+	row, err := newPassageRow(p)
+	if err != nil {
+		return err
+	}
+	return s.v.write(ctx, "update passage", func(ctx context.Context, q *querier) error {
+		old, err := getPassage(ctx, q, p.ID)
+		if err != nil {
+			return err
+		}
+		_, err = q.named(ctx, `UPDATE passages SET text = :text, created_at = :created_at, updated_at = :updated_at, data = :data WHERE id = :id`, row)
+		if err != nil {
+			return err
+		}
+		if err := countTags(ctx, q, old.Archive, old.Tags, p.Tags); err != nil {
+			return err
+		}
+		if err := retag(ctx, q, "passage_tags", "passage_id", string(p.ID), p.Tags, false); err != nil {
+			return err
+		}
+		return changed(ctx, q, kindPassage, string(p.ID), opWrite)
+	})
+}
+
+func (s passages) Delete(ctx context.Context, id core.PassageID) error {
+	return s.v.write(ctx, "delete passage", func(ctx context.Context, q *querier) error {
+		old, err := getPassage(ctx, q, id)
+		if err != nil {
+			return err
+		}
+		if _, err := q.exec(ctx, `UPDATE passages SET deleted_at = $1 WHERE id = $2`, s.v.s.now(), id); err != nil {
+			return err
+		}
+		if _, err := q.exec(ctx, `UPDATE archives SET passages = passages - 1 WHERE id = $1`, old.Archive); err != nil {
+			return err
+		}
+		if err := countTags(ctx, q, old.Archive, old.Tags, nil); err != nil {
+			return err
+		}
+		if err := retag(ctx, q, "passage_tags", "passage_id", string(id), nil, false); err != nil {
+			return err
+		}
+		return changed(ctx, q, kindPassage, string(id), opDelete)
+	})
+}
+
+func (s passages) filter(f core.PassageFilter) *where {
+	w := &where{}
+	w.and(livingPassage)
+	in(w, "p.archive_id", f.Archives)
+	tagged(w, "p.id", "passage_tags", "passage_id", f.Tags, f.AllTags)
+	if !f.From.IsZero() {
+		w.and("p.created_at >= ?", toMicros(f.From))
+	}
+	if !f.Until.IsZero() {
+		w.and("p.created_at < ?", toMicros(f.Until))
+	}
+	if f.Contains != "" {
+		w.and(`LOWER(p.text) LIKE LOWER(?) ESCAPE '\'`, contains(f.Contains))
+	}
+	return w
+}
+
+func (s passages) List(ctx context.Context, f core.PassageFilter, p core.Page) ([]core.Passage, error) {
+	ctx, q := s.v.read(ctx)
+	o := order{table: "passages", cursor: "id", major: "created_at", minor: "seq", alias: "p.", noun: "passage"}
+	w := s.filter(f)
+	tail, err := o.paged(ctx, q, w, p, 100)
+	if err != nil {
+		return nil, err
+	}
+	var rows []passageRow
+	if err := q.all(ctx, &rows, selectPassages+w.String()+tail, w.args...); err != nil {
+		return nil, classify("list passages", err)
+	}
+	return convert(rows, (*passageRow).passage)
+}
+
+func (s passages) TopTags(ctx context.Context, archive core.ArchiveID, limit int) ([]core.TagCount, error) {
+	ctx, q := s.v.read(ctx)
+	var rows []struct {
+		Tag  string `db:"tag"`
+		Uses int    `db:"uses"`
+	}
+	err := q.all(ctx, &rows, `SELECT tag, uses FROM archive_tags WHERE archive_id = $1 AND uses > 0 ORDER BY uses DESC, tag LIMIT $2`, archive, limit)
+	if err != nil {
+		return nil, classify("list tags of archive", err)
+	}
+	out := make([]core.TagCount, len(rows))
+	for i, r := range rows {
+		out[i] = core.TagCount{Tag: r.Tag, Count: r.Uses}
+	}
+	return out, nil
+}

@@ -1,0 +1,125 @@
+package storage
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+
+	"github.com/jmoiron/sqlx"
+)
+
+// maxStatements bounds the statements a querier keeps compiled. Texts that vary with their input (long IN lists) are
+// rare beside the fixed ones; beyond the bound they are compiled for each use.
+const maxStatements = 400
+
+// preparer is a pool or the writer's one connection.
+type preparer interface {
+	PreparexContext(ctx context.Context, query string) (*sqlx.Stmt, error)
+}
+
+// querier runs statements, compiled once each.
+type querier struct {
+	on   preparer
+	hook func(sql string) // sees every statement; may be nil
+
+	mu    sync.Mutex // guards stmts
+	stmts map[string]*sqlx.Stmt
+}
+
+func newQuerier(on preparer, hook func(string)) *querier {
+	return &querier{on: on, hook: hook, stmts: map[string]*sqlx.Stmt{}}
+}
+
+// stmt returns the compiled statement and what releases it.
+func (q *querier) stmt(ctx context.Context, text string) (*sqlx.Stmt, func(), error) {
+	if q.hook != nil {
+		q.hook(text)
+	}
+	q.mu.Lock()
+	s := q.stmts[text]
+	q.mu.Unlock()
+	if s != nil {
+		return s, func() {}, nil
+	}
+	s, err := q.on.PreparexContext(ctx, text)
+	if err != nil {
+		return nil, nil, err
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.stmts[text] == nil && len(q.stmts) < maxStatements {
+		q.stmts[text] = s
+		return s, func() {}, nil
+	}
+	return s, func() { _ = s.Close() }, nil
+}
+
+// exec returns how many rows it changed.
+func (q *querier) exec(ctx context.Context, text string, args ...any) (int64, error) {
+	s, release, err := q.stmt(ctx, text)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
+	res, err := s.ExecContext(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
+}
+
+// get scans one row; sql.ErrNoRows when there is none.
+func (q *querier) get(ctx context.Context, dest any, text string, args ...any) error {
+	s, release, err := q.stmt(ctx, text)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return s.GetContext(ctx, dest, args...)
+}
+
+// find scans one row and reports whether there was one.
+func (q *querier) find(ctx context.Context, dest any, text string, args ...any) (bool, error) {
+	err := q.get(ctx, dest, text, args...)
+	if err == sql.ErrNoRows {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// all scans every row into a slice.
+func (q *querier) all(ctx context.Context, dest any, text string, args ...any) error {
+	s, release, err := q.stmt(ctx, text)
+	if err != nil {
+		return err
+	}
+	defer release()
+	return s.SelectContext(ctx, dest, args...)
+}
+
+// named runs a statement with :name placeholders filled from a row struct.
+func (q *querier) named(ctx context.Context, text string, row any) (int64, error) {
+	bound, args, err := sqlx.BindNamed(sqlx.DOLLAR, text, row)
+	if err != nil {
+		return 0, err
+	}
+	return q.exec(ctx, bound, args...)
+}
+
+// namedGet is named with one returned value.
+func (q *querier) namedGet(ctx context.Context, dest any, text string, row any) error {
+	bound, args, err := sqlx.BindNamed(sqlx.DOLLAR, text, row)
+	if err != nil {
+		return err
+	}
+	return q.get(ctx, dest, bound, args...)
+}
+
+func (q *querier) close() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, s := range q.stmts {
+		_ = s.Close()
+	}
+	q.stmts = map[string]*sqlx.Stmt{}
+}

@@ -1,0 +1,77 @@
+package storage
+
+import (
+	"bytes"
+	"compress/flate"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+
+	"loci/core"
+)
+
+type snapshots struct{ v *view }
+
+// maxSnapshot bounds what a damaged row may unpack to, in bytes.
+const maxSnapshot = 256 << 20
+
+func (s snapshots) Put(ctx context.Context, kind core.SnapshotKind, body string) (string, error) {
+	sum := sha256.Sum256([]byte(string(kind) + "\n" + body))
+	hash := hex.EncodeToString(sum[:])
+	err := s.v.write(ctx, "put snapshot", func(ctx context.Context, q *querier) error {
+		var one int
+		if known, err := q.find(ctx, &one, `SELECT 1 FROM snapshots WHERE hash = $1`, hash); err != nil || known {
+			return err
+		}
+		packed, err := pack(body)
+		if err != nil {
+			return err
+		}
+		_, err = q.exec(ctx, `INSERT INTO snapshots (hash, kind, body) VALUES ($1, $2, $3)`, hash, kind, packed)
+		return err
+	})
+	return hash, err
+}
+
+func (s snapshots) Get(ctx context.Context, hash string) (core.SnapshotKind, string, error) {
+	ctx, q := s.v.read(ctx)
+	var row struct {
+		Kind core.SnapshotKind `db:"kind"`
+		Body []byte            `db:"body"`
+	}
+	ok, err := q.find(ctx, &row, `SELECT kind, body FROM snapshots WHERE hash = $1`, hash)
+	if err != nil {
+		return "", "", classify("get snapshot", err)
+	}
+	if !ok {
+		return "", "", notFound("snapshot", hash)
+	}
+	body, err := unpack(row.Body)
+	return row.Kind, body, err
+}
+
+func pack(body string) ([]byte, error) {
+	var b bytes.Buffer
+	z, err := flate.NewWriter(&b, flate.DefaultCompression)
+	if err != nil {
+		return nil, core.E(core.Internal, "compress a snapshot: %w", err)
+	}
+	_, err = io.WriteString(z, body)
+	if cerr := z.Close(); err == nil {
+		err = cerr
+	}
+	if err != nil {
+		return nil, core.E(core.Internal, "compress a snapshot: %w", err)
+	}
+	return b.Bytes(), nil
+}
+
+func unpack(packed []byte) (string, error) {
+	z := flate.NewReader(bytes.NewReader(packed))
+	body, err := io.ReadAll(io.LimitReader(z, maxSnapshot))
+	if err != nil {
+		return "", core.E(core.Internal, "unpack a snapshot: %w", err)
+	}
+	return string(body), nil
+}

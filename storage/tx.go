@@ -1,0 +1,111 @@
+package storage
+
+import (
+	"context"
+	"strconv"
+
+	"loci/core"
+)
+
+// view is the aggregates over one place where statements run: outside of a transaction (reads on the reader pool, each
+// write in a transaction of its own) or inside of one.
+type view struct {
+	s     *Store
+	tx    *querier // the writer's, inside a transaction; nil outside
+	depth int      // of savepoints
+	over  bool     // the function it was made for has returned
+}
+
+var _ core.Store = (*view)(nil)
+
+func (v *view) Agents() core.AgentStore               { return agents{v} }
+func (v *view) Blocks() core.BlockStore               { return blocks{v} }
+func (v *view) Messages() core.MessageStore           { return messages{v} }
+func (v *view) Conversations() core.ConversationStore { return conversations{v} }
+func (v *view) Runs() core.RunStore                   { return runs{v} }
+func (v *view) Steps() core.StepStore                 { return steps{v} }
+func (v *view) Snapshots() core.SnapshotStore         { return snapshots{v} }
+func (v *view) Archives() core.ArchiveStore           { return archives{v} }
+func (v *view) Passages() core.PassageStore           { return passages{v} }
+func (v *view) Workspaces() core.WorkspaceStore       { return workspaces{v} }
+func (v *view) Meta() core.MetaStore                  { return meta{v} }
+
+// txKey marks the context of a function inside a transaction with its store.
+type txKey struct{}
+
+// Tx runs fn in one transaction, or inside of one in a savepoint.
+func (v *view) Tx(ctx context.Context, fn func(ctx context.Context, tx core.Store) error) error {
+	if v.tx == nil {
+		return v.outer(ctx, func(ctx context.Context, tx *view) error { return fn(ctx, tx) })
+	}
+	return v.savepoint(ctx, func(ctx context.Context, tx *view) error { return fn(ctx, tx) })
+}
+
+// outer hands fn to the writer.
+func (v *view) outer(ctx context.Context, fn func(ctx context.Context, tx *view) error) error {
+	if ctx.Value(txKey{}) == v.s {
+		panic("storage: a transaction was begun on the outer store from inside a transaction; use the tx it was given")
+	}
+	return v.s.facts.w.do(ctx, func(ctx context.Context, q *querier) error {
+		tx := &view{s: v.s, tx: q}
+		defer tx.end()
+		return fn(context.WithValue(ctx, txKey{}, v.s), tx)
+	})
+}
+
+// savepoint runs fn so that its error takes back only what it did.
+func (v *view) savepoint(ctx context.Context, fn func(ctx context.Context, tx *view) error) error {
+	v.check()
+	ctx = context.WithoutCancel(ctx)
+	name := "nested" + strconv.Itoa(v.depth+1)
+	if _, err := v.tx.exec(ctx, "SAVEPOINT "+name); err != nil {
+		return classify("savepoint", err)
+	}
+	inner := &view{s: v.s, tx: v.tx, depth: v.depth + 1}
+	defer inner.end()
+	result := fn(ctx, inner)
+	if result != nil {
+		if _, err := v.tx.exec(ctx, "ROLLBACK TO "+name); err != nil {
+			return classify("roll back to savepoint", err)
+		}
+	}
+	if _, err := v.tx.exec(ctx, "RELEASE "+name); err != nil {
+		return classify("release savepoint", err)
+	}
+	return result
+}
+
+func (v *view) end() { v.over = true }
+
+func (v *view) check() {
+	if v.over {
+		panic("storage: a transaction was used after its function returned")
+	}
+}
+
+// read returns where to read, and the context for it: inside a transaction a cancelled statement would take the whole
+// group with it, so there only the writer decides.
+func (v *view) read(ctx context.Context) (context.Context, *querier) {
+	if v.tx == nil {
+		return ctx, v.s.facts.r
+	}
+	v.check()
+	return context.WithoutCancel(ctx), v.tx
+}
+
+// write runs fn in the transaction, or outside in one of its own. op names what was tried in errors.
+func (v *view) write(ctx context.Context, op string, fn func(ctx context.Context, q *querier) error) error {
+	if v.tx != nil {
+		v.check()
+		return classify(op, fn(context.WithoutCancel(ctx), v.tx))
+	}
+	return v.outer(ctx, func(ctx context.Context, tx *view) error { return classify(op, fn(ctx, tx.tx)) })
+}
+
+// atomic is write for what may fail half way: inside a transaction it takes a savepoint.
+func (v *view) atomic(ctx context.Context, op string, fn func(ctx context.Context, q *querier) error) error {
+	if v.tx == nil {
+		return v.write(ctx, op, fn)
+	}
+	return v.savepoint(ctx, func(ctx context.Context, tx *view) error { return classify(op, fn(ctx, tx.tx)) })
+}

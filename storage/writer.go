@@ -1,0 +1,229 @@
+package storage
+
+import (
+	"context"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+
+	"github.com/jmoiron/sqlx"
+
+	"loci/core"
+)
+
+// maxGroup bounds how many callers share one commit, so that the first of a crowd does not wait for all of it.
+const maxGroup = 256
+
+// job is one caller's function waiting for its commit.
+type job struct {
+	ctx   context.Context
+	fn    func(ctx context.Context, q *querier) error
+	begun atomic.Bool // set once by whoever is first: the writer that runs it, or the caller that gives up
+	done  chan error  // buffered, one answer
+}
+
+// writer is the one who writes a file: a goroutine that runs every waiting function in a savepoint of one transaction,
+// commits once and then answers all. There is no timer: who comes alone commits alone, a crowd shares the fsync.
+//
+// Statements run under the writer's own context: a cancelled statement would make SQLite roll back the whole group.
+type writer struct {
+	conn    *sqlx.Conn
+	q       *querier
+	jobs    chan *job
+	closing chan struct{}
+	wg      sync.WaitGroup
+	after   func()       // called after each commit; may be nil
+	commits atomic.Int64 // how many transactions were committed
+}
+
+func newWriter(ctx context.Context, db *sqlx.DB, hook func(string), after func()) (*writer, error) {
+	conn, err := db.Connx(ctx)
+	if err != nil {
+		return nil, classify("open writer", err)
+	}
+	w := &writer{
+		conn: conn, q: newQuerier(conn, hook), jobs: make(chan *job, maxGroup), closing: make(chan struct{}), after: after,
+	}
+	w.wg.Go(w.run)
+	return w, nil
+}
+
+// close lets what is waiting finish and stops the goroutine. Later calls of do are refused.
+func (w *writer) close() {
+	close(w.closing)
+	w.wg.Wait()
+	w.q.close()
+	_ = w.conn.Close()
+}
+
+var errClosed = &core.Error{Kind: core.Unavailable, Msg: "the store is closed"}
+
+// do runs fn in a transaction and returns after the commit. The caller's context counts only until fn begins.
+func (w *writer) do(ctx context.Context, fn func(ctx context.Context, q *querier) error) error {
+	if err := ctx.Err(); err != nil {
+		return context.Cause(ctx)
+	}
+	j := &job{ctx: ctx, fn: fn, done: make(chan error, 1)}
+	select {
+	case <-w.closing:
+		return errClosed
+	default:
+	}
+	select {
+	case w.jobs <- j:
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-w.closing:
+		return errClosed
+	}
+	select {
+	case err := <-j.done:
+		return err
+	case <-ctx.Done():
+		if j.begun.CompareAndSwap(false, true) {
+			return context.Cause(ctx)
+		}
+		return <-j.done
+	case <-w.closing:
+		// The writer still drains its queue; a job that slipped in behind the drain is taken back here.
+		w.wg.Wait()
+		if j.begun.CompareAndSwap(false, true) {
+			return errClosed
+		}
+		return <-j.done
+	}
+}
+
+func (w *writer) run() {
+	for {
+		select {
+		case j := <-w.jobs:
+			w.group(w.gather(j))
+		case <-w.closing:
+			for {
+				select {
+				case j := <-w.jobs:
+					w.group(w.gather(j))
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+// gather takes everything that is waiting now and marks it as begun; who has given up is left out.
+func (w *writer) gather(first *job) []*job {
+	var group []*job
+	for j := first; ; {
+		if j.begun.CompareAndSwap(false, true) {
+			group = append(group, j)
+		}
+		if len(group) == maxGroup {
+			return group
+		}
+		select {
+		case j = <-w.jobs:
+		default:
+			return group
+		}
+	}
+}
+
+// group runs all jobs in one transaction. If a savepoint cannot be taken back, the transaction is of no use to anyone
+// and every job runs again alone.
+func (w *writer) group(jobs []*job) {
+	if len(jobs) <= 1 {
+		for _, j := range jobs {
+			j.done <- w.alone(j)
+		}
+		return
+	}
+	ctx := context.Background()
+	if err := w.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+		answer(jobs, nil, err)
+		return
+	}
+	results := make([]error, len(jobs))
+	for i, j := range jobs {
+		result, err := w.savepoint(j)
+		if err != nil {
+			_ = w.exec(ctx, "ROLLBACK")
+			for _, j := range jobs {
+				j.done <- w.alone(j)
+			}
+			return
+		}
+		results[i] = result
+	}
+	if err := w.commit(ctx); err != nil {
+		answer(jobs, results, err)
+		return
+	}
+	answer(jobs, results, nil)
+}
+
+// answer tells everyone: a job's own error, else the group's.
+func answer(jobs []*job, results []error, err error) {
+	for i, j := range jobs {
+		if results != nil && results[i] != nil {
+			j.done <- results[i]
+			continue
+		}
+		j.done <- err
+	}
+}
+
+// savepoint runs one job; err means that the transaction is broken, not that the job failed.
+func (w *writer) savepoint(j *job) (result, err error) {
+	ctx := context.WithoutCancel(j.ctx)
+	if err := w.exec(ctx, "SAVEPOINT job"); err != nil {
+		return nil, err
+	}
+	if result = protect(ctx, w.q, j.fn); result != nil {
+		if err := w.exec(ctx, "ROLLBACK TO job"); err != nil {
+			return nil, err
+		}
+	}
+	return result, w.exec(ctx, "RELEASE job")
+}
+
+// alone runs a job in a transaction of its own.
+func (w *writer) alone(j *job) error {
+	ctx := context.WithoutCancel(j.ctx)
+	if err := w.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	if err := protect(ctx, w.q, j.fn); err != nil {
+		_ = w.exec(ctx, "ROLLBACK")
+		return err
+	}
+	return w.commit(ctx)
+}
+
+func (w *writer) commit(ctx context.Context) error {
+	if err := w.exec(ctx, "COMMIT"); err != nil {
+		_ = w.exec(ctx, "ROLLBACK")
+		return err
+	}
+	w.commits.Add(1)
+	if w.after != nil {
+		w.after()
+	}
+	return nil
+}
+
+func (w *writer) exec(ctx context.Context, text string) error {
+	_, err := w.q.exec(ctx, text)
+	return classify("transaction", err)
+}
+
+// protect turns a panic of fn into an error: the writer serves everyone and must outlive it.
+func protect(ctx context.Context, q *querier, fn func(ctx context.Context, q *querier) error) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = core.E(core.Internal, "panic in a transaction: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return fn(ctx, q)
+}
