@@ -124,6 +124,7 @@ type request struct {
 	body         any
 	header       http.Header
 	accept       string
+	bare         bool // carries no session
 }
 
 // send makes the call and gives an answer that succeeded; the caller closes its body. A session that the daemon does
@@ -137,6 +138,9 @@ func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 		}
 	}
 	session := c.SessionID()
+	if r.bare {
+		session = ""
+	}
 	resp, err := c.attempt(ctx, r, body, session)
 	var e *Error
 	if !errors.As(err, &e) || e.Status != http.StatusPreconditionFailed || session == "" {

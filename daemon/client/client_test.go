@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
-	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -160,16 +159,16 @@ func TestAForgottenSessionIsRegisteredAgainOnce(t *testing.T) {
 	s.current = "forgotten by a restart"
 	s.mu.Unlock()
 	var calls sync.WaitGroup
-	var failed atomic.Int32
 	for range 8 {
 		calls.Go(func() {
 			if _, err := c.Tags(t.Context(), api.ListTags{}); err != nil {
-				failed.Add(1)
 				t.Error(err)
 			}
 		})
 	}
 	calls.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.registered != 2 || s.opens != 1 {
 		t.Errorf("registered %d times, %d with open; want 2 and 1", s.registered, s.opens)
 	}

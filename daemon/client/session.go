@@ -35,7 +35,7 @@ type registered struct {
 }
 
 func (c *Client) register(ctx context.Context, who api.Client) (registered, error) {
-	r := request{method: http.MethodPost, path: api.PathClients, body: who}
+	r := request{method: http.MethodPost, path: api.PathClients, body: who, bare: true}
 	session, header, err := callHeader[api.Session](ctx, c, r)
 	if err != nil {
 		return registered{}, err
@@ -53,18 +53,10 @@ func (c *Client) registerAgain(ctx context.Context, forgotten string) error {
 	defer c.renew.Unlock()
 	c.mu.Lock()
 	who, current := c.registered, c.session
-	if current == forgotten {
-		c.session = "" // the registration itself carries none
-	}
 	c.mu.Unlock()
 	if current != forgotten || who == nil {
 		return nil
 	}
-	if _, err := c.register(ctx, *who); err != nil {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.session = forgotten
-		return err
-	}
-	return nil
+	_, err := c.register(ctx, *who)
+	return err
 }

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -75,7 +76,10 @@ func TestAStreamThatBreaksGoesOnWhereItWas(t *testing.T) {
 		panic(http.ErrAbortHandler)
 	})
 	var asked []string
+	var mu sync.Mutex
 	mux.HandleFunc("GET /loci/v1/runs/{id}/events", func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		defer mu.Unlock()
 		asked = append(asked, r.PathValue("id")+"?"+r.URL.RawQuery)
 		if len(asked) == 1 {
 			event(w, text(2, "b")) // seen already
@@ -92,6 +96,8 @@ func TestAStreamThatBreaksGoesOnWhereItWas(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" || err != nil {
 		t.Errorf("%s %v", diff, err)
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	if diff := cmp.Diff([]string{"run-1?after=2", "run-1?after=3"}, asked); diff != "" {
 		t.Error(diff)
 	}
@@ -101,11 +107,14 @@ func TestAStreamThatBreaksBeforeItsRunIsKnownIsSentAgainWithTheSameOTIDs(t *test
 	t.Parallel()
 	mux := http.NewServeMux()
 	var bodies []api.StreamingRequest
+	var mu sync.Mutex
 	mux.HandleFunc("POST /v1/agents/{id}/messages", func(w http.ResponseWriter, r *http.Request) {
 		var in api.StreamingRequest
 		if err := json.NewDecoder(r.Body).Decode(&in); err != nil {
 			t.Error(err)
 		}
+		mu.Lock()
+		defer mu.Unlock()
 		bodies = append(bodies, in)
 		if len(bodies) == 1 {
 			panic(http.ErrAbortHandler)
@@ -118,6 +127,8 @@ func TestAStreamThatBreaksBeforeItsRunIsKnownIsSentAgainWithTheSameOTIDs(t *test
 	if diff := cmp.Diff([]string{"broken", "hi"}, got); diff != "" || err != nil {
 		t.Errorf("%s %v", diff, err)
 	}
+	mu.Lock()
+	defer mu.Unlock()
 	if len(bodies) != 2 {
 		t.Fatalf("sent %d times", len(bodies))
 	}
@@ -129,13 +140,13 @@ func TestAStreamThatBreaksBeforeItsRunIsKnownIsSentAgainWithTheSameOTIDs(t *test
 func TestAStreamEndsAtAnAnswerThatSaysNo(t *testing.T) {
 	t.Parallel()
 	mux := http.NewServeMux()
-	var asked int
+	var asked atomic.Int32
 	mux.HandleFunc("GET /loci/v1/runs/{id}/events", func(w http.ResponseWriter, _ *http.Request) {
-		asked++
+		asked.Add(1)
 		w.WriteHeader(http.StatusGone)
 	})
-	if _, err := said(clientOf(t, mux).Events(t.Context(), "run-1", 0)); KindOf(err) != api.KindGone || asked != 1 {
-		t.Errorf("%v after asking %d times", err, asked)
+	if _, err := said(clientOf(t, mux).Events(t.Context(), "run-1", 0)); KindOf(err) != api.KindGone || asked.Load() != 1 {
+		t.Errorf("%v after asking %d times", err, asked.Load())
 	}
 }
 
