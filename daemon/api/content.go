@@ -92,6 +92,18 @@ type Part struct {
 	EncryptedContent string        `json:"encrypted_content,omitempty"`
 }
 
+// MarshalJSON writes the text of a text part also when it is empty.
+func (p Part) MarshalJSON() ([]byte, error) {
+	type plain Part
+	if p.Type != PartText {
+		return json.Marshal(plain(p))
+	}
+	return json.Marshal(struct {
+		plain
+		Text string `json:"text"`
+	}{plain(p), p.Text})
+}
+
 // SummaryPart is a piece of a summarised reasoning.
 type SummaryPart struct {
 	Index int    `json:"index"`

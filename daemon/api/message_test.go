@@ -141,6 +141,7 @@ func TestContentIsAStringOrParts(t *testing.T) {
 		`""`:                           {},
 		`[]`:                           {Parts: []Part{}},
 		`[{"type":"text","text":"a"}]`: {Parts: []Part{TextPart("a")}},
+		`[{"type":"text","text":""}]`:  {Parts: []Part{TextPart("")}},
 	} {
 		var c Content
 		if err := json.Unmarshal([]byte(in), &c); err != nil {
@@ -156,6 +157,19 @@ func TestContentIsAStringOrParts(t *testing.T) {
 	}
 	if err := json.Unmarshal([]byte(`{"a":1}`), new(Content)); err == nil {
 		t.Error("an object is no content")
+	}
+}
+
+func TestAnswersToAToolCallSayTheirType(t *testing.T) {
+	t.Parallel()
+	for want, v := range map[string]any{
+		`{"type":"approval","tool_call_id":"c","approve":false}`:                  Approval{ToolCallID: "c", Approve: new(false)},
+		`{"type":"tool","tool_call_id":"c","tool_return":"r","status":"success"}`: Approval{ToolCallID: "c", ToolReturn: &Content{Text: "r"}, Status: StatusSuccess},
+		`{"type":"tool","tool_return":"","status":"error","tool_call_id":"c"}`:    ToolReturn{ToolCallID: "c", Status: StatusError},
+	} {
+		if got, err := json.Marshal(v); err != nil || string(got) != want {
+			t.Errorf("%s (%v), want %s", got, err, want)
+		}
 	}
 }
 

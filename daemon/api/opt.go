@@ -46,9 +46,12 @@ func (o *Opt[T]) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &o.Value)
 }
 
-// Schema is that of the value; the framework lets an optional key be null.
+// Schema is that of the value, or null. Of a named object it cannot say so; the framework lets an optional key be null
+// all the same.
 func (o Opt[T]) Schema(r huma.Registry) *huma.Schema {
-	return r.Schema(reflect.TypeFor[T](), true, "Opt")
+	s := r.Schema(reflect.TypeFor[T](), true, "Opt")
+	s.Nullable = s.Nullable || s.Ref == "" && s.Type != ""
+	return s
 }
 
 // Param is a query parameter that may be absent.

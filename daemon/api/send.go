@@ -121,6 +121,19 @@ type Approval struct {
 	Stderr     []string `json:"stderr,omitempty"`
 }
 
+// MarshalJSON fills in the type, by which SDKs tell the two apart.
+func (a Approval) MarshalJSON() ([]byte, error) {
+	type plain Approval
+	p := plain(a)
+	if p.Type == "" {
+		p.Type = ApprovalDecision
+		if p.ToolReturn != nil {
+			p.Type = ApprovalReturn
+		}
+	}
+	return json.Marshal(p)
+}
+
 // The statuses of a tool's return.
 const (
 	StatusSuccess = "success"

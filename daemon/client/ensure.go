@@ -192,6 +192,8 @@ func (o *EnsureOptions) start(ctx context.Context) (Ensured, error) {
 	case last.Socket != "" && last.Status.Error == "" && errors.Is(err, context.DeadlineExceeded):
 		o.notify("the daemon is still preparing its store; requests wait for it")
 		return last, nil
+	case errors.Is(err, context.DeadlineExceeded):
+		return Ensured{}, startError(fmt.Errorf("nobody answers at %s after %v; see %s: %w", o.Socket, startTimeout, o.Log, err))
 	default:
 		return Ensured{}, startError(err)
 	}

@@ -15,7 +15,7 @@ import (
 )
 
 // socketIn is a short path in a folder of its own.
-func socketIn(t *testing.T) string {
+func socketIn(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "loci")
 	if err != nil {
@@ -30,7 +30,7 @@ func socketIn(t *testing.T) string {
 }
 
 // serve answers on a socket until the test ends, or until the function it gives is called.
-func serve(t *testing.T, socket string, h http.Handler) (stop func()) {
+func serve(t testing.TB, socket string, h http.Handler) (stop func()) {
 	t.Helper()
 	l, err := ipc.Listen(t.Context(), socket)
 	if err != nil {
