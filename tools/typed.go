@@ -144,6 +144,9 @@ func kindOf(s *jsonschema.Schema) string {
 	}
 }
 
+// heartbeatArgument speaks to the loop, not to the tool: models that know it from earlier turns send it unasked.
+const heartbeatArgument = "request_heartbeat"
+
 // decode reads a call's arguments into a struct. Null stands for an absent optional argument.
 func decode(params []parameter, arguments string, into reflect.Value) error {
 	raw := map[string]json.RawMessage{}
@@ -152,6 +155,7 @@ func decode(params []parameter, arguments string, into reflect.Value) error {
 			return core.E(core.Invalid, "the arguments are not a JSON object: %v", err)
 		}
 	}
+	delete(raw, heartbeatArgument)
 	for name := range raw {
 		if !slices.ContainsFunc(params, func(p parameter) bool { return p.name == name }) {
 			return core.E(core.Invalid, "unexpected argument %q; the arguments are %s", name, names(params))

@@ -55,6 +55,7 @@ func TestArgumentsAreDecodedStrictlyAndErrorsNameThem(t *testing.T) {
 	for arguments, want := range map[string]sampleArgs{
 		`{"text":"a"}`: {Text: "a"},
 		`{"text":"a","count":2,"tags":["y"],"mode":"all","deep":true}`:      {Text: "a", Count: &two, Tags: []string{"y"}, Mode: "all", Deep: true},
+		`{"text":"a","request_heartbeat":true}`:                             {Text: "a"},
 		` {"text":"a","count":null,"tags":null,"mode":null,"deep":null}   `: {Text: "a"},
 	} {
 		if result := call(t, tool, arguments); result.IsError || result.Text != "done" {

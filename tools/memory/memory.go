@@ -140,7 +140,7 @@ func write(ctx context.Context, tx core.Store, env core.ToolEnv, block core.Bloc
 	if err := memory.CheckLimit(block.Value, next, block.Limit); err != nil {
 		return core.ToolResult{}, err
 	}
-	block.Value = next
+	block.Value, block.UpdatedAt = next, env.Now
 	if err := block.Validate(); err != nil {
 		return core.ToolResult{}, err
 	}
