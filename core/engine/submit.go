@@ -30,6 +30,9 @@ func (e *Engine) Submit(ctx context.Context, req Request) (core.Run, error) {
 			return core.Run{}, err
 		}
 	}
+	if err := e.checkChain(req); err != nil {
+		return core.Run{}, err
+	}
 	l, err := e.enter(ctx, req.Conversation)
 	if err != nil {
 		return core.Run{}, err
@@ -66,6 +69,19 @@ func (e *Engine) Submit(ctx context.Context, req Request) (core.Run, error) {
 	}
 	e.enqueueLocked(l, j)
 	return j.run, nil
+}
+
+// checkChain refuses a request that a running run of the same conversation waits for: it would wait for itself for ever.
+func (e *Engine) checkChain(req Request) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, id := range req.Chain {
+		if j := e.active[id]; j != nil && j.run.Conversation == req.Conversation {
+			return core.E(core.Conflict, "agent %s waits for this very answer: it cannot be asked before it has it", req.Agent).
+				WithHint("answer with what is known, or send it without waiting")
+		}
+	}
+	return nil
 }
 
 // commitAccept stores the run with its input, and its first step as pending when it can begin at once.
