@@ -1,0 +1,102 @@
+package search
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/kljensen/snowball/english"
+	"golang.org/x/text/unicode/norm"
+)
+
+// The bounds of what is read of one text.
+const (
+	maxWords     = 50_000 // of a text
+	maxWordRunes = 64     // of a word; the rest of a longer run is dropped
+)
+
+// Words returns the normalised words of a text, in order: lower case, without stop words, irregular forms as their base
+// form, stemmed; runs of Han, Kana or Hangul as overlapping pairs of characters. A word holds letters, digits and marks only.
+func Words(text string) []string {
+	var out []string
+	scan(text, func(_, word string) bool {
+		out = append(out, word)
+		return len(out) < maxWords
+	})
+	return out
+}
+
+// Surface returns how the given terms are written in a text, lower case, each spelling once, in order of appearance.
+func Surface(text string, terms []string) []string {
+	var out []string
+	n := 0
+	scan(text, func(surface, word string) bool {
+		n++
+		if slices.Contains(terms, word) && !slices.Contains(out, surface) {
+			out = append(out, surface)
+		}
+		return n < maxWords
+	})
+	return out
+}
+
+// scan calls emit for each word with its spelling, until emit returns false.
+func scan(text string, emit func(surface, word string) bool) {
+	text = strings.ToLower(norm.NFKC.String(strings.ToValidUTF8(text, " ")))
+	runes := []rune(text)
+	for i := 0; i < len(runes); {
+		if !wordRune(runes[i]) {
+			i++
+			continue
+		}
+		end, paired := i, joined(runes[i])
+		for end < len(runes) && wordRune(runes[end]) && joined(runes[end]) == paired {
+			end++
+		}
+		run := runes[i:end]
+		i = end
+		if paired {
+			if !pairs(run, emit) {
+				return
+			}
+			continue
+		}
+		surface := string(run[:min(len(run), maxWordRunes)])
+		if word := normal(surface); word != "" && !emit(surface, word) {
+			return
+		}
+	}
+}
+
+func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
+
+// joined reports scripts that write words without blanks between them.
+func joined(r rune) bool {
+	return r == 'ー' || r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+}
+
+func pairs(run []rune, emit func(surface, word string) bool) bool {
+	if len(run) == 1 {
+		return emit(string(run), string(run))
+	}
+	for i := range len(run) - 1 {
+		p := string(run[i : i+2])
+		if !emit(p, p) {
+			return false
+		}
+	}
+	return true
+}
+
+// normal returns the indexed form of a lower-case word, empty for a stop word.
+func normal(w string) string {
+	if stopWord(w) {
+		return ""
+	}
+	for i := range len(w) {
+		if w[i] < 'a' || w[i] > 'z' {
+			return w // the rules of English are for its letters only
+		}
+	}
+	return english.Stem(base(w), true)
+}
