@@ -1,0 +1,355 @@
+package engine_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"loci/core"
+	"loci/core/engine"
+)
+
+// outside is a tool that acts on the world: it waits, and counts its calls.
+type outside struct {
+	started chan struct{}
+	release <-chan struct{}
+	calls   int
+}
+
+func (o *outside) Spec() core.ToolSpec {
+	return core.ToolSpec{Name: "launch", Description: "Acts on the world.", Parameters: []byte(`{"type":"object","properties":{}}`)}
+}
+
+func (o *outside) Call(ctx context.Context, _ core.ToolCall, _ core.ToolEnv) (core.ToolResult, error) {
+	o.calls++
+	o.started <- struct{}{}
+	select {
+	case <-o.release:
+		return core.ToolResult{Text: "launched"}, nil
+	case <-ctx.Done():
+		return core.ToolResult{}, ctx.Err()
+	}
+}
+
+// box adds one tool to the built-in ones.
+type box struct {
+	core.Toolbox
+	extra core.BoundTool
+}
+
+func (b *box) Tools(ctx context.Context, ids []core.ToolID) ([]core.BoundTool, error) {
+	out, err := b.Toolbox.Tools(ctx, ids)
+	for _, id := range ids {
+		if id == b.extra.Info.ID {
+			out = append(out, b.extra)
+		}
+	}
+	return out, err
+}
+
+func withOutside(o *outside) func(*engine.Config) {
+	return func(c *engine.Config) {
+		c.Tools = &box{c.Tools, core.BoundTool{Info: core.ToolInfo{ID: core.BuiltinToolID("launch"), Effect: core.EffectOutside, Spec: o.Spec()}, Tool: o}}
+	}
+}
+
+func TestRule10AShutdownLeavesABackgroundRunToTheNextStart(t *testing.T) {
+	t.Parallel()
+	never := make(chan struct{})
+	h := open(t, func(n int, _ core.ChatRequest) turn {
+		if n == 0 {
+			return turn{deltas: []core.Delta{{Text: "half an ans"}}, gate: never}
+		}
+		return say("the whole answer")
+	})
+	a := h.agent(nil)
+	req := h.request(a, "hello")
+	req.Background = true
+	run, err := h.engine.Submit(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	queued, err := h.engine.Submit(t.Context(), func() engine.Request { r := h.request(a, "next"); r.Background = true; return r }())
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.waitFor(run.ID, isSaid)
+	h.stop()
+	if r, err := h.store.Runs().Get(t.Context(), run.ID); err != nil || r.Status.Final() {
+		t.Fatalf("the shutdown wrote %s, %v", r.Status, err)
+	}
+	if _, err := h.engine.Submit(t.Context(), req); core.KindOf(err) != core.Unavailable {
+		t.Errorf("a request after the shutdown: %v", err)
+	}
+	h.engine = engine.New(h.cfg)
+	if err := h.engine.Recover(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got, events := h.follow(run.ID)
+	if got.Status != core.RunCompleted || got.Attempt != 1 {
+		t.Errorf("resumed run %s, attempt %d, %+v", got.Status, got.Attempt, got.Error)
+	}
+	discarded := false
+	for _, ev := range events {
+		if n, ok := ev.Body.(core.Notice); ok && n.Kind == "discard" {
+			discarded = true
+			if ev.Seq <= core.AttemptSpan {
+				t.Errorf("the notice is numbered %d", ev.Seq)
+			}
+		}
+	}
+	if !discarded || !strings.HasSuffix(said(events), "the whole answer") {
+		t.Errorf("discarded %v, said %q", discarded, said(events))
+	}
+	if r, _ := h.follow(queued.ID); r.Status != core.RunCompleted {
+		t.Errorf("the queued run is %s", r.Status)
+	}
+	users := 0
+	for _, m := range h.list(a) {
+		if m.Role == core.RoleUser {
+			users++
+		}
+	}
+	if users != 2 {
+		t.Errorf("%d user messages, want each exactly once", users)
+	}
+}
+
+func TestRule10AShutdownFailsAForegroundRun(t *testing.T) {
+	t.Parallel()
+	never := make(chan struct{})
+	h := open(t, func(int, core.ChatRequest) turn { return turn{deltas: []core.Delta{{Text: "half"}}, gate: never} })
+	a := h.agent(nil)
+	run, err := h.engine.Submit(t.Context(), h.request(a, "hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.waitFor(run.ID, isSaid)
+	h.stop()
+	r, err := h.store.Runs().Get(t.Context(), run.ID)
+	if err != nil || r.Status != core.RunFailed {
+		t.Fatalf("run %s %v", r.Status, err)
+	}
+	last, stopped, err := h.store.Events().Last(t.Context(), run.ID)
+	if err != nil || !stopped || last == 0 {
+		t.Errorf("no terminal event: %d %v %v", last, stopped, err)
+	}
+}
+
+func TestRule11ACallUnderWayIsNeverRunASecondTime(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	tool := &outside{started: make(chan struct{}, 4), release: release}
+	h := open(t, func(_ int, req core.ChatRequest) turn {
+		if last := req.Messages[len(req.Messages)-1]; last.Role == core.ChatTool {
+			return say("I saw: " + last.Returns[0].Text)
+		}
+		return calling("launch", map[string]any{})
+	}, withOutside(tool))
+	a := h.agent(nil, "launch")
+	req := h.request(a, "go")
+	req.Background = true
+	run, err := h.engine.Submit(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-tool.started // the call is saved and under way
+	if got := h.list(a); len(got) != 3 || len(got[2].Calls()) != 1 {
+		t.Fatalf("the call is not saved before it runs: %v", roles(got))
+	}
+	h.restart()
+	got, events := h.follow(run.ID)
+	if got.Status != core.RunCompleted || tool.calls != 1 {
+		t.Errorf("run %s, the tool was called %d times", got.Status, tool.calls)
+	}
+	if !strings.Contains(said(events), "may or may not have run") {
+		t.Errorf("said %q", said(events))
+	}
+	for i, r := range h.model.sent() {
+		validHistory(t, i, r)
+	}
+	steps, err := h.store.Steps().List(t.Context(), core.StepFilter{Run: run.ID}, core.Page{Limit: 10})
+	if err != nil {
+		t.Fatal(err)
+	}
+	failed := 0
+	for _, s := range steps {
+		if s.Status == core.StepFailed {
+			failed++
+		}
+	}
+	if failed != 1 {
+		t.Errorf("%d failed steps, want the lost one", failed)
+	}
+	close(release)
+}
+
+func TestRule11AForegroundRunOfADeadDaemonFailsWithItsTerminalEvent(t *testing.T) {
+	t.Parallel()
+	h := open(t, func(int, core.ChatRequest) turn { return say("ok") })
+	a := h.agent(nil)
+	now := h.clock()
+	lost := core.Run{
+		ID: core.NewRunID(), Agent: a.ID, Conversation: core.DefaultConversation(a.ID), Status: core.RunRunning, CreatedAt: now, Request: "abc",
+		Input: []core.Message{{ID: core.NewMessageID(), Role: core.RoleUser, Content: []core.Content{core.Text("lost?")}, CreatedAt: now}},
+	}
+	step := core.Step{ID: core.NewStepID(), Run: lost.ID, Agent: a.ID, Conversation: lost.Conversation, Number: 1, Status: core.StepPending, CreatedAt: now}
+	if err := h.store.Tx(t.Context(), func(ctx context.Context, tx core.Store) error {
+		return errors.Join(tx.Runs().Create(ctx, &lost), tx.Steps().Create(ctx, &step))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	h.restart()
+	run, events := h.follow(lost.ID)
+	if run.Status != core.RunFailed || run.Request != "" || run.Input[0].PlainText() != "lost?" {
+		t.Errorf("run %+v", run)
+	}
+	stops(t, events)
+	if s, err := h.store.Steps().Get(t.Context(), step.ID); err != nil || s.Status != core.StepFailed {
+		t.Errorf("step %s %v", s.Status, err)
+	}
+	if run, _ := h.send(a, "and now?"); run.Status != core.RunCompleted {
+		t.Errorf("the agent cannot be talked to: %+v", run.Error)
+	}
+}
+
+func TestRule11AResumedRunWaitsForItsKey(t *testing.T) {
+	t.Parallel()
+	release := make(chan struct{})
+	tool := &outside{started: make(chan struct{}, 4), release: release}
+	h := open(t, func(_ int, req core.ChatRequest) turn {
+		if req.Messages[len(req.Messages)-1].Role == core.ChatTool {
+			return say("done")
+		}
+		return calling("launch", map[string]any{})
+	}, withOutside(tool))
+	h.model.missing = map[string]string{"openai": "OPENAI_API_KEY"}
+	key := func(name string) (core.Secret, bool) { return "sk-test", name == "OPENAI_API_KEY" }
+	a := h.agent(nil, "launch")
+	req := h.request(a, "go")
+	req.Background, req.Client.Env = true, key
+	run, err := h.engine.Submit(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-tool.started
+	h.restart()
+	h.engine.Joined(func(string) (core.Secret, bool) { return "", false }) // somebody without the key
+	if r, err := h.store.Runs().Get(t.Context(), run.ID); err != nil || r.Status.Final() {
+		t.Fatalf("the run did not wait: %s %v", r.Status, err)
+	}
+	h.engine.Joined(key)
+	if r, _ := h.follow(run.ID); r.Status != core.RunCompleted {
+		t.Errorf("run %s %+v", r.Status, r.Error)
+	}
+	close(release)
+}
+
+func TestRule11AResumedRunWithoutKeyYieldsToTheNextRun(t *testing.T) {
+	t.Parallel()
+	tool := &outside{started: make(chan struct{}, 4), release: make(chan struct{})}
+	h := open(t, func(_ int, req core.ChatRequest) turn {
+		if len(req.Messages) == 1 {
+			return calling("launch", map[string]any{})
+		}
+		return say("done")
+	}, withOutside(tool))
+	h.model.missing = map[string]string{"openai": "OPENAI_API_KEY"}
+	key := func(name string) (core.Secret, bool) { return "sk-test", name == "OPENAI_API_KEY" }
+	a := h.agent(nil, "launch")
+	req := h.request(a, "go")
+	req.Background, req.Client.Env = true, key
+	run, err := h.engine.Submit(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-tool.started
+	h.restart()
+	next := h.request(a, "are you there?")
+	next.Client.Env = key
+	second, err := h.engine.Submit(t.Context(), next)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, _ := h.follow(run.ID); r.Status != core.RunFailed || r.Error.Type != "llm_authentication" {
+		t.Errorf("the first run is %s %+v", r.Status, r.Error)
+	}
+	if r, _ := h.follow(second.ID); r.Status != core.RunCompleted {
+		t.Errorf("the second run is %s %+v", r.Status, r.Error)
+	}
+}
+
+func TestACancelledToolLeavesAConsistentHistory(t *testing.T) {
+	t.Parallel()
+	tool := &outside{started: make(chan struct{}, 4), release: make(chan struct{})}
+	h := open(t, func(n int, _ core.ChatRequest) turn {
+		if n == 0 {
+			return calling("launch", map[string]any{})
+		}
+		return say("fine")
+	}, withOutside(tool))
+	a := h.agent(nil, "launch")
+	run, err := h.engine.Submit(t.Context(), h.request(a, "go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-tool.started
+	begun := time.Now()
+	if err := h.engine.Cancel(t.Context(), run.ID); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begun); took > time.Second {
+		t.Errorf("cancelling took %s", took)
+	}
+	if r, _ := h.follow(run.ID); r.Status != core.RunCancelled {
+		t.Errorf("run %s", r.Status)
+	}
+	h.send(a, "go on")
+	reqs := h.model.sent()
+	validHistory(t, 1, reqs[1])
+	if !strings.Contains(sentText(reqs[1]), "cancelled") {
+		t.Error("the model is not told that the call was cancelled")
+	}
+}
+
+func TestModelChoice(t *testing.T) {
+	t.Parallel()
+	none := func(string) (core.Secret, bool) { return "", false }
+	key := func(name string) (core.Secret, bool) { return "sk-test", name == "OPENAI_API_KEY" }
+	h := open(t, func(int, core.ChatRequest) turn { return say("ok") })
+	h.model.infos[core.OfflineHandle] = core.ModelInfo{Offline: true, Tools: true, ContextWindow: 32_000}
+	a := h.agent(func(a *core.Agent) { a.Model, a.ModelAuto = core.OfflineHandle, true })
+	choice, err := h.engine.Choose(t.Context(), a, "", none)
+	if err != nil || choice.Handle != core.OfflineHandle || choice.Notice == "" {
+		t.Fatalf("without a key: %+v, %v", choice, err)
+	}
+	if choice, err = h.engine.Choose(t.Context(), a, "openai/other", key); err != nil || choice.Handle != "openai/other" || choice.Move {
+		t.Errorf("a flag: %+v, %v", choice, err)
+	}
+	req := h.request(a, "hi")
+	req.Client.Env = key
+	run, events := h.submit(req)
+	if run.Status != core.RunCompleted {
+		t.Fatalf("run %+v", run.Error)
+	}
+	announced := false
+	for _, ev := range events {
+		if n, ok := ev.Body.(core.Notice); ok && n.Kind == "model" && strings.Contains(n.Text, "openai/gpt-test") {
+			announced = true
+		}
+	}
+	moved, err := h.store.Agents().Get(t.Context(), a.ID)
+	if err != nil || moved.Model != "openai/gpt-test" || moved.ModelAuto || !announced {
+		t.Errorf("moved to %s (auto %v), announced %v, %v", moved.Model, moved.ModelAuto, announced, err)
+	}
+	b := h.agent(func(a *core.Agent) { a.Model, a.ModelAuto = core.OfflineHandle, true })
+	if _, err := h.engine.Choose(t.Context(), b, "", none); core.KindOf(err) != core.Unavailable {
+		t.Errorf("after a real model answered, offline was chosen: %v", err)
+	}
+	c := h.agent(func(a *core.Agent) { a.Model = core.OfflineHandle })
+	if choice, err := h.engine.Choose(t.Context(), c, "", none); err != nil || choice.Handle != core.OfflineHandle {
+		t.Errorf("an agent set to offline on purpose: %+v, %v", choice, err)
+	}
+}
