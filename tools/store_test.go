@@ -32,8 +32,10 @@ func newHome(t *testing.T) *home {
 	h := &home{t: t, store: storagetest.OpenTest(t), tools: tools.New()}
 	agent := core.Agent{ID: core.NewAgentID(), Name: "Muse", Type: core.AgentLettaV1, Model: core.OfflineHandle, Timezone: "Europe/Berlin", CreatedAt: now, UpdatedAt: now}
 	conv := core.Conversation{ID: core.DefaultConversation(agent.ID), Agent: agent.ID, CreatedAt: now, UpdatedAt: now}
-	h.env = core.ToolEnv{Agent: agent, Conversation: conv.ID, Run: core.NewRunID(), Step: core.NewStepID(), Store: h.store, Now: now, Shown: map[core.BlockID]int{},
-		MaxReturn: 50_000, Author: core.BlockAuthor{Kind: core.AuthorAgent, ID: string(agent.ID)}}
+	h.env = core.ToolEnv{
+		Agent: agent, Conversation: conv.ID, Run: core.NewRunID(), Step: core.NewStepID(), Store: h.store, Now: now, Shown: map[core.BlockID]int{},
+		MaxReturn: 50_000, Author: core.BlockAuthor{Kind: core.AuthorAgent, ID: string(agent.ID)},
+	}
 	h.must(h.store.Agents().Create(t.Context(), &agent))
 	h.must(h.store.Conversations().Create(t.Context(), &conv))
 	h.block("human", "Ada\nlikes tea", 100, false)
@@ -166,13 +168,19 @@ func TestMemoryToolsRefuseWithWhatToDoAndChangeNothing(t *testing.T) {
 		args map[string]any
 		want string
 	}{
-		"no such block": {"core_memory_append", map[string]any{"label": "hunam", "content": "x"},
-			`Error executing function core_memory_append: ValueError: there is no memory block "hunam". Your blocks are: human, rules`},
+		"no such block": {
+			"core_memory_append",
+			map[string]any{"label": "hunam", "content": "x"},
+			`Error executing function core_memory_append: ValueError: there is no memory block "hunam". Your blocks are: human, rules`,
+		},
 		"read-only": {"core_memory_append", map[string]any{"label": "rules", "content": "x"}, "This block is read-only and cannot be edited."},
 		"missing":   {"core_memory_replace", map[string]any{"label": "human", "old_content": "milk", "new_content": ""}, `"milk" does not occur`},
 		"ambiguous": {"memory_replace", map[string]any{"label": "human", "old_string": "a", "new_string": "o"}, "in lines 1, 2"},
-		"over the limit": {"memory_insert", map[string]any{"label": "human", "new_string": strings.Repeat("x", 100)},
-			"the block would have 114 characters, 14 more than its limit of 100"},
+		"over the limit": {
+			"memory_insert",
+			map[string]any{"label": "human", "new_string": strings.Repeat("x", 100)},
+			"the block would have 114 characters, 14 more than its limit of 100",
+		},
 		"out of range":  {"memory_insert", map[string]any{"label": "human", "new_string": "x", "insert_line": 7}, "give 0 (the top) to 2"},
 		"nothing said":  {"core_memory_append", map[string]any{"label": "human", "content": ""}, "content is empty"},
 		"line numbers":  {"memory_insert", map[string]any{"label": "human", "new_string": "3→ x"}, "without them"},

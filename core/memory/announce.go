@@ -2,10 +2,7 @@ package memory
 
 import (
 	"fmt"
-	"strings"
 	"unicode/utf8"
-
-	"github.com/aymanbagabas/go-udiff"
 
 	"loci/core"
 )
@@ -32,24 +29,8 @@ func Announce(block core.Block, shown string, haveShown bool) string {
 	if utf8.RuneCountInString(diff) >= utf8.RuneCountInString(block.Value) {
 		return whole
 	}
-	return fmt.Sprintf("The memory block %q was changed outside of this thread. Only these lines differ from what you were shown (- is gone, + is new):\n<changes>\n%s</changes>", block.Label, diff)
-}
-
-// difference returns the hunks of a unified difference, without the names of files.
-func difference(before, after string) string {
-	text := udiff.Unified("before", "after", ended(before), ended(after))
-	for range 2 {
-		_, text, _ = strings.Cut(text, "\n")
-	}
-	return text
-}
-
-// ended ends a text with a newline, so that a last line without one is not a difference.
-func ended(s string) string {
-	if s == "" || strings.HasSuffix(s, "\n") {
-		return s
-	}
-	return s + "\n"
+	return fmt.Sprintf("The memory block %q was changed outside of this thread. Only these lines differ from what you were shown (- is gone, + is new):\n"+
+		"<changes>\n%s</changes>", block.Label, diff)
 }
 
 // Marker returns the record that stands for the messages that left a window.

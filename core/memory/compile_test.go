@@ -60,8 +60,10 @@ func TestCompiledPromptsLookAsTheContractSays(t *testing.T) {
 	}
 	tests := map[string]CompileInput{
 		"plain": {System: "You are here.\n\n{CORE_MEMORY}\n\nEnd.", Blocks: blocks, Agent: agentID, Conversation: convID, CompiledAt: noon, Messages: 12},
-		"full": {System: "You are here.", Blocks: blocks[:1], Rules: []string{"search must be called before any other tool.", "Calling stop ends your turn."},
-			Agent: agentID, Conversation: core.DefaultConversation(agentID), CompiledAt: noon, Messages: 1, Passages: 3, Tags: []string{"work", "family"}},
+		"full": {
+			System: "You are here.", Blocks: blocks[:1], Rules: []string{"search must be called before any other tool.", "Calling stop ends your turn."},
+			Agent: agentID, Conversation: core.DefaultConversation(agentID), CompiledAt: noon, Messages: 1, Passages: 3, Tags: []string{"work", "family"},
+		},
 		"numbered": {System: "{CORE_MEMORY}", Blocks: blocks, LineNumbers: true, Agent: agentID, CompiledAt: noon.UTC()},
 		"bare":     {Agent: agentID, CompiledAt: noon.UTC()},
 	}

@@ -5,5 +5,5 @@
 // Promises: everything here is a pure function of its arguments; the same arguments give the same bytes, so that a
 // text compiled again is compared by hash. Values of blocks are inserted as they are: nothing in them is a placeholder.
 //
-// Layer 1: it imports core and a line-difference library.
+// Layer 1: it imports core only.
 package memory

@@ -22,8 +22,10 @@ func TestThePrefaceSaysTheTimeThePauseAndTheFolder(t *testing.T) {
 		want               string
 	}{
 		{"a first message", now, time.Time{}, "", "", "[Monday 2026-11-23 09:15 CET (UTC+01:00)]"},
-		{"a long pause and a new folder", now, now.Add(-62 * time.Hour), "/home/ada/x", "/home/ada/y",
-			"[Monday 2026-11-23 09:15 CET (UTC+01:00); 2 days 14 hours since the last message; folder /home/ada/x]"},
+		{
+			"a long pause and a new folder", now, now.Add(-62 * time.Hour), "/home/ada/x", "/home/ada/y",
+			"[Monday 2026-11-23 09:15 CET (UTC+01:00); 2 days 14 hours since the last message; folder /home/ada/x]",
+		},
 		{"the same folder", now, now.Add(-time.Minute), "/x", "/x", "[Monday 2026-11-23 09:15 CET (UTC+01:00)]"},
 		{"an hour is not more than an hour", now, now.Add(-time.Hour), "", "/x", "[Monday 2026-11-23 09:15 CET (UTC+01:00)]"},
 		{"just over an hour", now, now.Add(-61 * time.Minute), "", "", "[Monday 2026-11-23 09:15 CET (UTC+01:00); 1 hour 1 minute since the last message]"},

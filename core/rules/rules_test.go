@@ -309,9 +309,15 @@ func TestRulesAreExplainedInOneSentenceEach(t *testing.T) {
 func TestRulesThatCannotBeObeyedAreInvalid(t *testing.T) {
 	t.Parallel()
 	valid := []core.ToolRule{
-		{Type: core.RuleRunFirst, Tool: "a"}, {Type: core.RuleExitLoop, Tool: "a"}, {Type: core.RuleContinueLoop, Tool: "a"}, child("a", "b"),
-		{Type: core.RuleConditional, Tool: "a", Mapping: map[string]string{"x": "b"}}, {Type: core.RuleParentLast, Tool: "a", Children: []string{"b"}},
-		{Type: core.RuleMaxCount, Tool: "a", MaxCount: 1}, {Type: core.RuleRequiredBeforeExit, Tool: "a"}, {Type: core.RuleRequiresApproval, Tool: "a"},
+		{Type: core.RuleRunFirst, Tool: "a"},
+		{Type: core.RuleExitLoop, Tool: "a"},
+		{Type: core.RuleContinueLoop, Tool: "a"},
+		child("a", "b"),
+		{Type: core.RuleConditional, Tool: "a", Mapping: map[string]string{"x": "b"}},
+		{Type: core.RuleParentLast, Tool: "a", Children: []string{"b"}},
+		{Type: core.RuleMaxCount, Tool: "a", MaxCount: 1},
+		{Type: core.RuleRequiredBeforeExit, Tool: "a"},
+		{Type: core.RuleRequiresApproval, Tool: "a"},
 	}
 	for _, r := range valid {
 		if err := Validate(r); err != nil {
@@ -323,8 +329,12 @@ func TestRulesThatCannotBeObeyedAreInvalid(t *testing.T) {
 		}
 	}
 	invalid := []core.ToolRule{
-		{Type: "never", Tool: "a"}, child("a"), child("a", ""), {Type: core.RuleParentLast, Tool: "a"}, {Type: core.RuleConditional, Tool: "a"},
-		{Type: core.RuleConditional, Tool: "a", Mapping: map[string]string{"x": ""}}, {Type: core.RuleMaxCount, Tool: "a"},
+		{Type: "never", Tool: "a"},
+		child("a"), child("a", ""),
+		{Type: core.RuleParentLast, Tool: "a"},
+		{Type: core.RuleConditional, Tool: "a"},
+		{Type: core.RuleConditional, Tool: "a", Mapping: map[string]string{"x": ""}},
+		{Type: core.RuleMaxCount, Tool: "a"},
 	}
 	for _, r := range invalid {
 		if err := Validate(r); core.KindOf(err) != core.Invalid {
@@ -345,15 +355,19 @@ func random(r *rand.Rand) Input {
 		}
 		return out
 	}
-	types := []core.ToolRuleType{core.RuleRunFirst, core.RuleExitLoop, core.RuleContinueLoop, core.RuleConstrainChild, core.RuleConditional, core.RuleParentLast,
-		core.RuleMaxCount, core.RuleRequiredBeforeExit, core.RuleRequiresApproval}
+	types := []core.ToolRuleType{
+		core.RuleRunFirst, core.RuleExitLoop, core.RuleContinueLoop, core.RuleConstrainChild, core.RuleConditional, core.RuleParentLast,
+		core.RuleMaxCount, core.RuleRequiredBeforeExit, core.RuleRequiresApproval,
+	}
 	in := Input{Attached: some(), StepsLeft: r.IntN(3), Policy: v1}
 	if r.IntN(2) == 0 {
 		in.Policy = v2
 	}
 	for range r.IntN(5) {
-		in.Rules = append(in.Rules, core.ToolRule{Type: types[r.IntN(len(types))], Tool: names[r.IntN(5)], Children: some(), MaxCount: 1 + r.IntN(2),
-			Mapping: map[string]string{"ok": names[r.IntN(5)]}, RequireOutput: r.IntN(2) == 0})
+		in.Rules = append(in.Rules, core.ToolRule{
+			Type: types[r.IntN(len(types))], Tool: names[r.IntN(5)], Children: some(), MaxCount: 1 + r.IntN(2),
+			Mapping: map[string]string{"ok": names[r.IntN(5)]}, RequireOutput: r.IntN(2) == 0,
+		})
 	}
 	for range r.IntN(5) {
 		in.History = append(in.History, core.ToolReturn{Name: names[r.IntN(5)], Text: []string{"ok", "other"}[r.IntN(2)]})
