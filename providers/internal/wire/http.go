@@ -1,0 +1,33 @@
+package wire
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"time"
+)
+
+// DialFunc opens a connection; tests and connection traces put themselves in its place.
+type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
+
+// NewTransport returns the one transport that all providers share. It honours HTTP_PROXY, HTTPS_PROXY and NO_PROXY as
+// every Go program does (loopback is never proxied). It has no overall or header timeout: a slow answer is watched by
+// Watch, which knows when bytes last came.
+func NewTransport(dial DialFunc) *http.Transport {
+	if dial == nil {
+		dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
+	}
+	return &http.Transport{
+		Proxy:                  http.ProxyFromEnvironment,
+		DialContext:            dial,
+		ForceAttemptHTTP2:      true,
+		TLSHandshakeTimeout:    10 * time.Second,
+		ExpectContinueTimeout:  time.Second,
+		MaxIdleConnsPerHost:    64,
+		IdleConnTimeout:        90 * time.Second,
+		MaxResponseHeaderBytes: 1 << 20,
+	}
+}
+
+// NoRedirect refuses to follow: a request with a key goes where it was addressed to, nowhere else.
+func NoRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

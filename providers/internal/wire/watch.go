@@ -1,0 +1,58 @@
+package wire
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+)
+
+// DefaultIdle is how long a server may send nothing: local models take minutes to read a long prompt.
+const DefaultIdle = 5 * time.Minute
+
+var errIdle = errors.New("the server sent nothing for too long")
+
+// Watch ends a request whose server has gone silent. It counts only while somebody waits for the server, so a slow
+// consumer of a stream never looks like a silent server.
+type Watch struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	timer  *time.Timer
+	idle   time.Duration
+}
+
+// NewWatch derives the context that the request must use.
+func NewWatch(parent context.Context, idle time.Duration) *Watch {
+	if idle <= 0 {
+		idle = DefaultIdle
+	}
+	ctx, cancel := context.WithCancelCause(parent)
+	return &Watch{ctx: ctx, cancel: cancel, idle: idle, timer: time.AfterFunc(idle, func() { cancel(errIdle) })}
+}
+
+// Context is the request's context.
+func (w *Watch) Context() context.Context { return w.ctx }
+
+// Stop releases the watch and ends what is left of the request.
+func (w *Watch) Stop() {
+	w.timer.Stop()
+	w.cancel(context.Canceled)
+}
+
+// Pause stops counting until the next wait.
+func (w *Watch) Pause() { w.timer.Stop() }
+
+// Reader counts while it waits for r.
+func (w *Watch) Reader(r io.Reader) io.Reader { return watched{w, r} }
+
+type watched struct {
+	w *Watch
+	r io.Reader
+}
+
+func (r watched) Read(p []byte) (int, error) {
+	r.w.timer.Reset(r.w.idle)
+	n, err := r.r.Read(p)
+	r.w.timer.Stop()
+	return n, err
+}

@@ -1,0 +1,247 @@
+package ollama
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/ollama/ollama/api"
+
+	"loci/core"
+	"loci/providers/internal/wire"
+)
+
+// Options says whom to ask.
+type Options struct {
+	Provider string
+	BaseURL  string
+	Key      core.Secret       // only Ollama's cloud has keys
+	HTTP     http.RoundTripper // required
+	Idle     time.Duration     // how long the server may be silent; 0: five minutes
+}
+
+// Client asks one server. It is safe for concurrent use.
+type Client struct {
+	opts Options
+	who  wire.Who
+	http *http.Client
+}
+
+var _ core.ChatModel = (*Client)(nil)
+
+// New returns a client.
+func New(opts Options) *Client {
+	return &Client{
+		opts: opts,
+		who:  wire.Who{Provider: opts.Provider, Endpoint: opts.BaseURL, Key: opts.Key, Local: true},
+		http: &http.Client{Transport: opts.HTTP, CheckRedirect: wire.NoRedirect},
+	}
+}
+
+// errBreak says that the consumer of the sequence has left.
+var errBreak = errors.New("the consumer left")
+
+// Stream implements core.ChatModel.
+func (c *Client) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[core.Delta, error] {
+	return func(yield func(core.Delta, error) bool) {
+		err := c.ask(ctx, req, func(d core.Delta) bool { return yield(d, nil) })
+		if err != nil && !errors.Is(err, errBreak) {
+			yield(core.Delta{}, err)
+		}
+	}
+}
+
+func (c *Client) ask(ctx context.Context, req core.ChatRequest, out func(core.Delta) bool) error {
+	body, err := encode(chatRequest(req))
+	if err != nil {
+		return c.who.E(core.Invalid, "the request cannot be written: %w", err)
+	}
+	watch := wire.NewWatch(ctx, c.opts.Idle)
+	defer watch.Stop()
+	resp, err := c.send(watch, http.MethodPost, "/api/chat", body)
+	if err != nil {
+		return c.who.Network(ctx, watch, err)
+	}
+	defer resp.Body.Close()
+	r := newReader(c.who, req, out)
+	lines := wire.NewLines(watch.Reader(resp.Body))
+	for !r.done {
+		line, err := lines.Next()
+		if errors.Is(err, io.EOF) {
+			return c.who.Cut()
+		}
+		if err != nil {
+			return c.who.Network(ctx, watch, err)
+		}
+		if err := r.line(line); err != nil {
+			return err
+		}
+	}
+	return r.end()
+}
+
+// send makes a request; an answer that is not a success is an error.
+func (c *Client) send(watch *wire.Watch, method, path string, body []byte) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(watch.Context(), method, c.opts.BaseURL+path, bytes.NewReader(body))
+	if err != nil {
+		return nil, c.who.E(core.Invalid, "the address of %s is not a URL", c.opts.Provider)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if key := c.opts.Key.Reveal(); key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	resp, err := c.http.Do(req)
+	watch.Pause()
+	if err != nil {
+		return nil, err
+	}
+	if resp.StatusCode < 300 {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	said, _ := io.ReadAll(io.LimitReader(watch.Reader(resp.Body), wire.MaxError)) // what came is what there is to say
+	return nil, c.refused(resp.StatusCode, resp.Header, said)
+}
+
+// refused classifies a failure status. Ollama answers 500 to options of a wrong type, which will not pass by itself.
+func (c *Client) refused(status int, header http.Header, body []byte) *core.Error {
+	e := c.who.Status(status, header, body)
+	switch {
+	case status == http.StatusInternalServerError && e.Kind == core.Unavailable && strings.Contains(string(body), "option"):
+		e.Kind = core.Invalid
+	case status == http.StatusForbidden:
+		e.Kind, e.Hint = core.Invalid, "Ollama refuses the address it is asked under; set OLLAMA_HOST to the one it listens on"
+	case status == http.StatusNotFound && strings.Contains(string(body), "not found"):
+		e.Hint = "get it with `ollama pull`, or see `loci models`"
+	}
+	return e
+}
+
+// encode writes JSON without escaping <, > and &.
+func encode(v any) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
+}
+
+// native is what of an assistant turn is kept beside the normalised form.
+type native struct {
+	Thinking string `json:"thinking"`
+}
+
+// chatRequest makes the wire form. Its bytes depend on the request alone.
+func chatRequest(req core.ChatRequest) *api.ChatRequest {
+	stream, no := true, false
+	out := &api.ChatRequest{Model: req.Model, Stream: &stream, Truncate: &no, Shift: &no, Messages: messages(req), Options: map[string]any{}}
+	for _, tool := range req.Tools {
+		if req.Choice.Mode != core.ChoiceNone {
+			out.Tools = append(out.Tools, toolOf(tool))
+		}
+	}
+	s := req.Settings
+	if req.Window > 0 {
+		out.Options["num_ctx"] = req.Window
+	}
+	if s.MaxOutputTokens > 0 {
+		out.Options["num_predict"] = s.MaxOutputTokens
+	}
+	if s.Temperature != nil {
+		out.Options["temperature"] = *s.Temperature
+	}
+	out.Think = think(req.Model, s.ReasoningEffort)
+	out.Format = format(s.ResponseFormat)
+	return out
+}
+
+// think turns an effort into Ollama's switch. Unset leaves a thinking model thinking; levels are understood by gpt-oss
+// only, and asking a model that cannot think to think is refused, so nothing but "off" is ever sent to the others.
+func think(model, effort string) *api.ThinkValue {
+	if effort == "" {
+		return nil
+	}
+	if !strings.Contains(model, "gpt-oss") {
+		if effort == "none" {
+			return &api.ThinkValue{Value: false}
+		}
+		return nil
+	}
+	switch effort {
+	case "none", "minimal", "low":
+		return &api.ThinkValue{Value: "low"}
+	case "medium":
+		return &api.ThinkValue{Value: "medium"}
+	}
+	return &api.ThinkValue{Value: "high"}
+}
+
+// format turns the form of OpenAI's response_format into Ollama's: a schema, or "json".
+func format(wanted any) json.RawMessage {
+	m, ok := wanted.(map[string]any)
+	if !ok {
+		return nil
+	}
+	switch m["type"] {
+	case "json_object":
+		return json.RawMessage(`"json"`)
+	case "json_schema":
+		schema := m["schema"]
+		if inner, ok := m["json_schema"].(map[string]any); ok {
+			schema = inner["schema"]
+		}
+		if raw, err := encode(schema); err == nil && schema != nil {
+			return raw
+		}
+	}
+	return nil
+}
+
+func messages(req core.ChatRequest) []api.Message {
+	var out []api.Message
+	if req.System != "" {
+		out = append(out, api.Message{Role: "system", Content: req.System})
+	}
+	for _, m := range req.Messages {
+		switch m.Role {
+		case core.ChatUser:
+			out = append(out, api.Message{Role: "user", Content: m.Text})
+		case core.ChatReminder:
+			out = append(out, api.Message{Role: "user", Content: "<system-reminder>\n" + m.Text + "\n</system-reminder>"})
+		case core.ChatAssistant:
+			out = append(out, assistant(m))
+		case core.ChatTool:
+			for _, r := range m.Returns {
+				out = append(out, api.Message{Role: "tool", Content: r.Text, ToolName: r.Name, ToolCallID: r.CallID})
+			}
+		}
+	}
+	return out
+}
+
+func assistant(m core.ChatMessage) api.Message {
+	out := api.Message{Role: "assistant", Content: m.Text}
+	if m.Native != nil && len(m.Calls) > 0 {
+		var n native
+		if json.Unmarshal(m.Native.Data, &n) == nil {
+			out.Thinking = n.Thinking
+		}
+	}
+	for i, call := range m.Calls {
+		args := api.NewToolCallFunctionArguments()
+		if json.Unmarshal([]byte(call.Arguments), &args) != nil { // a text in place of an object is refused: keep it readable
+			args = api.NewToolCallFunctionArguments()
+			if call.Arguments != "" {
+				args.Set("invalid_arguments", call.Arguments)
+			}
+		}
+		out.ToolCalls = append(out.ToolCalls, api.ToolCall{ID: call.ID, Function: api.ToolCallFunction{Index: i, Name: call.Name, Arguments: args}})
+	}
+	return out
+}

@@ -1,0 +1,58 @@
+package ollama
+
+import (
+	"net"
+	"net/url"
+	"strings"
+
+	"loci/core"
+)
+
+// DefaultHost is where Ollama listens unless told otherwise.
+const DefaultHost = "http://127.0.0.1:11434"
+
+// BaseURL reads an address in every spelling that OLLAMA_HOST may have: host, host:port, :port, an IPv6 address with
+// or without brackets, each with or without scheme and path. An address that means "every interface" to a server means
+// loopback to a client. An explicit scheme without a port has the scheme's own, as Ollama reads it.
+func BaseURL(host string) (string, error) {
+	host = strings.Trim(strings.TrimSpace(host), `"'`)
+	if host == "" {
+		return DefaultHost, nil
+	}
+	scheme, rest, explicit := strings.Cut(host, "://")
+	if !explicit {
+		scheme, rest = "http", host
+	}
+	bad := core.E(core.Invalid, "OLLAMA_HOST is not an address").WithHint("write it as host:port or http://host:port")
+	if scheme != "http" && scheme != "https" {
+		return "", bad
+	}
+	port := "11434"
+	switch {
+	case explicit && scheme == "http":
+		port = "80"
+	case explicit && scheme == "https":
+		port = "443"
+	}
+	if at := strings.LastIndexByte(rest, '@'); at >= 0 && !strings.Contains(rest[:at], "/") {
+		rest = rest[at+1:] // credentials have no use here and would end up in messages
+	}
+	hostport, path, _ := strings.Cut(rest, "/")
+	name, given, err := net.SplitHostPort(hostport)
+	if err != nil {
+		name = strings.Trim(hostport, "[]")
+	} else if given != "" {
+		port = given
+	}
+	if ip := net.ParseIP(name); name == "" || ip != nil && ip.IsUnspecified() {
+		name = "127.0.0.1"
+		if ip != nil && ip.To4() == nil {
+			name = "::1"
+		}
+	}
+	base := url.URL{Scheme: scheme, Host: net.JoinHostPort(name, port), Path: strings.TrimRight("/"+path, "/")}
+	if _, err := url.Parse(base.String()); err != nil || strings.ContainsAny(name, " /?#") {
+		return "", bad
+	}
+	return base.String(), nil
+}

@@ -1,0 +1,132 @@
+package ollama
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/ollama/ollama/api"
+
+	"loci/core"
+	"loci/providers/internal/wire"
+)
+
+// reader reads the lines of one answer.
+type reader struct {
+	who      wire.Who
+	out      func(core.Delta) bool
+	offered  []string
+	split    wire.Splitter
+	texts    wire.Calls
+	calls    int
+	answered bool
+	thought  strings.Builder
+	done     bool
+	last     api.ChatResponse
+}
+
+func newReader(who wire.Who, req core.ChatRequest, out func(core.Delta) bool) *reader {
+	r := &reader{who: who, out: out}
+	for _, t := range req.Tools {
+		r.offered = append(r.offered, t.Name)
+	}
+	return r
+}
+
+// line reads one line of the stream. A call comes whole, in a line of its own.
+func (r *reader) line(data []byte) error {
+	data = bytes.TrimSpace(data)
+	if len(data) == 0 {
+		return nil
+	}
+	var failed struct {
+		Error string `json:"error"`
+	}
+	if bytes.Contains(data, []byte(`"error"`)) && json.Unmarshal(data, &failed) == nil && failed.Error != "" {
+		return r.who.InBand(data)
+	}
+	var resp api.ChatResponse
+	if json.Unmarshal(data, &resp) != nil {
+		return r.who.E(core.Unavailable, "%s sent a line that cannot be read", r.who.Provider)
+	}
+	reasoning, text := r.split.Add(resp.Message.Content)
+	if !r.say(resp.Message.Thinking+reasoning, text) {
+		return errBreak
+	}
+	for _, call := range resp.Message.ToolCalls {
+		if !r.call(call.ID, call.Function.Name, call.Function.Arguments.String()) {
+			return errBreak
+		}
+	}
+	if resp.Done {
+		r.done, r.last = true, resp
+	}
+	return nil
+}
+
+func (r *reader) say(reasoning, text string) bool {
+	if reasoning != "" {
+		r.thought.WriteString(reasoning)
+		if !r.out(core.Delta{Reasoning: reasoning}) {
+			return false
+		}
+	}
+	if len(r.offered) > 0 {
+		text = r.texts.Add(text)
+	}
+	return r.text(text)
+}
+
+func (r *reader) text(text string) bool {
+	if text == "" {
+		return true
+	}
+	r.answered = true
+	return r.out(core.Delta{Text: text})
+}
+
+func (r *reader) call(id, name, arguments string) bool {
+	if id == "" {
+		id = "call_" + rand.Text()[:24]
+	}
+	r.calls++
+	return r.out(core.Delta{Call: &core.CallDelta{Index: r.calls - 1, ID: id, Name: name, Arguments: arguments}})
+}
+
+// end hands out what was held back in doubt, then the last delta.
+func (r *reader) end() error {
+	reasoning, text := r.split.End()
+	if !r.say(reasoning, text) {
+		return errBreak
+	}
+	calls, rest := r.texts.End(func(name string) bool { return slices.Contains(r.offered, name) })
+	for _, c := range calls {
+		if !r.call("", c.Name, c.Arguments) {
+			return errBreak
+		}
+	}
+	if !r.text(rest) {
+		return errBreak
+	}
+	last := core.Delta{End: true, Finish: core.FinishStop}
+	if r.last.PromptEvalCount > 0 || r.last.EvalCount > 0 {
+		last.Usage = &core.Usage{Prompt: r.last.PromptEvalCount, Completion: r.last.EvalCount, Total: r.last.PromptEvalCount + r.last.EvalCount}
+	}
+	switch {
+	case r.last.DoneReason == "length":
+		last.Finish = core.FinishLength
+	case !r.answered && r.calls == 0:
+		return r.who.Empty()
+	}
+	if r.calls > 0 && r.thought.Len() > 0 {
+		if raw, err := encode(native{Thinking: r.thought.String()}); err == nil {
+			last.Native = raw
+		}
+	}
+	if !r.out(last) {
+		return errBreak
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+package ollama
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/ollama/ollama/api"
+
+	"loci/core"
+)
+
+// toolOf makes the wire form of a tool. Ollama knows a part of JSON Schema only and drops the rest silently: references
+// are put in place, and constraints that would be lost are said in the description.
+func toolOf(spec core.ToolSpec) api.Tool {
+	out := api.Tool{Type: "function", Function: api.ToolFunction{Name: spec.Name, Description: spec.Description}}
+	if json.Unmarshal(simplified(spec.Parameters), &out.Function.Parameters) != nil {
+		out.Function.Parameters = api.ToolFunctionParameters{}
+	}
+	p := &out.Function.Parameters
+	p.Type, p.Defs = "object", nil
+	if p.Properties == nil {
+		p.Properties = api.NewToolPropertiesMap()
+	}
+	return out
+}
+
+// lost are the keywords that Ollama's types have no place for and that a description can say.
+var lost = []string{"default", "minimum", "maximum", "minLength", "maxLength", "pattern", "format", "const", "minItems", "maxItems"}
+
+// simplified returns a schema that survives Ollama's types; one that survives as it is keeps the order of its keys.
+func simplified(schema json.RawMessage) json.RawMessage {
+	text := string(schema)
+	touched := strings.Contains(text, `"$ref"`) || strings.Contains(text, `"oneOf"`) || strings.Contains(text, `"allOf"`) ||
+		slices.ContainsFunc(lost, func(word string) bool { return strings.Contains(text, `"`+word+`"`) })
+	if !touched {
+		return schema
+	}
+	var root map[string]any
+	if json.Unmarshal(schema, &root) != nil {
+		return schema
+	}
+	raw, err := encode(simplify(root, root, 0))
+	if err != nil {
+		return schema
+	}
+	return raw
+}
+
+// deepest bounds schemas that refer to themselves.
+const deepest = 12
+
+func simplify(node any, root map[string]any, depth int) any {
+	m, ok := node.(map[string]any)
+	if !ok {
+		return node
+	}
+	if depth > deepest {
+		return map[string]any{"type": "object"}
+	}
+	m = resolved(m, root)
+	out := map[string]any{}
+	for key, value := range m {
+		switch key {
+		case "properties":
+			inner := map[string]any{}
+			if fields, ok := value.(map[string]any); ok {
+				for name, field := range fields {
+					inner[name] = simplify(field, root, depth+1)
+				}
+			}
+			out[key] = inner
+		case "items":
+			out[key] = simplify(value, root, depth+1)
+		case "anyOf", "oneOf":
+			out["anyOf"] = simplifyAll(value, root, depth+1)
+		case "$defs", "definitions", "allOf", "$schema":
+		default:
+			out[key] = value
+		}
+	}
+	describe(out)
+	return out
+}
+
+func simplifyAll(value any, root map[string]any, depth int) []any {
+	list, _ := value.([]any)
+	out := make([]any, 0, len(list))
+	for _, item := range list {
+		out = append(out, simplify(item, root, depth))
+	}
+	return out
+}
+
+// resolved puts a local reference, and the only member of an allOf, in place of the node; the node's own words win.
+func resolved(m, root map[string]any) map[string]any {
+	for range deepest {
+		target := map[string]any{}
+		if ref, ok := m["$ref"].(string); ok {
+			target, _ = lookup(root, ref).(map[string]any)
+		} else if all, ok := m["allOf"].([]any); ok && len(all) == 1 {
+			target, _ = all[0].(map[string]any)
+		} else {
+			return m
+		}
+		merged := map[string]any{}
+		for key, value := range target {
+			merged[key] = value
+		}
+		for key, value := range m {
+			if key != "$ref" && key != "allOf" {
+				merged[key] = value
+			}
+		}
+		m = merged
+	}
+	return m
+}
+
+func lookup(root map[string]any, ref string) any {
+	path, ok := strings.CutPrefix(ref, "#/")
+	if !ok {
+		return nil
+	}
+	var node any = root
+	for part := range strings.SplitSeq(path, "/") {
+		m, ok := node.(map[string]any)
+		if !ok {
+			return nil
+		}
+		node = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)]
+	}
+	return node
+}
+
+// describe says the constraints that have no place of their own.
+func describe(m map[string]any) {
+	var said []string
+	for _, word := range lost {
+		value, ok := m[word]
+		if !ok {
+			continue
+		}
+		delete(m, word)
+		if raw, err := encode(value); err == nil && value != nil {
+			said = append(said, word+": "+string(raw))
+		}
+	}
+	if len(said) == 0 {
+		return
+	}
+	text, _ := m["description"].(string)
+	m["description"] = strings.TrimSpace(text + " (" + strings.Join(said, ", ") + ")")
+}

@@ -1,0 +1,289 @@
+package openai
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"math/big"
+	"regexp"
+
+	openai "github.com/sashabaranov/go-openai"
+
+	"loci/core"
+)
+
+// neutralModel stands in for the model's name while go-openai looks at the request: it refuses some names' parameters
+// by itself, also of servers that merely have such a name. The transport puts the real one in.
+const neutralModel = "model"
+
+// chatNative is what of an assistant turn is kept for Chat, beside the normalised form.
+type chatNative struct {
+	ReasoningContent string                       `json:"reasoning_content,omitempty"`
+	ReasoningDetails []map[string]json.RawMessage `json:"reasoning_details,omitempty"`
+}
+
+// chatTurn is one request on Chat Completions.
+type chatTurn struct {
+	chatReader
+	client *Client
+	req    openai.ChatCompletionRequest
+}
+
+func newChatTurn(c *Client, req core.ChatRequest, x *exchange) turn {
+	b := chatBuilder{q: c.opts.Quirks, req: req, set: map[string]any{"model": req.Model}}
+	t := &chatTurn{client: c, req: b.build(), chatReader: newChatReader(c)}
+	x.edit = b.edit
+	x.wrap = func(whole []byte) []byte { return whole } // a message in place of a delta is understood by the reader
+	return t
+}
+
+func (t *chatTurn) open(ctx context.Context) (stream, error) {
+	return t.client.api.CreateChatCompletionStream(ctx, t.req)
+}
+
+// chatBuilder turns a request into go-openai's, and into the edits that go-openai has no fields for.
+type chatBuilder struct {
+	q      Quirks
+	req    core.ChatRequest
+	set    map[string]any         // top-level fields
+	extras map[int]map[string]any // fields of a message, by its index
+	out    []openai.ChatCompletionMessage
+}
+
+func (b *chatBuilder) build() openai.ChatCompletionRequest {
+	out := openai.ChatCompletionRequest{Model: neutralModel, Stream: true}
+	if !b.q.NoStreamOptions {
+		out.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
+	}
+	b.messages()
+	out.Messages = b.out
+	for _, tool := range b.req.Tools {
+		out.Tools = append(out.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
+			Name: tool.Name, Description: tool.Description, Parameters: parameters(tool.Parameters)}})
+	}
+	b.tools(&out)
+	b.settings(&out)
+	return out
+}
+
+func (b *chatBuilder) tools(out *openai.ChatCompletionRequest) {
+	if len(b.req.Tools) == 0 {
+		return
+	}
+	if choice := toolChoice(b.q.Force, b.req.Choice); choice != nil {
+		out.ToolChoice = choice
+	}
+	switch {
+	case b.q.Parallel == ParallelNever || b.q.OwnHost && Reasons(b.req.Model):
+	case !b.req.Parallel:
+		out.ParallelToolCalls = false
+	case b.q.Parallel == ParallelOn:
+		out.ParallelToolCalls = true
+	}
+}
+
+// toolChoice is nil where the model decides, which is every server's default.
+func toolChoice(force Force, choice core.ToolChoice) any {
+	switch {
+	case choice.Mode == core.ChoiceNone:
+		return "none"
+	case choice.Mode == core.ChoiceAuto || force == ForceNot:
+		return nil
+	case force == ForceAny:
+		return "any"
+	case choice.Mode == core.ChoiceNamed && force == ForceNamed:
+		return openai.ToolChoice{Type: openai.ToolTypeFunction, Function: openai.ToolFunction{Name: choice.Name}}
+	}
+	return "required"
+}
+
+func (b *chatBuilder) settings(out *openai.ChatCompletionRequest) {
+	s := b.req.Settings
+	if s.Temperature != nil && !Reasons(b.req.Model) {
+		b.set["temperature"] = *s.Temperature // go-openai leaves 0 out
+	}
+	if s.MaxOutputTokens > 0 {
+		if b.q.CompletionLimit || Reasons(b.req.Model) {
+			out.MaxCompletionTokens = s.MaxOutputTokens
+		} else {
+			out.MaxTokens = s.MaxOutputTokens
+		}
+	}
+	if s.ResponseFormat != nil {
+		b.set["response_format"] = s.ResponseFormat
+	}
+	if b.q.CacheKey && b.req.CacheKey != "" {
+		b.set["prompt_cache_key"] = cacheKey(b.req.CacheKey)
+	}
+	b.effort(s.ReasoningEffort)
+}
+
+func (b *chatBuilder) effort(effort string) {
+	if effort == "" {
+		return
+	}
+	switch b.q.Effort {
+	case EffortFlat:
+		if !b.q.OwnHost || Reasons(b.req.Model) {
+			b.set["reasoning_effort"] = effort
+		}
+	case EffortObject:
+		b.set["reasoning"] = map[string]any{"effort": effort}
+	case EffortDeepSeek:
+		switch effort {
+		case "none":
+			b.set["thinking"] = map[string]any{"type": "disabled"}
+		case "minimal", "low":
+			b.set["reasoning_effort"] = "low"
+		default:
+			b.set["reasoning_effort"] = "high"
+		}
+	case EffortTemplate:
+		if effort == "none" {
+			b.set["chat_template_kwargs"] = map[string]any{"enable_thinking": false}
+		} else {
+			b.set["reasoning_effort"] = effort
+		}
+	}
+}
+
+// cacheKey bounds the key to what servers take.
+func cacheKey(key string) string {
+	if len(key) <= 64 {
+		return key
+	}
+	return shortID(key, 32)
+}
+
+var userName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+func (b *chatBuilder) messages() {
+	if b.req.System != "" {
+		role := b.q.SystemRole
+		if role == "" {
+			role = openai.ChatMessageRoleSystem
+		}
+		b.add(openai.ChatCompletionMessage{Role: role, Content: b.req.System})
+	}
+	for _, m := range b.req.Messages {
+		switch m.Role {
+		case core.ChatUser:
+			name := ""
+			if b.q.OwnHost && userName.MatchString(m.Name) {
+				name = m.Name
+			}
+			b.user(m.Text, name)
+		case core.ChatReminder:
+			b.user(reminder(m.Text), "")
+		case core.ChatAssistant:
+			b.assistant(m)
+		case core.ChatTool:
+			for _, r := range m.Returns {
+				b.add(openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, Content: r.Text, ToolCallID: b.callID(r.CallID)})
+			}
+		}
+	}
+}
+
+// reminder is how the program speaks on wires without a system role in mid-thread. It is the same everywhere.
+func reminder(text string) string { return "<system-reminder>\n" + text + "\n</system-reminder>" }
+
+func (b *chatBuilder) add(m openai.ChatCompletionMessage) { b.out = append(b.out, m) }
+
+func (b *chatBuilder) user(text, name string) {
+	if n := len(b.out); b.q.NoUserAfterTool && n > 0 && b.out[n-1].Role == openai.ChatMessageRoleTool {
+		b.add(openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: "Understood."})
+	}
+	b.add(openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text, Name: name})
+}
+
+func (b *chatBuilder) assistant(m core.ChatMessage) {
+	out := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: m.Text}
+	for _, call := range m.Calls {
+		args := call.Arguments
+		if args == "" {
+			args = "{}"
+		}
+		out.ToolCalls = append(out.ToolCalls, openai.ToolCall{ID: b.callID(call.ID), Type: openai.ToolTypeFunction,
+			Function: openai.FunctionCall{Name: call.Name, Arguments: args}})
+	}
+	var native chatNative
+	if m.Native != nil {
+		_ = json.Unmarshal(m.Native.Data, &native) // of another shape: nothing to replay
+	}
+	calls := len(m.Calls) > 0
+	switch {
+	case b.q.History == HistoryCalls && calls:
+		out.ReasoningContent = native.ReasoningContent
+	case b.q.History == HistoryAlways && calls:
+		b.extra("reasoning_content", native.ReasoningContent) // go-openai leaves "" out
+	case b.q.History == HistoryDetails && len(native.ReasoningDetails) > 0:
+		b.extra("reasoning_details", native.ReasoningDetails)
+	}
+	b.add(out)
+}
+
+// extra sets a field of the message that is added next.
+func (b *chatBuilder) extra(field string, value any) {
+	if b.extras == nil {
+		b.extras = map[int]map[string]any{}
+	}
+	b.extras[len(b.out)] = map[string]any{field: value}
+}
+
+func (b *chatBuilder) callID(id string) string {
+	if !b.q.ShortIDs || shortForm.MatchString(id) {
+		return id
+	}
+	return shortID(id, 9)
+}
+
+var shortForm = regexp.MustCompile(`^[A-Za-z0-9]{9}$`)
+
+// shortID maps a text to n letters and digits, always the same.
+func shortID(text string, n int) string {
+	sum := sha256.Sum256([]byte(text))
+	s := new(big.Int).SetBytes(sum[:]).Text(62)
+	for len(s) < n {
+		s = "0" + s
+	}
+	return s[:n]
+}
+
+// edit makes what go-openai cannot: fields it has not, values it takes for absent, contents it leaves out.
+func (b *chatBuilder) edit(body map[string]json.RawMessage) error {
+	for field, value := range b.set {
+		raw, err := encode(value)
+		if err != nil {
+			return err
+		}
+		body[field] = raw
+	}
+	var messages []map[string]json.RawMessage
+	if err := json.Unmarshal(body["messages"], &messages); err != nil {
+		return err
+	}
+	for i, m := range messages {
+		if _, ok := m["content"]; !ok {
+			m["content"] = json.RawMessage(`""`)
+		}
+		for field, value := range b.extras[i] {
+			raw, err := encode(value)
+			if err != nil {
+				return err
+			}
+			m[field] = raw
+		}
+	}
+	raw, err := encode(messages)
+	body["messages"] = raw
+	return err
+}
+
+// parameters returns a tool's schema, or an empty one: servers refuse a function without.
+func parameters(schema json.RawMessage) json.RawMessage {
+	if len(schema) == 0 {
+		return json.RawMessage(`{"type":"object","properties":{}}`)
+	}
+	return schema
+}

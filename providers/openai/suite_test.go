@@ -1,0 +1,34 @@
+package openai_test
+
+import (
+	"testing"
+
+	"loci/core"
+	"loci/providers/internal/wire"
+	"loci/providers/openai"
+	"loci/providers/providertest"
+)
+
+// newClient returns a client of a scripted server.
+func newClient(t *testing.T, s *providertest.Server, key core.Secret, q openai.Quirks) *openai.Client {
+	t.Helper()
+	transport := wire.NewTransport(nil)
+	t.Cleanup(transport.CloseIdleConnections)
+	return openai.New(openai.Options{Provider: "openai", BaseURL: s.V1(), Key: key, Quirks: q, HTTP: transport})
+}
+
+func TestChatPassesTheSuite(t *testing.T) {
+	t.Parallel()
+	providertest.Suite(t, providertest.Subject{Model: "test-model", HasUsage: true,
+		New: func(t *testing.T, s *providertest.Server, key core.Secret) core.ChatModel {
+			return newClient(t, s, key, openai.Quirks{})
+		}})
+}
+
+func TestResponsesPassesTheSuite(t *testing.T) {
+	t.Parallel()
+	providertest.Suite(t, providertest.Subject{Model: "gpt-5-mini", HasUsage: true,
+		New: func(t *testing.T, s *providertest.Server, key core.Secret) core.ChatModel {
+			return newClient(t, s, key, openai.Quirks{Wire: openai.ByFamily, OwnHost: true})
+		}})
+}

@@ -1,0 +1,393 @@
+package providertest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// Wire is one of the ways to ask that the server understands.
+type Wire string
+
+// The wires.
+const (
+	Chat      Wire = "chat"
+	Responses Wire = "responses"
+	Ollama    Wire = "ollama"
+)
+
+// Request is what came in, in one form for all wires. System is taken out of Messages.
+type Request struct {
+	Wire       Wire
+	Path       string
+	Header     http.Header
+	Body       json.RawMessage
+	Model      string
+	System     string
+	Messages   []Message
+	Tools      []string
+	ToolChoice string // "", "auto", "required", "none", or a tool's name
+	Parallel   *bool
+	Stream     bool
+}
+
+// Message is one message of a request.
+type Message struct {
+	Role   string // user, assistant, tool
+	Text   string
+	Calls  []Call
+	CallID string // of a tool's result
+}
+
+// Call is a tool call.
+type Call struct {
+	ID        string
+	Name      string
+	Arguments string // JSON
+}
+
+// Usage is what a turn costs; a nil detail is not reported.
+type Usage struct {
+	Prompt, Completion int
+	Cached, Reasoning  *int
+}
+
+// Turn is one reply. The zero value is an empty one.
+type Turn struct {
+	Reasoning  string
+	Text       string
+	Calls      []Call
+	Finish     string // length, content_filter; empty: what follows from the rest
+	Usage      *Usage // nil: a count of words
+	NoUsage    bool   // report none
+	Delay      time.Duration
+	TokenDelay time.Duration
+	Fail       *Fail
+}
+
+// Fail is how a reply goes wrong. Status answers with that status and no stream; the others break a stream after the
+// turn's text has been sent.
+type Fail struct {
+	Status     int
+	RetryAfter string
+	Code       string
+	Message    string
+	Broken     Broken
+}
+
+// Broken is how a stream breaks.
+type Broken string
+
+// The ways to break.
+const (
+	Disconnect Broken = "disconnect" // the connection is cut
+	Truncate   Broken = "truncate"   // a clean end, too early
+	MidStream  Broken = "midstream"  // an error event
+)
+
+// Model is a model that the server lists.
+type Model struct {
+	Name     string
+	Window   int  // 0: not said
+	Running  int  // Ollama: the window it is loaded with, 0: not loaded
+	NumCtx   int  // Ollama: the Modelfile's num_ctx
+	NoTools  bool // cannot call tools
+	Thinking bool
+	Embed    bool // an embedding model
+}
+
+// Server is the scripted server. Set its fields before the first request.
+type Server struct {
+	URL string // http://127.0.0.1:port; the OpenAI wires are under /v1
+
+	Reply  func(Request) Turn // how to answer; Directives by default
+	Models []Model            // what is listed; one model, "test-model", by default
+	Key    string             // when set, requests without it are refused
+
+	http     *httptest.Server
+	closing  chan struct{}
+	mu       sync.Mutex
+	script   []Turn
+	requests []Request
+	listed   int
+	failures map[string]int
+	active   int
+	seq      int
+}
+
+// NewServer starts a server that ends with the test.
+func NewServer(t testing.TB) *Server {
+	t.Helper()
+	s := Start()
+	t.Cleanup(s.Close)
+	return s
+}
+
+// Start starts a server that the caller closes.
+func Start() *Server {
+	s := &Server{closing: make(chan struct{}), failures: map[string]int{}, Models: []Model{{Name: "test-model", Window: 32768}}}
+	s.Reply = s.Directives
+	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
+	s.URL = s.http.URL
+	return s
+}
+
+// Close ends the server and the replies that are still being sent.
+func (s *Server) Close() {
+	close(s.closing)
+	s.http.CloseClientConnections()
+	s.http.Close()
+}
+
+// V1 is the base URL of the OpenAI wires.
+func (s *Server) V1() string { return s.URL + "/v1" }
+
+// Script queues turns; they are given before Reply is asked.
+func (s *Server) Script(turns ...Turn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.script = append(s.script, turns...)
+}
+
+// Requests returns the requests for a reply so far, oldest first.
+func (s *Server) Requests() []Request {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.requests)
+}
+
+// Last returns the newest request; the zero value if there was none.
+func (s *Server) Last() Request {
+	all := s.Requests()
+	if len(all) == 0 {
+		return Request{}
+	}
+	return all[len(all)-1]
+}
+
+// Listings returns how often the models were asked for.
+func (s *Server) Listings() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.listed
+}
+
+// Active returns how many replies are being sent now: after a cancellation it falls to zero.
+func (s *Server) Active() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.active
+}
+
+func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, 64<<20))
+	if err != nil {
+		return
+	}
+	if s.Key != "" && r.Header.Get("Authorization") != "Bearer "+s.Key {
+		refuse(w, wireOf(r.URL.Path), &Fail{Status: 401, Code: "invalid_api_key", Message: "Incorrect API key provided: " + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")})
+		return
+	}
+	switch path := r.URL.Path; {
+	case strings.HasSuffix(path, "/chat/completions"):
+		s.reply(w, r, body, chatWire{})
+	case strings.HasSuffix(path, "/responses"):
+		s.reply(w, r, body, responsesWire{})
+	case path == "/api/chat":
+		s.reply(w, r, body, ollamaWire{})
+	case strings.HasSuffix(path, "/models"):
+		s.list(w)
+	case strings.HasPrefix(path, "/api/"):
+		s.ollamaInfo(w, path, body)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// protocol is what differs between the wires.
+type protocol interface {
+	parse(body []byte) (Request, error)
+	// send writes a whole turn; it returns early when the stream breaks.
+	send(out *writer, req Request, id string, t Turn)
+}
+
+func (s *Server) reply(w http.ResponseWriter, r *http.Request, body []byte, p protocol) {
+	req, err := p.parse(body)
+	if err != nil {
+		refuse(w, req.Wire, &Fail{Status: 400, Code: "invalid_request_error", Message: err.Error()})
+		return
+	}
+	req.Path, req.Header, req.Body = r.URL.Path, r.Header.Clone(), body
+	turn, id := s.next(req)
+	defer func() {
+		s.mu.Lock()
+		s.active--
+		s.mu.Unlock()
+	}()
+	out := &writer{w: w, done: r.Context().Done(), closing: s.closing, gap: turn.TokenDelay}
+	if !out.wait(turn.Delay) {
+		return
+	}
+	if turn.Fail != nil && turn.Fail.Status != 0 {
+		refuse(w, req.Wire, turn.Fail)
+		return
+	}
+	if turn.Usage == nil && !turn.NoUsage {
+		turn.Usage = &Usage{Prompt: len(body) / 4, Completion: max(1, len(turn.Text)/4)}
+	}
+	for i := range turn.Calls {
+		if turn.Calls[i].ID == "" {
+			turn.Calls[i].ID = fmt.Sprintf("call_%s%d", id, i)
+		}
+	}
+	p.send(out, req, id, turn)
+	out.flush()
+}
+
+func (s *Server) next(req Request) (Turn, string) {
+	s.mu.Lock()
+	s.requests = append(s.requests, req)
+	s.active++
+	s.seq++
+	id := fmt.Sprintf("%06d", s.seq)
+	if len(s.script) > 0 {
+		turn := s.script[0]
+		s.script = s.script[1:]
+		s.mu.Unlock()
+		turn.Calls = slices.Clone(turn.Calls)
+		return turn, id
+	}
+	s.mu.Unlock()
+	turn := s.Reply(req)
+	turn.Calls = slices.Clone(turn.Calls)
+	return turn, id
+}
+
+func wireOf(path string) Wire {
+	switch {
+	case strings.HasPrefix(path, "/api/"):
+		return Ollama
+	case strings.HasSuffix(path, "/responses"):
+		return Responses
+	}
+	return Chat
+}
+
+// refuse answers with a failure status, in the wire's shape.
+func refuse(w http.ResponseWriter, wire Wire, f *Fail) {
+	if f.RetryAfter != "" {
+		w.Header().Set("Retry-After", f.RetryAfter)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(f.Status)
+	message := f.Message
+	if message == "" {
+		message = http.StatusText(f.Status)
+	}
+	if wire == Ollama {
+		writeJSON(w, map[string]any{"error": message})
+		return
+	}
+	writeJSON(w, map[string]any{"error": map[string]any{"message": message, "type": "error", "code": f.Code}})
+}
+
+func writeJSON(w io.Writer, v any) { _ = json.NewEncoder(w).Encode(v) } // a client that left needs no answer
+
+// writer sends the pieces of a reply, with their delays.
+type writer struct {
+	w       http.ResponseWriter
+	done    <-chan struct{}
+	closing <-chan struct{}
+	gap     time.Duration
+}
+
+// wait reports whether somebody is still listening after d.
+func (o *writer) wait(d time.Duration) bool {
+	if d <= 0 {
+		return true
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-o.done:
+	case <-o.closing:
+	}
+	return false
+}
+
+func (o *writer) flush() {
+	if f, ok := o.w.(http.Flusher); ok {
+		f.Flush()
+	}
+}
+
+// line sends a JSON value between a prefix and an end, at once.
+func (o *writer) line(prefix string, v any, end string) {
+	var b bytes.Buffer
+	b.WriteString(prefix)
+	raw, err := json.Marshal(v)
+	if err != nil {
+		panic(err) // our own values
+	}
+	b.Write(raw)
+	b.WriteString(end)
+	_, _ = o.w.Write(b.Bytes()) // a client that left needs no answer
+	o.flush()
+}
+
+// cut ends the connection without an end.
+func (o *writer) cut() {
+	o.flush()
+	if conn, _, err := http.NewResponseController(o.w).Hijack(); err == nil {
+		_ = conn.Close() // that is the point
+	}
+}
+
+// pieces splits a text as models do, a word at a time.
+func pieces(text string) []string {
+	var out []string
+	for text != "" {
+		n := strings.IndexByte(text[1:], ' ') + 1
+		if n <= 0 {
+			n = len(text)
+		}
+		out = append(out, text[:n])
+		text = text[n:]
+	}
+	return out
+}
+
+// halves splits arguments into two pieces, so that nobody relies on getting them whole.
+func halves(text string) []string {
+	n := len(text) / 2
+	return []string{text[:n], text[n:]}
+}
+
+func (s *Server) list(w http.ResponseWriter) {
+	s.mu.Lock()
+	s.listed++
+	s.mu.Unlock()
+	data := []map[string]any{}
+	for _, m := range s.Models {
+		row := map[string]any{"id": m.Name, "object": "model", "owned_by": "test"}
+		if m.Window > 0 {
+			row["max_model_len"] = m.Window
+		}
+		if m.NoTools {
+			row["supported_parameters"] = []string{"temperature"}
+		}
+		data = append(data, row)
+	}
+	w.Header().Set("Content-Type", "application/json")
+	writeJSON(w, map[string]any{"object": "list", "data": data})
+}

@@ -1,0 +1,492 @@
+package providertest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"loci/core"
+)
+
+// Answer is a whole answer, put together from its deltas.
+type Answer struct {
+	Text      string
+	Reasoning string
+	Calls     []core.ToolCall
+	Finish    core.Finish
+	Usage     *core.Usage
+	Native    json.RawMessage
+	Deltas    int
+}
+
+// Collect asks and puts the answer together. It checks what core.ChatModel promises of a sequence: one end or one
+// error, nothing after it, calls that open with an id and a name, at most one kind of piece in a delta.
+func Collect(ctx context.Context, t testing.TB, m core.ChatModel, req core.ChatRequest) (Answer, error) {
+	t.Helper()
+	var a Answer
+	var failed error
+	ended := false
+	for d, err := range m.Stream(ctx, req) {
+		if ended || failed != nil {
+			t.Errorf("the sequence went on after its end: %+v %v", d, err)
+		}
+		if err != nil {
+			failed = err
+			continue
+		}
+		a.Deltas++
+		a.add(t, d)
+		ended = d.End
+	}
+	if !ended && failed == nil {
+		t.Error("the sequence stopped without an end or an error")
+	}
+	var e *core.Error
+	if failed != nil && (!errors.As(failed, &e) || !e.Provider) {
+		t.Errorf("an error that is not the provider's: %#v", failed)
+	}
+	return a, failed
+}
+
+func (a *Answer) add(t testing.TB, d core.Delta) {
+	t.Helper()
+	if set := btoi(d.Text != "") + btoi(d.Reasoning != "") + btoi(d.Call != nil); set > 1 {
+		t.Errorf("a delta with several kinds of pieces: %+v", d)
+	}
+	a.Text += d.Text
+	a.Reasoning += d.Reasoning
+	if d.Native != nil {
+		a.Native = d.Native
+	}
+	if d.End {
+		a.Finish, a.Usage = d.Finish, d.Usage
+	}
+	c := d.Call
+	switch {
+	case c == nil:
+	case c.Index == len(a.Calls):
+		if c.ID == "" || c.Name == "" {
+			t.Errorf("a call opens without an id or a name: %+v", c)
+		}
+		a.Calls = append(a.Calls, core.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
+	case c.Index < len(a.Calls):
+		a.Calls[c.Index].Arguments += c.Arguments
+	default:
+		t.Errorf("call %d before call %d", c.Index, len(a.Calls))
+	}
+}
+
+func btoi(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Subject is what the suite tests.
+type Subject struct {
+	New      func(t *testing.T, s *Server, key core.Secret) core.ChatModel
+	Model    string // the name to ask for
+	HasUsage bool   // reports cached and reasoning tokens
+}
+
+// Ask is a small request with two tools.
+func Ask(model, text string) core.ChatRequest {
+	schema := json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)
+	return core.ChatRequest{Model: model, System: "Be brief.", Parallel: true, Window: 8192,
+		Messages: []core.ChatMessage{{Role: core.ChatUser, Text: text}},
+		Tools:    []core.ToolSpec{{Name: "weather", Description: "Tells the weather.", Parameters: schema}, {Name: "clock", Description: "Tells the time.", Parameters: schema}}}
+}
+
+// Suite runs what every protocol must do.
+func Suite(t *testing.T, subject Subject) {
+	t.Run("answers", func(t *testing.T) { t.Parallel(); suiteAnswers(t, subject) })
+	t.Run("calls", func(t *testing.T) { t.Parallel(); suiteCalls(t, subject) })
+	t.Run("requests", func(t *testing.T) { t.Parallel(); suiteRequests(t, subject) })
+	t.Run("failures", func(t *testing.T) { t.Parallel(); suiteFailures(t, subject) })
+	t.Run("stops", func(t *testing.T) { t.Parallel(); suiteStops(t, subject) })
+}
+
+// start makes a server and a model of the subject.
+func (s Subject) start(t *testing.T, turns ...Turn) (*Server, core.ChatModel) {
+	t.Helper()
+	server := NewServer(t)
+	server.Script(turns...)
+	return server, s.New(t, server, "sk-test-key-0123456789")
+}
+
+// one asks once and expects an answer.
+func (s Subject) one(t *testing.T, turn Turn) Answer {
+	t.Helper()
+	_, model := s.start(t, turn)
+	a, err := Collect(t.Context(), t, model, Ask(s.Model, "hello"))
+	if err != nil {
+		t.Fatalf("Stream: %v", err)
+	}
+	return a
+}
+
+func suiteAnswers(t *testing.T, s Subject) {
+	t.Run("text arrives in pieces and whole", func(t *testing.T) {
+		t.Parallel()
+		a := s.one(t, Turn{Text: "It is <sunny> & warm — 22 °C, \"really\"."})
+		if a.Text != "It is <sunny> & warm — 22 °C, \"really\"." || a.Finish != core.FinishStop || a.Deltas < 4 {
+			t.Errorf("got %+v", a)
+		}
+	})
+	t.Run("reasoning is told from text", func(t *testing.T) {
+		t.Parallel()
+		a := s.one(t, Turn{Reasoning: "They said hello.", Text: "Hello!"})
+		if a.Reasoning != "They said hello." || a.Text != "Hello!" {
+			t.Errorf("got %+v", a)
+		}
+	})
+	t.Run("a reply at the output limit says so", func(t *testing.T) {
+		t.Parallel()
+		if a := s.one(t, Turn{Text: "It is", Finish: "length"}); a.Finish != core.FinishLength {
+			t.Errorf("finish %q", a.Finish)
+		}
+	})
+	t.Run("usage is what the server reports", func(t *testing.T) {
+		t.Parallel()
+		want := &core.Usage{Prompt: 100, Completion: 20, Total: 120}
+		turn := Turn{Text: "x", Usage: &Usage{Prompt: 100, Completion: 20}}
+		if s.HasUsage {
+			turn.Usage.Cached, turn.Usage.Reasoning = new(64), new(0)
+			want.Cached, want.Reasoning = new(64), new(0)
+		}
+		if diff := cmp.Diff(want, s.one(t, turn).Usage); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("details that are not reported stay unknown", func(t *testing.T) {
+		t.Parallel()
+		u := s.one(t, Turn{Text: "x", Usage: &Usage{Prompt: 1, Completion: 1}}).Usage
+		if u == nil || u.Cached != nil || u.Reasoning != nil || u.CacheWrite != nil {
+			t.Errorf("usage %+v", u)
+		}
+	})
+	t.Run("usage that is not reported is nil", func(t *testing.T) {
+		t.Parallel()
+		if u := s.one(t, Turn{Text: "x", NoUsage: true}).Usage; u != nil {
+			t.Errorf("usage %+v", u)
+		}
+	})
+}
+
+func suiteCalls(t *testing.T, s Subject) {
+	t.Run("a call arrives with id, name and arguments", func(t *testing.T) {
+		t.Parallel()
+		a := s.one(t, Turn{Calls: []Call{{ID: "call_1", Name: "weather", Arguments: `{"city":"Oslo"}`}}})
+		want := []core.ToolCall{{ID: "call_1", Name: "weather", Arguments: `{"city":"Oslo"}`}}
+		if diff := cmp.Diff(want, a.Calls); diff != "" || a.Finish != core.FinishStop {
+			t.Errorf("finish %q %s", a.Finish, diff)
+		}
+	})
+	t.Run("parallel calls stay apart and in order, beside text", func(t *testing.T) {
+		t.Parallel()
+		a := s.one(t, Turn{Text: "Both.", Calls: []Call{{ID: "call_1", Name: "weather", Arguments: `{"city":"Oslo"}`}, {ID: "call_2", Name: "clock", Arguments: `{"city":"Rome"}`}}})
+		want := []core.ToolCall{{ID: "call_1", Name: "weather", Arguments: `{"city":"Oslo"}`}, {ID: "call_2", Name: "clock", Arguments: `{"city":"Rome"}`}}
+		if diff := cmp.Diff(want, a.Calls); diff != "" || a.Text != "Both." {
+			t.Errorf("text %q %s", a.Text, diff)
+		}
+	})
+	t.Run("a turn goes on over several steps with returns", func(t *testing.T) {
+		t.Parallel()
+		server, model := s.start(t)
+		req := Ask(s.Model, "CALL weather {\"city\":\"Oslo\"}\nCALL& clock {\"city\":\"Oslo\"}\nCALL weather {\"city\":\"Rome\"}\nSAY done")
+		var steps int
+		for ; steps < 10; steps++ {
+			a, err := Collect(t.Context(), t, model, req)
+			if err != nil {
+				t.Fatalf("step %d: %v", steps, err)
+			}
+			if len(a.Calls) == 0 {
+				if a.Text != "done" {
+					t.Errorf("text %q", a.Text)
+				}
+				break
+			}
+			req.Messages = append(req.Messages, Continue(a, "")...)
+		}
+		if steps != 2 {
+			t.Errorf("%d steps before the text, want 2", steps)
+		}
+		prefixes(t, server.Requests())
+	})
+}
+
+// Continue makes the messages that follow an answer: the assistant's turn and a return for each of its calls.
+func Continue(a Answer, text string) []core.ChatMessage {
+	turn := core.ChatMessage{Role: core.ChatAssistant, Text: a.Text, Reasoning: a.Reasoning, Calls: a.Calls}
+	if a.Native != nil {
+		turn.Native = &core.Native{Data: a.Native}
+	}
+	returns := core.ChatMessage{Role: core.ChatTool}
+	for _, c := range a.Calls {
+		returns.Returns = append(returns.Returns, core.ChatReturn{CallID: c.ID, Name: c.Name, Text: text})
+	}
+	return []core.ChatMessage{turn, returns}
+}
+
+// prefixes checks that each request begins with the bytes of the one before, in tools and messages.
+func prefixes(t *testing.T, requests []Request) {
+	t.Helper()
+	var before map[string]json.RawMessage
+	for i, r := range requests {
+		var body map[string]json.RawMessage
+		if err := json.Unmarshal(r.Body, &body); err != nil {
+			t.Fatal(err)
+		}
+		if i > 0 {
+			for _, field := range []string{"tools", "instructions"} {
+				if string(before[field]) != string(body[field]) {
+					t.Errorf("request %d: %s differs", i, field)
+				}
+			}
+			for _, field := range []string{"messages", "input"} {
+				old := strings.TrimSuffix(string(before[field]), "]")
+				if !strings.HasPrefix(string(body[field]), old) {
+					t.Errorf("request %d: %s does not begin with those before:\n%s\n%s", i, field, old, body[field])
+				}
+			}
+		}
+		before = body
+	}
+}
+
+func suiteRequests(t *testing.T, s Subject) {
+	t.Run("system, messages and tools arrive", func(t *testing.T) {
+		t.Parallel()
+		server, model := s.start(t, Turn{Text: "ok"})
+		req := Ask(s.Model, "hello")
+		req.Messages = append([]core.ChatMessage{{Role: core.ChatUser, Text: "first"}, {Role: core.ChatAssistant, Text: "yes"},
+			{Role: core.ChatReminder, Text: "The block human has changed."}}, req.Messages...)
+		if _, err := Collect(t.Context(), t, model, req); err != nil {
+			t.Fatal(err)
+		}
+		got := server.Last()
+		want := []Message{{Role: "user", Text: "first"}, {Role: "assistant", Text: "yes"},
+			{Role: "user", Text: "<system-reminder>\nThe block human has changed.\n</system-reminder>"}, {Role: "user", Text: "hello"}}
+		if diff := cmp.Diff(want, got.Messages); diff != "" {
+			t.Error(diff)
+		}
+		if got.System != "Be brief." || got.Model != s.Model || !cmp.Equal(got.Tools, []string{"weather", "clock"}) {
+			t.Errorf("got %q %q %q", got.System, got.Model, got.Tools)
+		}
+	})
+	t.Run("empty returns and empty arguments are sent as such", func(t *testing.T) {
+		t.Parallel()
+		server, model := s.start(t, Turn{Text: "ok"})
+		req := Ask(s.Model, "hello")
+		req.Messages = append(req.Messages, Continue(Answer{Calls: []core.ToolCall{{ID: "call_1", Name: "clock"}}}, "")...)
+		if _, err := Collect(t.Context(), t, model, req); err != nil {
+			t.Fatal(err)
+		}
+		last := server.Last().Messages
+		want := []Message{{Role: "user", Text: "hello"}, {Role: "assistant", Calls: []Call{{ID: "call_1", Name: "clock", Arguments: "{}"}}}, {Role: "tool", CallID: "call_1"}}
+		if diff := cmp.Diff(want, last); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("equal requests have equal bytes", func(t *testing.T) {
+		t.Parallel()
+		server, model := s.start(t, Turn{Text: "a"}, Turn{Text: "b"})
+		req := Ask(s.Model, "hello <b>&</b>")
+		req.Messages = append(req.Messages, Continue(Answer{Calls: []core.ToolCall{{ID: "call_1", Name: "clock", Arguments: `{"z":1,"a":{"y":2,"b":3}}`}}}, "x")...)
+		for range 2 {
+			if _, err := Collect(t.Context(), t, model, req); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r := server.Requests()
+		if diff := cmp.Diff(string(r[0].Body), string(r[1].Body)); diff != "" {
+			t.Error(diff)
+		}
+	})
+	t.Run("no tools means none", func(t *testing.T) {
+		t.Parallel()
+		server, model := s.start(t, Turn{Text: "a"})
+		req := Ask(s.Model, "hello")
+		req.Tools = nil
+		if _, err := Collect(t.Context(), t, model, req); err != nil {
+			t.Fatal(err)
+		}
+		for _, field := range []string{`"tools"`, `"tool_choice"`, `"parallel_tool_calls"`} {
+			if strings.Contains(string(server.Last().Body), field) {
+				t.Errorf("%s was sent", field)
+			}
+		}
+	})
+}
+
+func suiteFailures(t *testing.T, s Subject) {
+	kinds := []struct {
+		name string
+		fail Fail
+		text string
+		want core.Kind
+	}{
+		{"too often", Fail{Status: 429, Code: "rate_limit_exceeded"}, "", core.RateLimited},
+		{"no credit", Fail{Status: 429, Code: "insufficient_quota", Message: "You exceeded your current quota"}, "", core.NoCredit},
+		{"payment required", Fail{Status: 402}, "", core.NoCredit},
+		{"server error", Fail{Status: 500, Message: "boom"}, "", core.Unavailable},
+		{"overloaded", Fail{Status: 503}, "", core.Unavailable},
+		{"gateway timeout", Fail{Status: 504}, "", core.Timeout},
+		{"wrong key", Fail{Status: 401}, "", core.Unauthenticated},
+		{"bad request", Fail{Status: 400, Message: "no such parameter"}, "", core.Invalid},
+		{"no such model", Fail{Status: 404, Message: "model not found"}, "", core.Invalid},
+		{"too long", Fail{Status: 400, Code: "context_length_exceeded", Message: "This model's maximum context length is 8192 tokens."}, "", core.TooLong},
+		{"too long for Ollama", Fail{Status: 400, Message: "the input length exceeds the context length"}, "", core.TooLong},
+		{"redirect", Fail{Status: 307}, "", core.Invalid},
+		{"cut connection", Fail{Broken: Disconnect}, "half of", core.Unavailable},
+		{"clean end too early", Fail{Broken: Truncate}, "half of", core.Unavailable},
+		{"nothing at all", Fail{Broken: Truncate}, "", core.Unavailable},
+		{"error in the stream", Fail{Broken: MidStream}, "half of", core.Unavailable},
+		{"too long in the stream", Fail{Broken: MidStream, Message: "Your input exceeds the context window of this model."}, "", core.TooLong},
+	}
+	for _, k := range kinds {
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			_, model := s.start(t, Turn{Text: k.text, Fail: &k.fail})
+			a, err := Collect(t.Context(), t, model, Ask(s.Model, "hello"))
+			if core.KindOf(err) != k.want {
+				t.Errorf("kind %q, want %q: %v", core.KindOf(err), k.want, err)
+			}
+			if !strings.HasPrefix(k.text, a.Text) {
+				t.Errorf("text %q", a.Text)
+			}
+		})
+	}
+	t.Run("an empty reply is an error", func(t *testing.T) {
+		t.Parallel()
+		_, model := s.start(t, Turn{})
+		if _, err := Collect(t.Context(), t, model, Ask(s.Model, "hello")); core.KindOf(err) != core.Unavailable {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("retry-after is kept", func(t *testing.T) {
+		t.Parallel()
+		_, model := s.start(t, Turn{Fail: &Fail{Status: 429, RetryAfter: "7"}})
+		_, err := Collect(t.Context(), t, model, Ask(s.Model, "hello"))
+		var e *core.Error
+		if !errors.As(err, &e) || e.RetryAfter != 7*time.Second {
+			t.Errorf("got %#v", err)
+		}
+	})
+	t.Run("the key is in no error", func(t *testing.T) {
+		t.Parallel()
+		server := NewServer(t)
+		server.Key = "another"
+		const key = "sk-secret-9876543210"
+		model := s.New(t, server, key)
+		_, err := Collect(t.Context(), t, model, Ask(s.Model, "hello"))
+		var e *core.Error
+		if !errors.As(err, &e) || e.Kind != core.Unauthenticated {
+			t.Fatalf("got %v", err)
+		}
+		if whole := err.Error() + e.Hint; strings.Contains(whole, key) || !strings.Contains(whole, "••••") {
+			t.Errorf("the error says %q", whole)
+		}
+	})
+	t.Run("a server that is not there", func(t *testing.T) {
+		t.Parallel()
+		server := Start()
+		model := s.New(t, server, "")
+		server.Close()
+		_, err := Collect(t.Context(), t, model, Ask(s.Model, "hello"))
+		if core.KindOf(err) != core.Unavailable || core.HintOf(err) == "" {
+			t.Errorf("got %v", err)
+		}
+	})
+}
+
+func suiteStops(t *testing.T, s Subject) {
+	t.Run("cancelling in the middle stops at once and frees the server", func(t *testing.T) {
+		t.Parallel()
+		server, model := s.start(t, Turn{Text: strings.Repeat("word ", 200), TokenDelay: 20 * time.Millisecond})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		defer cancel(nil)
+		var last error
+		var asked time.Time
+		for d, err := range model.Stream(ctx, Ask(s.Model, "hello")) {
+			if d.Text != "" && asked.IsZero() {
+				asked = time.Now()
+				cancel(core.ErrCancelled)
+			}
+			last = err
+		}
+		if core.KindOf(last) != core.Cancelled || !errors.Is(last, core.ErrCancelled) {
+			t.Errorf("got %v", last)
+		}
+		if d := time.Since(asked); d > time.Second {
+			t.Errorf("stopped after %v", d)
+		}
+		idle(t, server)
+	})
+	t.Run("cancelling before the first byte", func(t *testing.T) {
+		t.Parallel()
+		server, model := s.start(t, Turn{Text: "late", Delay: time.Minute})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var wg sync.WaitGroup
+		defer wg.Wait()
+		wg.Go(func() {
+			for server.Active() == 0 && ctx.Err() == nil {
+				tick(ctx)
+			}
+			cancel()
+		})
+		_, err := Collect(ctx, t, model, Ask(s.Model, "hello"))
+		if core.KindOf(err) != core.Cancelled {
+			t.Errorf("got %v", err)
+		}
+		idle(t, server)
+	})
+	t.Run("a deadline is a timeout", func(t *testing.T) {
+		t.Parallel()
+		_, model := s.start(t, Turn{Text: "late", Delay: time.Minute})
+		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		defer cancel()
+		_, err := Collect(ctx, t, model, Ask(s.Model, "hello"))
+		if core.KindOf(err) != core.Timeout {
+			t.Errorf("got %v", err)
+		}
+	})
+	t.Run("leaving the sequence frees the server", func(t *testing.T) {
+		t.Parallel()
+		server, model := s.start(t, Turn{Text: strings.Repeat("word ", 500), TokenDelay: 10 * time.Millisecond})
+		for range model.Stream(t.Context(), Ask(s.Model, "hello")) {
+			break
+		}
+		idle(t, server)
+	})
+}
+
+// idle waits until the server sends nothing any more.
+func idle(t *testing.T, s *Server) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	for s.Active() > 0 {
+		if ctx.Err() != nil {
+			t.Fatal("the server is still sending")
+		}
+		tick(ctx)
+	}
+}
+
+func tick(ctx context.Context) {
+	timer := time.NewTimer(2 * time.Millisecond)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
