@@ -274,7 +274,9 @@ func attachBlock(ctx context.Context, tx core.Store, agent core.AgentID, block c
 }
 
 // Get returns an agent.
-func (a *Agents) Get(ctx context.Context, id core.AgentID) (core.Agent, error) { return a.Store.Agents().Get(ctx, id) }
+func (a *Agents) Get(ctx context.Context, id core.AgentID) (core.Agent, error) {
+	return a.Store.Agents().Get(ctx, id)
+}
 
 // List returns agents, fifty by default.
 func (a *Agents) List(ctx context.Context, f core.AgentFilter, pg core.Page) ([]core.Agent, error) {
@@ -291,7 +293,9 @@ func (a *Agents) List(ctx context.Context, f core.AgentFilter, pg core.Page) ([]
 }
 
 // Count returns how many agents there are.
-func (a *Agents) Count(ctx context.Context, f core.AgentFilter) (int, error) { return a.Store.Agents().Count(ctx, f) }
+func (a *Agents) Count(ctx context.Context, f core.AgentFilter) (int, error) {
+	return a.Store.Agents().Count(ctx, f)
+}
 
 // Tags returns the distinct tags of agents, by name.
 func (a *Agents) Tags(ctx context.Context, contains string, pg core.Page) ([]string, error) {

@@ -61,7 +61,9 @@ func (s *Blocks) Create(ctx context.Context, b core.Block) (core.Block, error) {
 }
 
 // Get returns a block.
-func (s *Blocks) Get(ctx context.Context, id core.BlockID) (core.Block, error) { return s.Store.Blocks().Get(ctx, id) }
+func (s *Blocks) Get(ctx context.Context, id core.BlockID) (core.Block, error) {
+	return s.Store.Blocks().Get(ctx, id)
+}
 
 // ByLabel returns an agent's block of that label.
 func (s *Blocks) ByLabel(ctx context.Context, agent core.AgentID, label string) (core.Block, error) {
@@ -81,7 +83,9 @@ func (s *Blocks) List(ctx context.Context, f core.BlockFilter, pg core.Page) ([]
 }
 
 // Count returns how many blocks there are.
-func (s *Blocks) Count(ctx context.Context, f core.BlockFilter) (int, error) { return s.Store.Blocks().Count(ctx, f) }
+func (s *Blocks) Count(ctx context.Context, f core.BlockFilter) (int, error) {
+	return s.Store.Blocks().Count(ctx, f)
+}
 
 // OfAgent returns all blocks of an agent in the order of attachment.
 func (s *Blocks) OfAgent(ctx context.Context, agent core.AgentID) ([]core.Block, error) {

@@ -143,3 +143,17 @@ func (s *Passages) archive(ctx context.Context, agent core.AgentID) (core.Archiv
 	a, ok, err := s.Store.Archives().OfAgent(ctx, agent)
 	return a.ID, ok, err
 }
+
+// Archives lists archives, fifty by default; of one agent where it is given.
+func (s *Passages) Archives(ctx context.Context, name string, agent core.AgentID, pg core.Page) ([]core.Archive, error) {
+	pg, err := page(pg, 50, 1000)
+	if err != nil {
+		return nil, err
+	}
+	return s.Store.Archives().List(ctx, name, agent, pg)
+}
+
+// GetArchive returns an archive.
+func (s *Passages) GetArchive(ctx context.Context, id core.ArchiveID) (core.Archive, error) {
+	return s.Store.Archives().Get(ctx, id)
+}

@@ -14,7 +14,9 @@ const maxRunSteps = 1000
 type Runs struct{ *parts }
 
 // Get returns a run.
-func (r *Runs) Get(ctx context.Context, id core.RunID) (core.Run, error) { return r.Store.Runs().Get(ctx, id) }
+func (r *Runs) Get(ctx context.Context, id core.RunID) (core.Run, error) {
+	return r.Store.Runs().Get(ctx, id)
+}
 
 // List returns runs, a hundred by default.
 func (r *Runs) List(ctx context.Context, f core.RunFilter, pg core.Page) ([]core.Run, error) {
@@ -78,7 +80,9 @@ func (r *Runs) ToolsUsed(ctx context.Context, id core.RunID) ([]string, int, err
 }
 
 // Step returns a step.
-func (r *Runs) Step(ctx context.Context, id core.StepID) (core.Step, error) { return r.Store.Steps().Get(ctx, id) }
+func (r *Runs) Step(ctx context.Context, id core.StepID) (core.Step, error) {
+	return r.Store.Steps().Get(ctx, id)
+}
 
 // Steps returns steps; limit is the list's own default.
 func (r *Runs) Steps(ctx context.Context, f core.StepFilter, pg core.Page, limit int) ([]core.Step, error) {
@@ -155,4 +159,35 @@ func (r *Runs) Cancel(ctx context.Context, agent core.AgentID, conv core.Convers
 		out[id] = run.Status
 	}
 	return out, nil
+}
+
+// recentRuns is how far back a run is looked for by the otid of its input.
+const recentRuns = 200
+
+// InConversation finds a run of a conversation: by its id, else by the otid of its input, else the active one.
+func (r *Runs) InConversation(ctx context.Context, conv core.ConversationID, id core.RunID, otid string) (core.Run, error) {
+	if id != "" {
+		run, err := r.Get(ctx, id)
+		if err == nil && run.Conversation != conv {
+			err = core.E(core.NotFound, "the conversation has no run %s", id)
+		}
+		return run, err
+	}
+	if otid == "" {
+		active := r.Engine.Active(conv)
+		if len(active) == 0 {
+			return core.Run{}, core.E(core.Invalid, "No active runs found for this conversation")
+		}
+		return r.Get(ctx, active[0])
+	}
+	runs, err := r.Store.Runs().List(ctx, core.RunFilter{Conversation: conv}, core.Page{Limit: recentRuns, Desc: true})
+	if err != nil {
+		return core.Run{}, err
+	}
+	for _, run := range runs {
+		if slices.ContainsFunc(run.Input, func(m core.Message) bool { return m.OTID == otid }) {
+			return run, nil
+		}
+	}
+	return core.Run{}, core.E(core.NotFound, "no run of the conversation has an input with the otid %s", otid)
 }

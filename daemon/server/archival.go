@@ -1,0 +1,118 @@
+package server
+
+import (
+	"context"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"loci/core"
+	"loci/core/service"
+	"loci/daemon/api"
+)
+
+func (s *Server) registerArchival(a huma.API) {
+	handle(a, "GET", "/v1/agents/{agent_id}/archival-memory", s.listPassages)
+	handle(a, "POST", "/v1/agents/{agent_id}/archival-memory", s.createPassage)
+	handle(a, "GET", "/v1/agents/{agent_id}/archival-memory/search", s.searchArchival)
+	handle(a, "DELETE", "/v1/agents/{agent_id}/archival-memory/{memory_id}", s.deletePassage)
+	handle(a, "POST", "/v1/passages/search", s.searchPassages)
+	handle(a, "GET", "/v1/archives", s.listArchives)
+	handle(a, "GET", "/v1/archives/{archive_id}", s.getArchive)
+}
+
+type listPassagesInput struct {
+	AgentPath
+	api.ListPassages
+}
+
+func (s *Server) listPassages(ctx context.Context, in *listPassagesInput) (*body[[]api.Passage], error) {
+	page := core.Page{After: in.After, Before: in.Before, Limit: in.Limit, Desc: !in.Ascending.Or(true)}
+	passages, err := s.services().Passages.List(ctx, in.id(), in.Search, page)
+	return list(passages, err, wirePassage)
+}
+
+type createPassageInput struct {
+	AgentPath
+	Body api.CreatePassage
+}
+
+// createPassage answers with an array, as the contract does: a long text could have become several.
+func (s *Server) createPassage(ctx context.Context, in *createPassageInput) (*body[[]api.Passage], error) {
+	draft := service.NewPassage{Text: in.Body.Text, Tags: in.Body.Tags}
+	if in.Body.CreatedAt != nil {
+		draft.CreatedAt = in.Body.CreatedAt.Time
+	}
+	p, err := s.services().Passages.Insert(ctx, in.id(), draft)
+	return list([]core.Passage{p}, err, wirePassage)
+}
+
+type searchArchivalInput struct {
+	AgentPath
+	api.SearchArchival
+}
+
+func (s *Server) searchArchival(ctx context.Context, in *searchArchivalInput) (*body[api.ArchivalSearch], error) {
+	agent, err := s.services().Agents.Get(ctx, in.id())
+	if err != nil {
+		return nil, err
+	}
+	zone := agent.Location()
+	q := service.PassageQuery{Text: in.Query, Agent: in.id(), Tags: in.Tags, AllTags: in.TagMatchMode == "all", Limit: in.TopK}
+	if q.From, q.Until, err = timeRange(in.StartDatetime, in.EndDatetime, zone); err != nil {
+		return nil, err
+	}
+	hits, err := s.services().Passages.Search(ctx, q)
+	if err != nil {
+		return nil, err
+	}
+	out := api.ArchivalSearch{Count: len(hits)}
+	for _, h := range hits {
+		out.Results = append(out.Results, api.ArchivalResult{
+			ID: string(h.Passage.ID), Timestamp: h.Passage.CreatedAt.In(zone).Format(time.RFC3339), Content: h.Passage.Text, Tags: h.Passage.Tags,
+		})
+	}
+	return answer(out, nil)
+}
+
+type deletePassageInput struct {
+	AgentPath
+	PassagePath
+}
+
+func (s *Server) deletePassage(ctx context.Context, in *deletePassageInput) (*body[any], error) {
+	return empty(s.services().Passages.Delete(ctx, in.id(), core.PassageID(in.PassageID)))
+}
+
+type searchPassagesInput struct{ Body api.SearchPassages }
+
+func (s *Server) searchPassages(ctx context.Context, in *searchPassagesInput) (*body[[]api.PassageResult], error) {
+	b := in.Body
+	q := service.PassageQuery{
+		Text: api.Val(b.Query), Agent: core.AgentID(api.Val(b.AgentID)), Archive: core.ArchiveID(api.Val(b.ArchiveID)), Tags: b.Tags,
+		AllTags: api.Val(b.TagMatchMode) == "all", Limit: api.Val(b.Limit),
+	}
+	if q.Agent != "" && q.Archive != "" {
+		return nil, core.E(core.Invalid, "give agent_id or archive_id, not both")
+	}
+	if b.StartDate != nil {
+		q.From = b.StartDate.Time
+	}
+	if b.EndDate != nil {
+		q.Until = b.EndDate.Time
+	}
+	hits, err := s.services().Passages.Search(ctx, q)
+	return list(hits, err, func(h core.PassageHit) api.PassageResult {
+		return api.PassageResult{Passage: wirePassage(h.Passage), Score: h.Score, Metadata: api.Object{}}
+	})
+}
+
+func (s *Server) listArchives(ctx context.Context, in *api.ListArchives) (*body[[]api.Archive], error) {
+	archives, err := s.services().Passages.Archives(ctx, in.Name, core.AgentID(in.AgentID), pageOf(in.Page, true))
+	return list(archives, err, wireArchive)
+}
+
+func (s *Server) getArchive(ctx context.Context, in *ArchivePath) (*body[api.Archive], error) {
+	a, err := s.services().Passages.GetArchive(ctx, core.ArchiveID(in.ArchiveID))
+	return answer(wireArchive(a), err)
+}

@@ -1,0 +1,187 @@
+package server
+
+import (
+	"context"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"loci/core"
+	"loci/daemon/api"
+)
+
+func (s *Server) registerBlocks(a huma.API) {
+	handle(a, "POST", "/v1/blocks", s.createBlock)
+	handle(a, "GET", "/v1/blocks", s.listBlocks)
+	handle(a, "GET", "/v1/blocks/count", s.countBlocks)
+	handle(a, "GET", "/v1/blocks/{block_id}", s.getBlock)
+	handle(a, "PATCH", "/v1/blocks/{block_id}", s.updateBlock)
+	handle(a, "DELETE", "/v1/blocks/{block_id}", s.deleteBlock)
+	handle(a, "GET", "/v1/blocks/{block_id}/agents", s.listBlockAgents)
+	handle(a, "GET", "/v1/agents/{agent_id}/core-memory/blocks", s.listAgentBlocks)
+	handle(a, "GET", "/v1/agents/{agent_id}/core-memory/blocks/{block_label}", s.getAgentBlock)
+	handle(a, "PATCH", "/v1/agents/{agent_id}/core-memory/blocks/{block_label}", s.updateAgentBlock)
+	handle(a, "PATCH", "/v1/agents/{agent_id}/core-memory/blocks/attach/{block_id}", s.attachBlock)
+	handle(a, "PATCH", "/v1/agents/{agent_id}/core-memory/blocks/detach/{block_id}", s.detachBlock)
+	handle(a, "GET", "/v1/agents/{agent_id}/core-memory", s.agentMemory)
+}
+
+type createBlockInput struct{ Body api.CreateBlock }
+
+func (s *Server) createBlock(ctx context.Context, in *createBlockInput) (*body[api.Block], error) {
+	b, err := s.services().Blocks.Create(ctx, coreBlock(in.Body))
+	return answer(wireBlock(b), err)
+}
+
+func (s *Server) listBlocks(ctx context.Context, in *api.ListBlocks) (*body[[]api.Block], error) {
+	if in.IdentityID != "" || len(in.IdentifierKeys) > 0 || in.TemplatesOnly {
+		return answer([]api.Block{}, nil)
+	}
+	f := blockFilter(in.BlockFilter)
+	f.LabelSearch, f.ValueSearch, f.DescriptionSearch = in.LabelSearch, in.ValueSearch, in.DescriptionSearch
+	blocks, err := s.services().Blocks.List(ctx, f, pageOf(in.Page, false))
+	if err == nil {
+		blocks, err = s.sharedBy(ctx, blocks, in)
+	}
+	return list(blocks, err, wireBlock)
+}
+
+// sharedBy keeps the blocks that as many agents share as the parameters ask for.
+func (s *Server) sharedBy(ctx context.Context, blocks []core.Block, in *api.ListBlocks) ([]core.Block, error) {
+	more, fewer, exactly := in.ConnectedToAgentsCountGT, in.ConnectedToAgentsCountLT, in.ConnectedToAgentsCountEQ
+	if !more.Set && !fewer.Set && len(exactly) == 0 {
+		return blocks, nil
+	}
+	var out []core.Block
+	for _, b := range blocks {
+		agents, err := s.services().Blocks.AgentsOf(ctx, b.ID)
+		if err != nil {
+			return nil, err
+		}
+		n := len(agents)
+		if (!more.Set || n > more.Value) && (!fewer.Set || n < fewer.Value) && (len(exactly) == 0 || slices.Contains(exactly, n)) {
+			out = append(out, b)
+		}
+	}
+	return out, nil
+}
+
+func blockFilter(in api.BlockFilter) core.BlockFilter {
+	return core.BlockFilter{Label: in.Label, Name: in.Name, Tags: in.Tags, MatchAllTags: in.MatchAllTags}
+}
+
+func (s *Server) countBlocks(ctx context.Context, in *api.BlockFilter) (*body[int], error) {
+	if in.TemplatesOnly {
+		return answer(0, nil)
+	}
+	return answer(s.services().Blocks.Count(ctx, blockFilter(*in)))
+}
+
+// versioned is a block with the name of its version.
+type versioned struct {
+	ETag string `header:"ETag"`
+	Body api.Block
+}
+
+func tagged(b core.Block, err error) (*versioned, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &versioned{ETag: etag(b), Body: wireBlock(b)}, nil
+}
+
+func (s *Server) getBlock(ctx context.Context, in *BlockPath) (*versioned, error) {
+	return tagged(s.services().Blocks.Get(ctx, core.BlockID(in.BlockID)))
+}
+
+type updateBlockInput struct {
+	BlockPath
+	IfMatch string `header:"If-Match"`
+	Body    api.UpdateBlock
+}
+
+func (s *Server) updateBlock(ctx context.Context, in *updateBlockInput) (*versioned, error) {
+	version, err := ifMatch(in.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	by := string(callOf(ctx).client.ID)
+	return tagged(s.services().Blocks.Update(ctx, core.BlockID(in.BlockID), coreBlockPatch(in.Body), version, by))
+}
+
+func (s *Server) deleteBlock(ctx context.Context, in *BlockPath) (*body[any], error) {
+	return empty(s.services().Blocks.Delete(ctx, core.BlockID(in.BlockID)))
+}
+
+type listBlockAgentsInput struct {
+	BlockPath
+	api.ListBlockAgents
+}
+
+func (s *Server) listBlockAgents(ctx context.Context, in *listBlockAgentsInput) (*body[[]api.AgentState], error) {
+	agents, err := s.services().Blocks.AgentsOf(ctx, core.BlockID(in.BlockID))
+	if err != nil {
+		return nil, err
+	}
+	return answer(s.agentStates(ctx, agents, relationsFor(callOf(ctx).current, in.AgentInclude)))
+}
+
+func (s *Server) listAgentBlocks(ctx context.Context, in *ListAgentThings) (*body[[]api.Block], error) {
+	blocks, err := s.services().Blocks.ListOfAgent(ctx, in.id(), pageOf(in.Page, true))
+	return list(blocks, err, wireBlock)
+}
+
+type agentBlockInput struct {
+	AgentPath
+	Label string `path:"block_label"`
+}
+
+func (s *Server) getAgentBlock(ctx context.Context, in *agentBlockInput) (*versioned, error) {
+	return tagged(s.services().Blocks.ByLabel(ctx, in.id(), in.Label))
+}
+
+type updateAgentBlockInput struct {
+	AgentPath
+	Label   string `path:"block_label"`
+	IfMatch string `header:"If-Match"`
+	Body    api.UpdateBlock
+}
+
+func (s *Server) updateAgentBlock(ctx context.Context, in *updateAgentBlockInput) (*versioned, error) {
+	version, err := ifMatch(in.IfMatch)
+	if err != nil {
+		return nil, err
+	}
+	by := string(callOf(ctx).client.ID)
+	return tagged(s.services().Blocks.UpdateByLabel(ctx, in.id(), in.Label, coreBlockPatch(in.Body), version, by))
+}
+
+type agentBlock struct {
+	AgentPath
+	BlockPath
+}
+
+func (s *Server) attachBlock(ctx context.Context, in *agentBlock) (*body[api.AgentState], error) {
+	agent, err := s.services().Agents.AttachBlock(ctx, in.id(), core.BlockID(in.BlockID))
+	if err != nil {
+		return nil, err
+	}
+	return answer(s.agentState(ctx, agent, everything))
+}
+
+func (s *Server) detachBlock(ctx context.Context, in *agentBlock) (*body[api.AgentState], error) {
+	agent, err := s.services().Agents.DetachBlock(ctx, in.id(), core.BlockID(in.BlockID))
+	if err != nil {
+		return nil, err
+	}
+	return answer(s.agentState(ctx, agent, everything))
+}
+
+func (s *Server) agentMemory(ctx context.Context, in *AgentPath) (*body[api.Memory], error) {
+	agent, err := s.services().Agents.Get(ctx, in.id())
+	if err != nil {
+		return nil, err
+	}
+	state, err := s.agentState(ctx, agent, relations{blocks: true})
+	return answer(state.Memory, err)
+}

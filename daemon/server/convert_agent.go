@@ -1,0 +1,399 @@
+package server
+
+import (
+	"encoding/json"
+	"slices"
+
+	"loci/core"
+	"loci/core/service"
+	"loci/daemon/api"
+)
+
+// maxWindow is the window that the contract shows unless a limit was asked for.
+const maxWindow = 128_000
+
+// The keys of an agent's settings that are kept and shown, and that nothing here reads yet.
+const (
+	extraCompaction  = "compaction_settings"
+	extraMaxFiles    = "max_files_open"
+	extraFileWindow  = "per_file_view_window_char_limit"
+	extraProject     = "project_id"
+	extraTemplate    = "template_id"
+	extraBase        = "base_template_id"
+	extraPutThoughts = "put_inner_thoughts_in_kwargs"
+)
+
+// relations are what of an agent's relations to show.
+type relations struct{ blocks, tools, tags bool }
+
+var everything = relations{blocks: true, tools: true, tags: true}
+
+// relationsFor reads the include parameters: a current client gets what it asks for, an older one gets everything
+// unless it chose by the older parameter.
+func relationsFor(current bool, in api.AgentInclude) relations {
+	has := func(name string) bool { return slices.Contains(in.Include, name) }
+	switch {
+	case current || len(in.Include) > 0:
+		return relations{blocks: has(api.IncludeBlocks), tools: has(api.IncludeTools), tags: has(api.IncludeTags)}
+	case len(in.IncludeRelationships) > 0:
+		old := func(names ...string) bool {
+			return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(in.IncludeRelationships, n) })
+		}
+		return relations{blocks: old("memory", "blocks"), tools: old("tools"), tags: old("tags")}
+	}
+	return everything
+}
+
+// agentFacts is what an agent is shown from.
+type agentFacts struct {
+	agent    core.Agent
+	model    core.ModelInfo
+	messages []core.MessageID
+	blocks   []core.Block
+	tools    []core.ToolInfo
+	tags     bool
+}
+
+// wireAgent converts an agent.
+func wireAgent(f agentFacts) api.AgentState {
+	a := f.agent
+	no := false
+	out := api.AgentState{
+		ID: string(a.ID), Name: a.Name, System: a.System, AgentType: string(a.Type), CreatedAt: api.AtPtr(a.CreatedAt), UpdatedAt: api.AtPtr(a.UpdatedAt),
+		MessageIDs: strs(f.messages), ToolRules: []api.ToolRule{}, Model: wireText(string(a.Model)), Embedding: api.PtrTo(string(a.Embedding)),
+		LLMConfig: wireLLMConfig(a, f.model), ModelSettings: wireSettings(a.Settings, f.model), CompactionSettings: wireCompaction(a.Extra),
+		Description: api.PtrTo(a.Description), Metadata: a.Metadata, MessageBufferAutoclear: a.Autoclear, EnableSleeptime: &no,
+		LastRunCompletion: api.AtPtr(a.LastRunAt), LastStopReason: api.PtrTo(api.StopReason(a.LastStopReason)), Timezone: &a.Timezone, Hidden: &a.Hidden,
+		ProjectID: extraText(a.Extra, extraProject), TemplateID: extraText(a.Extra, extraTemplate), BaseTemplateID: extraText(a.Extra, extraBase),
+		MaxFilesOpen: extraInt(a.Extra, extraMaxFiles), PerFileViewWindowCharLimit: extraInt(a.Extra, extraFileWindow),
+	}
+	if !a.LastRunAt.IsZero() {
+		ms := int(a.LastRunMillis)
+		out.LastRunDurationMs = &ms
+	}
+	if out.ModelSettings != nil {
+		out.ResponseFormat = out.ModelSettings.ResponseFormat
+	}
+	for _, r := range a.ToolRules {
+		out.ToolRules = append(out.ToolRules, wireRule(r))
+	}
+	for _, b := range f.blocks {
+		out.Blocks = append(out.Blocks, wireBlock(b))
+	}
+	for _, t := range f.tools {
+		out.Tools = append(out.Tools, wireTool(t))
+	}
+	if f.tags {
+		out.Tags = a.Tags
+	}
+	out.Memory = api.Memory{AgentType: &out.AgentType, Blocks: out.Blocks}
+	return out
+}
+
+func wireText(s string) *string { return &s }
+
+// wireLLMConfig is the retired mirror of model and settings.
+func wireLLMConfig(a core.Agent, m core.ModelInfo) api.LLMConfig {
+	window := m.ContextWindow
+	if window > maxWindow {
+		window = maxWindow
+	}
+	if a.Settings.ContextWindow > 0 {
+		window = a.Settings.ContextWindow
+	}
+	base, thoughts, handle := "base", false, string(a.Model)
+	out := api.LLMConfig{
+		Model: m.Name, ModelEndpointType: m.Protocol, ModelEndpoint: api.PtrTo(m.Endpoint), ProviderName: api.PtrTo(m.Provider), ProviderCategory: &base,
+		ContextWindow: window, Handle: &handle, Temperature: a.Settings.Temperature, MaxTokens: api.PtrTo(a.Settings.MaxOutputTokens),
+		ReasoningEffort: api.PtrTo(a.Settings.ReasoningEffort), ParallelToolCalls: a.Settings.ParallelTools, PutInnerThoughtsInKwargs: &thoughts,
+	}
+	out.EnableReasoner = &m.Reasoning
+	return out
+}
+
+// wireSettings is the settings object as the client sent it, else what follows from the handle.
+func wireSettings(s core.ModelSettings, m core.ModelInfo) *api.ModelSettings {
+	out := api.ModelSettings{}
+	if s.Wire != nil {
+		remarshal(s.Wire, &out)
+	}
+	if out.ProviderType == "" {
+		out.ProviderType = m.Protocol
+	}
+	if s.MaxOutputTokens > 0 || out.MaxOutputTokens == nil {
+		limit := s.MaxOutputTokens
+		if limit == 0 {
+			limit = m.MaxOutput
+		}
+		out.MaxOutputTokens = api.PtrTo(limit)
+	}
+	if s.Temperature != nil {
+		out.Temperature = s.Temperature
+	}
+	parallel := true
+	switch {
+	case s.ParallelTools != nil:
+		out.ParallelToolCalls = s.ParallelTools
+	case out.ParallelToolCalls == nil:
+		out.ParallelToolCalls = &parallel
+	}
+	if s.ResponseFormat != nil {
+		out.ResponseFormat = &api.ResponseFormat{}
+		remarshal(s.ResponseFormat, out.ResponseFormat)
+	}
+	return &out
+}
+
+// remarshal reads one JSON shape as another; what does not fit is left out.
+func remarshal(from, to any) {
+	data, err := json.Marshal(from)
+	if err != nil {
+		return
+	}
+	_ = json.Unmarshal(data, to) // the shape was checked when it was stored
+}
+
+// asMap is a JSON object as it would be sent.
+func asMap(v any) map[string]any {
+	out := map[string]any{}
+	remarshal(v, &out)
+	return out
+}
+
+// wireCompaction fills in the contract's defaults; nothing here reads them yet.
+func wireCompaction(extra map[string]any) *api.CompactionSettings {
+	mode, clip, percentage, acknowledged := "sliding_window", 50_000, 0.30, false
+	out := &api.CompactionSettings{Mode: &mode, ClipChars: &clip, SlidingWindowPercentage: &percentage, PromptAcknowledgement: &acknowledged}
+	if set, ok := extra[extraCompaction]; ok {
+		remarshal(set, out)
+	}
+	return out
+}
+
+func extraText(extra map[string]any, key string) *string {
+	if s, ok := extra[key].(string); ok {
+		return &s
+	}
+	return nil
+}
+
+func extraInt(extra map[string]any, key string) *int {
+	switch v := extra[key].(type) {
+	case int:
+		return &v
+	case float64:
+		n := int(v)
+		return &n
+	}
+	return nil
+}
+
+// coreSettings converts a settings object; a nil one leaves everything to the provider.
+func coreSettings(in *api.ModelSettings) core.ModelSettings {
+	if in == nil {
+		return core.ModelSettings{}
+	}
+	out := core.ModelSettings{
+		Temperature: in.Temperature, MaxOutputTokens: api.Val(in.MaxOutputTokens), ParallelTools: in.ParallelToolCalls,
+		ReasoningEffort: api.Val(in.Effort), Wire: asMap(in),
+	}
+	if in.Reasoning != nil && in.Reasoning.ReasoningEffort != "" {
+		out.ReasoningEffort = in.Reasoning.ReasoningEffort
+	}
+	if format := in.ResponseFormat; format != nil {
+		out.ResponseFormat = asMap(format)
+	} else if in.ResponseSchema != nil {
+		out.ResponseFormat = asMap(in.ResponseSchema)
+	}
+	return out
+}
+
+// handleOf is the model that a request names: by its handle, or by the retired configuration.
+func handleOf(model *string, config *api.LLMConfig) core.Handle {
+	switch {
+	case model != nil:
+		return core.Handle(*model)
+	case config == nil:
+		return ""
+	case config.Handle != nil && *config.Handle != "":
+		return core.Handle(*config.Handle)
+	}
+	provider := api.Val(config.ProviderName)
+	if provider == "" {
+		provider = config.ModelEndpointType
+	}
+	return core.Handle(provider + "/" + config.Model)
+}
+
+// coreNewAgent converts the body that makes an agent.
+func coreNewAgent(in api.CreateAgent) (service.NewAgent, error) {
+	if err := unbuilt(in); err != nil {
+		return service.NewAgent{}, err
+	}
+	out := service.NewAgent{
+		Name: api.Val(in.Name), Type: core.AgentType(api.Val(in.AgentType)), Description: api.Val(in.Description), Model: handleOf(in.Model, in.LLMConfig),
+		Settings: coreSettings(in.ModelSettings), Embedding: core.Handle(api.Val(in.Embedding)), Tools: in.Tools, Tags: in.Tags, Metadata: in.Metadata,
+		Timezone: api.Val(in.Timezone), Hidden: api.Val(in.Hidden), Autoclear: api.Val(in.MessageBufferAutoclear), Extra: newExtra(in),
+		NoBaseTools: in.IncludeBaseTools != nil && !*in.IncludeBaseTools,
+	}
+	out.Settings.ContextWindow = api.Val(in.ContextWindowLimit)
+	if in.LLMConfig != nil && in.ContextWindowLimit == nil {
+		out.Settings.ContextWindow = in.LLMConfig.ContextWindow
+	}
+	if in.MaxTokens != nil {
+		out.Settings.MaxOutputTokens = *in.MaxTokens
+	}
+	if in.ParallelToolCalls != nil {
+		out.Settings.ParallelTools = in.ParallelToolCalls
+	}
+	if in.ResponseFormat != nil {
+		out.Settings.ResponseFormat = asMap(in.ResponseFormat)
+	}
+	if in.System != nil {
+		out.System = core.Some(*in.System)
+	}
+	if in.IncludeBaseToolRules != nil {
+		out.BaseRules = core.Some(*in.IncludeBaseToolRules)
+	}
+	for _, b := range in.MemoryBlocks {
+		out.Blocks = append(out.Blocks, coreBlock(b))
+	}
+	var err error
+	if out.ToolIDs, err = ids[core.ToolID]("body.tool_ids", "tool", in.ToolIDs); err != nil {
+		return out, err
+	}
+	if out.BlockIDs, err = ids[core.BlockID]("body.block_ids", "block", in.BlockIDs); err != nil {
+		return out, err
+	}
+	if out.ToolRules, err = coreRules(in.ToolRules); err != nil {
+		return out, err
+	}
+	out.First, err = coreFirst(in.InitialMessageSequence)
+	return out, err
+}
+
+// coreFirst converts the messages a conversation begins with; nil asks for those of the agent's type.
+func coreFirst(in []api.Input) ([]core.Message, error) {
+	if in == nil {
+		return nil, nil
+	}
+	out := make([]core.Message, 0, len(in))
+	for _, m := range in {
+		role := core.Role(m.Role)
+		if m.Content == nil || role != core.RoleUser && role != core.RoleSystem && role != core.RoleAssistant {
+			return nil, unprocessable("body.initial_message_sequence", "an initial message has a content and the role user, system or assistant")
+		}
+		out = append(out, core.Message{Role: role, Content: []core.Content{core.Text(m.Content.String())}, Name: api.Val(m.Name), OTID: api.Val(m.OTID)})
+	}
+	return out, nil
+}
+
+// newExtra keeps the settings that are only shown.
+func newExtra(in api.CreateAgent) map[string]any {
+	extra := map[string]any{}
+	keep(extra, extraProject, in.ProjectID)
+	keep(extra, extraTemplate, in.TemplateID)
+	keep(extra, extraBase, in.BaseTemplateID)
+	keep(extra, extraMaxFiles, in.MaxFilesOpen)
+	keep(extra, extraFileWindow, in.PerFileViewWindowCharLimit)
+	if in.CompactionSettings != nil {
+		extra[extraCompaction] = asMap(in.CompactionSettings)
+	}
+	return extra
+}
+
+func keep[T any](extra map[string]any, key string, v *T) {
+	if v != nil {
+		extra[key] = *v
+	}
+}
+
+// unbuilt refuses what a request asks for and this server cannot do yet, so that nobody relies on it.
+func unbuilt(in api.CreateAgent) error {
+	switch {
+	case len(in.Secrets)+len(in.ToolExecEnvironmentVariables) > 0:
+		return core.E(core.Unsupported, "secrets of agents are not built yet")
+	case len(in.SourceIDs)+len(in.FolderIDs) > 0:
+		return core.E(core.NotFound, "there is no folder %s", append(in.SourceIDs, in.FolderIDs...)[0])
+	case len(in.IdentityIDs) > 0:
+		return core.E(core.NotFound, "there is no identity %s", in.IdentityIDs[0])
+	case api.Val(in.EnableSleeptime):
+		return core.E(core.Unsupported, "sleeptime agents are not built yet")
+	case api.Val(in.IncludeMultiAgentTools):
+		return core.E(core.Unsupported, "multi-agent tools are not built yet")
+	case in.FromTemplate != nil && *in.FromTemplate != "":
+		return core.E(core.Unsupported, "templates belong to the hosted service")
+	}
+	return nil
+}
+
+// corePatch converts the body that changes an agent.
+func corePatch(in api.UpdateAgent) (service.AgentPatch, error) {
+	if err := unbuilt(api.CreateAgent{
+		Secrets: in.Secrets.Value, ToolExecEnvironmentVariables: in.ToolExecEnvironmentVariables.Value, SourceIDs: in.SourceIDs.Value,
+		FolderIDs: in.FolderIDs.Value, IdentityIDs: in.IdentityIDs.Value, EnableSleeptime: &in.EnableSleeptime.Value,
+	}); err != nil {
+		return service.AgentPatch{}, err
+	}
+	asHandle := func(s string) core.Handle { return core.Handle(s) }
+	out := service.AgentPatch{
+		Name: opt(in.Name), Description: opt(in.Description), System: opt(in.System), Model: optAs(in.Model, asHandle),
+		Settings: optAs(in.ModelSettings, func(s api.ModelSettings) core.ModelSettings { return coreSettings(&s) }),
+		Window:   opt(in.ContextWindowLimit), Parallel: opt(in.ParallelToolCalls), MaxTokens: opt(in.MaxTokens),
+		Format:    optAs(in.ResponseFormat, func(f api.ResponseFormat) any { return asMap(f) }),
+		Embedding: optAs(in.Embedding, asHandle), Tags: opt(in.Tags), Timezone: opt(in.Timezone), Hidden: opt(in.Hidden),
+		Metadata: optAs(in.Metadata, func(o api.Object) map[string]any { return o }), Autoclear: opt(in.MessageBufferAutoclear), Extra: patchedExtra(in),
+	}
+	if config, ok := in.LLMConfig.Get(); ok && !in.Model.Set {
+		out.Model = core.Some(handleOf(nil, &config))
+		if config.ContextWindow > 0 && !in.ContextWindowLimit.Set {
+			out.Window = core.Some(config.ContextWindow)
+		}
+	}
+	return out, patchedSets(in, &out)
+}
+
+// patchedSets converts the keys whose entries are checked.
+func patchedSets(in api.UpdateAgent, out *service.AgentPatch) (err error) {
+	out.ToolIDs = core.Opt[[]core.ToolID]{Present: in.ToolIDs.Set, Null: in.ToolIDs.Null}
+	if out.ToolIDs.Value, err = ids[core.ToolID]("body.tool_ids", "tool", in.ToolIDs.Value); err != nil {
+		return err
+	}
+	out.BlockIDs = core.Opt[[]core.BlockID]{Present: in.BlockIDs.Set, Null: in.BlockIDs.Null}
+	if out.BlockIDs.Value, err = ids[core.BlockID]("body.block_ids", "block", in.BlockIDs.Value); err != nil {
+		return err
+	}
+	out.MessageIDs = core.Opt[[]core.MessageID]{Present: in.MessageIDs.Set && !in.MessageIDs.Null}
+	if out.MessageIDs.Value, err = ids[core.MessageID]("body.message_ids", "message", in.MessageIDs.Value); err != nil {
+		return err
+	}
+	out.ToolRules = core.Opt[[]core.ToolRule]{Present: in.ToolRules.Set, Null: in.ToolRules.Null}
+	out.ToolRules.Value, err = coreRules(in.ToolRules.Value)
+	return err
+}
+
+func patchedExtra(in api.UpdateAgent) map[string]any {
+	extra := map[string]any{}
+	change(extra, extraProject, in.ProjectID)
+	change(extra, extraTemplate, in.TemplateID)
+	change(extra, extraBase, in.BaseTemplateID)
+	change(extra, extraMaxFiles, in.MaxFilesOpen)
+	change(extra, extraFileWindow, in.PerFileViewWindowCharLimit)
+	if in.CompactionSettings.Set {
+		extra[extraCompaction] = nil
+		if !in.CompactionSettings.Null {
+			extra[extraCompaction] = asMap(in.CompactionSettings.Value)
+		}
+	}
+	return extra
+}
+
+// change notes a key that was sent; nil takes it away.
+func change[T any](extra map[string]any, key string, v api.Opt[T]) {
+	switch {
+	case v.Set && v.Null:
+		extra[key] = nil
+	case v.Set:
+		extra[key] = v.Value
+	}
+}

@@ -1,0 +1,260 @@
+package server
+
+import (
+	"cmp"
+	"iter"
+	"slices"
+
+	"loci/core"
+	"loci/daemon/api"
+)
+
+// frame is one thing of a run's stream: a message or a piece of one, or a boundary that is not sent.
+type frame struct {
+	seq   int64
+	msg   api.Message
+	bound bound
+}
+
+// bound says what a frame means for those who join pieces.
+type bound int
+
+const (
+	boundPiece   bound = iota // a piece of a message, more may follow
+	boundWhole                // a message that is whole and saved, and with it all before it
+	boundSaved                // no message: what came before is saved
+	boundDiscard              // no message on /v1: what came of msg.ID is void
+	boundAside                // a message beside the run's messages: input, notices
+	boundEnd                  // part of the run's end
+)
+
+// converter is the one way from the run log to the wire. It keeps two things only: the ids of calls, which the log
+// names once and the wire repeats in every piece, and what must be sent in another order than it was logged.
+type converter struct {
+	calls   map[callIndex]string
+	failure *core.Event
+	usage   *core.Event
+	own     bool // our own stream: notices, input and usage in every case
+}
+
+type callIndex struct {
+	message core.MessageID
+	index   int
+}
+
+// convert turns the events of a run, read from their beginning, into frames.
+func convert(events iter.Seq2[core.Event, error], own bool) iter.Seq2[frame, error] {
+	return func(yield func(frame, error) bool) {
+		c := &converter{calls: map[callIndex]string{}, own: own}
+		for ev, err := range events {
+			if err != nil {
+				yield(frame{}, err)
+				return
+			}
+			for _, f := range c.frames(ev) {
+				if !yield(f, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// above passes on what comes after a cursor.
+func above(frames iter.Seq2[frame, error], after int64) iter.Seq2[frame, error] {
+	return func(yield func(frame, error) bool) {
+		for f, err := range frames {
+			if (err != nil || f.seq > after) && !yield(f, err) {
+				return
+			}
+		}
+	}
+}
+
+func (c *converter) frames(ev core.Event) []frame {
+	one := func(b bound, m api.Message) []frame { return []frame{{seq: ev.Seq, msg: m, bound: b}} }
+	part := func(b bound, p core.Part) []frame {
+		p.Index, p.OTID = ev.Part, ev.OTID
+		return one(b, wirePart(eventHead(ev), p))
+	}
+	switch body := ev.Body.(type) {
+	case core.Said:
+		return part(boundPiece, core.Part{Kind: core.PartAssistant, Text: body.Text})
+	case core.Reasoning:
+		return part(boundPiece, core.Part{Kind: core.PartReasoning, Text: body.Text, Signature: body.Signature, Prompted: body.Prompted})
+	case core.ToolCallDelta:
+		out := part(boundPiece, core.Part{Kind: core.PartCalls, Calls: []core.ToolCall{{ID: c.callID(ev, body), Name: body.Name, Arguments: body.Arguments}}})
+		out[0].msg.Delta = true
+		return out
+	case core.ToolReturned:
+		return part(boundWhole, core.Part{Kind: core.PartReturns, Returns: body.Returns})
+	case core.Summary:
+		return part(boundWhole, core.Part{Kind: core.PartSummary, Text: body.Text})
+	case core.ApprovalRequest:
+		m := wirePart(eventHead(ev), core.Part{Kind: core.PartCalls, OTID: ev.OTID, Calls: body.Calls})
+		m.MessageType = api.MessageApprovalRequest
+		return one(boundWhole, m)
+	case core.UserInput:
+		return c.input(ev, body)
+	case core.Notice:
+		return c.notice(ev, body)
+	case core.Saved:
+		return one(boundSaved, api.Message{})
+	case core.UsageReport:
+		c.usage = &ev
+	case core.Failure:
+		c.failure = &ev
+	case core.Stop:
+		return c.end(ev, body)
+	}
+	return nil
+}
+
+func eventHead(ev core.Event) api.Message {
+	return api.Message{ID: string(ev.Message), Date: api.On(ev.At), StepID: string(ev.Step), RunID: string(ev.Run)}
+}
+
+func (c *converter) callID(ev core.Event, d core.ToolCallDelta) string {
+	key := callIndex{ev.Message, d.Index}
+	if d.ID != "" {
+		c.calls[key] = d.ID
+	}
+	return c.calls[key]
+}
+
+func (c *converter) input(ev core.Event, in core.UserInput) []frame {
+	if !c.own {
+		return nil
+	}
+	m := eventHead(ev)
+	m.MessageType, m.OTID, m.Content, m.Name = api.MessageUserInput, ev.OTID, api.Text(in.Text), in.Name
+	return []frame{{seq: ev.Seq, msg: m, bound: boundAside}}
+}
+
+func (c *converter) notice(ev core.Event, n core.Notice) []frame {
+	m := eventHead(ev)
+	m.MessageType, m.Notice = api.MessageNotice, &api.Notice{Kind: n.Kind, Text: n.Text, Data: n.Data}
+	switch {
+	case c.own:
+		return []frame{{seq: ev.Seq, msg: m, bound: boundAside}}
+	case n.Kind == api.NoticeDiscard:
+		return []frame{{seq: ev.Seq, msg: m, bound: boundDiscard}}
+	}
+	return nil
+}
+
+// end makes the end of a stream: the stop reason first, then what failed, then the usage. The log has the stop last, so
+// the numbers of the held events are dealt out anew, rising.
+func (c *converter) end(ev core.Event, stop core.Stop) []frame {
+	seqs := []int64{ev.Seq}
+	msgs := []api.Message{{MessageType: api.MessageStopReason, StopReason: api.StopReason(stop.Reason), RunID: string(ev.Run)}}
+	if c.failure != nil {
+		seqs = append(seqs, c.failure.Seq)
+		msgs = append(msgs, wireFailure(*c.failure))
+	}
+	if c.usage != nil {
+		seqs = append(seqs, c.usage.Seq)
+		if c.own || c.failure == nil && stop.Reason != core.StopCancelled {
+			msgs = append(msgs, wireUsage(*c.usage))
+		}
+	}
+	slices.SortFunc(seqs, cmp.Compare[int64])
+	seqs = seqs[len(seqs)-len(msgs):]
+	var out []frame
+	for i, m := range msgs {
+		out = append(out, frame{seq: seqs[i], msg: m, bound: boundEnd})
+	}
+	return out
+}
+
+func wireFailure(ev core.Event) api.Message {
+	failure, _ := ev.Body.(core.Failure)
+	return errorFrame(string(ev.Run), failure.Error)
+}
+
+func errorFrame(run string, e core.RunError) api.Message {
+	detail := e.Detail
+	if detail == "" {
+		detail = e.Hint
+	}
+	return api.Message{MessageType: api.MessageError, RunID: run, ErrorType: e.Type, ErrorText: e.Message, Detail: detail}
+}
+
+func wireUsage(ev core.Event) api.Message {
+	u, _ := ev.Body.(core.UsageReport)
+	return api.Message{MessageType: api.MessageUsage, RunID: string(ev.Run), Usage: &api.Usage{
+		MessageType: api.MessageUsage, CompletionTokens: u.Usage.Completion, PromptTokens: u.Usage.Prompt, TotalTokens: u.Usage.Total, StepCount: u.Steps,
+		RunIDs: []string{string(ev.Run)}, CachedInputTokens: u.Usage.Cached, CacheWriteTokens: u.Usage.CacheWrite, ReasoningTokens: u.Usage.Reasoning,
+		ContextTokens: api.PtrTo(u.Context),
+	}}
+}
+
+// collapse joins the pieces of messages and passes each on once the step it belongs to is saved. What was never saved is
+// not passed on. It makes whole messages of a stream, for those who did not ask for pieces.
+func collapse(frames iter.Seq2[frame, error]) iter.Seq2[frame, error] {
+	return func(yield func(frame, error) bool) {
+		var held []frame
+		flush := func() bool {
+			for _, f := range held {
+				if !yield(f, nil) {
+					return false
+				}
+			}
+			held = nil
+			return true
+		}
+		for f, err := range frames {
+			if err != nil {
+				yield(frame{}, err)
+				return
+			}
+			switch f.bound {
+			case boundPiece:
+				held = join(held, f)
+			case boundWhole:
+				held = append(held, f)
+				if !flush() {
+					return
+				}
+			case boundSaved:
+				if !flush() {
+					return
+				}
+			case boundDiscard:
+				held = nil
+			case boundAside, boundEnd:
+				if f.bound == boundEnd {
+					held = nil
+				}
+				if !yield(f, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// join adds a piece to the message it belongs to, or begins that.
+func join(held []frame, f frame) []frame {
+	at := slices.IndexFunc(held, func(h frame) bool {
+		return h.msg.ID == f.msg.ID && h.msg.OTID == f.msg.OTID && h.msg.MessageType == f.msg.MessageType
+	})
+	if at < 0 {
+		f.msg.Delta = false
+		return append(held, f)
+	}
+	m := &held[at].msg
+	held[at].seq = f.seq
+	m.Content.Text += f.msg.Content.Text
+	m.Reasoning += f.msg.Reasoning
+	m.Signature += f.msg.Signature
+	for _, c := range f.msg.ToolCalls {
+		i := slices.IndexFunc(m.ToolCalls, func(have api.ToolCall) bool { return have.ToolCallID == c.ToolCallID })
+		if i < 0 {
+			m.ToolCalls = append(m.ToolCalls, c)
+			continue
+		}
+		m.ToolCalls[i].Arguments += c.Arguments
+	}
+	return held
+}

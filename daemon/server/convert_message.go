@@ -1,0 +1,161 @@
+package server
+
+import (
+	"slices"
+
+	"loci/core"
+	"loci/daemon/api"
+)
+
+// wireMessage converts a stored message: one record is several messages of the contract, with one id and the otids that
+// core.Message.Parts gives, the same as in its stream. Reversed lists turn the parts round too.
+func wireMessage(m core.Message, speak core.Speak, reversed bool) []api.Message {
+	head := api.Message{
+		ID: string(m.ID), Date: api.On(m.CreatedAt), Name: m.Name, SenderID: m.SenderID, StepID: string(m.Step), RunID: string(m.Run), IsErr: m.IsError,
+	}
+	var out []api.Message
+	for _, p := range m.Parts(speak) {
+		out = append(out, wirePart(head, p))
+	}
+	if reversed {
+		slices.Reverse(out)
+	}
+	return out
+}
+
+// wirePart converts one part of a message; head holds what all its parts have in common.
+func wirePart(head api.Message, p core.Part) api.Message {
+	m := head
+	m.MessageType, m.OTID = api.MessageType(p.Kind), p.OTID
+	switch p.Kind {
+	case core.PartSystem, core.PartUser, core.PartAssistant:
+		m.Content = api.Text(p.Text)
+	case core.PartReasoning:
+		m.Reasoning, m.Signature, m.Source = p.Text, p.Signature, api.SourceReasoner
+		if p.Prompted {
+			m.Source = api.SourceNonReasoner
+		}
+	case core.PartCalls:
+		for _, c := range p.Calls {
+			m.ToolCalls = append(m.ToolCalls, api.ToolCall{Name: c.Name, Arguments: c.Arguments, ToolCallID: c.ID})
+		}
+	case core.PartReturns:
+		for _, r := range p.Returns {
+			m.ToolReturns = append(m.ToolReturns, wireReturn(r))
+		}
+		if len(p.Returns) > 0 {
+			m.Name = p.Returns[0].Name
+		}
+	case core.PartSummary:
+		m.Summary = p.Text
+	}
+	return m
+}
+
+func wireReturn(r core.ToolReturn) api.ToolReturn {
+	status := api.StatusSuccess
+	if r.IsError {
+		status = api.StatusError
+	}
+	return api.ToolReturn{
+		Type: api.ApprovalReturn, ToolReturn: api.Text(r.Text), Status: status, ToolCallID: r.CallID, Stdout: r.Stdout, Stderr: r.Stderr,
+	}
+}
+
+// shows says which messages of a list or a stream to show, and how.
+type shows struct {
+	speak    core.Speak
+	types    []api.MessageType // empty: all
+	reversed bool
+}
+
+func (s shows) takes(t api.MessageType) bool { return len(s.types) == 0 || slices.Contains(s.types, t) }
+
+// wireMessages converts a list of stored messages.
+func wireMessages(in []core.Message, s shows) []api.Message {
+	out := []api.Message{}
+	for _, m := range in {
+		for _, w := range wireMessage(m, s.speak, s.reversed) {
+			if s.takes(w.MessageType) {
+				out = append(out, w)
+			}
+		}
+	}
+	return out
+}
+
+// speakOf is the presentation that a request asks for.
+func speakOf(use *bool, tool, arg string) core.Speak {
+	if use != nil && !*use {
+		return core.Speak{}
+	}
+	out := core.DefaultSpeak
+	if tool != "" {
+		out.Tool = tool
+	}
+	if arg != "" {
+		out.Arg = arg
+	}
+	return out
+}
+
+// messageTypes checks a filter by type against the types that lists have.
+func messageTypes(location string, in []string) ([]api.MessageType, error) {
+	var out []api.MessageType
+	for _, t := range in {
+		if !slices.Contains(api.ListTypes(), api.MessageType(t)) {
+			return nil, unprocessable(location, "%q is not a message type", t)
+		}
+		out = append(out, api.MessageType(t))
+	}
+	return out, nil
+}
+
+// wireHit converts a message that a search found to the shapes that the contract has for them.
+func wireHit(h core.MessageHit) []api.MessageResult {
+	m := h.Message
+	conversation := api.PtrTo(string(m.Conversation))
+	if m.Conversation.IsDefault() {
+		conversation = nil
+	}
+	agent := string(m.Agent)
+	var out []api.MessageResult
+	for _, p := range m.Parts(core.DefaultSpeak) {
+		r := api.MessageResult{MessageType: api.MessageType(p.Kind), MessageID: string(m.ID), AgentID: &agent, ConversationID: conversation, CreatedAt: api.At(m.CreatedAt)}
+		switch p.Kind {
+		case core.PartSystem, core.PartUser, core.PartAssistant:
+			r.Content = api.Text(p.Text)
+		case core.PartReasoning:
+			r.Reasoning = p.Text
+		case core.PartCalls, core.PartReturns, core.PartSummary:
+			continue
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// wireStored converts a message as it is kept.
+func wireStored(in core.InContext) api.StoredMessage {
+	m := in.Message
+	agent := string(m.Agent)
+	out := api.StoredMessage{
+		ID: string(m.ID), CreatedAt: api.At(m.CreatedAt), AgentID: &agent, Model: api.PtrTo(string(m.Model)), Role: string(m.Role), Content: []api.Part{},
+		Name: api.PtrTo(m.Name), StepID: api.PtrTo(string(m.Step)), RunID: api.PtrTo(string(m.Run)), OTID: api.PtrTo(m.OTID),
+	}
+	for _, c := range m.Content {
+		switch c.Type {
+		case core.ContentText:
+			out.Content = append(out.Content, api.TextPart(c.Text))
+		case core.ContentReasoning:
+			out.Content = append(out.Content, api.Part{Type: api.PartReasoning, Reasoning: c.Text, Signature: api.PtrTo(c.Signature)})
+		case core.ContentCall:
+			out.ToolCalls = append(out.ToolCalls, api.StoredCall{ID: c.Call.ID, Type: "function",
+				Function: api.StoredFunction{Name: c.Call.Name, Arguments: c.Call.Arguments}})
+		}
+	}
+	for _, r := range m.Returns {
+		out.ToolReturns = append(out.ToolReturns, wireReturn(r))
+	}
+	return out
+}

@@ -1,0 +1,77 @@
+package server
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"loci/core"
+	"loci/daemon/api"
+)
+
+const defaultReturnLimit = 50_000
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// wireTool converts a tool.
+func wireTool(t core.ToolInfo) api.Tool {
+	limit := t.ReturnCharLimit
+	if limit == 0 {
+		limit = defaultReturnLimit
+	}
+	no := false
+	return api.Tool{
+		ID: string(t.ID), Name: &t.Spec.Name, ToolType: string(t.Kind), Description: &t.Spec.Description, Tags: t.Tags,
+		JSONSchema: wireSchema(t.Spec), ReturnCharLimit: limit, DefaultRequiresApproval: &no, EnableParallelExecution: &no,
+	}
+}
+
+// wireSchema is a tool as the contract shows it: its name, what it does, and the schema of its arguments.
+func wireSchema(spec core.ToolSpec) api.Object {
+	return api.Object{"name": spec.Name, "description": spec.Description, "parameters": wireParameters(spec)}
+}
+
+func wireParameters(spec core.ToolSpec) map[string]any {
+	parameters := map[string]any{}
+	if err := json.Unmarshal(spec.Parameters, &parameters); err != nil {
+		return map[string]any{"type": "object", "properties": map[string]any{}}
+	}
+	return parameters
+}
+
+// wireRule converts a tool rule; each type shows the keys it has.
+func wireRule(r core.ToolRule) api.ToolRule {
+	out := api.ToolRule{Type: string(r.Type), ToolName: r.Tool, Args: r.Args, Children: r.Children, ChildOutputMapping: r.Mapping}
+	for _, c := range r.ChildArgs {
+		out.ChildArgNodes = append(out.ChildArgNodes, api.ToolCallNode{Name: c.Name, Args: c.Args})
+	}
+	switch r.Type { //nolint:exhaustive // only these have more keys
+	case core.RuleConditional:
+		out.RequireOutputMapping = &r.RequireOutput
+		out.DefaultChild = api.PtrTo(r.DefaultChild)
+	case core.RuleMaxCount:
+		out.MaxCountLimit = &r.MaxCount
+	}
+	return out
+}
+
+// coreRules converts tool rules and refuses types that the contract does not have.
+func coreRules(in []api.ToolRule) ([]core.ToolRule, error) {
+	var out []core.ToolRule
+	for _, r := range in {
+		rule := core.ToolRule{
+			Type: core.ToolRuleType(r.Type), Tool: r.ToolName, Children: r.Children, Args: r.Args, Mapping: r.ChildOutputMapping,
+			DefaultChild: api.Val(r.DefaultChild), RequireOutput: api.Val(r.RequireOutputMapping), MaxCount: api.Val(r.MaxCountLimit),
+		}
+		if !rule.Type.Valid() {
+			return nil, unprocessable("body.tool_rules", "tool rule type %q is not known", r.Type)
+		}
+		if rule.Type == core.RuleMaxCount && rule.MaxCount < 1 {
+			return nil, unprocessable("body.tool_rules", "max_count_limit must be at least 1")
+		}
+		for _, c := range r.ChildArgNodes {
+			rule.ChildArgs = append(rule.ChildArgs, core.ChildArgs{Name: c.Name, Args: c.Args})
+		}
+		out = append(out, rule)
+	}
+	return out, nil
+}

@@ -1,0 +1,313 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humachi"
+
+	"loci/core"
+	"loci/core/engine"
+	"loci/daemon/api"
+)
+
+func (s *Server) registerMessages(a huma.API) {
+	response := documented[api.Response](a, "The answer, or its stream.")
+	handle(a, "GET", "/v1/agents/{agent_id}/messages", s.listAgentMessages)
+	handle(a, "POST", "/v1/agents/{agent_id}/messages", s.sendMessage, response)
+	handle(a, "POST", "/v1/agents/{agent_id}/messages/stream", s.streamMessage, response)
+	handle(a, "POST", "/v1/agents/{agent_id}/messages/async", s.sendAsync)
+	handle(a, "POST", "/v1/agents/{agent_id}/messages/cancel", s.cancelMessages)
+	handle(a, "PATCH", "/v1/agents/{agent_id}/reset-messages", s.resetMessages)
+	handle(a, "GET", "/v1/messages", s.listAllMessages)
+	handle(a, "POST", "/v1/messages/search", s.searchMessages)
+	handle(a, "GET", "/v1/messages/{message_id}", s.getMessage)
+}
+
+type listAgentMessagesInput struct {
+	AgentPath
+	api.ListMessages
+}
+
+func (s *Server) listAgentMessages(ctx context.Context, in *listAgentMessagesInput) (*body[[]api.Message], error) {
+	show, err := listShows(in.ListMessages)
+	if err != nil {
+		return nil, err
+	}
+	name := in.ConversationID
+	if name == "" {
+		name = in.AgentID
+	}
+	conv, err := s.services().Conversations.Resolve(ctx, name, in.id())
+	if err != nil {
+		return nil, err
+	}
+	f := core.MessageFilter{Agent: in.id(), Conversation: conv.ID, IncludeErr: in.IncludeErr.Or(false)}
+	msgs, err := s.services().Messages.Window(ctx, f, pageOf(in.Page, true))
+	if err != nil {
+		return nil, err
+	}
+	return answer(wireMessages(msgs, show), nil)
+}
+
+func listShows(in api.ListMessages) (shows, error) {
+	use := in.UseAssistantMessage.Or(true)
+	types, err := messageTypes("query.include_return_message_types", in.IncludeReturnMessageTypes)
+	return shows{speak: speakOf(&use, in.AssistantMessageToolName, in.AssistantMessageToolKwarg), types: types}, err
+}
+
+// listAllMessages lists the messages of all agents.
+func (s *Server) listAllMessages(ctx context.Context, in *api.ListMessages) (*body[[]api.Message], error) {
+	show, err := listShows(*in)
+	if err != nil {
+		return nil, err
+	}
+	f := core.MessageFilter{Conversation: core.ConversationID(in.ConversationID), IncludeErr: in.IncludeErr.Or(false)}
+	msgs, err := s.services().Messages.Window(ctx, f, pageOf(in.Page, true))
+	if err != nil {
+		return nil, err
+	}
+	return answer(wireMessages(msgs, show), nil)
+}
+
+func (s *Server) getMessage(ctx context.Context, in *MessagePath) (*body[[]api.Message], error) {
+	m, err := s.services().Messages.Get(ctx, core.MessageID(in.MessageID))
+	if err != nil {
+		return nil, err
+	}
+	return answer(wireMessages([]core.Message{m}, shows{speak: core.DefaultSpeak}), nil)
+}
+
+type searchMessagesInput struct{ Body api.SearchMessages }
+
+func (s *Server) searchMessages(ctx context.Context, in *searchMessagesInput) (*body[[]api.MessageResult], error) {
+	f := core.MessageFilter{Agent: core.AgentID(api.Val(in.Body.AgentID)), Conversation: core.ConversationID(api.Val(in.Body.ConversationID))}
+	if in.Body.StartDate != nil {
+		f.From = in.Body.StartDate.Time
+	}
+	if in.Body.EndDate != nil {
+		f.Until = in.Body.EndDate.Time
+	}
+	hits, err := s.services().Messages.Search(ctx, in.Body.Query, f, api.Val(in.Body.Limit))
+	if err != nil {
+		return nil, err
+	}
+	out := []api.MessageResult{}
+	for _, h := range hits {
+		out = append(out, wireHit(h)...)
+	}
+	return answer(out, nil)
+}
+
+type sendInput struct {
+	AgentPath
+	Body api.StreamingRequest
+}
+
+// sendMessage answers with what the run added, or streams where a current client asks for it.
+func (s *Server) sendMessage(ctx context.Context, in *sendInput) (*huma.StreamResponse, error) {
+	streaming := api.Val(in.Body.Streaming)
+	if streaming && !callOf(ctx).current {
+		return nil, unprocessable("body.streaming", "use …/messages/stream with this client")
+	}
+	if !streaming {
+		if err := checkStreaming(in.Body); err != nil {
+			return nil, err
+		}
+	}
+	return s.send(ctx, sending{agent: in.id(), body: in.Body, streaming: streaming, queue: true})
+}
+
+func (s *Server) streamMessage(ctx context.Context, in *sendInput) (*huma.StreamResponse, error) {
+	return s.send(ctx, sending{agent: in.id(), body: in.Body, streaming: true, queue: true})
+}
+
+// sending is one request to an agent.
+type sending struct {
+	agent        core.AgentID
+	conversation core.ConversationID // empty: the default one
+	body         api.StreamingRequest
+	streaming    bool
+	queue        bool // wait behind a run under way, in place of a conflict
+}
+
+func (s *Server) send(ctx context.Context, in sending) (*huma.StreamResponse, error) {
+	kind := "send_message"
+	if in.streaming {
+		kind = "send_message_streaming"
+	}
+	run, err := s.submit(ctx, in, kind)
+	if err != nil {
+		return nil, err
+	}
+	if !in.streaming {
+		out, err := s.collect(ctx, run)
+		if err != nil {
+			return nil, err
+		}
+		return jsonResponse(out), nil
+	}
+	pings := in.body.IncludePings == nil || *in.body.IncludePings
+	return s.streamed(s.runFrames(ctx, run, 0, pings)), nil
+}
+
+// submit has a request accepted.
+func (s *Server) submit(ctx context.Context, in sending, kind string) (core.Run, error) {
+	input, err := coreInput(in.body.Request)
+	if err != nil {
+		return core.Run{}, s.existsFirst(ctx, in.agent, err)
+	}
+	config, err := coreConfig(in.body.Request, kind)
+	if err != nil {
+		return core.Run{}, s.existsFirst(ctx, in.agent, err)
+	}
+	config.StreamTokens = api.Val(in.body.StreamTokens)
+	client := callOf(ctx).client
+	background := api.Val(in.body.Background)
+	return s.engine().Submit(ctx, engine.Request{
+		Agent: in.agent, Conversation: in.conversation, Input: input, Client: client, Config: config, Background: background,
+		Once: background || client.ID != "", Queue: in.queue || client.ID != "",
+	})
+}
+
+// existsFirst keeps the order of checks: what is wrong with the state of an agent is told only of one that exists.
+func (s *Server) existsFirst(ctx context.Context, agent core.AgentID, err error) error {
+	if asStatus(err).status == http.StatusUnprocessableEntity {
+		return err
+	}
+	if _, missing := s.services().Agents.Get(ctx, agent); missing != nil {
+		return missing
+	}
+	return err
+}
+
+// runFrames is the stream of a run as its request asked for it, from after a cursor on.
+func (s *Server) runFrames(ctx context.Context, run core.Run, after int64, pings bool) runStream {
+	frames := convert(s.engine().Follow(ctx, run.ID, 0), false)
+	if !run.Config.StreamTokens {
+		frames = collapse(frames)
+	}
+	return runStream{run: run.ID, frames: above(frames, after), shows: showsOf(run.Config), numbered: run.Background, pings: pings}
+}
+
+// streamed answers with a stream.
+func (s *Server) streamed(rs runStream) *huma.StreamResponse {
+	return s.sseResponse(rs.sse(s.cfg.Clock))
+}
+
+func (s *Server) sseResponse(st sseStream) *huma.StreamResponse {
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		r, w := humachi.Unwrap(hc)
+		s.writeSSE(r.Context(), w, st)
+	}}
+}
+
+// collect waits for the end of a run and answers with all of it at once.
+func (s *Server) collect(ctx context.Context, run core.Run) (api.Response, error) {
+	out := api.Response{StopReason: api.StopFor(api.StopError), Usage: api.Usage{MessageType: api.MessageUsage, RunIDs: []string{string(run.ID)}}}
+	show := showsOf(run.Config)
+	var failure *core.RunError
+	watched := func(yield func(core.Event, error) bool) {
+		for ev, err := range s.engine().Follow(ctx, run.ID, 0) {
+			switch b := ev.Body.(type) { //nolint:exhaustive // the converter looks at the others
+			case core.Failure:
+				failure = &b.Error
+			case core.UsageReport: // kept here, for a cancelled run's stream leaves it out
+				out.Usage = *wireUsage(ev).Usage
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+	for f, err := range collapse(convert(watched, false)) {
+		if err != nil {
+			return out, err
+		}
+		switch f.bound {
+		case boundPiece, boundWhole:
+			if show.takes(f.msg.MessageType) {
+				out.Messages = append(out.Messages, f.msg)
+			}
+		case boundEnd:
+			if f.msg.MessageType == api.MessageStopReason {
+				out.StopReason = api.StopFor(f.msg.StopReason)
+			}
+		case boundSaved, boundDiscard, boundAside:
+		}
+	}
+	if failure != nil {
+		return out, runFailure(run.ID, *failure)
+	}
+	return out, nil
+}
+
+// jsonResponse answers with JSON where the operation may also stream.
+func jsonResponse(v any) *huma.StreamResponse {
+	return &huma.StreamResponse{Body: func(hc huma.Context) {
+		hc.SetHeader("Content-Type", "application/json")
+		hc.SetStatus(http.StatusOK)
+		enc := json.NewEncoder(hc.BodyWriter())
+		enc.SetEscapeHTML(false)
+		_ = enc.Encode(v) // the client is gone if this fails
+	}}
+}
+
+type sendAsyncInput struct {
+	AgentPath
+	Body api.AsyncRequest
+}
+
+// sendAsync answers with the run, which goes on by itself.
+func (s *Server) sendAsync(ctx context.Context, in *sendAsyncInput) (*body[api.Run], error) {
+	if strings.TrimSpace(api.Val(in.Body.CallbackURL)) != "" {
+		return nil, core.E(core.Unsupported, "callbacks are not built yet")
+	}
+	background := true
+	request := api.StreamingRequest{Request: in.Body.Request, Background: &background}
+	run, err := s.submit(ctx, sending{agent: in.id(), body: request, queue: true}, "send_message_async")
+	return answer(wireRun(run), err)
+}
+
+type cancelInput struct {
+	AgentPath
+	Body *api.CancelRuns
+}
+
+func (s *Server) cancelMessages(ctx context.Context, in *cancelInput) (*body[map[string]string], error) {
+	if _, err := s.services().Agents.Get(ctx, in.id()); err != nil {
+		return nil, err
+	}
+	var named []string
+	if in.Body != nil {
+		named = in.Body.RunIDs
+	}
+	runs, err := ids[core.RunID]("body.run_ids", "run", named)
+	if err != nil {
+		return nil, err
+	}
+	return s.cancelled(s.services().Runs.Cancel(ctx, in.id(), "", runs))
+}
+
+// cancelled says of each run whether the cancel took hold. One that was over before is as it was.
+func (s *Server) cancelled(runs map[core.RunID]core.RunStatus, err error) (*body[map[string]string], error) {
+	out := make(map[string]string, len(runs))
+	for id, status := range runs {
+		out[string(id)] = string(status)
+	}
+	return answer(out, err)
+}
+
+type resetInput struct {
+	AgentPath
+	Body *api.ResetMessages
+}
+
+func (s *Server) resetMessages(ctx context.Context, in *resetInput) (*body[any], error) {
+	boot := in.Body != nil && in.Body.AddDefaultInitialMessages
+	agent, err := s.services().Messages.Reset(ctx, in.id(), boot)
+	return s.agentOrNull(ctx, agent, err)
+}

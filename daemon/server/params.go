@@ -1,0 +1,155 @@
+package server
+
+import (
+	"strings"
+	"time"
+
+	"loci/core"
+	"loci/daemon/api"
+)
+
+// The parts of paths. Their patterns are checked before anything is looked up.
+type (
+	AgentPath struct {
+		AgentID string `path:"agent_id" pattern:"^agent-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
+	}
+	BlockPath struct {
+		BlockID string `path:"block_id" pattern:"^block-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
+	}
+	ToolPath struct {
+		ToolID string `path:"tool_id" pattern:"^tool-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
+	}
+	RunPath struct {
+		RunID string `path:"run_id" pattern:"^run-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
+	}
+	StepPath struct {
+		StepID string `path:"step_id" pattern:"^step-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
+	}
+	MessagePath struct {
+		MessageID string `path:"message_id" pattern:"^message-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
+	}
+	PassagePath struct {
+		PassageID string `path:"memory_id" pattern:"^passage-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
+	}
+	ArchivePath struct {
+		ArchiveID string `path:"archive_id" pattern:"^archive-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
+	}
+	// ConversationPath is a conversation, or an agent or "default" for an agent's main thread.
+	ConversationPath struct {
+		ConversationID string `path:"conversation_id" pattern:"^(conv-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}|agent-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}|default)$"`
+	}
+)
+
+func (p AgentPath) id() core.AgentID { return core.AgentID(p.AgentID) }
+
+// body is an answer that is a JSON value.
+type body[T any] struct{ Body T }
+
+// answer makes an answer of a value, or passes the error on.
+func answer[T any](v T, err error) (*body[T], error) {
+	if err != nil {
+		return nil, err
+	}
+	return &body[T]{Body: v}, nil
+}
+
+// list makes an answer of a list, each entry converted; an empty one is [].
+func list[T, W any](in []T, err error, convert func(T) W) (*body[[]W], error) {
+	if err != nil {
+		return nil, err
+	}
+	out := make([]W, 0, len(in))
+	for _, v := range in {
+		out = append(out, convert(v))
+	}
+	return &body[[]W]{Body: out}, nil
+}
+
+// empty is the answer of an operation that has nothing to say: null.
+func empty(err error) (*body[any], error) { return answer[any](nil, err) }
+
+// pageOf converts the parameters of a list whose own order is the given one.
+func pageOf(p api.Page, desc bool) core.Page {
+	if p.Order != "" {
+		desc = p.Order == "desc"
+	}
+	return core.Page{After: p.After, Before: p.Before, Limit: p.Limit, Desc: desc, OrderBy: p.OrderBy}
+}
+
+// timeRange reads the two ends of a range. An end that is a date alone counts whole.
+func timeRange(from, until string, zone *time.Location) (a, b time.Time, err error) {
+	if from != "" {
+		if a, _, err = api.ParseTime(from, zone); err != nil {
+			return a, b, unprocessable("query.start", "%s", err)
+		}
+	}
+	if until == "" {
+		return a, b, nil
+	}
+	b, dateOnly, err := api.ParseTime(until, zone)
+	if err != nil {
+		return a, b, unprocessable("query.end", "%s", err)
+	}
+	if dateOnly {
+		return a, b.AddDate(0, 0, 1), nil
+	}
+	return a, b.Add(time.Microsecond), nil
+}
+
+// ids converts a list of ids and checks the form of each.
+func ids[T ~string](location, prefix string, in []string) ([]T, error) {
+	out := make([]T, 0, len(in))
+	for _, v := range in {
+		if !core.ValidID(prefix, v) {
+			return nil, unprocessable(location, "%q is not the id of a %s", v, prefix)
+		}
+		out = append(out, T(v))
+	}
+	return out, nil
+}
+
+// strs is a list of names as texts.
+func strs[T ~string](in []T) []string {
+	out := make([]string, 0, len(in))
+	for _, v := range in {
+		out = append(out, string(v))
+	}
+	return out
+}
+
+// opt converts a key of a patch.
+func opt[T any](o api.Opt[T]) core.Opt[T] {
+	return core.Opt[T]{Present: o.Set, Null: o.Null, Value: o.Value}
+}
+
+// optAs converts a key of a patch and its value.
+func optAs[T, U any](o api.Opt[T], convert func(T) U) core.Opt[U] {
+	out := core.Opt[U]{Present: o.Set, Null: o.Null}
+	if out.Set() {
+		out.Value = convert(o.Value)
+	}
+	return out
+}
+
+// etag names a version of a block.
+func etag(b core.Block) string { return `"` + itoa(b.Version) + `"` }
+
+// ifMatch reads the version that a writer has read; 0 where it does not say.
+func ifMatch(header string) (int, error) {
+	header = strings.TrimSpace(header)
+	if header == "" || header == "*" {
+		return 0, nil
+	}
+	text := strings.Trim(strings.TrimPrefix(header, "W/"), `"`)
+	version := 0
+	for _, c := range text {
+		if c < '0' || c > '9' || version > 1<<30 {
+			return 0, unprocessable("header.If-Match", "%q is not an ETag of this server", header)
+		}
+		version = version*10 + int(c-'0')
+	}
+	if version == 0 {
+		return 0, unprocessable("header.If-Match", "%q is not an ETag of this server", header)
+	}
+	return version, nil
+}
