@@ -43,7 +43,26 @@ type Clients struct {
 
 type session struct {
 	client core.Client
+	own    *variables
 	seen   time.Time
+}
+
+// variables are those that a client brought. They are forgotten with its session, wherever they were passed on to.
+type variables struct {
+	mu   sync.RWMutex // guards vars
+	vars map[string]string
+}
+
+func (v *variables) get(name string) string {
+	v.mu.RLock()
+	defer v.mu.RUnlock()
+	return v.vars[name]
+}
+
+func (v *variables) forget() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	clear(v.vars)
 }
 
 // NewClient is what a client says of itself.
@@ -82,20 +101,30 @@ func (c *Clients) Register(in NewClient) (core.Client, error) {
 	if err != nil {
 		return core.Client{}, err
 	}
+	own := &variables{vars: maps.Clone(in.Variables)}
+	client.Env = c.layered(own)
+	if err := c.keep(client, own, in.PID); err != nil {
+		return core.Client{}, err
+	}
+	c.Engine.Joined(client.Env) // resumed runs may wait for a key
+	return client, nil
+}
+
+func (c *Clients) keep(client core.Client, own *variables, pid int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return core.Client{}, core.ErrShutdown
+		return core.ErrShutdown
 	}
 	if len(c.sessions) >= maxSessions {
-		return core.Client{}, core.E(core.Busy, "there are %d client sessions already", maxSessions)
+		return core.E(core.Busy, "there are %d client sessions already", maxSessions)
 	}
-	c.sessions[client.ID] = &session{client: client, seen: time.Now()}
-	c.Logger.Debug("client registered", slog.String("client", string(client.ID)), slog.String("kind", string(in.Kind)), slog.Int("pid", in.PID))
+	c.sessions[client.ID] = &session{client: client, own: own, seen: time.Now()}
+	c.Logger.Debug("client registered", slog.String("client", string(client.ID)), slog.String("kind", string(client.Kind)), slog.Int("pid", pid))
 	if c.timer == nil {
 		c.timer = time.AfterFunc(c.SessionTTL, c.sweep)
 	}
-	return client, nil
+	return nil
 }
 
 func (c *Clients) client(in NewClient) (core.Client, error) {
@@ -123,14 +152,13 @@ func (c *Clients) client(in NewClient) (core.Client, error) {
 			return client, core.E(core.Invalid, "%q is not a variable that can be passed", name)
 		}
 	}
-	client.Env = c.layered(maps.Clone(in.Variables))
 	return client, nil
 }
 
 // layered finds a variable of the client first, then of the daemon.
-func (c *Clients) layered(own map[string]string) core.Env {
+func (c *Clients) layered(own *variables) core.Env {
 	return func(name string) (core.Secret, bool) {
-		if v, ok := own[name]; ok && v != "" {
+		if v := own.get(name); v != "" {
 			return core.Secret(v), true
 		}
 		return c.Env(name)
@@ -191,6 +219,7 @@ func (c *Clients) sweep() {
 		}
 		left := c.SessionTTL - now.Sub(s.seen)
 		if left <= 0 {
+			s.own.forget()
 			delete(c.sessions, id)
 			continue
 		}
@@ -222,6 +251,9 @@ func (c *Clients) close() {
 	c.closed = true
 	if c.timer != nil {
 		c.timer.Stop()
+	}
+	for _, s := range c.sessions {
+		s.own.forget()
 	}
 	clear(c.sessions)
 	c.mu.Unlock()

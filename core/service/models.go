@@ -42,26 +42,14 @@ func (m *Models) List(ctx context.Context, env core.Env) ([]core.ModelInfo, erro
 
 // Choose says which model would answer for an agent and why. An empty agent asks for what a new one would get.
 func (m *Models) Choose(ctx context.Context, id core.AgentID, override core.Handle, env core.Env) (engine.Choice, error) {
-	if id == "" {
-		return m.chooseNew(ctx, override, env)
-	}
-	agent, err := m.Store.Agents().Get(ctx, id)
-	if err != nil {
-		return engine.Choice{}, err
+	agent := core.Agent{ModelAuto: true}
+	if id != "" {
+		var err error
+		if agent, err = m.Store.Agents().Get(ctx, id); err != nil {
+			return engine.Choice{}, err
+		}
 	}
 	return m.Engine.Choose(ctx, agent, override, m.env(env))
-}
-
-func (m *Models) chooseNew(ctx context.Context, override core.Handle, env core.Env) (engine.Choice, error) {
-	if override != "" {
-		info, err := m.resolve(ctx, override, env)
-		return engine.Choice{Handle: override, Info: info, Why: "flag"}, err
-	}
-	handle, why, unbuilt := m.first(ctx, env)
-	if handle == "" {
-		handle, why = core.OfflineHandle, "offline"
-	}
-	return engine.Choice{Handle: handle, Info: m.Info(ctx, handle, env), Why: why, Unbuilt: unbuilt}, nil
 }
 
 // first is the model of an agent that names none: the configured default, else the first that can be reached.
