@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -74,10 +75,25 @@ func stageRules(t *turn, state *rules.State, p *pending) {
 			return // refused already
 		}
 		for k, v := range prefill {
+			if !hasProperty(p.tool.Info.Spec.Parameters, k) {
+				p.refusal = "Error executing function " + p.call.Name + ": ValueError: a tool rule gives it the argument " + k + ", which it does not have"
+				return
+			}
 			args[k] = v
 		}
 		p.call.Arguments = mustJSON(args)
 	}
+}
+
+func hasProperty(schema json.RawMessage, name string) bool {
+	var s struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(schema, &s) != nil {
+		return false
+	}
+	_, ok := s.Properties[name]
+	return ok
 }
 
 // pass sends every call of a response through the gate, before the first one runs.

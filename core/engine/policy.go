@@ -14,10 +14,9 @@ const (
 )
 
 // policySpec is a tool as an agent's model is told of it: where the policy has inner thoughts they are a leading
-// argument, and tools that do not end the turn take request_heartbeat.
-func policySpec(info core.ToolInfo, policy core.Policy) core.ToolSpec {
+// argument, and with heartbeat it takes request_heartbeat.
+func policySpec(info core.ToolInfo, policy core.Policy, heartbeat bool) core.ToolSpec {
 	spec := info.Spec
-	heartbeat := policy.Heartbeats && !info.Terminal
 	if !policy.ThinkingArg && !heartbeat {
 		return spec
 	}

@@ -44,10 +44,10 @@ func (e *Engine) compile(ctx context.Context, s core.Store, a core.Agent, conv *
 		return prompt{}, err
 	}
 	p := prompt{blocks: blocks, bound: bound, shown: map[core.BlockID]int{}}
-	names := make([]string, 0, len(bound))
+	names, terminal := toolNames(bound)
+	state := rules.New(rules.Input{Rules: a.ToolRules, Attached: names, Terminal: terminal, Policy: policy})
 	for _, t := range bound {
-		p.tools = append(p.tools, policySpec(t.Info, policy))
-		names = append(names, t.Info.Spec.Name)
+		p.tools = append(p.tools, policySpec(t.Info, policy, state.Heartbeat(t.Info.Spec.Name)))
 	}
 	for _, b := range blocks {
 		p.shown[b.ID] = b.Version
@@ -79,6 +79,17 @@ func (e *Engine) compile(ctx context.Context, s core.Store, a core.Agent, conv *
 	}
 	p.key = digest(a.System, p.schema, mustJSON(a.ToolRules))
 	return p, nil
+}
+
+// toolNames returns the names of the tools, and of those that end the turn of a tool-forced agent without a rule.
+func toolNames(bound []core.BoundTool) (names, terminal []string) {
+	for _, b := range bound {
+		names = append(names, b.Info.Spec.Name)
+		if b.Info.Terminal {
+			terminal = append(terminal, b.Info.Spec.Name)
+		}
+	}
+	return names, terminal
 }
 
 // pin makes the conversation send this prompt from now on; the caller stores the conversation.

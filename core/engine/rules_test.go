@@ -391,10 +391,14 @@ func TestRule8EveryEndHasExactlyOneTerminalEvent(t *testing.T) {
 		"forced, no call": {answer: func(int, core.ChatRequest) turn { return say("plain") }, change: func(a *core.Agent) { a.Type = core.AgentMemGPTV2 }, want: core.StopNoCall},
 		"exit rule": {
 			answer: func(int, core.ChatRequest) turn { return calling("conversation_search", map[string]any{"query": "x"}) },
-			change: func(a *core.Agent) { a.ToolRules = []core.ToolRule{{Type: core.RuleExitLoop, Tool: "conversation_search"}} }, want: core.StopToolRule,
+			change: func(a *core.Agent) {
+				a.ToolRules = []core.ToolRule{{Type: core.RuleExitLoop, Tool: "conversation_search"}}
+			}, want: core.StopToolRule,
 		},
 		"a model that panics": {answer: func(int, core.ChatRequest) turn { panic("boom") }, want: core.StopError},
-		"stream breaks": {answer: func(int, core.ChatRequest) turn { return turn{deltas: []core.Delta{{Text: "half"}}, err: provider(core.Unavailable)} }, want: core.StopLLMError},
+		"stream breaks": {answer: func(int, core.ChatRequest) turn {
+			return turn{deltas: []core.Delta{{Text: "half"}}, err: provider(core.Unavailable)}
+		}, want: core.StopLLMError},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -350,11 +350,7 @@ func (t *turn) rules() *rules.State {
 	for _, spec := range t.pinned.tools {
 		in.Attached = append(in.Attached, spec.Name)
 	}
-	for _, b := range t.pinned.bound {
-		if b.Info.Terminal {
-			in.Terminal = append(in.Terminal, b.Info.Spec.Name)
-		}
-	}
+	_, in.Terminal = toolNames(t.pinned.bound)
 	return rules.New(in)
 }
 

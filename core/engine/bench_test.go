@@ -1,0 +1,136 @@
+package engine_test
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"loci/core"
+	"loci/core/engine"
+	"loci/storage"
+)
+
+// grow gives an agent a history of n messages that left the window long ago, and a full window behind it.
+func (h *house) grow(a core.Agent, n int) {
+	h.t.Helper()
+	conv := core.DefaultConversation(a.ID)
+	for done := 0; done < n; {
+		err := h.store.Tx(h.t.Context(), func(ctx context.Context, tx core.Store) error {
+			c, err := tx.Conversations().Get(ctx, conv)
+			if err != nil {
+				return err
+			}
+			var msgs []*core.Message
+			var ids []core.MessageID
+			for i := range min(1000, n-done) {
+				role := core.RoleUser
+				if i%2 == 1 {
+					role = core.RoleAssistant
+				}
+				m := &core.Message{ID: core.NewMessageID(), Agent: a.ID, Conversation: conv, Role: role, Tokens: 8, CreatedAt: h.clock(),
+					Content: []core.Content{core.Text(fmt.Sprintf("message %d of a long history", done+i))}}
+				msgs, ids = append(msgs, m), append(ids, m.ID)
+			}
+			if err := tx.Messages().Insert(ctx, msgs...); err != nil {
+				return err
+			}
+			c.Rev++
+			if err := tx.Messages().Enter(ctx, conv, c.Rev, ids, nil); err != nil {
+				return err
+			}
+			c.Rev++
+			if err := tx.Messages().Leave(ctx, conv, c.Rev, core.LeftEviction, ids); err != nil {
+				return err
+			}
+			return tx.Conversations().Update(ctx, &c)
+		})
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		done += min(1000, n-done)
+	}
+	for i := range 100 { // the window, the same whatever the history
+		h.send(a, fmt.Sprintf("recent message %d", i))
+	}
+}
+
+// countStatements opens a store that counts what it runs.
+func counted(t testing.TB, n *atomic.Int64) *storage.Store {
+	t.Helper()
+	s, err := storage.Open(t.Context(), storage.Config{Dir: t.TempDir(), OnStatement: func(string) { n.Add(1) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func TestAStepCostsTheSameStatementsWhateverTheHistory(t *testing.T) {
+	t.Parallel()
+	cost := map[int]int64{}
+	for _, size := range []int{100, 10_000} {
+		var n atomic.Int64
+		h := open(t, func(int, core.ChatRequest) turn { return say("ok") })
+		h.store = counted(t, &n)
+		h.cfg.Store, h.cfg.Log = h.store, h.store.Events()
+		h.engine = engine.New(h.cfg)
+		a := h.agent(nil)
+		h.grow(a, size)
+		before := n.Load()
+		for range 10 {
+			h.send(a, "one more")
+		}
+		cost[size] = n.Load() - before
+		h.stop()
+	}
+	if cost[100] != cost[10_000] {
+		t.Errorf("ten steps take %d statements behind 100 messages and %d behind 10,000", cost[100], cost[10_000])
+	}
+}
+
+// BenchmarkStepBehindHistory measures a plain turn with the same full window behind 100 and 100,000 messages.
+func BenchmarkStepBehindHistory(b *testing.B) {
+	for _, size := range []int{100, 100_000} {
+		b.Run(fmt.Sprint(size), func(b *testing.B) {
+			h := open(b, func(int, core.ChatRequest) turn { return say("ok") })
+			h.model.infos["openai/gpt-test"] = core.ModelInfo{ContextWindow: 12_000, Tools: true, CacheTTL: 5 * time.Minute}
+			a := h.agent(nil)
+			h.grow(a, size)
+			b.ResetTimer()
+			for range b.N {
+				h.send(a, "one more")
+			}
+		})
+	}
+}
+
+// BenchmarkAgentsInParallel measures durable steps a second with 100 agents and an instantly answering model.
+func BenchmarkAgentsInParallel(b *testing.B) {
+	h := open(b, func(int, core.ChatRequest) turn { return say("ok") })
+	agents := make([]core.Agent, 100)
+	for i := range agents {
+		agents[i] = h.agent(nil)
+	}
+	b.ResetTimer()
+	done := make(chan struct{})
+	var left atomic.Int64
+	left.Store(int64(b.N))
+	for _, a := range agents {
+		go func() {
+			for left.Add(-1) >= 0 {
+				h.send(a, "go")
+			}
+			done <- struct{}{}
+		}()
+	}
+	for range agents {
+		<-done
+	}
+	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "steps/s")
+}
