@@ -2,30 +2,254 @@ package storage
 
 import (
 	"context"
+	"errors"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
 
 	"loci/core"
+	"loci/core/search"
+	"loci/storage/index"
 )
 
-type searcher struct{}
+// patience is how long a search waits for the index to have what was committed before it began.
+const patience = 2 * time.Second
 
-func openSearcher(context.Context, *Store, generation) (*searcher, error) { return &searcher{}, nil }
-func (s *searcher) close()                                                {}
-func (s *searcher) nudge()                                                {}
+const defaultHits = 10
 
-func (s messages) Match(ctx context.Context, q core.SearchQuery, f core.MessageFilter) ([]core.MessageHit, error) {
-	found, err := s.List(ctx, f, core.Page{Limit: max(q.Limit, 10), Desc: true})
-	var hits []core.MessageHit
-	for _, m := range found {
-		hits = append(hits, core.MessageHit{Message: m})
-	}
-	return hits, err
+// searcher joins the index and the facts: the index says what matches, the facts what that is and whether it is still there.
+type searcher struct {
+	s     *Store
+	facts *querier // like the store's readers, but callers did not cause these statements
+	x     *index.Index
 }
 
-func (s passages) Match(ctx context.Context, q core.SearchQuery, f core.PassageFilter) ([]core.PassageHit, error) {
-	found, err := s.List(ctx, f, core.Page{Limit: max(q.Limit, 10), Desc: true})
-	var hits []core.PassageHit
-	for _, p := range found {
-		hits = append(hits, core.PassageHit{Passage: p})
+func openSearcher(ctx context.Context, s *Store, g generation) (*searcher, error) {
+	r := &searcher{s: s, facts: newQuerier(s.facts.readerDB, nil)}
+	x, err := index.Open(ctx, index.Config{
+		Path: filepath.Join(s.cfg.Dir, indexFile), Home: g.uuid, Before: g.before, Now: g.now, Source: r, Logger: s.cfg.Logger,
+		Open: func(ctx context.Context, path string, readOnly bool) (*sqlx.DB, error) {
+			return openPool(ctx, path, syncNormal, readOnly)
+		},
+	})
+	if err != nil {
+		return nil, classify("open "+indexFile, err)
 	}
-	return hits, err
+	r.x = x
+	return r, nil
+}
+
+func (r *searcher) close() {
+	r.x.Close()
+	r.facts.close()
+}
+
+func (r *searcher) nudge() { r.x.Nudge() }
+
+// ready waits for the index. A search that finds it late goes on with what is there.
+func (r *searcher) ready(ctx context.Context) error {
+	_, last, err := r.Bounds(ctx)
+	if err != nil {
+		return err
+	}
+	if !r.x.Wait(ctx, last, patience) {
+		if ctx.Err() != nil {
+			return classify("search", context.Cause(ctx))
+		}
+		r.s.cfg.Logger.Warn("a search did not wait for the index", "behind", last-r.x.Applied())
+	}
+	return nil
+}
+
+// match runs the query and returns ids, best first; words is false when the text has none to search by.
+func (r *searcher) match(ctx context.Context, kind index.Kind, text string, f index.Filter) (hits []search.Hit, words bool, err error) {
+	q := search.Analyse(text)
+	if len(q.Terms) == 0 {
+		return nil, false, nil
+	}
+	if err := r.ready(ctx); err != nil {
+		return nil, true, err
+	}
+	hits, err = r.x.Match(ctx, kind, q, f)
+	if errors.Is(err, index.ErrUnavailable) {
+		return nil, true, core.E(core.Unavailable, "the search index is being built").WithHint("try again in a moment")
+	}
+	return hits, true, classify("search", err)
+}
+
+// notReset is false of messages whose newest row in their own conversation was closed by reset or rewind.
+const notReset = `NOT EXISTS (SELECT 1 FROM context c WHERE c.conversation_id = m.conversation_id AND c.message_id = m.id
+	AND c."left" IS NOT NULL AND c.why NOT IN ('eviction', 'compaction')
+	AND c.entered = (SELECT MAX(x.entered) FROM context x WHERE x.conversation_id = c.conversation_id AND x.message_id = c.message_id))`
+
+// Match finds messages that people or agents said. A query without words finds the newest.
+func (s messages) Match(ctx context.Context, q core.SearchQuery, f core.MessageFilter) ([]core.MessageHit, error) {
+	limit := q.Limit
+	if limit <= 0 {
+		limit = defaultHits
+	}
+	if f.Roles = searchableRoles(f.Roles); len(f.Roles) == 0 {
+		return []core.MessageHit{}, nil
+	}
+	within := index.Filter{Thread: string(f.Conversation), From: int64(toMicros(f.From)), Until: int64(toMicros(f.Until))}
+	if f.Agent != "" {
+		within.Owners = []string{string(f.Agent)}
+	}
+	for _, r := range f.Roles {
+		within.Roles = append(within.Roles, string(r))
+	}
+	ranked, words, err := s.v.s.search.match(ctx, index.Message, q.Text, within)
+	if err != nil {
+		return nil, err
+	}
+	if !words {
+		return s.newest(ctx, f, limit)
+	}
+	return gather(ranked, limit, func(ids []string) (map[string]core.MessageHit, error) { return s.load(ctx, f, ids) },
+		func(h core.MessageHit, hit search.Hit) core.MessageHit {
+			h.Score, h.Words = hit.Score, search.Surface(said(&h.Message), hit.Terms)
+			return h
+		})
+}
+
+func (s messages) newest(ctx context.Context, f core.MessageFilter, limit int) ([]core.MessageHit, error) {
+	ctx, q := s.v.read(ctx)
+	w := &where{}
+	s.filter(w, f)
+	if f.Conversation != "" {
+		w.and("m.conversation_id = ?", f.Conversation)
+	}
+	w.and(notReset)
+	var rows []messageRow
+	err := q.all(ctx, &rows, `SELECT `+messageColumns+` FROM messages m`+w.String()+` ORDER BY m.seq DESC LIMIT `+w.arg(limit), w.args...)
+	if err != nil {
+		return nil, classify("search", err)
+	}
+	return convert(rows, func(r *messageRow) (core.MessageHit, error) {
+		m, err := r.message()
+		return core.MessageHit{Message: m}, err
+	})
+}
+
+// load reads those of the messages that may be shown now: the index may be a moment behind.
+func (s messages) load(ctx context.Context, f core.MessageFilter, ids []string) (map[string]core.MessageHit, error) {
+	ctx, q := s.v.read(ctx)
+	w := &where{}
+	in(w, "m.id", ids)
+	s.filter(w, f)
+	w.and(notReset)
+	var rows []messageRow
+	if err := q.all(ctx, &rows, `SELECT `+messageColumns+` FROM messages m`+w.String(), w.args...); err != nil {
+		return nil, classify("search", err)
+	}
+	found := make(map[string]core.MessageHit, len(rows))
+	for i := range rows {
+		m, err := rows[i].message()
+		if err != nil {
+			return nil, err
+		}
+		found[string(m.ID)] = core.MessageHit{Message: m}
+	}
+	return found, nil
+}
+
+// searchableRoles returns those of the roles that search may find; none asked for means all of them.
+func searchableRoles(asked []core.Role) []core.Role {
+	if len(asked) == 0 {
+		asked = []core.Role{core.RoleUser, core.RoleAssistant, core.RoleApproval, core.RoleSummary}
+	}
+	var roles []core.Role
+	for _, r := range asked {
+		if searchable(r) {
+			roles = append(roles, r)
+		}
+	}
+	return roles
+}
+
+// said is the text of a message as people see it: what was said through a tool counts, reasoning and calls do not.
+func said(m *core.Message) string {
+	var b strings.Builder
+	for _, p := range m.Parts(core.DefaultSpeak) {
+		switch p.Kind {
+		case core.PartUser, core.PartAssistant, core.PartSummary:
+			b.WriteString(p.Text)
+			b.WriteByte('\n')
+		case core.PartSystem, core.PartReasoning, core.PartCalls, core.PartReturns:
+		}
+	}
+	return b.String()
+}
+
+// Match finds passages. A query without words finds the newest.
+func (s passages) Match(ctx context.Context, q core.SearchQuery, f core.PassageFilter) ([]core.PassageHit, error) {
+	limit := q.Limit
+	if limit <= 0 {
+		limit = defaultHits
+	}
+	within := index.Filter{From: int64(toMicros(f.From)), Until: int64(toMicros(f.Until)), Tags: f.Tags, AllTags: f.AllTags}
+	for _, a := range f.Archives {
+		within.Owners = append(within.Owners, string(a))
+	}
+	ranked, words, err := s.v.s.search.match(ctx, index.Passage, q.Text, within)
+	if err != nil {
+		return nil, err
+	}
+	if !words {
+		found, err := s.List(ctx, f, core.Page{Limit: limit, Desc: true})
+		hits := make([]core.PassageHit, len(found))
+		for i, p := range found {
+			hits[i] = core.PassageHit{Passage: p}
+		}
+		return hits, err
+	}
+	return gather(ranked, limit, func(ids []string) (map[string]core.PassageHit, error) { return s.load(ctx, f, ids) },
+		func(h core.PassageHit, hit search.Hit) core.PassageHit {
+			h.Score, h.Words = hit.Score, search.Surface(h.Passage.Text, hit.Terms)
+			return h
+		})
+}
+
+func (s passages) load(ctx context.Context, f core.PassageFilter, ids []string) (map[string]core.PassageHit, error) {
+	ctx, q := s.v.read(ctx)
+	w := s.filter(f)
+	in(w, "p.id", ids)
+	var rows []passageRow
+	if err := q.all(ctx, &rows, selectPassages+w.String(), w.args...); err != nil {
+		return nil, classify("search", err)
+	}
+	found := make(map[string]core.PassageHit, len(rows))
+	for i := range rows {
+		p, err := rows[i].passage()
+		if err != nil {
+			return nil, err
+		}
+		found[string(p.ID)] = core.PassageHit{Passage: p}
+	}
+	return found, nil
+}
+
+// gather loads the best hits until there are enough that still exist.
+func gather[H any](ranked []search.Hit, limit int, load func(ids []string) (map[string]H, error), finish func(H, search.Hit) H) ([]H, error) {
+	out := []H{}
+	for len(out) < limit && len(ranked) > 0 {
+		n := min(len(ranked), max(limit-len(out), defaultHits))
+		ids := make([]string, n)
+		for i := range n {
+			ids[i] = ranked[i].ID
+		}
+		found, err := load(ids)
+		if err != nil {
+			return nil, err
+		}
+		for _, hit := range ranked[:n] {
+			if h, ok := found[hit.ID]; ok && len(out) < limit {
+				out = append(out, finish(h, hit))
+			}
+		}
+		ranked = ranked[n:]
+	}
+	return out, nil
 }

@@ -1,0 +1,13 @@
+package storage_test
+
+import (
+	"testing"
+
+	"loci/core"
+	"loci/storage/storagetest"
+)
+
+func TestSQLiteIsAStore(t *testing.T) {
+	t.Parallel()
+	storagetest.Run(t, func(t *testing.T) core.Store { return storagetest.OpenTest(t) })
+}

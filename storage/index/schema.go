@@ -1,0 +1,121 @@
+package index
+
+import (
+	"context"
+	"strconv"
+
+	"github.com/jmoiron/sqlx"
+
+	"loci/core/search"
+)
+
+// schemaVersion changes with the tables; together with the version of the words it decides whether a file can be used.
+const schemaVersion = "1"
+
+func version() string { return schemaVersion + "/" + search.Version }
+
+// tables are the names of a kind's tables.
+type tables struct{ docs, words, vocabulary, tags string }
+
+func tablesOf(k Kind) tables {
+	return tables{docs: "docs_" + string(k), words: "words_" + string(k), vocabulary: "vocabulary_" + string(k), tags: "tags_" + string(k)}
+}
+
+// create makes the tables of an empty file. FTS5 only splits at blanks: the words are already ours, and every rune that
+// is not ASCII counts as part of one.
+func create(ctx context.Context, db *sqlx.DB, home string, epoch int64) error {
+	texts := []string{`CREATE TABLE marks (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)`}
+	for _, k := range []Kind{Message, Passage} {
+		t := tablesOf(k)
+		texts = append(texts,
+			`CREATE TABLE `+t.docs+` (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, thread TEXT NOT NULL, role TEXT NOT NULL,
+				at BIGINT NOT NULL, len BIGINT NOT NULL, words TEXT NOT NULL)`,
+			`CREATE INDEX `+t.docs+`_owner ON `+t.docs+` (owner)`,
+			`CREATE INDEX `+t.docs+`_thread ON `+t.docs+` (thread)`,
+			`CREATE TABLE `+t.tags+` (seq BIGINT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY (seq, tag)) WITHOUT ROWID`,
+			`CREATE VIRTUAL TABLE `+t.words+` USING fts5(scope, body, tokenize='ascii', content='', contentless_delete=1)`,
+			`CREATE VIRTUAL TABLE `+t.vocabulary+` USING fts5vocab(`+t.words+`, 'col')`,
+			`INSERT INTO marks (key, value) VALUES ('docs_`+string(k)+`', '0'), ('len_`+string(k)+`', '0')`,
+		)
+	}
+	tx, err := db.BeginTxx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // nothing to undo after the commit
+	for _, text := range texts {
+		if _, err := tx.ExecContext(ctx, text); err != nil {
+			return err
+		}
+	}
+	for key, value := range map[string]string{"version": version(), "home": home, "epoch": strconv.FormatInt(epoch, 10), "applied": "-1"} {
+		if _, err := tx.ExecContext(ctx, `INSERT INTO marks (key, value) VALUES ($1, $2)`, key, value); err != nil {
+			return err
+		}
+	}
+	return tx.Commit()
+}
+
+// marks say what the file is of and how far it got.
+type marks struct {
+	Version, Home  string
+	Epoch, Applied int64
+}
+
+func (m *marks) read(ctx context.Context, q sqlx.QueryerContext) error {
+	values, err := readMarks(ctx, q)
+	if err != nil {
+		return err
+	}
+	m.Version, m.Home = values["version"], values["home"]
+	if m.Epoch, err = strconv.ParseInt(values["epoch"], 10, 64); err != nil {
+		return err
+	}
+	m.Applied, err = strconv.ParseInt(values["applied"], 10, 64)
+	return err
+}
+
+func readMarks(ctx context.Context, q sqlx.QueryerContext) (map[string]string, error) {
+	var rows []struct {
+		Key   string `db:"key"`
+		Value string `db:"value"`
+	}
+	if err := sqlx.SelectContext(ctx, q, &rows, `SELECT key, value FROM marks`); err != nil {
+		return nil, err
+	}
+	values := make(map[string]string, len(rows))
+	for _, r := range rows {
+		values[r.Key] = r.Value
+	}
+	return values, nil
+}
+
+func setMark(ctx context.Context, e sqlx.ExecerContext, key string, value int64) error {
+	_, err := e.ExecContext(ctx, `UPDATE marks SET value = $1 WHERE key = $2`, strconv.FormatInt(value, 10), key)
+	return err
+}
+
+// raise adds to a counter among the marks.
+func raise(ctx context.Context, e sqlx.ExecerContext, key string, by int64) error {
+	_, err := e.ExecContext(ctx, `UPDATE marks SET value = CAST(CAST(value AS INTEGER) + $1 AS TEXT) WHERE key = $2`, by, key)
+	return err
+}
+
+// probe reads a little of every table, to find a damaged file before the first search does.
+func probe(ctx context.Context, db *sqlx.DB) error {
+	for _, k := range []Kind{Message, Passage} {
+		t := tablesOf(k)
+		for _, text := range []string{
+			`SELECT COUNT(*) FROM (SELECT seq FROM ` + t.docs + ` ORDER BY seq DESC LIMIT 10)`,
+			`SELECT COUNT(*) FROM (SELECT tag FROM ` + t.tags + ` LIMIT 10)`,
+			`SELECT COUNT(*) FROM ` + t.words + ` WHERE ` + t.words + ` MATCH 'probe'`,
+			`SELECT COUNT(*) FROM ` + t.vocabulary + ` WHERE term = 'probe'`,
+		} {
+			var n int
+			if err := db.GetContext(ctx, &n, text); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

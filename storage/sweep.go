@@ -1,0 +1,83 @@
+package storage
+
+import (
+	"context"
+)
+
+// sweepBatch is how many rows one transaction of the sweeper removes, so that nobody waits long for the writer.
+const sweepBatch = 1000
+
+// keepChanges is how many changes stay behind what the index has, for an index that is a little older.
+const keepChanges = 10_000
+
+// sweeps are what Sweep removes, children first: each selects the keys of at most a batch of rows. A message stays while
+// a context row names it, a conversation's rows stay while it has runs (their steps name what they were sent), block
+// versions and snapshots stay.
+func sweeps() []struct{ table, key, sel string } {
+	return []struct{ table, key, sel string }{
+		{"steps", "num", `SELECT s.num FROM runs r JOIN steps s ON s.run_id = r.id WHERE r.deleted_at IS NOT NULL`},
+		{"steps", "num", `SELECT s.num FROM agents a JOIN steps s ON s.agent_id = a.id WHERE a.deleted_at IS NOT NULL`},
+		{"runs", "number", `SELECT r.number FROM runs r WHERE r.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM steps s WHERE s.run_id = r.id)`},
+		{"runs", "number", `SELECT r.number FROM agents a JOIN runs r ON r.agent_id = a.id
+			WHERE a.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM steps s WHERE s.run_id = r.id)`},
+		{"context", "(conversation_id, message_id, entered)", `SELECT c.conversation_id, c.message_id, c.entered
+			FROM conversations v JOIN context c ON c.conversation_id = v.id
+			WHERE v.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.conversation_id = v.id)`},
+		{"messages", "seq", `SELECT m.seq FROM conversations v JOIN messages m ON m.conversation_id = v.id
+			WHERE v.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM context c WHERE c.message_id = m.id)
+			AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.conversation_id = v.id)`},
+		{"conversations", "id", `SELECT v.id FROM conversations v WHERE v.deleted_at IS NOT NULL
+			AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = v.id)
+			AND NOT EXISTS (SELECT 1 FROM context c WHERE c.conversation_id = v.id)
+			AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.conversation_id = v.id)`},
+		{"agents", "id", `SELECT a.id FROM agents a WHERE a.deleted_at IS NOT NULL
+			AND NOT EXISTS (SELECT 1 FROM conversations v WHERE v.agent_id = a.id) AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.agent_id = a.id)`},
+		{"passage_tags", "(passage_id, tag)", `SELECT t.passage_id, t.tag FROM archives a JOIN passages p ON p.archive_id = a.id
+			JOIN passage_tags t ON t.passage_id = p.id WHERE a.deleted_at IS NOT NULL`},
+		{"passages", "seq", `SELECT p.seq FROM passages p WHERE p.deleted_at IS NOT NULL`},
+		{"passages", "seq", `SELECT p.seq FROM archives a JOIN passages p ON p.archive_id = a.id
+			WHERE a.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM passage_tags t WHERE t.passage_id = p.id)`},
+		{"archive_tags", "(archive_id, tag)", `SELECT t.archive_id, t.tag FROM archives a JOIN archive_tags t ON t.archive_id = a.id WHERE a.deleted_at IS NOT NULL`},
+		{"archives", "id", `SELECT a.id FROM archives a WHERE a.deleted_at IS NOT NULL
+			AND NOT EXISTS (SELECT 1 FROM passages p WHERE p.archive_id = a.id) AND NOT EXISTS (SELECT 1 FROM archive_tags t WHERE t.archive_id = a.id)`},
+		{"blocks", "id", `SELECT b.id FROM blocks b WHERE b.deleted_at IS NOT NULL`},
+	}
+}
+
+// Sweep removes what is marked as deleted and nothing names any more, a batch at a time, and returns how many rows went.
+// It may be stopped at any moment and goes on with the next call.
+func (s *Store) Sweep(ctx context.Context) (int, error) {
+	s.maintenance.Lock()
+	defer s.maintenance.Unlock()
+	total := 0
+	for _, sw := range sweeps() {
+		for {
+			n, err := s.sweepOnce(ctx, `DELETE FROM `+sw.table+` WHERE `+sw.key+` IN (`+sw.sel+` LIMIT $1)`, sweepBatch)
+			total += n
+			if err != nil {
+				return total, err
+			}
+			if n < sweepBatch {
+				break
+			}
+		}
+	}
+	bound := s.search.x.Applied() - keepChanges
+	for {
+		n, err := s.sweepOnce(ctx, `DELETE FROM changes WHERE seq IN (SELECT seq FROM changes WHERE seq <= $1 ORDER BY seq LIMIT $2)`, bound, sweepBatch)
+		total += n
+		if err != nil || n < sweepBatch {
+			return total, err
+		}
+	}
+}
+
+func (s *Store) sweepOnce(ctx context.Context, text string, args ...any) (int, error) {
+	var n int64
+	err := s.write(ctx, "sweep", func(ctx context.Context, q *querier) error {
+		var err error
+		n, err = q.exec(ctx, text, args...)
+		return err
+	})
+	return int(n), err
+}
