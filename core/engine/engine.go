@@ -61,6 +61,7 @@ type Engine struct {
 	cfg  Config
 	hub  *hub
 	wg   sync.WaitGroup // lanes, and the ends of runs that were cancelled while they waited
+	wins *windows       // context rows of the conversations used last
 	seen *hashes        // snapshots known to be stored
 	envs *sessions      // provider variables of clients that came since the start, for resumed runs
 
@@ -98,7 +99,7 @@ func New(cfg Config) *Engine {
 		cfg.KeyWait = 10 * time.Minute
 	}
 	return &Engine{
-		cfg: cfg, hub: newHub(), seen: newHashes(), envs: newSessions(),
+		cfg: cfg, hub: newHub(), seen: newHashes(), wins: newWindows(), envs: newSessions(),
 		lanes: map[core.ConversationID]*lane{}, active: map[core.RunID]*job{},
 	}
 }

@@ -33,6 +33,9 @@ func (t *turn) finish(end ending) {
 			return // it is unfinished in the facts: the next start ends it
 		}
 	}
+	if t.conv.ID != "" {
+		t.e.wins.put(t.conv.ID, t.conv.Rev, t.rows)
+	}
 	usage, steps, err := t.e.cfg.Store.Runs().Usage(ctx, t.run.ID)
 	if err != nil {
 		t.e.cfg.Logger.Warn("sum the usage of a run", logRun(t.run.ID), logErr(err))

@@ -116,11 +116,9 @@ func (t *turn) load(ctx context.Context) error {
 	if t.conv, err = s.Conversations().Get(ctx, t.run.Conversation); err != nil {
 		return err
 	}
-	rows, err := s.Messages().Context(ctx, t.run.Conversation)
-	if err != nil {
+	if t.rows, err = t.e.window(ctx, &t.conv); err != nil {
 		return err
 	}
-	t.rows = slices.DeleteFunc(rows, func(r core.InContext) bool { return r.Row.Position == 0 })
 	for _, r := range t.rows {
 		if r.Message.Run == t.run.ID {
 			t.history = append(t.history, r.Message.Returns...)
@@ -128,6 +126,19 @@ func (t *turn) load(ctx context.Context) error {
 	}
 	t.env = t.e.envOf(t.j.env)
 	return nil
+}
+
+// window returns the open context rows of a conversation, message 0 left out. Only the lane changes them, so that what was
+// kept for the same rev is what the store holds.
+func (e *Engine) window(ctx context.Context, conv *core.Conversation) ([]core.InContext, error) {
+	if rows, ok := e.wins.get(conv.ID, conv.Rev); ok {
+		return rows, nil
+	}
+	rows, err := e.cfg.Store.Messages().Context(ctx, conv.ID)
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(rows, func(r core.InContext) bool { return r.Row.Position == 0 }), nil
 }
 
 // openLog begins the run's events, unless an earlier attempt did.
