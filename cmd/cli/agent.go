@@ -1,0 +1,229 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+)
+
+// agentsCommand is `loci agents`.
+func (a *app) agentsCommand() *cobra.Command {
+	return parent("agents", "List, make, show, rename and delete agents",
+		a.agentsList(), a.agentsCreate(), a.agentsShow(), a.agentsRename(), a.agentsDelete())
+}
+
+func (a *app) agentsList() *cobra.Command {
+	var limit int
+	c := &cobra.Command{
+		Use: "list", Short: "List agents, the newest first", Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			agents, err := c.Agents(cmd.Context(), api.ListAgents{Page: api.Page{Limit: orDefault(limit, 100), Order: "desc"}})
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.out, nonNil(agents))
+			}
+			t := table{head: []string{"NAME", "ID", "MODEL", "LAST RUN"}}
+			for _, g := range agents {
+				last := "-"
+				if g.LastRunCompletion != nil {
+					last = local(g.LastRunCompletion.Time)
+				}
+				t.add(g.Name, g.ID, text(g.Model), last)
+			}
+			return t.write(a.out)
+		},
+	}
+	c.Flags().IntVar(&limit, "limit", 0, "how many at most (100)")
+	return c
+}
+
+func (a *app) agentsCreate() *cobra.Command {
+	var model, human, persona string
+	c := &cobra.Command{
+		Use: "create [NAME]", Short: "Make an agent", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			c, err := a.connect(ctx)
+			if err != nil {
+				return err
+			}
+			open := api.Open{Agent: api.OpenNew, Model: model}
+			if len(args) == 1 {
+				open.Name = args[0]
+			}
+			s, err := a.register(ctx, c, api.ClientScript, &open)
+			if err != nil {
+				return err
+			}
+			for _, b := range []struct{ label, value string }{{"human", human}, {"persona", persona}} {
+				if b.value == "" {
+					continue
+				}
+				if _, _, err := c.UpdateAgentBlock(ctx, s.AgentID, b.label, api.UpdateBlock{Value: api.Some(b.value)}, ""); err != nil {
+					return err
+				}
+			}
+			g, err := c.Agent(ctx, s.AgentID, wholeAgent()...)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.out, g)
+			}
+			fmt.Fprintln(a.out, g.ID)
+			fmt.Fprintf(a.errOut, "loci: made %s; talk to it with: loci --agent %s\n", oneLine(g.Name), quoteArg(g.Name))
+			return nil
+		},
+	}
+	c.Flags().StringVar(&model, "model", "", "the model it uses, as `provider/model`")
+	c.Flags().StringVar(&human, "human", "", "what it knows about you from the start")
+	c.Flags().StringVar(&persona, "persona", "", "who it is")
+	return c
+}
+
+func (a *app) agentsShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show [NAME|ID]", Short: "Show an agent, by default the one last used here", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			g, err := a.findAgent(cmd.Context(), c, first(args))
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.out, g)
+			}
+			labels := make([]string, len(g.Blocks))
+			for i, b := range g.Blocks {
+				labels[i] = text(b.Label)
+			}
+			tools := make([]string, len(g.Tools))
+			for i, t := range g.Tools {
+				tools[i] = text(t.Name)
+			}
+			t := table{head: []string{"AGENT", g.Name}}
+			t.add("id", g.ID)
+			t.add("type", g.AgentType)
+			t.add("model", text(g.Model))
+			t.add("context", strconv.Itoa(g.LLMConfig.ContextWindow)+" tokens")
+			t.add("memory", strings.Join(labels, ", "))
+			t.add("tools", strings.Join(tools, ", "))
+			t.add("made", moment(g.CreatedAt))
+			t.add("last run", moment(g.LastRunCompletion))
+			return t.write(a.out)
+		},
+	}
+}
+
+func (a *app) agentsRename() *cobra.Command {
+	return &cobra.Command{
+		Use: "rename NAME|ID NEW-NAME", Short: "Give an agent another name", Args: exactly("the agent", "its new name"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			g, err := a.findAgent(cmd.Context(), c, args[0])
+			if err != nil {
+				return err
+			}
+			g, err = c.UpdateAgent(cmd.Context(), g.ID, api.UpdateAgent{Name: api.Some(args[1])})
+			if err != nil {
+				return err
+			}
+			return a.report(g, "renamed to %s", g.Name)
+		},
+	}
+}
+
+func (a *app) agentsDelete() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete NAME|ID", Short: "Delete an agent with its conversations", Args: exactly("the agent"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			g, err := a.findAgent(cmd.Context(), c, args[0])
+			if err != nil {
+				return err
+			}
+			if err := c.DeleteAgent(cmd.Context(), g.ID); err != nil {
+				return err
+			}
+			return a.report(map[string]any{"id": g.ID, "name": g.Name, "deleted": true}, "deleted %s (%s)", g.Name, g.ID)
+		},
+	}
+}
+
+// findAgent finds an agent by id or name, or the one that the chat would open here. It never makes one.
+func (a *app) findAgent(ctx context.Context, c *client.Client, ref string) (api.AgentState, error) {
+	if strings.HasPrefix(ref, "agent-") {
+		g, err := c.Agent(ctx, ref, wholeAgent()...)
+		if err == nil {
+			return g, nil
+		}
+		if kind, _ := explain(err); kind != api.KindNotFound && kind != api.KindInvalid {
+			return api.AgentState{}, err
+		}
+		return api.AgentState{}, noAgent(ref)
+	}
+	if ref == "" {
+		return a.agentHere(ctx, c)
+	}
+	found, err := c.Agents(ctx, api.ListAgents{Page: api.Page{Limit: 2}, AgentFilter: api.AgentFilter{Name: ref}})
+	if err != nil {
+		return api.AgentState{}, err
+	}
+	switch len(found) {
+	case 0:
+		return api.AgentState{}, noAgent(ref)
+	case 1:
+		return c.Agent(ctx, found[0].ID, wholeAgent()...)
+	}
+	return api.AgentState{}, (&fault{kind: api.KindConflict, msg: fmt.Sprintf("several agents are named %q", clip(ref, 60))}).
+		withHint("name one by its id: loci agents")
+}
+
+// agentHere is the agent that the chat would open in this folder. An empty home has none, and looking makes none.
+func (a *app) agentHere(ctx context.Context, c *client.Client) (api.AgentState, error) {
+	some, err := c.Agents(ctx, api.ListAgents{Page: api.Page{Limit: 1}})
+	if err != nil {
+		return api.AgentState{}, err
+	}
+	if len(some) == 0 {
+		return api.AgentState{}, (&fault{kind: api.KindNotFound, msg: "there is no agent yet"}).withHint(`loci, or loci -p "hello", makes the first one`)
+	}
+	s, err := a.register(ctx, c, api.ClientScript, &api.Open{})
+	if err != nil {
+		return api.AgentState{}, err
+	}
+	return c.Agent(ctx, s.AgentID, wholeAgent()...)
+}
+
+func noAgent(ref string) *fault {
+	return (&fault{kind: api.KindNotFound, msg: fmt.Sprintf("there is no agent %q", clip(ref, 60))}).withHint("loci agents lists them")
+}
+
+// wholeAgent are the relations of an agent that a person wants to see.
+func wholeAgent() []string { return []string{api.IncludeBlocks, api.IncludeTools, api.IncludeTags} }
+
+// agentFlag adds --agent for a command and those below it.
+func agentFlag(c *cobra.Command, ref *string) {
+	c.PersistentFlags().StringVar(ref, "agent", "", "the agent, by `NAME|ID`; by default the one last used here")
+}

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"loci/daemon/api"
+	"loci/daemon/config"
+)
+
+// app is one run of the program: its streams, its global flags and what it has looked up so far.
+type app struct {
+	in          io.Reader
+	out, errOut io.Writer
+
+	json    bool
+	noStart bool
+
+	loaded *config.Loaded // on first use
+	places *config.Paths  // on first use
+}
+
+// report says what was done: on standard error for a person, as a value for a script.
+func (a *app) report(value any, format string, args ...any) error {
+	if a.json {
+		return writeJSON(a.out, value)
+	}
+	fmt.Fprintf(a.errOut, "loci: %s\n", oneLine(fmt.Sprintf(format, args...)))
+	return nil
+}
+
+// orDefault is a limit, or its default where none was given.
+func orDefault(n, initial int) int {
+	if n <= 0 {
+		return initial
+	}
+	return n
+}
+
+// nonNil makes an empty list print as one.
+func nonNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// first is the first argument, or nothing.
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+// text is what a pointer of the wire says, or a dash.
+func text(p *string) string {
+	if v := api.Val(p); v != "" {
+		return v
+	}
+	return "-"
+}
+
+// moment is a time of the wire, or a dash.
+func moment(t *api.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return local(t.Time)
+}
+
+// quoteArg quotes a word for a shell where it needs it.
+func quoteArg(s string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@", r)
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"loci/daemon/api"
+)
+
+// archivalCommand is `loci archival`: the passages that an agent can search.
+func (a *app) archivalCommand() *cobra.Command {
+	var agent string
+	c := parent("archival", "Add to, search and mend an agent's archival memory",
+		a.archivalList(&agent), a.archivalAdd(&agent), a.archivalSearch(&agent), a.archivalRemove(&agent))
+	agentFlag(c, &agent)
+	return c
+}
+
+func (a *app) archivalList(agent *string) *cobra.Command {
+	var limit int
+	c := &cobra.Command{
+		Use: "list", Short: "List passages, the newest first", Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, g, err := a.memoryOf(cmd.Context(), *agent)
+			if err != nil {
+				return err
+			}
+			found, err := c.Passages(cmd.Context(), g.ID, api.ListPassages{Limit: orDefault(limit, 50), Ascending: api.Given(false)})
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.out, nonNil(found))
+			}
+			t := table{head: []string{"ID", "WHEN", "TAGS", "TEXT"}}
+			for _, p := range found {
+				t.add(p.ID, moment(p.CreatedAt), strings.Join(p.Tags, ","), clip(oneLine(p.Text), 100))
+			}
+			return t.write(a.out)
+		},
+	}
+	c.Flags().IntVar(&limit, "limit", 0, "how many at most (50)")
+	return c
+}
+
+func (a *app) archivalAdd(agent *string) *cobra.Command {
+	var tags []string
+	c := &cobra.Command{
+		Use: "add [TEXT...|-]", Short: "Add a passage: the text, or standard input",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			said, err := a.said(cmd.Context(), args)
+			if err != nil {
+				return err
+			}
+			if strings.TrimSpace(said) == "" {
+				return invalid("there is no text").withHint("give it as an argument, or pipe it in")
+			}
+			c, g, err := a.memoryOf(cmd.Context(), *agent)
+			if err != nil {
+				return err
+			}
+			made, err := c.CreatePassage(cmd.Context(), g.ID, api.CreatePassage{Text: said, Tags: tags})
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.out, nonNil(made))
+			}
+			for _, p := range made {
+				if err := a.report(p, "added %s to the archival memory of %s", p.ID, g.Name); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().StringSliceVar(&tags, "tag", nil, "a tag; may be repeated")
+	return c
+}
+
+func (a *app) archivalSearch(agent *string) *cobra.Command {
+	var limit int
+	var tags []string
+	c := &cobra.Command{
+		Use: "search WORDS...", Short: "Search passages, the best first", Args: atLeast("what to search for"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, g, err := a.memoryOf(cmd.Context(), *agent)
+			if err != nil {
+				return err
+			}
+			found, err := c.SearchArchival(cmd.Context(), g.ID, api.SearchArchival{
+				Query: strings.Join(args, " "), Tags: tags, TopK: orDefault(limit, 10),
+			})
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.out, nonNil([]api.ArchivalResult(found.Results)))
+			}
+			t := table{head: []string{"ID", "WHEN", "TAGS", "TEXT"}}
+			for _, p := range found.Results {
+				t.add(p.ID, p.Timestamp, strings.Join(p.Tags, ","), clip(oneLine(p.Content), 100))
+			}
+			return t.write(a.out)
+		},
+	}
+	c.Flags().IntVar(&limit, "limit", 0, "how many at most (10)")
+	c.Flags().StringSliceVar(&tags, "tag", nil, "only with this tag; may be repeated")
+	return c
+}
+
+func (a *app) archivalRemove(agent *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "rm ID...", Short: "Remove passages", Args: atLeast("the passage's id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, g, err := a.memoryOf(cmd.Context(), *agent)
+			if err != nil {
+				return err
+			}
+			for _, id := range args {
+				if err := c.DeletePassage(cmd.Context(), g.ID, id); err != nil {
+					return err
+				}
+			}
+			return a.report(map[string]any{"deleted": args}, "removed %s", strings.Join(args, ", "))
+		},
+	}
+}

@@ -1,0 +1,159 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+	"loci/tui"
+)
+
+// chatFlags are the flags of the chat and of one shot.
+type chatFlags struct {
+	print        bool
+	agent        string
+	newAgent     bool
+	conversation string
+	model        string
+	maxSteps     int
+	timeout      time.Duration
+	format       string
+	json         bool
+	noStart      bool
+	help         bool
+}
+
+// The output formats of one shot.
+const (
+	formatText   = "text"
+	formatJSON   = "json"
+	formatStream = "stream-json"
+)
+
+// chatFlagSet makes the flags. The ones that every command has are in it too, so that a line can be read before it is
+// known to be a command or a prompt.
+func chatFlagSet(f *chatFlags) *pflag.FlagSet {
+	fs := pflag.NewFlagSet("loci", pflag.ContinueOnError)
+	fs.SortFlags = false
+	fs.Usage = func() {}
+	fs.BoolVarP(&f.print, "print", "p", false, "one shot: send the prompt, print the answer, end")
+	fs.StringVar(&f.agent, "agent", "", "talk to this agent, by `NAME|ID`; by default the one last used here")
+	fs.BoolVar(&f.newAgent, "new", false, "talk to a new agent")
+	fs.StringVar(&f.conversation, "conversation", "", "`new|ID`: a conversation of the agent beside its default one")
+	fs.StringVar(&f.model, "model", "", "the model for this run, as `provider/model`")
+	fs.IntVar(&f.maxSteps, "max-steps", 0, "with -p: model calls that the run may take")
+	fs.DurationVar(&f.timeout, "timeout", 0, "with -p: how long it may take, like 90s or 5m")
+	fs.StringVar(&f.format, "output-format", formatText, "with -p: text, json or stream-json")
+	fs.BoolVar(&f.json, "json", false, "with -p: the same as --output-format json")
+	fs.BoolVar(&f.noStart, "no-daemon-start", false, "fail if the daemon is not running instead of starting it")
+	fs.BoolVarP(&f.help, "help", "h", false, "help")
+	for _, name := range []string{"json", "no-daemon-start", "help"} {
+		_ = fs.MarkHidden(name) // shown among the flags of all commands
+	}
+	return fs
+}
+
+// talk is the chat or one shot.
+func (a *app) talk(ctx context.Context, args []string) error {
+	var f chatFlags
+	fs := chatFlagSet(&f)
+	if err := fs.Parse(args); err != nil {
+		return invalid("%s", err).withHint("loci --help")
+	}
+	if f.help {
+		return a.command(ctx, []string{"--help"})
+	}
+	a.noStart = f.noStart
+	if err := f.check(fs); err != nil {
+		return err
+	}
+	if f.print {
+		return a.oneShot(ctx, &f, fs.Args())
+	}
+	return a.chat(ctx, &f)
+}
+
+// check finds what does not go together before anything is started.
+func (f *chatFlags) check(fs *pflag.FlagSet) error {
+	if f.json && !fs.Changed("output-format") {
+		f.format = formatJSON
+	}
+	switch {
+	case f.format != formatText && f.format != formatJSON && f.format != formatStream:
+		return invalid("--output-format %q is not known", clip(f.format, 40)).withHint("text, json or stream-json")
+	case f.newAgent && f.agent != "":
+		return invalid("--new makes an agent, --agent names one: they exclude each other")
+	case f.newAgent && f.conversation != "" && f.conversation != api.OpenNew:
+		return invalid("a new agent has no conversation %s yet", clip(f.conversation, 60))
+	case fs.Changed("max-steps") && f.maxSteps < 1:
+		return invalid("--max-steps must be 1 or more")
+	case fs.Changed("timeout") && f.timeout <= 0:
+		return invalid("--timeout must be more than nothing, like 90s or 5m")
+	case f.model != "" && !strings.Contains(f.model, "/"):
+		return invalid("--model %q is not a handle", clip(f.model, 60)).withHint("write it as provider/model; loci models lists them")
+	case !f.print && (fs.Changed("output-format") || f.json || f.timeout > 0 || f.maxSteps > 0):
+		return invalid("--output-format, --json, --max-steps and --timeout belong to one shot").withHint(`loci -p "your question" …`)
+	case !f.print && fs.NArg() > 0:
+		return invalid("unknown command %q", clip(fs.Arg(0), 40)).withHint(`to send it as a prompt: loci -p %s`, quoteArg(clip(fs.Arg(0), 40)))
+	}
+	return nil
+}
+
+// open is what the daemon is asked to open.
+func (f *chatFlags) open() *api.Open {
+	o := &api.Open{Agent: f.agent, Conversation: f.conversation}
+	if f.newAgent {
+		o.Agent = api.OpenNew
+	}
+	return o
+}
+
+// unbuiltNote names keys whose provider cannot be used yet.
+func unbuiltNote(names []string) string {
+	return fmt.Sprintf("%s: set, but this provider is not built yet and is not used", strings.Join(names, ", "))
+}
+
+// chat opens the chat. The terminal paints before anything is looked up.
+func (a *app) chat(ctx context.Context, f *chatFlags) error {
+	in, inOK := a.in.(*os.File)
+	out, outOK := a.out.(*os.File)
+	if !inOK || !outOK || !term.IsTerminal(int(in.Fd())) || !term.IsTerminal(int(out.Fd())) {
+		return invalid("the chat needs a terminal").withHint(`for scripts and pipes: loci -p "your question"`)
+	}
+	o, err := a.options()
+	if err != nil {
+		return err
+	}
+	l, err := a.config()
+	if err != nil {
+		return err
+	}
+	p, err := a.paths()
+	if err != nil {
+		return err
+	}
+	notify, notes := tui.Notes()
+	o.Notify = notify
+	if o.Ensure != nil {
+		o.Ensure.Notify = notify
+	}
+	c := client.New(o)
+	defer c.Close()
+	return tui.Run(ctx, tui.Options{
+		Client: c, Who: who(api.ClientChat, nil), Open: *f.open(), Model: f.model, NoColor: noColor(l.Color),
+		CopyFile: filepath.Join(p.State, "copied.txt"), Notes: notes, In: in, Out: out,
+	})
+}
+
+// noColor follows the setting, and where that leaves it open the custom of NO_COLOR.
+func noColor(setting string) bool {
+	return setting == "never" || setting == "auto" && os.Getenv("NO_COLOR") != ""
+}

@@ -1,0 +1,150 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+	"loci/daemon/config"
+)
+
+// version is set by release builds.
+var version = ""
+
+// versionText names this build: the release, else the commit it was built from, else that it is a development build.
+func versionText() string {
+	if version != "" {
+		return version
+	}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "dev"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return strings.TrimPrefix(v, "v")
+	}
+	return "dev"
+}
+
+// paths says where everything is.
+func (a *app) paths() (config.Paths, error) {
+	if a.places == nil {
+		p, err := config.FindPaths(config.OSEnv)
+		if err != nil {
+			return p, invalid("%s", err)
+		}
+		a.places = &p
+	}
+	return *a.places, nil
+}
+
+// config reads the configuration.
+func (a *app) config() (*config.Loaded, error) {
+	if a.loaded == nil {
+		p, err := a.paths()
+		if err != nil {
+			return nil, err
+		}
+		l, err := config.Load(p.Config, config.OSEnv, nil)
+		if err != nil {
+			return nil, invalid("the configuration is wrong: %s", err).withHint("mend it, then look at it with: loci config")
+		}
+		a.loaded = &l
+	}
+	return a.loaded, nil
+}
+
+// options say how to reach the daemon, and how to start it unless that is forbidden.
+func (a *app) options() (client.Options, error) {
+	p, err := a.paths()
+	if err != nil {
+		return client.Options{}, err
+	}
+	cfg, err := a.config()
+	if err != nil {
+		return client.Options{}, err
+	}
+	o := client.Options{Socket: p.Socket, Version: versionText(), Notify: a.note}
+	if a.noStart || cfg.NoStart {
+		return o, nil
+	}
+	// A daemon that a command starts does not inherit the provider variables: they belong to the command's session.
+	o.Ensure, err = a.ensureOptions(p, config.DaemonEnviron(os.Environ()))
+	return o, err
+}
+
+func (a *app) ensureOptions(p config.Paths, environ []string) (*client.EnsureOptions, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	return &client.EnsureOptions{
+		Exe: exe, Environ: environ, Socket: p.Socket, Lock: p.Lock, StartLock: p.StartLock, Log: p.Log,
+		Version: versionText(), Notify: a.note,
+	}, nil
+}
+
+// note says one line beside the answer.
+func (a *app) note(line string) { fmt.Fprintf(a.errOut, "loci: %s\n", oneLine(line)) }
+
+// connect makes a client; its first call reaches the daemon, and starts it where it is not running.
+func (a *app) connect(context.Context) (*client.Client, error) {
+	o, err := a.options()
+	if err != nil {
+		return nil, err
+	}
+	return client.New(o), nil
+}
+
+// register says who asks, from which folder and with which keys.
+func (a *app) register(ctx context.Context, c *client.Client, kind string, open *api.Open) (api.Session, error) {
+	return c.Register(ctx, who(kind, open))
+}
+
+// who says who asks.
+func who(kind string, open *api.Open) api.Client {
+	return api.Client{
+		Kind: kind, PID: os.Getpid(), Folder: workingFolder(), Zone: zoneName(config.OSEnv),
+		Env: config.ProviderEnv(config.OSEnv), Open: open,
+	}
+}
+
+// workingFolder is where the person is; empty where that cannot be known.
+func workingFolder() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// zoneName is the IANA name of this machine's zone; empty where none can be found.
+func zoneName(lookup config.Env) string {
+	if tz, ok := lookup("TZ"); ok {
+		return knownZone(strings.TrimPrefix(tz, ":"))
+	}
+	target, err := filepath.EvalSymlinks("/etc/localtime")
+	if err != nil {
+		return ""
+	}
+	if _, name, ok := strings.Cut(target, "zoneinfo/"); ok {
+		return knownZone(name)
+	}
+	return ""
+}
+
+func knownZone(name string) string {
+	if name == "" {
+		return "UTC"
+	}
+	if _, err := time.LoadLocation(name); err != nil || filepath.IsAbs(name) {
+		return ""
+	}
+	return name
+}

@@ -1,0 +1,429 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loci/daemon"
+	"loci/daemon/api"
+	"loci/daemon/client"
+	"loci/daemon/config"
+)
+
+const (
+	stopWithin = 15 * time.Second // a daemon promises to end within ten
+	followLog  = 200 * time.Millisecond
+)
+
+// daemonCommand is `loci daemon`.
+func (a *app) daemonCommand() *cobra.Command {
+	return parent("daemon", "Run, start, stop and look at the daemon",
+		a.daemonStatus(), a.daemonRun(), a.daemonStart(), a.daemonStop(), a.daemonRestart(), a.daemonLogs())
+}
+
+// daemonFlags are the settings that can be given to a daemon on its command line.
+type daemonFlags struct {
+	listen, logLevel string
+}
+
+func (f *daemonFlags) add(c *cobra.Command) {
+	c.Flags().StringVar(&f.listen, "listen", "", "also listen on this loopback `ADDRESS`, like 127.0.0.1:8283")
+	c.Flags().StringVar(&f.logLevel, "log-level", "", "debug, info, warn or error")
+}
+
+// keys are the flags as keys of the configuration.
+func (f *daemonFlags) keys() map[string]string {
+	keys := map[string]string{"listen": f.listen, "log_level": f.logLevel}
+	maps.DeleteFunc(keys, func(_, v string) bool { return v == "" })
+	return keys
+}
+
+// args are the flags for a daemon that is started.
+func (f *daemonFlags) args() []string {
+	args := []string{"daemon", "run"}
+	if f.listen != "" {
+		args = append(args, "--listen", f.listen)
+	}
+	if f.logLevel != "" {
+		args = append(args, "--log-level", f.logLevel)
+	}
+	return args
+}
+
+func (a *app) daemonRun() *cobra.Command {
+	var f daemonFlags
+	c := &cobra.Command{
+		Use: "run", Short: "Run the daemon in the foreground", Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := a.paths()
+			if err != nil {
+				return err
+			}
+			cfg, err := a.daemonConfig(p, f.keys())
+			if err != nil {
+				return err
+			}
+			d, err := daemon.Open(cmd.Context(), cfg)
+			if err != nil {
+				return err
+			}
+			return errors.Join(d.Run(cmd.Context()), d.Close())
+		},
+	}
+	f.add(c)
+	return c
+}
+
+// daemonConfig is what a daemon in this process works with.
+func (a *app) daemonConfig(p config.Paths, flags map[string]string) (daemon.Config, error) {
+	l, err := config.Load(p.Config, config.OSEnv, flags)
+	if err != nil {
+		return daemon.Config{}, invalid("the configuration is wrong: %s", err).withHint("loci config; loci daemon run --help")
+	}
+	cfg := daemon.Config{Paths: p, Settings: l.Config, Version: versionText(), Notify: a.note, Environ: captured(config.ProviderEnv(config.OSEnv))}
+	if f, ok := a.errOut.(*os.File); ok && sameFile(f, p.Log) {
+		cfg.Notify = nil // started by a command: the log says the same already
+	}
+	return cfg, nil
+}
+
+// captured looks variables up as they were when the daemon started.
+func captured(vars map[string]string) func(string) (string, bool) {
+	return func(name string) (string, bool) {
+		v, ok := vars[name]
+		return v, ok
+	}
+}
+
+func sameFile(f *os.File, path string) bool {
+	one, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(path)
+	return err == nil && os.SameFile(one, other)
+}
+
+func (a *app) daemonStart() *cobra.Command {
+	var f daemonFlags
+	c := &cobra.Command{
+		Use: "start", Short: "Start the daemon with the variables of this shell", Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.startDaemon(cmd.Context(), &f) },
+	}
+	f.add(c)
+	return c
+}
+
+// startDaemon starts the daemon. It inherits this shell's provider variables, because a person started it by name.
+func (a *app) startDaemon(ctx context.Context, f *daemonFlags) error {
+	p, err := a.paths()
+	if err != nil {
+		return err
+	}
+	if _, err := config.Load(p.Config, config.OSEnv, f.keys()); err != nil {
+		return invalid("the configuration is wrong: %s", err).withHint("loci config; loci daemon start --help")
+	}
+	o, err := a.ensureOptions(p, os.Environ())
+	if err != nil {
+		return err
+	}
+	o.Args = f.args()
+	found, err := client.Ensure(ctx, *o)
+	if err != nil {
+		return err
+	}
+	if found.Started {
+		return a.report(found.Status, "the daemon is running (pid %d, %s)", found.Status.PID, found.Socket)
+	}
+	return a.report(found.Status, "the daemon was running already (pid %d, %s)", found.Status.PID, found.Socket)
+}
+
+func (a *app) daemonStop() *cobra.Command {
+	return &cobra.Command{
+		Use: "stop", Short: "Stop the daemon; runs get a moment to finish", Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			stopped, err := a.stopDaemon(cmd.Context(), false)
+			if err != nil {
+				return err
+			}
+			if !stopped {
+				return a.report(map[string]bool{"stopped": false, "running": false}, "the daemon was not running")
+			}
+			return a.report(map[string]bool{"stopped": true, "running": false}, "the daemon has stopped")
+		},
+	}
+}
+
+// stopDaemon stops the daemon and waits until it is gone. It says false where none was running.
+func (a *app) stopDaemon(ctx context.Context, onlyIdle bool) (bool, error) {
+	c, err := a.lookForDaemon(ctx)
+	if c == nil || err != nil {
+		return false, err
+	}
+	err = c.Shutdown(ctx, onlyIdle)
+	if kind := client.KindOf(err); err != nil && kind != api.KindUnavailable { // it may be gone before it answered
+		return false, err
+	}
+	p, err := a.paths()
+	if err != nil {
+		return false, err
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, stopWithin, (&fault{kind: api.KindTimeout, msg: "the daemon does not stop"}).
+		withHint("look at it with: loci daemon status; loci daemon logs"))
+	defer stop()
+	if err := daemon.WaitStopped(ctx, p); err != nil {
+		return false, because(ctx, err)
+	}
+	return true, nil
+}
+
+// lookForDaemon returns a client of the running daemon, or none. It starts nothing.
+func (a *app) lookForDaemon(ctx context.Context) (*client.Client, error) {
+	p, err := a.paths()
+	if err != nil {
+		return nil, err
+	}
+	socket, err := daemon.FindSocket(ctx, p)
+	if err != nil || socket == "" {
+		return nil, err
+	}
+	return client.New(client.Options{Socket: socket, Version: versionText()}), nil
+}
+
+func (a *app) daemonRestart() *cobra.Command {
+	var f daemonFlags
+	c := &cobra.Command{
+		Use: "restart", Short: "Stop the daemon, then start it", Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if _, err := a.stopDaemon(cmd.Context(), false); err != nil {
+				return err
+			}
+			return a.startDaemon(cmd.Context(), &f)
+		},
+	}
+	f.add(c)
+	return c
+}
+
+// daemonState is what `loci daemon status --json` prints.
+type daemonState struct {
+	Running bool `json:"running"`
+	api.Status
+}
+
+func (a *app) daemonStatus() *cobra.Command {
+	return &cobra.Command{
+		Use: "status", Short: "Say whether the daemon is running, and how", Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			c, err := a.lookForDaemon(ctx)
+			if err != nil {
+				return err
+			}
+			if c == nil {
+				return a.notRunning()
+			}
+			s, err := c.Status(ctx)
+			if err != nil {
+				return err
+			}
+			if s.Version != versionText() {
+				a.note(fmt.Sprintf("the daemon is version %s, this is %s; loci daemon restart replaces it", s.Version, versionText()))
+			}
+			if a.json {
+				return writeJSON(a.out, daemonState{Running: true, Status: s})
+			}
+			t := table{head: []string{"DAEMON", "running"}}
+			t.add("pid", fmt.Sprint(s.PID))
+			t.add("version", s.Version)
+			t.add("ready", readyText(s))
+			t.add("home", s.Home)
+			t.add("socket", s.Socket)
+			if s.Listen != "" {
+				t.add("listens on", s.Listen)
+			}
+			t.add("runs", fmt.Sprint(s.Runs))
+			t.add("clients", fmt.Sprint(s.Clients))
+			t.add("since", local(s.StartedAt.Time))
+			return t.write(a.out)
+		},
+	}
+}
+
+func readyText(s api.Status) string {
+	switch {
+	case s.Error != "":
+		return "no: " + s.Error
+	case s.Ready:
+		return "yes"
+	}
+	return "not yet: the store is being opened"
+}
+
+// notRunning says so, as a value and as an error.
+func (a *app) notRunning() error {
+	p, err := a.paths()
+	if err != nil {
+		return err
+	}
+	err = (&fault{kind: api.KindUnavailable, msg: "the daemon is not running"}).withHint("loci daemon start; any other command starts it too")
+	if !a.json {
+		return err
+	}
+	state := struct {
+		Running bool   `json:"running"`
+		Version string `json:"version"`
+		Socket  string `json:"socket"`
+		Home    string `json:"home"`
+		Ready   bool   `json:"ready"`
+	}{Version: versionText(), Socket: p.Socket, Home: p.Home}
+	return errors.Join(err, writeJSON(a.out, state))
+}
+
+func (a *app) daemonLogs() *cobra.Command {
+	var follow bool
+	var lines int
+	c := &cobra.Command{
+		Use: "logs", Short: "Print the daemon's log", Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			p, err := a.paths()
+			if err != nil {
+				return err
+			}
+			return a.printLog(cmd.Context(), p.Log, lines, follow)
+		},
+	}
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on as lines are written")
+	c.Flags().IntVarP(&lines, "lines", "n", 50, "how many lines from the end; 0: all")
+	return c
+}
+
+// printLog prints the end of the log and, if asked to, what is added to it until ctx ends.
+func (a *app) printLog(ctx context.Context, path string, lines int, follow bool) error {
+	offset, err := a.logTail(path, lines)
+	if errors.Is(err, os.ErrNotExist) && !follow {
+		return (&fault{kind: api.KindNotFound, msg: "there is no log yet: " + path}).withHint("it begins with the first start of the daemon")
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	if !follow {
+		return nil
+	}
+	ticker := time.NewTicker(followLog)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil // ending it is how following ends
+		case <-ticker.C:
+		}
+		if offset, err = a.logFrom(path, offset); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return err
+		}
+	}
+}
+
+// logTail prints the last lines and returns where it ended.
+func (a *app) logTail(path string, lines int) (int64, error) {
+	const most = 8 << 20
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	from := max(info.Size()-most, 0)
+	if lines <= 0 {
+		from = 0
+	}
+	data, err := io.ReadAll(io.NewSectionReader(f, from, info.Size()-from))
+	if err != nil {
+		return 0, err
+	}
+	end := bytes.LastIndexByte(data, '\n') + 1
+	all := bytes.SplitAfter(data[:end], []byte("\n"))
+	all = all[:len(all)-1]
+	if lines > 0 && len(all) > lines {
+		all = all[len(all)-lines:]
+	}
+	for _, line := range all {
+		if err := a.logLine(line); err != nil {
+			return 0, err
+		}
+	}
+	return from + int64(end), nil
+}
+
+// logFrom prints the whole lines after an offset. A log that became shorter was rotated and is read from its start.
+func (a *app) logFrom(path string, offset int64) (int64, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return offset, err
+	}
+	defer func() { _ = f.Close() }() // only read
+	if info, err := f.Stat(); err != nil {
+		return offset, err
+	} else if info.Size() < offset {
+		offset = 0
+	}
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		return offset, err
+	}
+	r := bufio.NewReader(f)
+	for {
+		line, err := r.ReadBytes('\n')
+		if err != nil {
+			return offset, nil //nolint:nilerr // half a line: the rest is still being written
+		}
+		offset += int64(len(line))
+		if err := a.logLine(line); err != nil {
+			return offset, err
+		}
+	}
+}
+
+// logLine prints one line: as it is for a script, in words for a person.
+func (a *app) logLine(line []byte) error {
+	text := strings.TrimRight(string(line), "\n")
+	if !a.json {
+		text = wordsOf(text)
+	}
+	_, err := fmt.Fprintln(a.out, text)
+	return err
+}
+
+// wordsOf turns a JSON line of the log into time, level, message and facts; anything else stays as it is.
+func wordsOf(line string) string {
+	var fields map[string]any
+	if json.Unmarshal([]byte(line), &fields) != nil {
+		return safe(line)
+	}
+	when, _ := fields["time"].(string)
+	if t, err := time.Parse(time.RFC3339Nano, when); err == nil {
+		when = t.Local().Format("2006-01-02 15:04:05.000")
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s %-5v %v", when, fields["level"], fields["msg"])
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		if key != "time" && key != "level" && key != "msg" {
+			fmt.Fprintf(&b, " %s=%v", key, fields[key])
+		}
+	}
+	return safe(b.String())
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+
+	"loci/daemon"
+	"loci/daemon/api"
+	"loci/daemon/client"
+)
+
+// The exit codes. They are part of what scripts may rely on: `loci help exit-codes` prints this table.
+const (
+	exitOK          = 0
+	exitInternal    = 1
+	exitUsage       = 2
+	exitNotFound    = 3
+	exitConflict    = 4
+	exitForbidden   = 5
+	exitUnavailable = 6
+	exitTimeout     = 7
+	exitLimited     = 8
+	exitInterrupted = 130
+	exitBrokenPipe  = 141
+)
+
+// exitCodes says which kind of error ends the program with which code, and what it means.
+func exitCodes() []exitCode {
+	return []exitCode{
+		{exitOK, nil, "it worked"},
+		{exitInternal, []string{api.KindInternal}, "it failed: the run ended with an error, or the program is at fault"},
+		{exitUsage, []string{api.KindInvalid, api.KindUnsupported, api.KindTooLarge, api.KindTooLong}, "the command, a flag or the input makes no sense, or is too large"},
+		{exitNotFound, []string{api.KindNotFound, api.KindGone}, "what was named does not exist, or not any more"},
+		{exitConflict, []string{api.KindConflict, api.KindBusy, api.KindPrecondition}, "the state does not allow it: changed meanwhile, busy, or waiting for an approval"},
+		{exitForbidden, []string{api.KindUnauthenticated, api.KindForbidden}, "a key is missing or wrong, or does not allow it"},
+		{exitUnavailable, []string{api.KindUnavailable}, "the daemon or the model's provider cannot be reached"},
+		{exitTimeout, []string{api.KindTimeout}, "it took too long: --timeout, or the provider's limit"},
+		{exitLimited, []string{api.KindRateLimited, api.KindNoCredit}, "the provider refuses for now: too many requests, or no credit"},
+		{exitInterrupted, []string{api.KindCancelled}, "interrupted: Ctrl-C, or the run was cancelled"},
+		{exitBrokenPipe, nil, "nobody read the output any more"},
+	}
+}
+
+type exitCode struct {
+	code  int
+	kinds []string
+	means string
+}
+
+// fault is an error of this program: its kind, what failed and why, and what to do next.
+type fault struct {
+	kind, msg, hint string
+}
+
+func (f *fault) Error() string { return f.msg }
+
+// invalid is a wrong use of the command line.
+func invalid(format string, args ...any) *fault {
+	return &fault{kind: api.KindInvalid, msg: fmt.Sprintf(format, args...)}
+}
+
+// withHint returns the fault with what to do next.
+func (f *fault) withHint(format string, args ...any) *fault {
+	c := *f
+	c.hint = fmt.Sprintf(format, args...)
+	return &c
+}
+
+// quiet ends the program with a code after everything has been said already.
+type quiet int
+
+func (q quiet) Error() string { return fmt.Sprintf("exit %d", int(q)) }
+
+// explain finds the kind of an error and what to do about it.
+func explain(err error) (kind, hint string) {
+	var f *fault
+	var ce *client.Error
+	switch {
+	case errors.As(err, &f):
+		return f.kind, f.hint
+	case errors.As(err, &ce):
+		return ce.Kind, ce.Hint
+	case errors.Is(err, context.Canceled):
+		return api.KindCancelled, ""
+	case errors.Is(err, context.DeadlineExceeded):
+		return api.KindTimeout, ""
+	}
+	return daemon.Explain(err)
+}
+
+// codeOf is the exit code of a kind.
+func codeOf(kind string) int {
+	for _, c := range exitCodes() {
+		for _, k := range c.kinds {
+			if k == kind {
+				return c.code
+			}
+		}
+	}
+	return exitInternal
+}
+
+// fail says what failed, why and what to do next, and returns the exit code.
+func fail(w io.Writer, err error) int {
+	var q quiet
+	if errors.As(err, &q) {
+		return int(q)
+	}
+	if errors.Is(err, syscall.EPIPE) {
+		return exitBrokenPipe
+	}
+	kind, hint := explain(err)
+	if kind == api.KindCancelled && errors.Is(err, context.Canceled) {
+		return exitInterrupted
+	}
+	fmt.Fprintf(w, "loci: %s\n", safe(err.Error()))
+	if hint != "" {
+		fmt.Fprintf(w, "  try: %s\n", safe(hint))
+	}
+	return codeOf(kind)
+}

@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+)
+
+// memoryCommand is `loci memory`: the blocks that an agent always has in mind, read and mended by hand.
+func (a *app) memoryCommand() *cobra.Command {
+	var agent string
+	c := parent("memory", "Read and mend what an agent keeps in mind",
+		a.memoryShow(&agent), a.memorySet(&agent), a.memoryAppend(&agent), a.memoryEdit(&agent))
+	agentFlag(c, &agent)
+	return c
+}
+
+func (a *app) memoryShow(agent *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "show [LABEL]", Short: "Print the memory blocks, or one of them alone", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, g, err := a.memoryOf(cmd.Context(), *agent)
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				b, _, err := c.AgentBlock(cmd.Context(), g.ID, args[0])
+				if err != nil {
+					return noBlock(err, g, args[0])
+				}
+				if a.json {
+					return writeJSON(a.out, b)
+				}
+				_, err = fmt.Fprintln(a.out, a.shown(b.Value))
+				return err
+			}
+			if a.json {
+				return writeJSON(a.out, nonNil([]api.Block(g.Blocks)))
+			}
+			return a.printBlocks(g)
+		},
+	}
+}
+
+func (a *app) printBlocks(g api.AgentState) error {
+	for i, b := range g.Blocks {
+		if i > 0 {
+			fmt.Fprintln(a.out)
+		}
+		note := ""
+		if b.ReadOnly {
+			note = ", read-only"
+		}
+		fmt.Fprintf(a.out, "%s (%d of %d characters%s)\n", oneLine(text(b.Label)), len([]rune(b.Value)), b.Limit, note)
+		value := strings.TrimRight(a.shown(b.Value), "\n")
+		if value == "" {
+			value = "(empty)"
+		}
+		for _, line := range strings.Split(value, "\n") {
+			if _, err := fmt.Fprintf(a.out, "  %s\n", line); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (a *app) memorySet(agent *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "set LABEL [TEXT...|-]", Short: "Replace a block by the text, or by standard input", Args: atLeast("the block's label"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.changeBlock(cmd.Context(), *agent, args, func(_, said string) string { return said })
+		},
+	}
+}
+
+func (a *app) memoryAppend(agent *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "append LABEL [TEXT...|-]", Short: "Add a line to a block", Args: atLeast("the block's label"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.changeBlock(cmd.Context(), *agent, args, func(old, said string) string {
+				if old == "" || strings.HasSuffix(old, "\n") {
+					return old + said
+				}
+				return old + "\n" + said
+			})
+		},
+	}
+}
+
+func (a *app) memoryEdit(agent *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "edit LABEL", Short: "Edit a block in $VISUAL or $EDITOR", Args: exactly("the block's label"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			c, g, err := a.memoryOf(ctx, *agent)
+			if err != nil {
+				return err
+			}
+			b, tag, err := c.AgentBlock(ctx, g.ID, args[0])
+			if err != nil {
+				return noBlock(err, g, args[0])
+			}
+			edited, kept, err := editText(ctx, args[0], b.Value)
+			if err != nil {
+				return err
+			}
+			if edited == b.Value {
+				_ = os.RemoveAll(filepath.Dir(kept))
+				return a.report(b, "nothing changed")
+			}
+			if err := a.saveBlock(ctx, c, g, args[0], edited, tag); err != nil {
+				fmt.Fprintf(a.errOut, "loci: your text is kept in %s\n", kept)
+				return err
+			}
+			return os.RemoveAll(filepath.Dir(kept))
+		},
+	}
+}
+
+// memoryOf connects and finds the agent whose memory is meant.
+func (a *app) memoryOf(ctx context.Context, ref string) (*client.Client, api.AgentState, error) {
+	c, err := a.connect(ctx)
+	if err != nil {
+		return nil, api.AgentState{}, err
+	}
+	g, err := a.findAgent(ctx, c, ref)
+	return c, g, err
+}
+
+// changeBlock writes a block anew from what it holds and what was said.
+func (a *app) changeBlock(ctx context.Context, agent string, args []string, change func(old, said string) string) error {
+	said, err := a.said(ctx, args[1:])
+	if err != nil {
+		return err
+	}
+	c, g, err := a.memoryOf(ctx, agent)
+	if err != nil {
+		return err
+	}
+	b, tag, err := c.AgentBlock(ctx, g.ID, args[0])
+	if err != nil {
+		return noBlock(err, g, args[0])
+	}
+	return a.saveBlock(ctx, c, g, args[0], change(b.Value, said), tag)
+}
+
+// said is the text of the arguments, or of standard input when there are none or a dash.
+func (a *app) said(ctx context.Context, words []string) (string, error) {
+	if len(words) > 0 && (len(words) > 1 || words[0] != "-") {
+		return strings.Join(words, " "), nil
+	}
+	if len(words) == 0 && isTerminal(a.in) {
+		return "", invalid("there is no text").withHint("give it as an argument, or pipe it in")
+	}
+	said, err := readAll(ctx, a.in)
+	return strings.TrimRight(said, "\n"), err
+}
+
+// saveBlock writes the value unless somebody else changed the block meanwhile; then it shows the newest text.
+func (a *app) saveBlock(ctx context.Context, c *client.Client, g api.AgentState, label, value, tag string) error {
+	b, _, err := c.UpdateAgentBlock(ctx, g.ID, label, api.UpdateBlock{Value: api.Some(value)}, tag)
+	if err == nil {
+		return a.report(b, "%s of %s now has %d of %d characters", label, g.Name, len([]rune(b.Value)), b.Limit)
+	}
+	var ce *client.Error
+	if !errors.As(err, &ce) || ce.Kind != api.KindConflict {
+		return err
+	}
+	newest, _, readErr := c.AgentBlock(ctx, g.ID, label)
+	if readErr != nil {
+		return err
+	}
+	fmt.Fprintf(a.errOut, "loci: the newest text of %s is:\n%s\n", oneLine(label), indent(a.shownErr(newest.Value)))
+	return (&fault{kind: api.KindConflict, msg: fmt.Sprintf("%s was changed by somebody else meanwhile; nothing was written", label)}).
+		withHint("look at the newest text above and do it again")
+}
+
+// noBlock says which labels there are when one does not exist.
+func noBlock(err error, g api.AgentState, label string) error {
+	if kind, _ := explain(err); kind != api.KindNotFound {
+		return err
+	}
+	labels := make([]string, len(g.Blocks))
+	for i, b := range g.Blocks {
+		labels[i] = text(b.Label)
+	}
+	return (&fault{kind: api.KindNotFound, msg: fmt.Sprintf("%s has no memory block %q", g.Name, clip(label, 40))}).
+		withHint("one of: %s", strings.Join(labels, ", "))
+}
+
+// editText lets a person edit a text in their editor. The file is private and is left to the caller, so that a text
+// that could not be saved is not lost.
+func editText(ctx context.Context, label, value string) (edited, path string, err error) {
+	editor := os.Getenv("VISUAL")
+	if editor == "" {
+		editor = os.Getenv("EDITOR")
+	}
+	if editor == "" {
+		return "", "", invalid("neither $VISUAL nor $EDITOR is set").withHint("EDITOR=nano loci memory edit %s", quoteArg(label))
+	}
+	dir, err := os.MkdirTemp("", "loci-edit-")
+	if err != nil {
+		return "", "", err
+	}
+	path = filepath.Join(dir, "block.md")
+	if err := os.WriteFile(path, []byte(value), 0o600); err != nil {
+		return "", "", err
+	}
+	words := append(strings.Fields(editor), path)
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		return "", path, invalid("%s failed: %v; nothing was written", words[0], err).withHint("set $EDITOR to an editor that works")
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", path, err
+	}
+	edited = string(data)
+	if !strings.HasSuffix(value, "\n") {
+		edited = strings.TrimSuffix(edited, "\n") // editors add a last line end
+	}
+	return edited, path, nil
+}
+
+// shown makes a text safe for a terminal; a pipe gets it as it is.
+func (a *app) shown(s string) string { return shownOn(a.out, s) }
+
+func (a *app) shownErr(s string) string { return shownOn(a.errOut, s) }
+
+func shownOn(w io.Writer, s string) string {
+	if isTerminal(w) {
+		return safe(s)
+	}
+	return s
+}
+
+func indent(s string) string { return "  " + strings.ReplaceAll(s, "\n", "\n  ") }

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+)
+
+// messagesCommand is `loci messages`: what was said.
+func (a *app) messagesCommand() *cobra.Command {
+	var agent string
+	c := parent("messages", "Read and search what was said", a.messagesList(&agent), a.messagesSearch(&agent))
+	agentFlag(c, &agent)
+	return c
+}
+
+func (a *app) messagesList(agent *string) *cobra.Command {
+	var limit int
+	var conversation string
+	c := &cobra.Command{
+		Use: "list", Short: "Print the last messages, the newest at the end", Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			msgs, err := a.lastMessages(cmd.Context(), c, *agent, conversation, orDefault(limit, 50))
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.out, nonNil(msgs))
+			}
+			for _, m := range msgs {
+				if line := messageLine(m); line != "" {
+					if _, err := fmt.Fprintln(a.out, line); err != nil {
+						return err
+					}
+				}
+			}
+			return nil
+		},
+	}
+	c.Flags().IntVar(&limit, "limit", 0, "how many at most (50)")
+	c.Flags().StringVar(&conversation, "conversation", "", "of this conversation, by `ID`, in place of the agent's default one")
+	return c
+}
+
+// lastMessages returns the newest messages, oldest first.
+func (a *app) lastMessages(ctx context.Context, c *client.Client, agent, conversation string, limit int) ([]api.Message, error) {
+	newest := api.Page{Limit: limit, Order: "desc"}
+	var msgs []api.Message
+	var err error
+	if conversation != "" {
+		msgs, err = c.ConversationMessages(ctx, conversation, api.ListConversationMessages{Page: newest})
+	} else {
+		var g api.AgentState
+		if g, err = a.findAgent(ctx, c, agent); err != nil {
+			return nil, err
+		}
+		msgs, err = c.Messages(ctx, g.ID, api.ListMessages{Page: newest})
+	}
+	slices.Reverse(msgs)
+	return msgs, err
+}
+
+// messageLine is one message for a person: when, who, what.
+func messageLine(m api.Message) string {
+	var who, what string
+	switch m.MessageType {
+	case api.MessageUser:
+		who, what = "you", m.Content.String()
+	case api.MessageAssistant:
+		who, what = "agent", m.Content.String()
+	case api.MessageReasoning:
+		who, what = "thinks", m.Reasoning
+	case api.MessageToolCall, api.MessageApprovalRequest:
+		who = "calls"
+		calls := make([]string, len(m.ToolCalls))
+		for i, c := range m.ToolCalls {
+			calls[i] = c.Name + " " + c.Arguments
+		}
+		what = strings.Join(calls, "; ")
+	case api.MessageToolReturn:
+		who = "returns"
+		returns := make([]string, len(m.ToolReturns))
+		for i, r := range m.ToolReturns {
+			returns[i] = r.ToolReturn.String()
+		}
+		what = strings.Join(returns, "; ")
+	case api.MessageSystem, api.MessageHiddenReasoning, api.MessageApprovalResponse, api.MessageSummary, api.MessageEvent,
+		api.MessagePing, api.MessageStopReason, api.MessageUsage, api.MessageError, api.MessageUserInput, api.MessageNotice:
+		return ""
+	default:
+		return ""
+	}
+	return fmt.Sprintf("%s  %-8s %s", local(m.Date.Time), who, safe(strings.ReplaceAll(strings.TrimSpace(what), "\n", "\n"+strings.Repeat(" ", 27))))
+}
+
+func (a *app) messagesSearch(agent *string) *cobra.Command {
+	var limit int
+	var all bool
+	c := &cobra.Command{
+		Use: "search WORDS...", Short: "Search messages, the best first", Args: atLeast("what to search for"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			c, err := a.connect(ctx)
+			if err != nil {
+				return err
+			}
+			q := api.SearchMessages{Query: strings.Join(args, " "), Limit: api.PtrTo(orDefault(limit, 20))}
+			if !all {
+				g, err := a.findAgent(ctx, c, *agent)
+				if err != nil {
+					return err
+				}
+				q.AgentID = &g.ID
+			}
+			found, err := c.SearchMessages(ctx, q)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.out, nonNil(found))
+			}
+			t := table{head: []string{"WHEN", "WHO", "TEXT"}}
+			for _, m := range found {
+				said := m.Content.String()
+				if m.MessageType == api.MessageReasoning {
+					said = m.Reasoning
+				}
+				t.add(local(m.CreatedAt.Time), strings.TrimSuffix(string(m.MessageType), "_message"), clip(oneLine(said), 120))
+			}
+			return t.write(a.out)
+		},
+	}
+	c.Flags().IntVar(&limit, "limit", 0, "how many at most (20)")
+	c.Flags().BoolVar(&all, "all", false, "of all agents")
+	return c
+}

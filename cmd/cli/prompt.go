@@ -1,0 +1,106 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// pipeQuiet is how long a pipe may be silent before it is left alone: many programs start others with an open pipe
+	// that nobody writes to.
+	pipeQuiet = 250 * time.Millisecond
+	// maxInput bounds what is read from standard input.
+	maxInput = 8 << 20
+)
+
+// readPrompt joins the prompt's words and what is piped in. A single "-" waits for the end of standard input, however
+// long it is silent.
+func readPrompt(ctx context.Context, words []string, in io.Reader, errOut io.Writer) (string, error) {
+	wait := false
+	kept := make([]string, 0, len(words))
+	for _, w := range words {
+		if w == "-" {
+			wait = true
+			continue
+		}
+		kept = append(kept, w)
+	}
+	text := strings.Join(kept, " ")
+	piped, err := readPiped(ctx, in, wait, errOut)
+	if err != nil {
+		return "", err
+	}
+	piped = strings.TrimRight(piped, "\r\n")
+	switch {
+	case strings.TrimSpace(text) == "":
+		text = piped
+	case strings.TrimSpace(piped) != "":
+		text += "\n\n" + piped
+	}
+	if strings.TrimSpace(text) == "" {
+		return "", invalid("there is no prompt").withHint(`loci -p "your question", or pipe it in; "-" waits for a slow pipe`)
+	}
+	return text, nil
+}
+
+// readPiped returns what standard input holds, if it is a pipe or a file.
+func readPiped(ctx context.Context, in io.Reader, wait bool, errOut io.Writer) (string, error) {
+	f, isFile := in.(*os.File)
+	if in == nil || isFile && f == nil {
+		return "", nil
+	}
+	if isFile && !wait {
+		info, err := f.Stat()
+		if err != nil || info.Mode()&os.ModeCharDevice != 0 {
+			return "", nil // closed, a terminal or the null device
+		}
+		if !info.Mode().IsRegular() {
+			ready, err := readable(f, pipeQuiet)
+			if err != nil {
+				return "", err
+			}
+			if !ready {
+				fmt.Fprintln(errOut, `loci: standard input is an open pipe without data: left alone ("-" waits for it)`)
+				return "", nil
+			}
+		}
+	}
+	return readAll(ctx, in)
+}
+
+// readAll reads text up to a limit. A read that never comes back is left to the end of the process: an interrupt must
+// not wait for whoever holds the other end.
+func readAll(ctx context.Context, in io.Reader) (string, error) {
+	type result struct {
+		data []byte
+		err  error
+	}
+	done := make(chan result, 1)
+	go func() {
+		data, err := io.ReadAll(io.LimitReader(in, maxInput+1))
+		done <- result{data, err}
+	}()
+	var r result
+	select {
+	case <-ctx.Done():
+		return "", ctx.Err()
+	case r = <-done:
+	}
+	if r.err != nil {
+		return "", fmt.Errorf("read standard input: %w", r.err)
+	}
+	if len(r.data) > maxInput {
+		return "", invalid("standard input is larger than %s", size(maxInput)).withHint("send less, or a part of it")
+	}
+	data := bytes.TrimPrefix(r.data, []byte("\xef\xbb\xbf"))
+	if !utf8.Valid(data) {
+		return "", invalid("standard input is not text in UTF-8").withHint("send text; describe or convert anything else first")
+	}
+	return string(data), nil
+}

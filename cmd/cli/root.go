@@ -1,0 +1,215 @@
+// Package cli is the command line: it reads flags, talks to the daemon through its client like any other program, and
+// prints. Its one reason is to be what scripts and people at a shell use; it holds no rule of the product itself.
+//
+// Promises: standard output carries the answer and nothing else, exit codes are documented (`loci help exit-codes`), and
+// nothing happens before a command is known: `loci version` opens no file.
+//
+// Layer 6: it imports the terminal, the daemon (to run it and for work on files while it is stopped), the client and the
+// wire types; never core, storage or providers.
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// Main runs one command and returns the exit code. Ending ctx interrupts it.
+func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
+	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") {
+		args = []string{"version"}
+	}
+	a := &app{in: in, out: out, errOut: errOut}
+	if err := a.run(ctx, args); err != nil {
+		return fail(errOut, err)
+	}
+	return exitOK
+}
+
+// run decides between the chat, one shot and a command. A prompt may be any words, also the name of a command, so a
+// print switch before the first word wins.
+func (a *app) run(ctx context.Context, args []string) error {
+	var f chatFlags
+	first := chatFlagSet(&f)
+	first.SetInterspersed(false)
+	err := first.Parse(args)
+	if err == nil && (f.print || first.NArg() == 0) {
+		return a.talk(ctx, args)
+	}
+	if err == nil && !isCommand(first.Arg(0)) {
+		if all := (&chatFlags{}); chatFlagSet(all).Parse(args) == nil && all.print {
+			return a.talk(ctx, args)
+		}
+	}
+	return a.command(ctx, args)
+}
+
+// command runs a cobra command.
+func (a *app) command(ctx context.Context, args []string) error {
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(a.in)
+	root.SetOut(a.out)
+	root.SetErr(a.errOut)
+	return root.ExecuteContext(ctx)
+}
+
+const rootLong = `Loci is a home for agents that remember.
+
+  loci                          chat with the agent last used here
+  loci -p "what do I like?"     ask once, answer on standard output
+  git diff | loci -p "review"   the same with piped input
+  loci memory show              what the agent keeps in mind
+  loci doctor                   what works, what does not, and how to mend it
+
+A daemon in the background owns the agents; any command that needs it starts it.`
+
+// root builds the tree of commands. It is cheap: no file is opened, nothing is looked up.
+func (a *app) root() *cobra.Command {
+	var shown chatFlags
+	root := &cobra.Command{
+		Use:   "loci [flags]  |  loci -p \"prompt\" [flags]  |  loci command",
+		Short: "A home for agents that remember",
+		Long:  rootLong,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return a.unknown(args[0])
+			}
+			return nil
+		},
+		RunE:          func(cmd *cobra.Command, _ []string) error { return a.talk(cmd.Context(), nil) },
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.Flags().SortFlags = false
+	root.Flags().AddFlagSet(chatFlagSet(&shown))
+	root.PersistentFlags().AddFlagSet(a.globalFlags())
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return invalid("%s", err).withHint("%s --help", cmd.CommandPath())
+	})
+	root.SetHelpCommandGroupID("home")
+	root.SetCompletionCommandGroupID("home")
+	root.AddGroup(
+		&cobra.Group{ID: "agents", Title: "Agents and what they know:"},
+		&cobra.Group{ID: "home", Title: "The home and its daemon:"},
+	)
+	for _, c := range a.agentCommands() {
+		c.GroupID = "agents"
+		root.AddCommand(c)
+	}
+	for _, c := range a.homeCommands() {
+		c.GroupID = "home"
+		root.AddCommand(c)
+	}
+	root.AddCommand(exitCodesTopic())
+	return root
+}
+
+func (a *app) agentCommands() []*cobra.Command {
+	return []*cobra.Command{
+		a.agentsCommand(), a.conversationsCommand(), a.memoryCommand(), a.archivalCommand(),
+		a.messagesCommand(), a.modelsCommand(), a.runsCommand(),
+	}
+}
+
+func (a *app) homeCommands() []*cobra.Command {
+	return []*cobra.Command{
+		a.daemonCommand(), a.doctorCommand(), a.pathsCommand(), a.configCommand(), a.backupCommand(),
+		a.restoreCommand(), a.uninstallCommand(), a.versionCommand(),
+	}
+}
+
+// isCommand says whether a word is the name of a command. The list repeats the tree, and a test compares them, so that
+// deciding between a prompt and a command builds nothing.
+func isCommand(word string) bool {
+	switch word {
+	case "agents", "conversations", "memory", "archival", "messages", "models", "runs",
+		"daemon", "doctor", "paths", "config", "backup", "restore", "uninstall", "version",
+		"help", "completion", "exit-codes", "__complete", "__completeNoDesc":
+		return true
+	}
+	return false
+}
+
+// globalFlags are the flags that every command has.
+func (a *app) globalFlags() *pflag.FlagSet {
+	fs := pflag.NewFlagSet("global", pflag.ContinueOnError)
+	fs.BoolVar(&a.json, "json", false, "print one JSON value")
+	fs.BoolVar(&a.noStart, "no-daemon-start", false, "fail if the daemon is not running instead of starting it")
+	return fs
+}
+
+// unknown is the error for a word that is no command.
+func (a *app) unknown(word string) error {
+	f := invalid("unknown command %q", clip(word, 40))
+	if strings.Contains(word, " ") {
+		return f.withHint("loci -p %q, to send it as a prompt", clip(word, 40))
+	}
+	for _, c := range append(a.agentCommands(), a.homeCommands()...) {
+		if near(word, c.Name()) {
+			return f.withHint("loci %s", c.Name())
+		}
+	}
+	return f.withHint(`loci --help; to send a prompt: loci -p "…"`)
+}
+
+// near says whether a word is probably a misspelling of a name: the same start, or the singular of it.
+func near(word, name string) bool {
+	return len(word) > 2 && (strings.HasPrefix(name, word) || strings.HasPrefix(word, name) || word+"s" == name)
+}
+
+// parent is a command that groups others and alone does what the one of them does that only looks.
+func parent(use, short string, alone *cobra.Command, others ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{
+		Use:   use,
+		Short: short,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return invalid("unknown command %q of %s", clip(args[0], 40), cmd.CommandPath()).withHint("%s --help", cmd.CommandPath())
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return alone.RunE(cmd, nil) },
+	}
+	c.AddCommand(alone)
+	c.AddCommand(others...)
+	return c
+}
+
+// exactly wants n arguments, named for the error.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) == len(names) {
+			return nil
+		}
+		if len(args) < len(names) {
+			return invalid("%s: missing %s", cmd.CommandPath(), strings.Join(names[len(args):], " and ")).withHint("%s --help", cmd.CommandPath())
+		}
+		return invalid("%s: unexpected %q", cmd.CommandPath(), clip(args[len(names)], 40)).withHint("%s --help", cmd.CommandPath())
+	}
+}
+
+// atLeast wants the named arguments and takes more.
+func atLeast(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) >= len(names) {
+			return nil
+		}
+		return invalid("%s: missing %s", cmd.CommandPath(), strings.Join(names[len(args):], " and ")).withHint("%s --help", cmd.CommandPath())
+	}
+}
+
+// exitCodesTopic is the help topic that lists the exit codes.
+func exitCodesTopic() *cobra.Command {
+	var b strings.Builder
+	b.WriteString("The exit codes of every command:\n\n")
+	for _, c := range exitCodes() {
+		fmt.Fprintf(&b, "  %3d  %s\n", c.code, c.means)
+	}
+	b.WriteString("\nAn error is one line that says what failed and why, and one that says what to try next.")
+	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: b.String()}
+}

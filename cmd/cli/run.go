@@ -1,0 +1,110 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"loci/daemon/api"
+)
+
+// runsCommand is `loci runs`: what was asked of agents and how it went.
+func (a *app) runsCommand() *cobra.Command {
+	return parent("runs", "List and show runs", a.runsList(), a.runsShow())
+}
+
+func (a *app) runsList() *cobra.Command {
+	var limit int
+	var agent string
+	var active bool
+	c := &cobra.Command{
+		Use: "list", Short: "List runs, the newest first", Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			c, err := a.connect(ctx)
+			if err != nil {
+				return err
+			}
+			q := api.ListRuns{Page: api.Page{Limit: orDefault(limit, 20), Order: "desc"}, Active: active}
+			if agent != "" {
+				g, err := a.findAgent(ctx, c, agent)
+				if err != nil {
+					return err
+				}
+				q.AgentID = g.ID
+			}
+			runs, err := c.Runs(ctx, q)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.out, nonNil(runs))
+			}
+			t := table{head: []string{"ID", "STATUS", "STOP", "STARTED", "TOOK", "AGENT"}}
+			for _, r := range runs {
+				t.add(r.ID, string(r.Status), stopText(r.StopReason), moment(&r.CreatedAt), took(r), r.AgentID)
+			}
+			return t.write(a.out)
+		},
+	}
+	c.Flags().IntVar(&limit, "limit", 0, "how many at most (20)")
+	c.Flags().StringVar(&agent, "agent", "", "only of this agent, by `NAME|ID`")
+	c.Flags().BoolVar(&active, "active", false, "only those that have not ended")
+	return c
+}
+
+func (a *app) runsShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show ID", Short: "Show a run, its usage and its steps", Args: exactly("the run's id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			c, err := a.connect(ctx)
+			if err != nil {
+				return err
+			}
+			r, err := c.Run(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			u, err := c.RunUsage(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			steps, err := c.RunSteps(ctx, args[0], api.Page{})
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.out, map[string]any{"run": r, "usage": u, "steps": nonNil(steps)})
+			}
+			t := table{head: []string{"RUN", r.ID}}
+			t.add("status", string(r.Status))
+			t.add("stop", stopText(r.StopReason))
+			t.add("agent", r.AgentID)
+			t.add("started", moment(&r.CreatedAt))
+			t.add("took", took(r))
+			t.add("tokens", fmt.Sprintf("%d in, %d out", u.PromptTokens, u.CompletionTokens))
+			t.add("steps", strconv.Itoa(len(steps)))
+			for _, s := range steps {
+				t.add("", fmt.Sprintf("%s  %s  %s", s.ID, text(s.Model), text(s.Status)))
+			}
+			return t.write(a.out)
+		},
+	}
+}
+
+func stopText(r *api.StopReason) string {
+	if r == nil || *r == "" {
+		return "-"
+	}
+	return string(*r)
+}
+
+func took(r api.Run) string {
+	if r.TotalDurationNS == nil {
+		return "-"
+	}
+	return time.Duration(*r.TotalDurationNS).Round(time.Millisecond).String()
+}

@@ -1,0 +1,382 @@
+// Package daemon joins the parts: it opens the store, the engine, the services and the server, keeps them alive, and
+// takes them down in order. It is the one place that knows everyone below the terminal.
+//
+// Promises: one daemon per home, by a lock that dies with the process; the socket listens before the store is open, and
+// requests wait for it until their own deadline; unfinished runs are taken up before the first request is answered; Run
+// returns within ten seconds of the end of its context; the log holds no secret and no text of a conversation.
+//
+// Layer 5.
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"loci/core"
+	"loci/core/engine"
+	"loci/core/service"
+	"loci/daemon/api"
+	"loci/daemon/config"
+	"loci/daemon/ipc"
+	"loci/daemon/server"
+	"loci/storage"
+)
+
+// Config is what a daemon works with. Paths and Settings are required.
+type Config struct {
+	Paths    config.Paths
+	Settings config.Config
+	Version  string
+	Environ  func(name string) (string, bool) // provider variables as they were at the start; nil: none
+	Clock    func() time.Time                 // nil: time.Now
+	Notify   func(line string)                // told what a person at the terminal should know; nil: nobody
+	Linger   time.Duration                    // how long a daemon whose store does not open still says why
+	Models   core.Models                      // nil: the providers
+}
+
+// The times of an ending. Their sum stays under the promised ten seconds.
+const (
+	endRuns    = 7 * time.Second // runs finish or are cancelled, lanes drain
+	endStreams = time.Second     // answers under way are written to their end
+	waitForOld = 12 * time.Second
+)
+
+// Daemon is one running daemon. Make it with Open, then Run it once, then Close it.
+type Daemon struct {
+	cfg     Config
+	logger  *slog.Logger
+	level   *slog.LevelVar
+	logFile io.Closer
+	lock    *ipc.Lock
+	socket  net.Listener
+	tcp     net.Listener // nil without --listen
+	started time.Time
+
+	stop     chan struct{} // closed when somebody asks for the end
+	stopOnce sync.Once
+	opened   chan struct{} // closed when the store is open or will never be
+	owned    sync.WaitGroup
+
+	mu    sync.Mutex // guards what is below
+	parts parts
+	fault error
+}
+
+// parts are there once the store is open.
+type parts struct {
+	store    *storage.Store
+	engine   *engine.Engine
+	services *service.Services
+}
+
+// Open takes the home's lock and listens; it answers nothing yet and does not open the store. A home whose daemon is
+// alive is a conflict.
+func Open(ctx context.Context, cfg Config) (*Daemon, error) {
+	if cfg.Clock == nil {
+		cfg.Clock = time.Now
+	}
+	if cfg.Environ == nil {
+		cfg.Environ = func(string) (string, bool) { return "", false }
+	}
+	if err := checkListen(cfg.Settings.Listen); err != nil {
+		return nil, err
+	}
+	d := &Daemon{cfg: cfg, started: time.Now(), stop: make(chan struct{}), opened: make(chan struct{})}
+	if err := d.open(ctx); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+func (d *Daemon) open(ctx context.Context) error {
+	p := d.cfg.Paths
+	for _, dir := range []string{p.Data, p.State, p.Run} {
+		if err := ipc.PrivateDir(dir); err != nil {
+			return core.E(core.Forbidden, "prepare the home: %w", err).WithHint("make %s a folder of your own with mode 0700", dir)
+		}
+	}
+	var err error
+	if d.lock, err = takeLock(ctx, p); err != nil {
+		return err
+	}
+	d.logger, d.level, d.logFile = openLog(p.Log, d.cfg.Settings)
+	if d.socket, err = ipc.Listen(ctx, p.Socket); err != nil {
+		return core.E(core.Unavailable, "listen on the socket: %w", err).WithHint("loci paths shows where it is; loci doctor says more")
+	}
+	if err := d.lock.Note(p.Socket); err != nil {
+		return core.E(core.Internal, "%w", err)
+	}
+	return d.listenTCP(ctx)
+}
+
+// takeLock takes the home's lock. One that is held by a daemon which is just ending is waited for.
+func takeLock(ctx context.Context, p config.Paths) (*ipc.Lock, error) {
+	lock, err := ipc.TryLock(p.Lock)
+	if !errors.Is(err, ipc.ErrLocked) {
+		return lock, lockError(err)
+	}
+	socket, findErr := FindSocket(ctx, p)
+	if findErr != nil {
+		return nil, findErr
+	}
+	if socket != "" {
+		return nil, core.E(core.Conflict, "a daemon is running for this home already, on %s", socket).WithHint("loci daemon status, loci daemon restart")
+	}
+	ctx, cancel := context.WithTimeout(ctx, waitForOld)
+	defer cancel()
+	if lock, err = ipc.WaitLock(ctx, p.Lock); err != nil {
+		return nil, core.E(core.Conflict, "another daemon holds this home but does not answer: %w", err).WithHint("end it, then try again; the lock is %s", p.Lock)
+	}
+	return lock, nil
+}
+
+func lockError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return core.E(core.Internal, "%w", err).WithHint("check that the home can be written: loci doctor")
+}
+
+// Run serves until ctx ends or a client asks for the end, then takes everything down in order. It returns the error
+// that kept the store from opening, if one did.
+func (d *Daemon) Run(ctx context.Context) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	d.owned.Go(func() { d.openParts(ctx) })
+
+	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
+	defer endRequests()
+	srv := d.httpServer(requests)
+	d.logger.InfoContext(ctx, "daemon started", slog.Int("pid", os.Getpid()), slog.String("version", d.cfg.Version), slog.String("socket", d.cfg.Paths.Socket))
+	d.serve(ctx, srv)
+	d.notify("the daemon listens on " + d.cfg.Paths.Socket)
+
+	d.wait(ctx)
+	began := time.Now()
+	d.logger.InfoContext(ctx, "daemon is stopping")
+	cancel()
+	d.takeDown(srv, endRequests)
+	d.owned.Wait()
+	d.logger.InfoContext(ctx, "daemon stopped", slog.Duration("dur", time.Since(began)))
+	return d.openError()
+}
+
+// wait returns when it is time to end.
+func (d *Daemon) wait(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-d.stop:
+		return
+	case <-d.opened:
+	}
+	var lingered <-chan time.Time
+	if err := d.openError(); err != nil {
+		timer := time.NewTimer(d.cfg.Linger)
+		defer timer.Stop()
+		lingered = timer.C
+	}
+	select {
+	case <-ctx.Done():
+	case <-d.stop:
+	case <-lingered:
+	}
+}
+
+// serve starts answering on every listener.
+func (d *Daemon) serve(ctx context.Context, srv *http.Server) {
+	for _, l := range []net.Listener{d.socket, d.tcp} {
+		if l == nil {
+			continue
+		}
+		d.owned.Go(func() {
+			if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+				d.logger.ErrorContext(ctx, "a listener failed", slog.String("address", l.Addr().String()), slog.Any("error", err))
+				d.requestStop()
+			}
+		})
+	}
+}
+
+func (d *Daemon) httpServer(requests context.Context) *http.Server {
+	handler := server.New(server.Config{
+		Open: d.awaitParts, Host: d, Version: d.cfg.Version, Logger: d.logger,
+		Token: core.Secret(d.cfg.Settings.Token), Clock: d.cfg.Clock,
+	})
+	return &http.Server{
+		Handler: handler, ConnContext: server.ConnContext,
+		BaseContext:       func(net.Listener) context.Context { return requests },
+		ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		ErrorLog: slog.NewLogLogger(d.logger.Handler(), slog.LevelWarn),
+	}
+}
+
+// takeDown ends in order: no new connections, runs finish or are cancelled, streams end with them, the store closes.
+func (d *Daemon) takeDown(srv *http.Server, endRequests func()) {
+	ctx, cancel := context.WithTimeout(context.Background(), endRuns+endStreams)
+	defer cancel()
+	var closing sync.WaitGroup
+	closing.Go(func() {
+		if err := srv.Shutdown(ctx); err != nil {
+			d.logger.WarnContext(ctx, "connections were cut", slog.Any("error", err))
+			_ = srv.Close() // what is cut has no one left to tell
+		}
+	})
+	<-d.opened
+	p := d.current()
+	if p.engine != nil {
+		runs, endOfRuns := context.WithTimeout(ctx, endRuns)
+		if err := p.engine.Shutdown(runs); err != nil {
+			d.logger.WarnContext(ctx, "runs did not end in time", slog.Any("error", err))
+		}
+		endOfRuns()
+	}
+	endRequests() // streams that follow no run
+	closing.Wait()
+	if p.services != nil {
+		p.services.Close()
+	}
+}
+
+// Close lets go of the home. Run must have returned.
+func (d *Daemon) Close() error {
+	d.owned.Wait()
+	var errs []error
+	if store := d.current().store; store != nil {
+		errs = append(errs, store.Close())
+	}
+	for _, l := range []net.Listener{d.socket, d.tcp} {
+		if l == nil {
+			continue
+		}
+		if err := l.Close(); !errors.Is(err, net.ErrClosed) {
+			errs = append(errs, err)
+		}
+	}
+	if d.logFile != nil {
+		errs = append(errs, d.logFile.Close())
+	}
+	if d.lock != nil {
+		errs = append(errs, d.lock.Unlock())
+	}
+	return errors.Join(errs...)
+}
+
+func (d *Daemon) requestStop() { d.stopOnce.Do(func() { close(d.stop) }) }
+
+func (d *Daemon) current() parts {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.parts
+}
+
+func (d *Daemon) openError() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.fault
+}
+
+func (d *Daemon) notify(line string) {
+	if d.cfg.Notify != nil {
+		d.cfg.Notify(line)
+	}
+}
+
+// checkListen refuses addresses that other machines could reach, and names.
+func checkListen(address string) error {
+	if address == "" {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return core.E(core.Invalid, "the address to listen on, %q, is not host:port", address).WithHint("like 127.0.0.1:8283")
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return core.E(core.Unsupported, "only loopback addresses can be listened on, not %q", address).
+			WithHint("127.0.0.1:8283, and an SSH tunnel to reach it from another machine")
+	}
+	return nil
+}
+
+// listenTCP opens the loopback port, where one is set.
+func (d *Daemon) listenTCP(ctx context.Context) error {
+	address := d.cfg.Settings.Listen
+	if address == "" {
+		return nil
+	}
+	if host, port, err := net.SplitHostPort(address); err == nil && host == "localhost" {
+		address = net.JoinHostPort("127.0.0.1", port)
+	}
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", address)
+	if err != nil {
+		return core.E(core.Unavailable, "listen on %s: %w", address, err).WithHint("choose another port; the socket works without one")
+	}
+	d.tcp = l
+	line := fmt.Sprintf("listening on http://%s: every account of this machine can use it; set LOCI_TOKEN to ask for a password", l.Addr())
+	if d.cfg.Settings.Token != "" {
+		line = fmt.Sprintf("listening on http://%s, for requests with the token", l.Addr())
+	}
+	d.logger.InfoContext(ctx, line) //nolint:sloglint // the same line that a person at the terminal reads
+	d.notify(line)
+	return nil
+}
+
+// Status says how the daemon is; the server adds what the engine and the services know.
+func (d *Daemon) Status(context.Context) api.Status {
+	s := api.Status{PID: os.Getpid(), Version: d.cfg.Version, Socket: d.cfg.Paths.Socket, Home: d.cfg.Paths.Home, StartedAt: api.At(d.started)}
+	if d.tcp != nil {
+		s.Listen = d.tcp.Addr().String()
+	}
+	select {
+	case <-d.opened:
+		s.Ready = true
+	default:
+	}
+	if err := d.openError(); err != nil {
+		s.Ready, s.Error = false, err.Error()
+	}
+	return s
+}
+
+// Backup copies the facts to a new file and checks the copy.
+func (d *Daemon) Backup(ctx context.Context, path string) (api.BackupResult, error) {
+	store := d.current().store
+	if store == nil {
+		return api.BackupResult{}, core.E(core.Unavailable, "the store is not open")
+	}
+	return backup(ctx, store, path)
+}
+
+// Logs says what is logged and where.
+func (d *Daemon) Logs() api.Logs {
+	return api.Logs{Level: levelName(d.level.Level()), Path: filepath.Clean(d.cfg.Paths.Log)}
+}
+
+// SetLogLevel changes what is logged from now on.
+func (d *Daemon) SetLogLevel(level string) error {
+	l, err := parseLevel(level)
+	if err != nil {
+		return err
+	}
+	d.level.Set(l)
+	return nil
+}
+
+// Shutdown begins the end and returns. With ifIdle a busy daemon goes on.
+func (d *Daemon) Shutdown(_ context.Context, ifIdle bool) error {
+	if e := d.current().engine; ifIdle && e != nil && !e.Idle() {
+		return core.E(core.Busy, "the daemon is busy with a run").WithHint("wait for it, or stop it anyway: loci daemon stop")
+	}
+	d.requestStop()
+	return nil
+}

@@ -1,0 +1,55 @@
+package daemon
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"loci/core"
+)
+
+const (
+	maintainEvery = 15 * time.Minute
+	sweepEvery    = 24 * time.Hour
+	keepEvents    = 3 * time.Hour // as long as the contract resumes streams
+)
+
+// maintain keeps the home small: it lets events of ended runs expire, and once a day, when nothing runs, sweeps what
+// was deleted.
+func (d *Daemon) maintain(ctx context.Context) {
+	ticker := time.NewTicker(maintainEvery)
+	defer ticker.Stop()
+	var swept time.Time
+	for {
+		d.expire(ctx)
+		if time.Since(swept) >= sweepEvery && d.current().engine.Idle() && d.sweep(ctx) {
+			swept = time.Now()
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+func (d *Daemon) expire(ctx context.Context) {
+	if err := d.current().store.Events().Expire(ctx, d.cfg.Clock().Add(-keepEvents)); err != nil && ctx.Err() == nil {
+		d.logger.WarnContext(ctx, "old events were not removed", slog.Any("error", err), slog.String("kind", string(core.KindOf(err))))
+	}
+}
+
+// sweep says whether it went through.
+func (d *Daemon) sweep(ctx context.Context) bool {
+	removed, err := d.current().store.Sweep(ctx)
+	if err != nil {
+		if ctx.Err() == nil {
+			d.logger.WarnContext(ctx, "deleted rows were not removed", slog.Any("error", err))
+		}
+		return false
+	}
+	if removed > 0 {
+		d.logger.InfoContext(ctx, "removed what was deleted", slog.Int("rows", removed))
+	}
+	return true
+}
