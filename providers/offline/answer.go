@@ -1,0 +1,326 @@
+package offline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// answer works out what is said to each question and greeting of the message, in its order.
+func (d *decider) answer() {
+	plain := func(kind actKind) string {
+		switch kind {
+		case actThanks:
+			return sayThanks
+		case actBye:
+			return sayBye
+		case actHelp:
+			return sayHelp
+		case actConnect:
+			return sayConnect
+		case actSelf:
+			return saySelf + " " + sayConnect
+		case actCommand:
+			return sayCommand
+		case actForeign:
+			return sayForeign
+		}
+		return ""
+	}
+	vague := 0
+	for _, a := range d.acts {
+		switch a.kind {
+		case actAsk:
+			d.say(d.ask(a.text))
+		case actAll:
+			d.say(d.all())
+		case actWhoAmI:
+			d.say(d.whoAmI())
+		case actDate:
+			d.say(d.s.clock.tell(a.text))
+		case actGap:
+			d.say(d.gap())
+		case actSearch:
+			d.say(d.search(a.text))
+		case actGreet:
+			d.say(d.greet())
+		case actUnknown, actSmall:
+			vague++
+		case actState, actForget, actNote: // told by their outcomes
+		default:
+			d.say(plain(a.kind))
+		}
+	}
+	if len(d.said) == 0 && len(d.outcomes) == 0 && len(d.searches) == 0 && vague > 0 {
+		if slices.ContainsFunc(d.acts, func(a act) bool { return a.kind == actUnknown }) {
+			d.say(sayUnknown)
+		} else {
+			d.say(saySmall)
+		}
+	}
+}
+
+func (d *decider) say(s string) {
+	if s != "" && !slices.Contains(d.said, s) {
+		d.said = append(d.said, s)
+	}
+}
+
+// greet says hello, by name where it is known.
+func (d *decider) greet() string {
+	for _, slot := range []string{"nickname", "attr:name"} {
+		for i := len(d.p.facts) - 1; i >= 0; i-- {
+			e := d.p.facts[i]
+			if e.slot != slot || e.subject != "user" || e.negated {
+				continue
+			}
+			for _, mark := range []string{" called ", " name is "} {
+				if _, name, ok := strings.Cut(e.text, mark); ok && len(name) < 60 {
+					return "Hello, " + strings.TrimRight(name, ".") + "."
+				}
+			}
+		}
+	}
+	if len(d.acts) > 1 || len(d.p.facts) > 0 {
+		return sayHello
+	}
+	return sayHello + " " + saySelf + " Tell me something about you."
+}
+
+// ask answers a question about a fact.
+func (d *decider) ask(text string) string {
+	q := newQuestion(text)
+	if len(q.terms) == 0 {
+		return sayDoNotKnow
+	}
+	before := len(d.searches)
+	hits := d.look(q)
+	if len(hits) == 0 {
+		if len(d.searches) > before {
+			return "" // a search comes first
+		}
+		return sayDoNotKnow
+	}
+	return d.tell(hits)
+}
+
+const sayDoNotKnow = "I do not know that. Nobody has told me, as far as I can find."
+
+// tell words facts as an answer.
+func (d *decider) tell(hits []*entry) string {
+	var parts []string
+	for _, e := range hits {
+		parts = append(parts, sentence(second(e.text)))
+	}
+	s := strings.Join(parts, " ")
+	switch hits[0].origin {
+	case fromThread:
+		return "You said earlier: " + s
+	case fromSearch:
+		return "I found this: " + s
+	case fromMemory, fromReminder:
+	}
+	return s
+}
+
+// all tells everything there is about the person.
+func (d *decider) all() string {
+	const most = 60
+	facts := d.p.facts
+	if len(facts) == 0 {
+		facts = d.threadFacts()
+	}
+	if len(facts) == 0 {
+		return "Nothing yet. Tell me something about you, and I will keep it."
+	}
+	var parts []string
+	for _, e := range facts[:min(len(facts), most)] {
+		parts = append(parts, sentence(second(e.text)))
+	}
+	s := "This is what I know. " + strings.Join(parts, " ")
+	if len(facts) > most {
+		s += fmt.Sprintf(" … and %d more.", len(facts)-most)
+	}
+	return s
+}
+
+// whoAmI tells the name first, then what else describes the person.
+func (d *decider) whoAmI() string {
+	facts := slices.Concat(d.p.facts, d.recalled())
+	if len(d.p.facts) == 0 {
+		facts = slices.Concat(facts, d.threadFacts())
+	}
+	var hits []*entry
+	for _, slots := range []string{" attr:name nickname ", " job.role job.place job.topic ", " home age "} {
+		for _, e := range facts {
+			if e.subject == "user" && e.slot != "" && listed(slots, e.slot) && len(hits) < 8 {
+				hits = append(hits, e)
+			}
+		}
+	}
+	if len(hits) == 0 && len(facts) == 0 {
+		return "I do not know. You have not told me your name yet."
+	}
+	if len(hits) == 0 {
+		return "I do not know your name. " + d.all()
+	}
+	return d.tell(hits)
+}
+
+// gap says how long ago the message before was.
+func (d *decider) gap() string {
+	if d.s.clock.gap != "" {
+		return "Your last message before this one was " + d.s.clock.gap + " ago."
+	}
+	if len(d.s.thread) > 0 {
+		return "Your last message was less than an hour ago, as far as I can see."
+	}
+	return sayDoNotKnow
+}
+
+// search looks a text up in the messages, then in the archive, and lists what came up.
+func (d *decider) search(text string) string {
+	query := clip(strings.Trim(text, `"' `), 200)
+	if !d.s.offers("conversation_search") && !d.s.offers("archival_memory_search") {
+		if hits := newQuestion(text).find(slices.Concat(d.p.facts, d.threadFacts())); len(hits) > 0 {
+			return d.tell(hits)
+		}
+		return "I have no search tool here, and memory shows nothing about that."
+	}
+	var lines []string
+	for _, x := range d.s.done {
+		if x.arg("query") != query {
+			continue
+		}
+		if x.failed {
+			lines = append(lines, "- the search failed: "+reason(x.ret))
+			continue
+		}
+		for _, f := range findings(x.ret) {
+			_, content := cutPreface(f.content)
+			if strings.TrimSpace(content) == strings.TrimSpace(d.s.input) || f.role == "tool" || f.role == "system" || len(lines) >= 10 {
+				continue
+			}
+			line := "- " + clip(strings.Join(strings.Fields(content), " "), 200)
+			if f.role == "assistant" {
+				line = "- I said: " + strings.TrimPrefix(line, "- ")
+			}
+			if len(f.at) >= len(time.DateOnly) {
+				line += " (" + f.at[:len(time.DateOnly)] + ")"
+			}
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 0 {
+		before := len(d.searches)
+		d.plan(query)
+		if len(d.searches) > before {
+			return ""
+		}
+		if hits := newQuestion(text).find(d.p.facts); len(hits) > 0 {
+			return "The search found nothing. Memory has: " + d.tell(hits)
+		}
+		return fmt.Sprintf("I searched for %q and found nothing.", query)
+	}
+	return fmt.Sprintf("Found for %q:\n%s", query, strings.Join(lines, "\n"))
+}
+
+// tell answers a question about the clock from the preface.
+func (c clock) tell(text string) string {
+	if c.at.IsZero() {
+		return "I do not know: I see no clock here."
+	}
+	ws := tokenise(text)
+	asks := func(list ...string) bool { return slices.ContainsFunc(ws, func(w word) bool { return w.is(list...) }) }
+	for i := range ws {
+		t, n := c.relative(ws[i:])
+		if n == 0 || ws[i].is("today") {
+			continue
+		}
+		verb := "was"
+		if t.After(c.at) {
+			verb = "will be"
+		}
+		what := text2(ws[i : i+n])
+		return fmt.Sprintf("%s %s %s.", capital(what), verb, day(t))
+	}
+	switch {
+	case asks("time", "clock"):
+		return strings.TrimSpace(fmt.Sprintf("It is %s on %s.", strings.TrimSpace(c.at.Format("15:04")+" "+c.zone), day(c.at)))
+	case asks("year") && !asks("date", "day"):
+		return fmt.Sprintf("It is %d.", c.at.Year())
+	case asks("month") && !asks("date", "day"):
+		return "It is " + c.at.Format("January 2006") + "."
+	}
+	return "Today is " + day(c.at) + "."
+}
+
+func text2(ws []word) string { return strings.ToLower(text(ws)) }
+
+// compose joins what became of facts and what is answered.
+func (d *decider) compose() string {
+	var parts []string
+	by := func(kind outcomeKind) []outcome {
+		var out []outcome
+		for _, o := range d.outcomes {
+			if o.kind == kind && !slices.Contains(out, o) {
+				out = append(out, o)
+			}
+		}
+		return out
+	}
+	list := func(os []outcome) string {
+		var s []string
+		for _, o := range os {
+			s = append(s, sentence(second(clip(o.text, 300))))
+		}
+		return strings.Join(s, " ")
+	}
+	if os := by(outStored); len(os) > 0 {
+		parts = append(parts, "Noted. "+list(os))
+	}
+	for _, o := range by(outCorrected) {
+		parts = append(parts, fmt.Sprintf("Corrected. %s (Before: %s)", list([]outcome{o}), second(o.was)))
+	}
+	for _, o := range by(outArchived) {
+		s := "Kept in archival memory: " + clip(strings.TrimSpace(o.text), 120)
+		if o.reason != "" {
+			s += " (the block did not take it: " + o.reason + ")"
+		}
+		parts = append(parts, s)
+	}
+	if os := by(outKnown); len(os) > 0 {
+		parts = append(parts, "I already know that. "+list(os))
+	}
+	if os := by(outForgotten); len(os) > 0 {
+		parts = append(parts, "Forgotten. It was: "+list(os))
+	}
+	for _, o := range by(outNothing) {
+		if o.text == "everything" {
+			parts = append(parts, "I forget one thing at a time: say which. To empty a block, run `loci memory edit`.")
+			continue
+		}
+		parts = append(parts, fmt.Sprintf("My memory has nothing about %q.", clip(o.text, 80)))
+	}
+	for _, o := range by(outFailed) {
+		parts = append(parts, fmt.Sprintf("I could not change my memory: %s. Not stored: %s", o.reason, clip(o.text, 120)))
+	}
+	if os := by(outNoTool); len(os) > 0 {
+		parts = append(parts, "I understood: "+list(os)+" "+sayNoStore)
+	}
+	if os := by(outPending); len(os) > 0 {
+		parts = append(parts, "I stopped after too many calls. Not stored: "+list(os))
+	}
+	parts = append(parts, d.said...)
+	if len(parts) == 0 {
+		switch {
+		case d.s.input != "" && len(d.searches) > 0:
+			return sayDoNotKnow
+		case d.s.notice != "":
+			return "I read the notice. I am the built-in offline model and answer only what a person says."
+		}
+		return sayUnknown
+	}
+	return strings.Join(parts, " ")
+}

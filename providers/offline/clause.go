@@ -1,0 +1,360 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// chatter begins clauses in the first person that are about the talk, not about the person.
+const chatter = "i see|i understand|i do not know|i do not understand|i do not think so|i do not remember|i do not recall|i do not care|i guess|i agree|i disagree|" +
+	"i am here|i am back|i am fine|i am ok|i am okay|i am good|i am well|i am great|i am done|i am ready|i am sorry|i am sure|i am not sure|i am afraid|i am joking|" +
+	"i am just joking|i am kidding|i am just kidding|i am testing|i am just testing|i am glad|i am curious|i am wondering|i am asking|i am confused|i am lost|" +
+	"i am talking|i am looking forward|i am going to bed|i am off|i am leaving now|i am bored|i am tired|i am hungry|i am thirsty|i am busy|i am impressed|i am listening|i am waiting|" +
+	"i hope|i wonder|i was wondering|i was just|i was joking|i was kidding|i was asking|i was saying|i mean|i said|i asked|i told|i thank|i thought|i think so|i believe so|i suppose|i bet|" +
+	"i have a question|i have another question|i have no idea|i have to go|i have got to go|i must go|i got it|i get it|i need help|i need you|i need an answer|i need to know|" +
+	"i need to ask|i want you|i want to ask|i want to know|i want to talk|i want to test|i want an answer|i would like to know|i would like to ask|i would like you|i would love to know|" +
+	"i would appreciate|i appreciate it|i appreciate that|i appreciate your|i will be back|i will be right back|i will try|i will see|i will do|i will let you|i will tell|i will ask|i can not believe|" +
+	"i can not hear|i can see|i do|i did|i am|i have|i know|i will|i can|i love you|i like you|i hate you|i love it|i like it|i hate it|i like that|i love that|i hate that|i like this|i love this|" +
+	"i do not like it|i do not like that|i do not like this|i do not want to|we will see|we should|we can|i forgot|i have forgotten|i give up|i am typing|i am writing to you|i am talking to you|" +
+	"let us|my bad|my pleasure|my turn|my goodness|my god|my fault|i can not remember|i trust you|i want to see|i am done here|i apologize|i apologise|i doubt|i am happy to|i am trying to|i am chatting|i tried"
+
+// short chatter counts only as a whole clause ("I know", "I am fine"), or with one of these after it.
+const wholeChatter = ` too now very so it that this you thanks thank today then though again really . , just everyone there `
+
+// chats reports whether a clause is chatter.
+func chats(ws []word) bool {
+	var kept []word
+	for _, w := range ws {
+		if !w.punct() && !w.is("just", "really", "still", "very", "so", "also", "too") {
+			kept = append(kept, w)
+		}
+	}
+	for p := range strings.SplitSeq(chatter, "|") {
+		fields := strings.Fields(p)
+		if len(fields) > len(kept) || !slices.EqualFunc(fields, kept[:len(fields)], func(f string, w word) bool { return f == w.low }) {
+			continue
+		}
+		rest := kept[len(fields):]
+		if p == "i hope" && len(rest) > 0 && rest[0].is("to") {
+			return false
+		}
+		if len(rest) == 0 || !broad(p) || len(rest) == 1 && listed(wholeChatter, rest[0].low) {
+			return true
+		}
+	}
+	return false
+}
+
+// broad reports whether a phrase also begins real statements: "I have" (a dog), "I am lost", "I love that" (band).
+func broad(p string) bool {
+	switch p {
+	case "i am", "i have", "i am testing", "i do", "i did", "i can", "i will", "i know", "i love it", "i like it", "i hate it", "i love that", "i like that", "i hate that",
+		"i love this", "i like this", "i am here", "i am back", "i am fine", "i am good", "i am well", "i am great", "i am done", "i am ready", "i am lost", "i am busy",
+		"i am tired", "i am bored", "i am glad", "i am afraid", "i love you", "i forgot", "we can", "we should", "i tried", "i see", "i am off", "i am curious", "i am confused",
+		"i thought", "i can see", "i do not care", "i was just", "i said", "i told", "i agree", "i am hungry", "i bet", "i hate this", "i do not remember", "i do not know":
+		return true
+	}
+	return false
+}
+
+// clause reads one clause; nil for what is not about the person.
+func (r *reader) clause(ws []word) []fact {
+	ws, _ = strip(trim(ws))
+	ws = trim(ws)
+	if len(ws) < 2 || chats(ws) || ws[0].is("if", "unless", "you", "your", "let", "there", "please") {
+		return nil
+	}
+	ws = lead(ws)
+	ws, gone := noLonger(ws)
+	var fs []fact
+	switch {
+	case ws[0].is("i", "we"):
+		fs = r.firstPerson(ws)
+	case ws[0].is("call"):
+		fs = nickname(ws)
+	case ws[0].is("my", "our"):
+		fs = r.possessive(ws)
+	default:
+		fs = r.others(ws)
+	}
+	for i := range fs {
+		fs[i].gone = gone
+		if fs[i].old == "" {
+			fs[i].old = outdated(ws)
+		}
+		fs[i].correct = fs[i].correct || fs[i].old != "" || gone || slices.ContainsFunc(ws, func(w word) bool { return w.is("now", "instead", "nowadays") })
+	}
+	return fs
+}
+
+// outdated finds what a change leaves: "from Vim to Helix".
+func outdated(ws []word) string {
+	if !slices.ContainsFunc(ws, func(w word) bool { return w.is("switched", "changed", "migrated", "went", "switch", "moved") }) {
+		return ""
+	}
+	from := slices.IndexFunc(ws, func(w word) bool { return w.low == "from" })
+	to := slices.IndexFunc(ws, func(w word) bool { return w.low == "to" })
+	if from < 0 || to < from+2 {
+		return ""
+	}
+	return text(trim(ws[from+1 : to]))
+}
+
+// lead moves what stands before the subject behind the clause: "in 2019 I moved" is "I moved in 2019".
+func lead(ws []word) []word {
+	if !ws[0].is("in", "on", "at", "since", "for", "these", "nowadays", "currently", "last", "next", "this", "every", "during", "until", "from", "yesterday", "today",
+		"tomorrow", "recently", "right", "as", "by", "lately", "sometimes", "usually", "normally", "once", "years", "two", "three", "a") {
+		return ws
+	}
+	for i := 1; i < len(ws)-1 && i <= 8; i++ {
+		if !ws[i].is("i", "we", "my", "our") || ws[i-1].is("of", "to", "with", "for", "in", "at", "on", "and") {
+			continue
+		}
+		front := trim(ws[:i])
+		front = slices.Clone(front)
+		if !front[0].proper() || listed(" in on at since for these last next this every during until from right as by once a two three ", front[0].low) || len(front) == 1 {
+			front[0].text = front[0].low
+		}
+		front[0].gap = true
+		return append(slices.Clone(ws[i:]), front...)
+	}
+	return ws
+}
+
+// noLonger turns "do not have … any more" into "no longer have …".
+func noLonger(ws []word) ([]word, bool) {
+	n := len(ws)
+	gone := false
+	switch {
+	case n > 2 && ws[n-2].is("any") && ws[n-1].is("more", "longer"):
+		ws, gone = ws[:n-2], true
+	case n > 1 && ws[n-1].is("anymore"):
+		ws, gone = ws[:n-1], true
+	}
+	for i := 0; i+1 < len(ws); i++ {
+		if ws[i].is("no") && ws[i+1].is("longer") {
+			return ws, true
+		}
+		if gone && ws[i+1].is("not") {
+			out := slices.Clone(ws[:i])
+			if !ws[i].is("do", "does", "did") {
+				out = append(out, ws[i])
+			}
+			out = append(out, made("no longer")...)
+			rest := slices.Clone(ws[i+2:])
+			if ws[i].is("does") && len(rest) > 0 {
+				rest[0].text = finite(rest[0].low)
+				rest[0].low = rest[0].text
+			}
+			return append(out, rest...), true
+		}
+	}
+	return ws, gone
+}
+
+func (r *reader) firstPerson(ws []word) []fact {
+	i := 1
+	for i < len(ws) && (listed(adverbs, ws[i].low) || ws[i].text == ",") {
+		i++
+	}
+	if i >= len(ws) || ws[i].punct() {
+		return nil
+	}
+	verb, rest := ws[i].low, ws[i+1:]
+	switch {
+	case verb == "am" && i == 1 || verb == "am" && !slices.ContainsFunc(ws[:i], func(w word) bool { return w.is("no", "never") }):
+		if fs := r.introduced(rest); fs != nil {
+			return fs
+		}
+		if leads(append(slices.Clone(rest), word{}), "called|named|known as") > 0 {
+			return []fact{r.keep(made("The user's name is"), named(trim(rest[1:])))}
+		}
+	case verb == "go" && leads(rest, "by") > 0:
+		return nickname(append([]word{ws[i], ws[0]}, rest[1:]...))
+	case verb == "have" && len(rest) > 1 && rest[0].is("got"):
+		ws = slices.Delete(slices.Clone(ws), i+1, i+2)
+		rest = ws[i+1:]
+	}
+	if len(rest) == 0 && !listed(" smoke snore garden code climb run swim cook paint sing dance meditate ski skate surf sew knit fish hike draw write ", verb) {
+		return nil
+	}
+	if !verbal(verb) && !plausible(verb) || rest != nil && questioned(rest) {
+		return nil
+	}
+	if verb == "have" || verb == "own" || verb == "adopted" || verb == "got" {
+		r.antecedent(rest)
+	}
+	return []fact{r.keep(third(r.clock.dated(ws)), nil)}
+}
+
+// plausible reports whether a word of no list may be a verb.
+func plausible(low string) bool {
+	for _, c := range low {
+		if !unicode.IsLetter(c) && c != '-' && c != '\'' {
+			return false
+		}
+	}
+	return len(low) > 1 && !listed(functionWords, low)
+}
+
+// questioned reports whether the rest of a clause asks something: "I want to know what …".
+func questioned(ws []word) bool {
+	return slices.ContainsFunc(ws, func(w word) bool { return w.text == "?" })
+}
+
+// introduced reads what follows "I am" as a name: "Ada", "Ada Lovelace, a compiler engineer", "Ada from Porto".
+func (r *reader) introduced(rest []word) []fact {
+	for len(rest) > 0 && (listed(adverbs, rest[0].low) && !rest[0].is("no", "never") || rest[0].text == ",") {
+		rest = rest[1:]
+	}
+	n := 0
+	for n < len(rest) && n < 5 && (rest[n].proper() && !acronym(rest[n].text) || n > 0 && rest[n].is("de", "van", "von", "der", "da", "al", "bin", "la", "di", "del") && n+1 < len(rest) && rest[n+1].proper()) {
+		n++
+	}
+	if n == 0 || listed(demonyms, rest[0].low) || rest[0].is("i") || listed(times, rest[0].low) {
+		return nil
+	}
+	after := rest[n:]
+	if len(after) > 0 && after[0].text != "," && after[0].text != "(" && !after[0].is("and", "from", "by", "-", "–", "—") {
+		return nil
+	}
+	out := []fact{r.keep(made("The user's name is"), rest[:n])}
+	after = trim(after)
+	if len(after) > 1 {
+		if after[0].is("a", "an", "the", "from") {
+			out = append(out, r.keep(third(r.clock.dated(append(made("I am"), after...))), nil))
+		} else if !after[0].is("by") {
+			out = append(out, r.clause(after)...)
+		}
+	}
+	return out
+}
+
+func acronym(s string) bool {
+	return len(s) > 1 && strings.ToUpper(s) == s && strings.ToLower(s) != s
+}
+
+// nickname reads "call me Max".
+func nickname(ws []word) []fact {
+	name := trim(ws[2:])
+	for len(name) > 1 && name[len(name)-1].is("please", "now", "instead", "btw") {
+		name = trim(name[:len(name)-1])
+	}
+	if !ws[1].is("me", "i") || len(name) == 0 || len(name) > 4 || name[0].is("back", "later", "when", "if", "a", "an", "the", "tomorrow", "at", "maybe", "again") {
+		return nil
+	}
+	return []fact{{text: sentence("The user likes to be called " + text(named(name)))}}
+}
+
+// named gives a name its capitals if it has none at all.
+func named(ws []word) []word {
+	out := slices.Clone(ws)
+	for _, w := range ws {
+		if w.text != w.low {
+			return out
+		}
+	}
+	for i := range out {
+		if len(out[i].text) > 0 && out[i].text[0] < 0x80 && !out[i].is("de", "van", "von", "der", "and", "the") {
+			out[i].text = capital(out[i].text)
+		}
+	}
+	return out
+}
+
+func (r *reader) possessive(ws []word) []fact {
+	v := -1
+	for i := 2; i < len(ws) && v < 0; i++ {
+		if verbal3(ws[i].low) && !ws[i-1].is("'s") && !(listed(" work study play dance phone time dream cat ", ws[i].low) && i+1 < len(ws) && verbal3(ws[i+1].low)) {
+			v = i
+		}
+	}
+	if v < 0 || v+1 >= len(ws) && !ws[v].is("died", "quit", "retired", "left", "snores", "works") {
+		return nil
+	}
+	subject := ws[1:v]
+	if len(subject) == 1 && subject[0].is("question", "point", "guess", "message", "answer") {
+		return nil
+	}
+	r.last = text(trim(append(made("the user's"), subject...)))
+	if subject[len(subject)-1].is("name") && ws[v].is("is") && v+1 < len(ws) && !ws[v+1].is("not") {
+		name := trim(ws[v+1:])
+		if len(subject) == 1 && len(name) <= 5 {
+			return []fact{r.keep(made("The user's name is"), named(name))}
+		}
+	}
+	return []fact{r.keep(third(r.clock.dated(ws)), nil)}
+}
+
+// others reads clauses with another subject that are about the person all the same: "Zoë is my sister", "she lives in
+// Berlin", "peanuts make me sick".
+func (r *reader) others(ws []word) []fact {
+	if r.last != "" && len(ws) > 2 && verbalAny(ws[1:]) {
+		switch {
+		case ws[0].is("he", "she", "it", "they") && (!ws[0].is("it") || verbal3(ws[1].low)):
+			return []fact{r.keep(third(r.clock.dated(append(made(r.last), ws[1:]...))), nil)}
+		case ws[0].is("his", "her", "its") && verbalAny(ws[2:]):
+			return []fact{r.keep(third(r.clock.dated(append(made(r.last+"'s"), ws[1:]...))), nil)}
+		}
+	}
+	if len(ws) > 2 && (ws[0].is("people", "everyone", "everybody", "friends") && ws[1].is("call", "calls") || ws[0].is("you") && ws[2].is("call")) {
+		return []fact{r.keep(third(ws), nil)}
+	}
+	if leads(ws, "this is") > 0 && len(ws) <= 5 && ws[2].proper() && !listed(demonyms, ws[2].low) && !slices.ContainsFunc(ws, func(w word) bool { return w.is("my", "our") }) {
+		return []fact{r.keep(made("The user's name is"), ws[2:])}
+	}
+	if ws[0].is("allergic", "born", "married", "based") && len(ws) > 2 && ws[1].is("to", "in", "on", "with") {
+		verb := "I am"
+		if ws[0].is("born") {
+			verb = "I was"
+		}
+		first := slices.Clone(ws)
+		first[0].text = first[0].low
+		return []fact{r.keep(third(r.clock.dated(append(made(verb), first...))), nil)}
+	}
+	if ws[0].is("he", "she", "they", "this", "that", "what", "who", "how", "why", "where") || command(ws) {
+		return nil
+	}
+	mine := slices.IndexFunc(ws, func(w word) bool { return w.is("my", "our", "me", "i", "we", "us") })
+	if mine > 0 && verbalAny(ws[:len(ws)-1]) {
+		ws = slices.Clone(ws)
+		if ws[0].is("it", "the", "a", "an", "when", "since", "because", "although") {
+			ws[0].text = ws[0].low
+		}
+		if ws[0].is("it") && ws[1].is("is", "was") && mine == 2 { // it is my birthday on Friday
+			return r.itIsMy(ws)
+		}
+		return []fact{r.keep(third(r.clock.dated(ws)), nil)}
+	}
+	if ws[0].proper() && len(ws) > 2 && len(ws[0].low) > 1 && !listed(functionWords, ws[0].low) && r.known != nil && r.known(ws[0].text) && verbal3(ws[1].low) {
+		return []fact{r.keep(r.clock.dated(ws), nil)}
+	}
+	return nil
+}
+
+// itIsMy reads "it is my birthday tomorrow" as a statement about the birthday.
+func (r *reader) itIsMy(ws []word) []fact {
+	for i := 4; i < len(ws); i++ {
+		if _, n := r.clock.relative(ws[i:]); n > 0 || ws[i].is("on", "in", "at") {
+			clause := append(slices.Clone(ws[2:i]), word{"is", "is", true})
+			return []fact{r.keep(third(r.clock.dated(append(clause, ws[i:]...))), nil)}
+		}
+	}
+	return nil
+}
+
+// antecedent notes what was said to be had, so that the next sentence may call it "it".
+func (r *reader) antecedent(object []word) {
+	for _, w := range object {
+		if listed(people, w.low) || listed(animals, w.low) {
+			r.last = "the user's " + w.low
+			return
+		}
+	}
+}
+
+// keep closes a fact.
+func (r *reader) keep(ws, more []word) fact {
+	return fact{text: sentence(text(trim(append(slices.Clone(ws), more...))))}
+}

@@ -1,0 +1,347 @@
+package offline
+
+import (
+	"strings"
+)
+
+// entry is one fact as memory, the thread or a search holds it, prepared for comparing.
+type entry struct {
+	text    string // as a sentence in the third person
+	raw     string // as it stands in the source
+	block   *block // where it stands, nil: not in a block
+	origin  origin
+	ws      []word
+	terms   map[string]bool // stems of the words that carry meaning, and tags
+	subject string          // user, or the noun that the fact is about
+	slot    string          // the attribute it gives a value for; empty: none we know
+	single  bool            // whether the slot has one value at a time
+	negated bool
+}
+
+// origin says how a fact was come by; earlier ones count more.
+type origin int
+
+const (
+	fromMemory origin = iota
+	fromReminder
+	fromThread
+	fromSearch
+)
+
+const maxEntries = 2000
+
+// entries reads the facts of a block's value. The persona is about the agent, not about the person.
+func (b *block) entries() []*entry {
+	if b.label == "persona" || strings.TrimSpace(b.value) == "" {
+		return nil
+	}
+	var out []*entry
+	for line := range strings.SplitSeq(b.value, "\n") {
+		line = strings.TrimRight(line, " \t\r")
+		content := strings.TrimLeft(line, " \t-*•#>")
+		if content == "" {
+			continue
+		}
+		pieces := sentences(content)
+		if len([]rune(content)) > maxInput {
+			continue
+		}
+		for _, p := range pieces {
+			if len(out) >= maxEntries {
+				return out
+			}
+			e := newEntry(keyed(p))
+			e.raw, e.block = p, b
+			if len(pieces) == 1 {
+				e.raw = line
+			}
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// keyed reads "Name: Ada", as people write it by hand, as a sentence.
+func keyed(s string) string {
+	key, value, ok := strings.Cut(s, ": ")
+	if !ok || len(strings.Fields(key)) > 3 || strings.ContainsAny(key, ".,") || value == "" {
+		return s
+	}
+	low := strings.ToLower(strings.TrimSpace(key))
+	low = strings.TrimPrefix(strings.TrimPrefix(low, "user "), "user's ")
+	switch low {
+	case "first name", "full name":
+		low = "name"
+	case "note", "todo", "remember", "fact":
+		return s
+	case "likes", "dislikes", "loves", "hates", "lives in", "works at", "works on", "uses":
+		return "The user " + low + " " + value
+	}
+	return "The user's " + low + " is " + value
+}
+
+func newEntry(s string) *entry {
+	e := &entry{text: s, raw: s, subject: "user", terms: map[string]bool{}}
+	if r := []rune(s); len(r) > 4000 {
+		s = string(r[:4000])
+	}
+	e.ws = tokenise(s)
+	for i := 0; i < len(e.ws); i++ {
+		w := e.ws[i]
+		if w.is("not", "never") || w.is("no") && i+1 < len(e.ws) && e.ws[i+1].is("longer") {
+			e.negated = true
+		}
+		if w.punct() || listed(stopwords, w.low) || w.low == "name" || w.low == "user's" {
+			continue
+		}
+		e.terms[stem(w.low)] = true
+	}
+	e.describe()
+	e.tag()
+	return e
+}
+
+// describe finds the subject and the slot.
+func (e *entry) describe() {
+	ws := e.ws
+	if len(ws) > 0 && ws[0].is("user") {
+		ws = append(made("the"), ws...)
+	}
+	if len(ws) > 2 && ws[0].is("the") && ws[1].is("user") {
+		if ws[2].low == "'s" {
+			e.describeNoun(ws[3:])
+			return
+		}
+		e.slot, e.single = predicate(ws[2:])
+		return
+	}
+	for i := 1; i+1 < len(ws); i++ { // Zoë is the user's sister; teal is the user's favorite color
+		if ws[i].is("is", "are") && i+4 < len(ws) && ws[i+1].is("the") && ws[i+2].is("user") && ws[i+3].is("'s") {
+			noun := plain(ws[i+4:])
+			head := ws[len(ws)-1].low
+			for j := len(ws) - 1; j > i && ws[j].punct(); j-- {
+				head = ws[j-1].low
+			}
+			if strings.HasPrefix(stem(firstWord(noun)), "favorit") {
+				e.slot, e.single = "attr:"+noun, true
+			} else if listed(people, head) || listed(animals, head) {
+				e.subject = stem(head)
+				e.slot, e.single = "attr:name", false
+			} else if listed(attributes, head) {
+				e.slot, e.single = "attr:"+noun, true
+			}
+			e.slot = spelled(e.slot)
+			return
+		}
+	}
+	if strings.HasPrefix(plain(ws), "people call the user") || strings.HasPrefix(plain(ws), "everyone calls the user") {
+		e.slot, e.single = "nickname", true
+		return
+	}
+	if len(ws) > 0 {
+		e.subject = ws[0].low
+		if len(ws) > 1 {
+			e.slot, e.single = predicate(ws[1:])
+			e.single = false
+		}
+	}
+}
+
+// describeNoun reads what follows "the user's": a noun phrase and its predicate.
+func (e *entry) describeNoun(ws []word) {
+	v := -1
+	for i := 1; i < len(ws) && v < 0; i++ {
+		if verbal3(ws[i].low) && ws[i].low != "'s" && !(listed(" work study play dance phone time dream ", ws[i].low) && i+1 < len(ws)) {
+			v = i
+		}
+	}
+	if v < 0 {
+		e.subject = ""
+		return
+	}
+	var nouns []string
+	for _, w := range ws[:v] {
+		if !w.punct() && (!w.proper() || len(nouns) == 0 && v == 1) && w.low != "'s" {
+			nouns = append(nouns, w.low)
+		}
+	}
+	if len(nouns) == 0 {
+		return
+	}
+	head := nouns[len(nouns)-1]
+	copula := ws[v].is("is", "are", "was")
+	favorite := -1
+	for i, n := range nouns {
+		if stem(n) == stem("favorite") {
+			favorite = i
+		}
+	}
+	switch {
+	case favorite >= 0 && copula:
+		e.slot, e.single = "attr:"+strings.Join(nouns[favorite:], " "), true
+		nouns = nouns[:favorite]
+	case copula && listed(attributes, head):
+		attr := nouns
+		nouns = nil
+		for i := len(attr) - 2; i >= 0; i-- {
+			if listed(people, attr[i]) || listed(animals, attr[i]) {
+				nouns, attr = attr[:i+1], attr[i+1:]
+				break
+			}
+		}
+		if attr[0] == "first" || attr[0] == "full" || attr[0] == "real" {
+			attr = attr[1:]
+		}
+		e.slot, e.single = "attr:"+strings.Join(attr, " "), true
+	default:
+		e.slot, e.single = predicate(ws[v:])
+	}
+	e.slot = spelled(e.slot)
+	if len(nouns) > 0 {
+		e.subject = stem(nouns[len(nouns)-1])
+	}
+}
+
+// spelled makes spelling variants of a slot equal, and slots that mean the same.
+func spelled(slot string) string {
+	fields := strings.Fields(slot)
+	for i, f := range fields {
+		attr, ok := strings.CutPrefix(f, "attr:")
+		if s, found := lookup(respelled, attr); found {
+			fields[i] = s
+			if ok {
+				fields[i] = "attr:" + s
+			}
+		}
+	}
+	switch slot = strings.Join(fields, " "); slot {
+	case "attr:nickname":
+		return "nickname"
+	case "attr:home", "attr:city", "attr:hometown":
+		return "home"
+	case "attr:job", "attr:profession", "attr:occupation", "attr:job title", "attr:role":
+		return "job.role"
+	case "attr:employer", "attr:company":
+		return "job.place"
+	case "attr:age":
+		return "age"
+	case "attr:birthday":
+		return "birthday"
+	}
+	return slot
+}
+
+func firstWord(s string) string { w, _, _ := strings.Cut(s, " "); return w }
+
+// predicate finds the slot that a predicate gives a value for.
+func predicate(ws []word) (slot string, single bool) {
+	var kept []word
+	for i, w := range ws {
+		skip := w.punct() || w.is("not", "never", "does", "do") || w.is("no", "longer") || listed(adverbs, w.low) && i < 4 && !w.is("once", "kind")
+		if !skip {
+			kept = append(kept, w)
+		}
+	}
+	if len(kept) < 2 {
+		return "", false
+	}
+	verb, next := infinite(kept[0].low), kept[1].low
+	rest := kept[1:]
+	switch {
+	case kept[0].is("is", "are", "was", "were"):
+		return copula(kept)
+	case kept[0].is("turned", "turns") && rest[0].number():
+		return "age", true
+	case listed(" live reside move relocate settle moved relocated settled lived ", verb):
+		if kept[0].is("lived") {
+			return "", false
+		}
+		for _, w := range rest {
+			if w.is("in", "to", "at", "near", "on") {
+				return "home", true
+			}
+			if w.is("with", "alone", "out") {
+				break
+			}
+		}
+	case verb == "come" && next == "from", verb == "grew":
+		return "origin", false
+	case verb == "work":
+		switch next {
+		case "as":
+			return "job.role", true
+		case "at", "for":
+			return "job.place", true
+		case "on", "in", "with":
+			return "job.topic", false
+		}
+	case listed(" like want prefer ", verb) && plain(kept[1:min(len(kept), 4)]) == "to be called", verb == "go" && next == "by":
+		return "nickname", true
+	case feeling(verb):
+		return "feel:" + object(rest), true
+	case listed(" use switch switched prefer changed migrated ", verb):
+		kind := ""
+		for _, w := range rest {
+			if k, ok := lookup(kinds, w.low); ok {
+				kind = k
+			}
+		}
+		if kind != "" {
+			return "uses:" + kind, true
+		}
+	}
+	return "", false
+}
+
+// copula finds the slot behind "is".
+func copula(kept []word) (string, bool) {
+	next := kept[1]
+	last := kept[len(kept)-1]
+	switch {
+	case next.is("called", "named"):
+		return "attr:name", true
+	case next.is("born"):
+		return "born", true
+	case next.is("from"):
+		return "origin", false
+	case next.number() && (len(kept) == 2 || kept[2].is("years", "year")):
+		return "age", true
+	case next.is("based", "living"):
+		return "home", true
+	case next.is("allergic"):
+		return "allergy:" + object(kept[2:]), true
+	case next.is("using"):
+		for _, w := range kept {
+			if k, ok := lookup(kinds, w.low); ok {
+				return "uses:" + k, true
+			}
+		}
+	case next.is("married", "single", "engaged", "divorced", "widowed"):
+		return "marital", true
+	case next.is("a", "an", "the") || profession(next.low):
+		for i, w := range kept[1:] {
+			if i > 0 && w.is("at", "from", "in", "who", "with", "for", "of", "and") {
+				break
+			}
+			if profession(w.low) || w.low == last.low && profession(last.low) {
+				return "job.role", true
+			}
+		}
+	}
+	return "", false
+}
+
+// object names what a verb is about, up to a preposition of time or reason.
+func object(ws []word) string {
+	var out []string
+	for _, w := range ws {
+		if w.punct() || w.is("because", "since", "when", "but", "so") {
+			break
+		}
+		if listed(stopwords, w.low) {
+			continue
+		}
+		out = append(out, stem(w.low))
+	}
+	return strings.Join(out, " ")
+}

@@ -1,0 +1,205 @@
+package offline
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+)
+
+// look finds the answer to a question: in the blocks, then in what reminders recall, in what the person said earlier
+// in the window, and in what searches of this turn found. If nothing answers it and a search was not tried, it is planned.
+func (d *decider) look(q question) []*entry {
+	if hits := q.find(d.p.facts); len(hits) > 0 {
+		return hits
+	}
+	if hits := q.find(d.recalled()); len(hits) > 0 {
+		return hits
+	}
+	if hits := q.find(d.threadFacts()); len(hits) > 0 {
+		return hits
+	}
+	query := q.query()
+	if query == "" {
+		return nil
+	}
+	for _, tool := range []string{"conversation_search", "archival_memory_search"} {
+		if hits := q.find(d.found(tool, query)); len(hits) > 0 {
+			return hits
+		}
+	}
+	d.plan(query)
+	return nil
+}
+
+// plan asks for the next search that was not tried yet.
+func (d *decider) plan(query string) {
+	for _, tool := range []string{"conversation_search", "archival_memory_search"} {
+		if d.s.offers(tool) && !d.searched(tool, query) {
+			d.searches = append(d.searches, call{name: tool, args: []arg{{"query", query}}})
+			return
+		}
+	}
+}
+
+func (d *decider) searched(tool, query string) bool {
+	return slices.ContainsFunc(d.s.done, func(x deed) bool { return x.name == tool && x.arg("query") == query })
+}
+
+// query is what a question is searched by: its own words, else the names of its topics.
+func (q question) query() string {
+	words := q.words
+	for _, t := range q.terms {
+		if tag, ok := strings.CutPrefix(t.alts[0].key, "@"); ok {
+			words = append(words, tag)
+		}
+	}
+	return clip(strings.Join(words[:min(len(words), 8)], " "), 200)
+}
+
+// recalled are the facts in passages that the program put into the thread.
+func (d *decider) recalled() []*entry {
+	var out []*entry
+	for _, p := range d.s.passages {
+		out = append(out, read(p, d.s.clock, fromReminder)...)
+		if len(out) > maxEntries {
+			break
+		}
+	}
+	return out
+}
+
+// threadFacts are the facts that the person stated earlier in the window, corrections and wishes to forget applied. What
+// was stored in a block is left out: if it is no longer there, somebody took it away.
+func (d *decider) threadFacts() []*entry {
+	if d.read {
+		return d.thread
+	}
+	d.read = true
+	stored := map[string]bool{}
+	for _, s := range d.s.stored {
+		for line := range strings.SplitSeq(s, "\n") {
+			stored[same(bullets(line))] = true
+		}
+	}
+	runes := 0
+	for _, m := range d.s.thread {
+		if runes += len(m.text); runes > 4*maxInput {
+			break
+		}
+		for _, a := range understand(m.text, &reader{clock: m.clock, known: d.knownName}) {
+			if a.kind == actForget {
+				gone := newQuestion(a.text).find(d.thread)
+				d.thread = slices.DeleteFunc(d.thread, func(e *entry) bool { return slices.Contains(gone, e) })
+			}
+			for _, f := range a.facts {
+				n := newEntry(f.text)
+				n.origin = fromThread
+				d.thread = slices.DeleteFunc(d.thread, func(e *entry) bool { return conflicts(f, n, e) })
+				if f.text != "" && !stored[same(f.text)] && len(d.thread) < maxEntries {
+					d.thread = append(d.thread, n)
+				}
+			}
+		}
+	}
+	return d.thread
+}
+
+// read makes facts of a text from outside: what it states in the first person, else its sentences as they are.
+func read(s string, c clock, from origin) []*entry {
+	var out []*entry
+	r := &reader{clock: c}
+	for _, p := range sentences(s) {
+		if strings.HasSuffix(p, "?") || asks(trim(tokenise(bare(p)))) {
+			continue
+		}
+		fs := r.facts(p)
+		if len(fs) == 0 {
+			fs = []fact{{text: keyed(p)}}
+		}
+		for _, f := range fs {
+			if f.text != "" {
+				e := newEntry(f.text)
+				e.origin = from
+				out = append(out, e)
+			}
+		}
+	}
+	return out
+}
+
+// finding is one result of a search.
+type finding struct {
+	role, content, at string
+}
+
+// findings reads the results of a search in whatever shape they come.
+func findings(ret string) []finding {
+	var v any
+	if json.Unmarshal([]byte(ret), &v) != nil {
+		if strings.HasPrefix(ret, "No results") || strings.TrimSpace(ret) == "" || ret == "None" {
+			return nil
+		}
+		return []finding{{content: ret}}
+	}
+	var out []finding
+	var walk func(v any, depth int)
+	walk = func(v any, depth int) {
+		if depth > 6 || len(out) >= 100 {
+			return
+		}
+		switch v := v.(type) {
+		case []any:
+			for _, x := range v {
+				walk(x, depth+1)
+			}
+		case map[string]any:
+			str := func(keys ...string) string {
+				for _, k := range keys {
+					if s, ok := v[k].(string); ok && s != "" {
+						return s
+					}
+				}
+				return ""
+			}
+			if content := str("content", "text"); content != "" {
+				out = append(out, finding{str("role"), content, str("timestamp", "created_at", "time")})
+				return
+			}
+			for _, k := range []string{"results", "passages", "messages", "content", "passage", "data"} {
+				if x, ok := v[k]; ok {
+					walk(x, depth+1)
+				}
+			}
+		case string:
+			if depth > 0 {
+				out = append(out, finding{content: v})
+			}
+		}
+	}
+	walk(v, 0)
+	return out
+}
+
+// found are the facts that this turn's searches with a query brought up. What an agent said is no source of facts.
+func (d *decider) found(tool, query string) []*entry {
+	var out []*entry
+	for _, x := range d.s.done {
+		if x.name != tool || x.failed || x.arg("query") != query {
+			continue
+		}
+		for _, f := range findings(x.ret) {
+			if f.role == "assistant" || f.role == "tool" || f.role == "system" || strings.TrimSpace(f.content) == strings.TrimSpace(d.s.input) {
+				continue
+			}
+			c, text := cutPreface(f.content)
+			if at, err := time.Parse(time.RFC3339, f.at); err == nil && c.at.IsZero() {
+				c.at = at
+			}
+			if len(out) < maxEntries {
+				out = append(out, read(text, c, fromSearch)...)
+			}
+		}
+	}
+	return out
+}

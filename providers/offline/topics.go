@@ -1,0 +1,272 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+)
+
+// topic joins the words of questions with the words of facts that answer them.
+type topic struct {
+	tag      string
+	facts    string // words of facts that belong to it
+	slots    string // slots of facts that belong to it; a trailing : means all that begin so
+	asks     string // words of questions that mean it
+	phrases  string // phrases of questions that mean it, separated by bars
+	personal bool   // asked without naming anyone, it means the person
+}
+
+// topics is constant data: nothing is computed for it at start.
+var topics = []topic{
+	{tag: "@name", slots: " attr:name nickname attr:username ", asks: " name called named nickname ", phrases: "address me|am i called|call me|you call me|go by", personal: true},
+	{tag: "@job", facts: " job profession career employer retired freelance colleague ", slots: " job.role job.place job.topic ",
+		asks:    " job work profession occupation career employer company workplace employed ",
+		phrases: "for a living|do i do all day|earn my money|line of work|make my money|earn my living|pay my bills|do i do professionally|do i do for work|do i do", personal: true},
+	{tag: "@home", facts: " home address ", slots: " home attr:address ", asks: " home live living city town address country reside residence based located house neighborhood ", phrases: "where am i", personal: true},
+	{tag: "@origin", slots: " origin attr:birthplace ", asks: " origin roots nationality hometown ", phrases: "where am i from|grow up|come from|where i am from", personal: true},
+	{tag: "@pet", facts: animals, asks: " pet pets animal animals furry "},
+	{tag: "@diet", facts: " allergic vegan vegetarian gluten lactose intolerant eat eats diet kosher halal meat pescatarian ", slots: " allergy: ",
+		asks: " eat eating food foods diet allergic avoid meal meals menu ingredient ingredients dietary dish cook dinner lunch breakfast snack "},
+	{tag: "@health", facts: " allergic asthma diabetic diabetes migraine migraines medication celiac coeliac ", slots: " allergy: ", asks: " health medical illness condition conditions "},
+	{tag: "@age", slots: " age born birthday ", asks: " age ", phrases: "how old|was i born|year of birth|birth year|date of birth", personal: true},
+	{tag: "@birthday", slots: " birthday born ", asks: " birthday ", personal: true},
+	{tag: "@wedding", facts: " marry marries married wedding bride groom engaged ", asks: " wedding marry married bride groom ceremony "},
+	{tag: "@partner", facts: " wife husband spouse partner girlfriend boyfriend fiance fiancee fiancé fiancée ", slots: " marital ", asks: " spouse partner relationship "},
+	{tag: "@sibling", facts: " sister sisters brother brothers sibling siblings twin ", asks: " sibling siblings "},
+	{tag: "@parent", facts: " mother father parent parents mum mom dad ", asks: " parent parents folks "},
+	{tag: "@child", facts: " son sons daughter daughters child children baby kid kids toddler ", asks: " child children kid kids offspring "},
+	{tag: "@family", facts: people, asks: " family relative relatives "},
+	{tag: "@like", facts: likes + " favorite likes loves enjoys ", asks: " like love enjoy fond ", phrases: "into these days|make me happy"},
+	{tag: "@dislike", facts: dislikes, asks: " hate dislike loathe despise annoy annoys bother bothers ", phrases: "can not stand|do not i like|do i not like|i do not like"},
+	{tag: "@hobby", facts: likes + ` hobby hobbies play plays paint paints climb climbs hike hikes run runs swim swims garden knit knits collect collects
+ photograph chess guitar piano dance dances sing sings sail sails surf ski skate juggle cycle cycles `,
+		asks: " hobby hobbies pastime interests interest ", phrases: "free time|spare time|for fun|to relax|days off|weekends"},
+	{tag: "@language", facts: " speak speaks fluent bilingual trilingual native ", asks: " language languages speak tongue "},
+	{tag: "@deadline", facts: " deadline submit ", asks: " deadline submit finish finished ", phrases: "hand in|turn in"},
+	{tag: "@travel", facts: " trip travel travels traveling travelling fly flying flight vacation visit visiting visits ", asks: " trip travel traveling travelling vacation flight journey visit plans ", phrases: "am i going|planning to go"},
+	{tag: "@study", facts: " study studies studied studying university college degree student course learn learning learns phd ", asks: " study studied studying university college degree major learn learning learned course "},
+	{tag: "@instrument", facts: " piano guitar violin drums cello flute saxophone bass trumpet ukulele clarinet harp accordion ", asks: " instrument instruments music musical musician "},
+	{tag: "@sport", facts: " football soccer tennis marathon climb climbs swim swims yoga gym basketball hockey cycling cycles ski skis rugby cricket volleyball badminton run runs rowing karate judo boxing triathlon ",
+		asks: " sport sports exercise workout fit athletic "},
+	{tag: "@vehicle", facts: " car bicycle motorbike motorcycle drive drives truck van scooter tesla ", slots: " uses:car ", asks: " vehicle car drive transport wheels "},
+	{tag: "@drink", facts: " coffee tea beer wine juice espresso drink drinks ", asks: " drink drinks beverage thirsty "},
+	{tag: "@move", facts: " moved relocated move moving ", asks: " move moved relocate relocated "},
+	{tag: "@use", facts: " use uses using switched prefers ", asks: " use using used "},
+}
+
+// tag adds the topics that a fact belongs to.
+func (e *entry) tag() {
+	for _, t := range topics {
+		in := e.slot != "" && (listed(t.slots, e.slot) || strings.Contains(e.slot, ":") && listed(t.slots, e.slot[:strings.Index(e.slot, ":")+1]))
+		for _, w := range e.ws {
+			if in {
+				break
+			}
+			in = listed(t.facts, w.low) || listed(t.facts, infinite(w.low))
+		}
+		if in {
+			e.terms[t.tag] = true
+		}
+	}
+	if e.negated && e.terms["@like"] && strings.HasPrefix(e.slot, "feel:") {
+		delete(e.terms, "@like")
+		e.terms["@dislike"] = true
+	}
+	if !e.terms["@name"] && listed(people+animals, e.subject) && slices.ContainsFunc(e.ws[min(1, len(e.ws)):], word.proper) {
+		e.terms["@name"] = true // "the user's sister Zoë is …" tells her name
+	}
+	for _, w := range e.ws {
+		if k, ok := lookup(kinds, w.low); ok {
+			e.terms["@"+k] = true
+		}
+	}
+}
+
+// term is one thing that a question asks for: any of the alternatives will do.
+type term struct {
+	weight   float64
+	alts     []alt
+	personal bool
+	being    bool // a person or animal: an answer must be about them
+}
+
+type alt struct {
+	key   string
+	value float64
+}
+
+// question is what is asked, as terms.
+type question struct {
+	raw   string
+	terms []term
+	when  bool
+	where bool
+	mine  bool // names nobody but the person
+	words []string
+}
+
+func newQuestion(s string) question {
+	q := question{raw: s, mine: true}
+	ws, _ := strip(tokenise(bare(s)))
+	low := " " + plain(ws) + " "
+	q.when = strings.HasPrefix(low, " when ") || strings.Contains(low, " when is ") || strings.Contains(low, " what day ") || strings.Contains(low, " what date ")
+	q.where = strings.HasPrefix(low, " where ") || strings.Contains(low, " where do i ")
+	skip := map[string]bool{}
+	for _, t := range topics {
+		if p := longest(low, t.phrases); p != "" && !(t.tag == "@job" && p == "do i do" && len(strings.Fields(low)) > 5) &&
+			!(p == "where am i" && len(strings.Fields(low)) > 3) {
+			q.terms = append(q.terms, term{weight: 1, alts: []alt{{t.tag, 1}}, personal: t.personal})
+			for f := range strings.FieldsSeq(p) {
+				skip[f] = true
+			}
+		}
+	}
+	for i, w := range ws {
+		if w.punct() || listed(stopwords, w.low) || skip[w.low] || len(q.terms) > 24 {
+			continue
+		}
+		t := term{weight: 1, alts: []alt{{stem(w.low), 1}}}
+		if listed(light, w.low) || listed(light, infinite(w.low)) {
+			t.weight = 0.35
+		}
+		for _, tp := range topics {
+			if listed(tp.asks, w.low) {
+				t.alts = append(t.alts, alt{tp.tag, 1})
+				t.personal = t.personal || tp.personal
+			}
+		}
+		if k := "@" + w.low; slices.Contains([]string{"@editor", "@browser", "@os", "@shell", "@database", "@car", "@phone"}, k) {
+			t.alts = append(t.alts, alt{k, 1})
+		} else if w.low == "ide" {
+			t.alts = append(t.alts, alt{"@editor", 1})
+		}
+		t.being = listed(people, w.low) || listed(animals, w.low) && !w.is("pet", "pets") || i > 0 && w.proper()
+		if w.is("family", "kids", "children", "parents", "kid") {
+			t.being = false
+		}
+		if t.being {
+			q.mine = false
+		}
+		q.terms = append(q.terms, t)
+		q.words = append(q.words, w.text)
+	}
+	q.balance(low)
+	return q
+}
+
+// balance lets "do I like X" match a dislike too, and "what do I like" hardly.
+func (q *question) balance(low string) {
+	open := strings.HasPrefix(low, " what ") || strings.HasPrefix(low, " which ") || strings.HasPrefix(low, " who ")
+	for i, t := range q.terms {
+		for _, a := range t.alts {
+			other := map[string]string{"@like": "@dislike", "@dislike": "@like"}[a.key]
+			if other == "" {
+				continue
+			}
+			value := 0.9
+			if open && len(q.terms) == 1 {
+				value = 0.3
+			}
+			q.terms[i].alts = append(q.terms[i].alts, alt{other, value})
+			break
+		}
+	}
+}
+
+func longest(low, phrases string) string {
+	best := ""
+	for p := range strings.SplitSeq(phrases, "|") {
+		if len(p) > len(best) && strings.Contains(low, " "+p+" ") {
+			best = p
+		}
+	}
+	return best
+}
+
+// enough is the score from which a fact is taken for an answer.
+const enough = 0.6
+
+// score says how well a fact answers a question, from 0 to 1.
+func (q question) score(e *entry) float64 {
+	sum, total, personal := 0.0, 0.0, false
+	missing := false
+	for _, t := range q.terms {
+		total += t.weight
+		best := 0.0
+		for _, a := range t.alts {
+			if e.terms[a.key] && a.value > best {
+				best = a.value
+				personal = personal || t.personal && strings.HasPrefix(a.key, "@")
+			}
+		}
+		missing = missing || t.being && best == 0
+		sum += t.weight * best
+	}
+	if total == 0 {
+		return 0
+	}
+	s := sum / total
+	if missing {
+		s *= 0.6
+	}
+	if personal && q.mine && e.subject != "user" {
+		s *= 0.5
+	}
+	if q.when && !timely(e.ws) || q.where && !placed(e) {
+		s *= 0.55
+	}
+	return s
+}
+
+// placed reports whether a fact names a place.
+func placed(e *entry) bool {
+	if e.slot == "home" || e.slot == "origin" || e.slot == "job.place" {
+		return true
+	}
+	for i, w := range e.ws {
+		if w.is("in", "at", "near", "to", "from", "on", "under", "behind", "inside", "with") && i+1 < len(e.ws) {
+			return true
+		}
+	}
+	return false
+}
+
+// find returns the facts that answer a question, best first.
+func (q question) find(facts []*entry) []*entry {
+	type hit struct {
+		e     *entry
+		score float64
+		at    int
+	}
+	var hits []hit
+	for i, e := range facts {
+		if s := q.score(e); s >= enough {
+			hits = append(hits, hit{e, s, i})
+		}
+	}
+	slices.SortStableFunc(hits, func(a, b hit) int {
+		switch {
+		case a.score > b.score+0.001:
+			return -1
+		case b.score > a.score+0.001:
+			return 1
+		case a.e.origin != b.e.origin:
+			return int(a.e.origin) - int(b.e.origin)
+		}
+		return a.at - b.at
+	})
+	var out []*entry
+	told := map[string]bool{}
+	for _, h := range hits {
+		if len(out) >= 6 || h.score < hits[0].score*0.95 || h.e.origin != hits[0].e.origin {
+			break
+		}
+		if !told[same(h.e.text)] {
+			told[same(h.e.text)] = true
+			out = append(out, h.e)
+		}
+	}
+	return out
+}
+
+// same is the form in which two facts are compared for equality.
+func same(s string) string { return plain(tokenise(s)) }
