@@ -1,8 +1,9 @@
 package core
 
 import (
-	"regexp"
+	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -51,14 +52,17 @@ type Agent struct {
 	UpdatedAt      time.Time
 }
 
-var agentName = regexp.MustCompile(`^[\p{L}\p{N} _'\-]+$`)
+// nameRune reports whether a character may stand in an agent's name.
+func nameRune(r rune) bool {
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || strings.ContainsRune(" _'-", r)
+}
 
 // Validate checks what the API and the program may store.
 func (a *Agent) Validate() error {
 	switch {
 	case a.Name == "" || utf8.RuneCountInString(a.Name) > MaxAgentName:
 		return E(Invalid, "an agent's name has 1 to %d characters", MaxAgentName)
-	case !agentName.MatchString(a.Name):
+	case strings.ContainsFunc(a.Name, func(r rune) bool { return !nameRune(r) }):
 		return E(Invalid, "agent name %q: only letters, digits, spaces, _, - and ' are allowed", a.Name)
 	case utf8.RuneCountInString(a.System) > MaxSystemChars:
 		return E(Invalid, "the system prompt has more than %d characters", MaxSystemChars)

@@ -1,8 +1,9 @@
 package core
 
 import (
-	"regexp"
+	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -31,12 +32,20 @@ type Block struct {
 	UpdatedAt   time.Time
 }
 
-var blockLabel = regexp.MustCompile(`^[\p{L}\p{N}][\p{L}\p{N}_\-/.]*$`)
+// validLabel reports whether a label is 1 to MaxLabel letters, digits, _ - / and ., beginning with a letter or digit.
+func validLabel(label string) bool {
+	for i, r := range label {
+		if !unicode.IsLetter(r) && !unicode.IsNumber(r) && (i == 0 || !strings.ContainsRune("_-/.", r)) {
+			return false
+		}
+	}
+	return label != "" && utf8.RuneCountInString(label) <= MaxLabel
+}
 
 // Validate checks label and size.
 func (b *Block) Validate() error {
 	switch {
-	case utf8.RuneCountInString(b.Label) > MaxLabel || !blockLabel.MatchString(b.Label):
+	case !validLabel(b.Label):
 		return E(Invalid, "block label %q: 1 to %d letters, digits, _ - / and ., beginning with a letter or digit", b.Label, MaxLabel)
 	case b.Limit < 1:
 		return E(Invalid, "the limit of block %q must be at least 1 character", b.Label)

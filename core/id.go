@@ -2,7 +2,7 @@ package core
 
 import (
 	"crypto/sha256"
-	"regexp"
+	"strings"
 
 	"github.com/google/uuid"
 )
@@ -54,11 +54,20 @@ func BuiltinToolID(name string) ToolID {
 	return ToolID("tool-" + id.String())
 }
 
-var idPattern = regexp.MustCompile(`^[a-z_]+-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
-
-// ValidID reports whether s is an id with the given prefix.
+// ValidID reports whether s is an id with the given prefix: behind it a dash and a lower-case UUIDv4.
 func ValidID(prefix, s string) bool {
-	return len(s) == len(prefix)+37 && s[:len(prefix)] == prefix && s[len(prefix)] == '-' && idPattern.MatchString(s)
+	rest, ok := strings.CutPrefix(s, prefix+"-")
+	if !ok || len(rest) != 36 || rest[14] != '4' || !strings.ContainsRune("89ab", rune(rest[19])) {
+		return false
+	}
+	for i, c := range []byte(rest) {
+		dash := i == 8 || i == 13 || i == 18 || i == 23
+		hex := c >= '0' && c <= '9' || c >= 'a' && c <= 'f'
+		if dash != (c == '-') || !dash && !hex {
+			return false
+		}
+	}
+	return true
 }
 
 // DefaultConversation returns the id of the agent's default conversation.
