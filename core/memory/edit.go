@@ -1,7 +1,6 @@
 package memory
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,8 +9,17 @@ import (
 	"loci/core"
 )
 
-// linePrefix is what a prompt with line numbers puts before a line.
-var linePrefix = regexp.MustCompile(`(?m)^\s*\d+→`)
+// hasLineNumber reports whether a line of the text begins as a prompt with line numbers shows it: digits and an arrow.
+func hasLineNumber(text string) bool {
+	for line := range strings.Lines(text) {
+		line = strings.TrimLeft(line, " \t")
+		digits := strings.TrimLeft(line, "0123456789")
+		if len(digits) < len(line) && strings.HasPrefix(digits, "→") {
+			return true
+		}
+	}
+	return false
+}
 
 // Append joins a value and a new text with a newline.
 func Append(value, content string) string {
@@ -89,7 +97,7 @@ func CheckLimit(before, after string, limit int) error {
 }
 
 func checkNumbers(argument, text string) error {
-	if linePrefix.MatchString(text) {
+	if hasLineNumber(text) {
 		return core.E(core.Invalid, "%s has a line number before a line. The numbers are for display only: give the text without them", argument)
 	}
 	if strings.Contains(text, lineWarning) {
