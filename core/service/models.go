@@ -52,6 +52,12 @@ func (m *Models) Choose(ctx context.Context, id core.AgentID, override core.Hand
 	return m.Engine.Choose(ctx, agent, override, m.env(env))
 }
 
+// RealAnswered reports whether a model that is not the built-in one has answered in this home.
+func (m *Models) RealAnswered(ctx context.Context) (bool, error) {
+	_, ok, err := m.Store.Meta().Get(ctx, core.MetaRealAt)
+	return ok, err
+}
+
 // first is the model of an agent that names none: the configured default, else the first that can be reached.
 func (m *Models) first(ctx context.Context, env core.Env) (handle core.Handle, why string, unbuilt []string) {
 	if m.DefaultModel != "" {

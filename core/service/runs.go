@@ -27,6 +27,12 @@ func (r *Runs) List(ctx context.Context, f core.RunFilter, pg core.Page) ([]core
 	return r.Store.Runs().List(ctx, f, pg)
 }
 
+// Active returns how many runs are under way or waiting.
+func (r *Runs) Active(ctx context.Context) (int, error) {
+	runs, err := r.Store.Runs().Unfinished(ctx)
+	return len(runs), err
+}
+
 // Delete marks a run deleted; its messages stay. One under way is busy.
 func (r *Runs) Delete(ctx context.Context, id core.RunID) (core.Run, error) {
 	run, err := r.Get(ctx, id)

@@ -35,11 +35,17 @@ func (s *Server) status(ctx context.Context, _ *struct{}) (*body[api.Status], er
 		out = s.cfg.Host.Status(ctx)
 	}
 	parts, open := s.now()
-	if open && parts.Services != nil {
-		out.Busy = !parts.Engine.Idle()
-		out.Clients = parts.Services.Clients.Count()
+	if !open || parts.Services == nil {
+		return answer(out, nil)
 	}
-	return answer(out, nil)
+	out.Busy = !parts.Engine.Idle()
+	out.Clients = parts.Services.Clients.Count()
+	var err error
+	if out.Runs, err = parts.Services.Runs.Active(ctx); err != nil {
+		return nil, err
+	}
+	out.RealModel, err = parts.Services.Models.RealAnswered(ctx)
+	return answer(out, err)
 }
 
 // local refuses what is for clients on the socket alone.
