@@ -171,6 +171,10 @@ func (m *mender) whole(first []byte) {
 
 func (m *mender) emit(data []byte) {
 	m.pending = append(m.pending[:0], "data: "...)
+	if rest, ok := bytes.CutPrefix(data, []byte(`{"error":`)); ok { // null, or it would not be here; go-openai looks at the bytes
+		m.pending = append(m.pending, `{ "error":`...)
+		data = rest
+	}
 	m.pending = append(m.pending, data...)
 	m.pending = append(m.pending, "\n\n"...)
 }

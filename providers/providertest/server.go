@@ -345,12 +345,10 @@ func (o *writer) line(prefix string, v any, end string) {
 	o.flush()
 }
 
-// cut ends the connection without an end.
+// cut ends the connection without an end, and the handler with it.
 func (o *writer) cut() {
 	o.flush()
-	if conn, _, err := http.NewResponseController(o.w).Hijack(); err == nil {
-		_ = conn.Close() // that is the point
-	}
+	panic(http.ErrAbortHandler)
 }
 
 // pieces splits a text as models do, a word at a time.

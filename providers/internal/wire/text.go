@@ -10,7 +10,8 @@ import (
 // Splitter takes reasoning out of a text that starts with a <think> block, for servers that leave it there. Text that
 // does not start so passes untouched, at once.
 type Splitter struct {
-	state int // 0 before, 1 inside, 2 after, 3 after, until the first visible character
+	state int  // 0 before, 1 inside, 2 after, 3 after, until the first visible character
+	begun bool // some reasoning was returned
 	held  string
 }
 
@@ -33,13 +34,17 @@ func (s *Splitter) Add(piece string) (reasoning, text string) {
 		if !strings.HasPrefix(lead, thinkOpen) {
 			return "", s.release()
 		}
-		s.state, s.held = 1, strings.TrimLeft(lead[len(thinkOpen):], "\r\n")
+		s.state, s.held = 1, lead[len(thinkOpen):]
 	}
 	if s.state == 1 {
+		if !s.begun {
+			s.held = strings.TrimLeft(s.held, "\r\n")
+		}
 		before, after, closed := strings.Cut(s.held, thinkClose)
 		if !closed {
 			keep := partial(s.held, thinkClose)
 			reasoning, s.held = s.held[:len(s.held)-keep], s.held[len(s.held)-keep:]
+			s.begun = s.begun || reasoning != ""
 			return reasoning, ""
 		}
 		s.state, s.held, reasoning = 3, after, before
