@@ -274,3 +274,32 @@ func lines(t testing.TB, r io.Reader) func() string {
 		return ""
 	}
 }
+
+// live is the server behind a real connection.
+type live struct {
+	t      testing.TB
+	server *httptest.Server
+}
+
+func newLive(t testing.TB, f *fixture) live {
+	server := httptest.NewServer(f.srv)
+	t.Cleanup(server.Close)
+	return live{t, server}
+}
+
+// get begins a stream that ends with the test.
+func (l live) get(path string) func() string {
+	l.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	l.t.Cleanup(cancel)
+	req, err := http.NewRequestWithContext(ctx, "GET", l.server.URL+path, nil)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	resp, err := l.server.Client().Do(req)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	l.t.Cleanup(func() { _ = resp.Body.Close() })
+	return lines(l.t, resp.Body)
+}
