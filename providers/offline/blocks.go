@@ -119,8 +119,8 @@ func unnumber(s string) string {
 type edit struct {
 	label     string
 	announced bool
-	value     string // the whole value afterwards, if whole
-	whole     bool
+	value     string                      // the whole value afterwards, as far as the return shows it
+	whole     bool                        // it surely does
 	apply     func(string) (string, bool) // the change itself; false: it does not fit that value
 	effect    string                      // a text that stands in the block since then
 }
@@ -152,10 +152,8 @@ func ownEdit(c core.ToolCall, ret string) (edit, bool) {
 	default:
 		return edit{}, false
 	}
-	value := unnumber(trimEnds(unpack(ret)))
-	if holdsLines(value, e.effect) {
-		e.value, e.whole = value, true
-	}
+	e.value = unnumber(trimEnds(unpack(ret)))
+	e.whole = strings.TrimSpace(e.effect) != "" && holdsLines(e.value, e.effect)
 	return e, e.label != ""
 }
 
@@ -187,9 +185,6 @@ func insertedAt(value, more string, line int) string {
 
 // holdsLines reports whether every line of a text is a line of the value.
 func holdsLines(value, lines string) bool {
-	if strings.TrimSpace(lines) == "" {
-		return strings.TrimSpace(value) != "" && !strings.HasPrefix(value, "None")
-	}
 	have := "\n" + value + "\n"
 	for line := range strings.SplitSeq(strings.TrimSpace(lines), "\n") {
 		if !strings.Contains(have, "\n"+strings.TrimRightFunc(line, unicode.IsSpace)+"\n") {
@@ -218,9 +213,11 @@ func newest(prompt string, edits []edit) string {
 		switch {
 		case following && e.whole:
 			state = e.value
-		case e.whole && fits && sameLines(after, e.value):
-			state, following = e.value, true
-		case !e.whole && fits && !holdsLines(state, e.effect):
+		case following && fits:
+			state = after
+		case fits && sameLines(after, e.value):
+			state, following = after, true
+		case fits && !e.whole && e.effect != "" && !holdsLines(state, e.effect):
 			state, following = after, true
 		}
 	}

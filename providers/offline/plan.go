@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -79,10 +80,26 @@ func knows(e, n *entry) bool {
 	if n.subject != e.subject || n.slot != e.slot {
 		return false
 	}
-	if n.slot != "" {
-		return covers(e.terms, core) && n.slot != "attr:name"
+	if strings.HasPrefix(n.slot, "feel:") && n.terms["@like"] != e.terms["@like"] {
+		return false
 	}
-	return covers(e.terms, n.core(true))
+	if n.slot != "" {
+		return covers(e.lasting(), core) && n.slot != "attr:name"
+	}
+	return covers(e.lasting(), n.core(true))
+}
+
+// lasting returns the terms of a fact without what it says was left: "from Vim" in "switched from Vim to Helix".
+func (e *entry) lasting() map[string]bool {
+	left := outdated(e.ws)
+	if left == "" {
+		return e.terms
+	}
+	terms := maps.Clone(e.terms)
+	for _, s := range newEntry(left).core(true) {
+		delete(terms, s)
+	}
+	return terms
 }
 
 // related finds the fact that a correction without a known attribute most likely means.

@@ -56,7 +56,7 @@ const (
 	saySelf    = "I am the built-in offline model of Loci: no language model, no network. I keep plain facts that you state and answer from them."
 	sayHelp    = "Tell me facts in plain English (\"My name is Ada and I work on compilers\"), correct them (\"actually, I live in Porto now\"), ask for them (\"what do you know about me?\"), " +
 		"have me forget them (\"forget my name\"), search (\"search for Lisbon\") or keep a note (\"note: …\"). I also know today's date."
-	sayCommand = "That takes a language model, and I am none: I am the built-in offline model, which keeps facts and answers from them."
+	sayCommand = "That takes more than I am: the built-in offline model, no language model. I keep facts and answer from them."
 	sayUnknown = "I found no fact about you and no question in that. I am the built-in offline model, no language model; ask me what I can do."
 	sayForeign = "I only understand English sentences, so I stored nothing. \"remember: …\" stores any text as it is."
 	sayNoStore = "I have no memory tool here, so I cannot store it."

@@ -125,7 +125,7 @@ func newQuestion(s string) question {
 			continue
 		}
 		t := term{weight: 1, alts: []alt{{stem(w.low), 1}}}
-		if listed(light, w.low) || listed(light, infinite(w.low)) {
+		if listed(light, w.low) || listed(light, infinite(w.low)) || listed(light, stem(w.low)) {
 			t.weight = 0.35
 		}
 		for _, tp := range topics {
