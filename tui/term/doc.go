@@ -10,6 +10,7 @@
 //   - rows are counted by display width, with tabs expanded, by the same
 //     formula that the renderer uses to make room for them;
 //   - the live region is never as tall as the screen and never wider than it;
+//   - a live region that becomes shorter leaves no copy of its upper rows;
 //   - a print and the frame that follows it reach the terminal in one write,
 //     as one synchronized update;
 //   - nothing is printed while a panel holds the alternate screen, before the

@@ -3,8 +3,12 @@ package term
 import (
 	"bytes"
 	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // patience is how long a print may wait for the frame that belongs to it. The
@@ -35,6 +39,8 @@ type Output struct {
 	alt      bool        // the alternate screen is shown
 	wiping   bool        // the next full redraw starts on a cleared screen
 	changed  chan struct{}
+	done     chan struct{}
+	closing  sync.Once
 
 	// Heights of the views that the renderer may have drawn last. Which of the
 	// views handed over since the frame before last it took is not known, so
@@ -44,7 +50,7 @@ type Output struct {
 
 // NewOutput returns the writer for f.
 func NewOutput(f *os.File) *Output {
-	return &Output{File: f, changed: make(chan struct{})}
+	return &Output{File: f, changed: make(chan struct{}), done: make(chan struct{})}
 }
 
 // Write takes a frame, or a query of the program, from the renderer.
@@ -84,7 +90,11 @@ func (o *Output) WriteString(s string) (int, error) {
 	if o.expected > 0 {
 		o.expected--
 	}
-	o.held = append(o.held, s...)
+	if strings.Contains(s, homeMark) {
+		o.held = append(o.held, home(s)...)
+	} else {
+		o.held = append(o.held, s...)
+	}
 	o.armLocked()
 	return len(s), nil
 }
@@ -148,8 +158,12 @@ func (o *Output) Close() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.signalLocked()
+	o.closing.Do(func() { close(o.done) })
 	return o.releaseLocked()
 }
+
+// Done is closed when the output is.
+func (o *Output) Done() <-chan struct{} { return o.done }
 
 func (o *Output) noteFrameLocked(b []byte) {
 	framed, alt := o.framed, o.alt
@@ -197,6 +211,30 @@ func (o *Output) releaseLocked() error {
 	o.held = nil
 	_, err := o.File.Write(append(append([]byte(syncBegin), body...), syncEnd...))
 	return err
+}
+
+// home makes of the print of a homeMark what moves the cursor to the top of the
+// live region. The renderer goes down to the region's last row, adds a row, goes
+// up over all of them and inserts; only the way is kept, without the row. If the
+// renderer should come to print in another way, nothing is done: then a region
+// that shrinks leaves a copy, which the tests would show.
+func home(s string) []byte {
+	down, rest, ok := strings.Cut(s, "\n")
+	if !ok {
+		return nil
+	}
+	digits, _, ok := strings.Cut(strings.TrimPrefix(rest, "\x1b["), "A")
+	if digits == "" {
+		digits = "1"
+	}
+	up, err := strconv.Atoi(digits)
+	if !ok || err != nil {
+		return nil
+	}
+	if up > 1 {
+		down += ansi.CursorUp(up - 1)
+	}
+	return []byte(down)
 }
 
 // isQuery tells what the program itself writes (terminal queries, the

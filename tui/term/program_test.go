@@ -108,6 +108,9 @@ func (p *program) do(command string) {
 		} else {
 			p.screen.Shut()
 		}
+	case "swap": // open or shut, and shrink the region in the same frame
+		p.live = n
+		p.do("panel")
 	case "blink": // open and shut within one message, with a print
 		p.screen.Open()
 		p.print("b", 3)

@@ -5,8 +5,13 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/ansi"
 )
+
+// homeMark is a print that prints nothing: it moves the cursor to the top of the
+// live region. Terminals ignore it; Output never lets it through.
+const homeMark = "\x1b_home\x1b\\"
 
 // CutMark stands where rows of a live region that is too tall were cut.
 const CutMark = "⋮"
@@ -19,21 +24,33 @@ type Screen struct {
 	queue         []string // lines to print, in order
 	flying        bool     // pieces are on their way to the renderer
 	waiting       bool     // a command waits for the terminal to be ready
+	watch         bool     // the command that waits for a nudge is to be started
 	wanted        bool     // a panel is open
 	panel         bool     // the view handed over last is a panel
 	wipe          bool     // clear the screen before the next print
 	resized       bool     // the frame after a resize has not been seen
-	nonce         bool     // makes the frame after a print differ from the one before
+	profile       colorprofile.Profile
+
+	// The renderer loses the top of a region that becomes shorter than the row
+	// its cursor is in. So a view is padded to floor, and a home or a print, both
+	// of which leave the cursor at the top, lowers floor to the carets of the
+	// views handed over since that set out.
+	floor  int
+	carets int
+	low    bool          // the view handed over last was padded
+	nudges chan struct{} // wakes Watch; has room for one
+	nonce  bool          // makes the frame after a print differ from the one before
 }
 
 type (
 	landedMsg struct{} // the pieces on their way have been inserted
 	readyMsg  struct{} // the terminal may be ready now
+	nudgeMsg  struct{} // a view wants to be followed by another
 )
 
 // NewScreen returns the screen of out, width by height cells.
 func NewScreen(out *Output, width, height int) *Screen {
-	return &Screen{out: out, width: max(width, 1), height: max(height, 2)}
+	return &Screen{out: out, width: max(width, 1), height: max(height, 2), nudges: make(chan struct{}, 1), watch: true}
 }
 
 // Size is the screen's width and height in cells.
@@ -61,6 +78,10 @@ func (s *Screen) Print(text string) {
 // Clear wipes the screen before what is printed next. The scrollback stays.
 func (s *Screen) Clear() { s.wipe = true }
 
+// SetProfile says which colours the terminal has; what is printed is brought
+// down to them. Frames are by the renderer.
+func (s *Screen) SetProfile(p colorprofile.Profile) { s.profile = p }
+
 // Idle reports whether everything printed has reached the terminal.
 func (s *Screen) Idle() bool { return !s.flying && len(s.queue) == 0 && !s.wipe }
 
@@ -70,37 +91,54 @@ func (s *Screen) Update(msg tea.Msg) bool {
 	case landedMsg:
 		s.flying = false
 		s.nonce = !s.nonce
+		s.floor = s.carets
 	case readyMsg:
 		s.waiting = false
+	case nudgeMsg:
+		s.watch = true
 	default:
 		return false
 	}
 	return true
 }
 
-// Pump sends on what can be printed now. It returns nil when there is nothing
-// to do and is cheap then.
+// Pump sends on what can be printed now. It is cheap when there is nothing.
 func (s *Screen) Pump() tea.Cmd {
-	if s.flying || s.waiting || s.wanted || s.Idle() {
-		return nil
+	if !s.watch {
+		return s.pump()
 	}
-	if s.panel {
-		// Whether the panel was drawn at all is known only once the inline
-		// view has been handed over, so look again after one message.
-		s.waiting = true
-		return func() tea.Msg { return readyMsg{} }
+	s.watch = false
+	return tea.Batch(s.pump(), s.waitNudge)
+}
+
+// waitNudge waits until a view asks for a message, or for the end.
+func (s *Screen) waitNudge() tea.Msg {
+	select {
+	case <-s.nudges:
+	case <-s.out.Done():
+	}
+	return nudgeMsg{}
+}
+
+func (s *Screen) pump() tea.Cmd {
+	if s.flying || s.waiting || s.wanted || s.panel || (s.Idle() && !s.low) {
+		return nil
 	}
 	ready, changed := s.out.Ready()
 	if !ready {
 		return s.await(changed)
 	}
 	s.resized, s.flying = false, true
+	s.carets = 0
 	if s.wipe {
 		s.wipe = false
 		s.out.Wipe()
 		return tea.Sequence(tea.ClearScreen, landed)
 	}
-	pieces := s.pieces()
+	pieces := []string{homeMark}
+	if len(s.queue) > 0 {
+		pieces = s.pieces()
+	}
 	s.out.Expect(len(pieces))
 	cmds := make([]tea.Cmd, 0, len(pieces)+1)
 	for _, p := range pieces {
@@ -110,9 +148,9 @@ func (s *Screen) Pump() tea.Cmd {
 }
 
 // View makes the program's view of a live region. Rows that do not fit under
-// the top row of the screen are cut from its top.
+// the top row of the screen are cut from its top. A region that becomes shorter
+// keeps its height for a moment, with empty rows below.
 func (s *Screen) View(content string, cursor *tea.Cursor) tea.View {
-	s.panel = false
 	rows := strings.Split(content, "\n")
 	if over := len(rows) - (s.height - 1); over > 0 {
 		rows = rows[over:]
@@ -128,6 +166,20 @@ func (s *Screen) View(content string, cursor *tea.Cursor) tea.View {
 	for i, r := range rows {
 		rows[i] = Clip(r, s.width)
 	}
+	caret := len(rows)
+	if cursor != nil {
+		caret = min(cursor.Y+1, caret)
+	}
+	s.carets = max(s.carets, caret)
+	s.low = content != "" && len(rows) < min(s.floor, s.height-1)
+	for s.low && len(rows) < min(s.floor, s.height-1) {
+		rows = append(rows, "")
+	}
+	if s.low || s.panel {
+		s.nudge() // to shorten it, or to print what waited for the panel's end
+	}
+	s.panel = false
+	s.floor = max(s.floor, len(rows))
 	s.out.NoteView(len(rows))
 	text := strings.Join(rows, "\n")
 	if s.nonce {
@@ -136,6 +188,13 @@ func (s *Screen) View(content string, cursor *tea.Cursor) tea.View {
 	v := tea.NewView(text)
 	v.Cursor = cursor
 	return v
+}
+
+func (s *Screen) nudge() {
+	select {
+	case s.nudges <- struct{}{}:
+	default:
+	}
 }
 
 // Open and Shut say that a panel is shown from the next view on, or no more.
@@ -177,7 +236,7 @@ func Clip(row string, width int) string {
 
 func (s *Screen) pieces() []string {
 	limit := max(s.height-s.out.LiveRows(), 1)
-	lines := Rows(strings.Join(s.queue, "\n"), s.width, limit)
+	lines := Rows(s.downsample(strings.Join(s.queue, "\n")), s.width, limit)
 	s.queue = nil
 	var (
 		pieces []string
@@ -217,6 +276,18 @@ func (s *Screen) await(changed <-chan struct{}) tea.Cmd {
 		}
 		return readyMsg{}
 	}
+}
+
+func (s *Screen) downsample(text string) string {
+	if s.profile == colorprofile.Unknown || s.profile >= colorprofile.ANSI256 {
+		return text // themes use no finer colours
+	}
+	var b strings.Builder
+	w := colorprofile.Writer{Forward: &b, Profile: s.profile}
+	if _, err := w.WriteString(text); err != nil {
+		return ansi.Strip(text)
+	}
+	return b.String()
 }
 
 func landed() tea.Msg { return landedMsg{} }

@@ -200,3 +200,45 @@ func TestQuittingLeavesTheScrollbackAndNoLiveRegion(t *testing.T) {
 	do(x, "quit")
 	x.WaitAll("before\n" + numbered("p", 30) + "bye\nended 0")
 }
+
+func TestARegionThatShrinksBehindAPanelLeavesNoGhost(t *testing.T) {
+	for name, commands := range map[string][2]string{
+		"while it opens":   {"swap 4", "panel"},
+		"while it shuts":   {"panel", "swap 4"},
+		"while it is open": {"panel", "live 4"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := start(t, 80, 24, "run")
+			do(x, "print 30")
+			do(x, "live 10")
+			x.WaitFor("live 7")
+			do(x, commands[0])
+			x.WaitFor("PANEL")
+			do(x, commands[1])
+			if commands[1] == "live 4" {
+				do(x, "panel")
+			}
+			x.WaitAll("before\n" + numbered("p", 30) + region)
+			do(x, "print 3")
+			x.WaitAll("before\n" + numbered("p", 30) + numbered("p", 3) + region)
+		})
+	}
+}
+
+func TestARegionThatShrinksLeavesNoGhost(t *testing.T) {
+	for _, rows := range []int{5, 9, 20, 23, 40} {
+		t.Run(fmt.Sprint(rows), func(t *testing.T) {
+			x := start(t, 80, 24, "run")
+			do(x, "print 30")
+			for range 3 {
+				do(x, fmt.Sprintf("live %d", rows))
+				x.WaitFor(fmt.Sprintf("live %d", rows-3))
+				do(x, "live 4")
+				x.Wait("the small region", x.Screen, func(s string) bool { return strings.HasSuffix(s, "\n"+region) && !strings.Contains(s, "live 2") })
+			}
+			x.WaitAll("before\n" + numbered("p", 30) + region)
+			do(x, "print 3")
+			x.WaitAll("before\n" + numbered("p", 30) + numbered("p", 3) + region)
+		})
+	}
+}

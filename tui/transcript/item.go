@@ -139,3 +139,28 @@ func (r *Renderer) Thinking(text string) string {
 	}
 	return r.Theme.Dim.Render(Short(head+words, r.Width))
 }
+
+// CodeBlocks are the fenced code blocks of a text, without their fences.
+func CodeBlocks(text string) []string {
+	var (
+		out  []string
+		code strings.Builder
+		mark string
+	)
+	for line := range strings.Lines(text) {
+		bare := strings.TrimRight(line, "\r\n")
+		switch {
+		case mark == "":
+			mark = fenceMark(bare)
+		case closesFence(bare, mark):
+			out, mark = append(out, code.String()), ""
+			code.Reset()
+		default:
+			code.WriteString(line)
+		}
+	}
+	if mark != "" {
+		out = append(out, code.String())
+	}
+	return out
+}

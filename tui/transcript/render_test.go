@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -157,6 +158,43 @@ func TestAFenceInPiecesIsDrawnAsAWholeOne(t *testing.T) {
 		got, want := ansi.Strip(strings.Join(parts, "\n")), ansi.Strip(r.Markdown(Block{Source: code.String()}))
 		if got != want {
 			t.Errorf("in pieces:\n%s\nwhole:\n%s", got, want)
+		}
+	}
+}
+
+func TestLongBlocksInPiecesAreDrawnAsWholeOnes(t *testing.T) {
+	t.Parallel()
+	parts := []string{"A paragraph.\n\n", "# Title\n\n", "```go\nx := 1\n\n\ny := `a\nb`\n// c\n// d\n```\n", "\n", "~~~~\n```\nnot a fence\n```\n\nmore\n~~~~\n\n",
+		"| a | b |\n|---|---|\n| 1 | 2 |\n\n", "```\nopen until the end\n"}
+	rnd := rand.New(rand.NewPCG(3, 4))
+	r := NewRenderer(theme.New(theme.None), 80)
+	for range 150 {
+		var doc strings.Builder
+		for range 1 + rnd.IntN(8) {
+			doc.WriteString(parts[rnd.IntN(len(parts))])
+		}
+		s := Stream{Long: 1 + rnd.IntN(4)}
+		var got strings.Builder
+		add := func(blocks []Block) {
+			for _, b := range blocks {
+				if got.Len() > 0 {
+					got.WriteString("\n")
+				}
+				if got.Len() > 0 && !b.Tight {
+					got.WriteString("\n")
+				}
+				got.WriteString(r.Markdown(b))
+			}
+		}
+		for rest := doc.String(); rest != ""; {
+			n := min(1+rnd.IntN(40), len(rest))
+			add(s.Write(rest[:n]))
+			rest = rest[n:]
+		}
+		add(s.Close())
+		want := r.Item(Item{Kind: Assistant, Text: doc.String()}, false)
+		if strings.TrimRight(got.String(), "\n ") != strings.TrimRight(want, "\n ") {
+			t.Fatalf("%q\nin pieces:\n%q\nwhole:\n%q", doc.String(), got.String(), want)
 		}
 	}
 }

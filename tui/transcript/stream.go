@@ -60,6 +60,13 @@ func (s *Stream) Open() string {
 	return string(s.open)
 }
 
+// Continues reports whether the open text goes on with a block of which a part
+// is final already.
+func (s *Stream) Continues() bool { return s.list || s.fence.lines > 0 }
+
+// Pending is how many bytes of what was written are not final.
+func (s *Stream) Pending() int { return len(s.open) }
+
 // Close ends the text and returns what is left.
 func (s *Stream) Close() []Block {
 	var out []Block
@@ -122,6 +129,7 @@ func (s *Stream) takeLong(last ast.Node, source []byte, cut int) []Block {
 		}
 		s.fence = fence{mark: mark, head: string(line) + "\n"}
 		s.drop(len(line) + 1)
+		s.parsed = 0 // its end may be here already
 		return s.takeFence(len(source) - cut - len(line) - 1)
 	case *ast.List:
 		item := n.LastChild()

@@ -1,0 +1,148 @@
+package tui
+
+import (
+	"context"
+	"iter"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+)
+
+// Thread is a conversation of an agent. Without Conversation it is the agent's
+// default one.
+type Thread struct{ Agent, Conversation string }
+
+// Backend is what the chat needs of the daemon. Errors have the kinds of
+// client.KindOf.
+type Backend interface {
+	// Open registers the chat and finds or makes the agent to talk to. It starts
+	// the daemon if that is not running.
+	Open(ctx context.Context, open api.Open) (api.Session, error)
+
+	// Status tells one daemon from the next.
+	Status(ctx context.Context) (api.Status, error)
+
+	Agents(ctx context.Context) ([]api.AgentState, error)
+	Agent(ctx context.Context, id string) (api.AgentState, error)
+	SetModel(ctx context.Context, agent, handle string) error
+	Models(ctx context.Context) ([]api.Model, error)
+
+	Conversations(ctx context.Context, agent string) ([]api.Conversation, error)
+	CreateConversation(ctx context.Context, agent string) (api.Conversation, error)
+	// Messages gives the newest messages, oldest first; after an id only newer ones.
+	Messages(ctx context.Context, t Thread, after string, limit int) ([]api.Message, error)
+	Context(ctx context.Context, t Thread) (api.ContextWindow, error)
+	Search(ctx context.Context, agent, query string) ([]api.MessageResult, error)
+
+	Blocks(ctx context.Context, agent string) ([]api.Block, error)
+	Block(ctx context.Context, agent, label string) (api.Block, string, error)
+	UpdateBlock(ctx context.Context, agent, label, value, etag string) error
+
+	// Send starts a run and gives its messages to its end, over as many
+	// connections as it takes.
+	Send(ctx context.Context, t Thread, text, model string) iter.Seq2[api.Message, error]
+	// Follow gives the messages of a run that someone started, from its beginning.
+	Follow(ctx context.Context, run string) iter.Seq2[api.Message, error]
+	Cancel(ctx context.Context, t Thread, run string) error
+	// Changes gives hints that something changed, until the connection breaks.
+	Changes(ctx context.Context) iter.Seq2[api.Change, error]
+}
+
+const (
+	listMost   = 200
+	searchMost = 50
+)
+
+// daemon is the Backend that a client makes.
+type daemon struct {
+	*client.Client
+	who api.Client
+}
+
+var _ Backend = daemon{}
+
+func (d daemon) Open(ctx context.Context, open api.Open) (api.Session, error) {
+	who := d.who
+	who.Open = &open
+	return d.Register(ctx, who)
+}
+
+func (d daemon) Agents(ctx context.Context) ([]api.AgentState, error) {
+	return d.Client.Agents(ctx, api.ListAgents{Page: api.Page{Limit: listMost}})
+}
+
+func (d daemon) Agent(ctx context.Context, id string) (api.AgentState, error) {
+	return d.Client.Agent(ctx, id)
+}
+
+func (d daemon) SetModel(ctx context.Context, agent, handle string) error {
+	_, err := d.UpdateAgent(ctx, agent, api.UpdateAgent{Model: api.Some(handle)})
+	return err
+}
+
+func (d daemon) Models(ctx context.Context) ([]api.Model, error) {
+	return d.Client.Models(ctx, api.ListModels{})
+}
+
+func (d daemon) Conversations(ctx context.Context, agent string) ([]api.Conversation, error) {
+	return d.Client.Conversations(ctx, api.ListConversations{AgentID: agent, Limit: listMost, Order: "desc", OrderBy: "last_message_at"})
+}
+
+func (d daemon) CreateConversation(ctx context.Context, agent string) (api.Conversation, error) {
+	return d.Client.CreateConversation(ctx, agent, api.CreateConversation{})
+}
+
+func (d daemon) Messages(ctx context.Context, t Thread, after string, limit int) ([]api.Message, error) {
+	page := api.Page{After: after, Limit: limit, Order: "desc"}
+	var (
+		list []api.Message
+		err  error
+	)
+	if t.Conversation == "" {
+		list, err = d.Client.Messages(ctx, t.Agent, api.ListMessages{Page: page})
+	} else {
+		list, err = d.ConversationMessages(ctx, t.Conversation, api.ListConversationMessages{Page: page})
+	}
+	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
+		list[i], list[j] = list[j], list[i]
+	}
+	return list, err
+}
+
+func (d daemon) Context(ctx context.Context, t Thread) (api.ContextWindow, error) {
+	return d.Client.Context(ctx, t.Agent, t.Conversation)
+}
+
+func (d daemon) Search(ctx context.Context, agent, query string) ([]api.MessageResult, error) {
+	limit := searchMost
+	return d.SearchMessages(ctx, api.SearchMessages{Query: query, AgentID: &agent, Limit: &limit})
+}
+
+func (d daemon) Blocks(ctx context.Context, agent string) ([]api.Block, error) {
+	return d.AgentBlocks(ctx, agent, api.Page{Limit: listMost})
+}
+
+func (d daemon) Block(ctx context.Context, agent, label string) (api.Block, string, error) {
+	return d.AgentBlock(ctx, agent, label)
+}
+
+func (d daemon) UpdateBlock(ctx context.Context, agent, label, value, etag string) error {
+	_, _, err := d.UpdateAgentBlock(ctx, agent, label, api.UpdateBlock{Value: api.Some(value)}, etag)
+	return err
+}
+
+func (d daemon) Send(ctx context.Context, t Thread, text, model string) iter.Seq2[api.Message, error] {
+	req := api.StreamingRequest{IncludePings: api.PtrTo(true)}
+	req.Messages = []api.Input{api.UserInput(text, "")}
+	req.OverrideModel = api.PtrTo(model)
+	return d.Stream(ctx, client.Target{AgentID: t.Agent, ConversationID: t.Conversation}, req)
+}
+
+func (d daemon) Follow(ctx context.Context, run string) iter.Seq2[api.Message, error] {
+	return d.Events(ctx, run, 0)
+}
+
+func (d daemon) Cancel(ctx context.Context, t Thread, run string) error {
+	_, err := d.Client.Cancel(ctx, t.Agent, run)
+	return err
+}

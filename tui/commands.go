@@ -1,0 +1,128 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"loci/tui/prompt"
+)
+
+// command is a slash command. The table is what completion, help and dispatch
+// are made of.
+type command struct {
+	name, args, help string
+	alias            string
+	run              func(m *Model, arg string) tea.Cmd
+	offline          bool // works before the daemon answers
+}
+
+func commands() []command {
+	return []command{
+		{name: "help", help: "keys and commands", run: (*Model).openHelp, offline: true},
+		{name: "agents", args: "[name]", help: "choose an agent, or make one", run: (*Model).openAgents},
+		{name: "memory", args: "[block]", help: "read and edit what the agent remembers", run: (*Model).openMemory},
+		{name: "model", args: "[handle]", help: "choose the model", run: (*Model).openModels},
+		{name: "new", help: "begin a new conversation", run: (*Model).newConversation},
+		{name: "resume", help: "go on with an earlier conversation", run: (*Model).openConversations},
+		{name: "search", args: "[words]", help: "search what was said", run: (*Model).openSearch},
+		{name: "copy", args: "[n]", help: "copy the last answer, or its code block n", run: (*Model).copyAnswer, offline: true},
+		{name: "quit", alias: "exit", help: "leave; the agent stays", run: (*Model).quitCommand, offline: true},
+	}
+}
+
+// binding is a key as help shows it.
+type binding struct{ keys, help string }
+
+func bindings() []binding {
+	return []binding{
+		{"enter", "send; while the agent works, queue"},
+		{"ctrl+j, alt+enter, shift+enter", "new line"},
+		{"↑ ↓", "history; with an empty prompt ↑ edits the queue"},
+		{"tab", "complete a command"},
+		{"esc", "stop the agent; never deletes text"},
+		{"ctrl+o", "the conversation with everything unfolded"},
+		{"ctrl+l", "clear the screen and draw the last of it again"},
+		{"ctrl+c twice, ctrl+d", "leave"},
+		{"ctrl+z", "suspend"},
+	}
+}
+
+// completions are the commands as the prompt shows them.
+func completions() []prompt.Command {
+	var out []prompt.Command
+	for _, c := range commands() {
+		out = append(out, prompt.Command{Name: c.name, Help: c.help})
+	}
+	return out
+}
+
+// parseCommand splits a slash line. A line that only looks like one, because a
+// second slash follows, as in a path, is still one word too many to be sent.
+func parseCommand(text string) (name, arg string, ok bool) {
+	rest, ok := strings.CutPrefix(text, "/")
+	if !ok {
+		return "", "", false
+	}
+	name, arg, _ = strings.Cut(rest, " ")
+	name, more, _ := strings.Cut(name, "\n")
+	return name, strings.TrimSpace(strings.TrimSpace(more) + " " + strings.TrimSpace(arg)), true
+}
+
+// runCommand runs a slash line. Unknown words are an error and are not sent.
+func (m *Model) runCommand(name, arg string) tea.Cmd {
+	for _, c := range commands() {
+		if c.name != name && (c.alias == "" || c.alias != name) {
+			continue
+		}
+		if !c.offline && !m.connected {
+			m.flash = "/" + name + " needs the daemon, which does not answer yet"
+			return nil
+		}
+		return c.run(m, arg)
+	}
+	m.failure(fmt.Sprintf("there is no command /%s; /help lists them (to send a text that starts with a slash, begin with a space)", name))
+	return nil
+}
+
+// helpText is the page of help for a width.
+func (m *Model) helpText(width int) string {
+	var b strings.Builder
+	th := m.theme
+	section := func(title string, rows [][2]string) {
+		b.WriteString(th.Strong.Render(title) + "\n")
+		widest := 0
+		for _, r := range rows {
+			widest = max(widest, len([]rune(r[0])))
+		}
+		for _, r := range rows {
+			if widest+4+16 > width { // too narrow for two columns
+				b.WriteString(th.Accent.Render(r[0]) + "\n")
+				b.WriteString(wrapTo("  "+r[1], width) + "\n")
+				continue
+			}
+			pad := strings.Repeat(" ", widest-len([]rune(r[0])))
+			text := strings.ReplaceAll(wrapTo(r[1], width-widest-4), "\n", "\n"+strings.Repeat(" ", widest+4))
+			b.WriteString("  " + th.Accent.Render(r[0]) + pad + "  " + text + "\n")
+		}
+		b.WriteString("\n")
+	}
+	var rows [][2]string
+	for _, c := range commands() {
+		name := strings.TrimSpace("/" + c.name + " " + c.args)
+		if c.alias != "" {
+			name += ", /" + c.alias
+		}
+		rows = append(rows, [2]string{name, c.help})
+	}
+	section("Commands", rows)
+	rows = nil
+	for _, k := range bindings() {
+		rows = append(rows, [2]string{k.keys, k.help})
+	}
+	section("Keys", rows)
+	b.WriteString(wrapTo("Everything said stands in the terminal's own scrollback: scroll, select and search as always. "+
+		"What the agent knows about you is in /memory.", width))
+	return b.String()
+}

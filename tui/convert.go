@@ -1,0 +1,61 @@
+package tui
+
+import (
+	"encoding/json"
+
+	"loci/daemon/api"
+	"loci/tui/transcript"
+)
+
+// itemsOf makes items of stored messages, oldest first. A call and its return
+// become one item.
+func itemsOf(messages []api.Message) []transcript.Item {
+	var items []transcript.Item
+	calls := map[string]int{} // id of a call → its item
+	for _, m := range messages {
+		switch m.MessageType {
+		case api.MessageUser:
+			if text := m.Content.String(); !isMachine(text) {
+				items = append(items, transcript.Item{Kind: transcript.User, ID: m.ID, Text: text})
+			}
+		case api.MessageAssistant:
+			items = append(items, transcript.Item{Kind: transcript.Assistant, ID: m.ID, Text: m.Content.String()})
+		case api.MessageReasoning:
+			items = append(items, transcript.Item{Kind: transcript.Reasoning, ID: m.ID, Text: m.Reasoning})
+		case api.MessageToolCall, api.MessageApprovalRequest:
+			for _, c := range m.ToolCalls {
+				calls[c.ToolCallID] = len(items)
+				items = append(items, transcript.Item{Kind: transcript.Tool, ID: m.ID, Call: transcript.Call{
+					ID: c.ToolCallID, Name: c.Name, Arguments: c.Arguments}})
+			}
+		case api.MessageToolReturn:
+			for _, r := range m.ToolReturns {
+				if i, ok := calls[r.ToolCallID]; ok {
+					finish(&items[i].Call, r)
+				}
+			}
+		case api.MessageSummary:
+			items = append(items, transcript.Item{Kind: transcript.Recalled, ID: m.ID, Text: m.Summary})
+		}
+	}
+	return items
+}
+
+func finish(c *transcript.Call, r api.ToolReturn) {
+	c.Done, c.Failed, c.Return = true, r.Status == api.StatusError, r.ToolReturn.String()
+}
+
+// isMachine recognizes what the loop itself says in a person's place.
+func isMachine(text string) bool {
+	var v struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal([]byte(text), &v) != nil {
+		return false
+	}
+	switch v.Type {
+	case "heartbeat", "login", "system_alert", "reminder":
+		return true
+	}
+	return false
+}

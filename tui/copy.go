@@ -1,0 +1,82 @@
+package tui
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"loci/tui/transcript"
+)
+
+const copyTime = 2 * time.Second
+
+// copyTools put standard input on the clipboard of the machine that runs them.
+func copyTools() [][]string {
+	return [][]string{{"pbcopy"}, {"wl-copy"}, {"xclip", "-selection", "clipboard"}, {"xsel", "-ib"}, {"clip.exe"}}
+}
+
+// copyAnswer copies the last answer, or its code block n. The terminal is asked
+// (which works over ssh, but nobody learns whether it did), and beside it a tool
+// or else a file, and it is said which.
+func (m *Model) copyAnswer(arg string) tea.Cmd {
+	var text string
+	for _, it := range m.items {
+		if it.Kind == transcript.Assistant && strings.TrimSpace(it.Text) != "" {
+			text = it.Text
+		}
+	}
+	if text == "" {
+		m.flash = "there is no answer to copy yet"
+		return nil
+	}
+	what := "the answer"
+	if arg != "" {
+		n, err := strconv.Atoi(arg)
+		blocks := transcript.CodeBlocks(text)
+		if err != nil || n < 1 || n > len(blocks) {
+			m.flash = "the last answer has " + strconv.Itoa(len(blocks)) + " code blocks"
+			return nil
+		}
+		text, what = blocks[n-1], "code block "+arg
+	}
+	file := m.opts.CopyFile
+	if file == "" {
+		file = filepath.Join(os.TempDir(), "loci-copy.md")
+	}
+	ctx := m.ctx
+	also := func() tea.Msg {
+		second := copyBeside(ctx, text, file)
+		return panelMsg{func(m *Model) tea.Cmd {
+			m.show(transcript.Item{Kind: transcript.Notice, Text: "copied " + what + " by the terminal (OSC 52)" + second})
+			return nil
+		}}
+	}
+	return tea.Batch(tea.SetClipboard(text), also)
+}
+
+func copyBeside(ctx context.Context, text, file string) string {
+	for _, tool := range copyTools() {
+		path, err := exec.LookPath(tool[0])
+		if err != nil {
+			continue
+		}
+		ctx, cancel := context.WithTimeout(ctx, copyTime)
+		cmd := exec.CommandContext(ctx, path, tool[1:]...)
+		cmd.Stdin = strings.NewReader(text)
+		err = cmd.Run()
+		cancel()
+		if err == nil {
+			return " and " + tool[0]
+		}
+	}
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return "; if that is not allowed there, nothing was copied: " + err.Error()
+	}
+	return "; it is also in " + file
+}

@@ -1,0 +1,295 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+)
+
+// fake is a daemon whose answers are scripted by what is said to it.
+type fake struct {
+	mu       sync.Mutex
+	opens    int
+	openErrs []error // of the first calls of Open
+	session  api.Session
+	history  []api.Message
+	agents   []api.AgentState
+	threads  []api.Conversation
+	models   []api.Model
+	blocks   map[string]string
+	versions map[string]int
+	model    string
+	sent     []string
+	runs     int
+	cancels  map[string]chan struct{}
+	others   map[string][]api.Message // runs of other terminals
+	hints    chan api.Change
+	broken   chan struct{} // closed: the connection of hints breaks
+	pid      int
+	gate     chan struct{} // if not nil, each event of "slow" waits for it
+}
+
+func newFake() *fake {
+	return &fake{
+		session:  api.Session{Client: "client-1", AgentID: "agent-1", ConversationID: "agent-1", AgentName: "Ada", Model: "openai/gpt-4o"},
+		agents:   []api.AgentState{agent("agent-1", "Ada"), agent("agent-2", "Bob 漢字")},
+		threads:  []api.Conversation{{ID: "conv-1", AgentID: "agent-1", Summary: api.PtrTo("tea in Kyōto")}},
+		models:   []api.Model{{Handle: api.PtrTo("openai/gpt-4o"), ContextWindow: 128000}, {Handle: api.PtrTo("offline/loci"), ContextWindow: 32000}},
+		blocks:   map[string]string{"human": "Name: Ada\nLikes tea.", "persona": "I remember."},
+		versions: map[string]int{}, cancels: map[string]chan struct{}{}, others: map[string][]api.Message{},
+		hints: make(chan api.Change, 8), broken: make(chan struct{}), pid: 1,
+	}
+}
+
+func agent(id, name string) api.AgentState {
+	return api.AgentState{ID: id, Name: name, Model: api.PtrTo("openai/gpt-4o"), LLMConfig: api.LLMConfig{ContextWindow: 128000}}
+}
+
+func (f *fake) Open(_ context.Context, o api.Open) (api.Session, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.opens++
+	if len(f.openErrs) > 0 {
+		err := f.openErrs[0]
+		f.openErrs = f.openErrs[1:]
+		return api.Session{}, err
+	}
+	s := f.session
+	if o.Agent == api.OpenNew {
+		s.AgentID, s.ConversationID, s.AgentName = "agent-3", "agent-3", o.Name
+	}
+	s.RecallCount = len(f.history)
+	return s, nil
+}
+
+func (f *fake) Status(context.Context) (api.Status, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return api.Status{PID: f.pid}, nil
+}
+
+func (f *fake) Agents(context.Context) ([]api.AgentState, error) { return f.agents, nil }
+
+func (f *fake) Agent(_ context.Context, id string) (api.AgentState, error) {
+	for _, a := range f.agents {
+		if a.ID == id {
+			return a, nil
+		}
+	}
+	return api.AgentState{}, &client.Error{Kind: api.KindNotFound, Message: "no agent " + id}
+}
+
+func (f *fake) SetModel(_ context.Context, _, handle string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.model = handle
+	return nil
+}
+
+func (f *fake) Models(context.Context) ([]api.Model, error) { return f.models, nil }
+
+func (f *fake) Conversations(context.Context, string) ([]api.Conversation, error) {
+	return f.threads, nil
+}
+
+func (f *fake) CreateConversation(context.Context, string) (api.Conversation, error) {
+	return api.Conversation{ID: "conv-new", AgentID: "agent-1"}, nil
+}
+
+func (f *fake) Messages(_ context.Context, t Thread, after string, limit int) ([]api.Message, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if t != (Thread{Agent: "agent-1"}) {
+		return []api.Message{{MessageType: api.MessageUser, ID: "m", Content: api.Text("words in " + t.Agent + t.Conversation)}}, nil
+	}
+	list := f.history
+	for i, m := range list {
+		if after != "" && m.ID == after {
+			list = list[i+1:]
+			break
+		}
+	}
+	return list[max(0, len(list)-limit):], nil
+}
+
+func (f *fake) Context(context.Context, Thread) (api.ContextWindow, error) {
+	return api.ContextWindow{ContextWindowSizeMax: 128000, ContextWindowSizeCurrent: 15360}, nil
+}
+
+func (f *fake) Search(_ context.Context, _, query string) ([]api.MessageResult, error) {
+	return []api.MessageResult{{MessageType: api.MessageUser, Content: api.Text("I said " + query)}}, nil
+}
+
+func (f *fake) Blocks(context.Context, string) ([]api.Block, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return []api.Block{{Label: api.PtrTo("human"), Value: f.blocks["human"], Limit: 5000}, {Label: api.PtrTo("persona"), Value: f.blocks["persona"], ReadOnly: true}}, nil
+}
+
+func (f *fake) Block(_ context.Context, _, label string) (api.Block, string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return api.Block{Label: &label, Value: f.blocks[label], Limit: 5000, ReadOnly: label == "persona"}, fmt.Sprint("v", f.versions[label]), nil
+}
+
+func (f *fake) UpdateBlock(_ context.Context, _, label, value, etag string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if etag != fmt.Sprint("v", f.versions[label]) {
+		return &client.Error{Status: 409, Kind: api.KindConflict, Message: "the block changed"}
+	}
+	f.versions[label]++
+	f.blocks[label] = value
+	return nil
+}
+
+func (f *fake) edit(label, value string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.versions[label]++
+	f.blocks[label] = value
+}
+
+func (f *fake) Cancel(_ context.Context, _ Thread, run string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if c, ok := f.cancels[run]; ok {
+		close(c)
+		delete(f.cancels, run)
+	}
+	return nil
+}
+
+func (f *fake) Follow(_ context.Context, run string) iter.Seq2[api.Message, error] {
+	return func(yield func(api.Message, error) bool) {
+		f.mu.Lock()
+		list := f.others[run]
+		f.mu.Unlock()
+		for _, m := range list {
+			m.RunID = run
+			if !yield(m, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (f *fake) Changes(ctx context.Context) iter.Seq2[api.Change, error] {
+	return func(yield func(api.Change, error) bool) {
+		f.mu.Lock()
+		broken := f.broken
+		f.mu.Unlock()
+		for {
+			select {
+			case c := <-f.hints:
+				if !yield(c, nil) {
+					return
+				}
+			case <-broken:
+				yield(api.Change{}, &client.Error{Kind: api.KindUnavailable, Message: "the connection broke"})
+				return
+			case <-ctx.Done():
+				return
+			}
+		}
+	}
+}
+
+func (f *fake) Send(ctx context.Context, _ Thread, text, _ string) iter.Seq2[api.Message, error] {
+	f.mu.Lock()
+	f.runs++
+	run := fmt.Sprint("run-", f.runs)
+	f.sent = append(f.sent, text)
+	cancelled := make(chan struct{})
+	f.cancels[run] = cancelled
+	f.mu.Unlock()
+	return func(yield func(api.Message, error) bool) {
+		seq := int64(0)
+		for _, m := range script(text) {
+			if m.MessageType == waitForever {
+				select {
+				case <-cancelled:
+					yield(api.Message{MessageType: api.MessageStopReason, StopReason: api.StopCancelled, RunID: run}, nil)
+				case <-ctx.Done():
+				}
+				return
+			}
+			if f.gate != nil {
+				select {
+				case <-f.gate:
+				case <-ctx.Done():
+					return
+				}
+			}
+			seq++
+			m.RunID, m.SeqID = run, seq
+			if m.ID == "" {
+				m.ID = fmt.Sprint("message-", run)
+			}
+			if !yield(m, nil) {
+				return
+			}
+		}
+	}
+}
+
+const waitForever api.MessageType = "wait"
+
+func say(text string) []api.Message {
+	var out []api.Message
+	for part := range strings.SplitAfterSeq(text, " ") {
+		out = append(out, api.Message{MessageType: api.MessageAssistant, Content: api.Text(part)})
+	}
+	return out
+}
+
+func done(used int) []api.Message {
+	return []api.Message{{MessageType: api.MessageStopReason, StopReason: api.StopEndTurn},
+		{MessageType: api.MessageUsage, Usage: &api.Usage{ContextTokens: &used}}}
+}
+
+// script is what the daemon does when something is said to it.
+func script(text string) []api.Message {
+	ping := []api.Message{{MessageType: api.MessagePing}}
+	word, _, _ := strings.Cut(text, " ")
+	switch word {
+	case "tools":
+		out := append(ping,
+			api.Message{MessageType: api.MessageReasoning, Reasoning: "The person said "},
+			api.Message{MessageType: api.MessageReasoning, Reasoning: "something worth keeping."},
+			api.Message{MessageType: api.MessageToolCall, Delta: true, ToolCalls: []api.ToolCall{{Name: "memory_insert", ToolCallID: "c1", Arguments: `{"label":"human",`}}},
+			api.Message{MessageType: api.MessageToolCall, Delta: true, ToolCalls: []api.ToolCall{{Arguments: `"new_str":"Likes tea"}`}}},
+			api.Message{MessageType: api.MessageToolReturn, ToolReturns: []api.ToolReturn{{ToolCallID: "c1", Status: api.StatusSuccess, ToolReturn: api.Text("ok")}}})
+		return append(append(out, say("I will **remember** that.")...), done(20000)...)
+	case "long":
+		var b strings.Builder
+		b.WriteString("# Numbers\n\n")
+		for i := range 40 {
+			fmt.Fprintf(&b, "Paragraph %d has some words in it.\n\n", i)
+		}
+		b.WriteString("```go\n")
+		for i := range 60 {
+			fmt.Fprintf(&b, "line(%d)\n", i)
+		}
+		b.WriteString("```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThe end.")
+		return append(append(ping, say(b.String())...), done(60000)...)
+	case "slow":
+		return append(append(ping, say("This much was said")...), api.Message{MessageType: waitForever})
+	case "mute":
+		return append(ping, api.Message{MessageType: waitForever})
+	case "fail":
+		return append(ping, api.Message{MessageType: api.MessageError, ErrorType: "llm_error", ErrorText: "the provider is down"},
+			api.Message{MessageType: api.MessageStopReason, StopReason: api.StopLLMAPIError})
+	case "broken":
+		return append(append(append(ping, say("Before ")...),
+			api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeBroken, Text: "going on where it was: the connection broke"}}),
+			append(say("and after."), done(10)...)...)
+	default:
+		return append(append(ping, say("You said: "+text)...), done(15360)...)
+	}
+}

@@ -1,0 +1,455 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+	"loci/tui/panel"
+	"loci/tui/prompt"
+	"loci/tui/term"
+	"loci/tui/theme"
+	"loci/tui/transcript"
+)
+
+// Limits of the chat.
+const (
+	historyMost = 80   // messages read when a conversation is opened
+	itemsMost   = 2000 // kept for the transcript
+	spinEvery   = 125 * time.Millisecond
+	retryFirst  = 250 * time.Millisecond
+	retryMost   = 10 * time.Second
+	quitWithin  = 2 * time.Second
+)
+
+// Model is the chat. It is the only tea.Model and lives in the program's loop.
+type Model struct {
+	ctx     context.Context
+	wg      *sync.WaitGroup
+	backend Backend
+	opts    Options
+	now     func() time.Time
+
+	screen  *term.Screen
+	out     *term.Output
+	theme   theme.Theme
+	render  *transcript.Renderer
+	prompt  *prompt.Prompt
+	width   int
+	height  int
+	keysOK  bool // the terminal tells shift+enter from enter
+	panels  []opened
+	quitErr error
+
+	// Who is talked to.
+	connected   bool
+	connecting  string // why it takes long
+	retry       time.Duration
+	thread      Thread
+	agentName   string
+	model       string
+	offline     bool
+	override    string // model of this chat's runs, from a flag
+	contextUsed int
+	contextMost int
+
+	// What was said.
+	items   []transcript.Item
+	printed bool            // something of the conversation stands above
+	last    transcript.Kind // of it
+	lastID  string          // newest message known
+	seen    map[string]bool // runs that were shown
+
+	turn      *turn
+	foreign   []string // runs of other terminals, to be shown
+	held      bool     // the queue waits for the person
+	daemonPID int
+
+	changes *feed[api.Change]
+	changed time.Duration // until changes are asked for again
+
+	flash    string // said on the status line until the next key
+	armed    bool   // ctrl+c again leaves
+	quitting bool
+	spin     int
+	ticking  bool
+}
+
+// opened is a panel and what its actions do.
+type opened struct {
+	panel.Panel
+	act func(panel.Action) tea.Cmd
+}
+
+type (
+	firstFrameMsg struct{}
+	connectedMsg  struct {
+		session api.Session
+		history []api.Message
+		err     error
+	}
+	retryMsg   struct{}
+	contextMsg struct {
+		thread Thread
+		window api.ContextWindow
+		err    error
+	}
+	agentMsg struct {
+		agent api.AgentState
+		err   error
+	}
+	threadMsg struct { // another conversation, or agent, is open
+		thread  Thread
+		name    string
+		model   string
+		history []api.Message
+		notice  string
+		fresh   bool
+		run     string
+		err     error
+	}
+	noteMsg     string
+	tickMsg     struct{}
+	disarmMsg   struct{}
+	cancelMsg   struct{ err error }
+	reopenMsg   struct{}
+	reopenedMsg struct {
+		status   api.Status
+		messages []api.Message
+		err      error
+	}
+	statusMsg struct {
+		status api.Status
+		err    error
+	}
+)
+
+// newModel makes the chat for a screen of a size. It does nothing that takes
+// time: the first frame waits for it.
+func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Output, width, height int) *Model {
+	kind := theme.Dark
+	if o.NoColor {
+		kind = theme.None
+	}
+	th := theme.New(kind)
+	m := &Model{ctx: ctx, wg: wg, backend: o.Backend, opts: o, now: time.Now, out: out, theme: th,
+		screen: term.NewScreen(out, width, height), prompt: prompt.New(th, completions()),
+		seen: map[string]bool{}, override: o.Model, retry: retryFirst, changed: retryFirst}
+	m.resize(width, height)
+	return m
+}
+
+func (m *Model) resize(width, height int) {
+	m.width, m.height = max(width, 1), max(height, 2)
+	m.screen.Resize(m.width, m.height)
+	m.prompt.Resize(m.width, m.height)
+	m.render = transcript.NewRenderer(m.theme, m.width)
+}
+
+// Init connects.
+func (m *Model) Init() tea.Cmd {
+	cmds := []tea.Cmd{m.connect()}
+	_, changed := m.out.Ready()
+	cmds = append(cmds, func() tea.Msg { <-changed; return firstFrameMsg{} })
+	if m.opts.Notes != nil {
+		cmds = append(cmds, m.nextNote)
+	}
+	return tea.Batch(cmds...)
+}
+
+func (m *Model) nextNote() tea.Msg {
+	select {
+	case line := <-m.opts.Notes:
+		return noteMsg(line)
+	case <-m.ctx.Done():
+		return nil
+	}
+}
+
+// connect registers the chat and reads the last of the conversation.
+func (m *Model) connect() tea.Cmd {
+	open := m.opts.Open
+	return func() tea.Msg {
+		s, err := m.backend.Open(m.ctx, open)
+		if err != nil {
+			return connectedMsg{err: err}
+		}
+		msg := connectedMsg{session: s}
+		if s.RecallCount > 0 {
+			msg.history, msg.err = m.backend.Messages(m.ctx, threadOf(s.AgentID, s.ConversationID), "", historyMost)
+		}
+		return msg
+	}
+}
+
+// threadOf names a thread. The default conversation has several spellings.
+func threadOf(agent, conversation string) Thread {
+	if conversation == api.DefaultConversation || conversation == agent {
+		conversation = ""
+	}
+	return Thread{Agent: agent, Conversation: conversation}
+}
+
+// onConnected takes the answer to connect.
+func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
+	if msg.err != nil {
+		if kind := client.KindOf(msg.err); kind != api.KindUnavailable && kind != api.KindTimeout {
+			m.quitErr = msg.err
+			m.quitting = true
+			return nil
+		}
+		m.connecting = explain(msg.err) + " · trying again"
+		return m.after(&m.retry, retryMsg{})
+	}
+	s := msg.session
+	m.connected, m.connecting, m.retry = true, "", retryFirst
+	m.opts.Open = api.Open{Agent: s.AgentID, Conversation: s.ConversationID}
+	m.thread = threadOf(s.AgentID, s.ConversationID)
+	m.agentName, m.model, m.offline = s.AgentName, s.Model, s.Offline
+	if s.AgentNew && m.agentName != "" {
+		m.opts.greet = "This is " + m.agentName + ", a new agent. It remembers what you tell it."
+	}
+	m.history(msg.history)
+	if s.Notice != "" {
+		m.show(transcript.Item{Kind: transcript.Notice, Text: s.Notice})
+	}
+	cmds := []tea.Cmd{m.loadAgent(), m.watch(), func() tea.Msg {
+		s, err := m.backend.Status(m.ctx)
+		return statusMsg{s, err}
+	}}
+	if s.PendingRun != "" {
+		m.foreign = append(m.foreign, s.PendingRun)
+	}
+	return tea.Batch(append(cmds, m.goOn())...)
+}
+
+// after waits and doubles the wait.
+func (m *Model) after(wait *time.Duration, msg tea.Msg) tea.Cmd {
+	d := *wait
+	*wait = min(2*d, retryMost)
+	return tea.Tick(d, func(time.Time) tea.Msg { return msg })
+}
+
+// history shows the last screenful of a conversation and keeps the rest for the
+// transcript.
+func (m *Model) history(messages []api.Message) {
+	items := itemsOf(messages)
+	for _, it := range items {
+		if it.Kind == transcript.User {
+			m.prompt.Remember(it.Text)
+		}
+	}
+	for _, msg := range messages {
+		m.lastID = orElse(msg.ID, m.lastID)
+		if msg.RunID != "" {
+			m.seen[msg.RunID] = true
+		}
+	}
+	m.keep(items...)
+	m.reprint(items)
+}
+
+// reprint prints the last of items, as much as fits above the live region.
+func (m *Model) reprint(items []transcript.Item) {
+	room := m.height - 5
+	first := len(items)
+	rows := 0
+	for first > 0 && rows < room {
+		first--
+		rows += strings.Count(m.render.Item(items[first], false), "\n") + 2
+	}
+	for _, it := range items[first:] {
+		m.emit(it.Kind, m.render.Item(it, false), false)
+	}
+}
+
+// keep adds items to the transcript.
+func (m *Model) keep(items ...transcript.Item) {
+	m.items = append(m.items, items...)
+	if over := len(m.items) - itemsMost; over > itemsMost/4 && (m.turn == nil || m.turn.item < 0) {
+		m.items = append([]transcript.Item(nil), m.items[over:]...)
+	}
+}
+
+// show prints an item and keeps it.
+func (m *Model) show(it transcript.Item) {
+	m.keep(it)
+	m.emit(it.Kind, m.render.Item(it, false), false)
+}
+
+func (m *Model) failure(text string) {
+	m.show(transcript.Item{Kind: transcript.Failure, Text: text})
+}
+
+// emit prints text of a kind, with an empty line before it where one belongs.
+func (m *Model) emit(kind transcript.Kind, text string, tight bool) {
+	if m.printed && !tight && transcript.Gap(m.last, kind) {
+		m.screen.Print("")
+	}
+	m.screen.Print(text)
+	m.printed, m.last = true, kind
+}
+
+// submit sends, queues or runs what was typed.
+func (m *Model) submit() tea.Cmd {
+	text := m.prompt.Take()
+	if name, arg, ok := parseCommand(text); ok {
+		return m.runCommand(name, arg)
+	}
+	m.held = false
+	if !m.connected || m.turn != nil {
+		m.prompt.Queue = append(m.prompt.Queue, text)
+		return nil
+	}
+	return m.send(text)
+}
+
+// send starts a run with a message.
+func (m *Model) send(text string) tea.Cmd {
+	m.show(transcript.Item{Kind: transcript.User, Text: text})
+	thread, model := m.thread, m.override
+	f := startFeed(m.ctx, m.wg, func(ctx context.Context) iter.Seq2[api.Message, error] {
+		return m.backend.Send(ctx, thread, text, model)
+	})
+	return m.begin(&turn{input: text, feed: f})
+}
+
+// follow shows a run that is not ours.
+func (m *Model) follow(run string) tea.Cmd {
+	m.seen[run] = true
+	f := startFeed(m.ctx, m.wg, func(ctx context.Context) iter.Seq2[api.Message, error] {
+		return m.backend.Follow(ctx, run)
+	})
+	return m.begin(&turn{foreign: true, run: run, feed: f})
+}
+
+// stop interrupts the run that is shown.
+func (m *Model) stop() tea.Cmd {
+	t := m.turn
+	if t == nil || t.cancel {
+		return nil
+	}
+	t.cancel = true
+	if t.run == "" {
+		return nil // asked as soon as the run has a name
+	}
+	t.asked = true
+	return m.cancelRun(t.run)
+}
+
+func (m *Model) cancelRun(run string) tea.Cmd {
+	thread := m.thread
+	return func() tea.Msg { return cancelMsg{m.backend.Cancel(m.ctx, thread, run)} }
+}
+
+// watch follows what changes elsewhere.
+func (m *Model) watch() tea.Cmd {
+	m.changes = startFeed(m.ctx, m.wg, m.backend.Changes)
+	return m.changes.next
+}
+
+// onChanges takes hints, and when they end asks again a little later.
+func (m *Model) onChanges(msg batchMsg[api.Change]) tea.Cmd {
+	if msg.feed != m.changes {
+		return nil
+	}
+	var cmds []tea.Cmd
+	for _, c := range msg.items {
+		m.changed = retryFirst
+		switch {
+		case c.Kind == api.ChangeRun && threadOf(c.AgentID, c.ConversationID) == m.thread:
+			if run := orElse(c.RunID, c.ID); !m.seen[run] {
+				m.foreign = append(m.foreign, run)
+			}
+		case c.Kind == api.ChangeAgent && orElse(c.AgentID, c.ID) == m.thread.Agent:
+			cmds = append(cmds, m.loadAgent())
+		}
+	}
+	if msg.over {
+		if k := client.KindOf(msg.err); k == api.KindNotFound || k == api.KindUnsupported || m.ctx.Err() != nil {
+			return tea.Batch(cmds...)
+		}
+		return tea.Batch(append(cmds, m.after(&m.changed, reopenMsg{}))...)
+	}
+	return tea.Batch(append(cmds, m.goOn(), m.changes.next)...)
+}
+
+// reopen asks what was missed while nothing was heard.
+func (m *Model) reopen() tea.Cmd {
+	thread, after := m.thread, m.lastID
+	return func() tea.Msg {
+		status, err := m.backend.Status(m.ctx)
+		if err != nil {
+			return reopenedMsg{err: err}
+		}
+		messages, err := m.backend.Messages(m.ctx, thread, after, historyMost)
+		return reopenedMsg{status, messages, err}
+	}
+}
+
+func (m *Model) onReopened(msg reopenedMsg) tea.Cmd {
+	if kind := client.KindOf(msg.err); kind == api.KindUnavailable || kind == api.KindTimeout {
+		m.connecting = explain(msg.err) + " · trying again"
+		return m.after(&m.changed, reopenMsg{})
+	}
+	if msg.status.PID != m.daemonPID && m.daemonPID != 0 {
+		m.show(transcript.Item{Kind: transcript.Notice, Text: "the daemon was away and is back"})
+	}
+	m.daemonPID = msg.status.PID
+	if m.turn == nil {
+		var missed []api.Message
+		for _, x := range msg.messages {
+			if x.RunID == "" || !m.seen[x.RunID] {
+				missed = append(missed, x)
+			}
+		}
+		m.history(missed)
+	}
+	m.connecting = ""
+	return tea.Batch(m.watch(), m.goOn())
+}
+
+func (m *Model) loadAgent() tea.Cmd {
+	id := m.thread.Agent
+	return func() tea.Msg {
+		a, err := m.backend.Agent(m.ctx, id)
+		return agentMsg{a, err}
+	}
+}
+
+func (m *Model) loadContext() tea.Cmd {
+	if !m.connected || m.contextMost > 0 {
+		return nil
+	}
+	thread := m.thread
+	return func() tea.Msg {
+		w, err := m.backend.Context(m.ctx, thread)
+		return contextMsg{thread, w, err}
+	}
+}
+
+// tick keeps the mark of the status line moving while the agent works.
+func (m *Model) tick() tea.Cmd {
+	if m.ticking {
+		return nil
+	}
+	m.ticking = true
+	return tea.Tick(spinEvery, func(time.Time) tea.Msg { return tickMsg{} })
+}
+
+// explain makes one line of an error.
+func explain(err error) string {
+	text := transcript.OneLine(err.Error())
+	var e *client.Error
+	if errors.As(err, &e) && e.Hint != "" {
+		text += " (" + e.Hint + ")"
+	}
+	return text
+}

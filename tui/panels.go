@@ -1,0 +1,406 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+	"loci/tui/panel"
+	"loci/tui/transcript"
+)
+
+// panelMsg is what a panel waited for.
+type panelMsg struct{ open func(m *Model) tea.Cmd }
+
+// load runs a call outside of the loop and then, inside it, shows what came.
+func load[T any](m *Model, call func(context.Context) (T, error), then func(m *Model, v T) tea.Cmd) tea.Cmd {
+	return func() tea.Msg {
+		v, err := call(m.ctx)
+		return panelMsg{func(m *Model) tea.Cmd {
+			if err != nil {
+				m.flash = explain(err)
+				return nil
+			}
+			return then(m, v)
+		}}
+	}
+}
+
+func (m *Model) push(p panel.Panel, act func(panel.Action) tea.Cmd) {
+	m.panels = append(m.panels, opened{p, act})
+}
+
+func (m *Model) closePanels() { m.panels = nil }
+
+func (m *Model) openHelp(string) tea.Cmd {
+	m.push(&panel.Text{Theme: m.theme, Title: "Help", Draw: m.helpText}, nil)
+	return nil
+}
+
+// openTranscript shows the conversation with folds that open.
+func (m *Model) openTranscript() tea.Cmd {
+	items := append([]transcript.Item(nil), m.items...)
+	folded := false
+	type look struct {
+		width  int
+		folded bool
+	}
+	drawn := map[look]string{}
+	draw := func(width int) string {
+		if s, ok := drawn[look{width, folded}]; ok {
+			return s
+		}
+		r := transcript.NewRenderer(m.theme, width)
+		var b strings.Builder
+		for i, it := range items {
+			if i > 0 && (transcript.Gap(items[i-1].Kind, it.Kind) || !folded) {
+				b.WriteString("\n")
+			}
+			b.WriteString(r.Item(it, !folded) + "\n")
+		}
+		drawn[look{width, folded}] = strings.TrimRight(b.String(), "\n")
+		return drawn[look{width, folded}]
+	}
+	keys := func(msg tea.KeyPressMsg) (panel.Action, bool) {
+		switch msg.String() {
+		case "tab":
+			folded = !folded
+			return panel.Action{}, true
+		case "ctrl+o":
+			return panel.Action{Kind: panel.Close}, true
+		}
+		return panel.Action{}, false
+	}
+	m.push(&panel.Text{Theme: m.theme, Title: m.name(), Draw: draw, End: true, Keys: keys, Foot: "tab folds"}, nil)
+	return nil
+}
+
+func (m *Model) openAgents(name string) tea.Cmd {
+	return load(m, m.backend.Agents, func(m *Model, agents []api.AgentState) tea.Cmd {
+		l := &panel.List{Theme: m.theme, Title: "Agents", Empty: "none yet", NewKey: "makes one"}
+		for i, a := range agents {
+			if name != "" && (a.Name == name || a.ID == name) {
+				return m.openThread(a, Thread{Agent: a.ID})
+			}
+			l.Entries = append(l.Entries, panel.Entry{Title: transcript.OneLine(a.Name), Note: agentNote(a), Current: a.ID == m.thread.Agent})
+			if a.ID == m.thread.Agent {
+				l.Select(i)
+			}
+		}
+		if name != "" {
+			m.flash = "there is no agent " + transcript.OneLine(name)
+			return nil
+		}
+		m.push(l, func(a panel.Action) tea.Cmd {
+			if a.Kind == panel.New {
+				return m.nameAgent(a.Text)
+			}
+			m.closePanels()
+			chosen := agents[a.Index]
+			return m.openThread(chosen, Thread{Agent: chosen.ID})
+		})
+		return nil
+	})
+}
+
+func agentNote(a api.AgentState) string {
+	note := api.Val(a.Model)
+	if d := api.Val(a.Description); d != "" {
+		note = strings.TrimPrefix(note+" · "+transcript.OneLine(d), " · ")
+	}
+	return note
+}
+
+// nameAgent asks for the name of a new agent and makes it.
+func (m *Model) nameAgent(name string) tea.Cmd {
+	e := panel.NewEdit(m.theme, "Name of the new agent", name, true)
+	m.push(e, func(a panel.Action) tea.Cmd {
+		name := transcript.OneLine(a.Text)
+		if name == "" {
+			e.Refuse("it needs a name")
+			return nil
+		}
+		m.closePanels()
+		return func() tea.Msg {
+			s, err := m.backend.Open(m.ctx, api.Open{Agent: api.OpenNew, Name: name})
+			return threadMsg{thread: threadOf(s.AgentID, s.ConversationID), name: s.AgentName, model: s.Model, fresh: true,
+				notice: "This is " + s.AgentName + ", a new agent.", err: err}
+		}
+	})
+	return nil
+}
+
+// openThread reads a conversation of an agent and goes on with it.
+func (m *Model) openThread(a api.AgentState, t Thread) tea.Cmd {
+	if t == m.thread {
+		return nil
+	}
+	return func() tea.Msg {
+		messages, err := m.backend.Messages(m.ctx, t, "", historyMost)
+		return threadMsg{thread: t, name: a.Name, model: api.Val(a.Model), history: messages, err: err}
+	}
+}
+
+// onThread changes the conversation. One that is answering is left to itself.
+func (m *Model) onThread(msg threadMsg) tea.Cmd {
+	if msg.err != nil {
+		m.flash = explain(msg.err)
+		return nil
+	}
+	if t := m.turn; t != nil {
+		m.closePart(t)
+		t.feed.stop()
+		m.turn = nil
+		m.show(transcript.Item{Kind: transcript.Notice, Text: m.name() + " goes on working there"})
+	}
+	if msg.thread.Agent != m.thread.Agent {
+		m.contextMost, m.offline = 0, false
+	}
+	m.thread, m.agentName, m.model, m.contextUsed = msg.thread, msg.name, orElse(msg.model, m.model), 0
+	m.items, m.lastID, m.foreign, m.held = nil, "", nil, false
+	m.opts.Open = api.Open{Agent: msg.thread.Agent, Conversation: msg.thread.Conversation}
+	notice := msg.notice
+	if notice == "" {
+		notice = "with " + m.name()
+	}
+	m.show(transcript.Item{Kind: transcript.Notice, Text: notice})
+	m.history(msg.history)
+	return tea.Batch(m.loadAgent(), m.loadContext(), m.goOn())
+}
+
+func (m *Model) newConversation(string) tea.Cmd {
+	agent := m.thread.Agent
+	name, model := m.agentName, m.model
+	return func() tea.Msg {
+		c, err := m.backend.CreateConversation(m.ctx, agent)
+		return threadMsg{thread: threadOf(agent, c.ID), name: name, model: orElse(api.Val(c.Model), model), fresh: true,
+			notice: "a new conversation with " + name, err: err}
+	}
+}
+
+func (m *Model) openConversations(string) tea.Cmd {
+	agent := api.AgentState{ID: m.thread.Agent, Name: m.agentName, Model: api.PtrTo(m.model)}
+	list := func(ctx context.Context) ([]api.Conversation, error) { return m.backend.Conversations(ctx, agent.ID) }
+	return load(m, list, func(m *Model, conversations []api.Conversation) tea.Cmd {
+		l := &panel.List{Theme: m.theme, Title: "Conversations with " + agent.Name}
+		l.Entries = []panel.Entry{{Title: "the first one", Note: "where this agent lives", Current: m.thread.Conversation == ""}}
+		threads := []Thread{{Agent: agent.ID}}
+		for _, c := range conversations {
+			t := threadOf(agent.ID, c.ID)
+			if t.Conversation == "" {
+				continue
+			}
+			if t == m.thread {
+				l.Select(len(threads))
+			}
+			threads = append(threads, t)
+			l.Entries = append(l.Entries, panel.Entry{Title: conversationTitle(c), Note: conversationNote(c), Current: t == m.thread})
+		}
+		m.push(l, func(a panel.Action) tea.Cmd {
+			m.closePanels()
+			return m.openThread(agent, threads[a.Index])
+		})
+		return nil
+	})
+}
+
+func conversationTitle(c api.Conversation) string {
+	if s := transcript.OneLine(api.Val(c.Summary)); s != "" {
+		return transcript.Short(s, 60)
+	}
+	if c.CreatedAt != nil {
+		return "of " + c.CreatedAt.Local().Format("Mon 2 Jan 2006, 15:04")
+	}
+	return c.ID
+}
+
+func conversationNote(c api.Conversation) string {
+	if c.LastMessageAt == nil {
+		return "empty"
+	}
+	return "last " + c.LastMessageAt.Local().Format("2 Jan 15:04")
+}
+
+func (m *Model) openModels(handle string) tea.Cmd {
+	if handle != "" {
+		return m.setModel(handle)
+	}
+	return load(m, m.backend.Models, func(m *Model, models []api.Model) tea.Cmd {
+		l := &panel.List{Theme: m.theme, Title: "Models", Empty: "none can be reached; `loci doctor` says why"}
+		var handles []string
+		for _, x := range models {
+			h := api.Val(x.Handle)
+			if h == "" {
+				continue
+			}
+			note := ""
+			if x.ContextWindow > 0 {
+				note = fmt.Sprintf("%dk context", x.ContextWindow/1000)
+			}
+			if h == m.model {
+				l.Select(len(handles))
+			}
+			handles = append(handles, h)
+			l.Entries = append(l.Entries, panel.Entry{Title: h, Note: note, Current: h == m.model})
+		}
+		m.push(l, func(a panel.Action) tea.Cmd {
+			m.closePanels()
+			return m.setModel(handles[a.Index])
+		})
+		return nil
+	})
+}
+
+func (m *Model) setModel(handle string) tea.Cmd {
+	agent := m.thread.Agent
+	set := func(ctx context.Context) (struct{}, error) { return struct{}{}, m.backend.SetModel(ctx, agent, handle) }
+	return load(m, set, func(m *Model, _ struct{}) tea.Cmd {
+		m.model, m.override, m.contextMost = handle, "", 0
+		m.offline = strings.HasPrefix(handle, "offline/")
+		m.show(transcript.Item{Kind: transcript.Notice, Text: m.name() + " now answers with " + handle})
+		return m.loadAgent()
+	})
+}
+
+func (m *Model) openMemory(label string) tea.Cmd {
+	agent := m.thread.Agent
+	if label != "" {
+		return m.editBlock(agent, label)
+	}
+	list := func(ctx context.Context) ([]api.Block, error) { return m.backend.Blocks(ctx, agent) }
+	return load(m, list, func(m *Model, blocks []api.Block) tea.Cmd {
+		l := &panel.List{Theme: m.theme, Title: "What " + m.name() + " remembers", Empty: "nothing: it has no memory blocks"}
+		for _, b := range blocks {
+			note := transcript.OneLine(b.Value)
+			if note == "" {
+				note = "empty"
+			}
+			l.Entries = append(l.Entries, panel.Entry{Title: api.Val(b.Label), Note: note})
+		}
+		m.push(l, func(a panel.Action) tea.Cmd { return m.editBlock(agent, api.Val(blocks[a.Index].Label)) })
+		return nil
+	})
+}
+
+// tagged is a block with the tag of the version that was read.
+type tagged struct {
+	block api.Block
+	etag  string
+}
+
+func (m *Model) readBlock(agent, label string) func(context.Context) (tagged, error) {
+	return func(ctx context.Context) (tagged, error) {
+		b, etag, err := m.backend.Block(ctx, agent, label)
+		return tagged{b, etag}, err
+	}
+}
+
+// editBlock opens a block for editing. A version that changed meanwhile is not
+// overwritten: its text is said, and only saving once more replaces it.
+func (m *Model) editBlock(agent, label string) tea.Cmd {
+	return load(m, m.readBlock(agent, label), func(m *Model, v tagged) tea.Cmd {
+		if v.block.ReadOnly {
+			m.push(&panel.Text{Theme: m.theme, Title: label + " (read only)", Draw: func(w int) string { return wrapTo(v.block.Value, w) }}, nil)
+			return nil
+		}
+		e := panel.NewEdit(m.theme, label, v.block.Value, false)
+		e.Note, e.Limit = transcript.OneLine(api.Val(v.block.Description)), v.block.Limit
+		etag := v.etag
+		m.push(e, func(a panel.Action) tea.Cmd {
+			return func() tea.Msg {
+				err := m.backend.UpdateBlock(m.ctx, agent, label, a.Text, etag)
+				var newest tagged
+				if isStale(err) {
+					if v, readErr := m.readBlock(agent, label)(m.ctx); readErr == nil {
+						newest = v
+					}
+				}
+				return panelMsg{func(m *Model) tea.Cmd {
+					switch {
+					case err == nil:
+						m.closePanels()
+						m.show(transcript.Item{Kind: transcript.Notice, Text: "saved: " + label})
+					case newest.etag != "":
+						etag = newest.etag
+						e.Refuse("changed meanwhile to “" + transcript.OneLine(newest.block.Value) + "” · ctrl+s again replaces that")
+					default:
+						e.Refuse(explain(err))
+					}
+					return nil
+				}}
+			}
+		})
+		return nil
+	})
+}
+
+func isStale(err error) bool {
+	var e *client.Error
+	return errors.As(err, &e) && (e.Status == http.StatusConflict || e.Status == http.StatusPreconditionFailed)
+}
+
+func (m *Model) openSearch(query string) tea.Cmd {
+	s := &panel.Search{Theme: m.theme, Title: "Search what was said with " + m.name()}
+	agent := m.thread.Agent
+	var results []api.MessageResult
+	m.push(s, func(a panel.Action) tea.Cmd {
+		if a.Kind == panel.Choose {
+			m.openResult(results[a.Index])
+			return nil
+		}
+		s.Busy = true
+		s.Ask(a.Text)
+		return func() tea.Msg {
+			found, err := m.backend.Search(m.ctx, agent, a.Text)
+			return panelMsg{func(*Model) tea.Cmd {
+				problem := ""
+				if err != nil {
+					problem = explain(err)
+				}
+				results = found
+				s.Found(a.Text, entriesOf(found), problem)
+				return nil
+			}}
+		}
+	})
+	if query != "" {
+		top := m.panels[len(m.panels)-1]
+		return top.act(s.Ask(query))
+	}
+	return nil
+}
+
+func entriesOf(results []api.MessageResult) []panel.Entry {
+	var out []panel.Entry
+	for _, r := range results {
+		text := orElse(r.Content.String(), r.Reasoning)
+		out = append(out, panel.Entry{Title: r.CreatedAt.Local().Format("2 Jan 2006 15:04") + " " + whose(r.MessageType), Note: transcript.OneLine(text)})
+	}
+	return out
+}
+
+func whose(t api.MessageType) string {
+	switch t {
+	case api.MessageUser:
+		return "you"
+	case api.MessageAssistant:
+		return "agent"
+	case api.MessageReasoning:
+		return "thought"
+	default:
+		return strings.TrimSuffix(string(t), "_message")
+	}
+}
+
+func (m *Model) openResult(r api.MessageResult) {
+	text := orElse(r.Content.String(), r.Reasoning)
+	m.push(&panel.Text{Theme: m.theme, Title: entriesOf([]api.MessageResult{r})[0].Title, Draw: func(w int) string {
+		return transcript.NewRenderer(m.theme, w).Item(transcript.Item{Kind: transcript.Assistant, Text: text}, true)
+	}}, nil)
+}

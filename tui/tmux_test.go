@@ -1,0 +1,235 @@
+package tui
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"loci/tui/term/termtest"
+)
+
+func TestTheFirstScreenIsThePromptAndThreeLines(t *testing.T) {
+	x := chat(t, 80, 24, "run")
+	x.WaitAll("$ loci\nTalk to Ada.\nenter sends · ctrl+j new line · / commands\n›\nAda · openai/gpt-4o")
+}
+
+func TestATurnStandsInTheScrollbackAsItWasShown(t *testing.T) {
+	x := chat(t, 80, 24, "run")
+	say1(x, "tools please")
+	x.WaitAll(`$ loci
+› tools please
+
+∴ thought · The person said something worth keeping.
+✎ remembers in human + Likes tea
+
+I will remember that.
+
+›
+Ada · openai/gpt-4o · 15%`)
+}
+
+func TestALongAnswerIsWholeInTheScrollbackAndStandsThereOnce(t *testing.T) {
+	x := chat(t, 80, 24, "run")
+	say1(x, "long one")
+	x.WaitFor("46%")
+	all := x.Wait("the end", x.All, func(s string) bool { return strings.Contains(s, "The end.") })
+	var want strings.Builder
+	want.WriteString("$ loci\n› long one\n\nNumbers\n\n")
+	for i := range 40 {
+		fmt.Fprintf(&want, "Paragraph %d has some words in it.\n\n", i)
+	}
+	for i := range 60 {
+		fmt.Fprintf(&want, "line(%d)\n", i)
+	}
+	want.WriteString("\n a │ b\n───┼───\n 1 │ 2\n\nThe end.\n\n›\nAda · openai/gpt-4o · 46%")
+	if all != want.String() {
+		t.Errorf("the terminal holds\n%s\nwant\n%s", all, want.String())
+	}
+}
+
+func TestResizingWhileItAnswersLeavesNoGhosts(t *testing.T) {
+	x := chat(t, 80, 24, "run")
+	say1(x, "tools first")
+	x.WaitFor("remember that.")
+	say1(x, "slow")
+	x.WaitFor("was said")
+	for _, size := range [][2]int{{40, 24}, {79, 20}, {30, 12}, {90, 30}, {80, 24}} {
+		x.Resize(size[0], size[1])
+		x.Type("z")
+		x.WaitFor("esc stops")
+	}
+	x.WaitFor("› zzzzz")
+	x.Keys("Escape")
+	x.WaitFor("stopped")
+	all := x.All()
+	for _, once := range []string{"This much was said", "› slow", "I will remember that.", "openai/gpt-4o", "zzzzz"} {
+		if n := strings.Count(all, once); n != 1 {
+			t.Errorf("%q stands there %d times:\n%s", once, n, all)
+		}
+	}
+}
+
+func TestEscapeStopsTheAgentAndKeepsWhatWasShownTypedAndQueued(t *testing.T) {
+	x := chat(t, 80, 24, "run")
+	say1(x, "slow")
+	x.WaitFor("was said")
+	say1(x, "next one")
+	x.WaitFor("⋯ next one")
+	x.Type("typing")
+	x.WaitFor("› typing")
+	x.Keys("Escape")
+	x.WaitFor("stopped")
+	s := x.WaitFor("⋯ next one")
+	if !strings.Contains(s, "This much was said") || !strings.Contains(s, "› typing") {
+		t.Errorf("something was lost:\n%s", s)
+	}
+	for range len("typing") {
+		x.Keys("BSpace")
+	}
+	x.Keys("Up")
+	x.WaitFor("› next one")
+	x.Keys("Enter")
+	x.WaitFor("You said: next one")
+}
+
+func TestTheInputOfAStoppedRunThatSaidNothingComesBack(t *testing.T) {
+	x := chat(t, 80, 24, "run")
+	say1(x, "mute please")
+	x.WaitFor("esc stops")
+	x.Keys("Escape")
+	x.WaitFor("not delivered")
+	x.Wait("the input", x.Screen, func(s string) bool { return strings.Contains(s, "\n› mute please\nAda") })
+}
+
+func TestTheInputOfAFailedRunIsOfferedAgain(t *testing.T) {
+	x := chat(t, 80, 24, "run")
+	say1(x, "fail now")
+	x.WaitFor("! the provider is down")
+	s := x.WaitFor("not delivered")
+	if !strings.Contains(s, "\n› fail now\nAda") {
+		t.Errorf("not offered:\n%s", s)
+	}
+}
+
+func TestPanelsLeaveTheThreadAsItWasAndPrintsWait(t *testing.T) {
+	x := chat(t, 80, 24, "run")
+	say1(x, "tools first")
+	x.WaitFor("15%")
+	before := x.All()
+	for _, p := range [][2]string{{"/help", "Commands"}, {"/agents", "Bob 漢字"}, {"/memory", "Likes tea."}, {"/model", "128k context"},
+		{"/resume", "tea in Kyōto"}, {"/search tea", "I said tea"}} {
+		say1(x, p[0])
+		x.WaitFor(p[1])
+		x.Keys("Escape")
+		x.Wait("the thread after "+p[0], x.All, func(s string) bool { return s == before })
+	}
+	x.Keys("C-o")
+	x.WaitFor("new_str: Likes tea")
+	x.Keys("Escape")
+	x.Wait("the thread", x.All, func(s string) bool { return s == before })
+}
+
+func TestAnAnswerThatEndsBehindAPanelIsPrintedAfterIt(t *testing.T) {
+	x := chat(t, 80, 24, "run")
+	say1(x, "slow")
+	x.WaitFor("was said")
+	say1(x, "/help")
+	x.WaitFor("Commands")
+	x.Resize(60, 20)
+	x.Keys("Escape")
+	x.WaitFor("esc stops")
+	x.Keys("Escape")
+	x.WaitFor("stopped")
+	if all := x.All(); strings.Count(all, "This much was said") != 1 || strings.Contains(all, "Commands") {
+		t.Errorf("the thread:\n%s", all)
+	}
+}
+
+func TestMemoryIsEditedInThePanel(t *testing.T) {
+	x := chat(t, 80, 24, "run")
+	say1(x, "/memory human")
+	x.WaitFor("Likes tea.")
+	x.Type(" And walks.")
+	x.Keys("Escape")
+	x.WaitFor("esc again discards")
+	x.Keys("C-s")
+	x.WaitFor("saved: human")
+	say1(x, "/memory")
+	x.WaitFor("Likes tea. And walks.")
+}
+
+func TestHistoryShowsTheLastScreenful(t *testing.T) {
+	x := chat(t, 80, 24, "history")
+	s := x.Wait("the last answer", x.Screen, func(s string) bool { return strings.Contains(s, "answer 29") })
+	if strings.Contains(x.All(), "question 5\n") || !strings.Contains(s, "question 28") {
+		t.Errorf("history:\n%s", x.All())
+	}
+	x.Keys("Up")
+	x.WaitFor("› question 29\nAda")
+}
+
+func TestClearingTheScreenDrawsTheLastOfTheThreadAgain(t *testing.T) {
+	x := chat(t, 80, 24, "run")
+	say1(x, "tools first")
+	x.WaitFor("15%")
+	want := strings.TrimPrefix(x.All(), "$ loci\n")
+	x.Keys("C-l")
+	x.Wait("a clean screen", x.Screen, func(s string) bool { return s == want })
+}
+
+func TestCtrlCTwiceLeavesTheThreadAndTheShellBelowIt(t *testing.T) {
+	x := chat(t, 80, 24, "run")
+	say1(x, "hello")
+	x.WaitFor("You said: hello")
+	x.Type("half a thought")
+	x.Keys("C-c")
+	x.WaitFor("ctrl+c again leaves")
+	x.Keys("C-c")
+	x.WaitAll("$ loci\n› hello\n\nYou said: hello\n\n· not sent: half a thought\nended 0")
+}
+
+func TestUnknownCommandsAreNotSent(t *testing.T) {
+	x := chat(t, 80, 24, "run")
+	say1(x, "/frobnicate now")
+	s := x.WaitFor("there is no command /frobnicate")
+	if strings.Contains(s, "You said") {
+		t.Errorf("it was sent:\n%s", s)
+	}
+	say1(x, "/quit")
+	x.WaitFor("ended 0")
+}
+
+func TestCopyingSaysHow(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "copy.md")
+	t.Parallel()
+	x := termtest.Start(t, 80, 24, "", "PATH=/nowhere TUI_TEST_COPY='"+file+"' "+termtest.Self("TUI_TEST_PROGRAM", "run"))
+	x.WaitFor("Ada ·")
+	say1(x, "hello")
+	x.WaitFor("You said: hello")
+	say1(x, "/copy")
+	x.WaitFor("OSC 52")
+	got, err := os.ReadFile(file)
+	if err != nil || string(got) != "You said: hello" {
+		t.Errorf("copied %q, %v", got, err)
+	}
+}
+
+func TestEverythingIsUsableOnASmallScreen(t *testing.T) {
+	x := chat(t, 20, 8, "run")
+	say1(x, "tools first")
+	x.Wait("the answer", x.All, func(s string) bool { return strings.Contains(s, "I will remember\nthat.") })
+	say1(x, "/agents")
+	x.WaitFor("▸ Ada ●")
+	x.Keys("Down", "Enter")
+	x.Wait("the other agent", x.All, func(s string) bool { return strings.Contains(s, "with Bob 漢字") })
+}
+
+func TestAPasteIsOneMessage(t *testing.T) {
+	x := chat(t, 80, 24, "run")
+	x.Paste("one\ntwo\nthree")
+	x.WaitFor("› one\n  two\n  three\nAda")
+	x.Keys("Enter")
+	x.WaitFor("You said: one")
+}

@@ -1,0 +1,300 @@
+package tui
+
+import (
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"loci/daemon/api"
+	"loci/tui/transcript"
+)
+
+// turn is a run as it is shown: one of our own, or one that another terminal
+// started in this conversation.
+type turn struct {
+	input   string
+	foreign bool
+	run     string
+	feed    *feed[api.Message]
+	started time.Time
+
+	// The part that grows: an answer, reasoning, or nothing.
+	kind   transcript.Kind
+	key    string
+	since  time.Time
+	text   strings.Builder
+	stream transcript.Stream
+	blocks int // of the answer, printed
+	item   int // of the answer, in the list of items
+
+	calls []transcript.Call // under way
+
+	cancel  bool // the person wants it to stop
+	asked   bool // and the daemon was told
+	shown   bool // something of the agent's was shown
+	stored  bool // a step was saved: the input is part of the conversation
+	stop    api.StopReason
+	problem string
+}
+
+// begin starts to show a run.
+func (m *Model) begin(t *turn) tea.Cmd {
+	t.started, t.item = m.now(), -1
+	t.stream.Long = max(6, m.height/2)
+	m.turn = t
+	m.flash = ""
+	return tea.Batch(t.feed.next, m.tick())
+}
+
+// take handles a batch of messages of the run that is shown.
+func (m *Model) take(msg batchMsg[api.Message]) tea.Cmd {
+	t := m.turn
+	if t == nil || msg.feed != t.feed {
+		return nil
+	}
+	for i := range msg.items {
+		m.message(t, &msg.items[i])
+	}
+	var cmds []tea.Cmd
+	if t.cancel && !t.asked && t.run != "" {
+		t.asked = true
+		cmds = append(cmds, m.cancelRun(t.run))
+	}
+	if !msg.over {
+		return tea.Batch(append(cmds, t.feed.next)...)
+	}
+	if msg.err != nil && t.problem == "" {
+		t.problem = explain(msg.err)
+	}
+	return tea.Batch(append(cmds, m.finishTurn(t))...)
+}
+
+// message shows one message of a stream.
+func (m *Model) message(t *turn, msg *api.Message) {
+	if msg.RunID != "" && t.run == "" {
+		t.run = msg.RunID
+		m.seen[t.run] = true
+	}
+	if msg.ID != "" && msg.MessageType != api.MessagePing && msg.MessageType != api.MessageUserInput {
+		m.lastID = msg.ID
+	}
+	switch msg.MessageType {
+	case api.MessagePing:
+	case api.MessageAssistant:
+		m.grow(t, transcript.Assistant, msg, msg.Content.String())
+	case api.MessageReasoning:
+		m.grow(t, transcript.Reasoning, msg, msg.Reasoning)
+	case api.MessageToolCall, api.MessageApprovalRequest:
+		m.closePart(t)
+		t.shown = true
+		for _, c := range msg.ToolCalls {
+			t.call(c, msg.Delta)
+		}
+		if msg.MessageType == api.MessageApprovalRequest && !msg.Delta {
+			m.flash = "a tool call waits for an approval"
+		}
+	case api.MessageToolReturn:
+		m.closePart(t)
+		t.stored = true
+		for _, r := range msg.ToolReturns {
+			m.returned(t, r)
+		}
+	case api.MessageUserInput, api.MessageUser:
+		if text := msg.Content.String(); t.foreign && !isMachine(text) {
+			m.show(transcript.Item{Kind: transcript.User, ID: msg.ID, Text: text})
+		}
+	case api.MessageStopReason:
+		t.stop = msg.StopReason
+	case api.MessageUsage:
+		if msg.Usage != nil && msg.Usage.ContextTokens != nil {
+			m.contextUsed = *msg.Usage.ContextTokens
+		}
+	case api.MessageError:
+		t.problem = strings.TrimSpace(msg.ErrorText)
+		if d := strings.TrimSpace(msg.Detail); d != "" && !strings.Contains(t.problem, d) {
+			t.problem = strings.TrimSpace(t.problem + ": " + d)
+		}
+	case api.MessageNotice:
+		m.noticed(t, msg)
+	case api.MessageSummary:
+		m.closePart(t)
+		m.show(transcript.Item{Kind: transcript.Recalled, ID: msg.ID, Text: msg.Summary})
+	case api.MessageSystem, api.MessageHiddenReasoning, api.MessageEvent, api.MessageApprovalResponse:
+	default:
+		m.show(transcript.Item{Kind: transcript.Notice, Text: "unknown event: " + string(msg.MessageType)})
+	}
+}
+
+func (m *Model) noticed(t *turn, msg *api.Message) {
+	if msg.Notice == nil {
+		return
+	}
+	n := *msg.Notice
+	switch n.Kind {
+	case api.NoticeQueued, api.NoticeRetry:
+		m.flash = n.Text
+	case api.NoticeDiscard:
+		// What is printed stays printed; what follows is the answer that counts.
+		m.closePart(t)
+		t.calls = nil
+		m.show(transcript.Item{Kind: transcript.Notice, Text: orElse(n.Text, "that attempt was lost; it begins again")})
+	default:
+		m.show(transcript.Item{Kind: transcript.Notice, Text: n.Text})
+	}
+}
+
+// grow adds to the part that is open, or opens another.
+func (m *Model) grow(t *turn, kind transcript.Kind, msg *api.Message, text string) {
+	key := string(msg.MessageType) + msg.ID + msg.OTID
+	if t.key != key {
+		m.closePart(t)
+		t.key, t.kind, t.since = key, kind, m.now()
+	}
+	if text == "" {
+		return
+	}
+	t.shown = true
+	text = transcript.Clean(text)
+	t.text.WriteString(text)
+	if kind == transcript.Assistant {
+		if t.item < 0 {
+			t.item = len(m.items)
+			m.items = append(m.items, transcript.Item{Kind: transcript.Assistant, ID: msg.ID})
+		}
+		m.commit(t, t.stream.Write(text))
+	}
+}
+
+// commit prints the blocks of an answer that are final.
+func (m *Model) commit(t *turn, blocks []transcript.Block) {
+	for _, b := range blocks {
+		m.emit(transcript.Assistant, m.render.Markdown(b), b.Tight && t.blocks > 0)
+		t.blocks++
+	}
+	if t.item >= 0 && t.item < len(m.items) {
+		m.items[t.item].Text = t.text.String()
+	}
+}
+
+// closePart prints what is left of the open part.
+func (m *Model) closePart(t *turn) {
+	if t.key == "" {
+		return
+	}
+	switch t.kind {
+	case transcript.Assistant:
+		m.commit(t, t.stream.Close())
+	case transcript.Reasoning:
+		if text := strings.TrimSpace(t.text.String()); text != "" {
+			m.show(transcript.Item{Kind: transcript.Reasoning, Text: text, Took: m.now().Sub(t.since)})
+		}
+	}
+	t.key, t.item, t.blocks = "", -1, 0
+	t.text.Reset()
+}
+
+// call adds a call, or a fragment of one.
+func (t *turn) call(c api.ToolCall, delta bool) {
+	for i := range t.calls {
+		if c.ToolCallID != "" && t.calls[i].ID == c.ToolCallID {
+			if delta {
+				t.calls[i].Name += c.Name
+				t.calls[i].Arguments += c.Arguments
+			} else {
+				t.calls[i].Name, t.calls[i].Arguments = c.Name, c.Arguments
+			}
+			return
+		}
+	}
+	if n := len(t.calls); c.ToolCallID == "" && delta && n > 0 {
+		t.calls[n-1].Name += c.Name
+		t.calls[n-1].Arguments += c.Arguments
+		return
+	}
+	t.calls = append(t.calls, transcript.Call{ID: c.ToolCallID, Name: c.Name, Arguments: c.Arguments})
+}
+
+// returned prints a call whose return is there.
+func (m *Model) returned(t *turn, r api.ToolReturn) {
+	for i := range t.calls {
+		if t.calls[i].ID == r.ToolCallID {
+			c := t.calls[i]
+			t.calls = append(t.calls[:i:i], t.calls[i+1:]...)
+			finish(&c, r)
+			m.show(transcript.Item{Kind: transcript.Tool, Call: c})
+			return
+		}
+	}
+}
+
+// finishTurn ends the showing of a run and goes on with what waits.
+func (m *Model) finishTurn(t *turn) tea.Cmd {
+	m.closePart(t)
+	for _, c := range t.calls {
+		m.show(transcript.Item{Kind: transcript.Tool, Call: c})
+	}
+	m.turn = nil
+	stopped := t.stop == api.StopCancelled || t.cancel
+	delivered := t.stored || (t.problem == "" && t.stop != api.StopError && t.stop != api.StopLLMAPIError &&
+		t.stop != api.StopInvalidLLMResponse && !(stopped && !t.shown))
+	if t.problem != "" && !stopped {
+		m.failure(t.problem)
+	}
+	if text, ok := stopWord(t.stop); ok && !stopped && t.problem == "" {
+		m.show(transcript.Item{Kind: transcript.Notice, Text: text})
+	}
+	if stopped {
+		m.show(transcript.Item{Kind: transcript.Notice, Text: "stopped"})
+	}
+	if !delivered && !t.foreign {
+		m.show(transcript.Item{Kind: transcript.Notice, Text: "not delivered; it is in the prompt again"})
+		m.prompt.Offer(t.input)
+	}
+	m.held = stopped || !delivered || t.problem != ""
+	return tea.Batch(m.loadContext(), m.goOn())
+}
+
+// goOn shows the next run of another terminal, or sends what is queued.
+func (m *Model) goOn() tea.Cmd {
+	if m.turn != nil || !m.connected || m.quitting {
+		return nil
+	}
+	for len(m.foreign) > 0 {
+		run := m.foreign[0]
+		m.foreign = m.foreign[1:]
+		if !m.seen[run] {
+			return m.follow(run)
+		}
+	}
+	if m.held {
+		return nil
+	}
+	if text, ok := m.prompt.Next(); ok {
+		return m.send(text)
+	}
+	return nil
+}
+
+// stopWord says why a run ended, where it did not simply end.
+func stopWord(s api.StopReason) (string, bool) {
+	switch s {
+	case "", api.StopEndTurn, api.StopToolRule, api.StopNoToolCall, api.StopCancelled:
+		return "", false
+	case api.StopMaxSteps:
+		return "stopped: the most steps for one run are reached", true
+	case api.StopMaxTokensExceeded:
+		return "stopped: the answer reached its most tokens", true
+	case api.StopRequiresApproval:
+		return "a tool call waits for an approval", true
+	default:
+		return "stopped: " + strings.ReplaceAll(string(s), "_", " "), true
+	}
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}

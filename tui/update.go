@@ -1,0 +1,252 @@
+package tui
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"loci/daemon/api"
+	"loci/tui/panel"
+	"loci/tui/prompt"
+	"loci/tui/theme"
+	"loci/tui/transcript"
+)
+
+// Update takes a message and then lets the screen print what it brought.
+func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var cmd tea.Cmd
+	if !m.screen.Update(msg) {
+		cmd = m.handle(msg)
+	}
+	if len(m.panels) > 0 && !m.quitting {
+		m.screen.Open()
+	} else {
+		m.screen.Shut()
+	}
+	pump := m.screen.Pump()
+	if m.quitting && pump == nil && m.screen.Idle() {
+		return m, tea.Quit
+	}
+	return m, batch(cmd, pump)
+}
+
+func batch(cmds ...tea.Cmd) tea.Cmd {
+	var some []tea.Cmd
+	for _, c := range cmds {
+		if c != nil {
+			some = append(some, c)
+		}
+	}
+	if len(some) == 1 {
+		return some[0]
+	}
+	return tea.Batch(some...)
+}
+
+// handle sends a message to the method for it.
+func (m *Model) handle(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.resize(msg.Width, msg.Height)
+	case tea.KeyPressMsg:
+		return m.key(msg)
+	case tea.PasteMsg:
+		m.paste(msg.Content)
+	case tea.KeyboardEnhancementsMsg:
+		m.keysOK = msg.SupportsKeyDisambiguation()
+	case tea.BackgroundColorMsg:
+		m.background(msg.IsDark())
+	case tea.ColorProfileMsg:
+		m.screen.SetProfile(msg.Profile)
+	case batchMsg[api.Message]:
+		return m.take(msg)
+	case batchMsg[api.Change]:
+		return m.onChanges(msg)
+	case panelMsg:
+		return msg.open(m)
+	default:
+		return m.handleRest(msg)
+	}
+	return nil
+}
+
+func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
+	switch msg := msg.(type) {
+	case firstFrameMsg:
+		if m.theme.Kind != theme.None {
+			return tea.RequestBackgroundColor
+		}
+	case connectedMsg:
+		return m.onConnected(msg)
+	case retryMsg:
+		return m.connect()
+	case agentMsg:
+		return m.onAgent(msg)
+	case contextMsg:
+		if msg.err == nil && msg.thread == m.thread {
+			m.contextUsed, m.contextMost = msg.window.ContextWindowSizeCurrent, msg.window.ContextWindowSizeMax
+		}
+	case threadMsg:
+		return m.onThread(msg)
+	case noteMsg:
+		m.show(transcript.Item{Kind: transcript.Notice, Text: string(msg)})
+		return m.nextNote
+	case tickMsg:
+		m.ticking = false
+		if m.turn != nil {
+			m.spin++
+			return m.tick()
+		}
+	case disarmMsg:
+		if m.armed {
+			m.armed, m.flash = false, ""
+		}
+	case cancelMsg:
+		if msg.err != nil && m.turn != nil {
+			m.flash = "cannot stop it: " + explain(msg.err)
+			m.turn.cancel, m.turn.asked = false, false
+		}
+	case statusMsg:
+		if msg.err == nil {
+			m.daemonPID = msg.status.PID
+		}
+	case reopenMsg:
+		return m.reopen()
+	case reopenedMsg:
+		return m.onReopened(msg)
+	}
+	return nil
+}
+
+func (m *Model) onAgent(msg agentMsg) tea.Cmd {
+	if msg.err != nil || msg.agent.ID != m.thread.Agent {
+		return nil
+	}
+	m.agentName = msg.agent.Name
+	if h := api.Val(msg.agent.Model); h != "" {
+		m.model = h
+	}
+	if w := msg.agent.LLMConfig.ContextWindow; w > 0 {
+		m.contextMost = w
+	}
+	return nil
+}
+
+// background mends the theme when the terminal has told its colour.
+func (m *Model) background(dark bool) {
+	kind := theme.Light
+	if dark {
+		kind = theme.Dark
+	}
+	if m.theme.Kind == theme.None || m.theme.Kind == kind {
+		return
+	}
+	m.theme = theme.New(kind)
+	m.prompt.SetTheme(m.theme)
+	m.render = transcript.NewRenderer(m.theme, m.width)
+}
+
+func (m *Model) paste(text string) {
+	if n := len(m.panels); n > 0 {
+		m.panels[n-1].Paste(text)
+		return
+	}
+	m.prompt.Paste(text)
+}
+
+// key takes a key: what is open first, then the chat's own, then the prompt.
+func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
+	name := msg.String()
+	if m.armed && name != "ctrl+c" {
+		m.armed = false
+	}
+	if name != "ctrl+c" {
+		m.flash = ""
+	}
+	if n := len(m.panels); n > 0 {
+		top := m.panels[n-1]
+		return m.act(top, top.Key(msg))
+	}
+	switch name {
+	case "ctrl+c":
+		if m.armed {
+			return m.quitCommand("")
+		}
+		m.armed, m.flash = true, "ctrl+c again leaves"
+		return tea.Tick(quitWithin, func(time.Time) tea.Msg { return disarmMsg{} })
+	case "ctrl+d":
+		if m.prompt.Empty() {
+			return m.quitCommand("")
+		}
+	case "ctrl+l":
+		m.redraw()
+		return nil
+	case "ctrl+o":
+		return m.openTranscript()
+	case "ctrl+z":
+		return tea.Suspend
+	case "enter":
+		if m.prompt.Empty() && len(m.prompt.Queue) > 0 {
+			m.held = false
+			return m.goOn()
+		}
+	}
+	switch m.prompt.Key(msg) {
+	case prompt.Submit:
+		return m.submit()
+	case prompt.Ignored:
+		if name == "esc" {
+			return m.stop()
+		}
+	}
+	return nil
+}
+
+// act does what a panel's key asked for. Close is the same for all.
+func (m *Model) act(p opened, a panel.Action) tea.Cmd {
+	switch a.Kind {
+	case panel.None:
+		return nil
+	case panel.Close:
+		m.panels = m.panels[:len(m.panels)-1]
+		return nil
+	}
+	if p.act == nil {
+		return nil
+	}
+	return p.act(a)
+}
+
+// redraw clears the screen and prints the last of the conversation anew, in the
+// present width and colours.
+func (m *Model) redraw() {
+	m.screen.Clear()
+	m.printed = false
+	items := append([]transcript.Item(nil), m.items...)
+	if t := m.turn; t != nil && t.item >= 0 && t.item < len(items) {
+		whole := t.text.String()
+		items[t.item].Text = whole[:len(whole)-t.stream.Pending()]
+		if items[t.item].Text == "" {
+			items = items[:t.item]
+		}
+	}
+	m.reprint(items)
+}
+
+// quitCommand leaves. A run goes on in the daemon.
+func (m *Model) quitCommand(string) tea.Cmd {
+	m.panels = nil
+	if m.turn != nil && !m.turn.cancel {
+		m.emit(transcript.Notice, m.render.Item(transcript.Item{Kind: transcript.Notice,
+			Text: m.name() + " goes on working; `loci` shows the answer"}, false), false)
+	}
+	if text := m.prompt.Text(); text != "" || len(m.prompt.Queue) > 0 {
+		for _, q := range append(m.prompt.Queue, text) {
+			if q != "" {
+				m.emit(transcript.Notice, m.render.Item(transcript.Item{Kind: transcript.Notice, Text: "not sent: " + q}, false), false)
+			}
+		}
+	}
+	m.quitting = true
+	return nil
+}

@@ -1,0 +1,168 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+
+	"loci/tui/term"
+	"loci/tui/transcript"
+)
+
+// View draws the panel on top, or the live region: from its top the block that
+// still grows, calls under way, the queue, the prompt and one status line. It
+// has no frame, no rule and no padding, which would leave ghosts at a resize.
+func (m *Model) View() tea.View {
+	if m.quitting {
+		return m.screen.View("", nil)
+	}
+	if n := len(m.panels); n > 0 {
+		content, cursor := m.panels[n-1].View(m.width, m.height)
+		if v, ok := m.screen.Panel(content, cursor); ok {
+			return v
+		}
+	}
+	content, cursor := m.live()
+	return m.screen.View(content, cursor)
+}
+
+func (m *Model) live() (string, *tea.Cursor) {
+	written, cursor := m.prompt.View()
+	status := m.status()
+	room := m.height - 1 - strings.Count(written, "\n") - 1 - 1 // prompt and status
+	var above []string
+	if m.turn != nil {
+		above = m.turnRows(max(room-2, 1))
+	}
+	if !m.printed && m.turn == nil {
+		above = m.greeting()
+		if len(above) > room {
+			above = nil
+		}
+	} else if len(above)+1 <= room && m.height > 6 {
+		above = append(above, "")
+	}
+	if cursor != nil {
+		cursor.Y += len(above)
+	}
+	return strings.Join(append(above, written, status), "\n"), cursor
+}
+
+// greeting is what a conversation without words shows above the prompt.
+func (m *Model) greeting() []string {
+	hello := "Loci"
+	if m.opts.greet != "" {
+		hello = m.opts.greet
+	} else if m.connected && m.agentName != "" {
+		hello = "Talk to " + m.agentName + "."
+	}
+	newline := "ctrl+j"
+	if m.keysOK {
+		newline = "shift+enter"
+	}
+	return []string{
+		transcript.Short(m.theme.Strong.Render(hello), m.width),
+		transcript.Short(m.theme.Dim.Render("enter sends · "+newline+" new line · / commands"), m.width),
+	}
+}
+
+// turnRows is what of a run still changes, in at most room rows.
+func (m *Model) turnRows(room int) []string {
+	t := m.turn
+	var rows []string
+	kind := t.kind
+	switch {
+	case t.key == "":
+	case t.kind == transcript.Assistant:
+		if open := m.render.Open(t.stream.Open(), max(room-1-len(t.calls), 1)); open != "" {
+			rows = append(rows, strings.Split(open, "\n")...)
+		}
+	case t.kind == transcript.Reasoning:
+		rows = append(rows, m.render.Thinking(t.text.String()))
+	}
+	if len(rows) == 0 {
+		kind = transcript.Tool
+	}
+	for i, c := range t.calls {
+		if len(rows) >= room-1 && i < len(t.calls)-1 {
+			rows = append(rows, m.theme.Dim.Render(fmt.Sprintf("▸ and %d more", len(t.calls)-i)))
+			break
+		}
+		rows = append(rows, m.render.Tool(c))
+	}
+	tight := t.key != "" && t.kind == transcript.Assistant && t.blocks > 0 && t.stream.Continues()
+	if len(rows) > 0 && m.printed && !tight && transcript.Gap(m.last, kind) && len(rows) < room {
+		rows = append([]string{""}, rows...)
+	}
+	return rows
+}
+
+func (m *Model) name() string { return orElse(m.agentName, "the agent") }
+
+// spinner turns at most eight times a second, and only while the agent works.
+const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+// status is the one line under the prompt: who, which model, how full, and what
+// goes on.
+func (m *Model) status() string {
+	th := m.theme
+	var parts []string
+	switch {
+	case m.flash != "":
+		parts = append(parts, th.Warn.Render(transcript.OneLine(m.flash)))
+	case m.turn != nil:
+		parts = append(parts, m.working())
+	case m.connecting != "":
+		parts = append(parts, th.Warn.Render(m.connecting))
+	case !m.connected:
+		parts = append(parts, th.Dim.Render("connecting…"))
+	case m.held && len(m.prompt.Queue) > 0:
+		parts = append(parts, th.Warn.Render("queue waits: enter sends it"))
+	}
+	if m.connected {
+		if m.turn == nil || m.width >= 60 {
+			parts = append(parts, th.Dim.Render(m.name()))
+		}
+		if model := orElse(m.override, m.model); model != "" {
+			parts = append(parts, th.Dim.Render(model))
+		}
+		if m.contextMost > 0 && m.contextUsed > 0 {
+			parts = append(parts, th.Dim.Render(fmt.Sprintf("%d%%", 100*m.contextUsed/m.contextMost)))
+		}
+		if m.offline && len(parts) < 4 && m.turn == nil {
+			parts = append(parts, th.Warn.Render("no language model: /model"))
+		}
+	}
+	return transcript.Short(strings.Join(parts, th.Dim.Render(" · ")), m.width)
+}
+
+func (m *Model) working() string {
+	t := m.turn
+	mark := string([]rune(spinner)[m.spin%len([]rune(spinner))])
+	word := "thinking"
+	switch {
+	case t.cancel:
+		word = "stopping"
+	case len(t.calls) > 0:
+		word = "working"
+	case t.key != "" && t.kind == transcript.Assistant:
+		word = "answering"
+	}
+	out := m.theme.Accent.Render(mark) + " " + word
+	if s := m.now().Sub(t.started); s >= time.Second {
+		out += m.theme.Dim.Render(fmt.Sprintf(" %ds", int(s.Seconds())))
+	}
+	if !t.cancel {
+		out += m.theme.Dim.Render(" · esc stops")
+	}
+	return out
+}
+
+// wrapTo wraps words to a width.
+func wrapTo(s string, width int) string {
+	width = max(width, 4)
+	return strings.Join(term.Rows(ansi.Wrap(s, width, ""), width, 1), "\n")
+}
