@@ -224,10 +224,10 @@ func (s messages) filter(w *where, f core.MessageFilter) {
 		w.and("m.agent_id = ?", f.Agent)
 	}
 	if f.Run != "" {
-		w.and("m.run_id = ?", f.Run)
+		w.and("m.run_id = ? AND m.run_id <> ''", f.Run) // as the index has it
 	}
 	if f.Step != "" {
-		w.and("m.step_id = ?", f.Step)
+		w.and("m.step_id = ? AND m.step_id <> ''", f.Step)
 	}
 	in(w, "m.role", f.Roles)
 	if !f.From.IsZero() {

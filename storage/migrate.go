@@ -24,15 +24,20 @@ var migrations embed.FS
 // schema is the migrations of one file.
 type schema struct {
 	name   string // of the file, for messages
+	root   fs.FS
 	folder string
 }
 
-func factsSchema() schema  { return schema{name: factsFile, folder: "migrations/sqlite"} }
-func eventsSchema() schema { return schema{name: eventsFile, folder: "migrations/sqlite_events"} }
+func factsSchema() schema {
+	return schema{name: factsFile, root: migrations, folder: "migrations/sqlite"}
+}
+func eventsSchema() schema {
+	return schema{name: eventsFile, root: migrations, folder: "migrations/sqlite_events"}
+}
 
 // newest returns the version that this binary knows.
 func (s schema) newest() (int64, error) {
-	entries, err := fs.ReadDir(migrations, s.folder)
+	entries, err := fs.ReadDir(s.root, s.folder)
 	if err != nil {
 		return 0, core.E(core.Internal, "read migrations: %w", err)
 	}
@@ -93,7 +98,7 @@ func (s schema) migrate(ctx context.Context, db *sqlx.DB, copyTo func(version in
 			return "", err
 		}
 	}
-	folder, err := fs.Sub(migrations, s.folder)
+	folder, err := fs.Sub(s.root, s.folder)
 	if err != nil {
 		return "", core.E(core.Internal, "read migrations: %w", err)
 	}

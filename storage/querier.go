@@ -22,8 +22,9 @@ type querier struct {
 	on   preparer
 	hook func(sql string) // sees every statement; may be nil
 
-	mu    sync.Mutex // guards stmts
-	stmts map[string]*sqlx.Stmt
+	mu     sync.Mutex // guards stmts and closed
+	stmts  map[string]*sqlx.Stmt
+	closed bool
 }
 
 func newQuerier(on preparer, hook func(string)) *querier {
@@ -36,8 +37,11 @@ func (q *querier) stmt(ctx context.Context, text string) (*sqlx.Stmt, func(), er
 		q.hook(text)
 	}
 	q.mu.Lock()
-	s := q.stmts[text]
+	s, closed := q.stmts[text], q.closed
 	q.mu.Unlock()
+	if closed {
+		return nil, nil, errClosed
+	}
 	if s != nil {
 		return s, func() {}, nil
 	}
@@ -47,7 +51,7 @@ func (q *querier) stmt(ctx context.Context, text string) (*sqlx.Stmt, func(), er
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.stmts[text] == nil && len(q.stmts) < maxStatements {
+	if !q.closed && q.stmts[text] == nil && len(q.stmts) < maxStatements {
 		q.stmts[text] = s
 		return s, func() {}, nil
 	}
@@ -121,5 +125,5 @@ func (q *querier) close() {
 	for _, s := range q.stmts {
 		_ = s.Close()
 	}
-	q.stmts = map[string]*sqlx.Stmt{}
+	q.stmts, q.closed = nil, true
 }
