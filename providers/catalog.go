@@ -26,22 +26,23 @@ const (
 
 // Row is a vendor: a protocol and what is particular about whom it is spoken with.
 type Row struct {
-	Name       string // the provider part of its handles
-	Title      string // its name for people
-	Protocol   Protocol
-	Built      bool
-	BaseURL    string            // where it is unless its variable says otherwise
-	BaseURLVar string            // "" if it cannot be moved
-	KeyVars    []string          // the first that is set counts
-	NoKey      bool              // works without a key
-	Local      bool              // a server of the person's own; asked only when configured, except for Ollama on loopback
-	Headers    map[string]string // header → variable, sent when the variable is set
-	AppTitle   string            // how the program names itself to it, as X-Title
-	Prefer     []string          // models to choose first when nobody chose
-	NoSizes    bool              // its listing has no windows, so it is not asked for a model that the catalogue knows
-	CacheTTL   time.Duration     // how long its prompt cache stays warm; 0: five minutes
-	Parallel   int               // requests at once with one key; 0: a default
-	Quirks     openai.Quirks     // with protocol openai
+	Name        string // the provider part of its handles
+	Title       string // its name for people
+	Protocol    Protocol
+	Built       bool
+	BaseURL     string            // where it is unless its variable says otherwise
+	BaseURLVar  string            // "" if it cannot be moved
+	KeyVars     []string          // the first that is set counts
+	NoKey       bool              // works without a key
+	Local       bool              // a server of the person's own; asked only when configured, except for Ollama on loopback
+	Headers     map[string]string // header → variable, sent when the variable is set
+	AppTitle    string            // how the program names itself to it, as X-Title
+	Prefer      []string          // models to choose first when nobody chose: names, or how names begin
+	BindsPrefix bool              // its models' own reasoning is valid only behind an unchanged prefix
+	NoSizes     bool              // its listing has no windows, so it is not asked for a model that the catalogue knows
+	CacheTTL    time.Duration     // how long its prompt cache stays warm; 0: five minutes
+	Parallel    int               // requests at once with one key; 0: a default
+	Quirks      openai.Quirks     // with protocol openai
 }
 
 // defaultCacheTTL is how long a prompt cache is taken to stay warm where the row knows no better.
@@ -61,7 +62,7 @@ func cloud() []Row {
 		{
 			Name: "openrouter", Title: "OpenRouter", Protocol: OpenAI, Built: true, BaseURL: "https://openrouter.ai/api/v1", BaseURLVar: "OPENROUTER_BASE_URL",
 			KeyVars: []string{"OPENROUTER_API_KEY"}, AppTitle: "Loci",
-			Prefer: []string{"anthropic/claude-sonnet-4.5", "openai/gpt-5.1", "openai/gpt-5-mini", "google/gemini-2.5-flash", "deepseek/deepseek-chat"},
+			Prefer: []string{"anthropic/claude-sonnet", "openai/gpt-5", "google/gemini", "deepseek/deepseek-chat"}, BindsPrefix: true,
 			Quirks: openai.Quirks{Force: openai.ForceRequired, Effort: openai.EffortObject, History: openai.HistoryDetails},
 		},
 		{

@@ -3,6 +3,7 @@ package providers
 import (
 	"context"
 	"log/slog"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -14,10 +15,10 @@ import (
 
 // Config is what the resolver needs. Every field may be left out.
 type Config struct {
-	Offline     core.ChatModel    // the built-in model; without it offline handles are not found
-	OfflineInfo core.ModelInfo    // what it can do; a default without a handle
-	Dial        wire.DialFunc     // opens connections, for tests and connection traces
-	HTTP        http.RoundTripper // in place of a transport with Dial
+	Offline     core.ChatModel                                                       // the built-in model; without it offline handles are not found
+	OfflineInfo core.ModelInfo                                                       // what it can do; a default without a handle
+	Dial        func(ctx context.Context, network, address string) (net.Conn, error) // opens connections, for tests and connection traces
+	HTTP        http.RoundTripper                                                    // in place of a transport with Dial
 	Log         *slog.Logger
 	Now         func() time.Time
 	Idle        time.Duration // how long a server may be silent in the middle of an answer; 0: five minutes

@@ -44,7 +44,7 @@ func (a *asked) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[core
 			if err == nil {
 				return
 			}
-			wait, again := plan(err, attempt, begun, ctx)
+			wait, again := plan(ctx, err, attempt, begun)
 			if again {
 				a.tell(ctx, Notice{Provider: a.info.Provider, Model: a.info.Name, Attempt: attempt, Wait: wait, Err: err})
 				again = pause(ctx, wait)
@@ -100,22 +100,15 @@ func (a *asked) tell(ctx context.Context, n Notice) {
 }
 
 // plan says whether to ask again, and after how long. Nothing is repeated once a piece of the answer was handed out.
-func plan(err error, attempt int, begun bool, ctx context.Context) (time.Duration, bool) {
+func plan(ctx context.Context, err error, attempt int, begun bool) (time.Duration, bool) {
 	var e *core.Error
 	if begun || ctx.Err() != nil || attempt >= mostAttempts || !errors.As(err, &e) {
 		return 0, false
 	}
-	switch e.Kind {
-	case core.RateLimited:
-	case core.Unavailable:
-		if errors.Is(err, syscall.ECONNREFUSED) && attempt > 1 { // nobody is there: a restart at most is waited for
-			return 0, false
-		}
-	case core.Timeout:
-		if attempt > 1 { // it has been waited for long enough
-			return 0, false
-		}
-	default:
+	gone := e.Kind == core.Unavailable && errors.Is(err, syscall.ECONNREFUSED) // nobody is there: a restart at most is waited for
+	slow := e.Kind == core.Timeout                                             // it has been waited for long enough
+	passes := e.Kind == core.RateLimited || e.Kind == core.Unavailable || slow
+	if !passes || attempt > 1 && (gone || slow) {
 		return 0, false
 	}
 	if e.RetryAfter > longestPause {

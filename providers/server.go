@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -53,7 +54,7 @@ type server struct {
 
 func newServer(p *Providers, e endpoint) *server {
 	s := &server{endpoint: e, now: p.cfg.Now, log: p.cfg.Log, listing: make(chan struct{}, 1),
-		who: wire.Who{Provider: e.row.Name, Endpoint: e.base, Key: e.key, Local: e.local()}}
+		who: wire.Who{Provider: e.row.Name, Endpoint: e.base, Key: e.key}}
 	most := e.row.Parallel
 	if most == 0 {
 		most = p.cfg.Parallel
@@ -65,7 +66,7 @@ func newServer(p *Providers, e endpoint) *server {
 		return s
 	}
 	s.openai = openai.New(openai.Options{Provider: e.row.Name, BaseURL: e.base, Key: e.key, Headers: e.headers,
-		Local: e.local(), Quirks: e.quirks, HTTP: p.http, Idle: p.cfg.Idle})
+		Quirks: e.quirks, HTTP: p.http, Idle: p.cfg.Idle})
 	s.chat = s.openai
 	return s
 }
@@ -156,22 +157,29 @@ func (s *server) models(ctx context.Context) []core.ModelInfo {
 	if err != nil {
 		return nil
 	}
-	rank := func(m listed) int {
-		if at := slices.Index(s.row.Prefer, m.name); at >= 0 {
-			return at
-		}
-		if m.tools {
-			return len(s.row.Prefer)
-		}
-		return len(s.row.Prefer) + 1
-	}
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b listed) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(list, func(a, b listed) int { return s.rank(a) - s.rank(b) })
 	out := make([]core.ModelInfo, 0, len(list))
 	for _, m := range list {
 		out = append(out, s.describe(m))
 	}
 	return out
+}
+
+// rank orders models: the preferred ones, by name before those whose name goes on, then others with tools.
+func (s *server) rank(m listed) int {
+	if at := slices.Index(s.row.Prefer, m.name); at >= 0 {
+		return 2 * at
+	}
+	for at, prefix := range s.row.Prefer {
+		if strings.HasPrefix(m.name, prefix) {
+			return 2*at + 1
+		}
+	}
+	if m.tools {
+		return 2 * len(s.row.Prefer)
+	}
+	return 2*len(s.row.Prefer) + 1
 }
 
 // info returns what is known of one model. It asks the server where the server knows more than the catalogue; an
@@ -215,10 +223,10 @@ func (s *server) describe(m listed) core.ModelInfo {
 	known := catalogued(m.name)
 	info := core.ModelInfo{
 		Handle: core.Handle(s.row.Name + "/" + m.name), Name: m.name, Provider: s.row.Name, Protocol: string(s.row.Protocol),
-		Endpoint: s.base, ContextWindow: m.window, MaxOutput: m.output, Tools: m.tools, Reasoning: m.reasoning, CacheTTL: s.row.CacheTTL,
+		Endpoint: s.base, ContextWindow: m.window, MaxOutput: m.output, Tools: m.tools, Reasoning: m.reasoning, CacheTTL: s.row.CacheTTL, BindsPrefix: s.row.BindsPrefix,
 		ForcedTools: s.ollama == nil && s.quirks.Force != openai.ForceNot && m.tools,
 	}
-	if info.ContextWindow <= 0 && !s.local() {
+	if info.ContextWindow <= 0 && !(s.local() && known.open) { // a server of one's own runs open models with any window
 		info.ContextWindow = known.window
 	}
 	if info.ContextWindow <= 0 {

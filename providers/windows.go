@@ -8,35 +8,37 @@ type known struct {
 	prefix string
 	window int
 	output int
+	open   bool // its weights are public
 }
 
 // families is searched in order, so a longer prefix stands before a shorter one.
 func families() []known {
 	return []known{
-		{"gpt-4.1", 1_047_576, 32_768},
-		{"gpt-4o", 128_000, 16_384},
-		{"gpt-4-turbo", 128_000, 4_096},
-		{"gpt-4", 8_192, 4_096},
-		{"gpt-3.5", 16_385, 4_096},
-		{"gpt-oss", 131_072, 0},
-		{"gpt-5-chat", 128_000, 16_384},
-		{"gpt-5", 400_000, 128_000},
-		{"gpt-6", 400_000, 128_000},
-		{"chatgpt-4o", 128_000, 16_384},
-		{"o1", 200_000, 100_000},
-		{"o3", 200_000, 100_000},
-		{"o4", 200_000, 100_000},
-		{"deepseek", 128_000, 0},
-		{"grok-4-fast", 2_000_000, 0},
-		{"grok-4.1-fast", 2_000_000, 0},
-		{"grok-4", 256_000, 0},
-		{"grok-3", 131_072, 0},
-		{"grok", 131_072, 0},
-		{"mistral-large", 128_000, 0},
-		{"mistral", 32_768, 0},
-		{"magistral", 40_000, 0},
-		{"llama-3.1", 131_072, 0},
-		{"llama-3.3", 131_072, 0},
+		{"gpt-4.1", 1_047_576, 32_768, false},
+		{"gpt-4o", 128_000, 16_384, false},
+		{"gpt-4-turbo", 128_000, 4_096, false},
+		{"gpt-4", 8_192, 4_096, false},
+		{"gpt-3.5", 16_385, 4_096, false},
+		{"gpt-oss", 131_072, 0, true},
+		{"gpt-5-chat", 128_000, 16_384, false},
+		{"gpt-5", 400_000, 128_000, false},
+		{"gpt-6", 400_000, 128_000, false},
+		{"chatgpt-4o", 128_000, 16_384, false},
+		{"o1", 200_000, 100_000, false},
+		{"o3", 200_000, 100_000, false},
+		{"o4", 200_000, 100_000, false},
+		{"deepseek-v4", 1_000_000, 0, true},
+		{"deepseek", 128_000, 0, true},
+		{"grok-4-fast", 2_000_000, 0, false},
+		{"grok-4.1-fast", 2_000_000, 0, false},
+		{"grok-4", 256_000, 0, false},
+		{"grok-3", 131_072, 0, false},
+		{"grok", 131_072, 0, false},
+		{"mistral-large", 128_000, 0, false},
+		{"mistral", 32_768, 0, true},
+		{"magistral", 40_000, 0, true},
+		{"llama-3.1", 131_072, 0, true},
+		{"llama-3.3", 131_072, 0, true},
 	}
 }
 

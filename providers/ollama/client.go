@@ -39,7 +39,7 @@ var _ core.ChatModel = (*Client)(nil)
 func New(opts Options) *Client {
 	return &Client{
 		opts: opts,
-		who:  wire.Who{Provider: opts.Provider, Endpoint: opts.BaseURL, Key: opts.Key, Local: true},
+		who:  wire.Who{Provider: opts.Provider, Endpoint: opts.BaseURL, Key: opts.Key},
 		http: &http.Client{Transport: opts.HTTP, CheckRedirect: wire.NoRedirect},
 	}
 }

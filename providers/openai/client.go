@@ -22,7 +22,6 @@ type Options struct {
 	BaseURL  string
 	Key      core.Secret
 	Headers  map[string]string
-	Local    bool
 	Quirks   Quirks
 	HTTP     http.RoundTripper // required
 	Idle     time.Duration     // how long the server may be silent; 0: five minutes
@@ -46,7 +45,7 @@ func New(opts Options) *Client {
 	config.HTTPClient = &http.Client{Transport: transport{opts.HTTP}, CheckRedirect: wire.NoRedirect}
 	return &Client{
 		opts: opts,
-		who:  wire.Who{Provider: opts.Provider, Endpoint: opts.BaseURL, Key: opts.Key, Local: opts.Local},
+		who:  wire.Who{Provider: opts.Provider, Endpoint: opts.BaseURL, Key: opts.Key},
 		api:  openai.NewClientWithConfig(config),
 	}
 }

@@ -124,7 +124,7 @@ func (e entry) chat() bool {
 	switch {
 	case e.Active != nil && !*e.Active:
 		return false
-	case e.Type != "" && !slices.Contains([]string{"chat", "language", "llm", "vlm", "model", "base", "code"}, e.Type):
+	case e.Type != "" && !slices.Contains([]string{"chat", "llm", "vlm", "model"}, e.Type):
 		return false
 	case e.Architecture != nil && len(e.Architecture.Output) > 0 && !slices.Contains(e.Architecture.Output, "text"):
 		return false

@@ -4,12 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"reflect"
 	"strings"
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/google/go-cmp/cmp"
 
 	"loci/core"
 )
@@ -80,6 +79,17 @@ func (a *Answer) add(t testing.TB, d core.Delta) {
 	default:
 		t.Errorf("call %d before call %d", c.Index, len(a.Calls))
 	}
+}
+
+// same compares deeply and shows both sides as JSON.
+func same(t testing.TB, what string, want, got any) {
+	t.Helper()
+	if reflect.DeepEqual(want, got) {
+		return
+	}
+	w, _ := json.Marshal(want) // what cannot be shown is still different
+	g, _ := json.Marshal(got)
+	t.Errorf("%s: got %s, want %s", what, g, w)
 }
 
 func btoi(b bool) int {
@@ -161,9 +171,7 @@ func suiteAnswers(t *testing.T, s Subject) {
 			turn.Usage.Cached, turn.Usage.Reasoning = new(64), new(0)
 			want.Cached, want.Reasoning = new(64), new(0)
 		}
-		if diff := cmp.Diff(want, s.one(t, turn).Usage); diff != "" {
-			t.Error(diff)
-		}
+		same(t, "usage", want, s.one(t, turn).Usage)
 	})
 	t.Run("details that are not reported stay unknown", func(t *testing.T) {
 		t.Parallel()
@@ -185,17 +193,15 @@ func suiteCalls(t *testing.T, s Subject) {
 		t.Parallel()
 		a := s.one(t, Turn{Calls: []Call{{ID: "call_1", Name: "weather", Arguments: `{"city":"Oslo"}`}}})
 		want := []core.ToolCall{{ID: "call_1", Name: "weather", Arguments: `{"city":"Oslo"}`}}
-		if diff := cmp.Diff(want, a.Calls); diff != "" || a.Finish != core.FinishStop {
-			t.Errorf("finish %q %s", a.Finish, diff)
-		}
+		same(t, "calls", want, a.Calls)
+		same(t, "finish", core.FinishStop, a.Finish)
 	})
 	t.Run("parallel calls stay apart and in order, beside text", func(t *testing.T) {
 		t.Parallel()
 		a := s.one(t, Turn{Text: "Both.", Calls: []Call{{ID: "call_1", Name: "weather", Arguments: `{"city":"Oslo"}`}, {ID: "call_2", Name: "clock", Arguments: `{"city":"Rome"}`}}})
 		want := []core.ToolCall{{ID: "call_1", Name: "weather", Arguments: `{"city":"Oslo"}`}, {ID: "call_2", Name: "clock", Arguments: `{"city":"Rome"}`}}
-		if diff := cmp.Diff(want, a.Calls); diff != "" || a.Text != "Both." {
-			t.Errorf("text %q %s", a.Text, diff)
-		}
+		same(t, "calls", want, a.Calls)
+		same(t, "text", "Both.", a.Text)
 	})
 	t.Run("a turn goes on over several steps with returns", func(t *testing.T) {
 		t.Parallel()
@@ -274,12 +280,8 @@ func suiteRequests(t *testing.T, s Subject) {
 		got := server.Last()
 		want := []Message{{Role: "user", Text: "first"}, {Role: "assistant", Text: "yes"},
 			{Role: "user", Text: "<system-reminder>\nThe block human has changed.\n</system-reminder>"}, {Role: "user", Text: "hello"}}
-		if diff := cmp.Diff(want, got.Messages); diff != "" {
-			t.Error(diff)
-		}
-		if got.System != "Be brief." || got.Model != s.Model || !cmp.Equal(got.Tools, []string{"weather", "clock"}) {
-			t.Errorf("got %q %q %q", got.System, got.Model, got.Tools)
-		}
+		same(t, "messages", want, got.Messages)
+		same(t, "system, model and tools", []any{"Be brief.", s.Model, []string{"weather", "clock"}}, []any{got.System, got.Model, got.Tools})
 	})
 	t.Run("empty returns and empty arguments are sent as such", func(t *testing.T) {
 		t.Parallel()
@@ -289,11 +291,8 @@ func suiteRequests(t *testing.T, s Subject) {
 		if _, err := Collect(t.Context(), t, model, req); err != nil {
 			t.Fatal(err)
 		}
-		last := server.Last().Messages
 		want := []Message{{Role: "user", Text: "hello"}, {Role: "assistant", Calls: []Call{{ID: "call_1", Name: "clock", Arguments: "{}"}}}, {Role: "tool", CallID: "call_1"}}
-		if diff := cmp.Diff(want, last); diff != "" {
-			t.Error(diff)
-		}
+		same(t, "messages", want, server.Last().Messages)
 	})
 	t.Run("equal requests have equal bytes", func(t *testing.T) {
 		t.Parallel()
@@ -306,9 +305,7 @@ func suiteRequests(t *testing.T, s Subject) {
 			}
 		}
 		r := server.Requests()
-		if diff := cmp.Diff(string(r[0].Body), string(r[1].Body)); diff != "" {
-			t.Error(diff)
-		}
+		same(t, "bytes", string(r[0].Body), string(r[1].Body))
 	})
 	t.Run("no tools means none", func(t *testing.T) {
 		t.Parallel()

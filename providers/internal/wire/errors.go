@@ -21,7 +21,6 @@ type Who struct {
 	Provider string
 	Endpoint string      // base URL without credentials
 	Key      core.Secret // removed from every text
-	Local    bool        // a server of the person's own
 }
 
 // overflow lists how servers say that a request does not fit the window, in lower case.

@@ -7,13 +7,10 @@ import (
 	"time"
 )
 
-// DialFunc opens a connection; tests and connection traces put themselves in its place.
-type DialFunc func(ctx context.Context, network, address string) (net.Conn, error)
-
 // NewTransport returns the one transport that all providers share. It honours HTTP_PROXY, HTTPS_PROXY and NO_PROXY as
-// every Go program does (loopback is never proxied). It has no overall or header timeout: a slow answer is watched by
+// every Go program does (loopback is never proxied). dial, if not nil, opens its connections. It has no overall or header timeout: a slow answer is watched by
 // Watch, which knows when bytes last came.
-func NewTransport(dial DialFunc) *http.Transport {
+func NewTransport(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
 	}
