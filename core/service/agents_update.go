@@ -242,6 +242,10 @@ func (a *Agents) RequireApproval(ctx context.Context, id core.AgentID, tool stri
 // AttachBlock adds a block; a label that the agent has already is a conflict, the same block again changes nothing.
 func (a *Agents) AttachBlock(ctx context.Context, id core.AgentID, block core.BlockID) (core.Agent, error) {
 	return a.change(ctx, id, func(ctx context.Context, tx core.Store, _ *core.Agent) (bool, error) {
+		have, err := tx.Blocks().OfAgent(ctx, id)
+		if err != nil || slices.ContainsFunc(have, func(b core.Block) bool { return b.ID == block }) {
+			return false, err
+		}
 		return true, attachBlock(ctx, tx, id, block)
 	})
 }

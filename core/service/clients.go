@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"maps"
 	"path/filepath"
-	"regexp"
 	"sync"
 	"time"
 
@@ -25,7 +24,15 @@ const (
 // OpenNew asks for a new agent or conversation where Open takes a name.
 const OpenNew = "new"
 
-var variableName = regexp.MustCompile(`^[A-Z][A-Z0-9_]{0,63}$`)
+// isVariable reports whether a name has the form of a provider variable: capitals, digits and underscores.
+func isVariable(name string) bool {
+	for i, c := range name {
+		if (c < 'A' || c > 'Z') && (i == 0 || c != '_' && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return name != "" && len(name) <= 64
+}
 
 // Clients keeps the client sessions: who asks, from where, and the provider variables they brought. They live in
 // memory only, until an hour after their last request and run; a daemon that restarts knows none.
@@ -39,6 +46,8 @@ type Clients struct {
 	timer    *time.Timer
 	closed   bool
 	sweeping sync.WaitGroup
+
+	busy func() map[core.ClientID]bool // the sessions that have a run under way
 }
 
 type session struct {
@@ -92,7 +101,9 @@ type Opened struct {
 }
 
 func newClients(p *parts, agents *Agents, conversations *Conversations) *Clients {
-	return &Clients{parts: p, agents: agents, conversations: conversations, sessions: map[core.ClientID]*session{}}
+	c := &Clients{parts: p, agents: agents, conversations: conversations, sessions: map[core.ClientID]*session{}}
+	c.busy = c.withRuns
+	return c
 }
 
 // Register makes a session.
@@ -148,7 +159,7 @@ func (c *Clients) client(in NewClient) (core.Client, error) {
 		return client, core.E(core.Invalid, "a client brings at most %d variables", maxVariables)
 	}
 	for name, value := range in.Variables {
-		if !variableName.MatchString(name) || len(value) > maxVariable {
+		if !isVariable(name) || len(value) > maxVariable {
 			return client, core.E(core.Invalid, "%q is not a variable that can be passed", name)
 		}
 	}
@@ -207,7 +218,7 @@ func (c *Clients) sweep() {
 	c.sweeping.Add(1)
 	c.mu.Unlock()
 	defer c.sweeping.Done()
-	busy := c.withRuns()
+	busy := c.busy()
 
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -100,6 +100,9 @@ func (m *Models) Info(ctx context.Context, handle core.Handle, env core.Env) cor
 	ctx, cancel := context.WithTimeout(ctx, modelInfoWait)
 	defer cancel()
 	_, info, err := m.parts.Models.Chat(ctx, handle, m.env(env))
+	if core.KindOf(err) == core.Unauthenticated { // another client may bring the key
+		return bareInfo(handle)
+	}
 	if err != nil {
 		info = bareInfo(handle)
 	}

@@ -95,7 +95,7 @@ func wireText(s string) *string { return &s }
 // wireLLMConfig is the retired mirror of model and settings.
 func wireLLMConfig(a core.Agent, m core.ModelInfo) api.LLMConfig {
 	window := m.ContextWindow
-	if window > maxWindow {
+	if window == 0 || window > maxWindow {
 		window = maxWindow
 	}
 	if a.Settings.ContextWindow > 0 {
@@ -225,8 +225,17 @@ func handleOf(model *string, config *api.LLMConfig) core.Handle {
 	return core.Handle(provider + "/" + config.Model)
 }
 
+// agentTypes are the contract's; which of them are built is the domain's to say.
+func agentTypes() []string {
+	return []string{api.AgentLettaV1, api.AgentMemGPTV2, api.AgentMemGPT, api.AgentReact, api.AgentWorkflow, api.AgentSplitThread, api.AgentSleeptime,
+		api.AgentVoice, api.AgentVoiceSleep}
+}
+
 // coreNewAgent converts the body that makes an agent.
 func coreNewAgent(in api.CreateAgent) (service.NewAgent, error) {
+	if t := api.Val(in.AgentType); t != "" && !slices.Contains(agentTypes(), t) {
+		return service.NewAgent{}, unprocessable("body.agent_type", "%q is not a type of agents", t)
+	}
 	if err := unbuilt(in); err != nil {
 		return service.NewAgent{}, err
 	}

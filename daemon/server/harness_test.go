@@ -166,7 +166,9 @@ func (f *fixture) do(req *http.Request) reply {
 	return reply{t: f.t, status: w.Code, header: w.Header(), body: w.Body.Bytes()}
 }
 
-func (f *fixture) call(method, path string, body any) reply { return f.do(f.request(method, path, body)) }
+func (f *fixture) call(method, path string, body any) reply {
+	return f.do(f.request(method, path, body))
+}
 
 // socket calls as a client on the socket.
 func (f *fixture) socket(method, path string, body any, session string) reply {

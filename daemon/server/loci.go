@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 	"path/filepath"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -76,7 +77,7 @@ func (s *Server) registerClient(ctx context.Context, in *registerClientInput) (*
 	if err != nil {
 		return nil, err
 	}
-	return answer(s.session(client, opened), nil)
+	return answer(s.session(ctx, client, opened), nil)
 }
 
 func coreClient(in api.Client) service.NewClient {
@@ -90,14 +91,17 @@ func coreClient(in api.Client) service.NewClient {
 }
 
 // session tells what was opened.
-func (s *Server) session(client core.Client, o service.Opened) api.Session {
+func (s *Server) session(ctx context.Context, client core.Client, o service.Opened) api.Session {
 	out := api.Session{
 		Client: string(client.ID), AgentID: string(o.Agent.ID), ConversationID: string(o.Conversation.ID), AgentName: o.Agent.Name,
 		Model: string(o.Agent.Model), Offline: o.Agent.Model.Provider() == core.OfflineHandle.Provider(), AgentNew: o.AgentNew,
 		RecallCount: o.Conversation.MessageCount, Notice: unbuiltNotice(o.Unbuilt),
 	}
-	if o.Conversation.Model != "" {
+	switch {
+	case o.Conversation.Model != "":
 		out.Model = string(o.Conversation.Model)
+	case o.Agent.ModelAuto:
+		s.tellModel(ctx, client, o.Agent, &out)
 	}
 	if active := s.engine().Active(o.Conversation.ID); len(active) > 0 {
 		out.PendingRun = string(active[0])
@@ -105,15 +109,24 @@ func (s *Server) session(client core.Client, o service.Opened) api.Session {
 	return out
 }
 
+// tellModel says which model an agent without one of its own will get: it moves to the first real one there is.
+func (s *Server) tellModel(ctx context.Context, client core.Client, agent core.Agent, out *api.Session) {
+	c, err := s.engine().Choose(ctx, agent, "", client.Env)
+	if err != nil {
+		out.Notice = asStatus(err).body.Text()
+		return
+	}
+	out.Model, out.Offline = string(c.Handle), c.Info.Offline
+	if out.Notice == "" {
+		out.Notice = unbuiltNotice(c.Unbuilt)
+	}
+}
+
 func unbuiltNotice(variables []string) string {
 	if len(variables) == 0 {
 		return ""
 	}
-	text := variables[0]
-	for _, v := range variables[1:] {
-		text += ", " + v
-	}
-	return text + " is set, but its provider is not built yet"
+	return strings.Join(variables, ", ") + " is set, but its provider is not built yet"
 }
 
 // changes streams hints that something changed, without end.

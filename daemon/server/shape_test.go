@@ -32,6 +32,7 @@ func TestWrongShapesAre422BeforeAnythingIsLookedUp(t *testing.T) {
 		{"POST", "/v1/agents/" + missing + "/messages", `{"input":"a","include_return_message_types":["nothing"]}`, "nothing"},
 		{"POST", "/v1/agents", `{"name":5}`, "name"},
 		{"POST", "/v1/agents", `{"tool_rules":[{"type":"nothing","tool_name":"x"}]}`, "nothing"},
+		{"POST", "/v1/agents", `{"agent_type":"robot"}`, "robot"},
 		{"POST", "/v1/blocks", `{"label":"a"}`, "value"},
 		{"GET", "/v1/agents?order=up", "", "order"},
 		{"GET", "/v1/agents?limit=many", "", "limit"},

@@ -1,0 +1,319 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"loci/core"
+	"loci/core/engine"
+	"loci/storage"
+	"loci/tools"
+)
+
+// reach is what models can be reached: the handles it holds, the first one first.
+type reach []core.Handle
+
+func (r reach) Chat(_ context.Context, h core.Handle, env core.Env) (core.ChatModel, core.ModelInfo, error) {
+	if h == "keyed/model" {
+		if _, ok := env("KEYED_API_KEY"); !ok {
+			return nil, core.ModelInfo{}, core.E(core.Unauthenticated, "no key")
+		}
+		return r, core.ModelInfo{Handle: h, Name: "model"}, nil
+	}
+	for _, have := range append(r, core.OfflineHandle) {
+		if have == h {
+			return r, core.ModelInfo{Handle: h, Name: "model", ContextWindow: 1000, Offline: h == core.OfflineHandle}, nil
+		}
+	}
+	return nil, core.ModelInfo{}, core.E(core.NotFound, "no model %s", h)
+}
+
+func (r reach) List(context.Context, core.Env) ([]core.ModelInfo, error) { return nil, nil }
+
+func (r reach) First(context.Context, core.Env) (core.ModelInfo, bool, []string) {
+	if len(r) == 0 {
+		return core.ModelInfo{}, false, []string{"GEMINI_API_KEY"}
+	}
+	return core.ModelInfo{Handle: r[0], Name: "model"}, true, nil
+}
+
+func (reach) Stream(context.Context, core.ChatRequest) iter.Seq2[core.Delta, error] {
+	return func(yield func(core.Delta, error) bool) { yield(core.Delta{}, errors.New("nobody asks this model")) }
+}
+
+func newServices(t *testing.T, models reach, change ...func(*Config)) *Services {
+	t.Helper()
+	store, err := storage.Open(context.Background(), storage.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	box := tools.New()
+	eng := engine.New(engine.Config{Store: store, Log: store.Events(), Models: models, Tools: box})
+	cfg := Config{Store: store, Engine: eng, Models: models, Tools: box}
+	for _, c := range change {
+		c(&cfg)
+	}
+	s := New(cfg)
+	t.Cleanup(func() {
+		s.Close()
+		if err := errors.Join(eng.Shutdown(context.Background()), store.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func register(t *testing.T, s *Services, in NewClient) core.Client {
+	t.Helper()
+	c, err := s.Clients.Register(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestTwoFirstStartsMakeOneAgent(t *testing.T) {
+	t.Parallel()
+	s := newServices(t, nil)
+	const starts = 8
+	opened := make([]Opened, starts)
+	errs := make([]error, starts)
+	var wg sync.WaitGroup
+	for i := range starts {
+		c := register(t, s, NewClient{Kind: core.ClientChat, Folder: "/home/ada"})
+		wg.Go(func() { opened[i], errs[i] = s.Clients.Open(t.Context(), c, Open{}) })
+	}
+	wg.Wait()
+	made := 0
+	for i, o := range opened {
+		if errs[i] != nil || o.Agent.ID != opened[0].Agent.ID {
+			t.Errorf("start %d opened %s: %v", i, o.Agent.ID, errs[i])
+		}
+		if o.AgentNew {
+			made++
+		}
+	}
+	if made != 1 {
+		t.Errorf("%d agents were made", made)
+	}
+}
+
+func TestTheTerminalsAgentIsOfflineOnlyWhereNothingElseIsReachable(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		models  reach
+		fixed   core.Handle
+		want    core.Handle
+		auto    bool
+		unbuilt int
+	}{
+		{nil, "", core.OfflineHandle, true, 1},
+		{reach{"real/one"}, "", "real/one", false, 0},
+		{reach{"real/one", "real/two"}, "real/two", "real/two", false, 0},
+	} {
+		s := newServices(t, c.models, func(cfg *Config) { cfg.DefaultModel = c.fixed })
+		o, err := s.Clients.Open(t.Context(), register(t, s, NewClient{Kind: core.ClientChat}), Open{})
+		if err != nil || o.Agent.Model != c.want || o.Agent.ModelAuto != c.auto || len(o.Unbuilt) != c.unbuilt {
+			t.Errorf("%v %q: model %s, auto %v, unbuilt %v: %v", c.models, c.fixed, o.Agent.Model, o.Agent.ModelAuto, o.Unbuilt, err)
+		}
+	}
+}
+
+func TestAnAgentOfTheAPINeedsAModel(t *testing.T) {
+	t.Parallel()
+	s := newServices(t, nil)
+	if _, err := s.Agents.Create(t.Context(), NewAgent{}, nil); core.KindOf(err) != core.Invalid || core.HintOf(err) == "" {
+		t.Errorf("without any model: %v", err)
+	}
+	for handle, want := range map[core.Handle]core.Kind{"none/none": core.NotFound, "bare": core.Invalid, "keyed/model": "", core.OfflineHandle: ""} {
+		if _, err := s.Agents.Create(t.Context(), NewAgent{Model: handle}, nil); core.KindOf(err) != want {
+			t.Errorf("%s: %v, want kind %q", handle, err, want)
+		}
+	}
+	real := newServices(t, reach{"real/one"})
+	if a, err := real.Agents.Create(t.Context(), NewAgent{}, nil); err != nil || a.Model != "real/one" || a.ModelAuto {
+		t.Errorf("with a reachable model: %s %v", a.Model, err)
+	}
+}
+
+func TestAClientsVariablesComeFirstThenTheDaemons(t *testing.T) {
+	t.Parallel()
+	daemon := func(name string) (core.Secret, bool) { return core.Secret("daemon"), name != "NOBODY" }
+	s := newServices(t, nil, func(cfg *Config) { cfg.Env = daemon })
+	c := register(t, s, NewClient{Kind: core.ClientChat, Variables: map[string]string{"OWN_KEY": "mine", "EMPTY": ""}})
+	for name, want := range map[string]string{"OWN_KEY": "mine", "EMPTY": "daemon", "OTHER": "daemon"} {
+		if got, ok := c.Env(name); !ok || got.Reveal() != want {
+			t.Errorf("%s = %q, want %q", name, got.Reveal(), want)
+		}
+	}
+	if _, ok := c.Env("NOBODY"); ok {
+		t.Error("a variable nobody has was found")
+	}
+	for _, bad := range []NewClient{
+		{Variables: map[string]string{"lower": "x"}}, {Variables: map[string]string{"A": strings.Repeat("x", maxVariable+1)}}, {Folder: "not/absolute"},
+		{Zone: "Nowhere/Else"}, {Mode: "everything"},
+	} {
+		if _, err := s.Clients.Register(bad); err == nil {
+			t.Errorf("%+v was registered", bad)
+		}
+	}
+}
+
+func TestASessionEndsAnHourAfterItsLastRequestAndForgetsItsVariables(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c := &Clients{parts: &parts{Config: Config{SessionTTL: time.Hour, Env: func(string) (core.Secret, bool) { return "", false }}}, sessions: map[core.ClientID]*session{}}
+		own := &variables{vars: map[string]string{"A_KEY": "x"}}
+		env := c.layered(own)
+		runs := map[core.ClientID]bool{}
+		c.busy = func() map[core.ClientID]bool { return runs }
+		c.Logger = slog.New(slog.DiscardHandler)
+		for _, id := range []core.ClientID{"client-a", "client-b"} {
+			if err := c.keep(core.Client{ID: id, Env: env}, own, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		runs["client-b"] = true
+		<-time.After(40 * time.Minute)
+		if _, ok := c.Find("client-a"); !ok {
+			t.Fatal("a session ended early")
+		}
+		<-time.After(50 * time.Minute)
+		if _, ok := c.sessions["client-a"]; !ok || c.Count() != 2 {
+			t.Fatal("a request or a run did not keep a session alive")
+		}
+		delete(runs, "client-b")
+		<-time.After(3 * time.Hour)
+		if _, err := c.Get("client-a"); core.KindOf(err) != core.Precondition || c.Count() != 0 {
+			t.Errorf("%d sessions live on: %v", c.Count(), err)
+		}
+		if _, ok := env("A_KEY"); ok {
+			t.Error("a variable outlived its session")
+		}
+		c.close()
+		if err := c.keep(core.Client{}, own, 0); !errors.Is(err, core.ErrShutdown) {
+			t.Errorf("a session after the end: %v", err)
+		}
+	})
+}
+
+func TestAnEditedBlockMarksEveryAgentThatShowsItStale(t *testing.T) {
+	t.Parallel()
+	s := newServices(t, reach{"real/one"})
+	b, err := s.Blocks.Create(t.Context(), core.Block{Label: "shared"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var agents []core.AgentID
+	for range 2 {
+		a, err := s.Agents.Create(t.Context(), NewAgent{BlockIDs: []core.BlockID{b.ID}}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		agents = append(agents, a.ID)
+	}
+	edited, err := s.Blocks.Update(t.Context(), b.ID, BlockPatch{Value: core.Some("new")}, b.Version, "")
+	if err != nil || edited.Version != b.Version+1 {
+		t.Fatalf("%+v %v", edited, err)
+	}
+	for _, id := range agents {
+		conv, err := s.Conversations.Get(t.Context(), core.DefaultConversation(id))
+		if err != nil || !conv.Stale {
+			t.Errorf("%s: stale %v, %v", id, conv.Stale, err)
+		}
+	}
+	_, err = s.Blocks.Update(t.Context(), b.ID, BlockPatch{Value: core.Some("lost?")}, b.Version, "")
+	var e *core.Error
+	if !errors.As(err, &e) || e.Kind != core.Conflict {
+		t.Fatalf("a stale overwrite: %v", err)
+	}
+	if stale, ok := e.Detail.(*StaleBlock); !ok || stale.Newest.Value != "new" {
+		t.Errorf("detail = %+v", e.Detail)
+	}
+	versions, err := s.Blocks.Versions(t.Context(), b.ID, core.Page{})
+	if err != nil || len(versions) != 2 || versions[0].Author.Kind != core.AuthorUser {
+		t.Errorf("versions = %+v %v", versions, err)
+	}
+	if _, err := s.Agents.AttachBlock(t.Context(), agents[0], core.NewBlockID()); core.KindOf(err) != core.NotFound {
+		t.Errorf("attach of nothing: %v", err)
+	}
+	twin, err := s.Blocks.Create(t.Context(), core.Block{Label: "twin"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Agents.AttachBlock(t.Context(), agents[0], twin.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Blocks.Update(t.Context(), twin.ID, BlockPatch{Label: core.Some("shared")}, 0, ""); core.KindOf(err) != core.Conflict {
+		t.Errorf("a label that the agent has already: %v", err)
+	}
+}
+
+func TestAttachmentsRaiseTheRevisionOnce(t *testing.T) {
+	t.Parallel()
+	s := newServices(t, reach{"real/one"})
+	a, err := s.Agents.Create(t.Context(), NewAgent{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tool := core.BuiltinToolID("archival_memory_search")
+	first, err := s.Agents.AttachTool(t.Context(), a.ID, tool)
+	if err != nil || first.Rev != a.Rev+1 || len(first.Tools) != len(a.Tools)+1 {
+		t.Fatalf("%+v %v", first, err)
+	}
+	if again, err := s.Agents.AttachTool(t.Context(), a.ID, tool); err != nil || again.Rev != first.Rev {
+		t.Errorf("the same again: rev %d, %v", again.Rev, err)
+	}
+	if gone, err := s.Agents.DetachTool(t.Context(), a.ID, tool); err != nil || gone.Rev != first.Rev+1 {
+		t.Errorf("detached: rev %d, %v", gone.Rev, err)
+	}
+	if _, err := s.Agents.DetachTool(t.Context(), a.ID, tool); core.KindOf(err) != core.NotFound {
+		t.Errorf("detached twice: %v", err)
+	}
+	if _, err := s.Agents.AttachTool(t.Context(), a.ID, "tool-none"); core.KindOf(err) != core.NotFound {
+		t.Errorf("attach of nothing: %v", err)
+	}
+}
+
+func TestBaseRulesAreLeftOutForModelsThatDoWithoutThem(t *testing.T) {
+	t.Parallel()
+	for handle, want := range map[core.Handle]bool{
+		"openai/gpt-5": true, "openai/gpt-5-mini": false, "google_ai/gemini-2.5-pro": true, "openai/gpt-4o": false, "anthropic/claude-3-5-sonnet-20241022": true,
+	} {
+		if got := lacksBaseRules(handle); got != want {
+			t.Errorf("%s: %v", handle, got)
+		}
+	}
+}
+
+func TestNamesThatSeveralAgentsHaveAreAConflict(t *testing.T) {
+	t.Parallel()
+	s := newServices(t, reach{"real/one"})
+	for range 2 {
+		if _, err := s.Agents.Create(t.Context(), NewAgent{Name: "Twin"}, nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	only, err := s.Agents.Create(t.Context(), NewAgent{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]core.Kind{"Twin": core.Conflict, "Nobody": core.NotFound, only.Name: "", string(only.ID): ""} {
+		if _, err := s.Agents.ByName(t.Context(), name); core.KindOf(err) != want {
+			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+	if err := s.Agents.Delete(t.Context(), only.ID); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Agents.Get(t.Context(), only.ID); core.KindOf(err) != core.NotFound {
+		t.Errorf("a deleted agent: %v", err)
+	}
+}
