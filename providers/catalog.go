@@ -55,8 +55,9 @@ func cloud() []Row {
 	return []Row{
 		{
 			Name: "openai", Title: "OpenAI", Protocol: OpenAI, Built: true, BaseURL: "https://api.openai.com/v1", BaseURLVar: "OPENAI_BASE_URL",
-			KeyVars: []string{"OPENAI_API_KEY"}, Headers: map[string]string{"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"},
-			Prefer: []string{"gpt-6.1-terra", "gpt-5.6-terra", "gpt-5.6", "gpt-5.5", "gpt-5.4", "gpt-5.2", "gpt-5.1", "gpt-5-mini", "gpt-5", "gpt-4.1", "gpt-4o", "gpt-4o-mini"}, NoSizes: true,
+			KeyVars: []string{"OPENAI_API_KEY"},
+			Headers: map[string]string{"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}, //nolint:misspell // the header's own spelling
+			Prefer:  []string{"gpt-6.1-terra", "gpt-5.6-terra", "gpt-5.6", "gpt-5.5", "gpt-5.4", "gpt-5.2", "gpt-5.1", "gpt-5-mini", "gpt-5", "gpt-4.1", "gpt-4o", "gpt-4o-mini"}, NoSizes: true,
 			Quirks: openai.Quirks{Wire: openai.ByFamily, OwnHost: true, CompletionLimit: true, Effort: openai.EffortFlat, CacheKey: true},
 		},
 		{

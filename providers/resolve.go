@@ -55,8 +55,10 @@ func New(cfg Config) *Providers {
 		cfg.Now = time.Now
 	}
 	if cfg.OfflineInfo.Handle == "" {
-		cfg.OfflineInfo = core.ModelInfo{Handle: core.OfflineHandle, Name: "loci", Provider: "offline", Protocol: string(Offline),
-			ContextWindow: unknownLocal, Tools: true, ForcedTools: true, Offline: true}
+		cfg.OfflineInfo = core.ModelInfo{
+			Handle: core.OfflineHandle, Name: "loci", Provider: "offline", Protocol: string(Offline),
+			ContextWindow: unknownLocal, Tools: true, ForcedTools: true, Offline: true,
+		}
 	}
 	p := &Providers{cfg: cfg, http: cfg.HTTP, servers: map[string]*server{}}
 	if p.http == nil {

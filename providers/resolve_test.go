@@ -32,14 +32,14 @@ func env(vars map[string]string) core.Env {
 	return func(name string) (core.Secret, bool) { v, ok := vars[name]; return core.Secret(v), ok }
 }
 
-// dialed keeps what was contacted.
-type dialed struct {
+// contacts keeps what was contacted.
+type contacts struct {
 	mu        sync.Mutex
 	addresses []string
 }
 
 // resolver makes a resolver that reaches loopback servers of this test and nothing else.
-func resolver(t *testing.T, d *dialed, servers ...*providertest.Server) *providers.Providers {
+func resolver(t *testing.T, d *contacts, servers ...*providertest.Server) *providers.Providers {
 	t.Helper()
 	allowed := []string{}
 	for _, s := range servers {
@@ -60,7 +60,7 @@ func resolver(t *testing.T, d *dialed, servers ...*providertest.Server) *provide
 
 func TestHandlesThatCannotBeAsked(t *testing.T) {
 	t.Parallel()
-	p := resolver(t, &dialed{})
+	p := resolver(t, &contacts{})
 	for handle, want := range map[core.Handle]core.Kind{
 		"gpt-5": core.Invalid, "nobody/x": core.NotFound, "openai/gpt-5": core.Unauthenticated, "anthropic/claude": core.Unsupported, "offline/other": core.NotFound,
 	} {
@@ -85,7 +85,7 @@ func TestEveryBuiltRowAnswers(t *testing.T) {
 			s := providertest.NewServer(t)
 			s.Key = "the-key"
 			s.Models = []providertest.Model{{Name: "vendor/some-model", Window: 20_000}}
-			p := resolver(t, &dialed{}, s)
+			p := resolver(t, &contacts{}, s)
 			vars := env(map[string]string{row.BaseURLVar: s.URL, row.KeyVars[0]: "the-key"})
 			handle := core.Handle(row.Name + "/vendor/some-model")
 			model, info, err := p.Chat(t.Context(), handle, vars)
@@ -107,10 +107,10 @@ func TestEveryBuiltRowAnswers(t *testing.T) {
 }
 
 func wireOf(row providers.Row) providertest.Wire {
-	switch {
-	case row.Name == "ollama":
+	switch row.Name {
+	case "ollama":
 		return providertest.Ollama
-	case row.Name == "xai":
+	case "xai":
 		return providertest.Responses
 	}
 	return providertest.Chat
@@ -139,7 +139,7 @@ func sent(t *testing.T, row string, req core.ChatRequest) map[string]any {
 	t.Helper()
 	s := providertest.NewServer(t)
 	s.Script(providertest.Turn{Text: "ok"})
-	p := resolver(t, &dialed{}, s)
+	p := resolver(t, &contacts{}, s)
 	for _, r := range providers.Rows() {
 		if r.Name != row {
 			continue
@@ -211,7 +211,8 @@ func TestMistralGetsItsIDsAndNeverAUserAfterATool(t *testing.T) {
 	t.Parallel()
 	req := providertest.Ask("m", "x")
 	req.Messages = append(req.Messages, providertest.Continue(providertest.Answer{Calls: []core.ToolCall{
-		{ID: "call_0123456789abcdef", Name: "clock", Arguments: "{}"}, {ID: "AbCdEf123", Name: "clock", Arguments: "{}"}}}, "12:00")...)
+		{ID: "call_0123456789abcdef", Name: "clock", Arguments: "{}"}, {ID: "AbCdEf123", Name: "clock", Arguments: "{}"},
+	}}, "12:00")...)
 	req.Messages = append(req.Messages, core.ChatMessage{Role: core.ChatReminder, Text: "now"})
 	body := sent(t, "mistral", req)
 	messages := body["messages"].([]any)
@@ -260,7 +261,7 @@ func TestReasoningGoesBackOnlyWhereItIsWanted(t *testing.T) {
 
 func TestNothingIsContactedThatIsNotConfigured(t *testing.T) {
 	t.Parallel()
-	var d dialed
+	var d contacts
 	p := resolver(t, &d)
 	_, ok, unbuilt := p.First(t.Context(), env(map[string]string{"ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k", "GROQ_API_KEY": " "}))
 	if ok {
@@ -287,7 +288,7 @@ func TestListShowsChatModelsInOrderAndOfflineLast(t *testing.T) {
 	s, local := providertest.NewServer(t), providertest.NewServer(t)
 	s.Models = []providertest.Model{{Name: "text-embedding-3-small"}, {Name: "llama-guard"}, {Name: "plain", NoTools: true}, {Name: "other", Window: 9000}, {Name: "openai/gpt-oss-120b"}}
 	local.Models = []providertest.Model{{Name: "nomic-embed", Embed: true}, {Name: "tiny:latest", NoTools: true, Window: 2048}, {Name: "qwen3", Thinking: true, Window: 40960, Running: 32768}}
-	p := resolver(t, &dialed{}, s, local)
+	p := resolver(t, &contacts{}, s, local)
 	vars := env(map[string]string{"GROQ_API_KEY": "k", "GROQ_BASE_URL": s.URL, "OLLAMA_HOST": strings.TrimPrefix(local.URL, "http://")})
 	list, err := p.List(t.Context(), vars)
 	if err != nil {
@@ -330,7 +331,7 @@ func TestTheFirstModelIsThatOfTheFirstReachableProvider(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			p := resolver(t, &dialed{}, custom, local, down)
+			p := resolver(t, &contacts{}, custom, local, down)
 			info, ok, unbuilt := p.First(t.Context(), env(c.vars))
 			if !ok || info.Handle != c.want || unbuilt != nil {
 				t.Errorf("got %q %v %v, want %q", info.Handle, ok, unbuilt, c.want)
@@ -343,7 +344,7 @@ func TestAModelWithoutToolsStillChats(t *testing.T) {
 	t.Parallel()
 	s := providertest.NewServer(t)
 	s.Models = []providertest.Model{{Name: "tiny", NoTools: true, Window: 8192}}
-	p := resolver(t, &dialed{}, s)
+	p := resolver(t, &contacts{}, s)
 	model, info, err := p.Chat(t.Context(), "ollama/tiny", env(map[string]string{"OLLAMA_HOST": s.URL}))
 	if err != nil || info.Tools {
 		t.Fatalf("%+v %v", info, err)
@@ -354,8 +355,12 @@ func TestAModelWithoutToolsStillChats(t *testing.T) {
 	if a, err := providertest.Collect(t.Context(), t, model, req); err != nil || a.Text != "ECHO: and now?" {
 		t.Fatalf("%q %v", a.Text, err)
 	}
-	want := []providertest.Message{{Role: "user", Text: "hello"}, {Role: "assistant", Text: "Wait.\n(called clock with {})"},
-		{Role: "user", Text: "<system-reminder>\nclock returned: 12:00\n</system-reminder>"}, {Role: "user", Text: "and now?"}}
+	want := []providertest.Message{
+		{Role: "user", Text: "hello"},
+		{Role: "assistant", Text: "Wait.\n(called clock with {})"},
+		{Role: "user", Text: "<system-reminder>\nclock returned: 12:00\n</system-reminder>"},
+		{Role: "user", Text: "and now?"},
+	}
 	if diff := cmp.Diff(want, s.Last().Messages); diff != "" || len(s.Last().Tools) != 0 {
 		t.Errorf("tools %v %s", s.Last().Tools, diff)
 	}
@@ -366,8 +371,8 @@ func TestAKeyIsInNoErrorAndNoLog(t *testing.T) {
 	const key = "sk-secret-abcdef0123456789"
 	s := providertest.NewServer(t)
 	s.Key = "another"
-	var log bytes.Buffer
-	p := providers.New(providers.Config{Log: slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	var logged bytes.Buffer
+	p := providers.New(providers.Config{Log: slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))})
 	t.Cleanup(p.Close)
 	vars := env(map[string]string{"OPENAI_BASE_URL": s.V1(), "OPENAI_API_KEY": key, "OLLAMA_HOST": s.URL, "OLLAMA_API_KEY": key})
 	for _, handle := range []core.Handle{"openai/m", "ollama/m"} {
@@ -387,8 +392,8 @@ func TestAKeyIsInNoErrorAndNoLog(t *testing.T) {
 	if _, err := p.List(t.Context(), vars); err != nil {
 		t.Error(err)
 	}
-	if log.Len() == 0 || strings.Contains(log.String(), key) {
-		t.Errorf("the log holds the key or nothing: %s", log.String())
+	if logged.Len() == 0 || strings.Contains(logged.String(), key) {
+		t.Errorf("the log holds the key or nothing: %s", logged.String())
 	}
 }
 

@@ -53,8 +53,10 @@ type server struct {
 }
 
 func newServer(p *Providers, e endpoint) *server {
-	s := &server{endpoint: e, now: p.cfg.Now, log: p.cfg.Log, listing: make(chan struct{}, 1),
-		who: wire.Who{Provider: e.row.Name, Endpoint: e.base, Key: e.key}}
+	s := &server{
+		endpoint: e, now: p.cfg.Now, log: p.cfg.Log, listing: make(chan struct{}, 1),
+		who: wire.Who{Provider: e.row.Name, Endpoint: e.base, Key: e.key},
+	}
 	most := e.row.Parallel
 	if most == 0 {
 		most = p.cfg.Parallel
@@ -65,8 +67,10 @@ func newServer(p *Providers, e endpoint) *server {
 		s.chat = s.ollama
 		return s
 	}
-	s.openai = openai.New(openai.Options{Provider: e.row.Name, BaseURL: e.base, Key: e.key, Headers: e.headers,
-		Quirks: e.quirks, HTTP: p.http, Idle: p.cfg.Idle})
+	s.openai = openai.New(openai.Options{
+		Provider: e.row.Name, BaseURL: e.base, Key: e.key, Headers: e.headers,
+		Quirks: e.quirks, HTTP: p.http, Idle: p.cfg.Idle,
+	})
 	s.chat = s.openai
 	return s
 }
@@ -90,7 +94,7 @@ func (s *server) all(ctx context.Context) ([]listed, error) {
 	switch {
 	case err != nil:
 		fresh = failFresh
-		s.log.Debug("models not listed", slog.String("provider", s.row.Name), slog.String("error", err.Error()))
+		s.log.DebugContext(ctx, "models not listed", slog.String("provider", s.row.Name), slog.String("error", err.Error()))
 	case s.ollama != nil || s.quirks.Running != "":
 		fresh = runFresh
 	}
@@ -226,7 +230,7 @@ func (s *server) describe(m listed) core.ModelInfo {
 		Endpoint: s.base, ContextWindow: m.window, MaxOutput: m.output, Tools: m.tools, Reasoning: m.reasoning, CacheTTL: s.row.CacheTTL, BindsPrefix: s.row.BindsPrefix,
 		ForcedTools: s.ollama == nil && s.quirks.Force != openai.ForceNot && m.tools,
 	}
-	if info.ContextWindow <= 0 && !(s.local() && known.open) { // a server of one's own runs open models with any window
+	if info.ContextWindow <= 0 && (!s.local() || !known.open) { // a server of one's own runs open models with any window
 		info.ContextWindow = known.window
 	}
 	if info.ContextWindow <= 0 {

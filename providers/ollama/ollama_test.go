@@ -185,8 +185,10 @@ func TestThinkingGoesBackBesideCalls(t *testing.T) {
 		t.Fatal(err)
 	}
 	messages := sent()["messages"].([]any)
-	if diff := cmp.Diff(map[string]any{"role": "assistant", "content": "", "thinking": "Look it up.",
-		"tool_calls": []any{map[string]any{"id": "a", "function": map[string]any{"index": 0.0, "name": "clock", "arguments": map[string]any{}}}}}, messages[2]); diff != "" {
+	if diff := cmp.Diff(map[string]any{
+		"role": "assistant", "content": "", "thinking": "Look it up.",
+		"tool_calls": []any{map[string]any{"id": "a", "function": map[string]any{"index": 0.0, "name": "clock", "arguments": map[string]any{}}}},
+	}, messages[2]); diff != "" {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff(map[string]any{"role": "tool", "content": "12:00", "tool_name": "clock", "tool_call_id": "a"}, messages[3]); diff != "" {

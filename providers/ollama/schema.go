@@ -95,7 +95,7 @@ func simplifyAll(value any, root map[string]any, depth int) []any {
 // resolved puts a local reference, and the only member of an allOf, in place of the node; the node's own words win.
 func resolved(m, root map[string]any) map[string]any {
 	for range deepest {
-		target := map[string]any{}
+		var target map[string]any
 		if ref, ok := m["$ref"].(string); ok {
 			target, _ = lookup(root, ref).(map[string]any)
 		} else if all, ok := m["allOf"].([]any); ok && len(all) == 1 {

@@ -19,8 +19,11 @@ func newClient(t *testing.T, s *providertest.Server, key core.Secret) *ollama.Cl
 
 func TestOllamaPassesTheSuite(t *testing.T) {
 	t.Parallel()
-	providertest.Suite(t, providertest.Subject{Model: "test-model",
+	providertest.Suite(t, providertest.Subject{
+		Model: "test-model",
 		New: func(t *testing.T, s *providertest.Server, key core.Secret) core.ChatModel {
+			t.Helper()
 			return newClient(t, s, key)
-		}})
+		},
+	})
 }

@@ -59,7 +59,8 @@ func (b *chatBuilder) build() openai.ChatCompletionRequest {
 	out.Messages = b.out
 	for _, tool := range b.req.Tools {
 		out.Tools = append(out.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
-			Name: tool.Name, Description: tool.Description, Parameters: parameters(tool.Parameters)}})
+			Name: tool.Name, Description: tool.Description, Parameters: parameters(tool.Parameters),
+		}})
 	}
 	b.tools(&out)
 	b.settings(&out)
@@ -106,7 +107,7 @@ func (b *chatBuilder) settings(out *openai.ChatCompletionRequest) {
 		if b.q.CompletionLimit || Reasons(b.req.Model) {
 			out.MaxCompletionTokens = s.MaxOutputTokens
 		} else {
-			out.MaxTokens = s.MaxOutputTokens
+			out.MaxTokens = s.MaxOutputTokens //nolint:staticcheck // deprecated at OpenAI only
 		}
 	}
 	if s.ResponseFormat != nil {
@@ -204,8 +205,10 @@ func (b *chatBuilder) assistant(m core.ChatMessage) {
 		if args == "" {
 			args = "{}"
 		}
-		out.ToolCalls = append(out.ToolCalls, openai.ToolCall{ID: b.callID(call.ID), Type: openai.ToolTypeFunction,
-			Function: openai.FunctionCall{Name: call.Name, Arguments: args}})
+		out.ToolCalls = append(out.ToolCalls, openai.ToolCall{
+			ID: b.callID(call.ID), Type: openai.ToolTypeFunction,
+			Function: openai.FunctionCall{Name: call.Name, Arguments: args},
+		})
 	}
 	var native chatNative
 	if m.Native != nil {

@@ -98,7 +98,7 @@ func (c *Client) ask(ctx context.Context, req core.ChatRequest, out func(core.De
 	if err != nil {
 		return c.who.Network(ctx, x.watch, err)
 	}
-	defer s.Close() //nolint:errcheck // the answer has been read or is not wanted
+	defer s.Close()
 	last, err := c.read(ctx, x, s, t, out)
 	if err != nil {
 		return err

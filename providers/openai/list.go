@@ -114,8 +114,10 @@ func (e entry) listed() Listed {
 }
 
 // otherKinds are parts of names of models that do not chat.
-var otherKinds = []string{"embed", "whisper", "tts", "rerank", "moderation", "dall-e", "transcribe", "realtime", "audio",
-	"-search", "image", "sora", "instruct-0914", "davinci", "babbage", "bge-", "guard", "ocr", "orpheus"}
+var otherKinds = []string{
+	"embed", "whisper", "tts", "rerank", "moderation", "dall-e", "transcribe", "realtime", "audio",
+	"-search", "image", "sora", "instruct-0914", "davinci", "babbage", "bge-", "guard", "ocr", "orpheus",
+}
 
 func (e entry) chat() bool {
 	var flags struct {

@@ -64,7 +64,8 @@ func responsesRequest(q Quirks, req core.ChatRequest, summary bool) openai.Creat
 	out := openai.CreateResponseRequest{Model: req.Model, Instructions: req.System, Input: responsesInput(req.Messages), Store: &store}
 	for _, tool := range req.Tools {
 		out.Tools = append(out.Tools, openai.ResponseTool{Type: openai.ToolTypeFunction, Parameters: map[string]any{
-			"name": tool.Name, "description": tool.Description, "parameters": parameters(tool.Parameters), "strict": false}})
+			"name": tool.Name, "description": tool.Description, "parameters": parameters(tool.Parameters), "strict": false,
+		}})
 	}
 	if len(req.Tools) > 0 {
 		out.ToolChoice = responsesChoice(q.Force, req.Choice)

@@ -32,7 +32,8 @@ func TestWhatAServerRunsWithCountsMoreThanItsListing(t *testing.T) {
 	t.Parallel()
 	listing := `{"data":[{"id":"qwen","context_length":131072},{"id":"other","context_length":8192},{"id":"nomic-vectors"}]}`
 	got := pages(t, openai.Quirks{Running: openai.RunningProps}, map[string]string{
-		"/v1/models": `{"data":[{"id":"qwen","meta":{"n_ctx_train":131072}}]}`, "/props": `{"default_generation_settings":{"n_ctx":4096}}`})
+		"/v1/models": `{"data":[{"id":"qwen","meta":{"n_ctx_train":131072}}]}`, "/props": `{"default_generation_settings":{"n_ctx":4096}}`,
+	})
 	if diff := cmp.Diff([]openai.Listed{{ID: "qwen", Window: 4096, Chat: true}}, got); diff != "" {
 		t.Error(diff)
 	}
@@ -67,8 +68,10 @@ func TestOpenAIsOwnListingIsReadByName(t *testing.T) {
 
 func TestFamiliesThatReason(t *testing.T) {
 	t.Parallel()
-	for model, want := range map[string]bool{"o1": true, "o3-mini": true, "o4-mini": true, "gpt-5": true, "gpt-5.6-terra": true, "gpt-6-sol": true, "openai/gpt-5-mini": true,
-		"gpt-5-chat-latest": false, "gpt-4o": false, "gpt-oss-120b": false, "o3x": false, "gpt-50": false, "olmo": false} {
+	for model, want := range map[string]bool{
+		"o1": true, "o3-mini": true, "o4-mini": true, "gpt-5": true, "gpt-5.6-terra": true, "gpt-6-sol": true, "openai/gpt-5-mini": true,
+		"gpt-5-chat-latest": false, "gpt-4o": false, "gpt-oss-120b": false, "o3x": false, "gpt-50": false, "olmo": false,
+	} {
 		if got := openai.Reasons(model); got != want {
 			t.Errorf("%s: %v", model, got)
 		}

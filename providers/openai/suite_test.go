@@ -19,16 +19,22 @@ func newClient(t *testing.T, s *providertest.Server, key core.Secret, q openai.Q
 
 func TestChatPassesTheSuite(t *testing.T) {
 	t.Parallel()
-	providertest.Suite(t, providertest.Subject{Model: "test-model", HasUsage: true,
+	providertest.Suite(t, providertest.Subject{
+		Model: "test-model", HasUsage: true,
 		New: func(t *testing.T, s *providertest.Server, key core.Secret) core.ChatModel {
+			t.Helper()
 			return newClient(t, s, key, openai.Quirks{})
-		}})
+		},
+	})
 }
 
 func TestResponsesPassesTheSuite(t *testing.T) {
 	t.Parallel()
-	providertest.Suite(t, providertest.Subject{Model: "gpt-5-mini", HasUsage: true,
+	providertest.Suite(t, providertest.Subject{
+		Model: "gpt-5-mini", HasUsage: true,
 		New: func(t *testing.T, s *providertest.Server, key core.Secret) core.ChatModel {
+			t.Helper()
 			return newClient(t, s, key, openai.Quirks{Wire: openai.ByFamily, OwnHost: true})
-		}})
+		},
+	})
 }

@@ -189,11 +189,10 @@ func (m *mender) inBand(data []byte) *core.Error {
 		Object string          `json:"object"`
 		Error  json.RawMessage `json:"error"`
 	}
-	if json.Unmarshal(data, &e) != nil {
-		return nil
-	}
+	readable := json.Unmarshal(data, &e) == nil // if not, whoever reads the event says so
 	named := len(e.Error) > 0 && string(e.Error) != "null" && string(e.Error) != `""`
 	switch {
+	case !readable:
 	case e.Type == "error", e.Object == "error":
 		return m.x.who.InBand(data)
 	case named && e.Object != "response" && e.Type == "":

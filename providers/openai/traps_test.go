@@ -292,16 +292,21 @@ func TestTrap17ListingsInEveryFormAreRead(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string][]openai.Listed{
 		`[{"id":"meta/llama","type":"chat","context_length":8192},{"id":"bge","type":"embedding"}]`: {
-			{ID: "meta/llama", Window: 8192, Chat: true}, {ID: "bge"}},
+			{ID: "meta/llama", Window: 8192, Chat: true}, {ID: "bge"},
+		},
 		`{"data":[{"id":"a/b","context_length":200000,"top_provider":{"context_length":32000,"max_completion_tokens":4000},"supported_parameters":["tools","reasoning"]}]}`: {
-			{ID: "a/b", Window: 32000, MaxOutput: 4000, Tools: new(true), Reasoning: true, Chat: true}},
+			{ID: "a/b", Window: 32000, MaxOutput: 4000, Tools: new(true), Reasoning: true, Chat: true},
+		},
 		`{"data":[{"id":"gone","active":false,"context_window":9},{"id":"here","active":true,"context_window":131072,"max_completion_tokens":32768}]}`: {
-			{ID: "gone", Window: 9}, {ID: "here", Window: 131072, MaxOutput: 32768, Chat: true}},
+			{ID: "gone", Window: 9}, {ID: "here", Window: 131072, MaxOutput: 32768, Chat: true},
+		},
 		`{"data":[{"id":"m","max_context_length":32768,"capabilities":{"completion_chat":true,"function_calling":false}}]}`: {
-			{ID: "m", Window: 32768, Tools: new(false), Chat: true}},
+			{ID: "m", Window: 32768, Tools: new(false), Chat: true},
+		},
 		`{"models":[{"id":"v","max_model_len":4096}]}`: {{ID: "v", Window: 4096, Chat: true}},
 		`{"data":[{"id":"text-embedding-3"},{"id":"whisper-1"},{"id":"gpt-4o-audio-preview"}]}`: {
-			{ID: "text-embedding-3"}, {ID: "whisper-1"}, {ID: "gpt-4o-audio-preview"}},
+			{ID: "text-embedding-3"}, {ID: "whisper-1"}, {ID: "gpt-4o-audio-preview"},
+		},
 	} {
 		got, err := serve(t, openai.Quirks{}, body).client.List(t.Context())
 		if diff := cmp.Diff(want, got); err != nil || diff != "" {

@@ -110,8 +110,10 @@ func TestAServerThatDoesNotStreamIsUnderstood(t *testing.T) {
 	t.Parallel()
 	for _, q := range []openai.Quirks{{Whole: true, History: openai.HistoryCalls}, {Whole: true, Wire: openai.Responses}} {
 		s := providertest.NewServer(t)
-		s.Script(providertest.Turn{Reasoning: "hm", Text: "Both.", Calls: []providertest.Call{{ID: "a", Name: "weather", Arguments: `{"city":"Oslo"}`}, {ID: "b", Name: "clock", Arguments: `{}`}},
-			Usage: &providertest.Usage{Prompt: 3, Completion: 4}})
+		s.Script(providertest.Turn{
+			Reasoning: "hm", Text: "Both.", Calls: []providertest.Call{{ID: "a", Name: "weather", Arguments: `{"city":"Oslo"}`}, {ID: "b", Name: "clock", Arguments: `{}`}},
+			Usage: &providertest.Usage{Prompt: 3, Completion: 4},
+		})
 		a, err := providertest.Collect(t.Context(), t, newClient(t, s, "k", q), providertest.Ask("m", "x"))
 		if err != nil {
 			t.Fatal(err)
@@ -223,7 +225,7 @@ func TestASummaryThatIsRefusedIsNotAskedForAgain(t *testing.T) {
 	refusing = serveFunc(t, openai.Quirks{Wire: openai.Responses}, func(w http.ResponseWriter, _ *http.Request) {
 		if strings.Contains(string(*refusing.body.Load()), "summary") {
 			w.WriteHeader(400)
-			_, _ = io.WriteString(w, `{"error":{"message":"Your organization must be verified to generate reasoning summaries.","code":"unsupported_value"}}`)
+			_, _ = io.WriteString(w, `{"error":{"message":"Your account must be verified to generate reasoning summaries.","code":"unsupported_value"}}`)
 			return
 		}
 		_, _ = io.WriteString(w, responsesOK)

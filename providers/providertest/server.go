@@ -124,10 +124,10 @@ type Server struct {
 }
 
 // NewServer starts a server that ends with the test.
-func NewServer(t testing.TB) *Server {
-	t.Helper()
+func NewServer(tb testing.TB) *Server {
+	tb.Helper()
 	s := Start()
-	t.Cleanup(s.Close)
+	tb.Cleanup(s.Close)
 	return s
 }
 

@@ -26,37 +26,37 @@ type Answer struct {
 
 // Collect asks and puts the answer together. It checks what core.ChatModel promises of a sequence: one end or one
 // error, nothing after it, calls that open with an id and a name, at most one kind of piece in a delta.
-func Collect(ctx context.Context, t testing.TB, m core.ChatModel, req core.ChatRequest) (Answer, error) {
-	t.Helper()
+func Collect(ctx context.Context, tb testing.TB, m core.ChatModel, req core.ChatRequest) (Answer, error) {
+	tb.Helper()
 	var a Answer
 	var failed error
 	ended := false
 	for d, err := range m.Stream(ctx, req) {
 		if ended || failed != nil {
-			t.Errorf("the sequence went on after its end: %+v %v", d, err)
+			tb.Errorf("the sequence went on after its end: %+v %v", d, err)
 		}
 		if err != nil {
 			failed = err
 			continue
 		}
 		a.Deltas++
-		a.add(t, d)
+		a.add(tb, d)
 		ended = d.End
 	}
 	if !ended && failed == nil {
-		t.Error("the sequence stopped without an end or an error")
+		tb.Error("the sequence stopped without an end or an error")
 	}
 	var e *core.Error
 	if failed != nil && (!errors.As(failed, &e) || !e.Provider) {
-		t.Errorf("an error that is not the provider's: %#v", failed)
+		tb.Errorf("an error that is not the provider's: %#v", failed)
 	}
 	return a, failed
 }
 
-func (a *Answer) add(t testing.TB, d core.Delta) {
-	t.Helper()
+func (a *Answer) add(tb testing.TB, d core.Delta) {
+	tb.Helper()
 	if set := btoi(d.Text != "") + btoi(d.Reasoning != "") + btoi(d.Call != nil); set > 1 {
-		t.Errorf("a delta with several kinds of pieces: %+v", d)
+		tb.Errorf("a delta with several kinds of pieces: %+v", d)
 	}
 	a.Text += d.Text
 	a.Reasoning += d.Reasoning
@@ -71,25 +71,25 @@ func (a *Answer) add(t testing.TB, d core.Delta) {
 	case c == nil:
 	case c.Index == len(a.Calls):
 		if c.ID == "" || c.Name == "" {
-			t.Errorf("a call opens without an id or a name: %+v", c)
+			tb.Errorf("a call opens without an id or a name: %+v", c)
 		}
 		a.Calls = append(a.Calls, core.ToolCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
 	case c.Index < len(a.Calls):
 		a.Calls[c.Index].Arguments += c.Arguments
 	default:
-		t.Errorf("call %d before call %d", c.Index, len(a.Calls))
+		tb.Errorf("call %d before call %d", c.Index, len(a.Calls))
 	}
 }
 
 // same compares deeply and shows both sides as JSON.
-func same(t testing.TB, what string, want, got any) {
-	t.Helper()
+func same(tb testing.TB, what string, want, got any) {
+	tb.Helper()
 	if reflect.DeepEqual(want, got) {
 		return
 	}
 	w, _ := json.Marshal(want) // what cannot be shown is still different
 	g, _ := json.Marshal(got)
-	t.Errorf("%s: got %s, want %s", what, g, w)
+	tb.Errorf("%s: got %s, want %s", what, g, w)
 }
 
 func btoi(b bool) int {
@@ -109,13 +109,16 @@ type Subject struct {
 // Ask is a small request with two tools.
 func Ask(model, text string) core.ChatRequest {
 	schema := json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)
-	return core.ChatRequest{Model: model, System: "Be brief.", Parallel: true, Window: 8192,
+	return core.ChatRequest{
+		Model: model, System: "Be brief.", Parallel: true, Window: 8192,
 		Messages: []core.ChatMessage{{Role: core.ChatUser, Text: text}},
-		Tools:    []core.ToolSpec{{Name: "weather", Description: "Tells the weather.", Parameters: schema}, {Name: "clock", Description: "Tells the time.", Parameters: schema}}}
+		Tools:    []core.ToolSpec{{Name: "weather", Description: "Tells the weather.", Parameters: schema}, {Name: "clock", Description: "Tells the time.", Parameters: schema}},
+	}
 }
 
 // Suite runs what every protocol must do.
 func Suite(t *testing.T, subject Subject) {
+	t.Helper()
 	t.Run("answers", func(t *testing.T) { t.Parallel(); suiteAnswers(t, subject) })
 	t.Run("calls", func(t *testing.T) { t.Parallel(); suiteCalls(t, subject) })
 	t.Run("requests", func(t *testing.T) { t.Parallel(); suiteRequests(t, subject) })
@@ -143,6 +146,7 @@ func (s Subject) one(t *testing.T, turn Turn) Answer {
 }
 
 func suiteAnswers(t *testing.T, s Subject) {
+	t.Helper()
 	t.Run("text arrives in pieces and whole", func(t *testing.T) {
 		t.Parallel()
 		a := s.one(t, Turn{Text: "It is <sunny> & warm — 22 °C, \"really\"."})
@@ -189,6 +193,7 @@ func suiteAnswers(t *testing.T, s Subject) {
 }
 
 func suiteCalls(t *testing.T, s Subject) {
+	t.Helper()
 	t.Run("a call arrives with id, name and arguments", func(t *testing.T) {
 		t.Parallel()
 		a := s.one(t, Turn{Calls: []Call{{ID: "call_1", Name: "weather", Arguments: `{"city":"Oslo"}`}}})
@@ -268,18 +273,26 @@ func prefixes(t *testing.T, requests []Request) {
 }
 
 func suiteRequests(t *testing.T, s Subject) {
+	t.Helper()
 	t.Run("system, messages and tools arrive", func(t *testing.T) {
 		t.Parallel()
 		server, model := s.start(t, Turn{Text: "ok"})
 		req := Ask(s.Model, "hello")
-		req.Messages = append([]core.ChatMessage{{Role: core.ChatUser, Text: "first"}, {Role: core.ChatAssistant, Text: "yes"},
-			{Role: core.ChatReminder, Text: "The block human has changed."}}, req.Messages...)
+		req.Messages = append([]core.ChatMessage{
+			{Role: core.ChatUser, Text: "first"},
+			{Role: core.ChatAssistant, Text: "yes"},
+			{Role: core.ChatReminder, Text: "The block human has changed."},
+		}, req.Messages...)
 		if _, err := Collect(t.Context(), t, model, req); err != nil {
 			t.Fatal(err)
 		}
 		got := server.Last()
-		want := []Message{{Role: "user", Text: "first"}, {Role: "assistant", Text: "yes"},
-			{Role: "user", Text: "<system-reminder>\nThe block human has changed.\n</system-reminder>"}, {Role: "user", Text: "hello"}}
+		want := []Message{
+			{Role: "user", Text: "first"},
+			{Role: "assistant", Text: "yes"},
+			{Role: "user", Text: "<system-reminder>\nThe block human has changed.\n</system-reminder>"},
+			{Role: "user", Text: "hello"},
+		}
 		same(t, "messages", want, got.Messages)
 		same(t, "system, model and tools", []any{"Be brief.", s.Model, []string{"weather", "clock"}}, []any{got.System, got.Model, got.Tools})
 	})
@@ -324,6 +337,7 @@ func suiteRequests(t *testing.T, s Subject) {
 }
 
 func suiteFailures(t *testing.T, s Subject) {
+	t.Helper()
 	kinds := []struct {
 		name string
 		fail Fail
@@ -405,6 +419,7 @@ func suiteFailures(t *testing.T, s Subject) {
 }
 
 func suiteStops(t *testing.T, s Subject) {
+	t.Helper()
 	t.Run("cancelling in the middle stops at once and frees the server", func(t *testing.T) {
 		t.Parallel()
 		server, model := s.start(t, Turn{Text: strings.Repeat("word ", 200), TokenDelay: 20 * time.Millisecond})
@@ -459,7 +474,10 @@ func suiteStops(t *testing.T, s Subject) {
 	t.Run("leaving the sequence frees the server", func(t *testing.T) {
 		t.Parallel()
 		server, model := s.start(t, Turn{Text: strings.Repeat("word ", 500), TokenDelay: 10 * time.Millisecond})
-		for range model.Stream(t.Context(), Ask(s.Model, "hello")) {
+		for _, err := range model.Stream(t.Context(), Ask(s.Model, "hello")) {
+			if err != nil {
+				t.Error(err)
+			}
 			break
 		}
 		idle(t, server)

@@ -161,8 +161,10 @@ func (s *Server) show(w http.ResponseWriter, body []byte) {
 		if m.NumCtx > 0 {
 			parameters = fmt.Sprintf("stop                           \"<|end|>\"\nnum_ctx                        %d\n", m.NumCtx)
 		}
-		writeJSON(w, object{"capabilities": capabilities, "parameters": parameters, "details": object{"family": "llama"},
-			"model_info": object{"general.architecture": "llama", "llama.context_length": m.Window}})
+		writeJSON(w, object{
+			"capabilities": capabilities, "parameters": parameters, "details": object{"family": "llama"},
+			"model_info": object{"general.architecture": "llama", "llama.context_length": m.Window},
+		})
 		return
 	}
 	w.WriteHeader(http.StatusNotFound)

@@ -288,21 +288,29 @@ func responseItems(id string, t Turn) []responseItem {
 	if t.Reasoning != "" {
 		itemID := "rs_" + id
 		done := object{"type": "reasoning", "id": itemID, "summary": []object{{"type": "summary_text", "text": t.Reasoning}}, "encrypted_content": "sealed-" + id}
-		items = append(items, responseItem{item: done, added: object{"type": "reasoning", "id": itemID, "summary": []object{}},
-			event: "response.reasoning_summary_text.delta", deltas: pieces(t.Reasoning)})
+		items = append(items, responseItem{
+			item: done, added: object{"type": "reasoning", "id": itemID, "summary": []object{}},
+			event: "response.reasoning_summary_text.delta", deltas: pieces(t.Reasoning),
+		})
 	}
 	if t.Text != "" {
 		itemID := "msg_" + id
-		done := object{"type": "message", "id": itemID, "role": "assistant", "status": "completed",
-			"content": []object{{"type": "output_text", "text": t.Text, "annotations": []object{}}}}
-		items = append(items, responseItem{item: done, added: object{"type": "message", "id": itemID, "role": "assistant", "content": []object{}},
-			event: "response.output_text.delta", deltas: pieces(t.Text)})
+		done := object{
+			"type": "message", "id": itemID, "role": "assistant", "status": "completed",
+			"content": []object{{"type": "output_text", "text": t.Text, "annotations": []object{}}},
+		}
+		items = append(items, responseItem{
+			item: done, added: object{"type": "message", "id": itemID, "role": "assistant", "content": []object{}},
+			event: "response.output_text.delta", deltas: pieces(t.Text),
+		})
 	}
 	for i, c := range t.Calls {
 		itemID := fmt.Sprintf("fc_%s%d", id, i)
 		done := object{"type": "function_call", "id": itemID, "call_id": c.ID, "name": c.Name, "arguments": c.Arguments, "status": "completed"}
-		items = append(items, responseItem{item: done, added: object{"type": "function_call", "id": itemID, "call_id": c.ID, "name": c.Name, "arguments": ""},
-			event: "response.function_call_arguments.delta", deltas: halves(c.Arguments)})
+		items = append(items, responseItem{
+			item: done, added: object{"type": "function_call", "id": itemID, "call_id": c.ID, "name": c.Name, "arguments": ""},
+			event: "response.function_call_arguments.delta", deltas: halves(c.Arguments),
+		})
 	}
 	return items
 }
@@ -318,8 +326,10 @@ func (responsesWire) send(o *writer, req Request, id string, t Turn) {
 		reason := strings.Replace(t.Finish, "length", "max_output_tokens", 1)
 		status, details = "incomplete", object{"reason": reason}
 	}
-	response := object{"id": "resp_" + id, "object": "response", "created_at": 1, "model": req.Model, "status": status,
-		"output": output, "error": nil, "incomplete_details": details, "usage": responsesUsage(t.Usage)}
+	response := object{
+		"id": "resp_" + id, "object": "response", "created_at": 1, "model": req.Model, "status": status,
+		"output": output, "error": nil, "incomplete_details": details, "usage": responsesUsage(t.Usage),
+	}
 	if !req.Stream {
 		o.w.Header().Set("Content-Type", "application/json")
 		o.line("", response, "\n")

@@ -85,8 +85,10 @@ func TestCallsInTheTextAreFoundHoweverTheyAreCut(t *testing.T) {
 		calls []core.ToolCall
 	}{
 		"no calls < here": {"no calls < here", nil},
-		"Wait.\n<tool_call>\n{\"name\":\"clock\",\"arguments\":{\"city\":\"Oslo\"}}\n</tool_call>\n<tool_call>{\"name\":\"weather\"}</tool_call>": {"Wait.\n",
-			[]core.ToolCall{{Name: "clock", Arguments: `{"city":"Oslo"}`}, {Name: "weather", Arguments: "{}"}}},
+		"Wait.\n<tool_call>\n{\"name\":\"clock\",\"arguments\":{\"city\":\"Oslo\"}}\n</tool_call>\n<tool_call>{\"name\":\"weather\"}</tool_call>": {
+			"Wait.\n",
+			[]core.ToolCall{{Name: "clock", Arguments: `{"city":"Oslo"}`}, {Name: "weather", Arguments: "{}"}},
+		},
 		"<tool_call>{\"name\":\"clock\",\"parameters\":{\"a\":1}}": {"", []core.ToolCall{{Name: "clock", Arguments: `{"a":1}`}}},
 		"<tool_call>{\"name\":\"unknown\"}</tool_call>":            {"<tool_call>{\"name\":\"unknown\"}</tool_call>", nil},
 		"write <tool_call>not json</tool_call>":                    {"write <tool_call>not json</tool_call>", nil},
