@@ -74,6 +74,7 @@ type Daemon struct {
 // parts are there once the store is open.
 type parts struct {
 	store    *storage.Store
+	models   core.Models
 	engine   *engine.Engine
 	services *service.Services
 }

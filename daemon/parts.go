@@ -47,18 +47,18 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	if err != nil {
 		return p, err
 	}
-	models := d.cfg.Models
-	if models == nil {
-		models = providers.New(providers.Config{Offline: offline.New(), Log: d.logger, Now: d.cfg.Clock})
+	p.models = d.cfg.Models
+	if p.models == nil {
+		p.models = providers.New(providers.Config{Offline: offline.New(), Log: d.logger, Now: d.cfg.Clock})
 	}
 	toolbox, settings := tools.New(), d.cfg.Settings
 	p.engine = engine.New(engine.Config{
-		Store: p.store, Log: p.store.Events(), Models: models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
+		Store: p.store, Log: p.store.Events(), Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
 		Env:          d.env,
 		DefaultModel: core.Handle(settings.Model), MaxSteps: settings.MaxSteps, Deadline: settings.RunTimeout, Grace: settings.ShutdownGrace,
 	})
 	p.services = service.New(service.Config{
-		Store: p.store, Engine: p.engine, Models: models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
+		Store: p.store, Engine: p.engine, Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
 		Env: d.env, DefaultModel: core.Handle(settings.Model),
 	})
 	return p, p.engine.Recover(ctx)

@@ -59,6 +59,7 @@ func (a *app) lastMessages(ctx context.Context, c *client.Client, agent, convers
 	var err error
 	if conversation != "" {
 		msgs, err = c.ConversationMessages(ctx, conversation, api.ListConversationMessages{Page: newest})
+		slices.Reverse(msgs) // this list alone answers in the order asked for
 	} else {
 		var g api.AgentState
 		if g, err = a.findAgent(ctx, c, agent); err != nil {
@@ -66,7 +67,6 @@ func (a *app) lastMessages(ctx context.Context, c *client.Client, agent, convers
 		}
 		msgs, err = c.Messages(ctx, g.ID, api.ListMessages{Page: newest})
 	}
-	slices.Reverse(msgs)
 	return msgs, err
 }
 

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -144,19 +143,4 @@ func size(n int64) string {
 	default:
 		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
 	}
-}
-
-// flatten turns a value into its JSON keys.
-func flatten(v any) (map[string]any, error) {
-	if m, ok := v.(map[string]any); ok {
-		return m, nil
-	}
-	data, err := json.Marshal(v)
-	if err != nil {
-		return nil, err
-	}
-	out := map[string]any{}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber() // a number of any size passes as it is
-	return out, dec.Decode(&out)
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -323,10 +324,15 @@ func faultKind(wire string) string {
 // init is the first line of stream-json.
 func (t *turn) init() error {
 	s := t.session
-	return t.line("system", map[string]any{
-		"subtype": "init", "agent_id": s.AgentID, "agent_name": s.AgentName, "conversation_id": s.ConversationID,
-		"model": s.Model, "cwd": workingFolder(), "permission_mode": "standard",
-	})
+	return t.line("system", struct {
+		Subtype        string `json:"subtype"`
+		AgentID        string `json:"agent_id"`
+		AgentName      string `json:"agent_name"`
+		ConversationID string `json:"conversation_id"`
+		Model          string `json:"model"`
+		Folder         string `json:"cwd"`
+		PermissionMode string `json:"permission_mode"`
+	}{"init", s.AgentID, s.AgentName, s.ConversationID, s.Model, workingFolder(), "standard"})
 }
 
 // line writes one line of stream-json, the value flattened into it; other formats have none.
@@ -334,13 +340,26 @@ func (t *turn) line(kind string, value any) error {
 	if t.flags.format != formatStream {
 		return nil
 	}
-	line, err := flatten(value)
+	head, err := json.Marshal(struct {
+		Type string `json:"type"`
+		*envelope
+	}{kind, t.envelope()})
 	if err != nil {
 		return err
 	}
-	e := t.envelope()
-	line["type"], line["session_id"], line["uuid"], line["timestamp"] = kind, e.SessionID, e.UUID, e.Timestamp
-	return writeLine(t.app.out, line)
+	body, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return writeLine(t.app.out, joinObjects(head, body))
+}
+
+// joinObjects makes one JSON object of two, the first of which is not empty.
+func joinObjects(a, b json.RawMessage) json.RawMessage {
+	if len(b) <= len("{}") {
+		return a
+	}
+	return append(append(a[:len(a)-1:len(a)-1], ','), b[1:]...)
 }
 
 func (t *turn) envelope() *envelope {

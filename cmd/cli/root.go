@@ -175,6 +175,7 @@ func parent(use, short string, alone *cobra.Command, others ...*cobra.Command) *
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return alone.RunE(cmd, nil) },
 	}
+	c.Flags().AddFlagSet(alone.Flags())
 	c.AddCommand(alone)
 	c.AddCommand(others...)
 	return c

@@ -1,0 +1,191 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"loci/providers/providertest"
+)
+
+// The manuals in testdata run the program as a person does: as processes, with a daemon of their own in the background.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"loci": program})
+}
+
+// program is what main does.
+func program() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+func TestManuals(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		Setup:               newHome,
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"model":    startModel,
+			"kill9":    killDaemon,
+			"silent":   runSilent,
+			"waitrun":  waitRun,
+			"headless": runHeadless,
+		},
+	})
+}
+
+// newHome gives a script a home whose socket has a short path, and takes its daemon down at the end.
+func newHome(env *testscript.Env) error {
+	home, err := os.MkdirTemp("", "lc")
+	if err != nil {
+		return err
+	}
+	env.Setenv("LOCI_HOME", home)
+	env.Setenv("TZ", "Europe/Berlin")
+	env.Setenv("TERM", "xterm-256color")
+	// Ollama's own address is asked without being configured; what runs on this machine must not join the tests.
+	env.Setenv("OLLAMA_HOST", "http://127.0.0.1:9")
+	env.Defer(func() {
+		cmd := exec.Command("loci", "daemon", "stop")
+		cmd.Path = lookIn(env.Getenv("PATH"), "loci")
+		cmd.Env = env.Vars
+		_ = cmd.Run() // the script may have stopped it
+		_ = os.RemoveAll(home)
+	})
+	return nil
+}
+
+func lookIn(path, name string) string {
+	for _, dir := range filepath.SplitList(path) {
+		if p := filepath.Join(dir, name); fileExists(p) {
+			return p
+		}
+	}
+	return name
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// startModel starts a scripted model server and sets the variables of its wire: model [openai|ollama].
+func startModel(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: model openai|ollama")
+	}
+	s := providertest.Start()
+	ts.Defer(s.Close)
+	switch args[0] {
+	case "openai":
+		s.Key = "key-of-the-test"
+		ts.Setenv("OPENAI_API_KEY", s.Key)
+		ts.Setenv("OPENAI_BASE_URL", s.V1())
+	case "ollama":
+		ts.Setenv("OLLAMA_HOST", s.URL)
+	default:
+		ts.Fatalf("unknown wire %s", args[0])
+	}
+}
+
+// killDaemon ends the daemon as a power cut would.
+func killDaemon(ts *testscript.TestScript, neg bool, _ []string) {
+	var s struct {
+		PID int `json:"pid"`
+	}
+	out := output(ts, "daemon", "status", "--json")
+	ts.Check(json.Unmarshal(out, &s))
+	p, err := os.FindProcess(s.PID)
+	ts.Check(err)
+	if neg {
+		ts.Fatalf("kill9 cannot fail")
+	}
+	ts.Check(p.Kill())
+	poll(ts, func() bool { return p.Signal(syscall.Signal(0)) != nil || zombie(s.PID) })
+}
+
+// zombie says whether a process has ended and only waits for its parent.
+func zombie(pid int) bool {
+	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return err == nil && strings.Contains(string(data), ") Z ")
+}
+
+// runSilent runs the program with a pipe as standard input that stays open and silent.
+func runSilent(ts *testscript.TestScript, neg bool, args []string) {
+	r, w, err := os.Pipe()
+	ts.Check(err)
+	defer func() { _ = w.Close() }()
+	defer func() { _ = r.Close() }()
+	run(ts, neg, r, args)
+}
+
+// runHeadless runs the program with the null device as standard input.
+func runHeadless(ts *testscript.TestScript, neg bool, args []string) { run(ts, neg, nil, args) }
+
+func run(ts *testscript.TestScript, neg bool, in *os.File, args []string) {
+	cmd := command(ts, args...)
+	if in != nil {
+		cmd.Stdin = in
+	}
+	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
+	err := cmd.Run()
+	if (err != nil) != neg {
+		ts.Fatalf("loci %s: %v", strings.Join(args, " "), err)
+	}
+}
+
+// waitRun waits until a run is active.
+func waitRun(ts *testscript.TestScript, _ bool, _ []string) {
+	poll(ts, func() bool {
+		var runs []struct {
+			Status string `json:"status"`
+		}
+		out, err := command(ts, "runs", "--active", "--json").Output()
+		return err == nil && json.Unmarshal(out, &runs) == nil && len(runs) > 0 && runs[0].Status == "running"
+	})
+}
+
+func output(ts *testscript.TestScript, args ...string) []byte {
+	out, err := command(ts, args...).Output()
+	ts.Check(err)
+	return out
+}
+
+func command(ts *testscript.TestScript, args ...string) *exec.Cmd {
+	cmd := exec.Command(lookIn(ts.Getenv("PATH"), "loci"), args...)
+	cmd.Dir = ts.MkAbs(".")
+	for _, name := range []string{
+		"PATH", "HOME", "LOCI_HOME", "TZ", "TERM", "OLLAMA_HOST", "OPENAI_API_KEY", "OPENAI_BASE_URL", "TMPDIR",
+	} {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	return cmd
+}
+
+// poll asks until the answer is yes.
+func poll(ts *testscript.TestScript, ask func() bool) {
+	ticker := time.NewTicker(10 * time.Millisecond)
+	defer ticker.Stop()
+	deadline := time.After(30 * time.Second)
+	for !ask() {
+		select {
+		case <-ticker.C:
+		case <-deadline:
+			ts.Fatalf("waited for nothing")
+		}
+	}
+}

@@ -1,0 +1,122 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"loci/core"
+	"loci/daemon/api"
+	"loci/providers"
+)
+
+const (
+	doctorAsks = 10 * time.Second // providers together
+	// maxProbe bounds the databases that the doctor reads whole: a larger one would make a person wait.
+	maxProbe = 256 << 20
+)
+
+// Doctor says what the daemon sees of its store and of the providers that the asker's variables reach.
+func (d *Daemon) Doctor(ctx context.Context, env core.Env) []api.Check {
+	checks := []api.Check{d.checkStore(ctx)}
+	if d.cfg.Settings.Listen != "" && d.cfg.Settings.Token == "" {
+		checks = append(checks, warning("port", fmt.Sprintf("every account of this machine can use http://%s", d.tcp.Addr()), "set LOCI_TOKEN, then loci daemon restart"))
+	}
+	return append(checks, d.checkProviders(ctx, env)...)
+}
+
+func good(name, detail string) api.Check {
+	return api.Check{Name: name, OK: true, Level: api.CheckOK, Detail: detail}
+}
+
+func warning(name, detail, fix string) api.Check {
+	return api.Check{Name: name, OK: true, Level: api.CheckWarning, Detail: detail, Fix: fix}
+}
+
+func broken(name, detail, fix string) api.Check {
+	return api.Check{Name: name, Level: api.CheckError, Detail: detail, Fix: fix}
+}
+
+// checkStore reads the facts whole, by making a backup, which is checked as every backup is, and dropping it.
+func (d *Daemon) checkStore(ctx context.Context) api.Check {
+	const name = "store"
+	info, err := os.Stat(filepath.Join(d.cfg.Paths.Data, "loci.db"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return broken(name, err.Error(), "check the disk under "+d.cfg.Paths.Data)
+	}
+	if info != nil && info.Size() > maxProbe {
+		return good(name, fmt.Sprintf("open, %d MB; too large to be read whole now", info.Size()>>20))
+	}
+	dir, err := os.MkdirTemp(d.cfg.Paths.Data, "doctor-")
+	if err != nil {
+		return broken(name, err.Error(), "check the disk under "+d.cfg.Paths.Data)
+	}
+	defer func() { _ = os.RemoveAll(dir) }() // a leftover is swept by hand at worst
+	r, err := d.Backup(ctx, filepath.Join(dir, "probe.db"))
+	if err != nil {
+		return broken(name, err.Error(), "loci backup FILE, while that still works; then loci restore an older one")
+	}
+	return good(name, fmt.Sprintf("read whole and found good: %d agents, %d messages", r.Agents, r.Messages))
+}
+
+// checkProviders asks every provider that is configured, and names those that cannot be asked.
+func (d *Daemon) checkProviders(ctx context.Context, env core.Env) []api.Check {
+	ctx, cancel := context.WithTimeout(ctx, doctorAsks)
+	defer cancel()
+	models, err := d.current().models.List(ctx, env)
+	if err != nil {
+		return []api.Check{broken("providers", err.Error(), "check the network")}
+	}
+	found := map[string]int{}
+	for _, m := range models {
+		found[m.Provider]++
+	}
+	var checks []api.Check
+	reached := false
+	for _, row := range providers.Rows() {
+		if row.Protocol == providers.Offline {
+			continue
+		}
+		check, configured := checkProvider(row, found[row.Name], env)
+		if configured {
+			checks = append(checks, check)
+			reached = reached || found[row.Name] > 0
+		}
+	}
+	if !reached {
+		checks = append(checks, warning("model", "only the built-in offline model, which is no language model",
+			"export OPENAI_API_KEY=…, or start Ollama; docs/models.md lists the rest"))
+	}
+	return checks
+}
+
+// checkProvider says how one provider is, if anything of it is configured or it can be reached.
+func checkProvider(row providers.Row, models int, env core.Env) (api.Check, bool) {
+	var set []string
+	for _, name := range append(append([]string{}, row.KeyVars...), row.BaseURLVar) {
+		if name == "" {
+			continue
+		}
+		if _, ok := env(name); ok {
+			set = append(set, name)
+		}
+	}
+	by := strings.Join(set, ", ")
+	switch {
+	case len(set) > 0 && !row.Built:
+		return warning(row.Name, by+" is set, but "+row.Title+" is not built yet and is not used", "use another provider for now: docs/models.md"), true
+	case models > 0 && by == "":
+		return good(row.Name, strconv.Itoa(models)+" chat models"), true
+	case models > 0:
+		return good(row.Name, fmt.Sprintf("%d chat models, by %s", models, by)), true
+	case len(set) > 0:
+		return broken(row.Name, fmt.Sprintf("%s does not answer or refuses the key (by %s)", row.Title, by), "check "+by+" and the network"), true
+	}
+	return api.Check{}, false
+}
