@@ -1,0 +1,138 @@
+// Package embed is the built-in embedding: static word vectors made from the relations and glosses of WordNet. It is no
+// language model: a text is the sum of its words' vectors, so word order, negation and context do not count. It needs
+// no network and no key, takes microseconds a text, and gives the same vector on every machine.
+//
+// It is an adapter of core.Embedder. The table is committed (words.bin, made by ./generate) and part of the binary; it is
+// validated when it is first used, and its rows are read where they lie.
+package embed
+
+import (
+	"context"
+	_ "embed" // the table
+	"iter"
+	"math"
+	"math/bits"
+	"sync"
+	"sync/atomic"
+
+	"loci/core"
+	"loci/providers/embed/internal/table"
+)
+
+//go:generate go run ./generate -o words.bin
+
+// Dim is the dimension of the vectors.
+const Dim = 96
+
+//go:embed words.bin
+var data []byte
+
+var load = sync.OnceValues(func() (*table.Table, error) { return parse(data) })
+
+func parse(data []byte) (*table.Table, error) {
+	t, err := table.Parse(data)
+	if err == nil && t.Dim() != Dim {
+		err = core.E(core.Internal, "the word vectors have %d dimensions, not %d", t.Dim(), Dim)
+	}
+	if err != nil {
+		return nil, &core.Error{Kind: core.Internal, Op: "load the built-in embedding", Err: err, Hint: "the program file is damaged: install it again"}
+	}
+	return t, nil
+}
+
+// Exceptions yields the irregular forms of English and their base forms ("went", "go"), sorted by form, lower case.
+// None is a stop word, and none is left to the stemmer.
+func Exceptions() (iter.Seq2[string, string], error) {
+	t, err := load()
+	if err != nil {
+		return nil, err
+	}
+	return t.Exceptions(), nil
+}
+
+// Model embeds texts with the table. It may be used by several goroutines at once.
+type Model struct {
+	load func() (*table.Table, error)
+	seen [slots]atomic.Pointer[found] // by hash of the spelling: stems cost more than all the rest
+}
+
+// slots bounds how many spellings a model remembers.
+const slots = 4096
+
+// found is what a spelling led to.
+type found struct {
+	spelling string
+	row      int // negative: none
+}
+
+var _ core.Embedder = (*Model)(nil)
+
+// New returns the built-in embedding. The table is read when it is first needed.
+func New() *Model { return &Model{load: load} }
+
+// Handle is the model's name.
+func (*Model) Handle() core.Handle { return core.WordsHandle }
+
+// Dim is the dimension of its vectors.
+func (*Model) Dim() int { return Dim }
+
+// Embed returns a vector of length 1 for each text, nil for a text without a known word. A word counts once, and the more
+// the rarer it is.
+func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
+	t, err := m.load()
+	if err != nil {
+		return nil, err
+	}
+	out := make([][]float32, len(texts))
+	for i, text := range texts {
+		if err := ctx.Err(); err != nil {
+			return nil, context.Cause(ctx)
+		}
+		var rows rowSet
+		m.read(t, text, &rows)
+		out[i] = rows.vector(t)
+	}
+	return out, nil
+}
+
+// rowSet is a set of rows. Going through it in the order of rows makes the sum independent of the order of words.
+type rowSet [table.MaxWords / 64]uint64
+
+func (s *rowSet) add(row int) { s[row/64] |= 1 << (row % 64) }
+
+// vector is the weighted sum of the rows at length 1. Each product is rounded by itself (the conversions forbid a fused
+// multiply-add), so that all machines agree to the last bit.
+func (s *rowSet) vector(t *table.Table) []float32 {
+	var sum [Dim]float32
+	for i, word := range s {
+		for ; word != 0; word &= word - 1 {
+			row := i*64 + bits.TrailingZeros64(word)
+			cells := t.Row(row)
+			square := 0
+			for _, c := range cells {
+				square += int(int8(c)) * int(int8(c))
+			}
+			if square == 0 {
+				continue
+			}
+			const bit, unit = 8, 16 // rarity counts eighths of a bit; 16 bits weigh 1
+			weight := float32(float64(t.Rarity(row)) / (bit * unit) / math.Sqrt(float64(square)))
+			for j, c := range cells {
+				sum[j] += float32(weight * float32(int8(c)))
+			}
+		}
+	}
+	var square float64
+	for _, v := range sum {
+		square += float64(float64(v) * float64(v))
+	}
+	if square == 0 {
+		return nil
+	}
+	length := math.Sqrt(square)
+	out := make([]float32, Dim)
+	for j, v := range sum {
+		out[j] = float32(float64(v) / length)
+	}
+	return out
+}
