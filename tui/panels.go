@@ -376,11 +376,15 @@ func (m *Model) openSearch(query string) tea.Cmd {
 	return nil
 }
 
+// resultWidth leaves room for the date of a result on the usual screen.
+const resultWidth = 50
+
 func entriesOf(results []api.MessageResult) []panel.Entry {
 	var out []panel.Entry
 	for _, r := range results {
 		text := orElse(r.Content.String(), r.Reasoning)
-		out = append(out, panel.Entry{Title: r.CreatedAt.Local().Format("2 Jan 2006 15:04") + " " + whose(r.MessageType), Note: transcript.OneLine(text)})
+		out = append(out, panel.Entry{Title: whose(r.MessageType) + ": " + transcript.Short(transcript.OneLine(text), resultWidth),
+			Note: r.CreatedAt.Local().Format("2 Jan 2006 15:04")})
 	}
 	return out
 }
@@ -400,7 +404,7 @@ func whose(t api.MessageType) string {
 
 func (m *Model) openResult(r api.MessageResult) {
 	text := orElse(r.Content.String(), r.Reasoning)
-	m.push(&panel.Text{Theme: m.theme, Title: entriesOf([]api.MessageResult{r})[0].Title, Draw: func(w int) string {
+	m.push(&panel.Text{Theme: m.theme, Title: whose(r.MessageType) + ", " + r.CreatedAt.Local().Format("Mon 2 Jan 2006, 15:04"), Draw: func(w int) string {
 		return transcript.NewRenderer(m.theme, w).Item(transcript.Item{Kind: transcript.Assistant, Text: text}, true)
 	}}, nil)
 }

@@ -38,6 +38,7 @@ type Screen struct {
 	floor  int
 	carets int
 	low    bool          // the view handed over last was padded
+	nudged bool          // a message that a view asked for is on its way
 	nudges chan struct{} // wakes Watch; has room for one
 	nonce  bool          // makes the frame after a print differ from the one before
 }
@@ -91,11 +92,11 @@ func (s *Screen) Update(msg tea.Msg) bool {
 	case landedMsg:
 		s.flying = false
 		s.nonce = !s.nonce
-		s.floor = s.carets
+		s.floor, s.low = s.carets, false // the next view knows
 	case readyMsg:
 		s.waiting = false
 	case nudgeMsg:
-		s.watch = true
+		s.watch, s.nudged = true, false
 	default:
 		return false
 	}
@@ -124,6 +125,7 @@ func (s *Screen) pump() tea.Cmd {
 	if s.flying || s.waiting || s.wanted || s.panel || (s.Idle() && !s.low) {
 		return nil
 	}
+	s.nudged = false
 	ready, changed := s.out.Ready()
 	if !ready {
 		return s.await(changed)
@@ -175,7 +177,7 @@ func (s *Screen) View(content string, cursor *tea.Cursor) tea.View {
 	for s.low && len(rows) < min(s.floor, s.height-1) {
 		rows = append(rows, "")
 	}
-	if s.low || s.panel {
+	if (s.low || s.panel) && !s.flying && !s.waiting && !s.nudged {
 		s.nudge() // to shorten it, or to print what waited for the panel's end
 	}
 	s.panel = false
@@ -191,6 +193,7 @@ func (s *Screen) View(content string, cursor *tea.Cursor) tea.View {
 }
 
 func (s *Screen) nudge() {
+	s.nudged = true
 	select {
 	case s.nudges <- struct{}{}:
 	default:

@@ -107,8 +107,9 @@ func (r *Renderer) Open(source string, rows int) string {
 		return ""
 	}
 	lines := strings.Split(text, "\n")
-	if over := len(lines) - rows; over > 0 {
-		lines = lines[over:]
+	lines = lines[max(len(lines)-rows, 0):]
+	for i, l := range lines {
+		lines[i] = strings.TrimRight(l, " ")
 	}
 	return strings.Join(lines, "\n")
 }

@@ -1,0 +1,260 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+	"loci/tui/panel"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/google/go-cmp/cmp"
+)
+
+func away() error {
+	return &client.Error{Kind: api.KindUnavailable, Message: "the daemon is not running"}
+}
+
+func TestWhatIsTypedBeforeTheDaemonAnswersIsSentAfter(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.openErrs = []error{away(), away()}
+	r := newRobot(t, f, 80, 24)
+	r.say("hello")
+	if got := r.view(); !strings.Contains(got, "⋯ hello") {
+		t.Errorf("not queued:\n%s", got)
+	}
+	r.until("a word about the daemon", func() bool { return strings.Contains(r.status(), "not running · trying again") })
+	r.until("the answer", func() bool { return strings.Contains(r.said(), "You said: hello") })
+	if f.opens != 3 {
+		t.Errorf("%d tries", f.opens)
+	}
+}
+
+func TestAnAgentThatIsNotThereEndsTheChatWithTheReason(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.openErrs = []error{&client.Error{Kind: api.KindNotFound, Message: "no agent Zed"}}
+	r := newRobot(t, f, 80, 24)
+	r.until("the end", func() bool { return r.m.quitting })
+	if client.KindOf(r.m.quitErr) != api.KindNotFound {
+		t.Errorf("error %v", r.m.quitErr)
+	}
+}
+
+func TestAQueueIsSentInOrderOneAfterTheOther(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("one")
+	r.say("two")
+	r.say("three")
+	r.until("the last answer", func() bool { return strings.Contains(r.said(), "You said: three") })
+	if diff := cmp.Diff([]string{"one", "two", "three"}, r.f.sent); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAFailureHoldsTheQueue(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("fail now")
+	r.say("then this")
+	r.until("the failure", func() bool { return strings.Contains(r.said(), "! the provider is down") })
+	if len(r.f.sent) != 1 || len(r.m.prompt.Queue) != 1 || r.m.prompt.Text() != "fail now" {
+		t.Errorf("sent %v, queue %v, prompt %q", r.f.sent, r.m.prompt.Queue, r.m.prompt.Text())
+	}
+	if !strings.Contains(r.status(), "queue waits") {
+		t.Errorf("status %q", r.status())
+	}
+	r.say("")
+	r.until("both", func() bool { return len(r.f.sent) >= 2 })
+}
+
+func TestABrokenStreamGoesOnWithAQuietMark(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("broken stream")
+	r.idle()
+	want := "› broken stream\n· going on where it was: the connection broke\nBefore and after.\n"
+	got := r.said()
+	for _, part := range []string{"· going on where it was", "Before and after."} {
+		if !strings.Contains(got, part) {
+			t.Errorf("got\n%s\nwant something like\n%s", got, want)
+		}
+	}
+}
+
+func TestADaemonThatRestartedIsSaidOnceAndWhatWasMissedIsShown(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.history = []api.Message{{MessageType: api.MessageUser, ID: "1", RunID: "old", Content: api.Text("before")}}
+	r := newRobot(t, f, 80, 24).connect()
+	r.typ("half a word")
+	f.mu.Lock()
+	f.pid = 2
+	f.history = append(f.history, api.Message{MessageType: api.MessageUser, ID: "2", RunID: "elsewhere", Content: api.Text("from another terminal")})
+	broken := f.broken
+	f.broken = make(chan struct{})
+	f.mu.Unlock()
+	close(broken)
+	r.until("the missed message", func() bool { return strings.Contains(r.said(), "from another terminal") })
+	if n := strings.Count(r.said(), "was away and is back"); n != 1 || strings.Count(r.said(), "before") != 1 {
+		t.Errorf("said\n%s", r.said())
+	}
+	if r.m.prompt.Text() != "half a word" {
+		t.Errorf("the prompt holds %q", r.m.prompt.Text())
+	}
+}
+
+func TestAConnectionOfHintsThatOnlyEndedIsNoRestart(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	r := newRobot(t, f, 80, 24).connect()
+	old := r.m.changes
+	f.mu.Lock()
+	broken := f.broken
+	f.broken = make(chan struct{})
+	f.mu.Unlock()
+	close(broken)
+	r.until("another connection", func() bool { return r.m.changes != old })
+	if strings.Contains(r.said(), "away") {
+		t.Errorf("said\n%s", r.said())
+	}
+}
+
+func TestARunOfAnotherTerminalIsShownAsItHappens(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.others["run-else"] = append([]api.Message{{MessageType: api.MessageUserInput, ID: "m1", Content: api.Text("said elsewhere")}}, append(say("and answered"), done(1)...)...)
+	r := newRobot(t, f, 80, 24).connect()
+	hint := api.Change{Kind: api.ChangeRun, ID: "run-else", AgentID: "agent-1", ConversationID: "agent-1"}
+	f.hints <- api.Change{Kind: api.ChangeRun, ID: "run-other-thread", AgentID: "agent-1", ConversationID: "conv-1"}
+	f.hints <- hint
+	r.until("the run", func() bool { return strings.Contains(r.said(), "and answered") })
+	f.hints <- hint
+	r.idle()
+	r.say("hello")
+	r.until("our own", func() bool { return strings.Contains(r.said(), "You said: hello") })
+	if diff := cmp.Diff("› said elsewhere\nand answered\n› hello\nYou said: hello\n", r.said()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAStaleEditOfMemoryKeepsBothTexts(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("/memory human")
+	r.until("the editor", func() bool { _, ok := r.top().(*panel.Edit); return ok })
+	r.typ(" Mine.")
+	r.f.edit("human", "Theirs.")
+	save := tea.Key{Code: 's', Mod: tea.ModCtrl}
+	r.key(save)
+	r.until("the refusal", func() bool { return strings.Contains(r.view(), "Theirs.") })
+	if r.f.blocks["human"] != "Theirs." || !strings.HasSuffix(r.top().(*panel.Edit).Value(), "Mine.") {
+		t.Errorf("block %q", r.f.blocks["human"])
+	}
+	r.key(save)
+	r.until("saved", func() bool { return strings.Contains(r.said(), "saved: human") })
+	if !strings.HasSuffix(r.f.blocks["human"], "Mine.") {
+		t.Errorf("block %q", r.f.blocks["human"])
+	}
+}
+
+func TestAnAgentIsMadeAndTalkedTo(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("/agents")
+	r.until("the list", func() bool { return r.top() != nil })
+	r.key(tea.Key{Code: 'n', Mod: tea.ModCtrl})
+	r.typ("Zoë")
+	r.enter()
+	r.until("the agent", func() bool { return r.m.thread.Agent == "agent-3" })
+	if r.m.agentName != "Zoë" || r.top() != nil {
+		t.Errorf("name %q", r.m.agentName)
+	}
+}
+
+func TestAnotherConversationIsOpenedWithItsHistory(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("/resume")
+	r.until("the list", func() bool { return r.top() != nil })
+	r.typ("tea")
+	r.enter()
+	r.until("the conversation", func() bool { return r.m.thread.Conversation == "conv-1" })
+	if !strings.Contains(r.said(), "words in agent-1conv-1") {
+		t.Errorf("said\n%s", r.said())
+	}
+	r.say("/new")
+	r.until("a new one", func() bool { return r.m.thread.Conversation == "conv-new" })
+}
+
+func TestTheModelIsChangedForTheAgent(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24, func(o *Options) { o.Model = "openai/gpt-5" }).connect()
+	if !strings.Contains(r.status(), "openai/gpt-5") {
+		t.Errorf("status %q", r.status())
+	}
+	r.say("/model offline/loci")
+	r.until("the change", func() bool {
+		return r.f.model == "offline/loci" && strings.Contains(r.said(), "now answers with offline/loci")
+	})
+}
+
+func TestNothingTicksWhenNothingHappens(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("hello")
+	r.idle()
+	r.until("the last tick", func() bool { return !r.m.ticking })
+	select { // what would come now is what a person would pay for
+	case msg := <-r.msgs:
+		t.Errorf("%T came", msg)
+	case <-time.After(3 * spinEvery):
+	}
+}
+
+func TestNotesOfTheClientAreShown(t *testing.T) {
+	t.Parallel()
+	notify, notes := Notes()
+	r := newRobot(t, newFake(), 80, 24, func(o *Options) { o.Notes = notes })
+	notify("the daemon is still preparing its store")
+	r.until("the note", func() bool { return strings.Contains(r.said(), "· the daemon is still preparing") })
+}
+
+func TestEveryCommandIsInTheHelpAndHasItsOwnName(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24)
+	help := r.m.helpText(80)
+	seen := map[string]bool{}
+	for _, c := range commands() {
+		for _, name := range []string{c.name, c.alias} {
+			if name == "" {
+				continue
+			}
+			if seen[name] || !strings.Contains(help, "/"+name) || c.help == "" || c.run == nil {
+				t.Errorf("command %q", name)
+			}
+			seen[name] = true
+		}
+	}
+	for _, b := range bindings() {
+		if !strings.Contains(help, b.keys) {
+			t.Errorf("key %q", b.keys)
+		}
+	}
+}
+
+func TestMachineMessagesOfTheLoopAreNotShown(t *testing.T) {
+	t.Parallel()
+	items := itemsOf([]api.Message{
+		{MessageType: api.MessageSystem, Content: api.Text("secret prompt")},
+		{MessageType: api.MessageUser, Content: api.Text(`{"type":"heartbeat","reason":"x"}`)},
+		{MessageType: api.MessageUser, Content: api.Text(`{"type":"mine"}`)},
+	})
+	if len(items) != 1 || items[0].Text != `{"type":"mine"}` {
+		t.Errorf("items %+v", items)
+	}
+}

@@ -1,0 +1,115 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"loci/daemon/api"
+	"loci/tui/term"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/charmbracelet/x/exp/golden"
+)
+
+// scenes are states of the chat, each drawn at every size.
+func scenes() map[string]func(r *robot) {
+	grow := func(r *robot, messages ...api.Message) {
+		r.m.begin(&turn{feed: &feed[api.Message]{signal: make(chan struct{}, 1), stop: func() {}}, run: "run-9"})
+		for _, m := range messages {
+			r.m.message(r.m.turn, &m)
+		}
+		r.now = r.now.Add(3 * time.Second)
+	}
+	open := func(command string) func(r *robot) {
+		return func(r *robot) {
+			r.connect().say(command)
+			r.until("the panel", func() bool { return r.top() != nil })
+		}
+	}
+	answer := func(text string) api.Message {
+		return api.Message{MessageType: api.MessageAssistant, ID: "m", Content: api.Text(text)}
+	}
+	return map[string]func(r *robot){
+		"connecting": func(*robot) {},
+		"first":      func(r *robot) { r.connect() },
+		"prompt": func(r *robot) {
+			r.connect().typ("A line that is rather long, so that it has to be wrapped on every screen but the widest one of them all.")
+			r.key(tea.Key{Code: 'j', Mod: tea.ModCtrl})
+			r.typ("漢字 and 🎉 too")
+		},
+		"completion": func(r *robot) { r.connect().typ("/") },
+		"answering": func(r *robot) {
+			r.connect()
+			grow(r, answer("# Title\n\nA finished paragraph.\n\nAn open one with 漢字, and words enough for more than one row of the screen,\nwhich stands"))
+		},
+		"fence": func(r *robot) {
+			r.connect()
+			grow(r, answer("```go\n"+strings.Repeat("\tfmt.Println(\"a long line of code that is wider than eighty columns, which are not many\")\n", 20)))
+		},
+		"tall": func(r *robot) {
+			r.connect()
+			grow(r, answer(strings.Repeat("a paragraph that never ends ", 400)))
+		},
+		"tools": func(r *robot) {
+			r.connect()
+			grow(r, api.Message{MessageType: api.MessageToolCall, ToolCalls: []api.ToolCall{
+				{ToolCallID: "1", Name: "conversation_search", Arguments: `{"query":"Kyōto 京都"}`}, {ToolCallID: "2", Name: "roll_dice", Arguments: `{"sides":20}`}}})
+			r.m.prompt.Queue = []string{"queued " + strings.Repeat("words ", 40), "another"}
+		},
+		"thinking": func(r *robot) {
+			r.connect()
+			grow(r, api.Message{MessageType: api.MessageReasoning, Reasoning: strings.Repeat("I think about it a great deal. ", 30)})
+		},
+		"help":   open("/help"),
+		"agents": open("/agents"),
+		"memory": open("/memory"),
+		"block":  open("/memory human"),
+		"model":  open("/model"),
+		"resume": open("/resume"),
+		"search": func(r *robot) {
+			r.connect().say("/search tea")
+			r.until("results", func() bool {
+				return strings.Contains(r.view(), "I said") || strings.Contains(r.view(), "nothing") || strings.Contains(r.view(), "you")
+			})
+		},
+		"transcript": func(r *robot) {
+			r.connect().say("tools please")
+			r.idle()
+			r.key(tea.Key{Code: 'o', Mod: tea.ModCtrl})
+		},
+	}
+}
+
+func TestEverySceneFitsEveryScreen(t *testing.T) {
+	t.Parallel()
+	for name, set := range scenes() {
+		for _, size := range [][2]int{{80, 24}, {200, 50}, {20, 8}} {
+			t.Run(fmt.Sprintf("%s_%dx%d", name, size[0], size[1]), func(t *testing.T) {
+				t.Parallel()
+				r := newRobot(t, newFake(), size[0], size[1])
+				set(r)
+				v := r.m.View()
+				rows := strings.Split(v.Content, "\n")
+				most := size[1]
+				if !v.AltScreen {
+					most--
+				}
+				if len(rows) > most {
+					t.Errorf("%d rows", len(rows))
+				}
+				for _, row := range rows {
+					if plain := ansi.Strip(row); term.Width(plain) > size[0] || (!v.AltScreen && strings.HasSuffix(plain, " ")) {
+						t.Errorf("%q", plain)
+					}
+				}
+				if c := v.Cursor; c != nil && (c.X >= size[0] || c.Y >= len(rows)) {
+					t.Errorf("the caret is outside: %+v", c.Position)
+				}
+				golden.RequireEqual(t, r.view()+"\n")
+			})
+		}
+	}
+}
