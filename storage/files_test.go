@@ -256,6 +256,7 @@ func TestTheIndexCatchesUpWithWhatItMissed(t *testing.T) {
 		t.Fatal(err)
 	}
 	s2 := open(t, Config{Dir: dir})
+	waitFor(t, func() bool { return s2.search.x.Applied() >= 1201 })
 	if n := count(t, s2, "thread"); n != 100 {
 		t.Errorf("%d found", n)
 	}

@@ -159,6 +159,8 @@ func inTx(ctx context.Context, db *sqlx.DB, fn func(tx *sqlx.Tx) error) error {
 // put writes documents that are not there yet.
 func put(ctx context.Context, tx *sqlx.Tx, kind Kind, docs []Doc) error {
 	t := tablesOf(kind)
+	b := &bulk{tx: tx}
+	defer b.close()
 	var length, count int64
 	for _, d := range docs {
 		words := search.Words(d.Text)
@@ -166,31 +168,52 @@ func put(ctx context.Context, tx *sqlx.Tx, kind Kind, docs []Doc) error {
 			continue
 		}
 		body := strings.Join(words, " ")
-		_, err := tx.ExecContext(ctx, `INSERT INTO `+t.docs+` (seq, id, owner, thread, role, at, len, words) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+		b.exec(ctx, `INSERT INTO `+t.docs+` (seq, id, owner, thread, role, at, len, words) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
 			d.Seq, d.ID, d.Owner, d.Thread, d.Role, d.At, len(words), body)
-		if err != nil {
-			return err
-		}
-		_, err = tx.ExecContext(ctx, `INSERT INTO `+t.words+` (rowid, scope, body) VALUES ($1, $2, $3)`,
-			d.Seq, ownerToken(d.Owner)+" "+threadToken(d.Thread), body)
-		if err != nil {
-			return err
-		}
+		b.exec(ctx, `INSERT INTO `+t.words+` (rowid, scope, body) VALUES ($1, $2, $3)`, d.Seq, ownerToken(d.Owner)+" "+threadToken(d.Thread), body)
 		for _, tag := range d.Tags {
-			if _, err := tx.ExecContext(ctx, `INSERT OR IGNORE INTO `+t.tags+` (seq, tag) VALUES ($1, $2)`, d.Seq, tag); err != nil {
-				return err
-			}
+			b.exec(ctx, `INSERT OR IGNORE INTO `+t.tags+` (seq, tag) VALUES ($1, $2)`, d.Seq, tag)
 		}
 		length += int64(len(words))
 		count++
 	}
-	if count == 0 {
-		return nil
+	if b.err != nil || count == 0 {
+		return b.err
 	}
 	if err := raise(ctx, tx, "len_"+string(kind), length); err != nil {
 		return err
 	}
 	return raise(ctx, tx, "docs_"+string(kind), count)
+}
+
+// bulk runs the same few statements many times, compiled once, until the first error.
+type bulk struct {
+	tx    *sqlx.Tx
+	stmts map[string]*sqlx.Stmt
+	err   error
+}
+
+func (b *bulk) exec(ctx context.Context, text string, args ...any) {
+	if b.err != nil {
+		return
+	}
+	s := b.stmts[text]
+	if s == nil {
+		if s, b.err = b.tx.PreparexContext(ctx, text); b.err != nil {
+			return
+		}
+		if b.stmts == nil {
+			b.stmts = map[string]*sqlx.Stmt{}
+		}
+		b.stmts[text] = s
+	}
+	_, b.err = s.ExecContext(ctx, args...)
+}
+
+func (b *bulk) close() {
+	for _, s := range b.stmts {
+		_ = s.Close()
+	}
 }
 
 // drop removes the documents whose column is one of values.
@@ -204,22 +227,20 @@ func drop(ctx context.Context, tx *sqlx.Tx, kind Kind, column string, values []s
 		Seq int64 `db:"seq"`
 		Len int64 `db:"len"`
 	}
-	if err := tx.SelectContext(ctx, &rows, query, args...); err != nil {
+	if err := tx.SelectContext(ctx, &rows, query, args...); err != nil || len(rows) == 0 {
 		return err
 	}
+	b := &bulk{tx: tx}
+	defer b.close()
 	var length int64
 	for _, r := range rows {
-		for _, text := range []string{
-			`DELETE FROM ` + t.words + ` WHERE rowid = $1`, `DELETE FROM ` + t.tags + ` WHERE seq = $1`, `DELETE FROM ` + t.docs + ` WHERE seq = $1`,
-		} {
-			if _, err := tx.ExecContext(ctx, text, r.Seq); err != nil {
-				return err
-			}
-		}
+		b.exec(ctx, `DELETE FROM `+t.words+` WHERE rowid = $1`, r.Seq)
+		b.exec(ctx, `DELETE FROM `+t.tags+` WHERE seq = $1`, r.Seq)
+		b.exec(ctx, `DELETE FROM `+t.docs+` WHERE seq = $1`, r.Seq)
 		length += r.Len
 	}
-	if len(rows) == 0 {
-		return nil
+	if b.err != nil {
+		return b.err
 	}
 	if err := raise(ctx, tx, "len_"+string(kind), -length); err != nil {
 		return err

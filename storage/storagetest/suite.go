@@ -32,6 +32,7 @@ func Run(t *testing.T, open func(t *testing.T) core.Store) {
 		{"a list shows what left by eviction and not what was reset", (*home).contextRule},
 		{"the context of an earlier rev can be read again", (*home).contextAt},
 		{"message cursors mean newer and older", (*home).messageCursors},
+		{"conversations are listed without the default ones", (*home).conversationLists},
 		{"a request that was accepted is not accepted again", (*home).requests},
 		{"runs are listed in the order of acceptance", (*home).runLists},
 		{"usage sums the steps of a run", (*home).usage},

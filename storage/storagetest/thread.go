@@ -150,6 +150,35 @@ func (h *home) messageCursors() {
 	equal(h, "2 3", list(core.MessageFilter{From: msgs[1].CreatedAt, Until: msgs[3].CreatedAt}))
 }
 
+func (h *home) conversationLists() {
+	a, b := h.agent("a"), h.agent("b")
+	one, two := h.conversation(a.ID, core.NewConversationID()), h.conversation(a.ID, core.NewConversationID())
+	other := h.conversation(b.ID, core.NewConversationID())
+	list := func(f core.ConversationFilter, p core.Page) []core.ConversationID {
+		h.Helper()
+		out := []core.ConversationID{}
+		for _, c := range must[[]core.Conversation](h)(h.s.Conversations().List(h.ctx, f, p)) {
+			out = append(out, c.ID)
+		}
+		return out
+	}
+	equal(h, []core.ConversationID{one.ID, two.ID, other.ID}, list(core.ConversationFilter{}, core.Page{}))
+	equal(h, []core.ConversationID{one.ID}, list(core.ConversationFilter{Agent: a.ID}, core.Page{Desc: true, After: string(two.ID)}))
+	one.Summary = "About Lakes"
+	h.ok(h.s.Conversations().Update(h.ctx, &one))
+	equal(h, []core.ConversationID{one.ID}, list(core.ConversationFilter{SummarySearch: "lake"}, core.Page{}))
+	h.say(a.ID, one.ID, "newest")
+	equal(h, []core.ConversationID{one.ID}, list(core.ConversationFilter{}, core.Page{OrderBy: "last_message_at", Desc: true, Limit: 1}))
+	two.Hidden = true
+	h.ok(h.s.Conversations().Update(h.ctx, &two))
+	equal(h, []core.ConversationID{one.ID}, list(core.ConversationFilter{Agent: a.ID}, core.Page{}))
+	equal(h, []core.ConversationID{one.ID, two.ID}, list(core.ConversationFilter{Agent: a.ID, Hidden: true}, core.Page{}))
+	h.ok(h.s.Conversations().Delete(h.ctx, one.ID))
+	equal(h, []core.ConversationID{}, list(core.ConversationFilter{Agent: a.ID}, core.Page{}))
+	equal(h, 0, must[core.Agent](h)(h.s.Agents().Get(h.ctx, a.ID)).MessageCount)
+	h.kind(core.NotFound, h.s.Conversations().Update(h.ctx, &one))
+}
+
 func (h *home) requests() {
 	a, b := h.agent("a"), h.agent("b")
 	r := h.run(a.ID, "hash")
