@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 )
 
 // answer works out what is said to each question and greeting of the message, in its order.
@@ -43,8 +42,10 @@ func (d *decider) answer() {
 			d.say(d.gap())
 		case actSearch:
 			d.say(d.search(a.text))
+		case actDay:
+			d.say(d.onDay(a.text))
 		case actGreet:
-			d.say(d.greet())
+			d.hello = d.greet()
 		case actUnknown, actSmall:
 			vague++
 		case actState, actForget, actNote: // told by their outcomes
@@ -52,7 +53,7 @@ func (d *decider) answer() {
 			d.say(plain(a.kind))
 		}
 	}
-	if len(d.said) == 0 && len(d.outcomes) == 0 && len(d.searches) == 0 && vague > 0 {
+	if d.hello == "" && len(d.said) == 0 && len(d.outcomes) == 0 && len(d.searches) == 0 && vague > 0 {
 		if slices.ContainsFunc(d.acts, func(a act) bool { return a.kind == actUnknown }) {
 			d.say(sayUnknown)
 		} else {
@@ -89,8 +90,8 @@ func (d *decider) greet() string {
 }
 
 // ask answers a question about a fact.
-func (d *decider) ask(text string) string {
-	q := newQuestion(text)
+func (d *decider) ask(asked string) string {
+	q := newQuestion(text(d.s.clock.dates(tokenise(asked))))
 	if len(q.terms) == 0 {
 		return sayDoNotKnow
 	}
@@ -179,53 +180,6 @@ func (d *decider) gap() string {
 	return sayDoNotKnow
 }
 
-// search looks a text up in the messages, then in the archive, and lists what came up.
-func (d *decider) search(text string) string {
-	query := clip(strings.Trim(text, `"' `), 200)
-	if !d.s.offers("conversation_search") && !d.s.offers("archival_memory_search") {
-		if hits := newQuestion(text).find(slices.Concat(d.p.facts, d.threadFacts())); len(hits) > 0 {
-			return d.tell(hits)
-		}
-		return "I have no search tool here, and memory shows nothing about that."
-	}
-	var lines []string
-	for _, x := range d.s.done {
-		if x.arg("query") != query {
-			continue
-		}
-		if x.failed {
-			lines = append(lines, "- the search failed: "+reason(x.ret))
-			continue
-		}
-		for _, f := range findings(x.ret) {
-			_, content := cutPreface(f.content)
-			if strings.TrimSpace(content) == strings.TrimSpace(d.s.input) || f.role == "tool" || f.role == "system" || len(lines) >= 10 {
-				continue
-			}
-			line := "- " + clip(strings.Join(strings.Fields(content), " "), 200)
-			if f.role == "assistant" {
-				line = "- I said: " + strings.TrimPrefix(line, "- ")
-			}
-			if len(f.at) >= len(time.DateOnly) {
-				line += " (" + f.at[:len(time.DateOnly)] + ")"
-			}
-			lines = append(lines, line)
-		}
-	}
-	if len(lines) == 0 {
-		before := len(d.searches)
-		d.plan(query)
-		if len(d.searches) > before {
-			return ""
-		}
-		if hits := newQuestion(text).find(d.p.facts); len(hits) > 0 {
-			return "The search found nothing. Memory has: " + d.tell(hits)
-		}
-		return fmt.Sprintf("I searched for %q and found nothing.", query)
-	}
-	return fmt.Sprintf("Found for %q:\n%s", query, strings.Join(lines, "\n"))
-}
-
 // tell answers a question about the clock from the preface.
 func (c clock) tell(text string) string {
 	if c.at.IsZero() {
@@ -242,7 +196,7 @@ func (c clock) tell(text string) string {
 		if t.After(c.at) {
 			verb = "will be"
 		}
-		what := text2(ws[i : i+n])
+		what := lower(ws[i : i+n])
 		return fmt.Sprintf("%s %s %s.", capital(what), verb, day(t))
 	}
 	switch {
@@ -256,11 +210,14 @@ func (c clock) tell(text string) string {
 	return "Today is " + day(c.at) + "."
 }
 
-func text2(ws []word) string { return strings.ToLower(text(ws)) }
+func lower(ws []word) string { return strings.ToLower(text(ws)) }
 
 // compose joins what became of facts and what is answered.
 func (d *decider) compose() string {
 	var parts []string
+	if d.hello != "" {
+		parts = append(parts, d.hello)
+	}
 	by := func(kind outcomeKind) []outcome {
 		var out []outcome
 		for _, o := range d.outcomes {

@@ -62,6 +62,9 @@ func broad(p string) bool {
 func (r *reader) clause(ws []word) []fact {
 	ws, _ = strip(trim(ws))
 	ws = trim(ws)
+	if len(ws) > 3 && ws[0].is("you") && ws[2].is("call") && ws[3].is("me") { // you can call me Lex
+		ws = ws[2:]
+	}
 	if len(ws) < 2 || chats(ws) || ws[0].is("if", "unless", "you", "your", "let", "there", "please") {
 		return nil
 	}
@@ -182,6 +185,11 @@ func (r *reader) firstPerson(ws []word) []fact {
 	if !verbal(verb) && !plausible(verb) || rest != nil && questioned(rest) {
 		return nil
 	}
+	if k := slices.IndexFunc(rest, func(w word) bool { return w.is("living") }); verb == "am" && k > 1 && k+2 < len(rest) {
+		// "a nurse living in Oslo" is two facts
+		here := append([]word{ws[0], {"live", "live", true}}, rest[k+1:]...)
+		return append(r.firstPerson(trim(ws[:i+1+k])), r.firstPerson(here)...)
+	}
 	if verb == "have" || verb == "own" || verb == "adopted" || verb == "got" {
 		r.antecedent(rest)
 	}
@@ -300,6 +308,14 @@ func (r *reader) others(ws []word) []fact {
 	}
 	if len(ws) > 2 && (ws[0].is("people", "everyone", "everybody", "friends") && ws[1].is("call", "calls") || ws[0].is("you") && ws[2].is("call")) {
 		return []fact{r.keep(third(ws), nil)}
+	}
+	if ws[0].is("mom", "mum", "dad", "mother", "father", "grandma", "grandpa", "grandmother", "grandfather") {
+		own := slices.Clone(ws)
+		own[0].text, own[0].gap = own[0].low, true
+		return r.possessive(append([]word{{"my", "my", true}}, own...))
+	}
+	if leads(ws, "the name is") > 0 {
+		return []fact{r.keep(made("The user's name is"), named(ws[3:]))}
 	}
 	if leads(ws, "this is") > 0 && len(ws) <= 5 && ws[2].proper() && !listed(demonyms, ws[2].low) && !slices.ContainsFunc(ws, func(w word) bool { return w.is("my", "our") }) {
 		return []fact{r.keep(made("The user's name is"), ws[2:])}

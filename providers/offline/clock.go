@@ -2,6 +2,7 @@ package offline
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -159,15 +160,26 @@ func span(count, unit string) (int, bool) {
 // dated replaces the days that words name relative to now by their dates; vaguer times (last spring) get the day of
 // telling, so that they still mean something later.
 func (c clock) dated(ws []word) []word {
+	out := c.dates(ws)
+	vague := false
+	for i, w := range out {
+		vague = vague || i+1 < len(out) && w.is("last", "next", "this") && listed(times, out[i+1].low)
+	}
+	if vague && !c.at.IsZero() {
+		out = append(slices.Clone(out), made(fmt.Sprintf("(said on %s)", c.at.Format(time.DateOnly)))...)
+	}
+	return out
+}
+
+// dates replaces the days that words name relative to now by their dates.
+func (c clock) dates(ws []word) []word {
 	if c.at.IsZero() {
 		return ws
 	}
 	var out []word
-	vague := false
 	for i := 0; i < len(ws); {
 		t, n := c.relative(ws[i:])
 		if n == 0 {
-			vague = vague || i+1 < len(ws) && ws[i].is("last", "next", "this") && listed(times, ws[i+1].low)
 			out = append(out, ws[i])
 			i++
 			continue
@@ -180,9 +192,6 @@ func (c clock) dated(ws []word) []word {
 		phrase[0].gap = ws[i].gap
 		out = append(out, phrase...)
 		i += n
-	}
-	if vague {
-		out = append(out, made(fmt.Sprintf("(said on %s)", c.at.Format(time.DateOnly)))...)
 	}
 	return out
 }

@@ -18,6 +18,7 @@ type decider struct {
 	acts     []act
 	outcomes []outcome
 	searches []call   // look-ups still to be made
+	hello    string   // the greeting
 	said     []string // answers
 	thread   []*entry // facts of the thread, once they were needed
 	read     bool

@@ -91,7 +91,7 @@ func newEntry(s string) *entry {
 		if w.is("not", "never") || w.is("no") && i+1 < len(e.ws) && e.ws[i+1].is("longer") {
 			e.negated = true
 		}
-		if w.punct() || listed(stopwords, w.low) || w.low == "name" || w.low == "user's" {
+		if w.punct() || listed(stopwords, w.low) || w.is("name", "names", "user's") {
 			continue
 		}
 		e.terms[stem(w.low)] = true

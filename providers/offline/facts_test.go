@@ -31,7 +31,7 @@ func TestStatedFactsAreStoredInTheThirdPerson(t *testing.T) {
 		{"I don't eat meat", "The user does not eat meat."},
 		{"I've got two cats", "The user has two cats."},
 		{"We have a dog. He is three years old.", "The user has a dog.\nThe user's dog is three years old."},
-		{"I can't stand olives", "The user can not stand olives."},
+		{"I can't stand olives", "The user cannot stand olives."},
 		{"I love my job but I hate the commute", "The user loves their job.\nThe user hates the commute."},
 		{"I met Ben yesterday", "The user met Ben on Sunday 2026-11-22."},
 		{"In 2019 I moved to Porto", "The user moved to Porto in 2019."},
@@ -48,6 +48,17 @@ func TestStatedFactsAreStoredInTheThirdPerson(t *testing.T) {
 		{"My pronouns are they/them", "The user's pronouns are they/them."},
 		{"I'm working on a compiler for a small language", "The user is working on a compiler for a small language."},
 		{"I quit smoking two weeks ago", "The user quit smoking on Monday 2026-11-09."},
+		{"Quick one: I'm switching teams, my new manager is Priya.", "The user is switching teams.\nThe user's new manager is Priya."},
+		{"So I finally adopted a kitten, her name is Miso", "The user finally adopted a kitten.\nThe user's kitten's name is Miso."},
+		{"The wifi password is hunter2, remember that", "The wifi password is hunter2."},
+		{"You can call me Lex", "The user likes to be called Lex."},
+		{"I work for Acme Corp. as an accountant", "The user works for Acme Corp. as an accountant."},
+		{"I'm a nurse living in Oslo with two cats", "The user is a nurse.\nThe user lives in Oslo with two cats."},
+		{"Grandma's birthday is on 4 July", "The user's grandma's birthday is on 4 July."},
+		{"We both love jazz", "The user loves jazz."},
+		{"my favorite band is Radiohead, and I saw them in Paris in 2012", "The user's favorite band is Radiohead.\nThe user saw them in Paris in 2012."},
+		{"It's my birthday tomorrow!", "The user's birthday is Tuesday 2026-11-24."},
+		{"I have to be honest, I dislike meetings", "The user dislikes meetings."},
 		{"People call me Ace", "People call the user Ace."},
 	} {
 		h := newHome(t)
@@ -110,6 +121,21 @@ func TestQuestionsAreAnsweredWithTheRightFact(t *testing.T) {
 	}
 	if got := h.blocks["human"]; got != memory {
 		t.Errorf("questions changed the memory to %q", got)
+	}
+	answers := newHome(t)
+	answers.preface = monday
+	for _, f := range []string{"My husband's name is Omar, he is a pilot", "My sister is called Zoë and she lives in Bern", "we're expecting a baby in April", "I'm going to see Hamilton with Kim next Friday",
+		"Our wifi is called Sputnik. The wifi password is hunter2, remember that", "I live in Oslo with two cats", "I used to live in Berlin", "I am the CTO of a small startup", "I take my coffee with oat milk"} {
+		answers.say(f)
+	}
+	for _, c := range []struct{ ask, want, not string }{
+		{"what does Omar do?", "pilot", "CTO"}, {"where does Zoë live?", "Bern", "Oslo"}, {"when is the baby due?", "April", "Friday"}, {"what am I doing next Friday?", "Hamilton", "April"},
+		{"what's our wifi called?", "Sputnik", "hunter2"}, {"what is the wifi password", "hunter2", "Sputnik"}, {"where do I live?", "Oslo", "Berlin"}, {"how many cats have I got?", "two cats", "milk"},
+		{"what's my role?", "CTO", "pilot"}, {"how do I take my coffee?", "oat milk", "wifi"}, {"did I ever live somewhere else?", "Berlin", "Bern."},
+	} {
+		if answer := answers.say(c.ask); !strings.Contains(answer, c.want) || strings.Contains(answer, c.not) {
+			t.Errorf("%q was answered %q, want %q and not %q", c.ask, answer, c.want, c.not)
+		}
 	}
 	all := h.say("What do you know about me?")
 	for _, want := range []string{"Your name is Ada.", "You work on compilers.", "Lisbon", "Zoë", "teal"} {

@@ -27,6 +27,7 @@ type home struct {
 	messages []core.ChatMessage
 	found    map[string]string // what the search tools return, by tool
 	archive  []string
+	schemas  map[string]string // of tools, where they matter
 	calls    []core.ToolCall
 }
 
@@ -59,6 +60,9 @@ func (h *home) request() core.ChatRequest {
 		schema := `{"type":"object","properties":{}}`
 		if h.choice == core.ChoiceRequired {
 			schema = `{"type":"object","properties":{"thinking":{"type":"string"},"request_heartbeat":{"type":"boolean"}}}`
+		}
+		if own, ok := h.schemas[name]; ok {
+			schema = own
 		}
 		req.Tools = append(req.Tools, core.ToolSpec{Name: name, Parameters: json.RawMessage(schema)})
 	}

@@ -99,9 +99,9 @@ const stopwords = ` i me my mine myself we us our ours you your yours he him his
  as into is am are was were be been being do does did done will would shall should may might must can could this that these those there here what who
  whom which when where why how so than then too very just also please 's user not no never yet ever now currently longer any anything something some thing things
  stuff all know tell remember remind recall mention mentioned say said told think again much many lot kind sort again today nowadays up out down over back
- between during because while until really actually day days still else already called s t me exactly supposed ok okay hey hi hello well oh
- question idea clue memory memories happen happened going usually often always sometimes most more best one ones good right let every each own on's same such
+ between during because while until really actually day days still else already s t me exactly supposed ok okay hey hi hello well oh
+ question idea clue memory memories happen happened going usually often always sometimes most more best one ones good right let every each own on's same such somewhere anywhere anyone someone somebody anybody nothing before after forget new
  only and/or name's long ago though via per hmm btw moment `
 
 // light words count for little in a match.
-const light = ` have get go do make take use want need like live work be plan keep put give see come look find start call time people person thing new old year month week date day days early number `
+const light = ` have get go do make take use want need like live work be plan keep put give see come look find start call time people person thing new old year month week date day days early number address due `

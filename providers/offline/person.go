@@ -102,7 +102,7 @@ func third(ws []word) []word {
 				out = append(out, made(map[bool]string{true: "are", false: "were"}[ws[i].low == "am"])...)
 			}
 		case "me", "us":
-			put("the user", "them")
+			put("the user", "the user")
 		case "my", "our":
 			put("the user's", "their")
 		case "mine", "ours":
@@ -119,7 +119,9 @@ func third(ws []word) []word {
 // conjugate writes the verb after the subject, past adverbs, and returns the index of the last token it took.
 func conjugate(ws []word, i int, out *[]word) int {
 	for i < len(ws) && (listed(adverbs, ws[i].low) || ws[i].low == ",") {
-		*out = append(*out, ws[i])
+		if !ws[i].is("both", "all") { // "we both" is one user here
+			*out = append(*out, ws[i])
+		}
 		i++
 	}
 	if i >= len(ws) {
@@ -143,6 +145,7 @@ func conjugate(ws []word, i int, out *[]word) int {
 // sentence closes a text as a sentence.
 func sentence(s string) string {
 	s = capital(strings.TrimSpace(strings.TrimRight(strings.TrimSpace(s), ".,;:!")))
+	s = strings.ReplaceAll(s, " can not ", " cannot ")
 	if s == "" {
 		return ""
 	}
@@ -168,7 +171,7 @@ func second(fact string) string {
 				told = told || len(out) == 0
 				out = append(out, word{"you", "you", gap})
 				i++
-				if len(out) == 1 {
+				if len(out) == 1 || i+1 < len(ws) && (ws[i+1].is("is", "was", "has", "does") || listed(verbs, infinite(ws[i+1].low)) && strings.HasSuffix(ws[i+1].low, "s")) {
 					i = unconjugate(ws, i+1, &out)
 				}
 			}
@@ -180,8 +183,6 @@ func second(fact string) string {
 				w.text = "you"
 			case "their":
 				w.text = "your"
-			case "them":
-				w.text = "you"
 			case "themselves":
 				w.text = "yourself"
 			case "theirs":

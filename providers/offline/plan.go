@@ -105,7 +105,7 @@ func (e *entry) lasting() map[string]bool {
 // related finds the fact that a correction without a known attribute most likely means.
 func related(n *entry, facts []*entry) *entry {
 	var best *entry
-	most := 0.34
+	most := 0.3
 	for _, e := range facts {
 		if e.subject != n.subject {
 			continue
@@ -117,6 +117,9 @@ func related(n *entry, facts []*entry) *entry {
 				shared++
 				heavy = heavy || slices.Contains(n.core(false), s)
 			}
+		}
+		if heavy && a[0] == b[0] && a[0] == n.core(false)[0] && best == nil { // the same verb of the same subject
+			best = e
 		}
 		if total := len(a) + len(b) - shared; heavy && total > 0 && float64(shared)/float64(total) >= most {
 			best, most = e, float64(shared)/float64(total)

@@ -102,7 +102,7 @@ func (s *scene) readTurn() int {
 			parts = append(parts, text)
 		}
 	}
-	s.input = strings.Join(parts, "\n")
+	s.input = strings.ToValidUTF8(strings.Join(parts, "\n"), "\uFFFD")
 	s.readDeeds(msgs[last+1:])
 	return first
 }

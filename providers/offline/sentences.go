@@ -12,7 +12,7 @@ const (
 	maxWords     = 120 // of a sentence that is analysed as a clause
 )
 
-const abbreviations = " mr mrs ms dr prof st jr sr vs e.g i.e eg ie approx dept "
+const abbreviations = " mr mrs ms dr prof st jr sr vs e.g i.e eg ie approx dept corp inc ltd co "
 
 // sentences cuts a text; each piece keeps its closing mark.
 func sentences(s string) []string {

@@ -28,8 +28,15 @@ func (r *reader) facts(s string) []fact {
 		return nil
 	}
 	ws, correct := strip(ws)
-	ws = dropTail(trim(ws))
+	if before := len(ws); before > 0 {
+		ws = slices.DeleteFunc(ws, func(w word) bool { return w.is("actually") })
+		correct = correct || len(ws) < before
+	}
+	ws = announcedBy(dropTail(trim(ws)))
 	ws, old := notTail(ws)
+	if old == "" {
+		ws, old = notHead(ws)
+	}
 	ws, correct = trim(ws), correct || old != ""
 	if f, ok := swapped(ws, old); ok {
 		return []fact{f}
@@ -79,7 +86,7 @@ func strip(ws []word) ([]word, bool) {
 }
 
 // openers lead into a statement; those after the bar announce a correction.
-const openers = "by the way|for your information|for the record|just so you know|so you know|as you know|to be honest|to be clear|did you know that|did you know|" +
+const openers = "by the way|for your information|for the record|just so you know|so you know|as you know|to be honest|i have to be honest|i have to admit|i must admit|i must confess|i confess|to be clear|did you know that|did you know|" +
 	"you should know that|you should know|you know|i should mention that|i want you to know that|let me tell you that|i forgot to say that|i would like you to know that|" +
 	"it turns out that|turns out|i have to say|i must say|i guess|i mean|as i said|good news|bad news|fun fact|one more thing|i told you that|i told you|" +
 	"remember|nice to meet you|pleased to meet you|good morning|good evening|good afternoon"
@@ -126,7 +133,8 @@ func trim(ws []word) []word {
 	for len(ws) > 0 && ws[0].punct() && ws[0].text != "(" {
 		ws = ws[1:]
 	}
-	for len(ws) > 0 && ws[len(ws)-1].punct() && ws[len(ws)-1].text != ")" && ws[len(ws)-1].low != "'s" {
+	opened := slices.ContainsFunc(ws, func(w word) bool { return w.text == "(" })
+	for len(ws) > 0 && ws[len(ws)-1].punct() && (ws[len(ws)-1].text != ")" || !opened) && ws[len(ws)-1].low != "'s" {
 		ws = ws[:len(ws)-1]
 	}
 	return ws
@@ -153,6 +161,26 @@ func notTail(ws []word) ([]word, string) {
 		}
 	}
 	return ws, ""
+}
+
+// notHead takes a leading "not Acme," off.
+func notHead(ws []word) ([]word, string) {
+	for i := 2; i < len(ws)-2 && i <= 5 && ws[0].is("not"); i++ {
+		if ws[i].text == "," && starts(ws[i+1:]) {
+			return ws[i+1:], text(trim(ws[1:i]))
+		}
+	}
+	return ws, ""
+}
+
+// announcedBy drops a heading like "Quick one:" before a statement.
+func announcedBy(ws []word) []word {
+	for i := 1; i < len(ws)-2 && i <= 4; i++ {
+		if ws[i].text == ":" && !verbalAny(ws[:i]) && starts(ws[i+1:]) {
+			return ws[i+1:]
+		}
+	}
+	return ws
 }
 
 // swapped reads "it's Grace" (not Ada): a word inside a known fact that is to be another.

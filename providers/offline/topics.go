@@ -19,9 +19,9 @@ type topic struct {
 var topics = []topic{
 	{tag: "@name", slots: " attr:name nickname attr:username ", asks: " name called named nickname ", phrases: "address me|am i called|call me|you call me|go by", personal: true},
 	{tag: "@job", facts: " job profession career employer retired freelance colleague ", slots: " job.role job.place job.topic ",
-		asks:    " job work profession occupation career employer company workplace employed ",
+		asks:    " job work profession occupation career employer company workplace employed employ employs role title position ",
 		phrases: "for a living|do i do all day|earn my money|line of work|make my money|earn my living|pay my bills|do i do professionally|do i do for work|do i do", personal: true},
-	{tag: "@home", facts: " home address ", slots: " home attr:address ", asks: " home live living city town address country reside residence based located house neighborhood ", phrases: "where am i", personal: true},
+	{tag: "@home", facts: " address ", slots: " home attr:address ", asks: " home live living city town address country reside residence based located house neighborhood ", phrases: "where am i", personal: true},
 	{tag: "@origin", slots: " origin attr:birthplace ", asks: " origin roots nationality hometown ", phrases: "where am i from|grow up|come from|where i am from", personal: true},
 	{tag: "@pet", facts: animals, asks: " pet pets animal animals furry "},
 	{tag: "@diet", facts: " allergic vegan vegetarian gluten lactose intolerant eat eats diet kosher halal meat pescatarian ", slots: " allergy: ",
@@ -40,11 +40,12 @@ var topics = []topic{
 	{tag: "@hobby", facts: likes + ` hobby hobbies play plays paint paints climb climbs hike hikes run runs swim swims garden knit knits collect collects
  photograph chess guitar piano dance dances sing sings sail sails surf ski skate juggle cycle cycles `,
 		asks: " hobby hobbies pastime interests interest ", phrases: "free time|spare time|for fun|to relax|days off|weekends"},
-	{tag: "@language", facts: " speak speaks fluent bilingual trilingual native ", asks: " language languages speak tongue "},
-	{tag: "@deadline", facts: " deadline submit ", asks: " deadline submit finish finished ", phrases: "hand in|turn in"},
+	{tag: "@language", facts: " speak speaks fluent bilingual trilingual native rust python golang java kotlin javascript typescript haskell elixir erlang ocaml clojure scala ruby perl zig c++ c# ", asks: " language languages speak tongue "},
+	{tag: "@deadline", facts: " deadline submit ", asks: " deadline due submit finish finished ", phrases: "hand in|turn in"},
 	{tag: "@travel", facts: " trip travel travels traveling travelling fly flying flight vacation visit visiting visits ", asks: " trip travel traveling travelling vacation flight journey visit plans ", phrases: "am i going|planning to go"},
 	{tag: "@study", facts: " study studies studied studying university college degree student course learn learning learns phd ", asks: " study studied studying university college degree major learn learning learned course "},
 	{tag: "@instrument", facts: " piano guitar violin drums cello flute saxophone bass trumpet ukulele clarinet harp accordion ", asks: " instrument instruments music musical musician "},
+	{tag: "@music", facts: " music band album singer song songs jazz rock metal techno opera folk blues punk classical concert ", asks: " music band song songs singer artist listen musical "},
 	{tag: "@sport", facts: " football soccer tennis marathon climb climbs swim swims yoga gym basketball hockey cycling cycles ski skis rugby cricket volleyball badminton run runs rowing karate judo boxing triathlon ",
 		asks: " sport sports exercise workout fit athletic "},
 	{tag: "@vehicle", facts: " car bicycle motorbike motorcycle drive drives truck van scooter tesla ", slots: " uses:car ", asks: " vehicle car drive transport wheels "},
@@ -55,15 +56,17 @@ var topics = []topic{
 
 // tag adds the topics that a fact belongs to.
 func (e *entry) tag() {
+	var low []string
+	for _, w := range e.ws {
+		if !w.punct() && (!listed(stopwords, w.low) || listed(likes, w.low)) {
+			if low = append(low, w.low); strings.HasSuffix(w.low, "s") {
+				low = append(low, infinite(w.low))
+			}
+		}
+	}
 	for _, t := range topics {
 		in := e.slot != "" && (listed(t.slots, e.slot) || strings.Contains(e.slot, ":") && listed(t.slots, e.slot[:strings.Index(e.slot, ":")+1]))
-		for _, w := range e.ws {
-			if in {
-				break
-			}
-			in = listed(t.facts, w.low) || listed(t.facts, infinite(w.low))
-		}
-		if in {
+		if in || slices.ContainsFunc(low, func(w string) bool { return listed(t.facts, w) }) {
 			e.terms[t.tag] = true
 		}
 	}
@@ -98,6 +101,7 @@ type alt struct {
 type question struct {
 	raw   string
 	terms []term
+	past  bool
 	when  bool
 	where bool
 	mine  bool // names nobody but the person
@@ -108,11 +112,12 @@ func newQuestion(s string) question {
 	q := question{raw: s, mine: true}
 	ws, _ := strip(tokenise(bare(s)))
 	low := " " + plain(ws) + " "
+	q.past = strings.Contains(low, " did ") || strings.Contains(low, " used ") || strings.Contains(low, " was ") || strings.Contains(low, " ever ")
 	q.when = strings.HasPrefix(low, " when ") || strings.Contains(low, " when is ") || strings.Contains(low, " what day ") || strings.Contains(low, " what date ")
 	q.where = strings.HasPrefix(low, " where ") || strings.Contains(low, " where do i ")
 	skip := map[string]bool{}
 	for _, t := range topics {
-		if p := longest(low, t.phrases); p != "" && !(t.tag == "@job" && p == "do i do" && len(strings.Fields(low)) > 5) &&
+		if p := longest(low, t.phrases); p != "" && !(p == "do i do" && low != " what do i do ") &&
 			!(p == "where am i" && len(strings.Fields(low)) > 3) {
 			q.terms = append(q.terms, term{weight: 1, alts: []alt{{t.tag, 1}}, personal: t.personal})
 			for f := range strings.FieldsSeq(p) {
@@ -128,10 +133,18 @@ func newQuestion(s string) question {
 		if listed(light, w.low) || listed(light, infinite(w.low)) || listed(light, stem(w.low)) {
 			t.weight = 0.35
 		}
+		if listed(" have get go do make take give put come ", stem(w.low)) {
+			t.weight = 0.2
+		}
 		for _, tp := range topics {
 			if listed(tp.asks, w.low) {
-				t.alts = append(t.alts, alt{tp.tag, 1})
-				t.personal = t.personal || tp.personal
+				if tp.personal {
+					// "live" is better answered by where home is than by any fact with the word
+					t.personal, t.alts[0].value = true, 0.85
+					t.alts = append(t.alts, alt{tp.tag, 1})
+				} else {
+					t.alts = append(t.alts, alt{tp.tag, 0.94}) // the very word is better than its topic
+				}
 			}
 		}
 		if k := "@" + w.low; slices.Contains([]string{"@editor", "@browser", "@os", "@shell", "@database", "@car", "@phone"}, k) {
@@ -188,14 +201,15 @@ const enough = 0.6
 // score says how well a fact answers a question, from 0 to 1.
 func (q question) score(e *entry) float64 {
 	sum, total, personal := 0.0, 0.0, false
-	missing := false
+	missing, named := false, e.subject == "user"
 	for _, t := range q.terms {
 		total += t.weight
 		best := 0.0
 		for _, a := range t.alts {
+			named = named || a.key == e.subject
 			if e.terms[a.key] && a.value > best {
 				best = a.value
-				personal = personal || t.personal && strings.HasPrefix(a.key, "@")
+				personal = personal || t.personal
 			}
 		}
 		missing = missing || t.being && best == 0
@@ -208,13 +222,36 @@ func (q question) score(e *entry) float64 {
 	if missing {
 		s *= 0.6
 	}
-	if personal && q.mine && e.subject != "user" {
+	if personal && q.mine && !named {
 		s *= 0.5
+	}
+	if !q.past && strings.Contains(e.text, " used to ") {
+		s *= 0.7
+	}
+	if q.past && strings.Contains(e.text, " used to ") {
+		s *= 1.2
 	}
 	if q.when && !timely(e.ws) || q.where && !placed(e) {
 		s *= 0.55
 	}
 	return s
+}
+
+// named lets the name of a person or animal stand for what facts call them: Zoë for the sister who is called Zoë.
+func (q question) named(facts []*entry) question {
+	q.terms = slices.Clone(q.terms)
+	for i, t := range q.terms {
+		if !t.being {
+			continue
+		}
+		for _, e := range facts {
+			if e.terms["@name"] && e.terms[t.alts[0].key] && e.subject != "user" && listed(people+animals, e.subject) {
+				q.terms[i].alts = append(slices.Clone(t.alts), alt{e.subject, 1})
+				break
+			}
+		}
+	}
+	return q
 }
 
 // placed reports whether a fact names a place.
@@ -237,6 +274,7 @@ func (q question) find(facts []*entry) []*entry {
 		score float64
 		at    int
 	}
+	q = q.named(facts)
 	var hits []hit
 	for i, e := range facts {
 		if s := q.score(e); s >= enough {

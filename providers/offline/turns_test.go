@@ -44,6 +44,10 @@ func TestACorrectionReplacesTheOldFact(t *testing.T) {
 		{"bullets stay", "- The user's name is Ada.\n- The user likes tea.", "Sorry, my name is Grace", "- The user's name is Grace.\n- The user likes tea."},
 		{"inside a paragraph", "The user's name is Ada. The user likes tea.", "my name is Grace", "The user's name is Grace. The user likes tea."},
 		{"by hand", "Name: Ada\nLikes: tea", "my name is Grace", "The user's name is Grace.\nLikes: tea"},
+		{"named head", "The user works for Acme.", "No, not Acme, I work for Initech", "The user works for Initech."},
+		{"the same verb", "The user studies medicine in Berlin.", "Correction: I study law", "The user studies law."},
+		{"back again", "The user switched from Vim to Helix.", "I use Vim again", "The user uses Vim again."},
+		{"inside the sentence", "The user's name is Tom.", "My name is actually Thomas", "The user's name is Thomas."},
 		{"within one message", "", "My name is Ada. No wait, my name is Grace.", "The user's name is Grace."},
 		{"pet's name", "The user's dog is called Biscuit.\nThe user's cat is called Tom.", "our dog is called Crumb", "The user's dog is called Crumb.\nThe user's cat is called Tom."},
 	} {
@@ -240,6 +244,19 @@ func TestSearchesComeBeforeNotKnowing(t *testing.T) {
 	h = newHome(t)
 	if answer := h.say("search for Atlantis"); !strings.Contains(answer, "found nothing") || len(h.calls) != 2 {
 		t.Errorf("a vain search was answered %q after %v", answer, h.calls)
+	}
+}
+
+func TestWhatWasSaidOnADayIsSearchedByItsDate(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.preface = monday
+	h.schemas = map[string]string{"conversation_search": `{"type":"object","properties":{"query":{},"start_date":{},"end_date":{},"limit":{}}}`}
+	h.found["conversation_search"] = `{"results":[{"timestamp":"2026-11-22T10:00:00+01:00","role":"user","content":"The boiler is broken"}]}`
+	answer := h.say("What did I tell you yesterday?")
+	want := map[string]any{"start_date": "2026-11-22", "end_date": "2026-11-22", "limit": 10.0}
+	if diff := cmp.Diff(want, arguments(t, h.calls[0])); diff != "" || !strings.Contains(answer, "The boiler is broken") || !strings.Contains(answer, "Sunday 2026-11-22") {
+		t.Errorf("answered %q, arguments (-want +got):\n%s", answer, diff)
 	}
 }
 

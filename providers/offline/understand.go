@@ -24,6 +24,7 @@ const (
 	actGap
 	actSearch
 	actForget
+	actDay  // asks what was said on a day
 	actNote // wants a text kept for search
 	actGreet
 	actThanks
@@ -93,6 +94,9 @@ func sentenceActs(s string, r *reader) []act {
 	if n := leads(ws, rememberLeads); n > 0 && !asked && !listed(" me my when what who where how to the the ", ws[n].low) || n > 1 && !asked {
 		return []act{remembered(ws[n:], r)}
 	}
+	if i := lastComma(ws); i > 0 && !asked && leads(append(slices.Clone(ws[i+1:]), word{}), "remember that|remember this|please remember|please remember that|remember it|keep that in mind") == len(ws)-i-1 {
+		return []act{remembered(ws[:i], r)}
+	}
 	if n := leads(ws, forgetLeads); n > 0 && !asked && !strings.HasPrefix(low, "forget it") {
 		return []act{{kind: actForget, text: text(ws[n:])}}
 	}
@@ -125,6 +129,15 @@ func sentenceActs(s string, r *reader) []act {
 		return []act{{kind: actSmall}}
 	}
 	return []act{{kind: actUnknown}}
+}
+
+func lastComma(ws []word) int {
+	for i := len(ws) - 2; i > 0; i-- {
+		if ws[i].text == "," {
+			return i
+		}
+	}
+	return -1
 }
 
 func mark(asked bool) string {
@@ -187,11 +200,13 @@ func kindOfQuestion(ws []word) actKind {
 	switch {
 	case has("last talk", "last talked", "last spoke", "last speak", "last chat", "last message", "since we", "last time we"):
 		return actGap
+	case has("did i tell", "did i say", "did we talk", "did i mention", "did we discuss", "did we say", "did we speak", "have i told") && has("yesterday", "ago", "last", "today", "the day before"):
+		return actDay
 	case aboutTime(ws):
 		return actDate
 	case has("who am i"):
 		return actWhoAmI
-	case has("know", "remember", "learned", "learnt", "stored", "memory", "tell me", "describe", "remind me", "summarize", "summarise", "told you", "memories", "noted", "list") &&
+	case has("know", "remember", "learn", "learned", "learnt", "stored", "memory", "tell me", "describe", "remind me", "summarize", "summarise", "told you", "memories", "noted", "list") &&
 		(has("about me", "about myself", "of me", "describe me", "remember me", "know me", "summarize me", "summarise me", "you know", "in your memory", "i told you", "your memory", "your memories", "have i told you", "do you remember") && nothingElse(ws)):
 		return actAll
 	}
@@ -201,7 +216,7 @@ func kindOfQuestion(ws []word) actKind {
 // nothingElse reports whether a question names no topic of its own.
 func nothingElse(ws []word) bool {
 	for _, w := range ws {
-		if !w.punct() && !listed(stopwords, w.low) && !w.is("learned", "learnt", "stored", "far", "describe", "summarize", "summarise", "list", "have", "person", "noted", "show", "keep") {
+		if !w.punct() && !listed(stopwords, w.low) && !w.is("learn", "learned", "learnt", "stored", "far", "describe", "summarize", "summarise", "list", "have", "person", "noted", "show", "keep") {
 			return false
 		}
 	}

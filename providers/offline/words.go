@@ -3,6 +3,7 @@ package offline
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/kljensen/snowball/english"
 )
@@ -246,17 +247,18 @@ func lookup(list, low string) (string, bool) {
 func blank(b byte) bool { return b == ' ' || b == '\n' }
 
 func capital(s string) string {
-	for i, r := range s {
-		return s[:i] + string(unicode.ToUpper(r)) + s[i+len(string(r)):]
+	r, size := utf8.DecodeRuneInString(s)
+	if r == utf8.RuneError {
+		return s
 	}
-	return s
+	return string(unicode.ToUpper(r)) + s[size:]
 }
 
 const respelled = ` colour=color colours=color favourite=favorite favourites=favorite neighbour=neighbor neighbours=neighbor grey=gray
  mum=mother mom=mother dad=father kids=child kid=child children=child wives=wife men=man women=woman went=go gone=go bought=buy sold=sell
  taught=teach met=meet born=birth ate=eat eaten=eat spoke=speak wrote=write drove=drive got=get has=have had=have bike=bicycle
  tv=television flat=apartment holidays=vacation holiday=vacation began=begin started=begin left=leave lost=lose found=find gave=give
- flew=fly flies=fly ran=run swam=swim sang=sing won=win grew=grow broke=break chose=choose due=deadline wed=marry wedding=marry
+ flew=fly flies=fly ran=run swam=swim sang=sing won=win grew=grow broke=break chose=choose wed=marry wedding=marry
  weddings=marry married=marry marries=marry marriage=marry photo=photograph photos=photograph allergy=allergic allergies=allergic `
 
 // stem returns the stem of a word, spelling variants and irregular forms made equal.
