@@ -212,72 +212,78 @@ func (c clock) tell(text string) string {
 
 func lower(ws []word) string { return strings.ToLower(text(ws)) }
 
-// compose joins what became of facts and what is answered.
+// compose joins the greeting, what became of facts and what is answered.
 func (d *decider) compose() string {
 	var parts []string
 	if d.hello != "" {
 		parts = append(parts, d.hello)
 	}
-	by := func(kind outcomeKind) []outcome {
-		var out []outcome
-		for _, o := range d.outcomes {
-			if o.kind == kind && !slices.Contains(out, o) {
-				out = append(out, o)
-			}
+	parts = append(parts, d.changes()...)
+	parts = append(parts, d.said...)
+	if len(parts) > 0 {
+		return strings.Join(parts, " ")
+	}
+	switch {
+	case d.s.input != "" && len(d.searches) > 0:
+		return sayDoNotKnow
+	case d.s.input == "" && d.s.notice != "":
+		return "I read the notice. I am the built-in offline model and answer only what a person says."
+	}
+	return sayUnknown
+}
+
+// changes says what became of facts and of wishes to forget.
+func (d *decider) changes() []string {
+	var parts []string
+	joint := func(kind outcomeKind, lead, tail string) {
+		if os := d.became(kind); len(os) > 0 {
+			parts = append(parts, strings.TrimSpace(lead+told(os...)+tail))
 		}
-		return out
 	}
-	list := func(os []outcome) string {
-		var s []string
-		for _, o := range os {
-			s = append(s, sentence(second(clip(o.text, 300))))
-		}
-		return strings.Join(s, " ")
+	joint(outStored, "Noted. ", "")
+	for _, o := range d.became(outCorrected) {
+		parts = append(parts, fmt.Sprintf("Corrected. %s (Before: %s)", told(o), second(o.was)))
 	}
-	if os := by(outStored); len(os) > 0 {
-		parts = append(parts, "Noted. "+list(os))
-	}
-	for _, o := range by(outCorrected) {
-		parts = append(parts, fmt.Sprintf("Corrected. %s (Before: %s)", list([]outcome{o}), second(o.was)))
-	}
-	for _, o := range by(outArchived) {
+	for _, o := range d.became(outArchived) {
 		s := "Kept in archival memory: " + clip(strings.TrimSpace(o.text), 120)
 		if o.reason != "" {
 			s += " (the block did not take it: " + o.reason + ")"
 		}
 		parts = append(parts, s)
 	}
-	if os := by(outKnown); len(os) > 0 {
-		parts = append(parts, "I already know that. "+list(os))
-	}
-	if os := by(outForgotten); len(os) > 0 {
-		parts = append(parts, "Forgotten. It was: "+list(os))
-	}
-	for _, o := range by(outNothing) {
+	joint(outKnown, "I already know that. ", "")
+	joint(outForgotten, "Forgotten. It was: ", "")
+	for _, o := range d.became(outNothing) {
 		if o.text == "everything" {
 			parts = append(parts, "I forget one thing at a time: say which. To empty a block, run `loci memory edit`.")
 			continue
 		}
 		parts = append(parts, fmt.Sprintf("My memory has nothing about %q.", clip(o.text, 80)))
 	}
-	for _, o := range by(outFailed) {
-		parts = append(parts, fmt.Sprintf("I could not change my memory: %s. Not stored: %s", o.reason, clip(o.text, 120)))
+	for _, o := range d.became(outFailed) {
+		parts = append(parts, fmt.Sprintf("I could not change my memory: %s. This is not done: %s", o.reason, clip(o.text, 120)))
 	}
-	if os := by(outNoTool); len(os) > 0 {
-		parts = append(parts, "I understood: "+list(os)+" "+sayNoStore)
-	}
-	if os := by(outPending); len(os) > 0 {
-		parts = append(parts, "I stopped after too many calls. Not stored: "+list(os))
-	}
-	parts = append(parts, d.said...)
-	if len(parts) == 0 {
-		switch {
-		case d.s.input != "" && len(d.searches) > 0:
-			return sayDoNotKnow
-		case d.s.notice != "":
-			return "I read the notice. I am the built-in offline model and answer only what a person says."
+	joint(outNoTool, "I understood: ", " "+sayNoStore)
+	joint(outPending, "I stopped after too many calls. Not stored: ", "")
+	return parts
+}
+
+// became returns the outcomes of a kind, each once.
+func (d *decider) became(kind outcomeKind) []outcome {
+	var out []outcome
+	for _, o := range d.outcomes {
+		if o.kind == kind && !slices.Contains(out, o) {
+			out = append(out, o)
 		}
-		return sayUnknown
 	}
-	return strings.Join(parts, " ")
+	return out
+}
+
+// told words facts for the person.
+func told(os ...outcome) string {
+	var s []string
+	for _, o := range os {
+		s = append(s, sentence(second(clip(o.text, 300))))
+	}
+	return strings.Join(s, " ")
 }

@@ -274,7 +274,8 @@ func named(ws []word) []word {
 func (r *reader) possessive(ws []word) []fact {
 	v := -1
 	for i := 2; i < len(ws) && v < 0; i++ {
-		if verbal3(ws[i].low) && !ws[i-1].is("'s") && !(listed(" work study play dance phone time dream cat ", ws[i].low) && i+1 < len(ws) && verbal3(ws[i+1].low)) {
+		noun := listed(" work study play dance phone time dream cat ", ws[i].low) && i+1 < len(ws) && verbal3(ws[i+1].low)
+		if verbal3(ws[i].low) && !ws[i-1].is("'s") && !noun {
 			v = i
 		}
 	}

@@ -151,7 +151,8 @@ func (e *entry) describe() {
 func (e *entry) describeNoun(ws []word) {
 	v := -1
 	for i := 1; i < len(ws) && v < 0; i++ {
-		if verbal3(ws[i].low) && ws[i].low != "'s" && !(listed(" work study play dance phone time dream ", ws[i].low) && i+1 < len(ws)) {
+		noun := listed(" work study play dance phone time dream ", ws[i].low) && i+1 < len(ws)
+		if verbal3(ws[i].low) && ws[i].low != "'s" && !noun {
 			v = i
 		}
 	}

@@ -46,15 +46,27 @@ func (d *decider) searched(tool, query string) bool {
 	return slices.ContainsFunc(d.s.done, func(x deed) bool { return x.name == tool && x.arg("query") == query })
 }
 
-// query is what a question is searched by: its own words, else the names of its topics.
+// query is what a question is searched by: its own words, then words of its topics, since searches look for any of them.
 func (q question) query() string {
-	words := q.words
+	words := slices.Clone(q.words[:min(len(q.words), 8)])
 	for _, t := range q.terms {
-		if tag, ok := strings.CutPrefix(t.alts[0].key, "@"); ok {
-			words = append(words, tag)
+		for _, a := range t.alts {
+			for _, tp := range topics {
+				if tp.tag == a.key && strings.HasPrefix(a.key, "@") && len(words) < 14 {
+					const most = 3
+					asks, facts := strings.Fields(tp.asks), strings.Fields(tp.facts)
+					words = append(append(words, asks[:min(most, len(asks))]...), facts[:min(most, len(facts))]...)
+				}
+			}
 		}
 	}
-	return clip(strings.Join(words[:min(len(words), 8)], " "), 200)
+	var once []string
+	for _, w := range words {
+		if !slices.Contains(once, strings.ToLower(w)) {
+			once = append(once, strings.ToLower(w))
+		}
+	}
+	return clip(strings.Join(once, " "), 200)
 }
 
 // recalled are the facts in passages that the program put into the thread.

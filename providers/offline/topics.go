@@ -117,8 +117,9 @@ func newQuestion(s string) question {
 	q.where = strings.HasPrefix(low, " where ") || strings.Contains(low, " where do i ")
 	skip := map[string]bool{}
 	for _, t := range topics {
-		if p := longest(low, t.phrases); p != "" && !(p == "do i do" && low != " what do i do ") &&
-			!(p == "where am i" && len(strings.Fields(low)) > 3) {
+		p := longest(low, t.phrases)
+		vague := p == "do i do" && low != " what do i do " || p == "where am i" && len(strings.Fields(low)) > 3
+		if p != "" && !vague {
 			q.terms = append(q.terms, term{weight: 1, alts: []alt{{t.tag, 1}}, personal: t.personal})
 			for f := range strings.FieldsSeq(p) {
 				skip[f] = true
