@@ -42,8 +42,12 @@ type Row struct {
 	NoSizes     bool              // its listing has no windows, so it is not asked for a model that the catalogue knows
 	CacheTTL    time.Duration     // how long its prompt cache stays warm; 0: five minutes
 	Parallel    int               // requests at once with one key; 0: a default
+	Idle        time.Duration     // how long it may be silent in the middle of an answer; 0: five minutes
 	Quirks      openai.Quirks     // with protocol openai
 }
+
+// thinkingLong is how long models may be silent that reason without showing it.
+const thinkingLong = 15 * time.Minute
 
 // defaultCacheTTL is how long a prompt cache is taken to stay warm where the row knows no better.
 const defaultCacheTTL = 5 * time.Minute
@@ -57,7 +61,7 @@ func cloud() []Row {
 			Name: "openai", Title: "OpenAI", Protocol: OpenAI, Built: true, BaseURL: "https://api.openai.com/v1", BaseURLVar: "OPENAI_BASE_URL",
 			KeyVars: []string{"OPENAI_API_KEY"},
 			Headers: map[string]string{"OpenAI-Organization": "OPENAI_ORG_ID", "OpenAI-Project": "OPENAI_PROJECT_ID"}, //nolint:misspell // the header's own spelling
-			Prefer:  []string{"gpt-6.1-terra", "gpt-5.6-terra", "gpt-5.6", "gpt-5.5", "gpt-5.4", "gpt-5.2", "gpt-5.1", "gpt-5-mini", "gpt-5", "gpt-4.1", "gpt-4o", "gpt-4o-mini"}, NoSizes: true,
+			Prefer:  []string{"gpt-6.1-terra", "gpt-5.6-terra", "gpt-5.6", "gpt-5.5", "gpt-5.4", "gpt-5.2", "gpt-5.1", "gpt-5-mini", "gpt-5", "gpt-4.1", "gpt-4o", "gpt-4o-mini"}, NoSizes: true, Idle: thinkingLong,
 			Quirks: openai.Quirks{Wire: openai.ByFamily, OwnHost: true, CompletionLimit: true, Effort: openai.EffortFlat, CacheKey: true},
 		},
 		{
@@ -74,7 +78,7 @@ func cloud() []Row {
 		{
 			Name: "groq", Title: "Groq", Protocol: OpenAI, Built: true, BaseURL: "https://api.groq.com/openai/v1", BaseURLVar: "GROQ_BASE_URL",
 			KeyVars: []string{"GROQ_API_KEY"}, Prefer: []string{"openai/gpt-oss-120b", "llama-3.3-70b-versatile", "openai/gpt-oss-20b"},
-			Quirks: openai.Quirks{CompletionLimit: true, Force: openai.ForceRequired, Effort: openai.EffortFlat},
+			Quirks: openai.Quirks{CompletionLimit: true, Force: openai.ForceRequired, Effort: openai.EffortLevels},
 		},
 		{
 			Name: "together", Title: "Together", Protocol: OpenAI, Built: true, BaseURL: "https://api.together.xyz/v1", BaseURLVar: "TOGETHER_BASE_URL",
@@ -83,7 +87,7 @@ func cloud() []Row {
 		},
 		{
 			Name: "xai", Title: "xAI", Protocol: OpenAI, Built: true, BaseURL: "https://api.x.ai/v1", BaseURLVar: "XAI_BASE_URL",
-			KeyVars: []string{"XAI_API_KEY"}, Prefer: []string{"grok-4.1-fast", "grok-4-fast-reasoning", "grok-4-fast", "grok-4", "grok-3"},
+			KeyVars: []string{"XAI_API_KEY"}, Prefer: []string{"grok-4.1-fast", "grok-4-fast-reasoning", "grok-4-fast", "grok-4", "grok-3"}, Idle: thinkingLong,
 			Quirks: openai.Quirks{Wire: openai.Responses, NoSummary: true, CacheKey: true},
 		},
 		{
@@ -94,7 +98,7 @@ func cloud() []Row {
 		{
 			Name: "cerebras", Title: "Cerebras", Protocol: OpenAI, Built: true, BaseURL: "https://api.cerebras.ai/v1", BaseURLVar: "CEREBRAS_BASE_URL",
 			KeyVars: []string{"CEREBRAS_API_KEY"}, Prefer: []string{"gpt-oss-120b", "qwen-3-235b-a22b-instruct-2507", "llama-3.3-70b"},
-			Quirks: openai.Quirks{CompletionLimit: true, Force: openai.ForceRequired, Effort: openai.EffortFlat},
+			Quirks: openai.Quirks{CompletionLimit: true, Force: openai.ForceRequired, Effort: openai.EffortLevels},
 		},
 	}
 }

@@ -20,9 +20,9 @@ type Config struct {
 	Dial        func(ctx context.Context, network, address string) (net.Conn, error) // opens connections, for tests and connection traces
 	HTTP        http.RoundTripper                                                    // in place of a transport with Dial
 	Log         *slog.Logger
-	Now         func() time.Time
-	Idle        time.Duration // how long a server may be silent in the middle of an answer; 0: five minutes
-	Parallel    int           // requests at once with one key, where the row has no bound; 0: 64
+	Now         func() time.Time // for how long a listing counts
+	Idle        time.Duration    // how long a server may be silent in the middle of an answer; 0: the row's, or five minutes
+	Parallel    int              // requests at once with one key, where the row has no bound; 0: 64
 	Notice      func(context.Context, Notice)
 }
 
@@ -100,7 +100,10 @@ func (p *Providers) Chat(ctx context.Context, handle core.Handle, env core.Env) 
 		return nil, core.ModelInfo{}, core.E(core.Unauthenticated, "there is no key for %s", row.Title).WithHint("set %s", row.KeyVars[0])
 	}
 	s := p.server(e)
-	info := s.info(ctx, model)
+	info, err := s.info(ctx, model)
+	if err != nil {
+		return nil, core.ModelInfo{}, err
+	}
 	return &asked{providers: p, server: s, info: info}, info, nil
 }
 

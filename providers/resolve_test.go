@@ -414,3 +414,52 @@ func TestListingIsBoundedInTime(t *testing.T) {
 		t.Errorf("gave up after %v, want about 300ms", d)
 	}
 }
+
+func TestAModelThatOllamaHasNotIsNotFound(t *testing.T) {
+	t.Parallel()
+	s := providertest.NewServer(t)
+	p := resolver(t, &contacts{}, s)
+	vars := env(map[string]string{"OLLAMA_HOST": s.URL})
+	_, _, err := p.Chat(t.Context(), "ollama/missing", vars)
+	if core.KindOf(err) != core.NotFound || !strings.Contains(core.HintOf(err), "ollama pull missing") {
+		t.Errorf("got %v, hint %q", err, core.HintOf(err))
+	}
+	if _, _, err := p.Chat(t.Context(), "ollama/test-model", vars); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAWrongKeyNamesItsVariable(t *testing.T) {
+	t.Parallel()
+	s := providertest.NewServer(t)
+	s.Key = "right"
+	p := resolver(t, &contacts{}, s)
+	model, _, err := p.Chat(t.Context(), "groq/m", env(map[string]string{"GROQ_API_KEY": "wrong-key", "GROQ_BASE_URL": s.URL}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = providertest.Collect(t.Context(), t, model, providertest.Ask("m", "x")); core.HintOf(err) != "check GROQ_API_KEY" {
+		t.Errorf("%v, hint %q", err, core.HintOf(err))
+	}
+}
+
+func TestPreferredModelsComeFirst(t *testing.T) {
+	t.Parallel()
+	s := providertest.NewServer(t)
+	s.Models = []providertest.Model{{Name: "aaa"}, {Name: "google/gemini-9"}, {Name: "anthropic/claude-sonnet-9"}, {Name: "anthropic/claude-sonnet"}}
+	p := resolver(t, &contacts{}, s)
+	list, err := p.List(t.Context(), env(map[string]string{"OPENROUTER_API_KEY": "k", "OPENROUTER_BASE_URL": s.URL}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range list {
+		got = append(got, m.Name)
+	}
+	if diff := cmp.Diff([]string{"anthropic/claude-sonnet", "anthropic/claude-sonnet-9", "google/gemini-9", "aaa", "loci"}, got); diff != "" {
+		t.Error(diff)
+	}
+	if !list[0].BindsPrefix {
+		t.Error("reasoning that is bound to its prefix is not known to be")
+	}
+}

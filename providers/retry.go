@@ -137,7 +137,6 @@ func pause(ctx context.Context, d time.Duration) bool {
 // gate bounds the requests to one server with one key, and holds all of them back when the server asked for a pause.
 type gate struct {
 	slots chan struct{}
-	now   func() time.Time
 	mu    sync.Mutex
 	until time.Time
 }
@@ -145,11 +144,11 @@ type gate struct {
 // defaultParallel is how many requests run at once with one key.
 const defaultParallel = 64
 
-func newGate(most int, now func() time.Time) *gate {
+func newGate(most int) *gate {
 	if most <= 0 {
 		most = defaultParallel
 	}
-	return &gate{slots: make(chan struct{}, most), now: now}
+	return &gate{slots: make(chan struct{}, most)}
 }
 
 // enter waits for a place and for the end of a pause.
@@ -175,13 +174,13 @@ func (g *gate) enter(ctx context.Context) (leave func(), err error) {
 func (g *gate) left() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.until.Sub(g.now())
+	return time.Until(g.until)
 }
 
 func (g *gate) rest(d time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if until := g.now().Add(d); until.After(g.until) {
+	if until := time.Now().Add(d); until.After(g.until) {
 		g.until = until
 	}
 }

@@ -47,7 +47,7 @@ func (m *model) Stream(ctx context.Context, _ core.ChatRequest) iter.Seq2[core.D
 
 func behind(m *model, most int, notice func(context.Context, Notice)) *asked {
 	p := &Providers{cfg: Config{Notice: notice}}
-	s := &server{who: wire.Who{Provider: "vendor"}, gate: newGate(most, time.Now), log: slog.New(slog.DiscardHandler), chat: m}
+	s := &server{who: wire.Who{Provider: "vendor"}, gate: newGate(most), log: slog.New(slog.DiscardHandler), chat: m}
 	return &asked{providers: p, server: s, info: core.ModelInfo{Provider: "vendor", Name: "m", Tools: true}}
 }
 

@@ -61,14 +61,18 @@ func newServer(p *Providers, e endpoint) *server {
 	if most == 0 {
 		most = p.cfg.Parallel
 	}
-	s.gate = newGate(most, p.cfg.Now)
+	s.gate = newGate(most)
+	idle := p.cfg.Idle
+	if idle == 0 {
+		idle = e.row.Idle
+	}
 	if e.row.Protocol == Ollama {
-		s.ollama = ollama.New(ollama.Options{Provider: e.row.Name, BaseURL: e.base, Key: e.key, HTTP: p.http, Idle: p.cfg.Idle})
+		s.ollama = ollama.New(ollama.Options{Provider: e.row.Name, BaseURL: e.base, Key: e.key, KeyVar: e.row.KeyVars[0], HTTP: p.http, Idle: idle})
 		s.chat = s.ollama
 		return s
 	}
 	s.openai = openai.New(openai.Options{
-		Provider: e.row.Name, BaseURL: e.base, Key: e.key, Headers: e.headers,
+		Provider: e.row.Name, BaseURL: e.base, Key: e.key, KeyVar: e.row.KeyVars[0], Headers: e.headers,
 		Quirks: e.quirks, HTTP: p.http, Idle: p.cfg.Idle,
 	})
 	s.chat = s.openai
@@ -187,15 +191,16 @@ func (s *server) rank(m listed) int {
 }
 
 // info returns what is known of one model. It asks the server where the server knows more than the catalogue; an
-// answer that does not come leaves the catalogue's.
-func (s *server) info(ctx context.Context, model string) core.ModelInfo {
+// answer that does not come leaves the catalogue's. A model that the server says it has not is not_found.
+func (s *server) info(ctx context.Context, model string) (core.ModelInfo, error) {
 	known := catalogued(model)
 	m := listed{name: model, tools: true, reasoning: openai.Reasons(model)}
 	if s.ollama != nil {
-		return s.describe(s.ollamaModel(ctx, model))
+		m, err := s.ollamaModel(ctx, model)
+		return s.describe(m), err
 	}
 	if s.row.NoSizes && !s.moved && known.window > 0 {
-		return s.describe(m)
+		return s.describe(m), nil
 	}
 	list, err := s.all(ctx)
 	if err == nil {
@@ -203,22 +208,25 @@ func (s *server) info(ctx context.Context, model string) core.ModelInfo {
 			m = list[at]
 		}
 	}
-	return s.describe(m)
+	return s.describe(m), nil
 }
 
-func (s *server) ollamaModel(ctx context.Context, model string) listed {
+func (s *server) ollamaModel(ctx context.Context, model string) (listed, error) {
 	if list, ok, err := s.remembered(); ok && err == nil {
 		if at := slices.IndexFunc(list, func(l listed) bool { return l.name == model }); at >= 0 {
-			return list[at]
+			return list[at], nil
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, listWithin)
 	defer cancel()
 	m, err := s.ollama.Show(ctx, model)
-	if err != nil {
-		return listed{name: model, window: ollama.DefaultWindow, tools: true}
+	if core.KindOf(err) == core.NotFound {
+		return listed{}, err
 	}
-	return ofOllama(m)
+	if err != nil {
+		return listed{name: model, window: ollama.DefaultWindow, tools: true}, nil
+	}
+	return ofOllama(m), nil
 }
 
 // describe joins what the server says with what the catalogue knows. A window is what the server says, else the

@@ -22,6 +22,7 @@ type Options struct {
 	Provider string
 	BaseURL  string
 	Key      core.Secret       // only Ollama's cloud has keys
+	KeyVar   string            // the variable that holds it, for hints
 	HTTP     http.RoundTripper // required
 	Idle     time.Duration     // how long the server may be silent; 0: five minutes
 }
@@ -39,7 +40,7 @@ var _ core.ChatModel = (*Client)(nil)
 func New(opts Options) *Client {
 	return &Client{
 		opts: opts,
-		who:  wire.Who{Provider: opts.Provider, Endpoint: opts.BaseURL, Key: opts.Key},
+		who:  wire.Who{Provider: opts.Provider, Endpoint: opts.BaseURL, Key: opts.Key, KeyVar: opts.KeyVar},
 		http: &http.Client{Transport: opts.HTTP, CheckRedirect: wire.NoRedirect},
 	}
 }

@@ -64,9 +64,12 @@ func (c *Client) List(ctx context.Context) ([]Listed, error) {
 	return out, nil
 }
 
-// Show returns what the server knows of one model.
+// Show returns what the server knows of one model, or not_found.
 func (c *Client) Show(ctx context.Context, name string) (Listed, error) {
 	show, err := c.show(ctx, name)
+	if core.KindOf(err) == core.Invalid {
+		return Listed{}, core.E(core.NotFound, "%s has no model %q", c.opts.Provider, name).WithHint("get it with `ollama pull %s`, or see `loci models`", name)
+	}
 	if err != nil {
 		return Listed{}, err
 	}

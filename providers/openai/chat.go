@@ -5,7 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"math/big"
-	"regexp"
+	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
 
@@ -128,6 +128,8 @@ func (b *chatBuilder) effort(effort string) {
 		if !b.q.OwnHost || Reasons(b.req.Model) {
 			b.set["reasoning_effort"] = effort
 		}
+	case EffortLevels:
+		b.set["reasoning_effort"] = level(effort)
 	case EffortObject:
 		b.set["reasoning"] = map[string]any{"effort": effort}
 	case EffortDeepSeek:
@@ -143,9 +145,20 @@ func (b *chatBuilder) effort(effort string) {
 		if effort == "none" {
 			b.set["chat_template_kwargs"] = map[string]any{"enable_thinking": false}
 		} else {
-			b.set["reasoning_effort"] = effort
+			b.set["reasoning_effort"] = level(effort)
 		}
 	}
+}
+
+// level maps an effort to the three that open models know.
+func level(effort string) string {
+	switch effort {
+	case "none", "minimal", "low":
+		return "low"
+	case "medium":
+		return "medium"
+	}
+	return "high"
 }
 
 // cacheKey bounds the key to what servers take.
@@ -155,8 +168,6 @@ func cacheKey(key string) string {
 	}
 	return shortID(key, 32)
 }
-
-var userName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
 
 func (b *chatBuilder) messages() {
 	if b.req.System != "" {
@@ -170,7 +181,7 @@ func (b *chatBuilder) messages() {
 		switch m.Role {
 		case core.ChatUser:
 			name := ""
-			if b.q.OwnHost && userName.MatchString(m.Name) {
+			if b.q.OwnHost && m.Name != "" && len(m.Name) <= 64 && plainName(m.Name, "_-") {
 				name = m.Name
 			}
 			b.user(m.Text, name)
@@ -235,13 +246,21 @@ func (b *chatBuilder) extra(field string, value any) {
 }
 
 func (b *chatBuilder) callID(id string) string {
-	if !b.q.ShortIDs || shortForm.MatchString(id) {
+	if !b.q.ShortIDs || len(id) == 9 && plainName(id, "") {
 		return id
 	}
 	return shortID(id, 9)
 }
 
-var shortForm = regexp.MustCompile(`^[A-Za-z0-9]{9}$`)
+// plainName reports whether a name consists of ASCII letters, digits and the given others.
+func plainName(name, others string) bool {
+	for _, r := range name {
+		if (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune(others, r) {
+			return false
+		}
+	}
+	return true
+}
 
 // shortID maps a text to n letters and digits, always the same.
 func shortID(text string, n int) string {

@@ -21,6 +21,7 @@ type Options struct {
 	Provider string // the catalogue row's name
 	BaseURL  string
 	Key      core.Secret
+	KeyVar   string // the variable that holds it, for hints
 	Headers  map[string]string
 	Quirks   Quirks
 	HTTP     http.RoundTripper // required
@@ -45,7 +46,7 @@ func New(opts Options) *Client {
 	config.HTTPClient = &http.Client{Transport: transport{opts.HTTP}, CheckRedirect: wire.NoRedirect}
 	return &Client{
 		opts: opts,
-		who:  wire.Who{Provider: opts.Provider, Endpoint: opts.BaseURL, Key: opts.Key},
+		who:  wire.Who{Provider: opts.Provider, Endpoint: opts.BaseURL, Key: opts.Key, KeyVar: opts.KeyVar},
 		api:  openai.NewClientWithConfig(config),
 	}
 }

@@ -29,6 +29,7 @@ type Effort string
 // The ways to write an effort. The zero value does not send it.
 const (
 	EffortFlat     Effort = "reasoning_effort"
+	EffortLevels   Effort = "levels"            // the same, low, medium and high only
 	EffortObject   Effort = "reasoning"         // {"reasoning":{"effort":…}}
 	EffortDeepSeek Effort = "deepseek"          // three levels, and thinking.type to turn it off
 	EffortTemplate Effort = "chat_template_arg" // chat_template_kwargs.enable_thinking, only to turn it off

@@ -18,7 +18,7 @@ import (
 //	SLEEP 50ms            delay before the next turn
 //	TOKENS 5ms            delay before each piece from here on
 //	FINISH length         finish of the next turn
-//	ERROR code [xN] [retry-after=S]   the first N (1) requests for the next turn fail; code is a status, context,
+//	ERROR code[xN] [retry-after=S]   the first N (1) requests for the next turn fail; code is a status, context,
 //	                      disconnect, truncate or midstream
 //
 // What was done is read from the calls after that message; when all is done the answer is DONE, and without any
@@ -122,6 +122,11 @@ func parseFail(rest string) (*Fail, int) {
 	f, times := &Fail{}, 1
 	for i, field := range fields {
 		after, isRetry := strings.CutPrefix(field, "retry-after=")
+		if code, n, ok := strings.Cut(field, "x"); ok && i == 0 { // 429x2, truncatex2
+			if count, err := strconv.Atoi(n); err == nil {
+				field, times = code, count
+			}
+		}
 		switch {
 		case i == 0 && field == "context":
 			f.Status, f.Code, f.Message = 400, "context_length_exceeded", "This model's maximum context length is 8192 tokens."
@@ -131,8 +136,6 @@ func parseFail(rest string) (*Fail, int) {
 			f.Status, _ = strconv.Atoi(field)
 		case isRetry:
 			f.RetryAfter = after
-		case strings.HasPrefix(field, "x"):
-			times, _ = strconv.Atoi(field[1:])
 		}
 	}
 	return f, times

@@ -21,6 +21,7 @@ type Who struct {
 	Provider string
 	Endpoint string      // base URL without credentials
 	Key      core.Secret // removed from every text
+	KeyVar   string      // the variable that holds it, for hints
 }
 
 // overflow lists how servers say that a request does not fit the window, in lower case.
@@ -131,6 +132,9 @@ func (w Who) make(kind core.Kind, status int, s said, after time.Duration) *core
 	switch {
 	case kind == core.Unauthenticated:
 		e.Hint = "check the key of " + w.Provider
+		if w.KeyVar != "" {
+			e.Hint = "check " + w.KeyVar
+		}
 	case kind == core.NoCredit:
 		e.Hint = "add credit to the account of " + w.Provider + ", or choose another model"
 	case status == http.StatusNotFound:
@@ -166,7 +170,7 @@ func (w Who) Network(ctx context.Context, watch *Watch, err error) *core.Error {
 	var dns *net.DNSError
 	var timeout net.Error
 	switch {
-	case errors.Is(err, ErrLineTooLong):
+	case errors.Is(err, ErrLineTooLong), errors.Is(err, ErrTooMuch):
 		return w.E(core.Unavailable, "%s: %w", w.Provider, err)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e := w.E(core.Unavailable, "nothing answers at %s: %w", w.Endpoint, syscall.ECONNREFUSED)

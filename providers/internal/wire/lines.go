@@ -8,18 +8,23 @@ import (
 
 // Bounds on what a server may send.
 const (
-	MaxLine  = 8 << 20  // bytes of one event
-	MaxBody  = 32 << 20 // bytes of a body that is read whole
-	MaxError = 64 << 10 // bytes of an error body that are looked at
+	MaxLine   = 8 << 20   // bytes of one event
+	MaxBody   = 32 << 20  // bytes of a body that is read whole
+	MaxStream = 256 << 20 // bytes of one stream
+	MaxError  = 64 << 10  // bytes of an error body that are looked at
 )
 
-// ErrLineTooLong says that a server sent a line over the bound.
-var ErrLineTooLong = errors.New("a line of the stream is longer than 8 MB")
+// What says that a server sent more than it may.
+var (
+	ErrLineTooLong = errors.New("a line of the stream is longer than 8 MB")
+	ErrTooMuch     = errors.New("the stream is longer than 256 MB")
+)
 
 // Lines reads lines with a bound. Unlike bufio.Scanner it grows with need, and it tells a clean end from a broken one.
 type Lines struct {
 	r   *bufio.Reader
 	buf []byte
+	sum int
 	err error
 }
 
@@ -37,6 +42,10 @@ func (l *Lines) Next() ([]byte, error) {
 		part, err := l.r.ReadSlice('\n')
 		if len(l.buf)+len(part) > MaxLine {
 			l.err = ErrLineTooLong
+			return nil, l.err
+		}
+		if l.sum += len(part); l.sum > MaxStream {
+			l.err = ErrTooMuch
 			return nil, l.err
 		}
 		l.buf = append(l.buf, part...)
