@@ -31,7 +31,6 @@ type fake struct {
 	hints    chan api.Change
 	broken   chan struct{} // closed: the connection of hints breaks
 	pid      int
-	gate     chan struct{} // if not nil, each event of "slow" waits for it
 }
 
 func newFake() *fake {
@@ -148,6 +147,32 @@ func (f *fake) UpdateBlock(_ context.Context, _, label, value, etag string) erro
 	return nil
 }
 
+// What tests ask of the fake while its goroutines run.
+
+func (f *fake) heard() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]string(nil), f.sent...)
+}
+
+func (f *fake) block(label string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.blocks[label]
+}
+
+func (f *fake) chosen() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.model
+}
+
+func (f *fake) tries() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.opens
+}
+
 func (f *fake) edit(label, value string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -218,13 +243,6 @@ func (f *fake) Send(ctx context.Context, _ Thread, text, _ string) iter.Seq2[api
 				case <-ctx.Done():
 				}
 				return
-			}
-			if f.gate != nil {
-				select {
-				case <-f.gate:
-				case <-ctx.Done():
-					return
-				}
 			}
 			seq++
 			m.RunID, m.SeqID = run, seq

@@ -28,8 +28,8 @@ func TestWhatIsTypedBeforeTheDaemonAnswersIsSentAfter(t *testing.T) {
 	}
 	r.until("a word about the daemon", func() bool { return strings.Contains(r.status(), "not running · trying again") })
 	r.until("the answer", func() bool { return strings.Contains(r.said(), "You said: hello") })
-	if f.opens != 3 {
-		t.Errorf("%d tries", f.opens)
+	if n := f.tries(); n != 3 {
+		t.Errorf("%d tries", n)
 	}
 }
 
@@ -51,7 +51,7 @@ func TestAQueueIsSentInOrderOneAfterTheOther(t *testing.T) {
 	r.say("two")
 	r.say("three")
 	r.until("the last answer", func() bool { return strings.Contains(r.said(), "You said: three") })
-	if diff := cmp.Diff([]string{"one", "two", "three"}, r.f.sent); diff != "" {
+	if diff := cmp.Diff([]string{"one", "two", "three"}, r.f.heard()); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -62,14 +62,14 @@ func TestAFailureHoldsTheQueue(t *testing.T) {
 	r.say("fail now")
 	r.say("then this")
 	r.until("the failure", func() bool { return strings.Contains(r.said(), "! the provider is down") })
-	if len(r.f.sent) != 1 || len(r.m.prompt.Queue) != 1 || r.m.prompt.Text() != "fail now" {
-		t.Errorf("sent %v, queue %v, prompt %q", r.f.sent, r.m.prompt.Queue, r.m.prompt.Text())
+	if len(r.f.heard()) != 1 || len(r.m.prompt.Queue) != 1 || r.m.prompt.Text() != "fail now" {
+		t.Errorf("sent %v, queue %v, prompt %q", r.f.heard(), r.m.prompt.Queue, r.m.prompt.Text())
 	}
 	if !strings.Contains(r.status(), "queue waits") {
 		t.Errorf("status %q", r.status())
 	}
 	r.say("")
-	r.until("both", func() bool { return len(r.f.sent) >= 2 })
+	r.until("both", func() bool { return len(r.f.heard()) >= 2 })
 }
 
 func TestABrokenStreamGoesOnWithAQuietMark(t *testing.T) {
@@ -152,13 +152,13 @@ func TestAStaleEditOfMemoryKeepsBothTexts(t *testing.T) {
 	save := tea.Key{Code: 's', Mod: tea.ModCtrl}
 	r.key(save)
 	r.until("the refusal", func() bool { return strings.Contains(r.view(), "Theirs.") })
-	if r.f.blocks["human"] != "Theirs." || !strings.HasSuffix(r.top().(*panel.Edit).Value(), "Mine.") {
-		t.Errorf("block %q", r.f.blocks["human"])
+	if r.f.block("human") != "Theirs." || !strings.HasSuffix(r.top().(*panel.Edit).Value(), "Mine.") {
+		t.Errorf("block %q", r.f.block("human"))
 	}
 	r.key(save)
 	r.until("saved", func() bool { return strings.Contains(r.said(), "saved: human") })
-	if !strings.HasSuffix(r.f.blocks["human"], "Mine.") {
-		t.Errorf("block %q", r.f.blocks["human"])
+	if !strings.HasSuffix(r.f.block("human"), "Mine.") {
+		t.Errorf("block %q", r.f.block("human"))
 	}
 }
 
@@ -199,7 +199,7 @@ func TestTheModelIsChangedForTheAgent(t *testing.T) {
 	}
 	r.say("/model offline/loci")
 	r.until("the change", func() bool {
-		return r.f.model == "offline/loci" && strings.Contains(r.said(), "now answers with offline/loci")
+		return r.f.chosen() == "offline/loci" && strings.Contains(r.said(), "now answers with offline/loci")
 	})
 }
 

@@ -84,7 +84,9 @@ func (r *Renderer) Plain(source string) string {
 // Open draws the end of a block that still grows, at most rows rows of it. It
 // costs the same however long the block has become.
 func (r *Renderer) Open(source string, rows int) string {
+	cut := false
 	if most := rows * r.Width * 4; len(source) > most {
+		cut = true
 		head, _, _ := strings.Cut(source, "\n")
 		source = source[len(source)-most:]
 		if _, rest, ok := strings.Cut(source, "\n"); ok {
@@ -107,7 +109,12 @@ func (r *Renderer) Open(source string, rows int) string {
 		return ""
 	}
 	lines := strings.Split(text, "\n")
-	lines = lines[max(len(lines)-rows, 0):]
+	if over := len(lines) - rows; over > 0 || cut {
+		lines = lines[max(over, 0):]
+		if rows > 2 {
+			lines[0] = term.CutMark
+		}
+	}
 	for i, l := range lines {
 		lines[i] = strings.TrimRight(l, " ")
 	}

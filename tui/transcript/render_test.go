@@ -102,7 +102,7 @@ func TestAnOpenBlockShowsItsEnd(t *testing.T) {
 	r := NewRenderer(theme.New(theme.None), 20)
 	long := strings.Repeat("word ", 100_000) + "end"
 	got := r.Open(long, 5)
-	if rows := strings.Split(got, "\n"); len(rows) != 5 || !strings.HasSuffix(rows[4], "end") {
+	if rows := strings.Split(got, "\n"); len(rows) != 5 || rows[0] != term.CutMark || !strings.HasSuffix(rows[4], "end") {
 		t.Errorf("%q", got)
 	}
 	if got := r.Open("```go\nfunc f() {\n", 5); got != "func f() {" {
