@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,23 +20,23 @@ import (
 	"loci/providers/embed/internal/table"
 )
 
-func embedOne(t testing.TB, m *Model, text string) []float32 {
-	t.Helper()
+func embedOne(tb testing.TB, m *Model, text string) []float32 {
+	tb.Helper()
 	got, err := m.Embed(context.Background(), []string{text})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if len(got) != 1 {
-		t.Fatalf("%d vectors for one text", len(got))
+		tb.Fatalf("%d vectors for one text", len(got))
 	}
 	return got[0]
 }
 
-func cosine(t testing.TB, m *Model, a, b string) float64 {
-	t.Helper()
-	x, y := embedOne(t, m, a), embedOne(t, m, b)
+func cosine(tb testing.TB, m *Model, a, b string) float64 {
+	tb.Helper()
+	x, y := embedOne(tb, m, a), embedOne(tb, m, b)
 	if x == nil || y == nil {
-		t.Fatalf("%q and %q must both have a vector", a, b)
+		tb.Fatalf("%q and %q must both have a vector", a, b)
 	}
 	sum := 0.0
 	for i := range x {
@@ -119,14 +120,14 @@ func TestVectorsHaveLengthOne(t *testing.T) {
 	unit(t, "a long text", embedOne(t, m, strings.Repeat("the river floods every spring and farmers move their cattle uphill ", 500)))
 }
 
-func unit(t testing.TB, text string, v []float32) {
-	t.Helper()
+func unit(tb testing.TB, text string, v []float32) {
+	tb.Helper()
 	square := 0.0
 	for _, x := range v {
 		square += float64(x) * float64(x)
 	}
 	if len(v) != Dim || math.Abs(math.Sqrt(square)-1) > 1e-5 {
-		t.Errorf("%q has a vector of %d numbers and length %v", text, len(v), math.Sqrt(square))
+		tb.Errorf("%q has a vector of %d numbers and length %v", text, len(v), math.Sqrt(square))
 	}
 }
 
@@ -197,7 +198,7 @@ func TestEqualTextsHaveEqualVectorsWhateverCameBefore(t *testing.T) {
 		wg.Go(func() {
 			for range 2 {
 				got, err := m.Embed(context.Background(), texts)
-				if err != nil || cmp.Diff(fresh, got) != "" {
+				if err != nil || !slices.EqualFunc(fresh, got, slices.Equal[[]float32]) {
 					t.Errorf("a shared model gives other vectors (%v)", err)
 				}
 			}
@@ -302,7 +303,7 @@ func TestACancelledCallEndsWithItsCause(t *testing.T) {
 }
 
 // Not parallel: it counts the allocations of the whole program.
-func TestOnlyTheResultIsAllocated(t *testing.T) { //nolint:paralleltest,tparallel // see above
+func TestOnlyTheResultIsAllocated(t *testing.T) {
 	m := New()
 	texts := []string{"I went to the pottery workshop with the children yesterday, naïve as I am, and broke a vase"}
 	embedOne(t, m, texts[0])

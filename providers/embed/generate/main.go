@@ -41,7 +41,11 @@ func run(dir, out string, progress io.Writer) error {
 		return err
 	}
 	say("%d synsets, %d words", len(net.synsets), len(net.senses))
-	contents := build(net, settings{words: 40_000, dim: 96, oversample: 15, rounds: 4}, say)
+	s := settings{words: 40_000, dim: 96, oversample: 15, rounds: 4}
+	contents := build(net, s, say)
+	if len(contents.Words) < s.words {
+		return fmt.Errorf("too few words: %d of %d", len(contents.Words), s.words)
+	}
 	data, err := contents.Encode()
 	if err != nil {
 		return err

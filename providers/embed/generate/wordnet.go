@@ -84,7 +84,7 @@ func lines(dir fs.FS, name string, f func(line string) error) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close() //nolint:errcheck // read only
+	defer file.Close()
 	scanner := bufio.NewScanner(file)
 	scanner.Buffer(nil, 1<<20)
 	for n := 1; scanner.Scan(); n++ {

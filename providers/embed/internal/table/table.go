@@ -10,12 +10,12 @@
 package table
 
 import (
-	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"hash/crc32"
 	"iter"
+	"math"
 	"sort"
 	"strings"
 )
@@ -53,7 +53,7 @@ func Parse(data []byte) (*Table, error) {
 	}
 	var n [5]int
 	for i := range n {
-		n[i] = int(binary.LittleEndian.Uint32(body[len(magic)+4*i:]))
+		n[i] = int(min(binary.LittleEndian.Uint32(body[len(magic)+4*i:]), math.MaxInt32))
 	}
 	words, dim, exceptions, wordBytes, exceptionBytes := n[0], n[1], n[2], n[3], n[4]
 	if words > MaxWords || dim == 0 || dim > MaxDim || exceptions > maxExceptions || wordBytes > maxText || exceptionBytes > maxText {
@@ -73,16 +73,16 @@ func Parse(data []byte) (*Table, error) {
 	t.words = list{take(4 * (words + 1)), take(wordBytes)}
 	t.exceptions = list{take(4 * (exceptions + 1)), take(exceptionBytes)}
 	t.rarity, t.rows = take(words), take(words*dim)
-	if err := t.words.validate(func(entry []byte) bool { return bytes.IndexByte(entry, ' ') < 0 }); err != nil {
+	if err := t.words.validate(false); err != nil {
 		return nil, fmt.Errorf("words: %w", err)
 	}
-	if err := t.exceptions.validate(func(entry []byte) bool { return bytes.Count(entry, []byte{' '}) == 1 }); err != nil {
+	if err := t.exceptions.validate(true); err != nil {
 		return nil, fmt.Errorf("exceptions: %w", err)
 	}
 	return t, nil
 }
 
-// Len returns how many words there are, Dim how many numbers a row has.
+// Len returns how many words there are.
 func (t *Table) Len() int { return len(t.rarity) }
 
 // Dim returns how many numbers a row has.
@@ -140,25 +140,26 @@ func (l list) search(s string) int {
 	return sort.Search(l.len(), func(i int) bool { return string(l.at(i)) >= s })
 }
 
-// validate makes sure that no later reading can leave the bytes or miss an entry.
-func (l list) validate(ok func(entry []byte) bool) error {
+// validate makes sure that no later reading can leave the bytes or miss an entry. An entry is a word of a to z, or a pair
+// of them; the first words are distinct and sorted.
+func (l list) validate(pairs bool) error {
 	if l.offset(0) != 0 || l.offset(l.len()) != len(l.text) {
 		return errors.New("the offsets do not span the text")
 	}
-	var before []byte
+	before := ""
 	for i := range l.len() {
 		from, to := l.offset(i), l.offset(i+1)
 		if to <= from || to > len(l.text) {
 			return fmt.Errorf("offset %d is out of order", i+1)
 		}
-		entry := l.text[from:to]
-		if !ok(entry) {
+		first, second, pair := strings.Cut(string(l.text[from:to]), " ")
+		if pair != pairs || !Plain(first) || pair && !Plain(second) {
 			return fmt.Errorf("entry %d is not well formed", i)
 		}
-		if bytes.Compare(before, entry) >= 0 {
+		if first <= before {
 			return fmt.Errorf("entry %d is out of order", i)
 		}
-		before = entry
+		before = first
 	}
 	return nil
 }
