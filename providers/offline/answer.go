@@ -8,25 +8,6 @@ import (
 
 // answer works out what is said to each question and greeting of the message, in its order.
 func (d *decider) answer() {
-	plain := func(kind actKind) string {
-		switch kind {
-		case actThanks:
-			return sayThanks
-		case actBye:
-			return sayBye
-		case actHelp:
-			return sayHelp
-		case actConnect:
-			return sayConnect
-		case actSelf:
-			return saySelf + " " + sayConnect
-		case actCommand:
-			return sayCommand
-		case actForeign:
-			return sayForeign
-		}
-		return ""
-	}
 	vague := 0
 	for _, a := range d.acts {
 		switch a.kind {
@@ -46,11 +27,23 @@ func (d *decider) answer() {
 			d.say(d.onDay(a.text))
 		case actGreet:
 			d.hello = d.greet()
+		case actThanks:
+			d.say(sayThanks)
+		case actBye:
+			d.say(sayBye)
+		case actHelp:
+			d.say(sayHelp)
+		case actConnect:
+			d.say(sayConnect)
+		case actSelf:
+			d.say(saySelf + " " + sayConnect)
+		case actCommand:
+			d.say(sayCommand)
+		case actForeign:
+			d.say(sayForeign)
 		case actUnknown, actSmall:
 			vague++
 		case actState, actForget, actNote: // told by their outcomes
-		default:
-			d.say(plain(a.kind))
 		}
 	}
 	if d.hello == "" && len(d.said) == 0 && len(d.outcomes) == 0 && len(d.searches) == 0 && vague > 0 {

@@ -51,8 +51,10 @@ func parseBlocks(prompt string) []*block {
 		if label == "" {
 			continue
 		}
-		out = append(out, &block{label: label, value: unnumber(trimEnds(value)),
-			readOnly: strings.Contains(head, "read_only=true"), limit: number(head, "chars_limit=")})
+		out = append(out, &block{
+			label: label, value: unnumber(trimEnds(value)),
+			readOnly: strings.Contains(head, "read_only=true"), limit: number(head, "chars_limit="),
+		})
 	}
 	return out
 }

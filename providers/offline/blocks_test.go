@@ -10,6 +10,7 @@ import (
 
 // pinned returns a home whose prompt shows an earlier value of the block about the person.
 func pinned(t *testing.T, shown, now string) *home {
+	t.Helper()
 	h := newHome(t)
 	h.blocks["human"] = shown
 	h.pinned = h.compile()

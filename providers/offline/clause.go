@@ -7,6 +7,8 @@ import (
 )
 
 // chatter begins clauses in the first person that are about the talk, not about the person.
+//
+//nolint:misspell // both spellings are understood
 const chatter = "i see|i understand|i do not know|i do not understand|i do not think so|i do not remember|i do not recall|i do not care|i guess|i agree|i disagree|" +
 	"i am here|i am back|i am fine|i am ok|i am okay|i am good|i am well|i am great|i am done|i am ready|i am sorry|i am sure|i am not sure|i am afraid|i am joking|" +
 	"i am just joking|i am kidding|i am just kidding|i am testing|i am just testing|i am glad|i am curious|i am wondering|i am asking|i am confused|i am lost|" +

@@ -61,10 +61,10 @@ func (d *decider) store() {
 		d.outcomes = append(d.outcomes, d.p.settle(f))
 	}
 	for _, a := range d.acts {
-		switch a.kind {
-		case actNote:
+		if a.kind == actNote {
 			d.outcomes = append(d.outcomes, d.p.note(a.text))
-		case actForget:
+		}
+		if a.kind == actForget {
 			d.outcomes = append(d.outcomes, d.p.forget(a.text, d.s)...)
 		}
 	}

@@ -115,7 +115,7 @@ func (e *entry) describe() {
 		e.slot, e.single = predicate(ws[2:])
 		return
 	}
-	for i := 1; i+1 < len(ws); i++ { // Zoë is the user's sister; teal is the user's favorite color
+	for i := 1; i+1 < len(ws); i++ { // Zoë is the user's sister; teal is the user's favourite colour
 		if ws[i].is("is", "are") && i+4 < len(ws) && ws[i+1].is("the") && ws[i+2].is("user") && ws[i+3].is("'s") {
 			noun := plain(ws[i+4:])
 			head := ws[len(ws)-1].low
@@ -171,16 +171,16 @@ func (e *entry) describeNoun(ws []word) {
 	}
 	head := nouns[len(nouns)-1]
 	copula := ws[v].is("is", "are", "was")
-	favorite := -1
+	preferred := -1
 	for i, n := range nouns {
-		if stem(n) == stem("favorite") {
-			favorite = i
+		if stem(n) == stem("favourite") {
+			preferred = i
 		}
 	}
 	switch {
-	case favorite >= 0 && copula:
-		e.slot, e.single = "attr:"+strings.Join(nouns[favorite:], " "), true
-		nouns = nouns[:favorite]
+	case preferred >= 0 && copula:
+		e.slot, e.single = "attr:"+strings.Join(nouns[preferred:], " "), true
+		nouns = nouns[:preferred]
 	case copula && listed(attributes, head):
 		attr := nouns
 		nouns = nil

@@ -5,6 +5,7 @@ import (
 	"testing"
 )
 
+//nolint:misspell // both spellings are understood
 func TestStatedFactsAreStoredInTheThirdPerson(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ say, want string }{
@@ -103,16 +104,39 @@ func TestQuestionsAreAnsweredWithTheRightFact(t *testing.T) {
 	}
 	memory := h.blocks["human"]
 	for _, c := range []struct{ ask, want, not string }{
-		{"who am i?", "Ada", "Zoë"}, {"what's my name", "Ada", "Biscuit"}, {"what do I do for a living?", "compilers", "surgeon"}, {"which pet do I have?", "Biscuit", "cello"},
-		{"where's home for me these days?", "Lisbon", "Geneva"}, {"anything I shouldn't eat?", "peanuts", "Lisbon"}, {"when's my deadline?", "March 3rd", "June"},
-		{"do you remember the wedding?", "June", "March"}, {"what editor am I using now?", "Helix", "Volvo"}, {"How old am I?", "1984", "June"},
-		{"When does the server password change?", "Fridays", "March"}, {"What colour do I like best?", "teal", "hiking"}, {"Which city do I live in?", "Lisbon", "Geneva"},
-		{"What instrument do I play?", "cello", "teal"}, {"Who is Nour?", "wife", "Zoë"}, {"What does my wife do?", "surgeon", "compilers"}, {"Which languages can I speak?", "Arabic", "cello"},
-		{"Where am I going on vacation?", "Japan", "Lisbon"}, {"What kind of car do I have?", "Volvo", "Biscuit"}, {"What do I do in my free time?", "hiking", "Volvo"},
-		{"What did I study at university?", "physics", "Japan"}, {"Who's my boss?", "Ingrid", "Nour"}, {"When's my sister getting married?", "June", "March"}, {"What should you call me?", "Max", "Biscuit"},
-		{"Do I like getting up early in the mornings?", "mornings", "teal"}, {"What's the name of my dog?", "Biscuit", "Ada"}, {"how much coffee do I have every day", "three coffees", "Volvo"},
-		{"Is there any food I have to avoid?", "peanuts", "coffee"}, {"In which year was I born?", "1984", "June"}, {"tell me my sister's name", "Zoë", "Biscuit"},
-		{"What do I hate?", "mornings", "hiking"}, {"remind me when the deadline is", "March 3rd", "June"}, {"can you tell me what I work on?", "compilers", "surgeon"},
+		{"who am i?", "Ada", "Zoë"},
+		{"what's my name", "Ada", "Biscuit"},
+		{"what do I do for a living?", "compilers", "surgeon"},
+		{"which pet do I have?", "Biscuit", "cello"},
+		{"where's home for me these days?", "Lisbon", "Geneva"},
+		{"anything I shouldn't eat?", "peanuts", "Lisbon"},
+		{"when's my deadline?", "March 3rd", "June"},
+		{"do you remember the wedding?", "June", "March"},
+		{"what editor am I using now?", "Helix", "Volvo"},
+		{"How old am I?", "1984", "June"},
+		{"When does the server password change?", "Fridays", "March"},
+		{"What colour do I like best?", "teal", "hiking"},
+		{"Which city do I live in?", "Lisbon", "Geneva"},
+		{"What instrument do I play?", "cello", "teal"},
+		{"Who is Nour?", "wife", "Zoë"},
+		{"What does my wife do?", "surgeon", "compilers"},
+		{"Which languages can I speak?", "Arabic", "cello"},
+		{"Where am I going on vacation?", "Japan", "Lisbon"},
+		{"What kind of car do I have?", "Volvo", "Biscuit"},
+		{"What do I do in my free time?", "hiking", "Volvo"},
+		{"What did I study at university?", "physics", "Japan"},
+		{"Who's my boss?", "Ingrid", "Nour"},
+		{"When's my sister getting married?", "June", "March"},
+		{"What should you call me?", "Max", "Biscuit"},
+		{"Do I like getting up early in the mornings?", "mornings", "teal"},
+		{"What's the name of my dog?", "Biscuit", "Ada"},
+		{"how much coffee do I have every day", "three coffees", "Volvo"},
+		{"Is there any food I have to avoid?", "peanuts", "coffee"},
+		{"In which year was I born?", "1984", "June"},
+		{"tell me my sister's name", "Zoë", "Biscuit"},
+		{"What do I hate?", "mornings", "hiking"},
+		{"remind me when the deadline is", "March 3rd", "June"},
+		{"can you tell me what I work on?", "compilers", "surgeon"},
 	} {
 		answer := h.say(c.ask)
 		if !strings.Contains(answer, c.want) || strings.Contains(answer, c.not) {
@@ -124,14 +148,24 @@ func TestQuestionsAreAnsweredWithTheRightFact(t *testing.T) {
 	}
 	answers := newHome(t)
 	answers.preface = monday
-	for _, f := range []string{"My husband's name is Omar, he is a pilot", "My sister is called Zoë and she lives in Bern", "we're expecting a baby in April", "I'm going to see Hamilton with Kim next Friday",
-		"Our wifi is called Sputnik. The wifi password is hunter2, remember that", "I live in Oslo with two cats", "I used to live in Berlin", "I am the CTO of a small startup", "I take my coffee with oat milk"} {
+	for _, f := range []string{
+		"My husband's name is Omar, he is a pilot", "My sister is called Zoë and she lives in Bern", "we're expecting a baby in April", "I'm going to see Hamilton with Kim next Friday",
+		"Our wifi is called Sputnik. The wifi password is hunter2, remember that", "I live in Oslo with two cats", "I used to live in Berlin", "I am the CTO of a small startup", "I take my coffee with oat milk",
+	} {
 		answers.say(f)
 	}
 	for _, c := range []struct{ ask, want, not string }{
-		{"what does Omar do?", "pilot", "CTO"}, {"where does Zoë live?", "Bern", "Oslo"}, {"when is the baby due?", "April", "Friday"}, {"what am I doing next Friday?", "Hamilton", "April"},
-		{"what's our wifi called?", "Sputnik", "hunter2"}, {"what is the wifi password", "hunter2", "Sputnik"}, {"where do I live?", "Oslo", "Berlin"}, {"how many cats have I got?", "two cats", "milk"},
-		{"what's my role?", "CTO", "pilot"}, {"how do I take my coffee?", "oat milk", "wifi"}, {"did I ever live somewhere else?", "Berlin", "Bern."},
+		{"what does Omar do?", "pilot", "CTO"},
+		{"where does Zoë live?", "Bern", "Oslo"},
+		{"when is the baby due?", "April", "Friday"},
+		{"what am I doing next Friday?", "Hamilton", "April"},
+		{"what's our wifi called?", "Sputnik", "hunter2"},
+		{"what is the wifi password", "hunter2", "Sputnik"},
+		{"where do I live?", "Oslo", "Berlin"},
+		{"how many cats have I got?", "two cats", "milk"},
+		{"what's my role?", "CTO", "pilot"},
+		{"how do I take my coffee?", "oat milk", "wifi"},
+		{"did I ever live somewhere else?", "Berlin", "Bern."},
 	} {
 		if answer := answers.say(c.ask); !strings.Contains(answer, c.want) || strings.Contains(answer, c.not) {
 			t.Errorf("%q was answered %q, want %q and not %q", c.ask, answer, c.want, c.not)
@@ -143,8 +177,10 @@ func TestQuestionsAreAnsweredWithTheRightFact(t *testing.T) {
 			t.Errorf("asked for everything, it says %q without %q", all, want)
 		}
 	}
-	for _, ask := range []string{"What's my sister's phone number?", "What's my mother's name?", "Do I have a cat?", "Am I allergic to shellfish?", "Where does my boss live?", "What's my shoe size?",
-		"When is my anniversary?", "What's my dog's favourite toy?", "How tall am I?", "Which team do I support?", "Who is Peter?", "What is my salary?"} {
+	for _, ask := range []string{
+		"What's my sister's phone number?", "What's my mother's name?", "Do I have a cat?", "Am I allergic to shellfish?", "Where does my boss live?", "What's my shoe size?",
+		"When is my anniversary?", "What's my dog's favourite toy?", "How tall am I?", "Which team do I support?", "Who is Peter?", "What is my salary?",
+	} {
 		if answer := h.say(ask); !strings.Contains(answer, "do not know") {
 			t.Errorf("%q was answered %q, want that it does not know", ask, answer)
 		}

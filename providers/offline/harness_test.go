@@ -33,8 +33,9 @@ type home struct {
 
 var allTools = []string{"memory_insert", "memory_replace", "conversation_search", "archival_memory_search", "archival_memory_insert"}
 
-func newHome(t testing.TB) *home {
-	return &home{t: t, blocks: map[string]string{"human": "", "persona": "I am calm."}, readOnly: map[string]bool{}, limit: 5000, tools: allTools, found: map[string]string{}}
+func newHome(tb testing.TB) *home {
+	tb.Helper()
+	return &home{t: tb, blocks: map[string]string{"human": "", "persona": "I am calm."}, readOnly: map[string]bool{}, limit: 5000, tools: allTools, found: map[string]string{}}
 }
 
 func (h *home) compile() string {
@@ -146,27 +147,27 @@ func (h *home) execute(c core.ToolCall) (string, bool) {
 	return value, false
 }
 
-func arguments(t testing.TB, c core.ToolCall) map[string]any {
-	t.Helper()
+func arguments(tb testing.TB, c core.ToolCall) map[string]any {
+	tb.Helper()
 	args := map[string]any{}
 	if err := json.Unmarshal([]byte(c.Arguments), &args); err != nil {
-		t.Fatalf("%s has arguments %q: %v", c.Name, c.Arguments, err)
+		tb.Fatalf("%s has arguments %q: %v", c.Name, c.Arguments, err)
 	}
 	return args
 }
 
 // collect reads one whole stream.
-func collect(t testing.TB, req core.ChatRequest) (string, []core.ToolCall) {
-	t.Helper()
+func collect(tb testing.TB, req core.ChatRequest) (string, []core.ToolCall) {
+	tb.Helper()
 	var text strings.Builder
 	var calls []core.ToolCall
 	ended := false
 	for d, err := range offline.New().Stream(context.Background(), req) {
 		if err != nil {
-			t.Fatalf("stream: %v", err)
+			tb.Fatalf("stream: %v", err)
 		}
 		if ended {
-			t.Fatal("a delta follows the end")
+			tb.Fatal("a delta follows the end")
 		}
 		text.WriteString(d.Text)
 		if d.Call != nil {
@@ -178,15 +179,15 @@ func collect(t testing.TB, req core.ChatRequest) (string, []core.ToolCall) {
 		if d.End {
 			ended = true
 			if d.Finish != core.FinishStop || d.Usage == nil || d.Usage.Total != d.Usage.Prompt+d.Usage.Completion {
-				t.Fatalf("the end is %+v", d)
+				tb.Fatalf("the end is %+v", d)
 			}
 		}
 	}
 	if !ended {
-		t.Fatal("the stream has no end")
+		tb.Fatal("the stream has no end")
 	}
 	if text.Len() == 0 && len(calls) == 0 {
-		t.Fatal("the answer is empty")
+		tb.Fatal("the answer is empty")
 	}
 	return text.String(), calls
 }

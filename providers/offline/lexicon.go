@@ -4,6 +4,7 @@ import "strings"
 
 // The lexicon: words by what they mean for facts and questions. Lists are constants, so they cost nothing at start.
 
+//nolint:misspell // both spellings are understood
 const verbs = ` accept admire adopt adore agree aim appreciate arrange arrive attend avoid bake be become begin believe belong bike break bring build buy
  call can care carry celebrate change chat choose clean climb code collect come commute compete contribute cook cost crave create cry cycle dance
  deal decide defend deliver depend design despise develop dislike dive do draw dread dream drink drive earn eat employ enjoy enter expect
@@ -16,6 +17,7 @@ const verbs = ` accept admire adopt adore agree aim appreciate arrange arrive at
  volunteer vote wait wake walk want watch wear weigh win wish wonder work worry write rotate expire happen die snack babysit tutor coach bowl box fence
  blog stream tweet podcast tinker bathe barbecue camp hate'd cannot `
 
+//nolint:misspell // both spellings are understood
 const people = ` mother father parent parents sister sisters brother brothers sibling siblings son sons daughter daughters child wife husband spouse partner
  girlfriend boyfriend fiance fiancee fiancé fiancée uncle aunt cousin cousins nephew niece grandmother grandfather grandma grandpa granddaughter grandson
  grandparents friend friends colleague colleagues coworker boss manager neighbor neighbour neighbours neighbors roommate flatmate housemate teacher doctor
@@ -26,6 +28,8 @@ const animals = ` dog dogs cat cats puppy kitten hamster parrot budgie rabbit ra
  tabby pet pets iguana axolotl llama alpaca donkey chinchilla frog spider tarantula `
 
 // attributes are nouns that have one value at a time.
+//
+//nolint:misspell // both spellings are understood
 const attributes = ` name birthday deadline age address email phone number password goal job profession occupation title role salary city country hometown
  home pronouns nickname timezone editor major height weight size surname username handle anniversary birthplace employer company motto zodiac
  browser shell favorite surgery flight exam interview appointment username `
@@ -55,8 +59,10 @@ const kinds = ` vim=editor neovim=editor nvim=editor emacs=editor helix=editor v
  postgres=database postgresql=database mysql=database sqlite=database mongodb=database
  tesla=car toyota=car bmw=car volkswagen=car honda=car ford=car audi=car volvo=car mazda=car `
 
-const likes = ` like love enjoy adore prefer appreciate `
-const dislikes = ` hate dislike loathe despise dread detest avoid `
+const (
+	likes    = ` like love enjoy adore prefer appreciate `
+	dislikes = ` hate dislike loathe despise dread detest avoid `
+)
 
 // feeling reports whether a stem is a verb of liking or disliking.
 func feeling(verb string) bool { return listed(likes, verb) || listed(dislikes, verb) }
@@ -95,6 +101,8 @@ const functionWords = ` i me my we us our you your he she it they them his her i
  whats wheres whose name help test good morning evening night note sorry `
 
 // stopwords carry nothing in a search.
+//
+//nolint:gosec // a list of words, no credential
 const stopwords = ` i me my mine myself we us our ours you your yours he him his she her it its they them their the a an and or but if of to in on at for with from by about
  as into is am are was were be been being do does did done will would shall should may might must can could this that these those there here what who
  whom which when where why how so than then too very just also please 's user not no never yet ever now currently longer any anything something some thing things

@@ -5,11 +5,13 @@ import (
 	"strings"
 )
 
-const greetings = "hello|hi|hey|hiya|howdy|good morning|good afternoon|good evening|greetings|yo|hello there|hi there|hey there|good day|welcome back|i am back|hello again|hi again"
-const thanks = "thanks|thank you|thx|cheers|much appreciated|ty|many thanks|thanks a lot|thank you very much|thank you so much|great thanks|ok thanks"
-const byes = "bye|goodbye|good night|see you|see you later|see you tomorrow|see you on monday|talk to you later|bye bye|later|cya|good bye|have a nice day|until tomorrow|that is all"
-const pleasantries = "how are you|how are you doing|how is it going|what is up|how do you do|are you there|are you ok|how are things|you there"
-const dismissals = "never mind|nevermind|forget it|no worries|it does not matter|ignore that|just testing|test|testing|ping|this is a test"
+const (
+	greetings    = "hello|hi|hey|hiya|howdy|good morning|good afternoon|good evening|greetings|yo|hello there|hi there|hey there|good day|welcome back|i am back|hello again|hi again"
+	thanks       = "thanks|thank you|thx|cheers|much appreciated|ty|many thanks|thanks a lot|thank you very much|thank you so much|great thanks|ok thanks"
+	byes         = "bye|goodbye|good night|see you|see you later|see you tomorrow|see you on monday|talk to you later|bye bye|later|cya|good bye|have a nice day|until tomorrow|that is all"
+	pleasantries = "how are you|how are you doing|how is it going|what is up|how do you do|are you there|are you ok|how are things|you there"
+	dismissals   = "never mind|nevermind|forget it|no worries|it does not matter|ignore that|just testing|test|testing|ping|this is a test"
+)
 
 // small reads what needs no memory: greetings, thanks, questions about this model.
 func small(ws []word, low string, asked bool) (act, bool) {

@@ -90,6 +90,7 @@ const openers = "by the way|for your information|for the record|just so you know
 	"you should know that|you should know|you know|i should mention that|i want you to know that|let me tell you that|i forgot to say that|i would like you to know that|" +
 	"it turns out that|turns out|i have to say|i must say|i guess|i mean|as i said|good news|bad news|fun fact|one more thing|i told you that|i told you|" +
 	"remember|nice to meet you|pleased to meet you|good morning|good evening|good afternoon"
+
 const corrections = "actually|no|nope|wait|sorry|correction|my mistake|i was wrong|that is wrong|that is not right|that is not true|not any more|in fact|i meant|i meant to say|" +
 	"let me correct that|let me correct myself|wrong|update|scratch that|oops|rather|not quite"
 

@@ -16,16 +16,22 @@ type topic struct {
 }
 
 // topics is constant data: nothing is computed for it at start.
+//
+//nolint:misspell // both spellings are understood
 var topics = []topic{
 	{tag: "@name", slots: " attr:name nickname attr:username ", asks: " name called named nickname ", phrases: "address me|am i called|call me|you call me|go by", personal: true},
-	{tag: "@job", facts: " job profession career employer retired freelance colleague ", slots: " job.role job.place job.topic ",
+	{
+		tag: "@job", facts: " job profession career employer retired freelance colleague ", slots: " job.role job.place job.topic ",
 		asks:    " job work profession occupation career employer company workplace employed employ employs role title position ",
-		phrases: "for a living|do i do all day|earn my money|line of work|make my money|earn my living|pay my bills|do i do professionally|do i do for work|do i do", personal: true},
+		phrases: "for a living|do i do all day|earn my money|line of work|make my money|earn my living|pay my bills|do i do professionally|do i do for work|do i do", personal: true,
+	},
 	{tag: "@home", facts: " address ", slots: " home attr:address ", asks: " home live living city town address country reside residence based located house neighborhood ", phrases: "where am i", personal: true},
 	{tag: "@origin", slots: " origin attr:birthplace ", asks: " origin roots nationality hometown ", phrases: "where am i from|grow up|come from|where i am from", personal: true},
 	{tag: "@pet", facts: animals, asks: " pet pets animal animals furry "},
-	{tag: "@diet", facts: " allergic vegan vegetarian gluten lactose intolerant eat eats diet kosher halal meat pescatarian ", slots: " allergy: ",
-		asks: " eat eating food foods diet allergic avoid meal meals menu ingredient ingredients dietary dish cook dinner lunch breakfast snack "},
+	{
+		tag: "@diet", facts: " allergic vegan vegetarian gluten lactose intolerant eat eats diet kosher halal meat pescatarian ", slots: " allergy: ",
+		asks: " eat eating food foods diet allergic avoid meal meals menu ingredient ingredients dietary dish cook dinner lunch breakfast snack ",
+	},
 	{tag: "@health", facts: " allergic asthma diabetic diabetes migraine migraines medication celiac coeliac ", slots: " allergy: ", asks: " health medical illness condition conditions "},
 	{tag: "@age", slots: " age born birthday ", asks: " age ", phrases: "how old|was i born|year of birth|birth year|date of birth", personal: true},
 	{tag: "@birthday", slots: " birthday born ", asks: " birthday ", personal: true},
@@ -37,17 +43,21 @@ var topics = []topic{
 	{tag: "@family", facts: people, asks: " family relative relatives "},
 	{tag: "@like", facts: likes + " favorite likes loves enjoys ", asks: " like love enjoy fond ", phrases: "into these days|make me happy"},
 	{tag: "@dislike", facts: dislikes, asks: " hate dislike loathe despise annoy annoys bother bothers ", phrases: "can not stand|do not i like|do i not like|i do not like"},
-	{tag: "@hobby", facts: likes + ` hobby hobbies play plays paint paints climb climbs hike hikes run runs swim swims garden knit knits collect collects
+	{
+		tag: "@hobby", facts: likes + ` hobby hobbies play plays paint paints climb climbs hike hikes run runs swim swims garden knit knits collect collects
  photograph chess guitar piano dance dances sing sings sail sails surf ski skate juggle cycle cycles `,
-		asks: " hobby hobbies pastime interests interest ", phrases: "free time|spare time|for fun|to relax|days off|weekends"},
+		asks: " hobby hobbies pastime interests interest ", phrases: "free time|spare time|for fun|to relax|days off|weekends",
+	},
 	{tag: "@language", facts: " speak speaks fluent bilingual trilingual native rust python golang java kotlin javascript typescript haskell elixir erlang ocaml clojure scala ruby perl zig c++ c# ", asks: " language languages speak tongue "},
 	{tag: "@deadline", facts: " deadline submit ", asks: " deadline due submit finish finished ", phrases: "hand in|turn in"},
 	{tag: "@travel", facts: " trip travel travels traveling travelling fly flying flight vacation visit visiting visits ", asks: " trip travel traveling travelling vacation flight journey visit plans ", phrases: "am i going|planning to go"},
 	{tag: "@study", facts: " study studies studied studying university college degree student course learn learning learns phd ", asks: " study studied studying university college degree major learn learning learned course "},
 	{tag: "@instrument", facts: " piano guitar violin drums cello flute saxophone bass trumpet ukulele clarinet harp accordion ", asks: " instrument instruments music musical musician "},
 	{tag: "@music", facts: " music band album singer song songs jazz rock metal techno opera folk blues punk classical concert ", asks: " music band song songs singer artist listen musical "},
-	{tag: "@sport", facts: " football soccer tennis marathon climb climbs swim swims yoga gym basketball hockey cycling cycles ski skis rugby cricket volleyball badminton run runs rowing karate judo boxing triathlon ",
-		asks: " sport sports exercise workout fit athletic "},
+	{
+		tag: "@sport", facts: " football soccer tennis marathon climb climbs swim swims yoga gym basketball hockey cycling cycles ski skis rugby cricket volleyball badminton run runs rowing karate judo boxing triathlon ",
+		asks: " sport sports exercise workout fit athletic ",
+	},
 	{tag: "@vehicle", facts: " car bicycle motorbike motorcycle drive drives truck van scooter tesla ", slots: " uses:car ", asks: " vehicle car drive transport wheels "},
 	{tag: "@drink", facts: " coffee tea beer wine juice espresso drink drinks ", asks: " drink drinks beverage thirsty "},
 	{tag: "@move", facts: " moved relocated move moving ", asks: " move moved relocate relocated "},

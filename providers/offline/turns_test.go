@@ -15,6 +15,7 @@ import (
 
 const monday = "[Monday 2026-11-23 09:15 CET (UTC+01:00)]"
 
+//nolint:misspell // both spellings are understood
 func TestACorrectionReplacesTheOldFact(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -66,6 +67,7 @@ func TestACorrectionReplacesTheOldFact(t *testing.T) {
 	}
 }
 
+//nolint:misspell // both spellings are understood
 func TestTheSameFactIsNotStoredTwice(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ first, again string }{
@@ -297,9 +299,15 @@ func TestLongNotesGoToTheArchive(t *testing.T) {
 func TestTheDateComesFromTheNewestPreface(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ ask, want string }{
-		{"What day is it?", "Monday 2026-11-23"}, {"what is the date today", "Monday 2026-11-23"}, {"What was yesterday's date?", "Sunday 2026-11-22"},
-		{"what was yesterday?", "Sunday 2026-11-22"}, {"What day is tomorrow?", "Tuesday 2026-11-24"}, {"what time is it?", "09:15 CET (UTC+01:00)"},
-		{"Which year is it?", "2026"}, {"what was the date three days ago?", "Friday 2026-11-20"}, {"What date was last Friday?", "Friday 2026-11-20"},
+		{"What day is it?", "Monday 2026-11-23"},
+		{"what is the date today", "Monday 2026-11-23"},
+		{"What was yesterday's date?", "Sunday 2026-11-22"},
+		{"what was yesterday?", "Sunday 2026-11-22"},
+		{"What day is tomorrow?", "Tuesday 2026-11-24"},
+		{"what time is it?", "09:15 CET (UTC+01:00)"},
+		{"Which year is it?", "2026"},
+		{"what was the date three days ago?", "Friday 2026-11-20"},
+		{"What date was last Friday?", "Friday 2026-11-20"},
 		{"when did we last talk?", "2 days 14 hours"},
 	} {
 		h := newHome(t)
@@ -319,9 +327,18 @@ func TestTheDateComesFromTheNewestPreface(t *testing.T) {
 func TestItSaysWhatItIs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ say, want string }{
-		{"what can you do?", "My name is Ada"}, {"help", "forget my name"}, {"How do I connect a real model?", "OPENAI_API_KEY"}, {"how can I use ollama", "loci models"},
-		{"who are you?", "no language model"}, {"Are you a language model?", "no language model"}, {"Write me a poem", "no language model"}, {"thanks!", "welcome"},
-		{"Hello", "offline model"}, {"blue fish the", "no fact"}, {"Wo wohnst du eigentlich", "only understand English"}, {"你好吗", "only understand English"},
+		{"what can you do?", "My name is Ada"},
+		{"help", "forget my name"},
+		{"How do I connect a real model?", "OPENAI_API_KEY"},
+		{"how can I use ollama", "loci models"},
+		{"who are you?", "no language model"},
+		{"Are you a language model?", "no language model"},
+		{"Write me a poem", "no language model"},
+		{"thanks!", "welcome"},
+		{"Hello", "offline model"},
+		{"blue fish the", "no fact"},
+		{"Wo wohnst du eigentlich", "only understand English"},
+		{"你好吗", "only understand English"},
 	} {
 		h := newHome(t)
 		if answer := h.say(c.say); !strings.Contains(answer, c.want) {

@@ -54,6 +54,8 @@ func understand(input string, r *reader) []act {
 }
 
 // verbatim reads "remember: …" and "note: …", which keep whatever follows.
+//
+//nolint:misspell // both spellings are understood
 func verbatim(input string) (act, bool) {
 	head, rest, ok := strings.Cut(input, ":")
 	rest = strings.TrimSpace(rest)
@@ -157,13 +159,17 @@ func remembered(ws []word, r *reader) act {
 }
 
 // asks reports whether words without a question mark are a question all the same.
+//
+//nolint:misspell // both spellings are understood
 func asks(ws []word) bool {
 	if len(ws) < 2 {
 		return false
 	}
 	low := plain(ws)
-	for _, p := range []string{"tell me ", "remind me ", "do you ", "can you tell ", "could you tell ", "i wonder ", "any idea", "i forgot what", "i forgot my", "i forgot where", "i forgot when", "anything i ",
-		"i do not remember ", "i can not remember ", "i do not know my ", "i would like to know ", "i want to know ", "show me what you know", "list what you know", "describe me", "summarize me", "summarise me", "i was wondering "} {
+	for _, p := range []string{
+		"tell me ", "remind me ", "do you ", "can you tell ", "could you tell ", "i wonder ", "any idea", "i forgot what", "i forgot my", "i forgot where", "i forgot when", "anything i ",
+		"i do not remember ", "i can not remember ", "i do not know my ", "i would like to know ", "i want to know ", "show me what you know", "list what you know", "describe me", "summarize me", "summarise me", "i was wondering ",
+	} {
 		if strings.HasPrefix(low+" ", p) {
 			return true
 		}
@@ -185,13 +191,14 @@ func asks(ws []word) bool {
 // questions splits "what's my name and where do I live".
 func questions(ws []word) []act {
 	for i := 2; i+1 < len(ws); i++ {
-		if (ws[i].is("and") || ws[i].text == ",") && asks(ws[i+1:]) && (ws[i+1].is("what", "who", "where", "when", "how", "which", "do", "am", "is", "whose")) {
+		if (ws[i].is("and") || ws[i].text == ",") && asks(ws[i+1:]) && ws[i+1].is("what", "who", "where", "when", "how", "which", "do", "am", "is", "whose") {
 			return append(questions(trim(ws[:i])), questions(ws[i+1:])...)
 		}
 	}
 	return []act{{kind: kindOfQuestion(ws), text: text(ws)}}
 }
 
+//nolint:misspell // both spellings are understood
 func kindOfQuestion(ws []word) actKind {
 	low := " " + plain(ws) + " "
 	has := func(list ...string) bool {
@@ -214,6 +221,8 @@ func kindOfQuestion(ws []word) actKind {
 }
 
 // nothingElse reports whether a question names no topic of its own.
+//
+//nolint:misspell // both spellings are understood
 func nothingElse(ws []word) bool {
 	for _, w := range ws {
 		if !w.punct() && !listed(stopwords, w.low) && !w.is("learn", "learned", "learnt", "stored", "far", "describe", "summarize", "summarise", "list", "have", "person", "noted", "show", "keep") {
@@ -245,6 +254,7 @@ func aboutTime(ws []word) bool {
 	return named
 }
 
+//nolint:misspell // both spellings are understood
 const commands = ` write tell give show make open run list translate explain help stop sing calculate compute create summarise summarize set send turn wake order fix say print
  generate draft convert sort count define describe compare suggest recommend plan design implement debug test solve add multiply check read draw let do go play
  search find look delete install build please book email remind repeat answer ask start continue try teach call buy `

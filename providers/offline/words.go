@@ -254,6 +254,7 @@ func capital(s string) string {
 	return string(unicode.ToUpper(r)) + s[size:]
 }
 
+//nolint:misspell // both spellings are understood
 const respelled = ` colour=color colours=color favourite=favorite favourites=favorite neighbour=neighbor neighbours=neighbor grey=gray
  mum=mother mom=mother dad=father kids=child kid=child children=child wives=wife men=man women=woman went=go gone=go bought=buy sold=sell
  taught=teach met=meet born=birth ate=eat eaten=eat spoke=speak wrote=write drove=drive got=get has=have had=have bike=bicycle
