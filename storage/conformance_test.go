@@ -9,5 +9,8 @@ import (
 
 func TestSQLiteIsAStore(t *testing.T) {
 	t.Parallel()
-	storagetest.Run(t, func(t *testing.T) core.Store { return storagetest.OpenTest(t) })
+	storagetest.Run(t, func(t *testing.T) core.Store {
+		t.Helper()
+		return storagetest.OpenTest(t)
+	})
 }

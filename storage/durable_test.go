@@ -262,21 +262,19 @@ func plans(t *testing.T, s *Store, texts []string) {
 			continue
 		}
 		args := make([]any, strings.Count(text, "$"))
-		rows, err := s.facts.readerDB.QueryxContext(t.Context(), "EXPLAIN QUERY PLAN "+text, args...)
-		if err != nil {
+		var plan []struct {
+			ID      int    `db:"id"`
+			Parent  int    `db:"parent"`
+			NotUsed int    `db:"notused"`
+			Detail  string `db:"detail"`
+		}
+		if err := s.facts.readerDB.SelectContext(t.Context(), &plan, "EXPLAIN QUERY PLAN "+text, args...); err != nil {
 			t.Fatalf("explain %s: %v", text, err)
 		}
-		for rows.Next() {
-			r, err := rows.SliceScan()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if detail := fmt.Sprint(r[3]); strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "VALUES CLAUSE") {
+		for _, r := range plan {
+			if detail := r.Detail; strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "VALUES CLAUSE") {
 				t.Errorf("%s\n%s", detail, text)
 			}
-		}
-		if err := rows.Close(); err != nil {
-			t.Fatal(err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
@@ -26,7 +27,7 @@ func openEvents(ctx context.Context, cfg Config) (*EventLog, error) {
 	if moveErr != nil {
 		return nil, moveErr
 	}
-	cfg.Logger.Warn("the run log was unusable and is made anew", "error", err, "kept", aside)
+	cfg.Logger.WarnContext(ctx, "the run log was unusable and is made anew", slog.Any("error", err), slog.String("kept", aside))
 	return tryEvents(ctx, path)
 }
 

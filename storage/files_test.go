@@ -147,11 +147,16 @@ func count(t *testing.T, s *Store, word string) int {
 
 func TestTheIndexIsRebuiltWhenItCannotBeTrusted(t *testing.T) {
 	t.Parallel()
-	remove := func(t *testing.T, path string) {
-		removeDB(path)
+	remove := func(_ *testing.T, path string) { removeDB(path) }
+	from := func(offset int) func(*testing.T, string) {
+		return func(t *testing.T, path string) {
+			t.Helper()
+			overwrite(t, path, offset)
+		}
 	}
 	edit := func(text string) func(*testing.T, string) {
 		return func(t *testing.T, path string) {
+			t.Helper()
 			db, err := openPool(t.Context(), path, syncNormal, false)
 			if err != nil {
 				t.Fatal(err)
@@ -168,8 +173,8 @@ func TestTheIndexIsRebuiltWhenItCannotBeTrusted(t *testing.T) {
 	}{
 		"untouched":       {func(*testing.T, string) {}, false},
 		"missing":         {remove, true},
-		"garbage":         {func(t *testing.T, path string) { overwrite(t, path, 0) }, true},
-		"damaged inside":  {func(t *testing.T, path string) { overwrite(t, path, 5000) }, true},
+		"garbage":         {from(0), true},
+		"damaged inside":  {from(5000), true},
 		"another version": {edit(`UPDATE marks SET value = '0/0' WHERE key = 'version'`), true},
 		"another home":    {edit(`UPDATE marks SET value = 'other' WHERE key = 'home'`), true},
 		"another epoch":   {edit(`UPDATE marks SET value = '77' WHERE key = 'epoch'`), true},
@@ -191,13 +196,13 @@ func TestTheIndexIsRebuiltWhenItCannotBeTrusted(t *testing.T) {
 				t.Fatal(err)
 			}
 			c.harm(t, filepath.Join(dir, indexFile))
-			var log lockedBuilder
-			s = open(t, Config{Dir: dir, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			var out lockedBuilder
+			s = open(t, Config{Dir: dir, Logger: slog.New(slog.NewTextHandler(&out, nil))})
 			if n := count(t, s, "thread"); n != 30 {
 				t.Errorf("%d found after", n)
 			}
-			if got := strings.Contains(log.String(), "built anew"); got != c.rebuilt {
-				t.Errorf("rebuilt %v, want %v: %s", got, c.rebuilt, log.String())
+			if got := strings.Contains(out.String(), "built anew"); got != c.rebuilt {
+				t.Errorf("rebuilt %v, want %v: %s", got, c.rebuilt, out.String())
 			}
 		})
 	}
@@ -300,53 +305,53 @@ func TestADamageThatASearchFindsIsRepaired(t *testing.T) {
 func TestTheRunLog(t *testing.T) {
 	t.Parallel()
 	s := open(t, Config{})
-	log, ctx := s.Events(), t.Context()
+	events, ctx := s.Events(), t.Context()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
 	event := func(run core.RunID, seq int64, body core.EventBody) core.Event {
 		return core.Event{Run: run, Seq: seq, At: at, Step: "step-x", Message: "message-x", OTID: "o", Part: 2, Body: body}
 	}
-	if seq, stopped, err := log.Last(ctx, "run-a"); seq != 0 || stopped || err != nil {
+	if seq, stopped, err := events.Last(ctx, "run-a"); seq != 0 || stopped || err != nil {
 		t.Errorf("an empty log ends at %d, %v, %v", seq, stopped, err)
 	}
 	want := []core.Event{event("run-a", 1, core.Said{Text: "x"}), event("run-a", 9, core.Notice{Kind: "model", Text: "y"}), event("run-a", 1<<24, core.Stop{Reason: core.StopEndTurn})}
-	if err := log.Append(ctx, append(want, event("run-b", 1, core.Said{Text: "other"}))...); err != nil {
+	if err := events.Append(ctx, append(want, event("run-b", 1, core.Said{Text: "other"}))...); err != nil {
 		t.Fatal(err)
 	}
-	got, err := log.Read(ctx, "run-a", 0, 0)
+	got, err := events.Read(ctx, "run-a", 0, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	if got, err = log.Read(ctx, "run-a", 1, 1); err != nil || len(got) != 1 || got[0].Seq != 9 {
+	if got, err = events.Read(ctx, "run-a", 1, 1); err != nil || len(got) != 1 || got[0].Seq != 9 {
 		t.Errorf("behind a cursor: %+v, %v", got, err)
 	}
-	if seq, stopped, err := log.Last(ctx, "run-a"); seq != 1<<24 || !stopped || err != nil {
+	if seq, stopped, err := events.Last(ctx, "run-a"); seq != 1<<24 || !stopped || err != nil {
 		t.Errorf("ends at %d, %v, %v", seq, stopped, err)
 	}
-	if err := log.Append(ctx, event("run-a", 9, core.Said{})); core.KindOf(err) != core.Conflict {
+	if err := events.Append(ctx, event("run-a", 9, core.Said{})); core.KindOf(err) != core.Conflict {
 		t.Errorf("a number twice: %v", err)
 	}
-	if err := log.Expire(ctx, at); err != nil {
+	if err := events.Expire(ctx, at); err != nil {
 		t.Fatal(err)
 	}
-	if seq, _, _ := log.Last(ctx, "run-a"); seq == 0 {
+	if seq, _, _ := events.Last(ctx, "run-a"); seq == 0 {
 		t.Error("expired too early")
 	}
-	if err := log.Expire(ctx, at.Add(time.Second)); err != nil {
+	if err := events.Expire(ctx, at.Add(time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	if seq, stopped, _ := log.Last(ctx, "run-a"); seq != 0 || stopped {
+	if seq, stopped, _ := events.Last(ctx, "run-a"); seq != 0 || stopped {
 		t.Error("not expired")
 	}
-	if seq, _, _ := log.Last(ctx, "run-b"); seq != 1 {
+	if seq, _, _ := events.Last(ctx, "run-b"); seq != 1 {
 		t.Error("a run that has not ended expired")
 	}
-	if err := log.DeleteRun(ctx, "run-b"); err != nil {
+	if err := events.DeleteRun(ctx, "run-b"); err != nil {
 		t.Fatal(err)
 	}
-	if seq, _, _ := log.Last(ctx, "run-b"); seq != 0 {
+	if seq, _, _ := events.Last(ctx, "run-b"); seq != 0 {
 		t.Error("not deleted")
 	}
 }
@@ -354,17 +359,17 @@ func TestTheRunLog(t *testing.T) {
 func TestManyRunsAppendTogether(t *testing.T) {
 	t.Parallel()
 	s := open(t, Config{})
-	log := s.Events()
+	events := s.Events()
 	var wg sync.WaitGroup
 	for r := range 16 {
 		wg.Go(func() {
 			run := core.RunID(fmt.Sprint("run-", r))
 			for i := range 50 {
 				e := core.Event{Run: run, Seq: int64(i + 1), Body: core.Said{Text: "x"}}
-				if err := log.Append(t.Context(), e); err != nil {
+				if err := events.Append(t.Context(), e); err != nil {
 					t.Errorf("append: %v", err)
 				}
-				if got, err := log.Read(t.Context(), run, int64(i), 10); err != nil || len(got) != 1 {
+				if got, err := events.Read(t.Context(), run, int64(i), 10); err != nil || len(got) != 1 {
 					t.Errorf("a new reader sees %d events, %v", len(got), err)
 				}
 			}

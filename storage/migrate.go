@@ -31,6 +31,7 @@ type schema struct {
 func factsSchema() schema {
 	return schema{name: factsFile, root: migrations, folder: "migrations/sqlite"}
 }
+
 func eventsSchema() schema {
 	return schema{name: eventsFile, root: migrations, folder: "migrations/sqlite_events"}
 }

@@ -42,9 +42,12 @@ func (r *passageRow) passage() (core.Passage, error) {
 	}, nil
 }
 
+//nolint:gosec // G101: a passage is no password
 const selectPassages = `SELECT p.seq, p.id, p.archive_id, p.text, p.created_at, p.updated_at, p.data FROM passages p`
 
 // livingPassage is true of passages that are not deleted and whose archive is not.
+//
+//nolint:gosec // G101: a passage is no password
 const livingPassage = `p.deleted_at IS NULL AND EXISTS (SELECT 1 FROM archives v WHERE v.id = p.archive_id AND v.deleted_at IS NULL)`
 
 func (s passages) Insert(ctx context.Context, ps ...*core.Passage) error {

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"sync"
 
 	"github.com/jmoiron/sqlx"
@@ -31,61 +32,63 @@ func newQuerier(on preparer, hook func(string)) *querier {
 	return &querier{on: on, hook: hook, stmts: map[string]*sqlx.Stmt{}}
 }
 
-// stmt returns the compiled statement and what releases it.
-func (q *querier) stmt(ctx context.Context, text string) (*sqlx.Stmt, func(), error) {
+// with runs use on the compiled statement. One that does not stay compiled is closed afterwards.
+func (q *querier) with(ctx context.Context, text string, use func(s *sqlx.Stmt) error) error {
 	if q.hook != nil {
 		q.hook(text)
 	}
 	q.mu.Lock()
-	s, closed := q.stmts[text], q.closed
+	known, closed := q.stmts[text], q.closed
 	q.mu.Unlock()
 	if closed {
-		return nil, nil, errClosed
+		return errClosed
 	}
-	if s != nil {
-		return s, func() {}, nil
+	if known != nil {
+		return use(known)
 	}
 	s, err := q.on.PreparexContext(ctx, text)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
+	if !q.keep(text, s) {
+		defer func() { _ = s.Close() }()
+	}
+	return use(s)
+}
+
+// keep remembers a statement unless there are enough, another was faster, or the querier is closed.
+func (q *querier) keep(text string, s *sqlx.Stmt) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !q.closed && q.stmts[text] == nil && len(q.stmts) < maxStatements {
-		q.stmts[text] = s
-		return s, func() {}, nil
+	if q.closed || q.stmts[text] != nil || len(q.stmts) >= maxStatements {
+		return false
 	}
-	return s, func() { _ = s.Close() }, nil
+	q.stmts[text] = s
+	return true
 }
 
 // exec returns how many rows it changed.
-func (q *querier) exec(ctx context.Context, text string, args ...any) (int64, error) {
-	s, release, err := q.stmt(ctx, text)
-	if err != nil {
-		return 0, err
-	}
-	defer release()
-	res, err := s.ExecContext(ctx, args...)
-	if err != nil {
-		return 0, err
-	}
-	return res.RowsAffected()
+func (q *querier) exec(ctx context.Context, text string, args ...any) (n int64, err error) {
+	err = q.with(ctx, text, func(s *sqlx.Stmt) error {
+		res, err := s.ExecContext(ctx, args...)
+		if err != nil {
+			return err
+		}
+		n, err = res.RowsAffected()
+		return err
+	})
+	return n, err
 }
 
 // get scans one row; sql.ErrNoRows when there is none.
 func (q *querier) get(ctx context.Context, dest any, text string, args ...any) error {
-	s, release, err := q.stmt(ctx, text)
-	if err != nil {
-		return err
-	}
-	defer release()
-	return s.GetContext(ctx, dest, args...)
+	return q.with(ctx, text, func(s *sqlx.Stmt) error { return s.GetContext(ctx, dest, args...) })
 }
 
 // find scans one row and reports whether there was one.
 func (q *querier) find(ctx context.Context, dest any, text string, args ...any) (bool, error) {
 	err := q.get(ctx, dest, text, args...)
-	if err == sql.ErrNoRows {
+	if errors.Is(err, sql.ErrNoRows) {
 		return false, nil
 	}
 	return err == nil, err
@@ -93,12 +96,7 @@ func (q *querier) find(ctx context.Context, dest any, text string, args ...any) 
 
 // all scans every row into a slice.
 func (q *querier) all(ctx context.Context, dest any, text string, args ...any) error {
-	s, release, err := q.stmt(ctx, text)
-	if err != nil {
-		return err
-	}
-	defer release()
-	return s.SelectContext(ctx, dest, args...)
+	return q.with(ctx, text, func(s *sqlx.Stmt) error { return s.SelectContext(ctx, dest, args...) })
 }
 
 // named runs a statement with :name placeholders filled from a row struct.

@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"path/filepath"
 	"strings"
 	"time"
@@ -58,7 +59,7 @@ func (r *searcher) ready(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return classify("search", context.Cause(ctx))
 		}
-		r.s.cfg.Logger.Warn("a search did not wait for the index", "behind", last-r.x.Applied())
+		r.s.cfg.Logger.WarnContext(ctx, "a search did not wait for the index", slog.Int64("behind", last-r.x.Applied()))
 	}
 	return nil
 }

@@ -138,7 +138,7 @@ func (s *Store) openFacts(ctx context.Context) error {
 		return classify("open "+factsFile, err)
 	}
 	if kept != "" {
-		s.cfg.Logger.Info("copied the database before its migration", "copy", kept)
+		s.cfg.Logger.InfoContext(ctx, "copied the database before its migration", slog.String("copy", kept))
 	}
 	s.facts, err = start(ctx, db, path, syncFull, s.cfg.OnStatement, s.nudge)
 	if err != nil {

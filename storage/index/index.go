@@ -107,7 +107,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		if err := x.replace(ctx); err != nil {
 			return nil, err
 		}
-		cfg.Logger.Info("the search index is built anew", "reason", why)
+		cfg.Logger.InfoContext(ctx, "the search index is built anew", slog.String("reason", why))
 	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	x.cancel = cancel

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -23,10 +24,10 @@ func (x *Index) follow(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		x.cfg.Logger.Warn("the search index failed and is built anew", "error", err)
+		x.cfg.Logger.WarnContext(ctx, "the search index failed and is built anew", slog.Any("error", err))
 		x.reached(-1)
 		if err := x.replace(ctx); err != nil {
-			x.cfg.Logger.Warn("the search index cannot be made", "error", err)
+			x.cfg.Logger.WarnContext(ctx, "the search index cannot be made", slog.Any("error", err))
 		}
 		timer := time.NewTimer(retryAfter)
 		select {
@@ -88,7 +89,7 @@ func (x *Index) build(ctx context.Context, db *sqlx.DB) error {
 				return err
 			}
 			if total += len(docs); len(docs) > 0 && total%(batch*40) == 0 {
-				x.cfg.Logger.Info("building the search index", "documents", total)
+				x.cfg.Logger.InfoContext(ctx, "building the search index", slog.Int("documents", total))
 			}
 		}
 	}
@@ -96,7 +97,7 @@ func (x *Index) build(ctx context.Context, db *sqlx.DB) error {
 		return err
 	}
 	if total > 0 {
-		x.cfg.Logger.Info("the search index is built", "documents", total, "dur", time.Since(began))
+		x.cfg.Logger.InfoContext(ctx, "the search index is built", slog.Int("documents", total), slog.Duration("dur", time.Since(began)))
 	}
 	x.reached(start)
 	return nil

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 // The bounds of one search.
 const (
 	maxCandidates = 200
+	lookupBatch   = 500    // of them in one statement
 	maxLookups    = 2000   // words of a query whose frequency is looked up
 	hitBudget     = 50_000 // texts that the words of a query may stand in together: FTS5 has no early stop
 )
@@ -91,17 +93,21 @@ func stats(ctx context.Context, db *sqlx.DB, kind Kind, terms []string) (search.
 		return st, err
 	}
 	st.AvgLen = float64(length) / float64(max(st.Docs, 1))
-	find, err := db.PreparexContext(ctx, `SELECT COALESCE(SUM(doc), 0) FROM `+tablesOf(kind).vocabulary+` WHERE term = $1 AND col = 'body'`)
-	if err != nil {
-		return st, err
-	}
-	defer func() { _ = find.Close() }()
-	for _, t := range terms {
-		var df int
-		if err := find.GetContext(ctx, &df, t); err != nil {
+	for chunk := range slices.Chunk(terms, lookupBatch) {
+		query, args, err := sqlx.In(`SELECT term, doc FROM `+tablesOf(kind).vocabulary+` WHERE term IN (?) AND col = 'body'`, chunk)
+		if err != nil {
 			return st, err
 		}
-		st.DF[t] = df
+		var rows []struct {
+			Term string `db:"term"`
+			Doc  int    `db:"doc"`
+		}
+		if err := db.SelectContext(ctx, &rows, query, args...); err != nil {
+			return st, err
+		}
+		for _, r := range rows {
+			st.DF[r.Term] = r.Doc
+		}
 	}
 	return st, nil
 }

@@ -6,67 +6,56 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
-
 	"loci/core"
 )
-
-// same compares nouns; Env is a function and not stored.
-func same[T any](h *home, want, got T) {
-	h.Helper()
-	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(core.Client{}, "Env")); diff != "" {
-		h.Fatalf("(-want +got):\n%s", diff)
-	}
-}
 
 func (h *home) everyField() {
 	a := filled(core.Agent{ID: core.NewAgentID(), Hidden: true})
 	h.ok(h.s.Agents().Create(h.ctx, &a))
 	a.MessageCount, a.PassageCount = 0, 0 // counters belong to the store
-	same(h, a, must[core.Agent](h)(h.s.Agents().Get(h.ctx, a.ID)))
+	equal(h, a, must[core.Agent](h)(h.s.Agents().Get(h.ctx, a.ID)))
 	a.Name, a.Tags, a.Settings = "other", []string{"b", "a"}, core.ModelSettings{}
 	h.ok(h.s.Agents().Update(h.ctx, &a))
-	same(h, a, must[core.Agent](h)(h.s.Agents().Get(h.ctx, a.ID)))
+	equal(h, a, must[core.Agent](h)(h.s.Agents().Get(h.ctx, a.ID)))
 
 	b := filled(core.Block{ID: core.NewBlockID()})
 	h.ok(h.s.Blocks().Create(h.ctx, &b, core.BlockAuthor{}))
-	same(h, b, must[core.Block](h)(h.s.Blocks().Get(h.ctx, b.ID)))
+	equal(h, b, must[core.Block](h)(h.s.Blocks().Get(h.ctx, b.ID)))
 
 	c := filled(core.Conversation{ID: core.NewConversationID(), Agent: a.ID})
 	h.ok(h.s.Conversations().Create(h.ctx, &c))
 	c.MessageCount = 0
-	same(h, c, must[core.Conversation](h)(h.s.Conversations().Get(h.ctx, c.ID)))
+	equal(h, c, must[core.Conversation](h)(h.s.Conversations().Get(h.ctx, c.ID)))
 	c.Rev, c.Stale, c.Shown = 9, false, map[core.BlockID]int{b.ID: 3}
 	h.ok(h.s.Conversations().Update(h.ctx, &c))
-	same(h, c, must[core.Conversation](h)(h.s.Conversations().Get(h.ctx, c.ID)))
+	equal(h, c, must[core.Conversation](h)(h.s.Conversations().Get(h.ctx, c.ID)))
 
 	m := filled(core.Message{ID: core.NewMessageID(), Agent: a.ID, Conversation: c.ID, Role: core.RoleAssistant})
 	h.ok(h.s.Messages().Insert(h.ctx, &m))
-	same(h, m, must[core.Message](h)(h.s.Messages().Get(h.ctx, m.ID)))
+	equal(h, m, must[core.Message](h)(h.s.Messages().Get(h.ctx, m.ID)))
 
 	r := filled(core.Run{ID: core.NewRunID(), Agent: a.ID, Conversation: c.ID, Input: []core.Message{m}})
 	h.ok(h.s.Runs().Create(h.ctx, &r))
 	r.Input[0].Seq = 0 // an input has no place among the messages yet
-	same(h, r, must[core.Run](h)(h.s.Runs().Get(h.ctx, r.ID)))
+	equal(h, r, must[core.Run](h)(h.s.Runs().Get(h.ctx, r.ID)))
 	r.Status, r.StopReason, r.Error = core.RunCompleted, core.StopEndTurn, nil
 	h.ok(h.s.Runs().Update(h.ctx, &r))
-	same(h, r, must[core.Run](h)(h.s.Runs().Get(h.ctx, r.ID)))
+	equal(h, r, must[core.Run](h)(h.s.Runs().Get(h.ctx, r.ID)))
 
 	st := filled(core.Step{ID: core.NewStepID(), Run: r.ID, Agent: a.ID, Conversation: c.ID})
 	h.ok(h.s.Steps().Create(h.ctx, &st))
-	same(h, st, must[core.Step](h)(h.s.Steps().Get(h.ctx, st.ID)))
+	equal(h, st, must[core.Step](h)(h.s.Steps().Get(h.ctx, st.ID)))
 	st.Status, st.Usage, st.SystemHash = core.StepSuccess, nil, "other"
 	h.ok(h.s.Steps().Update(h.ctx, &st))
-	same(h, st, must[core.Step](h)(h.s.Steps().Get(h.ctx, st.ID)))
+	equal(h, st, must[core.Step](h)(h.s.Steps().Get(h.ctx, st.ID)))
 
 	ar := filled(core.Archive{ID: core.NewArchiveID()})
 	h.ok(h.s.Archives().Create(h.ctx, &ar))
 	ar.Passages = 0
-	same(h, ar, must[core.Archive](h)(h.s.Archives().Get(h.ctx, ar.ID)))
+	equal(h, ar, must[core.Archive](h)(h.s.Archives().Get(h.ctx, ar.ID)))
 	p := filled(core.Passage{ID: core.NewPassageID(), Archive: ar.ID})
 	h.ok(h.s.Passages().Insert(h.ctx, &p))
-	same(h, p, must[core.Passage](h)(h.s.Passages().Get(h.ctx, p.ID)))
+	equal(h, p, must[core.Passage](h)(h.s.Passages().Get(h.ctx, p.ID)))
 }
 
 func (h *home) agentLists() {
@@ -207,7 +196,7 @@ func (h *home) blockVersions() {
 	b.ReadOnly = true
 	h.ok(h.s.Blocks().Update(h.ctx, &b, author))
 	equal(h, 2, b.Version) // what the model sees did not change
-	same(h, b, must[core.Block](h)(h.s.Blocks().Get(h.ctx, b.ID)))
+	equal(h, b, must[core.Block](h)(h.s.Blocks().Get(h.ctx, b.ID)))
 	v := must[core.BlockVersion](h)(h.s.Blocks().Version(h.ctx, b.ID, 2))
 	equal(h, core.BlockVersion{Block: b.ID, Version: 2, Value: "two", Label: "human", Limit: 1000, Author: author, At: b.UpdatedAt}, v)
 	all := must[[]core.BlockVersion](h)(h.s.Blocks().Versions(h.ctx, b.ID, core.Page{}))

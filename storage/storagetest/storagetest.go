@@ -9,15 +9,15 @@ import (
 )
 
 // OpenTest opens a store in a temporary folder and closes it with the test.
-func OpenTest(t testing.TB) *storage.Store {
-	t.Helper()
-	s, err := storage.Open(t.Context(), storage.Config{Dir: t.TempDir()})
+func OpenTest(tb testing.TB) *storage.Store {
+	tb.Helper()
+	s, err := storage.Open(tb.Context(), storage.Config{Dir: tb.TempDir()})
 	if err != nil {
-		t.Fatalf("open store: %v", err)
+		tb.Fatalf("open store: %v", err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
-			t.Errorf("close store: %v", err)
+			tb.Errorf("close store: %v", err)
 		}
 	})
 	return s

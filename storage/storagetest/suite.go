@@ -7,14 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loci/core"
 )
 
 // Run runs the conformance suite: what every implementation of core.Store promises. open returns an empty store that
 // is closed with the test.
 func Run(t *testing.T, open func(t *testing.T) core.Store) {
+	t.Helper()
 	for _, c := range []struct {
 		name string
 		run  func(h *home)
@@ -84,8 +83,8 @@ func (h *home) kind(want core.Kind, err error) {
 
 func equal[T any](h *home, want, got T) {
 	h.Helper()
-	if diff := cmp.Diff(want, got); diff != "" {
-		h.Fatalf("(-want +got):\n%s", diff)
+	if !reflect.DeepEqual(want, got) {
+		h.Fatalf("got  %+v\nwant %+v", got, want)
 	}
 }
 
@@ -185,14 +184,6 @@ func texts(list []core.Message) []string {
 	return out
 }
 
-func ids(list []core.Message) []core.MessageID {
-	out := []core.MessageID{}
-	for _, m := range list {
-		out = append(out, m.ID)
-	}
-	return out
-}
-
 func hits(list []core.MessageHit) []string {
 	out := []string{}
 	for _, m := range list {
@@ -204,7 +195,7 @@ func hits(list []core.MessageHit) []string {
 
 // fill sets every exported field that is still zero, so that a field that the store forgets cannot pass unnoticed.
 func fill(v reflect.Value) {
-	switch v.Kind() {
+	switch v.Kind() { //nolint:exhaustive // the nouns have no other kinds
 	case reflect.String:
 		if v.String() == "" {
 			v.SetString("x")
