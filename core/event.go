@@ -60,7 +60,14 @@ type (
 	}
 	// Summary is a message that replaced older ones.
 	Summary struct {
-		Text string `json:"text"`
+		Text  string           `json:"text"`
+		Stats *CompactionStats `json:"stats,omitempty"`
+	}
+	// Compacting says that a summary is about to be made.
+	Compacting struct {
+		Trigger string `json:"trigger"`
+		Tokens  int    `json:"tokens"`
+		Window  int    `json:"window"`
 	}
 	// Notice is something a person should know: the model that was chosen, a discarded attempt, an eviction.
 	Notice struct {
@@ -96,6 +103,7 @@ func (ToolReturned) eventKind() string    { return "tool_return" }
 func (ApprovalRequest) eventKind() string { return "approval_request" }
 func (UserInput) eventKind() string       { return "user_input" }
 func (Summary) eventKind() string         { return "summary" }
+func (Compacting) eventKind() string      { return "compacting" }
 func (Notice) eventKind() string          { return "notice" }
 func (Saved) eventKind() string           { return "saved" }
 func (UsageReport) eventKind() string     { return "usage" }
@@ -137,7 +145,7 @@ func DecodeEvent(data []byte) (Event, error) {
 func decodeBody(kind string, data []byte) (EventBody, error) {
 	decoders := map[string]func([]byte) (EventBody, error){
 		"text": decodeAs[Said], "reasoning": decodeAs[Reasoning], "tool_call": decodeAs[ToolCallDelta], "tool_return": decodeAs[ToolReturned],
-		"approval_request": decodeAs[ApprovalRequest], "user_input": decodeAs[UserInput], "summary": decodeAs[Summary], "notice": decodeAs[Notice],
+		"approval_request": decodeAs[ApprovalRequest], "user_input": decodeAs[UserInput], "summary": decodeAs[Summary], "compacting": decodeAs[Compacting], "notice": decodeAs[Notice],
 		"saved": decodeAs[Saved], "usage": decodeAs[UsageReport], "failure": decodeAs[Failure], "stop": decodeAs[Stop],
 	}
 	decode, ok := decoders[kind]

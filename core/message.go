@@ -56,10 +56,21 @@ type Message struct {
 	Hidden       HiddenKind
 	IsError      bool
 	Native       *Native
-	Model        Handle // of an assistant turn
-	Tokens       int    // estimate of what it takes in a request
-	Seq          int64  // order across all conversations, given by the store
+	Model        Handle           // of an assistant turn
+	Compaction   *CompactionStats // of a summary record
+	Tokens       int              // estimate of what it takes in a request
+	Seq          int64            // order across all conversations, given by the store
 	CreatedAt    time.Time
+}
+
+// CompactionStats says what a compaction did; counts are of messages, sizes in tokens.
+type CompactionStats struct {
+	Trigger        string `json:"trigger"` // post_step_context_check, context_window_exceeded or request
+	TokensBefore   int    `json:"context_tokens_before"`
+	TokensAfter    int    `json:"context_tokens_after"`
+	Window         int    `json:"context_window"`
+	MessagesBefore int    `json:"messages_count_before"`
+	MessagesAfter  int    `json:"messages_count_after"`
 }
 
 // ToolReturn is the outcome of a call as it is stored and shown.

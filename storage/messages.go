@@ -40,6 +40,19 @@ type messageData struct {
 	OTID     string            `json:"otid,omitempty"`
 	SenderID string            `json:"sender_id,omitempty"`
 	Model    core.Handle       `json:"model,omitempty"`
+
+	Compaction *core.CompactionStats `json:"compaction,omitempty"`
+}
+
+func newMessageData(m *core.Message) messageData {
+	return messageData{
+		Content: m.Content, Returns: m.Returns, Name: m.Name, OTID: m.OTID, SenderID: m.SenderID, Model: m.Model, Compaction: m.Compaction,
+	}
+}
+
+// into sets the fields of a message that the data holds.
+func (d *messageData) into(m *core.Message) {
+	m.Content, m.Returns, m.Name, m.OTID, m.SenderID, m.Model, m.Compaction = d.Content, d.Returns, d.Name, d.OTID, d.SenderID, d.Model, d.Compaction
 }
 
 func newMessageRow(m *core.Message) (messageRow, error) {
@@ -55,7 +68,7 @@ func newMessageRow(m *core.Message) (messageRow, error) {
 		}
 		row.Native = &native
 	}
-	row.Data, err = encode(messageData{Content: m.Content, Returns: m.Returns, Name: m.Name, OTID: m.OTID, SenderID: m.SenderID, Model: m.Model})
+	row.Data, err = encode(newMessageData(m))
 	return row, err
 }
 
@@ -65,10 +78,10 @@ func (r *messageRow) message() (core.Message, error) {
 		return core.Message{}, err
 	}
 	m := core.Message{
-		ID: r.ID, Agent: r.Agent, Conversation: r.Conversation, Run: r.Run, Step: r.Step, Role: r.Role, Content: d.Content, Returns: d.Returns,
-		Name: d.Name, OTID: d.OTID, SenderID: d.SenderID, Preface: r.Preface, Hidden: r.Hidden, IsError: r.IsError, Model: d.Model,
-		Tokens: r.Tokens, Seq: r.Seq, CreatedAt: r.CreatedAt.time(),
+		ID: r.ID, Agent: r.Agent, Conversation: r.Conversation, Run: r.Run, Step: r.Step, Role: r.Role, Preface: r.Preface, Hidden: r.Hidden,
+		IsError: r.IsError, Tokens: r.Tokens, Seq: r.Seq, CreatedAt: r.CreatedAt.time(),
 	}
+	d.into(&m)
 	if r.Native != nil {
 		m.Native = &core.Native{}
 		if err := decode(*r.Native, m.Native); err != nil {

@@ -74,13 +74,20 @@ func (s *sending) request() core.ChatRequest {
 	return req
 }
 
-// rank puts the marker of an eviction first; everything else keeps its order of arrival.
+// rank puts a summary first and the marker of a later eviction behind it; everything else keeps its order of arrival.
 func rank(r core.InContext) int {
-	if r.Message.Hidden == core.HiddenMarker {
+	switch {
+	case r.Message.Role == core.RoleSummary:
 		return 0
+	case r.Message.Hidden == core.HiddenMarker:
+		return 1
+	default:
+		return rankPlain
 	}
-	return 1
 }
+
+// rankPlain is the rank of what is neither a summary nor a marker.
+const rankPlain = 2
 
 func (s *sending) message(m *core.Message, cut int) (core.ChatMessage, bool) {
 	text := cutText(m.PlainText(), cut)

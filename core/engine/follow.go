@@ -225,7 +225,7 @@ func (s *shown) add(ev core.Event) {
 		}
 	case core.Failure:
 		s.failed = true
-	case core.Notice, core.UsageReport, core.Stop:
+	case core.Notice, core.Compacting, core.UsageReport, core.Stop:
 	}
 }
 
@@ -267,7 +267,7 @@ func (s *shown) rest(m *core.Message, speak core.Speak) []core.Event {
 		case core.PartUser, core.PartSystem:
 			add(p, core.UserInput{Role: m.Role, Text: p.Text, Name: m.Name})
 		case core.PartSummary:
-			add(p, core.Summary{Text: p.Text})
+			add(p, core.Summary{Text: p.Text, Stats: m.Compaction})
 		}
 	}
 	return append(events, core.Event{Step: m.Step, Body: core.Saved{Messages: []core.MessageID{m.ID}}})

@@ -185,25 +185,37 @@ func (e *Engine) endWaiting(j *job) {
 
 // Exclusive runs fn in one transaction while no run of the conversation is active, else Busy.
 func (e *Engine) Exclusive(ctx context.Context, conv core.ConversationID, fn func(ctx context.Context, tx core.Store) error) error {
-	l, err := e.enter(ctx, conv)
+	l, err := e.hold(ctx, conv)
 	if err != nil {
 		return err
 	}
-	defer e.leave(conv, l)
+	defer e.letGo(conv, l)
+	return e.cfg.Store.Tx(ctx, fn)
+}
+
+// hold keeps a lane from working until letGo; it is Busy while a run is active.
+func (e *Engine) hold(ctx context.Context, conv core.ConversationID) (*lane, error) {
+	l, err := e.enter(ctx, conv)
+	if err != nil {
+		return nil, err
+	}
 	e.mu.Lock()
 	if l.current != nil || len(l.queue) > 0 {
 		err := busy(l)
 		e.mu.Unlock()
-		return err
+		e.leave(conv, l)
+		return nil, err
 	}
 	l.held = true
 	e.mu.Unlock()
-	defer func() {
-		e.mu.Lock()
-		l.held = false
-		e.mu.Unlock()
-	}()
-	return e.cfg.Store.Tx(ctx, fn)
+	return l, nil
+}
+
+func (e *Engine) letGo(conv core.ConversationID, l *lane) {
+	e.mu.Lock()
+	l.held = false
+	e.mu.Unlock()
+	e.leave(conv, l)
 }
 
 // busy is the conflict of a request that may not wait; it names the run in the way.

@@ -89,7 +89,7 @@ func (t *turn) fit(ctx context.Context, force bool) error {
 	if force {
 		goal = min(goal, int(float64(now)*keepShare)-fixed)
 	}
-	return t.evict(ctx, t.leaving(goal))
+	return t.shrink(ctx, goal, now, force)
 }
 
 // cutInput decides how much of an oversized input message enters.
@@ -136,7 +136,7 @@ func (t *turn) groups() [][]core.InContext {
 	key := ""
 	for _, r := range t.rows {
 		m := &r.Message
-		if m.Hidden == core.HiddenMarker {
+		if rank(r) < rankPlain {
 			continue
 		}
 		k := "run " + string(m.Run)
@@ -157,30 +157,47 @@ func (t *turn) groups() [][]core.InContext {
 	return groups
 }
 
-// evict closes the rows, opens a marker that says how many messages left so far, and moves the pin: nothing that was
-// sent stays a prefix, so the prompt is compiled anew. Nothing is deleted.
+// evict lets rows leave behind a marker that says how many messages left since the last summary.
 func (t *turn) evict(ctx context.Context, leaving []core.InContext) error {
 	if len(leaving) == 0 {
 		return nil
 	}
-	var ids []core.MessageID
-	gone := map[core.MessageID]bool{}
-	count := 0
-	for _, r := range leaving {
-		ids, gone[r.Row.Message] = append(ids, r.Row.Message), true
-		if r.Message.Hidden == core.NotHidden {
-			count++
-		}
-	}
+	count := visible(leaving)
 	for _, r := range t.rows {
 		if r.Message.Hidden == core.HiddenMarker {
-			ids, gone[r.Row.Message] = append(ids, r.Row.Message), true
+			leaving = append(leaving, r)
 			count += markerCount(&r.Message)
 		}
 	}
 	marker := t.hidden(core.HiddenMarker, memory.Marker(count))
 	marker.Name = strconv.Itoa(count)
 	marker.Run = ""
+	if err := t.replace(ctx, leaving, marker, core.LeftEviction); err != nil {
+		return err
+	}
+	t.emit(core.Event{Body: core.Notice{Kind: "evicted", Text: memory.Marker(count), Data: map[string]any{"messages": count}}})
+	return nil
+}
+
+// visible counts the messages among the rows that a person may see.
+func visible(rows []core.InContext) int {
+	n := 0
+	for _, r := range rows {
+		if r.Message.Hidden == core.NotHidden {
+			n++
+		}
+	}
+	return n
+}
+
+// replace closes rows, opens the record that stands for them, and moves the pin: nothing that was sent stays a prefix, so
+// the prompt is compiled anew. Nothing is deleted.
+func (t *turn) replace(ctx context.Context, leaving []core.InContext, record *core.Message, why core.LeftWhy) error {
+	var ids []core.MessageID
+	gone := map[core.MessageID]bool{}
+	for _, r := range leaving {
+		ids, gone[r.Row.Message] = append(ids, r.Row.Message), true
+	}
 	var conv core.Conversation
 	var now prompt
 	err := t.e.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
@@ -190,13 +207,13 @@ func (t *turn) evict(ctx context.Context, leaving []core.InContext) error {
 		}
 		conv.Rev++
 		conv.Cut = conv.Rev
-		if err := tx.Messages().Leave(ctx, conv.ID, conv.Rev, core.LeftEviction, ids); err != nil {
+		if err := tx.Messages().Leave(ctx, conv.ID, conv.Rev, why, ids); err != nil {
 			return err
 		}
-		if err := tx.Messages().Insert(ctx, marker); err != nil {
+		if err := tx.Messages().Insert(ctx, record); err != nil {
 			return err
 		}
-		if err := tx.Messages().Enter(ctx, conv.ID, conv.Rev, []core.MessageID{marker.ID}, nil); err != nil {
+		if err := tx.Messages().Enter(ctx, conv.ID, conv.Rev, []core.MessageID{record.ID}, nil); err != nil {
 			return err
 		}
 		if now, err = t.e.compile(ctx, tx, t.agent, &conv); err != nil {
@@ -207,14 +224,13 @@ func (t *turn) evict(ctx context.Context, leaving []core.InContext) error {
 	if err != nil {
 		return err
 	}
-	t.applyEviction(conv, now, marker, gone)
-	t.emit(core.Event{Step: t.step.ID, Body: core.Notice{Kind: "evicted", Text: memory.Marker(count), Data: map[string]any{"messages": count}}})
+	t.applyEviction(conv, now, record, gone)
 	return nil
 }
 
-func (t *turn) applyEviction(conv core.Conversation, now prompt, marker *core.Message, gone map[core.MessageID]bool) {
+func (t *turn) applyEviction(conv core.Conversation, now prompt, record *core.Message, gone map[core.MessageID]bool) {
 	folder := t.conv.LastFolder
-	rows := []core.InContext{{Row: core.ContextRow{Conversation: conv.ID, Message: marker.ID, Entered: conv.Rev}, Message: *marker}}
+	rows := []core.InContext{{Row: core.ContextRow{Conversation: conv.ID, Message: record.ID, Entered: conv.Rev}, Message: *record}}
 	for _, r := range t.rows {
 		if !gone[r.Row.Message] {
 			rows = append(rows, r)

@@ -109,7 +109,7 @@ func (a *Agents) draft(ctx context.Context, in NewAgent, env core.Env) (core.Age
 
 func (a *Agents) draftModel(ctx context.Context, agent *core.Agent, env core.Env) error {
 	if agent.Model == "" {
-		agent.Model, _, _ = a.models.first(ctx, env)
+		agent.Model, _ = a.models.first(ctx, env)
 		if agent.Model == "" {
 			return core.E(core.Invalid, "a model is needed: give `model` or `llm_config`").
 				WithHint("no provider can be reached; set a key such as OPENAI_API_KEY, start Ollama, or use the model %s", core.OfflineHandle)
@@ -140,7 +140,7 @@ func (a *Agents) draftTools(ctx context.Context, agent *core.Agent, in NewAgent,
 		names = append(slices.Clone(policy.BaseTools), in.Tools...)
 	}
 	for _, name := range names {
-		tool, ok, err := a.Config.Tools.Find(ctx, name)
+		tool, ok, err := a.Tools.Find(ctx, name)
 		if err != nil {
 			return err
 		}
@@ -165,7 +165,7 @@ func (p *parts) checkTools(ctx context.Context, ids []core.ToolID) ([]core.Bound
 	if len(ids) > maxAgentTools {
 		return nil, core.E(core.Invalid, "an agent has at most %d tools", maxAgentTools)
 	}
-	tools, err := p.Config.Tools.Tools(ctx, ids)
+	tools, err := p.Tools.Tools(ctx, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -280,7 +280,7 @@ func (a *Agents) Get(ctx context.Context, id core.AgentID) (core.Agent, error) {
 
 // List returns agents, fifty by default.
 func (a *Agents) List(ctx context.Context, f core.AgentFilter, pg core.Page) ([]core.Agent, error) {
-	pg, err := page(pg, 50, 1000)
+	pg, err := page(pg, 50)
 	if err != nil {
 		return nil, err
 	}
@@ -299,7 +299,7 @@ func (a *Agents) Count(ctx context.Context, f core.AgentFilter) (int, error) {
 
 // Tags returns the distinct tags of agents, by name.
 func (a *Agents) Tags(ctx context.Context, contains string, pg core.Page) ([]string, error) {
-	pg, err := page(pg, 50, 1000)
+	pg, err := page(pg, 50)
 	if err != nil {
 		return nil, err
 	}

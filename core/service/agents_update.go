@@ -220,7 +220,7 @@ func (a *Agents) RequireApproval(ctx context.Context, id core.AgentID, tool stri
 	if err != nil {
 		return core.Agent{}, err
 	}
-	tools, err := a.Config.Tools.Tools(ctx, current.Tools)
+	tools, err := a.Tools.Tools(ctx, current.Tools)
 	if err != nil {
 		return core.Agent{}, err
 	}

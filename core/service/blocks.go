@@ -13,11 +13,11 @@ import (
 // Blocks are the use cases of memory blocks.
 type Blocks struct{ *parts }
 
-// StaleBlock is the detail of a conflict: the block was changed since the version that the writer had read.
-type StaleBlock struct{ Newest core.Block }
+// StaleBlockError is the detail of a conflict: the block was changed since the version that the writer had read.
+type StaleBlockError struct{ Newest core.Block }
 
 // Error says what to do; it makes the conflict readable where the detail is not.
-func (s *StaleBlock) Error() string {
+func (s *StaleBlockError) Error() string {
 	return fmt.Sprintf("block %q was changed meanwhile: it is at version %d now", s.Newest.Label, s.Newest.Version)
 }
 
@@ -75,7 +75,7 @@ func (s *Blocks) ByLabel(ctx context.Context, agent core.AgentID, label string) 
 
 // List returns blocks, fifty by default.
 func (s *Blocks) List(ctx context.Context, f core.BlockFilter, pg core.Page) ([]core.Block, error) {
-	pg, err := page(pg, 50, 1000)
+	pg, err := page(pg, 50)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func (s *Blocks) ListOfAgent(ctx context.Context, agent core.AgentID, pg core.Pa
 	if _, err := s.Store.Agents().Get(ctx, agent); err != nil {
 		return nil, err
 	}
-	pg, err := page(pg, 100, 1000)
+	pg, err := page(pg, 100)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +129,7 @@ func (s *Blocks) Versions(ctx context.Context, id core.BlockID, pg core.Page) ([
 	if _, err := s.Store.Blocks().Get(ctx, id); err != nil {
 		return nil, err
 	}
-	pg, err := page(pg, 50, 1000)
+	pg, err := page(pg, 50)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (s *Blocks) update(ctx context.Context, patch BlockPatch, ifVersion int, by
 			return err
 		}
 		if ifVersion != 0 && ifVersion != block.Version {
-			stale := &StaleBlock{Newest: block}
+			stale := &StaleBlockError{Newest: block}
 			return (&core.Error{Kind: core.Conflict, Msg: stale.Error(), Detail: stale}).WithHint("read it again, join your change with it and write once more")
 		}
 		label := block.Label

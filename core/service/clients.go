@@ -299,10 +299,12 @@ type newAgent struct {
 var errNeedsAgent = core.E(core.Precondition, "an agent has to be made")
 
 func (c *Clients) prepare(ctx context.Context, client core.Client, in Open) (newAgent, error) {
-	want := newAgent{ready: true, in: NewAgent{Name: in.Name, Type: core.AgentLettaV1, Model: in.Model, Blocks: memory.DefaultBlocks(),
-		Tools: TerminalTools(), NoBaseTools: true, Timezone: zoneOr(client.Zone)}}
+	want := newAgent{ready: true, in: NewAgent{
+		Name: in.Name, Type: core.AgentLettaV1, Model: in.Model, Blocks: memory.DefaultBlocks(),
+		Tools: TerminalTools(), NoBaseTools: true, Timezone: zoneOr(client.Zone),
+	}}
 	if want.in.Model == "" {
-		want.in.Model, _, want.unbuilt = c.models.first(ctx, client.Env)
+		want.in.Model, want.unbuilt = c.models.first(ctx, client.Env)
 	}
 	if want.in.Model == "" {
 		want.in.Model, want.in.ModelAuto = core.OfflineHandle, true

@@ -94,7 +94,7 @@ func (c *Conversations) Resolve(ctx context.Context, name string, agent core.Age
 
 // List returns conversations other than default ones, fifty by default.
 func (c *Conversations) List(ctx context.Context, f core.ConversationFilter, pg core.Page) ([]core.Conversation, error) {
-	pg, err := page(pg, 50, 1000)
+	pg, err := page(pg, 50)
 	if err != nil {
 		return nil, err
 	}
@@ -150,8 +150,8 @@ func (c *Conversations) Delete(ctx context.Context, id core.ConversationID) erro
 	if err != nil {
 		return err
 	}
-	err = c.Engine.Exclusive(ctx, id, func(ctx context.Context, tx core.Store) error {
-		return tx.Conversations().Delete(ctx, id)
+	err = c.notOver(ctx, func() error {
+		return c.Engine.Exclusive(ctx, id, func(ctx context.Context, tx core.Store) error { return tx.Conversations().Delete(ctx, id) })
 	})
 	if err != nil {
 		return err

@@ -9,7 +9,6 @@ import (
 )
 
 const (
-	maxMessages    = 1000
 	maxSearch      = 100
 	maxQueryChars  = 10_000
 	messagesByPage = 100
@@ -21,7 +20,7 @@ type Messages struct{ *parts }
 // Window lists the messages of one conversation as the contract lists an agent's: oldest first within the page, After
 // newer and Before older whatever the order, Desc picks the newest.
 func (m *Messages) Window(ctx context.Context, f core.MessageFilter, pg core.Page) ([]core.Message, error) {
-	pg, err := page(pg, messagesByPage, maxMessages)
+	pg, err := page(pg, messagesByPage)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +58,8 @@ func (m *Messages) Reset(ctx context.Context, agent core.AgentID, boot bool) (co
 	if _, err := m.Store.Agents().Get(ctx, agent); err != nil {
 		return core.Agent{}, err
 	}
-	if err := m.Engine.Reset(ctx, core.DefaultConversation(agent), boot); err != nil {
+	err := m.notOver(ctx, func() error { return m.Engine.Reset(ctx, core.DefaultConversation(agent), boot) })
+	if err != nil {
 		return core.Agent{}, err
 	}
 	m.changed(agent)

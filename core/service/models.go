@@ -30,7 +30,7 @@ type knownModel struct {
 
 // List returns the chat models that the asker can reach, the preferred first.
 func (m *Models) List(ctx context.Context, env core.Env) ([]core.ModelInfo, error) {
-	infos, err := m.parts.Models.List(ctx, m.env(env))
+	infos, err := m.Config.Models.List(ctx, m.env(env))
 	if err != nil {
 		return nil, err
 	}
@@ -59,16 +59,16 @@ func (m *Models) RealAnswered(ctx context.Context) (bool, error) {
 }
 
 // first is the model of an agent that names none: the configured default, else the first that can be reached.
-func (m *Models) first(ctx context.Context, env core.Env) (handle core.Handle, why string, unbuilt []string) {
+func (m *Models) first(ctx context.Context, env core.Env) (handle core.Handle, unbuilt []string) {
 	if m.DefaultModel != "" {
-		return m.DefaultModel, "default", nil
+		return m.DefaultModel, nil
 	}
-	info, ok, unbuilt := m.parts.Models.First(ctx, m.env(env))
+	info, ok, unbuilt := m.Config.Models.First(ctx, m.env(env))
 	if !ok {
-		return "", "", unbuilt
+		return "", unbuilt
 	}
 	m.remember(info)
-	return info.Handle, "environment", unbuilt
+	return info.Handle, unbuilt
 }
 
 // resolve checks that a handle names a model: its form, and that there is one. A key that is missing or refused now
@@ -77,12 +77,12 @@ func (m *Models) resolve(ctx context.Context, handle core.Handle, env core.Env) 
 	if err := handle.Validate(); err != nil {
 		return core.ModelInfo{}, err
 	}
-	_, info, err := m.parts.Models.Chat(ctx, handle, m.env(env))
-	switch core.KindOf(err) {
-	case "":
+	_, info, err := m.Config.Models.Chat(ctx, handle, m.env(env))
+	switch kind := core.KindOf(err); {
+	case err == nil:
 		m.remember(info)
 		return info, nil
-	case core.NotFound, core.Invalid, core.Unsupported:
+	case kind == core.NotFound || kind == core.Invalid || kind == core.Unsupported:
 		return core.ModelInfo{}, err
 	default:
 		return bareInfo(handle), nil
@@ -99,7 +99,7 @@ func (m *Models) Info(ctx context.Context, handle core.Handle, env core.Env) cor
 	}
 	ctx, cancel := context.WithTimeout(ctx, modelInfoWait)
 	defer cancel()
-	_, info, err := m.parts.Models.Chat(ctx, handle, m.env(env))
+	_, info, err := m.Config.Models.Chat(ctx, handle, m.env(env))
 	if core.KindOf(err) == core.Unauthenticated { // another client may bring the key
 		return bareInfo(handle)
 	}

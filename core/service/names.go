@@ -11,7 +11,7 @@ var (
 	}
 	nouns = []string{
 		"Acorn", "Badger", "Beacon", "Birch", "Brook", "Canyon", "Cedar", "Comet", "Compass", "Coral", "Crane", "Dolphin", "Ember", "Falcon",
-		"Fern", "Finch", "Harbor", "Hazel", "Heron", "Island", "Juniper", "Kestrel", "Lantern", "Larch", "Lynx", "Maple", "Marten", "Meadow",
+		"Fern", "Finch", "Hazel", "Heron", "Island", "Juniper", "Kestrel", "Lantern", "Larch", "Lynx", "Maple", "Marten", "Meadow",
 		"Meteor", "Nebula", "Oak", "Orbit", "Orchid", "Osprey", "Otter", "Pebble", "Pine", "Quartz", "Raven", "River", "Robin", "Sparrow",
 		"Spruce", "Summit", "Tern", "Thistle", "Willow", "Wren",
 	}

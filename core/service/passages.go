@@ -79,7 +79,7 @@ func (s *Passages) List(ctx context.Context, agent core.AgentID, contains string
 	if err != nil || !ok {
 		return nil, err
 	}
-	pg, err = page(pg, 100, 1000)
+	pg, err = page(pg, 100)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (s *Passages) archive(ctx context.Context, agent core.AgentID) (core.Archiv
 
 // Archives lists archives, fifty by default; of one agent where it is given.
 func (s *Passages) Archives(ctx context.Context, name string, agent core.AgentID, pg core.Page) ([]core.Archive, error) {
-	pg, err := page(pg, 50, 1000)
+	pg, err := page(pg, 50)
 	if err != nil {
 		return nil, err
 	}

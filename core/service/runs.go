@@ -2,9 +2,11 @@ package service
 
 import (
 	"context"
+	"errors"
 	"slices"
 
 	"loci/core"
+	"loci/core/engine"
 )
 
 // maxRunSteps bounds what is read to count the tools of one run.
@@ -20,7 +22,7 @@ func (r *Runs) Get(ctx context.Context, id core.RunID) (core.Run, error) {
 
 // List returns runs, a hundred by default.
 func (r *Runs) List(ctx context.Context, f core.RunFilter, pg core.Page) ([]core.Run, error) {
-	pg, err := page(pg, 100, 1000)
+	pg, err := page(pg, 100)
 	if err != nil {
 		return nil, err
 	}
@@ -85,6 +87,34 @@ func (r *Runs) ToolsUsed(ctx context.Context, id core.RunID) ([]string, int, err
 	return unique(names), len(steps), nil
 }
 
+// Submit has a request accepted, see engine.Submit.
+func (r *Runs) Submit(ctx context.Context, req engine.Request) (run core.Run, err error) {
+	err = r.notOver(ctx, func() error {
+		run, err = r.Engine.Submit(ctx, req)
+		return err
+	})
+	return run, err
+}
+
+// notOver calls fn again where the run in its way is over: its end can be seen a moment before its lane is free, and who
+// has seen the end is not to meet a conflict with it.
+func (p *parts) notOver(ctx context.Context, fn func() error) error {
+	for {
+		err := fn()
+		var e *core.Error
+		if !errors.As(err, &e) || e.Kind != core.Busy || e.Run == "" {
+			return err
+		}
+		run, missing := p.Store.Runs().Get(ctx, e.Run)
+		if missing != nil || !run.Status.Final() {
+			return err
+		}
+		if p.Engine.Cancel(ctx, e.Run) != nil { // returns once the run has left its lane; over, it cannot be cancelled
+			return err
+		}
+	}
+}
+
 // Step returns a step.
 func (r *Runs) Step(ctx context.Context, id core.StepID) (core.Step, error) {
 	return r.Store.Steps().Get(ctx, id)
@@ -97,7 +127,7 @@ func (r *Runs) Steps(ctx context.Context, f core.StepFilter, pg core.Page, limit
 			return nil, err
 		}
 	}
-	pg, err := page(pg, limit, 1000)
+	pg, err := page(pg, limit)
 	if err != nil {
 		return nil, err
 	}

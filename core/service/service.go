@@ -91,13 +91,16 @@ func (p *parts) changed(agents ...core.AgentID) {
 	}
 }
 
+// maxPage bounds what one list returns.
+const maxPage = 1000
+
 // page fills in a list's own limit and refuses one that is out of bounds.
-func page(pg core.Page, limit, most int) (core.Page, error) {
+func page(pg core.Page, limit int) (core.Page, error) {
 	switch {
 	case pg.Limit == 0:
 		pg.Limit = limit
-	case pg.Limit < 0 || pg.Limit > most:
-		return pg, core.E(core.Invalid, "a limit must be between 1 and %d", most)
+	case pg.Limit < 0 || pg.Limit > maxPage:
+		return pg, core.E(core.Invalid, "a limit must be between 1 and %d", maxPage)
 	}
 	return pg, nil
 }

@@ -158,8 +158,11 @@ func TestAClientsVariablesComeFirstThenTheDaemons(t *testing.T) {
 		t.Error("a variable nobody has was found")
 	}
 	for _, bad := range []NewClient{
-		{Variables: map[string]string{"lower": "x"}}, {Variables: map[string]string{"A": strings.Repeat("x", maxVariable+1)}}, {Folder: "not/absolute"},
-		{Zone: "Nowhere/Else"}, {Mode: "everything"},
+		{Variables: map[string]string{"lower": "x"}},
+		{Variables: map[string]string{"A": strings.Repeat("x", maxVariable+1)}},
+		{Folder: "not/absolute"},
+		{Zone: "Nowhere/Else"},
+		{Mode: "everything"},
 	} {
 		if _, err := s.Clients.Register(bad); err == nil {
 			t.Errorf("%+v was registered", bad)
@@ -235,7 +238,7 @@ func TestAnEditedBlockMarksEveryAgentThatShowsItStale(t *testing.T) {
 	if !errors.As(err, &e) || e.Kind != core.Conflict {
 		t.Fatalf("a stale overwrite: %v", err)
 	}
-	if stale, ok := e.Detail.(*StaleBlock); !ok || stale.Newest.Value != "new" {
+	if stale, ok := e.Detail.(*StaleBlockError); !ok || stale.Newest.Value != "new" {
 		t.Errorf("detail = %+v", e.Detail)
 	}
 	versions, err := s.Blocks.Versions(t.Context(), b.ID, core.Page{})

@@ -97,7 +97,7 @@ func (t *Tools) Attached(ctx context.Context, agent core.Agent) ([]core.ToolInfo
 
 // pageTools cuts a page out of a list that is whole in memory.
 func pageTools(all []core.ToolInfo, pg core.Page, limit int) ([]core.ToolInfo, error) {
-	pg, err := page(pg, limit, 1000)
+	pg, err := page(pg, limit)
 	if err != nil {
 		return nil, err
 	}

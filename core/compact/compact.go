@@ -1,0 +1,209 @@
+// Package compact says when and how a conversation's older messages are replaced by a summary: it reads the settings,
+// chooses what leaves, words what the summariser reads and bounds what it gives back.
+//
+// Promises: pure; nothing here asks a model. A turn is never split inside a step, so that a call and its return never
+// part.
+//
+// Layer 1: it imports core only.
+package compact
+
+import (
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"loci/core"
+)
+
+// Mode is how a conversation is compacted.
+type Mode string
+
+// The modes. The self modes ask the agent's own model, behind its own prompt and history, so that its cache serves.
+const (
+	SlidingWindow     Mode = "sliding_window" // the older part is summarised
+	All               Mode = "all"            // everything is
+	SelfAll           Mode = "self_compact_all"
+	SelfSlidingWindow Mode = "self_compact_sliding_window"
+	Evict             Mode = "evict" // no summary: a marker says what left
+)
+
+// Valid reports whether the mode is known.
+func (m Mode) Valid() bool {
+	return slices.Contains([]Mode{SlidingWindow, All, SelfAll, SelfSlidingWindow, Evict}, m)
+}
+
+// Self reports whether the agent's own model summarises behind its own history.
+func (m Mode) Self() bool { return m == SelfAll || m == SelfSlidingWindow }
+
+// Whole reports whether everything is summarised.
+func (m Mode) Whole() bool { return m == All || m == SelfAll }
+
+// Settings say how an agent's conversations are compacted; the contract's names and defaults.
+type Settings struct {
+	Mode       Mode        `json:"mode"`
+	Model      core.Handle `json:"model"`                     // of the summariser; empty: the agent's own
+	Prompt     string      `json:"prompt"`                    // empty: the mode's default
+	ClipChars  int         `json:"clip_chars"`                // a longer summary is cut
+	Percentage float64     `json:"sliding_window_percentage"` // share that leaves at least
+}
+
+// The defaults of settings.
+const (
+	DefaultClip       = 50_000
+	DefaultPercentage = 0.30
+)
+
+// ExtraKey is where an agent keeps its settings.
+const ExtraKey = "compaction_settings"
+
+// Read returns the settings that an agent keeps, with defaults for what is missing or makes no sense.
+func Read(extra map[string]any) Settings {
+	s := Settings{}
+	if raw, err := json.Marshal(extra[ExtraKey]); err == nil {
+		// Whatever does not fit keeps its default: settings of another version never stop an agent.
+		_ = json.Unmarshal(raw, &s)
+	}
+	if !s.Mode.Valid() {
+		s.Mode = SlidingWindow
+	}
+	if s.ClipChars <= 0 {
+		s.ClipChars = DefaultClip
+	}
+	if s.Percentage <= 0 || s.Percentage > 1 {
+		s.Percentage = DefaultPercentage
+	}
+	return s
+}
+
+var (
+	//go:embed templates/summarise.md
+	summarisePrompt string
+	//go:embed templates/self.md
+	selfPrompt string
+)
+
+// Instruction is what the summariser is told.
+func (s Settings) Instruction() string {
+	switch {
+	case s.Prompt != "":
+		return s.Prompt
+	case s.Mode.Self():
+		return strings.TrimSpace(selfPrompt)
+	default:
+		return strings.TrimSpace(summarisePrompt)
+	}
+}
+
+// Leaving returns how many of the groups leave, the oldest first: all but keep last ones, or the settings' share and
+// then more until the rest is within goal. Sizes are tokens.
+func (s Settings) Leaving(sizes []int, goal, keep int) int {
+	most := max(len(sizes)-keep, 0)
+	if s.Mode.Whole() {
+		return most
+	}
+	total := 0
+	for _, n := range sizes {
+		total += n
+	}
+	share := int(float64(total) * s.Percentage)
+	gone := 0
+	for i := range most {
+		if gone >= share && total-gone <= goal {
+			return i
+		}
+		gone += sizes[i]
+	}
+	return most
+}
+
+const (
+	clipReturn = 2000 // characters of a tool's return that the summariser reads
+	clipText   = 8000 // characters of one message
+)
+
+// Transcript words the messages for a summariser, the newest that fit into budget tokens; earlier is the summary that
+// stood before them.
+func Transcript(earlier string, msgs []core.Message, budget int) string {
+	var lines []string
+	used := core.EstimateTokens(earlier)
+	for i := len(msgs) - 1; i >= 0; i-- {
+		line := line(&msgs[i])
+		if line == "" {
+			continue
+		}
+		if used += core.EstimateTokens(line) + 2; used > budget {
+			lines = append(lines, fmt.Sprintf("[%d earlier messages are left out here]", i+1))
+			break
+		}
+		lines = append(lines, line)
+	}
+	slices.Reverse(lines)
+	text := strings.Join(lines, "\n")
+	if earlier != "" {
+		text = "What was summarised before:\n" + earlier + "\n\nWhat came after it:\n" + text
+	}
+	return text
+}
+
+func line(m *core.Message) string {
+	if m.Hidden != core.NotHidden {
+		return ""
+	}
+	var b strings.Builder
+	for _, c := range m.Content {
+		switch c.Type {
+		case core.ContentText:
+			b.WriteString(clip(c.Text, clipText))
+		case core.ContentCall:
+			fmt.Fprintf(&b, " [calls %s %s]", c.Call.Name, clip(c.Call.Arguments, clipReturn))
+		case core.ContentReasoning:
+		}
+	}
+	for _, r := range m.Returns {
+		fmt.Fprintf(&b, " [%s returned: %s]", r.Name, clip(r.Text, clipReturn))
+	}
+	text := strings.TrimSpace(b.String())
+	if text == "" {
+		return ""
+	}
+	who := map[core.Role]string{core.RoleUser: "User", core.RoleAssistant: "You", core.RoleTool: "Tool", core.RoleSystem: "System"}[m.Role]
+	if who == "" {
+		who = string(m.Role)
+	}
+	return m.CreatedAt.UTC().Format("2006-01-02 15:04 ") + who + ": " + text
+}
+
+func clip(text string, limit int) string {
+	if utf8.RuneCountInString(text) <= limit {
+		return text
+	}
+	return string([]rune(text)[:limit]) + " …"
+}
+
+// Bound cuts a summary to limit characters and says so.
+func Bound(summary string, limit int) string {
+	if utf8.RuneCountInString(summary) <= limit {
+		return summary
+	}
+	return string([]rune(summary)[:limit]) + "\n[the summary was cut here]"
+}
+
+// Record is the stored text of a summary: what the model reads in place of the messages that left.
+func Record(summary string, gone int) string {
+	return fmt.Sprintf("The %d messages before this point were replaced by a summary; conversation_search still finds them.\n<summary>\n%s\n</summary>", gone, summary)
+}
+
+// Summary returns the summary inside of a record, and how many messages it stands for.
+func Summary(record string) (summary string, gone int) {
+	if _, err := fmt.Sscanf(record, "The %d messages", &gone); err != nil {
+		return record, 0
+	}
+	_, rest, ok := strings.Cut(record, "<summary>\n")
+	if !ok {
+		return record, gone
+	}
+	return strings.TrimSuffix(rest, "\n</summary>"), gone
+}

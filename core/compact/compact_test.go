@@ -1,0 +1,82 @@
+package compact
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"loci/core"
+)
+
+func TestSettingsThatMakeNoSenseKeepTheirDefaults(t *testing.T) {
+	t.Parallel()
+	for name, extra := range map[string]map[string]any{
+		"none": nil, "odd": {ExtraKey: "text"}, "wrong types": {ExtraKey: map[string]any{"clip_chars": "many", "mode": 3}}, "out of range": {ExtraKey: map[string]any{"sliding_window_percentage": 7.0, "clip_chars": -1, "mode": "bogus"}},
+	} {
+		s := Read(extra)
+		if s.Mode != SlidingWindow || s.ClipChars != DefaultClip || s.Percentage != DefaultPercentage {
+			t.Errorf("%s: %+v", name, s)
+		}
+	}
+	s := Read(map[string]any{ExtraKey: map[string]any{"mode": "all", "model": "openai/small", "clip_chars": 100.0, "prompt": "Short."}})
+	if s.Mode != All || s.Model != "openai/small" || s.ClipChars != 100 || s.Instruction() != "Short." {
+		t.Errorf("got %+v", s)
+	}
+}
+
+func TestTheOldestLeaveUntilTheRestFits(t *testing.T) {
+	t.Parallel()
+	sizes := []int{10, 10, 10, 10, 10, 10, 10, 10, 10, 10}
+	for name, c := range map[string]struct {
+		s          Settings
+		goal, keep int
+		want       int
+	}{
+		"the share":          {Settings{Mode: SlidingWindow, Percentage: 0.3}, 100, 1, 3},
+		"more than it":       {Settings{Mode: SlidingWindow, Percentage: 0.3}, 35, 1, 7},
+		"never the kept":     {Settings{Mode: SlidingWindow, Percentage: 0.3}, 0, 2, 8},
+		"everything":         {Settings{Mode: All}, 100, 0, 10},
+		"all but the kept":   {Settings{Mode: SelfAll}, 100, 1, 9},
+		"nothing to keep of": {Settings{Mode: All}, 100, 20, 0},
+	} {
+		if got := c.s.Leaving(sizes, c.goal, c.keep); got != c.want {
+			t.Errorf("%s: %d leave, want %d", name, got, c.want)
+		}
+	}
+}
+
+func TestATranscriptFitsItsBudgetAndKeepsTheNewest(t *testing.T) {
+	t.Parallel()
+	var msgs []core.Message
+	for range 50 {
+		msgs = append(msgs, core.Message{Role: core.RoleUser, Content: []core.Content{core.Text(strings.Repeat("word ", 50))}, CreatedAt: time.Unix(0, 0)})
+	}
+	msgs = append(msgs, core.Message{Role: core.RoleTool, Returns: []core.ToolReturn{{Name: "search", Text: strings.Repeat("x", 90_000)}}})
+	msgs = append(msgs, core.Message{Role: core.RoleUser, Hidden: core.HiddenBlocks, Content: []core.Content{core.Text("secret announcement")}})
+	msgs = append(msgs, core.Message{Role: core.RoleAssistant, Content: []core.Content{core.Text("the newest")}})
+	text := Transcript("earlier summary", msgs, 2000)
+	if n := core.EstimateTokens(text); n > 2100 {
+		t.Errorf("%d tokens", n)
+	}
+	for _, want := range []string{"earlier summary", "the newest", "left out here", "search returned"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing", want)
+		}
+	}
+	if strings.Contains(text, "secret announcement") {
+		t.Error("a hidden record is in the transcript")
+	}
+}
+
+func TestARecordGivesItsSummaryBack(t *testing.T) {
+	t.Parallel()
+	for _, summary := range []string{"short", "two\nlines </summary> and more", ""} {
+		got, gone := Summary(Record(summary, 12))
+		if got != summary || gone != 12 {
+			t.Errorf("got %q, %d", got, gone)
+		}
+	}
+	if got := Bound(strings.Repeat("é", 100), 10); !strings.HasPrefix(got, strings.Repeat("é", 10)+"\n[") {
+		t.Errorf("bounded to %q", got)
+	}
+}
