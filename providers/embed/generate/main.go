@@ -1,6 +1,9 @@
-// Command generate makes the table of word vectors from the database files of WordNet (3.0 or 3.1):
+// Command generate makes the table of word vectors from the database files of WordNet:
 //
 //	go run ./generate -wordnet /usr/share/wordnet -o words.bin
+//
+// The committed table comes from WordNet 3.0 as Debian has it (wordnet-base). It needs data.*, index.*, *.exc and
+// cntlist.rev; packages of 3.1 often lack the last two, which those of 3.0 can stand in for.
 //
 // A word's vector says in which senses the word is used, what they are related to, and which words explain them: a
 // sparse matrix of words by senses and explaining words, brought to few dimensions by a truncated singular value
