@@ -201,7 +201,8 @@ const times = " week month year weekend spring summer autumn fall winter january
 // timely reports whether a text names a time.
 func timely(ws []word) bool {
 	for _, w := range ws {
-		if w.number() || listed(times, w.low) || listed(" noon midnight ago tomorrow yesterday today christmas easter birthday daily weekly monthly ", w.low) {
+		_, numeral := lookup(numerals, w.low)
+		if w.number() || numeral && len(w.low) > 2 || listed(times, w.low) || listed(" noon midnight ago tomorrow yesterday today christmas easter birthday daily weekly monthly ", w.low) {
 			return true
 		}
 		for d := time.Sunday; d <= time.Saturday; d++ {

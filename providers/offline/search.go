@@ -19,7 +19,7 @@ func (d *decider) search(text string) string {
 		}
 		return "I have no search tool here, and memory shows nothing about that."
 	}
-	lines := d.listed(func(x deed) bool { return x.arg("query") == query })
+	lines := d.listed(func(x deed) bool { return x.arg("query") == query }, false)
 	if len(lines) > 0 {
 		return fmt.Sprintf("Found for %q:\n%s", query, strings.Join(lines, "\n"))
 	}
@@ -45,13 +45,16 @@ func (d *decider) onDay(text string) string {
 		}
 		date := t.Format(time.DateOnly)
 		asked := func(x deed) bool { return x.name == tool && x.arg("start_date") == date }
-		if lines := d.listed(asked); len(lines) > 0 {
+		if lines := d.listed(asked, true); len(lines) > 0 {
 			return fmt.Sprintf("From %s:\n%s", day(t), strings.Join(lines, "\n"))
 		}
 		if slices.ContainsFunc(d.s.done, asked) {
 			return fmt.Sprintf("I find nothing that was said on %s.", day(t))
 		}
 		c := call{name: tool, args: []arg{{"start_date", date}, {"end_date", date}}}
+		if d.s.tools[tool]["roles"] {
+			c.args = append(c.args, arg{"roles", []string{"user"}})
+		}
 		if d.s.tools[tool]["limit"] {
 			c.args = append(c.args, arg{"limit", maxListed})
 		}
@@ -61,8 +64,8 @@ func (d *decider) onDay(text string) string {
 	return d.ask(text)
 }
 
-// listed shows the results of this turn's searches, one a line.
-func (d *decider) listed(wanted func(deed) bool) []string {
+// listed shows the results of this turn's searches, one a line; told leaves out what the agent said.
+func (d *decider) listed(wanted func(deed) bool, told bool) []string {
 	var lines []string
 	for _, x := range d.s.done {
 		if !strings.HasSuffix(x.name, "_search") || !wanted(x) {
@@ -74,7 +77,7 @@ func (d *decider) listed(wanted func(deed) bool) []string {
 		}
 		for _, f := range findings(x.ret) {
 			_, content := cutPreface(f.content)
-			if strings.TrimSpace(content) == strings.TrimSpace(d.s.input) || f.role == "tool" || f.role == "system" || len(lines) >= maxListed {
+			if strings.TrimSpace(content) == strings.TrimSpace(d.s.input) || f.role == "tool" || f.role == "system" || told && f.role == "assistant" || len(lines) >= maxListed {
 				continue
 			}
 			line := "- " + clip(strings.Join(strings.Fields(content), " "), 200)

@@ -244,6 +244,11 @@ func TestSearchesComeBeforeNotKnowing(t *testing.T) {
 		t.Errorf("a search was answered %q", answer)
 	}
 	h = newHome(t)
+	h.found["archival_memory_search"] = `[{"timestamp":"2026-11-20","content":"the harbour office opens at nine"}]`
+	if answer := h.say("when does the harbour office open?"); !strings.Contains(answer, "at nine") {
+		t.Errorf("a note was answered %q", answer)
+	}
+	h = newHome(t)
 	if answer := h.say("search for Atlantis"); !strings.Contains(answer, "found nothing") || len(h.calls) != 2 {
 		t.Errorf("a vain search was answered %q after %v", answer, h.calls)
 	}
