@@ -115,6 +115,8 @@ func checkProvider(row providers.Row, models int, env core.Env) (api.Check, bool
 		return good(row.Name, strconv.Itoa(models)+" chat models"), true
 	case models > 0:
 		return good(row.Name, fmt.Sprintf("%d chat models, by %s", models, by)), true
+	case len(set) > 0 && row.Local:
+		return warning(row.Name, fmt.Sprintf("%s does not answer (by %s)", row.Title, by), "start it, or unset "+by), true
 	case len(set) > 0:
 		return broken(row.Name, fmt.Sprintf("%s does not answer or refuses the key (by %s)", row.Title, by), "check "+by+" and the network"), true
 	}
