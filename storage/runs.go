@@ -55,18 +55,19 @@ type inputData struct {
 
 func newInput(m *core.Message) inputData {
 	return inputData{
-		messageData: messageData{Content: m.Content, Returns: m.Returns, Name: m.Name, OTID: m.OTID, SenderID: m.SenderID, Model: m.Model},
+		messageData: newMessageData(m),
 		ID:          m.ID, Agent: m.Agent, Conversation: m.Conversation, Run: m.Run, Step: m.Step, Role: m.Role, Preface: m.Preface,
 		Hidden: m.Hidden, IsError: m.IsError, Native: m.Native, Tokens: m.Tokens, CreatedAt: toMicros(m.CreatedAt),
 	}
 }
 
 func (d *inputData) message() core.Message {
-	return core.Message{
-		ID: d.ID, Agent: d.Agent, Conversation: d.Conversation, Run: d.Run, Step: d.Step, Role: d.Role, Content: d.Content, Returns: d.Returns,
-		Name: d.Name, OTID: d.OTID, SenderID: d.SenderID, Preface: d.Preface, Hidden: d.Hidden, IsError: d.IsError, Native: d.Native,
-		Model: d.Model, Tokens: d.Tokens, CreatedAt: d.CreatedAt.time(),
+	m := core.Message{
+		ID: d.ID, Agent: d.Agent, Conversation: d.Conversation, Run: d.Run, Step: d.Step, Role: d.Role, Preface: d.Preface, Hidden: d.Hidden,
+		IsError: d.IsError, Native: d.Native, Tokens: d.Tokens, CreatedAt: d.CreatedAt.time(),
 	}
+	d.into(&m)
+	return m
 }
 
 func newRunRow(r *core.Run) (runRow, error) {
