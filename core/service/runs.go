@@ -210,11 +210,13 @@ func (r *Runs) InConversation(ctx context.Context, conv core.ConversationID, id 
 		return run, err
 	}
 	if otid == "" {
-		active := r.Engine.Active(conv)
-		if len(active) == 0 {
-			return core.Run{}, core.E(core.Invalid, "No active runs found for this conversation")
+		for _, id := range r.Engine.Active(conv) {
+			run, err := r.Get(ctx, id)
+			if err != nil || !run.Status.Final() { // one that is over is about to leave
+				return run, err
+			}
 		}
-		return r.Get(ctx, active[0])
+		return core.Run{}, core.E(core.Invalid, "No active runs found for this conversation")
 	}
 	runs, err := r.Store.Runs().List(ctx, core.RunFilter{Conversation: conv}, core.Page{Limit: recentRuns, Desc: true})
 	if err != nil {

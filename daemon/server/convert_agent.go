@@ -227,8 +227,10 @@ func handleOf(model *string, config *api.LLMConfig) core.Handle {
 
 // agentTypes are the contract's; which of them are built is the domain's to say.
 func agentTypes() []string {
-	return []string{api.AgentLettaV1, api.AgentMemGPTV2, api.AgentMemGPT, api.AgentReact, api.AgentWorkflow, api.AgentSplitThread, api.AgentSleeptime,
-		api.AgentVoice, api.AgentVoiceSleep}
+	return []string{
+		api.AgentLettaV1, api.AgentMemGPTV2, api.AgentMemGPT, api.AgentReact, api.AgentWorkflow, api.AgentSplitThread, api.AgentSleeptime,
+		api.AgentVoice, api.AgentVoiceSleep,
+	}
 }
 
 // coreNewAgent converts the body that makes an agent.

@@ -57,8 +57,10 @@ func wireOverview(o engine.Overview) api.ContextWindow {
 		NumTokensFunctionsDefinitions: o.Tools, NumTokensMessages: o.Messages, FunctionsDefinitions: []api.FunctionTool{},
 	}
 	for _, spec := range o.ToolSpecs {
-		out.FunctionsDefinitions = append(out.FunctionsDefinitions, api.FunctionTool{Type: "function",
-			Function: api.FunctionDefinition{Name: spec.Name, Description: api.PtrTo(spec.Description), Parameters: wireParameters(spec)}})
+		out.FunctionsDefinitions = append(out.FunctionsDefinitions, api.FunctionTool{
+			Type:     "function",
+			Function: api.FunctionDefinition{Name: spec.Name, Description: api.PtrTo(spec.Description), Parameters: wireParameters(spec)},
+		})
 	}
 	for _, m := range o.Context {
 		if m.Message.Hidden == core.NotHidden {

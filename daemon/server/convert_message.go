@@ -150,8 +150,10 @@ func wireStored(in core.InContext) api.StoredMessage {
 		case core.ContentReasoning:
 			out.Content = append(out.Content, api.Part{Type: api.PartReasoning, Reasoning: c.Text, Signature: api.PtrTo(c.Signature)})
 		case core.ContentCall:
-			out.ToolCalls = append(out.ToolCalls, api.StoredCall{ID: c.Call.ID, Type: "function",
-				Function: api.StoredFunction{Name: c.Call.Name, Arguments: c.Call.Arguments}})
+			out.ToolCalls = append(out.ToolCalls, api.StoredCall{
+				ID: c.Call.ID, Type: "function",
+				Function: api.StoredFunction{Name: c.Call.Name, Arguments: c.Call.Arguments},
+			})
 		}
 	}
 	for _, r := range m.Returns {

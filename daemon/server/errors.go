@@ -112,14 +112,23 @@ func (e *statusError) GetHeaders() http.Header {
 // answerError turns an error into its answer and logs those that are our fault, here and only here.
 func answerError(ctx context.Context, err error) *statusError {
 	out := asStatus(err)
-	if out.status == http.StatusInternalServerError && out.body.Err == nil {
-		c := callOf(ctx)
-		out.body.TraceID = c.id
-		if c.logger != nil {
-			c.logger.ErrorContext(ctx, "a request failed", slog.String("request", c.id), slog.Any("error", err))
-		}
+	if out.status == http.StatusUnprocessableEntity || out.status == http.StatusInternalServerError && out.body.Err == nil {
+		out.body.TraceID = callOf(ctx).id
 	}
+	logFault(ctx, err)
 	return out
+}
+
+// logFault logs an error that is our fault, whole: the answer tells nothing of it.
+func logFault(ctx context.Context, err error) {
+	c, kind := callOf(ctx), core.KindOf(err)
+	var ready *statusError
+	if errors.As(err, &ready) {
+		kind = ready.kind
+	}
+	if kind == core.Internal && c.logger != nil {
+		c.logger.ErrorContext(ctx, "a request failed", slog.String("request", c.id), slog.Any("error", err))
+	}
 }
 
 // asStatus turns an error into its answer.
@@ -150,16 +159,16 @@ func asStatus(err error) *statusError {
 func detail(out *statusError, e *core.Error) {
 	switch d := e.Detail.(type) {
 	case nil:
-	case *service.StaleBlock:
+	case *service.StaleBlockError:
 		out.etag = etag(d.Newest)
-		out.body.Detail = staleBlock{Message: e.Msg, Value: d.Newest.Value, Version: d.Newest.Version}
+		out.body.Detail = staleDetail{Message: e.Msg, Value: d.Newest.Value, Version: d.Newest.Version}
 	default:
 		out.body.Detail = d
 	}
 }
 
-// staleBlock is the detail of a conflict with a newer text.
-type staleBlock struct {
+// staleDetail is the detail of a conflict with a newer text.
+type staleDetail struct {
 	Message string `json:"message"`
 	Value   string `json:"value"`
 	Version int    `json:"version"`
@@ -169,11 +178,15 @@ type staleBlock struct {
 func runFailure(run core.RunID, failure core.RunError) *statusError {
 	if strings.HasPrefix(failure.Type, "llm_") {
 		_, code := providerStatus(failure.Kind)
-		return &statusError{status: code, kind: failure.Kind, hint: failure.Hint, body: api.ErrorBody{RunID: string(run),
-			Err: &api.ProviderError{Type: failure.Type, Message: failure.Message, Detail: failure.Detail}}}
+		return &statusError{status: code, kind: failure.Kind, hint: failure.Hint, body: api.ErrorBody{
+			RunID: string(run),
+			Err:   &api.ProviderError{Type: failure.Type, Message: failure.Message, Detail: failure.Detail},
+		}}
 	}
-	return &statusError{status: statusOf(failure.Kind), kind: failure.Kind, hint: failure.Hint,
-		body: api.ErrorBody{RunID: string(run), Detail: failure.Message}}
+	return &statusError{
+		status: statusOf(failure.Kind), kind: failure.Kind, hint: failure.Hint,
+		body: api.ErrorBody{RunID: string(run), Detail: failure.Message},
+	}
 }
 
 // unprocessable is a body or a parameter of the wrong shape that the framework cannot see.
@@ -260,7 +273,7 @@ var speakDetail = sync.OnceFunc(func() {
 	}
 	huma.NewErrorWithContext = func(ctx huma.Context, code int, msg string, errs ...error) huma.StatusError {
 		err := huma.NewError(code, msg, errs...)
-		if e, ok := err.(*statusError); ok { //nolint:errorlint // made one line above
+		if e, ok := err.(*statusError); ok {
 			if e.status == http.StatusUnprocessableEntity {
 				e.body.TraceID = callOf(ctx.Context()).id
 			}

@@ -9,7 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"reflect"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -167,7 +166,7 @@ func (s *Server) authorized(r *http.Request, path string, peer Peer) error {
 		given, _ = strings.CutPrefix(r.Header.Get("X-Bare-Password"), "password ")
 	}
 	if subtle.ConstantTimeCompare([]byte(given), []byte(s.cfg.Token.Reveal())) != 1 {
-		return core.E(core.Unauthenticated, "Unauthorized")
+		return core.E(core.Unauthenticated, "Unauthorized") //nolint:misspell // the contract's word
 	}
 	return nil
 }
@@ -242,8 +241,10 @@ func (s *Server) notFound(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) methodNotAllowed(w http.ResponseWriter, r *http.Request) {
-	writeStatus(w, &statusError{status: http.StatusMethodNotAllowed, kind: core.Unsupported,
-		body: api.ErrorBody{Detail: r.Method + " is not offered at " + r.URL.Path}})
+	writeStatus(w, &statusError{
+		status: http.StatusMethodNotAllowed, kind: core.Unsupported,
+		body: api.ErrorBody{Detail: r.Method + " is not offered at " + r.URL.Path},
+	})
 }
 
 func requestID() string {
@@ -257,5 +258,3 @@ func operationID(method, path string) string {
 	clean := strings.NewReplacer("{", "", "}", "", "/", "-", "_", "-").Replace(strings.Trim(path, "/"))
 	return strings.ToLower(method) + "-" + clean
 }
-
-func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }

@@ -97,13 +97,13 @@ func always(v ...any) answers { return func(context.Context, int, core.ChatReque
 
 // fixture is a whole server on a real store with a scripted model.
 type fixture struct {
-	t     testing.TB
+	t     *testing.T
 	model *script
 	srv   *Server
 	store *storage.Store
 }
 
-func newFixture(t testing.TB, say answers, change ...func(*Config)) *fixture {
+func newFixture(t *testing.T, say answers, change ...func(*Config)) *fixture {
 	t.Helper()
 	store, err := storage.Open(t.Context(), storage.Config{Dir: t.TempDir()})
 	if err != nil {
@@ -263,7 +263,8 @@ func with(m map[string]any, more ...any) map[string]any {
 }
 
 // lines reads a live stream line by line, without the empty ones.
-func lines(t testing.TB, r io.Reader) func() string {
+func lines(t *testing.T, r io.Reader) func() string {
+	t.Helper()
 	scan := bufio.NewScanner(r)
 	return func() string {
 		t.Helper()
@@ -279,11 +280,12 @@ func lines(t testing.TB, r io.Reader) func() string {
 
 // live is the server behind a real connection.
 type live struct {
-	t      testing.TB
+	t      *testing.T
 	server *httptest.Server
 }
 
-func newLive(t testing.TB, f *fixture) live {
+func newLive(t *testing.T, f *fixture) live {
+	t.Helper()
 	server := httptest.NewServer(f.srv)
 	t.Cleanup(server.Close)
 	return live{t, server}
@@ -292,16 +294,25 @@ func newLive(t testing.TB, f *fixture) live {
 // get begins a stream that ends with the test.
 func (l live) get(path string) func() string {
 	l.t.Helper()
+	return l.stream(http.MethodGet, path, "")
+}
+
+// stream makes a request whose answer is read while it comes, until the test ends.
+func (l live) stream(method, path, body string) func() string {
+	l.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	l.t.Cleanup(cancel)
-	req, err := http.NewRequestWithContext(ctx, "GET", l.server.URL+path, nil)
+	req, err := http.NewRequestWithContext(ctx, method, l.server.URL+path, strings.NewReader(body))
 	if err != nil {
 		l.t.Fatal(err)
 	}
+	req.Header.Set("Content-Type", "application/json")
 	resp, err := l.server.Client().Do(req)
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	l.t.Cleanup(func() { _ = resp.Body.Close() })
+	l.t.Cleanup(func() {
+		cancel()
+		_ = resp.Body.Close()
+	})
 	return lines(l.t, resp.Body)
 }

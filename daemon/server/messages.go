@@ -167,7 +167,7 @@ func (s *Server) submit(ctx context.Context, in sending, kind string) (core.Run,
 	config.StreamTokens = api.Val(in.body.StreamTokens)
 	client := callOf(ctx).client
 	background := api.Val(in.body.Background)
-	return s.engine().Submit(ctx, engine.Request{
+	return s.services().Runs.Submit(ctx, engine.Request{
 		Agent: in.agent, Conversation: in.conversation, Input: input, Client: client, Config: config, Background: background,
 		Once: background || client.ID != "", Queue: in.queue || client.ID != "",
 	})
@@ -212,10 +212,10 @@ func (s *Server) collect(ctx context.Context, run core.Run) (api.Response, error
 	var failure *core.RunError
 	watched := func(yield func(core.Event, error) bool) {
 		for ev, err := range s.engine().Follow(ctx, run.ID, 0) {
-			switch b := ev.Body.(type) { //nolint:exhaustive // the converter looks at the others
-			case core.Failure:
-				failure = &b.Error
-			case core.UsageReport: // kept here, for a cancelled run's stream leaves it out
+			if f, ok := ev.Body.(core.Failure); ok {
+				failure = &f.Error
+			}
+			if _, ok := ev.Body.(core.UsageReport); ok { // kept here, for a cancelled run's stream leaves it out
 				out.Usage = *wireUsage(ev).Usage
 			}
 			if !yield(ev, err) {

@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -192,23 +191,9 @@ func TestPingsComeAtOnceAndWhileNothingElseDoes(t *testing.T) {
 	g := newGate()
 	f := newFixture(t, g.say, func(c *Config) { c.Ping = 2 * time.Millisecond })
 	a := f.agent(nil)
-	server := httptest.NewServer(f.srv)
-	defer server.Close()
-	send := func(pings bool) (func() string, func()) {
-		body := `{"input":"hi","stream_tokens":true,"include_pings":` + map[bool]string{true: "true", false: "false"}[pings] + `}`
-		req, err := http.NewRequestWithContext(t.Context(), "POST", server.URL+"/v1/agents/"+a.ID+"/messages/stream", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		resp, err := server.Client().Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return lines(t, resp.Body), func() { _ = resp.Body.Close() }
-	}
-	next, closeIt := send(true)
-	defer closeIt()
+	server := newLive(t, f)
+	path := "/v1/agents/" + a.ID + "/messages/stream"
+	next := server.stream("POST", path, `{"input":"hi","stream_tokens":true}`)
 	if line := next(); !strings.HasPrefix(line, `data: {"id":"ping-`) || !strings.Contains(line, `"run_id":"run-`) {
 		t.Fatalf("first line = %s", line)
 	}
@@ -221,8 +206,7 @@ func TestPingsComeAtOnceAndWhileNothingElseDoes(t *testing.T) {
 		}
 	}
 	close(g.open)
-	quiet, closeQuiet := send(false)
-	defer closeQuiet()
+	quiet := server.stream("POST", path, `{"input":"hi","stream_tokens":true,"include_pings":false}`)
 	for line := ""; line != "data: [DONE]"; {
 		if line = quiet(); strings.Contains(line, `"ping"`) {
 			t.Errorf("a ping although none was asked for: %s", line)
@@ -268,4 +252,14 @@ func TestStreamOptionsNeedAStream(t *testing.T) {
 	if got := f.call("POST", "/v1/conversations/"+a.ID+"/messages", text("hi")).events(); len(got) != 3 {
 		t.Errorf("a conversation streams by default: %v", identities(got))
 	}
+}
+
+func TestAConversationIsFreeOnceTheEndOfItsRunWasSeen(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, always("ok"))
+	a := f.agent(nil)
+	for range 100 {
+		f.call("POST", "/v1/conversations/"+a.ID+"/messages", text("hi")).events()
+	}
+	f.call("PATCH", "/v1/agents/"+a.ID+"/reset-messages", nil).want(http.StatusOK)
 }

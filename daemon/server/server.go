@@ -13,6 +13,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"sync"
 	"time"
 
@@ -186,14 +187,9 @@ func handle[I, O any](a huma.API, method, path string, fn func(context.Context, 
 	})
 }
 
-// status sets the status of a success.
-func status(code int) func(*huma.Operation) {
-	return func(op *huma.Operation) { op.DefaultStatus = code }
-}
-
 // documented tells the shape of an answer that the handler writes itself.
 func documented[T any](a huma.API, hint string) func(*huma.Operation) {
-	schema := huma.SchemaFromType(a.OpenAPI().Components.Schemas, typeOf[T]())
+	schema := a.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 	return func(op *huma.Operation) {
 		op.Responses = map[string]*huma.Response{"200": {
 			Description: hint,

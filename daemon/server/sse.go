@@ -91,7 +91,7 @@ func (s *Server) failed(ctx context.Context, out *sseWriter, st sseStream, last 
 	if ctx.Err() != nil || st.fail == nil {
 		return
 	}
-	answerError(ctx, err) // logs what is our fault
+	logFault(ctx, err)
 	for _, v := range st.fail(last, err) {
 		out.send(v)
 	}
