@@ -50,9 +50,17 @@ func BaseURL(host string) (string, error) {
 			name = "::1"
 		}
 	}
-	base := url.URL{Scheme: scheme, Host: net.JoinHostPort(name, port), Path: strings.TrimRight("/"+path, "/")}
-	if _, err := url.Parse(base.String()); err != nil || strings.ContainsAny(name, " /?#") {
+	if strings.ContainsFunc(name, notInNames) || strings.ContainsFunc(port, func(r rune) bool { return r < '0' || r > '9' }) {
+		return "", bad
+	}
+	base, err := url.Parse(scheme + "://" + net.JoinHostPort(name, port) + strings.TrimRight("/"+path, "/"))
+	if err != nil || base.RawQuery != "" || base.Fragment != "" || base.Host == "" {
 		return "", bad
 	}
 	return base.String(), nil
+}
+
+// notInNames tells what stands in no host's name and no IP address.
+func notInNames(r rune) bool {
+	return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune("-._:", r)
 }

@@ -307,6 +307,11 @@ func suiteRequests(t *testing.T, s Subject) {
 		want := []Message{{Role: "user", Text: "hello"}, {Role: "assistant", Calls: []Call{{ID: "call_1", Name: "clock", Arguments: "{}"}}}, {Role: "tool", CallID: "call_1"}}
 		same(t, "messages", want, server.Last().Messages)
 	})
+	suiteBytes(t, s)
+}
+
+func suiteBytes(t *testing.T, s Subject) {
+	t.Helper()
 	t.Run("equal requests have equal bytes", func(t *testing.T) {
 		t.Parallel()
 		server, model := s.start(t, Turn{Text: "a"}, Turn{Text: "b"})
@@ -336,14 +341,16 @@ func suiteRequests(t *testing.T, s Subject) {
 	})
 }
 
-func suiteFailures(t *testing.T, s Subject) {
-	t.Helper()
-	kinds := []struct {
-		name string
-		fail Fail
-		text string
-		want core.Kind
-	}{
+// failure is a way to go wrong and the kind of error it must become.
+type failure struct {
+	name string
+	fail Fail
+	text string // sent before it
+	want core.Kind
+}
+
+func failures() []failure {
+	return []failure{
 		{"too often", Fail{Status: 429, Code: "rate_limit_exceeded"}, "", core.RateLimited},
 		{"no credit", Fail{Status: 429, Code: "insufficient_quota", Message: "You exceeded your current quota"}, "", core.NoCredit},
 		{"payment required", Fail{Status: 402}, "", core.NoCredit},
@@ -362,7 +369,11 @@ func suiteFailures(t *testing.T, s Subject) {
 		{"error in the stream", Fail{Broken: MidStream}, "half of", core.Unavailable},
 		{"too long in the stream", Fail{Broken: MidStream, Message: "Your input exceeds the context window of this model."}, "", core.TooLong},
 	}
-	for _, k := range kinds {
+}
+
+func suiteFailures(t *testing.T, s Subject) {
+	t.Helper()
+	for _, k := range failures() {
 		t.Run(k.name, func(t *testing.T) {
 			t.Parallel()
 			_, model := s.start(t, Turn{Text: k.text, Fail: &k.fail})
@@ -375,6 +386,11 @@ func suiteFailures(t *testing.T, s Subject) {
 			}
 		})
 	}
+	suiteErrors(t, s)
+}
+
+func suiteErrors(t *testing.T, s Subject) {
+	t.Helper()
 	t.Run("an empty reply is an error", func(t *testing.T) {
 		t.Parallel()
 		_, model := s.start(t, Turn{})
@@ -461,6 +477,11 @@ func suiteStops(t *testing.T, s Subject) {
 		}
 		idle(t, server)
 	})
+	suiteEnds(t, s)
+}
+
+func suiteEnds(t *testing.T, s Subject) {
+	t.Helper()
 	t.Run("a deadline is a timeout", func(t *testing.T) {
 		t.Parallel()
 		_, model := s.start(t, Turn{Text: "late", Delay: time.Minute})
