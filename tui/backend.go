@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"iter"
+	"slices"
 
 	"loci/daemon/api"
 	"loci/daemon/client"
@@ -94,18 +95,11 @@ func (d daemon) CreateConversation(ctx context.Context, agent string) (api.Conve
 
 func (d daemon) Messages(ctx context.Context, t Thread, after string, limit int) ([]api.Message, error) {
 	page := api.Page{After: after, Limit: limit, Order: "desc"}
-	var (
-		list []api.Message
-		err  error
-	)
-	if t.Conversation == "" {
-		list, err = d.Client.Messages(ctx, t.Agent, api.ListMessages{Page: page})
-	} else {
-		list, err = d.ConversationMessages(ctx, t.Conversation, api.ListConversationMessages{Page: page})
+	if t.Conversation == "" { // this list is oldest first, whatever the order
+		return d.Client.Messages(ctx, t.Agent, api.ListMessages{Page: page})
 	}
-	for i, j := 0, len(list)-1; i < j; i, j = i+1, j-1 {
-		list[i], list[j] = list[j], list[i]
-	}
+	list, err := d.ConversationMessages(ctx, t.Conversation, api.ListConversationMessages{Page: page})
+	slices.Reverse(list)
 	return list, err
 }
 

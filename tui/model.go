@@ -94,6 +94,8 @@ type (
 		session api.Session
 		history []api.Message
 		err     error
+
+		historyErr error // the agent is there all the same
 	}
 	retryMsg   struct{}
 	contextMsg struct {
@@ -183,7 +185,7 @@ func (m *Model) connect() tea.Cmd {
 		}
 		msg := connectedMsg{session: s}
 		if s.RecallCount > 0 {
-			msg.history, msg.err = m.backend.Messages(m.ctx, threadOf(s.AgentID, s.ConversationID), "", historyMost)
+			msg.history, msg.historyErr = m.backend.Messages(m.ctx, threadOf(s.AgentID, s.ConversationID), "", historyMost)
 		}
 		return msg
 	}
@@ -217,6 +219,9 @@ func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
 		m.opts.greet = "This is " + m.agentName + ", a new agent. It remembers what you tell it."
 	}
 	m.history(msg.history)
+	if msg.historyErr != nil {
+		m.failure("earlier messages cannot be read: " + explain(msg.historyErr))
+	}
 	if s.Notice != "" {
 		m.show(transcript.Item{Kind: transcript.Notice, Text: s.Notice})
 	}
@@ -399,7 +404,7 @@ func (m *Model) onReopened(msg reopenedMsg) tea.Cmd {
 		m.connecting = explain(msg.err) + " · trying again"
 		return m.after(&m.changed, reopenMsg{})
 	}
-	if msg.status.PID != m.daemonPID && m.daemonPID != 0 {
+	if msg.status.PID != m.daemonPID && m.daemonPID != 0 && m.turn == nil { // a turn says it by itself
 		m.show(transcript.Item{Kind: transcript.Notice, Text: "the daemon was away and is back"})
 	}
 	m.daemonPID = msg.status.PID

@@ -198,7 +198,7 @@ func TestUnknownCommandsAreNotSent(t *testing.T) {
 		t.Errorf("it was sent:\n%s", s)
 	}
 	say1(x, "/quit")
-	x.WaitFor("ended 0")
+	x.Wait("the end", x.All, func(s string) bool { return strings.HasSuffix(s, "begin with a space)\nended 0") })
 }
 
 func TestCopyingSaysHow(t *testing.T) {

@@ -18,7 +18,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	if !m.screen.Update(msg) {
 		cmd = m.handle(msg)
 	}
-	if len(m.panels) > 0 && !m.quitting {
+	if len(m.panels) > 0 {
 		m.screen.Open()
 	} else {
 		m.screen.Shut()
@@ -235,7 +235,6 @@ func (m *Model) redraw() {
 
 // quitCommand leaves. A run goes on in the daemon.
 func (m *Model) quitCommand(string) tea.Cmd {
-	m.panels = nil
 	if m.turn != nil && !m.turn.cancel {
 		m.emit(transcript.Notice, m.render.Item(transcript.Item{Kind: transcript.Notice,
 			Text: m.name() + " goes on working; `loci` shows the answer"}, false), false)
@@ -247,6 +246,11 @@ func (m *Model) quitCommand(string) tea.Cmd {
 			}
 		}
 	}
-	m.quitting = true
+	m.leave()
 	return nil
+}
+
+func (m *Model) leave() {
+	m.panels, m.quitting = nil, true
+	m.screen.Leave()
 }

@@ -17,7 +17,7 @@ import (
 // has no frame, no rule and no padding, which would leave ghosts at a resize.
 func (m *Model) View() tea.View {
 	if m.quitting {
-		return m.screen.View("", nil)
+		return m.screen.View("", tea.NewCursor(0, 0))
 	}
 	if n := len(m.panels); n > 0 {
 		content, cursor := m.panels[n-1].View(m.width, m.height)

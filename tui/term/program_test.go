@@ -120,7 +120,11 @@ func (p *program) do(command string) {
 		p.print("c", n)
 	case "quit":
 		p.screen.Print("bye")
-		p.live, p.quit = 0, true
+		p.screen.Leave()
+		p.quit = true
+	case "silent":
+		p.screen.Leave()
+		p.quit = true
 	}
 }
 
@@ -139,7 +143,7 @@ func (p *program) View() tea.View {
 		}
 	}
 	if p.quit {
-		return p.screen.View("", nil)
+		return p.screen.View("", tea.NewCursor(0, 0))
 	}
 	return p.screen.View(strings.Join(p.rows(), "\n"), tea.NewCursor(2+len(p.typed), len(p.block)+p.live-2))
 }

@@ -84,7 +84,13 @@ func (s *Screen) Clear() { s.wipe = true }
 func (s *Screen) SetProfile(p colorprofile.Profile) { s.profile = p }
 
 // Idle reports whether everything printed has reached the terminal.
-func (s *Screen) Idle() bool { return !s.flying && len(s.queue) == 0 && !s.wipe }
+func (s *Screen) Idle() bool { return !s.flying && !s.waiting && !s.panel && !s.low && s.empty() }
+
+func (s *Screen) empty() bool { return len(s.queue) == 0 && !s.wipe }
+
+// Leave makes sure that the next view that is empty leaves nothing of the live
+// region behind. When the screen is idle after that, the program can end.
+func (s *Screen) Leave() { s.low, s.wanted = true, false }
 
 // Update takes the screen's own messages and reports whether msg was one.
 func (s *Screen) Update(msg tea.Msg) bool {
@@ -122,7 +128,7 @@ func (s *Screen) waitNudge() tea.Msg {
 }
 
 func (s *Screen) pump() tea.Cmd {
-	if s.flying || s.waiting || s.wanted || s.panel || (s.Idle() && !s.low) {
+	if s.flying || s.waiting || s.wanted || s.panel || (s.empty() && !s.low) {
 		return nil
 	}
 	s.nudged = false
@@ -173,7 +179,7 @@ func (s *Screen) View(content string, cursor *tea.Cursor) tea.View {
 		caret = min(cursor.Y+1, caret)
 	}
 	s.carets = max(s.carets, caret)
-	s.low = content != "" && len(rows) < min(s.floor, s.height-1)
+	s.low = len(rows) < min(s.floor, s.height-1)
 	for s.low && len(rows) < min(s.floor, s.height-1) {
 		rows = append(rows, "")
 	}
@@ -184,7 +190,7 @@ func (s *Screen) View(content string, cursor *tea.Cursor) tea.View {
 	s.floor = max(s.floor, len(rows))
 	s.out.NoteView(len(rows))
 	text := strings.Join(rows, "\n")
-	if s.nonce {
+	if s.nonce && text != "" {
 		text += ansi.ResetStyle // draws nothing, but is another view
 	}
 	v := tea.NewView(text)

@@ -242,3 +242,16 @@ func TestARegionThatShrinksLeavesNoGhost(t *testing.T) {
 		})
 	}
 }
+
+func TestQuittingWithoutAWordLeavesNoLiveRegion(t *testing.T) {
+	for _, rows := range []int{4, 12, 40} {
+		t.Run(fmt.Sprint(rows), func(t *testing.T) {
+			x := start(t, 80, 24, "run")
+			do(x, "print 30")
+			do(x, fmt.Sprintf("live %d", rows))
+			x.WaitFor(fmt.Sprintf("live %d", rows-3))
+			do(x, "silent")
+			x.WaitAll("before\n" + numbered("p", 30) + "ended 0")
+		})
+	}
+}
