@@ -113,8 +113,6 @@ type (
 		model   string
 		history []api.Message
 		notice  string
-		fresh   bool
-		run     string
 		err     error
 	}
 	noteMsg     string

@@ -129,7 +129,7 @@ func (m *Model) nameAgent(name string) tea.Cmd {
 		m.closePanels()
 		return func() tea.Msg {
 			s, err := m.backend.Open(m.ctx, api.Open{Agent: api.OpenNew, Name: name})
-			return threadMsg{thread: threadOf(s.AgentID, s.ConversationID), name: s.AgentName, model: s.Model, fresh: true,
+			return threadMsg{thread: threadOf(s.AgentID, s.ConversationID), name: s.AgentName, model: s.Model,
 				notice: "This is " + s.AgentName + ", a new agent.", err: err}
 		}
 	})
@@ -179,7 +179,7 @@ func (m *Model) newConversation(string) tea.Cmd {
 	name, model := m.agentName, m.model
 	return func() tea.Msg {
 		c, err := m.backend.CreateConversation(m.ctx, agent)
-		return threadMsg{thread: threadOf(agent, c.ID), name: name, model: orElse(api.Val(c.Model), model), fresh: true,
+		return threadMsg{thread: threadOf(agent, c.ID), name: name, model: orElse(api.Val(c.Model), model),
 			notice: "a new conversation with " + name, err: err}
 	}
 }

@@ -1,0 +1,94 @@
+package tui
+
+import (
+	"encoding/json"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// serve answers on a socket as the daemon would, with one function for all.
+func serve(t *testing.T, answer http.HandlerFunc) *client.Client {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "s") // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket := filepath.Join(dir, "s")
+	l, err := net.Listen("unix", socket)
+	if err != nil {
+		t.Skip("no unix sockets: ", err)
+	}
+	s := &http.Server{Handler: answer}
+	done := make(chan struct{})
+	go func() { defer close(done); _ = s.Serve(l) }()
+	c := client.New(client.Options{Socket: socket})
+	t.Cleanup(func() {
+		c.Close()
+		_ = s.Close()
+		<-done
+		_ = os.RemoveAll(dir)
+	})
+	return c
+}
+
+func TestHistoryIsOldestFirstFromEitherList(t *testing.T) {
+	t.Parallel()
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		list := []api.Message{{MessageType: api.MessageUser, ID: "1", Content: api.Text("one")}, {MessageType: api.MessageUser, ID: "2", Content: api.Text("two")}}
+		if strings.Contains(r.URL.Path, "/conversations/") { // this one obeys order=desc
+			list[0], list[1] = list[1], list[0]
+		}
+		w.Header().Set("Content-Type", "application/json")
+		_ = json.NewEncoder(w).Encode(list)
+	})
+	for _, thread := range []Thread{{Agent: "agent-1"}, {Agent: "agent-1", Conversation: "conv-1"}} {
+		list, err := daemon{Client: c}.Messages(t.Context(), thread, "", 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ids []string
+		for _, m := range list {
+			ids = append(ids, m.ID)
+		}
+		if diff := cmp.Diff([]string{"1", "2"}, ids); diff != "" {
+			t.Errorf("%+v: %s", thread, diff)
+		}
+	}
+}
+
+func TestARunIsSentInTheBackgroundTokenByToken(t *testing.T) {
+	t.Parallel()
+	var got struct {
+		Background   bool        `json:"background"`
+		StreamTokens bool        `json:"stream_tokens"`
+		Model        string      `json:"override_model"`
+		Messages     []api.Input `json:"messages"`
+	}
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+			t.Error(err)
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = w.Write([]byte("data: {\"message_type\":\"assistant_message\",\"id\":\"m\",\"content\":\"hi\",\"run_id\":\"run-1\",\"seq_id\":1}\n\ndata: [DONE]\n\n"))
+	})
+	var said string
+	for m, err := range (daemon{Client: c}).Send(t.Context(), Thread{Agent: "agent-1"}, "hello", "openai/gpt-5") {
+		if err != nil {
+			t.Fatal(err)
+		}
+		said += m.Content.String()
+	}
+	if said != "hi" || !got.Background || !got.StreamTokens || got.Model != "openai/gpt-5" ||
+		len(got.Messages) != 1 || got.Messages[0].Content.String() != "hello" || api.Val(got.Messages[0].OTID) == "" {
+		t.Errorf("said %q, sent %+v", said, got)
+	}
+}
