@@ -463,3 +463,28 @@ func TestPreferredModelsComeFirst(t *testing.T) {
 		t.Error("reasoning that is bound to its prefix is not known to be")
 	}
 }
+
+func TestReasoningThatIsRefusedIsLeftOutOnce(t *testing.T) {
+	t.Parallel()
+	s := providertest.NewServer(t)
+	s.Reply = func(req providertest.Request) providertest.Turn {
+		if strings.Contains(string(req.Body), "sealed") {
+			return providertest.Turn{Fail: &providertest.Fail{Status: 400, Code: "invalid_encrypted_content", Message: "The encrypted content could not be verified."}}
+		}
+		return providertest.Turn{Text: "fine"}
+	}
+	p := resolver(t, &contacts{}, s)
+	model, _, err := p.Chat(t.Context(), "xai/grok-4", env(map[string]string{"XAI_API_KEY": "k", "XAI_BASE_URL": s.URL}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := providertest.Ask("grok-4", "x")
+	native := json.RawMessage(`{"items":[{"type":"reasoning","encrypted_content":"sealed"},{"type":"function_call","call_id":"a","name":"clock","arguments":"{}"}]}`)
+	req.Messages = append(req.Messages, providertest.Continue(providertest.Answer{Native: native, Calls: []core.ToolCall{{ID: "a", Name: "clock", Arguments: "{}"}}}, "12:00")...)
+	if a, err := providertest.Collect(t.Context(), t, model, req); err != nil || a.Text != "fine" {
+		t.Errorf("%q %v", a.Text, err)
+	}
+	if n := len(s.Requests()); n != 2 || req.Messages[1].Native == nil {
+		t.Errorf("%d requests; the caller's request was changed: %v", n, req.Messages[1].Native == nil)
+	}
+}

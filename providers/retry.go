@@ -6,6 +6,7 @@ import (
 	"iter"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -43,6 +44,10 @@ func (a *asked) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[core
 			begun, err := a.once(ctx, req, yield)
 			if err == nil {
 				return
+			}
+			if !begun && stale(err) && hasNative(req) {
+				req = withoutNative(req)
+				continue
 			}
 			wait, again := plan(ctx, err, attempt, begun)
 			if again {
@@ -183,6 +188,29 @@ func (g *gate) rest(d time.Duration) {
 	if until := time.Now().Add(d); until.After(g.until) {
 		g.until = until
 	}
+}
+
+// staleWords is how servers say that reasoning which they gave out is not theirs any more: another account's, another
+// model's, or bound to a prefix that has changed.
+var staleWords = []string{"encrypted content", "encrypted_content", "invalid `signature`", "thinking blocks cannot be modified", "thought signature"}
+
+// stale reports whether a request failed only because of what it replayed.
+func stale(err error) bool {
+	text := strings.ToLower(err.Error())
+	return core.KindOf(err) == core.Invalid && slices.ContainsFunc(staleWords, func(w string) bool { return strings.Contains(text, w) })
+}
+
+func hasNative(req core.ChatRequest) bool {
+	return slices.ContainsFunc(req.Messages, func(m core.ChatMessage) bool { return m.Native != nil })
+}
+
+// withoutNative makes a request that replays the normalised form only.
+func withoutNative(req core.ChatRequest) core.ChatRequest {
+	req.Messages = slices.Clone(req.Messages)
+	for i := range req.Messages {
+		req.Messages[i].Native = nil
+	}
+	return req
 }
 
 // withoutTools makes a request that a model without tools understands: none are offered, and calls and returns of the

@@ -32,7 +32,7 @@ type chatTurn struct {
 func newChatTurn(c *Client, req core.ChatRequest, x *exchange) turn {
 	b := chatBuilder{q: c.opts.Quirks, req: req, set: map[string]any{"model": req.Model}}
 	t := &chatTurn{client: c, req: b.build(), chatReader: newChatReader(c)}
-	x.edit = b.edit
+	x.set = b.set
 	x.wrap = func(whole []byte) []byte { return whole } // a message in place of a delta is understood by the reader
 	return t
 }
@@ -43,11 +43,21 @@ func (t *chatTurn) open(ctx context.Context) (stream, error) {
 
 // chatBuilder turns a request into go-openai's, and into the edits that go-openai has no fields for.
 type chatBuilder struct {
-	q      Quirks
-	req    core.ChatRequest
-	set    map[string]any         // top-level fields
-	extras map[int]map[string]any // fields of a message, by its index
-	out    []openai.ChatCompletionMessage
+	q   Quirks
+	req core.ChatRequest
+	set map[string]any // top-level fields
+	out []chatMessage
+}
+
+// chatMessage is a message on the wire. go-openai's own leaves out what is empty, also where its absence is refused.
+type chatMessage struct {
+	Role             string                       `json:"role"`
+	Content          string                       `json:"content"`
+	Name             string                       `json:"name,omitempty"`
+	ReasoningContent *string                      `json:"reasoning_content,omitempty"`
+	ReasoningDetails []map[string]json.RawMessage `json:"reasoning_details,omitempty"`
+	ToolCalls        []openai.ToolCall            `json:"tool_calls,omitempty"`
+	ToolCallID       string                       `json:"tool_call_id,omitempty"`
 }
 
 func (b *chatBuilder) build() openai.ChatCompletionRequest {
@@ -56,7 +66,7 @@ func (b *chatBuilder) build() openai.ChatCompletionRequest {
 		out.StreamOptions = &openai.StreamOptions{IncludeUsage: true}
 	}
 	b.messages()
-	out.Messages = b.out
+	b.set["messages"] = b.out
 	for _, tool := range b.req.Tools {
 		out.Tools = append(out.Tools, openai.Tool{Type: openai.ToolTypeFunction, Function: &openai.FunctionDefinition{
 			Name: tool.Name, Description: tool.Description, Parameters: parameters(tool.Parameters),
@@ -175,7 +185,7 @@ func (b *chatBuilder) messages() {
 		if role == "" {
 			role = openai.ChatMessageRoleSystem
 		}
-		b.add(openai.ChatCompletionMessage{Role: role, Content: b.req.System})
+		b.add(chatMessage{Role: role, Content: b.req.System})
 	}
 	for _, m := range b.req.Messages {
 		switch m.Role {
@@ -191,7 +201,7 @@ func (b *chatBuilder) messages() {
 			b.assistant(m)
 		case core.ChatTool:
 			for _, r := range m.Returns {
-				b.add(openai.ChatCompletionMessage{Role: openai.ChatMessageRoleTool, Content: r.Text, ToolCallID: b.callID(r.CallID)})
+				b.add(chatMessage{Role: openai.ChatMessageRoleTool, Content: r.Text, ToolCallID: b.callID(r.CallID)})
 			}
 		}
 	}
@@ -200,17 +210,17 @@ func (b *chatBuilder) messages() {
 // reminder is how the program speaks on wires without a system role in mid-thread. It is the same everywhere.
 func reminder(text string) string { return "<system-reminder>\n" + text + "\n</system-reminder>" }
 
-func (b *chatBuilder) add(m openai.ChatCompletionMessage) { b.out = append(b.out, m) }
+func (b *chatBuilder) add(m chatMessage) { b.out = append(b.out, m) }
 
 func (b *chatBuilder) user(text, name string) {
 	if n := len(b.out); b.q.NoUserAfterTool && n > 0 && b.out[n-1].Role == openai.ChatMessageRoleTool {
-		b.add(openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: "Understood."})
+		b.add(chatMessage{Role: openai.ChatMessageRoleAssistant, Content: "Understood."})
 	}
-	b.add(openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: text, Name: name})
+	b.add(chatMessage{Role: openai.ChatMessageRoleUser, Content: text, Name: name})
 }
 
 func (b *chatBuilder) assistant(m core.ChatMessage) {
-	out := openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: m.Text}
+	out := chatMessage{Role: openai.ChatMessageRoleAssistant, Content: m.Text}
 	for _, call := range m.Calls {
 		args := call.Arguments
 		if args == "" {
@@ -227,22 +237,12 @@ func (b *chatBuilder) assistant(m core.ChatMessage) {
 	}
 	calls := len(m.Calls) > 0
 	switch {
-	case b.q.History == HistoryCalls && calls:
-		out.ReasoningContent = native.ReasoningContent
-	case b.q.History == HistoryAlways && calls:
-		b.extra("reasoning_content", native.ReasoningContent) // go-openai leaves "" out
-	case b.q.History == HistoryDetails && len(native.ReasoningDetails) > 0:
-		b.extra("reasoning_details", native.ReasoningDetails)
+	case b.q.History == HistoryAlways && calls, b.q.History == HistoryCalls && calls && native.ReasoningContent != "":
+		out.ReasoningContent = &native.ReasoningContent
+	case b.q.History == HistoryDetails:
+		out.ReasoningDetails = native.ReasoningDetails
 	}
 	b.add(out)
-}
-
-// extra sets a field of the message that is added next.
-func (b *chatBuilder) extra(field string, value any) {
-	if b.extras == nil {
-		b.extras = map[int]map[string]any{}
-	}
-	b.extras[len(b.out)] = map[string]any{field: value}
 }
 
 func (b *chatBuilder) callID(id string) string {
@@ -270,36 +270,6 @@ func shortID(text string, n int) string {
 		s = "0" + s
 	}
 	return s[:n]
-}
-
-// edit makes what go-openai cannot: fields it has not, values it takes for absent, contents it leaves out.
-func (b *chatBuilder) edit(body map[string]json.RawMessage) error {
-	for field, value := range b.set {
-		raw, err := encode(value)
-		if err != nil {
-			return err
-		}
-		body[field] = raw
-	}
-	var messages []map[string]json.RawMessage
-	if err := json.Unmarshal(body["messages"], &messages); err != nil {
-		return err
-	}
-	for i, m := range messages {
-		if _, ok := m["content"]; !ok {
-			m["content"] = json.RawMessage(`""`)
-		}
-		for field, value := range b.extras[i] {
-			raw, err := encode(value)
-			if err != nil {
-				return err
-			}
-			m[field] = raw
-		}
-	}
-	raw, err := encode(messages)
-	body["messages"] = raw
-	return err
 }
 
 // parameters returns a tool's schema, or an empty one: servers refuse a function without.

@@ -26,7 +26,7 @@ type responsesTurn struct {
 func newResponsesTurn(c *Client, req core.ChatRequest, x *exchange) turn {
 	t := &responsesTurn{client: c, responsesReader: responsesReader{who: c.who, index: map[string]int{}}}
 	t.req = responsesRequest(c.opts.Quirks, req, !c.noSummary.Load())
-	x.edit = func(map[string]json.RawMessage) error { return nil }
+	x.set = map[string]any{"input": responsesInput(req.Messages)}
 	x.wrap = wrapResponse
 	return t
 }
@@ -61,7 +61,7 @@ func wrapResponse(whole []byte) []byte {
 
 func responsesRequest(q Quirks, req core.ChatRequest, summary bool) openai.CreateResponseRequest {
 	store := false
-	out := openai.CreateResponseRequest{Model: req.Model, Instructions: req.System, Input: responsesInput(req.Messages), Store: &store}
+	out := openai.CreateResponseRequest{Model: req.Model, Instructions: req.System, Store: &store}
 	for _, tool := range req.Tools {
 		out.Tools = append(out.Tools, openai.ResponseTool{Type: openai.ToolTypeFunction, Parameters: map[string]any{
 			"name": tool.Name, "description": tool.Description, "parameters": parameters(tool.Parameters), "strict": false,

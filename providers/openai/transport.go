@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
+	"slices"
+	"strconv"
 
 	"loci/core"
 	"loci/providers/internal/wire"
@@ -14,8 +17,8 @@ import (
 type exchange struct {
 	who     wire.Who
 	headers map[string]string
-	edit    func(body map[string]json.RawMessage) error // of the outgoing JSON
-	wrap    func(whole []byte) []byte                   // an answer that did not stream, as one event
+	set     map[string]any            // fields of the outgoing JSON that go-openai cannot make
+	wrap    func(whole []byte) []byte // an answer that did not stream, as one event
 	whole   bool
 	watch   *wire.Watch
 }
@@ -56,7 +59,7 @@ func (x *exchange) prepare(req *http.Request) error {
 	for name, value := range x.headers {
 		req.Header.Set(name, value)
 	}
-	if x.edit == nil || req.Body == nil {
+	if req.Body == nil {
 		return nil
 	}
 	raw, err := io.ReadAll(req.Body)
@@ -67,20 +70,36 @@ func (x *exchange) prepare(req *http.Request) error {
 	if err := json.Unmarshal(raw, &body); err != nil {
 		return err
 	}
-	if err := x.edit(body); err != nil {
-		return err
+	for field, value := range x.set {
+		if body[field], err = encode(value); err != nil {
+			return err
+		}
 	}
 	if x.whole {
 		body["stream"] = json.RawMessage("false")
 		delete(body, "stream_options")
 	}
-	if raw, err = encode(body); err != nil {
-		return err
-	}
+	raw = join(body)
 	req.ContentLength = int64(len(raw))
 	req.Body = io.NopCloser(bytes.NewReader(raw))
 	req.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(raw)), nil }
 	return nil
+}
+
+// join writes an object whose values are written already: the messages of a long conversation are not read again.
+func join(body map[string]json.RawMessage) []byte {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, field := range slices.Sorted(maps.Keys(body)) {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.WriteString(strconv.Quote(field))
+		b.WriteByte(':')
+		b.Write(body[field])
+	}
+	b.WriteByte('}')
+	return b.Bytes()
 }
 
 // encode writes JSON without escaping <, > and &: the same text in fewer bytes.
