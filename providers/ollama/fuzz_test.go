@@ -18,8 +18,10 @@ func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
 }
 
 func FuzzStreams(f *testing.F) {
-	for _, s := range []string{say("hi") + end, end, `{"error":"x"}`, `{"message":{"tool_calls":[{"function":{"name":"clock","arguments":{"a":[1]}}}]},"done":true}`, "{}\n\n[]\n",
-		say("<tool_call>{\"name\":\"clock\"}</tool_call>") + end, say("<think>hm") + end, `{"done":true,"done_reason":"length"}`} {
+	for _, s := range []string{
+		say("hi") + end, end, `{"error":"x"}`, `{"message":{"tool_calls":[{"function":{"name":"clock","arguments":{"a":[1]}}}]},"done":true}`, "{}\n\n[]\n",
+		say("<tool_call>{\"name\":\"clock\"}</tool_call>") + end, say("<think>hm") + end, `{"done":true,"done_reason":"length"}`,
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
