@@ -30,7 +30,7 @@ type knownModel struct {
 
 // List returns the chat models that the asker can reach, the preferred first.
 func (m *Models) List(ctx context.Context, env core.Env) ([]core.ModelInfo, error) {
-	infos, err := m.Config.Models.List(ctx, m.env(env))
+	infos, err := m.Models.List(ctx, m.env(env))
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +63,7 @@ func (m *Models) first(ctx context.Context, env core.Env) (handle core.Handle, u
 	if m.DefaultModel != "" {
 		return m.DefaultModel, nil
 	}
-	info, ok, unbuilt := m.Config.Models.First(ctx, m.env(env))
+	info, ok, unbuilt := m.Models.First(ctx, m.env(env))
 	if !ok {
 		return "", unbuilt
 	}
@@ -77,7 +77,7 @@ func (m *Models) resolve(ctx context.Context, handle core.Handle, env core.Env) 
 	if err := handle.Validate(); err != nil {
 		return core.ModelInfo{}, err
 	}
-	_, info, err := m.Config.Models.Chat(ctx, handle, m.env(env))
+	_, info, err := m.Models.Chat(ctx, handle, m.env(env))
 	switch kind := core.KindOf(err); {
 	case err == nil:
 		m.remember(info)
@@ -99,7 +99,7 @@ func (m *Models) Info(ctx context.Context, handle core.Handle, env core.Env) cor
 	}
 	ctx, cancel := context.WithTimeout(ctx, modelInfoWait)
 	defer cancel()
-	_, info, err := m.Config.Models.Chat(ctx, handle, m.env(env))
+	_, info, err := m.Models.Chat(ctx, handle, m.env(env))
 	if core.KindOf(err) == core.Unauthenticated { // another client may bring the key
 		return bareInfo(handle)
 	}

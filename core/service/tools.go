@@ -56,7 +56,7 @@ func (t *Tools) Count(ctx context.Context, f ToolFilter) (int, error) {
 }
 
 func (t *Tools) all(ctx context.Context, f ToolFilter) ([]core.ToolInfo, error) {
-	bound, err := t.Config.Tools.List(ctx)
+	bound, err := t.Tools.List(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func (t *Tools) OfAgent(ctx context.Context, id core.AgentID, pg core.Page) ([]c
 
 // Attached returns all tools of an agent in the order of attachment.
 func (t *Tools) Attached(ctx context.Context, agent core.Agent) ([]core.ToolInfo, error) {
-	bound, err := t.Config.Tools.Tools(ctx, agent.Tools)
+	bound, err := t.Tools.Tools(ctx, agent.Tools)
 	if err != nil {
 		return nil, err
 	}

@@ -89,7 +89,11 @@ func (c *converter) frames(ev core.Event) []frame {
 	case core.ToolReturned:
 		return part(boundWhole, core.Part{Kind: core.PartReturns, Returns: body.Returns})
 	case core.Summary:
-		return part(boundWhole, core.Part{Kind: core.PartSummary, Text: body.Text})
+		out := part(boundWhole, core.Part{Kind: core.PartSummary, Text: body.Text})
+		out[0].msg.CompactionStats = wireStats(body.Stats)
+		return out
+	case core.Compacting:
+		return c.compacting(ev, body)
 	case core.ApprovalRequest:
 		m := wirePart(eventHead(ev), core.Part{Kind: core.PartCalls, OTID: ev.OTID, Calls: body.Calls})
 		m.MessageType = api.MessageApprovalRequest
@@ -128,6 +132,17 @@ func (c *converter) input(ev core.Event, in core.UserInput) []frame {
 	}
 	m := eventHead(ev)
 	m.MessageType, m.OTID, m.Content, m.Name = api.MessageUserInput, ev.OTID, api.Text(in.Text), in.Name
+	return []frame{{seq: ev.Seq, msg: m, bound: boundAside}}
+}
+
+// compacting is told on our own stream alone; the contract's has it only for those who ask for it.
+func (c *converter) compacting(ev core.Event, b core.Compacting) []frame {
+	if !c.own {
+		return nil
+	}
+	m := eventHead(ev)
+	m.MessageType, m.OTID, m.EventType = api.MessageEvent, ev.OTID, "compaction"
+	m.EventData = api.Object{"trigger": b.Trigger, "context_token_estimate": b.Tokens, "context_window": b.Window}
 	return []frame{{seq: ev.Seq, msg: m, bound: boundAside}}
 }
 

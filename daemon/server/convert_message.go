@@ -15,7 +15,11 @@ func wireMessage(m core.Message, speak core.Speak, reversed bool) []api.Message 
 	}
 	var out []api.Message
 	for _, p := range m.Parts(speak) {
-		out = append(out, wirePart(head, p))
+		w := wirePart(head, p)
+		if p.Kind == core.PartSummary {
+			w.CompactionStats = wireStats(m.Compaction)
+		}
+		out = append(out, w)
 	}
 	if reversed {
 		slices.Reverse(out)
@@ -50,6 +54,17 @@ func wirePart(head api.Message, p core.Part) api.Message {
 		m.Summary = p.Text
 	}
 	return m
+}
+
+// wireStats says what a compaction did; nil where that is not known.
+func wireStats(c *core.CompactionStats) *api.CompactionStats {
+	if c == nil {
+		return nil
+	}
+	return &api.CompactionStats{
+		Trigger: c.Trigger, ContextTokensBefore: api.PtrTo(c.TokensBefore), ContextTokensAfter: api.PtrTo(c.TokensAfter), ContextWindow: c.Window,
+		MessagesCountBefore: c.MessagesBefore, MessagesCountAfter: c.MessagesAfter,
+	}
 }
 
 func wireReturn(r core.ToolReturn) api.ToolReturn {

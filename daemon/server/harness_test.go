@@ -316,3 +316,11 @@ func (l live) stream(method, path, body string) func() string {
 	})
 	return lines(l.t, resp.Body)
 }
+
+// recorded writes a stream and returns what was written.
+func recorded(t *testing.T, s *Server, st sseStream) []byte {
+	t.Helper()
+	w := httptest.NewRecorder()
+	s.writeSSE(t.Context(), w, st)
+	return w.Body.Bytes()
+}
