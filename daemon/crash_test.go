@@ -66,7 +66,7 @@ func TestCrashLosesNothing(t *testing.T) {
 		rounds = n
 	}
 	t.Logf("%d rounds, seed %d", rounds, seed)
-	random := rand.New(rand.NewPCG(seed, 0)) //nolint:gosec // any randomness will do
+	random := rand.New(rand.NewPCG(seed, 0))
 	p, _ := home(t)
 	model := providertest.NewServer(t)
 	w := &crashWorld{t: t, paths: p, model: model, env: append(os.Environ(), crashChild+"=1", "LOCI_HOME="+p.Home,
@@ -109,7 +109,7 @@ type crashAgent struct {
 
 func (w *crashWorld) start() *exec.Cmd {
 	w.t.Helper()
-	cmd := exec.Command(os.Args[0]) //nolint:noctx // it is killed by the test
+	cmd := exec.Command(os.Args[0])
 	cmd.Env = w.env
 	if err := cmd.Start(); err != nil {
 		w.t.Fatal(err)

@@ -26,13 +26,13 @@ import (
 )
 
 // home is a home with a short path, since a socket's path must be short.
-func home(t testing.TB) (config.Paths, config.Config) {
-	t.Helper()
+func home(tb testing.TB) (config.Paths, config.Config) {
+	tb.Helper()
 	dir, err := os.MkdirTemp("", "ld") //nolint:usetesting // its path is short
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	tb.Cleanup(func() { _ = os.RemoveAll(dir) })
 	env := func(name string) (string, bool) {
 		if name == "LOCI_HOME" {
 			return dir, true
@@ -41,11 +41,11 @@ func home(t testing.TB) (config.Paths, config.Config) {
 	}
 	p, err := config.FindPaths(env)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	l, err := config.Load(p.Config, env, nil)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return p, l.Config
 }
@@ -66,15 +66,15 @@ func environ(vars ...string) func(string) (string, bool) {
 }
 
 // start runs a daemon until stop is called, which returns what Run and Close did.
-func start(t testing.TB, cfg Config) (d *Daemon, stop func() error) {
-	t.Helper()
+func start(tb testing.TB, cfg Config) (d *Daemon, stop func() error) {
+	tb.Helper()
 	if cfg.Environ == nil {
 		cfg.Environ = environ()
 	}
 	cfg.Version = "test"
 	d, err := Open(context.Background(), cfg)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
@@ -85,30 +85,30 @@ func start(t testing.TB, cfg Config) (d *Daemon, stop func() error) {
 		running.Wait()
 		return errors.Join(ended, d.Close())
 	})
-	t.Cleanup(func() { _ = stop() })
+	tb.Cleanup(func() { _ = stop() })
 	return d, stop
 }
 
 // talker is a client with a session in a folder.
-func talker(t testing.TB, p config.Paths, folder string) (*client.Client, api.Session) {
-	t.Helper()
+func talker(tb testing.TB, p config.Paths, folder string) (*client.Client, api.Session) {
+	tb.Helper()
 	c := client.New(client.Options{Socket: p.Socket, Version: "test"})
-	t.Cleanup(c.Close)
-	s, err := c.Register(t.Context(), api.Client{Kind: api.ClientPrint, Folder: folder, Zone: "Europe/Berlin", Open: &api.Open{}})
+	tb.Cleanup(c.Close)
+	s, err := c.Register(tb.Context(), api.Client{Kind: api.ClientPrint, Folder: folder, Zone: "Europe/Berlin", Open: &api.Open{}})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return c, s
 }
 
 // say sends a message and returns the answer.
-func say(t testing.TB, c *client.Client, s api.Session, text string) string {
-	t.Helper()
-	r, err := c.Send(t.Context(), client.Target{AgentID: s.AgentID, ConversationID: s.ConversationID}, api.StreamingRequest{
+func say(tb testing.TB, c *client.Client, s api.Session, text string) string {
+	tb.Helper()
+	r, err := c.Send(tb.Context(), client.Target{AgentID: s.AgentID, ConversationID: s.ConversationID}, api.StreamingRequest{
 		Request: api.Request{Messages: []api.Input{api.UserInput(text, "")}},
 	})
 	if err != nil {
-		t.Fatalf("say %q: %v", text, err)
+		tb.Fatalf("say %q: %v", text, err)
 	}
 	var answer string
 	for _, m := range r.Messages {

@@ -41,7 +41,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	var err error
 	// The store outlives the context that ends Run: Close ends it after the lanes have drained. Only its opening is
 	// interrupted by that context.
-	opening, giveUp := context.WithCancel(context.WithoutCancel(ctx)) //nolint:govet // ends with the store
+	opening, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, giveUp)()
 	p.store, err = storage.Open(opening, storage.Config{Dir: d.cfg.Paths.Data, Clock: d.cfg.Clock, Logger: d.logger})
 	if err != nil {

@@ -389,7 +389,7 @@ func (a *app) logFrom(path string, offset int64) (int64, error) {
 	for {
 		line, err := r.ReadBytes('\n')
 		if err != nil {
-			return offset, nil //nolint:nilerr // half a line: the rest is still being written
+			return offset, nil // half a line: the rest is still being written
 		}
 		offset += int64(len(line))
 		if err := a.logLine(line); err != nil {

@@ -163,8 +163,16 @@ func TestOnlyConfiguredAddressesAreConnectedTo(t *testing.T) {
 	}
 	awaitReady(t, build(t), env)
 	for i, args := range [][]string{
-		{"-p", "SAY hello"}, {"-p", "--model", "offline/loci", "My name is Ada"}, {"agents"}, {"models"}, {"memory", "show"},
-		{"messages", "search", "Ada"}, {"doctor"}, {"runs"}, {"version"}, {"paths"},
+		{"-p", "SAY hello"},
+		{"-p", "--model", "offline/loci", "My name is Ada"},
+		{"agents"},
+		{"models"},
+		{"memory", "show"},
+		{"messages", "search", "Ada"},
+		{"doctor"},
+		{"runs"},
+		{"version"},
+		{"paths"},
 	} {
 		if out, err := traced(t.Context(), fmt.Sprintf("command-%d", i), args...).CombinedOutput(); err != nil {
 			t.Errorf("loci %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -218,7 +226,7 @@ func homeEnv(t *testing.T) []string {
 	}
 	env := []string{"LOCI_HOME=" + home, "PATH=" + os.Getenv("PATH"), "HOME=" + home, "TERM=xterm", "OLLAMA_HOST=http://127.0.0.1:9"}
 	t.Cleanup(func() {
-		stop := exec.Command(build(t), "daemon", "stop") //nolint:noctx // the test's own context has ended
+		stop := exec.Command(build(t), "daemon", "stop")
 		stop.Env = env
 		_ = stop.Run() // it may have been stopped
 		_ = os.RemoveAll(home)

@@ -57,8 +57,11 @@ func readPiped(ctx context.Context, in io.Reader, wait bool, errOut io.Writer) (
 	}
 	if isFile && !wait {
 		info, err := f.Stat()
-		if err != nil || info.Mode()&os.ModeCharDevice != 0 {
-			return "", nil // closed, a terminal or the null device
+		if err != nil {
+			return "", nil //nolint:nilerr // closed: there is no input
+		}
+		if info.Mode()&os.ModeCharDevice != 0 {
+			return "", nil // a terminal or the null device
 		}
 		if !info.Mode().IsRegular() {
 			ready, err := readable(f, pipeQuiet)
