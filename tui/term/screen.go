@@ -35,12 +35,13 @@ type Screen struct {
 	// its cursor is in. So a view is padded to floor, and a home or a print, both
 	// of which leave the cursor at the top, lowers floor to the carets of the
 	// views handed over since that set out.
-	floor  int
-	carets int
-	low    bool          // the view handed over last was padded
-	nudged bool          // a message that a view asked for is on its way
-	nudges chan struct{} // wakes Watch; has room for one
-	nonce  bool          // makes the frame after a print differ from the one before
+	floor         int
+	carets        int
+	low           bool          // the view handed over last was padded
+	nudged        bool          // a message that a view asked for is on its way
+	leaving, left bool          // Leave was called; something set out after that
+	nudges        chan struct{} // wakes Watch; has room for one
+	nonce         bool          // makes the frame after a print differ from the one before
 }
 
 type (
@@ -84,13 +85,18 @@ func (s *Screen) Clear() { s.wipe = true }
 func (s *Screen) SetProfile(p colorprofile.Profile) { s.profile = p }
 
 // Idle reports whether everything printed has reached the terminal.
-func (s *Screen) Idle() bool { return !s.flying && !s.waiting && !s.panel && !s.low && s.empty() }
+func (s *Screen) Idle() bool {
+	return !s.flying && !s.waiting && !s.panel && !s.low && !s.goes() && s.empty()
+}
 
 func (s *Screen) empty() bool { return len(s.queue) == 0 && !s.wipe }
 
 // Leave makes sure that the next view that is empty leaves nothing of the live
 // region behind. When the screen is idle after that, the program can end.
-func (s *Screen) Leave() { s.low, s.wanted = true, false }
+func (s *Screen) Leave() { s.leaving, s.wanted = true, false }
+
+// goes reports that the cursor has still to be brought to the top for leaving.
+func (s *Screen) goes() bool { return s.leaving && !s.left }
 
 // Update takes the screen's own messages and reports whether msg was one.
 func (s *Screen) Update(msg tea.Msg) bool {
@@ -128,7 +134,7 @@ func (s *Screen) waitNudge() tea.Msg {
 }
 
 func (s *Screen) pump() tea.Cmd {
-	if s.flying || s.waiting || s.wanted || s.panel || (s.empty() && !s.low) {
+	if s.flying || s.waiting || s.wanted || s.panel || (s.empty() && !s.low && !s.goes()) {
 		return nil
 	}
 	s.nudged = false
@@ -136,7 +142,7 @@ func (s *Screen) pump() tea.Cmd {
 	if !ready {
 		return s.await(changed)
 	}
-	s.resized, s.flying = false, true
+	s.resized, s.flying, s.left = false, true, s.leaving
 	s.carets = 0
 	if s.wipe {
 		s.wipe = false
