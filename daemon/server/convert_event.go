@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"slices"
+	"strings"
 
 	"loci/core"
 	"loci/daemon/api"
@@ -211,7 +212,7 @@ func collapse(frames iter.Seq2[frame, error]) iter.Seq2[frame, error] {
 		var held []frame
 		flush := func() bool {
 			for _, f := range held {
-				if !yield(f, nil) {
+				if !yield(whole(f), nil) {
 					return false
 				}
 			}
@@ -247,6 +248,16 @@ func collapse(frames iter.Seq2[frame, error]) iter.Seq2[frame, error] {
 			}
 		}
 	}
+}
+
+// whole is a joined message as it is stored: a call without arguments has an empty object of them.
+func whole(f frame) frame {
+	for i := range f.msg.ToolCalls {
+		if strings.TrimSpace(f.msg.ToolCalls[i].Arguments) == "" {
+			f.msg.ToolCalls[i].Arguments = "{}"
+		}
+	}
+	return f
 }
 
 // join adds a piece to the message it belongs to, or begins that.

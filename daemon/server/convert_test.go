@@ -127,6 +127,15 @@ func TestWhatWasNotSavedIsNoWholeMessage(t *testing.T) {
 	}
 }
 
+func TestACallWithoutArgumentsIsWholeAsItIsStored(t *testing.T) {
+	t.Parallel()
+	events := logged(at(messageA, 0, core.ToolCallDelta{ID: "c", Name: "now"}), core.Event{Body: core.Saved{}})
+	want := []sent{{"tool_call_message", 1, "c:now{} "}}
+	if diff := cmp.Diff(want, collected(t, collapse(convert(events, false)))); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 func TestEveryEventIsConverted(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
