@@ -3,6 +3,7 @@ package daemon
 import (
 	"context"
 	"log/slog"
+	"runtime/debug"
 	"time"
 
 	"loci/core"
@@ -20,6 +21,7 @@ func (d *Daemon) maintain(ctx context.Context) {
 	ticker := time.NewTicker(maintainEvery)
 	defer ticker.Stop()
 	var swept time.Time
+	debug.FreeOSMemory() // opening needs more than idling
 	for {
 		d.expire(ctx)
 		if time.Since(swept) >= sweepEvery && d.current().engine.Idle() && d.sweep(ctx) {

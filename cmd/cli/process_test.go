@@ -49,6 +49,9 @@ var built = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
+// trivialInit are so few allocations that they are a handful of error values.
+const trivialInit = 8
+
 var initLine = regexp.MustCompile(`^init (\S+) @.* (\d+) allocs$`)
 
 // TestInitialisationIsListed: what runs before main is felt at every command. A package that begins to work there, or
@@ -83,9 +86,9 @@ func TestInitialisationIsListed(t *testing.T) {
 	for _, pkg := range slices.Sorted(maps.Keys(got)) {
 		most, listed := want[pkg]
 		switch {
-		case !listed:
+		case !listed && got[pkg] > trivialInit:
 			t.Errorf("%s now works before main (%d allocations) and is not in %s", pkg, got[pkg], golden)
-		case got[pkg] > most+most/10+8:
+		case listed && got[pkg] > most+most/10+trivialInit:
 			t.Errorf("%s makes %d allocations before main; the list says %d", pkg, got[pkg], most)
 		}
 	}

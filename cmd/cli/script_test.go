@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -99,6 +100,21 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Setenv("OLLAMA_HOST", s.URL)
 	default:
 		ts.Fatalf("unknown wire %s", args[0])
+	}
+	answers(ts, s)
+}
+
+// answers makes sure that the server answers. The request also orders what was set before it, which the requests of
+// other processes do not.
+func answers(ts *testscript.TestScript, s *providertest.Server) {
+	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, s.V1()+"/models", nil)
+	ts.Check(err)
+	req.Header.Set("Authorization", "Bearer "+s.Key)
+	resp, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}).Do(req)
+	ts.Check(err)
+	ts.Check(resp.Body.Close())
+	if resp.StatusCode != http.StatusOK {
+		ts.Fatalf("the model answers %s", resp.Status)
 	}
 }
 
