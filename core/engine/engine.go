@@ -61,6 +61,7 @@ type Engine struct {
 	cfg  Config
 	hub  *hub
 	wg   sync.WaitGroup // lanes, and the ends of runs that were cancelled while they waited
+	ends chan struct{}  // a token: held while the log of a run that is over is completed, which several readers may ask for at once
 	wins *windows       // context rows of the conversations used last
 	seen *hashes        // snapshots known to be stored
 	envs *sessions      // provider variables of clients that came since the start, for resumed runs
@@ -100,6 +101,6 @@ func New(cfg Config) *Engine {
 	}
 	return &Engine{
 		cfg: cfg, hub: newHub(), seen: newHashes(), wins: newWindows(), envs: newSessions(),
-		lanes: map[core.ConversationID]*lane{}, active: map[core.RunID]*job{},
+		lanes: map[core.ConversationID]*lane{}, active: map[core.RunID]*job{}, ends: make(chan struct{}, 1),
 	}
 }

@@ -75,6 +75,12 @@ func (e *Engine) replay(ctx context.Context, id core.RunID, after int64) (bool, 
 	if !run.Status.Final() {
 		return false, core.E(core.Unavailable, "run %s is waiting for the next start of the daemon", id)
 	}
+	select {
+	case e.ends <- struct{}{}:
+		defer func() { <-e.ends }()
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
 	last, stopped, err := e.cfg.Log.Last(ctx, id)
 	if err != nil {
 		return false, err

@@ -47,7 +47,9 @@ func (t *turn) message(a *answer) *core.Message {
 }
 
 // saveStep saves the step with its returns, and with it the run's end or the next step. It returns nil when that follows.
+// A cancel that comes now is too late for this step: what was shown whole is not lost to it.
 func (t *turn) saveStep(ctx context.Context, c *commit) *ending {
+	ctx = context.WithoutCancel(ctx)
 	if c.assistant == nil {
 		c.assistant = t.message(c.answer)
 	}
@@ -83,8 +85,9 @@ func (t *turn) saveStep(ctx context.Context, c *commit) *ending {
 	return &end
 }
 
-// saveCalls saves an answer whose calls act on the world, before they run.
+// saveCalls saves an answer whose calls act on the world, before they run; a cancel stops the calls, not the save.
 func (t *turn) saveCalls(ctx context.Context, c *commit) error {
+	ctx = context.WithoutCancel(ctx)
 	c.assistant = t.message(c.answer)
 	err := t.e.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
 		if err := t.begin(ctx, tx, c); err != nil {
