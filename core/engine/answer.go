@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -202,6 +203,9 @@ func (a *answer) close() []piece {
 		if a.policy.ThinkingArg {
 			arguments, _, _ = splitArguments(arguments)
 		}
+		if c.arguments.Len() == 0 && !c.held && c.spoken < 0 { // what is stored is what was streamed
+			out = append(out, piece{c.part, core.ToolCallDelta{Index: c.ordinal, Arguments: arguments}})
+		}
 		if c.held {
 			c.content, c.held = len(a.content), false
 			a.content = append(a.content, core.Content{Type: core.ContentCall, Call: &core.ToolCall{ID: c.id, Name: c.name}})
@@ -232,7 +236,7 @@ func (a *answer) cut() {
 	kept := a.content[:0]
 	for _, c := range a.content {
 		if c.Type == core.ContentCall {
-			if _, err := core.ParseArguments(c.Call.Arguments); err != nil {
+			if a.half(c.Call) {
 				if said := a.saidThrough(c.Call.ID); said != "" {
 					kept = append(kept, core.Text(said))
 				}
@@ -242,6 +246,17 @@ func (a *answer) cut() {
 		kept = append(kept, c)
 	}
 	a.content = kept
+}
+
+// half reports whether a call was interrupted before its arguments were whole. One of which no argument had come is half,
+// too: only the end of the answer would have said that it has none.
+func (a *answer) half(call *core.ToolCall) bool {
+	if _, err := core.ParseArguments(call.Arguments); err != nil {
+		return true
+	}
+	return !a.ended && slices.ContainsFunc(a.calls, func(c *callBuffer) bool {
+		return c.id == call.ID && strings.TrimSpace(c.arguments.String()) == ""
+	})
 }
 
 // saidThrough returns what was shown of a speech whose call never became whole.

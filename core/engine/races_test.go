@@ -100,6 +100,26 @@ func TestRule2ACancelBetweenAnAnswerAndItsSaveLosesNothingThatWasShown(t *testin
 	}
 }
 
+func TestRule2ACallOfWhichOnlyTheNameCameIsDropped(t *testing.T) {
+	t.Parallel()
+	never := make(chan struct{})
+	h := open(t, func(int, core.ChatRequest) turn {
+		return turn{deltas: []core.Delta{{Text: "I note that."}, {Call: &core.CallDelta{ID: "c1", Name: "memory_insert"}}}, gate: never}
+	})
+	a := h.agent(nil)
+	run, err := h.engine.Submit(t.Context(), h.request(a, "hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.waitFor(run.ID, func(ev core.Event) bool { _, ok := ev.Body.(core.ToolCallDelta); return ok })
+	if err := h.engine.Cancel(t.Context(), run.ID); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]core.Role{core.RoleSystem, core.RoleUser, core.RoleAssistant}, roles(h.list(a))); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+}
+
 func TestRule6ReadersThatComeTogetherGetTheSameEnd(t *testing.T) {
 	t.Parallel()
 	h := open(t, func(int, core.ChatRequest) turn { return say("an answer") })
