@@ -1,0 +1,266 @@
+package crashtest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sync/errgroup"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+)
+
+const (
+	settleWithin = 30 * time.Second
+	answerWithin = 5 * time.Second
+	page         = 1000
+)
+
+// findings collects what is wrong.
+type findings struct {
+	mu   sync.Mutex
+	errs []error
+}
+
+func (f *findings) add(format string, args ...any) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.errs = append(f.errs, fmt.Errorf(format, args...))
+}
+
+// checkRuns waits for the ends of runs and compares what their senders saw with what is stored.
+func checkRuns(ctx context.Context, c *client.Client, all []*sent, f *findings) {
+	var group errgroup.Group
+	group.SetLimit(12)
+	for _, s := range all {
+		if s.runID() == "" {
+			continue
+		}
+		group.Go(func() error {
+			checkRun(ctx, c, s, f)
+			return nil
+		})
+	}
+	_ = group.Wait() // findings hold the errors
+}
+
+// checkRun looks at one accepted run.
+func checkRun(ctx context.Context, c *client.Client, s *sent, f *findings) {
+	again, err := followAll(ctx, c, s)
+	if err != nil {
+		f.add("%v: its events cannot be followed to the end: %w", s, err)
+		return
+	}
+	run, err := c.Run(ctx, s.runID())
+	if err != nil {
+		f.add("%v: the accepted run is lost: %w", s, err)
+		return
+	}
+	list, err := c.RunMessages(ctx, s.runID(), api.Page{Limit: page})
+	if err != nil {
+		f.add("%v: its messages cannot be listed: %w", s, err)
+		return
+	}
+	listed, inputs := map[piece]string{}, 0
+	for _, m := range list {
+		maps.Copy(listed, textsOf(m))
+		if m.MessageType == api.MessageUser && strings.Contains(m.Content.Text, s.mark) {
+			inputs++
+		}
+	}
+	if inputs != 1 {
+		f.add("%v: its input is listed %d times", s, inputs)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.checkEnd(run, again, f)
+	for p, text := range s.sight.whole {
+		if p.kind == api.MessageToolCall && run.Status == api.RunCancelled {
+			continue // half a call may have been shown, and is not kept
+		}
+		if got, ok := listed[p]; !ok || got != text {
+			f.add("%v: lost a message that was announced as whole: %+v was %q, stored is %q (%v)", s, p, text, got, ok)
+		}
+	}
+	s.checkTexts(run.Status, again, listed, f)
+}
+
+// followAll goes on where the sender's own stream broke, while two others read the run from its beginning.
+func followAll(ctx context.Context, c *client.Client, s *sent) (*sight, error) {
+	var group errgroup.Group
+	fresh := []*sight{newSight(), newSight()}
+	for _, g := range fresh {
+		group.Go(func() error { return follow(ctx, c, s.runID(), 0, g.add) })
+	}
+	if numbered := s.way == background || s.way == stepwise; numbered && !s.over() {
+		group.Go(func() error { return follow(ctx, c, s.runID(), s.sight.last, s.sight.add) })
+	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	if diff := cmp.Diff(fresh[0], fresh[1], cmp.AllowUnexported(sight{}, piece{})); diff != "" {
+		return nil, fmt.Errorf("two readers saw different events: %s", diff)
+	}
+	return fresh[0], nil
+}
+
+func follow(ctx context.Context, c *client.Client, run string, after int64, add func(m api.Message, whole bool)) error {
+	for m, err := range c.Events(ctx, run, after) {
+		if err != nil {
+			return err
+		}
+		add(m, false)
+	}
+	return nil
+}
+
+// checkEnd asks that a run has one end, the same for everybody, and one that its way of sending allows.
+func (s *sent) checkEnd(run api.Run, again *sight, f *findings) {
+	if len(again.stops) != 1 {
+		f.add("%v: its log has %d ends: %v", s, len(again.stops), again.stops)
+		return
+	}
+	stop := again.stops[0]
+	if len(s.sight.stops) > 1 || len(s.sight.stops) == 1 && s.sight.stops[0] != stop {
+		f.add("%v: its sender saw the ends %v (%s), the log has %s (%s)", s, s.sight.stops, s.sight.fault, stop, again.fault)
+	}
+	if run.StopReason == nil || *run.StopReason != stop {
+		f.add("%v: it is %s, stopped as %q, and its log ends with %s", s, run.Status, api.Val(run.StopReason), stop)
+	}
+	if s.told != "" && s.told != run.Status {
+		f.add("%v: the daemon answered that it is %s, it is %s", s, s.told, run.Status)
+	}
+	switch run.Status {
+	case api.RunCompleted:
+	case api.RunCancelled:
+		if !s.stopped {
+			f.add("%v: it was cancelled, by nobody", s)
+		}
+	case api.RunFailed:
+		if s.way.background() || !strings.Contains(again.fault, "the daemon stopped") {
+			f.add("%v: it failed: %s", s, again.fault)
+		}
+	case api.RunCreated, api.RunRunning:
+		f.add("%v: it is %s after its end was seen", s, run.Status)
+	}
+}
+
+// checkTexts compares what streams showed, less what they took back, with what is stored.
+func (s *sent) checkTexts(status api.RunStatus, again *sight, listed map[piece]string, f *findings) {
+	seen := []*sight{again}
+	if s.way == background || s.way == stepwise {
+		seen = append(seen, s.sight)
+	}
+	for i, g := range seen {
+		who := []string{"read again", "resumed"}[i]
+		if status == api.RunCompleted {
+			if diff := cmp.Diff(listed, g.text, cmp.AllowUnexported(piece{})); diff != "" {
+				f.add("%v: stored and streamed differ, %s, %d discarded (-stored +streamed):\n%s", s, who, g.void, diff)
+			}
+			continue
+		}
+		for p, text := range g.text {
+			if p.kind != api.MessageToolCall && status == api.RunCancelled && listed[p] != text {
+				f.add("%v: cancelled, shown %q, stored %q (%s)", s, text, listed[p], who)
+			}
+		}
+	}
+	if status != api.RunCompleted {
+		return
+	}
+	calls, returns, ended := 0, 0, false
+	for p, text := range listed {
+		switch p.kind { //nolint:exhaustive // the others do not count
+		case api.MessageToolCall:
+			calls++
+		case api.MessageToolReturn:
+			returns++
+		case api.MessageAssistant:
+			ended = ended || strings.HasSuffix(text, s.said)
+		}
+	}
+	if want := len(s.edits) + len(s.keeps); calls != want || returns != want || !ended {
+		f.add("%v: completed with %d calls and %d returns of %d, its last word said: %v", s, calls, returns, want, ended)
+	}
+}
+
+// repeat sends again what may not have been accepted, with the same otids. Where it had been, that is no second run.
+func repeat(ctx context.Context, c *client.Client, all []*sent) error {
+	var group errgroup.Group
+	for _, s := range all {
+		if s.runID() != "" || !s.way.background() {
+			continue
+		}
+		group.Go(func() error {
+			s.way = background // from now on somebody watches it
+			for m, err := range c.Stream(ctx, s.target(), s.request()) {
+				var e *client.Error
+				if errors.As(err, &e) && e.Kind == api.KindBusy {
+					return nil // another run of the conversation goes first, and this one was not accepted
+				}
+				if err != nil {
+					return fmt.Errorf("repeat %v: %w", s, err)
+				}
+				if m.RunID != "" {
+					s.accepted(m.RunID)
+				}
+				s.sight.add(m, false)
+			}
+			return nil
+		})
+	}
+	return group.Wait()
+}
+
+// greet talks to every conversation; each answers at once.
+func greet(ctx context.Context, c *client.Client, l *ledger, seats []seat, f *findings) {
+	ctx, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	var group errgroup.Group
+	for _, at := range seats {
+		group.Go(func() error {
+			s := &sent{way: plain, seat: at, mark: l.mark("input"), sight: newSight()}
+			s.otid, s.text, s.said = "otid-"+s.mark, "are you there, "+s.mark, s.mark
+			l.note(s)
+			answer, err := c.Send(ctx, s.target(), s.request())
+			if err != nil {
+				f.add("%v: the agent does not answer: %w", s, err)
+				return nil
+			}
+			s.accepted(answer.Usage.RunIDs[0])
+			heard := ""
+			for _, m := range answer.Messages {
+				s.sight.add(m, true)
+				if m.MessageType == api.MessageAssistant {
+					heard = m.Content.Text
+				}
+			}
+			if !strings.HasPrefix(heard, "ECHO") || !strings.HasSuffix(heard, s.mark) {
+				f.add("%v: the agent answered %q, %s", s, heard, answer.StopReason.StopReason)
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // findings hold the errors
+}
+
+// checkMade asks for agents, and searches the passages of a person.
+func checkMade(ctx context.Context, c *client.Client, agents []string, passages map[string]string, f *findings) {
+	for _, id := range agents {
+		if _, err := c.Agent(ctx, id); err != nil {
+			f.add("agent %s is lost: %w", id, err)
+		}
+	}
+	for word, agent := range passages {
+		found, err := c.SearchArchival(ctx, agent, api.SearchArchival{Query: word, TopK: 5})
+		if err != nil || found.Count == 0 || !strings.Contains(found.Results[0].Content, word) {
+			f.add("passage %s of %s is not found: %v, %w", word, agent, found, err)
+		}
+	}
+}
