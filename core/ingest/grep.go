@@ -1,0 +1,237 @@
+package ingest
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"iter"
+	"regexp"
+	"regexp/syntax"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"loci/core"
+)
+
+// The bounds of a search by regular expression.
+const (
+	MaxPattern   = 1000            // characters of a pattern
+	MaxProgram   = 5000            // instructions it may compile to
+	GrepPage     = 20              // matches on a page
+	GrepTime     = 3 * time.Second // of one search
+	maxContext   = 20              // lines before and after
+	maxRowChars  = 1000            // of a line in a result
+	straightScan = 4 << 10         // bytes that are matched without looking at the clock
+)
+
+// GrepQuery asks for lines by a regular expression, upper and lower case alike.
+type GrepQuery struct {
+	Pattern string
+	Include string        // which files; empty: all
+	Context core.Opt[int] // lines before and after a match, 1 if unset
+	Offset  int           // matches to skip
+}
+
+// GrepFile is a file to search.
+type GrepFile struct {
+	Name  string
+	Lines []Line
+}
+
+// GrepResult is one page of matches and what there is in all.
+type GrepResult struct {
+	Pattern string
+	Total   int // matches in all files
+	Looked  int // files looked at
+	Offset  int
+	Files   []GrepCount
+	Matches []GrepMatch
+}
+
+// GrepCount says how many lines of a file match.
+type GrepCount struct {
+	Name  string
+	Count int
+}
+
+// GrepMatch is a line that matches, with its surroundings.
+type GrepMatch struct {
+	File  string
+	Line  int // from 1, as in a view
+	Page  int // 0 where the format has none
+	First int // number of Rows[0]
+	Rows  []string
+}
+
+// Grep searches files line by line, in their order. Its time is bounded whatever the pattern and the files: matching is
+// linear, the pattern's size limited, and the clock looked at within long lines too. A pattern that is wrong or too large
+// is invalid; running out of time is a timeout.
+func Grep(ctx context.Context, files iter.Seq2[GrepFile, error], q GrepQuery) (GrepResult, error) {
+	re, err := compile(q.Pattern)
+	if err != nil {
+		return GrepResult{}, err
+	}
+	wanted, err := include(q.Include)
+	if err != nil {
+		return GrepResult{}, err
+	}
+	around := q.Context.Or(1)
+	if around < 0 || around > maxContext || q.Offset < 0 {
+		return GrepResult{}, core.E(core.Invalid, "context lines must be 0 to %d and an offset cannot be negative", maxContext)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, GrepTime, core.E(core.Timeout, "searching for %q took longer than %s", q.Pattern, GrepTime).WithHint("use a simpler pattern or fewer files"))
+	defer cancel()
+	out := GrepResult{Pattern: q.Pattern, Offset: q.Offset}
+	for file, err := range files {
+		if err != nil {
+			return GrepResult{}, err
+		}
+		if !wanted(file.Name) {
+			continue
+		}
+		out.Looked++
+		if err := out.search(ctx, re, file, around); err != nil {
+			return GrepResult{}, err
+		}
+	}
+	return out, nil
+}
+
+func (r *GrepResult) search(ctx context.Context, re *regexp.Regexp, file GrepFile, around int) error {
+	count := 0
+	for i := range file.Lines {
+		if i%64 == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		matched, err := matches(ctx, re, file.Lines[i].Text)
+		if err != nil {
+			return err
+		}
+		if !matched {
+			continue
+		}
+		count++
+		r.Total++
+		if r.Total > r.Offset && len(r.Matches) < GrepPage {
+			r.Matches = append(r.Matches, matchAt(file, i, around))
+		}
+	}
+	if count > 0 {
+		r.Files = append(r.Files, GrepCount{file.Name, count})
+	}
+	return nil
+}
+
+func matchAt(file GrepFile, i, around int) GrepMatch {
+	from, to := max(0, i-around), min(len(file.Lines), i+around+1)
+	m := GrepMatch{File: file.Name, Line: i + 1, Page: file.Lines[i].Page, First: from + 1}
+	for _, l := range file.Lines[from:to] {
+		row := firstRunes(l.Text, maxRowChars)
+		if len(row) < len(l.Text) {
+			row += " …"
+		}
+		m.Rows = append(m.Rows, row)
+	}
+	return m
+}
+
+// matches looks at the clock while it reads a long line.
+func matches(ctx context.Context, re *regexp.Regexp, line string) (bool, error) {
+	if len(line) <= straightScan {
+		return re.MatchString(line), nil
+	}
+	r := clockReader{ctx: ctx, s: line}
+	found := re.MatchReader(&r)
+	if !found && ctx.Err() != nil {
+		return false, context.Cause(ctx)
+	}
+	return found, nil
+}
+
+// clockReader ends early when the context does.
+type clockReader struct {
+	ctx  context.Context //nolint:containedctx // lives for one match
+	s    string
+	read int
+}
+
+func (c *clockReader) ReadRune() (rune, int, error) {
+	if c.read++; c.read%1024 == 0 && c.ctx.Err() != nil || c.s == "" {
+		return 0, 0, io.EOF
+	}
+	r, n := utf8.DecodeRuneInString(c.s)
+	c.s = c.s[n:]
+	return r, n, nil
+}
+
+// compile makes a regular expression of a bounded size.
+func compile(pattern string) (*regexp.Regexp, error) {
+	switch n := utf8.RuneCountInString(pattern); {
+	case n == 0:
+		return nil, core.E(core.Invalid, "a search needs a pattern")
+	case n > MaxPattern:
+		return nil, core.E(core.Invalid, "the pattern has %d characters, more than the %d allowed", n, MaxPattern)
+	}
+	tree, err := syntax.Parse(pattern, syntax.Perl|syntax.FoldCase)
+	if err != nil {
+		return nil, core.E(core.Invalid, "the pattern %q is no regular expression: %v", pattern, err).WithHint(`put a \ before characters that are meant as they are; look-around and back references do not exist`)
+	}
+	if programSize(tree) > MaxProgram {
+		return nil, core.E(core.Invalid, "the pattern %q is too large once its repetitions are counted", pattern).WithHint("use smaller counts in {}")
+	}
+	re, err := regexp.Compile("(?i)" + pattern)
+	if err != nil {
+		return nil, core.E(core.Invalid, "the pattern %q is no regular expression: %v", pattern, err)
+	}
+	return re, nil
+}
+
+// programSize estimates what a tree compiles to, before it is compiled.
+func programSize(re *syntax.Regexp) int {
+	size := 1 + len(re.Rune)
+	for _, sub := range re.Sub {
+		if size += programSize(sub); size > MaxProgram {
+			return size
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		size *= max(re.Min, re.Max, 1)
+	}
+	return size
+}
+
+// Next returns the offset of the next page, and whether there is one.
+func (r GrepResult) Next() (int, bool) {
+	next := r.Offset + len(r.Matches)
+	return next, next < r.Total && len(r.Matches) > 0
+}
+
+// String renders the page as a tool returns it.
+func (r GrepResult) String() string {
+	switch {
+	case r.Total == 0:
+		return fmt.Sprintf("No matches found for pattern: '%s'", r.Pattern)
+	case len(r.Matches) == 0:
+		return fmt.Sprintf("Found %d total matches across %d files, none of them behind offset %d", r.Total, len(r.Files), r.Offset)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Found %d total matches across %d files (showing matches %d-%d of %d)\n\nFiles with matches:\n", r.Total, len(r.Files), r.Offset+1, r.Offset+len(r.Matches), r.Total)
+	for _, f := range r.Files {
+		fmt.Fprintf(&b, "- %s (%d matches)\n", f.Name, f.Count)
+	}
+	for _, m := range r.Matches {
+		fmt.Fprintf(&b, "\n=== %s:%d ===\n", m.File, m.Line)
+		for i, row := range m.Rows {
+			mark := ' '
+			if m.First+i == m.Line {
+				mark = '>'
+			}
+			fmt.Fprintf(&b, "%c %d: %s\n", mark, m.First+i, row)
+		}
+	}
+	if next, more := r.Next(); more {
+		fmt.Fprintf(&b, "\n%d more matches: call again with offset=%d\n", r.Total-next, next)
+	}
+	return strings.TrimRight(b.String(), "\n")
+}

@@ -1,0 +1,227 @@
+package ingest
+
+import (
+	"sort"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"loci/core"
+)
+
+// Line is one numbered line of a file as an agent sees it, in views and in searches alike. In prose it is a sentence,
+// its line breaks folded into blanks; elsewhere a line of the text. Lines stand in the order of the text.
+type Line struct {
+	Text   string
+	Start  int // first byte in the document's text
+	End    int // behind the last byte
+	Source int // line of the text on which it starts, from 1
+	Page   int // 0 where the format has none
+}
+
+// Lines numbers a document: code keeps every line; the blank ones of everything else do not count; prose (text, Markdown,
+// PDF, HTML, DOCX, EPUB) is counted by sentences, while headings, list items, table rows and fenced code stay lines.
+func Lines(doc core.Document) []Line {
+	if doc.Text == "" {
+		return nil
+	}
+	var out []Line
+	switch doc.Kind {
+	case core.FileCode:
+		for l := range physical(doc.Text) {
+			out = append(out, Line{Text: doc.Text[l.start:l.end], Start: l.start, End: l.end, Source: l.number})
+		}
+	case core.FileCSV, core.FileJSON:
+		for l := range physical(doc.Text) {
+			if text := doc.Text[l.start:l.end]; strings.TrimSpace(text) != "" {
+				out = append(out, Line{Text: text, Start: l.start, End: l.end, Source: l.number})
+			}
+		}
+	default:
+		out = proseLines(doc.Text, doc.Kind != core.FileText && doc.Kind != core.FilePDF)
+	}
+	setPages(out, doc.Sections)
+	return out
+}
+
+// LineAt returns the number, from 1, of the line that holds the byte at offset or is the first behind it.
+func LineAt(lines []Line, offset int) int {
+	i := sort.Search(len(lines), func(i int) bool { return lines[i].End > offset })
+	return min(i+1, len(lines))
+}
+
+func setPages(lines []Line, sections []core.Section) {
+	s := 0
+	for i := range lines {
+		for s < len(sections) && sections[s].End <= lines[i].Start {
+			s++
+		}
+		if s < len(sections) {
+			lines[i].Page = sections[s].Page
+		}
+	}
+}
+
+// span is a line of the text without its newline.
+type span struct{ start, end, number int }
+
+func physical(text string) func(yield func(span) bool) {
+	return func(yield func(span) bool) {
+		for start, number := 0, 1; start < len(text); number++ {
+			end := strings.IndexByte(text[start:], '\n')
+			if end < 0 {
+				yield(span{start, len(text), number})
+				return
+			}
+			if !yield(span{start, start + end, number}) {
+				return
+			}
+			start += end + 1
+		}
+	}
+}
+
+// proseLines walks paragraphs. With marks, Markdown's fences are known and their lines kept as they are.
+func proseLines(text string, marks bool) []Line {
+	var out []Line
+	var para []span
+	flush := func() {
+		if len(para) > 0 {
+			out = append(out, sentences(text, para)...)
+			para = para[:0]
+		}
+	}
+	var fence string
+	for l := range physical(text) {
+		raw := text[l.start:l.end]
+		trimmed := strings.TrimSpace(raw)
+		mark := ""
+		if marks {
+			mark = fenceMark(trimmed)
+		}
+		switch {
+		case fence != "":
+			if trimmed != "" {
+				out = append(out, Line{Text: raw, Start: l.start, End: l.end, Source: l.number})
+			}
+			if mark != "" && strings.HasPrefix(mark, fence) && strings.Trim(trimmed, "`~") == "" {
+				fence = ""
+			}
+		case trimmed == "":
+			flush()
+		case mark != "":
+			flush()
+			fence = mark
+			out = append(out, Line{Text: raw, Start: l.start, End: l.end, Source: l.number})
+		case marks && standsAlone(trimmed):
+			flush()
+			out = append(out, Line{Text: trimmed, Start: l.start, End: l.end, Source: l.number})
+		case startsItem(trimmed):
+			flush()
+			para = append(para, l)
+		default:
+			para = append(para, l)
+		}
+	}
+	flush()
+	return out
+}
+
+// fenceMark returns the ``` or ~~~ that a line begins with.
+func fenceMark(line string) string {
+	for _, c := range []string{"`", "~"} {
+		if n := len(line) - len(strings.TrimLeft(line, c)); n >= 3 {
+			return line[:n]
+		}
+	}
+	return ""
+}
+
+// standsAlone reports a heading, a row of a table or a rule.
+func standsAlone(line string) bool {
+	return headingLevel(line) > 0 || strings.HasPrefix(line, "|") || strings.Trim(line, "-*_= ") == ""
+}
+
+// startsItem reports the first line of a list item or a quote.
+func startsItem(line string) bool {
+	if len(line) > 1 && strings.ContainsRune("-*+>•", rune(line[0])) && line[1] == ' ' || strings.HasPrefix(line, "• ") {
+		return true
+	}
+	digits := len(line) - len(strings.TrimLeft(line, "0123456789"))
+	return digits > 0 && digits < 4 && len(line) > digits+1 && (line[digits] == '.' || line[digits] == ')') && line[digits+1] == ' '
+}
+
+// sentences cuts a paragraph, given by its lines, into sentences.
+func sentences(text string, para []span) []Line {
+	start, end := para[0].start, para[len(para)-1].end
+	var out []Line
+	at := 0
+	for _, cut := range append(sentenceEnds(text[start:end]), end-start) {
+		from, to := start+at, start+cut
+		at = cut
+		folded := strings.Join(strings.Fields(text[from:to]), " ")
+		if folded == "" {
+			continue
+		}
+		lead := len(text[from:to]) - len(strings.TrimLeftFunc(text[from:to], unicode.IsSpace))
+		i := sort.Search(len(para), func(i int) bool { return para[i].end > from+lead })
+		out = append(out, Line{Text: folded, Start: from + lead, End: to, Source: para[min(i, len(para)-1)].number})
+	}
+	return out
+}
+
+// sentenceEnds returns the offsets at which a new sentence begins: behind a full stop, a question or exclamation mark,
+// closing quotes and blanks, where something follows that can begin a sentence. Ideographic marks need no blank.
+func sentenceEnds(s string) []int {
+	var out []int
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		i += n
+		switch r {
+		case '。', '！', '？':
+			if i < len(s) {
+				out = append(out, skipClosers(s, i))
+			}
+		case '.', '!', '?', '…':
+			j := skipClosers(s, i)
+			k := j + len(s[j:]) - len(strings.TrimLeftFunc(s[j:], unicode.IsSpace))
+			if k == j || k == len(s) || r == '.' && abbreviated(s[:i-1]) {
+				continue
+			}
+			if next, _ := utf8.DecodeRuneInString(s[k:]); beginsSentence(next) {
+				out = append(out, k)
+				i = k
+			}
+		}
+	}
+	return out
+}
+
+func skipClosers(s string, i int) int {
+	for i < len(s) {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if !strings.ContainsRune(`"')]}»”’」』）`, r) {
+			break
+		}
+		i += n
+	}
+	return i
+}
+
+func beginsSentence(r rune) bool {
+	return unicode.IsUpper(r) || unicode.IsTitle(r) || unicode.IsDigit(r) || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Arabic, unicode.Hebrew, unicode.Devanagari) ||
+		strings.ContainsRune("\"'“‘«„([¿¡`*_#", r)
+}
+
+// abbreviated reports that the text ends in a word whose full stop ends no sentence: an initial or a known short form.
+func abbreviated(s string) bool {
+	word := s[strings.LastIndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && r != '.' })+1:]
+	if r, n := utf8.DecodeRuneInString(word); n == len(word) && unicode.IsUpper(r) {
+		return true
+	}
+	switch strings.ToLower(word) {
+	case "mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "vs", "etc", "e.g", "i.e", "eg", "ie", "cf", "no", "vol", "fig", "pp", "approx", "bzw", "z.b", "d.h", "ca", "nr":
+		return true
+	}
+	return false
+}
