@@ -36,11 +36,11 @@ func (m watchedModel) Stream(ctx context.Context, req core.ChatRequest) iter.Seq
 // beforeTx does something before a transaction begins.
 type beforeTx struct {
 	core.Store
-	do func()
+	do func(ctx context.Context)
 }
 
 func (s beforeTx) Tx(ctx context.Context, fn func(ctx context.Context, tx core.Store) error) error {
-	s.do()
+	s.do(ctx)
 	return s.Store.Tx(ctx, fn)
 }
 
@@ -72,7 +72,7 @@ func TestRule2ACancelBetweenAnAnswerAndItsSaveLosesNothingThatWasShown(t *testin
 			}, func(c *engine.Config) {
 				models, store := c.Models.(*script), c.Store
 				c.Models = watchedModel{models, asked}
-				c.Store = beforeTx{store, func() {
+				c.Store = beforeTx{store, func(context.Context) {
 					if len(asked) > 0 { // the first transaction after the answer
 						cancel()
 					}
@@ -118,6 +118,46 @@ func TestRule2ACallOfWhichOnlyTheNameCameIsDropped(t *testing.T) {
 	if diff := cmp.Diff([]core.Role{core.RoleSystem, core.RoleUser, core.RoleAssistant}, roles(h.list(a))); diff != "" {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
+}
+
+func TestRule2ACancelWhileAStepBeginsEndsTheRun(t *testing.T) {
+	t.Parallel()
+	gate, armed := make(chan struct{}), make(chan core.RunID, 1)
+	var h *house
+	var cancelled sync.WaitGroup
+	h = open(t, func(int, core.ChatRequest) turn {
+		s := say("an answer")
+		s.gate = gate
+		return s
+	}, func(c *engine.Config) {
+		c.Store = beforeTx{c.Store, func(ctx context.Context) {
+			if ctx.Done() == nil || len(armed) == 0 {
+				return // the save of the first run
+			}
+			run := <-armed
+			cancelled.Go(func() {
+				if err := h.engine.Cancel(t.Context(), run); err != nil {
+					t.Errorf("cancel: %v", err)
+				}
+			})
+			<-ctx.Done()
+		}}
+	})
+	a := h.agent(nil)
+	for i := range 2 { // the second waits, so that its acceptance begins no step
+		run, err := h.engine.Submit(t.Context(), h.request(a, "hello"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 1 {
+			armed <- run.ID
+			close(gate)
+			if got, _ := h.follow(run.ID); got.Status != core.RunCancelled {
+				t.Errorf("the cancelled run is %s", got.Status)
+			}
+		}
+	}
+	cancelled.Wait()
 }
 
 func TestRule6ReadersThatComeTogetherGetTheSameEnd(t *testing.T) {

@@ -303,10 +303,11 @@ func (e *Engine) announcement(ctx context.Context, changed []core.Block, shown m
 // oneStep asks the model once and does what it asked for. It returns nil when another step follows.
 func (t *turn) oneStep(ctx context.Context) *ending {
 	if t.step == nil {
-		t.step = newStep(&t.run, t.stepNumber(), t.e.cfg.Clock())
-		if err := t.beginStep(ctx); err != nil {
+		step := newStep(&t.run, t.stepNumber(), t.e.cfg.Clock())
+		if err := t.beginStep(ctx, step); err != nil {
 			return t.broken(ctx, err)
 		}
+		t.step = step // only now: the end of the run closes the step that there is
 	}
 	if err := t.fit(ctx, false); err != nil {
 		return t.broken(ctx, err)
@@ -335,7 +336,7 @@ func (t *turn) stepNumber() int {
 }
 
 // beginStep records a step as pending, and the run as running, where the acceptance could not.
-func (t *turn) beginStep(ctx context.Context) error {
+func (t *turn) beginStep(ctx context.Context, step *core.Step) error {
 	return t.e.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
 		run := t.run
 		if run.Status == core.RunCreated {
@@ -345,7 +346,7 @@ func (t *turn) beginStep(ctx context.Context) error {
 			}
 		}
 		t.run.Status, t.run.StartedAt = run.Status, run.StartedAt
-		return tx.Steps().Create(ctx, t.step)
+		return tx.Steps().Create(ctx, step)
 	})
 }
 
