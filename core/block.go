@@ -69,9 +69,10 @@ const (
 
 // BlockAuthor is who made a version: a person (ID is the client, may be empty), or an agent in a step.
 type BlockAuthor struct {
-	Kind AuthorKind `json:"kind"`
-	ID   string     `json:"id,omitempty"`
-	Step StepID     `json:"step,omitempty"`
+	Kind     AuthorKind `json:"kind"`
+	ID       string     `json:"id,omitempty"`
+	Step     StepID     `json:"step,omitempty"`
+	Restores int        `json:"restores,omitempty"` // the version whose content this one brings back (undo, redo, rewind); 0: an edit
 }
 
 // BlockVersion is one state of a block, kept for ever.

@@ -27,6 +27,8 @@ type Passage struct {
 	Text      string
 	Tags      []string
 	Metadata  map[string]any
+	Agent     AgentID // who inserted it itself, in a step of its own; empty: a person or a program
+	Step      StepID
 	Seq       int64 // order of arrival, given by the store
 	CreatedAt time.Time
 	UpdatedAt time.Time

@@ -19,6 +19,7 @@ type Store interface {
 	Passages() PassageStore
 	Workspaces() WorkspaceStore
 	Meta() MetaStore
+	Rewinds() RewindStore
 
 	// Tx runs fn in one transaction and returns after the commit, durable. fn may be run again, so it has no effect
 	// outside tx; it uses the context it is given. No network, model or sleep inside. A Tx on the outer store from
@@ -71,6 +72,10 @@ type BlockStore interface {
 	// Version returns one kept version; Versions all, newest first.
 	Version(ctx context.Context, id BlockID, version int) (BlockVersion, error)
 	Versions(ctx context.Context, id BlockID, p Page) ([]BlockVersion, error)
+	// Lineage returns what each version is in the block's line, oldest first.
+	Lineage(ctx context.Context, id BlockID) ([]BlockLink, error)
+	// Revive brings a deleted block back with the content of one of its versions, as a new version.
+	Revive(ctx context.Context, id BlockID, version int, by BlockAuthor) (Block, error)
 }
 
 // MessageStore keeps messages and which of them a conversation's context holds.
@@ -88,6 +93,9 @@ type MessageStore interface {
 	EnterFirst(ctx context.Context, conv ConversationID, rev int, id MessageID) error
 	// Leave closes the open rows of the given messages at rev.
 	Leave(ctx context.Context, conv ConversationID, rev int, why LeftWhy, ids []MessageID) error
+	// Restore makes the context, and which messages lists show, what they were at the earlier rev to. Positions and cuts
+	// stay; rows that open or close do so at rev. Message 0 is left alone.
+	Restore(ctx context.Context, conv ConversationID, rev, to int) error
 	// Context returns the rows open now, by position, with their messages.
 	Context(ctx context.Context, conv ConversationID) ([]InContext, error)
 	// ContextAt returns the rows that were open at a rev, by position, with their messages.
@@ -143,7 +151,8 @@ type SnapshotKind string
 const (
 	SnapshotSystem SnapshotKind = "system" // the prompt as sent
 	SnapshotTools  SnapshotKind = "tools"  // the schemas as sent, JSON
-	SnapshotAgent  SnapshotKind = "agent"  // settings, rules, ids of tools and blocks with versions, JSON
+	SnapshotAgent  SnapshotKind = "agent"  // settings, rules, pin, ids of tools and blocks with versions, JSON
+	SnapshotText   SnapshotKind = "text"   // a system text before it is compiled
 )
 
 // SnapshotStore keeps content-addressed texts, compressed, written once.
@@ -173,6 +182,8 @@ type PassageStore interface {
 	Get(ctx context.Context, id PassageID) (Passage, error)
 	Update(ctx context.Context, p *Passage) error
 	Delete(ctx context.Context, id PassageID) error
+	// Revive takes the mark of a deleted passage away.
+	Revive(ctx context.Context, id PassageID) error
 	List(ctx context.Context, f PassageFilter, p Page) ([]Passage, error)
 	// Match searches by words within the filter, best first. It sees everything committed before it began.
 	Match(ctx context.Context, q SearchQuery, f PassageFilter) ([]PassageHit, error)

@@ -75,9 +75,9 @@ func (s blocks) Create(ctx context.Context, b *core.Block, by core.BlockAuthor) 
 
 func keepVersion(ctx context.Context, q *querier, b *core.Block, by core.BlockAuthor, at micros) error {
 	_, err := q.exec(ctx, `INSERT INTO block_versions
-		(block_id, version, value, label, description, limit_chars, author_kind, author_id, step_id, at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
-		b.ID, b.Version, b.Value, b.Label, b.Description, b.Limit, by.Kind, by.ID, by.Step, at)
+		(block_id, version, value, label, description, limit_chars, author_kind, author_id, step_id, restores, at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+		b.ID, b.Version, b.Value, b.Label, b.Description, b.Limit, by.Kind, by.ID, by.Step, by.Restores, at)
 	return err
 }
 
@@ -296,24 +296,31 @@ type versionRow struct {
 	AuthorKind  core.AuthorKind `db:"author_kind"`
 	AuthorID    string          `db:"author_id"`
 	Step        core.StepID     `db:"step_id"`
+	Restores    int             `db:"restores"`
 	At          micros          `db:"at"`
 }
 
 func (r *versionRow) version() (core.BlockVersion, error) {
 	return core.BlockVersion{
 		Block: r.Block, Version: r.Version, Value: r.Value, Label: r.Label, Description: r.Description, Limit: r.Limit,
-		Author: core.BlockAuthor{Kind: r.AuthorKind, ID: r.AuthorID, Step: r.Step}, At: r.At.time(),
+		Author: core.BlockAuthor{Kind: r.AuthorKind, ID: r.AuthorID, Step: r.Step, Restores: r.Restores}, At: r.At.time(),
 	}, nil
 }
 
-const selectVersions = `SELECT block_id, version, value, label, description, limit_chars, author_kind, author_id, step_id, at FROM block_versions`
+const selectVersions = `SELECT block_id, version, value, label, description, limit_chars, author_kind, author_id, step_id, restores, at
+	FROM block_versions`
 
 func (s blocks) Version(ctx context.Context, id core.BlockID, version int) (core.BlockVersion, error) {
 	ctx, q := s.v.read(ctx)
+	v, err := getVersion(ctx, q, id, version)
+	return v, classify("get block version", err)
+}
+
+func getVersion(ctx context.Context, q *querier, id core.BlockID, version int) (core.BlockVersion, error) {
 	var row versionRow
 	ok, err := q.find(ctx, &row, selectVersions+` WHERE block_id = $1 AND version = $2`, id, version)
 	if err != nil {
-		return core.BlockVersion{}, classify("get block version", err)
+		return core.BlockVersion{}, err
 	}
 	if !ok {
 		return core.BlockVersion{}, core.E(core.NotFound, "block %s has no version %d", string(id), version)

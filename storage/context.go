@@ -85,23 +85,25 @@ func (s messages) Leave(ctx context.Context, conv core.ConversationID, rev int, 
 	if len(ids) == 0 {
 		return nil
 	}
-	return s.v.atomic(ctx, "leave context", func(ctx context.Context, q *querier) error {
-		for chunk := range chunks(ids) {
-			w := &where{}
-			set := w.bind(`"left" = ?, why = ?`, rev, why)
-			w.and(`conversation_id = ? AND "left" IS NULL`, conv)
-			in(w, "message_id", chunk)
-			if _, err := q.exec(ctx, `UPDATE context SET `+set+w.String(), w.args...); err != nil {
+	return s.v.atomic(ctx, "leave context", func(ctx context.Context, q *querier) error { return leave(ctx, q, conv, rev, why, ids) })
+}
+
+func leave(ctx context.Context, q *querier, conv core.ConversationID, rev int, why core.LeftWhy, ids []core.MessageID) error {
+	for chunk := range chunks(ids) {
+		w := &where{}
+		set := w.bind(`"left" = ?, why = ?`, rev, why)
+		w.and(`conversation_id = ? AND "left" IS NULL`, conv)
+		in(w, "message_id", chunk)
+		if _, err := q.exec(ctx, `UPDATE context SET `+set+w.String(), w.args...); err != nil {
+			return err
+		}
+		if why == core.LeftReset || why == core.LeftRewind {
+			if err := reindex(ctx, q, conv, chunk, false); err != nil {
 				return err
 			}
-			if why == core.LeftReset || why == core.LeftRewind {
-				if err := reindex(ctx, q, conv, chunk, false); err != nil {
-					return err
-				}
-			}
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 func (s messages) Context(ctx context.Context, conv core.ConversationID) ([]core.InContext, error) {

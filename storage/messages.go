@@ -94,8 +94,9 @@ func (r *messageRow) message() (core.Message, error) {
 const messageColumns = `m.seq, m.id, m.agent_id, m.conversation_id, m.run_id, m.step_id, m.role, m.hidden, m.is_error, m.tokens, m.created_at,
 	m.preface, m.native, m.data`
 
-// alive is true of messages that are not deleted and whose conversation is not.
-const alive = `m.deleted_at IS NULL AND EXISTS (SELECT 1 FROM conversations v WHERE v.id = m.conversation_id AND v.deleted_at IS NULL)`
+// alive is true of messages that are not deleted and whose conversation, or a fork that shares them, is not.
+const alive = `m.deleted_at IS NULL AND (EXISTS (SELECT 1 FROM conversations v WHERE v.id = m.conversation_id AND v.deleted_at IS NULL)
+	OR EXISTS (SELECT 1 FROM context y JOIN conversations v ON v.id = y.conversation_id WHERE y.message_id = m.id AND v.deleted_at IS NULL))`
 
 // searchable reports whether search may find a message of that role. Tool records and the system message are not what
 // somebody said.

@@ -83,10 +83,27 @@ func (s schema) check(ctx context.Context, db *sqlx.DB) (have, newest int64, err
 	return have, newest, nil
 }
 
+// complete reports whether a file has every migration: two that were written side by side may come in either order.
+func (s schema) complete(ctx context.Context, db *sqlx.DB, have int64) (bool, error) {
+	if have == 0 {
+		return false, nil
+	}
+	entries, err := fs.ReadDir(s.root, s.folder)
+	if err != nil {
+		return false, core.E(core.Internal, "read migrations: %w", err)
+	}
+	var applied int
+	err = db.GetContext(ctx, &applied, `SELECT COUNT(DISTINCT version_id) FROM goose_db_version WHERE is_applied AND version_id > 0`)
+	return applied == len(entries), classify("read "+s.name, err)
+}
+
 // migrate brings a file to the newest schema. An existing file is copied beside it first; the copy's path is returned.
 func (s schema) migrate(ctx context.Context, db *sqlx.DB, copyTo func(version int64) string) (string, error) {
 	have, newest, err := s.check(ctx, db)
-	if err != nil || have == newest {
+	if err != nil {
+		return "", err
+	}
+	if done, err := s.complete(ctx, db, have); err != nil || done {
 		return "", err
 	}
 	kept := ""
@@ -103,7 +120,8 @@ func (s schema) migrate(ctx context.Context, db *sqlx.DB, copyTo func(version in
 	if err != nil {
 		return "", core.E(core.Internal, "read migrations: %w", err)
 	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, db.DB, folder, goose.WithDisableGlobalRegistry(true))
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db.DB, folder, goose.WithDisableGlobalRegistry(true),
+		goose.WithAllowOutofOrder(true))
 	if err != nil {
 		return "", core.E(core.Internal, "prepare migration of %s: %w", s.name, err)
 	}

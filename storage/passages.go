@@ -14,6 +14,8 @@ type passageRow struct {
 	ID        core.PassageID `db:"id"`
 	Archive   core.ArchiveID `db:"archive_id"`
 	Text      string         `db:"text"`
+	Agent     core.AgentID   `db:"agent_id"`
+	Step      core.StepID    `db:"step_id"`
 	CreatedAt micros         `db:"created_at"`
 	UpdatedAt micros         `db:"updated_at"`
 	Data      string         `db:"data"`
@@ -27,7 +29,8 @@ type passageData struct {
 func newPassageRow(p *core.Passage) (passageRow, error) {
 	data, err := encode(passageData{Tags: p.Tags, Metadata: p.Metadata})
 	return passageRow{
-		ID: p.ID, Archive: p.Archive, Text: p.Text, CreatedAt: toMicros(p.CreatedAt), UpdatedAt: toMicros(p.UpdatedAt), Data: data,
+		ID: p.ID, Archive: p.Archive, Text: p.Text, Agent: p.Agent, Step: p.Step, CreatedAt: toMicros(p.CreatedAt),
+		UpdatedAt: toMicros(p.UpdatedAt), Data: data,
 	}, err
 }
 
@@ -37,13 +40,13 @@ func (r *passageRow) passage() (core.Passage, error) {
 		return core.Passage{}, err
 	}
 	return core.Passage{
-		ID: r.ID, Archive: r.Archive, Text: r.Text, Tags: d.Tags, Metadata: d.Metadata, Seq: r.Seq,
+		ID: r.ID, Archive: r.Archive, Text: r.Text, Tags: d.Tags, Metadata: d.Metadata, Agent: r.Agent, Step: r.Step, Seq: r.Seq,
 		CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time(),
 	}, nil
 }
 
 //nolint:gosec // G101: a passage is no password
-const selectPassages = `SELECT p.seq, p.id, p.archive_id, p.text, p.created_at, p.updated_at, p.data FROM passages p`
+const selectPassages = `SELECT p.seq, p.id, p.archive_id, p.text, p.agent_id, p.step_id, p.created_at, p.updated_at, p.data FROM passages p`
 
 // livingPassage is true of passages that are not deleted and whose archive is not.
 //
@@ -67,8 +70,8 @@ func (s passages) Insert(ctx context.Context, ps ...*core.Passage) error {
 			if n == 0 {
 				return notFound("archive", string(p.Archive))
 			}
-			err = q.namedGet(ctx, &p.Seq, `INSERT INTO passages (id, archive_id, text, created_at, updated_at, data)
-				VALUES (:id, :archive_id, :text, :created_at, :updated_at, :data) RETURNING seq`, row)
+			err = q.namedGet(ctx, &p.Seq, `INSERT INTO passages (id, archive_id, text, agent_id, step_id, created_at, updated_at, data)
+				VALUES (:id, :archive_id, :text, :agent_id, :step_id, :created_at, :updated_at, :data) RETURNING seq`, row)
 			if err != nil {
 				return err
 			}

@@ -26,6 +26,10 @@ func sweeps() []struct{ table, key, sel string } {
 		{"messages", "seq", `SELECT m.seq FROM conversations v JOIN messages m ON m.conversation_id = v.id
 			WHERE v.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM context c WHERE c.message_id = m.id)
 			AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.conversation_id = v.id)`},
+		{"rewind_passages", "(passage_id, rewind)", `SELECT r.passage_id, r.rewind FROM conversations v JOIN rewinds w ON w.conversation_id = v.id
+			JOIN rewind_passages r ON r.rewind = w.number WHERE v.deleted_at IS NOT NULL`},
+		{"rewinds", "number", `SELECT w.number FROM conversations v JOIN rewinds w ON w.conversation_id = v.id
+			WHERE v.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM rewind_passages r WHERE r.rewind = w.number)`},
 		{"conversations", "id", `SELECT v.id FROM conversations v WHERE v.deleted_at IS NOT NULL
 			AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = v.id)
 			AND NOT EXISTS (SELECT 1 FROM context c WHERE c.conversation_id = v.id)
@@ -34,7 +38,9 @@ func sweeps() []struct{ table, key, sel string } {
 			AND NOT EXISTS (SELECT 1 FROM conversations v WHERE v.agent_id = a.id) AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.agent_id = a.id)`},
 		{"passage_tags", "(passage_id, tag)", `SELECT t.passage_id, t.tag FROM archives a JOIN passages p ON p.archive_id = a.id
 			JOIN passage_tags t ON t.passage_id = p.id WHERE a.deleted_at IS NOT NULL`},
-		{"passages", "seq", `SELECT p.seq FROM passages p WHERE p.deleted_at IS NOT NULL`},
+		// What a rewind took away comes back when it is undone.
+		{"passages", "seq", `SELECT p.seq FROM passages p WHERE p.deleted_at IS NOT NULL
+			AND NOT EXISTS (SELECT 1 FROM rewind_passages r WHERE r.passage_id = p.id)`},
 		{"passages", "seq", `SELECT p.seq FROM archives a JOIN passages p ON p.archive_id = a.id
 			WHERE a.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM passage_tags t WHERE t.passage_id = p.id)`},
 		{"archive_tags", "(archive_id, tag)", `SELECT t.archive_id, t.tag FROM archives a JOIN archive_tags t ON t.archive_id = a.id WHERE a.deleted_at IS NOT NULL`},

@@ -56,6 +56,11 @@ func (h *home) everyField() {
 	p := filled(core.Passage{ID: core.NewPassageID(), Archive: ar.ID})
 	h.ok(h.s.Passages().Insert(h.ctx, &p))
 	equal(h, p, must[core.Passage](h)(h.s.Passages().Get(h.ctx, p.ID)))
+
+	rw := filled(core.Rewind{ID: core.NewRewindID(), Agent: a.ID, Conversation: c.ID, Taken: []core.PassageID{p.ID}})
+	h.ok(h.s.Rewinds().Create(h.ctx, &rw))
+	equal(h, rw, must[core.Rewind](h)(h.s.Rewinds().Get(h.ctx, rw.ID)))
+	equal(h, []core.Rewind{rw}, must[[]core.Rewind](h)(h.s.Rewinds().List(h.ctx, c.ID, core.Page{})))
 }
 
 func (h *home) agentLists() {
