@@ -65,13 +65,16 @@ func (t *turn) calibrate(s *sending, a *answer) {
 // emit appends events to the run log and wakes the followers. A log that cannot be written costs watchers the stream,
 // not the run its facts: they are replayed from those.
 func (t *turn) emit(events ...core.Event) {
-	if len(events) == 0 || t.run.ID == "" { // a compaction on request has no run to watch
+	if t.run.ID == "" { // a compaction on request has no run to watch
 		return
 	}
 	t.e.appendEvents(t.j, events)
 }
 
 func (e *Engine) appendEvents(j *job, events []core.Event) {
+	if len(events) == 0 {
+		return
+	}
 	now := e.cfg.Clock()
 	for i := range events {
 		j.seq++

@@ -20,17 +20,17 @@ func (t *turn) endRun(run *core.Run, end ending, now time.Time) {
 }
 
 // finish is the one function that every run passes at its end: it makes the end a fact, where the last step has not
-// done so, and appends the one terminal event.
-func (t *turn) finish(end ending) {
+// done so, and returns the last events, the one terminal event behind them.
+func (t *turn) finish(end ending) []core.Event {
 	if end.leave {
-		return
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.j.ctx), 10*time.Second)
 	defer cancel()
 	if !end.saved {
 		if err := t.saveEnd(ctx, end); err != nil {
 			t.e.cfg.Logger.Error("save the end of a run", logRun(t.run.ID), logErr(err))
-			return // it is unfinished in the facts: the next start ends it
+			return nil // it is unfinished in the facts: the next start ends it
 		}
 	}
 	if t.conv.ID != "" {
@@ -44,12 +44,11 @@ func (t *turn) finish(end ending) {
 	if t.run.Error != nil {
 		events = append(events, core.Event{Body: core.Failure{Error: *t.run.Error}})
 	}
-	t.emit(append(events,
-		core.Event{Body: core.UsageReport{Usage: usage, Steps: steps, Context: t.fixedTokens() + tokensOfRows(t.rows)}},
-		core.Event{Body: core.Stop{Reason: t.run.StopReason, Status: t.run.Status}})...)
-	t.e.hub.announce(Change{Agent: t.run.Agent, Conversation: t.run.Conversation, Run: t.run.ID})
 	t.e.cfg.Logger.Info("run finished", logRun(t.run.ID), logAny("agent", string(t.run.Agent)), logAny("status", string(t.run.Status)),
 		logAny("reason", string(t.run.StopReason)), logAny("model", string(t.choice.Handle)), logAny("steps", steps), logAny("dur", t.e.cfg.Clock().Sub(t.run.CreatedAt)))
+	return append(events,
+		core.Event{Body: core.UsageReport{Usage: usage, Steps: steps, Context: t.fixedTokens() + tokensOfRows(t.rows)}},
+		core.Event{Body: core.Stop{Reason: t.run.StopReason, Status: t.run.Status}})
 }
 
 // saveEnd stores the end of a run whose last step did not: the step fails with it, and input that never became a

@@ -70,7 +70,7 @@ func (e *Engine) laneLocked(conv core.ConversationID) *lane {
 }
 
 func (e *Engine) dropLocked(conv core.ConversationID, l *lane) {
-	if l.users == 0 && l.current == nil && len(l.queue) == 0 && !l.held {
+	if e.lanes[conv] == l && l.users == 0 && l.current == nil && len(l.queue) == 0 && !l.held {
 		delete(e.lanes, conv)
 	}
 }
@@ -84,25 +84,36 @@ func (e *Engine) startLocked(conv core.ConversationID, l *lane) {
 	e.wg.Go(func() { e.work(conv, l) })
 }
 
-// work executes the lane's runs until none is left.
+// work executes the lane's runs until none is left, or another goroutine has taken the lane over: the lane is free before
+// the end of a run is announced, so that who saw the end meets no conflict.
 func (e *Engine) work(conv core.ConversationID, l *lane) {
 	for {
 		e.mu.Lock()
 		j := l.current
 		e.mu.Unlock()
-		e.execute(j)
+		last := e.execute(j)
 		e.mu.Lock()
 		l.current = nil
-		e.forgetLocked(j)
-		if len(l.queue) > 0 && !l.held {
-			l.current, l.queue = l.queue[0], l.queue[1:]
-			e.mu.Unlock()
-			continue
-		}
-		e.dropLocked(conv, l)
 		e.mu.Unlock()
-		return
+		e.announceEnd(j, last)
+		e.mu.Lock()
+		if l.current != nil || l.held || len(l.queue) == 0 {
+			e.dropLocked(conv, l)
+			e.mu.Unlock()
+			return
+		}
+		l.current, l.queue = l.queue[0], l.queue[1:]
+		e.mu.Unlock()
 	}
+}
+
+// announceEnd appends the last events of a run, takes it out of the registry and tells who waits for it.
+func (e *Engine) announceEnd(j *job, last []core.Event) {
+	e.appendEvents(j, last)
+	e.mu.Lock()
+	e.forgetLocked(j)
+	e.mu.Unlock()
+	e.hub.announce(Change{Agent: j.run.Agent, Conversation: j.run.Conversation, Run: j.run.ID})
 }
 
 // forgetLocked takes a run that is over out of the registry and tells who waits for it.
@@ -177,10 +188,7 @@ func (e *Engine) Cancel(ctx context.Context, run core.RunID) error {
 
 // endWaiting ends a run that was cancelled before its turn came.
 func (e *Engine) endWaiting(j *job) {
-	e.execute(j)
-	e.mu.Lock()
-	e.forgetLocked(j)
-	e.mu.Unlock()
+	e.announceEnd(j, e.execute(j))
 }
 
 // Exclusive runs fn in one transaction while no run of the conversation is active, else Busy.

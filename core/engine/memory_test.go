@@ -437,6 +437,7 @@ func TestStreamAndListNumberThePartsAlike(t *testing.T) {
 			{Call: &core.CallDelta{Index: 0, ID: "a", Name: "conversation_search", Arguments: `{"query":`}}, {Call: &core.CallDelta{Index: 0, Arguments: `"x"}`}},
 			{Text: "And more."},
 			{Call: &core.CallDelta{Index: 1, ID: "b", Name: "archival_memory_search", Arguments: `{"query":"y"}`}},
+			{Call: &core.CallDelta{Index: 2, ID: "c", Name: "conversation_search"}},
 			{Reasoning: "Last thought."},
 		}}
 	})

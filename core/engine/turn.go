@@ -45,15 +45,16 @@ type ending struct {
 	leave  bool // a shutdown leaves the run for the next start
 }
 
-// execute runs a job to its end. It is called by the job's lane only, or for a run that never got its turn.
-func (e *Engine) execute(j *job) {
+// execute runs a job to its end and returns the events that tell of it. It is called by the job's lane only, or for a run
+// that never got its turn.
+func (e *Engine) execute(j *job) []core.Event {
 	t := &turn{e: e, j: j, run: j.run, step: j.step, ratio: 1, cutTo: map[core.MessageID]int{}}
 	t.run.Input = slices.Clone(j.run.Input)
 	end := t.guarded()
 	if isShutdown(j.ctx) && !end.saved && t.run.Background {
 		end.leave = true
 	}
-	t.finish(end)
+	return t.finish(end)
 }
 
 // guarded keeps a panic from crossing the package.
