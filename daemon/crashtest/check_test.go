@@ -34,6 +34,15 @@ func (f *findings) add(format string, args ...any) {
 	f.errs = append(f.errs, fmt.Errorf(format, args...))
 }
 
+// worst are the first findings; one fault may have a thousand consequences.
+func (f *findings) worst() error {
+	const enough = 12
+	if n := len(f.errs); n > enough {
+		return errors.Join(append(f.errs[:enough:enough], fmt.Errorf("and %d more", n-enough))...)
+	}
+	return errors.Join(f.errs...)
+}
+
 // checkRuns waits for the ends of runs and compares what their senders saw with what is stored.
 func checkRuns(ctx context.Context, c *client.Client, all []*sent, f *findings) {
 	var group errgroup.Group
@@ -79,6 +88,7 @@ func checkRun(ctx context.Context, c *client.Client, s *sent, f *findings) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.status = run.Status
 	s.checkEnd(run, again, f)
 	for p, text := range s.sight.whole {
 		if p.kind == api.MessageToolCall && run.Status == api.RunCancelled {
@@ -166,7 +176,8 @@ func (s *sent) checkTexts(status api.RunStatus, again *sight, listed map[piece]s
 			continue
 		}
 		for p, text := range g.text {
-			if p.kind != api.MessageToolCall && status == api.RunCancelled && listed[p] != text {
+			// Half a call is not kept, nor is reasoning that nothing followed.
+			if p.kind == api.MessageAssistant && status == api.RunCancelled && listed[p] != text {
 				f.add("%v: cancelled, shown %q, stored %q (%s)", s, text, listed[p], who)
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	_ "modernc.org/sqlite" // the files are read beside the daemon, without its code
 )
@@ -59,28 +60,34 @@ func none() map[string]string {
 	}
 }
 
-// consistent asks what must be true of the facts as a whole.
-func (s *facts) consistent(ctx context.Context, f *findings) {
+// consistent asks what must be true of the facts as a whole, and of the run log since a time.
+func (s *facts) consistent(ctx context.Context, since time.Time, f *findings) {
 	for what, query := range none() {
 		if err := empty(ctx, s.main, query); err != nil {
 			f.add("%s: %w", what, err)
 		}
 	}
-	for what, query := range map[string]string{
-		"runs with more than one end": `SELECT run_id, COUNT(*) FROM events WHERE CAST(data AS TEXT) LIKE '{"k":"stop"%' GROUP BY run_id HAVING COUNT(*) > 1`,
-		"events behind the end": `SELECT e.run_id, e.seq FROM events e JOIN events x ON x.run_id = e.run_id AND x.seq < e.seq
-			WHERE CAST(x.data AS TEXT) LIKE '{"k":"stop"%'`,
-		"ends that are not noted": `SELECT run_id, seq FROM events WHERE CAST(data AS TEXT) LIKE '{"k":"stop"%' AND run_id NOT IN (SELECT run_id FROM run_ends)`,
-	} {
-		if err := empty(ctx, s.log, query); err != nil {
+	for what, query := range badEnds() {
+		if err := empty(ctx, s.log, query, since.UnixMicro()); err != nil {
 			f.add("%s: %w", what, err)
 		}
 	}
 }
 
+// badEnds are the same for the run log, behind a time.
+func badEnds() map[string]string {
+	const isEnd = `CAST(data AS TEXT) LIKE '{"k":"stop"%'`
+	return map[string]string{
+		"runs with more than one end": `SELECT run_id, COUNT(*) FROM events WHERE at >= ? AND ` + isEnd + ` GROUP BY run_id HAVING COUNT(*) > 1`,
+		"events behind the end": `SELECT run_id, MAX(seq) FROM events WHERE at >= ? GROUP BY run_id
+			HAVING MAX(seq) > MAX(CASE WHEN ` + isEnd + ` THEN seq END)`,
+		"ends that are not noted": `SELECT run_id, seq FROM events WHERE at >= ? AND ` + isEnd + ` AND run_id NOT IN (SELECT run_id FROM run_ends)`,
+	}
+}
+
 // empty is an error that names the rows of a question with two columns.
-func empty(ctx context.Context, db *sql.DB, query string) error {
-	rows, err := db.QueryContext(ctx, query)
+func empty(ctx context.Context, db *sql.DB, query string, args ...any) error {
+	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return err
 	}
@@ -219,8 +226,8 @@ func (s *facts) runNumbers(ctx context.Context) (map[string]int64, error) {
 }
 
 // texts joins a column, so that words can be counted in it.
-func (s *facts) texts(ctx context.Context, query string) (string, error) {
-	rows, err := s.main.QueryContext(ctx, query)
+func (s *facts) texts(ctx context.Context, query string, args ...any) (string, error) {
+	rows, err := s.main.QueryContext(ctx, query, args...)
 	if err != nil {
 		return "", err
 	}

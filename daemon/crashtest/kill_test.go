@@ -14,11 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"loci/core"
 	"loci/daemon/api"
 )
 
 const (
-	recast   = 6  // kills after which other agents take over, so that prompts stay small
+	recast   = 5  // kills after which other agents take over, so that prompts stay small
 	lookBack = 10 // kills after which everything is looked at again, not only what is new
 	longest  = 500 * time.Millisecond
 )
@@ -61,10 +62,11 @@ type trial struct {
 	rnd    *rand.Rand
 	seed   uint64
 	cast   *cast
-	number int    // of the kill
-	phase  string // what was going on
-	from   int    // the ledger's length when the load began
-	before int64  // the newest message's seq then
+	number int       // of the kill
+	phase  string    // what was going on
+	from   int       // the ledger's length when the load began
+	before int64     // the newest message's seq then
+	began  time.Time // of the round
 	hands  map[string]bool
 	agents int
 
@@ -73,7 +75,12 @@ type trial struct {
 }
 
 // figures say what a trial consisted of.
-type figures struct{ sent, accepted, open, resumed, failed, discarded, edits, again int }
+type figures struct {
+	Sent, Accepted                     int // messages
+	Completed, Failed, Cancelled       int // runs
+	Open, Resumed, Discarded           int // runs at the kill, runs seen going on after it, messages taken back then
+	Edits, ByHand, Agents, KilledTwice int
+}
 
 func newTrial(t *testing.T) *trial {
 	t.Helper()
@@ -115,11 +122,11 @@ func (x *trial) round(p plan) error {
 			return fmt.Errorf("make agents: %w", err)
 		}
 	}
-	x.from = len(x.ledger.since(0))
+	x.from, x.began = len(x.ledger.since(0)), time.Now()
 	l := x.underLoad(ctx, p)
 	for _, s := range x.ledger.since(x.from) {
 		if s.runID() != "" && !s.over() {
-			x.found.open++
+			x.found.Open++
 		}
 	}
 	if err := x.revive(ctx); err != nil {
@@ -195,7 +202,7 @@ func (x *trial) revive(ctx context.Context) error {
 		x.house.spawn()
 		pause(ctx, x.rnd, 200)
 		x.house.kill()
-		x.found.again++
+		x.found.KilledTwice++
 	}
 	return x.house.start(ctx)
 }
@@ -213,13 +220,20 @@ func (x *trial) look(ctx context.Context) error {
 	if err := repeat(ctx, c, x.ledger.since(x.from)); err != nil {
 		f.errs = append(f.errs, err)
 	}
-	last := x.number == *kills || x.number%lookBack == 0
-	if last {
-		x.from, x.before, x.agents = 0, 0, 0
-		clear(x.hands)
-	}
 	all := x.ledger.since(x.from)
-	checkRuns(ctx, c, all, f)
+	asked := slices.Clone(all)
+	everything := x.number == *kills || x.number%lookBack == 0
+	if everything {
+		x.before, x.agents, x.began = 0, 0, time.Time{}
+		clear(x.hands)
+		all = x.ledger.since(0)
+		for range min(lookBack, x.from) * lookBack { // the files tell of all; the daemon is asked for some
+			asked = append(asked, all[x.rnd.IntN(x.from)])
+		}
+		slices.SortFunc(asked, func(a, b *sent) int { return strings.Compare(a.mark, b.mark) })
+		asked = slices.Compact(asked)
+	}
+	checkRuns(ctx, c, asked, f)
 	greet(ctx, c, x.ledger, x.cast.seats, f)
 	passages := maps.Clone(x.ledger.passages)
 	maps.DeleteFunc(passages, func(word, _ string) bool { return x.hands[word] })
@@ -229,8 +243,8 @@ func (x *trial) look(ctx context.Context) error {
 		f.errs = append(f.errs, err)
 	}
 	f.errs = append(f.errs, x.house.complaints()...)
-	x.count(all)
-	return errors.Join(f.errs...)
+	x.count(all, everything)
+	return f.worst()
 }
 
 // readFacts checks the files.
@@ -241,7 +255,7 @@ func (x *trial) readFacts(ctx context.Context, all []*sent, f *findings) (err er
 	}
 	defer func() { err = errors.Join(err, files.close()) }()
 	files.whole(ctx, f)
-	files.consistent(ctx, f)
+	files.consistent(ctx, x.began, f)
 	records, err := files.records(ctx, x.before)
 	if err != nil {
 		return err
@@ -253,9 +267,7 @@ func (x *trial) readFacts(ctx context.Context, all []*sent, f *findings) (err er
 	paired(records, f)
 	inOrder(records, numbers, f)
 	x.inputsOnce(records, all, f)
-	if err := x.inContext(records, all, f); err != nil {
-		return err
-	}
+	x.ofTheirRun(records, all, f)
 	blocks, err := files.texts(ctx, `SELECT value FROM blocks WHERE deleted_at IS NULL`)
 	if err != nil {
 		return err
@@ -264,7 +276,7 @@ func (x *trial) readFacts(ctx context.Context, all []*sent, f *findings) (err er
 	if err != nil {
 		return err
 	}
-	runs, err := files.texts(ctx, `SELECT data FROM runs`)
+	runs, err := files.texts(ctx, `SELECT data FROM runs WHERE created_at >= ?`, x.began.UnixMicro())
 	if err != nil {
 		return err
 	}
@@ -293,23 +305,22 @@ func (x *trial) inputsOnce(records []record, all []*sent, f *findings) {
 	}
 }
 
-// inContext asks that messages that were announced as whole stand in the conversation they belong to.
-func (x *trial) inContext(records []record, all []*sent, f *findings) error {
-	where := map[string]string{}
+// ofTheirRun asks that messages that were announced as whole are of the run that announced them.
+func (x *trial) ofTheirRun(records []record, all []*sent, f *findings) {
+	runs := map[string]string{}
 	for _, r := range records {
-		where[r.id] = r.run
+		runs[r.id] = r.run
 	}
 	for _, s := range all {
 		for p := range s.sight.whole {
 			if p.kind == api.MessageToolCall {
 				continue // a cancel may have left half of one, alone in its message; its return says more
 			}
-			if where[p.id] != s.runID() {
-				f.add("%v: message %s, announced as whole, is of run %q", s, p.id, where[p.id])
+			if runs[p.id] != s.runID() {
+				f.add("%v: message %s, announced as whole, is of run %q", s, p.id, runs[p.id])
 			}
 		}
 	}
-	return nil
 }
 
 // oneRunEach asks that a request in the background was accepted once, however often it was sent.
@@ -366,23 +377,30 @@ func (x *trial) words(records []record, all []*sent, blocks, passages string, f 
 }
 
 // count adds up what the round consisted of.
-func (x *trial) count(all []*sent) {
-	if x.from == 0 {
-		x.found = figures{open: x.found.open, again: x.found.again} // everything is counted again
+func (x *trial) count(all []*sent, everything bool) {
+	n := &x.found
+	if everything {
+		*n = figures{Open: n.Open, KilledTwice: n.KilledTwice}
 	}
-	x.from = 0
 	for _, s := range all {
-		x.found.sent++
-		if s.runID() != "" {
-			x.found.accepted++
+		n.Sent++
+		switch s.status {
+		case api.RunCompleted:
+			n.Completed++
+		case api.RunFailed:
+			n.Failed++
+		case api.RunCancelled:
+			n.Cancelled++
+		case api.RunCreated, api.RunRunning:
 		}
-		x.found.discarded += s.sight.void
-		if s.sight.void > 0 || s.sight.last > 1<<24 {
-			x.found.resumed++
+		if s.run != "" {
+			n.Accepted++
 		}
-		if strings.Contains(s.sight.fault, "the daemon stopped") {
-			x.found.failed++
+		if s.sight.last > core.AttemptSpan {
+			n.Resumed++
 		}
-		x.found.edits += len(s.edits) + len(s.keeps)
+		n.Discarded += s.sight.void
+		n.Edits += len(s.edits) + len(s.keeps)
 	}
+	n.ByHand, n.Agents = len(x.ledger.edits)+len(x.ledger.passages), len(x.ledger.agents)
 }

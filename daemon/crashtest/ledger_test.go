@@ -133,6 +133,7 @@ type sent struct {
 	sight    *sight
 	told     api.RunStatus // how the run ended, as the daemon answered
 	stopped  bool          // a cancel was asked for
+	status   api.RunStatus // how the run was found
 	follower sync.WaitGroup
 }
 

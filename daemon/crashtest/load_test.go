@@ -50,7 +50,7 @@ const (
 	model      = "openai/test-model"
 	ownBlock   = "notes"
 	sharedName = "shared"
-	small      = 9000 // tokens of a window that some conversations outgrow
+	window     = 16000 // tokens: some conversations outgrow it, no single turn does
 )
 
 // makeCast makes three agents that share a block, with five conversations.
@@ -90,7 +90,7 @@ func makeCast(ctx context.Context, c *client.Client, l *ledger) (*cast, error) {
 
 func makeAgent(ctx context.Context, c *client.Client, l *ledger, kind string, blocks ...string) (api.AgentState, error) {
 	a, err := c.CreateAgent(ctx, api.CreateAgent{
-		Name: new(l.mark("agent")), AgentType: &kind, Model: new(model), BlockIDs: blocks, ContextWindowLimit: new(small),
+		Name: new(l.mark("agent")), AgentType: &kind, Model: new(model), BlockIDs: blocks, ContextWindowLimit: new(window),
 		MemoryBlocks: []api.CreateBlock{{Label: ownBlock, Value: "its own"}},
 		Tools:        []string{"memory_insert", "core_memory_append", "archival_memory_insert", "archival_memory_search"},
 	})
@@ -149,6 +149,9 @@ func (l *load) fail(doing string, err error) {
 func (l *load) sending(ways ...way) func(c *client.Client, r *rand.Rand) {
 	return func(c *client.Client, r *rand.Rand) {
 		s := l.compose(ways[r.IntN(len(ways))], r)
+		if s.way == async && !pause(l.alive, r, 120) {
+			return // it waits for nothing else, and a queue is bounded
+		}
 		l.ledger.note(s)
 		send(l.alive, l, c, s)
 	}
@@ -177,7 +180,7 @@ func (l *load) compose(w way, r *rand.Rand) *sent {
 	}
 	s.script(lines...)
 	if r.IntN(5) == 0 { // fills the window
-		s.text = strings.Replace(s.text, "\n", " "+strings.Repeat("filler ", 1500)+"\n", 1)
+		s.text = strings.Replace(s.text, "\n", " "+strings.Repeat("filler ", 600)+"\n", 1)
 	}
 	return s
 }
@@ -378,6 +381,9 @@ func (l *load) watch(s *sent, m api.Message, err error, whole bool) bool {
 // person edits blocks by hand, adds to archival memory, and makes an agent now and then.
 func (l *load) person(c *client.Client, r *rand.Rand) {
 	ctx := l.alive
+	if !pause(ctx, r, 30) {
+		return
+	}
 	switch n := r.IntN(10); {
 	case n < 6:
 		id := l.cast.blocks[r.IntN(len(l.cast.blocks))]
