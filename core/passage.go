@@ -57,17 +57,34 @@ type PassageFilter struct {
 	Contains    string    // plain substring, for lists
 }
 
-// SearchQuery asks for passages or messages by words. Tokens are core/search's normalised words of the query.
+// SearchQuery asks for passages or messages. Its words are looked for, and the days that it names.
 type SearchQuery struct {
 	Text  string
-	Limit int // 0: 10
+	Limit int       // 0: 10
+	Today time.Time // when it is asked, in the zone of who asks: "yesterday" is seen from there; zero: now, UTC
+}
+
+// Why says what made something a hit.
+type Why struct {
+	Inherited []Inherited // words that its neighbours in the conversation say, the strongest first
+	Speaker   bool        // the query names who said it
+	Date      bool        // the query asks for a day that it is of or talks about
+	Vector    float64     // by how many standard deviations its embedding stands out; 0: it does not
+}
+
+// Inherited are words of the query that a neighbour of a hit says.
+type Inherited struct {
+	From  string // the neighbour's id
+	Words []string
 }
 
 // PassageHit is a passage found, best first. Score is only comparable within one result.
 type PassageHit struct {
 	Passage Passage
 	Score   float64
-	Words   []string // the words that matched
+	Words   []string // the words of the query in its text, as they are written there
+	Why     Why
+	Partial bool // the index did not have everything yet
 }
 
 // MessageHit is a message found.
@@ -75,4 +92,6 @@ type MessageHit struct {
 	Message Message
 	Score   float64
 	Words   []string
+	Why     Why
+	Partial bool
 }

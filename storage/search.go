@@ -49,35 +49,58 @@ func (r *searcher) close() {
 
 func (r *searcher) nudge() { r.x.Nudge() }
 
-// ready waits for the index. A search that finds it late goes on with what is there.
-func (r *searcher) ready(ctx context.Context) error {
+// ready waits for the index. A search that finds it late goes on with what is there: its results are partial.
+func (r *searcher) ready(ctx context.Context) (partial bool, err error) {
 	_, last, err := r.Bounds(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if !r.x.Wait(ctx, last, patience) {
-		if ctx.Err() != nil {
-			return classify("search", context.Cause(ctx))
-		}
-		r.s.cfg.Logger.WarnContext(ctx, "a search did not wait for the index", slog.Int64("behind", last-r.x.Applied()))
+	if r.x.Wait(ctx, last, patience) {
+		return false, nil
 	}
-	return nil
+	if ctx.Err() != nil {
+		return false, classify("search", context.Cause(ctx))
+	}
+	r.s.cfg.Logger.WarnContext(ctx, "a search did not wait for the index", slog.Int64("behind", last-r.x.Applied()))
+	return true, nil
 }
 
-// match runs the query and returns ids, best first; words is false when the text has none to search by.
-func (r *searcher) match(ctx context.Context, kind index.Kind, text string, f index.Filter) (hits []search.Hit, words bool, err error) {
-	q := search.Analyse(text)
-	if len(q.Terms) == 0 {
-		return nil, false, nil
+// ranked is what the index found.
+type ranked struct {
+	hits    []search.Hit
+	partial bool
+	nothing bool // the query names nothing to look for
+}
+
+// match runs the query and returns ids, best first.
+func (r *searcher) match(ctx context.Context, kind index.Kind, sq core.SearchQuery, f index.Filter, limit int) (ranked, error) {
+	today := sq.Today
+	if today.IsZero() {
+		today = r.s.cfg.Clock().UTC()
 	}
-	if err := r.ready(ctx); err != nil {
-		return nil, true, err
+	q := search.Analyse(sq.Text, search.DayOf(today))
+	if q.Empty() {
+		return ranked{nothing: true}, nil
 	}
-	hits, err = r.x.Match(ctx, kind, q, f)
+	partial, err := r.ready(ctx)
+	if err != nil {
+		return ranked{}, err
+	}
+	const spare = 20 // some may be gone by now
+	hits, err := r.x.Match(ctx, kind, index.Ask{Query: q, Filter: f, Zone: today.Location(), Explain: limit + spare})
 	if errors.Is(err, index.ErrUnavailable) {
-		return nil, true, core.E(core.Unavailable, "the search index is being built").WithHint("try again in a moment")
+		return ranked{}, core.E(core.Unavailable, "the search index is being built").WithHint("try again in a moment")
 	}
-	return hits, true, classify("search", err)
+	return ranked{hits: hits, partial: partial}, classify("search", err)
+}
+
+// whyOf passes the reasons of a hit on.
+func whyOf(h search.Hit) core.Why {
+	w := core.Why{Speaker: h.Why.Speaker, Date: h.Why.Date, Vector: h.Why.Vector}
+	for _, i := range h.Why.Inherited {
+		w.Inherited = append(w.Inherited, core.Inherited(i))
+	}
+	return w
 }
 
 // notReset is false of messages whose newest row in their own conversation was closed by reset or rewind.
@@ -101,16 +124,16 @@ func (s messages) Match(ctx context.Context, q core.SearchQuery, f core.MessageF
 	for _, r := range f.Roles {
 		within.Roles = append(within.Roles, string(r))
 	}
-	ranked, words, err := s.v.s.search.match(ctx, index.Message, q.Text, within)
+	found, err := s.v.s.search.match(ctx, index.Message, q, within, limit)
 	if err != nil {
 		return nil, err
 	}
-	if !words {
+	if found.nothing {
 		return s.newest(ctx, f, limit)
 	}
-	return gather(ranked, limit, func(ids []string) (map[string]core.MessageHit, error) { return s.load(ctx, f, ids) },
+	return gather(found.hits, limit, func(ids []string) (map[string]core.MessageHit, error) { return s.load(ctx, f, ids) },
 		func(h core.MessageHit, hit search.Hit) core.MessageHit {
-			h.Score, h.Words = hit.Score, search.Surface(said(&h.Message), hit.Terms)
+			h.Score, h.Words, h.Why, h.Partial = hit.Score, search.Surface(said(&h.Message), hit.Why.Terms), whyOf(hit), found.partial
 			return h
 		})
 }
@@ -194,21 +217,21 @@ func (s passages) Match(ctx context.Context, q core.SearchQuery, f core.PassageF
 	for _, a := range f.Archives {
 		within.Owners = append(within.Owners, string(a))
 	}
-	ranked, words, err := s.v.s.search.match(ctx, index.Passage, q.Text, within)
+	found, err := s.v.s.search.match(ctx, index.Passage, q, within, limit)
 	if err != nil {
 		return nil, err
 	}
-	if !words {
-		found, err := s.List(ctx, f, core.Page{Limit: limit, Desc: true})
-		hits := make([]core.PassageHit, len(found))
-		for i, p := range found {
+	if found.nothing {
+		newest, err := s.List(ctx, f, core.Page{Limit: limit, Desc: true})
+		hits := make([]core.PassageHit, len(newest))
+		for i, p := range newest {
 			hits[i] = core.PassageHit{Passage: p}
 		}
 		return hits, err
 	}
-	return gather(ranked, limit, func(ids []string) (map[string]core.PassageHit, error) { return s.load(ctx, f, ids) },
+	return gather(found.hits, limit, func(ids []string) (map[string]core.PassageHit, error) { return s.load(ctx, f, ids) },
 		func(h core.PassageHit, hit search.Hit) core.PassageHit {
-			h.Score, h.Words = hit.Score, search.Surface(h.Passage.Text, hit.Terms)
+			h.Score, h.Words, h.Why, h.Partial = hit.Score, search.Surface(h.Passage.Text, hit.Why.Terms), whyOf(hit), found.partial
 			return h
 		})
 }

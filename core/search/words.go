@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/kljensen/snowball/english"
 	"golang.org/x/text/unicode/norm"
@@ -43,32 +44,51 @@ func Surface(text string, terms []string) []string {
 // scan calls emit for each word with its spelling, until emit returns false.
 func scan(text string, emit func(surface, word string) bool) {
 	text = strings.ToLower(norm.NFKC.String(strings.ToValidUTF8(text, " ")))
-	runes := []rune(text)
-	for i := 0; i < len(runes); {
-		if !wordRune(runes[i]) {
-			i++
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
+		if !wordRune(r) {
+			i += size
 			continue
 		}
-		end, paired := i, joined(runes[i])
-		for end < len(runes) && wordRune(runes[end]) && joined(runes[end]) == paired {
-			end++
+		start, paired := i, joined(r)
+		for i < len(text) {
+			if r, size = utf8.DecodeRuneInString(text[i:]); !wordRune(r) || joined(r) != paired {
+				break
+			}
+			i += size
 		}
-		run := runes[i:end]
-		i = end
+		run := text[start:i]
 		if paired {
-			if !pairs(run, emit) {
+			if !pairs([]rune(run), emit) {
 				return
 			}
 			continue
 		}
-		surface := string(run[:min(len(run), maxWordRunes)])
-		if word := normal(surface); word != "" && !emit(surface, word) {
+		if len(run) > maxWordRunes {
+			run = cutRunes(run, maxWordRunes)
+		}
+		if word := normal(run); word != "" && !emit(run, word) {
 			return
 		}
 	}
 }
 
-func wordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r) }
+func cutRunes(s string, n int) string {
+	for i := range s {
+		if n == 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
+func wordRune(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r >= 'A' && r <= 'Z'
+	}
+	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
+}
 
 // joined reports scripts that write words without blanks between them.
 func joined(r rune) bool {

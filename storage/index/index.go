@@ -42,7 +42,8 @@ type Doc struct {
 	Owner  string
 	Thread string
 	Role   string
-	At     int64 // microseconds
+	Name   string // who said it, where the facts know
+	At     int64  // microseconds
 	Tags   []string
 	Text   string
 }

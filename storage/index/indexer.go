@@ -5,12 +5,9 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
-
-	"loci/core/search"
 )
 
 // retryAfter is how long the indexer rests after an error before it builds the index anew.
@@ -84,7 +81,11 @@ func (x *Index) build(ctx context.Context, db *sqlx.DB) error {
 			if docs, after, done, err = x.cfg.Source.All(ctx, kind, after, batch); err != nil {
 				return err
 			}
-			err := inTx(ctx, db, func(tx *sqlx.Tx) error { return put(ctx, tx, kind, docs) })
+			err := inTx(ctx, db, func(tx *sqlx.Tx) error {
+				e := newEdit(tx, kind)
+				e.put(ctx, docs)
+				return e.finish(ctx)
+			})
 			if err != nil {
 				return err
 			}
@@ -124,15 +125,15 @@ func (x *Index) apply(ctx context.Context, db *sqlx.DB) (more bool, err error) {
 	last := changes[len(changes)-1].Seq
 	err = inTx(ctx, db, func(tx *sqlx.Tx) error {
 		for k, list := range ids {
-			if err := drop(ctx, tx, k, "id", list); err != nil {
-				return err
-			}
-			if err := put(ctx, tx, k, docs[k]); err != nil {
+			e := newEdit(tx, k)
+			e.drop(ctx, list)
+			e.put(ctx, docs[k])
+			if err := e.finish(ctx); err != nil {
 				return err
 			}
 		}
 		for _, c := range changes {
-			if err := dropScope(ctx, tx, c); err != nil {
+			if err := dropGone(ctx, tx, c); err != nil {
 				return err
 			}
 		}
@@ -155,123 +156,4 @@ func inTx(ctx context.Context, db *sqlx.DB, fn func(tx *sqlx.Tx) error) error {
 		return err
 	}
 	return tx.Commit()
-}
-
-// put writes documents that are not there yet.
-func put(ctx context.Context, tx *sqlx.Tx, kind Kind, docs []Doc) error {
-	t := tablesOf(kind)
-	b := &bulk{tx: tx}
-	defer b.close()
-	var length, count int64
-	for _, d := range docs {
-		words := search.Words(d.Text)
-		if len(words) == 0 {
-			continue
-		}
-		body := strings.Join(words, " ")
-		b.exec(ctx, `INSERT INTO `+t.docs+` (seq, id, owner, thread, role, at, len, words) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
-			d.Seq, d.ID, d.Owner, d.Thread, d.Role, d.At, len(words), body)
-		b.exec(ctx, `INSERT INTO `+t.words+` (rowid, scope, body) VALUES ($1, $2, $3)`, d.Seq, ownerToken(d.Owner)+" "+threadToken(d.Thread), body)
-		for _, tag := range d.Tags {
-			b.exec(ctx, `INSERT OR IGNORE INTO `+t.tags+` (seq, tag) VALUES ($1, $2)`, d.Seq, tag)
-		}
-		length += int64(len(words))
-		count++
-	}
-	if b.err != nil || count == 0 {
-		return b.err
-	}
-	if err := raise(ctx, tx, "len_"+string(kind), length); err != nil {
-		return err
-	}
-	return raise(ctx, tx, "docs_"+string(kind), count)
-}
-
-// bulk runs the same few statements many times, compiled once, until the first error.
-type bulk struct {
-	tx    *sqlx.Tx
-	stmts map[string]*sqlx.Stmt
-	err   error
-}
-
-func (b *bulk) exec(ctx context.Context, text string, args ...any) {
-	if b.err != nil {
-		return
-	}
-	s := b.stmts[text]
-	if s == nil {
-		if s, b.err = b.tx.PreparexContext(ctx, text); b.err != nil {
-			return
-		}
-		if b.stmts == nil {
-			b.stmts = map[string]*sqlx.Stmt{}
-		}
-		b.stmts[text] = s
-	}
-	_, b.err = s.ExecContext(ctx, args...)
-}
-
-func (b *bulk) close() {
-	for _, s := range b.stmts {
-		_ = s.Close()
-	}
-}
-
-// drop removes the documents whose column is one of values.
-func drop(ctx context.Context, tx *sqlx.Tx, kind Kind, column string, values []string) error {
-	t := tablesOf(kind)
-	query, args, err := sqlx.In(`SELECT seq, len FROM `+t.docs+` WHERE `+column+` IN (?)`, values)
-	if err != nil {
-		return err
-	}
-	var rows []struct {
-		Seq int64 `db:"seq"`
-		Len int64 `db:"len"`
-	}
-	if err := tx.SelectContext(ctx, &rows, query, args...); err != nil || len(rows) == 0 {
-		return err
-	}
-	b := &bulk{tx: tx}
-	defer b.close()
-	var length int64
-	for _, r := range rows {
-		b.exec(ctx, `DELETE FROM `+t.words+` WHERE rowid = $1`, r.Seq)
-		b.exec(ctx, `DELETE FROM `+t.tags+` WHERE seq = $1`, r.Seq)
-		b.exec(ctx, `DELETE FROM `+t.docs+` WHERE seq = $1`, r.Seq)
-		length += r.Len
-	}
-	if b.err != nil {
-		return b.err
-	}
-	if err := raise(ctx, tx, "len_"+string(kind), -length); err != nil {
-		return err
-	}
-	return raise(ctx, tx, "docs_"+string(kind), -int64(len(rows)))
-}
-
-// dropScope removes everything of an agent, a conversation or an archive that is gone.
-func dropScope(ctx context.Context, tx *sqlx.Tx, c Change) error {
-	switch c.Kind {
-	case "agent":
-		return drop(ctx, tx, Message, "owner", []string{c.ID})
-	case "conversation":
-		return drop(ctx, tx, Message, "thread", []string{c.ID})
-	case "archive":
-		return drop(ctx, tx, Passage, "owner", []string{c.ID})
-	}
-	return nil
-}
-
-// ownerToken and threadToken make one word of an id. They differ: an agent's default conversation has the agent's id.
-func ownerToken(id string) string  { return "o" + token(id) }
-func threadToken(id string) string { return "t" + token(id) }
-
-func token(id string) string {
-	var b strings.Builder
-	for i := range len(id) {
-		if c := id[i]; c >= 'a' && c <= 'z' || c >= '0' && c <= '9' {
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
 }

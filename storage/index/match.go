@@ -3,9 +3,7 @@ package index
 import (
 	"context"
 	"errors"
-	"slices"
-	"strconv"
-	"strings"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 	"modernc.org/sqlite"
@@ -16,10 +14,17 @@ import (
 
 // The bounds of one search.
 const (
-	maxCandidates = 200
-	lookupBatch   = 500    // of them in one statement
-	maxLookups    = 2000   // words of a query whose frequency is looked up
-	hitBudget     = 50_000 // texts that the words of a query may stand in together: FTS5 has no early stop
+	// wholeScope is how many texts a scope may hold to be ranked as a whole: then nothing depends on candidates.
+	wholeScope    = 1000
+	maxCandidates = 200    // of each query
+	maxDays       = 100    // candidates of the days asked for
+	around        = 4      // texts read on both sides of a candidate
+	returned      = 2      // … of which so many may be found
+	lookupBatch   = 500    // names in one statement
+	hitBudget     = 40_000 // texts that the words of a query may stand in together: FTS5 has no early stop
+	maxScanned    = 20_000 // candidates looked at for a filter
+	rareSpeaker   = 20     // a speaker of less than one in so many texts is looked for apart
+	rareScope     = 10     // so is a scope
 )
 
 // Filter restricts a search. Empty fields restrict nothing.
@@ -32,17 +37,26 @@ type Filter struct {
 	AllTags     bool
 }
 
+// Ask is a search.
+type Ask struct {
+	Query   search.Query
+	Filter  Filter
+	Zone    *time.Location // in which the days of texts without a written time are counted
+	Vectors search.Vectors // the texts that are nearest by an embedding; may be empty
+	Explain int            // how many hits get their reasons
+}
+
 // ErrUnavailable is returned while there is no index to search.
 var ErrUnavailable = errors.New("the search index is being built")
 
-// Match returns ids within the filter that share words with the query, best first.
-func (x *Index) Match(ctx context.Context, kind Kind, q search.Query, f Filter) ([]search.Hit, error) {
+// Match returns what the filter lets through and has something of the query, best first.
+func (x *Index) Match(ctx context.Context, kind Kind, a Ask) ([]search.Hit, error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
 	if x.files == nil {
 		return nil, ErrUnavailable
 	}
-	hits, err := match(ctx, x.files.r, kind, q, f)
+	hits, err := match(ctx, x.files.r, kind, a)
 	var se *sqlite.Error
 	if errors.As(err, &se) && (se.Code()&0xff == sqlite3.SQLITE_CORRUPT || se.Code()&0xff == sqlite3.SQLITE_NOTADB) {
 		select {
@@ -54,121 +68,130 @@ func (x *Index) Match(ctx context.Context, kind Kind, q search.Query, f Filter) 
 	return hits, err
 }
 
-func match(ctx context.Context, db *sqlx.DB, kind Kind, q search.Query, f Filter) ([]search.Hit, error) {
-	st, err := stats(ctx, db, kind, q.Terms[:min(len(q.Terms), maxLookups)])
+// match runs in one read transaction: what is counted is what is read.
+func match(ctx context.Context, db *sqlx.DB, kind Kind, a Ask) ([]search.Hit, error) {
+	tx, err := db.BeginTxx(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	q = q.Narrow(st.DF, hitBudget)
-	if len(q.Terms) == 0 {
-		return nil, nil
-	}
-	query, args := candidateQuery(kind, q, f)
-	var rows []struct {
-		ID    string `db:"id"`
-		Words string `db:"words"`
-	}
-	if err := db.SelectContext(ctx, &rows, query, args...); err != nil {
+	defer func() { _ = tx.Rollback() }() // it only reads
+	m := &matching{tx: tx, kind: kind, t: tablesOf(kind), ask: a}
+	if err := m.reach(ctx); err != nil || m.inReach == 0 {
 		return nil, err
 	}
-	candidates := make([]search.Candidate, len(rows))
-	for i, r := range rows {
-		candidates[i] = search.Candidate{ID: r.ID, Words: strings.Fields(r.Words)}
+	if m.inReach <= wholeScope {
+		return m.whole(ctx)
 	}
-	return search.Rank(q, st, candidates), nil
+	return m.sampled(ctx)
 }
 
-// stats reads the counters and in how many texts each term stands.
-func stats(ctx context.Context, db *sqlx.DB, kind Kind, terms []string) (search.Stats, error) {
-	st := search.Stats{DF: map[string]int{}}
-	values, err := readMarks(ctx, db)
+// matching is one search under way.
+type matching struct {
+	tx    *sqlx.Tx
+	kind  Kind
+	t     tables
+	ask   Ask
+	total int64 // texts of the kind
+	words int64 // … and their words
+
+	owners  []int64 // numbers of the scopes asked for; nil: all
+	lane    int64   // 0: all
+	inReach int64   // texts in the scopes asked for
+}
+
+// reach finds the scopes asked for and how much they hold.
+func (m *matching) reach(ctx context.Context) error {
+	values, err := readMarks(ctx, m.tx)
 	if err != nil {
-		return st, err
+		return err
 	}
-	if st.Docs, err = strconv.Atoi(values["docs_"+string(kind)]); err != nil {
-		return st, err
+	if m.total, err = number(values["docs_"+string(m.kind)]); err != nil {
+		return err
 	}
-	length, err := strconv.Atoi(values["len_"+string(kind)])
-	if err != nil {
-		return st, err
+	if m.words, err = number(values["len_"+string(m.kind)]); err != nil {
+		return err
 	}
-	st.AvgLen = float64(length) / float64(max(st.Docs, 1))
-	for chunk := range slices.Chunk(terms, lookupBatch) {
-		query, args, err := sqlx.In(`SELECT term, doc FROM `+tablesOf(kind).vocabulary+` WHERE term IN (?) AND col = 'body'`, chunk)
+	m.inReach = m.total
+	type scope struct {
+		Num  int64 `db:"num"`
+		Docs int64 `db:"docs"`
+	}
+	find := func(keys []string) (found []scope, err error) {
+		query, args, err := sqlx.In(`SELECT num, docs FROM `+m.t.scopes+` WHERE key IN (?)`, keys)
+		if err == nil {
+			err = m.tx.SelectContext(ctx, &found, query, args...)
+		}
+		return found, err
+	}
+	if len(m.ask.Filter.Owners) > 0 {
+		keys := make([]string, len(m.ask.Filter.Owners))
+		for i, o := range m.ask.Filter.Owners {
+			keys[i] = ownerKey(o)
+		}
+		found, err := find(keys)
 		if err != nil {
-			return st, err
+			return err
 		}
-		var rows []struct {
-			Term string `db:"term"`
-			Doc  int    `db:"doc"`
-		}
-		if err := db.SelectContext(ctx, &rows, query, args...); err != nil {
-			return st, err
-		}
-		for _, r := range rows {
-			st.DF[r.Term] = r.Doc
+		m.inReach, m.owners = 0, []int64{}
+		for _, s := range found {
+			m.inReach += s.Docs
+			m.owners = append(m.owners, s.Num)
 		}
 	}
-	return st, nil
+	if m.ask.Filter.Thread != "" {
+		found, err := find([]string{threadKey(m.ask.Filter.Thread)})
+		if err != nil || len(found) == 0 {
+			m.inReach = 0
+			return err
+		}
+		m.lane, m.inReach = found[0].Num, min(m.inReach, found[0].Docs)
+	}
+	return nil
 }
 
-// candidateQuery finds the best texts by FTS5's own measure, good enough to choose whom to rank.
-func candidateQuery(kind Kind, q search.Query, f Filter) (string, []any) {
-	t := tablesOf(kind)
-	args := []any{expression(q, f)}
-	arg := func(v any) string {
-		args = append(args, v)
-		return "$" + strconv.Itoa(len(args))
+// whole ranks all texts of a small scope by what stands in it and nowhere else.
+func (m *matching) whole(ctx context.Context) ([]search.Hit, error) {
+	w := m.scope("d")
+	docs, err := m.read(ctx, "", w)
+	if err != nil {
+		return nil, err
 	}
-	var b strings.Builder
-	b.WriteString(`SELECT id, words FROM (SELECT d.seq, d.id, d.words FROM ` + t.words + ` JOIN ` + t.docs + ` d ON d.seq = ` + t.words + `.rowid WHERE ` + t.words + ` MATCH $1`)
-	if f.From != 0 {
-		b.WriteString(` AND d.at >= ` + arg(f.From))
-	}
-	if f.Until != 0 {
-		b.WriteString(` AND d.at < ` + arg(f.Until))
-	}
-	if len(f.Roles) > 0 {
-		names := make([]string, len(f.Roles))
-		for i, r := range f.Roles {
-			names[i] = arg(r)
-		}
-		b.WriteString(` AND d.role IN (` + strings.Join(names, ", ") + `)`)
-	}
-	tags := make([]string, len(f.Tags))
-	for i, tag := range f.Tags {
-		tags[i] = `EXISTS (SELECT 1 FROM ` + t.tags + ` g WHERE g.seq = d.seq AND g.tag = ` + arg(tag) + `)`
-	}
-	if len(tags) > 0 {
-		join := ` OR `
-		if f.AllTags {
-			join = ` AND `
-		}
-		b.WriteString(` AND (` + strings.Join(tags, join) + `)`)
-	}
-	b.WriteString(` ORDER BY bm25(` + t.words + `, 0.0, 1.0) LIMIT ` + strconv.Itoa(maxCandidates) + `) ORDER BY seq`)
-	return b.String(), args
+	st := search.StatsOf(docs)
+	q := m.ask.Query.Narrow(st.DF).Resolve(st.Speakers, st.DF)
+	return search.Rank(q, st, docs, m.ask.Vectors, m.ask.Explain), nil
 }
 
-// expression makes the MATCH text: own words only, each quoted.
-func expression(q search.Query, f Filter) string {
-	var owners []string
-	for _, o := range f.Owners {
-		owners = append(owners, quote(ownerToken(o)))
+// sampled ranks candidates and what is near them.
+func (m *matching) sampled(ctx context.Context) ([]search.Hit, error) {
+	st := search.Stats{Docs: int(m.total), AvgLen: float64(m.words) / float64(max(m.total, 1))}
+	q := m.ask.Query
+	var err error
+	if st.DF, err = m.frequencies(ctx, q.Terms()); err != nil {
+		return nil, err
 	}
-	words := make([]string, len(q.Terms))
-	for i, t := range q.Terms {
-		words[i] = quote(t)
+	q = q.Narrow(st.DF)
+	if st.Speakers, err = m.speakers(ctx, q.Surfaces()); err != nil {
+		return nil, err
 	}
-	parts := []string{}
-	if len(owners) > 0 {
-		parts = append(parts, `scope : (`+strings.Join(owners, " OR ")+`)`)
+	q = q.Resolve(st.Speakers, st.DF)
+	candidates, err := m.candidates(ctx, q, st)
+	if err != nil || len(candidates) == 0 {
+		return nil, err
 	}
-	if f.Thread != "" {
-		parts = append(parts, `scope : (`+quote(threadToken(f.Thread))+`)`)
+	docs, err := m.near(ctx, candidates)
+	if err != nil {
+		return nil, err
 	}
-	parts = append(parts, `body : (`+strings.Join(words, " OR ")+`)`)
-	return strings.Join(parts, " AND ")
+	var failed error // the first of what the ranking asks for
+	st.OnDays = func(s search.Span) int {
+		n, err := m.onDays(ctx, s)
+		failed = errors.Join(failed, err)
+		return n
+	}
+	st.More = func(words []string) map[string]int {
+		more, err := m.frequencies(ctx, words)
+		failed = errors.Join(failed, err)
+		return more
+	}
+	return search.Rank(q, st, docs, m.ask.Vectors, m.ask.Explain), failed
 }
-
-func quote(word string) string { return `"` + strings.ReplaceAll(word, `"`, `""`) + `"` }

@@ -10,34 +10,39 @@ import (
 )
 
 // schemaVersion changes with the tables; together with the version of the words it decides whether a file can be used.
-const schemaVersion = "1"
+const schemaVersion = "2"
 
 func version() string { return schemaVersion + "/" + search.Version }
 
 // tables are the names of a kind's tables.
-type tables struct{ docs, words, vocabulary, tags string }
+type tables struct{ docs, words, terms, scopes, speakers, tags string }
 
 func tablesOf(k Kind) tables {
-	return tables{docs: "docs_" + string(k), words: "words_" + string(k), vocabulary: "vocabulary_" + string(k), tags: "tags_" + string(k)}
+	s := "_" + string(k)
+	return tables{docs: "docs" + s, words: "words" + s, terms: "terms" + s, scopes: "scopes" + s, speakers: "speakers" + s, tags: "tags" + s}
 }
 
 // create makes the tables of an empty file. FTS5 only splits at blanks: the words are already ours, and every rune that
-// is not ASCII counts as part of one.
+// is not ASCII counts as part of one. What a search counts stands in counters: scopes (owners, and the threads of
+// messages), speakers by the parts of their names, and in how many documents a word stands.
 func create(ctx context.Context, db *sqlx.DB, home string, epoch int64) error {
 	texts := []string{`CREATE TABLE marks (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)`}
 	for _, k := range []Kind{Message, Passage} {
 		t := tablesOf(k)
 		texts = append(texts,
-			`CREATE TABLE `+t.docs+` (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, owner TEXT NOT NULL, thread TEXT NOT NULL, role TEXT NOT NULL,
-				at BIGINT NOT NULL, len BIGINT NOT NULL, words TEXT NOT NULL)`,
-			`CREATE INDEX `+t.docs+`_owner ON `+t.docs+` (owner)`,
-			`CREATE INDEX `+t.docs+`_thread ON `+t.docs+` (thread)`,
+			`CREATE TABLE `+t.scopes+` (num INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, docs BIGINT NOT NULL)`,
+			`CREATE TABLE `+t.docs+` (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, owner BIGINT NOT NULL, lane BIGINT NOT NULL, role TEXT NOT NULL,
+				at BIGINT NOT NULL, who TEXT NOT NULL, minute BIGINT NOT NULL, flags BIGINT NOT NULL, len BIGINT NOT NULL, words TEXT NOT NULL, spans TEXT NOT NULL)`,
+			`CREATE INDEX `+t.docs+`_lane ON `+t.docs+` (lane, seq)`,
+			`CREATE INDEX `+t.docs+`_minute ON `+t.docs+` (owner, minute)`,
 			`CREATE TABLE `+t.tags+` (seq BIGINT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY (seq, tag)) WITHOUT ROWID`,
-			`CREATE VIRTUAL TABLE `+t.words+` USING fts5(scope, body, tokenize='ascii', content='', contentless_delete=1)`,
-			`CREATE VIRTUAL TABLE `+t.vocabulary+` USING fts5vocab(`+t.words+`, 'col')`,
+			`CREATE TABLE `+t.terms+` (term TEXT NOT NULL PRIMARY KEY, docs BIGINT NOT NULL) WITHOUT ROWID`,
+			`CREATE TABLE `+t.speakers+` (part TEXT NOT NULL, owner BIGINT NOT NULL, docs BIGINT NOT NULL, PRIMARY KEY (part, owner)) WITHOUT ROWID`,
+			`CREATE VIRTUAL TABLE `+t.words+` USING fts5(scope, who, body, tokenize='ascii', content='', contentless_delete=1)`,
 			`INSERT INTO marks (key, value) VALUES ('docs_`+string(k)+`', '0'), ('len_`+string(k)+`', '0')`,
 		)
 	}
+	texts = append(texts, `CREATE INDEX docs_message_owner ON docs_message (owner, seq)`) // a passage's lane is its owner
 	tx, err := db.BeginTxx(ctx, nil)
 	if err != nil {
 		return err
@@ -108,8 +113,10 @@ func probe(ctx context.Context, db *sqlx.DB) error {
 		for _, text := range []string{
 			`SELECT COUNT(*) FROM (SELECT seq FROM ` + t.docs + ` ORDER BY seq DESC LIMIT 10)`,
 			`SELECT COUNT(*) FROM (SELECT tag FROM ` + t.tags + ` LIMIT 10)`,
+			`SELECT COUNT(*) FROM (SELECT key FROM ` + t.scopes + ` LIMIT 10)`,
+			`SELECT COUNT(*) FROM (SELECT part FROM ` + t.speakers + ` LIMIT 10)`,
 			`SELECT COUNT(*) FROM ` + t.words + ` WHERE ` + t.words + ` MATCH 'probe'`,
-			`SELECT COUNT(*) FROM ` + t.vocabulary + ` WHERE term = 'probe'`,
+			`SELECT COUNT(*) FROM ` + t.terms + ` WHERE term = 'probe'`,
 		} {
 			var n int
 			if err := db.GetContext(ctx, &n, text); err != nil {

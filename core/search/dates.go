@@ -1,0 +1,618 @@
+package search
+
+import (
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Span is a span of days, both ends included, counted from 1 January 1970.
+type Span struct{ From, To int }
+
+func (s Span) days() int { return s.To - s.From + 1 }
+
+func (s Span) overlaps(o Span) bool { return s.From <= o.To && o.From <= s.To }
+
+// mention is a time that a text names: a span, or without a year a day or month of every year.
+type mention struct {
+	span  Span
+	month time.Month // set where no year was named
+	day   int        // 0: the whole month
+	first int        // the tokens it was read from
+	next  int
+}
+
+// NoDay stands for a day that is not known.
+const NoDay = -1 << 40
+
+// maxMentions bounds the times that are read of one text.
+const maxMentions = 16
+
+// dayOf returns the day of a date as the calendar counts it.
+func dayOf(year int, month time.Month, day int) int {
+	seconds := time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix()
+	return int(seconds / 86400) // exact: midnight UTC
+}
+
+// DayOf returns the day of a time in its own zone.
+func DayOf(t time.Time) int { return dayOf(t.Date()) }
+
+func dateOf(day int) time.Time { return time.Unix(int64(day)*86400, 0).UTC() }
+
+func weekday(day int) time.Weekday { return dateOf(day).Weekday() }
+
+// token is a run of letters or a run of digits.
+type token struct {
+	text    string // lower case
+	number  int    // of digits, else -1
+	capital bool
+	before  string // what stands between it and the token before
+	from    int    // where it begins in the text
+	to      int
+}
+
+// maxDateTokens bounds how far into a text times are read.
+const maxDateTokens = 20_000
+
+// tokens splits a text into what dates are made of. Other letters than those of ASCII end a token.
+func tokens(text string) []token {
+	var out []token
+	end := 0
+	for i := 0; i < len(text) && len(out) < maxDateTokens; {
+		c := text[i]
+		class := classOf(c)
+		if class == 0 {
+			i++
+			continue
+		}
+		j := i + 1
+		for j < len(text) && classOf(text[j]) == class {
+			j++
+		}
+		t := token{text: text[i:j], number: -1, before: text[end:i], from: i, to: j}
+		if class == 'd' {
+			if t.number = 0; j-i > 4 {
+				t.number = 10_000 // no part of a date
+			} else {
+				for _, d := range []byte(text[i:j]) {
+					t.number = t.number*10 + int(d-'0')
+				}
+			}
+		} else {
+			t.capital = c >= 'A' && c <= 'Z'
+			t.text = strings.ToLower(t.text)
+		}
+		out = append(out, t)
+		end, i = j, j
+	}
+	return out
+}
+
+func classOf(c byte) byte {
+	switch {
+	case c >= '0' && c <= '9':
+		return 'd'
+	case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= utf8.RuneSelf:
+		return 'l'
+	}
+	return 0
+}
+
+// monthOf reads the name of a month; short says that it was cut.
+func monthOf(w string) (m time.Month, short bool) {
+	switch w {
+	case "january":
+		return time.January, false
+	case "february":
+		return time.February, false
+	case "march":
+		return time.March, false
+	case "april":
+		return time.April, false
+	case "may":
+		return time.May, false
+	case "june":
+		return time.June, false
+	case "july":
+		return time.July, false
+	case "august":
+		return time.August, false
+	case "september":
+		return time.September, false
+	case "october":
+		return time.October, false
+	case "november":
+		return time.November, false
+	case "december":
+		return time.December, false
+	case "jan":
+		return time.January, true
+	case "feb":
+		return time.February, true
+	case "mar":
+		return time.March, true
+	case "apr":
+		return time.April, true
+	case "jun":
+		return time.June, true
+	case "jul":
+		return time.July, true
+	case "aug":
+		return time.August, true
+	case "sep", "sept":
+		return time.September, true
+	case "oct":
+		return time.October, true
+	case "nov":
+		return time.November, true
+	case "dec":
+		return time.December, true
+	}
+	return 0, false
+}
+
+func weekdayOf(w string) (time.Weekday, bool) {
+	switch w {
+	case "sunday":
+		return time.Sunday, true
+	case "monday":
+		return time.Monday, true
+	case "tuesday":
+		return time.Tuesday, true
+	case "wednesday":
+		return time.Wednesday, true
+	case "thursday":
+		return time.Thursday, true
+	case "friday":
+		return time.Friday, true
+	case "saturday":
+		return time.Saturday, true
+	}
+	return 0, false
+}
+
+// smallNumber reads a number written as a word or in digits, 0 for anything else.
+func smallNumber(t token) int {
+	if t.number > 0 && t.number < 1000 {
+		return t.number
+	}
+	switch t.text {
+	case "a", "an", "one":
+		return 1
+	case "two", "couple":
+		return 2
+	case "three", "few":
+		return 3
+	case "four":
+		return 4
+	case "five":
+		return 5
+	case "six":
+		return 6
+	case "seven":
+		return 7
+	case "eight":
+		return 8
+	case "nine":
+		return 9
+	case "ten":
+		return 10
+	case "eleven":
+		return 11
+	case "twelve":
+		return 12
+	}
+	return 0
+}
+
+// calendar reads times out of tokens. ref is the day that "yesterday" is seen from, NoDay where there is none.
+type calendar struct {
+	t   []token
+	ref int
+}
+
+// mentions returns the times that a text names, in order.
+func (c *calendar) mentions() []mention {
+	var out []mention
+	for i := 0; i < len(c.t) && len(out) < maxMentions; {
+		m, ok := c.at(i)
+		if !ok || m.span.From > m.span.To {
+			i++
+			continue
+		}
+		m.first = i
+		out = append(out, m)
+		i = max(m.next, i+1)
+	}
+	return out
+}
+
+func (c *calendar) at(i int) (mention, bool) {
+	if c.t[i].number >= 0 {
+		return c.numeric(i)
+	}
+	if month, short := monthOf(c.t[i].text); month != 0 {
+		return c.month(i, month, short)
+	}
+	if c.ref == NoDay {
+		return mention{}, false
+	}
+	return c.relative(i)
+}
+
+func (c *calendar) get(i int) token {
+	if i < 0 || i >= len(c.t) {
+		return token{number: -1}
+	}
+	return c.t[i]
+}
+
+func isYear(n int) bool { return n >= 1900 && n < 2100 }
+
+func isDay(n int) bool { return n >= 1 && n <= 31 }
+
+// numeric reads 2023-05-07, 5/7/2023, 7 May 2023, 7th of May, 2023 and "three weeks ago" in digits.
+func (c *calendar) numeric(i int) (mention, bool) {
+	a, b, d := c.t[i], c.get(i+1), c.get(i+2)
+	if b.number >= 0 && d.number >= 0 && b.before == d.before && (b.before == "-" || b.before == "/" || b.before == ".") {
+		switch {
+		case isYear(a.number) && validDate(a.number, b.number, d.number):
+			return one(dayOf(a.number, time.Month(b.number), d.number), i+3), true
+		case isYear(d.number) && b.before != "." && validDate(d.number, a.number, b.number):
+			return one(dayOf(d.number, time.Month(a.number), b.number), i+3), true
+		case isYear(d.number) && validDate(d.number, b.number, a.number): // the day first: dots, or no such month
+			return one(dayOf(d.number, time.Month(b.number), a.number), i+3), true
+		}
+		return mention{}, false
+	}
+	next := i + 1
+	switch c.get(next).text {
+	case "st", "nd", "rd", "th":
+		if c.get(next).before == "" {
+			next++
+		}
+	}
+	if c.get(next).text == "of" {
+		next++
+	}
+	if month, _ := monthOf(c.get(next).text); month != 0 && isDay(a.number) {
+		return c.dayOfMonth(a.number, month, next+1)
+	}
+	if isYear(a.number) && len(a.text) == 4 && !measured(c.get(i+1)) && !strings.HasSuffix(a.before, "$") {
+		return mention{span: Span{dayOf(a.number, 1, 1), dayOf(a.number, 12, 31)}, next: i + 1}, true
+	}
+	if c.ref != NoDay {
+		return c.ago(i)
+	}
+	return mention{}, false
+}
+
+// measured says that the number before counts something, so that it is no year.
+func measured(t token) bool {
+	switch t.text {
+	case "km", "miles", "dollars", "people", "calories", "steps", "words", "euros", "pounds", "meters", "metres":
+		return true
+	}
+	return false
+}
+
+func validDate(year, month, day int) bool {
+	if month < 1 || month > 12 || !isDay(day) {
+		return false
+	}
+	return time.Date(year, time.Month(month), day, 0, 0, 0, 0, time.UTC).Day() == day
+}
+
+func one(day, next int) mention { return mention{span: Span{day, day}, next: next} }
+
+// dayOfMonth reads the year that may follow a day and a month.
+func (c *calendar) dayOfMonth(day int, month time.Month, next int) (mention, bool) {
+	if y := c.get(next); isYear(y.number) && len(y.text) == 4 {
+		if !validDate(y.number, int(month), day) {
+			return mention{}, false
+		}
+		return one(dayOf(y.number, month, day), next+1), true
+	}
+	if !validDate(2000, int(month), day) {
+		return mention{}, false
+	}
+	m := mention{month: month, day: day, next: next}
+	if c.ref != NoDay {
+		y := nearestYear(c.ref, month, day)
+		at := dayOf(y, month, day)
+		m.span = Span{at, at}
+	}
+	return m, true
+}
+
+// nearestYear is the year in which a month's middle, or a day, is nearest to the reference.
+func nearestYear(ref int, month time.Month, day int) int {
+	if day == 0 {
+		day = 15
+	}
+	year := dateOf(ref).Year()
+	best, far := year, 1<<30
+	for _, y := range []int{year, year - 1, year + 1} {
+		d := dayOf(y, month, day) - ref
+		if d < 0 {
+			d = -d
+		}
+		if d < far {
+			best, far = y, d
+		}
+	}
+	return best
+}
+
+// month reads May 7, May 7th, 2023, May 2023 and May alone.
+func (c *calendar) month(i int, month time.Month, short bool) (mention, bool) {
+	next := c.get(i + 1)
+	if next.number >= 0 && len(next.text) == 4 && isYear(next.number) {
+		return mention{span: wholeMonth(next.number, month), next: i + 2}, true
+	}
+	if isDay(next.number) && len(next.text) <= 2 && !strings.ContainsAny(next.before, ":;()!?") && c.get(i+2).before != ":" {
+		after := i + 2
+		switch c.get(after).text {
+		case "st", "nd", "rd", "th":
+			if c.get(after).before == "" {
+				after++
+			}
+		}
+		if c.t[i].capital || !ambiguous(c.t[i].text) {
+			return c.dayOfMonth(next.number, month, after)
+		}
+	}
+	if short || ambiguous(c.t[i].text) && !(c.t[i].capital && introduces(c.get(i-1).text)) {
+		return mention{}, false
+	}
+	m := mention{month: month, next: i + 1}
+	if c.ref != NoDay {
+		m.span = wholeMonth(nearestYear(c.ref, month, 0), month)
+		if c.get(i-1).text == "last" && m.span.From > c.ref {
+			m.span = wholeMonth(dateOf(m.span.From).Year()-1, month)
+		}
+	}
+	return m, true
+}
+
+// ambiguous are the months that are also other words.
+func ambiguous(w string) bool { return w == "may" || w == "march" || w == "mar" }
+
+func introduces(w string) bool {
+	switch w {
+	case "in", "last", "this", "next", "since", "until", "till", "by", "early", "late", "mid", "of", "during", "around", "from", "before", "after", "for":
+		return true
+	}
+	return false
+}
+
+func wholeMonth(year int, month time.Month) Span {
+	return Span{dayOf(year, month, 1), dayOf(year, month+1, 1) - 1}
+}
+
+func week(day int) Span {
+	monday := day - (int(weekday(day))+6)%7
+	return Span{monday, monday + 6}
+}
+
+// relative reads what is seen from the day of reference.
+func (c *calendar) relative(i int) (mention, bool) {
+	w := c.t[i].text
+	switch w {
+	case "today", "tonight":
+		return one(c.ref, i+1), true
+	case "yesterday":
+		if c.get(i-1).text == "before" && c.get(i-2).text == "day" {
+			return one(c.ref-2, i+1), true
+		}
+		return one(c.ref-1, i+1), true
+	case "tomorrow":
+		return one(c.ref+1, i+1), true
+	case "last", "past", "previous", "this", "next":
+		return c.step(i)
+	}
+	return c.ago(i)
+}
+
+// step reads last Friday, this weekend, next month, last summer and the last three weeks.
+func (c *calendar) step(i int) (mention, bool) {
+	by := map[string]int{"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1}[c.t[i].text]
+	unit := c.get(i + 1)
+	if day, ok := weekdayOf(unit.text); ok {
+		return one(stepWeekday(c.ref, day, by), i+2), true
+	}
+	today := dateOf(c.ref)
+	m := mention{next: i + 2}
+	switch unit.text {
+	case "night":
+		if by == 1 {
+			return mention{}, false
+		}
+		return one(c.ref+by, i+2), true
+	case "week":
+		m.span = week(c.ref + 7*by)
+	case "weekend":
+		w := week(c.ref + 7*by)
+		m.span = Span{w.To - 1, w.To}
+	case "month":
+		first := time.Date(today.Year(), today.Month()+time.Month(by), 1, 0, 0, 0, 0, time.UTC)
+		m.span = wholeMonth(first.Year(), first.Month())
+	case "year":
+		y := today.Year() + by
+		m.span = Span{dayOf(y, 1, 1), dayOf(y, 12, 31)}
+	case "spring", "summer", "fall", "autumn", "winter":
+		m.span = season(c.ref, unit.text, by)
+	default:
+		n := smallNumber(unit)
+		days := unitDays(c.get(i + 2).text)
+		if n == 0 || days == 0 || by == 0 {
+			return mention{}, false
+		}
+		m.next = i + 3
+		if m.span = (Span{c.ref - n*days, c.ref}); by > 0 {
+			m.span = Span{c.ref, c.ref + n*days}
+		}
+	}
+	return m, true
+}
+
+// stepWeekday returns the nearest such day before, from or after the reference.
+func stepWeekday(ref int, day time.Weekday, by int) int {
+	ahead := (int(day) - int(weekday(ref)) + 7) % 7
+	switch {
+	case by < 0:
+		return ref + ahead - 7
+	case by > 0 && ahead == 0:
+		return ref + 7
+	}
+	return ref + ahead
+}
+
+// season returns the last, the present or the next one, northern.
+func season(ref int, name string, by int) Span {
+	first := map[string]time.Month{"spring": time.March, "summer": time.June, "fall": time.September, "autumn": time.September, "winter": time.December}[name]
+	year := dateOf(ref).Year()
+	span := func(y int) Span { return Span{dayOf(y, first, 1), dayOf(y, first+3, 1) - 1} }
+	switch {
+	case by < 0:
+		for y := year; ; y-- {
+			if s := span(y); s.To < ref {
+				return s
+			}
+		}
+	case by > 0:
+		for y := year - 1; ; y++ {
+			if s := span(y); s.From > ref {
+				return s
+			}
+		}
+	}
+	for y := year - 1; ; y++ {
+		if s := span(y); s.To >= ref {
+			return s
+		}
+	}
+}
+
+func unitDays(w string) int {
+	switch strings.TrimSuffix(w, "s") {
+	case "day":
+		return 1
+	case "week":
+		return 7
+	case "month":
+		return 30
+	case "year":
+		return 365
+	}
+	return 0
+}
+
+// ago reads three weeks ago, a couple of days ago, a few months back; the larger the unit, the wider the span.
+func (c *calendar) ago(i int) (mention, bool) {
+	n, next := smallNumber(c.t[i]), i+1
+	if n == 0 {
+		return mention{}, false
+	}
+	if w := c.get(next).text; n == 1 && (w == "few" || w == "couple") {
+		n, next = smallNumber(c.get(next)), next+1
+	}
+	if c.get(next).text == "of" {
+		next++
+	}
+	days := unitDays(c.get(next).text)
+	if w := c.get(next + 1).text; days == 0 || w != "ago" && w != "back" && w != "earlier" {
+		return mention{}, false
+	}
+	at := c.ref - n*days
+	slack := map[int]int{1: 0, 7: 3, 30: 15, 365: 182}[days]
+	return mention{span: Span{at - slack, at + slack}, next: next + 2}, true
+}
+
+// leadingTime reads a time in brackets at the start of a text, with nothing else in them, and returns the minute it
+// names, as clocks there showed it, and where the text goes on.
+func leadingTime(text string) (minute int64, rest int, ok bool) {
+	start := len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
+	if start == len(text) || text[start] != '(' && text[start] != '[' {
+		return 0, 0, false
+	}
+	closing := byte(')')
+	if text[start] == '[' {
+		closing = ']'
+	}
+	const longest = 64
+	end := strings.IndexByte(text[start:min(len(text), start+longest)], closing)
+	if end < 0 {
+		return 0, 0, false
+	}
+	t := tokens(text[start+1 : start+end])
+	for i := range t { // 2023-05-08T13:56
+		if t[i].text == "t" && i+1 < len(t) && t[i].before == "" {
+			t = slices.Delete(t, i, i+1)
+			break
+		}
+	}
+	c := &calendar{t: t, ref: NoDay}
+	day, clock := NoDay, -1
+	for i := 0; i < len(t); {
+		if m, found := c.at(i); found && m.month == 0 && m.span.days() == 1 && day == NoDay {
+			day, i = m.span.From, m.next
+			continue
+		}
+		if m, next := readClock(t, i); next > i && (clock < 0 || t[i].before == "+" || t[i].before == "-") {
+			if clock < 0 { // else it is the distance from UTC
+				clock = m
+			}
+			i = next
+			continue
+		}
+		if !filler(t[i].text) {
+			return 0, 0, false
+		}
+		i++
+	}
+	if day == NoDay {
+		return 0, 0, false
+	}
+	return int64(day)*1440 + int64(max(clock, 0)), start + end + 1, true
+}
+
+// readClock reads 1:56 pm, 13:56, 13:56:07 and 1 pm as a minute of the day.
+func readClock(t []token, i int) (minute, next int) {
+	hour := t[i].number
+	if hour < 0 || hour > 24 {
+		return 0, i
+	}
+	minute, next = 0, i+1
+	if next < len(t) && t[next].before == ":" && t[next].number >= 0 && t[next].number < 60 {
+		minute, next = t[next].number, next+1
+		for next < len(t) && (t[next].before == ":" || t[next].before == ".") && t[next].number >= 0 {
+			next++
+		}
+	} else if next >= len(t) || t[next].text != "am" && t[next].text != "pm" {
+		return 0, i
+	}
+	if next < len(t) && (t[next].text == "am" || t[next].text == "pm") {
+		if hour %= 12; t[next].text == "pm" {
+			hour += 12
+		}
+		next++
+	}
+	return hour%24*60 + minute, next
+}
+
+func filler(w string) bool {
+	if _, ok := weekdayOf(w); ok {
+		return true
+	}
+	switch w {
+	case "on", "at", "the", "utc", "gmt", "z", "sun", "mon", "tue", "wed", "thu", "fri", "sat":
+		return true
+	}
+	return false
+}
+
+// DayOfMinute returns the day of a minute since 1970.
+func DayOfMinute(minute int64) int { return int(floorDiv(minute, 1440)) }

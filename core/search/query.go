@@ -1,0 +1,281 @@
+package search
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// MaxTerms bounds the words of a query that are looked up: of a pasted file the rarest count.
+const MaxTerms = 64
+
+// maxQueryWords bounds how much of a query is read at all.
+const maxQueryWords = 2000
+
+// term is a distinct word of a query.
+type term struct {
+	word    string // normalised
+	surface string // as written, lower case
+	capital bool   // it is written with a capital somewhere
+	name    []string
+}
+
+// asked is a time that a query asks for.
+type asked struct {
+	Span
+	month time.Month // set: this month, or day of it, in every year
+	day   int
+}
+
+func (a asked) days() int {
+	switch {
+	case a.month == 0:
+		return a.Span.days()
+	case a.day != 0:
+		return 1
+	}
+	return 31
+}
+
+// matches reports whether a span is one of those asked for: it overlaps, and is not much vaguer than the question.
+func (a asked) matches(s Span) bool {
+	if s.days() > max(31, a.days()) {
+		return false
+	}
+	if a.month == 0 {
+		return a.overlaps(s)
+	}
+	for year := dateOf(s.From).Year(); year <= dateOf(s.To).Year(); year++ {
+		span := wholeMonth(year, a.month)
+		if a.day != 0 {
+			if !validDate(year, int(a.month), a.day) {
+				continue
+			}
+			day := dayOf(year, a.month, a.day)
+			span = Span{day, day}
+		}
+		if span.overlaps(s) {
+			return true
+		}
+	}
+	return false
+}
+
+// Query is what is looked for.
+type Query struct {
+	terms      []term
+	pairs      [][2]string // terms that followed each other
+	times      []asked
+	phrases    [][]string // set if the query is nothing but quoted phrases: each must stand in a text
+	wantDate   bool
+	wantNumber bool
+}
+
+// Analyse reads a query, asked on a day; NoDay leaves relative days unread.
+func Analyse(text string, today int) Query {
+	q := Query{}
+	words := q.read(cutRunes(strings.ToValidUTF8(text, " "), 40*maxQueryWords), today)
+	seen := map[[2]string]bool{}
+	for i := 1; i < len(words); i++ {
+		if p := [2]string{words[i-1], words[i]}; p[0] != "" && p[1] != "" && !seen[p] {
+			seen[p] = true
+			q.pairs = append(q.pairs, p)
+		}
+	}
+	return q
+}
+
+// read fills everything but the pairs and returns the words in order, an empty one for each that is no term.
+func (q *Query) read(text string, today int) []string {
+	c := &calendar{t: tokens(text), ref: today}
+	months := map[string]bool{}
+	for _, m := range c.mentions() {
+		q.times = append(q.times, asked{m.span, m.month, m.day})
+		for _, t := range c.t[m.first:m.next] {
+			if month, _ := monthOf(t.text); month != 0 {
+				months[t.text] = true
+			}
+		}
+	}
+	capital := capitals(text)
+	var words []string
+	at := map[string]bool{}
+	scan(text, func(surface, word string) bool {
+		if months[surface] {
+			word = ""
+		}
+		words = append(words, word)
+		if word != "" && !at[word] {
+			at[word] = true
+			q.terms = append(q.terms, term{word: word, surface: surface, capital: capital[surface]})
+		}
+		return len(words) < maxQueryWords
+	})
+	lower := " " + strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return !wordRune(r) }), " ") + " "
+	holds := func(parts ...string) bool {
+		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(lower, " "+p+" ") })
+	}
+	q.wantDate = holds("when", "what date", "which date", "what day", "which day", "which year", "what year", "which month", "what month", "how long")
+	q.wantNumber = holds("how many", "how often", "how much", "how long")
+	q.phrases = phrasesOnly(text)
+	return words
+}
+
+// capitals are the words, lower case, that a text writes with a capital.
+func capitals(text string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !wordRune(r) }) {
+		if first := []rune(w)[0]; unicode.IsUpper(first) {
+			out[strings.ToLower(w)] = true
+		}
+	}
+	return out
+}
+
+// phrasesOnly returns the words of each phrase of a query that is nothing but phrases in quotation marks.
+func phrasesOnly(text string) [][]string {
+	var out [][]string
+	rest := strings.TrimSpace(text)
+	for rest != "" {
+		if rest[0] != '"' {
+			return nil
+		}
+		end := strings.IndexByte(rest[1:], '"')
+		if end < 0 {
+			return nil
+		}
+		if words := Words(rest[1 : end+1]); len(words) > 0 {
+			out = append(out, words)
+		}
+		rest = strings.TrimSpace(rest[end+2:])
+	}
+	return out
+}
+
+// Empty reports a query that names nothing to look for, neither words nor days.
+func (q *Query) Empty() bool { return len(q.terms) == 0 && len(q.times) == 0 }
+
+// Terms returns the distinct words of the query, in order.
+func (q *Query) Terms() []string { return words(q.terms) }
+
+func words(terms []term) []string {
+	out := make([]string, len(terms))
+	for i, t := range terms {
+		out[i] = t.word
+	}
+	return out
+}
+
+// Narrow keeps the rarest terms, at most MaxTerms: it bounds what a pasted file costs.
+func (q Query) Narrow(df map[string]int) Query {
+	if len(q.terms) <= MaxTerms {
+		return q
+	}
+	rarest := slices.Clone(q.terms)
+	slices.SortStableFunc(rarest, func(a, b term) int { return cmp.Compare(rank(df[a.word]), rank(df[b.word])) })
+	keep := map[string]bool{}
+	for _, t := range rarest[:MaxTerms] {
+		keep[t.word] = true
+	}
+	q.terms = slices.DeleteFunc(slices.Clone(q.terms), func(t term) bool { return !keep[t.word] })
+	q.pairs = slices.DeleteFunc(slices.Clone(q.pairs), func(p [2]string) bool { return !keep[p[0]] || !keep[p[1]] })
+	return q
+}
+
+// rank puts words that stand nowhere last.
+func rank(df int) int {
+	if df == 0 {
+		return 1 << 40
+	}
+	return df
+}
+
+// shortestForm is how many letters a name may be cut to.
+const shortestForm = 3
+
+// Resolve finds out which terms name a speaker: a whole part of a name, or the beginning of one, written with a capital,
+// if the texts use that short form. speakers are the parts of names with how many texts are said by them.
+func (q Query) Resolve(speakers map[string]int, df map[string]int) Query {
+	q.terms = slices.Clone(q.terms)
+	for i := range q.terms {
+		t := &q.terms[i]
+		t.name = nil
+		if speakers[t.surface] > 0 {
+			t.name = []string{t.surface}
+			continue
+		}
+		if !t.capital || len(t.surface) < shortestForm || df[t.word] == 0 {
+			continue
+		}
+		for part, n := range speakers {
+			if n > 0 && strings.HasPrefix(part, t.surface) {
+				t.name = append(t.name, part)
+			}
+		}
+		slices.Sort(t.name)
+	}
+	return q
+}
+
+// Surfaces returns the terms as they are written, among which names may be.
+func (q *Query) Surfaces() []string {
+	out := make([]string, len(q.terms))
+	for i, t := range q.terms {
+		out[i] = t.surface
+	}
+	return out
+}
+
+// Names returns the parts of speakers' names that the query names.
+func (q *Query) Names() []string {
+	var out []string
+	for _, t := range q.terms {
+		for _, n := range t.name {
+			if !slices.Contains(out, n) {
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
+
+// Rarest returns the terms to choose candidates by: those that stand somewhere and name nobody, the rarest first, while
+// the texts that they stand in are together at most budget. If all are too common, the rarest alone and common is true.
+// Names are left only where there is nothing else.
+func (q *Query) Rarest(df map[string]int, budget int) (out []string, common bool) {
+	known := slices.DeleteFunc(slices.Clone(q.terms), func(t term) bool { return df[t.word] == 0 || len(t.name) > 0 })
+	if len(known) == 0 {
+		known = slices.DeleteFunc(slices.Clone(q.terms), func(t term) bool { return df[t.word] == 0 })
+	}
+	if len(known) == 0 {
+		return nil, false
+	}
+	slices.SortStableFunc(known, func(a, b term) int { return cmp.Compare(df[a.word], df[b.word]) })
+	sum := 0
+	for i, t := range known {
+		if sum += df[t.word]; sum > budget && i > 0 {
+			return out, false
+		}
+		out = append(out, t.word)
+		if sum > budget {
+			return out, true
+		}
+	}
+	return out, false
+}
+
+// longestAsked is how many days a time may span to choose candidates by it.
+const longestAsked = 8
+
+// Days returns the spans of days that are short enough to choose candidates by.
+func (q *Query) Days() []Span {
+	var out []Span
+	for _, a := range q.times {
+		if a.month == 0 && a.days() <= longestAsked {
+			out = append(out, a.Span)
+		}
+	}
+	return out
+}

@@ -1,0 +1,236 @@
+package search
+
+import (
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Source is a text as it is stored, with what its columns say.
+type Source struct {
+	Text    string
+	Speaker string    // who said it, empty if the columns do not say
+	At      time.Time // when it was written
+	Turn    bool      // it is a turn of a conversation, whatever its text looks like
+}
+
+// Reading is what is read of a text once, when it is written, so that no search has to.
+type Reading struct {
+	Speaker string // as it is written; empty: unknown
+	Minute  int64  // since 1970: as clocks showed it if Flags say Dated, else UTC
+	Flags   Flags
+	Words   []string // of the body: without the time and the speaker at its start
+	Asked   []bool   // for each word, whether it stands in a sentence that asks
+	Spans   []Span   // the days that the body talks about
+}
+
+// Flags say what a text is and holds.
+type Flags int
+
+// The flags.
+const (
+	Turn     Flags = 1 << iota // a turn of a conversation
+	Dated                      // its time stands in the text
+	Named                      // its speaker stands in the text
+	Numbered                   // it holds a number
+)
+
+// Read reads a text. Relative days in it are seen from its own day.
+func Read(s Source) Reading {
+	r := Reading{Speaker: s.Speaker, Minute: floorDiv(s.At.Unix(), 60)}
+	body := s.Text
+	if s.Turn {
+		r.Flags |= Turn
+	}
+	if minute, rest, ok := leadingTime(body); ok {
+		r.Minute, body = minute, body[rest:]
+		r.Flags |= Dated
+	}
+	if name, rest, ok := leadingName(body, r.Flags&Dated != 0); ok {
+		r.Speaker = name
+		r.Flags |= Named
+		if r.Flags&Dated != 0 { // else it may be the word that the text is about
+			body = body[rest:]
+		}
+	}
+	sentences(body, func(sentence string, asks bool) bool {
+		scan(sentence, func(surface, word string) bool {
+			r.Words = append(r.Words, word)
+			r.Asked = append(r.Asked, asks)
+			if c := surface[0]; c >= '0' && c <= '9' || numeral(surface) {
+				r.Flags |= Numbered
+			}
+			return len(r.Words) < maxWords
+		})
+		return len(r.Words) < maxWords
+	})
+	c := &calendar{t: tokens(body), ref: int(floorDiv(r.Minute, 1440))}
+	for _, m := range c.mentions() {
+		r.Spans = append(r.Spans, m.span)
+	}
+	return r
+}
+
+func numeral(w string) bool {
+	switch w {
+	case "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "dozen", "hundred", "thousand", "twice":
+		return true
+	}
+	return false
+}
+
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}
+
+// leadingName reads "Name:" at the start of a text. Behind a time any short name will do; alone it must look like one, or
+// "Milk: buy two" would be said by Milk; whether such texts are a conversation is decided by their neighbours.
+func leadingName(text string, timed bool) (name string, rest int, ok bool) {
+	trimmed := strings.TrimLeftFunc(text, unicode.IsSpace)
+	const longest = 48
+	end := strings.IndexByte(trimmed[:min(len(trimmed), longest)], ':')
+	if end <= 0 || end+1 < len(trimmed) && trimmed[end+1] != ' ' && trimmed[end+1] != '\n' {
+		return "", 0, false
+	}
+	name = strings.TrimSpace(trimmed[:end])
+	parts := strings.Fields(name)
+	if len(parts) == 0 || len(parts) > 3 || !timed && len(parts) > 2 {
+		return "", 0, false
+	}
+	for _, part := range parts {
+		first, _ := utf8.DecodeRuneInString(part)
+		if !unicode.IsLetter(first) && !timed || !timed && unicode.IsLower(first) {
+			return "", 0, false
+		}
+		for _, r := range part {
+			if !unicode.IsLetter(r) && !unicode.IsMark(r) && r != '\'' && r != '-' && r != '.' && r != '_' && (!timed || !unicode.IsDigit(r)) {
+				return "", 0, false
+			}
+		}
+	}
+	return name, len(text) - len(trimmed) + end + 1, true
+}
+
+// unnamed begins a speaker that is known by a role only.
+const unnamed = "\x00"
+
+// Voice returns how a speaker is kept: by name, in lower case, else by role. Two roles are two speakers, but no query
+// names them.
+func Voice(name, role string) string {
+	if name = strings.ToLower(strings.TrimSpace(name)); name != "" || role == "" {
+		return name
+	}
+	return unnamed + role
+}
+
+// NameParts returns the words of a speaker's name that queries may name it by.
+func NameParts(voice string) []string {
+	if strings.HasPrefix(voice, unnamed) {
+		return nil
+	}
+	return strings.FieldsFunc(strings.ToLower(voice), func(r rune) bool { return !wordRune(r) })
+}
+
+// sentences splits a text and says which of its sentences ask.
+func sentences(text string, emit func(sentence string, asks bool) bool) {
+	start := 0
+	for i, r := range text {
+		end := false
+		switch r {
+		case '?', '!', '\n', '？', '！', '。', '؟':
+			end = true
+		case '.':
+			end = i+1 >= len(text) || text[i+1] == ' ' || text[i+1] == '\n' || text[i+1] == '"'
+		}
+		if !end {
+			continue
+		}
+		if i > start && !emit(text[start:i], r == '?' || r == '？' || r == '؟') {
+			return
+		}
+		start = i + utf8.RuneLen(r)
+	}
+	if start < len(text) {
+		emit(text[start:], false)
+	}
+}
+
+// asking marks a stored word of a sentence that asks. No word holds it.
+const asking = '?'
+
+// Store writes the words for a column: blanks between them, those of asking sentences marked.
+func (r *Reading) Store() string {
+	var b strings.Builder
+	for i, w := range r.Words {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		if r.Asked[i] {
+			b.WriteByte(asking)
+		}
+		b.WriteString(w)
+	}
+	return b.String()
+}
+
+// eachWord goes through stored words.
+func eachWord(stored string, visit func(word string, asked bool)) {
+	for stored != "" {
+		word, rest, _ := strings.Cut(stored, " ")
+		stored = rest
+		if word != "" && word[0] == asking {
+			visit(word[1:], true)
+		} else {
+			visit(word, false)
+		}
+	}
+}
+
+// StoreSpans writes spans for a column.
+func StoreSpans(spans []Span) string {
+	var b strings.Builder
+	for i, s := range spans {
+		if i > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(strconv.Itoa(s.From))
+		if s.To != s.From {
+			b.WriteByte('/')
+			b.WriteString(strconv.Itoa(s.To))
+		}
+	}
+	return b.String()
+}
+
+// LoadSpans reads what StoreSpans wrote; what cannot be read is left out.
+func LoadSpans(stored string) []Span {
+	var out []Span
+	for _, field := range strings.Fields(stored) {
+		from, to, wide := strings.Cut(field, "/")
+		a, err := strconv.Atoi(from)
+		if err != nil {
+			continue
+		}
+		b := a
+		if wide {
+			if b, err = strconv.Atoi(to); err != nil {
+				continue
+			}
+		}
+		out = append(out, Span{a, b})
+	}
+	return out
+}
+
+// LoadWords reads what Store wrote.
+func LoadWords(stored string) []string {
+	var out []string
+	eachWord(stored, func(w string, _ bool) { out = append(out, w) })
+	return out
+}

@@ -1,0 +1,77 @@
+package search
+
+import (
+	"math"
+	"strings"
+	"testing"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+func TestWordsNormalise(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"", nil},
+		{"the of and", nil},
+		{"She went to the lakes", []string{"go", "lake"}},
+		{"Children's compilers, compiling!", []string{"child", "compil", "compil"}},
+		{"I don't paint", []string{"paint"}},
+		{"東京タワー go", []string{"東京", "京タ", "タワ", "ワー", "go"}},
+		{"猫", []string{"猫"}},
+		{"ÜBER naïve 2023-05-07", []string{"über", "naïve", "2023", "05", "07"}},
+		{`"quoted" OR body:x*`, []string{"quot", "bodi", "x"}},
+		{"\xff\xfebroken", []string{"break"}},
+		{"went bought knives", []string{"go", "buy", "knife"}},
+	} {
+		if diff := cmp.Diff(c.want, Words(c.text)); diff != "" {
+			t.Errorf("Words(%q) (-want +got):\n%s", c.text, diff)
+		}
+	}
+}
+
+func TestSurfaceShowsTheSpellingsThatMatched(t *testing.T) {
+	t.Parallel()
+	got := Surface("Compilers compile; she Compiles compilers.", []string{"compil"})
+	if diff := cmp.Diff([]string{"compilers", "compile", "compiles"}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func FuzzWords(f *testing.F) {
+	for _, s := range []string{"", "hello world", "東京 \xff", "don't \"NEAR(\" ) OR *", "ａｂｃ", "\u0301\u0301", strings.Repeat("y", 300)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		for _, w := range Words(text) {
+			if w == "" || !utf8.ValidString(w) {
+				t.Fatalf("word %q", w)
+			}
+			for _, r := range w {
+				if !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) {
+					t.Fatalf("word %q holds %q", w, r)
+				}
+			}
+		}
+		r := Read(Source{Text: text})
+		docs := []Doc{{ID: "x", Words: r.Store(), Len: len(r.Words), Who: Voice(r.Speaker, ""), Flags: r.Flags, Spans: LoadSpans(StoreSpans(r.Spans)), Allowed: true}}
+		if diff := cmp.Diff(r.Words, LoadWords(docs[0].Words), cmpopts.EquateEmpty()); diff != "" {
+			t.Fatalf("stored words (-want +got):\n%s", diff)
+		}
+		st := StatsOf(docs)
+		q := Analyse(text, 20_000).Narrow(st.DF).Resolve(st.Speakers, st.DF)
+		if len(q.Terms()) > MaxTerms {
+			t.Fatalf("%d terms", len(q.Terms()))
+		}
+		for _, h := range Rank(q, st, docs, Vectors{}, 1) {
+			if math.IsNaN(h.Score) || math.IsInf(h.Score, 0) || h.Score <= 0 {
+				t.Fatalf("score %v", h.Score)
+			}
+		}
+	})
+}

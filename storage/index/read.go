@@ -1,0 +1,205 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"loci/core/search"
+)
+
+// conditions are joined by AND; they use $N for the arguments, which stand in the order in which they were added.
+type conditions struct {
+	texts []string
+	args  []any
+}
+
+// arg adds an argument and returns its place.
+func (c *conditions) arg(v any) string {
+	c.args = append(c.args, v)
+	return "$" + strconv.Itoa(len(c.args))
+}
+
+func (c *conditions) list(values []string) string {
+	places := make([]string, len(values))
+	for i, v := range values {
+		places[i] = c.arg(v)
+	}
+	return "(" + strings.Join(places, ", ") + ")"
+}
+
+func (c *conditions) and(text string) { c.texts = append(c.texts, text) }
+
+func (c *conditions) where() string {
+	if len(c.texts) == 0 {
+		return ""
+	}
+	return " WHERE " + strings.Join(c.texts, " AND ")
+}
+
+// numbers writes a list of our own numbers.
+func numbers(list []int64) string {
+	texts := make([]string, len(list))
+	for i, n := range list {
+		texts[i] = strconv.FormatInt(n, 10)
+	}
+	return "(" + strings.Join(texts, ", ") + ")"
+}
+
+func number(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }
+
+// scope restricts documents to what was asked for: the only condition that is also one of neighbours.
+func (m *matching) scope(alias string) *conditions {
+	c := &conditions{}
+	if m.owners != nil {
+		c.and(alias + ".owner IN " + numbers(m.owners))
+	}
+	if m.lane != 0 {
+		c.and(alias + ".lane = " + strconv.FormatInt(m.lane, 10))
+	}
+	return c
+}
+
+// filter adds what a result must fulfil, but for roles: an answer inherits from a question that somebody else asked.
+func (m *matching) filter(c *conditions, alias string) {
+	f := m.ask.Filter
+	if f.From != 0 {
+		c.and(alias + ".at >= " + c.arg(f.From))
+	}
+	if f.Until != 0 {
+		c.and(alias + ".at < " + c.arg(f.Until))
+	}
+	if len(f.Tags) > 0 {
+		c.and(m.tagged(c, alias))
+	}
+}
+
+func (m *matching) tagged(c *conditions, alias string) string {
+	if m.ask.Filter.AllTags {
+		each := make([]string, len(m.ask.Filter.Tags))
+		for i, tag := range m.ask.Filter.Tags {
+			each[i] = `EXISTS (SELECT 1 FROM ` + m.t.tags + ` g WHERE g.seq = ` + alias + `.seq AND g.tag = ` + c.arg(tag) + `)`
+		}
+		return "(" + strings.Join(each, " AND ") + ")"
+	}
+	return `EXISTS (SELECT 1 FROM ` + m.t.tags + ` g WHERE g.seq = ` + alias + `.seq AND g.tag IN ` + c.list(m.ask.Filter.Tags) + `)`
+}
+
+type docRow struct {
+	Seq    int64  `db:"seq"`
+	ID     string `db:"id"`
+	Lane   int64  `db:"lane"`
+	Role   string `db:"role"`
+	At     int64  `db:"at"`
+	Who    string `db:"who"`
+	Minute int64  `db:"minute"`
+	Flags  int64  `db:"flags"`
+	Len    int    `db:"len"`
+	Words  string `db:"words"`
+	Spans  string `db:"spans"`
+	Tagged bool   `db:"tagged"`
+}
+
+// read reads documents in the order of lanes; with may put ranges before the table, named r.
+func (m *matching) read(ctx context.Context, with string, c *conditions) ([]search.Doc, error) {
+	tagged := "1"
+	if len(m.ask.Filter.Tags) > 0 {
+		tagged = m.tagged(c, "d")
+	}
+	from := m.t.docs + " d"
+	if with != "" {
+		from = "r CROSS JOIN " + from
+	}
+	var rows []docRow
+	err := m.tx.SelectContext(ctx, &rows, with+`SELECT d.seq, d.id, d.lane, d.role, d.at, d.who, d.minute, d.flags, d.len, d.words, d.spans, `+tagged+` AS tagged
+		FROM `+from+c.where(), c.args...)
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(rows, func(a, b docRow) int { return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Seq, b.Seq)) })
+	docs := make([]search.Doc, len(rows))
+	for i := range rows {
+		docs[i] = m.doc(&rows[i])
+	}
+	return docs, nil
+}
+
+func (m *matching) doc(r *docRow) search.Doc {
+	f := m.ask.Filter
+	d := search.Doc{
+		ID: r.ID, Seq: r.Seq, Lane: r.Lane, Who: r.Who, Minute: r.Minute, Flags: search.Flags(r.Flags), Len: r.Len, Words: r.Words,
+		Spans: search.LoadSpans(r.Spans),
+		Allowed: r.Tagged && (f.From == 0 || r.At >= f.From) && (f.Until == 0 || r.At < f.Until) &&
+			(len(f.Roles) == 0 || slices.Contains(f.Roles, r.Role)),
+	}
+	if d.Flags&search.Dated != 0 {
+		d.Day = search.DayOfMinute(r.Minute)
+	} else {
+		d.Day = search.DayOf(time.UnixMicro(r.At).In(m.ask.Zone))
+	}
+	return d
+}
+
+// frequencies returns in how many texts each word stands, those of all scopes.
+func (m *matching) frequencies(ctx context.Context, words []string) (map[string]int, error) {
+	df := make(map[string]int, len(words))
+	for chunk := range slices.Chunk(words, lookupBatch) {
+		c := &conditions{}
+		c.and("term IN " + c.list(chunk))
+		var rows []struct {
+			Term string `db:"term"`
+			Docs int    `db:"docs"`
+		}
+		if err := m.tx.SelectContext(ctx, &rows, `SELECT term, docs FROM `+m.t.terms+c.where(), c.args...); err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			df[r.Term] = r.Docs
+		}
+	}
+	return df, nil
+}
+
+// speakers returns the parts of names in reach that begin with one of the words, with how many texts they said.
+func (m *matching) speakers(ctx context.Context, words []string) (map[string]int, error) {
+	found := map[string]int{}
+	for _, w := range words {
+		c := &conditions{}
+		c.and("part >= " + c.arg(w) + " AND part < " + c.arg(w+"\U0010ffff"))
+		if m.owners != nil {
+			c.and("owner IN " + numbers(m.owners))
+		}
+		var rows []struct {
+			Part string `db:"part"`
+			Docs int    `db:"docs"`
+		}
+		err := m.tx.SelectContext(ctx, &rows, `SELECT part, SUM(docs) AS docs FROM `+m.t.speakers+c.where()+` GROUP BY part LIMIT 50`, c.args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			found[r.Part] = r.Docs
+		}
+	}
+	return found, nil
+}
+
+// minutes are the bounds of a span of days in minutes, wide enough for every zone.
+func minutes(s search.Span) (from, until int64) {
+	const day, zones = 1440, 14 * 60
+	return int64(s.From)*day - zones, int64(s.To+1)*day + zones
+}
+
+// onDays counts the texts in reach of a span of days.
+func (m *matching) onDays(ctx context.Context, s search.Span) (int, error) {
+	if m.owners == nil {
+		return 0, nil // there is no index of the days of all owners
+	}
+	from, until := minutes(s)
+	var n int
+	err := m.tx.GetContext(ctx, &n, `SELECT COUNT(*) FROM `+m.t.docs+` WHERE owner IN `+numbers(m.owners)+` AND minute >= $1 AND minute < $2`, from, until)
+	return n, err
+}
