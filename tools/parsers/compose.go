@@ -1,0 +1,129 @@
+package parsers
+
+import (
+	"strings"
+
+	"loci/core"
+	"loci/core/ingest"
+)
+
+// composer writes the text of a document block by block, in the few marks of Markdown that views and chunks understand,
+// and remembers its headings and pages. It stops with an error at the limit of text.
+type composer struct {
+	j        *job
+	b        strings.Builder
+	sections ingest.SectionBuilder
+	title    string // the first heading
+	tight    bool   // the last block was a list item or a row: another one follows without a blank line
+}
+
+// maxHeading bounds a heading in a path, in bytes.
+const maxHeading = 300
+
+// put writes one block.
+func (c *composer) put(text string, tight bool) error {
+	if text == "" {
+		return nil
+	}
+	if err := c.j.ctx.Err(); err != nil {
+		return err
+	}
+	if c.b.Len()+len(text) > c.j.limits.Text {
+		return c.j.tooMuchText()
+	}
+	c.gap(tight)
+	c.b.WriteString(text)
+	c.b.WriteByte('\n')
+	return nil
+}
+
+// gap separates blocks: by a blank line, unless both belong to one list or table.
+func (c *composer) gap(tight bool) {
+	if c.b.Len() > 0 && !(tight && c.tight) {
+		c.b.WriteByte('\n')
+	}
+	c.tight = tight
+}
+
+func (c *composer) paragraph(text string) error { return c.put(cleanLine(text), false) }
+
+func (c *composer) heading(level int, text string) error {
+	text = cleanLine(text)
+	if text == "" {
+		return nil
+	}
+	if c.title == "" {
+		c.title = text
+	}
+	level = max(1, min(level, 6))
+	c.gap(false)
+	c.sections.Heading(level, cut(text, maxHeading), c.b.Len())
+	c.tight = true // the blank line is written
+	return c.put(strings.Repeat("#", level)+" "+text, true)
+}
+
+func (c *composer) item(depth int, text string) error {
+	if text = cleanLine(text); text == "" {
+		return nil
+	}
+	return c.put(strings.Repeat("  ", min(max(depth-1, 0), 8))+"- "+text, true)
+}
+
+func (c *composer) row(cells []string) error {
+	for i := range cells {
+		cells[i] = cleanLine(cells[i])
+	}
+	if strings.Join(cells, "") == "" {
+		return nil
+	}
+	return c.put("| "+strings.Join(cells, " | ")+" |", true)
+}
+
+func (c *composer) code(text string) error {
+	text = strings.Trim(cleanText(text), "\n")
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	return c.put(fence+"\n"+text+"\n"+fence, false)
+}
+
+// page says that a page begins here.
+func (c *composer) page(number int) {
+	c.gap(false)
+	c.tight = true
+	c.sections.Page(number, c.b.Len())
+}
+
+func (c *composer) document(title string) core.Document {
+	text := c.b.String()
+	if title = cleanLine(title); title == "" {
+		title = c.title
+	}
+	return core.Document{Text: text, Title: cut(title, maxHeading), Sections: c.sections.Build(text)}
+}
+
+// cleanLine folds blanks of all kinds and drops what no reader sees.
+func cleanLine(s string) string {
+	s = strings.Map(func(r rune) rune {
+		switch r {
+		case '\u00ad', '\u200b', '\u2060':
+			return -1
+		case '\u00a0', '\u202f':
+			return ' '
+		}
+		return r
+	}, s)
+	return oneLine(cleanText(s))
+}
+
+// cut shortens to n bytes at a character's border.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	return strings.ToValidUTF8(s[:n], "")
+}
