@@ -1,0 +1,152 @@
+package vectors
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Files of an index are numbered: a new generation gets a new name, so that a mapped file is never written over.
+const ending = ".codes"
+
+func (x *Index) name(number int) string { return x.cfg.Path + "." + strconv.Itoa(number) + ending }
+
+// files returns the numbers of the files that there are, the newest first.
+func (x *Index) files() []int {
+	paths, _ := filepath.Glob(escape(x.cfg.Path) + ".*" + ending) // the pattern is well formed
+	var numbers []int
+	for _, p := range paths {
+		text := strings.TrimSuffix(strings.TrimPrefix(p, x.cfg.Path+"."), ending)
+		if n, err := strconv.Atoi(text); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	slices.Sort(numbers)
+	slices.Reverse(numbers)
+	return numbers
+}
+
+// escape keeps a path from being read as a pattern.
+func escape(path string) string {
+	if os.PathSeparator == '\\' {
+		return path // no escapes there
+	}
+	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
+}
+
+func removeFile(path string) error { return os.Remove(path) }
+
+// Remove removes the files of an index that is closed.
+func Remove(path string) error {
+	x := &Index{cfg: Config{Path: path}}
+	for _, n := range x.files() {
+		if err := removeFile(x.name(n)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fresh makes an empty state with a file of its own. Deletions up to gone do not concern it.
+func (x *Index) fresh(gone int64) (*state, error) {
+	number := 1
+	if have := x.files(); len(have) > 0 {
+		number = have[0] + 1
+	}
+	s := &state{
+		l: layoutOf(x.rot.padded / 64), rot: x.rot, mean: make([]float32, x.cfg.Dim), path: x.name(number), slots: slotMap{}, gone: gone, missed: true,
+	}
+	var err error
+	s.file, err = createFile(s.path, header{Home: x.cfg.Home, Set: x.cfg.Set, Dim: int64(x.cfg.Dim)}, s.mean, s.l)
+	return s, err
+}
+
+// reuse opens the newest code file that can be trusted and removes all others; without one it says why.
+func (x *Index) reuse(b Bounds) (*state, string) {
+	var found *state
+	why := "missing"
+	for _, n := range x.files() {
+		path := x.name(n)
+		if found == nil {
+			s, err := x.trusted(path, b)
+			if err == nil {
+				found = s
+				continue
+			}
+			why = err.Error()
+		}
+		_ = removeFile(path) // what remains is looked at again at the next start
+	}
+	return found, why
+}
+
+// trusted opens a code file and checks that it is of this home, set and epoch, whole, and not ahead of the facts.
+func (x *Index) trusted(path string, b Bounds) (*state, error) {
+	file, mean, err := openFile(path)
+	if err != nil {
+		return nil, err
+	}
+	s := &state{l: file.l, rot: x.rot, mean: mean, file: file, path: path, slots: slotMap{}, missed: true}
+	h := file.head
+	switch {
+	case h.Home != x.cfg.Home || h.Set != x.cfg.Set || h.Dim != int64(x.cfg.Dim):
+		err = fmt.Errorf("of other vectors")
+	case h.Epoch != x.cfg.Before:
+		err = fmt.Errorf("of another state of the facts")
+	case h.Last > b.Last || h.Gone > b.Gone:
+		err = fmt.Errorf("ahead of the facts")
+	case h.Gone < b.Pruned:
+		err = fmt.Errorf("too far behind")
+	default:
+		err = s.load()
+	}
+	if err == nil {
+		for _, v := range mean {
+			if v != 0 {
+				s.meanRows = min(betterMean, s.rows)
+			}
+		}
+		err = x.save(s)
+	}
+	if err != nil {
+		s.close()
+		return nil, err
+	}
+	return s, nil
+}
+
+// checkpoint saves the current state where there is something to save. The caller holds applying.
+func (x *Index) checkpoint() error {
+	s := x.cur
+	x.mu.RLock()
+	clean := s.full == s.written && !s.struck && s.file.head.Epoch == x.cfg.Now
+	x.mu.RUnlock()
+	if clean {
+		return nil
+	}
+	return x.save(s)
+}
+
+// save writes the header; only who applies changes what it says.
+func (x *Index) save(s *state) error {
+	h := header{Home: x.cfg.Home, Set: x.cfg.Set, Dim: int64(x.cfg.Dim), Epoch: x.cfg.Now, Blocks: int64(s.full), Gone: s.gone}
+	if s.full > 0 {
+		h.Last = s.blocks[s.full-1].id(blockRows - 1)
+	}
+	if err := s.file.write(h); err != nil {
+		return err
+	}
+	s.written, s.struck = s.full, false
+	x.saved.Store(s.gone)
+	return nil
+}
+
+// remade writes another mean into a file that has no blocks yet.
+func (c *codeFile) remade(mean []float32) (*codeFile, error) {
+	next, err := createFile(c.f.Name(), c.head, mean, c.l)
+	_ = c.f.Close()
+	return next, err
+}

@@ -1,0 +1,21 @@
+//go:build unix
+
+package vectors
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// mapped says that blocks of a file need no heap.
+const mapped = true
+
+// mapBlock maps a piece of a file for reading.
+func mapBlock(f *os.File, at int64, size int) (mem []byte, free func(), err error) {
+	mem, err = unix.Mmap(int(f.Fd()), at, size, unix.PROT_READ, unix.MAP_SHARED) //nolint:gosec // a descriptor fits
+	if err != nil {
+		return nil, nil, err
+	}
+	return mem, func() { _ = unix.Munmap(mem) }, nil
+}

@@ -1,0 +1,245 @@
+package vectors
+
+import (
+	"container/heap"
+	"context"
+	"encoding/binary"
+	"math"
+	"slices"
+	"sync"
+)
+
+const (
+	sampleRows  = 512
+	sampleBytes = 12 << 20 // of all samples that are kept
+)
+
+// sample is up to sampleRows rows of some groups with their floats: those whose owners' hashes are the lowest, so that it
+// depends on nothing but which rows there are. Where there are no more rows than that, it is all of them.
+type sample struct {
+	of    *state
+	rows  int // slots it has looked at
+	gone  int // rows that were deleted then
+	whole bool
+	at    []member // by hash
+	used  int64
+}
+
+type member struct {
+	hash  uint64
+	owner int64
+	id    int64
+	slot  int
+	data  []byte
+}
+
+// samples are the samples that were used last.
+type samples struct {
+	mu    sync.Mutex // guards the rest
+	of    map[string]*sample
+	clock int64
+}
+
+func (s *samples) get(key string) *sample {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.clock++
+	found := s.of[key]
+	if found != nil {
+		found.used = s.clock
+	}
+	return found
+}
+
+func (s *samples) put(key string, one *sample, dim int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.of == nil {
+		s.of = map[string]*sample{}
+	}
+	s.clock++
+	one.used = s.clock
+	s.of[key] = one
+	for total := 0; ; total = 0 {
+		oldest := key
+		for k, v := range s.of {
+			total += len(v.at) * (4*dim + 64)
+			if v.used < s.of[oldest].used {
+				oldest = k
+			}
+		}
+		if total <= sampleBytes || oldest == key {
+			return
+		}
+		delete(s.of, oldest)
+	}
+}
+
+// highest is a heap of members, the highest hash first.
+type highest []member
+
+func (h highest) Len() int           { return len(h) }
+func (h highest) Less(i, j int) bool { return h[i].hash > h[j].hash }
+func (h highest) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
+func (h *highest) Push(v any)        { *h = append(*h, v.(member)) } //nolint:forcetypeassert // only members
+func (h *highest) Pop() any          { v := (*h)[len(*h)-1]; *h = (*h)[:len(*h)-1]; return v }
+
+// sampleOf returns the sample of the groups, brought up to date.
+func (x *Index) sampleOf(ctx context.Context, groups []uint64) (*sample, error) {
+	key := make([]byte, 0, 8*len(groups))
+	for _, g := range groups {
+		key = binary.LittleEndian.AppendUint64(key, g)
+	}
+	old := x.samples.get(string(key))
+	x.mu.RLock()
+	one := x.cur.draw(old, groups)
+	x.mu.RUnlock()
+	if one == old {
+		return one, nil
+	}
+	if err := x.fill(ctx, one, old); err != nil {
+		return nil, err
+	}
+	x.samples.put(string(key), one, x.cfg.Dim)
+	return one, nil
+}
+
+// draw returns the old sample if it still holds, one that goes on from it, or a new one.
+func (s *state) draw(old *sample, groups []uint64) *sample {
+	dead := s.rows - s.alive
+	one := &sample{of: s, rows: s.rows, gone: dead, whole: true}
+	from := 0
+	if old != nil && old.of == s {
+		if old.rows == s.rows && old.gone == dead {
+			return old
+		}
+		intact := old.gone == dead || !slices.ContainsFunc(old.at, func(m member) bool { return !s.isLive(m.slot) })
+		if intact {
+			one.at, one.whole, from = slices.Clone(old.at), old.whole, old.rows
+		}
+	}
+	h := highest(one.at)
+	heap.Init(&h)
+	f := Filter{Groups: groups}
+	for word := from / 64; word*64 < s.rows; word++ {
+		mask := s.pass(&f, word)
+		if word*64 < from {
+			mask &= ^uint64(0) << (from % 64)
+		}
+		if mask == 0 {
+			continue
+		}
+		b, at := s.at(word * 64)
+		for i := range 64 {
+			if mask>>i&1 == 0 {
+				continue
+			}
+			hash := scramble(uint64(b.owners[at+i])) //nolint:gosec // bits
+			if len(h) == sampleRows {
+				one.whole = false
+				if hash >= h[0].hash {
+					continue
+				}
+				heap.Pop(&h)
+			}
+			heap.Push(&h, member{hash: hash, owner: b.owners[at+i], id: b.id(at + i), slot: word*64 + i})
+		}
+	}
+	slices.SortFunc(h, func(a, b member) int {
+		switch {
+		case a.hash < b.hash:
+			return -1
+		case a.hash > b.hash:
+			return 1
+		}
+		return 0
+	})
+	one.at = h
+	return one
+}
+
+// fill reads the floats that an older sample did not have.
+func (x *Index) fill(ctx context.Context, one, old *sample) error {
+	known := map[int64][]byte{}
+	if old != nil {
+		for _, m := range old.at {
+			known[m.id] = m.data
+		}
+	}
+	var ids []int64
+	for _, m := range one.at {
+		if m.data == nil && known[m.id] == nil {
+			ids = append(ids, m.id)
+		}
+	}
+	err := x.cfg.Source.Vectors(ctx, ids, func(id int64, data []byte) {
+		if len(data) == 4*x.cfg.Dim {
+			known[id] = slices.Clone(data)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	at := one.at[:0]
+	for _, m := range one.at {
+		if m.data = known[m.id]; m.data != nil { // without: deleted a moment ago
+			at = append(at, m)
+		}
+	}
+	one.at = at
+	return nil
+}
+
+// Spread is how the cosines of a query lie over all rows of some groups.
+type Spread struct {
+	Mean, SD float64
+	Rows     int // that were looked at
+}
+
+// Spread measures the cosines of a query over the groups, no groups for all: exactly where there are few rows, else over
+// a sample that depends only on which rows there are.
+func (x *Index) Spread(ctx context.Context, vector []float32, groups []uint64) (Spread, error) {
+	unit, ok := Unit(vector)
+	if !ok || len(unit) != x.cfg.Dim {
+		return Spread{}, ErrQuery
+	}
+	groups = slices.Clone(groups)
+	slices.Sort(groups)
+	one, err := x.sampleOf(ctx, groups)
+	if err != nil || len(one.at) == 0 {
+		return Spread{}, err
+	}
+	var sum, squares float64
+	for _, m := range one.at {
+		c := dot(unit, m.data)
+		sum += c
+		squares += c * c
+	}
+	n := float64(len(one.at))
+	mean := sum / n
+	return Spread{Mean: mean, SD: math.Sqrt(max(0, squares/n-mean*mean)), Rows: len(one.at)}, nil
+}
+
+// nearestOfFew answers from the sample where that is all there is; ok is false where it is not.
+func (x *Index) nearestOfFew(ctx context.Context, unit []float32, in Query) (near []Near, ok bool, err error) {
+	one, err := x.sampleOf(ctx, in.Filter.Groups)
+	if err != nil || !one.whole {
+		return nil, false, err
+	}
+	x.mu.RLock()
+	if x.cur != one.of {
+		x.mu.RUnlock()
+		return nil, false, nil
+	}
+	var within []member
+	for _, m := range one.at {
+		if x.cur.pass(&in.Filter, m.slot/64)>>(m.slot%64)&1 == 1 {
+			within = append(within, m)
+		}
+	}
+	x.mu.RUnlock()
+	for _, m := range within {
+		near = append(near, Near{Owner: m.owner, Cos: dot(unit, m.data)})
+	}
+	return top(near, in.K), true, nil
+}

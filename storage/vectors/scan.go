@@ -1,0 +1,292 @@
+package vectors
+
+import (
+	"cmp"
+	"math"
+	"math/bits"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+const (
+	oneThread  = 20_000 // rows up to which a second goroutine is not worth its start
+	readAhead  = 16     // rows whose cache lines are touched before the first of them is used
+	fewRows    = 5      // of 64 that are looked at one by one
+	maxRefined = 16_384
+	minWaiting = 16_384
+)
+
+// scored is a row with an estimate of its cosine, and how far that may be off.
+type scored struct {
+	slot      int32
+	id, owner int64
+	score     float32
+	slack     float32
+}
+
+// bound is the best score that is sure to be among the k best: the k-th best of what was fully refined. It only rises,
+// and all goroutines of a search share it.
+type bound struct {
+	value atomic.Uint32 // of a float32
+	mu    sync.Mutex    // guards best
+	best  []float32     // a heap, the least first
+	k     int
+}
+
+func newBound(k int) *bound {
+	b := &bound{k: k, best: make([]float32, 0, k)}
+	b.value.Store(math.Float32bits(float32(math.Inf(-1))))
+	return b
+}
+
+func (b *bound) get() float32 { return math.Float32frombits(b.value.Load()) }
+
+func (b *bound) add(score float32) {
+	if score <= b.get() {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if len(b.best) < b.k {
+		b.best = append(b.best, score)
+		if len(b.best) < b.k {
+			return
+		}
+		slices.Sort(b.best) // a sorted list is a heap
+	} else if score > b.best[0] {
+		b.best[0] = score
+		sift(b.best)
+	}
+	b.value.Store(math.Float32bits(b.best[0]))
+}
+
+func sift(heap []float32) {
+	for at := 0; ; {
+		least := at
+		for child := 2*at + 1; child <= 2*at+2 && child < len(heap); child++ {
+			if heap[child] < heap[least] {
+				least = child
+			}
+		}
+		if least == at {
+			return
+		}
+		heap[at], heap[least] = heap[least], heap[at]
+		at = least
+	}
+}
+
+// scan runs the cascade over all rows within the filter and returns those that may be among the k best, best first.
+func (s *state) scan(q *query, f *Filter, k, threads int) (found []scored, err error) {
+	if s.rows < oneThread {
+		threads = 1
+	}
+	top := newBound(k)
+	var next atomic.Int64
+	workers := make([]worker, max(threads, 1))
+	var wg sync.WaitGroup
+	for i := range workers {
+		w := &workers[i]
+		*w = worker{s: s, q: q, f: f, top: top, maxWaiting: max(minWaiting, s.rows/16)}
+		run := func() { w.run(&next) }
+		if i == len(workers)-1 {
+			run()
+			break
+		}
+		wg.Go(run)
+	}
+	wg.Wait()
+	for i := range workers {
+		if workers[i].err != nil {
+			return nil, workers[i].err
+		}
+		found = append(found, workers[i].refined...)
+	}
+	return keep(found, top.get()), nil
+}
+
+// keep drops what cannot be among the best any more and sorts the rest.
+func keep(found []scored, least float32) []scored {
+	found = slices.DeleteFunc(found, func(c scored) bool { return c.score+c.slack < least })
+	slices.SortFunc(found, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.id, b.id)) })
+	return found
+}
+
+// worker is one goroutine of a scan.
+type worker struct {
+	s          *state
+	q          *query
+	f          *Filter
+	top        *bound
+	waiting    []waiting
+	maxWaiting int
+	refined    []scored
+	err        error
+}
+
+type waiting struct {
+	slot  int32
+	score float32
+}
+
+// run takes blocks until there are none. A mapped file that was cut short or lies on a failing disk is an error, not the
+// end of the program.
+func (w *worker) run(next *atomic.Int64) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if v := recover(); v != nil {
+			if _, fault := v.(interface{ Addr() uintptr }); !fault {
+				panic(v)
+			}
+			w.err = errDamaged
+		}
+	}()
+	for {
+		at := int(next.Add(1)) - 1
+		if at >= len(w.s.blocks) {
+			break
+		}
+		w.block(at)
+		if len(w.waiting) > w.maxWaiting {
+			w.flush()
+		}
+	}
+	w.flush()
+}
+
+// block passes over one block, 64 rows at a time.
+func (w *worker) block(at int) {
+	b := w.s.blocks[at]
+	words := (b.n + 63) / 64
+	for word := range words {
+		mask := w.s.pass(w.f, at*(blockRows/64)+word)
+		if mask == 0 {
+			continue
+		}
+		least := w.top.get() - w.q.base
+		if bits.OnesCount64(mask) >= fewRows {
+			mask &= w.first(b, word*64, least)
+		}
+		for ; mask != 0; mask &= mask - 1 {
+			w.second(b, at, word*64+bits.TrailingZeros64(mask))
+		}
+	}
+}
+
+// first returns which of 64 rows pass by signs alone.
+func (w *worker) first(b *block, from int, least float32) (m uint64) {
+	n := w.s.l.words
+	one, offsets := (*[64]float32)(b.one[from:]), (*[64]float32)(b.offsets[from:])
+	length, scale, slack := float32(64*n), w.q.scale[stageSign], w.q.slack[stageSign]
+	plane := w.q.coarse[0]
+	signs := b.signs[from*n : (from+64)*n]
+	if n == 12 {
+		return first12(signs, (*[12]uint64)(plane), one, offsets, scale, slack, least)
+	}
+	for i := range 64 {
+		d := distance(signs[i*n:(i+1)*n], plane)
+		m |= bit(one[i]*(scale*(length-2*float32(d))+slack)+offsets[i] >= least) << i
+	}
+	return m
+}
+
+// first12 is first for the commonest length, unrolled: it is where most of a search's time goes.
+func first12(signs []uint64, q *[12]uint64, one, offsets *[64]float32, scale, slack, least float32) (m uint64) {
+	top, twice := scale*768+slack, 2*scale
+	for i := range 64 {
+		p := (*[12]uint64)(signs[i*12:])
+		d := bits.OnesCount64(p[0]^q[0]) + bits.OnesCount64(p[1]^q[1]) + bits.OnesCount64(p[2]^q[2]) + bits.OnesCount64(p[3]^q[3]) +
+			bits.OnesCount64(p[4]^q[4]) + bits.OnesCount64(p[5]^q[5]) + bits.OnesCount64(p[6]^q[6]) + bits.OnesCount64(p[7]^q[7]) +
+			bits.OnesCount64(p[8]^q[8]) + bits.OnesCount64(p[9]^q[9]) + bits.OnesCount64(p[10]^q[10]) + bits.OnesCount64(p[11]^q[11])
+		m |= bit(one[i]*(top-twice*float32(d))+offsets[i] >= least) << i
+	}
+	return m
+}
+
+// second adds the query's other planes. Who beats the bound is refined at once, which raises it early; who only may
+// waits until the pass is over.
+func (w *worker) second(b *block, at, row int) {
+	n, q := w.s.l.words, w.q
+	least := w.top.get() - q.base
+	signs := b.signs[row*n : (row+1)*n]
+	one, offset := b.one[row], b.offsets[row]
+	length := float32(64 * n)
+	d := length - 2*float32(distance(signs, q.coarse[0])) + (length-2*float32(distance(signs, q.coarse[1])))/2
+	if one*(q.scale[stagePair]*d+q.slack[stagePair])+offset < least {
+		return
+	}
+	d += (length-2*float32(distance(signs, q.coarse[2])))/4 + (length-2*float32(distance(signs, q.coarse[3])))/8
+	score := one*q.scale[stageQuery]*d + offset
+	if score+one*q.slack[stageQuery] < least {
+		return
+	}
+	slot := at*blockRows + row
+	if score >= least {
+		w.refine(slot, score)
+		return
+	}
+	w.waiting = append(w.waiting, waiting{slot: int32(slot), score: score}) //nolint:gosec // bounded by the file's size
+}
+
+// flush refines those that wait. Their cache lines are touched first, a few rows at once, so that misses overlap.
+func (w *worker) flush() {
+	n := w.s.l.words * (codeBits - 1)
+	for chunk := range slices.Chunk(w.waiting, readAhead) {
+		var touched uint64
+		for _, c := range chunk {
+			b, row := w.s.at(int(c.slot))
+			touched |= b.rest[row*n] | uint64(math.Float32bits(b.two[row]))
+		}
+		sink.Store(touched)
+		for _, c := range chunk {
+			w.refine(int(c.slot), c.score)
+		}
+	}
+	w.waiting = w.waiting[:0]
+}
+
+// sink keeps the compiler from leaving out reads whose only use is to be early.
+var sink atomic.Uint64
+
+// refine adds the row's other planes.
+func (w *worker) refine(slot int, score float32) {
+	q := w.q
+	b, row := w.s.at(slot)
+	one, offset := b.one[row], b.offsets[row]
+	least := w.top.get() - q.base
+	if score+one*q.slack[stageQuery] < least {
+		return
+	}
+	n := w.s.l.words
+	signs, rest := b.signs[row*n:(row+1)*n], b.rest[row*n*(codeBits-1):(row+1)*n*(codeBits-1)]
+	d := product(signs, q.coarse[:]) + product(rest[:n], q.coarse[:])/2
+	if b.two[row]*q.scale[stageRow]*d+offset+one*q.slack[stageRow] < least {
+		return
+	}
+	c := w.s.full6(q, slot)
+	if c.score+c.slack < w.top.get() {
+		return
+	}
+	w.top.add(c.score)
+	w.refined = append(w.refined, c)
+	if len(w.refined) >= 2*maxRefined {
+		w.refined = keep(w.refined, w.top.get())
+		w.refined = w.refined[:min(len(w.refined), maxRefined)]
+	}
+}
+
+// full6 is the best estimate that the codes allow.
+func (s *state) full6(q *query, slot int) scored {
+	b, row := s.at(slot)
+	n := s.l.words
+	rest := b.rest[row*n*(codeBits-1) : (row+1)*n*(codeBits-1)]
+	d := product(b.signs[row*n:(row+1)*n], q.fine[:])
+	d += product(rest[:n], q.fine[:])/2 + product(rest[n:2*n], q.fine[:])/4 + product(rest[2*n:], q.fine[:])/8
+	return scored{
+		slot: int32(slot), id: b.id(row), owner: b.owners[row], //nolint:gosec // bounded by the file's size
+		score: b.all[row]*q.scale[stageAll]*d + b.offsets[row] + q.base,
+		slack: b.one[row] * q.slack[stageAll],
+	}
+}
