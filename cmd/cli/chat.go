@@ -51,13 +51,10 @@ func chatFlagSet(f *chatFlags) *pflag.FlagSet {
 	fs.StringVar(&f.model, "model", "", "the model for this run, as `provider/model`")
 	fs.IntVar(&f.maxSteps, "max-steps", 0, "with -p: model calls that the run may take")
 	fs.DurationVar(&f.timeout, "timeout", 0, "with -p: how long it may take, like 90s or 5m")
-	fs.StringVar(&f.format, "output-format", formatText, "with -p: text, json or stream-json")
+	fs.StringVar(&f.format, "output-format", formatText, "with -p: `text|json|stream-json`")
 	fs.BoolVar(&f.json, "json", false, "with -p: the same as --output-format json")
 	fs.BoolVar(&f.noStart, "no-daemon-start", false, "fail if the daemon is not running instead of starting it")
 	fs.BoolVarP(&f.help, "help", "h", false, "help")
-	for _, name := range []string{"json", "no-daemon-start", "help"} {
-		_ = fs.MarkHidden(name) // shown among the flags of all commands
-	}
 	return fs
 }
 

@@ -86,8 +86,12 @@ func (a *app) root() *cobra.Command {
 		SilenceUsage:  true,
 	}
 	root.Flags().SortFlags = false
-	root.Flags().AddFlagSet(chatFlagSet(&shown))
 	root.PersistentFlags().AddFlagSet(a.globalFlags())
+	chatFlagSet(&shown).VisitAll(func(f *pflag.Flag) {
+		if root.PersistentFlags().Lookup(f.Name) == nil {
+			root.Flags().AddFlag(f)
+		}
+	})
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return invalid("%s", err).withHint("%s --help", cmd.CommandPath())
 	})
