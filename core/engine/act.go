@@ -163,7 +163,7 @@ func (t *turn) callAll(ctx context.Context, calls []*pending) error {
 func (t *turn) callOne(ctx context.Context, p *pending) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
-			t.e.cfg.Logger.Error("tool panicked", logRun(t.run.ID), logAny("tool", p.call.Name), logAny("panic", v), logStack())
+			t.e.cfg.Logger.ErrorContext(ctx, "tool panicked", logRun(t.run.ID), logAny("tool", p.call.Name), logAny("panic", v), logStack())
 			p.result, err = core.ToolError("Error executing function "+p.call.Name+": RuntimeError: the tool failed inside of Loci"), nil
 		}
 	}()

@@ -29,8 +29,10 @@ func (h *house) grow(a core.Agent, n int) {
 				if i%2 == 1 {
 					role = core.RoleAssistant
 				}
-				m := &core.Message{ID: core.NewMessageID(), Agent: a.ID, Conversation: conv, Role: role, Tokens: 8, CreatedAt: h.clock(),
-					Content: []core.Content{core.Text(fmt.Sprintf("message %d of a long history", done+i))}}
+				m := &core.Message{
+					ID: core.NewMessageID(), Agent: a.ID, Conversation: conv, Role: role, Tokens: 8, CreatedAt: h.clock(),
+					Content: []core.Content{core.Text(fmt.Sprintf("message %d of a long history", done+i))},
+				}
 				msgs, ids = append(msgs, m), append(ids, m.ID)
 			}
 			if err := tx.Messages().Insert(ctx, msgs...); err != nil {
@@ -56,16 +58,16 @@ func (h *house) grow(a core.Agent, n int) {
 	}
 }
 
-// countStatements opens a store that counts what it runs.
-func counted(t testing.TB, n *atomic.Int64) *storage.Store {
-	t.Helper()
-	s, err := storage.Open(t.Context(), storage.Config{Dir: t.TempDir(), OnStatement: func(string) { n.Add(1) }})
+// counted opens a store that counts what it runs.
+func counted(tb testing.TB, n *atomic.Int64) *storage.Store {
+	tb.Helper()
+	s, err := storage.Open(tb.Context(), storage.Config{Dir: tb.TempDir(), OnStatement: func(string) { n.Add(1) }})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := s.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return s

@@ -79,7 +79,7 @@ func (t *turn) summarise(ctx context.Context, s compact.Settings, goal, now int,
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
 		}
-		t.e.cfg.Logger.Warn("summariser failed, the messages are evicted without a summary", logRun(t.run.ID), logErr(err))
+		t.e.cfg.Logger.WarnContext(ctx, "summariser failed, the messages are evicted without a summary", logRun(t.run.ID), logErr(err))
 		t.emit(core.Event{Body: core.Notice{Kind: "summary_failed", Text: "No summary could be made: " + err.Error()}})
 		return false, nil
 	}

@@ -108,21 +108,7 @@ func runError(end ending) *core.RunError {
 	var e *core.Error
 	r := &core.RunError{Type: "internal_error", Kind: core.KindOf(end.err), Message: end.err.Error(), Hint: core.HintOf(end.err)}
 	if errors.As(end.err, &e) && e.Provider {
-		r.Type = "llm_error"
-		switch e.Kind {
-		case core.Timeout:
-			r.Type = "llm_timeout"
-		case core.RateLimited:
-			r.Type = "llm_rate_limit"
-		case core.Unauthenticated, core.Forbidden:
-			r.Type = "llm_authentication"
-		case core.NoCredit:
-			r.Type = "llm_insufficient_credits"
-		case core.Invalid, core.NotFound:
-			r.Type = "llm_bad_request"
-		case core.TooLong:
-			r.Type = "context_window_overflow"
-		}
+		r.Type = llmError(e.Kind)
 		if end.reason == core.StopInvalidResponse {
 			r.Type = "llm_empty_response"
 		}
@@ -131,6 +117,19 @@ func runError(end ending) *core.RunError {
 		r.Type = "context_window_overflow"
 	}
 	return r
+}
+
+// llmError words a provider's failure as the contract does.
+func llmError(kind core.Kind) string {
+	words := map[core.Kind]string{
+		core.Timeout: "llm_timeout", core.RateLimited: "llm_rate_limit", core.Unauthenticated: "llm_authentication",
+		core.Forbidden: "llm_authentication", core.NoCredit: "llm_insufficient_credits", core.Invalid: "llm_bad_request",
+		core.NotFound: "llm_bad_request", core.TooLong: "context_window_overflow",
+	}
+	if word, ok := words[kind]; ok {
+		return word
+	}
+	return "llm_error"
 }
 
 func stepError(err error) *core.StepError {

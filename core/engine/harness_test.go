@@ -137,15 +137,15 @@ type house struct {
 	now    time.Time
 }
 
-func open(t testing.TB, answer func(n int, req core.ChatRequest) turn, change ...func(*engine.Config)) *house {
-	t.Helper()
-	h := &house{t: t, store: storagetest.OpenTest(t), model: &script{answer: answer, infos: map[core.Handle]core.ModelInfo{}}, now: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}
+func open(tb testing.TB, answer func(n int, req core.ChatRequest) turn, change ...func(*engine.Config)) *house {
+	tb.Helper()
+	h := &house{t: tb, store: storagetest.OpenTest(tb), model: &script{answer: answer, infos: map[core.Handle]core.ModelInfo{}}, now: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}
 	h.cfg = engine.Config{Store: h.store, Log: h.store.Events(), Models: h.model, Tools: tools.New(), Clock: h.clock, Grace: time.Millisecond}
 	for _, c := range change {
 		c(&h.cfg)
 	}
 	h.engine = engine.New(h.cfg)
-	t.Cleanup(func() { h.stop() })
+	tb.Cleanup(func() { h.stop() })
 	return h
 }
 

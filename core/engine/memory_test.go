@@ -413,6 +413,7 @@ func partsOfStream(events []core.Event) map[string]string {
 			out[ev.OTID] += b.Name + b.Arguments
 		case core.ToolReturned:
 			out[ev.OTID] = string(core.PartReturns) + " "
+		default: // has no part
 		}
 	}
 	return out
@@ -433,8 +434,11 @@ func TestStreamAndListNumberThePartsAlike(t *testing.T) {
 			return say("done")
 		}
 		return turn{deltas: []core.Delta{
-			{Reasoning: "I should "}, {Reasoning: "search."}, {Text: "Let me see. "},
-			{Call: &core.CallDelta{Index: 0, ID: "a", Name: "conversation_search", Arguments: `{"query":`}}, {Call: &core.CallDelta{Index: 0, Arguments: `"x"}`}},
+			{Reasoning: "I should "},
+			{Reasoning: "search."},
+			{Text: "Let me see. "},
+			{Call: &core.CallDelta{Index: 0, ID: "a", Name: "conversation_search", Arguments: `{"query":`}},
+			{Call: &core.CallDelta{Index: 0, Arguments: `"x"}`}},
 			{Text: "And more."},
 			{Call: &core.CallDelta{Index: 1, ID: "b", Name: "archival_memory_search", Arguments: `{"query":"y"}`}},
 			{Call: &core.CallDelta{Index: 2, ID: "c", Name: "conversation_search"}},

@@ -252,6 +252,7 @@ func TestRule4NothingIsSeenBeforeItIsInTheLogAndWholeMessagesAreFacts(t *testing
 			if r, err := h.store.Runs().Get(t.Context(), run.ID); err != nil || !r.Status.Final() {
 				t.Errorf("the run stopped before its end was a fact: %s %v", r.Status, err)
 			}
+		default: // announces no fact
 		}
 	}
 }

@@ -287,7 +287,7 @@ func (t *turn) enterAfter(ctx context.Context, tx core.Store, c *commit, id core
 		return nil
 	}
 	local := now.In(t.agent.Location())
-	text := ""
+	var text string
 	switch alert := c.outcome.Alert(); {
 	case alert != "":
 		text = memory.Alert(alert, local)
@@ -380,10 +380,9 @@ func (t *turn) committed(c *commit) {
 		}
 	}
 	t.emit(events...)
-	switch {
-	case c.step.Status == core.StepPending: // the calls are saved, their returns follow
+	if c.step.Status == core.StepPending { // the calls are saved, their returns follow
 		*t.step = c.step
-	default:
+	} else {
 		t.step = c.next
 	}
 	t.e.hub.announce(Change{Agent: t.agent.ID, Conversation: t.conv.ID, Run: t.run.ID})

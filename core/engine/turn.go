@@ -432,7 +432,7 @@ func (t *turn) askFailed(ctx context.Context, a *answer, err error) *ending {
 		return end
 	}
 	if err := t.saveInterrupted(context.WithoutCancel(ctx), a, end); err != nil {
-		t.e.cfg.Logger.Error("save interrupted step", logRun(t.run.ID), logErr(err))
+		t.e.cfg.Logger.ErrorContext(ctx, "save interrupted step", logRun(t.run.ID), logErr(err))
 		return end
 	}
 	end.saved = true
@@ -442,22 +442,21 @@ func (t *turn) askFailed(ctx context.Context, a *answer, err error) *ending {
 // stopReasonOf says in the contract's words why a run with this error ends.
 func stopReasonOf(err error) core.StopReason {
 	var e *core.Error
-	if errors.As(err, &e) && e.Detail == core.StopOverflow {
+	known := errors.As(err, &e)
+	switch kind := core.KindOf(err); {
+	case known && e.Detail == core.StopOverflow:
 		return core.StopOverflow
-	}
-	switch core.KindOf(err) {
-	case core.Cancelled:
+	case kind == core.Cancelled:
 		return core.StopCancelled
-	case core.NoCredit:
+	case kind == core.NoCredit:
 		return core.StopNoCredit
-	}
-	if e != nil && e.Detail == core.StopInvalidResponse {
+	case known && e.Detail == core.StopInvalidResponse:
 		return core.StopInvalidResponse
-	}
-	if e != nil && e.Provider {
+	case known && e.Provider:
 		return core.StopLLMError
+	default:
+		return core.StopError
 	}
-	return core.StopError
 }
 
 // pinnedTexts loads what a conversation is pinned to.
