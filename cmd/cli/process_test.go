@@ -25,6 +25,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
+// buildDir is where the program is built; it outlives the test that comes first.
+var buildDir string
+
 // build makes the program as a person gets it, once for all tests.
 func build(t *testing.T) string {
 	t.Helper()
@@ -36,11 +39,7 @@ func build(t *testing.T) string {
 }
 
 var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "loci-build") // outlives the test that comes first
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "loci")
+	path := filepath.Join(buildDir, "loci")
 	cmd := exec.Command("go", "build", "-o", path, "loci/cmd/loci")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

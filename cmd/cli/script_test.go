@@ -21,7 +21,20 @@ import (
 
 // The manuals in testdata run the program as a person does: as processes, with a daemon of their own in the background.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"loci": program})
+	testscript.Main(swept{m}, map[string]func(){"loci": program})
+}
+
+// swept removes what all tests shared.
+type swept struct{ *testing.M }
+
+func (s swept) Run() int {
+	dir, err := os.MkdirTemp("", "loci-build")
+	if err != nil {
+		panic(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	buildDir = dir
+	return s.M.Run()
 }
 
 // program is what main does.
