@@ -10,7 +10,7 @@ import (
 
 const (
 	maxSearch      = 100
-	maxQueryChars  = 10_000
+	maxQueryChars  = 1_000_000
 	messagesByPage = 100
 )
 
