@@ -122,13 +122,17 @@ func (c *Clients) Register(in NewClient) (core.Client, error) {
 }
 
 func (c *Clients) keep(client core.Client, own *variables, pid int) error {
+	var busy map[core.ClientID]bool
+	if c.Count() >= maxSessions {
+		busy = c.busy()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return core.ErrShutdown
 	}
-	if len(c.sessions) >= maxSessions {
-		return core.E(core.Busy, "there are %d client sessions already", maxSessions)
+	if len(c.sessions) >= maxSessions && !c.giveWayLocked(busy) {
+		return core.E(core.Busy, "there are %d client sessions with runs under way", maxSessions)
 	}
 	c.sessions[client.ID] = &session{client: client, own: own, seen: time.Now()}
 	c.Logger.Debug("client registered", slog.String("client", string(client.ID)), slog.String("kind", string(client.Kind)), slog.Int("pid", pid))
@@ -136,6 +140,22 @@ func (c *Clients) keep(client core.Client, own *variables, pid int) error {
 		c.timer = time.AfterFunc(c.SessionTTL, c.sweep)
 	}
 	return nil
+}
+
+// giveWayLocked ends the session that asked least recently and has no run under way; its client registers again.
+func (c *Clients) giveWayLocked(busy map[core.ClientID]bool) bool {
+	var oldest core.ClientID
+	for id, s := range c.sessions {
+		if !busy[id] && (oldest == "" || s.seen.Before(c.sessions[oldest].seen)) {
+			oldest = id
+		}
+	}
+	if oldest == "" {
+		return false
+	}
+	c.sessions[oldest].own.forget()
+	delete(c.sessions, oldest)
+	return true
 }
 
 func (c *Clients) client(in NewClient) (core.Client, error) {
