@@ -22,6 +22,7 @@ const (
 	GrepTime     = 3 * time.Second // of one search
 	maxContext   = 20              // lines before and after
 	maxRowChars  = 1000            // of a line in a result
+	maxNamed     = 50              // files that are named with their count
 	straightScan = 4 << 10         // bytes that are matched without looking at the clock
 )
 
@@ -217,7 +218,11 @@ func (r GrepResult) String() string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Found %d total matches across %d files (showing matches %d-%d of %d)\n\nFiles with matches:\n", r.Total, len(r.Files), r.Offset+1, r.Offset+len(r.Matches), r.Total)
-	for _, f := range r.Files {
+	for i, f := range r.Files {
+		if i == maxNamed {
+			fmt.Fprintf(&b, "- and %d more files\n", len(r.Files)-i)
+			break
+		}
 		fmt.Fprintf(&b, "- %s (%d matches)\n", f.Name, f.Count)
 	}
 	for _, m := range r.Matches {

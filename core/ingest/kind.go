@@ -108,7 +108,7 @@ func Detect(name string, data []byte) (core.FileKind, error) {
 	switch {
 	case len(data) == 0:
 		return "", core.E(core.Invalid, "the file %q is empty", name)
-	case isPDF(data):
+	case isPDF(data), named == core.FilePDF && bytes.Contains(data[:min(len(data), 1024)], []byte("%PDF-")):
 		return core.FilePDF, nil
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")) || bytes.HasPrefix(data, []byte("PK\x05\x06")):
 		return detectZip(name, named, data)

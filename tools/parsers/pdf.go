@@ -27,6 +27,7 @@ type pdfReader struct {
 	x       *model.XRefTable
 	fonts   map[int]*pdfFont // by object number
 	pages   [][]pdfRun
+	notes   [][]string   // what was written upon each page
 	visited map[int]bool // nodes of the page tree
 	drawing map[int]bool // forms that are being drawn
 	text    int          // bytes collected
@@ -48,7 +49,7 @@ func (j *job) pdf() (core.Document, error) {
 		return core.Document{}, err
 	}
 	c := &composer{j: j}
-	if err := layPages(c, r.pages); err != nil {
+	if err := layPages(c, r.pages, r.notes); err != nil {
 		return core.Document{}, err
 	}
 	title := ""
@@ -150,7 +151,27 @@ func (r *pdfReader) page(page, resources types.Dict) error {
 	d := drawing{r: r, state: newState(identity)}
 	err := d.run(content, resources, 0)
 	r.pages = append(r.pages, d.runs)
+	r.notes = append(r.notes, r.annotations(page))
 	return err
+}
+
+// annotations returns what was written upon a page: notes and the values of form fields.
+func (r *pdfReader) annotations(page types.Dict) []string {
+	var out []string
+	for _, o := range r.array(page["Annots"]) {
+		a := r.dict(o)
+		key := "Contents"
+		switch r.name(a["Subtype"]) {
+		case "Popup", "Link":
+			continue
+		case "Widget":
+			key = "V"
+		}
+		if text := r.string(a[key]); text != "" {
+			out = append(out, text)
+		}
+	}
+	return out
 }
 
 // stream decodes a stream; a damaged one gives what could be read of it.

@@ -21,7 +21,7 @@ type pdfLine struct {
 
 // layPages writes pages as headings and paragraphs: runs are joined to lines in the order in which they are drawn, which
 // keeps columns apart, and lines to paragraphs, so that a sentence can be found that is printed on two lines.
-func layPages(c *composer, pages [][]pdfRun) error {
+func layPages(c *composer, pages [][]pdfRun, notes [][]string) error {
 	lines := make([][]*pdfLine, len(pages))
 	for i, runs := range pages {
 		if err := c.j.ctx.Err(); err != nil {
@@ -34,6 +34,11 @@ func layPages(c *composer, pages [][]pdfRun) error {
 		c.page(i + 1)
 		if err := layPage(c, page, body); err != nil {
 			return err
+		}
+		for _, note := range notes[i] {
+			if err := c.paragraph(note); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -95,12 +100,16 @@ func layPage(c *composer, lines []*pdfLine, body float64) error {
 	for i := 0; i < len(lines); {
 		text := strings.TrimSpace(lines[i].text.String())
 		end := i + 1
-		for end < len(lines) && end-i < maxParagraph && continues(lines[end-1], lines[end], lines[i], right, leading) {
+		ratio := lines[i].size / math.Max(body, 0.1)
+		for end < len(lines) && end-i < maxParagraph {
+			if !continues(lines[end-1], lines[end], lines[i], right, leading) && !(ratio >= headingRatio && sameHeading(lines[end-1], lines[end])) {
+				break
+			}
 			text = joinLines(text, strings.TrimSpace(lines[end].text.String()))
 			end++
 		}
 		err := error(nil)
-		if ratio := lines[i].size / math.Max(body, 1); ratio >= 1.15 && end-i <= 3 && len(text) <= maxHeading && hasLetter(text) {
+		if ratio >= headingRatio && end-i <= 3 && len(text) <= maxHeading && hasLetter(text) {
 			err = c.heading(headingRank(ratio), text)
 		} else {
 			err = c.paragraph(text)
@@ -111,6 +120,15 @@ func layPage(c *composer, lines []*pdfLine, body float64) error {
 		i = end
 	}
 	return nil
+}
+
+// headingRatio is how much larger than the body a heading is set.
+const headingRatio = 1.15
+
+// sameHeading reports that a heading goes on in the next line, which a centred one does without filling its column.
+func sameHeading(prev, cur *pdfLine) bool {
+	down := (prev.y - cur.y) / math.Max(cur.size, 0.1)
+	return prev.turn == cur.turn && near(prev.size, cur.size, 0.05*cur.size) && down > 0.5 && down < 1.45
 }
 
 func hasLetter(s string) bool { return strings.ContainsFunc(s, unicode.IsLetter) }

@@ -1,0 +1,244 @@
+package ingest_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"loci/core"
+	"loci/core/ingest"
+)
+
+func lines(kind core.FileKind, text string) []ingest.Line {
+	return ingest.Lines(core.Document{Kind: kind, Text: text})
+}
+
+func texts(ls []ingest.Line) []string {
+	var out []string
+	for _, l := range ls {
+		out = append(out, l.Text)
+	}
+	return out
+}
+
+func TestProseIsCountedBySentencesAndCodeByLines(t *testing.T) {
+	t.Parallel()
+	text := "# Title\n\nMr. Gray paid 3.50 for it. \"Too much!\" he said. Was it?\nIt was\nnot. e.g. this stays.\n\n1. first item\n   goes on\n2. second\n\n日本語です。次の文。\n"
+	want := []string{"# Title", "Mr. Gray paid 3.50 for it.", "\"Too much!\" he said.", "Was it?", "It was not. e.g. this stays.", "1. first item goes on", "2. second", "日本語です。", "次の文。"}
+	if diff := cmp.Diff(want, texts(lines(core.FileMarkdown, text))); diff != "" {
+		t.Errorf("prose (-want +got):\n%s", diff)
+	}
+	code := "a\n\n  b. C\n"
+	if diff := cmp.Diff([]string{"a", "", "  b. C"}, texts(lines(core.FileCode, code))); diff != "" {
+		t.Errorf("code (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"a", "  b. C"}, texts(lines(core.FileCSV, code))); diff != "" {
+		t.Errorf("a table (-want +got):\n%s", diff)
+	}
+}
+
+func TestViewsNumberLinesUnderABanner(t *testing.T) {
+	t.Parallel()
+	ls := lines(core.FileCode, "one\ntwo\nthree\nfour\n")
+	for _, c := range []struct {
+		at   ingest.Range
+		want string
+	}{
+		{ingest.Range{}, "[Viewing file start (out of 4 lines)]\n1: one\n2: two\n3: three\n4: four"},
+		{ingest.Range{Offset: core.Some(1), Length: core.Some(2)}, "[Viewing lines 2 to 3 (out of 4 lines)]\n2: two\n3: three"},
+		{ingest.Range{Offset: core.Some(3)}, "[Viewing lines 4 to 4 (out of 4 lines)]\n4: four"},
+		{ingest.Range{Length: core.Some(99)}, "[Viewing lines 1 to 4 (out of 4 lines)]\n1: one\n2: two\n3: three\n4: four"},
+	} {
+		v, err := ingest.Show(ls, c.at, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, v.Text); diff != "" || v.Cut {
+			t.Errorf("Show(%+v) cut %t (-want +got):\n%s", c.at, v.Cut, diff)
+		}
+	}
+	for _, at := range []ingest.Range{{Offset: core.Some(4)}, {Offset: core.Some(-1)}, {Length: core.Some(0)}} {
+		if _, err := ingest.Show(ls, at, 0); core.KindOf(err) != core.Invalid {
+			t.Errorf("Show(%+v): %v, want it invalid", at, err)
+		}
+	}
+	if v, err := ingest.Show(nil, ingest.Range{}, 0); err != nil || v.Start != 0 || v.End != 0 {
+		t.Errorf("an empty file: %+v, %v", v, err)
+	}
+}
+
+func TestViewsKeepToTheirLimitAndNumberWhatTheyShow(t *testing.T) {
+	t.Parallel()
+	ls := lines(core.FileCode, strings.Repeat("grüße aus köln\n", 50)+strings.Repeat("x", 500)+"\n")
+	for limit := 1; limit < 1500; limit++ {
+		v, err := ingest.Show(ls, ingest.Range{Offset: core.Some(10)}, limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := utf8.RuneCountInString(v.Text); n > limit {
+			t.Fatalf("limit %d: %d characters", limit, n)
+		}
+		if shown := strings.Count(v.Text, "\n"); limit > 60 && shown != v.End-v.Start+1 {
+			t.Fatalf("limit %d: %d lines shown, %d to %d said", limit, shown, v.Start, v.End)
+		}
+		if whole := strings.HasSuffix(v.Text, strings.Repeat("x", 500)); limit > 60 && v.Cut == whole {
+			t.Fatalf("limit %d: cut %t, whole %t", limit, v.Cut, whole)
+		}
+	}
+}
+
+// folder gives files one by one, as a store does.
+func folder(files ...ingest.GrepFile) iter.Seq2[ingest.GrepFile, error] {
+	return func(yield func(ingest.GrepFile, error) bool) {
+		for _, f := range files {
+			if !yield(f, nil) {
+				return
+			}
+		}
+	}
+}
+
+func grep(t testing.TB, q ingest.GrepQuery, files ...ingest.GrepFile) ingest.GrepResult {
+	t.Helper()
+	r, err := ingest.Grep(context.Background(), folder(files...), q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestGrepShowsMatchesWithTheirSurroundings(t *testing.T) {
+	t.Parallel()
+	a := ingest.GrepFile{Name: "docs/a.md", Lines: lines(core.FileMarkdown, "Intro.\n\nThe Harbour froze. Ships waited.\n")}
+	b := ingest.GrepFile{Name: "docs/b.go", Lines: lines(core.FileCode, "package b\n\nvar harbour = 1\n")}
+	want := `Found 2 total matches across 2 files (showing matches 1-2 of 2)
+
+Files with matches:
+- docs/a.md (1 matches)
+- docs/b.go (1 matches)
+
+=== docs/a.md:2 ===
+  1: Intro.
+> 2: The Harbour froze.
+  3: Ships waited.
+
+=== docs/b.go:3 ===
+  2: ` + `
+> 3: var harbour = 1`
+	if diff := cmp.Diff(want, grep(t, ingest.GrepQuery{Pattern: `harb\w+`}, a, b).String()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := grep(t, ingest.GrepQuery{Pattern: "whale"}, a).String(); got != "No matches found for pattern: 'whale'" {
+		t.Errorf("nothing found: %q", got)
+	}
+	if r := grep(t, ingest.GrepQuery{Pattern: "harbour", Include: "*.go", Context: core.Some(0)}, a, b); r.Total != 1 || r.Matches[0].File != "docs/b.go" || len(r.Matches[0].Rows) != 1 {
+		t.Errorf("with an include: %+v", r)
+	}
+}
+
+func TestGrepPagesThroughAllMatchesOnce(t *testing.T) {
+	t.Parallel()
+	f := ingest.GrepFile{Name: "f.txt", Lines: lines(core.FileCode, strings.Repeat("hit\nmiss\n", 45))}
+	var seen []int
+	offset, more := 0, true
+	for more {
+		r := grep(t, ingest.GrepQuery{Pattern: "^hit$", Offset: offset}, f)
+		for _, m := range r.Matches {
+			seen = append(seen, m.Line)
+		}
+		if len(r.Matches) > ingest.GrepPage || r.Total != 45 {
+			t.Fatalf("%d matches of %d", len(r.Matches), r.Total)
+		}
+		if offset, more = r.Next(); more && !strings.Contains(r.String(), fmt.Sprintf("offset=%d", offset)) {
+			t.Errorf("no hint at the next page: %s", r)
+		}
+	}
+	for i, line := range seen {
+		if line != 2*i+1 {
+			t.Fatalf("match %d is line %d", i, line)
+		}
+	}
+	if len(seen) != 45 {
+		t.Errorf("%d matches seen", len(seen))
+	}
+}
+
+func TestIncludesAreGlobsPartsOfNamesOrExpressions(t *testing.T) {
+	t.Parallel()
+	names := []string{"src/main.go", "src/deep/util.go", "docs/guide.md", "docs/Guide.MD", "a[1].txt"}
+	for pattern, want := range map[string]string{
+		"*.go": "src/main.go src/deep/util.go", "src/*.go": "src/main.go", "src/**/*.go": "src/main.go src/deep/util.go", "*.{md,txt}": "docs/guide.md docs/Guide.MD a[1].txt",
+		"guide": "docs/guide.md docs/Guide.MD", `.*\.go$`: "src/main.go src/deep/util.go", "m??n.go": "src/main.go", "[!d]*.md": "docs/guide.md docs/Guide.MD", "": strings.Join(names, " "),
+	} {
+		var files []ingest.GrepFile
+		for _, n := range names {
+			files = append(files, ingest.GrepFile{Name: n, Lines: []ingest.Line{{Text: "x"}}})
+		}
+		var got []string
+		for _, f := range grep(t, ingest.GrepQuery{Pattern: "x", Include: pattern}, files...).Files {
+			got = append(got, f.Name)
+		}
+		if diff := cmp.Diff(want, strings.Join(got, " ")); diff != "" {
+			t.Errorf("include %q (-want +got):\n%s", pattern, diff)
+		}
+	}
+}
+
+func TestACatastrophicExpressionEndsInTimeOrIsRefused(t *testing.T) {
+	t.Parallel()
+	f := ingest.GrepFile{Name: "f", Lines: []ingest.Line{{Text: strings.Repeat("a", 1<<20) + "!"}}}
+	for _, pattern := range []string{"(a+)+$", "(a|a)*b", "(.*a){20}b", "((a?){30}){30}(a{30})", strings.Repeat("(a*)*", 100) + "b", "(a{1000}){1000}", strings.Repeat("x", 2000), "(", "(?<=a)b", ""} {
+		start := time.Now()
+		_, err := ingest.Grep(context.Background(), folder(f), ingest.GrepQuery{Pattern: pattern})
+		if kind := core.KindOf(err); err != nil && kind != core.Invalid && kind != core.Timeout {
+			t.Errorf("%.20q: %v", pattern, err)
+		}
+		if took := time.Since(start); took > 3*ingest.GrepTime {
+			t.Errorf("%.20q took %s", pattern, took)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := ingest.Grep(ctx, folder(f), ingest.GrepQuery{Pattern: "a"}); core.KindOf(err) != core.Cancelled {
+		t.Errorf("a cancelled search: %v", err)
+	}
+}
+
+func FuzzGrep(f *testing.F) {
+	f.Add("a+", "*.go", "aaa b")
+	f.Add("(?i)(x|y)*{2}", "[a-", "\xff")
+	f.Fuzz(func(t *testing.T, pattern, include, text string) {
+		file := ingest.GrepFile{Name: "dir/f.go", Lines: lines(core.FileCode, text)}
+		r, err := ingest.Grep(context.Background(), folder(file), ingest.GrepQuery{Pattern: pattern, Include: include})
+		if err != nil && core.KindOf(err) != core.Invalid {
+			t.Errorf("%v", err)
+		}
+		for _, m := range r.Matches {
+			if m.Line < 1 || m.Line > len(file.Lines) || m.First > m.Line || m.First+len(m.Rows) <= m.Line {
+				t.Errorf("match %+v of %d lines", m, len(file.Lines))
+			}
+		}
+	})
+}
+
+func TestFilesAreToldByContentFirst(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, data string
+		want       core.FileKind
+	}{
+		{"x.txt", "%PDF-1.4\n...", core.FilePDF}, {"x.pdf", "junk\n%PDF-1.4\n...", core.FilePDF}, {"x", "<!DOCTYPE HTML><p>", core.FileHTML}, {"x", `{"a": 1}`, core.FileJSON},
+		{"x", "{not json}", core.FileText}, {"Makefile", "all:\n", core.FileCode}, {"run", "#!/bin/sh\n", core.FileCode}, {"a/b.GO", "package b", core.FileCode},
+		{"x.unknown", "words", core.FileText}, {"T.MD", "# x", core.FileMarkdown}, {"t.tsv", "a\tb", core.FileCSV},
+	} {
+		if got, err := ingest.Detect(c.name, []byte(c.data)); err != nil || got != c.want {
+			t.Errorf("Detect(%q, %q) = %q, %v, want %q", c.name, c.data, got, err, c.want)
+		}
+	}
+}
