@@ -3,6 +3,8 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -61,7 +63,13 @@ func (h *house) grow(a core.Agent, n int) {
 // counted opens a store that counts what it runs.
 func counted(tb testing.TB, n *atomic.Int64) *storage.Store {
 	tb.Helper()
-	s, err := storage.Open(tb.Context(), storage.Config{Dir: tb.TempDir(), OnStatement: func(string) { n.Add(1) }})
+	s, err := storage.Open(tb.Context(), storage.Config{Dir: tb.TempDir(), OnStatement: func(sql string) {
+		// How many callers share a commit, and when the indexer prunes behind itself, is chance.
+		word, _, _ := strings.Cut(strings.TrimSpace(sql), " ")
+		if !slices.Contains([]string{"BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "ROLLBACK"}, word) && !strings.Contains(sql, "DELETE FROM changes") {
+			n.Add(1)
+		}
+	}})
 	if err != nil {
 		tb.Fatal(err)
 	}
