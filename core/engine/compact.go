@@ -47,17 +47,17 @@ func (t *turn) shrink(ctx context.Context, goal, now int, force bool) error {
 
 // turnsSinceSummary counts the runs that entered the window behind its summary; without one there were enough.
 func (t *turn) turnsSinceSummary() int {
-	entered, runs := -1, map[core.RunID]bool{}
+	made, runs := int64(-1), map[core.RunID]bool{}
 	for _, r := range t.rows {
 		if r.Message.Role == core.RoleSummary {
-			entered = r.Row.Entered
+			made = r.Message.Seq // and not when its row was opened: a rewind opens rows anew
 		}
 	}
-	if entered < 0 {
+	if made < 0 {
 		return summaryTurns
 	}
 	for _, r := range t.rows {
-		if r.Row.Entered > entered {
+		if r.Message.Seq > made {
 			runs[r.Message.Run] = true
 		}
 	}

@@ -94,8 +94,7 @@ func (t *turn) keepFailed(ctx context.Context, tx core.Store, step *core.Step) e
 	if step.StartedAt.IsZero() {
 		return nil
 	}
-	c := &commit{step: *step, conv: t.conv}
-	c.conv.Stale = false
+	c := &commit{step: *step, conv: t.conv, failed: true}
 	if err := t.keepSnapshots(ctx, tx, c); err != nil {
 		return err
 	}

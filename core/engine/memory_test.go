@@ -182,9 +182,7 @@ func TestEveryStepIsReproducedExactly(t *testing.T) {
 	}
 	evicted := false
 	for i, s := range steps {
-		info := h.model.infos["openai/gpt-test"]
-		info.Provider, info.Name = "openai", "gpt-test"
-		again, err := h.engine.Reproduce(t.Context(), s.ID, info)
+		again, err := h.engine.Reproduce(t.Context(), s.ID)
 		if err != nil {
 			t.Fatalf("step %d: %v", i, err)
 		}

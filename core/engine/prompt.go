@@ -120,6 +120,15 @@ func (e *Engine) Begin(ctx context.Context, tx core.Store, c *core.Conversation,
 		policy, _ := core.PolicyOf(a.Type)
 		first = memory.Boot(policy, now.In(a.Location()))
 	}
+	if err := e.beginEmpty(ctx, tx, a, c); err != nil {
+		return err
+	}
+	return e.enterFirst(ctx, tx, c, first)
+}
+
+// beginEmpty creates a conversation that holds its message 0 alone.
+func (e *Engine) beginEmpty(ctx context.Context, tx core.Store, a core.Agent, c *core.Conversation) error {
+	now := e.cfg.Clock()
 	c.SystemMessage, c.Rev, c.CreatedAt, c.UpdatedAt = core.NewMessageID(), 1, now, now
 	p, err := e.compile(ctx, tx, a, c)
 	if err != nil {
@@ -135,13 +144,11 @@ func (e *Engine) Begin(ctx context.Context, tx core.Store, c *core.Conversation,
 		return err
 	}
 	zero := core.Message{ID: c.SystemMessage, Agent: a.ID, Conversation: c.ID, Role: core.RoleSystem, Content: []core.Content{core.Text(p.system)}, CreatedAt: now}
+	zero.Tokens = core.EstimateTokens(p.system)
 	if err := tx.Messages().Insert(ctx, &zero); err != nil {
 		return err
 	}
-	if err := tx.Messages().EnterFirst(ctx, c.ID, c.Rev, zero.ID); err != nil {
-		return err
-	}
-	return e.enterFirst(ctx, tx, c, first)
+	return tx.Messages().EnterFirst(ctx, c.ID, c.Rev, zero.ID)
 }
 
 // enterFirst stores the messages that open a conversation.
@@ -323,30 +330,6 @@ func (e *Engine) Overview(ctx context.Context, conv core.ConversationID, env cor
 	}
 	o.Current = o.System + o.Memory + o.Tools + o.Messages
 	return o, nil
-}
-
-// agentSnapshot is what a step keeps of its agent.
-type agentSnapshot struct {
-	Type     core.AgentType     `json:"type"`
-	Model    core.Handle        `json:"model"`
-	Settings core.ModelSettings `json:"settings"`
-	Rules    []core.ToolRule    `json:"rules,omitempty"`
-	Tools    []core.ToolID      `json:"tools"`
-	Archive  core.ArchiveID     `json:"archive,omitempty"`
-	Blocks   []blockAt          `json:"blocks"`
-}
-
-type blockAt struct {
-	ID      core.BlockID `json:"id"`
-	Version int          `json:"version"`
-}
-
-func snapshotOf(a *core.Agent, settings core.ModelSettings, blocks []core.Block, archive core.ArchiveID) string {
-	s := agentSnapshot{Type: a.Type, Model: a.Model, Settings: settings, Rules: a.ToolRules, Tools: a.Tools, Archive: archive, Blocks: []blockAt{}}
-	for _, b := range blocks {
-		s.Blocks = append(s.Blocks, blockAt{b.ID, b.Version})
-	}
-	return mustJSON(s)
 }
 
 // hashes remembers which snapshots are stored, so that what did not change costs no statement.

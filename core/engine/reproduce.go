@@ -2,21 +2,21 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"loci/core"
 )
 
 // Reproduce returns exactly what a step sent: the request made again from its snapshots and from the context as it was.
-func (e *Engine) Reproduce(ctx context.Context, id core.StepID, info core.ModelInfo) (core.ChatRequest, error) {
+func (e *Engine) Reproduce(ctx context.Context, id core.StepID) (core.ChatRequest, error) {
 	s := e.cfg.Store
 	step, err := s.Steps().Get(ctx, id)
 	if err != nil {
 		return core.ChatRequest{}, err
 	}
-	if step.SystemHash == "" {
-		return core.ChatRequest{}, core.E(core.Conflict, "step %s never came to a request", id)
+	agent, err := snapshotAt(ctx, s, &step)
+	if err != nil {
+		return core.ChatRequest{}, err
 	}
 	_, system, err := s.Snapshots().Get(ctx, step.SystemHash)
 	if err != nil {
@@ -25,14 +25,6 @@ func (e *Engine) Reproduce(ctx context.Context, id core.StepID, info core.ModelI
 	_, schema, err := s.Snapshots().Get(ctx, step.ToolsHash)
 	if err != nil {
 		return core.ChatRequest{}, err
-	}
-	_, body, err := s.Snapshots().Get(ctx, step.AgentHash)
-	if err != nil {
-		return core.ChatRequest{}, err
-	}
-	var agent agentSnapshot
-	if err := json.Unmarshal([]byte(body), &agent); err != nil {
-		return core.ChatRequest{}, core.E(core.Internal, "read the snapshot of step %s: %w", id, err)
 	}
 	tools, err := readTools(schema)
 	if err != nil {
@@ -53,6 +45,7 @@ func (e *Engine) Reproduce(ctx context.Context, id core.StepID, info core.ModelI
 		}
 	}
 	policy, _ := core.PolicyOf(agent.Type)
+	info := agent.Facts.info()
 	_, model, _ := step.Model.Split()
 	again := sending{
 		model: model, info: info, system: system, tools: tools, offer: step.Offer, choice: step.Choice, parallel: step.Parallel,

@@ -19,6 +19,7 @@ type commit struct {
 	end       *ending       // the run ends with this, whatever the outcome
 	assistant *core.Message
 	callsIn   bool // the assistant message is saved already
+	failed    bool // the step failed: only what it sent is kept
 
 	// What the last run of the transaction made.
 	conv    core.Conversation
@@ -139,8 +140,10 @@ func (t *turn) begin(ctx context.Context, tx core.Store, c *commit) error {
 	}
 	conv.LastFolder = t.conv.LastFolder
 	c.conv = conv
-	if err := t.keepSnapshots(ctx, tx, c); err != nil {
-		return err
+	if !c.callsIn { // else the first save told what was sent
+		if err := t.keepSnapshots(ctx, tx, c); err != nil {
+			return err
+		}
 	}
 	if !t.run.Delivered {
 		if err := t.deliver(ctx, tx, c); err != nil {
@@ -190,17 +193,21 @@ func (t *turn) keepSnapshots(ctx context.Context, tx core.Store, c *commit) erro
 		}
 	}
 	c.step.Prefix = t.prefix
+	text, err := put(core.SnapshotText, t.agent.System)
+	if err != nil {
+		return err
+	}
 	blocks, err := tx.Blocks().OfAgent(ctx, t.agent.ID)
 	if err != nil {
 		return err
 	}
-	c.step.AgentHash, err = put(core.SnapshotAgent, snapshotOf(&t.agent, t.settings(), blocks, t.archive))
+	c.step.AgentHash, err = put(core.SnapshotAgent, t.snapshot(c, blocks, text))
 	return err
 }
 
 // refreshStale gives a stale message 0 the text that the moved pin has.
 func (t *turn) refreshStale(ctx context.Context, tx core.Store, c *commit) error {
-	if !c.conv.Stale {
+	if !c.conv.Stale || c.failed {
 		return nil
 	}
 	c.conv.Stale, c.conv.System = false, t.conv.PinSystem

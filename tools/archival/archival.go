@@ -48,7 +48,7 @@ func Insert(_ context.Context, args InsertArgs, env core.ToolEnv) (core.ToolResu
 			return core.ToolResult{}, err
 		}
 		kept := passage
-		kept.ID, kept.Archive = core.NewPassageID(), archive
+		kept.ID, kept.Archive, kept.Agent, kept.Step = core.NewPassageID(), archive, env.Agent.ID, env.Step
 		if err := tx.Passages().Insert(ctx, &kept); err != nil {
 			return core.ToolResult{}, err
 		}

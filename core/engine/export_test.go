@@ -1,0 +1,41 @@
+package engine
+
+import (
+	"context"
+
+	"loci/core"
+)
+
+// NextRequest builds, by the way that every run takes, what a step of this run and number would send in the conversation
+// as it is now, without input. moves says whether a run that begins now, with the provider's cache still warm, would
+// compile the prompt anew.
+func (e *Engine) NextRequest(ctx context.Context, step core.Step, env core.Env) (req core.ChatRequest, moves bool, err error) {
+	run, err := e.cfg.Store.Runs().Get(ctx, step.Run)
+	if err != nil {
+		return req, false, err
+	}
+	run.Delivered = true
+	for _, resume := range []bool{false, true} { // the step goes on in its run, and that never moves the pin
+		j := e.newJob(run, env)
+		j.resume = resume
+		defer j.cancel(nil)
+		t := &turn{e: e, j: j, run: run, step: &core.Step{Number: step.Number}, ratio: 1, cutTo: map[core.MessageID]int{}}
+		if err := t.load(ctx); err != nil {
+			return req, false, err
+		}
+		t.conv.AskedAt = e.cfg.Clock()
+		if err := t.chooseModel(ctx); err != nil {
+			return req, false, err
+		}
+		if err := t.decidePin(ctx); err != nil {
+			return req, false, err
+		}
+		if !resume {
+			moves = t.moved
+			continue
+		}
+		s := t.sending(t.rules())
+		req = s.request()
+	}
+	return req, moves, nil
+}
