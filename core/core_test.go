@@ -130,10 +130,17 @@ func TestAMessageFansOutIntoItsParts(t *testing.T) {
 func TestEventsSurviveTheirStoredForm(t *testing.T) {
 	t.Parallel()
 	bodies := []core.EventBody{
-		core.Said{Text: "a"}, core.Reasoning{Text: "b", Signature: "s", Prompted: true}, core.ToolCallDelta{Index: 1, ID: "c", Name: "n", Arguments: "{}"},
-		core.ToolReturned{Returns: []core.ToolReturn{{CallID: "c", Name: "n", Text: "t", IsError: true}}}, core.ApprovalRequest{Calls: []core.ToolCall{{ID: "x"}}},
-		core.UserInput{Role: core.RoleUser, Text: "hi"}, core.Summary{Text: "s"}, core.Notice{Kind: "model", Text: "t", Data: map[string]any{"a": "b"}},
-		core.Saved{Messages: []core.MessageID{"message-1"}}, core.UsageReport{Usage: core.Usage{Prompt: 1}, Steps: 2}, core.Failure{Error: core.RunError{Type: "x"}},
+		core.Said{Text: "a"},
+		core.Reasoning{Text: "b", Signature: "s", Prompted: true},
+		core.ToolCallDelta{Index: 1, ID: "c", Name: "n", Arguments: "{}"},
+		core.ToolReturned{Returns: []core.ToolReturn{{CallID: "c", Name: "n", Text: "t", IsError: true}}},
+		core.ApprovalRequest{Calls: []core.ToolCall{{ID: "x"}}},
+		core.UserInput{Role: core.RoleUser, Text: "hi"},
+		core.Summary{Text: "s"},
+		core.Notice{Kind: "model", Text: "t", Data: map[string]any{"a": "b"}},
+		core.Saved{Messages: []core.MessageID{"message-1"}},
+		core.UsageReport{Usage: core.Usage{Prompt: 1}, Steps: 2},
+		core.Failure{Error: core.RunError{Type: "x"}},
 		core.Stop{Reason: core.StopEndTurn, Status: core.RunCompleted},
 	}
 	for _, body := range bodies {

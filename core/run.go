@@ -28,7 +28,7 @@ const (
 	StopInvalidResponse  StopReason = "invalid_llm_response"
 	StopInvalidCall      StopReason = "invalid_tool_call"
 	StopMaxSteps         StopReason = "max_steps"
-	StopMaxTokens        StopReason = "max_tokens_exceeded"
+	StopMaxTokens        StopReason = "max_tokens_exceeded" //nolint:gosec // G101: tokens of a text, no secret
 	StopNoCall           StopReason = "no_tool_call"
 	StopToolRule         StopReason = "tool_rule"
 	StopCancelled        StopReason = "cancelled"
