@@ -68,7 +68,7 @@ const (
 	PartReasoning           = "reasoning"
 	PartRedactedReasoning   = "redacted_reasoning"
 	PartOmittedReasoning    = "omitted_reasoning"
-	PartSummarizedReasoning = "summarized_reasoning"
+	PartSummarizedReasoning = "summarized_reasoning" //nolint:misspell // the contract spells it so
 )
 
 // Part is one part of content, told apart by Type; each type uses a few of the keys.
@@ -78,7 +78,7 @@ type Part struct {
 	Signature *string      `json:"signature,omitempty"`
 	Source    *ImageSource `json:"source,omitempty"` // image
 
-	ID         string `json:"id,omitempty"` // tool_call, summarized_reasoning
+	ID         string `json:"id,omitempty"` // PartToolCall, PartSummarizedReasoning
 	Name       string `json:"name,omitempty"`
 	Input      Object `json:"input,omitempty"`
 	ToolCallID string `json:"tool_call_id,omitempty"` // tool_return

@@ -91,17 +91,23 @@ func listSchemas() map[string]MessageType {
 // unions are our flat types, each of which must have the keys of several schemas and no others.
 func unions() map[reflect.Type][]string {
 	return map[reflect.Type][]string{
-		reflect.TypeFor[ToolRule](): {"ChildToolRule", "InitToolRule", "TerminalToolRule", "ConditionalToolRule", "ContinueToolRule",
-			"RequiredBeforeExitToolRule", "MaxCountPerStepToolRule", "ParentToolRule", "RequiresApprovalToolRule"},
-		reflect.TypeFor[ModelSettings](): {"OpenAIModelSettings", "SGLangModelSettings", "AnthropicModelSettings", "GoogleAIModelSettings",
+		reflect.TypeFor[ToolRule](): {
+			"ChildToolRule", "InitToolRule", "TerminalToolRule", "ConditionalToolRule", "ContinueToolRule",
+			"RequiredBeforeExitToolRule", "MaxCountPerStepToolRule", "ParentToolRule", "RequiresApprovalToolRule",
+		},
+		reflect.TypeFor[ModelSettings](): {
+			"OpenAIModelSettings", "SGLangModelSettings", "AnthropicModelSettings", "GoogleAIModelSettings",
 			"GoogleVertexModelSettings", "AzureModelSettings", "XAIModelSettings", "ZAIModelSettings", "GroqModelSettings",
 			"DeepseekModelSettings", "TogetherModelSettings", "BedrockModelSettings", "BasetenModelSettings",
-			"OpenRouterModelSettings", "ChatGPTOAuthModelSettings"},
+			"OpenRouterModelSettings", "ChatGPTOAuthModelSettings",
+		},
 		reflect.TypeFor[Reasoning]():      {"OpenAIReasoning", "ChatGPTOAuthReasoning"},
 		reflect.TypeFor[Thinking]():       {"AnthropicThinking", "ZAIThinking"},
 		reflect.TypeFor[ThinkingConfig](): {"GeminiThinkingConfig"},
-		reflect.TypeFor[Part](): {"TextContent", "ImageContent", "ToolCallContent", "ToolReturnContent", "ReasoningContent",
-			"RedactedReasoningContent", "OmittedReasoningContent", "SummarizedReasoningContent"},
+		reflect.TypeFor[Part](): {
+			"TextContent", "ImageContent", "ToolCallContent", "ToolReturnContent", "ReasoningContent",
+			"RedactedReasoningContent", "OmittedReasoningContent", "SummarizedReasoningContent",
+		},
 		reflect.TypeFor[ImageSource]():   {"UrlImage", "Base64Image", "LettaImage"},
 		reflect.TypeFor[Input]():         {"MessageCreate", "ApprovalCreate", "ToolReturnCreate"},
 		reflect.TypeFor[Approval]():      {"ApprovalReturn", "letta__schemas__letta_message__ToolReturn"},
@@ -136,13 +142,17 @@ func queries() map[string]reflect.Type {
 // enums are our constants by the names of the contract's enumerations.
 func enums() map[string][]string {
 	return map[string][]string{
-		"AgentType": {AgentLettaV1, AgentMemGPTV2, AgentMemGPT, AgentReact, AgentWorkflow, AgentSplitThread, AgentSleeptime,
-			AgentVoice, AgentVoiceSleep},
+		"AgentType": {
+			AgentLettaV1, AgentMemGPTV2, AgentMemGPT, AgentReact, AgentWorkflow, AgentSplitThread, AgentSleeptime,
+			AgentVoice, AgentVoiceSleep,
+		},
 		"MessageType": asStrings(ListTypes()),
 		"RunStatus":   asStrings([]RunStatus{RunCreated, RunRunning, RunCompleted, RunFailed, RunCancelled}),
-		"StopReasonType": asStrings([]StopReason{StopEndTurn, StopError, StopLLMAPIError, StopInvalidLLMResponse, StopInvalidToolCall,
+		"StopReasonType": asStrings([]StopReason{
+			StopEndTurn, StopError, StopLLMAPIError, StopInvalidLLMResponse, StopInvalidToolCall,
 			StopMaxSteps, StopMaxTokensExceeded, StopNoToolCall, StopToolRule, StopCancelled, StopNoCredits, StopRequiresApproval,
-			StopSystemPromptFull}),
+			StopSystemPromptFull,
+		}),
 	}
 }
 

@@ -70,8 +70,10 @@ func TestTheFrameworkReadsBodiesAsClientsSendThem(t *testing.T) {
 		t.Errorf("update: %d %s %+v", w.Code, w.Body, update)
 	}
 
-	for _, body := range []string{`{"input":"hi"}`, `{"input":[{"type":"text","text":"hi"}]}`,
-		`{"messages":[{"role":"user","content":"hi"},{"type":"approval","approve":true,"approval_request_id":"message-1"}],"agent_id":null}`} {
+	for _, body := range []string{
+		`{"input":"hi"}`, `{"input":[{"type":"text","text":"hi"}]}`,
+		`{"messages":[{"role":"user","content":"hi"},{"type":"approval","approve":true,"approval_request_id":"message-1"}],"agent_id":null}`,
+	} {
 		if w := ask(mux, http.MethodPost, "/send", body); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", body, w.Code, w.Body)
 		}

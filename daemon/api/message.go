@@ -293,8 +293,10 @@ func members() map[MessageType]reflect.Type {
 
 // ListTypes are the message types that lists have, in the contract's order.
 func ListTypes() []MessageType {
-	return []MessageType{MessageSystem, MessageUser, MessageReasoning, MessageHiddenReasoning, MessageToolCall,
-		MessageToolReturn, MessageAssistant, MessageApprovalRequest, MessageApprovalResponse, MessageSummary, MessageEvent}
+	return []MessageType{
+		MessageSystem, MessageUser, MessageReasoning, MessageHiddenReasoning, MessageToolCall,
+		MessageToolReturn, MessageAssistant, MessageApprovalRequest, MessageApprovalResponse, MessageSummary, MessageEvent,
+	}
 }
 
 // Schema is the union of the members.
@@ -310,8 +312,10 @@ func (Message) Schema(r huma.Registry) *huma.Schema {
 }
 
 func (m *Message) head() MessageHead {
-	h := MessageHead{ID: m.ID, Name: m.Name, MessageType: m.MessageType, OTID: m.OTID, SenderID: m.SenderID,
-		StepID: m.StepID, IsErr: m.IsErr, SeqID: m.SeqID, RunID: m.RunID}
+	h := MessageHead{
+		ID: m.ID, Name: m.Name, MessageType: m.MessageType, OTID: m.OTID, SenderID: m.SenderID,
+		StepID: m.StepID, IsErr: m.IsErr, SeqID: m.SeqID, RunID: m.RunID,
+	}
 	if !m.Date.IsZero() {
 		h.Date = &m.Date
 	}
@@ -432,29 +436,34 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 		return err
 	}
 	*m = Message{MessageType: kind.MessageType, SeqID: kind.SeqID, RunID: kind.RunID}
-	var err error
-	switch kind.MessageType {
-	case MessageUsage:
-		m.Usage = new(Usage)
-		err = json.Unmarshal(data, m.Usage)
-	case MessageNotice:
-		var w noticeMessage
-		err = json.Unmarshal(data, &w)
-		m.setHead(w.MessageHead)
-		m.Notice = &w.Notice
-	default:
-		if m.wire() == nil {
-			m.Raw = bytes.Clone(data)
-			return nil
-		}
-		var w anyMessage
-		if err = json.Unmarshal(data, &w); err == nil {
-			m.read(&w)
-		}
-	}
-	if err != nil {
+	if err := m.readBody(data); err != nil {
 		*m = Message{MessageType: kind.MessageType, SeqID: kind.SeqID, RunID: kind.RunID, Raw: bytes.Clone(data)}
 	}
+	return nil
+}
+
+// readBody reads what belongs to the type that m already has.
+func (m *Message) readBody(data []byte) error {
+	if m.MessageType == MessageUsage {
+		m.Usage = new(Usage)
+		return json.Unmarshal(data, m.Usage)
+	}
+	if m.MessageType == MessageNotice {
+		var w noticeMessage
+		err := json.Unmarshal(data, &w)
+		m.setHead(w.MessageHead)
+		m.Notice = &w.Notice
+		return err
+	}
+	if m.wire() == nil {
+		m.Raw = bytes.Clone(data)
+		return nil
+	}
+	var w anyMessage
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	m.read(&w)
 	return nil
 }
 
@@ -474,8 +483,10 @@ func (m *Message) read(w *anyMessage) {
 	}
 	m.ToolReturns = w.ToolReturns
 	if len(m.ToolReturns) == 0 && m.MessageType == MessageToolReturn {
-		m.ToolReturns = []ToolReturn{{Type: ApprovalReturn, ToolReturn: w.ToolReturn, Status: w.Status,
-			ToolCallID: w.ToolCallID, Stdout: w.Stdout, Stderr: w.Stderr}}
+		m.ToolReturns = []ToolReturn{{
+			Type: ApprovalReturn, ToolReturn: w.ToolReturn, Status: w.Status,
+			ToolCallID: w.ToolCallID, Stdout: w.Stdout, Stderr: w.Stderr,
+		}}
 	}
 	m.Approvals, m.Approve, m.ApprovalRequestID, m.Reason = w.Approvals, w.Approve, w.ApprovalRequestID, w.Reason
 	m.Summary, m.CompactionStats = w.Summary, w.CompactionStats

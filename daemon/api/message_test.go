@@ -13,17 +13,21 @@ import (
 // fullMessage has every field set.
 func fullMessage() Message {
 	call := ToolCall{Name: "memory_insert", Arguments: `{"label":"human"}`, ToolCallID: "call-1"}
-	return Message{ID: "message-1", Date: On(time.Date(2026, 8, 1, 9, 0, 0, 5000, time.UTC)), Name: "ada", OTID: "otid-1",
+	return Message{
+		ID: "message-1", Date: On(time.Date(2026, 8, 1, 9, 0, 0, 5000, time.UTC)), Name: "ada", OTID: "otid-1",
 		SenderID: "agent-2", StepID: "step-1", RunID: "run-1", IsErr: true, SeqID: 7, Content: Text("hello"),
 		Reasoning: "because", Source: SourceReasoner, Signature: "sig", State: StateRedacted, HiddenReasoning: "xx",
 		ToolCalls: []ToolCall{call},
-		ToolReturns: []ToolReturn{{Type: ApprovalReturn, ToolReturn: Text("done"), Status: StatusSuccess, ToolCallID: "call-1",
-			Stdout: []string{"out"}, Stderr: []string{"err"}}},
+		ToolReturns: []ToolReturn{{
+			Type: ApprovalReturn, ToolReturn: Text("done"), Status: StatusSuccess, ToolCallID: "call-1",
+			Stdout: []string{"out"}, Stderr: []string{"err"},
+		}},
 		Approvals: []Approval{{Type: ApprovalDecision, ToolCallID: "call-1", Approve: new(true)}}, Approve: new(true),
 		ApprovalRequestID: "message-0", Reason: "fine", Summary: "short", CompactionStats: &CompactionStats{Trigger: "x"},
 		EventType: "compaction", EventData: Object{"trigger": "x"}, StopReason: StopEndTurn,
 		Usage:     &Usage{MessageType: MessageUsage, TotalTokens: 3, CachedInputTokens: new(1)},
-		ErrorType: "llm_error", ErrorText: "no", Detail: "more", Notice: &Notice{Kind: NoticeModel, Text: "offline"}}
+		ErrorType: "llm_error", ErrorText: "no", Detail: "more", Notice: &Notice{Kind: NoticeModel, Text: "offline"},
+	}
 }
 
 func TestAMessageReadsWhatItWrites(t *testing.T) {
@@ -55,8 +59,10 @@ func TestAMessageReadsWhatItWrites(t *testing.T) {
 
 func TestAnUnknownMessagePassesThrough(t *testing.T) {
 	t.Parallel()
-	for _, in := range []string{`{"message_type":"hologram","seq_id":9,"run_id":"run-1","shape":[1,2]}`,
-		`{"message_type":"user_message","content":{"new":"shape"},"id":"message-1"}`} {
+	for _, in := range []string{
+		`{"message_type":"hologram","seq_id":9,"run_id":"run-1","shape":[1,2]}`,
+		`{"message_type":"user_message","content":{"new":"shape"},"id":"message-1"}`,
+	} {
 		var m Message
 		if err := json.Unmarshal([]byte(in), &m); err != nil {
 			t.Fatal(err)
@@ -182,8 +188,10 @@ func TestTimesAreWrittenAsTheContractDoesAndReadAsClientsWrite(t *testing.T) {
 	if got, _ := json.Marshal(On(moment)); string(got) != `"2024-01-15T09:00:00Z"` {
 		t.Errorf("a message's date is %s", got)
 	}
-	for _, in := range []string{"2024-01-15T09:00:00Z", "2024-01-15T10:00:00+01:00", "2024-01-15T09:00:00", "2024-01-15 09:00:00",
-		"2024-01-15T09:00:00.000000", "2024-01-15T09:00"} {
+	for _, in := range []string{
+		"2024-01-15T09:00:00Z", "2024-01-15T10:00:00+01:00", "2024-01-15T09:00:00", "2024-01-15 09:00:00",
+		"2024-01-15T09:00:00.000000", "2024-01-15T09:00",
+	} {
 		got, dateOnly, err := ParseTime(in, nil)
 		if err != nil || dateOnly || !got.Equal(time.Date(2024, 1, 15, 9, 0, 0, 0, time.UTC)) {
 			t.Errorf("%s: %v %v %v", in, got, dateOnly, err)
@@ -243,8 +251,10 @@ func TestEveryTypeHasASchema(t *testing.T) {
 			t.Errorf("%s has no schema", name)
 		}
 	}
-	for _, typ := range []reflect.Type{reflect.TypeFor[Response](), reflect.TypeFor[Status](), reflect.TypeFor[Client](),
-		reflect.TypeFor[Session](), reflect.TypeFor[ModelChoice](), reflect.TypeFor[Check](), reflect.TypeFor[MessageResult]()} {
+	for _, typ := range []reflect.Type{
+		reflect.TypeFor[Response](), reflect.TypeFor[Status](), reflect.TypeFor[Client](),
+		reflect.TypeFor[Session](), reflect.TypeFor[ModelChoice](), reflect.TypeFor[Check](), reflect.TypeFor[MessageResult](),
+	} {
 		registry.Schema(typ, true, typ.Name())
 	}
 	user := registry.Map()["UserMessage"]

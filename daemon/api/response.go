@@ -11,7 +11,7 @@ const (
 	StopInvalidLLMResponse StopReason = "invalid_llm_response"
 	StopInvalidToolCall    StopReason = "invalid_tool_call"
 	StopMaxSteps           StopReason = "max_steps"
-	StopMaxTokensExceeded  StopReason = "max_tokens_exceeded"
+	StopMaxTokensExceeded  StopReason = "max_tokens_exceeded" //nolint:gosec // G101: tokens of a text, no secret
 	StopNoToolCall         StopReason = "no_tool_call"
 	StopToolRule           StopReason = "tool_rule"
 	StopCancelled          StopReason = "cancelled"

@@ -73,8 +73,10 @@ func ParseTime(s string, zone *time.Location) (t time.Time, dateOnly bool, err e
 	if t, err := time.ParseInLocation(time.DateOnly, s, zone); err == nil {
 		return t, true, nil
 	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04Z07:00",
-		"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04"} {
+	for _, layout := range []string{
+		time.RFC3339Nano, "2006-01-02 15:04:05Z07:00", "2006-01-02T15:04Z07:00",
+		"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04",
+	} {
 		if t, err := time.ParseInLocation(layout, s, zone); err == nil {
 			return t, false, nil
 		}

@@ -106,13 +106,17 @@ func wantedOperations() map[string]bool {
 	for op := range queries() {
 		out[op] = true
 	}
-	for _, path := range []string{"/v1/agents/", "/v1/blocks/", "/v1/agents/{agent_id}/messages", "/v1/agents/{agent_id}/messages/async",
+	for _, path := range []string{
+		"/v1/agents/", "/v1/blocks/", "/v1/agents/{agent_id}/messages", "/v1/agents/{agent_id}/messages/async",
 		"/v1/agents/{agent_id}/messages/cancel", "/v1/agents/{agent_id}/archival-memory", "/v1/conversations/",
-		"/v1/conversations/{conversation_id}/messages", "/v1/runs/{run_id}/stream", "/v1/messages/search", "/v1/passages/search"} {
+		"/v1/conversations/{conversation_id}/messages", "/v1/runs/{run_id}/stream", "/v1/messages/search", "/v1/passages/search",
+	} {
 		out[http.MethodPost+" "+path] = true
 	}
-	for _, path := range []string{"/v1/agents/{agent_id}", "/v1/blocks/{block_id}", "/v1/conversations/{conversation_id}",
-		"/v1/agents/{agent_id}/reset-messages"} {
+	for _, path := range []string{
+		"/v1/agents/{agent_id}", "/v1/blocks/{block_id}", "/v1/conversations/{conversation_id}",
+		"/v1/agents/{agent_id}/reset-messages",
+	} {
 		out[http.MethodPatch+" "+path] = true
 	}
 	return out
