@@ -41,8 +41,10 @@ func TestFlagsWinOverEnvironmentOverFileOverDefaults(t *testing.T) {
 	for _, e := range l.Explain() {
 		got[e.Key] = said{e.Value, e.Origin}
 	}
-	for key, want := range map[string]said{"model": {"flag/m", FromFlag}, "log_level": {"error", FromEnvironment},
-		"max_steps": {"7", FromFile}, "run_timeout": {"1m30s", FromFile}, "color": {"auto", FromDefault}, "log_size_mb": {"10", FromDefault}} {
+	for key, want := range map[string]said{
+		"model": {"flag/m", FromFlag}, "log_level": {"error", FromEnvironment},
+		"max_steps": {"7", FromFile}, "run_timeout": {"1m30s", FromFile}, "color": {"auto", FromDefault}, "log_size_mb": {"10", FromDefault},
+	} {
 		if diff := cmp.Diff(want, got[key]); diff != "" {
 			t.Errorf("%s: %s", key, diff)
 		}
@@ -67,7 +69,7 @@ func TestAFaultNamesItsKeyAndWhereItCameFrom(t *testing.T) {
 		env, flags map[string]string
 		want       []string
 	}{
-		{"unknown key", "modle = 'a/b'", nil, nil, []string{"modle", "known are model"}},
+		{"unknown key", "modell = 'a/b'", nil, nil, []string{"modell", "known are model"}},
 		{"unknown table", "[tui]\ncolor = 'x'", nil, nil, []string{"tui"}},
 		{"wrong type", "max_steps = 'many'", nil, nil, []string{"max_steps"}},
 		{"not in the list", "log_level = 'loud'", nil, nil, []string{"log_level", "file", "loud", "debug"}},
@@ -125,8 +127,10 @@ func TestLociHomeMovesEverything(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Paths{Home: "/h", Config: "/h/config.toml", Data: "/h/data", State: "/h/state", Run: "/h/run", Socket: "/h/run/loci.sock",
-		Lock: "/h/data/loci.lock", StartLock: "/h/run/start.lock", Log: "/h/state/daemon.log"}
+	want := Paths{
+		Home: "/h", Config: "/h/config.toml", Data: "/h/data", State: "/h/state", Run: "/h/run", Socket: "/h/run/loci.sock",
+		Lock: "/h/data/loci.lock", StartLock: "/h/run/start.lock", Log: "/h/state/daemon.log",
+	}
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Error(diff)
 	}
@@ -134,14 +138,18 @@ func TestLociHomeMovesEverything(t *testing.T) {
 
 func TestPathsFollowXDG(t *testing.T) {
 	t.Parallel()
-	p, err := FindPaths(envOf(map[string]string{"HOME": "/home/ada", "XDG_DATA_HOME": "/x/data", "XDG_STATE_HOME": "not/absolute",
-		"XDG_RUNTIME_DIR": "/run/user/1000"}))
+	p, err := FindPaths(envOf(map[string]string{
+		"HOME": "/home/ada", "XDG_DATA_HOME": "/x/data", "XDG_STATE_HOME": "not/absolute",
+		"XDG_RUNTIME_DIR": "/run/user/1000",
+	}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := []string{p.Home, p.Data, p.State, p.Config, p.Socket}
-	want := []string{"/x/data/loci", "/x/data/loci", "/home/ada/.local/state/loci", "/home/ada/.config/loci/config.toml",
-		"/run/user/1000/loci/loci.sock"}
+	want := []string{
+		"/x/data/loci", "/x/data/loci", "/home/ada/.local/state/loci", "/home/ada/.config/loci/config.toml",
+		"/run/user/1000/loci/loci.sock",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -172,7 +180,7 @@ func TestALongSocketPathMoves(t *testing.T) {
 	if find(deep+"a", "") == find(deep+"b", "") {
 		t.Error("two homes share a socket")
 	}
-	if find(deep, "/run/user/1000") != find(deep, "/run/user/1000") {
+	if once, again := find(deep, "/run/user/1000"), find(deep, "/run/user/1000"); once != again {
 		t.Error("one home has two sockets")
 	}
 }

@@ -48,8 +48,10 @@ func folders(lookup Env) (Paths, error) {
 		if err != nil {
 			return Paths{}, fmt.Errorf("LOCI_HOME: %w", err)
 		}
-		return Paths{Home: abs, Config: filepath.Join(abs, "config.toml"), Data: filepath.Join(abs, "data"),
-			State: filepath.Join(abs, "state"), Run: filepath.Join(abs, "run")}, nil
+		return Paths{
+			Home: abs, Config: filepath.Join(abs, "config.toml"), Data: filepath.Join(abs, "data"),
+			State: filepath.Join(abs, "state"), Run: filepath.Join(abs, "run"),
+		}, nil
 	}
 	base, err := userHome(lookup)
 	if err != nil {
@@ -57,9 +59,11 @@ func folders(lookup Env) (Paths, error) {
 	}
 	data := filepath.Join(xdg(lookup, "XDG_DATA_HOME", filepath.Join(base, ".local", "share")), "loci")
 	state := filepath.Join(xdg(lookup, "XDG_STATE_HOME", filepath.Join(base, ".local", "state")), "loci")
-	return Paths{Home: data, Data: data, State: state,
+	return Paths{
+		Home: data, Data: data, State: state,
 		Config: filepath.Join(xdg(lookup, "XDG_CONFIG_HOME", filepath.Join(base, ".config")), "loci", "config.toml"),
-		Run:    filepath.Join(xdg(lookup, "XDG_RUNTIME_DIR", filepath.Join(state, "run")), "loci")}, nil
+		Run:    filepath.Join(xdg(lookup, "XDG_RUNTIME_DIR", filepath.Join(state, "run")), "loci"),
+	}, nil
 }
 
 // userHome is the person's folder.

@@ -85,7 +85,7 @@ func PrivateDir(path string) error {
 	if info.Mode().Perm()&0o077 == 0 {
 		return nil
 	}
-	if err := os.Chmod(path, 0o700); err != nil {
+	if err := os.Chmod(path, 0o700); err != nil { //nolint:gosec // G302: a folder, which nobody enters without x
 		return fmt.Errorf("make %s private: %w", path, err)
 	}
 	return nil
