@@ -225,8 +225,10 @@ func callHeader[T any](ctx context.Context, c *Client, r request) (out T, header
 		return out, resp.Header, nil
 	}
 	if err := json.Unmarshal(data, &out); err != nil {
-		return out, nil, &Error{Status: resp.StatusCode, Kind: api.KindInternal, Err: err,
-			Message: fmt.Sprintf("the answer of %s %s is not understood: %v", r.method, r.path, err)}
+		return out, nil, &Error{
+			Status: resp.StatusCode, Kind: api.KindInternal, Err: err,
+			Message: fmt.Sprintf("the answer of %s %s is not understood: %v", r.method, r.path, err),
+		}
 	}
 	return out, resp.Header, nil
 }

@@ -16,8 +16,10 @@ import (
 
 func TestParametersAreWrittenAsTheContractReadsThem(t *testing.T) {
 	t.Parallel()
-	got := queryOf(api.ListAgents{Page: api.Page{Limit: 5, Order: "asc"}, AgentFilter: api.AgentFilter{Tags: []string{"a b", "c"}, MatchAllTags: true},
-		AgentInclude: api.AgentInclude{Include: []string{api.IncludeBlocks}}})
+	got := queryOf(api.ListAgents{
+		Page: api.Page{Limit: 5, Order: "asc"}, AgentFilter: api.AgentFilter{Tags: []string{"a b", "c"}, MatchAllTags: true},
+		AgentInclude: api.AgentInclude{Include: []string{api.IncludeBlocks}},
+	})
 	want := url.Values{"limit": {"5"}, "order": {"asc"}, "tags": {"a b", "c"}, "match_all_tags": {"true"}, "include": {"agent.blocks"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -116,6 +118,7 @@ type sessions struct {
 }
 
 func (s *sessions) mux(t *testing.T) *http.ServeMux {
+	t.Helper()
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+api.PathClients, func(w http.ResponseWriter, r *http.Request) {
 		var who api.Client

@@ -151,8 +151,10 @@ func (o *EnsureOptions) waitGone(ctx context.Context, socket string) error {
 		}
 	}
 	if err != nil {
-		return &Error{Kind: api.KindTimeout, Message: "the old daemon does not stop: " + err.Error(), Err: err,
-			Hint: "stop it with `loci daemon stop`"}
+		return &Error{
+			Kind: api.KindTimeout, Message: "the old daemon does not stop: " + err.Error(), Err: err,
+			Hint: "stop it with `loci daemon stop`",
+		}
 	}
 	return nil
 }
@@ -217,25 +219,25 @@ func (o *EnsureOptions) spawn() (exited <-chan error, logFrom int64, err error) 
 	if err := os.MkdirAll(filepath.Dir(o.Log), 0o700); err != nil {
 		return nil, 0, err
 	}
-	log, err := os.OpenFile(o.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	file, err := os.OpenFile(o.Log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil, 0, err
 	}
-	defer func() { _ = log.Close() }() // the child has its own
-	if info, err := log.Stat(); err == nil {
+	defer func() { _ = file.Close() }() // the child has its own
+	if info, err := file.Stat(); err == nil {
 		logFrom = info.Size()
 	}
 	args := o.Args
 	if args == nil {
 		args = []string{"daemon", "run"}
 	}
-	cmd := exec.Command(o.Exe, args...)
+	cmd := exec.Command(o.Exe, args...) //nolint:noctx // the daemon outlives who started it
 	cmd.Env = o.Environ
 	if cmd.Env == nil {
 		cmd.Env = []string{} // nil would mean: all of ours
 	}
 	cmd.Dir = string(filepath.Separator) // hold no folder of the person's
-	cmd.Stdout, cmd.Stderr = log, log
+	cmd.Stdout, cmd.Stderr = file, file
 	cmd.SysProcAttr = ownSession()
 	if err := cmd.Start(); err != nil {
 		return nil, 0, err
@@ -270,8 +272,10 @@ func (o *EnsureOptions) logSince(from int64) string {
 var errNotStarted = errors.New("the daemon did not start")
 
 func startError(err error) error {
-	return &Error{Kind: api.KindUnavailable, Message: errNotStarted.Error() + ": " + err.Error(), Err: errors.Join(errNotStarted, err),
-		Hint: "run `loci daemon run` to see why"}
+	return &Error{
+		Kind: api.KindUnavailable, Message: errNotStarted.Error() + ": " + err.Error(), Err: errors.Join(errNotStarted, err),
+		Hint: "run `loci daemon run` to see why",
+	}
 }
 
 // poll asks until the answer is yes, an error, or the context's end.

@@ -92,8 +92,10 @@ func home(t *testing.T, version string) (EnsureOptions, string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := EnsureOptions{Exe: exe, Args: []string{"fake-daemon", dir, socket, version}, Environ: []string{"GREETING=hello"}, Socket: socket,
-		Lock: filepath.Join(dir, "loci.lock"), StartLock: filepath.Join(dir, "run", "start.lock"), Log: filepath.Join(dir, "state", "daemon.log"), Version: version}
+	o := EnsureOptions{
+		Exe: exe, Args: []string{"fake-daemon", dir, socket, version}, Environ: []string{"GREETING=hello"}, Socket: socket,
+		Lock: filepath.Join(dir, "loci.lock"), StartLock: filepath.Join(dir, "run", "start.lock"), Log: filepath.Join(dir, "state", "daemon.log"), Version: version,
+	}
 	t.Cleanup(func() { killDaemon(t, o) })
 	return o, dir
 }

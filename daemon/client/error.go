@@ -60,8 +60,10 @@ func KindOf(err error) string {
 // readError makes an error of an answer and closes it.
 func readError(resp *http.Response) error {
 	data, readErr := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
-	e := &Error{Status: resp.StatusCode, Kind: resp.Header.Get(api.HeaderError), Body: data,
-		Err: errors.Join(readErr, resp.Body.Close())}
+	e := &Error{
+		Status: resp.StatusCode, Kind: resp.Header.Get(api.HeaderError), Body: data,
+		Err: errors.Join(readErr, resp.Body.Close()),
+	}
 	if e.Kind == "" {
 		e.Kind = kindOfStatus(resp.StatusCode)
 	}

@@ -15,37 +15,37 @@ import (
 )
 
 // socketIn is a short path in a folder of its own.
-func socketIn(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/tmp", "loci")
+func socketIn(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.MkdirTemp("/tmp", "loci") //nolint:usetesting // a socket's path must be short
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() {
+	tb.Cleanup(func() {
 		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 	})
 	return filepath.Join(dir, "run", "loci.sock")
 }
 
 // serve answers on a socket until the test ends, or until the function it gives is called.
-func serve(t testing.TB, socket string, h http.Handler) (stop func()) {
-	t.Helper()
-	l, err := ipc.Listen(t.Context(), socket)
+func serve(tb testing.TB, socket string, h http.Handler) (stop func()) {
+	tb.Helper()
+	l, err := ipc.Listen(tb.Context(), socket)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Second}
 	var served sync.WaitGroup
 	served.Go(func() { _ = server.Serve(l) })
 	stop = sync.OnceFunc(func() {
 		if err := server.Close(); err != nil {
-			t.Error(err)
+			tb.Error(err)
 		}
 		served.Wait()
 	})
-	t.Cleanup(stop)
+	tb.Cleanup(stop)
 	return stop
 }
 

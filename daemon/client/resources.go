@@ -58,8 +58,10 @@ func (c *Client) DeleteAgent(ctx context.Context, id string) error {
 
 // Context says what fills an agent's context window.
 func (c *Client) Context(ctx context.Context, agentID, conversationID string) (api.ContextWindow, error) {
-	return call[api.ContextWindow](ctx, c, request{method: get, path: agentPath(agentID) + "/context",
-		query: api.ContextParams{ConversationID: conversationID}})
+	return call[api.ContextWindow](ctx, c, request{
+		method: get, path: agentPath(agentID) + "/context",
+		query: api.ContextParams{ConversationID: conversationID},
+	})
 }
 
 // Recompile compiles an agent's system prompt anew and gives it.
@@ -186,8 +188,10 @@ func (c *Client) SearchMessages(ctx context.Context, in api.SearchMessages) ([]a
 
 // Cancel ends runs of an agent, all that are active if none is named. The answer maps ids to statuses.
 func (c *Client) Cancel(ctx context.Context, agentID string, runIDs ...string) (map[string]string, error) {
-	return call[map[string]string](ctx, c, request{method: post, path: agentPath(agentID) + "/messages/cancel",
-		body: api.CancelRuns{RunIDs: runIDs}})
+	return call[map[string]string](ctx, c, request{
+		method: post, path: agentPath(agentID) + "/messages/cancel",
+		body: api.CancelRuns{RunIDs: runIDs},
+	})
 }
 
 // Conversations lists conversations.

@@ -221,8 +221,10 @@ func (f *follower) request() request {
 	if f.run == "" {
 		return *f.start
 	}
-	return request{method: http.MethodGet, path: api.PathRuns + "/" + url.PathEscape(f.run) + "/events",
-		query: api.EventParams{After: f.last}, accept: acceptStream}
+	return request{
+		method: http.MethodGet, path: api.PathRuns + "/" + url.PathEscape(f.run) + "/events",
+		query: api.EventParams{After: f.last}, accept: acceptStream,
+	}
 }
 
 // read reads one connection.
@@ -268,8 +270,10 @@ func broken(err error) bool {
 }
 
 func brokenNotice(run string, err error) api.Message {
-	return api.Message{MessageType: api.MessageNotice, RunID: run,
-		Notice: &api.Notice{Kind: api.NoticeBroken, Text: "going on where it was: " + err.Error()}}
+	return api.Message{
+		MessageType: api.MessageNotice, RunID: run,
+		Notice: &api.Notice{Kind: api.NoticeBroken, Text: "going on where it was: " + err.Error()},
+	}
 }
 
 // pause waits and says whether the time passed before the context ended.

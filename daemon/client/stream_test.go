@@ -20,14 +20,14 @@ func said(seq iter.Seq2[api.Message, error]) (out []string, err error) {
 		if e != nil {
 			return out, e
 		}
-		switch m.MessageType {
-		case api.MessageAssistant:
-			out = append(out, m.Content.String())
-		case api.MessageNotice:
-			out = append(out, m.Notice.Kind)
-		default:
-			out = append(out, string(m.MessageType))
+		word := string(m.MessageType)
+		if m.MessageType == api.MessageAssistant {
+			word = m.Content.String()
 		}
+		if m.MessageType == api.MessageNotice {
+			word = m.Notice.Kind
+		}
+		out = append(out, word)
 	}
 	return out, nil
 }
