@@ -18,7 +18,7 @@ import (
 // serve answers on a socket as the daemon would, with one function for all.
 func serve(t *testing.T, answer http.HandlerFunc) *client.Client {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "s") // a socket's path must be short
+	dir, err := os.MkdirTemp("", "s") //nolint:usetesting // a socket's path must be short
 	if err != nil {
 		t.Fatal(err)
 	}

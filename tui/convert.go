@@ -26,7 +26,8 @@ func itemsOf(messages []api.Message) []transcript.Item {
 			for _, c := range m.ToolCalls {
 				calls[c.ToolCallID] = len(items)
 				items = append(items, transcript.Item{Kind: transcript.Tool, ID: m.ID, Call: transcript.Call{
-					ID: c.ToolCallID, Name: c.Name, Arguments: c.Arguments}})
+					ID: c.ToolCallID, Name: c.Name, Arguments: c.Arguments,
+				}})
 			}
 		case api.MessageToolReturn:
 			for _, r := range m.ToolReturns {
@@ -36,6 +37,9 @@ func itemsOf(messages []api.Message) []transcript.Item {
 			}
 		case api.MessageSummary:
 			items = append(items, transcript.Item{Kind: transcript.Recalled, ID: m.ID, Text: m.Summary})
+		case api.MessageSystem, api.MessageHiddenReasoning, api.MessageApprovalResponse, api.MessageEvent,
+			api.MessagePing, api.MessageStopReason, api.MessageUsage, api.MessageError, api.MessageUserInput,
+			api.MessageNotice: // nothing that was said
 		}
 	}
 	return items
@@ -45,7 +49,7 @@ func finish(c *transcript.Call, r api.ToolReturn) {
 	c.Done, c.Failed, c.Return = true, r.Status == api.StatusError, r.ToolReturn.String()
 }
 
-// isMachine recognizes what the loop itself says in a person's place.
+// isMachine recognises what the loop itself says in a person's place.
 func isMachine(text string) bool {
 	var v struct {
 		Type string `json:"type"`

@@ -267,8 +267,10 @@ func say(text string) []api.Message {
 }
 
 func done(used int) []api.Message {
-	return []api.Message{{MessageType: api.MessageStopReason, StopReason: api.StopEndTurn},
-		{MessageType: api.MessageUsage, Usage: &api.Usage{ContextTokens: &used}}}
+	return []api.Message{
+		{MessageType: api.MessageStopReason, StopReason: api.StopEndTurn},
+		{MessageType: api.MessageUsage, Usage: &api.Usage{ContextTokens: &used}},
+	}
 }
 
 // script is what the daemon does when something is said to it.

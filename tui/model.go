@@ -139,9 +139,11 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 		kind = theme.None
 	}
 	th := theme.New(kind)
-	m := &Model{ctx: ctx, wg: wg, backend: o.Backend, opts: o, now: time.Now, out: out, theme: th,
+	m := &Model{
+		ctx: ctx, wg: wg, backend: o.Backend, opts: o, now: time.Now, out: out, theme: th,
 		screen: term.NewScreen(out, width, height), prompt: prompt.New(th, completions()),
-		seen: map[string]bool{}, override: o.Model, retry: retryFirst, changed: retryFirst}
+		seen: map[string]bool{}, override: o.Model, retry: retryFirst, changed: retryFirst,
+	}
 	m.resize(width, height)
 	return m
 }

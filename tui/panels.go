@@ -129,8 +129,10 @@ func (m *Model) nameAgent(name string) tea.Cmd {
 		m.closePanels()
 		return func() tea.Msg {
 			s, err := m.backend.Open(m.ctx, api.Open{Agent: api.OpenNew, Name: name})
-			return threadMsg{thread: threadOf(s.AgentID, s.ConversationID), name: s.AgentName, model: s.Model,
-				notice: "This is " + s.AgentName + ", a new agent.", err: err}
+			return threadMsg{
+				thread: threadOf(s.AgentID, s.ConversationID), name: s.AgentName, model: s.Model,
+				notice: "This is " + s.AgentName + ", a new agent.", err: err,
+			}
 		}
 	})
 	return nil
@@ -179,8 +181,10 @@ func (m *Model) newConversation(string) tea.Cmd {
 	name, model := m.agentName, m.model
 	return func() tea.Msg {
 		c, err := m.backend.CreateConversation(m.ctx, agent)
-		return threadMsg{thread: threadOf(agent, c.ID), name: name, model: orElse(api.Val(c.Model), model),
-			notice: "a new conversation with " + name, err: err}
+		return threadMsg{
+			thread: threadOf(agent, c.ID), name: name, model: orElse(api.Val(c.Model), model),
+			notice: "a new conversation with " + name, err: err,
+		}
 	}
 }
 
@@ -383,23 +387,25 @@ func entriesOf(results []api.MessageResult) []panel.Entry {
 	var out []panel.Entry
 	for _, r := range results {
 		text := orElse(r.Content.String(), r.Reasoning)
-		out = append(out, panel.Entry{Title: whose(r.MessageType) + ": " + transcript.Short(transcript.OneLine(text), resultWidth),
-			Note: r.CreatedAt.Local().Format("2 Jan 2006 15:04")})
+		out = append(out, panel.Entry{
+			Title: whose(r.MessageType) + ": " + transcript.Short(transcript.OneLine(text), resultWidth),
+			Note:  r.CreatedAt.Local().Format("2 Jan 2006 15:04"),
+		})
 	}
 	return out
 }
 
 func whose(t api.MessageType) string {
-	switch t {
-	case api.MessageUser:
+	if t == api.MessageUser {
 		return "you"
-	case api.MessageAssistant:
-		return "agent"
-	case api.MessageReasoning:
-		return "thought"
-	default:
-		return strings.TrimSuffix(string(t), "_message")
 	}
+	if t == api.MessageAssistant {
+		return "agent"
+	}
+	if t == api.MessageReasoning {
+		return "thought"
+	}
+	return strings.TrimSuffix(string(t), "_message")
 }
 
 func (m *Model) openResult(r api.MessageResult) {

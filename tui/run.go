@@ -79,7 +79,7 @@ func Run(ctx context.Context, o Options) error {
 // ended tells an end that someone asked for from a failure.
 func ended(ctx context.Context, err error) error {
 	if errors.Is(err, tea.ErrInterrupted) || (errors.Is(err, tea.ErrProgramKilled) && errors.Is(err, context.Canceled) && ctx.Err() != nil) {
-		return nil
+		return nil //nolint:nilerr // it was asked for
 	}
 	return err
 }

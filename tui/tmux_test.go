@@ -118,8 +118,14 @@ func TestPanelsLeaveTheThreadAsItWasAndPrintsWait(t *testing.T) {
 	say1(x, "tools first")
 	x.WaitFor("15%")
 	before := x.All()
-	for _, p := range [][2]string{{"/help", "Commands"}, {"/agents", "Bob 漢字"}, {"/memory", "Likes tea."}, {"/model", "128k context"},
-		{"/resume", "tea in Kyōto"}, {"/search tea", "I said tea"}} {
+	for _, p := range [][2]string{
+		{"/help", "Commands"},
+		{"/agents", "Bob 漢字"},
+		{"/memory", "Likes tea."},
+		{"/model", "128k context"},
+		{"/resume", "tea in Kyōto"},
+		{"/search tea", "I said tea"},
+	} {
 		say1(x, p[0])
 		x.WaitFor(p[1])
 		x.Keys("Escape")

@@ -189,6 +189,7 @@ func (m *Model) closePart(t *turn) {
 		if text := strings.TrimSpace(t.text.String()); text != "" {
 			m.show(transcript.Item{Kind: transcript.Reasoning, Text: text, Took: m.now().Sub(t.since)})
 		}
+	case transcript.User, transcript.Tool, transcript.Notice, transcript.Failure, transcript.Recalled: // come whole
 	}
 	t.key, t.item, t.blocks = "", -1, 0
 	t.text.Reset()
@@ -237,7 +238,7 @@ func (m *Model) finishTurn(t *turn) tea.Cmd {
 	m.turn = nil
 	stopped := t.stop == api.StopCancelled || t.cancel
 	delivered := t.stored || (t.problem == "" && t.stop != api.StopError && t.stop != api.StopLLMAPIError &&
-		t.stop != api.StopInvalidLLMResponse && !(stopped && !t.shown))
+		t.stop != api.StopInvalidLLMResponse && (!stopped || t.shown))
 	if t.problem != "" && !stopped {
 		m.failure(t.problem)
 	}
@@ -287,9 +288,10 @@ func stopWord(s api.StopReason) (string, bool) {
 		return "stopped: the answer reached its most tokens", true
 	case api.StopRequiresApproval:
 		return "a tool call waits for an approval", true
-	default:
-		return "stopped: " + strings.ReplaceAll(string(s), "_", " "), true
+	case api.StopError, api.StopLLMAPIError, api.StopInvalidLLMResponse, api.StopInvalidToolCall, api.StopNoCredits,
+		api.StopSystemPromptFull: // as a reason that is new to us
 	}
+	return "stopped: " + strings.ReplaceAll(string(s), "_", " "), true
 }
 
 func orElse(s, other string) string {

@@ -198,6 +198,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		if name == "esc" {
 			return m.stop()
 		}
+	case prompt.Edited:
 	}
 	return nil
 }
@@ -210,6 +211,7 @@ func (m *Model) act(p opened, a panel.Action) tea.Cmd {
 	case panel.Close:
 		m.panels = m.panels[:len(m.panels)-1]
 		return nil
+	case panel.Choose, panel.New, panel.Save, panel.Query:
 	}
 	if p.act == nil {
 		return nil
@@ -236,8 +238,10 @@ func (m *Model) redraw() {
 // quitCommand leaves. A run goes on in the daemon.
 func (m *Model) quitCommand(string) tea.Cmd {
 	if m.turn != nil && !m.turn.cancel {
-		m.emit(transcript.Notice, m.render.Item(transcript.Item{Kind: transcript.Notice,
-			Text: m.name() + " goes on working; `loci` shows the answer"}, false), false)
+		m.emit(transcript.Notice, m.render.Item(transcript.Item{
+			Kind: transcript.Notice,
+			Text: m.name() + " goes on working; `loci` shows the answer",
+		}, false), false)
 	}
 	if text := m.prompt.Text(); text != "" || len(m.prompt.Queue) > 0 {
 		for _, q := range append(m.prompt.Queue, text) {

@@ -56,7 +56,8 @@ func scenes() map[string]func(r *robot) {
 		"tools": func(r *robot) {
 			r.connect()
 			grow(r, api.Message{MessageType: api.MessageToolCall, ToolCalls: []api.ToolCall{
-				{ToolCallID: "1", Name: "conversation_search", Arguments: `{"query":"Kyōto 京都"}`}, {ToolCallID: "2", Name: "roll_dice", Arguments: `{"sides":20}`}}})
+				{ToolCallID: "1", Name: "conversation_search", Arguments: `{"query":"Kyōto 京都"}`}, {ToolCallID: "2", Name: "roll_dice", Arguments: `{"sides":20}`},
+			}})
 			r.m.prompt.Queue = []string{"queued " + strings.Repeat("words ", 40), "another"}
 		},
 		"thinking": func(r *robot) {

@@ -12,7 +12,7 @@
 //   - the live region is never as tall as the screen and never wider than it;
 //   - a live region that becomes shorter leaves no copy of its upper rows;
 //   - a print and the frame that follows it reach the terminal in one write,
-//     as one synchronized update;
+//     as one synchronised update;
 //   - nothing is printed while a panel holds the alternate screen, before the
 //     first frame has gone out, or between a resize and the frame that answers
 //     it. Such prints wait and come in order.

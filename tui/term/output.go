@@ -205,7 +205,7 @@ func (o *Output) releaseLocked() error {
 	if len(o.held) == 0 {
 		return nil
 	}
-	// The frame's own synchronized update would end ours too early.
+	// The frame's own synchronised update would end ours too early.
 	body := bytes.ReplaceAll(o.held, []byte(syncBegin), nil)
 	body = bytes.ReplaceAll(body, []byte(syncEnd), nil)
 	o.held = nil

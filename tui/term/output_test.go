@@ -62,12 +62,12 @@ func TestAPrintWithoutAFrameIsReleasedByTheNet(t *testing.T) {
 		o, got := written(t)
 		o.Expect(2)
 		_, _ = io.WriteString(o, "print")
-		time.Sleep(patience - 1)
+		time.Sleep(patience - 1) //nolint:forbidigo // the bubble's own clock
 		synctest.Wait()
 		if s := got(); s != "" {
 			t.Errorf("released early: %q", s)
 		}
-		time.Sleep(1)
+		time.Sleep(1) //nolint:forbidigo // the same
 		synctest.Wait()
 		if s := got(); s != syncBegin+"print"+syncEnd {
 			t.Errorf("got %q", s)

@@ -94,7 +94,7 @@ func TestAPrintAndItsFrameAreOneSynchronizedUpdate(t *testing.T) {
 		out := r.until(syncEnd)
 		start := strings.Index(out, syncBegin)
 		if start < 0 {
-			t.Fatalf("no synchronized update: %q", out)
+			t.Fatalf("no synchronised update: %q", out)
 		}
 		update := out[start+len(syncBegin):]
 		update = update[:strings.Index(update, syncEnd)]

@@ -32,6 +32,7 @@ func do(x *termtest.Tmux, command string) {
 }
 
 func TestPrintsOfAnyLengthLeaveNoGapsAndNoCopiesOfTheLiveRegion(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{1, 19, 20, 21, 60, 200} {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			x := start(t, 80, 24, "run")
@@ -42,6 +43,7 @@ func TestPrintsOfAnyLengthLeaveNoGapsAndNoCopiesOfTheLiveRegion(t *testing.T) {
 }
 
 func TestRowsAreCountedAsTheTerminalWrapsThem(t *testing.T) {
+	t.Parallel()
 	cases := map[string]string{
 		"exact 1":  strings.Repeat("x", 81),
 		"exact 2":  strings.Repeat("x", 2*81),
@@ -149,6 +151,7 @@ func TestAPanelAndAResizeLeaveTheScrollbackWhole(t *testing.T) {
 }
 
 func TestAPrintFromInitErasesNothingOfTheShell(t *testing.T) {
+	t.Parallel()
 	for range 4 {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()
@@ -202,6 +205,7 @@ func TestQuittingLeavesTheScrollbackAndNoLiveRegion(t *testing.T) {
 }
 
 func TestARegionThatShrinksBehindAPanelLeavesNoGhost(t *testing.T) {
+	t.Parallel()
 	for name, commands := range map[string][2]string{
 		"while it opens":   {"swap 4", "panel"},
 		"while it shuts":   {"panel", "swap 4"},
@@ -226,6 +230,7 @@ func TestARegionThatShrinksBehindAPanelLeavesNoGhost(t *testing.T) {
 }
 
 func TestARegionThatShrinksLeavesNoGhost(t *testing.T) {
+	t.Parallel()
 	for _, rows := range []int{5, 9, 20, 23, 40} {
 		t.Run(fmt.Sprint(rows), func(t *testing.T) {
 			x := start(t, 80, 24, "run")
@@ -244,6 +249,7 @@ func TestARegionThatShrinksLeavesNoGhost(t *testing.T) {
 }
 
 func TestQuittingWithoutAWordLeavesNoLiveRegion(t *testing.T) {
+	t.Parallel()
 	for _, rows := range []int{4, 12, 40} {
 		t.Run(fmt.Sprint(rows), func(t *testing.T) {
 			x := start(t, 80, 24, "run")

@@ -31,9 +31,9 @@ func tokensOf(k Kind) tokens {
 		return tokens{accent: "61", dim: "244", good: "28", bad: "160", warn: "130", code: "97", syntax: "github"}
 	case None:
 		return tokens{}
-	default:
-		return tokens{accent: "110", dim: "245", good: "108", bad: "174", warn: "179", code: "146", syntax: "nord"}
+	case Dark:
 	}
+	return tokens{accent: "110", dim: "245", good: "108", bad: "174", warn: "179", code: "146", syntax: "nord"}
 }
 
 // Theme is a set of styles. The zero value is not of use; see New.
@@ -60,8 +60,10 @@ func New(k Kind) Theme {
 		}
 		return lipgloss.NewStyle().Foreground(lipgloss.Color(c))
 	}
-	th := Theme{Kind: k, Accent: fg(t.accent), Dim: fg(t.dim), Good: fg(t.good), Bad: fg(t.bad), Warn: fg(t.warn),
-		Strong: lipgloss.NewStyle().Bold(true), Plain: lipgloss.NewStyle(), tokens: t}
+	th := Theme{
+		Kind: k, Accent: fg(t.accent), Dim: fg(t.dim), Good: fg(t.good), Bad: fg(t.bad), Warn: fg(t.warn),
+		Strong: lipgloss.NewStyle().Bold(true), Plain: lipgloss.NewStyle(), tokens: t,
+	}
 	if k == None {
 		th.Accent, th.Bad = th.Accent.Bold(true), th.Bad.Bold(true)
 		th.Dim = th.Dim.Faint(true)

@@ -58,9 +58,9 @@ func (r *Renderer) Item(it Item, open bool) string {
 			return r.marked(th.Dim.Render("↺"), th.Dim.Render, it.Text)
 		}
 		return Short(th.Dim.Render("↺ "+OneLine(it.Text)), r.Width)
-	default:
-		return r.marked(th.Dim.Render("·"), th.Dim.Render, it.Text)
+	case Notice:
 	}
+	return r.marked(th.Dim.Render("·"), th.Dim.Render, it.Text)
 }
 
 // Gap reports whether an empty line stands between two items.

@@ -84,8 +84,12 @@ func TestTextFromOutsideCarriesNoControlSequences(t *testing.T) {
 	evil := "a\x1b]52;c;aGk=\x07b\x1b[2Jc\u202ed\x9b31me\x00f\x7f\rg"
 	r := NewRenderer(theme.New(theme.None), 80)
 	for _, it := range []Item{
-		{Kind: User, Text: evil}, {Kind: Assistant, Text: evil}, {Kind: Assistant, Text: "```" + evil + "\n" + evil + "\n```\n"},
-		{Kind: Reasoning, Text: evil}, {Kind: Notice, Text: evil}, {Kind: Failure, Text: evil},
+		{Kind: User, Text: evil},
+		{Kind: Assistant, Text: evil},
+		{Kind: Assistant, Text: "```" + evil + "\n" + evil + "\n```\n"},
+		{Kind: Reasoning, Text: evil},
+		{Kind: Notice, Text: evil},
+		{Kind: Failure, Text: evil},
 		{Kind: Tool, Call: Call{Name: evil, Arguments: `{"a":"\u001b[2J\u001b]0;x\u0007"}`, Return: evil, Done: true, Failed: true}},
 	} {
 		for _, open := range []bool{false, true} {
@@ -164,8 +168,10 @@ func TestAFenceInPiecesIsDrawnAsAWholeOne(t *testing.T) {
 
 func TestLongBlocksInPiecesAreDrawnAsWholeOnes(t *testing.T) {
 	t.Parallel()
-	parts := []string{"A paragraph.\n\n", "# Title\n\n", "```go\nx := 1\n\n\ny := `a\nb`\n// c\n// d\n```\n", "\n", "~~~~\n```\nnot a fence\n```\n\nmore\n~~~~\n\n",
-		"| a | b |\n|---|---|\n| 1 | 2 |\n\n", "```\nopen until the end\n"}
+	parts := []string{
+		"A paragraph.\n\n", "# Title\n\n", "```go\nx := 1\n\n\ny := `a\nb`\n// c\n// d\n```\n", "\n", "~~~~\n```\nnot a fence\n```\n\nmore\n~~~~\n\n",
+		"| a | b |\n|---|---|\n| 1 | 2 |\n\n", "```\nopen until the end\n",
+	}
 	rnd := rand.New(rand.NewPCG(3, 4))
 	r := NewRenderer(theme.New(theme.None), 80)
 	for range 150 {

@@ -29,11 +29,11 @@ type look struct {
 // looks has one row for each tool that is not shown by its name and arguments.
 func looks() map[string]look {
 	return map[string]look{
-		"core_memory_append":     {"✎", "remembers in", difference("label", "", "content"), nil},
-		"core_memory_replace":    {"✎", "corrects", difference("label", "old_content", "new_content"), nil},
-		"memory_insert":          {"✎", "remembers in", difference("label", "", "new_str|new_string"), nil},
-		"memory_replace":         {"✎", "corrects", difference("label", "old_str|old_string", "new_str|new_string"), nil},
-		"memory_rethink":         {"✎", "rewrites", difference("label", "", "new_memory"), nil},
+		"core_memory_append":     {"✎", "remembers in", difference("", "content"), nil},
+		"core_memory_replace":    {"✎", "corrects", difference("old_content", "new_content"), nil},
+		"memory_insert":          {"✎", "remembers in", difference("", "new_str|new_string"), nil},
+		"memory_replace":         {"✎", "corrects", difference("old_str|old_string", "new_str|new_string"), nil},
+		"memory_rethink":         {"✎", "rewrites", difference("", "new_memory"), nil},
 		"memory_finish_edits":    {"✎", "has finished editing memory", nothing, nil},
 		"archival_memory_insert": {"✎", "keeps", quoted("content"), nil},
 		"archival_memory_search": {"⌕", "searches the archive", quoted("query"), found},
@@ -50,11 +50,9 @@ func (r *Renderer) Tool(c Call) string {
 	th := r.Theme
 	l, known := looks()[c.Name]
 	args := parseArguments(c.Arguments)
-	mark, head, what := "▸", th.Plain.Render(OneLine(c.Name)), ""
+	mark, head, what := "▸", th.Plain.Render(OneLine(c.Name)), th.Dim.Render(args.String())
 	if known {
 		mark, head, what = l.mark, th.Dim.Render(l.verb), l.what(r, args)
-	} else {
-		what = th.Dim.Render(args.String())
 	}
 	tail := ""
 	switch {
@@ -177,9 +175,9 @@ func quoted(names string) func(*Renderer, fields) string {
 }
 
 // difference draws an edit of a block as one line: what went, what came.
-func difference(label, old, neu string) func(*Renderer, fields) string {
+func difference(old, neu string) func(*Renderer, fields) string {
 	return func(r *Renderer, args fields) string {
-		out := r.Theme.Strong.Render(OneLine(args.get(label)))
+		out := r.Theme.Strong.Render(OneLine(args.get("label")))
 		before, after := OneLine(args.get(old)), OneLine(args.get(neu))
 		if old == "" {
 			before = ""

@@ -4,6 +4,7 @@
 package termtest
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -25,28 +26,30 @@ type Tmux struct {
 
 // Start runs a shell command in a window of the given size, after printing
 // before, as if it had stood in the terminal already. It skips without tmux.
-func Start(t testing.TB, width, height int, before, command string) *Tmux {
-	t.Helper()
+func Start(tb testing.TB, width, height int, before, command string) *Tmux {
+	tb.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
-		t.Skip("tmux is not installed")
+		tb.Skip("tmux is not installed")
 	}
-	dir, err := os.MkdirTemp("", "tm")
+	dir, err := os.MkdirTemp("", "tm") //nolint:usetesting // a socket's path must be short
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	x := &Tmux{t: t, socket: filepath.Join(dir, "s")}
-	t.Cleanup(func() {
-		_ = exec.Command("tmux", "-S", x.socket, "kill-server").Run()
+	x := &Tmux{t: tb, socket: filepath.Join(dir, "s")}
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), Deadline)
+		defer cancel()
+		_ = exec.CommandContext(ctx, "tmux", "-S", x.socket, "kill-server").Run()
 		_ = os.RemoveAll(dir)
 	})
 	conf := filepath.Join(dir, "conf")
 	if err := os.WriteFile(conf, []byte("set -g status off\nset -g history-limit 20000\nset -sg escape-time 0\nset -g default-terminal tmux-256color\n"), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	script := filepath.Join(dir, "run")
 	body := fmt.Sprintf("printf %%s %s\n%s\nprintf 'ended %%s\\n' $?\nexec sleep 600\n", quote(before), command)
 	if err := os.WriteFile(script, []byte(body), 0o600); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	x.run("-f", conf, "new-session", "-d", "-x", strconv.Itoa(width), "-y", strconv.Itoa(height), "sh "+script)
 	return x
@@ -143,8 +146,8 @@ func (x *Tmux) WaitAll(want string) {
 
 func (x *Tmux) run(args ...string) string {
 	x.t.Helper()
-	cmd := exec.Command("tmux", append([]string{"-S", x.socket}, args...)...)
-	cmd.Env = append(os.Environ(), "TMUX=", "LC_ALL=C.UTF-8")
+	cmd := exec.CommandContext(x.t.Context(), "tmux", append([]string{"-S", x.socket}, args...)...)
+	cmd.Env = append(os.Environ(), "TMUX=", "LC_ALL=C.UTF-8") //nolint:forbidigo // the tester's own, for PATH and HOME
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		x.t.Fatalf("tmux %v: %v\n%s", args, err, out)
