@@ -67,7 +67,7 @@ func TestAPrintWithoutAFrameIsReleasedByTheNet(t *testing.T) {
 		if s := got(); s != "" {
 			t.Errorf("released early: %q", s)
 		}
-		time.Sleep(1) //nolint:forbidigo // the same
+		time.Sleep(time.Nanosecond) //nolint:forbidigo // the same
 		synctest.Wait()
 		if s := got(); s != syncBegin+"print"+syncEnd {
 			t.Errorf("got %q", s)
