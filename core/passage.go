@@ -62,6 +62,8 @@ type SearchQuery struct {
 	Text  string
 	Limit int       // 0: 10
 	Today time.Time // when it is asked, in the zone of who asks: "yesterday" is seen from there; zero: now, UTC
+	// Vectors are the text as models embed it; where the one that is needed is missing, the store has it embedded.
+	Vectors map[Handle][]float32
 }
 
 // Why says what made something a hit.
@@ -85,6 +87,7 @@ type PassageHit struct {
 	Words   []string // the words of the query in its text, as they are written there
 	Why     Why
 	Partial bool // the index did not have everything yet
+	NoModel bool // the embedding did not answer: found by words alone
 }
 
 // MessageHit is a message found.
@@ -94,4 +97,5 @@ type MessageHit struct {
 	Words   []string
 	Why     Why
 	Partial bool
+	NoModel bool
 }

@@ -144,6 +144,7 @@ func Restore(ctx context.Context, dir, file string, clock func() time.Time) (kep
 	}
 	removeDB(filepath.Join(dir, indexFile))
 	removeDB(filepath.Join(dir, eventsFile))
+	removeVectors(dir)
 	if err := os.Rename(temp, path); err != nil {
 		return kept, core.E(core.Internal, "put the backup in place: %w", err)
 	}

@@ -99,6 +99,26 @@ func (q *querier) all(ctx context.Context, dest any, text string, args ...any) e
 	return q.with(ctx, text, func(s *sqlx.Stmt) error { return s.SelectContext(ctx, dest, args...) })
 }
 
+// each scans every row into dest and calls use after each; what dest points to may be sql.RawBytes.
+func (q *querier) each(ctx context.Context, text string, args, dest []any, use func() error) error {
+	return q.with(ctx, text, func(s *sqlx.Stmt) error {
+		rows, err := s.QueryContext(ctx, args...)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }() // what was read is complete or Err says so
+		for rows.Next() {
+			if err := rows.Scan(dest...); err != nil {
+				return err
+			}
+			if err := use(); err != nil {
+				return err
+			}
+		}
+		return rows.Err()
+	})
+}
+
 // named runs a statement with :name placeholders filled from a row struct.
 func (q *querier) named(ctx context.Context, text string, row any) (int64, error) {
 	bound, args, err := sqlx.BindNamed(sqlx.DOLLAR, text, row)

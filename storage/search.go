@@ -69,11 +69,12 @@ func (r *searcher) ready(ctx context.Context) (partial bool, err error) {
 type ranked struct {
 	hits    []search.Hit
 	partial bool
+	noModel bool
 	nothing bool // the query names nothing to look for
 }
 
 // match runs the query and returns ids, best first.
-func (r *searcher) match(ctx context.Context, kind index.Kind, sq core.SearchQuery, f index.Filter, limit int) (ranked, error) {
+func (r *searcher) match(ctx context.Context, kind index.Kind, sq core.SearchQuery, f index.Filter, limit int, inside bool) (ranked, error) {
 	today := sq.Today
 	if today.IsZero() {
 		today = r.s.cfg.Clock().UTC()
@@ -86,12 +87,21 @@ func (r *searcher) match(ctx context.Context, kind index.Kind, sq core.SearchQue
 	if err != nil {
 		return ranked{}, err
 	}
+	a := asked{kind: core.VectorKind(kind), query: sq, filter: f, inside: inside}
+	meaning, late, err := r.s.near.begin(ctx, &a)
+	if err != nil {
+		return ranked{}, classify("search", err)
+	}
 	const spare = 20 // some may be gone by now
-	hits, err := r.x.Match(ctx, kind, index.Ask{Query: q, Filter: f, Zone: today.Location(), Explain: limit + spare})
+	ask := index.Ask{Query: q, Filter: f, Zone: today.Location(), Explain: limit + spare}
+	if meaning != nil {
+		ask.Meaning = meaning
+	}
+	hits, err := r.x.Match(ctx, kind, ask)
 	if errors.Is(err, index.ErrUnavailable) {
 		return ranked{}, core.E(core.Unavailable, "the search index is being built").WithHint("try again in a moment")
 	}
-	return ranked{hits: hits, partial: partial}, classify("search", err)
+	return ranked{hits: hits, partial: partial || late, noModel: a.noModel}, classify("search", err)
 }
 
 // whyOf passes the reasons of a hit on.
@@ -124,7 +134,7 @@ func (s messages) Match(ctx context.Context, q core.SearchQuery, f core.MessageF
 	for _, r := range f.Roles {
 		within.Roles = append(within.Roles, string(r))
 	}
-	found, err := s.v.s.search.match(ctx, index.Message, q, within, limit)
+	found, err := s.v.s.search.match(ctx, index.Message, q, within, limit, s.v.tx != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +143,7 @@ func (s messages) Match(ctx context.Context, q core.SearchQuery, f core.MessageF
 	}
 	return gather(found.hits, limit, func(ids []string) (map[string]core.MessageHit, error) { return s.load(ctx, f, ids) },
 		func(h core.MessageHit, hit search.Hit) core.MessageHit {
-			h.Score, h.Words, h.Why, h.Partial = hit.Score, search.Surface(said(&h.Message), hit.Why.Terms), whyOf(hit), found.partial
+			h.Score, h.Words, h.Why, h.Partial, h.NoModel = hit.Score, search.Surface(said(&h.Message), hit.Why.Terms), whyOf(hit), found.partial, found.noModel
 			return h
 		})
 }
@@ -217,7 +227,7 @@ func (s passages) Match(ctx context.Context, q core.SearchQuery, f core.PassageF
 	for _, a := range f.Archives {
 		within.Owners = append(within.Owners, string(a))
 	}
-	found, err := s.v.s.search.match(ctx, index.Passage, q, within, limit)
+	found, err := s.v.s.search.match(ctx, index.Passage, q, within, limit, s.v.tx != nil)
 	if err != nil {
 		return nil, err
 	}
@@ -231,7 +241,7 @@ func (s passages) Match(ctx context.Context, q core.SearchQuery, f core.PassageF
 	}
 	return gather(found.hits, limit, func(ids []string) (map[string]core.PassageHit, error) { return s.load(ctx, f, ids) },
 		func(h core.PassageHit, hit search.Hit) core.PassageHit {
-			h.Score, h.Words, h.Why, h.Partial = hit.Score, search.Surface(h.Passage.Text, hit.Why.Terms), whyOf(hit), found.partial
+			h.Score, h.Words, h.Why, h.Partial, h.NoModel = hit.Score, search.Surface(h.Passage.Text, hit.Why.Terms), whyOf(hit), found.partial, found.noModel
 			return h
 		})
 }

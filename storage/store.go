@@ -36,6 +36,8 @@ type Config struct {
 	Logger    *slog.Logger     // default: none
 	// OnStatement sees the text of every statement that callers cause on the facts; for tests.
 	OnStatement func(sql string)
+	// Embed makes the vector of a query; nil: searches go by words alone. It is bounded by who gives it.
+	Embed func(ctx context.Context, model core.Handle, text string) ([]float32, error)
 }
 
 // Store is the home's storage. It is safe for use from many goroutines.
@@ -45,6 +47,7 @@ type Store struct {
 	facts  *file
 	events *EventLog
 	search *searcher
+	near   *nearby
 
 	maintenance sync.Mutex // held by Backup and Sweep, so that the counts of a backup can be compared
 	closed      sync.Once
@@ -115,7 +118,16 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		_ = s.facts.close()
 		return nil, err
 	}
-	if s.search, err = openSearcher(ctx, s, generation{uuid: uuid, before: before, now: after}); err != nil {
+	gen := generation{uuid: uuid, before: before, now: after}
+	near, err := openNearby(ctx, s, gen)
+	if err == nil {
+		s.near = near
+		s.search, err = openSearcher(ctx, s, gen)
+	}
+	if err != nil {
+		if near != nil {
+			near.close()
+		}
 		_ = s.events.close()
 		_ = s.facts.close()
 		return nil, err
@@ -189,6 +201,7 @@ func (s *Store) Close() error {
 	var err error
 	s.closed.Do(func() {
 		s.search.close()
+		s.near.close()
 		err = s.events.close()
 		if ferr := s.facts.close(); err == nil {
 			err = ferr
@@ -202,6 +215,7 @@ func (s *Store) now() micros { return toMicros(s.cfg.Clock()) }
 // nudge wakes the indexer after a commit.
 func (s *Store) nudge() {
 	if s.search != nil {
+		s.near.nudge()
 		s.search.nudge()
 	}
 }

@@ -68,6 +68,11 @@ func (s *Store) Sweep(ctx context.Context) (int, error) {
 			}
 		}
 	}
+	gone, err := s.near.sweep(ctx)
+	total += gone
+	if err != nil {
+		return total, err
+	}
 	bound := s.search.x.Applied() - keepChanges
 	for {
 		n, err := s.sweepOnce(ctx, `DELETE FROM changes WHERE seq IN (SELECT seq FROM changes WHERE seq <= $1 ORDER BY seq LIMIT $2)`, bound, sweepBatch)

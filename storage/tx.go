@@ -30,6 +30,7 @@ func (v *view) Passages() core.PassageStore           { return passages{v} }
 func (v *view) Workspaces() core.WorkspaceStore       { return workspaces{v} }
 func (v *view) Meta() core.MetaStore                  { return meta{v} }
 func (v *view) Rewinds() core.RewindStore             { return rewinds{v} }
+func (v *view) Vectors() core.VectorStore             { return vectorStore{v} }
 
 // txKey marks the context of a function inside a transaction with its store.
 type txKey struct{}

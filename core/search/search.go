@@ -21,6 +21,9 @@ import (
 // Version changes with every change of what Read returns.
 const Version = "2"
 
+// StandsOut is the standard deviations above the mean from which a cosine counts.
+const StandsOut = 2.0
+
 // The parameters of the ranking, found on one half of a data set of conversations and rounded.
 const (
 	k1            = 0.6
@@ -40,7 +43,7 @@ const (
 	feedbackNear  = 0.25 // the weight of their neighbours
 	feedbackTerms = 30
 	feedbackWeigh = 0.1
-	standsOut     = 2.0 // standard deviations from which a cosine counts
+	standsOut     = StandsOut
 	vectorScale   = 4.0
 )
 

@@ -157,14 +157,16 @@ func (m *matching) pickDays(ctx context.Context, spans []search.Span, found map[
 
 // pickNearest adds the texts that the vectors found.
 func (m *matching) pickNearest(ctx context.Context, found map[int64]bool) error {
-	ids := make([]string, 0, len(m.ask.Vectors.Cos))
-	for id := range m.ask.Vectors.Cos {
-		ids = append(ids, id)
+	if m.ask.Meaning == nil {
+		return nil
 	}
-	slices.Sort(ids)
-	for chunk := range slices.Chunk(ids, lookupBatch) {
+	nearest, err := m.ask.Meaning.Nearest(ctx)
+	if err != nil {
+		return err
+	}
+	for chunk := range slices.Chunk(nearest, lookupBatch) {
 		c := m.scope("d")
-		c.and("d.id IN " + c.list(chunk))
+		c.and("d.seq IN " + numbers(chunk))
 		m.filter(c, "d")
 		var seqs []int64
 		if err := m.tx.SelectContext(ctx, &seqs, `SELECT d.seq FROM `+m.t.docs+` d`+c.where(), c.args...); err != nil {

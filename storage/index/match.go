@@ -42,8 +42,18 @@ type Ask struct {
 	Query   search.Query
 	Filter  Filter
 	Zone    *time.Location // in which the days of texts without a written time are counted
-	Vectors search.Vectors // the texts that are nearest by an embedding; may be empty
+	Meaning Meaning        // finds texts by an embedding; nil: by words alone
 	Explain int            // how many hits get their reasons
+}
+
+// Meaning finds texts by an embedding of the query. It numbers them as Doc.Seq does.
+type Meaning interface {
+	// Nearest returns the texts within the filter that are nearest.
+	Nearest(ctx context.Context) ([]int64, error)
+	// Deviations returns by how many standard deviations texts stand out of all in reach, those that have a vector.
+	Deviations(ctx context.Context, seqs []int64) (map[int64]float64, error)
+	// Weight is how much they count, gate how much less where words match.
+	Weight() (weight, gate float64)
 }
 
 // ErrUnavailable is returned while there is no index to search.
@@ -156,9 +166,13 @@ func (m *matching) whole(ctx context.Context) ([]search.Hit, error) {
 	if err != nil {
 		return nil, err
 	}
+	vectors, err := m.vectors(ctx, docs)
+	if err != nil {
+		return nil, err
+	}
 	st := search.StatsOf(docs)
 	q := m.ask.Query.Narrow(st.DF).Resolve(st.Speakers, st.DF)
-	return search.Rank(q, st, docs, m.ask.Vectors, m.ask.Explain), nil
+	return search.Rank(q, st, docs, vectors, m.ask.Explain), nil
 }
 
 // sampled ranks candidates and what is near them.
@@ -182,6 +196,10 @@ func (m *matching) sampled(ctx context.Context) ([]search.Hit, error) {
 	if err != nil {
 		return nil, err
 	}
+	vectors, err := m.vectors(ctx, docs)
+	if err != nil {
+		return nil, err
+	}
 	var failed error // the first of what the ranking asks for
 	st.OnDays = func(s search.Span) int {
 		n, err := m.onDays(ctx, s)
@@ -193,5 +211,25 @@ func (m *matching) sampled(ctx context.Context) ([]search.Hit, error) {
 		failed = errors.Join(failed, err)
 		return more
 	}
-	return search.Rank(q, st, docs, m.ask.Vectors, m.ask.Explain), failed
+	return search.Rank(q, st, docs, vectors, m.ask.Explain), failed
+}
+
+// vectors returns how the docs stand out by the embedding.
+func (m *matching) vectors(ctx context.Context, docs []search.Doc) (search.Vectors, error) {
+	if m.ask.Meaning == nil {
+		return search.Vectors{}, nil
+	}
+	seqs := make([]int64, len(docs))
+	for i := range docs {
+		seqs[i] = docs[i].Seq
+	}
+	found, err := m.ask.Meaning.Deviations(ctx, seqs)
+	v := search.Vectors{SD: 1, Cos: make(map[string]float64, len(found))}
+	v.Weight, v.Gate = m.ask.Meaning.Weight()
+	for i := range docs {
+		if z, ok := found[docs[i].Seq]; ok && z > search.StandsOut {
+			v.Cos[docs[i].ID] = z
+		}
+	}
+	return v, err
 }

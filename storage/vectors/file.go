@@ -14,11 +14,12 @@ import (
 // but for ids that turn negative when their rows are deleted. What is not in a full block yet is read again from the
 // facts at the next start.
 const (
-	magic       = "locivec1"
-	slotSize    = 4096
-	meanAt      = 2 * slotSize
-	blocksAt    = 2 * align
-	maxDim      = (blocksAt - meanAt) / 4
+	magic    = "locivec1"
+	slotSize = 4096
+	meanAt   = 2 * slotSize
+	blocksAt = 2 * align
+	// MaxDim is the highest dimension that can be indexed.
+	MaxDim      = (blocksAt - meanAt) / 4
 	fileVersion = 1
 )
 
@@ -120,7 +121,7 @@ func readHead(f *os.File) (*codeFile, []float32, error) {
 	case !okA || okB && b.Gen > a.Gen:
 		a = b
 	}
-	if a.Dim < 1 || a.Dim > maxDim || a.Blocks < 0 || a.Last < 0 {
+	if a.Dim < 1 || a.Dim > MaxDim || a.Blocks < 0 || a.Last < 0 {
 		return nil, nil, errDamaged
 	}
 	raw := room[meanAt : meanAt+4*int(a.Dim)]

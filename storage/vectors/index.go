@@ -88,7 +88,7 @@ type Index struct {
 
 // Open opens the index or begins to build it, and starts its goroutine. It reads no vectors.
 func Open(ctx context.Context, cfg Config) (*Index, error) {
-	if cfg.Dim < 1 || cfg.Dim > maxDim {
+	if cfg.Dim < 1 || cfg.Dim > MaxDim {
 		return nil, errors.New("vectors of this dimension cannot be indexed")
 	}
 	if cfg.Logger == nil {

@@ -302,7 +302,7 @@ func TestScoresDependOnlyOnWhichRowsThereAre(t *testing.T) {
 	t.Parallel()
 	const dim = 96
 	one := clusters(rand.New(rand.NewPCG(2, 2)), dim)
-	f := fill(one, 2000)
+	f := fill(one, 3200)
 	a := still(t, f, dim)
 	caughtUp(t, a)
 	q := one()
@@ -322,7 +322,7 @@ func TestScoresDependOnlyOnWhichRowsThereAre(t *testing.T) {
 	caughtUp(t, b)
 	other, err := b.Spread(t.Context(), q, []uint64{2})
 	must(t, err)
-	if first != again || first != other || first.Rows != sampleRows {
+	if first != again || first != other || first.Rows != spreadRows {
 		t.Errorf("%+v, then %+v, elsewhere %+v", first, again, other)
 	}
 	small := fill(one, 300)

@@ -9,17 +9,18 @@ import (
 	"strings"
 )
 
-// Files of an index are numbered: a new generation gets a new name, so that a mapped file is never written over.
-const ending = ".codes"
+// Ending is how the names of code files end. They are numbered: a new generation gets a new name, so that a mapped file is
+// never written over.
+const Ending = ".codes"
 
-func (x *Index) name(number int) string { return x.cfg.Path + "." + strconv.Itoa(number) + ending }
+func (x *Index) name(number int) string { return x.cfg.Path + "." + strconv.Itoa(number) + Ending }
 
 // files returns the numbers of the files that there are, the newest first.
 func (x *Index) files() []int {
-	paths, _ := filepath.Glob(escape(x.cfg.Path) + ".*" + ending) // the pattern is well formed
+	paths, _ := filepath.Glob(escape(x.cfg.Path) + ".*" + Ending) // the pattern is well formed
 	var numbers []int
 	for _, p := range paths {
-		text := strings.TrimSuffix(strings.TrimPrefix(p, x.cfg.Path+"."), ending)
+		text := strings.TrimSuffix(strings.TrimPrefix(p, x.cfg.Path+"."), Ending)
 		if n, err := strconv.Atoi(text); err == nil {
 			numbers = append(numbers, n)
 		}
@@ -38,17 +39,6 @@ func escape(path string) string {
 }
 
 func removeFile(path string) error { return os.Remove(path) }
-
-// Remove removes the files of an index that is closed.
-func Remove(path string) error {
-	x := &Index{cfg: Config{Path: path}}
-	for _, n := range x.files() {
-		if err := removeFile(x.name(n)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // fresh makes an empty state with a file of its own. Deletions up to gone do not concern it.
 func (x *Index) fresh(gone int64) (*state, error) {

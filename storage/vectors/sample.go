@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	sampleRows  = 512
+	sampleRows  = 1024     // up to so many rows are all known, and compared one by one
+	spreadRows  = 512      // of more rows, so many measure how cosines lie
 	sampleBytes = 12 << 20 // of all samples that are kept
 )
 
@@ -210,14 +211,18 @@ func (x *Index) Spread(ctx context.Context, vector []float32, groups []uint64) (
 		return Spread{}, err
 	}
 	var sum, squares float64
-	for _, m := range one.at {
+	at := one.at
+	if !one.whole {
+		at = at[:min(spreadRows, len(at))]
+	}
+	for _, m := range at {
 		c := dot(unit, m.data)
 		sum += c
 		squares += c * c
 	}
-	n := float64(len(one.at))
+	n := float64(len(at))
 	mean := sum / n
-	return Spread{Mean: mean, SD: math.Sqrt(max(0, squares/n-mean*mean)), Rows: len(one.at)}, nil
+	return Spread{Mean: mean, SD: math.Sqrt(max(0, squares/n-mean*mean)), Rows: len(at)}, nil
 }
 
 // nearestOfFew answers from the sample where that is all there is; ok is false where it is not.

@@ -1,7 +1,9 @@
 package vectors
 
 import (
+	"hash/fnv"
 	"math/bits"
+	"slices"
 	"sort"
 )
 
@@ -227,8 +229,15 @@ func (o *Owners) Join(other *Owners) {
 	}
 }
 
-// Size is the set's size in bytes.
-func (o *Owners) Size() int { return 8 * len(o.words) }
+// Clone is a copy.
+func (o *Owners) Clone() *Owners { return &Owners{words: slices.Clone(o.words)} }
+
+// Key is the number of a name, for groups and threads.
+func Key(name string) uint64 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(name)) // never fails
+	return h.Sum64()
+}
 
 // pass returns which of 64 rows from a slot on are alive and within the filter.
 func (s *state) pass(f *Filter, word int) uint64 {

@@ -1,0 +1,206 @@
+package storage
+
+import (
+	"context"
+
+	"loci/core"
+	"loci/storage/vectors"
+)
+
+// vectorStore keeps vectors. What waits for one is written by triggers, with the text itself.
+type vectorStore struct{ v *view }
+
+var _ core.VectorStore = vectorStore{}
+
+func (s vectorStore) Changed() <-chan struct{} { return s.v.s.near.changed }
+
+func (s vectorStore) Waiting(ctx context.Context, after int64, limit int) ([]core.Unembedded, error) {
+	ctx, q := s.v.read(ctx)
+	var rows []struct {
+		Num   int64           `db:"num"`
+		Kind  core.VectorKind `db:"kind"`
+		Owner int64           `db:"owner"`
+	}
+	if err := q.all(ctx, &rows, `SELECT num, kind, owner FROM vector_queue WHERE num > $1 ORDER BY num LIMIT $2`, after, limit); err != nil {
+		return nil, classify("list what waits for a vector", err)
+	}
+	owners := map[core.VectorKind][]int64{}
+	for _, r := range rows {
+		owners[r.Kind] = append(owners[r.Kind], r.Owner)
+	}
+	texts := map[core.VectorKind]map[int64]core.Unembedded{}
+	var err error
+	if texts[core.VectorPassage], err = passageTexts(ctx, q, owners[core.VectorPassage]); err == nil {
+		texts[core.VectorMessage], err = messageTexts(ctx, q, owners[core.VectorMessage])
+	}
+	if err != nil {
+		return nil, classify("read what waits for a vector", err)
+	}
+	out := make([]core.Unembedded, len(rows))
+	for i, r := range rows {
+		u := texts[r.Kind][r.Owner] // without a text where it is gone
+		u.Ticket, u.Kind, u.Owner = r.Num, r.Kind, r.Owner
+		if u.Model == "" {
+			u.Model = core.WordsHandle
+		}
+		out[i] = u
+	}
+	return out, nil
+}
+
+func passageTexts(ctx context.Context, q *querier, owners []int64) (map[int64]core.Unembedded, error) {
+	out := map[int64]core.Unembedded{}
+	for chunk := range chunks(owners) {
+		w := &where{}
+		w.and(livingPassage)
+		in(w, "p.seq", chunk)
+		var rows []struct {
+			Seq     int64          `db:"seq"`
+			Archive core.ArchiveID `db:"archive_id"`
+			Text    string         `db:"text"`
+			Model   core.Handle    `db:"model"`
+		}
+		err := q.all(ctx, &rows, `SELECT p.seq, p.archive_id, p.text, COALESCE(json_extract(a.data, '$.embedding'), '') AS model
+			FROM passages p JOIN archives a ON a.id = p.archive_id`+w.String(), w.args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			out[r.Seq] = core.Unembedded{Archive: r.Archive, Text: r.Text, Model: r.Model}
+		}
+	}
+	return out, nil
+}
+
+func messageTexts(ctx context.Context, q *querier, owners []int64) (map[int64]core.Unembedded, error) {
+	out := map[int64]core.Unembedded{}
+	for chunk := range chunks(owners) {
+		w := &where{}
+		w.and(alive)
+		in(w, "m.seq", chunk)
+		var rows []messageRow
+		if err := q.all(ctx, &rows, `SELECT `+messageColumns+` FROM messages m`+w.String(), w.args...); err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			m, err := rows[i].message()
+			if err != nil {
+				return nil, err
+			}
+			out[m.Seq] = core.Unembedded{Text: said(&m)}
+		}
+	}
+	return out, nil
+}
+
+func (s vectorStore) Put(ctx context.Context, done ...core.Embedded) error {
+	units := make([][]float32, len(done))
+	for i, d := range done {
+		if d.Vector == nil {
+			continue
+		}
+		unit, ok := vectors.Unit(d.Vector)
+		if !ok || len(unit) > vectors.MaxDim {
+			return core.E(core.Invalid, "a vector of %s has a number that is none, no length, or too many dimensions", d.Model)
+		}
+		units[i] = unit
+	}
+	return s.v.atomic(ctx, "put vectors", func(ctx context.Context, q *querier) error {
+		for i, d := range done {
+			n, err := q.exec(ctx, `DELETE FROM vector_queue WHERE num = $1 AND kind = $2 AND owner = $3`, d.Ticket, d.Kind, d.Owner)
+			if err != nil {
+				return err
+			}
+			if n == 0 {
+				continue
+			}
+			if err := putVector(ctx, q, d.Unembedded, units[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// putVector replaces what vectors of other models the owner has.
+func putVector(ctx context.Context, q *querier, u core.Unembedded, unit []float32) error {
+	set := int64(0)
+	if unit != nil {
+		err := q.get(ctx, &set, `INSERT INTO vector_sets (kind, model, dim) VALUES ($1, $2, $3)
+			ON CONFLICT (kind, model, dim) DO UPDATE SET dim = excluded.dim RETURNING id`, u.Kind, u.Model, len(unit))
+		if err != nil {
+			return err
+		}
+	}
+	if _, err := q.exec(ctx, `DELETE FROM vectors WHERE owner = $1 AND set_id IN (SELECT id FROM vector_sets WHERE kind = $2 AND id <> $3)`, u.Owner, u.Kind, set); err != nil || unit == nil {
+		return err
+	}
+	_, err := q.exec(ctx, `INSERT INTO vectors (set_id, owner, data) VALUES ($1, $2, $3) ON CONFLICT (set_id, owner) DO NOTHING`, set, u.Owner, vectors.Bytes(unit))
+	return err
+}
+
+func (s vectorStore) Move(ctx context.Context, limit int) (more bool, err error) {
+	err = s.v.atomic(ctx, "move an archive to another model", func(ctx context.Context, q *querier) error {
+		var at struct {
+			Archive core.ArchiveID `db:"archive_id"`
+			At      int64          `db:"after_at"`
+			Seq     int64          `db:"after_seq"`
+		}
+		if more, err = q.find(ctx, &at, `SELECT archive_id, after_at, after_seq FROM vector_moves ORDER BY archive_id LIMIT 1`); err != nil || !more {
+			return err
+		}
+		var rows []struct {
+			Seq int64 `db:"seq"`
+			At  int64 `db:"created_at"`
+		}
+		err := q.all(ctx, &rows, `SELECT seq, created_at FROM passages WHERE archive_id = $1 AND (created_at, seq) > ($2, $3) AND deleted_at IS NULL
+			ORDER BY created_at, seq LIMIT $4`, at.Archive, at.At, at.Seq, limit)
+		if err != nil {
+			return err
+		}
+		for _, r := range rows {
+			if err := requeue(ctx, q, r.Seq); err != nil {
+				return err
+			}
+		}
+		if len(rows) < limit {
+			_, err = q.exec(ctx, `DELETE FROM vector_moves WHERE archive_id = $1`, at.Archive)
+			return err
+		}
+		last := rows[len(rows)-1]
+		_, err = q.exec(ctx, `UPDATE vector_moves SET after_at = $1, after_seq = $2 WHERE archive_id = $3`, last.At, last.Seq, at.Archive)
+		return err
+	})
+	return more, err
+}
+
+// requeue gives a passage a new ticket.
+func requeue(ctx context.Context, q *querier, owner int64) error {
+	if _, err := q.exec(ctx, `DELETE FROM vector_queue WHERE kind = $1 AND owner = $2`, core.VectorPassage, owner); err != nil {
+		return err
+	}
+	_, err := q.exec(ctx, `INSERT INTO vector_queue (kind, owner) VALUES ($1, $2)`, core.VectorPassage, owner)
+	return err
+}
+
+func (s vectorStore) Progress(ctx context.Context) (core.VectorProgress, error) {
+	ctx, q := s.v.read(ctx)
+	var p core.VectorProgress
+	var sets []struct {
+		Kind  core.VectorKind `db:"kind"`
+		Model core.Handle     `db:"model"`
+		Dim   int             `db:"dim"`
+		Count int             `db:"n"`
+	}
+	err := q.all(ctx, &sets, `SELECT s.kind, s.model, s.dim, (SELECT COUNT(*) FROM vectors v WHERE v.set_id = s.id) AS n FROM vector_sets s ORDER BY s.id`)
+	if err == nil {
+		err = q.get(ctx, &p.Waiting, `SELECT COUNT(*) FROM vector_queue`)
+	}
+	if err == nil {
+		err = q.get(ctx, &p.Moving, `SELECT COUNT(*) FROM vector_moves`)
+	}
+	for _, s := range sets {
+		p.Have = append(p.Have, core.VectorCount(s))
+	}
+	return p, classify("read the progress of embedding", err)
+}
