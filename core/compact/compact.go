@@ -193,8 +193,17 @@ func Bound(summary string, limit int) string {
 
 // Record is the stored text of a summary: what the model reads in place of the messages that left.
 func Record(summary string, gone int) string {
-	return fmt.Sprintf("The %d messages before this point were replaced by a summary; conversation_search still finds them.\n<summary>\n%s\n</summary>", gone, summary)
+	return fmt.Sprintf("The %d messages before this point were replaced by a summary"+findable+"\n<summary>\n%s\n</summary>", gone, summary)
 }
+
+// Where what a summary stands for is.
+const (
+	findable = "; conversation_search still finds them."
+	moved    = "; they stayed with the agent that this one was made from."
+)
+
+// Moved is a summary's record in a copy of an agent, which has none of the messages that it stands for.
+func Moved(record string) string { return strings.Replace(record, findable, moved, 1) }
 
 // Summary returns the summary inside of a record, and how many messages it stands for.
 func Summary(record string) (summary string, gone int) {

@@ -397,22 +397,23 @@ func (r *restoring) conversation(ctx context.Context) error {
 		c.Settings = &r.m.Settings
 	}
 	if c.LastMessageAt = pin.At; c.LastMessageAt.IsZero() {
-		if c.LastMessageAt, err = r.lastMessage(ctx); err != nil {
+		rows, err := r.tx.Messages().Context(ctx, c.ID)
+		if err != nil {
 			return err
 		}
+		c.LastMessageAt = lastSaid(rows)
 	}
 	c.UpdatedAt = r.record.CreatedAt
 	return r.tx.Conversations().Update(ctx, c)
 }
 
-// lastMessage is when something was last said, as the restored window has it.
-func (r *restoring) lastMessage(ctx context.Context) (last time.Time, err error) {
-	rows, err := r.tx.Messages().Context(ctx, r.conv.ID)
+// lastSaid is when something was last said, as a window has it.
+func lastSaid(rows []core.InContext) (last time.Time) {
 	for _, in := range rows {
 		said := in.Message.Role == core.RoleUser || in.Message.Role == core.RoleAssistant
 		if said && in.Message.Hidden == core.NotHidden && in.Message.CreatedAt.After(last) {
 			last = in.Message.CreatedAt
 		}
 	}
-	return last, err
+	return last
 }
