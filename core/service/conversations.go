@@ -150,9 +150,7 @@ func (c *Conversations) Delete(ctx context.Context, id core.ConversationID) erro
 	if err != nil {
 		return err
 	}
-	err = c.notOver(ctx, func() error {
-		return c.Engine.Exclusive(ctx, id, func(ctx context.Context, tx core.Store) error { return tx.Conversations().Delete(ctx, id) })
-	})
+	err = c.Engine.Exclusive(ctx, id, func(ctx context.Context, tx core.Store) error { return tx.Conversations().Delete(ctx, id) })
 	if err != nil {
 		return err
 	}

@@ -58,8 +58,7 @@ func (m *Messages) Reset(ctx context.Context, agent core.AgentID, boot bool) (co
 	if _, err := m.Store.Agents().Get(ctx, agent); err != nil {
 		return core.Agent{}, err
 	}
-	err := m.notOver(ctx, func() error { return m.Engine.Reset(ctx, core.DefaultConversation(agent), boot) })
-	if err != nil {
+	if err := m.Engine.Reset(ctx, core.DefaultConversation(agent), boot); err != nil {
 		return core.Agent{}, err
 	}
 	m.changed(agent)

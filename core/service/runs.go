@@ -2,7 +2,6 @@ package service
 
 import (
 	"context"
-	"errors"
 	"slices"
 
 	"loci/core"
@@ -88,31 +87,8 @@ func (r *Runs) ToolsUsed(ctx context.Context, id core.RunID) ([]string, int, err
 }
 
 // Submit has a request accepted, see engine.Submit.
-func (r *Runs) Submit(ctx context.Context, req engine.Request) (run core.Run, err error) {
-	err = r.notOver(ctx, func() error {
-		run, err = r.Engine.Submit(ctx, req)
-		return err
-	})
-	return run, err
-}
-
-// notOver calls fn again where the run in its way is over: its end can be seen a moment before its lane is free, and who
-// has seen the end is not to meet a conflict with it.
-func (p *parts) notOver(ctx context.Context, fn func() error) error {
-	for {
-		err := fn()
-		var e *core.Error
-		if !errors.As(err, &e) || e.Kind != core.Busy || e.Run == "" {
-			return err
-		}
-		run, missing := p.Store.Runs().Get(ctx, e.Run)
-		if missing != nil || !run.Status.Final() {
-			return err
-		}
-		if p.Engine.Cancel(ctx, e.Run) != nil { // returns once the run has left its lane; over, it cannot be cancelled
-			return err
-		}
-	}
+func (r *Runs) Submit(ctx context.Context, req engine.Request) (core.Run, error) {
+	return r.Engine.Submit(ctx, req)
 }
 
 // Step returns a step.
