@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/providers/embed"
 	"loci/providers/internal/wire"
 )
 
@@ -37,8 +38,9 @@ type Notice struct {
 
 // Providers finds who answers. It is safe for concurrent use and starts nothing that outlives a call.
 type Providers struct {
-	cfg  Config
-	http http.RoundTripper
+	cfg   Config
+	http  http.RoundTripper
+	words *embed.Model // the built-in embedding
 
 	mu      sync.Mutex
 	servers map[string]*server
@@ -60,7 +62,7 @@ func New(cfg Config) *Providers {
 			ContextWindow: unknownLocal, Tools: true, ForcedTools: true, Offline: true,
 		}
 	}
-	p := &Providers{cfg: cfg, http: cfg.HTTP, servers: map[string]*server{}}
+	p := &Providers{cfg: cfg, http: cfg.HTTP, words: embed.New(), servers: map[string]*server{}}
 	if p.http == nil {
 		p.http = wire.NewTransport(cfg.Dial)
 	}

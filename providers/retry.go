@@ -77,7 +77,7 @@ func (a *asked) once(ctx context.Context, req core.ChatRequest, yield func(core.
 	defer leave()
 	for d, err := range a.server.chat.Stream(ctx, req) {
 		if err != nil {
-			a.limited(err)
+			a.server.limited(err)
 			return begun, err
 		}
 		begun = true
@@ -89,10 +89,10 @@ func (a *asked) once(ctx context.Context, req core.ChatRequest, yield func(core.
 }
 
 // limited makes everybody with this key wait when the server asked for a pause.
-func (a *asked) limited(err error) {
+func (s *server) limited(err error) {
 	var e *core.Error
 	if errors.As(err, &e) && e.Kind == core.RateLimited && e.RetryAfter > 0 && e.RetryAfter <= longestPause {
-		a.server.gate.rest(e.RetryAfter)
+		s.gate.rest(e.RetryAfter)
 	}
 }
 

@@ -1,0 +1,37 @@
+package ollama
+
+import (
+	"context"
+	"net/http"
+
+	"loci/core"
+)
+
+// Embed asks for one vector for each text. The answer's numbers are as the server sent them; who calls checks them.
+// What is longer than the model's window is cut by the server.
+func (c *Client) Embed(ctx context.Context, model string, texts []string) ([][]float32, error) {
+	body, err := encode(map[string]any{"model": model, "input": texts, "truncate": true})
+	if err != nil {
+		return nil, c.who.E(core.Invalid, "the request cannot be written: %w", err)
+	}
+	var answer struct {
+		Embeddings [][]*float32 `json:"embeddings"`
+	}
+	if err := c.fetch(ctx, http.MethodPost, "/api/embed", body, &answer); err != nil {
+		return nil, err
+	}
+	if len(answer.Embeddings) != len(texts) {
+		return nil, c.who.E(core.Unavailable, "%s answers %d texts with %d vectors", c.opts.Provider, len(texts), len(answer.Embeddings))
+	}
+	out := make([][]float32, len(texts))
+	for i, vector := range answer.Embeddings {
+		out[i] = make([]float32, len(vector))
+		for k, v := range vector {
+			if v == nil {
+				return nil, c.who.E(core.Unavailable, "%s answers with a vector that has holes", c.opts.Provider)
+			}
+			out[i][k] = *v
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,84 @@
+package openai
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+
+	"loci/core"
+	"loci/providers/internal/wire"
+)
+
+// Embed asks for one vector for each text. The answer's numbers are as the server sent them; who calls checks them.
+func (c *Client) Embed(ctx context.Context, model string, texts []string) ([][]float32, error) {
+	body, err := json.Marshal(map[string]any{"model": model, "input": texts, "encoding_format": "float"})
+	if err != nil {
+		return nil, c.who.E(core.Invalid, "the request cannot be written: %w", err)
+	}
+	raw, err := c.post(ctx, c.opts.BaseURL+"/embeddings", body)
+	if err != nil {
+		return nil, err
+	}
+	var answer struct {
+		Data []struct {
+			Index     *int       `json:"index"`
+			Embedding []*float32 `json:"embedding"`
+		} `json:"data"`
+	}
+	if json.Unmarshal(raw, &answer) != nil {
+		return nil, c.who.E(core.Unavailable, "%s answers with vectors in a form that cannot be read", c.opts.Provider)
+	}
+	if len(answer.Data) != len(texts) {
+		return nil, c.who.E(core.Unavailable, "%s answers %d texts with %d vectors", c.opts.Provider, len(texts), len(answer.Data))
+	}
+	out := make([][]float32, len(texts))
+	for i, d := range answer.Data {
+		at := i
+		if d.Index != nil {
+			at = *d.Index
+		}
+		if at < 0 || at >= len(out) || out[at] != nil {
+			return nil, c.who.E(core.Unavailable, "%s numbers its vectors wrongly", c.opts.Provider)
+		}
+		out[at] = make([]float32, len(d.Embedding))
+		for k, v := range d.Embedding {
+			if v == nil {
+				return nil, c.who.E(core.Unavailable, "%s answers with a vector that has holes", c.opts.Provider)
+			}
+			out[at][k] = *v
+		}
+	}
+	return out, nil
+}
+
+// post sends a JSON document and returns the whole answer.
+func (c *Client) post(ctx context.Context, url string, body []byte) ([]byte, error) {
+	watch := wire.NewWatch(ctx, c.opts.Idle)
+	defer watch.Stop()
+	req, err := http.NewRequestWithContext(watch.Context(), http.MethodPost, url, bytes.NewReader(body))
+	if err != nil {
+		return nil, c.who.E(core.Invalid, "the base URL of %s is not a URL", c.opts.Provider)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if key := c.opts.Key.Reveal(); key != "" {
+		req.Header.Set("Authorization", "Bearer "+key)
+	}
+	for name, value := range c.opts.Headers {
+		req.Header.Set(name, value)
+	}
+	resp, err := (&http.Client{Transport: c.opts.HTTP, CheckRedirect: wire.NoRedirect}).Do(req)
+	if err != nil {
+		return nil, c.who.Network(ctx, watch, err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(watch.Reader(resp.Body), wire.MaxBody))
+	if err != nil {
+		return nil, c.who.Network(ctx, watch, err)
+	}
+	if resp.StatusCode >= 300 {
+		return nil, c.who.Status(resp.StatusCode, resp.Header, raw[:min(len(raw), wire.MaxError)])
+	}
+	return raw, nil
+}
