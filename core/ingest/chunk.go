@@ -56,6 +56,8 @@ func Chunks(doc core.Document, tokens int) []Chunk {
 		pieces = c.csvPieces()
 	case core.FileJSON:
 		pieces = c.jsonPieces()
+	case core.FileText, core.FileMarkdown, core.FileHTML, core.FilePDF, core.FileDOCX, core.FileEPUB:
+		fallthrough
 	default:
 		pieces = c.prosePieces()
 	}
@@ -119,9 +121,10 @@ func (c *chunker) refine(out []piece, p piece, cutters ...cutter) []piece {
 	if len(cutters) == 0 {
 		return c.hardCuts(out, p)
 	}
-	cuts := cutters[0](c.text[p.start:p.end])
+	first, others := cutters[0], cutters[1:]
+	cuts := first(c.text[p.start:p.end])
 	if len(cuts) == 0 {
-		return c.refine(out, p, cutters[1:]...)
+		return c.refine(out, p, others...)
 	}
 	at := p.start
 	for i := 0; i <= len(cuts); i++ {
@@ -130,7 +133,7 @@ func (c *chunker) refine(out []piece, p piece, cutters ...cutter) []piece {
 			end = p.start + cuts[i]
 		}
 		if end > at {
-			out = c.refine(out, piece{start: at, end: end, path: p.path, fresh: p.fresh && at == p.start}, cutters[1:]...)
+			out = c.refine(out, piece{start: at, end: end, path: p.path, fresh: p.fresh && at == p.start}, others...)
 			at = end
 		}
 	}
@@ -202,7 +205,7 @@ func (c *chunker) pack(pieces []piece) []Chunk {
 		switch over := cur.weight+p.weight > c.budget; {
 		case cur.end == cur.start:
 			cur = p
-		case over && !(cur.weight*8 < c.budget && p.weight <= c.budget),
+		case over && cur.weight*8 >= c.budget,
 			p.fresh && cur.weight*3 >= c.budget:
 			flush()
 			cur = p

@@ -16,46 +16,48 @@ import (
 var kinds = []core.FileKind{core.FileText, core.FileMarkdown, core.FileCode, core.FileHTML, core.FilePDF, core.FileDOCX, core.FileCSV, core.FileJSON, core.FileEPUB}
 
 // checkCover fails unless chunks are the text, cut without gap and overlap, with the right lines.
-func checkCover(t testing.TB, doc core.Document, tokens int) []ingest.Chunk {
-	t.Helper()
+func checkCover(tb testing.TB, doc core.Document, tokens int) []ingest.Chunk {
+	tb.Helper()
 	chunks := ingest.Chunks(doc, tokens)
 	if strings.TrimSpace(doc.Text) == "" {
 		if chunks != nil {
-			t.Fatalf("%s: %d chunks of a blank text", doc.Kind, len(chunks))
+			tb.Fatalf("%s: %d chunks of a blank text", doc.Kind, len(chunks))
 		}
 		return nil
 	}
 	at := 0
 	for i, c := range chunks {
 		if c.Start != at || c.End <= c.Start || c.Text != doc.Text[c.Start:c.End] {
-			t.Fatalf("%s: chunk %d covers %d to %d, the one before ends at %d", doc.Kind, i, c.Start, c.End, at)
+			tb.Fatalf("%s: chunk %d covers %d to %d, the one before ends at %d", doc.Kind, i, c.Start, c.End, at)
 		}
 		at = c.End
 		body := strings.TrimSpace(c.Text)
 		if body == "" {
-			t.Fatalf("%s: chunk %d is blank", doc.Kind, i)
+			tb.Fatalf("%s: chunk %d is blank", doc.Kind, i)
 		}
 		first := c.Start + strings.Index(c.Text, body)
 		if want := 1 + strings.Count(doc.Text[:first], "\n"); c.Line != want {
-			t.Fatalf("%s: chunk %d begins on line %d, want %d", doc.Kind, i, c.Line, want)
+			tb.Fatalf("%s: chunk %d begins on line %d, want %d", doc.Kind, i, c.Line, want)
 		}
 		if want := 1 + strings.Count(doc.Text[:first+len(body)], "\n"); c.EndLine != want {
-			t.Fatalf("%s: chunk %d ends on line %d, want %d", doc.Kind, i, c.EndLine, want)
+			tb.Fatalf("%s: chunk %d ends on line %d, want %d", doc.Kind, i, c.EndLine, want)
 		}
 		if utf8.ValidString(doc.Text) && !utf8.ValidString(c.Text) {
-			t.Fatalf("%s: chunk %d is cut within a character", doc.Kind, i)
+			tb.Fatalf("%s: chunk %d is cut within a character", doc.Kind, i)
 		}
 	}
 	if at != len(doc.Text) {
-		t.Fatalf("%s: chunks end at %d of %d", doc.Kind, at, len(doc.Text))
+		tb.Fatalf("%s: chunks end at %d of %d", doc.Kind, at, len(doc.Text))
 	}
 	return chunks
 }
 
 // random makes texts of the pieces that structure hangs on.
 func random(r *rand.Rand) string {
-	parts := []string{"\n", "\n\n", "# A heading\n", "## Deeper\n", "Words follow words here. ", "And Mr. Smith said so! ", "```go\n", "```\n", "- item\n", "func f() {\n\treturn\n}\n",
-		`{"a": [1, 2, {"b": "c, d"}],`, `"k": "v",`, "}\n", "]", "a,b,\"c\nd\"\n", "\"", "| x | y |\n", "  ", "\t", "日本語の文。", "émigré ", "---\n", "===\n", strings.Repeat("x", 300), "\\", ",", "\r\n"}
+	parts := []string{
+		"\n", "\n\n", "# A heading\n", "## Deeper\n", "Words follow words here. ", "And Mr. Smith said so! ", "```go\n", "```\n", "- item\n", "func f() {\n\treturn\n}\n",
+		`{"a": [1, 2, {"b": "c, d"}],`, `"k": "v",`, "}\n", "]", "a,b,\"c\nd\"\n", "\"", "| x | y |\n", "  ", "\t", "日本語の文。", "émigré ", "---\n", "===\n", strings.Repeat("x", 300), "\\", ",", "\r\n",
+	}
 	var b strings.Builder
 	for range r.IntN(120) {
 		b.WriteString(parts[r.IntN(len(parts))])
@@ -86,47 +88,47 @@ func TestChunksCoverTheTextExactlyOnceWhateverItIs(t *testing.T) {
 	}
 }
 
-func checkSections(t testing.TB, doc core.Document) {
-	t.Helper()
+func checkSections(tb testing.TB, doc core.Document) {
+	tb.Helper()
 	at := 0
 	for i, s := range doc.Sections {
 		if s.Start != at || s.End <= s.Start {
-			t.Fatalf("%s: section %d covers %d to %d, the one before ends at %d", doc.Kind, i, s.Start, s.End, at)
+			tb.Fatalf("%s: section %d covers %d to %d, the one before ends at %d", doc.Kind, i, s.Start, s.End, at)
 		}
 		if want := 1 + strings.Count(doc.Text[:s.Start], "\n"); s.Line != want {
-			t.Fatalf("%s: section %d begins on line %d, want %d", doc.Kind, i, s.Line, want)
+			tb.Fatalf("%s: section %d begins on line %d, want %d", doc.Kind, i, s.Line, want)
 		}
 		if want := 1 + strings.Count(doc.Text[:s.End-1], "\n"); s.EndLine != want {
-			t.Fatalf("%s: section %d ends on line %d, want %d", doc.Kind, i, s.EndLine, want)
+			tb.Fatalf("%s: section %d ends on line %d, want %d", doc.Kind, i, s.EndLine, want)
 		}
 		at = s.End
 	}
 	if at != len(doc.Text) {
-		t.Fatalf("%s: sections end at %d of %d", doc.Kind, at, len(doc.Text))
+		tb.Fatalf("%s: sections end at %d of %d", doc.Kind, at, len(doc.Text))
 	}
 }
 
 // checkLines fails unless lines rise, name their place, and leave out nothing but blanks.
-func checkLines(t testing.TB, doc core.Document) {
-	t.Helper()
+func checkLines(tb testing.TB, doc core.Document) {
+	tb.Helper()
 	at := 0
 	for i, l := range ingest.Lines(doc) {
 		if l.Start < at || l.End < l.Start {
-			t.Fatalf("%s: line %d stands at %d to %d, the one before ends at %d", doc.Kind, i+1, l.Start, l.End, at)
+			tb.Fatalf("%s: line %d stands at %d to %d, the one before ends at %d", doc.Kind, i+1, l.Start, l.End, at)
 		}
 		if left := doc.Text[at:l.Start]; strings.TrimSpace(left) != "" {
-			t.Fatalf("%s: %q is in no line", doc.Kind, left)
+			tb.Fatalf("%s: %q is in no line", doc.Kind, left)
 		}
 		if want := 1 + strings.Count(doc.Text[:l.Start], "\n"); l.Source != want {
-			t.Fatalf("%s: line %d comes from line %d, want %d: %q", doc.Kind, i+1, l.Source, want, l.Text)
+			tb.Fatalf("%s: line %d comes from line %d, want %d: %q", doc.Kind, i+1, l.Source, want, l.Text)
 		}
 		if got, want := strings.Join(strings.Fields(l.Text), " "), strings.Join(strings.Fields(doc.Text[l.Start:l.End]), " "); got != want {
-			t.Fatalf("%s: line %d says %q, the text %q", doc.Kind, i+1, got, want)
+			tb.Fatalf("%s: line %d says %q, the text %q", doc.Kind, i+1, got, want)
 		}
 		at = l.End
 	}
 	if left := doc.Text[at:]; strings.TrimSpace(left) != "" {
-		t.Fatalf("%s: %q is in no line", doc.Kind, left)
+		tb.Fatalf("%s: %q is in no line", doc.Kind, left)
 	}
 }
 

@@ -152,7 +152,7 @@ func matches(ctx context.Context, re *regexp.Regexp, line string) (bool, error) 
 
 // clockReader ends early when the context does.
 type clockReader struct {
-	ctx  context.Context //nolint:containedctx // lives for one match
+	ctx  context.Context // lives for one match
 	s    string
 	read int
 }

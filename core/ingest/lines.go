@@ -37,6 +37,8 @@ func Lines(doc core.Document) []Line {
 				out = append(out, Line{Text: text, Start: l.start, End: l.end, Source: l.number})
 			}
 		}
+	case core.FileText, core.FileMarkdown, core.FileHTML, core.FilePDF, core.FileDOCX, core.FileEPUB:
+		fallthrough
 	default:
 		out = proseLines(doc.Text, doc.Kind != core.FileText && doc.Kind != core.FilePDF)
 	}

@@ -112,9 +112,10 @@ func memberCuts(s string) []int {
 	for i := 0; i < len(s); i++ {
 		switch ch := s[i]; {
 		case quoted:
-			if ch == '\\' {
+			switch ch {
+			case '\\':
 				i++
-			} else if ch == '"' {
+			case '"':
 				quoted = false
 			}
 		case ch == '"':

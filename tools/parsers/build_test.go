@@ -94,8 +94,8 @@ func report(packed bool, pages ...[]string) []byte {
 }
 
 // zipFile packs parts, given as name and content in turns; the first is stored, as EPUB wants it.
-func zipFile(t testing.TB, parts ...string) []byte {
-	t.Helper()
+func zipFile(tb testing.TB, parts ...string) []byte {
+	tb.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
 	for i := 0; i+1 < len(parts); i += 2 {
@@ -105,14 +105,14 @@ func zipFile(t testing.TB, parts ...string) []byte {
 		}
 		w, err := z.CreateHeader(&zip.FileHeader{Name: parts[i], Method: method})
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		if _, err := w.Write([]byte(parts[i+1])); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	if err := z.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return b.Bytes()
 }
@@ -120,9 +120,9 @@ func zipFile(t testing.TB, parts ...string) []byte {
 const wordNS = `xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"`
 
 // word makes a DOCX of the body's XML, with styles that are named in German, as Word does it there.
-func word(t testing.TB, body string, more ...string) []byte {
-	t.Helper()
-	return zipFile(t, append([]string{
+func word(tb testing.TB, body string, more ...string) []byte {
+	tb.Helper()
+	return zipFile(tb, append([]string{
 		"[Content_Types].xml", `<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>`,
 		"word/document.xml", `<?xml version="1.0" encoding="UTF-8"?><w:document ` + wordNS + `><w:body>` + body + `</w:body></w:document>`,
 		"word/styles.xml", `<w:styles ` + wordNS + `><w:style w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>` +
@@ -137,8 +137,8 @@ func wordP(style, text string) string {
 }
 
 // epub makes a book of chapters, each a piece of XHTML for the body.
-func epub(t testing.TB, title string, chapters ...string) []byte {
-	t.Helper()
+func epub(tb testing.TB, title string, chapters ...string) []byte {
+	tb.Helper()
 	parts := []string{
 		"mimetype", "application/epub+zip",
 		"META-INF/container.xml", `<container><rootfiles><rootfile full-path="OEBPS/book.opf"/></rootfiles></container>`,
@@ -150,5 +150,5 @@ func epub(t testing.TB, title string, chapters ...string) []byte {
 		parts = append(parts, fmt.Sprintf("OEBPS/text/ch %d.xhtml", i), `<?xml version="1.0"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml"><head><title/><script src="x.js"/></head><body>`+body+`</body></html>`)
 	}
 	parts = append(parts, "OEBPS/book.opf", `<package><metadata><dc:title>`+title+`</dc:title></metadata><manifest>`+items.String()+`</manifest><spine>`+refs.String()+`</spine></package>`)
-	return zipFile(t, parts...)
+	return zipFile(tb, parts...)
 }

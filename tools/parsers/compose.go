@@ -39,7 +39,7 @@ func (c *composer) put(text string, tight bool) error {
 
 // gap separates blocks: by a blank line, unless both belong to one list or table.
 func (c *composer) gap(tight bool) {
-	if c.b.Len() > 0 && !(tight && c.tight) {
+	if joined := tight && c.tight; c.b.Len() > 0 && !joined {
 		c.b.WriteByte('\n')
 	}
 	c.tight = tight
@@ -57,7 +57,7 @@ func (c *composer) heading(level int, text string) error {
 	}
 	level = max(1, min(level, 6))
 	c.gap(false)
-	c.sections.Heading(level, cut(text, maxHeading), c.b.Len())
+	c.sections.Heading(level, cut(text), c.b.Len())
 	c.tight = true // the blank line is written
 	return c.put(strings.Repeat("#", level)+" "+text, true)
 }
@@ -103,7 +103,7 @@ func (c *composer) document(title string) core.Document {
 	if title = cleanLine(title); title == "" {
 		title = c.title
 	}
-	return core.Document{Text: text, Title: cut(title, maxHeading), Sections: c.sections.Build(text)}
+	return core.Document{Text: text, Title: cut(title), Sections: c.sections.Build(text)}
 }
 
 // cleanLine folds blanks of all kinds and drops what no reader sees.
@@ -120,10 +120,10 @@ func cleanLine(s string) string {
 	return oneLine(cleanText(s))
 }
 
-// cut shortens to n bytes at a character's border.
-func cut(s string, n int) string {
-	if len(s) <= n {
+// cut shortens what becomes a heading or stands in an error, at a character's border.
+func cut(s string) string {
+	if len(s) <= maxHeading {
 		return s
 	}
-	return strings.ToValidUTF8(s[:n], "")
+	return strings.ToValidUTF8(s[:maxHeading], "")
 }

@@ -5,8 +5,6 @@ import (
 	"path"
 	"strings"
 
-	"golang.org/x/net/html/atom"
-
 	"loci/core"
 )
 
@@ -52,7 +50,7 @@ func (j *job) chapter(c *composer, data []byte) error {
 	}
 	w := &pageWriter{c: c}
 	err := j.walk(data, func(n node) error {
-		a := atom.Lookup([]byte(strings.ToLower(n.name)))
+		a := strings.ToLower(n.name)
 		switch {
 		case n.start:
 			return w.open(a, n.get("alt"))
@@ -125,7 +123,7 @@ func (j *job) readPackage(data []byte, dir string) (book, error) {
 				seen[name] = true
 				b.spine = append(b.spine, name)
 			} else if err != nil {
-				return core.E(core.Invalid, "%q names a chapter outside of itself: %q", j.name, cut(href, maxHeading))
+				return core.E(core.Invalid, "%q names a chapter outside of itself: %q", j.name, cut(href))
 			}
 		}
 		return nil

@@ -23,10 +23,10 @@ type hostile struct {
 
 const MB = 1 << 20
 
-func hostiles(t testing.TB) []hostile {
-	t.Helper()
+func hostiles(tb testing.TB) []hostile {
+	tb.Helper()
 	var out []hostile
-	for _, group := range [][]hostile{hostileNames(), hostileTexts(), hostileZips(t), hostilePDFs()} {
+	for _, group := range [][]hostile{hostileNames(), hostileTexts(), hostileZips(tb), hostilePDFs()} {
 		out = append(out, group...)
 	}
 	return out
@@ -65,35 +65,35 @@ func hostileTexts() []hostile {
 	}
 }
 
-func hostileZips(t testing.TB) []hostile {
-	t.Helper()
+func hostileZips(tb testing.TB) []hostile {
+	tb.Helper()
 	zeros := strings.Repeat("<w:p/>", 4*MB)
 	many := []string{"word/document.xml", "<d/>"}
 	for i := range 6000 {
 		many = append(many, fmt.Sprintf("f%d", i), "")
 	}
 	laughs := `<!DOCTYPE x [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;"><!ENTITY c "&b;&b;&b;&b;">]>`
-	good := word(t, wordP("", "fine"))
+	good := word(tb, wordP("", "fine"))
 	bookOf := func(spine string) []byte {
-		return zipFile(t, "mimetype", "application/epub+zip", "META-INF/container.xml", `<c><rootfile full-path="book.opf"/></c>`, "book.opf", spine)
+		return zipFile(tb, "mimetype", "application/epub+zip", "META-INF/container.xml", `<c><rootfile full-path="book.opf"/></c>`, "book.opf", spine)
 	}
 	return []hostile{
-		{name: "bomb.docx", data: word(t, zeros), kind: core.TooLarge, says: "unpacks"},
-		{name: "bomb.epub", data: epub(t, "Bomb", strings.Repeat("<br/>", 4*MB)), kind: core.TooLarge, says: "unpacks"},
-		{name: "many-small-bombs.epub", data: epub(t, "Bombs", "<p>"+strings.Repeat("a b ", MB/8)+"</p>", "<p>"+strings.Repeat("c d ", MB/8)+"</p>"), kind: core.TooLarge, says: "unpacks", bound: core.ParseLimits{Unpacked: MB}},
-		{name: "many.docx", data: zipFile(t, many...), kind: core.TooLarge, says: "files"},
-		{name: "slip.docx", data: zipFile(t, "word/document.xml", "<d/>", "../../etc/cron.d/x", "* * *"), kind: core.Invalid, says: "leads out"},
-		{name: "twice.docx", data: zipFile(t, "word/document.xml", "<d/>", "word/document.xml", "<d/>"), kind: core.Invalid, says: "two files"},
-		{name: "laughs.docx", data: zipFile(t, "word/document.xml", laughs+"<d>&c;</d>"), kind: core.Invalid, says: "entities"},
-		{name: "external.docx", data: zipFile(t, "word/document.xml", `<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]><d>&f;</d>`), kind: core.Invalid, says: "entities"},
-		{name: "deep.docx", data: word(t, strings.Repeat("<w:p>", 5000)+strings.Repeat("</w:p>", 5000)), kind: core.Invalid, says: "deeper"},
+		{name: "bomb.docx", data: word(tb, zeros), kind: core.TooLarge, says: "unpacks"},
+		{name: "bomb.epub", data: epub(tb, "Bomb", strings.Repeat("<br/>", 4*MB)), kind: core.TooLarge, says: "unpacks"},
+		{name: "many-small-bombs.epub", data: epub(tb, "Bombs", "<p>"+strings.Repeat("a b ", MB/8)+"</p>", "<p>"+strings.Repeat("c d ", MB/8)+"</p>"), kind: core.TooLarge, says: "unpacks", bound: core.ParseLimits{Unpacked: MB}},
+		{name: "many.docx", data: zipFile(tb, many...), kind: core.TooLarge, says: "files"},
+		{name: "slip.docx", data: zipFile(tb, "word/document.xml", "<d/>", "../../etc/cron.d/x", "* * *"), kind: core.Invalid, says: "leads out"},
+		{name: "twice.docx", data: zipFile(tb, "word/document.xml", "<d/>", "word/document.xml", "<d/>"), kind: core.Invalid, says: "two files"},
+		{name: "laughs.docx", data: zipFile(tb, "word/document.xml", laughs+"<d>&c;</d>"), kind: core.Invalid, says: "entities"},
+		{name: "external.docx", data: zipFile(tb, "word/document.xml", `<!DOCTYPE x [<!ENTITY f SYSTEM "file:///etc/passwd">]><d>&f;</d>`), kind: core.Invalid, says: "entities"},
+		{name: "deep.docx", data: word(tb, strings.Repeat("<w:p>", 5000)+strings.Repeat("</w:p>", 5000)), kind: core.Invalid, says: "deeper"},
 		{name: "cut.docx", data: good[:len(good)-40], kind: core.Invalid, says: "damaged"},
-		{name: "hollow.docx", data: zipFile(t, "other", "x"), kind: core.Invalid, says: "missing"},
-		{name: "truncated.docx", data: zipFile(t, "word/document.xml", "<d><p>"), kind: core.Invalid, says: "too early"},
-		{name: "archive.zip", data: zipFile(t, "a.txt", "x"), kind: core.Unsupported, says: "archive"},
+		{name: "hollow.docx", data: zipFile(tb, "other", "x"), kind: core.Invalid, says: "missing"},
+		{name: "truncated.docx", data: zipFile(tb, "word/document.xml", "<d><p>"), kind: core.Invalid, says: "too early"},
+		{name: "archive.zip", data: zipFile(tb, "a.txt", "x"), kind: core.Unsupported, says: "archive"},
 		{name: "outside.epub", data: bookOf(`<p><item id="a" href="../../../etc/passwd" media-type="text/html"/><itemref idref="a"/></p>`), kind: core.Invalid, says: "outside"},
 		{name: "remote.epub", data: bookOf(`<p><item id="a" href="http://127.0.0.1/x" media-type="text/html"/><itemref idref="a"/></p>`), kind: core.Invalid, says: "outside"},
-		{name: "locked.epub", data: zipFile(t, "mimetype", "application/epub+zip", "META-INF/container.xml", `<c/>`, "META-INF/encryption.xml", `<e><EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes128-cbc"/></e>`), kind: core.Unsupported, says: "copy-protected"},
+		{name: "locked.epub", data: zipFile(tb, "mimetype", "application/epub+zip", "META-INF/container.xml", `<c/>`, "META-INF/encryption.xml", `<e><EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes128-cbc"/></e>`), kind: core.Unsupported, says: "copy-protected"},
 	}
 }
 

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
-	"golang.org/x/net/html/atom"
 	"golang.org/x/net/html/charset"
 
 	"loci/core"
@@ -48,12 +47,12 @@ func (j *job) htmlInto(c *composer, data []byte, contentType string, xhtml bool)
 			w.text(string(z.Text()))
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name, _ := z.TagName()
-			a := atom.Lookup(name)
+			a := string(name)
 			alt := ""
-			if a == atom.Img {
+			if a == "img" {
 				alt = altOf(z)
 			}
-			closed := tag == html.SelfClosingTagToken && (xhtml || a == atom.Svg || a == atom.Math)
+			closed := tag == html.SelfClosingTagToken && (xhtml || a == "svg" || a == "math")
 			if closed {
 				z.NextIsNotRawText()
 			}
@@ -62,7 +61,8 @@ func (j *job) htmlInto(c *composer, data []byte, contentType string, xhtml bool)
 			}
 		case html.EndTagToken:
 			name, _ := z.TagName()
-			err = w.close(atom.Lookup(name))
+			err = w.close(string(name))
+		case html.CommentToken, html.DoctypeToken:
 		}
 		if err != nil {
 			return "", err
@@ -79,8 +79,8 @@ type pageWriter struct {
 	buf     strings.Builder
 	title   string
 	inTitle bool
-	hidden  atom.Atom // the element whose text nobody sees
-	depth   int       // … and how often it is open
+	hidden  string // the element whose text nobody sees
+	depth   int    // … and how often it is open
 	heading int
 	lists   int
 	item    bool
@@ -90,9 +90,9 @@ type pageWriter struct {
 }
 
 // unseen are elements whose text is no part of the page.
-func unseen(a atom.Atom) bool {
+func unseen(a string) bool {
 	switch a {
-	case atom.Script, atom.Style, atom.Template, atom.Noscript, atom.Svg, atom.Math, atom.Iframe, atom.Select, atom.Datalist, atom.Textarea:
+	case "script", "style", "template", "noscript", "svg", "math", "iframe", "select", "datalist", "textarea":
 		return true
 	}
 	return false
@@ -100,7 +100,7 @@ func unseen(a atom.Atom) bool {
 
 func (w *pageWriter) text(s string) {
 	switch {
-	case w.hidden != 0:
+	case w.hidden != "":
 	case w.inTitle:
 		if len(w.title) < maxHeading {
 			w.title += s
@@ -111,27 +111,27 @@ func (w *pageWriter) text(s string) {
 }
 
 // open begins an element; alt is what a picture is said to show.
-func (w *pageWriter) open(a atom.Atom, alt string) error {
-	if w.hidden != 0 {
+func (w *pageWriter) open(a string, alt string) error {
+	if w.hidden != "" {
 		if a == w.hidden {
 			w.depth++
 		}
 		return nil
 	}
 	switch a {
-	case atom.Title:
+	case "title":
 		w.inTitle = w.title == ""
 		return nil
-	case atom.Br:
+	case "br":
 		if w.pre {
 			w.buf.WriteByte('\n')
 		} else {
 			w.buf.WriteByte(' ')
 		}
 		return nil
-	case atom.Img:
+	case "img":
 		if alt = strings.TrimSpace(alt); alt != "" {
-			w.buf.WriteString(" [" + cut(alt, maxHeading) + "] ")
+			w.buf.WriteString(" [" + cut(alt) + "] ")
 		}
 		return nil
 	}
@@ -145,14 +145,14 @@ func (w *pageWriter) open(a atom.Atom, alt string) error {
 	return w.openBlock(a)
 }
 
-func (w *pageWriter) openBlock(a atom.Atom) error {
+func (w *pageWriter) openBlock(a string) error {
 	switch {
-	case w.inRow && (a == atom.Td || a == atom.Th):
+	case w.inRow && (a == "td" || a == "th"):
 		if strings.TrimSpace(w.buf.String()) != "" { // the cell before was never closed
 			w.cells = append(w.cells, w.take())
 		}
 		return nil
-	case w.inRow && a != atom.Tr && a != atom.Table:
+	case w.inRow && a != "tr" && a != "table":
 		w.buf.WriteByte(' ') // a paragraph within a cell
 		return nil
 	}
@@ -160,30 +160,30 @@ func (w *pageWriter) openBlock(a atom.Atom) error {
 		return err
 	}
 	switch a {
-	case atom.H1, atom.H2, atom.H3, atom.H4, atom.H5, atom.H6:
+	case "h1", "h2", "h3", "h4", "h5", "h6":
 		w.heading = headingOf(a)
-	case atom.Ul, atom.Ol, atom.Menu:
+	case "ul", "ol", "menu":
 		w.lists++
-	case atom.Li, atom.Dd:
+	case "li", "dd":
 		w.item = true
-	case atom.Pre:
+	case "pre":
 		w.pre = true
-	case atom.Tr:
+	case "tr":
 		w.inRow = true
 	}
 	return nil
 }
 
-func (w *pageWriter) close(a atom.Atom) error {
-	if w.hidden != 0 {
+func (w *pageWriter) close(a string) error {
+	if w.hidden != "" {
 		if a == w.hidden {
 			if w.depth--; w.depth == 0 {
-				w.hidden = 0
+				w.hidden = ""
 			}
 		}
 		return nil
 	}
-	if a == atom.Title {
+	if a == "title" {
 		w.inTitle = false
 		return nil
 	}
@@ -191,16 +191,16 @@ func (w *pageWriter) close(a atom.Atom) error {
 		return nil
 	}
 	switch {
-	case w.inRow && (a == atom.Td || a == atom.Th):
+	case w.inRow && (a == "td" || a == "th"):
 		w.cells = append(w.cells, w.take())
 		return nil
-	case w.inRow && a != atom.Tr && a != atom.Table:
+	case w.inRow && a != "tr" && a != "table":
 		w.buf.WriteByte(' ')
 		return nil
 	}
 	err := w.flush()
 	switch a {
-	case atom.Ul, atom.Ol, atom.Menu:
+	case "ul", "ol", "menu":
 		w.lists = max(w.lists-1, 0)
 	}
 	return err
@@ -248,17 +248,17 @@ func altOf(z *html.Tokenizer) string {
 	}
 }
 
-func headingOf(a atom.Atom) int {
-	return int(a.String()[1] - '0')
+func headingOf(a string) int {
+	return int(a[1] - '0')
 }
 
 // blockLevel reports elements that end the paragraph before them.
-func blockLevel(a atom.Atom) bool {
+func blockLevel(a string) bool {
 	switch a {
-	case atom.Address, atom.Article, atom.Aside, atom.Blockquote, atom.Body, atom.Caption, atom.Center, atom.Dd, atom.Details, atom.Dialog, atom.Dir,
-		atom.Div, atom.Dl, atom.Dt, atom.Fieldset, atom.Figcaption, atom.Figure, atom.Footer, atom.Form, atom.H1, atom.H2, atom.H3, atom.H4, atom.H5,
-		atom.H6, atom.Head, atom.Header, atom.Hgroup, atom.Hr, atom.Html, atom.Legend, atom.Li, atom.Main, atom.Menu, atom.Nav, atom.Ol, atom.Option,
-		atom.P, atom.Pre, atom.Section, atom.Summary, atom.Table, atom.Tbody, atom.Td, atom.Tfoot, atom.Th, atom.Thead, atom.Tr, atom.Ul:
+	case "address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details", "dialog", "dir",
+		"div", "dl", "dt", "fieldset", "figcaption", "figure", "footer", "form", "h1", "h2", "h3", "h4", "h5",
+		"h6", "head", "header", "hgroup", "hr", "html", "legend", "li", "main", "menu", "nav", "ol", "option",
+		"p", "pre", "section", "summary", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "ul":
 		return true
 	}
 	return false

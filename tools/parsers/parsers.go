@@ -32,7 +32,7 @@ func New() Parsers { return Parsers{} }
 
 // job is the reading of one file.
 type job struct {
-	ctx      context.Context //nolint:containedctx // lives for one call of Parse
+	ctx      context.Context // lives for one call of Parse
 	name     string
 	data     []byte
 	limits   core.ParseLimits

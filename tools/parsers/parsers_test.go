@@ -27,19 +27,19 @@ type place struct {
 	page int
 }
 
-func (s sample) parse(t testing.TB) core.Document {
-	t.Helper()
+func (s sample) parse(tb testing.TB) core.Document {
+	tb.Helper()
 	doc, err := parsers.New().Parse(context.Background(), core.ParseInput{Name: s.name, Data: s.data})
 	if err != nil {
-		t.Fatalf("%s: %v", s.name, err)
+		tb.Fatalf("%s: %v", s.name, err)
 	}
 	return doc
 }
 
-func samples(t testing.TB) []sample {
-	t.Helper()
+func samples(tb testing.TB) []sample {
+	tb.Helper()
 	var out []sample
-	for _, group := range [][]sample{plainSamples(), markupSamples(), dataSamples(), wordSamples(t), bookSamples(t), pdfSamples()} {
+	for _, group := range [][]sample{plainSamples(), markupSamples(), dataSamples(), wordSamples(tb), bookSamples(tb), pdfSamples()} {
 		out = append(out, group...)
 	}
 	return out
@@ -51,15 +51,21 @@ func plainSamples() []sample {
 		utf16le = append(utf16le, byte(u), byte(u>>8))
 	}
 	return []sample{
-		{"letter.txt", core.FileText, []byte("Dear Ms. Hall,\n\nthe parcel reached us on Friday. It was\nopened at the border, but nothing is missing. Thank you!\n\nYours, Tom\n"),
-			[]place{{text: "It was opened at the border, but nothing is missing."}, {text: "the parcel reached us on Friday."}}},
+		{
+			"letter.txt", core.FileText, []byte("Dear Ms. Hall,\n\nthe parcel reached us on Friday. It was\nopened at the border, but nothing is missing. Thank you!\n\nYours, Tom\n"),
+			[]place{{text: "It was opened at the border, but nothing is missing."}, {text: "the parcel reached us on Friday."}},
+		},
 		{"grüße.txt", core.FileText, utf16le, []place{{text: "Die Brücke ist gesperrt."}}},
 		{"old.log", core.FileCode, []byte("caf\xe9 opened at nine\nclosed at ten\n"), []place{{text: "café opened at nine"}}},
-		{"notes.md", core.FileMarkdown, []byte("# Garden\n\nPlan for spring.\n\n## Beds\n\n- beans along the south wall\n- peas\n\n## Tools\n\nThe spade needs a new handle.\n"),
-			[]place{{"- beans along the south wall", "Garden/Beds", 0}, {"The spade needs a new handle.", "Garden/Tools", 0}}},
+		{
+			"notes.md", core.FileMarkdown, []byte("# Garden\n\nPlan for spring.\n\n## Beds\n\n- beans along the south wall\n- peas\n\n## Tools\n\nThe spade needs a new handle.\n"),
+			[]place{{"- beans along the south wall", "Garden/Beds", 0}, {"The spade needs a new handle.", "Garden/Tools", 0}},
+		},
 		{"README", core.FileText, []byte("Run the installer. Then read on.\n"), []place{{text: "Then read on."}}},
-		{"howto.markdown", core.FileMarkdown, []byte("How to brew\n===========\n\nHeat the water to 94 degrees. Wait.\n\n```sh\n# grind\nbrew --strong\n```\n"),
-			[]place{{"Heat the water to 94 degrees.", "How to brew", 0}, {"brew --strong", "How to brew", 0}}},
+		{
+			"howto.markdown", core.FileMarkdown, []byte("How to brew\n===========\n\nHeat the water to 94 degrees. Wait.\n\n```sh\n# grind\nbrew --strong\n```\n"),
+			[]place{{"Heat the water to 94 degrees.", "How to brew", 0}, {"brew --strong", "How to brew", 0}},
+		},
 		{"log.md", core.FileMarkdown, []byte("---\ndate: 2024-05-01\n---\n# May\n\n| day | what |\n|---|---|\n| 3 | boat painted |\n"), []place{{"| 3 | boat painted |", "May", 0}}},
 		{"main.go", core.FileCode, []byte("package main\n\n// main greets.\nfunc main() {\n\tprintln(\"hello, harbour\")\n}\n"), []place{{text: "\tprintln(\"hello, harbour\")"}}},
 		{"tool.py", core.FileCode, []byte("import os\n\n\ndef area(r):\n    return 3.14159 * r ** 2\n"), []place{{text: "    return 3.14159 * r ** 2"}}},
@@ -69,14 +75,20 @@ func plainSamples() []sample {
 
 func markupSamples() []sample {
 	return []sample{
-		{"page.html", core.FileHTML, []byte(`<!DOCTYPE html><html><head><title>Lighthouse keepers</title><style>p{color:red}</style></head><body>
+		{
+			"page.html", core.FileHTML, []byte(`<!DOCTYPE html><html><head><title>Lighthouse keepers</title><style>p{color:red}</style></head><body>
 <h1>Keepers</h1><p>The first keeper, <b>Ann Bell</b>, arrived&nbsp;in 1841.<br>She stayed.</p><script>var hidden = "secret"</script>
 <h2>Lamps</h2><ul><li>Oil, until 1902</li><li>Gas</li></ul><table><tr><th>Year</th><th>Lamp</th></tr><tr><td>1902</td><td><p>Gas light</p></td></tr></table></body></html>`),
-			[]place{{"The first keeper, Ann Bell, arrived in 1841.", "Keepers", 0}, {"- Oil, until 1902", "Keepers/Lamps", 0}, {"| 1902 | Gas light |", "Keepers/Lamps", 0}}},
-		{"legacy.htm", core.FileHTML, []byte("<html><head><meta charset=iso-8859-1></head><body><h1>Men\xfc</h1><p>Heute: K\xe4sesp\xe4tzle.<p>Morgen: Suppe.</body>"),
-			[]place{{"Heute: Käsespätzle.", "Menü", 0}, {"Morgen: Suppe.", "Menü", 0}}},
-		{"download", core.FileHTML, []byte("<html><body><h2>Broken <i>tags</h2><div><p>A paragraph that is never closed<div>and a second one.<pre>keep\n  this</pre>"),
-			[]place{{"A paragraph that is never closed", "Broken tags", 0}, {"  this", "Broken tags", 0}}},
+			[]place{{"The first keeper, Ann Bell, arrived in 1841.", "Keepers", 0}, {"- Oil, until 1902", "Keepers/Lamps", 0}, {"| 1902 | Gas light |", "Keepers/Lamps", 0}},
+		},
+		{
+			"legacy.htm", core.FileHTML, []byte("<html><head><meta charset=iso-8859-1></head><body><h1>Men\xfc</h1><p>Heute: K\xe4sesp\xe4tzle.<p>Morgen: Suppe.</body>"),
+			[]place{{"Heute: Käsespätzle.", "Menü", 0}, {"Morgen: Suppe.", "Menü", 0}},
+		},
+		{
+			"download", core.FileHTML, []byte("<html><body><h2>Broken <i>tags</h2><div><p>A paragraph that is never closed<div>and a second one.<pre>keep\n  this</pre>"),
+			[]place{{"A paragraph that is never closed", "Broken tags", 0}, {"  this", "Broken tags", 0}},
+		},
 	}
 }
 
@@ -97,30 +109,42 @@ func dataSamples() []sample {
 	}
 }
 
-func wordSamples(t testing.TB) []sample {
-	t.Helper()
+func wordSamples(tb testing.TB) []sample {
+	tb.Helper()
 	return []sample{
-		{"minutes.docx", core.FileDOCX, word(t, wordP("berschrift1", "Board meeting")+wordP("", "Present were Ines and Paul. ")+
-			wordP("Eigene", "Budget")+`<w:p><w:r><w:t>The roof costs </w:t></w:r><w:r><w:t>4,200 euros.</w:t></w:r><w:r><w:tab/><w:t>Approved.</w:t></w:r></w:p>`),
-			[]place{{"Present were Ines and Paul.", "Board meeting", 0}, {"The roof costs 4,200 euros.", "Board meeting/Budget", 0}}},
-		{"table.docx", core.FileDOCX, word(t, wordP("", "Rota")+`<w:tbl><w:tr><w:tc>`+wordP("", "Monday")+`</w:tc><w:tc>`+wordP("", "Kim")+wordP("", "and Lee")+`</w:tc></w:tr></w:tbl>`+
-			`<w:p><w:pPr><w:numPr><w:ilvl w:val="1"/></w:numPr></w:pPr><w:r><w:t>bring keys</w:t></w:r></w:p>`),
-			[]place{{text: "| Monday | Kim and Lee |"}, {text: "- bring keys"}}},
-		{"notes.docx", core.FileDOCX, word(t, wordP("", "See the note.")+`<w:p><w:del><w:r><w:t>gone</w:t></w:r></w:del><mc:AlternateContent><mc:Choice><w:r><w:t>Shown once.</w:t></w:r></mc:Choice><mc:Fallback><w:r><w:t>Shown once.</w:t></w:r></mc:Fallback></mc:AlternateContent></w:p>`,
-			"word/footnotes.xml", `<w:footnotes `+wordNS+`><w:footnote>`+wordP("", "As measured in Lund.")+`</w:footnote></w:footnotes>`),
-			[]place{{text: "Shown once."}, {text: "As measured in Lund."}}},
+		{
+			"minutes.docx", core.FileDOCX, word(tb, wordP("berschrift1", "Board meeting")+wordP("", "Present were Ines and Paul. ")+
+				wordP("Eigene", "Budget")+`<w:p><w:r><w:t>The roof costs </w:t></w:r><w:r><w:t>4,200 euros.</w:t></w:r><w:r><w:tab/><w:t>Approved.</w:t></w:r></w:p>`),
+			[]place{{"Present were Ines and Paul.", "Board meeting", 0}, {"The roof costs 4,200 euros.", "Board meeting/Budget", 0}},
+		},
+		{
+			"table.docx", core.FileDOCX, word(tb, wordP("", "Rota")+`<w:tbl><w:tr><w:tc>`+wordP("", "Monday")+`</w:tc><w:tc>`+wordP("", "Kim")+wordP("", "and Lee")+`</w:tc></w:tr></w:tbl>`+
+				`<w:p><w:pPr><w:numPr><w:ilvl w:val="1"/></w:numPr></w:pPr><w:r><w:t>bring keys</w:t></w:r></w:p>`),
+			[]place{{text: "| Monday | Kim and Lee |"}, {text: "- bring keys"}},
+		},
+		{
+			"notes.docx", core.FileDOCX, word(tb, wordP("", "See the note.")+`<w:p><w:del><w:r><w:t>gone</w:t></w:r></w:del><mc:AlternateContent><mc:Choice><w:r><w:t>Shown once.</w:t></w:r></mc:Choice><mc:Fallback><w:r><w:t>Shown once.</w:t></w:r></mc:Fallback></mc:AlternateContent></w:p>`,
+				"word/footnotes.xml", `<w:footnotes `+wordNS+`><w:footnote>`+wordP("", "As measured in Lund.")+`</w:footnote></w:footnotes>`),
+			[]place{{text: "Shown once."}, {text: "As measured in Lund."}},
+		},
 	}
 }
 
-func bookSamples(t testing.TB) []sample {
-	t.Helper()
+func bookSamples(tb testing.TB) []sample {
+	tb.Helper()
 	return []sample{
-		{"tale.epub", core.FileEPUB, epub(t, "A Tale of Tides", "<h1>One</h1><p>The tide was out when Mara woke.</p>", "<h1>Two</h1><p>Nobody saw the second boat &mdash; nobody.</p>"),
-			[]place{{"The tide was out when Mara woke.", "One", 0}, {"Nobody saw the second boat — nobody.", "Two", 0}}},
-		{"guide.epub", core.FileEPUB, epub(t, "Guide", "<h2>Knots</h2><ol><li>A bowline never slips.</li></ol><p><img src='a.png' alt='a bowline'/></p>"),
-			[]place{{"- A bowline never slips.", "Knots", 0}, {"[a bowline]", "Knots", 0}}},
-		{"sloppy.epub", core.FileEPUB, epub(t, "Sloppy", "<p>Not <b>well-formed at all.</p><br>", "<h3>Fine</h3><p>But read all the same.</p>"),
-			[]place{{"Not well-formed at all.", "", 0}, {"But read all the same.", "Fine", 0}}},
+		{
+			"tale.epub", core.FileEPUB, epub(tb, "A Tale of Tides", "<h1>One</h1><p>The tide was out when Mara woke.</p>", "<h1>Two</h1><p>Nobody saw the second boat &mdash; nobody.</p>"),
+			[]place{{"The tide was out when Mara woke.", "One", 0}, {"Nobody saw the second boat — nobody.", "Two", 0}},
+		},
+		{
+			"guide.epub", core.FileEPUB, epub(tb, "Guide", "<h2>Knots</h2><ol><li>A bowline never slips.</li></ol><p><img src='a.png' alt='a bowline'/></p>"),
+			[]place{{"- A bowline never slips.", "Knots", 0}, {"[a bowline]", "Knots", 0}},
+		},
+		{
+			"sloppy.epub", core.FileEPUB, epub(tb, "Sloppy", "<p>Not <b>well-formed at all.</p><br>", "<h3>Fine</h3><p>But read all the same.</p>"),
+			[]place{{"Not well-formed at all.", "", 0}, {"But read all the same.", "Fine", 0}},
+		},
 	}
 }
 
@@ -213,27 +237,27 @@ func sectionAt(doc core.Document, offset int) core.Section {
 }
 
 // checkDocument fails unless the document keeps its promises, and its chunks theirs.
-func checkDocument(t testing.TB, doc core.Document) {
-	t.Helper()
+func checkDocument(tb testing.TB, doc core.Document) {
+	tb.Helper()
 	at := 0
 	for i, s := range doc.Sections {
 		if s.Start != at || s.End <= s.Start || s.Line != 1+strings.Count(doc.Text[:s.Start], "\n") || s.EndLine != 1+strings.Count(doc.Text[:s.End-1], "\n") {
-			t.Fatalf("section %d is %+v, the one before ends at %d", i, s, at)
+			tb.Fatalf("section %d is %+v, the one before ends at %d", i, s, at)
 		}
 		at = s.End
 	}
 	if at != len(doc.Text) || strings.Contains(doc.Text, "\r") {
-		t.Fatalf("sections end at %d of %d", at, len(doc.Text))
+		tb.Fatalf("sections end at %d of %d", at, len(doc.Text))
 	}
 	at = 0
 	for _, c := range ingest.Chunks(doc, 60) {
 		if c.Start != at || doc.Text[c.Start:c.End] != c.Text {
-			t.Fatalf("a chunk begins at %d, the one before ends at %d", c.Start, at)
+			tb.Fatalf("a chunk begins at %d, the one before ends at %d", c.Start, at)
 		}
 		at = c.End
 	}
 	if at != len(doc.Text) {
-		t.Fatalf("chunks end at %d of %d", at, len(doc.Text))
+		tb.Fatalf("chunks end at %d of %d", at, len(doc.Text))
 	}
 }
 

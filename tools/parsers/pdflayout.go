@@ -108,7 +108,7 @@ func layPage(c *composer, lines []*pdfLine, body float64) error {
 			text = joinLines(text, strings.TrimSpace(lines[end].text.String()))
 			end++
 		}
-		err := error(nil)
+		var err error
 		if ratio >= headingRatio && end-i <= 3 && len(text) <= maxHeading && hasLetter(text) {
 			err = c.heading(headingRank(ratio), text)
 		} else {

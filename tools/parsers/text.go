@@ -38,11 +38,10 @@ func (j *job) json() (core.Document, error) {
 	text := decodeText(j.data)
 	if longestLine(text) > longLine {
 		var b bytes.Buffer
-		rest, err := []byte(text), error(nil)
-		if nested(rest) > j.limits.Depth {
+		if nested([]byte(text)) > j.limits.Depth {
 			return core.Document{}, j.tooDeep()
 		}
-		if err = json.Indent(&b, rest, "", "  "); err == nil {
+		if err := json.Indent(&b, []byte(text), "", "  "); err == nil {
 			text = b.String()
 		}
 	}

@@ -33,10 +33,10 @@ func (j *job) container() (*container, error) {
 	c := &container{j: j, parts: make(map[string]*zip.File, len(z.File))}
 	for _, f := range z.File {
 		if strings.HasPrefix(f.Name, "/") || strings.Contains(f.Name, "\\") || path.Clean("/"+f.Name) != "/"+strings.TrimSuffix(f.Name, "/") {
-			return nil, core.E(core.Invalid, "%q holds a file whose name leads out of it: %q", j.name, cut(f.Name, maxHeading))
+			return nil, core.E(core.Invalid, "%q holds a file whose name leads out of it: %q", j.name, cut(f.Name))
 		}
 		if _, twice := c.parts[f.Name]; twice {
-			return nil, core.E(core.Invalid, "%q holds two files of the name %q", j.name, cut(f.Name, maxHeading))
+			return nil, core.E(core.Invalid, "%q holds two files of the name %q", j.name, cut(f.Name))
 		}
 		c.parts[f.Name] = f
 	}
@@ -56,7 +56,7 @@ func (c *container) read(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer r.Close() //nolint:errcheck // reading from memory
+	defer r.Close()
 	data, err := io.ReadAll(&bounded{c.j, r, int64(f.CompressedSize64), 0})
 	if err != nil {
 		return nil, err
