@@ -52,7 +52,7 @@ func none() map[string]string {
 		"messages of no run":          `SELECT id, run_id FROM messages WHERE run_id <> '' AND run_id NOT IN (SELECT id FROM runs)`,
 		"messages in no context":      `SELECT id, role FROM messages WHERE id NOT IN (SELECT message_id FROM context)`,
 		"broken references":           `SELECT "table", parent FROM pragma_foreign_key_check`,
-		"edits without a return":      `SELECT block_id, version FROM block_versions v WHERE author_kind = 'agent' AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.step_id = v.step_id AND m.role = 'tool')`,
+		"edits without a return":      `SELECT block_id, version FROM block_versions WHERE author_kind = 'agent' AND step_id NOT IN (SELECT step_id FROM messages WHERE role = 'tool')`,
 		"blocks beside their version": `SELECT b.id, b.version FROM blocks b WHERE NOT EXISTS (SELECT 1 FROM block_versions v WHERE v.block_id = b.id AND v.version = b.version AND v.value = b.value)`,
 		"wrong counts of passages":    `SELECT a.id, a.passages FROM archives a WHERE a.passages <> (SELECT COUNT(*) FROM passages p WHERE p.archive_id = a.id AND p.deleted_at IS NULL)`,
 		"wrong counts of messages":    `SELECT c.id, c.message_count FROM conversations c WHERE c.message_count <> (SELECT COUNT(*) FROM messages m WHERE m.conversation_id = c.id AND m.hidden = '')`,
