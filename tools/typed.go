@@ -31,6 +31,9 @@ func Typed[Args any](name, doc string, fn Func[Args]) core.BoundTool {
 	if err != nil {
 		panic(fmt.Sprintf("tool %s has no schema: %v", name, err))
 	}
+	if len(params) == 0 { // some servers refuse an object whose properties are left out
+		encoded = []byte(`{"type":"object","properties":{}}`)
+	}
 	spec := core.ToolSpec{Name: name, Description: doc, Parameters: encoded}
 	return core.BoundTool{
 		Info: core.ToolInfo{ID: core.BuiltinToolID(name), Kind: core.ToolCore, Effect: core.EffectFacts, Spec: spec},

@@ -25,7 +25,7 @@ func Announce(block core.Block, shown string, haveShown bool) string {
 	if !haveShown || utf8.RuneCountInString(block.Value) <= MaxAnnounced {
 		return whole
 	}
-	diff := difference(shown, block.Value)
+	diff := Diff(shown, block.Value)
 	if utf8.RuneCountInString(diff) >= utf8.RuneCountInString(block.Value) {
 		return whole
 	}

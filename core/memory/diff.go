@@ -17,8 +17,8 @@ type line struct {
 	text string
 }
 
-// difference returns the hunks of a unified difference of lines; empty if nothing differs.
-func difference(before, after string) string {
+// Diff returns the hunks of a unified difference of lines; empty if nothing differs.
+func Diff(before, after string) string {
 	lines := align(split(before), split(after))
 	var b strings.Builder
 	for from, to := hunk(lines, 0); from < to; from, to = hunk(lines, to) {

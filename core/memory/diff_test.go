@@ -22,7 +22,7 @@ func TestDifferencesShowChangesWithTheLinesAroundThem(t *testing.T) {
 		"two places close by":     {"1\n2\n3\n4", "x\n2\n3\ny", "@@ -1,4 +1,4 @@\n-1\n+x\n 2\n 3\n-4\n+y\n"},
 		"a repeated line is kept": {"a\na\nb", "a\nb", "@@ -1,3 +1,2 @@\n a\n-a\n b\n"},
 	} {
-		if diff := cmp.Diff(tt.want, difference(tt.before, tt.after)); diff != "" {
+		if diff := cmp.Diff(tt.want, Diff(tt.before, tt.after)); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
 	}

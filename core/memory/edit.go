@@ -35,7 +35,7 @@ func Replace(value, old, replacement string) (string, error) {
 		return "", core.E(core.Invalid, "the old content is empty: give the exact text to replace")
 	}
 	if !strings.Contains(value, old) {
-		return "", core.E(core.Invalid, "the old content %s does not occur in the block: copy it exactly as the block has it", excerpt(old))
+		return "", core.E(core.Invalid, "the old content %s does not occur in the block: copy it exactly as the block has it", Excerpt(old))
 	}
 	return strings.ReplaceAll(value, old, replacement), nil
 }
@@ -45,10 +45,10 @@ func ReplaceUnique(value, old, replacement string) (string, error) {
 	if old == "" {
 		return "", core.E(core.Invalid, "old_string is empty: give the exact text to replace")
 	}
-	if err := checkNumbers("old_string", old); err != nil {
+	if err := CheckNumbers("old_string", old); err != nil {
 		return "", err
 	}
-	if err := checkNumbers("new_string", replacement); err != nil {
+	if err := CheckNumbers("new_string", replacement); err != nil {
 		return "", err
 	}
 	// A text with tabs from the middle of a line is spaced differently on its own, so the tabs themselves are tried first.
@@ -57,18 +57,18 @@ func ReplaceUnique(value, old, replacement string) (string, error) {
 	}
 	switch lines := occurrences(value, old); len(lines) {
 	case 0:
-		return "", core.E(core.Invalid, "no replacement was made: old_string %s does not occur in the block. Copy it exactly as the block has it", excerpt(old))
+		return "", core.E(core.Invalid, "no replacement was made: old_string %s does not occur in the block. Copy it exactly as the block has it", Excerpt(old))
 	case 1:
 		return expandTabs(strings.Replace(value, old, replacement, 1)), nil
 	default:
 		return "", core.E(core.Invalid, "no replacement was made: old_string %s occurs %d times, in lines %s. Add the text around it so that it is unique",
-			excerpt(old), len(lines), numbers(lines))
+			Excerpt(old), len(lines), numbers(lines))
 	}
 }
 
 // Insert puts a text after a line, counted from 1; 0 is the top and -1 the end.
 func Insert(value, text string, line int) (string, error) {
-	if err := checkNumbers("new_string", text); err != nil {
+	if err := CheckNumbers("new_string", text); err != nil {
 		return "", err
 	}
 	var lines []string
@@ -96,7 +96,8 @@ func CheckLimit(before, after string, limit int) error {
 		n, n-limit, limit)
 }
 
-func checkNumbers(argument, text string) error {
+// CheckNumbers refuses a text whose lines begin as a prompt with line numbers shows them: the numbers are no part of a value.
+func CheckNumbers(argument, text string) error {
 	if hasLineNumber(text) {
 		return core.E(core.Invalid, "%s has a line number before a line. The numbers are for display only: give the text without them", argument)
 	}
@@ -156,8 +157,8 @@ func expandTabs(s string) string {
 	return b.String()
 }
 
-// excerpt quotes the beginning of a text.
-func excerpt(s string) string {
+// Excerpt quotes the beginning of a text.
+func Excerpt(s string) string {
 	const most = 120
 	if r := []rune(s); len(r) > most {
 		s = string(r[:most]) + "…"

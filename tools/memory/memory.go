@@ -86,8 +86,8 @@ func Insert(_ context.Context, args InsertArgs, env core.ToolEnv) (core.ToolResu
 		if err != nil {
 			return core.ToolResult{}, err
 		}
-		if line >= 1 && env.Shown[block.ID] != block.Version {
-			return stale(block, env.LineNumbers), nil
+		if line >= 1 && movedOn(env, block) {
+			return stale("memory_insert", block, miscounted, env.LineNumbers), nil
 		}
 		next, err := memory.Insert(block.Value, args.NewString, line)
 		if err != nil {
@@ -140,27 +140,23 @@ func write(ctx context.Context, tx core.Store, env core.ToolEnv, block core.Bloc
 	if err := memory.CheckLimit(block.Value, next, block.Limit); err != nil {
 		return core.ToolResult{}, err
 	}
-	block.Value, block.UpdatedAt = next, env.Now
-	if err := block.Validate(); err != nil {
-		return core.ToolResult{}, err
-	}
-	if err := tx.Blocks().Update(ctx, &block, env.Author); err != nil {
-		return core.ToolResult{}, err
-	}
-	agents, err := tx.Blocks().AgentsOf(ctx, block.ID)
-	if err != nil {
-		return core.ToolResult{}, err
-	}
-	if err := tx.Conversations().MarkStale(ctx, agents...); err != nil {
+	block.Value = next
+	if err := save(ctx, tx, env, &block); err != nil {
 		return core.ToolResult{}, err
 	}
 	return core.ToolResult{Text: shown(block.Value, env.LineNumbers), Shows: map[core.BlockID]int{block.ID: block.Version}}, nil
 }
 
-// stale refuses line numbers counted in another version, and shows the newest so that the next try is right.
-func stale(block core.Block, numbered bool) core.ToolResult {
-	result := core.ToolError(fmt.Sprintf("Error executing function memory_insert: ValueError: the block %q has changed since you were shown it, so insert_line may "+
-		"mean another line. Nothing was inserted. The value is now:\n%s", block.Label, shown(block.Value, numbered)))
+// movedOn reports whether a block has a newer version than the one its editor was last shown.
+func movedOn(env core.ToolEnv, block core.Block) bool { return env.Shown[block.ID] != block.Version }
+
+// miscounted is why line numbers of another version are refused.
+const miscounted = "so insert_line may mean another line. Nothing was inserted."
+
+// stale refuses what was written for another version of a block, and shows the newest so that the next try is right.
+func stale(tool string, block core.Block, why string, numbered bool) core.ToolResult {
+	result := core.ToolError(fmt.Sprintf("Error executing function %s: ValueError: the block %q has changed since you were shown it, %s The value is now:\n%s",
+		tool, block.Label, why, shown(block.Value, numbered)))
 	result.Shows = map[core.BlockID]int{block.ID: block.Version}
 	return result
 }
