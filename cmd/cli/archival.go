@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -89,18 +90,18 @@ func (a *app) archivalSearch(agent *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			found, err := c.SearchArchival(cmd.Context(), g.ID, api.SearchArchival{
-				Query: strings.Join(args, " "), Tags: tags, TopK: orDefault(limit, 10),
+			found, err := c.SearchPassages(cmd.Context(), api.SearchPassages{
+				Query: api.PtrTo(strings.Join(args, " ")), AgentID: &g.ID, Tags: tags, Limit: api.PtrTo(orDefault(limit, 10)),
 			})
 			if err != nil {
 				return err
 			}
 			if a.json {
-				return writeJSON(a.out, nonNil([]api.ArchivalResult(found.Results)))
+				return writeJSON(a.out, nonNil(found))
 			}
-			t := table{head: []string{"ID", "WHEN", "TAGS", "TEXT"}}
-			for _, p := range found.Results {
-				t.add(p.ID, p.Timestamp, strings.Join(p.Tags, ","), clip(oneLine(p.Content), 100))
+			t := table{head: []string{"ID", "WHEN", "TAGS", "WHY", "TEXT"}}
+			for _, r := range found {
+				t.add(r.Passage.ID, moment(r.Passage.CreatedAt), strings.Join(r.Passage.Tags, ","), clip(why(r.Metadata), 40), clip(oneLine(r.Passage.Text), 100))
 			}
 			return t.write(a.out)
 		},
@@ -108,6 +109,35 @@ func (a *app) archivalSearch(agent *string) *cobra.Command {
 	c.Flags().IntVar(&limit, "limit", 0, "how many at most (10)")
 	c.Flags().StringSliceVar(&tags, "tag", nil, "only with this tag; may be repeated")
 	return c
+}
+
+// why names what made a result, the strongest kind first.
+func why(metadata api.Object) string {
+	var parts []string
+	text := func(words any) string {
+		list, _ := words.([]any)
+		out := make([]string, len(list))
+		for i, w := range list {
+			out[i] = fmt.Sprint(w)
+		}
+		return strings.Join(out, " ")
+	}
+	if words := text(metadata["words"]); words != "" {
+		parts = append(parts, words)
+	}
+	if inherited, _ := metadata["inherited"].([]any); len(inherited) > 0 {
+		from, _ := inherited[0].(map[string]any)
+		parts = append(parts, "near: "+text(from["words"]))
+	}
+	for _, key := range []string{"speaker", "date"} {
+		if metadata[key] == true {
+			parts = append(parts, key)
+		}
+	}
+	if _, alike := metadata["vector"]; alike {
+		parts = append(parts, "alike")
+	}
+	return strings.Join(parts, "; ")
 }
 
 func (a *app) archivalRemove(agent *string) *cobra.Command {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 
 	"loci/core"
 )
@@ -71,12 +72,19 @@ func (m *Messages) Search(ctx context.Context, query string, f core.MessageFilte
 	if err != nil {
 		return nil, err
 	}
-	if f.Agent != "" {
-		if _, err := m.Store.Agents().Get(ctx, f.Agent); err != nil {
-			return nil, err
-		}
+	if q.Today, err = m.today(ctx, f.Agent); err != nil {
+		return nil, err
 	}
 	return m.Store.Messages().Match(ctx, q, f)
+}
+
+// today is now as an agent's clock shows it, and without an agent as this machine's does.
+func (p *parts) today(ctx context.Context, agent core.AgentID) (time.Time, error) {
+	if agent == "" {
+		return p.Clock(), nil
+	}
+	a, err := p.Store.Agents().Get(ctx, agent)
+	return p.Clock().In(a.Location()), err
 }
 
 func searchQuery(query string, limit int) (core.SearchQuery, error) {

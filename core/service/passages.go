@@ -66,7 +66,7 @@ func archiveFor(ctx context.Context, tx core.Store, id core.AgentID, now time.Ti
 	if err != nil || ok {
 		return archive.ID, err
 	}
-	archive = core.Archive{ID: core.NewArchiveID(), Name: agent.Name + "'s Archive", CreatedAt: now, UpdatedAt: now}
+	archive = core.Archive{ID: core.NewArchiveID(), Name: agent.Name + "'s Archive", Embedding: agent.Embedding, CreatedAt: now, UpdatedAt: now}
 	if err := tx.Archives().Create(ctx, &archive); err != nil {
 		return "", err
 	}
@@ -90,6 +90,9 @@ func (s *Passages) List(ctx context.Context, agent core.AgentID, contains string
 func (s *Passages) Search(ctx context.Context, q PassageQuery) ([]core.PassageHit, error) {
 	query, err := searchQuery(q.Text, q.Limit)
 	if err != nil {
+		return nil, err
+	}
+	if query.Today, err = s.today(ctx, q.Agent); err != nil {
 		return nil, err
 	}
 	f := core.PassageFilter{Tags: q.Tags, AllTags: q.AllTags, From: q.From, Until: q.Until}

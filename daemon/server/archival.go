@@ -103,7 +103,7 @@ func (s *Server) searchPassages(ctx context.Context, in *searchPassagesInput) (*
 	}
 	hits, err := s.services().Passages.Search(ctx, q)
 	return list(hits, err, func(h core.PassageHit) api.PassageResult {
-		return api.PassageResult{Passage: wirePassage(h.Passage), Score: h.Score, Metadata: api.Object{}}
+		return api.PassageResult{Passage: wirePassage(h.Passage), Score: h.Score, Metadata: wireWhy(h.Words, h.Why, h.Partial)}
 	})
 }
 

@@ -21,6 +21,32 @@ func wirePassage(p core.Passage) api.Passage {
 	}
 }
 
+// wireWhy says why something was found: the words in its own text, those that its neighbours in a conversation say,
+// whether the query names its speaker or its time, by how many standard deviations its embedding stands out, and whether
+// the search missed what was not indexed yet.
+func wireWhy(words []string, why core.Why, partial bool) api.Object {
+	out := api.Object{}
+	if len(words) > 0 {
+		out["words"] = words
+	}
+	if len(why.Inherited) > 0 {
+		inherited := make([]api.Object, len(why.Inherited))
+		for i, from := range why.Inherited {
+			inherited[i] = api.Object{"from": from.From, "words": from.Words}
+		}
+		out["inherited"] = inherited
+	}
+	for key, is := range map[string]bool{"speaker": why.Speaker, "date": why.Date, "partial": partial} {
+		if is {
+			out[key] = true
+		}
+	}
+	if why.Vector > 0 {
+		out["vector"] = why.Vector
+	}
+	return out
+}
+
 // wireArchive converts an archive.
 func wireArchive(a core.Archive) api.Archive {
 	return api.Archive{

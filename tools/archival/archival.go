@@ -5,7 +5,6 @@ package archival
 
 import (
 	"context"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -122,18 +121,18 @@ func Search(ctx context.Context, args SearchArgs, env core.ToolEnv) (core.ToolRe
 	var hits []core.PassageHit
 	if has {
 		filter := core.PassageFilter{Archives: []core.ArchiveID{archive.ID}, Tags: tags, AllTags: args.TagMatch == "all", From: from, Until: until}
-		if hits, err = match(ctx, env.Store.Passages(), args.Query, limit, filter); err != nil {
+		if hits, err = match(ctx, env.Store.Passages(), core.SearchQuery{Text: args.Query, Limit: limit, Today: env.Now}, filter); err != nil {
 			return core.ToolResult{}, err
 		}
 	}
 	return write(hits, env)
 }
 
-func match(ctx context.Context, passages core.PassageStore, query string, limit int, filter core.PassageFilter) ([]core.PassageHit, error) {
-	if strings.TrimSpace(query) != "" {
-		return passages.Match(ctx, core.SearchQuery{Text: query, Limit: limit}, filter)
+func match(ctx context.Context, passages core.PassageStore, query core.SearchQuery, filter core.PassageFilter) ([]core.PassageHit, error) {
+	if strings.TrimSpace(query.Text) != "" {
+		return passages.Match(ctx, query, filter)
 	}
-	newest, err := passages.List(ctx, filter, core.Page{Limit: limit, Desc: true})
+	newest, err := passages.List(ctx, filter, core.Page{Limit: query.Limit, Desc: true})
 	if err != nil {
 		return nil, err
 	}
@@ -154,9 +153,7 @@ func write(hits []core.PassageHit, env core.ToolEnv) (core.ToolResult, error) {
 		if f.Tags == nil {
 			f.Tags = []string{}
 		}
-		if h.Score != 0 || len(h.Words) > 0 {
-			f.Relevance = &results.Relevance{Score: math.Round(h.Score*1000) / 1000, Words: h.Words}
-		}
+		f.Relevance = results.Why(h.Score, h.Words, h.Why, h.Partial)
 		list = append(list, f)
 	}
 	list, err := results.Fit(list, env.MaxReturn)

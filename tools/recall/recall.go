@@ -6,7 +6,6 @@ package recall
 import (
 	"context"
 	"fmt"
-	"math"
 	"strings"
 	"time"
 
@@ -62,7 +61,7 @@ func Search(ctx context.Context, args SearchArgs, env core.ToolEnv) (core.ToolRe
 			filter.Roles = append(filter.Roles, core.Role(role))
 		}
 	}
-	hits, err := match(ctx, env.Store.Messages(), args.Query, limit+spare, filter)
+	hits, err := match(ctx, env.Store.Messages(), core.SearchQuery{Text: args.Query, Limit: limit + spare, Today: env.Now}, filter)
 	if err != nil {
 		return core.ToolResult{}, err
 	}
@@ -75,11 +74,11 @@ func Search(ctx context.Context, args SearchArgs, env core.ToolEnv) (core.ToolRe
 	return write(list, env.MaxReturn)
 }
 
-func match(ctx context.Context, messages core.MessageStore, query string, limit int, filter core.MessageFilter) ([]core.MessageHit, error) {
-	if strings.TrimSpace(query) != "" {
-		return messages.Match(ctx, core.SearchQuery{Text: query, Limit: limit}, filter)
+func match(ctx context.Context, messages core.MessageStore, query core.SearchQuery, filter core.MessageFilter) ([]core.MessageHit, error) {
+	if strings.TrimSpace(query.Text) != "" {
+		return messages.Match(ctx, query, filter)
 	}
-	newest, err := messages.List(ctx, filter, core.Page{Limit: limit, Desc: true})
+	newest, err := messages.List(ctx, filter, core.Page{Limit: query.Limit, Desc: true})
 	if err != nil {
 		return nil, err
 	}
@@ -122,9 +121,7 @@ func show(h core.MessageHit, env core.ToolEnv) (f found, says bool) {
 	if f.Content == "" && f.Thinking == "" {
 		return found{}, false
 	}
-	if h.Score != 0 || len(h.Words) > 0 {
-		f.Relevance = &results.Relevance{Score: math.Round(h.Score*1000) / 1000, Words: h.Words}
-	}
+	f.Relevance = results.Why(h.Score, h.Words, h.Why, h.Partial)
 	return f, true
 }
 

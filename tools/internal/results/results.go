@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -89,8 +90,29 @@ func Ago(at, now time.Time) string {
 
 // Relevance says why something was found.
 type Relevance struct {
-	Score float64  `json:"score"`
-	Words []string `json:"words,omitempty"`
+	Score   float64  `json:"score"`
+	Words   []string `json:"words,omitempty"`
+	Context []string `json:"context,omitempty"` // words that what was said around it has
+	Speaker bool     `json:"speaker,omitempty"` // said by whom the query names
+	Date    bool     `json:"date,omitempty"`    // of the time that the query names
+	Alike   bool     `json:"alike,omitempty"`   // alike in meaning
+	Partial bool     `json:"partial,omitempty"` // not everything could be searched
+}
+
+// Why converts the reasons of a hit, nil for one that has none.
+func Why(score float64, words []string, why core.Why, partial bool) *Relevance {
+	if score == 0 && len(words) == 0 {
+		return nil
+	}
+	r := &Relevance{Score: math.Round(score*1000) / 1000, Words: words, Speaker: why.Speaker, Date: why.Date, Alike: why.Vector > 0, Partial: partial}
+	for _, from := range why.Inherited {
+		for _, w := range from.Words {
+			if !slices.Contains(r.Context, w) {
+				r.Context = append(r.Context, w)
+			}
+		}
+	}
+	return r
 }
 
 // Excerpt returns a text that is short enough to be one of several results: whole, or the part around the first of the words.
