@@ -14,6 +14,7 @@ type Archive struct {
 	Name        string
 	Description string
 	Embedding   Handle // empty: the built-in one
+	Wanted      Handle // what was asked for and could not be reached, so that it uses the built-in one; empty: nothing
 	Metadata    map[string]any
 	Passages    int // how many it holds, a counter kept with every insert and delete
 	CreatedAt   time.Time

@@ -73,10 +73,11 @@ type Daemon struct {
 
 // parts are there once the store is open.
 type parts struct {
-	store    *storage.Store
-	models   core.Models
-	engine   *engine.Engine
-	services *service.Services
+	store     *storage.Store
+	models    core.Models
+	embedding *service.Embedding
+	engine    *engine.Engine
+	services  *service.Services
 }
 
 // Open takes the home's lock and listens; it answers nothing yet and does not open the store. A home whose daemon is
@@ -245,6 +246,9 @@ func (d *Daemon) takeDown(srv *http.Server, endRequests func()) {
 	closing.Wait()
 	if p.services != nil {
 		p.services.Close()
+	}
+	if p.embedding != nil {
+		p.embedding.Close()
 	}
 }
 

@@ -43,14 +43,17 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	// interrupted by that context.
 	opening, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, giveUp)()
-	p.store, err = storage.Open(opening, storage.Config{Dir: d.cfg.Paths.Data, Clock: d.cfg.Clock, Logger: d.logger})
+	reached := providers.New(providers.Config{Offline: offline.New(), Log: d.logger, Now: d.cfg.Clock})
+	p.models = d.cfg.Models
+	if p.models == nil {
+		p.models = reached
+	}
+	p.embedding = service.NewEmbedding(service.EmbeddingConfig{Embedders: reached, Env: d.env, Logger: d.logger})
+	p.store, err = storage.Open(opening, storage.Config{Dir: d.cfg.Paths.Data, Clock: d.cfg.Clock, Logger: d.logger, Embed: p.embedding.Query})
 	if err != nil {
 		return p, err
 	}
-	p.models = d.cfg.Models
-	if p.models == nil {
-		p.models = providers.New(providers.Config{Offline: offline.New(), Log: d.logger, Now: d.cfg.Clock})
-	}
+	p.embedding.Start(ctx, p.store)
 	toolbox, settings := tools.New(), d.cfg.Settings
 	p.engine = engine.New(engine.Config{
 		Store: p.store, Log: p.store.Events(), Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,

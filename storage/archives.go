@@ -20,11 +20,12 @@ type archiveRow struct {
 type archiveData struct {
 	Description string         `json:"description,omitempty"`
 	Embedding   core.Handle    `json:"embedding,omitempty"`
+	Wanted      core.Handle    `json:"wanted,omitempty"`
 	Metadata    map[string]any `json:"metadata,omitempty"`
 }
 
 func newArchiveRow(a *core.Archive) (archiveRow, error) {
-	data, err := encode(archiveData{Description: a.Description, Embedding: a.Embedding, Metadata: a.Metadata})
+	data, err := encode(archiveData{Description: a.Description, Embedding: a.Embedding, Wanted: a.Wanted, Metadata: a.Metadata})
 	return archiveRow{ID: a.ID, Name: a.Name, CreatedAt: toMicros(a.CreatedAt), UpdatedAt: toMicros(a.UpdatedAt), Data: data}, err
 }
 
@@ -34,7 +35,7 @@ func (r *archiveRow) archive() (core.Archive, error) {
 		return core.Archive{}, err
 	}
 	return core.Archive{
-		ID: r.ID, Name: r.Name, Description: d.Description, Embedding: d.Embedding, Metadata: d.Metadata, Passages: r.Passages,
+		ID: r.ID, Name: r.Name, Description: d.Description, Embedding: d.Embedding, Wanted: d.Wanted, Metadata: d.Metadata, Passages: r.Passages,
 		CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time(),
 	}, nil
 }

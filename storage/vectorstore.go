@@ -140,6 +140,10 @@ func putVector(ctx context.Context, q *querier, u core.Unembedded, unit []float3
 }
 
 func (s vectorStore) Move(ctx context.Context, limit int) (more bool, err error) {
+	reading, q := s.v.read(ctx)
+	if err := q.get(reading, &more, `SELECT EXISTS (SELECT 1 FROM vector_moves)`); err != nil || !more {
+		return false, classify("look for archives to move", err) // without a commit, which would wake who asks
+	}
 	err = s.v.atomic(ctx, "move an archive to another model", func(ctx context.Context, q *querier) error {
 		var at struct {
 			Archive core.ArchiveID `db:"archive_id"`

@@ -1,0 +1,326 @@
+package service
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"loci/core"
+	"loci/storage"
+)
+
+// embedders answer as its functions say; what it embeds is a random but fixed direction for each text.
+type embedders struct {
+	mu    sync.Mutex
+	asked map[core.Handle]int // texts
+	spoil func(model core.Handle, texts []string, out [][]float32) ([][]float32, error)
+	find  func(model core.Handle) error
+}
+
+func (m *embedders) Embedder(_ context.Context, h core.Handle, _ core.Env) (core.Embedder, core.EmbeddingInfo, error) {
+	if h == "" {
+		h = core.WordsHandle
+	}
+	info := core.EmbeddingInfo{Handle: h, Dim: 8, Batch: 16, MaxChars: 2000}
+	if h != core.WordsHandle {
+		info.Endpoint = "http://elsewhere"
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.find != nil {
+		if err := m.find(h); err != nil {
+			return nil, core.EmbeddingInfo{}, err
+		}
+	}
+	return &one{m, h}, info, nil
+}
+
+func (m *embedders) set(spoil func(core.Handle, []string, [][]float32) ([][]float32, error)) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.spoil = spoil
+}
+
+type one struct {
+	m *embedders
+	h core.Handle
+}
+
+func direction(model core.Handle, text string) []float32 {
+	h := fnv.New64a()
+	_, _ = h.Write([]byte(string(model) + text))
+	r := rand.New(rand.NewPCG(h.Sum64(), 1))
+	v := make([]float32, 8)
+	for i := range v {
+		v[i] = float32(r.NormFloat64())
+	}
+	return v
+}
+
+func (o *one) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	o.m.mu.Lock()
+	defer o.m.mu.Unlock()
+	if o.m.asked == nil {
+		o.m.asked = map[core.Handle]int{}
+	}
+	o.m.asked[o.h] += len(texts)
+	out := make([][]float32, len(texts))
+	for i, text := range texts {
+		out[i] = direction(o.h, text)
+	}
+	if o.m.spoil != nil {
+		return o.m.spoil(o.h, texts, out)
+	}
+	return out, nil
+}
+
+// keeping is a store whose texts are embedded.
+type keeping struct {
+	t         *testing.T
+	store     *storage.Store
+	embedding *Embedding
+	models    *embedders
+	archive   core.Archive
+}
+
+func newMemory(t *testing.T, m *embedders, model core.Handle) *keeping {
+	t.Helper()
+	e := NewEmbedding(EmbeddingConfig{Embedders: m})
+	store, err := storage.Open(t.Context(), storage.Config{Dir: t.TempDir(), Embed: e.Query})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := &keeping{t: t, store: store, embedding: e, models: m}
+	t.Cleanup(func() {
+		e.Close()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	h.archive = core.Archive{ID: core.NewArchiveID(), Name: "kept", Embedding: model, CreatedAt: time.Now(), UpdatedAt: time.Now()}
+	h.ok(store.Archives().Create(t.Context(), &h.archive))
+	e.Start(t.Context(), store)
+	return h
+}
+
+func (h *keeping) ok(err error) {
+	h.t.Helper()
+	if err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+func (h *keeping) insert(texts ...string) []*core.Passage {
+	h.t.Helper()
+	var ps []*core.Passage
+	for _, text := range texts {
+		ps = append(ps, &core.Passage{ID: core.NewPassageID(), Archive: h.archive.ID, Text: text, CreatedAt: time.Now(), UpdatedAt: time.Now()})
+	}
+	h.ok(h.store.Passages().Insert(h.t.Context(), ps...))
+	return ps
+}
+
+// until waits for a state of the list.
+func (h *keeping) until(what string, is func(core.VectorProgress) bool) core.VectorProgress {
+	h.t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	late := time.NewTimer(20 * time.Second)
+	defer late.Stop()
+	for {
+		p, _, err := h.embedding.Status(h.t.Context())
+		h.ok(err)
+		if is(p) {
+			return p
+		}
+		select {
+		case <-tick.C:
+		case <-late.C:
+			h.t.Fatalf("%s did not happen: %+v", what, p)
+		}
+	}
+}
+
+func (h *keeping) done() core.VectorProgress {
+	h.t.Helper()
+	return h.until("the end of embedding", func(p core.VectorProgress) bool { return p.Waiting == 0 && p.Moving == 0 })
+}
+
+func count(p core.VectorProgress, model core.Handle) (n int) {
+	for _, have := range p.Have {
+		if have.Model == model {
+			n += have.Count
+		}
+	}
+	return n
+}
+
+func texts(n int) []string {
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf("note %d says something of its own", i))
+	}
+	return out
+}
+
+func TestEveryTextGetsItsVectorOnce(t *testing.T) {
+	t.Parallel()
+	m := &embedders{}
+	h := newMemory(t, m, "")
+	ps := h.insert(append(texts(100), "the same", "the same", "the same")...)
+	if n := count(h.done(), core.WordsHandle); n != 103 {
+		t.Errorf("%d vectors", n)
+	}
+	m.mu.Lock()
+	if m.asked[core.WordsHandle] > 101 {
+		t.Errorf("equal texts were embedded apart: %d asked", m.asked[core.WordsHandle])
+	}
+	m.mu.Unlock()
+	h.ok(h.store.Passages().Delete(t.Context(), ps[0].ID))
+	ps[1].Text = "changed"
+	h.ok(h.store.Passages().Update(t.Context(), ps[1]))
+	h.until("the update", func(p core.VectorProgress) bool { return p.Waiting == 0 && count(p, core.WordsHandle) == 102 })
+}
+
+func TestAnEmbedderThatFailsLosesAndDoublesNothing(t *testing.T) {
+	t.Parallel()
+	nan := float32(math.NaN())
+	for name, spoil := range map[string]func(core.Handle, []string, [][]float32) ([][]float32, error){
+		"an error": func(core.Handle, []string, [][]float32) ([][]float32, error) {
+			return nil, core.E(core.Unavailable, "down")
+		},
+		"a plain error": func(core.Handle, []string, [][]float32) ([][]float32, error) { return nil, errors.New("broken") },
+		"a refusal": func(core.Handle, []string, [][]float32) ([][]float32, error) {
+			return nil, core.E(core.Invalid, "no model")
+		},
+		"NaN": func(_ core.Handle, _ []string, out [][]float32) ([][]float32, error) {
+			out[0][3] = nan
+			return out, nil
+		},
+		"zeros": func(_ core.Handle, _ []string, out [][]float32) ([][]float32, error) {
+			clear(out[len(out)-1])
+			return out, nil
+		},
+		"nothing": func(_ core.Handle, _ []string, out [][]float32) ([][]float32, error) {
+			return make([][]float32, len(out)), nil
+		},
+		"too few": func(_ core.Handle, _ []string, out [][]float32) ([][]float32, error) { return out[1:], nil },
+		"dimensions": func(_ core.Handle, _ []string, out [][]float32) ([][]float32, error) {
+			out[0] = out[0][:3]
+			return out, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m := &embedders{}
+			h := newMemory(t, m, "vendor/small")
+			h.insert("the first one sets the dimension")
+			h.done()
+			m.set(spoil)
+			h.insert(texts(20)...)
+			h.until("trouble", func(core.VectorProgress) bool {
+				h.embedding.mu.Lock()
+				defer h.embedding.mu.Unlock()
+				return len(h.embedding.models)+len(h.embedding.texts) > 0
+			})
+			hits, err := h.store.Passages().Match(t.Context(), core.SearchQuery{Text: "note 7", Limit: 3}, core.PassageFilter{Archives: []core.ArchiveID{h.archive.ID}})
+			if err != nil || len(hits) == 0 || !strings.Contains(hits[0].Passage.Text, "note 7 ") {
+				t.Errorf("not found by words: %v %v", hits, err)
+			}
+			m.set(nil)
+			if n := count(h.done(), "vendor/small"); n != 21 {
+				t.Errorf("%d vectors of 21 texts", n)
+			}
+		})
+	}
+}
+
+func TestATextThatAModelDoesNotTakeKeepsNoOtherBack(t *testing.T) {
+	t.Parallel()
+	m := &embedders{}
+	m.set(func(_ core.Handle, texts []string, out [][]float32) ([][]float32, error) {
+		for _, text := range texts {
+			if strings.Contains(text, "poison") {
+				return nil, core.E(core.Invalid, "refused")
+			}
+			if len(text) > 700 {
+				return nil, core.E(core.TooLong, "too long")
+			}
+		}
+		return out, nil
+	})
+	h := newMemory(t, m, "vendor/small")
+	h.insert(append(texts(40), "poison", strings.Repeat("long ", 400))...)
+	h.until("the others", func(p core.VectorProgress) bool { return p.Waiting == 1 && count(p, "vendor/small") == 41 })
+	h.insert("one more")
+	h.until("one more", func(p core.VectorProgress) bool { return count(p, "vendor/small") == 42 })
+}
+
+func TestAnArchiveMovesToAnotherModelInTheBackground(t *testing.T) {
+	t.Parallel()
+	m := &embedders{}
+	h := newMemory(t, m, "")
+	h.insert(texts(1200)...)
+	h.done()
+	h.archive.Embedding = "vendor/small"
+	h.ok(h.store.Archives().Update(t.Context(), &h.archive))
+	p := h.until("the move", func(p core.VectorProgress) bool {
+		return p.Waiting == 0 && p.Moving == 0 && count(p, "vendor/small") == 1200
+	})
+	if n := count(p, core.WordsHandle); n != 0 {
+		t.Errorf("%d old vectors are left", n)
+	}
+	hits, err := h.store.Passages().Match(t.Context(), core.SearchQuery{
+		Text: "zebra", Limit: 5, Vectors: map[core.Handle][]float32{"vendor/small": direction("vendor/small", texts(1200)[77])},
+	}, core.PassageFilter{Archives: []core.ArchiveID{h.archive.ID}})
+	if err != nil || len(hits) == 0 || hits[0].Passage.Text != texts(1200)[77] || hits[0].Why.Vector < 2 {
+		t.Errorf("by meaning alone: %+v %v", hits, err)
+	}
+}
+
+func TestAnArchiveWhoseModelCannotBeReachedTakesTheBuiltInOneAndSaysSo(t *testing.T) {
+	t.Parallel()
+	m := &embedders{find: func(h core.Handle) error {
+		if h == "vendor/keyed" {
+			return core.E(core.Unauthenticated, "no key")
+		}
+		return nil
+	}}
+	h := newMemory(t, m, "vendor/keyed")
+	h.insert(texts(5)...)
+	if n := count(h.done(), core.WordsHandle); n != 5 {
+		t.Errorf("%d vectors", n)
+	}
+	a, err := h.store.Archives().Get(t.Context(), h.archive.ID)
+	if err != nil || a.Embedding != "" || a.Wanted != "vendor/keyed" {
+		t.Errorf("%+v %v", a, err)
+	}
+	m.mu.Lock()
+	m.find = nil
+	m.mu.Unlock()
+	a.Embedding = "vendor/keyed"
+	h.ok(h.store.Archives().Update(t.Context(), &a))
+	h.until("the wanted one", func(p core.VectorProgress) bool { return count(p, "vendor/keyed") == 5 })
+	m.mu.Lock()
+	m.find = func(core.Handle) error { return core.E(core.Unauthenticated, "the key is gone") }
+	m.mu.Unlock()
+	h.insert("later")
+	h.until("trouble", func(core.VectorProgress) bool {
+		_, trouble, err := h.embedding.Status(t.Context())
+		return err == nil && len(trouble) == 1
+	})
+	if a, err := h.store.Archives().Get(t.Context(), h.archive.ID); err != nil || a.Embedding != "vendor/keyed" {
+		t.Errorf("a key that is away for a while moved the archive: %+v %v", a, err)
+	}
+	hits, err := h.store.Passages().Match(t.Context(), core.SearchQuery{Text: "later"}, core.PassageFilter{Archives: []core.ArchiveID{h.archive.ID}})
+	if err != nil || len(hits) == 0 || !hits[0].NoModel {
+		t.Errorf("by words alone: %+v %v", hits, err)
+	}
+}
