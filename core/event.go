@@ -58,9 +58,10 @@ type (
 		Text string `json:"text"`
 		Name string `json:"name,omitempty"`
 	}
-	// Summary is a message that replaced older ones.
+	// Summary is a message that replaced older ones; At is when it was made.
 	Summary struct {
 		Text  string           `json:"text"`
+		At    time.Time        `json:"at,omitzero"`
 		Stats *CompactionStats `json:"stats,omitempty"`
 	}
 	// Compacting says that a summary is about to be made.

@@ -55,14 +55,15 @@ const DefaultMaxSteps = 50
 
 // RunConfig is what a request asked for, kept with the run so that it can be resumed.
 type RunConfig struct {
-	MaxSteps     int           `json:"max_steps,omitempty"`
-	Model        Handle        `json:"model,omitempty"`  // for this run only
-	System       string        `json:"system,omitempty"` // for this run only
-	Speak        Speak         `json:"speak"`            // how speech through a tool is presented
-	IncludeTypes []string      `json:"include_types,omitempty"`
-	StreamTokens bool          `json:"stream_tokens,omitempty"`
-	Deadline     time.Duration `json:"deadline,omitempty"`
-	Type         string        `json:"type,omitempty"` // the contract's metadata.run_type
+	MaxSteps          int           `json:"max_steps,omitempty"`
+	Model             Handle        `json:"model,omitempty"`  // for this run only
+	System            string        `json:"system,omitempty"` // for this run only
+	Speak             Speak         `json:"speak"`            // how speech through a tool is presented
+	IncludeTypes      []string      `json:"include_types,omitempty"`
+	StreamTokens      bool          `json:"stream_tokens,omitempty"`
+	IncludeCompaction bool          `json:"include_compaction,omitempty"` // tell compactions as such: an event before, a summary after
+	Deadline          time.Duration `json:"deadline,omitempty"`
+	Type              string        `json:"type,omitempty"` // the contract's metadata.run_type
 }
 
 // RunError is why a run failed, in the contract's words.

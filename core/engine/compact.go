@@ -70,14 +70,21 @@ func (t *turn) summarise(ctx context.Context, s compact.Settings, goal, now int,
 	if len(leaving) == 0 {
 		return false, nil
 	}
+	earlier, gone := t.standing()
+	if t.run.ID == "" && earlier == "" && visible(leaving) < 2 { // one message for one: nothing would be won
+		return false, nil
+	}
 	window := windowOf(&t.agent, t.choice.Info)
 	before := visible(t.rows)
-	t.emit(core.Event{Body: core.Compacting{Trigger: trigger, Tokens: now + t.fixedTokens(), Window: window}})
-	earlier, gone := t.standing()
+	event := core.NewMessageID() // of no record: a compaction under way is told, not kept
+	t.emit(core.Event{Message: event, OTID: core.OTIDOf(event, 0), Body: core.Compacting{Trigger: trigger, Tokens: now + t.fixedTokens(), Window: window}})
 	text, err := t.askSummary(ctx, s, earlier, leaving)
 	if err != nil {
 		if ctx.Err() != nil {
 			return false, context.Cause(ctx)
+		}
+		if t.run.ID == "" { // on request there is nobody else to tell, and nothing that must leave
+			return false, err
 		}
 		t.e.cfg.Logger.WarnContext(ctx, "summariser failed, the messages are evicted without a summary", logRun(t.run.ID), logErr(err))
 		t.emit(core.Event{Body: core.Notice{Kind: "summary_failed", Text: "No summary could be made: " + err.Error()}})
@@ -102,7 +109,7 @@ func (t *turn) summarise(ctx context.Context, s compact.Settings, goal, now int,
 	if err := t.replace(ctx, leaving, record, core.LeftCompaction); err != nil {
 		return false, err
 	}
-	t.emit(core.Event{Message: record.ID, OTID: core.OTIDOf(record.ID, 0), Body: core.Summary{Text: record.PlainText(), Stats: record.Compaction}})
+	t.emit(core.Event{Message: record.ID, OTID: core.OTIDOf(record.ID, 0), Body: core.Summary{Text: record.PlainText(), At: record.CreatedAt, Stats: record.Compaction}})
 	return true, nil
 }
 
@@ -168,7 +175,7 @@ func (t *turn) askSummary(ctx context.Context, s compact.Settings, earlier strin
 	case !ended && b.Len() <= s.ClipChars*utf8.UTFMax:
 		return "", core.E(core.Unavailable, "the summary ended before it was complete")
 	case core.EstimateTokens(text) > read+core.EstimateTokens(earlier):
-		return "", core.E(core.Unavailable, "the summary is longer than what it stands for")
+		return "", core.E(core.Invalid, "the summary is longer than what it stands for")
 	}
 	limit := min(s.ClipChars, max(int(float64(t.room())*summaryShare)*charsPerToken, leastCut))
 	return compact.Bound(text, limit), nil

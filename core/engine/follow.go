@@ -273,7 +273,7 @@ func (s *shown) rest(m *core.Message, speak core.Speak) []core.Event {
 		case core.PartUser, core.PartSystem:
 			add(p, core.UserInput{Role: m.Role, Text: p.Text, Name: m.Name})
 		case core.PartSummary:
-			add(p, core.Summary{Text: p.Text, Stats: m.Compaction})
+			add(p, core.Summary{Text: p.Text, At: m.CreatedAt, Stats: m.Compaction})
 		}
 	}
 	return append(events, core.Event{Step: m.Step, Body: core.Saved{Messages: []core.MessageID{m.ID}}})

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"loci/core"
+	"loci/core/compact"
 	"loci/core/memory"
 	"loci/core/rules"
 )
@@ -287,7 +288,9 @@ func (e *Engine) Refresh(ctx context.Context, conv core.ConversationID) error {
 type Overview struct {
 	Window, Current                 int
 	System, Memory, Tools, Messages int // System is the text without memory
+	Summary                         int // of the summary alone, which is not among Messages
 	SystemText, MemoryText          string
+	SummaryText                     string
 	ToolSpecs                       []core.ToolSpec
 	Context                         []core.InContext
 	MessageCount, PassageCount      int
@@ -318,7 +321,12 @@ func (e *Engine) Overview(ctx context.Context, conv core.ConversationID, env cor
 	}
 	o.System = max(core.EstimateTokens(p.system)-o.Memory, 0)
 	for i := range rows {
-		if rows[i].Row.Position != 0 {
+		switch m := &rows[i].Message; {
+		case rows[i].Row.Position == 0: // the system message, which is counted by its parts
+		case m.Role == core.RoleSummary:
+			o.Summary += tokensInContext(&rows[i])
+			o.SummaryText, _ = compact.Summary(m.PlainText())
+		default:
 			o.Messages += tokensInContext(&rows[i])
 		}
 	}
@@ -328,7 +336,7 @@ func (e *Engine) Overview(ctx context.Context, conv core.ConversationID, env cor
 			o.Window = windowOf(&a, choice.Info)
 		}
 	}
-	o.Current = o.System + o.Memory + o.Tools + o.Messages
+	o.Current = o.System + o.Memory + o.Tools + o.Summary + o.Messages
 	return o, nil
 }
 

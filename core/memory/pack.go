@@ -35,6 +35,16 @@ func Alert(message string, at time.Time) string {
 	}{"system_alert", message, Stamp(at)})
 }
 
+// SummaryAlert is the Alert that tells of a summary, with what the compaction did; nil where that is not known.
+func SummaryAlert(record string, stats *core.CompactionStats, at time.Time) string {
+	return pack(struct {
+		Type    string                `json:"type"`
+		Message string                `json:"message"`
+		Time    string                `json:"time"`
+		Stats   *core.CompactionStats `json:"compaction_stats,omitempty"`
+	}{"system_alert", record, Stamp(at), stats})
+}
+
 // PackReturn returns what a model sees of a tool's return: its status, its text and when it was made.
 func PackReturn(r core.ToolReturn, at time.Time) string {
 	status := "OK"
