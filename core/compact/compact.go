@@ -30,10 +30,18 @@ const (
 	Evict             Mode = "evict" // no summary: a marker says what left
 )
 
-// Valid reports whether the mode is known.
-func (m Mode) Valid() bool {
-	return slices.Contains([]Mode{SlidingWindow, All, SelfAll, SelfSlidingWindow, Evict}, m)
+func modes() []Mode { return []Mode{SlidingWindow, All, SelfAll, SelfSlidingWindow, Evict} }
+
+func modeNames() string {
+	var names []string
+	for _, m := range modes() {
+		names = append(names, string(m))
+	}
+	return strings.Join(names, ", ")
 }
+
+// Valid reports whether the mode is known.
+func (m Mode) Valid() bool { return slices.Contains(modes(), m) }
 
 // Self reports whether the agent's own model summarises behind its own history.
 func (m Mode) Self() bool { return m == SelfAll || m == SelfSlidingWindow }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"loci/core"
+	"loci/core/compact"
 	"loci/core/memory"
 )
 
@@ -98,28 +99,33 @@ func (a *Agents) draft(ctx context.Context, in NewAgent, env core.Env) (core.Age
 	if len(in.Blocks)+len(in.BlockIDs) > maxAgentBlocks {
 		return agent, core.E(core.Invalid, "an agent has at most %d blocks", maxAgentBlocks)
 	}
-	if err := a.draftModel(ctx, &agent, env); err != nil {
+	if err := compact.Check(compact.Of(agent.Extra)); err != nil {
 		return agent, err
 	}
+	info, err := a.draftModel(ctx, &agent, env)
+	if err != nil {
+		return agent, err
+	}
+	settle(&agent, compact.Of(agent.Extra), info)
 	if err := a.draftTools(ctx, &agent, in, policy); err != nil {
 		return agent, err
 	}
 	return agent, agent.Validate()
 }
 
-func (a *Agents) draftModel(ctx context.Context, agent *core.Agent, env core.Env) error {
+func (a *Agents) draftModel(ctx context.Context, agent *core.Agent, env core.Env) (core.ModelInfo, error) {
 	if agent.Model == "" {
 		agent.Model, _ = a.models.first(ctx, env)
 		if agent.Model == "" {
-			return core.E(core.Invalid, "a model is needed: give `model` or `llm_config`").
+			return core.ModelInfo{}, core.E(core.Invalid, "a model is needed: give `model` or `llm_config`").
 				WithHint("no provider can be reached; set a key such as OPENAI_API_KEY, start Ollama, or use the model %s", core.OfflineHandle)
 		}
 	}
 	info, err := a.models.resolve(ctx, agent.Model, env)
 	if err != nil {
-		return err
+		return info, err
 	}
-	return checkWindow(agent.Settings, info)
+	return info, checkWindow(agent.Settings, info)
 }
 
 func checkWindow(s core.ModelSettings, info core.ModelInfo) error {

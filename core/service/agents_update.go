@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"loci/core"
+	"loci/core/compact"
 )
 
 // AgentPatch changes what is present in it and nothing else. Sets replace what was there; null empties where that has
@@ -29,7 +30,9 @@ type AgentPatch struct {
 	Timezone    core.Opt[string]
 	Hidden      core.Opt[bool]
 	Autoclear   core.Opt[bool]
-	Extra       map[string]any // keys to set; a nil value takes one away
+	Extra       map[string]any // keys to set; a nil value takes one away; compaction settings are laid over those that stand
+
+	info core.ModelInfo // of the model that the agent will have; found by checkPatch where it matters
 }
 
 // Update changes an agent.
@@ -76,15 +79,48 @@ func (a *Agents) checkPatch(ctx context.Context, agent core.Agent, patch *AgentP
 	if err := checkTags(patch.Tags.Value); err != nil {
 		return err
 	}
+	if err := compact.Check(compact.Of(patch.Extra)); err != nil {
+		return err
+	}
+	handle := patch.Model.Or(agent.Model)
+	if _, settings := patch.Extra[compact.ExtraKey]; settings {
+		patch.info = a.models.Info(ctx, handle, env)
+	}
 	if !patch.Model.Set() && !patch.Window.Set() {
 		return nil
 	}
-	handle := patch.Model.Or(agent.Model)
-	info, err := a.models.resolve(ctx, handle, env)
-	if err != nil {
+	var err error
+	if patch.info, err = a.models.resolve(ctx, handle, env); err != nil {
 		return err
 	}
-	return checkWindow(core.ModelSettings{ContextWindow: patch.Window.Or(0)}, info)
+	return checkWindow(core.ModelSettings{ContextWindow: patch.Window.Or(0)}, patch.info)
+}
+
+// settle keeps an agent's compaction settings, completed for its model. One that changes its model by itself has no light
+// model of one vendor.
+func settle(agent *core.Agent, set map[string]any, own core.ModelInfo) {
+	if agent.ModelAuto {
+		own = core.ModelInfo{}
+	}
+	var kept any
+	if set = compact.Settle(set, own); len(set) > 0 {
+		kept = set
+	}
+	agent.Extra = merged(agent.Extra, map[string]any{compact.ExtraKey: kept})
+}
+
+// applyExtra lays the patch's keys over the agent's, and its compaction settings key by key.
+func (p *AgentPatch) applyExtra(agent *core.Agent) {
+	stand := compact.Of(agent.Extra)
+	given, settings := p.Extra[compact.ExtraKey]
+	agent.Extra = merged(agent.Extra, p.Extra)
+	if !settings && !p.Model.Set() {
+		return
+	}
+	if settings && given == nil {
+		stand = nil
+	}
+	settle(agent, compact.Lay(stand, compact.Of(p.Extra)), p.info)
 }
 
 // apply lays the patch over an agent and reports whether its prompt or its tools change.
@@ -107,7 +143,7 @@ func (p *AgentPatch) apply(agent *core.Agent) (prompt bool) {
 		agent.Model, agent.ModelAuto = p.Model.Value, false
 	}
 	p.applySettings(&agent.Settings)
-	agent.Extra = merged(agent.Extra, p.Extra)
+	p.applyExtra(agent)
 	if p.System.Set() && agent.System != p.System.Value {
 		agent.System, prompt = p.System.Value, true
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/compact"
 )
 
 // maxSummary bounds a conversation's summary, in bytes.
@@ -164,6 +165,38 @@ func (c *Conversations) Recompile(ctx context.Context, id core.ConversationID, d
 		return "", err
 	}
 	return c.Engine.Recompile(ctx, id, dry)
+}
+
+// Compacted is what a compaction on request did; the counts are of the messages in the window, the system message too.
+type Compacted struct {
+	Summary       string
+	Before, After int
+}
+
+// Compact replaces the older messages of a conversation by a summary; given settings are laid over the agent's for this
+// time.
+func (c *Conversations) Compact(ctx context.Context, id core.ConversationID, given map[string]any, env core.Env) (Compacted, error) {
+	conv, err := c.Get(ctx, id)
+	if err != nil {
+		return Compacted{}, err
+	}
+	agent, err := c.Store.Agents().Get(ctx, conv.Agent)
+	if err != nil {
+		return Compacted{}, err
+	}
+	if err := compact.Check(given); err != nil {
+		return Compacted{}, err
+	}
+	var settings map[string]any
+	if len(given) > 0 {
+		settings = compact.Lay(compact.Of(agent.Extra), given)
+	}
+	summary, stats, err := c.Engine.Compact(ctx, id, env, settings)
+	if err != nil {
+		return Compacted{}, err
+	}
+	c.changed(agent.ID)
+	return Compacted{Summary: summary, Before: stats.MessagesBefore + 1, After: stats.MessagesAfter + 1}, nil
 }
 
 // MessageIDs returns what the conversation's window holds, in order.

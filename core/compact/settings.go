@@ -1,0 +1,118 @@
+package compact
+
+import (
+	"encoding/json"
+	"maps"
+	"net/url"
+	"unicode/utf8"
+
+	"loci/core"
+)
+
+// The keys of settings that this package looks at one by one.
+const (
+	keyMode   = "mode"
+	keyModel  = "model"
+	keyPrompt = "prompt"
+)
+
+// maxPrompt bounds a summariser's instruction, in characters.
+const maxPrompt = 100_000
+
+// Check refuses settings that make no sense. What is not given is not checked.
+func Check(given map[string]any) error {
+	var s struct {
+		Mode       *Mode        `json:"mode"`
+		Model      *core.Handle `json:"model"`
+		Prompt     *string      `json:"prompt"`
+		ClipChars  *int         `json:"clip_chars"`
+		Percentage *float64     `json:"sliding_window_percentage"`
+	}
+	raw, err := json.Marshal(given)
+	if err == nil {
+		err = json.Unmarshal(raw, &s)
+	}
+	switch {
+	case err != nil:
+		return core.E(core.Invalid, "compaction settings: %w", err)
+	case s.Mode != nil && !s.Mode.Valid():
+		return core.E(core.Invalid, "%q is not a mode of compaction", string(*s.Mode)).WithHint("the modes are %s", modeNames())
+	case s.ClipChars != nil && *s.ClipChars < 1:
+		return core.E(core.Invalid, "clip_chars must be at least 1")
+	case s.Percentage != nil && (*s.Percentage <= 0 || *s.Percentage > 1):
+		return core.E(core.Invalid, "sliding_window_percentage must be above 0 and at most 1")
+	case s.Prompt != nil && utf8.RuneCountInString(*s.Prompt) > maxPrompt:
+		return core.E(core.Invalid, "a prompt of compaction has at most %d characters", maxPrompt)
+	case s.Model != nil && *s.Model != "":
+		return s.Model.Validate()
+	}
+	return nil
+}
+
+// Lay lays settings over those that stand. A changed mode brings its own prompt, unless one is given with it.
+func Lay(stand, given map[string]any) map[string]any {
+	out := maps.Clone(stand)
+	if out == nil {
+		out = map[string]any{}
+	}
+	maps.Copy(out, given)
+	if modeOf(out) != modeOf(stand) && given[keyPrompt] == nil {
+		delete(out, keyPrompt)
+	}
+	return out
+}
+
+func modeOf(set map[string]any) Mode {
+	if m, _ := set[keyMode].(string); m != "" {
+		return Mode(m)
+	}
+	return SlidingWindow
+}
+
+// Of returns the settings that an agent keeps, as they were given.
+func Of(extra map[string]any) map[string]any {
+	set, _ := extra[ExtraKey].(map[string]any)
+	return set
+}
+
+// Settle completes given settings with the light model that the contract has for the agent's provider, if none is named.
+// One that was completed so before moves with the agent's model.
+func Settle(set map[string]any, own core.ModelInfo) map[string]any {
+	out := maps.Clone(set)
+	if out == nil {
+		out = map[string]any{}
+	}
+	for _, l := range lights() {
+		if out[keyModel] == string(l.model) {
+			delete(out, keyModel)
+		}
+	}
+	if named, _ := out[keyModel].(string); named != "" {
+		return out
+	}
+	delete(out, keyModel)
+	at, err := url.Parse(own.Endpoint)
+	if err != nil {
+		return out
+	}
+	for _, l := range lights() {
+		// Only where the vendor itself answers: what else speaks its wire need not have the model.
+		if l.model.Provider() == own.Handle.Provider() && l.host == at.Hostname() {
+			out[keyModel] = string(l.model)
+		}
+	}
+	return out
+}
+
+type light struct {
+	model core.Handle
+	host  string
+}
+
+func lights() []light {
+	return []light{
+		{"openai/gpt-5-mini", "api.openai.com"},
+		{"anthropic/claude-haiku-4-5", "api.anthropic.com"},
+		{"google_ai/gemini-2.5-flash", "generativelanguage.googleapis.com"},
+	}
+}
