@@ -190,6 +190,25 @@ type CompactionSettings struct {
 	SlidingWindowPercentage *float64       `json:"sliding_window_percentage,omitempty"`
 }
 
+// CompactAgent is the body of POST /v1/agents/{id}/summarize; the settings are laid over the agent's for this time.
+type CompactAgent struct {
+	CompactionSettings *CompactionSettings `json:"compaction_settings,omitempty"`
+}
+
+// CompactConversation is the body of POST /v1/conversations/{id}/compact. AgentID is needed where the conversation is
+// "default".
+type CompactConversation struct {
+	CompactAgent
+	AgentID *string `json:"agent_id,omitempty"`
+}
+
+// Compaction says what a compaction on request did; the counts are of messages in the context window.
+type Compaction struct {
+	Summary           string `json:"summary" required:"true"`
+	NumMessagesBefore int    `json:"num_messages_before" required:"true"`
+	NumMessagesAfter  int    `json:"num_messages_after" required:"true"`
+}
+
 // ResponseFormat asks a model for text, for any JSON object, or for JSON of a schema.
 type ResponseFormat struct {
 	Type       string `json:"type" enum:"text,json_schema,json_object"`

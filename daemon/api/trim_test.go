@@ -109,7 +109,7 @@ func wantedOperations() map[string]bool {
 	for _, path := range []string{
 		"/v1/agents/", "/v1/blocks/", "/v1/agents/{agent_id}/messages", "/v1/agents/{agent_id}/messages/async",
 		"/v1/agents/{agent_id}/messages/cancel", "/v1/agents/{agent_id}/archival-memory", "/v1/conversations/",
-		"/v1/conversations/{conversation_id}/messages", "/v1/runs/{run_id}/stream", "/v1/messages/search", "/v1/passages/search",
+		"/v1/conversations/{conversation_id}/messages", "/v1/runs/{run_id}/stream", "/v1/agents/{agent_id}/summarize", "/v1/conversations/{conversation_id}/compact", "/v1/messages/search", "/v1/passages/search",
 	} {
 		out[http.MethodPost+" "+path] = true
 	}

@@ -17,6 +17,7 @@ func (s *Server) registerAgents(a huma.API) {
 	handle(a, "PATCH", "/v1/agents/{agent_id}", s.updateAgent)
 	handle(a, "DELETE", "/v1/agents/{agent_id}", s.deleteAgent)
 	handle(a, "GET", "/v1/agents/{agent_id}/context", s.agentContext)
+	handle(a, "POST", "/v1/agents/{agent_id}/summarize", s.summarizeAgent)
 	handle(a, "POST", "/v1/agents/{agent_id}/recompile", s.recompileAgent)
 	handle(a, "POST", "/v1/agents/{agent_id}/system-prompt/recompile", s.recompileAgent)
 	handle(a, "GET", "/v1/tags", s.listTags)
@@ -150,6 +151,24 @@ func (s *Server) agentContext(ctx context.Context, in *agentContextInput) (*body
 	}
 	overview, err := s.engine().Overview(ctx, conv.ID, callOf(ctx).client.Env)
 	return answer(wireOverview(overview), err)
+}
+
+type summarizeInput struct {
+	AgentPath
+	Body *api.CompactAgent
+}
+
+// summarizeAgent compacts the default conversation of an agent.
+func (s *Server) summarizeAgent(ctx context.Context, in *summarizeInput) (*body[api.Compaction], error) {
+	var how api.CompactAgent
+	if in.Body != nil {
+		how = *in.Body
+	}
+	settings, err := coreCompaction(how.CompactionSettings)
+	if err != nil {
+		return nil, err
+	}
+	return s.compacted(ctx, core.DefaultConversation(in.id()), settings)
 }
 
 type recompileAgentInput struct {

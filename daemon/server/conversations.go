@@ -20,6 +20,7 @@ func (s *Server) registerConversations(a huma.API) {
 	handle(a, "POST", "/v1/conversations/{conversation_id}/messages", s.sendConversation, response)
 	handle(a, "POST", "/v1/conversations/{conversation_id}/stream", s.resumeConversation)
 	handle(a, "POST", "/v1/conversations/{conversation_id}/cancel", s.cancelConversation)
+	handle(a, "POST", "/v1/conversations/{conversation_id}/compact", s.compactConversation)
 	handle(a, "POST", "/v1/conversations/{conversation_id}/recompile", s.recompileConversation)
 }
 
@@ -117,7 +118,7 @@ func (s *Server) listConversationMessages(ctx context.Context, in *listConversat
 		return nil, err
 	}
 	page := pageOf(in.Page, true)
-	show := shows{speak: core.DefaultSpeak, types: types}
+	show := shows{speak: core.DefaultSpeak, types: types, compaction: true}
 	read := s.services().Messages.Window
 	if !conv.ID.IsDefault() {
 		read, show.reversed = s.services().Messages.Ordered, page.Desc
@@ -191,4 +192,31 @@ func (s *Server) recompileConversation(ctx context.Context, in *recompileConvers
 		return nil, err
 	}
 	return answer(s.services().Conversations.Recompile(ctx, conv.ID, in.DryRun))
+}
+
+type compactConversationInput struct {
+	ConversationPath
+	Body *api.CompactConversation
+}
+
+func (s *Server) compactConversation(ctx context.Context, in *compactConversationInput) (*body[api.Compaction], error) {
+	var how api.CompactConversation
+	if in.Body != nil {
+		how = *in.Body
+	}
+	settings, err := coreCompaction(how.CompactionSettings)
+	if err != nil {
+		return nil, err
+	}
+	conv, err := s.resolve(ctx, in.ConversationPath, api.Val(how.AgentID))
+	if err != nil {
+		return nil, err
+	}
+	return s.compacted(ctx, conv.ID, settings)
+}
+
+// compacted has a summary made of a conversation's older messages.
+func (s *Server) compacted(ctx context.Context, conv core.ConversationID, settings map[string]any) (*body[api.Compaction], error) {
+	done, err := s.services().Conversations.Compact(ctx, conv, settings, callOf(ctx).client.Env)
+	return answer(api.Compaction{Summary: done.Summary, NumMessagesBefore: done.Before, NumMessagesAfter: done.After}, err)
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"loci/core"
+	"loci/core/compact"
 	"loci/core/service"
 	"loci/daemon/api"
 )
@@ -14,7 +15,6 @@ const maxWindow = 128_000
 
 // The keys of an agent's settings that are kept and shown, and that nothing here reads yet.
 const (
-	extraCompaction  = "compaction_settings"
 	extraMaxFiles    = "max_files_open"
 	extraFileWindow  = "per_file_view_window_char_limit"
 	extraProject     = "project_id"
@@ -61,7 +61,7 @@ func wireAgent(f agentFacts) api.AgentState {
 	out := api.AgentState{
 		ID: string(a.ID), Name: a.Name, System: a.System, AgentType: string(a.Type), CreatedAt: api.AtPtr(a.CreatedAt), UpdatedAt: api.AtPtr(a.UpdatedAt),
 		MessageIDs: strs(f.messages), ToolRules: []api.ToolRule{}, Model: wireText(string(a.Model)), Embedding: api.PtrTo(string(a.Embedding)),
-		LLMConfig: wireLLMConfig(a, f.model), ModelSettings: wireSettings(a.Settings, f.model), CompactionSettings: wireCompaction(a.Extra),
+		LLMConfig: wireLLMConfig(a, f.model), ModelSettings: wireSettings(a.Settings, f.model), CompactionSettings: wireCompaction(a),
 		Description: api.PtrTo(a.Description), Metadata: a.Metadata, MessageBufferAutoclear: a.Autoclear, EnableSleeptime: &no,
 		LastRunCompletion: api.AtPtr(a.LastRunAt), LastStopReason: api.PtrTo(api.StopReason(a.LastStopReason)), Timezone: &a.Timezone, Hidden: &a.Hidden,
 		ProjectID: extraText(a.Extra, extraProject), TemplateID: extraText(a.Extra, extraTemplate), BaseTemplateID: extraText(a.Extra, extraBase),
@@ -160,14 +160,28 @@ func asMap(v any) map[string]any {
 	return out
 }
 
-// wireCompaction fills in the contract's defaults; nothing here reads them yet.
-func wireCompaction(extra map[string]any) *api.CompactionSettings {
-	mode, clip, percentage, acknowledged := "sliding_window", 50_000, 0.30, false
-	out := &api.CompactionSettings{Mode: &mode, ClipChars: &clip, SlidingWindowPercentage: &percentage, PromptAcknowledgement: &acknowledged}
-	if set, ok := extra[extraCompaction]; ok {
-		remarshal(set, out)
+// wireCompaction shows the settings that count, the defaults of those that were not given too.
+func wireCompaction(a core.Agent) *api.CompactionSettings {
+	s := compact.Read(a.Extra)
+	mode, model, prompt, acknowledged := string(s.Mode), string(s.Model), s.Instruction(), false
+	if model == "" {
+		model = string(a.Model)
 	}
+	out := &api.CompactionSettings{PromptAcknowledgement: &acknowledged}
+	remarshal(compact.Of(a.Extra), out)
+	out.Mode, out.Model, out.Prompt, out.ClipChars, out.SlidingWindowPercentage = &mode, &model, &prompt, &s.ClipChars, &s.Percentage
 	return out
+}
+
+// coreCompaction converts settings of compaction; nil gives none.
+func coreCompaction(in *api.CompactionSettings) (map[string]any, error) {
+	if in == nil {
+		return nil, nil
+	}
+	if mode := compact.Mode(api.Val(in.Mode)); mode != "" && !mode.Valid() {
+		return nil, unprocessable("body.compaction_settings.mode", "%q is not a mode of compaction", string(mode))
+	}
+	return asMap(in), nil
 }
 
 func extraText(extra map[string]any, key string) *string {
@@ -244,7 +258,7 @@ func coreNewAgent(in api.CreateAgent) (service.NewAgent, error) {
 	out := service.NewAgent{
 		Name: api.Val(in.Name), Type: core.AgentType(api.Val(in.AgentType)), Description: api.Val(in.Description), Model: handleOf(in.Model, in.LLMConfig),
 		Settings: coreSettings(in.ModelSettings), Embedding: core.Handle(api.Val(in.Embedding)), Tools: in.Tools, Tags: in.Tags, Metadata: in.Metadata,
-		Timezone: api.Val(in.Timezone), Hidden: api.Val(in.Hidden), Autoclear: api.Val(in.MessageBufferAutoclear), Extra: newExtra(in),
+		Timezone: api.Val(in.Timezone), Hidden: api.Val(in.Hidden), Autoclear: api.Val(in.MessageBufferAutoclear),
 		NoBaseTools: in.IncludeBaseTools != nil && !*in.IncludeBaseTools,
 	}
 	out.Settings.ContextWindow = api.Val(in.ContextWindowLimit)
@@ -270,6 +284,9 @@ func coreNewAgent(in api.CreateAgent) (service.NewAgent, error) {
 		out.Blocks = append(out.Blocks, coreBlock(b))
 	}
 	var err error
+	if out.Extra, err = newExtra(in); err != nil {
+		return out, err
+	}
 	if out.ToolIDs, err = ids[core.ToolID]("body.tool_ids", "tool", in.ToolIDs); err != nil {
 		return out, err
 	}
@@ -300,17 +317,18 @@ func coreFirst(in []api.Input) ([]core.Message, error) {
 }
 
 // newExtra keeps the settings that are only shown.
-func newExtra(in api.CreateAgent) map[string]any {
+func newExtra(in api.CreateAgent) (map[string]any, error) {
 	extra := map[string]any{}
 	keep(extra, extraProject, in.ProjectID)
 	keep(extra, extraTemplate, in.TemplateID)
 	keep(extra, extraBase, in.BaseTemplateID)
 	keep(extra, extraMaxFiles, in.MaxFilesOpen)
 	keep(extra, extraFileWindow, in.PerFileViewWindowCharLimit)
-	if in.CompactionSettings != nil {
-		extra[extraCompaction] = asMap(in.CompactionSettings)
+	settings, err := coreCompaction(in.CompactionSettings)
+	if settings != nil {
+		extra[compact.ExtraKey] = settings
 	}
-	return extra
+	return extra, err
 }
 
 func keep[T any](extra map[string]any, key string, v *T) {
@@ -353,7 +371,7 @@ func corePatch(in api.UpdateAgent) (service.AgentPatch, error) {
 		Window:   opt(in.ContextWindowLimit), Parallel: opt(in.ParallelToolCalls), MaxTokens: opt(in.MaxTokens),
 		Format:    optAs(in.ResponseFormat, func(f api.ResponseFormat) any { return asMap(f) }),
 		Embedding: optAs(in.Embedding, asHandle), Tags: opt(in.Tags), Timezone: opt(in.Timezone), Hidden: opt(in.Hidden),
-		Metadata: optAs(in.Metadata, func(o api.Object) map[string]any { return o }), Autoclear: opt(in.MessageBufferAutoclear), Extra: patchedExtra(in),
+		Metadata: optAs(in.Metadata, func(o api.Object) map[string]any { return o }), Autoclear: opt(in.MessageBufferAutoclear),
 	}
 	if config, ok := in.LLMConfig.Get(); ok && !in.Model.Set {
 		out.Model = core.Some(handleOf(nil, &config))
@@ -366,6 +384,9 @@ func corePatch(in api.UpdateAgent) (service.AgentPatch, error) {
 
 // patchedSets converts the keys whose entries are checked.
 func patchedSets(in api.UpdateAgent, out *service.AgentPatch) (err error) {
+	if out.Extra, err = patchedExtra(in); err != nil {
+		return err
+	}
 	out.ToolIDs = core.Opt[[]core.ToolID]{Present: in.ToolIDs.Set, Null: in.ToolIDs.Null}
 	if out.ToolIDs.Value, err = ids[core.ToolID]("body.tool_ids", "tool", in.ToolIDs.Value); err != nil {
 		return err
@@ -383,7 +404,7 @@ func patchedSets(in api.UpdateAgent, out *service.AgentPatch) (err error) {
 	return err
 }
 
-func patchedExtra(in api.UpdateAgent) map[string]any {
+func patchedExtra(in api.UpdateAgent) (map[string]any, error) {
 	extra := map[string]any{}
 	change(extra, extraProject, in.ProjectID)
 	change(extra, extraTemplate, in.TemplateID)
@@ -391,12 +412,16 @@ func patchedExtra(in api.UpdateAgent) map[string]any {
 	change(extra, extraMaxFiles, in.MaxFilesOpen)
 	change(extra, extraFileWindow, in.PerFileViewWindowCharLimit)
 	if in.CompactionSettings.Set {
-		extra[extraCompaction] = nil
+		extra[compact.ExtraKey] = nil
 		if !in.CompactionSettings.Null {
-			extra[extraCompaction] = asMap(in.CompactionSettings.Value)
+			settings, err := coreCompaction(&in.CompactionSettings.Value)
+			if err != nil {
+				return nil, err
+			}
+			extra[compact.ExtraKey] = settings
 		}
 	}
-	return extra
+	return extra, nil
 }
 
 // change notes a key that was sent; nil takes it away.

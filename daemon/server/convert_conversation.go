@@ -52,9 +52,9 @@ func coreConversationPatch(in api.UpdateConversation) service.ConversationPatch 
 // wireOverview converts the use of a context window.
 func wireOverview(o engine.Overview) api.ContextWindow {
 	out := api.ContextWindow{
-		ContextWindowSizeMax: o.Window, ContextWindowSizeCurrent: o.Current, NumMessages: len(o.Context), NumArchivalMemory: o.PassageCount,
+		ContextWindowSizeMax: o.Window, ContextWindowSizeCurrent: o.Current, NumArchivalMemory: o.PassageCount,
 		NumRecallMemory: o.MessageCount, NumTokensSystem: o.System, SystemPrompt: o.SystemText, NumTokensCoreMemory: o.Memory, CoreMemory: o.MemoryText,
-		NumTokensFunctionsDefinitions: o.Tools, NumTokensMessages: o.Messages, FunctionsDefinitions: []api.FunctionTool{},
+		NumTokensFunctionsDefinitions: o.Tools, NumTokensMessages: o.Messages, NumTokensSummaryMemory: o.Summary, SummaryMemory: api.PtrTo(o.SummaryText), FunctionsDefinitions: []api.FunctionTool{},
 	}
 	for _, spec := range o.ToolSpecs {
 		out.FunctionsDefinitions = append(out.FunctionsDefinitions, api.FunctionTool{
@@ -67,5 +67,6 @@ func wireOverview(o engine.Overview) api.ContextWindow {
 			out.Messages = append(out.Messages, wireStored(m))
 		}
 	}
+	out.NumMessages = len(out.Messages)
 	return out
 }

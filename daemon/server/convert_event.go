@@ -35,7 +35,24 @@ type converter struct {
 	calls   map[callIndex]string
 	failure *core.Event
 	usage   *core.Event
-	own     bool // our own stream: notices, input and usage in every case
+	view    view
+}
+
+// view is who reads a stream.
+type view int
+
+const (
+	viewContract   view = iota
+	viewCompaction      // the contract's, with compactions told as such
+	viewOwn             // our own: notices, input and usage in every case
+)
+
+// viewOf is how a request wanted to see its run.
+func viewOf(config core.RunConfig) view {
+	if config.IncludeCompaction {
+		return viewCompaction
+	}
+	return viewContract
 }
 
 type callIndex struct {
@@ -44,9 +61,9 @@ type callIndex struct {
 }
 
 // convert turns the events of a run, read from their beginning, into frames.
-func convert(events iter.Seq2[core.Event, error], own bool) iter.Seq2[frame, error] {
+func convert(events iter.Seq2[core.Event, error], as view) iter.Seq2[frame, error] {
 	return func(yield func(frame, error) bool) {
-		c := &converter{calls: map[callIndex]string{}, own: own}
+		c := &converter{calls: map[callIndex]string{}, view: as}
 		for ev, err := range events {
 			if err != nil {
 				yield(frame{}, err)
@@ -90,9 +107,7 @@ func (c *converter) frames(ev core.Event) []frame {
 	case core.ToolReturned:
 		return part(boundWhole, core.Part{Kind: core.PartReturns, Returns: body.Returns})
 	case core.Summary:
-		out := part(boundWhole, core.Part{Kind: core.PartSummary, Text: body.Text})
-		out[0].msg.CompactionStats = wireStats(body.Stats)
-		return out
+		return one(boundWhole, c.summary(ev, body))
 	case core.Compacting:
 		return c.compacting(ev, body)
 	case core.ApprovalRequest:
@@ -128,7 +143,7 @@ func (c *converter) callID(ev core.Event, d core.ToolCallDelta) string {
 }
 
 func (c *converter) input(ev core.Event, in core.UserInput) []frame {
-	if !c.own {
+	if c.view != viewOwn {
 		return nil
 	}
 	m := eventHead(ev)
@@ -136,9 +151,20 @@ func (c *converter) input(ev core.Event, in core.UserInput) []frame {
 	return []frame{{seq: ev.Seq, msg: m, bound: boundAside}}
 }
 
-// compacting is told on our own stream alone; the contract's has it only for those who ask for it.
+// summary is the same message as in a list, its moment too.
+func (c *converter) summary(ev core.Event, b core.Summary) api.Message {
+	made := b.At
+	if made.IsZero() {
+		made = ev.At
+	}
+	head := eventHead(ev)
+	head.Date = api.On(made)
+	return wireSummary(head, core.Part{OTID: ev.OTID, Text: b.Text}, b.Stats, made, c.view != viewContract)
+}
+
+// compacting is told to those who ask for it.
 func (c *converter) compacting(ev core.Event, b core.Compacting) []frame {
-	if !c.own {
+	if c.view == viewContract {
 		return nil
 	}
 	m := eventHead(ev)
@@ -151,7 +177,7 @@ func (c *converter) notice(ev core.Event, n core.Notice) []frame {
 	m := eventHead(ev)
 	m.MessageType, m.Notice = api.MessageNotice, &api.Notice{Kind: n.Kind, Text: n.Text, Data: n.Data}
 	switch {
-	case c.own:
+	case c.view == viewOwn:
 		return []frame{{seq: ev.Seq, msg: m, bound: boundAside}}
 	case n.Kind == api.NoticeDiscard:
 		return []frame{{seq: ev.Seq, msg: m, bound: boundDiscard}}
@@ -170,7 +196,7 @@ func (c *converter) end(ev core.Event, stop core.Stop) []frame {
 	}
 	if c.usage != nil {
 		seqs = append(seqs, c.usage.Seq)
-		if c.own || c.failure == nil && stop.Reason != core.StopCancelled {
+		if c.view == viewOwn || c.failure == nil && stop.Reason != core.StopCancelled {
 			msgs = append(msgs, wireUsage(*c.usage))
 		}
 	}

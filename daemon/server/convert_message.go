@@ -2,26 +2,29 @@ package server
 
 import (
 	"slices"
+	"time"
 
 	"loci/core"
+	"loci/core/compact"
+	"loci/core/memory"
 	"loci/daemon/api"
 )
 
 // wireMessage converts a stored message: one record is several messages of the contract, with one id and the otids that
 // core.Message.Parts gives, the same as in its stream. Reversed lists turn the parts round too.
-func wireMessage(m core.Message, speak core.Speak, reversed bool) []api.Message {
+func wireMessage(m core.Message, show shows) []api.Message {
 	head := api.Message{
 		ID: string(m.ID), Date: api.On(m.CreatedAt), Name: m.Name, SenderID: m.SenderID, StepID: string(m.Step), RunID: string(m.Run), IsErr: m.IsError,
 	}
 	var out []api.Message
-	for _, p := range m.Parts(speak) {
-		w := wirePart(head, p)
+	for _, p := range m.Parts(show.speak) {
 		if p.Kind == core.PartSummary {
-			w.CompactionStats = wireStats(m.Compaction)
+			out = append(out, wireSummary(head, p, m.Compaction, m.CreatedAt, show.compaction))
+			continue
 		}
-		out = append(out, w)
+		out = append(out, wirePart(head, p))
 	}
-	if reversed {
+	if show.reversed {
 		slices.Reverse(out)
 	}
 	return out
@@ -50,9 +53,22 @@ func wirePart(head api.Message, p core.Part) api.Message {
 		if len(p.Returns) > 0 {
 			m.Name = p.Returns[0].Name
 		}
-	case core.PartSummary:
-		m.Summary = p.Text
+	case core.PartSummary: // wireSummary makes it, which knows when and why
 	}
+	return m
+}
+
+// wireSummary converts a summary: as such, or to those who did not ask for it as the alert that stood in its place when
+// there were no summaries in the contract.
+func wireSummary(head api.Message, p core.Part, stats *core.CompactionStats, made time.Time, asked bool) api.Message {
+	m := head
+	m.OTID = p.OTID
+	if !asked {
+		m.MessageType, m.Content = api.MessageUser, api.Text(memory.SummaryAlert(p.Text, stats, made.UTC()))
+		return m
+	}
+	m.MessageType, m.CompactionStats = api.MessageSummary, wireStats(stats)
+	m.Summary, _ = compact.Summary(p.Text)
 	return m
 }
 
@@ -79,9 +95,10 @@ func wireReturn(r core.ToolReturn) api.ToolReturn {
 
 // shows says which messages of a list or a stream to show, and how.
 type shows struct {
-	speak    core.Speak
-	types    []api.MessageType // empty: all
-	reversed bool
+	speak      core.Speak
+	types      []api.MessageType // empty: all
+	reversed   bool
+	compaction bool // summaries as such
 }
 
 func (s shows) takes(t api.MessageType) bool { return len(s.types) == 0 || slices.Contains(s.types, t) }
@@ -90,7 +107,7 @@ func (s shows) takes(t api.MessageType) bool { return len(s.types) == 0 || slice
 func wireMessages(in []core.Message, s shows) []api.Message {
 	out := []api.Message{}
 	for _, m := range in {
-		for _, w := range wireMessage(m, s.speak, s.reversed) {
+		for _, w := range wireMessage(m, s) {
 			if s.takes(w.MessageType) {
 				out = append(out, w)
 			}

@@ -54,7 +54,7 @@ func coreText(location string, c *api.Content) (string, error) {
 // coreConfig converts what a request asks for beside its input.
 func coreConfig(in api.Request, kind string) (core.RunConfig, error) {
 	out := core.RunConfig{
-		Model: core.Handle(api.Val(in.OverrideModel)), System: api.Val(in.OverrideSystem), Type: kind,
+		Model: core.Handle(api.Val(in.OverrideModel)), System: api.Val(in.OverrideSystem), Type: kind, IncludeCompaction: api.Val(in.IncludeCompactionMessages),
 		Speak: speakOf(in.UseAssistantMessage, api.Val(in.AssistantMessageToolName), api.Val(in.AssistantMessageToolKwarg)),
 	}
 	if in.MaxSteps != nil {
@@ -94,7 +94,7 @@ func checkStreaming(in api.StreamingRequest) error {
 
 // showsOf is what of a run its request wanted to see.
 func showsOf(config core.RunConfig) shows {
-	out := shows{speak: config.Speak}
+	out := shows{speak: config.Speak, compaction: config.IncludeCompaction}
 	for _, t := range config.IncludeTypes {
 		out.types = append(out.types, api.MessageType(t))
 	}

@@ -85,7 +85,7 @@ func TestPiecesOfParallelCallsCarryTheirIDsAndAreJoinedInOrder(t *testing.T) {
 		{"stop_reason", 8, "end_turn"},
 		{"usage_statistics", 9, ""},
 	}
-	if diff := cmp.Diff(want, collected(t, convert(events, false))); diff != "" {
+	if diff := cmp.Diff(want, collected(t, convert(events, viewContract))); diff != "" {
 		t.Errorf("pieces (-want +got):\n%s", diff)
 	}
 	whole := []sent{
@@ -95,10 +95,10 @@ func TestPiecesOfParallelCallsCarryTheirIDsAndAreJoinedInOrder(t *testing.T) {
 		{"stop_reason", 8, "end_turn"},
 		{"usage_statistics", 9, ""},
 	}
-	if diff := cmp.Diff(whole, collected(t, collapse(convert(events, false)))); diff != "" {
+	if diff := cmp.Diff(whole, collected(t, collapse(convert(events, viewContract)))); diff != "" {
 		t.Errorf("wholes (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(want[4:], collected(t, above(convert(events, false), 4))); diff != "" {
+	if diff := cmp.Diff(want[4:], collected(t, above(convert(events, viewContract), 4))); diff != "" {
 		t.Errorf("resumed in the middle of a call (-want +got):\n%s", diff)
 	}
 }
@@ -117,10 +117,10 @@ func TestWhatWasNotSavedIsNoWholeMessage(t *testing.T) {
 		core.Event{Body: core.Stop{Reason: core.StopLLMError}},
 	)
 	want := []sent{{"assistant_message", 3, "kept"}, {"stop_reason", 7, "llm_api_error"}, {"error_message", 8, "broke"}}
-	if diff := cmp.Diff(want, collected(t, collapse(convert(events, false)))); diff != "" {
+	if diff := cmp.Diff(want, collected(t, collapse(convert(events, viewContract)))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
-	own := collected(t, convert(events, true))
+	own := collected(t, convert(events, viewOwn))
 	last := []sent{{"stop_reason", 6, "llm_api_error"}, {"error_message", 7, "broke"}, {"usage_statistics", 8, ""}}
 	if diff := cmp.Diff(last, own[len(own)-3:]); diff != "" || own[1].Type != api.MessageNotice {
 		t.Errorf("our own stream (-want +got):\n%s", diff)
@@ -131,7 +131,7 @@ func TestACallWithoutArgumentsIsWholeAsItIsStored(t *testing.T) {
 	t.Parallel()
 	events := logged(at(messageA, 0, core.ToolCallDelta{ID: "c", Name: "now"}), core.Event{Body: core.Saved{}})
 	want := []sent{{"tool_call_message", 1, "c:now{} "}}
-	if diff := cmp.Diff(want, collected(t, collapse(convert(events, false)))); diff != "" {
+	if diff := cmp.Diff(want, collected(t, collapse(convert(events, viewContract)))); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
@@ -148,16 +148,16 @@ func TestEveryEventIsConverted(t *testing.T) {
 		{core.Reasoning{Text: "x"}, api.MessageReasoning},
 		{core.Summary{Text: "x"}, api.MessageSummary},
 	} {
-		got := collected(t, convert(logged(at(messageA, 0, c.body)), true))
+		got := collected(t, convert(logged(at(messageA, 0, c.body)), viewOwn))
 		if len(got) != 1 || got[0].Type != c.want {
 			t.Errorf("%T = %v, want %s", c.body, got, c.want)
 		}
 	}
 	asked := core.ApprovalRequest{Calls: []core.ToolCall{{ID: "c", Name: "n", Arguments: "{}"}}}
-	if got := collected(t, convert(logged(at(messageA, 0, asked)), false)); len(got) != 1 || got[0].Type != api.MessageApprovalRequest {
+	if got := collected(t, convert(logged(at(messageA, 0, asked)), viewContract)); len(got) != 1 || got[0].Type != api.MessageApprovalRequest {
 		t.Errorf("an approval request = %v", got)
 	}
-	if got := collected(t, convert(logged(at(messageA, 0, core.UserInput{}), at(messageA, 0, core.Notice{}), at(messageA, 0, core.Compacting{})), false)); len(got) != 0 {
+	if got := collected(t, convert(logged(at(messageA, 0, core.UserInput{}), at(messageA, 0, core.Notice{}), at(messageA, 0, core.Compacting{})), viewContract)); len(got) != 0 {
 		t.Errorf("the contract's stream has %v", got)
 	}
 }

@@ -174,7 +174,7 @@ func (s *Server) runEvents(ctx context.Context, in *runEventsInput) (*huma.Strea
 		}
 		events = given(facts)
 	}
-	return s.streamed(runStream{run: run.ID, frames: above(convert(events, true), in.After), numbered: true, pings: true}), nil
+	return s.streamed(runStream{run: run.ID, frames: above(convert(events, viewOwn), in.After), numbered: true, pings: true}), nil
 }
 
 // given is a sequence of what is there already.

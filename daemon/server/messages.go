@@ -50,6 +50,7 @@ func (s *Server) listAgentMessages(ctx context.Context, in *listAgentMessagesInp
 	if err != nil {
 		return nil, err
 	}
+	show.compaction = in.ConversationID != "" // who knows of conversations knows of summaries
 	return answer(wireMessages(msgs, show), nil)
 }
 
@@ -186,7 +187,7 @@ func (s *Server) existsFirst(ctx context.Context, agent core.AgentID, err error)
 
 // runFrames is the stream of a run as its request asked for it, from after a cursor on.
 func (s *Server) runFrames(ctx context.Context, run core.Run, after int64, pings bool) runStream {
-	frames := convert(s.engine().Follow(ctx, run.ID, 0), false)
+	frames := convert(s.engine().Follow(ctx, run.ID, 0), viewOf(run.Config))
 	if !run.Config.StreamTokens {
 		frames = collapse(frames)
 	}
@@ -223,12 +224,12 @@ func (s *Server) collect(ctx context.Context, run core.Run) (api.Response, error
 			}
 		}
 	}
-	for f, err := range collapse(convert(watched, false)) {
+	for f, err := range collapse(convert(watched, viewOf(run.Config))) {
 		if err != nil {
 			return out, err
 		}
 		switch f.bound {
-		case boundPiece, boundWhole:
+		case boundPiece, boundWhole, boundAside:
 			if show.takes(f.msg.MessageType) {
 				out.Messages = append(out.Messages, f.msg)
 			}
@@ -236,7 +237,7 @@ func (s *Server) collect(ctx context.Context, run core.Run) (api.Response, error
 			if f.msg.MessageType == api.MessageStopReason {
 				out.StopReason = api.StopFor(f.msg.StopReason)
 			}
-		case boundSaved, boundDiscard, boundAside:
+		case boundSaved, boundDiscard:
 		}
 	}
 	if failure != nil {

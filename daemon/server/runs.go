@@ -87,7 +87,7 @@ func (s *Server) runMessages(ctx context.Context, in *runThings) (*body[[]api.Me
 	if err != nil {
 		return nil, err
 	}
-	return answer(wireMessages(msgs, shows{speak: run.Config.Speak, reversed: page.Desc}), nil)
+	return answer(wireMessages(msgs, shows{speak: run.Config.Speak, reversed: page.Desc, compaction: run.Config.IncludeCompaction}), nil)
 }
 
 func (s *Server) runUsage(ctx context.Context, in *RunPath) (*body[api.RunUsage], error) {

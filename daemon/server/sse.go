@@ -193,13 +193,12 @@ func (rs runStream) shown(f frame) (api.Message, bool) {
 	switch f.bound {
 	case boundSaved, boundDiscard:
 		return m, false
-	case boundPiece, boundWhole:
+	case boundPiece, boundWhole, boundAside:
 		return m, rs.shows.takes(m.MessageType)
 	case boundEnd:
 		if !rs.numbered && m.MessageType != api.MessageError {
 			m.RunID = ""
 		}
-	case boundAside:
 	}
 	return m, true
 }
