@@ -179,19 +179,6 @@ func (r *Reading) Store() string {
 	return b.String()
 }
 
-// eachWord goes through stored words.
-func eachWord(stored string, visit func(word string, asked bool)) {
-	for stored != "" {
-		word, rest, _ := strings.Cut(stored, " ")
-		stored = rest
-		if word != "" && word[0] == asking {
-			visit(word[1:], true)
-		} else {
-			visit(word, false)
-		}
-	}
-}
-
 // StoreSpans writes spans for a column.
 func StoreSpans(spans []Span) string {
 	var b strings.Builder

@@ -105,39 +105,16 @@ type Inherited struct {
 	Words []string
 }
 
-// StatsOf counts docs that are all there is in reach.
-func StatsOf(docs []Doc) Stats {
-	st := Stats{Docs: len(docs), DF: map[string]int{}, Speakers: map[string]int{}}
-	last := map[string]int{}
-	total := 0
-	for i, d := range docs {
-		eachWord(d.Words, func(w string, _ bool) {
-			total++
-			if last[w] != i+1 {
-				last[w] = i + 1
-				st.DF[w]++
-			}
-		})
-		for _, part := range NameParts(d.Who) {
-			st.Speakers[part]++
-		}
-	}
-	st.AvgLen = float64(total) / float64(max(len(docs), 1))
-	return st
-}
-
-// Rank scores docs, which are in the order of lanes and of Seq within a lane, and returns those with something of the
-// query, best first; equal scores keep the order of Seq. Reasons are given for the first explain of them.
-func Rank(q Query, st Stats, docs []Doc, v Vectors, explain int) []Hit {
-	r := newRanking(q, st, docs)
+// Rank scores texts and returns those with something of the query, best first; equal scores keep the order of Seq.
+// Reasons are given for the first explain of them.
+func Rank(q Query, st Stats, texts *Texts, v Vectors, explain int) []Hit {
+	r := newRanking(q, st, texts)
 	first := r.scorer(r.queryTerms())
 	scores := r.bonuses(first.all())
 	best := r.sessions(scores)
 	if words := r.feedback(best); len(words) > 0 {
-		more := r.scorer(words).all()
-		for i, s := range more {
+		for i, s := range r.scorer(words).all() {
 			scores[i] += s
-			r.echo[i] = s > 0
 		}
 	}
 	scores = r.join(scores, v, first.bestShare)
@@ -150,24 +127,26 @@ type ranking struct {
 	q     Query
 	st    Stats
 	docs  []Doc
+	texts *Texts
 	norm  []float64 // of BM25, by length
 	link  []bool    // the doc and the one before are turns that follow each other in a session
 	sess  []int     // the session of a turn, -1: none
 	said  []bool    // the query names the speaker
 	dated []bool    // the query's time
-	own   []bool    // words, speaker, time: the doc has something of the query itself, inherited words included
-	echo  []bool    // it shares words with the best hits
+	own   []bool    // the doc has something of the query: words, inherited ones too, the speaker, the time or the meaning
+	parts map[string][]string
 }
 
-func newRanking(q Query, st Stats, docs []Doc) *ranking {
+func newRanking(q Query, st Stats, texts *Texts) *ranking {
+	docs := texts.docs
 	if st.AvgLen <= 0 {
 		st.AvgLen = 1
 	}
 	st.Docs = max(st.Docs, len(docs))
 	n := len(docs)
 	r := &ranking{
-		q: q, st: st, docs: docs, norm: make([]float64, n), link: make([]bool, n), sess: make([]int, n),
-		said: make([]bool, n), dated: make([]bool, n), own: make([]bool, n), echo: make([]bool, n),
+		q: q, st: st, docs: docs, texts: texts, norm: make([]float64, n), link: make([]bool, n), sess: make([]int, n),
+		said: make([]bool, n), dated: make([]bool, n), own: make([]bool, n), parts: map[string][]string{},
 	}
 	turns := make([]bool, n)
 	for i := range docs {
@@ -249,25 +228,18 @@ func (r *ranking) pairsFound() []int {
 	if len(found) == 0 {
 		return found
 	}
-	at := make(map[[2]string]int, len(found))
+	terms := make([]weighted, len(found))
 	for i, p := range r.q.pairs {
-		at[p] = i
+		terms[i] = weighted{word: p[0], next: p[1]}
 	}
-	firsts := map[string]bool{}
-	for _, p := range r.q.pairs {
-		firsts[p[0]] = true
-	}
+	f := r.texts.finder(terms)
 	last := make([]int, len(found))
 	for i := range r.docs {
-		before, open := "", false
-		eachWord(r.docs[i].Words, func(w string, _ bool) {
-			if open {
-				if p, ok := at[[2]string{before, w}]; ok && last[p] != i+1 {
-					last[p] = i + 1
-					found[p]++
-				}
+		f.each(r.texts.of(i), func(p int32, _ bool) {
+			if last[p] != i+1 {
+				last[p] = i + 1
+				found[p]++
 			}
-			before, open = w, firsts[w]
 		})
 	}
 	return found
@@ -291,44 +263,23 @@ type scorer struct {
 
 func (r *ranking) scorer(terms []weighted) *scorer {
 	s := &scorer{r: r, terms: terms, occ: make([][]occurrence, len(r.docs))}
-	singles := make(map[string]int, len(terms))
-	pairs := map[[2]string]int{}
-	firsts := map[string]bool{}
-	for i, t := range terms {
+	for _, t := range terms {
 		s.possible += t.value
-		if t.next == "" {
-			singles[t.word] = i
-		} else {
-			pairs[[2]string{t.word, t.next}] = i
-			firsts[t.word] = true
-		}
 	}
+	f := r.texts.finder(terms)
 	tf, asked := make([]int, len(terms)), make([]bool, len(terms))
-	var touched []int
-	hit := func(t int, q bool) {
-		if tf[t] == 0 {
-			touched = append(touched, t)
-		}
-		tf[t]++
-		asked[t] = asked[t] || q
-	}
+	var touched []int32
 	for i := range r.docs {
-		before, open := "", false
-		eachWord(r.docs[i].Words, func(w string, q bool) {
-			t, ok := singles[w]
-			if ok {
-				hit(t, q)
+		f.each(r.texts.of(i), func(t int32, q bool) {
+			if tf[t] == 0 {
+				touched = append(touched, t)
 			}
-			if open {
-				if p, ok := pairs[[2]string{before, w}]; ok {
-					hit(p, q)
-				}
-			}
-			before, open = w, ok && firsts[w]
+			tf[t]++
+			asked[t] = asked[t] || q
 		})
 		for _, t := range touched {
 			v := terms[t].value * float64(tf[t]) * (k1 + 1) / (float64(tf[t]) + r.norm[i])
-			s.occ[i] = append(s.occ[i], occurrence{t, v, asked[t]})
+			s.occ[i] = append(s.occ[i], occurrence{int(t), v, asked[t]})
 			tf[t], asked[t] = 0, false
 		}
 		touched = touched[:0]
@@ -433,7 +384,7 @@ func (r *ranking) bonuses(scores []float64) []float64 {
 		}
 		for i := range r.docs {
 			bonus := 0.0
-			for _, part := range NameParts(r.docs[i].Who) {
+			for _, part := range r.nameParts(r.docs[i].Who) {
 				bonus = max(bonus, value[part])
 			}
 			if bonus > 0 {
@@ -518,12 +469,13 @@ func (r *ranking) feedback(scores []float64) []weighted {
 	var order []string
 	for _, i := range sortedKeys(weights) {
 		length := float64(max(r.docs[i].Len, 1))
-		eachWord(r.docs[i].Words, func(w string, _ bool) {
+		for _, token := range r.texts.of(i) {
+			w := r.texts.words[token>>1]
 			if mass[w] == 0 {
 				order = append(order, w)
 			}
 			mass[w] += weights[i] / length
-		})
+		}
 	}
 	names := r.names()
 	order = slices.DeleteFunc(order, func(w string) bool { return names[w] })
@@ -588,14 +540,24 @@ func sortedKeys(m map[int]float64) []int {
 	return keys
 }
 
+// nameParts splits each name once.
+func (r *ranking) nameParts(who string) []string {
+	parts, ok := r.parts[who]
+	if !ok {
+		parts = NameParts(who)
+		r.parts[who] = parts
+	}
+	return parts
+}
+
 // names are the words that name speakers, or are used for them by the query.
 func (r *ranking) names() map[string]bool {
 	names := map[string]bool{}
-	last := ""
+	seen := map[string]bool{}
 	for i := range r.docs {
-		if who := r.docs[i].Who; who != last {
-			last = who
-			for _, part := range NameParts(who) {
+		if who := r.docs[i].Who; !seen[who] {
+			seen[who] = true
+			for _, part := range r.nameParts(who) {
 				names[normal(part)] = true
 			}
 		}
@@ -672,17 +634,8 @@ func (r *ranking) hits(scores []float64, s *scorer, v Vectors, explain int) []Hi
 
 // holdsPhrases reports whether each phrase of the query stands in a doc.
 func (r *ranking) holdsPhrases(i int) bool {
-	if len(r.q.phrases) == 0 {
-		return true
-	}
-	var words []string
-	eachWord(r.docs[i].Words, func(w string, _ bool) { words = append(words, w) })
 	for _, p := range r.q.phrases {
-		found := false
-		for at := 0; !found && at+len(p) <= len(words); at++ {
-			found = slices.Equal(words[at:at+len(p)], p)
-		}
-		if !found {
+		if !r.texts.holds(i, p) {
 			return false
 		}
 	}

@@ -63,12 +63,13 @@ func FuzzWords(f *testing.F) {
 		if diff := cmp.Diff(r.Words, LoadWords(docs[0].Words), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("stored words (-want +got):\n%s", diff)
 		}
-		st := StatsOf(docs)
+		texts := Load(docs)
+		st := texts.Stats()
 		q := Analyse(text, 20_000).Narrow(st.DF).Resolve(st.Speakers, st.DF)
 		if len(q.Terms()) > MaxTerms {
 			t.Fatalf("%d terms", len(q.Terms()))
 		}
-		for _, h := range Rank(q, st, docs, Vectors{}, 1) {
+		for _, h := range Rank(q, st, texts, Vectors{}, 1) {
 			if math.IsNaN(h.Score) || math.IsInf(h.Score, 0) || h.Score <= 0 {
 				t.Fatalf("score %v", h.Score)
 			}

@@ -170,9 +170,10 @@ func (m *matching) whole(ctx context.Context) ([]search.Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := search.StatsOf(docs)
+	texts := search.Load(docs)
+	st := texts.Stats()
 	q := m.ask.Query.Narrow(st.DF).Resolve(st.Speakers, st.DF)
-	return search.Rank(q, st, docs, vectors, m.ask.Explain), nil
+	return search.Rank(q, st, texts, vectors, m.ask.Explain), nil
 }
 
 // sampled ranks candidates and what is near them.
@@ -211,7 +212,7 @@ func (m *matching) sampled(ctx context.Context) ([]search.Hit, error) {
 		failed = errors.Join(failed, err)
 		return more
 	}
-	return search.Rank(q, st, docs, vectors, m.ask.Explain), failed
+	return search.Rank(q, st, search.Load(docs), vectors, m.ask.Explain), failed
 }
 
 // vectors returns how the docs stand out by the embedding.

@@ -1,0 +1,175 @@
+package search
+
+import "strings"
+
+// Texts are docs made ready for ranking: their words are numbered once, so that every pass over them only compares numbers.
+type Texts struct {
+	docs    []Doc
+	numbers map[string]uint32
+	words   []string // by number
+	tokens  []uint32 // all docs' words, one doc behind the other: number<<1, +1 in a sentence that asks
+	ends    []int    // where a doc's tokens end
+}
+
+// Load reads docs, which are in the order of lanes and of Seq within a lane.
+func Load(docs []Doc) *Texts {
+	total := 0
+	for i := range docs {
+		total += docs[i].Len
+	}
+	t := &Texts{
+		docs: docs, numbers: make(map[string]uint32, min(total/3, 20_000)), tokens: make([]uint32, 0, total), ends: make([]int, len(docs)),
+	}
+	for i := range docs {
+		eachWord(docs[i].Words, func(w string, asked bool) {
+			n, ok := t.numbers[w]
+			if !ok {
+				n = uint32(len(t.words))
+				t.numbers[w] = n
+				t.words = append(t.words, w)
+			}
+			n <<= 1
+			if asked {
+				n++
+			}
+			t.tokens = append(t.tokens, n)
+		})
+		t.ends[i] = len(t.tokens)
+	}
+	return t
+}
+
+// of returns the tokens of a doc.
+func (t *Texts) of(i int) []uint32 {
+	if i == 0 {
+		return t.tokens[:t.ends[0]]
+	}
+	return t.tokens[t.ends[i-1]:t.ends[i]]
+}
+
+// Stats counts texts that are all there is in reach.
+func (t *Texts) Stats() Stats {
+	st := Stats{Docs: len(t.docs), DF: make(map[string]int, len(t.words)), Speakers: map[string]int{}}
+	df, last := make([]int, len(t.words)), make([]int, len(t.words))
+	for i := range t.docs {
+		for _, token := range t.of(i) {
+			if w := token >> 1; last[w] != i+1 {
+				last[w] = i + 1
+				df[w]++
+			}
+		}
+	}
+	for w, n := range df {
+		st.DF[t.words[w]] = n
+	}
+	said := map[string]int{}
+	for i := range t.docs {
+		said[t.docs[i].Who]++
+	}
+	for who, n := range said {
+		for _, part := range distinct(NameParts(who)) {
+			st.Speakers[part] += n
+		}
+	}
+	st.AvgLen = float64(len(t.tokens)) / float64(max(len(t.docs), 1))
+	return st
+}
+
+func distinct(words []string) []string {
+	seen := make(map[string]bool, len(words))
+	out := words[:0:0]
+	for _, w := range words {
+		if !seen[w] {
+			seen[w] = true
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+// terms finds terms in tokens.
+type finder struct {
+	single []int32 // by number of a word: the term, -1: none
+	starts []bool  // the word begins a pair
+	pairs  map[uint64]int32
+}
+
+func (t *Texts) finder(terms []weighted) *finder {
+	f := &finder{single: make([]int32, len(t.words)), starts: make([]bool, len(t.words)), pairs: map[uint64]int32{}}
+	for i := range f.single {
+		f.single[i] = -1
+	}
+	for i, term := range terms {
+		first, ok := t.numbers[term.word]
+		if !ok {
+			continue
+		}
+		if term.next == "" {
+			f.single[first] = int32(i)
+		} else if next, ok := t.numbers[term.next]; ok {
+			f.starts[first] = true
+			f.pairs[uint64(first)<<32|uint64(next)] = int32(i)
+		}
+	}
+	return f
+}
+
+// each calls hit for every term in a doc's tokens, pairs with the token that ends them.
+func (f *finder) each(tokens []uint32, hit func(term int32, asked bool)) {
+	before, open := uint32(0), false
+	for _, token := range tokens {
+		w, asked := token>>1, token&1 == 1
+		if term := f.single[w]; term >= 0 {
+			hit(term, asked)
+		}
+		if open {
+			if term, ok := f.pairs[uint64(before)<<32|uint64(w)]; ok {
+				hit(term, asked)
+			}
+		}
+		before, open = w, f.starts[w]
+	}
+}
+
+// holds reports whether words stand one behind the other in a doc.
+func (t *Texts) holds(i int, phrase []string) bool {
+	want := make([]uint32, len(phrase))
+	for j, w := range phrase {
+		n, ok := t.numbers[w]
+		if !ok {
+			return false
+		}
+		want[j] = n
+	}
+	tokens := t.of(i)
+	for at := 0; at+len(want) <= len(tokens); at++ {
+		found := true
+		for j, w := range want {
+			found = found && tokens[at+j]>>1 == w
+		}
+		if found {
+			return true
+		}
+	}
+	return false
+}
+
+// eachWord goes through stored words.
+func eachWord(stored string, visit func(word string, asked bool)) {
+	for stored != "" {
+		end := strings.IndexByte(stored, ' ')
+		word := stored
+		if end < 0 {
+			stored = ""
+		} else {
+			word, stored = stored[:end], stored[end+1:]
+		}
+		switch {
+		case word == "":
+		case word[0] == asking:
+			visit(word[1:], true)
+		default:
+			visit(word, false)
+		}
+	}
+}
