@@ -21,6 +21,12 @@ func (s *StaleBlockError) Error() string {
 	return fmt.Sprintf("block %q was changed meanwhile: it is at version %d now", s.Newest.Label, s.Newest.Version)
 }
 
+// stale is the conflict of a writer that has not read the newest version.
+func stale(newest core.Block) error {
+	e := &StaleBlockError{Newest: newest}
+	return (&core.Error{Kind: core.Conflict, Msg: e.Error(), Detail: e}).WithHint("read it again, join your change with it and write once more")
+}
+
 // BlockPatch changes what is present in it and nothing else.
 type BlockPatch struct {
 	Label       core.Opt[string]
@@ -166,8 +172,7 @@ func (s *Blocks) update(ctx context.Context, patch BlockPatch, ifVersion int, by
 			return err
 		}
 		if ifVersion != 0 && ifVersion != block.Version {
-			stale := &StaleBlockError{Newest: block}
-			return (&core.Error{Kind: core.Conflict, Msg: stale.Error(), Detail: stale}).WithHint("read it again, join your change with it and write once more")
+			return stale(block)
 		}
 		label := block.Label
 		if err := patch.apply(&block); err != nil {

@@ -37,6 +37,7 @@ type Services struct {
 	Blocks        *Blocks
 	Clients       *Clients
 	Conversations *Conversations
+	History       *History
 	Messages      *Messages
 	Models        *Models
 	Passages      *Passages
@@ -67,6 +68,7 @@ func New(cfg Config) *Services {
 		Blocks:        &Blocks{parts: p},
 		Clients:       newClients(p, agents, conversations),
 		Conversations: conversations,
+		History:       &History{parts: p},
 		Messages:      &Messages{parts: p},
 		Models:        p.models,
 		Passages:      &Passages{parts: p},

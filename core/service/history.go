@@ -1,0 +1,226 @@
+package service
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"loci/core"
+	"loci/core/engine"
+	"loci/core/memory"
+)
+
+// History are the use cases of what was: versions of blocks, rewinds, forks and copies, and what a step sent.
+type History struct{ *parts }
+
+// BlockDiff is what differs between two versions of a block.
+type BlockDiff struct {
+	From, To int
+	Text     string // a unified difference; empty: nothing differs
+}
+
+// Versions returns the kept versions of a block, newest first; the cursor is a version's number.
+func (h *History) Versions(ctx context.Context, id core.BlockID, pg core.Page) ([]core.BlockVersion, error) {
+	return (&Blocks{parts: h.parts}).Versions(ctx, id, pg)
+}
+
+// Diff compares two versions of a block. Without to it is the newest one, without from the one before to; version 0 is empty.
+func (h *History) Diff(ctx context.Context, id core.BlockID, from, to core.Opt[int]) (BlockDiff, error) {
+	block, err := h.Store.Blocks().Get(ctx, id)
+	if err != nil {
+		return BlockDiff{}, err
+	}
+	d := BlockDiff{To: to.Or(block.Version)}
+	d.From = from.Or(d.To - 1)
+	var sides [2]core.BlockVersion
+	for i, n := range []int{d.From, d.To} {
+		sides[i] = core.BlockVersion{Block: id, Label: block.Label}
+		if n == 0 {
+			continue
+		}
+		if sides[i], err = h.Store.Blocks().Version(ctx, id, n); err != nil {
+			return BlockDiff{}, err
+		}
+	}
+	d.Text = differ(sides[0], sides[1])
+	return d, nil
+}
+
+// differ writes a unified difference of two versions: first what is said of the block, then its value.
+func differ(a, b core.BlockVersion) string {
+	var out strings.Builder
+	for _, field := range []struct{ name, from, to string }{
+		{"label", a.Label, b.Label}, {"description", a.Description, b.Description}, {"limit", fmt.Sprint(a.Limit), fmt.Sprint(b.Limit)},
+	} {
+		if field.from != field.to && a.Version > 0 {
+			fmt.Fprintf(&out, "-%s: %s\n+%s: %s\n", field.name, field.from, field.name, field.to)
+		}
+	}
+	out.WriteString(memory.Diff(a.Value, b.Value))
+	if out.Len() == 0 {
+		return ""
+	}
+	return fmt.Sprintf("--- %s (version %d)\n+++ %s (version %d)\n", a.Label, a.Version, b.Label, b.Version) + out.String()
+}
+
+// Undo brings back what a block held before its last edit that is not undone, or with to the content of that version. That
+// is a new version, so nothing is lost by it. ifVersion is the version that the asker has read, 0 where it did not say.
+// The number of the version that was brought back is returned, too.
+func (h *History) Undo(ctx context.Context, id core.BlockID, to, ifVersion int, by string) (core.Block, int, error) {
+	return h.bring(ctx, id, ifVersion, by, func(l line) (int, error) {
+		if to > 0 {
+			return to, nil
+		}
+		if len(l.past) < 2 {
+			return 0, core.E(core.Conflict, "there is nothing to undo: the block holds what it was made with")
+		}
+		return l.past[len(l.past)-2], nil
+	})
+}
+
+// Redo does again what was last undone.
+func (h *History) Redo(ctx context.Context, id core.BlockID, ifVersion int, by string) (core.Block, int, error) {
+	return h.bring(ctx, id, ifVersion, by, func(l line) (int, error) {
+		if len(l.future) == 0 {
+			return 0, core.E(core.Conflict, "there is nothing to redo: the last change was not an undo")
+		}
+		return l.future[len(l.future)-1], nil
+	})
+}
+
+// line is a block's versions as undo and redo see them: where the block stands is the last of past, and what was undone
+// since is in future, the next to redo last.
+type line struct{ past, future []int }
+
+func lineOf(links []core.BlockLink) line {
+	var l line
+	for _, link := range links {
+		p, f := len(l.past), len(l.future)
+		switch {
+		case link.Restores > 0 && p > 1 && l.past[p-2] == link.Restores:
+			l.past, l.future = l.past[:p-1], append(l.future, l.past[p-1])
+		case link.Restores > 0 && f > 0 && l.future[f-1] == link.Restores:
+			l.past, l.future = append(l.past, l.future[f-1]), l.future[:f-1]
+		default: // an edit, or a jump to some version: what was undone before it cannot be redone
+			l.past, l.future = append(l.past, link.Version), nil
+		}
+	}
+	return l
+}
+
+// bring writes the content of an earlier version as a new one.
+func (h *History) bring(ctx context.Context, id core.BlockID, ifVersion int, by string, pick func(line) (int, error)) (core.Block, int, error) {
+	var block core.Block
+	var agents []core.AgentID
+	target := 0
+	err := h.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
+		var err error
+		if block, err = tx.Blocks().Get(ctx, id); err != nil {
+			return err
+		}
+		if ifVersion != 0 && ifVersion != block.Version {
+			return stale(block)
+		}
+		links, err := tx.Blocks().Lineage(ctx, id)
+		if err != nil {
+			return err
+		}
+		if target, err = pick(lineOf(links)); err != nil {
+			return err
+		}
+		then, err := tx.Blocks().Version(ctx, id, target)
+		if err != nil {
+			return err
+		}
+		if agents, err = tx.Blocks().AgentsOf(ctx, id); err != nil {
+			return err
+		}
+		block.Value, block.Label, block.Description, block.Limit, block.UpdatedAt = then.Value, then.Label, then.Description, then.Limit, h.Clock()
+		if err := labelFree(ctx, tx, block, agents); err != nil {
+			return err
+		}
+		if err := tx.Blocks().Update(ctx, &block, core.BlockAuthor{Kind: core.AuthorUser, ID: by, Restores: target}); err != nil {
+			return err
+		}
+		return tx.Conversations().MarkStale(ctx, agents...)
+	})
+	if err != nil {
+		return core.Block{}, 0, err
+	}
+	h.changed(agents...)
+	return block, target, nil
+}
+
+// RewindTo says where a rewind goes: to what a step was sent, or to before a run.
+type RewindTo struct {
+	Step   core.StepID
+	Run    core.RunID
+	Before bool // the input that the step answered goes, too; of a run it always does
+	Shared bool // blocks that other agents have as well are taken back
+	By     string
+}
+
+// Rewind takes a conversation and its agent back, see engine.Rewind.
+func (h *History) Rewind(ctx context.Context, to RewindTo) (core.Rewind, error) {
+	step, err := h.place(ctx, to)
+	if err != nil {
+		return core.Rewind{}, err
+	}
+	o := engine.RewindOptions{Before: to.Before || to.Run != "", Shared: to.Shared, By: to.By}
+	return h.Engine.Rewind(ctx, step.Conversation, step.ID, o)
+}
+
+// place finds the step that is meant: of a run, the first that came to a request.
+func (h *History) place(ctx context.Context, to RewindTo) (core.Step, error) {
+	if (to.Step == "") == (to.Run == "") {
+		return core.Step{}, core.E(core.Invalid, "name a step or a run to go back to")
+	}
+	if to.Step != "" {
+		return h.Store.Steps().Get(ctx, to.Step)
+	}
+	if _, err := h.Store.Runs().Get(ctx, to.Run); err != nil {
+		return core.Step{}, err
+	}
+	steps, err := h.Store.Steps().List(ctx, core.StepFilter{Run: to.Run}, core.Page{Limit: maxRunSteps})
+	if err != nil {
+		return core.Step{}, err
+	}
+	for _, s := range steps {
+		if s.AgentHash != "" {
+			return s, nil
+		}
+	}
+	return core.Step{}, core.E(core.Conflict, "run %s never came to a request: there is nothing to take back", to.Run)
+}
+
+// UndoRewind brings back what was before a rewind, see engine.UndoRewind.
+func (h *History) UndoRewind(ctx context.Context, id core.RewindID, by string) (core.Rewind, error) {
+	return h.Engine.UndoRewind(ctx, id, by)
+}
+
+// Rewinds returns the rewinds of a conversation, fifty by default.
+func (h *History) Rewinds(ctx context.Context, conv core.ConversationID, pg core.Page) ([]core.Rewind, error) {
+	if _, err := h.Store.Conversations().Get(ctx, conv); err != nil {
+		return nil, err
+	}
+	pg, err := page(pg, 50)
+	if err != nil {
+		return nil, err
+	}
+	return h.Store.Rewinds().List(ctx, conv, pg)
+}
+
+// Fork makes a conversation that shares the messages of another's window, see engine.Fork.
+func (h *History) Fork(ctx context.Context, conv core.ConversationID, step core.StepID) (core.Conversation, error) {
+	return h.Engine.Fork(ctx, conv, step)
+}
+
+// Copy makes an agent from another, see engine.CopyAgent.
+func (h *History) Copy(ctx context.Context, id core.AgentID, o engine.CopyOptions) (core.Agent, error) {
+	return h.Engine.CopyAgent(ctx, id, o)
+}
+
+// Sent returns exactly what a step sent.
+func (h *History) Sent(ctx context.Context, id core.StepID) (core.ChatRequest, error) {
+	return h.Engine.Reproduce(ctx, id)
+}
