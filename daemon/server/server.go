@@ -120,6 +120,7 @@ func (s *Server) register(a huma.API) {
 	s.registerBlocks(a)
 	s.registerConversations(a)
 	s.registerHealth(a)
+	s.registerHistory(a)
 	s.registerLoci(a)
 	s.registerMessages(a)
 	s.registerModels(a)

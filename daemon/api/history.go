@@ -1,0 +1,146 @@
+package api
+
+// Paths of our own operations on what was.
+const (
+	PathBlocks        = "/loci/v1/blocks"        // + /{id}/versions, /diff, /undo, /redo
+	PathRewinds       = "/loci/v1/rewinds"       // + /{id}/undo
+	PathConversations = "/loci/v1/conversations" // + /{id}/fork
+	PathAgents        = "/loci/v1/agents"        // + /{id}/copy
+	PathSteps         = "/loci/v1/steps"         // + /{id}/request
+)
+
+// BlockVersion is one state of a block, kept for ever.
+type BlockVersion struct {
+	BlockID     string  `json:"block_id"`
+	Version     int     `json:"version"`
+	Label       string  `json:"label"`
+	Value       string  `json:"value"`
+	Description string  `json:"description"`
+	Limit       int     `json:"limit"`
+	Author      string  `json:"author"` // user, agent or system
+	AuthorID    *string `json:"author_id"`
+	StepID      *string `json:"step_id"`
+	Restores    *int    `json:"restores"` // the version whose content it brought back
+	CreatedAt   Time    `json:"created_at"`
+}
+
+// BlockDiffParams name two versions. Without to it is the newest, without from the one before to; 0 is empty.
+type BlockDiffParams struct {
+	From Param[int] `query:"from"`
+	To   Param[int] `query:"to"`
+}
+
+// BlockDiff is a unified difference of two versions.
+type BlockDiff struct {
+	From int    `json:"from"`
+	To   int    `json:"to"`
+	Diff string `json:"diff"`
+}
+
+// UndoBlock is the body of an undo. Without a version the last edit that is not undone is.
+type UndoBlock struct {
+	Version int `json:"version,omitempty"`
+}
+
+// BlockUndone says what an undo or redo brought back: a new version with the content of an earlier one.
+type BlockUndone struct {
+	Block    Block `json:"block"`
+	Version  int   `json:"version"`
+	Restores int   `json:"restores"`
+}
+
+// RewindRequest is the body of POST /loci/v1/rewinds: to what a step was sent, or to before a run.
+type RewindRequest struct {
+	StepID string `json:"step_id,omitempty"`
+	RunID  string `json:"run_id,omitempty"`
+	Before bool   `json:"before,omitempty"` // the input that the step answered goes, too
+	Shared bool   `json:"shared,omitempty"` // blocks that other agents have as well are taken back
+}
+
+// Rewind is what a rewind, or its undo, did.
+type Rewind struct {
+	ID               string       `json:"id"`
+	AgentID          string       `json:"agent_id"`
+	ConversationID   string       `json:"conversation_id"`
+	StepID           *string      `json:"step_id"` // where it went; null: it is an undo
+	Undoes           *string      `json:"undoes"`
+	Before           bool         `json:"before"`
+	Shared           bool         `json:"shared"`
+	BlockIDs         List[string] `json:"block_ids"` // whose content it changed
+	PassagesTaken    int          `json:"passages_taken"`
+	PassagesReturned int          `json:"passages_returned"`
+	CreatedAt        Time         `json:"created_at"`
+}
+
+// ListRewinds are the parameters of GET /loci/v1/rewinds. An agent's id names its default conversation.
+type ListRewinds struct {
+	Page
+	ConversationID string `query:"conversation_id" required:"true"`
+}
+
+// ForkConversation is the body of POST /loci/v1/conversations/{id}/fork; without a step the window is shared as it is.
+type ForkConversation struct {
+	StepID string `json:"step_id,omitempty"`
+}
+
+// CopyAgent is the body of POST /loci/v1/agents/{id}/copy. With a step the agent is copied as it was then.
+type CopyAgent struct {
+	Name           string `json:"name,omitempty"`
+	History        bool   `json:"history,omitempty"`         // the window of a conversation comes along
+	ConversationID string `json:"conversation_id,omitempty"` // whose; the default one's without
+	StepID         string `json:"step_id,omitempty"`
+}
+
+// AgentCopied names the new agent.
+type AgentCopied struct {
+	ID   string `json:"id"`
+	Name string `json:"name"`
+}
+
+// SentRequest is exactly what a step sent, before a provider's protocol words it.
+type SentRequest struct {
+	StepID     string        `json:"step_id"`
+	Model      string        `json:"model"` // the provider's own name
+	System     string        `json:"system"`
+	Messages   []SentMessage `json:"messages"`
+	Tools      []SentTool    `json:"tools"`
+	ToolChoice string        `json:"tool_choice,omitempty"` // required, named or none; empty: the model's
+	ToolNamed  string        `json:"tool_named,omitempty"`
+	Parallel   bool          `json:"parallel_tool_calls"`
+	Settings   Object        `json:"settings"`
+	Window     int           `json:"context_window"`
+	Prefix     string        `json:"prefix"`
+}
+
+// SentMessage is one message of a request.
+type SentMessage struct {
+	Role      string       `json:"role"` // user, assistant, tool or reminder
+	Text      string       `json:"text,omitempty"`
+	Name      string       `json:"name,omitempty"`
+	Reasoning string       `json:"reasoning,omitempty"`
+	Calls     []SentCall   `json:"tool_calls,omitempty"`
+	Returns   []SentReturn `json:"tool_returns,omitempty"`
+	Native    any          `json:"native,omitempty"` // the provider's own form, replayed in place of the rest
+}
+
+// SentCall is a call as it was replayed.
+type SentCall struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+// SentReturn is a return as the model saw it.
+type SentReturn struct {
+	CallID  string `json:"tool_call_id"`
+	Name    string `json:"name"`
+	Text    string `json:"text"`
+	IsError bool   `json:"is_error,omitempty"`
+}
+
+// SentTool is a tool that was offered.
+type SentTool struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Parameters  Object `json:"parameters"`
+}

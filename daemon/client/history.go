@@ -1,0 +1,62 @@
+package client
+
+import (
+	"context"
+	"net/url"
+
+	"loci/daemon/api"
+)
+
+func pastBlock(id, what string) string { return api.PathBlocks + "/" + url.PathEscape(id) + "/" + what }
+
+// BlockVersions lists the versions of a block, the newest first.
+func (c *Client) BlockVersions(ctx context.Context, id string, p api.Page) ([]api.BlockVersion, error) {
+	return call[[]api.BlockVersion](ctx, c, request{method: get, path: pastBlock(id, "versions"), query: p})
+}
+
+// BlockDiff compares two versions of a block.
+func (c *Client) BlockDiff(ctx context.Context, id string, p api.BlockDiffParams) (api.BlockDiff, error) {
+	return call[api.BlockDiff](ctx, c, request{method: get, path: pastBlock(id, "diff"), query: p})
+}
+
+// UndoBlock brings back what a block held before its last edit, or an earlier version. With an ETag it is refused as a
+// conflict if the block changed since.
+func (c *Client) UndoBlock(ctx context.Context, id string, in api.UndoBlock, ifMatch string) (api.BlockUndone, error) {
+	return call[api.BlockUndone](ctx, c, request{method: post, path: pastBlock(id, "undo"), body: in, header: matching(ifMatch)})
+}
+
+// RedoBlock does again what was last undone.
+func (c *Client) RedoBlock(ctx context.Context, id, ifMatch string) (api.BlockUndone, error) {
+	return call[api.BlockUndone](ctx, c, request{method: post, path: pastBlock(id, "redo"), header: matching(ifMatch)})
+}
+
+// Rewind takes a conversation and its agent back to a step, or to before a run.
+func (c *Client) Rewind(ctx context.Context, in api.RewindRequest) (api.Rewind, error) {
+	return call[api.Rewind](ctx, c, request{method: post, path: api.PathRewinds, body: in})
+}
+
+// Rewinds lists the rewinds of a conversation, the newest first.
+func (c *Client) Rewinds(ctx context.Context, p api.ListRewinds) ([]api.Rewind, error) {
+	return call[[]api.Rewind](ctx, c, request{method: get, path: api.PathRewinds, query: p})
+}
+
+// UndoRewind brings back what was before a rewind.
+func (c *Client) UndoRewind(ctx context.Context, id string) (api.Rewind, error) {
+	return call[api.Rewind](ctx, c, request{method: post, path: api.PathRewinds + "/" + url.PathEscape(id) + "/undo"})
+}
+
+// ForkConversation makes a conversation that shares the messages of another's window. The agent is needed for the default one.
+func (c *Client) ForkConversation(ctx context.Context, id, agentID string, in api.ForkConversation) (api.Conversation, error) {
+	return call[api.Conversation](ctx, c, request{method: post, path: api.PathConversations + "/" + url.PathEscape(id) + "/fork",
+		query: api.AgentParam{AgentID: agentID}, body: in})
+}
+
+// CopyAgent makes an agent from another.
+func (c *Client) CopyAgent(ctx context.Context, id string, in api.CopyAgent) (api.AgentCopied, error) {
+	return call[api.AgentCopied](ctx, c, request{method: post, path: api.PathAgents + "/" + url.PathEscape(id) + "/copy", body: in})
+}
+
+// StepRequest tells exactly what a step sent.
+func (c *Client) StepRequest(ctx context.Context, id string) (api.SentRequest, error) {
+	return call[api.SentRequest](ctx, c, request{method: get, path: api.PathSteps + "/" + url.PathEscape(id) + "/request"})
+}

@@ -1,0 +1,51 @@
+package server
+
+import (
+	"loci/core"
+	"loci/daemon/api"
+)
+
+func wireVersion(v core.BlockVersion) api.BlockVersion {
+	out := api.BlockVersion{
+		BlockID: string(v.Block), Version: v.Version, Label: v.Label, Value: v.Value, Description: v.Description, Limit: v.Limit,
+		Author: string(v.Author.Kind), AuthorID: api.PtrTo(v.Author.ID), StepID: api.PtrTo(string(v.Author.Step)), CreatedAt: api.At(v.At),
+	}
+	if v.Author.Restores > 0 {
+		out.Restores = &v.Author.Restores
+	}
+	return out
+}
+
+func wireRewind(r core.Rewind) api.Rewind {
+	return api.Rewind{
+		ID: string(r.ID), AgentID: string(r.Agent), ConversationID: string(r.Conversation), StepID: api.PtrTo(string(r.Step)),
+		Undoes: api.PtrTo(string(r.Undoes)), Before: r.Before, Shared: r.Shared, BlockIDs: strs(r.Blocks), PassagesTaken: len(r.Taken),
+		PassagesReturned: len(r.Brought), CreatedAt: api.At(r.CreatedAt),
+	}
+}
+
+// wireSent converts what a step sent.
+func wireSent(step string, req core.ChatRequest) api.SentRequest {
+	out := api.SentRequest{
+		StepID: step, Model: req.Model, System: req.System, Messages: []api.SentMessage{}, Tools: []api.SentTool{}, ToolChoice: string(req.Choice.Mode),
+		ToolNamed: req.Choice.Name, Parallel: req.Parallel, Settings: asMap(req.Settings), Window: req.Window, Prefix: req.Prefix,
+	}
+	delete(out.Settings, "wire") // the settings as a client sent them are no part of a request
+	for _, t := range req.Tools {
+		out.Tools = append(out.Tools, api.SentTool{Name: t.Name, Description: t.Description, Parameters: wireParameters(t)})
+	}
+	for _, m := range req.Messages {
+		sent := api.SentMessage{Role: string(m.Role), Text: m.Text, Name: m.Name, Reasoning: m.Reasoning}
+		for _, c := range m.Calls {
+			sent.Calls = append(sent.Calls, api.SentCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
+		}
+		for _, r := range m.Returns {
+			sent.Returns = append(sent.Returns, api.SentReturn{CallID: r.CallID, Name: r.Name, Text: r.Text, IsError: r.IsError})
+		}
+		if m.Native != nil {
+			sent.Native = m.Native.Data
+		}
+		out.Messages = append(out.Messages, sent)
+	}
+	return out
+}

@@ -1,0 +1,94 @@
+package server
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"loci/core"
+	"loci/daemon/api"
+)
+
+func TestABlocksPastIsListedComparedAndUndone(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, always("ok"))
+	a := f.agent(human())
+	path := api.PathBlocks + "/" + a.Blocks[0].ID
+	for _, v := range []string{"one", "two"} {
+		f.call("PATCH", "/v1/blocks/"+a.Blocks[0].ID, map[string]any{"value": v}).want(http.StatusOK)
+	}
+	versions := as[[]api.BlockVersion](f.call("GET", path+"/versions?limit=2", nil))
+	if len(versions) != 2 || versions[0].Version != 3 || versions[0].Value != "two" || versions[0].Author != "user" || versions[0].Restores != nil {
+		t.Errorf("versions %+v", versions)
+	}
+	if d := as[api.BlockDiff](f.call("GET", path+"/diff?from=1", nil)); d.From != 1 || d.To != 3 || !strings.Contains(d.Diff, "+two\n") {
+		t.Errorf("diff %+v", d)
+	}
+	undone := as[api.BlockUndone](f.call("POST", path+"/undo", nil))
+	if undone.Block.Value != "one" || undone.Version != 4 || undone.Restores != 2 {
+		t.Errorf("undone %+v", undone)
+	}
+	if redone := as[api.BlockUndone](f.call("POST", path+"/redo", nil)); redone.Block.Value != "two" || redone.Restores != 3 {
+		t.Errorf("redone %+v", redone)
+	}
+	f.call("POST", path+"/redo", nil).want(http.StatusConflict)
+	if jumped := as[api.BlockUndone](f.call("POST", path+"/undo", map[string]any{"version": 1})); jumped.Block.Value != "" {
+		t.Errorf("to the first %+v", jumped)
+	}
+	stale := f.request("POST", path+"/undo", nil)
+	stale.Header.Set("If-Match", `"2"`)
+	f.do(stale).want(http.StatusConflict)
+	f.call("POST", api.PathBlocks+"/"+string(core.NewBlockID())+"/undo", nil).want(http.StatusNotFound)
+	f.call("GET", api.PathBlocks+"/block-1/versions", nil).want(http.StatusUnprocessableEntity)
+}
+
+func TestAnAgentIsTakenBackAndForkedThroughTheAPI(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, func(_ context.Context, n int, _ core.ChatRequest) []any {
+		if n == 1 {
+			return calls("memory_insert", `{"label":"human","new_string":"Name: Ada"}`)
+		}
+		return []any{"ok"}
+	})
+	a := f.agent(human())
+	f.call("POST", "/v1/agents/"+a.ID+"/messages", text("one")).want(http.StatusOK)
+	f.call("POST", "/v1/agents/"+a.ID+"/messages", text("two")).want(http.StatusOK)
+	runs := as[[]api.Run](f.call("GET", "/v1/runs?agent_id="+a.ID, nil))
+	steps := as[[]api.Step](f.call("GET", "/v1/runs/"+runs[0].ID+"/steps?order=asc", nil))
+	before := len(f.messages(a.ID))
+	fork := as[api.Conversation](f.call("POST", "/v1/conversations/default/fork?agent_id="+a.ID, nil))
+	if n := len(as[[]api.Message](f.call("GET", "/v1/conversations/"+fork.ID+"/messages", nil))); n != before {
+		t.Errorf("the fork lists %d messages, want %d", n, before)
+	}
+	sent := as[api.SentRequest](f.call("GET", api.PathSteps+"/"+steps[1].ID+"/request", nil))
+	if n := len(sent.Messages); n != 5 || sent.Messages[3].Calls[0].Name != "memory_insert" || sent.Messages[4].Returns[0].Name != "memory_insert" || len(sent.Tools) == 0 ||
+		!strings.Contains(sent.System, "memory_blocks") {
+		t.Errorf("sent %+v", sent)
+	}
+	r := as[api.Rewind](f.call("POST", api.PathRewinds, map[string]any{"run_id": runs[0].ID}))
+	if len(f.messages(a.ID)) != 3 || len(r.BlockIDs) != 1 || *r.StepID != steps[0].ID || !r.Before {
+		t.Errorf("rewound %+v, %d messages", r, len(f.messages(a.ID)))
+	}
+	undone := as[api.Rewind](f.call("POST", api.PathRewinds+"/"+r.ID+"/undo", nil))
+	if len(f.messages(a.ID)) != before || undone.StepID != nil || *undone.Undoes != r.ID {
+		t.Errorf("undone %+v, %d messages", undone, len(f.messages(a.ID)))
+	}
+	if all := as[[]api.Rewind](f.call("GET", api.PathRewinds+"?conversation_id="+a.ID, nil)); len(all) != 2 || all[0].ID != undone.ID {
+		t.Errorf("rewinds %+v", all)
+	}
+	made := as[api.AgentCopied](f.call("POST", api.PathAgents+"/"+a.ID+"/copy", map[string]any{"history": true, "step_id": steps[0].ID, "name": "Then"}))
+	then := as[api.AgentState](f.call("GET", "/v1/agents/"+made.ID+"?include=agent.blocks", nil))
+	if then.Name != "Then" || then.Blocks[0].Value != "" || then.Blocks[0].ID == a.Blocks[0].ID || len(f.messages(made.ID)) != 4 {
+		t.Errorf("copied %+v, %d messages", then.Blocks, len(f.messages(made.ID)))
+	}
+	at := as[api.Conversation](f.call("POST", api.PathConversations+"/"+a.ID+"/fork", map[string]any{"step_id": steps[0].ID}))
+	if len(at.InContextMessageIDs) != 4 {
+		t.Errorf("forked at a step: %v", at.InContextMessageIDs)
+	}
+	for _, bad := range []map[string]any{{}, {"step_id": steps[0].ID, "run_id": runs[0].ID}} {
+		f.call("POST", api.PathRewinds, bad).want(http.StatusBadRequest)
+	}
+	f.call("POST", api.PathRewinds, map[string]any{"step_id": "step-none"}).want(http.StatusNotFound)
+	f.call("GET", api.PathRewinds, nil).want(http.StatusUnprocessableEntity)
+}
