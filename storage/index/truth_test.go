@@ -1,0 +1,340 @@
+package index
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"loci/core/search"
+)
+
+// facts are documents with their changes, as a store has them.
+type facts struct {
+	mu      sync.Mutex
+	docs    map[string]Doc
+	changes []Change
+	last    int64
+}
+
+func (f *facts) write(kind Kind, d Doc) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if d.Seq == 0 {
+		f.last++
+		d.Seq = f.last
+	}
+	f.docs[d.ID] = d
+	f.changes = append(f.changes, Change{Seq: int64(len(f.changes) + 1), Kind: string(kind), ID: d.ID, Op: "write"})
+}
+
+func (f *facts) remove(kind string, id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for key, d := range f.docs {
+		if key == id || kind == "archive" && d.Owner == id {
+			delete(f.docs, key)
+		}
+	}
+	f.changes = append(f.changes, Change{Seq: int64(len(f.changes) + 1), Kind: kind, ID: id, Op: "delete"})
+}
+
+func (f *facts) sorted() []Doc {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []Doc
+	for _, d := range f.docs {
+		out = append(out, d)
+	}
+	slices.SortFunc(out, func(a, b Doc) int { return int(a.Seq - b.Seq) })
+	return out
+}
+
+func (f *facts) Bounds(context.Context) (first, last int64, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return min(1, int64(len(f.changes))), int64(len(f.changes)), nil
+}
+
+func (f *facts) Changes(_ context.Context, after int64, limit int) ([]Change, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	rest := f.changes[min(int(after), len(f.changes)):]
+	return slices.Clone(rest[:min(limit, len(rest))]), nil
+}
+
+func (f *facts) Docs(_ context.Context, kind Kind, ids []string) ([]Doc, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var out []Doc
+	for _, id := range ids {
+		if d, ok := f.docs[id]; ok && kind == Passage {
+			out = append(out, d)
+		}
+	}
+	return out, nil
+}
+
+func (f *facts) All(_ context.Context, kind Kind, after int64, limit int) (docs []Doc, next int64, done bool, err error) {
+	if kind != Passage {
+		return nil, 0, true, nil
+	}
+	for _, d := range f.sorted() {
+		if d.Seq > after && len(docs) < limit {
+			docs = append(docs, d)
+			after = d.Seq
+		}
+	}
+	return docs, after, len(docs) < limit, nil
+}
+
+func opened(t *testing.T, f Source) *Index {
+	t.Helper()
+	x, err := Open(t.Context(), Config{
+		Path: filepath.Join(t.TempDir(), "index.db"), Home: "h", Open: open, Source: f, Logger: slog.New(slog.DiscardHandler),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(x.Close)
+	return x
+}
+
+func caughtUp(t *testing.T, x *Index, f Source) {
+	t.Helper()
+	_, last, err := f.Bounds(t.Context())
+	if err != nil || !x.Wait(t.Context(), last, time.Minute) {
+		t.Fatalf("the index does not catch up: %v", err)
+	}
+}
+
+func ask(t *testing.T, x *Index, query string, f Filter) []search.Hit {
+	t.Helper()
+	hits, err := x.Match(t.Context(), Passage, Ask{Query: search.Analyse(query, 19_500), Filter: f, Zone: time.UTC, Explain: 1000})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hits
+}
+
+// reference ranks documents of one archive by nothing but core/search.
+func reference(query string, docs []Doc) []search.Hit {
+	in := make([]search.Doc, len(docs))
+	for i, d := range docs {
+		at := time.UnixMicro(d.At).UTC()
+		r := search.Read(search.Source{Text: d.Text, At: at})
+		in[i] = search.Doc{
+			ID: d.ID, Seq: d.Seq, Lane: 1, Who: search.Voice(r.Speaker, ""), Minute: r.Minute, Day: search.DayOf(at), Flags: r.Flags,
+			Len: len(r.Words), Words: r.Store(), Spans: r.Spans, Allowed: true,
+		}
+		if r.Flags&search.Dated != 0 {
+			in[i].Day = search.DayOfMinute(r.Minute)
+		}
+	}
+	texts := search.Load(in)
+	st := texts.Stats()
+	return search.Rank(search.Analyse(query, 19_500).Narrow(st.DF).Resolve(st.Speakers, st.DF), st, texts, search.Vectors{}, 1000)
+}
+
+var subjects = strings.Fields("lake boat oboe bread oven hill storm garden violin train letter bridge snow river candle 東京タワー")
+
+func said(draw *rand.Rand) string {
+	words := make([]string, 2+draw.IntN(5))
+	for i := range words {
+		words[i] = subjects[draw.IntN(len(subjects))]
+	}
+	text := strings.Join(words, " ") + []string{".", "?", " yesterday.", " on 5 May 2023."}[draw.IntN(4)]
+	if draw.IntN(4) > 0 {
+		text = fmt.Sprintf("(%d:%02d pm on %d May, 2023) %s: ", 1+draw.IntN(2), draw.IntN(60), 1+draw.IntN(3), []string{"Ann", "Bob", "Melanie"}[draw.IntN(3)]) + text
+	}
+	return text
+}
+
+// TestAfterAnyHistoryTheRankingIsThatOfWhatIsStored interleaves inserts, updates, deletes and returns with searches.
+func TestAfterAnyHistoryTheRankingIsThatOfWhatIsStored(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(4) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			draw := rand.New(rand.NewPCG(seed, 1))
+			f := &facts{docs: map[string]Doc{}}
+			x := opened(t, f)
+			var gone []Doc
+			made, other := 0, "b"
+			for round := range 150 {
+				all := f.sorted()
+				switch n := draw.IntN(10); {
+				case n < 6 || len(all) == 0:
+					for range 1 + draw.IntN(5) {
+						made++
+						owner := []string{"a", "a", "a", other}[draw.IntN(4)]
+						f.write(Passage, Doc{ID: fmt.Sprint("p", made), Owner: owner, At: int64(made) * 1e6, Tags: []string{subjects[draw.IntN(3)]}, Text: said(draw)})
+					}
+				case n == 6:
+					d := all[draw.IntN(len(all))]
+					d.Text = said(draw)
+					f.write(Passage, d)
+				case n == 7 && len(gone) > 0: // what a rewind took comes back
+					f.write(Passage, gone[0])
+					gone = gone[1:]
+				case n == 8 && draw.IntN(5) == 0:
+					f.remove("archive", other)
+					gone = slices.DeleteFunc(gone, func(d Doc) bool { return d.Owner == other })
+					other += "b" // an archive that is gone does not come back
+				default:
+					d := all[draw.IntN(len(all))]
+					f.remove("passage", d.ID)
+					gone = append(gone, d)
+				}
+				x.Nudge()
+				if round%10 != 9 {
+					continue
+				}
+				caughtUp(t, x, f)
+				var own []Doc
+				for _, d := range f.sorted() {
+					if d.Owner == "a" {
+						own = append(own, d)
+					}
+				}
+				for _, query := range []string{"lake", "boat on the lake", "What did Mel play yesterday?", "violin letter on 5 May 2023", "Bob", "東京", "how many trains?", "nothing"} {
+					want, got := reference(query, own), ask(t, x, query, Filter{Owners: []string{"a"}})
+					if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+						t.Fatalf("round %d, %q (-want +got):\n%s", round, query, diff)
+					}
+				}
+			}
+			counters(t, x, f)
+		})
+	}
+}
+
+// counters compares what the index counted on the way with an index that is built from what is there.
+func counters(t *testing.T, x *Index, f *facts) {
+	t.Helper()
+	fresh := opened(t, f)
+	caughtUp(t, fresh, f)
+	for _, query := range []string{
+		`SELECT term || ' ' || docs FROM terms_passage ORDER BY 1`,
+		`SELECT s.part || ' ' || o.key || ' ' || s.docs FROM speakers_passage s JOIN scopes_passage o ON o.num = s.owner ORDER BY 1`,
+		`SELECT key || ' ' || docs FROM scopes_passage WHERE docs <> 0 ORDER BY 1`,
+		`SELECT key || ' ' || value FROM marks WHERE key LIKE 'docs_%' OR key LIKE 'len_%' ORDER BY 1`,
+		`SELECT seq || ' ' || tag FROM tags_passage ORDER BY 1`,
+		`SELECT rowid || '' FROM words_passage ORDER BY 1`,
+	} {
+		var want, got []string
+		for _, p := range []struct {
+			x    *Index
+			rows *[]string
+		}{{fresh, &want}, {x, &got}} {
+			if err := p.x.files.r.SelectContext(t.Context(), p.rows, query); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s (-fresh +followed):\n%s", query, diff)
+		}
+	}
+}
+
+// TestALargeArchiveIsSearchedThroughCandidates compares with the ranking over all of it.
+func TestALargeArchiveIsSearchedThroughCandidates(t *testing.T) {
+	t.Parallel()
+	draw := rand.New(rand.NewPCG(9, 9))
+	f := &facts{docs: map[string]Doc{}}
+	const many = 3 * wholeScope
+	for i := range many {
+		text := said(draw) + fmt.Sprintf(" w%d v%d", draw.IntN(300), draw.IntN(300))
+		f.write(Passage, Doc{ID: fmt.Sprint("p", i), Owner: "a", At: int64(i) * 1e6, Tags: []string{subjects[draw.IntN(3)]}, Text: text})
+	}
+	x := opened(t, f)
+	caughtUp(t, x, f)
+	docs := f.sorted()
+	same := 0
+	for i := range 30 {
+		query := fmt.Sprintf("%s w%d v%d", subjects[i%5], i, i*7%300)
+		if i%3 == 0 {
+			query += " Melanie"
+		}
+		want, got := reference(query, docs), ask(t, x, query, Filter{Owners: []string{"a"}})
+		if len(got) == 0 || got[0].ID != want[0].ID {
+			t.Errorf("%q: the best is not found", query)
+			continue
+		}
+		ids := map[string]bool{}
+		for _, h := range want[:10] {
+			ids[h.ID] = true
+		}
+		for _, h := range got[:min(10, len(got))] {
+			if ids[h.ID] {
+				same++
+			}
+		}
+	}
+	if same < 270 {
+		t.Errorf("only %d of the 300 best are found", same)
+	}
+	for _, h := range ask(t, x, "lake w1", Filter{Owners: []string{"a"}, Tags: []string{"lake"}}) {
+		if d := f.docs[h.ID]; d.Tags[0] != "lake" {
+			t.Errorf("%s passes the filter", h.ID)
+		}
+	}
+	for query, filter := range map[string]Filter{
+		"5 May 2023":      {Owners: []string{"a"}},
+		"Melanie":         {},
+		"lake":            {Until: 100e6},
+		"lake oboe Bob":   {Owners: []string{"a", "none"}, From: 100e6},
+		`"lake"`:          {Tags: []string{"lake", "boat"}, AllTags: false},
+		"what when where": {Owners: []string{"none"}},
+	} {
+		hits := ask(t, x, query, filter)
+		if len(hits) == 0 && query != "what when where" {
+			t.Errorf("%q finds nothing", query)
+		}
+		for _, h := range hits {
+			if d := f.docs[h.ID]; filter.Until != 0 && d.At >= filter.Until || d.At < filter.From {
+				t.Errorf("%q: %s passes the filter", query, h.ID)
+			}
+		}
+	}
+}
+
+func TestSearchesRunWhileTheIndexChanges(t *testing.T) {
+	t.Parallel()
+	f := &facts{docs: map[string]Doc{}}
+	x := opened(t, f)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		draw := rand.New(rand.NewPCG(3, 3))
+		for i := range 300 {
+			f.write(Passage, Doc{ID: fmt.Sprint("p", i%200), Owner: "a", Text: said(draw), Seq: int64(i%200 + 1)})
+			if i%7 == 0 {
+				f.remove("passage", fmt.Sprint("p", i/2))
+			}
+			x.Nudge()
+		}
+	})
+	for n := range 4 {
+		wg.Go(func() {
+			for range 25 {
+				if _, err := x.Match(t.Context(), Passage, Ask{Query: search.Analyse(subjects[n]+" Ann", search.NoDay), Zone: time.UTC, Explain: 3}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	caughtUp(t, x, f)
+	if got, want := len(ask(t, x, "lake", Filter{})), len(reference("lake", f.sorted())); got != want {
+		t.Errorf("%d hits, want %d", got, want)
+	}
+}
