@@ -14,8 +14,8 @@ import (
 
 // agentsCommand is `loci agents`.
 func (a *app) agentsCommand() *cobra.Command {
-	return parent("agents", "List, make, show, rename and delete agents",
-		a.agentsList(), a.agentsCreate(), a.agentsShow(), a.agentsRename(), a.agentsDelete())
+	return parent("agents", "List, make, show, rename, copy, rewind and delete agents",
+		a.agentsList(), a.agentsCreate(), a.agentsShow(), a.agentsRename(), a.agentsDelete(), a.agentsCopy(), a.agentsFork(), a.agentsRewind())
 }
 
 func (a *app) agentsList() *cobra.Command {

@@ -20,7 +20,8 @@ import (
 func (a *app) memoryCommand() *cobra.Command {
 	var agent string
 	c := parent("memory", "Read and mend what an agent keeps in mind",
-		a.memoryShow(&agent), a.memorySet(&agent), a.memoryAppend(&agent), a.memoryEdit(&agent))
+		a.memoryShow(&agent), a.memorySet(&agent), a.memoryAppend(&agent), a.memoryEdit(&agent),
+		a.memoryHistory(&agent), a.memoryDiff(&agent), a.memoryUndo(&agent), a.memoryRedo(&agent))
 	agentFlag(c, &agent)
 	return c
 }

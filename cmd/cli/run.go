@@ -1,13 +1,16 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"loci/daemon/api"
+	"loci/daemon/client"
 )
 
 // runsCommand is `loci runs`: what was asked of agents and how it went.
@@ -56,13 +59,21 @@ func (a *app) runsList() *cobra.Command {
 }
 
 func (a *app) runsShow() *cobra.Command {
-	return &cobra.Command{
-		Use: "show ID", Short: "Show a run, its usage and its steps", Args: exactly("the run's id"),
+	var prompt bool
+	cmd := &cobra.Command{
+		Use: "show RUN|STEP", Short: "Show a run, its usage and its steps; of a step, exactly what was sent", Args: exactly("the run's or step's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			c, err := a.connect(ctx)
 			if err != nil {
 				return err
+			}
+			if prompt || strings.HasPrefix(args[0], "step-") {
+				step, err := stepOf(ctx, c, args[0])
+				if err != nil {
+					return err
+				}
+				return a.printSent(ctx, c, step)
 			}
 			r, err := c.Run(ctx, args[0])
 			if err != nil {
@@ -93,6 +104,23 @@ func (a *app) runsShow() *cobra.Command {
 			return t.write(a.out)
 		},
 	}
+	cmd.Flags().BoolVar(&prompt, "prompt", false, "print exactly what was sent to the model: by this step, or by the run's last one")
+	return cmd
+}
+
+// stepOf is the step that is meant: itself, or the last one of a run.
+func stepOf(ctx context.Context, c *client.Client, id string) (string, error) {
+	if strings.HasPrefix(id, "step-") {
+		return id, nil
+	}
+	steps, err := c.RunSteps(ctx, id, api.Page{Limit: 1})
+	if err != nil {
+		return "", err
+	}
+	if len(steps) == 0 {
+		return "", &fault{kind: api.KindConflict, msg: "the run never asked a model"}
+	}
+	return steps[0].ID, nil
 }
 
 func stopText(r *api.StopReason) string {

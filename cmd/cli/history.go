@@ -1,0 +1,169 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+)
+
+// memoryHistory is `loci memory history`: every version of a block, with who made it.
+func (a *app) memoryHistory(agent *string) *cobra.Command {
+	var limit int
+	c := &cobra.Command{
+		Use: "history LABEL", Short: "List the versions of a block, the newest first", Args: exactly("the block's label"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			c, _, b, _, err := a.blockOf(ctx, *agent, args[0])
+			if err != nil {
+				return err
+			}
+			versions, err := c.BlockVersions(ctx, b.ID, api.Page{Limit: orDefault(limit, 50)})
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.out, nonNil(versions))
+			}
+			t := table{head: []string{"VERSION", "WHEN", "BY", "CHARACTERS", "BRINGS BACK", "STEP"}}
+			for _, v := range versions {
+				back := ""
+				if v.Restores != nil {
+					back = strconv.Itoa(*v.Restores)
+				}
+				t.add(strconv.Itoa(v.Version), moment(&v.CreatedAt), v.Author, strconv.Itoa(len([]rune(v.Value))), back, text(v.StepID))
+			}
+			return t.write(a.out)
+		},
+	}
+	c.Flags().IntVar(&limit, "limit", 0, "how many at most (50)")
+	return c
+}
+
+// memoryDiff is `loci memory diff`.
+func (a *app) memoryDiff(agent *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "diff LABEL [FROM [TO]]", Short: "Show what the last edit of a block changed, or what differs between two versions",
+		Args: between(1, 3, "the block's label"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			var p api.BlockDiffParams
+			for i, side := range []*api.Param[int]{&p.From, &p.To} {
+				if len(args) <= i+1 {
+					break
+				}
+				n, err := versionNumber(args[i+1])
+				if err != nil {
+					return err
+				}
+				*side = api.Given(n)
+			}
+			c, _, b, _, err := a.blockOf(ctx, *agent, args[0])
+			if err != nil {
+				return err
+			}
+			d, err := c.BlockDiff(ctx, b.ID, p)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.out, d)
+			}
+			_, err = fmt.Fprint(a.out, a.shown(d.Diff))
+			return err
+		},
+	}
+}
+
+// memoryUndo is `loci memory undo`.
+func (a *app) memoryUndo(agent *string) *cobra.Command {
+	to := ""
+	c := &cobra.Command{
+		Use: "undo LABEL", Short: "Take back the last edit of a block, whoever made it", Args: exactly("the block's label"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var in api.UndoBlock
+			if to != "" {
+				n, err := versionNumber(to)
+				if err != nil {
+					return err
+				}
+				in.Version = n
+			}
+			return a.turnBack(cmd.Context(), *agent, args[0], func(ctx context.Context, c *client.Client, id, tag string) (api.BlockUndone, error) {
+				return c.UndoBlock(ctx, id, in, tag)
+			})
+		},
+	}
+	c.Flags().StringVar(&to, "to", "", "go back to this `VERSION`")
+	return c
+}
+
+// memoryRedo is `loci memory redo`.
+func (a *app) memoryRedo(agent *string) *cobra.Command {
+	return &cobra.Command{
+		Use: "redo LABEL", Short: "Do again what was last undone", Args: exactly("the block's label"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.turnBack(cmd.Context(), *agent, args[0], func(ctx context.Context, c *client.Client, id, tag string) (api.BlockUndone, error) {
+				return c.RedoBlock(ctx, id, tag)
+			})
+		},
+	}
+}
+
+// turnBack undoes or redoes on the version that was read, and shows what changed by it.
+func (a *app) turnBack(ctx context.Context, agent, label string, do func(ctx context.Context, c *client.Client, id, tag string) (api.BlockUndone, error)) error {
+	c, g, b, tag, err := a.blockOf(ctx, agent, label)
+	if err != nil {
+		return err
+	}
+	done, err := do(ctx, c, b.ID, tag)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return writeJSON(a.out, done)
+	}
+	d, err := c.BlockDiff(ctx, b.ID, api.BlockDiffParams{To: api.Given(done.Version)})
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(a.out, a.shown(d.Diff))
+	return a.report(done, "%s of %s is again as in version %d", label, g.Name, done.Restores)
+}
+
+// blockOf connects and finds an agent's block.
+func (a *app) blockOf(ctx context.Context, agent, label string) (*client.Client, api.AgentState, api.Block, string, error) {
+	c, g, err := a.memoryOf(ctx, agent)
+	if err != nil {
+		return nil, g, api.Block{}, "", err
+	}
+	b, tag, err := c.AgentBlock(ctx, g.ID, label)
+	if err != nil {
+		err = noBlock(err, g, label)
+	}
+	return c, g, b, tag, err
+}
+
+// versionNumber reads the number of a version.
+func versionNumber(s string) (int, error) {
+	n, err := strconv.Atoi(strings.TrimPrefix(s, "v"))
+	if err != nil || n < 0 {
+		return 0, invalid("%q is not the number of a version", clip(s, 20)).withHint("loci memory history LABEL lists them")
+	}
+	return n, nil
+}
+
+// between wants the named arguments and takes up to most.
+func between(least, most int, names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) > most {
+			return invalid("%s: unexpected %q", cmd.CommandPath(), clip(args[most], 40)).withHint("%s --help", cmd.CommandPath())
+		}
+		return atLeast(names[:least]...)(cmd, args)
+	}
+}

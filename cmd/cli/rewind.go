@@ -1,0 +1,260 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+)
+
+// rewindFlags are what `loci agents rewind` takes.
+type rewindFlags struct {
+	agent, conversation string
+	before, shared      bool
+	undo, redo, list    bool
+	limit               int
+}
+
+// agentsRewind is `loci agents rewind`: back to a step, or to before a run, and forth again.
+func (a *app) agentsRewind() *cobra.Command {
+	var f rewindFlags
+	c := &cobra.Command{
+		Use:   "rewind STEP|RUN  |  rewind --undo [REWIND]  |  rewind --redo  |  rewind --list",
+		Short: "Take an agent back to a step, or to before a run; nothing is lost by it",
+		Long: `Take an agent back to what it was when a step was sent to its model, or to before a run.
+
+The conversation, the settings and tools, what is attached and the agent's own memory blocks become what they were, and
+what the agent itself put into its own archive since is set aside. Files, and what it shares with other agents, stay;
+--shared takes shared blocks back, too. "loci runs list" and "loci runs show RUN" tell of runs and steps.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.rewind(cmd.Context(), &f, first(args)) },
+	}
+	fs := c.Flags()
+	fs.BoolVar(&f.before, "before", false, "with a step: go to before the message that it answered")
+	fs.BoolVar(&f.shared, "shared", false, "take back the blocks that other agents have as well")
+	fs.BoolVar(&f.undo, "undo", false, "bring back what was before a rewind, by default the last one")
+	fs.BoolVar(&f.redo, "redo", false, "take the last undo back")
+	fs.BoolVar(&f.list, "list", false, "list the rewinds of a conversation")
+	fs.StringVar(&f.agent, "agent", "", "for --undo, --redo and --list: the agent, by `NAME|ID`; by default the one last used here")
+	fs.StringVar(&f.conversation, "conversation", "", "… and the conversation's `ID`; by default the agent's main one")
+	fs.IntVar(&f.limit, "limit", 0, "of --list: how many at most (20)")
+	c.MarkFlagsMutuallyExclusive("undo", "redo", "list")
+	return c
+}
+
+func (a *app) rewind(ctx context.Context, f *rewindFlags, to string) error {
+	going := !f.undo && !f.redo && !f.list
+	switch {
+	case going && to == "":
+		return invalid("where to? name a step or a run").withHint("loci runs list; loci runs show RUN")
+	case going && !strings.HasPrefix(to, "step-") && !strings.HasPrefix(to, "run-"):
+		return invalid("%q is neither a step nor a run", clip(to, 60)).withHint("loci runs list; loci runs show RUN")
+	case (f.redo || f.list) && to != "":
+		return invalid("unexpected %q", clip(to, 60)).withHint("loci agents rewind --help")
+	}
+	c, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	if going {
+		in := api.RewindRequest{Before: f.before, Shared: f.shared}
+		if strings.HasPrefix(to, "run-") {
+			in.RunID = to
+		} else {
+			in.StepID = to
+		}
+		r, err := c.Rewind(ctx, in)
+		if err != nil {
+			return err
+		}
+		return a.report(r, "%s; to go forth again: loci agents rewind --undo %s", rewound(r, "went back"), r.ID)
+	}
+	if f.undo && to != "" {
+		return a.undoRewind(ctx, c, to)
+	}
+	rewinds, err := a.rewindsOf(ctx, c, f)
+	if err != nil {
+		return err
+	}
+	if f.list {
+		return a.printRewinds(rewinds)
+	}
+	id, err := lastRewind(rewinds, f.redo)
+	if err != nil {
+		return err
+	}
+	return a.undoRewind(ctx, c, id)
+}
+
+func (a *app) undoRewind(ctx context.Context, c *client.Client, id string) error {
+	r, err := c.UndoRewind(ctx, id)
+	if err != nil {
+		return err
+	}
+	return a.report(r, "%s; to take that back: loci agents rewind --undo %s", rewound(r, "is as before "+text(r.Undoes)), r.ID)
+}
+
+// rewound says what a rewind did.
+func rewound(r api.Rewind, what string) string {
+	parts := []string{"the conversation " + what}
+	for _, p := range []struct {
+		n    int
+		what string
+	}{{len(r.BlockIDs), "memory blocks changed"}, {r.PassagesTaken, "passages set aside"}, {r.PassagesReturned, "passages brought back"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// rewindsOf lists the rewinds of the conversation that is meant, the newest first.
+func (a *app) rewindsOf(ctx context.Context, c *client.Client, f *rewindFlags) ([]api.Rewind, error) {
+	conversation := f.conversation
+	if conversation == "" {
+		g, err := a.findAgent(ctx, c, f.agent)
+		if err != nil {
+			return nil, err
+		}
+		conversation = g.ID
+	}
+	limit := 200
+	if f.list {
+		limit = orDefault(f.limit, 20)
+	}
+	return c.Rewinds(ctx, api.ListRewinds{ConversationID: conversation, Page: api.Page{Limit: limit}})
+}
+
+func (a *app) printRewinds(rewinds []api.Rewind) error {
+	if a.json {
+		return writeJSON(a.out, nonNil(rewinds))
+	}
+	t := table{head: []string{"ID", "WHEN", "WENT TO", "BLOCKS", "PASSAGES"}}
+	for _, r := range rewinds {
+		to := text(r.StepID)
+		switch {
+		case r.Undoes != nil:
+			to = "before " + *r.Undoes
+		case r.Before:
+			to = "before " + to
+		}
+		t.add(r.ID, moment(&r.CreatedAt), to, fmt.Sprint(len(r.BlockIDs)), fmt.Sprintf("-%d +%d", r.PassagesTaken, r.PassagesReturned))
+	}
+	return t.write(a.out)
+}
+
+// lastRewind finds what --undo and --redo mean: the last rewind that is not undone, or the last undo if nothing came behind it.
+func lastRewind(newestFirst []api.Rewind, redo bool) (string, error) {
+	if redo {
+		if len(newestFirst) > 0 && newestFirst[0].Undoes != nil {
+			return newestFirst[0].ID, nil
+		}
+		return "", (&fault{kind: api.KindConflict, msg: "there is nothing to redo: the last rewind was not undone"}).withHint("loci agents rewind --list")
+	}
+	undone := map[string]bool{}
+	for _, r := range newestFirst {
+		if undone[r.ID] {
+			if r.Undoes != nil {
+				undone[*r.Undoes] = false // the undo itself was taken back
+			}
+			continue
+		}
+		if r.Undoes == nil {
+			return r.ID, nil
+		}
+		undone[*r.Undoes] = true
+	}
+	return "", (&fault{kind: api.KindConflict, msg: "there is no rewind to undo"}).withHint("loci agents rewind --list")
+}
+
+// agentsFork is `loci agents fork`: a new agent that remembers all that this one does, and goes its own way.
+func (a *app) agentsFork() *cobra.Command {
+	var name, conversation, step string
+	c := &cobra.Command{
+		Use: "fork [NAME|ID]", Short: "Make a new agent from one, its memory and its conversation copied", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.copyAgent(cmd.Context(), first(args), api.CopyAgent{Name: name, History: true, ConversationID: conversation, StepID: step})
+		},
+	}
+	c.Flags().StringVar(&name, "name", "", "what the new agent is called")
+	c.Flags().StringVar(&conversation, "conversation", "", "copy this conversation's `ID`; by default the agent's main one")
+	c.Flags().StringVar(&step, "step", "", "as the agent was at this `STEP`")
+	c.MarkFlagsMutuallyExclusive("conversation", "step")
+	return c
+}
+
+// agentsCopy is `loci agents copy`.
+func (a *app) agentsCopy() *cobra.Command {
+	var name string
+	var history bool
+	c := &cobra.Command{
+		Use: "copy [NAME|ID]", Short: "Make a new agent from one, its memory copied, its conversation not unless asked", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.copyAgent(cmd.Context(), first(args), api.CopyAgent{Name: name, History: history})
+		},
+	}
+	c.Flags().StringVar(&name, "name", "", "what the new agent is called")
+	c.Flags().BoolVar(&history, "history", false, "copy the conversation, too")
+	return c
+}
+
+func (a *app) copyAgent(ctx context.Context, ref string, in api.CopyAgent) error {
+	c, g, err := a.memoryOf(ctx, ref)
+	if err != nil {
+		return err
+	}
+	made, err := c.CopyAgent(ctx, g.ID, in)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		whole, err := c.Agent(ctx, made.ID, wholeAgent()...)
+		if err != nil {
+			return err
+		}
+		return writeJSON(a.out, whole)
+	}
+	fmt.Fprintln(a.out, made.ID)
+	fmt.Fprintf(a.errOut, "loci: made %s from %s; talk to it with: loci --agent %s\n", oneLine(made.Name), oneLine(g.Name), quoteArg(made.Name))
+	return nil
+}
+
+// printSent writes what a step sent as a person reads it; --json is the whole of it.
+func (a *app) printSent(ctx context.Context, c *client.Client, step string) error {
+	sent, err := c.StepRequest(ctx, step)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return writeJSON(a.out, sent)
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "=== %s to %s ===\n", sent.StepID, sent.Model)
+	fmt.Fprintf(&b, "\n=== system ===\n%s\n", sent.System)
+	for _, t := range sent.Tools {
+		fmt.Fprintf(&b, "\n=== tool %s ===\n%s\n", t.Name, t.Description)
+		if err := writeLine(&b, t.Parameters); err != nil {
+			return err
+		}
+	}
+	for _, m := range sent.Messages {
+		fmt.Fprintf(&b, "\n=== %s ===\n", m.Role)
+		for _, part := range []string{m.Reasoning, m.Text} {
+			if part != "" {
+				b.WriteString(part + "\n")
+			}
+		}
+		for _, call := range m.Calls {
+			fmt.Fprintf(&b, "calls %s %s\n", call.Name, call.Arguments)
+		}
+		for _, r := range m.Returns {
+			fmt.Fprintf(&b, "%s returned %s\n", r.Name, r.Text)
+		}
+	}
+	_, err = fmt.Fprint(a.out, a.shown(b.String()))
+	return err
+}
