@@ -21,7 +21,7 @@ const (
 	around        = 4      // texts read on both sides of a candidate
 	returned      = 2      // … of which so many may be found
 	lookupBatch   = 500    // names in one statement
-	hitBudget     = 40_000 // texts that the words of a query may stand in together: FTS5 has no early stop
+	hitBudget     = 20_000 // texts that the words of a query may stand in together: FTS5 has no early stop
 	maxScanned    = 20_000 // candidates looked at for a filter
 	rareSpeaker   = 20     // a speaker of less than one in so many texts is looked for apart
 	rareScope     = 10     // so is a scope

@@ -89,18 +89,18 @@ func (m *matching) tagged(c *conditions, alias string) string {
 }
 
 type docRow struct {
-	Seq    int64  `db:"seq"`
-	ID     string `db:"id"`
-	Lane   int64  `db:"lane"`
-	Role   string `db:"role"`
-	At     int64  `db:"at"`
-	Who    string `db:"who"`
-	Minute int64  `db:"minute"`
-	Flags  int64  `db:"flags"`
-	Len    int    `db:"len"`
-	Words  string `db:"words"`
-	Spans  string `db:"spans"`
-	Tagged bool   `db:"tagged"`
+	Seq    int64
+	ID     string
+	Lane   int64
+	Role   string
+	At     int64
+	Who    string
+	Minute int64
+	Flags  int64
+	Len    int
+	Words  string
+	Spans  string
+	Tagged bool
 }
 
 // read reads documents in the order of lanes; with may put ranges before the table, named r.
@@ -113,9 +113,8 @@ func (m *matching) read(ctx context.Context, with string, c *conditions) ([]sear
 	if with != "" {
 		from = "r CROSS JOIN " + from
 	}
-	var rows []docRow
-	err := m.tx.SelectContext(ctx, &rows, with+`SELECT d.seq, d.id, d.lane, d.role, d.at, d.who, d.minute, d.flags, d.len, d.words, d.spans, `+tagged+` AS tagged
-		FROM `+from+c.where(), c.args...)
+	rows, err := m.rows(ctx, with+`SELECT d.seq, d.id, d.lane, d.role, d.at, d.who, d.minute, d.flags, d.len, d.words, d.spans, `+tagged+` AS tagged
+		FROM `+from+c.where(), c.args)
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +124,25 @@ func (m *matching) read(ctx context.Context, with string, c *conditions) ([]sear
 		docs[i] = m.doc(&rows[i])
 	}
 	return docs, nil
+}
+
+// rows reads thousands of rows, so it does without the binder.
+func (m *matching) rows(ctx context.Context, query string, args []any) ([]docRow, error) {
+	rows, err := m.tx.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // what was read is complete or Err says so
+	var out []docRow
+	for rows.Next() {
+		var r docRow
+		err := rows.Scan(&r.Seq, &r.ID, &r.Lane, &r.Role, &r.At, &r.Who, &r.Minute, &r.Flags, &r.Len, &r.Words, &r.Spans, &r.Tagged)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, rows.Err()
 }
 
 func (m *matching) doc(r *docRow) search.Doc {
