@@ -37,7 +37,6 @@ type VectorCount struct {
 
 // VectorProgress says how far embedding is.
 type VectorProgress struct {
-	Have    []VectorCount
 	Waiting int // texts that have no vector yet
 	Moving  int // archives whose passages are still to be looked at, because their model has changed
 }
@@ -53,8 +52,9 @@ type VectorStore interface {
 	Put(ctx context.Context, done ...Embedded) error
 	// Move puts some passages of an archive whose model has changed on the list; more is false when there are none left.
 	Move(ctx context.Context, limit int) (more bool, err error)
-	// Progress says how far embedding is.
+	// Progress says how far embedding is; Made counts what there is.
 	Progress(ctx context.Context) (VectorProgress, error)
+	Made(ctx context.Context) ([]VectorCount, error)
 	// Changed is signalled after commits, so that who embeds looks again. There is one such channel.
 	Changed() <-chan struct{}
 }

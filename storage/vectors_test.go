@@ -185,10 +185,10 @@ func TestVectorsGoWithTheirOwners(t *testing.T) {
 	l.check(l.s.Messages().Insert(t.Context(), &tool))
 	l.embed()
 	have := func() map[core.VectorKind]int {
-		p, err := l.s.Vectors().Progress(t.Context())
+		all, err := l.s.Vectors().Made(t.Context())
 		l.check(err)
 		out := map[core.VectorKind]int{}
-		for _, c := range p.Have {
+		for _, c := range all {
 			out[c.Kind] += c.Count
 		}
 		return out
@@ -218,8 +218,9 @@ func TestAVectorThatComesTooLateStandsForNothing(t *testing.T) {
 	late := core.Embedded{Unembedded: page[0], Vector: meaningOf("before")}
 	l.check(l.s.Vectors().Put(t.Context(), late, late))
 	progress, err := l.s.Vectors().Progress(t.Context())
-	if err != nil || progress.Waiting != 1 || len(progress.Have) != 0 {
-		t.Errorf("%+v %v", progress, err)
+	made, also := l.s.Vectors().Made(t.Context())
+	if err != nil || also != nil || progress.Waiting != 1 || len(made) != 0 {
+		t.Errorf("%+v %+v %v %v", progress, made, err, also)
 	}
 	bad := core.Embedded{Unembedded: page[0], Vector: make([]float32, 3)}
 	if err := l.s.Vectors().Put(t.Context(), bad); core.KindOf(err) != core.Invalid {

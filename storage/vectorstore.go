@@ -106,6 +106,7 @@ func (s vectorStore) Put(ctx context.Context, done ...core.Embedded) error {
 		units[i] = unit
 	}
 	return s.v.atomic(ctx, "put vectors", func(ctx context.Context, q *querier) error {
+		sets := map[core.VectorCount]int64{} // looked up once
 		for i, d := range done {
 			n, err := q.exec(ctx, `DELETE FROM vector_queue WHERE num = $1 AND kind = $2 AND owner = $3`, d.Ticket, d.Kind, d.Owner)
 			if err != nil {
@@ -114,7 +115,7 @@ func (s vectorStore) Put(ctx context.Context, done ...core.Embedded) error {
 			if n == 0 {
 				continue
 			}
-			if err := putVector(ctx, q, d.Unembedded, units[i]); err != nil {
+			if err := putVector(ctx, q, sets, d.Unembedded, units[i]); err != nil {
 				return err
 			}
 		}
@@ -123,14 +124,16 @@ func (s vectorStore) Put(ctx context.Context, done ...core.Embedded) error {
 }
 
 // putVector replaces what vectors of other models the owner has.
-func putVector(ctx context.Context, q *querier, u core.Unembedded, unit []float32) error {
-	set := int64(0)
-	if unit != nil {
+func putVector(ctx context.Context, q *querier, sets map[core.VectorCount]int64, u core.Unembedded, unit []float32) error {
+	key := core.VectorCount{Kind: u.Kind, Model: u.Model, Dim: len(unit)}
+	set, known := sets[key]
+	if unit != nil && !known {
 		err := q.get(ctx, &set, `INSERT INTO vector_sets (kind, model, dim) VALUES ($1, $2, $3)
-			ON CONFLICT (kind, model, dim) DO UPDATE SET dim = excluded.dim RETURNING id`, u.Kind, u.Model, len(unit))
+			ON CONFLICT (kind, model, dim) DO UPDATE SET dim = excluded.dim RETURNING id`, key.Kind, key.Model, key.Dim)
 		if err != nil {
 			return err
 		}
+		sets[key] = set
 	}
 	if _, err := q.exec(ctx, `DELETE FROM vectors WHERE owner = $1 AND set_id IN (SELECT id FROM vector_sets WHERE kind = $2 AND id <> $3)`, u.Owner, u.Kind, set); err != nil || unit == nil {
 		return err
@@ -189,22 +192,26 @@ func requeue(ctx context.Context, q *querier, owner int64) error {
 
 func (s vectorStore) Progress(ctx context.Context) (core.VectorProgress, error) {
 	ctx, q := s.v.read(ctx)
-	var p core.VectorProgress
-	var sets []struct {
+	var p struct {
+		Waiting int `db:"waiting"`
+		Moving  int `db:"moving"`
+	}
+	err := q.get(ctx, &p, `SELECT (SELECT COUNT(*) FROM vector_queue) AS waiting, (SELECT COUNT(*) FROM vector_moves) AS moving`)
+	return core.VectorProgress(p), classify("read the progress of embedding", err)
+}
+
+func (s vectorStore) Made(ctx context.Context) ([]core.VectorCount, error) {
+	ctx, q := s.v.read(ctx)
+	var rows []struct {
 		Kind  core.VectorKind `db:"kind"`
 		Model core.Handle     `db:"model"`
 		Dim   int             `db:"dim"`
 		Count int             `db:"n"`
 	}
-	err := q.all(ctx, &sets, `SELECT s.kind, s.model, s.dim, (SELECT COUNT(*) FROM vectors v WHERE v.set_id = s.id) AS n FROM vector_sets s ORDER BY s.id`)
-	if err == nil {
-		err = q.get(ctx, &p.Waiting, `SELECT COUNT(*) FROM vector_queue`)
+	err := q.all(ctx, &rows, `SELECT s.kind, s.model, s.dim, (SELECT COUNT(*) FROM vectors v WHERE v.set_id = s.id) AS n FROM vector_sets s ORDER BY s.id`)
+	out := make([]core.VectorCount, len(rows))
+	for i, r := range rows {
+		out[i] = core.VectorCount(r)
 	}
-	if err == nil {
-		err = q.get(ctx, &p.Moving, `SELECT COUNT(*) FROM vector_moves`)
-	}
-	for _, s := range sets {
-		p.Have = append(p.Have, core.VectorCount(s))
-	}
-	return p, classify("read the progress of embedding", err)
+	return out, classify("count vectors", err)
 }

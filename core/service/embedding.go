@@ -430,8 +430,8 @@ func (e *Embedding) learn(ctx context.Context, model core.Handle) error {
 
 // made returns the dimension of the vectors that a model has made, 0 when there are none.
 func (e *Embedding) made(ctx context.Context, model core.Handle) (dim int, err error) {
-	p, err := e.store.Vectors().Progress(ctx)
-	for _, have := range p.Have {
+	all, err := e.store.Vectors().Made(ctx)
+	for _, have := range all {
 		if have.Model == model && have.Count > 0 {
 			dim = have.Dim
 		}

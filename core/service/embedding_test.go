@@ -153,13 +153,22 @@ func (h *keeping) done() core.VectorProgress {
 	return h.until("the end of embedding", func(p core.VectorProgress) bool { return p.Waiting == 0 && p.Moving == 0 })
 }
 
-func count(p core.VectorProgress, model core.Handle) (n int) {
-	for _, have := range p.Have {
+func (h *keeping) count(model core.Handle) (n int) {
+	h.t.Helper()
+	all, err := h.store.Vectors().Made(h.t.Context())
+	h.ok(err)
+	for _, have := range all {
 		if have.Model == model {
 			n += have.Count
 		}
 	}
 	return n
+}
+
+func (h *keeping) doneWith(model core.Handle) int {
+	h.t.Helper()
+	h.done()
+	return h.count(model)
 }
 
 func texts(n int) []string {
@@ -175,7 +184,7 @@ func TestEveryTextGetsItsVectorOnce(t *testing.T) {
 	m := &embedders{}
 	h := newMemory(t, m, "")
 	ps := h.insert(append(texts(100), "the same", "the same", "the same")...)
-	if n := count(h.done(), core.WordsHandle); n != 103 {
+	if n := h.doneWith(core.WordsHandle); n != 103 {
 		t.Errorf("%d vectors", n)
 	}
 	m.mu.Lock()
@@ -186,7 +195,7 @@ func TestEveryTextGetsItsVectorOnce(t *testing.T) {
 	h.ok(h.store.Passages().Delete(t.Context(), ps[0].ID))
 	ps[1].Text = "changed"
 	h.ok(h.store.Passages().Update(t.Context(), ps[1]))
-	h.until("the update", func(p core.VectorProgress) bool { return p.Waiting == 0 && count(p, core.WordsHandle) == 102 })
+	h.until("the update", func(p core.VectorProgress) bool { return p.Waiting == 0 && h.count(core.WordsHandle) == 102 })
 }
 
 func TestAnEmbedderThatFailsLosesAndDoublesNothing(t *testing.T) {
@@ -235,7 +244,7 @@ func TestAnEmbedderThatFailsLosesAndDoublesNothing(t *testing.T) {
 				t.Errorf("not found by words: %v %v", hits, err)
 			}
 			m.set(nil)
-			if n := count(h.done(), "vendor/small"); n != 21 {
+			if n := h.doneWith("vendor/small"); n != 21 {
 				t.Errorf("%d vectors of 21 texts", n)
 			}
 		})
@@ -258,9 +267,9 @@ func TestATextThatAModelDoesNotTakeKeepsNoOtherBack(t *testing.T) {
 	})
 	h := newMemory(t, m, "vendor/small")
 	h.insert(append(texts(40), "poison", strings.Repeat("long ", 400))...)
-	h.until("the others", func(p core.VectorProgress) bool { return p.Waiting == 1 && count(p, "vendor/small") == 41 })
+	h.until("the others", func(p core.VectorProgress) bool { return p.Waiting == 1 && h.count("vendor/small") == 41 })
 	h.insert("one more")
-	h.until("one more", func(p core.VectorProgress) bool { return count(p, "vendor/small") == 42 })
+	h.until("one more", func(p core.VectorProgress) bool { return h.count("vendor/small") == 42 })
 }
 
 func TestAnArchiveMovesToAnotherModelInTheBackground(t *testing.T) {
@@ -271,10 +280,10 @@ func TestAnArchiveMovesToAnotherModelInTheBackground(t *testing.T) {
 	h.done()
 	h.archive.Embedding = "vendor/small"
 	h.ok(h.store.Archives().Update(t.Context(), &h.archive))
-	p := h.until("the move", func(p core.VectorProgress) bool {
-		return p.Waiting == 0 && p.Moving == 0 && count(p, "vendor/small") == 1200
+	h.until("the move", func(p core.VectorProgress) bool {
+		return p.Waiting == 0 && p.Moving == 0 && h.count("vendor/small") == 1200
 	})
-	if n := count(p, core.WordsHandle); n != 0 {
+	if n := h.count(core.WordsHandle); n != 0 {
 		t.Errorf("%d old vectors are left", n)
 	}
 	hits, err := h.store.Passages().Match(t.Context(), core.SearchQuery{
@@ -295,7 +304,7 @@ func TestAnArchiveWhoseModelCannotBeReachedTakesTheBuiltInOneAndSaysSo(t *testin
 	}}
 	h := newMemory(t, m, "vendor/keyed")
 	h.insert(texts(5)...)
-	if n := count(h.done(), core.WordsHandle); n != 5 {
+	if n := h.doneWith(core.WordsHandle); n != 5 {
 		t.Errorf("%d vectors", n)
 	}
 	a, err := h.store.Archives().Get(t.Context(), h.archive.ID)
@@ -307,7 +316,7 @@ func TestAnArchiveWhoseModelCannotBeReachedTakesTheBuiltInOneAndSaysSo(t *testin
 	m.mu.Unlock()
 	a.Embedding = "vendor/keyed"
 	h.ok(h.store.Archives().Update(t.Context(), &a))
-	h.until("the wanted one", func(p core.VectorProgress) bool { return count(p, "vendor/keyed") == 5 })
+	h.until("the wanted one", func(p core.VectorProgress) bool { return h.count("vendor/keyed") == 5 })
 	m.mu.Lock()
 	m.find = func(core.Handle) error { return core.E(core.Unauthenticated, "the key is gone") }
 	m.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 
 const (
 	sampleRows  = 1024     // up to so many rows are all known, and compared one by one
-	spreadRows  = 512      // of more rows, so many measure how cosines lie
+	spreadRows  = 256      // of more rows, so many measure how cosines lie
 	sampleBytes = 12 << 20 // of all samples that are kept
 )
 
