@@ -337,7 +337,7 @@ func (d *Daemon) listenTCP(ctx context.Context) error {
 }
 
 // Status says how the daemon is; the server adds what the engine and the services know.
-func (d *Daemon) Status(context.Context) api.Status {
+func (d *Daemon) Status(ctx context.Context) api.Status {
 	s := api.Status{PID: os.Getpid(), Version: d.cfg.Version, Socket: d.cfg.Paths.Socket, Home: d.cfg.Paths.Home, StartedAt: api.At(d.started)}
 	if d.tcp != nil {
 		s.Listen = d.tcp.Addr().String()
@@ -350,7 +350,25 @@ func (d *Daemon) Status(context.Context) api.Status {
 	if err := d.openError(); err != nil {
 		s.Ready, s.Error = false, err.Error()
 	}
+	s.Embedding = d.embeddingStatus(ctx)
 	return s
+}
+
+// embeddingStatus says what waits for its vector; nil when nothing does.
+func (d *Daemon) embeddingStatus(ctx context.Context) *api.EmbeddingStatus {
+	e := d.current().embedding
+	if e == nil || d.openError() != nil {
+		return nil
+	}
+	p, troubles, err := e.Status(ctx)
+	if err != nil || p.Waiting == 0 && p.Moving == 0 && len(troubles) == 0 {
+		return nil
+	}
+	out := &api.EmbeddingStatus{Waiting: p.Waiting, Moving: p.Moving, Troubles: []api.EmbeddingTrouble{}}
+	for _, t := range troubles {
+		out.Troubles = append(out.Troubles, api.EmbeddingTrouble{Model: string(t.Model), Error: t.Err.Error(), Failures: t.Failures, Next: api.At(t.Next)})
+	}
+	return out
 }
 
 // Backup copies the facts to a new file and checks the copy.

@@ -93,10 +93,10 @@ func (e *Embedding) Close() {
 
 // EmbeddingTrouble says why a model's texts are not embedded at the moment.
 type EmbeddingTrouble struct {
-	Model core.Handle
-	Since int // failures in a row
-	Next  time.Time
-	Err   error
+	Model    core.Handle
+	Failures int // in a row
+	Next     time.Time
+	Err      error
 }
 
 // Status says how far embedding is and what keeps it.
@@ -109,7 +109,7 @@ func (e *Embedding) Status(ctx context.Context) (core.VectorProgress, []Embeddin
 	defer e.mu.Unlock()
 	var out []EmbeddingTrouble
 	for model, t := range e.models {
-		out = append(out, EmbeddingTrouble{Model: model, Since: t.failures, Next: t.until, Err: t.err})
+		out = append(out, EmbeddingTrouble{Model: model, Failures: t.failures, Next: t.until, Err: t.err})
 	}
 	slices.SortFunc(out, func(a, b EmbeddingTrouble) int { return strings.Compare(string(a.Model), string(b.Model)) })
 	return p, out, err

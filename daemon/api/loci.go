@@ -27,6 +27,23 @@ type Status struct {
 	Clients   int    `json:"clients"`
 	RealModel bool   `json:"real_model"` // a model that is not the offline one has answered in this home
 	StartedAt Time   `json:"started_at"`
+
+	Embedding *EmbeddingStatus `json:"embedding,omitempty"` // absent while every text has its vector
+}
+
+// EmbeddingStatus says what still waits to be found by its meaning, and why. It is found by its words meanwhile.
+type EmbeddingStatus struct {
+	Waiting  int                `json:"waiting"`  // texts
+	Moving   int                `json:"moving"`   // archives whose model has changed, still to be looked at
+	Troubles []EmbeddingTrouble `json:"troubles"` // models that do not answer
+}
+
+// EmbeddingTrouble is a model whose texts rest.
+type EmbeddingTrouble struct {
+	Model    string `json:"model"`
+	Error    string `json:"error"`
+	Failures int    `json:"failures"` // in a row
+	Next     Time   `json:"next"`     // when it is asked again
 }
 
 // Kinds of clients.

@@ -24,9 +24,14 @@ func (s *Server) listModels(ctx context.Context, in *api.ListModels) (*body[[]ap
 	return list(infos, err, wireModel)
 }
 
-// listEmbeddingModels has nothing to list until embeddings are built; search works by words.
+// listEmbeddingModels lists the built-in one. Providers have others, which an archive gets on request by their handle.
 func (s *Server) listEmbeddingModels(context.Context, *struct{}) (*body[[]api.EmbeddingModel], error) {
-	return answer([]api.EmbeddingModel{}, nil)
+	handle := string(core.WordsHandle)
+	provider, name, _ := core.WordsHandle.Split()
+	return answer([]api.EmbeddingModel{{
+		Name: name, Handle: &handle, DisplayName: "built-in word vectors (no language model)", ProviderType: provider, ProviderName: provider, ModelType: "embedding",
+		EmbeddingEndpointType: provider, EmbeddingModel: name, EmbeddingDim: core.WordsDim, BatchSize: 256,
+	}}, nil)
 }
 
 // wireModel converts a model.

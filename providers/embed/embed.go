@@ -22,7 +22,7 @@ import (
 //go:generate go run ./generate -o words.bin
 
 // Dim is the dimension of the vectors.
-const Dim = 96
+const Dim = core.WordsDim
 
 //go:embed words.bin
 var data []byte
