@@ -118,7 +118,7 @@ func (s rewinds) Passages(ctx context.Context, agent core.AgentID, archives []co
 		Step   int64 `db:"step"`   // the last step before the point
 		Rewind int64 `db:"rewind"` // the first rewind that is not
 	}
-	ok := false
+	var ok bool
 	if at.Step != "" {
 		ok, err = q.find(ctx, &before, `SELECT s.num - 1 AS step, COALESCE((SELECT MAX(number) FROM rewinds WHERE after_step < s.num), 0) + 1 AS rewind
 			FROM steps s WHERE s.id = $1`, at.Step)

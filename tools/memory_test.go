@@ -104,10 +104,13 @@ func TestMemoryEditsThatMakeNoSenseChangeNothing(t *testing.T) {
 		"a patch that misses":    {"memory_apply_patch", map[string]any{"label": "human", "patch": "-likes milk"}, "do not occur"},
 		"half a patch": {
 			"memory_apply_patch",
-			map[string]any{"label": "", "patch": "*** Update Block: human\n-Ada\n+Eve\n*** Delete Block: rules"}, "This block is read-only",
+			map[string]any{"label": "", "patch": "*** Update Block: human\n-Ada\n+Eve\n*** Delete Block: rules"},
+			"This block is read-only",
 		},
 		"a label that is taken": {
-			"memory_apply_patch", map[string]any{"label": "", "patch": "*** Add Block: human\n+x"}, `already has a block labelled "human"`,
+			"memory_apply_patch",
+			map[string]any{"label": "", "patch": "*** Add Block: human\n+x"},
+			`already has a block labelled "human"`,
 		},
 		"a move onto another":  {"memory", map[string]any{"command": "rename", "old_path": "human", "new_path": "rules"}, `labelled "rules"`},
 		"create twice":         {"memory", map[string]any{"command": "create", "path": "human", "description": "x"}, `already has a block labelled "human"`},

@@ -33,6 +33,7 @@ type past struct {
 }
 
 func newPast(t *testing.T, seed uint64) *past {
+	t.Helper()
 	p := &past{rng: rand.New(rand.NewPCG(seed, 11)), sent: map[core.StepID]core.ChatRequest{}}
 	p.house = open(t, func(n int, req core.ChatRequest) turn {
 		if strings.HasSuffix(req.CacheKey, "-summary") {
@@ -370,34 +371,34 @@ func (p *past) back(step core.Step, o engine.RewindOptions) core.Rewind {
 func TestRewindRestoresWhatEveryStepSentAndUndoRestoresAll(t *testing.T) {
 	t.Parallel()
 	var taken, summaries, failures atomic.Int64
-	t.Run("histories", func(t *testing.T) {
-		for seed := range uint64(3) {
-			t.Run(fmt.Sprint(seed), func(t *testing.T) {
-				t.Parallel()
-				p := newPast(t, seed)
-				for i := range 20 {
-					p.live(i)
-					if i%5 == 4 {
-						taken.Add(int64(p.wander(i)))
-					}
-				}
-				for _, step := range p.steps { // every one, from wherever the one before has led to
-					p.back(step, engine.RewindOptions{})
-					if step.WithInput {
-						failures.Add(1)
-					}
-				}
-				for _, r := range p.model.sent() {
-					if strings.HasSuffix(r.CacheKey, "-summary") {
-						summaries.Add(1)
-					}
-				}
-				p.told()
-			})
+	t.Cleanup(func() { // after all histories
+		if taken.Load() == 0 || summaries.Load() == 0 || failures.Load() == 0 {
+			t.Errorf("%d passages taken, %d summaries, %d failed steps: the test does not cover it", taken.Load(), summaries.Load(), failures.Load())
 		}
 	})
-	if taken.Load() == 0 || summaries.Load() == 0 || failures.Load() == 0 {
-		t.Errorf("%d passages taken, %d summaries, %d failed steps: the test does not cover it", taken.Load(), summaries.Load(), failures.Load())
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			p := newPast(t, seed)
+			for i := range 20 {
+				p.live(i)
+				if i%5 == 4 {
+					taken.Add(int64(p.wander(i)))
+				}
+			}
+			for _, step := range p.steps { // every one, from wherever the one before has led to
+				p.back(step, engine.RewindOptions{})
+				if step.WithInput {
+					failures.Add(1)
+				}
+			}
+			for _, r := range p.model.sent() {
+				if strings.HasSuffix(r.CacheKey, "-summary") {
+					summaries.Add(1)
+				}
+			}
+			p.told()
+		})
 	}
 }
 

@@ -47,8 +47,8 @@ func (c *Client) UndoRewind(ctx context.Context, id string) (api.Rewind, error) 
 
 // ForkConversation makes a conversation that shares the messages of another's window. The agent is needed for the default one.
 func (c *Client) ForkConversation(ctx context.Context, id, agentID string, in api.ForkConversation) (api.Conversation, error) {
-	return call[api.Conversation](ctx, c, request{method: post, path: api.PathConversations + "/" + url.PathEscape(id) + "/fork",
-		query: api.AgentParam{AgentID: agentID}, body: in})
+	path := api.PathConversations + "/" + url.PathEscape(id) + "/fork"
+	return call[api.Conversation](ctx, c, request{method: post, path: path, query: api.AgentParam{AgentID: agentID}, body: in})
 }
 
 // CopyAgent makes an agent from another.

@@ -33,17 +33,17 @@ func Omni(ctx context.Context, args OmniArgs, env core.ToolEnv) (core.ToolResult
 	case "create":
 		return omniCreate(args, env)
 	case "str_replace":
-		if err := needs(args.Command, "path", args.Path, "old_string", args.OldString); err != nil {
+		if err := needs(args.Command, argument{"path", args.Path}, argument{"old_string", args.OldString}); err != nil {
 			return core.ToolResult{}, err
 		}
 		return ReplaceUnique(ctx, ReplaceUniqueArgs{Label: labelOf(*args.Path), OldString: *args.OldString, NewString: value(args.NewString)}, env)
 	case "insert":
-		if err := needs(args.Command, "path", args.Path, "insert_text", args.InsertText); err != nil {
+		if err := needs(args.Command, argument{"path", args.Path}, argument{"insert_text", args.InsertText}); err != nil {
 			return core.ToolResult{}, err
 		}
 		return Insert(ctx, InsertArgs{Label: labelOf(*args.Path), NewString: *args.InsertText, InsertLine: args.InsertLine}, env)
 	case "delete":
-		if err := needs(args.Command, "path", args.Path); err != nil {
+		if err := needs(args.Command, argument{"path", args.Path}); err != nil {
 			return core.ToolResult{}, err
 		}
 		label := labelOf(*args.Path)
@@ -56,7 +56,7 @@ func Omni(ctx context.Context, args OmniArgs, env core.ToolEnv) (core.ToolResult
 }
 
 func omniCreate(args OmniArgs, env core.ToolEnv) (core.ToolResult, error) {
-	if err := needs(args.Command, "path", args.Path, "description", args.Description); err != nil {
+	if err := needs(args.Command, argument{"path", args.Path}, argument{"description", args.Description}); err != nil {
 		return core.ToolResult{}, err
 	}
 	if err := memory.CheckNumbers("file_text", value(args.FileText)); err != nil {
@@ -75,7 +75,7 @@ func omniCreate(args OmniArgs, env core.ToolEnv) (core.ToolResult, error) {
 // omniRename gives a block a new label, or with a description alone that.
 func omniRename(args OmniArgs, env core.ToolEnv) (core.ToolResult, error) {
 	if args.OldPath == nil && args.NewPath == nil && args.Description != nil {
-		if err := needs("rename", "path", args.Path); err != nil {
+		if err := needs("rename", argument{"path", args.Path}); err != nil {
 			return core.ToolResult{}, err
 		}
 		label := labelOf(*args.Path)
@@ -92,7 +92,7 @@ func omniRename(args OmniArgs, env core.ToolEnv) (core.ToolResult, error) {
 	if from == nil {
 		from = args.Path
 	}
-	if err := needs("rename", "old_path", from, "new_path", args.NewPath); err != nil {
+	if err := needs("rename", argument{"old_path", from}, argument{"new_path", args.NewPath}); err != nil {
 		return core.ToolResult{}, err
 	}
 	old, label := labelOf(*from), labelOf(*args.NewPath)
@@ -109,11 +109,17 @@ func omniRename(args OmniArgs, env core.ToolEnv) (core.ToolResult, error) {
 	}), nil
 }
 
-// needs refuses a command without one of its arguments, given as name and value in turn.
-func needs(command string, pairs ...any) error {
-	for i := 0; i < len(pairs); i += 2 {
-		if given, ok := pairs[i+1].(*string); !ok || given == nil {
-			return core.E(core.Invalid, "the command %s needs the argument %s", command, pairs[i])
+// argument is one that a command needs.
+type argument struct {
+	name  string
+	value *string
+}
+
+// needs refuses a command without one of its arguments.
+func needs(command string, arguments ...argument) error {
+	for _, a := range arguments {
+		if a.value == nil {
+			return core.E(core.Invalid, "the command %s needs the argument %s", command, a.name)
 		}
 	}
 	return nil
