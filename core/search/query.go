@@ -242,28 +242,23 @@ func (q *Query) Names() []string {
 }
 
 // Rarest returns the terms to choose candidates by: those that stand somewhere and name nobody, the rarest first, while
-// the texts that they stand in are together at most budget. If all are too common, the rarest alone and common is true.
-// Names are left only where there is nothing else.
-func (q *Query) Rarest(df map[string]int, budget int) (out []string, common bool) {
+// the texts that they stand in are together at most budget; the rarest always. Names are left only where there is
+// nothing else.
+func (q *Query) Rarest(df map[string]int, budget int) []string {
 	known := slices.DeleteFunc(slices.Clone(q.terms), func(t term) bool { return df[t.word] == 0 || len(t.name) > 0 })
 	if len(known) == 0 {
 		known = slices.DeleteFunc(slices.Clone(q.terms), func(t term) bool { return df[t.word] == 0 })
 	}
-	if len(known) == 0 {
-		return nil, false
-	}
 	slices.SortStableFunc(known, func(a, b term) int { return cmp.Compare(df[a.word], df[b.word]) })
+	var out []string
 	sum := 0
 	for i, t := range known {
 		if sum += df[t.word]; sum > budget && i > 0 {
-			return out, false
+			break
 		}
 		out = append(out, t.word)
-		if sum > budget {
-			return out, true
-		}
 	}
-	return out, false
+	return out
 }
 
 // longestAsked is how many days a time may span to choose candidates by it.

@@ -12,22 +12,12 @@ import (
 // candidates chooses the texts around which to look: by words, by words of those who are named, by days and by vectors.
 func (m *matching) candidates(ctx context.Context, q search.Query, st search.Stats) (map[int64]bool, error) {
 	found := map[int64]bool{}
-	names := q.Names()
-	said := int64(0)
-	for _, n := range names {
-		said += int64(st.Speakers[n])
+	g, err := m.gates(ctx)
+	if err != nil {
+		return nil, err
 	}
-	words, common := q.Rarest(m.costs(st.DF), hitBudget)
-	if len(words) > 0 {
-		if err := m.pick(ctx, picking{words: words, common: common, names: names}, found); err != nil {
-			return nil, err
-		}
-	}
-	if len(names) > 0 && (len(words) == 0 || said*rareSpeaker < m.inReach) {
-		apart := picking{words: words, who: names, common: len(words) == 0 || common}
-		if err := m.pick(ctx, apart, found); err != nil {
-			return nil, err
-		}
+	if err := m.pick(ctx, q, q.Rarest(st.DF, maxEntries), g, found); err != nil {
+		return nil, err
 	}
 	if err := m.pickDays(ctx, q.Days(), found); err != nil {
 		return nil, err
@@ -35,103 +25,120 @@ func (m *matching) candidates(ctx context.Context, q search.Query, st search.Sta
 	return found, m.pickNearest(ctx, found)
 }
 
-// apart says that the scope is so small a part of all that FTS5 looks for it, too; otherwise it is checked on the way.
-func (m *matching) apart() bool { return m.inReach*rareScope < m.total }
-
-// costs are in how many texts FTS5 finds the words.
-func (m *matching) costs(df map[string]int) map[string]int {
-	if !m.apart() {
-		return df
+// gates are the scopes and tags asked for.
+func (m *matching) gates(ctx context.Context) (gates, error) {
+	var sets [][]string
+	if m.owners != nil && m.inReach < m.total {
+		var scopes []string
+		for _, o := range m.owners {
+			scopes = append(scopes, scopeTerm(o))
+		}
+		sets = append(sets, scopes)
 	}
-	costs := make(map[string]int, len(df))
-	for w, n := range df {
-		costs[w] = min(n, int(m.inReach))
+	if m.lane != 0 {
+		sets = append(sets, []string{scopeTerm(m.lane)})
 	}
-	return costs
+	var tags []string
+	for _, tag := range m.ask.Filter.Tags {
+		if m.ask.Filter.AllTags {
+			sets = append(sets, []string{tagTerm(tag)})
+		} else {
+			tags = append(tags, tagTerm(tag))
+		}
+	}
+	if len(tags) > 0 {
+		sets = append(sets, tags)
+	}
+	var g gates
+	for _, terms := range sets {
+		lists, err := m.lists(ctx, terms)
+		if err != nil {
+			return nil, err
+		}
+		g = append(g, lists)
+	}
+	return g, nil
 }
 
-// picking is one query of FTS5.
-type picking struct {
-	words  []string
-	who    []string // only what these said
-	names  []string // of what these said, as many again
-	common bool     // too many texts to compare: the newest
+// rewind lets lists be gone through again.
+func (g gates) rewind() {
+	for _, lists := range g {
+		for _, l := range lists {
+			l.at = 0
+		}
+	}
 }
 
-// pick adds the best texts by FTS5's own measure, good enough to choose whom to rank. It reads them in that order until
-// there are enough of all and, if somebody is named, of theirs.
-func (m *matching) pick(ctx context.Context, p picking, found map[int64]bool) error {
-	c := m.scope("d")
-	match := c.arg(m.expression(p))
-	m.filter(c, "d")
-	c.and(m.t.words + " MATCH " + match)
-	order := " ORDER BY rank"
-	if p.common {
-		order = " ORDER BY " + m.t.words + ".rowid DESC"
-	} else {
-		c.and("rank MATCH 'bm25(0.0, 0.0, 1.0)'")
+// pick adds the texts in which the words are worth most, good enough to choose whom to rank, and as many again of those
+// who are named. Where only names are left to look for, it adds their newest.
+func (m *matching) pick(ctx context.Context, q search.Query, words []string, g gates, found map[int64]bool) error {
+	var who []string
+	for _, n := range q.Names() {
+		who = append(who, whoTerm(n))
 	}
-	rows, err := m.tx.QueryxContext(ctx, `SELECT d.seq, d.who FROM `+m.t.words+` CROSS JOIN `+m.t.docs+` d ON d.seq = `+m.t.words+`.rowid`+
-		c.where()+order+` LIMIT `+strconv.Itoa(maxScanned), c.args...)
+	names, err := m.lists(ctx, who)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // what was read is complete or Err says so
-	all, theirs := 0, 0
-	for rows.Next() {
-		var seq int64
-		var who string
-		if err := rows.Scan(&seq, &who); err != nil {
+	lists, err := m.lists(ctx, words)
+	if err != nil {
+		return err
+	}
+	n := maxCandidates
+	if f := m.ask.Filter; f.From != 0 || f.Until != 0 {
+		n = maxScanned // there are no lists of times
+	}
+	all, theirs := &best{n: n}, &best{n: n}
+	score(lists, g, names, all, theirs)
+	if len(names) > 0 && len(theirs.list) == 0 {
+		g.rewind()
+		for _, l := range names {
+			l.at = 0
+		}
+		newest(names, g, theirs)
+	}
+	for _, b := range []*best{all, theirs} {
+		if err := m.keep(ctx, b.list, found); err != nil {
 			return err
 		}
-		named := len(p.names) > 0 && theirs < maxCandidates && slices.ContainsFunc(search.NameParts(who), func(part string) bool { return slices.Contains(p.names, part) })
-		if all < maxCandidates || named {
-			found[seq] = true
-		}
-		all++
-		if named {
-			theirs++
-		}
-		if all >= maxCandidates && (len(p.names) == 0 || theirs >= maxCandidates || all >= maxCandidates*rareSpeaker) {
-			break
-		}
 	}
-	return rows.Err()
+	return nil
 }
 
-// expression makes the MATCH text: own words only, each quoted.
-func (m *matching) expression(p picking) string {
-	var parts []string
-	if m.apart() {
-		var scopes []string
-		for _, o := range m.owners {
-			scopes = append(scopes, quote(scopeToken(o)))
+// keep adds the first of a list that are of the times asked for.
+func (m *matching) keep(ctx context.Context, list []scored, found map[int64]bool) error {
+	f := m.ask.Filter
+	kept := 0
+	for chunk := range slices.Chunk(list, lookupBatch) {
+		timely := map[int64]bool{}
+		if f.From != 0 || f.Until != 0 {
+			seqs := make([]int64, len(chunk))
+			for i, s := range chunk {
+				seqs[i] = s.seq
+			}
+			c := &conditions{}
+			c.and("d.seq IN " + numbers(seqs))
+			m.times(c, "d")
+			var in []int64
+			if err := m.tx.SelectContext(ctx, &in, `SELECT d.seq FROM `+m.t.docs+` d`+c.where(), c.args...); err != nil {
+				return err
+			}
+			for _, seq := range in {
+				timely[seq] = true
+			}
 		}
-		if m.lane != 0 {
-			scopes = []string{quote(scopeToken(m.lane))}
+		for _, s := range chunk {
+			if (f.From == 0 && f.Until == 0 || timely[s.seq]) && kept < maxCandidates {
+				found[s.seq] = true
+				kept++
+			}
 		}
-		if len(scopes) > 0 {
-			parts = append(parts, `scope : (`+strings.Join(scopes, " OR ")+`)`)
+		if kept == maxCandidates {
+			return nil
 		}
 	}
-	if len(p.who) > 0 {
-		parts = append(parts, `who : (`+quoted(p.who)+`)`)
-	}
-	if len(p.words) > 0 {
-		parts = append(parts, `body : (`+quoted(p.words)+`)`)
-	}
-	return strings.Join(parts, " AND ")
+	return nil
 }
-
-func quoted(words []string) string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		out[i] = quote(w)
-	}
-	return strings.Join(out, " OR ")
-}
-
-func quote(word string) string { return `"` + strings.ReplaceAll(word, `"`, `""`) + `"` }
 
 // pickDays adds texts of the days asked for.
 func (m *matching) pickDays(ctx context.Context, spans []search.Span, found map[int64]bool) error {

@@ -4,8 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"maps"
+	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -24,10 +25,18 @@ type edit struct {
 
 	scopes   map[string]int64 // keys of scopes to their numbers
 	docs     map[int64]int64  // by number of scope
-	terms    map[string]int64
+	terms    map[string]*change
 	speakers map[speaker]int64
 	total    int64
 	length   int64
+	last     int64 // the highest seq when it began
+}
+
+// change is what happens to a term: by how many documents its number changes, and its entries by block and offset,
+// where 0 takes one out.
+type change struct {
+	by      int64
+	entries map[int64]map[uint16]int
 }
 
 type speaker struct {
@@ -35,11 +44,13 @@ type speaker struct {
 	owner int64
 }
 
-func newEdit(tx *sqlx.Tx, kind Kind) *edit {
-	return &edit{
+func newEdit(ctx context.Context, tx *sqlx.Tx, kind Kind) *edit {
+	e := &edit{
 		tx: tx, kind: kind, t: tablesOf(kind), stmts: map[string]*sqlx.Stmt{}, scopes: map[string]int64{}, docs: map[int64]int64{},
-		terms: map[string]int64{}, speakers: map[speaker]int64{},
+		terms: map[string]*change{}, speakers: map[speaker]int64{},
 	}
+	e.err = tx.GetContext(ctx, &e.last, `SELECT COALESCE(MAX(seq), 0) FROM `+e.t.docs)
+	return e
 }
 
 // prepared returns a statement, compiled once.
@@ -91,40 +102,56 @@ func (e *edit) put(ctx context.Context, docs []Doc) {
 		e.exec(ctx, `INSERT INTO `+e.t.docs+` (seq, id, owner, lane, role, at, who, minute, flags, len, words, spans)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 			d.Seq, d.ID, owner, lane, d.Role, d.At, who, r.Minute, int64(r.Flags), len(r.Words), r.Store(), search.StoreSpans(r.Spans))
-		scope := scopeToken(owner)
-		if lane != owner {
-			scope += " " + scopeToken(lane)
-		}
 		for _, tag := range d.Tags {
 			e.exec(ctx, `INSERT OR IGNORE INTO `+e.t.tags+` (seq, tag) VALUES ($1, $2)`, d.Seq, tag)
 		}
-		parts := search.NameParts(who)
-		e.exec(ctx, `INSERT INTO `+e.t.words+` (rowid, scope, who, body) VALUES ($1, $2, $3, $4)`, d.Seq, scope, strings.Join(parts, " "), strings.Join(r.Words, " "))
-		e.count(owner, lane, parts, r.Words, 1)
+		e.count(entry{d.Seq, owner, lane, search.NameParts(who), d.Tags, r.Words}, 1)
 	}
 }
 
-// count adds a document to the counters, or takes it out of them.
-func (e *edit) count(owner, lane int64, parts, words []string, by int64) {
+// entry is what of a document is counted.
+type entry struct {
+	seq, owner, lane int64
+	parts            []string // of its speaker's name
+	tags             []string
+	words            []string
+}
+
+// count adds a document to the counters and postings, or takes it out of them.
+func (e *edit) count(d entry, by int64) {
 	e.total += by
-	e.length += by * int64(len(words))
-	e.docs[owner] += by
-	if lane != owner {
-		e.docs[lane] += by
+	e.length += by * int64(len(d.words))
+	e.docs[d.owner] += by
+	tf := make(map[string]int, len(d.words)+4)
+	for _, w := range d.words {
+		tf[w]++
 	}
-	seen := make(map[string]bool, len(words))
-	for _, w := range words {
-		if !seen[w] {
-			seen[w] = true
-			e.terms[w] += by
+	tf[scopeTerm(d.owner)] = 1
+	if d.lane != d.owner {
+		e.docs[d.lane] += by
+		tf[scopeTerm(d.lane)] = 1
+	}
+	for _, tag := range d.tags {
+		tf[tagTerm(tag)] = 1
+	}
+	for _, p := range d.parts {
+		if tf[whoTerm(p)] == 0 {
+			tf[whoTerm(p)] = 1
+			e.speakers[speaker{p, d.owner}] += by
 		}
 	}
-	clear(seen)
-	for _, p := range parts {
-		if !seen[p] {
-			seen[p] = true
-			e.speakers[speaker{p, owner}] += by
+	for term, n := range tf {
+		c := e.terms[term]
+		if c == nil {
+			c = &change{entries: map[int64]map[uint16]int{}}
+			e.terms[term] = c
 		}
+		c.by += by
+		block := d.seq >> blockBits
+		if c.entries[block] == nil {
+			c.entries[block] = map[uint16]int{}
+		}
+		c.entries[block][offsetOf(d.seq)] = n * int((by+1)/2)
 	}
 }
 
@@ -156,10 +183,13 @@ func (e *edit) drop(ctx context.Context, ids []string) {
 
 func (e *edit) remove(ctx context.Context, rows []dropped) {
 	for _, r := range rows {
-		e.exec(ctx, `DELETE FROM `+e.t.words+` WHERE rowid = $1`, r.Seq)
+		var tags []string
+		if s := e.prepared(ctx, `SELECT tag FROM `+e.t.tags+` WHERE seq = $1`); s != nil {
+			e.err = s.SelectContext(ctx, &tags, r.Seq)
+		}
 		e.exec(ctx, `DELETE FROM `+e.t.tags+` WHERE seq = $1`, r.Seq)
 		e.exec(ctx, `DELETE FROM `+e.t.docs+` WHERE seq = $1`, r.Seq)
-		e.count(r.Owner, r.Lane, search.NameParts(r.Who), search.LoadWords(r.Words), -1)
+		e.count(entry{r.Seq, r.Owner, r.Lane, search.NameParts(r.Who), tags, search.LoadWords(r.Words)}, -1)
 	}
 }
 
@@ -187,13 +217,8 @@ func (e *edit) finish(ctx context.Context) error {
 			e.exec(ctx, `UPDATE `+e.t.scopes+` SET docs = docs + $1 WHERE num = $2`, by, num)
 		}
 	}
-	for term, by := range e.terms {
-		if by != 0 {
-			e.exec(ctx, `INSERT INTO `+e.t.terms+` (term, docs) VALUES ($1, $2) ON CONFLICT (term) DO UPDATE SET docs = docs + excluded.docs`, term, by)
-		}
-		if by < 0 {
-			e.exec(ctx, `DELETE FROM `+e.t.terms+` WHERE term = $1 AND docs <= 0`, term)
-		}
+	for _, term := range slices.Sorted(maps.Keys(e.terms)) { // neighbours in the tree one after the other
+		e.amendTerm(ctx, term, e.terms[term])
 	}
 	for s, by := range e.speakers {
 		if by != 0 {
@@ -219,18 +244,58 @@ func (e *edit) finish(ctx context.Context) error {
 	return raise(ctx, e.tx, "docs_"+string(e.kind), e.total)
 }
 
+// amendTerm writes what changes of a term.
+func (e *edit) amendTerm(ctx context.Context, term string, c *change) {
+	var num, docs int64
+	if s := e.prepared(ctx, `INSERT INTO `+e.t.terms+` (term, docs) VALUES ($1, $2) ON CONFLICT (term) DO UPDATE SET docs = docs + excluded.docs RETURNING num, docs`); s != nil {
+		e.err = s.QueryRowContext(ctx, term, c.by).Scan(&num, &docs)
+	}
+	for _, block := range slices.Sorted(maps.Keys(c.entries)) {
+		key, changes := num<<termShift|block, c.entries[block]
+		if e.follow(block, changes) { // behind everything there is
+			e.exec(ctx, `INSERT INTO `+e.t.postings+` (key, data) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET data = CAST(data || excluded.data AS BLOB)`,
+				key, amend(nil, changes))
+			continue
+		}
+		var data []byte
+		if s := e.prepared(ctx, `SELECT data FROM `+e.t.postings+` WHERE key = $1`); s != nil {
+			if err := s.QueryRowContext(ctx, key).Scan(&data); err != nil && !errors.Is(err, sql.ErrNoRows) {
+				e.err = err
+			}
+		}
+		if data = amend(data, changes); len(data) > 0 {
+			e.exec(ctx, `INSERT INTO `+e.t.postings+` (key, data) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET data = excluded.data`, key, data)
+		} else {
+			e.exec(ctx, `DELETE FROM `+e.t.postings+` WHERE key = $1`, key)
+		}
+	}
+	if docs <= 0 {
+		e.exec(ctx, `DELETE FROM `+e.t.terms+` WHERE num = $1`, num)
+	}
+}
+
+// follow reports changes that only add documents behind all that were there before.
+func (e *edit) follow(block int64, changes map[uint16]int) bool {
+	for offset, tf := range changes {
+		if tf == 0 || block<<blockBits|int64(offset) <= e.last {
+			return false
+		}
+	}
+	return true
+}
+
 // dropGone removes everything of an agent, a conversation or an archive that is gone.
 func dropGone(ctx context.Context, tx *sqlx.Tx, c Change) error {
 	var e *edit
 	switch c.Kind {
 	case "agent":
-		e = newEdit(tx, Message)
+		e = newEdit(ctx, tx, Message)
 		e.dropScope(ctx, "owner", ownerKey(c.ID))
 	case "conversation":
-		e = newEdit(tx, Message)
+		e = newEdit(ctx, tx, Message)
 		e.dropScope(ctx, "lane", threadKey(c.ID))
 	case "archive":
-		e = newEdit(tx, Passage)
+		e = newEdit(ctx, tx, Passage)
 		e.dropScope(ctx, "owner", ownerKey(c.ID))
 	default:
 		return nil

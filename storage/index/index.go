@@ -1,9 +1,9 @@
-// Package index is what search reads: our own normalised words of messages and passages in contentless FTS5 tables, in a
-// file of its own. It is derived from the facts and owns nothing: one goroutine follows the facts' changes after their
+// Package index is what search reads: what was read of messages and passages when they were written, and postings of
+// their normalised words, in a file of its own. It is derived from the facts and owns nothing: one goroutine follows the facts' changes after their
 // commit, in batches, and builds the file anew when it is missing, damaged, of another version or of another home.
 //
 // A search waits until the index has what was committed before it began, for a bounded time, so it reads its own writes.
-// User text never reaches FTS5: only words that core/search made. It imports core/search and a SQL binder; storage opens
+// It imports core/search and a SQL binder; storage opens
 // its files and reads the facts for it.
 package index
 
@@ -98,7 +98,10 @@ func (f *files) close() {
 	}
 }
 
-const batch = 500
+const (
+	batch      = 500  // changes that are taken at once
+	buildBatch = 2000 // documents, where all are read: the more, the fewer rows are written twice
+)
 
 // Open opens the index, or begins to build it, and starts the indexer. It does not wait until the index has caught up.
 func Open(ctx context.Context, cfg Config) (*Index, error) {

@@ -78,18 +78,18 @@ func (x *Index) build(ctx context.Context, db *sqlx.DB) error {
 		after := int64(0)
 		for done := false; !done; {
 			var docs []Doc
-			if docs, after, done, err = x.cfg.Source.All(ctx, kind, after, batch); err != nil {
+			if docs, after, done, err = x.cfg.Source.All(ctx, kind, after, buildBatch); err != nil {
 				return err
 			}
 			err := inTx(ctx, db, func(tx *sqlx.Tx) error {
-				e := newEdit(tx, kind)
+				e := newEdit(ctx, tx, kind)
 				e.put(ctx, docs)
 				return e.finish(ctx)
 			})
 			if err != nil {
 				return err
 			}
-			if total += len(docs); len(docs) > 0 && total%(batch*40) == 0 {
+			if total += len(docs); len(docs) > 0 && total%(buildBatch*10) == 0 {
 				x.cfg.Logger.InfoContext(ctx, "building the search index", slog.Int("documents", total))
 			}
 		}
@@ -125,7 +125,7 @@ func (x *Index) apply(ctx context.Context, db *sqlx.DB) (more bool, err error) {
 	last := changes[len(changes)-1].Seq
 	err = inTx(ctx, db, func(tx *sqlx.Tx) error {
 		for k, list := range ids {
-			e := newEdit(tx, k)
+			e := newEdit(ctx, tx, k)
 			e.drop(ctx, list)
 			e.put(ctx, docs[k])
 			if err := e.finish(ctx); err != nil {

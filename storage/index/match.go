@@ -16,15 +16,13 @@ import (
 const (
 	// wholeScope is how many texts a scope may hold to be ranked as a whole: then nothing depends on candidates.
 	wholeScope    = 1000
-	maxCandidates = 200    // of each query
-	maxDays       = 100    // candidates of the days asked for
-	around        = 4      // texts read on both sides of a candidate
-	returned      = 2      // … of which so many may be found
-	lookupBatch   = 500    // names in one statement
-	hitBudget     = 20_000 // texts that the words of a query may stand in together: FTS5 has no early stop
-	maxScanned    = 20_000 // candidates looked at for a filter
-	rareSpeaker   = 20     // a speaker of less than one in so many texts is looked for apart
-	rareScope     = 10     // so is a scope
+	maxCandidates = 200       // of each query
+	maxDays       = 100       // candidates of the days asked for
+	around        = 4         // texts read on both sides of a candidate
+	returned      = 2         // … of which so many may be found
+	lookupBatch   = 500       // names in one statement
+	maxEntries    = 3_000_000 // of postings that the words of a query may have together
+	maxScanned    = 20_000    // candidates looked at for a filter
 )
 
 // Filter restricts a search. Empty fields restrict nothing.

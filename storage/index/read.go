@@ -65,15 +65,18 @@ func (m *matching) scope(alias string) *conditions {
 
 // filter adds what a result must fulfil, but for roles: an answer inherits from a question that somebody else asked.
 func (m *matching) filter(c *conditions, alias string) {
-	f := m.ask.Filter
-	if f.From != 0 {
-		c.and(alias + ".at >= " + c.arg(f.From))
-	}
-	if f.Until != 0 {
-		c.and(alias + ".at < " + c.arg(f.Until))
-	}
-	if len(f.Tags) > 0 {
+	m.times(c, alias)
+	if len(m.ask.Filter.Tags) > 0 {
 		c.and(m.tagged(c, alias))
+	}
+}
+
+func (m *matching) times(c *conditions, alias string) {
+	if from := m.ask.Filter.From; from != 0 {
+		c.and(alias + ".at >= " + c.arg(from))
+	}
+	if until := m.ask.Filter.Until; until != 0 {
+		c.and(alias + ".at < " + c.arg(until))
 	}
 }
 

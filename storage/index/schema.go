@@ -10,21 +10,20 @@ import (
 )
 
 // schemaVersion changes with the tables; together with the version of the words it decides whether a file can be used.
-const schemaVersion = "2"
+const schemaVersion = "3"
 
 func version() string { return schemaVersion + "/" + search.Version }
 
 // tables are the names of a kind's tables.
-type tables struct{ docs, words, terms, scopes, speakers, tags string }
+type tables struct{ docs, terms, postings, scopes, speakers, tags string }
 
 func tablesOf(k Kind) tables {
 	s := "_" + string(k)
-	return tables{docs: "docs" + s, words: "words" + s, terms: "terms" + s, scopes: "scopes" + s, speakers: "speakers" + s, tags: "tags" + s}
+	return tables{docs: "docs" + s, terms: "terms" + s, postings: "postings" + s, scopes: "scopes" + s, speakers: "speakers" + s, tags: "tags" + s}
 }
 
-// create makes the tables of an empty file. FTS5 only splits at blanks: the words are already ours, and every rune that
-// is not ASCII counts as part of one. What a search counts stands in counters: scopes (owners, and the threads of
-// messages), speakers by the parts of their names, and in how many documents a word stands.
+// create makes the tables of an empty file. What a search counts stands in counters: scopes (owners, and the threads of
+// messages), speakers by the parts of their names, and in how many documents a term stands.
 func create(ctx context.Context, db *sqlx.DB, home string, epoch int64) error {
 	texts := []string{`CREATE TABLE marks (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)`}
 	for _, k := range []Kind{Message, Passage} {
@@ -36,9 +35,9 @@ func create(ctx context.Context, db *sqlx.DB, home string, epoch int64) error {
 			`CREATE INDEX `+t.docs+`_lane ON `+t.docs+` (lane, seq)`,
 			`CREATE INDEX `+t.docs+`_minute ON `+t.docs+` (owner, minute)`,
 			`CREATE TABLE `+t.tags+` (seq BIGINT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY (seq, tag)) WITHOUT ROWID`,
-			`CREATE TABLE `+t.terms+` (term TEXT NOT NULL PRIMARY KEY, docs BIGINT NOT NULL) WITHOUT ROWID`,
+			`CREATE TABLE `+t.terms+` (num INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE, docs BIGINT NOT NULL)`,
+			`CREATE TABLE `+t.postings+` (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
 			`CREATE TABLE `+t.speakers+` (part TEXT NOT NULL, owner BIGINT NOT NULL, docs BIGINT NOT NULL, PRIMARY KEY (part, owner)) WITHOUT ROWID`,
-			`CREATE VIRTUAL TABLE `+t.words+` USING fts5(scope, who, body, tokenize='ascii', content='', contentless_delete=1)`,
 			`INSERT INTO marks (key, value) VALUES ('docs_`+string(k)+`', '0'), ('len_`+string(k)+`', '0')`,
 		)
 	}
@@ -115,7 +114,7 @@ func probe(ctx context.Context, db *sqlx.DB) error {
 			`SELECT COUNT(*) FROM (SELECT tag FROM ` + t.tags + ` LIMIT 10)`,
 			`SELECT COUNT(*) FROM (SELECT key FROM ` + t.scopes + ` LIMIT 10)`,
 			`SELECT COUNT(*) FROM (SELECT part FROM ` + t.speakers + ` LIMIT 10)`,
-			`SELECT COUNT(*) FROM ` + t.words + ` WHERE ` + t.words + ` MATCH 'probe'`,
+			`SELECT COUNT(*) FROM (SELECT data FROM ` + t.postings + ` ORDER BY key DESC LIMIT 10)`,
 			`SELECT COUNT(*) FROM ` + t.terms + ` WHERE term = 'probe'`,
 		} {
 			var n int
