@@ -33,6 +33,8 @@ type Backend interface {
 	// Messages gives the newest messages, oldest first; after an id only newer ones.
 	Messages(ctx context.Context, t Thread, after string, limit int) ([]api.Message, error)
 	Context(ctx context.Context, t Thread) (api.ContextWindow, error)
+	// Compact replaces what was said earlier by a summary; mode "" is the agent's own.
+	Compact(ctx context.Context, t Thread, mode string) (api.Compaction, error)
 	Search(ctx context.Context, agent, query string) ([]api.MessageResult, error)
 
 	Blocks(ctx context.Context, agent string) ([]api.Block, error)
@@ -95,16 +97,24 @@ func (d daemon) CreateConversation(ctx context.Context, agent string) (api.Conve
 
 func (d daemon) Messages(ctx context.Context, t Thread, after string, limit int) ([]api.Message, error) {
 	page := api.Page{After: after, Limit: limit, Order: "desc"}
-	if t.Conversation == "" { // this list is oldest first, whatever the order
-		return d.Client.Messages(ctx, t.Agent, api.ListMessages{Page: page})
+	// Also of the default one as of a conversation, so that summaries are shown as such.
+	list, err := d.ConversationMessages(ctx, orElse(t.Conversation, t.Agent), api.ListConversationMessages{Page: page})
+	if t.Conversation != "" { // the default one's list is oldest first, whatever the order
+		slices.Reverse(list)
 	}
-	list, err := d.ConversationMessages(ctx, t.Conversation, api.ListConversationMessages{Page: page})
-	slices.Reverse(list)
 	return list, err
 }
 
 func (d daemon) Context(ctx context.Context, t Thread) (api.ContextWindow, error) {
 	return d.Client.Context(ctx, t.Agent, t.Conversation)
+}
+
+func (d daemon) Compact(ctx context.Context, t Thread, mode string) (api.Compaction, error) {
+	var in api.CompactAgent
+	if mode != "" {
+		in.CompactionSettings = &api.CompactionSettings{Mode: &mode}
+	}
+	return d.Client.Compact(ctx, client.Target{AgentID: t.Agent, ConversationID: t.Conversation}, in)
 }
 
 func (d daemon) Search(ctx context.Context, agent, query string) ([]api.MessageResult, error) {
@@ -127,6 +137,7 @@ func (d daemon) UpdateBlock(ctx context.Context, agent, label, value, etag strin
 
 func (d daemon) Send(ctx context.Context, t Thread, text, model string) iter.Seq2[api.Message, error] {
 	req := api.StreamingRequest{IncludePings: api.PtrTo(true)}
+	req.IncludeCompactionMessages = new(true)
 	req.Messages = []api.Input{api.UserInput(text, "")}
 	req.OverrideModel = api.PtrTo(model)
 	return d.Stream(ctx, client.Target{AgentID: t.Agent, ConversationID: t.Conversation}, req)

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"encoding/json"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -44,7 +45,7 @@ func TestHistoryIsOldestFirstFromEitherList(t *testing.T) {
 	t.Parallel()
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		list := []api.Message{{MessageType: api.MessageUser, ID: "1", Content: api.Text("one")}, {MessageType: api.MessageUser, ID: "2", Content: api.Text("two")}}
-		if strings.Contains(r.URL.Path, "/conversations/") { // this one obeys order=desc
+		if strings.Contains(r.URL.Path, "/conversations/conv-") { // this one obeys order=desc
 			list[0], list[1] = list[1], list[0]
 		}
 		w.Header().Set("Content-Type", "application/json")
@@ -65,6 +66,35 @@ func TestHistoryIsOldestFirstFromEitherList(t *testing.T) {
 	}
 }
 
+func TestACompactionIsAskedOfTheConversation(t *testing.T) {
+	t.Parallel()
+	var got []string
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		got = append(got, r.Method+" "+r.URL.Path+" "+string(body))
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte(`{"summary":"tea","num_messages_before":9,"num_messages_after":2}`))
+	})
+	want := api.Compaction{Summary: "tea", NumMessagesBefore: 9, NumMessagesAfter: 2}
+	for _, ask := range []struct {
+		thread Thread
+		mode   string
+	}{{Thread{Agent: "agent-1"}, ""}, {Thread{Agent: "agent-1", Conversation: "conv-1"}, "all"}} {
+		if out, err := (daemon{Client: c}).Compact(t.Context(), ask.thread, ask.mode); err != nil || out != want {
+			t.Errorf("%+v: %+v, %v", ask, out, err)
+		}
+	}
+	if diff := cmp.Diff([]string{
+		"POST /v1/conversations/agent-1/compact {}",
+		`POST /v1/conversations/conv-1/compact {"compaction_settings":{"mode":"all"}}`,
+	}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestARunIsSentInTheBackgroundTokenByToken(t *testing.T) {
 	t.Parallel()
 	var got struct {
@@ -72,6 +102,7 @@ func TestARunIsSentInTheBackgroundTokenByToken(t *testing.T) {
 		StreamTokens bool        `json:"stream_tokens"`
 		Model        string      `json:"override_model"`
 		Messages     []api.Input `json:"messages"`
+		Compaction   bool        `json:"include_compaction_messages"`
 	}
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
@@ -87,7 +118,7 @@ func TestARunIsSentInTheBackgroundTokenByToken(t *testing.T) {
 		}
 		said += m.Content.String()
 	}
-	if said != "hi" || !got.Background || !got.StreamTokens || got.Model != "openai/gpt-5" ||
+	if said != "hi" || !got.Background || !got.StreamTokens || !got.Compaction || got.Model != "openai/gpt-5" ||
 		len(got.Messages) != 1 || got.Messages[0].Content.String() != "hello" || api.Val(got.Messages[0].OTID) == "" {
 		t.Errorf("said %q, sent %+v", said, got)
 	}

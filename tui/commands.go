@@ -27,6 +27,8 @@ func commands() []command {
 		{name: "new", help: "begin a new conversation", run: (*Model).newConversation},
 		{name: "resume", help: "go on with an earlier conversation", run: (*Model).openConversations},
 		{name: "search", args: "[words]", help: "search what was said", run: (*Model).openSearch},
+		{name: "context", help: "what fills the model's context window", run: (*Model).openContext},
+		{name: "compact", args: "[mode]", help: "replace what was said earlier by a summary", run: (*Model).compact},
 		{name: "copy", args: "[n]", help: "copy the last answer, or its code block n", run: (*Model).copyAnswer, offline: true},
 		{name: "quit", alias: "exit", help: "leave; the agent stays", run: (*Model).quitCommand, offline: true},
 	}

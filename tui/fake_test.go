@@ -31,6 +31,9 @@ type fake struct {
 	hints    chan api.Change
 	broken   chan struct{} // closed: the connection of hints breaks
 	pid      int
+
+	compacts   []string
+	compactErr error
 }
 
 func newFake() *fake {
@@ -117,7 +120,21 @@ func (f *fake) Messages(_ context.Context, t Thread, after string, limit int) ([
 }
 
 func (f *fake) Context(context.Context, Thread) (api.ContextWindow, error) {
-	return api.ContextWindow{ContextWindowSizeMax: 128000, ContextWindowSizeCurrent: 15360}, nil
+	return api.ContextWindow{
+		ContextWindowSizeMax: 128000, ContextWindowSizeCurrent: 15360, NumMessages: 21, NumTokensSystem: 1200, NumTokensCoreMemory: 160,
+		NumTokensFunctionsDefinitions: 2000, NumTokensSummaryMemory: 400, NumTokensMessages: 11600,
+	}, nil
+}
+
+func (f *fake) Compact(_ context.Context, t Thread, mode string) (api.Compaction, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.compacts = append(f.compacts, t.Agent+t.Conversation+" "+mode)
+	if f.compactErr != nil {
+		return api.Compaction{}, f.compactErr
+	}
+	f.history = append(f.history, api.Message{MessageType: api.MessageSummary, ID: "message-summary", Summary: "They spoke of tea."})
+	return api.Compaction{Summary: "They spoke of tea.", NumMessagesBefore: 21, NumMessagesAfter: 3}, nil
 }
 
 func (f *fake) Search(_ context.Context, _, query string) ([]api.MessageResult, error) {

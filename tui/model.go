@@ -409,13 +409,7 @@ func (m *Model) onReopened(msg reopenedMsg) tea.Cmd {
 	}
 	m.daemonPID = msg.status.PID
 	if m.turn == nil {
-		var missed []api.Message
-		for _, x := range msg.messages {
-			if x.RunID == "" || !m.seen[x.RunID] {
-				missed = append(missed, x)
-			}
-		}
-		m.history(missed)
+		m.history(m.missed(msg.messages))
 	}
 	m.connecting = ""
 	return tea.Batch(m.watch(), m.goOn())

@@ -64,12 +64,13 @@ func scenes() map[string]func(r *robot) {
 			r.connect()
 			grow(r, api.Message{MessageType: api.MessageReasoning, Reasoning: strings.Repeat("I think about it a great deal. ", 30)})
 		},
-		"help":   open("/help"),
-		"agents": open("/agents"),
-		"memory": open("/memory"),
-		"block":  open("/memory human"),
-		"model":  open("/model"),
-		"resume": open("/resume"),
+		"help":    open("/help"),
+		"agents":  open("/agents"),
+		"memory":  open("/memory"),
+		"block":   open("/memory human"),
+		"model":   open("/model"),
+		"context": open("/context"),
+		"resume":  open("/resume"),
 		"search": func(r *robot) {
 			r.connect().say("/search tea")
 			r.until("results", func() bool {

@@ -65,7 +65,8 @@ func (a *app) lastMessages(ctx context.Context, c *client.Client, agent, convers
 		if g, err = a.findAgent(ctx, c, agent); err != nil {
 			return nil, err
 		}
-		msgs, err = c.Messages(ctx, g.ID, api.ListMessages{Page: newest})
+		// As a conversation, so that summaries are shown as such.
+		msgs, err = c.ConversationMessages(ctx, g.ID, api.ListConversationMessages{Page: newest})
 	}
 	return msgs, err
 }
@@ -94,7 +95,9 @@ func messageLine(m api.Message) string {
 			returns[i] = r.ToolReturn.String()
 		}
 		what = strings.Join(returns, "; ")
-	case api.MessageSystem, api.MessageHiddenReasoning, api.MessageApprovalResponse, api.MessageSummary, api.MessageEvent,
+	case api.MessageSummary:
+		who, what = "summary", m.Summary
+	case api.MessageSystem, api.MessageHiddenReasoning, api.MessageApprovalResponse, api.MessageEvent,
 		api.MessagePing, api.MessageStopReason, api.MessageUsage, api.MessageError, api.MessageUserInput, api.MessageNotice:
 		return ""
 	default:

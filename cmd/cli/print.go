@@ -142,6 +142,7 @@ func (t *turn) request(prompt string) api.StreamingRequest {
 	req.Messages = []api.Input{api.UserInput(prompt, uuid.NewString())}
 	req.MaxSteps = api.PtrTo(t.flags.maxSteps)
 	req.OverrideModel = api.PtrTo(t.flags.model)
+	req.IncludeCompactionMessages = new(true)
 	return req
 }
 

@@ -116,7 +116,7 @@ func (a *app) root() *cobra.Command {
 func (a *app) agentCommands() []*cobra.Command {
 	return []*cobra.Command{
 		a.agentsCommand(), a.conversationsCommand(), a.memoryCommand(), a.archivalCommand(),
-		a.messagesCommand(), a.modelsCommand(), a.runsCommand(),
+		a.messagesCommand(), a.contextCommand(), a.modelsCommand(), a.runsCommand(),
 	}
 }
 
@@ -131,7 +131,7 @@ func (a *app) homeCommands() []*cobra.Command {
 // deciding between a prompt and a command builds nothing.
 func isCommand(word string) bool {
 	switch word {
-	case "agents", "conversations", "memory", "archival", "messages", "models", "runs",
+	case "agents", "conversations", "memory", "archival", "messages", "context", "models", "runs",
 		"daemon", "doctor", "paths", "config", "backup", "restore", "uninstall", "version",
 		"help", "completion", "exit-codes", "__complete", "__completeNoDesc":
 		return true

@@ -28,8 +28,14 @@ func TestSettingsAreLaidOverThoseThatStand(t *testing.T) {
 func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
 	t.Parallel()
 	for _, bad := range []set{
-		{"mode": "magic"}, {"mode": 3}, {"model": "noslash"}, {"clip_chars": 0}, {"sliding_window_percentage": 0.0}, {"sliding_window_percentage": 1.01},
-		{"prompt": string(make([]byte, maxPrompt+1))}, {"clip_chars": "many"},
+		{"mode": "magic"},
+		{"mode": 3},
+		{"model": "noslash"},
+		{"clip_chars": 0},
+		{"clip_chars": "many"},
+		{"sliding_window_percentage": 0.0},
+		{"sliding_window_percentage": 1.01},
+		{"prompt": string(make([]byte, maxPrompt+1))},
 	} {
 		if err := Check(bad); core.KindOf(err) != core.Invalid {
 			t.Errorf("%.40v: %v", bad, err)

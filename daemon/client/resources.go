@@ -64,6 +64,15 @@ func (c *Client) Context(ctx context.Context, agentID, conversationID string) (a
 	})
 }
 
+// Compact replaces the older messages of a conversation by a summary. It takes as long as the summariser does.
+func (c *Client) Compact(ctx context.Context, to Target, in api.CompactAgent) (api.Compaction, error) {
+	id := to.ConversationID
+	if id == "" {
+		id = to.AgentID // names its default one
+	}
+	return call[api.Compaction](ctx, c, request{method: post, path: conversationPath(id) + "/compact", body: api.CompactConversation{CompactAgent: in}})
+}
+
 // Recompile compiles an agent's system prompt anew and gives it.
 func (c *Client) Recompile(ctx context.Context, agentID string, p api.RecompileParams) (string, error) {
 	return call[string](ctx, c, request{method: post, path: agentPath(agentID) + "/recompile", query: p})

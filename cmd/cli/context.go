@@ -1,0 +1,43 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"loci/tui/meter"
+)
+
+// contextWidth is how wide the overview is drawn; it does not look at the terminal, so that it is the same in a pipe.
+const contextWidth = 80
+
+// contextCommand is `loci context`.
+func (a *app) contextCommand() *cobra.Command {
+	var agent, conversation string
+	c := &cobra.Command{
+		Use: "context", Short: "Show what fills the model's context window", Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, g, err := a.memoryOf(cmd.Context(), agent)
+			if err != nil {
+				return err
+			}
+			w, err := c.Context(cmd.Context(), g.ID, conversation)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.out, w)
+			}
+			fmt.Fprintf(a.out, "%s · %s\n%s\n\n", oneLine(g.Name), oneLine(text(g.Model)), meter.Line(w))
+			for _, row := range meter.Rows(w, contextWidth) {
+				if _, err := fmt.Fprintln(a.out, row); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	agentFlag(c, &agent)
+	c.Flags().StringVar(&conversation, "conversation", "", "of this conversation, by `ID`, in place of the agent's default one")
+	return c
+}

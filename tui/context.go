@@ -1,0 +1,88 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"loci/daemon/api"
+	"loci/tui/meter"
+	"loci/tui/panel"
+	"loci/tui/transcript"
+)
+
+// openContext shows what the next request would hold.
+func (m *Model) openContext(string) tea.Cmd {
+	thread := m.thread
+	read := func(ctx context.Context) (api.ContextWindow, error) { return m.backend.Context(ctx, thread) }
+	return load(m, read, func(m *Model, w api.ContextWindow) tea.Cmd {
+		if thread == m.thread {
+			m.contextUsed, m.contextMost = w.ContextWindowSizeCurrent, w.ContextWindowSizeMax
+		}
+		m.push(&panel.Text{Theme: m.theme, Title: "What " + m.name() + " has in mind", Draw: func(width int) string {
+			return wrapTo(meter.Line(w), width) + "\n\n" + strings.Join(meter.Rows(w, width), "\n")
+		}, Foot: "/compact makes room"}, nil)
+		return nil
+	})
+}
+
+// compactModes are the modes of a compaction that a person may name.
+func compactModes() []string {
+	return []string{"sliding_window", "all", "self_compact_sliding_window", "self_compact_all"}
+}
+
+// compacted is what a compaction on request gives.
+type compacted struct {
+	result api.Compaction
+	missed []api.Message
+}
+
+// compact has a summary made of what was said earlier.
+func (m *Model) compact(mode string) tea.Cmd {
+	switch {
+	case m.turn != nil:
+		m.flash = m.name() + " is busy; /compact works when it has answered"
+		return nil
+	case mode != "" && !slices.Contains(compactModes(), mode):
+		m.flash = "there is no mode " + transcript.OneLine(mode) + "; the modes are " + strings.Join(compactModes(), ", ")
+		return nil
+	}
+	thread, after := m.thread, m.lastID
+	m.flash = "writing a summary …"
+	call := func(ctx context.Context) (compacted, error) {
+		var out compacted
+		var err error
+		if out.result, err = m.backend.Compact(ctx, thread, mode); err != nil {
+			return out, err
+		}
+		out.missed, err = m.backend.Messages(ctx, thread, after, historyMost)
+		return out, err
+	}
+	return load(m, call, func(m *Model, c compacted) tea.Cmd {
+		if thread != m.thread {
+			return nil
+		}
+		m.flash = ""
+		m.show(transcript.Item{Kind: transcript.Notice, Text: fmt.Sprintf("%d messages became %d; what left is still searched",
+			c.result.NumMessagesBefore, c.result.NumMessagesAfter)})
+		if m.turn == nil {
+			m.history(m.missed(c.missed))
+		}
+		m.contextMost = 0
+		return m.loadContext()
+	})
+}
+
+// missed are those of the messages that no run has shown.
+func (m *Model) missed(messages []api.Message) []api.Message {
+	var out []api.Message
+	for _, x := range messages {
+		if x.RunID == "" || !m.seen[x.RunID] {
+			out = append(out, x)
+		}
+	}
+	return out
+}

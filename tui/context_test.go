@@ -1,0 +1,72 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestCompactShowsTheSummaryAndWhatItWon(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.history = []api.Message{{MessageType: api.MessageUser, ID: "message-1", Content: api.Text("tea")}}
+	r := newRobot(t, f, 80, 24).connect()
+	r.say("/compact all")
+	if !strings.Contains(r.status(), "writing a summary") {
+		t.Errorf("status %q", r.status())
+	}
+	r.until("the summary", func() bool { return strings.Contains(r.said(), "↺ They spoke of tea.") })
+	if got := r.said(); !strings.Contains(got, "21 messages became 3") || strings.Count(got, "They spoke of tea.") != 1 {
+		t.Errorf("said:\n%s", got)
+	}
+	r.until("the measure", func() bool { return r.m.contextMost > 0 })
+	if r.m.lastID != "message-summary" || strings.Contains(r.status(), "writing") {
+		t.Errorf("last %q, status %q", r.m.lastID, r.status())
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if diff := cmp.Diff([]string{"agent-1 all"}, f.compacts); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestCompactSaysInALineWhyItCannot(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.openErrs = []error{away()}
+	r := newRobot(t, f, 80, 24)
+	r.say("/compact")
+	if got := r.status(); !strings.Contains(got, "/compact needs the daemon") {
+		t.Errorf("offline: %q", got)
+	}
+	r.connect()
+	r.say("slow answer")
+	r.until("the answer", func() bool { return strings.Contains(r.view(), "This much") })
+	r.say("/compact")
+	if got := r.status(); !strings.Contains(got, "is busy") {
+		t.Errorf("busy: %q", got)
+	}
+	r.key(tea.Key{Code: tea.KeyEscape})
+	r.idle()
+	r.say("/compact magic")
+	if got := r.status(); !strings.Contains(got, "there is no mode magic") {
+		t.Errorf("a wrong mode: %q", got)
+	}
+	f.mu.Lock()
+	if len(f.compacts) > 0 {
+		t.Errorf("asked the daemon: %v", f.compacts)
+	}
+	f.compactErr = &client.Error{Status: 400, Kind: api.KindInvalid, Message: "there is nothing that a summary could replace"}
+	f.mu.Unlock()
+	before := r.said()
+	r.say("/compact")
+	r.until("the reason", func() bool { return strings.Contains(r.status(), "there is nothing that a summary") })
+	if got := r.said(); got != before {
+		t.Errorf("said:\n%s", got)
+	}
+}
