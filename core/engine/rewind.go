@@ -47,6 +47,7 @@ func (e *Engine) UndoRewind(ctx context.Context, id core.RewindID, by string) (c
 // travel restores a moment in one transaction, while no run of the conversation is active.
 func (e *Engine) travel(ctx context.Context, conv core.ConversationID, to func(ctx context.Context, tx core.Store) (moment, core.Rewind, error)) (core.Rewind, error) {
 	var done core.Rewind
+	var others []core.AgentID
 	err := e.Exclusive(ctx, conv, func(ctx context.Context, tx core.Store) error {
 		m, record, err := to(ctx, tx)
 		if err != nil {
@@ -55,13 +56,16 @@ func (e *Engine) travel(ctx context.Context, conv core.ConversationID, to func(c
 		record.ID, record.Conversation, record.CreatedAt = core.NewRewindID(), conv, e.cfg.Clock()
 		r := &restoring{tx: tx, m: m, record: record}
 		err = r.run(ctx)
-		done = r.record
+		done, others = r.record, slices.Sorted(maps.Keys(r.others))
 		return err
 	})
 	if err != nil {
 		return core.Rewind{}, err
 	}
 	e.hub.announce(Change{Agent: done.Agent, Conversation: conv})
+	for _, a := range others {
+		e.hub.announce(Change{Agent: a})
+	}
 	return done, nil
 }
 

@@ -642,3 +642,65 @@ func TestARewindThatMakesNoSenseIsRefused(t *testing.T) {
 		t.Errorf("an unknown rewind: %v", err)
 	}
 }
+
+func TestArchivesGoBackAsTheyWereAttached(t *testing.T) {
+	t.Parallel()
+	h := open(t, func(n int, req core.ChatRequest) turn {
+		if strings.Contains(req.Messages[len(req.Messages)-1].Text, "note") {
+			return calling("archival_memory_insert", map[string]any{"content": fmt.Sprint("note ", n)})
+		}
+		return say("ok")
+	})
+	a, other := h.agent(nil), h.agent(nil)
+	ctx, archives := t.Context(), h.store.Archives()
+	none, _ := h.send(a, "hello")
+	h.send(a, "a note")
+	own, _ := h.notes(a)
+	one, _ := h.send(a, "hello again")
+	h.send(a, "another note")
+	shared := core.Archive{ID: core.NewArchiveID(), Name: "shared"}
+	for _, err := range []error{
+		archives.Create(ctx, &shared), archives.Attach(ctx, other.ID, shared.ID), archives.Detach(ctx, a.ID, own), archives.Attach(ctx, a.ID, shared.ID),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.send(a, "a note for all")
+	has := func(want core.ArchiveID, notes int) {
+		t.Helper()
+		if got, list := h.notes(a); got != want || len(list) != notes {
+			t.Errorf("archive %s with %d notes, want %s with %d", got, len(list), want, notes)
+		}
+	}
+	back := func(run core.Run) core.Rewind {
+		t.Helper()
+		r, err := h.engine.Rewind(ctx, core.DefaultConversation(a.ID), h.firstStep(run).ID, engine.RewindOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	undo := func(r core.Rewind) {
+		t.Helper()
+		if _, err := h.engine.UndoRewind(ctx, r.ID, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	has(shared.ID, 1)
+	r := back(one)
+	has(own, 1) // the second is set aside, and what is shared keeps all it has
+	undo(r)
+	has(shared.ID, 1)
+	r = back(none)
+	if _, found, err := archives.OfAgent(ctx, a.ID); found || err != nil {
+		t.Errorf("the shared archive is still attached: %v", err)
+	}
+	undo(r)
+	has(shared.ID, 1)
+	back(one)
+	r = back(none) // the agent's own archive stays, without what the agent put into it
+	has(own, 0)
+	undo(r)
+	has(own, 1)
+}
