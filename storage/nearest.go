@@ -364,7 +364,7 @@ func (n *nearby) filter(ctx context.Context, a *asked) (vectors.Filter, error) {
 
 // roleBit is the bit of a role.
 func roleBit(r core.Role) uint8 {
-	return uint8(slices.Index([]core.Role{core.RoleUser, core.RoleAssistant, core.RoleApproval, core.RoleSummary, core.RoleSystem, core.RoleTool}, r) + 1) //nolint:gosec // small
+	return uint8(slices.Index([]core.Role{core.RoleUser, core.RoleAssistant, core.RoleApproval, core.RoleSummary, core.RoleSystem, core.RoleTool}, r) + 1)
 }
 
 // Nearest returns the texts that are nearest in meaning.

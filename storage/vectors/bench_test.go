@@ -31,6 +31,7 @@ func BenchmarkNearest(b *testing.B) {
 }
 
 func measure(b *testing.B, n, dim int, make maker) {
+	b.Helper()
 	f := fill(make, n)
 	began := time.Now()
 	x := still(b, f, dim)

@@ -51,28 +51,29 @@ func layoutOf(words int) layout {
 
 // view lays a block over memory of its size, which begins at a multiple of eight.
 func (l layout) view(mem []byte) *block {
-	b := &block{mem: mem}
-	at := 0
-	take := func(size int) unsafe.Pointer {
-		p := unsafe.Pointer(&mem[at]) //nolint:gosec // G103: columns over a mapped file; sizes come from the same layout as the memory
-		at += size
-		return p
-	}
 	const n = blockRows
-	b.ids = unsafe.Slice((*int64)(take(8*n)), n)
-	b.owners = unsafe.Slice((*int64)(take(8*n)), n)
-	b.times = unsafe.Slice((*int64)(take(8*n)), n)
-	b.groups = unsafe.Slice((*uint64)(take(8*n)), n)
-	b.threads = unsafe.Slice((*uint64)(take(8*n)), n)
-	b.signs = unsafe.Slice((*uint64)(take(8*n*l.words)), n*l.words)
-	b.one = unsafe.Slice((*float32)(take(4*n)), n)
-	b.offsets = unsafe.Slice((*float32)(take(4*n)), n)
-	b.roles = unsafe.Slice((*uint8)(take(n)), n)
-	b.rest = unsafe.Slice((*uint64)(take(8*n*l.words*(codeBits-1))), n*l.words*(codeBits-1))
-	b.two = unsafe.Slice((*float32)(take(4*n)), n)
-	b.all = unsafe.Slice((*float32)(take(4*n)), n)
-	b.sums = unsafe.Slice((*uint32)(take(8)), 2)
+	b, at := &block{mem: mem}, 0
+	b.ids = column[int64](mem, &at, n)
+	b.owners = column[int64](mem, &at, n)
+	b.times = column[int64](mem, &at, n)
+	b.groups = column[uint64](mem, &at, n)
+	b.threads = column[uint64](mem, &at, n)
+	b.signs = column[uint64](mem, &at, n*l.words)
+	b.one = column[float32](mem, &at, n)
+	b.offsets = column[float32](mem, &at, n)
+	b.roles = column[uint8](mem, &at, n)
+	b.rest = column[uint64](mem, &at, n*l.words*(codeBits-1))
+	b.two = column[float32](mem, &at, n)
+	b.all = column[float32](mem, &at, n)
+	b.sums = column[uint32](mem, &at, 2)
 	return b
+}
+
+// column is the next n values of a block's memory.
+func column[T any](mem []byte, at *int, n int) []T {
+	from := *at
+	*at += n * int(unsafe.Sizeof(*new(T)))
+	return unsafe.Slice((*T)(unsafe.Pointer(&mem[from:*at][0])), n) //nolint:gosec // G103: the layout is one for writer and reader, and the slice is checked
 }
 
 // fresh is an empty block on the heap.
@@ -95,7 +96,7 @@ func (b *block) hotSum(l layout) uint32 {
 	sum := uint32(0)
 	for at := 0; at < blockRows; at += len(buf) / 8 {
 		for i := range len(buf) / 8 {
-			id := uint64(max(b.ids[at+i], -b.ids[at+i])) //nolint:gosec // not negative
+			id := uint64(max(b.ids[at+i], -b.ids[at+i]))
 			for k := range 8 {
 				buf[8*i+k] = byte(id >> (8 * k))
 			}

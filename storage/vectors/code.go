@@ -101,7 +101,7 @@ func level(x float32, planes int) uint64 {
 	half := float32(int(1) << (planes - 1))
 	x += half
 	switch {
-	case !(x > 0): //nolint:staticcheck // NaN, too
+	case !(x > 0): // NaN, too
 		return 0
 	case x >= 2*half:
 		return uint64(2*half) - 1

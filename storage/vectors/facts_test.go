@@ -163,33 +163,33 @@ func fill(make maker, n int) *facts {
 	return f
 }
 
-func open(t testing.TB, f *facts, dim int, change ...func(*Config)) *Index {
-	t.Helper()
-	cfg := Config{Path: t.TempDir() + "/codes", Home: "home", Set: 1, Dim: dim, Now: 1, Source: f}
+func open(tb testing.TB, f *facts, dim int, change ...func(*Config)) *Index {
+	tb.Helper()
+	cfg := Config{Path: tb.TempDir() + "/codes", Home: "home", Set: 1, Dim: dim, Now: 1, Source: f}
 	for _, c := range change {
 		c(&cfg)
 	}
 	x, err := Open(context.Background(), cfg)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(x.Close)
+	tb.Cleanup(x.Close)
 	return x
 }
 
 // still is an index whose goroutine has ended, for tests that take its steps themselves.
-func still(t testing.TB, f *facts, dim int, change ...func(*Config)) *Index {
-	t.Helper()
-	x := open(t, f, dim, change...)
+func still(tb testing.TB, f *facts, dim int, change ...func(*Config)) *Index {
+	tb.Helper()
+	x := open(tb, f, dim, change...)
 	x.cancel()
 	x.wg.Wait()
 	return x
 }
 
-func caughtUp(t testing.TB, x *Index) {
-	t.Helper()
+func caughtUp(tb testing.TB, x *Index) {
+	tb.Helper()
 	if ok, err := x.Apply(context.Background()); err != nil || !ok {
-		t.Fatalf("the index is not up to date: %v %v", ok, err)
+		tb.Fatalf("the index is not up to date: %v %v", ok, err)
 	}
 }
 

@@ -45,7 +45,7 @@ func (h *header) bytes() []byte {
 	copy(home, h.Home)
 	b = append(b, home...)
 	for _, v := range []int64{h.Set, h.Dim, h.Epoch, h.Gen, h.Blocks, h.Last, h.Gone, int64(h.Mean)} {
-		b = binary.LittleEndian.AppendUint64(b, uint64(v)) //nolint:gosec // bits
+		b = binary.LittleEndian.AppendUint64(b, uint64(v))
 	}
 	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
 	return b[:slotSize]
@@ -60,9 +60,9 @@ func (h *header) parse(b []byte) bool {
 	h.Home = string(bytes.TrimRight(b[12:76], "\x00"))
 	fields := [8]int64{}
 	for i := range fields {
-		fields[i] = int64(binary.LittleEndian.Uint64(b[76+8*i:])) //nolint:gosec // bits
+		fields[i] = int64(binary.LittleEndian.Uint64(b[76+8*i:]))
 	}
-	h.Set, h.Dim, h.Epoch, h.Gen, h.Blocks, h.Last, h.Gone, h.Mean = fields[0], fields[1], fields[2], fields[3], fields[4], fields[5], fields[6], uint32(fields[7]) //nolint:gosec // bits
+	h.Set, h.Dim, h.Epoch, h.Gen, h.Blocks, h.Last, h.Gone, h.Mean = fields[0], fields[1], fields[2], fields[3], fields[4], fields[5], fields[6], uint32(fields[7])
 	return true
 }
 
@@ -164,7 +164,7 @@ func (c *codeFile) add(at int, b *block) (*block, error) {
 // strike turns a row's id negative in the file.
 func (c *codeFile) strike(block, row int, id int64) error {
 	var raw [8]byte
-	binary.LittleEndian.PutUint64(raw[:], uint64(-id)) //nolint:gosec // bits
+	binary.LittleEndian.PutUint64(raw[:], uint64(-id))
 	_, err := c.f.WriteAt(raw[:], c.place(block)+8*int64(row))
 	return err
 }

@@ -203,7 +203,7 @@ func (x *Index) Apply(ctx context.Context) (bool, error) {
 		<-x.applying
 		if err != nil {
 			if ctx.Err() != nil {
-				return false, nil
+				return false, nil //nolint:nilerr // who does not wait any longer is told that it is not whole
 			}
 			return false, err
 		}

@@ -96,7 +96,7 @@ func check(t *testing.T, x *Index, f *facts, one maker, least float64) {
 		"owners": {Filter{Owners: []*Owners{evens}, From: 50}, func(r *Row) bool { return r.Owner%2 == 0 && r.At >= 50 }},
 	} {
 		var sum float64
-		const queries = 8
+		const queries = 6
 		for range queries {
 			q := one()
 			got, err := x.Nearest(t.Context(), Query{Vector: q, K: 10, Filter: c.filter})
@@ -128,7 +128,7 @@ func mustUnit(v []float32) []float32 {
 func TestAnyHistoryOfChangesAndRestartsIsFoundAsItIsStored(t *testing.T) {
 	t.Parallel()
 	const dim = 70
-	for seed := range uint64(8) {
+	for seed := range uint64(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(seed, 3))
@@ -192,7 +192,7 @@ func TestAnyHistoryOfChangesAndRestartsIsFoundAsItIsStored(t *testing.T) {
 
 func TestAFileThatCannotBeTrustedIsMadeAnew(t *testing.T) {
 	t.Parallel()
-	const dim, rows = 64, 5000
+	const dim, rows = 64, 4500
 	r := rand.New(rand.NewPCG(5, 5))
 	one := sphere(r, dim)
 	f := fill(one, rows)
@@ -203,12 +203,12 @@ func TestAFileThatCannotBeTrustedIsMadeAnew(t *testing.T) {
 		kept   bool
 	}{
 		"sound":        {kept: true},
-		"missing":      {spoil: func(t *testing.T, path string) { must(t, os.Remove(path)) }},
-		"cut short":    {spoil: func(t *testing.T, path string) { must(t, os.Truncate(path, blocksAt+100)) }},
-		"empty":        {spoil: func(t *testing.T, path string) { must(t, os.Truncate(path, 0)) }},
-		"flipped code": {spoil: func(t *testing.T, path string) { flip(t, path, blocksAt+blockRows*50) }},
-		"flipped mean": {spoil: func(t *testing.T, path string) { flip(t, path, meanAt+5) }},
-		"flipped head": {spoil: func(t *testing.T, path string) { flip(t, path, 90); flip(t, path, slotSize+90) }},
+		"missing":      {spoil: func(t *testing.T, path string) { t.Helper(); must(t, os.Remove(path)) }},
+		"cut short":    {spoil: func(t *testing.T, path string) { t.Helper(); must(t, os.Truncate(path, blocksAt+100)) }},
+		"empty":        {spoil: func(t *testing.T, path string) { t.Helper(); must(t, os.Truncate(path, 0)) }},
+		"flipped code": {spoil: func(t *testing.T, path string) { t.Helper(); flip(t, path, blocksAt+blockRows*50) }},
+		"flipped mean": {spoil: func(t *testing.T, path string) { t.Helper(); flip(t, path, meanAt+5) }},
+		"flipped head": {spoil: func(t *testing.T, path string) { t.Helper(); flip(t, path, 90); flip(t, path, slotSize+90) }},
 		"other home":   {change: func(c *Config) { c.Home = "elsewhere" }},
 		"other set":    {change: func(c *Config) { c.Set = 2 }},
 		"stale":        {change: func(c *Config) { c.Before = 7 }},

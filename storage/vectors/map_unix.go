@@ -13,7 +13,7 @@ const mapped = true
 
 // mapBlock maps a piece of a file for reading.
 func mapBlock(f *os.File, at int64, size int) (mem []byte, free func(), err error) {
-	mem, err = unix.Mmap(int(f.Fd()), at, size, unix.PROT_READ, unix.MAP_SHARED) //nolint:gosec // a descriptor fits
+	mem, err = unix.Mmap(int(f.Fd()), at, size, unix.PROT_READ, unix.MAP_SHARED)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -19,7 +19,7 @@ type rotation struct {
 
 func newRotation(dim int) *rotation {
 	r := &rotation{dim: dim, padded: (dim + 63) / 64 * 64}
-	r.block = 1 << (bits.Len(uint(r.padded)) - 1) //nolint:gosec // positive
+	r.block = 1 << (bits.Len(uint(r.padded)) - 1)
 	rounds := 4
 	if r.block == r.padded {
 		rounds = 2

@@ -135,7 +135,7 @@ func (s *state) draw(old *sample, groups []uint64) *sample {
 			if mask>>i&1 == 0 {
 				continue
 			}
-			hash := scramble(uint64(b.owners[at+i])) //nolint:gosec // bits
+			hash := scramble(uint64(b.owners[at+i]))
 			if len(h) == sampleRows {
 				one.whole = false
 				if hash >= h[0].hash {

@@ -227,7 +227,7 @@ func (w *worker) second(b *block, at, row int) {
 		w.refine(slot, score)
 		return
 	}
-	w.waiting = append(w.waiting, waiting{slot: int32(slot), score: score}) //nolint:gosec // bounded by the file's size
+	w.waiting = append(w.waiting, waiting{slot: int32(slot), score: score})
 }
 
 // flush refines those that wait. Their cache lines are touched first, a few rows at once, so that misses overlap.
@@ -285,7 +285,7 @@ func (s *state) full6(q *query, slot int) scored {
 	d := product(b.signs[row*n:(row+1)*n], q.fine[:])
 	d += product(rest[:n], q.fine[:])/2 + product(rest[n:2*n], q.fine[:])/4 + product(rest[2*n:], q.fine[:])/8
 	return scored{
-		slot: int32(slot), id: b.id(row), owner: b.owners[row], //nolint:gosec // bounded by the file's size
+		slot: int32(slot), id: b.id(row), owner: b.owners[row],
 		score: b.all[row]*q.scale[stageAll]*d + b.offsets[row] + q.base,
 		slack: b.one[row] * q.slack[stageAll],
 	}

@@ -53,7 +53,7 @@ func (m slotMap) set(owner int64, slot int) {
 		page = new([pageOwners]uint32)
 		m[owner/pageOwners] = page
 	}
-	page[owner%pageOwners] = uint32(slot + 1) //nolint:gosec // slots are bounded by the file's size
+	page[owner%pageOwners] = uint32(slot + 1)
 }
 
 func (s *state) at(slot int) (*block, int) { return s.blocks[slot/blockRows], slot % blockRows }
