@@ -364,7 +364,7 @@ func (c *calendar) month(i int, month time.Month, short bool) (mention, bool) {
 			return c.dayOfMonth(next.number, month, after)
 		}
 	}
-	if short || ambiguous(c.t[i].text) && !(c.t[i].capital && introduces(c.get(i-1).text)) {
+	if short || ambiguous(c.t[i].text) && (!c.t[i].capital || !introduces(c.get(i-1).text)) {
 		return mention{}, false
 	}
 	m := mention{month: month, next: i + 1}

@@ -81,8 +81,8 @@ func (e *edit) scope(ctx context.Context, key string) int64 {
 	}
 	e.exec(ctx, `INSERT OR IGNORE INTO `+e.t.scopes+` (key, docs) VALUES ($1, 0)`, key)
 	var num int64
-	if s := e.prepared(ctx, `SELECT num FROM `+e.t.scopes+` WHERE key = $1`); s != nil {
-		e.err = s.GetContext(ctx, &num, key)
+	if e.err == nil {
+		e.err = e.tx.GetContext(ctx, &num, `SELECT num FROM `+e.t.scopes+` WHERE key = $1`, key)
 	}
 	e.scopes[key] = num
 	return num
@@ -182,15 +182,32 @@ func (e *edit) drop(ctx context.Context, ids []string) {
 }
 
 func (e *edit) remove(ctx context.Context, rows []dropped) {
+	tags := e.tagsOf(ctx, rows)
 	for _, r := range rows {
-		var tags []string
-		if s := e.prepared(ctx, `SELECT tag FROM `+e.t.tags+` WHERE seq = $1`); s != nil {
-			e.err = s.SelectContext(ctx, &tags, r.Seq)
-		}
 		e.exec(ctx, `DELETE FROM `+e.t.tags+` WHERE seq = $1`, r.Seq)
 		e.exec(ctx, `DELETE FROM `+e.t.docs+` WHERE seq = $1`, r.Seq)
-		e.count(entry{r.Seq, r.Owner, r.Lane, search.NameParts(r.Who), tags, search.LoadWords(r.Words)}, -1)
+		e.count(entry{r.Seq, r.Owner, r.Lane, search.NameParts(r.Who), tags[r.Seq], search.LoadWords(r.Words)}, -1)
 	}
+}
+
+func (e *edit) tagsOf(ctx context.Context, rows []dropped) map[int64][]string {
+	if e.err != nil || len(rows) == 0 {
+		return nil
+	}
+	seqs := make([]int64, len(rows))
+	for i, r := range rows {
+		seqs[i] = r.Seq
+	}
+	var tagged []struct {
+		Seq int64  `db:"seq"`
+		Tag string `db:"tag"`
+	}
+	e.err = e.tx.SelectContext(ctx, &tagged, `SELECT seq, tag FROM `+e.t.tags+` WHERE seq IN `+numbers(seqs))
+	out := map[int64][]string{}
+	for _, t := range tagged {
+		out[t.Seq] = append(out[t.Seq], t.Tag)
+	}
+	return out
 }
 
 // dropScope removes everything of an owner or a thread.

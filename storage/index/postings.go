@@ -21,7 +21,6 @@ const (
 func scopeTerm(num int64) string          { return "\x01" + scopeToken(num) }
 func whoTerm(part string) string          { return "\x02" + part }
 func tagTerm(tag string) string           { return "\x03" + tag }
-func rowKey(term, seq int64) int64        { return term<<termShift | seq>>blockBits }
 func offsetOf(seq int64) uint16           { return uint16(seq & (blockSize - 1)) }
 func packed(offset uint16, tf int) uint16 { return offset | uint16(min(tf, maxTF))<<blockBits }
 
@@ -74,39 +73,40 @@ func (l *list) in(number int64) []byte {
 	return nil
 }
 
-// lists reads the postings of terms, and how many documents each has. Unknown terms have none.
+// lists reads the postings of terms. Unknown terms have none.
 func (m *matching) lists(ctx context.Context, terms []string) ([]*list, error) {
-	out := make([]*list, 0, len(terms))
-	for _, term := range terms {
-		l := &list{}
-		rows, err := m.tx.QueryContext(ctx, `SELECT p.key, p.data, t.docs FROM `+m.t.terms+` t CROSS JOIN `+m.t.postings+` p
-			ON p.key >= t.num << 24 AND p.key < (t.num + 1) << 24 WHERE t.term = $1 ORDER BY p.key`, term)
-		if err != nil {
+	out := make([]*list, len(terms))
+	for i, term := range terms {
+		var err error
+		if out[i], err = m.list(ctx, term); err != nil {
 			return nil, err
 		}
-		docs := 0
-		for rows.Next() {
-			var key int64
-			var data []byte
-			if err := rows.Scan(&key, &data, &docs); err != nil {
-				_ = rows.Close()
-				return nil, err
-			}
-			l.blocks = append(l.blocks, block{key & (1<<termShift - 1), data})
-		}
-		if err := rows.Err(); err != nil {
-			_ = rows.Close()
-			return nil, err
-		}
-		_ = rows.Close()
-		const k1 = 0.6
-		idf := math.Log(1 + (float64(m.total)-float64(docs)+.5)/(float64(docs)+.5))
-		for tf := range l.values {
-			l.values[tf] = float32(idf * float64(tf) * (k1 + 1) / (float64(tf) + k1))
-		}
-		out = append(out, l)
 	}
 	return out, nil
+}
+
+func (m *matching) list(ctx context.Context, term string) (*list, error) {
+	rows, err := m.tx.QueryContext(ctx, `SELECT p.key, p.data, t.docs FROM `+m.t.terms+` t CROSS JOIN `+m.t.postings+` p
+		ON p.key >= t.num << 24 AND p.key < (t.num + 1) << 24 WHERE t.term = $1 ORDER BY p.key`, term)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // what was read is complete or Err says so
+	l, docs := &list{}, 0
+	for rows.Next() {
+		var key int64
+		var data []byte
+		if err := rows.Scan(&key, &data, &docs); err != nil {
+			return nil, err
+		}
+		l.blocks = append(l.blocks, block{key & (1<<termShift - 1), data})
+	}
+	const k1 = 0.6 // as in core/search, but without the length of texts
+	idf := math.Log(1 + (float64(m.total)-float64(docs)+.5)/(float64(docs)+.5))
+	for tf := range l.values {
+		l.values[tf] = float32(idf * float64(tf) * (k1 + 1) / (float64(tf) + k1))
+	}
+	return l, rows.Err()
 }
 
 // bits are a set of the documents of a block.
