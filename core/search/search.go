@@ -581,7 +581,7 @@ func (r *ranking) join(scores []float64, v Vectors, share float64) []float64 {
 			scores[i] /= top
 		}
 	}
-	if v.SD <= 0 || len(v.Cos) == 0 {
+	if v.SD <= 0 || len(v.Cos) == 0 || v.Weight <= 0 {
 		return scores
 	}
 	weight := v.Weight * math.Pow(max(0, 1-share), v.Gate)
