@@ -37,6 +37,7 @@ type nearby struct {
 	changed chan struct{} // buffered, one: something was committed
 
 	opened atomic.Pointer[[]*vectors.Index] // those in sets, for who must not wait
+	vain   atomic.Int64                     // the last ticket that a search waited for in vain
 
 	mu     sync.Mutex // guards sets and closed
 	sets   map[int64]*vectors.Index
@@ -293,40 +294,45 @@ func (n *nearby) embed(ctx context.Context, a *asked, model core.Handle) []float
 	return v
 }
 
-// await waits a moment for texts that were just written to get their vectors.
+// await waits a moment for texts that were just written to get their vectors, and returns whether every text has one. What
+// was waited for in vain is not waited for again: its model may be in trouble for long.
 func (n *nearby) await(ctx context.Context) bool {
 	if n.s.cfg.Embed == nil {
 		return true
 	}
-	var last, behind int64
-	oldest := func() (first int64) {
-		if err := n.facts.get(ctx, &first, `SELECT COALESCE(MIN(num), 9223372036854775807) FROM vector_queue`); err != nil {
-			return 0
-		}
-		return first
+	var q struct {
+		Last   int64 `db:"last_num"`
+		Behind int64 `db:"behind"`
 	}
-	err := n.facts.get(ctx, &last, `SELECT COALESCE(MAX(num), 0) FROM vector_queue`)
-	if err != nil || last == 0 {
+	err := n.facts.get(ctx, &q, `SELECT COALESCE(MAX(num), 0) AS last_num, COUNT(*) AS behind
+		FROM (SELECT num FROM vector_queue ORDER BY num DESC LIMIT `+strconv.Itoa(embedBehind+1)+`)`)
+	if err != nil || q.Behind == 0 {
 		return err == nil
 	}
-	err = n.facts.get(ctx, &behind, `SELECT COUNT(*) FROM (SELECT 1 FROM vector_queue LIMIT `+strconv.Itoa(embedBehind+1)+`)`)
-	if err != nil || behind > embedBehind {
+	if q.Behind > embedBehind {
 		return false
 	}
 	timer := time.NewTimer(embedPatience)
 	defer timer.Stop()
-	poll := time.NewTicker(2 * time.Millisecond)
+	poll := time.NewTicker(embedPatience / 50)
 	defer poll.Stop()
-	for oldest() <= last {
+	for n.waits(ctx, n.vain.Load(), q.Last) {
 		select {
 		case <-poll.C:
 		case <-timer.C:
+			n.vain.Store(q.Last)
 			return false
 		case <-ctx.Done():
 			return false
 		}
 	}
-	return true
+	return !n.waits(ctx, 0, q.Last)
+}
+
+// waits reports whether a ticket after one and up to another is still on the list.
+func (n *nearby) waits(ctx context.Context, after, upTo int64) (still bool) {
+	err := n.facts.get(ctx, &still, `SELECT EXISTS (SELECT 1 FROM vector_queue WHERE num > $1 AND num <= $2)`, after, upTo)
+	return err == nil && still
 }
 
 // filter turns the filter of a search into one over vectors.

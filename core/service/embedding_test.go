@@ -90,7 +90,7 @@ type keeping struct {
 	archive   core.Archive
 }
 
-func newMemory(t *testing.T, m *embedders, model core.Handle) *keeping {
+func newKeeping(t *testing.T, m *embedders, model core.Handle) *keeping {
 	t.Helper()
 	e := NewEmbedding(EmbeddingConfig{Embedders: m})
 	store, err := storage.Open(t.Context(), storage.Config{Dir: t.TempDir(), Embed: e.Query})
@@ -182,7 +182,7 @@ func texts(n int) []string {
 func TestEveryTextGetsItsVectorOnce(t *testing.T) {
 	t.Parallel()
 	m := &embedders{}
-	h := newMemory(t, m, "")
+	h := newKeeping(t, m, "")
 	ps := h.insert(append(texts(100), "the same", "the same", "the same")...)
 	if n := h.doneWith(core.WordsHandle); n != 103 {
 		t.Errorf("%d vectors", n)
@@ -229,7 +229,7 @@ func TestAnEmbedderThatFailsLosesAndDoublesNothing(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := &embedders{}
-			h := newMemory(t, m, "vendor/small")
+			h := newKeeping(t, m, "vendor/small")
 			h.insert("the first one sets the dimension")
 			h.done()
 			m.set(spoil)
@@ -265,7 +265,7 @@ func TestATextThatAModelDoesNotTakeKeepsNoOtherBack(t *testing.T) {
 		}
 		return out, nil
 	})
-	h := newMemory(t, m, "vendor/small")
+	h := newKeeping(t, m, "vendor/small")
 	h.insert(append(texts(40), "poison", strings.Repeat("long ", 400))...)
 	h.until("the others", func(p core.VectorProgress) bool { return p.Waiting == 1 && h.count("vendor/small") == 41 })
 	h.insert("one more")
@@ -275,7 +275,7 @@ func TestATextThatAModelDoesNotTakeKeepsNoOtherBack(t *testing.T) {
 func TestAnArchiveMovesToAnotherModelInTheBackground(t *testing.T) {
 	t.Parallel()
 	m := &embedders{}
-	h := newMemory(t, m, "")
+	h := newKeeping(t, m, "")
 	h.insert(texts(1200)...)
 	h.done()
 	h.archive.Embedding = "vendor/small"
@@ -302,7 +302,7 @@ func TestAnArchiveWhoseModelCannotBeReachedTakesTheBuiltInOneAndSaysSo(t *testin
 		}
 		return nil
 	}}
-	h := newMemory(t, m, "vendor/keyed")
+	h := newKeeping(t, m, "vendor/keyed")
 	h.insert(texts(5)...)
 	if n := h.doneWith(core.WordsHandle); n != 5 {
 		t.Errorf("%d vectors", n)
@@ -331,5 +331,50 @@ func TestAnArchiveWhoseModelCannotBeReachedTakesTheBuiltInOneAndSaysSo(t *testin
 	hits, err := h.store.Passages().Match(t.Context(), core.SearchQuery{Text: "later"}, core.PassageFilter{Archives: []core.ArchiveID{h.archive.ID}})
 	if err != nil || len(hits) == 0 || !hits[0].NoModel {
 		t.Errorf("by words alone: %+v %v", hits, err)
+	}
+}
+
+func TestSearchesAndWritesGoOnTogether(t *testing.T) {
+	t.Parallel()
+	h := newKeeping(t, &embedders{}, "")
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	stored := 0
+	for w := range 3 {
+		wg.Go(func() {
+			for i := range 30 {
+				p := &core.Passage{ID: core.NewPassageID(), Archive: h.archive.ID, Text: fmt.Sprintf("writer %d, note %d", w, i), CreatedAt: time.Now(), UpdatedAt: time.Now()}
+				err := h.store.Passages().Insert(t.Context(), p)
+				if err == nil && i%3 == 0 {
+					err = h.store.Passages().Delete(t.Context(), p.ID)
+				}
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				if i%3 != 0 {
+					stored++
+				}
+				mu.Unlock()
+			}
+		})
+		wg.Go(func() {
+			for i := range 15 {
+				hits, err := h.store.Passages().Match(t.Context(), core.SearchQuery{Text: fmt.Sprintf("writer %d, note %d", w, i)}, core.PassageFilter{Archives: []core.ArchiveID{h.archive.ID}})
+				if err != nil {
+					t.Error(err)
+				}
+				for _, hit := range hits {
+					if hit.Passage.Archive != h.archive.ID {
+						t.Errorf("found elsewhere: %+v", hit)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if n := h.doneWith(core.WordsHandle); n != stored {
+		t.Errorf("%d vectors of %d texts", n, stored)
 	}
 }
