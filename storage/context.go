@@ -62,12 +62,14 @@ func (s messages) Enter(ctx context.Context, conv core.ConversationID, rev int, 
 	})
 }
 
-// reindex tells search about messages whose visibility a reset or rewind changed; only those that had left by one if again.
+// reindex tells search about messages whose visibility a reset or rewind changed; if again, about those alone that had left
+// this or any other conversation by one.
 func reindex(ctx context.Context, q *querier, conv core.ConversationID, ids []core.MessageID, again bool) error {
 	w := &where{}
-	w.and("conversation_id = ?", conv)
 	if again {
 		w.and("why IN ('reset', 'rewind')")
+	} else {
+		w.and("conversation_id = ?", conv)
 	}
 	in(w, "message_id", ids)
 	_, err := q.exec(ctx, `INSERT INTO changes (kind, id, op) SELECT DISTINCT '`+kindMessage+`', message_id, '`+opWrite+`' FROM context`+w.String(), w.args...)

@@ -68,7 +68,10 @@ func (h *home) forkedMessages() {
 	a := h.agent("a")
 	parent, fork := h.conversation(a.ID, core.NewConversationID()), h.conversation(a.ID, core.NewConversationID())
 	m := h.say(a.ID, parent.ID, "shared")[0]
+	h.ok(h.s.Messages().Leave(h.ctx, parent.ID, 2, core.LeftRewind, []core.MessageID{m.ID}))
+	equal(h, 0, len(h.match("shared", core.MessageFilter{Agent: a.ID})))
 	h.ok(h.s.Messages().Enter(h.ctx, fork.ID, 1, []core.MessageID{m.ID}, nil))
+	equal(h, 1, len(h.match("shared", core.MessageFilter{Agent: a.ID}))) // the fork shows it
 	h.ok(h.s.Conversations().Delete(h.ctx, parent.ID))
 	list := func(c core.ConversationID) []string {
 		h.Helper()
