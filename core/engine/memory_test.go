@@ -551,3 +551,26 @@ func TestSharedBlocksLoseNothingBetweenTwoAgents(t *testing.T) {
 		t.Errorf("%d of 20 lines are there", got)
 	}
 }
+
+func TestWhatTheRunningTurnWasAskedNeverLeavesUnderIt(t *testing.T) {
+	t.Parallel()
+	h := open(t, func(n int, req core.ChatRequest) turn {
+		if strings.HasSuffix(req.CacheKey, "-summary") {
+			return say("notes were kept")
+		}
+		if !strings.Contains(sentText(req), "the question of this turn") {
+			t.Errorf("request %d lacks the question", n)
+		}
+		if n%9 == 8 {
+			return say("done")
+		}
+		return calling("archival_memory_insert", map[string]any{"content": strings.Repeat(fmt.Sprint("note ", n, " "), 300)})
+	})
+	small(h, 4000)
+	a := h.agent(nil)
+	for range 2 {
+		if run, _ := h.send(a, "the question of this turn "+strings.Repeat("and more of it ", 100)); run.Status != core.RunCompleted {
+			t.Fatalf("run %s %+v", run.StopReason, run.Error)
+		}
+	}
+}

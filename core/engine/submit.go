@@ -53,15 +53,20 @@ func (e *Engine) Submit(ctx context.Context, req Request) (core.Run, error) {
 		return core.Run{}, inTheWay
 	}
 	j := e.newJob(e.newRun(req, hash), req.Client.Env)
-	if err := e.commitAccept(ctx, j, idle); err != nil {
-		j.cancel(nil)
-		return core.Run{}, err
-	}
+	e.mu.Lock()
+	e.active[j.run.ID] = j // before the commit, so that who finds the run there can follow it
+	e.mu.Unlock()
+	run, step, err := e.commitAccept(ctx, j.run, idle)
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if err != nil {
+		e.forgetLocked(j)
+		return core.Run{}, err
+	}
+	j.run, j.step = run, step
 	if e.closed {
 		// The shutdown began between the check and the commit: the next start resumes the run, or ends it as failed.
-		j.cancel(nil)
+		e.forgetLocked(j)
 		if !j.run.Background {
 			return core.Run{}, core.ErrShutdown
 		}
@@ -85,10 +90,9 @@ func (e *Engine) checkChain(req Request) error {
 }
 
 // commitAccept stores the run with its input, and its first step as pending when it can begin at once.
-func (e *Engine) commitAccept(ctx context.Context, j *job, idle bool) error {
-	run := j.run
-	var step *core.Step
-	err := e.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
+func (e *Engine) commitAccept(ctx context.Context, accepted core.Run, idle bool) (run core.Run, step *core.Step, err error) {
+	err = e.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
+		run, step = accepted, nil
 		conv, err := tx.Conversations().Get(ctx, run.Conversation)
 		if err != nil {
 			return err
@@ -99,7 +103,6 @@ func (e *Engine) commitAccept(ctx context.Context, j *job, idle bool) error {
 		if _, err := tx.Agents().Get(ctx, run.Agent); err != nil {
 			return err
 		}
-		run = j.run
 		if idle {
 			run.Status, run.StartedAt = core.RunRunning, run.CreatedAt
 		}
@@ -117,12 +120,10 @@ func (e *Engine) commitAccept(ctx context.Context, j *job, idle bool) error {
 		}
 		return tx.Workspaces().Put(ctx, core.Workspace{Path: run.Client.Workspace, Agent: run.Agent, Conversation: run.Conversation, UsedAt: run.CreatedAt})
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		e.hub.announce(Change{Agent: run.Agent, Conversation: run.Conversation, Run: run.ID})
 	}
-	j.run, j.step = run, step
-	e.hub.announce(Change{Agent: run.Agent, Conversation: run.Conversation, Run: run.ID})
-	return nil
+	return run, step, err
 }
 
 func (e *Engine) newRun(req Request, hash string) core.Run {

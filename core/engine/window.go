@@ -14,7 +14,7 @@ const (
 	// keepShare is what an eviction leaves of the room beside system and tools.
 	keepShare = 0.6
 	// inputShare and returnShare are what one message, or one record of returns, may take of that room when it enters.
-	inputShare, returnShare = 0.5, 0.25
+	inputShare, returnShare = 0.4, 0.25
 	// charsPerToken is how a share in tokens becomes a cut in characters; cautious, so that the cut fits.
 	charsPerToken = 3
 	// leastCut keeps a cut useful in the smallest window, in characters.
@@ -130,13 +130,18 @@ func (t *turn) leaving(goal int) []core.InContext {
 	return out
 }
 
-// groups splits the rows into what leaves together: whole turns of earlier runs, then the steps of this one.
+// groups splits the rows into what leaves together: whole turns of earlier runs, then the steps of this one. What the
+// running turn was asked never leaves under it.
 func (t *turn) groups() [][]core.InContext {
 	var groups [][]core.InContext
 	key := ""
+	asked := map[core.MessageID]bool{}
+	for _, m := range t.run.Input {
+		asked[m.ID] = true
+	}
 	for _, r := range t.rows {
 		m := &r.Message
-		if rank(r) < rankPlain {
+		if rank(r) < rankPlain || asked[m.ID] {
 			continue
 		}
 		k := "run " + string(m.Run)
