@@ -73,6 +73,7 @@ type Why struct {
 	Speaker   bool        // the query names who said it
 	Date      bool        // the query asks for a day that it is of or talks about
 	Vector    float64     // by how many standard deviations its embedding stands out; 0: it does not
+	NoModel   bool        // the embedding did not answer: found by words alone
 }
 
 // Inherited are words of the query that a neighbour of a hit says.
@@ -88,7 +89,6 @@ type PassageHit struct {
 	Words   []string // the words of the query in its text, as they are written there
 	Why     Why
 	Partial bool // the index did not have everything yet
-	NoModel bool // the embedding did not answer: found by words alone
 }
 
 // MessageHit is a message found.
@@ -98,5 +98,4 @@ type MessageHit struct {
 	Words   []string
 	Why     Why
 	Partial bool
-	NoModel bool
 }

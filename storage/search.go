@@ -104,9 +104,9 @@ func (r *searcher) match(ctx context.Context, kind index.Kind, sq core.SearchQue
 	return ranked{hits: hits, partial: partial || late, noModel: a.noModel}, classify("search", err)
 }
 
-// whyOf passes the reasons of a hit on.
-func whyOf(h search.Hit) core.Why {
-	w := core.Why{Speaker: h.Why.Speaker, Date: h.Why.Date, Vector: h.Why.Vector}
+// why passes the reasons of a hit on.
+func (r *ranked) why(h search.Hit) core.Why {
+	w := core.Why{NoModel: r.noModel, Speaker: h.Why.Speaker, Date: h.Why.Date, Vector: h.Why.Vector}
 	for _, i := range h.Why.Inherited {
 		w.Inherited = append(w.Inherited, core.Inherited(i))
 	}
@@ -146,7 +146,7 @@ func (s messages) Match(ctx context.Context, q core.SearchQuery, f core.MessageF
 	}
 	return gather(found.hits, limit, func(ids []string) (map[string]core.MessageHit, error) { return s.load(ctx, f, ids) },
 		func(h core.MessageHit, hit search.Hit) core.MessageHit {
-			h.Score, h.Words, h.Why, h.Partial, h.NoModel = hit.Score, search.Surface(said(&h.Message), hit.Why.Terms), whyOf(hit), found.partial, found.noModel
+			h.Score, h.Words, h.Why, h.Partial = hit.Score, search.Surface(said(&h.Message), hit.Why.Terms), found.why(hit), found.partial
 			return h
 		})
 }
@@ -244,7 +244,7 @@ func (s passages) Match(ctx context.Context, q core.SearchQuery, f core.PassageF
 	}
 	return gather(found.hits, limit, func(ids []string) (map[string]core.PassageHit, error) { return s.load(ctx, f, ids) },
 		func(h core.PassageHit, hit search.Hit) core.PassageHit {
-			h.Score, h.Words, h.Why, h.Partial, h.NoModel = hit.Score, search.Surface(h.Passage.Text, hit.Why.Terms), whyOf(hit), found.partial, found.noModel
+			h.Score, h.Words, h.Why, h.Partial = hit.Score, search.Surface(h.Passage.Text, hit.Why.Terms), found.why(hit), found.partial
 			return h
 		})
 }

@@ -329,7 +329,7 @@ func TestAnArchiveWhoseModelCannotBeReachedTakesTheBuiltInOneAndSaysSo(t *testin
 		t.Errorf("a key that is away for a while moved the archive: %+v %v", a, err)
 	}
 	hits, err := h.store.Passages().Match(t.Context(), core.SearchQuery{Text: "later"}, core.PassageFilter{Archives: []core.ArchiveID{h.archive.ID}})
-	if err != nil || len(hits) == 0 || !hits[0].NoModel {
+	if err != nil || len(hits) == 0 || !hits[0].Why.NoModel {
 		t.Errorf("by words alone: %+v %v", hits, err)
 	}
 }

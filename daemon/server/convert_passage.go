@@ -1,6 +1,8 @@
 package server
 
 import (
+	"maps"
+
 	"loci/core"
 	"loci/daemon/api"
 )
@@ -36,7 +38,7 @@ func wireWhy(words []string, why core.Why, partial bool) api.Object {
 		}
 		out["inherited"] = inherited
 	}
-	for key, is := range map[string]bool{"speaker": why.Speaker, "date": why.Date, "partial": partial} {
+	for key, is := range map[string]bool{"speaker": why.Speaker, "date": why.Date, "partial": partial, "words_only": why.NoModel} {
 		if is {
 			out[key] = true
 		}
@@ -49,8 +51,26 @@ func wireWhy(words []string, why core.Why, partial bool) api.Object {
 
 // wireArchive converts an archive.
 func wireArchive(a core.Archive) api.Archive {
+	metadata := a.Metadata
+	if a.Wanted != "" { // what could not be reached, so that the built-in embedding is used
+		metadata = maps.Clone(metadata)
+		if metadata == nil {
+			metadata = map[string]any{}
+		}
+		metadata["embedding_not_reachable"] = string(a.Wanted)
+	}
 	return api.Archive{
 		ID: string(a.ID), Name: a.Name, CreatedAt: api.At(a.CreatedAt), UpdatedAt: api.AtPtr(a.UpdatedAt), Description: api.PtrTo(a.Description),
-		VectorDBProvider: "native", Metadata: a.Metadata,
+		VectorDBProvider: "native", Metadata: metadata, EmbeddingConfig: wireEmbedding(a.Embedding),
 	}
+}
+
+// wireEmbedding converts an embedding's handle; empty is the built-in one.
+func wireEmbedding(h core.Handle) *api.EmbeddingConfig {
+	dim := 0 // known once it has answered
+	if h == "" || h == core.WordsHandle {
+		h, dim = core.WordsHandle, core.WordsDim
+	}
+	provider, model, _ := h.Split()
+	return &api.EmbeddingConfig{EmbeddingEndpointType: provider, EmbeddingModel: model, EmbeddingDim: dim, Handle: api.PtrTo(string(h))}
 }

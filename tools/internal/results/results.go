@@ -104,7 +104,7 @@ func Why(score float64, words []string, why core.Why, partial bool) *Relevance {
 	if score == 0 && len(words) == 0 {
 		return nil
 	}
-	r := &Relevance{Score: math.Round(score*1000) / 1000, Words: words, Speaker: why.Speaker, Date: why.Date, Alike: why.Vector > 0, Partial: partial}
+	r := &Relevance{Score: math.Round(score*1000) / 1000, Words: words, Speaker: why.Speaker, Date: why.Date, Alike: why.Vector > 0, Partial: partial || why.NoModel}
 	for _, from := range why.Inherited {
 		for _, w := range from.Words {
 			if !slices.Contains(r.Context, w) {
