@@ -41,6 +41,10 @@ func (e *Engine) enter(ctx context.Context, conv core.ConversationID) (*lane, er
 	e.mu.Unlock()
 	select {
 	case l.accept <- struct{}{}:
+		if err := e.letPass(ctx, l); err != nil {
+			e.leave(conv, l)
+			return nil, err
+		}
 		return l, nil
 	case <-ctx.Done():
 		e.mu.Lock()
@@ -48,6 +52,27 @@ func (e *Engine) enter(ctx context.Context, conv core.ConversationID) (*lane, er
 		e.dropLocked(conv, l)
 		e.mu.Unlock()
 		return nil, ctx.Err()
+	}
+}
+
+// letPass waits for a run whose end is a fact already but that has not left its lane: who read the fact is to meet no
+// conflict with it.
+func (e *Engine) letPass(ctx context.Context, l *lane) error {
+	e.mu.Lock()
+	j := l.current
+	e.mu.Unlock()
+	if j == nil {
+		return nil
+	}
+	run, err := e.cfg.Store.Runs().Get(ctx, j.run.ID)
+	if err != nil || !run.Status.Final() {
+		return err
+	}
+	select {
+	case <-j.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

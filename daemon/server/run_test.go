@@ -56,6 +56,19 @@ func TestAConversationThatIsBusyIsAConflictWithTheRunsID(t *testing.T) {
 	}
 }
 
+func TestWhoReadsTheEndOfARunMeetsNoConflictWithIt(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, always("ok"))
+	a := f.agent(nil)
+	for range 50 {
+		run := as[api.Run](f.call("POST", "/v1/agents/"+a.ID+"/messages/async", text("first")))
+		for run.Status != api.RunCompleted { // as clients of the asynchronous operation do
+			run = as[api.Run](f.call("GET", "/v1/runs/"+run.ID, nil))
+		}
+		as[api.Response](f.call("POST", "/v1/conversations/"+a.ID+"/messages", with(text("second"), "streaming", false)))
+	}
+}
+
 func TestASecondRequestOfASessionWaitsItsTurn(t *testing.T) {
 	t.Parallel()
 	g := newGate()
