@@ -78,8 +78,13 @@ func (f *fake) Status(context.Context) (api.Status, error) {
 func (f *fake) Agents(context.Context) ([]api.AgentState, error) { return f.agents, nil }
 
 func (f *fake) Agent(_ context.Context, id string) (api.AgentState, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	for _, a := range f.agents {
 		if a.ID == id {
+			if id == f.session.AgentID && f.model != "" {
+				a.Model = &f.model
+			}
 			return a, nil
 		}
 	}
@@ -247,6 +252,9 @@ func (f *fake) Send(ctx context.Context, _ Thread, text, _ string) iter.Seq2[api
 	f.runs++
 	run := fmt.Sprint("run-", f.runs)
 	f.sent = append(f.sent, text)
+	if strings.HasPrefix(text, "moved") {
+		f.model = "openai/gpt-5"
+	}
 	cancelled := make(chan struct{})
 	f.cancels[run] = cancelled
 	f.mu.Unlock()
@@ -315,6 +323,10 @@ func script(text string) []api.Message {
 		}
 		b.WriteString("```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThe end.")
 		return append(append(ping, say(b.String())...), done(60000)...)
+	case "moved":
+		out := append(ping, api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{
+			Kind: api.NoticeModel, Text: "This agent now uses openai/gpt-5.", Data: api.Object{"model": "openai/gpt-5"}}})
+		return append(append(out, say("By the new one.")...), done(10)...)
 	case "slow":
 		return append(append(ping, say("This much was said")...), api.Message{MessageType: waitForever})
 	case "mute":

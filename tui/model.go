@@ -27,6 +27,8 @@ const (
 	retryFirst  = 250 * time.Millisecond
 	retryMost   = 10 * time.Second
 	quitWithin  = 2 * time.Second
+
+	offlinePrefix = "offline/" // of the handles of models that need no provider
 )
 
 // Model is the chat. It is the only tea.Model and lives in the program's loop.
@@ -66,10 +68,12 @@ type Model struct {
 	last    transcript.Kind // of it
 	lastID  string          // newest message known
 	seen    map[string]bool // runs that were shown
+	told    map[string]bool // notices about the model that were shown
 
 	turn      *turn
-	foreign   []string // runs of other terminals, to be shown
-	held      bool     // the queue waits for the person
+	foreign   []string            // runs of other terminals, to be shown
+	held      bool                // the queue waits for the person
+	waiting   map[Thread][]string // queues of conversations that were left
 	daemonPID int
 
 	changes *feed[api.Change]
@@ -142,7 +146,7 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 	m := &Model{
 		ctx: ctx, wg: wg, backend: o.Backend, opts: o, now: time.Now, out: out, theme: th,
 		screen: term.NewScreen(out, width, height), prompt: prompt.New(th, completions()),
-		seen: map[string]bool{}, override: o.Model, retry: retryFirst, changed: retryFirst,
+		seen: map[string]bool{}, told: map[string]bool{}, waiting: map[Thread][]string{}, override: o.Model, retry: retryFirst, changed: retryFirst,
 	}
 	m.resize(width, height)
 	return m

@@ -161,11 +161,15 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 		m.turn = nil
 		m.show(transcript.Item{Kind: transcript.Notice, Text: m.name() + " goes on working there"})
 	}
+	m.keepQueue()
 	if msg.thread.Agent != m.thread.Agent {
 		m.contextMost, m.offline = 0, false
 	}
 	m.thread, m.agentName, m.model, m.contextUsed = msg.thread, msg.name, orElse(msg.model, m.model), 0
-	m.items, m.lastID, m.foreign, m.held = nil, "", nil, false
+	m.items, m.lastID, m.foreign = nil, "", nil
+	m.prompt.Queue = m.waiting[m.thread]
+	delete(m.waiting, m.thread)
+	m.held = len(m.prompt.Queue) > 0 // it waited long: the person says when
 	m.opts.Open = api.Open{Agent: msg.thread.Agent, Conversation: msg.thread.Conversation}
 	notice := msg.notice
 	if notice == "" {
@@ -174,6 +178,20 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 	m.show(transcript.Item{Kind: transcript.Notice, Text: notice})
 	m.history(msg.history)
 	return tea.Batch(m.loadAgent(), m.loadContext(), m.goOn())
+}
+
+// keepQueue leaves what is queued with the conversation it was written for.
+func (m *Model) keepQueue() {
+	n := len(m.prompt.Queue)
+	if n == 0 {
+		return
+	}
+	m.waiting[m.thread], m.prompt.Queue = m.prompt.Queue, nil
+	what := "a queued message waits"
+	if n > 1 {
+		what = fmt.Sprintf("%d queued messages wait", n)
+	}
+	m.show(transcript.Item{Kind: transcript.Notice, Text: what + " there until you come back"})
 }
 
 func (m *Model) newConversation(string) tea.Cmd {
@@ -265,8 +283,8 @@ func (m *Model) setModel(handle string) tea.Cmd {
 	agent := m.thread.Agent
 	set := func(ctx context.Context) (struct{}, error) { return struct{}{}, m.backend.SetModel(ctx, agent, handle) }
 	return load(m, set, func(m *Model, _ struct{}) tea.Cmd {
-		m.model, m.override, m.contextMost = handle, "", 0
-		m.offline = strings.HasPrefix(handle, "offline/")
+		m.answers(handle)
+		m.override, m.contextMost = "", 0
 		m.show(transcript.Item{Kind: transcript.Notice, Text: m.name() + " now answers with " + handle})
 		return m.loadAgent()
 	})

@@ -53,10 +53,10 @@ func (m *Model) take(msg batchMsg[api.Message]) tea.Cmd {
 	if t == nil || msg.feed != t.feed {
 		return nil
 	}
-	for i := range msg.items {
-		m.message(t, &msg.items[i])
-	}
 	var cmds []tea.Cmd
+	for i := range msg.items {
+		cmds = append(cmds, m.message(t, &msg.items[i]))
+	}
 	if t.cancel && !t.asked && t.run != "" {
 		t.asked = true
 		cmds = append(cmds, m.cancelRun(t.run))
@@ -71,7 +71,7 @@ func (m *Model) take(msg batchMsg[api.Message]) tea.Cmd {
 }
 
 // message shows one message of a stream.
-func (m *Model) message(t *turn, msg *api.Message) {
+func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 	if msg.RunID != "" && t.run == "" {
 		t.run = msg.RunID
 		m.seen[t.run] = true
@@ -116,7 +116,7 @@ func (m *Model) message(t *turn, msg *api.Message) {
 			t.problem = strings.TrimSpace(t.problem + ": " + d)
 		}
 	case api.MessageNotice:
-		m.noticed(t, msg)
+		return m.noticed(t, msg)
 	case api.MessageSummary:
 		m.closePart(t)
 		m.show(transcript.Item{Kind: transcript.Recalled, ID: msg.ID, Text: msg.Summary})
@@ -124,11 +124,12 @@ func (m *Model) message(t *turn, msg *api.Message) {
 	default:
 		m.show(transcript.Item{Kind: transcript.Notice, Text: "unknown event: " + string(msg.MessageType)})
 	}
+	return nil
 }
 
-func (m *Model) noticed(t *turn, msg *api.Message) {
+func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 	if msg.Notice == nil {
-		return
+		return nil
 	}
 	n := *msg.Notice
 	switch n.Kind {
@@ -139,9 +140,27 @@ func (m *Model) noticed(t *turn, msg *api.Message) {
 		m.closePart(t)
 		t.calls = nil
 		m.show(transcript.Item{Kind: transcript.Notice, Text: orElse(n.Text, "that attempt was lost; it begins again")})
+	case api.NoticeModel:
+		if handle, ok := n.Data["model"].(string); ok && handle != "" {
+			m.answers(handle)
+		}
+		if n.Text != "" && !m.told[n.Text] {
+			m.told[n.Text] = true
+			m.show(transcript.Item{Kind: transcript.Notice, Text: n.Text})
+		}
+		return m.loadAgent()
 	default:
 		m.show(transcript.Item{Kind: transcript.Notice, Text: n.Text})
 	}
+	return nil
+}
+
+// answers takes the model that answers now for the status line.
+func (m *Model) answers(handle string) {
+	if m.model != handle {
+		m.contextMost = 0 // that of the other model
+	}
+	m.model, m.offline = handle, strings.HasPrefix(handle, offlinePrefix)
 }
 
 // grow adds to the part that is open, or opens another.
@@ -253,7 +272,7 @@ func (m *Model) finishTurn(t *turn) tea.Cmd {
 		m.prompt.Offer(t.input)
 	}
 	m.held = stopped || !delivered || t.problem != ""
-	return tea.Batch(m.loadContext(), m.goOn())
+	return tea.Batch(m.loadAgent(), m.loadContext(), m.goOn())
 }
 
 // goOn shows the next run of another terminal, or sends what is queued.

@@ -124,7 +124,7 @@ func (m *Model) onAgent(msg agentMsg) tea.Cmd {
 	}
 	m.agentName = msg.agent.Name
 	if h := api.Val(msg.agent.Model); h != "" {
-		m.model = h
+		m.answers(h)
 	}
 	if w := msg.agent.LLMConfig.ContextWindow; w > 0 {
 		m.contextMost = w
@@ -244,14 +244,22 @@ func (m *Model) quitCommand(string) tea.Cmd {
 		}, false), false)
 	}
 	if text := m.prompt.Text(); text != "" || len(m.prompt.Queue) > 0 {
-		for _, q := range append(m.prompt.Queue, text) {
-			if q != "" {
-				m.emit(transcript.Notice, m.render.Item(transcript.Item{Kind: transcript.Notice, Text: "not sent: " + q}, false), false)
-			}
-		}
+		m.unsent(append(m.prompt.Queue, text))
+	}
+	for _, queue := range m.waiting {
+		m.unsent(queue)
 	}
 	m.leave()
 	return nil
+}
+
+// unsent says what is lost with the chat, so that it can be copied.
+func (m *Model) unsent(texts []string) {
+	for _, q := range texts {
+		if q != "" {
+			m.emit(transcript.Notice, m.render.Item(transcript.Item{Kind: transcript.Notice, Text: "not sent: " + q}, false), false)
+		}
+	}
 }
 
 func (m *Model) leave() {

@@ -1,0 +1,63 @@
+package tui
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestAnotherModelIsSaidOnceAndStandsInTheStatusLine(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.session.Model, f.session.Offline, f.model = "offline/loci", true, "offline/loci"
+	r := newRobot(t, f, 80, 24).connect()
+	if !strings.Contains(r.status(), "offline/loci") || !strings.Contains(r.status(), "no language model") {
+		t.Errorf("status %q", r.status())
+	}
+	r.say("moved one")
+	r.idle()
+	r.say("moved two")
+	r.idle()
+	if n := strings.Count(r.said(), "· This agent now uses openai/gpt-5."); n != 1 {
+		t.Errorf("said %d times:\n%s", n, r.said())
+	}
+	if s := r.status(); !strings.Contains(s, "openai/gpt-5") || strings.Contains(s, "offline") || strings.Contains(s, "no language model") {
+		t.Errorf("status %q", s)
+	}
+}
+
+func TestAModelChangedElsewhereIsSeenAfterTheRun(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	if err := r.f.SetModel(r.ctx, "agent-1", "openai/gpt-6"); err != nil {
+		t.Fatal(err)
+	}
+	r.say("hello")
+	r.until("the model", func() bool { return strings.Contains(r.status(), "openai/gpt-6") })
+}
+
+func TestAQueueStaysWithItsConversation(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("slow")
+	r.until("the run", func() bool { return r.m.turn != nil && r.m.turn.run != "" })
+	r.say("only for the first one")
+	r.say("/new")
+	r.until("the new conversation", func() bool { return r.m.thread.Conversation == "conv-new" })
+	if len(r.m.prompt.Queue) != 0 {
+		t.Errorf("the queue went along: %q", r.m.prompt.Queue)
+	}
+	r.say("hello")
+	r.until("the answer", func() bool { return strings.Contains(r.said(), "You said: hello") })
+	r.idle()
+	if slices.Contains(r.f.heard(), "only for the first one") {
+		t.Errorf("sent elsewhere: %q", r.f.heard())
+	}
+	r.run(r.m.openThread(agent("agent-1", "Ada"), Thread{Agent: "agent-1"}))
+	r.until("the first conversation", func() bool { return r.m.thread.Conversation == "" })
+	if !slices.Equal(r.m.prompt.Queue, []string{"only for the first one"}) || !strings.Contains(r.status(), "queue waits") {
+		t.Errorf("queue %q, status %q", r.m.prompt.Queue, r.status())
+	}
+	r.enter()
+	r.until("it is sent", func() bool { return slices.Contains(r.f.heard(), "only for the first one") })
+}
