@@ -30,7 +30,7 @@ type Agent struct {
 	Description string
 	System      string // the text before compilation
 	Model       Handle
-	ModelAuto   bool // made without a model on purpose: moves once to the first real model that is reachable
+	ModelAuto   bool // nobody named its model: the first run that reaches a real one makes that its own, and says so
 	Settings    ModelSettings
 	Embedding   Handle // empty: the built-in one
 	Tools       []ToolID

@@ -128,7 +128,16 @@ type Models interface {
 	Chat(ctx context.Context, handle Handle, env Env) (ChatModel, ModelInfo, error)
 	// List returns the chat models that can be reached with the asker's variables, in the order of preference.
 	List(ctx context.Context, env Env) ([]ModelInfo, error)
-	// First returns the first reachable real model of the asker's environment (keys present, a local server up; one
-	// with tools first). ok is false when there is none. unbuilt names variables whose provider is not built yet.
-	First(ctx context.Context, env Env) (info ModelInfo, ok bool, unbuilt []string)
+	// First looks for the first reachable real model of the asker's environment (keys present, a local server up; one
+	// with tools first).
+	First(ctx context.Context, env Env) Reach
+}
+
+// Reach is what looking for a model in an asker's environment found.
+type Reach struct {
+	Info    ModelInfo
+	OK      bool     // Info is a model
+	Because string   // what led to it, like "OPENAI_API_KEY is set"
+	Unbuilt []string // variables that are set for providers that are not built yet
+	Failed  []string // what is set up and did not work, as sentences without their full stop
 }

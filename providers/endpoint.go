@@ -18,6 +18,8 @@ type endpoint struct {
 	row     Row
 	base    string
 	key     core.Secret
+	keyVar  string // the variables that it was set up with; "" where there is none
+	baseVar string
 	headers map[string]string
 	quirks  openai.Quirks
 	asked   bool // the asker has set it up: a key or an address
@@ -27,9 +29,10 @@ type endpoint struct {
 // endpointOf reads the asker's variables for a row.
 func endpointOf(row Row, env core.Env) (endpoint, error) {
 	e := endpoint{row: row, base: row.BaseURL, quirks: row.Quirks, headers: map[string]string{}}
-	key, _ := value(env, row.KeyVars...)
+	key, keyVar := value(env, row.KeyVars...)
 	base, baseVar := value(env, row.BaseURLVar)
-	e.key, e.asked = key, base != "" || key != "" && row.BaseURL != "" && !row.Local
+	e.key, e.keyVar, e.baseVar = key, keyVar, baseVar
+	e.asked = base != "" || key != "" && row.BaseURL != "" && !row.Local
 	for header, name := range row.Headers {
 		if v, set := value(env, name); set != "" {
 			e.headers[header] = v.Reveal()
@@ -129,4 +132,39 @@ func (e endpoint) id() string {
 		h.Write([]byte{0})
 	}
 	return hex.EncodeToString(h.Sum(nil))
+}
+
+// because says what led to the endpoint.
+func (e endpoint) because() string {
+	switch {
+	case e.keyVar != "":
+		return e.keyVar + " is set"
+	case e.baseVar != "":
+		return e.baseVar + " is set"
+	}
+	return e.row.Title + " is running"
+}
+
+// failure says why an endpoint that somebody set up gives no model; "" where it does, or where nobody did.
+func (e endpoint) failure(err error, models int) string {
+	if !e.asked || err == nil && models > 0 {
+		return ""
+	}
+	who := e.row.Title
+	if e.moved {
+		who += " at " + e.base
+	}
+	said := map[core.Kind]string{
+		core.Unauthenticated: "refused it", core.NoCredit: "has no credit left", core.RateLimited: "takes no more requests for now",
+		core.Timeout: "did not answer in time", core.Unavailable: "cannot be reached",
+	}[core.KindOf(err)]
+	switch {
+	case err == nil:
+		said = "lists no model: name one with --model"
+	case said == "refused it" && e.keyVar == "":
+		said = "wants a key"
+	case said == "":
+		said = "did not list its models"
+	}
+	return e.because() + ", but " + who + " " + said
 }

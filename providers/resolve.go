@@ -111,11 +111,11 @@ func (p *Providers) Chat(ctx context.Context, handle core.Handle, env core.Env) 
 
 // List implements core.Models.
 func (p *Providers) List(ctx context.Context, env core.Env) ([]core.ModelInfo, error) {
-	servers := p.reachable(env)
+	servers, _ := p.reachable(env)
 	lists := make([][]core.ModelInfo, len(servers))
 	var wg sync.WaitGroup
 	for i, s := range servers {
-		wg.Go(func() { lists[i] = s.models(ctx) })
+		wg.Go(func() { lists[i], _ = s.models(ctx) }) // who cannot be asked has none
 	}
 	wg.Wait()
 	if err := ctx.Err(); err != nil {
@@ -133,30 +133,41 @@ func (p *Providers) List(ctx context.Context, env core.Env) ([]core.ModelInfo, e
 
 // First implements core.Models. Providers are asked at once, and the first in the catalogue's order that has a model
 // wins; it does not wait for those after it.
-func (p *Providers) First(ctx context.Context, env core.Env) (info core.ModelInfo, ok bool, unbuilt []string) {
-	unbuilt = Unbuilt(env)
+func (p *Providers) First(ctx context.Context, env core.Env) core.Reach {
+	found := core.Reach{Unbuilt: Unbuilt(env)}
 	ctx, cancel := context.WithCancel(ctx)
-	servers := p.reachable(env)
-	lists := make([]chan []core.ModelInfo, len(servers))
+	servers, wrong := p.reachable(env)
+	found.Failed = wrong
+	type listing struct {
+		models []core.ModelInfo
+		err    error
+	}
+	lists := make([]chan listing, len(servers))
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
 	for i, s := range servers {
-		lists[i] = make(chan []core.ModelInfo, 1)
-		wg.Go(func() { lists[i] <- s.models(ctx) })
+		lists[i] = make(chan listing, 1)
+		wg.Go(func() {
+			models, err := s.models(ctx)
+			lists[i] <- listing{models, err}
+		})
 	}
-	var plain core.ModelInfo
-	for _, list := range lists {
-		for _, m := range <-list {
-			if m.Tools {
-				return m, true, unbuilt
+	for i, list := range lists {
+		l := <-list
+		if why := servers[i].failure(l.err, len(l.models)); why != "" {
+			found.Failed = append(found.Failed, why)
+		}
+		for _, m := range l.models {
+			if m.Tools || !found.OK {
+				found.Info, found.OK, found.Because = m, true, servers[i].because()
 			}
-			if plain.Handle == "" {
-				plain = m
+			if m.Tools {
+				return found
 			}
 		}
 	}
-	return plain, plain.Handle != "", unbuilt
+	return found
 }
 
 // Unbuilt names the variables that are set for providers that are not built yet.
@@ -175,9 +186,8 @@ func Unbuilt(env core.Env) []string {
 	return names
 }
 
-// reachable returns the servers that may be asked for their models, in the catalogue's order.
-func (p *Providers) reachable(env core.Env) []*server {
-	var out []*server
+// reachable returns the servers that may be asked for their models, in the catalogue's order, and what is set up wrongly.
+func (p *Providers) reachable(env core.Env) (out []*server, wrong []string) {
 	for _, row := range Rows() {
 		if !row.Built || row.Protocol == Offline {
 			continue
@@ -185,13 +195,14 @@ func (p *Providers) reachable(env core.Env) []*server {
 		e, err := endpointOf(row, env)
 		if err != nil {
 			p.cfg.Log.Warn("provider left out", slog.String("provider", row.Name), slog.String("error", err.Error()))
+			wrong = append(wrong, err.Error())
 			continue
 		}
 		if e.probed() {
 			out = append(out, p.server(e))
 		}
 	}
-	return out
+	return out, wrong
 }
 
 func builtNames() []string {

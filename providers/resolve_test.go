@@ -263,11 +263,8 @@ func TestNothingIsContactedThatIsNotConfigured(t *testing.T) {
 	t.Parallel()
 	var d contacts
 	p := resolver(t, &d)
-	_, ok, unbuilt := p.First(t.Context(), env(map[string]string{"ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k", "GROQ_API_KEY": " "}))
-	if ok {
-		t.Error("a model was found")
-	}
-	if diff := cmp.Diff([]string{"ANTHROPIC_API_KEY", "GEMINI_API_KEY"}, unbuilt); diff != "" {
+	found := p.First(t.Context(), env(map[string]string{"ANTHROPIC_API_KEY": "k", "GEMINI_API_KEY": "k", "GROQ_API_KEY": " "}))
+	if diff := cmp.Diff(core.Reach{Unbuilt: []string{"ANTHROPIC_API_KEY", "GEMINI_API_KEY"}}, found); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := p.List(t.Context(), nil); err != nil {
@@ -332,11 +329,31 @@ func TestTheFirstModelIsThatOfTheFirstReachableProvider(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := resolver(t, &contacts{}, custom, local, down)
-			info, ok, unbuilt := p.First(t.Context(), env(c.vars))
-			if !ok || info.Handle != c.want || unbuilt != nil {
-				t.Errorf("got %q %v %v, want %q", info.Handle, ok, unbuilt, c.want)
+			found := p.First(t.Context(), env(c.vars))
+			if !found.OK || found.Info.Handle != c.want || found.Unbuilt != nil || found.Because == "" {
+				t.Errorf("got %+v, want %q", found, c.want)
 			}
 		})
+	}
+}
+
+func TestWhatIsSetUpAndDoesNotWorkIsNamed(t *testing.T) {
+	t.Parallel()
+	keyed, empty := providertest.NewServer(t), providertest.NewServer(t)
+	keyed.Key, empty.Models = "right", []providertest.Model{}
+	down := providertest.Start()
+	down.Close()
+	for want, vars := range map[string]map[string]string{
+		"OPENAI_API_KEY is set, but OpenAI at " + keyed.V1() + " refused it":                         {"OPENAI_BASE_URL": keyed.V1(), "OPENAI_API_KEY": "wrong"},
+		"OPENAI_BASE_URL is set, but OpenAI at " + keyed.V1() + " wants a key":                       {"OPENAI_BASE_URL": keyed.V1()},
+		"GROQ_API_KEY is set, but Groq at " + down.V1() + " cannot be reached":                       {"GROQ_BASE_URL": down.V1(), "GROQ_API_KEY": "k"},
+		"VLLM_BASE_URL is set, but vLLM at " + empty.V1() + " lists no model: name one with --model": {"VLLM_BASE_URL": empty.URL},
+		"OPENAI_BASE_URL is not the address of a server":                                             {"OPENAI_BASE_URL": "nowhere", "OPENAI_API_KEY": "k"},
+	} {
+		found := resolver(t, &contacts{}, keyed, empty, down).First(t.Context(), env(vars))
+		if diff := cmp.Diff(core.Reach{Failed: []string{want}}, found); diff != "" {
+			t.Error(diff)
+		}
 	}
 }
 
@@ -407,7 +424,7 @@ func TestListingIsBoundedInTime(t *testing.T) {
 	p := providers.New(providers.Config{})
 	t.Cleanup(p.Close)
 	start := time.Now()
-	if _, ok, _ := p.First(t.Context(), env(map[string]string{"OLLAMA_HOST": silent.Addr().String()})); ok {
+	if p.First(t.Context(), env(map[string]string{"OLLAMA_HOST": silent.Addr().String()})).OK {
 		t.Error("a model was found")
 	}
 	if d := time.Since(start); d < 200*time.Millisecond || d > 1500*time.Millisecond {

@@ -159,11 +159,11 @@ func ofOllama(m ollama.Listed) listed {
 	return listed{name: m.Name, window: m.Window, tools: m.Tools, reasoning: m.Thinking}
 }
 
-// models returns what can be asked, preferred ones first, then those with tools; none where the server is not there.
-func (s *server) models(ctx context.Context) []core.ModelInfo {
+// models returns what can be asked, preferred ones first, then those with tools.
+func (s *server) models(ctx context.Context) ([]core.ModelInfo, error) {
 	list, err := s.all(ctx)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b listed) int { return s.rank(a) - s.rank(b) })
@@ -171,7 +171,7 @@ func (s *server) models(ctx context.Context) []core.ModelInfo {
 	for _, m := range list {
 		out = append(out, s.describe(m))
 	}
-	return out
+	return out, nil
 }
 
 // rank orders models: the preferred ones, by name before those whose name goes on, then others with tools.

@@ -15,7 +15,9 @@ type Choice struct {
 	Why     string   // flag, agent, default, environment or offline
 	Notice  string   // what a person should be told; empty if nothing
 	Unbuilt []string // variables whose provider is not built yet
-	Move    bool     // the agent was made offline and moves to this model now
+	Move    bool     // nobody named the agent's model: this is its own from now on
+	because string   // what led to a model of the environment
+	failed  []string // what is set up and did not work
 }
 
 // Why a model was chosen.
@@ -41,15 +43,25 @@ func (e *Engine) Choose(ctx context.Context, agent core.Agent, override core.Han
 	if err != nil {
 		return Choice{}, err
 	}
+	if c.Handle == "" && agent.Model != "" && agent.Model.Provider() != core.OfflineHandle.Provider() {
+		failed := c.failed // what was chosen when it was made cannot be found now: its own error says most
+		if c, err = e.resolve(ctx, agent.Model, whyAgent, env); err != nil {
+			return Choice{}, err
+		}
+		c.because, c.failed = "chosen when it was made", failed
+	}
 	if c.Handle != "" {
 		c.Move = true
-		c.Notice = "This agent now uses " + string(c.Handle) + "; it was made without a model and keeps everything it remembers."
+		c.Notice = sentences(c.failed) + "This agent now uses " + string(c.Handle) + " (" + c.because + "); it keeps everything it remembers."
 		return c, nil
 	}
 	if known, err := e.realAnswered(ctx); err != nil {
 		return Choice{}, err
 	} else if known {
 		err := core.E(core.Unavailable, "no model can be reached: a real one has answered in this home before, so the built-in offline one does not take its place")
+		if len(c.failed) > 0 {
+			err.Msg = strings.Join(c.failed, "; ") + ": " + err.Msg
+		}
 		return Choice{}, err.WithHint("set the provider's key again or start Ollama, name a model with --model, or use --model %s on purpose", core.OfflineHandle)
 	}
 	off, err := e.resolve(ctx, core.OfflineHandle, whyOffline, env)
@@ -58,10 +70,22 @@ func (e *Engine) Choose(ctx context.Context, agent core.Agent, override core.Han
 	}
 	off.Unbuilt = c.Unbuilt
 	off.Notice = "No language model is connected: the built-in offline model answers. Set OPENAI_API_KEY or start Ollama to connect one."
+	if len(c.failed) > 0 {
+		off.Notice = sentences(c.failed) + "The built-in offline model answers, which is no language model."
+	}
 	if len(c.Unbuilt) > 0 {
 		off.Notice += " " + strings.Join(c.Unbuilt, ", ") + " is set, but its provider is not built yet."
 	}
 	return off, nil
+}
+
+// sentences are what failed, each with its full stop and a space after it.
+func sentences(failed []string) string {
+	var b strings.Builder
+	for _, f := range failed {
+		b.WriteString(f + ". ")
+	}
+	return b.String()
 }
 
 // ChooseDefault resolves the model that a new agent would get: the configured default, else the first that env reaches,
@@ -73,14 +97,16 @@ func (e *Engine) ChooseDefault(ctx context.Context, env core.Env) (Choice, error
 // chooseReal returns the configured default or the first real model of the environment; without either its Handle is empty.
 func (e *Engine) chooseReal(ctx context.Context, env core.Env) (Choice, error) {
 	if e.cfg.DefaultModel != "" {
-		return e.resolve(ctx, e.cfg.DefaultModel, whyDefault, env)
+		c, err := e.resolve(ctx, e.cfg.DefaultModel, whyDefault, env)
+		c.because = "the model of the settings"
+		return c, err
 	}
-	info, ok, unbuilt := e.cfg.Models.First(ctx, env)
-	if !ok {
-		return Choice{Unbuilt: unbuilt}, nil
+	found := e.cfg.Models.First(ctx, env)
+	if !found.OK {
+		return Choice{Unbuilt: found.Unbuilt, failed: found.Failed}, nil
 	}
-	c, err := e.resolve(ctx, info.Handle, whyEnvironment, env)
-	c.Unbuilt = unbuilt
+	c, err := e.resolve(ctx, found.Info.Handle, whyEnvironment, env)
+	c.Unbuilt, c.because, c.failed = found.Unbuilt, found.Because, found.Failed
 	return c, err
 }
 
@@ -95,7 +121,7 @@ func (e *Engine) resolve(ctx context.Context, h core.Handle, why string, env cor
 	return Choice{Handle: h, Info: info, Chat: chat, Why: why}, nil
 }
 
-// moveAgent gives an agent that was made offline its real model, once.
+// moveAgent gives an agent whose model nobody named its real one, once.
 func (e *Engine) moveAgent(ctx context.Context, agent *core.Agent, to core.Handle) error {
 	return e.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
 		a, err := tx.Agents().Get(ctx, agent.ID)

@@ -79,9 +79,12 @@ func (s *script) Chat(_ context.Context, h core.Handle, env core.Env) (core.Chat
 
 func (s *script) List(context.Context, core.Env) ([]core.ModelInfo, error) { return nil, nil }
 
-func (s *script) First(_ context.Context, env core.Env) (core.ModelInfo, bool, []string) {
-	_, ok := env("OPENAI_API_KEY")
-	return core.ModelInfo{Handle: "openai/gpt-test"}, ok, nil
+func (s *script) First(_ context.Context, env core.Env) core.Reach {
+	key, ok := env("OPENAI_API_KEY")
+	if key.Reveal() == "refused" {
+		return core.Reach{Failed: []string{"OPENAI_API_KEY is set, but OpenAI refused it"}}
+	}
+	return core.Reach{Info: core.ModelInfo{Handle: "openai/gpt-test"}, OK: ok, Because: "OPENAI_API_KEY is set"}
 }
 
 func (s *script) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[core.Delta, error] {

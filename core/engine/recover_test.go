@@ -325,6 +325,11 @@ func TestModelChoice(t *testing.T) {
 	if err != nil || choice.Handle != core.OfflineHandle || choice.Notice == "" {
 		t.Fatalf("without a key: %+v, %v", choice, err)
 	}
+	refused := func(name string) (core.Secret, bool) { return "refused", name == "OPENAI_API_KEY" }
+	if choice, err = h.engine.Choose(t.Context(), a, "", refused); err != nil || choice.Handle != core.OfflineHandle ||
+		!strings.HasPrefix(choice.Notice, "OPENAI_API_KEY is set, but OpenAI refused it. ") {
+		t.Errorf("with a key that is refused: %+v, %v", choice, err)
+	}
 	if choice, err = h.engine.Choose(t.Context(), a, "openai/other", key); err != nil || choice.Handle != "openai/other" || choice.Move {
 		t.Errorf("a flag: %+v, %v", choice, err)
 	}
@@ -336,7 +341,7 @@ func TestModelChoice(t *testing.T) {
 	}
 	announced := false
 	for _, ev := range events {
-		if n, ok := ev.Body.(core.Notice); ok && n.Kind == "model" && strings.Contains(n.Text, "openai/gpt-test") {
+		if n, ok := ev.Body.(core.Notice); ok && n.Kind == "model" && n.Text == "This agent now uses openai/gpt-test (OPENAI_API_KEY is set); it keeps everything it remembers." {
 			announced = true
 		}
 	}
@@ -347,6 +352,13 @@ func TestModelChoice(t *testing.T) {
 	b := h.agent(func(a *core.Agent) { a.Model, a.ModelAuto = core.OfflineHandle, true })
 	if _, err := h.engine.Choose(t.Context(), b, "", none); core.KindOf(err) != core.Unavailable {
 		t.Errorf("after a real model answered, offline was chosen: %v", err)
+	}
+	if _, err := h.engine.Choose(t.Context(), b, "", refused); err == nil || !strings.Contains(err.Error(), "refused it") {
+		t.Errorf("after a real model answered, a refused key is not named: %v", err)
+	}
+	made := h.agent(func(a *core.Agent) { a.Model, a.ModelAuto = "openai/gpt-made", true })
+	if choice, err := h.engine.Choose(t.Context(), made, "", none); err != nil || choice.Handle != "openai/gpt-made" || !choice.Move || choice.Notice == "" {
+		t.Errorf("an agent whose model was found when it was made: %+v, %v", choice, err)
 	}
 	c := h.agent(func(a *core.Agent) { a.Model = core.OfflineHandle })
 	if choice, err := h.engine.Choose(t.Context(), c, "", none); err != nil || choice.Handle != core.OfflineHandle {

@@ -99,7 +99,7 @@ func (a *Agents) checkPatch(ctx context.Context, agent core.Agent, patch *AgentP
 // settle keeps an agent's compaction settings, completed for its model. One that changes its model by itself has no light
 // model of one vendor.
 func settle(agent *core.Agent, set map[string]any, own core.ModelInfo) {
-	if agent.ModelAuto {
+	if agent.ModelAuto && agent.Model.Provider() == core.OfflineHandle.Provider() {
 		own = core.ModelInfo{}
 	}
 	var kept any

@@ -325,9 +325,10 @@ func (c *Clients) prepare(ctx context.Context, client core.Client, in Open) (new
 	}}
 	if want.in.Model == "" {
 		want.in.Model, want.unbuilt = c.models.first(ctx, client.Env)
+		want.in.ModelAuto = true // its first run says which it is and why
 	}
 	if want.in.Model == "" {
-		want.in.Model, want.in.ModelAuto = core.OfflineHandle, true
+		want.in.Model = core.OfflineHandle
 	}
 	var err error
 	want.draft, err = c.agents.draft(ctx, want.in, client.Env)

@@ -63,12 +63,12 @@ func (m *Models) first(ctx context.Context, env core.Env) (handle core.Handle, u
 	if m.DefaultModel != "" {
 		return m.DefaultModel, nil
 	}
-	info, ok, unbuilt := m.Models.First(ctx, m.env(env))
-	if !ok {
-		return "", unbuilt
+	found := m.Models.First(ctx, m.env(env))
+	if !found.OK {
+		return "", found.Unbuilt
 	}
-	m.remember(info)
-	return info.Handle, unbuilt
+	m.remember(found.Info)
+	return found.Info.Handle, found.Unbuilt
 }
 
 // resolve checks that a handle names a model: its form, and that there is one. A key that is missing or refused now

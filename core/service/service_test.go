@@ -38,11 +38,11 @@ func (r reach) Chat(_ context.Context, h core.Handle, env core.Env) (core.ChatMo
 
 func (r reach) List(context.Context, core.Env) ([]core.ModelInfo, error) { return nil, nil }
 
-func (r reach) First(context.Context, core.Env) (core.ModelInfo, bool, []string) {
+func (r reach) First(context.Context, core.Env) core.Reach {
 	if len(r) == 0 {
-		return core.ModelInfo{}, false, []string{"GEMINI_API_KEY"}
+		return core.Reach{Unbuilt: []string{"GEMINI_API_KEY"}}
 	}
-	return core.ModelInfo{Handle: r[0], Name: "model"}, true, nil
+	return core.Reach{Info: core.ModelInfo{Handle: r[0], Name: "model"}, OK: true, Because: "REAL_API_KEY is set"}
 }
 
 func (reach) Stream(context.Context, core.ChatRequest) iter.Seq2[core.Delta, error] {
@@ -112,16 +112,15 @@ func TestTheTerminalsAgentIsOfflineOnlyWhereNothingElseIsReachable(t *testing.T)
 		models  reach
 		fixed   core.Handle
 		want    core.Handle
-		auto    bool
 		unbuilt int
 	}{
-		{nil, "", core.OfflineHandle, true, 1},
-		{reach{"real/one"}, "", "real/one", false, 0},
-		{reach{"real/one", "real/two"}, "real/two", "real/two", false, 0},
+		{nil, "", core.OfflineHandle, 1},
+		{reach{"real/one"}, "", "real/one", 0},
+		{reach{"real/one", "real/two"}, "real/two", "real/two", 0},
 	} {
 		s := newServices(t, c.models, func(cfg *Config) { cfg.DefaultModel = c.fixed })
 		o, err := s.Clients.Open(t.Context(), register(t, s, NewClient{Kind: core.ClientChat}), Open{})
-		if err != nil || o.Agent.Model != c.want || o.Agent.ModelAuto != c.auto || len(o.Unbuilt) != c.unbuilt {
+		if err != nil || o.Agent.Model != c.want || !o.Agent.ModelAuto || len(o.Unbuilt) != c.unbuilt {
 			t.Errorf("%v %q: model %s, auto %v, unbuilt %v: %v", c.models, c.fixed, o.Agent.Model, o.Agent.ModelAuto, o.Unbuilt, err)
 		}
 	}

@@ -48,8 +48,8 @@ func (m *script) List(context.Context, core.Env) ([]core.ModelInfo, error) {
 	return []core.ModelInfo{m.info()}, nil
 }
 
-func (m *script) First(context.Context, core.Env) (core.ModelInfo, bool, []string) {
-	return m.info(), true, nil
+func (m *script) First(context.Context, core.Env) core.Reach {
+	return core.Reach{Info: m.info(), OK: true, Because: "TEST_API_KEY is set"}
 }
 
 func (m *script) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[core.Delta, error] {
