@@ -2,7 +2,10 @@ package client
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net/http"
+	"syscall"
 
 	"loci/daemon/api"
 )
@@ -37,6 +40,10 @@ type registered struct {
 func (c *Client) register(ctx context.Context, who api.Client) (registered, error) {
 	r := request{method: http.MethodPost, path: api.PathClients, body: who, bare: true}
 	session, header, err := callHeader[api.Session](ctx, c, r)
+	if cutOff(err) && (who.Open == nil || who.Open.Agent != api.OpenNew) {
+		// A daemon that was killed a moment ago may still take a connection. Registering twice makes nothing twice.
+		session, header, err = callHeader[api.Session](ctx, c, r)
+	}
 	if err != nil {
 		return registered{}, err
 	}
@@ -59,4 +66,11 @@ func (c *Client) registerAgain(ctx context.Context, forgotten string) error {
 	}
 	_, err := c.register(ctx, *who)
 	return err
+}
+
+// cutOff reports whether the connection ended before there was an answer.
+func cutOff(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Status == 0 &&
+		(errors.Is(e.Err, syscall.ECONNRESET) || errors.Is(e.Err, syscall.EPIPE) || errors.Is(e.Err, io.EOF) || errors.Is(e.Err, io.ErrUnexpectedEOF))
 }
