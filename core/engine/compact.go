@@ -145,16 +145,22 @@ func (t *turn) standing() (summary string, gone int) {
 func (t *turn) askSummary(ctx context.Context, s compact.Settings, earlier string, leaving []core.InContext) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, summaryWait)
 	defer cancel()
-	chat, info := t.choice.Chat, t.choice.Info
 	if s.Model != "" && !s.Mode.Self() {
-		if c, err := t.e.resolve(ctx, s.Model, whyAgent, t.env); err == nil { // else the agent's own model, as the contract has it
-			chat, info = c.Chat, c.Info
+		if c, err := t.e.resolve(ctx, s.Model, whyAgent, t.env); err == nil {
+			text, err := t.askOne(ctx, c.Chat, c.Info, s, earlier, leaving)
+			if err == nil || ctx.Err() != nil {
+				return text, err
+			}
+			t.e.cfg.Logger.WarnContext(ctx, "the summariser failed, the agent's own model is asked", logRun(t.run.ID), logErr(err))
 		}
 	}
-	req := t.summaryRequest(s, earlier, leaving, info)
+	return t.askOne(ctx, t.choice.Chat, t.choice.Info, s, earlier, leaving)
+}
+
+func (t *turn) askOne(ctx context.Context, chat core.ChatModel, info core.ModelInfo, s compact.Settings, earlier string, leaving []core.InContext) (string, error) {
 	var b strings.Builder
 	ended := false
-	for d, err := range chat.Stream(ctx, req) {
+	for d, err := range chat.Stream(ctx, t.summaryRequest(s, earlier, leaving, info)) {
 		if err != nil {
 			return "", err
 		}

@@ -143,3 +143,26 @@ func TestCompactionOnRequestIsBusyWhileARunIsActive(t *testing.T) {
 	close(gate)
 	h.follow(run.ID)
 }
+
+func TestASummariserThatFailsGivesWayToTheAgentsOwnModel(t *testing.T) {
+	t.Parallel()
+	h := open(t, func(_ int, req core.ChatRequest) turn {
+		switch {
+		case req.Model == "light":
+			err := core.E(core.Forbidden, "no access")
+			err.Provider = true
+			return turn{err: err}
+		case strings.HasSuffix(req.CacheKey, "-summary"):
+			return say("Own words.")
+		}
+		return say("ok")
+	})
+	a := h.agent(nil)
+	for i := range 8 {
+		h.send(a, fmt.Sprint("message ", i, strings.Repeat(" and words", 20)))
+	}
+	summary, _, err := h.engine.Compact(t.Context(), core.DefaultConversation(a.ID), nil, map[string]any{"model": "openai/light", "mode": "all"})
+	if err != nil || summary != "Own words." {
+		t.Errorf("got %q, %v", summary, err)
+	}
+}
