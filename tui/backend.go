@@ -135,12 +135,34 @@ func (d daemon) UpdateBlock(ctx context.Context, agent, label, value, etag strin
 	return err
 }
 
+// Send starts the run by the contract's stream, which leaves out what only our
+// own clients know: that another model answers, that the run waits. So as soon
+// as the run has a name, its messages are read by Follow, from the first.
 func (d daemon) Send(ctx context.Context, t Thread, text, model string) iter.Seq2[api.Message, error] {
 	req := api.StreamingRequest{IncludePings: api.PtrTo(true)}
 	req.IncludeCompactionMessages = new(true)
 	req.Messages = []api.Input{api.UserInput(text, "")}
 	req.OverrideModel = api.PtrTo(model)
-	return d.Stream(ctx, client.Target{AgentID: t.Agent, ConversationID: t.Conversation}, req)
+	started := d.Stream(ctx, client.Target{AgentID: t.Agent, ConversationID: t.Conversation}, req)
+	return func(yield func(api.Message, error) bool) {
+		run := ""
+		for m, err := range started {
+			if run = m.RunID; run != "" && err == nil {
+				break // stopping leaves the run to itself
+			}
+			if !yield(m, err) {
+				return
+			}
+		}
+		if run == "" {
+			return
+		}
+		for m, err := range d.Follow(ctx, run) {
+			if !yield(m, err) {
+				return
+			}
+		}
+	}
 }
 
 func (d daemon) Follow(ctx context.Context, run string) iter.Seq2[api.Message, error] {

@@ -105,18 +105,32 @@ func TestARunIsSentInTheBackgroundTokenByToken(t *testing.T) {
 		Compaction   bool        `json:"include_compaction_messages"`
 	}
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		if r.Method == http.MethodGet {
+			if r.URL.Path != "/loci/v1/runs/run-1/events" {
+				t.Errorf("asked for %s", r.URL.Path)
+			}
+			_, _ = w.Write([]byte("data: {\"message_type\":\"loci_notice\",\"kind\":\"model\",\"text\":\"moved\",\"run_id\":\"run-1\",\"seq_id\":1}\n\n" +
+				"data: {\"message_type\":\"assistant_message\",\"id\":\"m\",\"content\":\"hi\",\"run_id\":\"run-1\",\"seq_id\":2}\n\ndata: [DONE]\n\n"))
+			return
+		}
 		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
 			t.Error(err)
 		}
-		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = w.Write([]byte("data: {\"message_type\":\"assistant_message\",\"id\":\"m\",\"content\":\"hi\",\"run_id\":\"run-1\",\"seq_id\":1}\n\ndata: [DONE]\n\n"))
 	})
-	var said string
+	var said, notices string
 	for m, err := range (daemon{Client: c}).Send(t.Context(), Thread{Agent: "agent-1"}, "hello", "openai/gpt-5") {
 		if err != nil {
 			t.Fatal(err)
 		}
 		said += m.Content.String()
+		if m.Notice != nil {
+			notices += m.Notice.Kind + " " + m.Notice.Text
+		}
+	}
+	if notices != "model moved" {
+		t.Errorf("notices %q", notices)
 	}
 	if said != "hi" || !got.Background || !got.StreamTokens || !got.Compaction || got.Model != "openai/gpt-5" ||
 		len(got.Messages) != 1 || got.Messages[0].Content.String() != "hello" || api.Val(got.Messages[0].OTID) == "" {
