@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"strings"
 )
 
 // ChatModel streams one assistant turn. The sequence ends with one Delta whose End is set, carrying Finish and Usage,
@@ -140,4 +141,43 @@ type Reach struct {
 	Because string   // what led to it, like "OPENAI_API_KEY is set"
 	Unbuilt []string // variables that are set for providers that are not built yet
 	Failed  []string // what is set up and did not work, as sentences without their full stop
+}
+
+// mostNamed bounds how many models a hint names.
+const mostNamed = 20
+
+// CheckListed refuses a model that its provider's listing, where one can be read, does not hold. A variant of a listed
+// model, behind a colon, passes: listings leave those out.
+func CheckListed(ctx context.Context, models Models, handle Handle, env Env) error {
+	if err := handle.Validate(); err != nil {
+		return err
+	}
+	provider, name, _ := handle.Split()
+	if provider == OfflineHandle.Provider() {
+		return nil
+	}
+	all, err := models.List(ctx, env)
+	if err != nil {
+		return nil //nolint:nilerr // who cannot be asked may have it
+	}
+	base, _, _ := strings.Cut(name, ":")
+	var named []string
+	for _, m := range all {
+		if m.Handle.Provider() != provider {
+			continue
+		}
+		_, listed, _ := m.Handle.Split()
+		if listed, _, _ = strings.Cut(listed, ":"); listed == base {
+			return nil
+		}
+		named = append(named, string(m.Handle))
+	}
+	if len(named) == 0 {
+		return nil
+	}
+	more := ""
+	if len(named) > mostNamed {
+		named, more = named[:mostNamed], ", and more: loci models"
+	}
+	return E(NotFound, "%s has no model %q", provider, name).WithHint("there are %s%s", strings.Join(named, ", "), more)
 }

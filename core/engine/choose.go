@@ -34,6 +34,9 @@ const (
 // offline: it is unavailable. It reads only; a Choice with Move set is carried out by the run.
 func (e *Engine) Choose(ctx context.Context, agent core.Agent, override core.Handle, env core.Env) (Choice, error) {
 	if override != "" {
+		if err := core.CheckListed(ctx, e.cfg.Models, override, env); err != nil {
+			return Choice{}, err
+		}
 		return e.resolve(ctx, override, whyFlag, env)
 	}
 	if !agent.ModelAuto {
@@ -71,7 +74,7 @@ func (e *Engine) Choose(ctx context.Context, agent core.Agent, override core.Han
 	off.Unbuilt = c.Unbuilt
 	off.Notice = "No language model is connected: the built-in offline model answers. Set OPENAI_API_KEY or start Ollama to connect one."
 	if len(c.failed) > 0 {
-		off.Notice = sentences(c.failed) + "The built-in offline model answers, which is no language model."
+		off.Notice = sentences(c.failed) + "No language model is connected: the built-in offline model answers."
 	}
 	if len(c.Unbuilt) > 0 {
 		off.Notice += " " + strings.Join(c.Unbuilt, ", ") + " is set, but its provider is not built yet."

@@ -71,10 +71,13 @@ func (m *Models) first(ctx context.Context, env core.Env) (handle core.Handle, u
 	return found.Info.Handle, found.Unbuilt
 }
 
-// resolve checks that a handle names a model: its form, and that there is one. A key that is missing or refused now
+// resolve checks that a handle names a model: its form, and that there is one, as far as its provider says. A key that is missing or refused now
 // may be there when a run needs it, so that is no error.
 func (m *Models) resolve(ctx context.Context, handle core.Handle, env core.Env) (core.ModelInfo, error) {
 	if err := handle.Validate(); err != nil {
+		return core.ModelInfo{}, err
+	}
+	if err := core.CheckListed(ctx, m.Models, handle, m.env(env)); err != nil {
 		return core.ModelInfo{}, err
 	}
 	_, info, err := m.Models.Chat(ctx, handle, m.env(env))

@@ -36,7 +36,13 @@ func (r reach) Chat(_ context.Context, h core.Handle, env core.Env) (core.ChatMo
 	return nil, core.ModelInfo{}, core.E(core.NotFound, "no model %s", h)
 }
 
-func (r reach) List(context.Context, core.Env) ([]core.ModelInfo, error) { return nil, nil }
+func (r reach) List(context.Context, core.Env) ([]core.ModelInfo, error) {
+	var out []core.ModelInfo
+	for _, h := range r {
+		out = append(out, core.ModelInfo{Handle: h})
+	}
+	return out, nil
+}
 
 func (r reach) First(context.Context, core.Env) core.Reach {
 	if len(r) == 0 {
@@ -140,6 +146,10 @@ func TestAnAgentOfTheAPINeedsAModel(t *testing.T) {
 	real := newServices(t, reach{"real/one"})
 	if a, err := real.Agents.Create(t.Context(), NewAgent{}, nil); err != nil || a.Model != "real/one" || a.ModelAuto {
 		t.Errorf("with a reachable model: %s %v", a.Model, err)
+	}
+	_, err := real.Agents.Create(t.Context(), NewAgent{Model: "real/nope"}, nil)
+	if core.KindOf(err) != core.NotFound || !strings.Contains(core.HintOf(err), "real/one") {
+		t.Errorf("a model that is not listed: %v, hint %q", err, core.HintOf(err))
 	}
 }
 
