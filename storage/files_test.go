@@ -409,6 +409,32 @@ func TestDamagedFactsAreAnErrorWithAHint(t *testing.T) {
 	}
 }
 
+func TestAnEmptiedFactsFileIsNotTakenForAFreshHome(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	facts := filepath.Join(dir, factsFile)
+	if err := os.WriteFile(facts, nil, 0o600); err != nil { // a first opening that was killed
+		t.Fatal(err)
+	}
+	s, err := Open(t.Context(), Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(facts, 0); err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(t.Context(), Config{Dir: dir})
+	if core.KindOf(err) != core.Internal || !strings.Contains(core.HintOf(err), "restore") {
+		t.Errorf("error %v, hint %q", err, core.HintOf(err))
+	}
+	if info, err := os.Stat(facts); err != nil || info.Size() != 0 {
+		t.Errorf("the file was touched: %v %v", info, err)
+	}
+}
+
 func TestABackupIsWholeAndRestorePutsItBack(t *testing.T) {
 	t.Parallel()
 	dir, file := t.TempDir(), filepath.Join(t.TempDir(), "backup.db")

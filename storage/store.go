@@ -137,6 +137,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 
 func (s *Store) openFacts(ctx context.Context) error {
 	path := filepath.Join(s.cfg.Dir, factsFile)
+	if err := checkEmptied(s.cfg.Dir); err != nil {
+		return err
+	}
 	db, err := openPool(ctx, path, syncFull, false)
 	if err != nil {
 		return err
@@ -157,6 +160,23 @@ func (s *Store) openFacts(ctx context.Context) error {
 		_ = db.Close()
 	}
 	return err
+}
+
+// checkEmptied refuses a facts file without a byte beside files that only come after it: somebody's memory is gone, and a
+// fresh home in its place would hide that. A first opening that was killed leaves none of them.
+func checkEmptied(dir string) error {
+	size := func(name string) int64 {
+		info, err := os.Stat(filepath.Join(dir, name))
+		if err != nil {
+			return -1
+		}
+		return info.Size()
+	}
+	if size(factsFile) != 0 || size(factsFile+"-wal") > 0 || size(eventsFile) <= 0 && size(indexFile) <= 0 {
+		return nil
+	}
+	return core.E(core.Internal, "%s is empty, but the files beside it are not: what it held is lost", filepath.Join(dir, factsFile)).
+		WithHint("restore a backup with `loci restore FILE`, or delete the folder %s to begin anew", dir)
 }
 
 // generation tells which opening of which home an index belongs to.
