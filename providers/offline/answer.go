@@ -46,12 +46,31 @@ func (d *decider) answer() {
 		case actState, actForget, actNote: // told by their outcomes
 		}
 	}
+	if len(d.outcomes) > 0 {
+		d.sayLeft()
+	}
 	if d.hello == "" && len(d.said) == 0 && len(d.outcomes) == 0 && len(d.searches) == 0 && vague > 0 {
 		if slices.ContainsFunc(d.acts, func(a act) bool { return a.kind == actUnknown }) {
 			d.say(sayUnknown)
 		} else {
 			d.say(saySmall)
 		}
+	}
+}
+
+// sayLeft says which parts of a message that states facts were not kept.
+func (d *decider) sayLeft() {
+	const most = 5
+	var parts []string
+	for _, a := range d.acts {
+		for _, s := range a.left {
+			if len(parts) < most {
+				parts = append(parts, fmt.Sprintf("%q", clip(s, 80)))
+			}
+		}
+	}
+	if len(parts) > 0 {
+		d.say("I did not understand and did not keep this: " + strings.Join(parts, ", ") + ".")
 	}
 }
 

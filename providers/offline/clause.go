@@ -235,7 +235,11 @@ func (r *reader) introduced(rest []word) []fact {
 		if after[0].is("a", "an", "the", "from") {
 			out = append(out, r.keep(third(r.clock.dated(append(made("I am"), after...))), nil))
 		} else if !after[0].is("by") {
-			out = append(out, r.clause(after)...)
+			more := r.clause(after)
+			if len(more) == 0 {
+				r.leave(after)
+			}
+			out = append(out, more...)
 		}
 	}
 	return out

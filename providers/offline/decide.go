@@ -22,6 +22,7 @@ type decider struct {
 	said     []string // answers
 	thread   []*entry // facts of the thread, once they were needed
 	read     bool
+	wishes   []wish // what was asked to be forgotten, once it was needed
 }
 
 // decide returns calls while something is left to store or to look up, then the answer.

@@ -21,15 +21,18 @@ func (d *decider) look(q question) []*entry {
 	}
 	query := q.query()
 	if query == "" {
-		return nil
+		return q.lone(d.p.facts)
 	}
 	for _, tool := range []string{"conversation_search", "archival_memory_search"} {
 		if hits := q.find(d.found(tool, query)); len(hits) > 0 {
 			return hits
 		}
 	}
-	d.plan(query)
-	return nil
+	before := len(d.searches)
+	if d.plan(query); len(d.searches) > before {
+		return nil
+	}
+	return q.lone(d.p.facts)
 }
 
 // plan asks for the next search that was not tried yet.
@@ -51,7 +54,7 @@ func (q question) query() string {
 	words := slices.Clone(q.words[:min(len(q.words), 8)])
 	for _, t := range q.terms {
 		for _, a := range t.alts {
-			for _, tp := range topics {
+			for tp := range everyTopic {
 				if tp.tag == a.key && strings.HasPrefix(a.key, "@") && len(words) < 14 {
 					const most = 3
 					asks, facts := strings.Fields(tp.asks), strings.Fields(tp.facts)
@@ -72,8 +75,13 @@ func (q question) query() string {
 // recalled are the facts in passages that the program put into the thread.
 func (d *decider) recalled() []*entry {
 	var out []*entry
+	ended := d.ended()
 	for _, p := range d.s.passages {
-		out = append(out, read(p, d.s.clock, fromReminder)...)
+		for _, e := range read(p, d.s.clock, fromReminder) {
+			if !forgotten(ended, e, time.Time{}) {
+				out = append(out, e)
+			}
+		}
 		if len(out) > maxEntries {
 			break
 		}
@@ -101,8 +109,8 @@ func (d *decider) threadFacts() []*entry {
 		}
 		for _, a := range understand(m.text, &reader{clock: m.clock, known: d.knownName}) {
 			if a.kind == actForget {
-				gone := newQuestion(a.text).find(d.thread)
-				d.thread = slices.DeleteFunc(d.thread, func(e *entry) bool { return slices.Contains(gone, e) })
+				w := newWish(a.text, time.Time{})
+				d.thread = slices.DeleteFunc(d.thread, w.means)
 			}
 			for _, f := range a.facts {
 				n := newEntry(f.text)
@@ -196,6 +204,7 @@ func findings(ret string) []finding {
 // found are the facts that this turn's searches with a query brought up. What an agent said is no source of facts.
 func (d *decider) found(tool, query string) []*entry {
 	var out []*entry
+	ended := d.ended()
 	for _, x := range d.s.done {
 		if x.name != tool || x.failed || x.arg("query") != query {
 			continue
@@ -208,8 +217,10 @@ func (d *decider) found(tool, query string) []*entry {
 			if at, err := time.Parse(time.RFC3339, f.at); err == nil && c.at.IsZero() {
 				c.at = at
 			}
-			if len(out) < maxEntries {
-				out = append(out, read(text, c, fromSearch)...)
+			for _, e := range read(text, c, fromSearch) {
+				if len(out) < maxEntries && !forgotten(ended, e, f.time()) {
+					out = append(out, e)
+				}
 			}
 		}
 	}

@@ -67,6 +67,7 @@ func (d *decider) onDay(text string) string {
 // listed shows the results of this turn's searches, one a line; told leaves out what the agent said.
 func (d *decider) listed(wanted func(deed) bool, told bool) []string {
 	var lines []string
+	ended := d.ended()
 	for _, x := range d.s.done {
 		if !strings.HasSuffix(x.name, "_search") || !wanted(x) {
 			continue
@@ -77,7 +78,7 @@ func (d *decider) listed(wanted func(deed) bool, told bool) []string {
 		}
 		for _, f := range findings(x.ret) {
 			_, content := cutPreface(f.content)
-			if strings.TrimSpace(content) == strings.TrimSpace(d.s.input) || f.role == "tool" || f.role == "system" || told && f.role == "assistant" || len(lines) >= maxListed {
+			if strings.TrimSpace(content) == strings.TrimSpace(d.s.input) || f.role == "tool" || f.role == "system" || told && f.role == "assistant" || len(lines) >= maxListed || hushed(ended, content, f.time()) {
 				continue
 			}
 			line := "- " + clip(strings.Join(strings.Fields(content), " "), 200)

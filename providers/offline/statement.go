@@ -19,6 +19,7 @@ type reader struct {
 	clock clock
 	known func(name string) bool // whether a name occurs in memory
 	last  string
+	left  []string // clauses that state something and were not understood
 }
 
 // facts returns what a declarative sentence states about the person; none for chatter.
@@ -44,6 +45,9 @@ func (r *reader) facts(s string) []fact {
 	var out []fact
 	for _, clause := range clauses(ws) {
 		fs := r.clause(clause)
+		if len(fs) == 0 {
+			r.leave(clause)
+		}
 		for _, f := range fs {
 			f.correct = f.correct || correct
 			if f.old == "" {
@@ -53,6 +57,14 @@ func (r *reader) facts(s string) []fact {
 		}
 	}
 	return replacedNegations(out)
+}
+
+// leave notes a clause that was not kept, unless it is chatter.
+func (r *reader) leave(ws []word) {
+	ws, _ = strip(trim(ws))
+	if ws = trim(ws); len(ws) > 1 && !chats(ws) && !command(ws) && !asks(ws) {
+		r.left = append(r.left, text(ws))
+	}
 }
 
 // replacedNegations drops "my name is not Ada" where the next fact says what it is instead.

@@ -12,6 +12,7 @@ type topic struct {
 	slots    string // slots of facts that belong to it; a trailing : means all that begin so
 	asks     string // words of questions that mean it
 	phrases  string // phrases of questions that mean it, separated by bars
+	says     string // phrases of facts that belong to it, separated by bars
 	personal bool   // asked without naming anyone, it means the person
 }
 
@@ -23,7 +24,7 @@ var topics = []topic{
 	{
 		tag: "@job", facts: " job profession career employer retired freelance colleague ", slots: " job.role job.place job.topic ",
 		asks:    " job work profession occupation career employer company workplace employed employ employs role title position ",
-		phrases: "for a living|do i do all day|earn my money|line of work|make my money|earn my living|pay my bills|do i do professionally|do i do for work|do i do", personal: true,
+		phrases: "for a living|do i do all day|earn my money|line of work|make my money|earn my living|pay my bills|pays my bills|pays my rent|do i do professionally|do i do for work|do i do", personal: true,
 	},
 	{tag: "@home", facts: " address ", slots: " home attr:address ", asks: " home live living city town address country reside residence based located house neighborhood ", phrases: "where am i", personal: true},
 	{tag: "@origin", slots: " origin attr:birthplace ", asks: " origin roots nationality hometown ", phrases: "where am i from|grow up|come from|where i am from", personal: true},
@@ -41,8 +42,14 @@ var topics = []topic{
 	{tag: "@parent", facts: " mother father parent parents mum mom dad ", asks: " parent parents folks "},
 	{tag: "@child", facts: " son sons daughter daughters child children baby kid kids toddler ", asks: " child children kid kids offspring "},
 	{tag: "@family", facts: people, asks: " family relative relatives "},
-	{tag: "@like", facts: likes + " favorite likes loves enjoys ", asks: " like love enjoy fond ", phrases: "into these days|make me happy"},
-	{tag: "@dislike", facts: dislikes, asks: " hate dislike loathe despise annoy annoys bother bothers ", phrases: "can not stand|do not i like|do i not like|i do not like"},
+	{
+		tag: "@like", facts: likes + " favorite favourite likes loves enjoys adores ", says: "a fan of|fond of|crazy about|keen on|mad about|is into|can not get enough of",
+		asks: " like love enjoy fond adore prefer happily happy favorite favourite joy delight gladly ", phrases: "into these days|make me happy|makes me happy|crazy about|can not i get enough of",
+	},
+	{
+		tag: "@dislike", facts: dislikes, says: "can not stand|could not stand|can not bear|can not abide|do not care for|does not care for|drives the user mad|sick of",
+		asks: " hate dislike loathe despise detest dread annoy annoys bother bothers disgust disgusts ", phrases: "can not stand|can not i stand|can i not stand|can not bear|do not i like|do i not like|i do not like|can not abide|drives me mad|drives me crazy",
+	},
 	{
 		tag: "@hobby", facts: likes + ` hobby hobbies play plays paint paints climb climbs hike hikes run runs swim swims garden knit knits collect collects
  photograph chess guitar piano dance dances sing sings sail sails surf ski skate juggle cycle cycles `,
@@ -64,6 +71,17 @@ var topics = []topic{
 	{tag: "@use", facts: " use uses using switched prefers ", asks: " use using used "},
 }
 
+// everyTopic goes through topics and concepts.
+func everyTopic(yield func(topic) bool) {
+	for _, list := range [][]topic{topics, concepts} {
+		for _, t := range list {
+			if !yield(t) {
+				return
+			}
+		}
+	}
+}
+
 // tag adds the topics that a fact belongs to.
 func (e *entry) tag() {
 	var low []string
@@ -74,17 +92,26 @@ func (e *entry) tag() {
 			}
 		}
 	}
-	for _, t := range topics {
+	whole := " " + plain(e.ws) + " "
+	for t := range everyTopic {
 		in := e.slot != "" && (listed(t.slots, e.slot) || strings.Contains(e.slot, ":") && listed(t.slots, e.slot[:strings.Index(e.slot, ":")+1]))
 		if in || slices.ContainsFunc(low, func(w string) bool { return listed(t.facts, w) }) {
 			e.terms[t.tag] = true
 		}
+		if longest(whole, t.says) == "" {
+			continue
+		}
+		if t.tag == "@like" && e.negated { // "is not a fan of"
+			e.terms["@dislike"] = true
+			continue
+		}
+		e.terms[t.tag] = true
 	}
 	if e.negated && e.terms["@like"] && strings.HasPrefix(e.slot, "feel:") {
 		delete(e.terms, "@like")
 		e.terms["@dislike"] = true
 	}
-	if !e.terms["@name"] && listed(people+animals, e.subject) && slices.ContainsFunc(e.ws[min(1, len(e.ws)):], word.proper) {
+	if !e.terms["@name"] && living(people+animals, e.subject) && introduces(e.ws) {
 		e.terms["@name"] = true // "the user's sister Zoë is …" tells her name
 	}
 	for _, w := range e.ws {
@@ -100,6 +127,7 @@ type term struct {
 	alts     []alt
 	personal bool
 	being    bool // a person or animal: an answer must be about them
+	manner   bool // a verb or a way of doing, which a fact may word otherwise
 }
 
 type alt struct {
@@ -115,6 +143,8 @@ type question struct {
 	when  bool
 	where bool
 	mine  bool // names nobody but the person
+	self  bool // asks what the person is or does
+	loose bool // asks neither how nor why
 	words []string
 }
 
@@ -125,8 +155,10 @@ func newQuestion(s string) question {
 	q.past = strings.Contains(low, " did ") || strings.Contains(low, " used ") || strings.Contains(low, " was ") || strings.Contains(low, " ever ")
 	q.when = strings.HasPrefix(low, " when ") || strings.Contains(low, " when is ") || strings.Contains(low, " what day ") || strings.Contains(low, " what date ")
 	q.where = strings.HasPrefix(low, " where ") || strings.Contains(low, " where do i ")
+	q.self = slices.ContainsFunc(ws, func(w word) bool { return w.is("i") })
+	q.loose = !strings.HasPrefix(low, " how ") && !strings.HasPrefix(low, " why ")
 	skip := map[string]bool{}
-	for _, t := range topics {
+	for t := range everyTopic {
 		p := longest(low, t.phrases)
 		vague := p == "do i do" && low != " what do i do " || p == "where am i" && len(strings.Fields(low)) > 3
 		if p != "" && !vague {
@@ -147,7 +179,7 @@ func newQuestion(s string) question {
 		if listed(" have get go do make take give put come ", stem(w.low)) {
 			t.weight = 0.2
 		}
-		for _, tp := range topics {
+		for tp := range everyTopic {
 			if listed(tp.asks, w.low) {
 				if tp.personal {
 					// "live" is better answered by where home is than by any fact with the word
@@ -163,6 +195,7 @@ func newQuestion(s string) question {
 		} else if w.low == "ide" {
 			t.alts = append(t.alts, alt{"@editor", 1})
 		}
+		t.manner = listed(verbs, w.low) || listed(manners, w.low) || listed(verbs, infinite(w.low)) || len(w.low) > 4 && (strings.HasSuffix(w.low, "ly") || strings.HasSuffix(w.low, "ing"))
 		t.being = listed(people, w.low) || listed(animals, w.low) && !w.is("pet", "pets") || i > 0 && w.proper()
 		if w.is("family", "kids", "children", "parents", "kid") {
 			t.being = false
@@ -187,8 +220,8 @@ func (q *question) balance(low string) {
 				continue
 			}
 			value := 0.9
-			if open && len(q.terms) == 1 {
-				value = 0.3
+			if open {
+				value = 0.1
 			}
 			q.terms[i].alts = append(q.terms[i].alts, alt{other, value})
 			break
@@ -221,6 +254,7 @@ func (q question) score(e *entry) float64 {
 			if e.terms[a.key] && a.value > best {
 				best = a.value
 				personal = personal || t.personal
+				named = named || means(a.key, e.subject)
 			}
 		}
 		missing = missing || t.being && best == 0
@@ -235,6 +269,8 @@ func (q question) score(e *entry) float64 {
 	}
 	if personal && q.mine && !named {
 		s *= 0.5
+	} else if q.self && q.mine && !named && living(people+animals, e.subject) {
+		s *= 0.5 // "what do I drive?" is not answered with what a sister drives
 	}
 	if !q.past && strings.Contains(e.text, " used to ") {
 		s *= 0.7
@@ -246,6 +282,85 @@ func (q question) score(e *entry) float64 {
 		s *= 0.55
 	}
 	return s
+}
+
+// introduces reports whether a fact about a person or animal tells the name: a name after the noun or after "is" and the
+// like. A place or a day elsewhere in it is none.
+func introduces(ws []word) bool {
+	for i := 1; i < len(ws); i++ {
+		if !ws[i].proper() || listed(times, ws[i].low) || listed(demonyms, ws[i].low) {
+			continue
+		}
+		if before := ws[i-1].low; listed(people+animals, before) || listed(" is are called named name names ", before) {
+			return true
+		}
+	}
+	return false
+}
+
+// living reports whether the subject of a fact, which is a stem, is in a list of people or animals.
+func living(list, subject string) bool {
+	if listed(list, subject) {
+		return true
+	}
+	const least = 4 // letters that a shortened stem has: grandmoth, puppi
+	subject = strings.TrimSuffix(subject, "i")
+	return len(subject) >= least && strings.Contains(list, " "+subject)
+}
+
+// means reports whether a topic is that of a person or animal: the pet, of a dog.
+func means(tag, subject string) bool {
+	if !living(people+animals, subject) {
+		return false
+	}
+	for t := range everyTopic {
+		if t.tag == tag && living(t.facts, subject) {
+			return true
+		}
+	}
+	return false
+}
+
+// lone returns the one fact that shares a concept with a question which no fact answers outright. What the question names
+// and the fact does not may then only be a verb or a way of doing: "which colour is my car?" is not answered by the car's make.
+func (q question) lone(facts []*entry) []*entry {
+	if !q.loose || len(q.terms) == 0 {
+		return nil
+	}
+	q = q.named(facts)
+	var out []*entry
+	for _, e := range facts {
+		if !q.near(e) || slices.ContainsFunc(out, func(x *entry) bool { return same(x.text) == same(e.text) }) {
+			continue
+		}
+		if out = append(out, e); len(out) > 1 {
+			return nil
+		}
+	}
+	return out
+}
+
+// near reports whether a fact shares a concept with a question and lacks nothing that it names.
+func (q question) near(e *entry) bool {
+	if q.when && !timely(e.ws) || q.where && !placed(e) {
+		return false
+	}
+	shared, about := false, e.subject == "user" || !living(people+animals, e.subject)
+	for _, t := range q.terms {
+		best := 0.0
+		for _, a := range t.alts {
+			if !e.terms[a.key] {
+				continue
+			}
+			best = max(best, a.value)
+			about = about || a.key == e.subject || means(a.key, e.subject)
+			shared = shared || strings.HasPrefix(a.key, "@") && !t.personal && !t.being && !listed(" @like @dislike @name @family @use ", a.key)
+		}
+		if key := t.alts[0].key; best < 0.5 && (t.personal || t.being || len(t.alts) > 1 || strings.HasPrefix(key, "@") || !t.manner) {
+			return false
+		}
+	}
+	return shared && about
 }
 
 // named lets the name of a person or animal stand for what facts call them: Zoë for the sister who is called Zoë.

@@ -10,6 +10,7 @@ type act struct {
 	kind  actKind
 	text  string // of a question, a search, a note, what to forget
 	facts []fact
+	left  []string // parts of a statement that were not understood
 }
 
 type actKind int
@@ -121,8 +122,9 @@ func sentenceActs(s string, r *reader) []act {
 	if asked && leads(ws, "did you know that|did you know") == 0 || asks(stripped) {
 		return questions(stripped)
 	}
+	r.left = nil
 	if fs := r.facts(s); len(fs) > 0 {
-		return []act{{kind: actState, facts: fs}}
+		return []act{{kind: actState, facts: fs, left: r.left}}
 	}
 	switch {
 	case command(stripped):
@@ -130,7 +132,7 @@ func sentenceActs(s string, r *reader) []act {
 	case chats(stripped) || len(stripped) == 1 && listed(" yes no ok okay sure right great cool nice wow lol haha hmm yeah yep nope fine good perfect indeed true exactly interesting ", stripped[0].low):
 		return []act{{kind: actSmall}}
 	}
-	return []act{{kind: actUnknown}}
+	return []act{{kind: actUnknown, left: r.left}}
 }
 
 func lastComma(ws []word) int {
@@ -151,8 +153,9 @@ func mark(asked bool) string {
 
 // remembered stores what a person asks to be remembered, in the third person if it is about them, else as it is.
 func remembered(ws []word, r *reader) act {
+	r.left = nil
 	if fs := r.facts(text(ws)); len(fs) > 0 {
-		return act{kind: actState, facts: fs}
+		return act{kind: actState, facts: fs, left: r.left}
 	}
 	ws = trim(ws)
 	return act{kind: actState, facts: []fact{{text: sentence(text(third(r.clock.dated(ws))))}}}

@@ -27,7 +27,7 @@ func (w word) is(list ...string) bool {
 // punct reports whether the token is a mark and no word.
 func (w word) punct() bool {
 	for _, r := range w.text {
-		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) || pictured(r) && w.low != "" {
 			return false
 		}
 	}
@@ -80,11 +80,61 @@ func tokenise(s string) []word {
 				j++
 			}
 		}
+		if pictured(r) {
+			j = picture(runes, i)
+		}
 		out = append(out, open(string(runes[i:j]), gap)...)
 		gap = false
 		i = j
 	}
-	return settlePossessives(out)
+	return settlePictures(settlePossessives(out))
+}
+
+// pictured reports whether a character is an emoji.
+func pictured(r rune) bool {
+	return r >= 0x1f000 && unicode.Is(unicode.So, r) || r >= 0x2600 && r <= 0x26ff || r == 0x2764 || r == 0x2708
+}
+
+// picture returns where an emoji ends: after its variants, skin tones and what is joined to it.
+func picture(runes []rune, i int) int {
+	const joiner = 0x200d
+	flag := func(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
+	j := i + 1
+	if flag(runes[i]) && j < len(runes) && flag(runes[j]) {
+		j++
+	}
+	for j < len(runes) {
+		switch r := runes[j]; {
+		case unicode.IsMark(r) || r >= 0x1f3fb && r <= 0x1f3ff:
+			j++
+		case r == joiner && j+1 < len(runes) && pictured(runes[j+1]):
+			j += 2
+		default:
+			return j
+		}
+	}
+	return j
+}
+
+// beforeObject are words after which an emoji is what the sentence is about; anywhere else it is decoration, and a mark.
+const beforeObject = ` like likes love loves enjoy enjoys adore adores prefer prefers hate hates dislike dislikes detest detests loathe loathes dread avoid avoids stand bear
+ eat eats drink drinks have has want wants need needs play plays bake cook is are a an the some to of with for about on than no any more much your `
+
+// settlePictures takes the lower form, by which words are compared, from emoji that are no words.
+func settlePictures(ws []word) []word {
+	object := false
+	for i := range ws {
+		switch {
+		case ws[i].text != "" && pictured([]rune(ws[i].text)[0]):
+			if object = object || i > 0 && listed(beforeObject, ws[i-1].low); !object {
+				ws[i].low = ""
+			}
+		case object && ws[i].is("and", "or", ","): // the next emoji is another object
+		default:
+			object = false
+		}
+	}
+	return ws
 }
 
 func inWord(r rune) bool {
