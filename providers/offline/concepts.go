@@ -56,7 +56,7 @@ var concepts = []topic{
 	{tag: "@series", facts: " series show sitcom podcast ", asks: " series show shows binge "},
 	{tag: "@game", facts: " chess game games minecraft poker zelda tetris go videogames scrabble backgammon ", asks: " game games gaming "},
 	{tag: "@clothes", facts: " shirt shirts dress dresses shoes boots jacket hat hats jeans sweater sneakers scarf coat ", asks: " clothes clothing wear wearing outfit garment "},
-	{tag: "@color", facts: " red blue green yellow purple teal orange pink black white brown grey gray turquoise violet magenta ", asks: " shade hue tint ", phrases: "paint my"},
+	{tag: "@color", facts: " red blue green yellow purple teal orange pink black white brown grey gray turquoise violet magenta ", asks: " color colour colors colours shade hue tint ", phrases: "paint my"},
 	{tag: "@secret", facts: " password code pin passphrase ", asks: " password passcode pin passphrase "},
 	{tag: "@network", facts: " wifi wi-fi network router ", asks: " wifi wi-fi network internet wireless "},
 	{tag: "@editor", facts: " editor ide ", asks: " ide editor ", phrases: "write code in|code in|edit code|edit text|edit files"},

@@ -12,7 +12,7 @@ func TestQuestionsInOtherWordsThanTheFactsAreAnswered(t *testing.T) {
 		"My favourite book is Middlemarch", "I drive an old Saab", "I'm crazy about mangoes", "I live in Ghent", "I work as a librarian",
 		"I play the oboe in an orchestra", "The wifi password is hunter2, remember that", "I'm terrified of spiders", "My deadline is March 3rd",
 		"I go bouldering on Tuesdays", "I take insulin every morning", "I studied chemistry in Leiden", "I was born in Quito", "I want to write a novel about whales",
-		"I always get up at six", "My grandmother Elsa bakes bread", "I'm left-handed", "I use Helix",
+		"I always get up at six", "My grandmother Elsa bakes bread", "I'm left-handed", "I use Helix", "My parrot Kiko is green",
 	}
 	h := newHome(t)
 	h.preface = monday
@@ -27,6 +27,7 @@ func TestQuestionsInOtherWordsThanTheFactsAreAnswered(t *testing.T) {
 		{"When should I buy a present for my wife?", "4 July"},
 		{"What am I reading most happily?", "Middlemarch"},
 		{"Which vehicle is mine?", "Saab"},
+		{"What colour is my parrot?", "green"},
 		{"What car do I have?", "Saab"},
 		{"How do I get around?", "Saab"},
 		{"What fruit do I adore?", "mangoes"},
@@ -48,7 +49,7 @@ func TestQuestionsInOtherWordsThanTheFactsAreAnswered(t *testing.T) {
 		{"What is my supervisor called?", "Karl"},
 		{"What seasoning do I detest?", "coriander"},
 		{"Which novel do I like best?", "Middlemarch"},
-		{"What critter do I own?", "Rex"},
+		{"What critter do I own?", "Kiko"},
 		{"Which ingredient must you leave out for me?", "peanuts"},
 		{"When do I celebrate with my wife?", "4 July"},
 		{"What do I use to write code in?", "Helix"},

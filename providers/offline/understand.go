@@ -162,8 +162,6 @@ func remembered(ws []word, r *reader) act {
 }
 
 // asks reports whether words without a question mark are a question all the same.
-//
-//nolint:misspell // both spellings are understood
 func asks(ws []word) bool {
 	if len(ws) < 2 {
 		return false
@@ -201,7 +199,6 @@ func questions(ws []word) []act {
 	return []act{{kind: kindOfQuestion(ws), text: text(ws)}}
 }
 
-//nolint:misspell // both spellings are understood
 func kindOfQuestion(ws []word) actKind {
 	low := " " + plain(ws) + " "
 	has := func(list ...string) bool {
@@ -224,8 +221,6 @@ func kindOfQuestion(ws []word) actKind {
 }
 
 // nothingElse reports whether a question names no topic of its own.
-//
-//nolint:misspell // both spellings are understood
 func nothingElse(ws []word) bool {
 	for _, w := range ws {
 		if !w.punct() && !listed(stopwords, w.low) && !w.is("learn", "learned", "learnt", "stored", "far", "describe", "summarize", "summarise", "list", "have", "person", "noted", "show", "keep") {
@@ -257,7 +252,6 @@ func aboutTime(ws []word) bool {
 	return named
 }
 
-//nolint:misspell // both spellings are understood
 const commands = ` write tell give show make open run list translate explain help stop sing calculate compute create summarise summarize set send turn wake order fix say print
  generate draft convert sort count define describe compare suggest recommend plan design implement debug test solve add multiply check read draw let do go play
  search find look delete install build please book email remind repeat answer ask start continue try teach call buy `
