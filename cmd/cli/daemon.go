@@ -120,14 +120,15 @@ func (a *app) daemonStart() *cobra.Command {
 	var f daemonFlags
 	c := &cobra.Command{
 		Use: "start", Short: "Start the daemon with the variables of this shell", Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.startDaemon(cmd.Context(), &f) },
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.startDaemon(cmd.Context(), &f, nil) },
 	}
 	f.add(c)
 	return c
 }
 
 // startDaemon starts the daemon. It inherits this shell's provider variables, because a person started it by name.
-func (a *app) startDaemon(ctx context.Context, f *daemonFlags) error {
+// With stop the running one is ended first.
+func (a *app) startDaemon(ctx context.Context, f *daemonFlags, stop func(context.Context) error) error {
 	p, err := a.paths()
 	if err != nil {
 		return err
@@ -140,7 +141,12 @@ func (a *app) startDaemon(ctx context.Context, f *daemonFlags) error {
 		return err
 	}
 	o.Args = f.args()
-	found, err := client.Ensure(ctx, *o)
+	var found client.Ensured
+	if stop != nil {
+		found, err = client.Restart(ctx, *o, stop)
+	} else {
+		found, err = client.Ensure(ctx, *o)
+	}
 	if err != nil {
 		return err
 	}
@@ -207,10 +213,10 @@ func (a *app) daemonRestart() *cobra.Command {
 	c := &cobra.Command{
 		Use: "restart", Short: "Stop the daemon, then start it", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if _, err := a.stopDaemon(cmd.Context(), false); err != nil {
+			return a.startDaemon(cmd.Context(), &f, func(ctx context.Context) error {
+				_, err := a.stopDaemon(ctx, false)
 				return err
-			}
-			return a.startDaemon(cmd.Context(), &f)
+			})
 		},
 	}
 	f.add(c)

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"loci/daemon/api"
@@ -21,6 +23,7 @@ const (
 	probeTimeout = 2 * time.Second
 	probeEvery   = 4 * time.Millisecond
 	maxLogTail   = 2000
+	mostWords    = 4 // lines of an error for a person
 )
 
 // EnsureOptions say how to start the daemon. All paths are absolute.
@@ -62,6 +65,23 @@ func Ensure(ctx context.Context, o EnsureOptions) (Ensured, error) {
 		return Ensured{}, startError(err)
 	}
 	ensured, err := o.ensureLocked(ctx)
+	return ensured, errors.Join(err, lock.Unlock())
+}
+
+// Restart ends the daemon with stop and starts another. It is alone among all processes that start one, so that nobody's
+// own start, without these arguments, comes between the two.
+func Restart(ctx context.Context, o EnsureOptions, stop func(context.Context) error) (Ensured, error) {
+	if err := ipc.PrivateDir(filepath.Dir(o.StartLock)); err != nil {
+		return Ensured{}, startError(err)
+	}
+	lock, err := ipc.WaitLock(ctx, o.StartLock)
+	if err != nil {
+		return Ensured{}, startError(err)
+	}
+	var ensured Ensured
+	if err = stop(ctx); err == nil {
+		ensured, err = o.ensureLocked(ctx)
+	}
 	return ensured, errors.Join(err, lock.Unlock())
 }
 
@@ -172,7 +192,7 @@ func (o *EnsureOptions) start(ctx context.Context) (Ensured, error) {
 		select {
 		case err := <-exited:
 			if !o.heldByAnother() {
-				return false, fmt.Errorf("it ended at once (%w)%s", err, o.logSince(logFrom))
+				return false, o.lastWords(logFrom, err)
 			}
 			exited = nil // another one was faster: wait for that one
 		default:
@@ -183,6 +203,9 @@ func (o *EnsureOptions) start(ctx context.Context) (Ensured, error) {
 		}
 		last = found
 		if found.Status.Error != "" {
+			if exited != nil {
+				return false, nil // it is about to end, and its last words come with a hint
+			}
 			return false, errors.New(found.Status.Error)
 		}
 		return found.Status.Ready, nil
@@ -194,6 +217,8 @@ func (o *EnsureOptions) start(ctx context.Context) (Ensured, error) {
 	case last.Socket != "" && last.Status.Error == "" && errors.Is(err, context.DeadlineExceeded):
 		o.notify("the daemon is still preparing its store; requests wait for it")
 		return last, nil
+	case last.Status.Error != "" && errors.Is(err, context.DeadlineExceeded):
+		return Ensured{}, startError(errors.New(last.Status.Error))
 	case errors.Is(err, context.DeadlineExceeded):
 		return Ensured{}, startError(fmt.Errorf("nobody answers at %s after %v; see %s: %w", o.Socket, startTimeout, o.Log, err))
 	default:
@@ -254,27 +279,52 @@ func endOf(err error) error {
 	return err
 }
 
-// logSince is what the daemon said before it ended.
-func (o *EnsureOptions) logSince(from int64) string {
+// lastWords is the error that the daemon ended with: what it wrote for a person, without the lines of its log.
+func (o *EnsureOptions) lastWords(from int64, exit error) error {
+	unsaid := fmt.Errorf("it ended at once (%w); see %s", exit, o.Log)
 	f, err := os.Open(o.Log)
 	if err != nil {
-		return "; see " + o.Log
+		return unsaid
 	}
 	defer func() { _ = f.Close() }() // only read
-	data, err := io.ReadAll(io.LimitReader(io.NewSectionReader(f, from, maxLogTail), maxLogTail))
-	if err != nil || len(data) == 0 {
-		return "; see " + o.Log
+	if info, err := f.Stat(); err == nil {
+		from = max(from, info.Size()-maxLogTail) // what ended it comes last
 	}
-	return ": " + string(data)
+	data, err := io.ReadAll(io.NewSectionReader(f, from, maxLogTail))
+	if err != nil {
+		return unsaid
+	}
+	var said []string
+	hint := ""
+	for line := range strings.Lines(string(data)) {
+		line = strings.TrimSpace(line)
+		if line == "" || json.Valid([]byte(line)) || strings.HasPrefix(line, `{"`) {
+			continue
+		}
+		if advice, ok := strings.CutPrefix(line, "try: "); ok {
+			hint = advice
+			continue
+		}
+		said = append(said, strings.TrimPrefix(line, "loci: "))
+	}
+	if len(said) == 0 || len(said) > mostWords {
+		return unsaid // nothing, or the trace of a crash
+	}
+	return &Error{Kind: api.KindUnavailable, Message: strings.Join(said, "; "), Hint: hint, Err: exit}
 }
 
 // errNotStarted marks that no daemon could be started: trying again at once would not help.
 var errNotStarted = errors.New("the daemon did not start")
 
 func startError(err error) error {
+	hint := "run `loci daemon run` to see why"
+	var said *Error
+	if errors.As(err, &said) && said.Hint != "" {
+		hint = said.Hint
+	}
 	return &Error{
 		Kind: api.KindUnavailable, Message: errNotStarted.Error() + ": " + err.Error(), Err: errors.Join(errNotStarted, err),
-		Hint: "run `loci daemon run` to see why",
+		Hint: hint,
 	}
 }
 

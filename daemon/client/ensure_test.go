@@ -24,7 +24,8 @@ import (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == "fake-daemon" {
 		if err := fakeDaemon(os.Args[2], os.Args[3], os.Args[4]); err != nil {
-			fmt.Fprintln(os.Stderr, "fake daemon:", err)
+			fmt.Fprintln(os.Stderr, `{"time":"2026-01-01T00:00:00Z","level":"ERROR","msg":"a line of the log"}`)
+			fmt.Fprintf(os.Stderr, "loci: %v\n  try: put it out\n", err)
 			os.Exit(3)
 		}
 		os.Exit(0)
@@ -223,11 +224,43 @@ func TestADaemonThatEndsAtOnceIsAnErrorThatSaysWhy(t *testing.T) {
 	c := New(Options{Socket: o.Socket, Version: "1", Ensure: &o})
 	defer c.Close()
 	got, err := said(c.Stream(t.Context(), Target{AgentID: "agent-1"}, hello()))
-	if KindOf(err) != api.KindUnavailable || !strings.Contains(err.Error(), "on fire") || len(got) != 0 {
+	if KindOf(err) != api.KindUnavailable || err.Error() != "the daemon did not start: the store is on fire" || len(got) != 0 {
 		t.Errorf("%v %v", got, err)
+	}
+	var e *Error
+	if !errors.As(err, &e) || e.Hint != "put it out" {
+		t.Errorf("the hint: %+v", e)
 	}
 	if took := time.Since(began); took > startTimeout {
 		t.Errorf("it took %v to find out", took)
+	}
+}
+
+func TestARestartIsNotOvertakenByAnotherStart(t *testing.T) {
+	t.Parallel()
+	auto, dir := home(t, "1")
+	if _, err := Ensure(t.Context(), auto); err != nil {
+		t.Fatal(err)
+	}
+	named := auto
+	named.Args = []string{"fake-daemon", dir, auto.Socket, "1-named"}
+	named.Version, auto.Version = "", ""
+	var others sync.WaitGroup
+	stop := func(context.Context) error {
+		killDaemon(t, auto)
+		for range 4 { // clients that lost their daemon
+			others.Go(func() {
+				if got, err := Ensure(t.Context(), auto); err != nil || got.Started || got.Status.Version != "1-named" {
+					t.Errorf("another client: %+v %v", got, err)
+				}
+			})
+		}
+		return nil
+	}
+	got, err := Restart(t.Context(), named, stop)
+	others.Wait()
+	if err != nil || !got.Started || got.Status.Version != "1-named" {
+		t.Errorf("%+v %v", got, err)
 	}
 }
 
