@@ -86,6 +86,9 @@ func (a *app) archivalSearch(agent *string) *cobra.Command {
 	c := &cobra.Command{
 		Use: "search WORDS...", Short: "Search passages, the best first", Args: atLeast("what to search for"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := searchable(args); err != nil {
+				return err
+			}
 			c, g, err := a.memoryOf(cmd.Context(), *agent)
 			if err != nil {
 				return err
@@ -144,6 +147,11 @@ func (a *app) archivalRemove(agent *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "rm ID...", Short: "Remove passages", Args: atLeast("the passage's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			for _, id := range args { // all before the first is removed
+				if !isID(id, "passage") {
+					return noSuch("passage", id, "loci archival")
+				}
+			}
 			c, g, err := a.memoryOf(cmd.Context(), *agent)
 			if err != nil {
 				return err

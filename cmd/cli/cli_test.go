@@ -244,7 +244,7 @@ func TestZonesAreNamesThatAreKnown(t *testing.T) {
 func TestAnswersAreTheLastThingSaid(t *testing.T) {
 	t.Parallel()
 	var said strings.Builder
-	f := &turn{app: &app{out: io.Discard, errOut: &said}, flags: &chatFlags{format: formatText}, text: map[string]string{}, known: make(chan struct{})}
+	f := &turn{app: &app{out: io.Discard, errOut: &said}, flags: &chatFlags{format: formatText}, text: map[string]string{}, known: make(chan struct{}), told: map[string]bool{}}
 	for _, m := range []api.Message{
 		{MessageType: api.MessageAssistant, ID: "1", RunID: "run-1", Content: api.Text("Let me ")},
 		{MessageType: api.MessageAssistant, ID: "1", RunID: "run-1", Content: api.Text("look.")},
@@ -283,6 +283,47 @@ func TestEveryEndThatIsNotGoodIsAnError(t *testing.T) {
 		if got != code {
 			t.Errorf("stop %q ends with %d, want %d", stop, got, code)
 		}
+	}
+}
+
+func TestFailuresOfAProviderEndWithTheirCode(t *testing.T) {
+	t.Parallel()
+	for wire, code := range map[string]int{
+		"llm_authentication": 5, "llm_error": 6, "llm_rate_limit": 8, "llm_insufficient_credits": 8, "llm_timeout": 7,
+		"llm_bad_request": 1, "internal_error": 1, "context_window_overflow": 2,
+	} {
+		err := (&turn{fault: &api.Message{ErrorType: wire, ErrorText: "no"}}).outcome()
+		if got := fail(io.Discard, err); got != code {
+			t.Errorf("%s ends with %d, want %d", wire, got, code)
+		}
+	}
+	unfit := (&turn{fault: &api.Message{ErrorType: "internal_error"}, unfit: &client.Error{Kind: api.KindUnavailable}}).outcome()
+	if got := fail(io.Discard, unfit); got != 6 {
+		t.Errorf("a model that cannot be chosen ends with %d", got)
+	}
+}
+
+func TestPromptsOverTheirShareOfTheWindowAreTooLong(t *testing.T) {
+	t.Parallel()
+	for letters, want := range map[int]bool{16_000: false, 16_004: true} {
+		if got := tooLongFor(letters, 10_000); got != want {
+			t.Errorf("%d letters too long: %v", letters, got)
+		}
+	}
+	if tooLongFor(1<<20, 0) {
+		t.Error("a window that is not known is too small")
+	}
+}
+
+func TestANoticeIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	var said strings.Builder
+	f := &turn{app: &app{errOut: &said}, told: map[string]bool{}}
+	f.tell("one")
+	f.tell("one")
+	f.tell("")
+	if want := "loci: one\n"; said.String() != want {
+		t.Errorf("said %q", said.String())
 	}
 }
 

@@ -93,6 +93,12 @@ func (a *app) ensureOptions(p config.Paths, environ []string) (*client.EnsureOpt
 // note says one line beside the answer.
 func (a *app) note(line string) { fmt.Fprintf(a.errOut, "loci: %s\n", oneLine(line)) }
 
+// verbose says whether a person wants to hear of daily business.
+func (a *app) verbose() bool {
+	l, err := a.config()
+	return err == nil && l.LogLevel == "debug"
+}
+
 // connect makes a client; its first call reaches the daemon, and starts it where it is not running.
 func (a *app) connect(context.Context) (*client.Client, error) {
 	o, err := a.options()

@@ -48,6 +48,9 @@ func (a *app) conversationsShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Show a conversation; an agent's id shows its default one", Args: exactly("the conversation's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := knownConversation(args[0]); err != nil {
+				return err
+			}
 			c, err := a.connect(cmd.Context())
 			if err != nil {
 				return err
@@ -74,6 +77,9 @@ func (a *app) conversationsDelete() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete ID", Short: "Delete a conversation", Args: exactly("the conversation's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := knownConversation(args[0]); err != nil {
+				return err
+			}
 			c, err := a.connect(cmd.Context())
 			if err != nil {
 				return err

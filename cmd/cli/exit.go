@@ -31,7 +31,7 @@ const (
 func exitCodes() []exitCode {
 	return []exitCode{
 		{exitOK, nil, "it worked"},
-		{exitInternal, []string{api.KindInternal}, "it failed: the run ended with an error, or the program is at fault"},
+		{exitInternal, []string{api.KindInternal, kindMaxSteps, kindRunFailed}, "it failed: the run ended with an error, or the program is at fault"},
 		{exitUsage, []string{api.KindInvalid, api.KindUnsupported, api.KindTooLarge, api.KindTooLong}, "the command, a flag or the input makes no sense, or is too large"},
 		{exitNotFound, []string{api.KindNotFound, api.KindGone}, "what was named does not exist, or not any more"},
 		{exitConflict, []string{api.KindConflict, api.KindBusy, api.KindPrecondition}, "the state does not allow it: changed meanwhile, busy, or waiting for an approval"},
@@ -43,6 +43,12 @@ func exitCodes() []exitCode {
 		{exitBrokenPipe, nil, "nobody read the output any more"},
 	}
 }
+
+// Kinds of errors that only a command knows: of runs that ended, but not well.
+const (
+	kindMaxSteps  = "max_steps"
+	kindRunFailed = "run_failed"
+)
 
 type exitCode struct {
 	code  int

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,7 +36,7 @@ func (a *app) messagesList(agent *string) *cobra.Command {
 				return err
 			}
 			if a.json {
-				return writeJSON(a.out, nonNil(msgs))
+				return errors.Join(writeJSON(a.out, nonNil(msgs)), a.tellLost(cmd.Context(), c, *agent, conversation))
 			}
 			for _, m := range msgs {
 				if line := messageLine(m); line != "" {
@@ -44,7 +45,7 @@ func (a *app) messagesList(agent *string) *cobra.Command {
 					}
 				}
 			}
-			return nil
+			return a.tellLost(cmd.Context(), c, *agent, conversation)
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", 0, "how many at most (50)")
@@ -70,6 +71,40 @@ func (a *app) lastMessages(ctx context.Context, c *client.Client, agent, convers
 	}
 	return msgs, err
 }
+
+// tellLost says that the last run failed: what it was asked is not among the messages then.
+func (a *app) tellLost(ctx context.Context, c *client.Client, agent, conversation string) error {
+	q := api.ListRuns{Page: api.Page{Limit: 1, Order: "desc"}, ConversationID: conversation}
+	if conversation == "" {
+		g, err := a.findAgent(ctx, c, agent)
+		if err != nil {
+			return err
+		}
+		q.AgentID = g.ID
+	}
+	runs, err := c.Runs(ctx, q)
+	if err != nil || len(runs) == 0 {
+		return err
+	}
+	switch r := runs[0]; r.Status {
+	case api.RunFailed, api.RunCancelled:
+		steps, err := c.RunSteps(ctx, r.ID, api.Page{})
+		if err != nil {
+			return err
+		}
+		if slices.ContainsFunc(steps, func(s api.Step) bool { return api.Val(s.Status) == stepSucceeded }) {
+			return nil // with a step that succeeded the input became a message
+		}
+		a.note(fmt.Sprintf("the last run %s, and what it was asked was not delivered: loci runs show %s", map[api.RunStatus]string{
+			api.RunFailed: "failed", api.RunCancelled: "was cancelled",
+		}[r.Status], r.ID))
+	case api.RunCreated, api.RunRunning, api.RunCompleted:
+	}
+	return nil
+}
+
+// stepSucceeded is the status of a step that did.
+const stepSucceeded = "success"
 
 // messageLine is one message for a person: when, who, what.
 func messageLine(m api.Message) string {
@@ -113,6 +148,9 @@ func (a *app) messagesSearch(agent *string) *cobra.Command {
 		Use: "search WORDS...", Short: "Search messages, the best first", Args: atLeast("what to search for"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			if err := searchable(args); err != nil {
+				return err
+			}
 			c, err := a.connect(ctx)
 			if err != nil {
 				return err

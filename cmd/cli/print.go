@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -16,6 +18,11 @@ import (
 
 // cancelGrace is how long an interrupted command waits for its run to end before it leaves it to the daemon.
 const cancelGrace = 3 * time.Second
+
+const (
+	noticesWithin = 2 * time.Second // bounds the reading of an ended run's notices
+	noticeEvicted = "evicted"       // messages left the window: daily business, for the curious
+)
 
 // turn is one shot: what was asked, what came, and how it is printed.
 type turn struct {
@@ -31,7 +38,9 @@ type turn struct {
 	known chan struct{} // closed once run is known
 	stop  api.StopReason
 	usage api.Usage
-	fault *api.Message // the error_message, if one came
+	fault *api.Message    // the error_message, if one came
+	unfit error           // why no model can be chosen, if none can
+	told  map[string]bool // notices that were said, by their text
 }
 
 // result is the one object of --output-format json and the last line of stream-json.
@@ -82,7 +91,7 @@ type envelope struct {
 
 // oneShot sends one prompt and prints the answer.
 func (a *app) oneShot(ctx context.Context, f *chatFlags, words []string) error {
-	t := &turn{app: a, flags: f, began: time.Now(), text: map[string]string{}, known: make(chan struct{})}
+	t := &turn{app: a, flags: f, began: time.Now(), text: map[string]string{}, known: make(chan struct{}), told: map[string]bool{}}
 	prompt, err := readPrompt(ctx, words, a.in, a.errOut)
 	if err == nil {
 		err = t.ask(ctx, prompt)
@@ -111,7 +120,7 @@ func (t *turn) ask(ctx context.Context, prompt string) error {
 	if t.flags.model != "" {
 		t.session.Model = t.flags.model
 	}
-	t.announce()
+	t.announce(ctx, c, prompt)
 	if err := t.init(); err != nil {
 		return err
 	}
@@ -120,11 +129,10 @@ func (t *turn) ask(ctx context.Context, prompt string) error {
 }
 
 // announce says on standard error what a person should know before the answer.
-func (t *turn) announce() {
+func (t *turn) announce(ctx context.Context, c *client.Client, prompt string) {
 	s, w := t.session, t.app.errOut
-	if s.Notice != "" && t.flags.model == "" {
-		fmt.Fprintf(w, "loci: %s\n", oneLine(s.Notice))
-	}
+	t.announceModel(ctx, c)
+	t.warnOfCut(ctx, c, prompt)
 	if t.flags.newAgent {
 		fmt.Fprintf(w, "loci: made agent %s (%s); talk to it again with --agent %s\n", oneLine(s.AgentName), s.AgentID, quoteArg(s.AgentName))
 	}
@@ -134,6 +142,56 @@ func (t *turn) announce() {
 	if s.PendingRun != "" {
 		fmt.Fprintf(w, "loci: %s is still busy with %s; this waits for it\n", oneLine(s.AgentName), s.PendingRun)
 	}
+}
+
+// announceModel says who answers, with which model, and what is to be known about that. Where none can be chosen it
+// is the run that says why.
+func (t *turn) announceModel(ctx context.Context, c *client.Client) {
+	s := t.session
+	choice, err := c.Model(ctx, s.AgentID, t.flags.model)
+	if err == nil {
+		t.app.note(s.AgentName + " answers with " + s.Model)
+		t.tell(choice.Notice)
+	}
+	t.unfit = err
+	if t.flags.model == "" && !strings.Contains(choice.Notice, s.Notice) {
+		t.tell(s.Notice)
+	}
+}
+
+// tell says a notice once: the same one may come before the run and with it.
+func (t *turn) tell(line string) {
+	if line == "" || t.told[line] {
+		return
+	}
+	t.told[line] = true
+	t.app.note(line)
+}
+
+const (
+	shortPrompt   = 4 << 10 // letters that fit every window: nothing is looked up for less
+	letterToken   = 4       // letters to a token, for an estimate
+	promptPercent = 40      // of the window, about what one prompt may take
+)
+
+// warnOfCut says that the model will read a part of the prompt only. It is an estimate: the run's stream does not tell.
+func (t *turn) warnOfCut(ctx context.Context, c *client.Client, prompt string) {
+	letters := utf8.RuneCountInString(prompt)
+	if letters <= shortPrompt {
+		return
+	}
+	g, err := c.Agent(ctx, t.session.AgentID)
+	if err != nil {
+		return // the run will say what is wrong
+	}
+	if window := g.LLMConfig.ContextWindow; tooLongFor(letters, window) {
+		t.app.note(fmt.Sprintf("the prompt is longer than what fits into %d tokens; the model reads its beginning, the whole is kept", window))
+	}
+}
+
+// tooLongFor says whether a prompt of so many letters is more than its share of a window of tokens.
+func tooLongFor(letters, window int) bool {
+	return window > 0 && letters/letterToken > window*promptPercent/100
 }
 
 // request is the body of the send.
@@ -168,7 +226,25 @@ func (t *turn) follow(ctx context.Context, c *client.Client, req api.StreamingRe
 	if ctx.Err() != nil {
 		return because(ctx, ctx.Err())
 	}
+	t.tellNotices(ctx, c)
 	return t.outcome()
+}
+
+// tellNotices says what the run has noted: its stream is the contract's, which has no notices.
+func (t *turn) tellNotices(ctx context.Context, c *client.Client) {
+	if t.run == "" {
+		return
+	}
+	ctx, stop := context.WithTimeout(ctx, noticesWithin)
+	defer stop()
+	for m, err := range c.Events(ctx, t.run, 0) {
+		if err != nil {
+			return // the answer is there; a notice that cannot be read does not spoil it
+		}
+		if m.MessageType == api.MessageNotice && m.Notice != nil && (m.Notice.Kind != noticeEvicted || t.app.verbose()) {
+			t.tell(m.Notice.Text)
+		}
+	}
 }
 
 // cancel asks the daemon to stop the run, once it is known which, and ends the reading if that does not.
@@ -244,9 +320,7 @@ func (t *turn) notice(n *api.Notice) {
 	if model, ok := n.Data["model"].(string); ok && n.Kind == api.NoticeModel && model != "" {
 		t.session.Model = model
 	}
-	if n.Text != "" {
-		fmt.Fprintf(t.app.errOut, "loci: %s\n", oneLine(n.Text))
-	}
+	t.tell(n.Text)
 }
 
 // answer is the last thing the agent said.
@@ -270,7 +344,7 @@ func (t *turn) outcome() error {
 	case api.StopCancelled:
 		return &fault{kind: api.KindCancelled, msg: "the run was cancelled"}
 	case api.StopMaxSteps:
-		return (&fault{kind: api.KindInternal, msg: fmt.Sprintf("the run stopped after %d steps, the most it may take", t.usage.StepCount)}).
+		return (&fault{kind: kindMaxSteps, msg: fmt.Sprintf("the run stopped after %d steps, the most it may take", t.usage.StepCount)}).
 			withHint("a higher --max-steps, or ask the agent to go on")
 	case api.StopRequiresApproval:
 		return (&fault{kind: api.KindConflict, msg: "the agent waits for the approval of a tool call"}).withHint("answer it in the chat: loci --agent %s", t.session.AgentID)
@@ -281,10 +355,13 @@ func (t *turn) outcome() error {
 			withHint("shorten a memory block, or choose a model with a larger window")
 	case "":
 		return &fault{kind: api.KindUnavailable, msg: "the stream ended before the run did"}
-	case api.StopError, api.StopLLMAPIError, api.StopInvalidLLMResponse, api.StopInvalidToolCall, api.StopMaxTokensExceeded, api.StopNoToolCall:
-		return &fault{kind: api.KindInternal, msg: fmt.Sprintf("the run ended with %s", t.stop)}
+	case api.StopMaxTokensExceeded:
+		return (&fault{kind: kindRunFailed, msg: "the answer was cut: the model wrote as much as it may"}).
+			withHint("ask it to go on, or for less")
+	case api.StopError, api.StopLLMAPIError, api.StopInvalidLLMResponse, api.StopInvalidToolCall, api.StopNoToolCall:
+		return &fault{kind: kindRunFailed, msg: fmt.Sprintf("the run ended with %s", t.stop)}
 	default:
-		return &fault{kind: api.KindInternal, msg: fmt.Sprintf("the run ended with %s", t.stop)}
+		return &fault{kind: kindRunFailed, msg: fmt.Sprintf("the run ended with %s", t.stop)}
 	}
 }
 
@@ -292,6 +369,9 @@ func (t *turn) outcome() error {
 func (t *turn) runFault() error {
 	m := t.fault
 	f := &fault{kind: faultKind(m.ErrorType), msg: m.ErrorText}
+	if kind, hint := explain(t.unfit); t.unfit != nil && f.kind == api.KindInternal {
+		f.kind, f.hint = kind, hint // the run's words have no kind for what is no provider's failure
+	}
 	if f.msg == "" {
 		f.msg = m.ErrorType
 	}
@@ -313,8 +393,8 @@ func faultKind(wire string) string {
 	case "llm_timeout":
 		return api.KindTimeout
 	case "llm_bad_request":
-		return api.KindInvalid
-	case "llm_unavailable", "llm_connection", "stream_incomplete":
+		return kindRunFailed // the provider's no to what the daemon sent: the command was right
+	case "llm_error", "llm_unavailable", "llm_connection", "stream_incomplete":
 		return api.KindUnavailable
 	case "context_window_overflow":
 		return api.KindTooLong

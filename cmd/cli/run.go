@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -64,6 +65,9 @@ func (a *app) runsShow() *cobra.Command {
 		Use: "show RUN|STEP", Short: "Show a run, its usage and its steps; of a step, exactly what was sent", Args: exactly("the run's or step's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			if err := knownRun(args[0]); err != nil {
+				return err
+			}
 			c, err := a.connect(ctx)
 			if err != nil {
 				return err
@@ -75,37 +79,101 @@ func (a *app) runsShow() *cobra.Command {
 				}
 				return a.printSent(ctx, c, step)
 			}
-			r, err := c.Run(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			u, err := c.RunUsage(ctx, args[0])
-			if err != nil {
-				return err
-			}
-			steps, err := c.RunSteps(ctx, args[0], api.Page{})
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return writeJSON(a.out, map[string]any{"run": r, "usage": u, "steps": nonNil(steps)})
-			}
-			t := table{head: []string{"RUN", r.ID}}
-			t.add("status", string(r.Status))
-			t.add("stop", stopText(r.StopReason))
-			t.add("agent", r.AgentID)
-			t.add("started", moment(&r.CreatedAt))
-			t.add("took", took(r))
-			t.add("tokens", fmt.Sprintf("%d in, %d out", u.PromptTokens, u.CompletionTokens))
-			t.add("steps", strconv.Itoa(len(steps)))
-			for _, s := range steps {
-				t.add("", fmt.Sprintf("%s  %s  %s", s.ID, text(s.Model), text(s.Status)))
-			}
-			return t.write(a.out)
+			return a.showRun(ctx, c, args[0])
 		},
 	}
 	cmd.Flags().BoolVar(&prompt, "prompt", false, "print exactly what was sent to the model: by this step, or by the run's last one")
 	return cmd
+}
+
+// showRun prints a run: what was asked, how it went, and why it failed, if it did.
+func (a *app) showRun(ctx context.Context, c *client.Client, id string) error {
+	r, err := c.Run(ctx, id)
+	if err != nil {
+		return err
+	}
+	u, err := c.RunUsage(ctx, id)
+	if err != nil {
+		return err
+	}
+	steps, err := c.RunSteps(ctx, id, api.Page{})
+	if err != nil {
+		return err
+	}
+	asked, err := runInput(ctx, c, id)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return writeJSON(a.out, map[string]any{"run": r, "usage": u, "steps": nonNil(steps), "input": nonNil(asked)})
+	}
+	t := table{head: []string{"RUN", r.ID}}
+	t.add("status", string(r.Status))
+	t.add("stop", stopText(r.StopReason))
+	if e, failed := errorOf(r); failed {
+		t.add("error", e.message)
+		t.add("type", e.kind)
+		if e.hint != "" {
+			t.add("try", e.hint)
+		}
+	}
+	t.add("agent", r.AgentID)
+	t.add("started", moment(&r.CreatedAt))
+	t.add("took", took(r))
+	t.add("tokens", fmt.Sprintf("%d in, %d out", u.PromptTokens, u.CompletionTokens))
+	for _, m := range asked {
+		t.add("input", clip(m.Content.String(), shownInput))
+	}
+	t.add("steps", strconv.Itoa(len(steps)))
+	for _, s := range steps {
+		t.add("", fmt.Sprintf("%s  %s  %s", s.ID, text(s.Model), text(s.Status)))
+	}
+	return t.write(a.out)
+}
+
+// shownInput is how much of a run's input a person is shown, in letters; --json has all of it.
+const shownInput = 2000
+
+// runInput is what a run was asked. Of one that failed it stands nowhere else.
+func runInput(ctx context.Context, c *client.Client, id string) ([]api.Message, error) {
+	msgs, err := c.RunMessages(ctx, id, api.Page{Order: "asc"})
+	if err != nil {
+		return nil, err
+	}
+	return slices.DeleteFunc(msgs, func(m api.Message) bool {
+		return m.MessageType != api.MessageUser && m.MessageType != api.MessageUserInput
+	}), nil
+}
+
+// runError is why a run failed, as its metadata says it.
+type runError struct{ kind, message, hint string }
+
+func errorOf(r api.Run) (runError, bool) {
+	e, ok := r.Metadata["error"].(map[string]any)
+	if !ok {
+		return runError{}, false
+	}
+	word := func(key string) string { s, _ := e[key].(string); return s }
+	out := runError{kind: word("error_type"), message: word("message"), hint: word("detail")}
+	if out.hint == "" {
+		out.hint = faultHint(out.kind)
+	}
+	return out, true
+}
+
+// faultHint is what to do about a type of error whose run kept no hint.
+func faultHint(wire string) string {
+	switch faultKind(wire) {
+	case api.KindUnauthenticated:
+		return "set the provider's key anew, then send it again; loci doctor"
+	case api.KindRateLimited, api.KindUnavailable, api.KindTimeout:
+		return "send it again later; loci doctor says what can be reached"
+	case api.KindNoCredit:
+		return "top the provider's account up, or choose another model: loci models"
+	case api.KindTooLong:
+		return "send less, or choose a model with a larger window: loci models"
+	}
+	return ""
 }
 
 // stepOf is the step that is meant: itself, or the last one of a run.
