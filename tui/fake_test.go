@@ -327,6 +327,18 @@ func script(text string) []api.Message {
 		out := append(ping, api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{
 			Kind: api.NoticeModel, Text: "This agent now uses openai/gpt-5.", Data: api.Object{"model": "openai/gpt-5"}}})
 		return append(append(out, say("By the new one.")...), done(10)...)
+	case "prose":
+		out := ping
+		for i := range 130 {
+			out = append(out, api.Message{MessageType: api.MessageAssistant, Content: api.Text(fmt.Sprintf("word%03d ", i))})
+		}
+		return append(out, api.Message{MessageType: waitForever})
+	case "marks":
+		out := append(ping, api.Message{MessageType: api.MessageAssistant, Content: api.Text("**Bold** ")})
+		for i := range 60 {
+			out = append(out, api.Message{MessageType: api.MessageAssistant, Content: api.Text(fmt.Sprintf("word%03d ", i))})
+		}
+		return append(out, api.Message{MessageType: waitForever})
 	case "slow":
 		return append(append(ping, say("This much was said")...), api.Message{MessageType: waitForever})
 	case "mute":

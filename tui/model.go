@@ -157,6 +157,9 @@ func (m *Model) resize(width, height int) {
 	m.screen.Resize(m.width, m.height)
 	m.prompt.Resize(m.width, m.height)
 	m.render = transcript.NewRenderer(m.theme, m.width)
+	if m.turn != nil {
+		m.turn.stream.Wide = m.render.Prose()
+	}
 }
 
 // Init connects.

@@ -66,7 +66,7 @@ func Run(ctx context.Context, o Options) error {
 	var wg sync.WaitGroup
 	out := term.NewOutput(o.Out)
 	m := newModel(ctx, &wg, o, out, width, height)
-	_, err = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(out), tea.WithFPS(120)).Run()
+	_, err = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(out), tea.WithFPS(120), tea.WithFilter(term.Filter(out))).Run()
 	cancel()
 	err = errors.Join(ended(ctx, err), out.Close())
 	wg.Wait()

@@ -71,6 +71,50 @@ func TestResizingWhileItAnswersLeavesNoGhosts(t *testing.T) {
 	}
 }
 
+func TestNarrowingWhileAParagraphStreamsShowsEveryWordOnce(t *testing.T) {
+	for _, c := range []struct {
+		name, say, last string
+		words           int
+		sizes           [][2]int
+	}{
+		{"plain", "prose", "word129", 130, [][2]int{{60, 24}}},
+		{"marked", "marks", "word059", 60, [][2]int{{60, 24}}},
+		{"and wider", "prose", "word129", 130, [][2]int{{60, 24}, {200, 50}, {80, 24}}},
+		{"small", "prose", "word129", 130, [][2]int{{40, 12}, {200, 50}, {80, 24}}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := chat(t, 80, 24, "run")
+			say1(x, c.say)
+			x.WaitFor(c.last)
+			say1(x, "queued")
+			x.WaitFor("⋯ queued")
+			for i, size := range c.sizes {
+				x.Resize(size[0], size[1])
+				x.Type("z")
+				x.WaitFor("› " + strings.Repeat("z", i+1))
+			}
+			x.Keys("Escape")
+			x.WaitFor("stopped")
+			x.WaitFor("openai/gpt-4o")
+			all := x.All()
+			joined := strings.ReplaceAll(x.Joined(), "\n", " ")
+			for i := range c.words {
+				if n := strings.Count(joined, fmt.Sprintf("word%03d", i)); n != 1 {
+					t.Fatalf("word %d stands there %d times:\n%s", i, n, all)
+				}
+			}
+			for _, once := range []string{"⋯ queued", "› " + c.say, "openai/gpt-4o"} {
+				if n := strings.Count(all, once); n != 1 {
+					t.Errorf("%q stands there %d times:\n%s", once, n, all)
+				}
+			}
+			if strings.Contains(all, "esc stops") {
+				t.Errorf("a status line was left:\n%s", all)
+			}
+		})
+	}
+}
+
 func TestEscapeStopsTheAgentAndKeepsWhatWasShownTypedAndQueued(t *testing.T) {
 	x := chat(t, 80, 24, "run")
 	say1(x, "slow")

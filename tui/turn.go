@@ -41,7 +41,7 @@ type turn struct {
 // begin starts to show a run.
 func (m *Model) begin(t *turn) tea.Cmd {
 	t.started, t.item = m.now(), -1
-	t.stream.Long = max(6, m.height/2)
+	t.stream.Long, t.stream.Wide = max(6, m.height/2), m.render.Prose()
 	m.turn = t
 	m.flash = ""
 	return tea.Batch(t.feed.next, m.tick())

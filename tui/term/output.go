@@ -46,6 +46,27 @@ type Output struct {
 	// views handed over since the frame before last it took is not known, so
 	// the tallest counts.
 	lastView, sinceFrame, beforeFrame int
+
+	noted, drawn shape // of the view handed over last, and of that in the last frame
+	rise         int   // rows that the terminal's wrapping put above the region since
+}
+
+// shape is what of a view decides how a terminal wraps it anew.
+type shape struct {
+	widths   []int
+	col, row int // of the cursor
+}
+
+// wrapped is how many rows more than it knows the renderer has above its cursor
+// when the terminal wraps the shape to a width.
+func (s shape) wrapped(width int) int {
+	more := s.col / width
+	for i, w := range s.widths {
+		if i < s.row && w > width {
+			more += (w - 1) / width
+		}
+	}
+	return more
 }
 
 // NewOutput returns the writer for f.
@@ -66,15 +87,23 @@ func (o *Output) Write(b []byte) (int, error) {
 	}
 	o.noteFrameLocked(b)
 	frame := b
+	if o.rise > 0 && !o.alt && bytes.Contains(b, []byte(eraseDown)) {
+		frame = append([]byte(syncBegin+"\r"+ansi.CursorUp(o.rise)), bytes.ReplaceAll(b, []byte(syncBegin), nil)...)
+		frame = append(frame, syncEnd...)
+		o.rise = 0
+	}
 	if o.wiping && bytes.Contains(b, []byte(eraseDown)) {
 		o.wiping = false
 		o.signalLocked()
-		frame = append([]byte(wipe), b...)
+		frame = append([]byte(wipe), frame...)
 		o.held = append(o.held, frame...)
 		return len(b), o.releaseLocked()
 	}
 	if o.expected == 0 && len(o.held) == 0 {
-		return o.File.Write(frame)
+		if _, err := o.File.Write(frame); err != nil {
+			return 0, err
+		}
+		return len(b), nil
 	}
 	o.held = append(o.held, frame...)
 	if o.expected > 0 {
@@ -138,11 +167,22 @@ func (o *Output) Wipe() {
 }
 
 // NoteView tells the height of a view handed to the renderer.
-func (o *Output) NoteView(rows int) {
+func (o *Output) NoteView(rows int) { o.note(rows, shape{}) }
+
+func (o *Output) note(rows int, s shape) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.lastView = rows
+	o.lastView, o.noted = rows, s
 	o.sinceFrame = max(o.sinceFrame, rows)
+}
+
+// Resized tells that the terminal has another width, before the renderer hears
+// of it. Terminals wrap what stands there anew; the next frame, which is drawn
+// in full, has to begin that much higher to leave nothing of the old one behind.
+func (o *Output) Resized(width int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.rise = o.drawn.wrapped(max(width, 1))
 }
 
 // LiveRows is how tall the drawn live region is at most.
@@ -170,6 +210,7 @@ func (o *Output) noteFrameLocked(b []byte) {
 	if o.lastView > 0 {
 		o.framed = true
 		o.beforeFrame, o.sinceFrame = o.sinceFrame, o.lastView
+		o.drawn = o.noted
 	}
 	enter, leave := bytes.LastIndex(b, []byte(altEnter)), bytes.LastIndex(b, []byte(altLeave))
 	if enter != leave {

@@ -194,7 +194,7 @@ func (s *Screen) View(content string, cursor *tea.Cursor) tea.View {
 	}
 	s.panel = false
 	s.floor = max(s.floor, len(rows))
-	s.out.NoteView(len(rows))
+	s.out.note(len(rows), shapeOf(rows, cursor))
 	text := strings.Join(rows, "\n")
 	if s.nonce && text != "" {
 		text += ansi.ResetStyle // draws nothing, but is another view
@@ -202,6 +202,28 @@ func (s *Screen) View(content string, cursor *tea.Cursor) tea.View {
 	v := tea.NewView(text)
 	v.Cursor = cursor
 	return v
+}
+
+func shapeOf(rows []string, cursor *tea.Cursor) shape {
+	sh := shape{row: len(rows) - 1}
+	for _, r := range rows {
+		sh.widths = append(sh.widths, Width(r))
+	}
+	if cursor != nil {
+		sh.col, sh.row = cursor.X, cursor.Y
+	}
+	return sh
+}
+
+// Filter is given to the program, so that out hears of a size before the
+// renderer does.
+func Filter(out *Output) func(tea.Model, tea.Msg) tea.Msg {
+	return func(_ tea.Model, msg tea.Msg) tea.Msg {
+		if size, ok := msg.(tea.WindowSizeMsg); ok {
+			out.Resized(size.Width)
+		}
+		return msg
+	}
 }
 
 func (s *Screen) nudge() {

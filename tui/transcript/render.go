@@ -76,6 +76,9 @@ func (r *Renderer) renderer(source string) (*glamour.TermRenderer, error) {
 	return md, err
 }
 
+// Prose is how many columns prose is set to.
+func (r *Renderer) Prose() int { return min(r.Width, readable) }
+
 // Plain wraps text without giving its marks a meaning.
 func (r *Renderer) Plain(source string) string {
 	return strings.TrimRight(wrap(Clean(source), min(r.Width, readable)), "\n")

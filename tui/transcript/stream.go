@@ -3,7 +3,10 @@ package transcript
 import (
 	"bytes"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
@@ -24,11 +27,12 @@ type Block struct {
 // than Long rows. The zero value is ready.
 type Stream struct {
 	Long int // rows; 0: an open block is never cut
+	Wide int // columns that prose is set to; 0: an open paragraph is never cut
 
 	open   []byte // what is not final
 	parsed int    // up to here the open text has been looked at
 	fence  fence  // the open text continues a fence of which lines are out
-	list   bool   // the open text continues a list of which items are out
+	list   bool   // the open text continues a list or paragraph of which a part is out
 	md     parser.Parser
 }
 
@@ -47,7 +51,7 @@ const keepLines = 200
 func (s *Stream) Write(delta string) []Block {
 	s.open = append(s.open, delta...)
 	if strings.IndexByte(delta, '\n') < 0 {
-		return nil
+		return s.takeProse()
 	}
 	return s.take(bytes.LastIndexByte(s.open, '\n') + 1)
 }
@@ -79,7 +83,7 @@ func (s *Stream) Close() []Block {
 	} else if rest := string(s.open); strings.TrimSpace(rest) != "" {
 		out = append(out, Block{Source: rest, Tight: s.list})
 	}
-	*s = Stream{Long: s.Long, md: s.md}
+	*s = Stream{Long: s.Long, Wide: s.Wide, md: s.md}
 	return out
 }
 
@@ -113,6 +117,68 @@ func (s *Stream) take(end int) []Block {
 		out = append(out, s.takeLong(last, source, cut)...)
 	}
 	return out
+}
+
+// proseMost is how many rows an open paragraph may have before all but its last
+// are final.
+const proseMost = 2
+
+// takeProse cuts rows from an open paragraph of one line, where no mark of
+// Markdown is open: nothing that follows changes them.
+func (s *Stream) takeProse() []Block {
+	if s.Wide <= 0 || s.fence.mark != "" || len(s.open) <= s.Wide*proseMost || !isProse(s.open) {
+		return nil
+	}
+	bare := strings.NewReplacer("*", "", "`", "").Replace(string(s.open)) // as wide as it will be
+	rows := strings.Split(ansi.Wrap(bare, s.Wide, ""), "\n")
+	if len(rows) <= proseMost || len(strings.Fields(bare)) != len(bytes.Fields(s.open)) {
+		return nil
+	}
+	for last := len(rows) - 1; last > 0; last-- {
+		cut := afterWords(s.open, len(strings.Fields(strings.Join(rows[:last], " "))))
+		rest := bytes.TrimLeft(s.open[cut:], " ")
+		if len(rest) == len(s.open)-cut || !isProse(rest) || !balanced(s.open[:cut]) {
+			continue // within a word, where another block might begin, or within marks
+		}
+		b := Block{Source: string(s.open[:cut]) + "\n", Tight: s.list}
+		s.drop(len(s.open) - len(rest))
+		s.list = true
+		return []Block{b}
+	}
+	return nil
+}
+
+// isProse reports whether a text can be nothing but a paragraph of one line.
+func isProse(text []byte) bool {
+	first, _ := utf8.DecodeRune(bytes.TrimLeft(text, "*`"))
+	if bytes.HasPrefix(text, []byte("* ")) || bytes.HasPrefix(text, []byte("```")) {
+		return false
+	}
+	return unicode.IsLetter(first) && !bytes.ContainsAny(text, "\n\t<\\|~")
+}
+
+// balanced reports whether every mark of a text has its partner.
+func balanced(text []byte) bool {
+	for _, mark := range []string{"*", "**", "_", "`"} {
+		if bytes.Count(text, []byte(mark))%2 != 0 {
+			return false
+		}
+	}
+	return bytes.Count(text, []byte("[")) == bytes.Count(text, []byte("]"))
+}
+
+// afterWords is where the first n words of a text end.
+func afterWords(text []byte, n int) int {
+	cut := 0
+	for range n {
+		for cut < len(text) && text[cut] == ' ' {
+			cut++
+		}
+		for cut < len(text) && text[cut] != ' ' {
+			cut++
+		}
+	}
+	return cut
 }
 
 // takeLong cuts from a last block that is long. Its text starts at cut in source.

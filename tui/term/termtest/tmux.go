@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	xterm "github.com/charmbracelet/x/term"
 )
 
 // Deadline is how long a screen may take to become what a test expects.
@@ -78,6 +80,16 @@ func (x *Tmux) Paste(text string) {
 func (x *Tmux) Resize(width, height int) {
 	x.t.Helper()
 	x.run("resize-window", "-x", strconv.Itoa(width), "-y", strconv.Itoa(height))
+	tty, err := os.Open(strings.TrimSpace(x.run("display-message", "-p", "#{pane_tty}")))
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	defer func() { _ = tty.Close() }()
+	want := fmt.Sprint(width, " ", height)
+	x.Wait("the size "+want, func() string { // the program is told a little later
+		w, h, err := xterm.GetSize(tty.Fd())
+		return fmt.Sprint(w, " ", h, err)
+	}, func(s string) bool { return strings.HasPrefix(s, want) })
 }
 
 // Screen is the visible rows, without trailing spaces and empty rows at the end.

@@ -1,0 +1,54 @@
+package transcript
+
+import (
+	"strings"
+	"testing"
+
+	"loci/tui/theme"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+func TestAnOpenParagraphGivesItsRowsEarlyAndReadsAsOne(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"plain":  strings.Repeat("some words of a long paragraph ", 20),
+		"marked": strings.Repeat("some **bold words** and `code` and _more_ [link](http://x/y) ", 20),
+	} {
+		s := Stream{Wide: 40}
+		r := NewRenderer(theme.New(theme.None), 40)
+		var blocks []Block
+		for word := range strings.SplitAfterSeq(text, " ") {
+			blocks = append(blocks, s.Write(word)...)
+			if n := strings.Count(r.Open(s.Open(), 50), "\n"); n > 8 {
+				t.Errorf("%s: %d rows are open", name, n)
+			}
+		}
+		early := len(blocks)
+		blocks = append(blocks, s.Close()...)
+		var got strings.Builder
+		for i, b := range blocks {
+			if b.Tight != (i > 0) {
+				t.Errorf("%s: block %d tight: %v", name, i, b.Tight)
+			}
+			got.WriteString(r.Markdown(b) + "\n")
+		}
+		whole := r.Markdown(Block{Source: text + "\n"})
+		if early < 3 || strings.Join(strings.Fields(ansi.Strip(got.String())), " ") != strings.Join(strings.Fields(ansi.Strip(whole)), " ") {
+			t.Errorf("%s: %d early blocks read\n%s\nwant\n%s", name, early, got.String(), whole)
+		}
+		if name == "plain" && strings.TrimSpace(got.String()) != whole {
+			t.Errorf("cut at another place than the wrap:\n%s\nwant\n%s", got.String(), whole)
+		}
+	}
+}
+
+func TestAnOpenParagraphWithAnOpenMarkIsNotCut(t *testing.T) {
+	t.Parallel()
+	for _, start := range []string{"**never closed ", "a | b ", "1. item ", "- item ", "# head ", "> quote ", "see [a link ", "some `code "} {
+		s := Stream{Wide: 40}
+		if got := s.Write(start + strings.Repeat("words ", 60)); len(got) > 0 {
+			t.Errorf("%q was cut after %q", start, got[0].Source)
+		}
+	}
+}
