@@ -74,7 +74,7 @@ func (e *Engine) Choose(ctx context.Context, agent core.Agent, override core.Han
 	off.Unbuilt = c.Unbuilt
 	off.Notice = "No language model is connected: the built-in offline model answers. Set OPENAI_API_KEY or start Ollama to connect one."
 	if len(c.failed) > 0 {
-		off.Notice = sentences(c.failed) + "No language model is connected: the built-in offline model answers."
+		off.Notice = sentences(c.failed) + "The built-in offline model answers, which is no language model."
 	}
 	if len(c.Unbuilt) > 0 {
 		off.Notice += " " + strings.Join(c.Unbuilt, ", ") + " is set, but its provider is not built yet."
