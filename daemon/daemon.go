@@ -338,7 +338,10 @@ func (d *Daemon) listenTCP(ctx context.Context) error {
 
 // Status says how the daemon is; the server adds what the engine and the services know.
 func (d *Daemon) Status(ctx context.Context) api.Status {
-	s := api.Status{PID: os.Getpid(), Version: d.cfg.Version, Socket: d.cfg.Paths.Socket, Home: d.cfg.Paths.Home, StartedAt: api.At(d.started)}
+	s := api.Status{
+		PID: os.Getpid(), Version: d.cfg.Version, Socket: d.cfg.Paths.Socket, Home: d.cfg.Paths.Home,
+		Model: d.cfg.Settings.Model, StartedAt: api.At(d.started),
+	}
 	if d.tcp != nil {
 		s.Listen = d.tcp.Addr().String()
 	}

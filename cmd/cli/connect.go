@@ -110,7 +110,14 @@ func (a *app) connect(context.Context) (*client.Client, error) {
 
 // register says who asks, from which folder and with which keys.
 func (a *app) register(ctx context.Context, c *client.Client, kind string, open *api.Open) (api.Session, error) {
-	return c.Register(ctx, who(kind, open))
+	s, err := c.Register(ctx, who(kind, open))
+	if err != nil {
+		return s, err
+	}
+	if status, err := c.Status(ctx); err == nil { // what comes next says why, if it did not answer
+		a.noteSettings(status)
+	}
+	return s, nil
 }
 
 // who says who asks.

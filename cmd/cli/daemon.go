@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"os"
 	"slices"
 	"strings"
@@ -133,8 +134,12 @@ func (a *app) startDaemon(ctx context.Context, f *daemonFlags, stop func(context
 	if err != nil {
 		return err
 	}
-	if _, err := config.Load(p.Config, config.OSEnv, f.keys()); err != nil {
+	l, err := config.Load(p.Config, config.OSEnv, f.keys())
+	if err != nil {
 		return invalid("the configuration is wrong: %s", err).withHint("loci config; loci daemon start --help")
+	}
+	if err := checkListen(l.Listen); err != nil {
+		return err
 	}
 	o, err := a.ensureOptions(p, os.Environ())
 	if err != nil {
@@ -153,7 +158,24 @@ func (a *app) startDaemon(ctx context.Context, f *daemonFlags, stop func(context
 	if found.Started {
 		return a.report(found.Status, "the daemon is running (pid %d, %s)", found.Status.PID, found.Socket)
 	}
+	a.noteSettings(found.Status)
 	return a.report(found.Status, "the daemon was running already (pid %d, %s)", found.Status.PID, found.Socket)
+}
+
+// checkListen finds an address that the daemon would refuse, before one is started that ends at once.
+func checkListen(address string) error {
+	if address == "" {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return invalid("the address to listen on, %q, is not host:port", clip(address, 60)).withHint("like 127.0.0.1:8283")
+	}
+	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
+		return invalid("only loopback addresses can be listened on, not %q", clip(address, 60)).
+			withHint("127.0.0.1:8283, and an SSH tunnel to reach it from another machine")
+	}
+	return nil
 }
 
 func (a *app) daemonStop() *cobra.Command {
@@ -248,6 +270,7 @@ func (a *app) daemonStatus() *cobra.Command {
 			if s.Version != versionText() {
 				a.note(fmt.Sprintf("the daemon is version %s, this is %s; loci daemon restart replaces it", s.Version, versionText()))
 			}
+			a.noteSettings(s)
 			if a.json {
 				return writeJSON(a.out, daemonState{Running: true, Status: s})
 			}
@@ -266,6 +289,22 @@ func (a *app) daemonStatus() *cobra.Command {
 			return t.write(a.out)
 		},
 	}
+}
+
+// noteSettings says that the model which a shell or the configuration names now is not the one that the daemon took
+// up at its start.
+func (a *app) noteSettings(s api.Status) {
+	cfg, err := a.config()
+	if err != nil || cfg.Model == s.Model {
+		return
+	}
+	named := func(model string) string {
+		if model == "" {
+			return "none"
+		}
+		return model
+	}
+	a.note(fmt.Sprintf("the daemon runs with other settings (model: %s, here: %s): loci daemon restart", named(s.Model), named(cfg.Model)))
 }
 
 func readyText(s api.Status) string {

@@ -25,7 +25,8 @@ type Status struct {
 	Busy      bool   `json:"busy"`            // a run is active
 	Runs      int    `json:"runs"`            // active runs
 	Clients   int    `json:"clients"`
-	RealModel bool   `json:"real_model"` // a model that is not the offline one has answered in this home
+	RealModel bool   `json:"real_model"`      // a model that is not the offline one has answered in this home
+	Model     string `json:"model,omitempty"` // of new agents, as the daemon's settings name it
 	StartedAt Time   `json:"started_at"`
 
 	Embedding *EmbeddingStatus `json:"embedding,omitempty"` // absent while every text has its vector
