@@ -55,6 +55,9 @@ func (a *app) agentsCreate() *cobra.Command {
 		Use: "create [NAME]", Short: "Make an agent", Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
+			if len(args) == 1 && strings.TrimSpace(args[0]) == "" {
+				return invalid("an agent needs a name, not nothing").withHint("without a name one is found: loci agents create")
+			}
 			c, err := a.connect(ctx)
 			if err != nil {
 				return err

@@ -84,6 +84,10 @@ func (f *chatFlags) check(fs *pflag.FlagSet) error {
 		f.format = formatJSON
 	}
 	switch {
+	case f.json && f.format == formatText:
+		return invalid("--json and --output-format text exclude each other")
+	case fs.Changed("agent") && f.agent == "":
+		return noName("--agent")
 	case f.format != formatText && f.format != formatJSON && f.format != formatStream:
 		return invalid("--output-format %q is not known", clip(f.format, 40)).withHint("text, json or stream-json")
 	case f.newAgent && f.agent != "":

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"loci/daemon"
 	"loci/daemon/api"
@@ -93,6 +94,9 @@ func (a *app) backupCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := isFolder(filepath.Dir(path)); err != nil {
+				return err
+			}
 			var r api.BackupResult
 			c, err := a.lookForDaemon(ctx)
 			switch {
@@ -109,9 +113,32 @@ func (a *app) backupCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.report(r, "%s: %s, %d agents, %d messages; read back and found good", r.Path, size(r.Bytes), r.Agents, r.Messages)
+			return a.report(r, "%s: %s, %s, %s; read back and found good", r.Path, size(r.Bytes), counted(r.Agents, "agent"), counted(r.Messages, "message"))
 		},
 	}
+}
+
+// isFolder says what is wrong with the folder that a file is to be written to. A missing one is more often a slip than
+// a wish.
+func isFolder(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return (&fault{kind: api.KindNotFound, msg: "there is no folder " + path}).withHint("mkdir -p %s", quoteArg(path))
+	case err != nil:
+		return invalid("the folder cannot be used: %s", err)
+	case !info.IsDir():
+		return invalid("%s is not a folder", path)
+	}
+	return nil
+}
+
+// counted is a number of things.
+func counted(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // restoreCommand is `loci restore`.
@@ -128,8 +155,8 @@ func (a *app) restoreCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := os.Stat(path); err != nil {
-				return (&fault{kind: api.KindNotFound, msg: "the backup cannot be read: " + err.Error()}).withHint("give the path of a file that loci backup wrote")
+			if err := checkBackup(ctx, p, path); err != nil {
+				return err
 			}
 			stopped, err := a.stopDaemon(ctx, true)
 			if err != nil {
@@ -150,6 +177,41 @@ func (a *app) restoreCommand() *cobra.Command {
 	}
 }
 
+// checkBackup reads a backup whole, in a home that is thrown away, before anything of this one is touched.
+func checkBackup(ctx context.Context, p config.Paths, path string) (err error) {
+	const hint = "give the path of a file that loci backup wrote"
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return (&fault{kind: api.KindNotFound, msg: "the backup cannot be read: " + err.Error()}).withHint(hint)
+	case err != nil:
+		return invalid("the backup cannot be read: %s", err).withHint(hint)
+	case !info.Mode().IsRegular():
+		return invalid("%s is not a file", path).withHint(hint)
+	}
+	trial, err := os.MkdirTemp(existingOr(filepath.Dir(p.Data), os.TempDir()), ".loci-restore-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(trial)) }()
+	p.Data, p.Lock = filepath.Join(trial, "data"), filepath.Join(trial, "lock")
+	if _, err := daemon.Restore(ctx, p, path); err != nil {
+		if kind, upgrade := explain(err); kind == api.KindUnsupported { // of a newer version
+			return fmt.Errorf("%s: %w", path, (&fault{kind: kind, msg: err.Error()}).withHint("%s", upgrade))
+		}
+		return invalid("%s is not a backup of loci, or is damaged", path).withHint(hint)
+	}
+	return nil
+}
+
+// existingOr is a path, or another one where it does not exist yet.
+func existingOr(path, other string) string {
+	if _, err := os.Stat(path); err != nil {
+		return other
+	}
+	return path
+}
+
 // uninstallCommand is `loci uninstall`.
 func (a *app) uninstallCommand() *cobra.Command {
 	var purge, yes bool
@@ -167,8 +229,13 @@ func (a *app) uninstall(ctx context.Context, purge, yes bool) error {
 	if err != nil {
 		return err
 	}
-	if purge && !yes && isTerminal(a.in) && !a.confirm("delete everything in "+p.Home+", all agents and their memory?") {
-		return (&fault{kind: api.KindCancelled, msg: "nothing was deleted"}).withHint("loci uninstall --purge --yes")
+	if purge && !yes {
+		if f, ok := a.in.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+			return invalid("--purge deletes all agents and their memory, and there is no terminal to ask at").withHint("loci uninstall --purge --yes")
+		}
+		if !a.confirm("delete everything in " + p.Home + ", all agents and their memory?") {
+			return (&fault{kind: api.KindCancelled, msg: "nothing was deleted"}).withHint("loci uninstall --purge --yes")
+		}
 	}
 	stopped, err := a.stopDaemon(ctx, false)
 	if err != nil {

@@ -105,5 +105,8 @@ func readAll(ctx context.Context, in io.Reader) (string, error) {
 	if !utf8.Valid(data) {
 		return "", invalid("standard input is not text in UTF-8").withHint("send text; describe or convert anything else first")
 	}
+	if bytes.IndexByte(data, 0) >= 0 {
+		return "", invalid("standard input is not text: it has NUL bytes").withHint("send text; describe or convert anything else first")
+	}
 	return string(data), nil
 }

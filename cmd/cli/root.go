@@ -12,7 +12,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -33,6 +35,9 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 // run decides between the chat, one shot and a command. A prompt may be any words, also the name of a command, so a
 // print switch before the first word wins.
 func (a *app) run(ctx context.Context, args []string) error {
+	if err := checkText(args); err != nil {
+		return err
+	}
 	var f chatFlags
 	first := chatFlagSet(&f)
 	first.SetInterspersed(false)
@@ -110,7 +115,37 @@ func (a *app) root() *cobra.Command {
 		root.AddCommand(c)
 	}
 	root.AddCommand(exitCodesTopic())
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return checkFlags(cmd) }
 	return root
+}
+
+// checkFlags finds values that no command can mean: a script's empty variable must not choose the agent last used.
+func checkFlags(cmd *cobra.Command) error {
+	if f := cmd.Flags().Lookup("agent"); f != nil && f.Changed && f.Value.String() == "" {
+		return noName("--agent")
+	}
+	if f := cmd.Flags().Lookup("limit"); f != nil && f.Changed {
+		if n, err := strconv.Atoi(f.Value.String()); err == nil && n < 1 {
+			return invalid("--limit must be 1 or more")
+		}
+	}
+	return nil
+}
+
+// noName is the error for an empty name.
+func noName(what string) *fault { return invalid("%s needs a name or an id, not nothing", what) }
+
+// checkText wants arguments to be text. A file may have any name.
+func checkText(args []string) error {
+	if len(args) > 0 && (args[0] == "backup" || args[0] == "restore") {
+		return nil
+	}
+	for i, arg := range args {
+		if !utf8.ValidString(arg) {
+			return invalid("argument %d is not text in UTF-8", i+1).withHint("send text; describe or convert anything else first")
+		}
+	}
+	return nil
 }
 
 func (a *app) agentCommands() []*cobra.Command {
