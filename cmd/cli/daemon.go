@@ -158,6 +158,7 @@ func (a *app) startDaemon(ctx context.Context, f *daemonFlags, stop func(context
 	if found.Started {
 		return a.report(found.Status, "the daemon is running (pid %d, %s)", found.Status.PID, found.Socket)
 	}
+	a.noteSettings(found.Status)
 	return a.report(found.Status, "the daemon was running already (pid %d, %s)", found.Status.PID, found.Socket)
 }
 
@@ -269,6 +270,7 @@ func (a *app) daemonStatus() *cobra.Command {
 			if s.Version != versionText() {
 				a.note(fmt.Sprintf("the daemon is version %s, this is %s; loci daemon restart replaces it", s.Version, versionText()))
 			}
+			a.noteSettings(s)
 			if a.json {
 				return writeJSON(a.out, daemonState{Running: true, Status: s})
 			}
@@ -287,6 +289,22 @@ func (a *app) daemonStatus() *cobra.Command {
 			return t.write(a.out)
 		},
 	}
+}
+
+// noteSettings says that the model which a shell or the configuration names now is not the one that the daemon took
+// up at its start.
+func (a *app) noteSettings(s api.Status) {
+	cfg, err := a.config()
+	if err != nil || cfg.Model == s.Model {
+		return
+	}
+	named := func(model string) string {
+		if model == "" {
+			return "none"
+		}
+		return model
+	}
+	a.note(fmt.Sprintf("the daemon runs with other settings (model: %s, here: %s): loci daemon restart", named(s.Model), named(cfg.Model)))
 }
 
 func readyText(s api.Status) string {
