@@ -350,6 +350,11 @@ func script(text string) []api.Message {
 		return append(append(append(ping, say("Before ")...),
 			api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeBroken, Text: "going on where it was: the connection broke"}}),
 			append(say("and after."), done(10)...)...)
+	case "restarted":
+		return append(append(append(ping, say("Before ")...),
+			api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeBroken, Text: "going on where it was: unexpected EOF"}},
+			api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeDiscard, Text: "The daemon was restarted; the answer begins anew."}}),
+			append(say("Anew."), done(10)...)...)
 	default:
 		return append(append(ping, say("You said: "+text)...), done(15360)...)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 
 	"loci/daemon/api"
@@ -21,6 +22,9 @@ func TestMain(m *testing.M) {
 
 func runChat(mode string) int {
 	f := newFake()
+	if mode == "huge" {
+		f.history = append(f.history, api.Message{MessageType: api.MessageUser, ID: "u", Content: api.Text("first\n" + strings.Repeat("a line\n", 50_000) + "last")})
+	}
 	if mode == "history" {
 		for i := range 30 {
 			f.history = append(f.history,

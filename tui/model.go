@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"strings"
 	"sync"
@@ -273,13 +274,41 @@ func (m *Model) reprint(items []transcript.Item) {
 	room := m.height - 5
 	first := len(items)
 	rows := 0
+	var drawn []string // from the last item to the first
 	for first > 0 && rows < room {
 		first--
-		rows += strings.Count(m.render.Item(items[first], false), "\n") + 2
+		text := m.folded(items[first], max(room-rows, 4))
+		drawn = append(drawn, text)
+		rows += strings.Count(text, "\n") + 2
 	}
-	for _, it := range items[first:] {
-		m.emit(it.Kind, m.render.Item(it, false), false)
+	for i, it := range items[first:] {
+		m.emit(it.Kind, drawn[len(drawn)-1-i], false)
 	}
+}
+
+// folded draws an item of the history in at most a number of rows: the first and
+// the last of them. Ctrl+o shows it whole.
+func (m *Model) folded(it transcript.Item, most int) string {
+	hidden := 0
+	if lines := strings.SplitAfter(it.Text, "\n"); len(lines) > 4*most { // not all of it has to be drawn
+		hidden = len(lines) - 4*most
+		it.Text = strings.Join(lines[:2*most], "") + strings.Join(lines[len(lines)-2*most:], "")
+	}
+	if bytes := 8 * most * max(m.width, 20); len(it.Text) > bytes {
+		head, tail := it.Text[:bytes/2], it.Text[len(it.Text)-bytes/2:]
+		hidden += (len(it.Text) - bytes) / m.width
+		it.Text = strings.ToValidUTF8(head, "") + strings.ToValidUTF8(tail, "")
+	}
+	rows := strings.Split(m.render.Item(it, false), "\n")
+	if len(rows) <= most && hidden == 0 {
+		return strings.Join(rows, "\n")
+	}
+	shown := min(len(rows), most-1)
+	head := shown * 2 / 3
+	tail := shown - head
+	hidden += len(rows) - head - tail
+	note := transcript.Short(m.theme.Dim.Render(fmt.Sprintf("  … %d more lines (ctrl+o)", hidden)), m.width)
+	return strings.Join(append(append(rows[:head:head], note), rows[len(rows)-tail:]...), "\n")
 }
 
 // keep adds items to the transcript.

@@ -8,6 +8,7 @@ import (
 	"loci/daemon/api"
 	"loci/daemon/client"
 	"loci/tui/panel"
+	"loci/tui/transcript"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/google/go-cmp/cmp"
@@ -77,11 +78,33 @@ func TestABrokenStreamGoesOnWithAQuietMark(t *testing.T) {
 	r := newRobot(t, newFake(), 80, 24).connect()
 	r.say("broken stream")
 	r.idle()
-	want := "› broken stream\n· going on where it was: the connection broke\nBefore and after.\n"
-	got := r.said()
-	for _, part := range []string{"· going on where it was", "Before and after."} {
-		if !strings.Contains(got, part) {
-			t.Errorf("got\n%s\nwant something like\n%s", got, want)
+	want := "› broken stream\nBefore and after.\n· the daemon was away; the answer goes on\n"
+	if diff := cmp.Diff(want, r.said()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnAnswerThatBeginsAnewIsSaidInOneLine(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("restarted stream")
+	r.idle()
+	want := "› restarted stream\nBefore\n· the daemon was away; the answer begins anew\nAnew.\n"
+	if diff := cmp.Diff(want, r.said()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAHugeMessageOfTheHistoryIsFoldedToAScreen(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"lines": strings.Repeat("a line\n", 50_000), "one line": strings.Repeat("words ", 100_000)} {
+		r := newRobot(t, newFake(), 80, 24)
+		for _, kind := range []transcript.Kind{transcript.User, transcript.Assistant} {
+			got := r.m.folded(transcript.Item{Kind: kind, Text: "first\n" + text + "last"}, 19)
+			if n := strings.Count(got, "\n") + 1; n > 19 || !strings.Contains(got, "more lines (ctrl+o)") ||
+				!strings.Contains(got, "first") || !strings.Contains(got, "last") {
+				t.Errorf("%s: %d rows:\n%s", name, n, got)
+			}
 		}
 	}
 }

@@ -220,6 +220,14 @@ func TestHistoryShowsTheLastScreenful(t *testing.T) {
 	x.WaitFor("› question 29\nAda")
 }
 
+func TestAHugeMessageDoesNotFloodTheTerminalThatOpensIt(t *testing.T) {
+	x := chat(t, 80, 24, "huge")
+	all := x.Wait("the message", x.All, func(s string) bool { return strings.Contains(s, "\n  last\n\n›\nAda") })
+	if n := strings.Count(all, "\n"); n > 24 || !strings.Contains(all, "$ loci\n› first\n") || !strings.Contains(all, "more lines (ctrl+o)") {
+		t.Errorf("%d rows:\n%s", n, all)
+	}
+}
+
 func TestClearingTheScreenDrawsTheLastOfTheThreadAgain(t *testing.T) {
 	x := chat(t, 80, 24, "run")
 	say1(x, "tools first")

@@ -36,6 +36,7 @@ type turn struct {
 	stored  bool // a step was saved: the input is part of the conversation
 	stop    api.StopReason
 	problem string
+	broken  bool // the connection broke, which has not been said yet
 }
 
 // begin starts to show a run.
@@ -78,6 +79,9 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 	}
 	if msg.ID != "" && msg.MessageType != api.MessagePing && msg.MessageType != api.MessageUserInput {
 		m.lastID = msg.ID
+	}
+	if t.broken && msg.MessageType != api.MessagePing && msg.MessageType != api.MessageNotice {
+		m.goesOn(t)
 	}
 	switch msg.MessageType {
 	case api.MessagePing:
@@ -139,7 +143,15 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 		// What is printed stays printed; what follows is the answer that counts.
 		m.closePart(t)
 		t.calls = nil
+		if t.broken {
+			t.broken, n.Text = false, "the daemon was away; the answer begins anew"
+		}
 		m.show(transcript.Item{Kind: transcript.Notice, Text: orElse(n.Text, "that attempt was lost; it begins again")})
+	case api.NoticeBroken:
+		t.broken = true // said with what goes on
+	case api.NoticeResumed:
+		t.broken = false
+		m.show(transcript.Item{Kind: transcript.Notice, Text: n.Text})
 	case api.NoticeModel:
 		if handle, ok := n.Data["model"].(string); ok && handle != "" {
 			m.answers(handle)
@@ -153,6 +165,12 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 		m.show(transcript.Item{Kind: transcript.Notice, Text: n.Text})
 	}
 	return nil
+}
+
+// goesOn says that a run goes on where it was.
+func (m *Model) goesOn(t *turn) {
+	t.broken = false
+	m.show(transcript.Item{Kind: transcript.Notice, Text: "the daemon was away; the answer goes on"})
 }
 
 // answers takes the model that answers now for the status line.
