@@ -325,7 +325,8 @@ func script(text string) []api.Message {
 		return append(append(ping, say(b.String())...), done(60000)...)
 	case "moved":
 		out := append(ping, api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{
-			Kind: api.NoticeModel, Text: "This agent now uses openai/gpt-5.", Data: api.Object{"model": "openai/gpt-5"}}})
+			Kind: api.NoticeModel, Text: "This agent now uses openai/gpt-5.", Data: api.Object{"model": "openai/gpt-5"},
+		}})
 		return append(append(out, say("By the new one.")...), done(10)...)
 	case "prose":
 		out := ping

@@ -72,6 +72,7 @@ func TestResizingWhileItAnswersLeavesNoGhosts(t *testing.T) {
 }
 
 func TestNarrowingWhileAParagraphStreamsShowsEveryWordOnce(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, say, last string
 		words           int
