@@ -42,7 +42,8 @@ func TestKillWithinAMillisecondOfWhatClientsSawLosesNothing(t *testing.T) {
 		n++
 		return plan{phase: at, event: at, nth: 1 + r.IntN(6), after: time.Duration(r.Int64N(int64(time.Millisecond)))}
 	})
-	if x.missed > *kills/3 {
+	// A few kills say nothing of how many moments come on a busy machine.
+	if *kills >= 20 && x.missed > *kills/3 {
 		t.Errorf("%d of %d moments never came", x.missed, *kills)
 	}
 }
