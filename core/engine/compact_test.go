@@ -47,7 +47,7 @@ func TestCompactionOverTwoHundredTurns(t *testing.T) {
 			for _, window := range []int{4000, 8000} {
 				turns := 40
 				if name == "good" && mode == compact.SlidingWindow {
-					turns = 200
+					turns = longRun(200)
 				} else if window != 4000 {
 					continue
 				}

@@ -291,3 +291,11 @@ func roles(msgs []core.Message) []core.Role {
 	}
 	return out
 }
+
+// longRun is how long a test of many turns is: the race detector, which makes each ten times slower, needs fewer of them.
+func longRun(turns int) int {
+	if testing.Short() {
+		return max(turns/4, 1)
+	}
+	return turns
+}

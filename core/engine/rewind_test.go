@@ -376,7 +376,7 @@ func TestRewindRestoresWhatEveryStepSentAndUndoRestoresAll(t *testing.T) {
 			t.Errorf("%d passages taken, %d summaries, %d failed steps: the test does not cover it", taken.Load(), summaries.Load(), failures.Load())
 		}
 	})
-	for seed := range uint64(3) {
+	for seed := range uint64(longRun(3)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			p := newPast(t, seed)
