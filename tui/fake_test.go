@@ -83,7 +83,8 @@ func (f *fake) Agent(_ context.Context, id string) (api.AgentState, error) {
 	for _, a := range f.agents {
 		if a.ID == id {
 			if id == f.session.AgentID && f.model != "" {
-				a.Model = &f.model
+				model := f.model // a copy: the chat reads it without our lock
+				a.Model = &model
 			}
 			return a, nil
 		}

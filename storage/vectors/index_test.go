@@ -252,7 +252,7 @@ func TestAFileThatCannotBeTrustedIsMadeAnew(t *testing.T) {
 			must(t, err)
 			defer x.Close()
 			caughtUp(t, x)
-			check(t, x, own, one, 0.97)
+			check(t, x, own, sphere(rand.New(rand.NewPCG(6, 6)), dim), 0.97)
 			if n := x.Stats().Rows; n != len(own.rows) {
 				t.Errorf("%d rows are coded, %d stored", n, len(own.rows))
 			}
