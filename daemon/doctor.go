@@ -14,6 +14,7 @@ import (
 	"loci/core"
 	"loci/daemon/api"
 	"loci/providers"
+	"loci/sandbox"
 )
 
 const (
@@ -28,7 +29,33 @@ func (d *Daemon) Doctor(ctx context.Context, env core.Env) []api.Check {
 	if d.cfg.Settings.Listen != "" && d.cfg.Settings.Token == "" {
 		checks = append(checks, warning("port", fmt.Sprintf("every account of this machine can use http://%s", d.tcp.Addr()), "set LOCI_TOKEN, then loci daemon restart"))
 	}
+	if check, known := checkSandbox(ctx); known {
+		checks = append(checks, check)
+	}
 	return append(checks, d.checkProviders(ctx, env)...)
+}
+
+// checkSandbox says what this machine could confine. Nothing that runs yet needs it, so that a lack is no fault.
+func checkSandbox(ctx context.Context) (check api.Check, known bool) {
+	var there, lacks []string
+	for _, layer := range sandbox.Probe(ctx) {
+		switch {
+		case layer.Works:
+			there = append(there, layer.Name)
+		case layer.Fix != "":
+			lacks = append(lacks, layer.Name+" ("+layer.Detail+"; "+layer.Fix+")")
+		default:
+			lacks = append(lacks, layer.Name+" ("+layer.Detail+")")
+		}
+	}
+	detail := "nothing runs yet that must be confined"
+	if len(there) > 0 {
+		detail += "; this machine has " + strings.Join(there, ", ")
+	}
+	if len(lacks) > 0 {
+		detail += "; it lacks " + strings.Join(lacks, ", ")
+	}
+	return good("sandbox", detail), len(there)+len(lacks) > 0
 }
 
 func good(name, detail string) api.Check {

@@ -1,0 +1,7 @@
+//go:build !linux
+
+package sandbox
+
+import "context"
+
+func probe(context.Context) []Layer { return nil }
