@@ -1,0 +1,174 @@
+// The official SDK, unmodified, against a daemon without a key: what its users do first, and the shapes they rely on.
+// LOCI names the binary. The daemon gets a home and a port of its own and is stopped at the end.
+import { after, before, test } from 'node:test';
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Letta } from '@letta-ai/letta-client';
+
+const model = 'offline/loci';
+const absent = 'agent-123e4567-e89b-42d3-8456-426614174000';
+let home, daemon, client, agent;
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+async function until(what, done) {
+  const end = Date.now() + 30_000;
+  for (;;) {
+    try {
+      const value = await what();
+      if (done(value)) return value;
+    } catch (error) {
+      if (Date.now() > end) throw error;
+    }
+    if (Date.now() > end) throw new Error('waited for 30 seconds');
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+async function all(list) {
+  const items = [];
+  for await (const item of list) items.push(item);
+  return items;
+}
+
+before(async () => {
+  home = await mkdtemp(join(tmpdir(), 'loci-sdk-'));
+  const port = await freePort();
+  const { PATH } = process.env;
+  daemon = spawn(process.env.LOCI, ['daemon', 'run', '--listen', `127.0.0.1:${port}`], {
+    env: { PATH, HOME: home, LOCI_HOME: home },
+    stdio: 'ignore',
+  });
+  client = new Letta({ baseURL: `http://127.0.0.1:${port}`, apiKey: 'any' });
+  await until(() => client.health(), (health) => health.status === 'ok');
+  agent = await client.agents.create({
+    name: 'sdk',
+    model,
+    memory_blocks: [
+      { label: 'human', value: 'Nothing yet.' },
+      { label: 'persona', value: 'A quiet scribe.' },
+    ],
+    tags: ['one', 'two'],
+    tools: ['archival_memory_insert', 'archival_memory_search'],
+  });
+});
+
+after(async () => {
+  daemon?.kill('SIGTERM');
+  if (daemon && daemon.exitCode === null) await once(daemon, 'exit');
+  if (home) await rm(home, { recursive: true, force: true });
+});
+
+test('an agent is what was asked for', () => {
+  assert.match(agent.id, /^agent-[0-9a-f-]{36}$/);
+  assert.deepEqual(agent.blocks.map((b) => b.label).sort(), ['human', 'persona']);
+  assert.deepEqual([...agent.tags].sort(), ['one', 'two']);
+  assert.equal(agent.agent_type, 'letta_v1_agent');
+  const tools = agent.tools.map((t) => t.name);
+  assert.ok(tools.includes('archival_memory_insert') && tools.includes('archival_memory_search'), `the tools are ${tools}`);
+});
+
+test('a message is answered, remembered, and listed as it was streamed', async () => {
+  const reply = await client.agents.messages.create(agent.id, { messages: [{ role: 'user', content: 'My name is Ada and I work on compilers.' }] });
+  assert.equal(reply.stop_reason.stop_reason, 'end_turn');
+  assert.ok(reply.usage.step_count >= 1);
+  assert.equal(reply.messages.at(-1).message_type, 'assistant_message');
+
+  const stream = await client.agents.messages.stream(agent.id, {
+    messages: [{ role: 'user', content: 'What do you know about me?' }],
+    stream_tokens: true,
+  });
+  const seen = new Map();
+  let text = '';
+  let stopped = 0;
+  for await (const chunk of stream) {
+    if (chunk.message_type === 'stop_reason') stopped++;
+    if (chunk.message_type === 'assistant_message') {
+      text += typeof chunk.content === 'string' ? chunk.content : chunk.content.map((part) => part.text).join('');
+      seen.set(chunk.otid, chunk.id);
+    }
+  }
+  assert.equal(stopped, 1);
+  assert.match(text, /Ada/);
+  assert.match(text, /compilers/);
+
+  const listed = await all(client.agents.messages.list(agent.id, { limit: 3 }));
+  const said = listed.filter((m) => m.message_type === 'assistant_message' && seen.has(m.otid));
+  assert.equal(said.length, seen.size, 'the list has the ids and otids of the stream');
+  for (const m of said) assert.equal(m.id, seen.get(m.otid));
+  const ids = listed.map((m) => m.id + m.otid);
+  assert.equal(new Set(ids).size, ids.length, 'pages neither repeat nor overlap');
+  assert.ok(listed.some((m) => m.message_type === 'user_message'));
+});
+
+test('blocks are read and written by label', async () => {
+  const before = await client.agents.blocks.retrieve('human', { agent_id: agent.id });
+  assert.match(before.value, /Ada/);
+  await client.agents.blocks.update('human', { agent_id: agent.id, value: 'Ada has a cat.' });
+  const after = await client.agents.blocks.retrieve('human', { agent_id: agent.id });
+  assert.equal(after.value, 'Ada has a cat.');
+  assert.equal(after.id, before.id);
+  assert.equal((await client.blocks.retrieve(before.id)).value, 'Ada has a cat.');
+});
+
+test('passages are kept and found', async () => {
+  const [passage] = await client.agents.passages.create(agent.id, { text: 'The sky over Lisbon was green that evening.', tags: ['sky'] });
+  assert.match(passage.id, /^passage-/);
+  await client.agents.passages.create(agent.id, { text: 'Bread needs salt.' });
+  const found = await client.agents.passages.search(agent.id, { query: 'Lisbon sky' });
+  assert.equal(found.results[0].id, passage.id);
+  await client.agents.passages.delete(passage.id, { agent_id: agent.id });
+  const left = await client.agents.passages.search(agent.id, { query: 'Lisbon sky' });
+  assert.ok(left.results.every((r) => r.id !== passage.id));
+});
+
+test('a conversation is a thread of its own', async () => {
+  const conversation = await client.conversations.create({ agent_id: agent.id });
+  let type;
+  for await (const chunk of await client.conversations.messages.create(conversation.id, { messages: [{ role: 'user', content: 'Hello there' }] })) {
+    if (chunk.message_type === 'assistant_message') type = chunk.message_type;
+  }
+  assert.equal(type, 'assistant_message');
+  const mine = await all(client.conversations.messages.list(conversation.id));
+  assert.ok(mine.some((m) => m.message_type === 'user_message' && m.content === 'Hello there'));
+  const main = await all(client.agents.messages.list(agent.id, { conversation_id: 'default' }));
+  assert.ok(main.every((m) => m.content !== 'Hello there'));
+});
+
+test('a background run ends, with its steps', async () => {
+  const run = await client.agents.messages.createAsync(agent.id, { messages: [{ role: 'user', content: 'Good evening' }] });
+  const ended = await until(() => client.runs.retrieve(run.id), (r) => !['created', 'running'].includes(r.status));
+  assert.equal(ended.status, 'completed');
+  const steps = await all(client.runs.steps.list(run.id));
+  assert.ok(steps.length >= 1);
+  assert.ok((await all(client.runs.messages.list(run.id))).some((m) => m.message_type === 'assistant_message'));
+});
+
+test('what is wrong is said with the status that the SDK expects', async () => {
+  await assert.rejects(client.agents.retrieve(absent), { status: 404 });
+  await assert.rejects(client.agents.retrieve('bogus'), { status: 422 });
+  await assert.rejects(client.agents.create({ name: 'x', model: 'nothing' }), { status: 400 });
+});
+
+test('an agent is changed, and gone once deleted', async () => {
+  const other = await client.agents.create({ name: 'other', model, tags: ['old'] });
+  await client.agents.update(other.id, { name: 'renamed', tags: ['new'] });
+  const changed = await client.agents.retrieve(other.id, { include: ['agent.tags'] });
+  assert.equal(changed.name, 'renamed');
+  assert.deepEqual(changed.tags, ['new']);
+  await client.agents.delete(other.id);
+  await assert.rejects(client.agents.retrieve(other.id), { status: 404 });
+  assert.ok((await client.models.list()).some((m) => m.handle === model));
+});
