@@ -30,7 +30,9 @@ type Passage struct {
 	Metadata  map[string]any
 	Agent     AgentID // who inserted it itself, in a step of its own; empty: a person or a program
 	Step      StepID
-	Seq       int64 // order of arrival, given by the store
+	File      FileID // the file whose chunk it is; empty: none
+	Place     int    // of the chunk in its file, from 0
+	Seq       int64  // order of arrival, given by the store
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -51,7 +53,8 @@ func (p *Passage) Validate() error {
 
 // PassageFilter selects passages.
 type PassageFilter struct {
-	Archives    []ArchiveID // empty: all
+	Archives    []ArchiveID // empty: all but those of folders
+	Files       []FileID    // chunks of these files
 	Tags        []string
 	AllTags     bool      // every tag instead of any
 	From, Until time.Time // half open; zero: unbounded
