@@ -65,9 +65,11 @@ type FileStore interface {
 	Get(ctx context.Context, id FileID) (File, error)
 	// Data returns the bytes of a file that has not been read yet; not_found: they are not kept.
 	Data(ctx context.Context, id FileID) ([]byte, error)
+	// Update writes what is known of a file, but not its folder or its Seq; FileFailed also drops its bytes.
 	Update(ctx context.Context, f *File) error
 	// Fill stores the text of a file and the passages that its chunks are, in place of those it had, drops its bytes, and
-	// updates f: all in one.
+	// updates f: all in one. It gives the chunks their archive, file and place. A file whose Hash is not f's any more has
+	// been replaced meanwhile: a conflict, and nothing is stored.
 	Fill(ctx context.Context, f *File, doc Document, chunks []Passage) error
 	// Document returns the text of a file; not_found before it is read.
 	Document(ctx context.Context, id FileID) (Document, error)

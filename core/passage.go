@@ -16,7 +16,8 @@ type Archive struct {
 	Embedding   Handle // empty: the built-in one
 	Wanted      Handle // what was asked for and could not be reached, so that it uses the built-in one; empty: nothing
 	Metadata    map[string]any
-	Passages    int // how many it holds, a counter kept with every insert and delete
+	Folder      FolderID // whose files' chunks it holds; empty: none, it is archival memory
+	Passages    int      // how many it holds, a counter kept with every insert and delete
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 }
@@ -54,7 +55,7 @@ func (p *Passage) Validate() error {
 // PassageFilter selects passages.
 type PassageFilter struct {
 	Archives    []ArchiveID // empty: all but those of folders
-	Files       []FileID    // chunks of these files
+	Files       []FileID    // chunks of these files; Archives may be empty then
 	Tags        []string
 	AllTags     bool      // every tag instead of any
 	From, Until time.Time // half open; zero: unbounded

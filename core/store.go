@@ -165,7 +165,8 @@ type SnapshotStore interface {
 	Get(ctx context.Context, hash string) (SnapshotKind, string, error)
 }
 
-// ArchiveStore keeps archives and which agents they are attached to.
+// ArchiveStore keeps archives and which agents they are attached to. Those of folders are only there for Get and Update:
+// lists leave them out, Attach and Delete do not find them.
 type ArchiveStore interface {
 	Create(ctx context.Context, a *Archive) error
 	Get(ctx context.Context, id ArchiveID) (Archive, error)
@@ -179,7 +180,8 @@ type ArchiveStore interface {
 	AgentsOf(ctx context.Context, archive ArchiveID) ([]AgentID, error)
 }
 
-// PassageStore keeps passages.
+// PassageStore keeps passages. Chunks of files come and go with Files: a chunk is not changed or deleted by itself, and
+// nothing else is inserted beside them.
 type PassageStore interface {
 	Insert(ctx context.Context, ps ...*Passage) error
 	Get(ctx context.Context, id PassageID) (Passage, error)

@@ -139,6 +139,8 @@ func (s agents) Delete(ctx context.Context, id core.AgentID) error {
 			`DELETE FROM agent_tags WHERE agent_id = $1`,
 			`DELETE FROM agent_blocks WHERE agent_id = $1`,
 			`DELETE FROM agent_archives WHERE agent_id = $1`,
+			`DELETE FROM folder_agents WHERE agent_id = $1`,
+			`DELETE FROM open_files WHERE agent_id = $1`,
 		} {
 			if _, err := q.exec(ctx, text, id); err != nil {
 				return err
@@ -247,9 +249,10 @@ func raiseRev(ctx context.Context, q *querier, id core.AgentID) error {
 }
 
 // living fails with not_found unless the noun exists and is not deleted.
-func living(ctx context.Context, q *querier, table, noun, id string) error {
+func living(ctx context.Context, q *querier, table, noun, id string, also ...string) error {
 	var one int
-	ok, err := q.find(ctx, &one, `SELECT 1 FROM `+table+` WHERE id = $1 AND deleted_at IS NULL`, id)
+	conds := append([]string{"id = $1", "deleted_at IS NULL"}, also...)
+	ok, err := q.find(ctx, &one, `SELECT 1 FROM `+table+` WHERE `+strings.Join(conds, " AND "), id)
 	if err == nil && !ok {
 		return notFound(noun, id)
 	}

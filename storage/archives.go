@@ -11,6 +11,7 @@ type archives struct{ v *view }
 type archiveRow struct {
 	ID        core.ArchiveID `db:"id"`
 	Name      string         `db:"name"`
+	Folder    core.FolderID  `db:"folder_id"`
 	Passages  int            `db:"passages"`
 	CreatedAt micros         `db:"created_at"`
 	UpdatedAt micros         `db:"updated_at"`
@@ -26,7 +27,7 @@ type archiveData struct {
 
 func newArchiveRow(a *core.Archive) (archiveRow, error) {
 	data, err := encode(archiveData{Description: a.Description, Embedding: a.Embedding, Wanted: a.Wanted, Metadata: a.Metadata})
-	return archiveRow{ID: a.ID, Name: a.Name, CreatedAt: toMicros(a.CreatedAt), UpdatedAt: toMicros(a.UpdatedAt), Data: data}, err
+	return archiveRow{ID: a.ID, Name: a.Name, Folder: a.Folder, CreatedAt: toMicros(a.CreatedAt), UpdatedAt: toMicros(a.UpdatedAt), Data: data}, err
 }
 
 func (r *archiveRow) archive() (core.Archive, error) {
@@ -35,12 +36,12 @@ func (r *archiveRow) archive() (core.Archive, error) {
 		return core.Archive{}, err
 	}
 	return core.Archive{
-		ID: r.ID, Name: r.Name, Description: d.Description, Embedding: d.Embedding, Wanted: d.Wanted, Metadata: d.Metadata, Passages: r.Passages,
+		ID: r.ID, Name: r.Name, Description: d.Description, Embedding: d.Embedding, Wanted: d.Wanted, Metadata: d.Metadata, Folder: r.Folder, Passages: r.Passages,
 		CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time(),
 	}, nil
 }
 
-const selectArchives = `SELECT a.id, a.name, a.passages, a.created_at, a.updated_at, a.data FROM archives a`
+const selectArchives = `SELECT a.id, a.name, a.folder_id, a.passages, a.created_at, a.updated_at, a.data FROM archives a`
 
 func (s archives) Create(ctx context.Context, a *core.Archive) error {
 	row, err := newArchiveRow(a)
@@ -48,9 +49,14 @@ func (s archives) Create(ctx context.Context, a *core.Archive) error {
 		return err
 	}
 	return s.v.write(ctx, "create archive", func(ctx context.Context, q *querier) error {
-		_, err := q.named(ctx, `INSERT INTO archives (id, name, created_at, updated_at, data) VALUES (:id, :name, :created_at, :updated_at, :data)`, row)
-		return err
+		return insertArchive(ctx, q, row)
 	})
+}
+
+func insertArchive(ctx context.Context, q *querier, row archiveRow) error {
+	_, err := q.named(ctx, `INSERT INTO archives (id, name, folder_id, created_at, updated_at, data)
+		VALUES (:id, :name, :folder_id, :created_at, :updated_at, :data)`, row)
+	return err
 }
 
 func (s archives) Get(ctx context.Context, id core.ArchiveID) (core.Archive, error) {
@@ -66,7 +72,7 @@ func (s archives) Get(ctx context.Context, id core.ArchiveID) (core.Archive, err
 	return row.archive()
 }
 
-// Update leaves the counter of passages alone.
+// Update leaves the counter of passages and the folder alone.
 func (s archives) Update(ctx context.Context, a *core.Archive) error {
 	row, err := newArchiveRow(a)
 	if err != nil {
@@ -84,7 +90,7 @@ func (s archives) Update(ctx context.Context, a *core.Archive) error {
 // Delete marks the archive and detaches it; its passages are invisible through it.
 func (s archives) Delete(ctx context.Context, id core.ArchiveID) error {
 	return s.v.write(ctx, "delete archive", func(ctx context.Context, q *querier) error {
-		n, err := q.exec(ctx, `UPDATE archives SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL`, s.v.s.now(), id)
+		n, err := q.exec(ctx, `UPDATE archives SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL AND folder_id = ''`, s.v.s.now(), id)
 		if err != nil {
 			return err
 		}
@@ -108,6 +114,7 @@ func (s archives) List(ctx context.Context, name string, agent core.AgentID, p c
 	o := order{table: "archives", cursor: "id", major: "created_at", minor: "id", alias: "a.", noun: "archive"}
 	w := &where{}
 	w.and("a.deleted_at IS NULL")
+	w.and("a.folder_id = ''")
 	if name != "" {
 		w.and("a.name = ?", name)
 	}
@@ -141,7 +148,7 @@ func (s archives) Attach(ctx context.Context, agent core.AgentID, archive core.A
 		if err := living(ctx, q, "agents", "agent", string(agent)); err != nil {
 			return err
 		}
-		if err := living(ctx, q, "archives", "archive", string(archive)); err != nil {
+		if err := living(ctx, q, "archives", "archive", string(archive), "folder_id = ''"); err != nil {
 			return err
 		}
 		var has core.ArchiveID

@@ -347,6 +347,13 @@ func (n *nearby) filter(ctx context.Context, a *asked) (vectors.Filter, error) {
 	for _, r := range a.filter.Roles {
 		f.Roles |= 1 << roleBit(core.Role(r))
 	}
+	if len(a.filter.Files) > 0 {
+		set, err := n.chunks(ctx, a.filter.Files)
+		if err != nil {
+			return f, err
+		}
+		f.Owners = append(f.Owners, set)
+	}
 	if len(a.filter.Tags) == 0 {
 		return f, nil
 	}
@@ -366,6 +373,22 @@ func (n *nearby) filter(ctx context.Context, a *asked) (vectors.Filter, error) {
 		f.Owners = append(f.Owners, either)
 	}
 	return f, nil
+}
+
+// chunks returns the passages of files.
+func (n *nearby) chunks(ctx context.Context, files []string) (*vectors.Owners, error) {
+	set := &vectors.Owners{}
+	for some := range chunks(files) {
+		w := &where{}
+		w.and("file_id <> ''")
+		in(w, "file_id", some)
+		var seq int64
+		err := n.facts.each(ctx, `SELECT seq FROM passages`+w.String(), w.args, []any{&seq}, func() error { set.Add(seq); return nil })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return set, nil
 }
 
 // roleBit is the bit of a role.

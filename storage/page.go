@@ -100,8 +100,8 @@ func (o order) paged(ctx context.Context, q *querier, w *where, p core.Page, lim
 
 // place is where a cursor stands in the order.
 type place struct {
-	Major int64 `db:"major"`
-	Minor any   `db:"minor"`
+	Major any `db:"major"`
+	Minor any `db:"minor"`
 }
 
 // find looks a cursor up. What was deleted since the last page still marks a place.

@@ -16,6 +16,8 @@ type passageRow struct {
 	Text      string         `db:"text"`
 	Agent     core.AgentID   `db:"agent_id"`
 	Step      core.StepID    `db:"step_id"`
+	File      core.FileID    `db:"file_id"`
+	Place     int            `db:"place"`
 	CreatedAt micros         `db:"created_at"`
 	UpdatedAt micros         `db:"updated_at"`
 	Data      string         `db:"data"`
@@ -29,8 +31,8 @@ type passageData struct {
 func newPassageRow(p *core.Passage) (passageRow, error) {
 	data, err := encode(passageData{Tags: p.Tags, Metadata: p.Metadata})
 	return passageRow{
-		ID: p.ID, Archive: p.Archive, Text: p.Text, Agent: p.Agent, Step: p.Step, CreatedAt: toMicros(p.CreatedAt),
-		UpdatedAt: toMicros(p.UpdatedAt), Data: data,
+		ID: p.ID, Archive: p.Archive, Text: p.Text, Agent: p.Agent, Step: p.Step, File: p.File, Place: p.Place,
+		CreatedAt: toMicros(p.CreatedAt), UpdatedAt: toMicros(p.UpdatedAt), Data: data,
 	}, err
 }
 
@@ -40,13 +42,13 @@ func (r *passageRow) passage() (core.Passage, error) {
 		return core.Passage{}, err
 	}
 	return core.Passage{
-		ID: r.ID, Archive: r.Archive, Text: r.Text, Tags: d.Tags, Metadata: d.Metadata, Agent: r.Agent, Step: r.Step, Seq: r.Seq,
-		CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time(),
+		ID: r.ID, Archive: r.Archive, Text: r.Text, Tags: d.Tags, Metadata: d.Metadata, Agent: r.Agent, Step: r.Step, File: r.File,
+		Place: r.Place, Seq: r.Seq, CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time(),
 	}, nil
 }
 
 //nolint:gosec // G101: a passage is no password
-const selectPassages = `SELECT p.seq, p.id, p.archive_id, p.text, p.agent_id, p.step_id, p.created_at, p.updated_at, p.data FROM passages p`
+const selectPassages = `SELECT p.seq, p.id, p.archive_id, p.text, p.agent_id, p.step_id, p.file_id, p.place, p.created_at, p.updated_at, p.data FROM passages p`
 
 // livingPassage is true of passages that are not deleted and whose archive is not.
 //
@@ -59,34 +61,46 @@ func (s passages) Insert(ctx context.Context, ps ...*core.Passage) error {
 	}
 	return s.v.atomic(ctx, "insert passages", func(ctx context.Context, q *querier) error {
 		for _, p := range ps {
-			row, err := newPassageRow(p)
-			if err != nil {
-				return err
-			}
-			n, err := q.exec(ctx, `UPDATE archives SET passages = passages + 1 WHERE id = $1 AND deleted_at IS NULL`, p.Archive)
-			if err != nil {
-				return err
-			}
-			if n == 0 {
-				return notFound("archive", string(p.Archive))
-			}
-			err = q.namedGet(ctx, &p.Seq, `INSERT INTO passages (id, archive_id, text, agent_id, step_id, created_at, updated_at, data)
-				VALUES (:id, :archive_id, :text, :agent_id, :step_id, :created_at, :updated_at, :data) RETURNING seq`, row)
-			if err != nil {
-				return err
-			}
-			if err := countTags(ctx, q, p.Archive, nil, p.Tags); err != nil {
-				return err
-			}
-			if err := retag(ctx, q, "passage_tags", "passage_id", string(p.ID), p.Tags, true); err != nil {
-				return err
-			}
-			if err := changed(ctx, q, kindPassage, string(p.ID), opWrite); err != nil {
+			if err := insertPassage(ctx, q, p); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
+}
+
+func insertPassage(ctx context.Context, q *querier, p *core.Passage) error {
+	row, err := newPassageRow(p)
+	if err != nil {
+		return err
+	}
+	n, err := q.exec(ctx, `UPDATE archives SET passages = passages + 1 WHERE id = $1 AND deleted_at IS NULL AND (folder_id = '' OR $2 <> '')`, p.Archive, p.File)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return notFound("archive", string(p.Archive))
+	}
+	err = q.namedGet(ctx, &p.Seq, `INSERT INTO passages (id, archive_id, text, agent_id, step_id, file_id, place, created_at, updated_at, data)
+		VALUES (:id, :archive_id, :text, :agent_id, :step_id, :file_id, :place, :created_at, :updated_at, :data) RETURNING seq`, row)
+	if err != nil {
+		return err
+	}
+	if err := countTags(ctx, q, p.Archive, nil, p.Tags); err != nil {
+		return err
+	}
+	if err := retag(ctx, q, "passage_tags", "passage_id", string(p.ID), p.Tags, true); err != nil {
+		return err
+	}
+	return changed(ctx, q, kindPassage, string(p.ID), opWrite)
+}
+
+// notAChunk refuses to touch a part of a file.
+func notAChunk(p *core.Passage) error {
+	if p.File == "" {
+		return nil
+	}
+	return core.E(core.Conflict, "passage %s is a part of file %s", string(p.ID), string(p.File)).WithHint("change or delete the file")
 }
 
 // countTags keeps the counters of an archive's tags when a passage's change.
@@ -148,6 +162,9 @@ func (s passages) Update(ctx context.Context, p *core.Passage) error {
 	}
 	return s.v.write(ctx, "update passage", func(ctx context.Context, q *querier) error {
 		old, err := getPassage(ctx, q, p.ID)
+		if err == nil {
+			err = notAChunk(&old)
+		}
 		if err != nil {
 			return err
 		}
@@ -168,6 +185,9 @@ func (s passages) Update(ctx context.Context, p *core.Passage) error {
 func (s passages) Delete(ctx context.Context, id core.PassageID) error {
 	return s.v.write(ctx, "delete passage", func(ctx context.Context, q *querier) error {
 		old, err := getPassage(ctx, q, id)
+		if err == nil {
+			err = notAChunk(&old)
+		}
 		if err != nil {
 			return err
 		}
@@ -191,6 +211,10 @@ func (s passages) filter(f core.PassageFilter) *where {
 	w := &where{}
 	w.and(livingPassage)
 	in(w, "p.archive_id", f.Archives)
+	in(w, "p.file_id", f.Files)
+	if len(f.Archives)+len(f.Files) == 0 {
+		w.and("p.archive_id NOT IN (SELECT id FROM archives WHERE folder_id <> '')")
+	}
 	tagged(w, "p.id", "passage_tags", "passage_id", f.Tags, f.AllTags)
 	if !f.From.IsZero() {
 		w.and("p.created_at >= ?", toMicros(f.From))

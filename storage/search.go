@@ -230,6 +230,16 @@ func (s passages) Match(ctx context.Context, q core.SearchQuery, f core.PassageF
 	for _, a := range f.Archives {
 		within.Owners = append(within.Owners, string(a))
 	}
+	for _, file := range f.Files {
+		within.Files = append(within.Files, string(file))
+	}
+	if len(f.Archives)+len(f.Files) == 0 {
+		var some bool
+		var err error
+		if within.Owners, some, err = s.v.s.search.memories(ctx); err != nil || !some {
+			return []core.PassageHit{}, err
+		}
+	}
 	found, err := s.v.s.search.match(ctx, index.Passage, q, within, limit, s.v.tx != nil)
 	if err != nil {
 		return nil, err
@@ -247,6 +257,16 @@ func (s passages) Match(ctx context.Context, q core.SearchQuery, f core.PassageF
 			h.Score, h.Words, h.Why, h.Partial = hit.Score, search.Surface(h.Passage.Text, hit.Why.Terms), found.why(hit), found.partial
 			return h
 		})
+}
+
+// memories returns the archives that are archival memory; none when all are. some is false where only folders have archives.
+func (r *searcher) memories(ctx context.Context) (owners []string, some bool, err error) {
+	var folders bool
+	if err := r.facts.get(ctx, &folders, `SELECT EXISTS (SELECT 1 FROM archives WHERE folder_id <> '')`); err != nil || !folders {
+		return nil, true, classify("look for folders", err)
+	}
+	err = r.facts.all(ctx, &owners, `SELECT id FROM archives WHERE folder_id = '' AND deleted_at IS NULL ORDER BY id`)
+	return owners, len(owners) > 0, classify("list archives", err)
 }
 
 func (s passages) load(ctx context.Context, f core.PassageFilter, ids []string) (map[string]core.PassageHit, error) {

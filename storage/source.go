@@ -82,6 +82,6 @@ func (r *searcher) passageDocs(ctx context.Context, w *where, tail string) ([]in
 
 func passageDoc(p core.Passage, row *passageRow) index.Doc {
 	return index.Doc{
-		Seq: p.Seq, ID: string(p.ID), Owner: string(p.Archive), At: int64(row.CreatedAt), Tags: p.Tags, Text: p.Text,
+		Seq: p.Seq, ID: string(p.ID), Owner: string(p.Archive), File: string(p.File), At: int64(row.CreatedAt), Tags: p.Tags, Text: p.Text,
 	}
 }

@@ -44,7 +44,12 @@ func sweeps() []struct{ table, key, sel string } {
 		{"passages", "seq", `SELECT p.seq FROM archives a JOIN passages p ON p.archive_id = a.id
 			WHERE a.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM passage_tags t WHERE t.passage_id = p.id)`},
 		{"archive_tags", "(archive_id, tag)", `SELECT t.archive_id, t.tag FROM archives a JOIN archive_tags t ON t.archive_id = a.id WHERE a.deleted_at IS NOT NULL`},
-		{"archives", "id", `SELECT a.id FROM archives a WHERE a.deleted_at IS NOT NULL
+		{"file_bytes", "file_id", `SELECT b.file_id FROM files f JOIN file_bytes b ON b.file_id = f.id WHERE f.deleted_at IS NOT NULL`},
+		{"file_texts", "file_id", `SELECT t.file_id FROM files f JOIN file_texts t ON t.file_id = f.id WHERE f.deleted_at IS NOT NULL`},
+		{"files", "seq", `SELECT f.seq FROM files f WHERE f.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM file_bytes b WHERE b.file_id = f.id)
+			AND NOT EXISTS (SELECT 1 FROM file_texts t WHERE t.file_id = f.id)`},
+		{"folders", "id", `SELECT d.id FROM folders d WHERE d.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM files f WHERE f.folder_id = d.id)`},
+		{"archives", "id", `SELECT a.id FROM archives a WHERE a.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM folders d WHERE d.archive_id = a.id)
 			AND NOT EXISTS (SELECT 1 FROM passages p WHERE p.archive_id = a.id) AND NOT EXISTS (SELECT 1 FROM archive_tags t WHERE t.archive_id = a.id)`},
 		{"blocks", "id", `SELECT b.id FROM blocks b WHERE b.deleted_at IS NOT NULL`},
 	}

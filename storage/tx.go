@@ -31,6 +31,8 @@ func (v *view) Workspaces() core.WorkspaceStore       { return workspaces{v} }
 func (v *view) Meta() core.MetaStore                  { return meta{v} }
 func (v *view) Rewinds() core.RewindStore             { return rewinds{v} }
 func (v *view) Vectors() core.VectorStore             { return vectorStore{v} }
+func (v *view) Folders() core.FolderStore             { return folders{v} }
+func (v *view) Files() core.FileStore                 { return files{v} }
 
 // txKey marks the context of a function inside a transaction with its store.
 type txKey struct{}

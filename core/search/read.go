@@ -14,6 +14,7 @@ type Source struct {
 	Speaker string    // who said it, empty if the columns do not say
 	At      time.Time // when it was written
 	Turn    bool      // it is a turn of a conversation, whatever its text looks like
+	Part    bool      // it is a part of a file: never a turn, and nobody says it
 }
 
 // Reading is what is read of a text once, when it is written, so that no search has to.
@@ -35,6 +36,7 @@ const (
 	Dated                      // its time stands in the text
 	Named                      // its speaker stands in the text
 	Numbered                   // it holds a number
+	Part                       // a part of a file
 )
 
 // Read reads a text. Relative days in it are seen from its own day.
@@ -44,11 +46,14 @@ func Read(s Source) Reading {
 	if s.Turn {
 		r.Flags |= Turn
 	}
+	if s.Part {
+		r.Flags |= Part
+	}
 	if minute, rest, ok := leadingTime(body); ok {
 		r.Minute, body = minute, body[rest:]
 		r.Flags |= Dated
 	}
-	if name, rest, ok := leadingName(body, r.Flags&Dated != 0); ok {
+	if name, rest, ok := leadingName(body, r.Flags&Dated != 0); ok && !s.Part {
 		r.Speaker = name
 		r.Flags |= Named
 		if r.Flags&Dated != 0 { // else it may be the word that the text is about

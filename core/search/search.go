@@ -172,9 +172,13 @@ func newRanking(q Query, st Stats, texts *Texts) *ranking {
 func abs(n int64) int64 { return max(n, -n) }
 
 // turn reports whether a doc is a turn of a conversation: it is stored as one, it names its time and speaker, or it names
-// a speaker who speaks again within two texts while another one does too, as in a transcript without times.
+// a speaker who speaks again within two texts while another one does too, as in a transcript without times. A part of a file
+// is none.
 func (r *ranking) turn(i int) bool {
 	d := &r.docs[i]
+	if d.Flags&Part != 0 {
+		return false
+	}
 	if d.Flags&Turn != 0 || d.Flags&(Dated|Named) == Dated|Named {
 		return true
 	}

@@ -49,6 +49,13 @@ func (m *matching) gates(ctx context.Context) (gates, error) {
 	if len(tags) > 0 {
 		sets = append(sets, tags)
 	}
+	if files := m.ask.Filter.Files; len(files) > 0 {
+		terms := make([]string, len(files))
+		for i, tag := range fileTags(files) {
+			terms[i] = tagTerm(tag)
+		}
+		sets = append(sets, terms)
+	}
 	var g gates
 	for _, terms := range sets {
 		lists, err := m.lists(ctx, terms)

@@ -92,7 +92,7 @@ func (e *edit) scope(ctx context.Context, key string) int64 {
 func (e *edit) put(ctx context.Context, docs []Doc) {
 	for i := range docs {
 		d := &docs[i]
-		r := search.Read(search.Source{Text: d.Text, Speaker: d.Name, At: time.UnixMicro(d.At).UTC(), Turn: e.kind == Message})
+		r := search.Read(search.Source{Text: d.Text, Speaker: d.Name, At: time.UnixMicro(d.At).UTC(), Turn: e.kind == Message, Part: d.File != ""})
 		owner := e.scope(ctx, ownerKey(d.Owner))
 		lane := owner
 		if e.kind == Message {
@@ -102,11 +102,27 @@ func (e *edit) put(ctx context.Context, docs []Doc) {
 		e.exec(ctx, `INSERT INTO `+e.t.docs+` (seq, id, owner, lane, role, at, who, minute, flags, len, words, spans)
 			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
 			d.Seq, d.ID, owner, lane, d.Role, d.At, who, r.Minute, int64(r.Flags), len(r.Words), r.Store(), search.StoreSpans(r.Spans))
-		for _, tag := range d.Tags {
+		tags := d.Tags
+		if d.File != "" {
+			tags = append(slices.Clone(tags), fileTag(d.File))
+		}
+		for _, tag := range tags {
 			e.exec(ctx, `INSERT OR IGNORE INTO `+e.t.tags+` (seq, tag) VALUES ($1, $2)`, d.Seq, tag)
 		}
-		e.count(entry{d.Seq, owner, lane, search.NameParts(who), d.Tags, r.Words}, 1)
+		e.count(entry{d.Seq, owner, lane, search.NameParts(who), tags, r.Words}, 1)
 	}
+}
+
+// fileTag is a tag that no person gives: it stands for the file of a part.
+func fileTag(file string) string { return "\x1f" + file }
+
+// fileTags are the tags of several files.
+func fileTags(files []string) []string {
+	tags := make([]string, len(files))
+	for i, f := range files {
+		tags[i] = fileTag(f)
+	}
+	return tags
 }
 
 // entry is what of a document is counted.

@@ -41,6 +41,7 @@ type Doc struct {
 	ID     string
 	Owner  string
 	Thread string
+	File   string // whose part it is; empty: none. It is no turn of a conversation then
 	Role   string
 	Name   string // who said it, where the facts know
 	At     int64  // microseconds

@@ -33,6 +33,7 @@ type Filter struct {
 	From, Until int64 // microseconds, half open
 	Tags        []string
 	AllTags     bool
+	Files       []string
 }
 
 // Ask is a search.

@@ -66,7 +66,7 @@ func (m *matching) scope(alias string) *conditions {
 // filter adds what a result must fulfil, but for roles: an answer inherits from a question that somebody else asked.
 func (m *matching) filter(c *conditions, alias string) {
 	m.times(c, alias)
-	if len(m.ask.Filter.Tags) > 0 {
+	if m.ask.Filter.tagged() {
 		c.and(m.tagged(c, alias))
 	}
 }
@@ -80,15 +80,26 @@ func (m *matching) times(c *conditions, alias string) {
 	}
 }
 
+// tagged reports whether a filter goes by what stands among the tags.
+func (f *Filter) tagged() bool { return len(f.Tags)+len(f.Files) > 0 }
+
 func (m *matching) tagged(c *conditions, alias string) string {
-	if m.ask.Filter.AllTags {
-		each := make([]string, len(m.ask.Filter.Tags))
-		for i, tag := range m.ask.Filter.Tags {
-			each[i] = `EXISTS (SELECT 1 FROM ` + m.t.tags + ` g WHERE g.seq = ` + alias + `.seq AND g.tag = ` + c.arg(tag) + `)`
-		}
-		return "(" + strings.Join(each, " AND ") + ")"
+	var each []string
+	has := func(either []string) {
+		each = append(each, `EXISTS (SELECT 1 FROM `+m.t.tags+` g WHERE g.seq = `+alias+`.seq AND g.tag IN `+c.list(either)+`)`)
 	}
-	return `EXISTS (SELECT 1 FROM ` + m.t.tags + ` g WHERE g.seq = ` + alias + `.seq AND g.tag IN ` + c.list(m.ask.Filter.Tags) + `)`
+	f := m.ask.Filter
+	if f.AllTags {
+		for _, tag := range f.Tags {
+			has([]string{tag})
+		}
+	} else if len(f.Tags) > 0 {
+		has(f.Tags)
+	}
+	if len(f.Files) > 0 {
+		has(fileTags(f.Files))
+	}
+	return "(" + strings.Join(each, " AND ") + ")"
 }
 
 type docRow struct {
@@ -109,7 +120,7 @@ type docRow struct {
 // read reads documents in the order of lanes; with may put ranges before the table, named r.
 func (m *matching) read(ctx context.Context, with string, c *conditions) ([]search.Doc, error) {
 	tagged := "1"
-	if len(m.ask.Filter.Tags) > 0 {
+	if m.ask.Filter.tagged() {
 		tagged = m.tagged(c, "d")
 	}
 	from := m.t.docs + " d"

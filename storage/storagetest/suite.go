@@ -41,6 +41,15 @@ func Run(t *testing.T, open func(t *testing.T) core.Store) {
 		{"snapshots are written once and come back whole", (*home).snapshots},
 		{"an agent has at most one archive", (*home).archives},
 		{"passages are counted, tagged and filtered", (*home).passages},
+		{"folders are found, attached and gone", (*home).folders},
+		{"every field of a file survives", (*home).everyFieldOfFiles},
+		{"files are found by their filters and counted", (*home).fileLists},
+		{"the chunks of a file are what it says now", (*home).fileChunks},
+		{"archives of folders are no archival memory", (*home).folderArchives},
+		{"chunks of a file inherit nothing from each other", (*home).proseChunks},
+		{"files are complete when all their chunks have vectors", (*home).settledFiles},
+		{"an agent's open files are kept, the last used first", (*home).openedFiles},
+		{"a file is taken back with its transaction", (*home).takenBackFiles},
 		{"a point in the past knows its passages", (*home).rewoundPassages},
 		{"a folder remembers its agent", (*home).workspaces},
 		{"an error rolls back its transaction and a nested one its part", (*home).transactions},
@@ -186,6 +195,11 @@ func texts(list []core.Message) []string {
 		out = append(out, m.PlainText())
 	}
 	return out
+}
+
+func sorted(list []string) []string {
+	slices.Sort(list)
+	return list
 }
 
 func hits(list []core.MessageHit) []string {

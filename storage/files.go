@@ -1,0 +1,443 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+
+	"loci/core"
+)
+
+type files struct{ v *view }
+
+var _ core.FileStore = files{}
+
+type fileRow struct {
+	Seq       int64           `db:"seq"`
+	ID        core.FileID     `db:"id"`
+	Folder    core.FolderID   `db:"folder_id"`
+	Name      string          `db:"name"`
+	Hash      string          `db:"hash"`
+	Status    core.FileStatus `db:"status"`
+	Size      int64           `db:"size"`
+	Chunks    int             `db:"chunks"`
+	Embedded  int             `db:"embedded"`
+	CreatedAt micros          `db:"created_at"`
+	UpdatedAt micros          `db:"updated_at"`
+	Data      string          `db:"data"`
+}
+
+type fileData struct {
+	Original   string         `json:"original,omitempty"`
+	Kind       core.FileKind  `json:"kind,omitempty"`
+	MIME       string         `json:"mime,omitempty"`
+	Error      string         `json:"error,omitempty"`
+	Title      string         `json:"title,omitempty"`
+	Lines      int            `json:"lines,omitempty"`
+	Chars      int            `json:"chars,omitempty"`
+	Pages      int            `json:"pages,omitempty"`
+	Metadata   map[string]any `json:"metadata,omitempty"`
+	ModifiedAt micros         `json:"modified_at,omitempty"`
+}
+
+func newFileRow(f *core.File) (fileRow, error) {
+	data, err := encode(fileData{
+		Original: f.Original, Kind: f.Kind, MIME: f.MIME, Error: f.Error, Title: f.Title, Lines: f.Lines, Chars: f.Chars, Pages: f.Pages,
+		Metadata: f.Metadata, ModifiedAt: toMicros(f.ModifiedAt),
+	})
+	return fileRow{
+		ID: f.ID, Folder: f.Folder, Name: f.Name, Hash: f.Hash, Status: f.Status, Size: f.Size, Chunks: f.Chunks, Embedded: f.Embedded,
+		CreatedAt: toMicros(f.CreatedAt), UpdatedAt: toMicros(f.UpdatedAt), Data: data,
+	}, err
+}
+
+func (r *fileRow) file() (core.File, error) {
+	var d fileData
+	if err := decode(r.Data, &d); err != nil {
+		return core.File{}, err
+	}
+	return core.File{
+		ID: r.ID, Folder: r.Folder, Name: r.Name, Original: d.Original, Kind: d.Kind, MIME: d.MIME, Size: r.Size, Hash: r.Hash, Status: r.Status,
+		Error: d.Error, Title: d.Title, Lines: d.Lines, Chars: d.Chars, Pages: d.Pages, Chunks: r.Chunks, Embedded: r.Embedded,
+		Metadata: d.Metadata, Seq: r.Seq, ModifiedAt: d.ModifiedAt.time(), CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time(),
+	}, nil
+}
+
+const fileColumns = `f.seq, f.id, f.folder_id, f.name, f.hash, f.status, f.size, f.chunks, f.embedded, f.created_at, f.updated_at, f.data`
+
+func (s files) Create(ctx context.Context, f *core.File, data []byte) error {
+	row, err := newFileRow(f)
+	if err != nil {
+		return err
+	}
+	return s.v.atomic(ctx, "create file", func(ctx context.Context, q *querier) error {
+		if err := countFiles(ctx, q, f.Folder, 1, f.Size); err != nil {
+			return err
+		}
+		err := q.namedGet(ctx, &f.Seq, `INSERT INTO files (id, folder_id, name, hash, status, size, chunks, embedded, created_at, updated_at, data)
+			VALUES (:id, :folder_id, :name, :hash, :status, :size, :chunks, :embedded, :created_at, :updated_at, :data) RETURNING seq`, row)
+		if err != nil {
+			return takenFile(err, f.Name)
+		}
+		if data == nil {
+			return nil
+		}
+		_, err = q.exec(ctx, `INSERT INTO file_bytes (file_id, data) VALUES ($1, $2)`, f.ID, data)
+		return err
+	})
+}
+
+// takenFile says which name is taken.
+func takenFile(err error, name string) error {
+	if isConflict(classify("", err)) {
+		return core.E(core.Conflict, "the folder has a file named %q already", name)
+	}
+	return err
+}
+
+// countFiles keeps the counters of a folder.
+func countFiles(ctx context.Context, q *querier, folder core.FolderID, files int, bytes int64) error {
+	n, err := q.exec(ctx, `UPDATE folders SET files = files + $1, bytes = bytes + $2 WHERE id = $3 AND deleted_at IS NULL`, files, bytes, folder)
+	if err == nil && n == 0 {
+		return notFound("folder", string(folder))
+	}
+	return err
+}
+
+func (s files) Get(ctx context.Context, id core.FileID) (core.File, error) {
+	ctx, q := s.v.read(ctx)
+	f, err := getFile(ctx, q, id)
+	return f, classify("get file", err)
+}
+
+func getFile(ctx context.Context, q *querier, id core.FileID) (core.File, error) {
+	var row fileRow
+	ok, err := q.find(ctx, &row, `SELECT `+fileColumns+` FROM files f WHERE f.id = $1 AND f.deleted_at IS NULL`, id)
+	if err != nil {
+		return core.File{}, err
+	}
+	if !ok {
+		return core.File{}, notFound("file", string(id))
+	}
+	return row.file()
+}
+
+func (s files) Data(ctx context.Context, id core.FileID) ([]byte, error) {
+	ctx, q := s.v.read(ctx)
+	var data []byte
+	ok, err := q.find(ctx, &data, `SELECT b.data FROM file_bytes b JOIN files f ON f.id = b.file_id WHERE f.id = $1 AND f.deleted_at IS NULL`, id)
+	if err == nil && !ok {
+		return nil, core.E(core.NotFound, "the bytes of file %s are not kept", string(id))
+	}
+	return data, classify("read the bytes of a file", err)
+}
+
+func (s files) Update(ctx context.Context, f *core.File) error {
+	row, err := newFileRow(f)
+	if err != nil {
+		return err
+	}
+	return s.v.atomic(ctx, "update file", func(ctx context.Context, q *querier) error {
+		old, err := getFile(ctx, q, f.ID)
+		if err != nil {
+			return err
+		}
+		return updateFile(ctx, q, &old, &row)
+	})
+}
+
+// updateFile writes a row in place of another and drops the bytes of what is read, or cannot be.
+func updateFile(ctx context.Context, q *querier, old *core.File, row *fileRow) error {
+	_, err := q.named(ctx, `UPDATE files SET name = :name, hash = :hash, status = :status, size = :size, chunks = :chunks, embedded = :embedded,
+		created_at = :created_at, updated_at = :updated_at, data = :data WHERE id = :id`, row)
+	if err != nil {
+		return takenFile(err, row.Name)
+	}
+	if old.Size != row.Size {
+		if err := countFiles(ctx, q, old.Folder, 0, row.Size-old.Size); err != nil {
+			return err
+		}
+	}
+	if row.Status == core.FileFailed {
+		_, err = q.exec(ctx, `DELETE FROM file_bytes WHERE file_id = $1`, row.ID)
+	}
+	return err
+}
+
+func (s files) Fill(ctx context.Context, f *core.File, doc core.Document, chunks []core.Passage) error {
+	text, err := json.Marshal(doc)
+	if err != nil {
+		return core.E(core.Internal, "encode a document: %w", err)
+	}
+	body, err := pack(string(text))
+	if err != nil {
+		return err
+	}
+	f.Chunks, f.Embedded = len(chunks), 0
+	row, err := newFileRow(f)
+	if err != nil {
+		return err
+	}
+	return s.v.atomic(ctx, "store the text of a file", func(ctx context.Context, q *querier) error {
+		old, err := getFile(ctx, q, f.ID)
+		if err != nil {
+			return err
+		}
+		if old.Hash != f.Hash {
+			return core.E(core.Conflict, "file %s has changed while it was read", string(f.ID))
+		}
+		folder, err := getFolder(ctx, q, old.Folder)
+		if err != nil {
+			return err
+		}
+		if err := s.dropChunks(ctx, q, folder.Archive, f.ID); err != nil {
+			return err
+		}
+		if err := updateFile(ctx, q, &old, &row); err != nil {
+			return err
+		}
+		if _, err := q.exec(ctx, `DELETE FROM file_bytes WHERE file_id = $1`, f.ID); err != nil {
+			return err
+		}
+		_, err = q.exec(ctx, `INSERT INTO file_texts (file_id, body) VALUES ($1, $2) ON CONFLICT (file_id) DO UPDATE SET body = excluded.body`, f.ID, body)
+		if err != nil {
+			return err
+		}
+		for i := range chunks {
+			c := &chunks[i]
+			c.Archive, c.File, c.Place = folder.Archive, f.ID, i
+			if err := insertPassage(ctx, q, c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// dropChunks marks the passages of a file as deleted. Triggers take their vectors away.
+func (s files) dropChunks(ctx context.Context, q *querier, archive core.ArchiveID, id core.FileID) error {
+	if _, err := q.exec(ctx, `INSERT INTO changes (kind, id, op) SELECT $1, id, $2 FROM passages WHERE file_id = $3 AND file_id <> '' AND deleted_at IS NULL`,
+		kindPassage, opDelete, id); err != nil {
+		return err
+	}
+	for _, text := range []string{
+		`UPDATE archive_tags SET uses = uses - (SELECT COUNT(*) FROM passages p JOIN passage_tags t ON t.passage_id = p.id
+			WHERE p.file_id = $1 AND p.file_id <> '' AND p.deleted_at IS NULL AND t.tag = archive_tags.tag) WHERE archive_id = $2`,
+		`UPDATE archives SET passages = passages - (SELECT COUNT(*) FROM passages p
+			WHERE p.file_id = $1 AND p.file_id <> '' AND p.deleted_at IS NULL) WHERE id = $2`,
+	} {
+		if _, err := q.exec(ctx, text, id, archive); err != nil {
+			return err
+		}
+	}
+	_, err := q.exec(ctx, `DELETE FROM passage_tags WHERE passage_id IN (SELECT id FROM passages WHERE file_id = $1 AND file_id <> '')`, id)
+	if err != nil {
+		return err
+	}
+	_, err = q.exec(ctx, `UPDATE passages SET deleted_at = $1 WHERE file_id = $2 AND file_id <> '' AND deleted_at IS NULL`, s.v.s.now(), id)
+	return err
+}
+
+func (s files) Document(ctx context.Context, id core.FileID) (core.Document, error) {
+	ctx, q := s.v.read(ctx)
+	var body []byte
+	ok, err := q.find(ctx, &body, `SELECT t.body FROM file_texts t JOIN files f ON f.id = t.file_id WHERE f.id = $1 AND f.deleted_at IS NULL`, id)
+	if err != nil {
+		return core.Document{}, classify("read the text of a file", err)
+	}
+	if !ok {
+		return core.Document{}, core.E(core.NotFound, "file %s has no text yet", string(id))
+	}
+	text, err := unpack(body)
+	if err != nil {
+		return core.Document{}, err
+	}
+	var doc core.Document
+	return doc, decode(text, &doc)
+}
+
+// Delete marks the file and its passages. The sweeper removes bytes and text.
+func (s files) Delete(ctx context.Context, id core.FileID) error {
+	return s.v.atomic(ctx, "delete file", func(ctx context.Context, q *querier) error {
+		f, err := getFile(ctx, q, id)
+		if err != nil {
+			return err
+		}
+		folder, err := getFolder(ctx, q, f.Folder)
+		if err != nil {
+			return err
+		}
+		if err := s.dropChunks(ctx, q, folder.Archive, id); err != nil {
+			return err
+		}
+		if _, err := q.exec(ctx, `DELETE FROM open_files WHERE file_id = $1`, id); err != nil {
+			return err
+		}
+		if _, err := q.exec(ctx, `UPDATE files SET deleted_at = $1 WHERE id = $2`, s.v.s.now(), id); err != nil {
+			return err
+		}
+		return countFiles(ctx, q, f.Folder, -1, -f.Size)
+	})
+}
+
+func (s files) filter(f core.FileFilter) *where {
+	w := &where{}
+	w.and("f.deleted_at IS NULL")
+	in(w, "f.folder_id", f.Folders)
+	in(w, "f.status", f.Status)
+	in(w, "f.name", f.Names)
+	if f.Hash != "" {
+		w.and("f.hash = ?", f.Hash)
+	}
+	return w
+}
+
+func (s files) List(ctx context.Context, f core.FileFilter, p core.Page) ([]core.File, error) {
+	ctx, q := s.v.read(ctx)
+	o := order{table: "files", cursor: "id", minor: "seq", alias: "f.", noun: "file"}
+	switch p.OrderBy {
+	case "", "created_at":
+		o.major = "seq"
+	case "name":
+		o.major = "name"
+	default:
+		return nil, core.E(core.Invalid, "files cannot be ordered by %q", p.OrderBy).WithHint("use created_at or name")
+	}
+	w := s.filter(f)
+	tail, err := o.paged(ctx, q, w, p, 100)
+	if err != nil {
+		return nil, err
+	}
+	var rows []fileRow
+	if err := q.all(ctx, &rows, `SELECT `+fileColumns+` FROM files f`+w.String()+tail, w.args...); err != nil {
+		return nil, classify("list files", err)
+	}
+	return convert(rows, (*fileRow).file)
+}
+
+func (s files) Count(ctx context.Context, f core.FileFilter) (int, error) {
+	ctx, q := s.v.read(ctx)
+	w := s.filter(f)
+	var n int
+	err := q.get(ctx, &n, `SELECT COUNT(*) FROM files f`+w.String(), w.args...)
+	return n, classify("count files", err)
+}
+
+// settleBatch is how many files one look of Settle takes.
+const settleBatch = 500
+
+// Settle reads first: who is asked often mostly finds nothing to write.
+func (s files) Settle(ctx context.Context) (left int, err error) {
+	var after int64
+	for {
+		reading, q := s.v.read(ctx)
+		var rows []settled
+		err := q.all(reading, &rows, selectSettled, core.FileEmbedding, after, settleBatch, core.VectorPassage)
+		if err != nil {
+			return left, classify("look for files that are embedded", err)
+		}
+		var moved []settled
+		for _, r := range rows {
+			after = r.Seq
+			if r.Waiting > 0 {
+				left++
+			}
+			if r.Waiting == 0 || r.Chunks-r.Waiting != r.Embedded {
+				moved = append(moved, r)
+			}
+		}
+		if err := s.settle(ctx, moved); err != nil {
+			return left, err
+		}
+		if len(rows) < settleBatch {
+			return left, nil
+		}
+	}
+}
+
+// settled is a file on its way to its vectors.
+type settled struct {
+	Seq      int64 `db:"seq"`
+	Chunks   int   `db:"chunks"`
+	Embedded int   `db:"embedded"`
+	Waiting  int   `db:"waiting"`
+}
+
+const waitingChunks = `(SELECT COUNT(*) FROM passages p JOIN vector_queue v ON v.kind = $4 AND v.owner = p.seq WHERE p.file_id = f.id AND p.file_id <> '' AND p.deleted_at IS NULL)`
+
+const selectSettled = `SELECT f.seq, f.chunks, f.embedded, ` + waitingChunks + ` AS waiting FROM files f
+	WHERE f.status = $1 AND f.status IN ('pending', 'parsing', 'embedding') AND f.deleted_at IS NULL AND f.seq > $2 ORDER BY f.seq LIMIT $3`
+
+// settle writes how far files are, as it is at the writing.
+func (s files) settle(ctx context.Context, moved []settled) error {
+	if len(moved) == 0 {
+		return nil
+	}
+	return s.v.atomic(ctx, "complete files", func(ctx context.Context, q *querier) error {
+		now := s.v.s.now()
+		for _, r := range moved {
+			_, err := q.exec(ctx, `UPDATE files AS f SET embedded = f.chunks - `+waitingChunks+`,
+				status = CASE WHEN `+waitingChunks+` = 0 THEN $3 ELSE f.status END, updated_at = CASE WHEN `+waitingChunks+` = 0 THEN $5 ELSE f.updated_at END
+				WHERE f.seq = $1 AND f.status = $2 AND f.deleted_at IS NULL`, r.Seq, core.FileEmbedding, core.FileCompleted, core.VectorPassage, now)
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+type openFileRow struct {
+	File   core.FileID `db:"file_id"`
+	Open   bool        `db:"open"`
+	Start  int         `db:"start_line"`
+	End    int         `db:"end_line"`
+	UsedAt micros      `db:"used_at"`
+}
+
+func (r *openFileRow) openFile() (core.OpenFile, error) {
+	return core.OpenFile{File: r.File, Open: r.Open, Start: r.Start, End: r.End, UsedAt: r.UsedAt.time()}, nil
+}
+
+func (s files) Opened(ctx context.Context, agent core.AgentID) ([]core.OpenFile, error) {
+	ctx, q := s.v.read(ctx)
+	var rows []openFileRow
+	err := q.all(ctx, &rows, `SELECT o.file_id, o.open, o.start_line, o.end_line, o.used_at FROM open_files o JOIN files f ON f.id = o.file_id
+		JOIN folder_agents fa ON fa.agent_id = o.agent_id AND fa.folder_id = f.folder_id
+		WHERE o.agent_id = $1 AND f.deleted_at IS NULL ORDER BY o.used_at DESC, f.seq`, agent)
+	if err != nil {
+		return nil, classify("list opened files", err)
+	}
+	return convert(rows, (*openFileRow).openFile)
+}
+
+func (s files) Open(ctx context.Context, agent core.AgentID, o core.OpenFile) error {
+	return s.v.write(ctx, "open file", func(ctx context.Context, q *querier) error {
+		if err := living(ctx, q, "agents", "agent", string(agent)); err != nil {
+			return err
+		}
+		if err := living(ctx, q, "files", "file", string(o.File)); err != nil {
+			return err
+		}
+		_, err := q.exec(ctx, `INSERT INTO open_files (agent_id, file_id, open, start_line, end_line, used_at) VALUES ($1, $2, $3, $4, $5, $6)
+			ON CONFLICT (agent_id, file_id) DO UPDATE SET open = excluded.open, start_line = excluded.start_line, end_line = excluded.end_line,
+			used_at = excluded.used_at`, agent, o.File, o.Open, o.Start, o.End, toMicros(o.UsedAt))
+		return err
+	})
+}
+
+func (s files) Close(ctx context.Context, agent core.AgentID, files ...core.FileID) error {
+	if len(files) == 0 {
+		return nil
+	}
+	return s.v.write(ctx, "close files", func(ctx context.Context, q *querier) error {
+		for chunk := range chunks(files) {
+			w := &where{}
+			w.and("agent_id = ?", agent)
+			in(w, "file_id", chunk)
+			if _, err := q.exec(ctx, `UPDATE open_files SET open = FALSE`+w.String(), w.args...); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
