@@ -67,15 +67,6 @@ func (m *matching) gates(ctx context.Context) (gates, error) {
 	return g, nil
 }
 
-// rewind lets lists be gone through again.
-func (g gates) rewind() {
-	for _, lists := range g {
-		for _, l := range lists {
-			l.at = 0
-		}
-	}
-}
-
 // pick adds the texts in which the words are worth most, good enough to choose whom to rank, and as many again of those
 // who are named. Where only names are left to look for, it adds their newest.
 func (m *matching) pick(ctx context.Context, q search.Query, words []string, g gates, found map[int64]bool) error {
@@ -98,10 +89,6 @@ func (m *matching) pick(ctx context.Context, q search.Query, words []string, g g
 	all, theirs := &best{n: n}, &best{n: n}
 	score(lists, g, names, all, theirs)
 	if len(names) > 0 && len(theirs.list) == 0 {
-		g.rewind()
-		for _, l := range names {
-			l.at = 0
-		}
 		newest(names, g, theirs)
 	}
 	for _, b := range []*best{all, theirs} {

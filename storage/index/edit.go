@@ -7,36 +7,35 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"time"
+	"strings"
 
 	"github.com/jmoiron/sqlx"
 
 	"loci/core/search"
 )
 
-// edit writes and removes documents of one kind within a transaction, and at its end what they change in the counters:
-// each counter once, however many documents share it. After the first error it does nothing more.
+// edit writes and removes documents of one kind, and at its end what they change in the counters: each counter once,
+// however many documents share it. After the first error it does nothing more.
 type edit struct {
 	tx    *sqlx.Tx
 	kind  Kind
 	t     tables
-	stmts map[string]*sqlx.Stmt
+	stmts map[string]*sqlx.Stmt // of tx
 	err   error
 
 	scopes   map[string]int64 // keys of scopes to their numbers
 	docs     map[int64]int64  // by number of scope
 	terms    map[string]*change
+	entries  int // of all terms
 	speakers map[speaker]int64
 	total    int64
 	length   int64
-	last     int64 // the highest seq when it began
 }
 
-// change is what happens to a term: by how many documents its number changes, and its entries by block and offset,
-// where 0 takes one out.
+// change is what happens to a term: by how many documents its number changes, and its entries as they came.
 type change struct {
 	by      int64
-	entries map[int64]map[uint16]int
+	entries []entry
 }
 
 type speaker struct {
@@ -44,14 +43,14 @@ type speaker struct {
 	owner int64
 }
 
-func newEdit(ctx context.Context, tx *sqlx.Tx, kind Kind) *edit {
-	e := &edit{
-		tx: tx, kind: kind, t: tablesOf(kind), stmts: map[string]*sqlx.Stmt{}, scopes: map[string]int64{}, docs: map[int64]int64{},
-		terms: map[string]*change{}, speakers: map[speaker]int64{},
-	}
-	e.err = tx.GetContext(ctx, &e.last, `SELECT COALESCE(MAX(seq), 0) FROM `+e.t.docs)
+func newEdit(tx *sqlx.Tx, kind Kind) *edit {
+	e := &edit{kind: kind, t: tablesOf(kind), scopes: map[string]int64{}, docs: map[int64]int64{}, terms: map[string]*change{}, speakers: map[speaker]int64{}}
+	e.use(tx)
 	return e
 }
+
+// use goes on in another transaction.
+func (e *edit) use(tx *sqlx.Tx) { e.tx, e.stmts = tx, map[string]*sqlx.Stmt{} }
 
 // prepared returns a statement, compiled once.
 func (e *edit) prepared(ctx context.Context, text string) *sqlx.Stmt {
@@ -74,6 +73,26 @@ func (e *edit) exec(ctx context.Context, text string, args ...any) {
 	}
 }
 
+// insert writes rows, many with one statement: what a statement costs by itself is more than a row. The text ends where
+// the values begin.
+func (e *edit) insert(ctx context.Context, text string, columns int, args []any) {
+	one := "(?" + strings.Repeat(", ?", columns-1) + ")"
+	for _, n := range []int{64, 8, 1} {
+		all := text + one + strings.Repeat(", "+one, n-1)
+		for ; len(args) >= n*columns && e.err == nil; args = args[n*columns:] {
+			e.exec(ctx, all, args[:n*columns]...)
+		}
+	}
+}
+
+// closeStatements gives the statements back.
+func (e *edit) closeStatements() {
+	for _, s := range e.stmts {
+		_ = s.Close()
+	}
+	e.stmts = map[string]*sqlx.Stmt{}
+}
+
 // scope returns the number of a scope and makes it where it is new.
 func (e *edit) scope(ctx context.Context, key string) int64 {
 	if num, ok := e.scopes[key]; ok {
@@ -89,111 +108,100 @@ func (e *edit) scope(ctx context.Context, key string) int64 {
 }
 
 // put writes documents that are not there yet.
-func (e *edit) put(ctx context.Context, docs []Doc) {
+func (e *edit) put(ctx context.Context, docs []reading) {
+	const columns = 7
+	rows, tags := make([]any, 0, columns*len(docs)), []any(nil)
 	for i := range docs {
 		d := &docs[i]
-		r := search.Read(search.Source{Text: d.Text, Speaker: d.Name, At: time.UnixMicro(d.At).UTC(), Turn: e.kind == Message, Part: d.File != ""})
 		owner := e.scope(ctx, ownerKey(d.Owner))
 		lane := owner
 		if e.kind == Message {
 			lane = e.scope(ctx, threadKey(d.Thread))
 		}
-		who := search.Voice(r.Speaker, d.Role)
-		e.exec(ctx, `INSERT INTO `+e.t.docs+` (seq, id, owner, lane, role, at, who, minute, flags, len, words, spans)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-			d.Seq, d.ID, owner, lane, d.Role, d.At, who, r.Minute, int64(r.Flags), len(r.Words), r.Store(), search.StoreSpans(r.Spans))
-		tags := d.Tags
-		if d.File != "" {
-			tags = append(slices.Clone(tags), fileTag(d.File))
+		rows = append(rows, d.Seq, d.ID, owner, lane, d.At, d.minute, d.stored)
+		for _, tag := range d.tags {
+			tags = append(tags, d.Seq, tag)
 		}
-		for _, tag := range tags {
-			e.exec(ctx, `INSERT OR IGNORE INTO `+e.t.tags+` (seq, tag) VALUES ($1, $2)`, d.Seq, tag)
-		}
-		e.count(entry{d.Seq, owner, lane, search.NameParts(who), tags, r.Words}, 1)
+		e.count(document{d.Seq, owner, lane, search.NameParts(d.who), d.tags, d.words}, 1)
 	}
+	e.insert(ctx, `INSERT INTO `+e.t.docs+` (seq, id, owner, lane, at, minute, data) VALUES `, columns, rows)
+	e.insert(ctx, `INSERT INTO `+e.t.tags+` (seq, tag) VALUES `, 2, tags)
 }
 
-// fileTag is a tag that no person gives: it stands for the file of a part.
-func fileTag(file string) string { return "\x1f" + file }
-
-// fileTags are the tags of several files.
-func fileTags(files []string) []string {
-	tags := make([]string, len(files))
-	for i, f := range files {
-		tags[i] = fileTag(f)
-	}
-	return tags
-}
-
-// entry is what of a document is counted.
-type entry struct {
+// document is what of a document is counted.
+type document struct {
 	seq, owner, lane int64
 	parts            []string // of its speaker's name
-	tags             []string
+	tags             []string // each once
 	words            []string
 }
 
 // count adds a document to the counters and postings, or takes it out of them.
-func (e *edit) count(d entry, by int64) {
+func (e *edit) count(d document, by int64) {
 	e.total += by
 	e.length += by * int64(len(d.words))
 	e.docs[d.owner] += by
-	tf := make(map[string]int, len(d.words)+4)
-	for _, w := range d.words {
-		tf[w]++
-	}
-	tf[scopeTerm(d.owner)] = 1
+	e.post(d.seq, scopeTerm(d.owner), 1, by)
 	if d.lane != d.owner {
 		e.docs[d.lane] += by
-		tf[scopeTerm(d.lane)] = 1
+		e.post(d.seq, scopeTerm(d.lane), 1, by)
 	}
 	for _, tag := range d.tags {
-		tf[tagTerm(tag)] = 1
+		e.post(d.seq, tagTerm(tag), 1, by)
 	}
-	for _, p := range d.parts {
-		if tf[whoTerm(p)] == 0 {
-			tf[whoTerm(p)] = 1
+	for i, p := range d.parts {
+		if !slices.Contains(d.parts[:i], p) {
+			e.post(d.seq, whoTerm(p), 1, by)
 			e.speakers[speaker{p, d.owner}] += by
 		}
 	}
-	for term, n := range tf {
-		c := e.terms[term]
-		if c == nil {
-			c = &change{entries: map[int64]map[uint16]int{}}
-			e.terms[term] = c
+	slices.Sort(d.words) // the order is kept elsewhere
+	for len(d.words) > 0 {
+		n := 1
+		for n < len(d.words) && d.words[n] == d.words[0] {
+			n++
 		}
-		c.by += by
-		block := d.seq >> blockBits
-		if c.entries[block] == nil {
-			c.entries[block] = map[uint16]int{}
-		}
-		c.entries[block][offsetOf(d.seq)] = n * int((by+1)/2)
+		e.post(d.seq, d.words[0], n, by)
+		d.words = d.words[n:]
 	}
+}
+
+// post notes that a term stands in a document, or does so no more.
+func (e *edit) post(seq int64, term string, tf int, by int64) {
+	c := e.terms[term]
+	if c == nil {
+		c = &change{}
+		e.terms[strings.Clone(term)] = c // not the text that it was cut from
+	}
+	c.by += by
+	c.entries = append(c.entries, newEntry(seq, tf*int((by+1)/2)))
+	e.entries++
 }
 
 type dropped struct {
 	Seq   int64  `db:"seq"`
 	Owner int64  `db:"owner"`
 	Lane  int64  `db:"lane"`
-	Who   string `db:"who"`
-	Words string `db:"words"`
+	Data  []byte `db:"data"`
 }
 
-const selectDropped = `SELECT seq, owner, lane, who, words FROM `
+const selectDropped = `SELECT seq, owner, lane, data FROM `
 
 // drop removes documents.
 func (e *edit) drop(ctx context.Context, ids []string) {
-	if e.err != nil || len(ids) == 0 {
-		return
-	}
-	query, args, err := sqlx.In(selectDropped+e.t.docs+` WHERE id IN (?)`, ids)
-	if err != nil {
-		e.err = err
-		return
-	}
-	var rows []dropped
-	if e.err = e.tx.SelectContext(ctx, &rows, query, args...); e.err == nil {
-		e.remove(ctx, rows)
+	for chunk := range slices.Chunk(ids, lookupBatch) {
+		if e.err != nil {
+			return
+		}
+		query, args, err := sqlx.In(selectDropped+e.t.docs+` WHERE id IN (?)`, chunk)
+		if err != nil {
+			e.err = err
+			return
+		}
+		var rows []dropped
+		if e.err = e.tx.SelectContext(ctx, &rows, query, args...); e.err == nil {
+			e.remove(ctx, rows)
+		}
 	}
 }
 
@@ -202,7 +210,9 @@ func (e *edit) remove(ctx context.Context, rows []dropped) {
 	for _, r := range rows {
 		e.exec(ctx, `DELETE FROM `+e.t.tags+` WHERE seq = $1`, r.Seq)
 		e.exec(ctx, `DELETE FROM `+e.t.docs+` WHERE seq = $1`, r.Seq)
-		e.count(entry{r.Seq, r.Owner, r.Lane, search.NameParts(r.Who), tags[r.Seq], search.LoadWords(r.Words)}, -1)
+		s, err := unpack(string(r.Data))
+		e.err = errors.Join(e.err, err)
+		e.count(document{r.Seq, r.Owner, r.Lane, search.NameParts(s.who), tags[r.Seq], search.LoadWords(s.words)}, -1)
 	}
 }
 
@@ -243,16 +253,34 @@ func (e *edit) dropScope(ctx context.Context, column, key string) {
 	}
 }
 
-// finish writes the counters and gives the statements back.
+// finish writes the counters and postings and gives the statements back.
 func (e *edit) finish(ctx context.Context) error {
+	e.settle(ctx)
+	e.flush(ctx)
+	e.closeStatements()
+	return e.err
+}
+
+// settle writes how many documents there are.
+func (e *edit) settle(ctx context.Context) {
 	for num, by := range e.docs {
 		if by != 0 {
 			e.exec(ctx, `UPDATE `+e.t.scopes+` SET docs = docs + $1 WHERE num = $2`, by, num)
 		}
 	}
-	for _, term := range slices.Sorted(maps.Keys(e.terms)) { // neighbours in the tree one after the other
-		e.amendTerm(ctx, term, e.terms[term])
+	clear(e.docs)
+	if e.err != nil || e.total == 0 && e.length == 0 {
+		return
 	}
+	if e.err = raise(ctx, e.tx, "len_"+string(e.kind), e.length); e.err == nil {
+		e.err = raise(ctx, e.tx, "docs_"+string(e.kind), e.total)
+	}
+	e.total, e.length = 0, 0
+}
+
+// flush writes terms and speakers.
+func (e *edit) flush(ctx context.Context) {
+	e.amendTerms(ctx)
 	for s, by := range e.speakers {
 		if by != 0 {
 			e.exec(ctx, `INSERT INTO `+e.t.speakers+` (part, owner, docs) VALUES ($1, $2, $3)
@@ -262,59 +290,157 @@ func (e *edit) finish(ctx context.Context) error {
 			e.exec(ctx, `DELETE FROM `+e.t.speakers+` WHERE part = $1 AND owner = $2 AND docs <= 0`, s.part, s.owner)
 		}
 	}
-	for _, s := range e.stmts {
-		_ = s.Close()
-	}
-	if e.err != nil {
-		return e.err
-	}
-	if e.total == 0 && e.length == 0 {
+	clear(e.terms)
+	clear(e.speakers)
+	e.entries = 0
+}
+
+// termRow is a term as it is stored: blocks after upto stand in the tail, others in rows of their own.
+type termRow struct {
+	num, docs, upto int64
+	tail            []byte
+}
+
+// readTerms reads terms, at most lookupBatch.
+func readTerms(ctx context.Context, tx *sqlx.Tx, t tables, terms []string, into map[string]*termRow) error {
+	if len(terms) == 0 {
 		return nil
 	}
-	if err := raise(ctx, e.tx, "len_"+string(e.kind), e.length); err != nil {
+	c := &conditions{}
+	c.and("term IN " + c.list(terms))
+	rows, err := tx.QueryContext(ctx, `SELECT term, num, docs, upto, tail FROM `+t.terms+c.where(), c.args...)
+	if err != nil {
 		return err
 	}
-	return raise(ctx, e.tx, "docs_"+string(e.kind), e.total)
+	defer func() { _ = rows.Close() }() // what was read is complete or Err says so
+	for rows.Next() {
+		var term string
+		var r termRow
+		if err := rows.Scan(&term, &r.num, &r.docs, &r.upto, &r.tail); err != nil {
+			return err
+		}
+		into[term] = &r
+	}
+	return rows.Err()
 }
 
-// amendTerm writes what changes of a term.
-func (e *edit) amendTerm(ctx context.Context, term string, c *change) {
-	var num, docs int64
-	if s := e.prepared(ctx, `INSERT INTO `+e.t.terms+` (term, docs) VALUES ($1, $2) ON CONFLICT (term) DO UPDATE SET docs = docs + excluded.docs RETURNING num, docs`); s != nil {
-		e.err = s.QueryRowContext(ctx, term, c.by).Scan(&num, &docs)
+// amendTerms writes what changes of terms, neighbours in the tree one after the other.
+func (e *edit) amendTerms(ctx context.Context) {
+	if e.err != nil || len(e.terms) == 0 {
+		return
 	}
-	for _, block := range slices.Sorted(maps.Keys(c.entries)) {
-		key, changes := num<<termShift|block, c.entries[block]
-		if e.follow(block, changes) { // behind everything there is
-			e.exec(ctx, `INSERT INTO `+e.t.postings+` (key, data) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET data = CAST(data || excluded.data AS BLOB)`,
-				key, amend(nil, changes))
-			continue
+	var given int64 // numbers that were given to terms
+	e.err = e.tx.GetContext(ctx, &given, `SELECT CAST(value AS INTEGER) FROM marks WHERE key = $1`, "terms_"+string(e.kind))
+	before := given
+	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(e.terms)), lookupBatch) {
+		known := make(map[string]*termRow, len(chunk))
+		if e.err == nil {
+			e.err = readTerms(ctx, e.tx, e.t, chunk, known)
 		}
-		var data []byte
-		if s := e.prepared(ctx, `SELECT data FROM `+e.t.postings+` WHERE key = $1`); s != nil {
-			if err := s.QueryRowContext(ctx, key).Scan(&data); err != nil && !errors.Is(err, sql.ErrNoRows) {
-				e.err = err
+		var written, rows []any
+		for _, term := range chunk {
+			if e.err != nil {
+				return
 			}
+			row := known[term]
+			if row == nil {
+				given++
+				row = &termRow{num: given, upto: -1}
+			}
+			rows = e.amendTerm(ctx, row, e.terms[term], rows)
+			if row.docs > 0 {
+				written = append(written, term, row.num, row.docs, row.upto, row.tail)
+				continue
+			}
+			e.exec(ctx, `DELETE FROM `+e.t.terms+` WHERE term = $1`, term)
+			e.exec(ctx, `DELETE FROM `+e.t.postings+` WHERE key >= $1 AND key < $2`, row.num<<termShift, (row.num+1)<<termShift)
 		}
-		if data = amend(data, changes); len(data) > 0 {
-			e.exec(ctx, `INSERT INTO `+e.t.postings+` (key, data) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET data = excluded.data`, key, data)
-		} else {
+		e.insert(ctx, `INSERT OR REPLACE INTO `+e.t.postings+` (key, data) VALUES `, 2, rows)
+		e.insert(ctx, `INSERT OR REPLACE INTO `+e.t.terms+` (term, num, docs, upto, tail) VALUES `, 5, written)
+	}
+	if e.err == nil && given > before {
+		e.err = setMark(ctx, e.tx, "terms_"+string(e.kind), given)
+	}
+}
+
+// amendTerm puts the entries of a change in their places, and what of the tail has grown too long into rows to be written.
+func (e *edit) amendTerm(ctx context.Context, row *termRow, c *change, rows []any) []any {
+	row.docs += c.by
+	entries := sorted(c.entries)
+	first := 0
+	for first < len(entries) && entries[first].block() <= row.upto {
+		first++
+	}
+	if row.docs <= 0 {
+		return rows
+	}
+	e.amendRows(ctx, row.num, entries[:first])
+	tail, err := decode(nil, row.tail)
+	if err != nil {
+		e.err = err
+		return rows
+	}
+	tail = merge(tail, entries[first:])
+	row.tail = encode(tail)
+	if len(row.tail) <= tailBytes || len(tail) < 2 {
+		return rows
+	}
+	old, last := tail[:len(tail)-1], tail[len(tail)-1:]
+	if row.upto >= 0 {
+		old = e.joinLast(ctx, row.num, old)
+	}
+	for _, blocks := range packRows(old) {
+		rows = append(rows, row.num<<termShift|blocks[0].number, encode(blocks))
+	}
+	row.upto, row.tail = old[len(old)-1].number, encode(last)
+	return rows
+}
+
+// joinLast puts the blocks of a term's last row in front of others, where they have room together.
+func (e *edit) joinLast(ctx context.Context, num int64, blocks []block) []block {
+	_, data := e.postingsRow(ctx, num, 1<<termShift-1)
+	if len(data)+len(blocks[0].data)+6 > rowBytes {
+		return blocks
+	}
+	before, err := decode(nil, data)
+	e.err = errors.Join(e.err, err)
+	return append(before, blocks...)
+}
+
+// postingsRow reads the row that a block of a term belongs to, nothing where it is before all rows.
+func (e *edit) postingsRow(ctx context.Context, num, block int64) (key int64, data []byte) {
+	s := e.prepared(ctx, `SELECT key, data FROM `+e.t.postings+` WHERE key >= $1 AND key <= $2 ORDER BY key DESC LIMIT 1`)
+	if s == nil {
+		return 0, nil
+	}
+	err := s.QueryRowContext(ctx, num<<termShift, num<<termShift|block).Scan(&key, &data)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		e.err = err
+	}
+	return key, data
+}
+
+// amendRows puts entries into rows of a term.
+func (e *edit) amendRows(ctx context.Context, num int64, entries []entry) {
+	for len(entries) > 0 && e.err == nil {
+		n := 1
+		for n < len(entries) && entries[n].block() == entries[0].block() {
+			n++
+		}
+		key, data := e.postingsRow(ctx, num, entries[0].block())
+		blocks, err := decode(nil, data)
+		if err != nil {
+			e.err = err
+			return
+		}
+		if data != nil {
 			e.exec(ctx, `DELETE FROM `+e.t.postings+` WHERE key = $1`, key)
 		}
-	}
-	if docs <= 0 {
-		e.exec(ctx, `DELETE FROM `+e.t.terms+` WHERE num = $1`, num)
-	}
-}
-
-// follow reports changes that only add documents behind all that were there before.
-func (e *edit) follow(block int64, changes map[uint16]int) bool {
-	for offset, tf := range changes {
-		if tf == 0 || block<<blockBits|int64(offset) <= e.last {
-			return false
+		for _, row := range packRows(merge(blocks, entries[:n])) {
+			e.exec(ctx, `INSERT INTO `+e.t.postings+` (key, data) VALUES ($1, $2)`, num<<termShift|row[0].number, encode(row))
 		}
+		entries = entries[n:]
 	}
-	return true
 }
 
 // dropGone removes everything of an agent, a conversation or an archive that is gone.
@@ -322,13 +448,13 @@ func dropGone(ctx context.Context, tx *sqlx.Tx, c Change) error {
 	var e *edit
 	switch c.Kind {
 	case "agent":
-		e = newEdit(ctx, tx, Message)
+		e = newEdit(tx, Message)
 		e.dropScope(ctx, "owner", ownerKey(c.ID))
 	case "conversation":
-		e = newEdit(ctx, tx, Message)
+		e = newEdit(tx, Message)
 		e.dropScope(ctx, "lane", threadKey(c.ID))
 	case "archive":
-		e = newEdit(ctx, tx, Passage)
+		e = newEdit(tx, Passage)
 		e.dropScope(ctx, "owner", ownerKey(c.ID))
 	default:
 		return nil

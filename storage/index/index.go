@@ -100,8 +100,16 @@ func (f *files) close() {
 }
 
 const (
-	batch      = 500  // changes that are taken at once
-	buildBatch = 2000 // documents, where all are read: the more, the fewer rows are written twice
+	batch      = 4000      // changes that are taken at once: the more there are, the less each costs
+	buildBatch = 2000      // documents that a build writes at once
+	firstFlush = 100_000   // entries of postings that a build gathers before it first writes them
+	lastFlush  = 3_200_000 // … and at last: about 60 MB
+)
+
+// A build touches pages all over the file.
+const (
+	buildCache = `PRAGMA cache_size = -65536`
+	usualCache = `PRAGMA cache_size = -4096; PRAGMA shrink_memory`
 )
 
 // Open opens the index, or begins to build it, and starts the indexer. It does not wait until the index has caught up.

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"slices"
+	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -67,34 +67,58 @@ func (x *Index) work(ctx context.Context) error {
 	}
 }
 
+// part is documents that were read for a build.
+type part struct {
+	kind Kind
+	docs []reading
+	err  error
+}
+
 // build reads all facts. What changes meanwhile is among the changes after the last one that was there at its start.
+//
+// Documents are written as they come, postings once there are many: the longer it takes, the more, so that some can be
+// found early and each is written few times.
 func (x *Index) build(ctx context.Context, db *sqlx.DB) error {
 	_, start, err := x.cfg.Source.Bounds(ctx)
 	if err != nil {
 		return err
 	}
 	began, total := time.Now(), 0
-	for _, kind := range []Kind{Message, Passage} {
-		after := int64(0)
-		for done := false; !done; {
-			var docs []Doc
-			if docs, after, done, err = x.cfg.Source.All(ctx, kind, after, buildBatch); err != nil {
-				return err
+	if _, err := db.ExecContext(ctx, buildCache); err != nil {
+		return err
+	}
+	reading, stop := context.WithCancel(ctx)
+	parts := make(chan part)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop()
+	wg.Go(func() { x.readAll(reading, parts) })
+	edits := map[Kind]*edit{Message: newEdit(nil, Message), Passage: newEdit(nil, Passage)}
+	writing := context.WithoutCancel(ctx) // the driver watches a context that can end with a goroutine for each statement
+	most := firstFlush
+	for p := range parts {
+		if p.err != nil || ctx.Err() != nil {
+			return errors.Join(p.err, ctx.Err())
+		}
+		e := edits[p.kind]
+		err := inTx(writing, db, func(tx *sqlx.Tx) error {
+			e.use(tx)
+			e.put(writing, p.docs)
+			if e.settle(writing); e.entries > most {
+				e.flush(writing)
+				most = min(2*most, lastFlush)
 			}
-			err := inTx(ctx, db, func(tx *sqlx.Tx) error {
-				e := newEdit(ctx, tx, kind)
-				e.put(ctx, docs)
-				return e.finish(ctx)
-			})
-			if err != nil {
-				return err
-			}
-			if total += len(docs); len(docs) > 0 && total%(buildBatch*10) == 0 {
-				x.cfg.Logger.InfoContext(ctx, "building the search index", slog.Int("documents", total))
-			}
+			e.closeStatements()
+			return e.err
+		})
+		if err != nil {
+			return err
+		}
+		if total += len(p.docs); total%(buildBatch*10) == 0 {
+			x.cfg.Logger.InfoContext(ctx, "building the search index", slog.Int("documents", total))
 		}
 	}
-	if err := setMark(ctx, db, "applied", start); err != nil {
+	if err := x.finishBuild(writing, db, edits, start); err != nil {
 		return err
 	}
 	if total > 0 {
@@ -104,28 +128,76 @@ func (x *Index) build(ctx context.Context, db *sqlx.DB) error {
 	return nil
 }
 
+// readAll reads all documents and what is in them, one part ahead of who writes.
+func (x *Index) readAll(ctx context.Context, parts chan<- part) {
+	defer close(parts)
+	for _, kind := range []Kind{Message, Passage} {
+		after := int64(0)
+		for done := false; !done; {
+			p := part{kind: kind}
+			var docs []Doc
+			if docs, after, done, p.err = x.cfg.Source.All(ctx, kind, after, buildBatch); p.err == nil {
+				p.docs = readDocs(kind, docs)
+			}
+			select {
+			case parts <- p:
+			case <-ctx.Done():
+				return
+			}
+			if p.err != nil {
+				return
+			}
+		}
+	}
+}
+
+func (x *Index) finishBuild(ctx context.Context, db *sqlx.DB, edits map[Kind]*edit, start int64) error {
+	err := inTx(ctx, db, func(tx *sqlx.Tx) error {
+		for _, e := range edits {
+			e.use(tx)
+			if err := e.finish(ctx); err != nil {
+				return err
+			}
+		}
+		if err := finishTables(ctx, tx); err != nil {
+			return err
+		}
+		return setMark(ctx, tx, "applied", start)
+	})
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, usualCache)
+	return err
+}
+
 // apply takes one batch of changes and reports whether there may be more.
 func (x *Index) apply(ctx context.Context, db *sqlx.DB) (more bool, err error) {
 	changes, err := x.cfg.Source.Changes(ctx, x.Applied(), batch)
 	if err != nil || len(changes) == 0 {
 		return false, err
 	}
-	ids := map[Kind][]string{}
+	ids, seen := map[Kind][]string{}, make(map[Change]bool, len(changes))
 	for _, c := range changes {
-		if k := Kind(c.Kind); (k == Message || k == Passage) && !slices.Contains(ids[k], c.ID) {
+		once := Change{Kind: c.Kind, ID: c.ID}
+		if k := Kind(c.Kind); (k == Message || k == Passage) && !seen[once] {
+			seen[once] = true
 			ids[k] = append(ids[k], c.ID)
 		}
 	}
-	docs := map[Kind][]Doc{}
+	docs := map[Kind][]reading{}
 	for k, list := range ids {
-		if docs[k], err = x.cfg.Source.Docs(ctx, k, list); err != nil {
+		found, err := x.cfg.Source.Docs(ctx, k, list)
+		if err != nil {
 			return false, err
 		}
+		docs[k] = readDocs(k, found)
 	}
 	last := changes[len(changes)-1].Seq
+	ctx = context.WithoutCancel(ctx) // as in build; a batch is short
 	err = inTx(ctx, db, func(tx *sqlx.Tx) error {
 		for k, list := range ids {
-			e := newEdit(ctx, tx, k)
+			e := newEdit(tx, k)
 			e.drop(ctx, list)
 			e.put(ctx, docs[k])
 			if err := e.finish(ctx); err != nil {

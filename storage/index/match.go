@@ -67,7 +67,7 @@ func (x *Index) Match(ctx context.Context, kind Kind, a Ask) ([]search.Hit, erro
 	}
 	hits, err := match(ctx, x.files.r, kind, a)
 	var se *sqlite.Error
-	if errors.As(err, &se) && (se.Code()&0xff == sqlite3.SQLITE_CORRUPT || se.Code()&0xff == sqlite3.SQLITE_NOTADB) {
+	if errors.Is(err, errDamaged) || errors.As(err, &se) && (se.Code()&0xff == sqlite3.SQLITE_CORRUPT || se.Code()&0xff == sqlite3.SQLITE_NOTADB) {
 		select {
 		case x.broken <- struct{}{}:
 		default:

@@ -2,238 +2,213 @@ package index
 
 import (
 	"cmp"
-	"context"
 	"encoding/binary"
-	"math"
 	"slices"
 )
 
-// Postings say in which documents a term stands and how often: for each block of documents, by seq, one row of a term
-// with two bytes a document. Terms are words, and, marked by their first byte, scopes, parts of speakers' names and tags.
+// Postings say in which documents a term stands and how often. Documents are taken together in blocks by their seq; what a
+// term has in a block is two bytes a document, or a bit for each where many hold it once. A term's newest blocks stand
+// beside its counter, older ones in rows of several: a rare term is one row of one table, and a common one is read in long
+// strides. Terms are words, and, marked by their first byte, scopes, parts of speakers' names and tags.
 // FTS5 has the same lists, but needs a microsecond for each entry and a row of its own for each document's length.
 const (
 	blockBits = 10 // documents of a block
 	blockSize = 1 << blockBits
-	termShift = 24 // a row's key is the term's number and the block's
-	maxTF     = 1<<(16-blockBits) - 1
+	termShift = 24 // a row's key is the term's number and its first block's
+	tfBits    = 16 - blockBits
+	maxTF     = 1<<tfBits - 1
+	denseFrom = blockSize / 16 // entries from which on a bit for each document is shorter
+	tailBytes = 400            // of blocks beside the counter
+	rowBytes  = 1900           // of blocks of a row: two rows fill a page
 )
 
-func scopeTerm(num int64) string          { return "\x01" + scopeToken(num) }
-func whoTerm(part string) string          { return "\x02" + part }
-func tagTerm(tag string) string           { return "\x03" + tag }
-func offsetOf(seq int64) uint16           { return uint16(seq & (blockSize - 1)) }
-func packed(offset uint16, tf int) uint16 { return offset | uint16(min(tf, maxTF))<<blockBits }
+func scopeTerm(num int64) string { return "\x01" + scopeToken(num) }
+func whoTerm(part string) string { return "\x02" + part }
+func tagTerm(tag string) string  { return "\x03" + tag }
 
-// amend applies changes to a block's row and returns it, sorted by offset.
-func amend(data []byte, changes map[uint16]int) []byte {
-	entries := make(map[uint16]uint16, len(data)/2+len(changes))
-	for i := 0; i+1 < len(data); i += 2 {
-		e := binary.LittleEndian.Uint16(data[i:])
-		entries[e&(blockSize-1)] = e
-	}
-	for offset, tf := range changes {
-		if tf == 0 {
-			delete(entries, offset)
-		} else {
-			entries[offset] = packed(offset, tf)
+// entry is a document and how often a term stands in it; 0 takes the document out.
+type entry uint64
+
+func newEntry(seq int64, tf int) entry { return entry(seq)<<tfBits | entry(min(tf, maxTF)) }
+
+func (e entry) seq() int64     { return int64(e >> tfBits) }
+func (e entry) block() int64   { return int64(e >> 16) }
+func (e entry) tf() uint16     { return uint16(e & maxTF) }
+func (e entry) packed() uint16 { return uint16(e>>tfBits)&(blockSize-1) | e.tf()<<blockBits }
+
+// sorted puts entries in the order of their documents; of several for one document the last counts.
+func sorted(entries []entry) []entry {
+	if !slices.IsSortedFunc(entries, func(a, b entry) int { return cmp.Or(cmp.Compare(a.seq(), b.seq()), -1) }) {
+		slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.seq(), b.seq()) })
+		kept := entries[:0]
+		for i, e := range entries {
+			if i+1 == len(entries) || entries[i+1].seq() != e.seq() {
+				kept = append(kept, e)
+			}
 		}
+		return kept
 	}
-	offsets := make([]uint16, 0, len(entries))
-	for o := range entries {
-		offsets = append(offsets, o)
+	return entries
+}
+
+// block is what a term has among the documents of a block: offsets with frequencies, in order.
+type block struct {
+	number int64
+	data   []byte
+	dense  bool // a bit for each document: each holds the term once
+}
+
+// size is how many documents a block has.
+func (b *block) size() int {
+	if !b.dense {
+		return len(b.data) / 2
 	}
-	slices.Sort(offsets)
-	out := make([]byte, 0, 2*len(offsets))
-	for _, o := range offsets {
-		out = binary.LittleEndian.AppendUint16(out, entries[o])
+	var set bits
+	set.add(b)
+	return set.count()
+}
+
+// unpacked returns a block's entries.
+func (b *block) unpacked() []uint16 {
+	if b.dense {
+		out := make([]uint16, 0, blockSize)
+		var set bits
+		set.add(b)
+		for o := range blockSize {
+			if set.has(o) {
+				out = append(out, uint16(o)|1<<blockBits)
+			}
+		}
+		return out
+	}
+	out := make([]uint16, len(b.data)/2)
+	for i := range out {
+		out[i] = binary.LittleEndian.Uint16(b.data[2*i:])
 	}
 	return out
 }
 
-// list is the postings of a term, by block.
-type list struct {
-	blocks []block
-	values [maxTF + 1]float32 // what an entry is worth by how often the term stands there
-	at     int
-}
-
-type block struct {
-	number int64
-	data   []byte
-}
-
-// in returns the data of a block; blocks are asked for in rising order.
-func (l *list) in(number int64) []byte {
-	for l.at < len(l.blocks) && l.blocks[l.at].number < number {
-		l.at++
+// newBlock packs entries, which are in order.
+func newBlock(number int64, list []uint16) block {
+	once := len(list) > denseFrom
+	for _, e := range list {
+		once = once && e>>blockBits == 1
 	}
-	if l.at < len(l.blocks) && l.blocks[l.at].number == number {
-		return l.blocks[l.at].data
+	if once {
+		data := make([]byte, blockSize/8)
+		for _, e := range list {
+			o := e & (blockSize - 1)
+			data[o/8] |= 1 << (o % 8)
+		}
+		return block{number, data, true}
 	}
-	return nil
+	data := make([]byte, 0, 2*len(list))
+	for _, e := range list {
+		data = binary.LittleEndian.AppendUint16(data, e)
+	}
+	return block{number: number, data: data}
 }
 
-// lists reads the postings of terms. Unknown terms have none.
-func (m *matching) lists(ctx context.Context, terms []string) ([]*list, error) {
-	out := make([]*list, len(terms))
-	for i, term := range terms {
-		var err error
-		if out[i], err = m.list(ctx, term); err != nil {
-			return nil, err
+// with returns a block with entries of the same block put in or taken out.
+func (b *block) with(entries []entry) block {
+	old := b.unpacked()
+	out := make([]uint16, 0, len(old)+len(entries))
+	for _, e := range entries {
+		p := e.packed()
+		o := p & (blockSize - 1)
+		for len(old) > 0 && old[0]&(blockSize-1) < o {
+			out, old = append(out, old[0]), old[1:]
+		}
+		if len(old) > 0 && old[0]&(blockSize-1) == o {
+			old = old[1:]
+		}
+		if e.tf() > 0 {
+			out = append(out, p)
 		}
 	}
-	return out, nil
+	return newBlock(b.number, append(out, old...))
 }
 
-func (m *matching) list(ctx context.Context, term string) (*list, error) {
-	rows, err := m.tx.QueryContext(ctx, `SELECT p.key, p.data, t.docs FROM `+m.t.terms+` t CROSS JOIN `+m.t.postings+` p
-		ON p.key >= t.num << 24 AND p.key < (t.num + 1) << 24 WHERE t.term = $1 ORDER BY p.key`, term)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }() // what was read is complete or Err says so
-	l, docs := &list{}, 0
-	for rows.Next() {
-		var key int64
-		var data []byte
-		if err := rows.Scan(&key, &data, &docs); err != nil {
-			return nil, err
+// merge puts entries, which are in order, into blocks, which are so too. Blocks that become empty go.
+func merge(blocks []block, entries []entry) []block {
+	out := make([]block, 0, len(blocks)+1)
+	for len(entries) > 0 {
+		number, n := entries[0].block(), 1
+		for n < len(entries) && entries[n].block() == number {
+			n++
 		}
-		l.blocks = append(l.blocks, block{key & (1<<termShift - 1), data})
-	}
-	const k1 = 0.6 // as in core/search, but without the length of texts
-	idf := math.Log(1 + (float64(m.total)-float64(docs)+.5)/(float64(docs)+.5))
-	for tf := range l.values {
-		l.values[tf] = float32(idf * float64(tf) * (k1 + 1) / (float64(tf) + k1))
-	}
-	return l, rows.Err()
-}
-
-// bits are a set of the documents of a block.
-type bits [blockSize / 64]uint64
-
-func (b *bits) add(data []byte) {
-	for i := 0; i+1 < len(data); i += 2 {
-		o := binary.LittleEndian.Uint16(data[i:]) & (blockSize - 1)
-		b[o/64] |= 1 << (o % 64)
-	}
-}
-
-func (b *bits) has(o int) bool { return b[o/64]&(1<<(o%64)) != 0 }
-
-// union is the documents of a block that stand in any of the lists.
-func union(lists []*list, number int64) *bits {
-	b := &bits{}
-	for _, l := range lists {
-		b.add(l.in(number))
-	}
-	return b
-}
-
-// scored is a document with what the words are worth in it.
-type scored struct {
-	seq   int64
-	value float32
-}
-
-// best keeps the n best of many; of equal ones the newest.
-type best struct {
-	n    int
-	list []scored
-	low  float32 // less cannot be among them
-}
-
-func (b *best) add(s scored) {
-	if b.n == 0 || s.value < b.low {
-		return
-	}
-	if b.list = append(b.list, s); len(b.list) >= 4*b.n {
-		b.cut()
-	}
-}
-
-// cut sorts and drops what is too much.
-func (b *best) cut() {
-	slices.SortFunc(b.list, func(x, y scored) int { return cmp.Or(cmp.Compare(y.value, x.value), cmp.Compare(y.seq, x.seq)) })
-	if len(b.list) > b.n {
-		b.list = b.list[:b.n]
-		b.low = b.list[b.n-1].value
-	}
-}
-
-// gates are sets of lists; a document must stand in one list of each.
-type gates [][]*list
-
-func (g gates) open(number int64) *bits {
-	var all *bits
-	for _, lists := range g {
-		b := union(lists, number)
-		if all == nil {
-			all = b
-			continue
+		for len(blocks) > 0 && blocks[0].number < number {
+			out, blocks = append(out, blocks[0]), blocks[1:]
 		}
-		for i := range all {
-			all[i] &= b[i]
+		b := block{number: number}
+		if len(blocks) > 0 && blocks[0].number == number {
+			b, blocks = blocks[0], blocks[1:]
 		}
+		if b = b.with(entries[:n]); len(b.data) > 0 {
+			out = append(out, b)
+		}
+		entries = entries[n:]
 	}
-	return all // nil: everything
+	return append(out, blocks...)
 }
 
-// score adds up words over the documents that pass the gates, and keeps the best of all and of those in names.
-func score(words []*list, g gates, names []*list, all, theirs *best) {
-	var numbers []int64
-	for _, l := range words {
-		for _, b := range l.blocks {
-			numbers = append(numbers, b.number)
+// encode writes blocks: for each how far it is from the one before, its size, and its data.
+func encode(blocks []block) []byte {
+	var out []byte
+	before := int64(0)
+	for _, b := range blocks {
+		out = binary.AppendUvarint(out, uint64(b.number-before))
+		before = b.number
+		if b.dense {
+			out = binary.AppendUvarint(out, 0)
+		} else {
+			out = binary.AppendUvarint(out, uint64(len(b.data)/2))
 		}
+		out = append(out, b.data...)
 	}
-	slices.Sort(numbers)
-	var sums [blockSize]float32
-	for _, number := range slices.Compact(numbers) {
-		clear(sums[:])
-		for _, l := range words {
-			data := l.in(number)
-			for i := 0; i+1 < len(data); i += 2 {
-				e := binary.LittleEndian.Uint16(data[i:])
-				sums[e&(blockSize-1)] += l.values[e>>blockBits]
-			}
-		}
-		pass := g.open(number)
-		var named *bits
-		if len(names) > 0 {
-			named = union(names, number)
-		}
-		for o, value := range sums {
-			if value == 0 || pass != nil && !pass.has(o) {
-				continue
-			}
-			s := scored{number<<blockBits | int64(o), value}
-			all.add(s)
-			if named != nil && named.has(o) {
-				theirs.add(s)
-			}
-		}
-	}
-	all.cut()
-	theirs.cut()
+	return out
 }
 
-// newest keeps the newest documents of lists that pass the gates.
-func newest(lists []*list, g gates, all *best) {
-	var numbers []int64
-	for _, l := range lists {
-		for _, b := range l.blocks {
-			numbers = append(numbers, b.number)
+// decode appends the blocks that encode wrote.
+func decode(blocks []block, data []byte) ([]block, error) {
+	number := int64(0)
+	for len(data) > 0 {
+		step, n := binary.Uvarint(data)
+		if n <= 0 {
+			return blocks, errDamaged
 		}
-	}
-	slices.Sort(numbers)
-	for _, number := range slices.Compact(numbers) {
-		found, pass := union(lists, number), g.open(number)
-		for o := range blockSize {
-			if found.has(o) && (pass == nil || pass.has(o)) {
-				all.add(scored{number<<blockBits | int64(o), 1})
-			}
+		data = data[n:]
+		count, n := binary.Uvarint(data)
+		if n <= 0 || count > blockSize {
+			return blocks, errDamaged
 		}
+		data = data[n:]
+		b := block{number: number + int64(step), dense: count == 0}
+		size := int(2 * count)
+		if b.dense {
+			size = blockSize / 8
+		}
+		if size > len(data) {
+			return blocks, errDamaged
+		}
+		b.data, data = data[:size:size], data[size:]
+		number = b.number
+		blocks = append(blocks, b)
 	}
-	all.cut()
+	return blocks, nil
+}
+
+// packRows shares blocks out to rows.
+func packRows(blocks []block) [][]block {
+	var rows [][]block
+	size := 0
+	for i := range blocks {
+		n := len(blocks[i].data) + 6
+		if len(rows) == 0 || size+n > rowBytes {
+			rows, size = append(rows, nil), 0
+		}
+		last := len(rows) - 1
+		rows[last], size = append(rows[last], blocks[i]), size+n
+	}
+	return rows
 }

@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"context"
+	"database/sql"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,21 +103,6 @@ func (m *matching) tagged(c *conditions, alias string) string {
 	return "(" + strings.Join(each, " AND ") + ")"
 }
 
-type docRow struct {
-	Seq    int64
-	ID     string
-	Lane   int64
-	Role   string
-	At     int64
-	Who    string
-	Minute int64
-	Flags  int64
-	Len    int
-	Words  string
-	Spans  string
-	Tagged bool
-}
-
 // read reads documents in the order of lanes; with may put ranges before the table, named r.
 func (m *matching) read(ctx context.Context, with string, c *conditions) ([]search.Doc, error) {
 	tagged := "1"
@@ -127,50 +113,38 @@ func (m *matching) read(ctx context.Context, with string, c *conditions) ([]sear
 	if with != "" {
 		from = "r CROSS JOIN " + from
 	}
-	rows, err := m.rows(ctx, with+`SELECT d.seq, d.id, d.lane, d.role, d.at, d.who, d.minute, d.flags, d.len, d.words, d.spans, `+tagged+` AS tagged
-		FROM `+from+c.where(), c.args)
-	if err != nil {
-		return nil, err
-	}
-	slices.SortFunc(rows, func(a, b docRow) int { return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Seq, b.Seq)) })
-	docs := make([]search.Doc, len(rows))
-	for i := range rows {
-		docs[i] = m.doc(&rows[i])
-	}
-	return docs, nil
-}
-
-// rows reads thousands of rows, so it does without the binder.
-func (m *matching) rows(ctx context.Context, query string, args []any) ([]docRow, error) {
-	rows, err := m.tx.QueryContext(ctx, query, args...)
+	// Thousands of rows: without the binder, and texts are copied once.
+	rows, err := m.tx.QueryContext(ctx, with+`SELECT d.seq, d.id, d.lane, d.at, d.minute, d.data, `+tagged+` AS tagged FROM `+from+c.where(), c.args...)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }() // what was read is complete or Err says so
-	var out []docRow
+	var docs []search.Doc
 	for rows.Next() {
-		var r docRow
-		err := rows.Scan(&r.Seq, &r.ID, &r.Lane, &r.Role, &r.At, &r.Who, &r.Minute, &r.Flags, &r.Len, &r.Words, &r.Spans, &r.Tagged)
+		var d search.Doc
+		var data sql.RawBytes
+		var at int64
+		if err := rows.Scan(&d.Seq, &d.ID, &d.Lane, &at, &d.Minute, &data, &d.Allowed); err != nil {
+			return nil, err
+		}
+		s, err := unpack(string(data))
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, r)
+		docs = append(docs, m.doc(d, at, &s))
 	}
-	return out, rows.Err()
+	slices.SortFunc(docs, func(a, b search.Doc) int { return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Seq, b.Seq)) })
+	return docs, rows.Err()
 }
 
-func (m *matching) doc(r *docRow) search.Doc {
+func (m *matching) doc(d search.Doc, at int64, s *stored) search.Doc {
 	f := m.ask.Filter
-	d := search.Doc{
-		ID: r.ID, Seq: r.Seq, Lane: r.Lane, Who: r.Who, Minute: r.Minute, Flags: search.Flags(r.Flags), Len: r.Len, Words: r.Words,
-		Spans: search.LoadSpans(r.Spans),
-		Allowed: r.Tagged && (f.From == 0 || r.At >= f.From) && (f.Until == 0 || r.At < f.Until) &&
-			(len(f.Roles) == 0 || slices.Contains(f.Roles, r.Role)),
-	}
+	d.Who, d.Flags, d.Len, d.Words, d.Spans = s.who, search.Flags(s.flags), s.count, s.words, search.LoadSpans(s.spans)
+	d.Allowed = d.Allowed && (f.From == 0 || at >= f.From) && (f.Until == 0 || at < f.Until) && (len(f.Roles) == 0 || slices.Contains(f.Roles, s.role))
 	if d.Flags&search.Dated != 0 {
-		d.Day = search.DayOfMinute(r.Minute)
+		d.Day = search.DayOfMinute(d.Minute)
 	} else {
-		d.Day = search.DayOf(time.UnixMicro(r.At).In(m.ask.Zone))
+		d.Day = search.DayOf(time.UnixMicro(at).In(m.ask.Zone))
 	}
 	return d
 }

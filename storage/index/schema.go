@@ -10,7 +10,7 @@ import (
 )
 
 // schemaVersion changes with the tables; together with the version of the words it decides whether a file can be used.
-const schemaVersion = "3"
+const schemaVersion = "4"
 
 func version() string { return schemaVersion + "/" + search.Version }
 
@@ -23,22 +23,22 @@ func tablesOf(k Kind) tables {
 }
 
 // create makes the tables of an empty file. What a search counts stands in counters: scopes (owners, and the threads of
-// messages), speakers by the parts of their names, and in how many documents a term stands.
+// messages), speakers by the parts of their names, and in how many documents a term stands. The index of ids, which
+// come in no order, is made when all that was there at first is in.
 func create(ctx context.Context, db *sqlx.DB, home string, epoch int64) error {
 	texts := []string{`CREATE TABLE marks (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)`}
 	for _, k := range []Kind{Message, Passage} {
 		t := tablesOf(k)
 		texts = append(texts,
 			`CREATE TABLE `+t.scopes+` (num INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, docs BIGINT NOT NULL)`,
-			`CREATE TABLE `+t.docs+` (seq INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, owner BIGINT NOT NULL, lane BIGINT NOT NULL, role TEXT NOT NULL,
-				at BIGINT NOT NULL, who TEXT NOT NULL, minute BIGINT NOT NULL, flags BIGINT NOT NULL, len BIGINT NOT NULL, words TEXT NOT NULL, spans TEXT NOT NULL)`,
+			`CREATE TABLE `+t.docs+` (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, owner BIGINT NOT NULL, lane BIGINT NOT NULL, at BIGINT NOT NULL, minute BIGINT NOT NULL, data BLOB NOT NULL)`,
 			`CREATE INDEX `+t.docs+`_lane ON `+t.docs+` (lane, seq)`,
 			`CREATE INDEX `+t.docs+`_minute ON `+t.docs+` (owner, minute)`,
 			`CREATE TABLE `+t.tags+` (seq BIGINT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY (seq, tag)) WITHOUT ROWID`,
-			`CREATE TABLE `+t.terms+` (num INTEGER PRIMARY KEY, term TEXT NOT NULL UNIQUE, docs BIGINT NOT NULL)`,
+			`CREATE TABLE `+t.terms+` (term TEXT NOT NULL PRIMARY KEY, num BIGINT NOT NULL, docs BIGINT NOT NULL, upto BIGINT NOT NULL, tail BLOB NOT NULL) WITHOUT ROWID`,
 			`CREATE TABLE `+t.postings+` (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
 			`CREATE TABLE `+t.speakers+` (part TEXT NOT NULL, owner BIGINT NOT NULL, docs BIGINT NOT NULL, PRIMARY KEY (part, owner)) WITHOUT ROWID`,
-			`INSERT INTO marks (key, value) VALUES ('docs_`+string(k)+`', '0'), ('len_`+string(k)+`', '0')`,
+			`INSERT INTO marks (key, value) VALUES ('docs_`+string(k)+`', '0'), ('len_`+string(k)+`', '0'), ('terms_`+string(k)+`', '0')`,
 		)
 	}
 	texts = append(texts, `CREATE INDEX docs_message_owner ON docs_message (owner, seq)`) // a passage's lane is its owner
@@ -58,6 +58,17 @@ func create(ctx context.Context, db *sqlx.DB, home string, epoch int64) error {
 		}
 	}
 	return tx.Commit()
+}
+
+// finishTables makes what is cheaper to make at once.
+func finishTables(ctx context.Context, tx *sqlx.Tx) error {
+	for _, k := range []Kind{Message, Passage} {
+		t := tablesOf(k)
+		if _, err := tx.ExecContext(ctx, `CREATE UNIQUE INDEX `+t.docs+`_id ON `+t.docs+` (id)`); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // marks say what the file is of and how far it got.

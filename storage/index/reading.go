@@ -1,0 +1,112 @@
+package index
+
+import (
+	"encoding/binary"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
+
+	"loci/core/search"
+)
+
+// reading is a document with what was read of it.
+type reading struct {
+	*Doc
+	minute int64
+	who    string
+	tags   []string // each once
+	words  []string
+	stored []byte
+}
+
+// fileTag is a tag that no person gives: it stands for the file of a part.
+func fileTag(file string) string { return "\x1f" + file }
+
+// fileTags are the tags of several files.
+func fileTags(files []string) []string {
+	tags := make([]string, len(files))
+	for i, f := range files {
+		tags[i] = fileTag(f)
+	}
+	return tags
+}
+
+// readDocs reads documents, many at once where there are cores for it.
+func readDocs(kind Kind, docs []Doc) []reading {
+	const worth = 64 // documents from which on a second goroutine pays
+	out := make([]reading, len(docs))
+	workers := max(1, min(len(docs)/worth, runtime.GOMAXPROCS(0)/2))
+	size := (len(docs) + workers - 1) / workers
+	var wg sync.WaitGroup
+	for w := range workers {
+		from, to := min(w*size, len(docs)), min((w+1)*size, len(docs))
+		wg.Go(func() {
+			for i := from; i < to; i++ {
+				out[i] = readDoc(kind, &docs[i])
+			}
+		})
+	}
+	wg.Wait()
+	return out
+}
+
+func readDoc(kind Kind, d *Doc) reading {
+	r := search.Read(search.Source{Text: d.Text, Speaker: d.Name, At: time.UnixMicro(d.At).UTC(), Turn: kind == Message, Part: d.File != ""})
+	s := stored{role: d.Role, who: search.Voice(r.Speaker, d.Role), flags: int64(r.Flags), count: len(r.Words), spans: search.StoreSpans(r.Spans), words: r.Store()}
+	tags := slices.Clone(d.Tags)
+	if d.File != "" {
+		tags = append(tags, fileTag(d.File))
+	}
+	slices.Sort(tags)
+	return reading{Doc: d, minute: r.Minute, who: s.who, tags: slices.Compact(tags), words: r.Words, stored: s.pack()}
+}
+
+// stored is what ranking needs of a document and no statement asks for. It is one column: a search reads thousands.
+type stored struct {
+	role, who string
+	flags     int64
+	count     int // of words
+	spans     string
+	words     string
+}
+
+func (s *stored) pack() []byte {
+	out := make([]byte, 0, len(s.words)+len(s.who)+len(s.role)+len(s.spans)+16)
+	out = binary.AppendUvarint(out, uint64(s.flags))
+	out = binary.AppendUvarint(out, uint64(s.count))
+	for _, text := range []string{s.role, s.who, s.spans} {
+		out = binary.AppendUvarint(out, uint64(len(text)))
+		out = append(out, text...)
+	}
+	return append(out, s.words...)
+}
+
+// unpack reads what pack wrote. Its texts are parts of the one given.
+func unpack(packed string) (s stored, err error) {
+	number := func() (v uint64) {
+		for shift := 0; shift < 64 && packed != ""; shift += 7 {
+			b := packed[0]
+			packed = packed[1:]
+			v |= uint64(b&0x7f) << shift
+			if b < 0x80 {
+				return v
+			}
+		}
+		err = errDamaged
+		return 0
+	}
+	text := func() (t string) {
+		n := number()
+		if n > uint64(len(packed)) {
+			err = errDamaged
+			return ""
+		}
+		t, packed = packed[:n], packed[n:]
+		return t
+	}
+	s.flags, s.count = int64(number()), int(number())
+	s.role, s.who, s.spans = text(), text(), text()
+	s.words = packed
+	return s, err
+}

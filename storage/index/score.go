@@ -1,0 +1,246 @@
+package index
+
+import (
+	"cmp"
+	"context"
+	"encoding/binary"
+	"math"
+	mathbits "math/bits"
+	"slices"
+)
+
+// list is the postings of a term, by block.
+type list struct {
+	blocks []block
+	values [maxTF + 1]float32 // what an entry is worth by how often the term stands there
+	at     int
+}
+
+// in returns what the term has in a block, nil for nothing. It is fast where blocks are asked for in rising order.
+func (l *list) in(number int64) *block {
+	if l.at > 0 && l.blocks[l.at-1].number >= number {
+		l.at, _ = slices.BinarySearchFunc(l.blocks, number, func(b block, n int64) int { return cmp.Compare(b.number, n) })
+	}
+	for l.at < len(l.blocks) && l.blocks[l.at].number < number {
+		l.at++
+	}
+	if l.at < len(l.blocks) && l.blocks[l.at].number == number {
+		return &l.blocks[l.at]
+	}
+	return nil
+}
+
+// lists reads the postings of terms. Unknown terms have none.
+func (m *matching) lists(ctx context.Context, terms []string) ([]*list, error) {
+	found := make(map[string]*termRow, len(terms))
+	for chunk := range slices.Chunk(terms, lookupBatch) {
+		if err := readTerms(ctx, m.tx, m.t, chunk, found); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]*list, len(terms))
+	for i, term := range terms {
+		out[i] = &list{}
+		if row := found[term]; row != nil {
+			if err := m.fill(ctx, out[i], row); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// fill reads the blocks of a term.
+func (m *matching) fill(ctx context.Context, l *list, row *termRow) error {
+	if row.upto >= 0 {
+		rows, err := m.tx.QueryContext(ctx, `SELECT data FROM `+m.t.postings+` WHERE key >= $1 AND key < $2 ORDER BY key`, row.num<<termShift, (row.num+1)<<termShift)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }() // what was read is complete or Err says so
+		for rows.Next() {
+			var data []byte
+			if err := rows.Scan(&data); err != nil {
+				return err
+			}
+			if l.blocks, err = decode(l.blocks, data); err != nil {
+				return err
+			}
+		}
+		if err := rows.Err(); err != nil {
+			return err
+		}
+	}
+	const k1 = 0.6 // as in core/search, but without the length of texts
+	idf := math.Log(1 + (float64(m.total)-float64(row.docs)+.5)/(float64(row.docs)+.5))
+	for tf := range l.values {
+		l.values[tf] = float32(idf * float64(tf) * (k1 + 1) / (float64(tf) + k1))
+	}
+	var err error
+	l.blocks, err = decode(l.blocks, row.tail)
+	return err
+}
+
+// bits are a set of the documents of a block.
+type bits [blockSize / 64]uint64
+
+func (b *bits) add(from *block) {
+	if from == nil {
+		return
+	}
+	if from.dense {
+		for i := range b {
+			b[i] |= binary.LittleEndian.Uint64(from.data[8*i:])
+		}
+		return
+	}
+	for i := 0; i+1 < len(from.data); i += 2 {
+		o := binary.LittleEndian.Uint16(from.data[i:]) & (blockSize - 1)
+		b[o/64] |= 1 << (o % 64)
+	}
+}
+
+func (b *bits) has(o int) bool { return b[o/64]&(1<<(o%64)) != 0 }
+
+func (b *bits) count() (n int) {
+	for _, w := range b {
+		n += mathbits.OnesCount64(w)
+	}
+	return n
+}
+
+// union is the documents of a block that stand in any of the lists.
+func union(lists []*list, number int64) *bits {
+	b := &bits{}
+	for _, l := range lists {
+		b.add(l.in(number))
+	}
+	return b
+}
+
+// scored is a document with what the words are worth in it.
+type scored struct {
+	seq   int64
+	value float32
+}
+
+// best keeps the n best of many; of equal ones the newest.
+type best struct {
+	n    int
+	list []scored
+	low  float32 // less cannot be among them
+}
+
+func (b *best) add(s scored) {
+	if b.n == 0 || s.value < b.low {
+		return
+	}
+	if b.list = append(b.list, s); len(b.list) >= 4*b.n {
+		b.cut()
+	}
+}
+
+// cut sorts and drops what is too much.
+func (b *best) cut() {
+	slices.SortFunc(b.list, func(x, y scored) int { return cmp.Or(cmp.Compare(y.value, x.value), cmp.Compare(y.seq, x.seq)) })
+	if len(b.list) > b.n {
+		b.list = b.list[:b.n]
+		b.low = b.list[b.n-1].value
+	}
+}
+
+// gates are sets of lists; a document must stand in one list of each.
+type gates [][]*list
+
+func (g gates) open(number int64) *bits {
+	var all *bits
+	for _, lists := range g {
+		b := union(lists, number)
+		if all == nil {
+			all = b
+			continue
+		}
+		for i := range all {
+			all[i] &= b[i]
+		}
+	}
+	return all // nil: everything
+}
+
+// numbersOf are the blocks that lists have something in.
+func numbersOf(lists []*list) []int64 {
+	var numbers []int64
+	for _, l := range lists {
+		for i := range l.blocks {
+			numbers = append(numbers, l.blocks[i].number)
+		}
+	}
+	slices.Sort(numbers)
+	return slices.Compact(numbers)
+}
+
+// score adds up words over the documents that pass the gates, and keeps the best of all and of those in names.
+func score(words []*list, g gates, names []*list, all, theirs *best) {
+	var sums [blockSize]float32
+	for _, number := range numbersOf(words) {
+		clear(sums[:])
+		for _, l := range words {
+			l.addTo(&sums, number)
+		}
+		pass := g.open(number)
+		var named *bits
+		if len(names) > 0 {
+			named = union(names, number)
+		}
+		for o, value := range sums {
+			if value == 0 || pass != nil && !pass.has(o) {
+				continue
+			}
+			s := scored{number<<blockBits | int64(o), value}
+			all.add(s)
+			if named != nil && named.has(o) {
+				theirs.add(s)
+			}
+		}
+	}
+	all.cut()
+	theirs.cut()
+}
+
+// addTo adds what the term is worth in the documents of a block.
+func (l *list) addTo(sums *[blockSize]float32, number int64) {
+	b := l.in(number)
+	if b == nil {
+		return
+	}
+	if b.dense {
+		var set bits
+		set.add(b)
+		for i, w := range set {
+			for ; w != 0; w &= w - 1 {
+				sums[i*64+mathbits.TrailingZeros64(w)] += l.values[1]
+			}
+		}
+		return
+	}
+	for i := 0; i+1 < len(b.data); i += 2 {
+		e := binary.LittleEndian.Uint16(b.data[i:])
+		sums[e&(blockSize-1)] += l.values[e>>blockBits]
+	}
+}
+
+// newest keeps the newest documents of lists that pass the gates.
+func newest(lists []*list, g gates, all *best) {
+	for _, number := range slices.Backward(numbersOf(lists)) {
+		found, pass := union(lists, number), g.open(number)
+		for o := range blockSize {
+			if found.has(o) && (pass == nil || pass.has(o)) {
+				all.add(scored{number<<blockBits | int64(o), 1})
+			}
+		}
+		if len(all.list) >= all.n {
+			break
+		}
+	}
+	all.cut()
+}
