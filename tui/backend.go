@@ -35,7 +35,9 @@ type Backend interface {
 	Context(ctx context.Context, t Thread) (api.ContextWindow, error)
 	// Compact replaces what was said earlier by a summary; mode "" is the agent's own.
 	Compact(ctx context.Context, t Thread, mode string) (api.Compaction, error)
-	Search(ctx context.Context, agent, query string) ([]api.MessageResult, error)
+	Search(ctx context.Context, q api.SearchMessages) ([]api.MessageResult, error)
+
+	past
 
 	Blocks(ctx context.Context, agent string) ([]api.Block, error)
 	Block(ctx context.Context, agent, label string) (api.Block, string, error)
@@ -52,8 +54,7 @@ type Backend interface {
 }
 
 const (
-	listMost   = 200
-	searchMost = 50
+	listMost = 200
 )
 
 // daemon is the Backend that a client makes.
@@ -117,9 +118,8 @@ func (d daemon) Compact(ctx context.Context, t Thread, mode string) (api.Compact
 	return d.Client.Compact(ctx, client.Target{AgentID: t.Agent, ConversationID: t.Conversation}, in)
 }
 
-func (d daemon) Search(ctx context.Context, agent, query string) ([]api.MessageResult, error) {
-	limit := searchMost
-	return d.SearchMessages(ctx, api.SearchMessages{Query: query, AgentID: &agent, Limit: &limit})
+func (d daemon) Search(ctx context.Context, q api.SearchMessages) ([]api.MessageResult, error) {
+	return d.SearchMessages(ctx, q)
 }
 
 func (d daemon) Blocks(ctx context.Context, agent string) ([]api.Block, error) {

@@ -31,6 +31,10 @@ type fake struct {
 	hints    chan api.Change
 	broken   chan struct{} // closed: the connection of hints breaks
 	pid      int
+	watched  int // connections of hints
+
+	searches []api.SearchMessages
+	fakePast
 
 	compacts   []string
 	compactErr error
@@ -143,14 +147,23 @@ func (f *fake) Compact(_ context.Context, t Thread, mode string) (api.Compaction
 	return api.Compaction{Summary: "They spoke of tea.", NumMessagesBefore: 21, NumMessagesAfter: 3}, nil
 }
 
-func (f *fake) Search(_ context.Context, _, query string) ([]api.MessageResult, error) {
-	return []api.MessageResult{{MessageType: api.MessageUser, Content: api.Text("I said " + query)}}, nil
+func (f *fake) Search(_ context.Context, q api.SearchMessages) ([]api.MessageResult, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.searches = append(f.searches, q)
+	return []api.MessageResult{
+		{MessageType: api.MessageUser, Content: api.Text("I said " + q.Query)},
+		{MessageType: api.MessageAssistant, Content: api.Text("It said " + q.Query)},
+	}, nil
 }
 
 func (f *fake) Blocks(context.Context, string) ([]api.Block, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return []api.Block{{Label: api.PtrTo("human"), Value: f.blocks["human"], Limit: 5000}, {Label: api.PtrTo("persona"), Value: f.blocks["persona"], ReadOnly: true}}, nil
+	return []api.Block{
+		{ID: "block-human", Label: api.PtrTo("human"), Value: f.blocks["human"], Limit: 5000},
+		{ID: "block-persona", Label: api.PtrTo("persona"), Value: f.blocks["persona"], ReadOnly: true},
+	}, nil
 }
 
 func (f *fake) Block(_ context.Context, _, label string) (api.Block, string, error) {
@@ -196,6 +209,12 @@ func (f *fake) tries() int {
 	return f.opens
 }
 
+func (f *fake) watches() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.watched
+}
+
 func (f *fake) edit(label, value string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -231,6 +250,7 @@ func (f *fake) Changes(ctx context.Context) iter.Seq2[api.Change, error] {
 	return func(yield func(api.Change, error) bool) {
 		f.mu.Lock()
 		broken := f.broken
+		f.watched++
 		f.mu.Unlock()
 		for {
 			select {

@@ -25,6 +25,9 @@ func runChat(mode string) int {
 	if mode == "huge" {
 		f.history = append(f.history, api.Message{MessageType: api.MessageUser, ID: "u", Content: api.Text("first\n" + strings.Repeat("a line\n", 50_000) + "last")})
 	}
+	if mode == "past" {
+		withTurns(f)
+	}
 	if mode == "history" {
 		for i := range 30 {
 			f.history = append(f.history,

@@ -77,11 +77,15 @@ type Model struct {
 	waiting   map[Thread][]string // queues of conversations that were left
 	daemonPID int
 
+	travelling bool   // a rewind of ours is under way
+	rewound    string // the last rewind that was shown
+
 	changes *feed[api.Change]
 	changed time.Duration // until changes are asked for again
 
-	flash    string // said on the status line until the next key
-	armed    bool   // ctrl+c again leaves
+	offered  time.Time // when a text was given back to the prompt
+	flash    string    // said on the status line until the next key
+	armed    bool      // ctrl+c again leaves
 	quitting bool
 	spin     int
 	ticking  bool
@@ -118,6 +122,8 @@ type (
 		model   string
 		history []api.Message
 		notice  string
+		draft   string // goes back into the prompt
+		quiet   bool   // the history stands above already
 		err     error
 	}
 	noteMsg     string
@@ -411,6 +417,9 @@ func (m *Model) onChanges(msg batchMsg[api.Change]) tea.Cmd {
 			}
 		case c.Kind == api.ChangeAgent && orElse(c.AgentID, c.ID) == m.thread.Agent:
 			cmds = append(cmds, m.loadAgent())
+			if c.ConversationID != "" && threadOf(c.AgentID, c.ConversationID) == m.thread {
+				cmds = append(cmds, m.lookWhetherRewound())
+			}
 		}
 	}
 	if msg.over {

@@ -24,7 +24,11 @@ func load[T any](m *Model, call func(context.Context) (T, error), then func(m *M
 		v, err := call(m.ctx)
 		return panelMsg{func(m *Model) tea.Cmd {
 			if err != nil {
-				m.flash = explain(err)
+				if m.flash = explain(err); len(m.panels) > 0 { // which cover the status line
+					m.closePanels()
+					m.failure(m.flash)
+					m.flash = ""
+				}
 				return nil
 			}
 			return then(m, v)
@@ -176,7 +180,16 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 		notice = "with " + m.name()
 	}
 	m.show(transcript.Item{Kind: transcript.Notice, Text: notice})
-	m.history(msg.history)
+	if msg.quiet {
+		m.items = nil
+		m.replace(msg.history)
+		m.keep(transcript.Item{Kind: transcript.Notice, Text: notice})
+	} else {
+		m.history(msg.history)
+	}
+	if msg.draft != "" {
+		m.giveBack(msg.draft, "")
+	}
 	return tea.Batch(m.loadAgent(), m.loadContext(), m.goOn())
 }
 
@@ -365,70 +378,4 @@ func (m *Model) editBlock(agent, label string) tea.Cmd {
 func isStale(err error) bool {
 	var e *client.Error
 	return errors.As(err, &e) && (e.Status == http.StatusConflict || e.Status == http.StatusPreconditionFailed)
-}
-
-func (m *Model) openSearch(query string) tea.Cmd {
-	s := &panel.Search{Theme: m.theme, Title: "Search what was said with " + m.name()}
-	agent := m.thread.Agent
-	var results []api.MessageResult
-	m.push(s, func(a panel.Action) tea.Cmd {
-		if a.Kind == panel.Choose {
-			m.openResult(results[a.Index])
-			return nil
-		}
-		s.Busy = true
-		s.Ask(a.Text)
-		return func() tea.Msg {
-			found, err := m.backend.Search(m.ctx, agent, a.Text)
-			return panelMsg{func(*Model) tea.Cmd {
-				problem := ""
-				if err != nil {
-					problem = explain(err)
-				}
-				results = found
-				s.Found(a.Text, entriesOf(found), problem)
-				return nil
-			}}
-		}
-	})
-	if query != "" {
-		top := m.panels[len(m.panels)-1]
-		return top.act(s.Ask(query))
-	}
-	return nil
-}
-
-// resultWidth leaves room for the date of a result on the usual screen.
-const resultWidth = 50
-
-func entriesOf(results []api.MessageResult) []panel.Entry {
-	var out []panel.Entry
-	for _, r := range results {
-		text := orElse(r.Content.String(), r.Reasoning)
-		out = append(out, panel.Entry{
-			Title: whose(r.MessageType) + ": " + transcript.Short(transcript.OneLine(text), resultWidth),
-			Note:  r.CreatedAt.Local().Format("2 Jan 2006 15:04"),
-		})
-	}
-	return out
-}
-
-func whose(t api.MessageType) string {
-	if t == api.MessageUser {
-		return "you"
-	}
-	if t == api.MessageAssistant {
-		return "agent"
-	}
-	if t == api.MessageReasoning {
-		return "thought"
-	}
-	return strings.TrimSuffix(string(t), "_message")
-}
-
-func (m *Model) openResult(r api.MessageResult) {
-	text := orElse(r.Content.String(), r.Reasoning)
-	m.push(&panel.Text{Theme: m.theme, Title: whose(r.MessageType) + ", " + r.CreatedAt.Local().Format("Mon 2 Jan 2006, 15:04"), Draw: func(w int) string {
-		return transcript.NewRenderer(m.theme, w).Item(transcript.Item{Kind: transcript.Assistant, Text: text}, true)
-	}}, nil)
 }

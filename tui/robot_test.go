@@ -83,8 +83,11 @@ func (r *robot) feed(msg tea.Msg) {
 func (r *robot) until(what string, ok func() bool) {
 	r.t.Helper()
 	limit := time.After(10 * time.Second)
+	look := time.NewTicker(5 * time.Millisecond) // at what happens without a message
+	defer look.Stop()
 	for !ok() {
 		select {
+		case <-look.C:
 		case msg := <-r.msgs:
 			r.feed(msg)
 		case <-limit:
@@ -95,7 +98,7 @@ func (r *robot) until(what string, ok func() bool) {
 
 func (r *robot) connect() *robot {
 	r.t.Helper()
-	r.until("the connection", func() bool { return r.m.connected && r.m.contextMost > 0 && r.m.daemonPID > 0 })
+	r.until("the connection", func() bool { return r.m.connected && r.m.contextMost > 0 && r.m.daemonPID > 0 && r.f.watches() > 0 })
 	return r
 }
 

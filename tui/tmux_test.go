@@ -34,7 +34,6 @@ func TestALongAnswerIsWholeInTheScrollbackAndStandsThereOnce(t *testing.T) {
 	x := chat(t, 80, 24, "run")
 	say1(x, "long one")
 	x.WaitFor("46%")
-	all := x.Wait("the end", x.All, func(s string) bool { return strings.Contains(s, "The end.") })
 	var want strings.Builder
 	want.WriteString("$ loci\n› long one\n\nNumbers\n\n")
 	for i := range 40 {
@@ -44,9 +43,7 @@ func TestALongAnswerIsWholeInTheScrollbackAndStandsThereOnce(t *testing.T) {
 		fmt.Fprintf(&want, "line(%d)\n", i)
 	}
 	want.WriteString("\n a │ b\n───┼───\n 1 │ 2\n\nThe end.\n\n›\nAda · openai/gpt-4o · 46%")
-	if all != want.String() {
-		t.Errorf("the terminal holds\n%s\nwant\n%s", all, want.String())
-	}
+	x.WaitAll(want.String())
 }
 
 func TestResizingWhileItAnswersLeavesNoGhosts(t *testing.T) {
@@ -291,4 +288,31 @@ func TestAPasteIsOneMessage(t *testing.T) {
 	x.WaitFor("› one\n  two\n  three\nAda")
 	x.Keys("Enter")
 	x.WaitFor("You said: one")
+}
+
+func TestARewindIsMarkedBelowWhatTheTerminalKeeps(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{80, 24}, {200, 50}, {20, 8}} {
+		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
+			x := chat(t, size[0], size[1], "past")
+			before := x.Wait("the history", x.All, func(s string) bool { return strings.Contains(s, "Answer 2") })
+			say1(x, "/rewind")
+			x.WaitFor("▸")
+			x.Keys("Escape")
+			x.Wait("the thread", x.All, func(s string) bool { return s == before })
+			say1(x, "/rewind")
+			x.WaitFor("▸")
+			x.Keys("Enter")
+			x.WaitFor("y go back")
+			x.Type("y")
+			all := x.Wait("the mark", x.All, func(s string) bool {
+				return strings.Contains(strings.Join(strings.Fields(s), " "), "no longer part of the conversation · /undo brings it back")
+			})
+			if strings.Count(all, "Answer 2") != 1 || !strings.Contains(all, "› What do I like?\nAda") {
+				t.Errorf("the terminal holds\n%s", all)
+			}
+			x.Keys("C-l")
+			x.Wait("what is true", x.Screen, func(s string) bool { return !strings.Contains(s, "Answer 2") && strings.Contains(s, "Answer 1") })
+		})
+	}
 }

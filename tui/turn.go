@@ -286,8 +286,7 @@ func (m *Model) finishTurn(t *turn) tea.Cmd {
 		m.show(transcript.Item{Kind: transcript.Notice, Text: "stopped"})
 	}
 	if !delivered && !t.foreign {
-		m.show(transcript.Item{Kind: transcript.Notice, Text: "not delivered; it is in the prompt again"})
-		m.prompt.Offer(t.input)
+		m.giveBack(t.input, "not delivered")
 	}
 	m.held = stopped || !delivered || t.problem != ""
 	return tea.Batch(m.loadAgent(), m.loadContext(), m.goOn())

@@ -151,6 +151,9 @@ func (m *Model) paste(text string) {
 		m.panels[n-1].Paste(text)
 		return
 	}
+	if m.now().Sub(m.offered) < quiet && m.prompt.Withdraw() {
+		m.flash = "↑ brings the text back"
+	}
 	m.prompt.Paste(text)
 }
 
@@ -191,6 +194,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 			return m.goOn()
 		}
 	}
+	m.keepApart(msg)
 	switch m.prompt.Key(msg) {
 	case prompt.Submit:
 		return m.submit()
@@ -201,6 +205,18 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	case prompt.Edited:
 	}
 	return nil
+}
+
+// quiet is how long after a text was given back a key still belongs to what the
+// person began to type before they saw it.
+const quiet = 700 * time.Millisecond
+
+// keepApart makes room for what is typed at the moment in which a text is given
+// back, so that the two are not mixed.
+func (m *Model) keepApart(msg tea.KeyPressMsg) {
+	if msg.Text != "" && m.now().Sub(m.offered) < quiet && m.prompt.Withdraw() {
+		m.flash = "↑ brings the text back"
+	}
 }
 
 // act does what a panel's key asked for. Close is the same for all.

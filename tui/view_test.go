@@ -32,6 +32,14 @@ func scenes() map[string]func(r *robot) {
 	answer := func(text string) api.Message {
 		return api.Message{MessageType: api.MessageAssistant, ID: "m", Content: api.Text(text)}
 	}
+	past := func(r *robot) *robot {
+		r.connect()
+		r.now = day(14, 0)
+		r.f.mu.Lock()
+		defer r.f.mu.Unlock()
+		withTurns(r.f)
+		return r
+	}
 	return map[string]func(r *robot){
 		"connecting": func(*robot) {},
 		"first":      func(r *robot) { r.connect() },
@@ -71,6 +79,14 @@ func scenes() map[string]func(r *robot) {
 		"model":   open("/model"),
 		"context": open("/context"),
 		"resume":  open("/resume"),
+		"rewind":  func(r *robot) { past(r).list("/rewind") },
+		"fork":    func(r *robot) { past(r).list("/fork") },
+		"goback": func(r *robot) {
+			past(r).list("/rewind")
+			r.key(tea.Key{Code: tea.KeyDown})
+			r.question()
+		},
+		"searching": func(r *robot) { r.connect().say("/search") },
 		"search": func(r *robot) {
 			r.connect().say("/search tea")
 			r.until("results", func() bool {

@@ -134,6 +134,7 @@ func queries() map[string]reflect.Type {
 		"POST /v1/conversations/":                          reflect.TypeFor[AgentParam](),
 		"GET /v1/conversations/{conversation_id}/messages": reflect.TypeFor[ListConversationMessages](),
 		"POST /v1/conversations/{conversation_id}/cancel":  reflect.TypeFor[AgentParam](),
+		"POST /v1/conversations/{conversation_id}/fork":    reflect.TypeFor[AgentParam](),
 		"GET /v1/runs/":                                    reflect.TypeFor[ListRuns](), "GET /v1/runs/{run_id}/messages": reflect.TypeFor[Page](),
 		"GET /v1/runs/{run_id}/steps": reflect.TypeFor[Page](), "GET /v1/steps/": reflect.TypeFor[ListSteps](),
 		"GET /v1/steps/{step_id}/messages": reflect.TypeFor[Page](), "GET /v1/models/": reflect.TypeFor[ListModels](),

@@ -384,16 +384,20 @@ type Search struct {
 	Results []Entry
 	Busy    bool
 	Problem string
+	Hint    string // shown while nothing was searched
 
 	query, done string
 	at          int
 }
 
-// Found puts the results of a query; one that is no longer wanted is dropped.
-func (s *Search) Found(query string, results []Entry, problem string) {
-	if query == s.done {
-		s.Results, s.Problem, s.Busy, s.at = results, problem, false, 0
+// Found puts the results of a query; one that is no longer wanted is dropped,
+// which it reports.
+func (s *Search) Found(query string, results []Entry, problem string) bool {
+	if query != s.done {
+		return false
 	}
+	s.Results, s.Problem, s.Busy, s.at = results, problem, false, 0
+	return true
 }
 
 // Ask starts with a query.
@@ -445,6 +449,8 @@ func (s *Search) View(width, height int) (string, *tea.Cursor) {
 		body = append(body, "  "+th.Bad.Render(s.Problem))
 	case s.done != "" && len(s.Results) == 0:
 		body = append(body, th.Dim.Render("  nothing found"))
+	case s.done == "" && s.Hint != "":
+		body = append(body, "  "+th.Dim.Render(transcript.Short(s.Hint, max(width-2, 1))))
 	}
 	list := List{Theme: th}
 	room := max(1, height-frameRows(height))

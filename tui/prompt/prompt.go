@@ -59,6 +59,7 @@ type Prompt struct {
 	history []string
 	at      int    // position in history; len(history) is the draft
 	draft   string // what was typed before the history was entered
+	offered string // the text that was given back, as long as nobody touched it
 
 	pastes []string // folded pastes by their number
 
@@ -126,12 +127,27 @@ func (p *Prompt) Set(text string) {
 	p.touched()
 }
 
-// Offer gives a text back for editing and keeps what is being typed, below it.
-func (p *Prompt) Offer(text string) {
-	if typed := p.Text(); strings.TrimSpace(typed) != "" {
-		text = strings.TrimRight(text, "\n") + "\n" + typed
+// Offer gives a text back for editing, if nothing is being typed. Else it is left
+// in the history, where ↑ finds it, and Offer reports false.
+func (p *Prompt) Offer(text string) bool {
+	if p.area.Value() != "" {
+		p.put(text)
+		return false
 	}
 	p.Set(text)
+	p.offered = p.area.Value()
+	return true
+}
+
+// Withdraw leaves an offered text that was not touched to the history, so that
+// something else can be typed. It reports whether there was one.
+func (p *Prompt) Withdraw() bool {
+	if p.offered == "" || p.area.Value() != p.offered {
+		return false
+	}
+	p.put(p.offered)
+	p.Set("")
+	return true
 }
 
 // Take returns what was typed and empties the editor. The text joins the history.
@@ -147,16 +163,26 @@ func (p *Prompt) Take() string {
 	return text
 }
 
-// Remember adds to the history, newest last.
+// Remember adds to the history, newest last, and stands at its end.
 func (p *Prompt) Remember(texts ...string) {
+	p.put(texts...)
+	p.at, p.draft = len(p.history), ""
+}
+
+// put adds to the history and leaves the person where they are in it.
+func (p *Prompt) put(texts ...string) {
+	end := p.at == len(p.history)
 	for _, t := range texts {
 		if strings.TrimSpace(t) == "" || (len(p.history) > 0 && p.history[len(p.history)-1] == t) {
 			continue
 		}
 		p.history = append(p.history, t)
 	}
-	p.history = p.history[max(0, len(p.history)-maxHistory):]
-	p.at, p.draft = len(p.history), ""
+	over := max(0, len(p.history)-maxHistory)
+	p.history = p.history[over:]
+	if p.at = max(0, p.at-over); end {
+		p.at = len(p.history)
+	}
 }
 
 // Paste inserts a text as one piece. A long one is folded into its name.
@@ -218,7 +244,10 @@ func (p *Prompt) Key(msg tea.KeyPressMsg) Event {
 	return Edited
 }
 
-func (p *Prompt) touched() { p.chosen, p.moved, p.closed = 0, false, false }
+func (p *Prompt) touched() {
+	p.chosen, p.moved, p.closed = 0, false, false
+	p.offered = ""
+}
 
 // older goes back: into the queue when nothing is typed, else into the history.
 func (p *Prompt) older() bool {

@@ -182,13 +182,22 @@ func TestALongPasteIsFoldedAndSentInFull(t *testing.T) {
 	}
 }
 
-func TestOfferedTextKeepsWhatIsTyped(t *testing.T) {
+func TestOfferedTextLeavesWhatIsTypedAlone(t *testing.T) {
 	t.Parallel()
 	p := fresh()
+	p.Remember("old")
 	write(p, "typing")
-	p.Offer("returned\n")
-	if got := p.Text(); got != "returned\ntyping" {
-		t.Errorf("%q", got)
+	press(p, "up")
+	if p.Offer("returned\n") {
+		t.Error("it says that it is in the prompt")
+	}
+	press(p, "down")
+	if got := p.Text(); got != "returned\n" {
+		t.Errorf("after the old one comes %q", got)
+	}
+	press(p, "down")
+	if got := p.Text(); got != "typing" {
+		t.Errorf("and then %q", got)
 	}
 }
 

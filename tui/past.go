@@ -1,0 +1,518 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"loci/daemon/api"
+	"loci/tui/panel"
+	"loci/tui/transcript"
+)
+
+// place is a point of a conversation's past: before what a person said, or with
+// a step what that step was sent.
+type place struct {
+	run, step string
+	words     string // that the person said
+	label     string // of the step
+	at        time.Time
+	turns     int // that go with it, this one among them
+}
+
+// wordsMost bounds what is quoted of a message in a line.
+const wordsMost = 48
+
+// name says where a place is.
+func (p place) name() string {
+	words := "“" + transcript.Short(transcript.OneLine(p.words), wordsMost) + "”"
+	if p.step != "" {
+		return p.label + " of " + words
+	}
+	return "before " + words
+}
+
+// when is a moment as short as it can be told.
+func (m *Model) when(t time.Time) string {
+	t, now := t.Local(), m.now().Local()
+	switch {
+	case t.Format(time.DateOnly) == now.Format(time.DateOnly):
+		return t.Format("15:04")
+	case t.Year() == now.Year():
+		return t.Format("2 Jan 15:04")
+	}
+	return t.Format("2 Jan 2006 15:04")
+}
+
+// placesOf are the turns of a conversation, from what was said in it, the newest
+// first. What no run answered cannot be gone back to.
+func placesOf(said []api.Message) []place {
+	var out []place
+	for _, x := range said {
+		text := x.Content.String()
+		if x.RunID == "" || isMachine(text) || slices.ContainsFunc(out, func(p place) bool { return p.run == x.RunID }) {
+			continue
+		}
+		out = append(out, place{run: x.RunID, words: text, at: x.Date.Time, turns: len(out) + 1})
+	}
+	return out
+}
+
+// busyFor says that a command has to wait.
+func (m *Model) busyFor(command string) bool {
+	if m.turn == nil {
+		return false
+	}
+	m.flash = m.name() + " is busy; " + command + " works when it has answered, or after esc"
+	return true
+}
+
+// been is what /rewind and /fork show: what was said, and where the conversation
+// went back already.
+type been struct {
+	places  []place
+	rewinds []api.Rewind
+}
+
+func (m *Model) readPast(t Thread) func(context.Context) (been, error) {
+	return func(ctx context.Context) (been, error) {
+		said, err := m.backend.Said(ctx, t)
+		if err != nil {
+			return been{}, err
+		}
+		rewinds, err := m.backend.Rewinds(ctx, t)
+		return been{placesOf(said), rewinds}, err
+	}
+}
+
+// openRewind lets the person choose where the conversation goes back to.
+func (m *Model) openRewind(string) tea.Cmd {
+	if m.busyFor("/rewind") {
+		return nil
+	}
+	thread := m.thread
+	return load(m, m.readPast(thread), func(m *Model, b been) tea.Cmd {
+		l := &panel.List{Theme: m.theme, Title: "Go back to before …", Empty: "nothing was said yet"}
+		last, undoable := lastRewind(b.rewinds)
+		if undoable {
+			l.Entries = append(l.Entries, panel.Entry{Title: "↷ undo the rewind of " + m.when(last.CreatedAt.Time), Note: rewindNote(last)})
+		}
+		before := len(l.Entries)
+		l.Entries = append(l.Entries, m.placeEntries(b.places)...)
+		m.push(l, func(a panel.Action) tea.Cmd {
+			if a.Index < before {
+				return m.askUndoRewind(thread, last, b.places)
+			}
+			return m.askRewind(thread, b.places[a.Index-before])
+		})
+		return nil
+	})
+}
+
+func (m *Model) placeEntries(places []place) []panel.Entry {
+	var out []panel.Entry
+	for _, p := range places {
+		words := transcript.Short(transcript.OneLine(p.words), max(m.width-22, 12))
+		out = append(out, panel.Entry{Title: m.when(p.at) + "  " + words, Note: count(p.turns, "turn") + " back"})
+	}
+	return out
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// outlook is what a rewind would do, as far as it can be told before.
+type outlook struct {
+	thread Thread   // in which the turn ran
+	places []place  // the steps of the turn
+	back   []string // what memory blocks go back to
+	shared []string // labels of blocks that changed, but belong to others, too
+}
+
+// lookBack finds out what a rewind to a place would bring.
+func (m *Model) lookBack(t Thread, p place) func(context.Context) (outlook, error) {
+	return func(ctx context.Context) (outlook, error) {
+		turn, err := m.backend.Turn(ctx, p.run)
+		o := outlook{thread: turn.thread, places: stepPlaces(p, turn.steps, turn.messages)}
+		if err != nil || o.thread != t {
+			return o, err
+		}
+		blocks, err := m.backend.Blocks(ctx, t.Agent)
+		if err != nil {
+			return outlook{}, err
+		}
+		for _, b := range blocks {
+			versions, err := m.backend.Versions(ctx, b.ID)
+			if err != nil {
+				return outlook{}, err
+			}
+			then, ok := versionAt(versions, p.at)
+			if !ok || then.Value == b.Value {
+				continue
+			}
+			sharers, err := m.backend.Sharers(ctx, b.ID)
+			if err != nil {
+				return outlook{}, err
+			}
+			label := transcript.OneLine(api.Val(b.Label))
+			if sharers > 1 {
+				o.shared = append(o.shared, label)
+				continue
+			}
+			value := transcript.Short(transcript.OneLine(then.Value), 2*wordsMost)
+			o.back = append(o.back, label+" as it was: "+orElse(strings.TrimRight(value, "."), "empty"))
+		}
+		return o, nil
+	}
+}
+
+// versionAt is the version that a block had when a message came. The times of
+// messages are cut to seconds: within that second, a person's edits count as
+// earlier and those of a step as later.
+func versionAt(newestFirst []api.BlockVersion, at time.Time) (api.BlockVersion, bool) {
+	for _, v := range newestFirst {
+		if v.CreatedAt.Before(at.Add(time.Second)) && v.StepID == nil || v.CreatedAt.Before(at) {
+			return v, true
+		}
+	}
+	return api.BlockVersion{}, false
+}
+
+// stepPlaces are the steps of a turn, if there is more than one to go back to.
+func stepPlaces(p place, steps []api.Step, messages []api.Message) []place {
+	if len(steps) < 2 {
+		return nil
+	}
+	var out []place
+	for i, s := range steps {
+		q := p
+		q.step, q.label = s.ID, fmt.Sprintf("step %d", i+1)
+		var did []string
+		for _, x := range messages {
+			if x.StepID != s.ID {
+				continue
+			}
+			for _, c := range x.ToolCalls {
+				did = append(did, c.Name)
+			}
+			if x.MessageType == api.MessageAssistant {
+				did = append(did, transcript.OneLine(x.Content.String()))
+			}
+		}
+		q.words = p.words
+		if len(did) > 0 {
+			q.label += " (" + transcript.Short(transcript.OneLine(strings.Join(did, ", ")), wordsMost) + ")"
+		}
+		out = append(out, q)
+	}
+	return out
+}
+
+// askRewind says what a rewind would do, and asks.
+func (m *Model) askRewind(t Thread, p place) tea.Cmd {
+	return load(m, m.lookBack(t, p), func(m *Model, o outlook) tea.Cmd {
+		if o.thread != t {
+			m.ask("Fork "+p.name()+"?", []string{
+				"That was said before this conversation was forked: it cannot go back there, but another fork can begin there.",
+			}, []choice{{'f', "fork from there", func() tea.Cmd { return m.fork(t, p) }}})
+			return nil
+		}
+		choices := []choice{
+			{'y', "go back", func() tea.Cmd { return m.rewind(t, p, false) }},
+			{'f', "fork from there instead: this conversation stays as it is", func() tea.Cmd { return m.fork(t, p) }},
+		}
+		if len(o.shared) > 0 {
+			choices = append(choices, choice{'a', "go back, and take shared memory back for all: " + strings.Join(o.shared, ", "), func() tea.Cmd { return m.rewind(t, p, true) }})
+		}
+		if p.step == "" && len(o.places) > 1 {
+			choices = append(choices, choice{'s', "choose one of its " + count(len(o.places), "step"), func() tea.Cmd { return m.openSteps(t, o.places) }})
+		}
+		m.ask("Go back to "+p.name()+"?", m.outlookText(p, o), choices)
+		return nil
+	})
+}
+
+// openSteps lets the person choose a step of a turn.
+func (m *Model) openSteps(t Thread, places []place) tea.Cmd {
+	l := &panel.List{Theme: m.theme, Title: "Go back to what was sent with …"}
+	for _, p := range places {
+		l.Entries = append(l.Entries, panel.Entry{Title: p.label})
+	}
+	m.push(l, func(a panel.Action) tea.Cmd { return m.askRewind(t, places[a.Index]) })
+	return nil
+}
+
+// outlookText are the lines that say what comes back and what stays.
+func (m *Model) outlookText(p place, o outlook) []string {
+	goes := "Leaves the conversation: " + count(p.turns, "turn") + ", from that message on. "
+	if p.step != "" {
+		goes = "Leaves the conversation: what that step and all after it said. "
+	}
+	out := []string{goes + "Nothing is deleted; what stands in this terminal's scrollback stays there."}
+	for _, b := range o.back {
+		out = append(out, "Comes back: memory "+b+".")
+	}
+	out = append(out, "Comes back: model, settings, tools and what was attached.",
+		"Set aside: what "+m.name()+" put into its own archive since.")
+	if len(o.shared) > 0 {
+		out = append(out, "Stays: shared memory that changed since ("+strings.Join(o.shared, ", ")+").")
+	}
+	return append(out, "Stays: files, shared archives, other conversations.", "/undo takes it back.")
+}
+
+// choice is an answer to a question in a panel.
+type choice struct {
+	key  rune
+	help string
+	do   func() tea.Cmd
+}
+
+// ask shows a question with its answers. Only their own keys answer it, so that
+// a space or an enter too many does nothing.
+func (m *Model) ask(title string, lines []string, choices []choice) {
+	draw := func(width int) string {
+		var rows []string
+		for _, c := range choices {
+			text := strings.ReplaceAll(wrapTo(c.help, max(width-3, 8)), "\n", "\n   ")
+			rows = append(rows, m.theme.Accent.Render(string(c.key))+"  "+text)
+		}
+		rows = append(rows, "")
+		for _, l := range lines {
+			rows = append(rows, wrapTo(l, width))
+		}
+		return strings.Join(rows, "\n")
+	}
+	keys := func(msg tea.KeyPressMsg) (panel.Action, bool) {
+		if msg.String() == "enter" {
+			return panel.Action{}, true // it is a question
+		}
+		for i, c := range choices {
+			if msg.String() == string(c.key) {
+				return panel.Action{Kind: panel.Choose, Index: i}, true
+			}
+		}
+		return panel.Action{}, false
+	}
+	m.push(&panel.Text{Theme: m.theme, Title: title, Draw: draw, Keys: keys, Foot: string(choices[0].key) + " " + choices[0].help}, func(a panel.Action) tea.Cmd {
+		return choices[a.Index].do()
+	})
+}
+
+// travelled is where a conversation is after a rewind.
+type travelled struct {
+	rewind  api.Rewind
+	history []api.Message
+}
+
+// travel goes back or forth and reads what the conversation is then.
+func (m *Model) travel(t Thread, call func(context.Context) (api.Rewind, error), then func(m *Model, v travelled) tea.Cmd) tea.Cmd {
+	m.closePanels()
+	m.travelling = true
+	return func() tea.Msg {
+		var v travelled
+		var err error
+		if v.rewind, err = call(m.ctx); err == nil {
+			v.history, err = m.backend.Messages(m.ctx, t, "", historyMost)
+		}
+		return panelMsg{func(m *Model) tea.Cmd {
+			m.travelling = false
+			if v.rewind.ID != "" {
+				m.rewound = v.rewind.ID
+			}
+			if err != nil {
+				m.failure(explain(err))
+				return nil
+			}
+			if t != m.thread {
+				return nil
+			}
+			m.replace(v.history)
+			return tea.Batch(then(m, v), m.loadAgent(), m.loadContext())
+		}}
+	}
+}
+
+// replace takes what a conversation is now in the place of what was shown of it.
+func (m *Model) replace(history []api.Message) {
+	m.items, m.lastID, m.contextMost = nil, "", 0
+	m.keep(itemsOf(history)...)
+	for _, x := range history {
+		m.lastID = orElse(x.ID, m.lastID)
+		if x.RunID != "" {
+			m.seen[x.RunID] = true
+		}
+	}
+}
+
+// rewind takes the conversation back.
+func (m *Model) rewind(t Thread, p place, shared bool) tea.Cmd {
+	in := api.RewindRequest{RunID: p.run, Shared: shared}
+	if p.step != "" {
+		in = api.RewindRequest{StepID: p.step, Shared: shared}
+	}
+	call := func(ctx context.Context) (api.Rewind, error) { return m.backend.Rewind(ctx, in) }
+	return m.travel(t, call, func(m *Model, v travelled) tea.Cmd {
+		m.marked("went back to " + p.name() + rewindParts(v.rewind) + "; what stands above from there on is no longer part of the conversation · /undo brings it back")
+		if p.step == "" {
+			m.giveBack(p.words, "")
+		}
+		return nil
+	})
+}
+
+// marked prints the line that says what the conversation is from here on, and
+// what it ends with.
+func (m *Model) marked(text string) {
+	ends := ""
+	for _, it := range slices.Backward(m.items) {
+		if it.Kind == transcript.User || it.Kind == transcript.Assistant {
+			ends = "its last words now: " + transcript.Short(transcript.OneLine(it.Text), wordsMost)
+			break
+		}
+	}
+	m.show(transcript.Item{Kind: transcript.Notice, Text: text})
+	m.show(transcript.Item{Kind: transcript.Notice, Text: orElse(ends, "it is empty now")})
+}
+
+// giveBack puts a text into the prompt if that is empty, and else where it can be
+// found. It never mixes with what the person types.
+func (m *Model) giveBack(text, why string) {
+	where := "↑ brings it back"
+	if m.prompt.Offer(text) {
+		where, m.offered = "it is in the prompt again", m.now()
+	}
+	if why != "" {
+		m.show(transcript.Item{Kind: transcript.Notice, Text: why + "; " + where})
+	}
+}
+
+// rewindParts says what a rewind changed beside the conversation.
+func rewindParts(r api.Rewind) string {
+	var out strings.Builder
+	for _, p := range []struct {
+		n    int
+		what string
+	}{{len(r.BlockIDs), "memory block%s changed"}, {r.PassagesTaken, "passage%s set aside"}, {r.PassagesReturned, "passage%s brought back"}} {
+		plural := "s"
+		if p.n == 1 {
+			plural = ""
+		}
+		if p.n > 0 {
+			fmt.Fprintf(&out, ", %d "+p.what, p.n, plural)
+		}
+	}
+	return out.String()
+}
+
+func rewindNote(r api.Rewind) string {
+	return strings.TrimPrefix(rewindParts(r), ", ")
+}
+
+// openFork lets the person choose where another conversation goes on from.
+func (m *Model) openFork(string) tea.Cmd {
+	thread := m.thread
+	return load(m, m.readPast(thread), func(m *Model, b been) tea.Cmd {
+		l := &panel.List{Theme: m.theme, Title: "Fork this conversation …"}
+		l.Entries = append([]panel.Entry{{Title: "here", Note: "as it is now"}}, m.placeEntries(b.places)...)
+		for i := range b.places {
+			l.Entries[i+1].Title = "before " + l.Entries[i+1].Title
+		}
+		m.push(l, func(a panel.Action) tea.Cmd {
+			if a.Index == 0 {
+				return m.fork(thread, place{})
+			}
+			return m.fork(thread, b.places[a.Index-1])
+		})
+		return nil
+	})
+}
+
+// fork makes a conversation that shares what was said up to a place, and goes on
+// in it.
+func (m *Model) fork(t Thread, p place) tea.Cmd {
+	m.closePanels()
+	name, model, from := m.agentName, m.model, m.threadName()
+	return func() tea.Msg {
+		c, err := m.forkAt(m.ctx, t, p)
+		if err != nil {
+			return threadMsg{err: err}
+		}
+		made := threadOf(t.Agent, c.ID)
+		messages, err := m.backend.Messages(m.ctx, made, "", historyMost)
+		what := "a fork of " + from
+		if p.run != "" {
+			what += ", as it was " + p.name()
+		}
+		msg := threadMsg{
+			thread: made, name: name, model: orElse(api.Val(c.Model), model), history: messages, err: err, quiet: true,
+			notice: what + "; memory is one and the same in both · /resume goes back",
+		}
+		if p.step == "" {
+			msg.draft = p.words
+		}
+		return msg
+	}
+}
+
+// forkAt forks a conversation at a place, which a fork has in common with the
+// conversation that it was made from.
+func (m *Model) forkAt(ctx context.Context, t Thread, p place) (api.Conversation, error) {
+	if p.run == "" {
+		return m.backend.Fork(ctx, t, "")
+	}
+	turn, err := m.backend.Turn(ctx, p.run)
+	if err != nil {
+		return api.Conversation{}, err
+	}
+	step := p.step
+	if step == "" {
+		if len(turn.steps) == 0 {
+			return api.Conversation{}, fmt.Errorf("run %s has no step to fork from", p.run)
+		}
+		step = turn.steps[0].ID
+	}
+	return m.backend.Fork(ctx, turn.thread, step)
+}
+
+// threadName is how the conversation that is open is listed by /resume.
+func (m *Model) threadName() string {
+	if m.thread.Conversation == "" {
+		return "the first conversation"
+	}
+	return "this conversation"
+}
+
+// lookWhetherRewound asks, on a hint, whether another terminal took the
+// conversation back, and says so.
+func (m *Model) lookWhetherRewound() tea.Cmd {
+	thread := m.thread
+	return func() tea.Msg {
+		rewinds, err := m.backend.Rewinds(m.ctx, thread)
+		if err != nil || len(rewinds) == 0 {
+			return nil
+		}
+		v := travelled{rewind: rewinds[0]}
+		v.history, err = m.backend.Messages(m.ctx, thread, "", historyMost)
+		return panelMsg{func(m *Model) tea.Cmd {
+			if err != nil || thread != m.thread || m.travelling || m.turn != nil || v.rewind.ID == m.rewound {
+				return nil
+			}
+			m.rewound = v.rewind.ID
+			m.replace(v.history)
+			what := "another terminal took this conversation back"
+			if v.rewind.Undoes != nil {
+				what = "another terminal undid a rewind of this conversation"
+			}
+			m.marked(what + rewindParts(v.rewind) + "; what stands above may no longer be part of it · ctrl+o shows what is")
+			return m.loadContext()
+		}}
+	}
+}

@@ -1,0 +1,356 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+	"loci/tui/panel"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/google/go-cmp/cmp"
+)
+
+func esc() tea.Key { return tea.Key{Code: tea.KeyEscape} }
+
+func (r *robot) list(command string) *panel.List {
+	r.t.Helper()
+	r.say(command)
+	r.until("the list of "+command, func() bool { _, ok := r.top().(*panel.List); return ok })
+	return r.top().(*panel.List)
+}
+
+func (r *robot) question() {
+	r.t.Helper()
+	r.enter()
+	r.until("the question", func() bool { _, ok := r.top().(*panel.Text); return ok })
+}
+
+func (r *robot) hears(text string) {
+	r.t.Helper()
+	r.until("“"+text+"”", func() bool { return strings.Contains(r.said(), text) })
+}
+
+func TestARewindSaysWhatComesBackAndAsksFirst(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, withTurns(newFake()), 80, 24).connect()
+	r.now = day(14, 0)
+	l := r.list("/rewind")
+	var titles []string
+	for _, e := range l.Entries {
+		titles = append(titles, e.Title+" | "+e.Note)
+	}
+	want := []string{"11:30  What do I like? | 1 turn back", "10:30  I like tea from 京都 | 2 turns back", "09:30  My name is Ada | 3 turns back"}
+	if diff := cmp.Diff(want, titles); diff != "" {
+		t.Error(diff)
+	}
+	r.key(tea.Key{Code: tea.KeyDown})
+	r.question()
+	for _, want := range []string{"before “I like tea from 京都”?", "2 turns", "human as it was: Name: Ada", "Stays: files", "fork from there"} {
+		if v := r.view(); !strings.Contains(v, want) {
+			t.Errorf("the question lacks %q:\n%s", want, v)
+		}
+	}
+	r.enter()
+	r.key(tea.Key{Code: tea.KeySpace, Text: " "})
+	if len(r.f.rewindRequests()) != 0 {
+		t.Fatal("an enter or a space too many rewound")
+	}
+	r.typ("y")
+	r.hears("went back to before “I like tea from 京都”, 1 memory block changed, 2 passages set aside; what")
+	if diff := cmp.Diff([]api.RewindRequest{{RunID: "run-old-1"}}, r.f.rewindRequests()); diff != "" {
+		t.Error(diff)
+	}
+	if said := r.said(); strings.Contains(said, "What do I like?") || !strings.Contains(said, "its last words now: Answer 0") {
+		t.Errorf("the transcript is not true:\n%s", said)
+	}
+	if got := r.m.prompt.Text(); got != "I like tea from 京都" {
+		t.Errorf("the prompt holds %q", got)
+	}
+}
+
+func TestARewindCanBeUndoneByWordAndFromThePanelAndDoneAgain(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, withTurns(newFake()), 80, 24).connect()
+	r.list("/rewind")
+	r.question()
+	r.typ("y")
+	r.hears("went back to before “What do I like?”")
+	r.m.prompt.Set("")
+	r.say("/undo")
+	r.hears("undid the rewind of")
+	if !strings.Contains(r.said(), "Answer 2") {
+		t.Errorf("the answer is not back:\n%s", r.said())
+	}
+	r.say("/redo")
+	r.hears("went back again")
+	if strings.Contains(r.said(), "Answer 2") {
+		t.Errorf("the answer is still there:\n%s", r.said())
+	}
+	l := r.list("/rewind")
+	if !strings.HasPrefix(l.Entries[0].Title, "↷ undo the rewind of") {
+		t.Fatalf("the first entry is %q", l.Entries[0].Title)
+	}
+	r.enter()
+	r.hears("undid the rewind of")
+	if !strings.Contains(r.said(), "Answer 2") {
+		t.Errorf("the answer is not back:\n%s", r.said())
+	}
+}
+
+func TestUndoingARewindAsksWhenTheConversationWentOn(t *testing.T) {
+	t.Parallel()
+	f := withTurns(newFake())
+	r := newRobot(t, f, 80, 24).connect()
+	r.list("/rewind")
+	r.question()
+	r.typ("y")
+	r.hears("went back to")
+	r.m.prompt.Set("")
+	f.mu.Lock()
+	f.history = append(f.history, api.Message{MessageType: api.MessageUser, ID: "later", RunID: "run-later", Date: api.On(day(14, 0)), Content: api.Text("later")})
+	f.mu.Unlock()
+	r.say("/undo")
+	r.until("the question", func() bool { return strings.Contains(r.view(), "1 turn that followed the rewind") })
+	r.key(esc())
+	if len(f.rewinds) != 1 {
+		t.Error("undone without an answer")
+	}
+}
+
+func TestAStepOfATurnCanBeGoneBackTo(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, withTurns(newFake()), 80, 24).connect()
+	r.list("/rewind")
+	r.question()
+	r.typ("s")
+	r.until("the steps", func() bool { return strings.Contains(r.view(), "step 1 (memory_insert)") })
+	r.key(tea.Key{Code: tea.KeyDown})
+	r.question()
+	r.typ("y")
+	r.hears("went back to step 2 (Answer 2) of “What do I like?”")
+	if diff := cmp.Diff([]api.RewindRequest{{StepID: "step-2-2"}}, r.f.rewindRequests()); diff != "" {
+		t.Error(diff)
+	}
+	if got := r.m.prompt.Text(); got != "" {
+		t.Errorf("the prompt holds %q, though the message stayed", got)
+	}
+}
+
+func TestSharedMemoryIsTakenBackOnlyWhenAskedFor(t *testing.T) {
+	t.Parallel()
+	f := withTurns(newFake())
+	f.sharers["block-human"] = 2
+	r := newRobot(t, f, 80, 24).connect()
+	r.list("/rewind")
+	r.key(tea.Key{Code: tea.KeyDown})
+	r.question()
+	if v := r.view(); !strings.Contains(v, "Stays: shared memory that changed since (human)") {
+		t.Errorf("nothing of the shared block:\n%s", v)
+	}
+	r.typ("a")
+	r.hears("went back to")
+	if diff := cmp.Diff([]api.RewindRequest{{RunID: "run-old-1", Shared: true}}, f.rewindRequests()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAForkIsGoneOnInAndSaysHowToGoBack(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, withTurns(newFake()), 80, 24).connect()
+	r.list("/fork")
+	r.enter()
+	r.hears("a fork of the first conversation; memory is one and the same in both · /resume goes back")
+	if r.m.thread != (Thread{Agent: "agent-1", Conversation: "conv-fork"}) {
+		t.Errorf("in %v", r.m.thread)
+	}
+	if diff := cmp.Diff([]string{"agent-1 "}, r.f.forked()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAForkDoesNotTakeBackTheConversationThatItWasMadeFrom(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, withTurns(newFake()), 80, 24).connect()
+	r.list("/fork")
+	r.enter()
+	r.hears("a fork of the first conversation")
+	r.list("/rewind")
+	r.question()
+	if v := r.view(); !strings.Contains(v, "before this conversation was forked") || strings.Contains(v, "y  go") {
+		t.Errorf("the question:\n%s", v)
+	}
+	r.typ("yf")
+	r.hears("a fork of this conversation, as it was before “What do I like?”")
+	if len(r.f.rewindRequests()) != 0 {
+		t.Error("the first conversation was taken back")
+	}
+	if diff := cmp.Diff([]string{"agent-1 ", "agent-1 step-2-1"}, r.f.forked()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAForkFromAnEarlierTurnOffersItsWords(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, withTurns(newFake()), 80, 24).connect()
+	r.list("/fork")
+	r.key(tea.Key{Code: tea.KeyDown})
+	r.enter()
+	r.hears("as it was before “What do I like?”")
+	if diff := cmp.Diff([]string{"agent-1 step-2-1"}, r.f.forked()); diff != "" {
+		t.Error(diff)
+	}
+	if got := r.m.prompt.Text(); got != "What do I like?" {
+		t.Errorf("the prompt holds %q", got)
+	}
+}
+
+func TestUndoTakesTheLastEditOfMemoryBackAndRedoDoesItAgain(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, withTurns(newFake()), 80, 24).connect()
+	r.say("/undo")
+	r.hears("undone: the change of human by Ada, " + r.m.when(day(10, 31)) + ": − Likes tea. · /redo brings it back")
+	if got := r.f.block("human"); got != "Name: Ada" {
+		t.Errorf("the block holds %q", got)
+	}
+	r.say("/redo")
+	r.hears("done again: the change of human by Ada")
+	if got := r.f.block("human"); got != "Name: Ada\nLikes tea." {
+		t.Errorf("the block holds %q", got)
+	}
+	r.say("/redo")
+	r.until("the end", func() bool { return strings.Contains(r.status(), "nothing to redo") })
+}
+
+func TestUndoOfAnEditBeforeARewindIsTheRewind(t *testing.T) {
+	t.Parallel()
+	versions := []api.BlockVersion{ // newest first; the fourth was written by a rewind
+		{Version: 4, Restores: new(1), CreatedAt: api.At(day(12, 1))},
+		{Version: 3, CreatedAt: api.At(day(11, 0))},
+		{Version: 2, CreatedAt: api.At(day(10, 0))},
+		{Version: 1, CreatedAt: api.At(day(9, 0))},
+	}
+	if c, ok := blockChange(api.Block{ID: "b"}, versions, false); ok {
+		t.Errorf("what the rewind wrote counts as the edit %d", c.edit.Version)
+	}
+	versions = append([]api.BlockVersion{{Version: 5, Restores: new(3), CreatedAt: api.At(day(12, 2))}}, versions...)
+	if c, ok := blockChange(api.Block{ID: "b"}, versions, false); !ok || c.edit.Version != 3 {
+		t.Errorf("after the rewind is undone the last edit is %d", c.edit.Version)
+	}
+}
+
+func TestWhatAnotherTerminalRewoundIsSaid(t *testing.T) {
+	t.Parallel()
+	f := withTurns(newFake())
+	r := newRobot(t, f, 80, 24).connect()
+	if _, err := f.Rewind(t.Context(), api.RewindRequest{RunID: "run-old-2"}); err != nil {
+		t.Fatal(err)
+	}
+	f.hints <- api.Change{Kind: api.ChangeAgent, ID: "agent-1", AgentID: "agent-1", ConversationID: "agent-1"}
+	r.hears("another terminal took this conversation back")
+	if strings.Contains(r.said(), "What do I like?") {
+		t.Errorf("the transcript is not true:\n%s", r.said())
+	}
+	f.hints <- api.Change{Kind: api.ChangeAgent, ID: "agent-1", AgentID: "agent-1", ConversationID: "agent-1"}
+	r.say("hello")
+	r.hears("You said: hello")
+	if n := strings.Count(r.said(), "another terminal"); n != 1 {
+		t.Errorf("said %d times", n)
+	}
+}
+
+func TestGoingBackWaitsForTheAgentAndSaysWhatFailed(t *testing.T) {
+	t.Parallel()
+	f := withTurns(newFake())
+	r := newRobot(t, f, 80, 24).connect()
+	r.say("mute please")
+	r.say("/rewind")
+	if !strings.Contains(r.status(), "busy") || r.top() != nil {
+		t.Errorf("status %q", r.status())
+	}
+	r.key(esc())
+	r.idle()
+	f.mu.Lock()
+	f.pastErr = &client.Error{Kind: api.KindConflict, Message: "a run is active"}
+	f.mu.Unlock()
+	r.now = r.now.Add(time.Minute)
+	r.m.prompt.Set("")
+	r.say("/rewind")
+	r.until("the reason", func() bool { return strings.Contains(r.status(), "a run is active") })
+}
+
+func TestASearchIsNarrowedByWhoAndWhen(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("/search tea from:agent after:2026-02-01 before:yesterday")
+	r.until("results", func() bool { return strings.Contains(r.view(), "agent: It said tea") })
+	if strings.Contains(r.view(), "I said tea") {
+		t.Errorf("what the person said is shown:\n%s", r.view())
+	}
+	q := r.f.searches[0]
+	today := r.now.Local()
+	if q.Query != "tea" || !q.StartDate.Equal(time.Date(2026, 2, 1, 0, 0, 0, 0, today.Location())) ||
+		!q.EndDate.Equal(time.Date(today.Year(), today.Month(), today.Day()-1, 0, 0, 0, 0, today.Location())) {
+		t.Errorf("asked %+v", q)
+	}
+	for query, problem := range map[string]string{
+		"tea from:nobody": "from:nobody is not known", "tea after:soon": "soon is not a day", "from:me": "a word to look for",
+	} {
+		if _, err := parseSearch(query, r.now); err == nil || !strings.Contains(err.Error(), problem) {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+	if w, err := parseSearch("https://x.y/z 12:30 note:", r.now); err != nil || w.words != "https://x.y/z 12:30 note:" {
+		t.Errorf("%q, %v", w.words, err)
+	}
+}
+
+func TestATextGivenBackIsNotMixedWithWhatIsTyped(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("fail now")
+	r.typ("half a tho")
+	r.idle()
+	r.typ("ught")
+	if got := r.m.prompt.Text(); got != "half a thought" {
+		t.Errorf("the prompt holds %q", got)
+	}
+	r.hears("not delivered; ↑ brings it back")
+	r.key(tea.Key{Code: tea.KeyUp})
+	if got := r.m.prompt.Text(); got != "fail now" {
+		t.Errorf("↑ brings %q", got)
+	}
+	r.key(tea.Key{Code: tea.KeyDown})
+	if got := r.m.prompt.Text(); got != "half a thought" {
+		t.Errorf("↓ brings %q", got)
+	}
+}
+
+func TestWhatIsTypedAsATextIsGivenBackTakesItsPlace(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("fail now")
+	r.idle()
+	if got := r.m.prompt.Text(); got != "fail now" {
+		t.Fatalf("the prompt holds %q", got)
+	}
+	r.typ("new")
+	if got := r.m.prompt.Text(); got != "new" {
+		t.Errorf("the prompt holds %q", got)
+	}
+	r.m.prompt.Set("")
+	r.key(tea.Key{Code: tea.KeyUp})
+	if got := r.m.prompt.Text(); got != "fail now" {
+		t.Errorf("↑ brings %q", got)
+	}
+	r.m.prompt.Set("")
+	r.say("fail again")
+	r.idle()
+	r.now = r.now.Add(time.Second)
+	r.typ("!")
+	if got := r.m.prompt.Text(); got != "fail again!" {
+		t.Errorf("a text that was seen is not edited: %q", got)
+	}
+}

@@ -1,0 +1,186 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"loci/daemon/api"
+	"loci/tui/panel"
+	"loci/tui/transcript"
+)
+
+const (
+	searchMost  = 50
+	searchRoles = 200 // read where only those of one role are shown
+	searchHelp  = "from:me|agent|thoughts · after:2026-03-01 · before:yesterday"
+)
+
+// wanted is a search as a person wrote it: words, who said it, and when.
+type wanted struct {
+	words         string
+	role          api.MessageType // empty: anyone
+	after, before time.Time       // days; zero: any
+}
+
+// parseSearch takes the words that narrow a search out of a query.
+func parseSearch(query string, now time.Time) (wanted, error) {
+	var w wanted
+	var words []string
+	for word := range strings.FieldsSeq(query) {
+		key, value, ok := strings.Cut(word, ":")
+		var err error
+		switch {
+		case !ok || value == "" || strings.HasPrefix(value, "/"):
+			words = append(words, word)
+		case key == "from" || key == "role":
+			w.role, err = roleOf(value)
+		case key == "after" || key == "since":
+			w.after, err = dayOf(value, now)
+		case key == "before" || key == "until":
+			w.before, err = dayOf(value, now)
+		case key == "on":
+			if w.after, err = dayOf(value, now); err == nil {
+				w.before = w.after.AddDate(0, 0, 1)
+			}
+		default:
+			words = append(words, word)
+		}
+		if err != nil {
+			return w, err
+		}
+	}
+	if w.words = strings.Join(words, " "); w.words == "" {
+		return w, fmt.Errorf("it needs a word to look for, too")
+	}
+	return w, nil
+}
+
+func roleOf(name string) (api.MessageType, error) {
+	switch strings.ToLower(name) {
+	case "me", "user", "you":
+		return api.MessageUser, nil
+	case "agent", "assistant":
+		return api.MessageAssistant, nil
+	case "thought", "thoughts", "reasoning":
+		return api.MessageReasoning, nil
+	}
+	return "", fmt.Errorf("from:%s is not known; me, agent or thoughts", transcript.OneLine(name))
+}
+
+// dayOf reads a day: a date, today, yesterday, or a number of days as 7d.
+func dayOf(name string, now time.Time) (time.Time, error) {
+	year, month, day := now.Date()
+	today := time.Date(year, month, day, 0, 0, 0, 0, now.Location())
+	days := 0
+	switch name = strings.ToLower(name); name {
+	case "today":
+		return today, nil
+	case "yesterday":
+		return today.AddDate(0, 0, -1), nil
+	}
+	if n, err := fmt.Sscanf(name, "%dd", &days); err == nil && n == 1 && name == fmt.Sprintf("%dd", days) && days >= 0 && days < 100_000 {
+		return today.AddDate(0, 0, -days), nil
+	}
+	t, _, err := api.ParseTime(name, now.Location())
+	if err != nil {
+		return t, fmt.Errorf("%s is not a day; write 2026-03-01, yesterday or 7d", transcript.OneLine(name))
+	}
+	return t, nil
+}
+
+// request is the search as the daemon wants it.
+func (w wanted) request(agent string) api.SearchMessages {
+	limit := searchMost
+	if w.role != "" {
+		limit = searchRoles // the API searches all roles together
+	}
+	return api.SearchMessages{
+		Query: w.words, AgentID: &agent, Limit: &limit, StartDate: api.AtPtr(w.after), EndDate: api.AtPtr(w.before),
+	}
+}
+
+// keep are the results that were wanted.
+func (w wanted) keep(found []api.MessageResult) []api.MessageResult {
+	var out []api.MessageResult
+	for _, r := range found {
+		if (w.role == "" || r.MessageType == w.role) && len(out) < searchMost {
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+func (m *Model) openSearch(query string) tea.Cmd {
+	s := &panel.Search{Theme: m.theme, Title: "Search what was said with " + m.name(), Hint: searchHelp}
+	agent := m.thread.Agent
+	var results []api.MessageResult
+	m.push(s, func(a panel.Action) tea.Cmd {
+		if a.Kind == panel.Choose {
+			m.openResult(results[a.Index])
+			return nil
+		}
+		s.Ask(a.Text)
+		w, err := parseSearch(a.Text, m.now().Local())
+		if err != nil {
+			results = nil
+			s.Found(a.Text, nil, err.Error())
+			return nil
+		}
+		return func() tea.Msg {
+			found, err := m.backend.Search(m.ctx, w.request(agent))
+			return panelMsg{func(*Model) tea.Cmd {
+				problem := ""
+				if err != nil {
+					problem = explain(err)
+				}
+				if found = w.keep(found); s.Found(a.Text, entriesOf(found), problem) {
+					results = found
+				}
+				return nil
+			}}
+		}
+	})
+	if query != "" {
+		top := m.panels[len(m.panels)-1]
+		return top.act(s.Ask(query))
+	}
+	return nil
+}
+
+// resultWidth leaves room for the date of a result on the usual screen.
+const resultWidth = 50
+
+func entriesOf(results []api.MessageResult) []panel.Entry {
+	var out []panel.Entry
+	for _, r := range results {
+		text := orElse(r.Content.String(), r.Reasoning)
+		out = append(out, panel.Entry{
+			Title: whose(r.MessageType) + ": " + transcript.Short(transcript.OneLine(text), resultWidth),
+			Note:  r.CreatedAt.Local().Format("2 Jan 2006 15:04"),
+		})
+	}
+	return out
+}
+
+func whose(t api.MessageType) string {
+	if t == api.MessageUser {
+		return "you"
+	}
+	if t == api.MessageAssistant {
+		return "agent"
+	}
+	if t == api.MessageReasoning {
+		return "thought"
+	}
+	return strings.TrimSuffix(string(t), "_message")
+}
+
+func (m *Model) openResult(r api.MessageResult) {
+	text := orElse(r.Content.String(), r.Reasoning)
+	m.push(&panel.Text{Theme: m.theme, Title: whose(r.MessageType) + ", " + r.CreatedAt.Local().Format("Mon 2 Jan 2006, 15:04"), Draw: func(w int) string {
+		return transcript.NewRenderer(m.theme, w).Item(transcript.Item{Kind: transcript.Assistant, Text: text}, true)
+	}}, nil)
+}

@@ -1,0 +1,230 @@
+package tui
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"loci/daemon/api"
+	"loci/tui/transcript"
+)
+
+// change is something that /undo takes back or /redo does again: a rewind, or a
+// change of a memory block.
+type change struct {
+	rewind *api.Rewind
+	block  api.Block
+	now    api.BlockVersion // the newest
+	edit   api.BlockVersion // what is taken back, or done again
+	at     time.Time
+	places []place // of the conversation, for a rewind
+}
+
+// lastRewind is the last rewind that is not undone.
+func lastRewind(newestFirst []api.Rewind) (api.Rewind, bool) {
+	undone := map[string]bool{}
+	for _, r := range newestFirst {
+		switch {
+		case undone[r.ID] && r.Undoes != nil:
+			undone[*r.Undoes] = false // the undo itself was taken back
+		case undone[r.ID]:
+		case r.Undoes == nil:
+			return r, true
+		default:
+			undone[*r.Undoes] = true
+		}
+	}
+	return api.Rewind{}, false
+}
+
+// line is what of a block's versions stands, and what of it was undone, both
+// with the next to go at the end.
+type line struct{ past, future []api.BlockVersion }
+
+// lineOf follows the versions of a block as the daemon's undo does.
+func lineOf(newestFirst []api.BlockVersion) line {
+	var l line
+	for _, v := range slices.Backward(newestFirst) {
+		p, f, back := len(l.past), len(l.future), api.Val(v.Restores)
+		switch {
+		case back > 0 && p > 1 && l.past[p-2].Version == back:
+			l.past, l.future = l.past[:p-1], append(l.future, l.past[p-1])
+		case back > 0 && f > 0 && l.future[f-1].Version == back:
+			l.past, l.future = append(l.past, l.future[f-1]), l.future[:f-1]
+		default:
+			l.past, l.future = append(l.past, v), nil
+		}
+	}
+	return l
+}
+
+// lastChange finds what /undo, or with redo /redo, means: the newest of all.
+func (m *Model) lastChange(t Thread, redo bool) func(context.Context) (change, error) {
+	return func(ctx context.Context) (change, error) {
+		var last change
+		b, err := m.readPast(t)(ctx)
+		if err != nil {
+			return last, err
+		}
+		if r, ok := lastRewind(b.rewinds); ok && !redo {
+			last = change{rewind: &r, at: r.CreatedAt.Time, places: b.places}
+		}
+		if redo && len(b.rewinds) > 0 && b.rewinds[0].Undoes != nil {
+			last = change{rewind: &b.rewinds[0], at: b.rewinds[0].CreatedAt.Time, places: b.places}
+		}
+		blocks, err := m.backend.Blocks(ctx, t.Agent)
+		if err != nil {
+			return last, err
+		}
+		for _, block := range blocks {
+			versions, err := m.backend.Versions(ctx, block.ID)
+			if err != nil {
+				return last, err
+			}
+			if c, ok := blockChange(block, versions, redo); ok && c.at.After(last.at) {
+				last = c
+			}
+		}
+		return last, nil
+	}
+}
+
+// blockChange is the last edit of a block that stands, or the last that was
+// undone. What a rewind wrote is the rewind's matter.
+func blockChange(b api.Block, versions []api.BlockVersion, redo bool) (change, bool) {
+	l := lineOf(versions)
+	switch p, f := len(l.past), len(l.future); {
+	case redo && f > 0:
+		return change{block: b, now: versions[0], edit: l.future[f-1], at: versions[0].CreatedAt.Time}, true
+	case !redo && p > 1 && l.past[p-1].Restores == nil:
+		return change{block: b, now: versions[0], edit: l.past[p-1], at: l.past[p-1].CreatedAt.Time}, true
+	}
+	return change{}, false
+}
+
+// undo takes back the last change of a memory block, or the last rewind.
+func (m *Model) undo(string) tea.Cmd {
+	if m.busyFor("/undo") {
+		return nil
+	}
+	thread := m.thread
+	return load(m, m.lastChange(thread, false), func(m *Model, c change) tea.Cmd {
+		switch {
+		case c.rewind != nil:
+			return m.askUndoRewind(thread, *c.rewind, c.places)
+		case c.block.ID != "":
+			return m.turnBlock(c, false)
+		}
+		m.flash = "there is nothing to undo: no memory block was edited, and nothing rewound"
+		return nil
+	})
+}
+
+// redo does again what was last undone.
+func (m *Model) redo(string) tea.Cmd {
+	if m.busyFor("/redo") {
+		return nil
+	}
+	thread := m.thread
+	return load(m, m.lastChange(thread, true), func(m *Model, c change) tea.Cmd {
+		switch {
+		case c.rewind != nil:
+			return m.askUndoRewind(thread, *c.rewind, c.places)
+		case c.block.ID != "":
+			return m.turnBlock(c, true)
+		}
+		m.flash = "there is nothing to redo: nothing was undone since the last change"
+		return nil
+	})
+}
+
+// askUndoRewind takes a rewind back. What was said since would leave the
+// conversation, so that is asked about.
+func (m *Model) askUndoRewind(t Thread, r api.Rewind, places []place) tea.Cmd {
+	since := 0
+	for _, p := range places {
+		if p.at.After(r.CreatedAt.Time) {
+			since++
+		}
+	}
+	if since == 0 {
+		return m.undoRewind(t, r)
+	}
+	m.ask("Undo the rewind of "+m.when(r.CreatedAt.Time)+"?", []string{
+		"The conversation becomes what it was before it.",
+		"Leaves it: " + count(since, "turn") + " that followed the rewind. Nothing is deleted: /undo goes between the two.",
+	}, []choice{{'y', "do it", func() tea.Cmd { return m.undoRewind(t, r) }}})
+	return nil
+}
+
+func (m *Model) undoRewind(t Thread, r api.Rewind) tea.Cmd {
+	call := func(ctx context.Context) (api.Rewind, error) { return m.backend.UndoRewind(ctx, r.ID) }
+	return m.travel(t, call, func(m *Model, v travelled) tea.Cmd {
+		what := "undid the rewind of " + m.when(r.CreatedAt.Time) + rewindParts(v.rewind) + " · /redo goes back again"
+		if r.Undoes != nil {
+			what = "went back again" + rewindParts(v.rewind) + " · /undo brings it back"
+		}
+		m.marked(what)
+		return nil
+	})
+}
+
+// diffMost bounds what is shown of the difference of a block.
+const diffMost = 160
+
+// turnBlock takes the last edit of a block back, or does it again, and says
+// which that was. It is refused if the block changed since it was read.
+func (m *Model) turnBlock(c change, redo bool) tea.Cmd {
+	agent, label := m.name(), transcript.OneLine(api.Val(c.block.Label))
+	etag := strconv.Quote(strconv.Itoa(c.now.Version))
+	do := func(ctx context.Context) (string, error) {
+		call := m.backend.UndoBlock
+		if redo {
+			call = m.backend.RedoBlock
+		}
+		done, err := call(ctx, c.block.ID, etag)
+		if err != nil {
+			return "", err
+		}
+		return m.backend.BlockDiff(ctx, c.block.ID, c.now.Version, done.Version)
+	}
+	return load(m, do, func(m *Model, diff string) tea.Cmd {
+		what, how := "undone: the change of ", "/redo brings it back"
+		if redo {
+			what, how = "done again: the change of ", "/undo takes it back"
+		}
+		text := what + label + " by " + author(c.edit, agent) + ", " + m.when(c.edit.CreatedAt.Time)
+		if d := shortDiff(diff); d != "" {
+			text += ": " + d
+		}
+		m.show(transcript.Item{Kind: transcript.Notice, Text: text + " · " + how})
+		return nil
+	})
+}
+
+// author says who made a version.
+func author(v api.BlockVersion, agent string) string {
+	switch v.Author {
+	case "user":
+		return "a person"
+	case "agent":
+		return agent
+	}
+	return orElse(v.Author, "someone")
+}
+
+// shortDiff makes one line of a difference.
+func shortDiff(diff string) string {
+	var parts []string
+	for l := range strings.Lines(diff) {
+		l = strings.TrimRight(l, "\n")
+		if len(l) > 1 && (l[0] == '+' || l[0] == '-') && !strings.HasPrefix(l, "+++") && !strings.HasPrefix(l, "---") {
+			parts = append(parts, strings.Replace(l[:1], "-", "−", 1)+" "+strings.TrimSpace(l[1:]))
+		}
+	}
+	return transcript.Short(transcript.OneLine(strings.Join(parts, " ")), diffMost)
+}
