@@ -94,6 +94,21 @@ func (m *Message) PlainText() string {
 	return b.String()
 }
 
+// Said is the text of the message as people see it: what was said through a tool counts, reasoning and calls do not. It
+// is what search finds.
+func (m *Message) Said() string {
+	var b strings.Builder
+	for _, p := range m.Parts(DefaultSpeak) {
+		switch p.Kind {
+		case PartUser, PartAssistant, PartSummary:
+			b.WriteString(p.Text)
+			b.WriteByte('\n')
+		case PartSystem, PartReasoning, PartCalls, PartReturns:
+		}
+	}
+	return b.String()
+}
+
 // Calls returns the calls of the message in order.
 func (m *Message) Calls() []ToolCall {
 	var calls []ToolCall

@@ -51,7 +51,8 @@ type AgentFilter struct {
 	Tags         []string
 	MatchAllTags bool
 	LastStop     StopReason
-	Hidden       bool // hidden ones too
+	Archive      ArchiveID // those that have it
+	Hidden       bool      // hidden ones too
 }
 
 // BlockStore keeps blocks, their versions and to which agents they are attached.

@@ -168,6 +168,9 @@ func (s agents) filter(f core.AgentFilter) *where {
 	if f.LastStop != "" {
 		w.and("a.last_stop = ?", f.LastStop)
 	}
+	if f.Archive != "" {
+		w.and("EXISTS (SELECT 1 FROM agent_archives aa WHERE aa.agent_id = a.id AND aa.archive_id = ?)", f.Archive)
+	}
 	tagged(w, "a.id", "agent_tags", "agent_id", f.Tags, f.MatchAllTags)
 	return w
 }

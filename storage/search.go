@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -146,7 +145,7 @@ func (s messages) Match(ctx context.Context, q core.SearchQuery, f core.MessageF
 	}
 	return gather(found.hits, limit, func(ids []string) (map[string]core.MessageHit, error) { return s.load(ctx, f, ids) },
 		func(h core.MessageHit, hit search.Hit) core.MessageHit {
-			h.Score, h.Words, h.Why, h.Partial = hit.Score, search.Surface(said(&h.Message), hit.Why.Terms), found.why(hit), found.partial
+			h.Score, h.Words, h.Why, h.Partial = hit.Score, search.Surface(h.Message.Said(), hit.Why.Terms), found.why(hit), found.partial
 			return h
 		})
 }
@@ -204,20 +203,6 @@ func searchableRoles(asked []core.Role) []core.Role {
 		}
 	}
 	return roles
-}
-
-// said is the text of a message as people see it: what was said through a tool counts, reasoning and calls do not.
-func said(m *core.Message) string {
-	var b strings.Builder
-	for _, p := range m.Parts(core.DefaultSpeak) {
-		switch p.Kind {
-		case core.PartUser, core.PartAssistant, core.PartSummary:
-			b.WriteString(p.Text)
-			b.WriteByte('\n')
-		case core.PartSystem, core.PartReasoning, core.PartCalls, core.PartReturns:
-		}
-	}
-	return b.String()
 }
 
 // Match finds passages. A query without words finds the newest.

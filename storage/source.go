@@ -64,7 +64,7 @@ func (r *searcher) messageDocs(ctx context.Context, w *where, tail string) ([]in
 	return convert(rows, func(row *messageRow) (index.Doc, error) {
 		m, err := row.message()
 		return index.Doc{
-			Seq: m.Seq, ID: string(m.ID), Owner: string(m.Agent), Thread: string(m.Conversation), Role: string(m.Role), Name: m.Name, At: int64(row.CreatedAt), Text: said(&m),
+			Seq: m.Seq, ID: string(m.ID), Owner: string(m.Agent), Thread: string(m.Conversation), Role: string(m.Role), Name: m.Name, At: int64(row.CreatedAt), Text: m.Said(),
 		}, err
 	})
 }

@@ -87,7 +87,7 @@ func messageTexts(ctx context.Context, q *querier, owners []int64) (map[int64]co
 			if err != nil {
 				return nil, err
 			}
-			out[m.Seq] = core.Unembedded{Text: said(&m)}
+			out[m.Seq] = core.Unembedded{Text: m.Said()}
 		}
 	}
 	return out, nil

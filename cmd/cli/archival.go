@@ -7,13 +7,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"loci/daemon/api"
+	"loci/daemon/client"
 )
 
 // archivalCommand is `loci archival`: the passages that an agent can search.
 func (a *app) archivalCommand() *cobra.Command {
 	var agent string
 	c := parent("archival", "Add to, search and mend an agent's archival memory",
-		a.archivalList(&agent), a.archivalAdd(&agent), a.archivalSearch(&agent), a.archivalRemove(&agent))
+		a.archivalList(&agent), a.archivalAdd(&agent), a.archivalSearch(&agent), a.archivalRemove(&agent), a.archivalEmbedding(&agent),
+		a.archivalArchives(),
+		a.archivalShare(&agent, "attach", "Give the agent an archive that others have, too", "%s now has %s", (*client.Client).AttachArchive),
+		a.archivalShare(&agent, "detach", "Take the archive away from the agent; the archive stays", "%s has %s no more", (*client.Client).DetachArchive))
 	agentFlag(c, &agent)
 	return c
 }

@@ -230,7 +230,7 @@ func (a *app) uninstall(ctx context.Context, purge, yes bool) error {
 		return err
 	}
 	if purge && !yes {
-		if f, ok := a.in.(*os.File); !ok || !term.IsTerminal(int(f.Fd())) {
+		if !a.canAsk() {
 			return invalid("--purge deletes all agents and their memory, and there is no terminal to ask at").withHint("loci uninstall --purge --yes")
 		}
 		if !a.confirm("delete everything in " + p.Home + ", all agents and their memory?") {
@@ -290,6 +290,12 @@ func existing(paths []string) []string {
 		}
 	}
 	return out
+}
+
+// canAsk reports whether there is a person to ask.
+func (a *app) canAsk() bool {
+	f, ok := a.in.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // confirm asks a person; only a clear yes is one.

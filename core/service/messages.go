@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"loci/core"
@@ -66,7 +65,8 @@ func (m *Messages) Reset(ctx context.Context, agent core.AgentID, boot bool) (co
 	return m.Store.Agents().Get(ctx, agent)
 }
 
-// Search finds messages by words, best first; ten by default.
+// Search finds messages by words and meaning, best first; ten by default. Without a text it returns those that the filter
+// leaves, the newest first.
 func (m *Messages) Search(ctx context.Context, query string, f core.MessageFilter, limit int) ([]core.MessageHit, error) {
 	q, err := searchQuery(query, limit)
 	if err != nil {
@@ -87,10 +87,9 @@ func (p *parts) today(ctx context.Context, agent core.AgentID) (time.Time, error
 	return p.Clock().In(a.Location()), err
 }
 
+// searchQuery checks a query. One without words is allowed.
 func searchQuery(query string, limit int) (core.SearchQuery, error) {
 	switch {
-	case strings.TrimSpace(query) == "":
-		return core.SearchQuery{}, core.E(core.Invalid, "a search needs words to look for")
 	case len(query) > maxQueryChars:
 		return core.SearchQuery{}, core.E(core.Invalid, "a search has at most %d bytes", maxQueryChars)
 	case limit < 0 || limit > maxSearch:

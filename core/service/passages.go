@@ -14,6 +14,7 @@ type Passages struct{ *parts }
 type NewPassage struct {
 	Text      string
 	Tags      []string
+	Metadata  map[string]any
 	CreatedAt time.Time // zero: now
 }
 
@@ -30,18 +31,12 @@ type PassageQuery struct {
 
 // Insert keeps a text in an agent's archive, which its first passage makes.
 func (s *Passages) Insert(ctx context.Context, agent core.AgentID, in NewPassage) (core.Passage, error) {
-	if err := checkTags(in.Tags); err != nil {
-		return core.Passage{}, err
-	}
 	now := s.Clock()
-	p := core.Passage{ID: core.NewPassageID(), Text: in.Text, Tags: unique(in.Tags), CreatedAt: in.CreatedAt, UpdatedAt: now}
-	if p.CreatedAt.IsZero() {
-		p.CreatedAt = now
-	}
-	if err := p.Validate(); err != nil {
+	p, err := newPassage(in, now)
+	if err != nil {
 		return core.Passage{}, err
 	}
-	err := s.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
+	err = s.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
 		archive, err := archiveFor(ctx, tx, agent, now)
 		if err != nil {
 			return err
@@ -86,7 +81,7 @@ func (s *Passages) List(ctx context.Context, agent core.AgentID, contains string
 	return s.Store.Passages().List(ctx, core.PassageFilter{Archives: []core.ArchiveID{archive}, Contains: contains}, pg)
 }
 
-// Search finds passages by words, best first.
+// Search finds passages by words and meaning, best first; without a text those that its filters leave, the newest first.
 func (s *Passages) Search(ctx context.Context, q PassageQuery) ([]core.PassageHit, error) {
 	query, err := searchQuery(q.Text, q.Limit)
 	if err != nil {
@@ -145,18 +140,4 @@ func (s *Passages) archive(ctx context.Context, agent core.AgentID) (core.Archiv
 	}
 	a, ok, err := s.Store.Archives().OfAgent(ctx, agent)
 	return a.ID, ok, err
-}
-
-// Archives lists archives, fifty by default; of one agent where it is given.
-func (s *Passages) Archives(ctx context.Context, name string, agent core.AgentID, pg core.Page) ([]core.Archive, error) {
-	pg, err := page(pg, 50)
-	if err != nil {
-		return nil, err
-	}
-	return s.Store.Archives().List(ctx, name, agent, pg)
-}
-
-// GetArchive returns an archive.
-func (s *Passages) GetArchive(ctx context.Context, id core.ArchiveID) (core.Archive, error) {
-	return s.Store.Archives().Get(ctx, id)
 }

@@ -27,13 +27,15 @@ type Config struct {
 	Logger *slog.Logger     // nil: discarded
 	Env    core.Env         // the daemon's own provider variables; nil: none
 
-	DefaultModel core.Handle   // the configured default; empty: none
-	SessionTTL   time.Duration // how long a client session outlives its last request and run, 0: one hour
+	Embedders    core.Embedders // nil: an archive's embedding cannot be changed
+	DefaultModel core.Handle    // the configured default; empty: none
+	SessionTTL   time.Duration  // how long a client session outlives its last request and run, 0: one hour
 }
 
 // Services are the use cases, one value per noun.
 type Services struct {
 	Agents        *Agents
+	Archives      *Archives
 	Blocks        *Blocks
 	Clients       *Clients
 	Conversations *Conversations
@@ -65,6 +67,7 @@ func New(cfg Config) *Services {
 	conversations := &Conversations{parts: p}
 	return &Services{
 		Agents:        agents,
+		Archives:      &Archives{parts: p},
 		Blocks:        &Blocks{parts: p},
 		Clients:       newClients(p, agents, conversations),
 		Conversations: conversations,

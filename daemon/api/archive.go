@@ -20,3 +20,35 @@ type ListArchives struct {
 	Name    string `query:"name"`
 	AgentID string `query:"agent_id"`
 }
+
+// CreateArchive is the body of POST /v1/archives/. EmbeddingConfig is the retired way to name the embedding.
+type CreateArchive struct {
+	Name            string           `json:"name" required:"true"`
+	Description     *string          `json:"description,omitempty"`
+	Embedding       *string          `json:"embedding,omitempty"`
+	EmbeddingConfig *EmbeddingConfig `json:"embedding_config,omitempty"`
+}
+
+// UpdateArchive is the body of PATCH /v1/archives/{id}. What is null stays.
+type UpdateArchive struct {
+	Name        *string `json:"name,omitempty"`
+	Description *string `json:"description,omitempty"`
+}
+
+// PathArchives begins our own operations on archives.
+const PathArchives = "/loci/v1/archives"
+
+// EmbedArchive is the body of PUT /loci/v1/archives/{id}/embedding.
+type EmbedArchive struct {
+	Embedding string `json:"embedding" required:"true"` // a handle
+	DryRun    bool   `json:"dry_run,omitempty"`         // only say what it would mean
+}
+
+// EmbeddingPlan says what a change of an archive's embedding means. Its passages are found by their words until they
+// are embedded anew, in the background.
+type EmbeddingPlan struct {
+	Archive   Archive `json:"archive"`
+	Embedding string  `json:"embedding"`
+	Endpoint  string  `json:"endpoint"` // where the texts are sent; empty: nowhere
+	Passages  int     `json:"passages"` // how many are embedded anew
+}

@@ -26,6 +26,17 @@ type CreatePassage struct {
 	CreatedAt *Time    `json:"created_at,omitempty"`
 }
 
+// CreateArchivePassage is the body of POST /v1/archives/{id}/passages.
+type CreateArchivePassage struct {
+	CreatePassage
+	Metadata Object `json:"metadata,omitempty"`
+}
+
+// CreateArchivePassages is the body of POST /v1/archives/{id}/passages/batch: all are kept, or none.
+type CreateArchivePassages struct {
+	Passages []CreateArchivePassage `json:"passages" required:"true"`
+}
+
 // ArchivalSearch is the answer of GET /v1/agents/{id}/archival-memory/search.
 type ArchivalSearch struct {
 	Results List[ArchivalResult] `json:"results" required:"true"`

@@ -13,6 +13,29 @@ type SearchMessages struct {
 	EndDate        *Time   `json:"end_date,omitempty"`
 }
 
+// SearchAgentMessages is the body of POST /v1/agents/messages/search. What belongs to a hosted service is left out.
+type SearchAgentMessages struct {
+	Query          *string  `json:"query,omitempty"`
+	SearchMode     *string  `json:"search_mode,omitempty" enum:"vector,fts,hybrid"`
+	Roles          []string `json:"roles,omitempty"`
+	AgentID        *string  `json:"agent_id,omitempty"`
+	ConversationID *string  `json:"conversation_id,omitempty"`
+	Limit          *int     `json:"limit,omitempty"`
+	StartDate      *Time    `json:"start_date,omitempty"`
+	EndDate        *Time    `json:"end_date,omitempty"`
+}
+
+// AgentMessageResult is one message that such a search found. There are no ranks: text and meaning are one sum, which is
+// the score, and Metadata says what made it.
+type AgentMessageResult struct {
+	EmbeddedText string        `json:"embedded_text" required:"true"`
+	Message      StoredMessage `json:"message" required:"true"`
+	FTSRank      *int          `json:"fts_rank"`
+	VectorRank   *int          `json:"vector_rank"`
+	RRFScore     float64       `json:"rrf_score" required:"true"`
+	Metadata     Object        `json:"metadata"`
+}
+
 // MessageResult is one message that a search found: a system, user, assistant or reasoning message.
 type MessageResult struct {
 	MessageType    MessageType `json:"message_type"`

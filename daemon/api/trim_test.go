@@ -110,15 +110,20 @@ func wantedOperations() map[string]bool {
 		"/v1/agents/", "/v1/blocks/", "/v1/agents/{agent_id}/messages", "/v1/agents/{agent_id}/messages/async",
 		"/v1/agents/{agent_id}/messages/cancel", "/v1/agents/{agent_id}/archival-memory", "/v1/conversations/",
 		"/v1/conversations/{conversation_id}/messages", "/v1/runs/{run_id}/stream", "/v1/agents/{agent_id}/summarize", "/v1/conversations/{conversation_id}/compact", "/v1/messages/search", "/v1/passages/search",
+		"/v1/agents/messages/search", "/v1/archives/", "/v1/archives/{archive_id}/passages", "/v1/archives/{archive_id}/passages/batch",
 	} {
 		out[http.MethodPost+" "+path] = true
 	}
 	for _, path := range []string{
 		"/v1/agents/{agent_id}", "/v1/blocks/{block_id}", "/v1/conversations/{conversation_id}",
-		"/v1/agents/{agent_id}/reset-messages",
+		"/v1/agents/{agent_id}/reset-messages", "/v1/archives/{archive_id}", "/v1/agents/{agent_id}/archives/attach/{archive_id}",
+		"/v1/agents/{agent_id}/archives/detach/{archive_id}",
 	} {
 		out[http.MethodPatch+" "+path] = true
 	}
+	out[http.MethodGet+" /v1/archives/{archive_id}/agents"] = true
+	out[http.MethodDelete+" /v1/archives/{archive_id}"] = true
+	out[http.MethodDelete+" /v1/archives/{archive_id}/passages/{passage_id}"] = true
 	return out
 }
 

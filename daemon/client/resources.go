@@ -12,6 +12,7 @@ const (
 	get    = http.MethodGet
 	post   = http.MethodPost
 	patch  = http.MethodPatch
+	put    = http.MethodPut
 	remove = http.MethodDelete
 )
 
@@ -331,6 +332,26 @@ func (c *Client) DeletePassage(ctx context.Context, agentID, passageID string) e
 // SearchPassages searches the passages of an agent or an archive.
 func (c *Client) SearchPassages(ctx context.Context, in api.SearchPassages) ([]api.PassageResult, error) {
 	return call[[]api.PassageResult](ctx, c, request{method: post, path: "/v1/passages/search", body: in})
+}
+
+// CreateArchive makes an archive that no agent has yet.
+func (c *Client) CreateArchive(ctx context.Context, in api.CreateArchive) (api.Archive, error) {
+	return call[api.Archive](ctx, c, request{method: post, path: "/v1/archives", body: in})
+}
+
+// AttachArchive gives an archive to an agent that has none, DetachArchive takes it away.
+func (c *Client) AttachArchive(ctx context.Context, agentID, archiveID string) error {
+	return c.done(ctx, request{method: patch, path: agentPath(agentID) + "/archives/attach/" + url.PathEscape(archiveID)})
+}
+
+// DetachArchive leaves the archive and its passages as they are.
+func (c *Client) DetachArchive(ctx context.Context, agentID, archiveID string) error {
+	return c.done(ctx, request{method: patch, path: agentPath(agentID) + "/archives/detach/" + url.PathEscape(archiveID)})
+}
+
+// EmbedArchive gives an archive another embedding, or says what that would mean.
+func (c *Client) EmbedArchive(ctx context.Context, archiveID string, in api.EmbedArchive) (api.EmbeddingPlan, error) {
+	return call[api.EmbeddingPlan](ctx, c, request{method: put, path: api.PathArchives + "/" + url.PathEscape(archiveID) + "/embedding", body: in})
 }
 
 // Archives lists archives.

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -17,8 +18,6 @@ func (s *Server) registerArchival(a huma.API) {
 	handle(a, "GET", "/v1/agents/{agent_id}/archival-memory/search", s.searchArchival)
 	handle(a, "DELETE", "/v1/agents/{agent_id}/archival-memory/{memory_id}", s.deletePassage)
 	handle(a, "POST", "/v1/passages/search", s.searchPassages)
-	handle(a, "GET", "/v1/archives", s.listArchives)
-	handle(a, "GET", "/v1/archives/{archive_id}", s.getArchive)
 }
 
 type listPassagesInput struct {
@@ -39,12 +38,16 @@ type createPassageInput struct {
 
 // createPassage answers with an array, as the contract does: a long text could have become several.
 func (s *Server) createPassage(ctx context.Context, in *createPassageInput) (*body[[]api.Passage], error) {
-	draft := service.NewPassage{Text: in.Body.Text, Tags: in.Body.Tags}
-	if in.Body.CreatedAt != nil {
-		draft.CreatedAt = in.Body.CreatedAt.Time
-	}
-	p, err := s.services().Passages.Insert(ctx, in.id(), draft)
+	p, err := s.services().Passages.Insert(ctx, in.id(), newPassage(in.Body))
 	return list([]core.Passage{p}, err, wirePassage)
+}
+
+func newPassage(in api.CreatePassage) service.NewPassage {
+	draft := service.NewPassage{Text: in.Text, Tags: in.Tags}
+	if in.CreatedAt != nil {
+		draft.CreatedAt = in.CreatedAt.Time
+	}
+	return draft
 }
 
 type searchArchivalInput struct {
@@ -90,7 +93,7 @@ func (s *Server) searchPassages(ctx context.Context, in *searchPassagesInput) (*
 	b := in.Body
 	q := service.PassageQuery{
 		Text: api.Val(b.Query), Agent: core.AgentID(api.Val(b.AgentID)), Archive: core.ArchiveID(api.Val(b.ArchiveID)), Tags: b.Tags,
-		AllTags: api.Val(b.TagMatchMode) == "all", Limit: api.Val(b.Limit),
+		AllTags: api.Val(b.TagMatchMode) == "all", Limit: cmp.Or(api.Val(b.Limit), searchedByDefault),
 	}
 	if q.Agent != "" && q.Archive != "" {
 		return nil, core.E(core.Invalid, "give agent_id or archive_id, not both")
@@ -105,14 +108,4 @@ func (s *Server) searchPassages(ctx context.Context, in *searchPassagesInput) (*
 	return list(hits, err, func(h core.PassageHit) api.PassageResult {
 		return api.PassageResult{Passage: wirePassage(h.Passage), Score: h.Score, Metadata: wireWhy(h.Words, h.Why, h.Partial)}
 	})
-}
-
-func (s *Server) listArchives(ctx context.Context, in *api.ListArchives) (*body[[]api.Archive], error) {
-	archives, err := s.services().Passages.Archives(ctx, in.Name, core.AgentID(in.AgentID), pageOf(in.Page, true))
-	return list(archives, err, wireArchive)
-}
-
-func (s *Server) getArchive(ctx context.Context, in *ArchivePath) (*body[api.Archive], error) {
-	a, err := s.services().Passages.GetArchive(ctx, core.ArchiveID(in.ArchiveID))
-	return answer(wireArchive(a), err)
 }

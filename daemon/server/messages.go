@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -24,6 +25,7 @@ func (s *Server) registerMessages(a huma.API) {
 	handle(a, "PATCH", "/v1/agents/{agent_id}/reset-messages", s.resetMessages)
 	handle(a, "GET", "/v1/messages", s.listAllMessages)
 	handle(a, "POST", "/v1/messages/search", s.searchMessages)
+	handle(a, "POST", "/v1/agents/messages/search", s.searchAgentMessages)
 	handle(a, "GET", "/v1/messages/{message_id}", s.getMessage)
 }
 
@@ -85,14 +87,7 @@ func (s *Server) getMessage(ctx context.Context, in *MessagePath) (*body[[]api.M
 type searchMessagesInput struct{ Body api.SearchMessages }
 
 func (s *Server) searchMessages(ctx context.Context, in *searchMessagesInput) (*body[[]api.MessageResult], error) {
-	f := core.MessageFilter{Agent: core.AgentID(api.Val(in.Body.AgentID)), Conversation: core.ConversationID(api.Val(in.Body.ConversationID))}
-	if in.Body.StartDate != nil {
-		f.From = in.Body.StartDate.Time
-	}
-	if in.Body.EndDate != nil {
-		f.Until = in.Body.EndDate.Time
-	}
-	hits, err := s.services().Messages.Search(ctx, in.Body.Query, f, api.Val(in.Body.Limit))
+	hits, err := s.matchMessages(ctx, in.Body, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -101,6 +96,40 @@ func (s *Server) searchMessages(ctx context.Context, in *searchMessagesInput) (*
 		out = append(out, wireHit(h)...)
 	}
 	return answer(out, nil)
+}
+
+// searchedByDefault is how many results the contract's searches have at most where nothing is said.
+const searchedByDefault = 50
+
+func (s *Server) matchMessages(ctx context.Context, in api.SearchMessages, roles []core.Role) ([]core.MessageHit, error) {
+	f := core.MessageFilter{Agent: core.AgentID(api.Val(in.AgentID)), Conversation: core.ConversationID(api.Val(in.ConversationID)), Roles: roles}
+	if in.StartDate != nil {
+		f.From = in.StartDate.Time
+	}
+	if in.EndDate != nil {
+		f.Until = in.EndDate.Time
+	}
+	return s.services().Messages.Search(ctx, in.Query, f, cmp.Or(api.Val(in.Limit), searchedByDefault))
+}
+
+type searchAgentMessagesInput struct{ Body api.SearchAgentMessages }
+
+// searchAgentMessages answers with whole messages as they are kept. The score is our own: text and meaning are one sum, so
+// that there are no ranks of each.
+func (s *Server) searchAgentMessages(ctx context.Context, in *searchAgentMessagesInput) (*body[[]api.AgentMessageResult], error) {
+	b := in.Body
+	roles := make([]core.Role, len(b.Roles))
+	for i, r := range b.Roles {
+		roles[i] = core.Role(r)
+	}
+	hits, err := s.matchMessages(ctx, api.SearchMessages{
+		Query: api.Val(b.Query), AgentID: b.AgentID, ConversationID: b.ConversationID, Limit: b.Limit, StartDate: b.StartDate, EndDate: b.EndDate,
+	}, roles)
+	return list(hits, err, func(h core.MessageHit) api.AgentMessageResult {
+		return api.AgentMessageResult{
+			EmbeddedText: strings.TrimSpace(h.Message.Said()), Message: wireStored(core.InContext{Message: h.Message}), RRFScore: h.Score, Metadata: wireWhy(h.Words, h.Why, h.Partial),
+		}
+	})
 }
 
 type sendInput struct {

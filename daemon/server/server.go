@@ -117,6 +117,7 @@ func (s *Server) humaConfig() huma.Config {
 func (s *Server) register(a huma.API) {
 	s.registerAgents(a)
 	s.registerArchival(a)
+	s.registerArchives(a)
 	s.registerBlocks(a)
 	s.registerConversations(a)
 	s.registerHealth(a)

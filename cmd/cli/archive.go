@@ -1,0 +1,137 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+)
+
+// archivalArchives lists the archives of the home.
+func (a *app) archivalArchives() *cobra.Command {
+	return &cobra.Command{
+		Use: "archives", Short: "List archives: sets of passages that agents may share", Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			found, err := c.Archives(cmd.Context(), api.ListArchives{Page: api.Page{Limit: 1000}})
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.out, nonNil(found))
+			}
+			t := table{head: []string{"ID", "NAME", "EMBEDDING"}}
+			for _, r := range found {
+				t.add(r.ID, clip(r.Name, 60), embeddingOf(r))
+			}
+			return t.write(a.out)
+		},
+	}
+}
+
+func embeddingOf(r api.Archive) string {
+	if r.EmbeddingConfig == nil {
+		return ""
+	}
+	return api.Val(r.EmbeddingConfig.Handle)
+}
+
+// archivalShare attaches an archive to an agent, or takes it away.
+func (a *app) archivalShare(agent *string, use, short, done string, do func(c *client.Client, ctx context.Context, agentID, archiveID string) error) *cobra.Command {
+	return &cobra.Command{
+		Use: use + " ARCHIVE", Short: short, Args: exactly("the archive's id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !isID(args[0], "archive") {
+				return noSuch("archive", args[0], "loci archival archives")
+			}
+			c, g, err := a.memoryOf(cmd.Context(), *agent)
+			if err != nil {
+				return err
+			}
+			if err := do(c, cmd.Context(), g.ID, args[0]); err != nil {
+				return err
+			}
+			return a.report(map[string]any{"agent_id": g.ID, "archive_id": args[0]}, done, g.Name, args[0])
+		},
+	}
+}
+
+// archivalEmbedding shows or changes what an agent's archive is embedded with. A change is said before it is made: which
+// texts are sent where.
+func (a *app) archivalEmbedding(agent *string) *cobra.Command {
+	var yes bool
+	c := &cobra.Command{
+		Use: "embedding [HANDLE]", Short: "Show what the archival memory is embedded with, or change it", Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			c, g, err := a.memoryOf(ctx, *agent)
+			if err != nil {
+				return err
+			}
+			archive, err := archiveOf(ctx, c, g)
+			if err != nil {
+				return err
+			}
+			if len(args) == 0 {
+				return a.report(archive, "%s is embedded with %s", archive.Name, embeddingOf(archive))
+			}
+			if _, err := a.register(ctx, c, api.ClientScript, nil); err != nil { // so that our keys count
+				return err
+			}
+			return a.reembed(ctx, c, archive, args[0], yes)
+		},
+	}
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return c
+}
+
+func (a *app) reembed(ctx context.Context, c *client.Client, archive api.Archive, handle string, yes bool) error {
+	plan, err := c.EmbedArchive(ctx, archive.ID, api.EmbedArchive{Embedding: handle, DryRun: true})
+	if err != nil {
+		return err
+	}
+	where := "no text leaves this program"
+	if plan.Endpoint != "" {
+		where = "the text of every passage and of every search in it is sent to " + plan.Endpoint
+	}
+	fmt.Fprintf(a.errOut, "loci: %s: passages to embed anew with %s: %d; %s\n", archive.Name, handle, plan.Passages, where)
+	if plan.Endpoint != "" && !yes {
+		if !a.canAsk() {
+			return invalid("this sends texts elsewhere, and there is no terminal to ask at").withHint("loci archival embedding %s --yes", handle)
+		}
+		if !a.confirm("change it?") {
+			return (&fault{kind: api.KindCancelled, msg: "nothing was changed"}).withHint("loci archival embedding %s --yes", handle)
+		}
+	}
+	if plan, err = c.EmbedArchive(ctx, archive.ID, api.EmbedArchive{Embedding: handle}); err != nil {
+		return err
+	}
+	return a.report(plan, "%s is embedded with %s from now on; loci daemon status says how far it is", archive.Name, handle)
+}
+
+// archiveOf returns the agent's archive, and makes it where there is none.
+func archiveOf(ctx context.Context, c *client.Client, g api.AgentState) (api.Archive, error) {
+	found, err := c.Archives(ctx, api.ListArchives{AgentID: g.ID})
+	if err != nil || len(found) > 0 {
+		return firstOf(found), err
+	}
+	made, err := c.CreateArchive(ctx, api.CreateArchive{Name: g.Name + "'s Archive", Embedding: g.Embedding})
+	if err != nil {
+		return made, err
+	}
+	return made, c.AttachArchive(ctx, g.ID, made.ID)
+}
+
+func firstOf[T any](list []T) T {
+	var none T
+	if len(list) == 0 {
+		return none
+	}
+	return list[0]
+}
