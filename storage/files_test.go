@@ -286,7 +286,7 @@ func TestADamageThatASearchFindsIsRepaired(t *testing.T) {
 	}
 	for _, text := range []string{
 		`PRAGMA wal_checkpoint(TRUNCATE)`, `PRAGMA writable_schema = ON`, // a table that begins where an index does
-		`UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'docs_message_lane') WHERE name = 'docs_message'`,
+		`UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'docs_message_seq') WHERE name = 'docs_message'`,
 		`PRAGMA schema_version = 99999`,
 	} {
 		if _, err := db.Exec(text); err != nil {

@@ -31,7 +31,7 @@ func openSearcher(ctx context.Context, s *Store, g generation) (*searcher, error
 	x, err := index.Open(ctx, index.Config{
 		Path: filepath.Join(s.cfg.Dir, indexFile), Home: g.uuid, Before: g.before, Now: g.now, Source: r, Logger: s.cfg.Logger,
 		Open: func(ctx context.Context, path string, readOnly bool) (*sqlx.DB, error) {
-			return openPool(ctx, path, syncNormal, readOnly)
+			return openPool(ctx, path, syncNormal, readOnly, indexCache)
 		},
 	})
 	if err != nil {

@@ -26,7 +26,7 @@ const busyTimeoutMillis = "10000"
 
 // dsn names a file with the pragmas that every connection of a pool gets. busy_timeout comes first: switching to WAL
 // may already have to wait.
-func dsn(path, synchronous string, readOnly bool) string {
+func dsn(path, synchronous string, readOnly bool, pragmas ...string) string {
 	p := filepath.ToSlash(path)
 	if !strings.HasPrefix(p, "/") {
 		p = "/" + p // a drive letter
@@ -37,6 +37,9 @@ func dsn(path, synchronous string, readOnly bool) string {
 	v.Add("_pragma", "foreign_keys(1)")
 	v.Add("_pragma", "synchronous("+synchronous+")")
 	v.Add("_pragma", "journal_size_limit(67108864)")
+	for _, p := range pragmas {
+		v.Add("_pragma", p)
+	}
 	if readOnly {
 		v.Add("_pragma", "query_only(1)")
 	} else {
@@ -46,13 +49,17 @@ func dsn(path, synchronous string, readOnly bool) string {
 	return u.String()
 }
 
+// indexCache is how much a connection to the index keeps of it: a search touches a thousand pages, and those above the
+// leaves are always the same.
+const indexCache = "cache_size(-8192)"
+
 // openPool opens the writer pool (one connection) or the reader pool of a file. The path is made absolute, for SQLite's URIs.
-func openPool(ctx context.Context, path, synchronous string, readOnly bool) (*sqlx.DB, error) {
+func openPool(ctx context.Context, path, synchronous string, readOnly bool, pragmas ...string) (*sqlx.DB, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, core.E(core.Internal, "open %s: %w", path, err)
 	}
-	db, err := sqlx.Open("sqlite", dsn(abs, synchronous, readOnly))
+	db, err := sqlx.Open("sqlite", dsn(abs, synchronous, readOnly, pragmas...))
 	if err != nil {
 		return nil, classify("open "+filepath.Base(path), err)
 	}

@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -180,9 +181,8 @@ func (m *matching) pickNearest(ctx context.Context, found map[int64]bool) error 
 	return nil
 }
 
-// stretch is a part of a lane that is read.
+// stretch is a part of a lane that is read, from key to key.
 type stretch struct {
-	Lane int64 `db:"lane"`
 	From int64 `db:"first"`
 	To   int64 `db:"last"`
 }
@@ -197,11 +197,11 @@ func (m *matching) near(ctx context.Context, candidates map[int64]bool) ([]searc
 	for chunk := range slices.Chunk(stretches, lookupBatch) {
 		values := make([]string, len(chunk))
 		for i, s := range chunk {
-			values[i] = "(" + strconv.FormatInt(s.Lane, 10) + ", " + strconv.FormatInt(s.From, 10) + ", " + strconv.FormatInt(s.To, 10) + ")"
+			values[i] = "(" + strconv.FormatInt(s.From, 10) + ", " + strconv.FormatInt(s.To, 10) + ")"
 		}
 		c := &conditions{}
-		c.and("d.lane = r.lane AND d.seq BETWEEN r.first AND r.last")
-		read, err := m.read(ctx, "WITH r (lane, first, last) AS (VALUES "+strings.Join(values, ", ")+") ", c)
+		c.and("d.key BETWEEN r.first AND r.last")
+		read, err := m.read(ctx, "WITH r (first, last) AS (VALUES "+strings.Join(values, ", ")+") ", c, len(chunk)*(2*around+1))
 		if err != nil {
 			return nil, err
 		}
@@ -218,29 +218,25 @@ func (m *matching) stretches(ctx context.Context, candidates map[int64]bool) ([]
 		seqs = append(seqs, seq)
 	}
 	slices.Sort(seqs)
-	var found []stretch
-	end := func(compare, order, edge string) string {
-		return `COALESCE((SELECT n.seq FROM ` + m.t.docs + ` n WHERE n.lane = d.lane AND n.seq ` + compare + ` d.seq ORDER BY n.seq ` + order +
-			` LIMIT 1 OFFSET ` + strconv.Itoa(around-1) + `), ` + edge + `)`
+	lane := `((d.key >> ` + strconv.Itoa(laneShift) + `) << ` + strconv.Itoa(laneShift) + `)`
+	end := lane + ` + ` + strconv.Itoa(1<<laneShift-1)
+	edge := func(between, order, or string) string {
+		return `COALESCE((SELECT n.key FROM ` + m.t.docs + ` n WHERE ` + between + ` ORDER BY n.key ` + order + ` LIMIT 1 OFFSET ` + strconv.Itoa(around-1) + `), ` + or + `)`
 	}
+	var found []stretch
 	for chunk := range slices.Chunk(seqs, lookupBatch) {
 		var part []stretch
-		err := m.tx.SelectContext(ctx, &part, `SELECT d.lane, `+end("<", "DESC", "0")+` AS first, `+end(">", "ASC", "9223372036854775807")+` AS last
-			FROM `+m.t.docs+` d WHERE d.seq IN `+numbers(chunk))
+		err := m.tx.SelectContext(ctx, &part, `SELECT `+edge("n.key < d.key AND n.key >= "+lane, "DESC", lane)+` AS first, `+
+			edge("n.key > d.key AND n.key <= "+end, "ASC", end)+` AS last FROM `+m.t.docs+` d WHERE d.seq IN `+numbers(chunk))
 		if err != nil {
 			return nil, err
 		}
 		found = append(found, part...)
 	}
-	slices.SortFunc(found, func(a, b stretch) int {
-		if a.Lane != b.Lane {
-			return int(max(-1, min(1, a.Lane-b.Lane)))
-		}
-		return int(max(-1, min(1, a.From-b.From)))
-	})
+	slices.SortFunc(found, func(a, b stretch) int { return cmp.Compare(a.From, b.From) })
 	joined := found[:0]
 	for _, s := range found {
-		if n := len(joined); n > 0 && joined[n-1].Lane == s.Lane && s.From <= joined[n-1].To {
+		if n := len(joined); n > 0 && s.From <= joined[n-1].To {
 			joined[n-1].To = max(joined[n-1].To, s.To)
 			continue
 		}
@@ -254,7 +250,7 @@ func mark(docs []search.Doc, stretches []stretch, candidates map[int64]bool) {
 	at := 0
 	close := make([]bool, len(docs))
 	for i := range docs {
-		for at < len(stretches) && (stretches[at].Lane < docs[i].Lane || stretches[at].Lane == docs[i].Lane && stretches[at].To < docs[i].Seq) {
+		for at < len(stretches) && stretches[at].To < docKey(docs[i].Lane, docs[i].Seq) {
 			at++
 			docs[i].Gap = true
 		}

@@ -118,13 +118,13 @@ func (e *edit) put(ctx context.Context, docs []reading) {
 		if e.kind == Message {
 			lane = e.scope(ctx, threadKey(d.Thread))
 		}
-		rows = append(rows, d.Seq, d.ID, owner, lane, d.At, d.minute, d.stored)
+		rows = append(rows, docKey(lane, d.Seq), d.Seq, d.ID, owner, d.At, d.minute, d.stored)
 		for _, tag := range d.tags {
 			tags = append(tags, d.Seq, tag)
 		}
 		e.count(document{d.Seq, owner, lane, search.NameParts(d.who), d.tags, d.words}, 1)
 	}
-	e.insert(ctx, `INSERT INTO `+e.t.docs+` (seq, id, owner, lane, at, minute, data) VALUES `, columns, rows)
+	e.insert(ctx, `INSERT INTO `+e.t.docs+` (key, seq, id, owner, at, minute, data) VALUES `, columns, rows)
 	e.insert(ctx, `INSERT INTO `+e.t.tags+` (seq, tag) VALUES `, 2, tags)
 }
 
@@ -179,13 +179,13 @@ func (e *edit) post(seq int64, term string, tf int, by int64) {
 }
 
 type dropped struct {
+	Key   int64  `db:"key"`
 	Seq   int64  `db:"seq"`
 	Owner int64  `db:"owner"`
-	Lane  int64  `db:"lane"`
 	Data  []byte `db:"data"`
 }
 
-const selectDropped = `SELECT seq, owner, lane, data FROM `
+const selectDropped = `SELECT key, seq, owner, data FROM `
 
 // drop removes documents.
 func (e *edit) drop(ctx context.Context, ids []string) {
@@ -209,10 +209,10 @@ func (e *edit) remove(ctx context.Context, rows []dropped) {
 	tags := e.tagsOf(ctx, rows)
 	for _, r := range rows {
 		e.exec(ctx, `DELETE FROM `+e.t.tags+` WHERE seq = $1`, r.Seq)
-		e.exec(ctx, `DELETE FROM `+e.t.docs+` WHERE seq = $1`, r.Seq)
+		e.exec(ctx, `DELETE FROM `+e.t.docs+` WHERE key = $1`, r.Key)
 		s, err := unpack(string(r.Data))
 		e.err = errors.Join(e.err, err)
-		e.count(document{r.Seq, r.Owner, r.Lane, search.NameParts(s.who), tags[r.Seq], search.LoadWords(s.words)}, -1)
+		e.count(document{r.Seq, r.Owner, r.Key >> laneShift, search.NameParts(s.who), tags[r.Seq], search.LoadWords(s.words)}, -1)
 	}
 }
 
@@ -237,15 +237,19 @@ func (e *edit) tagsOf(ctx context.Context, rows []dropped) map[int64][]string {
 }
 
 // dropScope removes everything of an owner or a thread.
-func (e *edit) dropScope(ctx context.Context, column, key string) {
+func (e *edit) dropScope(ctx context.Context, key string) {
 	var num int64
 	err := e.tx.GetContext(ctx, &num, `SELECT num FROM `+e.t.scopes+` WHERE key = $1`, key)
 	if errors.Is(err, sql.ErrNoRows) {
 		return
 	}
+	of := inLane("key", num)
+	if e.kind == Message && key[0] == ownerMark {
+		of = "owner = " + strconv.FormatInt(num, 10)
+	}
 	for e.err = err; e.err == nil; {
 		var rows []dropped
-		e.err = e.tx.SelectContext(ctx, &rows, selectDropped+e.t.docs+` WHERE `+column+` = $1 LIMIT $2`, num, batch)
+		e.err = e.tx.SelectContext(ctx, &rows, selectDropped+e.t.docs+` WHERE `+of+` LIMIT $1`, batch)
 		if e.err != nil || len(rows) == 0 {
 			return
 		}
@@ -449,21 +453,23 @@ func dropGone(ctx context.Context, tx *sqlx.Tx, c Change) error {
 	switch c.Kind {
 	case "agent":
 		e = newEdit(tx, Message)
-		e.dropScope(ctx, "owner", ownerKey(c.ID))
+		e.dropScope(ctx, ownerKey(c.ID))
 	case "conversation":
 		e = newEdit(tx, Message)
-		e.dropScope(ctx, "lane", threadKey(c.ID))
+		e.dropScope(ctx, threadKey(c.ID))
 	case "archive":
 		e = newEdit(tx, Passage)
-		e.dropScope(ctx, "owner", ownerKey(c.ID))
+		e.dropScope(ctx, ownerKey(c.ID))
 	default:
 		return nil
 	}
 	return e.finish(ctx)
 }
 
+const ownerMark = 'o'
+
 // ownerKey and threadKey differ: an agent's default conversation has the agent's id.
-func ownerKey(id string) string  { return "o" + id }
+func ownerKey(id string) string  { return string(ownerMark) + id }
 func threadKey(id string) string { return "t" + id }
 
 func scopeToken(num int64) string { return "s" + strconv.FormatInt(num, 10) }

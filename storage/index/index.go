@@ -109,7 +109,7 @@ const (
 // A build touches pages all over the file.
 const (
 	buildCache = `PRAGMA cache_size = -65536`
-	usualCache = `PRAGMA cache_size = -4096; PRAGMA shrink_memory`
+	usualCache = `PRAGMA cache_size = -8192; PRAGMA shrink_memory`
 )
 
 // Open opens the index, or begins to build it, and starts the indexer. It does not wait until the index has caught up.

@@ -161,7 +161,10 @@ func (m *matching) reach(ctx context.Context) error {
 // whole ranks all texts of a small scope by what stands in it and nowhere else.
 func (m *matching) whole(ctx context.Context) ([]search.Hit, error) {
 	w := m.scope("d")
-	docs, err := m.read(ctx, "", w)
+	if m.kind == Passage && len(m.owners) == 1 {
+		w.and(inLane("d.key", m.owners[0])) // they lie together
+	}
+	docs, err := m.read(ctx, "", w, int(m.inReach))
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ func (m *matching) scope(alias string) *conditions {
 		c.and(alias + ".owner IN " + numbers(m.owners))
 	}
 	if m.lane != 0 {
-		c.and(alias + ".lane = " + strconv.FormatInt(m.lane, 10))
+		c.and(inLane(alias+".key", m.lane))
 	}
 	return c
 }
@@ -103,8 +103,8 @@ func (m *matching) tagged(c *conditions, alias string) string {
 	return "(" + strings.Join(each, " AND ") + ")"
 }
 
-// read reads documents in the order of lanes; with may put ranges before the table, named r.
-func (m *matching) read(ctx context.Context, with string, c *conditions) ([]search.Doc, error) {
+// read reads documents in the order of lanes, about as many as expected; with may put ranges before the table, named r.
+func (m *matching) read(ctx context.Context, with string, c *conditions, expect int) ([]search.Doc, error) {
 	tagged := "1"
 	if m.ask.Filter.tagged() {
 		tagged = m.tagged(c, "d")
@@ -114,19 +114,20 @@ func (m *matching) read(ctx context.Context, with string, c *conditions) ([]sear
 		from = "r CROSS JOIN " + from
 	}
 	// Thousands of rows: without the binder, and texts are copied once.
-	rows, err := m.tx.QueryContext(ctx, with+`SELECT d.seq, d.id, d.lane, d.at, d.minute, d.data, `+tagged+` AS tagged FROM `+from+c.where(), c.args...)
+	rows, err := m.tx.QueryContext(ctx, with+`SELECT d.key, d.id, d.at, d.minute, d.data, `+tagged+` AS tagged FROM `+from+c.where(), c.args...)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = rows.Close() }() // what was read is complete or Err says so
-	var docs []search.Doc
+	docs := make([]search.Doc, 0, expect)
 	for rows.Next() {
 		var d search.Doc
 		var data sql.RawBytes
-		var at int64
-		if err := rows.Scan(&d.Seq, &d.ID, &d.Lane, &at, &d.Minute, &data, &d.Allowed); err != nil {
+		var key, at int64
+		if err := rows.Scan(&key, &d.ID, &at, &d.Minute, &data, &d.Allowed); err != nil {
 			return nil, err
 		}
+		d.Lane, d.Seq = key>>laneShift, key&(1<<laneShift-1)
 		s, err := unpack(string(data))
 		if err != nil {
 			return nil, err

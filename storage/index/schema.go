@@ -10,7 +10,7 @@ import (
 )
 
 // schemaVersion changes with the tables; together with the version of the words it decides whether a file can be used.
-const schemaVersion = "4"
+const schemaVersion = "5"
 
 func version() string { return schemaVersion + "/" + search.Version }
 
@@ -22,17 +22,28 @@ func tablesOf(k Kind) tables {
 	return tables{docs: "docs" + s, terms: "terms" + s, postings: "postings" + s, scopes: "scopes" + s, speakers: "speakers" + s, tags: "tags" + s}
 }
 
+// A document's key is the number of its lane and its seq.
+const laneShift = 40
+
+func docKey(lane, seq int64) int64 { return lane<<laneShift | seq }
+
+// inLane is the condition that a key is of a lane.
+func inLane(column string, lane int64) string {
+	return column + " >= " + strconv.FormatInt(docKey(lane, 0), 10) + " AND " + column + " < " + strconv.FormatInt(docKey(lane+1, 0), 10)
+}
+
 // create makes the tables of an empty file. What a search counts stands in counters: scopes (owners, and the threads of
 // messages), speakers by the parts of their names, and in how many documents a term stands. The index of ids, which
-// come in no order, is made when all that was there at first is in.
+// come in no order, is made when all that was there at first is in. Documents lie in the order of their lanes, because
+// what a search reads is some of them with their neighbours.
 func create(ctx context.Context, db *sqlx.DB, home string, epoch int64) error {
 	texts := []string{`CREATE TABLE marks (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)`}
 	for _, k := range []Kind{Message, Passage} {
 		t := tablesOf(k)
 		texts = append(texts,
 			`CREATE TABLE `+t.scopes+` (num INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, docs BIGINT NOT NULL)`,
-			`CREATE TABLE `+t.docs+` (seq INTEGER PRIMARY KEY, id TEXT NOT NULL, owner BIGINT NOT NULL, lane BIGINT NOT NULL, at BIGINT NOT NULL, minute BIGINT NOT NULL, data BLOB NOT NULL)`,
-			`CREATE INDEX `+t.docs+`_lane ON `+t.docs+` (lane, seq)`,
+			`CREATE TABLE `+t.docs+` (key INTEGER PRIMARY KEY, seq BIGINT NOT NULL, id TEXT NOT NULL, owner BIGINT NOT NULL, at BIGINT NOT NULL, minute BIGINT NOT NULL, data BLOB NOT NULL)`,
+			`CREATE UNIQUE INDEX `+t.docs+`_seq ON `+t.docs+` (seq)`,
 			`CREATE INDEX `+t.docs+`_minute ON `+t.docs+` (owner, minute)`,
 			`CREATE TABLE `+t.tags+` (seq BIGINT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY (seq, tag)) WITHOUT ROWID`,
 			`CREATE TABLE `+t.terms+` (term TEXT NOT NULL PRIMARY KEY, num BIGINT NOT NULL, docs BIGINT NOT NULL, upto BIGINT NOT NULL, tail BLOB NOT NULL) WITHOUT ROWID`,
@@ -41,7 +52,7 @@ func create(ctx context.Context, db *sqlx.DB, home string, epoch int64) error {
 			`INSERT INTO marks (key, value) VALUES ('docs_`+string(k)+`', '0'), ('len_`+string(k)+`', '0'), ('terms_`+string(k)+`', '0')`,
 		)
 	}
-	texts = append(texts, `CREATE INDEX docs_message_owner ON docs_message (owner, seq)`) // a passage's lane is its owner
+	texts = append(texts, `CREATE INDEX docs_message_owner ON docs_message (owner)`) // a passage's lane is its owner
 	tx, err := db.BeginTxx(ctx, nil)
 	if err != nil {
 		return err
@@ -121,7 +132,7 @@ func probe(ctx context.Context, db *sqlx.DB) error {
 	for _, k := range []Kind{Message, Passage} {
 		t := tablesOf(k)
 		for _, text := range []string{
-			`SELECT COUNT(*) FROM (SELECT seq FROM ` + t.docs + ` ORDER BY seq DESC LIMIT 10)`,
+			`SELECT COUNT(*) FROM (SELECT key FROM ` + t.docs + ` ORDER BY key DESC LIMIT 10)`,
 			`SELECT COUNT(*) FROM (SELECT tag FROM ` + t.tags + ` LIMIT 10)`,
 			`SELECT COUNT(*) FROM (SELECT key FROM ` + t.scopes + ` LIMIT 10)`,
 			`SELECT COUNT(*) FROM (SELECT part FROM ` + t.speakers + ` LIMIT 10)`,
