@@ -27,7 +27,7 @@ const (
 func (d *Daemon) Doctor(ctx context.Context, env core.Env) []api.Check {
 	checks := []api.Check{d.checkStore(ctx)}
 	if d.cfg.Settings.Listen != "" && d.cfg.Settings.Token == "" {
-		checks = append(checks, warning("port", fmt.Sprintf("every account of this machine can use http://%s", d.tcp.Addr()), "set LOCI_TOKEN, then loci daemon restart"))
+		checks = append(checks, api.Warning("port", fmt.Sprintf("every account of this machine can use http://%s", d.tcp.Addr()), "set LOCI_TOKEN, then loci daemon restart"))
 	}
 	if check, known := checkSandbox(ctx); known {
 		checks = append(checks, check)
@@ -55,19 +55,7 @@ func checkSandbox(ctx context.Context) (check api.Check, known bool) {
 	if len(lacks) > 0 {
 		detail += "; it lacks " + strings.Join(lacks, ", ")
 	}
-	return good("sandbox", detail), len(there)+len(lacks) > 0
-}
-
-func good(name, detail string) api.Check {
-	return api.Check{Name: name, OK: true, Level: api.CheckOK, Detail: detail}
-}
-
-func warning(name, detail, fix string) api.Check {
-	return api.Check{Name: name, OK: true, Level: api.CheckWarning, Detail: detail, Fix: fix}
-}
-
-func broken(name, detail, fix string) api.Check {
-	return api.Check{Name: name, Level: api.CheckError, Detail: detail, Fix: fix}
+	return api.Good("sandbox", detail), len(there)+len(lacks) > 0
 }
 
 // checkStore reads the facts whole, by making a backup, which is checked as every backup is, and dropping it.
@@ -75,21 +63,21 @@ func (d *Daemon) checkStore(ctx context.Context) api.Check {
 	const name = "store"
 	info, err := os.Stat(filepath.Join(d.cfg.Paths.Data, "loci.db"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return broken(name, err.Error(), "check the disk under "+d.cfg.Paths.Data)
+		return api.Broken(name, err.Error(), "check the disk under "+d.cfg.Paths.Data)
 	}
 	if info != nil && info.Size() > maxProbe {
-		return good(name, fmt.Sprintf("open, %d MB; too large to be read whole now", info.Size()>>20))
+		return api.Good(name, fmt.Sprintf("open, %d MB; too large to be read whole now", info.Size()>>20))
 	}
 	dir, err := os.MkdirTemp(d.cfg.Paths.Data, "doctor-")
 	if err != nil {
-		return broken(name, err.Error(), "check the disk under "+d.cfg.Paths.Data)
+		return api.Broken(name, err.Error(), "check the disk under "+d.cfg.Paths.Data)
 	}
 	defer func() { _ = os.RemoveAll(dir) }() // a leftover is swept by hand at worst
 	r, err := d.Backup(ctx, filepath.Join(dir, "probe.db"))
 	if err != nil {
-		return broken(name, err.Error(), "loci backup FILE, while that still works; then loci restore an older one")
+		return api.Broken(name, err.Error(), "loci backup FILE, while that still works; then loci restore an older one")
 	}
-	return good(name, fmt.Sprintf("read whole and found good: %d agents, %d messages", r.Agents, r.Messages))
+	return api.Good(name, fmt.Sprintf("read whole and found good: %d agents, %d messages", r.Agents, r.Messages))
 }
 
 // checkProviders asks every provider that is configured, and names those that cannot be asked.
@@ -98,7 +86,7 @@ func (d *Daemon) checkProviders(ctx context.Context, env core.Env) []api.Check {
 	defer cancel()
 	models, err := d.current().models.List(ctx, env)
 	if err != nil {
-		return []api.Check{broken("providers", err.Error(), "check the network")}
+		return []api.Check{api.Broken("providers", err.Error(), "check the network")}
 	}
 	found := map[string]int{}
 	for _, m := range models {
@@ -117,7 +105,7 @@ func (d *Daemon) checkProviders(ctx context.Context, env core.Env) []api.Check {
 		}
 	}
 	if !reached {
-		checks = append(checks, warning("model", "only the built-in offline model, which is no language model",
+		checks = append(checks, api.Warning("model", "only the built-in offline model, which is no language model",
 			"export OPENAI_API_KEY=…, or start Ollama; docs/models.md lists the rest"))
 	}
 	return checks
@@ -137,15 +125,15 @@ func checkProvider(row providers.Row, models int, env core.Env) (api.Check, bool
 	by := strings.Join(set, ", ")
 	switch {
 	case len(set) > 0 && !row.Built:
-		return warning(row.Name, by+" is set, but "+row.Title+" is not built yet and is not used", "use another provider for now: docs/models.md"), true
+		return api.Warning(row.Name, by+" is set, but "+row.Title+" is not built yet and is not used", "use another provider for now: docs/models.md"), true
 	case models > 0 && by == "":
-		return good(row.Name, strconv.Itoa(models)+" chat models"), true
+		return api.Good(row.Name, strconv.Itoa(models)+" chat models"), true
 	case models > 0:
-		return good(row.Name, fmt.Sprintf("%d chat models, by %s", models, by)), true
+		return api.Good(row.Name, fmt.Sprintf("%d chat models, by %s", models, by)), true
 	case len(set) > 0 && row.Local:
-		return warning(row.Name, fmt.Sprintf("%s does not answer (by %s)", row.Title, by), "start it, or unset "+by), true
+		return api.Warning(row.Name, fmt.Sprintf("%s does not answer (by %s)", row.Title, by), "start it, or unset "+by), true
 	case len(set) > 0:
-		return broken(row.Name, fmt.Sprintf("%s does not answer or refuses the key (by %s)", row.Title, by), "check "+by+" and the network"), true
+		return api.Broken(row.Name, fmt.Sprintf("%s does not answer or refuses the key (by %s)", row.Title, by), "check "+by+" and the network"), true
 	}
 	return api.Check{}, false
 }

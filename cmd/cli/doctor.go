@@ -32,7 +32,7 @@ func (a *app) doctor(ctx context.Context) error {
 	checks = append(checks, more...)
 	if err != nil {
 		_, hint := explain(err)
-		checks = append(checks, problem("daemon", err.Error(), hint))
+		checks = append(checks, api.Broken("daemon", err.Error(), hint))
 	}
 	broken := 0
 	for _, c := range checks {
@@ -73,32 +73,19 @@ func levelWord(level string) string {
 	return "broken"
 }
 
-// The levels of a check, with what was seen and how to mend it.
-func good(name, detail string) api.Check {
-	return api.Check{Name: name, OK: true, Level: api.CheckOK, Detail: detail}
-}
-
-func warning(name, detail, fix string) api.Check {
-	return api.Check{Name: name, OK: true, Level: api.CheckWarning, Detail: detail, Fix: fix}
-}
-
-func problem(name, detail, fix string) api.Check {
-	return api.Check{Name: name, Level: api.CheckError, Detail: detail, Fix: fix}
-}
-
 // localChecks are what can be seen without the daemon.
 func (a *app) localChecks() []api.Check {
-	checks := []api.Check{good("version", versionText())}
+	checks := []api.Check{api.Good("version", versionText())}
 	p, err := a.paths()
 	if err != nil {
-		return append(checks, problem("home", err.Error(), "set HOME or LOCI_HOME"))
+		return append(checks, api.Broken("home", err.Error(), "set HOME or LOCI_HOME"))
 	}
 	checks = append(checks, homeCheck(p))
 	if _, err := a.config(); err != nil {
 		_, hint := explain(err)
-		checks = append(checks, problem("configuration", err.Error(), hint))
+		checks = append(checks, api.Broken("configuration", err.Error(), hint))
 	} else {
-		checks = append(checks, good("configuration", configDetail(p.Config)))
+		checks = append(checks, api.Good("configuration", configDetail(p.Config)))
 	}
 	return append(checks, terminalCheck(config.OSEnv), clockCheck(time.Now(), zoneName(config.OSEnv)))
 }
@@ -113,16 +100,16 @@ func configDetail(path string) string {
 // homeCheck tries to write where the home is, and says how large it is.
 func homeCheck(p config.Paths) api.Check {
 	if err := os.MkdirAll(p.Data, 0o700); err != nil {
-		return problem("home", err.Error(), "make "+p.Home+" a folder that you can write, or set LOCI_HOME")
+		return api.Broken("home", err.Error(), "make "+p.Home+" a folder that you can write, or set LOCI_HOME")
 	}
 	f, err := os.CreateTemp(p.Data, "doctor-*")
 	if err != nil {
-		return problem("home", err.Error(), "make "+p.Data+" a folder that you can write, or set LOCI_HOME")
+		return api.Broken("home", err.Error(), "make "+p.Data+" a folder that you can write, or set LOCI_HOME")
 	}
 	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
-		return problem("home", err.Error(), "check the disk under "+p.Data)
+		return api.Broken("home", err.Error(), "check the disk under "+p.Data)
 	}
-	return good("home", fmt.Sprintf("%s, %s", p.Home, size(folderSize(p.Data))))
+	return api.Good("home", fmt.Sprintf("%s, %s", p.Home, size(folderSize(p.Data))))
 }
 
 // folderSize adds up a folder; what cannot be read counts nothing.
@@ -157,9 +144,9 @@ func terminalCheck(lookup config.Env) api.Check {
 	}
 	detail := strings.Join(facts, ", ")
 	if name == "" || name == "dumb" {
-		return warning("terminal", detail, `the chat needs a real terminal; loci -p "…" works everywhere`)
+		return api.Warning("terminal", detail, `the chat needs a real terminal; loci -p "…" works everywhere`)
 	}
-	return good("terminal", detail)
+	return api.Good("terminal", detail)
 }
 
 // clockCheck says which time and zone an agent will be told.
@@ -167,11 +154,11 @@ func clockCheck(now time.Time, zone string) api.Check {
 	detail := now.Format("2006-01-02 15:04:05 -0700")
 	switch {
 	case now.Year() < 2026:
-		return problem("clock", detail+": this is in the past", "set this machine's clock")
+		return api.Broken("clock", detail+": this is in the past", "set this machine's clock")
 	case zone == "":
-		return warning("clock", detail+"; the zone has no name that is known here", "set TZ, like TZ=Europe/Berlin")
+		return api.Warning("clock", detail+"; the zone has no name that is known here", "set TZ, like TZ=Europe/Berlin")
 	}
-	return good("clock", detail+", "+zone)
+	return api.Good("clock", detail+", "+zone)
 }
 
 // daemonChecks starts the daemon if need be and asks it.
@@ -182,7 +169,7 @@ func (a *app) daemonChecks(ctx context.Context) ([]api.Check, error) {
 	}
 	if a.noStart {
 		if socket, err := daemon.FindSocket(ctx, p); err != nil || socket == "" {
-			return []api.Check{warning("daemon", "not running", "loci daemon start")}, err
+			return []api.Check{api.Warning("daemon", "not running", "loci daemon start")}, err
 		}
 	}
 	c, err := a.connect(ctx)
@@ -196,9 +183,9 @@ func (a *app) daemonChecks(ctx context.Context) ([]api.Check, error) {
 	if err != nil {
 		return nil, err
 	}
-	checks := []api.Check{good("daemon", fmt.Sprintf("running, pid %d, version %s, %s", s.PID, s.Version, s.Socket))}
+	checks := []api.Check{api.Good("daemon", fmt.Sprintf("running, pid %d, version %s, %s", s.PID, s.Version, s.Socket))}
 	if s.Version != versionText() {
-		checks[0] = warning("daemon", fmt.Sprintf("version %s is running, this is %s", s.Version, versionText()), "loci daemon restart")
+		checks[0] = api.Warning("daemon", fmt.Sprintf("version %s is running, this is %s", s.Version, versionText()), "loci daemon restart")
 	}
 	more, err := c.Doctor(ctx)
 	return append(checks, more...), err

@@ -186,3 +186,18 @@ type Check struct {
 	Detail string `json:"detail"`
 	Fix    string `json:"fix,omitempty"`
 }
+
+// Good is a check that found what it should.
+func Good(name, detail string) Check {
+	return Check{Name: name, OK: true, Level: CheckOK, Detail: detail}
+}
+
+// Warning is a check that found something that a person may want to mend.
+func Warning(name, detail, fix string) Check {
+	return Check{Name: name, OK: true, Level: CheckWarning, Detail: detail, Fix: fix}
+}
+
+// Broken is a check that found something that does not work.
+func Broken(name, detail, fix string) Check {
+	return Check{Name: name, Level: CheckError, Detail: detail, Fix: fix}
+}

@@ -1,14 +1,11 @@
 package openai
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"io"
 	"net/http"
 
 	"loci/core"
-	"loci/providers/internal/wire"
 )
 
 // Embed asks for one vector for each text. The answer's numbers are as the server sent them; who calls checks them.
@@ -55,30 +52,5 @@ func (c *Client) Embed(ctx context.Context, model string, texts []string) ([][]f
 
 // post sends a JSON document and returns the whole answer.
 func (c *Client) post(ctx context.Context, url string, body []byte) ([]byte, error) {
-	watch := wire.NewWatch(ctx, c.opts.Idle)
-	defer watch.Stop()
-	req, err := http.NewRequestWithContext(watch.Context(), http.MethodPost, url, bytes.NewReader(body))
-	if err != nil {
-		return nil, c.who.E(core.Invalid, "the base URL of %s is not a URL", c.opts.Provider)
-	}
-	req.Header.Set("Content-Type", "application/json")
-	if key := c.opts.Key.Reveal(); key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
-	}
-	for name, value := range c.opts.Headers {
-		req.Header.Set(name, value)
-	}
-	resp, err := (&http.Client{Transport: c.opts.HTTP, CheckRedirect: wire.NoRedirect}).Do(req)
-	if err != nil {
-		return nil, c.who.Network(ctx, watch, err)
-	}
-	defer resp.Body.Close()
-	raw, err := io.ReadAll(io.LimitReader(watch.Reader(resp.Body), wire.MaxBody))
-	if err != nil {
-		return nil, c.who.Network(ctx, watch, err)
-	}
-	if resp.StatusCode >= 300 {
-		return nil, c.who.Status(resp.StatusCode, resp.Header, raw[:min(len(raw), wire.MaxError)])
-	}
-	return raw, nil
+	return c.exchange(ctx, http.MethodPost, url, body)
 }

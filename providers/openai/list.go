@@ -203,11 +203,19 @@ func lmStudio(body []byte, models []Listed) {
 
 // get fetches a small JSON document from the server.
 func (c *Client) get(ctx context.Context, url string) ([]byte, error) {
+	return c.exchange(ctx, http.MethodGet, url, nil)
+}
+
+// exchange makes one request, with a JSON document unless body is nil, and returns the whole answer.
+func (c *Client) exchange(ctx context.Context, method, url string, body []byte) ([]byte, error) {
 	watch := wire.NewWatch(ctx, c.opts.Idle)
 	defer watch.Stop()
-	req, err := http.NewRequestWithContext(watch.Context(), http.MethodGet, url, nil)
+	req, err := http.NewRequestWithContext(watch.Context(), method, url, bytes.NewReader(body))
 	if err != nil {
 		return nil, c.who.E(core.Invalid, "the base URL of %s is not a URL", c.opts.Provider)
+	}
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
 	}
 	if key := c.opts.Key.Reveal(); key != "" {
 		req.Header.Set("Authorization", "Bearer "+key)
@@ -220,14 +228,14 @@ func (c *Client) get(ctx context.Context, url string) ([]byte, error) {
 		return nil, c.who.Network(ctx, watch, err)
 	}
 	defer resp.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(watch.Reader(resp.Body), wire.MaxBody))
+	raw, err := io.ReadAll(io.LimitReader(watch.Reader(resp.Body), wire.MaxBody))
 	if err != nil {
 		return nil, c.who.Network(ctx, watch, err)
 	}
 	if resp.StatusCode >= 300 {
-		return nil, c.who.Status(resp.StatusCode, resp.Header, body)
+		return nil, c.who.Status(resp.StatusCode, resp.Header, raw[:min(len(raw), wire.MaxError)])
 	}
-	return body, nil
+	return raw, nil
 }
 
 // ownChat reports whether a model of OpenAI's own listing chats: the listing says nothing but names.
