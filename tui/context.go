@@ -31,7 +31,9 @@ func (m *Model) openContext(string) tea.Cmd {
 
 // compactModes are the modes of a compaction that a person may name.
 func compactModes() []string {
-	return []string{"sliding_window", "all", "self_compact_sliding_window", "self_compact_all"}
+	return []string{
+		"sliding_window", "all", "self_compact_sliding_window", "self_compact_all", "static_message_buffer", "partial_evict_message_buffer",
+	}
 }
 
 // compacted is what a compaction on request gives.
@@ -68,6 +70,9 @@ func (m *Model) compact(mode string) tea.Cmd {
 		m.flash = ""
 		m.show(transcript.Item{Kind: transcript.Notice, Text: fmt.Sprintf("%d messages became %d; what left is still searched",
 			c.result.NumMessagesBefore, c.result.NumMessagesAfter)})
+		if c.result.Notice != "" {
+			m.show(transcript.Item{Kind: transcript.Notice, Text: c.result.Notice})
+		}
 		if m.turn == nil {
 			m.history(m.missed(c.missed))
 		}

@@ -28,9 +28,15 @@ const (
 	SelfAll           Mode = "self_compact_all"
 	SelfSlidingWindow Mode = "self_compact_sliding_window"
 	Evict             Mode = "evict" // no summary: a marker says what left
+
+	// The older form: the summary is written into a memory block of the agent's, see buffer.go.
+	StaticBuffer Mode = "static_message_buffer"        // at so many messages all but the last few leave
+	PartialEvict Mode = "partial_evict_message_buffer" // a share of the messages leaves when the window is full
 )
 
-func modes() []Mode { return []Mode{SlidingWindow, All, SelfAll, SelfSlidingWindow, Evict} }
+func modes() []Mode {
+	return []Mode{SlidingWindow, All, SelfAll, SelfSlidingWindow, Evict, StaticBuffer, PartialEvict}
+}
 
 func modeNames() string {
 	var names []string
@@ -51,11 +57,16 @@ func (m Mode) Whole() bool { return m == All || m == SelfAll }
 
 // Settings say how an agent's conversations are compacted; the contract's names and defaults.
 type Settings struct {
-	Mode       Mode        `json:"mode"`
-	Model      core.Handle `json:"model"`                     // of the summariser; empty: the agent's own
-	Prompt     string      `json:"prompt"`                    // empty: the mode's default
-	ClipChars  int         `json:"clip_chars"`                // a longer summary is cut
-	Percentage float64     `json:"sliding_window_percentage"` // share that leaves at least
+	Mode        Mode          `json:"mode"`
+	Model       core.Handle   `json:"model"`                     // of the summariser; empty: the agent's own
+	Wishes      modelSettings `json:"model_settings"`            // for the summariser, as the contract writes them
+	Prompt      string        `json:"prompt"`                    // empty: the mode's default
+	Acknowledge bool          `json:"prompt_acknowledgement"`    // the request holds the summariser's promise to do just that
+	ClipChars   int           `json:"clip_chars"`                // a longer summary is cut
+	Percentage  float64       `json:"sliding_window_percentage"` // share that leaves at least
+	BufferLimit int           `json:"message_buffer_limit"`      // of static_message_buffer: so many messages are kept …
+	BufferMin   int           `json:"message_buffer_min"`        // … and so many stay when there are more
+	Partial     float64       `json:"partial_evict_summarizer_percentage"`
 }
 
 // The defaults of settings.
@@ -83,6 +94,7 @@ func Read(extra map[string]any) Settings {
 	if s.Percentage <= 0 || s.Percentage > 1 {
 		s.Percentage = DefaultPercentage
 	}
+	s.buffers()
 	return s
 }
 
@@ -91,6 +103,8 @@ var (
 	summarisePrompt string
 	//go:embed templates/self.md
 	selfPrompt string
+	//go:embed templates/buffer.md
+	bufferPrompt string
 )
 
 // Instruction is what the summariser is told.
@@ -100,31 +114,46 @@ func (s Settings) Instruction() string {
 		return s.Prompt
 	case s.Mode.Self():
 		return strings.TrimSpace(selfPrompt)
+	case s.Mode.Buffer():
+		return strings.TrimSpace(bufferPrompt)
 	default:
 		return strings.TrimSpace(summarisePrompt)
 	}
 }
 
-// Leaving returns how many of the groups leave, the oldest first: all but keep last ones, or the settings' share and
-// then more until the rest is within goal. Sizes are tokens.
-func (s Settings) Leaving(sizes []int, goal, keep int) int {
-	most := max(len(sizes)-keep, 0)
+// Size is what one group of messages that leaves together takes.
+type Size struct{ Tokens, Messages int }
+
+// Leaving returns how many of the groups leave, the oldest first: all but keep last ones, or what the settings say and
+// then more until the rest is within goal tokens.
+func (s Settings) Leaving(groups []Size, goal, keep int) int {
+	most := max(len(groups)-keep, 0)
 	if s.Mode.Whole() {
 		return most
 	}
-	total := 0
-	for _, n := range sizes {
-		total += n
+	var all, gone Size
+	for _, g := range groups {
+		all.Tokens, all.Messages = all.Tokens+g.Tokens, all.Messages+g.Messages
 	}
-	share := int(float64(total) * s.Percentage)
-	gone := 0
-	for i := range most {
-		if gone >= share && total-gone <= goal {
+	for i, g := range groups[:most] {
+		if s.enough(all, gone, g) && all.Tokens-gone.Tokens <= goal {
 			return i
 		}
-		gone += sizes[i]
+		gone.Tokens, gone.Messages = gone.Tokens+g.Tokens, gone.Messages+g.Messages
 	}
 	return most
+}
+
+// enough reports whether what is gone of all satisfies the settings, so that next may stay.
+func (s Settings) enough(all, gone, next Size) bool {
+	switch s.Mode {
+	case StaticBuffer:
+		return all.Messages-gone.Messages-next.Messages < s.BufferMin
+	case PartialEvict:
+		return gone.Messages >= int(float64(all.Messages)*s.Partial)
+	default:
+		return gone.Tokens >= int(float64(all.Tokens)*s.Percentage)
+	}
 }
 
 const (
@@ -132,9 +161,12 @@ const (
 	clipText   = 8000 // characters of one message
 )
 
-// Transcript words the messages for a summariser, the newest that fit into budget tokens; earlier is the summary that
-// stood before them.
-func Transcript(earlier string, msgs []core.Message, budget int) string {
+// Transcript words the messages for a summariser, the newest that fit into budget tokens; earlier is what was summarised
+// before them, which takes at most half of it.
+func (s Settings) Transcript(earlier string, msgs []core.Message, budget int) string {
+	if n, most := core.EstimateTokens(earlier), budget/2; n > most {
+		earlier = clip(earlier, utf8.RuneCountInString(earlier)*max(most, 0)/n)
+	}
 	var lines []string
 	used := core.EstimateTokens(earlier)
 	for i := len(msgs) - 1; i >= 0; i-- {
@@ -150,10 +182,14 @@ func Transcript(earlier string, msgs []core.Message, budget int) string {
 	}
 	slices.Reverse(lines)
 	text := strings.Join(lines, "\n")
-	if earlier != "" {
-		text = "What was summarised before:\n" + earlier + "\n\nWhat came after it:\n" + text
+	switch {
+	case earlier == "":
+		return text
+	case s.Mode.Buffer():
+		return text + "\n\n" + PreviousHeading + "\n" + earlier
+	default:
+		return "What was summarised before:\n" + earlier + "\n\nWhat came after it:\n" + text
 	}
-	return text
 }
 
 func line(m *core.Message) string {

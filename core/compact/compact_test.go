@@ -1,6 +1,7 @@
 package compact
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,7 +27,7 @@ func TestSettingsThatMakeNoSenseKeepTheirDefaults(t *testing.T) {
 
 func TestTheOldestLeaveUntilTheRestFits(t *testing.T) {
 	t.Parallel()
-	sizes := []int{10, 10, 10, 10, 10, 10, 10, 10, 10, 10}
+	sizes := slices.Repeat([]Size{{10, 2}}, 10)
 	for name, c := range map[string]struct {
 		s          Settings
 		goal, keep int
@@ -38,6 +39,12 @@ func TestTheOldestLeaveUntilTheRestFits(t *testing.T) {
 		"everything":         {Settings{Mode: All}, 100, 0, 10},
 		"all but the kept":   {Settings{Mode: SelfAll}, 100, 1, 9},
 		"nothing to keep of": {Settings{Mode: All}, 100, 20, 0},
+		"all but the min":    {Settings{Mode: StaticBuffer, BufferMin: 6}, 100, 1, 7},
+		"not fewer than min": {Settings{Mode: StaticBuffer, BufferMin: 5}, 100, 1, 7},
+		"min that is all":    {Settings{Mode: StaticBuffer, BufferMin: 30}, 100, 1, 0},
+		"min that is large":  {Settings{Mode: StaticBuffer, BufferMin: 30}, 40, 1, 6},
+		"share of messages":  {Settings{Mode: PartialEvict, Partial: 0.5}, 100, 1, 5},
+		"more than the half": {Settings{Mode: PartialEvict, Partial: 0.5}, 20, 1, 8},
 	} {
 		if got := c.s.Leaving(sizes, c.goal, c.keep); got != c.want {
 			t.Errorf("%s: %d leave, want %d", name, got, c.want)
@@ -54,7 +61,7 @@ func TestATranscriptFitsItsBudgetAndKeepsTheNewest(t *testing.T) {
 	msgs = append(msgs, core.Message{Role: core.RoleTool, Returns: []core.ToolReturn{{Name: "search", Text: strings.Repeat("x", 90_000)}}})
 	msgs = append(msgs, core.Message{Role: core.RoleUser, Hidden: core.HiddenBlocks, Content: []core.Content{core.Text("secret announcement")}})
 	msgs = append(msgs, core.Message{Role: core.RoleAssistant, Content: []core.Content{core.Text("the newest")}})
-	text := Transcript("earlier summary", msgs, 2000)
+	text := Settings{}.Transcript("earlier summary", msgs, 2000)
 	if n := core.EstimateTokens(text); n > 2100 {
 		t.Errorf("%d tokens", n)
 	}

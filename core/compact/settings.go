@@ -22,11 +22,15 @@ const maxPrompt = 100_000
 // Check refuses settings that make no sense. What is not given is not checked.
 func Check(given map[string]any) error {
 	var s struct {
-		Mode       *Mode        `json:"mode"`
-		Model      *core.Handle `json:"model"`
-		Prompt     *string      `json:"prompt"`
-		ClipChars  *int         `json:"clip_chars"`
-		Percentage *float64     `json:"sliding_window_percentage"`
+		Mode       *Mode          `json:"mode"`
+		Model      *core.Handle   `json:"model"`
+		Prompt     *string        `json:"prompt"`
+		ClipChars  *int           `json:"clip_chars"`
+		Percentage *float64       `json:"sliding_window_percentage"`
+		Wishes     *modelSettings `json:"model_settings"`
+		Limit      *int           `json:"message_buffer_limit"`
+		Min        *int           `json:"message_buffer_min"`
+		Partial    *float64       `json:"partial_evict_summarizer_percentage"`
 	}
 	raw, err := json.Marshal(given)
 	if err == nil {
@@ -39,8 +43,14 @@ func Check(given map[string]any) error {
 		return core.E(core.Invalid, "%q is not a mode of compaction", string(*s.Mode)).WithHint("the modes are %s", modeNames())
 	case s.ClipChars != nil && *s.ClipChars < 1:
 		return core.E(core.Invalid, "clip_chars must be at least 1")
-	case s.Percentage != nil && (*s.Percentage <= 0 || *s.Percentage > 1):
+	case wrongShare(s.Percentage):
 		return core.E(core.Invalid, "sliding_window_percentage must be above 0 and at most 1")
+	case wrongShare(s.Partial):
+		return core.E(core.Invalid, "partial_evict_summarizer_percentage must be above 0 and at most 1")
+	case s.Limit != nil && *s.Limit < 2, s.Min != nil && *s.Min < 1:
+		return core.E(core.Invalid, "message_buffer_limit must be at least 2 and message_buffer_min at least 1")
+	case s.Limit != nil && s.Min != nil && *s.Min >= *s.Limit:
+		return core.E(core.Invalid, "message_buffer_min must be below message_buffer_limit")
 	case s.Prompt != nil && utf8.RuneCountInString(*s.Prompt) > maxPrompt:
 		return core.E(core.Invalid, "a prompt of compaction has at most %d characters", maxPrompt)
 	case s.Model != nil && *s.Model != "":
@@ -48,6 +58,8 @@ func Check(given map[string]any) error {
 	}
 	return nil
 }
+
+func wrongShare(share *float64) bool { return share != nil && (*share <= 0 || *share > 1) }
 
 // Lay lays settings over those that stand. A changed mode brings its own prompt, unless one is given with it.
 func Lay(stand, given map[string]any) map[string]any {

@@ -106,15 +106,15 @@ func TestCompactionOnRequest(t *testing.T) {
 	h := open(t, summariser(func(int) turn { return say("They spoke of herons.") }))
 	a := h.agent(nil)
 	conv := core.DefaultConversation(a.ID)
-	if _, _, err := h.engine.Compact(t.Context(), conv, nil, nil); core.KindOf(err) != core.Invalid {
+	if _, err := h.engine.Compact(t.Context(), conv, nil, nil); core.KindOf(err) != core.Invalid {
 		t.Errorf("an empty conversation: %v", err)
 	}
 	for i := range 10 {
 		h.send(a, fmt.Sprint("message ", i, strings.Repeat(" and words", 20)))
 	}
-	summary, stats, err := h.engine.Compact(t.Context(), conv, nil, map[string]any{"mode": "all"})
-	if err != nil || summary != "They spoke of herons." || stats.MessagesBefore != 20 || stats.MessagesAfter != 1 {
-		t.Fatalf("got %q, %+v, %v", summary, stats, err)
+	done, err := h.engine.Compact(t.Context(), conv, nil, map[string]any{"mode": "all"})
+	if err != nil || done.Summary != "They spoke of herons." || done.Stats.MessagesBefore != 20 || done.Stats.MessagesAfter != 1 {
+		t.Fatalf("got %+v, %v", done, err)
 	}
 	if n := len(h.list(a)); n != 22 {
 		t.Errorf("%d messages listed: nothing may be lost, and the summary is one more", n)
@@ -137,7 +137,7 @@ func TestCompactionOnRequestIsBusyWhileARunIsActive(t *testing.T) {
 		t.Fatal(err)
 	}
 	var e *core.Error
-	if _, _, err := h.engine.Compact(t.Context(), core.DefaultConversation(a.ID), nil, nil); !errors.As(err, &e) || e.Kind != core.Busy {
+	if _, err := h.engine.Compact(t.Context(), core.DefaultConversation(a.ID), nil, nil); !errors.As(err, &e) || e.Kind != core.Busy {
 		t.Errorf("got %v", err)
 	}
 	close(gate)
@@ -161,8 +161,8 @@ func TestASummariserThatFailsGivesWayToTheAgentsOwnModel(t *testing.T) {
 	for i := range 8 {
 		h.send(a, fmt.Sprint("message ", i, strings.Repeat(" and words", 20)))
 	}
-	summary, _, err := h.engine.Compact(t.Context(), core.DefaultConversation(a.ID), nil, map[string]any{"model": "openai/light", "mode": "all"})
-	if err != nil || summary != "Own words." {
-		t.Errorf("got %q, %v", summary, err)
+	done, err := h.engine.Compact(t.Context(), core.DefaultConversation(a.ID), nil, map[string]any{"model": "openai/light", "mode": "all"})
+	if err != nil || done.Summary != "Own words." || !strings.Contains(done.Notice, "openai/light") || !strings.Contains(done.Notice, "no access") {
+		t.Errorf("got %+v, %v", done, err)
 	}
 }

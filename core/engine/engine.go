@@ -32,6 +32,7 @@ type Config struct {
 	MaxQueue     int           // runs waiting in one lane, 0: 100
 	Grace        time.Duration // what a shutdown leaves to running turns, 0: 2 s
 	KeyWait      time.Duration // how long a resumed run waits for a client with its key, 0: ten minutes
+	SummaryWait  time.Duration // how long one model may take for a summary, 0: two minutes
 }
 
 // Input is one message of a request.
@@ -63,6 +64,7 @@ type Engine struct {
 	wg   sync.WaitGroup // lanes, and the ends of runs that were cancelled while they waited
 	ends chan struct{}  // a token: held while the log of a run that is over is completed, which several readers may ask for at once
 	wins *windows       // context rows of the conversations used last
+	slow *pauses        // conversations whose summariser hung lately
 	seen *hashes        // snapshots known to be stored
 	envs *sessions      // provider variables of clients that came since the start, for resumed runs
 
@@ -99,8 +101,11 @@ func New(cfg Config) *Engine {
 	if cfg.KeyWait == 0 {
 		cfg.KeyWait = 10 * time.Minute
 	}
+	if cfg.SummaryWait == 0 {
+		cfg.SummaryWait = 2 * time.Minute
+	}
 	return &Engine{
-		cfg: cfg, hub: newHub(), seen: newHashes(), wins: newWindows(), envs: newSessions(),
+		cfg: cfg, hub: newHub(), seen: newHashes(), wins: newWindows(), slow: newPauses(), envs: newSessions(),
 		lanes: map[core.ConversationID]*lane{}, active: map[core.RunID]*job{}, ends: make(chan struct{}, 1),
 	}
 }

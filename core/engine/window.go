@@ -83,7 +83,10 @@ func (t *turn) fit(ctx context.Context, force bool) error {
 	}
 	now := tokensOfRows(t.rows) + fixed
 	if now <= room && !force {
-		return nil
+		if !t.overfull() {
+			return nil
+		}
+		return t.shrink(ctx, now-fixed, now, false)
 	}
 	goal := int(float64(room)*keepShare) - fixed
 	if force {
@@ -177,7 +180,7 @@ func (t *turn) evict(ctx context.Context, leaving []core.InContext) error {
 	marker := t.hidden(core.HiddenMarker, memory.Marker(count))
 	marker.Name = strconv.Itoa(count)
 	marker.Run = ""
-	if err := t.replace(ctx, leaving, marker, core.LeftEviction); err != nil {
+	if err := t.replace(ctx, leaving, marker, core.LeftEviction, nil); err != nil {
 		return err
 	}
 	t.emit(core.Event{Body: core.Notice{Kind: "evicted", Text: memory.Marker(count), Data: map[string]any{"messages": count}}})
@@ -196,8 +199,8 @@ func visible(rows []core.InContext) int {
 }
 
 // replace closes rows, opens the record that stands for them, and moves the pin: nothing that was sent stays a prefix, so
-// the prompt is compiled anew. Nothing is deleted.
-func (t *turn) replace(ctx context.Context, leaving []core.InContext, record *core.Message, why core.LeftWhy) error {
+// the prompt is compiled anew. Nothing is deleted. also, if there is one, writes what the new prompt shows.
+func (t *turn) replace(ctx context.Context, leaving []core.InContext, record *core.Message, why core.LeftWhy, also func(context.Context, core.Store) error) error {
 	var ids []core.MessageID
 	gone := map[core.MessageID]bool{}
 	for _, r := range leaving {
@@ -220,6 +223,11 @@ func (t *turn) replace(ctx context.Context, leaving []core.InContext, record *co
 		}
 		if err := tx.Messages().Enter(ctx, conv.ID, conv.Rev, []core.MessageID{record.ID}, nil); err != nil {
 			return err
+		}
+		if also != nil {
+			if err := also(ctx, tx); err != nil {
+				return err
+			}
 		}
 		if now, err = t.e.compile(ctx, tx, t.agent, &conv); err != nil {
 			return err

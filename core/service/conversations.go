@@ -170,6 +170,7 @@ func (c *Conversations) Recompile(ctx context.Context, id core.ConversationID, d
 // Compacted is what a compaction on request did; the counts are of the messages in the window, the system message too.
 type Compacted struct {
 	Summary       string
+	Notice        string // what a person should know of how it was made
 	Before, After int
 }
 
@@ -191,12 +192,12 @@ func (c *Conversations) Compact(ctx context.Context, id core.ConversationID, giv
 	if len(given) > 0 {
 		settings = compact.Lay(compact.Of(agent.Extra), given)
 	}
-	summary, stats, err := c.Engine.Compact(ctx, id, env, settings)
+	done, err := c.Engine.Compact(ctx, id, env, settings)
 	if err != nil {
 		return Compacted{}, err
 	}
 	c.changed(agent.ID)
-	return Compacted{Summary: summary, Before: stats.MessagesBefore + 1, After: stats.MessagesAfter + 1}, nil
+	return Compacted{Summary: done.Summary, Notice: done.Notice, Before: done.Stats.MessagesBefore + 1, After: done.Stats.MessagesAfter + 1}, nil
 }
 
 // MessageIDs returns what the conversation's window holds, in order.

@@ -179,7 +179,8 @@ type Secret struct {
 	AgentID         string  `json:"agent_id" required:"true"`
 }
 
-// CompactionSettings says when and how an agent's context is compacted.
+// CompactionSettings says when and how an agent's context is compacted. The last three keys are ours, for the modes that
+// write the summary into a memory block.
 type CompactionSettings struct {
 	Model                   *string        `json:"model,omitempty"`
 	ModelSettings           *ModelSettings `json:"model_settings,omitempty"`
@@ -188,6 +189,10 @@ type CompactionSettings struct {
 	ClipChars               *int           `json:"clip_chars,omitempty"`
 	Mode                    *string        `json:"mode,omitempty"`
 	SlidingWindowPercentage *float64       `json:"sliding_window_percentage,omitempty"`
+
+	MessageBufferLimit               *int     `json:"message_buffer_limit,omitempty"`
+	MessageBufferMin                 *int     `json:"message_buffer_min,omitempty"`
+	PartialEvictSummarizerPercentage *float64 `json:"partial_evict_summarizer_percentage,omitempty"`
 }
 
 // CompactAgent is the body of POST /v1/agents/{id}/summarize; the settings are laid over the agent's for this time.
@@ -202,11 +207,13 @@ type CompactConversation struct {
 	AgentID *string `json:"agent_id,omitempty"`
 }
 
-// Compaction says what a compaction on request did; the counts are of messages in the context window.
+// Compaction says what a compaction on request did; the counts are of messages in the context window. Notice is ours: what
+// a person should know of how the summary was made.
 type Compaction struct {
 	Summary           string `json:"summary" required:"true"`
 	NumMessagesBefore int    `json:"num_messages_before" required:"true"`
 	NumMessagesAfter  int    `json:"num_messages_after" required:"true"`
+	Notice            string `json:"notice,omitempty"`
 }
 
 // ResponseFormat asks a model for text, for any JSON object, or for JSON of a schema.

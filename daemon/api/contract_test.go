@@ -215,8 +215,19 @@ func tooRich(schema, key string) bool {
 	return false
 }
 
-// ours are keys that we add to the contract's: what made a message a result stands where passages have it.
-func ours(schema, key string) bool { return schema == "MessageSearchResult" && key == "metadata" }
+// ours are keys that we add to the contract's: what made a message a result stands where passages have it, the settings
+// of the older form of compaction, and a word about the summariser.
+func ours(schema, key string) bool {
+	switch schema {
+	case "MessageSearchResult":
+		return key == "metadata"
+	case "CompactionSettings-Output", "CompactionSettings-Input":
+		return strings.HasPrefix(key, "message_buffer_") || key == "partial_evict_summarizer_percentage"
+	case "CompactionResponse":
+		return key == "notice"
+	}
+	return false
+}
 
 func loadContract(t *testing.T) contract {
 	t.Helper()

@@ -218,5 +218,5 @@ func (s *Server) compactConversation(ctx context.Context, in *compactConversatio
 // compacted has a summary made of a conversation's older messages.
 func (s *Server) compacted(ctx context.Context, conv core.ConversationID, settings map[string]any) (*body[api.Compaction], error) {
 	done, err := s.services().Conversations.Compact(ctx, conv, settings, callOf(ctx).client.Env)
-	return answer(api.Compaction{Summary: done.Summary, NumMessagesBefore: done.Before, NumMessagesAfter: done.After}, err)
+	return answer(api.Compaction{Summary: done.Summary, Notice: done.Notice, NumMessagesBefore: done.Before, NumMessagesAfter: done.After}, err)
 }

@@ -163,13 +163,17 @@ func asMap(v any) map[string]any {
 // wireCompaction shows the settings that count, the defaults of those that were not given too.
 func wireCompaction(a core.Agent) *api.CompactionSettings {
 	s := compact.Read(a.Extra)
-	mode, model, prompt, acknowledged := string(s.Mode), string(s.Model), s.Instruction(), false
+	mode, model, prompt := string(s.Mode), string(s.Model), s.Instruction()
 	if model == "" {
 		model = string(a.Model)
 	}
-	out := &api.CompactionSettings{PromptAcknowledgement: &acknowledged}
+	out := &api.CompactionSettings{}
 	remarshal(compact.Of(a.Extra), out)
 	out.Mode, out.Model, out.Prompt, out.ClipChars, out.SlidingWindowPercentage = &mode, &model, &prompt, &s.ClipChars, &s.Percentage
+	out.PromptAcknowledgement = &s.Acknowledge
+	if s.Mode.Buffer() {
+		out.MessageBufferLimit, out.MessageBufferMin, out.PartialEvictSummarizerPercentage = &s.BufferLimit, &s.BufferMin, &s.Partial
+	}
 	return out
 }
 
