@@ -64,6 +64,9 @@ func newPast(t *testing.T, seed uint64) *past {
 	}
 	p.a = p.agent(func(a *core.Agent) {
 		a.ToolRules = []core.ToolRule{{Type: core.RuleConstrainChild, Tool: "memory_insert", Children: []string{"conversation_search", "memory_insert"}}}
+		if seed%3 == 2 {
+			a.Extra = map[string]any{compact.ExtraKey: map[string]any{"mode": string(compact.StaticBuffer), "message_buffer_limit": 12}}
+		}
 	})
 	p.b = p.agent(func(b *core.Agent) { b.Name = "Bob" })
 	p.conv = core.DefaultConversation(p.a.ID)
@@ -229,7 +232,8 @@ func (p *past) live(i int) {
 	case 8:
 		p.change(func(a *core.Agent) {
 			a.System, a.Settings.MaxOutputTokens = fmt.Sprint("You are test ", i), 100+i
-			a.Extra = map[string]any{compact.ExtraKey: map[string]any{"mode": []string{"all", "sliding_window", "evict"}[i%3]}}
+			modes := []compact.Mode{compact.All, compact.SlidingWindow, compact.Evict, compact.StaticBuffer, compact.PartialEvict}
+			a.Extra = map[string]any{compact.ExtraKey: map[string]any{"mode": modes[i%len(modes)], "message_buffer_limit": 12}}
 		})
 	case 9:
 		p.say(p.a, p.second, fmt.Sprint("in the other conversation ", i))
@@ -370,10 +374,10 @@ func (p *past) back(step core.Step, o engine.RewindOptions) core.Rewind {
 
 func TestRewindRestoresWhatEveryStepSentAndUndoRestoresAll(t *testing.T) {
 	t.Parallel()
-	var taken, summaries, failures atomic.Int64
+	var taken, summaries, failures, blocks atomic.Int64
 	t.Cleanup(func() { // after all histories
-		if taken.Load() == 0 || summaries.Load() == 0 || failures.Load() == 0 {
-			t.Errorf("%d passages taken, %d summaries, %d failed steps: the test does not cover it", taken.Load(), summaries.Load(), failures.Load())
+		if taken.Load() == 0 || summaries.Load() == 0 || failures.Load() == 0 || blocks.Load() == 0 && !testing.Short() {
+			t.Errorf("%d passages taken, %d summaries, %d failed steps, %d with a summary block: the test does not cover it", taken.Load(), summaries.Load(), failures.Load(), blocks.Load())
 		}
 	})
 	for seed := range uint64(longRun(3)) {
@@ -395,6 +399,8 @@ func TestRewindRestoresWhatEveryStepSentAndUndoRestoresAll(t *testing.T) {
 			for _, r := range p.model.sent() {
 				if strings.HasSuffix(r.CacheKey, "-summary") {
 					summaries.Add(1)
+				} else if strings.Contains(r.System, compact.BlockDescription) {
+					blocks.Add(1)
 				}
 			}
 			p.told()
