@@ -10,7 +10,6 @@ import (
 	"sync"
 
 	"loci/core"
-	"loci/core/compact"
 	"loci/core/memory"
 	"loci/core/rules"
 )
@@ -282,62 +281,6 @@ func (e *Engine) Refresh(ctx context.Context, conv core.ConversationID) error {
 		_, err = e.recompile(ctx, tx, &c, false)
 		return err
 	})
-}
-
-// Overview is the use of a context window by the next request, in estimated tokens.
-type Overview struct {
-	Window, Current                 int
-	System, Memory, Tools, Messages int // System is the text without memory
-	Summary                         int // of the summary alone, which is not among Messages
-	SystemText, MemoryText          string
-	SummaryText                     string
-	ToolSpecs                       []core.ToolSpec
-	Context                         []core.InContext
-	MessageCount, PassageCount      int
-}
-
-// Overview says what the next request of a conversation would hold.
-func (e *Engine) Overview(ctx context.Context, conv core.ConversationID, env core.Env) (Overview, error) {
-	s := e.cfg.Store
-	c, err := s.Conversations().Get(ctx, conv)
-	if err != nil {
-		return Overview{}, err
-	}
-	a, err := s.Agents().Get(ctx, c.Agent)
-	if err != nil {
-		return Overview{}, err
-	}
-	p, err := e.compile(ctx, s, a, &c)
-	if err != nil {
-		return Overview{}, err
-	}
-	rows, err := s.Messages().Context(ctx, conv)
-	if err != nil {
-		return Overview{}, err
-	}
-	o := Overview{
-		Window: a.Settings.ContextWindow, Memory: core.EstimateTokens(p.memory), Tools: core.EstimateTokens(p.schema), SystemText: p.system,
-		MemoryText: p.memory, ToolSpecs: p.tools, Context: rows, MessageCount: c.MessageCount, PassageCount: a.PassageCount,
-	}
-	o.System = max(core.EstimateTokens(p.system)-o.Memory, 0)
-	for i := range rows {
-		switch m := &rows[i].Message; {
-		case rows[i].Row.Position == 0: // the system message, which is counted by its parts
-		case m.Role == core.RoleSummary:
-			o.Summary += tokensInContext(&rows[i])
-			o.SummaryText, _ = compact.Summary(m.PlainText())
-		default:
-			o.Messages += tokensInContext(&rows[i])
-		}
-	}
-	if o.Window == 0 {
-		o.Window = defaultWindow
-		if choice, err := e.Choose(ctx, a, "", e.envOf(env)); err == nil {
-			o.Window = windowOf(&a, choice.Info)
-		}
-	}
-	o.Current = o.System + o.Memory + o.Tools + o.Summary + o.Messages
-	return o, nil
 }
 
 // hashes remembers which snapshots are stored, so that what did not change costs no statement.

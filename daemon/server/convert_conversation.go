@@ -52,9 +52,11 @@ func coreConversationPatch(in api.UpdateConversation) service.ConversationPatch 
 // wireOverview converts the use of a context window.
 func wireOverview(o engine.Overview) api.ContextWindow {
 	out := api.ContextWindow{
-		ContextWindowSizeMax: o.Window, ContextWindowSizeCurrent: o.Current, NumArchivalMemory: o.PassageCount,
-		NumRecallMemory: o.MessageCount, NumTokensSystem: o.System, SystemPrompt: o.SystemText, NumTokensCoreMemory: o.Memory, CoreMemory: o.MemoryText,
-		NumTokensFunctionsDefinitions: o.Tools, NumTokensMessages: o.Messages, NumTokensSummaryMemory: o.Summary, SummaryMemory: api.PtrTo(o.SummaryText), FunctionsDefinitions: []api.FunctionTool{},
+		ContextWindowSizeMax: o.Window, ContextWindowSizeCurrent: o.Current, NumArchivalMemory: o.PassageCount, NumRecallMemory: o.MessageCount,
+		NumTokensSystem: o.System, SystemPrompt: o.SystemText, NumTokensCoreMemory: o.Memory, CoreMemory: o.MemoryText,
+		NumTokensExternalMemorySummary: o.Facts, ExternalMemorySummary: o.Stored, NumTokensToolUsageRules: o.Rules, ToolUsageRules: api.PtrTo(o.RulesText),
+		NumTokensDirectories: o.Directories, Directories: api.PtrTo(o.DirectoriesText), NumTokensFunctionsDefinitions: o.Tools,
+		NumTokensMessages: o.Messages, NumTokensSummaryMemory: o.Summary, SummaryMemory: api.PtrTo(o.SummaryText), FunctionsDefinitions: []api.FunctionTool{},
 	}
 	for _, spec := range o.ToolSpecs {
 		out.FunctionsDefinitions = append(out.FunctionsDefinitions, api.FunctionTool{

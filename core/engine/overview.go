@@ -1,0 +1,81 @@
+package engine
+
+import (
+	"context"
+
+	"loci/core"
+	"loci/core/compact"
+	"loci/core/memory"
+)
+
+// Overview is the use of a context window by the next request, in estimated tokens: what is sent beside new input. The
+// parts add up to Current, which is what a compaction's trigger compares with the window.
+type Overview struct {
+	Window, Current                                int
+	System, Memory, Directories, Rules, Facts      int // the parts of the system prompt; System is the text without the others
+	Tools, Summary, Messages                       int // Messages are without the summary, hidden records among them
+	SystemText                                     string
+	MemoryText, DirectoriesText, RulesText, Stored string
+	SummaryText                                    string
+	ToolSpecs                                      []core.ToolSpec
+	Context                                        []core.InContext // message 0 first
+	MessageCount, PassageCount                     int
+}
+
+// Overview says what the next request of a conversation would hold.
+func (e *Engine) Overview(ctx context.Context, conv core.ConversationID, env core.Env) (Overview, error) {
+	t, end, err := e.aside(ctx, conv, env)
+	if err != nil {
+		return Overview{}, err
+	}
+	defer end()
+	if err := t.forecast(ctx); err != nil {
+		return Overview{}, err
+	}
+	o := Overview{
+		Window: windowOf(&t.agent, t.choice.Info), SystemText: t.pinned.system,
+		MessageCount: t.conv.MessageCount, PassageCount: t.agent.PassageCount,
+	}
+	if t.choice.Info.Tools {
+		o.ToolSpecs = t.pinned.tools
+	}
+	o.measure(t)
+	if o.Context, err = e.cfg.Store.Messages().Context(ctx, conv); err != nil {
+		return Overview{}, err
+	}
+	return o, nil
+}
+
+// forecast readies a turn as the next run would, and changes nothing. A model that cannot be reached is taken for one that
+// calls tools.
+func (t *turn) forecast(ctx context.Context) error {
+	choice, err := t.e.Choose(ctx, t.agent, t.override(), t.env)
+	if err != nil {
+		choice = Choice{Info: core.ModelInfo{Tools: true}}
+	}
+	t.choice = choice
+	return t.decidePin(ctx)
+}
+
+// measure counts the parts.
+func (o *Overview) measure(t *turn) {
+	s := memory.Cut(t.agent.System, t.pinned.system)
+	o.MemoryText, o.DirectoriesText, o.RulesText, o.Stored = s.Blocks, s.Directories, s.Rules, s.Facts
+	parts := []*int{&o.Memory, &o.Directories, &o.Rules, &o.Facts}
+	o.System = core.EstimateTokens(t.pinned.system)
+	for i, text := range []string{s.Blocks, s.Directories, s.Rules, s.Facts} {
+		*parts[i] = min(core.EstimateTokens(text), o.System) // each is rounded up, and together they are no more than the whole
+		o.System -= *parts[i]
+	}
+	o.Current = t.fixedTokens() + tokensOfRows(t.rows)
+	o.Tools = t.fixedTokens() - core.EstimateTokens(t.pinned.system)
+	for i := range t.rows {
+		m, tokens := &t.rows[i].Message, tokensInContext(&t.rows[i])
+		if m.Role != core.RoleSummary {
+			o.Messages += tokens
+			continue
+		}
+		o.Summary += tokens
+		o.SummaryText, _ = compact.Summary(m.PlainText())
+	}
+}

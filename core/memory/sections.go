@@ -1,0 +1,61 @@
+package memory
+
+import "strings"
+
+// Sections are the parts of a compiled prompt beside the system text; an absent one is empty.
+type Sections struct {
+	Blocks      string // the memory blocks
+	Directories string // the files of attached folders
+	Rules       string // the tool rules
+	Facts       string // what is stored outside of the prompt
+}
+
+// Cut finds the sections in a compiled prompt. system is the text before its compilation: what a person wrote there, or
+// into a block, is never taken for a section.
+func Cut(system, prompt string) Sections {
+	compiled := compiledPart(system, prompt)
+	var s Sections
+	// From the end: what a block holds is anybody's text, and the blocks come first.
+	for found := true; found; {
+		found = false
+		for _, part := range []struct {
+			name string
+			into *string
+		}{{"memory_metadata", &s.Facts}, {"tool_usage_rules", &s.Rules}, {"directories", &s.Directories}} {
+			if section, rest, ok := cutLast(compiled, part.name); ok && *part.into == "" {
+				*part.into, compiled, found = section, rest, true
+			}
+		}
+	}
+	s.Blocks = strings.TrimSpace(compiled)
+	return s
+}
+
+// compiledPart is a prompt without the system text around it.
+func compiledPart(system, prompt string) string {
+	before, after, found := strings.Cut(system, Placeholder)
+	if !found && system != "" {
+		before += "\n\n"
+	}
+	rest, ok := strings.CutPrefix(prompt, before)
+	if !ok {
+		return ""
+	}
+	if i := strings.Index(after, Placeholder); i >= 0 { // the sections stand there again: the first ones count
+		if j := strings.Index(rest, after[:i]); i > 0 && j >= 0 {
+			return rest[:j]
+		}
+		return rest
+	}
+	return strings.TrimSuffix(rest, after)
+}
+
+// cutLast splits off the section of that name that ends the text.
+func cutLast(text, name string) (section, rest string, ok bool) {
+	text = strings.TrimSpace(text)
+	at := strings.LastIndex(text, "<"+name+">\n")
+	if at < 0 || !strings.HasSuffix(text, "</"+name+">") {
+		return "", text, false
+	}
+	return text[at:], text[:at], true
+}
