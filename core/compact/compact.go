@@ -151,9 +151,9 @@ func (s Settings) enough(all, gone, next Size) bool {
 		return all.Messages-gone.Messages-next.Messages < s.BufferMin
 	case PartialEvict:
 		return gone.Messages >= int(float64(all.Messages)*s.Partial)
-	default:
-		return gone.Tokens >= int(float64(all.Tokens)*s.Percentage)
+	case SlidingWindow, All, SelfAll, SelfSlidingWindow, Evict:
 	}
+	return gone.Tokens >= int(float64(all.Tokens)*s.Percentage)
 }
 
 const (

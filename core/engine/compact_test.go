@@ -171,6 +171,7 @@ func TestCompactionOverTwoHundredTurns(t *testing.T) {
 
 // talk holds the conversation and checks what must hold whatever the summariser does.
 func (l *longTalk) talk(t *testing.T, turns int, good bool) {
+	t.Helper()
 	for i := range turns {
 		text := fmt.Sprint("turn ", i, " ", strings.Repeat("some words ", 20))
 		switch {
