@@ -106,6 +106,9 @@ func (a *app) archivalSearch(agent *string) *cobra.Command {
 			if a.json {
 				return writeJSON(a.out, nonNil(found))
 			}
+			if len(found) == 0 {
+				a.note("nothing found")
+			}
 			t := table{head: []string{"ID", "WHEN", "TAGS", "WHY", "TEXT"}}
 			for _, r := range found {
 				t.add(r.Passage.ID, moment(r.Passage.CreatedAt), strings.Join(r.Passage.Tags, ","), clip(why(r.Metadata), 40), clip(oneLine(r.Passage.Text), 100))

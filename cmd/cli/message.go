@@ -170,6 +170,9 @@ func (a *app) messagesSearch(agent *string) *cobra.Command {
 			if a.json {
 				return writeJSON(a.out, nonNil(found))
 			}
+			if len(found) == 0 {
+				a.note("nothing found")
+			}
 			t := table{head: []string{"WHEN", "WHO", "TEXT"}}
 			for _, m := range found {
 				said := m.Content.String()
