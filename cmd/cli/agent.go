@@ -52,7 +52,7 @@ func (a *app) agentsList() *cobra.Command {
 func (a *app) agentsCreate() *cobra.Command {
 	var model, human, persona string
 	c := &cobra.Command{
-		Use: "create [NAME]", Short: "Make an agent", Args: cobra.MaximumNArgs(1),
+		Use: "create [NAME]", Short: "Make an agent", Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if len(args) == 1 && strings.TrimSpace(args[0]) == "" {
@@ -98,7 +98,7 @@ func (a *app) agentsCreate() *cobra.Command {
 
 func (a *app) agentsShow() *cobra.Command {
 	return &cobra.Command{
-		Use: "show [NAME|ID]", Short: "Show an agent, by default the one last used here", Args: cobra.MaximumNArgs(1),
+		Use: "show [NAME|ID]", Short: "Show an agent, by default the one last used here", Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.connect(cmd.Context())
 			if err != nil {

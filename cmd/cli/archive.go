@@ -67,7 +67,7 @@ func (a *app) archivalShare(agent *string, use, short, done string, do func(c *c
 func (a *app) archivalEmbedding(agent *string) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
-		Use: "embedding [HANDLE]", Short: "Show what the archival memory is embedded with, or change it", Args: cobra.MaximumNArgs(1),
+		Use: "embedding [HANDLE]", Short: "Show what the archival memory is embedded with, or change it", Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			c, g, err := a.memoryOf(ctx, *agent)

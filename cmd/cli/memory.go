@@ -28,7 +28,7 @@ func (a *app) memoryCommand() *cobra.Command {
 
 func (a *app) memoryShow(agent *string) *cobra.Command {
 	return &cobra.Command{
-		Use: "show [LABEL]", Short: "Print the memory blocks, or one of them alone", Args: cobra.MaximumNArgs(1),
+		Use: "show [LABEL]", Short: "Print the memory blocks, or one of them alone", Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, g, err := a.memoryOf(cmd.Context(), *agent)
 			if err != nil {

@@ -30,7 +30,7 @@ func (a *app) agentsRewind() *cobra.Command {
 The conversation, the settings and tools, what is attached and the agent's own memory blocks become what they were, and
 what the agent itself put into its own archive since is set aside. Files, and what it shares with other agents, stay;
 --shared takes shared blocks back, too. "loci runs list" and "loci runs show RUN" tell of runs and steps.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.rewind(cmd.Context(), &f, first(args)) },
 	}
 	fs := c.Flags()
@@ -175,7 +175,7 @@ func lastRewind(newestFirst []api.Rewind, redo bool) (string, error) {
 func (a *app) agentsFork() *cobra.Command {
 	var name, conversation, step string
 	c := &cobra.Command{
-		Use: "fork [NAME|ID]", Short: "Make a new agent from one, its memory and its conversation copied", Args: cobra.MaximumNArgs(1),
+		Use: "fork [NAME|ID]", Short: "Make a new agent from one, its memory and its conversation copied", Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.copyAgent(cmd.Context(), first(args), api.CopyAgent{Name: name, History: true, ConversationID: conversation, StepID: step})
 		},
@@ -192,7 +192,7 @@ func (a *app) agentsCopy() *cobra.Command {
 	var name string
 	var history bool
 	c := &cobra.Command{
-		Use: "copy [NAME|ID]", Short: "Make a new agent from one, its memory copied, its conversation not unless asked", Args: cobra.MaximumNArgs(1),
+		Use: "copy [NAME|ID]", Short: "Make a new agent from one, its memory copied, its conversation not unless asked", Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.copyAgent(cmd.Context(), first(args), api.CopyAgent{Name: name, History: history})
 		},

@@ -233,6 +233,16 @@ func exactly(names ...string) cobra.PositionalArgs {
 	}
 }
 
+// atMost takes up to n arguments.
+func atMost(n int) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		if len(args) <= n {
+			return nil
+		}
+		return invalid("%s: unexpected %q", cmd.CommandPath(), clip(args[n], 40)).withHint("%s --help", cmd.CommandPath())
+	}
+}
+
 // atLeast wants the named arguments and takes more.
 func atLeast(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
