@@ -20,6 +20,7 @@ type ToolKind string
 const (
 	ToolCore   ToolKind = "letta_core"        // conversation_search, archival…, send_message
 	ToolMemory ToolKind = "letta_memory_core" // the tools that edit blocks
+	ToolFiles  ToolKind = "letta_files_core"  // the tools that look into attached folders
 )
 
 // Effect says what calling a tool touches.
@@ -60,6 +61,7 @@ type ToolEnv struct {
 	Shown        map[BlockID]int // the version of each block that the conversation's window shows
 	LineNumbers  bool            // whether the prompt shows line numbers of blocks
 	MaxReturn    int             // characters a return may have before it is cut
+	Files        FileLimits      // how much of its files the agent may have open
 	Author       BlockAuthor     // who edits are recorded as
 	Chain        []RunID         // the runs that led here, this one last
 }

@@ -8,9 +8,9 @@ import (
 	"loci/core"
 )
 
-// include decides which files a search looks at: a glob (*, ?, [a-z], {a,b}, ** for any number of folders), a plain part
+// Include decides which files a search looks at: a glob (*, ?, [a-z], {a,b}, ** for any number of folders), a plain part
 // of the name, or a regular expression. A pattern without a slash is tried on the last part of the name too.
-func include(pattern string) (func(name string) bool, error) {
+func Include(pattern string) (func(name string) bool, error) {
 	pattern = strings.TrimSpace(pattern)
 	if pattern == "" {
 		return func(string) bool { return true }, nil

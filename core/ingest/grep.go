@@ -44,7 +44,7 @@ type GrepFile struct {
 type GrepResult struct {
 	Pattern string
 	Total   int // matches in all files
-	Looked  int // files looked at
+	Looked  int // files searched to their end
 	Offset  int
 	Files   []GrepCount
 	Matches []GrepMatch
@@ -67,13 +67,13 @@ type GrepMatch struct {
 
 // Grep searches files line by line, in their order. Its time is bounded whatever the pattern and the files: matching is
 // linear, the pattern's size limited, and the clock looked at within long lines too. A pattern that is wrong or too large
-// is invalid; running out of time is a timeout.
+// is invalid; running out of time is a timeout, which comes with what was found until then.
 func Grep(ctx context.Context, files iter.Seq2[GrepFile, error], q GrepQuery) (GrepResult, error) {
 	re, err := compile(q.Pattern)
 	if err != nil {
 		return GrepResult{}, err
 	}
-	wanted, err := include(q.Include)
+	wanted, err := Include(q.Include)
 	if err != nil {
 		return GrepResult{}, err
 	}
@@ -86,21 +86,26 @@ func Grep(ctx context.Context, files iter.Seq2[GrepFile, error], q GrepQuery) (G
 	out := GrepResult{Pattern: q.Pattern, Offset: q.Offset}
 	for file, err := range files {
 		if err != nil {
-			return GrepResult{}, err
+			return out, err
 		}
 		if !wanted(file.Name) {
 			continue
 		}
-		out.Looked++
 		if err := out.search(ctx, re, file, around); err != nil {
-			return GrepResult{}, err
+			return out, err
 		}
+		out.Looked++
 	}
 	return out, nil
 }
 
 func (r *GrepResult) search(ctx context.Context, re *regexp.Regexp, file GrepFile, around int) error {
 	count := 0
+	defer func() {
+		if count > 0 {
+			r.Files = append(r.Files, GrepCount{file.Name, count})
+		}
+	}()
 	for i := range file.Lines {
 		if i%64 == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -117,9 +122,6 @@ func (r *GrepResult) search(ctx context.Context, re *regexp.Regexp, file GrepFil
 		if r.Total > r.Offset && len(r.Matches) < GrepPage {
 			r.Matches = append(r.Matches, matchAt(file, i, around))
 		}
-	}
-	if count > 0 {
-		r.Files = append(r.Files, GrepCount{file.Name, count})
 	}
 	return nil
 }

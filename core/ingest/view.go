@@ -17,6 +17,25 @@ type Range struct {
 	Length core.Opt[int]
 }
 
+// RangeOf returns the lines that an open file shows.
+func RangeOf(o core.OpenFile) Range {
+	if o.Start <= 0 {
+		return Range{}
+	}
+	return Range{Offset: core.Some(o.Start - 1), Length: core.Some(max(o.End-o.Start+1, 1))}
+}
+
+// ShowOpen renders an open file as it is now. Where the lines that it was opened at are not there any more, it is shown
+// from its start.
+func ShowOpen(doc core.Document, o core.OpenFile, limit int) (View, error) {
+	lines := Lines(doc)
+	at := RangeOf(o)
+	if at.Offset.Or(0) >= len(lines) {
+		at = Range{}
+	}
+	return Show(lines, at, limit)
+}
+
 // View is what an agent sees of an open file.
 type View struct {
 	Text  string // banner and numbered lines
