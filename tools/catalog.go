@@ -7,6 +7,7 @@ import (
 
 	"loci/core"
 	"loci/tools/archival"
+	"loci/tools/files"
 	"loci/tools/memory"
 	"loci/tools/messages"
 	"loci/tools/recall"
@@ -20,12 +21,15 @@ func builtins() []core.BoundTool {
 		row(core.ToolCore, Typed("conversation_search", recall.SearchDoc, recall.Search), whole),
 		row(core.ToolMemory, Typed("core_memory_append", memory.AppendDoc, memory.Append)),
 		row(core.ToolMemory, Typed("core_memory_replace", memory.ReplaceDoc, memory.Replace)),
+		row(core.ToolFiles, Typed("grep_files", files.GrepDoc, files.Grep), whole),
 		row(core.ToolMemory, Typed("memory", memory.OmniDoc, memory.Omni)),
 		row(core.ToolMemory, Typed("memory_apply_patch", memory.PatchDoc, memory.ApplyPatch)),
 		row(core.ToolMemory, Typed("memory_finish_edits", memory.FinishDoc, memory.Finish), terminal),
 		row(core.ToolMemory, Typed("memory_insert", memory.InsertDoc, memory.Insert)),
 		row(core.ToolMemory, Typed("memory_replace", memory.ReplaceUniqueDoc, memory.ReplaceUnique)),
 		row(core.ToolMemory, Typed("memory_rethink", memory.RethinkDoc, memory.Rethink)),
+		row(core.ToolFiles, Typed("open_files", files.OpenDoc, files.Open), whole),
+		row(core.ToolFiles, Typed("semantic_search_files", files.SemanticDoc, files.Semantic), whole),
 		row(core.ToolCore, Typed("send_message", messages.SendDoc, messages.Send), terminal),
 	}
 }

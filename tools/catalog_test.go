@@ -61,6 +61,9 @@ func TestTheCatalogueHasTheContractsToolsAndArguments(t *testing.T) {
 		"conversation_search":    {nil, []string{"query", "roles", "limit", "start_date", "end_date"}},
 		"core_memory_append":     {[]string{"label", "content"}, nil},
 		"core_memory_replace":    {[]string{"label", "old_content", "new_content"}, nil},
+		"grep_files":             {[]string{"pattern"}, []string{"include", "context_lines", "offset"}},
+		"open_files":             {[]string{"file_requests"}, []string{"close_all_others"}},
+		"semantic_search_files":  {[]string{"query"}, []string{"limit"}},
 		"memory": {[]string{"command"}, []string{
 			"path", "file_text", "description", "old_string", "new_string", "insert_line", "insert_text", "old_path", "new_path",
 		}},

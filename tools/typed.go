@@ -105,16 +105,13 @@ func parametersOf[Args any]() ([]parameter, *jsonschema.Schema) {
 	if err != nil {
 		panic(fmt.Sprintf("arguments %T have no schema: %v", *new(Args), err))
 	}
-	schema.AdditionalProperties = nil
+	simplify(schema)
 	var params []parameter
 	for _, field := range reflect.VisibleFields(reflect.TypeFor[Args]()) {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		property := schema.Properties[name]
 		if property == nil {
 			panic(fmt.Sprintf("field %s of %T is not in its schema", field.Name, *new(Args)))
-		}
-		if len(property.Types) == 2 && property.Types[0] == "null" {
-			property.Type, property.Types = property.Types[1], nil
 		}
 		p := parameter{name: name, field: field.Index, required: slices.Contains(schema.Required, name), kind: kindOf(property)}
 		if enum := field.Tag.Get("enum"); enum != "" {
@@ -124,6 +121,20 @@ func parametersOf[Args any]() ([]parameter, *jsonschema.Schema) {
 		params = append(params, p)
 	}
 	return params, schema
+}
+
+// simplify takes out what models need not know, here and in what is nested.
+func simplify(s *jsonschema.Schema) {
+	s.AdditionalProperties = nil
+	if len(s.Types) == 2 && s.Types[0] == "null" {
+		s.Type, s.Types = s.Types[1], nil
+	}
+	for _, p := range s.Properties {
+		simplify(p)
+	}
+	if s.Items != nil {
+		simplify(s.Items)
+	}
 }
 
 func setEnum(property *jsonschema.Schema, values []string) {

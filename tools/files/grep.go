@@ -1,0 +1,116 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"unicode/utf8"
+
+	"loci/core"
+	"loci/core/ingest"
+)
+
+// GrepDoc tells a model what grep_files does.
+const GrepDoc = "Search the attached files by a regular expression, line by line, upper and lower case alike. Shows the lines found with their numbers."
+
+// GrepArgs are the arguments of grep_files.
+type GrepArgs struct {
+	Pattern string `json:"pattern" jsonschema:"The regular expression (RE2: no look-around, no back references)."`
+	Include string `json:"include,omitempty" jsonschema:"Only files whose name matches, e.g. *.md or notes/*."`
+	Context *int   `json:"context_lines,omitempty" jsonschema:"Lines to show around each match, default 1."`
+	Offset  *int   `json:"offset,omitempty" jsonschema:"How many matches to skip, for the next page."`
+}
+
+// noFiles is what a search says where nothing is attached.
+const noFiles = "No files are currently attached to search"
+
+// Grep is grep_files.
+func Grep(ctx context.Context, args GrepArgs, env core.ToolEnv) (core.ToolResult, error) {
+	shelf, err := shelfOf(ctx, env.Store, env.Agent.ID)
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	wanted, err := ingest.Include(args.Include)
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	q := ingest.GrepQuery{Pattern: args.Pattern}
+	if args.Context != nil {
+		q.Context = core.Some(*args.Context)
+	}
+	if args.Offset != nil {
+		q.Offset = *args.Offset
+	}
+	found, err := ingest.Grep(ctx, shelf.lines(ctx, wanted), q)
+	note := ""
+	switch {
+	case ctx.Err() != nil:
+		return core.ToolResult{}, context.Cause(ctx)
+	case core.KindOf(err) == core.Timeout && found.Looked > 0:
+		note = fmt.Sprintf("\n\nNote: the search stopped after %s, when %d files were searched. Name fewer files with include, or use a simpler pattern.", ingest.GrepTime, found.Looked)
+	case core.KindOf(err) == core.Timeout:
+		return core.ToolResult{}, core.E(core.Invalid, "%v", err)
+	case err != nil:
+		return core.ToolResult{}, err
+	}
+	if found.Looked == 0 && note == "" {
+		return shelf.nothing(ctx, args.Include)
+	}
+	return core.ToolResult{Text: fit(found, env.MaxReturn-utf8.RuneCountInString(note)) + note}, nil
+}
+
+// lines gives the wanted files that have been read, one by one.
+func (s *shelf) lines(ctx context.Context, wanted func(string) bool) iter.Seq2[ingest.GrepFile, error] {
+	return func(yield func(ingest.GrepFile, error) bool) {
+		for f, err := range s.all(ctx) {
+			if err != nil {
+				yield(ingest.GrepFile{}, err)
+				return
+			}
+			name := s.name(&f)
+			if !wanted(name) {
+				continue
+			}
+			doc, err := s.store.Files().Document(ctx, f.ID)
+			if core.KindOf(err) == core.NotFound {
+				continue // not read yet, or deleted meanwhile
+			}
+			if !yield(ingest.GrepFile{Name: name, Lines: ingest.Lines(doc)}, err) || err != nil {
+				return
+			}
+		}
+	}
+}
+
+// nothing says why no file was searched.
+func (s *shelf) nothing(ctx context.Context, include string) (core.ToolResult, error) {
+	n, err := s.count(ctx)
+	switch {
+	case err != nil:
+		return core.ToolResult{}, err
+	case n == 0:
+		return core.ToolResult{Text: noFiles}, nil
+	case include != "":
+		return core.ToolResult{Text: fmt.Sprintf("None of the %d attached files that matches %q can be searched", n, clip(include, 200))}, nil
+	default:
+		return core.ToolResult{Text: "None of the attached files has been read yet; try again in a moment"}, nil
+	}
+}
+
+// count returns how many files the shelf holds, those of these states if any are given.
+func (s *shelf) count(ctx context.Context, status ...core.FileStatus) (int, error) {
+	if len(s.folders) == 0 {
+		return 0, nil
+	}
+	return s.store.Files().Count(ctx, core.FileFilter{Folders: s.ids(), Status: status})
+}
+
+// fit writes a page of matches, as many of them as there is room for; the rest is on the next page.
+func fit(r ingest.GrepResult, room int) string {
+	text := r.String()
+	for room > 0 && len(r.Matches) > 1 && utf8.RuneCountInString(text) > room {
+		r.Matches = r.Matches[:len(r.Matches)-1]
+		text = r.String()
+	}
+	return text
+}

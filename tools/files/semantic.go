@@ -1,0 +1,172 @@
+package files
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"loci/core"
+	"loci/core/ingest"
+	"loci/tools/internal/results"
+)
+
+// SemanticDoc tells a model what semantic_search_files does.
+const SemanticDoc = "Search the attached files by meaning and by words. Shows the passages that fit best, with the lines where they stand."
+
+// SemanticArgs are the arguments of semantic_search_files.
+type SemanticArgs struct {
+	Query string `json:"query" jsonschema:"What to look for."`
+	Limit *int   `json:"limit,omitempty" jsonschema:"How many passages, default 5."`
+}
+
+// maxQueryShown bounds how much of a query the return repeats.
+const maxQueryShown = 200
+
+// Semantic is semantic_search_files.
+func Semantic(ctx context.Context, args SemanticArgs, env core.ToolEnv) (core.ToolResult, error) {
+	limit, err := results.Limit("limit", args.Limit)
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	if strings.TrimSpace(args.Query) == "" {
+		return core.ToolResult{}, core.E(core.Invalid, "the query is empty")
+	}
+	shelf, err := shelfOf(ctx, env.Store, env.Agent.ID)
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	if n, err := shelf.count(ctx); err != nil {
+		return core.ToolResult{}, err
+	} else if n == 0 {
+		return core.ToolResult{Text: noFiles}, nil
+	}
+	filter := core.PassageFilter{}
+	for i := range shelf.folders {
+		filter.Archives = append(filter.Archives, shelf.folders[i].Archive)
+	}
+	hits, err := env.Store.Passages().Match(ctx, core.SearchQuery{Text: args.Query, Limit: limit, Today: env.Now}, filter)
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	groups, err := shelf.group(ctx, hits)
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	note, err := shelf.unfinished(ctx, hits)
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	return core.ToolResult{Text: tell(groups, args.Query, env.MaxReturn-utf8.RuneCountInString(note)) + note}, nil
+}
+
+// found is what was found in one file.
+type found struct {
+	name  string
+	parts []string
+}
+
+// group puts what was found under its files, the best first.
+func (s *shelf) group(ctx context.Context, hits []core.PassageHit) ([]found, error) {
+	var out []found
+	at := map[core.FileID]int{}
+	texts := map[core.FileID]*numbered{}
+	for i := range hits {
+		p := &hits[i].Passage
+		text, seen := texts[p.File]
+		if !seen {
+			var err error
+			if text, err = s.numbered(ctx, p.File); err != nil {
+				return nil, err
+			}
+			if texts[p.File] = text; text != nil {
+				at[p.File] = len(out)
+				out = append(out, found{name: text.name})
+			}
+		}
+		if text == nil {
+			continue // deleted meanwhile
+		}
+		head := fmt.Sprintf("=== %s (passage #%d)%s ===", text.name, p.Place+1, text.where(p))
+		g := &out[at[p.File]]
+		g.parts = append(g.parts, head+"\n"+strings.TrimSpace(p.Text))
+	}
+	return out, nil
+}
+
+// numbered is a file with its lines.
+type numbered struct {
+	name   string
+	doc    core.Document
+	lines  []ingest.Line
+	chunks []ingest.Chunk
+}
+
+// numbered reads a file; nil: it is gone.
+func (s *shelf) numbered(ctx context.Context, id core.FileID) (*numbered, error) {
+	f, err := s.store.Files().Get(ctx, id)
+	if err == nil {
+		var doc core.Document
+		if doc, err = s.store.Files().Document(ctx, id); err == nil {
+			return &numbered{s.name(&f), doc, ingest.Lines(doc), ingest.Chunks(doc, 0)}, nil
+		}
+	}
+	if core.KindOf(err) == core.NotFound {
+		return nil, nil
+	}
+	return nil, err
+}
+
+// where says at which lines a passage stands, as views number them, and on which page.
+func (n *numbered) where(p *core.Passage) string {
+	start, end, ok := ingest.Locate(n.doc, n.chunks, *p)
+	if !ok || len(n.lines) == 0 {
+		return ""
+	}
+	first, last := ingest.LineAt(n.lines, start), ingest.LineAt(n.lines, end-1)
+	text := fmt.Sprintf(" lines %d-%d", first, last)
+	if page := n.lines[first-1].Page; page > 0 {
+		text += fmt.Sprintf(", page %d", page)
+	}
+	return text
+}
+
+// unfinished says that not everything could be searched.
+func (s *shelf) unfinished(ctx context.Context, hits []core.PassageHit) (string, error) {
+	n, err := s.count(ctx, core.FilePending, core.FileParsing, core.FileEmbedding)
+	switch {
+	case err != nil:
+		return "", err
+	case n > 0:
+		return fmt.Sprintf("\n\nNote: %d of the files are still being read, so that more may be found later.", n), nil
+	case len(hits) > 0 && (hits[0].Partial || hits[0].Why.NoModel):
+		return "\n\nNote: not everything could be searched by meaning just now.", nil
+	}
+	return "", nil
+}
+
+// tell writes what was found, as much as there is room for.
+func tell(groups []found, query string, room int) string {
+	query = clip(strings.Join(strings.Fields(query), " "), maxQueryShown)
+	for {
+		total := 0
+		for _, g := range groups {
+			total += len(g.parts)
+		}
+		if total == 0 {
+			return fmt.Sprintf("No semantic matches found for query: '%s'", query)
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "Found %d semantic matches in %d file(s) for query: '%s'", total, len(groups), query)
+		for _, g := range groups {
+			b.WriteString("\n\n" + strings.Join(g.parts, "\n\n"))
+		}
+		if room <= 0 || total == 1 || utf8.RuneCountInString(b.String()) <= room {
+			return b.String()
+		}
+		last := &groups[len(groups)-1]
+		if last.parts = last.parts[:len(last.parts)-1]; len(last.parts) == 0 {
+			groups = groups[:len(groups)-1]
+		}
+	}
+}
