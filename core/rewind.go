@@ -28,6 +28,7 @@ type Rewind struct {
 	Revived      []BlockID   // deleted blocks that it brought back
 	Taken        []PassageID // passages that it marked deleted
 	Brought      []PassageID // passages of an earlier rewind that it brought back
+	Missing      []string    // what could not be restored, each in words for a person
 	By           string      // the client session of who did it; may be empty
 	CreatedAt    time.Time
 }

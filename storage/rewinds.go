@@ -28,6 +28,7 @@ type rewindData struct {
 	Revived []core.BlockID   `json:"revived,omitempty"`
 	Taken   []core.PassageID `json:"taken,omitempty"`
 	Brought []core.PassageID `json:"brought,omitempty"`
+	Missing []string         `json:"missing,omitempty"`
 	By      string           `json:"by,omitempty"`
 }
 
@@ -38,7 +39,7 @@ func (r *rewindRow) rewind() (core.Rewind, error) {
 	}
 	return core.Rewind{
 		ID: r.ID, Number: r.Number, Agent: r.Agent, Conversation: r.Conversation, Step: r.Step, Undoes: r.Undoes, Before: d.Before,
-		Shared: d.Shared, Rev: r.Rev, State: d.State, Blocks: d.Blocks, Revived: d.Revived, Taken: d.Taken, Brought: d.Brought, By: d.By,
+		Shared: d.Shared, Rev: r.Rev, State: d.State, Blocks: d.Blocks, Revived: d.Revived, Taken: d.Taken, Brought: d.Brought, Missing: d.Missing, By: d.By,
 		CreatedAt: r.CreatedAt.time(),
 	}, nil
 }
@@ -47,7 +48,7 @@ const selectRewinds = `SELECT w.number, w.id, w.agent_id, w.conversation_id, w.s
 
 func (s rewinds) Create(ctx context.Context, r *core.Rewind) error {
 	data, err := encode(rewindData{
-		Before: r.Before, Shared: r.Shared, State: r.State, Blocks: r.Blocks, Revived: r.Revived, Taken: r.Taken, Brought: r.Brought, By: r.By,
+		Before: r.Before, Shared: r.Shared, State: r.State, Blocks: r.Blocks, Revived: r.Revived, Taken: r.Taken, Brought: r.Brought, Missing: r.Missing, By: r.By,
 	})
 	if err != nil {
 		return err

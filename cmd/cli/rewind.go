@@ -98,6 +98,9 @@ func (a *app) undoRewind(ctx context.Context, c *client.Client, id string) error
 	return a.report(r, "%s; to take that back: loci agents rewind --undo %s", rewound(r, "is as before "+text(r.Undoes)), r.ID)
 }
 
+// maxMissing is how many things that could not be restored are named.
+const maxMissing = 5
+
 // rewound says what a rewind did.
 func rewound(r api.Rewind, what string) string {
 	parts := []string{"the conversation " + what}
@@ -108,6 +111,13 @@ func rewound(r api.Rewind, what string) string {
 		if p.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
 		}
+	}
+	for i, m := range r.Missing {
+		if i == maxMissing {
+			parts = append(parts, fmt.Sprintf("and %d more things are missing", len(r.Missing)-i))
+			break
+		}
+		parts = append(parts, m)
 	}
 	return strings.Join(parts, ", ")
 }

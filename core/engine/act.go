@@ -182,6 +182,7 @@ func (t *turn) toolEnv() core.ToolEnv {
 	return core.ToolEnv{
 		Agent: t.agent, Conversation: t.conv.ID, Run: t.run.ID, Step: t.step.ID, Store: t.e.cfg.Store, Now: t.e.cfg.Clock().In(t.zone()),
 		Shown: shown, LineNumbers: t.policy.LineNumbers, MaxReturn: defaultReturnLimit,
+		Files:  core.FileLimitsOf(&t.agent, t.e.windowFor(&t.agent)),
 		Author: core.BlockAuthor{Kind: core.AuthorAgent, ID: string(t.agent.ID), Step: t.step.ID}, Chain: t.run.Chain,
 	}
 }

@@ -59,14 +59,15 @@ type Request struct {
 
 // Engine executes runs. Make it with New, then call Recover before the first request, Shutdown at the end.
 type Engine struct {
-	cfg  Config
-	hub  *hub
-	wg   sync.WaitGroup // lanes, and the ends of runs that were cancelled while they waited
-	ends chan struct{}  // a token: held while the log of a run that is over is completed, which several readers may ask for at once
-	wins *windows       // context rows of the conversations used last
-	slow *pauses        // conversations whose summariser hung lately
-	seen *hashes        // snapshots known to be stored
-	envs *sessions      // provider variables of clients that came since the start, for resumed runs
+	cfg   Config
+	hub   *hub
+	wg    sync.WaitGroup // lanes, and the ends of runs that were cancelled while they waited
+	ends  chan struct{}  // a token: held while the log of a run that is over is completed, which several readers may ask for at once
+	wins  *windows       // context rows of the conversations used last
+	slow  *pauses        // conversations whose summariser hung lately
+	seen  *hashes        // snapshots known to be stored
+	sizes *sizes         // context windows of models that answered
+	envs  *sessions      // provider variables of clients that came since the start, for resumed runs
 
 	mu     sync.Mutex // guards lanes, active, closed and the fields of lanes
 	lanes  map[core.ConversationID]*lane
@@ -105,7 +106,7 @@ func New(cfg Config) *Engine {
 		cfg.SummaryWait = 2 * time.Minute
 	}
 	return &Engine{
-		cfg: cfg, hub: newHub(), seen: newHashes(), wins: newWindows(), slow: newPauses(), envs: newSessions(),
+		cfg: cfg, hub: newHub(), seen: newHashes(), wins: newWindows(), slow: newPauses(), envs: newSessions(), sizes: &sizes{of: map[core.Handle]int{}},
 		lanes: map[core.ConversationID]*lane{}, active: map[core.RunID]*job{}, ends: make(chan struct{}, 1),
 	}
 }

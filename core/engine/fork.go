@@ -86,8 +86,8 @@ type CopyOptions struct {
 	Step         core.StepID         // as the agent was when this step was sent; empty: as it is
 }
 
-// CopyAgent makes a new agent from another: settings, tools, rules, and copies of all its blocks under new ids. The archive
-// that only it has is copied, too; one that it shares is shared by the copy as well. With History, the messages of the
+// CopyAgent makes a new agent from another: settings, tools, rules, and copies of all its blocks under new ids; folders
+// are shared. The archive that only it has is copied, too; one that it shares is shared by the copy as well. With History, the messages of the
 // window are copied under new ids. The other agent is only read.
 func (e *Engine) CopyAgent(ctx context.Context, id core.AgentID, o CopyOptions) (core.Agent, error) {
 	c := &copying{e: e, o: o}
@@ -279,6 +279,9 @@ func (c *copying) write(ctx context.Context, tx core.Store) error {
 	if err := c.blocks(ctx, tx); err != nil {
 		return err
 	}
+	if err := c.folders(ctx, tx); err != nil {
+		return err
+	}
 	if c.store.ID != "" {
 		if err := tx.Archives().Attach(ctx, a.ID, c.store.ID); err != nil {
 			return err
@@ -322,6 +325,20 @@ func (c *copying) blocks(ctx context.Context, tx core.Store) error {
 		}
 	}
 	return nil
+}
+
+// folders attaches the folders, which the copy shares, and opens what was open.
+func (c *copying) folders(ctx context.Context, tx core.Store) error {
+	state := c.state
+	if state == nil {
+		now, err := present(ctx, tx, &c.from, &core.Conversation{})
+		if err != nil {
+			return err
+		}
+		state = &now
+	}
+	_, err := restoreFolders(ctx, tx, c.made.ID, state)
+	return err
 }
 
 // blocksAt reads versions of blocks; one that was forgotten is left out.

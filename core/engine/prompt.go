@@ -19,18 +19,27 @@ const maxPromptTags = 20
 
 // prompt is what a conversation would be pinned to if its pin moved now.
 type prompt struct {
-	system string
-	memory string
-	tools  []core.ToolSpec
-	schema string               // the tools as the snapshot keeps them
-	key    string               // a pin does not outlive a change of this: system text, rules, tools
-	shown  map[core.BlockID]int // the version of each block that the text holds
-	blocks []core.Block         // attached, in order
-	bound  []core.BoundTool     // attached, in order
+	system  string
+	tools   []core.ToolSpec
+	schema  string               // the tools as the snapshot keeps them
+	key     string               // a pin does not outlive a change of this: system text, rules, tools, folders
+	shown   map[core.BlockID]int // the version of each block that the text holds
+	blocks  []core.Block         // attached, in order
+	bound   []core.BoundTool     // attached, in order
+	folders []core.Folder        // attached, in order
 }
 
 // compile is the one place where a prompt is made, for runs, recompilation and the overview alike.
 func (e *Engine) compile(ctx context.Context, s core.Store, a core.Agent, conv *core.Conversation) (prompt, error) {
+	p, err := e.outline(ctx, s, a)
+	if err != nil {
+		return prompt{}, err
+	}
+	return p, e.fill(ctx, s, a, conv, &p)
+}
+
+// outline is a prompt without its text: what is attached, and the key that tells whether the text still holds.
+func (e *Engine) outline(ctx context.Context, s core.Store, a core.Agent) (prompt, error) {
 	policy, ok := core.PolicyOf(a.Type)
 	if !ok {
 		return prompt{}, core.E(core.Unsupported, "agent type %q is not built yet", string(a.Type))
@@ -43,7 +52,11 @@ func (e *Engine) compile(ctx context.Context, s core.Store, a core.Agent, conv *
 	if err != nil {
 		return prompt{}, err
 	}
-	p := prompt{blocks: blocks, bound: bound, shown: map[core.BlockID]int{}}
+	folders, err := s.Folders().OfAgent(ctx, a.ID)
+	if err != nil {
+		return prompt{}, err
+	}
+	p := prompt{blocks: blocks, bound: bound, folders: folders, shown: map[core.BlockID]int{}}
 	names, terminal := toolNames(bound)
 	state := rules.New(rules.Input{Rules: a.ToolRules, Attached: names, Terminal: terminal, Policy: policy})
 	for _, t := range bound {
@@ -52,23 +65,6 @@ func (e *Engine) compile(ctx context.Context, s core.Store, a core.Agent, conv *
 	for _, b := range blocks {
 		p.shown[b.ID] = b.Version
 	}
-	in := memory.CompileInput{
-		System: a.System, Blocks: blocks, LineNumbers: policy.LineNumbers, Rules: rules.Explain(a.ToolRules, names), Agent: a.ID,
-		Conversation: conv.ID, CompiledAt: e.cfg.Clock().In(a.Location()), Messages: conv.MessageCount,
-	}
-	if archive, ok, err := s.Archives().OfAgent(ctx, a.ID); err != nil {
-		return prompt{}, err
-	} else if ok {
-		in.Passages = archive.Passages
-		tags, err := s.Passages().TopTags(ctx, archive.ID, maxPromptTags)
-		if err != nil {
-			return prompt{}, err
-		}
-		for _, t := range tags {
-			in.Tags = append(in.Tags, t.Tag)
-		}
-	}
-	p.system, p.memory = memory.Compile(in), memory.Memory(in)
 	schema, err := json.Marshal(p.tools)
 	if err != nil {
 		return prompt{}, core.E(core.Internal, "write the tools: %w", err)
@@ -78,7 +74,41 @@ func (e *Engine) compile(ctx context.Context, s core.Store, a core.Agent, conv *
 		return prompt{}, err
 	}
 	p.key = digest(a.System, p.schema, mustJSON(a.ToolRules))
+	if len(folders) > 0 {
+		attached, listing := foldersKey(folders)
+		p.key = digest(a.System, p.schema, mustJSON(a.ToolRules), attached) + listingMark + listing
+	}
 	return p, nil
+}
+
+// fill compiles the text of a prompt.
+func (e *Engine) fill(ctx context.Context, s core.Store, a core.Agent, conv *core.Conversation, p *prompt) error {
+	policy, _ := core.PolicyOf(a.Type)
+	names, _ := toolNames(p.bound)
+	in := memory.CompileInput{
+		System: a.System, Blocks: p.blocks, LineNumbers: policy.LineNumbers, Rules: rules.Explain(a.ToolRules, names), Agent: a.ID,
+		Conversation: conv.ID, CompiledAt: e.cfg.Clock().In(a.Location()), Messages: conv.MessageCount,
+	}
+	if archive, ok, err := s.Archives().OfAgent(ctx, a.ID); err != nil {
+		return err
+	} else if ok {
+		in.Passages = archive.Passages
+		tags, err := s.Passages().TopTags(ctx, archive.ID, maxPromptTags)
+		if err != nil {
+			return err
+		}
+		for _, t := range tags {
+			in.Tags = append(in.Tags, t.Tag)
+		}
+	}
+	p.system = memory.Compile(in)
+	rest := core.EstimateTokens(p.system) + core.EstimateTokens(p.schema)
+	var err error
+	if in.Directories, err = e.directories(ctx, s, &a, p.folders, rest); err != nil || in.Directories == nil {
+		return err
+	}
+	p.system = memory.Compile(in)
+	return nil
 }
 
 // toolNames returns the names of the tools, and of those that end the turn of a tool-forced agent without a rule.

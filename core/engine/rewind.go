@@ -38,7 +38,7 @@ func (e *Engine) UndoRewind(ctx context.Context, id core.RewindID, by string) (c
 	return e.travel(ctx, was.Conversation, func(context.Context, core.Store) (moment, core.Rewind, error) {
 		state, err := readSnapshot(was.State)
 		m := moment{
-			agentSnapshot: state, rev: was.Rev, at: core.RewindPoint{Rewind: was.ID}, shared: was.Shared, changed: was.Blocks, revived: was.Revived,
+			agentSnapshot: state, rev: was.Rev, at: core.RewindPoint{Rewind: was.ID}, when: was.CreatedAt, shared: was.Shared, changed: was.Blocks, revived: was.Revived,
 		}
 		return m, core.Rewind{Undoes: was.ID, Shared: was.Shared, By: by}, err
 	})
@@ -74,6 +74,7 @@ type moment struct {
 	agentSnapshot
 	rev     int // of the conversation
 	at      core.RewindPoint
+	when    time.Time
 	before  bool           // without the input that came with the step
 	shared  bool           // take back what other agents have, too
 	changed []core.BlockID // by the rewind that is undone
@@ -93,7 +94,7 @@ func momentOf(ctx context.Context, tx core.Store, conv core.ConversationID, id c
 	if err != nil {
 		return moment{}, err
 	}
-	m := moment{agentSnapshot: state, rev: step.SentRev, at: core.RewindPoint{Step: id}, before: before || step.WithInput}
+	m := moment{agentSnapshot: state, rev: step.SentRev, at: core.RewindPoint{Step: id}, when: step.StartedAt, before: before || step.WithInput}
 	if !before || step.WithInput {
 		return m, nil
 	}
@@ -138,7 +139,7 @@ func (r *restoring) run(ctx context.Context) error {
 	if err := r.tx.Messages().Restore(ctx, r.conv.ID, r.conv.Rev, r.m.rev); err != nil {
 		return err
 	}
-	for _, part := range []func(context.Context) error{r.blocks, r.settings, r.archive, r.passages, r.conversation} {
+	for _, part := range []func(context.Context) error{r.blocks, r.folders, r.settings, r.archive, r.passages, r.conversation} {
 		if err := part(ctx); err != nil {
 			return err
 		}
@@ -158,19 +159,27 @@ func (r *restoring) remember(ctx context.Context) error {
 
 // present describes an agent and one of its conversations as they are now.
 func present(ctx context.Context, tx core.Store, a *core.Agent, c *core.Conversation) (agentSnapshot, error) {
-	blocks, err := tx.Blocks().OfAgent(ctx, a.ID)
-	if err != nil {
+	var has attachments
+	var err error
+	if has.blocks, err = tx.Blocks().OfAgent(ctx, a.ID); err != nil {
 		return agentSnapshot{}, err
 	}
 	archive, _, err := tx.Archives().OfAgent(ctx, a.ID)
 	if err != nil {
 		return agentSnapshot{}, err
 	}
+	has.archive = archive.ID
+	if has.folders, err = tx.Folders().OfAgent(ctx, a.ID); err != nil {
+		return agentSnapshot{}, err
+	}
+	if has.files, err = tx.Files().Opened(ctx, a.ID); err != nil {
+		return agentSnapshot{}, err
+	}
 	text, err := tx.Snapshots().Put(ctx, core.SnapshotText, a.System)
 	if err != nil {
 		return agentSnapshot{}, err
 	}
-	s := snapshotOf(a, c, blocks, archive.ID, text)
+	s := snapshotOf(a, c, has, text)
 	s.Pin.At = c.LastMessageAt
 	return s, nil
 }

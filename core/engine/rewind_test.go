@@ -30,6 +30,9 @@ type past struct {
 	steps  []core.Step // of conv, those that came to a request
 	spare  core.Block  // attached and detached
 	mine   core.Block  // the same, and of no other agent
+	docs   core.Folder // the same, with three files
+	papers core.Folder
+	files  []core.File
 }
 
 func newPast(t *testing.T, seed uint64) *past {
@@ -50,6 +53,9 @@ func newPast(t *testing.T, seed uint64) *past {
 			return turn{err: e}
 		case last.Role == core.ChatTool && n%2 == 0:
 			return say(strings.Repeat(fmt.Sprint("words ", n, " "), 60))
+		case n%4 < 2 && n%8 > 3 && has("open_files"):
+			name := fmt.Sprintf("docs/%c.md", 'a'+rune(n/8%3))
+			return calling("open_files", map[string]any{"file_requests": []any{map[string]any{"file_name": name, "offset": n % 5}}})
 		case n%4 == 1 && has("memory_insert"):
 			return calling("memory_insert", map[string]any{"label": "human", "new_string": fmt.Sprint("fact ", n)})
 		case n%4 >= 2 && n%8 < 6 && has("archival_memory_insert"):
@@ -99,6 +105,11 @@ func newPast(t *testing.T, seed uint64) *past {
 		}
 		return nil
 	})
+	p.docs, p.papers = p.folder("docs"), p.folder("papers")
+	for _, name := range []string{"a.md", "b.md", "c.md"} {
+		p.files = append(p.files, p.file(p.docs, name, name))
+	}
+	p.file(p.papers, "a.md", "of paper")
 	return p
 }
 
@@ -193,6 +204,45 @@ func (p *past) toggle(id core.BlockID) {
 	})
 }
 
+// lend attaches a folder that is not attached, with the tools, and detaches one that is.
+func (p *past) lend(f core.Folder) {
+	p.t.Helper()
+	p.do(func(ctx context.Context, tx core.Store) error {
+		err := tx.Folders().Detach(ctx, p.a.ID, f.ID)
+		if core.KindOf(err) == core.NotFound {
+			err = tx.Folders().Attach(ctx, p.a.ID, f.ID)
+		}
+		return err
+	})
+	has, err := p.store.Folders().OfAgent(p.t.Context(), p.a.ID)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	tool := core.BuiltinToolID("open_files")
+	p.change(func(a *core.Agent) {
+		a.Tools = slices.DeleteFunc(a.Tools, func(id core.ToolID) bool { return id == tool })
+		if len(has) > 0 {
+			a.Tools = append(a.Tools, tool)
+		}
+	})
+}
+
+// browse opens a file by hand, closes one, or changes what one says.
+func (p *past) browse(i int) {
+	p.t.Helper()
+	f := &p.files[p.rng.IntN(len(p.files))]
+	p.do(func(ctx context.Context, tx core.Store) error {
+		switch p.rng.IntN(3) {
+		case 0:
+			return tx.Files().Open(ctx, p.a.ID, core.OpenFile{File: f.ID, Open: true, Start: 2, End: 3 + i%4, UsedAt: p.clock()})
+		case 1:
+			return tx.Files().Close(ctx, p.a.ID, f.ID)
+		default:
+			return p.fill(ctx, tx, f, fmt.Sprint("changed ", i))
+		}
+	})
+}
+
 // live does one random thing.
 func (p *past) live(i int) {
 	p.t.Helper()
@@ -204,7 +254,11 @@ func (p *past) live(i int) {
 		p.t.Fatal(err)
 	}
 	note := fmt.Sprint("\nedit ", i)
-	switch p.rng.IntN(16) {
+	what := p.rng.IntN(20)
+	if sure, ok := map[int]int{1: 12, 3: 15, 6: 10, 8: 8, 13: 8}[i]; ok { // what every history has, whatever its seed
+		what = sure
+	}
+	switch what {
 	case 0:
 		p.edit(human, note)
 	case 1:
@@ -254,6 +308,12 @@ func (p *past) live(i int) {
 		if err := p.engine.Refresh(ctx, p.conv); err != nil {
 			p.t.Fatal(err)
 		}
+	case 12, 13:
+		p.lend(p.docs)
+	case 14:
+		p.lend(p.papers)
+	case 15, 16:
+		p.browse(i)
 	}
 	if p.rng.IntN(25) == 0 {
 		if err := p.engine.Reset(ctx, p.conv, false); err != nil {
@@ -274,6 +334,8 @@ type whole struct {
 	Archive core.ArchiveID
 	Notes   []core.PassageID
 	Tags    []core.TagCount
+	Folders []core.FolderID
+	Open    []core.OpenFile
 }
 
 func (p *past) whole() whole {
@@ -294,6 +356,7 @@ func (p *past) whole() whole {
 	if w.Agent, err = s.Agents().Get(ctx, p.a.ID); err != nil {
 		p.t.Fatal(err)
 	}
+	w.Folders, w.Open = p.openFiles(p.a)
 	if w.Conv, err = s.Conversations().Get(ctx, p.conv); err != nil {
 		p.t.Fatal(err)
 	}
@@ -374,10 +437,11 @@ func (p *past) back(step core.Step, o engine.RewindOptions) core.Rewind {
 
 func TestRewindRestoresWhatEveryStepSentAndUndoRestoresAll(t *testing.T) {
 	t.Parallel()
-	var taken, summaries, failures, blocks atomic.Int64
+	var taken, summaries, failures, blocks, open atomic.Int64
 	t.Cleanup(func() { // after all histories
-		if taken.Load() == 0 || summaries.Load() == 0 || failures.Load() == 0 || blocks.Load() == 0 && !testing.Short() {
-			t.Errorf("%d passages taken, %d summaries, %d failed steps, %d with a summary block: the test does not cover it", taken.Load(), summaries.Load(), failures.Load(), blocks.Load())
+		if taken.Load() == 0 || summaries.Load() == 0 || failures.Load() == 0 || open.Load() == 0 || blocks.Load() == 0 && !testing.Short() {
+			t.Errorf("%d passages taken, %d summaries, %d failed steps, %d with a summary block, %d files opened again: the test does not cover it",
+				taken.Load(), summaries.Load(), failures.Load(), blocks.Load(), open.Load())
 		}
 	})
 	for seed := range uint64(longRun(3)) {
@@ -392,6 +456,8 @@ func TestRewindRestoresWhatEveryStepSentAndUndoRestoresAll(t *testing.T) {
 			}
 			for _, step := range p.steps { // every one, from wherever the one before has led to
 				p.back(step, engine.RewindOptions{})
+				_, files := p.openFiles(p.a)
+				open.Add(int64(len(files)))
 				if step.WithInput {
 					failures.Add(1)
 				}

@@ -197,11 +197,16 @@ func (t *turn) keepSnapshots(ctx context.Context, tx core.Store, c *commit) erro
 	if err != nil {
 		return err
 	}
-	blocks, err := tx.Blocks().OfAgent(ctx, t.agent.ID)
-	if err != nil {
+	has := attachments{archive: t.archive, folders: t.pinned.folders}
+	if has.blocks, err = tx.Blocks().OfAgent(ctx, t.agent.ID); err != nil {
 		return err
 	}
-	c.step.AgentHash, err = put(core.SnapshotAgent, t.snapshot(c, blocks, text))
+	if len(has.folders) > 0 {
+		if has.files, err = tx.Files().Opened(ctx, t.agent.ID); err != nil {
+			return err
+		}
+	}
+	c.step.AgentHash, err = put(core.SnapshotAgent, t.snapshot(c, has, text))
 	return err
 }
 

@@ -26,6 +26,8 @@ type agentSnapshot struct {
 	Tools      []core.ToolID       `json:"tools"`
 	Archive    core.ArchiveID      `json:"archive,omitempty"`
 	Blocks     []blockAt           `json:"blocks"` // attached, in order
+	Folders    []folderAt          `json:"folders,omitempty"`
+	Files      []openAt            `json:"files,omitempty"` // of those folders, open, those used last first
 	Facts      modelFacts          `json:"facts,omitzero"`
 	Pin        pinState            `json:"pin"`
 }
@@ -62,11 +64,19 @@ type pinState struct {
 	At     time.Time            `json:"at,omitzero"`      // of the last message, kept by rewinds alone
 }
 
+// attachments are what an agent has beside its own row.
+type attachments struct {
+	blocks  []core.Block
+	archive core.ArchiveID
+	folders []core.Folder
+	files   []core.OpenFile
+}
+
 // snapshotOf describes an agent and one of its conversations as they are; text is the snapshot of the agent's system text.
-func snapshotOf(a *core.Agent, c *core.Conversation, blocks []core.Block, archive core.ArchiveID, text string) agentSnapshot {
+func snapshotOf(a *core.Agent, c *core.Conversation, has attachments, text string) agentSnapshot {
 	s := agentSnapshot{
 		Type: a.Type, Text: text, Model: a.Model, Auto: a.ModelAuto, Settings: a.Settings, Override: c.Model, Compaction: a.Extra[compact.ExtraKey],
-		Rules: a.ToolRules, Tools: a.Tools, Archive: archive, Blocks: []blockAt{},
+		Rules: a.ToolRules, Tools: a.Tools, Archive: has.archive, Blocks: []blockAt{},
 		Pin: pinState{
 			System: c.PinSystem, Tools: c.PinTools, Key: c.PinKey, Prefix: c.Prefix, Cut: c.Cut, Stored: c.System, Stale: c.Stale,
 			Folder: c.LastFolder, Shown: c.Shown,
@@ -75,14 +85,22 @@ func snapshotOf(a *core.Agent, c *core.Conversation, blocks []core.Block, archiv
 	if c.Settings != nil {
 		s.Settings, s.Own = *c.Settings, &a.Settings
 	}
-	for _, b := range blocks {
+	for _, b := range has.blocks {
 		s.Blocks = append(s.Blocks, blockAt{b.ID, b.Version})
+	}
+	for i := range has.folders {
+		s.Folders = append(s.Folders, folderAt{has.folders[i].ID, has.folders[i].Name})
+	}
+	for _, o := range has.files {
+		if o.Open {
+			s.Files = append(s.Files, openAt{File: o.File, Start: o.Start, End: o.End, Used: o.UsedAt.UnixMicro()})
+		}
 	}
 	return s
 }
 
 // snapshot describes what the turn's step sent, with its input.
-func (t *turn) snapshot(c *commit, blocks []core.Block, text string) string {
+func (t *turn) snapshot(c *commit, has attachments, text string) string {
 	conv := c.conv
 	conv.Settings, conv.Model = t.conv.Settings, t.conv.Model
 	if conv.Prefix != t.prefix {
@@ -91,7 +109,7 @@ func (t *turn) snapshot(c *commit, blocks []core.Block, text string) string {
 		conv.PinSystem, conv.PinTools = snapshotHash(core.SnapshotSystem, t.pinned.system), snapshotHash(core.SnapshotTools, t.pinned.schema)
 		conv.PinKey, conv.Prefix, conv.Cut = "", t.prefix, t.conv.Cut
 	}
-	s := snapshotOf(&t.agent, &conv, blocks, t.archive, text)
+	s := snapshotOf(&t.agent, &conv, has, text)
 	s.Facts = modelFacts{Provider: t.choice.Info.Provider, Tools: t.choice.Info.Tools, Binds: t.choice.Info.BindsPrefix}
 	if !c.failed {
 		s.Pin.Shown = t.shownAfter(c.conv.Shown, nil)

@@ -170,6 +170,7 @@ func (t *turn) chooseModel(ctx context.Context) error {
 		return err
 	}
 	t.choice = choice
+	t.e.sizes.note(choice.Handle, choice.Info.ContextWindow)
 	policy, _ := core.PolicyOf(t.agent.Type)
 	t.policy = effective(policy, choice.Info)
 	if choice.Move {
@@ -194,7 +195,7 @@ func (t *turn) override() core.Handle {
 // decidePin moves the pin where the rules of the prefix allow it, else loads what is pinned.
 func (t *turn) decidePin(ctx context.Context) error {
 	s := t.e.cfg.Store
-	now, err := t.e.compile(ctx, s, t.agent, &t.conv)
+	now, err := t.e.outline(ctx, s, t.agent)
 	if err != nil {
 		return err
 	}
@@ -206,7 +207,11 @@ func (t *turn) decidePin(ctx context.Context) error {
 	changed, gone := newer(now.blocks, t.conv.Shown)
 	cold := t.e.cfg.Clock().Sub(t.conv.AskedAt) >= t.choice.Info.CacheTTL
 	resumed := t.j.resume && t.run.Delivered
-	if t.conv.PinSystem == "" || !resumed && (t.conv.PinKey != now.key || (len(changed) > 0 || gone) && cold) {
+	differs := t.conv.PinKey != now.key || len(changed) > 0 || gone
+	if t.conv.PinSystem == "" || !resumed && (!sameAttached(t.conv.PinKey, now.key) || differs && cold) {
+		if err := t.e.fill(ctx, s, t.agent, &t.conv, &now); err != nil {
+			return err
+		}
 		t.pinned, t.moved = now, true
 		now.pin(&t.conv, snapshotHash(core.SnapshotSystem, now.system), snapshotHash(core.SnapshotTools, now.schema))
 		t.prefix = t.conv.Prefix

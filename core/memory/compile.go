@@ -30,10 +30,11 @@ type CompileInput struct {
 	Rules        []string // sentences of core/rules
 	Agent        core.AgentID
 	Conversation core.ConversationID
-	CompiledAt   time.Time // in the agent's zone
-	Messages     int       // of the conversation, stored
-	Passages     int       // in the agent's archive
-	Tags         []string  // the archive's most used tags
+	CompiledAt   time.Time    // in the agent's zone
+	Messages     int          // of the conversation, stored
+	Passages     int          // in the agent's archive
+	Tags         []string     // the archive's most used tags
+	Directories  *Directories // nil: no folder is attached
 }
 
 // Compile returns the system prompt: the system text with its placeholder replaced by the compiled memory, which is
@@ -49,14 +50,18 @@ func Compile(in CompileInput) string {
 	return in.System + "\n\n" + compiled
 }
 
-// Memory returns the compiled memory alone: blocks, tool rules, and the facts about what is stored outside of the prompt.
+// Memory returns the compiled memory alone: blocks, tool rules, folders, and the facts about what is stored outside of the
+// prompt.
 func Memory(in CompileInput) string {
-	sections := make([]string, 0, 3)
+	sections := make([]string, 0, 4)
 	if len(in.Blocks) > 0 {
 		sections = append(sections, blocksSection(in.Blocks, in.LineNumbers))
 	}
 	if len(in.Rules) > 0 {
 		sections = append(sections, rulesSection(in.Rules))
+	}
+	if in.Directories != nil {
+		sections = append(sections, in.Directories.String())
 	}
 	return strings.Join(append(sections, metadataSection(in)), "\n\n")
 }

@@ -53,7 +53,7 @@ func compiledPart(system, prompt string) string {
 // cutLast splits off the section of that name that ends the text.
 func cutLast(text, name string) (section, rest string, ok bool) {
 	text = strings.TrimSpace(text)
-	at := strings.LastIndex(text, "<"+name+">\n")
+	at := strings.LastIndex("\n"+text, "\n<"+name+">\n") // at the start of a line, where no line of a file's view can be
 	if at < 0 || !strings.HasSuffix(text, "</"+name+">") {
 		return "", text, false
 	}

@@ -69,6 +69,7 @@ type Rewind struct {
 	BlockIDs         List[string] `json:"block_ids"` // whose content it changed
 	PassagesTaken    int          `json:"passages_taken"`
 	PassagesReturned int          `json:"passages_returned"`
+	Missing          List[string] `json:"missing"` // what could not be restored, in words
 	CreatedAt        Time         `json:"created_at"`
 }
 
