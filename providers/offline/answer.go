@@ -10,6 +10,10 @@ import (
 func (d *decider) answer() {
 	vague := 0
 	for _, a := range d.acts {
+		if query, ok := ofFiles(a.text); ok && (a.kind == actAsk || a.kind == actSearch) && d.s.offers(fileSearch) {
+			d.say(d.files(query))
+			continue
+		}
 		switch a.kind {
 		case actAsk:
 			d.say(d.ask(a.text))

@@ -208,6 +208,8 @@ func thought(tool string) string {
 		return "What is stored is outdated."
 	case "conversation_search", "archival_memory_search":
 		return "Memory does not show it; searching."
+	case fileSearch:
+		return "The question is about attached files; searching them."
 	}
 	return "Answering."
 }

@@ -116,7 +116,7 @@ func (h *home) execute(c core.ToolCall) (string, bool) {
 	switch c.Name {
 	case "send_message":
 		return "Sent message successfully.", false
-	case "conversation_search", "archival_memory_search":
+	case "conversation_search", "archival_memory_search", "semantic_search_files":
 		if ret, ok := h.found[c.Name]; ok {
 			return ret, false
 		}
