@@ -38,6 +38,9 @@ func looks() map[string]look {
 		"archival_memory_insert": {"✎", "keeps", quoted("content"), nil},
 		"archival_memory_search": {"⌕", "searches the archive", quoted("query"), found},
 		"conversation_search":    {"⌕", "searches conversations", quoted("query"), found},
+		"open_files":             {"▸", "opens", fileNames, nil},
+		"grep_files":             {"⌕", "searches the files", quoted("pattern"), matched},
+		"semantic_search_files":  {"⌕", "searches the files", quoted("query"), matched},
 		"send_message":           {"›", "says", quoted("message"), nil},
 		"web_search":             {"⌕", "searches the web", quoted("query"), nil},
 		"fetch_webpage":          {"⌕", "reads", quoted("url"), nil},
@@ -215,6 +218,35 @@ func found(ret string) string {
 		}
 	}
 	return OneLine(ret)
+}
+
+// fileNames names the files that a call opens.
+func fileNames(_ *Renderer, args fields) string {
+	var requests []struct {
+		Name string `json:"file_name"`
+	}
+	raw := args.get("file_requests")
+	if json.Unmarshal([]byte(raw), &requests) != nil {
+		return OneLine(raw)
+	}
+	var names []string
+	for _, r := range requests {
+		names = append(names, OneLine(r.Name))
+	}
+	return strings.Join(names, ", ")
+}
+
+// matched says how much a search of files found.
+func matched(ret string) string {
+	first, _, _ := strings.Cut(ret, "\n")
+	var n int
+	if _, err := fmt.Sscanf(first, "Found %d", &n); err == nil {
+		return count(n)
+	}
+	if strings.HasPrefix(first, "No ") && strings.Contains(first, "matches") {
+		return count(0)
+	}
+	return OneLine(first)
 }
 
 func count(n int) string {
