@@ -410,6 +410,12 @@ func TestTheDoctorNamesEveryProvider(t *testing.T) {
 	want := map[string]string{
 		"store": api.CheckOK, "openai": api.CheckOK, "ollama": api.CheckOK, "anthropic": api.CheckWarning, "vllm": api.CheckWarning,
 	}
+	for _, part := range []string{"facts", "run log", "index"} {
+		if got[part] != api.CheckOK {
+			t.Errorf("nothing is said of the space of the %s", part)
+		}
+		delete(got, part)
+	}
 	delete(got, "sandbox") // some systems have nothing to try
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("doctor (-want +got):\n%s", diff)

@@ -15,6 +15,7 @@ import (
 	"loci/daemon/api"
 	"loci/providers"
 	"loci/sandbox"
+	"loci/storage"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 
 // Doctor says what the daemon sees of its store and of the providers that the asker's variables reach.
 func (d *Daemon) Doctor(ctx context.Context, env core.Env) []api.Check {
-	checks := []api.Check{d.checkStore(ctx)}
+	checks := append([]api.Check{d.checkStore(ctx)}, sizes(d.cfg.Paths.Data)...)
 	if d.cfg.Settings.Listen != "" && d.cfg.Settings.Token == "" {
 		checks = append(checks, api.Warning("port", fmt.Sprintf("every account of this machine can use http://%s", d.tcp.Addr()), "set LOCI_TOKEN, then loci daemon restart"))
 	}
@@ -33,6 +34,19 @@ func (d *Daemon) Doctor(ctx context.Context, env core.Env) []api.Check {
 		checks = append(checks, check)
 	}
 	return append(checks, d.checkProviders(ctx, env)...)
+}
+
+// sizes says what the files of the home are for and how much space they take.
+func sizes(dir string) []api.Check {
+	parts, err := storage.Sizes(dir)
+	if err != nil {
+		return []api.Check{api.Broken("disk", err.Error(), "check the disk under "+dir)}
+	}
+	checks := make([]api.Check, len(parts))
+	for i, p := range parts {
+		checks[i] = api.Good(p.Name, fmt.Sprintf("%.1f MB: %s", float64(p.Bytes)/(1<<20), p.For))
+	}
+	return checks
 }
 
 // checkSandbox says what this machine could confine. Nothing that runs yet needs it, so that a lack is no fault.

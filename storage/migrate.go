@@ -131,9 +131,12 @@ func (s schema) migrate(ctx context.Context, db *sqlx.DB, copyTo func(version in
 	return kept, nil
 }
 
+// copyPrefix is how the names of copies made before a migration begin.
+const copyPrefix = "loci-v"
+
 // copyName returns the name of a copy made before a migration: the version it holds and when it was made.
 func copyName(dir string, version int64, now time.Time) string {
-	name := fmt.Sprintf("loci-v%d-%s", version, now.UTC().Format("20060102T150405"))
+	name := fmt.Sprintf(copyPrefix+"%d-%s", version, now.UTC().Format("20060102T150405"))
 	path := filepath.Join(dir, name+".db")
 	for n := 2; ; n++ {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {

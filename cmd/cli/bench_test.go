@@ -34,6 +34,7 @@ type bench struct {
 	links  string
 	env    []string
 	socket string
+	model  *providertest.Server
 	mu     sync.Mutex
 	asked  int
 }
@@ -53,6 +54,7 @@ func newBench(b *testing.B) *bench {
 		}
 	}
 	model := providertest.NewServer(b)
+	x.model = model
 	model.Reply = func(providertest.Request) providertest.Turn {
 		x.mu.Lock()
 		defer x.mu.Unlock()

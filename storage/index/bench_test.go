@@ -5,10 +5,13 @@ package index
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"sync"
 	"testing"
 	"time"
+
+	"loci/core/search"
 )
 
 // BenchmarkFollow measures what it costs to take in documents one at a time, and many after a while, into an index that
@@ -71,4 +74,24 @@ func (g *growing) Docs(_ context.Context, _ Kind, ids []string) ([]Doc, error) {
 		out[i].ID = id
 	}
 	return out, nil
+}
+
+// BenchmarkMatch measures conversational queries by words alone among made-up passages: 20,000, or as many as -scale says.
+func BenchmarkMatch(b *testing.B) {
+	source := made{n: max(*scale, 20_000)}
+	x := openedIn(b, b.TempDir(), source)
+	if !x.Wait(b.Context(), 0, time.Hour) {
+		b.Fatal("not built")
+	}
+	draw := rand.New(rand.NewPCG(1, 1))
+	used := cpu()
+	n := 0
+	for b.Loop() {
+		q := search.Analyse(source.talk(draw), 18_000)
+		if _, err := x.Match(b.Context(), Passage, Ask{Query: q, Zone: time.UTC, Explain: 10}); err != nil {
+			b.Fatal(err)
+		}
+		n++
+	}
+	b.ReportMetric(float64((cpu()-used).Microseconds())/1000/float64(n), "cpu-ms/op")
 }

@@ -59,6 +59,21 @@ func (m made) doc(i int) Doc {
 	return Doc{Seq: int64(i + 1), ID: fmt.Sprintf("passage-%036d", i), Owner: fmt.Sprint("archive-", i%max(m.owners, 1)), At: at.UnixMicro(), Text: text}
 }
 
+// talk is some words of one passage, as a question has, and half of the time who said it.
+func (m made) talk(draw *rand.Rand) string {
+	words := strings.Fields(m.doc(draw.IntN(m.n)).Text)
+	name := strings.TrimSuffix(words[6], ":")
+	words = words[7:]
+	var q []string
+	for _, i := range draw.Perm(len(words))[:5] {
+		q = append(q, words[i])
+	}
+	if draw.IntN(2) == 0 {
+		q = append(q, name)
+	}
+	return strings.Join(q, " ")
+}
+
 // spell makes a word of a number: pronounceable, no stop word.
 func spell(n int) string {
 	var b strings.Builder
@@ -111,19 +126,7 @@ func TestSearchesStayFastAmongManyPassages(t *testing.T) {
 	}
 	t.Logf("%d passages: built in %v, %v each", source.n, time.Since(began).Round(time.Second), time.Since(began)/time.Duration(source.n))
 	draw := rand.New(rand.NewPCG(1, 1))
-	talk := func() string { // some words of one passage, as a question has
-		words := strings.Fields(source.doc(draw.IntN(source.n)).Text)
-		name := strings.TrimSuffix(words[6], ":")
-		words = words[7:]
-		var q []string
-		for _, i := range draw.Perm(len(words))[:5] {
-			q = append(q, words[i])
-		}
-		if draw.IntN(2) == 0 {
-			q = append(q, name)
-		}
-		return strings.Join(q, " ")
-	}
+	talk := func() string { return source.talk(draw) }
 	common := func() string { return spell(draw.IntN(3)) }
 	for name, query := range map[string]func() string{
 		"talk":          talk,

@@ -102,15 +102,15 @@ func opened(t *testing.T, f Source) *Index {
 	return openedIn(t, t.TempDir(), f)
 }
 
-func openedIn(t testing.TB, dir string, f Source) *Index {
-	t.Helper()
-	x, err := Open(t.Context(), Config{
+func openedIn(tb testing.TB, dir string, f Source) *Index {
+	tb.Helper()
+	x, err := Open(tb.Context(), Config{
 		Path: filepath.Join(dir, "index.db"), Home: "h", Open: open, Source: f, Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(x.Close)
+	tb.Cleanup(x.Close)
 	return x
 }
 
