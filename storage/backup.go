@@ -29,11 +29,11 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if err != nil {
 		return core.E(core.Invalid, "backup path %q: %w", path, err)
 	}
+	if err := isFolder(filepath.Dir(path)); err != nil {
+		return err
+	}
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return core.E(core.Conflict, "%s exists already", path).WithHint("choose another name")
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return core.E(core.Internal, "make the folder of the backup: %w", err)
 	}
 	before, err := countRows(ctx, s.facts.readerDB)
 	if err != nil {
@@ -57,6 +57,20 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 		return core.E(core.Internal, "name the backup: %w", err)
 	}
 	return syncFile(path)
+}
+
+// isFolder refuses to write where there is no folder: a missing one is more often a slip than a wish.
+func isFolder(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return core.E(core.NotFound, "there is no folder %s", path).WithHint("make it first")
+	case err != nil:
+		return core.E(core.Invalid, "the folder of the backup cannot be used: %w", err)
+	case !info.IsDir():
+		return core.E(core.Invalid, "%s is not a folder", path)
+	}
+	return nil
 }
 
 // copyFacts writes a copy on a connection of its own: readers refuse to write, and the writer has work to do.

@@ -1,6 +1,8 @@
 package storage
 
 import (
+	"errors"
+	"io/fs"
 	"context"
 	"fmt"
 	"log/slog"
@@ -446,6 +448,16 @@ func TestABackupIsWholeAndRestorePutsItBack(t *testing.T) {
 	}
 	if err := s.Backup(t.Context(), file); core.KindOf(err) != core.Conflict {
 		t.Errorf("over an existing file: %v", err)
+	}
+	missing := filepath.Join(filepath.Dir(file), "no", "folder")
+	if err := s.Backup(t.Context(), filepath.Join(missing, "backup.db")); core.KindOf(err) != core.NotFound {
+		t.Errorf("into a folder that is not there: %v", err)
+	}
+	if _, err := os.Stat(filepath.Dir(missing)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a folder was made: %v", err)
+	}
+	if err := s.Backup(t.Context(), filepath.Join(file, "backup.db")); core.KindOf(err) != core.Invalid {
+		t.Errorf("into a file: %v", err)
 	}
 	if parts, _ := filepath.Glob(file + ".*"); len(parts) != 0 {
 		t.Errorf("left behind: %v", parts)

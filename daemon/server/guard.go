@@ -66,10 +66,12 @@ func callOf(ctx context.Context) call {
 // guard is what every request passes before its operation.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		t := &tracked{ResponseWriter: w}
+		w = t
 		w.Header().Set(api.HeaderVersion, s.cfg.Version)
 		c := call{id: requestID(), peer: peerOf(r.Context()), current: currentClient(r), control: http.NewResponseController(w), logger: s.cfg.Logger}
 		ctx := context.WithValue(r.Context(), callKey{}, c)
-		defer s.recovered(ctx, w, r)
+		defer s.recovered(ctx, t, r)
 		if err := s.sameSite(w, r, c.peer); err != nil {
 			writeError(ctx, w, err)
 			return
@@ -103,8 +105,28 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// recovered turns a panic of a handler into an answer and a line in the log. One that ends the connection goes on.
-func (s *Server) recovered(ctx context.Context, w http.ResponseWriter, r *http.Request) {
+// tracked is a response that knows whether its answer has begun.
+type tracked struct {
+	http.ResponseWriter
+	begun bool
+}
+
+func (t *tracked) WriteHeader(status int) {
+	t.begun = t.begun || status >= http.StatusOK
+	t.ResponseWriter.WriteHeader(status)
+}
+
+func (t *tracked) Write(b []byte) (int, error) {
+	t.begun = true
+	return t.ResponseWriter.Write(b)
+}
+
+// Unwrap is for http.ResponseController.
+func (t *tracked) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+// recovered turns a panic of a handler into an answer and a line in the log. One that ends the connection goes on, and so
+// does one in the middle of an answer, which an error behind it would only spoil: the client sees that it broke off.
+func (s *Server) recovered(ctx context.Context, w *tracked, r *http.Request) {
 	v := recover()
 	if v == nil {
 		return
@@ -112,7 +134,12 @@ func (s *Server) recovered(ctx context.Context, w http.ResponseWriter, r *http.R
 	if err, ok := v.(error); ok && err == http.ErrAbortHandler { //nolint:errorlint // the value itself is the signal
 		panic(v)
 	}
-	writeError(ctx, w, core.E(core.Internal, "%s %s panicked: %v\n%s", r.Method, r.URL.Path, v, debug.Stack()))
+	err := core.E(core.Internal, "%s %s panicked: %v\n%s", r.Method, r.URL.Path, v, debug.Stack())
+	if w.begun {
+		logFault(ctx, err)
+		panic(http.ErrAbortHandler)
+	}
+	writeError(ctx, w, err)
 }
 
 // sameSite refuses requests that another site, or another host's name, sends through a browser, and allows the pages of

@@ -134,22 +134,31 @@ func optAs[T, U any](o api.Opt[T], convert func(T) U) core.Opt[U] {
 // etag names a version of a block.
 func etag(b core.Block) string { return `"` + itoa(b.Version) + `"` }
 
-// ifMatch reads the version that a writer has read; 0 where it does not say.
+// ifMatch reads the version that a writer has read; 0 where it does not say. A tag that no version can have matches
+// nothing, and what is no tag at all is a malformed request.
 func ifMatch(header string) (int, error) {
 	header = strings.TrimSpace(header)
 	if header == "" || header == "*" {
 		return 0, nil
 	}
-	text := strings.Trim(strings.TrimPrefix(header, "W/"), `"`)
+	tag := strings.TrimPrefix(header, "W/")
+	text := strings.TrimSuffix(strings.TrimPrefix(tag, `"`), `"`)
+	if len(tag) != len(text)+2 || strings.Contains(text, `"`) {
+		return 0, core.E(core.Invalid, "If-Match: %q is not an ETag", clipped(header))
+	}
 	version := 0
 	for _, c := range text {
 		if c < '0' || c > '9' || version > 1<<30 {
-			return 0, unprocessable("header.If-Match", "%q is not an ETag of this server", header)
+			version = 0
+			break
 		}
 		version = version*10 + int(c-'0')
 	}
 	if version == 0 {
-		return 0, unprocessable("header.If-Match", "%q is not an ETag of this server", header)
+		return 0, core.E(core.Precondition, "If-Match: no version of this has the ETag %q", clipped(header))
 	}
 	return version, nil
 }
+
+// clipped keeps what is quoted of a header short.
+func clipped(s string) string { return s[:min(len(s), 80)] }

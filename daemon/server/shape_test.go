@@ -177,7 +177,11 @@ func TestBlocksCarryTheirVersionAndRefuseAStaleOverwrite(t *testing.T) {
 		t.Errorf("a stale overwrite is answered with %s", stale.body)
 	}
 	patch("three", "").want(http.StatusOK)
-	patch("x", `"abc"`).want(http.StatusUnprocessableEntity)
+	patch("x", `"abc"`).want(http.StatusPreconditionFailed)
+	patch("x", `"0"`).want(http.StatusPreconditionFailed)
+	for _, malformed := range []string{"abc", `"1`, `1"`, `""1`, "W/", `"1" "2"`} {
+		patch("x", malformed).want(http.StatusBadRequest)
+	}
 	block := as[api.Block](f.call("GET", path, nil))
 	other := f.agent(map[string]any{"block_ids": []string{block.ID}})
 	as[api.Block](f.call("PATCH", "/v1/blocks/"+block.ID, map[string]any{"value": strings.Repeat("long ", 100), "limit": 10}))

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"iter"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -37,7 +38,7 @@ func (s *Server) writeSSE(ctx context.Context, w http.ResponseWriter, st sseStre
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		defer close(items)
-		for item, err := range st.items {
+		for item, err := range guarded(st.items) {
 			select {
 			case items <- result{item, err}:
 			case <-ctx.Done():
@@ -79,6 +80,33 @@ func (s *Server) writeSSE(ctx context.Context, w http.ResponseWriter, st sseStre
 			timer.Reset(s.cfg.Ping)
 		}
 	}
+}
+
+// guarded ends a sequence that panics with an error: nobody else would catch it in the goroutine that reads it.
+func guarded(items iter.Seq2[sseItem, error]) iter.Seq2[sseItem, error] {
+	return func(yield func(sseItem, error) bool) {
+		more := true
+		err := caught(func() {
+			items(func(item sseItem, err error) bool {
+				more = yield(item, err)
+				return more
+			})
+		})
+		if err != nil && more {
+			yield(sseItem{}, err)
+		}
+	}
+}
+
+// caught runs f and makes an error of its panic.
+func caught(f func()) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = core.E(core.Internal, "what feeds a stream panicked: %v\n%s", v, debug.Stack())
+		}
+	}()
+	f()
+	return nil
 }
 
 type result struct {
