@@ -95,4 +95,6 @@ type BlockFilter struct {
 	MatchAllTags                                bool
 	IDs                                         []BlockID
 	Agent                                       AgentID // only blocks attached to it
+	SharersOver, SharersUnder                   Opt[int]
+	Sharers                                     []int // how many agents have it: one of these
 }

@@ -33,6 +33,7 @@ func (d *Daemon) Doctor(ctx context.Context, env core.Env) []api.Check {
 	if check, known := checkSandbox(ctx); known {
 		checks = append(checks, check)
 	}
+	checks = append(checks, d.checkEmbedding(ctx)...)
 	return append(checks, d.checkProviders(ctx, env)...)
 }
 

@@ -62,7 +62,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	})
 	p.services = service.New(service.Config{
 		Store: p.store, Engine: p.engine, Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
-		Env: d.env, Embedders: reached, DefaultModel: core.Handle(settings.Model),
+		Env: d.env, Embedders: reached, Embedding: p.embedding, DefaultModel: core.Handle(settings.Model),
 	})
 	return p, p.engine.Recover(ctx)
 }

@@ -191,6 +191,14 @@ func (s blocks) filter(f core.BlockFilter) *where {
 	if f.Agent != "" {
 		w.and("EXISTS (SELECT 1 FROM agent_blocks ab WHERE ab.block_id = b.id AND ab.agent_id = ?)", f.Agent)
 	}
+	const sharers = "(SELECT COUNT(*) FROM agent_blocks ab JOIN agents a ON a.id = ab.agent_id WHERE ab.block_id = b.id AND a.deleted_at IS NULL)"
+	if f.SharersOver.Set() {
+		w.and(sharers+" > ?", f.SharersOver.Value)
+	}
+	if f.SharersUnder.Set() {
+		w.and(sharers+" < ?", f.SharersUnder.Value)
+	}
+	in(w, sharers, f.Sharers)
 	tagged(w, "b.id", "block_tags", "block_id", f.Tags, f.MatchAllTags)
 	return w
 }

@@ -103,6 +103,9 @@ type Opened struct {
 func newClients(p *parts, agents *Agents, conversations *Conversations) *Clients {
 	c := &Clients{parts: p, agents: agents, conversations: conversations, sessions: map[core.ClientID]*session{}}
 	c.busy = c.withRuns
+	if c.Embedding != nil {
+		c.Embedding.lend(c.envs)
+	}
 	return c
 }
 
@@ -118,6 +121,9 @@ func (c *Clients) Register(in NewClient) (core.Client, error) {
 		return core.Client{}, err
 	}
 	c.Engine.Joined(client.Env) // resumed runs may wait for a key
+	if c.Embedding != nil {
+		c.Embedding.sessionJoined()
+	}
 	return client, nil
 }
 

@@ -52,6 +52,7 @@ type Embedding struct {
 	dims   map[core.Handle]int
 	models map[core.Handle]*trouble
 	texts  map[int64]*trouble // by ticket
+	keys   keys
 }
 
 // trouble is why something is not asked for now.
@@ -71,7 +72,7 @@ func NewEmbedding(cfg EmbeddingConfig) *Embedding {
 	}
 	return &Embedding{
 		cfg: cfg, cache: map[[sha256.Size]byte][]float32{}, dims: map[core.Handle]int{},
-		models: map[core.Handle]*trouble{}, texts: map[int64]*trouble{},
+		models: map[core.Handle]*trouble{}, texts: map[int64]*trouble{}, keys: keys{joined: make(chan struct{}, 1)},
 	}
 }
 
@@ -117,7 +118,7 @@ func (e *Embedding) Status(ctx context.Context) (core.VectorProgress, []Embeddin
 
 // Query returns a query's vector, nil when it has nothing that the model knows. A provider has two seconds.
 func (e *Embedding) Query(ctx context.Context, model core.Handle, text string) ([]float32, error) {
-	embedder, info, err := e.cfg.Embedders.Embedder(ctx, model, e.cfg.Env)
+	embedder, info, err := e.embedder(ctx, model)
 	if err != nil {
 		return nil, err
 	}
@@ -181,6 +182,8 @@ func (e *Embedding) rest(ctx context.Context, err error) (due bool) {
 	defer timer.Stop()
 	select {
 	case <-e.store.Vectors().Changed():
+	case <-e.keys.joined:
+		return true
 	case <-timer.C:
 	case <-ctx.Done():
 	}
@@ -266,7 +269,7 @@ func (e *Embedding) due(u core.Unembedded) bool {
 
 // model embeds texts with one model.
 func (e *Embedding) model(ctx context.Context, model core.Handle, texts []core.Unembedded) error {
-	embedder, info, err := e.cfg.Embedders.Embedder(ctx, model, e.cfg.Env)
+	embedder, info, err := e.embedder(ctx, model)
 	if err != nil {
 		return e.unreachable(ctx, model, texts, err)
 	}

@@ -378,3 +378,59 @@ func TestSearchesAndWritesGoOnTogether(t *testing.T) {
 		t.Errorf("%d vectors of %d texts", n, stored)
 	}
 }
+
+// keyed finds a model only where the variables have its key.
+type keyed struct{ *embedders }
+
+func (k keyed) Embedder(ctx context.Context, h core.Handle, env core.Env) (core.Embedder, core.EmbeddingInfo, error) {
+	if _, ok := env("OPENAI_API_KEY"); !ok && h != "" && h != core.WordsHandle {
+		return nil, core.EmbeddingInfo{}, core.E(core.Unauthenticated, "there is no key").WithHint("set OPENAI_API_KEY")
+	}
+	return k.embedders.Embedder(ctx, h, env)
+}
+
+func TestTheKeyOfALivingSessionIsUsedForWhatWaits(t *testing.T) {
+	t.Parallel()
+	const model core.Handle = "openai/small"
+	key := func(name string) (core.Secret, bool) { return "sk", name == "OPENAI_API_KEY" }
+	none := func(string) (core.Secret, bool) { return "", false }
+	m := &embedders{}
+	h := newKeeping(t, m, model)
+	h.embedding.Close()
+	h.embedding = NewEmbedding(EmbeddingConfig{Embedders: keyed{m}})
+	t.Cleanup(h.embedding.Close)
+	var mu sync.Mutex
+	sessions := []core.Env{none, key}
+	h.embedding.lend(func() []core.Env {
+		mu.Lock()
+		defer mu.Unlock()
+		return sessions
+	})
+	h.embedding.Start(t.Context(), h.store)
+	h.insert(texts(3)...)
+	if n := h.doneWith(model); n != 3 {
+		t.Fatalf("%d vectors with the key of a session", n)
+	}
+	mu.Lock()
+	sessions = []core.Env{none}
+	mu.Unlock()
+	h.insert("one more")
+	var troubles []EmbeddingTrouble
+	h.until("the trouble", func(p core.VectorProgress) bool {
+		_, troubles, _ = h.embedding.Status(t.Context())
+		return p.Waiting == 1 && len(troubles) == 1
+	})
+	if core.KindOf(troubles[0].Err) != core.Unauthenticated {
+		t.Errorf("the trouble is %v", troubles[0].Err)
+	}
+	h.embedding.mu.Lock()
+	h.embedding.models[model].until = time.Now().Add(time.Hour) // after many attempts
+	h.embedding.mu.Unlock()
+	mu.Lock()
+	sessions = []core.Env{key}
+	mu.Unlock()
+	h.embedding.sessionJoined()
+	if n := h.doneWith(model); n != 4 {
+		t.Errorf("%d vectors after a session with the key came", n)
+	}
+}

@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -39,31 +38,9 @@ func (s *Server) listBlocks(ctx context.Context, in *api.ListBlocks) (*body[[]ap
 	}
 	f := blockFilter(in.BlockFilter)
 	f.LabelSearch, f.ValueSearch, f.DescriptionSearch = in.LabelSearch, in.ValueSearch, in.DescriptionSearch
+	f.SharersOver, f.SharersUnder, f.Sharers = opted(in.ConnectedToAgentsCountGT), opted(in.ConnectedToAgentsCountLT), in.ConnectedToAgentsCountEQ
 	blocks, err := s.services().Blocks.List(ctx, f, pageOf(in.Page, false))
-	if err == nil {
-		blocks, err = s.sharedBy(ctx, blocks, in)
-	}
 	return list(blocks, err, wireBlock)
-}
-
-// sharedBy keeps the blocks that as many agents share as the parameters ask for.
-func (s *Server) sharedBy(ctx context.Context, blocks []core.Block, in *api.ListBlocks) ([]core.Block, error) {
-	more, fewer, exactly := in.ConnectedToAgentsCountGT, in.ConnectedToAgentsCountLT, in.ConnectedToAgentsCountEQ
-	if !more.Set && !fewer.Set && len(exactly) == 0 {
-		return blocks, nil
-	}
-	var out []core.Block
-	for _, b := range blocks {
-		agents, err := s.services().Blocks.AgentsOf(ctx, b.ID)
-		if err != nil {
-			return nil, err
-		}
-		n := len(agents)
-		if (!more.Set || n > more.Value) && (!fewer.Set || n < fewer.Value) && (len(exactly) == 0 || slices.Contains(exactly, n)) {
-			out = append(out, b)
-		}
-	}
-	return out, nil
 }
 
 func blockFilter(in api.BlockFilter) core.BlockFilter {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -198,6 +199,34 @@ func TestBlocksCarryTheirVersionAndRefuseAStaleOverwrite(t *testing.T) {
 	f.call("PATCH", "/v1/agents/"+a.ID+"/core-memory/blocks/attach/"+twin.ID, nil).want(http.StatusConflict)
 	f.call("DELETE", "/v1/blocks/"+block.ID, nil).want(http.StatusOK)
 	f.call("GET", path, nil).want(http.StatusNotFound)
+}
+
+func TestAPageOfBlocksIsFullWhereTheyAreChosenByHowManyShareThem(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, always("ok"))
+	var ids []string
+	for range 6 {
+		ids = append(ids, as[api.Block](f.call("POST", "/v1/blocks/", map[string]any{"label": "note", "value": ""})).ID)
+	}
+	f.agent(map[string]any{"block_ids": ids[3:4]})
+	f.agent(map[string]any{"block_ids": []string{ids[4]}})
+	f.agent(map[string]any{"block_ids": []string{ids[4]}})
+	for query, want := range map[string][]string{
+		"connected_to_agents_count_gt=0":                                ids[3:5],
+		"connected_to_agents_count_gt=0&limit=1":                        ids[3:4],
+		"connected_to_agents_count_gt=0&limit=1&after=" + ids[3]:        ids[4:5],
+		"connected_to_agents_count_lt=1&limit=4":                        {ids[0], ids[1], ids[2], ids[5]},
+		"connected_to_agents_count_eq=2&connected_to_agents_count_eq=1": ids[3:5],
+		"connected_to_agents_count_gt=0&connected_to_agents_count_lt=2": ids[3:4],
+	} {
+		var got []string
+		for _, b := range as[[]api.Block](f.call("GET", "/v1/blocks/?order=asc&label=note&"+query, nil)) {
+			got = append(got, b.ID)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", query, got, want)
+		}
+	}
 }
 
 func TestRelationsAreShownToWhoAsksForThem(t *testing.T) {

@@ -1,0 +1,42 @@
+package daemon
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"loci/core"
+	"loci/daemon/api"
+)
+
+// checkEmbedding says what cannot be found by its meaning yet, and why; nothing where all can.
+func (d *Daemon) checkEmbedding(ctx context.Context) []api.Check {
+	const name = "embedding"
+	e := d.current().embedding
+	if e == nil || d.openError() != nil {
+		return nil
+	}
+	p, troubles, err := e.Status(ctx)
+	if err != nil {
+		return []api.Check{broken(name, err.Error(), "loci daemon restart")}
+	}
+	if p.Waiting == 0 && p.Moving == 0 {
+		return nil
+	}
+	waits := fmt.Sprintf("%d texts wait to be found by their meaning; they are found by their words meanwhile", p.Waiting)
+	if len(troubles) == 0 {
+		return []api.Check{good(name, waits)}
+	}
+	var checks []api.Check
+	for _, t := range troubles {
+		fix := fmt.Sprintf("it is asked again at %s; look after %s", t.Next.Local().Format(time.TimeOnly), t.Model)
+		if core.KindOf(t.Err) == core.Unauthenticated {
+			fix = "open a chat in a shell that has the key (it is used while the chat lives), or start the daemon with it"
+			if hint := core.HintOf(t.Err); hint != "" {
+				fix = hint + ", then " + fix
+			}
+		}
+		checks = append(checks, warning(name, fmt.Sprintf("%s: %s; %s", t.Model, t.Err, waits), fix))
+	}
+	return checks
+}
