@@ -72,7 +72,7 @@ type (
 	}
 	// Notice is something a person should know: the model that was chosen, a discarded attempt, an eviction.
 	Notice struct {
-		Kind string         `json:"kind"` // model, discard, evicted, retry, waiting
+		Kind string         `json:"kind"` // model, discard, evicted, retry, waiting, filtered, cut
 		Text string         `json:"text"`
 		Data map[string]any `json:"data,omitempty"`
 	}

@@ -321,7 +321,7 @@ func stopWord(s api.StopReason) (string, bool) {
 	case api.StopMaxSteps:
 		return "stopped: the most steps for one run are reached", true
 	case api.StopMaxTokensExceeded:
-		return "stopped: the answer reached its most tokens", true
+		return "the answer was cut: the model wrote as much as it may; say “go on” for the rest", true
 	case api.StopRequiresApproval:
 		return "a tool call waits for an approval", true
 	case api.StopError, api.StopLLMAPIError, api.StopInvalidLLMResponse, api.StopInvalidToolCall, api.StopNoCredits,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -371,6 +372,43 @@ func stops(t *testing.T, events []core.Event) {
 	}
 	if _, ok := events[len(events)-1].Body.(core.Stop); !ok {
 		t.Errorf("the last event is %T", events[len(events)-1].Body)
+	}
+}
+
+func TestAnAnswerThatIsNotWholeIsSaidWhereTheStopReasonDoesNot(t *testing.T) {
+	t.Parallel()
+	half := func(finish core.Finish) turn { t := say("half"); t.finish = finish; return t }
+	cutCall := func(_ int, req core.ChatRequest) turn {
+		if req.Messages[len(req.Messages)-1].Role != core.ChatUser {
+			return say("done")
+		}
+		t := calling("conversation_search", map[string]any{"query": "x"})
+		t.finish = core.FinishLength
+		return t
+	}
+	for name, c := range map[string]struct {
+		answer func(int, core.ChatRequest) turn
+		want   []string
+	}{
+		"whole":         {func(int, core.ChatRequest) turn { return half(core.FinishStop) }, nil},
+		"cut":           {func(int, core.ChatRequest) turn { return half(core.FinishLength) }, nil}, // the stop reason
+		"filtered":      {func(int, core.ChatRequest) turn { return half(core.FinishFiltered) }, []string{"filtered"}},
+		"cut in a call": {cutCall, []string{"cut"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := open(t, c.answer)
+			_, events := h.send(h.agent(nil, "conversation_search"), "go")
+			var got []string
+			for _, ev := range events {
+				if n, ok := ev.Body.(core.Notice); ok && n.Kind != "model" {
+					got = append(got, n.Kind)
+				}
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("notices %v, want %v", got, c.want)
+			}
+		})
 	}
 }
 

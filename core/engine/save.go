@@ -363,6 +363,19 @@ func (t *turn) noteReal(ctx context.Context, tx core.Store, now time.Time) error
 	return tx.Meta().Put(ctx, core.MetaRealAt, now.UTC().Format(time.RFC3339))
 }
 
+// unwhole says that an answer is not all that the model had to say, where the run's stop reason does not.
+func unwhole(c *commit) (core.Notice, bool) {
+	switch {
+	case c.answer == nil || c.callsIn: // said when the calls were saved
+		return core.Notice{}, false
+	case c.answer.finish == core.FinishFiltered:
+		return core.Notice{Kind: "filtered", Text: "The provider's content filter ended this answer; what it had said is kept."}, true
+	case c.answer.finish == core.FinishLength && c.outcome.Stop != core.StopMaxTokens:
+		return core.Notice{Kind: "cut", Text: "This step's answer was cut: the model wrote as much as it may."}, true
+	}
+	return core.Notice{}, false
+}
+
 // committed brings the turn's copies up to date and announces what are facts now.
 func (t *turn) committed(c *commit) {
 	var ids []core.MessageID
@@ -380,6 +393,9 @@ func (t *turn) committed(c *commit) {
 	}
 	t.conv, t.run, t.moved = c.conv, c.run, false
 	var events []core.Event
+	if n, ok := unwhole(c); ok {
+		events = append(events, core.Event{Step: t.step.ID, Body: n})
+	}
 	if len(ids) > 0 {
 		events = append(events, core.Event{Step: t.step.ID, Body: core.Saved{Messages: ids}})
 	}
