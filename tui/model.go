@@ -452,12 +452,27 @@ func (m *Model) onReopened(msg reopenedMsg) tea.Cmd {
 	if msg.status.PID != m.daemonPID && m.daemonPID != 0 && m.turn == nil { // a turn says it by itself
 		m.show(transcript.Item{Kind: transcript.Notice, Text: "the daemon was away and is back"})
 	}
-	m.daemonPID = msg.status.PID
+	m.met(msg.status)
 	if m.turn == nil {
 		m.history(m.missed(msg.messages))
 	}
 	m.connecting = ""
 	return tea.Batch(m.watch(), m.goOn())
+}
+
+// met takes which daemon it is that answers, and says what is to be known of it.
+func (m *Model) met(s api.Status) {
+	if s.PID == 0 || s.PID == m.daemonPID {
+		return
+	}
+	m.daemonPID = s.PID
+	if m.opts.About == nil {
+		return
+	}
+	if line := m.opts.About(s); line != "" && !m.told[line] {
+		m.told[line] = true
+		m.show(transcript.Item{Kind: transcript.Notice, Text: line})
+	}
 }
 
 func (m *Model) loadAgent() tea.Cmd {

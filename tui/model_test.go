@@ -281,3 +281,21 @@ func TestMachineMessagesOfTheLoopAreNotShown(t *testing.T) {
 		t.Errorf("items %+v", items)
 	}
 }
+
+func TestWhatIsToBeKnownOfTheDaemonIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	r := newRobot(t, f, 80, 24, func(o *Options) {
+		o.About = func(api.Status) string { return "other settings" }
+	}).connect()
+	f.mu.Lock()
+	f.pid = 2
+	broken := f.broken
+	f.broken = make(chan struct{})
+	f.mu.Unlock()
+	close(broken)
+	r.until("the other daemon", func() bool { return r.m.daemonPID == 2 })
+	if n := strings.Count(r.said(), "other settings"); n != 1 {
+		t.Errorf("said %d times:\n%s", n, r.said())
+	}
+}

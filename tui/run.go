@@ -27,6 +27,10 @@ type Options struct {
 	CopyFile string        // where /copy leaves its text when no tool is there
 	Notes    <-chan string // lines that the client wants a person to know; may be nil
 
+	// About says what a person should know of the daemon that answers, in one
+	// line; may be nil.
+	About func(api.Status) string
+
 	In  *os.File // nil: standard input
 	Out *os.File // nil: standard output
 

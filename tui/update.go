@@ -108,7 +108,7 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 		}
 	case statusMsg:
 		if msg.err == nil {
-			m.daemonPID = msg.status.PID
+			m.met(msg.status)
 		}
 	case reopenMsg:
 		return m.reopen()

@@ -150,7 +150,7 @@ func (a *app) chat(ctx context.Context, f *chatFlags) error {
 	defer c.Close()
 	return tui.Run(ctx, tui.Options{
 		Client: c, Who: who(api.ClientChat, nil), Open: *f.open(), Model: f.model, NoColor: noColor(l.Color),
-		CopyFile: filepath.Join(p.State, "copied.txt"), Notes: notes, In: in, Out: out,
+		CopyFile: filepath.Join(p.State, "copied.txt"), Notes: notes, About: a.otherSettings, In: in, Out: out,
 	})
 }
 

@@ -294,9 +294,16 @@ func (a *app) daemonStatus() *cobra.Command {
 // noteSettings says that the model which a shell or the configuration names now is not the one that the daemon took
 // up at its start.
 func (a *app) noteSettings(s api.Status) {
+	if line := a.otherSettings(s); line != "" {
+		a.note(line)
+	}
+}
+
+// otherSettings is what noteSettings says; nothing where the settings are the same.
+func (a *app) otherSettings(s api.Status) string {
 	cfg, err := a.config()
 	if err != nil || cfg.Model == s.Model {
-		return
+		return ""
 	}
 	named := func(model string) string {
 		if model == "" {
@@ -304,7 +311,7 @@ func (a *app) noteSettings(s api.Status) {
 		}
 		return model
 	}
-	a.note(fmt.Sprintf("the daemon runs with other settings (model: %s, here: %s): loci daemon restart", named(s.Model), named(cfg.Model)))
+	return fmt.Sprintf("the daemon runs with other settings (model: %s, here: %s): loci daemon restart", named(s.Model), named(cfg.Model))
 }
 
 func readyText(s api.Status) string {

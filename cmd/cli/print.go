@@ -92,6 +92,9 @@ type envelope struct {
 // oneShot sends one prompt and prints the answer.
 func (a *app) oneShot(ctx context.Context, f *chatFlags, words []string) error {
 	t := &turn{app: a, flags: f, began: time.Now(), text: map[string]string{}, known: make(chan struct{}), told: map[string]bool{}}
+	if closedOutput(a.out) {
+		a.note("standard output is closed, or thrown away: nobody reads this answer here; loci messages list shows it")
+	}
 	prompt, err := readPrompt(ctx, words, a.in, a.errOut)
 	if err == nil {
 		err = t.ask(ctx, prompt)
