@@ -145,6 +145,18 @@ func (e endpoint) because() string {
 	return e.row.Title + " is running"
 }
 
+// where says at which machine a model of the endpoint is asked: that is where what is said goes.
+func (e endpoint) where() string {
+	host := e.base
+	if u, err := url.Parse(e.base); err == nil && u.Host != "" {
+		host = u.Host
+	}
+	if loopback(e.base) {
+		return "on this machine, at " + host
+	}
+	return "at " + host
+}
+
 // failure says why an endpoint that somebody set up gives no model; "" where it does, or where nobody did.
 func (e endpoint) failure(err error, models int) string {
 	if !e.asked || err == nil && models > 0 {

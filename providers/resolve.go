@@ -160,7 +160,7 @@ func (p *Providers) First(ctx context.Context, env core.Env) core.Reach {
 		}
 		for _, m := range l.models {
 			if m.Tools || !found.OK {
-				found.Info, found.OK, found.Because = m, true, servers[i].because()
+				found.Info, found.OK, found.Because = m, true, servers[i].because()+"; it is asked "+servers[i].where()
 			}
 			if m.Tools {
 				return found
