@@ -18,14 +18,14 @@ func (d *Daemon) checkEmbedding(ctx context.Context) []api.Check {
 	}
 	p, troubles, err := e.Status(ctx)
 	if err != nil {
-		return []api.Check{broken(name, err.Error(), "loci daemon restart")}
+		return []api.Check{api.Broken(name, err.Error(), "loci daemon restart")}
 	}
 	if p.Waiting == 0 && p.Moving == 0 {
 		return nil
 	}
 	waits := fmt.Sprintf("%d texts wait to be found by their meaning; they are found by their words meanwhile", p.Waiting)
 	if len(troubles) == 0 {
-		return []api.Check{good(name, waits)}
+		return []api.Check{api.Good(name, waits)}
 	}
 	var checks []api.Check
 	for _, t := range troubles {
@@ -36,7 +36,7 @@ func (d *Daemon) checkEmbedding(ctx context.Context) []api.Check {
 				fix = hint + ", then " + fix
 			}
 		}
-		checks = append(checks, warning(name, fmt.Sprintf("%s: %s; %s", t.Model, t.Err, waits), fix))
+		checks = append(checks, api.Warning(name, fmt.Sprintf("%s: %s; %s", t.Model, t.Err, waits), fix))
 	}
 	return checks
 }

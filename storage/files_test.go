@@ -1,10 +1,10 @@
 package storage
 
 import (
-	"errors"
-	"io/fs"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
