@@ -22,6 +22,13 @@ const (
 	MaxSystemChars = 200_000
 )
 
+// The tokens that automatic recall may add to a turn.
+const (
+	DefaultRecall = 800
+	MinRecall     = 100
+	MaxRecall     = 8000
+)
+
 // Agent is a persistent persona: model, system prompt, blocks, tools, rules.
 type Agent struct {
 	ID          AgentID
@@ -40,6 +47,7 @@ type Agent struct {
 	Timezone    string // IANA name, "UTC" by default
 	Hidden      bool
 	Autoclear   bool           // message_buffer_autoclear
+	Recall      int            // up to how many tokens of memories join a turn by themselves; 0: none
 	Extra       map[string]any // settings of the contract that are kept and shown, and that nothing here reads yet
 
 	LastStopReason StopReason
@@ -66,6 +74,8 @@ func (a *Agent) Validate() error {
 		return E(Invalid, "agent name %q: only letters, digits, spaces, _, - and ' are allowed", a.Name)
 	case utf8.RuneCountInString(a.System) > MaxSystemChars:
 		return E(Invalid, "the system prompt has more than %d characters", MaxSystemChars)
+	case a.Recall != 0 && (a.Recall < MinRecall || a.Recall > MaxRecall):
+		return E(Invalid, "recall takes %d to %d tokens a turn, or 0 for none", MinRecall, MaxRecall)
 	}
 	if _, ok := PolicyOf(a.Type); !ok {
 		return E(Unsupported, "agent type %q is not built yet", string(a.Type)).WithHint("use %s or %s", AgentLettaV1, AgentMemGPTV2)

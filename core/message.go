@@ -58,6 +58,7 @@ type Message struct {
 	Native       *Native
 	Model        Handle           // of an assistant turn
 	Compaction   *CompactionStats // of a summary record
+	Recalled     []string         // of a recall record: the ids of the passages and messages in it
 	Tokens       int              // estimate of what it takes in a request
 	Seq          int64            // order across all conversations, given by the store
 	CreatedAt    time.Time

@@ -78,6 +78,7 @@ type Why struct {
 	Date      bool        // the query asks for a day that it is of or talks about
 	Vector    float64     // by how many standard deviations its embedding stands out; 0: it does not
 	NoModel   bool        // the embedding did not answer: found by words alone
+	Share     float64     // how much of what the query is about it matches, with what it inherits: 0 to 1
 }
 
 // Inherited are words of the query that a neighbour of a hit says.

@@ -41,13 +41,14 @@ type agentData struct {
 	Metadata    map[string]any     `json:"metadata,omitempty"`
 	Timezone    string             `json:"timezone,omitempty"`
 	Autoclear   bool               `json:"autoclear,omitempty"`
+	Recall      int                `json:"recall,omitempty"`
 	Extra       map[string]any     `json:"extra,omitempty"`
 }
 
 func newAgentRow(a *core.Agent) (agentRow, error) {
 	data, err := encode(agentData{
 		Description: a.Description, System: a.System, ModelAuto: a.ModelAuto, Settings: a.Settings, Embedding: a.Embedding, Tools: a.Tools,
-		ToolRules: a.ToolRules, Tags: a.Tags, Metadata: a.Metadata, Timezone: a.Timezone, Autoclear: a.Autoclear, Extra: a.Extra,
+		ToolRules: a.ToolRules, Tags: a.Tags, Metadata: a.Metadata, Timezone: a.Timezone, Autoclear: a.Autoclear, Recall: a.Recall, Extra: a.Extra,
 	})
 	return agentRow{
 		ID: a.ID, Name: a.Name, NameKey: strings.ToLower(a.Name), Type: a.Type, Model: a.Model, Hidden: a.Hidden, LastStop: a.LastStopReason,
@@ -64,7 +65,7 @@ func (r *agentRow) agent() (core.Agent, error) {
 	return core.Agent{
 		ID: r.ID, Name: r.Name, Type: r.Type, Description: d.Description, System: d.System, Model: r.Model, ModelAuto: d.ModelAuto,
 		Settings: d.Settings, Embedding: d.Embedding, Tools: d.Tools, ToolRules: d.ToolRules, Tags: d.Tags, Metadata: d.Metadata,
-		Timezone: d.Timezone, Hidden: r.Hidden, Autoclear: d.Autoclear, Extra: d.Extra, LastStopReason: r.LastStop, LastRunAt: r.LastRunAt.time(),
+		Timezone: d.Timezone, Hidden: r.Hidden, Autoclear: d.Autoclear, Recall: d.Recall, Extra: d.Extra, LastStopReason: r.LastStop, LastRunAt: r.LastRunAt.time(),
 		LastRunMillis: r.LastRunMS, MessageCount: r.MessageCount, PassageCount: r.Passages, Rev: r.Rev,
 		CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time(),
 	}, nil

@@ -42,17 +42,20 @@ type messageData struct {
 	Model    core.Handle       `json:"model,omitempty"`
 
 	Compaction *core.CompactionStats `json:"compaction,omitempty"`
+	Recalled   []string              `json:"recalled,omitempty"`
 }
 
 func newMessageData(m *core.Message) messageData {
 	return messageData{
 		Content: m.Content, Returns: m.Returns, Name: m.Name, OTID: m.OTID, SenderID: m.SenderID, Model: m.Model, Compaction: m.Compaction,
+		Recalled: m.Recalled,
 	}
 }
 
 // into sets the fields of a message that the data holds.
 func (d *messageData) into(m *core.Message) {
 	m.Content, m.Returns, m.Name, m.OTID, m.SenderID, m.Model, m.Compaction = d.Content, d.Returns, d.Name, d.OTID, d.SenderID, d.Model, d.Compaction
+	m.Recalled = d.Recalled
 }
 
 func newMessageRow(m *core.Message) (messageRow, error) {

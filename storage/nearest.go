@@ -286,6 +286,12 @@ func (n *nearby) embed(ctx context.Context, a *asked, model core.Handle) []float
 	if n.s.cfg.Embed == nil || a.inside && model != core.WordsHandle {
 		return nil
 	}
+	if end, ok := ctx.Deadline(); ok { // rather by words alone in time than not at all
+		const share = 2
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, time.Until(end)/share)
+		defer cancel()
+	}
 	v, err := n.s.cfg.Embed(ctx, model, a.query.Text)
 	if err != nil {
 		a.noModel = true

@@ -105,7 +105,7 @@ func (r *searcher) match(ctx context.Context, kind index.Kind, sq core.SearchQue
 
 // why passes the reasons of a hit on.
 func (r *ranked) why(h search.Hit) core.Why {
-	w := core.Why{NoModel: r.noModel, Speaker: h.Why.Speaker, Date: h.Why.Date, Vector: h.Why.Vector}
+	w := core.Why{NoModel: r.noModel, Speaker: h.Why.Speaker, Date: h.Why.Date, Vector: h.Why.Vector, Share: h.Why.Share}
 	for _, i := range h.Why.Inherited {
 		w.Inherited = append(w.Inherited, core.Inherited(i))
 	}

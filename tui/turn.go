@@ -161,6 +161,9 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 			m.show(transcript.Item{Kind: transcript.Notice, Text: n.Text})
 		}
 		return m.loadAgent()
+	case api.NoticeRecalled:
+		record, _ := n.Data["text"].(string)
+		m.show(transcript.Item{Kind: transcript.Recalled, ID: msg.ID, Head: n.Text, Text: record})
 	default:
 		m.show(transcript.Item{Kind: transcript.Notice, Text: n.Text})
 	}

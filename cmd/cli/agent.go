@@ -15,7 +15,7 @@ import (
 // agentsCommand is `loci agents`.
 func (a *app) agentsCommand() *cobra.Command {
 	return parent("agents", "List, make, show, rename, copy, rewind and delete agents",
-		a.agentsList(), a.agentsCreate(), a.agentsShow(), a.agentsRename(), a.agentsDelete(), a.agentsCopy(), a.agentsFork(), a.agentsRewind())
+		a.agentsList(), a.agentsCreate(), a.agentsShow(), a.agentsRename(), a.agentsDelete(), a.agentsCopy(), a.agentsFork(), a.agentsRewind(), a.agentsRecall())
 }
 
 func (a *app) agentsList() *cobra.Command {
@@ -124,6 +124,9 @@ func (a *app) agentsShow() *cobra.Command {
 			t.add("type", g.AgentType)
 			t.add("model", text(g.Model))
 			t.add("context", strconv.Itoa(g.LLMConfig.ContextWindow)+" tokens")
+			if r, err := c.Recall(cmd.Context(), g.ID); err == nil { // an older daemon does not know
+				t.add("recall", recallWord(r.Tokens))
+			}
 			t.add("memory", strings.Join(labels, ", "))
 			t.add("tools", strings.Join(tools, ", "))
 			t.add("made", moment(g.CreatedAt))

@@ -244,11 +244,14 @@ func (t *turn) tellNotices(ctx context.Context, c *client.Client) {
 		if err != nil {
 			return // the answer is there; a notice that cannot be read does not spoil it
 		}
-		if m.MessageType == api.MessageNotice && m.Notice != nil && (m.Notice.Kind != noticeEvicted || t.app.verbose()) {
+		if m.MessageType == api.MessageNotice && m.Notice != nil && (!routine(m.Notice.Kind) || t.app.verbose()) {
 			t.tell(m.Notice.Text)
 		}
 	}
 }
+
+// routine reports whether a notice tells of daily business, for the curious.
+func routine(kind string) bool { return kind == noticeEvicted || kind == api.NoticeRecalled }
 
 // cancel asks the daemon to stop the run, once it is known which, and ends the reading if that does not.
 func (t *turn) cancel(c *client.Client, ended <-chan struct{}, stopReading func()) {

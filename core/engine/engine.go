@@ -33,6 +33,7 @@ type Config struct {
 	Grace        time.Duration // what a shutdown leaves to running turns, 0: 2 s
 	KeyWait      time.Duration // how long a resumed run waits for a client with its key, 0: ten minutes
 	SummaryWait  time.Duration // how long one model may take for a summary, 0: two minutes
+	RecallWait   time.Duration // how long a turn waits for what is recalled, 0: 300 ms
 }
 
 // Input is one message of a request.
@@ -104,6 +105,9 @@ func New(cfg Config) *Engine {
 	}
 	if cfg.SummaryWait == 0 {
 		cfg.SummaryWait = 2 * time.Minute
+	}
+	if cfg.RecallWait == 0 {
+		cfg.RecallWait = recallWait
 	}
 	return &Engine{
 		cfg: cfg, hub: newHub(), seen: newHashes(), wins: newWindows(), slow: newPauses(), envs: newSessions(), sizes: &sizes{of: map[core.Handle]int{}},

@@ -304,6 +304,9 @@ func (s *agentSnapshot) into(a *core.Agent, text string) {
 	if s.Own != nil {
 		a.Settings = *s.Own
 	}
+	if s.Recall != nil {
+		a.Recall = *s.Recall
+	}
 	a.Extra = maps.Clone(a.Extra)
 	switch {
 	case s.Compaction == nil:

@@ -22,6 +22,7 @@ type agentSnapshot struct {
 	Own        *core.ModelSettings `json:"own,omitempty"`      // the agent's, where the conversation's count
 	Override   core.Handle         `json:"override,omitempty"` // the conversation's model
 	Compaction any                 `json:"compaction,omitempty"`
+	Recall     *int                `json:"recall,omitempty"` // nil: recorded before there was one
 	Rules      []core.ToolRule     `json:"rules,omitempty"`
 	Tools      []core.ToolID       `json:"tools"`
 	Archive    core.ArchiveID      `json:"archive,omitempty"`
@@ -74,9 +75,10 @@ type attachments struct {
 
 // snapshotOf describes an agent and one of its conversations as they are; text is the snapshot of the agent's system text.
 func snapshotOf(a *core.Agent, c *core.Conversation, has attachments, text string) agentSnapshot {
+	recalled := a.Recall
 	s := agentSnapshot{
 		Type: a.Type, Text: text, Model: a.Model, Auto: a.ModelAuto, Settings: a.Settings, Override: c.Model, Compaction: a.Extra[compact.ExtraKey],
-		Rules: a.ToolRules, Tools: a.Tools, Archive: has.archive, Blocks: []blockAt{},
+		Recall: &recalled, Rules: a.ToolRules, Tools: a.Tools, Archive: has.archive, Blocks: []blockAt{},
 		Pin: pinState{
 			System: c.PinSystem, Tools: c.PinTools, Key: c.PinKey, Prefix: c.Prefix, Cut: c.Cut, Stored: c.System, Stale: c.Stale,
 			Folder: c.LastFolder, Shown: c.Shown,

@@ -226,7 +226,7 @@ func (t *turn) decidePin(ctx context.Context) error {
 }
 
 // readyInput makes the messages that enter with the first successful step: the input with its preface, then one hidden
-// record for every block version that the window does not show yet.
+// record for every block version that the window does not show yet, and one of what is recalled.
 func (t *turn) readyInput(ctx context.Context) error {
 	zone := t.zone()
 	last, folder := t.conv.LastMessageAt, t.conv.LastFolder
@@ -246,6 +246,15 @@ func (t *turn) readyInput(ctx context.Context) error {
 		t.input = append(t.input, m)
 	}
 	t.conv.LastFolder = folder
+	if err := t.announce(ctx); err != nil {
+		return err
+	}
+	t.recall(ctx)
+	return nil
+}
+
+// announce lets the block versions that the window does not show join the input.
+func (t *turn) announce(ctx context.Context) error {
 	changed, _ := newer(t.pinned.blocks, t.conv.Shown)
 	if len(changed) == 0 {
 		return nil

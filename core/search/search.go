@@ -97,6 +97,7 @@ type Why struct {
 	Speaker   bool        // the query names who said it
 	Date      bool        // the query asks for a time that it is of or talks about
 	Vector    float64     // by how many standard deviations its cosine stands out; 0: it does not
+	Share     float64     // how much of the query it matches, with what it inherits: 0 to 1
 }
 
 // Inherited are words of the query that a neighbour says, as the query writes them.
@@ -260,7 +261,9 @@ type occurrence struct {
 type scorer struct {
 	r         *ranking
 	terms     []weighted
-	possible  float64 // of a text that says all of them literally
+	possible  float64   // of a text that says all of them literally
+	shares    []float64 // of what is possible that each text has
+	about     float64   // what the query's weightiest words are worth; 0: not known yet
 	occ       [][]occurrence
 	bestShare float64
 }
@@ -333,6 +336,7 @@ func (s *scorer) inherits(n neighbour, o occurrence) float64 {
 // all returns the score of each doc: the sum over terms, its own and inherited, times the matched share.
 func (s *scorer) all() []float64 {
 	out := make([]float64, len(s.r.docs))
+	s.shares = make([]float64, len(out))
 	if s.possible <= 0 {
 		return out
 	}
@@ -364,7 +368,7 @@ func (s *scorer) all() []float64 {
 		}
 		touched = touched[:0]
 		share /= s.possible
-		s.bestShare = max(s.bestShare, share)
+		s.shares[i], s.bestShare = share, max(s.bestShare, share)
 		out[i] = total * math.Pow(share, shareExp)
 	}
 	return out
@@ -648,7 +652,7 @@ func (r *ranking) holdsPhrases(i int) bool {
 
 func (s *scorer) why(i int) Why {
 	r := s.r
-	w := Why{Speaker: r.said[i], Date: r.dated[i]}
+	w := Why{Speaker: r.said[i], Date: r.dated[i], Share: s.shareOf(i)}
 	for _, o := range s.occ[i] {
 		if s.terms[o.term].next == "" {
 			w.Terms = append(w.Terms, s.terms[o.term].word)
@@ -676,6 +680,32 @@ func (s *scorer) why(i int) Why {
 		w.Inherited = append(w.Inherited, from.Inherited)
 	}
 	return w
+}
+
+// matter is how many words make up what a query is about: a long message is about several things, and who says something
+// of one of them matches it.
+const matter = 8
+
+// shareOf is how much of what the query is about a text matches. Words that stand nowhere count as what is not known of.
+func (s *scorer) shareOf(i int) float64 {
+	if s.about == 0 {
+		values := make([]float64, 0, len(s.r.q.terms))
+		for _, t := range s.r.q.terms {
+			w := 1.0
+			if len(t.name) > 0 {
+				w = nameWeight
+			}
+			values = append(values, w*s.r.idf(s.r.st.DF[t.word]))
+		}
+		slices.SortFunc(values, func(a, b float64) int { return cmp.Compare(b, a) })
+		for _, v := range values[:min(len(values), matter)] {
+			s.about += v
+		}
+	}
+	if s.about <= 0 {
+		return 0
+	}
+	return min(1, s.shares[i]*s.possible/s.about)
 }
 
 func (r *ranking) surface(word string) string {

@@ -47,6 +47,7 @@ type NewAgent struct {
 	Timezone    string // empty: UTC
 	Hidden      bool
 	Autoclear   bool
+	Recall      int            // tokens that automatic recall may add to a turn
 	First       []core.Message // the conversation's first messages; nil: the type's own
 	Extra       map[string]any
 }
@@ -74,7 +75,7 @@ func (a *Agents) draft(ctx context.Context, in NewAgent, env core.Env) (core.Age
 	agent := core.Agent{
 		Name: in.Name, Type: in.Type, Description: in.Description, Model: in.Model, ModelAuto: in.ModelAuto, Settings: in.Settings,
 		Embedding: in.Embedding, ToolRules: in.ToolRules, Tags: unique(in.Tags), Metadata: in.Metadata, Timezone: in.Timezone,
-		Hidden: in.Hidden || slices.Contains(in.Tags, tagSubagent), Autoclear: in.Autoclear, Extra: in.Extra, Rev: 1,
+		Hidden: in.Hidden || slices.Contains(in.Tags, tagSubagent), Autoclear: in.Autoclear, Recall: in.Recall, Extra: in.Extra, Rev: 1,
 	}
 	if agent.Name == "" {
 		agent.Name = randomName()

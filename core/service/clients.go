@@ -327,7 +327,7 @@ var errNeedsAgent = core.E(core.Precondition, "an agent has to be made")
 func (c *Clients) prepare(ctx context.Context, client core.Client, in Open) (newAgent, error) {
 	want := newAgent{ready: true, in: NewAgent{
 		Name: in.Name, Type: core.AgentLettaV1, Model: in.Model, Blocks: memory.DefaultBlocks(),
-		Tools: TerminalTools(), NoBaseTools: true, Timezone: zoneOr(client.Zone),
+		Tools: TerminalTools(), NoBaseTools: true, Timezone: zoneOr(client.Zone), Recall: core.DefaultRecall,
 	}}
 	if want.in.Model == "" {
 		want.in.Model, want.unbuilt = c.models.first(ctx, client.Env)

@@ -5,7 +5,7 @@ const (
 	PathBlocks        = "/loci/v1/blocks"        // + /{id}/versions, /diff, /undo, /redo
 	PathRewinds       = "/loci/v1/rewinds"       // + /{id}/undo
 	PathConversations = "/loci/v1/conversations" // + /{id}/fork
-	PathAgents        = "/loci/v1/agents"        // + /{id}/copy
+	PathAgents        = "/loci/v1/agents"        // + /{id}/copy, /recall
 	PathSteps         = "/loci/v1/steps"         // + /{id}/request
 )
 

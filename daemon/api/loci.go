@@ -124,12 +124,13 @@ type Notice struct {
 
 // Kinds of notices.
 const (
-	NoticeDiscard = "discard" // deltas of a lost attempt: forget what data.message_id showed
-	NoticeModel   = "model"   // another model answers than expected
-	NoticeQueued  = "queued"  // the run waits for another
-	NoticeResumed = "resumed" // the daemon restarted and goes on
-	NoticeRetry   = "retry"   // the provider is asked again
-	NoticeBroken  = "broken"  // made by the client: the connection broke, and it goes on where it was
+	NoticeDiscard  = "discard"  // deltas of a lost attempt: forget what data.message_id showed
+	NoticeModel    = "model"    // another model answers than expected
+	NoticeQueued   = "queued"   // the run waits for another
+	NoticeResumed  = "resumed"  // the daemon restarted and goes on
+	NoticeRetry    = "retry"    // the provider is asked again
+	NoticeRecalled = "recalled" // what joined the turn from memory: data.text is the record
+	NoticeBroken   = "broken"   // made by the client: the connection broke, and it goes on where it was
 )
 
 // Logs is the body and answer of PATCH and GET /loci/v1/logs.

@@ -122,6 +122,7 @@ func (s *Server) register(a huma.API) {
 	s.registerConversations(a)
 	s.registerHealth(a)
 	s.registerHistory(a)
+	s.registerRecall(a)
 	s.registerLoci(a)
 	s.registerMessages(a)
 	s.registerModels(a)

@@ -7,16 +7,16 @@ import (
 	"time"
 )
 
-// look finds the answer to a question: in the blocks, then in what reminders recall, in what the person said earlier
-// in the window, and in what searches of this turn found. If nothing answers it and a search was not tried, it is planned.
+// look finds the answer to a question: in the blocks, then in what the person said earlier in the window, in what was
+// recalled, and in what searches of this turn found. If nothing answers it and a search was not tried, it is planned.
 func (d *decider) look(q question) []*entry {
 	if hits := q.find(d.p.facts); len(hits) > 0 {
 		return hits
 	}
-	if hits := q.find(d.recalled()); len(hits) > 0 {
+	if hits := q.find(d.threadFacts()); len(hits) > 0 {
 		return hits
 	}
-	if hits := q.find(d.threadFacts()); len(hits) > 0 {
+	if hits := q.find(d.recalled()); len(hits) > 0 {
 		return hits
 	}
 	query := q.query()
@@ -70,23 +70,6 @@ func (q question) query() string {
 		}
 	}
 	return clip(strings.Join(once, " "), 200)
-}
-
-// recalled are the facts in passages that the program put into the thread.
-func (d *decider) recalled() []*entry {
-	var out []*entry
-	ended := d.ended()
-	for _, p := range d.s.passages {
-		for _, e := range read(p, d.s.clock, fromReminder) {
-			if !forgotten(ended, e, time.Time{}) {
-				out = append(out, e)
-			}
-		}
-		if len(out) > maxEntries {
-			break
-		}
-	}
-	return out
 }
 
 // threadFacts are the facts that the person stated earlier in the window, corrections and wishes to forget applied. What

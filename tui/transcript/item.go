@@ -17,7 +17,7 @@ const (
 	Tool                  // a call with its return
 	Notice                // something worth a quiet line
 	Failure               // something that went wrong
-	Recalled              // a summary of what was said before
+	Recalled              // a summary of what was said before, or what joined a turn from memory
 )
 
 // Item is one thing of a conversation.
@@ -28,6 +28,7 @@ type Item struct {
 	Call Call
 	Took time.Duration // how long reasoning took, if known
 	Note string        // on a user's item: what became of it, as "not delivered"
+	Head string        // what stands for a text that is folded; empty: its first words
 }
 
 // Mark is what stands left of what a person says.
@@ -57,7 +58,11 @@ func (r *Renderer) Item(it Item, open bool) string {
 		if open {
 			return r.marked(th.Dim.Render("↺"), th.Dim.Render, it.Text)
 		}
-		return Short(th.Dim.Render("↺ "+OneLine(it.Text)), r.Width)
+		head := it.Head
+		if head == "" {
+			head = it.Text
+		}
+		return Short(th.Dim.Render("↺ "+OneLine(head)), r.Width)
 	case Notice:
 	}
 	return r.marked(th.Dim.Render("·"), th.Dim.Render, it.Text)

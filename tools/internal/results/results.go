@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
 	"unicode/utf8"
 
 	"loci/core"
+	"loci/core/search"
 )
 
 // The limits of a search.
@@ -115,32 +115,8 @@ func Why(score float64, words []string, why core.Why, partial bool) *Relevance {
 	return r
 }
 
-// Excerpt returns a text that is short enough to be one of several results: whole, or the part around the first of the words.
-func Excerpt(text string, words []string) string {
-	runes := []rune(text)
-	if len(runes) <= maxExcerpt {
-		return text
-	}
-	at := len(runes)
-	lower := strings.Map(unicode.ToLower, text) // rune for rune, so that places stay the same
-	for _, w := range words {
-		if i := strings.Index(lower, strings.ToLower(w)); i >= 0 {
-			at = min(at, utf8.RuneCountInString(lower[:i]))
-		}
-	}
-	if at == len(runes) {
-		at = 0
-	}
-	from := max(0, min(at-maxExcerpt/4, len(runes)-maxExcerpt))
-	cut := string(runes[from : from+maxExcerpt])
-	if from > 0 {
-		cut = "…" + cut
-	}
-	if from+maxExcerpt < len(runes) {
-		cut += "…"
-	}
-	return cut
-}
+// Excerpt returns a text that is short enough to be one of several results.
+func Excerpt(text string, words []string) string { return search.Excerpt(text, words, maxExcerpt) }
 
 // Fit drops results from the end until their JSON has at most limit characters (0: no limit); the first stays.
 func Fit[T any](items []T, limit int) ([]T, error) {

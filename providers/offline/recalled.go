@@ -1,0 +1,95 @@
+package offline
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// recallHead is how a record of what was recalled begins; recallTime is how its entries do, behind "- ".
+const (
+	recallHead = "Recalled from your memory"
+	recallTime = "2006-01-02 15:04"
+)
+
+// The roles of recalled texts that matter here: the person's own words, and what was noted.
+const (
+	roleNote      = "note"
+	roleAssistant = "assistant"
+)
+
+// readRecalled reads the entries of a record: "- time who: text", further lines indented. ok is false for any other text.
+func readRecalled(record string) (texts []finding, ok bool) {
+	if !strings.HasPrefix(record, recallHead) {
+		return nil, false
+	}
+	for line := range strings.SplitSeq(record, "\n") {
+		if rest, more := strings.CutPrefix(line, "  "); more && len(texts) > 0 {
+			texts[len(texts)-1].content += "\n" + rest
+			continue
+		}
+		rest, entry := strings.CutPrefix(line, "- ")
+		if !entry || len(rest) < len(recallTime) {
+			continue
+		}
+		at, err := time.Parse(recallTime, rest[:len(recallTime)])
+		who, text, said := strings.Cut(rest[len(recallTime):], ": ")
+		if err != nil || !said {
+			continue
+		}
+		f := finding{role: "user", content: text, at: at.Format(time.RFC3339)}
+		switch who = strings.TrimSpace(who); {
+		case who == "you":
+			f.role = roleAssistant
+		case who == roleNote || strings.HasPrefix(who, roleNote+" ("):
+			f.role = roleNote
+		}
+		texts = append(texts, f)
+	}
+	return texts, true
+}
+
+// recalled are the facts in what the program recalled into the thread, in the order of time: what the person said later
+// takes the place of what was so before. What an agent said is no source of facts.
+func (d *decider) recalled() []*entry {
+	var out []*entry
+	ended := d.ended()
+	for _, p := range d.s.passages {
+		texts, ok := readRecalled(p)
+		if !ok {
+			texts = []finding{{content: p, role: roleNote}}
+		}
+		for _, f := range texts {
+			if f.role == roleAssistant || len(out) > maxEntries {
+				continue
+			}
+			c, text := d.s.clock, f.content
+			if at := f.time(); !at.IsZero() {
+				c = clock{at: at}
+			}
+			if f.role != roleNote {
+				out = slices.DeleteFunc(out, func(e *entry) bool { return d.takenBack(text, c, e) })
+			}
+			for _, n := range read(text, c, fromReminder) {
+				if forgotten(ended, n, f.time()) {
+					continue
+				}
+				if f.role != roleNote {
+					out = slices.DeleteFunc(out, func(e *entry) bool { return conflicts(fact{}, n, e) })
+				}
+				out = append(out, n)
+			}
+		}
+	}
+	return out
+}
+
+// takenBack reports whether what the person said asks to forget an entry.
+func (d *decider) takenBack(text string, c clock, e *entry) bool {
+	for _, a := range understand(text, &reader{clock: c, known: d.knownName}) {
+		if a.kind == actForget && newWish(a.text, time.Time{}).means(e) {
+			return true
+		}
+	}
+	return false
+}
