@@ -67,6 +67,7 @@ type SearchQuery struct {
 	Text  string
 	Limit int       // 0: 10
 	Today time.Time // when it is asked, in the zone of who asks: "yesterday" is seen from there; zero: now, UTC
+	Bare  bool      // the hits need not tell their words
 	// Vectors are the text as models embed it; where the one that is needed is missing, the store has it embedded.
 	Vectors map[Handle][]float32
 }

@@ -145,7 +145,10 @@ func (s messages) Match(ctx context.Context, q core.SearchQuery, f core.MessageF
 	}
 	return gather(found.hits, limit, func(ids []string) (map[string]core.MessageHit, error) { return s.load(ctx, f, ids) },
 		func(h core.MessageHit, hit search.Hit) core.MessageHit {
-			h.Score, h.Words, h.Why, h.Partial = hit.Score, search.Surface(h.Message.Said(), hit.Why.Terms), found.why(hit), found.partial
+			h.Score, h.Why, h.Partial = hit.Score, found.why(hit), found.partial
+			if !q.Bare {
+				h.Words = search.Surface(h.Message.Said(), hit.Why.Terms)
+			}
 			return h
 		})
 }
@@ -239,7 +242,10 @@ func (s passages) Match(ctx context.Context, q core.SearchQuery, f core.PassageF
 	}
 	return gather(found.hits, limit, func(ids []string) (map[string]core.PassageHit, error) { return s.load(ctx, f, ids) },
 		func(h core.PassageHit, hit search.Hit) core.PassageHit {
-			h.Score, h.Words, h.Why, h.Partial = hit.Score, search.Surface(h.Passage.Text, hit.Why.Terms), found.why(hit), found.partial
+			h.Score, h.Why, h.Partial = hit.Score, found.why(hit), found.partial
+			if !q.Bare {
+				h.Words = search.Surface(h.Passage.Text, hit.Why.Terms)
+			}
 			return h
 		})
 }

@@ -35,7 +35,7 @@ type options struct {
 	data, loci, variants string
 	noise                int
 	seed                 uint64
-	every                int
+	every, recall        int
 }
 
 func run(ctx context.Context, args []string, out io.Writer) error {
@@ -46,6 +46,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.StringVar(&o.variants, "variants", "passages,messages", "what to measure: passages, messages, together")
 	flags.IntVar(&o.noise, "noise", 50_000, "how many turns are made up for together")
 	flags.Uint64Var(&o.seed, "seed", 1, "of what is made up")
+	flags.IntVar(&o.recall, "recall", 0, "measure, in place of searches, what joins a turn by itself: at most so many `tokens`")
 	flags.IntVar(&o.every, "every", 1, "ask every n-th question")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -61,6 +62,15 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	defer stop()
 	for _, variant := range strings.Split(o.variants, ",") {
 		s := &scorer{client: c, set: set, out: out, every: max(o.every, 1)}
+		if o.recall > 0 {
+			if variant != "passages" && variant != "messages" {
+				return fmt.Errorf("there is no recall of the variant %q", variant)
+			}
+			if err := s.recall(ctx, o.recall, variant); err != nil {
+				return err
+			}
+			continue
+		}
 		switch variant {
 		case "passages":
 			err = s.passages(ctx)

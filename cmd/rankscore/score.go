@@ -118,17 +118,7 @@ func (s *scorer) askPassages(ctx context.Context, agent string, c *conversation,
 func (s *scorer) messages(ctx context.Context) error {
 	for i := range s.set.Conversations {
 		c := &s.set.Conversations[i]
-		first := make([]api.Input, len(c.Turns))
-		turns := map[string][]string{}
-		for j, t := range c.Turns {
-			role := "user"
-			if t.Speaker != c.Speakers[0] {
-				role = "assistant"
-			}
-			content := api.Text(t.text())
-			first[j] = api.Input{Role: role, Content: &content}
-			turns[t.text()] = append(turns[t.text()], t.ID)
-		}
+		first, turns := c.first()
 		agent, err := s.agent(ctx, "messages "+c.ID, first)
 		if err != nil {
 			return err
@@ -151,6 +141,21 @@ func (s *scorer) messages(ctx context.Context) error {
 		}
 	}
 	return s.report("messages: one agent for each conversation")
+}
+
+// first is the conversation as the first messages of an agent, with which turns have which text.
+func (c *conversation) first() (first []api.Input, turns map[string][]string) {
+	turns = map[string][]string{}
+	for _, t := range c.Turns {
+		role := "user"
+		if t.Speaker != c.Speakers[0] {
+			role = "assistant"
+		}
+		content := api.Text(t.text())
+		first = append(first, api.Input{Role: role, Content: &content})
+		turns[t.text()] = append(turns[t.text()], t.ID)
+	}
+	return first, turns
 }
 
 // ask asks the questions that have evidence.

@@ -34,11 +34,11 @@ func (t *turn) recall(ctx context.Context) {
 		return
 	}
 	zone := t.zone()
-	found, err := t.remembered(ctx, core.SearchQuery{Text: query, Limit: recallHits, Today: t.e.cfg.Clock().In(zone)})
+	found, err := t.remembered(ctx, core.SearchQuery{Text: query, Limit: recallHits, Bare: true, Today: t.e.cfg.Clock().In(zone)})
 	if err != nil {
 		t.e.cfg.Logger.DebugContext(ctx, "a search for what to recall failed or was late", logRun(t.run.ID), logErr(err))
 	}
-	chosen := recall.Choose(found, t.held(), tokens-messageOverhead, zone)
+	chosen := recall.Choose(query, found, t.held(), tokens-messageOverhead, zone)
 	if len(chosen) == 0 {
 		return
 	}
@@ -157,7 +157,7 @@ func (e *Engine) recallNotes(ctx context.Context, q core.SearchQuery, archive co
 	texts := make([]recall.Text, len(hits))
 	for i, h := range hits {
 		p := &h.Passage
-		texts[i] = recall.Text{ID: string(p.ID), At: p.CreatedAt, Text: p.Text, Tags: p.Tags, Words: h.Words, Score: h.Score, Why: h.Why}
+		texts[i] = recall.Text{ID: string(p.ID), At: p.CreatedAt, Text: p.Text, Tags: p.Tags, Score: h.Score, Why: h.Why}
 	}
 	return texts, nil
 }
@@ -180,7 +180,7 @@ func (e *Engine) recallSaid(ctx context.Context, q core.SearchQuery, agent core.
 				who = "user"
 			}
 		}
-		texts = append(texts, recall.Text{ID: string(m.ID), Who: who, At: m.CreatedAt, Text: said, Words: h.Words, Score: h.Score, Why: h.Why})
+		texts = append(texts, recall.Text{ID: string(m.ID), Who: who, At: m.CreatedAt, Text: said, Score: h.Score, Why: h.Why})
 	}
 	return texts, nil
 }

@@ -42,7 +42,6 @@ type Text struct {
 	Who   string // who said it: user, you or a name; empty: a note
 	At    time.Time
 	Text  string
-	Words []string // of the query, as they stand in it
 	Score float64  // comparable within its own kind only
 	Why   core.Why
 	Tags  []string
@@ -64,16 +63,18 @@ func (t *Text) matters() float64 {
 	return t.Why.Share
 }
 
-// Choose returns what stands out of the texts found and fits into tokens, the best first. Held texts are passed over; they
+// Choose returns what stands out of the texts found for a query and fits into tokens, the best first. Held texts are passed over; they
 // count as what the others are compared with.
-func Choose(found []Text, held *Window, tokens int, zone *time.Location) []Text {
+func Choose(query string, found []Text, held *Window, tokens int, zone *time.Location) []Text {
 	ranked := outstanding(found)
+	words := strings.FieldsFunc(query, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	words = slices.DeleteFunc(words, func(w string) bool { return len(search.Words(w)) == 0 })
 	used := core.EstimateTokens(heading) + lineBreak
 	var chosen []Text
 	for _, t := range ranked {
 		whole := strings.TrimSpace(t.Text)
 		limit := min(maxChars, tokens) // a quarter of the tokens, as characters go
-		t.Text = search.Excerpt(whole, t.Words, limit)
+		t.Text = search.Excerpt(whole, words, limit)
 		cost := core.EstimateTokens(entry(&t, zone)) + lineBreak
 		if used+cost > tokens || held.Holds(t.ID, whole) {
 			continue

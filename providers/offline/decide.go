@@ -13,16 +13,18 @@ const maxCalls = 10
 
 // decider works out the next move of a turn.
 type decider struct {
-	s        *scene
-	p        *planner
-	acts     []act
-	outcomes []outcome
-	searches []call   // look-ups still to be made
-	hello    string   // the greeting
-	said     []string // answers
-	thread   []*entry // facts of the thread, once they were needed
-	read     bool
-	wishes   []wish // what was asked to be forgotten, once it was needed
+	s         *scene
+	p         *planner
+	acts      []act
+	outcomes  []outcome
+	searches  []call   // look-ups still to be made
+	hello     string   // the greeting
+	said      []string // answers
+	thread    []*entry // facts of the thread, once they were needed
+	read      bool
+	memory    []*entry // what was recalled, once it was needed
+	remembers bool
+	wishes    []wish // what was asked to be forgotten, once it was needed
 }
 
 // decide returns calls while something is left to store or to look up, then the answer.

@@ -52,6 +52,10 @@ func readRecalled(record string) (texts []finding, ok bool) {
 // recalled are the facts in what the program recalled into the thread, in the order of time: what the person said later
 // takes the place of what was so before. What an agent said is no source of facts.
 func (d *decider) recalled() []*entry {
+	if d.remembers {
+		return d.memory
+	}
+	d.remembers = true
 	var out []*entry
 	ended := d.ended()
 	for _, p := range d.s.passages {
@@ -68,7 +72,9 @@ func (d *decider) recalled() []*entry {
 				c = clock{at: at}
 			}
 			if f.role != roleNote {
-				out = slices.DeleteFunc(out, func(e *entry) bool { return d.takenBack(text, c, e) })
+				for _, w := range d.takesBack(text, c) {
+					out = slices.DeleteFunc(out, w.means)
+				}
 			}
 			for _, n := range read(text, c, fromReminder) {
 				if forgotten(ended, n, f.time()) {
@@ -81,15 +87,17 @@ func (d *decider) recalled() []*entry {
 			}
 		}
 	}
+	d.memory = out
 	return out
 }
 
-// takenBack reports whether what the person said asks to forget an entry.
-func (d *decider) takenBack(text string, c clock, e *entry) bool {
+// takesBack returns what the person asks to forget with a text.
+func (d *decider) takesBack(text string, c clock) []wish {
+	var wishes []wish
 	for _, a := range understand(text, &reader{clock: c, known: d.knownName}) {
-		if a.kind == actForget && newWish(a.text, time.Time{}).means(e) {
-			return true
+		if a.kind == actForget {
+			wishes = append(wishes, newWish(a.text, time.Time{}))
 		}
 	}
-	return false
+	return wishes
 }

@@ -1,0 +1,226 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+)
+
+// recalled counts in how many requests the evidence of a question stands.
+type recalled struct {
+	questions, any, all int
+	share               float64 // the mean of the data set: of the evidence of each question
+}
+
+func (r *recalled) add(found, evidence int) {
+	r.questions++
+	if found > 0 {
+		r.any++
+	}
+	if found == evidence {
+		r.all++
+	}
+	r.share += float64(found) / float64(evidence)
+}
+
+// recall measures what joins a turn by itself: each conversation is an agent's memory, as passages or as messages, and each
+// question is sent to that agent in a conversation of its own. The request that the model was sent is read back; the
+// evidence stands in it or does not. Every question is sent to the agent of another conversation, too, where there is
+// nothing to recall.
+type recallScorer struct {
+	*scorer
+	tokens       int
+	kind         string
+	own          recalled
+	by           map[string]*recalled
+	spent        []int // tokens of the records
+	foreign      int
+	foreignSpent []int
+	took         map[bool][]time.Duration // of a turn, with recall and without
+}
+
+func (s *scorer) recall(ctx context.Context, tokens int, kind string) error {
+	r := &recallScorer{scorer: s, tokens: tokens, kind: kind, by: map[string]*recalled{}, took: map[bool][]time.Duration{}}
+	agents := make([]string, len(s.set.Conversations))
+	for i := range s.set.Conversations {
+		var err error
+		if agents[i], err = r.remembering(ctx, &s.set.Conversations[i]); err != nil {
+			return err
+		}
+	}
+	for i := range s.set.Conversations {
+		other := agents[(i+1)%len(agents)]
+		if err := r.questions(ctx, &s.set.Conversations[i], agents[i], other); err != nil {
+			return err
+		}
+	}
+	return r.report()
+}
+
+// remembering makes an agent without tools that remembers a conversation and has an empty window.
+func (r *recallScorer) remembering(ctx context.Context, c *conversation) (string, error) {
+	name := "recalls " + r.kind + " " + c.ID
+	in := api.CreateAgent{Name: &name, Model: api.PtrTo("offline/loci"), IncludeBaseTools: api.PtrTo(false)}
+	if r.kind == "messages" {
+		in.InitialMessageSequence, _ = c.first()
+	}
+	a, err := r.client.CreateAgent(ctx, in)
+	if err != nil {
+		return "", err
+	}
+	if r.kind == "passages" {
+		if err := r.store(ctx, a.ID, c.Turns, map[string]string{}); err != nil {
+			return "", err
+		}
+	}
+	_, err = r.client.SetRecall(ctx, a.ID, r.tokens)
+	return a.ID, err
+}
+
+func (r *recallScorer) questions(ctx context.Context, c *conversation, agent, other string) error {
+	turns := map[string]string{}
+	for _, t := range c.Turns {
+		turns[t.ID] = oneSpace(t.text())
+	}
+	asked := 0
+	for _, q := range c.Questions {
+		if len(q.Evidence) == 0 {
+			continue
+		}
+		if asked++; asked%r.every != 0 {
+			continue
+		}
+		sent, tokens, err := r.turn(ctx, agent, q.Text)
+		if err != nil {
+			return fmt.Errorf("%q: %w", q.Text, err)
+		}
+		evidence, found := map[string]bool{}, 0
+		for _, e := range q.Evidence {
+			if !evidence[e] && strings.Contains(sent, turns[e]) {
+				found++
+			}
+			evidence[e] = true
+		}
+		r.own.add(found, len(evidence))
+		if r.by[q.Category] == nil {
+			r.by[q.Category] = &recalled{}
+		}
+		r.by[q.Category].add(found, len(evidence))
+		r.spent = append(r.spent, tokens)
+		if _, tokens, err = r.turn(ctx, other, q.Text); err != nil {
+			return fmt.Errorf("%q: %w", q.Text, err)
+		}
+		if r.foreignSpent = append(r.foreignSpent, tokens); tokens == 0 {
+			r.foreign++
+		}
+		if err := r.without(ctx, agent, q.Text); err != nil {
+			return fmt.Errorf("%q: %w", q.Text, err)
+		}
+	}
+	return nil
+}
+
+// turn asks in a conversation of its own, which is gone afterwards: no question is to find another. It returns all that the
+// model was sent in messages, and how many tokens of it were recalled.
+func (r *recallScorer) turn(ctx context.Context, agent, q string) (sent string, tokens int, err error) {
+	run, took, done, err := r.say(ctx, agent, q)
+	if err != nil {
+		return "", 0, err
+	}
+	defer done()
+	r.took[true] = append(r.took[true], took)
+	steps, err := r.client.RunSteps(ctx, run, api.Page{Limit: 1, Order: "asc"})
+	if err != nil || len(steps) == 0 {
+		return "", 0, fmt.Errorf("no step of %s: %w", run, err)
+	}
+	req, err := r.client.StepRequest(ctx, steps[0].ID)
+	if err != nil {
+		return "", 0, err
+	}
+	var all []string
+	for _, m := range req.Messages {
+		all = append(all, oneSpace(m.Text))
+		if m.Role == "reminder" {
+			tokens += (len(m.Text) + 3) / 4
+		}
+	}
+	return strings.Join(all, "\n"), tokens, nil
+}
+
+// without takes the time of the same turn with recall off.
+func (r *recallScorer) without(ctx context.Context, agent, q string) error {
+	if _, err := r.client.SetRecall(ctx, agent, 0); err != nil {
+		return err
+	}
+	_, took, done, err := r.say(ctx, agent, q)
+	if err != nil {
+		return err
+	}
+	done()
+	r.took[false] = append(r.took[false], took)
+	_, err = r.client.SetRecall(ctx, agent, r.tokens)
+	return err
+}
+
+// say sends a message in a conversation of its own; done deletes that.
+func (r *recallScorer) say(ctx context.Context, agent, q string) (run string, took time.Duration, done func(), err error) {
+	conv, err := r.client.CreateConversation(ctx, agent, api.CreateConversation{})
+	if err != nil {
+		return "", 0, nil, err
+	}
+	content := api.Text(q)
+	req := api.StreamingRequest{Request: api.Request{Messages: []api.Input{{Role: "user", Content: &content}}}}
+	began := time.Now()
+	answer, err := r.client.Send(ctx, client.Target{AgentID: agent, ConversationID: conv.ID}, req)
+	if err != nil {
+		return "", 0, nil, err
+	}
+	took = time.Since(began)
+	if len(answer.Usage.RunIDs) == 0 {
+		return "", 0, nil, fmt.Errorf("the answer names no run")
+	}
+	return answer.Usage.RunIDs[0], took, func() { _ = r.client.DeleteConversation(ctx, conv.ID) }, nil
+}
+
+func oneSpace(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func (r *recallScorer) report() error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\nrecall of at most %d tokens, memory as %s: questions whose evidence stands in the request\n%-14s %9s  %6s  %6s  %6s",
+		r.tokens, r.kind, "", "questions", "all", "any", "share")
+	line := func(name string, t *recalled) {
+		n := float64(max(t.questions, 1))
+		fmt.Fprintf(&b, "\n%-14s %9d  %6.4f  %6.4f  %6.4f", name, t.questions, float64(t.all)/n, float64(t.any)/n, t.share/n)
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.by)) {
+		line(name, r.by[name])
+	}
+	line("all", &r.own)
+	fmt.Fprintf(&b, "\ntokens recalled: %s; of a question about somebody else: %s, nothing for %.2f of them\n",
+		mean(r.spent), mean(r.foreignSpent), float64(r.foreign)/float64(max(len(r.foreignSpent), 1)))
+	fmt.Fprintf(&b, "a turn took p50 %s with recall, %s without\n", median(r.took[true]), median(r.took[false]))
+	_, err := r.out.Write([]byte(b.String()))
+	return err
+}
+
+func mean(ns []int) string {
+	sum := 0
+	for _, n := range ns {
+		sum += n
+	}
+	return fmt.Sprintf("%.0f on average", float64(sum)/float64(max(len(ns), 1)))
+}
+
+func median(ds []time.Duration) time.Duration {
+	if len(ds) == 0 {
+		return 0
+	}
+	slices.Sort(ds)
+	return ds[len(ds)/2].Round(100 * time.Microsecond)
+}
