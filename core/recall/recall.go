@@ -10,7 +10,6 @@ package recall
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -42,7 +41,7 @@ type Text struct {
 	Who   string // who said it: user, you or a name; empty: a note
 	At    time.Time
 	Text  string
-	Score float64  // comparable within its own kind only
+	Score float64 // comparable within its own kind only
 	Why   core.Why
 	Tags  []string
 }
@@ -144,11 +143,30 @@ func entry(t *Text, zone *time.Location) string {
 		}
 	}
 	text := strings.Join(strings.FieldsFunc(t.Text, lineEnd), "\n  ")
-	return "- " + t.At.In(zone).Format("2006-01-02 15:04") + " " + oneLine(who) + ": " + frame.ReplaceAllString(text, "‹$1")
+	return "- " + t.At.In(zone).Format("2006-01-02 15:04") + " " + oneLine(who) + ": " + unframed(text)
 }
 
 // frame is what some wires put around a record.
-var frame = regexp.MustCompile(`(?i)<(\s*/?\s*system-reminder)`)
+const frame = "system-reminder"
+
+// unframed keeps a text from ending, or beginning, the frame of a record.
+func unframed(text string) string {
+	var b strings.Builder
+	for rest := text; ; {
+		before, after, found := strings.Cut(rest, "<")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		name := strings.TrimLeft(after, "/ \t\n")
+		if len(name) >= len(frame) && strings.EqualFold(name[:len(frame)], frame) {
+			b.WriteString("‹")
+		} else {
+			b.WriteString("<")
+		}
+		rest = after
+	}
+}
 
 func lineEnd(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' }
 

@@ -111,6 +111,7 @@ type Inherited struct {
 func Rank(q Query, st Stats, texts *Texts, v Vectors, explain int) []Hit {
 	r := newRanking(q, st, texts)
 	first := r.scorer(r.queryTerms())
+	first.weighMatter()
 	scores := r.bonuses(first.all())
 	best := r.sessions(scores)
 	if words := r.feedback(best); len(words) > 0 {
@@ -262,8 +263,9 @@ type scorer struct {
 	r         *ranking
 	terms     []weighted
 	possible  float64   // of a text that says all of them literally
-	shares    []float64 // of what is possible that each text has
-	about     float64   // what the query's weightiest words are worth; 0: not known yet
+	matters   []float64 // how much each term counts for what the query is about; nil: none do
+	about     float64   // … and all that it is about
+	matched   []float64 // … and of that each text
 	occ       [][]occurrence
 	bestShare float64
 }
@@ -336,7 +338,7 @@ func (s *scorer) inherits(n neighbour, o occurrence) float64 {
 // all returns the score of each doc: the sum over terms, its own and inherited, times the matched share.
 func (s *scorer) all() []float64 {
 	out := make([]float64, len(s.r.docs))
-	s.shares = make([]float64, len(out))
+	s.matched = make([]float64, len(out))
 	if s.possible <= 0 {
 		return out
 	}
@@ -364,11 +366,14 @@ func (s *scorer) all() []float64 {
 		for _, t := range touched {
 			total += sum[t]
 			share += min(sum[t], s.terms[t].value)
+			if s.matters != nil && s.terms[t].value > 0 {
+				s.matched[i] += s.matters[t] * min(1, sum[t]/s.terms[t].value)
+			}
 			sum[t] = 0
 		}
 		touched = touched[:0]
 		share /= s.possible
-		s.shares[i], s.bestShare = share, max(s.bestShare, share)
+		s.bestShare = max(s.bestShare, share)
 		out[i] = total * math.Pow(share, shareExp)
 	}
 	return out
@@ -682,30 +687,45 @@ func (s *scorer) why(i int) Why {
 	return w
 }
 
-// matter is how many words make up what a query is about: a long message is about several things, and who says something
-// of one of them matches it.
-const matter = 8
+const (
+	// aboutWords is how many words make up what a query is about: a long message is about several things, and who says
+	// something of one of them matches it.
+	aboutWords = 8
+	// leastDocs are assumed where there are fewer texts: among three notes no word is rare.
+	leastDocs = 1000
+)
 
-// shareOf is how much of what the query is about a text matches. Words that stand nowhere count as what is not known of.
-func (s *scorer) shareOf(i int) float64 {
-	if s.about == 0 {
-		values := make([]float64, 0, len(s.r.q.terms))
-		for _, t := range s.r.q.terms {
-			w := 1.0
-			if len(t.name) > 0 {
-				w = nameWeight
-			}
-			values = append(values, w*s.r.idf(s.r.st.DF[t.word]))
+// weighMatter finds what the query is about: its weightiest words, those that stand nowhere too.
+func (s *scorer) weighMatter() {
+	of := func(t term) float64 {
+		w := 1.0
+		if len(t.name) > 0 {
+			w = nameWeight
 		}
-		slices.SortFunc(values, func(a, b float64) int { return cmp.Compare(b, a) })
-		for _, v := range values[:min(len(values), matter)] {
-			s.about += v
+		return w * idf(max(s.r.st.Docs, leastDocs), s.r.st.DF[t.word])
+	}
+	all, words := make([]float64, 0, len(s.r.q.terms)), map[string]float64{}
+	for _, t := range s.r.q.terms {
+		all, words[t.word] = append(all, of(t)), of(t)
+	}
+	slices.SortFunc(all, func(a, b float64) int { return cmp.Compare(b, a) })
+	for _, v := range all[:min(len(all), aboutWords)] {
+		s.about += v
+	}
+	s.matters = make([]float64, len(s.terms))
+	for i, t := range s.terms {
+		if t.next == "" {
+			s.matters[i] = words[t.word]
 		}
 	}
+}
+
+// shareOf is how much of what the query is about a text matches.
+func (s *scorer) shareOf(i int) float64 {
 	if s.about <= 0 {
 		return 0
 	}
-	return min(1, s.shares[i]*s.possible/s.about)
+	return min(1, s.matched[i]/s.about)
 }
 
 func (r *ranking) surface(word string) string {
