@@ -170,7 +170,7 @@ func (e *Engine) recallSaid(ctx context.Context, q core.SearchQuery, agent core.
 	texts := make([]recall.Text, 0, len(hits))
 	for _, h := range hits {
 		m := &h.Message
-		said := saidIn(m)
+		said := strings.TrimSpace(m.Said())
 		if said == "" || m.Role == core.RoleUser && memory.IsPacked(said) {
 			continue
 		}
@@ -183,15 +183,4 @@ func (e *Engine) recallSaid(ctx context.Context, q core.SearchQuery, agent core.
 		texts = append(texts, recall.Text{ID: string(m.ID), Who: who, At: m.CreatedAt, Text: said, Score: h.Score, Why: h.Why})
 	}
 	return texts, nil
-}
-
-// saidIn is what a person sees of a message as said.
-func saidIn(m *core.Message) string {
-	var said []string
-	for _, p := range m.Parts(core.DefaultSpeak) {
-		if p.Kind == core.PartUser || p.Kind == core.PartAssistant {
-			said = append(said, p.Text)
-		}
-	}
-	return strings.TrimSpace(strings.Join(said, "\n"))
 }
