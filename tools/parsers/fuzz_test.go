@@ -11,16 +11,17 @@ import (
 	"loci/core"
 	"loci/core/ingest"
 	"loci/tools/parsers"
+	"loci/tools/parsers/parserstest"
 )
 
 // fuzz feeds a parser what nobody wrote. Whatever comes, it answers with a document that keeps its promises or with an
 // error of a kind that is the file's fault.
 func fuzz(f *testing.F, name string, kinds ...core.FileKind) {
 	f.Helper()
-	for _, s := range samples(f) {
+	for _, s := range parserstest.Samples(f) {
 		for _, k := range kinds {
-			if s.kind == k {
-				f.Add(s.data)
+			if s.Kind == k {
+				f.Add(s.Data)
 			}
 		}
 	}
@@ -41,9 +42,9 @@ func FuzzPDF(f *testing.F)      { fuzz(f, "f.pdf", core.FilePDF) }
 
 // FuzzWordXML and FuzzBookXHTML go past the archive, whose checksums would stop nearly everything.
 func FuzzWordXML(f *testing.F) {
-	f.Add(wordP("berschrift1", "A heading")+"<w:tbl><w:tr><w:tc>"+wordP("", "x")+"</w:tc></w:tr></w:tbl>", "<w:style w:styleId='a'><w:basedOn w:val='a'/></w:style>")
+	f.Add(parserstest.WordP("berschrift1", "A heading")+"<w:tbl><w:tr><w:tc>"+parserstest.WordP("", "x")+"</w:tc></w:tr></w:tbl>", "<w:style w:styleId='a'><w:basedOn w:val='a'/></w:style>")
 	f.Fuzz(func(t *testing.T, body, styles string) {
-		data := zipFile(t, "word/document.xml", "<d>"+body+"</d>", "word/styles.xml", styles)
+		data := parserstest.ZipFile(t, "word/document.xml", "<d>"+body+"</d>", "word/styles.xml", styles)
 		fuzzOne(t, "f.docx", data)
 	})
 }
@@ -51,7 +52,7 @@ func FuzzWordXML(f *testing.F) {
 func FuzzBookXHTML(f *testing.F) {
 	f.Add("<h1>One</h1><table><tr><td>x</table><li>", "ch.xhtml")
 	f.Fuzz(func(t *testing.T, body, href string) {
-		data := zipFile(t, "mimetype", "application/epub+zip", "META-INF/container.xml", `<c><rootfile full-path="o/b.opf"/></c>`,
+		data := parserstest.ZipFile(t, "mimetype", "application/epub+zip", "META-INF/container.xml", `<c><rootfile full-path="o/b.opf"/></c>`,
 			"o/b.opf", `<p><item id="a" href="`+href+`" media-type="html"/><itemref idref="a"/></p>`, "o/ch.xhtml", body)
 		fuzzOne(t, "f.epub", data)
 	})
@@ -61,15 +62,15 @@ func FuzzBookXHTML(f *testing.F) {
 func FuzzPDFContent(f *testing.F) {
 	f.Add("BT /F1 12 Tf 72 720 Td (Hello) Tj [(a) -300 <62>] TJ T* (x) ' ET q 1 0 0 1 0 0 cm /X1 Do Q", "1 beginbfchar <01> <0041> endbfchar 1 beginbfrange <02> <09> [<0042>] endbfrange")
 	f.Fuzz(func(t *testing.T, content, cmap string) {
-		p := newPDF(false)
-		p.object(1, "<< /Type /Catalog /Pages 2 0 R >>")
-		p.object(2, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>")
-		p.object(3, "<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>")
-		p.packed = true
-		p.stream(4, "", content)
-		p.object(5, "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>")
-		p.stream(6, "", cmap)
-		fuzzOne(t, "f.pdf", p.end(""))
+		p := parserstest.NewPDF(false)
+		p.Object(1, "<< /Type /Catalog /Pages 2 0 R >>")
+		p.Object(2, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>")
+		p.Object(3, "<< /Type /Page /Parent 2 0 R /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>")
+		p.Packed = true
+		p.Stream(4, "", content)
+		p.Object(5, "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /ToUnicode 6 0 R >>")
+		p.Stream(6, "", cmap)
+		fuzzOne(t, "f.pdf", p.End(""))
 	})
 }
 
@@ -102,7 +103,7 @@ func BenchmarkPDF(b *testing.B) {
 		}
 		pages = append(pages, page)
 	}
-	data := report(true, pages...)
+	data := parserstest.Report(true, pages...)
 	b.SetBytes(int64(len(data)))
 	for b.Loop() {
 		if _, err := parsers.New().Parse(b.Context(), core.ParseInput{Name: "b.pdf", Data: data}); err != nil {

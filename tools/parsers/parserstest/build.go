@@ -1,4 +1,6 @@
-package parsers_test
+// Package parserstest makes documents of every kind that can be read, with sentences that are known to stand in them, and
+// hostile ones that must be refused. It needs nothing but the standard library.
+package parserstest
 
 import (
 	"archive/zip"
@@ -9,29 +11,29 @@ import (
 	"testing"
 )
 
-// pdfFile writes a PDF by hand, object by object.
-type pdfFile struct {
+// PDFFile writes a PDF by hand, object by object.
+type PDFFile struct {
 	buf     bytes.Buffer
 	offsets map[int]int
-	packed  bool // streams are compressed
+	Packed  bool // streams are compressed
 }
 
-func newPDF(packed bool) *pdfFile {
-	p := &pdfFile{offsets: map[int]int{}, packed: packed}
+func NewPDF(packed bool) *PDFFile {
+	p := &PDFFile{offsets: map[int]int{}, Packed: packed}
 	p.buf.WriteString("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n")
 	return p
 }
 
-func (p *pdfFile) object(n int, body string) {
+func (p *PDFFile) Object(n int, body string) {
 	p.offsets[n] = p.buf.Len()
 	fmt.Fprintf(&p.buf, "%d 0 obj\n%s\nendobj\n", n, body)
 }
 
-func (p *pdfFile) stream(n int, dict, data string) {
-	if p.packed {
+func (p *PDFFile) Stream(n int, dict, data string) {
+	if p.Packed {
 		data, dict = deflate(data), dict+" /Filter /FlateDecode"
 	}
-	p.object(n, fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(data), data))
+	p.Object(n, fmt.Sprintf("<< %s /Length %d >>\nstream\n%s\nendstream", dict, len(data), data))
 }
 
 func deflate(s string) string {
@@ -47,7 +49,7 @@ func deflate(s string) string {
 }
 
 // end writes the cross references; object 1 is the catalog.
-func (p *pdfFile) end(trailer string) []byte {
+func (p *PDFFile) End(trailer string) []byte {
 	last := 0
 	for n := range p.offsets {
 		last = max(last, n)
@@ -66,13 +68,13 @@ func (p *pdfFile) end(trailer string) []byte {
 }
 
 // report writes a PDF of pages; each is a list of lines, set in 11 points with the first of them in 20.
-func report(packed bool, pages ...[]string) []byte {
-	p := newPDF(packed)
+func Report(packed bool, pages ...[]string) []byte {
+	p := NewPDF(packed)
 	var kids []string
 	for i, lines := range pages {
 		page, content := 10+2*i, 11+2*i
 		kids = append(kids, fmt.Sprintf("%d 0 R", page))
-		p.object(page, fmt.Sprintf("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R >>", content))
+		p.Object(page, fmt.Sprintf("<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents %d 0 R >>", content))
 		var c strings.Builder
 		c.WriteString("BT /F1 20 Tf 72 720 Td ")
 		for k, line := range lines {
@@ -84,17 +86,17 @@ func report(packed bool, pages ...[]string) []byte {
 			fmt.Fprintf(&c, "(%s) Tj\n", strings.NewReplacer("\\", "\\\\", "(", "\\(", ")", "\\)").Replace(line))
 		}
 		c.WriteString("ET")
-		p.stream(content, "", c.String())
+		p.Stream(content, "", c.String())
 	}
-	p.object(1, "<< /Type /Catalog /Pages 2 0 R >>")
-	p.object(2, fmt.Sprintf("<< /Type /Pages /Count %d /Kids [%s] /Resources << /Font << /F1 3 0 R >> >> >>", len(kids), strings.Join(kids, " ")))
-	p.object(3, "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>")
-	p.object(4, "<< /Title (A report by hand) >>")
-	return p.end("/Info 4 0 R")
+	p.Object(1, "<< /Type /Catalog /Pages 2 0 R >>")
+	p.Object(2, fmt.Sprintf("<< /Type /Pages /Count %d /Kids [%s] /Resources << /Font << /F1 3 0 R >> >> >>", len(kids), strings.Join(kids, " ")))
+	p.Object(3, "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>")
+	p.Object(4, "<< /Title (A report by hand) >>")
+	return p.End("/Info 4 0 R")
 }
 
 // zipFile packs parts, given as name and content in turns; the first is stored, as EPUB wants it.
-func zipFile(tb testing.TB, parts ...string) []byte {
+func ZipFile(tb testing.TB, parts ...string) []byte {
 	tb.Helper()
 	var b bytes.Buffer
 	z := zip.NewWriter(&b)
@@ -122,7 +124,7 @@ const wordNS = `xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006
 // word makes a DOCX of the body's XML, with styles that are named in German, as Word does it there.
 func word(tb testing.TB, body string, more ...string) []byte {
 	tb.Helper()
-	return zipFile(tb, append([]string{
+	return ZipFile(tb, append([]string{
 		"[Content_Types].xml", `<?xml version="1.0"?><Types xmlns="http://schemas.openxmlformats.org/package/2006/content-types"/>`,
 		"word/document.xml", `<?xml version="1.0" encoding="UTF-8"?><w:document ` + wordNS + `><w:body>` + body + `</w:body></w:document>`,
 		"word/styles.xml", `<w:styles ` + wordNS + `><w:style w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>` +
@@ -132,12 +134,12 @@ func word(tb testing.TB, body string, more ...string) []byte {
 	}, more...)...)
 }
 
-func wordP(style, text string) string {
+func WordP(style, text string) string {
 	return `<w:p><w:pPr><w:pStyle w:val="` + style + `"/></w:pPr><w:r><w:t xml:space="preserve">` + text + `</w:t></w:r></w:p>`
 }
 
 // epub makes a book of chapters, each a piece of XHTML for the body.
-func epub(tb testing.TB, title string, chapters ...string) []byte {
+func EPUB(tb testing.TB, title string, chapters ...string) []byte {
 	tb.Helper()
 	parts := []string{
 		"mimetype", "application/epub+zip",
@@ -150,5 +152,5 @@ func epub(tb testing.TB, title string, chapters ...string) []byte {
 		parts = append(parts, fmt.Sprintf("OEBPS/text/ch %d.xhtml", i), `<?xml version="1.0"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml"><head><title/><script src="x.js"/></head><body>`+body+`</body></html>`)
 	}
 	parts = append(parts, "OEBPS/book.opf", `<package><metadata><dc:title>`+title+`</dc:title></metadata><manifest>`+items.String()+`</manifest><spine>`+refs.String()+`</spine></package>`)
-	return zipFile(tb, parts...)
+	return ZipFile(tb, parts...)
 }
