@@ -76,6 +76,7 @@ type parts struct {
 	store     *storage.Store
 	models    core.Models
 	embedding *service.Embedding
+	ingest    *service.Ingest
 	engine    *engine.Engine
 	services  *service.Services
 }
@@ -246,6 +247,9 @@ func (d *Daemon) takeDown(srv *http.Server, endRequests func()) {
 	closing.Wait()
 	if p.services != nil {
 		p.services.Close()
+	}
+	if p.ingest != nil {
+		p.ingest.Close()
 	}
 	if p.embedding != nil {
 		p.embedding.Close()

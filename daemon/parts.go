@@ -14,6 +14,7 @@ import (
 	"loci/providers/offline"
 	"loci/storage"
 	"loci/tools"
+	"loci/tools/parsers"
 )
 
 // openParts opens the store and what stands on it, takes up unfinished runs, and lets the requests in.
@@ -48,12 +49,14 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	if p.models == nil {
 		p.models = reached
 	}
-	p.embedding = service.NewEmbedding(service.EmbeddingConfig{Embedders: reached, Env: d.env, Logger: d.logger})
+	p.ingest = service.NewIngest(service.IngestConfig{Parser: parsers.New(), Clock: d.cfg.Clock, Logger: d.logger})
+	p.embedding = service.NewEmbedding(service.EmbeddingConfig{Embedders: reached, Env: d.env, Logger: d.logger, After: p.ingest.Nudge})
 	p.store, err = storage.Open(opening, storage.Config{Dir: d.cfg.Paths.Data, Clock: d.cfg.Clock, Logger: d.logger, Embed: p.embedding.Query})
 	if err != nil {
 		return p, err
 	}
 	p.embedding.Start(ctx, p.store)
+	p.ingest.Start(ctx, p.store)
 	toolbox, settings := tools.New(), d.cfg.Settings
 	p.engine = engine.New(engine.Config{
 		Store: p.store, Log: p.store.Events(), Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
@@ -63,6 +66,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	p.services = service.New(service.Config{
 		Store: p.store, Engine: p.engine, Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
 		Env: d.env, Embedders: reached, Embedding: p.embedding, DefaultModel: core.Handle(settings.Model),
+		Ingest: p.ingest,
 	})
 	return p, p.engine.Recover(ctx)
 }

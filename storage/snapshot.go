@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
+	"sync"
 
 	"loci/core"
 )
@@ -51,13 +52,18 @@ func (s snapshots) Get(ctx context.Context, hash string) (core.SnapshotKind, str
 	return row.Kind, body, err
 }
 
+// packers keep the tables of compression, which are larger than most of what is compressed.
+var packers = sync.Pool{New: func() any {
+	z, _ := flate.NewWriter(nil, flate.DefaultCompression) // fails for a level that does not exist
+	return z
+}}
+
 func pack(body string) ([]byte, error) {
 	var b bytes.Buffer
-	z, err := flate.NewWriter(&b, flate.DefaultCompression)
-	if err != nil {
-		return nil, core.E(core.Internal, "compress a snapshot: %w", err)
-	}
-	_, err = io.WriteString(z, body)
+	z, _ := packers.Get().(*flate.Writer)
+	defer packers.Put(z)
+	z.Reset(&b)
+	_, err := io.WriteString(z, body)
 	if cerr := z.Close(); err == nil {
 		err = cerr
 	}

@@ -329,18 +329,15 @@ func (c *copying) blocks(ctx context.Context, tx core.Store) error {
 
 // folders attaches the folders, which the copy shares, and opens what was open.
 func (c *copying) folders(ctx context.Context, tx core.Store) error {
-	var folders []folderAt
-	var files []openAt
-	if c.state != nil {
-		folders, files = c.state.Folders, c.state.Files
-	} else {
-		now, err := attached(ctx, tx, c.from.ID)
+	state := c.state
+	if state == nil {
+		now, err := present(ctx, tx, &c.from, &core.Conversation{})
 		if err != nil {
 			return err
 		}
-		folders, files = now.foldersAt(), now.openedAt()
+		state = &now
 	}
-	_, err := restoreFolders(ctx, tx, c.made.ID, folders, files)
+	_, err := restoreFolders(ctx, tx, c.made.ID, state)
 	return err
 }
 

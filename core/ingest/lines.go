@@ -227,3 +227,13 @@ func abbreviated(s string) bool {
 	}
 	return false
 }
+
+// Span returns the first and the last line that a chunk says something on, as views count them; 0 and 0 where it is blank.
+func Span(lines []Line, c Chunk) (first, last int) {
+	body := strings.TrimRightFunc(c.Text, unicode.IsSpace)
+	lead := len(c.Text) - len(strings.TrimLeftFunc(c.Text, unicode.IsSpace))
+	if lead >= len(body) || len(lines) == 0 {
+		return 0, 0
+	}
+	return LineAt(lines, c.Start+lead), LineAt(lines, c.Start+len(body)-1)
+}

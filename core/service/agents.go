@@ -39,6 +39,7 @@ type NewAgent struct {
 	BlockIDs    []core.BlockID // attached
 	Tools       []string       // by name
 	ToolIDs     []core.ToolID
+	FolderIDs   []core.FolderID // attached
 	NoBaseTools bool
 	BaseRules   core.Opt[bool] // unset: the type's own
 	ToolRules   []core.ToolRule
@@ -59,8 +60,9 @@ func (a *Agents) Create(ctx context.Context, in NewAgent, env core.Env) (core.Ag
 		return core.Agent{}, err
 	}
 	var made core.Agent
+	most := a.fileLimits(ctx, &draft, env).Open
 	err = a.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
-		made, err = a.createIn(ctx, tx, draft, in)
+		made, err = a.createIn(ctx, tx, draft, in, most)
 		return err
 	})
 	if err != nil {
@@ -156,7 +158,15 @@ func (a *Agents) draftTools(ctx context.Context, agent *core.Agent, in NewAgent,
 		}
 		ids = append(ids, tool.Info.ID)
 	}
-	tools, err := a.checkTools(ctx, unique(append(ids, in.ToolIDs...)))
+	ids = append(ids, in.ToolIDs...)
+	if len(in.FolderIDs) > 0 {
+		fileTools, err := a.fileTools(ctx)
+		if err != nil {
+			return err
+		}
+		ids = append(ids, fileTools...)
+	}
+	tools, err := a.checkTools(ctx, unique(ids))
 	if err != nil {
 		return err
 	}
@@ -226,8 +236,9 @@ func withBaseRules(rules []core.ToolRule, tools []core.BoundTool) []core.ToolRul
 	return rules
 }
 
-// createIn writes a draft with its blocks and its default conversation. It may run twice, so it changes nothing it is given.
-func (a *Agents) createIn(ctx context.Context, tx core.Store, draft core.Agent, in NewAgent) (core.Agent, error) {
+// createIn writes a draft with its blocks, its folders (the first files open, most at most) and its default conversation. It
+// may run twice, so it changes nothing it is given.
+func (a *Agents) createIn(ctx context.Context, tx core.Store, draft core.Agent, in NewAgent, most int) (core.Agent, error) {
 	agent := draft
 	agent.ID = core.NewAgentID()
 	agent.CreatedAt = a.Clock()
@@ -249,6 +260,11 @@ func (a *Agents) createIn(ctx context.Context, tx core.Store, draft core.Agent, 
 	}
 	for _, id := range unique(in.BlockIDs) {
 		if err := attachBlock(ctx, tx, agent.ID, id); err != nil {
+			return agent, err
+		}
+	}
+	for _, id := range unique(in.FolderIDs) {
+		if _, err := attachFolder(ctx, tx, agent.ID, id, most, a.Clock); err != nil {
 			return agent, err
 		}
 	}

@@ -23,6 +23,7 @@ type AgentPatch struct {
 	Embedding   core.Opt[core.Handle]
 	ToolIDs     core.Opt[[]core.ToolID]
 	BlockIDs    core.Opt[[]core.BlockID]
+	FolderIDs   core.Opt[[]core.FolderID]
 	MessageIDs  core.Opt[[]core.MessageID]
 	ToolRules   core.Opt[[]core.ToolRule]
 	Tags        core.Opt[[]string]
@@ -44,8 +45,19 @@ func (a *Agents) Update(ctx context.Context, id core.AgentID, patch AgentPatch, 
 	if err := a.checkPatch(ctx, current, &patch, env); err != nil {
 		return core.Agent{}, err
 	}
+	most, tools, err := a.fileRoom(ctx, id, env)
+	if err != nil {
+		return core.Agent{}, err
+	}
 	return a.change(ctx, id, func(ctx context.Context, tx core.Store, agent *core.Agent) (bool, error) {
 		prompt := patch.apply(agent)
+		if patch.FolderIDs.Present {
+			moved, err := a.replaceFolders(ctx, tx, agent, unique(patch.FolderIDs.Value), most, tools)
+			if err != nil {
+				return false, err
+			}
+			prompt = prompt || moved
+		}
 		if patch.MessageIDs.Present {
 			if err := sameMessages(ctx, tx, id, patch.MessageIDs.Value); err != nil {
 				return false, err

@@ -368,7 +368,7 @@ func (c *Clients) open(ctx context.Context, client core.Client, in Open, want ne
 			if !errors.Is(err, errNeedsAgent) || !want.ready {
 				return err
 			}
-			if out.Agent, err = c.agents.createIn(ctx, tx, want.draft, want.in); err != nil {
+			if out.Agent, err = c.agents.createIn(ctx, tx, want.draft, want.in, 0); err != nil {
 				return err
 			}
 			out.AgentNew, out.Unbuilt = true, want.unbuilt

@@ -34,6 +34,7 @@ type EmbeddingConfig struct {
 	Embedders core.Embedders
 	Env       core.Env     // the daemon's own provider variables; nil: none
 	Logger    *slog.Logger // nil: discarded
+	After     func()       // called when texts have got their vectors; it must not wait; nil: nobody is told
 }
 
 // Embedding gives every text that search can find its vector: one goroutine follows what waits for one, after the commit,
@@ -69,6 +70,9 @@ func NewEmbedding(cfg EmbeddingConfig) *Embedding {
 	}
 	if cfg.Env == nil {
 		cfg.Env = func(string) (core.Secret, bool) { return "", false }
+	}
+	if cfg.After == nil {
+		cfg.After = func() {}
 	}
 	return &Embedding{
 		cfg: cfg, cache: map[[sha256.Size]byte][]float32{}, dims: map[core.Handle]int{},
@@ -249,6 +253,7 @@ func (e *Embedding) page(ctx context.Context, page []core.Unembedded) error {
 		if err := e.store.Vectors().Put(ctx, empty...); err != nil {
 			return err
 		}
+		e.cfg.After()
 	}
 	for _, model := range models {
 		if err := e.model(ctx, model, byModel[model]); err != nil {
@@ -291,6 +296,7 @@ func (e *Embedding) model(ctx context.Context, model core.Handle, texts []core.U
 			if err := e.store.Vectors().Put(ctx, done...); err != nil {
 				return err
 			}
+			e.cfg.After()
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)

@@ -26,6 +26,7 @@ type Config struct {
 	Clock  func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discarded
 	Env    core.Env         // the daemon's own provider variables; nil: none
+	Ingest *Ingest          // reads files that are accepted; nil: they wait
 
 	Embedders    core.Embedders // nil: an archive's embedding cannot be changed
 	Embedding    *Embedding     // that may use the keys of client sessions; nil: none
@@ -40,6 +41,8 @@ type Services struct {
 	Blocks        *Blocks
 	Clients       *Clients
 	Conversations *Conversations
+	Files         *Files
+	Folders       *Folders
 	History       *History
 	Messages      *Messages
 	Models        *Models
@@ -72,6 +75,8 @@ func New(cfg Config) *Services {
 		Blocks:        &Blocks{parts: p},
 		Clients:       newClients(p, agents, conversations),
 		Conversations: conversations,
+		Files:         &Files{parts: p},
+		Folders:       &Folders{parts: p},
 		History:       &History{parts: p},
 		Messages:      &Messages{parts: p},
 		Models:        p.models,

@@ -95,8 +95,23 @@ func (t *Tools) Attached(ctx context.Context, agent core.Agent) ([]core.ToolInfo
 	return out, nil
 }
 
-// pageTools cuts a page out of a list that is whole in memory.
+// pageTools cuts a page out of a list of tools.
 func pageTools(all []core.ToolInfo, pg core.Page, limit int) ([]core.ToolInfo, error) {
+	ids := make([]core.ToolID, len(all))
+	at := make(map[core.ToolID]core.ToolInfo, len(all))
+	for i, t := range all {
+		ids[i], at[t.ID] = t.ID, t
+	}
+	ids, err := pageOfList(ids, pg, limit)
+	out := make([]core.ToolInfo, len(ids))
+	for i, id := range ids {
+		out[i] = at[id]
+	}
+	return out, err
+}
+
+// pageOfList cuts a page out of a list of ids that is whole in memory.
+func pageOfList[T ~string](all []T, pg core.Page, limit int) ([]T, error) {
 	pg, err := page(pg, limit)
 	if err != nil {
 		return nil, err
@@ -106,9 +121,9 @@ func pageTools(all []core.ToolInfo, pg core.Page, limit int) ([]core.ToolInfo, e
 		slices.Reverse(all)
 	}
 	at := func(id string) (int, error) {
-		i := slices.IndexFunc(all, func(t core.ToolInfo) bool { return string(t.ID) == id })
+		i := slices.Index(all, T(id))
 		if i < 0 {
-			return 0, core.E(core.NotFound, "there is no tool %s in this list", id)
+			return 0, core.E(core.NotFound, "there is no %s in this list", id)
 		}
 		return i, nil
 	}
