@@ -14,7 +14,7 @@ const (
 )
 
 // AgentState is an agent as the contract shows it. Relations that were not asked for are empty, never absent.
-// Sources, identities and groups have no type of their own until they are built.
+// Identities and groups have no type of their own until they are built.
 type AgentState struct {
 	ID                           string              `json:"id" required:"true"`
 	Name                         string              `json:"name" required:"true"`
@@ -38,7 +38,7 @@ type AgentState struct {
 	Memory                       Memory              `json:"memory" required:"true"`
 	Blocks                       List[Block]         `json:"blocks" required:"true"`
 	Tools                        List[Tool]          `json:"tools" required:"true"`
-	Sources                      List[any]           `json:"sources" required:"true"`
+	Sources                      List[Source]        `json:"sources" required:"true"`
 	Tags                         List[string]        `json:"tags" required:"true"`
 	ToolExecEnvironmentVariables List[Secret]        `json:"tool_exec_environment_variables"`
 	Secrets                      List[Secret]        `json:"secrets"`

@@ -73,6 +73,10 @@ func schemas() map[string]reflect.Type {
 		"ToolCall": reflect.TypeFor[ToolCall](), "CompactionStats": reflect.TypeFor[CompactionStats](),
 		"LettaUsageStatistics": reflect.TypeFor[Usage](), "LettaStopReason": reflect.TypeFor[Stop](), "LettaResponse": reflect.TypeFor[Response](),
 		"LettaErrorMessage": reflect.TypeFor[errorMessage](), "LettaPing": reflect.TypeFor[pingMessage](),
+		"Folder": reflect.TypeFor[Folder](), "Source": reflect.TypeFor[Source](), "SourceCreate": reflect.TypeFor[CreateFolder](),
+		"SourceUpdate": reflect.TypeFor[UpdateFolder](), "OrganizationSourcesStats": reflect.TypeFor[FolderStats](),
+		"SourceStats": reflect.TypeFor[FolderNumber](), "FileStats": reflect.TypeFor[FileNumber](), "FileMetadata": reflect.TypeFor[File](),
+		"AgentFileAttachment": reflect.TypeFor[AgentFile](), "PaginatedAgentFiles": reflect.TypeFor[AgentFiles](),
 		"SearchAllMessagesRequest":                     reflect.TypeFor[SearchMessages](),
 		"ChatCompletionMessageFunctionToolCall-Output": reflect.TypeFor[StoredCall](),
 		"Function-Output":                              reflect.TypeFor[StoredFunction](),
@@ -142,7 +146,14 @@ func queries() map[string]reflect.Type {
 		"GET /v1/runs/{run_id}/steps": reflect.TypeFor[Page](), "GET /v1/steps/": reflect.TypeFor[ListSteps](),
 		"GET /v1/steps/{step_id}/messages": reflect.TypeFor[Page](), "GET /v1/models/": reflect.TypeFor[ListModels](),
 		"GET /v1/tools/": reflect.TypeFor[ListTools](), "GET /v1/archives/": reflect.TypeFor[ListArchives](),
-		"GET /v1/tags/": reflect.TypeFor[ListTags](),
+		"GET /v1/tags/": reflect.TypeFor[ListTags](), "GET /v1/folders/": reflect.TypeFor[ListFolders](),
+		"GET /v1/folders/metadata": reflect.TypeFor[FolderStatsParams](), "GET /v1/sources/metadata": reflect.TypeFor[FolderStatsParams](),
+		"POST /v1/folders/{folder_id}/upload": reflect.TypeFor[UploadParams](), "POST /v1/sources/{source_id}/upload": reflect.TypeFor[UploadParams](),
+		"GET /v1/folders/{folder_id}/agents": reflect.TypeFor[Page](), "GET /v1/folders/{folder_id}/passages": reflect.TypeFor[Page](),
+		"GET /v1/folders/{folder_id}/files":           reflect.TypeFor[ListFiles](),
+		"GET /v1/folders/{folder_id}/files/{file_id}": reflect.TypeFor[GetFile](), "GET /v1/sources/{source_id}/files/{file_id}": reflect.TypeFor[GetFile](),
+		"GET /v1/agents/{agent_id}/folders": reflect.TypeFor[Page](), "GET /v1/agents/{agent_id}/sources": reflect.TypeFor[Page](),
+		"GET /v1/agents/{agent_id}/files": reflect.TypeFor[ListAgentFiles](),
 	}
 }
 
@@ -225,8 +236,6 @@ func ours(schema, key string) bool {
 		return strings.HasPrefix(key, "message_buffer_") || key == "partial_evict_summarizer_percentage"
 	case "CompactionResponse":
 		return key == "notice"
-	case "LettaErrorMessage":
-		return key == "kind"
 	}
 	return false
 }

@@ -111,17 +111,33 @@ func wantedOperations() map[string]bool {
 		"/v1/agents/{agent_id}/messages/cancel", "/v1/agents/{agent_id}/archival-memory", "/v1/conversations/",
 		"/v1/conversations/{conversation_id}/messages", "/v1/runs/{run_id}/stream", "/v1/agents/{agent_id}/summarize", "/v1/conversations/{conversation_id}/compact", "/v1/messages/search", "/v1/passages/search",
 		"/v1/agents/messages/search", "/v1/archives/", "/v1/archives/{archive_id}/passages", "/v1/archives/{archive_id}/passages/batch",
+		"/v1/folders/", "/v1/sources/",
 	} {
 		out[http.MethodPost+" "+path] = true
 	}
 	for _, path := range []string{
 		"/v1/agents/{agent_id}", "/v1/blocks/{block_id}", "/v1/conversations/{conversation_id}",
 		"/v1/agents/{agent_id}/reset-messages", "/v1/archives/{archive_id}", "/v1/agents/{agent_id}/archives/attach/{archive_id}",
-		"/v1/agents/{agent_id}/archives/detach/{archive_id}",
+		"/v1/agents/{agent_id}/archives/detach/{archive_id}", "/v1/folders/{folder_id}", "/v1/sources/{source_id}",
+		"/v1/agents/{agent_id}/folders/attach/{folder_id}", "/v1/agents/{agent_id}/folders/detach/{folder_id}",
+		"/v1/agents/{agent_id}/sources/attach/{source_id}", "/v1/agents/{agent_id}/sources/detach/{source_id}",
+		"/v1/agents/{agent_id}/files/close-all", "/v1/agents/{agent_id}/files/{file_id}/open", "/v1/agents/{agent_id}/files/{file_id}/close",
 	} {
 		out[http.MethodPatch+" "+path] = true
 	}
 	out[http.MethodGet+" /v1/archives/{archive_id}/agents"] = true
+	for _, path := range []string{
+		"/v1/folders/count", "/v1/folders/{folder_id}", "/v1/folders/name/{folder_name}", "/v1/sources/", "/v1/sources/count",
+		"/v1/sources/{source_id}", "/v1/sources/name/{source_name}", "/v1/sources/{source_id}/agents", "/v1/sources/{source_id}/passages",
+		"/v1/sources/{source_id}/files",
+	} {
+		out[http.MethodGet+" "+path] = true
+	}
+	for _, path := range []string{
+		"/v1/folders/{folder_id}", "/v1/folders/{folder_id}/{file_id}", "/v1/sources/{source_id}", "/v1/sources/{source_id}/{file_id}",
+	} {
+		out[http.MethodDelete+" "+path] = true
+	}
 	out[http.MethodDelete+" /v1/archives/{archive_id}"] = true
 	out[http.MethodDelete+" /v1/archives/{archive_id}/passages/{passage_id}"] = true
 	return out

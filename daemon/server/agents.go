@@ -132,6 +132,11 @@ func (s *Server) agentState(ctx context.Context, agent core.Agent, rel relations
 			return api.AgentState{}, err
 		}
 	}
+	if rel.folders {
+		if f.folders, err = services.Folders.OfAgent(ctx, agent.ID); err != nil {
+			return api.AgentState{}, err
+		}
+	}
 	return wireAgent(f), nil
 }
 

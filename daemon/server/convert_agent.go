@@ -24,9 +24,9 @@ const (
 )
 
 // relations are what of an agent's relations to show.
-type relations struct{ blocks, tools, tags bool }
+type relations struct{ blocks, tools, tags, folders bool }
 
-var everything = relations{blocks: true, tools: true, tags: true}
+var everything = relations{blocks: true, tools: true, tags: true, folders: true}
 
 // relationsFor reads the include parameters: a current client gets what it asks for, an older one gets everything
 // unless it chose by the older parameter.
@@ -34,12 +34,12 @@ func relationsFor(current bool, in api.AgentInclude) relations {
 	has := func(name string) bool { return slices.Contains(in.Include, name) }
 	switch {
 	case current || len(in.Include) > 0:
-		return relations{blocks: has(api.IncludeBlocks), tools: has(api.IncludeTools), tags: has(api.IncludeTags)}
+		return relations{blocks: has(api.IncludeBlocks), tools: has(api.IncludeTools), tags: has(api.IncludeTags), folders: has(api.IncludeSources)}
 	case len(in.IncludeRelationships) > 0:
 		old := func(names ...string) bool {
 			return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(in.IncludeRelationships, n) })
 		}
-		return relations{blocks: old("memory", "blocks"), tools: old("tools"), tags: old("tags")}
+		return relations{blocks: old("memory", "blocks"), tools: old("tools"), tags: old("tags"), folders: old("sources")}
 	}
 	return everything
 }
@@ -51,6 +51,7 @@ type agentFacts struct {
 	messages []core.MessageID
 	blocks   []core.Block
 	tools    []core.ToolInfo
+	folders  []core.Folder
 	tags     bool
 }
 
@@ -82,6 +83,9 @@ func wireAgent(f agentFacts) api.AgentState {
 	}
 	for _, t := range f.tools {
 		out.Tools = append(out.Tools, wireTool(t))
+	}
+	for _, d := range f.folders {
+		out.Sources = append(out.Sources, wireSource(d))
 	}
 	if f.tags {
 		out.Tags = a.Tags
@@ -297,11 +301,24 @@ func coreNewAgent(in api.CreateAgent) (service.NewAgent, error) {
 	if out.BlockIDs, err = ids[core.BlockID]("body.block_ids", "block", in.BlockIDs); err != nil {
 		return out, err
 	}
+	if out.FolderIDs, err = folderIDs(in.FolderIDs, in.SourceIDs); err != nil {
+		return out, err
+	}
 	if out.ToolRules, err = coreRules(in.ToolRules); err != nil {
 		return out, err
 	}
 	out.First, err = coreFirst(in.InitialMessageSequence)
 	return out, err
+}
+
+// folderIDs converts the ids of folders, given under either name.
+func folderIDs(folders, sources []string) ([]core.FolderID, error) {
+	out, err := ids[core.FolderID]("body.folder_ids", "source", folders)
+	if err != nil {
+		return nil, err
+	}
+	more, err := ids[core.FolderID]("body.source_ids", "source", sources)
+	return append(out, more...), err
 }
 
 // coreFirst converts the messages a conversation begins with; nil asks for those of the agent's type.
@@ -346,8 +363,6 @@ func unbuilt(in api.CreateAgent) error {
 	switch {
 	case len(in.Secrets)+len(in.ToolExecEnvironmentVariables) > 0:
 		return core.E(core.Unsupported, "secrets of agents are not built yet")
-	case len(in.SourceIDs)+len(in.FolderIDs) > 0:
-		return core.E(core.NotFound, "there is no folder %s", append(in.SourceIDs, in.FolderIDs...)[0])
 	case len(in.IdentityIDs) > 0:
 		return core.E(core.NotFound, "there is no identity %s", in.IdentityIDs[0])
 	case api.Val(in.EnableSleeptime):
@@ -363,8 +378,8 @@ func unbuilt(in api.CreateAgent) error {
 // corePatch converts the body that changes an agent.
 func corePatch(in api.UpdateAgent) (service.AgentPatch, error) {
 	if err := unbuilt(api.CreateAgent{
-		Secrets: in.Secrets.Value, ToolExecEnvironmentVariables: in.ToolExecEnvironmentVariables.Value, SourceIDs: in.SourceIDs.Value,
-		FolderIDs: in.FolderIDs.Value, IdentityIDs: in.IdentityIDs.Value, EnableSleeptime: &in.EnableSleeptime.Value,
+		Secrets: in.Secrets.Value, ToolExecEnvironmentVariables: in.ToolExecEnvironmentVariables.Value,
+		IdentityIDs: in.IdentityIDs.Value, EnableSleeptime: &in.EnableSleeptime.Value,
 	}); err != nil {
 		return service.AgentPatch{}, err
 	}
@@ -397,6 +412,10 @@ func patchedSets(in api.UpdateAgent, out *service.AgentPatch) (err error) {
 	}
 	out.BlockIDs = core.Opt[[]core.BlockID]{Present: in.BlockIDs.Set, Null: in.BlockIDs.Null}
 	if out.BlockIDs.Value, err = ids[core.BlockID]("body.block_ids", "block", in.BlockIDs.Value); err != nil {
+		return err
+	}
+	out.FolderIDs = core.Opt[[]core.FolderID]{Present: in.FolderIDs.Set || in.SourceIDs.Set}
+	if out.FolderIDs.Value, err = folderIDs(in.FolderIDs.Value, in.SourceIDs.Value); err != nil {
 		return err
 	}
 	out.MessageIDs = core.Opt[[]core.MessageID]{Present: in.MessageIDs.Set && !in.MessageIDs.Null}

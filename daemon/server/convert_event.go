@@ -12,10 +12,9 @@ import (
 
 // frame is one thing of a run's stream: a message or a piece of one, or a boundary that is not sent.
 type frame struct {
-	seq     int64
-	msg     api.Message
-	bound   bound
-	dropped []string // of boundSaved: ids of calls that were shown in part and are void
+	seq   int64
+	msg   api.Message
+	bound bound
 }
 
 // bound says what a frame means for those who join pieces.
@@ -120,7 +119,7 @@ func (c *converter) frames(ev core.Event) []frame {
 	case core.Notice:
 		return c.notice(ev, body)
 	case core.Saved:
-		return []frame{{seq: ev.Seq, bound: boundSaved, dropped: body.Dropped}}
+		return one(boundSaved, api.Message{})
 	case core.UsageReport:
 		c.usage = &ev
 	case core.Failure:
@@ -220,7 +219,7 @@ func errorFrame(run string, e core.RunError) api.Message {
 	if detail == "" {
 		detail = e.Hint
 	}
-	return api.Message{MessageType: api.MessageError, RunID: run, ErrorType: e.Type, ErrorKind: string(e.Kind), ErrorText: e.Message, Detail: detail}
+	return api.Message{MessageType: api.MessageError, RunID: run, ErrorType: e.Type, ErrorText: e.Message, Detail: detail}
 }
 
 func wireUsage(ev core.Event) api.Message {
@@ -239,9 +238,6 @@ func collapse(frames iter.Seq2[frame, error]) iter.Seq2[frame, error] {
 		var held []frame
 		flush := func() bool {
 			for _, f := range held {
-				if f.msg.MessageType == api.MessageToolCall && len(f.msg.ToolCalls) == 0 {
-					continue // none of its calls was kept
-				}
 				if !yield(whole(f), nil) {
 					return false
 				}
@@ -263,7 +259,6 @@ func collapse(frames iter.Seq2[frame, error]) iter.Seq2[frame, error] {
 					return
 				}
 			case boundSaved:
-				drop(held, f.dropped)
 				if !flush() {
 					return
 				}
@@ -278,13 +273,6 @@ func collapse(frames iter.Seq2[frame, error]) iter.Seq2[frame, error] {
 				}
 			}
 		}
-	}
-}
-
-// drop takes calls out of the messages that are held.
-func drop(held []frame, calls []string) {
-	for i := range held {
-		held[i].msg.ToolCalls = slices.DeleteFunc(held[i].msg.ToolCalls, func(c api.ToolCall) bool { return slices.Contains(calls, c.ToolCallID) })
 	}
 }
 

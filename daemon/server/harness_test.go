@@ -20,6 +20,7 @@ import (
 	"loci/daemon/api"
 	"loci/storage"
 	"loci/tools"
+	"loci/tools/parsers"
 )
 
 // answers is what a scripted model says to its n-th request, from 0.
@@ -101,6 +102,7 @@ type fixture struct {
 	model *script
 	srv   *Server
 	store *storage.Store
+	reads *service.Ingest
 }
 
 func newFixture(t *testing.T, say answers, change ...func(*Config)) *fixture {
@@ -112,18 +114,21 @@ func newFixture(t *testing.T, say answers, change ...func(*Config)) *fixture {
 	model := &script{say: say}
 	box := tools.New()
 	eng := engine.New(engine.Config{Store: store, Log: store.Events(), Models: model, Tools: box, Grace: time.Millisecond})
-	services := service.New(service.Config{Store: store, Engine: eng, Models: model, Tools: box})
+	reading := service.NewIngest(service.IngestConfig{Parser: parsers.New()})
+	reading.Start(t.Context(), store)
+	services := service.New(service.Config{Store: store, Engine: eng, Models: model, Tools: box, Ingest: reading})
 	cfg := Config{Parts: Parts{Services: services, Engine: eng}, Version: "1.2.3"}
 	for _, c := range change {
 		c(&cfg)
 	}
-	f := &fixture{t: t, model: model, srv: New(cfg), store: store}
+	f := &fixture{t: t, model: model, srv: New(cfg), store: store, reads: reading}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 		defer cancel()
 		if err := eng.Shutdown(ctx); err != nil {
 			t.Errorf("shutdown: %v", err)
 		}
+		reading.Close()
 		services.Close()
 		if err := store.Close(); err != nil {
 			t.Errorf("close: %v", err)

@@ -120,6 +120,7 @@ func (s *Server) register(a huma.API) {
 	s.registerArchives(a)
 	s.registerBlocks(a)
 	s.registerConversations(a)
+	s.registerFolders(a)
 	s.registerHealth(a)
 	s.registerHistory(a)
 	s.registerRecall(a)
