@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"loci/core"
@@ -59,27 +62,70 @@ func Grep(ctx context.Context, args GrepArgs, env core.ToolEnv) (core.ToolResult
 	return core.ToolResult{Text: fit(found, env.MaxReturn-utf8.RuneCountInString(note)) + note}, nil
 }
 
-// lines gives the wanted files that have been read, one by one.
+// How many files are read at once, ahead of the search: so many, of so many characters together.
+const (
+	maxAhead      = 32
+	maxAheadChars = 4 << 20
+)
+
+// lines gives the wanted files that have been read, in their order.
 func (s *shelf) lines(ctx context.Context, wanted func(string) bool) iter.Seq2[ingest.GrepFile, error] {
 	return func(yield func(ingest.GrepFile, error) bool) {
+		var ahead []core.File
+		chars := 0
+		give := func() bool {
+			for _, l := range s.load(ctx, ahead) {
+				if (l.ok || l.err != nil) && (!yield(l.file, l.err) || l.err != nil) {
+					return false
+				}
+			}
+			ahead, chars = ahead[:0], 0
+			return true
+		}
 		for f, err := range s.all(ctx) {
 			if err != nil {
 				yield(ingest.GrepFile{}, err)
 				return
 			}
-			name := s.name(&f)
-			if !wanted(name) {
+			if !wanted(s.name(&f)) {
 				continue
 			}
-			doc, err := s.store.Files().Document(ctx, f.ID)
-			if core.KindOf(err) == core.NotFound {
-				continue // not read yet, or deleted meanwhile
-			}
-			if !yield(ingest.GrepFile{Name: name, Lines: ingest.Lines(doc)}, err) || err != nil {
+			ahead, chars = append(ahead, f), chars+f.Chars
+			if (len(ahead) == maxAhead || chars > maxAheadChars) && !give() {
 				return
 			}
 		}
+		give()
 	}
+}
+
+// loaded is a file with its lines; neither ok nor an error: it has not been read yet, or was deleted meanwhile.
+type loaded struct {
+	file ingest.GrepFile
+	ok   bool
+	err  error
+}
+
+// load reads files side by side: taking a text apart is most of the work of a search.
+func (s *shelf) load(ctx context.Context, files []core.File) []loaded {
+	out := make([]loaded, len(files))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(files)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
+				doc, err := s.store.Files().Document(ctx, files[i].ID)
+				switch {
+				case err == nil:
+					out[i] = loaded{file: ingest.GrepFile{Name: s.name(&files[i]), Lines: ingest.Lines(doc)}, ok: true}
+				case core.KindOf(err) != core.NotFound:
+					out[i].err = err
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return out
 }
 
 // nothing says why no file was searched.
