@@ -33,7 +33,7 @@ Ada · openai/gpt-4o · 15%`)
 func TestALongAnswerIsWholeInTheScrollbackAndStandsThereOnce(t *testing.T) {
 	x := chat(t, 80, 24, "run")
 	say1(x, "long one")
-	x.WaitFor("46%")
+	x.WaitFor("47%")
 	var want strings.Builder
 	want.WriteString("$ loci\n› long one\n\nNumbers\n\n")
 	for i := range 40 {
@@ -42,7 +42,7 @@ func TestALongAnswerIsWholeInTheScrollbackAndStandsThereOnce(t *testing.T) {
 	for i := range 60 {
 		fmt.Fprintf(&want, "line(%d)\n", i)
 	}
-	want.WriteString("\n a │ b\n───┼───\n 1 │ 2\n\nThe end.\n\n›\nAda · openai/gpt-4o · 46%")
+	want.WriteString("\n a │ b\n───┼───\n 1 │ 2\n\nThe end.\n\n›\nAda · openai/gpt-4o · 47%")
 	x.WaitAll(want.String())
 }
 
