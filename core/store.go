@@ -23,6 +23,7 @@ type Store interface {
 	Vectors() VectorStore
 	Folders() FolderStore
 	Files() FileStore
+	Mirrors() MirrorStore
 
 	// Tx runs fn in one transaction and returns after the commit, durable. fn may be run again, so it has no effect
 	// outside tx; it uses the context it is given. No network, model or sleep inside. A Tx on the outer store from

@@ -33,6 +33,7 @@ func (v *view) Rewinds() core.RewindStore             { return rewinds{v} }
 func (v *view) Vectors() core.VectorStore             { return vectorStore{v} }
 func (v *view) Folders() core.FolderStore             { return folders{v} }
 func (v *view) Files() core.FileStore                 { return files{v} }
+func (v *view) Mirrors() core.MirrorStore             { return mirrors{v} }
 
 // txKey marks the context of a function inside a transaction with its store.
 type txKey struct{}

@@ -145,9 +145,12 @@ func (s *Blocks) Versions(ctx context.Context, id core.BlockID, pg core.Page) ([
 // Update changes a block by its id. ifVersion is the version that the writer has read, 0 where it did not say; a newer
 // one is a conflict that carries the newest text.
 func (s *Blocks) Update(ctx context.Context, id core.BlockID, patch BlockPatch, ifVersion int, by string) (core.Block, error) {
-	return s.update(ctx, patch, ifVersion, by, func(ctx context.Context, tx core.Store) (core.Block, error) {
-		return tx.Blocks().Get(ctx, id)
-	})
+	return s.update(ctx, patch, ifVersion, by, blockByID(id), nil)
+}
+
+// blockByID finds the block that an update is about.
+func blockByID(id core.BlockID) func(context.Context, core.Store) (core.Block, error) {
+	return func(ctx context.Context, tx core.Store) (core.Block, error) { return tx.Blocks().Get(ctx, id) }
 }
 
 // UpdateByLabel changes an agent's block of that label, see Update.
@@ -157,10 +160,13 @@ func (s *Blocks) UpdateByLabel(ctx context.Context, agent core.AgentID, label st
 			return core.Block{}, err
 		}
 		return tx.Blocks().ByLabel(ctx, agent, label)
-	})
+	}, nil)
 }
 
-func (s *Blocks) update(ctx context.Context, patch BlockPatch, ifVersion int, by string, find func(context.Context, core.Store) (core.Block, error)) (core.Block, error) {
+// update changes the block that find finds; also, if there is one, writes what belongs to the change in its transaction.
+func (s *Blocks) update(ctx context.Context, patch BlockPatch, ifVersion int, by string, find func(context.Context, core.Store) (core.Block, error),
+	also func(context.Context, core.Store, core.Block) error,
+) (core.Block, error) {
 	if err := checkTags(patch.Tags.Value); err != nil {
 		return core.Block{}, err
 	}
@@ -189,6 +195,11 @@ func (s *Blocks) update(ctx context.Context, patch BlockPatch, ifVersion int, by
 		}
 		if err := tx.Blocks().Update(ctx, &block, core.BlockAuthor{Kind: core.AuthorUser, ID: by}); err != nil {
 			return err
+		}
+		if also != nil {
+			if err := also(ctx, tx, block); err != nil {
+				return err
+			}
 		}
 		return tx.Conversations().MarkStale(ctx, agents...)
 	})

@@ -45,6 +45,7 @@ type Services struct {
 	Folders       *Folders
 	History       *History
 	Messages      *Messages
+	Mirrors       *Mirrors
 	Models        *Models
 	Passages      *Passages
 	Runs          *Runs
@@ -68,17 +69,19 @@ func New(cfg Config) *Services {
 	p := &parts{Config: cfg}
 	p.models = &Models{parts: p, known: map[core.Handle]knownModel{}}
 	agents := &Agents{parts: p}
+	blocks := &Blocks{parts: p}
 	conversations := &Conversations{parts: p}
 	return &Services{
 		Agents:        agents,
 		Archives:      &Archives{parts: p},
-		Blocks:        &Blocks{parts: p},
+		Blocks:        blocks,
 		Clients:       newClients(p, agents, conversations),
 		Conversations: conversations,
 		Files:         &Files{parts: p},
 		Folders:       &Folders{parts: p},
 		History:       &History{parts: p},
 		Messages:      &Messages{parts: p},
+		Mirrors:       &Mirrors{parts: p, blocks: blocks},
 		Models:        p.models,
 		Passages:      &Passages{parts: p},
 		Runs:          &Runs{parts: p},

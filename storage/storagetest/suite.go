@@ -52,6 +52,7 @@ func Run(t *testing.T, open func(t *testing.T) core.Store) {
 		{"a file is taken back with its transaction", (*home).takenBackFiles},
 		{"a point in the past knows its passages", (*home).rewoundPassages},
 		{"a folder remembers its agent", (*home).workspaces},
+		{"a mirror knows its files and notices every change of a block", (*home).mirrors},
 		{"an error rolls back its transaction and a nested one its part", (*home).transactions},
 		{"search reads its own writes", (*home).searchFresh},
 		{"search finds nothing hidden, reset, deleted or of tools", (*home).searchVisible},

@@ -1,0 +1,49 @@
+package service
+
+import (
+	"context"
+
+	"loci/core"
+)
+
+// MirrorAuthor is who made a version of a block that was edited as a file of its mirror.
+const MirrorAuthor = "mirror"
+
+// Mirrors are the use cases of memory that is kept alike with files. What is known of a file is written in the
+// transaction that changes its block, so that no end of the process can come between the two.
+type Mirrors struct {
+	*parts
+	blocks *Blocks
+}
+
+// Take changes a block to what its file says. A block that is not at ifVersion any more is a conflict.
+func (s *Mirrors) Take(ctx context.Context, id core.BlockID, patch BlockPatch, ifVersion int, known func(core.Block) core.MirrorFile) (core.Block, error) {
+	return s.blocks.update(ctx, patch, ifVersion, MirrorAuthor, blockByID(id), func(ctx context.Context, tx core.Store, b core.Block) error {
+		return tx.Mirrors().PutFile(ctx, known(b))
+	})
+}
+
+// Make makes a block from a new file and attaches it to the agent. known may be nil: then no file belongs to it.
+func (s *Mirrors) Make(ctx context.Context, agent core.AgentID, b core.Block, known func(core.Block) core.MirrorFile) (core.Block, error) {
+	prepareBlock(&b, s.Clock())
+	if err := b.Validate(); err != nil {
+		return core.Block{}, err
+	}
+	_, err := s.change(ctx, agent, func(ctx context.Context, tx core.Store, _ *core.Agent) (bool, error) {
+		have, err := tx.Blocks().OfAgent(ctx, agent)
+		if err != nil {
+			return false, err
+		}
+		if len(have) >= maxAgentBlocks {
+			return false, core.E(core.Invalid, "an agent has at most %d blocks", maxAgentBlocks)
+		}
+		if err := tx.Blocks().Create(ctx, &b, core.BlockAuthor{Kind: core.AuthorUser, ID: MirrorAuthor}); err != nil {
+			return false, err
+		}
+		if err := tx.Blocks().Attach(ctx, agent, b.ID); err != nil || known == nil {
+			return true, err
+		}
+		return true, tx.Mirrors().PutFile(ctx, known(b))
+	})
+	return b, err
+}

@@ -1,0 +1,306 @@
+package mirror
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha1" //nolint:gosec // what git names its objects with; nothing is protected by it
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"io/fs"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"loci/core"
+)
+
+const (
+	gitTakes  = 20 * time.Second
+	gitSays   = 8 << 20 // bytes
+	newBranch = "main"
+	maxNamed  = 20 // files in the message of a commit
+)
+
+// pauses are the files by which git says that a person is in the middle of something: what stands in the folder then is
+// nobody's text.
+func pauses() []string {
+	var out []string
+	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"} {
+		out = append(out, gitDir+"/"+name)
+	}
+	return out
+}
+
+// FindGit returns the program, or an error that says what to do.
+func FindGit() (string, error) {
+	program, err := exec.LookPath("git")
+	if err != nil {
+		return "", core.E(core.Unsupported, "git is not installed: the memory mirror needs it").WithHint("install git, then loci daemon restart; everything else works without")
+	}
+	return program, nil
+}
+
+// git runs the installed program on one folder. Only commands are used that run no hook, filter, pager, editor, signer or
+// transport of the folder's own configuration, and what could make them do so is overridden all the same. The person's
+// configuration is not read.
+type git struct {
+	program string
+	dir     string
+}
+
+// run returns what the program wrote to standard output.
+func (g *git) run(ctx context.Context, in []byte, env []string, args ...string) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, gitTakes)
+	defer cancel()
+	options := []string{"--git-dir=" + filepath.Join(g.dir, gitDir), "--no-pager", "--literal-pathspecs"}
+	for _, c := range []string{
+		"core.hooksPath=" + os.DevNull, "core.fsmonitor=false", "core.attributesFile=" + os.DevNull, "core.excludesFile=" + os.DevNull,
+		"core.bare=false", "core.sshCommand=false", "core.askPass=", "protocol.allow=never", "gc.auto=0", "maintenance.auto=false",
+		"commit.gpgSign=false", "core.logAllRefUpdates=true", "i18n.commitEncoding=UTF-8",
+	} {
+		options = append(options, "-c", c)
+	}
+	cmd := exec.CommandContext(ctx, g.program, append(options, args...)...)
+	cmd.Dir = g.dir
+	cmd.WaitDelay = time.Second
+	cmd.Stdin = bytes.NewReader(in)
+	cmd.Env = append([]string{
+		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1",
+		"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C", "HOME=" + os.DevNull,
+		"GIT_AUTHOR_NAME=Loci", "GIT_AUTHOR_EMAIL=loci@localhost", "GIT_COMMITTER_NAME=Loci", "GIT_COMMITTER_EMAIL=loci@localhost",
+	}, env...)
+	out, said := &bounded{most: gitSays}, &bounded{most: 4 << 10}
+	cmd.Stdout, cmd.Stderr = out, said
+	err := cmd.Run()
+	if err == nil && out.cut {
+		err = errors.New("it said more than is read")
+	}
+	if err != nil {
+		return out.String(), core.E(core.Unavailable, "git %s in %s: %w: %s", args[0], g.dir, err, strings.TrimSpace(said.String()))
+	}
+	return out.String(), nil
+}
+
+// bounded keeps the beginning of what is written to it.
+type bounded struct {
+	bytes.Buffer
+	most int
+	cut  bool
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	if room := b.most - b.Len(); room < len(p) {
+		b.cut = true
+		b.Buffer.Write(p[:room])
+		return len(p), nil
+	}
+	return b.Buffer.Write(p)
+}
+
+// prepare makes a repository where there is none.
+func (g *git) prepare(ctx context.Context) error {
+	info, err := os.Lstat(filepath.Join(g.dir, gitDir))
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		_, err = g.run(ctx, nil, nil, "init", "--quiet", "--template=", "--initial-branch="+newBranch)
+		return err
+	case err != nil:
+		return core.E(core.Invalid, "look at %s: %w", g.dir, err)
+	case !info.IsDir():
+		return core.E(core.Unsupported, "%s is part of another git repository", g.dir).WithHint("choose a folder with a repository of its own, or an empty one")
+	}
+	return nil
+}
+
+// head returns the branch that is checked out and its newest commit; empty: it has none yet.
+func (g *git) head(ctx context.Context) (branch, commit string, err error) {
+	ref, err := g.run(ctx, nil, nil, "symbolic-ref", "--quiet", "HEAD")
+	if err != nil {
+		return "", "", core.E(core.Conflict, "no branch is checked out in %s: %w", g.dir, err).WithHint("git -C %s switch BRANCH", g.dir)
+	}
+	branch, ok := strings.CutPrefix(strings.TrimSpace(ref), "refs/heads/")
+	if !ok {
+		return "", "", core.E(core.Conflict, "%s is no branch", strings.TrimSpace(ref))
+	}
+	out, err := g.run(ctx, nil, nil, "for-each-ref", "--format=%(objectname)", "--count=1", "refs/heads/"+branch)
+	if err != nil {
+		return branch, "", err
+	}
+	return branch, strings.TrimSpace(out), nil
+}
+
+// blob is a file of a commit.
+type blob struct{ mode, object string }
+
+// tree returns the files under system/ of a commit.
+func (g *git) tree(ctx context.Context, commit string) (map[string]blob, error) {
+	out := map[string]blob{}
+	if commit == "" {
+		return out, nil
+	}
+	text, err := g.run(ctx, nil, nil, "ls-tree", "-r", "-z", "--full-tree", commit, "--", blocksDir+"/")
+	if err != nil {
+		return nil, err
+	}
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\x00"), "\x00") {
+		facts, name, ok := strings.Cut(line, "\t")
+		parts := strings.Fields(facts) // mode, type, object
+		if !ok || len(parts) != 3 {
+			continue
+		}
+		out[name] = blob{mode: parts[0], object: parts[2]}
+	}
+	return out, nil
+}
+
+// staged returns what the person's index holds of these files.
+func (g *git) staged(ctx context.Context, names []string) (map[string]string, error) {
+	text, err := g.run(ctx, nil, nil, append([]string{"ls-files", "--stage", "-z", "--"}, names...)...)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]string{}
+	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\x00"), "\x00") {
+		facts, name, ok := strings.Cut(line, "\t")
+		if parts := strings.Fields(facts); ok && len(parts) == 3 { // mode, object, stage
+			out[name] = parts[1]
+		}
+	}
+	return out, nil
+}
+
+// objectOf is the name that git gives a text, in the repository's kind of names.
+func objectOf(data []byte, like string) string {
+	var h hash.Hash = sha1.New() //nolint:gosec // as above
+	if len(like) == 2*sha256.Size {
+		h = sha256.New()
+	}
+	fmt.Fprintf(h, "blob %d\x00", len(data))
+	h.Write(data)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// commit makes a commit in which the files under system/ that are Markdown are those given, on top of the branch's newest
+// one, and returns it; where nothing differs there is none and it returns that. With keep, files that are not given stay.
+func (g *git) commit(ctx context.Context, files map[string]*file, keep bool, message string) (string, error) {
+	branch, parent, err := g.head(ctx)
+	if err != nil {
+		return "", err
+	}
+	have, err := g.tree(ctx, parent)
+	if err != nil {
+		return "", err
+	}
+	changes, err := g.changes(ctx, have, files, parent, keep)
+	if err != nil || len(changes) == 0 {
+		return parent, err
+	}
+	index := []string{"GIT_INDEX_FILE=" + filepath.Join(g.dir, cornerDir, "index")}
+	from := "--empty"
+	if parent != "" {
+		from = parent
+	}
+	if _, err := g.run(ctx, nil, index, "read-tree", from); err != nil {
+		return "", err
+	}
+	lines := indexLines(changes)
+	if _, err := g.run(ctx, lines, index, "update-index", "-z", "--index-info"); err != nil {
+		return "", err
+	}
+	tree, err := g.run(ctx, nil, index, "write-tree")
+	if err != nil {
+		return "", err
+	}
+	args := []string{"commit-tree", strings.TrimSpace(tree)}
+	if parent != "" {
+		args = append(args, "-p", parent)
+	}
+	made, err := g.run(ctx, []byte(message+"\n\n"+summary(changes)), nil, args...)
+	if err != nil {
+		return "", err
+	}
+	made = strings.TrimSpace(made)
+	was := parent
+	if was == "" {
+		was = strings.Repeat("0", len(made))
+	}
+	// The old value is named, so that a commit of somebody else a moment ago makes this one fail in place of losing theirs.
+	if _, err := g.run(ctx, nil, nil, "update-ref", "-m", "loci: "+message, "refs/heads/"+branch, made, was); err != nil {
+		return "", err
+	}
+	g.follow(ctx, have, changes)
+	return made, nil
+}
+
+// changes writes the texts that git does not have and returns what differs from the commit; mode 0 is a file that is gone.
+func (g *git) changes(ctx context.Context, have map[string]blob, files map[string]*file, like string, keep bool) (map[string]blob, error) {
+	changes := map[string]blob{}
+	for name, f := range files {
+		if f.Hash == "" || have[name].object != "" && have[name].object == objectOf(f.Data, like) {
+			continue
+		}
+		object, err := g.run(ctx, f.Data, nil, "hash-object", "-w", "--stdin")
+		if err != nil {
+			return nil, err
+		}
+		mode := have[name].mode
+		if mode != "100755" {
+			mode = "100644"
+		}
+		if e := (blob{mode: mode, object: strings.TrimSpace(object)}); e != have[name] {
+			changes[name] = e
+		}
+	}
+	for name := range have {
+		base := name[strings.LastIndex(name, "/")+1:]
+		if files[name] == nil && !keep && readable(base) && strings.Count(name, "/") <= maxDepth {
+			changes[name] = blob{mode: "0", object: strings.Repeat("0", len(have[name].object))}
+		}
+	}
+	return changes, nil
+}
+
+func indexLines(changes map[string]blob) []byte {
+	var out bytes.Buffer
+	for _, name := range slices.Sorted(maps.Keys(changes)) {
+		fmt.Fprintf(&out, "%s %s\t%s\x00", changes[name].mode, changes[name].object, name)
+	}
+	return out.Bytes()
+}
+
+// summary names the files of a commit.
+func summary(changes map[string]blob) string {
+	names := slices.Sorted(maps.Keys(changes))
+	more := ""
+	if len(names) > maxNamed {
+		more = "and " + strconv.Itoa(len(names)-maxNamed) + " more\n"
+		names = names[:maxNamed]
+	}
+	return strings.Join(names, "\n") + "\n" + more
+}
+
+// follow brings the person's index to the new commit, so that git status shows nothing that is not theirs. A file that
+// they have staged otherwise stays staged. That an index is held by somebody else does not matter: it shows, and passes.
+func (g *git) follow(ctx context.Context, have, changes map[string]blob) {
+	names := slices.Sorted(maps.Keys(changes))
+	staged, err := g.staged(ctx, names)
+	if err != nil {
+		return
+	}
+	for _, name := range names {
+		if staged[name] != have[name].object {
+			delete(changes, name)
+		}
+	}
+	if len(changes) > 0 {
+		_, _ = g.run(ctx, indexLines(changes), nil, "update-index", "-z", "--index-info") // see above
+	}
+}

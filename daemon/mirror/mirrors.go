@@ -1,0 +1,456 @@
+package mirror
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"loci/core"
+	"loci/core/service"
+)
+
+const (
+	lookEvery = time.Second
+	maxPause  = time.Minute // between tries of a mirror that does not go on
+	passTakes = 2 * time.Minute
+	metaUUID  = "uuid" // of the home, which the store keeps
+)
+
+// Config joins what the mirrors use. Store and Services are required.
+type Config struct {
+	Store    core.Store
+	Services *service.Services
+	Logger   *slog.Logger           // nil: discarded
+	Every    time.Duration          // how often both sides are looked at; 0: a second
+	Git      func() (string, error) // nil: FindGit
+	Point    func(action string)    // told before each action, for tests that end there; nil: nobody
+}
+
+// Mirrors keeps the mirrors of all agents. Start begins to follow changes, Close ends it and waits.
+type Mirrors struct {
+	cfg    Config
+	wake   chan struct{}
+	cancel context.CancelFunc
+	owned  sync.WaitGroup
+
+	mu      sync.Mutex // guards entries
+	entries map[core.AgentID]*entry
+}
+
+// entry is a mirror that is on.
+type entry struct {
+	mu       sync.Mutex // held during a pass; guards what is below
+	mirror   core.MemoryMirror
+	state    core.MirrorState
+	gone     bool   // turned off
+	done     string // how both sides looked before the last pass
+	seen     string // how the folder looked last: what changes from one look to the next is being written still
+	waiting  int
+	failures int
+	next     time.Time // not before
+}
+
+// New returns mirrors that answer; nothing is followed before Start.
+func New(cfg Config) *Mirrors {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Every == 0 {
+		cfg.Every = lookEvery
+	}
+	if cfg.Git == nil {
+		cfg.Git = FindGit
+	}
+	if cfg.Point == nil {
+		cfg.Point = func(string) {}
+	}
+	return &Mirrors{cfg: cfg, wake: make(chan struct{}, 1), cancel: func() {}, entries: map[core.AgentID]*entry{}}
+}
+
+// Start follows the changes of both sides until Close or the end of ctx.
+func (m *Mirrors) Start(ctx context.Context) {
+	ctx, m.cancel = context.WithCancel(ctx)
+	m.owned.Go(func() { m.follow(ctx) })
+}
+
+// Close ends what Start began and waits for it.
+func (m *Mirrors) Close() {
+	m.cancel()
+	m.owned.Wait()
+}
+
+func (m *Mirrors) follow(ctx context.Context) {
+	list, err := m.cfg.Store.Mirrors().List(ctx)
+	if err != nil && ctx.Err() == nil {
+		m.cfg.Logger.ErrorContext(ctx, "the memory mirrors are not known", slog.Any("error", err))
+	}
+	for _, one := range list {
+		m.add(one)
+	}
+	ticker := time.NewTicker(m.cfg.Every)
+	defer ticker.Stop()
+	for {
+		all := m.all()
+		for _, e := range all {
+			m.tick(ctx, e)
+		}
+		tick := ticker.C
+		if len(all) == 0 {
+			tick = nil // nothing is looked at for nobody
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-m.wake:
+		case <-tick:
+		}
+	}
+}
+
+func (m *Mirrors) add(one core.MemoryMirror) *entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	e := m.entries[one.Agent]
+	if e == nil {
+		e = &entry{mirror: one, state: core.MirrorState{Mirror: one}}
+		m.entries[one.Agent] = e
+	}
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+	return e
+}
+
+func (m *Mirrors) all() []*entry {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Collect(maps.Values(m.entries))
+}
+
+// find returns the mirror of an agent that is on, or nil.
+func (m *Mirrors) find(ctx context.Context, agent core.AgentID) (*entry, error) {
+	m.mu.Lock()
+	e := m.entries[agent]
+	m.mu.Unlock()
+	if e != nil {
+		return e, nil
+	}
+	one, ok, err := m.cfg.Store.Mirrors().Find(ctx, agent)
+	if err != nil || !ok || !one.On {
+		return nil, err
+	}
+	return m.add(one), nil
+}
+
+// tick looks at both sides of a mirror and syncs them if something changed and nobody is writing any more.
+func (m *Mirrors) tick(ctx context.Context, e *entry) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.gone || time.Now().Before(e.next) {
+		return
+	}
+	seen, stamp, err := m.look(ctx, e.mirror)
+	switch {
+	case ctx.Err() != nil:
+		return
+	case err != nil:
+		m.failed(ctx, e, err)
+		return
+	case seen+stamp == e.done && e.waiting == 0:
+		return
+	case seen != e.seen:
+		e.seen = seen
+		return
+	}
+	e.done = seen + stamp
+	m.syncLocked(ctx, e)
+}
+
+// look is a text for either side that differs after every change.
+func (m *Mirrors) look(ctx context.Context, one core.MemoryMirror) (seen, stamp string, err error) {
+	f, err := openFolder(one.Path)
+	if err != nil {
+		return "", "", err
+	}
+	defer f.close()
+	if seen, err = f.look(); err != nil {
+		return "", "", err
+	}
+	stamp, err = m.cfg.Store.Mirrors().Stamp(ctx, one.Agent)
+	return seen, stamp, err
+}
+
+// syncLocked runs one pass.
+func (m *Mirrors) syncLocked(ctx context.Context, e *entry) {
+	state, waiting, err := m.pass(ctx, e.mirror)
+	if core.KindOf(err) == core.NotFound {
+		if _, found := m.cfg.Store.Agents().Get(ctx, e.mirror.Agent); core.KindOf(found) == core.NotFound {
+			m.drop(e)
+			return
+		}
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			m.failed(ctx, e, err)
+		}
+		return
+	}
+	if e.failures > 0 {
+		m.cfg.Logger.InfoContext(ctx, "the memory mirror goes on", slog.String("agent", string(e.mirror.Agent)))
+	}
+	e.state, e.waiting, e.failures, e.next = state, waiting, 0, time.Time{}
+}
+
+// failed remembers why a mirror does not go on, and tries it again later and later.
+func (m *Mirrors) failed(ctx context.Context, e *entry, err error) {
+	if e.state.Err == nil || e.state.Err.Error() != err.Error() {
+		m.cfg.Logger.WarnContext(ctx, "the memory mirror does not go on", slog.String("agent", string(e.mirror.Agent)), slog.Any("error", err), slog.String("hint", core.HintOf(err)))
+	}
+	e.state.Err, e.done = err, ""
+	e.failures++
+	e.next = time.Now().Add(min(maxPause, m.cfg.Every<<min(e.failures, 6)))
+}
+
+// drop forgets a mirror that is not followed any more.
+func (m *Mirrors) drop(e *entry) {
+	e.gone = true
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.entries, e.mirror.Agent)
+}
+
+func (m *Mirrors) pass(ctx context.Context, one core.MemoryMirror) (core.MirrorState, int, error) {
+	ctx, cancel := context.WithTimeout(ctx, passTakes)
+	defer cancel()
+	state := core.MirrorState{Mirror: one}
+	if _, err := m.cfg.Store.Agents().Get(ctx, one.Agent); err != nil {
+		return state, 0, err
+	}
+	program, err := m.cfg.Git()
+	if err != nil {
+		return state, 0, err
+	}
+	owner, err := m.owner(ctx, one.Agent)
+	if err != nil {
+		return state, 0, err
+	}
+	f, err := openFolder(one.Path)
+	if err != nil {
+		return state, 0, err
+	}
+	defer f.close()
+	f.point = m.cfg.Point
+	p := &pass{
+		store: m.cfg.Store, services: m.cfg.Services, logger: m.cfg.Logger, mirror: one, owner: owner,
+		folder: f, git: &git{program: program, dir: one.Path},
+	}
+	state, err = p.run(ctx)
+	return state, p.waiting, err
+}
+
+// owner is what stands in the mark of an agent's folder.
+func (m *Mirrors) owner(ctx context.Context, agent core.AgentID) (string, error) {
+	home, _, err := m.cfg.Store.Meta().Get(ctx, metaUUID)
+	return home + " " + string(agent), err
+}
+
+// State says how an agent's mirror is.
+func (m *Mirrors) State(ctx context.Context, agent core.AgentID) (core.MirrorState, error) {
+	if _, err := m.cfg.Store.Agents().Get(ctx, agent); err != nil {
+		return core.MirrorState{}, err
+	}
+	e, err := m.find(ctx, agent)
+	if err != nil {
+		return core.MirrorState{}, err
+	}
+	if e == nil {
+		one, _, err := m.cfg.Store.Mirrors().Find(ctx, agent)
+		return core.MirrorState{Mirror: one}, err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.state, nil
+}
+
+// States says how all mirrors are that are on.
+func (m *Mirrors) States() []core.MirrorState {
+	var out []core.MirrorState
+	for _, e := range m.all() {
+		e.mu.Lock()
+		out = append(out, e.state)
+		e.mu.Unlock()
+	}
+	slices.SortFunc(out, func(a, b core.MirrorState) int { return strings.Compare(a.Mirror.Path, b.Mirror.Path) })
+	return out
+}
+
+// Sync brings both sides together now, whatever is being written, and says how the mirror is. One that does not go on
+// is an error.
+func (m *Mirrors) Sync(ctx context.Context, agent core.AgentID) (core.MirrorState, error) {
+	if _, err := m.cfg.Store.Agents().Get(ctx, agent); err != nil {
+		return core.MirrorState{}, err
+	}
+	e, err := m.find(ctx, agent)
+	if err != nil {
+		return core.MirrorState{}, err
+	}
+	if e == nil {
+		return core.MirrorState{}, core.E(core.NotFound, "the agent's memory has no mirror").WithHint("loci memory mirror DIR")
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	m.syncLocked(context.WithoutCancel(ctx), e)
+	return e.state, e.state.Err
+}
+
+// On mirrors an agent's memory in a folder: an empty one, or one that holds a memory.
+func (m *Mirrors) On(ctx context.Context, agent core.AgentID, dir string) (core.MirrorState, error) {
+	if _, err := m.cfg.Store.Agents().Get(ctx, agent); err != nil {
+		return core.MirrorState{}, err
+	}
+	program, err := m.cfg.Git()
+	if err != nil {
+		return core.MirrorState{}, err
+	}
+	if dir, err = usable(dir); err != nil {
+		return core.MirrorState{}, err
+	}
+	old, known, err := m.cfg.Store.Mirrors().Find(ctx, agent)
+	if err != nil {
+		return core.MirrorState{}, err
+	}
+	if known && old.On && old.Path != dir {
+		return core.MirrorState{}, core.E(core.Conflict, "the agent's memory is mirrored in %s already", old.Path).WithHint("loci memory mirror --off, then again")
+	}
+	branch, err := m.prepare(ctx, agent, program, dir)
+	if err != nil {
+		return core.MirrorState{}, err
+	}
+	one := core.MemoryMirror{Agent: agent, Path: dir, Branch: branch, On: true, CreatedAt: time.Now()}
+	err = m.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
+		if known && old.Path != dir { // nothing is known of the files of another folder
+			if err := tx.Mirrors().Clear(ctx, agent); err != nil {
+				return err
+			}
+		}
+		return tx.Mirrors().Put(ctx, one)
+	})
+	if err != nil {
+		return core.MirrorState{}, err
+	}
+	e := m.add(one)
+	e.mu.Lock()
+	e.mirror = one
+	e.mu.Unlock()
+	return m.Sync(ctx, agent)
+}
+
+// prepare makes a folder a mirror's, and returns the branch that is checked out.
+func (m *Mirrors) prepare(ctx context.Context, agent core.AgentID, program, dir string) (string, error) {
+	g := &git{program: program, dir: dir}
+	if err := g.prepare(ctx); err != nil {
+		return "", err
+	}
+	branch, _, err := g.head(ctx)
+	if err != nil {
+		return "", err
+	}
+	owner, err := m.owner(ctx, agent)
+	if err != nil {
+		return "", err
+	}
+	f, err := openFolder(dir)
+	if err != nil {
+		return "", err
+	}
+	defer f.close()
+	return branch, f.mark(owner)
+}
+
+// usable makes the folder if it is missing and returns its one true name. One that holds something else is refused.
+func usable(dir string) (string, error) {
+	if !filepath.IsAbs(dir) {
+		return "", core.E(core.Invalid, "a folder is named by its absolute path, not %q", dir)
+	}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", core.E(core.Invalid, "make the folder: %w", err).WithHint("choose a folder that you can write")
+	}
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", core.E(core.Invalid, "look at the folder: %w", err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return "", core.E(core.Invalid, "look at the folder: %w", err)
+	}
+	others := slices.DeleteFunc(entries, func(e fs.DirEntry) bool { return e.Name() == gitDir })
+	if len(others) == 0 {
+		return dir, nil
+	}
+	f, err := openFolder(dir)
+	if err != nil {
+		return "", err
+	}
+	defer f.close()
+	found := false
+	if err := f.walk(func(string, fs.DirEntry) error { found = true; return nil }); err != nil {
+		return "", err
+	}
+	if !found {
+		return "", core.E(core.Conflict, "%s holds something else than an agent's memory", dir).WithHint("choose an empty or a new folder; a memory has its blocks in %s/*%s", blocksDir, extension)
+	}
+	return dir, nil
+}
+
+// Off ends the mirror of an agent. Folder and blocks stay as they are.
+func (m *Mirrors) Off(ctx context.Context, agent core.AgentID) (core.MirrorState, error) {
+	one, ok, err := m.cfg.Store.Mirrors().Find(ctx, agent)
+	if err != nil {
+		return core.MirrorState{}, err
+	}
+	if !ok || !one.On {
+		return core.MirrorState{}, core.E(core.NotFound, "the agent's memory has no mirror").WithHint("loci memory mirror DIR")
+	}
+	e, err := m.find(ctx, agent)
+	if err != nil {
+		return core.MirrorState{}, err
+	}
+	if e != nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+	}
+	one.On = false
+	if err := m.cfg.Store.Mirrors().Put(ctx, one); err != nil {
+		return core.MirrorState{}, err
+	}
+	if e != nil {
+		m.drop(e)
+	}
+	if err := m.unmark(ctx, agent, one.Path); err != nil {
+		m.cfg.Logger.WarnContext(ctx, "the folder keeps the mark of its mirror", slog.Any("error", err), slog.String("folder", one.Path))
+	}
+	return core.MirrorState{Mirror: one}, nil
+}
+
+// unmark lets the folder go, so that another agent or home may have it.
+func (m *Mirrors) unmark(ctx context.Context, agent core.AgentID, dir string) error {
+	owner, err := m.owner(ctx, agent)
+	if err != nil {
+		return err
+	}
+	f, err := openFolder(dir)
+	if err != nil {
+		return err
+	}
+	defer f.close()
+	return errors.Join(f.owned(owner), f.root.Remove(ownerFile))
+}

@@ -1,0 +1,256 @@
+package mirror
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"loci/core"
+)
+
+// file is one Markdown file of the folder as it was read.
+type file struct {
+	Path string
+	Data []byte
+	Hash string // empty: it was not read
+	Doc  document
+	Err  error // why it is no document
+}
+
+// verb is what an action does.
+type verb int
+
+const (
+	record  verb = iota // remember that both are alike, or what a write before a crash has come to
+	take                // the file's text goes into the block
+	write               // the block's text goes into the file
+	clash               // the file's text goes beside it, the block's into it
+	aside               // a file that stands where a block's file belongs goes beside it
+	move                // the file goes to the name that the block now has
+	unplace             // a file leaves a place that another block's file waits for
+	forget              // what was known of the file of a block is forgotten
+	makes               // a new file becomes a block
+)
+
+// action is one thing to do, for one block.
+type action struct {
+	verb  verb
+	block core.Block
+	row   core.MirrorFile // as it will be, or for forget: as it is
+	path  string
+	to    string // of a move
+	file  *file  // as it was read; nil: there was none
+}
+
+// plan is what to do, and what to say.
+type plan struct {
+	actions []action
+	notes   []core.MirrorNote
+	alike   int
+}
+
+func (p *plan) note(kind core.MirrorNoteKind, path, label, format string, args ...any) {
+	p.notes = append(p.notes, core.MirrorNote{Kind: kind, Path: path, Label: label, Text: fmt.Sprintf(format, args...)})
+}
+
+// planner looks at both sides and at what is known of the last time they were alike.
+type planner struct {
+	plan
+	agent  core.AgentID
+	rows   map[core.BlockID]core.MirrorFile
+	files  map[string]*file
+	claims map[string]core.BlockID // where the files of attached blocks are
+	wants  map[string]core.BlockID // where they belong
+	folded map[string]bool
+}
+
+// planned decides what to do. It is a function of its arguments alone.
+func planned(agent core.AgentID, blocks []core.Block, rows []core.MirrorFile, files map[string]*file) plan {
+	p := &planner{
+		agent: agent, rows: map[core.BlockID]core.MirrorFile{}, files: files,
+		claims: map[string]core.BlockID{}, wants: map[string]core.BlockID{}, folded: map[string]bool{},
+	}
+	for _, r := range rows {
+		p.rows[r.Block] = r
+	}
+	attached := map[core.BlockID]bool{}
+	var placed []core.Block
+	for _, b := range blocks {
+		attached[b.ID] = true
+		if r, ok := p.rows[b.ID]; ok {
+			p.claims[r.Path] = b.ID
+		}
+		want, problem := pathOf(b.Label)
+		if problem == "" && p.folded[fold(want)] {
+			problem = "another label differs from it in upper and lower case alone"
+		}
+		if problem != "" {
+			p.note(core.MirrorSkipped, "", b.Label, "the block has no file: %s", problem)
+			continue
+		}
+		p.wants[want], p.folded[fold(want)] = b.ID, true
+		placed = append(placed, b)
+	}
+	for _, b := range placed {
+		p.place(b)
+	}
+	for _, r := range rows {
+		if !attached[r.Block] {
+			p.detached(r)
+		}
+	}
+	p.rest(rows)
+	return p.plan
+}
+
+func (p *planner) do(v verb, b core.Block, row core.MirrorFile, path string) *action {
+	row.Agent, row.Block, row.Path = p.agent, b.ID, path
+	p.actions = append(p.actions, action{verb: v, block: b, row: row, path: path, file: p.files[path]})
+	return &p.actions[len(p.actions)-1]
+}
+
+// place brings a block's file to where it belongs, once both are alike.
+func (p *planner) place(b core.Block) {
+	want, _ := pathOf(b.Label)
+	row, known := p.rows[b.ID]
+	holder, held := p.claims[want]
+	held = held && holder != b.ID
+	switch {
+	case !known && held: // the file there goes away first
+	case !known || row.Path == want:
+		p.content(b, want, row, known)
+	case p.files[row.Path] == nil && held:
+		p.do(forget, b, row, row.Path)
+	case p.files[row.Path] == nil:
+		p.content(b, want, row, known)
+	case p.content(b, row.Path, row, known):
+		p.relabel(b, row, want, held)
+	}
+}
+
+// relabel moves a file that is alike with its block to the name that the block now has.
+func (p *planner) relabel(b core.Block, row core.MirrorFile, want string, held bool) {
+	there, here := p.files[want], p.files[row.Path]
+	switch {
+	case there == nil && fold(want) != fold(row.Path):
+		p.do(move, b, row, row.Path).to = want
+	case there == nil: // the names are one for some file systems: by way of nowhere
+		p.do(unplace, b, row, row.Path)
+	case held:
+		p.do(unplace, b, row, row.Path)
+	case there.Hash != "" && there.Hash == here.Hash:
+		p.do(move, b, row, row.Path).to = want // half of it is done
+	default:
+		p.do(aside, b, row, want)
+	}
+}
+
+// content decides what becomes of a block and the file at path. It says whether they are alike.
+func (p *planner) content(b core.Block, path string, row core.MirrorFile, known bool) bool {
+	f := p.files[path]
+	if f == nil {
+		p.do(write, b, row, path)
+		return false
+	}
+	if known {
+		row = p.settled(b, row, f)
+	}
+	hash := hashBlock(b)
+	same := known && f.Hash != "" && f.Hash == row.FileHash // nobody else has edited the file
+	switch {
+	case same && hash == row.BlockHash && row.Path == path:
+		p.alike++
+		return true
+	case f.Err == nil && f.Doc.alike(b):
+		p.alike++
+		p.do(record, b, core.MirrorFile{BlockHash: hash, FileHash: f.Hash}, path)
+		return true
+	case same:
+		p.do(write, b, row, path)
+	case f.Err != nil:
+		p.note(core.MirrorUnreadable, path, b.Label, "the file is not taken into the block: %s", f.Err)
+	case known && hash == row.BlockHash && row.NextFile == "":
+		p.do(take, b, row, path)
+	case !known && strings.TrimSpace(b.Value) == "":
+		p.do(take, b, row, path)
+	case !known && strings.TrimSpace(f.Doc.Value) == "":
+		p.do(write, b, row, path)
+	default:
+		p.do(clash, b, row, path)
+	}
+	return false
+}
+
+// settled is what is known once a write that was begun is looked at: it came to pass or it did not. Where the file is
+// neither what was nor what was being written, nobody can say which of the two it was edited from.
+func (p *planner) settled(b core.Block, row core.MirrorFile, f *file) core.MirrorFile {
+	switch {
+	case row.NextFile == "":
+		return row
+	case f.Hash == row.NextFile:
+		row.BlockHash, row.FileHash = row.NextBlock, row.NextFile
+	case f.Hash != row.FileHash:
+		return row
+	}
+	row.NextBlock, row.NextFile = "", ""
+	p.do(record, b, row, row.Path)
+	return row
+}
+
+// detached is a file whose block is not the agent's any more. It stays.
+func (p *planner) detached(row core.MirrorFile) {
+	f := p.files[row.Path]
+	_, wanted := p.wants[row.Path]
+	switch {
+	case f == nil || wanted:
+		p.do(forget, core.Block{ID: row.Block}, row, row.Path)
+	case f.Hash == row.FileHash || f.Hash == row.NextFile:
+		p.note(core.MirrorDetached, row.Path, labelOf(row.Path), "its block is not attached to the agent any more; delete the file if you do not need it")
+	default:
+		p.note(core.MirrorDetached, row.Path, labelOf(row.Path), "its block is not attached to the agent any more, and what was edited here goes nowhere; save the text under another name to make a new block of it")
+	}
+}
+
+// rest looks at the files that belong to no block: conflicts, and new ones.
+func (p *planner) rest(rows []core.MirrorFile) {
+	known := map[string]bool{}
+	for _, r := range rows {
+		known[r.Path] = true
+	}
+	for _, path := range slices.Sorted(maps.Keys(p.files)) {
+		f := p.files[path]
+		_, wanted := p.wants[path]
+		label := labelOf(path)
+		switch {
+		case isConflict(path):
+			p.note(core.MirrorConflict, path, labelOf(conflictOf(path)), "both sides were edited: this is the file's text, %s has the block's; join them there, then delete this file", conflictOf(path))
+		case known[path] || wanted || path == generated:
+		case p.folded[fold(path)]:
+			p.note(core.MirrorSkipped, path, label, "the file is no block: another label differs from it in upper and lower case alone")
+		default:
+			p.fresh(f, label)
+		}
+	}
+}
+
+// fresh makes a block of a new file.
+func (p *planner) fresh(f *file, label string) {
+	if f.Err != nil {
+		p.note(core.MirrorUnreadable, f.Path, label, "the file does not become a block: %s", f.Err)
+		return
+	}
+	b := f.Doc.over(core.Block{Label: label, Limit: core.DefaultBlockLimit})
+	path, problem := pathOf(label)
+	if err := b.Validate(); err != nil {
+		problem = err.Error()
+	} else if path != f.Path && problem == "" {
+		problem = "its name is no label"
+	}
+	if problem != "" {
+		p.note(core.MirrorSkipped, f.Path, label, "the file does not become a block: %s", problem)
+		return
+	}
+	p.folded[fold(f.Path)] = true
+	p.do(makes, b, core.MirrorFile{FileHash: f.Hash}, f.Path)
+}
