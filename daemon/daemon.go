@@ -27,6 +27,7 @@ import (
 	"loci/daemon/api"
 	"loci/daemon/config"
 	"loci/daemon/ipc"
+	"loci/daemon/mirror"
 	"loci/daemon/server"
 	"loci/storage"
 )
@@ -79,6 +80,7 @@ type parts struct {
 	ingest    *service.Ingest
 	engine    *engine.Engine
 	services  *service.Services
+	mirrors   *mirror.Mirrors
 }
 
 // Open takes the home's lock and listens; it answers nothing yet and does not open the store. A home whose daemon is
@@ -245,6 +247,9 @@ func (d *Daemon) takeDown(srv *http.Server, endRequests func()) {
 	}
 	endRequests() // streams that follow no run
 	closing.Wait()
+	if p.mirrors != nil {
+		p.mirrors.Close()
+	}
 	if p.services != nil {
 		p.services.Close()
 	}

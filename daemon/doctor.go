@@ -34,6 +34,7 @@ func (d *Daemon) Doctor(ctx context.Context, env core.Env) []api.Check {
 		checks = append(checks, check)
 	}
 	checks = append(checks, d.checkEmbedding(ctx)...)
+	checks = append(checks, d.checkMirrors()...)
 	return append(checks, d.checkProviders(ctx, env)...)
 }
 

@@ -9,6 +9,7 @@ import (
 	"loci/core"
 	"loci/core/engine"
 	"loci/core/service"
+	"loci/daemon/mirror"
 	"loci/daemon/server"
 	"loci/providers"
 	"loci/providers/offline"
@@ -68,7 +69,12 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Env: d.env, Embedders: reached, Embedding: p.embedding, DefaultModel: core.Handle(settings.Model),
 		Ingest: p.ingest,
 	})
-	return p, p.engine.Recover(ctx)
+	p.mirrors = mirror.New(mirror.Config{Store: p.store, Services: p.services, Logger: d.logger})
+	if err := p.engine.Recover(ctx); err != nil {
+		return p, err
+	}
+	p.mirrors.Start(ctx)
+	return p, nil
 }
 
 // env finds a provider variable of the daemon's own.
@@ -92,7 +98,7 @@ func (d *Daemon) awaitParts(ctx context.Context) (server.Parts, error) {
 		return server.Parts{}, core.E(kind, "the store does not open: %w", err).WithHint("%s", orDoctor(core.HintOf(err)))
 	}
 	p := d.current()
-	return server.Parts{Services: p.services, Engine: p.engine}, nil
+	return server.Parts{Services: p.services, Engine: p.engine, Mirrors: p.mirrors}, nil
 }
 
 func orDoctor(hint string) string {

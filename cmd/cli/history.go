@@ -36,7 +36,11 @@ func (a *app) memoryHistory(agent *string) *cobra.Command {
 				if v.Restores != nil {
 					back = strconv.Itoa(*v.Restores)
 				}
-				t.add(strconv.Itoa(v.Version), moment(&v.CreatedAt), v.Author, strconv.Itoa(len([]rune(v.Value))), back, text(v.StepID))
+				by := v.Author
+				if text(v.AuthorID) == api.AuthorMirror {
+					by += ", in a file"
+				}
+				t.add(strconv.Itoa(v.Version), moment(&v.CreatedAt), by, strconv.Itoa(len([]rune(v.Value))), back, text(v.StepID))
 			}
 			return t.write(a.out)
 		},

@@ -21,7 +21,8 @@ func (a *app) memoryCommand() *cobra.Command {
 	var agent string
 	c := parent("memory", "Read and mend what an agent keeps in mind",
 		a.memoryShow(&agent), a.memorySet(&agent), a.memoryAppend(&agent), a.memoryEdit(&agent),
-		a.memoryHistory(&agent), a.memoryDiff(&agent), a.memoryUndo(&agent), a.memoryRedo(&agent))
+		a.memoryHistory(&agent), a.memoryDiff(&agent), a.memoryUndo(&agent), a.memoryRedo(&agent),
+		a.memoryMirror(&agent), a.memorySync(&agent), a.memoryImport(&agent))
 	agentFlag(c, &agent)
 	return c
 }

@@ -58,6 +58,8 @@ func TestManuals(t *testing.T) {
 			"silent":   runSilent,
 			"waitrun":  waitRun,
 			"headless": runHeadless,
+
+			"waitmemory": waitMemory,
 		},
 	})
 }
@@ -175,6 +177,14 @@ func run(ts *testscript.TestScript, neg bool, in *os.File, args []string) {
 	if (err != nil) != neg {
 		ts.Fatalf("loci %s: %v", strings.Join(args, " "), err)
 	}
+}
+
+// waitMemory waits until a block holds a text.
+func waitMemory(ts *testscript.TestScript, _ bool, args []string) {
+	poll(ts, func() bool {
+		out, err := command(ts, "memory", "show", args[0]).Output()
+		return err == nil && strings.Contains(string(out), args[1])
+	})
 }
 
 // waitRun waits until a run is active.

@@ -176,7 +176,7 @@ func (f *folder) fill(data []byte) (string, error) {
 		return "", err
 	}
 	_, err = out.Write(data)
-	if err = errors.Join(err, out.Chmod(0o644), out.Sync(), out.Close()); err != nil { //nolint:gosec // as git makes its files
+	if err = errors.Join(err, out.Chmod(0o644), out.Sync(), out.Close()); err != nil {
 		_ = f.root.Remove(name)
 		return "", err
 	}

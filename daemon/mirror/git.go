@@ -8,7 +8,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io/fs"
 	"maps"
 	"os"
@@ -179,7 +178,7 @@ func (g *git) staged(ctx context.Context, names []string) (map[string]string, er
 
 // objectOf is the name that git gives a text, in the repository's kind of names.
 func objectOf(data []byte, like string) string {
-	var h hash.Hash = sha1.New() //nolint:gosec // as above
+	h := sha1.New() //nolint:gosec // as above
 	if len(like) == 2*sha256.Size {
 		h = sha256.New()
 	}

@@ -49,6 +49,7 @@ type Doctor interface {
 type Parts struct {
 	Services *service.Services
 	Engine   *engine.Engine
+	Mirrors  Mirrors // nil: memory cannot be mirrored
 }
 
 // Config joins the server's parts.
@@ -126,6 +127,7 @@ func (s *Server) register(a huma.API) {
 	s.registerRecall(a)
 	s.registerLoci(a)
 	s.registerMessages(a)
+	s.registerMirror(a)
 	s.registerModels(a)
 	s.registerRuns(a)
 	s.registerTools(a)

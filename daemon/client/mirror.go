@@ -1,0 +1,38 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"loci/daemon/api"
+)
+
+func memoryPath(agentID, what string) string {
+	return api.PathAgents + "/" + url.PathEscape(agentID) + "/" + what
+}
+
+// Mirror says how the mirror of an agent's memory is.
+func (c *Client) Mirror(ctx context.Context, agentID string) (api.MemoryMirror, error) {
+	return call[api.MemoryMirror](ctx, c, request{method: get, path: memoryPath(agentID, "mirror")})
+}
+
+// SetMirror mirrors an agent's memory in a folder.
+func (c *Client) SetMirror(ctx context.Context, agentID string, in api.SetMemoryMirror) (api.MemoryMirror, error) {
+	return call[api.MemoryMirror](ctx, c, request{method: http.MethodPut, path: memoryPath(agentID, "mirror"), body: in})
+}
+
+// UnsetMirror ends the mirror of an agent's memory; both sides stay as they are.
+func (c *Client) UnsetMirror(ctx context.Context, agentID string) (api.MemoryMirror, error) {
+	return call[api.MemoryMirror](ctx, c, request{method: remove, path: memoryPath(agentID, "mirror")})
+}
+
+// SyncMirror brings both sides of a mirror together now.
+func (c *Client) SyncMirror(ctx context.Context, agentID string) (api.MemoryMirror, error) {
+	return call[api.MemoryMirror](ctx, c, request{method: post, path: memoryPath(agentID, "mirror/sync")})
+}
+
+// ImportMemory reads a memory folder once into an agent's blocks.
+func (c *Client) ImportMemory(ctx context.Context, agentID string, in api.ImportMemory) (api.MemoryImported, error) {
+	return call[api.MemoryImported](ctx, c, request{method: post, path: memoryPath(agentID, "memory/import"), body: in})
+}
