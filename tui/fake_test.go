@@ -361,6 +361,14 @@ func script(text string) []api.Message {
 			out = append(out, api.Message{MessageType: api.MessageAssistant, Content: api.Text(fmt.Sprintf("word%03d ", i))})
 		}
 		return append(out, api.Message{MessageType: waitForever})
+	case "openmark", "bar", "number", "item":
+		out := append(ping, api.Message{MessageType: api.MessageAssistant, Content: api.Text(map[string]string{
+			"openmark": "Some **bold ", "bar": "Either | or ", "number": "1984 was ", "item": "- an item ",
+		}[word])})
+		for i := range 300 {
+			out = append(out, api.Message{MessageType: api.MessageAssistant, Content: api.Text(fmt.Sprintf("word%03d ", i))})
+		}
+		return append(out, api.Message{MessageType: waitForever})
 	case "slow":
 		return append(append(ping, say("This much was said")...), api.Message{MessageType: waitForever})
 	case "mute":

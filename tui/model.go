@@ -66,6 +66,7 @@ type Model struct {
 	// What was said.
 	items   []transcript.Item
 	printed bool            // something of the conversation stands above
+	above   int             // rows of it, at most a screenful
 	last    transcript.Kind // of it
 	lastID  string          // newest message known
 	seen    map[string]bool // runs that were shown
@@ -342,6 +343,7 @@ func (m *Model) emit(kind transcript.Kind, text string, tight bool) {
 	}
 	m.screen.Print(text)
 	m.printed, m.last = true, kind
+	m.above = min(m.above+strings.Count(text, "\n")+1, m.height)
 }
 
 // submit sends, queues or runs what was typed.

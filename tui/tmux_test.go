@@ -79,6 +79,10 @@ func TestNarrowingWhileAParagraphStreamsShowsEveryWordOnce(t *testing.T) {
 		{"marked", "marks", "word059", 60, [][2]int{{60, 24}}},
 		{"and wider", "prose", "word129", 130, [][2]int{{60, 24}, {200, 50}, {80, 24}}},
 		{"small", "prose", "word129", 130, [][2]int{{40, 12}, {200, 50}, {80, 24}}},
+		{"an open mark", "openmark", "word299", 300, [][2]int{{60, 24}, {40, 24}, {80, 24}}},
+		{"a bar", "bar", "word299", 300, [][2]int{{60, 24}, {40, 24}, {80, 24}}},
+		{"a number", "number", "word299", 300, [][2]int{{60, 24}, {40, 24}, {80, 24}}},
+		{"an item", "item", "word299", 300, [][2]int{{60, 24}, {80, 24}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x := chat(t, 80, 24, "run")

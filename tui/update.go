@@ -239,7 +239,7 @@ func (m *Model) act(p opened, a panel.Action) tea.Cmd {
 // present width and colours.
 func (m *Model) redraw() {
 	m.screen.Clear()
-	m.printed = false
+	m.printed, m.above = false, 0
 	items := append([]transcript.Item(nil), m.items...)
 	if t := m.turn; t != nil && t.item >= 0 && t.item < len(items) {
 		whole := t.text.String()

@@ -77,7 +77,7 @@ func (m *Model) turnRows(room int) []string {
 	switch {
 	case t.key == "":
 	case t.kind == transcript.Assistant:
-		if open := m.render.Open(t.stream.Open(), max(room-1-len(t.calls), 1)); open != "" {
+		if open := m.render.Open(t.stream.Open(), m.openRows(room-1-len(t.calls), t.stream.InFence())); open != "" {
 			rows = append(rows, strings.Split(open, "\n")...)
 		}
 	case t.kind == transcript.Reasoning:
@@ -98,6 +98,25 @@ func (m *Model) turnRows(room int) []string {
 		rows = append([]string{""}, rows...)
 	}
 	return rows
+}
+
+// narrowest is the width down to which a terminal that shows an open block may
+// be narrowed at once without leaving anything of it behind.
+const narrowest = 40
+
+// leastOpen is how many rows of an open block are shown at least.
+const leastOpen = 3
+
+// openRows is how much of an open block is shown where there is room: a terminal
+// that becomes narrower wraps its rows anew, and what that pushes off the screen
+// can never be taken back. It pushes off what stands above first. Lines of code
+// are shown all the same: they soon stand above, and few are that wide.
+func (m *Model) openRows(room int, code bool) int {
+	if code {
+		return max(room, 1)
+	}
+	rows := room * narrowest / max(m.render.Prose(), narrowest)
+	return max(min(rows, max(m.above, leastOpen), room), 1)
 }
 
 func (m *Model) name() string { return orElse(m.agentName, "the agent") }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/charmbracelet/x/ansi"
+	xterm "github.com/charmbracelet/x/term"
 )
 
 // patience is how long a print may wait for the frame that belongs to it. The
@@ -22,6 +23,11 @@ const (
 	altLeave  = "\x1b[?1049l"
 	eraseDown = "\x1b[J"
 	wipe      = "\x1b[H\x1b[2J"
+
+	// gentleErase is eraseDown in two parts: terminals that keep what is cleared
+	// take an erasing of the whole screen, from its first cell, into the
+	// scrollback, and with it a live region that stands there.
+	gentleErase = "\x1b7\x1b[K\x1b[B\x1b[J\x1b8"
 )
 
 // Output is the writer given to the program. It embeds the file because the
@@ -48,6 +54,7 @@ type Output struct {
 	lastView, sinceFrame, beforeFrame int
 
 	noted, drawn shape // of the view handed over last, and of that in the last frame
+	width        int   // that the region was wrapped to last
 	rise         int   // rows that the terminal's wrapping put above the region since
 }
 
@@ -87,10 +94,11 @@ func (o *Output) Write(b []byte) (int, error) {
 	}
 	o.noteFrameLocked(b)
 	frame := b
+	if !o.alt {
+		frame = bytes.ReplaceAll(frame, []byte(eraseDown), []byte(gentleErase))
+	}
 	if o.rise > 0 && !o.alt && bytes.Contains(b, []byte(eraseDown)) {
-		frame = append([]byte(syncBegin+"\r"+ansi.CursorUp(o.rise)), bytes.ReplaceAll(b, []byte(syncBegin), nil)...)
-		frame = append(frame, syncEnd...)
-		o.rise = 0
+		frame = o.raisedLocked(frame)
 	}
 	if o.wiping && bytes.Contains(b, []byte(eraseDown)) {
 		o.wiping = false
@@ -182,7 +190,24 @@ func (o *Output) note(rows int, s shape) {
 func (o *Output) Resized(width int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.rise = o.drawn.wrapped(max(width, 1))
+	o.width = max(width, 1)
+	o.rise = o.drawn.wrapped(o.width)
+}
+
+// raisedLocked lets a frame begin where the region does since the terminal wrapped
+// it. The width is asked for once more: a terminal that has changed it again
+// meanwhile has wrapped its rows anew, and going up as far as the width before
+// wanted would erase what stands above the region.
+func (o *Output) raisedLocked(frame []byte) []byte {
+	if w, _, err := xterm.GetSize(o.Fd()); err == nil && w > 0 && w != o.width {
+		o.width, o.rise = w, o.drawn.wrapped(w)
+	}
+	if o.rise > 0 {
+		frame = append([]byte(syncBegin+"\r"+ansi.CursorUp(o.rise)), bytes.ReplaceAll(frame, []byte(syncBegin), nil)...)
+		frame = append(frame, syncEnd...)
+	}
+	o.rise = 0
+	return frame
 }
 
 // LiveRows is how tall the drawn live region is at most.

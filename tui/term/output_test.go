@@ -169,6 +169,25 @@ func FuzzRows(f *testing.F) {
 
 func abs(n int) int { return max(n, -(n + 1)) }
 
+func TestALiveRegionThatGrowsWhileAPrintIsUnderWayLeavesRoomForIt(t *testing.T) {
+	t.Parallel()
+	o, _ := written(t)
+	s := NewScreen(o, 80, 24)
+	s.View(strings.Repeat("row\n", 5)+"row", nil)
+	write(t, o, "frame")
+	s.Print(strings.Repeat("line\n", 29) + "line")
+	if s.Pump() == nil {
+		t.Fatal("nothing is printed")
+	}
+	if got := strings.Count(s.View(strings.Repeat("row\n", 11)+"row", nil).Content, "\n") + 1; got != 6 {
+		t.Errorf("%d rows beside a piece of %d", got, 24-6)
+	}
+	s.Update(landedMsg{})
+	if got := strings.Count(s.View(strings.Repeat("row\n", 11)+"row", nil).Content, "\n") + 1; got != 12 {
+		t.Errorf("%d rows when it has landed", got)
+	}
+}
+
 func TestTheLiveRegionIsClippedFromItsTopAndTheCaretMovesWithIt(t *testing.T) {
 	t.Parallel()
 	o, _ := written(t)

@@ -23,6 +23,7 @@ type Screen struct {
 	width, height int
 	queue         []string // lines to print, in order
 	flying        bool     // pieces are on their way to the renderer
+	tallest       int      // rows of the tallest of them
 	waiting       bool     // a command waits for the terminal to be ready
 	watch         bool     // the command that waits for a nudge is to be started
 	wanted        bool     // a panel is open
@@ -150,6 +151,7 @@ func (s *Screen) pump() tea.Cmd {
 		return tea.Sequence(tea.ClearScreen, landed)
 	}
 	pieces := []string{homeMark}
+	s.tallest = 0
 	if len(s.queue) > 0 {
 		pieces = s.pieces()
 	}
@@ -166,7 +168,11 @@ func (s *Screen) pump() tea.Cmd {
 // keeps its height for a moment, with empty rows below.
 func (s *Screen) View(content string, cursor *tea.Cursor) tea.View {
 	rows := strings.Split(content, "\n")
-	if over := len(rows) - (s.height - 1); over > 0 {
+	most := s.height - 1
+	if s.flying { // the pieces were cut to fit above the region as it was
+		most = max(min(most, s.height-s.tallest), 1)
+	}
+	if over := len(rows) - most; over > 0 {
 		rows = rows[over:]
 		if len(rows) > 2 {
 			rows[0] = CutMark
@@ -287,6 +293,7 @@ func (s *Screen) pieces() []string {
 			piece, used = nil, 0
 		}
 		piece, used = append(piece, line), used+h
+		s.tallest = max(s.tallest, used)
 	}
 	pieces = append(pieces, strings.Join(piece, "\n"))
 	for i, p := range pieces {

@@ -47,8 +47,48 @@ func TestAnOpenParagraphWithAnOpenMarkIsNotCut(t *testing.T) {
 	t.Parallel()
 	for _, start := range []string{"**never closed ", "a | b ", "1. item ", "- item ", "# head ", "> quote ", "see [a link ", "some `code "} {
 		s := Stream{Wide: 40}
-		if got := s.Write(start + strings.Repeat("words ", 60)); len(got) > 0 {
+		if got := s.Write(start + strings.Repeat("words ", 20)); len(got) > 0 {
 			t.Errorf("%q was cut after %q", start, got[0].Source)
+		}
+	}
+	for _, start := range []string{"1. item ", "- item ", "# head ", "> quote ", "    code ", "| a | b ", "[x]: y "} {
+		s := Stream{Wide: 40}
+		if got := s.Write(start + strings.Repeat("words ", 60)); len(got) > 0 && start != "| a | b " && start != "[x]: y " {
+			t.Errorf("%q was cut after %q", start, got[0].Source)
+		}
+	}
+}
+
+func TestALongParagraphIsCutWhateverIsOpenInIt(t *testing.T) {
+	t.Parallel()
+	for start, tail := range map[string]string{
+		"A **bold ": "end** of it.", "a | b ": "", "1984 was ": "", "see [a ": "link](http://x/y) there.", "some `code ": "more` here.",
+		"“Quoted ": "”", "_It **is ": "so** then_ over.", "5 * 3 and 2_a_b ": "", "**Bold** and *thin ": "end*.", "\\*no mark ": "*",
+	} {
+		s := Stream{Wide: 40}
+		r := NewRenderer(theme.New(theme.None), 40)
+		whole := start + strings.Repeat("words ", 60) + tail
+		var got strings.Builder
+		for word := range strings.SplitAfterSeq(whole, " ") {
+			for _, b := range s.Write(word) {
+				got.WriteString(ansi.Strip(r.Markdown(b)) + "\n")
+			}
+			if n := strings.Count(r.Open(s.Open(), 50), "\n"); n > overdueRows+1 {
+				t.Errorf("%q: %d rows are open", start, n)
+			}
+		}
+		if left := len(whole) - s.Pending(); left < 150 || !strings.HasSuffix(whole[:left], " ") {
+			t.Errorf("%q: %d of %d bytes are final", start, left, len(whole))
+		}
+		for _, b := range s.Close() {
+			got.WriteString(ansi.Strip(r.Markdown(b)) + "\n")
+		}
+		want := strings.Join(strings.Fields(ansi.Strip(r.Markdown(Block{Source: whole + "\n"}))), " ")
+		if strings.HasPrefix(start, "see [") {
+			want = strings.Join(strings.Fields(whole), " ") // the link reads as text
+		}
+		if text := strings.Join(strings.Fields(got.String()), " "); text != want {
+			t.Errorf("%q reads\n%s\nwant\n%s", start, text, want)
 		}
 	}
 }

@@ -32,6 +32,7 @@ type Stream struct {
 	open   []byte // what is not final
 	parsed int    // up to here the open text has been looked at
 	fence  fence  // the open text continues a fence of which lines are out
+	added  int    // bytes at the start of the open text that nobody wrote: marks that a cut closed, opened again
 	list   bool   // the open text continues a list or paragraph of which a part is out
 	md     parser.Parser
 }
@@ -68,8 +69,11 @@ func (s *Stream) Open() string {
 // is final already.
 func (s *Stream) Continues() bool { return s.list || s.fence.lines > 0 }
 
+// InFence reports whether the open text is code in a fence.
+func (s *Stream) InFence() bool { return s.fence.mark != "" || fenceMark(string(s.open)) != "" }
+
 // Pending is how many bytes of what was written are not final.
-func (s *Stream) Pending() int { return len(s.open) }
+func (s *Stream) Pending() int { return len(s.open) - s.added }
 
 // Close ends the text and returns what is left.
 func (s *Stream) Close() []Block {
@@ -126,8 +130,11 @@ const proseMost = 2
 // takeProse cuts rows from an open paragraph of one line, where no mark of
 // Markdown is open: nothing that follows changes them.
 func (s *Stream) takeProse() []Block {
-	if s.Wide <= 0 || s.fence.mark != "" || len(s.open) <= s.Wide*proseMost || !isProse(s.open) {
+	if s.Wide <= 0 || s.fence.mark != "" || len(s.open) <= s.Wide*proseMost {
 		return nil
+	}
+	if !isProse(s.open) {
+		return s.takeOverdue()
 	}
 	bare := strings.NewReplacer("*", "", "`", "").Replace(string(s.open)) // as wide as it will be
 	rows := strings.Split(ansi.Wrap(bare, s.Wide, ""), "\n")
@@ -145,7 +152,7 @@ func (s *Stream) takeProse() []Block {
 		s.list = true
 		return []Block{b}
 	}
-	return nil
+	return s.takeOverdue()
 }
 
 // isProse reports whether a text can be nothing but a paragraph of one line.
@@ -256,6 +263,7 @@ func (s *Stream) fenceBlock(lines string) Block {
 
 func (s *Stream) drop(n int) {
 	s.open = append([]byte(nil), s.open[n:]...)
+	s.added = max(0, s.added-n)
 	s.parsed = max(0, s.parsed-n)
 }
 
