@@ -2,13 +2,19 @@ package daemon
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"maps"
+	"mime/multipart"
+	"net"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"loci/daemon/api"
 	"loci/daemon/client"
@@ -73,6 +79,11 @@ func acts(turn int) []providertest.Call {
 		return call("memory_insert", map[string]any{"label": "human", "new_string": fmt.Sprint("remembered in turn ", turn)})
 	case 3:
 		return call("archival_memory_insert", map[string]any{"content": fmt.Sprintf("note of turn %d: the %s was painted again", turn, topics()[turn%20])})
+	case 2:
+		name := fmt.Sprintf("manuals/%d.md", turn%fileCount)
+		return call("open_files", map[string]any{"file_requests": []any{map[string]any{"file_name": name, "offset": turn % 3}}})
+	case 4:
+		return call("grep_files", map[string]any{"pattern": topics()[turn%20] + " \\w+", "context_lines": 0})
 	case 5:
 		return call("conversation_search", map[string]any{"query": topics()[(turn+3)%20]})
 	}
@@ -115,7 +126,80 @@ func openPrefixHouse(t *testing.T, provider string, variables func(s *providerte
 		}
 	}
 	h.share("persona")
+	h.manuals(p.Socket)
 	return h
+}
+
+// fileCount is how many files the watched agent has.
+const fileCount = 8
+
+// manuals gives the watched agent a folder with files, as a program would.
+func (h *prefixHouse) manuals(socket string) {
+	h.t.Helper()
+	web := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}}}
+	defer web.CloseIdleConnections()
+	do := func(method, path, kind string, body io.Reader, into any) {
+		h.t.Helper()
+		req, err := http.NewRequestWithContext(h.t.Context(), method, "http://localhost/v1/"+path, body)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", kind)
+		resp, err := web.Do(req)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		defer func() { _ = resp.Body.Close() }()
+		raw, err := io.ReadAll(resp.Body)
+		if err == nil {
+			err = json.Unmarshal(raw, into)
+		}
+		if err != nil || resp.StatusCode != http.StatusOK {
+			h.t.Fatalf("%s %s: %s, %v, %s", method, path, resp.Status, err, raw)
+		}
+	}
+	var folder, agent struct{ ID string }
+	do(http.MethodPost, "folders/", "application/json", strings.NewReader(`{"name":"manuals"}`), &folder)
+	do(http.MethodPatch, "agents/"+h.own.AgentID+"/folders/attach/"+folder.ID, "application/json", nil, &agent)
+	for i := range fileCount {
+		var b bytes.Buffer
+		form := multipart.NewWriter(&b)
+		part, err := form.CreateFormFile("file", fmt.Sprint(i, ".md"))
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		for j, topic := range topics() {
+			if _, err := fmt.Fprintf(part, "The %s of manual %d has %d doors.\n\n", topic, i, j); err != nil {
+				h.t.Fatal(err)
+			}
+		}
+		if err := form.Close(); err != nil {
+			h.t.Fatal(err)
+		}
+		var file struct{ ID string }
+		do(http.MethodPost, "folders/"+folder.ID+"/upload", form.FormDataContentType(), &b, &file)
+	}
+	tick, late := time.NewTicker(5*time.Millisecond), time.After(time.Minute)
+	defer tick.Stop()
+	for done := 0; done < fileCount; {
+		var files []struct {
+			Status string `json:"processing_status"`
+		}
+		do(http.MethodGet, "folders/"+folder.ID+"/files", "", nil, &files)
+		done = 0
+		for _, f := range files {
+			if f.Status == "completed" {
+				done++
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-late:
+			h.t.Fatalf("after a minute the files are %v", files)
+		}
+	}
 }
 
 // share lets both agents have the watched one's block.
@@ -190,7 +274,7 @@ func (h *prefixHouse) notices(run string) (compacted bool, recalled string) {
 }
 
 // TestOverSixtyTurnsAWirePrefixStays looks at what a provider really gets: while the agent edits its memory, keeps notes,
-// is reminded of others, another agent edits a block of both, each request begins with the one before. Only the request
+// is reminded of others, opens and searches files, another agent edits a block of both, each request begins with the one before. Only the request
 // after a tool was attached, and those after a compaction, may begin anew.
 func TestOverSixtyTurnsAWirePrefixStays(t *testing.T) {
 	t.Parallel()
@@ -267,6 +351,11 @@ func sixtyTurns(t *testing.T, h *prefixHouse, wire providertest.Wire) {
 		}
 	}
 	whole := string(reqs[len(reqs)-1].Body)
+	for _, sign := range []string{"* Opened manuals/", "=== manuals/"} {
+		if !slices.ContainsFunc(reqs, func(r providertest.Request) bool { return strings.Contains(string(r.Body), sign) }) {
+			t.Errorf("no tool returned %q: the test does not cover files", sign)
+		}
+	}
 	if recalled < turns/6 || !strings.Contains(whole, fmt.Sprint("the other agent was here in turn ", turns-2)) {
 		t.Errorf("%d turns recalled something, or the other agent's edit never arrived: the test does not cover it", recalled)
 	}
