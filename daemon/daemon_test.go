@@ -409,6 +409,7 @@ func TestTheDoctorNamesEveryProvider(t *testing.T) {
 	}
 	want := map[string]string{
 		"store": api.CheckOK, "openai": api.CheckOK, "ollama": api.CheckOK, "anthropic": api.CheckWarning, "vllm": api.CheckWarning,
+		"git": api.CheckOK, // even without it: only a mirror needs it
 	}
 	for _, part := range []string{"facts", "run log", "index"} {
 		if got[part] != api.CheckOK {

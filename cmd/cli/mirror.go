@@ -21,7 +21,7 @@ func (a *app) memoryMirror(agent *string) *cobra.Command {
 What either side edits reaches the other within two seconds. Where both were edited, the block's text stays and the
 file's goes to a file of its own beside it, which is shown here until you delete it. Without DIR this says how the mirror
 is.`,
-		Args: cobra.MaximumNArgs(1),
+		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if off && len(args) > 0 {
