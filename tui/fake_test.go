@@ -349,6 +349,11 @@ func script(text string) []api.Message {
 			Kind: api.NoticeModel, Text: "This agent now uses openai/gpt-5.", Data: api.Object{"model": "openai/gpt-5"},
 		}})
 		return append(append(out, say("By the new one.")...), done(10)...)
+	case "remembered":
+		out := append(ping, api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{
+			Kind: api.NoticeRecalled, Text: "recalled 2 memories", Data: api.Object{"text": "Recalled from your memory.\n- 2026-11-20 12:00 note: Odd keeps the light."},
+		}})
+		return append(append(out, say("Odd does.")...), done(10)...)
 	case "prose":
 		out := ping
 		for i := range 130 {

@@ -61,3 +61,17 @@ func TestAQueueStaysWithItsConversation(t *testing.T) {
 	r.enter()
 	r.until("it is sent", func() bool { return slices.Contains(r.f.heard(), "only for the first one") })
 }
+
+func TestWhatWasRecalledIsOneFoldedRowThatOpensInTheTranscript(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("remembered who keeps the light?")
+	r.idle()
+	if said := r.said(); strings.Count(said, "↺ recalled 2 memories") != 1 || strings.Contains(said, "Odd keeps the light") {
+		t.Errorf("said:\n%s", said)
+	}
+	r.run(r.m.openTranscript())
+	if v := r.view(); !strings.Contains(v, "Odd keeps the light") {
+		t.Errorf("the transcript:\n%s", v)
+	}
+}
