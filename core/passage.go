@@ -65,9 +65,10 @@ type PassageFilter struct {
 // SearchQuery asks for passages or messages. Its words are looked for, and the days that it names.
 type SearchQuery struct {
 	Text  string
-	Limit int       // 0: 10
-	Today time.Time // when it is asked, in the zone of who asks: "yesterday" is seen from there; zero: now, UTC
-	Bare  bool      // the hits need not tell their words
+	Limit int             // 0: 10
+	Today time.Time       // when it is asked, in the zone of who asks: "yesterday" is seen from there; zero: now, UTC
+	Bare  bool            // the hits need not tell their words
+	Skip  map[string]bool // ids that are not wanted, since who asks has them; the others are ranked beside them
 	// Vectors are the text as models embed it; where the one that is needed is missing, the store has it embedded.
 	Vectors map[Handle][]float32
 }
@@ -88,7 +89,8 @@ type Inherited struct {
 	Words []string
 }
 
-// PassageHit is a passage found, best first. Score is only comparable within one result.
+// PassageHit is a passage found, best first. Score is only comparable within one result, where the best of all, also of
+// those that were skipped, has at least 1.
 type PassageHit struct {
 	Passage Passage
 	Score   float64

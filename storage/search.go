@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -91,14 +92,17 @@ func (r *searcher) match(ctx context.Context, kind index.Kind, sq core.SearchQue
 	if err != nil {
 		return ranked{}, classify("search", err)
 	}
-	const spare = 20 // some may be gone by now
-	ask := index.Ask{Query: q, Filter: f, Zone: today.Location(), Explain: limit + spare}
+	const spare, most = 20, 500 // some may be gone by now
+	ask := index.Ask{Query: q, Filter: f, Zone: today.Location(), Explain: limit + spare + min(len(sq.Skip), most)}
 	if meaning != nil {
 		ask.Meaning = meaning
 	}
 	hits, err := r.x.Match(ctx, kind, ask)
 	if errors.Is(err, index.ErrUnavailable) {
 		return ranked{}, core.E(core.Unavailable, "the search index is being built").WithHint("try again in a moment")
+	}
+	if len(sq.Skip) > 0 {
+		hits = slices.DeleteFunc(hits, func(h search.Hit) bool { return sq.Skip[h.ID] })
 	}
 	return ranked{hits: hits, partial: partial || late, noModel: a.noModel}, classify("search", err)
 }

@@ -15,8 +15,8 @@ const (
 	recallWait = 300 * time.Millisecond
 	// recallShare is what a record may take of the room for messages, so that a small window keeps its thread.
 	recallShare = 0.125
-	// recallHits is how many finds of each kind are looked at: some are in the window already.
-	recallHits = 100
+	// recallHits is how many finds of each kind are looked at, and one more for each recallEach tokens.
+	recallHits, recallEach = 16, 30
 	// recallAsked is how many characters of a message are looked for, half of them its last ones: a long paste has its
 	// question before or behind it.
 	recallAsked = 2000
@@ -34,11 +34,14 @@ func (t *turn) recall(ctx context.Context) {
 		return
 	}
 	zone := t.zone()
-	found, err := t.remembered(ctx, core.SearchQuery{Text: query, Limit: recallHits, Bare: true, Today: t.e.cfg.Clock().In(zone)})
+	held := t.held()
+	found, err := t.remembered(ctx, core.SearchQuery{
+		Text: query, Limit: recallHits + tokens/recallEach, Bare: true, Skip: held.IDs(), Today: t.e.cfg.Clock().In(zone),
+	})
 	if err != nil {
 		t.e.cfg.Logger.DebugContext(ctx, "a search for what to recall failed or was late", logRun(t.run.ID), logErr(err))
 	}
-	chosen := recall.Choose(query, found, t.held(), tokens-messageOverhead, zone)
+	chosen := recall.Choose(query, found, held, tokens-messageOverhead, zone)
 	if len(chosen) == 0 {
 		return
 	}

@@ -62,8 +62,7 @@ func (t *Text) matters() float64 {
 	return t.Why.Share
 }
 
-// Choose returns what stands out of the texts found for a query and fits into tokens, the best first. Held texts are passed over; they
-// count as what the others are compared with.
+// Choose returns what stands out of the texts found for a query and fits into tokens, the best first. Held texts are passed over.
 func Choose(query string, found []Text, held *Window, tokens int, zone *time.Location) []Text {
 	ranked := outstanding(found)
 	words := strings.FieldsFunc(query, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
@@ -93,7 +92,7 @@ type ranked struct {
 
 // outstanding returns the texts that stand out, the best first.
 func outstanding(found []Text) []Text {
-	best, matter := map[bool]float64{}, map[bool]float64{}
+	best, matter := map[bool]float64{true: 1, false: 1}, map[bool]float64{} // the very best may be skipped, since the window holds it
 	for i := range found {
 		t := &found[i]
 		best[t.note()] = max(best[t.note()], t.Score)
@@ -105,7 +104,7 @@ func outstanding(found []Text) []Text {
 	var list []ranked
 	for _, t := range found {
 		top := best[t.note()]
-		if top <= 0 || t.Score < leastScore*top || !t.stands() {
+		if t.Score <= 0 || t.Score < leastScore*top || !t.stands() {
 			continue
 		}
 		list = append(list, ranked{t, t.Score / top * matter[t.note()]})

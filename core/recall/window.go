@@ -3,6 +3,7 @@ package recall
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"strings"
 )
 
@@ -11,6 +12,9 @@ type Window struct {
 	ids   map[string]bool
 	texts []string
 }
+
+// IDs are the ids of what the window holds, for who searches and has no need of it.
+func (w *Window) IDs() map[string]bool { return maps.Clone(w.ids) }
 
 // Add notes a text, under its id where it has one.
 func (w *Window) Add(id, text string) {
