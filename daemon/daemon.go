@@ -42,6 +42,8 @@ type Config struct {
 	Notify   func(line string)                // told what a person at the terminal should know; nil: nobody
 	Linger   time.Duration                    // how long a daemon whose store does not open still says why
 	Models   core.Models                      // nil: the providers
+
+	RecallWait time.Duration // how long a turn waits for what is recalled; 0: the engine's own
 }
 
 // The times of an ending. Their sum stays under the promised ten seconds.

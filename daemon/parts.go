@@ -63,6 +63,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Store: p.store, Log: p.store.Events(), Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
 		Env:          d.env,
 		DefaultModel: core.Handle(settings.Model), MaxSteps: settings.MaxSteps, Deadline: settings.RunTimeout, Grace: settings.ShutdownGrace,
+		RecallWait: d.cfg.RecallWait,
 	})
 	p.services = service.New(service.Config{
 		Store: p.store, Engine: p.engine, Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,

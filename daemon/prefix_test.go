@@ -106,7 +106,7 @@ func openPrefixHouse(t *testing.T, provider string, variables func(s *providerte
 	h := &prefixHouse{t: t, server: providertest.NewServer(t)}
 	h.server.Models = []providertest.Model{{Name: watchedModel, Window: 12_000}, {Name: otherModel, Window: 12_000}}
 	h.server.Reply = h.reply
-	start(t, Config{Paths: p, Settings: settings, Environ: environ(variables(h.server)...)})
+	start(t, Config{Paths: p, Settings: settings, Environ: environ(variables(h.server)...), RecallWait: time.Minute})
 	h.c = client.New(client.Options{Socket: p.Socket, Version: "test"})
 	t.Cleanup(h.c.Close)
 	for _, one := range []struct {

@@ -21,7 +21,7 @@ and only what stands out. So a model that calls no tools remembers, too. Agents 
 		Example: `  loci agents recall Ada
   loci agents recall Ada 1500
   loci agents recall Ada off`,
-		Args: cobra.MaximumNArgs(2),
+		Args: atMost(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			tokens := 0
 			if len(args) > 1 {

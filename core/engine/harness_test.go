@@ -143,7 +143,7 @@ type house struct {
 func open(tb testing.TB, answer func(n int, req core.ChatRequest) turn, change ...func(*engine.Config)) *house {
 	tb.Helper()
 	h := &house{t: tb, store: storagetest.OpenTest(tb), model: &script{answer: answer, infos: map[core.Handle]core.ModelInfo{}}, now: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}
-	h.cfg = engine.Config{Store: h.store, Log: h.store.Events(), Models: h.model, Tools: tools.New(), Clock: h.clock, Grace: time.Millisecond}
+	h.cfg = engine.Config{Store: h.store, Log: h.store.Events(), Models: h.model, Tools: tools.New(), Clock: h.clock, Grace: time.Millisecond, RecallWait: time.Minute}
 	for _, c := range change {
 		c(&h.cfg)
 	}

@@ -113,7 +113,7 @@ func newFixture(t *testing.T, say answers, change ...func(*Config)) *fixture {
 	}
 	model := &script{say: say}
 	box := tools.New()
-	eng := engine.New(engine.Config{Store: store, Log: store.Events(), Models: model, Tools: box, Grace: time.Millisecond})
+	eng := engine.New(engine.Config{Store: store, Log: store.Events(), Models: model, Tools: box, Grace: time.Millisecond, RecallWait: time.Minute})
 	reading := service.NewIngest(service.IngestConfig{Parser: parsers.New()})
 	reading.Start(t.Context(), store)
 	services := service.New(service.Config{Store: store, Engine: eng, Models: model, Tools: box, Ingest: reading})
