@@ -59,6 +59,7 @@ type Message struct {
 	Model        Handle           // of an assistant turn
 	Compaction   *CompactionStats // of a summary record
 	Recalled     []string         // of a recall record: the ids of the passages and messages in it
+	RedactedAt   time.Time        // when a text of it was forgotten; zero: never
 	Tokens       int              // estimate of what it takes in a request
 	Seq          int64            // order across all conversations, given by the store
 	CreatedAt    time.Time

@@ -165,6 +165,9 @@ type SnapshotStore interface {
 	// Put stores the body if it is new and returns its hash: hex SHA-256 of kind, newline, body.
 	Put(ctx context.Context, kind SnapshotKind, body string) (string, error)
 	Get(ctx context.Context, hash string) (SnapshotKind, string, error)
+	// RedactedAt says when a text of one of the snapshots was last forgotten, so that its body is not what its hash is of;
+	// zero: never.
+	RedactedAt(ctx context.Context, hashes ...string) (time.Time, error)
 }
 
 // ArchiveStore keeps archives and which agents they are attached to. Those of folders are only there for Get and Update:

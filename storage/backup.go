@@ -56,7 +56,13 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if err := os.Rename(temp, path); err != nil {
 		return core.E(core.Internal, "name the backup: %w", err)
 	}
-	return syncFile(path)
+	if err := syncFile(path); err != nil {
+		return err
+	}
+	return s.write(ctx, "note the backup", func(ctx context.Context, q *querier) error {
+		_, err := q.exec(ctx, `INSERT INTO backups (path, at) VALUES ($1, $2) ON CONFLICT (path) DO UPDATE SET at = excluded.at`, path, s.now())
+		return err
+	})
 }
 
 // isFolder refuses to write where there is no folder: a missing one is more often a slip than a wish.

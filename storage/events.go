@@ -131,6 +131,22 @@ func (l *EventLog) Last(ctx context.Context, run core.RunID) (seq int64, stopped
 	return row.Seq, row.Stopped, classify("read end of log", err)
 }
 
+// wipe empties the log and its file: who follows a run that is over reads it from the facts.
+func (l *EventLog) wipe(ctx context.Context) error {
+	err := l.f.w.do(ctx, func(ctx context.Context, q *querier) error {
+		for _, table := range []string{"events", "run_ends"} {
+			if _, err := q.exec(ctx, `DELETE FROM `+table); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return classify("empty the run log", err)
+	}
+	return l.f.vacuum(ctx)
+}
+
 // expireBatch bounds how many rows one transaction deletes, so that appending never waits long.
 const expireBatch = 1000
 

@@ -43,19 +43,20 @@ type messageData struct {
 
 	Compaction *core.CompactionStats `json:"compaction,omitempty"`
 	Recalled   []string              `json:"recalled,omitempty"`
+	RedactedAt micros                `json:"redacted_at,omitempty"`
 }
 
 func newMessageData(m *core.Message) messageData {
 	return messageData{
 		Content: m.Content, Returns: m.Returns, Name: m.Name, OTID: m.OTID, SenderID: m.SenderID, Model: m.Model, Compaction: m.Compaction,
-		Recalled: m.Recalled,
+		Recalled: m.Recalled, RedactedAt: toMicros(m.RedactedAt),
 	}
 }
 
 // into sets the fields of a message that the data holds.
 func (d *messageData) into(m *core.Message) {
-	m.Content, m.Returns, m.Name, m.OTID, m.SenderID, m.Model, m.Compaction = d.Content, d.Returns, d.Name, d.OTID, d.SenderID, d.Model, d.Compaction
-	m.Recalled = d.Recalled
+	m.Content, m.Returns, m.Name, m.OTID, m.SenderID, m.Model = d.Content, d.Returns, d.Name, d.OTID, d.SenderID, d.Model
+	m.Compaction, m.Recalled, m.RedactedAt = d.Compaction, d.Recalled, d.RedactedAt.time()
 }
 
 func newMessageRow(m *core.Message) (messageRow, error) {

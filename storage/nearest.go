@@ -152,6 +152,22 @@ func (n *nearby) of(ctx context.Context, kind core.VectorKind, model core.Handle
 	return n.open(ctx, kind, one)
 }
 
+// purge leaves nothing of deleted vectors in the files, and no tag in memory.
+func (n *nearby) purge(ctx context.Context) error {
+	n.tagMu.Lock()
+	clear(n.tags)
+	n.tagMu.Unlock()
+	n.mu.Lock()
+	sets := slices.Collect(maps.Values(n.sets))
+	n.mu.Unlock()
+	for _, x := range sets {
+		if err := x.Purge(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // sweep removes the record of deletions that every index has saved.
 func (n *nearby) sweep(ctx context.Context) (int, error) {
 	n.mu.Lock()

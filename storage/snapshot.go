@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"io"
 	"sync"
+	"time"
 
 	"loci/core"
 )
@@ -21,15 +22,17 @@ func (s snapshots) Put(ctx context.Context, kind core.SnapshotKind, body string)
 	sum := sha256.Sum256([]byte(string(kind) + "\n" + body))
 	hash := hex.EncodeToString(sum[:])
 	err := s.v.write(ctx, "put snapshot", func(ctx context.Context, q *querier) error {
-		var one int
-		if known, err := q.find(ctx, &one, `SELECT 1 FROM snapshots WHERE hash = $1`, hash); err != nil || known {
+		var redacted int64
+		if known, err := q.find(ctx, &redacted, `SELECT redacted FROM snapshots WHERE hash = $1`, hash); err != nil || known && redacted == 0 {
 			return err
 		}
 		packed, err := pack(body)
 		if err != nil {
 			return err
 		}
-		_, err = q.exec(ctx, `INSERT INTO snapshots (hash, kind, body) VALUES ($1, $2, $3)`, hash, kind, packed)
+		// What was forgotten was said again, and sent.
+		_, err = q.exec(ctx, `INSERT INTO snapshots (hash, kind, body) VALUES ($1, $2, $3)
+			ON CONFLICT (hash) DO UPDATE SET body = excluded.body, redacted = 0`, hash, kind, packed)
 		return err
 	})
 	return hash, err
@@ -57,6 +60,16 @@ var packers = sync.Pool{New: func() any {
 	z, _ := flate.NewWriter(nil, flate.DefaultCompression) // fails for a level that does not exist
 	return z
 }}
+
+func (s snapshots) RedactedAt(ctx context.Context, hashes ...string) (time.Time, error) {
+	ctx, q := s.v.read(ctx)
+	w := &where{}
+	w.and("redacted > 0")
+	in(w, "hash", hashes)
+	var at micros
+	err := q.get(ctx, &at, `SELECT COALESCE(MAX(redacted), 0) FROM snapshots`+w.String(), w.args...)
+	return at.time(), classify("look at snapshots", err)
+}
 
 func pack(body string) ([]byte, error) {
 	var b bytes.Buffer

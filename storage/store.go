@@ -13,6 +13,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"loci/core"
+	"loci/storage/index"
 )
 
 // The files of a home.
@@ -32,6 +33,7 @@ const (
 type Config struct {
 	Dir       string           // the home's data folder; made with mode 0700 if it is missing
 	BackupDir string           // where copies made before a migration go; default: Dir
+	Beside    []string         // further folders of the home: forgetting names their files that hold what is forgotten
 	Clock     func() time.Time // default: time.Now
 	Logger    *slog.Logger     // default: none
 	// OnStatement sees the text of every statement that callers cause on the facts; for tests.
@@ -87,6 +89,26 @@ func (f *file) close() error {
 	return err
 }
 
+// vacuum writes the file anew, without unused pages, and empties the write-ahead log. Others write before or after it.
+func (f *file) vacuum(ctx context.Context) error {
+	err := f.w.bare(ctx, func(ctx context.Context, q *querier) error {
+		_, err := q.exec(ctx, "VACUUM")
+		return err
+	})
+	if err != nil {
+		return classify("write the file anew", err)
+	}
+	return index.Truncate(ctx, func(ctx context.Context) (busy bool, err error) {
+		err = f.w.bare(ctx, func(ctx context.Context, q *querier) error {
+			var row index.Checkpointed
+			err := q.get(ctx, &row, index.Checkpoint)
+			busy = row.Busy != 0
+			return err
+		})
+		return busy, classify("empty the write-ahead log", err)
+	})
+}
+
 // Open opens a home's storage, brings its schema up to date and starts its goroutines. A damaged or missing run log or
 // index is made anew; a damaged facts file is an error with a hint.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
@@ -111,6 +133,10 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	uuid, before, after, err := s.begin(ctx)
 	if err != nil {
+		_ = s.facts.close()
+		return nil, err
+	}
+	if err := s.finishForgetting(ctx); err != nil {
 		_ = s.facts.close()
 		return nil, err
 	}

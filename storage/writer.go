@@ -18,6 +18,7 @@ const maxGroup = 256
 type job struct {
 	ctx   context.Context
 	fn    func(ctx context.Context, q *querier) error
+	bare  bool        // it runs alone and in no transaction
 	begun atomic.Bool // set once by whoever is first: the writer that runs it, or the caller that gives up
 	done  chan error  // buffered, one answer
 }
@@ -60,10 +61,18 @@ var errClosed = &core.Error{Kind: core.Unavailable, Msg: "the store is closed"}
 
 // do runs fn in a transaction and returns after the commit. The caller's context counts only until fn begins.
 func (w *writer) do(ctx context.Context, fn func(ctx context.Context, q *querier) error) error {
+	return w.submit(ctx, &job{ctx: ctx, fn: fn, done: make(chan error, 1)})
+}
+
+// bare runs fn while nobody else writes, but in no transaction, for what SQLite does not do inside of one.
+func (w *writer) bare(ctx context.Context, fn func(ctx context.Context, q *querier) error) error {
+	return w.submit(ctx, &job{ctx: ctx, fn: fn, bare: true, done: make(chan error, 1)})
+}
+
+func (w *writer) submit(ctx context.Context, j *job) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
-	j := &job{ctx: ctx, fn: fn, done: make(chan error, 1)}
 	select {
 	case <-w.closing:
 		return errClosed
@@ -98,12 +107,12 @@ func (w *writer) run() {
 	for {
 		select {
 		case j := <-w.jobs:
-			w.group(w.gather(j))
+			w.serve(j)
 		case <-w.closing:
 			for {
 				select {
 				case j := <-w.jobs:
-					w.group(w.gather(j))
+					w.serve(j)
 				default:
 					return
 				}
@@ -112,20 +121,32 @@ func (w *writer) run() {
 	}
 }
 
-// gather takes everything that is waiting now and marks it as begun; who has given up is left out.
-func (w *writer) gather(first *job) []*job {
-	var group []*job
+// serve runs everything that is waiting now.
+func (w *writer) serve(first *job) {
+	group, bare := w.gather(first)
+	w.group(group)
+	if bare != nil {
+		bare.done <- protect(context.WithoutCancel(bare.ctx), w.q, bare.fn)
+	}
+}
+
+// gather takes everything that is waiting now, up to a job that runs alone, and marks it as begun; who has given up is
+// left out.
+func (w *writer) gather(first *job) (group []*job, bare *job) {
 	for j := first; ; {
 		if j.begun.CompareAndSwap(false, true) {
+			if j.bare {
+				return group, j
+			}
 			group = append(group, j)
 		}
 		if len(group) == maxGroup {
-			return group
+			return group, nil
 		}
 		select {
 		case j = <-w.jobs:
 		default:
-			return group
+			return group, nil
 		}
 	}
 }

@@ -73,9 +73,11 @@ type Index struct {
 	rot    *rotation
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
-	wake   chan struct{} // buffered, one
-	broken atomic.Bool   // a search met a damaged file
-	saved  atomic.Int64  // the last deletion that the file has
+	wake   chan struct{}   // buffered, one
+	asked  chan chan error // by Purge
+	ended  chan struct{}   // closed when the index's goroutine is over
+	broken atomic.Bool     // a search met a damaged file
+	saved  atomic.Int64    // the last deletion that the file has
 
 	applying chan struct{} // one place: who holds it applies what the facts hold
 	encoders []*encoder    // of cur, for who applies
@@ -98,6 +100,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		cfg.Threads = min(2, runtime.GOMAXPROCS(0))
 	}
 	x := &Index{cfg: cfg, rot: newRotation(cfg.Dim), wake: make(chan struct{}, 1), applying: make(chan struct{}, 1)}
+	x.asked, x.ended = make(chan chan error), make(chan struct{})
 	bounds, err := cfg.Source.Bounds(ctx)
 	if err != nil {
 		return nil, err
@@ -114,7 +117,10 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 	x.install(s)
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	x.cancel = cancel
-	x.wg.Go(func() { x.tend(run) })
+	x.wg.Go(func() {
+		defer close(x.ended)
+		x.tend(run)
+	})
 	x.Nudge()
 	return x, nil
 }
@@ -322,9 +328,44 @@ func (x *Index) tend(ctx context.Context) {
 		select {
 		case <-x.wake:
 		case <-save.C:
+		case done := <-x.asked:
+			done <- x.purge(ctx)
 		case <-ctx.Done():
 		}
 	}
+}
+
+// Purge makes the codes anew where rows were deleted, so that nothing of them is left in the file.
+func (x *Index) Purge(ctx context.Context) error {
+	done := make(chan error, 1)
+	select {
+	case x.asked <- done:
+	case <-x.ended:
+		return errClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+var errClosed = errors.New("the index is closed")
+
+func (x *Index) purge(ctx context.Context) error {
+	if _, err := x.Apply(ctx); err != nil {
+		return err
+	}
+	x.mu.RLock()
+	clean := x.cur.rows == x.cur.alive
+	x.mu.RUnlock()
+	if clean {
+		return nil
+	}
+	return x.renew(ctx)
 }
 
 func rest(ctx context.Context, d time.Duration) bool {

@@ -1,0 +1,689 @@
+package storage
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"loci/core"
+	"loci/core/memory"
+)
+
+var _ core.Forgetter = (*Store)(nil)
+
+// Forgetting is one transaction over all places of the facts, which also notes, without a word of the text, that the
+// other files must be cleaned. What is cleaned there needs no text: the run log is emptied, index and vectors follow the
+// facts, and every file is written anew, so that no page that was once free keeps a byte. After a crash in between, the
+// next opening drops the files that are derived, and they are made anew.
+
+// forgetter goes through the places once.
+type forgetter struct {
+	v     *view // of the transaction; only where something is changed
+	q     *querier
+	r     *redactor
+	at    int64
+	apply bool
+	found core.Forgetting
+
+	messages []core.MessageID
+	hashes   map[string]bool // of snapshots
+	archives map[string]bool // whose tags are counted anew
+	files    []core.FileID   // whose texts are changed
+}
+
+const (
+	forgetBatch = 200 // rows that are looked at together
+	examples    = 3
+)
+
+// pieces of a text that are looked for by themselves.
+const (
+	minPiece  = 8       // characters of a whole text of a record; a shorter one is removed from the record alone
+	minLine   = 24      // characters of a line of it
+	maxPieces = 4 << 20 // bytes in all
+)
+
+// Trace says where the text stands.
+func (s *Store) Trace(ctx context.Context, q core.ForgetQuery) (core.Forgetting, error) {
+	if err := q.Validate(); err != nil {
+		return core.Forgetting{}, err
+	}
+	f, err := s.newForgetter(ctx, s.facts.r, q)
+	if err != nil {
+		return core.Forgetting{}, err
+	}
+	if err := f.all(ctx, q); err != nil {
+		return core.Forgetting{}, classify("look for a text", err)
+	}
+	f.found.Copies, err = s.copies(ctx, f)
+	return f.found, err
+}
+
+// Forget removes the text.
+func (s *Store) Forget(ctx context.Context, q core.ForgetQuery) (core.Forgetting, error) {
+	if err := q.Validate(); err != nil {
+		return core.Forgetting{}, err
+	}
+	s.maintenance.Lock()
+	defer s.maintenance.Unlock()
+	var f *forgetter
+	err := s.outer(ctx, func(ctx context.Context, tx *view) (err error) {
+		if f, err = s.newForgetter(ctx, tx.tx, q); err != nil {
+			return err
+		}
+		f.v, f.apply, f.found.At = tx, true, s.cfg.Clock()
+		f.at = int64(toMicros(f.found.At))
+		if err := f.noBytes(ctx); err != nil {
+			return err
+		}
+		if err := f.all(ctx, q); err != nil {
+			return err
+		}
+		_, err = tx.tx.exec(ctx, `INSERT INTO forgets (at, records) VALUES ($1, $2)`, f.at, f.found.Total())
+		return err
+	})
+	if err != nil {
+		return core.Forgetting{}, classify("forget", err)
+	}
+	if err := s.clean(context.WithoutCancel(ctx)); err != nil {
+		return f.found, core.E(core.KindOf(err), "the text is gone from the facts, but not from every file yet: %w", err).
+			WithHint("it is finished when you repeat the command, or when the daemon starts again")
+	}
+	f.found.Copies, err = s.copies(ctx, f)
+	return f.found, err
+}
+
+// noBytes refuses while files wait to be read: what is in them is not known yet.
+func (f *forgetter) noBytes(ctx context.Context) error {
+	if _, err := f.q.exec(ctx, `DELETE FROM file_bytes WHERE file_id IN (SELECT id FROM files WHERE deleted_at IS NOT NULL)`); err != nil {
+		return err
+	}
+	var n int
+	if err := f.q.get(ctx, &n, `SELECT COUNT(*) FROM file_bytes`); err != nil || n == 0 {
+		return err
+	}
+	return core.E(core.Busy, "%d files are still to be read, and may hold it", n).WithHint("wait until that is done, or delete them; then try again")
+}
+
+func (s *Store) newForgetter(ctx context.Context, q *querier, query core.ForgetQuery) (*forgetter, error) {
+	f := &forgetter{q: q, hashes: map[string]bool{}, archives: map[string]bool{}}
+	texts := []string{query.Text}
+	if query.Text == "" {
+		var err error
+		if texts, err = f.textsOf(ctx, query); err != nil {
+			return nil, err
+		}
+	}
+	f.r = newRedactor(pieces(texts, query.Text != ""), query.IgnoreCase)
+	f.found.Mark = f.r.mark
+	return f, nil
+}
+
+// pieces are what of the texts is looked for: each whole, and its longer lines, which may stand alone where it was cut,
+// compared or numbered. A person's own text is looked for however short.
+func pieces(texts []string, own bool) []string {
+	var all []string
+	size := 0
+	add := func(s string, least int) {
+		if s = strings.TrimSpace(s); utf8.RuneCountInString(s) >= least && len(s) >= headBytes && size+len(s) <= maxPieces {
+			size += len(s)
+			all = append(all, s)
+		}
+	}
+	least := minPiece
+	if own {
+		least = core.MinForgetChars
+	}
+	for _, t := range texts {
+		add(t, least)
+	}
+	for _, t := range texts {
+		if strings.Contains(t, "\n") {
+			for line := range strings.SplitSeq(t, "\n") {
+				add(line, minLine)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// all goes through every place.
+func (f *forgetter) all(ctx context.Context, q core.ForgetQuery) error {
+	if q.Text == "" && f.apply {
+		if err := f.own(ctx, q); err != nil {
+			return err
+		}
+	}
+	for _, p := range places() {
+		found := core.ForgetPlace{Name: p.name}
+		if err := f.place(ctx, &p, &found); err != nil {
+			return err
+		}
+		if found.Count > 0 {
+			f.found.Places = append(f.found.Places, found)
+		}
+	}
+	if q.Text == "" {
+		f.countOwn(q)
+	}
+	return f.follow(ctx)
+}
+
+// place looks at all rows of a place, a batch at a time.
+func (f *forgetter) place(ctx context.Context, p *textPlace, found *core.ForgetPlace) error {
+	if len(f.r.heads) == 0 && f.r.re == nil {
+		return nil // a record whose texts are all too short
+	}
+	for after, more := int64(0), true; more; {
+		rows, last, err := f.batch(ctx, p, after)
+		if err != nil {
+			return err
+		}
+		after, more = last, last > after
+		for i := range rows {
+			h := &rows[i]
+			found.Count++
+			if len(found.Examples) < examples {
+				found.Examples = append(found.Examples, f.example(p, h))
+			}
+			if !f.apply {
+				f.note(p, h)
+			} else if err := f.write(ctx, p, h); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// batch reads the next rows and keeps those that hold a text; last is the place to go on from.
+func (f *forgetter) batch(ctx context.Context, p *textPlace, after int64) (rows []held, last int64, err error) {
+	exprs, filtered := make([]string, len(p.columns)), make([]string, 0, len(p.columns))
+	for i, c := range p.columns {
+		exprs[i] = "COALESCE(" + c.name + ", '')"
+		filtered = append(filtered, c.name)
+	}
+	clause, args := f.r.where(filtered)
+	if clause == "" || slices.ContainsFunc(p.columns, func(c column) bool { return c.form.packed() }) {
+		clause, args = "1", nil
+	}
+	extra := p.extra
+	if extra == "" {
+		extra = "''"
+	}
+	n := strconv.Itoa(len(args) + 1)
+	text := `SELECT rowid, ` + p.id + `, ` + extra + `, ` + strings.Join(exprs, ", ") + ` FROM ` + p.table + ` WHERE rowid > $` + n + ` AND ` + clause +
+		` ORDER BY rowid LIMIT ` + strconv.Itoa(forgetBatch)
+	h := held{}
+	values := make([]string, len(p.columns))
+	dest := []any{&h.row, &h.id, &h.extra}
+	for i := range values {
+		dest = append(dest, &values[i])
+	}
+	last = after
+	err = f.q.each(ctx, text, append(args, after), dest, func() error {
+		last = h.row
+		one := held{row: h.row, id: h.id, extra: h.extra, was: map[string]string{}, now: map[string]string{}, set: map[string]any{}}
+		hit, err := f.look(p, &one, values)
+		if hit {
+			rows = append(rows, one)
+		}
+		return err
+	})
+	return rows, last, err
+}
+
+// look fills in what a row holds and what it will hold, and reports whether that differs.
+func (f *forgetter) look(p *textPlace, h *held, values []string) (hit bool, err error) {
+	for i, c := range p.columns {
+		was, now := values[i], ""
+		switch c.form {
+		case formText:
+			now = f.r.text(was)
+		case formName:
+			now = f.r.name(was)
+		case formJSON:
+			now = f.r.json(was, "")
+		case formNative:
+			if now = was; f.r.in(was) && f.r.json(was, "") != was {
+				now = ""
+			}
+		case formPacked, formDocument:
+			if was, err = unpack([]byte(was)); err != nil {
+				return false, err
+			}
+			if c.form == formPacked {
+				now = f.snapshot(core.SnapshotKind(h.extra), was)
+			} else if now, err = f.r.document(was); err != nil {
+				return false, err
+			}
+		}
+		h.was[c.name], h.now[c.name] = was, now
+		hit = hit || was != now
+	}
+	return hit, nil
+}
+
+func (f *forgetter) snapshot(kind core.SnapshotKind, body string) string {
+	switch kind {
+	case core.SnapshotTools:
+		return f.r.json(body, "tools")
+	case core.SnapshotAgent:
+		return f.r.json(body, "")
+	case core.SnapshotSystem, core.SnapshotText:
+	}
+	return f.r.text(body)
+}
+
+// example shows a row.
+func (f *forgetter) example(p *textPlace, h *held) core.ForgetExample {
+	e := core.ForgetExample{ID: h.id}
+	if p.drop {
+		return e
+	}
+	for _, c := range p.columns {
+		if was := h.was[c.name]; was != h.now[c.name] && e.Line == "" {
+			if c.form == formJSON || c.form == formNative || c.form == formDocument {
+				was = f.r.hit(was)
+			}
+			e.Line = f.r.line(was)
+		}
+	}
+	return e
+}
+
+// note remembers, of a row that is not changed now, what would follow.
+func (f *forgetter) note(p *textPlace, h *held) {
+	switch p.table {
+	case "messages":
+		f.messages = append(f.messages, core.MessageID(h.id))
+	case "snapshots":
+		f.hashes[h.id] = true
+	case "file_texts":
+		f.files = append(f.files, core.FileID(h.id))
+	}
+}
+
+// write changes a row.
+func (f *forgetter) write(ctx context.Context, p *textPlace, h *held) error {
+	if p.drop {
+		_, err := f.q.exec(ctx, `DELETE FROM `+p.table+` WHERE rowid = $1`, h.row)
+		return err
+	}
+	if p.amend != nil {
+		if err := p.amend(f, h); err != nil {
+			return err
+		}
+	}
+	for _, c := range p.columns {
+		now, ok := h.now[c.name]
+		if !ok || now == h.was[c.name] {
+			continue
+		}
+		h.set[c.name] = now
+		if c.form.packed() {
+			packed, err := pack(now)
+			if err != nil {
+				return err
+			}
+			h.set[c.name] = packed
+		}
+	}
+	verb := "UPDATE "
+	if strings.HasSuffix(p.table, "_tags") {
+		verb = "UPDATE OR REPLACE " // two tags may become one
+	}
+	var sets []string
+	args := []any{h.row}
+	for name, v := range h.set {
+		args = append(args, v)
+		sets = append(sets, name+" = $"+strconv.Itoa(len(args)))
+	}
+	_, err := f.q.exec(ctx, verb+p.table+` SET `+strings.Join(sets, ", ")+` WHERE rowid = $1`, args...)
+	if core.KindOf(classify("", err)) == core.Conflict {
+		return core.E(core.Conflict, "the text is part of two labels of one agent, which would become the same").WithHint("rename one of the two memory blocks first")
+	}
+	if err != nil || p.then == nil {
+		return err
+	}
+	return p.then(ctx, f, h)
+}
+
+// follow does what follows from all changes together: tags are counted anew, and conversations that sent the text send
+// a prompt that is compiled anew, to which nothing that a provider signed is bound.
+func (f *forgetter) follow(ctx context.Context) error {
+	convs, err := f.conversations(ctx)
+	if err != nil {
+		return err
+	}
+	f.found.Conversations = len(convs)
+	if !f.apply {
+		return nil
+	}
+	for id, row := range convs {
+		row.data.PinKey, row.data.Cut = "", row.rev
+		data, err := encode(row.data)
+		if err != nil {
+			return err
+		}
+		if _, err := f.q.exec(ctx, `UPDATE conversations SET data = $1 WHERE id = $2`, data, id); err != nil {
+			return err
+		}
+	}
+	for archive := range f.archives {
+		if err := recountTags(ctx, f.q, archive); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type pinned struct {
+	rev  int
+	data conversationData
+}
+
+// conversations are those whose window holds a message that is changed, or that are pinned to a prompt that is.
+func (f *forgetter) conversations(ctx context.Context) (map[string]pinned, error) {
+	touched := map[string]bool{}
+	for chunk := range chunks(f.messages) {
+		w := &where{}
+		in(w, "message_id", chunk)
+		var ids []string
+		if err := f.q.all(ctx, &ids, `SELECT DISTINCT conversation_id FROM context`+w.String(), w.args...); err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			touched[id] = true
+		}
+	}
+	out := map[string]pinned{}
+	if len(touched) == 0 && len(f.hashes) == 0 {
+		return out, nil
+	}
+	var id, agent, data string
+	var rev int
+	err := f.q.each(ctx, `SELECT id, agent_id, rev, data FROM conversations WHERE deleted_at IS NULL`, nil, []any{&id, &agent, &rev, &data}, func() error {
+		p := pinned{rev: rev}
+		if err := decode(data, &p.data); err != nil {
+			return err
+		}
+		if touched[id] || f.hashes[p.data.PinSystem] || f.hashes[p.data.PinTools] {
+			out[id] = p
+			if !slices.Contains(f.found.Agents, core.AgentID(agent)) {
+				f.found.Agents = append(f.found.Agents, core.AgentID(agent))
+			}
+		}
+		return nil
+	})
+	return out, err
+}
+
+// recountTags makes the counters of an archive's tags anew.
+func recountTags(ctx context.Context, q *querier, archive string) error {
+	if _, err := q.exec(ctx, `DELETE FROM archive_tags WHERE archive_id = $1`, archive); err != nil {
+		return err
+	}
+	_, err := q.exec(ctx, `INSERT INTO archive_tags (archive_id, tag, uses) SELECT p.archive_id, t.tag, COUNT(*) FROM passages p
+		JOIN passage_tags t ON t.passage_id = p.id WHERE p.archive_id = $1 AND p.deleted_at IS NULL GROUP BY p.archive_id, t.tag`, archive)
+	return err
+}
+
+// textsOf are the texts of the record that is named, deleted or not.
+func (f *forgetter) textsOf(ctx context.Context, q core.ForgetQuery) ([]string, error) {
+	var texts []string
+	switch {
+	case q.Message != "":
+		var row struct {
+			Role core.Role `db:"role"`
+			Data string    `db:"data"`
+		}
+		ok, err := f.q.find(ctx, &row, `SELECT role, data FROM messages WHERE id = $1`, q.Message)
+		if err != nil || !ok {
+			return nil, orNotFound(err, "message", string(q.Message))
+		}
+		if row.Role == core.RoleSystem {
+			return nil, core.E(core.Invalid, "message %s is the system prompt, which is made anew from what it shows", q.Message).
+				WithHint("forget the text itself, or the memory block that holds it")
+		}
+		var d messageData
+		if err := decode(row.Data, &d); err != nil {
+			return nil, err
+		}
+		return d.texts(), nil
+	case q.Passage != "":
+		if err := f.q.all(ctx, &texts, `SELECT text FROM passages WHERE id = $1`, q.Passage); err != nil || len(texts) == 0 {
+			return nil, orNotFound(err, "passage", string(q.Passage))
+		}
+		return texts, nil
+	}
+	err := f.q.all(ctx, &texts, `SELECT value FROM blocks WHERE id = $1 UNION SELECT value FROM block_versions WHERE block_id = $1`, q.Block)
+	if err != nil || len(texts) == 0 {
+		return nil, orNotFound(err, "block", string(q.Block))
+	}
+	for _, t := range slices.Clone(texts) {
+		texts = append(texts, memory.NumberLines(t))
+	}
+	return texts, nil
+}
+
+func orNotFound(err error, noun, id string) error {
+	if err != nil {
+		return err
+	}
+	return notFound(noun, id)
+}
+
+// texts are what a message says, calls and returns included.
+func (d *messageData) texts() []string {
+	var texts []string
+	for _, c := range d.Content {
+		texts = append(texts, c.Text)
+		if c.Call != nil {
+			texts = append(texts, argumentTexts(c.Call.Arguments)...)
+		}
+	}
+	for _, r := range d.Returns {
+		texts = append(append(append(texts, r.Text), r.Stdout...), r.Stderr...)
+	}
+	return texts
+}
+
+// argumentTexts are the strings of a call's arguments, or all of what is no JSON.
+func argumentTexts(arguments string) []string {
+	args, err := core.ParseArguments(arguments)
+	if err != nil {
+		return []string{arguments}
+	}
+	var texts []string
+	var walk func(v any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case string:
+			texts = append(texts, v)
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		case map[string]any:
+			for _, e := range v {
+				walk(e)
+			}
+		}
+	}
+	walk(args)
+	return texts
+}
+
+// own empties the record that is named, however short its texts are.
+func (f *forgetter) own(ctx context.Context, q core.ForgetQuery) error {
+	switch {
+	case q.Message != "":
+		return f.ownMessage(ctx, q.Message)
+	case q.Passage != "":
+		data, err := encode(passageData{})
+		if err != nil {
+			return err
+		}
+		err = passages{f.v}.Delete(ctx, q.Passage)
+		if err != nil && core.KindOf(err) != core.NotFound { // it was deleted before
+			return err
+		}
+		if _, err := f.q.exec(ctx, `DELETE FROM passage_tags WHERE passage_id = $1`, q.Passage); err != nil {
+			return err
+		}
+		_, err = f.q.exec(ctx, `UPDATE passages SET text = $1, data = $2 WHERE id = $3`, f.r.mark, data, q.Passage)
+		return err
+	}
+	if _, err := f.q.exec(ctx, `UPDATE blocks SET value = $1 WHERE id = $2`, f.r.mark, q.Block); err != nil {
+		return err
+	}
+	_, err := f.q.exec(ctx, `UPDATE block_versions SET value = $1 WHERE block_id = $2`, f.r.mark, q.Block)
+	return err
+}
+
+func (f *forgetter) ownMessage(ctx context.Context, id core.MessageID) error {
+	var row messageRow
+	if ok, err := f.q.find(ctx, &row, `SELECT `+messageColumns+` FROM messages m WHERE m.id = $1`, id); err != nil || !ok {
+		return orNotFound(err, "message", string(id))
+	}
+	var d messageData
+	if err := decode(row.Data, &d); err != nil {
+		return err
+	}
+	d.empty(f.r.mark, f.at)
+	data, err := encode(d)
+	if err != nil {
+		return err
+	}
+	if _, err := f.q.exec(ctx, `UPDATE messages SET preface = '', native = NULL, data = $1 WHERE id = $2`, data, id); err != nil {
+		return err
+	}
+	role := row.Role
+	if row.Hidden != core.NotHidden {
+		role = ""
+	}
+	if err := messageForgotten(ctx, f, &held{id: string(id), extra: string(role)}); err != nil {
+		return err
+	}
+	return f.ownInput(ctx, row.Run, id)
+}
+
+// ownInput empties the message in the input of the run that brought it.
+func (f *forgetter) ownInput(ctx context.Context, run core.RunID, id core.MessageID) error {
+	var text string
+	if ok, err := f.q.find(ctx, &text, `SELECT data FROM runs WHERE id = $1`, run); err != nil || !ok {
+		return err
+	}
+	var d runData
+	if err := decode(text, &d); err != nil {
+		return err
+	}
+	for i := range d.Input {
+		if d.Input[i].ID == id {
+			d.Input[i].empty(f.r.mark, f.at)
+			d.Input[i].Native, d.Input[i].Preface = nil, ""
+		}
+	}
+	text, err := encode(d)
+	if err != nil {
+		return err
+	}
+	_, err = f.q.exec(ctx, `UPDATE runs SET data = $1 WHERE id = $2`, text, run)
+	return err
+}
+
+// empty leaves of a message that it was there, with its calls and returns, which belong together.
+func (d *messageData) empty(mark string, at int64) {
+	d.redact(at)
+	for i := range d.Content {
+		if c := &d.Content[i]; c.Call != nil {
+			c.Call.Arguments = "{}"
+		} else {
+			c.Text = mark
+		}
+	}
+	for i := range d.Returns {
+		r := &d.Returns[i]
+		r.Text, r.Stdout, r.Stderr = mark, nil, nil
+	}
+}
+
+// countOwn counts the record that is named, where it was not found by its texts: they are too short, or it is empty now.
+func (f *forgetter) countOwn(q core.ForgetQuery) {
+	name, id := "messages", string(q.Message)
+	switch {
+	case q.Passage != "":
+		name, id = "passages", string(q.Passage)
+	case q.Block != "":
+		name, id = "memory blocks", string(q.Block)
+	}
+	for i := range f.found.Places {
+		p := &f.found.Places[i]
+		if p.Name != name {
+			continue
+		}
+		if !f.apply && len(f.r.hints) > 0 {
+			return
+		}
+		p.Count++
+		return
+	}
+	f.found.Places = append([]core.ForgetPlace{{Name: name, Count: 1, Examples: []core.ForgetExample{{ID: id}}}}, f.found.Places...)
+}
+
+// clean takes from the files beside the facts, and from unused pages of all, what the facts do not hold any more.
+func (s *Store) clean(ctx context.Context) error {
+	if err := s.events.wipe(ctx); err != nil {
+		return err
+	}
+	_, last, err := s.search.Bounds(ctx)
+	if err != nil {
+		return err
+	}
+	if !s.search.x.Wait(ctx, last, cleanPatience) {
+		return core.E(core.Unavailable, "the search index is behind")
+	}
+	if err := s.search.x.Compact(ctx); err != nil {
+		return classify("write the search index anew", err)
+	}
+	if err := s.near.purge(ctx); err != nil {
+		return classify("write the vector index anew", err)
+	}
+	if err := s.facts.vacuum(ctx); err != nil {
+		return err
+	}
+	return s.cleaned(ctx)
+}
+
+// cleanPatience is how long forgetting waits for the index, which may be in the middle of being built.
+const cleanPatience = 10 * time.Minute
+
+func (s *Store) cleaned(ctx context.Context) error {
+	return s.write(ctx, "forget", func(ctx context.Context, q *querier) error {
+		_, err := q.exec(ctx, `UPDATE forgets SET done_at = $1 WHERE done_at = 0`, s.now())
+		return err
+	})
+}
+
+// finishForgetting is for an opening, before anything but the facts is open: what another process began is finished.
+func (s *Store) finishForgetting(ctx context.Context) error {
+	var pending int
+	if err := s.facts.r.get(ctx, &pending, `SELECT COUNT(*) FROM forgets WHERE done_at = 0`); err != nil || pending == 0 {
+		return classify("look for what was being forgotten", err)
+	}
+	s.cfg.Logger.InfoContext(ctx, "finishing to forget a text: the run log and the search index are made anew")
+	for _, name := range []string{eventsFile, indexFile} {
+		removeDB(filepath.Join(s.cfg.Dir, name))
+	}
+	removeVectors(s.cfg.Dir)
+	if err := s.facts.vacuum(ctx); err != nil {
+		return err
+	}
+	return s.cleaned(ctx)
+}

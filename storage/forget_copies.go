@@ -1,0 +1,198 @@
+package storage
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+
+	"loci/core"
+	"loci/storage/vectors"
+)
+
+// copies names what still holds the texts and is not touched: backups where they were made, copies of the home's files,
+// whatever else lies in the home, and files of a person's own that a folder follows.
+func (s *Store) copies(ctx context.Context, f *forgetter) ([]core.ForgetCopy, error) {
+	r := f.r
+	var backups []string
+	if err := s.facts.r.all(ctx, &backups, `SELECT path FROM backups ORDER BY path`); err != nil {
+		return nil, classify("list backups", err)
+	}
+	kinds := map[string]core.CopyKind{}
+	for _, path := range backups {
+		kinds[path] = core.CopyBackup
+	}
+	for _, dir := range append([]string{s.cfg.Dir, s.cfg.BackupDir}, s.cfg.Beside...) {
+		s.filesIn(dir, kinds)
+	}
+	if err := s.followed(ctx, f.files, kinds); err != nil {
+		return nil, err
+	}
+	var found []core.ForgetCopy
+	for path, kind := range kinds {
+		if err := ctx.Err(); err != nil {
+			return nil, classify("look through copies", context.Cause(ctx))
+		}
+		holds, err := r.inFile(ctx, path)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if holds || err != nil {
+			found = append(found, core.ForgetCopy{Path: path, Kind: kind, Unknown: !holds})
+		}
+	}
+	slices.SortFunc(found, func(a, b core.ForgetCopy) int { return strings.Compare(a.Path, b.Path) })
+	return found, nil
+}
+
+// followed finds the files on disk that texts of files were read from.
+func (s *Store) followed(ctx context.Context, ids []core.FileID, kinds map[string]core.CopyKind) error {
+	for chunk := range chunks(ids) {
+		w := &where{}
+		w.and("d.mirrored")
+		in(w, "f.id", chunk)
+		var rows []struct {
+			Name string `db:"name"`
+			Data string `db:"data"`
+		}
+		if err := s.facts.r.all(ctx, &rows, `SELECT f.name, d.data FROM files f JOIN folders d ON d.id = f.folder_id`+w.String(), w.args...); err != nil {
+			return classify("find the files of a folder", err)
+		}
+		for _, row := range rows {
+			var d folderData
+			if err := decode(row.Data, &d); err != nil {
+				return err
+			}
+			if d.Mirror != nil {
+				kinds[filepath.Join(d.Mirror.Path, filepath.FromSlash(row.Name))] = core.CopyFollowed
+			}
+		}
+	}
+	return nil
+}
+
+// filesIn finds the files of a folder that are not the store's own.
+func (s *Store) filesIn(dir string, kinds map[string]core.CopyKind) {
+	own := []string{}
+	for _, name := range []string{factsFile, eventsFile, indexFile} {
+		for _, suffix := range []string{"", "-wal", "-shm"} {
+			own = append(own, filepath.Join(s.cfg.Dir, name+suffix))
+		}
+	}
+	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error { // it returns no error of its own
+		name := filepath.Base(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			kinds[path] = core.CopyFile // which will be found unreadable
+			return nil //nolint:nilerr // it is named as a file that may hold the text
+		case !e.Type().IsRegular() || slices.Contains(own, path) || kinds[path] != "",
+			strings.HasPrefix(name, vectorFiles) && strings.HasSuffix(name, vectors.Ending):
+			return nil
+		}
+		kinds[path] = core.CopyFile
+		switch {
+		case strings.HasPrefix(name, copyPrefix):
+			kinds[path] = core.CopyMigration
+		case strings.Contains(name, ".db.replaced-") || strings.Contains(name, ".db.broken-"):
+			kinds[path] = core.CopyReplaced
+		}
+		return nil
+	})
+}
+
+const sqliteMagic = "SQLite format 3\x00"
+
+// inFile reports whether a file holds one of the texts: in a database in its places, else among its bytes.
+func (r *redactor) inFile(ctx context.Context, path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = f.Close() }()
+	in := bufio.NewReaderSize(f, 1<<20)
+	var broken error // as a database; its bytes may say enough
+	if head, _ := in.Peek(len(sqliteMagic)); string(head) == sqliteMagic {
+		var found bool
+		if found, broken = r.inDatabase(ctx, path); found {
+			return true, nil
+		}
+	}
+	found, err := r.inBytes(ctx, in)
+	return found, errors.Join(err, broken)
+}
+
+// inBytes reads a file piece by piece; the pieces overlap by the longest text.
+func (r *redactor) inBytes(ctx context.Context, in io.Reader) (bool, error) {
+	overlap := r.longest()
+	room := make([]byte, overlap+1<<20)
+	have := 0
+	for {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		n, err := io.ReadFull(in, room[have:])
+		if r.in(string(room[:have+n])) {
+			return true, nil
+		}
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return false, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		have = copy(room, room[have+n-overlap:have+n])
+	}
+}
+
+// longest is the length of the longest text in bytes; where case does not count, a letter may have more of them.
+func (r *redactor) longest() int {
+	n := 0
+	for _, texts := range r.heads {
+		n = max(n, len(texts[0]))
+	}
+	if r.re != nil {
+		n = 4 * len(r.re.String())
+	}
+	return n
+}
+
+// inDatabase looks through the places of a copy of the facts, which may be older and know fewer.
+func (r *redactor) inDatabase(ctx context.Context, path string) (bool, error) {
+	u := url.URL{Scheme: "file", Path: filepath.ToSlash(path), RawQuery: "mode=ro&immutable=1"}
+	db, err := sqlx.Open("sqlite", u.String())
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = db.Close() }()
+	q := newQuerier(db, nil)
+	defer q.close()
+	f := &forgetter{q: q, r: r, hashes: map[string]bool{}}
+	for _, p := range places() {
+		var known []string
+		if err := q.all(ctx, &known, `SELECT name FROM pragma_table_info($1)`, p.table); err != nil {
+			return false, err
+		}
+		if len(known) == 0 {
+			continue
+		}
+		p.columns = slices.DeleteFunc(p.columns, func(c column) bool { return !slices.Contains(known, c.name) })
+		found := core.ForgetPlace{}
+		if err := f.place(ctx, &p, &found); err != nil {
+			return false, err
+		}
+		if found.Count > 0 {
+			return true, nil
+		}
+	}
+	return false, nil
+}

@@ -1,0 +1,676 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"loci/core"
+	"loci/storage/vectors"
+)
+
+func TestEveryColumnIsAPlaceOfTextsOrKnownToHoldNone(t *testing.T) {
+	t.Parallel()
+	s := open(t, Config{})
+	type at struct {
+		Table  string `db:"tbl"`
+		Column string `db:"col"`
+	}
+	var have []at
+	err := s.facts.r.all(t.Context(), &have, `SELECT m.name AS tbl, c.name AS col FROM sqlite_master m JOIN pragma_table_info(m.name) c
+		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name <> 'goose_db_version' AND c.type IN ('TEXT', 'BLOB', '') ORDER BY 1, 2`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[at]bool{}
+	for _, p := range places() {
+		for _, c := range p.columns {
+			want[at{p.table, c.name}] = true
+		}
+	}
+	for table, columns := range textless() {
+		for _, c := range columns {
+			if want[at{table, c}] {
+				t.Errorf("%s.%s is in both lists", table, c)
+			}
+			want[at{table, c}] = true
+		}
+	}
+	for _, c := range have {
+		if !want[c] {
+			t.Errorf("%s.%s is in neither list: may it hold a text?", c.Table, c.Column)
+		}
+		delete(want, c)
+	}
+	for c := range want {
+		t.Errorf("there is no column %s.%s", c.Table, c.Column)
+	}
+}
+
+// secret is a text with all that is written differently in JSON, and a word that stands nowhere else.
+const secret = `Žofie "Quimby" lives <at> Zanzibarowitz`
+
+// diary is a home in which the secret stands everywhere.
+type diary struct {
+	*library
+	agent   core.AgentID
+	conv    core.ConversationID
+	hashes  map[string]string // of snapshots, by what they are of
+	message core.MessageID
+	whole   core.PassageID // of which nothing is left
+	part    core.PassageID
+	block   core.BlockID
+	file    core.FileID
+	disk    string
+}
+
+func newDiary(t *testing.T) *diary {
+	t.Helper()
+	d := &diary{library: newLibrary(t), hashes: map[string]string{}}
+	now := time.Now()
+	a := core.Agent{
+		ID: core.NewAgentID(), Name: "Zanzibarowitz", Type: core.AgentLettaV1, Description: secret, System: "Remember: " + secret, CreatedAt: now, UpdatedAt: now,
+		Metadata: map[string]any{secret: secret, "phone": 5558812}, Tags: []string{secret, "kept"}, Timezone: "UTC",
+	}
+	d.agent, d.conv = a.ID, core.DefaultConversation(a.ID)
+	d.check(d.s.Agents().Create(t.Context(), &a))
+	d.check(d.s.Tx(t.Context(), d.fill))
+	d.addFile()
+	d.check(d.s.Events().Append(t.Context(),
+		core.Event{Run: "run-a", Seq: 1, At: now, Body: core.Said{Text: secret[:12]}}, core.Event{Run: "run-a", Seq: 2, At: now, Body: core.Said{Text: secret[12:]}},
+		core.Event{Run: "run-a", Seq: 3, At: now, Body: core.UserInput{Role: core.RoleUser, Text: secret}},
+		core.Event{Run: "run-a", Seq: 4, At: now, Body: core.Stop{Reason: core.StopEndTurn, Status: core.RunCompleted}}))
+	d.embed()
+	return d
+}
+
+// addFile adds a file of a folder that follows a directory.
+func (d *diary) addFile() {
+	d.Helper()
+	ctx, now := d.Context(), time.Now()
+	d.disk = filepath.Join(d.TempDir(), "notes.txt")
+	d.check(os.WriteFile(d.disk, []byte(secret), 0o600))
+	folder := core.Folder{ID: core.NewFolderID(), Name: "notes", Description: secret, Mirror: &core.Mirror{Path: filepath.Dir(d.disk)}, CreatedAt: now, UpdatedAt: now}
+	d.check(d.s.Folders().Create(ctx, &folder))
+	f := core.File{ID: core.NewFileID(), Folder: folder.ID, Name: "notes.txt", Status: core.FilePending, Title: secret, CreatedAt: now, UpdatedAt: now}
+	d.check(d.s.Files().Create(ctx, &f, []byte(secret)))
+	if _, err := d.s.Forget(ctx, core.ForgetQuery{Text: "nowhere"}); core.KindOf(err) != core.Busy {
+		d.Errorf("while a file is to be read: %v", err)
+	}
+	doc := core.Document{Kind: "text", Title: secret, Text: "x " + secret, Sections: []core.Section{{End: 2 + len(secret), Line: 1, EndLine: 1}}}
+	d.file = f.ID
+	d.check(d.s.Files().Fill(ctx, &f, doc, []core.Passage{{ID: core.NewPassageID(), Text: secret, CreatedAt: now}}))
+}
+
+func (d *diary) fill(ctx context.Context, tx core.Store) error {
+	now := time.Now()
+	for kind, body := range map[core.SnapshotKind]string{
+		core.SnapshotSystem: "<human>\n" + secret + "\n</human>", core.SnapshotText: secret,
+		core.SnapshotTools: `[{"name":"note","description":` + quote(secret) + `,"parameters":{"type":"object"}}]`,
+		core.SnapshotAgent: `{"type":"letta_v1_agent","rules":[{"type":"run_first","tool_name":"note","args":{"text":` + quote(secret) + `}}],"pin":{"at":"2026-01-02T03:04:05Z"}}`,
+	} {
+		hash, err := tx.Snapshots().Put(ctx, kind, body)
+		d.check(err)
+		d.hashes[string(kind)] = hash
+	}
+	c := core.Conversation{
+		ID: d.conv, Agent: d.agent, Summary: secret, PinSystem: d.hashes["system"], PinTools: d.hashes["tools"], PinKey: "key", Rev: 3,
+		LastFolder: "/home/Zanzibarowitz", CreatedAt: now,
+	}
+	d.check(tx.Conversations().Create(ctx, &c))
+	d.block = core.NewBlockID()
+	b := core.Block{
+		ID: d.block, Label: "Zanzibarowitz", Value: "Name: " + secret + "\nlikes tea", Description: secret, Limit: 1000, Version: 1,
+		Metadata: map[string]any{"a": secret}, Tags: []string{secret}, CreatedAt: now, UpdatedAt: now,
+	}
+	d.check(tx.Blocks().Create(ctx, &b, core.BlockAuthor{Kind: core.AuthorUser}))
+	d.check(tx.Blocks().Attach(ctx, d.agent, d.block))
+	run := core.Run{
+		ID: "run-a", Agent: d.agent, Conversation: d.conv, Status: core.RunCompleted, CreatedAt: now, Notices: []string{secret},
+		Client: core.Client{Workspace: "/home/Zanzibarowitz"}, Config: core.RunConfig{System: secret}, Error: &core.RunError{Message: secret, Detail: secret},
+	}
+	d.message = core.NewMessageID()
+	run.Input = []core.Message{{ID: d.message, Role: core.RoleUser, Content: []core.Content{core.Text(secret)}, CreatedAt: now}}
+	d.check(tx.Runs().Create(ctx, &run))
+	d.check(tx.Steps().Create(ctx, &core.Step{
+		ID: "step-a", Run: "run-a", Agent: d.agent, Conversation: d.conv, Number: 1, Status: core.StepFailed, SystemHash: d.hashes["system"],
+		ToolsHash: d.hashes["tools"], AgentHash: d.hashes["agent"], Error: &core.StepError{Message: secret, Trace: secret}, CreatedAt: now,
+	}))
+	d.messages(ctx, tx)
+	d.check(tx.Rewinds().Create(ctx, &core.Rewind{
+		ID: core.NewRewindID(), Agent: d.agent, Conversation: d.conv, Step: "step-a", State: `{"type":"letta_v1_agent","override":"` + "x" + `","note":` + quote(secret) + `}`, CreatedAt: now,
+	}))
+	d.check(tx.Workspaces().Put(ctx, core.Workspace{Path: "/home/Zanzibarowitz", Agent: d.agent, Conversation: d.conv, UsedAt: now}))
+	return d.passages(ctx, tx)
+}
+
+func quote(s string) string {
+	b, err := json.Marshal(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+func (d *diary) messages(ctx context.Context, tx core.Store) {
+	now := time.Now()
+	nested := `{"results":[{"text":` + quote(secret) + `}]}`
+	for i, m := range []core.Message{
+		{ID: d.message, Role: core.RoleUser, Run: "run-a", Content: []core.Content{core.Text("Hello. " + secret + "\nBye.")}, Preface: "in /home/Zanzibarowitz"},
+		{Role: core.RoleAssistant, Content: []core.Content{
+			{Type: core.ContentReasoning, Text: secret, Signature: "signed"},
+			{Type: core.ContentCall, Call: &core.ToolCall{ID: "call-1", Name: "note", Arguments: `{"text":` + quote(secret) + `,"again":` + quote(nested) + `}`}},
+		}, Native: &core.Native{Provider: "p", Model: "m", Data: json.RawMessage(`{"type":"message","text":"` + asciiJSON(secret) + `"}`)}},
+		{Role: core.RoleTool, Returns: []core.ToolReturn{{CallID: "call-1", Name: "note", Text: nested, Stdout: []string{secret}}}},
+		{Role: core.RoleUser, Hidden: core.HiddenRecall, Content: []core.Content{core.Text("recalled: " + secret)}},
+		{Role: core.RoleUser, Content: []core.Content{core.Text("something else")}},
+	} {
+		if m.ID == "" {
+			m.ID = core.NewMessageID()
+		}
+		m.Agent, m.Conversation, m.CreatedAt = d.agent, d.conv, now
+		d.check(tx.Messages().Insert(ctx, &m))
+		d.check(tx.Messages().Enter(ctx, d.conv, i+1, []core.MessageID{m.ID}, nil))
+	}
+}
+
+func (d *diary) passages(ctx context.Context, tx core.Store) error {
+	now := time.Now()
+	d.whole, d.part = core.NewPassageID(), core.NewPassageID()
+	gone := core.Passage{ID: core.NewPassageID(), Archive: d.archive, Text: "gone: " + secret, CreatedAt: now, UpdatedAt: now}
+	d.check(tx.Passages().Insert(ctx,
+		&core.Passage{ID: d.whole, Archive: d.archive, Text: secret + ".", Tags: []string{"kept"}, CreatedAt: now, UpdatedAt: now},
+		&core.Passage{
+			ID: d.part, Archive: d.archive, Text: "One line.\nThen " + secret + " and more.", Tags: []string{"Zanzibarowitz", "kept"},
+			Metadata: map[string]any{"who": secret}, CreatedAt: now, UpdatedAt: now,
+		},
+		&core.Passage{ID: core.NewPassageID(), Archive: d.archive, Text: "unconcerned", CreatedAt: now, UpdatedAt: now}, &gone))
+	return tx.Passages().Delete(ctx, gone.ID)
+}
+
+// remains reads all of a home's files and returns where a word of the secret stands, also inside what is compressed.
+func remains(t *testing.T, s *Store, dir string, words ...string) []string {
+	t.Helper()
+	var found []string
+	err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		for _, w := range words {
+			if strings.Contains(strings.ToLower(string(data)), strings.ToLower(w)) {
+				found = append(found, filepath.Base(path)+" holds "+w)
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var hashes []string
+	if err := s.facts.r.all(t.Context(), &hashes, `SELECT hash FROM snapshots`); err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range hashes {
+		kind, body, err := s.Snapshots().Get(t.Context(), h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, w := range words {
+			if strings.Contains(strings.ToLower(body), strings.ToLower(w)) {
+				found = append(found, "the snapshot of "+string(kind)+" holds "+w)
+			}
+		}
+	}
+	return found
+}
+
+// traces are what must not be left: parts of the secret in all forms, and what the index makes of its one rare word.
+func traces() []string { return []string{"Zanzibarowitz", "zanzibarow", "Žofie", `\u017d`, "Quimby"} }
+
+func TestNothingOfAForgottenTextIsLeft(t *testing.T) {
+	t.Parallel()
+	d := newDiary(t)
+	for _, w := range traces()[:2] { // the test can fail: it sees what is there
+		if left := remains(t, d.s, d.dir, w); len(left) < 3 {
+			t.Fatalf("before: %v", left)
+		}
+	}
+	plan, err := d.s.Trace(t.Context(), core.ForgetQuery{Text: secret})
+	d.check(err)
+	done, err := d.s.Forget(t.Context(), core.ForgetQuery{Text: secret})
+	d.check(err)
+	if plan.Total() != done.Total() || plan.Conversations != 1 || done.Conversations != 1 {
+		t.Errorf("planned %d in %d, did %d in %d", plan.Total(), plan.Conversations, done.Total(), done.Conversations)
+	}
+	if diff := cmp.Diff([]core.ForgetCopy{{Path: d.disk, Kind: core.CopyFollowed}}, done.Copies); diff != "" {
+		t.Errorf("copies (-want +got):\n%s", diff)
+	}
+	for _, part := range []string{"Zanzibarowitz", "5558812"} { // names and tags, which are parts of the secret; a number
+		_, err = d.s.Forget(t.Context(), core.ForgetQuery{Text: part})
+		d.check(err)
+	}
+	if left := remains(t, d.s, d.dir, append(traces(), "5558812")...); len(left) > 0 {
+		t.Errorf("left: %s", strings.Join(left, "\n"))
+	}
+	d.rest()
+	d.check(d.s.Close())
+	d.open()
+	if left := remains(t, d.s, d.dir, traces()...); len(left) > 0 {
+		t.Errorf("after a restart: %v", left)
+	}
+}
+
+// rest checks that what was not forgotten is as it was.
+func (d *diary) rest() {
+	d.Helper()
+	ctx := d.Context()
+	if _, err := d.s.Passages().Get(ctx, d.whole); core.KindOf(err) != core.NotFound {
+		d.Errorf("a passage of which nothing is left: %v", err)
+	}
+	p, err := d.s.Passages().Get(ctx, d.part)
+	d.check(err)
+	if want := "One line.\nThen [forgotten] and more."; p.Text != want {
+		d.Errorf("the other passage is %q", p.Text)
+	}
+	if diff := cmp.Diff([]string{"forgotten", "kept"}, p.Tags); diff != "" {
+		d.Errorf("tags (-want +got):\n%s", diff)
+	}
+	tags, err := d.s.Passages().TopTags(ctx, d.archive, 10)
+	d.check(err)
+	if diff := cmp.Diff([]core.TagCount{{Tag: "forgotten", Count: 1}, {Tag: "kept", Count: 1}}, tags); diff != "" {
+		d.Errorf("tags of the archive (-want +got):\n%s", diff)
+	}
+	m, err := d.s.Messages().Get(ctx, d.message)
+	d.check(err)
+	if m.PlainText() != "Hello. [forgotten]\nBye." || m.RedactedAt.IsZero() {
+		d.Errorf("the message is %q, redacted %v", m.PlainText(), m.RedactedAt)
+	}
+	d.found("Bye", "hello", 1)
+	d.found("zanzibarowitz", "Zanzibarowitz quimby", 0)
+	rows, err := d.s.Messages().Context(ctx, d.conv)
+	d.check(err)
+	call := rows[1].Message
+	if call.Native != nil || call.Content[0].Signature != "" || call.Content[1].Call.Name != "note" || !json.Valid([]byte(call.Content[1].Call.Arguments)) {
+		d.Errorf("the call is %+v", call)
+	}
+	if other := rows[4].Message; !other.RedactedAt.IsZero() || other.PlainText() != "something else" {
+		d.Errorf("another message is %+v", other)
+	}
+	for of, hash := range d.hashes {
+		if at, err := d.s.Snapshots().RedactedAt(ctx, hash); err != nil || at.IsZero() {
+			d.Errorf("the snapshot of %s is not marked: %v", of, err)
+		}
+	}
+	c, err := d.s.Conversations().Get(ctx, d.conv)
+	d.check(err)
+	if c.PinKey != "" || c.Cut != 3 {
+		d.Errorf("the pin stays: %+v", c)
+	}
+	b, err := d.s.Blocks().Get(ctx, d.block)
+	d.check(err)
+	if b.Value != "Name: [forgotten]\nlikes tea" || b.Label != "forgotten" || b.Version != 1 {
+		d.Errorf("the block is %+v", b)
+	}
+	doc, err := d.s.Files().Document(ctx, d.file)
+	d.check(err)
+	if diff := cmp.Diff(core.Document{
+		Kind: "text", Title: "[forgotten]", Text: "x [forgotten]", Sections: []core.Section{{End: 13, Line: 1, EndLine: 1}},
+	}, doc); diff != "" {
+		d.Errorf("the file (-want +got):\n%s", diff)
+	}
+	run, err := d.s.Runs().Get(ctx, "run-a")
+	d.check(err)
+	if run.Input[0].RedactedAt.IsZero() || run.Input[0].PlainText() != "[forgotten]" {
+		d.Errorf("the input is %+v", run.Input)
+	}
+}
+
+func (d *diary) found(what, words string, n int) {
+	d.Helper()
+	hits, err := d.s.Messages().Match(d.Context(), core.SearchQuery{Text: words}, core.MessageFilter{})
+	d.check(err)
+	own := 0
+	for _, h := range hits {
+		if len(h.Words) > 0 { // no neighbour's
+			own++
+		}
+		if h.Partial {
+			d.Errorf("%s: partial", what)
+		}
+	}
+	if own != n {
+		d.Errorf("%s is found %d times", what, own)
+	}
+}
+
+func TestForgettingThatWasInterruptedIsFinishedAtTheNextStart(t *testing.T) {
+	t.Parallel()
+	d := newDiary(t)
+	var f *forgetter
+	d.check(d.s.outer(t.Context(), func(ctx context.Context, tx *view) (err error) { // as Forget does, without what comes after
+		q := core.ForgetQuery{Text: "zanzibarowitz", IgnoreCase: true}
+		if f, err = d.s.newForgetter(ctx, tx.tx, q); err != nil {
+			return err
+		}
+		f.v, f.apply, f.at = tx, true, 1
+		if err := f.all(ctx, q); err != nil {
+			return err
+		}
+		_, err = tx.tx.exec(ctx, `INSERT INTO forgets (at, records) VALUES (1, 1)`)
+		return err
+	}))
+	d.check(d.s.Close())
+	d.open()
+	d.embed()
+	d.found("what was said", "hello", 1) // the index is there again
+	if left := remains(t, d.s, d.dir, "zanzibarow"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	var pending int
+	d.check(d.s.facts.r.get(t.Context(), &pending, `SELECT COUNT(*) FROM forgets WHERE done_at = 0`))
+	if pending != 0 {
+		t.Error("it is still pending")
+	}
+}
+
+func TestARecordIsForgottenWithItsCopies(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		query func(d *diary) core.ForgetQuery
+		check func(d *diary)
+	}{
+		"message": {
+			func(d *diary) core.ForgetQuery { return core.ForgetQuery{Message: d.message} },
+			func(d *diary) {
+				m, err := d.s.Messages().Get(d.Context(), d.message)
+				d.check(err)
+				if m.PlainText() != "[forgotten]" || m.Preface != "" {
+					d.Errorf("the message is %+v", m)
+				}
+				run, err := d.s.Runs().Get(d.Context(), "run-a")
+				d.check(err)
+				if got := run.Input[0].PlainText(); got != "[forgotten]" {
+					d.Errorf("the input is %q", got)
+				}
+				p, err := d.s.Passages().Get(d.Context(), d.part)
+				d.check(err)
+				if strings.Contains(p.Text, "Hello") || !strings.Contains(p.Text, "Zanzibarowitz") {
+					d.Errorf("the passage is %q", p.Text)
+				}
+			},
+		},
+		"passage": {
+			func(d *diary) core.ForgetQuery { return core.ForgetQuery{Passage: d.part} },
+			func(d *diary) {
+				if _, err := d.s.Passages().Get(d.Context(), d.part); core.KindOf(err) != core.NotFound {
+					d.Errorf("the passage: %v", err)
+				}
+				a, err := d.s.Archives().Get(d.Context(), d.archive)
+				d.check(err)
+				if a.Passages != 2 {
+					d.Errorf("%d passages are counted", a.Passages)
+				}
+			},
+		},
+		"block": {
+			func(d *diary) core.ForgetQuery { return core.ForgetQuery{Block: d.block} },
+			func(d *diary) {
+				b, err := d.s.Blocks().Get(d.Context(), d.block)
+				d.check(err)
+				if b.Value != "[forgotten]" {
+					d.Errorf("the block is %q", b.Value)
+				}
+			},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDiary(t)
+			plan, err := d.s.Trace(t.Context(), c.query(d))
+			d.check(err)
+			if plan.Total() == 0 || !plan.At.IsZero() {
+				t.Errorf("the plan is %+v", plan)
+			}
+			done, err := d.s.Forget(t.Context(), c.query(d))
+			d.check(err)
+			if done.At.IsZero() {
+				t.Errorf("done: %+v", done)
+			}
+			c.check(d)
+		})
+	}
+}
+
+func TestWhatCannotBeForgottenIsSaid(t *testing.T) {
+	t.Parallel()
+	s := open(t, Config{})
+	for name, c := range map[string]struct {
+		q    core.ForgetQuery
+		kind core.Kind
+	}{
+		"nothing":  {core.ForgetQuery{}, core.Invalid},
+		"two":      {core.ForgetQuery{Text: "some text", Message: "message-x"}, core.Invalid},
+		"short":    {core.ForgetQuery{Text: " ab "}, core.Invalid},
+		"broken":   {core.ForgetQuery{Text: "abc\xffdef"}, core.Invalid},
+		"message":  {core.ForgetQuery{Message: "message-x"}, core.NotFound},
+		"passage":  {core.ForgetQuery{Passage: "passage-x"}, core.NotFound},
+		"no block": {core.ForgetQuery{Block: "block-x"}, core.NotFound},
+	} {
+		if _, err := s.Trace(t.Context(), c.q); core.KindOf(err) != c.kind {
+			t.Errorf("trace %s: %v", name, err)
+		}
+		if _, err := s.Forget(t.Context(), c.q); core.KindOf(err) != c.kind {
+			t.Errorf("forget %s: %v", name, err)
+		}
+	}
+	got, err := s.Forget(t.Context(), core.ForgetQuery{Text: "stands nowhere"})
+	if err != nil || got.Total() != 0 {
+		t.Errorf("what stands nowhere: %+v, %v", got, err)
+	}
+}
+
+func TestBackupsAndCopiesThatHoldTheTextAreNamed(t *testing.T) {
+	t.Parallel()
+	d := newDiary(t)
+	beside, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "b.db")
+	d.s.cfg.Beside = []string{beside}
+	d.check(d.s.Backup(t.Context(), elsewhere))
+	for name, text := range map[string]string{"copied.txt": "x " + secret, "other.txt": "nothing", "loci.db.replaced-1-wal": "bytes " + secret} {
+		dir := beside
+		if strings.HasPrefix(name, "loci") {
+			dir = d.dir
+		}
+		d.check(os.WriteFile(filepath.Join(dir, name), []byte(strings.Repeat("-", 1<<20)+text), 0o600))
+	}
+	d.check(os.WriteFile(filepath.Join(d.dir, "loci-v4-x.db"), []byte(sqliteMagic+"damaged"), 0o600))
+	got, err := d.s.Forget(t.Context(), core.ForgetQuery{Text: secret})
+	d.check(err)
+	want := []core.ForgetCopy{
+		{Path: elsewhere, Kind: core.CopyBackup},
+		{Path: d.disk, Kind: core.CopyFollowed},
+		{Path: filepath.Join(beside, "copied.txt"), Kind: core.CopyFile},
+		{Path: filepath.Join(d.dir, "loci-v4-x.db"), Kind: core.CopyMigration, Unknown: true},
+		{Path: filepath.Join(d.dir, "loci.db.replaced-1-wal"), Kind: core.CopyReplaced},
+	}
+	slices.SortFunc(want, func(a, b core.ForgetCopy) int { return strings.Compare(a.Path, b.Path) })
+	if diff := cmp.Diff(want, got.Copies); diff != "" {
+		t.Errorf("copies (-want +got):\n%s", diff)
+	}
+	if text, err := os.ReadFile(filepath.Join(beside, "copied.txt")); err != nil || !strings.Contains(string(text), secret) {
+		t.Errorf("a copy was touched: %v", err)
+	}
+}
+
+func TestASnapshotThatIsSentAgainIsWholeAgain(t *testing.T) {
+	t.Parallel()
+	d := newDiary(t)
+	_, body, err := d.s.Snapshots().Get(t.Context(), d.hashes["system"])
+	d.check(err)
+	_, err = d.s.Forget(t.Context(), core.ForgetQuery{Text: secret})
+	d.check(err)
+	hash, err := d.s.Snapshots().Put(t.Context(), core.SnapshotSystem, body)
+	d.check(err)
+	_, again, err := d.s.Snapshots().Get(t.Context(), hash)
+	redacted, rerr := d.s.Snapshots().RedactedAt(t.Context(), hash)
+	if err != nil || rerr != nil || hash != d.hashes["system"] || again != body || !redacted.IsZero() {
+		t.Errorf("%q, redacted %v: %v, %v", again, redacted, err, rerr)
+	}
+}
+
+func TestARedactorLeavesNothingAndKeepsTheRest(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		text, in, want string
+		fold           bool
+	}{
+		"span":       {text: "Ada Lovelace", in: "so Ada Lovelace said", want: "so [forgotten] said"},
+		"twice":      {text: "abcd", in: "abcdabcd", want: "[forgotten][forgotten]"},
+		"mark":       {text: "forgotten", in: "not forgotten", want: "not [removed]"},
+		"both marks": {text: "[removed", in: "a[removed]", want: "a[forgotten]]"},
+		"made anew":  {text: "]end", in: "]endend", want: "[forgotten[forgotten]"},
+		"case":       {text: "ÜBER uns", in: "Alles über Uns", want: "Alles [forgotten]", fold: true},
+		"no case":    {text: "Über", in: "über", want: "über"},
+		"escaped":    {text: "a\"b\nc", in: `{"x":"a\"b\nc"}`, want: `{"x":"[forgotten]"}`},
+		"twice deep": {text: "a\"b\nc", in: `"{\"x\":\"a\\\"b\\nc\"}"`, want: `"{\"x\":\"[forgotten]\"}"`},
+	} {
+		if got := newRedactor([]string{c.text}, c.fold).text(c.in); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestTheStructureOfADocumentStays(t *testing.T) {
+	t.Parallel()
+	r := newRedactor([]string{"user", "text", "1234", "name"}, false)
+	for in, want := range map[string]string{
+		`{"type":"text","text":"a text"}`:                                      `{"type":"text","text":"a [forgotten]"}`,
+		`{"role":"user", "id":"message-12340000-0000-4000-8000-000000001234"}`: `{"role":"user", "id":"message-12340000-0000-4000-8000-000000001234"}`,
+		`{"call":{"name":"text","arguments":"{\"name\":\"user\"}"}}`:           `{"call":{"name":"text","arguments":"{\"name\":\"[forgotten]\"}"}}`,
+		`{"at":"1234-01-02T03:04:05Z","n":1234,"name":"user"}`:                 `{"at":"1234-01-02T03:04:05Z","n":1234,"name":"[forgotten]"}`,
+		`{"metadata":{"user":{"text":[1234, true, null]}}}`:                    `{"metadata":{"[forgotten]":{"[forgotten]":["[forgotten]", true, null]}}}`,
+		`{"tags":["user","b"]}`:                                                `{"tags":["forgotten","b"]}`,
+		`not json, text`:                                                       `not json, [forgotten]`,
+		`[]`:                                                                   `[]`,
+	} {
+		if got := r.json(in, ""); got != want {
+			t.Errorf("%s\n got %s\nwant %s", in, got, want)
+		}
+	}
+}
+
+func TestTheSectionsOfADocumentMoveWithItsText(t *testing.T) {
+	t.Parallel()
+	text := "# One\nab secret cd\n# secret two\nsecret\nsecret"
+	at := func(s string) int { return strings.Index(text, s) }
+	doc := core.Document{Kind: "markdown", Title: "of secret", Text: text, Sections: []core.Section{
+		{Path: []string{"One"}, Start: 0, End: at("# secret"), Line: 1, EndLine: 2},
+		{Path: []string{"secret two"}, Start: at("# secret"), End: len(text), Line: 3, EndLine: 5},
+	}}
+	raw, err := encode(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		forget, text string
+		parts        []string
+	}{
+		{"secret", "# One\nab [forgotten] cd\n# [forgotten] two\n[forgotten]\n[forgotten]", []string{"# One\nab [forgotten] cd\n", "# [forgotten] two\n[forgotten]\n[forgotten]"}},
+		{"cd\n# secret", "# One\nab secret [forgotten] two\nsecret\nsecret", []string{"# One\nab secret [forgotten]", " two\nsecret\nsecret"}}, // across two sections
+	} {
+		out, err := newRedactor([]string{c.forget}, false).document(raw)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got core.Document
+		if err := decode(out, &got); err != nil {
+			t.Fatal(err)
+		}
+		if got.Text != c.text {
+			t.Errorf("text %q", got.Text)
+		}
+		for i, s := range got.Sections {
+			if part := got.Text[s.Start:s.End]; part != c.parts[i] || s.Line != 1+strings.Count(got.Text[:s.Start], "\n") {
+				t.Errorf("section %d: %q, line %d", i, part, s.Line)
+			}
+		}
+	}
+}
+
+func FuzzRedact(f *testing.F) {
+	f.Add("secret", `{"a":"a secret","metadata":{"secret":[1,"secret"]}}`, false)
+	f.Add("été\n\"x\"", `"été\n\"x\""`, true)
+	f.Add("[forgotten]", "[forg[forgotten]otten]", false)
+	f.Fuzz(func(t *testing.T, text, doc string, fold bool) {
+		q := core.ForgetQuery{Text: text}
+		if q.Validate() != nil || len(text) > 200 {
+			return
+		}
+		r := newRedactor([]string{text}, fold)
+		if got := r.text(doc); r.in(got) || strings.Contains(got, text) {
+			t.Errorf("%q is left in %q", text, got)
+		}
+		if got := r.json(doc, ""); json.Valid([]byte(doc)) && !json.Valid([]byte(got)) {
+			t.Errorf("%s became %s", doc, got)
+		}
+		if hint := longestPlain(text); !strings.Contains(text, hint) {
+			t.Errorf("%q is no part of %q", hint, text)
+		}
+	})
+}
+
+func TestForgettingLeavesNoCodesOfVectors(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	texts := make([]string, 2500) // more than a block, so that codes are in the file
+	for i := range texts {
+		texts[i] = "filler " + strings.Repeat("x", i%7+1) + " number " + core.NewID[string]("n")
+	}
+	texts[3] = "the Zanzibarowitz affair"
+	l.insert(l.archive, nil, texts...)
+	l.embed()
+	hits := l.byMeaning(texts[3], core.PassageFilter{Archives: []core.ArchiveID{l.archive}})
+	if len(hits) == 0 || hits[0].Passage.Text != texts[3] {
+		t.Fatal("not found by meaning")
+	}
+	before := codeFiles(t, l.dir)
+	_, err := l.s.Forget(t.Context(), core.ForgetQuery{Text: texts[3]})
+	l.check(err)
+	if after := codeFiles(t, l.dir); len(after) == 0 || slices.Equal(before, after) {
+		t.Errorf("codes %v, before %v", after, before)
+	}
+	for _, h := range l.byMeaning(texts[3], core.PassageFilter{Archives: []core.ArchiveID{l.archive}}) {
+		if h.Why.Vector > 4 {
+			t.Errorf("%q still stands out", h.Passage.Text)
+		}
+	}
+	left := remains(t, l.s, l.dir, "zanzibarow", string(vectors.Bytes(mustUnit(t, texts[3]))))
+	if len(left) > 0 {
+		t.Errorf("left: %q", left)
+	}
+}
+
+func mustUnit(t *testing.T, text string) []float32 {
+	t.Helper()
+	unit, ok := vectors.Unit(meaningOf(text))
+	if !ok {
+		t.Fatal("no unit vector")
+	}
+	return unit
+}
+
+func codeFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(dir, "*"+vectors.Ending))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
