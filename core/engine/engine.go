@@ -31,6 +31,7 @@ type Config struct {
 	Deadline     time.Duration // of a run, 0: one hour
 	MaxQueue     int           // runs waiting in one lane, 0: 100
 	Grace        time.Duration // what a shutdown leaves to running turns, 0: 2 s
+	Patience     time.Duration // how long Quiet waits for runs under way, 0: ten seconds
 	KeyWait      time.Duration // how long a resumed run waits for a client with its key, 0: ten minutes
 	SummaryWait  time.Duration // how long one model may take for a summary, 0: two minutes
 	RecallWait   time.Duration // how long a turn waits for what is recalled, 0: 300 ms
@@ -70,11 +71,14 @@ type Engine struct {
 	sizes *sizes         // context windows of models that answered
 	envs  *sessions      // provider variables of clients that came since the start, for resumed runs
 
-	mu     sync.Mutex // guards lanes, active, closed and the fields of lanes
-	lanes  map[core.ConversationID]*lane
-	active map[core.RunID]*job
-	closed bool
-	real   bool // a real model has answered in this home: what meta.real_at says
+	mu      sync.Mutex // guards all below, and the fields of lanes
+	lanes   map[core.ConversationID]*lane
+	active  map[core.RunID]*job
+	closed  bool
+	silent  chan struct{} // closed when the quiet that somebody asked for is over; nil: nobody did
+	emptied chan struct{} // closed when a lane, a run or a copy is over; nil: nobody waits for that
+	copies  int           // of agents, under way
+	real    bool          // a real model has answered in this home: what meta.real_at says
 }
 
 // New returns an engine; it starts nothing.
@@ -99,6 +103,9 @@ func New(cfg Config) *Engine {
 	}
 	if cfg.Grace == 0 {
 		cfg.Grace = 2 * time.Second
+	}
+	if cfg.Patience == 0 {
+		cfg.Patience = 10 * time.Second
 	}
 	if cfg.KeyWait == 0 {
 		cfg.KeyWait = 10 * time.Minute

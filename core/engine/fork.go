@@ -90,6 +90,11 @@ type CopyOptions struct {
 // are shared. The archive that only it has is copied, too; one that it shares is shared by the copy as well. With History, the messages of the
 // window are copied under new ids. The other agent is only read.
 func (e *Engine) CopyAgent(ctx context.Context, id core.AgentID, o CopyOptions) (core.Agent, error) {
+	done, err := e.busily(ctx)
+	if err != nil {
+		return core.Agent{}, err
+	}
+	defer done()
 	c := &copying{e: e, o: o}
 	if err := c.look(ctx, id); err != nil {
 		return core.Agent{}, err
@@ -97,8 +102,7 @@ func (e *Engine) CopyAgent(ctx context.Context, id core.AgentID, o CopyOptions) 
 	if err := c.archive(ctx); err != nil {
 		return core.Agent{}, err
 	}
-	err := e.cfg.Store.Tx(ctx, c.write)
-	if err != nil {
+	if err := e.cfg.Store.Tx(ctx, c.write); err != nil {
 		if c.copied { // nobody has it
 			err = joined(err, e.cfg.Store.Archives().Delete(context.WithoutCancel(ctx), c.store.ID))
 		}

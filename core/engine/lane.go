@@ -31,7 +31,9 @@ type job struct {
 
 // enter returns the lane of a conversation with its accept token taken; leave gives it back.
 func (e *Engine) enter(ctx context.Context, conv core.ConversationID) (*lane, error) {
-	e.mu.Lock()
+	if err := e.loud(ctx); err != nil {
+		return nil, err
+	}
 	if e.closed {
 		e.mu.Unlock()
 		return nil, core.ErrShutdown
@@ -97,6 +99,7 @@ func (e *Engine) laneLocked(conv core.ConversationID) *lane {
 func (e *Engine) dropLocked(conv core.ConversationID, l *lane) {
 	if e.lanes[conv] == l && l.users == 0 && l.current == nil && len(l.queue) == 0 && !l.held {
 		delete(e.lanes, conv)
+		e.lessLocked()
 	}
 }
 
@@ -144,6 +147,7 @@ func (e *Engine) announceEnd(j *job, last []core.Event) {
 // forgetLocked takes a run that is over out of the registry and tells who waits for it.
 func (e *Engine) forgetLocked(j *job) {
 	delete(e.active, j.run.ID)
+	e.lessLocked()
 	j.cancel(nil)
 	close(j.done)
 	e.hub.changed(j.run.ID)

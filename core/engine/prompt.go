@@ -339,6 +339,12 @@ func (h *hashes) add(hash string) {
 	h.set[hash] = struct{}{}
 }
 
+func (h *hashes) clear() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	clear(h.set)
+}
+
 // snapshotHash is the hash that SnapshotStore.Put returns.
 func snapshotHash(kind core.SnapshotKind, body string) string {
 	sum := sha256.Sum256([]byte(string(kind) + "\n" + body))

@@ -58,3 +58,11 @@ func (w *windows) put(conv core.ConversationID, rev int, rows []core.InContext) 
 func (w *windows) touchLocked(conv core.ConversationID) {
 	w.order = append(slices.DeleteFunc(w.order, func(c core.ConversationID) bool { return c == conv }), conv)
 }
+
+// clear drops all windows.
+func (w *windows) clear() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.kept)
+	w.order = nil
+}
