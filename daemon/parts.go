@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"time"
 
 	"loci/core"
@@ -52,7 +53,10 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	}
 	p.ingest = service.NewIngest(service.IngestConfig{Parser: parsers.New(), Clock: d.cfg.Clock, Logger: d.logger})
 	p.embedding = service.NewEmbedding(service.EmbeddingConfig{Embedders: reached, Env: d.env, Logger: d.logger, After: p.ingest.Nudge})
-	p.store, err = storage.Open(opening, storage.Config{Dir: d.cfg.Paths.Data, Clock: d.cfg.Clock, Logger: d.logger, Embed: p.embedding.Query})
+	p.store, err = storage.Open(opening, storage.Config{
+		Dir: d.cfg.Paths.Data, Beside: []string{d.cfg.Paths.Home, d.cfg.Paths.State, filepath.Dir(d.cfg.Paths.Config)},
+		Clock: d.cfg.Clock, Logger: d.logger, Embed: p.embedding.Query,
+	})
 	if err != nil {
 		return p, err
 	}
@@ -68,7 +72,8 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	p.services = service.New(service.Config{
 		Store: p.store, Engine: p.engine, Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
 		Env: d.env, Embedders: reached, Embedding: p.embedding, DefaultModel: core.Handle(settings.Model),
-		Ingest: p.ingest,
+		Ingest:    p.ingest,
+		Forgetter: p.store, Forgotten: p.embedding.Forget,
 	})
 	p.mirrors = mirror.New(mirror.Config{Store: p.store, Services: p.services, Logger: d.logger})
 	if err := p.engine.Recover(ctx); err != nil {

@@ -94,7 +94,7 @@ func (s *Store) filesIn(dir string, kinds map[string]core.CopyKind) {
 			return nil
 		case err != nil:
 			kinds[path] = core.CopyFile // which will be found unreadable
-			return nil //nolint:nilerr // it is named as a file that may hold the text
+			return nil                  //nolint:nilerr // it is named as a file that may hold the text
 		case !e.Type().IsRegular() || slices.Contains(own, path) || kinds[path] != "",
 			strings.HasPrefix(name, vectorFiles) && strings.HasSuffix(name, vectors.Ending):
 			return nil

@@ -242,6 +242,9 @@ func (a *app) printSent(ctx context.Context, c *client.Client, step string) erro
 	if a.json {
 		return writeJSON(a.out, sent)
 	}
+	if sent.Redacted {
+		fmt.Fprintln(a.errOut, "loci: a text of it was forgotten since; this is what is left")
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "=== %s to %s ===\n", sent.StepID, sent.Model)
 	fmt.Fprintf(&b, "\n=== system ===\n%s\n", sent.System)

@@ -158,7 +158,7 @@ func (a *app) agentCommands() []*cobra.Command {
 func (a *app) homeCommands() []*cobra.Command {
 	return []*cobra.Command{
 		a.daemonCommand(), a.doctorCommand(), a.pathsCommand(), a.configCommand(), a.backupCommand(),
-		a.restoreCommand(), a.uninstallCommand(), a.versionCommand(),
+		a.restoreCommand(), a.forgetCommand(), a.uninstallCommand(), a.versionCommand(),
 	}
 }
 
@@ -167,7 +167,7 @@ func (a *app) homeCommands() []*cobra.Command {
 func isCommand(word string) bool {
 	switch word {
 	case "agents", "conversations", "memory", "archival", "messages", "context", "models", "runs",
-		"daemon", "doctor", "paths", "config", "backup", "restore", "uninstall", "version",
+		"daemon", "doctor", "paths", "config", "backup", "restore", "forget", "uninstall", "version",
 		"help", "completion", "exit-codes", "__complete", "__completeNoDesc":
 		return true
 	}

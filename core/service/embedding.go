@@ -533,6 +533,14 @@ func (e *Embedding) cached(key [sha256.Size]byte) ([]float32, bool) {
 }
 
 // remember keeps a vector by the content of its text, for a while.
+// Forget drops the vectors remembered of texts.
+func (e *Embedding) Forget() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	clear(e.cache)
+	e.order, e.bytes = nil, 0
+}
+
 func (e *Embedding) remember(key [sha256.Size]byte, v []float32) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -224,3 +224,8 @@ func (h *History) Copy(ctx context.Context, id core.AgentID, o engine.CopyOption
 func (h *History) Sent(ctx context.Context, id core.StepID) (core.ChatRequest, error) {
 	return h.Engine.Reproduce(ctx, id)
 }
+
+// Redacted reports whether a text of what a step sent was forgotten since.
+func (h *History) Redacted(ctx context.Context, id core.StepID) (bool, error) {
+	return h.Engine.Redacted(ctx, id)
+}

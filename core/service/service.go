@@ -23,6 +23,10 @@ type Config struct {
 	Engine *engine.Engine
 	Models core.Models
 	Tools  core.Toolbox
+
+	Forgetter core.Forgetter // nil: nothing can be forgotten
+	Forgotten func()         // called after something was, to drop what was made of it; may be nil
+
 	Clock  func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discarded
 	Env    core.Env         // the daemon's own provider variables; nil: none
@@ -43,6 +47,7 @@ type Services struct {
 	Conversations *Conversations
 	Files         *Files
 	Folders       *Folders
+	Forget        *Forget
 	History       *History
 	Messages      *Messages
 	Mirrors       *Mirrors
@@ -79,6 +84,7 @@ func New(cfg Config) *Services {
 		Conversations: conversations,
 		Files:         &Files{parts: p},
 		Folders:       &Folders{parts: p},
+		Forget:        &Forget{parts: p},
 		History:       &History{parts: p},
 		Messages:      &Messages{parts: p},
 		Mirrors:       &Mirrors{parts: p, blocks: blocks},

@@ -101,7 +101,8 @@ type AgentCopied struct {
 // SentRequest is exactly what a step sent, before a provider's protocol words it.
 type SentRequest struct {
 	StepID     string        `json:"step_id"`
-	Model      string        `json:"model"` // the provider's own name
+	Redacted   bool          `json:"redacted,omitempty"` // a text of it was forgotten since: this is what is left
+	Model      string        `json:"model"`              // the provider's own name
 	System     string        `json:"system"`
 	Messages   []SentMessage `json:"messages"`
 	Tools      []SentTool    `json:"tools"`

@@ -150,5 +150,10 @@ func (s *Server) copyAgent(ctx context.Context, in *copyAgentInput) (*body[api.A
 
 func (s *Server) stepRequest(ctx context.Context, in *StepPath) (*body[api.SentRequest], error) {
 	req, err := s.services().History.Sent(ctx, in.id())
-	return answer(wireSent(in.StepID, req), err)
+	if err != nil {
+		return nil, err
+	}
+	out := wireSent(in.StepID, req)
+	out.Redacted, err = s.services().History.Redacted(ctx, in.id())
+	return answer(out, err)
 }

@@ -122,6 +122,7 @@ func (s *Server) register(a huma.API) {
 	s.registerBlocks(a)
 	s.registerConversations(a)
 	s.registerFolders(a)
+	s.registerForget(a)
 	s.registerHealth(a)
 	s.registerHistory(a)
 	s.registerRecall(a)

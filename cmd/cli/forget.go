@@ -1,0 +1,146 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+)
+
+// forgetFlags are what `loci forget` takes.
+type forgetFlags struct{ yes, dry, ignoreCase bool }
+
+func (a *app) forgetCommand() *cobra.Command {
+	var f forgetFlags
+	c := &cobra.Command{
+		Use:   "forget ID|TEXT|-",
+		Short: "Remove a text for good, wherever it stands; shows that first, and asks",
+		Long: `Remove a text for good: from messages, memory and its versions, archives, files, the prompts that were sent, logs and
+the search index, until no byte of it is in the home. A mark stands in its place.
+
+An ID is that of a message, a passage or a memory block: its whole content goes, with the copies of it. A TEXT is removed
+as it is typed; "-" reads it from standard input, so that it is not in the history of your shell.
+
+Without --yes it shows where the text stands, and asks; where there is no terminal to ask at, it ends with code 4.
+Backups and other copies that hold the text are named, not touched.`,
+		Args: atLeast("an id or a text"),
+		RunE: func(cmd *cobra.Command, args []string) error { return a.forget(cmd.Context(), f, args) },
+	}
+	c.Flags().BoolVar(&f.yes, "yes", false, "do not ask")
+	c.Flags().BoolVar(&f.dry, "dry-run", false, "only show where it stands")
+	c.Flags().BoolVar(&f.ignoreCase, "ignore-case", false, "upper and lower case are the same")
+	c.MarkFlagsMutuallyExclusive("yes", "dry-run")
+	return c
+}
+
+func (a *app) forget(ctx context.Context, f forgetFlags, words []string) error {
+	in, err := a.forgetRequest(ctx, f, words)
+	if err != nil {
+		return err
+	}
+	c, err := a.connect(ctx)
+	if err != nil {
+		return err
+	}
+	if f.yes {
+		return a.forgetNow(ctx, c, in)
+	}
+	plan, err := c.Forget(ctx, in)
+	if err != nil {
+		return err
+	}
+	if err := a.printForgetting(plan); err != nil {
+		return err
+	}
+	switch {
+	case f.dry:
+		return nil
+	case plan.Records == 0:
+		return (&fault{kind: api.KindNotFound, msg: "it stands nowhere"}).withHint("--ignore-case, or a part of it; --yes wipes what deleted records may have left in the files")
+	case !a.canAsk():
+		return (&fault{kind: api.KindConflict, msg: "nothing was forgotten: there is no terminal to ask at"}).withHint("the same with --yes")
+	case !a.confirm(fmt.Sprintf("remove it from %s, for good?", counted(plan.Records, "record"))):
+		return &fault{kind: api.KindCancelled, msg: "nothing was forgotten"}
+	}
+	return a.forgetNow(ctx, c, in)
+}
+
+// forgetRequest tells an id from a text.
+func (a *app) forgetRequest(ctx context.Context, f forgetFlags, words []string) (api.ForgetRequest, error) {
+	in := api.ForgetRequest{IgnoreCase: f.ignoreCase}
+	text, err := a.said(ctx, words)
+	switch {
+	case err != nil:
+		return in, err
+	case isID(text, "message", "passage", "block"):
+		in.ID = text
+	case isID(text, "agent", "conv", "run", "step", "archive", "source", "file"):
+		return in, invalid("what can be forgotten by its id is a message, a passage or a memory block").withHint("loci messages, loci archival, loci memory --json show their ids")
+	case strings.TrimSpace(text) == "":
+		return in, invalid("there is no text to forget")
+	default:
+		in.Text = text
+	}
+	return in, nil
+}
+
+func (a *app) forgetNow(ctx context.Context, c *client.Client, in api.ForgetRequest) error {
+	in.Confirm = true
+	done, err := c.Forget(ctx, in)
+	if err != nil {
+		return err
+	}
+	if !a.json {
+		a.printCopies(done)
+	}
+	return a.report(done, "forgotten: %s; no file of the home holds it any more", counted(done.Records, "record"))
+}
+
+// printForgetting shows where a text stands.
+func (a *app) printForgetting(f api.Forgetting) error {
+	if a.json {
+		return writeJSON(a.out, f)
+	}
+	t := table{head: []string{"WHERE", "RECORDS", "ID", "FOR EXAMPLE"}}
+	for _, p := range f.Places {
+		name, count := p.Name, strconv.Itoa(p.Count)
+		for _, e := range p.Examples {
+			t.add(name, count, e.ID, e.Line)
+			name, count = "", ""
+		}
+	}
+	if err := t.write(a.out); err != nil {
+		return err
+	}
+	if f.Conversations > 0 {
+		fmt.Fprintf(a.errOut, "loci: it is in the window or the prompt of %s, whose next request a provider reads anew\n", counted(f.Conversations, "conversation"))
+	}
+	a.printCopies(f)
+	return nil
+}
+
+// printCopies names what is not touched.
+func (a *app) printCopies(f api.Forgetting) {
+	for _, c := range f.Copies {
+		verb := "still holds it"
+		if c.Unknown {
+			verb = "cannot be read, and may hold it"
+		}
+		what := map[string]string{
+			"backup": "the backup", "migration": "the copy made before a migration", "replaced": "the file put aside", "followed": "your own file",
+		}[c.Kind]
+		fmt.Fprintf(a.errOut, "loci: %s %s %s\n", orElse(what, "the file"), oneLine(c.Path), verb)
+	}
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
