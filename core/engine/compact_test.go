@@ -142,6 +142,8 @@ func TestCompactionOverTwoHundredTurns(t *testing.T) {
 			for _, window := range []int{4000, 8000} {
 				turns := 20
 				switch {
+				case testing.Short() && (window != 4000 || name != "good" && mode != compact.SlidingWindow):
+					continue
 				case name != "good" && (mode == compact.All || mode == compact.SelfSlidingWindow || mode == compact.PartialEvict):
 					continue // as with the mode that is like it
 				case name == "good" && mode == compact.SlidingWindow:
@@ -277,15 +279,15 @@ func TestASummariserThatHangsIsNotWaitedForAtEveryTurn(t *testing.T) {
 	}), withDump, func(c *engine.Config) { c.SummaryWait = 10 * time.Millisecond })}
 	small(l.house, 4000)
 	l.a = l.agent(nil)
-	for i := range 20 {
-		l.turn(i, strings.Repeat("some words ", 100))
+	for i := range 12 {
+		l.turn(i, strings.Repeat("some words ", 150))
 	}
 	if hung != 1 || l.failures != 1 || l.evictions < 2 {
 		t.Errorf("waited for %d times, %d failures told, %d evictions", hung, l.failures, l.evictions)
 	}
 	l.later(time.Hour)
-	for i := range 20 {
-		l.turn(i, strings.Repeat("some words ", 100))
+	for i := range 6 {
+		l.turn(i, strings.Repeat("some words ", 150))
 	}
 	if hung != 2 {
 		t.Errorf("an hour later it was waited for %d times in all", hung)
@@ -314,8 +316,8 @@ func TestTheOlderFormWritesIntoABlockOverWhatStoodThere(t *testing.T) {
 				a.Extra = map[string]any{compact.ExtraKey: map[string]any{"mode": string(mode), "message_buffer_limit": 12, "message_buffer_min": 4}}
 			})
 			b := h.agent(func(b *core.Agent) { b.Name = "Bob" })
-			for range 40 {
-				h.send(a, strings.Repeat("some words ", 30))
+			for range 24 {
+				h.send(a, strings.Repeat("some words ", 90))
 			}
 			asked := h.summaryRequests()
 			if len(asked) < 3 {
@@ -361,7 +363,7 @@ func TestTheSummaryBlockNeverOutgrowsTheWindow(t *testing.T) {
 	h := open(t, summariser(func(n int) turn { return say(fmt.Sprint("number ", n, ": ", long)) }))
 	small(h, 4000)
 	a := h.agent(func(a *core.Agent) {
-		a.Extra = map[string]any{compact.ExtraKey: map[string]any{"mode": string(compact.StaticBuffer), "message_buffer_limit": 14, "message_buffer_min": 2}}
+		a.Extra = map[string]any{compact.ExtraKey: map[string]any{"mode": string(compact.StaticBuffer), "message_buffer_limit": 8, "message_buffer_min": 2}}
 	})
 	err := h.store.Tx(t.Context(), func(ctx context.Context, tx core.Store) error { // a person's own, with a limit of its own
 		b := core.Block{ID: core.NewBlockID(), Label: compact.BlockLabel, Value: "I wrote this.", Limit: 900, ReadOnly: true, CreatedAt: h.clock()}
@@ -374,7 +376,7 @@ func TestTheSummaryBlockNeverOutgrowsTheWindow(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := false
-	for i := range 60 {
+	for i := range 22 {
 		if run, _ := h.send(a, strings.Repeat("some words ", 40)); run.Status != core.RunCompleted {
 			t.Fatalf("turn %d: %+v", i, run.Error)
 		}
@@ -542,7 +544,7 @@ func TestTheOlderFormKeepsToItsNumbersOfMessages(t *testing.T) {
 	if _, err := h.engine.Compact(t.Context(), conv, nil, nil); core.KindOf(err) != core.Invalid {
 		t.Errorf("nothing to compact: %v", err)
 	}
-	for i := range 40 {
+	for i := range 24 {
 		h.send(a, "hello")
 		ids, err := h.store.Messages().ContextIDs(t.Context(), conv)
 		if err != nil {
@@ -552,8 +554,8 @@ func TestTheOlderFormKeepsToItsNumbersOfMessages(t *testing.T) {
 			t.Errorf("turn %d: %d messages in the window", i, n)
 		}
 	}
-	if n := len(h.summaryRequests()); n < 2 || n > 8 {
-		t.Errorf("%d summaries in 40 turns", n)
+	if n := len(h.summaryRequests()); n < 2 || n > 5 {
+		t.Errorf("%d summaries in 24 turns", n)
 	}
 	before := len(h.summaryRequests())
 	if _, err := h.engine.Compact(t.Context(), conv, nil, nil); err != nil {
@@ -564,5 +566,50 @@ func TestTheOlderFormKeepsToItsNumbersOfMessages(t *testing.T) {
 	}
 	if n := len(h.summaryRequests()); n != before+1 {
 		t.Errorf("%d requests for a summary", n-before)
+	}
+}
+
+func TestARequestThatStaysTooLongIsTriedTwiceAndNotMore(t *testing.T) {
+	t.Parallel()
+	refuse := false
+	h := open(t, func(_ int, req core.ChatRequest) turn {
+		switch {
+		case asksForSummary(req):
+			return say("Short.")
+		case refuse:
+			err := core.E(core.TooLong, "maximum context length")
+			err.Provider = true
+			return turn{err: err}
+		}
+		return say(strings.Repeat("words ", 50))
+	})
+	a := h.agent(nil)
+	for range 8 {
+		h.send(a, strings.Repeat("some words ", 30))
+	}
+	refuse = true
+	before := len(h.model.sent())
+	run, events := h.send(a, "and now")
+	var order []string
+	for _, ev := range events {
+		switch b := ev.Body.(type) {
+		case core.Compacting:
+			order = append(order, b.Trigger)
+		case core.Summary:
+			order = append(order, "summary")
+		case core.Failure:
+			order = append(order, b.Error.Type)
+		default: // of the answer
+		}
+	}
+	if diff := cmp.Diff([]string{"context_window_exceeded", "summary", "context_window_overflow"}, order); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if asked := len(h.model.sent()) - before; run.Status != core.RunFailed || asked != 3 {
+		t.Errorf("%s after %d requests, the summary's among them", run.Status, asked)
+	}
+	refuse = false
+	if run, _ := h.send(a, "again"); run.Status != core.RunCompleted {
+		t.Errorf("the agent is dead: %+v", run.Error)
 	}
 }
