@@ -92,7 +92,7 @@ func (r *searcher) match(ctx context.Context, kind index.Kind, sq core.SearchQue
 	if err != nil {
 		return ranked{}, classify("search", err)
 	}
-	const spare, most = 20, 500 // some may be gone by now
+	const spare, most = 20, 200 // some may be gone by now
 	ask := index.Ask{Query: q, Filter: f, Zone: today.Location(), Explain: limit + spare + min(len(sq.Skip), most)}
 	if meaning != nil {
 		ask.Meaning = meaning

@@ -46,6 +46,16 @@ func recalled(req core.ChatRequest) []string {
 	return out
 }
 
+// lastAsked is the newest user message of a request: records may follow it.
+func lastAsked(req core.ChatRequest) string {
+	for i := len(req.Messages) - 1; i >= 0; i-- {
+		if req.Messages[i].Role == core.ChatUser {
+			return req.Messages[i].Text
+		}
+	}
+	return ""
+}
+
 func notice(events []core.Event) (core.Notice, bool) {
 	for _, ev := range events {
 		if n, ok := ev.Body.(core.Notice); ok && n.Kind == engine.NoticeRecalled {

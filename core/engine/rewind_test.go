@@ -47,7 +47,7 @@ func newPast(t *testing.T, seed uint64) *past {
 			return slices.ContainsFunc(req.Tools, func(s core.ToolSpec) bool { return s.Name == name })
 		}
 		switch {
-		case strings.Contains(last.Text, "fail now"):
+		case last.Role != core.ChatTool && strings.Contains(lastAsked(req), "fail now"):
 			e := core.E(core.Unavailable, "down")
 			e.Provider = true
 			return turn{err: e}
@@ -69,6 +69,7 @@ func newPast(t *testing.T, seed uint64) *past {
 		p.model.infos[name] = core.ModelInfo{ContextWindow: 5000, Tools: name != "other/plain", BindsPrefix: true, CacheTTL: 5 * time.Minute}
 	}
 	p.a = p.agent(func(a *core.Agent) {
+		a.Recall = 400
 		a.ToolRules = []core.ToolRule{{Type: core.RuleConstrainChild, Tool: "memory_insert", Children: []string{"conversation_search", "memory_insert"}}}
 		if seed%3 == 2 {
 			a.Extra = map[string]any{compact.ExtraKey: map[string]any{"mode": string(compact.StaticBuffer), "message_buffer_limit": 12}}
@@ -285,7 +286,7 @@ func (p *past) live(i int) {
 		p.change(func(a *core.Agent) { a.Model = models[p.rng.IntN(len(models))] })
 	case 8:
 		p.change(func(a *core.Agent) {
-			a.System, a.Settings.MaxOutputTokens = fmt.Sprint("You are test ", i), 100+i
+			a.System, a.Settings.MaxOutputTokens, a.Recall = fmt.Sprint("You are test ", i), 100+i, i%2*400
 			modes := []compact.Mode{compact.All, compact.SlidingWindow, compact.Evict, compact.StaticBuffer, compact.PartialEvict}
 			a.Extra = map[string]any{compact.ExtraKey: map[string]any{"mode": modes[i%len(modes)], "message_buffer_limit": 12}}
 		})
