@@ -150,7 +150,7 @@ func checkText(args []string) error {
 
 func (a *app) agentCommands() []*cobra.Command {
 	return []*cobra.Command{
-		a.agentsCommand(), a.conversationsCommand(), a.memoryCommand(), a.archivalCommand(),
+		a.agentsCommand(), a.conversationsCommand(), a.memoryCommand(), a.archivalCommand(), a.foldersCommand(), a.filesCommand(),
 		a.messagesCommand(), a.contextCommand(), a.modelsCommand(), a.runsCommand(),
 	}
 }
@@ -166,7 +166,7 @@ func (a *app) homeCommands() []*cobra.Command {
 // deciding between a prompt and a command builds nothing.
 func isCommand(word string) bool {
 	switch word {
-	case "agents", "conversations", "memory", "archival", "messages", "context", "models", "runs",
+	case "agents", "conversations", "memory", "archival", "folders", "files", "messages", "context", "models", "runs",
 		"daemon", "doctor", "paths", "config", "backup", "restore", "forget", "uninstall", "version",
 		"help", "completion", "exit-codes", "__complete", "__completeNoDesc":
 		return true

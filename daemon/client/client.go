@@ -122,6 +122,7 @@ type request struct {
 	method, path string
 	query        any
 	body         any
+	form         []byte // in place of body: a form, whose type stands in header
 	header       http.Header
 	accept       string
 	bare         bool // carries no session
@@ -130,7 +131,7 @@ type request struct {
 // send makes the call and gives an answer that succeeded; the caller closes its body. A session that the daemon does
 // not know is registered again and the call repeated, once: such a request stored nothing.
 func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
-	var body []byte
+	body := r.form
 	if r.body != nil {
 		var err error
 		if body, err = json.Marshal(r.body); err != nil {
@@ -171,7 +172,7 @@ func (c *Client) attempt(ctx context.Context, r request, body []byte, session st
 	// Without a user agent the contract takes us for a current client, which gets relations only when it asks.
 	req.Header.Set("User-Agent", "")
 	req.Header.Set(api.HeaderVersion, c.opts.Version)
-	if body != nil {
+	if body != nil && r.form == nil {
 		req.Header.Set("Content-Type", "application/json")
 	}
 	if r.accept != "" {

@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+)
+
+// foldersCommand is `loci folders`: sets of files that agents can open and search.
+func (a *app) foldersCommand() *cobra.Command {
+	return parent("folders", "Make folders of files and give them to agents",
+		a.foldersList(), a.foldersCreate(), a.foldersShow(), a.foldersDelete(),
+		a.foldersShare("attach", "Give an agent a folder, and the tools to open and search its files", "%s now has the folder %s", (*client.Client).AttachFolder),
+		a.foldersShare("detach", "Take a folder away from an agent; the folder stays", "%s has the folder %s no more", (*client.Client).DetachFolder))
+}
+
+func (a *app) foldersList() *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List folders", Args: exactly(),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := a.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			found, err := c.Folders(cmd.Context(), api.ListFolders{Page: api.Page{Limit: 1000}})
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return writeJSON(a.out, nonNil(found))
+			}
+			held, err := holdings(cmd.Context(), c)
+			if err != nil {
+				return err
+			}
+			t := table{head: []string{"ID", "NAME", "FILES", "SIZE", "DESCRIPTION"}}
+			for _, f := range found {
+				t.add(f.ID, clip(f.Name, 60), fmt.Sprint(held[f.ID].FileCount), size(held[f.ID].TotalSize), clip(text(f.Description), 60))
+			}
+			return t.write(a.out)
+		},
+	}
+}
+
+// holdings says what each folder holds, by its id.
+func holdings(ctx context.Context, c *client.Client) (map[string]api.FolderNumber, error) {
+	stats, err := c.FolderStats(ctx, api.FolderStatsParams{})
+	out := map[string]api.FolderNumber{}
+	for _, f := range stats.Sources {
+		out[f.SourceID] = f
+	}
+	return out, err
+}
+
+func (a *app) foldersCreate() *cobra.Command {
+	var description, instructions, embedding string
+	c := &cobra.Command{
+		Use: "create NAME", Short: "Make a folder", Args: exactly("a name"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			f, err := c.CreateFolder(cmd.Context(), api.CreateFolder{
+				Name: args[0], Description: api.PtrTo(description), Instructions: api.PtrTo(instructions), Embedding: api.PtrTo(embedding),
+			})
+			if err != nil {
+				return err
+			}
+			return a.report(f, "made the folder %s (%s)", f.Name, f.ID)
+		},
+	}
+	c.Flags().StringVar(&description, "description", "", "what it holds, for people and agents")
+	c.Flags().StringVar(&instructions, "instructions", "", "how agents should use it")
+	c.Flags().StringVar(&embedding, "embedding", "", "what its files are embedded with, by `HANDLE`; by default the built-in one, which sends no text anywhere")
+	return c
+}
+
+// findFolder finds a folder by its name or id.
+func (a *app) findFolder(ctx context.Context, c *client.Client, ref string) (api.Folder, error) {
+	if ref == "" {
+		return api.Folder{}, noName("the folder")
+	}
+	if isID(ref, "source") {
+		return c.Folder(ctx, ref)
+	}
+	found, err := c.Folders(ctx, api.ListFolders{Name: ref})
+	if err != nil {
+		return api.Folder{}, err
+	}
+	if len(found) == 0 {
+		return api.Folder{}, noSuch("folder", ref, "loci folders")
+	}
+	return found[0], nil
+}
+
+// theFolder is the one that was named, or the only one there is.
+func (a *app) theFolder(ctx context.Context, c *client.Client, ref string) (api.Folder, error) {
+	if ref != "" {
+		return a.findFolder(ctx, c, ref)
+	}
+	found, err := c.Folders(ctx, api.ListFolders{Page: api.Page{Limit: 2}})
+	switch {
+	case err != nil:
+		return api.Folder{}, err
+	case len(found) == 0:
+		return api.Folder{}, (&fault{kind: api.KindNotFound, msg: "there is no folder yet"}).withHint("loci folders create NAME")
+	case len(found) > 1:
+		return api.Folder{}, invalid("there are several folders").withHint("name one with --folder; loci folders lists them")
+	}
+	return found[0], nil
+}
+
+// shownFolder is a folder with what it holds.
+type shownFolder struct {
+	api.Folder
+	Files  int      `json:"files"`
+	Bytes  int64    `json:"bytes"`
+	Agents []string `json:"agents"`
+}
+
+func (a *app) foldersShow() *cobra.Command {
+	return &cobra.Command{
+		Use: "show FOLDER", Short: "Show a folder: what it holds and which agents have it", Args: exactly("the folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			c, err := a.connect(ctx)
+			if err != nil {
+				return err
+			}
+			f, err := a.findFolder(ctx, c, args[0])
+			if err != nil {
+				return err
+			}
+			held, err := holdings(ctx, c)
+			if err != nil {
+				return err
+			}
+			out := shownFolder{Folder: f, Files: held[f.ID].FileCount, Bytes: held[f.ID].TotalSize}
+			if out.Agents, err = c.FolderAgents(ctx, f.ID, api.Page{Limit: 1000}); err != nil {
+				return err
+			}
+			if a.json {
+				out.Agents = nonNil(out.Agents)
+				return writeJSON(a.out, out)
+			}
+			t := table{head: []string{"FOLDER", f.Name}}
+			t.add("id", f.ID)
+			t.add("files", fmt.Sprintf("%d (%s)", out.Files, size(out.Bytes)))
+			t.add("embedding", text(f.EmbeddingConfig.Handle))
+			t.add("description", text(f.Description))
+			t.add("instructions", text(f.Instructions))
+			for _, id := range out.Agents {
+				agent, err := c.Agent(ctx, id)
+				if err != nil {
+					return err
+				}
+				t.add("agent", agent.Name+" ("+id+")")
+			}
+			return t.write(a.out)
+		},
+	}
+}
+
+func (a *app) foldersDelete() *cobra.Command {
+	return &cobra.Command{
+		Use: "delete FOLDER", Short: "Delete a folder with its files, and take it away from every agent", Args: exactly("the folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := a.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			f, err := a.findFolder(cmd.Context(), c, args[0])
+			if err != nil {
+				return err
+			}
+			if err := c.DeleteFolder(cmd.Context(), f.ID); err != nil {
+				return err
+			}
+			return a.report(map[string]any{"id": f.ID, "name": f.Name, "deleted": true}, "deleted the folder %s (%s)", f.Name, f.ID)
+		},
+	}
+}
+
+// foldersShare attaches a folder to an agent, or takes it away.
+func (a *app) foldersShare(use, short, done string, do func(c *client.Client, ctx context.Context, agentID, id string) error) *cobra.Command {
+	var agent string
+	c := &cobra.Command{
+		Use: use + " FOLDER", Short: short, Args: exactly("the folder"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, g, err := a.memoryOf(cmd.Context(), agent)
+			if err != nil {
+				return err
+			}
+			f, err := a.findFolder(cmd.Context(), c, args[0])
+			if err != nil {
+				return err
+			}
+			if err := do(c, cmd.Context(), g.ID, f.ID); err != nil {
+				return err
+			}
+			return a.report(map[string]any{"agent_id": g.ID, "folder_id": f.ID}, done, g.Name, f.Name)
+		},
+	}
+	agentFlag(c, &agent)
+	return c
+}
