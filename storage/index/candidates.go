@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +14,8 @@ import (
 // candidates chooses the texts around which to look: by words, by words of those who are named, by days and by vectors.
 func (m *matching) candidates(ctx context.Context, q search.Query, st search.Stats) (map[int64]bool, error) {
 	found := map[int64]bool{}
+	nearest := m.nearest(ctx)
+	defer func() { <-nearest }() // nothing outlives the search
 	g, err := m.gates(ctx)
 	if err != nil {
 		return nil, err
@@ -23,7 +26,28 @@ func (m *matching) candidates(ctx context.Context, q search.Query, st search.Sta
 	if err := m.pickDays(ctx, q.Days(), found); err != nil {
 		return nil, err
 	}
-	return found, m.pickNearest(ctx, found)
+	return found, m.pickNearest(ctx, <-nearest, found)
+}
+
+// nearby is what the vectors found.
+type nearby struct {
+	seqs []int64
+	err  error
+}
+
+// nearest begins to search by vectors, which needs nothing of the file. The channel gives the result and is closed.
+func (m *matching) nearest(ctx context.Context) <-chan nearby {
+	out := make(chan nearby, 1)
+	if m.ask.Meaning == nil {
+		close(out)
+		return out
+	}
+	go func() {
+		defer close(out)
+		seqs, err := m.ask.Meaning.Nearest(ctx)
+		out <- nearby{seqs, err}
+	}()
+	return out
 }
 
 // gates are the scopes and tags asked for.
@@ -158,15 +182,11 @@ func (m *matching) pickDays(ctx context.Context, spans []search.Span, found map[
 }
 
 // pickNearest adds the texts that the vectors found.
-func (m *matching) pickNearest(ctx context.Context, found map[int64]bool) error {
-	if m.ask.Meaning == nil {
-		return nil
+func (m *matching) pickNearest(ctx context.Context, nearest nearby, found map[int64]bool) error {
+	if nearest.err != nil {
+		return nearest.err
 	}
-	nearest, err := m.ask.Meaning.Nearest(ctx)
-	if err != nil {
-		return err
-	}
-	for chunk := range slices.Chunk(nearest, lookupBatch) {
+	for chunk := range slices.Chunk(nearest.seqs, lookupBatch) {
 		c := m.scope("d")
 		c.and("d.seq IN " + numbers(chunk))
 		m.filter(c, "d")
@@ -189,10 +209,78 @@ type stretch struct {
 
 // near reads the candidates and what is around them in their lanes. Only what is close to a candidate may be returned.
 func (m *matching) near(ctx context.Context, candidates map[int64]bool) ([]search.Doc, error) {
-	stretches, err := m.stretches(ctx, candidates)
-	if err != nil {
-		return nil, err
+	seqs := slices.Sorted(maps.Keys(candidates))
+	var docs []search.Doc
+	var read []stretch
+	if m.kind == Passage { // an archive that was filled at once has its texts in a row: that is read before anything is asked
+		var err error
+		if read, err = m.windows(ctx, seqs); err != nil {
+			return nil, err
+		}
+		if docs, err = m.readStretches(ctx, read); err != nil {
+			return nil, err
+		}
+		seqs = lonely(docs, candidates)
 	}
+	if len(seqs) > 0 {
+		more, err := m.stretches(ctx, seqs)
+		if err != nil {
+			return nil, err
+		}
+		others, err := m.readStretches(ctx, more)
+		if err != nil {
+			return nil, err
+		}
+		docs, read = together(docs, others), joined(append(read, more...))
+	}
+	mark(docs, read, candidates)
+	return docs, nil
+}
+
+// windows returns the keys close to those of candidates, as if there were no gaps in their lanes.
+func (m *matching) windows(ctx context.Context, seqs []int64) ([]stretch, error) {
+	found := make([]stretch, 0, len(seqs))
+	for chunk := range slices.Chunk(seqs, lookupBatch) {
+		var keys []int64
+		if err := m.tx.SelectContext(ctx, &keys, `SELECT key FROM `+m.t.docs+` WHERE seq IN `+numbers(chunk)); err != nil {
+			return nil, err
+		}
+		for _, key := range keys {
+			lane := key >> laneShift
+			found = append(found, stretch{max(key-around, docKey(lane, 0)), min(key+around, docKey(lane+1, 0)-1)})
+		}
+	}
+	return joined(found), nil
+}
+
+// lonely returns the candidates that have fewer neighbours among the docs than a lane may hold.
+func lonely(docs []search.Doc, candidates map[int64]bool) []int64 {
+	var out []int64
+	for i := range docs {
+		if !candidates[docs[i].Seq] {
+			continue
+		}
+		before, after := i-around, i+around
+		if before < 0 || after >= len(docs) || docs[before].Lane != docs[i].Lane || docs[before].Seq != docs[i].Seq-around ||
+			docs[after].Lane != docs[i].Lane || docs[after].Seq != docs[i].Seq+around {
+			out = append(out, docs[i].Seq)
+		}
+	}
+	return out
+}
+
+// together joins docs in the order of their keys, each once.
+func together(a, b []search.Doc) []search.Doc {
+	all := append(a, b...)
+	slices.SortStableFunc(all, byKey)
+	return slices.CompactFunc(all, func(x, y search.Doc) bool { return byKey(x, y) == 0 })
+}
+
+func byKey(a, b search.Doc) int {
+	return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Seq, b.Seq))
+}
+
+func (m *matching) readStretches(ctx context.Context, stretches []stretch) ([]search.Doc, error) {
 	var docs []search.Doc
 	for chunk := range slices.Chunk(stretches, lookupBatch) {
 		values := make([]string, len(chunk))
@@ -207,17 +295,11 @@ func (m *matching) near(ctx context.Context, candidates map[int64]bool) ([]searc
 		}
 		docs = append(docs, read...)
 	}
-	mark(docs, stretches, candidates)
 	return docs, nil
 }
 
-// stretches returns what lies around the candidates, in order, those that touch joined.
-func (m *matching) stretches(ctx context.Context, candidates map[int64]bool) ([]stretch, error) {
-	seqs := make([]int64, 0, len(candidates))
-	for seq := range candidates {
-		seqs = append(seqs, seq)
-	}
-	slices.Sort(seqs)
+// stretches returns what lies around candidates, in order, those that touch joined.
+func (m *matching) stretches(ctx context.Context, seqs []int64) ([]stretch, error) {
 	lane := `((d.key >> ` + strconv.Itoa(laneShift) + `) << ` + strconv.Itoa(laneShift) + `)`
 	end := lane + ` + ` + strconv.Itoa(1<<laneShift-1)
 	edge := func(between, order, or string) string {
@@ -233,16 +315,21 @@ func (m *matching) stretches(ctx context.Context, candidates map[int64]bool) ([]
 		}
 		found = append(found, part...)
 	}
+	return joined(found), nil
+}
+
+// joined sorts stretches and joins those that touch.
+func joined(found []stretch) []stretch {
 	slices.SortFunc(found, func(a, b stretch) int { return cmp.Compare(a.From, b.From) })
-	joined := found[:0]
+	out := found[:0]
 	for _, s := range found {
-		if n := len(joined); n > 0 && s.From <= joined[n-1].To {
-			joined[n-1].To = max(joined[n-1].To, s.To)
+		if n := len(out); n > 0 && s.From <= out[n-1].To {
+			out[n-1].To = max(out[n-1].To, s.To)
 			continue
 		}
-		joined = append(joined, s)
+		out = append(out, s)
 	}
-	return joined, nil
+	return out
 }
 
 // mark says where documents may be missing and lets only those pass that are close to a candidate.

@@ -1,7 +1,6 @@
 package index
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"slices"
@@ -134,7 +133,7 @@ func (m *matching) read(ctx context.Context, with string, c *conditions, expect 
 		}
 		docs = append(docs, m.doc(d, at, &s))
 	}
-	slices.SortFunc(docs, func(a, b search.Doc) int { return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Seq, b.Seq)) })
+	slices.SortFunc(docs, byKey)
 	return docs, rows.Err()
 }
 
