@@ -181,6 +181,10 @@ func (s messages) load(ctx context.Context, f core.MessageFilter, ids []string) 
 	ctx, q := s.v.read(ctx)
 	w := &where{}
 	in(w, "m.id", ids)
+	if f.Agent != "" {
+		w.and("m.agent_id"+unindexed+" = ?", f.Agent)
+		f.Agent = ""
+	}
 	s.filter(w, f)
 	w.and(notReset)
 	var rows []messageRow
@@ -266,7 +270,7 @@ func (r *searcher) memories(ctx context.Context) (owners []string, some bool, er
 
 func (s passages) load(ctx context.Context, f core.PassageFilter, ids []string) (map[string]core.PassageHit, error) {
 	ctx, q := s.v.read(ctx)
-	w := s.filter(f)
+	w := s.filterBy(f, unindexed)
 	in(w, "p.id", ids)
 	var rows []passageRow
 	if err := q.all(ctx, &rows, selectPassages+w.String(), w.args...); err != nil {

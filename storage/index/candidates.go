@@ -139,7 +139,7 @@ func (m *matching) keep(ctx context.Context, list []scored, found map[int64]bool
 			c.and("d.seq IN " + numbers(seqs))
 			m.times(c, "d")
 			var in []int64
-			if err := m.tx.SelectContext(ctx, &in, `SELECT d.seq FROM `+m.t.docs+` d`+c.where(), c.args...); err != nil {
+			if err := m.tx.SelectContext(ctx, &in, `SELECT d.seq FROM `+m.bySeq()+c.where(), c.args...); err != nil {
 				return err
 			}
 			for _, seq := range in {
@@ -170,7 +170,7 @@ func (m *matching) pickDays(ctx context.Context, spans []search.Span, found map[
 		c.and("d.minute >= " + c.arg(from) + " AND d.minute < " + c.arg(until))
 		m.filter(c, "d")
 		var seqs []int64
-		err := m.tx.SelectContext(ctx, &seqs, `SELECT d.seq FROM `+m.t.docs+` d`+c.where()+` ORDER BY d.minute LIMIT `+strconv.Itoa(maxDays), c.args...)
+		err := m.tx.SelectContext(ctx, &seqs, `SELECT d.seq FROM `+m.byMinute()+c.where()+` ORDER BY d.minute LIMIT `+strconv.Itoa(maxDays), c.args...)
 		if err != nil {
 			return err
 		}
@@ -187,19 +187,29 @@ func (m *matching) pickNearest(ctx context.Context, nearest nearby, found map[in
 		return nearest.err
 	}
 	for chunk := range slices.Chunk(nearest.seqs, lookupBatch) {
-		c := m.scope("d")
+		c := &conditions{}
 		c.and("d.seq IN " + numbers(chunk))
 		m.filter(c, "d")
-		var seqs []int64
-		if err := m.tx.SelectContext(ctx, &seqs, `SELECT d.seq FROM `+m.t.docs+` d`+c.where(), c.args...); err != nil {
+		var rows []struct {
+			Key   int64 `db:"key"`
+			Owner int64 `db:"owner"`
+		}
+		if err := m.tx.SelectContext(ctx, &rows, `SELECT d.key, d.owner FROM `+m.bySeq()+c.where(), c.args...); err != nil {
 			return err
 		}
-		for _, seq := range seqs {
-			found[seq] = true
+		for _, r := range rows { // not in the statement, which might go through all of a scope
+			if (m.owners == nil || slices.Contains(m.owners, r.Owner)) && (m.lane == 0 || m.lane == r.Key>>laneShift) {
+				found[r.Key&(1<<laneShift-1)] = true
+			}
 		}
 	}
 	return nil
 }
+
+// bySeq and byMinute name the table with the index that must be used: what is known of numbers of rows is too little for
+// SQLite to choose well.
+func (m *matching) bySeq() string    { return m.t.docs + ` d INDEXED BY ` + m.t.docs + `_seq` }
+func (m *matching) byMinute() string { return m.t.docs + ` d INDEXED BY ` + m.t.docs + `_minute` }
 
 // stretch is a part of a lane that is read, from key to key.
 type stretch struct {
@@ -242,7 +252,7 @@ func (m *matching) windows(ctx context.Context, seqs []int64) ([]stretch, error)
 	found := make([]stretch, 0, len(seqs))
 	for chunk := range slices.Chunk(seqs, lookupBatch) {
 		var keys []int64
-		if err := m.tx.SelectContext(ctx, &keys, `SELECT key FROM `+m.t.docs+` WHERE seq IN `+numbers(chunk)); err != nil {
+		if err := m.tx.SelectContext(ctx, &keys, `SELECT d.key FROM `+m.bySeq()+` WHERE d.seq IN `+numbers(chunk)); err != nil {
 			return nil, err
 		}
 		for _, key := range keys {
@@ -309,7 +319,7 @@ func (m *matching) stretches(ctx context.Context, seqs []int64) ([]stretch, erro
 	for chunk := range slices.Chunk(seqs, lookupBatch) {
 		var part []stretch
 		err := m.tx.SelectContext(ctx, &part, `SELECT `+edge("n.key < d.key AND n.key >= "+lane, "DESC", lane)+` AS first, `+
-			edge("n.key > d.key AND n.key <= "+end, "ASC", end)+` AS last FROM `+m.t.docs+` d WHERE d.seq IN `+numbers(chunk))
+			edge("n.key > d.key AND n.key <= "+end, "ASC", end)+` AS last FROM `+m.bySeq()+` WHERE d.seq IN `+numbers(chunk))
 		if err != nil {
 			return nil, err
 		}

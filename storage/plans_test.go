@@ -1,0 +1,69 @@
+package storage
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"loci/core"
+)
+
+// TestWhatASearchFoundIsReadByItsIDs looks at how SQLite would run the statements that read hits: through all passages of
+// an archive or all messages of an agent, a search would take the longer the more there are.
+func TestWhatASearchFoundIsReadByItsIDs(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	var texts []string
+	s, err := Open(t.Context(), Config{Dir: t.TempDir(), OnStatement: func(sql string) {
+		mu.Lock()
+		defer mu.Unlock()
+		texts = append(texts, sql)
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	a := core.Archive{ID: core.NewArchiveID(), Name: "a", CreatedAt: time.Now(), UpdatedAt: time.Now()}
+	if err := s.Archives().Create(t.Context(), &a); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		p := core.Passage{ID: core.NewPassageID(), Archive: a.ID, Text: fmt.Sprintf("the lake is deep %d", i), CreatedAt: time.Now(), UpdatedAt: time.Now()}
+		if err := s.Passages().Insert(t.Context(), &p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	mu.Lock()
+	texts = nil
+	mu.Unlock()
+	hits, err := s.Passages().Match(t.Context(), core.SearchQuery{Text: "lake", Limit: 5}, core.PassageFilter{Archives: []core.ArchiveID{a.ID}})
+	if err != nil || len(hits) != 3 {
+		t.Fatal(len(hits), err)
+	}
+	if _, err := (messages{s.view}).load(t.Context(), core.MessageFilter{Agent: core.NewAgentID()}, []string{"message-1", "message-2"}); err != nil {
+		t.Fatal(err)
+	}
+	seen := 0
+	for _, text := range texts {
+		if !strings.Contains(text, "p.id IN") && !strings.Contains(text, "m.id IN") {
+			continue
+		}
+		seen++
+		var plan []struct {
+			ID, Parent, Notused int
+			Detail              string
+		}
+		args := make([]any, strings.Count(text, "$"))
+		if err := s.facts.readerDB.SelectContext(t.Context(), &plan, `EXPLAIN QUERY PLAN `+text, args...); err != nil {
+			t.Fatal(err)
+		}
+		if first := plan[0].Detail; !strings.Contains(first, "(id=?)") {
+			t.Errorf("%s\nis run as %s", text, first)
+		}
+	}
+	if seen < 2 {
+		t.Errorf("%d statements of loading were seen", seen)
+	}
+}
