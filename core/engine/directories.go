@@ -157,6 +157,23 @@ type folderAt struct {
 	Name string        `json:"name"`
 }
 
+// foldersAt and openedAt are the attachments as a snapshot keeps them.
+func (has *attachments) foldersAt() (out []folderAt) {
+	for i := range has.folders {
+		out = append(out, folderAt{has.folders[i].ID, has.folders[i].Name})
+	}
+	return out
+}
+
+func (has *attachments) openedAt() (out []openAt) {
+	for _, o := range has.files {
+		if o.Open {
+			out = append(out, openAt{File: o.File, Start: o.Start, End: o.End, Used: o.UsedAt.UnixMicro()})
+		}
+	}
+	return out
+}
+
 // folders attaches the folders of then, in their order, and opens what was open. Files themselves stay as they are.
 func (r *restoring) folders(ctx context.Context) error {
 	now, err := r.tx.Folders().OfAgent(ctx, r.agent.ID)
@@ -168,7 +185,7 @@ func (r *restoring) folders(ctx context.Context) error {
 			return err
 		}
 	}
-	missing, err := restoreFolders(ctx, r.tx, r.agent.ID, &r.m.agentSnapshot)
+	missing, err := restoreFolders(ctx, r.tx, r.agent.ID, r.m.Folders, r.m.Files)
 	if err != nil {
 		return err
 	}
@@ -192,8 +209,8 @@ func (r *restoring) folders(ctx context.Context) error {
 
 // restoreFolders gives an agent that has none the folders of a snapshot, and says which of them, and how many of the files
 // that were open, are gone.
-func restoreFolders(ctx context.Context, tx core.Store, agent core.AgentID, then *agentSnapshot) (missing []string, err error) {
-	for _, at := range then.Folders {
+func restoreFolders(ctx context.Context, tx core.Store, agent core.AgentID, folders []folderAt, files []openAt) (missing []string, err error) {
+	for _, at := range folders {
 		err := tx.Folders().Attach(ctx, agent, at.ID)
 		if core.KindOf(err) == core.NotFound {
 			missing = append(missing, fmt.Sprintf("the folder %q is deleted", at.Name))
@@ -204,7 +221,7 @@ func restoreFolders(ctx context.Context, tx core.Store, agent core.AgentID, then
 		}
 	}
 	gone := 0
-	for _, at := range then.Files {
+	for _, at := range files {
 		o := core.OpenFile{File: at.File, Open: true, Start: at.Start, End: at.End, UsedAt: time.UnixMicro(at.Used).UTC()}
 		err := tx.Files().Open(ctx, agent, o)
 		if core.KindOf(err) == core.NotFound {

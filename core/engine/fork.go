@@ -333,15 +333,18 @@ func (c *copying) blocks(ctx context.Context, tx core.Store) error {
 
 // folders attaches the folders, which the copy shares, and opens what was open.
 func (c *copying) folders(ctx context.Context, tx core.Store) error {
-	state := c.state
-	if state == nil {
-		now, err := present(ctx, tx, &c.from, &core.Conversation{})
+	var folders []folderAt
+	var files []openAt
+	if c.state != nil {
+		folders, files = c.state.Folders, c.state.Files
+	} else {
+		now, err := attached(ctx, tx, c.from.ID)
 		if err != nil {
 			return err
 		}
-		state = &now
+		folders, files = now.foldersAt(), now.openedAt()
 	}
-	_, err := restoreFolders(ctx, tx, c.made.ID, state)
+	_, err := restoreFolders(ctx, tx, c.made.ID, folders, files)
 	return err
 }
 

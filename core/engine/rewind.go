@@ -159,20 +159,8 @@ func (r *restoring) remember(ctx context.Context) error {
 
 // present describes an agent and one of its conversations as they are now.
 func present(ctx context.Context, tx core.Store, a *core.Agent, c *core.Conversation) (agentSnapshot, error) {
-	var has attachments
-	var err error
-	if has.blocks, err = tx.Blocks().OfAgent(ctx, a.ID); err != nil {
-		return agentSnapshot{}, err
-	}
-	archive, _, err := tx.Archives().OfAgent(ctx, a.ID)
+	has, err := attached(ctx, tx, a.ID)
 	if err != nil {
-		return agentSnapshot{}, err
-	}
-	has.archive = archive.ID
-	if has.folders, err = tx.Folders().OfAgent(ctx, a.ID); err != nil {
-		return agentSnapshot{}, err
-	}
-	if has.files, err = tx.Files().Opened(ctx, a.ID); err != nil {
 		return agentSnapshot{}, err
 	}
 	text, err := tx.Snapshots().Put(ctx, core.SnapshotText, a.System)

@@ -73,12 +73,29 @@ type attachments struct {
 	files   []core.OpenFile
 }
 
+// attached reads what an agent has now.
+func attached(ctx context.Context, s core.Store, agent core.AgentID) (has attachments, err error) {
+	if has.blocks, err = s.Blocks().OfAgent(ctx, agent); err != nil {
+		return has, err
+	}
+	archive, _, err := s.Archives().OfAgent(ctx, agent)
+	if err != nil {
+		return has, err
+	}
+	has.archive = archive.ID
+	if has.folders, err = s.Folders().OfAgent(ctx, agent); err != nil {
+		return has, err
+	}
+	has.files, err = s.Files().Opened(ctx, agent)
+	return has, err
+}
+
 // snapshotOf describes an agent and one of its conversations as they are; text is the snapshot of the agent's system text.
 func snapshotOf(a *core.Agent, c *core.Conversation, has attachments, text string) agentSnapshot {
 	recalled := a.Recall
 	s := agentSnapshot{
 		Type: a.Type, Text: text, Model: a.Model, Auto: a.ModelAuto, Settings: a.Settings, Override: c.Model, Compaction: a.Extra[compact.ExtraKey],
-		Recall: &recalled, Rules: a.ToolRules, Tools: a.Tools, Archive: has.archive, Blocks: []blockAt{},
+		Recall: &recalled, Rules: a.ToolRules, Tools: a.Tools, Archive: has.archive, Blocks: []blockAt{}, Folders: has.foldersAt(), Files: has.openedAt(),
 		Pin: pinState{
 			System: c.PinSystem, Tools: c.PinTools, Key: c.PinKey, Prefix: c.Prefix, Cut: c.Cut, Stored: c.System, Stale: c.Stale,
 			Folder: c.LastFolder, Shown: c.Shown,
@@ -89,14 +106,6 @@ func snapshotOf(a *core.Agent, c *core.Conversation, has attachments, text strin
 	}
 	for _, b := range has.blocks {
 		s.Blocks = append(s.Blocks, blockAt{b.ID, b.Version})
-	}
-	for i := range has.folders {
-		s.Folders = append(s.Folders, folderAt{has.folders[i].ID, has.folders[i].Name})
-	}
-	for _, o := range has.files {
-		if o.Open {
-			s.Files = append(s.Files, openAt{File: o.File, Start: o.Start, End: o.End, Used: o.UsedAt.UnixMicro()})
-		}
 	}
 	return s
 }
