@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"path"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -75,8 +76,9 @@ func CheckName(name string) error {
 	return nil
 }
 
-// extensions maps the end of a name to the kind. What is not here is told by its content.
-var extensions = func() map[string]core.FileKind {
+// extensions maps the end of a name to the kind; made when first asked for, as every command starts with this package.
+// What is not here is told by its content.
+var extensions = sync.OnceValue(func() map[string]core.FileKind {
 	m := map[string]core.FileKind{
 		".html": core.FileHTML, ".htm": core.FileHTML, ".xhtml": core.FileHTML,
 		".pdf": core.FilePDF, ".docx": core.FileDOCX, ".epub": core.FileEPUB,
@@ -92,19 +94,22 @@ var extensions = func() map[string]core.FileKind {
 		m["."+ext] = core.FileCode
 	}
 	return m
-}()
+})
 
-// codeNames are files without a telling extension.
-var codeNames = map[string]bool{
-	"makefile": true, "dockerfile": true, "rakefile": true, "gemfile": true, "jenkinsfile": true, "vagrantfile": true, "procfile": true,
-	"go.mod": true, "go.sum": true,
+// codeName reports files without a telling extension.
+func codeName(base string) bool {
+	switch base {
+	case "makefile", "dockerfile", "rakefile", "gemfile", "jenkinsfile", "vagrantfile", "procfile", "go.mod", "go.sum":
+		return true
+	}
+	return false
 }
 
 // Detect tells what a file is by its content first, since names lie, and by its name where content does not say. What
 // cannot be read is unsupported; what is not what its name promises is invalid.
 func Detect(name string, data []byte) (core.FileKind, error) {
 	base := strings.ToLower(path.Base(name))
-	named := extensions[path.Ext(base)]
+	named := extensions()[path.Ext(base)]
 	switch {
 	case len(data) == 0:
 		return "", core.E(core.Invalid, "the file %q is empty", name)
@@ -125,7 +130,7 @@ func Detect(name string, data []byte) (core.FileKind, error) {
 	case core.FileText, core.FileMarkdown, core.FileCode, core.FileHTML, core.FileCSV, core.FileJSON:
 		return named, nil
 	}
-	if codeNames[base] || bytes.HasPrefix(data, []byte("#!")) {
+	if codeName(base) || bytes.HasPrefix(data, []byte("#!")) {
 		return core.FileCode, nil
 	}
 	return sniffText(data), nil

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // fileSearch is the tool that looks into attached files.
@@ -68,15 +69,18 @@ func (d *decider) files(query string) string {
 	return ""
 }
 
+// How prompts list a file, and how a search of files begins a passage; made when they are first needed.
 var (
-	fileInPrompt = regexp.MustCompile(`(?m)^<file status="[a-z]+" name="([^"\n]*)">`)
-	passageHead  = regexp.MustCompile(`(?m)^=== (.+) \(passage #\d+\)(?: (lines \d+-\d+))?.* ===$`)
+	fileInPrompt = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^<file status="[a-z]+" name="([^"\n]*)">`) })
+	passageHead  = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`(?m)^=== (.+) \(passage #\d+\)(?: (lines \d+-\d+))?.* ===$`)
+	})
 )
 
 // fileNames lists the files that the prompt tells of.
 func (d *decider) fileNames() string {
 	var lines []string
-	for _, m := range fileInPrompt.FindAllStringSubmatch(d.s.req.System, maxListed) {
+	for _, m := range fileInPrompt().FindAllStringSubmatch(d.s.req.System, maxListed) {
 		lines = append(lines, "- "+clip(html.UnescapeString(m[1]), 200))
 	}
 	if len(lines) == 0 {
@@ -88,10 +92,10 @@ func (d *decider) fileNames() string {
 // quotes shows what a search of files returned, each with its place, and of each the sentences that the query is nearest to.
 func quotes(ret, query string) []string {
 	var lines []string
-	heads := passageHead.FindAllStringSubmatchIndex(ret, maxFileHits)
+	heads := passageHead().FindAllStringSubmatchIndex(ret, maxFileHits)
 	for i, h := range heads {
 		end := len(ret)
-		if next := passageHead.FindStringIndex(ret[h[1]:]); next != nil {
+		if next := passageHead().FindStringIndex(ret[h[1]:]); next != nil {
 			end = h[1] + next[0]
 		}
 		passage, _, _ := strings.Cut(ret[h[1]:end], "\n\nNote: ")
