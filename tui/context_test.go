@@ -35,6 +35,18 @@ func TestCompactShowsTheSummaryAndWhatItWon(t *testing.T) {
 	}
 }
 
+func TestTheStatusSaysThatASummaryIsBeingWritten(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("full window")
+	r.until("the summary under way", func() bool { return strings.Contains(r.status(), "summarising what was said earlier") })
+	if r.m.lastID == "message-of-no-record" {
+		t.Error("what is told of a compaction is taken for the last message")
+	}
+	r.key(tea.Key{Code: tea.KeyEscape})
+	r.idle()
+}
+
 func TestCompactSaysInALineWhyItCannot(t *testing.T) {
 	t.Parallel()
 	f := newFake()

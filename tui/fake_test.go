@@ -324,6 +324,8 @@ func script(text string) []api.Message {
 	ping := []api.Message{{MessageType: api.MessagePing}}
 	word, _, _ := strings.Cut(text, " ")
 	switch word {
+	case "full":
+		return append(ping, api.Message{MessageType: api.MessageEvent, ID: "message-of-no-record", EventType: "compaction"}, api.Message{MessageType: waitForever})
 	case "tools":
 		out := append(ping,
 			api.Message{MessageType: api.MessageReasoning, Reasoning: "The person said "},

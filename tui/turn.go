@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +37,9 @@ type turn struct {
 	stored  bool // a step was saved: the input is part of the conversation
 	stop    api.StopReason
 	problem string
-	broken  bool // the connection broke, which has not been said yet
+
+	compacting bool // a summary is being written
+	broken     bool // the connection broke, which has not been said yet
 }
 
 // begin starts to show a run.
@@ -77,11 +80,14 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 		t.run = msg.RunID
 		m.seen[t.run] = true
 	}
-	if msg.ID != "" && msg.MessageType != api.MessagePing && msg.MessageType != api.MessageUserInput {
+	if msg.ID != "" && !slices.Contains([]api.MessageType{api.MessagePing, api.MessageUserInput, api.MessageEvent}, msg.MessageType) { // those are no records
 		m.lastID = msg.ID
 	}
 	if t.broken && msg.MessageType != api.MessagePing && msg.MessageType != api.MessageNotice {
 		m.goesOn(t)
+	}
+	if msg.MessageType != api.MessagePing {
+		t.compacting = msg.MessageType == api.MessageEvent
 	}
 	switch msg.MessageType {
 	case api.MessagePing:

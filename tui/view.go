@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"loci/tui/meter"
 	"loci/tui/term"
 	"loci/tui/transcript"
 )
@@ -149,7 +150,7 @@ func (m *Model) status() string {
 			parts = append(parts, th.Dim.Render(model))
 		}
 		if m.contextMost > 0 && m.contextUsed > 0 {
-			parts = append(parts, th.Dim.Render(fmt.Sprintf("%d%%", 100*m.contextUsed/m.contextMost)))
+			parts = append(parts, th.Dim.Render(meter.Share(m.contextUsed, m.contextMost)))
 		}
 		if m.offline && len(parts) < 4 && m.turn == nil {
 			parts = append(parts, th.Warn.Render("no language model: /model"))
@@ -165,6 +166,8 @@ func (m *Model) working() string {
 	switch {
 	case t.cancel:
 		word = "stopping"
+	case t.compacting:
+		word = "summarising what was said earlier"
 	case len(t.calls) > 0:
 		word = "working"
 	case t.key != "" && t.kind == transcript.Assistant:

@@ -343,7 +343,7 @@ func (e *Engine) Compact(ctx context.Context, conv core.ConversationID, env core
 	case err != nil:
 		return Compacted{}, err
 	case !done.made && settings.Mode == compact.StaticBuffer && visible(t.rows) > 0:
-		return Compacted{}, core.E(core.Invalid, "the window holds %d messages, and the settings keep the last %d", visible(t.rows), settings.BufferMin).
+		return Compacted{}, core.E(core.Invalid, "the settings keep the last %d messages, and there are not more", settings.BufferMin).
 			WithHint("lower message_buffer_min, or compact in another mode")
 	case !done.made:
 		return Compacted{}, core.E(core.Invalid, "there is nothing that a summary could replace")

@@ -40,7 +40,7 @@ func parts(w api.ContextWindow) []part {
 // Line says how full the window is.
 func Line(w api.ContextWindow) string {
 	return fmt.Sprintf("%s of %s tokens (%s) · %s", grouped(w.ContextWindowSizeCurrent), grouped(w.ContextWindowSizeMax),
-		share(w.ContextWindowSizeCurrent, w.ContextWindowSizeMax), counted(w.NumMessages))
+		Share(w.ContextWindowSizeCurrent, w.ContextWindowSizeMax), counted(w.NumMessages))
 }
 
 // Rows are the parts, each with a bar and its share as far as the width has room for them.
@@ -57,7 +57,7 @@ func Rows(w api.ContextWindow, width int) []string {
 			out = append(out, row+fmt.Sprintf("%*s", width-nameWidth, grouped(p.tokens)))
 			continue
 		}
-		out = append(out, row+fmt.Sprintf("%*s%*s", tokensWidth, grouped(p.tokens), shareWidth, share(p.tokens, w.ContextWindowSizeMax)))
+		out = append(out, row+fmt.Sprintf("%*s%*s", tokensWidth, grouped(p.tokens), shareWidth, Share(p.tokens, w.ContextWindowSizeMax)))
 	}
 	return out
 }
@@ -71,7 +71,8 @@ func drawn(tokens, most, width int) string {
 	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
 }
 
-func share(tokens, most int) string {
+// Share is how much of the window that many tokens are.
+func Share(tokens, most int) string {
 	if most <= 0 {
 		return "-"
 	}
