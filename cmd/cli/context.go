@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"loci/daemon/api"
 	"loci/tui/meter"
 )
 
@@ -19,6 +20,9 @@ func (a *app) contextCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, g, err := a.memoryOf(cmd.Context(), agent)
 			if err != nil {
+				return err
+			}
+			if _, err := a.register(cmd.Context(), c, api.ClientScript, nil); err != nil { // so that our keys find its model
 				return err
 			}
 			w, err := c.Context(cmd.Context(), g.ID, conversation)
