@@ -76,9 +76,11 @@ type (
 		Text string         `json:"text"`
 		Data map[string]any `json:"data,omitempty"`
 	}
-	// Saved says that the messages of a step are facts now: the boundary up to which a step-wise stream may show.
+	// Saved says that the messages of a step are facts now: the boundary up to which a step-wise stream may show. Dropped
+	// are the ids of calls that were shown in part and are not among those facts.
 	Saved struct {
 		Messages []MessageID `json:"messages"`
+		Dropped  []string    `json:"dropped,omitempty"`
 	}
 	// UsageReport is the sum of a run, just before its end.
 	UsageReport struct {

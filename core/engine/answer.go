@@ -229,14 +229,15 @@ func (a *answer) heartbeat(id string) bool {
 }
 
 // cut keeps what may be saved of an answer that was interrupted: what was said, and the calls that are whole. Half
-// arguments are dropped, and so is the provider's own form.
-func (a *answer) cut() {
+// arguments are dropped, and so is the provider's own form. It returns the ids of the dropped calls.
+func (a *answer) cut() (dropped []string) {
 	a.native = nil
 	a.close()
 	kept := a.content[:0]
 	for _, c := range a.content {
 		if c.Type == core.ContentCall {
 			if a.half(c.Call) {
+				dropped = append(dropped, c.Call.ID)
 				if said := a.saidThrough(c.Call.ID); said != "" {
 					kept = append(kept, core.Text(said))
 				}
@@ -246,6 +247,7 @@ func (a *answer) cut() {
 		kept = append(kept, c)
 	}
 	a.content = kept
+	return dropped
 }
 
 // half reports whether a call was interrupted before its arguments were whole. One of which no argument had come is half,

@@ -18,8 +18,9 @@ type commit struct {
 	outcome   rules.Outcome // of a response without calls; with calls it follows from their returns
 	end       *ending       // the run ends with this, whatever the outcome
 	assistant *core.Message
-	callsIn   bool // the assistant message is saved already
-	failed    bool // the step failed: only what it sent is kept
+	callsIn   bool     // the assistant message is saved already
+	failed    bool     // the step failed: only what it sent is kept
+	dropped   []string // ids of calls that were shown in part and are not kept
 
 	// What the last run of the transaction made.
 	conv    core.Conversation
@@ -114,8 +115,8 @@ func (t *turn) saveCalls(ctx context.Context, c *commit) error {
 }
 
 // saveInterrupted saves what was shown of an answer that a person stopped; its whole calls get returns that say so.
-func (t *turn) saveInterrupted(ctx context.Context, a *answer, end *ending) error {
-	c := &commit{answer: a, end: end}
+func (t *turn) saveInterrupted(ctx context.Context, a *answer, dropped []string, end *ending) error {
+	c := &commit{answer: a, end: end, dropped: dropped}
 	m := core.Message{Content: a.content}
 	for _, call := range m.Calls() {
 		c.calls = append(c.calls, &pending{call: call, refusal: cancelledReturn, result: core.ToolError(cancelledReturn)})
@@ -397,7 +398,7 @@ func (t *turn) committed(c *commit) {
 		events = append(events, core.Event{Step: t.step.ID, Body: n})
 	}
 	if len(ids) > 0 {
-		events = append(events, core.Event{Step: t.step.ID, Body: core.Saved{Messages: ids}})
+		events = append(events, core.Event{Step: t.step.ID, Body: core.Saved{Messages: ids, Dropped: c.dropped}})
 	}
 	if c.returns != nil {
 		t.history = append(t.history, c.returns.Returns...)

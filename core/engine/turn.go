@@ -441,11 +441,11 @@ func (t *turn) askFailed(ctx context.Context, a *answer, err error) *ending {
 	if errors.Is(cause, core.ErrShutdown) && t.run.Background || !a.said {
 		return end
 	}
-	a.cut()
+	dropped := a.cut()
 	if a.empty() {
 		return end
 	}
-	if err := t.saveInterrupted(context.WithoutCancel(ctx), a, end); err != nil {
+	if err := t.saveInterrupted(context.WithoutCancel(ctx), a, dropped, end); err != nil {
 		t.e.cfg.Logger.ErrorContext(ctx, "save interrupted step", logRun(t.run.ID), logErr(err))
 		return end
 	}

@@ -12,9 +12,10 @@ import (
 
 // frame is one thing of a run's stream: a message or a piece of one, or a boundary that is not sent.
 type frame struct {
-	seq   int64
-	msg   api.Message
-	bound bound
+	seq     int64
+	msg     api.Message
+	bound   bound
+	dropped []string // of boundSaved: ids of calls that were shown in part and are void
 }
 
 // bound says what a frame means for those who join pieces.
@@ -119,7 +120,7 @@ func (c *converter) frames(ev core.Event) []frame {
 	case core.Notice:
 		return c.notice(ev, body)
 	case core.Saved:
-		return one(boundSaved, api.Message{})
+		return []frame{{seq: ev.Seq, bound: boundSaved, dropped: body.Dropped}}
 	case core.UsageReport:
 		c.usage = &ev
 	case core.Failure:
@@ -238,6 +239,9 @@ func collapse(frames iter.Seq2[frame, error]) iter.Seq2[frame, error] {
 		var held []frame
 		flush := func() bool {
 			for _, f := range held {
+				if f.msg.MessageType == api.MessageToolCall && len(f.msg.ToolCalls) == 0 {
+					continue // none of its calls was kept
+				}
 				if !yield(whole(f), nil) {
 					return false
 				}
@@ -259,6 +263,7 @@ func collapse(frames iter.Seq2[frame, error]) iter.Seq2[frame, error] {
 					return
 				}
 			case boundSaved:
+				drop(held, f.dropped)
 				if !flush() {
 					return
 				}
@@ -273,6 +278,13 @@ func collapse(frames iter.Seq2[frame, error]) iter.Seq2[frame, error] {
 				}
 			}
 		}
+	}
+}
+
+// drop takes calls out of the messages that are held.
+func drop(held []frame, calls []string) {
+	for i := range held {
+		held[i].msg.ToolCalls = slices.DeleteFunc(held[i].msg.ToolCalls, func(c api.ToolCall) bool { return slices.Contains(calls, c.ToolCallID) })
 	}
 }
 

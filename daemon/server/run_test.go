@@ -3,9 +3,12 @@ package server
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"loci/core"
 	"loci/core/engine"
@@ -275,4 +278,46 @@ func TestAConversationIsFreeOnceTheEndOfItsRunWasSeen(t *testing.T) {
 		f.call("POST", "/v1/conversations/"+a.ID+"/messages", text("hi")).events()
 	}
 	f.call("PATCH", "/v1/agents/"+a.ID+"/reset-messages", nil).want(http.StatusOK)
+}
+
+func TestAHalfCallOfACancelledStepIsNoWholeMessage(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string][]any{
+		"behind words":        {"half "},
+		"behind a whole call": {"half ", core.Delta{Call: &core.CallDelta{ID: "call_0", Name: "conversation_search", Arguments: `{"query":"x"}`}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGate()
+			f := newFixture(t, func(ctx context.Context, n int, req core.ChatRequest) []any {
+				wait := g.say(ctx, n, req)[1]
+				return append(slices.Clone(before), core.Delta{Call: &core.CallDelta{Index: 1, ID: "call_1", Name: "conversation_search", Arguments: `{"query":"her`}}, wait)
+			})
+			a := f.agent(nil)
+			run := as[api.Run](f.call("POST", "/v1/agents/"+a.ID+"/messages/async", text("hi")))
+			<-g.reached
+			f.call("POST", "/v1/agents/"+a.ID+"/messages/cancel", nil).want(http.StatusOK)
+			var whole []api.Message
+			for _, m := range f.call("POST", "/v1/runs/"+run.ID+"/stream", nil).events() {
+				if m.MessageType == api.MessageAssistant || m.MessageType == api.MessageToolCall || m.MessageType == api.MessageToolReturn {
+					whole = append(whole, m)
+				}
+			}
+			listed := f.messages(a.ID)
+			for listed[0].MessageType != api.MessageAssistant || listed[0].Content.String() != "half " { // what the conversation began with
+				listed = listed[1:]
+			}
+			if diff := cmp.Diff(identities(listed), identities(whole)); diff != "" || len(whole) == 0 {
+				t.Errorf("(-listed +streamed):\n%s", diff)
+			}
+			for i, m := range whole {
+				if diff := cmp.Diff(listed[i].ToolCalls, m.ToolCalls); diff != "" {
+					t.Errorf("(-listed +streamed):\n%s", diff)
+				}
+				if m.MessageType == api.MessageToolCall && len(m.ToolCalls) != len(before)-1 {
+					t.Errorf("calls %+v", m.ToolCalls)
+				}
+			}
+		})
+	}
 }
