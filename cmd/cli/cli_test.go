@@ -297,6 +297,12 @@ func TestFailuresOfAProviderEndWithTheirCode(t *testing.T) {
 			t.Errorf("%s ends with %d, want %d", wire, got, code)
 		}
 	}
+	for kind, code := range map[string]int{api.KindUnavailable: 6, api.KindUnauthenticated: 5, api.KindNotFound: 1, api.KindInvalid: 1, "": 1} {
+		err := (&turn{fault: &api.Message{ErrorType: "internal_error", ErrorKind: kind, ErrorText: "no"}}).outcome()
+		if got := fail(io.Discard, err); got != code {
+			t.Errorf("an error of kind %q ends with %d, want %d", kind, got, code)
+		}
+	}
 	unfit := (&turn{fault: &api.Message{ErrorType: "internal_error"}, unfit: &client.Error{Kind: api.KindUnavailable}}).outcome()
 	if got := fail(io.Discard, unfit); got != 6 {
 		t.Errorf("a model that cannot be chosen ends with %d", got)
@@ -343,5 +349,24 @@ func TestTheDoctorSeesTheClock(t *testing.T) {
 	}
 	if c := clockCheck(time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC), ""); c.Level != api.CheckWarning || c.Fix == "" {
 		t.Errorf("no zone is %+v", c)
+	}
+}
+
+func TestARunSaysWhatToDoAboutItsError(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		said map[string]any
+		want string
+	}{
+		"its own hint":         {map[string]any{"error_type": "internal_error", "kind": "unavailable", "hint": "start Ollama", "detail": "x"}, "start Ollama"},
+		"only a detail":        {map[string]any{"error_type": "llm_error", "detail": "overloaded"}, "overloaded"},
+		"none, by its kind":    {map[string]any{"error_type": "internal_error", "kind": "rate_limited"}, faultHint(api.KindRateLimited)},
+		"none, by its type":    {map[string]any{"error_type": "llm_authentication"}, faultHint(api.KindUnauthenticated)},
+		"nothing can be known": {map[string]any{"error_type": "internal_error"}, ""},
+	} {
+		e, failed := errorOf(api.Run{Metadata: api.Object{"error": c.said}})
+		if !failed || e.hint != c.want {
+			t.Errorf("%s: %+v", name, e)
+		}
 	}
 }

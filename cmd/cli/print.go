@@ -374,7 +374,7 @@ func (t *turn) outcome() error {
 // runFault is the error that the run reported.
 func (t *turn) runFault() error {
 	m := t.fault
-	f := &fault{kind: faultKind(m.ErrorType), msg: m.ErrorText}
+	f := &fault{kind: faultKind(m.ErrorType, m.ErrorKind), msg: m.ErrorText}
 	if kind, hint := explain(t.unfit); t.unfit != nil && f.kind == api.KindInternal {
 		f.kind, f.hint = kind, hint // the run's words have no kind for what is no provider's failure
 	}
@@ -388,7 +388,7 @@ func (t *turn) runFault() error {
 }
 
 // faultKind is the kind behind an error type of the wire.
-func faultKind(wire string) string {
+func faultKind(wire, kind string) string {
 	switch wire {
 	case "llm_authentication":
 		return api.KindUnauthenticated
@@ -405,7 +405,11 @@ func faultKind(wire string) string {
 	case "context_window_overflow":
 		return api.KindTooLong
 	}
-	return api.KindInternal
+	switch kind {
+	case "", api.KindInvalid, api.KindNotFound, api.KindConflict: // of what the daemon did inside of the run: the command was right
+		return api.KindInternal
+	}
+	return kind
 }
 
 // init is the first line of stream-json.

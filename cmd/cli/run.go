@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -112,7 +113,7 @@ func (a *app) showRun(ctx context.Context, c *client.Client, id string) error {
 	t.add("stop", stopText(r.StopReason))
 	if e, failed := errorOf(r); failed {
 		t.add("error", e.message)
-		t.add("type", e.kind)
+		t.add("type", e.wire)
 		if e.hint != "" {
 			t.add("try", e.hint)
 		}
@@ -146,7 +147,7 @@ func runInput(ctx context.Context, c *client.Client, id string) ([]api.Message, 
 }
 
 // runError is why a run failed, as its metadata says it.
-type runError struct{ kind, message, hint string }
+type runError struct{ wire, message, hint string }
 
 func errorOf(r api.Run) (runError, bool) {
 	e, ok := r.Metadata["error"].(map[string]any)
@@ -154,16 +155,16 @@ func errorOf(r api.Run) (runError, bool) {
 		return runError{}, false
 	}
 	word := func(key string) string { s, _ := e[key].(string); return s }
-	out := runError{kind: word("error_type"), message: word("message"), hint: word("detail")}
+	out := runError{wire: word("error_type"), message: word("message"), hint: cmp.Or(word("hint"), word("detail"))}
 	if out.hint == "" {
-		out.hint = faultHint(out.kind)
+		out.hint = faultHint(faultKind(out.wire, word("kind")))
 	}
 	return out, true
 }
 
-// faultHint is what to do about a type of error whose run kept no hint.
-func faultHint(wire string) string {
-	switch faultKind(wire) {
+// faultHint is what to do about an error of a kind whose run kept no hint.
+func faultHint(kind string) string {
+	switch kind {
 	case api.KindUnauthenticated:
 		return "set the provider's key anew, then send it again; loci doctor"
 	case api.KindRateLimited, api.KindUnavailable, api.KindTimeout:

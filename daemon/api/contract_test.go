@@ -236,6 +236,8 @@ func ours(schema, key string) bool {
 		return strings.HasPrefix(key, "message_buffer_") || key == "partial_evict_summarizer_percentage"
 	case "CompactionResponse":
 		return key == "notice"
+	case "LettaErrorMessage":
+		return key == "kind"
 	}
 	return false
 }

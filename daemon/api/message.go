@@ -92,6 +92,7 @@ type Message struct {
 	Usage      *Usage
 
 	ErrorType string // error
+	ErrorKind string // ours: what an error of a request would have in its header
 	ErrorText string // its key is message
 	Detail    string
 
@@ -232,6 +233,7 @@ type (
 		MessageType MessageType `json:"message_type" required:"true"`
 		RunID       string      `json:"run_id" required:"true"`
 		ErrorType   string      `json:"error_type" required:"true"`
+		Kind        string      `json:"kind,omitempty"`
 		Message     string      `json:"message" required:"true"`
 		Detail      string      `json:"detail,omitempty"`
 		SeqID       int64       `json:"seq_id,omitempty"`
@@ -368,7 +370,7 @@ func (m *Message) wire() any {
 		u.MessageType = MessageUsage
 		return usageMessage{u, m.SeqID, m.RunID}
 	case MessageError:
-		return errorMessage{m.MessageType, m.RunID, m.ErrorType, m.ErrorText, m.Detail, m.SeqID}
+		return errorMessage{m.MessageType, m.RunID, m.ErrorType, m.ErrorKind, m.ErrorText, m.Detail, m.SeqID}
 	case MessageNotice:
 		return noticeMessage{m.head(), Val(m.Notice)}
 	default:
@@ -420,6 +422,7 @@ type anyMessage struct {
 	EventData         Object           `json:"event_data"`
 	StopReason        StopReason       `json:"stop_reason"`
 	ErrorType         string           `json:"error_type"`
+	ErrorKind         string           `json:"kind"`
 	Message           string           `json:"message"`
 	Detail            string           `json:"detail"`
 }
@@ -492,7 +495,7 @@ func (m *Message) read(w *anyMessage) {
 	m.Summary, m.CompactionStats = w.Summary, w.CompactionStats
 	m.EventType, m.EventData = w.EventType, w.EventData
 	m.StopReason = w.StopReason
-	m.ErrorType, m.ErrorText, m.Detail = w.ErrorType, w.Message, w.Detail
+	m.ErrorType, m.ErrorKind, m.ErrorText, m.Detail = w.ErrorType, w.ErrorKind, w.Message, w.Detail
 }
 
 // StoredMessage is a message as it is kept, which only the context overview shows.

@@ -220,7 +220,7 @@ func errorFrame(run string, e core.RunError) api.Message {
 	if detail == "" {
 		detail = e.Hint
 	}
-	return api.Message{MessageType: api.MessageError, RunID: run, ErrorType: e.Type, ErrorText: e.Message, Detail: detail}
+	return api.Message{MessageType: api.MessageError, RunID: run, ErrorType: e.Type, ErrorKind: string(e.Kind), ErrorText: e.Message, Detail: detail}
 }
 
 func wireUsage(ev core.Event) api.Message {

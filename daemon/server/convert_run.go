@@ -7,11 +7,14 @@ import (
 	"loci/daemon/api"
 )
 
-// wireRun converts a run. Its error stands in its metadata, where clients that a stream dropped it for look for it.
+// wireRun converts a run. Its error stands in its metadata, where clients that a stream dropped it for look for it; its kind
+// and what to do next beside the contract's keys.
 func wireRun(r core.Run) api.Run {
 	metadata := api.Object{"run_type": r.Config.Type}
 	if r.Error != nil {
-		metadata["error"] = map[string]any{"error_type": r.Error.Type, "message": r.Error.Message, "detail": r.Error.Detail}
+		metadata["error"] = map[string]any{
+			"error_type": r.Error.Type, "message": r.Error.Message, "detail": r.Error.Detail, "kind": string(r.Error.Kind), "hint": r.Error.Hint,
+		}
 	}
 	out := api.Run{
 		ID: string(r.ID), Status: api.RunStatus(r.Status), CreatedAt: api.At(r.CreatedAt), CompletedAt: api.AtPtr(r.CompletedAt), AgentID: string(r.Agent),

@@ -321,3 +321,19 @@ func TestAHalfCallOfACancelledStepIsNoWholeMessage(t *testing.T) {
 		})
 	}
 }
+
+func TestAFailedRunSaysItsKindAndWhatToDo(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, always((&core.Error{Kind: core.RateLimited, Msg: "slow down", Provider: true}).WithHint("wait a minute")))
+	a := f.agent(nil)
+	run := as[api.Run](f.call("POST", "/v1/agents/"+a.ID+"/messages/async", text("hi")))
+	told := only(t, f.call("POST", "/v1/runs/"+run.ID+"/stream", nil).events(), api.MessageError)
+	if told.ErrorKind != api.KindRateLimited || told.Detail != "wait a minute" {
+		t.Errorf("the stream says %+v", told)
+	}
+	got := as[api.Run](f.call("GET", "/v1/runs/"+run.ID, nil)).Metadata["error"]
+	want := map[string]any{"error_type": "llm_rate_limit", "message": "slow down", "detail": "", "kind": "rate_limited", "hint": "wait a minute"}
+	if diff := cmp.Diff(any(want), got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
