@@ -27,7 +27,7 @@ func TestATurnStandsInTheScrollbackAsItWasShown(t *testing.T) {
 I will remember that.
 
 ›
-Ada · openai/gpt-4o · 15%`)
+Ada · openai/gpt-4o · 16%`)
 }
 
 func TestALongAnswerIsWholeInTheScrollbackAndStandsThereOnce(t *testing.T) {
@@ -162,7 +162,7 @@ func TestTheInputOfAFailedRunIsOfferedAgain(t *testing.T) {
 func TestPanelsLeaveTheThreadAsItWasAndPrintsWait(t *testing.T) {
 	x := chat(t, 80, 24, "run")
 	say1(x, "tools first")
-	x.WaitFor("15%")
+	x.WaitFor("16%")
 	before := x.All()
 	for _, p := range [][2]string{
 		{"/help", "Commands"},
@@ -233,7 +233,7 @@ func TestAHugeMessageDoesNotFloodTheTerminalThatOpensIt(t *testing.T) {
 func TestClearingTheScreenDrawsTheLastOfTheThreadAgain(t *testing.T) {
 	x := chat(t, 80, 24, "run")
 	say1(x, "tools first")
-	x.WaitFor("15%")
+	x.WaitFor("16%")
 	want := strings.TrimPrefix(x.All(), "$ loci\n")
 	x.Keys("C-l")
 	x.Wait("a clean screen", x.Screen, func(s string) bool { return s == want })
