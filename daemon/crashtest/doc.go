@@ -7,6 +7,8 @@
 // without its return, no edit without its return and no return without its edit, every run has one end, and every agent
 // answers at once.
 //
+// A memory with its mirror is edited on both sides and killed in the midst of syncs: no text is lost, no commit either.
+//
 //	go test ./daemon/crashtest -run TestKill -kills 200
 //
 // A failure says the seed and what the daemon was doing; -seed plays the same load again, as far as the machine's own

@@ -362,8 +362,8 @@ func (f *folder) sweepNew() error {
 		return err
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "new-") {
-			if err := f.root.Remove(cornerDir + "/" + e.Name()); err != nil {
+		if strings.HasPrefix(e.Name(), "new-") || strings.HasPrefix(e.Name(), "index-") {
+			if err := f.root.Remove(cornerDir + "/" + e.Name()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"loci/core"
 )
 
@@ -202,7 +204,10 @@ func (g *git) commit(ctx context.Context, files map[string]*file, keep bool, mes
 	if err != nil || len(changes) == 0 {
 		return parent, err
 	}
-	index := []string{"GIT_INDEX_FILE=" + filepath.Join(g.dir, cornerDir, "index")}
+	// One that a power cut left locked must not stand in the way for ever.
+	file := filepath.Join(g.dir, cornerDir, "index-"+uuid.NewString())
+	defer func() { _ = os.Remove(file) }() // swept at the next pass otherwise
+	index := []string{"GIT_INDEX_FILE=" + file}
 	from := "--empty"
 	if parent != "" {
 		from = parent

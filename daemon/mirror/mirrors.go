@@ -331,6 +331,15 @@ func (m *Mirrors) On(ctx context.Context, agent core.AgentID, dir string) (core.
 	if known && old.On && old.Path != dir {
 		return core.MirrorState{}, core.E(core.Conflict, "the agent's memory is mirrored in %s already", old.Path).WithHint("loci memory mirror --off, then again")
 	}
+	living, err := m.cfg.Store.Mirrors().List(ctx)
+	if err != nil {
+		return core.MirrorState{}, err
+	}
+	for _, l := range living {
+		if l.Path == dir && l.Agent != agent {
+			return core.MirrorState{}, core.E(core.Conflict, "%s mirrors the memory of another agent", dir).WithHint("choose another folder, or turn the other mirror off")
+		}
+	}
 	branch, err := m.prepare(ctx, agent, program, dir)
 	if err != nil {
 		return core.MirrorState{}, err

@@ -260,23 +260,24 @@ func (f *folder) owned(owner string) error {
 	}
 	if strings.TrimSpace(string(data)) != owner {
 		return core.E(core.Conflict, "%s mirrors the memory of another agent, or of another home of loci", f.dir).
-			WithHint("choose another folder, or turn the other mirror off")
+			WithHint("choose another folder, or turn the other mirror off; if there is none any more, delete %s/%s", f.dir, ownerFile)
 	}
 	return nil
 }
 
-// mark says whose mirror the folder is. One that is somebody else's is a conflict.
+// mark says whose mirror the folder is. The mark of another home is a conflict; that of another agent of this home is
+// one that was deleted.
 func (f *folder) mark(owner string) error {
 	if err := f.makeDirs(asideDir); err != nil {
 		return core.E(core.Unavailable, "prepare %s: %w", f.dir, err)
 	}
-	if _, err := f.root.Lstat(ownerFile); err == nil {
+	home, _, _ := strings.Cut(owner, " ")
+	if data, err := f.root.ReadFile(ownerFile); err == nil && !strings.HasPrefix(string(data), home+" ") {
 		return f.owned(owner)
 	}
 	name, err := f.fill([]byte(owner + "\n"))
 	if err == nil {
-		err = f.link(name, ownerFile)
-		_ = f.root.Remove(name) // swept at the first pass otherwise
+		err = f.root.Rename(name, ownerFile)
 	}
 	if err != nil {
 		return core.E(core.Unavailable, "mark %s: %w", f.dir, err)

@@ -295,12 +295,20 @@ func TestWhichFoldersCanBeAMirror(t *testing.T) {
 	refuse(core.Unsupported, h.dir)
 	h.ok(os.Remove(h.path(".git")))
 	h.on()
+	first := h.agent
 	h.agent = h.newAgent()
 	refuse(core.Conflict, h.dir)
+	h.ok(h.store.Agents().Delete(h.ctx, first))
+	h.restart(nil)
+	h.on() // a deleted agent holds nothing
+	_, err := h.mirrors.Off(h.ctx, h.agent)
+	h.ok(err)
+	h.on()
+	h.agent = h.newAgent()
 	h.ok(h.store.Meta().Put(h.ctx, metaUUID, "another home"))
 	h.restart(nil)
 	other := filepath.Join(filepath.Dir(h.dir), "other")
-	_, err := h.mirrors.On(h.ctx, h.agent, other)
+	_, err = h.mirrors.On(h.ctx, h.agent, other)
 	h.ok(err)
 	refuse(core.Conflict, other+"2")
 	if _, err := h.mirrors.Off(h.ctx, h.agent); err != nil {
