@@ -86,6 +86,7 @@ const (
 	CopyMigration CopyKind = "migration" // made before a migration
 	CopyReplaced  CopyKind = "replaced"  // what a restore replaced, or a damaged file that was put aside
 	CopyFile      CopyKind = "file"      // any other file of the home
+	CopyGit       CopyKind = "git"       // the history of a folder that memory is mirrored to
 	CopyFollowed  CopyKind = "followed"  // a file of the person's own that a folder follows
 )
 

@@ -36,7 +36,10 @@ func (s *Store) copies(ctx context.Context, f *forgetter) ([]core.ForgetCopy, er
 	if err := s.followed(ctx, f.files, kinds); err != nil {
 		return nil, err
 	}
-	var found []core.ForgetCopy
+	found, err := s.mirrors(ctx, f, kinds)
+	if err != nil {
+		return nil, err
+	}
 	for path, kind := range kinds {
 		if err := ctx.Err(); err != nil {
 			return nil, classify("look through copies", context.Cause(ctx))
@@ -79,6 +82,26 @@ func (s *Store) followed(ctx context.Context, ids []core.FileID, kinds map[strin
 	return nil
 }
 
+// mirrors finds the files that memory is mirrored to. What git keeps of them is compressed: where a block held the text,
+// the history may, too.
+func (s *Store) mirrors(ctx context.Context, f *forgetter, kinds map[string]core.CopyKind) ([]core.ForgetCopy, error) {
+	var paths []string
+	if err := s.facts.r.all(ctx, &paths, `SELECT DISTINCT path FROM mirrors ORDER BY path`); err != nil {
+		return nil, classify("list mirrors", err)
+	}
+	blocks := slices.ContainsFunc(f.found.Places, func(p core.ForgetPlace) bool { return strings.Contains(p.Name, "memory blocks") })
+	var found []core.ForgetCopy
+	for _, path := range paths {
+		s.filesIn(path, kinds)
+		if _, err := os.Stat(filepath.Join(path, gitFolder)); err == nil && blocks {
+			found = append(found, core.ForgetCopy{Path: path, Kind: core.CopyGit, Unknown: true})
+		}
+	}
+	return found, nil
+}
+
+const gitFolder = ".git"
+
 // filesIn finds the files of a folder that are not the store's own.
 func (s *Store) filesIn(dir string, kinds map[string]core.CopyKind) {
 	own := []string{}
@@ -95,6 +118,8 @@ func (s *Store) filesIn(dir string, kinds map[string]core.CopyKind) {
 		case err != nil:
 			kinds[path] = core.CopyFile // which will be found unreadable
 			return nil                  //nolint:nilerr // it is named as a file that may hold the text
+		case e.IsDir() && name == gitFolder:
+			return fs.SkipDir
 		case !e.Type().IsRegular() || slices.Contains(own, path) || kinds[path] != "",
 			strings.HasPrefix(name, vectorFiles) && strings.HasSuffix(name, vectors.Ending):
 			return nil

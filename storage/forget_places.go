@@ -140,6 +140,8 @@ func textless() map[string][]string {
 		"file_texts":      {"file_id"},
 		"folder_agents":   {"agent_id", "folder_id"},
 		"open_files":      {"agent_id", "file_id"},
+		"mirrors":         {"agent_id", "path", "branch"}, // names where a mirror is, which is told
+		"mirror_files":    {"agent_id", "block_id", "path", "block_hash", "file_hash", "next_block", "next_file"},
 		"backups":         {"path"}, // names where a backup is, which stays there
 	}
 }

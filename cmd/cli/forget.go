@@ -133,6 +133,7 @@ func (a *app) printCopies(f api.Forgetting) {
 		}
 		what := map[string]string{
 			"backup": "the backup", "migration": "the copy made before a migration", "replaced": "the file put aside", "followed": "your own file",
+			"git": "the git history of",
 		}[c.Kind]
 		fmt.Fprintf(a.errOut, "loci: %s %s %s\n", orElse(what, "the file"), oneLine(c.Path), verb)
 	}
