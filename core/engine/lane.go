@@ -255,6 +255,16 @@ func (e *Engine) letGo(conv core.ConversationID, l *lane) {
 	e.leave(conv, l)
 }
 
+// full is the conflict of a request that finds as many waiting as may wait.
+func full(l *lane, waiting int) error {
+	err := core.E(core.Busy, "%d messages wait in this conversation already, as many as may: this one was not taken", waiting).
+		WithHint("wait for some of them to be answered, or cancel runs: loci runs --active")
+	if l.current != nil {
+		err.Run = l.current.run.ID
+	}
+	return err
+}
+
 // busy is the conflict of a request that may not wait; it names the run in the way.
 func busy(l *lane) error {
 	var id core.RunID

@@ -558,8 +558,9 @@ func TestRule13AFullLaneIsBusy(t *testing.T) {
 		}
 		runs = append(runs, run)
 	}
-	if _, err := h.engine.Submit(t.Context(), h.request(a, "one too many")); core.KindOf(err) != core.Busy {
-		t.Errorf("got %v, want busy", err)
+	if _, err := h.engine.Submit(t.Context(), h.request(a, "one too many")); core.KindOf(err) != core.Busy ||
+		!strings.Contains(err.Error(), "2 messages wait") {
+		t.Errorf("got %v, want busy with how many wait", err)
 	}
 	close(gate)
 	var order []string

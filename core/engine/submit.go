@@ -47,10 +47,13 @@ func (e *Engine) Submit(ctx context.Context, req Request) (core.Run, error) {
 	e.mu.Lock()
 	idle := l.current == nil && len(l.queue) == 0
 	waiting := len(l.queue)
-	inTheWay := busy(l)
+	inTheWay, tooMany := busy(l), full(l, waiting)
 	e.mu.Unlock()
-	if (!idle && !req.Queue) || waiting >= e.cfg.MaxQueue {
+	switch {
+	case !idle && !req.Queue:
 		return core.Run{}, inTheWay
+	case waiting >= e.cfg.MaxQueue:
+		return core.Run{}, tooMany
 	}
 	j := e.newJob(e.newRun(req, hash), req.Client.Env)
 	e.mu.Lock()
