@@ -332,6 +332,13 @@ func (m *Model) show(it transcript.Item) {
 	m.emit(it.Kind, m.render.Item(it, false), false)
 }
 
+// showSaid prints what a person said, one that does not fit the screen folded:
+// who pasted it knows it, and it must not push all else away.
+func (m *Model) showSaid(it transcript.Item) {
+	m.keep(it)
+	m.emit(it.Kind, m.folded(it, max(m.height-5, 4)), false)
+}
+
 func (m *Model) failure(text string) {
 	m.show(transcript.Item{Kind: transcript.Failure, Text: text})
 }
@@ -362,7 +369,7 @@ func (m *Model) submit() tea.Cmd {
 
 // send starts a run with a message.
 func (m *Model) send(text string) tea.Cmd {
-	m.show(transcript.Item{Kind: transcript.User, Text: text})
+	m.showSaid(transcript.Item{Kind: transcript.User, Text: text})
 	thread, model := m.thread, m.override
 	f := startFeed(m.ctx, m.wg, func(ctx context.Context) iter.Seq2[api.Message, error] {
 		return m.backend.Send(ctx, thread, text, model)

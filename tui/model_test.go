@@ -299,3 +299,18 @@ func TestWhatIsToBeKnownOfTheDaemonIsSaidOnce(t *testing.T) {
 		t.Errorf("said %d times:\n%s", n, r.said())
 	}
 }
+
+func TestAHugeMessageOfOnesOwnDoesNotPushAllElseAway(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	before := r.m.above
+	r.m.prompt.Paste(strings.Repeat("pasted line\n", 300))
+	r.enter()
+	if n := r.m.above - before; n > 19 {
+		t.Errorf("%d rows are printed", n)
+	}
+	r.idle()
+	if got := r.f.heard(); len(got) != 1 || strings.Count(got[0], "pasted line") != 300 {
+		t.Errorf("%d messages were sent", len(got))
+	}
+}

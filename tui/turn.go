@@ -112,7 +112,7 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 		}
 	case api.MessageUserInput, api.MessageUser:
 		if text := msg.Content.String(); t.foreign && !isMachine(text) {
-			m.show(transcript.Item{Kind: transcript.User, ID: msg.ID, Text: text})
+			m.showSaid(transcript.Item{Kind: transcript.User, ID: msg.ID, Text: text})
 		}
 	case api.MessageStopReason:
 		t.stop = msg.StopReason

@@ -10,6 +10,7 @@ package prompt
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textarea"
@@ -27,6 +28,7 @@ const (
 	queueRows  = 3       // of the queue
 	foldLines  = 10      // a paste of more lines is folded
 	foldChars  = 1500    // or of more characters
+	foldBack   = 10_000  // a text that is brought back is folded above this
 	maxPaste   = 1 << 20 // bytes of one paste
 	maxHistory = 500
 )
@@ -120,9 +122,15 @@ func (p *Prompt) Text() string {
 // Empty reports whether nothing but spaces was typed.
 func (p *Prompt) Empty() bool { return strings.TrimSpace(p.area.Value()) == "" }
 
-// Set replaces what was typed. The caller answers for what was there.
+// Set replaces what was typed. The caller answers for what was there. A text that
+// would be folded if it were pasted is folded.
 func (p *Prompt) Set(text string) {
-	p.area.SetValue(transcript.Clean(text))
+	text = transcript.Clean(text)
+	if len(text) > foldBack {
+		p.pastes = append(p.pastes, text)
+		text = pasteName(len(p.pastes)-1, text)
+	}
+	p.area.SetValue(text)
 	p.area.MoveToEnd()
 	p.touched()
 }
@@ -145,7 +153,7 @@ func (p *Prompt) Withdraw() bool {
 	if p.offered == "" || p.area.Value() != p.offered {
 		return false
 	}
-	p.put(p.offered)
+	p.put(p.Text())
 	p.Set("")
 	return true
 }
@@ -197,7 +205,10 @@ func (p *Prompt) Paste(text string) {
 }
 
 func pasteName(i int, text string) string {
-	return fmt.Sprintf("[paste %d: %d lines]", i+1, strings.Count(strings.TrimRight(text, "\n"), "\n")+1)
+	if lines := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1; lines > 1 {
+		return fmt.Sprintf("[paste %d: %d lines]", i+1, lines)
+	}
+	return fmt.Sprintf("[paste %d: %d characters]", i+1, utf8.RuneCountInString(text))
 }
 
 // Key takes a key.

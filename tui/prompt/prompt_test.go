@@ -182,6 +182,21 @@ func TestALongPasteIsFoldedAndSentInFull(t *testing.T) {
 	}
 }
 
+func TestAHugeTextThatComesBackIsFoldedAndSentWhole(t *testing.T) {
+	t.Parallel()
+	p := fresh()
+	huge := strings.Repeat("words ", 20_000) + "end"
+	p.Remember(huge)
+	press(p, "up")
+	v, _ := p.View()
+	if n := strings.Count(v, "\n"); n > 0 || !strings.Contains(ansi.Strip(v), "[paste 1: 120003 characters]") {
+		t.Errorf("%d rows: %.200q", n, ansi.Strip(v))
+	}
+	if got := p.Take(); got != huge {
+		t.Errorf("%d bytes are sent", len(got))
+	}
+}
+
 func TestOfferedTextLeavesWhatIsTypedAlone(t *testing.T) {
 	t.Parallel()
 	p := fresh()
