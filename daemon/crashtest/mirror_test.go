@@ -39,7 +39,7 @@ func TestKillNoTextOfTheMirror(t *testing.T) {
 	}
 	with := seedOf()
 	t.Logf("seed %d", with)
-	rng := rand.New(rand.NewPCG(with, 1)) //nolint:gosec // moments need not be secret
+	rng := rand.New(rand.NewPCG(with, 1))
 	r := &reflection{house: openHouse(t), dir: filepath.Join(t.TempDir(), "memory")}
 	r.env = append(r.env, "PATH="+os.Getenv("PATH"))
 	if err := r.start(t.Context()); err != nil {
