@@ -146,6 +146,7 @@ func (e *Engine) windowFor(a *core.Agent) int {
 // openAt is a file that an agent had open, as a snapshot keeps it.
 type openAt struct {
 	File  core.FileID `json:"file"`
+	Hash  string      `json:"hash,omitempty"` // the beginning of that of its bytes
 	Start int         `json:"start,omitempty"`
 	End   int         `json:"end,omitempty"`
 	Used  int64       `json:"used,omitempty"` // microseconds
@@ -157,6 +158,29 @@ type folderAt struct {
 	Name string        `json:"name"`
 }
 
+// look reads what is open, and of which bytes; what was only looked at is left out.
+func (has *attachments) look(ctx context.Context, s core.Store, agent core.AgentID) (err error) {
+	if len(has.folders) == 0 {
+		return nil
+	}
+	if has.files, err = s.Files().Opened(ctx, agent); err != nil {
+		return err
+	}
+	has.files = slices.DeleteFunc(has.files, func(o core.OpenFile) bool { return !o.Open })
+	has.hashes = map[core.FileID]string{}
+	for _, o := range has.files {
+		f, err := s.Files().Get(ctx, o.File)
+		if err != nil {
+			return err
+		}
+		has.hashes[o.File] = shortHash(&f)
+	}
+	return nil
+}
+
+// shortHash is enough of a file's hash to see that it is another file.
+func shortHash(f *core.File) string { return f.Hash[:min(len(f.Hash), 16)] }
+
 // foldersAt and openedAt are the attachments as a snapshot keeps them.
 func (has *attachments) foldersAt() (out []folderAt) {
 	for i := range has.folders {
@@ -167,9 +191,7 @@ func (has *attachments) foldersAt() (out []folderAt) {
 
 func (has *attachments) openedAt() (out []openAt) {
 	for _, o := range has.files {
-		if o.Open {
-			out = append(out, openAt{File: o.File, Start: o.Start, End: o.End, Used: o.UsedAt.UnixMicro()})
-		}
+		out = append(out, openAt{File: o.File, Hash: has.hashes[o.File], Start: o.Start, End: o.End, Used: o.UsedAt.UnixMicro()})
 	}
 	return out
 }
@@ -189,16 +211,15 @@ func (r *restoring) folders(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	opened, err := r.tx.Files().Opened(ctx, r.agent.ID)
-	if err != nil {
-		return err
-	}
-	for _, o := range opened {
-		f, err := r.tx.Files().Get(ctx, o.File)
+	for _, at := range r.m.Files {
+		f, err := r.tx.Files().Get(ctx, at.File)
+		if core.KindOf(err) == core.NotFound {
+			continue // told already
+		}
 		if err != nil {
 			return err
 		}
-		if f.UpdatedAt.After(r.m.when) {
+		if shortHash(&f) != at.Hash {
 			missing = append(missing, fmt.Sprintf("the open file %q has changed since and stays as it is", f.Name))
 		}
 	}

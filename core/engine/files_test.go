@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"testing"
@@ -46,6 +47,10 @@ func (h *house) fill(ctx context.Context, tx core.Store, f *core.File, text stri
 	}
 	doc := core.Document{Kind: core.FileCode, Text: b.String()}
 	f.Status, f.Lines, f.Chars, f.UpdatedAt = core.FileCompleted, 10, utf8.RuneCountInString(doc.Text), h.clock()
+	f.Hash = fmt.Sprintf("%x", sha256.Sum256([]byte(doc.Text)))
+	if err := tx.Files().Update(ctx, f); err != nil {
+		return err
+	}
 	var chunks []core.Passage
 	for _, c := range ingest.Chunks(doc, 0) {
 		chunks = append(chunks, core.Passage{ID: core.NewPassageID(), Text: c.Passage(), CreatedAt: h.clock()})
@@ -254,15 +259,19 @@ func TestARewindSaysWhichFoldersAndFilesItCannotBringBack(t *testing.T) {
 	a := h.agent(nil, fileTools...)
 	docs, gone := h.folder("docs"), h.folder("gone")
 	changed, deleted := h.file(docs, "changed.go", "before"), h.file(docs, "deleted.go", "before")
+	same := h.file(docs, "same.go", "same")
 	h.file(gone, "x.go", "x")
 	h.attach(a, docs)
 	h.attach(a, gone)
 	h.send(a, "open docs/changed.go")
 	h.send(a, "open docs/deleted.go")
 	h.send(a, "open gone/x.go")
+	h.send(a, "open docs/same.go")
 	run, _ := h.send(a, "hello")
 	sent := h.last()
+	same.UpdatedAt = h.clock() // no other file by that
 	for _, err := range []error{
+		h.store.Files().Update(t.Context(), &same),
 		h.fill(t.Context(), h.store, &changed, "after"), h.store.Files().Delete(t.Context(), deleted.ID), h.store.Folders().Delete(t.Context(), gone.ID),
 		h.store.Folders().Detach(t.Context(), a.ID, docs.ID),
 	} {
@@ -282,7 +291,7 @@ func TestARewindSaysWhichFoldersAndFilesItCannotBringBack(t *testing.T) {
 	if diff := cmp.Diff(want, kept.Missing); diff != "" || err != nil {
 		t.Errorf("kept: %v\n%s", err, diff)
 	}
-	if ids, open := h.openFiles(a); len(ids) != 1 || ids[0] != docs.ID || len(open) != 1 || open[0].File != changed.ID {
+	if ids, open := h.openFiles(a); len(ids) != 1 || ids[0] != docs.ID || len(open) != 2 || open[0].File != same.ID || open[1].File != changed.ID {
 		t.Errorf("folders %v, open %v", ids, open)
 	}
 	if _, err := h.engine.UndoRewind(t.Context(), r.ID, ""); err != nil {

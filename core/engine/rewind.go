@@ -38,7 +38,7 @@ func (e *Engine) UndoRewind(ctx context.Context, id core.RewindID, by string) (c
 	return e.travel(ctx, was.Conversation, func(context.Context, core.Store) (moment, core.Rewind, error) {
 		state, err := readSnapshot(was.State)
 		m := moment{
-			agentSnapshot: state, rev: was.Rev, at: core.RewindPoint{Rewind: was.ID}, when: was.CreatedAt, shared: was.Shared, changed: was.Blocks, revived: was.Revived,
+			agentSnapshot: state, rev: was.Rev, at: core.RewindPoint{Rewind: was.ID}, shared: was.Shared, changed: was.Blocks, revived: was.Revived,
 		}
 		return m, core.Rewind{Undoes: was.ID, Shared: was.Shared, By: by}, err
 	})
@@ -74,7 +74,6 @@ type moment struct {
 	agentSnapshot
 	rev     int // of the conversation
 	at      core.RewindPoint
-	when    time.Time
 	before  bool           // without the input that came with the step
 	shared  bool           // take back what other agents have, too
 	changed []core.BlockID // by the rewind that is undone
@@ -94,7 +93,7 @@ func momentOf(ctx context.Context, tx core.Store, conv core.ConversationID, id c
 	if err != nil {
 		return moment{}, err
 	}
-	m := moment{agentSnapshot: state, rev: step.SentRev, at: core.RewindPoint{Step: id}, when: step.StartedAt, before: before || step.WithInput}
+	m := moment{agentSnapshot: state, rev: step.SentRev, at: core.RewindPoint{Step: id}, before: before || step.WithInput}
 	if !before || step.WithInput {
 		return m, nil
 	}

@@ -202,10 +202,8 @@ func (t *turn) keepSnapshots(ctx context.Context, tx core.Store, c *commit) erro
 	if has.blocks, err = tx.Blocks().OfAgent(ctx, t.agent.ID); err != nil {
 		return err
 	}
-	if len(has.folders) > 0 {
-		if has.files, err = tx.Files().Opened(ctx, t.agent.ID); err != nil {
-			return err
-		}
+	if err := has.look(ctx, tx, t.agent.ID); err != nil {
+		return err
 	}
 	c.step.AgentHash, err = put(core.SnapshotAgent, t.snapshot(c, has, text))
 	return err

@@ -70,7 +70,8 @@ type attachments struct {
 	blocks  []core.Block
 	archive core.ArchiveID
 	folders []core.Folder
-	files   []core.OpenFile
+	files   []core.OpenFile // those that are open
+	hashes  map[core.FileID]string
 }
 
 // attached reads what an agent has now.
@@ -86,8 +87,7 @@ func attached(ctx context.Context, s core.Store, agent core.AgentID) (has attach
 	if has.folders, err = s.Folders().OfAgent(ctx, agent); err != nil {
 		return has, err
 	}
-	has.files, err = s.Files().Opened(ctx, agent)
-	return has, err
+	return has, has.look(ctx, s, agent)
 }
 
 // snapshotOf describes an agent and one of its conversations as they are; text is the snapshot of the agent's system text.
