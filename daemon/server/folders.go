@@ -171,6 +171,7 @@ func (s *Server) folderByName(ctx context.Context, name string) (*body[string], 
 	return answer(string(f.ID), err)
 }
 
+// folderStats says what each folder holds; its files are listed where they are asked for.
 func (s *Server) folderStats(ctx context.Context, in *api.FolderStatsParams) (*body[api.FolderStats], error) {
 	folders, err := s.services().Folders.List(ctx, core.FolderFilter{}, core.Page{Limit: allSources})
 	if err != nil {
@@ -181,15 +182,14 @@ func (s *Server) folderStats(ctx context.Context, in *api.FolderStatsParams) (*b
 		one := api.FolderNumber{SourceID: string(f.ID), SourceName: f.Name, FileCount: f.Files, TotalSize: f.Bytes}
 		out.TotalFiles += f.Files
 		out.TotalSize += f.Bytes
-		if !in.Detailed {
-			continue
-		}
-		files, err := s.services().Files.List(ctx, core.FileFilter{Folders: []core.FolderID{f.ID}}, core.Page{})
-		if err != nil {
-			return nil, err
-		}
-		for _, file := range files {
-			one.Files = append(one.Files, api.FileNumber{FileID: string(file.ID), FileName: file.Name, FileSize: &file.Size})
+		if in.Detailed {
+			files, err := s.services().Files.List(ctx, core.FileFilter{Folders: []core.FolderID{f.ID}}, core.Page{})
+			if err != nil {
+				return nil, err
+			}
+			for _, file := range files {
+				one.Files = append(one.Files, api.FileNumber{FileID: string(file.ID), FileName: file.Name, FileSize: &file.Size})
+			}
 		}
 		out.Sources = append(out.Sources, one)
 	}

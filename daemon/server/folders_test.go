@@ -179,6 +179,9 @@ func TestAFileIsUploadedWatchedReadAndDeleted(t *testing.T) {
 	if stats.TotalFiles != 2 || stats.TotalSize != 61 || stats.TotalSources != 1 || len(stats.Sources) != 1 || len(stats.Sources[0].Files) != 2 {
 		t.Errorf("stats %+v", stats)
 	}
+	if brief := as[api.FolderStats](s.call("GET", "/v1/sources/metadata", nil)); len(brief.Sources) != 1 || brief.Sources[0].FileCount != 2 || len(brief.Sources[0].Files) != 0 {
+		t.Errorf("brief stats %+v", brief)
+	}
 	other := as[api.Folder](s.call("POST", "/v1/folders/", map[string]any{"name": "Other"}))
 	s.call("GET", "/v1/folders/"+other.ID+"/files/"+up.ID, nil).want(http.StatusNotFound)
 	s.call("DELETE", path+"/"+up.ID, nil).want(http.StatusOK)
