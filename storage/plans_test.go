@@ -29,7 +29,10 @@ func TestWhatASearchFoundIsReadByItsIDs(t *testing.T) {
 	if err := s.Archives().Create(t.Context(), &a); err != nil {
 		t.Fatal(err)
 	}
-	for i := range 3 {
+	const many = 30 // with a few, the ids look cheaper to SQLite in any case
+	var ids []string
+	for i := range many {
+		ids = append(ids, fmt.Sprint("message-", i))
 		p := core.Passage{ID: core.NewPassageID(), Archive: a.ID, Text: fmt.Sprintf("the lake is deep %d", i), CreatedAt: time.Now(), UpdatedAt: time.Now()}
 		if err := s.Passages().Insert(t.Context(), &p); err != nil {
 			t.Fatal(err)
@@ -38,11 +41,11 @@ func TestWhatASearchFoundIsReadByItsIDs(t *testing.T) {
 	mu.Lock()
 	texts = nil
 	mu.Unlock()
-	hits, err := s.Passages().Match(t.Context(), core.SearchQuery{Text: "lake", Limit: 5}, core.PassageFilter{Archives: []core.ArchiveID{a.ID}})
-	if err != nil || len(hits) != 3 {
+	hits, err := s.Passages().Match(t.Context(), core.SearchQuery{Text: "lake", Limit: many}, core.PassageFilter{Archives: []core.ArchiveID{a.ID}})
+	if err != nil || len(hits) != many {
 		t.Fatal(len(hits), err)
 	}
-	if _, err := (messages{s.view}).load(t.Context(), core.MessageFilter{Agent: core.NewAgentID()}, []string{"message-1", "message-2"}); err != nil {
+	if _, err := (messages{s.view}).load(t.Context(), core.MessageFilter{Agent: core.NewAgentID()}, ids); err != nil {
 		t.Fatal(err)
 	}
 	seen := 0

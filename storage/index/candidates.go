@@ -20,7 +20,7 @@ func (m *matching) candidates(ctx context.Context, q search.Query, st search.Sta
 	if err != nil {
 		return nil, err
 	}
-	if err := m.pick(ctx, q, q.Rarest(st.DF, maxEntries), g, found); err != nil {
+	if err := m.pick(ctx, q, q.Rarest(st.DF, cmp.Or(m.ask.entries, maxEntries)), g, found); err != nil {
 		return nil, err
 	}
 	if err := m.pickDays(ctx, q.Days(), found); err != nil {

@@ -43,6 +43,8 @@ type Ask struct {
 	Zone    *time.Location // in which the days of texts without a written time are counted
 	Meaning Meaning        // finds texts by an embedding; nil: by words alone
 	Explain int            // how many hits get their reasons
+
+	entries int // of postings that the words may have together; 0: maxEntries
 }
 
 // Meaning finds texts by an embedding of the query. It numbers them as Doc.Seq does.
