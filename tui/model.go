@@ -426,9 +426,8 @@ func (m *Model) onChanges(msg batchMsg[api.Change]) tea.Cmd {
 			}
 		case c.Kind == api.ChangeAgent && orElse(c.AgentID, c.ID) == m.thread.Agent:
 			cmds = append(cmds, m.loadAgent())
-			if c.ConversationID != "" && threadOf(c.AgentID, c.ConversationID) == m.thread {
-				cmds = append(cmds, m.lookWhetherRewound())
-			}
+		case c.Kind == api.ChangeConversation && threadOf(c.AgentID, orElse(c.ConversationID, c.ID)) == m.thread:
+			cmds = append(cmds, m.loadAgent(), m.lookWhetherRewound())
 		}
 	}
 	if msg.over {

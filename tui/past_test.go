@@ -248,12 +248,12 @@ func TestWhatAnotherTerminalRewoundIsSaid(t *testing.T) {
 	if _, err := f.Rewind(t.Context(), api.RewindRequest{RunID: "run-old-2"}); err != nil {
 		t.Fatal(err)
 	}
-	f.hints <- api.Change{Kind: api.ChangeAgent, ID: "agent-1", AgentID: "agent-1", ConversationID: "agent-1"}
+	f.hints <- api.Change{Kind: api.ChangeConversation, ID: "agent-1", AgentID: "agent-1", ConversationID: "agent-1"}
 	r.hears("another terminal took this conversation back")
 	if strings.Contains(r.said(), "What do I like?") {
 		t.Errorf("the transcript is not true:\n%s", r.said())
 	}
-	f.hints <- api.Change{Kind: api.ChangeAgent, ID: "agent-1", AgentID: "agent-1", ConversationID: "agent-1"}
+	f.hints <- api.Change{Kind: api.ChangeConversation, ID: "agent-1", AgentID: "agent-1", ConversationID: "agent-1"}
 	r.say("hello")
 	r.hears("You said: hello")
 	if n := strings.Count(r.said(), "another terminal"); n != 1 {
