@@ -109,6 +109,26 @@ func gather(paths []string) ([]source, error) {
 			return nil, &fault{kind: api.KindInvalid, msg: fmt.Sprintf("the directory %s cannot be read: %v", clip(path, 100), err)}
 		}
 	}
+	return distinct(out)
+}
+
+// distinct refuses different files that would have one name: the second would take the place of the first.
+func distinct(all []source) ([]source, error) {
+	paths := make(map[string]string, len(all))
+	out := all[:0]
+	for _, s := range all {
+		path, err := filepath.Abs(s.path)
+		if err != nil {
+			return nil, err
+		}
+		switch before, taken := paths[s.name]; {
+		case !taken:
+			paths[s.name] = path
+			out = append(out, s)
+		case before != path:
+			return nil, invalid("two files would be named %q: %s and %s", s.name, before, path).withHint("add the directory that holds both, or each to a folder of its own")
+		}
+	}
 	return out, nil
 }
 
