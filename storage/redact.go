@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"loci/core"
@@ -255,7 +256,9 @@ func free(key string) bool { return key == "metadata" }
 func arguments(key string) bool { return key == "arguments" || key == "args" }
 
 // shaped are strings that are never text, whatever they contain: ids, hashes and times.
-var shaped = regexp.MustCompile(`^(?:[a-z]+-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$|^[0-9a-f]{64}$|^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[0-9.:+Z-]*$`)
+var shaped = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:[a-z]+-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$|^[0-9a-f]{64}$|^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[0-9.:+Z-]*$`)
+})
 
 // json replaces what stands in the strings of a JSON document and leaves its structure and its bytes otherwise alone.
 // What is no JSON is a text.
@@ -382,7 +385,7 @@ func (w *jsonWalk) literal() string {
 
 // text replaces what stands in a string that was read.
 func (w *jsonWalk) text(start int, s, parent, key string, own bool) {
-	if !w.r.in(s) || !own && structural(parent, key) || shaped.MatchString(s) {
+	if !w.r.in(s) || !own && structural(parent, key) || shaped().MatchString(s) {
 		return
 	}
 	if w.hit == "" {

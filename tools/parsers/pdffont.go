@@ -151,7 +151,7 @@ func baseEncoding(name string, trueType bool) *[256]string {
 			t[i] = ""
 		}
 		t['\''], t['`'] = "’", "‘"
-		for code, text := range standardHigh {
+		for code, text := range standardHigh() {
 			t[code] = text
 		}
 	}

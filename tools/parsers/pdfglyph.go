@@ -3,21 +3,24 @@ package parsers
 import (
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/text/unicode/norm"
 )
 
 // standardHigh is the upper half of PDF's StandardEncoding, as far as it is used.
-var standardHigh = map[int]string{
-	0xa1: "¡", 0xa2: "¢", 0xa3: "£", 0xa4: "⁄", 0xa5: "¥", 0xa6: "ƒ", 0xa7: "§", 0xa8: "¤", 0xa9: "'", 0xaa: "“", 0xab: "«", 0xac: "‹", 0xad: "›",
-	0xae: "fi", 0xaf: "fl", 0xb1: "–", 0xb2: "†", 0xb3: "‡", 0xb4: "·", 0xb6: "¶", 0xb7: "•", 0xb8: "‚", 0xb9: "„", 0xba: "”", 0xbb: "»", 0xbc: "…",
-	0xbd: "‰", 0xbf: "¿", 0xc1: "`", 0xc2: "´", 0xc3: "ˆ", 0xc4: "˜", 0xc5: "¯", 0xc6: "˘", 0xc7: "˙", 0xc8: "¨", 0xca: "˚", 0xcb: "¸", 0xcd: "˝",
-	0xce: "˛", 0xcf: "ˇ", 0xd0: "—", 0xe1: "Æ", 0xe3: "ª", 0xe8: "Ł", 0xe9: "Ø", 0xea: "Œ", 0xeb: "º", 0xf1: "æ", 0xf5: "ı", 0xf8: "ł", 0xf9: "ø",
-	0xfa: "œ", 0xfb: "ß",
-}
+var standardHigh = sync.OnceValue(func() map[int]string {
+	return map[int]string{
+		0xa1: "¡", 0xa2: "¢", 0xa3: "£", 0xa4: "⁄", 0xa5: "¥", 0xa6: "ƒ", 0xa7: "§", 0xa8: "¤", 0xa9: "'", 0xaa: "“", 0xab: "«", 0xac: "‹", 0xad: "›",
+		0xae: "fi", 0xaf: "fl", 0xb1: "–", 0xb2: "†", 0xb3: "‡", 0xb4: "·", 0xb6: "¶", 0xb7: "•", 0xb8: "‚", 0xb9: "„", 0xba: "”", 0xbb: "»", 0xbc: "…",
+		0xbd: "‰", 0xbf: "¿", 0xc1: "`", 0xc2: "´", 0xc3: "ˆ", 0xc4: "˜", 0xc5: "¯", 0xc6: "˘", 0xc7: "˙", 0xc8: "¨", 0xca: "˚", 0xcb: "¸", 0xcd: "˝",
+		0xce: "˛", 0xcf: "ˇ", 0xd0: "—", 0xe1: "Æ", 0xe3: "ª", 0xe8: "Ł", 0xe9: "Ø", 0xea: "Œ", 0xeb: "º", 0xf1: "æ", 0xf5: "ı", 0xf8: "ł", 0xf9: "ø",
+		0xfa: "œ", 0xfb: "ß",
+	}
+})
 
 // glyphs names what is neither a letter nor a letter with an accent.
-var glyphs = glyphTable()
+var glyphs = sync.OnceValue(glyphTable)
 
 func glyphTable() map[string]string {
 	m := map[string]string{}
@@ -45,17 +48,19 @@ func glyphTable() map[string]string {
 }
 
 // accents maps the end of a glyph's name to the mark that combines with the letter before it.
-var accents = map[string]string{
-	"acute": "\u0301", "grave": "\u0300", "circumflex": "\u0302", "dieresis": "\u0308", "tilde": "\u0303", "ring": "\u030a", "caron": "\u030c",
-	"cedilla": "\u0327", "macron": "\u0304", "breve": "\u0306", "ogonek": "\u0328", "dotaccent": "\u0307", "hungarumlaut": "\u030b", "commaaccent": "\u0326",
-}
+var accents = sync.OnceValue(func() map[string]string {
+	return map[string]string{
+		"acute": "\u0301", "grave": "\u0300", "circumflex": "\u0302", "dieresis": "\u0308", "tilde": "\u0303", "ring": "\u030a", "caron": "\u030c",
+		"cedilla": "\u0327", "macron": "\u0304", "breve": "\u0306", "ogonek": "\u0328", "dotaccent": "\u0307", "hungarumlaut": "\u030b", "commaaccent": "\u0326",
+	}
+})
 
 // glyphText returns the text that a glyph's name stands for: from the tables, from uniXXXX and uXXXXX, or letter and accent.
 func glyphText(name string) string {
 	if base, _, cut := strings.Cut(name, "."); cut && base != "" {
 		name = base
 	}
-	if t, ok := glyphs[name]; ok {
+	if t, ok := glyphs()[name]; ok {
 		return t
 	}
 	if len(name) == 1 {
@@ -79,7 +84,7 @@ func glyphText(name string) string {
 			return string(rune(v))
 		}
 	}
-	if mark, ok := accents[name[1:]]; ok {
+	if mark, ok := accents()[name[1:]]; ok {
 		return norm.NFC.String(name[:1] + mark)
 	}
 	return ""
