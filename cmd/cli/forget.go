@@ -58,7 +58,7 @@ func (a *app) forget(ctx context.Context, f forgetFlags, words []string) error {
 		return err
 	}
 	switch {
-	case f.dry:
+	case f.dry && plan.Records > 0:
 		return nil
 	case plan.Records == 0:
 		return (&fault{kind: api.KindNotFound, msg: "it stands nowhere"}).withHint("--ignore-case, or a part of it; --yes wipes what deleted records may have left in the files")
