@@ -356,12 +356,15 @@ func TestExpressionsThatCannotBeSearchedForAreRefusedInTime(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	h.file(h.folder("docs", true), "a.txt", core.FileCode, strings.Repeat("a", 1<<20)+"!\n")
-	for _, pattern := range []string{"", "(", "(?<=a)b", `(a)\1`, "((a{100}){100}){100}", strings.Repeat("x", 2000), "(.*a){20}b"} {
-		begin := time.Now()
-		got := h.do("grep_files", map[string]any{"pattern": pattern})
-		if took := time.Since(begin); !got.IsError || took > 5*ingest.GrepTime || utf8.RuneCountInString(got.Text) > 1000 {
-			t.Errorf("%.20q after %s: %.200s", pattern, took, got.Text)
+	for _, pattern := range []string{"", "(", "(?<=a)b", `(a)\1`, "((a{100}){100}){100}", strings.Repeat("x", 2000)} {
+		if got := h.do("grep_files", map[string]any{"pattern": pattern}); !got.IsError || utf8.RuneCountInString(got.Text) > 1000 {
+			t.Errorf("%.20q: %.200s", pattern, got.Text)
 		}
+	}
+	begin := time.Now()
+	got := h.do("grep_files", map[string]any{"pattern": "(.*a){20}b"}) // a fast machine comes to its end
+	if took := time.Since(begin); took > 5*ingest.GrepTime || !got.IsError && !strings.HasPrefix(got.Text, "No matches found") {
+		t.Errorf("after %s: %.200s", took, got.Text)
 	}
 	if got := h.do("grep_files", map[string]any{"pattern": "a", "include": "[a-("}); got.IsError && !strings.Contains(got.Text, "include pattern") {
 		t.Errorf("%+v", got)
