@@ -26,6 +26,7 @@ import (
 	"loci/core/service"
 	"loci/daemon/api"
 	"loci/daemon/config"
+	"loci/daemon/follow"
 	"loci/daemon/ipc"
 	"loci/daemon/mirror"
 	"loci/daemon/server"
@@ -83,6 +84,7 @@ type parts struct {
 	engine    *engine.Engine
 	services  *service.Services
 	mirrors   *mirror.Mirrors
+	follower  *follow.Follower
 }
 
 // Open takes the home's lock and listens; it answers nothing yet and does not open the store. A home whose daemon is
@@ -251,6 +253,9 @@ func (d *Daemon) takeDown(srv *http.Server, endRequests func()) {
 	closing.Wait()
 	if p.mirrors != nil {
 		p.mirrors.Close()
+	}
+	if p.follower != nil {
+		p.follower.Close()
 	}
 	if p.services != nil {
 		p.services.Close()

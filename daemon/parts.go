@@ -10,6 +10,7 @@ import (
 	"loci/core"
 	"loci/core/engine"
 	"loci/core/service"
+	"loci/daemon/follow"
 	"loci/daemon/mirror"
 	"loci/daemon/server"
 	"loci/providers"
@@ -51,7 +52,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	if p.models == nil {
 		p.models = reached
 	}
-	p.ingest = service.NewIngest(service.IngestConfig{Parser: parsers.New(), Clock: d.cfg.Clock, Logger: d.logger})
+	p.ingest = service.NewIngest(service.IngestConfig{Parser: parsers.New(), Clock: d.cfg.Clock, Logger: d.logger, Mirrored: follow.Read})
 	p.embedding = service.NewEmbedding(service.EmbeddingConfig{Embedders: reached, Env: d.env, Logger: d.logger, After: p.ingest.Nudge})
 	p.store, err = storage.Open(opening, storage.Config{
 		Dir: d.cfg.Paths.Data, Beside: []string{d.cfg.Paths.Home, d.cfg.Paths.State, filepath.Dir(d.cfg.Paths.Config)},
@@ -76,11 +77,14 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Forgetter: p.store, Forgotten: p.embedding.Forget,
 	})
 	p.mirrors = mirror.New(mirror.Config{Store: p.store, Services: p.services, Logger: d.logger})
+	p.follower = follow.New(follow.Config{
+		Store: p.store, Services: p.services, Logger: d.logger, Except: []string{d.cfg.Paths.Home, d.cfg.Paths.Data, d.cfg.Paths.State, d.cfg.Paths.Run},
+	})
 	if err := p.engine.Recover(ctx); err != nil {
 		return p, err
 	}
 	p.mirrors.Start(ctx)
-	return p, nil
+	return p, p.follower.Start(ctx)
 }
 
 // env finds a provider variable of the daemon's own.
@@ -104,7 +108,7 @@ func (d *Daemon) awaitParts(ctx context.Context) (server.Parts, error) {
 		return server.Parts{}, core.E(kind, "the store does not open: %w", err).WithHint("%s", orDoctor(core.HintOf(err)))
 	}
 	p := d.current()
-	return server.Parts{Services: p.services, Engine: p.engine, Mirrors: p.mirrors}, nil
+	return server.Parts{Services: p.services, Engine: p.engine, Mirrors: p.mirrors, Follower: p.follower}, nil
 }
 
 func orDoctor(hint string) string {

@@ -13,7 +13,7 @@ import (
 // foldersCommand is `loci folders`: sets of files that agents can open and search.
 func (a *app) foldersCommand() *cobra.Command {
 	return parent("folders", "Make folders of files and give them to agents",
-		a.foldersList(), a.foldersCreate(), a.foldersShow(), a.foldersDelete(),
+		a.foldersList(), a.foldersCreate(), a.foldersShow(), a.foldersDelete(), a.foldersMirror(), a.foldersUnmirror(),
 		a.foldersShare("attach", "Give an agent a folder, and the tools to open and search its files", "%s now has the folder %s", (*client.Client).AttachFolder),
 		a.foldersShare("detach", "Take a folder away from an agent; the folder stays", "%s has the folder %s no more", (*client.Client).DetachFolder))
 }
@@ -121,6 +121,8 @@ type shownFolder struct {
 	Files  int      `json:"files"`
 	Bytes  int64    `json:"bytes"`
 	Agents []string `json:"agents"`
+
+	Mirror *api.FolderMirror `json:"mirror,omitempty"` // the directory that it follows
 }
 
 func (a *app) foldersShow() *cobra.Command {
@@ -144,6 +146,13 @@ func (a *app) foldersShow() *cobra.Command {
 			if out.Agents, err = c.FolderAgents(ctx, f.ID, api.Page{Limit: 1000}); err != nil {
 				return err
 			}
+			mirror, err := c.FolderMirror(ctx, f.ID)
+			if err != nil {
+				return err
+			}
+			if mirror.On {
+				out.Mirror = &mirror
+			}
 			if a.json {
 				out.Agents = nonNil(out.Agents)
 				return writeJSON(a.out, out)
@@ -151,6 +160,7 @@ func (a *app) foldersShow() *cobra.Command {
 			t := table{head: []string{"FOLDER", f.Name}}
 			t.add("id", f.ID)
 			t.add("files", fmt.Sprintf("%d (%s)", out.Files, size(out.Bytes)))
+			a.mirrorRows(&t, mirror)
 			t.add("embedding", text(f.EmbeddingConfig.Handle))
 			t.add("description", text(f.Description))
 			t.add("instructions", text(f.Instructions))

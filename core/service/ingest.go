@@ -240,7 +240,8 @@ func (g *Ingest) read(ctx context.Context, f core.File) (outcome, error) {
 	if ctx.Err() != nil {
 		return o, context.Cause(ctx)
 	}
-	if core.KindOf(o.err) == core.Unavailable {
+	switch core.KindOf(o.err) { //nolint:exhaustive // every other kind is the file's own fault
+	case core.Unavailable, core.Conflict: // a conflict: it is being written in the directory that its folder follows
 		return o, o.err
 	}
 	if o.err == nil {
@@ -371,6 +372,10 @@ func (g *Ingest) storeOne(ctx context.Context, tx core.Store, o *outcome) error 
 	f.UpdatedAt = g.cfg.Clock()
 	if o.err != nil {
 		f.Status, f.Error = core.FileFailed, explain(o.err)
+		if f.Chunks > 0 { // of what it was before it changed
+			f.Lines, f.Chars, f.Pages = 0, 0, 0
+			return tx.Files().Fill(ctx, &f, core.Document{}, nil)
+		}
 		return tx.Files().Update(ctx, &f)
 	}
 	f.Kind, f.Title, f.Pages, f.Lines, f.Chars = o.doc.Kind, o.doc.Title, o.doc.Pages, o.lines, utf8.RuneCountInString(o.doc.Text)

@@ -49,7 +49,8 @@ type Doctor interface {
 type Parts struct {
 	Services *service.Services
 	Engine   *engine.Engine
-	Mirrors  Mirrors // nil: memory cannot be mirrored
+	Mirrors  Mirrors  // nil: memory cannot be mirrored
+	Follower Follower // nil: no folder can follow a directory
 }
 
 // Config joins the server's parts.
@@ -122,6 +123,7 @@ func (s *Server) register(a huma.API) {
 	s.registerBlocks(a)
 	s.registerConversations(a)
 	s.registerFolders(a)
+	s.registerFollow(a)
 	s.registerForget(a)
 	s.registerHealth(a)
 	s.registerHistory(a)
