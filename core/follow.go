@@ -5,10 +5,10 @@ type SkipReason string
 
 // The reasons. A directory that is passed over counts as one.
 const (
-	SkipIgnored    SkipReason = "ignored"    // a .gitignore says so
-	SkipHidden     SkipReason = "hidden"     // its name begins with a dot
-	SkipBinary     SkipReason = "binary"     // nothing that can be read as text
-	SkipEmpty      SkipReason = "empty"     
+	SkipIgnored    SkipReason = "ignored" // a .gitignore says so
+	SkipHidden     SkipReason = "hidden"  // its name begins with a dot
+	SkipBinary     SkipReason = "binary"  // nothing that can be read as text
+	SkipEmpty      SkipReason = "empty"
 	SkipTooLarge   SkipReason = "too_large"  // more bytes than a file may have
 	SkipLink       SkipReason = "link"       // a symbolic link: it is never followed
 	SkipSpecial    SkipReason = "special"    // a pipe, a socket, a device
