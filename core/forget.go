@@ -87,6 +87,7 @@ const (
 	CopyReplaced  CopyKind = "replaced"  // what a restore replaced, or a damaged file that was put aside
 	CopyFile      CopyKind = "file"      // any other file of the home
 	CopyGit       CopyKind = "git"       // the history of a folder that memory is mirrored to
+	CopyMirror    CopyKind = "mirror"    // a folder or file that memory is mirrored to, which is named after it
 	CopyFollowed  CopyKind = "followed"  // a file of the person's own that a folder follows
 )
 

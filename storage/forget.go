@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"loci/core"
+	"loci/core/ingest"
 	"loci/core/memory"
 )
 
@@ -33,6 +34,9 @@ type forgetter struct {
 	hashes   map[string]bool // of snapshots
 	archives map[string]bool // whose tags are counted anew
 	files    []core.FileID   // whose texts are changed
+
+	texts    []string // of the record that is named
+	recalled int      // records that recalled a text of it too short to be found in the places
 }
 
 const (
@@ -118,7 +122,17 @@ func (s *Store) newForgetter(ctx context.Context, q *querier, query core.ForgetQ
 			return nil, err
 		}
 	}
+	if query.Text == "" {
+		f.texts, texts = texts, forms(texts)
+	}
 	f.r = newRedactor(pieces(texts, query.Text != ""), query.IgnoreCase)
+	if query.Text == "" {
+		var all []string
+		for _, t := range texts {
+			all = append(all, variants(t)...)
+		}
+		f.r.quotes = newQuotes(all)
+	}
 	f.found.Mark = f.r.mark
 	return f, nil
 }
@@ -159,6 +173,9 @@ func (f *forgetter) all(ctx context.Context, q core.ForgetQuery) error {
 			return err
 		}
 	}
+	if err := f.inRecalled(ctx, string(q.Message)+string(q.Passage)); err != nil {
+		return err
+	}
 	for _, p := range places() {
 		found := core.ForgetPlace{Name: p.name}
 		if err := f.place(ctx, &p, &found); err != nil {
@@ -169,6 +186,7 @@ func (f *forgetter) all(ctx context.Context, q core.ForgetQuery) error {
 		}
 	}
 	if q.Text == "" {
+		f.countRecalled()
 		f.countOwn(q)
 	}
 	return f.follow(ctx)
@@ -457,10 +475,7 @@ func (f *forgetter) textsOf(ctx context.Context, q core.ForgetQuery) ([]string, 
 		}
 		return d.texts(), nil
 	case q.Passage != "":
-		if err := f.q.all(ctx, &texts, `SELECT text FROM passages WHERE id = $1`, q.Passage); err != nil || len(texts) == 0 {
-			return nil, orNotFound(err, "passage", string(q.Passage))
-		}
-		return texts, nil
+		return f.passageTexts(ctx, q.Passage)
 	}
 	err := f.q.all(ctx, &texts, `SELECT value FROM blocks WHERE id = $1 UNION SELECT value FROM block_versions WHERE block_id = $1`, q.Block)
 	if err != nil || len(texts) == 0 {
@@ -468,6 +483,26 @@ func (f *forgetter) textsOf(ctx context.Context, q core.ForgetQuery) ([]string, 
 	}
 	for _, t := range slices.Clone(texts) {
 		texts = append(texts, memory.NumberLines(t))
+	}
+	return texts, nil
+}
+
+// passageTexts are the text of a passage and, of a part of a file, its lines as views and searches show them.
+func (f *forgetter) passageTexts(ctx context.Context, id core.PassageID) ([]string, error) {
+	var row struct {
+		Text string `db:"text"`
+		File string `db:"file_id"`
+	}
+	if ok, err := f.q.find(ctx, &row, `SELECT text, file_id FROM passages WHERE id = $1`, id); err != nil || !ok {
+		return nil, orNotFound(err, "passage", string(id))
+	}
+	texts := []string{row.Text}
+	if row.File != "" {
+		var lines []string
+		for _, l := range ingest.Lines(core.Document{Kind: core.FileText, Text: row.Text}) {
+			lines = append(lines, l.Text)
+		}
+		texts = append(texts, strings.Join(lines, "\n"))
 	}
 	return texts, nil
 }

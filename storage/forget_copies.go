@@ -96,6 +96,25 @@ func (s *Store) mirrors(ctx context.Context, f *forgetter, kinds map[string]core
 		if _, err := os.Stat(filepath.Join(path, gitFolder)); err == nil && blocks {
 			found = append(found, core.ForgetCopy{Path: path, Kind: core.CopyGit, Unknown: true})
 		}
+		if f.r.in(path) {
+			found = append(found, core.ForgetCopy{Path: path, Kind: core.CopyMirror})
+		}
+	}
+	return s.mirrorPaths(ctx, f, found)
+}
+
+// mirrorPaths adds the files of mirrors that are named after what is looked for. Those of a mirror that is on change
+// their names with the blocks.
+func (s *Store) mirrorPaths(ctx context.Context, f *forgetter, found []core.ForgetCopy) ([]core.ForgetCopy, error) {
+	var dir, path string
+	err := s.facts.r.each(ctx, `SELECT m.path, f.path FROM mirror_files f JOIN mirrors m ON m.agent_id = f.agent_id`, nil, []any{&dir, &path}, func() error {
+		if f.r.in(path) {
+			found = append(found, core.ForgetCopy{Path: filepath.Join(dir, filepath.FromSlash(path)), Kind: core.CopyMirror})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, classify("list files of mirrors", err)
 	}
 	return found, nil
 }
@@ -181,7 +200,7 @@ func (r *redactor) inBytes(ctx context.Context, in io.Reader) (bool, error) {
 
 // longest is the length of the longest text in bytes; where case does not count, a letter may have more of them.
 func (r *redactor) longest() int {
-	n := 0
+	n := quoteBytes
 	for _, texts := range r.heads {
 		n = max(n, len(texts[0]))
 	}

@@ -128,5 +128,13 @@ func (s mirrors) Stamp(ctx context.Context, agent core.AgentID) (string, error) 
 	for _, r := range rows {
 		fmt.Fprintf(&out, "%s %d %d %s\n", r.ID, r.Version, r.UpdatedAt, r.Data)
 	}
+	if len(rows) == 0 {
+		return "", nil
+	}
+	var forgets int // which change blocks and make no version of them
+	if err := q.get(ctx, &forgets, `SELECT COALESCE(MAX(num), 0) FROM forgets`); err != nil {
+		return "", classify("stamp blocks of agent", err)
+	}
+	fmt.Fprintf(&out, "%d\n", forgets)
 	return out.String(), nil
 }

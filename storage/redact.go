@@ -16,10 +16,13 @@ import (
 // redactor replaces texts by a mark.
 type redactor struct {
 	heads map[string][]string // texts by their first bytes, the longest first
+	first [256]uint64         // by the first byte, a bit for each second one that may follow
 	re    *regexp.Regexp      // instead of heads, where case does not count
 	mark  string              // in texts
 	plain string              // in names, labels and tags, which allow no brackets
 	hints []string
+
+	quotes *quotes // of longer texts; nil where only whole ones are looked for
 }
 
 // headBytes is how many bytes of a text its head is; no text is shorter.
@@ -46,6 +49,7 @@ func newRedactor(texts []string, fold bool) *redactor {
 	} else {
 		for _, t := range all {
 			r.heads[t[:headBytes]] = append(r.heads[t[:headBytes]], t)
+			r.first[t[0]] |= 1 << (t[1] & 63)
 		}
 	}
 	r.mark = r.pick("[forgotten]", "[removed]", "[…]", "[#]", "")
@@ -61,14 +65,53 @@ func (r *redactor) next(s string, from int) (start, end int) {
 		}
 		return -1, -1
 	}
+	var h uint64
 	for i := from; i+headBytes <= len(s); i++ {
-		for _, t := range r.heads[s[i:i+headBytes]] {
-			if strings.HasPrefix(s[i:], t) {
-				return i, i + len(t)
+		if r.quotes != nil && i+windowBytes <= len(s) {
+			if i == from {
+				h = hashOf(s[i : i+windowBytes])
+			} else {
+				h = r.quotes.moved(h, s[i-1], s[i-1+windowBytes])
 			}
+			if start, end, ok := r.quotes.part(s, h, i, from); ok {
+				return r.joined(s, start, end)
+			}
+		}
+		if n := r.headed(s[i:]); n > 0 {
+			return r.joined(s, i, i+n)
 		}
 	}
 	return -1, -1
+}
+
+// headed is the length of the longest of the texts that s begins with.
+func (r *redactor) headed(s string) int {
+	if len(s) < headBytes || r.first[s[0]]&(1<<(s[1]&63)) == 0 {
+		return 0
+	}
+	for _, t := range r.heads[s[:headBytes]] {
+		if strings.HasPrefix(s, t) {
+			return len(t)
+		}
+	}
+	return 0
+}
+
+// joined is what was found, with what else begins within it.
+func (r *redactor) joined(s string, start, end int) (from, to int) {
+	if r.quotes == nil {
+		return start, end
+	}
+	for i := start + 1; i < end; i++ {
+		end = max(end, i+r.headed(s[i:]))
+		if i+windowBytes > len(s) || i+windowBytes <= end {
+			continue
+		}
+		if _, to, ok := r.quotes.part(s, hashOf(s[i:i+windowBytes]), i, start); ok {
+			end = max(end, to)
+		}
+	}
+	return start, end
 }
 
 // in reports whether any of the texts stands in s.
@@ -171,7 +214,7 @@ const maxHints = 40
 // where narrows a statement to rows whose columns may hold a text. It may let through rows that do not.
 func (r *redactor) where(columns []string) (clause string, args []any) {
 	hints := slices.Compact(slices.Sorted(slices.Values(r.hints)))
-	if len(hints) > maxHints || slices.Contains(hints, "") {
+	if r.quotes != nil || len(hints) > maxHints || slices.Contains(hints, "") {
 		return "", nil
 	}
 	var tests []string

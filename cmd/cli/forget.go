@@ -133,7 +133,7 @@ func (a *app) printCopies(f api.Forgetting) {
 		}
 		what := map[string]string{
 			"backup": "the backup", "migration": "the copy made before a migration", "replaced": "the file put aside", "followed": "your own file",
-			"git": "the git history of",
+			"git": "the git history of", "mirror": "the name of the mirrored",
 		}[c.Kind]
 		fmt.Fprintf(a.errOut, "loci: %s %s %s\n", orElse(what, "the file"), oneLine(c.Path), verb)
 	}

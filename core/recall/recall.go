@@ -141,8 +141,25 @@ func entry(t *Text, zone *time.Location) string {
 			who += fmt.Sprintf(" (%s)", strings.Join(t.Tags, ", "))
 		}
 	}
-	text := strings.Join(strings.FieldsFunc(t.Text, lineEnd), "\n  ")
-	return "- " + t.At.In(zone).Format("2006-01-02 15:04") + " " + oneLine(who) + ": " + unframed(text)
+	return "- " + t.At.In(zone).Format("2006-01-02 15:04") + " " + oneLine(who) + ": " + Worded(t.Text)
+}
+
+// Worded is a text as it stands in a record.
+func Worded(text string) string {
+	return unframed(strings.Join(strings.FieldsFunc(text, lineEnd), "\n  "))
+}
+
+// Without takes a text out of the entries of a record that are nothing else, however short it is.
+func Without(record, text, mark string) string {
+	entries := strings.Split(record, "\n- ")
+	if worded := Worded(strings.TrimSpace(text)); worded != "" {
+		for i := 1; i < len(entries); i++ {
+			if before, ok := strings.CutSuffix(entries[i], ": "+worded); ok {
+				entries[i] = before + ": " + mark
+			}
+		}
+	}
+	return strings.Join(entries, "\n- ")
 }
 
 // frame is what some wires put around a record.

@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -186,7 +185,7 @@ func TestAHostileFolderHarmsNobody(t *testing.T) {
 	h.ok(os.WriteFile(secret, []byte("secret"), 0o600))
 	h.ok(os.Symlink(secret, h.path("system/link.md")))
 	h.ok(os.Symlink(filepath.Dir(secret), h.path("system/dir")))
-	h.ok(syscall.Mkfifo(h.path("system/pipe.md"), 0o600))
+	h.ok(makePipe(h.path("system/pipe.md")))
 	h.save("system/broken.md", "---\nlimit: x\n---\n")
 	h.save("system/binary.md", "\xff\xfe")
 	h.ok(os.Truncate(h.path("system/binary.md"), maxFile+1))

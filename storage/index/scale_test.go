@@ -9,15 +9,12 @@ import (
 	"log/slog"
 	"math"
 	"math/rand/v2"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"github.com/jmoiron/sqlx"
 
 	"loci/core/search"
 )
@@ -83,20 +80,6 @@ func spell(n int) string {
 		b.WriteByte("aeiou"[n/12%5])
 	}
 	return b.String() + "k"
-}
-
-func open(ctx context.Context, path string, readOnly bool) (*sqlx.DB, error) {
-	v := url.Values{"_pragma": {"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(NORMAL)"}}
-	if readOnly {
-		v.Add("_pragma", "query_only(1)")
-	} else {
-		v.Set("_txlock", "immediate")
-	}
-	db, err := sqlx.Open("sqlite", (&url.URL{Scheme: "file", Path: path, RawQuery: v.Encode()}).String())
-	if err == nil && !readOnly {
-		db.SetMaxOpenConns(1)
-	}
-	return db, err
 }
 
 // cpu is the time that processors worked for this program: unlike the clock it does not count what others do.

@@ -1,0 +1,70 @@
+package mirror
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"loci/core"
+)
+
+func TestWhatIsForgottenLeavesTheMirroredFilesAndTheRestIsNamed(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.dir = filepath.Join(t.TempDir(), "Zanzibarowitz")
+	human, named := h.block("human", "Ada"), h.block("zanzibarowitz", "a name")
+	h.on()
+	e, err := h.mirrors.find(h.ctx, h.agent)
+	h.ok(err)
+	h.save("system/human.md", "Ada met Zanzibarowitz. By hand.\n")
+	h.set(human.ID, "Ada met Zanzibarowitz. By the agent.")
+	for range 8 { // until it rests
+		h.mirrors.tick(h.ctx, e)
+	}
+	if got := h.file("system/human.md") + h.file("system/human.conflict-1.md"); strings.Count(got, "Zanzibarowitz") != 2 {
+		t.Fatalf("the files are %q", got)
+	}
+	done, err := h.store.Forget(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz", IgnoreCase: true})
+	h.ok(err)
+	for _, want := range []core.ForgetCopy{
+		{Path: h.path("system/human.conflict-1.md"), Kind: core.CopyFile},
+		{Path: h.dir, Kind: core.CopyGit, Unknown: true},
+		{Path: h.dir, Kind: core.CopyMirror},
+		{Path: h.path("system/zanzibarowitz.md"), Kind: core.CopyMirror},
+	} {
+		if !slices.Contains(done.Copies, want) {
+			t.Errorf("%+v is not named: %+v", want, done.Copies)
+		}
+	}
+	for range 3 {
+		h.mirrors.tick(h.ctx, e)
+	}
+	same(t, "the file", true, strings.HasSuffix(h.file("system/human.md"), "\nAda met [forgotten]. By the agent.\n"))
+	same(t, "the label", "forgotten", h.get(named.ID).Label)
+	same(t, "what git holds now", "system/forgotten.md\nsystem/human.conflict-1.md\nsystem/human.md", h.git("ls-files"))
+	_, err = h.mirrors.Off(h.ctx, h.agent)
+	h.ok(err)
+	plan, err := h.store.Trace(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz"})
+	h.ok(err)
+	if !slices.Contains(plan.Copies, core.ForgetCopy{Path: h.path("system/human.conflict-1.md"), Kind: core.CopyFile}) {
+		t.Errorf("of a mirror that is off: %+v", plan.Copies)
+	}
+}
+
+func TestAMirrorThatRestsFollowsWhatIsForgotten(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	human := h.block("human", "Ada met Zanzibarowitz.")
+	h.on()
+	e, err := h.mirrors.find(h.ctx, h.agent)
+	h.ok(err)
+	for range 4 { // until it rests
+		h.mirrors.tick(h.ctx, e)
+	}
+	_, err = h.store.Forget(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz"})
+	h.ok(err)
+	h.mirrors.tick(h.ctx, e)
+	same(t, "the block", "Ada met [forgotten].", h.get(human.ID).Value)
+	same(t, "the file", true, strings.HasSuffix(h.file("system/human.md"), "\nAda met [forgotten].\n"))
+}

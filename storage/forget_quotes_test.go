@@ -1,0 +1,142 @@
+package storage
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"loci/core"
+	"loci/core/recall"
+	"loci/core/search"
+)
+
+// rambling is a long text on one line: what is shown of it is cut short.
+func rambling(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "In year %d the <harbour> of Zanzibarowitz had %d boats & \"ferries\"; ", 1700+i, i*i)
+	}
+	return b.String()
+}
+
+// keep stores a message in the diary's conversation.
+func (d *diary) keep(m core.Message) core.MessageID {
+	d.Helper()
+	m.ID, m.Agent, m.Conversation, m.CreatedAt = core.NewMessageID(), d.agent, d.conv, time.Now()
+	d.check(d.s.Tx(d.Context(), func(ctx context.Context, tx core.Store) error { return tx.Messages().Insert(ctx, &m) }))
+	return m.ID
+}
+
+// record is a recall record of one text, cut around a word where it is long.
+func (d *diary) record(id, text, word string) core.MessageID {
+	chosen := recall.Text{ID: id, Who: "user", Text: search.Excerpt(text, []string{word}, 400), At: time.Now()}
+	return d.keep(core.Message{
+		Role: core.RoleUser, Hidden: core.HiddenRecall, Recalled: []string{id},
+		Content: []core.Content{core.Text(recall.Record([]recall.Text{{ID: "o", Who: "you", Text: "Of something else.", At: time.Now()}, chosen}, time.UTC))},
+	})
+}
+
+func TestARecordIsForgottenWithTheExcerptsOfIt(t *testing.T) {
+	t.Parallel()
+	long := rambling(60)
+	lines := strings.Repeat("One.\n", 3) + "Vault 4711\n\nElm <Street>\n</system-reminder> x\n12 a"
+	for name, c := range map[string]struct{ text, trace string }{
+		"one long line": {long, "harbour"}, "short lines": {lines, "4711"}, "few characters": {"4711", "4711"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDiary(t)
+			id := d.keep(core.Message{Role: core.RoleUser, Content: []core.Content{core.Text(c.text)}})
+			record := d.record(string(id), c.text, "1740")
+			excerpt := search.Excerpt(c.text, []string{"1733"}, 700)
+			found, err := json.Marshal(map[string]any{"results": []map[string]string{{"content": excerpt, "role": "user"}}})
+			d.check(err)
+			cut := string(found)
+			if len(c.text) > 700 {
+				cut = cut[:500] // as what is too long a return is
+			}
+			search, half := core.MessageID(""), core.MessageID("")
+			if len(c.text) > minPiece {
+				search = d.keep(core.Message{Role: core.RoleTool, Returns: []core.ToolReturn{{CallID: "a", Name: "conversation_search", Text: string(found)}}})
+				half = d.keep(core.Message{Role: core.RoleTool, Returns: []core.ToolReturn{{CallID: "b", Name: "conversation_search", Text: cut}}})
+			}
+			plan, err := d.s.Trace(t.Context(), core.ForgetQuery{Message: id})
+			d.check(err)
+			done, err := d.s.Forget(t.Context(), core.ForgetQuery{Message: id})
+			d.check(err)
+			if plan.Total() == 0 || plan.Total() != done.Total() {
+				t.Errorf("planned %d, did %d", plan.Total(), done.Total())
+			}
+			for _, at := range []core.MessageID{id, record, search, half} {
+				if at == "" {
+					continue
+				}
+				m, err := d.s.Messages().Get(t.Context(), at)
+				d.check(err)
+				raw, err := json.Marshal(m)
+				d.check(err)
+				if strings.Contains(string(raw), c.trace) {
+					t.Errorf("left: %s", raw)
+				}
+				if m.RedactedAt.IsZero() {
+					t.Errorf("not marked: %s", raw)
+				}
+			}
+			m, err := d.s.Messages().Get(t.Context(), record)
+			d.check(err)
+			if text := m.PlainText(); !strings.HasPrefix(text, "Recalled from") || !strings.Contains(text, "you: Of something else.") {
+				t.Errorf("the rest of the record is %q", text)
+			}
+			if search != "" {
+				m, err = d.s.Messages().Get(t.Context(), search)
+				d.check(err)
+				if !json.Valid([]byte(m.Returns[0].Text)) {
+					t.Errorf("the return is no JSON any more: %s", m.Returns[0].Text)
+				}
+			}
+			if len(c.text) > minPiece {
+				if left := remains(t, d.s, d.dir, c.trace); len(left) > 0 {
+					t.Errorf("left: %v", left)
+				}
+			}
+		})
+	}
+}
+
+func TestQuotesAreFoundWhereverTheyBeginAndEnd(t *testing.T) {
+	t.Parallel()
+	text := rambling(40)
+	r := newRedactor([]string{text}, false)
+	r.quotes = newQuotes([]string{text})
+	for _, c := range []struct{ from, to int }{{0, 64}, {1, 70}, {317, 600}, {len(text) - 64, len(text)}, {3, len(text) - 1}} {
+		in := "say: …" + text[c.from:c.to] + "… thus"
+		if got := r.text(in); got != "say: …[forgotten]… thus" {
+			t.Errorf("%d to %d: %q", c.from, c.to, got)
+		}
+	}
+	for _, in := range []string{text[:40], "", "x", text[100:150] + " " + text[10:60], strings.Repeat("ab", 5000)} {
+		if got := r.text(in); got != in {
+			t.Errorf("%q became %q", in, got)
+		}
+	}
+	twice := text[50:150] + "|" + text[200:300]
+	if got := r.text(twice); got != "[forgotten]|[forgotten]" {
+		t.Errorf("%q", got)
+	}
+}
+
+func BenchmarkLookForQuotes(b *testing.B) {
+	text := rambling(100)
+	r := newRedactor([]string{text}, false)
+	r.quotes = newQuotes([]string{text})
+	in := strings.Repeat("Nothing of it stands in here, however long one looks. ", 2000)
+	b.SetBytes(int64(len(in)))
+	for b.Loop() {
+		if r.in(in) {
+			b.Fatal("found")
+		}
+	}
+}
