@@ -65,6 +65,11 @@ func TestWhatASearchFoundIsReadByItsIDs(t *testing.T) {
 		if first := plan[0].Detail; !strings.Contains(first, "(id=?)") {
 			t.Errorf("%s\nis run as %s", text, first)
 		}
+		for _, step := range plan {
+			if strings.Contains(step.Detail, "context_left") {
+				t.Errorf("%s\ngoes for each hit through all that left its conversation: %s", text, step.Detail)
+			}
+		}
 	}
 	if seen < 2 {
 		t.Errorf("%d statements of loading were seen", seen)

@@ -117,9 +117,9 @@ func (r *ranked) why(h search.Hit) core.Why {
 }
 
 // notReset is false of messages whose newest row in their own conversation was closed by reset or rewind, unless a fork
-// shows them.
+// shows them. The plus keeps the index of what left a conversation out: all that was compacted away stands there.
 const notReset = `(NOT EXISTS (SELECT 1 FROM context c WHERE c.conversation_id = m.conversation_id AND c.message_id = m.id
-	AND c."left" IS NOT NULL AND c.why NOT IN ('eviction', 'compaction')
+	AND +c."left" IS NOT NULL AND c.why NOT IN ('eviction', 'compaction')
 	AND c.entered = (SELECT MAX(x.entered) FROM context x WHERE x.conversation_id = c.conversation_id AND x.message_id = c.message_id))
 	OR EXISTS (SELECT 1 FROM context c JOIN conversations v ON v.id = c.conversation_id AND v.deleted_at IS NULL
 		WHERE c.message_id = m.id AND c.conversation_id <> m.conversation_id AND ` + shown + `))`
