@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -83,12 +84,13 @@ type homeBench struct {
 	archive string
 	pid     int
 	figures map[string]float64
+	query   atomic.Pointer[string] // of the message under way
 }
 
 func newHomeBench(b *testing.B) *homeBench {
 	b.Helper()
 	h := &homeBench{b: b, bench: newBench(b), talk: newTalk(b), draw: rand.New(rand.NewPCG(2, 2)), figures: map[string]float64{}}
-	h.model.Reply = searchOnce
+	h.model.Reply = h.searchOnce
 	if h.dir = filepath.Dir(filepath.Dir(h.socket)); *homeDir != "" {
 		h.dir = *homeDir
 		h.socket = filepath.Join(h.dir, "run", "loci.sock")
@@ -100,13 +102,14 @@ func newHomeBench(b *testing.B) *homeBench {
 	return h
 }
 
-// searchOnce answers a message with a call of each search tool, and their results with a word.
-func searchOnce(r providertest.Request) providertest.Turn {
+// searchOnce answers a message with a call of each search tool, and their results with a word. The tools look for what was
+// asked, which is not the last message where something is recalled.
+func (h *homeBench) searchOnce(r providertest.Request) providertest.Turn {
 	last := r.Messages[len(r.Messages)-1]
 	if last.Role == "tool" || !slices.Contains(r.Tools, "archival_memory_search") {
 		return providertest.Turn{Text: "found."}
 	}
-	args, _ := json.Marshal(map[string]string{"query": last.Text})
+	args, _ := json.Marshal(map[string]string{"query": *h.query.Load()})
 	return providertest.Turn{Calls: []providertest.Call{
 		{ID: "call-a", Name: "archival_memory_search", Arguments: string(args)},
 		{ID: "call-b", Name: "conversation_search", Arguments: string(args)},
@@ -326,6 +329,7 @@ func (h *homeBench) oneShot(b *testing.B) {
 	var whole, searches []time.Duration
 	for b.Loop() {
 		query := h.talk.ask(h.draw)
+		h.query.Store(&query)
 		searches = append(searches, h.passages(b, query)+h.messages(b, query))
 		began := time.Now()
 		content := api.Text(query)
