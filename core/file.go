@@ -73,6 +73,9 @@ type FileStore interface {
 	Fill(ctx context.Context, f *File, doc Document, chunks []Passage) error
 	// Document returns the text of a file; not_found before it is read.
 	Document(ctx context.Context, id FileID) (Document, error)
+	// Documents returns the texts of those of the files that have been read, in any order. Where a word is given (ASCII
+	// letters and digits), texts without it, upper and lower case alike, are left empty, which is cheaper.
+	Documents(ctx context.Context, ids []FileID, word string) ([]FileDocument, error)
 	// Delete deletes the file with its passages; agents that have it open do not any more.
 	Delete(ctx context.Context, id FileID) error
 	// List pages in the order of arrival, or by name with Page.OrderBy "name".
@@ -87,6 +90,13 @@ type FileStore interface {
 	// Open keeps what an agent sees of a file; Close keeps the file as closed.
 	Open(ctx context.Context, agent AgentID, o OpenFile) error
 	Close(ctx context.Context, agent AgentID, files ...FileID) error
+}
+
+// FileDocument is the text of a file. Without says that it lacks the word that was asked for, and was left out.
+type FileDocument struct {
+	File    FileID
+	Doc     Document
+	Without bool
 }
 
 // OpenFile is a file that an agent looked at. Start and End are lines from 1, both 0: from the start to what fits.

@@ -1,8 +1,11 @@
 package storage
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
+	"strings"
 
 	"loci/core"
 )
@@ -253,6 +256,57 @@ func (s files) Document(ctx context.Context, id core.FileID) (core.Document, err
 	}
 	var doc core.Document
 	return doc, decode(text, &doc)
+}
+
+func (s files) Documents(ctx context.Context, ids []core.FileID, word string) ([]core.FileDocument, error) {
+	ctx, q := s.v.read(ctx)
+	u, _ := unpackers.Get().(*unpacker)
+	defer unpackers.Put(u)
+	var out []core.FileDocument
+	var id core.FileID
+	var body sql.RawBytes
+	for chunk := range chunks(ids) {
+		w := &where{}
+		w.and("f.deleted_at IS NULL")
+		in(w, "t.file_id", chunk)
+		err := q.each(ctx, `SELECT t.file_id, t.body FROM file_texts t JOIN files f ON f.id = t.file_id`+w.String(), w.args, []any{&id, &body}, func() error {
+			text, err := u.unpack(body)
+			if err != nil {
+				return err
+			}
+			one := core.FileDocument{File: id}
+			if one.Without = word != "" && !holdsWord(text, word); !one.Without {
+				err = decode(string(text), &one.Doc)
+			}
+			out = append(out, one)
+			return err
+		})
+		if err != nil {
+			return nil, classify("read the texts of files", err)
+		}
+	}
+	return out, nil
+}
+
+// holdsWord reports whether an encoded text may hold a word of ASCII letters and digits, upper and lower case alike. Such
+// a word stands the same in JSON. Two letters beyond ASCII count as one within.
+func holdsWord(text []byte, word string) bool {
+	lower, upper := word[0]|0x20, word[0]
+	if upper >= 'a' && upper <= 'z' {
+		upper -= 0x20
+	}
+	if word[0] < 'A' {
+		lower = word[0] // a digit
+	}
+	for i := 0; i+len(word) <= len(text); i++ {
+		if c := text[i]; c != lower && c != upper {
+			continue
+		}
+		if strings.EqualFold(string(text[i:i+len(word)]), word) {
+			return true
+		}
+	}
+	return strings.ContainsAny(strings.ToLower(word), "ks") && bytes.ContainsAny(text, "\u017f\u212a")
 }
 
 // Delete marks the file and its passages. The sweeper removes bytes and text.

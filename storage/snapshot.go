@@ -87,10 +87,43 @@ func pack(body string) ([]byte, error) {
 }
 
 func unpack(packed []byte) (string, error) {
-	z := flate.NewReader(bytes.NewReader(packed))
-	body, err := io.ReadAll(io.LimitReader(z, maxSnapshot))
-	if err != nil {
-		return "", core.E(core.Internal, "unpack a snapshot: %w", err)
+	u, _ := unpackers.Get().(*unpacker)
+	defer unpackers.Put(u)
+	body, err := u.unpack(packed)
+	return string(body), err
+}
+
+// unpacker keeps what decompression needs, which is larger than most of what it yields.
+type unpacker struct {
+	in  *bytes.Reader
+	z   io.ReadCloser
+	out bytes.Buffer
+}
+
+// maxKept bounds the room that an unpacker keeps for the next body, in bytes.
+const maxKept = 1 << 20
+
+var unpackers = sync.Pool{New: func() any {
+	in := bytes.NewReader(nil)
+	return &unpacker{in: in, z: flate.NewReader(in)}
+}}
+
+// unpack returns a body that is good until the next one.
+func (u *unpacker) unpack(packed []byte) ([]byte, error) {
+	u.in.Reset(packed)
+	if u.out.Cap() > maxKept {
+		u.out = bytes.Buffer{}
 	}
-	return string(body), nil
+	u.out.Reset()
+	var err error
+	if z, ok := u.z.(flate.Resetter); ok {
+		err = z.Reset(u.in, nil)
+	}
+	if err == nil {
+		_, err = u.out.ReadFrom(io.LimitReader(u.z, maxSnapshot))
+	}
+	if err != nil {
+		return nil, core.E(core.Internal, "unpack a snapshot: %w", err)
+	}
+	return u.out.Bytes(), nil
 }

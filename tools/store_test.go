@@ -18,7 +18,7 @@ import (
 
 // home is an agent with two blocks in a store of its own, and the tools.
 type home struct {
-	t     *testing.T
+	t     testing.TB
 	store *storage.Store
 	env   core.ToolEnv
 	tools core.Toolbox
@@ -26,7 +26,7 @@ type home struct {
 
 var berlin = time.FixedZone("CET", 3600)
 
-func newHome(t *testing.T) *home {
+func newHome(t testing.TB) *home {
 	t.Helper()
 	now := time.Date(2026, 11, 23, 9, 15, 0, 0, berlin)
 	h := &home{t: t, store: storagetest.OpenTest(t), tools: tools.New()}

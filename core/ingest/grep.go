@@ -204,6 +204,53 @@ func programSize(re *syntax.Regexp) int {
 	return size
 }
 
+// minWord is the shortest word that is looked for ahead of a search; a shorter one stands in most texts.
+const minWord = 3
+
+// Needed returns the longest word of ASCII letters and digits that whatever matches a pattern holds, upper and lower case
+// alike; empty if there is none. A text without it need not be searched.
+func Needed(pattern string) string {
+	if utf8.RuneCountInString(pattern) > MaxPattern {
+		return ""
+	}
+	tree, err := syntax.Parse(pattern, syntax.Perl|syntax.FoldCase)
+	if err != nil {
+		return ""
+	}
+	if word := neededBy(tree); len(word) >= minWord {
+		return word
+	}
+	return ""
+}
+
+func neededBy(re *syntax.Regexp) string {
+	best := ""
+	switch re.Op {
+	case syntax.OpLiteral:
+		for _, word := range strings.FieldsFunc(string(re.Rune), func(r rune) bool {
+			return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+		}) {
+			if len(word) > len(best) {
+				best = word
+			}
+		}
+	case syntax.OpConcat:
+		for _, sub := range re.Sub {
+			if word := neededBy(sub); len(word) > len(best) {
+				best = word
+			}
+		}
+	case syntax.OpCapture, syntax.OpPlus:
+		return neededBy(re.Sub[0])
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			return neededBy(re.Sub[0])
+		}
+	default: // whatever else may match without any one word
+	}
+	return best
+}
+
 // Next returns the offset of the next page, and whether there is one.
 func (r GrepResult) Next() (int, bool) {
 	next := r.Offset + len(r.Matches)

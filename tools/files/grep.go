@@ -6,7 +6,6 @@ import (
 	"iter"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"loci/core"
@@ -44,7 +43,7 @@ func Grep(ctx context.Context, args GrepArgs, env core.ToolEnv) (core.ToolResult
 	if args.Offset != nil {
 		q.Offset = *args.Offset
 	}
-	found, err := ingest.Grep(ctx, shelf.lines(ctx, wanted), q)
+	found, err := ingest.Grep(ctx, shelf.lines(ctx, wanted, ingest.Needed(args.Pattern)), q)
 	note := ""
 	switch {
 	case ctx.Err() != nil:
@@ -64,17 +63,17 @@ func Grep(ctx context.Context, args GrepArgs, env core.ToolEnv) (core.ToolResult
 
 // How many files are read at once, ahead of the search: so many, of so many characters together.
 const (
-	maxAhead      = 32
+	maxAhead      = 256
 	maxAheadChars = 4 << 20
 )
 
-// lines gives the wanted files that have been read, in their order.
-func (s *shelf) lines(ctx context.Context, wanted func(string) bool) iter.Seq2[ingest.GrepFile, error] {
+// lines gives the wanted files that have been read, in their order; those without a word that is needed have no lines.
+func (s *shelf) lines(ctx context.Context, wanted func(string) bool, word string) iter.Seq2[ingest.GrepFile, error] {
 	return func(yield func(ingest.GrepFile, error) bool) {
 		var ahead []core.File
 		chars := 0
 		give := func() bool {
-			for _, l := range s.load(ctx, ahead) {
+			for _, l := range s.load(ctx, ahead, word) {
 				if (l.ok || l.err != nil) && (!yield(l.file, l.err) || l.err != nil) {
 					return false
 				}
@@ -106,26 +105,37 @@ type loaded struct {
 	err  error
 }
 
-// load reads files side by side: taking a text apart is most of the work of a search.
-func (s *shelf) load(ctx context.Context, files []core.File) []loaded {
+// load reads files side by side, some at a time: taking a text apart is most of the work of a search.
+func (s *shelf) load(ctx context.Context, files []core.File, word string) []loaded {
 	out := make([]loaded, len(files))
-	var next atomic.Int64
+	parts := min(runtime.GOMAXPROCS(0), len(files))
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(files)) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
-				doc, err := s.store.Files().Document(ctx, files[i].ID)
-				switch {
-				case err == nil:
-					out[i] = loaded{file: ingest.GrepFile{Name: s.name(&files[i]), Lines: ingest.Lines(doc)}, ok: true}
-				case core.KindOf(err) != core.NotFound:
-					out[i].err = err
-				}
-			}
-		})
+	for i := range parts {
+		from, to := i*len(files)/parts, (i+1)*len(files)/parts
+		wg.Go(func() { s.loadPart(ctx, files[from:to], word, out[from:to]) })
 	}
 	wg.Wait()
 	return out
+}
+
+func (s *shelf) loadPart(ctx context.Context, files []core.File, word string, out []loaded) {
+	at := make(map[core.FileID]int, len(files))
+	ids := make([]core.FileID, len(files))
+	for i := range files {
+		ids[i], at[files[i].ID] = files[i].ID, i
+	}
+	docs, err := s.store.Files().Documents(ctx, ids, word)
+	if err != nil {
+		out[0].err = err
+		return
+	}
+	for _, d := range docs {
+		i := at[d.File]
+		out[i] = loaded{file: ingest.GrepFile{Name: s.name(&files[i])}, ok: true}
+		if !d.Without {
+			out[i].file.Lines = ingest.Lines(d.Doc)
+		}
+	}
 }
 
 // nothing says why no file was searched.
