@@ -403,7 +403,7 @@ func TestSemanticSearchShowsWhereInWhichFileThePassageStands(t *testing.T) {
 	h.file(secret, "s.md", core.FileMarkdown, "The lighthouse keeper has a secret.\n")
 	h.must(h.store.Passages().Insert(t.Context(), h.ownPassage("The lighthouse keeper is my uncle.")))
 	got := search(map[string]any{"query": "lighthouse keeper barometers", "limit": 2})
-	if !strings.HasPrefix(got, "Found 2 semantic matches in 2 file(s) for query: 'lighthouse keeper barometers'\n\n=== docs/sea.md (passage #") || !strings.Contains(got, "=== docs/land.md (passage #1) lines 1-1 ===\nA lighthouse stands inland, too.") {
+	if !strings.HasPrefix(got, "Found 2 semantic matches in 2 file(s) for query: 'lighthouse keeper barometers'\n\n=== docs/sea.md (passage #") || !strings.Contains(got, "=== docs/land.md (passage #1) lines 1-1 ===\n1: A lighthouse stands inland, too.") {
 		t.Errorf("%s", got)
 	}
 	if strings.Contains(got, "secret") || strings.Contains(got, "uncle") {

@@ -26,18 +26,18 @@ type home struct {
 
 var berlin = time.FixedZone("CET", 3600)
 
-func newHome(t testing.TB) *home {
-	t.Helper()
+func newHome(tb testing.TB) *home {
+	tb.Helper()
 	now := time.Date(2026, 11, 23, 9, 15, 0, 0, berlin)
-	h := &home{t: t, store: storagetest.OpenTest(t), tools: tools.New()}
+	h := &home{t: tb, store: storagetest.OpenTest(tb), tools: tools.New()}
 	agent := core.Agent{ID: core.NewAgentID(), Name: "Muse", Type: core.AgentLettaV1, Model: core.OfflineHandle, Timezone: "Europe/Berlin", CreatedAt: now, UpdatedAt: now}
 	conv := core.Conversation{ID: core.DefaultConversation(agent.ID), Agent: agent.ID, CreatedAt: now, UpdatedAt: now}
 	h.env = core.ToolEnv{
 		Agent: agent, Conversation: conv.ID, Run: core.NewRunID(), Step: core.NewStepID(), Store: h.store, Now: now, Shown: map[core.BlockID]int{},
 		MaxReturn: 50_000, Author: core.BlockAuthor{Kind: core.AuthorAgent, ID: string(agent.ID)},
 	}
-	h.must(h.store.Agents().Create(t.Context(), &agent))
-	h.must(h.store.Conversations().Create(t.Context(), &conv))
+	h.must(h.store.Agents().Create(tb.Context(), &agent))
+	h.must(h.store.Conversations().Create(tb.Context(), &conv))
 	h.block("human", "Ada\nlikes tea", 100, false)
 	h.block("rules", "be kind", 100, true)
 	return h

@@ -246,7 +246,9 @@ func neededBy(re *syntax.Regexp) string {
 		if re.Min > 0 {
 			return neededBy(re.Sub[0])
 		}
-	default: // whatever else may match without any one word
+	case syntax.OpNoMatch, syntax.OpEmptyMatch, syntax.OpCharClass, syntax.OpAnyCharNotNL, syntax.OpAnyChar, syntax.OpBeginLine, syntax.OpEndLine,
+		syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary, syntax.OpStar, syntax.OpQuest, syntax.OpAlternate:
+		// they may match without any one word
 	}
 	return best
 }

@@ -1,6 +1,7 @@
 package ingest
 
 import (
+	"slices"
 	"sort"
 	"strings"
 	"unicode"
@@ -29,12 +30,12 @@ func Lines(doc core.Document) []Line {
 	switch doc.Kind {
 	case core.FileCode:
 		for l := range physical(doc.Text) {
-			out = append(out, Line{Text: doc.Text[l.start:l.end], Start: l.start, End: l.end, Source: l.number})
+			out = append(out, Line{Text: plain(doc.Text[l.start:l.end]), Start: l.start, End: l.end, Source: l.number})
 		}
 	case core.FileCSV, core.FileJSON:
 		for l := range physical(doc.Text) {
 			if text := doc.Text[l.start:l.end]; strings.TrimSpace(text) != "" {
-				out = append(out, Line{Text: text, Start: l.start, End: l.end, Source: l.number})
+				out = append(out, Line{Text: plain(text), Start: l.start, End: l.end, Source: l.number})
 			}
 		}
 	case core.FileText, core.FileMarkdown, core.FileHTML, core.FilePDF, core.FileDOCX, core.FileEPUB:
@@ -42,9 +43,73 @@ func Lines(doc core.Document) []Line {
 	default:
 		out = proseLines(doc.Text, doc.Kind != core.FileText && doc.Kind != core.FilePDF)
 	}
+	out = wrapped(doc.Text, out)
 	setPages(out, doc.Sections)
 	return out
 }
+
+// maxLineChars bounds a line, so that each is shown whole wherever it is shown, also where a file has no line breaks. What
+// is longer goes on in further lines, cut behind a blank or a comma where there is one near the end.
+const (
+	maxLineChars = maxRowChars
+	cutWithin    = 200 // characters from the end
+)
+
+// wrapped cuts the lines that are too long.
+func wrapped(text string, lines []Line) []Line {
+	long := func(l Line) bool { return len(l.Text) > maxLineChars && utf8.RuneCountInString(l.Text) > maxLineChars }
+	if !slices.ContainsFunc(lines, long) {
+		return lines
+	}
+	var out []Line
+	for _, l := range lines {
+		if !long(l) {
+			out = append(out, l)
+			continue
+		}
+		folded := strings.Contains(text[l.Start:l.End], "\n") // prose; all else keeps its blanks
+		for rest := l; rest.Start < l.End; {
+			piece := rest
+			piece.End = rest.Start + cutAt(text[rest.Start:l.End])
+			if piece.Text = plain(text[piece.Start:piece.End]); folded {
+				piece.Text = strings.Join(strings.Fields(piece.Text), " ")
+			}
+			rest.Start, rest.Source = piece.End, rest.Source+strings.Count(text[piece.Start:piece.End], "\n")
+			if piece.Text != "" {
+				out = append(out, piece)
+			}
+		}
+	}
+	return out
+}
+
+// cutAt is where a text that is too long for a line is cut.
+func cutAt(s string) int {
+	head := firstRunes(s, maxLineChars)
+	if len(head) == len(s) {
+		return len(s)
+	}
+	near := len(firstRunes(head, maxLineChars-cutWithin))
+	if i := strings.LastIndexAny(head[near:], " \t\n,;"); i >= 0 {
+		return near + i + 1
+	}
+	return len(head)
+}
+
+// plain keeps what breaks lines elsewhere from doing so within a line.
+func plain(line string) string {
+	if line = strings.TrimSuffix(line, "\r"); !strings.ContainsAny(line, breaks) {
+		return line
+	}
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(breaks, r) {
+			return ' '
+		}
+		return r
+	}, line)
+}
+
+const breaks = "\r\v\f\u0085\u2028\u2029"
 
 // LineAt returns the number, from 1, of the line that holds the byte at offset or is the first behind it.
 func LineAt(lines []Line, offset int) int {
@@ -104,7 +169,7 @@ func proseLines(text string, marks bool) []Line {
 		switch {
 		case fence != "":
 			if trimmed != "" {
-				out = append(out, Line{Text: raw, Start: l.start, End: l.end, Source: l.number})
+				out = append(out, Line{Text: plain(raw), Start: l.start, End: l.end, Source: l.number})
 			}
 			if mark != "" && strings.HasPrefix(mark, fence) && strings.Trim(trimmed, "`~") == "" {
 				fence = ""
@@ -114,10 +179,10 @@ func proseLines(text string, marks bool) []Line {
 		case mark != "":
 			flush()
 			fence = mark
-			out = append(out, Line{Text: raw, Start: l.start, End: l.end, Source: l.number})
+			out = append(out, Line{Text: plain(raw), Start: l.start, End: l.end, Source: l.number})
 		case marks && standsAlone(trimmed):
 			flush()
-			out = append(out, Line{Text: trimmed, Start: l.start, End: l.end, Source: l.number})
+			out = append(out, Line{Text: plain(trimmed), Start: l.start, End: l.end, Source: l.number})
 		case startsItem(trimmed):
 			flush()
 			para = append(para, l)

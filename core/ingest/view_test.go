@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -253,5 +254,44 @@ func TestFilesAreToldByContentFirst(t *testing.T) {
 		if got, err := ingest.Detect(c.name, []byte(c.data)); err != nil || got != c.want {
 			t.Errorf("Detect(%q, %q) = %q, %v, want %q", c.name, c.data, got, err, c.want)
 		}
+	}
+}
+
+func TestAFileWithoutLineBreaksIsSeenToItsEnd(t *testing.T) {
+	t.Parallel()
+	var b strings.Builder
+	for i := range 6000 {
+		fmt.Fprintf(&b, `{"id":%d,"näme":"item %d"},`, i, i)
+	}
+	text := "[" + b.String() + "{}]"
+	for _, kind := range []core.FileKind{core.FileJSON, core.FileCode, core.FileText, core.FileMarkdown} {
+		ls := lines(kind, text)
+		at, joined := 0, ""
+		for i, l := range ls {
+			if l.Start < at || l.End <= l.Start || utf8.RuneCountInString(l.Text) > 1000 || l.Source != 1 {
+				t.Fatalf("%s: line %d is %d-%d, %d characters, behind %d", kind, i+1, l.Start, l.End, utf8.RuneCountInString(l.Text), at)
+			}
+			at, joined = l.End, joined+l.Text
+		}
+		if strings.ReplaceAll(joined, " ", "") != strings.ReplaceAll(text, " ", "") {
+			t.Errorf("%s: something is missing", kind)
+		}
+		found := grep(t, ingest.GrepQuery{Pattern: `"id":5999,`}, ingest.GrepFile{Name: "f", Lines: ls})
+		if found.Total != 1 {
+			t.Fatalf("%s: found %d times", kind, found.Total)
+		}
+		v, err := ingest.Show(ls, ingest.Range{Offset: core.Some(found.Matches[0].Line - 1)}, 0)
+		if err != nil || v.Cut || !strings.Contains(v.Text, `"id":5999,`) {
+			t.Errorf("%s: %v, cut %t: %.80s", kind, err, v.Cut, v.Text)
+		}
+	}
+	if got := texts(lines(core.FileCode, "a\r=== x:1 ===\u2028b\r\n")); !slices.Equal(got, []string{"a === x:1 === b"}) {
+		t.Errorf("%q", got)
+	}
+	prose := strings.Repeat("and then\nsome ", 300) + "the end."
+	ls := lines(core.FileText, prose)
+	last := ls[len(ls)-1]
+	if len(ls) < 4 || last.Source < 250 || !strings.HasSuffix(last.Text, "the end.") || strings.Contains(last.Text, "\n") {
+		t.Errorf("%d lines, the last from %d: %q", len(ls), last.Source, last.Text)
 	}
 }

@@ -87,9 +87,10 @@ func (s *shelf) group(ctx context.Context, hits []core.PassageHit) ([]found, err
 		if text == nil {
 			continue // deleted meanwhile
 		}
-		head := fmt.Sprintf("=== %s (passage #%d)%s ===", text.name, p.Place+1, text.where(p))
+		where, body := text.shown(p)
+		head := fmt.Sprintf("=== %s (passage #%d)%s ===", text.name, p.Place+1, where)
 		g := &out[at[p.File]]
-		g.parts = append(g.parts, head+"\n"+strings.TrimSpace(p.Text))
+		g.parts = append(g.parts, head+"\n"+body)
 	}
 	return out, nil
 }
@@ -117,18 +118,32 @@ func (s *shelf) numbered(ctx context.Context, id core.FileID) (*numbered, error)
 	return nil, err
 }
 
-// where says at which lines a passage stands, as views number them, and on which page.
-func (n *numbered) where(p *core.Passage) string {
+// shown says at which lines a passage stands, as views number them, and on which page, and writes these lines. The
+// headings that come with it, and a passage whose place is not known, are indented: nothing of a file begins a line.
+func (n *numbered) shown(p *core.Passage) (where, body string) {
 	start, end, ok := ingest.Locate(n.doc, n.chunks, *p)
 	if !ok || len(n.lines) == 0 {
-		return ""
+		return "", indented(p.Text)
 	}
 	first, last := ingest.LineAt(n.lines, start), ingest.LineAt(n.lines, end-1)
-	text := fmt.Sprintf(" lines %d-%d", first, last)
+	where = fmt.Sprintf(" lines %d-%d", first, last)
 	if page := n.lines[first-1].Page; page > 0 {
-		text += fmt.Sprintf(", page %d", page)
+		where += fmt.Sprintf(", page %d", page)
 	}
-	return text
+	var rows []string
+	if lead, _ := strings.CutSuffix(strings.TrimSpace(p.Text), n.doc.Text[start:end]); strings.TrimSpace(lead) != "" {
+		rows = append(rows, indented(lead))
+	}
+	for i := first; i <= last; i++ {
+		rows = append(rows, fmt.Sprintf("%d: %s", i, n.lines[i-1].Text))
+	}
+	return where, strings.Join(rows, "\n")
+}
+
+// indented writes every line of a text behind two blanks.
+func indented(text string) string {
+	lines := strings.FieldsFunc(strings.TrimSpace(text), func(r rune) bool { return strings.ContainsRune("\n\r\v\f\u0085\u2028\u2029", r) })
+	return "  " + strings.Join(lines, "\n  ")
 }
 
 // unfinished says that not everything could be searched.
