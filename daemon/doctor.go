@@ -35,6 +35,7 @@ func (d *Daemon) Doctor(ctx context.Context, env core.Env) []api.Check {
 	}
 	checks = append(checks, d.checkEmbedding(ctx)...)
 	checks = append(checks, d.checkMirrors()...)
+	checks = append(checks, d.checkFollowed(ctx)...)
 	return append(checks, d.checkProviders(ctx, env)...)
 }
 

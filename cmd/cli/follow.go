@@ -113,7 +113,7 @@ func (a *app) printPlan(p api.MirrorPlan) error {
 
 // stillToCome is how many files are not read yet, as far as is known.
 func stillToCome(m api.FolderMirror) int {
-	return max(m.Waiting, m.Plan.Files-m.Done-m.Failed)
+	return max(m.Waiting, m.Plan.Files-m.Done-m.Failed) // the plan of a look that has just begun is empty
 }
 
 func mirrorText(name string, m api.FolderMirror) string {
@@ -186,9 +186,9 @@ func (w *mirrorWatch) show(m api.FolderMirror) {
 		return
 	}
 	w.shown = true
-	done, of := m.Done+m.Failed, m.Plan.Files
+	done, of := m.Done+m.Failed, m.Done+m.Failed+stillToCome(m)
 	line := fmt.Sprintf("read %d of %d files", done, of)
-	if took := time.Since(w.began); took > time.Second && done > 0 && of >= done {
+	if took := time.Since(w.began); took > time.Second && done > 0 {
 		rate := float64(done) / took.Seconds()
 		line += fmt.Sprintf(" · %.0f/s · %s left", rate, time.Duration(float64(of-done)/rate*float64(time.Second)).Round(time.Second))
 	}
@@ -236,7 +236,7 @@ func (a *app) mirrorRows(t *table, m api.FolderMirror) {
 	case m.Error != "":
 		t.add("waits", m.Error)
 	case m.Looking || left > 0:
-		t.add("state", fmt.Sprintf("%d of %d files read", m.Done+m.Failed, max(m.Plan.Files, m.Done+m.Failed)))
+		t.add("state", fmt.Sprintf("%d of %d files read", m.Done+m.Failed, m.Done+m.Failed+left))
 	default:
 		t.add("state", "alike")
 	}

@@ -42,6 +42,7 @@ type directory struct {
 	others int               // files of the folder that were added and are none of the directory's
 	passed map[string]passed // files that are not taken, as they were when that was seen
 	deaf   bool              // the system cannot tell of changes
+	cost   time.Duration     // of the last look, without what it then had to do
 
 	mu      sync.Mutex // guards what is below
 	watch   *watch     // nil: changes are looked for
@@ -99,7 +100,7 @@ func (d *directory) follow(ctx context.Context) {
 		}
 		began := time.Now()
 		again, err := d.look(ctx, !began.Before(whole))
-		took := time.Since(began)
+		took := d.cost
 		rested = time.Now().Add(restTimes * took)
 		switch {
 		case ctx.Err() != nil:
@@ -178,7 +179,9 @@ func (d *directory) look(ctx context.Context, whole bool) (again bool, err error
 	case err != nil:
 		return false, err
 	}
+	began := time.Now()
 	seen, dirty, missed, err := d.scan(ctx)
+	d.cost = time.Since(began)
 	if err != nil {
 		return false, err
 	}
@@ -207,7 +210,7 @@ func (d *directory) looked(ctx context.Context, p *pass, trouble string) {
 	d.mirror, d.looking, d.plan = m, false, p.plan
 	d.mu.Unlock()
 	if p.changed > 0 || first || trouble != "" {
-		d.log.InfoContext(ctx, "a directory was followed", slog.Int("changed", p.changed), slog.Int("files", len(d.known)))
+		d.log.DebugContext(ctx, "a directory was followed", slog.Int("changed", p.changed), slog.Int("files", len(d.known)))
 		d.keep(ctx, m)
 	}
 }

@@ -1,0 +1,30 @@
+package daemon
+
+import (
+	"context"
+
+	"loci/core"
+	"loci/daemon/api"
+)
+
+// checkFollowed says how the folders are that follow a directory.
+func (d *Daemon) checkFollowed(ctx context.Context) []api.Check {
+	const name = "follow"
+	store := d.current().store
+	if store == nil {
+		return nil
+	}
+	folders, err := store.Folders().List(ctx, core.FolderFilter{Mirrored: true}, core.Page{Limit: 1000})
+	if err != nil {
+		return []api.Check{api.Broken(name, err.Error(), "loci daemon logs")}
+	}
+	var checks []api.Check
+	for _, f := range folders {
+		if f.Mirror.Error != "" {
+			checks = append(checks, api.Warning(name, f.Name+": "+f.Mirror.Error, "loci folders show "+string(f.ID)))
+			continue
+		}
+		checks = append(checks, api.Good(name, f.Name+" follows "+f.Mirror.Path))
+	}
+	return checks
+}
