@@ -62,7 +62,7 @@ type Settings struct {
 	Wishes      modelSettings `json:"model_settings"`            // for the summariser, as the contract writes them
 	Prompt      string        `json:"prompt"`                    // empty: the mode's default
 	Acknowledge bool          `json:"prompt_acknowledgement"`    // the request holds the summariser's promise to do just that
-	ClipChars   int           `json:"clip_chars"`                // a longer summary is cut
+	ClipChars   core.Opt[int] `json:"clip_chars"`                // a longer summary is cut; null: only where it must be
 	Percentage  float64       `json:"sliding_window_percentage"` // share that leaves at least
 	BufferLimit int           `json:"message_buffer_limit"`      // of static_message_buffer: so many messages are kept …
 	BufferMin   int           `json:"message_buffer_min"`        // … and so many stay when there are more
@@ -88,8 +88,8 @@ func Read(extra map[string]any) Settings {
 	if !s.Mode.Valid() {
 		s.Mode = SlidingWindow
 	}
-	if s.ClipChars <= 0 {
-		s.ClipChars = DefaultClip
+	if clip := s.ClipChars; !clip.Present || !clip.Null && clip.Value <= 0 {
+		s.ClipChars = core.Some(DefaultClip)
 	}
 	if s.Percentage <= 0 || s.Percentage > 1 {
 		s.Percentage = DefaultPercentage
@@ -234,6 +234,9 @@ func Bound(summary string, limit int) string {
 	}
 	return string([]rune(summary)[:limit]) + "\n[the summary was cut here]"
 }
+
+// Most is how many characters a summary may have where there is room for so many.
+func (s Settings) Most(room int) int { return min(s.ClipChars.Or(room), room) }
 
 // Record is the stored text of a summary: what the model reads in place of the messages that left.
 func Record(summary string, gone int) string {

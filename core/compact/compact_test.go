@@ -15,13 +15,28 @@ func TestSettingsThatMakeNoSenseKeepTheirDefaults(t *testing.T) {
 		"none": nil, "odd": {ExtraKey: "text"}, "wrong types": {ExtraKey: map[string]any{"clip_chars": "many", "mode": 3}}, "out of range": {ExtraKey: map[string]any{"sliding_window_percentage": 7.0, "clip_chars": -1, "mode": "bogus"}},
 	} {
 		s := Read(extra)
-		if s.Mode != SlidingWindow || s.ClipChars != DefaultClip || s.Percentage != DefaultPercentage {
+		if s.Mode != SlidingWindow || s.ClipChars != core.Some(DefaultClip) || s.Percentage != DefaultPercentage {
 			t.Errorf("%s: %+v", name, s)
 		}
 	}
 	s := Read(map[string]any{ExtraKey: map[string]any{"mode": "all", "model": "openai/small", "clip_chars": 100.0, "prompt": "Short."}})
-	if s.Mode != All || s.Model != "openai/small" || s.ClipChars != 100 || s.Instruction() != "Short." {
+	if s.Mode != All || s.Model != "openai/small" || s.ClipChars != core.Some(100) || s.Instruction() != "Short." {
 		t.Errorf("got %+v", s)
+	}
+}
+
+func TestNoClippingIsNotTheDefaultOfIt(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		set  map[string]any
+		want int
+	}{"absent": {map[string]any{}, DefaultClip}, "null": {map[string]any{"clip_chars": nil}, 90_000}, "set": {map[string]any{"clip_chars": 7}, 7}} {
+		if err := Check(c.set); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if got := Read(map[string]any{ExtraKey: Lay(map[string]any{"mode": "all"}, c.set)}).Most(90_000); got != c.want {
+			t.Errorf("%s: %d, want %d", name, got, c.want)
+		}
 	}
 }
 

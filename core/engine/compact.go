@@ -246,18 +246,19 @@ func (t *turn) askOne(ctx context.Context, from Choice, s compact.Settings, earl
 	if core.EstimateTokens(text) > read {
 		return "", core.E(core.Invalid, "the summary of %s is longer than what it stands for", from.Handle)
 	}
-	return compact.Bound(text, min(s.ClipChars, t.summaryChars())), nil
+	return compact.Bound(text, s.Most(t.summaryChars())), nil
 }
 
 // readSummary collects one answer, as far as it counts.
 func (t *turn) readSummary(ctx context.Context, from Choice, s compact.Settings, req core.ChatRequest) (string, error) {
 	var b strings.Builder
+	most := s.ClipChars.Or(max(compact.DefaultClip, t.summaryChars()))
 	for d, err := range from.Chat.Stream(ctx, req) {
 		if err != nil {
 			return "", err
 		}
 		b.WriteString(d.Text)
-		if d.End || b.Len() > s.ClipChars*utf8.UTFMax {
+		if d.End || b.Len() > most*utf8.UTFMax {
 			return strings.TrimSpace(b.String()), nil
 		}
 	}

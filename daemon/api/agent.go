@@ -186,7 +186,7 @@ type CompactionSettings struct {
 	ModelSettings           *ModelSettings `json:"model_settings,omitempty"`
 	Prompt                  *string        `json:"prompt,omitempty"`
 	PromptAcknowledgement   *bool          `json:"prompt_acknowledgement,omitempty"`
-	ClipChars               *int           `json:"clip_chars,omitempty"`
+	ClipChars               Opt[int]       `json:"clip_chars,omitzero"` // null: a summary is not cut
 	Mode                    *string        `json:"mode,omitempty"`
 	SlidingWindowPercentage *float64       `json:"sliding_window_percentage,omitempty"`
 

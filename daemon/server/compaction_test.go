@@ -312,9 +312,11 @@ func TestCompactionSettingsAreCheckedAndCompleted(t *testing.T) {
 	no := false
 	settings := func(mode, prompt string, clip int, share float64) *api.CompactionSettings {
 		model := "test/model"
-		return &api.CompactionSettings{Model: &model, Mode: &mode, Prompt: &prompt, ClipChars: &clip, SlidingWindowPercentage: &share, PromptAcknowledgement: &no}
+		return &api.CompactionSettings{Model: &model, Mode: &mode, Prompt: &prompt, ClipChars: api.Some(clip), SlidingWindowPercentage: &share, PromptAcknowledgement: &no}
 	}
 	plain, self := compact.Settings{}.Instruction(), compact.Settings{Mode: compact.SelfAll}.Instruction()
+	unclipped := settings("self_compact_all", self, 0, 0.5)
+	unclipped.ClipChars = api.Null[int]()
 	if diff := cmp.Diff(settings("sliding_window", plain, 50_000, 0.3), a.CompactionSettings); diff != "" {
 		t.Errorf("defaults (-want +got):\n%s", diff)
 	}
@@ -325,6 +327,8 @@ func TestCompactionSettingsAreCheckedAndCompleted(t *testing.T) {
 		{`{"mode":"all","prompt":"Mine.","clip_chars":100}`, settings("all", "Mine.", 100, 0.3)},
 		{`{"sliding_window_percentage":0.5}`, settings("all", "Mine.", 100, 0.5)},
 		{`{"mode":"self_compact_all"}`, settings("self_compact_all", self, 100, 0.5)},
+		{`{"clip_chars":null}`, unclipped},
+		{`{"sliding_window_percentage":0.5}`, unclipped},
 		{`null`, settings("sliding_window", plain, 50_000, 0.3)},
 	} {
 		got := as[api.AgentState](f.call("PATCH", path, `{"compaction_settings":`+c.patch+`}`))

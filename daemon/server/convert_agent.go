@@ -173,7 +173,10 @@ func wireCompaction(a core.Agent) *api.CompactionSettings {
 	}
 	out := &api.CompactionSettings{}
 	remarshal(compact.Of(a.Extra), out)
-	out.Mode, out.Model, out.Prompt, out.ClipChars, out.SlidingWindowPercentage = &mode, &model, &prompt, &s.ClipChars, &s.Percentage
+	out.Mode, out.Model, out.Prompt, out.SlidingWindowPercentage = &mode, &model, &prompt, &s.Percentage
+	if out.ClipChars = api.Null[int](); s.ClipChars.Set() {
+		out.ClipChars = api.Some(s.ClipChars.Value)
+	}
 	out.PromptAcknowledgement = &s.Acknowledge
 	if s.Mode.Buffer() {
 		out.MessageBufferLimit, out.MessageBufferMin, out.PartialEvictSummarizerPercentage = &s.BufferLimit, &s.BufferMin, &s.Partial
