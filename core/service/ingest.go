@@ -289,8 +289,16 @@ func (g *Ingest) bytes(ctx context.Context, f core.File) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return g.cfg.Mirrored(ctx, folder, f)
+	if data, err = g.cfg.Mirrored(ctx, folder, f); err != nil {
+		return nil, lostError{err}
+	}
+	return data, nil
 }
+
+// lostError says that the directory which a folder follows does not give a file.
+type lostError struct{ error }
+
+func (e lostError) Unwrap() error { return e.error }
 
 // placeOf says where in its file a chunk stands: the lines as views count them, the pages, and the headings above it.
 func placeOf(c ingest.Chunk, lines []ingest.Line) map[string]any {
@@ -372,6 +380,10 @@ func (g *Ingest) storeOne(ctx context.Context, tx core.Store, o *outcome) error 
 	f.UpdatedAt = g.cfg.Clock()
 	if o.err != nil {
 		f.Status, f.Error = core.FileFailed, explain(o.err)
+		if lost := (lostError{}); errors.As(o.err, &lost) {
+			f.Hash = "" // so that it is read when it can be
+			return tx.Files().Update(ctx, &f)
+		}
 		if f.Chunks > 0 { // of what it was before it changed
 			f.Lines, f.Chars, f.Pages = 0, 0, 0
 			return tx.Files().Fill(ctx, &f, core.Document{}, nil)

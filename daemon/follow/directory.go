@@ -57,7 +57,6 @@ type stored struct {
 	id     core.FileID
 	hash   string
 	unsure bool // it may have changed without a trace
-	failed bool // it could not be read, and is to be tried again
 }
 
 // passed is a file that is not taken.
@@ -236,9 +235,10 @@ func (d *directory) scan(ctx context.Context) (seen *listing, dirty map[string]b
 			return seen, dirty, missed, nil
 		}
 		if !added {
-			break
+			return seen, dirty, missed, nil
 		}
 	}
+	d.nudge() // directories are being made faster than they are listed
 	return seen, dirty, missed, nil
 }
 
@@ -273,10 +273,9 @@ func (d *directory) load(ctx context.Context) error {
 				others++
 				continue
 			}
-			s := stored{entry: entry{f.Size, f.ModifiedAt}, id: f.ID, hash: f.Hash, unsure: d.known[f.Name].unsure}
-			// What could not be read is tried again once after a start or a trouble.
-			s.failed = d.known == nil && f.Status == core.FileFailed
-			known[f.Name] = s
+			// A file without a hash was gone when it was to be read.
+			unsure := f.Hash == "" || d.known[f.Name].unsure
+			known[f.Name] = stored{entry: entry{f.Size, f.ModifiedAt}, id: f.ID, hash: f.Hash, unsure: unsure}
 		}
 		if len(some) < page.Limit {
 			break
@@ -311,7 +310,7 @@ func (d *directory) newPass(seen *listing, dirty map[string]bool) *pass {
 			p.leave(name, old.why)
 			continue
 		}
-		if s, ok := d.known[name]; !ok || !s.same(e) || s.unsure || s.failed || dirty[name] {
+		if s, ok := d.known[name]; !ok || !s.same(e) || s.unsure || dirty[name] {
 			p.todo = append(p.todo, name)
 		}
 	}
@@ -328,7 +327,7 @@ func (d *directory) newPass(seen *listing, dirty map[string]bool) *pass {
 		}
 	}
 	d.mu.Lock()
-	d.plan, d.looking = p.plan, len(p.todo) > 0
+	d.plan, d.looking = p.plan, d.looking || len(p.todo)+len(p.gone) > 0
 	d.plan.Skipped = maps.Clone(p.plan.Skipped)
 	d.mu.Unlock()
 	return p
@@ -388,7 +387,7 @@ func (p *pass) take(top *os.Root, name string) error {
 	delete(p.passed, name)
 	unsure := c.writing || time.Since(c.modified) < doubt
 	p.again = p.again || unsure
-	if had && old.hash == c.hash && old.same(c.entry) && !old.failed {
+	if had && old.hash == c.hash && old.same(c.entry) {
 		old.unsure = unsure
 		p.known[name] = old
 		return nil

@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -317,4 +318,30 @@ func TestNothingOutsideIsReadWhateverBecomesOfAName(t *testing.T) {
 	if c, err := read(top, "b.txt"); err == nil {
 		t.Errorf("%q was read through a link", c.data)
 	}
+}
+
+func TestWhatTheDirectoryCouldNotGiveIsReadWhenItCan(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t, true)
+	h.write("in/a.txt", "one")
+	h.dir = h.path("in")
+	h.close() // so that the file is accepted and not read yet
+	f, err := h.services.Folders.Create(h.ctx, service.NewFolder{Name: "followed"})
+	h.ok(err)
+	h.folder = f.ID
+	root, err := filepath.EvalSymlinks(h.dir)
+	h.ok(err)
+	_, err = h.services.Folders.Mirror(h.ctx, f.ID, root)
+	h.ok(err)
+	top, err := os.OpenRoot(root)
+	h.ok(err)
+	c, err := read(top, "a.txt")
+	h.ok(errors.Join(err, top.Close()))
+	_, err = h.services.Files.Follow(h.ctx, f.ID, root, []service.Followed{{Name: "a.txt", Kind: c.kind, Size: c.size, Hash: c.hash, ModifiedAt: c.modified}}, nil)
+	h.ok(err)
+	h.ok(os.Rename(h.dir, h.dir+"-away"))
+	h.start()
+	h.until("it cannot be read", func() bool { return strings.Contains(h.texts()["a.txt"], "bring it back") })
+	h.ok(os.Rename(h.dir+"-away", h.dir))
+	h.alike(map[string]string{"a.txt": "one"})
 }

@@ -112,7 +112,7 @@ func (f *Follower) begin(folder core.Folder) {
 		return
 	}
 	d := &directory{
-		f: f, id: folder.ID, root: folder.Mirror.Path, wake: make(chan struct{}, 1), mirror: *folder.Mirror,
+		f: f, id: folder.ID, root: folder.Mirror.Path, wake: make(chan struct{}, 1), mirror: *folder.Mirror, looking: true,
 		log: f.cfg.Logger.With(slog.String("folder", string(folder.ID))),
 	}
 	ctx, cancel := context.WithCancel(f.ctx)
