@@ -433,9 +433,10 @@ func (m *meaning) Nearest(ctx context.Context) ([]int64, error) {
 	return found, nil
 }
 
-// Deviations returns by how many standard deviations the cosines of texts lie above the mean; exactly where that counts.
+// Deviations returns by how many standard deviations the cosines of texts lie above the mean, of those that stand out:
+// only theirs are exact, and only theirs count.
 func (m *meaning) Deviations(ctx context.Context, owners []int64) (map[int64]float64, error) {
-	out := make(map[int64]float64, len(owners))
+	out := map[int64]float64{}
 	for _, q := range m.models {
 		floor := q.spread.Mean + search.StandsOut*q.spread.SD
 		cosines, err := q.x.Cosines(ctx, q.vector, owners, floor)
@@ -443,8 +444,11 @@ func (m *meaning) Deviations(ctx context.Context, owners []int64) (map[int64]flo
 			return nil, err
 		}
 		for owner, c := range cosines {
-			if z := (c - q.spread.Mean) / q.spread.SD; !math.IsNaN(z) {
+			switch z := (c - q.spread.Mean) / q.spread.SD; {
+			case z > search.StandsOut:
 				out[owner] = z
+			case !math.IsNaN(z):
+				delete(out, owner) // the last model counts
 			}
 		}
 	}

@@ -262,16 +262,25 @@ type occurrence struct {
 type scorer struct {
 	r         *ranking
 	terms     []weighted
-	possible  float64   // of a text that says all of them literally
-	matters   []float64 // how much each term counts for what the query is about; nil: none do
-	about     float64   // … and all that it is about
-	matched   []float64 // … and of that each text
-	occ       [][]occurrence
+	possible  float64      // of a text that says all of them literally
+	matters   []float64    // how much each term counts for what the query is about; nil: none do
+	about     float64      // … and all that it is about
+	matched   []float64    // … and of that each text
+	occ       []occurrence // of all texts, one behind the other
+	ends      []int        // where a text's occurrences end
 	bestShare float64
 }
 
+// in returns the terms in a text.
+func (s *scorer) in(i int) []occurrence {
+	if i == 0 {
+		return s.occ[:s.ends[0]]
+	}
+	return s.occ[s.ends[i-1]:s.ends[i]]
+}
+
 func (r *ranking) scorer(terms []weighted) *scorer {
-	s := &scorer{r: r, terms: terms, occ: make([][]occurrence, len(r.docs))}
+	s := &scorer{r: r, terms: terms, occ: make([]occurrence, 0, 2*len(r.docs)), ends: make([]int, len(r.docs))}
 	for _, t := range terms {
 		s.possible += t.value
 	}
@@ -288,9 +297,10 @@ func (r *ranking) scorer(terms []weighted) *scorer {
 		})
 		for _, t := range touched {
 			v := terms[t].value * float64(tf[t]) * (k1 + 1) / (float64(tf[t]) + r.norm[i])
-			s.occ[i] = append(s.occ[i], occurrence{int(t), v, asked[t]})
+			s.occ = append(s.occ, occurrence{int(t), v, asked[t]})
 			tf[t], asked[t] = 0, false
 		}
+		s.ends[i] = len(s.occ)
 		touched = touched[:0]
 	}
 	return s
@@ -352,14 +362,17 @@ func (s *scorer) all() []float64 {
 		sum[t] += v
 	}
 	for i := range out {
-		for _, o := range s.occ[i] {
+		for _, o := range s.in(i) {
 			add(o.term, o.value)
 		}
 		buf = s.r.neighbours(i, buf)
 		for _, n := range buf {
-			for _, o := range s.occ[n.doc] {
+			for _, o := range s.in(n.doc) {
 				add(o.term, s.inherits(n, o))
 			}
+		}
+		if len(touched) == 0 {
+			continue
 		}
 		total, share := 0.0, 0.0
 		slices.Sort(touched) // sums in one order, whatever the order of words
@@ -658,7 +671,7 @@ func (r *ranking) holdsPhrases(i int) bool {
 func (s *scorer) why(i int) Why {
 	r := s.r
 	w := Why{Speaker: r.said[i], Date: r.dated[i], Share: s.shareOf(i)}
-	for _, o := range s.occ[i] {
+	for _, o := range s.in(i) {
 		if s.terms[o.term].next == "" {
 			w.Terms = append(w.Terms, s.terms[o.term].word)
 		}
@@ -670,7 +683,7 @@ func (s *scorer) why(i int) Why {
 	var sources []source
 	for _, n := range r.neighbours(i, nil) {
 		from := source{Inherited: Inherited{From: r.docs[n.doc].ID}}
-		for _, o := range s.occ[n.doc] {
+		for _, o := range s.in(n.doc) {
 			from.value += s.inherits(n, o)
 			if s.terms[o.term].next == "" {
 				from.Words = append(from.Words, r.surface(s.terms[o.term].word))

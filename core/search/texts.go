@@ -1,14 +1,77 @@
 package search
 
-import "strings"
+import (
+	"hash/maphash"
+	"math/bits"
+	"strings"
+)
 
 // Texts are docs made ready for ranking: their words are numbered once, so that every pass over them only compares numbers.
 type Texts struct {
-	docs    []Doc
-	numbers map[string]uint32
-	words   []string // by number
-	tokens  []uint32 // all docs' words, one doc behind the other: number<<1, +1 in a sentence that asks
-	ends    []int    // where a doc's tokens end
+	numbering
+	docs   []Doc
+	tokens []uint32 // all docs' words, one doc behind the other: number<<1, +1 in a sentence that asks
+	ends   []int    // where a doc's tokens end
+}
+
+// numbering numbers words in the order in which they come. A search puts tens of thousands into it: a map costs twice the
+// time and space.
+type numbering struct {
+	seed   maphash.Seed
+	words  []string // by number
+	hashes []uint32 // by number
+	slots  []uint32 // a word's number and one, 0: free; from the place that its hash says on
+}
+
+// newNumbering has room for some words.
+func newNumbering(words int) numbering {
+	slots := 1 << bits.Len(uint(2*words))
+	return numbering{seed: maphash.MakeSeed(), words: make([]string, 0, words), hashes: make([]uint32, 0, words), slots: make([]uint32, slots)}
+}
+
+// look returns a word's number, or the slot that is free for it.
+func (n *numbering) look(w string, hash uint32) (number uint32, slot int, ok bool) {
+	mask := len(n.slots) - 1
+	for slot = int(hash) & mask; n.slots[slot] != 0; slot = (slot + 1) & mask {
+		if at := n.slots[slot] - 1; n.hashes[at] == hash && n.words[at] == w {
+			return at, slot, true
+		}
+	}
+	return 0, slot, false
+}
+
+// number returns a word's number, if it has one.
+func (n *numbering) number(w string) (number uint32, ok bool) {
+	number, _, ok = n.look(w, uint32(maphash.String(n.seed, w)))
+	return number, ok
+}
+
+// add returns a word's number, a new one if it has none.
+func (n *numbering) add(w string) uint32 {
+	hash := uint32(maphash.String(n.seed, w))
+	number, slot, ok := n.look(w, hash)
+	if ok {
+		return number
+	}
+	number = uint32(len(n.words))
+	n.words, n.hashes = append(n.words, w), append(n.hashes, hash)
+	n.slots[slot] = number + 1
+	if 2*len(n.words) >= len(n.slots) {
+		n.grow()
+	}
+	return number
+}
+
+func (n *numbering) grow() {
+	n.slots = make([]uint32, 2*len(n.slots))
+	mask := len(n.slots) - 1
+	for number, hash := range n.hashes {
+		slot := int(hash) & mask
+		for n.slots[slot] != 0 {
+			slot = (slot + 1) & mask
+		}
+		n.slots[slot] = uint32(number) + 1
+	}
 }
 
 // Load reads docs, which are in the order of lanes and of Seq within a lane.
@@ -17,18 +80,11 @@ func Load(docs []Doc) *Texts {
 	for i := range docs {
 		total += docs[i].Len
 	}
-	t := &Texts{
-		docs: docs, numbers: make(map[string]uint32, min(total/3, 20_000)), tokens: make([]uint32, 0, total), ends: make([]int, len(docs)),
-	}
+	const repeated, most = 5, 10_000 // in talk, a word comes about so often in a search
+	t := &Texts{numbering: newNumbering(min(total/repeated, most)), docs: docs, tokens: make([]uint32, 0, total), ends: make([]int, len(docs))}
 	for i := range docs {
 		eachWord(docs[i].Words, func(w string, asked bool) {
-			n, ok := t.numbers[w]
-			if !ok {
-				n = uint32(len(t.words))
-				t.numbers[w] = n
-				t.words = append(t.words, w)
-			}
-			n <<= 1
+			n := t.add(w) << 1
 			if asked {
 				n++
 			}
@@ -100,13 +156,13 @@ func (t *Texts) finder(terms []weighted) *finder {
 		f.single[i] = -1
 	}
 	for i, term := range terms {
-		first, ok := t.numbers[term.word]
+		first, ok := t.number(term.word)
 		if !ok {
 			continue
 		}
 		if term.next == "" {
 			f.single[first] = int32(i)
-		} else if next, ok := t.numbers[term.next]; ok {
+		} else if next, ok := t.number(term.next); ok {
 			f.starts[first] = true
 			f.pairs[uint64(first)<<32|uint64(next)] = int32(i)
 		}
@@ -135,7 +191,7 @@ func (f *finder) each(tokens []uint32, hit func(term int32, asked bool)) {
 func (t *Texts) holds(i int, phrase []string) bool {
 	want := make([]uint32, len(phrase))
 	for j, w := range phrase {
-		n, ok := t.numbers[w]
+		n, ok := t.number(w)
 		if !ok {
 			return false
 		}

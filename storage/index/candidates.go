@@ -3,6 +3,7 @@ package index
 import (
 	"cmp"
 	"context"
+	"database/sql/driver"
 	"maps"
 	"slices"
 	"strconv"
@@ -12,10 +13,8 @@ import (
 )
 
 // candidates chooses the texts around which to look: by words, by words of those who are named, by days and by vectors.
-func (m *matching) candidates(ctx context.Context, q search.Query, st search.Stats) (map[int64]bool, error) {
+func (m *matching) candidates(ctx context.Context, q search.Query, st search.Stats, nearest <-chan nearby) (map[int64]bool, error) {
 	found := map[int64]bool{}
-	nearest := m.nearest(ctx)
-	defer func() { <-nearest }() // nothing outlives the search
 	g, err := m.gates(ctx)
 	if err != nil {
 		return nil, err
@@ -251,13 +250,17 @@ func (m *matching) near(ctx context.Context, candidates map[int64]bool) ([]searc
 func (m *matching) windows(ctx context.Context, seqs []int64) ([]stretch, error) {
 	found := make([]stretch, 0, len(seqs))
 	for chunk := range slices.Chunk(seqs, lookupBatch) {
-		var keys []int64
-		if err := m.tx.SelectContext(ctx, &keys, `SELECT d.key FROM `+m.bySeq()+` WHERE d.seq IN `+numbers(chunk)); err != nil {
-			return nil, err
-		}
-		for _, key := range keys {
+		err := m.each(ctx, `SELECT d.key FROM `+m.bySeq()+` WHERE d.seq IN `+numbers(chunk), nil, func(row []driver.Value) error {
+			key, ok := row[0].(int64)
+			if !ok {
+				return errDamaged
+			}
 			lane := key >> laneShift
 			found = append(found, stretch{max(key-around, docKey(lane, 0)), min(key+around, docKey(lane+1, 0)-1)})
+			return nil
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
 	return joined(found), nil
@@ -281,29 +284,45 @@ func lonely(docs []search.Doc, candidates map[int64]bool) []int64 {
 
 // together joins docs in the order of their keys, each once.
 func together(a, b []search.Doc) []search.Doc {
-	all := append(a, b...)
-	slices.SortStableFunc(all, byKey)
-	return slices.CompactFunc(all, func(x, y search.Doc) bool { return byKey(x, y) == 0 })
+	if len(a) == 0 {
+		return b
+	}
+	all := make([]search.Doc, 0, len(a)+len(b))
+	for len(a) > 0 && len(b) > 0 {
+		switch order := byKey(a[0], b[0]); {
+		case order < 0:
+			all, a = append(all, a[0]), a[1:]
+		case order > 0:
+			all, b = append(all, b[0]), b[1:]
+		default:
+			b = b[1:]
+		}
+	}
+	return append(append(all, a...), b...)
 }
 
 func byKey(a, b search.Doc) int {
 	return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Seq, b.Seq))
 }
 
+// mostExpected is how many documents there is room for before they are read.
+const mostExpected = 1 << 12
+
 func (m *matching) readStretches(ctx context.Context, stretches []stretch) ([]search.Doc, error) {
 	var docs []search.Doc
 	for chunk := range slices.Chunk(stretches, lookupBatch) {
-		values := make([]string, len(chunk))
+		values, expect := make([]string, len(chunk)), int64(0)
 		for i, s := range chunk {
+			expect += min(s.To-s.From+1, mostExpected-expect)
 			values[i] = "(" + strconv.FormatInt(s.From, 10) + ", " + strconv.FormatInt(s.To, 10) + ")"
 		}
 		c := &conditions{}
 		c.and("d.key BETWEEN r.first AND r.last")
-		read, err := m.read(ctx, "WITH r (first, last) AS (VALUES "+strings.Join(values, ", ")+") ", c, len(chunk)*(2*around+1))
+		read, err := m.read(ctx, "WITH r (first, last) AS (VALUES "+strings.Join(values, ", ")+") ", c, int(expect))
 		if err != nil {
 			return nil, err
 		}
-		docs = append(docs, read...)
+		docs = together(docs, read)
 	}
 	return docs, nil
 }

@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -51,7 +52,8 @@ type Ask struct {
 type Meaning interface {
 	// Nearest returns the texts within the filter that are nearest.
 	Nearest(ctx context.Context) ([]int64, error)
-	// Deviations returns by how many standard deviations texts stand out of all in reach, those that have a vector.
+	// Deviations returns by how many standard deviations texts stand out of all in reach, those that do by more than
+	// search.StandsOut.
 	Deviations(ctx context.Context, seqs []int64) (map[int64]float64, error)
 	// Weight is how much they count, gate how much less where words match.
 	Weight() (weight, gate float64)
@@ -81,12 +83,11 @@ func (x *Index) Match(ctx context.Context, kind Kind, a Ask) ([]search.Hit, erro
 
 // match runs in one read transaction: what is counted is what is read.
 func match(ctx context.Context, db *sqlx.DB, kind Kind, a Ask) ([]search.Hit, error) {
-	tx, err := db.BeginTxx(ctx, nil)
+	m, end, err := begin(ctx, db, kind, a)
 	if err != nil {
 		return nil, err
 	}
-	defer func() { _ = tx.Rollback() }() // it only reads
-	m := &matching{tx: tx, kind: kind, t: tablesOf(kind), ask: a}
+	defer end()
 	if err := m.reach(ctx); err != nil || m.inReach == 0 {
 		return nil, err
 	}
@@ -96,8 +97,27 @@ func match(ctx context.Context, db *sqlx.DB, kind Kind, a Ask) ([]search.Hit, er
 	return m.sampled(ctx)
 }
 
+// begin begins the transaction of a search; end gives it back.
+func begin(ctx context.Context, db *sqlx.DB, kind Kind, a Ask) (m *matching, end func(), err error) {
+	conn, err := db.Connx(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	tx, err := conn.BeginTxx(ctx, nil)
+	if err != nil {
+		_ = conn.Close()
+		return nil, nil, err
+	}
+	end = func() {
+		_ = tx.Rollback() // it only reads
+		_ = conn.Close()  // back to the pool
+	}
+	return &matching{conn: conn, tx: tx, kind: kind, t: tablesOf(kind), ask: a}, end, nil
+}
+
 // matching is one search under way.
 type matching struct {
+	conn  *sqlx.Conn // of tx
 	tx    *sqlx.Tx
 	kind  Kind
 	t     tables
@@ -170,11 +190,10 @@ func (m *matching) whole(ctx context.Context) ([]search.Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	vectors, err := m.vectors(ctx, docs)
+	texts, vectors, err := m.load(ctx, docs)
 	if err != nil {
 		return nil, err
 	}
-	texts := search.Load(docs)
 	st := texts.Stats()
 	q := m.ask.Query.Narrow(st.DF).Resolve(st.Speakers, st.DF)
 	return search.Rank(q, st, texts, vectors, m.ask.Explain), nil
@@ -182,6 +201,8 @@ func (m *matching) whole(ctx context.Context) ([]search.Hit, error) {
 
 // sampled ranks candidates and what is near them.
 func (m *matching) sampled(ctx context.Context) ([]search.Hit, error) {
+	nearest := m.nearest(ctx)
+	defer func() { <-nearest }() // nothing outlives the search
 	st := search.Stats{Docs: int(m.total), AvgLen: float64(m.words) / float64(max(m.total, 1))}
 	q := m.ask.Query
 	var err error
@@ -193,7 +214,7 @@ func (m *matching) sampled(ctx context.Context) ([]search.Hit, error) {
 		return nil, err
 	}
 	q = q.Resolve(st.Speakers, st.DF)
-	candidates, err := m.candidates(ctx, q, st)
+	candidates, err := m.candidates(ctx, q, st, nearest)
 	if err != nil || len(candidates) == 0 {
 		return nil, err
 	}
@@ -201,7 +222,7 @@ func (m *matching) sampled(ctx context.Context) ([]search.Hit, error) {
 	if err != nil {
 		return nil, err
 	}
-	vectors, err := m.vectors(ctx, docs)
+	texts, vectors, err := m.load(ctx, docs)
 	if err != nil {
 		return nil, err
 	}
@@ -216,7 +237,16 @@ func (m *matching) sampled(ctx context.Context) ([]search.Hit, error) {
 		failed = errors.Join(failed, err)
 		return more
 	}
-	return search.Rank(q, st, search.Load(docs), vectors, m.ask.Explain), failed
+	return search.Rank(q, st, texts, vectors, m.ask.Explain), failed
+}
+
+// load makes docs ready for ranking: their words, and beside that how they stand out by the embedding.
+func (m *matching) load(ctx context.Context, docs []search.Doc) (texts *search.Texts, v search.Vectors, err error) {
+	var wg sync.WaitGroup
+	wg.Go(func() { v, err = m.vectors(ctx, docs) })
+	texts = search.Load(docs)
+	wg.Wait()
+	return texts, v, err
 }
 
 // vectors returns how the docs stand out by the embedding.
@@ -229,7 +259,7 @@ func (m *matching) vectors(ctx context.Context, docs []search.Doc) (search.Vecto
 		seqs[i] = docs[i].Seq
 	}
 	found, err := m.ask.Meaning.Deviations(ctx, seqs)
-	v := search.Vectors{SD: 1, Cos: make(map[string]float64, len(found))}
+	v := search.Vectors{SD: 1, Cos: map[string]float64{}}
 	v.Weight, v.Gate = m.ask.Meaning.Weight()
 	for i := range docs {
 		if z, ok := found[docs[i].Seq]; ok && z > search.StandsOut {

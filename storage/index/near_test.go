@@ -42,11 +42,10 @@ func TestNeighboursAreThoseOfTheLane(t *testing.T) {
 				want[lane[i].ID] = want[lane[i].ID] || max(at-i, i-at) <= returned
 			}
 		}
-		tx, err := x.files.r.BeginTxx(t.Context(), nil)
+		m, end, err := begin(t.Context(), x.files.r, Passage, Ask{Zone: time.UTC})
 		if err != nil {
 			t.Fatal(err)
 		}
-		m := &matching{tx: tx, kind: Passage, t: tablesOf(Passage), ask: Ask{Zone: time.UTC}}
 		docs, err := m.near(t.Context(), candidates)
 		if err != nil {
 			t.Fatal(err)
@@ -58,6 +57,6 @@ func TestNeighboursAreThoseOfTheLane(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || len(docs) != len(got) || !slices.IsSortedFunc(docs, byKey) {
 			t.Fatalf("round %d, %d docs (-want +got):\n%s", round, len(docs), diff)
 		}
-		_ = tx.Rollback()
+		end()
 	}
 }

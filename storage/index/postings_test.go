@@ -84,12 +84,11 @@ func amendOnce(t *testing.T, db *sqlx.DB, draw *rand.Rand, model map[string]map[
 
 func compareWithModel(t *testing.T, db *sqlx.DB, model map[string]map[int64]int) {
 	t.Helper()
-	tx, err := db.BeginTxx(t.Context(), nil)
+	m, end, err := begin(t.Context(), db, Passage, Ask{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = tx.Rollback() }()
-	m := &matching{tx: tx, kind: Passage, t: tablesOf(Passage)}
+	defer end()
 	for term, docs := range model {
 		lists, err := m.lists(t.Context(), []string{term})
 		if err != nil {

@@ -2,7 +2,9 @@ package index
 
 import (
 	"context"
-	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
@@ -104,37 +106,79 @@ func (m *matching) tagged(c *conditions, alias string) string {
 
 // read reads documents in the order of lanes, about as many as expected; with may put ranges before the table, named r.
 func (m *matching) read(ctx context.Context, with string, c *conditions, expect int) ([]search.Doc, error) {
-	tagged := "1"
+	columns := `d.key, d.id, d.at, d.minute, CAST(d.data AS TEXT)`
 	if m.ask.Filter.tagged() {
-		tagged = m.tagged(c, "d")
+		columns += ", " + m.tagged(c, "d")
 	}
 	from := m.t.docs + " d"
 	if with != "" {
 		from = "r CROSS JOIN " + from
 	}
-	// Thousands of rows: without the binder, and texts are copied once.
-	rows, err := m.tx.QueryContext(ctx, with+`SELECT d.key, d.id, d.at, d.minute, d.data, `+tagged+` AS tagged FROM `+from+c.where(), c.args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = rows.Close() }() // what was read is complete or Err says so
 	docs := make([]search.Doc, 0, expect)
-	for rows.Next() {
-		var d search.Doc
-		var data sql.RawBytes
-		var key, at int64
-		if err := rows.Scan(&key, &d.ID, &at, &d.Minute, &data, &d.Allowed); err != nil {
-			return nil, err
+	err := m.each(ctx, with+`SELECT `+columns+` FROM `+from+c.where(), c.args, func(row []driver.Value) error {
+		key, ok0 := row[0].(int64)
+		id, ok1 := row[1].(string)
+		at, ok2 := row[2].(int64)
+		minute, ok3 := row[3].(int64)
+		data, ok4 := row[4].(string)
+		if !ok0 || !ok1 || !ok2 || !ok3 || !ok4 {
+			return errDamaged
 		}
-		d.Lane, d.Seq = key>>laneShift, key&(1<<laneShift-1)
-		s, err := unpack(string(data))
+		s, err := unpack(data)
 		if err != nil {
-			return nil, err
+			return err
+		}
+		d := search.Doc{ID: id, Lane: key >> laneShift, Seq: key & (1<<laneShift - 1), Minute: minute, Allowed: true}
+		if len(row) > 5 {
+			d.Allowed = row[5] == int64(1)
 		}
 		docs = append(docs, m.doc(d, at, &s))
+		return nil
+	})
+	if !slices.IsSortedFunc(docs, byKey) {
+		slices.SortFunc(docs, byKey)
 	}
-	slices.SortFunc(docs, byKey)
-	return docs, rows.Err()
+	return docs, err
+}
+
+// each goes through rows as the driver gives them: where there are thousands, most of the time that is not SQLite's would
+// go into copying their values twice. A row is good until the next.
+func (m *matching) each(ctx context.Context, text string, args []any, use func(row []driver.Value) error) error {
+	named := make([]driver.NamedValue, len(args))
+	for i, arg := range args {
+		v, err := driver.DefaultParameterConverter.ConvertValue(arg)
+		if err != nil {
+			return err
+		}
+		named[i] = driver.NamedValue{Ordinal: i + 1, Value: v}
+	}
+	return m.conn.Raw(func(raw any) error {
+		q, ok := raw.(driver.QueryerContext)
+		if !ok {
+			return driver.ErrSkip
+		}
+		rows, err := q.QueryContext(ctx, text, named)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }() // what was read is complete or Next says so
+		row := make([]driver.Value, len(rows.Columns()))
+		for n := 0; ; n++ {
+			const often = 256 // rows between two looks at the context
+			if n%often == 0 && ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			if err := rows.Next(row); err != nil {
+				if errors.Is(err, io.EOF) {
+					return nil
+				}
+				return err
+			}
+			if err := use(row); err != nil {
+				return err
+			}
+		}
+	})
 }
 
 func (m *matching) doc(d search.Doc, at int64, s *stored) search.Doc {
@@ -155,15 +199,17 @@ func (m *matching) frequencies(ctx context.Context, words []string) (map[string]
 	for chunk := range slices.Chunk(words, lookupBatch) {
 		c := &conditions{}
 		c.and("term IN " + c.list(chunk))
-		var rows []struct {
-			Term string `db:"term"`
-			Docs int    `db:"docs"`
-		}
-		if err := m.tx.SelectContext(ctx, &rows, `SELECT term, docs FROM `+m.t.terms+c.where(), c.args...); err != nil {
+		err := m.each(ctx, `SELECT term, docs FROM `+m.t.terms+c.where(), c.args, func(row []driver.Value) error {
+			term, ok0 := row[0].(string)
+			docs, ok1 := row[1].(int64)
+			if !ok0 || !ok1 {
+				return errDamaged
+			}
+			df[term] = int(docs)
+			return nil
+		})
+		if err != nil {
 			return nil, err
-		}
-		for _, r := range rows {
-			df[r.Term] = r.Docs
 		}
 	}
 	return df, nil

@@ -255,16 +255,15 @@ func counters(t *testing.T, x *Index, f *facts) {
 // postingsOf reads the postings of all terms but scopes: what stands where is no matter, but each block once.
 func postingsOf(t *testing.T, x *Index) map[string]string {
 	t.Helper()
-	tx, err := x.files.r.BeginTxx(t.Context(), nil)
+	m, end, err := begin(t.Context(), x.files.r, Passage, Ask{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = tx.Rollback() }()
+	defer end()
 	var terms []string
-	if err := tx.SelectContext(t.Context(), &terms, `SELECT term FROM terms_passage WHERE term > char(2)`); err != nil {
+	if err := m.tx.SelectContext(t.Context(), &terms, `SELECT term FROM terms_passage WHERE term > char(2)`); err != nil {
 		t.Fatal(err)
 	}
-	m := &matching{tx: tx, kind: Passage, t: tablesOf(Passage)}
 	lists, err := m.lists(t.Context(), terms)
 	if err != nil {
 		t.Fatal(err)
