@@ -61,7 +61,7 @@ func Grep(ctx context.Context, args GrepArgs, env core.ToolEnv) (core.ToolResult
 	return core.ToolResult{Text: fit(found, env.MaxReturn-utf8.RuneCountInString(note)) + note}, nil
 }
 
-// How many files are read at once, ahead of the search: so many, of so many characters together.
+// How many files are read at once, while those before are searched: so many, of so many characters together.
 const (
 	maxAhead      = 256
 	maxAheadChars = 4 << 20
@@ -70,16 +70,18 @@ const (
 // lines gives the wanted files that have been read, in their order; those without a word that is needed have no lines.
 func (s *shelf) lines(ctx context.Context, wanted func(string) bool, word string) iter.Seq2[ingest.GrepFile, error] {
 	return func(yield func(ingest.GrepFile, error) bool) {
-		var ahead []core.File
+		var ready []loaded
+		var next []core.File
 		chars := 0
-		give := func() bool {
-			for _, l := range s.load(ctx, ahead, word) {
-				if (l.ok || l.err != nil) && (!yield(l.file, l.err) || l.err != nil) {
-					return false
-				}
-			}
-			ahead, chars = ahead[:0], 0
-			return true
+		// turn gives what is ready while the next files are read.
+		turn := func() (more bool) {
+			var read []loaded
+			var wg sync.WaitGroup
+			wg.Go(func() { read = s.load(ctx, next, word) })
+			more = give(ready, yield)
+			wg.Wait()
+			ready, next, chars = read, next[:0], 0
+			return more
 		}
 		for f, err := range s.all(ctx) {
 			if err != nil {
@@ -89,13 +91,25 @@ func (s *shelf) lines(ctx context.Context, wanted func(string) bool, word string
 			if !wanted(s.name(&f)) {
 				continue
 			}
-			ahead, chars = append(ahead, f), chars+f.Chars
-			if (len(ahead) == maxAhead || chars > maxAheadChars) && !give() {
+			next, chars = append(next, f), chars+f.Chars
+			if (len(next) == maxAhead || chars > maxAheadChars) && !turn() {
 				return
 			}
 		}
-		give()
+		if turn() {
+			give(ready, yield)
+		}
 	}
+}
+
+// give yields what was read; it reports whether more is wanted.
+func give(files []loaded, yield func(ingest.GrepFile, error) bool) (more bool) {
+	for _, l := range files {
+		if (l.ok || l.err != nil) && (!yield(l.file, l.err) || l.err != nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // loaded is a file with its lines; neither ok nor an error: it has not been read yet, or was deleted meanwhile.
