@@ -1,13 +1,17 @@
 package ingest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"iter"
 	"regexp"
 	"regexp/syntax"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 	"unicode/utf8"
 
@@ -22,6 +26,7 @@ const (
 	GrepTime     = 3 * time.Second // of one search
 	maxContext   = 20              // lines before and after
 	maxRowChars  = 1000            // of a line in a result
+	grepBatch    = 64              // files that are searched side by side
 	maxNamed     = 50              // files that are named with their count
 	straightScan = 4 << 10         // bytes that are matched without looking at the clock
 )
@@ -84,46 +89,76 @@ func Grep(ctx context.Context, files iter.Seq2[GrepFile, error], q GrepQuery) (G
 	ctx, cancel := context.WithTimeoutCause(ctx, GrepTime, core.E(core.Timeout, "searching for %q took longer than %s", q.Pattern, GrepTime).WithHint("use a simpler pattern or fewer files"))
 	defer cancel()
 	out := GrepResult{Pattern: q.Pattern, Offset: q.Offset}
+	var batch []GrepFile
 	for file, err := range files {
 		if err != nil {
-			return out, err
+			return out, cmp.Or(out.search(ctx, re, batch, around), err)
 		}
 		if !wanted(file.Name) {
 			continue
 		}
-		if err := out.search(ctx, re, file, around); err != nil {
-			return out, err
-		}
-		out.Looked++
-	}
-	return out, nil
-}
-
-func (r *GrepResult) search(ctx context.Context, re *regexp.Regexp, file GrepFile, around int) error {
-	count := 0
-	defer func() {
-		if count > 0 {
-			r.Files = append(r.Files, GrepCount{file.Name, count})
-		}
-	}()
-	for i := range file.Lines {
-		if i%64 == 0 && ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		matched, err := matches(ctx, re, file.Lines[i].Text)
-		if err != nil {
-			return err
-		}
-		if !matched {
+		if batch = append(batch, file); len(batch) < grepBatch {
 			continue
 		}
-		count++
+		if err := out.search(ctx, re, batch, around); err != nil {
+			return out, err
+		}
+		batch = batch[:0]
+	}
+	return out, out.search(ctx, re, batch, around)
+}
+
+// search looks through files side by side and adds what was found in their order, up to the first that was not finished.
+func (r *GrepResult) search(ctx context.Context, re *regexp.Regexp, files []GrepFile, around int) error {
+	hits, errs := make([][]int, len(files)), make([]error, len(files))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(files)) {
+		wg.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(files); i = int(next.Add(1)) - 1 {
+				hits[i], errs[i] = matching(ctx, re, files[i].Lines)
+			}
+		})
+	}
+	wg.Wait()
+	for i, file := range files {
+		r.add(file, hits[i], around)
+		if errs[i] != nil {
+			return errs[i]
+		}
+		r.Looked++
+	}
+	return nil
+}
+
+// matching returns which lines match.
+func matching(ctx context.Context, re *regexp.Regexp, lines []Line) (hits []int, err error) {
+	for i := range lines {
+		if i%64 == 0 && ctx.Err() != nil {
+			return hits, context.Cause(ctx)
+		}
+		matched, err := matches(ctx, re, lines[i].Text)
+		if err != nil {
+			return hits, err
+		}
+		if matched {
+			hits = append(hits, i)
+		}
+	}
+	return hits, nil
+}
+
+func (r *GrepResult) add(file GrepFile, hits []int, around int) {
+	if len(hits) == 0 {
+		return
+	}
+	r.Files = append(r.Files, GrepCount{file.Name, len(hits)})
+	for _, i := range hits {
 		r.Total++
 		if r.Total > r.Offset && len(r.Matches) < GrepPage {
 			r.Matches = append(r.Matches, matchAt(file, i, around))
 		}
 	}
-	return nil
 }
 
 func matchAt(file GrepFile, i, around int) GrepMatch {
