@@ -370,3 +370,20 @@ func TestARunSaysWhatToDoAboutItsError(t *testing.T) {
 		}
 	}
 }
+
+func TestTheStatusSaysWhatWaitsForItsEmbeddingAndWhy(t *testing.T) {
+	t.Parallel()
+	next := api.At(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
+	for want, s := range map[string]*api.EmbeddingStatus{
+		"": {},
+		"1 text waiting; 2 archives changing models":                                                          {Waiting: 1, Moving: 2},
+		"3 texts waiting; openai/e is asked again at " + next.Local().Format(time.TimeOnly) + ": no key here": {Waiting: 3, Troubles: []api.EmbeddingTrouble{{Model: "openai/e", Error: "no key\nhere", Next: next}}},
+	} {
+		if got := embeddingText(s); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	if got := embeddingText(nil); got != "" {
+		t.Errorf("nothing waits: %q", got)
+	}
+}

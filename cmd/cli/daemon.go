@@ -286,6 +286,9 @@ func (a *app) daemonStatus() *cobra.Command {
 			t.add("runs", fmt.Sprint(s.Runs))
 			t.add("clients", fmt.Sprint(s.Clients))
 			t.add("since", local(s.StartedAt.Time))
+			if text := embeddingText(s.Embedding); text != "" {
+				t.add("embedding", text)
+			}
 			return t.write(a.out)
 		},
 	}
@@ -322,6 +325,24 @@ func readyText(s api.Status) string {
 		return "yes"
 	}
 	return "not yet: the store is being opened"
+}
+
+// embeddingText says what waits for its vector and what keeps it; nothing where nothing waits.
+func embeddingText(s *api.EmbeddingStatus) string {
+	if s == nil || s.Waiting == 0 && s.Moving == 0 {
+		return ""
+	}
+	var parts []string
+	if s.Waiting > 0 {
+		parts = append(parts, counted(s.Waiting, "text")+" waiting")
+	}
+	if s.Moving > 0 {
+		parts = append(parts, counted(s.Moving, "archive")+" changing models")
+	}
+	for _, t := range s.Troubles {
+		parts = append(parts, fmt.Sprintf("%s is asked again at %s: %s", t.Model, t.Next.Local().Format(time.TimeOnly), clip(oneLine(t.Error), 160)))
+	}
+	return strings.Join(parts, "; ")
 }
 
 // notRunning says so, as a value and as an error.
