@@ -60,7 +60,7 @@ type VectorStore interface {
 }
 
 // Embedders finds who embeds: a handle and the asker's variables → Embedder. Unknown handles are not_found, a missing key
-// is unauthenticated. It asks no server.
+// is unauthenticated, beside which the information says where texts would be sent. It asks no server.
 type Embedders interface {
 	Embedder(ctx context.Context, handle Handle, env Env) (Embedder, EmbeddingInfo, error)
 }

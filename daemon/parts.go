@@ -72,7 +72,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	})
 	p.services = service.New(service.Config{
 		Store: p.store, Engine: p.engine, Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
-		Env: d.env, Embedders: reached, Embedding: p.embedding, DefaultModel: core.Handle(settings.Model),
+		Env: d.env, Embedding: p.embedding, DefaultModel: core.Handle(settings.Model),
 		Ingest:    p.ingest,
 		Forgetter: p.store, Forgotten: p.embedding.Forget,
 	})

@@ -37,11 +37,11 @@ func (p *Providers) Embedder(_ context.Context, handle core.Handle, env core.Env
 	if err != nil {
 		return nil, core.EmbeddingInfo{}, err
 	}
-	if e.key == "" && !e.keyless() {
-		return nil, core.EmbeddingInfo{}, core.E(core.Unauthenticated, "there is no key for %s", row.Title).WithHint("set %s", row.KeyVars[0])
-	}
 	info := core.EmbeddingInfo{
 		Handle: handle, Name: model, Provider: row.Name, Protocol: string(row.Protocol), Endpoint: e.base, Batch: embedBatch, MaxChars: embedChars,
+	}
+	if e.key == "" && !e.keyless() {
+		return nil, info, core.E(core.Unauthenticated, "there is no key for %s", row.Title).WithHint("set %s", row.KeyVars[0])
 	}
 	return &embedding{server: p.server(e), model: model}, info, nil
 }

@@ -212,13 +212,13 @@ func (s *Archives) DeletePassage(ctx context.Context, id core.ArchiveID, passage
 // Embed gives an archive another embedding; its passages are embedded anew in the background and found by their words
 // meanwhile. With dry nothing changes. The plan says where texts are sent, which a person should have read before.
 func (s *Archives) Embed(ctx context.Context, id core.ArchiveID, model core.Handle, dry bool, env core.Env) (EmbeddingPlan, error) {
-	if s.Embedders == nil {
+	if s.Embedding == nil {
 		return EmbeddingPlan{}, core.E(core.Unavailable, "this daemon has no other embedding")
 	}
 	if err := model.Validate(); err != nil {
 		return EmbeddingPlan{}, err
 	}
-	_, info, err := s.Embedders.Embedder(ctx, model, env)
+	info, err := s.Embedding.reach(ctx, model, env)
 	if err != nil {
 		return EmbeddingPlan{}, err
 	}

@@ -41,7 +41,8 @@ func (e *Embedding) sessionJoined() {
 	}
 }
 
-// embedder finds a model by the daemon's own variables, and where these have no key for it by those of a session.
+// embedder finds a model. Where texts are sent is what the daemon's own variables say: a session lends its key, and only
+// one for that same server.
 func (e *Embedding) embedder(ctx context.Context, model core.Handle) (core.Embedder, core.EmbeddingInfo, error) {
 	embedder, info, err := e.cfg.Embedders.Embedder(ctx, model, e.cfg.Env)
 	if core.KindOf(err) != core.Unauthenticated {
@@ -54,11 +55,32 @@ func (e *Embedding) embedder(ctx context.Context, model core.Handle) (core.Embed
 		return nil, info, err
 	}
 	for _, env := range borrow() {
-		if embedder, info, err := e.cfg.Embedders.Embedder(ctx, model, env); err == nil {
-			return embedder, info, nil
+		embedder, theirs, failed := e.cfg.Embedders.Embedder(ctx, model, env)
+		switch {
+		case failed != nil:
+		case theirs.Endpoint == info.Endpoint:
+			return embedder, theirs, nil
+		default:
+			err = core.E(core.Unauthenticated, "the daemon has no key for %s; the one of a shell is for %s", info.Endpoint, theirs.Endpoint).
+				WithHint("loci daemon restart in that shell makes its server the daemon's")
 		}
 	}
 	return nil, info, err
+}
+
+// reach finds a model as embedder does, for somebody who reads where texts are sent before agreeing to it. Variables of
+// theirs that name another server are refused: they would expect texts to go there.
+func (e *Embedding) reach(ctx context.Context, model core.Handle, asking core.Env) (core.EmbeddingInfo, error) {
+	_, info, err := e.embedder(ctx, model)
+	if asking == nil {
+		return info, err
+	}
+	_, theirs, failed := e.cfg.Embedders.Embedder(ctx, model, asking)
+	if failed == nil && info.Endpoint != "" && theirs.Endpoint != info.Endpoint {
+		return info, core.E(core.Conflict, "the daemon sends texts to %s, the variables here name %s", info.Endpoint, theirs.Endpoint).
+			WithHint("loci daemon restart lets the daemon use the variables of this shell; then the same again")
+	}
+	return info, err
 }
 
 // envs are the variables of the living sessions, of the one that asked last first.

@@ -384,9 +384,60 @@ type keyed struct{ *embedders }
 
 func (k keyed) Embedder(ctx context.Context, h core.Handle, env core.Env) (core.Embedder, core.EmbeddingInfo, error) {
 	if _, ok := env("OPENAI_API_KEY"); !ok && h != "" && h != core.WordsHandle {
-		return nil, core.EmbeddingInfo{}, core.E(core.Unauthenticated, "there is no key").WithHint("set OPENAI_API_KEY")
+		return nil, core.EmbeddingInfo{Handle: h, Endpoint: serverOf(h, env)}, core.E(core.Unauthenticated, "there is no key").WithHint("set OPENAI_API_KEY")
 	}
-	return k.embedders.Embedder(ctx, h, env)
+	e, info, err := k.embedders.Embedder(ctx, h, env)
+	info.Endpoint = serverOf(h, env)
+	return e, info, err
+}
+
+func serverOf(h core.Handle, env core.Env) string {
+	if h == "" || h == core.WordsHandle {
+		return ""
+	}
+	if at, ok := env("OPENAI_BASE_URL"); ok {
+		return at.Reveal()
+	}
+	return "http://elsewhere"
+}
+
+func variablesOf(vars map[string]core.Secret) core.Env {
+	return func(name string) (core.Secret, bool) {
+		v, ok := vars[name]
+		return v, ok
+	}
+}
+
+func TestTextsAreSentOnlyWhereConsentSays(t *testing.T) {
+	t.Parallel()
+	const model core.Handle = "openai/small"
+	keyOnly := variablesOf(map[string]core.Secret{"OPENAI_API_KEY": "sk"})
+	other := variablesOf(map[string]core.Secret{"OPENAI_API_KEY": "sk", "OPENAI_BASE_URL": "http://other"})
+	for name, c := range map[string]struct {
+		own, asking core.Env
+		sessions    []core.Env
+		want        string
+		kind        core.Kind
+	}{
+		"a key that a session lends for the daemon's server": {asking: keyOnly, sessions: []core.Env{other, keyOnly}, want: "http://elsewhere"},
+		"another server than the daemon's":                   {asking: other, sessions: []core.Env{other, keyOnly}, want: "http://elsewhere", kind: core.Conflict},
+		"another server, and no key for the daemon's":        {asking: other, sessions: []core.Env{other}, want: "http://elsewhere", kind: core.Conflict},
+		"the server that the daemon has been given":          {own: other, asking: other, sessions: []core.Env{keyOnly}, want: "http://other"},
+		"no key, from somebody without variables":            {sessions: []core.Env{other}, want: "http://elsewhere", kind: core.Unauthenticated},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			e := NewEmbedding(EmbeddingConfig{Embedders: keyed{&embedders{}}, Env: c.own})
+			e.lend(func() []core.Env { return c.sessions })
+			said, err := e.reach(t.Context(), model, c.asking)
+			if said.Endpoint != c.want || core.KindOf(err) != c.kind {
+				t.Errorf("said: %s, %v", said.Endpoint, err)
+			}
+			if _, used, err := e.embedder(t.Context(), model); used.Endpoint != said.Endpoint {
+				t.Errorf("used: %s, %v", used.Endpoint, err)
+			}
+		})
+	}
 }
 
 func TestTheKeyOfALivingSessionIsUsedForWhatWaits(t *testing.T) {

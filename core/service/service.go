@@ -32,10 +32,9 @@ type Config struct {
 	Env    core.Env         // the daemon's own provider variables; nil: none
 	Ingest *Ingest          // reads files that are accepted; nil: they wait
 
-	Embedders    core.Embedders // nil: an archive's embedding cannot be changed
-	Embedding    *Embedding     // that may use the keys of client sessions; nil: none
-	DefaultModel core.Handle    // the configured default; empty: none
-	SessionTTL   time.Duration  // how long a client session outlives its last request and run, 0: one hour
+	Embedding    *Embedding    // that may use the keys of client sessions; nil: none, and an archive's cannot be changed
+	DefaultModel core.Handle   // the configured default; empty: none
+	SessionTTL   time.Duration // how long a client session outlives its last request and run, 0: one hour
 }
 
 // Services are the use cases, one value per noun.
