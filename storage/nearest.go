@@ -46,6 +46,8 @@ type nearby struct {
 	tagMu sync.Mutex // guards tags and clock
 	tags  map[string]*tagSet
 	clock int64
+
+	usual ordinary
 }
 
 // set is a row of vector_sets.
@@ -253,6 +255,9 @@ func (n *nearby) begin(ctx context.Context, a *asked) (m *meaning, partial bool,
 		}
 		partial = partial || late
 		spread, err := x.Spread(ctx, vector, m.filter.Groups)
+		if err == nil && spread.Rows > 0 && spread.Rows < enough {
+			spread = filled(spread, n.usual.spread(ctx, n.s, model, vector))
+		}
 		if errors.Is(err, vectors.ErrQuery) || err == nil && !(spread.SD > 0) {
 			continue
 		}
