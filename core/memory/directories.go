@@ -2,7 +2,9 @@ package memory
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"loci/core"
@@ -44,8 +46,35 @@ type DirectoryFile struct {
 // attribute writes a name so that it cannot end the tag it stands in.
 var attribute = strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">", "&gt;", "\n", " ", "\r", " ")
 
+// tags are those of the section.
+var tags = []string{"directories", "file_limits", "directory", "description", "instructions", "file", "metadata", "value"}
+
+// untagged keeps a text from ending, or beginning, what the section's tags stand around: ‹ takes the place of <, so that
+// every character stays where it is and is read as before.
+func untagged(text string) string {
+	var b strings.Builder
+	for rest := text; ; {
+		before, after, found := strings.Cut(rest, "<")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		name := strings.TrimLeftFunc(after, func(r rune) bool { return r == '/' || !unicode.IsGraphic(r) || unicode.IsSpace(r) })
+		end := strings.IndexFunc(name, func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+		if end >= 0 {
+			name = name[:end]
+		}
+		if slices.ContainsFunc(tags, func(tag string) bool { return strings.EqualFold(tag, name) }) {
+			b.WriteString("‹")
+		} else {
+			b.WriteString("<")
+		}
+		rest = after
+	}
+}
+
 // String returns the section of the prompt. What files say stands behind line numbers, so that no line of it can be taken
-// for one of the prompt's own.
+// for one of the prompt's own, and no text has the section's tags.
 func (d *Directories) String() string {
 	var b strings.Builder
 	b.WriteString("<directories>\nThese folders of files are attached. open_files shows a file, grep_files and semantic_search_files find what is in them. " +
@@ -78,7 +107,7 @@ func (d *Directories) write(b *strings.Builder, f *Directory, room int) (used in
 	}
 	for _, about := range []struct{ tag, text string }{{"description", f.Description}, {"instructions", f.Instructions}} {
 		if about.text != "" {
-			take("<" + about.tag + ">\n" + firstChars(about.text, maxAboutChars) + "\n</" + about.tag + ">\n")
+			take("<" + about.tag + ">\n" + untagged(firstChars(about.text, maxAboutChars)) + "\n</" + about.tag + ">\n")
 		}
 	}
 	listed, full := 0, false
@@ -107,7 +136,7 @@ func (d *Directories) writeOpen(b *strings.Builder, f *DirectoryFile) {
 		b.WriteString("There is no room for its view here: open_files shows it.\n</file>\n")
 		return
 	}
-	b.WriteString("<value>\n" + f.View + "\n</value>\n</file>\n")
+	b.WriteString("<value>\n" + untagged(f.View) + "\n</value>\n</file>\n")
 }
 
 // closedFile is one row, since there may be many.
