@@ -291,8 +291,8 @@ func TestASearchIsNarrowedByWhoAndWhen(t *testing.T) {
 	}
 	q := r.f.searches[0]
 	today := r.now.Local()
-	if q.Query != "tea" || !q.StartDate.Equal(time.Date(2026, 2, 1, 0, 0, 0, 0, today.Location())) ||
-		!q.EndDate.Equal(time.Date(today.Year(), today.Month(), today.Day()-1, 0, 0, 0, 0, today.Location())) {
+	if q.Query != "tea" || *q.StartDate != *api.AtText(time.Date(2026, 2, 1, 0, 0, 0, 0, today.Location())) ||
+		*q.EndDate != *api.AtText(time.Date(today.Year(), today.Month(), today.Day()-1, 0, 0, 0, 0, today.Location())) {
 		t.Errorf("asked %+v", q)
 	}
 	for query, problem := range map[string]string{

@@ -98,7 +98,7 @@ func (w wanted) request(agent string) api.SearchMessages {
 		limit = searchRoles // the API searches all roles together
 	}
 	return api.SearchMessages{
-		Query: w.words, AgentID: &agent, Limit: &limit, StartDate: api.AtPtr(w.after), EndDate: api.AtPtr(w.before),
+		Query: w.words, AgentID: &agent, Limit: &limit, StartDate: api.AtText(w.after), EndDate: api.AtText(w.before),
 	}
 }
 

@@ -59,8 +59,8 @@ type SearchPassages struct {
 	Tags         []string `json:"tags,omitempty"`
 	TagMatchMode *string  `json:"tag_match_mode,omitempty"`
 	Limit        *int     `json:"limit,omitempty"`
-	StartDate    *Time    `json:"start_date,omitempty"`
-	EndDate      *Time    `json:"end_date,omitempty"`
+	StartDate    *string  `json:"start_date,omitempty"`
+	EndDate      *string  `json:"end_date,omitempty"`
 }
 
 // PassageResult is one passage that a search over archives found.

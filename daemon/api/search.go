@@ -9,20 +9,20 @@ type SearchMessages struct {
 	AgentID        *string `json:"agent_id,omitempty"`
 	ConversationID *string `json:"conversation_id,omitempty"`
 	Limit          *int    `json:"limit,omitempty"`
-	StartDate      *Time   `json:"start_date,omitempty"`
-	EndDate        *Time   `json:"end_date,omitempty"`
+	StartDate      *string `json:"start_date,omitempty"`
+	EndDate        *string `json:"end_date,omitempty"`
 }
 
 // SearchAgentMessages is the body of POST /v1/agents/messages/search. What belongs to a hosted service is left out.
 type SearchAgentMessages struct {
 	Query          *string  `json:"query,omitempty"`
 	SearchMode     *string  `json:"search_mode,omitempty" enum:"vector,fts,hybrid"`
-	Roles          []string `json:"roles,omitempty"`
+	Roles          []string `json:"roles,omitempty" enum:"assistant,user,tool,function,system,approval,summary"`
 	AgentID        *string  `json:"agent_id,omitempty"`
 	ConversationID *string  `json:"conversation_id,omitempty"`
 	Limit          *int     `json:"limit,omitempty"`
-	StartDate      *Time    `json:"start_date,omitempty"`
-	EndDate        *Time    `json:"end_date,omitempty"`
+	StartDate      *string  `json:"start_date,omitempty"`
+	EndDate        *string  `json:"end_date,omitempty"`
 }
 
 // AgentMessageResult is one message that such a search found. There are no ranks: text and meaning are one sum, which is

@@ -27,6 +27,15 @@ func AtPtr(t time.Time) *Time {
 	return &Time{t.UTC()}
 }
 
+// AtText is a moment as a bound of a search, or nil for the zero moment.
+func AtText(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	text := t.UTC().Format(timeLayout)
+	return &text
+}
+
 // MarshalJSON writes the moment with microseconds.
 func (t Time) MarshalJSON() ([]byte, error) {
 	return []byte(`"` + t.UTC().Format(timeLayout) + `"`), nil

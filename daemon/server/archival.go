@@ -62,7 +62,7 @@ func (s *Server) searchArchival(ctx context.Context, in *searchArchivalInput) (*
 	}
 	zone := agent.Location()
 	q := service.PassageQuery{Text: in.Query, Agent: in.id(), Tags: in.Tags, AllTags: in.TagMatchMode == "all", Limit: in.TopK}
-	if q.From, q.Until, err = timeRange(in.StartDatetime, in.EndDatetime, zone); err != nil {
+	if q.From, q.Until, err = timeRange("query.start", in.StartDatetime, "query.end", in.EndDatetime, zone); err != nil {
 		return nil, err
 	}
 	hits, err := s.services().Passages.Search(ctx, q)
@@ -98,11 +98,9 @@ func (s *Server) searchPassages(ctx context.Context, in *searchPassagesInput) (*
 	if q.Agent != "" && q.Archive != "" {
 		return nil, core.E(core.Invalid, "give agent_id or archive_id, not both")
 	}
-	if b.StartDate != nil {
-		q.From = b.StartDate.Time
-	}
-	if b.EndDate != nil {
-		q.Until = b.EndDate.Time
+	var err error
+	if q.From, q.Until, err = s.searchedRange(ctx, q.Agent, b.StartDate, b.EndDate); err != nil {
+		return nil, err
 	}
 	hits, err := s.services().Passages.Search(ctx, q)
 	return list(hits, err, func(h core.PassageHit) api.PassageResult {

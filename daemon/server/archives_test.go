@@ -3,6 +3,7 @@ package server
 import (
 	"net/http"
 	"testing"
+	"time"
 
 	"loci/daemon/api"
 )
@@ -108,5 +109,33 @@ func TestMessagesOfAllAgentsAreSearchedWithRolesAndWhy(t *testing.T) {
 	}
 	if got := ask(map[string]any{"query": "harbour", "end_date": "2001-01-01T00:00:00Z"}); len(got) != 0 {
 		t.Errorf("before there was anything %d are found", len(got))
+	}
+	f.call("POST", "/v1/agents/messages/search", map[string]any{"query": "harbour", "roles": []string{"assistant", "captain"}}).want(http.StatusUnprocessableEntity)
+	f.call("POST", "/v1/agents/messages/search", map[string]any{"query": "harbour", "end_date": "soon"}).want(http.StatusUnprocessableEntity)
+}
+
+func TestADateThatEndsASearchCountsWholeWhereTheAgentIs(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, always("The harbour lies in the fog."))
+	for _, zone := range []string{"UTC", "Pacific/Kiritimati", "Pacific/Pago_Pago"} { // at most times, two of them have not one date
+		at, err := time.LoadLocation(zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now().In(at)
+		a := f.agent(map[string]any{"timezone": zone})
+		f.call("POST", "/v1/agents/"+a.ID+"/messages", map[string]any{"messages": []map[string]any{{"role": "user", "content": "How is the harbour?"}}}).want(http.StatusOK)
+		f.call("POST", "/v1/agents/"+a.ID+"/archival-memory", map[string]any{"text": "The harbour freezes in winter."}).want(http.StatusOK)
+		for _, path := range []string{"/v1/messages/search", "/v1/agents/messages/search", "/v1/passages/search"} {
+			found := func(from, until string) int {
+				return len(as[[]any](f.call("POST", path, map[string]any{"query": "harbour", "agent_id": a.ID, "start_date": from, "end_date": until})))
+			}
+			if found("2001-01-01", now.Format(time.DateOnly)) == 0 && time.Now().In(at).Day() == now.Day() { // midnight may have passed
+				t.Errorf("%s in %s: nothing is found of today", path, zone)
+			}
+			if n := found("2001-01-01", now.AddDate(0, 0, -1).Format(time.DateOnly)); n != 0 {
+				t.Errorf("%s in %s: %d of today are found until yesterday", path, zone, n)
+			}
+		}
 	}
 }

@@ -103,11 +103,9 @@ const searchedByDefault = 50
 
 func (s *Server) matchMessages(ctx context.Context, in api.SearchMessages, roles []core.Role) ([]core.MessageHit, error) {
 	f := core.MessageFilter{Agent: core.AgentID(api.Val(in.AgentID)), Conversation: core.ConversationID(api.Val(in.ConversationID)), Roles: roles}
-	if in.StartDate != nil {
-		f.From = in.StartDate.Time
-	}
-	if in.EndDate != nil {
-		f.Until = in.EndDate.Time
+	var err error
+	if f.From, f.Until, err = s.searchedRange(ctx, f.Agent, in.StartDate, in.EndDate); err != nil {
+		return nil, err
 	}
 	return s.services().Messages.Search(ctx, in.Query, f, cmp.Or(api.Val(in.Limit), searchedByDefault))
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -76,11 +77,11 @@ func pageOf(p api.Page, desc bool) core.Page {
 	return core.Page{After: p.After, Before: p.Before, Limit: p.Limit, Desc: desc, OrderBy: p.OrderBy}
 }
 
-// timeRange reads the two ends of a range. An end that is a date alone counts whole.
-func timeRange(from, until string, zone *time.Location) (a, b time.Time, err error) {
+// timeRange reads the two ends of a range, each from its place in the request. An end that is a date alone counts whole.
+func timeRange(start, from, end, until string, zone *time.Location) (a, b time.Time, err error) {
 	if from != "" {
 		if a, _, err = api.ParseTime(from, zone); err != nil {
-			return a, b, unprocessable("query.start", "%s", err)
+			return a, b, unprocessable(start, "%s", err)
 		}
 	}
 	if until == "" {
@@ -88,12 +89,27 @@ func timeRange(from, until string, zone *time.Location) (a, b time.Time, err err
 	}
 	b, dateOnly, err := api.ParseTime(until, zone)
 	if err != nil {
-		return a, b, unprocessable("query.end", "%s", err)
+		return a, b, unprocessable(end, "%s", err)
 	}
 	if dateOnly {
 		return a, b.AddDate(0, 0, 1), nil
 	}
 	return a, b.Add(time.Microsecond), nil
+}
+
+// searchedRange reads the range of a search's body: dates are days where the agent is, else in UTC.
+func (s *Server) searchedRange(ctx context.Context, agent core.AgentID, from, until *string) (a, b time.Time, err error) {
+	zone := time.UTC
+	if agent != "" && (from != nil || until != nil) {
+		g, err := s.services().Agents.Get(ctx, agent)
+		if err != nil && core.KindOf(err) != core.NotFound { // the search itself says what it has of an agent that is not there
+			return a, b, err
+		}
+		if err == nil {
+			zone = g.Location()
+		}
+	}
+	return timeRange("body.start_date", api.Val(from), "body.end_date", api.Val(until), zone)
 }
 
 // ids converts a list of ids and checks the form of each.

@@ -165,7 +165,7 @@ func (s *Server) resume(ctx context.Context, run core.Run, how api.ResumeStream)
 func (s *Server) listSteps(ctx context.Context, in *api.ListSteps) (*body[[]api.Step], error) {
 	f := core.StepFilter{Agent: core.AgentID(in.AgentID), Model: in.Model, Feedback: in.Feedback}
 	var err error
-	if f.From, f.Until, err = timeRange(in.StartDate, in.EndDate, time.UTC); err != nil {
+	if f.From, f.Until, err = timeRange("query.start", in.StartDate, "query.end", in.EndDate, time.UTC); err != nil {
 		return nil, err
 	}
 	if in.HasFeedback.Set {
