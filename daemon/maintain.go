@@ -22,6 +22,9 @@ func (d *Daemon) maintain(ctx context.Context) {
 	defer ticker.Stop()
 	var swept time.Time
 	debug.FreeOSMemory() // opening needs more than idling
+	if err := releaseProgram(); err != nil {
+		d.logger.DebugContext(ctx, "the pages of the program were not given back", slog.Any("error", err))
+	}
 	for {
 		d.expire(ctx)
 		if time.Since(swept) >= sweepEvery && d.current().engine.Idle() && d.sweep(ctx) {
