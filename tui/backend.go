@@ -44,10 +44,11 @@ type Backend interface {
 	UpdateBlock(ctx context.Context, agent, label, value, etag string) error
 
 	// Send starts a run and gives its messages to its end, over as many
-	// connections as it takes.
-	Send(ctx context.Context, t Thread, text, model string) iter.Seq2[api.Message, error]
-	// Follow gives the messages of a run that someone started, from its beginning.
-	Follow(ctx context.Context, run string) iter.Seq2[api.Message, error]
+	// connections as it takes. Sending again with the same otid is no second run.
+	Send(ctx context.Context, t Thread, text, model, otid string) iter.Seq2[api.Message, error]
+	// Follow gives the messages of a run that someone started, from after a
+	// seq_id on.
+	Follow(ctx context.Context, run string, after int64) iter.Seq2[api.Message, error]
 	Cancel(ctx context.Context, t Thread, run string) error
 	// Changes gives hints that something changed, until the connection breaks.
 	Changes(ctx context.Context) iter.Seq2[api.Change, error]
@@ -138,10 +139,10 @@ func (d daemon) UpdateBlock(ctx context.Context, agent, label, value, etag strin
 // Send starts the run by the contract's stream, which leaves out what only our
 // own clients know: that another model answers, that the run waits. So as soon
 // as the run has a name, its messages are read by Follow, from the first.
-func (d daemon) Send(ctx context.Context, t Thread, text, model string) iter.Seq2[api.Message, error] {
+func (d daemon) Send(ctx context.Context, t Thread, text, model, otid string) iter.Seq2[api.Message, error] {
 	req := api.StreamingRequest{IncludePings: api.PtrTo(true)}
 	req.IncludeCompactionMessages = new(true)
-	req.Messages = []api.Input{api.UserInput(text, "")}
+	req.Messages = []api.Input{api.UserInput(text, otid)}
 	req.OverrideModel = api.PtrTo(model)
 	started := d.Stream(ctx, client.Target{AgentID: t.Agent, ConversationID: t.Conversation}, req)
 	return func(yield func(api.Message, error) bool) {
@@ -154,10 +155,10 @@ func (d daemon) Send(ctx context.Context, t Thread, text, model string) iter.Seq
 				return
 			}
 		}
-		if run == "" {
+		if run == "" || !yield(api.Message{MessageType: api.MessagePing, RunID: run}, nil) { // it is accepted, whatever follows
 			return
 		}
-		for m, err := range d.Follow(ctx, run) {
+		for m, err := range d.Follow(ctx, run, 0) {
 			if !yield(m, err) {
 				return
 			}
@@ -165,8 +166,8 @@ func (d daemon) Send(ctx context.Context, t Thread, text, model string) iter.Seq
 	}
 }
 
-func (d daemon) Follow(ctx context.Context, run string) iter.Seq2[api.Message, error] {
-	return d.Events(ctx, run, 0)
+func (d daemon) Follow(ctx context.Context, run string, after int64) iter.Seq2[api.Message, error] {
+	return d.Events(ctx, run, after)
 }
 
 func (d daemon) Cancel(ctx context.Context, t Thread, run string) error {

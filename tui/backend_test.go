@@ -120,7 +120,7 @@ func TestARunIsSentInTheBackgroundTokenByToken(t *testing.T) {
 		_, _ = w.Write([]byte("data: {\"message_type\":\"assistant_message\",\"id\":\"m\",\"content\":\"hi\",\"run_id\":\"run-1\",\"seq_id\":1}\n\ndata: [DONE]\n\n"))
 	})
 	var said, notices string
-	for m, err := range (daemon{Client: c}).Send(t.Context(), Thread{Agent: "agent-1"}, "hello", "openai/gpt-5") {
+	for m, err := range (daemon{Client: c}).Send(t.Context(), Thread{Agent: "agent-1"}, "hello", "openai/gpt-5", "otid-1") {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +133,7 @@ func TestARunIsSentInTheBackgroundTokenByToken(t *testing.T) {
 		t.Errorf("notices %q", notices)
 	}
 	if said != "hi" || !got.Background || !got.StreamTokens || !got.Compaction || got.Model != "openai/gpt-5" ||
-		len(got.Messages) != 1 || got.Messages[0].Content.String() != "hello" || api.Val(got.Messages[0].OTID) == "" {
+		len(got.Messages) != 1 || got.Messages[0].Content.String() != "hello" || api.Val(got.Messages[0].OTID) != "otid-1" {
 		t.Errorf("said %q, sent %+v", said, got)
 	}
 }

@@ -25,6 +25,10 @@ type fake struct {
 	versions map[string]int
 	model    string
 	sent     []string
+	otids    []string
+	sendErrs []error // of the first calls of Send, before the run is known
+	follows  []int64 // after what runs were followed
+	lost     []error // of the first calls of Follow
 	runs     int
 	cancels  map[string]chan struct{}
 	others   map[string][]api.Message // runs of other terminals
@@ -232,13 +236,25 @@ func (f *fake) Cancel(_ context.Context, _ Thread, run string) error {
 	return nil
 }
 
-func (f *fake) Follow(_ context.Context, run string) iter.Seq2[api.Message, error] {
+func (f *fake) Follow(_ context.Context, run string, after int64) iter.Seq2[api.Message, error] {
 	return func(yield func(api.Message, error) bool) {
 		f.mu.Lock()
 		list := f.others[run]
+		f.follows = append(f.follows, after)
+		var err error
+		if len(f.lost) > 0 {
+			err, f.lost = f.lost[0], f.lost[1:]
+		}
 		f.mu.Unlock()
+		if err != nil {
+			yield(api.Message{}, err)
+			return
+		}
 		for _, m := range list {
 			m.RunID = run
+			if m.SeqID > 0 && m.SeqID <= after {
+				continue
+			}
 			if !yield(m, nil) {
 				return
 			}
@@ -268,11 +284,17 @@ func (f *fake) Changes(ctx context.Context) iter.Seq2[api.Change, error] {
 	}
 }
 
-func (f *fake) Send(ctx context.Context, _ Thread, text, _ string) iter.Seq2[api.Message, error] {
+func (f *fake) Send(ctx context.Context, _ Thread, text, _, otid string) iter.Seq2[api.Message, error] {
 	f.mu.Lock()
 	f.runs++
 	run := fmt.Sprint("run-", f.runs)
-	f.sent = append(f.sent, text)
+	f.sent, f.otids = append(f.sent, text), append(f.otids, otid)
+	if len(f.sendErrs) > 0 {
+		err := f.sendErrs[0]
+		f.sendErrs = f.sendErrs[1:]
+		f.mu.Unlock()
+		return func(yield func(api.Message, error) bool) { yield(api.Message{}, err) }
+	}
 	if strings.HasPrefix(text, "moved") {
 		f.model = "openai/gpt-5"
 	}
@@ -282,6 +304,10 @@ func (f *fake) Send(ctx context.Context, _ Thread, text, _ string) iter.Seq2[api
 	return func(yield func(api.Message, error) bool) {
 		seq := int64(0)
 		for _, m := range script(text) {
+			if m.MessageType == cutOff {
+				yield(api.Message{}, &client.Error{Kind: api.KindUnavailable, Message: "the daemon did not start"})
+				return
+			}
 			if m.MessageType == waitForever {
 				select {
 				case <-cancelled:
@@ -302,7 +328,10 @@ func (f *fake) Send(ctx context.Context, _ Thread, text, _ string) iter.Seq2[api
 	}
 }
 
-const waitForever api.MessageType = "wait"
+const (
+	waitForever api.MessageType = "wait"
+	cutOff      api.MessageType = "cut"
+)
 
 func say(text string) []api.Message {
 	var out []api.Message
@@ -376,6 +405,8 @@ func script(text string) []api.Message {
 			out = append(out, api.Message{MessageType: api.MessageAssistant, Content: api.Text(fmt.Sprintf("word%03d ", i))})
 		}
 		return append(out, api.Message{MessageType: waitForever})
+	case "cut":
+		return append(append(ping, say("Before ")...), api.Message{MessageType: cutOff})
 	case "slow":
 		return append(append(ping, say("This much was said")...), api.Message{MessageType: waitForever})
 	case "mute":

@@ -75,6 +75,7 @@ type Model struct {
 	turn      *turn
 	foreign   []string            // runs of other terminals, to be shown
 	held      bool                // the queue waits for the person
+	unsure    map[said]string     // otids of what may have arrived
 	waiting   map[Thread][]string // queues of conversations that were left
 	daemonPID int
 
@@ -154,7 +155,7 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 	m := &Model{
 		ctx: ctx, wg: wg, backend: o.Backend, opts: o, now: time.Now, out: out, theme: th,
 		screen: term.NewScreen(out, width, height), prompt: prompt.New(th, completions()),
-		seen: map[string]bool{}, told: map[string]bool{}, waiting: map[Thread][]string{}, override: o.Model, retry: retryFirst, changed: retryFirst,
+		seen: map[string]bool{}, told: map[string]bool{}, waiting: map[Thread][]string{}, unsure: map[said]string{}, override: o.Model, retry: retryFirst, changed: retryFirst,
 	}
 	m.resize(width, height)
 	return m
@@ -371,19 +372,17 @@ func (m *Model) submit() tea.Cmd {
 func (m *Model) send(text string) tea.Cmd {
 	m.showSaid(transcript.Item{Kind: transcript.User, Text: text})
 	thread, model := m.thread, m.override
+	otid := m.otidOf(text)
 	f := startFeed(m.ctx, m.wg, func(ctx context.Context) iter.Seq2[api.Message, error] {
-		return m.backend.Send(ctx, thread, text, model)
+		return m.backend.Send(ctx, thread, text, model, otid)
 	})
-	return m.begin(&turn{input: text, feed: f})
+	return m.begin(&turn{input: text, otid: otid, feed: f})
 }
 
 // follow shows a run that is not ours.
 func (m *Model) follow(run string) tea.Cmd {
 	m.seen[run] = true
-	f := startFeed(m.ctx, m.wg, func(ctx context.Context) iter.Seq2[api.Message, error] {
-		return m.backend.Follow(ctx, run)
-	})
-	return m.begin(&turn{foreign: true, run: run, feed: f})
+	return m.begin(&turn{foreign: true, run: run, feed: m.followFeed(run, 0)})
 }
 
 // stop interrupts the run that is shown.
@@ -465,7 +464,7 @@ func (m *Model) onReopened(msg reopenedMsg) tea.Cmd {
 		m.history(m.missed(msg.messages))
 	}
 	m.connecting = ""
-	return tea.Batch(m.watch(), m.goOn())
+	return tea.Batch(m.watch(), m.followOn(m.turn), m.goOn())
 }
 
 // met takes which daemon it is that answers, and says what is to be known of it.

@@ -161,7 +161,9 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 	}
 	if t := m.turn; t != nil {
 		m.closePart(t)
-		t.feed.stop()
+		if t.feed != nil {
+			t.feed.stop()
+		}
 		m.turn = nil
 		m.show(transcript.Item{Kind: transcript.Notice, Text: m.name() + " goes on working there"})
 	}

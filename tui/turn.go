@@ -15,9 +15,15 @@ import (
 // started in this conversation.
 type turn struct {
 	input   string
+	otid    string // of the input, as it was sent
 	foreign bool
-	run     string
-	feed    *feed[api.Message]
+	run     string             // known as soon as the daemon has accepted it
+	feed    *feed[api.Message] // nil: it is lost, and will be followed again
+	seq     int64              // the highest seq_id seen
+	away    string             // why it is lost
+	wait    time.Duration      // before it is followed again
+	unsure  bool               // the connection ended before it was known whether it is accepted
+	unheard bool               // it was accepted, and what became of it cannot be read
 	started time.Time
 
 	// The part that grows: an answer, reasoning, or nothing.
@@ -44,7 +50,7 @@ type turn struct {
 
 // begin starts to show a run.
 func (m *Model) begin(t *turn) tea.Cmd {
-	t.started, t.item = m.now(), -1
+	t.started, t.item, t.wait = m.now(), -1, retryFirst
 	t.stream.Long, t.stream.Wide = max(6, m.height/2), m.render.Prose()
 	m.turn = t
 	m.flash = ""
@@ -59,7 +65,11 @@ func (m *Model) take(msg batchMsg[api.Message]) tea.Cmd {
 	}
 	var cmds []tea.Cmd
 	for i := range msg.items {
+		t.seq = max(t.seq, msg.items[i].SeqID)
 		cmds = append(cmds, m.message(t, &msg.items[i]))
+	}
+	if len(msg.items) > 0 {
+		t.away, t.wait = "", retryFirst
 	}
 	if t.cancel && !t.asked && t.run != "" {
 		t.asked = true
@@ -68,8 +78,11 @@ func (m *Model) take(msg batchMsg[api.Message]) tea.Cmd {
 	if !msg.over {
 		return tea.Batch(append(cmds, t.feed.next)...)
 	}
-	if msg.err != nil && t.problem == "" {
-		t.problem = explain(msg.err)
+	if msg.err != nil {
+		if m.lose(t, msg.err) {
+			return tea.Batch(append(cmds, m.after(&t.wait, followMsg{t}))...)
+		}
+		t.problem = orElse(t.problem, explain(msg.err))
 	}
 	return tea.Batch(append(cmds, m.finishTurn(t))...)
 }
@@ -294,8 +307,11 @@ func (m *Model) finishTurn(t *turn) tea.Cmd {
 	if stopped {
 		m.show(transcript.Item{Kind: transcript.Notice, Text: "stopped"})
 	}
-	if !delivered && !t.foreign {
-		m.giveBack(t.input, "not delivered")
+	delivered = delivered || t.unheard
+	if delivered {
+		delete(m.unsure, said{m.thread, t.input})
+	} else if !t.foreign {
+		m.undelivered(t)
 	}
 	m.held = stopped || !delivered || t.problem != ""
 	return tea.Batch(m.loadAgent(), m.loadContext(), m.goOn())

@@ -110,6 +110,8 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 		if msg.err == nil {
 			m.met(msg.status)
 		}
+	case followMsg:
+		return m.followOn(msg.turn)
 	case reopenMsg:
 		return m.reopen()
 	case reopenedMsg:

@@ -164,6 +164,8 @@ func (m *Model) working() string {
 	mark := string([]rune(spinner)[m.spin%len([]rune(spinner))])
 	word := "thinking"
 	switch {
+	case t.away != "":
+		word = m.theme.Warn.Render(t.away + " · trying again")
 	case t.cancel:
 		word = "stopping"
 	case t.compacting:
