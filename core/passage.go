@@ -69,6 +69,7 @@ type SearchQuery struct {
 	Today time.Time       // when it is asked, in the zone of who asks: "yesterday" is seen from there; zero: now, UTC
 	Bare  bool            // the hits need not tell their words
 	Skip  map[string]bool // ids that are not wanted, since who asks has them; the others are ranked beside them
+	But   RunID           // the messages of this run are no part of what is searched: nothing inherits from them either
 	// Vectors are the text as models embed it; where the one that is needed is missing, the store has it embedded.
 	Vectors map[Handle][]float32
 }

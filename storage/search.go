@@ -97,6 +97,9 @@ func (r *searcher) match(ctx context.Context, kind index.Kind, sq core.SearchQue
 	if meaning != nil {
 		ask.Meaning = meaning
 	}
+	if ask.Without, err = r.ofRun(ctx, sq.But); err != nil {
+		return ranked{}, classify("search", err)
+	}
 	hits, err := r.x.Match(ctx, kind, ask)
 	if errors.Is(err, index.ErrUnavailable) {
 		return ranked{}, core.E(core.Unavailable, "the search index is being built").WithHint("try again in a moment")
@@ -105,6 +108,17 @@ func (r *searcher) match(ctx context.Context, kind index.Kind, sq core.SearchQue
 		hits = slices.DeleteFunc(hits, func(h search.Hit) bool { return sq.Skip[h.ID] })
 	}
 	return ranked{hits: hits, partial: partial || late, noModel: a.noModel}, classify("search", err)
+}
+
+// ofRun returns the ids of a run's messages.
+func (r *searcher) ofRun(ctx context.Context, run core.RunID) (map[string]bool, error) {
+	if run == "" {
+		return nil, nil
+	}
+	ids := map[string]bool{}
+	var id string
+	err := r.facts.each(ctx, `SELECT id FROM messages WHERE run_id = $1 AND run_id <> ''`, []any{run}, []any{&id}, func() error { ids[id] = true; return nil })
+	return ids, err
 }
 
 // why passes the reasons of a hit on.

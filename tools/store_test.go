@@ -367,6 +367,27 @@ func TestConversationSearchFindsWhatWasSaidAndNeverItself(t *testing.T) {
 	}
 }
 
+func TestConversationSearchTakesNothingFromTheQuestionThatItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	say := func(role core.Role, run core.RunID, text string) {
+		h.say(core.Message{Role: role, Run: run, Content: []core.Content{core.Text(text)}, CreatedAt: h.env.Now})
+	}
+	say(core.RoleUser, "", "The bus was late.")
+	say(core.RoleAssistant, "", "Buses are.")
+	say(core.RoleUser, h.env.Run, "Do you remember the flavour of the cathedral?")
+	if got := h.do("conversation_search", map[string]any{"query": "flavour of the cathedral"}); !strings.Contains(got.Text, "No results") {
+		t.Errorf("the question lends its words: %s", got.Text)
+	}
+	say(core.RoleAssistant, "", "It rained.")
+	if got := h.do("conversation_search", map[string]any{"query": "bus"}); !strings.Contains(got.Text, "Buses are") {
+		t.Errorf("what was said before is not found: %s", got.Text)
+	}
+	if got := h.do("conversation_search", map[string]any{"query": "cathedral"}); !strings.Contains(got.Text, "No results") {
+		t.Errorf("the question lends its words to what follows: %s", got.Text)
+	}
+}
+
 func TestSearchesReturnWholeResultsWithinTheLimit(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)

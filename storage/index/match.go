@@ -45,6 +45,8 @@ type Ask struct {
 	Meaning Meaning        // finds texts by an embedding; nil: by words alone
 	Explain int            // how many hits get their reasons
 
+	Without map[string]bool // ids of texts that are as good as not there: nothing inherits from them
+
 	entries int // of postings that the words may have together; 0: maxEntries
 }
 
@@ -190,6 +192,7 @@ func (m *matching) whole(ctx context.Context) ([]search.Hit, error) {
 	if err != nil {
 		return nil, err
 	}
+	docs = without(docs, m.ask.Without)
 	texts, vectors, err := m.load(ctx, docs)
 	if err != nil {
 		return nil, err
@@ -222,6 +225,7 @@ func (m *matching) sampled(ctx context.Context) ([]search.Hit, error) {
 	if err != nil {
 		return nil, err
 	}
+	docs = without(docs, m.ask.Without)
 	texts, vectors, err := m.load(ctx, docs)
 	if err != nil {
 		return nil, err
@@ -238,6 +242,23 @@ func (m *matching) sampled(ctx context.Context) ([]search.Hit, error) {
 		return more
 	}
 	return search.Rank(q, st, texts, vectors, m.ask.Explain), failed
+}
+
+// without takes docs out, and leaves a gap where they were.
+func without(docs []search.Doc, ids map[string]bool) []search.Doc {
+	if len(ids) == 0 {
+		return docs
+	}
+	kept, gap := docs[:0], false
+	for _, d := range docs {
+		if ids[d.ID] {
+			gap = true
+			continue
+		}
+		d.Gap = d.Gap || gap
+		kept, gap = append(kept, d), false
+	}
+	return kept
 }
 
 // load makes docs ready for ranking: their words, and beside that how they stand out by the embedding.

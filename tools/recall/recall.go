@@ -61,7 +61,7 @@ func Search(ctx context.Context, args SearchArgs, env core.ToolEnv) (core.ToolRe
 			filter.Roles = append(filter.Roles, core.Role(role))
 		}
 	}
-	hits, err := match(ctx, env.Store.Messages(), core.SearchQuery{Text: args.Query, Limit: limit + spare, Today: env.Now}, filter)
+	hits, err := match(ctx, env.Store.Messages(), core.SearchQuery{Text: args.Query, Limit: limit + spare, Today: env.Now, But: env.Run}, filter)
 	if err != nil {
 		return core.ToolResult{}, err
 	}
