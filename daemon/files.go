@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"time"
 
 	"loci/core"
 	"loci/daemon/api"
@@ -32,6 +33,62 @@ func FindSocket(ctx context.Context, p config.Paths) (string, error) {
 		}
 	}
 	return "", nil
+}
+
+// Holder is the process that holds the home, by what the system says of the socket's other end; 0 where nobody holds it
+// or nobody can tell. It asks the process nothing, which may hang.
+func Holder(ctx context.Context, p config.Paths) (int, error) {
+	lock, err := ipc.TryLock(p.Lock)
+	if err == nil {
+		return 0, lock.Unlock()
+	}
+	if !errors.Is(err, ipc.ErrLocked) {
+		return 0, lockError(err)
+	}
+	socket, err := FindSocket(ctx, p)
+	if err != nil || socket == "" {
+		return 0, err
+	}
+	conn, err := ipc.Dial(ctx, socket)
+	if err != nil {
+		return 0, core.E(core.Unavailable, "%w", err)
+	}
+	pid, err := ipc.PeerPID(conn)
+	if err = errors.Join(err, conn.Close()); err != nil {
+		return 0, core.E(core.Unavailable, "%w", err)
+	}
+	return pid, nil
+}
+
+// EndHolder ends the process that holds the home and does not end when it is asked to: first as the system asks, and
+// once the grace is over by force, which force is told of. Nothing is done to a process that is not the holder.
+func EndHolder(ctx context.Context, p config.Paths, grace time.Duration, force func(pid int)) error {
+	pid, err := Holder(ctx, p)
+	if err != nil {
+		return err
+	}
+	if pid > 0 {
+		if err := ipc.Terminate(pid); err != nil {
+			return core.E(core.Unavailable, "end pid %d: %w", pid, err)
+		}
+	}
+	polite, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	if err := WaitStopped(polite, p); err == nil || ctx.Err() != nil || pid == 0 {
+		return err
+	}
+	again, err := Holder(ctx, p)
+	if err != nil {
+		return err
+	}
+	if again != pid {
+		return WaitStopped(ctx, p) // it let go, or is letting go of the lock
+	}
+	force(pid)
+	if err := ipc.Kill(pid); err != nil {
+		return core.E(core.Unavailable, "kill pid %d: %w", pid, err)
+	}
+	return WaitStopped(ctx, p)
 }
 
 // WaitStopped waits until no daemon holds the home.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"loci/daemon/api"
 	"loci/daemon/config"
@@ -17,8 +18,18 @@ type app struct {
 	json    bool
 	noStart bool
 
+	patience patience
+
 	loaded *config.Loaded // on first use
 	places *config.Paths  // on first use
+}
+
+// patience is how long a daemon is waited for.
+type patience struct{ answer, stop, term time.Duration }
+
+// daemonPatience suits every daemon that lives.
+func daemonPatience() patience {
+	return patience{answer: answerWithin, stop: stopWithin, term: termWithin}
 }
 
 // report says what was done: on standard error for a person, as a value for a script.

@@ -24,8 +24,10 @@ import (
 )
 
 const (
-	stopWithin = 15 * time.Second // a daemon promises to end within ten
-	followLog  = 200 * time.Millisecond
+	answerWithin = 3 * time.Second  // a daemon that lives says at once how it is
+	stopWithin   = 15 * time.Second // a daemon promises to end within ten
+	termWithin   = 10 * time.Second // and one that does not answer gets as much before it is killed
+	followLog    = 200 * time.Millisecond
 )
 
 // daemonCommand is `loci daemon`.
@@ -200,21 +202,47 @@ func (a *app) stopDaemon(ctx context.Context, onlyIdle bool) (bool, error) {
 	if c == nil || err != nil {
 		return false, err
 	}
-	err = c.Shutdown(ctx, onlyIdle)
-	if kind := client.KindOf(err); err != nil && kind != api.KindUnavailable { // it may be gone before it answered
-		return false, err
-	}
 	p, err := a.paths()
 	if err != nil {
 		return false, err
 	}
-	ctx, stop := context.WithTimeoutCause(ctx, stopWithin, (&fault{kind: api.KindTimeout, msg: "the daemon does not stop"}).
+	asking, answered := context.WithTimeout(ctx, a.patience.answer)
+	err = c.Shutdown(asking, onlyIdle)
+	answered()
+	switch kind := client.KindOf(err); {
+	case kind == api.KindTimeout && ctx.Err() == nil && onlyIdle:
+		return false, a.hung(ctx, p)
+	case kind == api.KindTimeout && ctx.Err() == nil:
+		return true, a.endHung(ctx, p, "does not answer")
+	case err != nil && kind != api.KindUnavailable: // it may be gone before it answered
+		return false, err
+	}
+	waiting, stop := context.WithTimeout(ctx, a.patience.stop)
+	defer stop()
+	if err := daemon.WaitStopped(waiting, p); err == nil || ctx.Err() != nil {
+		return err == nil, because(ctx, err)
+	}
+	return true, a.endHung(ctx, p, "does not end")
+}
+
+// hung says who holds the home without answering.
+func (a *app) hung(ctx context.Context, p config.Paths) error {
+	f := &fault{kind: api.KindTimeout, msg: "the daemon holds the home and does not answer"}
+	if pid, err := daemon.Holder(ctx, p); err == nil && pid > 0 {
+		f.msg = fmt.Sprintf("the daemon, pid %d, holds the home and does not answer", pid)
+	}
+	return f.withHint("loci daemon stop ends it, by force if need be; loci daemon logs may say what happened")
+}
+
+// endHung ends a daemon that does not do it itself.
+func (a *app) endHung(ctx context.Context, p config.Paths, why string) error {
+	a.note("the daemon " + why + "; it is told to end by the system")
+	ctx, stop := context.WithTimeoutCause(ctx, a.patience.term+a.patience.stop, (&fault{kind: api.KindTimeout, msg: "the daemon does not stop"}).
 		withHint("look at it with: loci daemon status; loci daemon logs"))
 	defer stop()
-	if err := daemon.WaitStopped(ctx, p); err != nil {
-		return false, because(ctx, err)
-	}
-	return true, nil
+	return because(ctx, daemon.EndHolder(ctx, p, a.patience.term, func(pid int) {
+		a.note(fmt.Sprintf("pid %d did not end in %s and is killed; what it was doing goes on from its last saved step", pid, a.patience.term))
+	}))
 }
 
 // lookForDaemon returns a client of the running daemon, or none. It starts nothing.
@@ -263,7 +291,16 @@ func (a *app) daemonStatus() *cobra.Command {
 			if c == nil {
 				return a.notRunning()
 			}
-			s, err := c.Status(ctx)
+			asking, answered := context.WithTimeout(ctx, a.patience.answer)
+			s, err := c.Status(asking)
+			answered()
+			if client.KindOf(err) == api.KindTimeout && ctx.Err() == nil {
+				p, err := a.paths()
+				if err != nil {
+					return err
+				}
+				return a.hung(ctx, p)
+			}
 			if err != nil {
 				return err
 			}

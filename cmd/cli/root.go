@@ -25,7 +25,7 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") {
 		args = []string{"version"}
 	}
-	a := &app{in: in, out: out, errOut: errOut}
+	a := &app{in: in, out: out, errOut: errOut, patience: daemonPatience()}
 	if err := a.run(ctx, args); err != nil {
 		return fail(errOut, err)
 	}

@@ -21,7 +21,7 @@ import (
 
 // The manuals in testdata run the program as a person does: as processes, with a daemon of their own in the background.
 func TestMain(m *testing.M) {
-	testscript.Main(swept{m}, map[string]func(){"loci": program})
+	testscript.Main(swept{m}, map[string]func(){"loci": program, "deaf": deaf})
 }
 
 // swept removes what all tests shared.

@@ -8,7 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Paths are all places the program reads and writes. LOCI_HOME moves every one of them; otherwise they follow the XDG
@@ -105,4 +107,16 @@ func socketPath(p Paths, lookup Env) string {
 		return path
 	}
 	return filepath.Join("/tmp", folder, name)
+}
+
+// Environ is an environment in which another folder finds the same home: a LOCI_HOME that is relative to the present one
+// is made absolute.
+func (p Paths) Environ(environ []string) []string {
+	out := slices.Clone(environ)
+	for i, v := range out {
+		if value, ok := strings.CutPrefix(v, "LOCI_HOME="); ok && value != "" {
+			out[i] = "LOCI_HOME=" + p.Home
+		}
+	}
+	return out
 }

@@ -154,7 +154,13 @@ func checkPeer(conn net.Conn, uid int) error {
 }
 
 // PeerUID is the account of the process at the other end of a Unix socket.
-func PeerUID(conn net.Conn) (int, error) {
+func PeerUID(conn net.Conn) (int, error) { return askPeer(conn, peerUID) }
+
+// PeerPID is the process at the other end of a Unix socket: for a connection that was dialed, the one that listens, also
+// where it has not accepted it yet.
+func PeerPID(conn net.Conn) (int, error) { return askPeer(conn, peerPID) }
+
+func askPeer(conn net.Conn, ask func(fd uintptr) (int, error)) (int, error) {
 	unixConn, ok := conn.(*net.UnixConn)
 	if !ok {
 		return 0, fmt.Errorf("%T is no Unix socket", conn)
@@ -163,10 +169,10 @@ func PeerUID(conn net.Conn) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	var uid int
+	var said int
 	var peerErr error
-	if err := raw.Control(func(fd uintptr) { uid, peerErr = peerUID(fd) }); err != nil {
+	if err := raw.Control(func(fd uintptr) { said, peerErr = ask(fd) }); err != nil {
 		return 0, err
 	}
-	return uid, peerErr
+	return said, peerErr
 }

@@ -11,3 +11,7 @@ func peerUID(fd uintptr) (int, error) {
 	}
 	return int(cred.Uid), nil
 }
+
+func peerPID(fd uintptr) (int, error) {
+	return unix.GetsockoptInt(int(fd), unix.SOL_LOCAL, unix.LOCAL_PEERPID)
+}

@@ -13,3 +13,5 @@ var errNoPeer = fmt.Errorf("this system does not tell who opened a socket: %w", 
 func checkPeerSupport() error { return errNoPeer }
 
 func peerUID(uintptr) (int, error) { return 0, errNoPeer }
+
+func peerPID(uintptr) (int, error) { return 0, errNoPeer }

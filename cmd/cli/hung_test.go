@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"loci/daemon/api"
+	"loci/daemon/config"
+	"loci/daemon/ipc"
+)
+
+// deaf is a process that holds a home and neither answers nor hears that it should end.
+func deaf() {
+	signal.Ignore(syscall.SIGTERM)
+	p, err := config.FindPaths(config.OSEnv)
+	if err == nil {
+		err = errors.Join(os.MkdirAll(p.Data, 0o700), holdDeaf(p))
+	}
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
+
+func holdDeaf(p config.Paths) error {
+	lock, err := ipc.TryLock(p.Lock)
+	if err != nil {
+		return err
+	}
+	if _, err := ipc.Listen(context.Background(), p.Socket); err != nil {
+		return err
+	}
+	if err := lock.Note(p.Socket); err != nil {
+		return err
+	}
+	if _, err := fmt.Println("held"); err != nil {
+		return err
+	}
+	select {}
+}
+
+// hungHome is the home of a daemon that has just begun to hang, and a command that is not patient with it.
+func hungHome(t *testing.T, name string) (a *app, said *bytes.Buffer, holder *exec.Cmd) {
+	t.Helper()
+	env := homeEnv(t)
+	lookup := func(name string) (string, bool) {
+		for _, v := range env {
+			if value, ok := strings.CutPrefix(v, name+"="); ok {
+				return value, true
+			}
+		}
+		return "", false
+	}
+	p, err := config.FindPaths(lookup)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name == "deaf" {
+		holder = exec.CommandContext(t.Context(), "deaf")
+	} else {
+		holder = exec.CommandContext(t.Context(), build(t), "daemon", "run")
+	}
+	holder.Env = env
+	out, err := holder.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := holder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if name == "deaf" {
+		if _, err := out.Read(make([]byte, 8)); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		awaitReady(t, build(t), env)
+		if err := holder.Process.Signal(syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said = &bytes.Buffer{}
+	return &app{
+		in: strings.NewReader(""), out: said, errOut: said, places: &p,
+		patience: patience{answer: 200 * time.Millisecond, stop: 5 * time.Second, term: 5 * time.Second},
+	}, said, holder
+}
+
+func TestADaemonThatHangsIsNamedByItsStatus(t *testing.T) {
+	t.Parallel()
+	a, _, holder := hungHome(t, "loci")
+	err := a.command(t.Context(), []string{"daemon", "status"})
+	kind, hint := explain(err)
+	if kind != api.KindTimeout || !strings.Contains(err.Error(), fmt.Sprintf("pid %d, holds the home and does not answer", holder.Process.Pid)) ||
+		!strings.Contains(hint, "loci daemon stop") {
+		t.Errorf("status: %v (%s), try %q", err, kind, hint)
+	}
+	if err := a.command(t.Context(), []string{"daemon", "stop"}); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	if err := holder.Wait(); err != nil {
+		t.Errorf("a stopped process that is woken ends as it should: %v", err)
+	}
+}
+
+func TestADaemonThatHearsNothingIsKilledWithAWord(t *testing.T) {
+	t.Parallel()
+	a, said, holder := hungHome(t, "deaf")
+	a.patience.term = 300 * time.Millisecond
+	pid := holder.Process.Pid
+	if err := a.command(t.Context(), []string{"daemon", "stop"}); err != nil {
+		t.Errorf("stop: %v", err)
+	}
+	if holder.Wait() == nil {
+		t.Error("it ended by itself")
+	}
+	if want := fmt.Sprintf("pid %d did not end in 300ms and is killed", pid); !strings.Contains(said.String(), want) {
+		t.Errorf("said %q, not %q", said, want)
+	}
+}
+
+func TestAHungDaemonIsNotEndedByARestore(t *testing.T) {
+	t.Parallel()
+	a, _, holder := hungHome(t, "deaf")
+	stopped, err := a.stopDaemon(t.Context(), true)
+	if kind, _ := explain(err); stopped || kind != api.KindTimeout {
+		t.Errorf("stopped %v, %v", stopped, err)
+	}
+	if _, err := ipc.TryLock(filepath.Clean(a.places.Lock)); !errors.Is(err, ipc.ErrLocked) {
+		t.Errorf("the holder is gone: %v", err)
+	}
+	if err := holder.Process.Kill(); err != nil {
+		t.Error(err)
+	}
+	if holder.Wait() == nil {
+		t.Error("it ended by itself")
+	}
+}
