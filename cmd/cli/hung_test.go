@@ -41,7 +41,7 @@ func holdDeaf(p config.Paths) error {
 	if err := lock.Note(p.Socket); err != nil {
 		return err
 	}
-	if _, err := fmt.Println("held"); err != nil {
+	if _, err := fmt.Fprintln(os.Stdout, "held"); err != nil {
 		return err
 	}
 	select {}

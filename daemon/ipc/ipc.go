@@ -156,7 +156,7 @@ func checkPeer(conn net.Conn, uid int) error {
 // PeerUID is the account of the process at the other end of a Unix socket.
 func PeerUID(conn net.Conn) (int, error) { return askPeer(conn, peerUID) }
 
-// PeerPID is the process at the other end of a Unix socket: for a connection that was dialed, the one that listens, also
+// PeerPID is the process at the other end of a Unix socket: for a connection of ours, the one that listens, also
 // where it has not accepted it yet.
 func PeerPID(conn net.Conn) (int, error) { return askPeer(conn, peerPID) }
 
