@@ -56,7 +56,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	p.embedding = service.NewEmbedding(service.EmbeddingConfig{Embedders: reached, Env: d.env, Logger: d.logger, After: p.ingest.Nudge})
 	p.store, err = storage.Open(opening, storage.Config{
 		Dir: d.cfg.Paths.Data, Beside: []string{d.cfg.Paths.Home, d.cfg.Paths.State, filepath.Dir(d.cfg.Paths.Config)},
-		Clock: d.cfg.Clock, Logger: d.logger, Embed: p.embedding.Query,
+		Clock: d.cfg.Clock, Logger: d.logger, Embed: p.embedding.Query, History: mirror.History,
 	})
 	if err != nil {
 		return p, err

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/jmoiron/sqlx"
 
@@ -82,25 +83,41 @@ func (s *Store) followed(ctx context.Context, ids []core.FileID, kinds map[strin
 	return nil
 }
 
-// mirrors finds the files that memory is mirrored to. What git keeps of them is compressed: where a block held the text,
-// the history may, too.
+// mirrors finds the files that memory is mirrored to, and what git keeps of them.
 func (s *Store) mirrors(ctx context.Context, f *forgetter, kinds map[string]core.CopyKind) ([]core.ForgetCopy, error) {
 	var paths []string
 	if err := s.facts.r.all(ctx, &paths, `SELECT DISTINCT path FROM mirrors ORDER BY path`); err != nil {
 		return nil, classify("list mirrors", err)
 	}
-	blocks := slices.ContainsFunc(f.found.Places, func(p core.ForgetPlace) bool { return strings.Contains(p.Name, "memory blocks") })
+	asking, cancel := context.WithTimeout(ctx, historyPatience)
+	defer cancel()
 	var found []core.ForgetCopy
 	for _, path := range paths {
 		s.filesIn(path, kinds)
-		if _, err := os.Stat(filepath.Join(path, gitFolder)); err == nil && blocks {
-			found = append(found, core.ForgetCopy{Path: path, Kind: core.CopyGit, Unknown: true})
+		if _, err := os.Stat(filepath.Join(path, gitFolder)); err == nil {
+			if holds, err := s.inHistory(asking, f.r, path); holds || err != nil {
+				found = append(found, core.ForgetCopy{Path: path, Kind: core.CopyGit, Unknown: !holds})
+			}
 		}
 		if f.r.in(path) {
 			found = append(found, core.ForgetCopy{Path: path, Kind: core.CopyMirror})
 		}
 	}
 	return s.mirrorPaths(ctx, f, found)
+}
+
+// historyPatience is how long git is asked, of all mirrors together. Those that are left may hold the text.
+const historyPatience = 15 * time.Second
+
+var errNoHistory = core.E(core.Unsupported, "git cannot be asked here")
+
+// inHistory reports whether git keeps one of the texts.
+func (s *Store) inHistory(ctx context.Context, r *redactor, dir string) (bool, error) {
+	if s.cfg.History == nil {
+		return false, errNoHistory
+	}
+	look := newLook(r)
+	return look.end(s.cfg.History(ctx, dir, look))
 }
 
 // mirrorPaths adds the files of mirrors that are named after what is looked for. Those of a mirror that is on change
@@ -175,27 +192,63 @@ func (r *redactor) inFile(ctx context.Context, path string) (bool, error) {
 	return found, errors.Join(err, broken)
 }
 
-// inBytes reads a file piece by piece; the pieces overlap by the longest text.
+// inBytes reads a file.
 func (r *redactor) inBytes(ctx context.Context, in io.Reader) (bool, error) {
-	overlap := r.longest()
-	room := make([]byte, overlap+1<<20)
-	have := 0
+	look := newLook(r)
+	piece := make([]byte, 1<<20)
 	for {
 		if err := ctx.Err(); err != nil {
 			return false, err
 		}
-		n, err := io.ReadFull(in, room[have:])
-		if r.in(string(room[:have+n])) {
-			return true, nil
+		n, err := in.Read(piece)
+		if _, found := look.Write(piece[:n]); found != nil || err != nil {
+			if errors.Is(err, io.EOF) {
+				err = nil
+			}
+			return look.end(err)
 		}
-		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-			return false, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		have = copy(room, room[have+n-overlap:have+n])
 	}
+}
+
+// look searches what is written to it, piece by piece; the pieces overlap by the longest text.
+type look struct {
+	r       *redactor
+	room    []byte
+	have    int
+	overlap int
+	found   bool
+}
+
+var errFound = errors.New("it is found")
+
+func newLook(r *redactor) *look {
+	n := r.longest()
+	return &look{r: r, room: make([]byte, n+1<<20), overlap: n}
+}
+
+// Write implements io.Writer; its error says that nothing more needs to be written.
+func (l *look) Write(p []byte) (int, error) {
+	taken := 0
+	for taken < len(p) && !l.found {
+		n := copy(l.room[l.have:], p[taken:])
+		taken, l.have = taken+n, l.have+n
+		if l.have == len(l.room) {
+			l.found = l.r.in(string(l.room))
+			l.have = copy(l.room, l.room[l.have-l.overlap:])
+		}
+	}
+	if l.found {
+		return taken, errFound
+	}
+	return taken, nil
+}
+
+// end is the answer, after err ended the writing.
+func (l *look) end(err error) (bool, error) {
+	if l.found || l.r.in(string(l.room[:l.have])) {
+		return true, nil
+	}
+	return false, err
 }
 
 // longest is the length of the longest text in bytes; where case does not count, a letter may have more of them.

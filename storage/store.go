@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -40,6 +41,8 @@ type Config struct {
 	OnStatement func(sql string)
 	// Embed makes the vector of a query; nil: searches go by words alone. It is bounded by who gives it.
 	Embed func(ctx context.Context, model core.Handle, text string) ([]float32, error)
+	// History writes all that git keeps of a folder, for forgetting to look through; nil: git cannot be asked.
+	History func(ctx context.Context, dir string, out io.Writer) error
 }
 
 // Store is the home's storage. It is safe for use from many goroutines.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -61,13 +62,21 @@ func (a *app) forget(ctx context.Context, f forgetFlags, words []string) error {
 	case f.dry && plan.Records > 0:
 		return nil
 	case plan.Records == 0:
-		return (&fault{kind: api.KindNotFound, msg: "it stands nowhere"}).withHint("--ignore-case, or a part of it; --yes wipes what deleted records may have left in the files")
+		return nowhere(plan).withHint("--ignore-case, or a part of it; --yes wipes what deleted records may have left in the files")
 	case !a.canAsk():
 		return (&fault{kind: api.KindConflict, msg: "nothing was forgotten: there is no terminal to ask at"}).withHint("the same with --yes")
 	case !a.confirm(fmt.Sprintf("remove it from %s, for good?", counted(plan.Records, "record"))):
 		return &fault{kind: api.KindCancelled, msg: "nothing was forgotten"}
 	}
 	return a.forgetNow(ctx, c, in)
+}
+
+// nowhere says that no record holds a text, and that nothing else does where that is so.
+func nowhere(f api.Forgetting) *fault {
+	if len(f.Copies) > 0 {
+		return &fault{kind: api.KindNotFound, msg: "it stands in no record; only what is named here holds it, or may"}
+	}
+	return &fault{kind: api.KindNotFound, msg: "it stands nowhere"}
 }
 
 // forgetRequest tells an id from a text.
@@ -97,6 +106,13 @@ func (a *app) forgetNow(ctx context.Context, c *client.Client, in api.ForgetRequ
 	}
 	if !a.json {
 		a.printCopies(done)
+	}
+	if done.Records == 0 {
+		err := nowhere(done).withHint("--ignore-case, or a part of it; what deleted records may have left in the files is wiped")
+		if a.json {
+			return errors.Join(err, writeJSON(a.out, done))
+		}
+		return err
 	}
 	return a.report(done, "forgotten: %s; no file of the home holds it any more", counted(done.Records, "record"))
 }
@@ -128,7 +144,10 @@ func (a *app) printForgetting(f api.Forgetting) error {
 func (a *app) printCopies(f api.Forgetting) {
 	for _, c := range f.Copies {
 		verb := "still holds it"
-		if c.Unknown {
+		switch {
+		case c.Unknown && c.Kind == "git":
+			verb = "may hold it: git could not be asked"
+		case c.Unknown:
 			verb = "cannot be read, and may hold it"
 		}
 		what := map[string]string{

@@ -1,6 +1,7 @@
 package mirror
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -29,7 +30,7 @@ func TestWhatIsForgottenLeavesTheMirroredFilesAndTheRestIsNamed(t *testing.T) {
 	h.ok(err)
 	for _, want := range []core.ForgetCopy{
 		{Path: h.path("system/human.conflict-1.md"), Kind: core.CopyFile},
-		{Path: h.dir, Kind: core.CopyGit, Unknown: true},
+		{Path: h.dir, Kind: core.CopyGit},
 		{Path: h.dir, Kind: core.CopyMirror},
 		{Path: h.path("system/zanzibarowitz.md"), Kind: core.CopyMirror},
 	} {
@@ -67,4 +68,36 @@ func TestAMirrorThatRestsFollowsWhatIsForgotten(t *testing.T) {
 	h.mirrors.tick(h.ctx, e)
 	same(t, "the block", "Ada met [forgotten].", h.get(human.ID).Value)
 	same(t, "the file", true, strings.HasSuffix(h.file("system/human.md"), "\nAda met [forgotten].\n"))
+}
+
+func TestGitIsNamedOnlyWhereItsHistoryHoldsWhatIsForgotten(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	human := h.block("human", "Ada met Zanzibarowitz.")
+	h.on()
+	e, err := h.mirrors.find(h.ctx, h.agent)
+	h.ok(err)
+	settle := func() {
+		for range 4 {
+			h.mirrors.tick(h.ctx, e)
+		}
+	}
+	settle()
+	h.set(human.ID, "Ada met nobody.")
+	settle()
+	copies := func(text string) []core.ForgetCopy {
+		plan, err := h.store.Trace(h.ctx, core.ForgetQuery{Text: text, IgnoreCase: true})
+		h.ok(err)
+		return plan.Copies
+	}
+	_, err = h.store.Forget(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz"})
+	h.ok(err)
+	settle()
+	history := []core.ForgetCopy{{Path: h.dir, Kind: core.CopyGit}}
+	same(t, "after it was forgotten", history, copies("zanzibarowitz"))
+	same(t, "what was never said", []core.ForgetCopy(nil), copies("Quetzalcoatl"))
+	h.git("update-ref", "-d", "refs/heads/"+newBranch)
+	same(t, "what no branch leads to any more", history, copies("Zanzibarowitz"))
+	h.ok(os.Rename(h.path(".git/objects"), h.path(".git/objects-gone")))
+	same(t, "what git cannot say", []core.ForgetCopy{{Path: h.dir, Kind: core.CopyGit, Unknown: true}}, copies("Zanzibarowitz"))
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -59,6 +60,16 @@ type git struct {
 
 // run returns what the program wrote to standard output.
 func (g *git) run(ctx context.Context, in []byte, env []string, args ...string) (string, error) {
+	out := &bounded{most: gitSays}
+	err := g.pipe(ctx, in, out, env, args...)
+	if err == nil && out.cut {
+		err = core.E(core.Unavailable, "git %s in %s says more than is read", args[0], g.dir)
+	}
+	return out.String(), err
+}
+
+// pipe hands on what the program writes to standard output.
+func (g *git) pipe(ctx context.Context, in []byte, out io.Writer, env []string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, gitTakes)
 	defer cancel()
 	options := []string{"--git-dir=" + filepath.Join(g.dir, gitDir), "--no-pager", "--literal-pathspecs"}
@@ -78,16 +89,25 @@ func (g *git) run(ctx context.Context, in []byte, env []string, args ...string) 
 		"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C", "HOME=" + os.DevNull,
 		"GIT_AUTHOR_NAME=Loci", "GIT_AUTHOR_EMAIL=loci@localhost", "GIT_COMMITTER_NAME=Loci", "GIT_COMMITTER_EMAIL=loci@localhost",
 	}, env...)
-	out, said := &bounded{most: gitSays}, &bounded{most: 4 << 10}
+	said := &bounded{most: 4 << 10}
 	cmd.Stdout, cmd.Stderr = out, said
-	err := cmd.Run()
-	if err == nil && out.cut {
-		err = errors.New("it said more than is read")
+	if err := cmd.Run(); err != nil {
+		return core.E(core.Unavailable, "git %s in %s: %w: %s", args[0], g.dir, err, strings.TrimSpace(said.String()))
 	}
+	return nil
+}
+
+// History writes all that git keeps of a folder, what no branch leads to any more included: texts, names and messages.
+func History(ctx context.Context, dir string, out io.Writer) error {
+	program, err := FindGit()
 	if err != nil {
-		return out.String(), core.E(core.Unavailable, "git %s in %s: %w: %s", args[0], g.dir, err, strings.TrimSpace(said.String()))
+		return err
 	}
-	return out.String(), nil
+	if info, err := os.Lstat(filepath.Join(dir, gitDir)); err != nil || !info.IsDir() {
+		return core.E(core.Unsupported, "%s has no git repository of its own", dir)
+	}
+	g := &git{program: program, dir: dir}
+	return g.pipe(ctx, nil, out, nil, "cat-file", "--batch-all-objects", "--batch", "--unordered", "--buffer")
 }
 
 // bounded keeps the beginning of what is written to it.

@@ -34,7 +34,7 @@ func newHouse(t *testing.T) *house {
 	if _, err := FindGit(); err != nil {
 		t.Skip(err)
 	}
-	store, err := storage.Open(t.Context(), storage.Config{Dir: t.TempDir()})
+	store, err := storage.Open(t.Context(), storage.Config{Dir: t.TempDir(), History: History})
 	if err != nil {
 		t.Fatal(err)
 	}
