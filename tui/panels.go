@@ -277,8 +277,8 @@ func (m *Model) openModels(handle string) tea.Cmd {
 				continue
 			}
 			note := ""
-			if x.ContextWindow > 0 {
-				note = fmt.Sprintf("%dk context", x.ContextWindow/1000)
+			if window := max(x.MaxContextWindow, x.ContextWindow); window > 0 { // the contract shows no more than 128,000 of it
+				note = fmt.Sprintf("%dk context", window/1000)
 			}
 			if h == m.model {
 				l.Select(len(handles))

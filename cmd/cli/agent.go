@@ -123,7 +123,7 @@ func (a *app) agentsShow() *cobra.Command {
 			t.add("id", g.ID)
 			t.add("type", g.AgentType)
 			t.add("model", text(g.Model))
-			t.add("context", strconv.Itoa(g.LLMConfig.ContextWindow)+" tokens")
+			t.add("context", strconv.Itoa(a.windowOf(cmd.Context(), c, g))+" tokens")
 			if r, err := c.Recall(cmd.Context(), g.ID); err == nil { // an older daemon does not know
 				t.add("recall", recallWord(r.Tokens))
 			}
@@ -134,6 +134,16 @@ func (a *app) agentsShow() *cobra.Command {
 			return t.write(a.out)
 		},
 	}
+}
+
+// windowOf is the window that the agent's requests have. What the contract shows of it ends at 128,000.
+func (a *app) windowOf(ctx context.Context, c *client.Client, g api.AgentState) int {
+	if _, err := a.register(ctx, c, api.ClientScript, nil); err == nil { // so that our keys find its model
+		if w, err := c.Context(ctx, g.ID, ""); err == nil {
+			return w.ContextWindowSizeMax
+		}
+	}
+	return g.LLMConfig.ContextWindow
 }
 
 func (a *app) agentsRename() *cobra.Command {

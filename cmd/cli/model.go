@@ -34,7 +34,7 @@ func (a *app) modelsCommand() *cobra.Command {
 			}
 			t := table{head: []string{"HANDLE", "CONTEXT"}}
 			for _, m := range models {
-				t.add(text(m.Handle), strconv.Itoa(m.ContextWindow))
+				t.add(text(m.Handle), strconv.Itoa(max(m.MaxContextWindow, m.ContextWindow)))
 			}
 			return t.write(a.out)
 		},
