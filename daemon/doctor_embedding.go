@@ -29,7 +29,7 @@ func (d *Daemon) checkEmbedding(ctx context.Context) []api.Check {
 	}
 	var checks []api.Check
 	for _, t := range troubles {
-		fix := fmt.Sprintf("it is asked again at %s; look after %s", t.Next.Local().Format(time.TimeOnly), t.Model)
+		fix := fmt.Sprintf("%s; look after %s", askedAgain(t.Next, d.cfg.Clock()), t.Model)
 		if core.KindOf(t.Err) == core.Unauthenticated {
 			fix = "open a chat in a shell that has the key (it is used while the chat lives), or start the daemon with it"
 			if hint := core.HintOf(t.Err); hint != "" {
@@ -39,4 +39,12 @@ func (d *Daemon) checkEmbedding(ctx context.Context) []api.Check {
 		checks = append(checks, api.Warning(name, fmt.Sprintf("%s: %s; %s", t.Model, t.Err, waits), fix))
 	}
 	return checks
+}
+
+// askedAgain says when a model is asked again. A time that is past means that it has been asked and has not answered yet.
+func askedAgain(next, now time.Time) string {
+	if !next.After(now) {
+		return "it is being asked now"
+	}
+	return "it is asked again at " + next.Local().Format(time.TimeOnly)
 }
