@@ -96,6 +96,9 @@ func (a *app) memoryUndo(agent *string) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if n == 0 {
+					return invalid("version 0 is the empty one before the first: there is nothing to go back to").withHint("loci memory history %s lists the versions; loci memory set %s '' empties it", quoteArg(args[0]), quoteArg(args[0]))
+				}
 				in.Version = n
 			}
 			return a.turnBack(cmd.Context(), *agent, args[0], func(ctx context.Context, c *client.Client, id, tag string) (api.BlockUndone, error) {

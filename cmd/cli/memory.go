@@ -173,7 +173,11 @@ func (a *app) said(ctx context.Context, words []string) (string, error) {
 func (a *app) saveBlock(ctx context.Context, c *client.Client, g api.AgentState, label, value, tag string) error {
 	b, _, err := c.UpdateAgentBlock(ctx, g.ID, label, api.UpdateBlock{Value: api.Some(value)}, tag)
 	if err == nil {
-		return a.report(b, "%s of %s now has %d of %d characters", label, g.Name, len([]rune(b.Value)), b.Limit)
+		n, over := len([]rune(b.Value)), ""
+		if n > b.Limit {
+			over = fmt.Sprintf(", over its limit of %d: until it is within, the agent can only make it shorter", b.Limit)
+		}
+		return a.report(b, "%s of %s now has %d of %d characters%s", label, g.Name, n, b.Limit, over)
 	}
 	var ce *client.Error
 	if !errors.As(err, &ce) || ce.Kind != api.KindConflict {

@@ -217,6 +217,15 @@ func (a *app) copyAgent(ctx context.Context, ref string, in api.CopyAgent) error
 	if err != nil {
 		return err
 	}
+	if in.Name != "" {
+		same, err := c.Agents(ctx, api.ListAgents{Page: api.Page{Limit: 1}, AgentFilter: api.AgentFilter{Name: in.Name}})
+		if err != nil {
+			return err
+		}
+		if len(same) > 0 { // the API takes it, but no command could tell them apart
+			return (&fault{kind: api.KindConflict, msg: fmt.Sprintf("there is an agent %q already: %s", clip(in.Name, 60), same[0].ID)}).withHint("another --name")
+		}
+	}
 	made, err := c.CopyAgent(ctx, g.ID, in)
 	if err != nil {
 		return err
