@@ -1,8 +1,6 @@
 package parsers
 
 import (
-	"math"
-
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/types"
 
 	"loci/core"
@@ -20,15 +18,6 @@ func (m matrix) then(n matrix) matrix {
 		m[2]*n[0] + m[3]*n[2], m[2]*n[1] + m[3]*n[3],
 		m[4]*n[0] + m[5]*n[2] + n[4], m[4]*n[1] + m[5]*n[3] + n[5],
 	}
-}
-
-// pdfRun is a string that was shown at a place: along the direction of writing from x0 to x1, at height y above the
-// bottom, whichever way the page is turned.
-type pdfRun struct {
-	text      string
-	x0, x1, y float64
-	size      float64
-	turn      int // quarter turns of the direction of writing
 }
 
 // textState is what the operators set.
@@ -52,6 +41,10 @@ type drawing struct {
 	tm    matrix // where the next glyph goes
 	line  matrix // where the line began
 	runs  []pdfRun
+
+	signs []sign    // of what is being shown; kept for their memory, as are
+	gaps  []float64 // those between its letters
+	track float64   // the character spacing that was last taken for letters set apart
 }
 
 const (
@@ -169,14 +162,7 @@ func (d *drawing) showOperator(op string, args []operand) error {
 		if len(args) == 0 {
 			return nil
 		}
-		for _, part := range args[len(args)-1].list {
-			if part.kind == opNumber {
-				d.tm = matrix{1, 0, 0, 1, -part.num / 1000 * d.state.size * d.state.scale, 0}.then(d.tm)
-			} else if err := d.show(part); err != nil {
-				return err
-			}
-		}
-		return nil
+		return d.show(args[len(args)-1].list)
 	case "Tj":
 	default:
 		return nil
@@ -184,7 +170,7 @@ func (d *drawing) showOperator(op string, args []operand) error {
 	if len(args) == 0 {
 		return nil
 	}
-	return d.show(args[len(args)-1])
+	return d.show(args[len(args)-1:])
 }
 
 func (d *drawing) move(x, y float64) {
@@ -231,61 +217,4 @@ func (d *drawing) form(args []operand, resources types.Dict, depth int) error {
 	err = inner.run(content, resources, depth+1)
 	d.runs = append(d.runs, inner.runs...)
 	return err
-}
-
-// show places a string and moves on by its width.
-func (d *drawing) show(op operand) error {
-	s := &d.state
-	if op.kind != opString || s.font == nil {
-		return nil
-	}
-	begin := d.place()
-	text, width := s.font.decode(op.str, s.size, s.char, s.word)
-	d.tm = matrix{1, 0, 0, 1, width * s.scale, 0}.then(d.tm)
-	if text == "" {
-		return nil
-	}
-	if d.r.text += len(text); d.r.text > d.r.j.limits.Text {
-		return d.r.j.tooMuchText()
-	}
-	d.runs = append(d.runs, d.runFrom(begin, text))
-	return nil
-}
-
-// place returns the map from the next glyph's space to the page.
-func (d *drawing) place() matrix {
-	return matrix{1, 0, 0, 1, 0, d.state.rise}.then(d.tm).then(d.state.ctm)
-}
-
-func (d *drawing) runFrom(begin matrix, text string) pdfRun {
-	end := d.place()
-	angle := math.Atan2(begin[1], begin[0])
-	turn := (int(math.Round(angle/(math.Pi/2))) + 4) % 4
-	run := pdfRun{text: text, turn: turn, size: d.state.size * math.Hypot(begin[2], begin[3])}
-	along := func(m matrix) (x, y float64) {
-		switch turn {
-		case 1:
-			return m[5], -m[4]
-		case 2:
-			return -m[4], -m[5]
-		case 3:
-			return -m[5], m[4]
-		}
-		return m[4], m[5]
-	}
-	run.x0, run.y = along(begin)
-	run.x1, _ = along(end)
-	if run.size = math.Abs(run.size); !finite(run.x0, run.x1, run.y, run.size) || run.size == 0 {
-		run.x0, run.x1, run.y, run.size = 0, 0, 0, 1
-	}
-	return run
-}
-
-func finite(vs ...float64) bool {
-	for _, v := range vs {
-		if math.IsNaN(v) || math.Abs(v) > 1e9 {
-			return false
-		}
-	}
-	return true
 }

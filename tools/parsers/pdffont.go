@@ -1,6 +1,7 @@
 package parsers
 
 import (
+	"iter"
 	"strings"
 	"unicode/utf16"
 
@@ -158,34 +159,41 @@ func baseEncoding(name string, trueType bool) *[256]string {
 	return &t
 }
 
-// decode returns the text of a string and how far it moves on, before horizontal scaling.
-func (f *pdfFont) decode(s string, size, char, word float64) (string, float64) {
-	var b strings.Builder
-	total := 0.0
+// glyph is what one code of a string stands for.
+type glyph struct {
+	text    string
+	width   float64 // its own, as a share of the font's size
+	widened bool    // by word spacing
+}
+
+// blank reports a space of any kind.
+func (g glyph) blank() bool { return g.text != "" && strings.TrimSpace(g.text) == "" }
+
+// glyphs yields the glyphs of a string.
+func (f *pdfFont) glyphs(s string) iter.Seq[glyph] {
 	step := 1
 	if f.wide {
 		step = 2
 	}
-	for i := 0; i+step <= len(s); i += step {
-		code := uint16(s[i])
-		if f.wide {
-			code = code<<8 | uint16(s[i+1])
-		}
-		text := f.textOf(code)
-		if f.unicode && utf16.IsSurrogate(rune(code)) && i+4 <= len(s) {
-			low := uint16(s[i+2])<<8 | uint16(s[i+3])
-			if r := utf16.DecodeRune(rune(code), rune(low)); r != '\ufffd' {
-				text = string(r)
-				i += 2
+	return func(yield func(glyph) bool) {
+		for i := 0; i+step <= len(s); i += step {
+			code := uint16(s[i])
+			if f.wide {
+				code = code<<8 | uint16(s[i+1])
+			}
+			text := f.textOf(code)
+			if f.unicode && utf16.IsSurrogate(rune(code)) && i+4 <= len(s) {
+				low := uint16(s[i+2])<<8 | uint16(s[i+3])
+				if r := utf16.DecodeRune(rune(code), rune(low)); r != '\ufffd' {
+					text = string(r)
+					i += 2
+				}
+			}
+			if !yield(glyph{text: text, width: f.widthOf(code, text) / 1000, widened: !f.wide && code == ' '}) {
+				return
 			}
 		}
-		b.WriteString(text)
-		total += f.widthOf(code, text)/1000*size + char
-		if step == 1 && code == ' ' {
-			total += word
-		}
 	}
-	return b.String(), total
 }
 
 func (f *pdfFont) textOf(code uint16) string {

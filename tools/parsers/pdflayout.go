@@ -53,6 +53,7 @@ func toLines(runs []pdfRun) []*pdfLine {
 		if last.text == r.text && near(last.x0, r.x0, 0.3*r.size) && near(last.y, r.y, 0.3*r.size) && len(r.text) > 1 {
 			continue // drawn twice to look bold
 		}
+		before := last
 		last = r
 		size := 0.0
 		if cur != nil {
@@ -64,16 +65,33 @@ func toLines(runs []pdfRun) []*pdfLine {
 			out = append(out, cur)
 			continue
 		}
-		if r.x0-cur.x1 > 0.17*size && !strings.HasSuffix(cur.text.String(), " ") && !strings.HasPrefix(r.text, " ") {
+		if parted(before, r, cur.x1, size) && !strings.HasSuffix(cur.text.String(), " ") && !strings.HasPrefix(r.text, " ") {
 			cur.text.WriteByte(' ')
 		}
-		cur.text.WriteString(r.text)
+		cur.text.WriteString(r.behind(before, cur.x1, size))
 		cur.x1 = math.Max(cur.x1, r.x1)
 		if r.size > cur.size {
 			cur.size, cur.y = r.size, r.y
 		}
 	}
 	return slices.DeleteFunc(out, func(l *pdfLine) bool { return strings.TrimSpace(l.text.String()) == "" })
+}
+
+// behind returns the text of a run that stands behind another, which ends at x1, without a space at its beginning that lies
+// below a ligature: some files count the letters of one and draw the rest of the word where it belongs.
+func (r pdfRun) behind(before pdfRun, x1, size float64) string {
+	if before.ligature && r.x0 < x1-wordGap*size && near(r.ink, x1, noSpace*size) {
+		return strings.TrimLeft(r.text, " ")
+	}
+	return r.text
+}
+
+// parted reports a gap between a line that ends at x1 and the next run of it, unless it is only the character spacing that
+// both of them have between their own letters too.
+func parted(before, r pdfRun, x1, size float64) bool {
+	gap := r.x0 - x1
+	spacing := before.tail > 0 && near(before.tail, r.tail, 0.01*size) && near(gap, before.tail, 0.02*size) && gap < maxTrack*size
+	return gap > wordGap*size && !spacing
 }
 
 func near(a, b, by float64) bool { return math.Abs(a-b) <= by }
