@@ -202,15 +202,16 @@ func (q Query) Resolve(speakers map[string]int, df map[string]int) Query {
 	for i := range q.terms {
 		t := &q.terms[i]
 		t.name = nil
-		if speakers[t.surface] > 0 {
-			t.name = []string{t.surface}
+		plain := fold(t.surface)
+		if speakers[plain] > 0 {
+			t.name = []string{plain}
 			continue
 		}
-		if !t.capital || len(t.surface) < shortestForm || df[t.word] == 0 {
+		if !t.capital || len(plain) < shortestForm || df[t.word] == 0 {
 			continue
 		}
 		for part, n := range speakers {
-			if n > 0 && strings.HasPrefix(part, t.surface) {
+			if n > 0 && strings.HasPrefix(part, plain) {
 				t.name = append(t.name, part)
 			}
 		}
@@ -219,11 +220,11 @@ func (q Query) Resolve(speakers map[string]int, df map[string]int) Query {
 	return q
 }
 
-// Surfaces returns the terms as they are written, among which names may be.
+// Surfaces returns the terms as they are written but for accents, among which names may be.
 func (q *Query) Surfaces() []string {
 	out := make([]string, len(q.terms))
 	for i, t := range q.terms {
-		out[i] = t.surface
+		out[i] = fold(t.surface)
 	}
 	return out
 }

@@ -134,12 +134,12 @@ func Voice(name, role string) string {
 	return unnamed + role
 }
 
-// NameParts returns the words of a speaker's name that queries may name it by.
+// NameParts returns the words of a speaker's name that queries may name it by, without accents.
 func NameParts(voice string) []string {
 	if strings.HasPrefix(voice, unnamed) {
 		return nil
 	}
-	return strings.FieldsFunc(strings.ToLower(voice), func(r rune) bool { return !wordRune(r) })
+	return strings.FieldsFunc(fold(strings.ToLower(voice)), func(r rune) bool { return !wordRune(r) })
 }
 
 // sentences splits a text and says which of its sentences ask.

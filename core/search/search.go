@@ -19,7 +19,7 @@ import (
 )
 
 // Version changes with every change of what Read returns.
-const Version = "2"
+const Version = "3"
 
 // StandsOut is the standard deviations above the mean from which a cosine counts.
 const StandsOut = 2.0
@@ -584,7 +584,7 @@ func (r *ranking) names() map[string]bool {
 		if who := r.docs[i].Who; !seen[who] {
 			seen[who] = true
 			for _, part := range r.nameParts(who) {
-				names[normal(part)] = true
+				names[indexed(part)] = true
 			}
 		}
 	}

@@ -123,9 +123,9 @@ func TestATranscriptWithoutTimesIsAConversation(t *testing.T) {
 func TestWhoIsNamedCounts(t *testing.T) {
 	t.Parallel()
 	turns := []string{
-		"(8 May, 2023) Caroline: I paint lakes.", "(9 May, 2023) Melanie: I paint lakes.", "(10 May, 2023) Sam: Hey Mel, it rains.", "(11 May, 2023) Zoe: Cold.",
+		"(8 May, 2023) Caroline: I paint lakes.", "(9 May, 2023) Melanie: I paint lakes.", "(10 May, 2023) Sam: Hey Mel, it rains.", "(11 May, 2023) Zoë: I paint lakes.",
 	}
-	for query, first := range map[string]string{"What does Melanie paint?": "1", "What does Mel paint?": "1", "What does Caroline paint?": "0"} {
+	for query, first := range map[string]string{"What does Zoe paint?": "3", "What does Zoë paint?": "3", "What does Melanie paint?": "1", "What does Mel paint?": "1", "What does Caroline paint?": "0"} {
 		if hits := searched(query, NoDay, corpus(turns...)); hits[0].ID != first || !hits[0].Why.Speaker {
 			t.Errorf("%s: %+v", query, hits)
 		}

@@ -17,7 +17,8 @@ const (
 )
 
 // Words returns the normalised words of a text, in order: lower case, without stop words, irregular forms as their base
-// form, stemmed; runs of Han, Kana or Hangul as overlapping pairs of characters. A word holds letters, digits and marks only.
+// form, stemmed, Latin letters without their accents; runs of Han, Kana or Hangul as overlapping pairs of characters; each emoji.
+// Any other word holds letters, digits and marks only.
 func Words(text string) []string {
 	var out []string
 	scan(text, func(_, word string) bool {
@@ -46,7 +47,10 @@ func scan(text string, emit func(surface, word string) bool) {
 	text = strings.ToLower(norm.NFKC.String(strings.ToValidUTF8(text, " ")))
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
-		if !wordRune(r) {
+		if !wordRune(r) || unicode.IsMark(r) { // a mark stands on something
+			if e := text[i : i+size]; emoji(r) && !emit(e, e) {
+				return
+			}
 			i += size
 			continue
 		}
@@ -67,7 +71,7 @@ func scan(text string, emit func(surface, word string) bool) {
 		if len(run) > maxWordRunes {
 			run = cutRunes(run, maxWordRunes)
 		}
-		if word := normal(run); word != "" && !emit(run, word) {
+		if word := indexed(run); word != "" && !emit(run, word) {
 			return
 		}
 	}
@@ -106,6 +110,71 @@ func pairs(run []rune, emit func(surface, word string) bool) bool {
 		}
 	}
 	return true
+}
+
+// emoji reports the pictures that people write with. What modifies one, its colour or its sex, is no word.
+func emoji(r rune) bool {
+	return r >= 0x231a && (r >= 0x1f000 || r >= 0x2600 && r <= 0x27bf || r <= 0x23ff || r >= 0x2b00 && r <= 0x2bff) && unicode.Is(unicode.So, r)
+}
+
+// indexed returns the indexed form of a lower-case word as it is written, empty for a stop word. A word that is one only
+// without its accents stays as it is.
+func indexed(w string) string {
+	plain := fold(w)
+	if plain != w && stopWord(plain) {
+		return w
+	}
+	return normal(plain)
+}
+
+// fold takes the accents from Latin letters, since many people type none. Marks of other scripts make other letters.
+func fold(w string) string {
+	ascii := true
+	for i := range len(w) {
+		ascii = ascii && w[i] < utf8.RuneSelf
+	}
+	if ascii {
+		return w
+	}
+	var b strings.Builder
+	latin := false // the letter before, that marks stand on
+	for _, r := range norm.NFD.String(w) {
+		if unicode.Is(unicode.Mn, r) && latin {
+			continue
+		}
+		latin = unicode.Is(unicode.Latin, r)
+		if plain := barred(r); plain != "" {
+			b.WriteString(plain)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return norm.NFC.String(b.String())
+}
+
+// barred returns how letters that are not made of another one and a mark are written without them; empty for others.
+func barred(r rune) string {
+	switch r {
+	case 'ß':
+		return "ss"
+	case 'æ':
+		return "ae"
+	case 'œ':
+		return "oe"
+	case 'ø':
+		return "o"
+	case 'ł':
+		return "l"
+	case 'đ', 'ð':
+		return "d"
+	case 'þ':
+		return "th"
+	case 'ħ':
+		return "h"
+	case 'ı':
+		return "i"
+	}
+	return ""
 }
 
 // normal returns the indexed form of a lower-case word, empty for a stop word.
