@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -45,21 +46,48 @@ func embeddingOf(r api.Archive) string {
 // archivalShare attaches an archive to an agent, or takes it away.
 func (a *app) archivalShare(agent *string, use, short, done string, do func(c *client.Client, ctx context.Context, agentID, archiveID string) error) *cobra.Command {
 	return &cobra.Command{
-		Use: use + " ARCHIVE", Short: short, Args: exactly("the archive's id"),
+		Use: use + " NAME|ID", Short: short, Args: exactly("the archive's name or id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if !isID(args[0], "archive") {
-				return noSuch("archive", args[0], "loci archival archives")
-			}
 			c, g, err := a.memoryOf(cmd.Context(), *agent)
 			if err != nil {
 				return err
 			}
-			if err := do(c, cmd.Context(), g.ID, args[0]); err != nil {
+			id, err := findArchive(cmd.Context(), c, args[0])
+			if err != nil {
 				return err
 			}
-			return a.report(map[string]any{"agent_id": g.ID, "archive_id": args[0]}, done, g.Name, args[0])
+			if err := do(c, cmd.Context(), g.ID, id); err != nil {
+				return err
+			}
+			return a.report(map[string]any{"agent_id": g.ID, "archive_id": id}, done, g.Name, args[0])
 		},
 	}
+}
+
+// findArchive returns the id of an archive that is named or given by its id.
+func findArchive(ctx context.Context, c *client.Client, ref string) (string, error) {
+	if isID(ref, "archive") {
+		return ref, nil
+	}
+	if ref == "" {
+		return "", noSuch("archive", ref, "loci archival archives")
+	}
+	found, err := c.Archives(ctx, api.ListArchives{Page: api.Page{Limit: 10}, Name: ref})
+	if err != nil {
+		return "", err
+	}
+	switch len(found) {
+	case 0:
+		return "", noSuch("archive", ref, "loci archival archives")
+	case 1:
+		return found[0].ID, nil
+	}
+	ids := make([]string, len(found))
+	for i, r := range found {
+		ids[i] = r.ID
+	}
+	return "", (&fault{kind: api.KindConflict, msg: fmt.Sprintf("several archives are named %q", clip(ref, 60))}).
+		withHint("name one by its id: %s", strings.Join(ids, ", "))
 }
 
 // archivalEmbedding shows or changes what an agent's archive is embedded with. A change is said before it is made: which

@@ -97,7 +97,7 @@ func (a *app) showRun(ctx context.Context, c *client.Client, id string) error {
 	if err != nil {
 		return err
 	}
-	steps, err := c.RunSteps(ctx, id, api.Page{})
+	steps, err := c.RunSteps(ctx, id, api.Page{Order: "asc"})
 	if err != nil {
 		return err
 	}
@@ -127,9 +127,25 @@ func (a *app) showRun(ctx context.Context, c *client.Client, id string) error {
 	}
 	t.add("steps", strconv.Itoa(len(steps)))
 	for _, s := range steps {
-		t.add("", fmt.Sprintf("%s  %s  %s", s.ID, text(s.Model), text(s.Status)))
+		times, err := c.StepMetrics(ctx, s.ID)
+		if err != nil {
+			return err
+		}
+		t.add("", fmt.Sprintf("%s  %s  %s  %s", stepTimes(times), s.ID, text(s.Model), text(s.Status)))
 	}
 	return t.write(a.out)
+}
+
+// stepTimes says when a step began and how long it took; a step whose model was never asked has no times.
+func stepTimes(m api.StepMetrics) string {
+	began, took := "-", "-"
+	if m.StepStartNS != nil {
+		began = time.Unix(0, *m.StepStartNS).Local().Format(time.TimeOnly)
+	}
+	if m.StepNS != nil {
+		took = time.Duration(*m.StepNS).Round(time.Millisecond).String()
+	}
+	return began + "  " + took
 }
 
 // shownInput is how much of a run's input a person is shown, in letters; --json has all of it.
