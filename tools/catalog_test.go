@@ -13,6 +13,19 @@ import (
 	"loci/core/memory"
 )
 
+func TestSearchesSayThatMeaningIsSearchedToo(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"archival_memory_search", "conversation_search", "semantic_search_files"} {
+		tool, ok, err := New().Find(t.Context(), name)
+		if err != nil || !ok {
+			t.Fatalf("%s: %v %v", name, ok, err)
+		}
+		if said := tool.Tool.Spec().Description; !strings.Contains(said, "meaning") || !strings.Contains(said, "words") {
+			t.Errorf("%s: %q", name, said)
+		}
+	}
+}
+
 func TestEveryRowOfTheCatalogueIsWhole(t *testing.T) {
 	t.Parallel()
 	all, err := New().List(t.Context())

@@ -16,7 +16,7 @@ import (
 // What models are told of the tools.
 const (
 	InsertDoc = "Keep a text in archival memory, for what is too long or too special for a memory block. Write it so that it can be understood alone."
-	SearchDoc = "Search archival memory by words."
+	SearchDoc = "Search archival memory by meaning and words."
 )
 
 // maxTags bounds the tags of one passage.
@@ -84,7 +84,7 @@ func clean(tags []string) ([]string, error) {
 
 // SearchArgs are the arguments of archival_memory_search.
 type SearchArgs struct {
-	Query    string   `json:"query" jsonschema:"Words to look for."`
+	Query    string   `json:"query" jsonschema:"What to look for."`
 	Tags     []string `json:"tags,omitempty" jsonschema:"Only passages with these tags."`
 	TagMatch string   `json:"tag_match_mode,omitempty" enum:"any,all" jsonschema:"Whether any (default) or all of the tags must be there."`
 	TopK     *int     `json:"top_k,omitempty" jsonschema:"How many results, default 5."`

@@ -15,11 +15,11 @@ import (
 )
 
 // SearchDoc tells a model what conversation_search does.
-const SearchDoc = "Search what was said before, in all conversations with you, by words, role and date. Without a query it lists the newest messages."
+const SearchDoc = "Search what was said before, in all conversations with you, by meaning, words, role and date. Without a query it lists the newest messages."
 
 // SearchArgs are the arguments of conversation_search.
 type SearchArgs struct {
-	Query string   `json:"query,omitempty" jsonschema:"Words to look for."`
+	Query string   `json:"query,omitempty" jsonschema:"What to look for."`
 	Roles []string `json:"roles,omitempty" enum:"user,assistant" jsonschema:"Only messages of these roles."`
 	Limit *int     `json:"limit,omitempty" jsonschema:"How many results, default 5."`
 	Start string   `json:"start_date,omitempty" jsonschema:"Only from this date on, e.g. 2026-11-23."`
