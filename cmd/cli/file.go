@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -30,41 +32,137 @@ func (a *app) foldersOf(ctx context.Context, c *client.Client, ref string) ([]ap
 	return []api.Folder{f}, err
 }
 
+// filesAtOnce is how many files one request lists, and how many rows a table aligns.
+const filesAtOnce = 1000
+
 func (a *app) filesList(folder *string) *cobra.Command {
 	var limit int
 	var status string
+	var all bool
 	c := &cobra.Command{
 		Use: "list", Short: "List files, the newest of each folder first", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.connect(cmd.Context())
+			ctx := cmd.Context()
+			c, err := a.connect(ctx)
 			if err != nil {
 				return err
 			}
-			folders, err := a.foldersOf(cmd.Context(), c, *folder)
+			folders, err := a.foldersOf(ctx, c, *folder)
 			if err != nil {
 				return err
 			}
-			all := []api.File{}
-			t := table{head: []string{"ID", "NAME", "STATUS", "SIZE", "CHUNKS", "ERROR"}}
+			most := orDefault(limit, 100)
+			if all {
+				most = math.MaxInt
+			}
+			out := &fileRows{app: a}
+			var cut []string
 			for _, f := range folders {
-				files, err := c.Files(cmd.Context(), f.ID, filesBy(orDefault(limit, 100), status, ""))
+				list := func(after string, n int) ([]api.File, error) {
+					by := filesBy(n, status, "")
+					by.After = after
+					return c.Files(ctx, f.ID, by)
+				}
+				more, err := inPages(most, filesAtOnce, list, func(files []api.File) error { return out.add(f, files) })
 				if err != nil {
 					return err
 				}
-				all = append(all, files...)
-				for _, one := range files {
-					t.add(one.ID, clip(f.Name+"/"+api.Val(one.FileName), 60), one.ProcessingStatus, size(api.Val(one.FileSize)), chunks(one), clip(api.Val(one.ErrorMessage), 80))
+				if more {
+					cut = append(cut, f.Name)
 				}
 			}
-			if a.json {
-				return writeJSON(a.out, all)
+			if err := out.end(); err != nil {
+				return err
 			}
-			return t.write(a.out)
+			for _, name := range cut {
+				a.note(fmt.Sprintf("%s has more than the %d files shown: --limit N shows more, --all every one", clip(name, 60), most))
+			}
+			return nil
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", 0, "how many of each folder at most (100)")
+	c.Flags().BoolVar(&all, "all", false, "all of them, however many there are")
 	c.Flags().StringVar(&status, "status", "", "only those that are pending, parsing, embedding, completed or error")
+	c.MarkFlagsMutuallyExclusive("limit", "all")
 	return c
+}
+
+// inPages lists most files at most, a page at a time, and says whether there are more.
+func inPages(most, size int, list func(after string, n int) ([]api.File, error), add func([]api.File) error) (more bool, err error) {
+	for after := ""; ; {
+		n := size
+		if most < size {
+			n = most + 1 // within what a list gives, and enough to see whether there are more
+		}
+		files, err := list(after, n)
+		if err != nil {
+			return false, err
+		}
+		took := files[:min(len(files), most)]
+		if err := add(took); err != nil {
+			return false, err
+		}
+		if most -= len(took); len(took) < len(files) {
+			return true, nil
+		}
+		if len(files) < n {
+			return false, nil
+		}
+		after = files[len(files)-1].ID
+	}
+}
+
+// fileRows writes files as they come, so that it holds no more than some of them.
+type fileRows struct {
+	*app
+	t     table
+	began bool // something was written
+}
+
+func (r *fileRows) add(folder api.Folder, files []api.File) error {
+	if !r.json {
+		for _, one := range files {
+			r.t.add(one.ID, clip(folder.Name+"/"+api.Val(one.FileName), 60), one.ProcessingStatus, size(api.Val(one.FileSize)), chunks(one), clip(api.Val(one.ErrorMessage), 80))
+		}
+		if len(r.t.rows) < filesAtOnce {
+			return nil
+		}
+		return r.flush()
+	}
+	for _, one := range files {
+		text, err := json.MarshalIndent(one, "  ", "  ")
+		if err != nil {
+			return err
+		}
+		before := ",\n  "
+		if !r.began {
+			before, r.began = "[\n  ", true
+		}
+		if _, err := fmt.Fprintf(r.out, "%s%s", before, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// flush writes the rows that there are.
+func (r *fileRows) flush() error {
+	r.t.head, r.t.more = []string{"ID", "NAME", "STATUS", "SIZE", "CHUNKS", "ERROR"}, r.began
+	err := r.t.write(r.out)
+	r.t.rows, r.began = nil, true
+	return err
+}
+
+func (r *fileRows) end() error {
+	if !r.json {
+		return r.flush()
+	}
+	closing := "\n]\n"
+	if !r.began {
+		closing = "[]\n"
+	}
+	_, err := io.WriteString(r.out, closing)
+	return err
 }
 
 func filesBy(limit int, status, name string) client.ListFiles {

@@ -34,6 +34,7 @@ func writeLine(w io.Writer, v any) error {
 type table struct {
 	head []string
 	rows [][]string
+	more bool // rows under a header that was written before
 }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
@@ -50,6 +51,9 @@ func (t *table) write(w io.Writer) error {
 			row[i] = oneLine(cell)
 			widths[i] = max(widths[i], cellWidth(row[i]))
 		}
+	}
+	if t.more {
+		rows = rows[1:]
 	}
 	var b strings.Builder
 	for _, row := range rows {
