@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -117,6 +118,9 @@ func (d *Daemon) open(ctx context.Context) error {
 	if d.lock, err = takeLock(ctx, p); err != nil {
 		return err
 	}
+	if err := os.Remove(p.Stopped); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return core.E(core.Internal, "%w", err).WithHint("check that the home can be written: loci doctor")
+	}
 	d.logger, d.level, d.logFile = openLog(p.Log, d.cfg.Settings)
 	if d.socket, err = ipc.Listen(ctx, p.Socket); err != nil {
 		return core.E(core.Unavailable, "listen on the socket: %w", err).WithHint("loci paths shows where it is; loci doctor says more")
@@ -170,6 +174,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	d.notify("the daemon listens on " + d.cfg.Paths.Socket)
 
 	d.wait(ctx)
+	if ctx.Err() != nil { // a signal: somebody wants the end too
+		d.markStopped()
+	}
 	began := time.Now()
 	d.logger.InfoContext(ctx, "daemon is stopping")
 	cancel()
@@ -419,6 +426,14 @@ func (d *Daemon) Shutdown(_ context.Context, ifIdle bool) error {
 	if e := d.current().engine; ifIdle && e != nil && !e.Idle() {
 		return core.E(core.Busy, "the daemon is busy with a run").WithHint("wait for it, or stop it anyway: loci daemon stop")
 	}
+	d.markStopped()
 	d.requestStop()
 	return nil
+}
+
+// markStopped says that this end is no crash, before anybody can notice it.
+func (d *Daemon) markStopped() {
+	if err := MarkStopped(d.cfg.Paths); err != nil {
+		d.logger.Warn("the stop is not marked as wanted", slog.Any("error", err))
+	}
 }

@@ -91,6 +91,15 @@ func EndHolder(ctx context.Context, p config.Paths, grace time.Duration, force f
 	return WaitStopped(ctx, p)
 }
 
+// MarkStopped leaves word that the daemon ends because somebody wants it to, so that an open chat does not take that for
+// a crash. The next start takes it away.
+func MarkStopped(p config.Paths) error {
+	if err := os.WriteFile(p.Stopped, nil, 0o600); err != nil {
+		return core.E(core.Internal, "note that the daemon was stopped: %w", err).WithHint("check that the home can be written: loci doctor")
+	}
+	return nil
+}
+
 // WaitStopped waits until no daemon holds the home.
 func WaitStopped(ctx context.Context, p config.Paths) error {
 	lock, err := ipc.WaitLock(ctx, p.Lock)

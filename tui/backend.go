@@ -69,7 +69,7 @@ var _ Backend = daemon{}
 func (d daemon) Open(ctx context.Context, open api.Open) (api.Session, error) {
 	who := d.who
 	who.Open = &open
-	return d.Register(ctx, who)
+	return d.Register(client.Asked(ctx), who)
 }
 
 func (d daemon) Agents(ctx context.Context) ([]api.AgentState, error) {
@@ -144,7 +144,7 @@ func (d daemon) Send(ctx context.Context, t Thread, text, model, otid string) it
 	req.IncludeCompactionMessages = new(true)
 	req.Messages = []api.Input{api.UserInput(text, otid)}
 	req.OverrideModel = api.PtrTo(model)
-	started := d.Stream(ctx, client.Target{AgentID: t.Agent, ConversationID: t.Conversation}, req)
+	started := d.Stream(client.Asked(ctx), client.Target{AgentID: t.Agent, ConversationID: t.Conversation}, req)
 	return func(yield func(api.Message, error) bool) {
 		run := ""
 		for m, err := range started {

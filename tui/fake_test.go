@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -35,7 +36,9 @@ type fake struct {
 	hints    chan api.Change
 	broken   chan struct{} // closed: the connection of hints breaks
 	pid      int
-	watched  int // connections of hints
+	unknown  string // the id of a message that a restore took away
+	stopped  error  // why nobody answers and nobody is started
+	watched  int    // connections of hints
 
 	searches []api.SearchMessages
 	fakePast
@@ -77,10 +80,13 @@ func (f *fake) Open(_ context.Context, o api.Open) (api.Session, error) {
 	return s, nil
 }
 
-func (f *fake) Status(context.Context) (api.Status, error) {
+func (f *fake) Status(ctx context.Context) (api.Status, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return api.Status{PID: f.pid}, nil
+	if f.stopped != nil && !client.IsUnasked(ctx) && errors.Is(f.stopped, client.ErrStopped) {
+		f.stopped, f.pid = nil, f.pid+1
+	}
+	return api.Status{PID: f.pid}, f.stopped
 }
 
 func (f *fake) Agents(context.Context) ([]api.AgentState, error) { return f.agents, nil }
@@ -124,6 +130,9 @@ func (f *fake) Messages(_ context.Context, t Thread, after string, limit int) ([
 		return []api.Message{{MessageType: api.MessageUser, ID: "m", Content: api.Text("words in " + t.Agent + t.Conversation)}}, nil
 	}
 	list := f.history
+	if after != "" && after == f.unknown {
+		return nil, &client.Error{Kind: api.KindNotFound, Message: "no message " + after}
+	}
 	for i, m := range list {
 		if after != "" && m.ID == after {
 			list = list[i+1:]

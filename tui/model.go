@@ -54,6 +54,7 @@ type Model struct {
 	// Who is talked to.
 	connected   bool
 	connecting  string // why it takes long
+	over        string // why nobody answers and nobody is started, once said
 	retry       time.Duration
 	thread      Thread
 	agentName   string
@@ -153,7 +154,7 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 	}
 	th := theme.New(kind)
 	m := &Model{
-		ctx: ctx, wg: wg, backend: o.Backend, opts: o, now: time.Now, out: out, theme: th,
+		ctx: client.Unasked(ctx), wg: wg, backend: o.Backend, opts: o, now: time.Now, out: out, theme: th,
 		screen: term.NewScreen(out, width, height), prompt: prompt.New(th, completions()),
 		seen: map[string]bool{}, told: map[string]bool{}, waiting: map[Thread][]string{}, unsure: map[said]string{}, override: o.Model, retry: retryFirst, changed: retryFirst,
 	}
@@ -363,7 +364,7 @@ func (m *Model) submit() tea.Cmd {
 	m.held = false
 	if !m.connected || m.turn != nil {
 		m.prompt.Queue = append(m.prompt.Queue, text)
-		return nil
+		return m.wake()
 	}
 	return m.send(text)
 }
@@ -452,6 +453,10 @@ func (m *Model) reopen() tea.Cmd {
 }
 
 func (m *Model) onReopened(msg reopenedMsg) tea.Cmd {
+	if errors.Is(msg.err, client.ErrStopped) || errors.Is(msg.err, client.ErrHomeGone) {
+		m.ended(msg.err)
+		return m.after(&m.changed, reopenMsg{})
+	}
 	if kind := client.KindOf(msg.err); kind == api.KindUnavailable || kind == api.KindTimeout {
 		m.connecting = explain(msg.err) + " · trying again"
 		return m.after(&m.changed, reopenMsg{})
@@ -459,7 +464,12 @@ func (m *Model) onReopened(msg reopenedMsg) tea.Cmd {
 	if msg.status.PID != m.daemonPID && m.daemonPID != 0 && m.turn == nil { // a turn says it by itself
 		m.show(transcript.Item{Kind: transcript.Notice, Text: "the daemon was away and is back"})
 	}
+	m.over = ""
 	m.met(msg.status)
+	if client.KindOf(msg.err) == api.KindNotFound {
+		m.connecting = ""
+		return tea.Batch(m.watch(), m.lookForThread())
+	}
 	if m.turn == nil {
 		m.history(m.missed(msg.messages))
 	}

@@ -85,7 +85,7 @@ func (a *app) ensureOptions(p config.Paths, environ []string) (*client.EnsureOpt
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
 	return &client.EnsureOptions{
-		Exe: exe, Environ: p.Environ(environ), Socket: p.Socket, Lock: p.Lock, StartLock: p.StartLock, Log: p.Log,
+		Exe: exe, Environ: p.Environ(environ), Socket: p.Socket, Lock: p.Lock, StartLock: p.StartLock, Stopped: p.Stopped, Log: p.Log,
 		Version: versionText(), Notify: a.note,
 	}, nil
 }

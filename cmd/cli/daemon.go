@@ -240,6 +240,9 @@ func (a *app) endHung(ctx context.Context, p config.Paths, why string) error {
 	ctx, stop := context.WithTimeoutCause(ctx, a.patience.term+a.patience.stop, (&fault{kind: api.KindTimeout, msg: "the daemon does not stop"}).
 		withHint("look at it with: loci daemon status; loci daemon logs"))
 	defer stop()
+	if err := daemon.MarkStopped(p); err != nil {
+		return err
+	}
 	return because(ctx, daemon.EndHolder(ctx, p, a.patience.term, func(pid int) {
 		a.note(fmt.Sprintf("pid %d did not end in %s and is killed; what it was doing goes on from its last saved step", pid, a.patience.term))
 	}))

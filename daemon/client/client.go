@@ -96,6 +96,9 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 }
 
 func (c *Client) ensure(ctx context.Context) (Ensured, error) {
+	if err := c.homeGone(); err != nil {
+		return Ensured{}, err
+	}
 	opts := *c.opts.Ensure
 	opts.Socket, opts.Version = c.Socket(), c.opts.Version
 	if opts.Notify == nil {

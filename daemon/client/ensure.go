@@ -34,6 +34,7 @@ type EnsureOptions struct {
 	Socket    string
 	Lock      string // the lock the daemon holds; its note is the socket it really has
 	StartLock string
+	Stopped   string       // a file that is there after a daemon was stopped on purpose; "": nobody leaves one
 	Log       string       // gets the daemon's standard streams
 	Version   string       // a daemon of another version is replaced if idle; "": any will do
 	Notify    func(string) // told one line that a person should know; nil: nobody
@@ -95,6 +96,9 @@ func (o *EnsureOptions) ensureLocked(ctx context.Context) (Ensured, error) {
 		}
 	} else if err == nil {
 		return found, nil
+	}
+	if err := o.stopped(ctx); err != nil {
+		return Ensured{}, err
 	}
 	return o.start(ctx)
 }

@@ -199,6 +199,7 @@ func (f *follower) follow(ctx context.Context, yield func(api.Message, error) bo
 			delay, tries = resumeFirst, 0
 		}
 		tries++
+		ctx = Unasked(ctx) // the run was accepted: what follows only looks at it
 		if !f.mendable(err) || tries >= resumeTries || ctx.Err() != nil {
 			yield(api.Message{}, err)
 			return
@@ -260,7 +261,7 @@ func (f *follower) mendable(err error) bool {
 	if f.seen == 0 && f.client.opts.Ensure == nil && ipc.Refused(err) {
 		return false
 	}
-	return broken(err) && !errors.Is(err, errNotStarted)
+	return broken(err) && !errors.Is(err, errNotStarted) && !errors.Is(err, ErrStopped) && !errors.Is(err, ErrHomeGone)
 }
 
 // broken says whether a connection failed, as against an answer that says no.

@@ -129,7 +129,7 @@ func TestLociHomeMovesEverything(t *testing.T) {
 	}
 	want := Paths{
 		Home: "/h", Config: "/h/config.toml", Data: "/h/data", State: "/h/state", Run: "/h/run", Socket: "/h/run/loci.sock",
-		Lock: "/h/data/loci.lock", StartLock: "/h/run/start.lock", Log: "/h/state/daemon.log",
+		Lock: "/h/data/loci.lock", StartLock: "/h/run/start.lock", Stopped: "/h/run/stopped", Log: "/h/state/daemon.log",
 	}
 	if diff := cmp.Diff(want, p); diff != "" {
 		t.Error(diff)

@@ -25,6 +25,7 @@ type Paths struct {
 	Socket    string `json:"socket"`
 	Lock      string `json:"lock"`       // held by the daemon; its note is the socket
 	StartLock string `json:"start_lock"` // held by whoever starts the daemon
+	Stopped   string `json:"stopped"`    // there after the daemon was stopped on purpose
 	Log       string `json:"log"`
 }
 
@@ -39,6 +40,7 @@ func FindPaths(lookup Env) (Paths, error) {
 	}
 	p.Lock = filepath.Join(p.Data, "loci.lock")
 	p.StartLock = filepath.Join(p.Run, "start.lock")
+	p.Stopped = filepath.Join(p.Run, "stopped")
 	p.Log = filepath.Join(p.State, "daemon.log")
 	p.Socket = socketPath(p, lookup)
 	return p, nil

@@ -1,0 +1,63 @@
+package tui
+
+import (
+	"errors"
+
+	tea "charm.land/bubbletea/v2"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+	"loci/tui/transcript"
+)
+
+// ended says once that the daemon was stopped on purpose. The chat does not undo that by itself: it looks from time to
+// time whether somebody has started it again.
+func (m *Model) ended(err error) {
+	text, state := "the daemon was stopped; the next message starts it", "the daemon is stopped"
+	if errors.Is(err, client.ErrHomeGone) {
+		text, state = "this home is gone: it was uninstalled, or its folder removed; nothing can be sent from here", "the home is gone"
+	}
+	m.connecting = state
+	if m.over == text {
+		return
+	}
+	m.over = text
+	m.show(transcript.Item{Kind: transcript.Notice, Text: text})
+}
+
+// wake starts a daemon that was stopped during a run: it goes on with that run, and then takes what the person said.
+func (m *Model) wake() tea.Cmd {
+	if m.over == "" || m.turn == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		s, err := m.backend.Status(client.Asked(m.ctx))
+		return statusMsg{s, err}
+	}
+}
+
+// lookForThread reads the conversation anew where what was shown of it last is not in the home any more, as after a
+// restore, or says that it is not there at all.
+func (m *Model) lookForThread() tea.Cmd {
+	thread := m.thread
+	return func() tea.Msg {
+		_, err := m.backend.Agent(m.ctx, thread.Agent)
+		var messages []api.Message
+		if err == nil {
+			messages, err = m.backend.Messages(m.ctx, thread, "", historyMost)
+		}
+		return panelMsg{func(m *Model) tea.Cmd {
+			switch {
+			case thread != m.thread:
+			case client.KindOf(err) == api.KindNotFound:
+				m.failure(m.name() + " is not in this home any more: it was restored, or the agent deleted; /agents shows who is there")
+			case err != nil:
+				m.failure("the conversation cannot be read: " + explain(err))
+			case m.turn == nil:
+				m.replace(messages)
+				m.marked("the home was replaced; what stands above may no longer be part of it · ctrl+o shows what is")
+			}
+			return m.goOn()
+		}}
+	}
+}
