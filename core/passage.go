@@ -62,7 +62,8 @@ type PassageFilter struct {
 	Contains    string    // plain substring, for lists
 }
 
-// SearchQuery asks for passages or messages. Its words are looked for, and the days that it names.
+// SearchQuery asks for passages or messages. Its words are looked for, and the days that it names. A text without words is
+// looked for as it stands, among the newest only; no text lists the newest.
 type SearchQuery struct {
 	Text  string
 	Limit int             // 0: 10

@@ -2,8 +2,11 @@ package storage_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"loci/core"
 	"loci/providers/embed"
@@ -71,6 +74,52 @@ func found(t *testing.T, s *storage.Store, query string) []string {
 		texts[i] = h.Passage.Text
 	}
 	return texts
+}
+
+func TestAQueryWithoutWordsIsLookedForAsItStands(t *testing.T) {
+	t.Parallel()
+	texts := make([]string, 0, 2*110)
+	for range cap(texts) / 2 { // more than one page
+		texts = append(texts, "Nothing of note.", "Plain.")
+	}
+	s := small(t, append([]string{"Up 5 % in May, 🎉"}, texts...)...)
+	agent := core.Agent{ID: core.NewAgentID(), Name: "a", CreatedAt: time.Now(), UpdatedAt: time.Now()}
+	conv := core.Conversation{ID: core.DefaultConversation(agent.ID), Agent: agent.ID}
+	for _, err := range []error{s.Agents().Create(t.Context(), &agent), s.Conversations().Create(t.Context(), &conv)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, text := range append([]string{"Up 5 % in May, 🎉"}, texts...) {
+		m := core.Message{ID: core.NewMessageID(), Agent: agent.ID, Conversation: conv.ID, Role: core.RoleUser, Content: []core.Content{core.Text(text)}, CreatedAt: time.Now()}
+		if err := s.Messages().Insert(t.Context(), &m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	said := func(query string) []string {
+		hits, err := s.Messages().Match(t.Context(), core.SearchQuery{Text: query}, core.MessageFilter{Agent: agent.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts := make([]string, len(hits))
+		for i, h := range hits {
+			texts[i] = strings.TrimSpace(h.Message.Said())
+		}
+		return texts
+	}
+	for query, want := range map[string][]string{" % ": {"Up 5 % in May, 🎉"}, "🎉": {"Up 5 % in May, 🎉"}, "*": {}, "☕": {}, "%%": {}} {
+		if diff := cmp.Diff(want, found(t, s, query)); diff != "" {
+			t.Errorf("passages, %q (-want +got):\n%s", query, diff)
+		}
+	}
+	for query, want := range map[string][]string{"%": {"Up 5 % in May, 🎉"}, "*": {}} {
+		if diff := cmp.Diff(want, said(query)); diff != "" {
+			t.Errorf("messages, %q (-want +got):\n%s", query, diff)
+		}
+	}
+	if got := found(t, s, " "); len(got) != 10 {
+		t.Errorf("an empty query lists %d", len(got))
+	}
 }
 
 func TestFewTextsAreFoundByMeaningToo(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -138,7 +139,7 @@ const notReset = `(NOT EXISTS (SELECT 1 FROM context c WHERE c.conversation_id =
 	OR EXISTS (SELECT 1 FROM context c JOIN conversations v ON v.id = c.conversation_id AND v.deleted_at IS NULL
 		WHERE c.message_id = m.id AND c.conversation_id <> m.conversation_id AND ` + shown + `))`
 
-// Match finds messages that people or agents said. A query without words finds the newest.
+// Match finds messages that people or agents said. A query that is empty finds the newest, one without words what holds it.
 func (s messages) Match(ctx context.Context, q core.SearchQuery, f core.MessageFilter) ([]core.MessageHit, error) {
 	limit := q.Limit
 	if limit <= 0 {
@@ -159,7 +160,16 @@ func (s messages) Match(ctx context.Context, q core.SearchQuery, f core.MessageF
 		return nil, err
 	}
 	if found.nothing {
-		return s.newest(ctx, f, limit)
+		if strings.TrimSpace(q.Text) == "" {
+			return s.newest(ctx, f, nil, limit)
+		}
+		return literally(q, limit, func(last *core.MessageHit, n int) ([]core.MessageHit, error) { return s.newest(ctx, f, last, n) },
+			func(h *core.MessageHit) (id, text string) {
+				if q.But != "" && h.Message.Run == q.But {
+					return "", ""
+				}
+				return string(h.Message.ID), h.Message.Said()
+			}, func(h *core.MessageHit, as string) { h.Score, h.Words = 1, sought(q, as) })
 	}
 	return gather(found.hits, limit, func(ids []string) (map[string]core.MessageHit, error) { return s.load(ctx, f, ids) },
 		func(h core.MessageHit, hit search.Hit) core.MessageHit {
@@ -171,12 +181,16 @@ func (s messages) Match(ctx context.Context, q core.SearchQuery, f core.MessageF
 		})
 }
 
-func (s messages) newest(ctx context.Context, f core.MessageFilter, limit int) ([]core.MessageHit, error) {
+// newest returns the newest messages, those before the last one that was seen.
+func (s messages) newest(ctx context.Context, f core.MessageFilter, last *core.MessageHit, limit int) ([]core.MessageHit, error) {
 	ctx, q := s.v.read(ctx)
 	w := &where{}
 	s.filter(w, f)
 	if f.Conversation != "" {
 		w.and("m.conversation_id = ?", f.Conversation)
+	}
+	if last != nil {
+		w.and("m.seq < ?", last.Message.Seq)
 	}
 	w.and(notReset)
 	var rows []messageRow
@@ -230,7 +244,7 @@ func searchableRoles(asked []core.Role) []core.Role {
 	return roles
 }
 
-// Match finds passages. A query without words finds the newest.
+// Match finds passages. A query that is empty finds the newest, one without words what holds it.
 func (s passages) Match(ctx context.Context, q core.SearchQuery, f core.PassageFilter) ([]core.PassageHit, error) {
 	limit := q.Limit
 	if limit <= 0 {
@@ -255,12 +269,12 @@ func (s passages) Match(ctx context.Context, q core.SearchQuery, f core.PassageF
 		return nil, err
 	}
 	if found.nothing {
-		newest, err := s.List(ctx, f, core.Page{Limit: limit, Desc: true})
-		hits := make([]core.PassageHit, len(newest))
-		for i, p := range newest {
-			hits[i] = core.PassageHit{Passage: p}
+		if strings.TrimSpace(q.Text) == "" {
+			return s.newest(ctx, f, nil, limit)
 		}
-		return hits, err
+		return literally(q, limit, func(last *core.PassageHit, n int) ([]core.PassageHit, error) { return s.newest(ctx, f, last, n) },
+			func(h *core.PassageHit) (id, text string) { return string(h.Passage.ID), h.Passage.Text },
+			func(h *core.PassageHit, as string) { h.Score, h.Words = 1, sought(q, as) })
 	}
 	return gather(found.hits, limit, func(ids []string) (map[string]core.PassageHit, error) { return s.load(ctx, f, ids) },
 		func(h core.PassageHit, hit search.Hit) core.PassageHit {
@@ -270,6 +284,20 @@ func (s passages) Match(ctx context.Context, q core.SearchQuery, f core.PassageF
 			}
 			return h
 		})
+}
+
+// newest returns the newest passages, those before the last one that was seen.
+func (s passages) newest(ctx context.Context, f core.PassageFilter, last *core.PassageHit, limit int) ([]core.PassageHit, error) {
+	page := core.Page{Limit: limit, Desc: true}
+	if last != nil {
+		page.After = string(last.Passage.ID)
+	}
+	list, err := s.List(ctx, f, page)
+	hits := make([]core.PassageHit, len(list))
+	for i, p := range list {
+		hits[i] = core.PassageHit{Passage: p}
+	}
+	return hits, err
 }
 
 // memories returns the archives that are archival memory; none when all are. some is false where only folders have archives.
