@@ -45,12 +45,12 @@ func bindings() []binding {
 	return []binding{
 		{"enter", "send; while the agent works, queue"},
 		{"ctrl+j, alt+enter, shift+enter", "new line"},
-		{"↑ ↓", "history; with an empty prompt ↑ edits the queue"},
+		{"↑ ↓", "history; ↑ first edits what is queued last"},
 		{"tab", "complete a command"},
 		{"esc", "stop the agent; never deletes text"},
 		{"ctrl+o", "the conversation with everything unfolded"},
 		{"ctrl+l", "clear the screen and draw the last of it again"},
-		{"ctrl+c twice, ctrl+d", "leave"},
+		{"ctrl+c twice, ctrl+d", "leave; ctrl+c once stops the agent"},
 		{"ctrl+z", "suspend"},
 	}
 }
@@ -64,30 +64,35 @@ func completions() []prompt.Command {
 	return out
 }
 
-// parseCommand splits a slash line. A line that only looks like one, because a
-// second slash follows, as in a path, is still one word too many to be sent.
+// parseCommand splits a slash line. One whose first word has a further slash is
+// none: it begins with a path.
 func parseCommand(text string) (name, arg string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "/")
 	if !ok {
 		return "", "", false
 	}
-	name, arg, _ = strings.Cut(rest, " ")
-	name, more, _ := strings.Cut(name, "\n")
-	return name, strings.TrimSpace(strings.TrimSpace(more) + " " + strings.TrimSpace(arg)), true
+	name = rest
+	if end := strings.IndexAny(rest, " \t\n"); end >= 0 {
+		name, arg = rest[:end], strings.TrimSpace(rest[end:])
+	}
+	return name, arg, !strings.Contains(name, "/")
 }
 
-// runCommand runs a slash line. Unknown words are an error and are not sent.
-func (m *Model) runCommand(name, arg string) tea.Cmd {
+// runCommand runs a slash line. One that cannot be run is not sent and stays in
+// the prompt.
+func (m *Model) runCommand(text, name, arg string) tea.Cmd {
 	for _, c := range commands() {
 		if c.name != name && (c.alias == "" || c.alias != name) {
 			continue
 		}
 		if !c.offline && !m.connected {
 			m.flash = "/" + name + " needs the daemon, which does not answer yet"
+			m.prompt.Set(text)
 			return nil
 		}
 		return c.run(m, arg)
 	}
+	m.prompt.Set(text)
 	m.failure(fmt.Sprintf("there is no command /%s; /help lists them (to send a text that starts with a slash, begin with a space)", name))
 	return nil
 }

@@ -57,6 +57,10 @@ func TestCompactSaysInALineWhyItCannot(t *testing.T) {
 		t.Errorf("offline: %q", got)
 	}
 	r.connect()
+	if got := r.m.prompt.Text(); got != "/compact" {
+		t.Errorf("what was typed is gone: %q", got)
+	}
+	r.m.prompt.Set("")
 	r.say("slow answer")
 	r.until("the answer", func() bool { return strings.Contains(r.view(), "This much") })
 	r.say("/compact")

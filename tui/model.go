@@ -359,7 +359,7 @@ func (m *Model) emit(kind transcript.Kind, text string, tight bool) {
 func (m *Model) submit() tea.Cmd {
 	text := m.prompt.Take()
 	if name, arg, ok := parseCommand(text); ok {
-		return m.runCommand(name, arg)
+		return m.runCommand(text, name, arg)
 	}
 	m.held = false
 	if !m.connected || m.turn != nil {

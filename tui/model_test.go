@@ -8,6 +8,7 @@ import (
 	"loci/daemon/api"
 	"loci/daemon/client"
 	"loci/tui/panel"
+	"loci/tui/term"
 	"loci/tui/transcript"
 
 	tea "charm.land/bubbletea/v2"
@@ -312,5 +313,76 @@ func TestAHugeMessageOfOnesOwnDoesNotPushAllElseAway(t *testing.T) {
 	r.idle()
 	if got := r.f.heard(); len(got) != 1 || strings.Count(got[0], "pasted line") != 300 {
 		t.Errorf("%d messages were sent", len(got))
+	}
+}
+
+func TestAMessageThatBeginsWithAPathIsSent(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("/etc/hosts has a wrong line")
+	r.idle()
+	if diff := cmp.Diff([]string{"/etc/hosts has a wrong line"}, r.f.heard()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnUnknownCommandStaysInThePrompt(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("/helpp me")
+	if !strings.Contains(r.said(), "there is no command /helpp") || r.m.prompt.Text() != "/helpp me" || len(r.f.heard()) != 0 {
+		t.Errorf("prompt %q, sent %q", r.m.prompt.Text(), r.f.heard())
+	}
+}
+
+func TestARefusedNameOfAnAgentStaysInItsFieldWithTheReason(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	r := newRobot(t, f, 80, 24).connect()
+	f.mu.Lock()
+	f.openErrs = []error{&client.Error{Status: 422, Kind: api.KindInvalid, Message: "a name has no slash"}}
+	f.mu.Unlock()
+	r.say("/agents")
+	r.until("the list", func() bool { return r.top() != nil })
+	r.key(tea.Key{Code: 'n', Mod: tea.ModCtrl})
+	r.typ("bad/")
+	r.enter()
+	r.until("the reason", func() bool { return strings.Contains(r.view(), "a name has no slash") })
+	e, ok := r.top().(*panel.Edit)
+	if !ok || e.Value() != "bad/" {
+		t.Fatalf("the field is gone:\n%s", r.view())
+	}
+	r.key(tea.Key{Code: tea.KeyBackspace})
+	r.enter()
+	r.until("the agent", func() bool { return r.m.thread.Agent == "agent-3" && r.top() == nil })
+}
+
+func TestCtrlCStopsTheAgentAndThenLeaves(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("slow")
+	r.until("the run", func() bool { return r.m.turn != nil && r.m.turn.run != "" })
+	stop := tea.Key{Code: 'c', Mod: tea.ModCtrl}
+	r.key(stop)
+	if s := r.status(); !strings.Contains(s, "stopping · ctrl+c again leaves") {
+		t.Errorf("status %q", s)
+	}
+	r.idle()
+	if !strings.Contains(r.said(), "· stopped") || r.m.quitting {
+		t.Errorf("said:\n%s", r.said())
+	}
+	r.m.armed = true // within the time for it
+	r.key(stop)
+	if !r.m.quitting {
+		t.Error("the second did not leave")
+	}
+}
+
+func TestATerminalWithoutASizeHasTheCustomaryOne(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24)
+	msg := term.Filter(r.m.out)(nil, tea.WindowSizeMsg{})
+	if diff := cmp.Diff(tea.WindowSizeMsg{Width: 80, Height: 24}, msg); diff != "" {
+		t.Error(diff)
 	}
 }

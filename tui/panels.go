@@ -124,22 +124,42 @@ func agentNote(a api.AgentState) string {
 // nameAgent asks for the name of a new agent and makes it.
 func (m *Model) nameAgent(name string) tea.Cmd {
 	e := panel.NewEdit(m.theme, "Name of the new agent", name, true)
+	asked := false
 	m.push(e, func(a panel.Action) tea.Cmd {
 		name := transcript.OneLine(a.Text)
 		if name == "" {
 			e.Refuse("it needs a name")
+		}
+		if name == "" || asked {
 			return nil
 		}
-		m.closePanels()
+		asked = true
 		return func() tea.Msg {
 			s, err := m.backend.Open(m.ctx, api.Open{Agent: api.OpenNew, Name: name})
-			return threadMsg{
-				thread: threadOf(s.AgentID, s.ConversationID), name: s.AgentName, model: s.Model,
-				notice: "This is " + s.AgentName + ", a new agent.", err: err,
-			}
+			return panelMsg{func(m *Model) tea.Cmd {
+				if asked = false; err != nil {
+					m.refuse(e, err)
+					return nil
+				}
+				m.closePanels()
+				return m.onThread(threadMsg{
+					thread: threadOf(s.AgentID, s.ConversationID), name: s.AgentName, model: s.Model,
+					notice: "This is " + s.AgentName + ", a new agent.",
+				})
+			}}
 		}
 	})
 	return nil
+}
+
+// refuse says in an editor why its text was not taken, or where that was left
+// meanwhile, on the status line.
+func (m *Model) refuse(e *panel.Edit, err error) {
+	if n := len(m.panels); n == 0 || m.panels[n-1].Panel != panel.Panel(e) {
+		m.flash = explain(err)
+		return
+	}
+	e.Refuse(explain(err))
 }
 
 // openThread reads a conversation of an agent and goes on with it.

@@ -66,6 +66,7 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("the chat needs a terminal: %w", err)
 	}
+	width, height = term.SizeOr(width, height)
 	ctx, cancel := context.WithCancel(ctx)
 	var wg sync.WaitGroup
 	out := term.NewOutput(o.Out)

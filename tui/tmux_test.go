@@ -257,6 +257,10 @@ func TestUnknownCommandsAreNotSent(t *testing.T) {
 	if strings.Contains(s, "You said") {
 		t.Errorf("it was sent:\n%s", s)
 	}
+	if !strings.Contains(s, "› /frobnicate now\nAda") {
+		t.Errorf("what was typed is gone:\n%s", s)
+	}
+	x.Keys("C-u")
 	say1(x, "/quit")
 	x.Wait("the end", x.All, func(s string) bool { return strings.HasSuffix(s, "begin with a space)\nended 0") })
 }

@@ -178,7 +178,11 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 			return m.quitCommand("")
 		}
 		m.armed, m.flash = true, "ctrl+c again leaves"
-		return tea.Tick(quitWithin, func(time.Time) tea.Msg { return disarmMsg{} })
+		stop := m.stop()
+		if m.turn != nil {
+			m.flash = "stopping · ctrl+c again leaves"
+		}
+		return batch(stop, tea.Tick(quitWithin, func(time.Time) tea.Msg { return disarmMsg{} }))
 	case "ctrl+d":
 		if m.prompt.Empty() {
 			return m.quitCommand("")

@@ -111,6 +111,7 @@ func (c *Client) ensure(ctx context.Context) (Ensured, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.socket = result.Socket
+	c.versionNoted = c.versionNoted || !opts.fits(result.Status) // it was left, and Ensure said so
 	return result, nil
 }
 

@@ -63,6 +63,7 @@ func fakeDaemon(home, socket, version string) error {
 	ready := time.Now().Add(20 * time.Millisecond)
 	_, busyErr := os.Stat(filepath.Join(home, "busy"))
 	mux.HandleFunc("GET "+api.PathStatus, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set(api.HeaderVersion, version)
 		answer(w, api.Status{PID: os.Getpid(), Version: version, Ready: time.Now().After(ready), Busy: busyErr == nil})
 	})
 	mux.HandleFunc("POST "+api.PathShutdown, func(w http.ResponseWriter, _ *http.Request) {
@@ -214,6 +215,14 @@ func TestABusyDaemonOfAnotherVersionIsLeft(t *testing.T) {
 	got, err := Ensure(t.Context(), next)
 	if err != nil || got.Started || got.Status.PID != first.Status.PID || len(lines) != 1 || !strings.Contains(lines[0], "busy") {
 		t.Errorf("%+v %v, told %q", got, err, lines)
+	}
+	lines = nil
+	c := New(Options{Socket: old.Socket, Version: "2", Ensure: &next, Notify: next.Notify})
+	defer c.Close()
+	_, err = c.Register(t.Context(), api.Client{Kind: api.ClientPrint})
+	_, statusErr := c.Status(t.Context())
+	if err != nil || statusErr != nil || len(lines) != 1 {
+		t.Errorf("%v %v, a client was told %q", err, statusErr, lines)
 	}
 }
 

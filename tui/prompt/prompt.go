@@ -62,6 +62,7 @@ type Prompt struct {
 	at      int    // position in history; len(history) is the draft
 	draft   string // what was typed before the history was entered
 	offered string // the text that was given back, as long as nobody touched it
+	taken   bool   // a queued message is being edited
 
 	pastes []string // folded pastes by their number
 
@@ -166,7 +167,7 @@ func (p *Prompt) Take() string {
 	}
 	p.Remember(text)
 	p.area.Reset()
-	p.pastes = nil
+	p.pastes, p.taken = nil, false
 	p.touched()
 	return text
 }
@@ -260,14 +261,22 @@ func (p *Prompt) touched() {
 	p.offered = ""
 }
 
-// older goes back: into the queue when nothing is typed, else into the history.
+// queueNext reports whether ↑ takes the newest message of the queue back into
+// the editor. One after the other: the second ↑ is not to empty the queue.
+func (p *Prompt) queueNext() bool {
+	return len(p.Queue) > 0 && (p.Empty() || p.at == len(p.history) && !p.taken)
+}
+
+// older goes back: into the queue, else into the history.
 func (p *Prompt) older() bool {
 	if p.area.Line() > 0 || p.area.LineInfo().RowOffset > 0 {
 		return false
 	}
-	if n := len(p.Queue); n > 0 && p.Empty() {
+	if p.queueNext() {
+		n := len(p.Queue)
+		p.put(p.Text()) // what was being typed is found in the history
 		p.Set(p.Queue[n-1])
-		p.Queue = p.Queue[:n-1]
+		p.Queue, p.taken = p.Queue[:n-1], true
 		return true
 	}
 	if p.at == 0 {
@@ -361,7 +370,7 @@ func (p *Prompt) queueView() []string {
 		}
 		rows = append(rows, p.theme.Dim.Render(transcript.Short("⋯ "+transcript.OneLine(q), p.width)))
 	}
-	if len(rows) > 0 {
+	if len(rows) > 0 && p.queueNext() && len(p.list()) == 0 {
 		rows[len(rows)-1] += p.theme.Dim.Render(transcript.Short("  ↑ edits", p.width-term.Width(rows[len(rows)-1])))
 	}
 	return rows

@@ -131,6 +131,37 @@ func TestTheQueueComesBackForEditingNewestFirst(t *testing.T) {
 	}
 }
 
+func TestTheQueueComesBackForEditingAndWhatWasTypedStaysInTheHistory(t *testing.T) {
+	t.Parallel()
+	p := fresh()
+	p.Remember("second")
+	p.Queue = []string{"first", "second"}
+	write(p, "draft")
+	if got := view(p); !strings.Contains(got, "⋯ second  ↑ edits") {
+		t.Errorf("view %q", got)
+	}
+	press(p, "up")
+	if p.Text() != "second" || !cmp.Equal(p.Queue, []string{"first"}) {
+		t.Errorf("%q, %v", p.Text(), p.Queue)
+	}
+	if got := view(p); strings.Contains(got, "↑ edits") {
+		t.Errorf("↑ is the history now: %q", got)
+	}
+	press(p, "up")
+	if p.Text() != "draft" || len(p.Queue) != 1 {
+		t.Errorf("%q, %v", p.Text(), p.Queue)
+	}
+	press(p, "down")
+	if p.Text() != "second" {
+		t.Errorf("back to %q", p.Text())
+	}
+	p.Take()
+	write(p, "more")
+	if press(p, "up"); p.Text() != "first" || len(p.Queue) != 0 {
+		t.Errorf("%q, %v", p.Text(), p.Queue)
+	}
+}
+
 func TestAnExactCommandBeatsAPrefix(t *testing.T) {
 	t.Parallel()
 	p := fresh()

@@ -226,10 +226,21 @@ func shapeOf(rows []string, cursor *tea.Cursor) shape {
 func Filter(out *Output) func(tea.Model, tea.Msg) tea.Msg {
 	return func(_ tea.Model, msg tea.Msg) tea.Msg {
 		if size, ok := msg.(tea.WindowSizeMsg); ok {
+			size.Width, size.Height = SizeOr(size.Width, size.Height)
 			out.Resized(size.Width)
+			return size
 		}
 		return msg
 	}
+}
+
+// SizeOr is a terminal's size, or the customary one where it has none, as a pty
+// that nobody gave a size.
+func SizeOr(width, height int) (w, h int) {
+	if width < 1 || height < 1 {
+		return 80, 24
+	}
+	return width, height
 }
 
 func (s *Screen) nudge() {
