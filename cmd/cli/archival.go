@@ -87,21 +87,34 @@ func (a *app) archivalAdd(agent *string) *cobra.Command {
 func (a *app) archivalSearch(agent *string) *cobra.Command {
 	var limit int
 	var tags []string
+	var allTags bool
+	var when period
 	c := &cobra.Command{
 		Use: "search WORDS...", Short: "Search passages, the best first", Args: atLeast("what to search for"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := searchable(args); err != nil {
 				return err
 			}
+			from, until, err := when.bounds()
+			if err != nil {
+				return err
+			}
 			c, g, err := a.memoryOf(cmd.Context(), *agent)
 			if err != nil {
 				return err
 			}
-			found, err := c.SearchPassages(cmd.Context(), api.SearchPassages{
-				Query: api.PtrTo(strings.Join(args, " ")), AgentID: &g.ID, Tags: tags, Limit: api.PtrTo(orDefault(limit, 10)),
-			})
+			q := api.SearchPassages{
+				Query: api.PtrTo(strings.Join(args, " ")), AgentID: &g.ID, Tags: tags, Limit: api.PtrTo(orDefault(limit, 10)), StartDate: from, EndDate: until,
+			}
+			if allTags {
+				q.TagMatchMode = api.PtrTo("all")
+			}
+			found, err := c.SearchPassages(cmd.Context(), q)
 			if err != nil {
 				return err
+			}
+			if len(found) > 0 {
+				a.notePartial(found[0].Metadata) // it is the same index for all of them
 			}
 			if a.json {
 				return writeJSON(a.out, nonNil(found))
@@ -118,6 +131,8 @@ func (a *app) archivalSearch(agent *string) *cobra.Command {
 	}
 	c.Flags().IntVar(&limit, "limit", 0, "how many at most (10)")
 	c.Flags().StringSliceVar(&tags, "tag", nil, "only with this tag; may be repeated")
+	c.Flags().BoolVar(&allTags, "all-tags", false, "only with all of these tags; otherwise any of them will do")
+	when.add(c)
 	return c
 }
 

@@ -387,3 +387,31 @@ func TestTheStatusSaysWhatWaitsForItsEmbeddingAndWhy(t *testing.T) {
 		t.Errorf("nothing waits: %q", got)
 	}
 }
+
+func TestADayOfASearchIsAWholeDayOfThisMachine(t *testing.T) {
+	t.Parallel()
+	day := time.Date(2026, 5, 1, 0, 0, 0, 0, time.Local)
+	from, until, err := (&period{since: "2026-05-01", until: "2026-05-01"}).bounds()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for got, want := range map[*string]time.Time{from: day, until: day.AddDate(0, 0, 1).Add(-time.Microsecond)} {
+		if at, _, err := api.ParseTime(*got, time.UTC); err != nil || !at.Equal(want) {
+			t.Errorf("%s, want %s: %v", *got, want, err)
+		}
+	}
+}
+
+func TestResultsOfAnUnfinishedIndexAreTold(t *testing.T) {
+	t.Parallel()
+	var said bytes.Buffer
+	a := &app{errOut: &said}
+	a.notePartial(api.Object{"words": []any{"ada"}})
+	if said.Len() > 0 {
+		t.Errorf("of a whole index: %q", said.String())
+	}
+	a.notePartial(api.Object{"partial": true})
+	if !strings.Contains(said.String(), "still being built") {
+		t.Errorf("it says %q", said.String())
+	}
+}

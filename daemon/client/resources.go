@@ -196,6 +196,11 @@ func (c *Client) SearchMessages(ctx context.Context, in api.SearchMessages) ([]a
 	return call[[]api.MessageResult](ctx, c, request{method: post, path: "/v1/messages/search", body: in})
 }
 
+// SearchAgentMessages searches the messages of all agents, or of the one in the body, and says what made each result.
+func (c *Client) SearchAgentMessages(ctx context.Context, in api.SearchAgentMessages) ([]api.AgentMessageResult, error) {
+	return call[[]api.AgentMessageResult](ctx, c, request{method: post, path: "/v1/agents/messages/search", body: in})
+}
+
 // Cancel ends runs of an agent, all that are active if none is named. The answer maps ids to statuses.
 func (c *Client) Cancel(ctx context.Context, agentID string, runIDs ...string) (map[string]string, error) {
 	return call[map[string]string](ctx, c, request{
