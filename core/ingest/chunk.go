@@ -21,7 +21,7 @@ type Chunk struct {
 	EndLine int      // … and last
 	Page    int      // 0 where the format has none
 	EndPage int      // the page it ends on
-	Path    []string // headings (or the key, the declaration) above all of it, the outermost first
+	Path    []string // headings (or the key) above all of it, the outermost first; of code, the declaration it begins in
 	Header  string   // the first row of a table whose rows these are; not part of Text
 }
 
@@ -51,6 +51,7 @@ func Chunks(doc core.Document, tokens int) []Chunk {
 	var pieces []piece
 	switch doc.Kind {
 	case core.FileCode:
+		c.code = true
 		pieces = c.codePieces()
 	case core.FileCSV:
 		pieces = c.csvPieces()
@@ -70,6 +71,7 @@ type chunker struct {
 	budget   int
 	sections []core.Section
 	header   string // of a table
+	code     bool   // paths are declarations: a chunk has that in which it begins
 }
 
 // piece is a part that is not cut further. Fresh ones begin something: a full enough chunk ends before them.
@@ -212,7 +214,9 @@ func (c *chunker) pack(pieces []piece) []Chunk {
 		default:
 			cur.end = p.end
 			cur.weight += p.weight
-			cur.path = cur.path[:commonPrefix(cur.path, p.path)]
+			if !c.code {
+				cur.path = cur.path[:commonPrefix(cur.path, p.path)]
+			}
 		}
 	}
 	flush()

@@ -2,46 +2,102 @@ package ingest
 
 import (
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
 // maxSignature bounds the declaration that stands in the path of a chunk of code, in characters.
 const maxSignature = 100
 
-// codePieces cuts at top-level declarations: an unindented line behind a blank one begins a piece, unless it only closes
-// what stands before. Comments and decorators stay with what follows them, since no blank line parts them.
+// codePieces cuts at top-level declarations: an unindented line begins one behind a blank line, and behind an indented or
+// closing one, where code is written without blank lines; so does one that begins with the same word as the line before,
+// but that is no better place to end a chunk than another. Comments and decorators stay with what follows them.
 func (c *chunker) codePieces() []piece {
 	var out []piece
-	start, blank := 0, false
-	put := func(end int) {
-		if end > start {
-			out = c.refine(out, piece{start: start, end: end, path: signature(c.text[start:end]), fresh: true}, blankCuts, lineCuts)
-			start = end
+	next := piece{fresh: true}
+	put := func(end int, fresh bool) {
+		if next.end = end; end > next.start {
+			next.path = signature(c.text[next.start:end])
+			out = c.refine(out, next, blankCuts, lineCuts)
+			next = piece{start: end, fresh: fresh}
 		}
 	}
+	blank, ended, word := false, false, ""
+	var quoted openQuote
 	for l := range physical(c.text) {
 		line := c.text[l.start:l.end]
-		switch {
-		case strings.TrimSpace(line) == "":
-			blank = true
+		if strings.TrimSpace(line) == "" {
+			blank, word = true, ""
 			continue
-		case blank && line[0] != ' ' && line[0] != '\t' && !closes(line):
-			put(l.start)
 		}
-		blank = false
+		indented := line[0] == ' ' || line[0] == '\t'
+		begins := !indented && !closes(line)
+		first := strings.Fields(line)[0]
+		switch {
+		case begins && blank:
+			put(l.start, true)
+			quoted = ""
+		case begins && quoted == "" && ended && !directive(line):
+			put(l.start, true)
+		case begins && quoted == "" && first == word && signature(line) != nil:
+			put(l.start, false)
+		}
+		quoted = quoted.after(line)
+		blank, ended, word = false, !begins, ""
+		if begins {
+			word = first
+		}
 	}
-	put(len(c.text))
+	put(len(c.text), true)
 	return out
 }
 
-// closes reports a line that ends a block of code.
+// closes reports a line that ends a block of code, or goes on with one.
 func closes(line string) bool {
-	switch word := strings.TrimRight(strings.Fields(line)[0], ";,"); word {
-	case "end", "fi", "done", "esac", "else", "elif", "except", "finally", "catch", "rescue":
+	word := strings.Fields(line)[0]
+	switch word {
+	case "public:", "private:", "protected:", "default:":
+		return true
+	}
+	switch word = strings.TrimRight(word, ";,:)"); word {
+	case "end", "fi", "done", "esac", "else", "elif", "except", "finally", "catch", "rescue", "ensure":
 		return true
 	default:
-		return strings.Trim(word, ")]}") == ""
+		return strings.Trim(word, "()[]{}") == ""
 	}
+}
+
+// directive reports a line for a preprocessor, which stands unindented wherever it is.
+func directive(line string) bool {
+	return len(line) > 1 && line[0] == '#' && unicode.IsLetter(rune(line[1]))
+}
+
+// openQuote is what a string of several lines was opened with, which it ends with.
+type openQuote string
+
+// after returns the quote that is open behind a line.
+func (q openQuote) after(line string) openQuote {
+	for line != "" {
+		if q != "" {
+			_, rest, found := strings.Cut(line, string(q))
+			if !found {
+				return q
+			}
+			q, line = "", rest
+			continue
+		}
+		at := -1
+		for _, mark := range []openQuote{"`", `"""`, "'''"} {
+			if i := strings.Index(line, string(mark)); i >= 0 && (at < 0 || i < at) {
+				at, q = i, mark
+			}
+		}
+		if at < 0 {
+			return ""
+		}
+		line = line[at+len(q):]
+	}
+	return q
 }
 
 // signature returns the first line of a declaration that is no comment.
