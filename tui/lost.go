@@ -5,7 +5,6 @@ import (
 	"iter"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/google/uuid"
 
 	"loci/daemon/api"
 	"loci/daemon/client"
@@ -26,7 +25,7 @@ type followMsg struct{ turn *turn }
 // otidOf names a message for the daemon, one that may have arrived as before, so
 // that it does not arrive twice.
 func (m *Model) otidOf(text string) string {
-	return orElse(m.unsure[said{m.thread, text}], uuid.NewString())
+	return orElse(m.unsure[said{m.thread, text}], client.NewOTID())
 }
 
 // lose notes that the feed of a run ended with an error of its own. It reports

@@ -77,6 +77,9 @@ func (c *Client) Stream(ctx context.Context, to Target, req api.StreamingRequest
 	}
 }
 
+// NewOTID names an input, so that sending it again is no second run.
+func NewOTID() string { return uuid.NewString() }
+
 // withOTIDs are the request's messages, each with an otid.
 func withOTIDs(req api.StreamingRequest) []api.Input {
 	in := req.Messages
@@ -86,7 +89,7 @@ func withOTIDs(req api.StreamingRequest) []api.Input {
 	out := make([]api.Input, 0, len(in))
 	for _, m := range in {
 		if m.OTID == nil {
-			m.OTID = new(uuid.NewString())
+			m.OTID = new(NewOTID())
 		}
 		out = append(out, m)
 	}
