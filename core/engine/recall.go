@@ -8,6 +8,7 @@ import (
 	"loci/core"
 	"loci/core/memory"
 	"loci/core/recall"
+	"loci/core/search"
 )
 
 const (
@@ -34,9 +35,13 @@ func (t *turn) recall(ctx context.Context) {
 		return
 	}
 	zone := t.zone()
+	today := t.e.cfg.Clock().In(zone)
+	if q := search.Analyse(query, search.DayOf(today)); q.Empty() {
+		return // nothing in it to recall by
+	}
 	held := t.held()
 	found, err := t.remembered(ctx, core.SearchQuery{
-		Text: query, Limit: recallHits + tokens/recallEach, Bare: true, Skip: held.IDs(), Today: t.e.cfg.Clock().In(zone),
+		Text: query, Limit: recallHits + tokens/recallEach, Bare: true, Skip: held.IDs(), Today: today,
 	})
 	if err != nil {
 		t.e.cfg.Logger.DebugContext(ctx, "a search for what to recall failed or was late", logRun(t.run.ID), logErr(err))
