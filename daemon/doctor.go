@@ -121,7 +121,10 @@ func (d *Daemon) checkProviders(ctx context.Context, env core.Env) []api.Check {
 			reached = reached || found[row.Name] > 0
 		}
 	}
-	if !reached {
+	if _, err := d.current().engine.ChooseDefault(ctx, env); !reached && err != nil {
+		_, hint := Explain(err)
+		checks = append(checks, api.Broken("model", err.Error(), hint))
+	} else if !reached {
 		checks = append(checks, api.Warning("model", "only the built-in offline model, which is no language model",
 			"export OPENAI_API_KEY=…, or start Ollama; docs/models.md lists the rest"))
 	}

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"unicode"
 
 	"loci/core"
 	"loci/providers/ollama"
@@ -32,6 +33,9 @@ func endpointOf(row Row, env core.Env) (endpoint, error) {
 	key, keyVar := value(env, row.KeyVars...)
 	base, baseVar := value(env, row.BaseURLVar)
 	e.key, e.keyVar, e.baseVar = key, keyVar, baseVar
+	if err := usable(env, key, keyVar, row.KeyVars); err != nil {
+		return e, err
+	}
 	e.asked = base != "" || key != "" && row.BaseURL != "" && !row.Local
 	for header, name := range row.Headers {
 		if v, set := value(env, name); set != "" {
@@ -58,6 +62,27 @@ func endpointOf(row Row, env core.Env) (endpoint, error) {
 		e.quirks = quirksAt(e.base)
 	}
 	return e, nil
+}
+
+// usable checks what the variables of a key hold: one of blanks alone, or one that cannot be sent, is a slip that every
+// request would fail by.
+func usable(env core.Env, key core.Secret, keyVar string, names []string) error {
+	wrong := keyVar
+	if key != "" && strings.IndexFunc(key.Reveal(), unicode.IsControl) < 0 {
+		return nil
+	}
+	for _, name := range names {
+		if env == nil || key != "" {
+			break
+		}
+		if v, ok := env(name); ok && v != "" {
+			wrong = name
+		}
+	}
+	if wrong == "" {
+		return nil
+	}
+	return core.E(core.Unauthenticated, "%s holds no usable key", wrong).WithHint("set it to the key alone, without blanks or line breaks, or unset it")
 }
 
 // baseURL checks an address that a variable holds. One without a path means the usual /v1; one that ends in an

@@ -168,7 +168,8 @@ func (a *app) agentsRename() *cobra.Command {
 }
 
 func (a *app) agentsDelete() *cobra.Command {
-	return &cobra.Command{
+	var yes bool
+	c := &cobra.Command{
 		Use: "delete NAME|ID", Short: "Delete an agent with its conversations", Args: exactly("the agent"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.connect(cmd.Context())
@@ -179,12 +180,31 @@ func (a *app) agentsDelete() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := a.sureToDelete(g, yes); err != nil {
+				return err
+			}
 			if err := c.DeleteAgent(cmd.Context(), g.ID); err != nil {
 				return err
 			}
 			return a.report(map[string]any{"id": g.ID, "name": g.Name, "deleted": true}, "deleted %s (%s)", g.Name, g.ID)
 		},
 	}
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return c
+}
+
+// sureToDelete asks a person; a script says --yes.
+func (a *app) sureToDelete(g api.AgentState, yes bool) error {
+	again := "loci agents delete " + quoteArg(g.Name) + " --yes"
+	switch {
+	case yes:
+		return nil
+	case !a.canAsk():
+		return invalid("this deletes %s, its conversations and its memory, and there is no terminal to ask at", oneLine(g.Name)).withHint("%s", again)
+	case !a.confirm("delete " + oneLine(g.Name) + ", its conversations and its memory?"):
+		return (&fault{kind: api.KindCancelled, msg: "nothing was deleted"}).withHint("%s", again)
+	}
+	return nil
 }
 
 // findAgent finds an agent by id or name, or the one that the chat would open here. It never makes one.

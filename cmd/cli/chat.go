@@ -110,7 +110,7 @@ func (f *chatFlags) check(fs *pflag.FlagSet) error {
 
 // open is what the daemon is asked to open.
 func (f *chatFlags) open() *api.Open {
-	o := &api.Open{Agent: f.agent, Conversation: f.conversation}
+	o := &api.Open{Agent: f.agent, Conversation: f.conversation, RunModel: f.model}
 	if f.newAgent {
 		o.Agent = api.OpenNew
 	}

@@ -115,8 +115,26 @@ func (a *app) root() *cobra.Command {
 		root.AddCommand(c)
 	}
 	root.AddCommand(exitCodesTopic())
+	strictCompletion(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return checkFlags(cmd) }
 	return root
+}
+
+// strictCompletion makes another shell than the known ones a wrong use, where only help would be printed.
+func strictCompletion(root *cobra.Command) {
+	root.InitDefaultCompletionCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "completion" {
+			continue
+		}
+		c.Args = func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return invalid("there is no completion for %q", clip(args[0], 40)).withHint("%s --help", cmd.CommandPath())
+		}
+		c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+	}
 }
 
 // checkFlags finds values that no command can mean: a script's empty variable must not choose the agent last used.

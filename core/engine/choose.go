@@ -65,6 +65,9 @@ func (e *Engine) Choose(ctx context.Context, agent core.Agent, override core.Han
 		if len(c.failed) > 0 {
 			err.Msg = strings.Join(c.failed, "; ") + ": " + err.Msg
 		}
+		if len(c.Unbuilt) > 0 {
+			err.Msg += "; " + strings.Join(c.Unbuilt, ", ") + " is set, but its provider is not built yet"
+		}
 		return Choice{}, err.WithHint("set the provider's key again or start Ollama, name a model with --model, or use --model %s on purpose", core.OfflineHandle)
 	}
 	off, err := e.resolve(ctx, core.OfflineHandle, whyOffline, env)

@@ -90,6 +90,7 @@ type Open struct {
 	Conversation string      // an id or OpenNew; empty: the folder's, else the agent's default one
 	Name         string      // of a new agent; empty: a random one
 	Model        core.Handle // of a new agent; empty: chosen
+	Run          core.Handle // the model that its first run names itself; empty: that of the agent
 }
 
 // Opened is what was found or made.
@@ -332,6 +333,9 @@ func (c *Clients) prepare(ctx context.Context, client core.Client, in Open) (new
 	if want.in.Model == "" {
 		want.in.Model, want.unbuilt = c.models.first(ctx, client.Env)
 		want.in.ModelAuto = true // its first run says which it is and why
+		if err := c.answerable(ctx, client, in, want.in.Model); err != nil {
+			return want, err
+		}
 	}
 	if want.in.Model == "" {
 		want.in.Model = core.OfflineHandle
@@ -339,6 +343,15 @@ func (c *Clients) prepare(ctx context.Context, client core.Client, in Open) (new
 	var err error
 	want.draft, err = c.agents.draft(ctx, want.in, client.Env)
 	return want, err
+}
+
+// answerable refuses to make an agent for a command whose one run could find no model. A chat is where one is chosen.
+func (c *Clients) answerable(ctx context.Context, client core.Client, in Open, found core.Handle) error {
+	if found != "" || in.Run != "" || client.Kind == core.ClientChat {
+		return nil
+	}
+	_, err := c.Engine.Choose(ctx, core.Agent{ModelAuto: true}, "", client.Env)
+	return err
 }
 
 // TerminalTools are the tools of an agent that the terminal makes.

@@ -73,8 +73,9 @@ type Client struct {
 type Open struct {
 	Agent        string `json:"agent,omitempty"` // an id, a name, or OpenNew
 	Conversation string `json:"conversation,omitempty"`
-	Name         string `json:"name,omitempty"`  // of a new agent
-	Model        string `json:"model,omitempty"` // of a new agent
+	Name         string `json:"name,omitempty"`      // of a new agent
+	Model        string `json:"model,omitempty"`     // of a new agent
+	RunModel     string `json:"run_model,omitempty"` // that the first run will name itself
 }
 
 // Session is the answer of POST /loci/v1/clients. Without Open only Client is filled.

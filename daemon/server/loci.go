@@ -72,7 +72,7 @@ func (s *Server) registerClient(ctx context.Context, in *registerClientInput) (*
 	}
 	want := in.Body.Open
 	opened, err := s.services().Clients.Open(ctx, client, service.Open{
-		Agent: want.Agent, Conversation: want.Conversation, Name: want.Name, Model: core.Handle(want.Model),
+		Agent: want.Agent, Conversation: want.Conversation, Name: want.Name, Model: core.Handle(want.Model), Run: core.Handle(want.RunModel),
 	})
 	if err != nil {
 		return nil, err
