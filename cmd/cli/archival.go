@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -50,16 +51,22 @@ func (a *app) archivalList(agent *string) *cobra.Command {
 }
 
 func (a *app) archivalAdd(agent *string) *cobra.Command {
-	var tags []string
+	var tags, files []string
 	c := &cobra.Command{
-		Use: "add [TEXT...|-]", Short: "Add a passage: the text, or standard input",
+		Use: "add [TEXT...|-]", Short: "Add a passage: the text, or standard input; or whole files, split into passages",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(files) > 0 {
+				return a.archivalAddFiles(cmd.Context(), *agent, args, files, tags)
+			}
 			said, err := a.said(cmd.Context(), args)
 			if err != nil {
 				return err
 			}
 			if strings.TrimSpace(said) == "" {
 				return invalid("there is no text").withHint("give it as an argument, or pipe it in")
+			}
+			if n := utf8.RuneCountInString(said); n > mostOfPassage {
+				return invalid("the text has %d characters, more than the %d of one passage", n, mostOfPassage).withHint("loci archival add --file PATH makes passages of it; --file - takes standard input")
 			}
 			c, g, err := a.memoryOf(cmd.Context(), *agent)
 			if err != nil {
@@ -81,6 +88,7 @@ func (a *app) archivalAdd(agent *string) *cobra.Command {
 		},
 	}
 	c.Flags().StringSliceVar(&tags, "tag", nil, "a tag; may be repeated")
+	c.Flags().StringArrayVar(&files, "file", nil, "add the text of this file, split into passages at its headings and paragraphs; \"-\" is standard input; may be repeated")
 	return c
 }
 

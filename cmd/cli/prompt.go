@@ -77,9 +77,14 @@ func readPiped(ctx context.Context, in io.Reader, wait bool, errOut io.Writer) (
 	return readAll(ctx, in)
 }
 
-// readAll reads text up to a limit. A read that never comes back is left to the end of the process: an interrupt must
-// not wait for whoever holds the other end.
+// readAll reads standard input.
 func readAll(ctx context.Context, in io.Reader) (string, error) {
+	return readText(ctx, in, "standard input")
+}
+
+// readText reads text up to a limit. A read that never comes back is left to the end of the process: an interrupt must
+// not wait for whoever holds the other end.
+func readText(ctx context.Context, in io.Reader, from string) (string, error) {
 	type result struct {
 		data []byte
 		err  error
@@ -96,17 +101,17 @@ func readAll(ctx context.Context, in io.Reader) (string, error) {
 	case r = <-done:
 	}
 	if r.err != nil {
-		return "", fmt.Errorf("read standard input: %w", r.err)
+		return "", fmt.Errorf("read %s: %w", from, r.err)
 	}
 	if len(r.data) > maxInput {
-		return "", invalid("standard input is larger than %s", size(maxInput)).withHint("send less, or a part of it")
+		return "", invalid("%s is larger than %s", from, size(maxInput)).withHint("send less, or a part of it")
 	}
 	data := bytes.TrimPrefix(r.data, []byte("\xef\xbb\xbf"))
 	if !utf8.Valid(data) {
-		return "", invalid("standard input is not text in UTF-8").withHint("send text; describe or convert anything else first")
+		return "", invalid("%s is not text in UTF-8", from).withHint("send text; describe or convert anything else first")
 	}
 	if bytes.IndexByte(data, 0) >= 0 {
-		return "", invalid("standard input is not text: it has NUL bytes").withHint("send text; describe or convert anything else first")
+		return "", invalid("%s is not text: it has NUL bytes", from).withHint("send text; describe or convert anything else first")
 	}
 	return string(data), nil
 }

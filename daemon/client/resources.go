@@ -344,6 +344,11 @@ func (c *Client) CreateArchive(ctx context.Context, in api.CreateArchive) (api.A
 	return call[api.Archive](ctx, c, request{method: post, path: "/v1/archives", body: in})
 }
 
+// CreateArchivePassages adds passages to an archive, all or none.
+func (c *Client) CreateArchivePassages(ctx context.Context, id string, in api.CreateArchivePassages) ([]api.Passage, error) {
+	return call[[]api.Passage](ctx, c, request{method: post, path: "/v1/archives/" + url.PathEscape(id) + "/passages/batch", body: in})
+}
+
 // AttachArchive gives an archive to an agent that has none, DetachArchive takes it away.
 func (c *Client) AttachArchive(ctx context.Context, agentID, archiveID string) error {
 	return c.done(ctx, request{method: patch, path: agentPath(agentID) + "/archives/attach/" + url.PathEscape(archiveID)})
