@@ -305,11 +305,11 @@ func TestARewindIsMarkedBelowWhatTheTerminalKeeps(t *testing.T) {
 			x := chat(t, size[0], size[1], "past")
 			before := x.Wait("the history", x.All, func(s string) bool { return strings.Contains(s, "Answer 2") })
 			say1(x, "/rewind")
-			x.WaitFor("▸")
+			x.WaitFor("type to filter") // the commands in the prompt have a ▸ too
 			x.Keys("Escape")
 			x.Wait("the thread", x.All, func(s string) bool { return s == before })
 			say1(x, "/rewind")
-			x.WaitFor("▸")
+			x.WaitFor("type to filter") // the commands in the prompt have a ▸ too
 			x.Keys("Enter")
 			x.WaitFor("y go back")
 			x.Type("y")
