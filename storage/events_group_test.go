@@ -14,16 +14,16 @@ import (
 // openLog is a run log alone; its writer counts its transactions.
 func openLog(t *testing.T) *EventLog {
 	t.Helper()
-	log, err := tryEvents(t.Context(), filepath.Join(t.TempDir(), eventsFile))
+	l, err := tryEvents(t.Context(), filepath.Join(t.TempDir(), eventsFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		if err := log.close(); err != nil {
+		if err := l.close(); err != nil {
 			t.Error(err)
 		}
 	})
-	return log
+	return l
 }
 
 func delta(run, seq int) core.Event {
@@ -32,13 +32,13 @@ func delta(run, seq int) core.Event {
 
 func TestRule7AnIdleAppendIsOneTransactionAtOnce(t *testing.T) {
 	t.Parallel()
-	log := openLog(t)
-	began := log.f.w.commits.Load()
+	events := openLog(t)
+	began := events.f.w.commits.Load()
 	for i := 1; i <= 3; i++ {
-		if err := log.Append(t.Context(), delta(1, i)); err != nil {
+		if err := events.Append(t.Context(), delta(1, i)); err != nil {
 			t.Fatal(err)
 		}
-		if got := log.f.w.commits.Load() - began; int(got) != i {
+		if got := events.f.w.commits.Load() - began; int(got) != i {
 			t.Fatalf("after %d appends: %d transactions", i, got)
 		}
 	}
@@ -47,11 +47,11 @@ func TestRule7AnIdleAppendIsOneTransactionAtOnce(t *testing.T) {
 func TestRule7AppendsThatWaitShareTransactions(t *testing.T) {
 	t.Parallel()
 	const runs, each = 64, 4
-	log := openLog(t)
+	events := openLog(t)
 	busy, goOn := make(chan struct{}), make(chan struct{})
 	var all sync.WaitGroup
 	all.Go(func() { // a transaction that is under way
-		err := log.f.w.do(t.Context(), func(context.Context, *querier) error {
+		err := events.f.w.do(t.Context(), func(context.Context, *querier) error {
 			close(busy)
 			<-goOn
 			return nil
@@ -64,29 +64,29 @@ func TestRule7AppendsThatWaitShareTransactions(t *testing.T) {
 	for run := range runs {
 		all.Go(func() {
 			for seq := 1; seq <= each; seq++ {
-				if err := log.Append(t.Context(), delta(run, seq)); err != nil {
+				if err := events.Append(t.Context(), delta(run, seq)); err != nil {
 					t.Error(err)
 				}
 			}
 		})
 	}
-	for ticker := time.NewTicker(time.Millisecond); len(log.f.w.jobs) < runs; {
+	for ticker := time.NewTicker(time.Millisecond); len(events.f.w.jobs) < runs; {
 		select {
 		case <-ticker.C:
 		case <-t.Context().Done():
 			t.Fatal("the appends never came to wait")
 		}
 	}
-	before := log.f.w.commits.Load()
+	before := events.f.w.commits.Load()
 	close(goOn)
 	all.Wait()
-	if got := log.f.w.commits.Load() - before; got > runs*each/4 {
+	if got := events.f.w.commits.Load() - before; got > runs*each/4 {
 		t.Errorf("%d events took %d transactions", runs*each, got)
 	}
 	for run := range runs {
-		events, err := log.Read(t.Context(), core.RunID(fmt.Sprint("run-", run)), 0, 0)
-		if err != nil || len(events) != each {
-			t.Fatalf("run %d has %d events, %v", run, len(events), err)
+		got, err := events.Read(t.Context(), core.RunID(fmt.Sprint("run-", run)), 0, 0)
+		if err != nil || len(got) != each {
+			t.Fatalf("run %d has %d events, %v", run, len(got), err)
 		}
 	}
 }
