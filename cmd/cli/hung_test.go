@@ -1,3 +1,5 @@
+//go:build unix
+
 package cli
 
 import (
@@ -84,6 +86,10 @@ func hungHome(t *testing.T, name string) (a *app, said *bytes.Buffer, holder *ex
 		awaitReady(t, build(t), env)
 		if err := holder.Process.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
+		}
+		var status syscall.WaitStatus // until every thread of it has stopped, it may still answer
+		if _, err := syscall.Wait4(holder.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+			t.Fatalf("it has not stopped: %v (%v)", status, err)
 		}
 	}
 	said = &bytes.Buffer{}

@@ -316,7 +316,7 @@ func TestTheOlderFormWritesIntoABlockOverWhatStoodThere(t *testing.T) {
 				a.Extra = map[string]any{compact.ExtraKey: map[string]any{"mode": string(mode), "message_buffer_limit": 12, "message_buffer_min": 4}}
 			})
 			b := h.agent(func(b *core.Agent) { b.Name = "Bob" })
-			for range 24 {
+			for range 36 {
 				h.send(a, strings.Repeat("some words ", 90))
 			}
 			asked := h.summaryRequests()

@@ -44,7 +44,7 @@ type run struct {
 	size    int  // in bytes
 	letters int  // how many letters of it, in lower case, were put into the word
 	plain   bool // it is nothing but these letters
-	compat  bool // it may hold letters in another guise, such as full-width ones
+	compat  bool // it may hold letters in another guise: full-width ones, or with an accent
 }
 
 func scan(text string, word *[maxLetters]byte) run {
@@ -57,7 +57,7 @@ func scan(text string, word *[maxLetters]byte) run {
 				break
 			}
 			r.size += size
-			r.plain, r.compat = false, r.compat || letter >= 0x2100
+			r.plain, r.compat = false, r.compat || disguised(letter)
 			continue
 		}
 		if 'A' <= c && c <= 'Z' {
@@ -75,6 +75,11 @@ func scan(text string, word *[maxLetters]byte) run {
 		r.size++
 	}
 	return r
+}
+
+// disguised reports letters that core/search may read as plain ones: Latin ones with accents, marks, and compatible forms.
+func disguised(r rune) bool {
+	return r < 0x370 || r >= 0x1e00 && r <= 0x1eff || r >= 0x2100
 }
 
 // foreign reports what continues a word beyond ASCII. Scripts that write words without blanks end it: their words are no
