@@ -46,7 +46,7 @@ func TestRule7AnIdleAppendIsOneTransactionAtOnce(t *testing.T) {
 
 func TestRule7AppendsThatWaitShareTransactions(t *testing.T) {
 	t.Parallel()
-	const runs, each = 64, 4
+	const runs, each = 64, 1
 	events := openLog(t)
 	busy, goOn := make(chan struct{}), make(chan struct{})
 	var all sync.WaitGroup
@@ -80,7 +80,7 @@ func TestRule7AppendsThatWaitShareTransactions(t *testing.T) {
 	before := events.f.w.commits.Load()
 	close(goOn)
 	all.Wait()
-	if got := events.f.w.commits.Load() - before; got > runs*each/4 {
+	if got := events.f.w.commits.Load() - before; got > 3 { // the one under way, then all that waited
 		t.Errorf("%d events took %d transactions", runs*each, got)
 	}
 	for run := range runs {

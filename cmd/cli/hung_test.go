@@ -23,30 +23,36 @@ import (
 
 // deaf is a process that holds a home and neither answers nor hears that it should end.
 func deaf() {
-	signal.Ignore(syscall.SIGTERM)
+	heard := make(chan os.Signal, 1)
+	signal.Notify(heard, syscall.SIGTERM)
 	p, err := config.FindPaths(config.OSEnv)
 	if err == nil {
-		err = errors.Join(os.MkdirAll(p.Data, 0o700), holdDeaf(p))
+		err = errors.Join(os.MkdirAll(p.Data, 0o700), holdDeaf(p, heard))
 	}
 	fmt.Fprintln(os.Stderr, err)
 	os.Exit(1)
 }
 
-func holdDeaf(p config.Paths) error {
+func holdDeaf(p config.Paths, heard <-chan os.Signal) error {
 	lock, err := ipc.TryLock(p.Lock)
 	if err != nil {
 		return err
 	}
-	if _, err := ipc.Listen(context.Background(), p.Socket); err != nil {
+	listener, err := ipc.Listen(context.Background(), p.Socket)
+	if err != nil {
 		return err
 	}
+	defer func() { _ = listener.Close() }() // it is killed before
 	if err := lock.Note(p.Socket); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintln(os.Stdout, "held"); err != nil {
 		return err
 	}
-	select {}
+	for range heard { // and does nothing about it
+		continue
+	}
+	return nil
 }
 
 // hungHome is the home of a daemon that has just begun to hang, and a command that is not patient with it.
