@@ -36,7 +36,7 @@ func (a *app) messagesList(agent *string) *cobra.Command {
 				return err
 			}
 			if a.json {
-				return errors.Join(writeJSON(a.out, nonNil(msgs)), a.tellLost(cmd.Context(), c, *agent, conversation))
+				return errors.Join(writeJSON(a.out, nonNil(msgs)), a.tellLost(cmd.Context(), c, *agent, conversation, msgs))
 			}
 			for _, m := range msgs {
 				if line := messageLine(m); line != "" {
@@ -45,7 +45,7 @@ func (a *app) messagesList(agent *string) *cobra.Command {
 					}
 				}
 			}
-			return a.tellLost(cmd.Context(), c, *agent, conversation)
+			return a.tellLost(cmd.Context(), c, *agent, conversation, msgs)
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", 0, "how many at most (50)")
@@ -72,8 +72,8 @@ func (a *app) lastMessages(ctx context.Context, c *client.Client, agent, convers
 	return msgs, err
 }
 
-// tellLost says that the last run failed: what it was asked is not among the messages then.
-func (a *app) tellLost(ctx context.Context, c *client.Client, agent, conversation string) error {
+// tellLost says that the last run failed, where what it was asked is not among the messages.
+func (a *app) tellLost(ctx context.Context, c *client.Client, agent, conversation string, listed []api.Message) error {
 	q := api.ListRuns{Page: api.Page{Limit: 1, Order: "desc"}, ConversationID: conversation}
 	if conversation == "" {
 		g, err := a.findAgent(ctx, c, agent)
@@ -85,6 +85,10 @@ func (a *app) tellLost(ctx context.Context, c *client.Client, agent, conversatio
 	runs, err := c.Runs(ctx, q)
 	if err != nil || len(runs) == 0 {
 		return err
+	}
+	kept := func(m api.Message) bool { return m.RunID == runs[0].ID } // an answer that was cancelled is kept with its input
+	if slices.ContainsFunc(listed, kept) {
+		return nil
 	}
 	switch r := runs[0]; r.Status {
 	case api.RunFailed, api.RunCancelled:
