@@ -14,10 +14,19 @@ const Retention = 3 * time.Hour
 
 const readBatch = 256
 
+// noticeDiscard takes back what was shown of the message it names.
+const noticeDiscard = "discard"
+
 // Follow yields the events of a run with Seq > after, waits for more, and ends after the Stop event. Followers pull from
-// the run log by cursor, so a slow one only lags and nothing is dropped. A run over for longer than Retention is Gone.
+// the run log by cursor, so a slow one only lags and nothing is dropped. What a lost attempt showed of messages that were
+// never saved is left out; who had seen it is told to discard it. A run over for longer than Retention is Gone.
 func (e *Engine) Follow(ctx context.Context, run core.RunID, after int64) iter.Seq2[core.Event, error] {
 	return func(yield func(core.Event, error) bool) {
+		void, err := e.discarded(ctx, run)
+		if err != nil {
+			yield(core.Event{}, err)
+			return
+		}
 		for {
 			changed := e.hub.wait(run) // before the read, so that nothing is missed between them
 			live := e.living(run)
@@ -28,6 +37,9 @@ func (e *Engine) Follow(ctx context.Context, run core.RunID, after int64) iter.S
 			}
 			for _, ev := range events {
 				after = ev.Seq
+				if void[ev.Message] && isPiece(ev.Body) {
+					continue
+				}
 				if !yield(ev, nil) {
 					return
 				}
@@ -56,6 +68,37 @@ func (e *Engine) Follow(ctx context.Context, run core.RunID, after int64) iter.S
 				return
 			}
 		}
+	}
+}
+
+// discarded returns the messages of which lost attempts showed pieces that are void. Recover has told of them before any
+// request is answered, so they are known when following begins.
+func (e *Engine) discarded(ctx context.Context, run core.RunID) (map[core.MessageID]bool, error) {
+	var void map[core.MessageID]bool
+	for after := int64(core.AttemptSpan); ; {
+		events, err := e.cfg.Log.Read(ctx, run, after, readBatch)
+		if err != nil || len(events) == 0 {
+			return void, err
+		}
+		for _, ev := range events {
+			after = ev.Seq
+			if n, ok := ev.Body.(core.Notice); ok && n.Kind == noticeDiscard {
+				if void == nil {
+					void = map[core.MessageID]bool{}
+				}
+				void[ev.Message] = true
+			}
+		}
+	}
+}
+
+// isPiece says whether an event shows a piece of an answer, which may come to nothing.
+func isPiece(body core.EventBody) bool {
+	switch body.(type) {
+	case core.Said, core.Reasoning, core.ToolCallDelta:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -207,12 +250,8 @@ func newShown() *shown {
 
 func (s *shown) add(ev core.Event) {
 	key := partKey{ev.Message, ev.Part}
-	switch ev.Body.(type) {
-	case core.Said, core.Reasoning, core.ToolCallDelta:
-		if n := len(s.order); n == 0 || s.order[n-1] != ev.Message {
-			s.order = append(s.order, ev.Message)
-		}
-	default:
+	if n := len(s.order); isPiece(ev.Body) && (n == 0 || s.order[n-1] != ev.Message) {
+		s.order = append(s.order, ev.Message)
 	}
 	switch b := ev.Body.(type) {
 	case core.UserInput:

@@ -100,7 +100,7 @@ func TestRule10AShutdownLeavesABackgroundRunToTheNextStart(t *testing.T) {
 			}
 		}
 	}
-	if !discarded || !strings.HasSuffix(said(events), "the whole answer") {
+	if !discarded || said(events) != "the whole answer" { // who reads from the beginning is not shown what is void
 		t.Errorf("discarded %v, said %q", discarded, said(events))
 	}
 	if r, _ := h.follow(queued.ID); r.Status != core.RunCompleted {
