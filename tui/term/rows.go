@@ -82,7 +82,7 @@ func TrimRight(line string) string {
 	short := cut
 	for { // the styles of the spaces that are gone
 		i := strings.LastIndex(short, "\x1b[")
-		if i < 0 || strings.Trim(short[i+2:], "0123456789;:") != "m" {
+		if i < 0 || strings.TrimLeft(short[i+2:], "0123456789;:") != "m" { // text may follow it
 			break
 		}
 		short = short[:i]

@@ -79,6 +79,25 @@ func TestItemsAreDrawnForEveryThemeAndWidth(t *testing.T) {
 	}
 }
 
+func TestAStyledWordAtTheEndOfALineKeepsWhatFollowsIt(t *testing.T) {
+	t.Parallel()
+	for source, want := range map[string]string{
+		"The answer is **42**":                       "The answer is 42",
+		"The port is `8283`":                         "The port is 8283",
+		"Run `go test`:":                             "Run go test:",
+		"- in **1984**:\n- *one*; **two**;":          "• in 1984:\n• one; two;",
+		"It was ~~12~~ 13, by [Ada](http://ada.md):": "It was 12 13, by Ada http://ada.md:",
+		"1. `a`\n2. **2**\n3. at _12:30_":            "1. a\n2. 2\n3. at 12:30",
+	} {
+		for _, kind := range []theme.Kind{theme.Dark, theme.Light} {
+			got := ansi.Strip(NewRenderer(theme.New(kind), 80).Markdown(Block{Source: source}))
+			if got != want {
+				t.Errorf("%q is drawn as %q, want %q", source, got, want)
+			}
+		}
+	}
+}
+
 func TestTextFromOutsideCarriesNoControlSequences(t *testing.T) {
 	t.Parallel()
 	evil := "a\x1b]52;c;aGk=\x07b\x1b[2Jc\u202ed\x9b31me\x00f\x7f\rg"
