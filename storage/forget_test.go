@@ -557,12 +557,33 @@ func TestTheStructureOfADocumentStays(t *testing.T) {
 		`{"at":"1234-01-02T03:04:05Z","n":1234,"name":"user"}`:                 `{"at":"1234-01-02T03:04:05Z","n":1234,"name":"[forgotten]"}`,
 		`{"metadata":{"user":{"text":[1234, true, null]}}}`:                    `{"metadata":{"[forgotten]":{"[forgotten]":["[forgotten]", true, null]}}}`,
 		`{"tags":["user","b"]}`:                                                `{"tags":["forgotten","b"]}`,
-		`not json, text`:                                                       `not json, [forgotten]`,
-		`[]`:                                                                   `[]`,
+		`{"call":{"arguments":"{\"text\":{\"user\":{\"name\":1}}}"}}`:          `{"call":{"arguments":"{\"text\":{\"[forgotten]\":{\"[forgotten]\":1}}}"}}`,
+		`not json, text`: `not json, [forgotten]`,
+		`[]`:             `[]`,
 	} {
 		if got := r.json(in, ""); got != want {
 			t.Errorf("%s\n got %s\nwant %s", in, got, want)
 		}
+	}
+}
+
+func TestAKeyThatLooksLikeAnIDIsForgottenWhereSomebodySaidIt(t *testing.T) {
+	t.Parallel()
+	const token = "6f1c2a7e-0b1d-4c3e-9f00-a1b2c3d4e5f6"
+	r := newRedactor([]string{token}, false)
+	for _, doc := range []string{
+		`{"content":[{"type":"text","text":"` + token + `"}]}`,
+		`{"returns":[{"name":"read","text":"` + token + `","stdout":["` + token + `"]}]}`,
+		`{"content":[{"type":"call","call":{"name":"note","arguments":"{\"text\":\"` + token + `\"}"}}]}`,
+		`{"metadata":{"token":"` + token + `"}}`,
+		`{"tags":["` + token + `"]}`,
+	} {
+		if got := r.json(doc, ""); strings.Contains(got, token) {
+			t.Errorf("it is left in %s", got)
+		}
+	}
+	if pin := `{"text":"` + token + `","pin":{"system":"` + token + `"}}`; r.json(pin, "") != pin {
+		t.Errorf("what names a record became %s", r.json(pin, ""))
 	}
 }
 

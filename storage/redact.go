@@ -295,10 +295,19 @@ func structural(parent, key string) bool {
 // free are the keys under which everything is somebody's own, names included.
 func free(key string) bool { return key == "metadata" }
 
-// arguments are the keys under which names belong to tools and all values to people, numbers, too.
+// arguments are the keys under which names belong to tools and all that is in their values to people, numbers, too.
 func arguments(key string) bool { return key == "arguments" || key == "args" }
 
-// shaped are strings that are never text, whatever they contain: ids, hashes and times.
+// said are the keys under which everything is what somebody said, also what looks like an id: a key, or a token.
+func said(parent, key string) bool {
+	switch key {
+	case "text", "stdout", "stderr":
+		return parent == "content" || parent == "returns"
+	}
+	return key == "tags"
+}
+
+// shaped are strings that are no text where records name each other, whatever they contain: ids, hashes and times.
 var shaped = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:[a-z]+-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$|^[0-9a-f]{64}$|^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[0-9.:+Z-]*$`)
 })
@@ -389,7 +398,7 @@ func (w *jsonWalk) object(parent string, own bool) {
 	for w.space(); w.in[w.at] != '}'; w.space() {
 		start := w.at
 		key := w.literal()
-		if free(parent) && w.r.in(key) {
+		if (free(parent) || own && !arguments(parent)) && w.r.in(key) {
 			w.replace(start, w.r.text(key))
 		}
 		w.space()
@@ -428,7 +437,7 @@ func (w *jsonWalk) literal() string {
 
 // text replaces what stands in a string that was read.
 func (w *jsonWalk) text(start int, s, parent, key string, own bool) {
-	if !w.r.in(s) || !own && structural(parent, key) || shaped().MatchString(s) {
+	if !w.r.in(s) || !own && (structural(parent, key) || !said(parent, key) && shaped().MatchString(s)) {
 		return
 	}
 	if w.hit == "" {
