@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -15,7 +16,7 @@ import (
 func (a *app) archivalCommand() *cobra.Command {
 	var agent string
 	c := parent("archival", "Add to, search and mend an agent's archival memory",
-		a.archivalList(&agent), a.archivalAdd(&agent), a.archivalSearch(&agent), a.archivalRemove(&agent), a.archivalEmbedding(&agent),
+		a.archivalList(&agent), a.archivalAdd(&agent), a.archivalSearch(&agent), a.archivalEdit(), a.archivalRemove(&agent), a.archivalEmbedding(&agent),
 		a.archivalArchives(),
 		a.archivalShare(&agent, "attach", "Give the agent an archive that others have, too", "%s now has %s", (*client.Client).AttachArchive),
 		a.archivalShare(&agent, "detach", "Take the archive away from the agent; the archive stays", "%s has %s no more", (*client.Client).DetachArchive))
@@ -171,6 +172,40 @@ func why(metadata api.Object) string {
 		parts = append(parts, "alike")
 	}
 	return strings.Join(parts, "; ")
+}
+
+func (a *app) archivalEdit() *cobra.Command {
+	var tags []string
+	c := &cobra.Command{
+		Use: "edit ID [TEXT...|-]", Short: "Replace a passage's text by this one, or by standard input; or its tags alone", Args: atLeast("the passage's id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !isID(args[0], "passage") {
+				return noSuch("passage", args[0], "loci archival")
+			}
+			var change api.UpdatePassage
+			if cmd.Flags().Changed("tag") {
+				change.Tags = api.Some(slices.DeleteFunc(tags, func(t string) bool { return t == "" }))
+			}
+			if len(args) > 1 || !change.Tags.Set {
+				said, err := a.said(cmd.Context(), args[1:])
+				if err != nil {
+					return err
+				}
+				change.Text = api.Some(said)
+			}
+			c, err := a.connect(cmd.Context())
+			if err != nil {
+				return err
+			}
+			p, err := c.UpdatePassage(cmd.Context(), args[0], change)
+			if err != nil {
+				return err
+			}
+			return a.report(p, "changed %s", p.ID)
+		},
+	}
+	c.Flags().StringSliceVar(&tags, "tag", nil, "these tags in place of all it has, \"\" for none; may be repeated")
+	return c
 }
 
 func (a *app) archivalRemove(agent *string) *cobra.Command {

@@ -18,6 +18,13 @@ type NewPassage struct {
 	CreatedAt time.Time // zero: now
 }
 
+// PassagePatch changes what is set in it.
+type PassagePatch struct {
+	Text     core.Opt[string]
+	Tags     core.Opt[[]string]
+	Metadata core.Opt[map[string]any]
+}
+
 // PassageQuery asks for passages by words. Of Agent and Archive at most one is set; neither asks everywhere.
 type PassageQuery struct {
 	Text        string
@@ -105,6 +112,37 @@ func (s *Passages) Search(ctx context.Context, q PassageQuery) ([]core.PassageHi
 		f.Archives = []core.ArchiveID{q.Archive}
 	}
 	return s.Store.Passages().Match(ctx, query, f)
+}
+
+// Update mends a passage, whatever archive it is in. Search finds it by its new text from then on, and no more by the old.
+func (s *Passages) Update(ctx context.Context, id core.PassageID, patch PassagePatch) (core.Passage, error) {
+	if err := checkTags(patch.Tags.Value); err != nil {
+		return core.Passage{}, err
+	}
+	var p core.Passage
+	var agents []core.AgentID
+	err := s.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
+		var err error
+		if p, err = tx.Passages().Get(ctx, id); err != nil {
+			return err
+		}
+		set(&p.Text, patch.Text)
+		set(&p.Tags, patch.Tags)
+		set(&p.Metadata, patch.Metadata)
+		p.Tags, p.UpdatedAt = unique(p.Tags), s.Clock()
+		if err := p.Validate(); err != nil {
+			return err
+		}
+		if agents, err = tx.Archives().AgentsOf(ctx, p.Archive); err != nil {
+			return err
+		}
+		return tx.Passages().Update(ctx, &p)
+	})
+	if err != nil {
+		return core.Passage{}, err
+	}
+	s.changed(agents...)
+	return p, nil
 }
 
 // Delete removes a passage of an agent's archive.

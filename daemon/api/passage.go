@@ -26,6 +26,17 @@ type CreatePassage struct {
 	CreatedAt *Time    `json:"created_at,omitempty"`
 }
 
+// PathPassages begins our own operations on passages.
+const PathPassages = "/loci/v1/passages"
+
+// UpdatePassage is the body of PATCH /loci/v1/passages/{id}. What is left out stays; tags and metadata that are given
+// stand in place of all there were.
+type UpdatePassage struct {
+	Text     Opt[string]         `json:"text,omitzero"`
+	Tags     Opt[[]string]       `json:"tags,omitzero"`
+	Metadata Opt[map[string]any] `json:"metadata,omitzero"`
+}
+
 // CreateArchivePassage is the body of POST /v1/archives/{id}/passages.
 type CreateArchivePassage struct {
 	CreatePassage

@@ -334,6 +334,11 @@ func (c *Client) DeletePassage(ctx context.Context, agentID, passageID string) e
 	return c.done(ctx, request{method: remove, path: agentPath(agentID) + "/archival-memory/" + url.PathEscape(passageID)})
 }
 
+// UpdatePassage mends a passage, whatever archive it is in.
+func (c *Client) UpdatePassage(ctx context.Context, passageID string, in api.UpdatePassage) (api.Passage, error) {
+	return call[api.Passage](ctx, c, request{method: patch, path: api.PathPassages + "/" + url.PathEscape(passageID), body: in})
+}
+
 // SearchPassages searches the passages of an agent or an archive.
 func (c *Client) SearchPassages(ctx context.Context, in api.SearchPassages) ([]api.PassageResult, error) {
 	return call[[]api.PassageResult](ctx, c, request{method: post, path: "/v1/passages/search", body: in})

@@ -18,6 +18,7 @@ func (s *Server) registerArchival(a huma.API) {
 	handle(a, "GET", "/v1/agents/{agent_id}/archival-memory/search", s.searchArchival)
 	handle(a, "DELETE", "/v1/agents/{agent_id}/archival-memory/{memory_id}", s.deletePassage)
 	handle(a, "POST", "/v1/passages/search", s.searchPassages)
+	handle(a, "PATCH", api.PathPassages+"/{passage_id}", s.updatePassage)
 }
 
 type listPassagesInput struct {
@@ -85,6 +86,17 @@ type deletePassageInput struct {
 
 func (s *Server) deletePassage(ctx context.Context, in *deletePassageInput) (*body[any], error) {
 	return empty(s.services().Passages.Delete(ctx, in.id(), core.PassageID(in.PassageID)))
+}
+
+type updatePassageInput struct {
+	AnyPassagePath
+	Body api.UpdatePassage
+}
+
+func (s *Server) updatePassage(ctx context.Context, in *updatePassageInput) (*body[api.Passage], error) {
+	patch := service.PassagePatch{Text: opt(in.Body.Text), Tags: opt(in.Body.Tags), Metadata: opt(in.Body.Metadata)}
+	p, err := s.services().Passages.Update(ctx, core.PassageID(in.PassageID), patch)
+	return answer(wirePassage(p), err)
 }
 
 type searchPassagesInput struct{ Body api.SearchPassages }

@@ -121,7 +121,7 @@ func newArchivePassage(in api.CreateArchivePassage) service.NewPassage {
 
 type deleteArchivePassageInput struct {
 	ArchivePath
-	PassageID string `path:"passage_id" pattern:"^passage-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
+	AnyPassagePath
 }
 
 func (s *Server) deleteArchivePassage(ctx context.Context, in *deleteArchivePassageInput) (*struct{}, error) {

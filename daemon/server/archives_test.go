@@ -2,9 +2,14 @@ package server
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
+	"loci/core"
 	"loci/daemon/api"
 )
 
@@ -53,6 +58,40 @@ func TestAnArchiveIsMadeChangedSharedAndDeleted(t *testing.T) {
 	f.call("GET", absentArchive+"/agents", nil).want(http.StatusNotFound)
 	f.call("POST", "/v1/archives/", map[string]any{"name": ""}).want(http.StatusBadRequest)
 	f.call("POST", "/v1/archives/", map[string]any{"name": "x", "embedding": "no handle"}).want(http.StatusBadRequest)
+}
+
+func TestAPassageIsMendedInPlace(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, always("ok"))
+	archive := as[api.Archive](f.call("POST", "/v1/archives/", map[string]any{"name": "notes"}))
+	made := as[api.Passage](f.call("POST", "/v1/archives/"+archive.ID+"/passages", map[string]any{
+		"text": "the regatta starts on Tuesday", "tags": []string{"sailing"}, "metadata": map[string]any{"page": 3}, "created_at": "2024-05-01T10:00:00Z",
+	}))
+	path := "/loci/v1/passages/" + made.ID
+	found := func(query string) (texts []string) {
+		for _, r := range as[[]api.PassageResult](f.call("POST", "/v1/passages/search", map[string]any{"archive_id": archive.ID, "query": query})) {
+			texts = append(texts, r.Passage.Text)
+		}
+		return texts
+	}
+	got := as[api.Passage](f.call("PATCH", path, map[string]any{"text": "the race begins on Friday"}))
+	want := made
+	want.Text, want.UpdatedAt = "the race begins on Friday", got.UpdatedAt
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the text alone is new, want the rest as it was (-want +got):\n%s", diff)
+	}
+	if old, now := found("regatta"), found("race Friday"); len(old) != 0 || len(now) != 1 {
+		t.Errorf("found by the old text %q, by the new one %q", old, now)
+	}
+	got = as[api.Passage](f.call("PATCH", path, map[string]any{"tags": []string{"race", "race"}, "metadata": map[string]any{}}))
+	if !slices.Equal(got.Tags, []string{"race"}) || len(got.Metadata) != 0 || got.Text != "the race begins on Friday" {
+		t.Errorf("changed to %+v", got)
+	}
+	for _, bad := range []map[string]any{{"text": ""}, {"text": nil}, {"text": strings.Repeat("x", core.MaxPassageChars+1)}, {"tags": []string{""}}} {
+		f.call("PATCH", path, bad).want(http.StatusBadRequest)
+	}
+	f.call("DELETE", "/v1/archives/"+archive.ID+"/passages/"+made.ID, nil).want(http.StatusNoContent)
+	f.call("PATCH", path, map[string]any{"text": "back from the dead"}).want(http.StatusNotFound)
 }
 
 func TestABatchOfPassagesIsKeptWholeOrNotAtAll(t *testing.T) {

@@ -32,6 +32,10 @@ type (
 	PassagePath struct {
 		PassageID string `path:"memory_id" pattern:"^passage-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
 	}
+	// AnyPassagePath is a passage that is named without its agent or archive.
+	AnyPassagePath struct {
+		PassageID string `path:"passage_id" pattern:"^passage-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
+	}
 	ArchivePath struct {
 		ArchiveID string `path:"archive_id" pattern:"^archive-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
 	}
