@@ -227,6 +227,9 @@ func (s *Archives) Embed(ctx context.Context, id core.ArchiveID, model core.Hand
 		return EmbeddingPlan{}, err
 	}
 	if !dry {
+		if err := s.Embedding.agree(ctx, info); err != nil {
+			return EmbeddingPlan{}, err
+		}
 		a, err = s.edit(ctx, id, func(a *core.Archive) error {
 			a.Embedding, a.Wanted = model, ""
 			return nil

@@ -52,7 +52,8 @@ type Embedding struct {
 	bytes  int
 	dims   map[core.Handle]int
 	models map[core.Handle]*trouble
-	texts  map[int64]*trouble // by ticket
+	texts  map[int64]*trouble     // by ticket
+	sent   map[core.Handle]string // where a model's texts are sent
 	keys   keys
 }
 
@@ -76,7 +77,7 @@ func NewEmbedding(cfg EmbeddingConfig) *Embedding {
 	}
 	return &Embedding{
 		cfg: cfg, cache: map[[sha256.Size]byte][]float32{}, dims: map[core.Handle]int{},
-		models: map[core.Handle]*trouble{}, texts: map[int64]*trouble{}, keys: keys{joined: make(chan struct{}, 1)},
+		models: map[core.Handle]*trouble{}, sent: map[core.Handle]string{}, texts: map[int64]*trouble{}, keys: keys{joined: make(chan struct{}, 1)},
 	}
 }
 
@@ -278,6 +279,13 @@ func (e *Embedding) model(ctx context.Context, model core.Handle, texts []core.U
 	if err != nil {
 		return e.unreachable(ctx, model, texts, err)
 	}
+	if agreed, err := e.agreed(ctx, model); err != nil {
+		return err
+	} else if agreed == "" { // an archive that a program made, which names the model alone
+		if err := e.agree(ctx, info); err != nil {
+			return err
+		}
+	}
 	if err := e.learn(ctx, model); err != nil {
 		return err
 	}
@@ -347,7 +355,7 @@ func (b *batch) run(ctx context.Context, texts []core.Unembedded) (done []core.E
 	if err != nil {
 		return done, err
 	}
-	if err := b.e.agree(b.info, vectors); err != nil {
+	if err := b.e.alike(b.info, vectors); err != nil {
 		return done, err
 	}
 	for _, u := range rest {
@@ -401,8 +409,8 @@ func (b *batch) apart(ctx context.Context, texts []core.Unembedded, refused erro
 	return done, nil
 }
 
-// agree checks that vectors have the dimension that the model's others have.
-func (e *Embedding) agree(info core.EmbeddingInfo, vectors [][]float32) error {
+// alike checks that vectors have the dimension that the model's others have.
+func (e *Embedding) alike(info core.EmbeddingInfo, vectors [][]float32) error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	want := e.dims[info.Handle]
@@ -532,7 +540,6 @@ func (e *Embedding) cached(key [sha256.Size]byte) ([]float32, bool) {
 	return v, ok
 }
 
-// remember keeps a vector by the content of its text, for a while.
 // Forget drops the vectors remembered of texts.
 func (e *Embedding) Forget() {
 	e.mu.Lock()
@@ -541,6 +548,7 @@ func (e *Embedding) Forget() {
 	e.order, e.bytes = nil, 0
 }
 
+// remember keeps a vector by the content of its text, for a while.
 func (e *Embedding) remember(key [sha256.Size]byte, v []float32) {
 	e.mu.Lock()
 	defer e.mu.Unlock()

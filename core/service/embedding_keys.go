@@ -41,9 +41,9 @@ func (e *Embedding) sessionJoined() {
 	}
 }
 
-// embedder finds a model. Where texts are sent is what the daemon's own variables say: a session lends its key, and only
+// find finds a model. Where texts are sent is what the daemon's own variables say: a session lends its key, and only
 // one for that same server.
-func (e *Embedding) embedder(ctx context.Context, model core.Handle) (core.Embedder, core.EmbeddingInfo, error) {
+func (e *Embedding) find(ctx context.Context, model core.Handle) (core.Embedder, core.EmbeddingInfo, error) {
 	embedder, info, err := e.cfg.Embedders.Embedder(ctx, model, e.cfg.Env)
 	if core.KindOf(err) != core.Unauthenticated {
 		return embedder, info, err
@@ -68,10 +68,10 @@ func (e *Embedding) embedder(ctx context.Context, model core.Handle) (core.Embed
 	return nil, info, err
 }
 
-// reach finds a model as embedder does, for somebody who reads where texts are sent before agreeing to it. Variables of
+// reach finds a model as find does, for somebody who reads where texts are sent before agreeing to it. Variables of
 // theirs that name another server are refused: they would expect texts to go there.
 func (e *Embedding) reach(ctx context.Context, model core.Handle, asking core.Env) (core.EmbeddingInfo, error) {
-	_, info, err := e.embedder(ctx, model)
+	_, info, err := e.find(ctx, model)
 	if asking == nil {
 		return info, err
 	}

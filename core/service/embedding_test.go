@@ -485,3 +485,51 @@ func TestTheKeyOfALivingSessionIsUsedForWhatWaits(t *testing.T) {
 		t.Errorf("%d vectors after a session with the key came", n)
 	}
 }
+
+// served are models whose server the variables name.
+type served struct{ *embedders }
+
+func (s served) Embedder(ctx context.Context, h core.Handle, env core.Env) (core.Embedder, core.EmbeddingInfo, error) {
+	e, info, err := s.embedders.Embedder(ctx, h, env)
+	info.Endpoint = serverOf(h, env)
+	return e, info, err
+}
+
+func TestADaemonWithOtherVariablesSendsNothingBeforeItIsAgreedTo(t *testing.T) {
+	t.Parallel()
+	const model core.Handle = "openai/small"
+	m := &embedders{}
+	h := newKeeping(t, m, model)
+	h.insert(texts(3)...)
+	if n := h.doneWith(model); n != 3 {
+		t.Fatalf("%d vectors at first", n)
+	}
+	h.embedding.Close()
+	other := variablesOf(map[string]core.Secret{"OPENAI_BASE_URL": "http://other"})
+	h.embedding = NewEmbedding(EmbeddingConfig{Embedders: served{m}, Env: other})
+	t.Cleanup(h.embedding.Close)
+	h.embedding.Start(t.Context(), h.store)
+	asked := func() int {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return m.asked[model]
+	}
+	before := asked()
+	h.insert("for the first server")
+	h.until("the trouble", func(core.VectorProgress) bool {
+		_, troubles, err := h.embedding.Status(t.Context())
+		return err == nil && len(troubles) == 1 && core.KindOf(troubles[0].Err) == core.Conflict
+	})
+	if _, err := h.embedding.Query(t.Context(), model, "a question"); core.KindOf(err) != core.Conflict {
+		t.Errorf("a question is sent to the other server: %v", err)
+	}
+	if n := asked() - before; n != 0 {
+		t.Errorf("%d texts were sent to the other server", n)
+	}
+	info, err := h.embedding.reach(t.Context(), model, nil)
+	if err != nil || info.Endpoint != "http://other" {
+		t.Fatalf("what is agreed to is %q, %v", info.Endpoint, err)
+	}
+	h.ok(h.embedding.agree(t.Context(), info))
+	h.until("the new server", func(core.VectorProgress) bool { return h.count(model) == 4 })
+}
