@@ -100,11 +100,7 @@ func (a *app) agentsShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show [NAME|ID]", Short: "Show an agent, by default the one last used here", Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			g, err := a.findAgent(cmd.Context(), c, first(args))
+			c, g, err := a.agentOf(cmd.Context(), first(args))
 			if err != nil {
 				return err
 			}
@@ -150,11 +146,7 @@ func (a *app) agentsRename() *cobra.Command {
 	return &cobra.Command{
 		Use: "rename NAME|ID NEW-NAME", Short: "Give an agent another name", Args: exactly("the agent", "its new name"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			g, err := a.findAgent(cmd.Context(), c, args[0])
+			c, g, err := a.agentOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -172,11 +164,7 @@ func (a *app) agentsDelete() *cobra.Command {
 	c := &cobra.Command{
 		Use: "delete NAME|ID", Short: "Delete an agent with its conversations", Args: exactly("the agent"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			g, err := a.findAgent(cmd.Context(), c, args[0])
+			c, g, err := a.agentOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -205,6 +193,16 @@ func (a *app) sureToDelete(g api.AgentState, yes bool) error {
 		return (&fault{kind: api.KindCancelled, msg: "nothing was deleted"}).withHint("%s", again)
 	}
 	return nil
+}
+
+// agentOf connects and finds the agent that is meant.
+func (a *app) agentOf(ctx context.Context, ref string) (*client.Client, api.AgentState, error) {
+	c, err := a.connect(ctx)
+	if err != nil {
+		return nil, api.AgentState{}, err
+	}
+	g, err := a.findAgent(ctx, c, ref)
+	return c, g, err
 }
 
 // findAgent finds an agent by id or name, or the one that the chat would open here. It never makes one.

@@ -29,7 +29,7 @@ func (a *app) archivalList(agent *string) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "List passages, the newest first", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, g, err := a.memoryOf(cmd.Context(), *agent)
+			c, g, err := a.agentOf(cmd.Context(), *agent)
 			if err != nil {
 				return err
 			}
@@ -69,7 +69,7 @@ func (a *app) archivalAdd(agent *string) *cobra.Command {
 			if n := utf8.RuneCountInString(said); n > mostOfPassage {
 				return invalid("the text has %d characters, more than the %d of one passage", n, mostOfPassage).withHint("loci archival add --file PATH makes passages of it; --file - takes standard input")
 			}
-			c, g, err := a.memoryOf(cmd.Context(), *agent)
+			c, g, err := a.agentOf(cmd.Context(), *agent)
 			if err != nil {
 				return err
 			}
@@ -108,7 +108,7 @@ func (a *app) archivalSearch(agent *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			c, g, err := a.memoryOf(cmd.Context(), *agent)
+			c, g, err := a.agentOf(cmd.Context(), *agent)
 			if err != nil {
 				return err
 			}
@@ -217,7 +217,7 @@ func (a *app) archivalRemove(agent *string) *cobra.Command {
 					return noSuch("passage", id, "loci archival")
 				}
 			}
-			c, g, err := a.memoryOf(cmd.Context(), *agent)
+			c, g, err := a.agentOf(cmd.Context(), *agent)
 			if err != nil {
 				return err
 			}

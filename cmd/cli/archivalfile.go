@@ -36,7 +36,7 @@ func (a *app) archivalAddFiles(ctx context.Context, agent string, args, files, t
 			all = append(all, api.CreateArchivePassage{CreatePassage: api.CreatePassage{Text: part, Tags: tags}})
 		}
 	}
-	c, g, err := a.memoryOf(ctx, agent)
+	c, g, err := a.agentOf(ctx, agent)
 	if err != nil {
 		return err
 	}

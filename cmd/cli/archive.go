@@ -48,7 +48,7 @@ func (a *app) archivalShare(agent *string, use, short, done string, do func(c *c
 	return &cobra.Command{
 		Use: use + " NAME|ID", Short: short, Args: exactly("the archive's name or id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, g, err := a.memoryOf(cmd.Context(), *agent)
+			c, g, err := a.agentOf(cmd.Context(), *agent)
 			if err != nil {
 				return err
 			}
@@ -98,7 +98,7 @@ func (a *app) archivalEmbedding(agent *string) *cobra.Command {
 		Use: "embedding [HANDLE]", Short: "Show what the archival memory is embedded with, or change it", Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			c, g, err := a.memoryOf(ctx, *agent)
+			c, g, err := a.agentOf(ctx, *agent)
 			if err != nil {
 				return err
 			}

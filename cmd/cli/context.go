@@ -18,7 +18,7 @@ func (a *app) contextCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "context", Short: "Show what fills the model's context window", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, g, err := a.memoryOf(cmd.Context(), agent)
+			c, g, err := a.agentOf(cmd.Context(), agent)
 			if err != nil {
 				return err
 			}

@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"loci/daemon/api"
+	"loci/daemon/client"
 )
 
 // conversationsCommand is `loci conversations`.
@@ -22,7 +24,7 @@ func (a *app) conversationsList(agent *string) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "List the conversations beside the default one, the newest first", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, g, err := a.memoryOf(cmd.Context(), *agent)
+			c, g, err := a.agentOf(cmd.Context(), *agent)
 			if err != nil {
 				return err
 			}
@@ -48,10 +50,7 @@ func (a *app) conversationsShow() *cobra.Command {
 	return &cobra.Command{
 		Use: "show ID", Short: "Show a conversation; an agent's id shows its default one", Args: exactly("the conversation's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := knownConversation(args[0]); err != nil {
-				return err
-			}
-			c, err := a.connect(cmd.Context())
+			c, err := a.conversationOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -73,14 +72,19 @@ func (a *app) conversationsShow() *cobra.Command {
 	}
 }
 
+// conversationOf connects for a conversation if its id is one; an agent's id stands for its default one.
+func (a *app) conversationOf(ctx context.Context, id string) (*client.Client, error) {
+	if !isID(id, "conv", "agent") {
+		return nil, noSuch("conversation", id, "loci conversations")
+	}
+	return a.connect(ctx)
+}
+
 func (a *app) conversationsDelete() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete ID", Short: "Delete a conversation", Args: exactly("the conversation's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := knownConversation(args[0]); err != nil {
-				return err
-			}
-			c, err := a.connect(cmd.Context())
+			c, err := a.conversationOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

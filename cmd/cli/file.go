@@ -178,6 +178,16 @@ func chunks(f api.File) string {
 	return fmt.Sprintf("%d of %d", done, all)
 }
 
+// fileOf connects and finds a file with its folder.
+func (a *app) fileOf(ctx context.Context, folder, ref string) (*client.Client, api.Folder, api.File, error) {
+	c, err := a.connect(ctx)
+	if err != nil {
+		return nil, api.Folder{}, api.File{}, err
+	}
+	d, f, err := a.findFile(ctx, c, folder, ref)
+	return c, d, f, err
+}
+
 // findFile finds a file by its id, by folder/name, or by its name where only one folder has it.
 func (a *app) findFile(ctx context.Context, c *client.Client, folder, ref string) (api.Folder, api.File, error) {
 	folders, err := a.foldersOf(ctx, c, folder)
@@ -225,11 +235,7 @@ func (a *app) filesShow(folder *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "show FILE", Short: "Show what is known of a file", Args: exactly("the file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			d, f, err := a.findFile(cmd.Context(), c, *folder, args[0])
+			_, d, f, err := a.fileOf(cmd.Context(), *folder, args[0])
 			if err != nil {
 				return err
 			}
@@ -255,11 +261,7 @@ func (a *app) filesText(folder *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "text FILE", Short: "Print the text that was read from a file", Args: exactly("the file"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			d, f, err := a.findFile(cmd.Context(), c, *folder, args[0])
+			c, d, f, err := a.fileOf(cmd.Context(), *folder, args[0])
 			if err != nil {
 				return err
 			}

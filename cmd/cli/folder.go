@@ -80,6 +80,16 @@ func (a *app) foldersCreate() *cobra.Command {
 	return c
 }
 
+// folderOf connects and finds a folder by its name or id.
+func (a *app) folderOf(ctx context.Context, ref string) (*client.Client, api.Folder, error) {
+	c, err := a.connect(ctx)
+	if err != nil {
+		return nil, api.Folder{}, err
+	}
+	f, err := a.findFolder(ctx, c, ref)
+	return c, f, err
+}
+
 // findFolder finds a folder by its name or id.
 func (a *app) findFolder(ctx context.Context, c *client.Client, ref string) (api.Folder, error) {
 	if ref == "" {
@@ -130,11 +140,7 @@ func (a *app) foldersShow() *cobra.Command {
 		Use: "show FOLDER", Short: "Show a folder: what it holds and which agents have it", Args: exactly("the folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			c, err := a.connect(ctx)
-			if err != nil {
-				return err
-			}
-			f, err := a.findFolder(ctx, c, args[0])
+			c, f, err := a.folderOf(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -180,11 +186,7 @@ func (a *app) foldersDelete() *cobra.Command {
 	return &cobra.Command{
 		Use: "delete FOLDER", Short: "Delete a folder with its files, and take it away from every agent", Args: exactly("the folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			f, err := a.findFolder(cmd.Context(), c, args[0])
+			c, f, err := a.folderOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -202,7 +204,7 @@ func (a *app) foldersShare(use, short, done string, do func(c *client.Client, ct
 	c := &cobra.Command{
 		Use: use + " FOLDER", Short: short, Args: exactly("the folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, g, err := a.memoryOf(cmd.Context(), agent)
+			c, g, err := a.agentOf(cmd.Context(), agent)
 			if err != nil {
 				return err
 			}

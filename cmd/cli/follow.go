@@ -208,11 +208,7 @@ func (a *app) foldersUnmirror() *cobra.Command {
 		Use: "unmirror FOLDER", Short: "Let a folder follow its directory no more; its files stay", Args: exactly("the folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			c, err := a.connect(ctx)
-			if err != nil {
-				return err
-			}
-			f, err := a.findFolder(ctx, c, args[0])
+			c, f, err := a.folderOf(ctx, args[0])
 			if err != nil {
 				return err
 			}

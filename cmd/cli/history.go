@@ -145,7 +145,7 @@ func (a *app) turnBack(ctx context.Context, agent, label string, do func(ctx con
 
 // blockOf connects and finds an agent's block.
 func (a *app) blockOf(ctx context.Context, agent, label string) (*client.Client, api.AgentState, api.Block, string, error) {
-	c, g, err := a.memoryOf(ctx, agent)
+	c, g, err := a.agentOf(ctx, agent)
 	if err != nil {
 		return nil, g, api.Block{}, "", err
 	}

@@ -43,11 +43,3 @@ func searchable(words []string) error {
 	}
 	return nil
 }
-
-// knownConversation does the same for a conversation; an agent's id stands for its default one.
-func knownConversation(ref string) error {
-	if isID(ref, "conv", "agent") {
-		return nil
-	}
-	return noSuch("conversation", ref, "loci conversations")
-}

@@ -31,7 +31,7 @@ func (a *app) memoryShow(agent *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "show [LABEL]", Short: "Print the memory blocks, or one of them alone", Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			c, g, err := a.memoryOf(cmd.Context(), *agent)
+			c, g, err := a.agentOf(cmd.Context(), *agent)
 			if err != nil {
 				return err
 			}
@@ -105,7 +105,7 @@ func (a *app) memoryEdit(agent *string) *cobra.Command {
 		Use: "edit LABEL", Short: "Edit a block in $VISUAL or $EDITOR", Args: exactly("the block's label"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			c, g, err := a.memoryOf(ctx, *agent)
+			c, g, err := a.agentOf(ctx, *agent)
 			if err != nil {
 				return err
 			}
@@ -130,23 +130,13 @@ func (a *app) memoryEdit(agent *string) *cobra.Command {
 	}
 }
 
-// memoryOf connects and finds the agent whose memory is meant.
-func (a *app) memoryOf(ctx context.Context, ref string) (*client.Client, api.AgentState, error) {
-	c, err := a.connect(ctx)
-	if err != nil {
-		return nil, api.AgentState{}, err
-	}
-	g, err := a.findAgent(ctx, c, ref)
-	return c, g, err
-}
-
 // changeBlock writes a block anew from what it holds and what was said.
 func (a *app) changeBlock(ctx context.Context, agent string, args []string, change func(old, said string) string) error {
 	said, err := a.said(ctx, args[1:])
 	if err != nil {
 		return err
 	}
-	c, g, err := a.memoryOf(ctx, agent)
+	c, g, err := a.agentOf(ctx, agent)
 	if err != nil {
 		return err
 	}

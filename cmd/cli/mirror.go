@@ -27,7 +27,7 @@ is.`,
 			if off && len(args) > 0 {
 				return invalid("--off takes no folder").withHint("loci memory mirror --off")
 			}
-			c, g, err := a.memoryOf(ctx, *agent)
+			c, g, err := a.agentOf(ctx, *agent)
 			if err != nil {
 				return err
 			}
@@ -65,7 +65,7 @@ func (a *app) memorySync(agent *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "sync", Short: "Bring the memory and its mirror together now", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, g, err := a.memoryOf(cmd.Context(), *agent)
+			c, g, err := a.agentOf(cmd.Context(), *agent)
 			if err != nil {
 				return err
 			}

@@ -30,11 +30,7 @@ and only what stands out. So a model that calls no tools remembers, too. Agents 
 					return err
 				}
 			}
-			c, err := a.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			g, err := a.findAgent(cmd.Context(), c, first(args))
+			c, g, err := a.agentOf(cmd.Context(), first(args))
 			if err != nil {
 				return err
 			}

@@ -213,7 +213,7 @@ func (a *app) agentsCopy() *cobra.Command {
 }
 
 func (a *app) copyAgent(ctx context.Context, ref string, in api.CopyAgent) error {
-	c, g, err := a.memoryOf(ctx, ref)
+	c, g, err := a.agentOf(ctx, ref)
 	if err != nil {
 		return err
 	}
