@@ -75,11 +75,6 @@ func (f *fault) withHint(format string, args ...any) *fault {
 	return &c
 }
 
-// quiet ends the program with a code after everything has been said already.
-type quiet int
-
-func (q quiet) Error() string { return fmt.Sprintf("exit %d", int(q)) }
-
 // explain finds the kind of an error and what to do about it.
 func explain(err error) (kind, hint string) {
 	var f *fault
@@ -111,10 +106,6 @@ func codeOf(kind string) int {
 
 // fail says what failed, why and what to do next, and returns the exit code.
 func fail(w io.Writer, err error) int {
-	var q quiet
-	if errors.As(err, &q) {
-		return int(q)
-	}
 	if errors.Is(err, syscall.EPIPE) {
 		return exitBrokenPipe
 	}
