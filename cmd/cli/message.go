@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,25 +28,7 @@ func (a *app) messagesList(agent *string) *cobra.Command {
 	c := &cobra.Command{
 		Use: "list", Short: "Print the last messages, the newest at the end", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := a.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			msgs, err := a.lastMessages(cmd.Context(), c, *agent, conversation, orDefault(limit, 50))
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return errors.Join(writeJSON(a.out, nonNil(msgs)), a.tellLost(cmd.Context(), c, *agent, conversation, msgs))
-			}
-			for _, m := range msgs {
-				if line := messageLine(m); line != "" {
-					if _, err := fmt.Fprintln(a.out, line); err != nil {
-						return err
-					}
-				}
-			}
-			return a.tellLost(cmd.Context(), c, *agent, conversation, msgs)
+			return a.listMessages(cmd.Context(), *agent, conversation, orDefault(limit, 50))
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", 0, "how many at most (50)")
@@ -53,35 +36,49 @@ func (a *app) messagesList(agent *string) *cobra.Command {
 	return c
 }
 
-// lastMessages returns the newest messages, oldest first.
-func (a *app) lastMessages(ctx context.Context, c *client.Client, agent, conversation string, limit int) ([]api.Message, error) {
-	newest := api.Page{Limit: limit, Order: "desc"}
-	var msgs []api.Message
-	var err error
-	if conversation != "" {
-		msgs, err = c.ConversationMessages(ctx, conversation, api.ListConversationMessages{Page: newest})
-		slices.Reverse(msgs) // this list alone answers in the order asked for
-	} else {
-		var g api.AgentState
-		if g, err = a.findAgent(ctx, c, agent); err != nil {
-			return nil, err
-		}
-		// As a conversation, so that summaries are shown as such.
-		msgs, err = c.ConversationMessages(ctx, g.ID, api.ListConversationMessages{Page: newest})
+func (a *app) listMessages(ctx context.Context, agent, conversation string, limit int) error {
+	c, err := a.connect(ctx)
+	if err != nil {
+		return err
 	}
-	return msgs, err
-}
-
-// tellLost says that the last run failed, where what it was asked is not among the messages.
-func (a *app) tellLost(ctx context.Context, c *client.Client, agent, conversation string, listed []api.Message) error {
-	q := api.ListRuns{Page: api.Page{Limit: 1, Order: "desc"}, ConversationID: conversation}
+	agentID := ""
 	if conversation == "" {
 		g, err := a.findAgent(ctx, c, agent)
 		if err != nil {
 			return err
 		}
-		q.AgentID = g.ID
+		agentID = g.ID
 	}
+	msgs, err := lastMessages(ctx, c, agentID, conversation, limit)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return errors.Join(writeJSON(a.out, nonNil(msgs)), a.tellLost(ctx, c, agentID, conversation, msgs))
+	}
+	for _, m := range msgs {
+		if line := messageLine(m); line != "" {
+			if _, err := fmt.Fprintln(a.out, line); err != nil {
+				return err
+			}
+		}
+	}
+	return a.tellLost(ctx, c, agentID, conversation, msgs)
+}
+
+// lastMessages returns the newest messages of a conversation, or else of an agent's default one, oldest first.
+func lastMessages(ctx context.Context, c *client.Client, agentID, conversation string, limit int) ([]api.Message, error) {
+	// The default one is asked for as a conversation, too, so that summaries are shown as such.
+	msgs, err := c.ConversationMessages(ctx, cmp.Or(conversation, agentID), api.ListConversationMessages{Page: api.Page{Limit: limit, Order: "desc"}})
+	if conversation != "" {
+		slices.Reverse(msgs) // this list alone answers in the order asked for
+	}
+	return msgs, err
+}
+
+// tellLost says that the last run failed, where what it was asked is not among the messages.
+func (a *app) tellLost(ctx context.Context, c *client.Client, agentID, conversation string, listed []api.Message) error {
+	q := api.ListRuns{Page: api.Page{Limit: 1, Order: "desc"}, ConversationID: conversation, AgentID: agentID}
 	runs, err := c.Runs(ctx, q)
 	if err != nil || len(runs) == 0 {
 		return err
