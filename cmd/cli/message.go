@@ -41,6 +41,9 @@ func (a *app) listMessages(ctx context.Context, agent, conversation string, limi
 	if err != nil {
 		return err
 	}
+	if isID(conversation, "agent") { // it stands for its default one
+		agent, conversation = conversation, ""
+	}
 	agentID := ""
 	if conversation == "" {
 		g, err := a.findAgent(ctx, c, agent)
