@@ -3,7 +3,10 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -67,6 +70,21 @@ func TestManyFilesAreOneListWithOneHeader(t *testing.T) {
 		var all []api.File
 		if err := json.Unmarshal([]byte(write(true, pages)), &all); err != nil || all == nil || len(all) != pages*filesAtOnce {
 			t.Errorf("%d pages: %d files, %v", pages, len(all), err)
+		}
+	}
+}
+
+func TestOnlyFilesThatEndAreSent(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	large := filepath.Join(dir, "large.txt")
+	if err := errors.Join(os.WriteFile(large, []byte("text"), 0o600), os.Truncate(large, maxFileSize+1)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{os.DevNull: "no regular file", dir: "no regular file", large: "more than the 50.0 MB", filepath.Join(dir, "none"): "none"} {
+		_, err := (&addition{}).upload(t.Context(), source{path: path})
+		if kind, _ := explain(err); err == nil || kind != api.KindInvalid || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", path, err, want)
 		}
 	}
 }

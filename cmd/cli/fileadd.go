@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"os"
@@ -223,15 +224,38 @@ func (j *addition) one(ctx context.Context, s source) {
 }
 
 func (j *addition) upload(ctx context.Context, s source) (client.Upload, error) {
-	info, err := os.Stat(s.path)
-	if err == nil && info.Size() > maxFileSize {
-		return client.Upload{}, &fault{kind: api.KindInvalid, msg: fmt.Sprintf("it has %s, more than the %s allowed", size(info.Size()), size(maxFileSize))}
-	}
-	data, err := os.ReadFile(s.path)
+	data, err := readFile(s.path)
 	if err != nil {
-		return client.Upload{}, &fault{kind: api.KindInvalid, msg: err.Error()}
+		return client.Upload{}, err
 	}
 	return j.c.UploadFile(ctx, j.folder.ID, s.name, data, api.UploadParams{DuplicateHandling: api.DuplicateReplace})
+}
+
+// readFile reads a file that has an end: a pipe may never be written to, and a device may go on for ever.
+func readFile(path string) ([]byte, error) {
+	tooLarge := func(n int64) error { return invalid("it has %s, more than the %s allowed", size(n), size(maxFileSize)) }
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, invalid("%s", err)
+	case !info.Mode().IsRegular():
+		return nil, invalid("it is no regular file")
+	case info.Size() > maxFileSize:
+		return nil, tooLarge(info.Size())
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, invalid("%s", err)
+	}
+	defer func() { _ = f.Close() }() // only read
+	data, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
+	if err != nil {
+		return nil, invalid("%s", err)
+	}
+	if len(data) > maxFileSize { // it is being written to
+		return nil, tooLarge(int64(len(data)))
+	}
+	return data, nil
 }
 
 // watch waits until what was sent is read.
