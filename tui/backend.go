@@ -100,7 +100,7 @@ func (d daemon) CreateConversation(ctx context.Context, agent string) (api.Conve
 func (d daemon) Messages(ctx context.Context, t Thread, after string, limit int) ([]api.Message, error) {
 	page := api.Page{After: after, Limit: limit, Order: "desc"}
 	// Also of the default one as of a conversation, so that summaries are shown as such.
-	list, err := d.ConversationMessages(ctx, orElse(t.Conversation, t.Agent), api.ListConversationMessages{Page: page})
+	list, err := d.ConversationMessages(ctx, t.conversation(), api.ListConversationMessages{Page: page})
 	if t.Conversation != "" { // the default one's list is oldest first, whatever the order
 		slices.Reverse(list)
 	}

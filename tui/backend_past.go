@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -38,7 +39,7 @@ type ran struct {
 }
 
 // conversation is what the paths of the API want as a thread's name.
-func (t Thread) conversation() string { return orElse(t.Conversation, t.Agent) }
+func (t Thread) conversation() string { return cmp.Or(t.Conversation, t.Agent) }
 
 func (d daemon) Said(ctx context.Context, t Thread) ([]api.Message, error) {
 	list, err := d.ConversationMessages(ctx, t.conversation(), api.ListConversationMessages{

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"iter"
 
@@ -25,7 +26,7 @@ type followMsg struct{ turn *turn }
 // otidOf names a message for the daemon, one that may have arrived as before, so
 // that it does not arrive twice.
 func (m *Model) otidOf(text string) string {
-	return orElse(m.unsure[said{m.thread, text}], client.NewOTID())
+	return cmp.Or(m.unsure[said{m.thread, text}], client.NewOTID())
 }
 
 // lose notes that the feed of a run ended with an error of its own. It reports

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -269,7 +270,7 @@ func (m *Model) history(messages []api.Message) {
 		}
 	}
 	for _, msg := range messages {
-		m.lastID = orElse(msg.ID, m.lastID)
+		m.lastID = cmp.Or(msg.ID, m.lastID)
 		if msg.RunID != "" {
 			m.seen[msg.RunID] = true
 		}
@@ -421,12 +422,12 @@ func (m *Model) onChanges(msg batchMsg[api.Change]) tea.Cmd {
 		m.changed = retryFirst
 		switch {
 		case c.Kind == api.ChangeRun && threadOf(c.AgentID, c.ConversationID) == m.thread:
-			if run := orElse(c.RunID, c.ID); !m.seen[run] {
+			if run := cmp.Or(c.RunID, c.ID); !m.seen[run] {
 				m.foreign = append(m.foreign, run)
 			}
-		case c.Kind == api.ChangeAgent && orElse(c.AgentID, c.ID) == m.thread.Agent:
+		case c.Kind == api.ChangeAgent && cmp.Or(c.AgentID, c.ID) == m.thread.Agent:
 			cmds = append(cmds, m.loadAgent())
-		case c.Kind == api.ChangeConversation && threadOf(c.AgentID, orElse(c.ConversationID, c.ID)) == m.thread:
+		case c.Kind == api.ChangeConversation && threadOf(c.AgentID, cmp.Or(c.ConversationID, c.ID)) == m.thread:
 			cmds = append(cmds, m.loadAgent(), m.lookWhetherRewound())
 		}
 	}

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -191,16 +192,13 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 	if msg.thread.Agent != m.thread.Agent {
 		m.contextMost, m.offline = 0, false
 	}
-	m.thread, m.agentName, m.model, m.contextUsed = msg.thread, msg.name, orElse(msg.model, m.model), 0
+	m.thread, m.agentName, m.model, m.contextUsed = msg.thread, msg.name, cmp.Or(msg.model, m.model), 0
 	m.items, m.lastID, m.foreign = nil, "", nil
 	m.prompt.Queue = m.waiting[m.thread]
 	delete(m.waiting, m.thread)
 	m.held = len(m.prompt.Queue) > 0 // it waited long: the person says when
 	m.opts.Open = api.Open{Agent: msg.thread.Agent, Conversation: msg.thread.Conversation}
-	notice := msg.notice
-	if notice == "" {
-		notice = "with " + m.name()
-	}
+	notice := cmp.Or(msg.notice, "with "+m.name())
 	m.show(transcript.Item{Kind: transcript.Notice, Text: notice})
 	if msg.quiet {
 		m.items = nil
@@ -235,7 +233,7 @@ func (m *Model) newConversation(string) tea.Cmd {
 	return func() tea.Msg {
 		c, err := m.backend.CreateConversation(m.ctx, agent)
 		return threadMsg{
-			thread: threadOf(agent, c.ID), name: name, model: orElse(api.Val(c.Model), model),
+			thread: threadOf(agent, c.ID), name: name, model: cmp.Or(api.Val(c.Model), model),
 			notice: "a new conversation with " + name, err: err,
 		}
 	}
@@ -334,11 +332,7 @@ func (m *Model) openMemory(label string) tea.Cmd {
 	return load(m, list, func(m *Model, blocks []api.Block) tea.Cmd {
 		l := &panel.List{Theme: m.theme, Title: "What " + m.name() + " remembers", Empty: "nothing: it has no memory blocks"}
 		for _, b := range blocks {
-			note := transcript.OneLine(b.Value)
-			if note == "" {
-				note = "empty"
-			}
-			l.Entries = append(l.Entries, panel.Entry{Title: api.Val(b.Label), Note: note})
+			l.Entries = append(l.Entries, panel.Entry{Title: api.Val(b.Label), Note: cmp.Or(transcript.OneLine(b.Value), "empty")})
 		}
 		m.push(l, func(a panel.Action) tea.Cmd { return m.editBlock(agent, api.Val(blocks[a.Index].Label)) })
 		return nil

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -168,7 +169,7 @@ func (m *Model) lookBack(t Thread, p place) func(context.Context) (outlook, erro
 				continue
 			}
 			value := transcript.Short(transcript.OneLine(then.Value), 2*wordsMost)
-			o.back = append(o.back, label+" as it was: "+orElse(strings.TrimRight(value, "."), "empty"))
+			o.back = append(o.back, label+" as it was: "+cmp.Or(strings.TrimRight(value, "."), "empty"))
 		}
 		return o, nil
 	}
@@ -345,7 +346,7 @@ func (m *Model) replace(history []api.Message) {
 	m.items, m.lastID, m.contextMost = nil, "", 0
 	m.keep(itemsOf(history)...)
 	for _, x := range history {
-		m.lastID = orElse(x.ID, m.lastID)
+		m.lastID = cmp.Or(x.ID, m.lastID)
 		if x.RunID != "" {
 			m.seen[x.RunID] = true
 		}
@@ -379,7 +380,7 @@ func (m *Model) marked(text string) {
 		}
 	}
 	m.show(transcript.Item{Kind: transcript.Notice, Text: text})
-	m.show(transcript.Item{Kind: transcript.Notice, Text: orElse(ends, "it is empty now")})
+	m.show(transcript.Item{Kind: transcript.Notice, Text: cmp.Or(ends, "it is empty now")})
 }
 
 // giveBack puts a text into the prompt if that is empty, and else where it can be
@@ -452,7 +453,7 @@ func (m *Model) fork(t Thread, p place) tea.Cmd {
 			what += ", as it was " + p.name()
 		}
 		msg := threadMsg{
-			thread: made, name: name, model: orElse(api.Val(c.Model), model), history: messages, err: err, quiet: true,
+			thread: made, name: name, model: cmp.Or(api.Val(c.Model), model), history: messages, err: err, quiet: true,
 			notice: what + "; memory is one and the same in both · /resume goes back",
 		}
 		if p.step == "" {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -156,7 +157,7 @@ const resultWidth = 50
 func entriesOf(results []api.MessageResult) []panel.Entry {
 	var out []panel.Entry
 	for _, r := range results {
-		text := orElse(r.Content.String(), r.Reasoning)
+		text := cmp.Or(r.Content.String(), r.Reasoning)
 		out = append(out, panel.Entry{
 			Title: whose(r.MessageType) + ": " + transcript.Short(transcript.OneLine(text), resultWidth),
 			Note:  r.CreatedAt.Local().Format("2 Jan 2006 15:04"),
@@ -179,7 +180,7 @@ func whose(t api.MessageType) string {
 }
 
 func (m *Model) openResult(r api.MessageResult) {
-	text := orElse(r.Content.String(), r.Reasoning)
+	text := cmp.Or(r.Content.String(), r.Reasoning)
 	m.push(&panel.Text{Theme: m.theme, Title: whose(r.MessageType) + ", " + r.CreatedAt.Local().Format("Mon 2 Jan 2006, 15:04"), Draw: func(w int) string {
 		return transcript.NewRenderer(m.theme, w).Item(transcript.Item{Kind: transcript.Assistant, Text: text}, true)
 	}}, nil)

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -82,7 +83,7 @@ func (m *Model) take(msg batchMsg[api.Message]) tea.Cmd {
 		if m.lose(t, msg.err) {
 			return tea.Batch(append(cmds, m.after(&t.wait, followMsg{t}))...)
 		}
-		t.problem = orElse(t.problem, explain(msg.err))
+		t.problem = cmp.Or(t.problem, explain(msg.err))
 	}
 	return tea.Batch(append(cmds, m.finishTurn(t))...)
 }
@@ -165,7 +166,7 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 		if t.broken {
 			t.broken, n.Text = false, "the daemon was away; the answer begins anew"
 		}
-		m.show(transcript.Item{Kind: transcript.Notice, Text: orElse(n.Text, "that attempt was lost; it begins again")})
+		m.show(transcript.Item{Kind: transcript.Notice, Text: cmp.Or(n.Text, "that attempt was lost; it begins again")})
 	case api.NoticeBroken:
 		t.broken = true // said with what goes on
 	case api.NoticeResumed:
@@ -353,11 +354,4 @@ func stopWord(s api.StopReason) (string, bool) {
 		api.StopSystemPromptFull: // as a reason that is new to us
 	}
 	return "stopped: " + strings.ReplaceAll(string(s), "_", " "), true
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strconv"
@@ -214,7 +215,7 @@ func author(v api.BlockVersion, agent string) string {
 	case "agent":
 		return agent
 	}
-	return orElse(v.Author, "someone")
+	return cmp.Or(v.Author, "someone")
 }
 
 // shortDiff makes one line of a difference.

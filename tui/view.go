@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -120,7 +121,7 @@ func (m *Model) openRows(room int, code bool) int {
 	return max(min(rows, max(m.above, leastOpen), room), 1)
 }
 
-func (m *Model) name() string { return orElse(m.agentName, "the agent") }
+func (m *Model) name() string { return cmp.Or(m.agentName, "the agent") }
 
 // spinner turns at most eight times a second, and only while the agent works.
 const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -146,7 +147,7 @@ func (m *Model) status() string {
 		if m.turn == nil || m.width >= 60 {
 			parts = append(parts, th.Dim.Render(m.name()))
 		}
-		if model := orElse(m.override, m.model); model != "" {
+		if model := cmp.Or(m.override, m.model); model != "" {
 			parts = append(parts, th.Dim.Render(model))
 		}
 		if m.contextMost > 0 && m.contextUsed > 0 {

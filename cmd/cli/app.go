@@ -57,12 +57,13 @@ func nonNil[T any](list []T) []T {
 	return list
 }
 
-// first is the first argument, or nothing.
-func first(args []string) string {
-	if len(args) == 0 {
-		return ""
+// first is the first of a list, or nothing.
+func first[T any](list []T) T {
+	var none T
+	if len(list) == 0 {
+		return none
 	}
-	return args[0]
+	return list[0]
 }
 
 // text is what a pointer of the wire says, or a dash.

@@ -147,19 +147,11 @@ func (a *app) reembed(ctx context.Context, c *client.Client, archive api.Archive
 func archiveOf(ctx context.Context, c *client.Client, g api.AgentState) (api.Archive, error) {
 	found, err := c.Archives(ctx, api.ListArchives{AgentID: g.ID})
 	if err != nil || len(found) > 0 {
-		return firstOf(found), err
+		return first(found), err
 	}
 	made, err := c.CreateArchive(ctx, api.CreateArchive{Name: g.Name + "'s Archive", Embedding: g.Embedding})
 	if err != nil {
 		return made, err
 	}
 	return made, c.AttachArchive(ctx, g.ID, made.ID)
-}
-
-func firstOf[T any](list []T) T {
-	var none T
-	if len(list) == 0 {
-		return none
-	}
-	return list[0]
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -348,13 +349,7 @@ func (a *app) otherSettings(s api.Status) string {
 	if err != nil || cfg.Model == s.Model {
 		return ""
 	}
-	named := func(model string) string {
-		if model == "" {
-			return "none"
-		}
-		return model
-	}
-	return fmt.Sprintf("the daemon runs with other settings (model: %s, here: %s): loci daemon restart", named(s.Model), named(cfg.Model))
+	return fmt.Sprintf("the daemon runs with other settings (model: %s, here: %s): loci daemon restart", cmp.Or(s.Model, "none"), cmp.Or(cfg.Model, "none"))
 }
 
 func readyText(s api.Status) string {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -154,13 +155,6 @@ func (a *app) printCopies(f api.Forgetting) {
 			"backup": "the backup", "migration": "the copy made before a migration", "replaced": "the file put aside", "followed": "your own file",
 			"git": "the git history of", "mirror": "the name of the mirrored",
 		}[c.Kind]
-		fmt.Fprintf(a.errOut, "loci: %s %s %s\n", orElse(what, "the file"), oneLine(c.Path), verb)
+		fmt.Fprintf(a.errOut, "loci: %s %s %s\n", cmp.Or(what, "the file"), oneLine(c.Path), verb)
 	}
-}
-
-func orElse(s, other string) string {
-	if s == "" {
-		return other
-	}
-	return s
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,11 +74,7 @@ func (a *app) configCommand() *cobra.Command {
 			}
 			t := table{head: []string{"KEY", "VALUE", "FROM", "VARIABLE", "WHAT IT IS"}}
 			for _, e := range entries {
-				value := e.Value
-				if value == "" {
-					value = "-"
-				}
-				t.add(e.Key, value, string(e.Origin), e.Env, e.Doc)
+				t.add(e.Key, cmp.Or(e.Value, "-"), string(e.Origin), e.Env, e.Doc)
 			}
 			return t.write(a.out)
 		},

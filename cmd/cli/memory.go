@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,10 +66,7 @@ func (a *app) printBlocks(g api.AgentState) error {
 		}
 		fmt.Fprintf(a.out, "%s (%d of %d characters%s)\n", oneLine(text(b.Label)), len([]rune(b.Value)), b.Limit, note)
 		value := strings.TrimRight(a.shown(b.Value), "\n")
-		if value == "" {
-			value = "(empty)"
-		}
-		for _, line := range strings.Split(value, "\n") {
+		for line := range strings.SplitSeq(cmp.Or(value, "(empty)"), "\n") {
 			if _, err := fmt.Fprintf(a.out, "  %s\n", line); err != nil {
 				return err
 			}
@@ -198,10 +196,7 @@ func noBlock(err error, g api.AgentState, label string) error {
 // editText lets a person edit a text in their editor. The file is private and is left to the caller, so that a text
 // that could not be saved is not lost.
 func editText(ctx context.Context, label, value string) (edited, path string, err error) {
-	editor := os.Getenv("VISUAL")
-	if editor == "" {
-		editor = os.Getenv("EDITOR")
-	}
+	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
 	if editor == "" {
 		return "", "", invalid("neither $VISUAL nor $EDITOR is set").withHint("EDITOR=nano loci memory edit %s", quoteArg(label))
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -103,11 +104,7 @@ func (a *app) printMirror(g api.AgentState, m api.MemoryMirror) error {
 
 func (a *app) printNotes(notes []api.MemoryNote) {
 	for _, n := range notes {
-		name := n.Path
-		if name == "" {
-			name = n.Label
-		}
-		fmt.Fprintf(a.out, "%-10s  %s: %s\n", n.Kind, oneLine(name), oneLine(n.Text))
+		fmt.Fprintf(a.out, "%-10s  %s: %s\n", n.Kind, oneLine(cmp.Or(n.Path, n.Label)), oneLine(n.Text))
 	}
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"strings"
 	"time"
@@ -132,7 +133,7 @@ func (a *app) searchMessages(ctx context.Context, agent string, f messageFlags, 
 		row := []string{local(r.Message.CreatedAt.Time)}
 		if f.all {
 			id := api.Val(r.Message.AgentID)
-			row = append(row, clip(orElse(names[id], id), 40))
+			row = append(row, clip(cmp.Or(names[id], id), 40))
 		}
 		t.add(append(row, r.Message.Role, clip(why(r.Metadata), 40), clip(oneLine(foundText(r)), 120))...)
 	}
