@@ -30,6 +30,8 @@ const (
 	retryMost   = 10 * time.Second
 	quitWithin  = 2 * time.Second
 
+	groundWithin = 200 * time.Millisecond // a terminal that tells its background has told it by then
+
 	offlinePrefix = "offline/" // of the handles of models that need no provider
 )
 
@@ -51,6 +53,9 @@ type Model struct {
 	keysOK  bool // the terminal tells shift+enter from enter
 	panels  []opened
 	quitErr error
+
+	ground bool          // the colours are settled: what is printed keeps them
+	early  *connectedMsg // came before that
 
 	// Who is talked to.
 	connected   bool
@@ -103,6 +108,7 @@ type opened struct {
 
 type (
 	firstFrameMsg struct{}
+	groundMsg     struct{} // the terminal did not tell its background in time
 	connectedMsg  struct {
 		session api.Session
 		history []api.Message
@@ -158,6 +164,7 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 		ctx: client.Unasked(ctx), wg: wg, backend: o.Backend, opts: o, now: time.Now, out: out, theme: th,
 		screen: term.NewScreen(out, width, height), prompt: prompt.New(th, completions()),
 		seen: map[string]bool{}, told: map[string]bool{}, waiting: map[Thread][]string{}, unsure: map[said]string{}, override: o.Model, retry: retryFirst, changed: retryFirst,
+		ground: o.NoColor,
 	}
 	m.resize(width, height)
 	return m
@@ -176,8 +183,13 @@ func (m *Model) resize(width, height int) {
 // Init connects.
 func (m *Model) Init() tea.Cmd {
 	cmds := []tea.Cmd{m.connect()}
-	_, changed := m.out.Ready()
-	cmds = append(cmds, func() tea.Msg { <-changed; return firstFrameMsg{} })
+	framed, changed := m.out.Ready()
+	cmds = append(cmds, func() tea.Msg {
+		if !framed {
+			<-changed
+		}
+		return firstFrameMsg{}
+	})
 	if m.opts.Notes != nil {
 		cmds = append(cmds, m.nextNote)
 	}
@@ -219,6 +231,10 @@ func threadOf(agent, conversation string) Thread {
 
 // onConnected takes the answer to connect.
 func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
+	if !m.ground { // what is printed is never drawn again
+		m.early = &msg
+		return nil
+	}
 	if msg.err != nil {
 		if kind := client.KindOf(msg.err); kind != api.KindUnavailable && kind != api.KindTimeout {
 			m.quitErr = msg.err

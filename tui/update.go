@@ -56,6 +56,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.keysOK = msg.SupportsKeyDisambiguation()
 	case tea.BackgroundColorMsg:
 		m.background(msg.IsDark())
+		return m.settle()
 	case tea.ColorProfileMsg:
 		m.screen.SetProfile(msg.Profile)
 	case batchMsg[api.Message]:
@@ -74,8 +75,10 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case firstFrameMsg:
 		if m.theme.Kind != theme.None {
-			return tea.RequestBackgroundColor
+			return tea.Batch(tea.RequestBackgroundColor, tea.Tick(groundWithin, func(time.Time) tea.Msg { return groundMsg{} }))
 		}
+	case groundMsg:
+		return m.settle()
 	case connectedMsg:
 		return m.onConnected(msg)
 	case retryMsg:
@@ -146,6 +149,16 @@ func (m *Model) background(dark bool) {
 	m.theme = theme.New(kind)
 	m.prompt.SetTheme(m.theme)
 	m.render = transcript.NewRenderer(m.theme, m.width)
+}
+
+// settle goes on with a connection that waited for the terminal's colour.
+func (m *Model) settle() tea.Cmd {
+	m.ground = true
+	msg := m.early
+	if m.early = nil; msg == nil {
+		return nil
+	}
+	return m.onConnected(*msg)
 }
 
 func (m *Model) paste(text string) {
