@@ -422,6 +422,8 @@ func (e *Embedding) alike(info core.EmbeddingInfo, vectors [][]float32) error {
 			want = len(v)
 		}
 		if len(v) != want {
+			delete(e.dims, info.Handle) // its vectors may be gone at the next attempt: they are counted again
+			e.forgetLocked()            // what is remembered may be of the model that was
 			return core.E(core.Unavailable, "%s answers with %d dimensions, its vectors have %d", info.Handle, len(v), want).
 				WithHint("if the model behind this name has changed, give the archive another one and then this again")
 		}
@@ -439,10 +441,13 @@ func (e *Embedding) learn(ctx context.Context, model core.Handle) error {
 		return nil
 	}
 	dim, err := e.made(ctx, model)
+	if err != nil {
+		return err
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.dims[model] = dim
-	return err
+	return nil
 }
 
 // made returns the dimension of the vectors that a model has made, 0 when there are none.
@@ -544,6 +549,10 @@ func (e *Embedding) cached(key [sha256.Size]byte) ([]float32, bool) {
 func (e *Embedding) Forget() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	e.forgetLocked()
+}
+
+func (e *Embedding) forgetLocked() {
 	clear(e.cache)
 	e.order, e.bytes = nil, 0
 }
