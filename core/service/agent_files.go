@@ -3,6 +3,7 @@ package service
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"time"
 
@@ -85,7 +86,7 @@ func (s *Files) OfAgent(ctx context.Context, id core.AgentID, q AgentFilesQuery,
 	pg.Limit++
 	var files []core.File
 	if q.Open.Or(false) {
-		files, err = s.openOnes(ctx, opened, pg)
+		files, err = s.openOnes(ctx, folders, opened, pg)
 	} else {
 		files, err = s.filesOf(ctx, folders, opened, q.Open.Present, pg)
 	}
@@ -131,8 +132,24 @@ func (s *Files) lookedAt(ctx context.Context, id core.AgentID) (map[core.FolderI
 	return folders, opened, nil
 }
 
-// openOnes returns a page of the files that are open: never many.
-func (s *Files) openOnes(ctx context.Context, opened map[core.FileID]core.OpenFile, pg core.Page) ([]core.File, error) {
+// openOnes returns a page of the files that are open: never many. The one that the page begins behind may have been closed
+// since.
+func (s *Files) openOnes(ctx context.Context, folders map[core.FolderID]core.Folder, opened map[core.FileID]core.OpenFile, pg core.Page) ([]core.File, error) {
+	behind := func(core.File) bool { return true }
+	order := func(a, b core.File) int {
+		if pg.Desc {
+			a, b = b, a
+		}
+		return cmp.Compare(a.Seq, b.Seq)
+	}
+	if pg.After != "" {
+		of := core.FileFilter{Folders: slices.Collect(maps.Keys(folders))}
+		next, err := s.Store.Files().List(ctx, of, core.Page{After: pg.After, Desc: pg.Desc, Limit: 1})
+		if err != nil || len(next) == 0 {
+			return nil, err
+		}
+		behind = func(f core.File) bool { return order(f, next[0]) >= 0 }
+	}
 	var files []core.File
 	for id, o := range opened {
 		if !o.Open {
@@ -145,30 +162,20 @@ func (s *Files) openOnes(ctx context.Context, opened map[core.FileID]core.OpenFi
 		if err != nil {
 			return nil, err
 		}
-		files = append(files, f)
-	}
-	slices.SortFunc(files, func(a, b core.File) int {
-		if pg.Desc {
-			a, b = b, a
+		if behind(f) {
+			files = append(files, f)
 		}
-		return cmp.Compare(a.Seq, b.Seq)
-	})
-	if pg.After != "" {
-		at := slices.IndexFunc(files, func(f core.File) bool { return string(f.ID) == pg.After })
-		files = files[at+1:]
 	}
+	slices.SortFunc(files, order)
 	return files[:min(len(files), pg.Limit)], nil
 }
 
 // filesOf returns a page of the files of folders; closed leaves the open ones out.
 func (s *Files) filesOf(ctx context.Context, folders map[core.FolderID]core.Folder, opened map[core.FileID]core.OpenFile, closed bool, pg core.Page) ([]core.File, error) {
-	var ids []core.FolderID
-	for id := range folders {
-		ids = append(ids, id)
-	}
+	of := core.FileFilter{Folders: slices.Collect(maps.Keys(folders))}
 	var out []core.File
 	for len(out) < pg.Limit {
-		files, err := s.Store.Files().List(ctx, core.FileFilter{Folders: ids}, pg)
+		files, err := s.Store.Files().List(ctx, of, pg)
 		if err != nil {
 			return nil, err
 		}

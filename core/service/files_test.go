@@ -507,6 +507,17 @@ func TestAttachingAFolderGivesItsToolsAndOpensItsFirstFiles(t *testing.T) {
 	if err != nil || len(shut.Files) != 3 {
 		t.Errorf("%d closed files (%v), want 3", len(shut.Files), err)
 	}
+	first := open()
+	l.ok(l.Files.Close(l.ctx, agent.ID, first[1]))
+	after, err := l.Files.OfAgent(l.ctx, agent.ID, AgentFilesQuery{Open: core.Some(true), After: string(first[1])}, nil)
+	if err != nil || len(after.Files) != 1 || after.Files[0].File.ID != first[2] {
+		t.Errorf("behind a file that was closed since: %+v (%v), want %s alone", after.Files, err, first[2])
+	}
+	if _, err := l.Files.OfAgent(l.ctx, agent.ID, AgentFilesQuery{Open: core.Some(true), After: "file-none"}, nil); core.KindOf(err) != core.NotFound {
+		t.Errorf("behind a file that never was: %v", err)
+	}
+	_, err = l.Files.Open(l.ctx, agent.ID, first[1], nil)
+	l.ok(err)
 	names, err := l.Files.CloseAll(l.ctx, agent.ID)
 	if err != nil || len(names) != 3 || !strings.HasPrefix(names[0], "one/") || len(open()) != 0 {
 		t.Errorf("closed %q (%v)", names, err)
