@@ -39,3 +39,10 @@ func (e *Engine) NextRequest(ctx context.Context, step core.Step, env core.Env) 
 	}
 	return req, moves, nil
 }
+
+// Watched is how many runs somebody waits for news of.
+func (e *Engine) Watched() int {
+	e.hub.mu.Lock()
+	defer e.hub.mu.Unlock()
+	return len(e.hub.runs)
+}

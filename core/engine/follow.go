@@ -30,6 +30,9 @@ func (e *Engine) Follow(ctx context.Context, run core.RunID, after int64) iter.S
 		for {
 			changed := e.hub.wait(run) // before the read, so that nothing is missed between them
 			live := e.living(run)
+			if !live {
+				e.hub.changed(run) // nobody else will: what is kept for who waits would stay for ever
+			}
 			events, err := e.cfg.Log.Read(ctx, run, after, readBatch)
 			if err != nil {
 				yield(core.Event{}, err)

@@ -189,3 +189,21 @@ func TestRule6ReadersThatComeTogetherGetTheSameEnd(t *testing.T) {
 		}
 	}
 }
+
+func TestRunsThatAreOverAreNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	h := open(t, func(int, core.ChatRequest) turn { return say("ok") })
+	run, events := h.send(h.agent(nil), "hello")
+	h.follow(run.ID)
+	for _, err := range h.engine.Follow(t.Context(), run.ID, events[len(events)-1].Seq) {
+		t.Errorf("behind the end: %v", err)
+	}
+	for _, err := range h.engine.Follow(t.Context(), "run-none", 0) {
+		if core.KindOf(err) != core.NotFound {
+			t.Errorf("a run that never was: %v", err)
+		}
+	}
+	if n := h.engine.Watched(); n > 0 {
+		t.Errorf("%d runs are kept for who might wait for them", n)
+	}
+}
