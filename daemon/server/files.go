@@ -133,6 +133,7 @@ func describeForm(a huma.API, paths ...string) {
 const (
 	uploadFrame   = 1 << 20
 	uploadTimeout = 5 * time.Minute
+	uploadsAtOnce = 4 // each is in memory whole; the next ones wait unread
 )
 
 // bodyLimit is how large the body of a request may be.
@@ -146,6 +147,12 @@ func bodyLimit(r *http.Request) int64 {
 func (s *Server) upload(ctx context.Context, folder core.FolderID, in api.UploadParams, r *http.Request) (*uploaded, error) {
 	if _, err := s.services().Folders.Get(ctx, folder); err != nil {
 		return nil, err
+	}
+	select {
+	case s.uploads <- struct{}{}:
+		defer func() { <-s.uploads }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
 	}
 	if control := callOf(ctx).control; control != nil {
 		_ = control.SetReadDeadline(time.Now().Add(uploadTimeout)) // a writer that has no deadlines needs none

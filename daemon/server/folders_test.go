@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"mime/multipart"
 	"net/http"
 	"net/http/httptest"
@@ -220,6 +221,36 @@ func TestAnUploadIsRefusedWithTheStatusThatItDeserves(t *testing.T) {
 	broken := s.done(as[api.File](s.upload(path, "broken.pdf", []byte("%PDF-1.4\nnothing"))).ID)
 	if broken.ProcessingStatus != api.FileError || !strings.Contains(api.Val(broken.ErrorMessage), "broken.pdf") {
 		t.Errorf("broken: %+v", broken)
+	}
+}
+
+// unread is a body that nobody may read yet.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("the upload is read although there is no room for it")
+	return 0, io.EOF
+}
+
+func TestUploadsBeyondThoseHeldInMemoryWaitUnread(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	path := "/v1/folders/" + s.folder.ID + "/upload"
+	for range uploadsAtOnce {
+		s.srv.uploads <- struct{}{}
+	}
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	req := httptest.NewRequestWithContext(gone, "POST", path, unread{t})
+	req.Host = "localhost"
+	req.Header.Set("Content-Type", "multipart/form-data; boundary=x")
+	if got := s.do(req); got.status < http.StatusBadRequest {
+		t.Errorf("status %d", got.status)
+	}
+	<-s.srv.uploads
+	s.put("a.txt", "there is room")
+	if n := len(s.srv.uploads); n != uploadsAtOnce-1 {
+		t.Errorf("%d places are taken behind an upload", n)
 	}
 }
 

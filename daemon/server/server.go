@@ -76,6 +76,7 @@ const pingEvery = 20 * time.Second
 type Server struct {
 	cfg     Config
 	handler http.Handler
+	uploads chan struct{} // a place for each upload that is held in memory
 
 	mu    sync.RWMutex // guards parts and open
 	parts Parts
@@ -93,7 +94,7 @@ func New(cfg Config) *Server {
 	if cfg.Ping == 0 {
 		cfg.Ping = pingEvery
 	}
-	s := &Server{cfg: cfg, parts: cfg.Parts, open: cfg.Open == nil}
+	s := &Server{cfg: cfg, parts: cfg.Parts, open: cfg.Open == nil, uploads: make(chan struct{}, uploadsAtOnce)}
 	router := chi.NewMux()
 	s.register(humachi.New(router, s.humaConfig()))
 	router.NotFound(s.notFound)
