@@ -112,12 +112,15 @@ func (d *decider) ask(asked string) string {
 		return sayDoNotKnow
 	}
 	before := len(d.searches)
-	hits := d.look(q)
+	hits, certain := d.look(q)
 	if len(hits) == 0 {
 		if len(d.searches) > before {
 			return "" // a search comes first
 		}
 		return sayDoNotKnow
+	}
+	if !certain {
+		return likely(d.tell(hits))
 	}
 	return d.tell(hits)
 }

@@ -181,6 +181,9 @@ func (r *reader) firstPerson(ws []word) []fact {
 		ws = slices.Delete(slices.Clone(ws), i+1, i+2)
 		rest = ws[i+1:]
 	}
+	if fs := r.renewed(verb, rest); fs != nil {
+		return fs
+	}
 	if len(rest) == 0 && !listed(" smoke snore garden code climb run swim cook paint sing dance meditate ski skate surf sew knit fish hike draw write ", verb) {
 		return nil
 	}
@@ -196,6 +199,21 @@ func (r *reader) firstPerson(ws []word) []fact {
 		r.antecedent(rest)
 	}
 	return []fact{r.keep(third(r.clock.dated(ws)), nil)}
+}
+
+// renewed reads "I have a new number: 555-0100" as what the number is now.
+func (r *reader) renewed(verb string, rest []word) []fact {
+	colon := slices.IndexFunc(rest, func(w word) bool { return w.text == ":" })
+	if !listed(" have got ", verb) || colon < 2 || colon+1 >= len(rest) || !rest[0].is("a", "an", "another") {
+		return nil
+	}
+	said := slices.Concat(made("my"), rest[1:colon], made("is"), rest[colon+1:])
+	said[1+colon].gap = true
+	fs := r.possessive(said)
+	for i := range fs {
+		fs[i].correct = true
+	}
+	return fs
 }
 
 // plausible reports whether a word of no list may be a verb.
@@ -289,6 +307,7 @@ func (r *reader) possessive(ws []word) []fact {
 		return nil
 	}
 	subject := ws[1:v]
+	renewed := len(subject) > 1 && subject[0].is("new", "current", "present") && listed(attributes+sole, subject[len(subject)-1].low)
 	if len(subject) == 1 && subject[0].is("question", "point", "guess", "message", "answer") {
 		return nil
 	}
@@ -299,7 +318,9 @@ func (r *reader) possessive(ws []word) []fact {
 			return []fact{r.keep(made("The user's name is"), named(name))}
 		}
 	}
-	return []fact{r.keep(third(r.clock.dated(ws)), nil)}
+	f := r.keep(third(r.clock.dated(ws)), nil)
+	f.correct = renewed
+	return []fact{f}
 }
 
 // others reads clauses with another subject that are about the person all the same: "Zoë is my sister", "she lives in
@@ -307,9 +328,9 @@ func (r *reader) possessive(ws []word) []fact {
 func (r *reader) others(ws []word) []fact {
 	if r.last != "" && len(ws) > 2 && verbalAny(ws[1:]) {
 		switch {
-		case ws[0].is("he", "she", "it", "they") && (!ws[0].is("it") || verbal3(ws[1].low)):
+		case ws[0].is("he", "she", "it", "they") && r.refers(ws):
 			return []fact{r.keep(third(r.clock.dated(append(made(r.last), ws[1:]...))), nil)}
-		case ws[0].is("his", "her", "its") && verbalAny(ws[2:]):
+		case ws[0].is("his", "her", "its") && verbalAny(ws[2:]) && r.refers(ws):
 			return []fact{r.keep(third(r.clock.dated(append(made(r.last+"'s"), ws[1:]...))), nil)}
 		}
 	}
@@ -327,6 +348,9 @@ func (r *reader) others(ws []word) []fact {
 	if leads(ws, "this is") > 0 && len(ws) <= 5 && ws[2].proper() && !listed(demonyms, ws[2].low) && !slices.ContainsFunc(ws, func(w word) bool { return w.is("my", "our") }) {
 		return []fact{r.keep(made("The user's name is"), ws[2:])}
 	}
+	if n := len(ws) - 1; n <= 3 && ws[n].is("here", "speaking") && !slices.ContainsFunc(ws[:n], func(w word) bool { return !w.proper() || listed(functionWords, w.low) }) {
+		return []fact{r.keep(made("The user's name is"), made(text(ws[:n])))} // Ada here
+	}
 	if ws[0].is("allergic", "born", "married", "based") && len(ws) > 2 && ws[1].is("to", "in", "on", "with") {
 		verb := "I am"
 		if ws[0].is("born") {
@@ -335,6 +359,9 @@ func (r *reader) others(ws []word) []fact {
 		first := slices.Clone(ws)
 		first[0].text = first[0].low
 		return []fact{r.keep(third(r.clock.dated(append(made(verb), first...))), nil)}
+	}
+	if v := subjectEnd(ws); v > 0 && v+2 < len(ws) && ws[v+1].is("the", "my", "our") && ws[0].is("they", "he", "she", "someone", "somebody") {
+		r.last = text(third(ws[v+1:])) // "they changed the code, it is …"
 	}
 	if ws[0].is("he", "she", "they", "this", "that", "what", "who", "how", "why", "where") || command(ws) {
 		return nil
@@ -350,10 +377,18 @@ func (r *reader) others(ws []word) []fact {
 		}
 		return []fact{r.keep(third(r.clock.dated(ws)), nil)}
 	}
-	if ws[0].proper() && len(ws) > 2 && len(ws[0].low) > 1 && !listed(functionWords, ws[0].low) && r.known != nil && r.known(ws[0].text) && verbal3(ws[1].low) {
-		return []fact{r.keep(r.clock.dated(ws), nil)}
+	named := ws[0].proper() && len(ws) > 2 && len(ws[0].low) > 1 && !listed(functionWords, ws[0].low) && r.known != nil && r.known(ws[0].text) && verbal3(ws[1].low)
+	if !named && !worldly(ws) {
+		return nil
 	}
-	return nil
+	if v := subjectEnd(ws); v > 0 {
+		subject := slices.Clone(ws[:v])
+		if subject[0].is("the", "a") {
+			subject[0].text = subject[0].low
+		}
+		r.last = text(subject)
+	}
+	return []fact{r.keep(r.clock.dated(ws), nil)}
 }
 
 // itIsMy reads "it is my birthday tomorrow" as a statement about the birthday.

@@ -17,7 +17,7 @@ var concepts = []topic{
 	{tag: "@sweets", facts: " chocolate cake cakes cookie cookies candy ice-cream pie donut donuts brownie brownies pudding tiramisu licorice liquorice marzipan ", asks: " sweet sweets dessert desserts candy treat treats sugary "},
 	{tag: "@dish", facts: " pizza pasta sushi ramen curry lasagna lasagne risotto paella burger burgers soup stew taco tacos burrito pho dumplings salad noodles spaghetti sandwich omelette falafel kebab 🍣 🍕 🍔 🍜 🌮 ", asks: " dish dishes meal cuisine dinner lunch food supper eat "},
 	{tag: "@ingredient", facts: " coriander cilantro basil garlic onion onions mushroom mushrooms olives peanuts celery tofu mayonnaise anchovies cheese ginger cinnamon ", asks: " ingredient ingredients topping toppings food "},
-	{tag: "@diet", facts: " intolerance vegetarianism pescetarian paleo keto coeliac celiac ", says: "can not eat|do not eat|does not eat|never eats|make the user sick|makes the user sick|can not have", asks: " allergy allergies allergen intolerance intolerances vegan vegetarian ", phrases: "keep away|stay away|stay clear of|steer clear of|keep off my plate|leave out|not serve|not feed|make me ill|make me sick|can not i eat|i can not eat|i must not eat|harm me|kill me"},
+	{tag: "@diet", facts: " intolerance vegetarianism pescetarian paleo keto coeliac celiac ", says: "can not eat|do not eat|does not eat|never eats|make the user sick|makes the user sick|make the user ill|makes the user ill|can not have|can not tolerate|brings the user out|bring the user out|in hives|the user a rash|upsets the user|upset the user|allergic reaction|hurts the user's stomach", asks: " allergy allergies allergen intolerance intolerances vegan vegetarian ", phrases: "keep away|stay away|stay clear of|steer clear of|keep off my plate|leave out|not serve|not feed|make me ill|make me sick|can not i eat|i can not eat|i must not eat|harm me|kill me"},
 	{tag: "@alcohol", facts: " beer wine whisky whiskey gin rum vodka cider cocktail cocktails champagne ", asks: " alcohol alcoholic booze "},
 	{tag: "@brew", facts: " coffee tea espresso cappuccino latte matcha cocoa water lemonade soda cola milkshake smoothie cider whisky whiskey gin cocktail cocktails ☕ 🍺 🍷 ", asks: " drink drinks beverage beverages brew sip order "},
 	// living things
@@ -39,7 +39,7 @@ var concepts = []topic{
 	{tag: "@roommate", facts: " roommate flatmate housemate ", asks: " roommate flatmate housemate ", phrases: "share my flat|share a flat|share my apartment|live with"},
 	// days
 	{tag: "@gift", facts: " birthday anniversary ", slots: " birthday ", asks: " present presents gift gifts celebrate celebration congratulate cake party "},
-	{tag: "@appointment", facts: " appointment surgery checkup interview exam ", asks: " appointment appointments booked scheduled schedule "},
+	{tag: "@appointment", facts: " appointment surgery checkup interview exam ", says: "has to see|have to see|needs to see|is seeing|to see the|see the user's|sees the", asks: " appointment appointments booked scheduled schedule "},
 	{tag: "@exam", facts: " exam exams test finals ", asks: " exam exams examined tested "},
 	{tag: "@holiday", facts: " vacation holiday holidays trip ", asks: " holiday holidays getaway "},
 	{tag: "@due", facts: " deadline due ", asks: " cutoff ", phrases: "time limit|must be ready|have to be ready|be done by"},
@@ -57,7 +57,7 @@ var concepts = []topic{
 	{tag: "@game", facts: " chess game games minecraft poker zelda tetris go videogames scrabble backgammon ", asks: " game games gaming "},
 	{tag: "@clothes", facts: " shirt shirts dress dresses shoes boots jacket hat hats jeans sweater sneakers scarf coat ", asks: " clothes clothing wear wearing outfit garment "},
 	{tag: "@color", facts: " red blue green yellow purple teal orange pink black white brown grey gray turquoise violet magenta ", asks: " color colour colors colours shade hue tint ", phrases: "paint my"},
-	{tag: "@secret", facts: " password code pin passphrase ", asks: " password passcode pin passphrase "},
+	{tag: "@secret", facts: " password code pin passphrase combination ", asks: " password passcode pin passphrase code combination "},
 	{tag: "@network", facts: " wifi wi-fi network router ", asks: " wifi wi-fi network internet wireless "},
 	{tag: "@editor", facts: " editor ide ", asks: " ide editor ", phrases: "write code in|code in|edit code|edit text|edit files"},
 	{tag: "@website", facts: " website blog homepage ", asks: " website blog homepage site "},

@@ -25,13 +25,15 @@ type decider struct {
 	memory    []*entry // what was recalled, once it was needed
 	remembers bool
 	wishes    []wish // what was asked to be forgotten, once it was needed
+	meaning   *meaning
 }
 
 // decide returns calls while something is left to store or to look up, then the answer.
-func decide(s *scene) reply {
-	d := &decider{s: s, p: newPlanner(s)}
+func decide(s *scene, m *meaning) reply {
+	d := &decider{s: s, p: newPlanner(s), meaning: m}
 	if s.input != "" {
 		r := &reader{clock: s.clock, known: d.knownName}
+		r.recall(s.thread, d.kept)
 		d.acts = understand(s.input, r)
 	}
 	d.store()
@@ -43,6 +45,11 @@ func decide(s *scene) reply {
 		return d.call(d.searches[:1])
 	}
 	return d.speak(d.compose())
+}
+
+// kept reports whether a block held a fact when the turn began.
+func (d *decider) kept(text string) bool {
+	return text != "" && slices.ContainsFunc(d.s.before, func(b *block) bool { return strings.Contains(b.value, text) })
 }
 
 // knownName reports whether a name occurs in a known fact.

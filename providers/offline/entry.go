@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -117,16 +118,13 @@ func (e *entry) describe() {
 	}
 	for i := 1; i+1 < len(ws); i++ { // Zoë is the user's sister; teal is the user's favourite colour
 		if ws[i].is("is", "are") && i+4 < len(ws) && ws[i+1].is("the") && ws[i+2].is("user") && ws[i+3].is("'s") {
-			noun := plain(ws[i+4:])
-			head := ws[len(ws)-1].low
-			for j := len(ws) - 1; j > i && ws[j].punct(); j-- {
-				head = ws[j-1].low
-			}
+			nouns := headed(strings.Fields(plain(ws[i+4:])))
+			noun, head := strings.Join(nouns, " "), nouns[len(nouns)-1]
 			if strings.HasPrefix(stem(firstWord(noun)), "favorit") {
 				e.slot, e.single = "attr:"+noun, true
 			} else if listed(people, head) || listed(animals, head) {
 				e.subject = stem(head)
-				e.slot, e.single = "attr:name", false
+				e.slot, e.single = "attr:name", listed(sole, head)
 			} else if listed(attributes, head) {
 				e.slot, e.single = "attr:"+noun, true
 			}
@@ -136,6 +134,12 @@ func (e *entry) describe() {
 	}
 	if strings.HasPrefix(plain(ws), "people call the user") || strings.HasPrefix(plain(ws), "everyone calls the user") {
 		e.slot, e.single = "nickname", true
+		return
+	}
+	if v := subjectEnd(ws); v > 1 && ws[0].is("the") {
+		e.subject = plain(ws[1:v])
+		e.slot = state(ws[v:])
+		e.single = e.slot != ""
 		return
 	}
 	if len(ws) > 0 {
@@ -190,17 +194,58 @@ func (e *entry) describeNoun(ws []word) {
 				break
 			}
 		}
-		if attr[0] == "first" || attr[0] == "full" || attr[0] == "real" {
+		if len(attr) > 1 && listed(" first full real new current present ", attr[0]) {
 			attr = attr[1:]
 		}
 		e.slot, e.single = "attr:"+strings.Join(attr, " "), true
 	default:
 		e.slot, e.single = predicate(ws[v:])
+		nouns = headed(nouns)
+		switch head = nouns[len(nouns)-1]; {
+		case e.slot == "" && copula && listed(people, head) && v+1 < len(ws) && ws[v+1].proper() && !listed(demonyms, ws[v+1].low):
+			e.slot, e.single = "attr:name", listed(sole, head)
+		case e.slot == "" && !living(people+animals, stem(head)):
+			e.slot = state(ws[v:])
+			e.single = e.slot != ""
+		}
 	}
 	e.slot = spelled(e.slot)
 	if len(nouns) > 0 {
 		e.subject = stem(nouns[len(nouns)-1])
 	}
+}
+
+// sole are roles that one person has at a time.
+const sole = ` wife husband spouse fiance fiancee fiancé fiancée mother father mum mom dad boss manager landlord doctor gp dentist therapist physician supervisor `
+
+// headed cuts a noun phrase before what only says more of its head: "meeting with Carla".
+func headed(nouns []string) []string {
+	for i, n := range nouns {
+		if i > 0 && listed(` with of in at for from to on about by who that which now since and `, n) {
+			return nouns[:i]
+		}
+	}
+	return nouns
+}
+
+// state is the slot of what is said of a thing: when it is, where it is, or its value. A thing has one of each at a time.
+func state(ws []word) string {
+	if len(ws) < 2 || !ws[0].is("is", "are", "was", "will", "got", "has", "moved", "changed", "starts", "begins", "comes", "closes", "opens", "ends", "takes") {
+		return ""
+	}
+	moved := slices.ContainsFunc(ws[:min(len(ws), 4)], func(w word) bool { return w.is("moved", "changed", "postponed", "rescheduled", "shifted") })
+	copula := ws[0].is("is", "are", "was", "will") || moved
+	switch next := ws[1]; {
+	case ws[0].is("closes", "opens", "ends"):
+		return ws[0].low
+	case copula && !moved && len(ws) <= 4 && coded(next):
+		return "value"
+	case timely(ws[1:]):
+		return "when"
+	case copula && next.is("in", "under", "at", "on", "behind", "inside", "near", "with"):
+		return "where"
+	}
+	return ""
 }
 
 // spelled makes spelling variants of a slot equal, and slots that mean the same.
@@ -237,6 +282,15 @@ func firstWord(s string) string { w, _, _ := strings.Cut(s, " "); return w }
 // predicate finds the slot that a predicate gives a value for.
 func predicate(ws []word) (slot string, single bool) {
 	var kept []word
+	if len(ws) > 2 && ws[0].is("have", "has") { // "has just moved" is "moved"
+		i := 1
+		for i+1 < len(ws) && listed(adverbs, ws[i].low) {
+			i++
+		}
+		if ws[i].is("been") || verbal(ws[i].low) && (listed(past, ws[i].low) || strings.HasSuffix(ws[i].low, "ed")) && !ws[i].is("had", "got") {
+			ws = ws[i:]
+		}
+	}
 	for i, w := range ws {
 		skip := w.punct() || w.is("not", "never", "does", "do") || w.is("no", "longer") || listed(adverbs, w.low) && i < 4 && !w.is("once", "kind")
 		if !skip {
@@ -251,7 +305,7 @@ func predicate(ws []word) (slot string, single bool) {
 	switch {
 	case kept[0].is("is", "are", "was", "were"):
 		return copula(kept)
-	case kept[0].is("turned", "turns") && rest[0].number():
+	case kept[0].is("turned", "turns") && rest[0].counts():
 		return "age", true
 	case listed(" live reside move relocate settle moved relocated settled lived ", verb):
 		if kept[0].is("lived") {
@@ -265,6 +319,8 @@ func predicate(ws []word) (slot string, single bool) {
 				break
 			}
 		}
+	case listed(" start started begin began join joined ", verb) && (listed(" at with ", next) || listed(" join joined ", verb) && rest[0].proper()):
+		return "job.place", true
 	case verb == "come" && next == "from", verb == "grew":
 		return "origin", false
 	case verb == "work":
@@ -305,7 +361,7 @@ func copula(kept []word) (string, bool) {
 		return "born", true
 	case next.is("from"):
 		return "origin", false
-	case next.number() && (len(kept) == 2 || kept[2].is("years", "year")):
+	case next.counts() && (len(kept) == 2 || kept[2].is("years", "year")):
 		return "age", true
 	case next.is("based", "living"):
 		return "home", true

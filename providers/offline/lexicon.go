@@ -18,9 +18,9 @@ const verbs = ` accept admire adopt adore agree aim appreciate arrange arrive at
  blog stream tweet podcast tinker bathe barbecue camp hate'd cannot `
 
 //nolint:misspell // both spellings are understood
-const people = ` mother father parent parents sister sisters brother brothers sibling siblings son sons daughter daughters child wife husband spouse partner
+const people = ` gp physician supervisor mother father parent parents sister sisters brother brothers sibling siblings son sons daughter daughters child wife husband spouse partner
  girlfriend boyfriend fiance fiancee fiancé fiancée uncle aunt cousin cousins nephew niece grandmother grandfather grandma grandpa granddaughter grandson
- grandparents friend friends colleague colleagues coworker boss manager neighbor neighbour neighbours neighbors roommate flatmate housemate teacher doctor
+ grandparents friend friends mate mates pal buddy colleague colleagues coworker boss manager neighbor neighbour neighbours neighbors roommate flatmate housemate teacher doctor
  dentist therapist landlord mentor baby twin twins toddler team kids kid mum mom dad children ex family stepmother stepfather `
 
 const animals = ` dog dogs cat cats puppy kitten hamster parrot budgie rabbit rabbits horse horses pony fish goldfish turtle tortoise snake lizard gecko
@@ -109,7 +109,7 @@ const stopwords = ` i me my mine myself we us our ours you your yours he him his
  stuff all know tell remember remind recall mention mentioned say said told think again much many lot kind sort again today nowadays up out down over back
  between during because while until really actually day days still else already s t me exactly supposed ok okay hey hi hello well oh
  question idea clue memory memories happen happened going usually often always sometimes most more best one ones good right let every each own on's same such somewhere anywhere anyone someone somebody anybody nothing before after forget new
- only and/or name's long ago though via per hmm btw moment `
+ only and/or name's long ago though via per hmm btw moment onto into off `
 
 // light words count for little in a match.
-const light = ` have get go do make take use want need like live work be plan keep put give see come look find start call time people person thing new old year month week date day days early number address due `
+const light = ` have get go do make take use want need like live work be plan keep put give see come look find start call time people person thing new old year month week date day days early number address due guy man woman girl boy lady folk `

@@ -8,31 +8,37 @@ import (
 )
 
 // look finds the answer to a question: in the blocks, then in what the person said earlier in the window, in what was
-// recalled, and in what searches of this turn found. If nothing answers it and a search was not tried, it is planned.
-func (d *decider) look(q question) []*entry {
-	if hits := q.find(d.p.facts); len(hits) > 0 {
-		return hits
-	}
-	if hits := q.find(d.threadFacts()); len(hits) > 0 {
-		return hits
-	}
-	if hits := q.find(d.recalled()); len(hits) > 0 {
-		return hits
-	}
+// recalled, and in what searches of this turn found. If nothing answers it and a search was not tried, it is planned. Last
+// comes what is closest in meaning; certain is false if that may not be what was asked for.
+func (d *decider) look(q question) (hits []*entry, certain bool) {
 	query := q.query()
-	if query == "" {
-		return q.lone(d.p.facts)
-	}
-	for _, tool := range []string{"conversation_search", "archival_memory_search"} {
-		if hits := q.find(d.found(tool, query)); len(hits) > 0 {
-			return hits
+	sources := []func() []*entry{func() []*entry { return d.p.facts }, d.threadFacts, d.recalled}
+	if query != "" {
+		for _, tool := range []string{"conversation_search", "archival_memory_search"} {
+			sources = append(sources, func() []*entry { return d.found(tool, query) })
 		}
 	}
-	before := len(d.searches)
-	if d.plan(query); len(d.searches) > before {
-		return nil
+	for _, source := range sources {
+		if hits := q.find(source()); len(hits) > 0 {
+			return hits, true
+		}
 	}
-	return q.lone(d.p.facts)
+	if query != "" {
+		before := len(d.searches)
+		if d.plan(query); len(d.searches) > before {
+			return nil, false
+		}
+	}
+	for _, source := range sources {
+		found, answers := q.closest(source(), d.meaning)
+		if answers {
+			return found, true
+		}
+		if len(hits) == 0 {
+			hits = found
+		}
+	}
+	return hits, false
 }
 
 // plan asks for the next search that was not tried yet.

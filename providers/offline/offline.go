@@ -7,10 +7,9 @@
 // sentences by grammar and a lexicon; what it does not understand it leaves alone and says so.
 //
 // Promises: the same request gives the same deltas; it never fails but by its context; it makes no more than a handful
-// of calls for one message; its work is bounded however long the input is. A Model has no state and may be used by many
-// goroutines at once.
+// of calls for one message; its work is bounded however long the input is. A Model may be used by many goroutines at once.
 //
-// It is an adapter beside the other protocols and imports core only.
+// It is an adapter beside the other protocols and imports core and the built-in word vectors.
 package offline
 
 import (
@@ -23,23 +22,26 @@ import (
 	"unicode"
 
 	"loci/core"
+	"loci/providers/embed"
 )
 
-// Model is the built-in model. The zero value works.
-type Model struct{}
+// Model is the built-in model. The zero value works; it knows no words but those of its own lists.
+type Model struct {
+	words core.Embedder
+}
 
 var _ core.ChatModel = (*Model)(nil)
 
 // New returns the built-in model.
-func New() *Model { return &Model{} }
+func New() *Model { return &Model{words: embed.New()} }
 
 // Stream answers a request word by word. The only error it yields is that of a context which ended.
-func (*Model) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[core.Delta, error] {
+func (m *Model) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[core.Delta, error] {
 	return func(yield func(core.Delta, error) bool) {
 		if ended(ctx, yield) {
 			return
 		}
-		answer := decide(newScene(req))
+		answer := decide(newScene(req), &meaning{ctx: ctx, words: m.words})
 		for d := range answer.deltas(callSeed(req)) {
 			if ended(ctx, yield) || !yield(d, nil) {
 				return

@@ -72,6 +72,20 @@ func infinite(verb string) string {
 	return verb[:len(verb)-1]
 }
 
+// base is infinite for regular past forms, too, of verbs that are known.
+func base(low string) string {
+	stripped, ok := strings.CutSuffix(low, "ed")
+	if !ok || listed(endEd, low) {
+		return infinite(low)
+	}
+	for _, b := range []string{stripped, stripped + "e", strings.TrimSuffix(stripped, "i") + "y", stripped[:max(0, len(stripped)-1)]} {
+		if listed(verbs, b) {
+			return b
+		}
+	}
+	return low
+}
+
 func vowel(b byte) bool { return strings.IndexByte("aeiou", b) >= 0 }
 
 // third turns a clause in the first person into the third. After the user was the subject, mentions become "they" and "their".

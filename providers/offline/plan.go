@@ -17,7 +17,7 @@ func conflicts(f fact, n, e *entry) bool {
 		return true
 	case f.old != "" && subject && covers(e.terms, newEntry(f.old).core(true)):
 		return true
-	case f.gone && ends(n, e):
+	case (f.gone || n.ending()) && ends(n, e):
 		return true
 	}
 	return n.negated != e.negated && subject && len(n.core(false)) > 0 && covers(e.terms, n.core(true)) && covers(n.terms, e.core(true))
@@ -26,6 +26,9 @@ func conflicts(f fact, n, e *entry) bool {
 // ends reports whether a fact that says something is no longer so, ends another: "no longer has the dog" ends all about it.
 func ends(n, e *entry) bool {
 	core := n.core(false)
+	if n.ending() {
+		core = slices.DeleteFunc(core, func(s string) bool { return listed(endings, s) })
+	}
 	if len(core) == 0 || !covers(e.terms, core) {
 		return false
 	}
@@ -39,6 +42,15 @@ func ends(n, e *entry) bool {
 		return x.terms["have"] || x.terms["own"] || x.terms["adopt"] || x.terms["get"] || x.terms["buy"]
 	}
 	return !owns(n) || owns(e)
+}
+
+// endings are the stems of verbs by which something is over: "sold the car" ends "drives a car".
+const endings = ` sell sold cancel return stop drop divorc `
+
+// ending reports whether a fact says with its verb that something of the person's is over.
+func (e *entry) ending() bool {
+	const near = 5 // words: the user has finally sold
+	return e.subject == "user" && !e.negated && slices.ContainsFunc(e.ws[:min(len(e.ws), near)], func(w word) bool { return listed(endings, stem(w.low)) && !w.is("the", "user") })
 }
 
 // core returns the stems that carry a fact; all includes the light ones. Tags are left out.

@@ -20,6 +20,9 @@ type reader struct {
 	known func(name string) bool // whether a name occurs in memory
 	last  string
 	left  []string // clauses that state something and were not understood
+
+	prior   []string // facts of the message before
+	carried string   // last, as long as it is from an earlier message
 }
 
 // facts returns what a declarative sentence states about the person; none for chatter.
@@ -40,6 +43,9 @@ func (r *reader) facts(s string) []fact {
 	}
 	ws, correct = trim(ws), correct || old != ""
 	if f, ok := swapped(ws, old); ok {
+		return []fact{f}
+	}
+	if f, ok := r.amended(ws, correct); ok {
 		return []fact{f}
 	}
 	var out []fact
@@ -103,7 +109,7 @@ const openers = "by the way|for your information|for the record|just so you know
 	"it turns out that|turns out|i have to say|i must say|i guess|i mean|as i said|good news|bad news|fun fact|one more thing|i told you that|i told you|" +
 	"remember|nice to meet you|pleased to meet you|good morning|good evening|good afternoon"
 
-const corrections = "actually|no|nope|wait|sorry|correction|my mistake|i was wrong|that is wrong|that is not right|that is not true|not any more|in fact|i meant|i meant to say|" +
+const corrections = "actually|no|nope|wait|sorry|correction|my mistake|i was wrong|i would rather say|i should say|that is wrong|that is not right|that is not true|not any more|in fact|i meant|i meant to say|" +
 	"let me correct that|let me correct myself|wrong|update|scratch that|oops|rather|not quite"
 
 func opener(ws []word) (n int, correct bool) {

@@ -23,7 +23,8 @@ var topics = []topic{
 	{tag: "@name", slots: " attr:name nickname attr:username ", asks: " name called named nickname ", phrases: "address me|am i called|call me|you call me|go by", personal: true},
 	{
 		tag: "@job", facts: " job profession career employer retired freelance colleague ", slots: " job.role job.place job.topic ",
-		asks:    " job work profession occupation career employer company workplace employed employ employs role title position ",
+		says:    "living|by day|by trade|by profession|full time|part time|self employed",
+		asks:    " job work profession occupation career employer company workplace employed employ employs role title position trade vocation ",
 		phrases: "for a living|do i do all day|earn my money|line of work|make my money|earn my living|pay my bills|pays my bills|pays my rent|do i do professionally|do i do for work|do i do", personal: true,
 	},
 	{tag: "@home", facts: " address ", slots: " home attr:address ", asks: " home live living city town address country reside residence based located house neighborhood ", phrases: "where am i", personal: true},
@@ -68,6 +69,10 @@ var topics = []topic{
 	{tag: "@vehicle", facts: " car bicycle motorbike motorcycle drive drives truck van scooter tesla ", slots: " uses:car ", asks: " vehicle car drive transport wheels "},
 	{tag: "@drink", facts: " coffee tea beer wine juice espresso drink drinks ", asks: " drink drinks beverage thirsty "},
 	{tag: "@move", facts: " moved relocated move moving ", asks: " move moved relocate relocated "},
+	{tag: "@called", says: "called|named|codenamed|nicknamed|we call|i call|the user calls|goes by"},
+	{tag: "@size", facts: " size ", phrases: "how big|how large"},
+	{tag: "@cost", facts: " cost costs price paid pays rent fee ", asks: " cost costs price pay paid expensive charge spend spent rent bill fee "},
+	{tag: "@dial", asks: " phone telephone mobile cell ring "},
 	{tag: "@use", facts: " use uses using switched prefers ", asks: " use using used "},
 }
 
@@ -87,8 +92,9 @@ func (e *entry) tag() {
 	var low []string
 	for _, w := range e.ws {
 		if !w.punct() && (!listed(stopwords, w.low) || listed(likes, w.low)) {
-			if low = append(low, w.low); strings.HasSuffix(w.low, "s") {
-				low = append(low, infinite(w.low))
+			low = append(low, w.low)
+			if b := base(w.low); b != w.low {
+				low = append(low, b)
 			}
 		}
 	}
@@ -119,13 +125,18 @@ func (e *entry) tag() {
 			e.terms["@"+k] = true
 		}
 	}
+	for _, t := range shapes(e.ws) {
+		e.terms[t] = true
+	}
 }
 
 // term is one thing that a question asks for: any of the alternatives will do.
 type term struct {
+	word     string // as it was asked; empty: a phrase
 	weight   float64
 	alts     []alt
 	personal bool
+	focus    bool // what is asked for: "which breed"
 	being    bool // a person or animal: an answer must be about them
 	manner   bool // a verb or a way of doing, which a fact may word otherwise
 }
@@ -144,7 +155,6 @@ type question struct {
 	where bool
 	mine  bool // names nobody but the person
 	self  bool // asks what the person is or does
-	loose bool // asks neither how nor why
 	words []string
 }
 
@@ -156,7 +166,6 @@ func newQuestion(s string) question {
 	q.when = strings.HasPrefix(low, " when ") || strings.Contains(low, " when is ") || strings.Contains(low, " what day ") || strings.Contains(low, " what date ")
 	q.where = strings.HasPrefix(low, " where ") || strings.Contains(low, " where do i ")
 	q.self = slices.ContainsFunc(ws, func(w word) bool { return w.is("i") })
-	q.loose = !strings.HasPrefix(low, " how ") && !strings.HasPrefix(low, " why ")
 	skip := map[string]bool{}
 	for t := range everyTopic {
 		p := longest(low, t.phrases)
@@ -172,7 +181,7 @@ func newQuestion(s string) question {
 		if w.punct() || listed(stopwords, w.low) || skip[w.low] || len(q.terms) > 24 {
 			continue
 		}
-		t := term{weight: 1, alts: []alt{{stem(w.low), 1}}}
+		t := term{word: w.low, weight: 1, alts: []alt{{stem(w.low), 1}}}
 		if listed(light, w.low) || listed(light, infinite(w.low)) || listed(light, stem(w.low)) {
 			t.weight = 0.35
 		}
@@ -196,6 +205,8 @@ func newQuestion(s string) question {
 			t.alts = append(t.alts, alt{"@editor", 1})
 		}
 		t.manner = listed(verbs, w.low) || listed(manners, w.low) || listed(verbs, infinite(w.low)) || len(w.low) > 4 && (strings.HasSuffix(w.low, "ly") || strings.HasSuffix(w.low, "ing"))
+		t.focus = i > 0 && ws[i-1].is("what", "which")
+		t.manner = t.manner && !t.focus || i > 0 && ws[i-1].is("i", "we", "to", "he", "she", "they")
 		t.being = listed(people, w.low) || listed(animals, w.low) && !w.is("pet", "pets") || i > 0 && w.proper()
 		if w.is("family", "kids", "children", "parents", "kid") {
 			t.being = false
@@ -207,6 +218,11 @@ func newQuestion(s string) question {
 		q.words = append(q.words, w.text)
 	}
 	q.balance(low)
+	for i, t := range q.terms { // of a name alone, it is the person's own
+		if len(q.terms) > 1 && slices.ContainsFunc(t.alts, func(a alt) bool { return a.key == "@name" }) {
+			q.terms[i].alts = append(t.alts, alt{"@called", 0.9})
+		}
+	}
 	return q
 }
 
@@ -321,48 +337,6 @@ func means(tag, subject string) bool {
 	return false
 }
 
-// lone returns the one fact that shares a concept with a question which no fact answers outright. What the question names
-// and the fact does not may then only be a verb or a way of doing: "which colour is my car?" is not answered by the car's make.
-func (q question) lone(facts []*entry) []*entry {
-	if !q.loose || len(q.terms) == 0 {
-		return nil
-	}
-	q = q.named(facts)
-	var out []*entry
-	for _, e := range facts {
-		if !q.near(e) || slices.ContainsFunc(out, func(x *entry) bool { return same(x.text) == same(e.text) }) {
-			continue
-		}
-		if out = append(out, e); len(out) > 1 {
-			return nil
-		}
-	}
-	return out
-}
-
-// near reports whether a fact shares a concept with a question and lacks nothing that it names.
-func (q question) near(e *entry) bool {
-	if q.when && !timely(e.ws) || q.where && !placed(e) {
-		return false
-	}
-	shared, about := false, e.subject == "user" || !living(people+animals, e.subject)
-	for _, t := range q.terms {
-		best := 0.0
-		for _, a := range t.alts {
-			if !e.terms[a.key] {
-				continue
-			}
-			best = max(best, a.value)
-			about = about || a.key == e.subject || means(a.key, e.subject)
-			shared = shared || strings.HasPrefix(a.key, "@") && !t.personal && !t.being && !listed(" @like @dislike @name @family @use ", a.key)
-		}
-		if key := t.alts[0].key; best < 0.5 && (t.personal || t.being || len(t.alts) > 1 || strings.HasPrefix(key, "@") || !t.manner) {
-			return false
-		}
-	}
-	return shared && about
-}
-
 // named lets the name of a person or animal stand for what facts call them: Zoë for the sister who is called Zoë.
 func (q question) named(facts []*entry) question {
 	q.terms = slices.Clone(q.terms)
@@ -393,6 +367,14 @@ func placed(e *entry) bool {
 	return false
 }
 
+// equal is the part of the best score that another answer has.
+const equal = 0.95
+
+// over reports whether a fact says that something is no longer so.
+func (e *entry) over() bool {
+	return e.negated && strings.Contains(e.text, " no longer ") || e.ending()
+}
+
 // find returns the facts that answer a question, best first.
 func (q question) find(facts []*entry) []*entry {
 	type hit struct {
@@ -418,10 +400,13 @@ func (q question) find(facts []*entry) []*entry {
 		}
 		return a.at - b.at
 	})
+	if slices.ContainsFunc(hits, func(h hit) bool { return !h.e.over() && h.score >= hits[0].score*equal }) { // what is so is told, not what is no longer so
+		hits = slices.DeleteFunc(hits, func(h hit) bool { return h.e.over() })
+	}
 	var out []*entry
 	told := map[string]bool{}
 	for _, h := range hits {
-		if len(out) >= 6 || h.score < hits[0].score*0.95 || h.e.origin != hits[0].e.origin {
+		if len(out) >= 6 || h.score < hits[0].score*equal || h.e.origin != hits[0].e.origin {
 			break
 		}
 		if !told[same(h.e.text)] {

@@ -211,7 +211,7 @@ func kindOfQuestion(ws []word) actKind {
 		return actDay
 	case aboutTime(ws):
 		return actDate
-	case has("who am i"):
+	case strings.TrimSpace(low) == "who am i" || has("know who i am", "tell me who i am"):
 		return actWhoAmI
 	case has("know", "remember", "learn", "learned", "learnt", "stored", "memory", "tell me", "describe", "remind me", "summarize", "summarise", "told you", "memories", "noted", "list") &&
 		(has("about me", "about myself", "of me", "describe me", "remember me", "know me", "summarize me", "summarise me", "you know", "in your memory", "i told you", "your memory", "your memories", "have i told you", "do you remember") && nothingElse(ws)):

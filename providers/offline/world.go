@@ -1,0 +1,56 @@
+package offline
+
+import (
+	"slices"
+)
+
+// chatted are the heads of sentences that are about the talk or the day, not about what belongs to a person.
+const chatted = ` weather day sun sky world earth moon answer question point problem idea thing rest news last next other others same more first truth fact reason
+ only best worst word words way result name time internet model program chat conversation message joke test `
+
+// subjectEnd finds the verb of a clause whose subject is a noun phrase; 0 if there is none near its start.
+func subjectEnd(ws []word) int {
+	const most = 9 // words of a subject
+	for i := 1; i < len(ws)-1 && i <= most; i++ {
+		if w := ws[i]; w.text == "," || w.text == ":" {
+			return 0
+		}
+		if !verbal3(ws[i].low) || ws[i].is("'s") || ws[i-1].is("the", "a", "an", "to", "'s", "of") {
+			continue
+		}
+		if listed(" work study play dance phone time dream cat book cook code key park water train iron drop plant ship light spare ", ws[i].low) && verbal3(ws[i+1].low) {
+			continue
+		}
+		return i
+	}
+	return 0
+}
+
+// worldly reports whether a clause says something of the person's world without naming the person: "the spare key is under
+// the mat", "rent is due on the first", "Carla likes tulips". What is said of no thing or person in particular is left alone.
+func worldly(ws []word) bool {
+	v := subjectEnd(ws)
+	if v == 0 || len(ws) < 3 || slices.ContainsFunc(ws, func(w word) bool { return w.is("you", "your", "?") }) {
+		return false
+	}
+	head := ws[v-1]
+	switch {
+	case ws[0].is("the"):
+		return v > 1 && !listed(chatted, ws[1].low) && !listed(chatted, head.low) && !head.is("it", "that")
+	case ws[0].proper() && !verbal3(ws[0].low) && !listed(functionWords, ws[0].low) && !listed(demonyms, ws[0].low) && !listed(times, ws[0].low) && ws[0].low != ws[0].text && (v == 1 || ws[v-1].proper()) && len(ws[0].low) > 1:
+		if !ws[v].is("is", "are", "was") {
+			return !ws[v].is("can", "could", "would", "should", "may", "might", "must") && !plural(ws, v)
+		}
+		next := ws[v+1]
+		return !next.is("the", "one") && (next.counts() || next.is("allergic", "married", "born", "called", "at", "from", "away", "on", "vegan", "vegetarian") || listed(people, ws[len(ws)-1].low) || slices.ContainsFunc(ws[v+1:], func(w word) bool { return profession(w.low) }))
+	case !listed(functionWords, ws[0].low) && !listed(commands, ws[0].low) && v <= 2 && !ws[0].number():
+		valued := func(w word) bool { return w.number() || coded(w) }
+		return (timely(ws[v:]) || slices.ContainsFunc(ws[v:], valued)) && !listed(chatted, ws[0].low)
+	}
+	return false
+}
+
+// plural reports whether a subject that begins a sentence may be things in general: "Cats sleep", not "Carla sleeps".
+func plural(ws []word, v int) bool {
+	return v == 1 && len(ws[0].low) > 1 && ws[0].low[len(ws[0].low)-1] == 's' && infinite(ws[v].low) == ws[v].low
+}
