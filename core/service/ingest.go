@@ -236,7 +236,12 @@ func give[T any](ctx context.Context, to chan<- T, v T) {
 // read turns a file into text and chunks. An error is not the file's own.
 func (g *Ingest) read(ctx context.Context, f core.File) (outcome, error) {
 	o := outcome{file: f}
-	o.doc, o.err = g.parse(ctx, f)
+	data, err := g.bytes(ctx, f)
+	if err == nil {
+		o.doc, o.err = g.cfg.Parser.Parse(ctx, core.ParseInput{Name: f.Name, Data: data, Limits: g.cfg.Limits})
+	} else if o.err = err; !lost(err) {
+		return o, err // the trouble is the store's
+	}
 	if ctx.Err() != nil {
 		return o, context.Cause(ctx)
 	}
@@ -271,19 +276,14 @@ func (g *Ingest) divide(o *outcome) {
 	}
 }
 
-func (g *Ingest) parse(ctx context.Context, f core.File) (core.Document, error) {
-	data, err := g.bytes(ctx, f)
-	if err != nil {
-		return core.Document{}, err
-	}
-	return g.cfg.Parser.Parse(ctx, core.ParseInput{Name: f.Name, Data: data, Limits: g.cfg.Limits})
-}
-
 // bytes returns what is to be read.
 func (g *Ingest) bytes(ctx context.Context, f core.File) ([]byte, error) {
 	data, err := g.store.Files().Data(ctx, f.ID)
-	if core.KindOf(err) != core.NotFound || g.cfg.Mirrored == nil {
+	switch {
+	case core.KindOf(err) != core.NotFound:
 		return data, err
+	case g.cfg.Mirrored == nil:
+		return nil, lostError{err}
 	}
 	folder, err := g.store.Folders().Get(ctx, f.Folder)
 	if err != nil {
@@ -295,10 +295,15 @@ func (g *Ingest) bytes(ctx context.Context, f core.File) ([]byte, error) {
 	return data, nil
 }
 
-// lostError says that the directory which a folder follows does not give a file.
+// lostError says that nobody has the bytes of a file: not the store, and not the directory which its folder follows.
 type lostError struct{ error }
 
 func (e lostError) Unwrap() error { return e.error }
+
+func lost(err error) bool {
+	var e lostError
+	return errors.As(err, &e)
+}
 
 // placeOf says where in its file a chunk stands: the lines as views count them, the pages, and the headings above it.
 func placeOf(c ingest.Chunk, lines []ingest.Line) map[string]any {
@@ -380,7 +385,7 @@ func (g *Ingest) storeOne(ctx context.Context, tx core.Store, o *outcome) error 
 	f.UpdatedAt = g.cfg.Clock()
 	if o.err != nil {
 		f.Status, f.Error = core.FileFailed, explain(o.err)
-		if lost := (lostError{}); errors.As(o.err, &lost) {
+		if lost(o.err) {
 			f.Hash = "" // so that it is read when it can be
 			return tx.Files().Update(ctx, &f)
 		}
