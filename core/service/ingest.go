@@ -18,6 +18,7 @@ const (
 	ingestBatch   = 64                     // files that are taken up together
 	storeFiles    = 64                     // files that are stored together …
 	storeText     = 4 << 20                // … and bytes of text
+	longText      = 256 << 10              // bytes of text from which on a reader waits until it can be stored
 	settleEvery   = 200 * time.Millisecond // between two looks at what is embedded
 )
 
@@ -94,7 +95,7 @@ type outcome struct {
 // follow hands files to the readers and looks after what is embedded, until it is closed.
 func (g *Ingest) follow(ctx context.Context) {
 	work := make(chan core.File)
-	read := make(chan outcome, storeFiles)
+	read := results{short: make(chan outcome, storeFiles), long: make(chan outcome)}
 	stored := make(chan []core.FileID, storeFiles)
 	var readers, storer sync.WaitGroup
 	for range ingestReaders {
@@ -104,8 +105,40 @@ func (g *Ingest) follow(ctx context.Context) {
 	g.feed(ctx, work, stored)
 	close(work)
 	readers.Wait()
-	close(read)
+	close(read.short)
 	storer.Wait()
+}
+
+// results are files that were read, on their way to be stored: many short ones, and of the long ones, whose texts fill the
+// memory, those that the readers hold.
+type results struct{ short, long chan outcome }
+
+func (r *results) of(o *outcome) chan<- outcome {
+	if len(o.doc.Text) >= longText {
+		return r.long
+	}
+	return r.short
+}
+
+// next waits for a result; ok is false at the end.
+func (r *results) next() (o outcome, ok bool) {
+	select {
+	case o, ok = <-r.short:
+	case o = <-r.long:
+		ok = true
+	}
+	return o, ok
+}
+
+// ready is next for who does not wait.
+func (r *results) ready() (o outcome, ok bool) {
+	select {
+	case o, ok = <-r.short:
+	case o = <-r.long:
+		ok = true
+	default:
+	}
+	return o, ok
 }
 
 // feed gives the readers what waits, in the order of arrival.
@@ -200,7 +233,7 @@ func (g *Ingest) claim(ctx context.Context, busy map[core.FileID]bool) ([]core.F
 }
 
 // reads is one reader.
-func (g *Ingest) reads(ctx context.Context, work <-chan core.File, read chan<- outcome, stored chan<- []core.FileID) {
+func (g *Ingest) reads(ctx context.Context, work <-chan core.File, read results, stored chan<- []core.FileID) {
 	for f := range work {
 		o, err := g.read(ctx, f)
 		if err != nil { // not the file's fault: it is taken up again
@@ -211,7 +244,7 @@ func (g *Ingest) reads(ctx context.Context, work <-chan core.File, read chan<- o
 			give(ctx, stored, []core.FileID{f.ID})
 			continue
 		}
-		give(ctx, read, o)
+		give(ctx, read.of(&o), o)
 	}
 }
 
@@ -332,20 +365,19 @@ func clip(s string, chars int) string {
 }
 
 // stores writes what was read, all that is ready in one transaction.
-func (g *Ingest) stores(ctx context.Context, read <-chan outcome, stored chan<- []core.FileID) {
-	for first := range read {
+func (g *Ingest) stores(ctx context.Context, read results, stored chan<- []core.FileID) {
+	for {
+		first, ok := read.next()
+		if !ok {
+			return
+		}
 		group, text := []outcome{first}, len(first.doc.Text)
-	more:
 		for len(group) < storeFiles && text < storeText {
-			select {
-			case o, ok := <-read:
-				if !ok {
-					break more
-				}
-				group, text = append(group, o), text+len(o.doc.Text)
-			default:
-				break more
+			o, ok := read.ready()
+			if !ok {
+				break
 			}
+			group, text = append(group, o), text+len(o.doc.Text)
 		}
 		if ctx.Err() != nil {
 			continue // begun again with the next start

@@ -2,8 +2,11 @@ package service
 
 import (
 	"context"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"loci/core"
 	"loci/storage"
@@ -41,5 +44,66 @@ func TestAFileIsNotLostToATroubleOfTheStore(t *testing.T) {
 		if f.Status != core.FileCompleted {
 			t.Errorf("%s is %s: %s", f.Name, f.Status, f.Error)
 		}
+	}
+}
+
+// slow is a store that stores nothing before it may.
+type slow struct {
+	core.Store
+	may <-chan struct{}
+}
+
+func (s *slow) Tx(ctx context.Context, fn func(ctx context.Context, tx core.Store) error) error {
+	return s.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error { return fn(ctx, slowTx{tx, s.may}) })
+}
+
+type slowTx struct {
+	core.Store
+	may <-chan struct{}
+}
+
+func (s slowTx) Tx(ctx context.Context, fn func(ctx context.Context, tx core.Store) error) error {
+	<-s.may
+	return s.Store.Tx(ctx, fn)
+}
+
+// longParser makes a long text of everything.
+type longParser struct{ parsed atomic.Int32 }
+
+func (p *longParser) Parse(context.Context, core.ParseInput) (core.Document, error) {
+	p.parsed.Add(1)
+	return core.Document{Kind: core.FileText, Text: strings.Repeat("It goes on and on. ", 1<<17)}, nil
+}
+
+func TestLongFilesWaitForTheStoreBeforeMoreAreRead(t *testing.T) {
+	t.Parallel()
+	const files = 20
+	l := newLibrary(t, storage.Config{})
+	l.ingest.Close()
+	folder := l.folder("logs")
+	for i := range files {
+		l.upload(folder.ID, strings.Repeat("x", i+1)+".txt", "log")
+	}
+	parser, may := &longParser{}, make(chan struct{})
+	again := NewIngest(IngestConfig{Parser: parser})
+	again.Start(l.ctx, &slow{l.store, may})
+	free := sync.OnceFunc(func() { close(may) })
+	t.Cleanup(func() { free(); again.Close() })
+	const most = 2*ingestReaders + 2 // with the readers, in the hands of who stores, and on the way there
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(time.Second / 2); ; {
+		select {
+		case <-tick.C:
+			if n := parser.parsed.Load(); n > most {
+				t.Fatalf("%d long texts wait in memory", n)
+			}
+			continue
+		case <-end:
+		}
+		break
+	}
+	if n := parser.parsed.Load(); n < ingestReaders {
+		t.Errorf("%d texts were read", n)
 	}
 }
