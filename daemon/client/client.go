@@ -47,6 +47,7 @@ type Client struct {
 	registered   *api.Client // what to register again, once registered
 	session      string
 	versionNoted bool
+	replaced     bool // a daemon of another version was asked to make room
 
 	renew sync.Mutex // held while registering again
 }
@@ -189,14 +190,37 @@ func (c *Client) attempt(ctx context.Context, r request, body []byte, session st
 	if err != nil {
 		return nil, transportError(ctx, err)
 	}
-	c.noteVersion(r.path, resp.Header.Get(api.HeaderVersion))
+	daemon := resp.Header.Get(api.HeaderVersion)
+	if c.replaces(r, daemon) {
+		_ = resp.Body.Close() // what the other version says is not read
+		if _, err := c.ensure(ctx); err != nil {
+			return nil, err
+		}
+		return c.attempt(ctx, r, body, session)
+	}
+	c.noteVersion(r.path, daemon)
 	if resp.StatusCode/100 != 2 {
 		return nil, readError(resp)
 	}
 	return resp, nil
 }
 
-// noteVersion tells once that the daemon is of another version. Register does better: it replaces an idle one.
+// replaces reports whether a daemon of another version is to make room before a request that only reads is repeated: at
+// most once, and not for a client with a session, for which Register has decided.
+func (c *Client) replaces(r request, daemon string) bool {
+	if r.method != http.MethodGet || c.opts.Ensure == nil || c.opts.Version == "" || daemon == "" || daemon == c.opts.Version {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.replaced || c.versionNoted || c.registered != nil {
+		return false
+	}
+	c.replaced = true
+	return true
+}
+
+// noteVersion tells once that the daemon is of another version. Register and what reads do better: they replace an idle one.
 func (c *Client) noteVersion(path, daemon string) {
 	if daemon == "" || c.opts.Version == "" || daemon == c.opts.Version || path == api.PathClients && c.opts.Ensure != nil {
 		return

@@ -199,6 +199,45 @@ func TestAnIdleDaemonOfAnotherVersionIsReplaced(t *testing.T) {
 	}
 }
 
+func TestAnIdleDaemonOfAnotherVersionIsReplacedByACommandThatOnlyReads(t *testing.T) {
+	t.Parallel()
+	old, dir := home(t, "1")
+	if _, err := Ensure(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	next := old
+	next.Version, next.Args, next.Notify = "2", []string{"fake-daemon", dir, old.Socket, "2"}, func(l string) { lines = append(lines, l) }
+	c := New(Options{Socket: old.Socket, Version: "2", Ensure: &next, Notify: next.Notify})
+	defer c.Close()
+	for range 2 {
+		if s, err := c.Status(t.Context()); err != nil || s.Version != "2" {
+			t.Errorf("%+v %v", s, err)
+		}
+	}
+	if len(lines) != 1 || !strings.Contains(lines[0], "idle") || len(starts(t, dir)) != 2 {
+		t.Errorf("told %q, starts %q", lines, starts(t, dir))
+	}
+}
+
+func TestAnOpenSessionLeavesADaemonThatReplacedItsOwn(t *testing.T) {
+	t.Parallel()
+	first, dir := home(t, "1")
+	c := New(Options{Socket: first.Socket, Version: "1", Ensure: &first})
+	defer c.Close()
+	if _, err := c.Register(t.Context(), api.Client{Kind: api.ClientChat}); err != nil {
+		t.Fatal(err)
+	}
+	next := first
+	next.Version, next.Args = "2", []string{"fake-daemon", dir, first.Socket, "2"}
+	if _, err := Ensure(t.Context(), next); err != nil {
+		t.Fatal(err)
+	}
+	if s, err := c.Status(t.Context()); err != nil || s.Version != "2" || len(starts(t, dir)) != 2 {
+		t.Errorf("%+v %v, starts %q: two programs would replace each other for ever", s, err, starts(t, dir))
+	}
+}
+
 func TestABusyDaemonOfAnotherVersionIsLeft(t *testing.T) {
 	t.Parallel()
 	old, dir := home(t, "1")
@@ -223,6 +262,17 @@ func TestABusyDaemonOfAnotherVersionIsLeft(t *testing.T) {
 	_, statusErr := c.Status(t.Context())
 	if err != nil || statusErr != nil || len(lines) != 1 {
 		t.Errorf("%v %v, a client was told %q", err, statusErr, lines)
+	}
+	lines = nil
+	reader := New(Options{Socket: old.Socket, Version: "2", Ensure: &next, Notify: next.Notify})
+	defer reader.Close()
+	for range 2 {
+		if s, err := reader.Status(t.Context()); err != nil || s.PID != first.Status.PID {
+			t.Errorf("%+v %v", s, err)
+		}
+	}
+	if len(lines) != 1 || !strings.Contains(lines[0], "busy") {
+		t.Errorf("a command that only reads was told %q", lines)
 	}
 }
 
