@@ -128,7 +128,7 @@ func (a *app) reembed(ctx context.Context, c *client.Client, archive api.Archive
 	if plan.Endpoint != "" {
 		where = "the text of every passage and of every search in it is sent to " + plan.Endpoint
 	}
-	fmt.Fprintf(a.errOut, "loci: %s: passages to embed anew with %s: %d; %s\n", archive.Name, handle, plan.Passages, where)
+	a.note(fmt.Sprintf("%s: passages to embed anew with %s: %d; %s", archive.Name, handle, plan.Passages, where))
 	if plan.Endpoint != "" && !yes {
 		if !a.canAsk() {
 			return invalid("this sends texts elsewhere, and there is no terminal to ask at").withHint("loci archival embedding %s --yes", handle)

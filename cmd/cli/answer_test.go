@@ -1,0 +1,51 @@
+package cli
+
+import (
+	"bytes"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+)
+
+// answering returns a client of a daemon that gives these answers.
+func answering(t *testing.T, answers http.HandlerFunc) *client.Client {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "loci") //nolint:usetesting // a socket's path must be short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	socket := filepath.Join(dir, "s")
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewUnstartedServer(answers)
+	_ = s.Listener.Close()
+	s.Listener = listener
+	s.Start()
+	t.Cleanup(s.Close)
+	c := client.New(client.Options{Socket: socket})
+	t.Cleanup(c.Close)
+	return c
+}
+
+func TestTheNameOfAnArchiveDrivesNoTerminal(t *testing.T) {
+	t.Parallel()
+	c := answering(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(`{"passages":3}`)) })
+	var out, errOut bytes.Buffer
+	a := &app{out: &out, errOut: &errOut}
+	if err := a.reembed(t.Context(), c, api.Archive{Name: "notes\x1b]0;owned\a"}, "builtin/words", true); err != nil {
+		t.Fatal(err)
+	}
+	if said := errOut.String(); strings.ContainsAny(said, "\x1b\a") || !strings.Contains(said, "notes") {
+		t.Errorf("said %q", said)
+	}
+}
