@@ -2,11 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -47,5 +50,26 @@ func TestTheNameOfAnArchiveDrivesNoTerminal(t *testing.T) {
 	}
 	if said := errOut.String(); strings.ContainsAny(said, "\x1b\a") || !strings.Contains(said, "notes") {
 		t.Errorf("said %q", said)
+	}
+}
+
+func TestEveryFileThatCouldNotBeReadIsNamed(t *testing.T) {
+	t.Parallel()
+	const there = 2*filesAtOnce + 1
+	c := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		from, _ := strconv.Atoi(r.URL.Query().Get("after"))
+		limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+		page := []api.File{}
+		for i := from + 1; i <= min(there, from+limit); i++ {
+			page = append(page, api.File{ID: strconv.Itoa(i), ErrorMessage: api.PtrTo("it is broken")})
+		}
+		_ = json.NewEncoder(w).Encode(page)
+	})
+	j := &addition{c: c, ids: map[string]string{"0": "good"}}
+	for i := range there {
+		j.ids[strconv.Itoa(i+1)] = fmt.Sprint(i + 1)
+	}
+	if j.broken(t.Context()); j.err != nil || len(j.refused) != there || len(j.ids) != 1 {
+		t.Errorf("%d refused, %d added, %v", len(j.refused), len(j.ids), j.err)
 	}
 }

@@ -58,12 +58,7 @@ func (a *app) filesList(folder *string) *cobra.Command {
 			out := &fileRows{app: a}
 			var cut []string
 			for _, f := range folders {
-				list := func(after string, n int) ([]api.File, error) {
-					by := filesBy(n, status, "")
-					by.After = after
-					return c.Files(ctx, f.ID, by)
-				}
-				more, err := inPages(most, filesAtOnce, list, func(files []api.File) error { return out.add(f, files) })
+				more, err := inPages(most, filesAtOnce, listOf(ctx, c, f.ID, status), func(files []api.File) error { return out.add(f, files) })
 				if err != nil {
 					return err
 				}
@@ -163,6 +158,15 @@ func (r *fileRows) end() error {
 	}
 	_, err := io.WriteString(r.out, closing)
 	return err
+}
+
+// listOf lists the files of a folder, or those in a state, for inPages.
+func listOf(ctx context.Context, c *client.Client, folderID, status string) func(after string, n int) ([]api.File, error) {
+	return func(after string, n int) ([]api.File, error) {
+		by := filesBy(n, status, "")
+		by.After = after
+		return c.Files(ctx, folderID, by)
+	}
 }
 
 func filesBy(limit int, status, name string) client.ListFiles {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -24,7 +25,6 @@ const (
 	addWorkers  = 4
 	maxFileSize = 50 << 20
 	watchEvery  = 250 * time.Millisecond
-	watchPage   = 1000
 )
 
 func (a *app) filesAdd(folder *string) *cobra.Command {
@@ -268,7 +268,7 @@ func (j *addition) watch(ctx context.Context) {
 	for {
 		left := 0
 		for _, status := range []string{api.FilePending, api.FileParsing, api.FileEmbedding} {
-			files, err := j.c.Files(ctx, j.folder.ID, filesBy(watchPage, status, ""))
+			files, err := j.c.Files(ctx, j.folder.ID, filesBy(filesAtOnce, status, ""))
 			if err != nil {
 				j.fail(err)
 				return
@@ -341,17 +341,15 @@ func (j *addition) broken(ctx context.Context) {
 	if len(j.ids) == 0 {
 		return
 	}
-	files, err := j.c.Files(ctx, j.folder.ID, filesBy(watchPage, api.FileError, ""))
-	if err != nil {
-		j.err = err
-		return
-	}
-	for _, f := range files {
-		if name, ours := j.ids[f.ID]; ours {
-			j.refused = append(j.refused, refused{Name: name, Error: api.Val(f.ErrorMessage)})
-			delete(j.ids, f.ID)
+	_, j.err = inPages(math.MaxInt, filesAtOnce, listOf(ctx, j.c, j.folder.ID, api.FileError), func(files []api.File) error {
+		for _, f := range files {
+			if name, ours := j.ids[f.ID]; ours {
+				j.refused = append(j.refused, refused{Name: name, Error: api.Val(f.ErrorMessage)})
+				delete(j.ids, f.ID)
+			}
 		}
-	}
+		return nil
+	})
 }
 
 func (j *addition) say() {
