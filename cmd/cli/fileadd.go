@@ -301,18 +301,26 @@ func (j *addition) progress(what string, done, of int) {
 		return
 	}
 	j.shown = now
-	line := fmt.Sprintf("%s %d of %d files", what, done, of)
-	if took := now.Sub(j.began); took > time.Second && done > 0 {
+	fmt.Fprint(j.errOut, progressLine(what, done, of, now.Sub(j.began)))
+}
+
+// eraseLine empties the line of a terminal that the cursor is in.
+const eraseLine = "\r\x1b[K"
+
+// progressLine replaces the line of a terminal by how many of the files are done, their rate and the time left.
+func progressLine(what string, done, of int, took time.Duration) string {
+	line := fmt.Sprintf("%sloci: %s %d of %d files", eraseLine, what, done, of)
+	if took > time.Second && done > 0 {
 		rate := float64(done) / took.Seconds()
 		line += fmt.Sprintf(" · %.0f/s · %s left", rate, time.Duration(float64(of-done)/rate*float64(time.Second)).Round(time.Second))
 	}
-	fmt.Fprintf(j.errOut, "\r\x1b[Kloci: %s", line)
+	return line
 }
 
 // finish says what became of everything.
 func (j *addition) finish(ctx context.Context) error {
 	if isTerminal(j.errOut) && !j.json && !j.shown.IsZero() {
-		fmt.Fprint(j.errOut, "\r\x1b[K")
+		fmt.Fprint(j.errOut, eraseLine)
 	}
 	if j.err == nil {
 		j.broken(ctx)

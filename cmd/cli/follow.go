@@ -186,18 +186,13 @@ func (w *mirrorWatch) show(m api.FolderMirror) {
 		return
 	}
 	w.shown = true
-	done, of := m.Done+m.Failed, m.Done+m.Failed+stillToCome(m)
-	line := fmt.Sprintf("read %d of %d files", done, of)
-	if took := time.Since(w.began); took > time.Second && done > 0 {
-		rate := float64(done) / took.Seconds()
-		line += fmt.Sprintf(" · %.0f/s · %s left", rate, time.Duration(float64(of-done)/rate*float64(time.Second)).Round(time.Second))
-	}
-	fmt.Fprintf(w.errOut, "\r\x1b[Kloci: %s", line)
+	done := m.Done + m.Failed
+	fmt.Fprint(w.errOut, progressLine("read", done, done+stillToCome(m), time.Since(w.began)))
 }
 
 func (w *mirrorWatch) clear() {
 	if w.shown {
-		fmt.Fprint(w.errOut, "\r\x1b[K")
+		fmt.Fprint(w.errOut, eraseLine)
 		w.shown = false
 	}
 }
