@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"loci/daemon/api"
+	"loci/daemon/client"
 	"loci/tui/panel"
 	"loci/tui/transcript"
 )
@@ -98,7 +99,7 @@ func (m *Model) openRewind(string) tea.Cmd {
 	thread := m.thread
 	return load(m, m.readPast(thread), func(m *Model, b been) tea.Cmd {
 		l := &panel.List{Theme: m.theme, Title: "Go back to before …", Empty: "nothing was said yet"}
-		last, undoable := lastRewind(b.rewinds)
+		last, undoable := client.LastRewind(b.rewinds)
 		if undoable {
 			l.Entries = append(l.Entries, panel.Entry{Title: "↷ undo the rewind of " + m.when(last.CreatedAt.Time), Note: rewindNote(last)})
 		}

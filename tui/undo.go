@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"loci/daemon/api"
+	"loci/daemon/client"
 	"loci/tui/transcript"
 )
 
@@ -23,23 +24,6 @@ type change struct {
 	edit   api.BlockVersion // what is taken back, or done again
 	at     time.Time
 	places []place // of the conversation, for a rewind
-}
-
-// lastRewind is the last rewind that is not undone.
-func lastRewind(newestFirst []api.Rewind) (api.Rewind, bool) {
-	undone := map[string]bool{}
-	for _, r := range newestFirst {
-		switch {
-		case undone[r.ID] && r.Undoes != nil:
-			undone[*r.Undoes] = false // the undo itself was taken back
-		case undone[r.ID]:
-		case r.Undoes == nil:
-			return r, true
-		default:
-			undone[*r.Undoes] = true
-		}
-	}
-	return api.Rewind{}, false
 }
 
 // line is what of a block's versions stands, and what of it was undone, both
@@ -71,11 +55,12 @@ func (m *Model) lastChange(t Thread, redo bool) func(context.Context) (change, e
 		if err != nil {
 			return last, err
 		}
-		if r, ok := lastRewind(b.rewinds); ok && !redo {
-			last = change{rewind: &r, at: r.CreatedAt.Time, places: b.places}
+		find := client.LastRewind
+		if redo {
+			find = client.LastUndo
 		}
-		if redo && len(b.rewinds) > 0 && b.rewinds[0].Undoes != nil {
-			last = change{rewind: &b.rewinds[0], at: b.rewinds[0].CreatedAt.Time, places: b.places}
+		if r, ok := find(b.rewinds); ok {
+			last = change{rewind: &r, at: r.CreatedAt.Time, places: b.places}
 		}
 		blocks, err := m.backend.Blocks(ctx, t.Agent)
 		if err != nil {

@@ -157,28 +157,17 @@ func (a *app) printRewinds(rewinds []api.Rewind) error {
 	return t.write(a.out)
 }
 
-// lastRewind finds what --undo and --redo mean: the last rewind that is not undone, or the last undo if nothing came behind it.
+// lastRewind finds what --undo and --redo mean.
 func lastRewind(newestFirst []api.Rewind, redo bool) (string, error) {
+	find, nothing := client.LastRewind, "there is no rewind to undo"
 	if redo {
-		if len(newestFirst) > 0 && newestFirst[0].Undoes != nil {
-			return newestFirst[0].ID, nil
-		}
-		return "", (&fault{kind: api.KindConflict, msg: "there is nothing to redo: the last rewind was not undone"}).withHint("loci agents rewind --list")
+		find, nothing = client.LastUndo, "there is nothing to redo: the last rewind was not undone"
 	}
-	undone := map[string]bool{}
-	for _, r := range newestFirst {
-		if undone[r.ID] {
-			if r.Undoes != nil {
-				undone[*r.Undoes] = false // the undo itself was taken back
-			}
-			continue
-		}
-		if r.Undoes == nil {
-			return r.ID, nil
-		}
-		undone[*r.Undoes] = true
+	r, ok := find(newestFirst)
+	if !ok {
+		return "", (&fault{kind: api.KindConflict, msg: nothing}).withHint("loci agents rewind --list")
 	}
-	return "", (&fault{kind: api.KindConflict, msg: "there is no rewind to undo"}).withHint("loci agents rewind --list")
+	return r.ID, nil
 }
 
 // agentsFork is `loci agents fork`: a new agent that remembers all that this one does, and goes its own way.

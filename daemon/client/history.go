@@ -45,6 +45,31 @@ func (c *Client) UndoRewind(ctx context.Context, id string) (api.Rewind, error) 
 	return call[api.Rewind](ctx, c, request{method: post, path: api.PathRewinds + "/" + url.PathEscape(id) + "/undo"})
 }
 
+// LastRewind is what an undo takes back: the last rewind that is not undone.
+func LastRewind(newestFirst []api.Rewind) (api.Rewind, bool) {
+	undone := map[string]bool{}
+	for _, r := range newestFirst {
+		switch {
+		case undone[r.ID] && r.Undoes != nil:
+			undone[*r.Undoes] = false // the undo itself was taken back
+		case undone[r.ID]:
+		case r.Undoes == nil:
+			return r, true
+		default:
+			undone[*r.Undoes] = true
+		}
+	}
+	return api.Rewind{}, false
+}
+
+// LastUndo is what a redo takes back: the undo of a rewind, if no rewind came behind it.
+func LastUndo(newestFirst []api.Rewind) (api.Rewind, bool) {
+	if len(newestFirst) == 0 || newestFirst[0].Undoes == nil {
+		return api.Rewind{}, false
+	}
+	return newestFirst[0], true
+}
+
 // ForkConversation makes a conversation that shares the messages of another's window. The agent is needed for the default one.
 func (c *Client) ForkConversation(ctx context.Context, id, agentID string, in api.ForkConversation) (api.Conversation, error) {
 	path := api.PathConversations + "/" + url.PathEscape(id) + "/fork"
