@@ -64,7 +64,17 @@ func LastRewind(newestFirst []api.Rewind) (api.Rewind, bool) {
 
 // LastUndo is what a redo takes back: the undo of a rewind, if no rewind came behind it.
 func LastUndo(newestFirst []api.Rewind) (api.Rewind, bool) {
-	if len(newestFirst) == 0 || newestFirst[0].Undoes == nil {
+	undoes := map[string]*string{}
+	for _, r := range newestFirst {
+		undoes[r.ID] = r.Undoes
+	}
+	chain := 0 // an undo, the undo of an undo, which is a redo, and so on
+	if len(newestFirst) > 0 {
+		for of := newestFirst[0].Undoes; of != nil && chain < len(newestFirst); of = undoes[*of] {
+			chain++
+		}
+	}
+	if chain%2 == 0 {
 		return api.Rewind{}, false
 	}
 	return newestFirst[0], true

@@ -17,7 +17,8 @@ func TestUndoAndRedoOfRewindsFindTheLastOne(t *testing.T) {
 		"nothing":                 {nil, "", ""},
 		"one":                     {[]api.Rewind{rewind("a")}, "a", ""},
 		"one undone":              {[]api.Rewind{undo("b", "a"), rewind("a")}, "", "b"},
-		"one done again":          {[]api.Rewind{undo("c", "b"), undo("b", "a"), rewind("a")}, "a", "c"},
+		"one done again":          {[]api.Rewind{undo("c", "b"), undo("b", "a"), rewind("a")}, "a", ""},
+		"done again and undone":   {[]api.Rewind{undo("d", "c"), undo("c", "b"), undo("b", "a"), rewind("a")}, "", "d"},
 		"the second undone":       {[]api.Rewind{undo("c", "b"), rewind("b"), rewind("a")}, "a", "c"},
 		"a new one after an undo": {[]api.Rewind{rewind("c"), undo("b", "a"), rewind("a")}, "c", ""},
 	} {
