@@ -105,11 +105,11 @@ const maxMissing = 5
 func rewound(r api.Rewind, what string) string {
 	parts := []string{"the conversation " + what}
 	for _, p := range []struct {
-		n    int
-		what string
-	}{{len(r.BlockIDs), "memory blocks changed"}, {r.PassagesTaken, "passages set aside"}, {r.PassagesReturned, "passages brought back"}} {
+		n          int
+		what, done string
+	}{{len(r.BlockIDs), "memory block", "changed"}, {r.PassagesTaken, "passage", "set aside"}, {r.PassagesReturned, "passage", "brought back"}} {
 		if p.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+			parts = append(parts, counted(p.n, p.what)+" "+p.done)
 		}
 	}
 	for i, m := range r.Missing {
