@@ -20,6 +20,7 @@ type fakePast struct {
 	sharers  map[string]int
 	pastErr  error
 	rewindNo int
+	missing  []string // what the next rewind cannot restore
 }
 
 // day is a time of the day of the robot's clock, as a person here reads it.
@@ -99,7 +100,7 @@ func (f *fake) Rewind(_ context.Context, to api.RewindRequest) (api.Rewind, erro
 		return api.Rewind{}, &client.Error{Kind: api.KindNotFound, Message: "no such place"}
 	}
 	f.history = f.history[:at:at]
-	return f.record(api.Rewind{StepID: api.PtrTo("step"), BlockIDs: []string{"block-human"}, PassagesTaken: 2}), nil
+	return f.record(api.Rewind{StepID: api.PtrTo("step"), BlockIDs: []string{"block-human"}, PassagesTaken: 2, Missing: f.missing}), nil
 }
 
 func (f *fake) record(r api.Rewind) api.Rewind {

@@ -337,7 +337,9 @@ func (m *Model) travel(t Thread, call func(context.Context) (api.Rewind, error),
 				return nil
 			}
 			m.replace(v.history)
-			return tea.Batch(then(m, v), m.loadAgent(), m.loadContext())
+			next := then(m, v)
+			m.tellMissing(v.rewind)
+			return tea.Batch(next, m.loadAgent(), m.loadContext())
 		}}
 	}
 }
@@ -400,18 +402,32 @@ func (m *Model) giveBack(text, why string) {
 func rewindParts(r api.Rewind) string {
 	var out strings.Builder
 	for _, p := range []struct {
-		n    int
-		what string
-	}{{len(r.BlockIDs), "memory block%s changed"}, {r.PassagesTaken, "passage%s set aside"}, {r.PassagesReturned, "passage%s brought back"}} {
-		plural := "s"
-		if p.n == 1 {
-			plural = ""
-		}
+		n          int
+		what, done string
+	}{{len(r.BlockIDs), "memory block", "changed"}, {r.PassagesTaken, "passage", "set aside"}, {r.PassagesReturned, "passage", "brought back"}} {
 		if p.n > 0 {
-			fmt.Fprintf(&out, ", %d "+p.what, p.n, plural)
+			out.WriteString(", " + count(p.n, p.what) + " " + p.done)
 		}
 	}
 	return out.String()
+}
+
+// missingMost is how many things that could not be restored are named.
+const missingMost = 5
+
+// tellMissing says what a rewind could not restore.
+func (m *Model) tellMissing(r api.Rewind) {
+	if len(r.Missing) == 0 {
+		return
+	}
+	var parts []string
+	for _, what := range r.Missing[:min(len(r.Missing), missingMost)] {
+		parts = append(parts, transcript.OneLine(what))
+	}
+	if more := len(r.Missing) - len(parts); more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	m.show(transcript.Item{Kind: transcript.Notice, Text: "not as it was: " + strings.Join(parts, "; ")})
 }
 
 func rewindNote(r api.Rewind) string {

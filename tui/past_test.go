@@ -71,6 +71,21 @@ func TestARewindSaysWhatComesBackAndAsksFirst(t *testing.T) {
 	}
 }
 
+func TestARewindSaysWhatItCouldNotRestore(t *testing.T) {
+	t.Parallel()
+	f := withTurns(newFake())
+	f.missing = []string{`the folder "docs" is deleted`}
+	for range 10 {
+		f.missing = append(f.missing, "another \x1b[31mthing")
+	}
+	r := newRobot(t, f, 80, 24).connect()
+	r.list("/rewind")
+	r.question()
+	r.typ("y")
+	r.hears(`not as it was: the folder "docs" is deleted; another thing; `)
+	r.hears("; and 6 more")
+}
+
 func TestARewindCanBeUndoneByWordAndFromThePanelAndDoneAgain(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, withTurns(newFake()), 80, 24).connect()
