@@ -94,36 +94,27 @@ func blockChange(b api.Block, versions []api.BlockVersion, redo bool) (change, b
 
 // undo takes back the last change of a memory block, or the last rewind.
 func (m *Model) undo(string) tea.Cmd {
-	if m.busyFor("/undo") {
-		return nil
-	}
-	thread := m.thread
-	return load(m, m.lastChange(thread, false), func(m *Model, c change) tea.Cmd {
-		switch {
-		case c.rewind != nil:
-			return m.askUndoRewind(thread, *c.rewind, c.places)
-		case c.block.ID != "":
-			return m.turnBlock(c, false)
-		}
-		m.flash = "there is nothing to undo: no memory block was edited, and nothing rewound"
-		return nil
-	})
+	return m.turnChange("/undo", false, "there is nothing to undo: no memory block was edited, and nothing rewound")
 }
 
 // redo does again what was last undone.
 func (m *Model) redo(string) tea.Cmd {
-	if m.busyFor("/redo") {
+	return m.turnChange("/redo", true, "there is nothing to redo: nothing was undone since the last change")
+}
+
+func (m *Model) turnChange(command string, redo bool, nothing string) tea.Cmd {
+	if m.busyFor(command) {
 		return nil
 	}
 	thread := m.thread
-	return load(m, m.lastChange(thread, true), func(m *Model, c change) tea.Cmd {
+	return load(m, m.lastChange(thread, redo), func(m *Model, c change) tea.Cmd {
 		switch {
 		case c.rewind != nil:
 			return m.askUndoRewind(thread, *c.rewind, c.places)
 		case c.block.ID != "":
-			return m.turnBlock(c, true)
+			return m.turnBlock(c, redo)
 		}
-		m.flash = "there is nothing to redo: nothing was undone since the last change"
+		m.flash = nothing
 		return nil
 	})
 }
