@@ -32,6 +32,8 @@ func embeddingOf(handle *string, config *api.EmbeddingConfig) core.Handle {
 		return ""
 	case api.Val(config.Handle) != "":
 		return core.Handle(*config.Handle)
+	case config.EmbeddingModel == "":
+		return ""
 	}
 	return core.Handle(config.EmbeddingEndpointType + "/" + config.EmbeddingModel)
 }

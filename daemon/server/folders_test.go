@@ -344,3 +344,23 @@ func TestAnAgentsFoldersAndFilesAreShownAndChanged(t *testing.T) {
 		t.Errorf("a deleted folder is still attached: %+v", got)
 	}
 }
+
+func TestAnEmbeddingIsNamedByItsHandleOrByItsConfig(t *testing.T) {
+	t.Parallel()
+	words := &api.EmbeddingConfig{Handle: api.PtrTo("builtin/words")}
+	for _, tt := range []struct {
+		handle *string
+		config *api.EmbeddingConfig
+		want   core.Handle
+	}{
+		{nil, nil, ""},
+		{nil, &api.EmbeddingConfig{}, ""},
+		{nil, &api.EmbeddingConfig{EmbeddingEndpointType: "openai", EmbeddingModel: "text-embedding-3-small"}, "openai/text-embedding-3-small"},
+		{nil, words, "builtin/words"},
+		{api.PtrTo("ollama/nomic"), words, "ollama/nomic"},
+	} {
+		if got := embeddingOf(tt.handle, tt.config); got != tt.want {
+			t.Errorf("%v, %+v: %q, want %q", tt.handle, tt.config, got, tt.want)
+		}
+	}
+}
