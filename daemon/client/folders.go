@@ -16,52 +16,52 @@ func folderPath(id string) string { return "/v1/folders/" + url.PathEscape(id) }
 
 // Folders lists folders.
 func (c *Client) Folders(ctx context.Context, p api.ListFolders) ([]api.Folder, error) {
-	return call[[]api.Folder](ctx, c, request{method: http.MethodGet, path: "/v1/folders", query: p})
+	return call[[]api.Folder](ctx, c, request{method: get, path: "/v1/folders", query: p})
 }
 
 // Folder gives one folder.
 func (c *Client) Folder(ctx context.Context, id string) (api.Folder, error) {
-	return call[api.Folder](ctx, c, request{method: http.MethodGet, path: folderPath(id)})
+	return call[api.Folder](ctx, c, request{method: get, path: folderPath(id)})
 }
 
 // CreateFolder makes a folder.
 func (c *Client) CreateFolder(ctx context.Context, in api.CreateFolder) (api.Folder, error) {
-	return call[api.Folder](ctx, c, request{method: http.MethodPost, path: "/v1/folders", body: in})
+	return call[api.Folder](ctx, c, request{method: post, path: "/v1/folders", body: in})
 }
 
 // UpdateFolder changes a folder.
 func (c *Client) UpdateFolder(ctx context.Context, id string, in api.UpdateFolder) (api.Folder, error) {
-	return call[api.Folder](ctx, c, request{method: http.MethodPatch, path: folderPath(id), body: in})
+	return call[api.Folder](ctx, c, request{method: patch, path: folderPath(id), body: in})
 }
 
 // DeleteFolder deletes a folder with its files.
 func (c *Client) DeleteFolder(ctx context.Context, id string) error {
-	return c.done(ctx, request{method: http.MethodDelete, path: folderPath(id)})
+	return c.done(ctx, request{method: remove, path: folderPath(id)})
 }
 
 // FolderStats says what the folders hold.
 func (c *Client) FolderStats(ctx context.Context, p api.FolderStatsParams) (api.FolderStats, error) {
-	return call[api.FolderStats](ctx, c, request{method: http.MethodGet, path: "/v1/folders/metadata", query: p})
+	return call[api.FolderStats](ctx, c, request{method: get, path: "/v1/folders/metadata", query: p})
 }
 
 // FolderAgents lists the ids of the agents that have a folder.
 func (c *Client) FolderAgents(ctx context.Context, id string, p api.Page) ([]string, error) {
-	return call[[]string](ctx, c, request{method: http.MethodGet, path: folderPath(id) + "/agents", query: p})
+	return call[[]string](ctx, c, request{method: get, path: folderPath(id) + "/agents", query: p})
 }
 
 // AgentFolders lists the folders of an agent.
 func (c *Client) AgentFolders(ctx context.Context, agentID string, p api.Page) ([]api.Source, error) {
-	return call[[]api.Source](ctx, c, request{method: http.MethodGet, path: agentPath(agentID) + "/folders", query: p})
+	return call[[]api.Source](ctx, c, request{method: get, path: agentPath(agentID) + "/folders", query: p})
 }
 
 // AttachFolder gives an agent a folder.
 func (c *Client) AttachFolder(ctx context.Context, agentID, id string) error {
-	return c.done(ctx, request{method: http.MethodPatch, path: agentPath(agentID) + "/folders/attach/" + url.PathEscape(id)})
+	return c.done(ctx, request{method: patch, path: agentPath(agentID) + "/folders/attach/" + url.PathEscape(id)})
 }
 
 // DetachFolder takes a folder away from an agent.
 func (c *Client) DetachFolder(ctx context.Context, agentID, id string) error {
-	return c.done(ctx, request{method: http.MethodPatch, path: agentPath(agentID) + "/folders/detach/" + url.PathEscape(id)})
+	return c.done(ctx, request{method: patch, path: agentPath(agentID) + "/folders/detach/" + url.PathEscape(id)})
 }
 
 // ListFiles are the parameters of Files.
@@ -72,17 +72,17 @@ type ListFiles struct {
 
 // Files lists the files of a folder.
 func (c *Client) Files(ctx context.Context, folderID string, p ListFiles) ([]api.File, error) {
-	return call[[]api.File](ctx, c, request{method: http.MethodGet, path: folderPath(folderID) + "/files", query: p})
+	return call[[]api.File](ctx, c, request{method: get, path: folderPath(folderID) + "/files", query: p})
 }
 
 // File gives one file of a folder.
 func (c *Client) File(ctx context.Context, folderID, id string, p api.GetFile) (api.File, error) {
-	return call[api.File](ctx, c, request{method: http.MethodGet, path: folderPath(folderID) + "/files/" + url.PathEscape(id), query: p})
+	return call[api.File](ctx, c, request{method: get, path: folderPath(folderID) + "/files/" + url.PathEscape(id), query: p})
 }
 
 // DeleteFile deletes a file of a folder.
 func (c *Client) DeleteFile(ctx context.Context, folderID, id string) error {
-	return c.done(ctx, request{method: http.MethodDelete, path: folderPath(folderID) + "/" + url.PathEscape(id)})
+	return c.done(ctx, request{method: remove, path: folderPath(folderID) + "/" + url.PathEscape(id)})
 }
 
 // Upload is what became of a file that was sent.
@@ -110,7 +110,7 @@ func (c *Client) UploadFile(ctx context.Context, folderID, name string, data []b
 		return Upload{}, &Error{Kind: api.KindInternal, Message: "the form cannot be written: " + err.Error(), Err: err}
 	}
 	file, header, err := callHeader[api.File](ctx, c, request{
-		method: http.MethodPost, path: folderPath(folderID) + "/upload", query: p, form: form.Bytes(),
+		method: post, path: folderPath(folderID) + "/upload", query: p, form: form.Bytes(),
 		header: http.Header{"Content-Type": {w.FormDataContentType()}},
 	})
 	if err != nil {
@@ -121,5 +121,5 @@ func (c *Client) UploadFile(ctx context.Context, folderID, name string, data []b
 
 // SearchFiles finds places in files.
 func (c *Client) SearchFiles(ctx context.Context, in api.SearchFiles) ([]api.FileResult, error) {
-	return call[[]api.FileResult](ctx, c, request{method: http.MethodPost, path: api.PathFiles + "/search", body: in})
+	return call[[]api.FileResult](ctx, c, request{method: post, path: api.PathFiles + "/search", body: in})
 }

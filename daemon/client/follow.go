@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 
 	"loci/daemon/api"
@@ -22,7 +21,7 @@ func (c *Client) FolderMirror(ctx context.Context, id string) (api.FolderMirror,
 
 // SetFolderMirror lets a folder follow a directory.
 func (c *Client) SetFolderMirror(ctx context.Context, id string, in api.SetFolderMirror) (api.FolderMirror, error) {
-	return call[api.FolderMirror](ctx, c, request{method: http.MethodPut, path: followPath(id), body: in})
+	return call[api.FolderMirror](ctx, c, request{method: put, path: followPath(id), body: in})
 }
 
 // UnsetFolderMirror ends that a folder follows a directory; its files stay.

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 
 	"loci/daemon/api"
@@ -19,7 +18,7 @@ func (c *Client) Mirror(ctx context.Context, agentID string) (api.MemoryMirror, 
 
 // SetMirror mirrors an agent's memory in a folder.
 func (c *Client) SetMirror(ctx context.Context, agentID string, in api.SetMemoryMirror) (api.MemoryMirror, error) {
-	return call[api.MemoryMirror](ctx, c, request{method: http.MethodPut, path: memoryPath(agentID, "mirror"), body: in})
+	return call[api.MemoryMirror](ctx, c, request{method: put, path: memoryPath(agentID, "mirror"), body: in})
 }
 
 // UnsetMirror ends the mirror of an agent's memory; both sides stay as they are.

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"net/http"
 	"net/url"
 
 	"loci/daemon/api"
@@ -17,5 +16,5 @@ func (c *Client) Recall(ctx context.Context, agent string) (api.Recall, error) {
 
 // SetRecall sets it; 0 switches it off.
 func (c *Client) SetRecall(ctx context.Context, agent string, tokens int) (api.Recall, error) {
-	return call[api.Recall](ctx, c, request{method: http.MethodPut, path: recallOf(agent), body: api.Recall{Tokens: tokens}})
+	return call[api.Recall](ctx, c, request{method: put, path: recallOf(agent), body: api.Recall{Tokens: tokens}})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"syscall"
 
 	"loci/daemon/api"
@@ -38,7 +37,7 @@ type registered struct {
 }
 
 func (c *Client) register(ctx context.Context, who api.Client) (registered, error) {
-	r := request{method: http.MethodPost, path: api.PathClients, body: who, bare: true}
+	r := request{method: post, path: api.PathClients, body: who, bare: true}
 	session, header, err := callHeader[api.Session](ctx, c, r)
 	if cutOff(err) && (who.Open == nil || who.Open.Agent != api.OpenNew) {
 		// A daemon that was killed a moment ago may still take a connection. Registering twice makes nothing twice.

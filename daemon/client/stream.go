@@ -226,7 +226,7 @@ func (f *follower) request() request {
 		return *f.start
 	}
 	return request{
-		method: http.MethodGet, path: api.PathRuns + "/" + url.PathEscape(f.run) + "/events",
+		method: get, path: api.PathRuns + "/" + url.PathEscape(f.run) + "/events",
 		query: api.EventParams{After: f.last}, accept: acceptStream,
 	}
 }
