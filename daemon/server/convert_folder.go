@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"mime"
 	"path"
 	"strings"
@@ -11,7 +12,6 @@ import (
 	"loci/daemon/api"
 )
 
-// wireFolder converts a folder. Which directory it follows stands in its metadata.
 func wireFolder(f core.Folder) api.Folder {
 	return api.Folder{
 		ID: string(f.ID), Name: f.Name, Description: api.PtrTo(f.Description), Instructions: api.PtrTo(f.Instructions), Metadata: f.Metadata,
@@ -54,12 +54,8 @@ func coreFolderPatch(in api.UpdateFolder) service.FolderPatch {
 
 // wireFile converts a file; its text is nil where nobody asked for it.
 func wireFile(f core.File, text *string) api.File {
-	kind := f.MIME
-	if kind == "" {
-		kind = mimeOf(f)
-	}
 	return api.File{
-		ID: string(f.ID), SourceID: string(f.Folder), FileName: &f.Name, OriginalFileName: api.PtrTo(f.Original), FileType: api.PtrTo(kind), FileSize: &f.Size,
+		ID: string(f.ID), SourceID: string(f.Folder), FileName: &f.Name, OriginalFileName: api.PtrTo(f.Original), FileType: api.PtrTo(cmp.Or(f.MIME, mimeOf(f))), FileSize: &f.Size,
 		FileLastModifiedDate: api.PtrTo(stamp(f.ModifiedAt)), FileCreationDate: api.PtrTo(stamp(f.CreatedAt)), ProcessingStatus: string(f.Status),
 		ErrorMessage: api.PtrTo(f.Error), TotalChunks: &f.Chunks, ChunksEmbedded: &f.Embedded, Content: text,
 		CreatedAt: api.AtPtr(f.CreatedAt), UpdatedAt: api.AtPtr(f.UpdatedAt),

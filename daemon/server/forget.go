@@ -51,11 +51,7 @@ func forgetQuery(in api.ForgetRequest) (core.ForgetQuery, error) {
 func wireForgetting(f core.Forgetting) api.Forgetting {
 	out := api.Forgetting{
 		Mark: f.Mark, Records: f.Total(), Places: api.List[api.ForgetPlace]{}, Conversations: f.Conversations,
-		AgentIDs: api.List[string]{}, Copies: api.List[api.ForgetCopy]{},
-	}
-	if !f.At.IsZero() {
-		at := api.At(f.At)
-		out.ForgottenAt = &at
+		AgentIDs: api.List[string]{}, Copies: api.List[api.ForgetCopy]{}, ForgottenAt: api.AtPtr(f.At),
 	}
 	for _, p := range f.Places {
 		place := api.ForgetPlace{Name: p.Name, Count: p.Count, Examples: api.List[api.ForgetExample]{}}
