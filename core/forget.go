@@ -7,17 +7,19 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what can be forgotten, in characters. A shorter text stands in too many words.
+// Limits of what can be forgotten, in characters. A shorter text stands in too many words; a longer one whose upper and
+// lower case are the same takes too long to find.
 const (
-	MinForgetChars = 4
-	MaxForgetChars = 100_000
+	MinForgetChars    = 4
+	MaxForgetChars    = 100_000
+	MaxForgetAnyChars = 1000 // where case does not count
 )
 
 // ForgetQuery says what must be gone: a text wherever it stands, or the content of a record and its copies. One of
 // Text, Message, Passage and Block is set.
 type ForgetQuery struct {
 	Text       string
-	IgnoreCase bool
+	IgnoreCase bool // of Text
 	Message    MessageID
 	Passage    PassageID
 	Block      BlockID
@@ -31,16 +33,21 @@ func (q *ForgetQuery) Validate() error {
 			named++
 		}
 	}
-	n := utf8.RuneCountInString(q.Text)
+	n, most := utf8.RuneCountInString(q.Text), MaxForgetChars
+	if q.IgnoreCase {
+		most = MaxForgetAnyChars
+	}
 	switch {
 	case named != 1:
 		return E(Invalid, "name a text, or the id of a message, a passage or a block")
+	case q.Text == "" && q.IgnoreCase:
+		return E(Invalid, "upper and lower case are the same only where a text is looked for, not the copies of a record").WithHint("name the text, or leave that out")
 	case q.Text == "":
 		return nil
 	case !utf8.ValidString(q.Text):
 		return E(Invalid, "the text to forget is not valid UTF-8")
-	case n > MaxForgetChars:
-		return E(Invalid, "the text to forget has %d characters, more than %d", n, MaxForgetChars).WithHint("give a part of it, or the id of the message or passage that holds it")
+	case n > most:
+		return E(Invalid, "the text to forget has %d characters, more than %d", n, most).WithHint("give a part of it, or the id of the message or passage that holds it")
 	case utf8.RuneCountInString(strings.TrimSpace(q.Text)) < MinForgetChars:
 		return E(Invalid, "a text to forget has at least %d characters: a shorter one stands in too many words", MinForgetChars).
 			WithHint("give more of the text around it, or the id of the message or passage that holds it")
