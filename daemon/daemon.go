@@ -19,6 +19,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
@@ -97,7 +98,7 @@ func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 	if cfg.Environ == nil {
 		cfg.Environ = func(string) (string, bool) { return "", false }
 	}
-	if err := checkListen(cfg.Settings.Listen); err != nil {
+	if err := CheckListen(cfg.Settings.Listen); err != nil {
 		return nil, err
 	}
 	d := &Daemon{cfg: cfg, started: time.Now(), stop: make(chan struct{}), opened: make(chan struct{})}
@@ -319,12 +320,15 @@ func (d *Daemon) notify(line string) {
 	}
 }
 
-// checkListen refuses addresses that other machines could reach, and names.
-func checkListen(address string) error {
+// CheckListen refuses addresses that other machines could reach, and names.
+func CheckListen(address string) error {
 	if address == "" {
 		return nil
 	}
-	host, _, err := net.SplitHostPort(address)
+	host, port, err := net.SplitHostPort(address)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
 	if err != nil {
 		return core.E(core.Invalid, "the address to listen on, %q, is not host:port", address).WithHint("like 127.0.0.1:8283")
 	}
@@ -333,6 +337,14 @@ func checkListen(address string) error {
 			WithHint("127.0.0.1:8283, and an SSH tunnel to reach it from another machine")
 	}
 	return nil
+}
+
+// PortLine says who can use an open port.
+func PortLine(address string, token bool) string {
+	if token {
+		return fmt.Sprintf("listening on http://%s, for requests with the token", address)
+	}
+	return fmt.Sprintf("listening on http://%s: every account of this machine can use it; set LOCI_TOKEN to ask for a password", address)
 }
 
 // listenTCP opens the loopback port, where one is set.
@@ -350,10 +362,7 @@ func (d *Daemon) listenTCP(ctx context.Context) error {
 		return core.E(core.Unavailable, "listen on %s: %w", address, err).WithHint("choose another port; the socket works without one")
 	}
 	d.tcp = l
-	line := fmt.Sprintf("listening on http://%s: every account of this machine can use it; set LOCI_TOKEN to ask for a password", l.Addr())
-	if d.cfg.Settings.Token != "" {
-		line = fmt.Sprintf("listening on http://%s, for requests with the token", l.Addr())
-	}
+	line := PortLine(l.Addr().String(), d.cfg.Settings.Token != "")
 	d.logger.InfoContext(ctx, line) //nolint:sloglint // the same line that a person at the terminal reads
 	d.notify(line)
 	return nil

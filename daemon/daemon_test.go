@@ -223,10 +223,10 @@ func TestOnlyLoopbackIsListenedOn(t *testing.T) {
 	for address, kind := range map[string]core.Kind{
 		"": "", "127.0.0.1:0": "", "[::1]:0": "", "localhost:0": "",
 		"0.0.0.0:1": core.Unsupported, ":1": core.Unsupported, "192.168.1.1:1": core.Unsupported, "example.com:1": core.Unsupported,
-		"8283": core.Invalid,
+		"8283": core.Invalid, "127.0.0.1:99999": core.Invalid, "127.0.0.1:": core.Invalid, "localhost:x": core.Invalid,
 	} {
-		if got := core.KindOf(checkListen(address)); got != kind {
-			t.Errorf("checkListen(%q) is %q, want %q", address, got, kind)
+		if got := core.KindOf(CheckListen(address)); got != kind {
+			t.Errorf("CheckListen(%q) is %q, want %q", address, got, kind)
 		}
 	}
 }

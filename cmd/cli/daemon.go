@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"net"
 	"os"
 	"slices"
 	"strings"
@@ -141,7 +140,7 @@ func (a *app) startDaemon(ctx context.Context, f *daemonFlags, stop func(context
 	if err != nil {
 		return invalid("the configuration is wrong: %s", err).withHint("loci config; loci daemon start --help")
 	}
-	if err := checkListen(l.Listen); err != nil {
+	if err := daemon.CheckListen(l.Listen); err != nil { // before one is started that ends at once
 		return err
 	}
 	o, err := a.ensureOptions(p, os.Environ())
@@ -159,26 +158,13 @@ func (a *app) startDaemon(ctx context.Context, f *daemonFlags, stop func(context
 		return err
 	}
 	if found.Started {
+		if found.Status.Listen != "" {
+			a.note(daemon.PortLine(found.Status.Listen, l.Token != ""))
+		}
 		return a.report(found.Status, "the daemon is running (pid %d, %s)", found.Status.PID, found.Socket)
 	}
 	a.noteSettings(found.Status)
 	return a.report(found.Status, "the daemon was running already (pid %d, %s)", found.Status.PID, found.Socket)
-}
-
-// checkListen finds an address that the daemon would refuse, before one is started that ends at once.
-func checkListen(address string) error {
-	if address == "" {
-		return nil
-	}
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return invalid("the address to listen on, %q, is not host:port", clip(address, 60)).withHint("like 127.0.0.1:8283")
-	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return invalid("only loopback addresses can be listened on, not %q", clip(address, 60)).
-			withHint("127.0.0.1:8283, and an SSH tunnel to reach it from another machine")
-	}
-	return nil
 }
 
 func (a *app) daemonStop() *cobra.Command {
