@@ -106,6 +106,25 @@ func TestARecordIsForgottenWithTheExcerptsOfIt(t *testing.T) {
 	}
 }
 
+func TestTheWordsByWhichATextWasFoundAreForgottenWithIt(t *testing.T) {
+	t.Parallel()
+	d := newDiary(t)
+	d.check(d.s.Passages().Insert(t.Context(), &core.Passage{ID: core.NewPassageID(), Archive: d.archive, Text: "The boats of Xyloquartzia.", CreatedAt: time.Now()}))
+	hits, err := d.s.Passages().Match(t.Context(), core.SearchQuery{Text: "xyloquartzia", Limit: 5}, core.PassageFilter{Archives: []core.ArchiveID{d.archive}})
+	d.check(err)
+	if len(hits) == 0 || len(hits[0].Words) == 0 {
+		t.Fatalf("found by no word: %v", hits)
+	}
+	found, err := json.Marshal(map[string]any{"content": hits[0].Passage.Text, "words": hits[0].Words})
+	d.check(err)
+	d.keep(core.Message{Role: core.RoleTool, Returns: []core.ToolReturn{{CallID: "a", Name: "archival_memory_search", Text: string(found)}}})
+	_, err = d.s.Forget(t.Context(), core.ForgetQuery{Text: "Xyloquartzia"})
+	d.check(err)
+	if left := remains(t, d.s, d.dir, "xyloquartzia"); len(left) > 0 {
+		t.Error(left)
+	}
+}
+
 func TestQuotesAreFoundWhereverTheyBeginAndEnd(t *testing.T) {
 	t.Parallel()
 	text := rambling(40)

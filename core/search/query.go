@@ -17,7 +17,8 @@ const maxQueryWords = 2000
 // term is a distinct word of a query.
 type term struct {
 	word    string // normalised
-	surface string // as written, lower case
+	written string // in the query
+	surface string // the same in lower case
 	capital bool   // it is written with a capital somewhere
 	name    []string
 }
@@ -102,14 +103,14 @@ func (q *Query) read(text string, today int) []string {
 	capital := capitals(text)
 	var words []string
 	at := map[string]bool{}
-	scan(text, func(surface, word string) bool {
+	scan(text, func(written, surface, word string) bool {
 		if months[surface] {
 			word = ""
 		}
 		words = append(words, word)
 		if word != "" && !at[word] {
 			at[word] = true
-			q.terms = append(q.terms, term{word: word, surface: surface, capital: capital[surface]})
+			q.terms = append(q.terms, term{word: word, surface: surface, written: written, capital: capital[surface]})
 		}
 		return len(words) < maxQueryWords
 	})

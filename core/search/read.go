@@ -61,7 +61,7 @@ func Read(s Source) Reading {
 		}
 	}
 	sentences(body, func(sentence string, asks bool) bool {
-		scan(sentence, func(surface, word string) bool {
+		scan(sentence, func(_, surface, word string) bool {
 			r.Words = append(r.Words, word)
 			r.Asked = append(r.Asked, asks)
 			if c := surface[0]; c >= '0' && c <= '9' || numeral(surface) {

@@ -686,7 +686,7 @@ func (s *scorer) why(i int) Why {
 		for _, o := range s.in(n.doc) {
 			from.value += s.inherits(n, o)
 			if s.terms[o.term].next == "" {
-				from.Words = append(from.Words, r.surface(s.terms[o.term].word))
+				from.Words = append(from.Words, r.written(s.terms[o.term].word))
 			}
 		}
 		if len(from.Words) > 0 {
@@ -741,10 +741,11 @@ func (s *scorer) shareOf(i int) float64 {
 	return min(1, s.matched[i]/s.about)
 }
 
-func (r *ranking) surface(word string) string {
+// written is how the query writes a word: never another spelling, which would outlive the query where that is forgotten.
+func (r *ranking) written(word string) string {
 	for _, t := range r.q.terms {
-		if t.word == word && utf8.ValidString(t.surface) {
-			return t.surface
+		if t.word == word && utf8.ValidString(t.written) {
+			return t.written
 		}
 	}
 	return word

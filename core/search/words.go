@@ -21,34 +21,37 @@ const (
 // Any other word holds letters, digits and marks only.
 func Words(text string) []string {
 	var out []string
-	scan(text, func(_, word string) bool {
+	scan(text, func(_, _, word string) bool {
 		out = append(out, word)
 		return len(out) < maxWords
 	})
 	return out
 }
 
-// Surface returns how the given terms are written in a text, lower case, each spelling once, in order of appearance.
+// Surface returns how the given terms are written in a text, each spelling once, whatever its capitals, in order of
+// appearance. It keeps the capitals: what is removed from a text for good has to be found in what quotes it.
 func Surface(text string, terms []string) []string {
 	var out []string
+	seen := map[string]bool{}
 	n := 0
-	scan(text, func(surface, word string) bool {
+	scan(text, func(written, surface, word string) bool {
 		n++
-		if slices.Contains(terms, word) && !slices.Contains(out, surface) {
-			out = append(out, surface)
+		if slices.Contains(terms, word) && !seen[surface] {
+			seen[surface] = true
+			out = append(out, written)
 		}
 		return n < maxWords
 	})
 	return out
 }
 
-// scan calls emit for each word with its spelling, until emit returns false.
-func scan(text string, emit func(surface, word string) bool) {
-	text = strings.ToLower(norm.NFKC.String(strings.ToValidUTF8(text, " ")))
+// scan calls emit for each word as it is written, in lower case, and as it is indexed, until emit returns false.
+func scan(text string, emit func(written, surface, word string) bool) {
+	text = norm.NFKC.String(strings.ToValidUTF8(text, " "))
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		if !wordRune(r) || unicode.IsMark(r) { // a mark stands on something
-			if e := text[i : i+size]; emoji(r) && !emit(e, e) {
+			if e := text[i : i+size]; emoji(r) && !emit(e, e, e) {
 				return
 			}
 			i += size
@@ -71,7 +74,8 @@ func scan(text string, emit func(surface, word string) bool) {
 		if len(run) > maxWordRunes {
 			run = cutRunes(run, maxWordRunes)
 		}
-		if word := indexed(run); word != "" && !emit(run, word) {
+		surface := strings.ToLower(run)
+		if word := indexed(surface); word != "" && !emit(run, surface, word) {
 			return
 		}
 	}
@@ -99,13 +103,13 @@ func joined(r rune) bool {
 	return r == 'ー' || r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
 
-func pairs(run []rune, emit func(surface, word string) bool) bool {
+func pairs(run []rune, emit func(written, surface, word string) bool) bool {
 	if len(run) == 1 {
-		return emit(string(run), string(run))
+		return emit(string(run), string(run), string(run))
 	}
 	for i := range len(run) - 1 {
 		p := string(run[i : i+2])
-		if !emit(p, p) {
+		if !emit(p, p, p) {
 			return false
 		}
 	}

@@ -43,7 +43,7 @@ func TestWordsNormalise(t *testing.T) {
 func TestSurfaceShowsTheSpellingsThatMatched(t *testing.T) {
 	t.Parallel()
 	got := Surface("Compilers compile; she Compiles compilers.", []string{"compil"})
-	if diff := cmp.Diff([]string{"compilers", "compile", "compiles"}, got); diff != "" {
+	if diff := cmp.Diff([]string{"Compilers", "compile", "Compiles"}, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 }
