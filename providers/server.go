@@ -73,7 +73,7 @@ func newServer(p *Providers, e endpoint) *server {
 	}
 	s.openai = openai.New(openai.Options{
 		Provider: e.row.Name, BaseURL: e.base, Key: e.key, KeyVar: e.row.KeyVars[0], Headers: e.headers,
-		Quirks: e.quirks, HTTP: p.http, Idle: p.cfg.Idle,
+		Quirks: e.quirks, HTTP: p.http, Idle: idle,
 	})
 	s.chat = s.openai
 	return s
