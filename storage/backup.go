@@ -86,11 +86,16 @@ func (s *Store) copyFacts(ctx context.Context, to string) error {
 		return err
 	}
 	defer func() { _ = db.Close() }()
+	return vacuumInto(ctx, db, to, "write backup")
+}
+
+// vacuumInto writes a whole copy of a database that only its owner can read; doing is for the error's text.
+func vacuumInto(ctx context.Context, db *sqlx.DB, to, doing string) error {
 	if _, err := db.ExecContext(ctx, `VACUUM INTO $1`, to); err != nil {
-		return classify("write backup", err)
+		return classify(doing, err)
 	}
 	if err := os.Chmod(to, 0o600); err != nil {
-		return core.E(core.Internal, "write backup: %w", err)
+		return core.E(core.Internal, "%s: %w", doing, err)
 	}
 	return syncFile(to)
 }

@@ -99,6 +99,9 @@ func TestAnExistingFileIsCopiedBeforeItsMigration(t *testing.T) {
 	if err != nil || filepath.Base(kept) != "loci-v1-20260506T070809.db" {
 		t.Fatalf("copy %q, %v", kept, err)
 	}
+	if info, err := os.Stat(kept); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("others can read the copy: %v, %v", info.Mode(), err)
+	}
 	old, err := openPool(t.Context(), kept, syncFull, true)
 	if err != nil {
 		t.Fatal(err)

@@ -109,10 +109,7 @@ func (s schema) migrate(ctx context.Context, db *sqlx.DB, copyTo func(version in
 	kept := ""
 	if have > 0 && copyTo != nil {
 		kept = copyTo(have)
-		if _, err := db.ExecContext(ctx, `VACUUM INTO $1`, kept); err != nil {
-			return "", classify("copy "+s.name+" before its migration", err)
-		}
-		if err := syncFile(kept); err != nil {
+		if err := vacuumInto(ctx, db, kept, "copy "+s.name+" before its migration"); err != nil {
 			return "", err
 		}
 	}
