@@ -81,7 +81,7 @@ func (s *Store) Forget(ctx context.Context, q core.ForgetQuery) (core.Forgetting
 		}
 		f.v, f.apply, f.found.At = tx, true, s.cfg.Clock()
 		f.at = int64(toMicros(f.found.At))
-		if err := f.noBytes(ctx); err != nil {
+		if err := f.allRead(ctx); err != nil {
 			return err
 		}
 		if err := f.all(ctx, q); err != nil {
@@ -101,13 +101,14 @@ func (s *Store) Forget(ctx context.Context, q core.ForgetQuery) (core.Forgetting
 	return f.found, err
 }
 
-// noBytes refuses while files wait to be read: what is in them is not known yet.
-func (f *forgetter) noBytes(ctx context.Context) error {
+// allRead refuses while files wait to be read: what is in them is not known yet, and would be stored behind the forgetting.
+func (f *forgetter) allRead(ctx context.Context) error {
 	if _, err := f.q.exec(ctx, `DELETE FROM file_bytes WHERE file_id IN (SELECT id FROM files WHERE deleted_at IS NOT NULL)`); err != nil {
 		return err
 	}
 	var n int
-	if err := f.q.get(ctx, &n, `SELECT COUNT(*) FROM file_bytes`); err != nil || n == 0 {
+	err := f.q.get(ctx, &n, `SELECT COUNT(*) FROM files WHERE status IN ('pending', 'parsing') AND deleted_at IS NULL`)
+	if err != nil || n == 0 {
 		return err
 	}
 	return core.E(core.Busy, "%d files are still to be read, and may hold it", n).WithHint("wait until that is done, or delete them; then try again")

@@ -106,6 +106,7 @@ func (d *diary) addFile() {
 	}
 	doc := core.Document{Kind: "text", Title: secret, Text: "x " + secret, Sections: []core.Section{{End: 2 + len(secret), Line: 1, EndLine: 1}}}
 	d.file = f.ID
+	f.Status = core.FileEmbedding
 	d.check(d.s.Files().Fill(ctx, &f, doc, []core.Passage{{ID: core.NewPassageID(), Text: secret, CreatedAt: now}}))
 }
 
@@ -477,6 +478,27 @@ func TestWhatCannotBeForgottenIsSaid(t *testing.T) {
 	got, err := s.Forget(t.Context(), core.ForgetQuery{Text: "stands nowhere"})
 	if err != nil || got.Total() != 0 {
 		t.Errorf("what stands nowhere: %+v, %v", got, err)
+	}
+}
+
+func TestAFileOfADirectoryIsReadBeforeItsTextIsForgotten(t *testing.T) {
+	t.Parallel()
+	s, now := open(t, Config{}), time.Now()
+	folder := core.Folder{ID: core.NewFolderID(), Name: "notes", Mirror: &core.Mirror{Path: t.TempDir()}, CreatedAt: now, UpdatedAt: now}
+	f := core.File{ID: core.NewFileID(), Folder: folder.ID, Name: "a.txt", Status: core.FilePending, ModifiedAt: now, CreatedAt: now, UpdatedAt: now}
+	for _, err := range []error{s.Folders().Create(t.Context(), &folder), s.Files().Create(t.Context(), &f, nil)} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, status := range []core.FileStatus{core.FilePending, core.FileParsing} {
+		f.Status = status
+		if err := s.Files().Update(t.Context(), &f); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Forget(t.Context(), core.ForgetQuery{Text: "whatever it says"}); core.KindOf(err) != core.Busy {
+			t.Errorf("while it is %s: %v", status, err)
+		}
 	}
 }
 
