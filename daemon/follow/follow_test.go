@@ -32,10 +32,7 @@ func TestWhatIsMadeChangedRenamedAndDeletedIsSoInTheFolder(t *testing.T) {
 	t.Parallel()
 	both(t, func(t *testing.T, h *house) {
 		t.Helper()
-		h.write("a.txt", "one")
-		h.write("sub/b.md", "# Two\n\ntwo")
-		h.follow()
-		h.alike(map[string]string{"a.txt": "one", "sub/b.md": "# Two\n\ntwo"})
+		h.followed(map[string]string{"a.txt": "one", "sub/b.md": "# Two\n\ntwo"})
 		first := h.files()
 
 		h.write("a.txt", "another")
@@ -145,10 +142,7 @@ func TestADirectoryThatCannotBeReadKeepsWhatIsKnownOfIt(t *testing.T) {
 		t.Skip("nothing is closed to this account")
 	}
 	h := newHouse(t, true)
-	h.write("shut/a.txt", "one")
-	h.write("b.txt", "two")
-	h.follow()
-	h.alike(map[string]string{"shut/a.txt": "one", "b.txt": "two"})
+	h.followed(map[string]string{"shut/a.txt": "one", "b.txt": "two"})
 	h.ok(os.Chmod(h.path("shut"), 0))
 	t.Cleanup(func() { _ = os.Chmod(h.path("shut"), 0o700) })
 	h.write("b.txt", "three")
@@ -205,9 +199,7 @@ func TestAFileThatIsWrittenAllTheTimeEndsAsItIs(t *testing.T) {
 func TestAChangeThatKeepsSizeAndTimeIsSeen(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, true)
-	h.write("a.txt", "one")
-	h.follow()
-	h.alike(map[string]string{"a.txt": "one"})
+	h.followed(map[string]string{"a.txt": "one"})
 	info, err := os.Stat(h.path("a.txt"))
 	h.ok(err)
 	h.write("a.txt", "two")
@@ -237,9 +229,7 @@ func TestWhatTurnsIntoNoTextGoesAndABrokenFileLosesItsText(t *testing.T) {
 func TestAnAddedFileIsLeftAloneAndOneTakenOutComesBack(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, false)
-	h.write("a.txt", "one")
-	h.follow()
-	h.alike(map[string]string{"a.txt": "one"})
+	h.followed(map[string]string{"a.txt": "one"})
 	if _, err := h.services.Files.Upload(h.ctx, h.folder, service.Upload{Name: "added.txt", Data: []byte("added")}); err != nil {
 		t.Fatal(err)
 	}
@@ -254,9 +244,7 @@ func TestAnAddedFileIsLeftAloneAndOneTakenOutComesBack(t *testing.T) {
 func TestWhatFollowsNoMoreKeepsItsFilesAndADeletedFolderEndsIt(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t, false)
-	h.write("a.txt", "one")
-	h.follow()
-	h.alike(map[string]string{"a.txt": "one"})
+	h.followed(map[string]string{"a.txt": "one"})
 	s, err := h.follower.Off(h.ctx, h.folder)
 	h.ok(err)
 	if s.Mirror != nil || s.Done != 1 {

@@ -89,6 +89,16 @@ func (h *house) follow() {
 	h.ok(err)
 }
 
+// followed lets a new folder follow the directory with these files in it, and waits until it is read.
+func (h *house) followed(files map[string]string) {
+	h.Helper()
+	for name, text := range files {
+		h.write(name, text)
+	}
+	h.follow()
+	h.alike(files)
+}
+
 func (h *house) path(name string) string { return filepath.Join(h.dir, filepath.FromSlash(name)) }
 
 func (h *house) write(name, text string) {

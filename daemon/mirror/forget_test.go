@@ -16,13 +16,9 @@ func TestWhatIsForgottenLeavesTheMirroredFilesAndTheRestIsNamed(t *testing.T) {
 	h.dir = filepath.Join(t.TempDir(), "Zanzibarowitz")
 	human, named := h.block("human", "Ada"), h.block("zanzibarowitz", "a name")
 	h.on()
-	e, err := h.mirrors.find(h.ctx, h.agent)
-	h.ok(err)
 	h.save("system/human.md", "Ada met Zanzibarowitz. By hand.\n")
 	h.set(human.ID, "Ada met Zanzibarowitz. By the agent.")
-	for range 8 { // until it rests
-		h.mirrors.tick(h.ctx, e)
-	}
+	h.ticks(8) // until it rests
 	if got := h.file("system/human.md") + h.file("system/human.conflict-1.md"); strings.Count(got, "Zanzibarowitz") != 2 {
 		t.Fatalf("the files are %q", got)
 	}
@@ -38,9 +34,7 @@ func TestWhatIsForgottenLeavesTheMirroredFilesAndTheRestIsNamed(t *testing.T) {
 			t.Errorf("%+v is not named: %+v", want, done.Copies)
 		}
 	}
-	for range 3 {
-		h.mirrors.tick(h.ctx, e)
-	}
+	h.ticks(3)
 	same(t, "the file", true, strings.HasSuffix(h.file("system/human.md"), "\nAda met [forgotten]. By the agent.\n"))
 	same(t, "the label", "forgotten", h.get(named.ID).Label)
 	same(t, "what git holds now", "system/forgotten.md\nsystem/human.conflict-1.md\nsystem/human.md", h.git("ls-files"))
@@ -58,14 +52,10 @@ func TestAMirrorThatRestsFollowsWhatIsForgotten(t *testing.T) {
 	h := newHouse(t)
 	human := h.block("human", "Ada met Zanzibarowitz.")
 	h.on()
-	e, err := h.mirrors.find(h.ctx, h.agent)
+	h.ticks(4) // until it rests
+	_, err := h.store.Forget(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz"})
 	h.ok(err)
-	for range 4 { // until it rests
-		h.mirrors.tick(h.ctx, e)
-	}
-	_, err = h.store.Forget(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz"})
-	h.ok(err)
-	h.mirrors.tick(h.ctx, e)
+	h.ticks(1)
 	same(t, "the block", "Ada met [forgotten].", h.get(human.ID).Value)
 	same(t, "the file", true, strings.HasSuffix(h.file("system/human.md"), "\nAda met [forgotten].\n"))
 }
@@ -75,24 +65,17 @@ func TestGitIsNamedOnlyWhereItsHistoryHoldsWhatIsForgotten(t *testing.T) {
 	h := newHouse(t)
 	human := h.block("human", "Ada met Zanzibarowitz.")
 	h.on()
-	e, err := h.mirrors.find(h.ctx, h.agent)
-	h.ok(err)
-	settle := func() {
-		for range 4 {
-			h.mirrors.tick(h.ctx, e)
-		}
-	}
-	settle()
+	h.ticks(4)
 	h.set(human.ID, "Ada met nobody.")
-	settle()
+	h.ticks(4)
 	copies := func(text string) []core.ForgetCopy {
 		plan, err := h.store.Trace(h.ctx, core.ForgetQuery{Text: text, IgnoreCase: true})
 		h.ok(err)
 		return plan.Copies
 	}
-	_, err = h.store.Forget(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz"})
+	_, err := h.store.Forget(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz"})
 	h.ok(err)
-	settle()
+	h.ticks(4)
 	history := []core.ForgetCopy{{Path: h.dir, Kind: core.CopyGit}}
 	same(t, "after it was forgotten", history, copies("zanzibarowitz"))
 	same(t, "what was never said", []core.ForgetCopy(nil), copies("Quetzalcoatl"))

@@ -110,6 +110,24 @@ func (h *house) sync() core.MirrorState {
 	return s
 }
 
+// ticks looks at both sides some times, as a daemon does from time to time. A mirror that nobody edits rests after four.
+func (h *house) ticks(times int) {
+	h.t.Helper()
+	e, err := h.mirrors.find(h.ctx, h.agent)
+	h.ok(err)
+	for range times {
+		h.mirrors.tick(h.ctx, e)
+	}
+}
+
+// clashed checks that the edits of both sides are kept: the block's, and the file's beside it.
+func (h *house) clashed(s core.MirrorState, id core.BlockID, block, file string) {
+	h.t.Helper()
+	same(h.t, "notes", []string{"conflict system/human.conflict-1.mdhuman"}, noted(s))
+	same(h.t, "the block", block, h.get(id).Value)
+	same(h.t, "the conflict", file, h.file("system/human.conflict-1.md"))
+}
+
 func (h *house) path(name string) string { return filepath.Join(h.dir, filepath.FromSlash(name)) }
 
 func (h *house) save(name, text string) {

@@ -151,6 +151,19 @@ func (m *Mirrors) find(ctx context.Context, agent core.AgentID) (*entry, error) 
 	return m.add(one), nil
 }
 
+// findOf is find for an agent that must be there.
+func (m *Mirrors) findOf(ctx context.Context, agent core.AgentID) (*entry, error) {
+	if _, err := m.cfg.Store.Agents().Get(ctx, agent); err != nil {
+		return nil, err
+	}
+	return m.find(ctx, agent)
+}
+
+// noMirror says that there is nothing to sync or to turn off.
+func noMirror() error {
+	return core.E(core.NotFound, "the agent's memory has no mirror").WithHint("loci memory mirror DIR")
+}
+
 // tick looks at both sides of a mirror and syncs them if something changed and nobody is writing any more.
 func (m *Mirrors) tick(ctx context.Context, e *entry) {
 	e.mu.Lock()
@@ -265,10 +278,7 @@ func (m *Mirrors) owner(ctx context.Context, agent core.AgentID) (string, error)
 
 // State says how an agent's mirror is.
 func (m *Mirrors) State(ctx context.Context, agent core.AgentID) (core.MirrorState, error) {
-	if _, err := m.cfg.Store.Agents().Get(ctx, agent); err != nil {
-		return core.MirrorState{}, err
-	}
-	e, err := m.find(ctx, agent)
+	e, err := m.findOf(ctx, agent)
 	if err != nil {
 		return core.MirrorState{}, err
 	}
@@ -296,15 +306,12 @@ func (m *Mirrors) States() []core.MirrorState {
 // Sync brings both sides together now, whatever is being written, and says how the mirror is. One that does not go on
 // is an error.
 func (m *Mirrors) Sync(ctx context.Context, agent core.AgentID) (core.MirrorState, error) {
-	if _, err := m.cfg.Store.Agents().Get(ctx, agent); err != nil {
-		return core.MirrorState{}, err
-	}
-	e, err := m.find(ctx, agent)
+	e, err := m.findOf(ctx, agent)
 	if err != nil {
 		return core.MirrorState{}, err
 	}
 	if e == nil {
-		return core.MirrorState{}, core.E(core.NotFound, "the agent's memory has no mirror").WithHint("loci memory mirror DIR")
+		return core.MirrorState{}, noMirror()
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -427,7 +434,7 @@ func (m *Mirrors) Off(ctx context.Context, agent core.AgentID) (core.MirrorState
 		return core.MirrorState{}, err
 	}
 	if !ok || !one.On {
-		return core.MirrorState{}, core.E(core.NotFound, "the agent's memory has no mirror").WithHint("loci memory mirror DIR")
+		return core.MirrorState{}, noMirror()
 	}
 	e, err := m.find(ctx, agent)
 	if err != nil {

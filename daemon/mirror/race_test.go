@@ -46,9 +46,7 @@ func TestABlockThatIsEditedDuringASyncIsNotOverwritten(t *testing.T) {
 	h.on()
 	h.save("system/human.md", "from the file\n")
 	h.during("take into the block system/human.md", func() { h.set(human.ID, "from the block") })
-	same(t, "notes", []string{"conflict system/human.conflict-1.mdhuman"}, noted(h.sync()))
-	same(t, "the block", "from the block", h.get(human.ID).Value)
-	same(t, "the conflict", "from the file\n", h.file("system/human.conflict-1.md"))
+	h.clashed(h.sync(), human.ID, "from the block", "from the file\n")
 }
 
 func TestAFileThatIsEditedDuringASyncIsNotOverwritten(t *testing.T) {
@@ -61,10 +59,7 @@ func TestAFileThatIsEditedDuringASyncIsNotOverwritten(t *testing.T) {
 			h.on()
 			h.set(human.ID, "from the block")
 			h.during(moment, func() { h.save("system/human.md", "from the file\n") })
-			s := h.sync()
-			same(t, "notes", []string{"conflict system/human.conflict-1.mdhuman"}, noted(s))
-			same(t, "the block", "from the block", h.get(human.ID).Value)
-			same(t, "the conflict", "from the file\n", h.file("system/human.conflict-1.md"))
+			h.clashed(h.sync(), human.ID, "from the block", "from the file\n")
 		})
 	}
 }
@@ -100,8 +95,7 @@ func TestAnEditAfterAKilledSyncIsNoReasonToOverwriteTheOther(t *testing.T) {
 	h.set(human.ID, "from the block")
 	h.dies("replace system/human.md")
 	h.save("system/human.md", "from the file\n")
-	same(t, "notes", []string{"conflict system/human.conflict-1.mdhuman"}, noted(h.sync()))
-	same(t, "the block", "from the block", h.get(human.ID).Value)
+	h.clashed(h.sync(), human.ID, "from the block", "from the file\n")
 }
 
 func TestARenameThatIsKilledGoesOn(t *testing.T) {
@@ -161,18 +155,14 @@ func TestAFileIsReadOnceItIsNotBeingWrittenAnyMore(t *testing.T) {
 	h := newHouse(t)
 	human := h.block("human", "Ada")
 	h.on()
-	e, err := h.mirrors.find(h.ctx, h.agent)
-	h.ok(err)
-	for range 4 { // until it rests
-		h.mirrors.tick(h.ctx, e)
-	}
+	h.ticks(4) // until it rests
 	h.save("system/human.md", "half a sen")
-	h.mirrors.tick(h.ctx, e)
+	h.ticks(1)
 	same(t, "the block", "Ada", h.get(human.ID).Value)
 	h.save("system/human.md", "half a sentence and the rest\n")
-	h.mirrors.tick(h.ctx, e)
+	h.ticks(1)
 	same(t, "the block", "Ada", h.get(human.ID).Value)
-	h.mirrors.tick(h.ctx, e)
+	h.ticks(1)
 	same(t, "the block", "half a sentence and the rest", h.get(human.ID).Value)
 }
 
@@ -186,6 +176,5 @@ func TestABlockThatWentBackAfterAKilledSyncIsNotOverwritten(t *testing.T) {
 	h.dies("replaced system/human.md")
 	h.set(human.ID, "Ada")
 	h.save("system/human.md", "wrong, and more\n")
-	same(t, "notes", []string{"conflict system/human.conflict-1.mdhuman"}, noted(h.sync()))
-	same(t, "the block", "Ada", h.get(human.ID).Value)
+	h.clashed(h.sync(), human.ID, "Ada", "wrong, and more\n")
 }

@@ -63,10 +63,7 @@ func TestAnEditOnBothSidesIsKeptAsBothAndShownUntilResolved(t *testing.T) {
 	h.on()
 	h.set(human.ID, "from the block")
 	h.save("system/human.md", "from the file\n")
-	s := h.sync()
-	same(t, "notes", []string{"conflict system/human.conflict-1.mdhuman"}, noted(s))
-	same(t, "the block", "from the block", h.get(human.ID).Value)
-	same(t, "the conflict", "from the file\n", h.file("system/human.conflict-1.md"))
+	h.clashed(h.sync(), human.ID, "from the block", "from the file\n")
 	if !strings.HasSuffix(h.file("system/human.md"), "\nfrom the block\n") {
 		t.Errorf("the file is %q", h.file("system/human.md"))
 	}
