@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"loci/core"
@@ -47,9 +48,10 @@ type Mirrors struct {
 
 // entry is a mirror that is on.
 type entry struct {
+	state atomic.Pointer[core.MirrorState] // of the last pass; never nil, and read without waiting for the next
+
 	mu       sync.Mutex // held during a pass; guards what is below
 	mirror   core.MemoryMirror
-	state    core.MirrorState
 	gone     bool   // turned off
 	done     string // how both sides looked before the last pass
 	seen     string // how the folder looked last: what changes from one look to the next is being written still
@@ -120,7 +122,8 @@ func (m *Mirrors) add(one core.MemoryMirror) *entry {
 	defer m.mu.Unlock()
 	e := m.entries[one.Agent]
 	if e == nil {
-		e = &entry{mirror: one, state: core.MirrorState{Mirror: one}}
+		e = &entry{mirror: one}
+		e.state.Store(&core.MirrorState{Mirror: one})
 		m.entries[one.Agent] = e
 	}
 	select {
@@ -220,15 +223,18 @@ func (m *Mirrors) syncLocked(ctx context.Context, e *entry) {
 	if e.failures > 0 {
 		m.cfg.Logger.InfoContext(ctx, "the memory mirror goes on", slog.String("agent", string(e.mirror.Agent)))
 	}
-	e.state, e.waiting, e.failures, e.next = state, waiting, 0, time.Time{}
+	e.state.Store(&state)
+	e.waiting, e.failures, e.next = waiting, 0, time.Time{}
 }
 
 // failed remembers why a mirror does not go on, and tries it again later and later.
 func (m *Mirrors) failed(ctx context.Context, e *entry, err error) {
-	if e.state.Err == nil || e.state.Err.Error() != err.Error() {
+	state := *e.state.Load()
+	if state.Err == nil || state.Err.Error() != err.Error() {
 		m.cfg.Logger.WarnContext(ctx, "the memory mirror does not go on", slog.String("agent", string(e.mirror.Agent)), slog.Any("error", err), slog.String("hint", core.HintOf(err)))
 	}
-	e.state.Err, e.done = err, ""
+	state.Err, e.done = err, ""
+	e.state.Store(&state)
 	e.failures++
 	e.next = time.Now().Add(min(maxPause, m.cfg.Every<<min(e.failures, 6)))
 }
@@ -286,18 +292,14 @@ func (m *Mirrors) State(ctx context.Context, agent core.AgentID) (core.MirrorSta
 		one, _, err := m.cfg.Store.Mirrors().Find(ctx, agent)
 		return core.MirrorState{Mirror: one}, err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.state, nil
+	return *e.state.Load(), nil
 }
 
 // States says how all mirrors are that are on.
 func (m *Mirrors) States() []core.MirrorState {
 	var out []core.MirrorState
 	for _, e := range m.all() {
-		e.mu.Lock()
-		out = append(out, e.state)
-		e.mu.Unlock()
+		out = append(out, *e.state.Load())
 	}
 	slices.SortFunc(out, func(a, b core.MirrorState) int { return strings.Compare(a.Mirror.Path, b.Mirror.Path) })
 	return out
@@ -316,7 +318,8 @@ func (m *Mirrors) Sync(ctx context.Context, agent core.AgentID) (core.MirrorStat
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	m.syncLocked(context.WithoutCancel(ctx), e)
-	return e.state, e.state.Err
+	state := *e.state.Load()
+	return state, state.Err
 }
 
 // On mirrors an agent's memory in a folder: an empty one, or one that holds a memory.

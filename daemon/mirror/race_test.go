@@ -39,6 +39,32 @@ func (h *house) dies(action string) {
 	_, _ = h.mirrors.Sync(h.ctx, h.agent)
 }
 
+func TestHowAMirrorIsCanBeAskedDuringASync(t *testing.T) {
+	t.Parallel()
+	h := newHouse(t)
+	h.block("human", "Ada")
+	h.on()
+	h.during("commit what is there", func() {
+		asked := make(chan []core.MirrorState, 1)
+		go func() {
+			one, err := h.mirrors.State(h.ctx, h.agent)
+			if err != nil {
+				t.Error(err)
+			}
+			asked <- append(h.mirrors.States(), one)
+		}()
+		select {
+		case states := <-asked:
+			for _, s := range states {
+				same(t, "the folder", h.dir, s.Mirror.Path)
+			}
+		case <-time.After(5 * time.Second):
+			t.Error("the answer waits for the sync")
+		}
+	})
+	h.sync()
+}
+
 func TestABlockThatIsEditedDuringASyncIsNotOverwritten(t *testing.T) {
 	t.Parallel()
 	h := newHouse(t)
