@@ -39,7 +39,7 @@ what the agent itself put into its own archive since is set aside. Files, and wh
 	fs.BoolVar(&f.undo, "undo", false, "bring back what was before a rewind, by default the last one")
 	fs.BoolVar(&f.redo, "redo", false, "take the last undo back")
 	fs.BoolVar(&f.list, "list", false, "list the rewinds of a conversation")
-	fs.StringVar(&f.agent, "agent", "", "for --undo, --redo and --list: the agent, by `NAME|ID`; by default the one last used here")
+	fs.StringVar(&f.agent, "agent", "", "the agent, by `NAME|ID`: whose last rewind is meant, by default that of the one last used here; a step or run of another is refused")
 	fs.StringVar(&f.conversation, "conversation", "", "… and the conversation's `ID`; by default the agent's main one")
 	fs.IntVar(&f.limit, "limit", 0, "of --list: how many at most (20)")
 	c.MarkFlagsMutuallyExclusive("undo", "redo", "list")
@@ -61,6 +61,9 @@ func (a *app) rewind(ctx context.Context, f *rewindFlags, to string) error {
 		return err
 	}
 	if going {
+		if err := a.rewindsIts(ctx, c, f, to); err != nil {
+			return err
+		}
 		in := api.RewindRequest{Before: f.before, Shared: f.shared}
 		if strings.HasPrefix(to, "run-") {
 			in.RunID = to
@@ -88,6 +91,42 @@ func (a *app) rewind(ctx context.Context, f *rewindFlags, to string) error {
 		return err
 	}
 	return a.undoRewind(ctx, c, id)
+}
+
+// rewindsIts refuses a step or a run of another agent, or another conversation, than the one that was named beside it.
+func (a *app) rewindsIts(ctx context.Context, c *client.Client, f *rewindFlags, to string) error {
+	if f.agent == "" && f.conversation == "" {
+		return nil
+	}
+	run := to
+	if strings.HasPrefix(to, "step-") {
+		s, err := c.Step(ctx, to)
+		if err != nil {
+			return err
+		}
+		run = api.Val(s.RunID)
+	}
+	r, err := c.Run(ctx, run)
+	if err != nil {
+		return err
+	}
+	if f.agent != "" {
+		g, err := a.findAgent(ctx, c, f.agent)
+		if err != nil {
+			return err
+		}
+		if g.ID != r.AgentID {
+			return invalid("%s is not of %s", to, oneLine(g.Name)).withHint("loci runs list --agent %s", quoteArg(g.Name))
+		}
+	}
+	conv := api.Val(r.ConversationID)
+	if conv == "" {
+		conv = r.AgentID // the main one
+	}
+	if f.conversation != "" && f.conversation != conv {
+		return invalid("%s is not of the conversation %s", to, clip(f.conversation, 60)).withHint("the same with --conversation %s", conv)
+	}
+	return nil
 }
 
 func (a *app) undoRewind(ctx context.Context, c *client.Client, id string) error {
