@@ -161,20 +161,22 @@ const (
 	clipText   = 8000 // characters of one message
 )
 
-// Transcript words the messages for a summariser, the newest that fit into budget tokens; earlier is what was summarised
-// before them, which takes at most half of it.
+// Transcript words the messages for a summariser, the newest that fit into budget tokens, and of the very newest what does;
+// earlier is what was summarised before them, which takes at most half of it.
 func (s Settings) Transcript(earlier string, msgs []core.Message, budget int) string {
-	if n, most := core.EstimateTokens(earlier), budget/2; n > most {
-		earlier = clip(earlier, utf8.RuneCountInString(earlier)*max(most, 0)/n)
-	}
+	earlier = within(earlier, budget/2)
+	const lineBreak = 2 // tokens
 	var lines []string
-	used := core.EstimateTokens(earlier)
+	left := budget - core.EstimateTokens(earlier)
 	for i := len(msgs) - 1; i >= 0; i-- {
 		line := line(&msgs[i])
 		if line == "" {
 			continue
 		}
-		if used += core.EstimateTokens(line) + 2; used > budget {
+		if len(lines) == 0 {
+			line = within(line, left-lineBreak)
+		}
+		if left -= core.EstimateTokens(line) + lineBreak; left < 0 && len(lines) > 0 {
 			lines = append(lines, fmt.Sprintf("[%d earlier messages are left out here]", i+1))
 			break
 		}
@@ -218,6 +220,15 @@ func line(m *core.Message) string {
 		who = string(m.Role)
 	}
 	return m.CreatedAt.UTC().Format("2006-01-02 15:04 ") + who + ": " + text
+}
+
+// within cuts a text to about so many tokens.
+func within(text string, tokens int) string {
+	n := core.EstimateTokens(text)
+	if n <= tokens {
+		return text
+	}
+	return clip(text, utf8.RuneCountInString(text)*max(tokens, 0)/n)
 }
 
 func clip(text string, limit int) string {

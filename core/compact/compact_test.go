@@ -90,6 +90,25 @@ func TestATranscriptFitsItsBudgetAndKeepsTheNewest(t *testing.T) {
 	}
 }
 
+func TestATranscriptHoldsWhatFitsOfALongNewestMessage(t *testing.T) {
+	t.Parallel()
+	msgs := []core.Message{
+		{Role: core.RoleUser, Content: []core.Content{core.Text(strings.Repeat("a question ", 20))}},
+		{Role: core.RoleAssistant, Content: []core.Content{core.Text("山に登る。" + strings.Repeat("とても長い話。", 1000))}},
+	}
+	for _, earlier := range []string{"", strings.Repeat("what was before ", 500)} {
+		text := Settings{}.Transcript(earlier, msgs, 1500)
+		if n := core.EstimateTokens(text); n > 1600 || n < 1300 {
+			t.Errorf("%d tokens of 1500", n)
+		}
+		for _, want := range []string{"You: 山に登る", "[1 earlier messages are left out here]"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%q is missing in %.200q", want, text)
+			}
+		}
+	}
+}
+
 func TestARecordGivesItsSummaryBack(t *testing.T) {
 	t.Parallel()
 	for _, summary := range []string{"short", "two\nlines </summary> and more", ""} {
