@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -26,95 +25,9 @@ const defaultReturnLimit = 50_000
 // maxParallel bounds how many outside calls of one response run at once.
 const maxParallel = 8
 
-// pending is a call on its way through the step: what the gate said, what calling it gave.
-type pending struct {
-	call    core.ToolCall
-	tool    core.BoundTool
-	refusal string // why the gate refused it; empty: it runs
-	result  core.ToolResult
-	beat    bool // it asked for a heartbeat
-}
-
-// gate is the one way from a tool call to its execution, for every kind of tool. Each stage may refuse a call or change
-// its arguments; no later stage can undo a refusal.
-type stage func(t *turn, state *rules.State, p *pending)
-
-var stages = []stage{stageArguments, stageRules}
-
-// stageArguments finds the tool and refuses arguments that are no JSON object.
-func stageArguments(t *turn, state *rules.State, p *pending) {
-	i := slices.IndexFunc(t.pinned.bound, func(b core.BoundTool) bool { return b.Info.Spec.Name == p.call.Name })
-	if i < 0 {
-		p.refusal = state.Check(p.call.Name)
-		if p.refusal == "" {
-			p.refusal = "Error executing function " + p.call.Name + ": NameError: there is no such tool"
-		}
-		return
-	}
-	p.tool = t.pinned.bound[i]
-	if _, err := core.ParseArguments(p.call.Arguments); err != nil {
-		p.refusal = "Error executing function " + p.call.Name + ": ValueError: " + err.Error() + ". Call it again with one JSON object."
-	}
-}
-
-// stageRules refuses what a rule forbids now and fills in what a rule prescribes.
-func stageRules(t *turn, state *rules.State, p *pending) {
-	if text := state.Check(p.call.Name); text != "" {
-		p.refusal = text
-		return
-	}
-	for _, r := range t.agent.ToolRules {
-		if r.Type == core.RuleRequiresApproval && r.Tool == p.call.Name {
-			p.refusal = "Error executing function " + p.call.Name + ": PermissionError: this tool needs a person's approval, which cannot be asked for here"
-			return
-		}
-	}
-	if prefill := state.Prefill(p.call.Name); len(prefill) > 0 {
-		args, err := core.ParseArguments(p.call.Arguments)
-		if err != nil {
-			return // refused already
-		}
-		for k, v := range prefill {
-			if !hasProperty(p.tool.Info.Spec.Parameters, k) {
-				p.refusal = "Error executing function " + p.call.Name + ": ValueError: a tool rule gives it the argument " + k + ", which it does not have"
-				return
-			}
-			args[k] = v
-		}
-		p.call.Arguments = mustJSON(args)
-	}
-}
-
-func hasProperty(schema json.RawMessage, name string) bool {
-	var s struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if json.Unmarshal(schema, &s) != nil {
-		return false
-	}
-	_, ok := s.Properties[name]
-	return ok
-}
-
-// pass sends every call of a response through the gate, before the first one runs.
-func (t *turn) pass(state *rules.State, a *answer) []*pending {
-	var calls []*pending
-	m := core.Message{Content: a.content}
-	for _, c := range m.Calls() {
-		p := &pending{call: c, beat: a.heartbeat(c.ID)}
-		for _, s := range stages {
-			if s(t, state, p); p.refusal != "" {
-				break
-			}
-		}
-		calls = append(calls, p)
-	}
-	return calls
-}
-
 // decide saves the answer, runs what it called and returns nil when another step follows.
 func (t *turn) decide(ctx context.Context, state *rules.State, a *answer) *ending {
-	calls := t.pass(state, a)
+	calls := toolGate().pass(t, state, a)
 	outside := slices.ContainsFunc(calls, func(p *pending) bool { return p.refusal == "" && p.tool.Info.Effect == core.EffectOutside })
 	c := &commit{answer: a, calls: calls, state: state}
 	if len(calls) == 0 {
