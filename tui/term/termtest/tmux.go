@@ -144,12 +144,6 @@ func (x *Tmux) WaitFor(text string) string {
 	return x.Wait(strconv.Quote(text), x.Screen, func(s string) bool { return strings.Contains(s, text) })
 }
 
-// WaitGone waits until the screen no longer contains text.
-func (x *Tmux) WaitGone(text string) string {
-	x.t.Helper()
-	return x.Wait("without "+strconv.Quote(text), x.Screen, func(s string) bool { return !strings.Contains(s, text) })
-}
-
 // WaitAll waits until scrollback and screen are exactly want.
 func (x *Tmux) WaitAll(want string) {
 	x.t.Helper()
