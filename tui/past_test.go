@@ -310,6 +310,13 @@ func TestASearchIsNarrowedByWhoAndWhen(t *testing.T) {
 		*q.EndDate != *api.AtText(time.Date(today.Year(), today.Month(), today.Day()-1, 0, 0, 0, 0, today.Location())) {
 		t.Errorf("asked %+v", q)
 	}
+	for query, until := range map[string]time.Time{ // as of the command line's --until, a day counts whole
+		"tea until:2026-02-01": time.Date(2026, 2, 2, 0, 0, 0, 0, time.UTC), "tea before:2026-02-01": time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC),
+	} {
+		if w, err := parseSearch(query, r.now.UTC()); err != nil || !w.before.Equal(until) {
+			t.Errorf("%s: %v, %v", query, w.before, err)
+		}
+	}
 	for query, problem := range map[string]string{
 		"tea from:nobody": "from:nobody is not known", "tea after:soon": "soon is not a day", "from:me": "a word to look for",
 	} {

@@ -40,8 +40,12 @@ func parseSearch(query string, now time.Time) (wanted, error) {
 			w.role, err = roleOf(value)
 		case key == "after" || key == "since":
 			w.after, err = dayOf(value, now)
-		case key == "before" || key == "until":
+		case key == "before":
 			w.before, err = dayOf(value, now)
+		case key == "until": // that day counts, as it does on the command line
+			if w.before, err = dayOf(value, now); err == nil {
+				w.before = w.before.AddDate(0, 0, 1)
+			}
 		case key == "on":
 			if w.after, err = dayOf(value, now); err == nil {
 				w.before = w.after.AddDate(0, 0, 1)
