@@ -135,10 +135,7 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 			m.contextUsed = *msg.Usage.ContextTokens
 		}
 	case api.MessageError:
-		t.problem = strings.TrimSpace(msg.ErrorText)
-		if d := strings.TrimSpace(msg.Detail); d != "" && !strings.Contains(t.problem, d) {
-			t.problem = strings.TrimSpace(t.problem + ": " + d)
-		}
+		t.problem = problemOf(msg)
 	case api.MessageNotice:
 		return m.noticed(t, msg)
 	case api.MessageSummary:
@@ -149,6 +146,15 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 		m.show(transcript.Item{Kind: transcript.Notice, Text: "unknown event: " + string(msg.MessageType)})
 	}
 	return nil
+}
+
+// problemOf is what went wrong with a run, with what is known of why.
+func problemOf(msg *api.Message) string {
+	problem := strings.TrimSpace(msg.ErrorText)
+	if d := strings.TrimSpace(msg.Detail); d != "" && !strings.Contains(problem, d) {
+		problem = strings.TrimSpace(problem + ": " + d)
+	}
+	return problem
 }
 
 func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
