@@ -33,9 +33,23 @@ func (r *robot) hears(text string) {
 	r.until("“"+text+"”", func() bool { return strings.Contains(r.said(), text) })
 }
 
+// withPast is a robot in a conversation of three turns.
+func withPast(t *testing.T) *robot {
+	t.Helper()
+	return newRobot(t, withTurns(newFake()), 80, 24).connect()
+}
+
+// goBack takes the conversation back to before its newest turn.
+func (r *robot) goBack() {
+	r.t.Helper()
+	r.list("/rewind")
+	r.question()
+	r.typ("y")
+}
+
 func TestARewindSaysWhatComesBackAndAsksFirst(t *testing.T) {
 	t.Parallel()
-	r := newRobot(t, withTurns(newFake()), 80, 24).connect()
+	r := withPast(t)
 	r.now = day(14, 0)
 	l := r.list("/rewind")
 	var titles []string
@@ -66,9 +80,7 @@ func TestARewindSaysWhatComesBackAndAsksFirst(t *testing.T) {
 	if said := r.said(); strings.Contains(said, "What do I like?") || !strings.Contains(said, "its last words now: Answer 0") {
 		t.Errorf("the transcript is not true:\n%s", said)
 	}
-	if got := r.m.prompt.Text(); got != "I like tea from 京都" {
-		t.Errorf("the prompt holds %q", got)
-	}
+	r.holds("I like tea from 京都")
 }
 
 func TestARewindSaysWhatItCouldNotRestore(t *testing.T) {
@@ -79,19 +91,15 @@ func TestARewindSaysWhatItCouldNotRestore(t *testing.T) {
 		f.missing = append(f.missing, "another \x1b[31mthing")
 	}
 	r := newRobot(t, f, 80, 24).connect()
-	r.list("/rewind")
-	r.question()
-	r.typ("y")
+	r.goBack()
 	r.hears(`not as it was: the folder "docs" is deleted; another thing; `)
 	r.hears("; and 6 more")
 }
 
 func TestARewindCanBeUndoneByWordAndFromThePanelAndDoneAgain(t *testing.T) {
 	t.Parallel()
-	r := newRobot(t, withTurns(newFake()), 80, 24).connect()
-	r.list("/rewind")
-	r.question()
-	r.typ("y")
+	r := withPast(t)
+	r.goBack()
 	r.hears("went back to before “What do I like?”")
 	r.m.prompt.Set("")
 	r.say("/undo")
@@ -119,9 +127,7 @@ func TestUndoingARewindAsksWhenTheConversationWentOn(t *testing.T) {
 	t.Parallel()
 	f := withTurns(newFake())
 	r := newRobot(t, f, 80, 24).connect()
-	r.list("/rewind")
-	r.question()
-	r.typ("y")
+	r.goBack()
 	r.hears("went back to")
 	r.m.prompt.Set("")
 	f.mu.Lock()
@@ -137,7 +143,7 @@ func TestUndoingARewindAsksWhenTheConversationWentOn(t *testing.T) {
 
 func TestAStepOfATurnCanBeGoneBackTo(t *testing.T) {
 	t.Parallel()
-	r := newRobot(t, withTurns(newFake()), 80, 24).connect()
+	r := withPast(t)
 	r.list("/rewind")
 	r.question()
 	r.typ("s")
@@ -174,7 +180,7 @@ func TestSharedMemoryIsTakenBackOnlyWhenAskedFor(t *testing.T) {
 
 func TestAForkIsGoneOnInAndSaysHowToGoBack(t *testing.T) {
 	t.Parallel()
-	r := newRobot(t, withTurns(newFake()), 80, 24).connect()
+	r := withPast(t)
 	r.list("/fork")
 	r.enter()
 	r.hears("a fork of the first conversation; memory is one and the same in both · /resume goes back")
@@ -188,7 +194,7 @@ func TestAForkIsGoneOnInAndSaysHowToGoBack(t *testing.T) {
 
 func TestAForkDoesNotTakeBackTheConversationThatItWasMadeFrom(t *testing.T) {
 	t.Parallel()
-	r := newRobot(t, withTurns(newFake()), 80, 24).connect()
+	r := withPast(t)
 	r.list("/fork")
 	r.enter()
 	r.hears("a fork of the first conversation")
@@ -209,7 +215,7 @@ func TestAForkDoesNotTakeBackTheConversationThatItWasMadeFrom(t *testing.T) {
 
 func TestAForkFromAnEarlierTurnOffersItsWords(t *testing.T) {
 	t.Parallel()
-	r := newRobot(t, withTurns(newFake()), 80, 24).connect()
+	r := withPast(t)
 	r.list("/fork")
 	r.key(tea.Key{Code: tea.KeyDown})
 	r.enter()
@@ -217,14 +223,12 @@ func TestAForkFromAnEarlierTurnOffersItsWords(t *testing.T) {
 	if diff := cmp.Diff([]string{"agent-1 step-2-1"}, r.f.forked()); diff != "" {
 		t.Error(diff)
 	}
-	if got := r.m.prompt.Text(); got != "What do I like?" {
-		t.Errorf("the prompt holds %q", got)
-	}
+	r.holds("What do I like?")
 }
 
 func TestUndoTakesTheLastEditOfMemoryBackAndRedoDoesItAgain(t *testing.T) {
 	t.Parallel()
-	r := newRobot(t, withTurns(newFake()), 80, 24).connect()
+	r := withPast(t)
 	r.say("/undo")
 	r.hears("undone: the change of human by Ada, " + r.m.when(day(10, 31)) + ": − Likes tea. · /redo brings it back")
 	if got := r.f.block("human"); got != "Name: Ada" {
@@ -336,9 +340,7 @@ func TestATextGivenBackIsNotMixedWithWhatIsTyped(t *testing.T) {
 	r.typ("half a tho")
 	r.idle()
 	r.typ("ught")
-	if got := r.m.prompt.Text(); got != "half a thought" {
-		t.Errorf("the prompt holds %q", got)
-	}
+	r.holds("half a thought")
 	r.hears("not delivered; ↑ brings it back")
 	r.key(tea.Key{Code: tea.KeyUp})
 	if got := r.m.prompt.Text(); got != "fail now" {
@@ -355,13 +357,9 @@ func TestWhatIsTypedAsATextIsGivenBackTakesItsPlace(t *testing.T) {
 	r := newRobot(t, newFake(), 80, 24).connect()
 	r.say("fail now")
 	r.idle()
-	if got := r.m.prompt.Text(); got != "fail now" {
-		t.Fatalf("the prompt holds %q", got)
-	}
+	r.holds("fail now")
 	r.typ("new")
-	if got := r.m.prompt.Text(); got != "new" {
-		t.Errorf("the prompt holds %q", got)
-	}
+	r.holds("new")
 	r.m.prompt.Set("")
 	r.key(tea.Key{Code: tea.KeyUp})
 	if got := r.m.prompt.Text(); got != "fail now" {

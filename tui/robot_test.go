@@ -106,6 +106,14 @@ func (r *robot) key(k tea.Key) { r.feed(tea.KeyPressMsg(k)) }
 
 func (r *robot) enter() { r.key(tea.Key{Code: tea.KeyEnter}) }
 
+// holds checks what stands in the prompt.
+func (r *robot) holds(text string) {
+	r.t.Helper()
+	if got := r.m.prompt.Text(); got != text {
+		r.t.Errorf("the prompt holds %q, want %q", got, text)
+	}
+}
+
 func (r *robot) typ(text string) {
 	for _, c := range text {
 		r.key(tea.Key{Code: c, Text: string(c)})
