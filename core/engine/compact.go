@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"loci/core"
@@ -11,8 +12,8 @@ import (
 )
 
 const (
-	// summaryTurns is how many turns must have come since the last summary: a small window whose summaries fill it would
-	// otherwise be summarised in circles. Until then what must leave is evicted.
+	// summaryTurns is how many turns must have come since the last summary, or the last that failed: a small window whose
+	// summaries fill it would otherwise be summarised in circles. Until then what must leave is evicted.
 	summaryTurns = 5
 	// summaryShare is what a summary may take of the room beside system and tools.
 	summaryShare = 0.2
@@ -34,7 +35,11 @@ func (t *turn) shrink(ctx context.Context, goal, now int, force bool) error {
 		trigger = triggerExceeded
 	}
 	settings := compact.Read(t.agent.Extra)
-	if t.summarises(settings) && t.turnsSinceSummary() >= summaryTurns && !t.e.slow.paused(t.conv.ID, t.e.cfg.Clock()) {
+	due, err := t.summaryDue(ctx)
+	if err != nil {
+		return err
+	}
+	if due && t.summarises(settings) {
 		done, err := t.summarise(ctx, settings, goal, now, trigger)
 		if done.made || err != nil {
 			return err
@@ -53,27 +58,40 @@ func (t *turn) summarises(s compact.Settings) bool {
 
 // overfull reports whether the settings want fewer messages in the window than there are, at the beginning of a turn. It
 // waits as every summary does, so that what leaves is not lost to a summary that may not be made yet.
-func (t *turn) overfull() bool {
-	return !t.run.Delivered && compact.Read(t.agent.Extra).Overfull(visible(t.rows)) && t.turnsSinceSummary() >= summaryTurns
+func (t *turn) overfull(ctx context.Context) (bool, error) {
+	if t.run.Delivered || !compact.Read(t.agent.Extra).Overfull(visible(t.rows)) {
+		return false, nil
+	}
+	return t.summaryDue(ctx)
 }
 
-// turnsSinceSummary counts the runs that entered the window behind its summary; without one there were enough.
-func (t *turn) turnsSinceSummary() int {
-	made, runs := int64(-1), map[core.RunID]bool{}
-	for _, r := range t.rows {
-		if r.Message.Role == core.RoleSummary {
-			made = r.Message.Seq // and not when its row was opened: a rewind opens rows anew
+// summaryDue reports whether a summary may be asked for: enough turns have begun since the one that made the last, or tried
+// to in vain, and none hung lately. The window does not say: in a small one the turns since then may have left already.
+func (t *turn) summaryDue(ctx context.Context) (bool, error) {
+	if t.e.slow.paused(t.conv.ID, t.e.cfg.Clock()) {
+		return false, nil
+	}
+	var made *core.Message
+	for i := range t.rows {
+		if t.rows[i].Message.Role == core.RoleSummary {
+			made = &t.rows[i].Message
 		}
 	}
-	if made < 0 {
-		return summaryTurns
+	tried := t.e.slow.tried(t.conv.ID)
+	if made == nil && tried == "" {
+		return true, nil
 	}
-	for _, r := range t.rows {
-		if r.Message.Seq > made {
-			runs[r.Message.Run] = true
+	before := core.Page{After: string(t.run.ID), Desc: true, Limit: summaryTurns - 1}
+	runs, err := t.e.cfg.Store.Runs().List(ctx, core.RunFilter{Conversation: t.conv.ID}, before)
+	if err != nil {
+		return false, err
+	}
+	for _, r := range append(runs, t.run) {
+		if r.ID == tried || made != nil && (r.ID == made.Run || made.Run == "" && r.CreatedAt.Before(made.CreatedAt)) {
+			return false, nil
 		}
 	}
-	return len(runs)
+	return true, nil
 }
 
 // summary is what came of a compaction.
@@ -112,9 +130,11 @@ func (t *turn) summarise(ctx context.Context, s compact.Settings, goal, now int,
 		if t.run.ID == "" { // on request there is nobody else to tell, and nothing that must leave
 			return done, err
 		}
+		var wait time.Duration
 		if core.KindOf(err) == core.Timeout {
-			t.e.slow.pause(t.conv.ID, t.e.cfg.Clock())
+			wait = pauseAfterHang
 		}
+		t.e.slow.pause(t.conv.ID, t.run.ID, t.e.cfg.Clock().Add(wait))
 		t.e.cfg.Logger.WarnContext(ctx, "summariser failed, the messages are evicted without a summary", logRun(t.run.ID), logErr(err))
 		t.emit(core.Event{Body: core.Notice{Kind: "summary_failed", Text: "No summary could be made: " + err.Error()}})
 		return done, nil

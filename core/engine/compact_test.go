@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,6 +19,11 @@ import (
 	"loci/core/compact"
 	"loci/core/engine"
 )
+
+// manyTurns makes the talks of TestCompactionOverTwoHundredTurns as long as its name says, every one of them:
+//
+//	go test ./core/engine -run CompactionOverTwoHundredTurns -timeout 30m -v -turns 200
+var manyTurns = flag.Int("turns", 0, "how many turns a conversation has in every mode of compaction, with every summariser; 0: a selection")
 
 // asksForSummary reports whether a request is one for a summary.
 func asksForSummary(req core.ChatRequest) bool {
@@ -70,7 +77,8 @@ func small(h *house, window int) {
 type longTalk struct {
 	*house
 	a         core.Agent
-	summaries []int // the turns in which one was made
+	attempts  []int // the turns in which a summary was begun
+	summaries int
 	evictions int
 	failures  int // said in a notice
 }
@@ -81,42 +89,44 @@ func (l *longTalk) turn(i int, text string) {
 	if run.Status != core.RunCompleted {
 		l.t.Fatalf("turn %d: %s %+v", i, run.StopReason, run.Error)
 	}
-	compacting, whole := false, false
+	var order []string
 	for _, ev := range events {
 		switch b := ev.Body.(type) {
 		case core.Compacting:
-			if compacting || whole {
-				l.t.Errorf("turn %d: a compaction begins behind another or behind the answer's end", i)
-			}
-			compacting = true
+			order = append(order, "compacting")
+			l.attempts = append(l.attempts, i)
 		case core.Summary:
-			l.summaries = append(l.summaries, i)
-			if !compacting || b.Stats == nil || b.Stats.TokensAfter >= b.Stats.TokensBefore || b.Stats.MessagesAfter > b.Stats.MessagesBefore {
-				l.t.Errorf("turn %d: summary out of order or without effect: %+v", i, b.Stats)
+			order = append(order, "summary")
+			l.summaries++
+			if b.Stats == nil || b.Stats.TokensAfter >= b.Stats.TokensBefore || b.Stats.MessagesAfter > b.Stats.MessagesBefore {
+				l.t.Errorf("turn %d: summary without effect: %+v", i, b.Stats)
 			}
-			compacting = false
 		case core.Notice:
+			order = append(order, b.Kind)
 			switch b.Kind {
 			case "summary_failed":
 				l.failures++
-				compacting = false
 			case "evicted":
 				l.evictions++
 			}
 		case core.Stop:
-			whole = true
-			if compacting {
-				l.t.Errorf("turn %d: a compaction was begun and nothing came of it", i)
-			}
+			order = append(order, "stop")
 		default: // of the answer
 		}
 	}
+	if told := strings.Join(order, " "); !inOrder.MatchString(told) {
+		l.t.Errorf("turn %d was told as %s", i, told)
+	}
 }
 
-// sparse reports whether no five turns in a row hold two summaries.
+// inOrder is how a turn tells of its compactions: each begins and then either ends with a summary or fails, and what had
+// to leave is evicted; nothing comes behind the answer's end.
+var inOrder = regexp.MustCompile(`^((compacting (summary|summary_failed evicted)|evicted) )*stop$`)
+
+// sparse reports whether no five turns in a row asked for two summaries.
 func (l *longTalk) sparse() bool {
-	for i := 1; i < len(l.summaries); i++ {
-		if l.summaries[i]-l.summaries[i-1] < 5 {
+	for i := 1; i < len(l.attempts); i++ {
+		if l.attempts[i]-l.attempts[i-1] < 5 {
 			return false
 		}
 	}
@@ -140,17 +150,8 @@ func TestCompactionOverTwoHundredTurns(t *testing.T) {
 	for _, mode := range modes {
 		for name, summary := range summaries {
 			for _, window := range []int{4000, 8000} {
-				turns := 20
-				switch {
-				case testing.Short() && (window != 4000 || name != "good" && mode != compact.SlidingWindow):
-					continue
-				case name != "good" && (mode == compact.All || mode == compact.SelfSlidingWindow || mode == compact.PartialEvict):
-					continue // as with the mode that is like it
-				case name == "good" && mode == compact.SlidingWindow:
-					turns = longRun(200)
-				case name == "good":
-					turns = 35
-				case window != 4000:
+				turns := compactionTurns(mode, name, window)
+				if turns == 0 {
 					continue
 				}
 				t.Run(fmt.Sprint(mode, "/", name, "/", window), func(t *testing.T) {
@@ -169,6 +170,25 @@ func TestCompactionOverTwoHundredTurns(t *testing.T) {
 			}
 		}
 	}
+}
+
+// compactionTurns is how long a conversation is: what the flag says in every mode with every summariser, else 200 turns in
+// the mode that is the default, and in the others as many as a compaction or two take.
+func compactionTurns(mode compact.Mode, summary string, window int) int {
+	good := summary == "good"
+	switch {
+	case *manyTurns > 0:
+		return *manyTurns
+	case testing.Short() && (window != 4000 || !good && mode != compact.SlidingWindow):
+		return 0
+	case good && mode == compact.SlidingWindow:
+		return longRun(200)
+	case good:
+		return 35
+	case mode == compact.All || mode == compact.SelfSlidingWindow || mode == compact.PartialEvict || window != 4000:
+		return 0 // as with the mode that is like it
+	}
+	return 20
 }
 
 // talk holds the conversation and checks what must hold whatever the summariser does.
@@ -191,9 +211,10 @@ func (l *longTalk) talk(t *testing.T, turns int, good bool) {
 	if l.evictions == 0 && !good {
 		t.Error("nothing ever left the window: the test covers nothing")
 	}
-	if len(l.summaries) > turns/5 || !l.sparse() || good != (len(l.summaries) > 0) || good != (l.failures == 0) {
-		t.Errorf("%d turns, summaries in %v, %d failures", turns, l.summaries, l.failures)
+	if !l.sparse() || good != (l.summaries > 0) || good != (l.failures == 0) {
+		t.Errorf("%d turns, summaries begun in %v, %d failures", turns, l.attempts, l.failures)
 	}
+	t.Logf("%d turns: %d summaries, %d failures, %d evictions", turns, l.summaries, l.failures, l.evictions)
 	reqs := l.model.sent()
 	for i, req := range reqs {
 		validHistory(t, i, req)
@@ -201,6 +222,27 @@ func (l *longTalk) talk(t *testing.T, turns int, good bool) {
 	last := reqs[len(reqs)-1].Messages
 	if found := last[len(last)-1]; len(found.Returns) != 1 || !strings.Contains(found.Returns[0].Text, "by the mill") {
 		t.Errorf("the agent does not find the fact of turn 1: %+v", found)
+	}
+}
+
+func TestSummariesAreFiveTurnsApartWhereFewTurnsFillTheWindow(t *testing.T) {
+	t.Parallel()
+	for _, mode := range []compact.Mode{compact.SlidingWindow, compact.All, compact.StaticBuffer} {
+		t.Run(string(mode), func(t *testing.T) {
+			t.Parallel()
+			l := &longTalk{house: open(t, summariser(func(n int) turn { return say(fmt.Sprint("Number ", n, ".")) }), withDump)}
+			small(l.house, 4000)
+			l.a = l.agent(func(a *core.Agent) {
+				a.Extra = map[string]any{compact.ExtraKey: map[string]any{"mode": string(mode), "message_buffer_limit": 20}}
+			}, "dump")
+			const turns = 32
+			for i := range turns {
+				l.turn(i, "dump much")
+			}
+			if !l.sparse() || l.summaries < turns/5-2 {
+				t.Errorf("summaries begun in %v, %d made", l.attempts, l.summaries)
+			}
+		})
 	}
 }
 

@@ -66,7 +66,7 @@ type Engine struct {
 	wg    sync.WaitGroup // lanes, and the ends of runs that were cancelled while they waited
 	ends  chan struct{}  // a token: held while the log of a run that is over is completed, which several readers may ask for at once
 	wins  *windows       // context rows of the conversations used last
-	slow  *pauses        // conversations whose summariser hung lately
+	slow  *pauses        // conversations whose summariser failed lately
 	seen  *hashes        // snapshots known to be stored
 	sizes *sizes         // context windows of models that answered
 	envs  *sessions      // provider variables of clients that came since the start, for resumed runs

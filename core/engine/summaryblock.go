@@ -48,10 +48,15 @@ func (t *turn) writesBlock(text, record string) func(context.Context, core.Store
 	}
 }
 
-// pauses remembers in which conversations a summariser hung, so that not every turn of theirs waits for it.
+// pauses remembers in which conversations a summariser failed, so that not every turn of theirs waits for it.
 type pauses struct {
-	mu    sync.Mutex // guards until
-	until map[core.ConversationID]time.Time
+	mu sync.Mutex // guards of
+	of map[core.ConversationID]pause
+}
+
+type pause struct {
+	run   core.RunID // in which it failed
+	until time.Time
 }
 
 const (
@@ -60,19 +65,26 @@ const (
 	maxPauses      = 1000
 )
 
-func newPauses() *pauses { return &pauses{until: map[core.ConversationID]time.Time{}} }
+func newPauses() *pauses { return &pauses{of: map[core.ConversationID]pause{}} }
 
-func (p *pauses) pause(conv core.ConversationID, now time.Time) {
+func (p *pauses) pause(conv core.ConversationID, run core.RunID, until time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if len(p.until) >= maxPauses {
-		clear(p.until)
+	if len(p.of) >= maxPauses {
+		clear(p.of)
 	}
-	p.until[conv] = now.Add(pauseAfterHang)
+	p.of[conv] = pause{run, until}
 }
 
 func (p *pauses) paused(conv core.ConversationID, now time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return now.Before(p.until[conv])
+	return now.Before(p.of[conv].until)
+}
+
+// tried returns the last run whose summary failed; empty: none did.
+func (p *pauses) tried(conv core.ConversationID) core.RunID {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.of[conv].run
 }

@@ -83,8 +83,8 @@ func (t *turn) fit(ctx context.Context, force bool) error {
 	}
 	now := tokensOfRows(t.rows) + fixed
 	if now <= room && !force {
-		if !t.overfull() {
-			return nil
+		if over, err := t.overfull(ctx); !over || err != nil {
+			return err
 		}
 		return t.shrink(ctx, now-fixed, now, false)
 	}
