@@ -173,13 +173,21 @@ func detectZip(name string, named core.FileKind, data []byte) (core.FileKind, er
 		}
 		return "", unsupported(name, "a damaged archive")
 	}
+	related, word := false, false
 	for _, f := range z.File {
-		switch f.Name {
-		case "META-INF/container.xml":
+		switch {
+		case f.Name == "META-INF/container.xml":
 			return core.FileEPUB, nil
-		case "word/document.xml":
+		case f.Name == "word/document.xml":
 			return core.FileDOCX, nil
+		case f.Name == "_rels/.rels":
+			related = true
+		case strings.HasPrefix(f.Name, "word/"):
+			word = true
 		}
+	}
+	if related && word { // some programs name the part that holds the text otherwise
+		return core.FileDOCX, nil
 	}
 	if named == core.FileDOCX || named == core.FileEPUB {
 		return "", core.E(core.Invalid, "%q is damaged: the part that holds the text is missing", name)

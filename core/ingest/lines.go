@@ -214,8 +214,14 @@ func startsItem(line string) bool {
 	if len(line) > 1 && strings.ContainsRune("-*+>•", rune(line[0])) && line[1] == ' ' || strings.HasPrefix(line, "• ") {
 		return true
 	}
-	digits := len(line) - len(strings.TrimLeft(line, "0123456789"))
-	return digits > 0 && digits < 4 && len(line) > digits+1 && (line[digits] == '.' || line[digits] == ')') && line[digits+1] == ' '
+	mark, _, ok := strings.Cut(line, " ")
+	return ok && numbered(mark)
+}
+
+// numbered reports what an item of a numbered list begins with.
+func numbered(mark string) bool {
+	digits := len(mark) - len(strings.TrimLeft(mark, "0123456789"))
+	return digits > 0 && digits < 4 && (mark[digits:] == "." || mark[digits:] == ")")
 }
 
 // sentences cuts a paragraph, given by its lines, into sentences.
@@ -225,6 +231,9 @@ func sentences(text string, para []span) []Line {
 	at := 0
 	for _, cut := range append(sentenceEnds(text[start:end]), end-start) {
 		from, to := start+at, start+cut
+		if at == 0 && to < end && numbered(strings.TrimSpace(text[from:to])) {
+			continue // the number of an item is no sentence of its own
+		}
 		at = cut
 		folded := strings.Join(strings.Fields(text[from:to]), " ")
 		if folded == "" {

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -186,7 +187,7 @@ func (l *library) found(f core.File, want parserstest.Place, line int) {
 func (l *library) grepped(f core.File, lines []ingest.Line, want parserstest.Place, line int) {
 	l.Helper()
 	one := func(yield func(ingest.GrepFile, error) bool) { yield(ingest.GrepFile{Name: f.Name, Lines: lines}, nil) }
-	pattern := strings.NewReplacer("(", `\(`, ")", `\)`, "[", `\[`, "]", `\]`, "|", `\|`, "*", `\*`, "+", `\+`, ".", `\.`).Replace(want.Text)
+	pattern := regexp.QuoteMeta(want.Text)
 	got, err := ingest.Grep(l.ctx, iter.Seq2[ingest.GrepFile, error](one), ingest.GrepQuery{Pattern: pattern})
 	l.ok(err)
 	if got.Total != 1 || got.Matches[0].Line != line || want.Page != 0 && got.Matches[0].Page != want.Page {

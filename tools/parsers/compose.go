@@ -1,6 +1,7 @@
 package parsers
 
 import (
+	"strconv"
 	"strings"
 
 	"loci/core"
@@ -45,7 +46,24 @@ func (c *composer) gap(tight bool) {
 	c.tight = tight
 }
 
-func (c *composer) paragraph(text string) error { return c.put(cleanLine(text), false) }
+// lineBreak is how parsers hand over a line that was ended by hand: two in a row end the paragraph, one ends a line of a
+// paragraph and is a blank anywhere else.
+const lineBreak = "\v"
+
+func (c *composer) paragraph(text string) error {
+	var lines []string
+	for line := range strings.SplitSeq(text, lineBreak) {
+		if line = cleanLine(line); line != "" {
+			lines = append(lines, line)
+			continue
+		}
+		if err := c.put(strings.Join(lines, "\n"), false); err != nil {
+			return err
+		}
+		lines = nil
+	}
+	return c.put(strings.Join(lines, "\n"), false)
+}
 
 func (c *composer) heading(level int, text string) error {
 	text = cleanLine(text)
@@ -62,11 +80,16 @@ func (c *composer) heading(level int, text string) error {
 	return c.put(strings.Repeat("#", level)+" "+text, true)
 }
 
-func (c *composer) item(depth int, text string) error {
+// item writes an item of a list; number is 0 where the list is not numbered.
+func (c *composer) item(depth, number int, text string) error {
 	if text = cleanLine(text); text == "" {
 		return nil
 	}
-	return c.put(strings.Repeat("  ", min(max(depth-1, 0), 8))+"- "+text, true)
+	mark := "- "
+	if number > 0 {
+		mark = strconv.Itoa(number) + ". "
+	}
+	return c.put(strings.Repeat("  ", min(max(depth-1, 0), 8))+mark+text, true)
 }
 
 func (c *composer) row(cells []string) error {

@@ -53,7 +53,7 @@ func (j *job) chapter(c *composer, data []byte) error {
 		a := strings.ToLower(n.name)
 		switch {
 		case n.start:
-			return w.open(a, n.get("alt"))
+			return w.open(a, n.get(telling(a)))
 		case n.end:
 			return w.close(a)
 		}
@@ -106,6 +106,19 @@ func (j *job) readPackage(data []byte, dir string) (book, error) {
 	var b book
 	inTitle := false
 	hrefs, seen := map[string]string{}, map[string]bool{}
+	var listed []string // every chapter, in the order of the list of parts
+	add := func(href string) error {
+		// A chapter that is listed twice is read once: a short list must not become a long text.
+		name, err := inside(dir, href)
+		if err != nil {
+			return core.E(core.Invalid, "%q names a chapter outside of itself: %q", j.name, cut(href))
+		}
+		if !seen[name] {
+			seen[name] = true
+			b.spine = append(b.spine, name)
+		}
+		return nil
+	}
 	err := j.walk(data, func(n node) error {
 		switch {
 		case n.name == "title":
@@ -113,22 +126,31 @@ func (j *job) readPackage(data []byte, dir string) (book, error) {
 		case n.name == "" && inTitle && len(b.title) < maxHeading:
 			b.title += n.text
 		case n.start && n.name == "item":
-			if strings.Contains(n.get("media-type"), "html") {
+			if isChapter(n.get("media-type")) {
 				hrefs[n.get("id")] = n.get("href")
+				listed = append(listed, n.get("href"))
 			}
 		case n.start && n.name == "itemref":
-			// A chapter that is listed twice is read once: a short list must not become a long text.
-			href, ok := hrefs[n.get("idref")]
-			if name, err := inside(dir, href); ok && err == nil && !seen[name] {
-				seen[name] = true
-				b.spine = append(b.spine, name)
-			} else if err != nil {
-				return core.E(core.Invalid, "%q names a chapter outside of itself: %q", j.name, cut(href))
+			if href, ok := hrefs[n.get("idref")]; ok {
+				return add(href)
 			}
 		}
 		return nil
 	})
-	return b, err
+	if len(b.spine) > 0 || err != nil {
+		return b, err
+	}
+	for _, href := range listed { // no reading order: that of the list of parts
+		if err := add(href); err != nil {
+			return b, err
+		}
+	}
+	return b, nil
+}
+
+// isChapter reports the types that a chapter's text has, the one of the books before EPUB among them.
+func isChapter(mediaType string) bool {
+	return strings.Contains(mediaType, "html") || mediaType == "text/x-oeb1-document"
 }
 
 // inside resolves a reference against a folder of the archive.

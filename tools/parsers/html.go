@@ -4,12 +4,18 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"strconv"
 	"strings"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/charset"
 
 	"loci/core"
+)
+
+const (
+	maxNumber = 1_000_000 // with which a list begins
+	maxLists  = 50        // within each other whose items are counted
 )
 
 // maxToken bounds one tag or run of text, in bytes.
@@ -48,15 +54,12 @@ func (j *job) htmlInto(c *composer, data []byte, contentType string, xhtml bool)
 		case html.StartTagToken, html.SelfClosingTagToken:
 			name, _ := z.TagName()
 			a := string(name)
-			alt := ""
-			if a == "img" {
-				alt = altOf(z)
-			}
+			value := valueOf(z, telling(a))
 			closed := tag == html.SelfClosingTagToken && (xhtml || a == "svg" || a == "math")
 			if closed {
 				z.NextIsNotRawText()
 			}
-			if err = w.open(a, alt); err == nil && closed {
+			if err = w.open(a, value); err == nil && closed {
 				err = w.close(a)
 			}
 		case html.EndTagToken:
@@ -82,11 +85,28 @@ type pageWriter struct {
 	hidden  string // the element whose text nobody sees
 	depth   int    // … and how often it is open
 	heading int
-	lists   int
-	item    bool
+	lists   []int // that are open: the number of the last item, or notNumbered
+	deeper  int   // … and how many more within these
+	nav     int   // depth inside of tables of contents, whose numbers nobody sees
+	item    bool  // what comes next is the text of an item
+	number  int   // … and this its number; 0: none
 	pre     bool
 	cells   []string
 	inRow   bool
+}
+
+// notNumbered marks a list whose items have no numbers.
+const notNumbered = -1
+
+// telling is the attribute of an element that says something of the text: what a picture shows, where a list begins.
+func telling(a string) string {
+	switch a {
+	case "img":
+		return "alt"
+	case "ol":
+		return "start"
+	}
+	return ""
 }
 
 // unseen are elements whose text is no part of the page.
@@ -110,8 +130,8 @@ func (w *pageWriter) text(s string) {
 	}
 }
 
-// open begins an element; alt is what a picture is said to show.
-func (w *pageWriter) open(a string, alt string) error {
+// open begins an element; value is that of its telling attribute.
+func (w *pageWriter) open(a, value string) error {
 	if w.hidden != "" {
 		if a == w.hidden {
 			w.depth++
@@ -126,12 +146,12 @@ func (w *pageWriter) open(a string, alt string) error {
 		if w.pre {
 			w.buf.WriteByte('\n')
 		} else {
-			w.buf.WriteByte(' ')
+			w.buf.WriteString(lineBreak)
 		}
 		return nil
 	case "img":
-		if alt = strings.TrimSpace(alt); alt != "" {
-			w.buf.WriteString(" [" + cut(alt) + "] ")
+		if value = strings.TrimSpace(value); value != "" {
+			w.buf.WriteString(" [" + cut(value) + "] ")
 		}
 		return nil
 	}
@@ -142,10 +162,10 @@ func (w *pageWriter) open(a string, alt string) error {
 	if !blockLevel(a) {
 		return nil
 	}
-	return w.openBlock(a)
+	return w.openBlock(a, value)
 }
 
-func (w *pageWriter) openBlock(a string) error {
+func (w *pageWriter) openBlock(a, value string) error {
 	switch {
 	case w.inRow && (a == "td" || a == "th"):
 		if strings.TrimSpace(w.buf.String()) != "" { // the cell before was never closed
@@ -162,16 +182,50 @@ func (w *pageWriter) openBlock(a string) error {
 	switch a {
 	case "h1", "h2", "h3", "h4", "h5", "h6":
 		w.heading = headingOf(a)
-	case "ul", "ol", "menu":
-		w.lists++
-	case "li", "dd":
-		w.item = true
+	case "ul", "menu":
+		w.openList(notNumbered)
+	case "ol":
+		first, err := strconv.Atoi(value)
+		if err != nil || first < 1 || first > maxNumber {
+			first = 1
+		}
+		if w.nav > 0 {
+			first = notNumbered + 1
+		}
+		w.openList(first - 1)
+	case "nav":
+		w.nav++
+	case "li":
+		w.item, w.number = true, 0
+		if n := len(w.lists); n > 0 && w.lists[n-1] != notNumbered {
+			w.lists[n-1]++
+			w.number = w.lists[n-1]
+		}
+	case "dd":
+		w.item, w.number = true, 0
 	case "pre":
 		w.pre = true
 	case "tr":
 		w.inRow = true
 	}
 	return nil
+}
+
+func (w *pageWriter) openList(number int) {
+	if len(w.lists) == maxLists {
+		w.deeper++
+		return
+	}
+	w.lists = append(w.lists, number)
+}
+
+func (w *pageWriter) closeList() {
+	w.item = false
+	if w.deeper > 0 {
+		w.deeper--
+		return
+	}
+	w.lists = w.lists[:max(len(w.lists)-1, 0)]
 }
 
 func (w *pageWriter) close(a string) error {
@@ -201,7 +255,13 @@ func (w *pageWriter) close(a string) error {
 	err := w.flush()
 	switch a {
 	case "ul", "ol", "menu":
-		w.lists = max(w.lists-1, 0)
+		w.closeList()
+	case "li", "dd", "dt", "dl":
+		w.item = false
+	case "nav":
+		w.nav = max(w.nav-1, 0)
+	case "h1", "h2", "h3", "h4", "h5", "h6":
+		w.heading = 0
 	}
 	return err
 }
@@ -209,6 +269,9 @@ func (w *pageWriter) close(a string) error {
 // flush writes what was collected as a block of the kind that is open.
 func (w *pageWriter) flush() error {
 	text := w.take()
+	if !w.inRow && !w.pre && strings.TrimSpace(text) == "" {
+		return nil // an item or a heading that begins with another block is still to come
+	}
 	heading, item, pre := w.heading, w.item, w.pre
 	w.heading, w.item, w.pre = 0, false, false
 	switch {
@@ -225,7 +288,7 @@ func (w *pageWriter) flush() error {
 	case heading > 0:
 		return w.c.heading(heading, text)
 	case item:
-		return w.c.item(w.lists, text)
+		return w.c.item(len(w.lists), w.number, text)
 	}
 	return w.c.paragraph(text)
 }
@@ -236,16 +299,15 @@ func (w *pageWriter) take() string {
 	return s
 }
 
-func altOf(z *html.Tokenizer) string {
-	for {
-		key, value, more := z.TagAttr()
-		if string(key) == "alt" {
+// valueOf returns an attribute of the tag at hand; of no name: none.
+func valueOf(z *html.Tokenizer, name string) string {
+	for more := name != ""; more; {
+		var key, value []byte
+		if key, value, more = z.TagAttr(); string(key) == name {
 			return string(value)
 		}
-		if !more {
-			return ""
-		}
 	}
+	return ""
 }
 
 func headingOf(a string) int {

@@ -107,8 +107,12 @@ func (j *job) check(doc core.Document) error {
 		return j.tooMuchText()
 	case strings.TrimSpace(doc.Text) == "":
 		e := core.E(core.Invalid, "%q holds no text", j.name)
-		if doc.Kind == core.FilePDF {
+		switch doc.Kind {
+		case core.FilePDF:
 			return e.WithHint("if its pages are scanned pictures, run text recognition on it first")
+		case core.FileDOCX, core.FileEPUB:
+			return e.WithHint("if it holds pictures alone, run text recognition on them first")
+		case core.FileText, core.FileMarkdown, core.FileCode, core.FileHTML, core.FileCSV, core.FileJSON:
 		}
 		return e
 	case !utf8.ValidString(doc.Text):

@@ -129,6 +129,7 @@ func word(tb testing.TB, body string, more ...string) []byte {
 		"word/document.xml", `<?xml version="1.0" encoding="UTF-8"?><w:document ` + wordNS + `><w:body>` + body + `</w:body></w:document>`,
 		"word/styles.xml", `<w:styles ` + wordNS + `><w:style w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>` +
 			`<w:style w:styleId="berschrift2"><w:name w:val="heading 2"/></w:style>` +
+			`<w:style w:styleId="Liste"><w:name w:val="List"/><w:pPr><w:numPr><w:numId w:val="9"/></w:numPr></w:pPr></w:style><w:style w:styleId="Punkt"><w:name w:val="List Bullet"/><w:basedOn w:val="Liste"/></w:style>` +
 			`<w:style w:styleId="Eigene"><w:name w:val="Eigene"/><w:basedOn w:val="berschrift2"/></w:style></w:styles>`,
 		"docProps/core.xml", `<cp:coreProperties xmlns:cp="x" xmlns:dc="y"><dc:title>Minutes of March</dc:title></cp:coreProperties>`,
 	}, more...)...)
@@ -136,6 +137,11 @@ func word(tb testing.TB, body string, more ...string) []byte {
 
 func WordP(style, text string) string {
 	return `<w:p><w:pPr><w:pStyle w:val="` + style + `"/></w:pPr><w:r><w:t xml:space="preserve">` + text + `</w:t></w:r></w:p>`
+}
+
+// listP is an item of a list.
+func listP(list, level, text string) string {
+	return `<w:p><w:pPr><w:numPr><w:ilvl w:val="` + level + `"/><w:numId w:val="` + list + `"/></w:numPr></w:pPr><w:r><w:t>` + text + `</w:t></w:r></w:p>`
 }
 
 // epub makes a book of chapters, each a piece of XHTML for the body.

@@ -114,7 +114,25 @@ func wordSamples(tb testing.TB) []Sample {
 		{
 			"notes.docx", core.FileDOCX, word(tb, WordP("", "See the note.")+`<w:p><w:del><w:r><w:t>gone</w:t></w:r></w:del><mc:AlternateContent><mc:Choice><w:r><w:t>Shown once.</w:t></w:r></mc:Choice><mc:Fallback><w:r><w:t>Shown once.</w:t></w:r></mc:Fallback></mc:AlternateContent></w:p>`,
 				"word/footnotes.xml", `<w:footnotes `+wordNS+`><w:footnote>`+WordP("", "As measured in Lund.")+`</w:footnote></w:footnotes>`),
-			[]Place{{Text: "Shown once."}, {Text: "As measured in Lund."}},
+			[]Place{{Text: "Shown once."}, {Text: "[^1]: As measured in Lund."}},
+		},
+		{
+			"elsewhere.docx", core.FileDOCX, ZipFile(tb, "[Content_Types].xml", "<Types/>",
+				"_rels/.rels", `<Relationships><Relationship Type="http://x/relationships/officeDocument" Target="/word/letter2.xml"/></Relationships>`,
+				"word/_rels/letter2.xml.rels", `<Relationships><Relationship Type="http://x/relationships/footnotes" Target="below.xml"/></Relationships>`,
+				"word/below.xml", `<w:footnotes `+wordNS+`><w:footnote w:id="-1">`+WordP("", "")+`</w:footnote><w:footnote w:id="7">`+WordP("", "Paid in May.")+WordP("", "In cash.")+`</w:footnote></w:footnotes>`,
+				"word/letter2.xml", `<w:document `+wordNS+`><w:body><w:p><w:pPr><w:outlineLvl w:val="0"/></w:pPr><w:r><w:t>Rent</w:t></w:r></w:p>`+
+					`<w:tbl><w:tr><w:tc><w:p><w:r><w:t>April</w:t><w:footnoteReference w:id="7"/></w:r></w:p></w:tc></w:tr><w:tr><w:tc>`+WordP("", "June")+`</w:tc></w:tr></w:tbl>`+
+					`<w:p><w:pPr><w:outlineLvl w:val="0"/></w:pPr><w:r><w:t>Repairs</w:t></w:r></w:p>`+
+					`<w:p><w:r><w:t>12 Mill Lane</w:t><w:br/><w:br/><w:t>The boiler leaks. </w:t><w:drawing><wp:docPr descr="a wet floor"/></w:drawing></w:r></w:p></w:body></w:document>`),
+			[]Place{{"| June |", "Rent", 0}, {"[^1]: Paid in May.", "Rent", 0}, {"In cash.", "Rent", 0}, {"12 Mill Lane", "Repairs", 0}, {"The boiler leaks.", "Repairs", 0}, {"[a wet floor]", "Repairs", 0}},
+		},
+		{
+			"lists.docx", core.FileDOCX, word(tb, listP("1", "0", "Fill the tank.")+WordP("", "Wait.")+listP("1", "0", "Close the lid.")+listP("1", "1", "Firmly.")+listP("2", "0", "Start anew.")+
+				listP("3", "0", "With the third.")+WordP("Punkt", "By style alone.")+`<w:p><w:pPr><w:pStyle w:val="Punkt"/><w:numPr><w:numId w:val="0"/></w:numPr></w:pPr><w:r><w:t>In no list.</w:t></w:r></w:p>`,
+				"word/numbering.xml", `<w:numbering `+wordNS+`><w:abstractNum w:abstractNumId="5"><w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="decimal"/></w:lvl><w:lvl w:ilvl="1"><w:numFmt w:val="bullet"/></w:lvl></w:abstractNum>`+
+					`<w:num w:numId="1"><w:abstractNumId w:val="5"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="5"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="8"/></w:lvlOverride></w:num><w:num w:numId="3"><w:abstractNumId w:val="5"/></w:num></w:numbering>`),
+			[]Place{{Text: "1. Fill the tank."}, {Text: "2. Close the lid."}, {Text: "- Firmly."}, {Text: "8. Start anew."}, {Text: "9. With the third."}, {Text: "- By style alone."}, {Text: "In no list."}},
 		},
 	}
 }
@@ -128,7 +146,18 @@ func bookSamples(tb testing.TB) []Sample {
 		},
 		{
 			"guide.epub", core.FileEPUB, EPUB(tb, "Guide", "<h2>Knots</h2><ol><li>A bowline never slips.</li></ol><p><img src='a.png' alt='a bowline'/></p>"),
-			[]Place{{"- A bowline never slips.", "Knots", 0}, {"[a bowline]", "Knots", 0}},
+			[]Place{{"1. A bowline never slips.", "Knots", 0}, {"[a bowline]", "Knots", 0}},
+		},
+		{
+			"steps.epub", core.FileEPUB, EPUB(tb, "Steps", "<h1><span><br/></span><b>Boats</b></h1><ul><li><p>Bail her out.</p><p>Twice.</p></li><li><div><ol start='4'><li><p>Untie the rope.</p></li><li>Push off.<ul><li>Gently.</li></ul></li><li>Row.</li></ol></div></li></ul><p>Then rest.</p>",
+				"<h1>Verse</h1><p>The sea is wide,<br/>the boat is small.<br/>\n<br/>Row on!</p>", "<nav><h1>Contents</h1><ol><li><a href='x'>Boats, again</a></li></ol></nav>"),
+			[]Place{{"- Bail her out.", "Boats", 0}, {"Twice.", "Boats", 0}, {"4. Untie the rope.", "Boats", 0}, {"5. Push off.", "Boats", 0}, {"- Gently.", "Boats", 0}, {"6. Row.", "Boats", 0}, {"Then rest.", "Boats", 0}, {"The sea is wide, the boat is small.", "Verse", 0}, {"Row on!", "Verse", 0}, {"- Boats, again", "Contents", 0}},
+		},
+		{
+			"spineless.epub", core.FileEPUB, ZipFile(tb, "mimetype", "application/epub+zip", "META-INF/container.xml", `<container><rootfiles><rootfile full-path="book.opf"/></rootfiles></container>`,
+				"book.opf", `<package><manifest><item id="b" href="b.xhtml" media-type="application/xhtml+xml"/><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/></manifest><spine/></package>`,
+				"a.xhtml", `<html><body><h1>Second</h1><p>The eel went home.</p></body></html>`, "b.xhtml", `<html><body><h1>First</h1><p>The eel was late.</p></body></html>`),
+			[]Place{{"The eel was late.", "First", 0}, {"The eel went home.", "Second", 0}},
 		},
 		{
 			"sloppy.epub", core.FileEPUB, EPUB(tb, "Sloppy", "<p>Not <b>well-formed at all.</p><br>", "<h3>Fine</h3><p>But read all the same.</p>"),
