@@ -1,0 +1,195 @@
+package search
+
+import (
+	"math"
+	"slices"
+)
+
+// weighted is a word or a pair of words to score by.
+type weighted struct {
+	word, next string // next: of a pair
+	weight     float64
+	value      float64 // weight · idf
+}
+
+func (r *ranking) queryTerms() []weighted {
+	out := make([]weighted, 0, len(r.q.terms)+len(r.q.pairs))
+	for _, t := range r.q.terms {
+		w := 1.0
+		if len(t.name) > 0 {
+			w = nameWeight
+		}
+		out = append(out, weighted{word: t.word, weight: w, value: w * r.idf(r.st.DF[t.word])})
+	}
+	out = slices.DeleteFunc(out, func(t weighted) bool { return r.st.DF[t.word] == 0 })
+	for i, df := range r.pairsFound() {
+		if df > 0 {
+			out = append(out, weighted{word: r.q.pairs[i][0], next: r.q.pairs[i][1], weight: pairWeight, value: pairWeight * r.idf(df)})
+		}
+	}
+	return out
+}
+
+// pairsFound counts among the docs, since no index does.
+func (r *ranking) pairsFound() []int {
+	found := make([]int, len(r.q.pairs))
+	if len(found) == 0 {
+		return found
+	}
+	terms := make([]weighted, len(found))
+	for i, p := range r.q.pairs {
+		terms[i] = weighted{word: p[0], next: p[1]}
+	}
+	f := r.texts.finder(terms)
+	last := make([]int, len(found))
+	for i := range r.docs {
+		f.each(r.texts.of(i), func(p int32, _ bool) {
+			if last[p] != i+1 {
+				last[p] = i + 1
+				found[p]++
+			}
+		})
+	}
+	return found
+}
+
+// occurrence is a term in a doc.
+type occurrence struct {
+	term  int
+	value float64 // what it is worth here, BM25
+	asked bool    // it stands in a sentence that asks
+}
+
+// scorer scores docs by terms.
+type scorer struct {
+	r         *ranking
+	terms     []weighted
+	possible  float64      // of a text that says all of them literally
+	matters   []float64    // how much each term counts for what the query is about; nil: none do
+	about     float64      // … and all that it is about
+	matched   []float64    // … and of that each text
+	occ       []occurrence // of all texts, one behind the other
+	ends      []int        // where a text's occurrences end
+	bestShare float64
+}
+
+// in returns the terms in a text.
+func (s *scorer) in(i int) []occurrence {
+	if i == 0 {
+		return s.occ[:s.ends[0]]
+	}
+	return s.occ[s.ends[i-1]:s.ends[i]]
+}
+
+func (r *ranking) scorer(terms []weighted) *scorer {
+	s := &scorer{r: r, terms: terms, occ: make([]occurrence, 0, 2*len(r.docs)), ends: make([]int, len(r.docs))}
+	for _, t := range terms {
+		s.possible += t.value
+	}
+	f := r.texts.finder(terms)
+	tf, asked := make([]int, len(terms)), make([]bool, len(terms))
+	var touched []int32
+	for i := range r.docs {
+		f.each(r.texts.of(i), func(t int32, q bool) {
+			if tf[t] == 0 {
+				touched = append(touched, t)
+			}
+			tf[t]++
+			asked[t] = asked[t] || q
+		})
+		for _, t := range touched {
+			v := terms[t].value * float64(tf[t]) * (k1 + 1) / (float64(tf[t]) + r.norm[i])
+			s.occ = append(s.occ, occurrence{int(t), v, asked[t]})
+			tf[t], asked[t] = 0, false
+		}
+		s.ends[i] = len(s.occ)
+		touched = touched[:0]
+	}
+	return s
+}
+
+// neighbour is a doc that another inherits from.
+type neighbour struct {
+	doc    int
+	share  float64 // of its words
+	answer float64 // of its words in sentences that ask; 0: as any other
+}
+
+// neighbours returns whom a doc inherits from.
+func (r *ranking) neighbours(i int, buf []neighbour) []neighbour {
+	buf = buf[:0]
+	if r.link[i] {
+		n := neighbour{doc: i - 1, share: fromBefore}
+		if r.docs[i].Who != r.docs[i-1].Who || r.docs[i].Who == "" {
+			n.answer = answers
+		}
+		buf = append(buf, n)
+		if r.link[i-1] {
+			buf = append(buf, neighbour{doc: i - 2, share: fromNear})
+		}
+	}
+	if i+1 < len(r.docs) && r.link[i+1] {
+		buf = append(buf, neighbour{doc: i + 1, share: fromNear})
+		if i+2 < len(r.docs) && r.link[i+2] {
+			buf = append(buf, neighbour{doc: i + 2, share: fromNear})
+		}
+	}
+	return buf
+}
+
+func (s *scorer) inherits(n neighbour, o occurrence) float64 {
+	switch {
+	case s.terms[o.term].next != "" && n.share == fromBefore:
+		return fromBefore * o.value
+	case o.asked && n.answer > 0:
+		return n.answer * o.value
+	}
+	return n.share * o.value
+}
+
+// all returns the score of each doc: the sum over terms, its own and inherited, times the matched share.
+func (s *scorer) all() []float64 {
+	out := make([]float64, len(s.r.docs))
+	s.matched = make([]float64, len(out))
+	if s.possible <= 0 {
+		return out
+	}
+	sum := make([]float64, len(s.terms))
+	var touched []int
+	var buf []neighbour
+	add := func(t int, v float64) {
+		if sum[t] == 0 {
+			touched = append(touched, t)
+		}
+		sum[t] += v
+	}
+	for i := range out {
+		for _, o := range s.in(i) {
+			add(o.term, o.value)
+		}
+		buf = s.r.neighbours(i, buf)
+		for _, n := range buf {
+			for _, o := range s.in(n.doc) {
+				add(o.term, s.inherits(n, o))
+			}
+		}
+		if len(touched) == 0 {
+			continue
+		}
+		total, share := 0.0, 0.0
+		slices.Sort(touched) // sums in one order, whatever the order of words
+		for _, t := range touched {
+			total += sum[t]
+			share += min(sum[t], s.terms[t].value)
+			if s.matters != nil && s.terms[t].value > 0 {
+				s.matched[i] += s.matters[t] * min(1, sum[t]/s.terms[t].value)
+			}
+			sum[t] = 0
+		}
+		touched = touched[:0]
+		share /= s.possible
+		s.bestShare = max(s.bestShare, share)
+		out[i] = total * math.Pow(share, shareExp)
+	}
+	return out
+}
