@@ -1,13 +1,8 @@
 package storage
 
 import (
-	"context"
-	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"loci/core"
-	"loci/core/recall"
 )
 
 // quotes finds parts of long texts that stand elsewhere: excerpts that a search returned or recall recorded, and what was
@@ -112,75 +107,4 @@ func whole(s string, start, end int) (from, to int) {
 		end--
 	}
 	return start, end
-}
-
-// forms are the texts of a record as they stand elsewhere, too: in what was recalled of it.
-func forms(texts []string) []string {
-	out := slices.Clone(texts)
-	for _, t := range texts {
-		if worded := recall.Worded(strings.TrimSpace(t)); worded != t {
-			out = append(out, worded)
-		}
-	}
-	return out
-}
-
-// inRecalled takes texts that are too short to be looked for everywhere out of the recall records that name the record
-// they are of.
-func (f *forgetter) inRecalled(ctx context.Context, id string) error {
-	short := slices.DeleteFunc(slices.Clone(f.texts), func(t string) bool { return utf8.RuneCountInString(strings.TrimSpace(t)) >= minPiece })
-	var rows []struct {
-		ID   string `db:"id"`
-		Data string `db:"data"`
-	}
-	if len(short) == 0 || id == "" {
-		return nil
-	}
-	if err := f.q.all(ctx, &rows, `SELECT id, data FROM messages WHERE hidden = $1 AND instr(data, $2) > 0`, core.HiddenRecall, id); err != nil {
-		return err
-	}
-	for _, row := range rows {
-		var d messageData
-		if err := decode(row.Data, &d); err != nil {
-			return err
-		}
-		found := false
-		for i := range d.Content {
-			c := &d.Content[i]
-			for _, t := range short {
-				was := c.Text
-				c.Text = recall.Without(c.Text, t, f.r.mark)
-				found = found || c.Text != was
-			}
-		}
-		if !found {
-			continue
-		}
-		f.recalled++
-		f.messages = append(f.messages, core.MessageID(row.ID))
-		if !f.apply {
-			continue
-		}
-		d.redact(f.at)
-		data, err := encode(d)
-		if err != nil {
-			return err
-		}
-		if _, err := f.q.exec(ctx, `UPDATE messages SET data = $1 WHERE id = $2`, data, row.ID); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (f *forgetter) countRecalled() {
-	if f.recalled == 0 {
-		return
-	}
-	i := slices.IndexFunc(f.found.Places, func(p core.ForgetPlace) bool { return p.Name == "messages" })
-	if i < 0 {
-		f.found.Places = slices.Insert(f.found.Places, 0, core.ForgetPlace{Name: "messages"})
-		i = 0
-	}
-	f.found.Places[i].Count += f.recalled
 }
