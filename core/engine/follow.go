@@ -78,7 +78,7 @@ func (e *Engine) Follow(ctx context.Context, run core.RunID, after int64) iter.S
 // request is answered, so they are known when following begins.
 func (e *Engine) discarded(ctx context.Context, run core.RunID) (map[core.MessageID]bool, error) {
 	var void map[core.MessageID]bool
-	for after := int64(core.AttemptSpan); ; {
+	for after := core.AttemptSpan; ; {
 		events, err := e.cfg.Log.Read(ctx, run, after, readBatch)
 		if err != nil || len(events) == 0 {
 			return void, err
