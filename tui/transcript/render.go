@@ -6,6 +6,7 @@ import (
 
 	"charm.land/glamour/v2"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/yuin/goldmark/parser"
 
 	"loci/tui/term"
 	"loci/tui/theme"
@@ -21,7 +22,8 @@ type Renderer struct {
 	Theme theme.Theme
 	Width int
 
-	prose, code *glamour.TermRenderer
+	prose, verse, code *glamour.TermRenderer
+	parser             parser.Parser
 }
 
 // NewRenderer returns a renderer. Width is at least 8 cells.
@@ -33,15 +35,19 @@ func NewRenderer(th theme.Theme, width int) *Renderer {
 // wrapped, so that it copies as it was written.
 func (r *Renderer) Markdown(b Block) string {
 	source := Clean(b.Source)
-	md, err := r.renderer(source)
-	if err != nil {
-		return r.Plain(source)
-	}
-	out, err := md.Render(source)
-	if err != nil {
-		return r.Plain(source)
-	}
 	isCode := fenceMark(source) != ""
+	shown, broken := source, false
+	if !isCode {
+		shown, broken = r.marks(source)
+	}
+	md, err := r.renderer(source, broken)
+	if err != nil {
+		return r.Plain(source)
+	}
+	out, err := md.Render(shown)
+	if err != nil {
+		return r.Plain(source)
+	}
 	rows := strings.Split(out, "\n")
 	if isCode { // empty lines of code count, those around it do not
 		rows = rows[1:min(1+codeLines(source), len(rows))]
@@ -58,8 +64,25 @@ func (r *Renderer) Markdown(b Block) string {
 	return strings.Join(rows[min(b.Skip, len(rows)):], "\n")
 }
 
-func (r *Renderer) renderer(source string) (*glamour.TermRenderer, error) {
+// marks makes text of what would be taken for HTML, and reports whether lines
+// end where they end in the source.
+func (r *Renderer) marks(source string) (shown string, broken bool) {
+	if !strings.ContainsAny(source, "<") && !strings.Contains(source, "  \n") && !strings.Contains(source, "\\\n") {
+		return source, false
+	}
+	if r.parser == nil {
+		r.parser = newParser()
+	}
+	shown = showTags(r.parser, source)
+	return shown, hasBreaks(r.parser, shown)
+}
+
+// renderer is the one for a text; broken says that it has lines of its own.
+func (r *Renderer) renderer(source string, broken bool) (*glamour.TermRenderer, error) {
 	slot, wrap := &r.prose, min(r.Width, readable)
+	if broken {
+		slot = &r.verse
+	}
 	if fenceMark(source) != "" {
 		slot, wrap = &r.code, 0
 	} else if w := tableWidth(source); w > 0 {
@@ -68,8 +91,13 @@ func (r *Renderer) renderer(source string) (*glamour.TermRenderer, error) {
 	if *slot != nil {
 		return *slot, nil
 	}
-	md, err := glamour.NewTermRenderer(glamour.WithStyles(r.Theme.Markdown()), glamour.WithWordWrap(wrap),
-		glamour.WithTableWrap(true), glamour.WithInlineTableLinks(true))
+	options := []glamour.TermRendererOption{
+		glamour.WithStyles(r.Theme.Markdown()), glamour.WithWordWrap(wrap), glamour.WithTableWrap(true), glamour.WithInlineTableLinks(true),
+	}
+	if broken {
+		options = append(options, glamour.WithPreservedNewLines())
+	}
+	md, err := glamour.NewTermRenderer(options...)
 	if err == nil {
 		*slot = md
 	}

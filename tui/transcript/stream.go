@@ -269,9 +269,13 @@ func (s *Stream) drop(n int) {
 
 func (s *Stream) parser() parser.Parser {
 	if s.md == nil {
-		s.md = goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
+		s.md = newParser()
 	}
 	return s.md
+}
+
+func newParser() parser.Parser {
+	return goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser()
 }
 
 func lineStart(source []byte, pos int) int {
