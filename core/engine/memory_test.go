@@ -277,6 +277,25 @@ func TestAPromptThatAloneDoesNotFitIsItsOwnError(t *testing.T) {
 	}
 }
 
+func TestAPromptThatDoesNotFitIsMendedByAShorterBlockAtOnce(t *testing.T) {
+	t.Parallel()
+	h := open(t, func(int, core.ChatRequest) turn { return say("ok") })
+	h.model.infos["openai/gpt-test"] = core.ModelInfo{ContextWindow: 3000, Tools: true, CacheTTL: time.Hour}
+	a := h.agent(nil)
+	h.send(a, "hi")
+	h.edit(a, "human", strings.Repeat("very long ", 2000))
+	if _, err := h.engine.Recompile(t.Context(), core.DefaultConversation(a.ID), false); err != nil {
+		t.Fatal(err)
+	}
+	if run, _ := h.send(a, "hi"); run.StopReason != core.StopOverflow {
+		t.Fatalf("run %s: the test does not cover it", run.StopReason)
+	}
+	h.edit(a, "human", "short")
+	if run, _ := h.send(a, "hi"); run.Status != core.RunCompleted {
+		t.Errorf("run %s %s: the shorter block is of no use", run.Status, run.StopReason)
+	}
+}
+
 func TestARequestThatTheProviderFindsTooLongIsShortenedOnce(t *testing.T) {
 	t.Parallel()
 	refused := 0

@@ -209,20 +209,28 @@ func (t *turn) decidePin(ctx context.Context) error {
 	resumed := t.j.resume && t.run.Delivered
 	differs := t.conv.PinKey != now.key || len(changed) > 0 || gone
 	if t.conv.PinSystem == "" || !resumed && (!sameAttached(t.conv.PinKey, now.key) || differs && cold) {
-		if err := t.e.fill(ctx, s, t.agent, &t.conv, &now); err != nil {
-			return err
-		}
-		t.pinned, t.moved = now, true
-		now.pin(&t.conv, snapshotHash(core.SnapshotSystem, now.system), snapshotHash(core.SnapshotTools, now.schema))
-		t.prefix = t.conv.Prefix
-		return nil
+		return t.movePin(ctx, now)
 	}
 	t.pinned, t.prefix = now, t.conv.Prefix
 	if t.pinned.system, t.pinned.schema, err = t.e.pinnedTexts(ctx, &t.conv); err != nil {
 		return err
 	}
+	if differs && !resumed && t.room() <= 0 { // with it no request can be sent, so that nobody has it cached; the newest may fit
+		return t.movePin(ctx, now)
+	}
 	t.pinned.tools, err = readTools(t.pinned.schema)
 	return err
+}
+
+// movePin makes the conversation send the newest prompt from now on.
+func (t *turn) movePin(ctx context.Context, now prompt) error {
+	if err := t.e.fill(ctx, t.e.cfg.Store, t.agent, &t.conv, &now); err != nil {
+		return err
+	}
+	t.pinned, t.moved = now, true
+	now.pin(&t.conv, snapshotHash(core.SnapshotSystem, now.system), snapshotHash(core.SnapshotTools, now.schema))
+	t.prefix = t.conv.Prefix
+	return nil
 }
 
 // readyInput makes the messages that enter with the first successful step: the input with its preface, then one hidden
