@@ -29,11 +29,6 @@ func (c *Client) CreateFolder(ctx context.Context, in api.CreateFolder) (api.Fol
 	return call[api.Folder](ctx, c, request{method: post, path: "/v1/folders", body: in})
 }
 
-// UpdateFolder changes a folder.
-func (c *Client) UpdateFolder(ctx context.Context, id string, in api.UpdateFolder) (api.Folder, error) {
-	return call[api.Folder](ctx, c, request{method: patch, path: folderPath(id), body: in})
-}
-
 // DeleteFolder deletes a folder with its files.
 func (c *Client) DeleteFolder(ctx context.Context, id string) error {
 	return c.done(ctx, request{method: remove, path: folderPath(id)})
@@ -47,11 +42,6 @@ func (c *Client) FolderStats(ctx context.Context, p api.FolderStatsParams) (api.
 // FolderAgents lists the ids of the agents that have a folder.
 func (c *Client) FolderAgents(ctx context.Context, id string, p api.Page) ([]string, error) {
 	return call[[]string](ctx, c, request{method: get, path: folderPath(id) + "/agents", query: p})
-}
-
-// AgentFolders lists the folders of an agent.
-func (c *Client) AgentFolders(ctx context.Context, agentID string, p api.Page) ([]api.Source, error) {
-	return call[[]api.Source](ctx, c, request{method: get, path: agentPath(agentID) + "/folders", query: p})
 }
 
 // AttachFolder gives an agent a folder.

@@ -32,11 +32,6 @@ func (c *Client) Agents(ctx context.Context, p api.ListAgents) ([]api.AgentState
 	return call[[]api.AgentState](ctx, c, request{method: get, path: "/v1/agents", query: p})
 }
 
-// CountAgents counts agents.
-func (c *Client) CountAgents(ctx context.Context, p api.AgentFilter) (int, error) {
-	return call[int](ctx, c, request{method: get, path: "/v1/agents/count", query: p})
-}
-
 // Agent gets an agent with the relations that are asked for (api.Include…).
 func (c *Client) Agent(ctx context.Context, id string, include ...string) (api.AgentState, error) {
 	return call[api.AgentState](ctx, c, request{method: get, path: agentPath(id), query: api.AgentInclude{Include: include}})
@@ -74,24 +69,9 @@ func (c *Client) Compact(ctx context.Context, to Target, in api.CompactAgent) (a
 	return call[api.Compaction](ctx, c, request{method: post, path: conversationPath(id) + "/compact", body: api.CompactConversation{CompactAgent: in}})
 }
 
-// Recompile compiles an agent's system prompt anew and gives it.
-func (c *Client) Recompile(ctx context.Context, agentID string, p api.RecompileParams) (string, error) {
-	return call[string](ctx, c, request{method: post, path: agentPath(agentID) + "/recompile", query: p})
-}
-
-// ResetMessages leaves an agent's default conversation with its system message alone.
-func (c *Client) ResetMessages(ctx context.Context, agentID string, in api.ResetMessages) error {
-	return c.done(ctx, request{method: patch, path: agentPath(agentID) + "/reset-messages", body: in})
-}
-
 // Blocks lists blocks.
 func (c *Client) Blocks(ctx context.Context, p api.ListBlocks) ([]api.Block, error) {
 	return call[[]api.Block](ctx, c, request{method: get, path: "/v1/blocks", query: p})
-}
-
-// CountBlocks counts blocks.
-func (c *Client) CountBlocks(ctx context.Context, p api.BlockFilter) (int, error) {
-	return call[int](ctx, c, request{method: get, path: "/v1/blocks/count", query: p})
 }
 
 // Block gets a block and its ETag.
@@ -107,11 +87,6 @@ func (c *Client) CreateBlock(ctx context.Context, in api.CreateBlock) (api.Block
 // UpdateBlock changes what is set. With an ETag it is refused as a conflict if the block changed since.
 func (c *Client) UpdateBlock(ctx context.Context, id string, in api.UpdateBlock, ifMatch string) (api.Block, string, error) {
 	return block(ctx, c, request{method: patch, path: blockPath(id), body: in, header: matching(ifMatch)})
-}
-
-// DeleteBlock deletes a block and detaches it everywhere.
-func (c *Client) DeleteBlock(ctx context.Context, id string) error {
-	return c.done(ctx, request{method: remove, path: blockPath(id)})
 }
 
 // BlockAgents lists the agents that share a block.
@@ -169,11 +144,6 @@ func (c *Client) Tools(ctx context.Context, p api.ListTools) ([]api.Tool, error)
 // Tool gets a tool.
 func (c *Client) Tool(ctx context.Context, id string) (api.Tool, error) {
 	return call[api.Tool](ctx, c, request{method: get, path: "/v1/tools/" + url.PathEscape(id)})
-}
-
-// AgentTools lists an agent's tools, ten if no limit is given.
-func (c *Client) AgentTools(ctx context.Context, agentID string, p api.Page) ([]api.Tool, error) {
-	return call[[]api.Tool](ctx, c, request{method: get, path: agentPath(agentID) + "/tools", query: p})
 }
 
 // AttachTool gives an agent a tool.
@@ -239,16 +209,6 @@ func (c *Client) ConversationMessages(ctx context.Context, id string, p api.List
 	return call[[]api.Message](ctx, c, request{method: get, path: conversationPath(id) + "/messages", query: p})
 }
 
-// CancelConversation ends the active runs of a conversation. The agent is needed for the default one.
-func (c *Client) CancelConversation(ctx context.Context, id, agentID string) (map[string]string, error) {
-	return call[map[string]string](ctx, c, request{method: post, path: conversationPath(id) + "/cancel", query: api.AgentParam{AgentID: agentID}})
-}
-
-// RecompileConversation compiles a conversation's system prompt anew and gives it.
-func (c *Client) RecompileConversation(ctx context.Context, id string, p api.RecompileParams) (string, error) {
-	return call[string](ctx, c, request{method: post, path: conversationPath(id) + "/recompile", query: p})
-}
-
 // Runs lists runs.
 func (c *Client) Runs(ctx context.Context, p api.ListRuns) ([]api.Run, error) {
 	return call[[]api.Run](ctx, c, request{method: get, path: "/v1/runs", query: p})
@@ -257,11 +217,6 @@ func (c *Client) Runs(ctx context.Context, p api.ListRuns) ([]api.Run, error) {
 // Run gets a run.
 func (c *Client) Run(ctx context.Context, id string) (api.Run, error) {
 	return call[api.Run](ctx, c, request{method: get, path: runPath(id)})
-}
-
-// DeleteRun deletes a run; its messages stay.
-func (c *Client) DeleteRun(ctx context.Context, id string) error {
-	return c.done(ctx, request{method: remove, path: runPath(id)})
 }
 
 // RunMessages lists a run's messages, its input among them.
@@ -307,11 +262,6 @@ func (c *Client) StepMessages(ctx context.Context, id string, p api.Page) ([]api
 // Models lists the chat models that the daemon can reach.
 func (c *Client) Models(ctx context.Context, p api.ListModels) ([]api.Model, error) {
 	return call[[]api.Model](ctx, c, request{method: get, path: "/v1/models", query: p})
-}
-
-// EmbeddingModels lists the embedding models that the daemon can reach.
-func (c *Client) EmbeddingModels(ctx context.Context) ([]api.EmbeddingModel, error) {
-	return call[[]api.EmbeddingModel](ctx, c, request{method: get, path: "/v1/models/embedding"})
 }
 
 // Passages lists an agent's archival memory.

@@ -105,25 +105,6 @@ func (c *Client) Events(ctx context.Context, runID string, after int64) iter.Seq
 	}
 }
 
-// ResumeRun is the contract's way to a background run's stream; it has no notices and does not go on by itself.
-func (c *Client) ResumeRun(ctx context.Context, runID string, in api.ResumeStream) iter.Seq2[api.Message, error] {
-	return c.streamOnce(ctx, request{method: post, path: runPath(runID) + "/stream", body: in, accept: acceptStream})
-}
-
-// ResumeConversation is the contract's way to the stream of a conversation's run; it does not go on by itself.
-func (c *Client) ResumeConversation(ctx context.Context, id string, in api.ResumeStream) iter.Seq2[api.Message, error] {
-	return c.streamOnce(ctx, request{method: post, path: conversationPath(id) + "/stream", body: in, accept: acceptStream})
-}
-
-func (c *Client) streamOnce(ctx context.Context, r request) iter.Seq2[api.Message, error] {
-	return func(yield func(api.Message, error) bool) {
-		f := follower{client: c}
-		if err := f.read(ctx, r, yield); err != nil && !errors.Is(err, errStopped) {
-			yield(api.Message{}, err)
-		}
-	}
-}
-
 // Changes gives hints that something changed and should be read again. It ends with an error when the connection
 // breaks; whoever opens it again reads everything anew, for hints in between are lost.
 func (c *Client) Changes(ctx context.Context) iter.Seq2[api.Change, error] {
