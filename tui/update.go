@@ -166,9 +166,7 @@ func (m *Model) paste(text string) {
 		m.panels[n-1].Paste(text)
 		return
 	}
-	if m.now().Sub(m.offered) < quiet && m.prompt.Withdraw() {
-		m.flash = "↑ brings the text back"
-	}
+	m.keepApart()
 	m.prompt.Paste(text)
 }
 
@@ -213,7 +211,9 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 			return m.goOn()
 		}
 	}
-	m.keepApart(msg)
+	if msg.Text != "" {
+		m.keepApart()
+	}
 	switch m.prompt.Key(msg) {
 	case prompt.Submit:
 		return m.submit()
@@ -230,10 +230,10 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 // person began to type before they saw it.
 const quiet = 700 * time.Millisecond
 
-// keepApart makes room for what is typed at the moment in which a text is given
-// back, so that the two are not mixed.
-func (m *Model) keepApart(msg tea.KeyPressMsg) {
-	if msg.Text != "" && m.now().Sub(m.offered) < quiet && m.prompt.Withdraw() {
+// keepApart makes room for what is typed or pasted at the moment in which a text
+// is given back, so that the two are not mixed.
+func (m *Model) keepApart() {
+	if m.now().Sub(m.offered) < quiet && m.prompt.Withdraw() {
 		m.flash = "↑ brings the text back"
 	}
 }

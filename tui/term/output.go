@@ -174,9 +174,7 @@ func (o *Output) Wipe() {
 	o.wiping = true
 }
 
-// NoteView tells the height of a view handed to the renderer.
-func (o *Output) NoteView(rows int) { o.note(rows, shape{}) }
-
+// note tells the height and the shape of a view handed to the renderer.
 func (o *Output) note(rows int, s shape) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -39,7 +39,7 @@ func write(t *testing.T, w io.Writer, s string) {
 func TestAFrameBeforeItsPrintWaitsForTheFrameAfterIt(t *testing.T) {
 	t.Parallel()
 	o, got := written(t)
-	o.NoteView(3)
+	o.note(3, shape{})
 	write(t, o, "first")
 	o.Expect(2)
 	write(t, o, syncBegin+"early"+syncEnd)
@@ -82,7 +82,7 @@ func TestAPrintWithoutAFrameIsReleasedByTheNet(t *testing.T) {
 func TestQueriesOfTheProgramAreNoFrames(t *testing.T) {
 	t.Parallel()
 	o, got := written(t)
-	o.NoteView(3)
+	o.note(3, shape{})
 	write(t, o, "\x1b[?2026$p\x1b[?2027$p")
 	if ready, _ := o.Ready(); ready {
 		t.Error("ready after a query")
@@ -101,9 +101,9 @@ func TestQueriesOfTheProgramAreNoFrames(t *testing.T) {
 func TestTheTallestViewThatMayBeDrawnCounts(t *testing.T) {
 	t.Parallel()
 	o, _ := written(t)
-	o.NoteView(9)
+	o.note(9, shape{})
 	write(t, o, "frame")
-	o.NoteView(4)
+	o.note(4, shape{})
 	if got := o.LiveRows(); got != 9 {
 		t.Errorf("LiveRows = %d before the smaller view was drawn", got)
 	}
