@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,7 +30,7 @@ func (r *recalled) add(found, evidence int) {
 	r.share += float64(found) / float64(evidence)
 }
 
-// recall measures what joins a turn by itself: each conversation is an agent's memory, as passages or as messages, and each
+// recallScorer measures what joins a turn by itself: each conversation is an agent's memory, as passages or as messages, and each
 // question is sent to that agent in a conversation of its own. The request that the model was sent is read back; the
 // evidence stands in it or does not. Every question is sent to the agent of another conversation, too, where there is
 // nothing to recall.
@@ -133,11 +134,14 @@ func (r *recallScorer) turn(ctx context.Context, agent, q string) (sent string, 
 	if err != nil {
 		return "", 0, err
 	}
-	defer done()
+	defer func() { err = errors.Join(err, done()) }()
 	r.took[true] = append(r.took[true], took)
 	steps, err := r.client.RunSteps(ctx, run, api.Page{Limit: 1, Order: "asc"})
-	if err != nil || len(steps) == 0 {
-		return "", 0, fmt.Errorf("no step of %s: %w", run, err)
+	if err != nil {
+		return "", 0, err
+	}
+	if len(steps) == 0 {
+		return "", 0, fmt.Errorf("%s has no step", run)
 	}
 	req, err := r.client.StepRequest(ctx, steps[0].ID)
 	if err != nil {
@@ -162,14 +166,13 @@ func (r *recallScorer) without(ctx context.Context, agent, q string) error {
 	if err != nil {
 		return err
 	}
-	done()
 	r.took[false] = append(r.took[false], took)
 	_, err = r.client.SetRecall(ctx, agent, r.tokens)
-	return err
+	return errors.Join(err, done())
 }
 
 // say sends a message in a conversation of its own; done deletes that.
-func (r *recallScorer) say(ctx context.Context, agent, q string) (run string, took time.Duration, done func(), err error) {
+func (r *recallScorer) say(ctx context.Context, agent, q string) (run string, took time.Duration, done func() error, err error) {
 	conv, err := r.client.CreateConversation(ctx, agent, api.CreateConversation{})
 	if err != nil {
 		return "", 0, nil, err
@@ -183,9 +186,9 @@ func (r *recallScorer) say(ctx context.Context, agent, q string) (run string, to
 	}
 	took = time.Since(began)
 	if len(answer.Usage.RunIDs) == 0 {
-		return "", 0, nil, fmt.Errorf("the answer names no run")
+		return "", 0, nil, errors.New("the answer names no run")
 	}
-	return answer.Usage.RunIDs[0], took, func() { _ = r.client.DeleteConversation(ctx, conv.ID) }, nil
+	return answer.Usage.RunIDs[0], took, func() error { return r.client.DeleteConversation(ctx, conv.ID) }, nil
 }
 
 func oneSpace(s string) string { return strings.Join(strings.Fields(s), " ") }
