@@ -23,6 +23,7 @@ type script struct {
 	requests []core.ChatRequest
 	infos    map[core.Handle]core.ModelInfo
 	missing  map[string]string // provider → the variable its key must come from
+	refused  int               // how often it was missing
 }
 
 // turn is one scripted answer.
@@ -64,6 +65,9 @@ func (s *script) Chat(_ context.Context, h core.Handle, env core.Env) (core.Chat
 	provider, name, _ := h.Split()
 	if v := s.missing[provider]; v != "" {
 		if _, ok := env(v); !ok {
+			s.mu.Lock()
+			s.refused++
+			s.mu.Unlock()
 			err := core.E(core.Unauthenticated, "%s needs %s", provider, v)
 			err.Provider = true
 			return nil, core.ModelInfo{}, err
@@ -121,6 +125,13 @@ func (s *script) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[cor
 		}
 		yield(core.Delta{End: true, Finish: t.finish, Usage: t.usage}, nil)
 	}
+}
+
+// without is how often a model was asked for without its key.
+func (s *script) without() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refused
 }
 
 func (s *script) sent() []core.ChatRequest {
@@ -253,6 +264,16 @@ func (h *house) follow(id core.RunID) (core.Run, []core.Event) {
 		h.t.Fatalf("get run: %v", err)
 	}
 	return run, events
+}
+
+// log returns everything that the run log has of a run.
+func (h *house) log(id core.RunID) []core.Event {
+	h.t.Helper()
+	events, err := h.store.Events().Read(h.t.Context(), id, 0, 100_000)
+	if err != nil {
+		h.t.Fatalf("read the log: %v", err)
+	}
+	return events
 }
 
 // list returns the visible messages of the agent's default conversation, oldest first.

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"loci/core"
 	"loci/core/engine"
 )
@@ -170,6 +172,13 @@ func TestRule11ACallUnderWayIsNeverRunASecondTime(t *testing.T) {
 	for i, r := range h.model.sent() {
 		validHistory(t, i, r)
 	}
+	kept := h.list(a)
+	if diff := cmp.Diff([]core.Role{core.RoleSystem, core.RoleUser, core.RoleAssistant, core.RoleTool, core.RoleAssistant}, roles(kept)); diff != "" {
+		t.Fatalf("the call and its return are not in the history (-want +got):\n%s", diff)
+	}
+	if r := kept[3].Returns; len(r) != 1 || !r[0].IsError || r[0].CallID != kept[2].Calls()[0].ID {
+		t.Errorf("the call is answered by %+v", r)
+	}
 	steps, err := h.store.Steps().List(t.Context(), core.StepFilter{Run: run.ID}, core.Page{Limit: 10})
 	if err != nil {
 		t.Fatal(err)
@@ -236,7 +245,20 @@ func TestRule11AResumedRunWaitsForItsKey(t *testing.T) {
 	}
 	<-tool.started
 	h.restart()
+	refused := func(times int) {
+		t.Helper()
+		limit := time.After(20 * time.Second)
+		for h.model.without() < times {
+			select {
+			case <-time.After(time.Millisecond): // polls
+			case <-limit:
+				t.Fatalf("the run looked for its key %d times, want %d", h.model.without(), times)
+			}
+		}
+	}
+	refused(1)
 	h.engine.Joined(func(string) (core.Secret, bool) { return "", false }) // somebody without the key
+	refused(2)
 	if r, err := h.store.Runs().Get(t.Context(), run.ID); err != nil || r.Status.Final() {
 		t.Fatalf("the run did not wait: %s %v", r.Status, err)
 	}

@@ -448,6 +448,7 @@ func TestRule8EveryEndHasExactlyOneTerminalEvent(t *testing.T) {
 			req.Config.MaxSteps = c.steps
 			run, events := h.submit(req)
 			stops(t, events)
+			stops(t, h.log(run.ID)) // followers leave at the first one
 			if run.StopReason != c.want || run.Status != c.want.Status() {
 				t.Errorf("run ended %s %s (%+v), want %s", run.Status, run.StopReason, run.Error, c.want)
 			}
