@@ -67,6 +67,9 @@ func (r *reader) amended(ws []word, correct bool) (fact, bool) {
 	for i := len(r.prior) - 1; i >= 0; i-- {
 		was := tokenise(r.prior[i])
 		if from, to := place(was, value); to > from {
+			if last := value[len(value)-1]; len(value) > 1 && to < len(was) && was[to].low == last.low { // the unit is said with it
+				to++
+			}
 			now := slices.Clone(was[:from])
 			put := slices.Clone(value)
 			put[0].gap = was[from].gap

@@ -112,17 +112,14 @@ func (d *decider) ask(asked string) string {
 		return sayDoNotKnow
 	}
 	before := len(d.searches)
-	hits, certain := d.look(q)
+	hits, answers := d.look(q)
 	if len(hits) == 0 {
 		if len(d.searches) > before {
 			return "" // a search comes first
 		}
 		return sayDoNotKnow
 	}
-	if !certain {
-		return likely(d.tell(hits))
-	}
-	return d.tell(hits)
+	return graded(d.tell(hits), answers)
 }
 
 const sayDoNotKnow = "I do not know that. Nobody has told me, as far as I can find."

@@ -67,6 +67,12 @@ func (r *reader) clause(ws []word) []fact {
 	if len(ws) > 3 && ws[0].is("you") && ws[2].is("call") && ws[3].is("me") { // you can call me Lex
 		ws = ws[2:]
 	}
+	if n := leads(ws, "you are talking to|you are speaking to|you are talking with|you are speaking with|you are chatting with"); n > 0 && ws[n].proper() && len(ws) <= n+3 {
+		return []fact{r.keep(made("The user's name is"), ws[n:])}
+	}
+	if len(ws) > 2 && ws[0].is("there") && ws[1].is("is", "are") && slices.ContainsFunc(ws, func(w word) bool { return w.is("my", "our") }) {
+		return []fact{r.keep(third(r.clock.dated(ws)), nil)}
+	}
 	if len(ws) < 2 || chats(ws) || ws[0].is("if", "unless", "you", "your", "let", "there", "please") {
 		return nil
 	}
@@ -345,11 +351,19 @@ func (r *reader) others(ws []word) []fact {
 	if leads(ws, "the name is") > 0 {
 		return []fact{r.keep(made("The user's name is"), named(ws[3:]))}
 	}
-	if leads(ws, "this is") > 0 && len(ws) <= 5 && ws[2].proper() && !listed(demonyms, ws[2].low) && !slices.ContainsFunc(ws, func(w word) bool { return w.is("my", "our") }) {
+	if comma := slices.IndexFunc(ws, func(w word) bool { return w.text == "," }); comma > 0 && leads(ws, "this is") > 0 {
+		ws = ws[:comma]
+	}
+	if leads(ws, "this is") > 0 && len(ws) > 2 && len(ws) <= 5 && ws[2].proper() && !listed(demonyms, ws[2].low) && !slices.ContainsFunc(ws, func(w word) bool { return w.is("my", "our") }) {
 		return []fact{r.keep(made("The user's name is"), ws[2:])}
 	}
 	if n := len(ws) - 1; n <= 3 && ws[n].is("here", "speaking") && !slices.ContainsFunc(ws[:n], func(w word) bool { return !w.proper() || listed(functionWords, w.low) }) {
 		return []fact{r.keep(made("The user's name is"), made(text(ws[:n])))} // Ada here
+	}
+	if doing(ws) { // "got a new puppy"
+		ws = slices.Clone(ws)
+		ws[0].text, ws[0].gap = ws[0].low, true
+		return r.firstPerson(append(made("I"), ws...))
 	}
 	if ws[0].is("allergic", "born", "married", "based") && len(ws) > 2 && ws[1].is("to", "in", "on", "with") {
 		verb := "I am"
@@ -400,6 +414,14 @@ func (r *reader) itIsMy(ws []word) []fact {
 		}
 	}
 	return nil
+}
+
+// doing reports whether a clause is what the person did, told without "I".
+func doing(ws []word) bool {
+	if len(ws) < 3 || !listed(past, ws[0].low) && (base(ws[0].low) == ws[0].low || !strings.HasSuffix(ws[0].low, "ed")) || listed(modals, ws[0].low) {
+		return false
+	}
+	return !ws[0].is("lay", "found", "saw", "felt", "shot", "was", "were", "did", "used", "lent") && ws[1].is("a", "an", "the", "my", "our", "two", "three", "to", "into", "in", "at", "from", "for", "up", "some", "another", "engaged", "married")
 }
 
 // antecedent notes what was said to be had, so that the next sentence may call it "it".

@@ -49,7 +49,15 @@ func decide(s *scene, m *meaning) reply {
 
 // kept reports whether a block held a fact when the turn began.
 func (d *decider) kept(text string) bool {
-	return text != "" && slices.ContainsFunc(d.s.before, func(b *block) bool { return strings.Contains(b.value, text) })
+	if text == "" {
+		return false
+	}
+	for _, x := range d.s.done { // taken out since
+		if strings.Contains(x.arg("old_string")+x.arg("old_content"), text) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(d.s.before, func(b *block) bool { return strings.Contains(b.value, text) })
 }
 
 // knownName reports whether a name occurs in a known fact.

@@ -137,12 +137,12 @@ func (e *entry) describe() {
 		return
 	}
 	if v := subjectEnd(ws); v > 1 && ws[0].is("the") {
-		e.subject = plain(ws[1:v])
+		e.subject = stem(plain(ws[1:v]))
 		e.slot = state(ws[v:])
 		e.single = e.slot != ""
 		return
 	}
-	if len(ws) > 0 {
+	if len(ws) > 0 && !ws[0].is("there") {
 		e.subject = ws[0].low
 		if len(ws) > 1 {
 			e.slot, e.single = predicate(ws[1:])
@@ -207,6 +207,9 @@ func (e *entry) describeNoun(ws []word) {
 		case e.slot == "" && !living(people+animals, stem(head)):
 			e.slot = state(ws[v:])
 			e.single = e.slot != ""
+			if e.slot == "where" && listed(" place home house flat apartment room ", head) {
+				e.slot, nouns = "home", nil
+			}
 		}
 	}
 	e.slot = spelled(e.slot)
@@ -240,9 +243,13 @@ func state(ws []word) string {
 		return ws[0].low
 	case copula && !moved && len(ws) <= 4 && coded(next):
 		return "value"
+	case copula && next.is("in", "under", "at", "on", "behind", "inside", "near", "with") && !slices.ContainsFunc(ws[2:min(len(ws), 4)], func(w word) bool {
+		return kindOf(w) == kindDay || kindOf(w) == kindMonth || w.number() && ws[2].low == w.low
+	}) && !ws[2].is("the") || copula && next.is("under", "behind", "inside", "near"):
+		return "where"
 	case timely(ws[1:]):
 		return "when"
-	case copula && next.is("in", "under", "at", "on", "behind", "inside", "near", "with"):
+	case copula && next.is("in", "at", "on", "with"):
 		return "where"
 	}
 	return ""
@@ -252,6 +259,9 @@ func state(ws []word) string {
 func spelled(slot string) string {
 	fields := strings.Fields(slot)
 	for i, f := range fields {
+		if !strings.HasPrefix(slot, "attr:") {
+			break
+		}
 		attr, ok := strings.CutPrefix(f, "attr:")
 		if s, found := lookup(respelled, attr); found {
 			fields[i] = s
@@ -303,7 +313,7 @@ func predicate(ws []word) (slot string, single bool) {
 	verb, next := infinite(kept[0].low), kept[1].low
 	rest := kept[1:]
 	switch {
-	case kept[0].is("is", "are", "was", "were"):
+	case kept[0].is("is", "are", "was", "were", "been"):
 		return copula(kept)
 	case kept[0].is("turned", "turns") && rest[0].counts():
 		return "age", true
@@ -363,6 +373,8 @@ func copula(kept []word) (string, bool) {
 		return "origin", false
 	case next.counts() && (len(kept) == 2 || kept[2].is("years", "year")):
 		return "age", true
+	case next.is("employed", "hired") && len(kept) > 2 && kept[2].is("by", "at", "with"):
+		return "job.place", true
 	case next.is("based", "living"):
 		return "home", true
 	case next.is("allergic"):
@@ -373,7 +385,7 @@ func copula(kept []word) (string, bool) {
 				return "uses:" + k, true
 			}
 		}
-	case next.is("married", "single", "engaged", "divorced", "widowed"):
+	case next.is("married", "single", "engaged", "divorced", "widowed") || len(kept) > 2 && kept[2].is("widow", "widower", "bachelor"):
 		return "marital", true
 	case next.is("a", "an", "the") || profession(next.low):
 		for i, w := range kept[1:] {

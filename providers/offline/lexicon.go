@@ -15,7 +15,8 @@ const verbs = ` accept admire adopt adore agree aim appreciate arrange arrive at
  sell settle sew share shoot shop sing sit skate ski sleep smoke snore sneeze solve speak specialise specialize spend stand start stay stop struggle study
  suffer support surf swim switch take talk teach tend thank think train translate travel treat try turn type understand upgrade use visit
  volunteer vote wait wake walk want watch wear weigh win wish wonder work worry write rotate expire happen die snack babysit tutor coach bowl box fence
- blog stream tweet podcast tinker bathe barbecue camp hate'd cannot `
+ blog stream tweet podcast tinker bathe barbecue camp hate'd cannot end close open owe hide lend borrow restore repair feed deploy belong contain cover remain seem serve taste smell ache swell emigrate
+ renovate organise organize supervise commute own lie lay hang park keep reach gather vote pray breathe `
 
 //nolint:misspell // both spellings are understood
 const people = ` gp physician supervisor mother father parent parents sister sisters brother brothers sibling siblings son sons daughter daughters child wife husband spouse partner
@@ -112,4 +113,4 @@ const stopwords = ` i me my mine myself we us our ours you your yours he him his
  only and/or name's long ago though via per hmm btw moment onto into off `
 
 // light words count for little in a match.
-const light = ` have get go do make take use want need like live work be plan keep put give see come look find start call time people person thing new old year month week date day days early number address due guy man woman girl boy lady folk `
+const light = ` have get go do make take use want need like live work be plan keep put give see come look find start call time people person thing new old year month week date day days early number address due status trouble problem issue type amount detail guy man woman girl boy lady folk `

@@ -9,8 +9,8 @@ import (
 
 // look finds the answer to a question: in the blocks, then in what the person said earlier in the window, in what was
 // recalled, and in what searches of this turn found. If nothing answers it and a search was not tried, it is planned. Last
-// comes what is closest in meaning; certain is false if that may not be what was asked for.
-func (d *decider) look(q question) (hits []*entry, certain bool) {
+// comes what is closest in meaning.
+func (d *decider) look(q question) (hits []*entry, answers grade) {
 	query := q.query()
 	sources := []func() []*entry{func() []*entry { return d.p.facts }, d.threadFacts, d.recalled}
 	if query != "" {
@@ -20,25 +20,21 @@ func (d *decider) look(q question) (hits []*entry, certain bool) {
 	}
 	for _, source := range sources {
 		if hits := q.find(source()); len(hits) > 0 {
-			return hits, true
+			return hits, direct
 		}
 	}
 	if query != "" {
 		before := len(d.searches)
 		if d.plan(query); len(d.searches) > before {
-			return nil, false
+			return nil, remote
 		}
 	}
 	for _, source := range sources {
-		found, answers := q.closest(source(), d.meaning)
-		if answers {
-			return found, true
-		}
-		if len(hits) == 0 {
-			hits = found
+		if found, g := q.closest(source(), d.meaning); len(found) > 0 && (len(hits) == 0 || g > answers) {
+			hits, answers = found, g
 		}
 	}
-	return hits, false
+	return hits, answers
 }
 
 // plan asks for the next search that was not tried yet.

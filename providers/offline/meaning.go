@@ -91,32 +91,43 @@ func rivals(asked, said string) bool {
 type guess struct {
 	e     *entry
 	fits  float64
-	plain bool // all that is needed is there in words that mean it
+	grade grade
 }
 
-// What fits a question in meaning is told as an answer from sure on, as the closest thing known from nearly on.
+// grade is how far a fact answers a question.
+type grade int
+
 const (
-	sure   = 0.62
-	nearly = 0.5
-	meant  = 0.7  // for each word that is needed
-	asked  = 0.8  // for the word that says what is asked for
-	ahead  = 0.06 // how much worse another fact may be and still be told with the best
+	remote grade = iota // it has to do with it
+	apt                 // it has something of all that is asked for
+	direct              // it has all that is asked for, in words that mean it
 )
 
-// closest returns the facts that fit a question best in meaning, and whether they answer it.
-func (q question) closest(facts []*entry, m *meaning) (hits []*entry, answers bool) {
+// What fits a question in meaning is told as an answer from sure on, as what is
+// likely meant from likely on, as the closest thing known from nearly on.
+const (
+	sure   = 0.62
+	likely = 0.5
+	nearly = 0.4
+	meant  = 0.7  // for each word that is needed
+	strong = 0.55 // for the word that is there best
+	ahead  = 0.03 // how much worse another fact may be and still be told with the best
+)
+
+// closest returns the facts that fit a question best in meaning, and how far they answer it.
+func (q question) closest(facts []*entry, m *meaning) (hits []*entry, answers grade) {
 	if len(q.terms) == 0 {
-		return nil, false
+		return nil, remote
 	}
 	q = q.named(facts)
 	var guesses []guess
 	for _, e := range facts[:min(len(facts), maxCompared)] {
-		if f, plain := q.fit(e, m); f >= nearly && !slices.ContainsFunc(guesses, func(g guess) bool { return same(g.e.text) == same(e.text) }) {
-			guesses = append(guesses, guess{e, f, plain})
+		if f, g := q.fit(e, m); f >= nearly && !slices.ContainsFunc(guesses, func(g guess) bool { return same(g.e.text) == same(e.text) }) {
+			guesses = append(guesses, guess{e, f, g})
 		}
 	}
 	if len(guesses) == 0 {
-		return nil, false
+		return nil, remote
 	}
 	slices.SortStableFunc(guesses, func(a, b guess) int { return cmp.Compare(b.fits, a.fits) })
 	const most = 2 // more of them are no answer but a guess at one
@@ -126,55 +137,94 @@ func (q question) closest(facts []*entry, m *meaning) (hits []*entry, answers bo
 		}
 	}
 	if len(hits) > most {
-		return nil, false
+		return nil, remote
 	}
-	return hits, guesses[0].fits >= sure && guesses[0].plain
+	return hits, guesses[0].grade
 }
 
-// fit says how well a fact fits a question in meaning, from 0 to 1. What the question names must be in the fact, in
-// whatever words; what it says of it may be missing.
-func (q question) fit(e *entry, m *meaning) (fits float64, plain bool) {
-	if q.when && !timely(e.ws) || q.where && !placed(e) {
-		return 0, false
+// fit says how well a fact fits a question in meaning, from 0 to 1: how much of what the question says is in the fact, in
+// whatever words.
+func (q question) fit(e *entry, m *meaning) (float64, grade) {
+	if q.when && !timed(e) || q.where && !placed(e) {
+		return 0, remote
 	}
-	sum, total := 0.0, 0.0
-	plain = true
+	sum, total, top, known := 0.0, 0.0, 0.0, 0.0
 	about := e.subject == "user" || !living(people+animals, e.subject)
+	needed, lacks, personal, named := false, false, false, false
+	plain := true
 	for _, t := range q.terms {
-		best := 0.0
-		for _, a := range t.alts {
-			if e.terms[a.key] {
-				best = max(best, a.value)
-				about = about || a.key == e.subject || means(a.key, e.subject)
-			}
+		b := t.in(e, m)
+		if b.value < likeness && t.must(q) {
+			return 0, remote
 		}
-		if best == 0 && t.word != "" {
-			for _, w := range e.ws {
-				if !w.punct() && !listed(stopwords, w.low) && !listed(light, infinite(w.low)) {
-					best = max(best, m.near(t.word, w.low))
-				}
-			}
-			about = about || best > 0 && t.being
-		}
-		const aside = 0.5 // of the weight of a verb
+		about, named, personal = about || b.names, named || b.names, personal || t.personal
 		weight := t.weight
-		if t.manner {
+		if t.manner && len(t.alts) == 1 {
+			const aside = 0.5 // of the weight of a verb
 			weight *= aside
 		}
-		if best < likeness && t.needed() {
-			return 0, false
+		if t.needed() {
+			lacks = lacks || b.value < likeness || b.known < meant && (t.focus || t.being && !listed(animals, t.word))
+			needed = true
+			plain = plain && b.value >= meant
+			known = max(known, b.known)
 		}
-		plain = plain && (best >= meant || !t.needed()) && (best >= asked || !t.focus)
-		sum += weight * best
+		if t.weight >= 1 {
+			top = max(top, b.value)
+		}
+		sum += weight * b.value
 		total += weight
 	}
-	if total == 0 || !about && q.mine {
-		return 0, false
+	switch {
+	case total == 0, top < strong:
+		return 0, remote
+	case !about && (q.self || q.mine && !q.others), personal && q.mine && e.subject != "user" && !named:
+		return 0, remote
 	}
-	return sum / total, plain
+	fits := sum / total
+	switch {
+	case fits >= sure && plain && !lacks && needed && known >= meant:
+		return fits, direct
+	case fits >= likely && !lacks && needed:
+		return fits, apt
+	}
+	return fits, remote
 }
 
-// needed reports whether a fact that has nothing of a term is no answer.
+// bearing is what a fact has of a term.
+type bearing struct {
+	value float64 // how well it has it
+	known float64 // the same by the lexicon alone
+	names bool    // it is who or what the fact is about
+}
+
+// in returns what a fact has of a term.
+func (t term) in(e *entry, m *meaning) bearing {
+	var b bearing
+	for _, a := range t.alts {
+		if e.terms[a.key] {
+			b.value = max(b.value, a.value)
+			b.names = b.names || a.key == e.subject || means(a.key, e.subject)
+		}
+	}
+	if b.known = b.value; b.value > 0 || t.word == "" || listed(people, t.word) {
+		return b
+	}
+	for _, w := range e.ws {
+		if w.punct() || listed(stopwords, w.low) || w.is("user") || kindOf(w) == kindDay || kindOf(w) == kindMonth || !t.manner && (listed(light, infinite(w.low)) || listed(light, stem(w.low))) {
+			continue
+		}
+		n := m.near(t.word, w.low)
+		if n < meant && (len(t.alts) > 1 || t.being && !listed(animals, t.word)) { // the lexicon knows what belongs to it; a name is hardly like another
+			continue
+		}
+		b.value = max(b.value, n)
+		b.names = b.names || n >= meant && stem(w.low) == e.subject
+	}
+	return b
+}
+
+// needed reports whether a fact without a term is no answer.
 func (t term) needed() bool {
 	if t.manner {
 		return t.personal || t.being || len(t.alts) > 1
@@ -182,7 +232,32 @@ func (t term) needed() bool {
 	return t.weight >= 1
 }
 
-// likely words facts that may or may not be what was asked for.
-func likely(s string) string {
-	return "I do not know exactly that. The closest that I was told: " + strings.TrimSpace(s)
+// must reports whether a fact without a term is not even close to an answer: it is about somebody else, or of another kind.
+func (t term) must(q question) bool {
+	switch {
+	case t.being, t.word == "", strings.HasPrefix(stem(t.word), "favorit"):
+		return true
+	case listed(" city town country village ", t.word): // of those there are more than where the person lives
+		return false
+	}
+	return t.personal && (q.first || !q.mine)
+}
+
+// timed reports whether a fact says when.
+func timed(e *entry) bool {
+	return timely(e.ws) || slices.ContainsFunc(e.ws, func(w word) bool {
+		return w.is("when", "whenever", "while", "after", "before", "every", "until", "till", "morning", "mornings", "evening", "evenings", "night", "nights", "afternoons", "weekend", "weekends")
+	})
+}
+
+// graded words facts by how far they answer a question.
+func graded(s string, g grade) string {
+	switch g {
+	case apt:
+		return "If I understand you right: " + s
+	case remote:
+		return "I do not know exactly that. The closest that I was told: " + s
+	case direct:
+	}
+	return s
 }

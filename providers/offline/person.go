@@ -185,7 +185,9 @@ func second(fact string) string {
 				told = told || len(out) == 0
 				out = append(out, word{"you", "you", gap})
 				i++
-				if len(out) == 1 || i+1 < len(ws) && (ws[i+1].is("is", "was", "has", "does") || listed(verbs, infinite(ws[i+1].low)) && strings.HasSuffix(ws[i+1].low, "s")) {
+				aside := len(out) > 1 && out[len(out)-2].is("for", "to", "with", "of", "from", "by") // "breakfast for you is …"
+				verb := i+1 < len(ws) && (ws[i+1].is("is", "was", "has", "does") || listed(verbs, infinite(ws[i+1].low)) && strings.HasSuffix(ws[i+1].low, "s"))
+				if len(out) == 1 || verb && !aside {
 					i = unconjugate(ws, i+1, &out)
 				}
 			}

@@ -11,7 +11,7 @@ func conflicts(f fact, n, e *entry) bool {
 	if same(n.text) == same(e.text) {
 		return false
 	}
-	subject := n.subject == e.subject
+	subject := n.subject == e.subject || e.called(n)
 	switch {
 	case n.slot != "" && n.slot == e.slot && subject && (n.single || f.correct):
 		return true
@@ -42,6 +42,15 @@ func ends(n, e *entry) bool {
 		return x.terms["have"] || x.terms["own"] || x.terms["adopt"] || x.terms["get"] || x.terms["buy"]
 	}
 	return !owns(n) || owns(e)
+}
+
+// called reports whether a fact tells of somebody whom another one names: "the user's dog Rex is five", and "Rex is six".
+func (e *entry) called(by *entry) bool {
+	const near = 6 // words of the subject
+	if len(by.ws) == 0 || !by.ws[0].proper() || by.ws[0].is("the") {
+		return false
+	}
+	return slices.ContainsFunc(e.ws[:min(len(e.ws), near)], func(w word) bool { return w.proper() && w.low == by.ws[0].low })
 }
 
 // endings are the stems of verbs by which something is over: "sold the car" ends "drives a car".

@@ -1,6 +1,7 @@
 package offline
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -89,4 +90,34 @@ func digits(ws []word) int {
 		n += here
 	}
 	return n
+}
+
+// trades reports whether a fact says what the person does for others, as people tell of their work: "teaches physics at a
+// school", "runs a bakery", "drives a taxi".
+func trades(ws []word) bool {
+	const verb, object = 2, 3 // the user teaches physics
+	for at := verb; at < min(len(ws)-1, verb+3); at++ {
+		if len(ws) < object || !ws[0].is("the") || !ws[1].is("user") {
+			return false
+		}
+		if listed(adverbs, ws[at].low) || ws[at].is("is") {
+			continue
+		}
+		switch v := stem(ws[at].low); {
+		case listed(" teach manag design sell repair fix develop translat research treat maintain instal lectur edit produc engin supervis consult ", v):
+			return true
+		case v == "run":
+			return ws[at+1].is("a", "an", "the", "my", "our", "their") && !slices.ContainsFunc(ws[at+1:], func(w word) bool {
+				return listed(" marathon marathons race races mile miles kilometres lap laps risk fever bath errand errands test tests half blog ", w.low)
+			})
+		case v == "drive":
+			return slices.ContainsFunc(ws[at+1:], func(w word) bool {
+				return w.is("taxi", "cab", "bus", "buses", "truck", "trucks", "lorry", "lorries", "tram", "ambulance", "trains")
+			})
+		case v == "write", v == "make", v == "build", v == "clean", v == "cook", v == "bake", v == "paint", v == "grow":
+			return slices.ContainsFunc(ws[at+1:], func(w word) bool { return w.is("for", "firmware", "software", "code") })
+		}
+		return false
+	}
+	return false
 }

@@ -233,7 +233,7 @@ func clauses(ws []word) [][]word {
 		return [][]word{ws}
 	}
 	for i := 1; i < len(ws)-1; i++ {
-		if !ws[i].is("and", "but", ",", "-", "–", "—", ":", "plus") || !verbalAny(ws[1:i]) {
+		if !ws[i].is("and", "but", ",", "-", "–", "—", ":", "plus") || !verbalAny(ws[1:i]) && !ws[i-1].is("here", "speaking") {
 			continue
 		}
 		j := i + 1
@@ -242,6 +242,8 @@ func clauses(ws []word) [][]word {
 		}
 		rest := ws[j:]
 		switch {
+		case ws[i-1].is("here", "speaking") && i <= 4 && starts(rest):
+			return append([][]word{trim(ws[:i])}, clauses(rest)...)
 		case starts(rest):
 			return append([][]word{trim(ws[:i])}, clauses(rest)...)
 		case ws[0].is("i", "we") && sharesSubject(rest):

@@ -20,14 +20,14 @@ type topic struct {
 //
 //nolint:misspell // both spellings are understood
 var topics = []topic{
-	{tag: "@name", slots: " attr:name nickname attr:username ", asks: " name called named nickname ", phrases: "address me|am i called|call me|you call me|go by", personal: true},
+	{tag: "@name", slots: " attr:name nickname attr:username ", asks: " name called named nickname surname ", phrases: "address me|am i called|call me|you call me|go by", personal: true},
 	{
-		tag: "@job", facts: " job profession career employer retired freelance colleague ", slots: " job.role job.place job.topic ",
-		says:    "living|by day|by trade|by profession|full time|part time|self employed",
+		tag: "@job", facts: " job profession career employer retired freelance colleague apprentice apprenticeship internship trainee ", slots: " job.role job.place job.topic ",
+		says:    "living|by day|by trade|by profession|full time|part time|self employed|employed|their bread|hired|career|in charge of|freelance|freelances|on the payroll|nine to five",
 		asks:    " job work profession occupation career employer company workplace employed employ employs role title position trade vocation ",
 		phrases: "for a living|do i do all day|earn my money|line of work|make my money|earn my living|pay my bills|pays my bills|pays my rent|do i do professionally|do i do for work|do i do", personal: true,
 	},
-	{tag: "@home", facts: " address ", slots: " home attr:address ", asks: " home live living city town address country reside residence based located house neighborhood ", phrases: "where am i", personal: true},
+	{tag: "@home", facts: " address ", slots: " home attr:address ", says: "home is|the user's place|the user's home is|the user's house is|the user's flat is|the user's apartment is|based in|settled in|settled down|put down roots|from their home in|writing from|rents a|has moved to|hails from", asks: " home live living city town address country reside residence based located house neighborhood ", phrases: "where am i", personal: true},
 	{tag: "@origin", slots: " origin attr:birthplace ", asks: " origin roots nationality hometown ", phrases: "where am i from|grow up|come from|where i am from", personal: true},
 	{tag: "@pet", facts: animals, asks: " pet pets animal animals furry "},
 	{
@@ -35,31 +35,33 @@ var topics = []topic{
 		asks: " eat eating food foods diet allergic avoid meal meals menu ingredient ingredients dietary dish cook dinner lunch breakfast snack ",
 	},
 	{tag: "@health", facts: " allergic asthma diabetic diabetes migraine migraines medication celiac coeliac ", slots: " allergy: ", asks: " health medical illness condition conditions "},
-	{tag: "@age", slots: " age born birthday ", asks: " age ", phrases: "how old|was i born|year of birth|birth year|date of birth", personal: true},
-	{tag: "@birthday", slots: " birthday born ", asks: " birthday ", personal: true},
-	{tag: "@wedding", facts: " marry marries married wedding bride groom engaged ", asks: " wedding marry married bride groom ceremony "},
-	{tag: "@partner", facts: " wife husband spouse partner girlfriend boyfriend fiance fiancee fiancé fiancée ", slots: " marital ", asks: " spouse partner relationship "},
+	{tag: "@age", says: "into the world|years old|years of age|born in|born on", slots: " age born birthday ", asks: " age ", phrases: "how old|was i born|year of birth|birth year|date of birth", personal: true},
+	{tag: "@birthday", slots: " birthday born ", says: "into the world|light of day|blows out candles|turns a year older|born on|birthday", asks: " birthday ", phrases: "was i born", personal: true},
+	{tag: "@wedding", facts: " marry marries married wedding bride groom engaged anniversary ", says: "tied the knot|tie the knot|got hitched|exchanged vows|said i do", asks: " wedding marry married bride groom ceremony "},
+	{tag: "@partner", facts: " wife husband spouse partner girlfriend boyfriend fiance fiancee fiancé fiancée ", slots: " marital ", asks: " spouse partner relationship marital "},
+	{tag: "@wed", says: "tied the knot|married to|got married to|got hitched|has been married|the user married", asks: " husband wife spouse "},
 	{tag: "@sibling", facts: " sister sisters brother brothers sibling siblings twin ", asks: " sibling siblings "},
 	{tag: "@parent", facts: " mother father parent parents mum mom dad ", asks: " parent parents folks "},
-	{tag: "@child", facts: " son sons daughter daughters child children baby kid kids toddler ", asks: " child children kid kids offspring "},
+	{tag: "@child", facts: " son sons daughter daughters child children baby kid kids toddler boys girls ", asks: " child children kid kids offspring "},
 	{tag: "@family", facts: people, asks: " family relative relatives "},
 	{
-		tag: "@like", facts: likes + " favorite favourite likes loves enjoys adores ", says: "a fan of|fond of|crazy about|keen on|mad about|is into|can not get enough of",
+		tag: "@like", facts: likes + " favorite favourite likes loves enjoys adores ", says: "a fan of|fond of|crazy about|keen on|mad about|is into|can not get enough of|would rather|is the user's thing|is the user's jam|means the world|nothing beats|number one|all time|top of the list|soft spot|best of all|above all|go to|the user's pick|always goes for|hooked on|obsessed with|addicted to|swears by",
 		asks: " like love enjoy fond adore prefer happily happy favorite favourite joy delight gladly ", phrases: "into these days|make me happy|makes me happy|crazy about|can not i get enough of",
 	},
 	{
-		tag: "@dislike", facts: dislikes, says: "can not stand|could not stand|can not bear|can not abide|do not care for|does not care for|drives the user mad|sick of",
+		tag: "@dislike", facts: dislikes, says: "can not stand|could not stand|can not bear|can not abide|do not care for|does not care for|drives the user mad|drives the user crazy|gets on the user's nerves|sick of|not a fan|fed up with|pet hate",
 		asks: " hate dislike loathe despise detest dread annoy annoys bother bothers disgust disgusts ", phrases: "can not stand|can not i stand|can i not stand|can not bear|do not i like|do i not like|i do not like|can not abide|drives me mad|drives me crazy",
 	},
 	{
 		tag: "@hobby", facts: likes + ` hobby hobbies play plays paint paints climb climbs hike hikes run runs swim swims garden knit knits collect collects
  photograph chess guitar piano dance dances sing sings sail sails surf ski skate juggle cycle cycles `,
+		says: "free time|spare time|for fun|to relax|to unwind|on weekends|at weekends|on the weekend|after work|on sundays|on saturdays",
 		asks: " hobby hobbies pastime interests interest ", phrases: "free time|spare time|for fun|to relax|days off|weekends",
 	},
 	{tag: "@language", facts: " speak speaks fluent bilingual trilingual native rust python golang java kotlin javascript typescript haskell elixir erlang ocaml clojure scala ruby perl zig c++ c# ", asks: " language languages speak tongue "},
 	{tag: "@deadline", facts: " deadline submit ", asks: " deadline due submit finish finished ", phrases: "hand in|turn in"},
 	{tag: "@travel", facts: " trip travel travels traveling travelling fly flying flight vacation visit visiting visits ", asks: " trip travel traveling travelling vacation flight journey visit plans ", phrases: "am i going|planning to go"},
-	{tag: "@study", facts: " study studies studied studying university college degree student course learn learning learns phd ", asks: " study studied studying university college degree major learn learning learned course "},
+	{tag: "@study", facts: " study studies studied studying university college degree student course learn learning learns phd ", says: "took up|taken up|takes up|taking up|has lessons|takes lessons|teaching themselves", asks: " study studied studying university college degree major learn learning learned course "},
 	{tag: "@instrument", facts: " piano guitar violin drums cello flute saxophone bass trumpet ukulele clarinet harp accordion ", asks: " instrument instruments music musical musician "},
 	{tag: "@music", facts: " music band album singer song songs jazz rock metal techno opera folk blues punk classical concert ", asks: " music band song songs singer artist listen musical "},
 	{
@@ -68,11 +70,12 @@ var topics = []topic{
 	},
 	{tag: "@vehicle", facts: " car bicycle motorbike motorcycle drive drives truck van scooter tesla ", slots: " uses:car ", asks: " vehicle car drive transport wheels "},
 	{tag: "@drink", facts: " coffee tea beer wine juice espresso drink drinks ", asks: " drink drinks beverage thirsty "},
-	{tag: "@move", facts: " moved relocated move moving ", asks: " move moved relocate relocated "},
-	{tag: "@called", says: "called|named|codenamed|nicknamed|we call|i call|the user calls|goes by"},
+	{tag: "@move", facts: " moved relocated move moving relocating emigrate emigrating migrating ", asks: " move moved relocate relocated "},
+	{tag: "@called", says: "answers to|by the name of|knows the user as|know the user as|called|named|codenamed|nicknamed|we call|i call|the user calls|goes by"},
+	{tag: "@project", facts: " project projects ", says: "is building|is working on|is making|is restoring|is renovating|is designing|is writing|is developing|is redoing|is planning|is organising|is preparing", asks: " project projects busy "},
 	{tag: "@size", facts: " size ", phrases: "how big|how large"},
 	{tag: "@cost", facts: " cost costs price paid pays rent fee ", asks: " cost costs price pay paid expensive charge spend spent rent bill fee "},
-	{tag: "@dial", asks: " phone telephone mobile cell ring "},
+	{tag: "@dial", asks: " telephone ring ", phrases: "phone number|telephone number|mobile number|number of"},
 	{tag: "@use", facts: " use uses using switched prefers ", asks: " use using used "},
 }
 
@@ -125,9 +128,20 @@ func (e *entry) tag() {
 			e.terms["@"+k] = true
 		}
 	}
+	if trades(e.ws) {
+		e.terms["@trade"] = true
+	}
 	for _, t := range shapes(e.ws) {
 		e.terms[t] = true
 	}
+}
+
+// means are the tags of facts that a question for a topic is about.
+func (t topic) means() []alt {
+	if t.tag == "@job" { // what somebody does for others is likely the job, where no other is known
+		return []alt{{t.tag, 1}, {"@trade", 0.9}}
+	}
+	return []alt{{t.tag, 1}}
 }
 
 // term is one thing that a question asks for: any of the alternatives will do.
@@ -148,14 +162,16 @@ type alt struct {
 
 // question is what is asked, as terms.
 type question struct {
-	raw   string
-	terms []term
-	past  bool
-	when  bool
-	where bool
-	mine  bool // names nobody but the person
-	self  bool // asks what the person is or does
-	words []string
+	raw    string
+	terms  []term
+	past   bool
+	when   bool
+	where  bool
+	mine   bool // names nobody but the person
+	self   bool // asks what the person is or does
+	first  bool // names the person
+	others bool // asks of somebody in general words: the boys, the guy
+	words  []string
 }
 
 func newQuestion(s string) question {
@@ -163,27 +179,29 @@ func newQuestion(s string) question {
 	ws, _ := strip(tokenise(bare(s)))
 	low := " " + plain(ws) + " "
 	q.past = strings.Contains(low, " did ") || strings.Contains(low, " used ") || strings.Contains(low, " was ") || strings.Contains(low, " ever ")
-	q.when = strings.HasPrefix(low, " when ") || strings.Contains(low, " when is ") || strings.Contains(low, " what day ") || strings.Contains(low, " what date ")
+	q.when = strings.HasPrefix(low, " when ") || strings.Contains(low, " when is ") || strings.Contains(low, " what day ") || longest(low, "what date|which date|which day|which weekday|what weekday|by when|until when|since when|what time|which month|which year|how soon") != ""
 	q.where = strings.HasPrefix(low, " where ") || strings.Contains(low, " where do i ")
+	q.first = slices.ContainsFunc(ws, func(w word) bool { return w.is("i", "me", "my", "mine", "we", "us", "our", "ours", "myself") })
 	q.self = slices.ContainsFunc(ws, func(w word) bool { return w.is("i") })
 	skip := map[string]bool{}
 	for t := range everyTopic {
 		p := longest(low, t.phrases)
 		vague := p == "do i do" && low != " what do i do " || p == "where am i" && len(strings.Fields(low)) > 3
 		if p != "" && !vague {
-			q.terms = append(q.terms, term{weight: 1, alts: []alt{{t.tag, 1}}, personal: t.personal})
+			q.terms = append(q.terms, term{weight: 1, alts: t.means(), personal: t.personal})
 			for f := range strings.FieldsSeq(p) {
 				skip[f] = true
 			}
 		}
 	}
 	for i, w := range ws {
-		if w.punct() || listed(stopwords, w.low) || skip[w.low] || len(q.terms) > 24 {
+		if part := i > 0 && w.is("back") && ws[i-1].is("my", "the", "his", "her", "'s"); w.punct() || listed(stopwords, w.low) && !part || skip[w.low] || len(q.terms) > 24 {
 			continue
 		}
 		t := term{word: w.low, weight: 1, alts: []alt{{stem(w.low), 1}}}
 		if listed(light, w.low) || listed(light, infinite(w.low)) || listed(light, stem(w.low)) {
 			t.weight = 0.35
+			q.others = q.others || listed(someone, stem(w.low))
 		}
 		if listed(" have get go do make take give put come ", stem(w.low)) {
 			t.weight = 0.2
@@ -192,8 +210,11 @@ func newQuestion(s string) question {
 			if listed(tp.asks, w.low) {
 				if tp.personal {
 					// "live" is better answered by where home is than by any fact with the word
-					t.personal, t.alts[0].value = true, 0.85
-					t.alts = append(t.alts, alt{tp.tag, 1})
+					t.personal, t.alts[0].value = true, bareWord
+					if q.past {
+						t.alts[0].value = pastWord
+					}
+					t.alts = append(t.alts, tp.means()...)
 				} else {
 					t.alts = append(t.alts, alt{tp.tag, 0.94}) // the very word is better than its topic
 				}
@@ -204,10 +225,11 @@ func newQuestion(s string) question {
 		} else if w.low == "ide" {
 			t.alts = append(t.alts, alt{"@editor", 1})
 		}
-		t.manner = listed(verbs, w.low) || listed(manners, w.low) || listed(verbs, infinite(w.low)) || len(w.low) > 4 && (strings.HasSuffix(w.low, "ly") || strings.HasSuffix(w.low, "ing"))
-		t.focus = i > 0 && ws[i-1].is("what", "which")
-		t.manner = t.manner && !t.focus || i > 0 && ws[i-1].is("i", "we", "to", "he", "she", "they")
-		t.being = listed(people, w.low) || listed(animals, w.low) && !w.is("pet", "pets") || i > 0 && w.proper()
+		t.manner = listed(verbs, w.low) || listed(manners, w.low) || listed(verbs, infinite(w.low)) || len(w.low) > 4 && (strings.HasSuffix(w.low, "ly") || strings.HasSuffix(w.low, "ing")) && !listed(notParticiple, w.low)
+		ends := i+1 == len(ws) || ws[i+1].punct() || listed(functionWords, ws[i+1].low) || verbal3(ws[i+1].low)
+		t.focus = i > 0 && ends && (ws[i-1].is("what", "which") || i > 1 && ws[i-2].is("what", "which") && !listed(functionWords, ws[i-1].low))
+		t.manner = t.manner && !t.focus || i > 0 && ws[i-1].is("i", "we", "he", "she", "they")
+		t.being = listed(people, w.low) || listed(animals, w.low) && !w.is("pet", "pets") || i > 0 && w.proper() && !listed(demonyms, w.low)
 		if w.is("family", "kids", "children", "parents", "kid") {
 			t.being = false
 		}
@@ -225,6 +247,9 @@ func newQuestion(s string) question {
 	}
 	return q
 }
+
+// someone are the stems of general words for people.
+const someone = ` guy man woman girl boy folk ladi `
 
 // balance lets "do I like X" match a dislike too, and "what do I like" hardly.
 func (q *question) balance(low string) {
@@ -254,6 +279,12 @@ func longest(low, phrases string) string {
 	}
 	return best
 }
+
+// bareWord is what the very word of a question counts where a topic is meant: "city", for where home is.
+const (
+	bareWord = 0.58
+	pastWord = 0.85 // of what was, the topic knows less
+)
 
 // enough is the score from which a fact is taken for an answer.
 const enough = 0.6
@@ -294,7 +325,7 @@ func (q question) score(e *entry) float64 {
 	if q.past && strings.Contains(e.text, " used to ") {
 		s *= 1.2
 	}
-	if q.when && !timely(e.ws) || q.where && !placed(e) {
+	if q.when && !timed(e) || q.where && !placed(e) {
 		s *= 0.55
 	}
 	return s

@@ -179,6 +179,8 @@ func asks(ws []word) bool {
 		return listed(" is am are was were do does did have has can could will would should shall may might must 's ", w.low)
 	}
 	switch {
+	case ws[0].is("who") && verbal3(ws[1].low):
+		return true
 	case ws[0].is("what", "who", "where", "how", "why", "whom", "whose"):
 		return aux(ws[1]) || ws[0].is("how", "whose", "what") && len(ws) > 2 && !ws[1].is("i", "we", "my", "our") || ws[0].is("why")
 	case ws[0].is("which"):
@@ -211,7 +213,7 @@ func kindOfQuestion(ws []word) actKind {
 		return actDay
 	case aboutTime(ws):
 		return actDate
-	case strings.TrimSpace(low) == "who am i" || has("know who i am", "tell me who i am"):
+	case strings.TrimSpace(low) == "who am i" || has("know who i am", "tell me who i am", "who you are talking to", "who you are speaking to", "who you talk to", "who is talking to you"):
 		return actWhoAmI
 	case has("know", "remember", "learn", "learned", "learnt", "stored", "memory", "tell me", "describe", "remind me", "summarize", "summarise", "told you", "memories", "noted", "list") &&
 		(has("about me", "about myself", "of me", "describe me", "remember me", "know me", "summarize me", "summarise me", "you know", "in your memory", "i told you", "your memory", "your memories", "have i told you", "do you remember") && nothingElse(ws)):

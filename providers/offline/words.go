@@ -305,14 +305,14 @@ func capital(s string) string {
 }
 
 //nolint:misspell // both spellings are understood
-const respelled = ` colour=color colours=color favourite=favorite favourites=favorite neighbour=neighbor neighbours=neighbor grey=gray
+const respelled = ` tyre=tire tyres=tire aeroplane=plane programme=program licence=license jewellery=jewelry colour=color colours=color favourite=favorite favourites=favorite neighbour=neighbor neighbours=neighbor grey=gray
  mum=mother mom=mother dad=father kids=child kid=child children=child wives=wife men=man women=woman went=go gone=go bought=buy sold=sell
  taught=teach met=meet born=birth ate=eat eaten=eat spoke=speak wrote=write drove=drive got=get has=have had=have bike=bicycle
  tv=television flat=apartment holidays=vacation holiday=vacation began=begin started=begin left=leave lost=lose found=find gave=give
  flew=fly flies=fly ran=run swam=swim sang=sing won=win grew=grow broke=break chose=choose wed=marry wedding=marry
  weddings=marry married=marry marries=marry marriage=marry photo=photograph photos=photograph allergy=allergic allergies=allergic
  grandma=grandmother granny=grandmother gran=grandmother nana=grandmother grandpa=grandfather granddad=grandfather grandad=grandfather mam=mother
- hubby=husband gp=doctor physician=doctor kitten=cat puppy=dog dish=food dishes=food meal=food meals=food quit=leave `
+ hubby=husband dr=doctor gp=doctor physician=doctor kitten=cat puppy=dog dish=food dishes=food meal=food meals=food quit=leave `
 
 // stem returns the stem of a word, spelling variants and irregular forms made equal.
 func stem(low string) string {

@@ -6,7 +6,7 @@ import (
 
 // chatted are the heads of sentences that are about the talk or the day, not about what belongs to a person.
 const chatted = ` weather day sun sky world earth moon answer question point problem idea thing rest news last next other others same more first truth fact reason
- only best worst word words way result name time internet model program chat conversation message joke test `
+ only best worst word words way result time internet model program chat conversation message joke test `
 
 // subjectEnd finds the verb of a clause whose subject is a noun phrase; 0 if there is none near its start.
 func subjectEnd(ws []word) int {
@@ -37,6 +37,8 @@ func worldly(ws []word) bool {
 	switch {
 	case ws[0].is("the"):
 		return v > 1 && !listed(chatted, ws[1].low) && !listed(chatted, head.low) && !head.is("it", "that")
+	case listed(" home work breakfast lunch dinner supper bedtime school church training practice rent ", ws[0].low) && ws[1].is("is", "was", "are", "starts", "begins", "ends"):
+		return true
 	case ws[0].proper() && !verbal3(ws[0].low) && !listed(functionWords, ws[0].low) && !listed(demonyms, ws[0].low) && !listed(times, ws[0].low) && ws[0].low != ws[0].text && (v == 1 || ws[v-1].proper()) && len(ws[0].low) > 1:
 		if !ws[v].is("is", "are", "was") {
 			return !ws[v].is("can", "could", "would", "should", "may", "might", "must") && !plural(ws, v)
@@ -45,7 +47,7 @@ func worldly(ws []word) bool {
 		return !next.is("the", "one") && (next.counts() || next.is("allergic", "married", "born", "called", "at", "from", "away", "on", "vegan", "vegetarian") || listed(people, ws[len(ws)-1].low) || slices.ContainsFunc(ws[v+1:], func(w word) bool { return profession(w.low) }))
 	case !listed(functionWords, ws[0].low) && !listed(commands, ws[0].low) && v <= 2 && !ws[0].number():
 		valued := func(w word) bool { return w.number() || coded(w) }
-		return (timely(ws[v:]) || slices.ContainsFunc(ws[v:], valued)) && !listed(chatted, ws[0].low)
+		return (timely(ws) || slices.ContainsFunc(ws[v:], valued)) && !listed(chatted, ws[0].low)
 	}
 	return false
 }
