@@ -256,7 +256,7 @@ func (p *past) live(i int) {
 	}
 	note := fmt.Sprint("\nedit ", i)
 	what := p.rng.IntN(20)
-	if sure, ok := map[int]int{1: 12, 3: 15, 6: 10, 8: 8, 13: 8}[i]; ok { // what every history has, whatever its seed
+	if sure, ok := map[int]int{1: 12, 3: 15, 5: 11, 6: 10, 8: 8, 10: 11, 13: 8}[i]; ok { // what every history has, whatever its seed
 		what = sure
 	}
 	switch what {
@@ -300,9 +300,11 @@ func (p *past) live(i int) {
 			if err != nil {
 				return err
 			}
-			c.Settings = nil
+			c.Model, c.Settings = "", nil
 			if i%2 == 0 {
 				c.Settings = &core.ModelSettings{MaxOutputTokens: i}
+			} else {
+				c.Model = "openai/gpt-other"
 			}
 			return tx.Conversations().Update(ctx, &c)
 		})
