@@ -38,6 +38,10 @@ func TestSearchFindsWhatIsStoredAfterAnyEnd(t *testing.T) {
 		s.must(s.house.start(t.Context()))
 		s.look()
 	}
+	s.what = "more work" // what the last damage had built anew must also be followed
+	s.work(time.Second)
+	s.must(s.house.start(t.Context()))
+	s.look()
 	s.what = "a new index"
 	found := s.ranking()
 	s.must(s.house.stop())
