@@ -30,8 +30,8 @@ const (
 	textModule     = "golang.org/x/text"
 )
 
-// realFiles lists what there is. None of our modules holds an EPUB or a DOCX, and only two tables: samples made by hand
-// stand for these formats.
+// realFiles lists what there is. None of our modules holds an EPUB or a DOCX, and only two tables: those that others made
+// are fetched for the test of core/service that -documents asks for.
 func realFiles() []realFile {
 	return []realFile{
 		{pdfcpuModule, "pkg/testdata/TheGoProgrammingLanguageCh1.pdf", core.FilePDF, "Most programs process some input to produce some output; that’s pretty much the definition of computing.", 23, 0},
