@@ -13,10 +13,8 @@ import (
 // maxWindow is the window that the contract shows unless a limit was asked for.
 const maxWindow = 128_000
 
-// The keys of an agent's settings that are kept and shown, and that nothing here reads yet.
+// The keys of an agent's settings that are kept and shown, and that nothing here reads.
 const (
-	extraMaxFiles    = "max_files_open"
-	extraFileWindow  = "per_file_view_window_char_limit"
 	extraProject     = "project_id"
 	extraTemplate    = "template_id"
 	extraBase        = "base_template_id"
@@ -66,7 +64,7 @@ func wireAgent(f agentFacts) api.AgentState {
 		Description: api.PtrTo(a.Description), Metadata: a.Metadata, MessageBufferAutoclear: a.Autoclear, EnableSleeptime: &no,
 		LastRunCompletion: api.AtPtr(a.LastRunAt), LastStopReason: api.PtrTo(api.StopReason(a.LastStopReason)), Timezone: &a.Timezone, Hidden: &a.Hidden,
 		ProjectID: extraText(a.Extra, extraProject), TemplateID: extraText(a.Extra, extraTemplate), BaseTemplateID: extraText(a.Extra, extraBase),
-		MaxFilesOpen: extraInt(a.Extra, extraMaxFiles), PerFileViewWindowCharLimit: extraInt(a.Extra, extraFileWindow),
+		MaxFilesOpen: extraInt(a.Extra, core.ExtraMaxFilesOpen), PerFileViewWindowCharLimit: extraInt(a.Extra, core.ExtraFileViewChars),
 	}
 	if !a.LastRunAt.IsZero() {
 		ms := int(a.LastRunMillis)
@@ -346,8 +344,8 @@ func newExtra(in api.CreateAgent) (map[string]any, error) {
 	keep(extra, extraProject, in.ProjectID)
 	keep(extra, extraTemplate, in.TemplateID)
 	keep(extra, extraBase, in.BaseTemplateID)
-	keep(extra, extraMaxFiles, in.MaxFilesOpen)
-	keep(extra, extraFileWindow, in.PerFileViewWindowCharLimit)
+	keep(extra, core.ExtraMaxFilesOpen, in.MaxFilesOpen)
+	keep(extra, core.ExtraFileViewChars, in.PerFileViewWindowCharLimit)
 	settings, err := coreCompaction(in.CompactionSettings)
 	if settings != nil {
 		extra[compact.ExtraKey] = settings
@@ -435,8 +433,8 @@ func patchedExtra(in api.UpdateAgent) (map[string]any, error) {
 	change(extra, extraProject, in.ProjectID)
 	change(extra, extraTemplate, in.TemplateID)
 	change(extra, extraBase, in.BaseTemplateID)
-	change(extra, extraMaxFiles, in.MaxFilesOpen)
-	change(extra, extraFileWindow, in.PerFileViewWindowCharLimit)
+	change(extra, core.ExtraMaxFilesOpen, in.MaxFilesOpen)
+	change(extra, core.ExtraFileViewChars, in.PerFileViewWindowCharLimit)
 	if in.CompactionSettings.Set {
 		extra[compact.ExtraKey] = nil
 		if !in.CompactionSettings.Null {
