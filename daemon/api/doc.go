@@ -1,5 +1,5 @@
-// Package api holds the types that travel between the daemon and its clients: those of the Letta V1 contract, one file
-// per noun, and our own under /loci/v1 (loci.go).
+// Package api holds the types that travel between the daemon and its clients, one file per noun: those of the Letta V1
+// contract, and our own under /loci/v1.
 //
 // It promises that every JSON key is the contract's (contract_test.go compares them), that a key which was not sent, a
 // null and a value stay apart where the contract tells them apart (Opt), and that what a client does not know yet

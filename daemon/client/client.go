@@ -1,4 +1,4 @@
-// Package client is the typed way to the daemon: one method per operation, over the Unix socket.
+// Package client is the typed way to the daemon: a method for each operation that our programs use, over the Unix socket.
 //
 // It promises that an error is an *Error with a kind, that a stream which breaks goes on where it was, that a session the
 // daemon has forgotten is registered again, and that a daemon which is not running is started if the caller allows it.
