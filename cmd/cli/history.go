@@ -53,7 +53,7 @@ func (a *app) memoryHistory(agent *string) *cobra.Command {
 func (a *app) memoryDiff(agent *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "diff LABEL [FROM [TO]]", Short: "Show what the last edit of a block changed, or what differs between two versions",
-		Args: between(1, 3, "the block's label"),
+		Args: cobra.MatchAll(atLeast("the block's label"), atMost(3)),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			var p api.BlockDiffParams
@@ -163,14 +163,4 @@ func versionNumber(s string) (int, error) {
 		return 0, invalid("%q is not the number of a version", clip(s, 20)).withHint("loci memory history LABEL lists them")
 	}
 	return n, nil
-}
-
-// between wants the named arguments and takes up to most.
-func between(least, most int, names ...string) cobra.PositionalArgs {
-	return func(cmd *cobra.Command, args []string) error {
-		if len(args) > most {
-			return invalid("%s: unexpected %q", cmd.CommandPath(), clip(args[most], 40)).withHint("%s --help", cmd.CommandPath())
-		}
-		return atLeast(names[:least]...)(cmd, args)
-	}
 }
