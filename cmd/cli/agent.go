@@ -115,11 +115,15 @@ func (a *app) agentsShow() *cobra.Command {
 			for i, t := range g.Tools {
 				tools[i] = text(t.Name)
 			}
+			window := g.LLMConfig.ContextWindow
+			if _, err := a.register(cmd.Context(), c, api.ClientScript, nil); err == nil { // so that our keys find its model
+				window = windowOf(cmd.Context(), c, g)
+			}
 			t := table{head: []string{"AGENT", g.Name}}
 			t.add("id", g.ID)
 			t.add("type", g.AgentType)
 			t.add("model", text(g.Model))
-			t.add("context", strconv.Itoa(a.windowOf(cmd.Context(), c, g))+" tokens")
+			t.add("context", strconv.Itoa(window)+" tokens")
 			if r, err := c.Recall(cmd.Context(), g.ID); err == nil { // an older daemon does not know
 				t.add("recall", recallWord(r.Tokens))
 			}
@@ -133,11 +137,9 @@ func (a *app) agentsShow() *cobra.Command {
 }
 
 // windowOf is the window that the agent's requests have. What the contract shows of it ends at 128,000.
-func (a *app) windowOf(ctx context.Context, c *client.Client, g api.AgentState) int {
-	if _, err := a.register(ctx, c, api.ClientScript, nil); err == nil { // so that our keys find its model
-		if w, err := c.Context(ctx, g.ID, ""); err == nil {
-			return w.ContextWindowSizeMax
-		}
+func windowOf(ctx context.Context, c *client.Client, g api.AgentState) int {
+	if w, err := c.Context(ctx, g.ID, ""); err == nil {
+		return w.ContextWindowSizeMax
 	}
 	return g.LLMConfig.ContextWindow
 }

@@ -73,3 +73,22 @@ func TestEveryFileThatCouldNotBeReadIsNamed(t *testing.T) {
 		t.Errorf("%d refused, %d added, %v", len(j.refused), len(j.ids), j.err)
 	}
 }
+
+func TestAPromptIsMeasuredByTheWindowThatTheModelHas(t *testing.T) {
+	t.Parallel()
+	c := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		var answer any = api.AgentState{LLMConfig: api.LLMConfig{ContextWindow: 128_000}} // as the contract shows it
+		if strings.HasSuffix(r.URL.Path, "/context") {
+			answer = api.ContextWindow{ContextWindowSizeMax: 1_000_000}
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	})
+	for letters, want := range map[int]bool{300_000: false, 2_000_000: true} {
+		var errOut bytes.Buffer
+		turn := &turn{app: &app{errOut: &errOut}, session: api.Session{AgentID: "agent-1"}}
+		turn.warnOfCut(t.Context(), c, strings.Repeat("a", letters))
+		if said := errOut.String(); strings.Contains(said, "longer than what fits into 1000000 tokens") != want || (said != "") != want {
+			t.Errorf("%d letters: %q", letters, said)
+		}
+	}
+}

@@ -187,7 +187,7 @@ func (t *turn) warnOfCut(ctx context.Context, c *client.Client, prompt string) {
 	if err != nil {
 		return // the run will say what is wrong
 	}
-	if window := g.LLMConfig.ContextWindow; tooLongFor(letters, window) {
+	if window := windowOf(ctx, c, g); tooLongFor(letters, window) {
 		t.app.note(fmt.Sprintf("the prompt is longer than what fits into %d tokens; the model reads its beginning, the whole is kept", window))
 	}
 }
