@@ -119,6 +119,21 @@ func TestNothingIsAskedAgainOnceSomethingWasShown(t *testing.T) {
 	}
 }
 
+func TestARequestedPauseIsKeptWhateverFailed(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		down := fail(core.Unavailable)
+		down.RetryAfter = 20 * time.Second
+		start := time.Now()
+		if err := run(t.Context(), behind(&model{fails: []error{down}}, 1, nil)); err != nil {
+			t.Fatal(err)
+		}
+		if d := time.Since(start); d < 20*time.Second || d > 21*time.Second {
+			t.Errorf("waited %v", d)
+		}
+	})
+}
+
 func TestARequestedPauseIsKeptByEverybodyWithTheKey(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
