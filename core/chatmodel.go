@@ -132,6 +132,8 @@ type Models interface {
 	// First looks for the first reachable real model of the asker's environment (keys present, a local server up; one
 	// with tools first).
 	First(ctx context.Context, env Env) Reach
+	// Unbuilt names the variables that are set for providers that are not built yet. It asks nobody.
+	Unbuilt(env Env) []string
 }
 
 // Reach is what looking for a model in an asker's environment found.
@@ -139,7 +141,6 @@ type Reach struct {
 	Info    ModelInfo
 	OK      bool     // Info is a model
 	Because string   // what led to it, like "OPENAI_API_KEY is set"
-	Unbuilt []string // variables that are set for providers that are not built yet
 	Failed  []string // what is set up and did not work, as sentences without their full stop
 }
 

@@ -134,7 +134,7 @@ func (p *Providers) List(ctx context.Context, env core.Env) ([]core.ModelInfo, e
 // First implements core.Models. Providers are asked at once, and the first in the catalogue's order that has a model
 // wins; it does not wait for those after it.
 func (p *Providers) First(ctx context.Context, env core.Env) core.Reach {
-	found := core.Reach{Unbuilt: Unbuilt(env)}
+	var found core.Reach
 	ctx, cancel := context.WithCancel(ctx)
 	servers, wrong := p.reachable(env)
 	found.Failed = wrong
@@ -179,6 +179,9 @@ func noKey(row Row, env core.Env) error {
 	}
 	return err
 }
+
+// Unbuilt implements core.Models.
+func (p *Providers) Unbuilt(env core.Env) []string { return Unbuilt(env) }
 
 // Unbuilt names the variables that are set for providers that are not built yet.
 func Unbuilt(env core.Env) []string {

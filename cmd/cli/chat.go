@@ -119,7 +119,7 @@ func (f *chatFlags) open() *api.Open {
 
 // unbuiltNote names keys whose provider cannot be used yet.
 func unbuiltNote(names []string) string {
-	return fmt.Sprintf("%s: set, but this provider is not built yet and is not used", strings.Join(names, ", "))
+	return fmt.Sprintf("%s is set, but its provider is not built yet", strings.Join(names, ", "))
 }
 
 // chat opens the chat. The terminal paints before anything is looked up.

@@ -157,7 +157,12 @@ func (t *turn) announceModel(ctx context.Context, c *client.Client) {
 		t.tell(choice.Notice)
 	}
 	t.unfit = err
-	if t.flags.model == "" && !strings.Contains(choice.Notice, s.Notice) {
+	switch {
+	case t.flags.model != "": // the session speaks of the agent's own model
+		if len(choice.UnbuiltKeys) > 0 {
+			t.tell(unbuiltNote(choice.UnbuiltKeys))
+		}
+	case !strings.Contains(choice.Notice, s.Notice):
 		t.tell(s.Notice)
 	}
 }

@@ -74,7 +74,6 @@ func (e *Engine) Choose(ctx context.Context, agent core.Agent, override core.Han
 	if err != nil {
 		return Choice{}, err
 	}
-	off.Unbuilt = c.Unbuilt
 	off.Notice = "No language model is connected: the built-in offline model answers. Set OPENAI_API_KEY or start Ollama to connect one."
 	if len(c.failed) > 0 {
 		off.Notice = sentences(c.failed) + "The built-in offline model answers, which is no language model."
@@ -109,10 +108,10 @@ func (e *Engine) chooseReal(ctx context.Context, env core.Env) (Choice, error) {
 	}
 	found := e.cfg.Models.First(ctx, env)
 	if !found.OK {
-		return Choice{Unbuilt: found.Unbuilt, failed: found.Failed}, nil
+		return Choice{Unbuilt: e.cfg.Models.Unbuilt(env), failed: found.Failed}, nil
 	}
 	c, err := e.resolve(ctx, found.Info.Handle, whyEnvironment, env)
-	c.Unbuilt, c.because, c.failed = found.Unbuilt, found.Because, found.Failed
+	c.because, c.failed = found.Because, found.Failed
 	return c, err
 }
 
@@ -124,7 +123,7 @@ func (e *Engine) resolve(ctx context.Context, h core.Handle, why string, env cor
 	if err != nil {
 		return Choice{}, err
 	}
-	return Choice{Handle: h, Info: info, Chat: chat, Why: why}, nil
+	return Choice{Handle: h, Info: info, Chat: chat, Why: why, Unbuilt: e.cfg.Models.Unbuilt(env)}, nil
 }
 
 // moveAgent gives an agent whose model nobody named its real one, once.

@@ -83,6 +83,8 @@ func (s *script) Chat(_ context.Context, h core.Handle, env core.Env) (core.Chat
 
 func (s *script) List(context.Context, core.Env) ([]core.ModelInfo, error) { return nil, nil }
 
+func (s *script) Unbuilt(core.Env) []string { return nil }
+
 func (s *script) First(_ context.Context, env core.Env) core.Reach {
 	key, ok := env("OPENAI_API_KEY")
 	if key.Reveal() == "refused" {

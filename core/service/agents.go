@@ -118,7 +118,7 @@ func (a *Agents) draft(ctx context.Context, in NewAgent, env core.Env) (core.Age
 
 func (a *Agents) draftModel(ctx context.Context, agent *core.Agent, env core.Env) (core.ModelInfo, error) {
 	if agent.Model == "" {
-		agent.Model, _ = a.models.first(ctx, env)
+		agent.Model = a.models.first(ctx, env)
 		if agent.Model == "" {
 			return core.ModelInfo{}, core.E(core.Invalid, "a model is needed: give `model` or `llm_config`").
 				WithHint("no provider can be reached; set a key such as OPENAI_API_KEY, start Ollama, or use the model %s", core.OfflineHandle)

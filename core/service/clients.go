@@ -98,7 +98,7 @@ type Opened struct {
 	Agent        core.Agent
 	Conversation core.Conversation
 	AgentNew     bool
-	Unbuilt      []string // provider variables of the client whose provider is not built yet; only of a new agent
+	Unbuilt      []string // provider variables of the client whose provider is not built yet
 }
 
 func newClients(p *parts, agents *Agents, conversations *Conversations) *Clients {
@@ -317,10 +317,9 @@ func (c *Clients) Open(ctx context.Context, client core.Client, in Open) (Opened
 
 // newAgent is the agent that an empty home or a wish for a new one gets.
 type newAgent struct {
-	ready   bool
-	in      NewAgent
-	draft   core.Agent
-	unbuilt []string
+	ready bool
+	in    NewAgent
+	draft core.Agent
 }
 
 var errNeedsAgent = core.E(core.Precondition, "an agent has to be made")
@@ -331,7 +330,7 @@ func (c *Clients) prepare(ctx context.Context, client core.Client, in Open) (new
 		Tools: TerminalTools(), NoBaseTools: true, Timezone: zoneOr(client.Zone), Recall: core.DefaultRecall,
 	}}
 	if want.in.Model == "" {
-		want.in.Model, want.unbuilt = c.models.first(ctx, client.Env)
+		want.in.Model = c.models.first(ctx, client.Env)
 		want.in.ModelAuto = true // its first run says which it is and why
 		if err := c.answerable(ctx, client, in, want.in.Model); err != nil {
 			return want, err
@@ -371,7 +370,7 @@ func (c *Clients) open(ctx context.Context, client core.Client, in Open, want ne
 	err := c.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
 		var err error
 		var last core.Workspace
-		out = Opened{}
+		out = Opened{Unbuilt: c.Models.Unbuilt(c.env(client.Env))}
 		if client.Workspace != "" {
 			if last, _, err = tx.Workspaces().Find(ctx, client.Workspace); err != nil {
 				return err
@@ -384,7 +383,7 @@ func (c *Clients) open(ctx context.Context, client core.Client, in Open, want ne
 			if out.Agent, err = c.agents.createIn(ctx, tx, want.draft, want.in, 0); err != nil {
 				return err
 			}
-			out.AgentNew, out.Unbuilt = true, want.unbuilt
+			out.AgentNew = true
 		}
 		out.Conversation, err = c.findConversation(ctx, tx, in.Conversation, out.Agent, last)
 		return err

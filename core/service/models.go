@@ -59,16 +59,16 @@ func (m *Models) RealAnswered(ctx context.Context) (bool, error) {
 }
 
 // first is the model of an agent that names none: the configured default, else the first that can be reached.
-func (m *Models) first(ctx context.Context, env core.Env) (handle core.Handle, unbuilt []string) {
+func (m *Models) first(ctx context.Context, env core.Env) core.Handle {
 	if m.DefaultModel != "" {
-		return m.DefaultModel, nil
+		return m.DefaultModel
 	}
 	found := m.Models.First(ctx, m.env(env))
 	if !found.OK {
-		return "", found.Unbuilt
+		return ""
 	}
 	m.remember(found.Info)
-	return found.Info.Handle, found.Unbuilt
+	return found.Info.Handle
 }
 
 // resolve checks that a handle names a model: its form, and that there is one, as far as its provider says. A key that is missing or refused now

@@ -44,9 +44,16 @@ func (r reach) List(context.Context, core.Env) ([]core.ModelInfo, error) {
 	return out, nil
 }
 
+func (r reach) Unbuilt(env core.Env) []string {
+	if _, set := env("GEMINI_API_KEY"); set {
+		return []string{"GEMINI_API_KEY"}
+	}
+	return nil
+}
+
 func (r reach) First(context.Context, core.Env) core.Reach {
 	if len(r) == 0 {
-		return core.Reach{Unbuilt: []string{"GEMINI_API_KEY"}}
+		return core.Reach{}
 	}
 	return core.Reach{Info: core.ModelInfo{Handle: r[0], Name: "model"}, OK: true, Because: "REAL_API_KEY is set"}
 }
@@ -115,19 +122,33 @@ func TestTwoFirstStartsMakeOneAgent(t *testing.T) {
 func TestTheTerminalsAgentIsOfflineOnlyWhereNothingElseIsReachable(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
-		models  reach
-		fixed   core.Handle
-		want    core.Handle
-		unbuilt int
+		models reach
+		fixed  core.Handle
+		want   core.Handle
 	}{
-		{nil, "", core.OfflineHandle, 1},
-		{reach{"real/one"}, "", "real/one", 0},
-		{reach{"real/one", "real/two"}, "real/two", "real/two", 0},
+		{nil, "", core.OfflineHandle},
+		{reach{"real/one"}, "", "real/one"},
+		{reach{"real/one", "real/two"}, "real/two", "real/two"},
 	} {
 		s := newServices(t, c.models, func(cfg *Config) { cfg.DefaultModel = c.fixed })
 		o, err := s.Clients.Open(t.Context(), register(t, s, NewClient{Kind: core.ClientChat}), Open{})
-		if err != nil || o.Agent.Model != c.want || !o.Agent.ModelAuto || len(o.Unbuilt) != c.unbuilt {
-			t.Errorf("%v %q: model %s, auto %v, unbuilt %v: %v", c.models, c.fixed, o.Agent.Model, o.Agent.ModelAuto, o.Unbuilt, err)
+		if err != nil || o.Agent.Model != c.want || !o.Agent.ModelAuto {
+			t.Errorf("%v %q: model %s, auto %v: %v", c.models, c.fixed, o.Agent.Model, o.Agent.ModelAuto, err)
+		}
+	}
+}
+
+func TestAKeyThatCannotBeUsedYetIsNamedWhateverAnswers(t *testing.T) {
+	t.Parallel()
+	for name, models := range map[string]reach{"offline": nil, "a real model": {"real/one"}} {
+		s := newServices(t, models)
+		for start := range 2 { // the agent is made by the first
+			for want, vars := range map[string]map[string]string{"": nil, "GEMINI_API_KEY": {"GEMINI_API_KEY": "k"}} {
+				o, err := s.Clients.Open(t.Context(), register(t, s, NewClient{Kind: core.ClientScript, Variables: vars}), Open{})
+				if got := strings.Join(o.Unbuilt, " "); err != nil || got != want {
+					t.Errorf("%s, start %d: named %q (%v), want %q", name, start, got, err, want)
+				}
+			}
 		}
 	}
 }

@@ -49,6 +49,8 @@ func (m *script) List(context.Context, core.Env) ([]core.ModelInfo, error) {
 	return []core.ModelInfo{m.info()}, nil
 }
 
+func (m *script) Unbuilt(core.Env) []string { return nil }
+
 func (m *script) First(context.Context, core.Env) core.Reach {
 	return core.Reach{Info: m.info(), OK: true, Because: "TEST_API_KEY is set"}
 }

@@ -117,9 +117,6 @@ func (s *Server) tellModel(ctx context.Context, client core.Client, agent core.A
 		return
 	}
 	out.Model, out.Offline = string(c.Handle), c.Info.Offline
-	if out.Notice == "" {
-		out.Notice = unbuiltNotice(c.Unbuilt)
-	}
 }
 
 func unbuiltNotice(variables []string) string {
