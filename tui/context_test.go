@@ -35,6 +35,21 @@ func TestCompactShowsTheSummaryAndWhatItWon(t *testing.T) {
 	}
 }
 
+func TestAWindowLargerThanTheContractShowsIsMeasured(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.window = 1_000_000
+	f.agents[0].LLMConfig.ContextWindow = windowShown
+	r := newRobot(t, f, 80, 24)
+	r.until("the connection", func() bool { return r.m.connected && r.m.daemonPID > 0 })
+	r.say("hello")
+	r.idle()
+	r.until("the measure", func() bool { return r.m.contextMost > 0 })
+	if r.m.contextMost != f.window || !strings.Contains(r.status(), " 2%") {
+		t.Errorf("a window of %d tokens; status %q", r.m.contextMost, r.status())
+	}
+}
+
 func TestTheStatusSaysThatASummaryIsBeingWritten(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, newFake(), 80, 24).connect()

@@ -14,6 +14,7 @@ import (
 
 // fake is a daemon whose answers are scripted by what is said to it.
 type fake struct {
+	window   int // of the model, where it is larger than the contract shows
 	mu       sync.Mutex
 	opens    int
 	openErrs []error // of the first calls of Open
@@ -60,7 +61,7 @@ func newFake() *fake {
 }
 
 func agent(id, name string) api.AgentState {
-	return api.AgentState{ID: id, Name: name, Model: api.PtrTo("openai/gpt-4o"), LLMConfig: api.LLMConfig{ContextWindow: 128000}}
+	return api.AgentState{ID: id, Name: name, Model: api.PtrTo("openai/gpt-4o"), LLMConfig: api.LLMConfig{ContextWindow: 127_000}}
 }
 
 func (f *fake) Open(_ context.Context, o api.Open) (api.Session, error) {
@@ -144,7 +145,7 @@ func (f *fake) Messages(_ context.Context, t Thread, after string, limit int) ([
 
 func (f *fake) Context(context.Context, Thread) (api.ContextWindow, error) {
 	return api.ContextWindow{
-		ContextWindowSizeMax: 128000, ContextWindowSizeCurrent: 15360, NumMessages: 21, NumTokensSystem: 1200, NumTokensCoreMemory: 160,
+		ContextWindowSizeMax: max(f.window, 128_000), ContextWindowSizeCurrent: 15360, NumMessages: 21, NumTokensSystem: 1200, NumTokensCoreMemory: 160,
 		NumTokensFunctionsDefinitions: 2000, NumTokensSummaryMemory: 400, NumTokensMessages: 11600,
 	}, nil
 }

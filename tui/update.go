@@ -123,6 +123,9 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
+// windowShown is what the contract shows of larger windows: those are measured.
+const windowShown = 128_000
+
 func (m *Model) onAgent(msg agentMsg) tea.Cmd {
 	if msg.err != nil || msg.agent.ID != m.thread.Agent {
 		return nil
@@ -131,7 +134,7 @@ func (m *Model) onAgent(msg agentMsg) tea.Cmd {
 	if h := api.Val(msg.agent.Model); h != "" {
 		m.answers(h)
 	}
-	if w := msg.agent.LLMConfig.ContextWindow; w > 0 {
+	if w := msg.agent.LLMConfig.ContextWindow; w > 0 && w < windowShown {
 		m.contextMost = w
 	}
 	return nil
