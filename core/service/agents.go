@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"loci/core"
 	"loci/core/compact"
 	"loci/core/memory"
+	"loci/core/rules"
 )
 
 // tagSubagent marks agents that other agents made; they are hidden.
@@ -96,7 +98,7 @@ func (a *Agents) draft(ctx context.Context, in NewAgent, env core.Env) (core.Age
 	if in.System.Set() {
 		agent.System = in.System.Value
 	}
-	if err := checkTags(agent.Tags); err != nil {
+	if err := cmp.Or(checkTags(agent.Tags), checkRules(agent.ToolRules)); err != nil {
 		return agent, err
 	}
 	if len(in.Blocks)+len(in.BlockIDs) > maxAgentBlocks {
@@ -424,6 +426,16 @@ func checkTags(tags []string) error {
 	for _, t := range tags {
 		if t == "" || len(t) > maxTagChars {
 			return core.E(core.Invalid, "a tag has 1 to %d bytes", maxTagChars)
+		}
+	}
+	return nil
+}
+
+// checkRules refuses tool rules that cannot be obeyed.
+func checkRules(all []core.ToolRule) error {
+	for _, r := range all {
+		if err := rules.Validate(r); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -88,7 +89,7 @@ func (a *Agents) checkPatch(ctx context.Context, agent core.Agent, patch *AgentP
 	if len(patch.BlockIDs.Value) > maxAgentBlocks {
 		return core.E(core.Invalid, "an agent has at most %d blocks", maxAgentBlocks)
 	}
-	if err := checkTags(patch.Tags.Value); err != nil {
+	if err := cmp.Or(checkTags(patch.Tags.Value), checkRules(patch.ToolRules.Value)); err != nil {
 		return err
 	}
 	if err := compact.Check(compact.Of(patch.Extra)); err != nil {
@@ -277,12 +278,12 @@ func (a *Agents) RequireApproval(ctx context.Context, id core.AgentID, tool stri
 	}
 	return a.change(ctx, id, func(_ context.Context, _ core.Store, agent *core.Agent) (bool, error) {
 		rule := core.ToolRule{Type: core.RuleRequiresApproval, Tool: tool}
-		rules := slices.DeleteFunc(slices.Clone(agent.ToolRules), func(r core.ToolRule) bool { return r.Type == rule.Type && r.Tool == tool })
+		kept := slices.DeleteFunc(slices.Clone(agent.ToolRules), func(r core.ToolRule) bool { return r.Type == rule.Type && r.Tool == tool })
 		if required {
-			rules = append(rules, rule)
+			kept = append(kept, rule)
 		}
-		changed := len(rules) != len(agent.ToolRules)
-		agent.ToolRules = rules
+		changed := len(kept) != len(agent.ToolRules)
+		agent.ToolRules = kept
 		return changed, nil
 	})
 }

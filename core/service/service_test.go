@@ -327,6 +327,22 @@ func TestBaseRulesAreLeftOutForModelsThatDoWithoutThem(t *testing.T) {
 	}
 }
 
+func TestARuleThatCannotBeObeyedIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newServices(t, reach{"real/one"})
+	rule := core.ToolRule{Type: core.RuleConstrainChild, Tool: "archival_memory_search"} // by nothing at all
+	if _, err := s.Agents.Create(t.Context(), NewAgent{Model: "real/one", ToolRules: []core.ToolRule{rule}}, nil); core.KindOf(err) != core.Invalid {
+		t.Errorf("of a new agent: %v", err)
+	}
+	agent, err := s.Agents.Create(t.Context(), NewAgent{Model: "real/one"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Agents.Update(t.Context(), agent.ID, AgentPatch{ToolRules: core.Some([]core.ToolRule{rule})}, nil); core.KindOf(err) != core.Invalid {
+		t.Errorf("of an agent: %v", err)
+	}
+}
+
 func TestNamesThatSeveralAgentsHaveAreAConflict(t *testing.T) {
 	t.Parallel()
 	s := newServices(t, reach{"real/one"})
