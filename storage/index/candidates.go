@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"loci/core/search"
 )
@@ -34,18 +35,17 @@ type nearby struct {
 	err  error
 }
 
-// nearest begins to search by vectors, which needs nothing of the file. The channel gives the result and is closed.
-func (m *matching) nearest(ctx context.Context) <-chan nearby {
+// nearest begins to search by vectors, which needs nothing of the file. The channel gives the result.
+func (m *matching) nearest(ctx context.Context, wg *sync.WaitGroup) <-chan nearby {
 	out := make(chan nearby, 1)
 	if m.ask.Meaning == nil {
-		close(out)
+		out <- nearby{}
 		return out
 	}
-	go func() {
-		defer close(out)
+	wg.Go(func() {
 		seqs, err := m.ask.Meaning.Nearest(ctx)
 		out <- nearby{seqs, err}
-	}()
+	})
 	return out
 }
 

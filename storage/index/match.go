@@ -204,8 +204,9 @@ func (m *matching) whole(ctx context.Context) ([]search.Hit, error) {
 
 // sampled ranks candidates and what is near them.
 func (m *matching) sampled(ctx context.Context) ([]search.Hit, error) {
-	nearest := m.nearest(ctx)
-	defer func() { <-nearest }() // nothing outlives the search
+	var wg sync.WaitGroup
+	defer wg.Wait() // nothing outlives the search
+	nearest := m.nearest(ctx, &wg)
 	st := search.Stats{Docs: int(m.total), AvgLen: float64(m.words) / float64(max(m.total, 1))}
 	q := m.ask.Query
 	var err error
