@@ -44,22 +44,36 @@ func (e *Engine) Submit(ctx context.Context, req Request) (core.Run, error) {
 			return run, err
 		}
 	}
-	e.mu.Lock()
-	idle := l.current == nil && len(l.queue) == 0
-	waiting := len(l.queue)
-	inTheWay, tooMany := busy(l), full(l, waiting)
-	e.mu.Unlock()
-	switch {
-	case !idle && !req.Queue:
-		return core.Run{}, inTheWay
-	case waiting >= e.cfg.MaxQueue:
-		return core.Run{}, tooMany
+	idle, err := e.place(l, req.Queue)
+	if err != nil {
+		return core.Run{}, err
 	}
 	j := e.newJob(e.newRun(req, hash), req.Client.Env)
 	e.mu.Lock()
 	e.active[j.run.ID] = j // before the commit, so that who finds the run there can follow it
 	e.mu.Unlock()
 	run, step, err := e.commitAccept(ctx, j.run, idle)
+	return e.accepted(l, j, run, step, err)
+}
+
+// place finds a place for one more run in a lane whose accept token is held: it may begin at once, or where it may wait,
+// there is room for it.
+func (e *Engine) place(l *lane, mayWait bool) (idle bool, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	waiting := len(l.queue)
+	idle = l.current == nil && waiting == 0
+	switch {
+	case !idle && !mayWait:
+		return idle, busy(l)
+	case waiting >= e.cfg.MaxQueue:
+		return idle, full(l, waiting)
+	}
+	return idle, nil
+}
+
+// accepted puts a run into the queue of its lane once it is committed.
+func (e *Engine) accepted(l *lane, j *job, run core.Run, step *core.Step, err error) (core.Run, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err != nil {
