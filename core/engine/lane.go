@@ -82,7 +82,6 @@ func (e *Engine) leave(conv core.ConversationID, l *lane) {
 	<-l.accept
 	e.mu.Lock()
 	l.users--
-	e.startLocked(conv, l)
 	e.dropLocked(conv, l)
 	e.mu.Unlock()
 }
@@ -101,15 +100,6 @@ func (e *Engine) dropLocked(conv core.ConversationID, l *lane) {
 		delete(e.lanes, conv)
 		e.lessLocked()
 	}
-}
-
-// startLocked gives the lane a goroutine if it has work and none.
-func (e *Engine) startLocked(conv core.ConversationID, l *lane) {
-	if l.current != nil || l.held || len(l.queue) == 0 {
-		return
-	}
-	l.current, l.queue = l.queue[0], l.queue[1:]
-	e.wg.Go(func() { e.work(conv, l) })
 }
 
 // work executes the lane's runs until none is left, or another goroutine has taken the lane over: the lane is free before
@@ -153,9 +143,15 @@ func (e *Engine) forgetLocked(j *job) {
 	e.hub.changed(j.run.ID)
 }
 
-// enqueueLocked registers a run behind everything the lane has.
+// enqueueLocked registers a run behind everything the lane has, which gets a goroutine if it has none. The engine is not
+// closed: a shutdown waits for what began before it.
 func (e *Engine) enqueueLocked(l *lane, j *job) {
 	e.active[j.run.ID] = j
+	if l.current == nil && len(l.queue) == 0 {
+		l.current = j
+		e.wg.Go(func() { e.work(j.run.Conversation, l) })
+		return
+	}
 	l.queue = append(l.queue, j)
 	select {
 	case l.queued <- struct{}{}:

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -206,4 +208,54 @@ func TestRunsThatAreOverAreNotWaitedFor(t *testing.T) {
 	if n := h.engine.Watched(); n > 0 {
 		t.Errorf("%d runs are kept for who might wait for them", n)
 	}
+}
+
+func TestRule10NothingBeginsBehindAShutdown(t *testing.T) {
+	t.Parallel()
+	var over atomic.Bool
+	h := open(t, func(int, core.ChatRequest) turn { return say("ok") })
+	late := beforeChat{h.model, func() {
+		if over.Load() {
+			t.Error("a run began after the shutdown")
+		}
+	}}
+	a := h.agent(nil)
+	for range longRun(120) {
+		over.Store(false)
+		cfg := h.cfg
+		cfg.Models = late
+		e := engine.New(cfg)
+		var submitted sync.WaitGroup
+		done := make(chan struct{})
+		submitted.Go(func() {
+			defer close(done)
+			req := h.request(a, "hello")
+			req.Queue = false
+			_, _ = e.Submit(t.Context(), req)
+		})
+		for waits := true; waits && len(e.Active(core.DefaultConversation(a.ID))) == 0; {
+			select {
+			case <-done:
+				waits = false
+			default:
+				runtime.Gosched()
+			}
+		}
+		if err := e.Shutdown(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		over.Store(true)
+		submitted.Wait()
+	}
+}
+
+// beforeChat does something before a model is found.
+type beforeChat struct {
+	*script
+	do func()
+}
+
+func (b beforeChat) Chat(ctx context.Context, h core.Handle, env core.Env) (core.ChatModel, core.ModelInfo, error) {
+	b.do()
+	return b.script.Chat(ctx, h, env)
 }

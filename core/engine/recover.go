@@ -151,8 +151,11 @@ func (e *Engine) resume(ctx context.Context, run core.Run) error {
 		return err
 	}
 	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return core.ErrShutdown
+	}
 	e.enqueueLocked(l, j)
-	e.mu.Unlock()
 	return nil
 }
 
