@@ -184,7 +184,12 @@ func TestTheIndexIsRebuiltWhenItCannotBeTrusted(t *testing.T) {
 		"another home":    {edit(`UPDATE marks SET value = 'other' WHERE key = 'home'`), true},
 		"another epoch":   {edit(`UPDATE marks SET value = '77' WHERE key = 'epoch'`), true},
 		"ahead":           {edit(`UPDATE marks SET value = '7777' WHERE key = 'applied'`), true},
-		"unfinished":      {edit(`UPDATE marks SET value = '-1' WHERE key = 'applied'`), true},
+		"too far behind": {func(t *testing.T, path string) { // what is missing in it is told of no more
+			edit(`UPDATE marks SET value = '5' WHERE key = 'applied'`)(t, path)
+			edit(`DELETE FROM changes WHERE seq <= 20`)(t, filepath.Join(filepath.Dir(path), factsFile))
+		}, true},
+		"behind":     {edit(`UPDATE marks SET value = '5' WHERE key = 'applied'`), false},
+		"unfinished": {edit(`UPDATE marks SET value = '-1' WHERE key = 'applied'`), true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
