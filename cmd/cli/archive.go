@@ -43,6 +43,15 @@ func embeddingOf(r api.Archive) string {
 	return api.Val(r.EmbeddingConfig.Handle)
 }
 
+// embeddedWith says it, and what was asked for where the built-in one took its place.
+func embeddedWith(r api.Archive) string {
+	said := fmt.Sprintf("%s is embedded with %s", r.Name, embeddingOf(r))
+	if wanted, _ := r.Metadata[api.NotReachable].(string); wanted != "" {
+		said += fmt.Sprintf("; %s is wanted for it and could not be reached", wanted)
+	}
+	return said
+}
+
 // archivalShare attaches an archive to an agent, or takes it away.
 func (a *app) archivalShare(agent *string, use, short, done string, do func(c *client.Client, ctx context.Context, agentID, archiveID string) error) *cobra.Command {
 	return &cobra.Command{
@@ -107,7 +116,7 @@ func (a *app) archivalEmbedding(agent *string) *cobra.Command {
 				return err
 			}
 			if len(args) == 0 {
-				return a.report(archive, "%s is embedded with %s", archive.Name, embeddingOf(archive))
+				return a.report(archive, "%s", embeddedWith(archive))
 			}
 			if _, err := a.register(ctx, c, api.ClientScript, nil); err != nil { // so that our keys count
 				return err

@@ -388,6 +388,18 @@ func TestTheStatusSaysWhatWaitsForItsEmbeddingAndWhy(t *testing.T) {
 	}
 }
 
+func TestAnArchiveSaysWhichEmbeddingCouldNotBeReached(t *testing.T) {
+	t.Parallel()
+	archive := api.Archive{Name: "notes", EmbeddingConfig: &api.EmbeddingConfig{Handle: new("builtin/words")}}
+	if got := embeddedWith(archive); got != "notes is embedded with builtin/words" {
+		t.Error(got)
+	}
+	archive.Metadata = api.Object{api.NotReachable: "openai/small"}
+	if got := embeddedWith(archive); !strings.Contains(got, "builtin/words; openai/small is wanted") {
+		t.Error(got)
+	}
+}
+
 func TestADayOfASearchIsAWholeDayOfThisMachine(t *testing.T) {
 	t.Parallel()
 	day := time.Date(2026, 5, 1, 0, 0, 0, 0, time.Local)

@@ -35,6 +35,10 @@ type UpdateArchive struct {
 	Description *string `json:"description,omitempty"`
 }
 
+// NotReachable is the key under which an archive's metadata names the embedding that was asked for, where the built-in one
+// took its place.
+const NotReachable = "embedding_not_reachable"
+
 // PathArchives begins our own operations on archives.
 const PathArchives = "/loci/v1/archives"
 

@@ -57,7 +57,7 @@ func wireArchive(a core.Archive) api.Archive {
 		if metadata == nil {
 			metadata = map[string]any{}
 		}
-		metadata["embedding_not_reachable"] = string(a.Wanted)
+		metadata[api.NotReachable] = string(a.Wanted)
 	}
 	return api.Archive{
 		ID: string(a.ID), Name: a.Name, CreatedAt: api.At(a.CreatedAt), UpdatedAt: api.AtPtr(a.UpdatedAt), Description: api.PtrTo(a.Description),
