@@ -100,7 +100,12 @@ func (o *EnsureOptions) ensureLocked(ctx context.Context) (Ensured, error) {
 	if err := o.stopped(ctx); err != nil {
 		return Ensured{}, err
 	}
-	return o.start(ctx)
+	started, err := o.start(ctx)
+	if port := found.Status.Listen; err == nil && port != "" && started.Status.Listen == "" {
+		// Nor could it be opened here: whether it asks for a token is known to the shell that it was opened from.
+		o.notify("it listened on %s, which the new one does not: `loci daemon restart --listen %s`", port, port)
+	}
+	return started, err
 }
 
 func (o *EnsureOptions) fits(s api.Status) bool { return o.Version == "" || s.Version == o.Version }

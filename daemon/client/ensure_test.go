@@ -62,9 +62,10 @@ func fakeDaemon(home, socket, version string) error {
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Second}
 	ready := time.Now().Add(20 * time.Millisecond)
 	_, busyErr := os.Stat(filepath.Join(home, "busy"))
+	_, listen, _ := strings.Cut(version, "-at-")
 	mux.HandleFunc("GET "+api.PathStatus, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set(api.HeaderVersion, version)
-		answer(w, api.Status{PID: os.Getpid(), Version: version, Ready: time.Now().After(ready), Busy: busyErr == nil})
+		answer(w, api.Status{PID: os.Getpid(), Version: version, Ready: time.Now().After(ready), Busy: busyErr == nil, Listen: listen})
 	})
 	mux.HandleFunc("POST "+api.PathShutdown, func(w http.ResponseWriter, _ *http.Request) {
 		if busyErr == nil {
@@ -217,6 +218,25 @@ func TestAnIdleDaemonOfAnotherVersionIsReplacedByACommandThatOnlyReads(t *testin
 	}
 	if len(lines) != 1 || !strings.Contains(lines[0], "idle") || len(starts(t, dir)) != 2 {
 		t.Errorf("told %q, starts %q", lines, starts(t, dir))
+	}
+}
+
+func TestAPortThatIsNotOpenedAgainIsSaid(t *testing.T) {
+	t.Parallel()
+	for version, want := range map[string]int{"2": 2, "2-at-127.0.0.1:8283": 1} {
+		old, dir := home(t, "1-at-127.0.0.1:8283")
+		if _, err := Ensure(t.Context(), old); err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		next := old
+		next.Version, next.Args, next.Notify = version, []string{"fake-daemon", dir, old.Socket, version}, func(l string) { lines = append(lines, l) }
+		if _, err := Ensure(t.Context(), next); err != nil {
+			t.Fatal(err)
+		}
+		if len(lines) != want || want > 1 && !strings.Contains(lines[1], "`loci daemon restart --listen 127.0.0.1:8283`") {
+			t.Errorf("version %s was told %q", version, lines)
+		}
 	}
 }
 
