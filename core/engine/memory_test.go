@@ -218,24 +218,34 @@ func TestWhatIsSentAlwaysFits(t *testing.T) {
 			t.Fatalf("turn %d: %s %+v", i, run.StopReason, run.Error)
 		}
 	}
-	markers := 0
+	markers, last := 0, ""
 	for i, req := range h.model.sent() {
 		raw, err := json.Marshal(req.Tools)
 		if err != nil {
 			t.Fatal(err)
 		}
-		tokens := core.EstimateTokens(req.System) + core.EstimateTokens(string(raw))
+		messages := 0
 		for _, m := range req.Messages {
-			tokens += core.EstimateTokens(m.Text)
+			messages += core.EstimateTokens(m.Text)
 			for _, r := range m.Returns {
-				tokens += core.EstimateTokens(r.Text)
+				messages += core.EstimateTokens(r.Text)
 			}
 		}
+		tokens := core.EstimateTokens(req.System) + core.EstimateTokens(string(raw)) + messages
 		if tokens > window*9/10 {
 			t.Errorf("request %d takes %d tokens of %d", i, tokens, window)
 		}
-		if m := req.Messages[0]; m.Role == core.ChatReminder {
+		switch first := req.Messages[0]; {
+		case len(req.Tools) == 0: // the summariser's
+		case first.Role == core.ChatReminder:
 			markers++
+			record := core.EstimateTokens(first.Text)
+			if fixed := tokens - messages; first.Text != last && messages-record > (window*9/10-fixed)*6/10 {
+				t.Errorf("request %d: %d of %d tokens stayed beside system and tools", i, messages-record, window*9/10-fixed)
+			}
+			last = first.Text
+		case markers > 0:
+			t.Errorf("request %d says nothing of what left before it", i)
 		}
 		validHistory(t, i, req)
 	}
