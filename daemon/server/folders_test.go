@@ -364,3 +364,28 @@ func TestAnEmbeddingIsNamedByItsHandleOrByItsConfig(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyAnUploadMayBeAsLargeAsAFile(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	upload := "/v1/folders/" + s.folder.ID + "/upload"
+	s.upload(upload, "large.txt", bytes.Repeat([]byte("words \n"), (maxBody+uploadFrame)/7)).want(http.StatusOK)
+	for method, path := range map[string]string{http.MethodPatch: upload, http.MethodPost: "/v1/folders/"} {
+		if got := bodyLimit(httptest.NewRequestWithContext(t.Context(), method, path, nil)); got != maxBody {
+			t.Errorf("%s %s may have %d bytes", method, path, got)
+		}
+	}
+}
+
+func TestASearchOfFilesGoesByAnAgentOrByFolders(t *testing.T) {
+	t.Parallel()
+	s := newShelf(t)
+	a := s.agent(nil)
+	search := func(body map[string]any) reply {
+		body["query"] = "words"
+		return s.call("POST", api.PathFiles+"/search", body)
+	}
+	search(map[string]any{"agent_id": a.ID}).want(http.StatusOK)
+	search(map[string]any{"folder_ids": []string{s.folder.ID}}).want(http.StatusOK)
+	search(map[string]any{"agent_id": a.ID, "folder_ids": []string{s.folder.ID}}).want(http.StatusBadRequest)
+}
