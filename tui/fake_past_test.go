@@ -19,6 +19,7 @@ type fakePast struct {
 	edits    map[string][]api.BlockVersion // by block, the newest first
 	sharers  map[string]int
 	pastErr  error
+	unread   error // of the next reading of messages
 	rewindNo int
 	missing  []string // what the next rewind cannot restore
 }

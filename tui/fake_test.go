@@ -127,6 +127,10 @@ func (f *fake) CreateConversation(context.Context, string) (api.Conversation, er
 func (f *fake) Messages(_ context.Context, t Thread, after string, limit int) ([]api.Message, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if err := f.unread; err != nil {
+		f.unread = nil
+		return nil, err
+	}
 	if t != (Thread{Agent: "agent-1"}) {
 		return []api.Message{{MessageType: api.MessageUser, ID: "m", Content: api.Text("words in " + t.Agent + t.Conversation)}}, nil
 	}

@@ -326,13 +326,15 @@ func (m *Model) travel(t Thread, call func(context.Context) (api.Rewind, error),
 		}
 		return panelMsg{func(m *Model) tea.Cmd {
 			m.travelling = false
-			if v.rewind.ID != "" {
-				m.rewound = v.rewind.ID
-			}
-			if err != nil {
+			switch {
+			case err != nil && v.rewind.ID != "": // the next hint shows what it is then
+				m.failure("it went back, but the conversation cannot be read: " + explain(err))
+				return nil
+			case err != nil:
 				m.failure(explain(err))
 				return nil
 			}
+			m.rewound = v.rewind.ID
 			if t != m.thread {
 				return nil
 			}

@@ -280,6 +280,29 @@ func TestWhatAnotherTerminalRewoundIsSaid(t *testing.T) {
 	}
 }
 
+func TestARewindOfOneSelfIsNotSaidToBeAnothers(t *testing.T) {
+	t.Parallel()
+	r := withPast(t)
+	r.goBack()
+	r.hears("went back to")
+	r.feed(r.m.lookWhetherRewound()()) // as a hint would
+	if strings.Contains(r.said(), "another terminal") {
+		t.Errorf("said:\n%s", r.said())
+	}
+}
+
+func TestARewindWhoseConversationCannotBeReadIsNotTakenForAFailure(t *testing.T) {
+	t.Parallel()
+	r := withPast(t)
+	r.f.mu.Lock()
+	r.f.unread = &client.Error{Kind: api.KindUnavailable, Message: "the daemon is away"}
+	r.f.mu.Unlock()
+	r.goBack()
+	r.hears("it went back, but the conversation cannot be read: the daemon is away")
+	r.f.hints <- api.Change{Kind: api.ChangeConversation, ID: "agent-1", AgentID: "agent-1", ConversationID: "agent-1"}
+	r.until("what the conversation is", func() bool { return !strings.Contains(r.said(), "What do I like?") })
+}
+
 func TestGoingBackWaitsForTheAgentAndSaysWhatFailed(t *testing.T) {
 	t.Parallel()
 	f := withTurns(newFake())
