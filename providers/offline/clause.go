@@ -19,7 +19,7 @@ const chatter = "i see|i understand|i do not know|i do not understand|i do not t
 	"i would appreciate|i appreciate it|i appreciate that|i appreciate your|i will be back|i will be right back|i will try|i will see|i will do|i will let you|i will tell|i will ask|i can not believe|" +
 	"i can not hear|i can see|i do|i did|i am|i have|i know|i will|i can|i love you|i like you|i hate you|i love it|i like it|i hate it|i like that|i love that|i hate that|i like this|i love this|" +
 	"i do not like it|i do not like that|i do not like this|i do not want to|we will see|we should|we can|i forgot|i have forgotten|i give up|i am typing|i am writing to you|i am talking to you|" +
-	"let us|my bad|my pleasure|my turn|my goodness|my god|my fault|i can not remember|i trust you|i want to see|i am done here|i apologize|i apologise|i doubt|i am happy to|i am trying to|i am chatting|i tried"
+	"let us|my bad|my pleasure|my turn|my goodness|my god|my fault|i can not remember|i trust you|i want to see|i am done here|i apologize|i apologise|i doubt|i am happy to|i am trying to understand|i am trying to figure|i am trying to find|i am trying to see|i am trying to ask|i am chatting|i tried"
 
 // short chatter counts only as a whole clause ("I know", "I am fine"), or with one of these after it.
 const wholeChatter = ` too now very so it that this you thanks thank today then though again really . , just everyone there `
@@ -342,6 +342,9 @@ func (r *reader) others(ws []word) []fact {
 	}
 	if len(ws) > 2 && (ws[0].is("people", "everyone", "everybody", "friends") && ws[1].is("call", "calls") || ws[0].is("you") && ws[2].is("call")) {
 		return []fact{r.keep(third(ws), nil)}
+	}
+	if len(ws) > 3 && ws[0].is("the") && listed(people+animals, ws[1].low) && !ws[2].is("of", "in", "on") {
+		return r.possessive(append([]word{{"my", "my", ws[0].gap}}, ws[1:]...)) // "the cat's name is …"
 	}
 	if ws[0].is("mom", "mum", "dad", "mother", "father", "grandma", "grandpa", "grandmother", "grandfather") {
 		own := slices.Clone(ws)

@@ -17,7 +17,7 @@ var concepts = []topic{
 	{tag: "@sweets", facts: " chocolate cake cakes cookie cookies candy ice-cream pie donut donuts brownie brownies pudding tiramisu licorice liquorice marzipan ", asks: " sweet sweets dessert desserts candy treat treats sugary "},
 	{tag: "@dish", facts: " pizza pasta sushi ramen curry lasagna lasagne risotto paella burger burgers soup stew taco tacos burrito pho dumplings salad noodles spaghetti sandwich omelette falafel kebab 🍣 🍕 🍔 🍜 🌮 ", asks: " dish dishes meal cuisine dinner lunch food supper eat "},
 	{tag: "@ingredient", facts: " coriander cilantro basil garlic onion onions mushroom mushrooms olives peanuts celery tofu mayonnaise anchovies cheese ginger cinnamon ", asks: " ingredient ingredients topping toppings food "},
-	{tag: "@diet", facts: " intolerance hives rash cramps bloated heartburn nausea sneeze itch swell vegetarianism pescetarian paleo keto coeliac celiac ", says: "can not eat|do not eat|does not eat|never eats|make the user sick|makes the user sick|make the user ill|makes the user ill|can not have|can not tolerate|could kill the user|kills the user|kill the user|deadly for the user|bad for the user|brings the user out|bring the user out|in hives|the user a rash|upsets the user|upset the user|allergic reaction|hurts the user's stomach", asks: " upset upsets stomach tolerate allergy allergies allergen intolerance intolerances vegan vegetarian ", phrases: "keep away|stay away|stay clear of|steer clear of|keep off my plate|leave out|not serve|not feed|make me ill|make me sick|can not i eat|i can not eat|i must not eat|harm me|kill me"},
+	{tag: "@diet", facts: " intolerance breakfast lunch dinner supper hives rash cramps bloated heartburn nausea sneeze itch swell vegetarianism pescetarian paleo keto coeliac celiac ", says: "can not eat|do not eat|does not eat|never eats|make the user sick|makes the user sick|make the user ill|makes the user ill|can not have|can not tolerate|could kill the user|kills the user|kill the user|deadly for the user|bad for the user|brings the user out|bring the user out|in hives|the user a rash|upsets the user|upset the user|allergic reaction|hurts the user's stomach", asks: " upset upsets stomach tolerate allergy allergies allergen intolerance intolerances vegan vegetarian ", phrases: "keep away|stay away|stay clear of|steer clear of|keep off my plate|leave out|not serve|not feed|make me ill|make me sick|can not i eat|i can not eat|i must not eat|harm me|kill me"},
 	{tag: "@alcohol", facts: " beer wine whisky whiskey gin rum vodka cider cocktail cocktails champagne ", asks: " alcohol alcoholic booze "},
 	{tag: "@brew", facts: " coffee tea espresso cappuccino latte matcha cocoa water lemonade soda cola milkshake smoothie cider whisky whiskey gin cocktail cocktails ☕ 🍺 🍷 ", asks: " drink drinks beverage beverages brew sip order "},
 	// living things
@@ -30,7 +30,7 @@ var concepts = []topic{
 	// people
 	{tag: "@boss", facts: " boss manager supervisor superior ", says: "reports to|report to", asks: " boss manager supervisor superior chief ", phrases: "report to|answer to|reporting to|above me|in charge of me|my line manager"},
 	{tag: "@employs", facts: " boss manager employer ", slots: " job.place ", asks: " employer ", phrases: "work for|employs me|pays me|pays my salary"},
-	{tag: "@doctor", facts: " doctor physician dentist gp ", asks: " doctor physician medic gp "},
+	{tag: "@doctor", facts: " doctor physician dentist gp vet surgeon ", asks: " doctor physician medic gp treat treats "},
 	{tag: "@spouse", facts: " wife husband spouse ", says: "tied the knot|married to|got hitched|the user married", asks: " spouse ", phrases: "better half|other half|married to|did i marry|significant other|my love"},
 	{tag: "@grandparent", facts: " grandmother grandfather grandma grandpa granny ", asks: " grandparent grandparents "},
 	{tag: "@colleague", facts: " colleague colleagues coworker teammate ", asks: " colleague coworker teammate ", phrases: "work with"},
@@ -61,6 +61,7 @@ var concepts = []topic{
 	{tag: "@network", facts: " wifi wi-fi network router ", asks: " wifi wi-fi network internet wireless "},
 	{tag: "@editor", facts: " editor ide ", asks: " ide editor ", phrases: "write code in|code in|edit code|edit text|edit files"},
 	{tag: "@website", facts: " website blog homepage ", asks: " website blog homepage site "},
+	{tag: "@mail", facts: " email mail ", asks: " email mail "},
 	{tag: "@contact", facts: " email phone ", asks: " contact reach ", phrases: "get hold of me|write to me"},
 	// doing
 	{tag: "@sport", facts: " jogging jog jogs marathons triathlons bouldering surfing snowboarding sailing skiing pilates crossfit running swimming climbing handball lacrosse golf dart darts ", asks: " athletics athlete training train active physical ", phrases: "keep fit|stay fit|in shape|work out|break a sweat"},
@@ -74,10 +75,10 @@ var concepts = []topic{
 	{tag: "@field", facts: " physics chemistry biology mathematics maths law medicine history philosophy economics psychology linguistics architecture engineering ", asks: " subject subjects field discipline science "},
 	{tag: "@school", facts: " university college school graduated degree studied studies ", asks: " school campus alma educated education graduate graduated "},
 	{tag: "@volunteer", facts: " volunteer volunteers volunteering charity ", asks: " charity volunteering volunteer "},
-	{tag: "@goal", facts: " goal dream dreams wants aims hopes ambition ", asks: " goal goals ambition ambitions aim aspire dream dreams wish "},
+	{tag: "@goal", facts: " goal dream dreams wants aims hopes ambition ", says: "is trying to|wanted to|would love to|would like to|some day|one day|saving up|saving for|plans to|hopes to|is aiming", asks: " goal goals ambition ambitions aim aspire dream dreams wish ", phrases: "bucket list|aiming for"},
 	{tag: "@fear", facts: " afraid scared fear fears phobia terrified dread dreads ", asks: " fear fears afraid scared scare scares frighten frightens phobia frightened terrify terrifies "},
 	{tag: "@habit", facts: " smoke smokes smoking vape ", asks: " cigarette cigarettes tobacco nicotine "},
-	{tag: "@sleep", facts: " sleep sleeps wakes wake bed nap insomnia ", says: "gets up", asks: " sleep wake bedtime ", phrases: "get up|go to bed|get out of bed"},
+	{tag: "@sleep", facts: " bedtime sleep sleeps wakes wake bed nap insomnia ", says: "gets up", asks: " sleep wake bedtime ", phrases: "get up|go to bed|get out of bed"},
 	// state
 	{tag: "@health", facts: " asthmatic hypertension epilepsy arthritis insomnia pregnant diagnosed disease ", says: "hurt|hurts|broke|sprained|ache|aches|in pain|injured|sore|torn|twisted|operated on|suffers from|diagnosed with|takes tablets|bad knee|bad back", asks: " sick ill disease ailment diagnosis suffer suffering injury injured hurt wrong "},
 	{tag: "@medicine", facts: " insulin aspirin ibuprofen medication medicine pills antibiotics penicillin ", asks: " medicine medication medicines drug drugs pill pills "},

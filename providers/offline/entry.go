@@ -137,7 +137,11 @@ func (e *entry) describe() {
 		return
 	}
 	if v := subjectEnd(ws); v > 1 && ws[0].is("the") {
-		e.subject = stem(plain(ws[1:v]))
+		subject := ws[1:v]
+		if len(subject) > 1 && subject[0].is("new", "current", "present", "old") {
+			subject = subject[1:]
+		}
+		e.subject = stem(plain(subject))
 		e.slot = state(ws[v:])
 		e.single = e.slot != ""
 		return
@@ -297,7 +301,9 @@ func predicate(ws []word) (slot string, single bool) {
 		for i+1 < len(ws) && listed(adverbs, ws[i].low) {
 			i++
 		}
-		if ws[i].is("been") || verbal(ws[i].low) && (listed(past, ws[i].low) || strings.HasSuffix(ws[i].low, "ed")) && !ws[i].is("had", "got") {
+		if ws[i].is("worked") { // is still so
+			ws = append(made("work"), ws[i+1:]...)
+		} else if ws[i].is("been") || verbal(ws[i].low) && (listed(past, ws[i].low) || strings.HasSuffix(ws[i].low, "ed")) && !ws[i].is("had", "got") {
 			ws = ws[i:]
 		}
 	}

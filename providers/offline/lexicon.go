@@ -113,4 +113,4 @@ const stopwords = ` i me my mine myself we us our ours you your yours he him his
  only and/or name's long ago though via per hmm btw moment onto into off `
 
 // light words count for little in a match.
-const light = ` have get go do make take use want need like live work be plan keep put give see come look find start call time people person thing new old year month week date day days early number address due status trouble problem issue type amount detail guy man woman girl boy lady folk `
+const light = ` have get go do make take use want need like live work be plan keep put give see come look find start call time people person thing new old year month week date day days early number address due status first full real trouble problem issue detail guy man woman girl boy lady folk `

@@ -109,7 +109,7 @@ const (
 	sure   = 0.62
 	likely = 0.5
 	nearly = 0.4
-	meant  = 0.7  // for each word that is needed
+	meant  = 0.66 // for each word that is needed
 	strong = 0.55 // for the word that is there best
 	ahead  = 0.03 // how much worse another fact may be and still be told with the best
 )
@@ -145,7 +145,7 @@ func (q question) closest(facts []*entry, m *meaning) (hits []*entry, answers gr
 // fit says how well a fact fits a question in meaning, from 0 to 1: how much of what the question says is in the fact, in
 // whatever words.
 func (q question) fit(e *entry, m *meaning) (float64, grade) {
-	if q.when && !timed(e) || q.where && !placed(e) {
+	if q.when && !timed(e) || q.where && !placed(e) || q.other(e) {
 		return 0, remote
 	}
 	sum, total, top, known := 0.0, 0.0, 0.0, 0.0
@@ -169,7 +169,7 @@ func (q question) fit(e *entry, m *meaning) (float64, grade) {
 			plain = plain && b.value >= meant
 			known = max(known, b.known)
 		}
-		if t.weight >= 1 {
+		if t.weight >= 1 && !t.feeling() {
 			top = max(top, b.value)
 		}
 		sum += weight * b.value
@@ -178,14 +178,14 @@ func (q question) fit(e *entry, m *meaning) (float64, grade) {
 	switch {
 	case total == 0, top < strong:
 		return 0, remote
-	case !about && (q.self || q.mine && !q.others), personal && q.mine && e.subject != "user" && !named:
+	case q.own && e.subject != "user", !about && (q.self || q.mine && !q.others), personal && q.mine && e.subject != "user" && !named:
 		return 0, remote
 	}
 	fits := sum / total
 	switch {
 	case fits >= sure && plain && !lacks && needed && known >= meant:
 		return fits, direct
-	case fits >= likely && !lacks && needed:
+	case fits >= likely && !lacks && needed && known >= meant:
 		return fits, apt
 	}
 	return fits, remote
@@ -241,6 +241,11 @@ func (t term) must(q question) bool {
 		return false
 	}
 	return t.personal && (q.first || !q.mine)
+}
+
+// feeling reports whether a term is about liking: much is liked, so that this alone is close to nothing.
+func (t term) feeling() bool {
+	return slices.ContainsFunc(t.alts, func(a alt) bool { return a.key == "@like" || a.key == "@dislike" })
 }
 
 // timed reports whether a fact says when.

@@ -15,6 +15,8 @@ func conflicts(f fact, n, e *entry) bool {
 	switch {
 	case n.slot != "" && n.slot == e.slot && subject && (n.single || f.correct):
 		return true
+	case n.single && e.single && n.thing() != "" && n.thing() == e.thing():
+		return true
 	case f.old != "" && subject && covers(e.terms, newEntry(f.old).core(true)):
 		return true
 	case (f.gone || n.ending()) && ends(n, e):
@@ -42,6 +44,18 @@ func ends(n, e *entry) bool {
 		return x.terms["have"] || x.terms["own"] || x.terms["adopt"] || x.terms["get"] || x.terms["buy"]
 	}
 	return !owns(n) || owns(e)
+}
+
+// thing is what a fact gives the time, the place or the value of: the deadline, whether it is called the person's or not.
+func (e *entry) thing() string {
+	attr, ok := strings.CutPrefix(e.slot, "attr:")
+	switch {
+	case ok && e.subject == "user" && attr != "name":
+		return stem(attr)
+	case listed(" when where value ", e.slot) && e.subject != "user":
+		return e.subject
+	}
+	return ""
 }
 
 // called reports whether a fact tells of somebody whom another one names: "the user's dog Rex is five", and "Rex is six".

@@ -21,7 +21,7 @@ func shapes(ws []word) []string {
 		case w.number() && listed(doses, next.low), listed(" mg ml mcg ", strings.TrimLeft(w.low, "0123456789.,")) && w.number():
 			tags = append(tags, "@medicine")
 		case strings.Contains(w.low, "@") && !w.punct():
-			tags = append(tags, "@contact")
+			tags = append(tags, "@contact", "@mail")
 		case w.is("is", "are", "am", "turned", "turns", "turning", "aged", "be", "just") && next.counts() && (i+2 >= len(ws) || ws[i+2].punct() || ws[i+2].is("years", "year", "months", "now", "and", "next", "on", "in")):
 			tags = append(tags, "@age")
 		case coded(w):

@@ -118,7 +118,7 @@ func opener(ws []word) (n int, correct bool) {
 	}
 	if n := leads(ws, corrections); n > 0 {
 		// "no longer" and "no one" are no corrections, nor is "sorry" a lead before its preposition.
-		if ws[0].low == "no" && len(ws) > 1 && !ws[1].punct() && !listed(" i we my our it he she they the that actually ", ws[1].low) {
+		if ws[0].low == "no" && len(ws) > 1 && !ws[1].punct() && !listed(" i we my our it he she they the that actually wait sorry ", ws[1].low) {
 			return 0, false
 		}
 		return n, true

@@ -20,14 +20,14 @@ type topic struct {
 //
 //nolint:misspell // both spellings are understood
 var topics = []topic{
-	{tag: "@name", slots: " attr:name nickname attr:username ", asks: " name called named nickname surname ", phrases: "address me|am i called|call me|you call me|go by", personal: true},
+	{tag: "@name", says: "maiden name|last name|real name|full name|middle name|family name", slots: " attr:name nickname attr:username ", asks: " name called named nickname surname ", phrases: "address me|am i called|call me|you call me|go by", personal: true},
 	{
 		tag: "@job", facts: " job profession career employer retired freelance colleague apprentice apprenticeship internship trainee ", slots: " job.role job.place job.topic ",
 		says:    "living|by day|by trade|by profession|full time|part time|self employed|employed|their bread|hired|career|in charge of|freelance|freelances|on the payroll|nine to five",
-		asks:    " job work profession occupation career employer company workplace employed employ employs role title position trade vocation ",
+		asks:    " job work profession occupation career employer company workplace employed employ employs role title position trade vocation industry sector ",
 		phrases: "for a living|do i do all day|earn my money|line of work|make my money|earn my living|pay my bills|pays my bills|pays my rent|do i do professionally|do i do for work|do i do", personal: true,
 	},
-	{tag: "@home", facts: " address ", slots: " home attr:address ", says: "home is|the user's place|the user's home is|the user's house is|the user's flat is|the user's apartment is|based in|settled in|settled down|put down roots|from their home in|writing from|rents a|has moved to|hails from", asks: " home live living city town address country reside residence based located house neighborhood ", phrases: "where am i", personal: true},
+	{tag: "@home", facts: " address ", slots: " home attr:address ", says: "house number|postcode|zip code|lives at|home is|the user's place|the user's home is|the user's house is|the user's flat is|the user's apartment is|based in|settled in|settled down|put down roots|from their home in|writing from|rents a|has moved to|hails from", asks: " home live living city town address country reside residence based located house neighborhood ", phrases: "where am i", personal: true},
 	{tag: "@origin", slots: " origin attr:birthplace ", asks: " origin roots nationality hometown ", phrases: "where am i from|grow up|come from|where i am from", personal: true},
 	{tag: "@pet", facts: animals, asks: " pet pets animal animals furry "},
 	{
@@ -39,13 +39,13 @@ var topics = []topic{
 	{tag: "@birthday", slots: " birthday born ", says: "into the world|light of day|blows out candles|turns a year older|born on|birthday", asks: " birthday ", phrases: "was i born", personal: true},
 	{tag: "@wedding", facts: " marry marries married wedding bride groom engaged anniversary ", says: "tied the knot|tie the knot|got hitched|exchanged vows|said i do", asks: " wedding marry married bride groom ceremony "},
 	{tag: "@partner", facts: " wife husband spouse partner girlfriend boyfriend fiance fiancee fiancé fiancée ", slots: " marital ", asks: " spouse partner relationship marital "},
-	{tag: "@wed", says: "tied the knot|married to|got married to|got hitched|has been married|the user married", asks: " husband wife spouse "},
+	{tag: "@wed", says: "better half|other half|significant other|tied the knot|married to|got married to|got hitched|has been married|the user married", asks: " husband wife spouse "},
 	{tag: "@sibling", facts: " sister sisters brother brothers sibling siblings twin ", asks: " sibling siblings "},
 	{tag: "@parent", facts: " mother father parent parents mum mom dad ", asks: " parent parents folks "},
-	{tag: "@child", facts: " son sons daughter daughters child children baby kid kids toddler boys girls ", asks: " child children kid kids offspring "},
+	{tag: "@child", facts: " son sons daughter daughters child children baby kid kids toddler boys girls ", says: "mum of|mom of|mother of|dad of|father of|parent of", asks: " child children kid kids offspring "},
 	{tag: "@family", facts: people, asks: " family relative relatives "},
 	{
-		tag: "@like", facts: likes + " favorite favourite likes loves enjoys adores ", says: "a fan of|fond of|crazy about|keen on|mad about|is into|can not get enough of|would rather|is the user's thing|is the user's jam|means the world|nothing beats|number one|all time|top of the list|soft spot|best of all|above all|go to|the user's pick|always goes for|hooked on|obsessed with|addicted to|swears by",
+		tag: "@like", facts: likes + " favorite favourite likes loves enjoys adores ", says: "a fan of|fond of|crazy about|keen on|mad about|is into|can not get enough of|look forward to|looks forward to|can not wait for|would rather|is the user's thing|is the user's jam|means the world|nothing beats|number one|all time|top of the list|soft spot|best of all|above all|go to|the user's pick|always goes for|hooked on|obsessed with|addicted to|swears by",
 		asks: " like love enjoy fond adore prefer happily happy favorite favourite joy delight gladly ", phrases: "into these days|make me happy|makes me happy|crazy about|can not i get enough of",
 	},
 	{
@@ -61,8 +61,8 @@ var topics = []topic{
 	{tag: "@language", facts: " speak speaks fluent bilingual trilingual native rust python golang java kotlin javascript typescript haskell elixir erlang ocaml clojure scala ruby perl zig c++ c# ", asks: " language languages speak tongue "},
 	{tag: "@deadline", facts: " deadline submit ", asks: " deadline due submit finish finished ", phrases: "hand in|turn in"},
 	{tag: "@travel", facts: " trip travel travels traveling travelling fly flying flight vacation visit visiting visits ", asks: " trip travel traveling travelling vacation flight journey visit plans ", phrases: "am i going|planning to go"},
-	{tag: "@study", facts: " study studies studied studying university college degree student course learn learning learns phd ", says: "took up|taken up|takes up|taking up|has lessons|takes lessons|teaching themselves", asks: " study studied studying university college degree major learn learning learned course "},
-	{tag: "@instrument", facts: " piano guitar violin drums cello flute saxophone bass trumpet ukulele clarinet harp accordion ", asks: " instrument instruments music musical musician "},
+	{tag: "@study", facts: " study studies studied studying university college degree student course learn learning learns phd school ", says: "took up|taken up|takes up|taking up|has lessons|takes lessons|teaching themselves", asks: " study studied studying university college degree major learn learning learned course "},
+	{tag: "@instrument", facts: " piano guitar violin drums cello flute saxophone bass trumpet ukulele clarinet harp accordion ", says: "plays the|play the|playing the", asks: " instrument instruments music musical musician "},
 	{tag: "@music", facts: " music band album singer song songs jazz rock metal techno opera folk blues punk classical concert ", asks: " music band song songs singer artist listen musical "},
 	{
 		tag: "@sport", facts: " football soccer tennis marathon climb climbs swim swims yoga gym basketball hockey cycling cycles ski skis rugby cricket volleyball badminton run runs rowing karate judo boxing triathlon ",
@@ -167,10 +167,12 @@ type question struct {
 	past   bool
 	when   bool
 	where  bool
-	mine   bool // names nobody but the person
-	self   bool // asks what the person is or does
-	first  bool // names the person
-	others bool // asks of somebody in general words: the boys, the guy
+	mine   bool   // names nobody but the person
+	prized string // what kind of thing the favourite is asked of
+	own    bool   // asks for the person's own name
+	self   bool   // asks what the person is or does
+	first  bool   // names the person
+	others bool   // asks of somebody in general words: the boys, the guy
 	words  []string
 }
 
@@ -181,8 +183,11 @@ func newQuestion(s string) question {
 	q.past = strings.Contains(low, " did ") || strings.Contains(low, " used ") || strings.Contains(low, " was ") || strings.Contains(low, " ever ")
 	q.when = strings.HasPrefix(low, " when ") || strings.Contains(low, " when is ") || strings.Contains(low, " what day ") || longest(low, "what date|which date|which day|which weekday|what weekday|by when|until when|since when|what time|which month|which year|how soon") != ""
 	q.where = strings.HasPrefix(low, " where ") || strings.Contains(low, " where do i ")
+	q.own = strings.Contains(low, " my name ")
+	q.prized = prized(strings.Fields(low))
 	q.first = slices.ContainsFunc(ws, func(w word) bool { return w.is("i", "me", "my", "mine", "we", "us", "our", "ours", "myself") })
 	q.self = slices.ContainsFunc(ws, func(w word) bool { return w.is("i") })
+	copular := len(ws) > 3 && ws[0].is("what", "who", "which", "when", "where") && ws[1].is("is", "are", "was", "were", "'s") && ws[2].is("my", "our", "the") // "what is my blood type": no verb
 	skip := map[string]bool{}
 	for t := range everyTopic {
 		p := longest(low, t.phrases)
@@ -226,6 +231,7 @@ func newQuestion(s string) question {
 			t.alts = append(t.alts, alt{"@editor", 1})
 		}
 		t.manner = listed(verbs, w.low) || listed(manners, w.low) || listed(verbs, infinite(w.low)) || len(w.low) > 4 && (strings.HasSuffix(w.low, "ly") || strings.HasSuffix(w.low, "ing")) && !listed(notParticiple, w.low)
+		t.manner = t.manner && (!copular || strings.HasSuffix(w.low, "ing"))
 		ends := i+1 == len(ws) || ws[i+1].punct() || listed(functionWords, ws[i+1].low) || verbal3(ws[i+1].low)
 		t.focus = i > 0 && ends && (ws[i-1].is("what", "which") || i > 1 && ws[i-2].is("what", "which") && !listed(functionWords, ws[i-1].low))
 		t.manner = t.manner && !t.focus || i > 0 && ws[i-1].is("i", "we", "he", "she", "they")
@@ -250,6 +256,30 @@ func newQuestion(s string) question {
 
 // someone are the stems of general words for people.
 const someone = ` guy man woman girl boy folk ladi `
+
+// prized returns the word behind "favourite".
+func prized(words []string) string {
+	for i, w := range words {
+		if i+1 < len(words) && strings.HasPrefix(stem(w), "favorit") {
+			return words[i+1]
+		}
+	}
+	return ""
+}
+
+// other reports whether a fact gives the favourite of another kind than the one asked for.
+func (q question) other(e *entry) bool {
+	kind := prized(strings.Fields(strings.TrimPrefix(e.slot, "attr:")))
+	if q.prized == "" || kind == "" || stem(kind) == stem(q.prized) {
+		return false
+	}
+	for t := range everyTopic {
+		if listed(t.asks, q.prized) && (listed(t.asks, kind) || listed(t.facts, kind)) {
+			return false
+		}
+	}
+	return true
+}
 
 // balance lets "do I like X" match a dislike too, and "what do I like" hardly.
 func (q *question) balance(low string) {
@@ -291,6 +321,9 @@ const enough = 0.6
 
 // score says how well a fact answers a question, from 0 to 1.
 func (q question) score(e *entry) float64 {
+	if q.other(e) {
+		return 0
+	}
 	sum, total, personal := 0.0, 0.0, false
 	missing, named := false, e.subject == "user"
 	for _, t := range q.terms {
@@ -314,7 +347,7 @@ func (q question) score(e *entry) float64 {
 	if missing {
 		s *= 0.6
 	}
-	if personal && q.mine && !named {
+	if (personal && q.mine && !named) || q.own && e.subject != "user" {
 		s *= 0.5
 	} else if q.self && q.mine && !named && living(people+animals, e.subject) {
 		s *= 0.5 // "what do I drive?" is not answered with what a sister drives
@@ -376,7 +409,7 @@ func (q question) named(facts []*entry) question {
 			continue
 		}
 		for _, e := range facts {
-			if e.terms["@name"] && e.terms[t.alts[0].key] && e.subject != "user" && listed(people+animals, e.subject) {
+			if e.terms["@name"] && e.terms[t.alts[0].key] && e.subject != "user" && (listed(people+animals, e.subject) || e.slot == "attr:name") {
 				q.terms[i].alts = append(slices.Clone(t.alts), alt{e.subject, 1})
 				break
 			}

@@ -35,6 +35,8 @@ func worldly(ws []word) bool {
 	}
 	head := ws[v-1]
 	switch {
+	case kindOf(ws[0]) == kindDay && ws[v].is("is", "are"):
+		return true
 	case ws[0].is("the"):
 		return v > 1 && !listed(chatted, ws[1].low) && !listed(chatted, head.low) && !head.is("it", "that")
 	case listed(" home work breakfast lunch dinner supper bedtime school church training practice rent ", ws[0].low) && ws[1].is("is", "was", "are", "starts", "begins", "ends"):
