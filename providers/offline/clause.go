@@ -320,6 +320,9 @@ func (r *reader) possessive(ws []word) []fact {
 	r.last = text(trim(append(made("the user's"), subject...)))
 	if subject[len(subject)-1].is("name") && ws[v].is("is") && v+1 < len(ws) && !ws[v+1].is("not") {
 		name := trim(ws[v+1:])
+		if and := slices.IndexFunc(name, func(w word) bool { return w.is("and") }); and > 0 && name[0].proper() && and+1 < len(name) && name[and+1].is("this", "that", "it") {
+			name = trim(name[:and]) // what follows is about the talk
+		}
 		if len(subject) == 1 && len(name) <= 5 {
 			return []fact{r.keep(made("The user's name is"), named(name))}
 		}

@@ -150,13 +150,14 @@ func (q question) fit(e *entry, m *meaning) (float64, grade) {
 	}
 	sum, total, top, known := 0.0, 0.0, 0.0, 0.0
 	about := e.subject == "user" || !living(people+animals, e.subject)
-	needed, lacks, personal, named := false, false, false, false
+	needed, lacks, personal, named, called := false, false, false, false, false
 	plain := true
 	for _, t := range q.terms {
 		b := t.in(e, m)
 		if b.value < likeness && t.must(q) {
 			return 0, remote
 		}
+		called = called || slices.ContainsFunc(t.alts, func(a alt) bool { return a.key == "@name" })
 		about, named, personal = about || b.names, named || b.names, personal || t.personal
 		weight := t.weight
 		if t.manner && len(t.alts) == 1 {
@@ -178,6 +179,8 @@ func (q question) fit(e *entry, m *meaning) (float64, grade) {
 	switch {
 	case total == 0, top < strong:
 		return 0, remote
+	case called && lacks && e.subject == "user":
+		return 0, remote // the person's own name is none of the boat's
 	case q.own && e.subject != "user", !about && (q.self || q.mine && !q.others), personal && q.mine && e.subject != "user" && !named:
 		return 0, remote
 	}

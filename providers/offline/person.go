@@ -186,7 +186,11 @@ func second(fact string) string {
 				out = append(out, word{"you", "you", gap})
 				i++
 				aside := len(out) > 1 && out[len(out)-2].is("for", "to", "with", "of", "from", "by") // "breakfast for you is …"
-				verb := i+1 < len(ws) && (ws[i+1].is("is", "was", "has", "does") || listed(verbs, infinite(ws[i+1].low)) && strings.HasSuffix(ws[i+1].low, "s"))
+				v := i + 1
+				for v+1 < len(ws) && listed(adverbs, ws[v].low) {
+					v++
+				}
+				verb := v < len(ws) && (ws[v].is("is", "was", "has", "does") || listed(verbs, infinite(ws[v].low)) && strings.HasSuffix(ws[v].low, "s"))
 				if len(out) == 1 || verb && !aside {
 					i = unconjugate(ws, i+1, &out)
 				}

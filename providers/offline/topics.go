@@ -28,7 +28,7 @@ var topics = []topic{
 		phrases: "for a living|do i do all day|earn my money|line of work|make my money|earn my living|pay my bills|pays my bills|pays my rent|do i do professionally|do i do for work|do i do", personal: true,
 	},
 	{tag: "@home", facts: " address ", slots: " home attr:address ", says: "house number|postcode|zip code|lives at|home is|the user's place|the user's home is|the user's house is|the user's flat is|the user's apartment is|based in|settled in|settled down|put down roots|from their home in|writing from|rents a|has moved to|hails from", asks: " home live living city town address country reside residence based located house neighborhood ", phrases: "where am i", personal: true},
-	{tag: "@origin", slots: " origin attr:birthplace ", asks: " origin roots nationality hometown ", phrases: "where am i from|grow up|come from|where i am from", personal: true},
+	{tag: "@origin", slots: " origin attr:birthplace ", asks: " origin roots nationality hometown ", phrases: "where am i from|am i from|from originally|originally from|grow up|come from|where i am from", personal: true},
 	{tag: "@pet", facts: animals, asks: " pet pets animal animals furry "},
 	{
 		tag: "@diet", facts: " allergic vegan vegetarian gluten lactose intolerant eat eats diet kosher halal meat pescatarian ", slots: " allergy: ",
@@ -55,12 +55,12 @@ var topics = []topic{
 	{
 		tag: "@hobby", facts: likes + ` hobby hobbies play plays paint paints climb climbs hike hikes run runs swim swims garden knit knits collect collects
  photograph chess guitar piano dance dances sing sings sail sails surf ski skate juggle cycle cycles `,
-		says: "free time|spare time|for fun|to relax|to unwind|on weekends|at weekends|on the weekend|after work|on sundays|on saturdays",
-		asks: " hobby hobbies pastime interests interest ", phrases: "free time|spare time|for fun|to relax|days off|weekends",
+		says: "free time|spare time|for fun|to relax|to unwind",
+		asks: " hobby hobbies pastime interests interest weekends weekend ", phrases: "free time|spare time|for fun|to relax|days off",
 	},
 	{tag: "@language", facts: " speak speaks fluent bilingual trilingual native rust python golang java kotlin javascript typescript haskell elixir erlang ocaml clojure scala ruby perl zig c++ c# ", asks: " language languages speak tongue "},
 	{tag: "@deadline", facts: " deadline submit ", asks: " deadline due submit finish finished ", phrases: "hand in|turn in"},
-	{tag: "@travel", facts: " trip travel travels traveling travelling fly flying flight vacation visit visiting visits ", asks: " trip travel traveling travelling vacation flight journey visit plans ", phrases: "am i going|planning to go"},
+	{tag: "@travel", says: "off to|heading to|headed to|flying to|going away", facts: " trip travel travels traveling travelling fly flying flight vacation visit visiting visits ", asks: " trip travel traveling travelling vacation flight journey visit plans ", phrases: "am i going|planning to go"},
 	{tag: "@study", facts: " study studies studied studying university college degree student course learn learning learns phd school ", says: "took up|taken up|takes up|taking up|has lessons|takes lessons|teaching themselves", asks: " study studied studying university college degree major learn learning learned course "},
 	{tag: "@instrument", facts: " piano guitar violin drums cello flute saxophone bass trumpet ukulele clarinet harp accordion ", says: "plays the|play the|playing the", asks: " instrument instruments music musical musician "},
 	{tag: "@music", facts: " music band album singer song songs jazz rock metal techno opera folk blues punk classical concert ", asks: " music band song songs singer artist listen musical "},
@@ -93,8 +93,9 @@ func everyTopic(yield func(topic) bool) {
 // tag adds the topics that a fact belongs to.
 func (e *entry) tag() {
 	var low []string
-	for _, w := range e.ws {
-		if !w.punct() && (!listed(stopwords, w.low) || listed(likes, w.low)) {
+	for i, w := range e.ws {
+		manages := w.is("run", "runs") && i+1 < len(e.ws) && e.ws[i+1].is("a", "an", "the", "my", "their", "out", "on", "every")
+		if !w.punct() && !manages && (!listed(stopwords, w.low) || listed(likes, w.low)) {
 			low = append(low, w.low)
 			if b := base(w.low); b != w.low {
 				low = append(low, b)
@@ -197,6 +198,9 @@ func newQuestion(s string) question {
 			for f := range strings.FieldsSeq(p) {
 				skip[f] = true
 			}
+			if t.tag == "@origin" { // "which city am I from": not where home is
+				skip["city"], skip["town"], skip["country"] = true, true, true
+			}
 		}
 	}
 	for i, w := range ws {
@@ -231,7 +235,7 @@ func newQuestion(s string) question {
 			t.alts = append(t.alts, alt{"@editor", 1})
 		}
 		t.manner = listed(verbs, w.low) || listed(manners, w.low) || listed(verbs, infinite(w.low)) || len(w.low) > 4 && (strings.HasSuffix(w.low, "ly") || strings.HasSuffix(w.low, "ing")) && !listed(notParticiple, w.low)
-		t.manner = t.manner && (!copular || strings.HasSuffix(w.low, "ing"))
+		t.manner = t.manner && (!copular || strings.HasSuffix(w.low, "ing") || listed(manners, w.low))
 		ends := i+1 == len(ws) || ws[i+1].punct() || listed(functionWords, ws[i+1].low) || verbal3(ws[i+1].low)
 		t.focus = i > 0 && ends && (ws[i-1].is("what", "which") || i > 1 && ws[i-2].is("what", "which") && !listed(functionWords, ws[i-1].low))
 		t.manner = t.manner && !t.focus || i > 0 && ws[i-1].is("i", "we", "he", "she", "they")

@@ -312,7 +312,7 @@ const respelled = ` tyre=tire tyres=tire aeroplane=plane programme=program licen
  flew=fly flies=fly ran=run swam=swim sang=sing won=win grew=grow broke=break chose=choose wed=marry wedding=marry
  weddings=marry married=marry marries=marry marriage=marry photo=photograph photos=photograph allergy=allergic allergies=allergic
  grandma=grandmother granny=grandmother gran=grandmother nana=grandmother grandpa=grandfather granddad=grandfather grandad=grandfather mam=mother
- hubby=husband dr=doctor gp=doctor physician=doctor kitten=cat puppy=dog dish=food dishes=food meal=food meals=food quit=leave `
+ hubby=husband dr=doctor gp=doctor physician=doctor baby=child babies=child kitten=cat puppy=dog dish=food dishes=food meal=food meals=food quit=leave `
 
 // stem returns the stem of a word, spelling variants and irregular forms made equal.
 func stem(low string) string {
