@@ -35,7 +35,7 @@ type inDocument struct {
 func inDocuments() []inDocument {
 	return []inDocument{
 		{"alice.epub", core.FileEPUB, `"Curiouser and curiouser!" cried Alice`, 79, "ALICE'S ADVENTURES IN WONDERLAND/II—THE POOL OF TEARS", 0},
-		{"alice.epub", core.FileEPUB, "It was labeled \"ORANGE MARMALADE,\" but, to her great disappointment, it was empty", 34, "ALICE'S ADVENTURES IN WONDERLAND/I—DOWN THE RABBIT-HOLE", 0},
+		{"alice.epub", core.FileEPUB, "\"ORANGE MARMALADE,\" but, to her great disappointment, it was empty", 34, "ALICE'S ADVENTURES IN WONDERLAND/I—DOWN THE RABBIT-HOLE", 0},
 		{"alice.epub", core.FileEPUB, "Release Date: August 12, 2006 [EBook #19033]", 7, "", 0},
 		{"moby-dick.epub", core.FileEPUB, "Call me Ishmael.", 346, "Chapter 1. Loomings.", 0},
 		{"moby-dick.epub", core.FileEPUB, "from hell’s heart I stab at thee", 9052, "Chapter 135. The Chase.—Third Day.", 0},
