@@ -185,6 +185,7 @@ func TestTheIndexIsRebuiltWhenItCannotBeTrusted(t *testing.T) {
 		"another epoch":   {edit(`UPDATE marks SET value = '77' WHERE key = 'epoch'`), true},
 		"ahead":           {edit(`UPDATE marks SET value = '7777' WHERE key = 'applied'`), true},
 		"too far behind": {func(t *testing.T, path string) { // what is missing in it is told of no more
+			t.Helper()
 			edit(`UPDATE marks SET value = '5' WHERE key = 'applied'`)(t, path)
 			edit(`DELETE FROM changes WHERE seq <= 20`)(t, filepath.Join(filepath.Dir(path), factsFile))
 		}, true},

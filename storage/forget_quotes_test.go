@@ -125,6 +125,18 @@ func TestTheWordsByWhichATextWasFoundAreForgottenWithIt(t *testing.T) {
 	}
 }
 
+func TestATagThatOnlyTheForgottenPassageHadGoesWithIt(t *testing.T) {
+	t.Parallel()
+	d := newDiary(t)
+	p := core.Passage{ID: core.NewPassageID(), Archive: d.archive, Text: "A long enough note on boats.", Tags: []string{"Xyloquartzia", "kept"}, CreatedAt: time.Now()}
+	d.check(d.s.Passages().Insert(t.Context(), &p))
+	_, err := d.s.Forget(t.Context(), core.ForgetQuery{Passage: p.ID})
+	d.check(err)
+	if left := remains(t, d.s, d.dir, "xyloquartzia", "note on boats"); len(left) > 0 {
+		t.Error(left)
+	}
+}
+
 func TestQuotesAreFoundWhereverTheyBeginAndEnd(t *testing.T) {
 	t.Parallel()
 	text := rambling(40)

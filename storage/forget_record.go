@@ -129,6 +129,11 @@ func (f *forgetter) own(ctx context.Context, q core.ForgetQuery) error {
 		if err != nil && core.KindOf(err) != core.NotFound { // it was deleted before
 			return err
 		}
+		var archive string
+		if err := f.q.get(ctx, &archive, `SELECT archive_id FROM passages WHERE id = $1`, q.Passage); err != nil {
+			return err
+		}
+		f.archives[archive] = true // a tag that nothing else has goes, too
 		if _, err := f.q.exec(ctx, `DELETE FROM passage_tags WHERE passage_id = $1`, q.Passage); err != nil {
 			return err
 		}
