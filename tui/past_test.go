@@ -344,7 +344,16 @@ func TestASearchIsNarrowedByWhoAndWhen(t *testing.T) {
 			t.Errorf("%s: %v, %v", query, w.before, err)
 		}
 	}
+	now := time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC)
+	for query, since := range map[string]string{
+		"tea after:today": "2026-03-01", "tea since:yesterday": "2026-02-28", "tea after:7d": "2026-02-22", "tea on:2026-01-31": "2026-01-31",
+	} {
+		if w, err := parseSearch(query, now); err != nil || w.after.Format(time.DateTime) != since+" 00:00:00" {
+			t.Errorf("%s: %v, %v", query, w.after, err)
+		}
+	}
 	for query, problem := range map[string]string{
+		"tea after:-7d": "-7d is not a day", "tea after:d": "d is not a day", "tea after:99999999d": "is not a day",
 		"tea from:nobody": "from:nobody is not known", "tea after:soon": "soon is not a day", "from:me": "a word to look for",
 	} {
 		if _, err := parseSearch(query, r.now); err == nil || !strings.Contains(err.Error(), problem) {

@@ -3,6 +3,7 @@ package tui
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -79,15 +80,16 @@ func roleOf(name string) (api.MessageType, error) {
 func dayOf(name string, now time.Time) (time.Time, error) {
 	year, month, day := now.Date()
 	today := time.Date(year, month, day, 0, 0, 0, 0, now.Location())
-	days := 0
 	switch name = strings.ToLower(name); name {
 	case "today":
 		return today, nil
 	case "yesterday":
 		return today.AddDate(0, 0, -1), nil
 	}
-	if n, err := fmt.Sscanf(name, "%dd", &days); err == nil && n == 1 && name == fmt.Sprintf("%dd", days) && days >= 0 && days < 100_000 {
-		return today.AddDate(0, 0, -days), nil
+	if number, ok := strings.CutSuffix(name, "d"); ok {
+		if days, err := strconv.ParseUint(number, 10, 16); err == nil {
+			return today.AddDate(0, 0, -int(days)), nil
+		}
 	}
 	t, _, err := api.ParseTime(name, now.Location())
 	if err != nil {
@@ -171,16 +173,8 @@ func entriesOf(results []api.MessageResult) []panel.Entry {
 }
 
 func whose(t api.MessageType) string {
-	if t == api.MessageUser {
-		return "you"
-	}
-	if t == api.MessageAssistant {
-		return "agent"
-	}
-	if t == api.MessageReasoning {
-		return "thought"
-	}
-	return strings.TrimSuffix(string(t), "_message")
+	names := map[api.MessageType]string{api.MessageUser: "you", api.MessageAssistant: "agent", api.MessageReasoning: "thought"}
+	return cmp.Or(names[t], strings.TrimSuffix(string(t), "_message"))
 }
 
 func (m *Model) openResult(r api.MessageResult) {
