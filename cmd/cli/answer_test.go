@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net"
@@ -90,5 +91,30 @@ func TestAPromptIsMeasuredByTheWindowThatTheModelHas(t *testing.T) {
 		if said := errOut.String(); strings.Contains(said, "longer than what fits into 1000000 tokens") != want || (said != "") != want {
 			t.Errorf("%d letters: %q", letters, said)
 		}
+	}
+}
+
+func TestARunIsShownWithAllItsSteps(t *testing.T) {
+	t.Parallel()
+	const there = 150
+	c := answering(t, func(w http.ResponseWriter, r *http.Request) {
+		var answer any = map[string]any{}
+		switch _, what := filepath.Split(r.URL.Path); what {
+		case "messages":
+			answer = []api.Message{}
+		case "steps":
+			limit, _ := strconv.Atoi(r.URL.Query().Get("limit"))
+			answer = make([]api.Step, min(cmp.Or(limit, 100), there))
+		}
+		_ = json.NewEncoder(w).Encode(answer)
+	})
+	var out bytes.Buffer
+	a := &app{out: &out, json: true}
+	if err := a.showRun(t.Context(), c, "run-1"); err != nil {
+		t.Fatal(err)
+	}
+	var shown struct{ Steps []api.Step }
+	if err := json.Unmarshal(out.Bytes(), &shown); err != nil || len(shown.Steps) != there {
+		t.Errorf("%d of %d steps, %v", len(shown.Steps), there, err)
 	}
 }

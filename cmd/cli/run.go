@@ -97,7 +97,7 @@ func (a *app) showRun(ctx context.Context, c *client.Client, id string) error {
 	if err != nil {
 		return err
 	}
-	steps, err := c.RunSteps(ctx, id, api.Page{Order: "asc"})
+	steps, err := c.RunSteps(ctx, id, api.Page{Limit: 1000, Order: "asc"})
 	if err != nil {
 		return err
 	}
