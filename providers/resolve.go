@@ -99,7 +99,7 @@ func (p *Providers) Chat(ctx context.Context, handle core.Handle, env core.Env) 
 		return nil, core.ModelInfo{}, err
 	}
 	if e.key == "" && !e.keyless() {
-		return nil, core.ModelInfo{}, noKey(row, env)
+		return nil, core.ModelInfo{}, core.E(core.Unauthenticated, "there is no key for %s", row.Title).WithHint("set %s", row.KeyVars[0])
 	}
 	s := p.server(e)
 	info, err := s.info(ctx, model)
@@ -168,16 +168,6 @@ func (p *Providers) First(ctx context.Context, env core.Env) core.Reach {
 		}
 	}
 	return found
-}
-
-// noKey is the error for a provider without a key. It names keys that are there and cannot be used: one of them may
-// be what the person believes to be in use.
-func noKey(row Row, env core.Env) error {
-	err := core.E(core.Unauthenticated, "there is no key for %s", row.Title).WithHint("set %s", row.KeyVars[0])
-	if others := Unbuilt(env); len(others) > 0 {
-		err.Msg += "; " + strings.Join(others, ", ") + " is set, but its provider is not built yet"
-	}
-	return err
 }
 
 // Unbuilt implements core.Models.

@@ -508,21 +508,3 @@ func TestReasoningThatIsRefusedIsLeftOutOnce(t *testing.T) {
 		t.Errorf("%d requests; the caller's request was changed: %v", n, req.Messages[1].Native == nil)
 	}
 }
-
-func TestAMissingKeyNamesTheOneOfAProviderThatIsNotBuilt(t *testing.T) {
-	t.Parallel()
-	p := resolver(t, &contacts{})
-	for name, c := range map[string]struct {
-		env  map[string]string
-		want string
-	}{
-		"none":  {nil, "there is no key for OpenAI"},
-		"one":   {map[string]string{"ANTHROPIC_API_KEY": "k"}, "there is no key for OpenAI; ANTHROPIC_API_KEY is set, but its provider is not built yet"},
-		"blank": {map[string]string{"ANTHROPIC_API_KEY": ""}, "there is no key for OpenAI"},
-	} {
-		_, _, err := p.Chat(t.Context(), "openai/gpt-5", env(c.env))
-		if core.KindOf(err) != core.Unauthenticated || err.Error() != c.want {
-			t.Errorf("%s: %v, want %s", name, err, c.want)
-		}
-	}
-}
