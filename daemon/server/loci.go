@@ -35,6 +35,11 @@ func (s *Server) status(ctx context.Context, _ *struct{}) (*body[api.Status], er
 	if s.cfg.Host != nil {
 		out = s.cfg.Host.Status(ctx)
 	}
+	if out.Ready { // nobody may have asked for anything else yet
+		if err := s.ready(ctx); err != nil {
+			return nil, err
+		}
+	}
 	parts, open := s.now()
 	if !open || parts.Services == nil {
 		return answer(out, nil)

@@ -366,3 +366,23 @@ func TestEveryKindHasAStatusAndInternalErrorsTellNothing(t *testing.T) {
 		}
 	}
 }
+
+// readyHost is a daemon whose store is open.
+type readyHost struct{ Host }
+
+func (readyHost) Status(context.Context) api.Status { return api.Status{Ready: true} }
+
+func TestTheStatusTellsOfRunsBeforeAnybodyElseAsked(t *testing.T) {
+	t.Parallel()
+	held := make(chan struct{})
+	f := newFixture(t, always(func() { <-held }, core.Delta{Text: "ok"}))
+	a := f.agent(nil).ID
+	f.call("POST", "/v1/agents/"+a+"/messages/async", map[string]any{"messages": []any{map[string]any{"role": "user", "content": "go on"}}}).want(http.StatusOK)
+	parts := f.srv.cfg.Parts
+	f.srv = New(Config{Version: "1", Host: readyHost{}, Open: func(context.Context) (Parts, error) { return parts, nil }})
+	s := as[api.Status](f.call("GET", api.PathStatus, nil))
+	if s.Runs != 1 || !s.Busy {
+		t.Errorf("status %+v of a daemon with one run", s)
+	}
+	close(held)
+}
