@@ -190,6 +190,9 @@ func (r *reader) firstPerson(ws []word) []fact {
 	if fs := r.renewed(verb, rest); fs != nil {
 		return fs
 	}
+	if fs := r.changed(verb, ws, rest); fs != nil {
+		return fs
+	}
 	if len(rest) == 0 && !listed(" smoke snore garden code climb run swim cook paint sing dance meditate ski skate surf sew knit fish hike draw write ", verb) {
 		return nil
 	}
@@ -220,6 +223,42 @@ func (r *reader) renewed(verb string, rest []word) []fact {
 		fs[i].correct = true
 	}
 	return fs
+}
+
+// changed reads "I changed my PIN to 3344" as what the PIN is now, and "I traded the Mini for a Golf" as what takes the
+// place of the Mini.
+func (r *reader) changed(verb string, ws, rest []word) []fact {
+	to := slices.IndexFunc(rest, func(w word) bool { return w.is("to", "for", "with", "by") })
+	if to < 2 || to+1 >= len(rest) {
+		return nil
+	}
+	was, now := rest[:to], trim(rest[to+1:])
+	switch {
+	case listed(" changed updated reset renamed moved rescheduled ", verb) && rest[to].is("to") && was[0].is("my", "our", "the"):
+		is := made("is")
+		if day := kindOf(now[0]); day == kindDay || day == kindMonth {
+			is = made("is on")
+		}
+		said := slices.Concat(was, is, now)
+		var fs []fact
+		if was[0].is("the") {
+			fs = []fact{r.keep(third(r.clock.dated(said)), nil)}
+		} else {
+			fs = r.possessive(said)
+		}
+		for i := range fs {
+			fs[i].correct = true
+		}
+		return fs
+	case listed(" traded swapped exchanged replaced ", verb) && was[0].is("my", "our", "the") && !now[0].is("my", "our"):
+		if now[0].is("a", "an", "the") {
+			now = now[1:]
+		}
+		f := r.keep(third(r.clock.dated(ws)), nil)
+		f.correct, f.old, f.swap = true, text(trim(was[1:])), text(now)
+		return []fact{f}
+	}
+	return nil
 }
 
 // plausible reports whether a word of no list may be a verb.

@@ -81,7 +81,7 @@ var concepts = []topic{
 	{tag: "@sleep", facts: " bedtime sleep sleeps wakes wake bed nap insomnia ", says: "gets up", asks: " sleep wake bedtime ", phrases: "get up|go to bed|get out of bed"},
 	// state
 	{tag: "@health", facts: " asthmatic hypertension epilepsy arthritis insomnia pregnant diagnosed disease ", says: "hurt|hurts|broke|sprained|ache|aches|in pain|injured|sore|torn|twisted|operated on|suffers from|diagnosed with|takes tablets|bad knee|bad back", asks: " sick ill disease ailment diagnosis suffer suffering injury injured hurt wrong "},
-	{tag: "@medicine", facts: " insulin aspirin ibuprofen medication medicine pills antibiotics penicillin ", asks: " medicine medication medicines drug drugs pill pills "},
+	{tag: "@medicine", facts: " insulin aspirin ibuprofen medication medicine pills antibiotics penicillin vitamin vitamins supplement supplements inhaler ", asks: " supplement supplements vitamins tablet tablets medicine medication medicines drug drugs pill pills "},
 	{tag: "@body", facts: " cm tall height kg weigh weighs ", says: "meters|metres", phrases: "how tall|my height|how heavy|my weight"},
 	{tag: "@faith", facts: " christian muslim jewish buddhist hindu catholic protestant sikh atheist agnostic ", asks: " religion religious faith believe "},
 	{tag: "@nation", facts: demonyms, asks: " nationality citizen citizenship passport ", phrases: "what country am i from"},

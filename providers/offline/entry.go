@@ -337,6 +337,8 @@ func predicate(ws []word) (slot string, single bool) {
 		}
 	case listed(" start started begin began join joined ", verb) && (listed(" at with ", next) || listed(" join joined ", verb) && rest[0].proper()):
 		return "job.place", true
+	case kept[0].is("became") && next != "" && slices.ContainsFunc(rest[:min(len(rest), 3)], func(w word) bool { return profession(w.low) }):
+		return "job.role", true
 	case verb == "come" && next == "from", verb == "grew":
 		return "origin", false
 	case verb == "work":

@@ -16,7 +16,7 @@ const verbs = ` accept admire adopt adore agree aim appreciate arrange arrive at
  suffer support surf swim switch take talk teach tend thank think train translate travel treat try turn type understand upgrade use visit
  volunteer vote wait wake walk want watch wear weigh win wish wonder work worry write rotate expire happen die snack babysit tutor coach bowl box fence
  blog stream tweet podcast tinker bathe barbecue camp hate'd cannot end close open owe hide lend borrow restore repair feed deploy belong contain cover remain seem serve taste smell ache swell emigrate
- renovate organise organize supervise commute own lie lay hang park keep reach gather vote pray breathe `
+ renovate organise organize supervise commute own lie lay hang park keep reach connect gather vote pray breathe `
 
 //nolint:misspell // both spellings are understood
 const people = ` gp physician supervisor mother father parent parents sister sisters brother brothers sibling siblings son sons daughter daughters child wife husband spouse partner

@@ -238,7 +238,9 @@ func bullets(line string) string { return strings.TrimLeft(line, " \t-*•#>") }
 // settle decides what is to be done for a fact, and what was.
 func (p *planner) settle(f fact) outcome {
 	if f.swap != "" {
-		return p.swap(f)
+		if o := p.swap(f); o.kind != outNothing || f.text == "" {
+			return o
+		}
 	}
 	n := newEntry(f.text)
 	var exact *entry

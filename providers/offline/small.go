@@ -30,7 +30,7 @@ func small(ws []word, low string, asked bool) (act, bool) {
 		return act{kind: actSmall}, true
 	case whole(pleasantries) || has("how are you"):
 		return act{kind: actGreet}, true
-	case has("connect a model", "connect a real model", "real model", "another model", "other model", "real llm", "openai", "ollama", "api key", "connect to", "language model provider") && (asked || asks(ws) || command(ws)):
+	case has("connect a model", "connect a real model", "real model", "another model", "other model", "real llm", "openai", "ollama", "api key", "connect you", "language model provider") && (asked || asks(ws) || command(ws)):
 		return act{kind: actConnect}, true
 	case has("who are you", "what are you", "your name", "are you an ai", "are you a language model", "are you an llm", "are you a bot", "are you a robot", "are you human", "are you real", "are you chatgpt",
 		"which model", "what model", "are you offline", "are you conscious", "are you a real") && (asked || asks(ws)):

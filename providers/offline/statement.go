@@ -45,7 +45,7 @@ func (r *reader) facts(s string) []fact {
 	if f, ok := swapped(ws, old); ok {
 		return []fact{f}
 	}
-	if f, ok := r.amended(ws, correct); ok {
+	if f, ok := r.amended(ws, correct || leads(ws, "make that|make it") > 0); ok {
 		return []fact{f}
 	}
 	var out []fact

@@ -74,7 +74,7 @@ var topics = []topic{
 	{tag: "@called", says: "answers to|by the name of|knows the user as|know the user as|called|named|codenamed|nicknamed|we call|i call|the user calls|goes by"},
 	{tag: "@project", facts: " project projects ", says: "is building|is working on|is making|is restoring|is renovating|is designing|is writing|is developing|is redoing|is planning|is organising|is preparing", asks: " project projects busy "},
 	{tag: "@size", facts: " size ", phrases: "how big|how large"},
-	{tag: "@cost", facts: " cost costs price paid pays rent fee ", asks: " cost costs price pay paid expensive charge spend spent rent bill fee "},
+	{tag: "@cost", facts: " cost costs price paid pays rent fee ", asks: " money cost costs price pay paid expensive charge spend spent rent bill fee "},
 	{tag: "@dial", asks: " telephone ring ", phrases: "phone number|telephone number|mobile number|number of"},
 	{tag: "@use", facts: " use uses using switched prefers ", asks: " use using used "},
 }
@@ -186,6 +186,7 @@ func newQuestion(s string) question {
 	q.where = strings.HasPrefix(low, " where ") || strings.Contains(low, " where do i ")
 	q.own = strings.Contains(low, " my name ")
 	q.prized = prized(strings.Fields(low))
+	q.others = strings.HasPrefix(low, " who ") && !strings.HasPrefix(low, " who am ")
 	q.first = slices.ContainsFunc(ws, func(w word) bool { return w.is("i", "me", "my", "mine", "we", "us", "our", "ours", "myself") })
 	q.self = slices.ContainsFunc(ws, func(w word) bool { return w.is("i") })
 	copular := len(ws) > 3 && ws[0].is("what", "who", "which", "when", "where") && ws[1].is("is", "are", "was", "were", "'s") && ws[2].is("my", "our", "the") // "what is my blood type": no verb

@@ -200,6 +200,14 @@ func open(text string, gap bool) []word {
 // settlePossessives turns an 's before a participle, an article or a negation into "is": my sister's getting married.
 func settlePossessives(ws []word) []word {
 	for i := range ws {
+		if past := i + 2; ws[i].is("is") && i > 0 && ws[i-1].is("he", "she", "it", "who", "that") && past < len(ws) { // "she's just had" is "she has"
+			if !listed(adverbs, ws[i+1].low) {
+				past = i + 1
+			}
+			if ws[past].is("been", "had", "got", "become", "gotten") {
+				ws[i].text, ws[i].low = "has", "has"
+			}
+		}
 		if ws[i].low != "'s" || i+1 >= len(ws) {
 			continue
 		}

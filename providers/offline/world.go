@@ -41,17 +41,28 @@ func worldly(ws []word) bool {
 		return v > 1 && !listed(chatted, ws[1].low) && !listed(chatted, head.low) && !head.is("it", "that")
 	case listed(" home work breakfast lunch dinner supper bedtime school church training practice rent ", ws[0].low) && ws[1].is("is", "was", "are", "starts", "begins", "ends"):
 		return true
-	case ws[0].proper() && !verbal3(ws[0].low) && !listed(functionWords, ws[0].low) && !listed(demonyms, ws[0].low) && !listed(times, ws[0].low) && ws[0].low != ws[0].text && (v == 1 || ws[v-1].proper()) && len(ws[0].low) > 1:
-		if !ws[v].is("is", "are", "was") {
-			return !ws[v].is("can", "could", "would", "should", "may", "might", "must") && !plural(ws, v)
-		}
-		next := ws[v+1]
-		return !next.is("the", "one") && (next.counts() || next.is("allergic", "married", "born", "called", "at", "from", "away", "on", "vegan", "vegetarian") || listed(people, ws[len(ws)-1].low) || slices.ContainsFunc(ws[v+1:], func(w word) bool { return profession(w.low) }))
-	case !listed(functionWords, ws[0].low) && !listed(commands, ws[0].low) && v <= 2 && !ws[0].number():
+	case acts(ws, v):
+		return true
+	case !listed(functionWords, ws[0].low) && !listed(commands, ws[0].low) && !ws[0].number():
+		const short = 5 // words of a subject
 		valued := func(w word) bool { return w.number() || coded(w) }
-		return (timely(ws) || slices.ContainsFunc(ws[v:], valued)) && !listed(chatted, ws[0].low)
+		return v <= short && (timely(ws) || slices.ContainsFunc(ws[v:], valued)) && !listed(chatted, ws[0].low)
 	}
 	return false
+}
+
+// acts reports whether a clause tells what somebody with a name is or does: "Carla likes tulips", "Rex is six".
+func acts(ws []word, v int) bool {
+	first := ws[0]
+	switch {
+	case !first.proper(), len(first.low) < 2, verbal3(first.low), listed(functionWords, first.low), listed(demonyms, first.low), listed(times, first.low), v > 1 && !ws[v-1].proper():
+		return false
+	case !ws[v].is("is", "are", "was"):
+		return !ws[v].is("can", "could", "would", "should", "may", "might", "must") && !plural(ws, v)
+	}
+	next := ws[v+1]
+	return !next.is("the", "one") && (next.counts() || next.is("allergic", "married", "born", "called", "at", "from", "away", "on", "vegan", "vegetarian") || listed(people, ws[len(ws)-1].low) ||
+		slices.ContainsFunc(ws[v+1:], func(w word) bool { return profession(w.low) }))
 }
 
 // plural reports whether a subject that begins a sentence may be things in general: "Cats sleep", not "Carla sleeps".
