@@ -112,15 +112,20 @@ func (a *app) memoryEdit(agent *string) *cobra.Command {
 				return noBlock(err, g, args[0])
 			}
 			edited, kept, err := editText(ctx, args[0], b.Value)
-			if err != nil {
+			switch {
+			case kept == "":
 				return err
-			}
-			if edited == b.Value {
+			case edited == b.Value:
 				_ = os.RemoveAll(filepath.Dir(kept))
+				if err != nil {
+					return err
+				}
 				return a.report(b, "nothing changed")
+			case err == nil:
+				err = a.saveBlock(ctx, c, g, args[0], edited, tag)
 			}
-			if err := a.saveBlock(ctx, c, g, args[0], edited, tag); err != nil {
-				fmt.Fprintf(a.errOut, "loci: your text is kept in %s\n", kept)
+			if err != nil {
+				a.note("your text is kept in " + kept)
 				return err
 			}
 			return os.RemoveAll(filepath.Dir(kept))
@@ -194,8 +199,8 @@ func noBlock(err error, g api.AgentState, label string) error {
 }
 
 // editText lets a person edit a text in their editor. The file is private and is left to the caller, so that a text
-// that could not be saved is not lost.
-func editText(ctx context.Context, label, value string) (edited, path string, err error) {
+// that could not be saved is not lost, also when the editor failed; where there is no file, path is empty.
+func editText(ctx context.Context, label, value string) (edited, path string, failed error) {
 	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
 	if editor == "" {
 		return "", "", invalid("neither $VISUAL nor $EDITOR is set").withHint("EDITOR=nano loci memory edit %s", quoteArg(label))
@@ -212,17 +217,17 @@ func editText(ctx context.Context, label, value string) (edited, path string, er
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
-		return "", path, invalid("%s failed: %v; nothing was written", words[0], err).withHint("set $EDITOR to an editor that works")
+		failed = invalid("%s failed: %v; nothing was written", words[0], err).withHint("set $EDITOR to an editor that works")
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return "", path, err
+		return "", "", errors.Join(failed, err, os.RemoveAll(dir))
 	}
 	edited = string(data)
 	if !strings.HasSuffix(value, "\n") {
 		edited = strings.TrimSuffix(edited, "\n") // editors add a last line end
 	}
-	return edited, path, nil
+	return edited, path, failed
 }
 
 // shown makes a text safe for a terminal; a pipe gets it as it is.
