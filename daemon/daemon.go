@@ -54,6 +54,10 @@ const (
 	endRuns    = 7 * time.Second // runs finish or are cancelled, lanes drain
 	endStreams = time.Second     // answers under way are written to their end
 	waitForOld = 12 * time.Second
+
+	// waitForHeirs is how long a socket that takes connections may be that of a killed daemon: a child that it was just
+	// starting has it, and the lock, until it begins its own program.
+	waitForHeirs = time.Second
 )
 
 // Daemon is one running daemon. Make it with Open, then Run it once, then Close it.
@@ -143,6 +147,11 @@ func takeLock(ctx context.Context, p config.Paths) (*ipc.Lock, error) {
 		return nil, findErr
 	}
 	if socket != "" {
+		short, cancel := context.WithTimeout(ctx, waitForHeirs)
+		defer cancel()
+		if lock, err = ipc.WaitLock(short, p.Lock); err == nil {
+			return lock, nil
+		}
 		return nil, core.E(core.Conflict, "a daemon is running for this home already, on %s", socket).WithHint("loci daemon status, loci daemon restart")
 	}
 	ctx, cancel := context.WithTimeout(ctx, waitForOld)

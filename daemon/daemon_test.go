@@ -218,6 +218,36 @@ func TestADaemonWaitsForOneThatIsJustEnding(t *testing.T) {
 	}
 }
 
+func TestADaemonWaitsForWhatAKilledOneWasStarting(t *testing.T) {
+	t.Parallel()
+	p, settings := home(t)
+	for _, dir := range []string{p.Data, filepath.Dir(p.Socket)} {
+		if err := ipc.PrivateDir(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// A child has its parent's lock and socket until it begins its own program, also when the parent is killed meanwhile.
+	held, err := ipc.TryLock(p.Lock)
+	if err != nil {
+		t.Fatal(err)
+	}
+	socket, err := ipc.Listen(t.Context(), p.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := held.Note(p.Socket); err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(50*time.Millisecond, func() { _ = errors.Join(socket.Close(), held.Unlock()) })
+	d, err := Open(t.Context(), Config{Paths: p, Settings: settings})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestOnlyLoopbackIsListenedOn(t *testing.T) {
 	t.Parallel()
 	for address, kind := range map[string]core.Kind{
