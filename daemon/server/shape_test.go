@@ -184,6 +184,9 @@ func TestBlocksCarryTheirVersionAndRefuseAStaleOverwrite(t *testing.T) {
 		patch("x", malformed).want(http.StatusBadRequest)
 	}
 	block := as[api.Block](f.call("GET", path, nil))
+	byID := f.request("PATCH", "/v1/blocks/"+block.ID, map[string]any{"value": "x"})
+	byID.Header.Set("If-Match", tag)
+	f.do(byID).want(http.StatusConflict)
 	other := f.agent(map[string]any{"block_ids": []string{block.ID}})
 	as[api.Block](f.call("PATCH", "/v1/blocks/"+block.ID, map[string]any{"value": strings.Repeat("long ", 100), "limit": 10}))
 	for _, id := range []string{a.ID, other.ID} {
