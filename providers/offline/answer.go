@@ -119,18 +119,26 @@ func (d *decider) ask(asked string) string {
 		}
 		return sayDoNotKnow
 	}
-	return graded(d.tell(hits), answers)
+	if answers == direct {
+		return d.tell(hits)
+	}
+	return answers.worded(d.worded(hits))
 }
 
 const sayDoNotKnow = "I do not know that. Nobody has told me, as far as I can find."
 
-// tell words facts as an answer.
-func (d *decider) tell(hits []*entry) string {
+// worded are facts as they are told to the person.
+func (d *decider) worded(facts []*entry) string {
 	var parts []string
-	for _, e := range hits {
+	for _, e := range facts {
 		parts = append(parts, sentence(second(e.text)))
 	}
-	s := strings.Join(parts, " ")
+	return strings.Join(parts, " ")
+}
+
+// tell words facts as an answer, with where they are from.
+func (d *decider) tell(hits []*entry) string {
+	s := d.worded(hits)
 	switch hits[0].origin {
 	case fromThread:
 		return "You said earlier: " + s

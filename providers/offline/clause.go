@@ -393,17 +393,8 @@ func (r *reader) others(ws []word) []fact {
 		own[0].text, own[0].gap = own[0].low, true
 		return r.possessive(append([]word{{"my", "my", true}}, own...))
 	}
-	if leads(ws, "the name is") > 0 {
-		return []fact{r.keep(made("The user's name is"), named(ws[3:]))}
-	}
-	if comma := slices.IndexFunc(ws, func(w word) bool { return w.text == "," }); comma > 0 && leads(ws, "this is") > 0 {
-		ws = ws[:comma]
-	}
-	if leads(ws, "this is") > 0 && len(ws) > 2 && len(ws) <= 5 && ws[2].proper() && !listed(demonyms, ws[2].low) && !slices.ContainsFunc(ws, func(w word) bool { return w.is("my", "our") }) {
-		return []fact{r.keep(made("The user's name is"), ws[2:])}
-	}
-	if n := len(ws) - 1; n <= 3 && ws[n].is("here", "speaking") && !slices.ContainsFunc(ws[:n], func(w word) bool { return !w.proper() || listed(functionWords, w.low) }) {
-		return []fact{r.keep(made("The user's name is"), made(text(ws[:n])))} // Ada here
+	if f, ok := r.presented(ws); ok {
+		return []fact{f}
 	}
 	if doing(ws) { // "got a new puppy"
 		ws = slices.Clone(ws)
@@ -436,6 +427,11 @@ func (r *reader) others(ws []word) []fact {
 		}
 		return []fact{r.keep(third(r.clock.dated(ws)), nil)}
 	}
+	return r.impersonal(ws)
+}
+
+// impersonal reads clauses that name the person nowhere: of somebody who is known by name, and of the person's world.
+func (r *reader) impersonal(ws []word) []fact {
 	named := ws[0].proper() && len(ws) > 2 && len(ws[0].low) > 1 && !listed(functionWords, ws[0].low) && r.known != nil && r.known(ws[0].text) && verbal3(ws[1].low)
 	if !named && !worldly(ws) {
 		return nil
@@ -448,6 +444,23 @@ func (r *reader) others(ws []word) []fact {
 		r.last = text(subject)
 	}
 	return []fact{r.keep(r.clock.dated(ws), nil)}
+}
+
+// presented reads how people give their name: "the name is Ada", "this is Ada", "Ada here".
+func (r *reader) presented(ws []word) (fact, bool) {
+	if leads(ws, "the name is") > 0 {
+		return r.keep(made("The user's name is"), named(ws[3:])), true
+	}
+	if comma := slices.IndexFunc(ws, func(w word) bool { return w.text == "," }); comma > 0 && leads(ws, "this is") > 0 {
+		ws = ws[:comma]
+	}
+	if leads(ws, "this is") > 0 && len(ws) > 2 && len(ws) <= 5 && ws[2].proper() && !listed(demonyms, ws[2].low) && !slices.ContainsFunc(ws, func(w word) bool { return w.is("my", "our") }) {
+		return r.keep(made("The user's name is"), ws[2:]), true
+	}
+	if n := len(ws) - 1; n <= 3 && ws[n].is("here", "speaking") && !slices.ContainsFunc(ws[:n], func(w word) bool { return !w.proper() || listed(functionWords, w.low) }) {
+		return r.keep(made("The user's name is"), made(text(ws[:n]))), true
+	}
+	return fact{}, false
 }
 
 // itIsMy reads "it is my birthday tomorrow" as a statement about the birthday.

@@ -88,7 +88,7 @@ var concepts = []topic{
 	{tag: "@country", facts: " germany france spain italy portugal japan china india norway sweden denmark finland iceland brazil canada mexico australia greece ireland scotland england kenya egypt morocco peru chile argentina poland austria switzerland turkey vietnam thailand korea ", asks: " country countries abroad "},
 	{tag: "@birthplace", slots: " attr:birthplace ", says: "was born in|born in", phrases: "was i born|place of birth"},
 	{tag: "@seat", facts: " window aisle ", asks: " seat seats "},
-	{tag: "@transport", facts: " train bus tram metro subway bicycle car cycles walks drives ", asks: " commute transport transportation travel ", phrases: "get to work|get to the office|go to work"},
+	{tag: "@transport", facts: " train bus tram metro subway bicycle car cycles walks drives scooter motorbike ferry tube foot ride rides ", asks: " commute transport transportation travel ", phrases: "get to work|get to the office|go to work"},
 	{tag: "@company", facts: " startup company firm business ", slots: " job.place ", asks: " firm business startup organization organisation "},
 	{tag: "@money", facts: " salary income mortgage debt savings rent bank ", asks: " bank finances financial "},
 	{tag: "@income", facts: " salary income wage wages earn earns earned pay ", asks: " earn earned earning wage wages salary income "},

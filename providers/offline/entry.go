@@ -293,9 +293,8 @@ func spelled(slot string) string {
 
 func firstWord(s string) string { w, _, _ := strings.Cut(s, " "); return w }
 
-// predicate finds the slot that a predicate gives a value for.
-func predicate(ws []word) (slot string, single bool) {
-	var kept []word
+// perfect leaves the auxiliary of a perfect out: "has just moved" is "moved".
+func perfect(ws []word) []word {
 	if len(ws) > 2 && ws[0].is("have", "has") { // "has just moved" is "moved"
 		i := 1
 		for i+1 < len(ws) && listed(adverbs, ws[i].low) {
@@ -307,6 +306,13 @@ func predicate(ws []word) (slot string, single bool) {
 			ws = ws[i:]
 		}
 	}
+	return ws
+}
+
+// predicate finds the slot that a predicate gives a value for.
+func predicate(ws []word) (slot string, single bool) {
+	var kept []word
+	ws = perfect(ws)
 	for i, w := range ws {
 		skip := w.punct() || w.is("not", "never", "does", "do") || w.is("no", "longer") || listed(adverbs, w.low) && i < 4 && !w.is("once", "kind")
 		if !skip {

@@ -258,14 +258,10 @@ func timed(e *entry) bool {
 	})
 }
 
-// graded words facts by how far they answer a question.
-func graded(s string, g grade) string {
-	switch g {
-	case apt:
-		return "If I understand you right: " + s
-	case remote:
-		return "I do not know exactly that. The closest that I was told: " + s
-	case direct:
+// worded says with facts how far they answer a question.
+func (g grade) worded(facts string) string {
+	if g == apt {
+		return "If I understand you right: " + facts
 	}
-	return s
+	return "I do not know exactly that. The closest that I was told: " + facts
 }

@@ -109,7 +109,7 @@ const openers = "by the way|for your information|for the record|just so you know
 	"it turns out that|turns out|i have to say|i must say|i guess|i mean|as i said|good news|bad news|fun fact|one more thing|i told you that|i told you|" +
 	"remember|nice to meet you|pleased to meet you|good morning|good evening|good afternoon"
 
-const corrections = "actually|no|nope|wait|sorry|correction|my mistake|i was wrong|i would rather say|i should say|that is wrong|that is not right|that is not true|not any more|in fact|i meant|i meant to say|" +
+const corrections = "actually|no|nope|wait|sorry|correction|my mistake|i was wrong|i would rather say|i got that wrong|i got it wrong|i made a mistake|i was mistaken|i misspoke|that was wrong|i should say|that is wrong|that is not right|that is not true|not any more|in fact|i meant|i meant to say|" +
 	"let me correct that|let me correct myself|wrong|update|scratch that|oops|rather|not quite"
 
 func opener(ws []word) (n int, correct bool) {

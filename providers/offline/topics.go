@@ -95,7 +95,8 @@ func (e *entry) tag() {
 	var low []string
 	for i, w := range e.ws {
 		manages := w.is("run", "runs") && i+1 < len(e.ws) && e.ws[i+1].is("a", "an", "the", "my", "their", "out", "on", "every")
-		if !w.punct() && !manages && (!listed(stopwords, w.low) || listed(likes, w.low)) {
+		owner := i+1 < len(e.ws) && e.ws[i+1].is("'s") && !listed(people, w.low) && !listed(animals, w.low) // "the car's insurance" is none about having a car
+		if !w.punct() && !manages && !owner && (!listed(stopwords, w.low) || listed(likes, w.low)) {
 			low = append(low, w.low)
 			if b := base(w.low); b != w.low {
 				low = append(low, b)
@@ -190,60 +191,12 @@ func newQuestion(s string) question {
 	q.first = slices.ContainsFunc(ws, func(w word) bool { return w.is("i", "me", "my", "mine", "we", "us", "our", "ours", "myself") })
 	q.self = slices.ContainsFunc(ws, func(w word) bool { return w.is("i") })
 	copular := len(ws) > 3 && ws[0].is("what", "who", "which", "when", "where") && ws[1].is("is", "are", "was", "were", "'s") && ws[2].is("my", "our", "the") // "what is my blood type": no verb
-	skip := map[string]bool{}
-	for t := range everyTopic {
-		p := longest(low, t.phrases)
-		vague := p == "do i do" && low != " what do i do " || p == "where am i" && len(strings.Fields(low)) > 3
-		if p != "" && !vague {
-			q.terms = append(q.terms, term{weight: 1, alts: t.means(), personal: t.personal})
-			for f := range strings.FieldsSeq(p) {
-				skip[f] = true
-			}
-			if t.tag == "@origin" { // "which city am I from": not where home is
-				skip["city"], skip["town"], skip["country"] = true, true, true
-			}
-		}
-	}
+	skip := q.phrases(low)
 	for i, w := range ws {
 		if part := i > 0 && w.is("back") && ws[i-1].is("my", "the", "his", "her", "'s"); w.punct() || listed(stopwords, w.low) && !part || skip[w.low] || len(q.terms) > 24 {
 			continue
 		}
-		t := term{word: w.low, weight: 1, alts: []alt{{stem(w.low), 1}}}
-		if listed(light, w.low) || listed(light, infinite(w.low)) || listed(light, stem(w.low)) {
-			t.weight = 0.35
-			q.others = q.others || listed(someone, stem(w.low))
-		}
-		if listed(" have get go do make take give put come ", stem(w.low)) {
-			t.weight = 0.2
-		}
-		for tp := range everyTopic {
-			if listed(tp.asks, w.low) {
-				if tp.personal {
-					// "live" is better answered by where home is than by any fact with the word
-					t.personal, t.alts[0].value = true, bareWord
-					if q.past {
-						t.alts[0].value = pastWord
-					}
-					t.alts = append(t.alts, tp.means()...)
-				} else {
-					t.alts = append(t.alts, alt{tp.tag, 0.94}) // the very word is better than its topic
-				}
-			}
-		}
-		if k := "@" + w.low; slices.Contains([]string{"@editor", "@browser", "@os", "@shell", "@database", "@car", "@phone"}, k) {
-			t.alts = append(t.alts, alt{k, 1})
-		} else if w.low == "ide" {
-			t.alts = append(t.alts, alt{"@editor", 1})
-		}
-		t.manner = listed(verbs, w.low) || listed(manners, w.low) || listed(verbs, infinite(w.low)) || len(w.low) > 4 && (strings.HasSuffix(w.low, "ly") || strings.HasSuffix(w.low, "ing")) && !listed(notParticiple, w.low)
-		t.manner = t.manner && (!copular || strings.HasSuffix(w.low, "ing") || listed(manners, w.low))
-		ends := i+1 == len(ws) || ws[i+1].punct() || listed(functionWords, ws[i+1].low) || verbal3(ws[i+1].low)
-		t.focus = i > 0 && ends && (ws[i-1].is("what", "which") || i > 1 && ws[i-2].is("what", "which") && !listed(functionWords, ws[i-1].low))
-		t.manner = t.manner && !t.focus || i > 0 && ws[i-1].is("i", "we", "he", "she", "they")
-		t.being = listed(people, w.low) || listed(animals, w.low) && !w.is("pet", "pets") || i > 0 && w.proper() && !listed(demonyms, w.low)
-		if w.is("family", "kids", "children", "parents", "kid") {
-			t.being = false
-		}
+		t := q.term(ws, i, copular)
 		if t.being {
 			q.mine = false
 		}
@@ -258,6 +211,82 @@ func newQuestion(s string) question {
 	}
 	return q
 }
+
+// phrases adds a term for every topic that a phrase of the question means, and returns the words that are thereby said.
+func (q *question) phrases(low string) map[string]bool {
+	skip := map[string]bool{}
+	for t := range everyTopic {
+		p := longest(low, t.phrases)
+		vague := p == "do i do" && low != " what do i do " || p == "where am i" && len(strings.Fields(low)) > 3
+		if p != "" && !vague {
+			q.terms = append(q.terms, term{weight: 1, alts: t.means(), personal: t.personal})
+			for f := range strings.FieldsSeq(p) {
+				skip[f] = true
+			}
+			if t.tag == "@origin" { // "which city am I from": not where home is
+				skip["city"], skip["town"], skip["country"] = true, true, true
+			}
+		}
+	}
+	return skip
+}
+
+// term is what a word of the question asks for.
+func (q *question) term(ws []word, i int, copular bool) term {
+	w := ws[i]
+	t := term{word: w.low, weight: 1, alts: []alt{{stem(w.low), 1}}}
+	if listed(light, w.low) || listed(light, infinite(w.low)) || listed(light, stem(w.low)) {
+		t.weight = 0.35
+		q.others = q.others || listed(someone, stem(w.low))
+	}
+	if listed(" have get go do make take give put come ", stem(w.low)) {
+		t.weight = 0.2
+	}
+	for tp := range everyTopic {
+		if listed(tp.asks, w.low) {
+			if tp.personal {
+				// "live" is better answered by where home is than by any fact with the word
+				t.personal, t.alts[0].value = true, bareWord
+				if q.past {
+					t.alts[0].value = pastWord
+				}
+				t.alts = append(t.alts, tp.means()...)
+			} else {
+				t.alts = append(t.alts, alt{tp.tag, 0.94}) // the very word is better than its topic
+			}
+		}
+	}
+	if k := "@" + w.low; slices.Contains([]string{"@editor", "@browser", "@os", "@shell", "@database", "@car", "@phone"}, k) {
+		t.alts = append(t.alts, alt{k, 1})
+	} else if w.low == "ide" {
+		t.alts = append(t.alts, alt{"@editor", 1})
+	}
+	t.place(ws, i, copular)
+	t.being = listed(people, w.low) || listed(animals, w.low) && !w.is("pet", "pets") || i > 0 && w.proper() && !listed(demonyms, w.low)
+	if w.is("family", "kids", "children", "parents", "kid") {
+		t.being = false
+	}
+	if t.being {
+		if group, ok := lookup(kin, w.low); ok {
+			t.alts = append(t.alts, alt{stem(group), 0.9})
+		}
+	}
+	return t
+}
+
+// place finds what part a word has in the question: a verb or a way of doing, or what is asked for.
+func (t *term) place(ws []word, i int, copular bool) {
+	w := ws[i]
+	t.manner = listed(verbs, w.low) || listed(manners, w.low) || listed(verbs, infinite(w.low)) || len(w.low) > 4 && (strings.HasSuffix(w.low, "ly") || strings.HasSuffix(w.low, "ing")) && !listed(notParticiple, w.low)
+	t.manner = t.manner && (!copular || strings.HasSuffix(w.low, "ing") || listed(manners, w.low))
+	ends := i+1 == len(ws) || ws[i+1].punct() || listed(functionWords, ws[i+1].low) || verbal3(ws[i+1].low)
+	t.focus = i > 0 && ends && (ws[i-1].is("what", "which") || i > 1 && ws[i-2].is("what", "which") && !listed(functionWords, ws[i-1].low))
+	t.manner = t.manner && !t.focus || i > 0 && ws[i-1].is("i", "we", "he", "she", "they")
+}
+
+// kin are relatives whom facts may name together.
+const kin = ` mother=parents father=parents mum=parents mom=parents dad=parents son=children daughter=children brother=siblings sister=siblings
+ grandmother=grandparents grandfather=grandparents grandma=grandparents grandpa=grandparents `
 
 // someone are the stems of general words for people.
 const someone = ` guy man woman girl boy folk ladi `
