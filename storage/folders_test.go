@@ -29,8 +29,16 @@ func TestTheSweeperRemovesAFolderThatIsGone(t *testing.T) {
 		check(s.Folders().Attach(ctx, a, folder.ID))
 		check(s.Files().Open(ctx, a, core.OpenFile{File: f.ID, Open: true, UsedAt: now}))
 	}
+	files, err := s.Files().List(ctx, core.FileFilter{}, core.Page{})
+	check(err)
+	check(s.Files().Delete(ctx, files[0].ID)) // while it is open
+	_, err = s.Sweep(ctx)
+	check(err)
+	if left, err := s.Files().Count(ctx, core.FileFilter{}); err != nil || left != len(files)-1 {
+		t.Errorf("%d files are left (%v)", left, err)
+	}
 	check(s.Folders().Delete(ctx, folder.ID))
-	_, err := s.Sweep(ctx)
+	_, err = s.Sweep(ctx)
 	check(err)
 	for _, table := range []string{"folders", "files", "file_bytes", "file_texts", "folder_agents", "open_files", "archives", "passages", "passage_tags", "archive_tags", "vector_queue"} {
 		var n int

@@ -70,6 +70,9 @@ func TestARecordIsForgottenWithTheExcerptsOfIt(t *testing.T) {
 			if plan.Total() == 0 || plan.Total() != done.Total() {
 				t.Errorf("planned %d, did %d", plan.Total(), done.Total())
 			}
+			if search == "" && done.Total() != 2 {
+				t.Errorf("%d records, want the message and what was recalled of it", done.Total())
+			}
 			for _, at := range []core.MessageID{id, record, search, half} {
 				if at == "" {
 					continue
@@ -148,6 +151,15 @@ func TestQuotesAreFoundWhereverTheyBeginAndEnd(t *testing.T) {
 			t.Errorf("%d to %d: %q", c.from, c.to, got)
 		}
 	}
+	within, err := json.Marshal(map[string]string{"a": text[:100] + "\n", "b": text[:100] + "\""}) // alike up to the escape
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.quotes = newQuotes(variants(text[:100] + "\t" + text[100:]))
+	if got := r.text(string(within)); got != `{"a":"[forgotten]\n","b":"[forgotten]\""}` {
+		t.Errorf("half an escape went along: %s", got)
+	}
+	r.quotes = newQuotes([]string{text})
 	for _, in := range []string{text[:40], "", "x", text[100:150] + " " + text[10:60], strings.Repeat("ab", 5000)} {
 		if got := r.text(in); got != in {
 			t.Errorf("%q became %q", in, got)

@@ -411,7 +411,12 @@ func TestForgettingThatWasInterruptedIsFinishedAtTheNextStart(t *testing.T) {
 		return err
 	}))
 	d.check(d.s.Close())
+	codes := filepath.Join(d.dir, vectorFiles+"99"+vectors.Ending)
+	d.check(os.WriteFile(codes, []byte("of what was forgotten"), 0o600))
 	d.open()
+	if _, err := os.Stat(codes); !os.IsNotExist(err) {
+		t.Errorf("codes of vectors are left: %v", err)
+	}
 	d.embed()
 	d.found("what was said", "hello", 1) // the index is there again
 	if left := remains(t, d.s, d.dir, "zanzibarow"); len(left) > 0 {
@@ -606,6 +611,7 @@ func TestARedactorLeavesNothingAndKeepsTheRest(t *testing.T) {
 		"case":       {text: "ÜBER uns", in: "Alles über Uns", want: "Alles [forgotten]", fold: true},
 		"no case":    {text: "Über", in: "über", want: "über"},
 		"escaped":    {text: "a\"b\nc", in: `{"x":"a\"b\nc"}`, want: `{"x":"[forgotten]"}`},
+		"ascii":      {text: "Ada 🚀", in: `"Ada \ud83d\ude80"`, want: `"[forgotten]"`},
 		"twice deep": {text: "a\"b\nc", in: `"{\"x\":\"a\\\"b\\nc\"}"`, want: `"{\"x\":\"[forgotten]\"}"`},
 	} {
 		if got := newRedactor([]string{c.text}, c.fold).text(c.in); got != c.want {
@@ -765,4 +771,21 @@ func codeFiles(t *testing.T, dir string) []string {
 		t.Fatal(err)
 	}
 	return files
+}
+
+func TestTagsThatBecomeTheSameAreCountedTogether(t *testing.T) {
+	t.Parallel()
+	d := newLibrary(t)
+	for _, tag := range []string{"Quimby", "quimby"} {
+		d.check(d.s.Passages().Insert(t.Context(), &core.Passage{
+			ID: core.NewPassageID(), Archive: d.archive, Text: "a note", Tags: []string{tag}, CreatedAt: time.Now(), UpdatedAt: time.Now(),
+		}))
+	}
+	_, err := d.s.Forget(t.Context(), core.ForgetQuery{Text: "QUIMBY", IgnoreCase: true})
+	d.check(err)
+	tags, err := d.s.Passages().TopTags(t.Context(), d.archive, 10)
+	d.check(err)
+	if diff := cmp.Diff([]core.TagCount{{Tag: "forgotten", Count: 2}}, tags); diff != "" {
+		t.Errorf("tags (-want +got):\n%s", diff)
+	}
 }

@@ -106,7 +106,9 @@ func (h *home) folders() {
 	equal(h, []core.AgentID{a.ID}, must[[]core.AgentID](h)(h.s.Folders().AgentsOf(h.ctx, two.ID)))
 	h.ok(h.s.Folders().Detach(h.ctx, a.ID, f.ID))
 	h.kind(core.NotFound, h.s.Folders().Detach(h.ctx, a.ID, f.ID))
+	rev := must[core.Agent](h)(h.s.Agents().Get(h.ctx, a.ID)).Rev
 	h.ok(h.s.Folders().Delete(h.ctx, two.ID))
+	equal(h, rev+1, must[core.Agent](h)(h.s.Agents().Get(h.ctx, a.ID)).Rev)
 	equal(h, []core.Folder{}, must[[]core.Folder](h)(h.s.Folders().OfAgent(h.ctx, a.ID)))
 	h.kind(core.NotFound, h.s.Folders().Delete(h.ctx, two.ID))
 	h.folder("two") // the name is free again
