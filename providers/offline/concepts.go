@@ -94,7 +94,7 @@ var concepts = []topic{
 	{tag: "@income", facts: " salary income wage wages earn earns earned pay ", asks: " earn earned earning wage wages salary income "},
 	{tag: "@house", facts: " house apartment flat cottage villa cabin ", asks: " dwelling apartment flat "},
 	{tag: "@season", facts: " spring summer autumn winter fall ", asks: " season seasons ", phrases: "time of year|time of the year|part of the year"},
-	{tag: "@weather", facts: " rain snow heat sun sunshine fog storms thunder ", asks: " weather climate "},
+	{tag: "@weather", facts: " rain rainy snow snowy windy stormy heat sun sunny sunshine fog storms thunder ", asks: " weather climate "},
 	{tag: "@hand", says: "left handed|right handed", facts: " left-handed right-handed lefty ", asks: " handed handedness ", phrases: "which hand|write with"},
 }
 

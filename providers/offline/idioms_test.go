@@ -150,6 +150,7 @@ func TestACorrectionMayGiveOnlyTheRightValue(t *testing.T) {
 		{"My phone PIN is 1122.", "I changed my phone PIN to 3344.", "The user's phone PIN is 3344."},
 		{"My car is a Mini.", "I traded the Mini for a Golf.", "The user's car is a Golf."},
 		{"I'm a waiter.", "I became a chef.", "The user became a chef."},
+		{"I'm allergic to penicillin.", "It turns out I'm not allergic to penicillin.", "The user is not allergic to penicillin."},
 		{"My dog is called Pepper.", "No thanks, that's all", "The user's dog is called Pepper."},
 		{"My dog is called Pepper.", "No, it's fine", "The user's dog is called Pepper."},
 	} {
@@ -184,6 +185,29 @@ func TestAnAnswerSaysHowSureItIs(t *testing.T) {
 	} {
 		if answer := h.say(c.ask); !strings.HasPrefix(answer, c.want) {
 			t.Errorf("%q was answered %q, want %q", c.ask, answer, c.want)
+		}
+	}
+}
+
+func TestWhatWasCorrectedIsNotToldFromSearches(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.blocks["human"] = "The user sold the Ducati.\nThe user lives in Cork."
+	h.found["conversation_search"] = `{"results":[{"timestamp":"2026-11-20T10:00:00Z","role":"user","content":"I ride a Ducati."},{"timestamp":"2026-11-20T10:00:00Z","role":"user","content":"I live in Ghent."}]}`
+	if answer := h.say("What do I ride?"); strings.Contains(answer, "You ride a Ducati") {
+		t.Errorf("answered %q", answer)
+	}
+}
+
+func TestRelativesAreFoundByNameAndTogether(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	for _, f := range []string{"I've got a wife, Lucia, and two small daughters.", "My parents live in Marrakesh."} {
+		h.say(f)
+	}
+	for ask, want := range map[string]string{"What's my wife's name?": "Lucia", "Where does my mother live?": "Marrakesh", "How many daughters do I have?": "two"} {
+		if answer := h.say(ask); !strings.Contains(answer, want) || strings.Contains(answer, "not know") {
+			t.Errorf("%q was answered %q, want %q", ask, answer, want)
 		}
 	}
 }

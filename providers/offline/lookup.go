@@ -133,6 +133,11 @@ func read(s string, c clock, from origin) []*entry {
 	return out
 }
 
+// outlived reports whether memory holds what has taken the place of a fact that a search brought up.
+func (d *decider) outlived(e *entry) bool {
+	return slices.ContainsFunc(d.p.facts, func(n *entry) bool { return conflicts(fact{}, n, e) })
+}
+
 // finding is one result of a search.
 type finding struct {
 	role, content, at string
@@ -203,7 +208,7 @@ func (d *decider) found(tool, query string) []*entry {
 				c.at = at
 			}
 			for _, e := range read(text, c, fromSearch) {
-				if len(out) < maxEntries && !forgotten(ended, e, f.time()) {
+				if len(out) < maxEntries && !forgotten(ended, e, f.time()) && !d.outlived(e) {
 					out = append(out, e)
 				}
 			}

@@ -106,7 +106,7 @@ func strip(ws []word) ([]word, bool) {
 // openers lead into a statement; those after the bar announce a correction.
 const openers = "by the way|for your information|for the record|just so you know|so you know|as you know|to be honest|i have to be honest|i have to admit|i must admit|i must confess|i confess|to be clear|did you know that|did you know|" +
 	"you should know that|you should know|you know|i should mention that|i want you to know that|let me tell you that|i forgot to say that|i would like you to know that|" +
-	"it turns out that|turns out|i have to say|i must say|i guess|i mean|as i said|good news|bad news|fun fact|one more thing|i told you that|i told you|" +
+	"it turns out that|it turns out|turns out that|turns out|i have to say|i must say|i guess|i mean|as i said|good news|bad news|fun fact|one more thing|i told you that|i told you|" +
 	"remember|nice to meet you|pleased to meet you|good morning|good evening|good afternoon"
 
 const corrections = "actually|no|nope|wait|sorry|correction|my mistake|i was wrong|i would rather say|i got that wrong|i got it wrong|i made a mistake|i was mistaken|i misspoke|that was wrong|i should say|that is wrong|that is not right|that is not true|not any more|in fact|i meant|i meant to say|" +

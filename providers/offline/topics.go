@@ -125,7 +125,15 @@ func (e *entry) tag() {
 	if !e.terms["@name"] && living(people+animals, e.subject) && introduces(e.ws) {
 		e.terms["@name"] = true // "the user's sister Zoë is …" tells her name
 	}
-	for _, w := range e.ws {
+	for i, w := range e.ws {
+		if named := i + 1; listed(people, w.low) || listed(animals, w.low) { // "a wife, Lucia"
+			if named+1 < len(e.ws) && e.ws[named].text == "," {
+				named++
+			}
+			if named < len(e.ws) && e.ws[named].proper() && !listed(times, e.ws[named].low) && !listed(demonyms, e.ws[named].low) {
+				e.terms["@called"] = true
+			}
+		}
 		if k, ok := lookup(kinds, w.low); ok {
 			e.terms["@"+k] = true
 		}
