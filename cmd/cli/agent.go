@@ -185,16 +185,8 @@ func (a *app) agentsDelete() *cobra.Command {
 
 // sureToDelete asks a person; a script says --yes.
 func (a *app) sureToDelete(g api.AgentState, yes bool) error {
-	again := "loci agents delete " + quoteArg(g.Name) + " --yes"
-	switch {
-	case yes:
-		return nil
-	case !a.canAsk():
-		return invalid("this deletes %s, its conversations and its memory, and there is no terminal to ask at", oneLine(g.Name)).withHint("%s", again)
-	case !a.confirm("delete " + oneLine(g.Name) + ", its conversations and its memory?"):
-		return (&fault{kind: api.KindCancelled, msg: "nothing was deleted"}).withHint("%s", again)
-	}
-	return nil
+	question := "delete " + oneLine(g.Name) + ", its conversations and its memory?"
+	return a.sure(yes, question, "nothing was deleted", "loci agents delete "+quoteArg(g.Name)+" --yes")
 }
 
 // agentOf connects and finds the agent that is meant.

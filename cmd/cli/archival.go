@@ -16,7 +16,7 @@ import (
 func (a *app) archivalCommand() *cobra.Command {
 	var agent string
 	c := parent("archival", "Add to, search and mend an agent's archival memory",
-		a.archivalList(&agent), a.archivalAdd(&agent), a.archivalSearch(&agent), a.archivalEdit(), a.archivalRemove(&agent), a.archivalEmbedding(&agent),
+		a.archivalList(&agent), a.archivalAdd(&agent), a.archivalSearch(&agent), a.archivalEdit(&agent), a.archivalRemove(&agent), a.archivalEmbedding(&agent),
 		a.archivalArchives(),
 		a.archivalShare(&agent, "attach", "Give the agent an archive that others have, too", "%s now has %s", (*client.Client).AttachArchive),
 		a.archivalShare(&agent, "detach", "Take the archive away from the agent; the archive stays", "%s has %s no more", (*client.Client).DetachArchive))
@@ -174,7 +174,7 @@ func why(metadata api.Object) string {
 	return strings.Join(parts, "; ")
 }
 
-func (a *app) archivalEdit() *cobra.Command {
+func (a *app) archivalEdit(agent *string) *cobra.Command {
 	var tags []string
 	c := &cobra.Command{
 		Use: "edit ID [TEXT...|-]", Short: "Replace a passage's text by this one, or by standard input; or its tags alone", Args: atLeast("the passage's id"),
@@ -193,11 +193,11 @@ func (a *app) archivalEdit() *cobra.Command {
 				}
 				change.Text = api.Some(said)
 			}
-			c, err := a.connect(cmd.Context())
+			c, g, err := a.agentOf(cmd.Context(), *agent)
 			if err != nil {
 				return err
 			}
-			p, err := c.UpdatePassage(cmd.Context(), args[0], change)
+			p, err := c.UpdatePassage(cmd.Context(), g.ID, args[0], change)
 			if err != nil {
 				return err
 			}

@@ -138,12 +138,9 @@ func (a *app) reembed(ctx context.Context, c *client.Client, archive api.Archive
 		where = "the text of every passage and of every search in it is sent to " + plan.Endpoint
 	}
 	a.note(fmt.Sprintf("%s: passages to embed anew with %s: %d; %s", archive.Name, handle, plan.Passages, where))
-	if plan.Endpoint != "" && !yes {
-		if !a.canAsk() {
-			return invalid("this sends texts elsewhere, and there is no terminal to ask at").withHint("loci archival embedding %s --yes", handle)
-		}
-		if !a.confirm("change it?") {
-			return (&fault{kind: api.KindCancelled, msg: "nothing was changed"}).withHint("loci archival embedding %s --yes", handle)
+	if plan.Endpoint != "" {
+		if err := a.sure(yes, "change it?", "nothing was changed", "loci archival embedding "+quoteArg(handle)+" --yes"); err != nil {
+			return err
 		}
 	}
 	if plan, err = c.EmbedArchive(ctx, archive.ID, api.EmbedArchive{Embedding: handle}); err != nil {

@@ -44,12 +44,8 @@ The daemon does the work: interrupt this command whenever you like, "loci folder
 				return a.printPlan(plan)
 			}
 			a.note(planText(plan))
-			switch {
-			case yes:
-			case !a.canAsk():
-				return (&fault{kind: api.KindConflict, msg: "nothing was begun: there is no terminal to ask at"}).withHint("the same with --yes")
-			case !a.confirm("follow it?"):
-				return &fault{kind: api.KindCancelled, msg: "nothing was begun"}
+			if err := a.sure(yes, "follow it?", "nothing was begun", "the same with --yes"); err != nil {
+				return err
 			}
 			f, m, err := a.beginMirror(ctx, c, args[0], plan.Path)
 			if err != nil {

@@ -64,10 +64,10 @@ func (a *app) forget(ctx context.Context, f forgetFlags, words []string) error {
 		return nil
 	case plan.Records == 0:
 		return nowhere(plan).withHint("--ignore-case, or a part of it; --yes wipes what deleted records may have left in the files")
-	case !a.canAsk():
-		return (&fault{kind: api.KindConflict, msg: "nothing was forgotten: there is no terminal to ask at"}).withHint("the same with --yes")
-	case !a.confirm(fmt.Sprintf("remove it from %s, for good?", counted(plan.Records, "record"))):
-		return &fault{kind: api.KindCancelled, msg: "nothing was forgotten"}
+	}
+	question := fmt.Sprintf("remove it from %s, for good?", counted(plan.Records, "record"))
+	if err := a.sure(false, question, "nothing was forgotten", "the same with --yes"); err != nil {
+		return err
 	}
 	return a.forgetNow(ctx, c, in)
 }

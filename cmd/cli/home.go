@@ -226,12 +226,10 @@ func (a *app) uninstall(ctx context.Context, purge, yes bool) error {
 	if err != nil {
 		return err
 	}
-	if purge && !yes {
-		if !a.canAsk() {
-			return invalid("--purge deletes all agents and their memory, and there is no terminal to ask at").withHint("loci uninstall --purge --yes")
-		}
-		if !a.confirm("delete everything in " + p.Home + ", all agents and their memory?") {
-			return (&fault{kind: api.KindCancelled, msg: "nothing was deleted"}).withHint("loci uninstall --purge --yes")
+	if purge {
+		question := "delete everything in " + p.Home + ", all agents and their memory?"
+		if err := a.sure(yes, question, "nothing was deleted", "loci uninstall --purge --yes"); err != nil {
+			return err
 		}
 	}
 	stopped, err := a.stopDaemon(ctx, false)
@@ -287,6 +285,19 @@ func existing(paths []string) []string {
 		}
 	}
 	return out
+}
+
+// sure asks a person whether to go on; a script says --yes. nothing is what was done otherwise, again how it is.
+func (a *app) sure(yes bool, question, nothing, again string) error {
+	switch {
+	case yes:
+		return nil
+	case !a.canAsk():
+		return (&fault{kind: api.KindConflict, msg: nothing + ": there is no terminal to ask at"}).withHint("%s", again)
+	case !a.confirm(question):
+		return (&fault{kind: api.KindCancelled, msg: nothing}).withHint("%s", again)
+	}
+	return nil
 }
 
 // canAsk reports whether there is a person to ask.

@@ -114,8 +114,9 @@ func (s *Passages) Search(ctx context.Context, q PassageQuery) ([]core.PassageHi
 	return s.Store.Passages().Match(ctx, query, f)
 }
 
-// Update mends a passage, whatever archive it is in. Search finds it by its new text from then on, and no more by the old.
-func (s *Passages) Update(ctx context.Context, id core.PassageID, patch PassagePatch) (core.Passage, error) {
+// Update mends a passage, of the agent's archive where one is named. Search finds it by its new text from then on, and no
+// more by the old.
+func (s *Passages) Update(ctx context.Context, agent core.AgentID, id core.PassageID, patch PassagePatch) (core.Passage, error) {
 	if err := checkTags(patch.Tags.Value); err != nil {
 		return core.Passage{}, err
 	}
@@ -125,6 +126,11 @@ func (s *Passages) Update(ctx context.Context, id core.PassageID, patch PassageP
 		var err error
 		if p, err = tx.Passages().Get(ctx, id); err != nil {
 			return err
+		}
+		if agent != "" {
+			if err := ofAgent(ctx, tx, agent, &p); err != nil {
+				return err
+			}
 		}
 		set(&p.Text, patch.Text)
 		set(&p.Tags, patch.Tags)
@@ -147,21 +153,13 @@ func (s *Passages) Update(ctx context.Context, id core.PassageID, patch PassageP
 
 // Delete removes a passage of an agent's archive.
 func (s *Passages) Delete(ctx context.Context, agent core.AgentID, id core.PassageID) error {
-	archive, ok, err := s.archive(ctx, agent)
-	if err != nil {
-		return err
-	}
-	missing := core.E(core.NotFound, "agent %s has no passage %s", agent, id)
-	if !ok {
-		return missing
-	}
-	err = s.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
+	err := s.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
 		p, err := tx.Passages().Get(ctx, id)
+		if err == nil {
+			err = ofAgent(ctx, tx, agent, &p)
+		}
 		if err != nil {
 			return err
-		}
-		if p.Archive != archive {
-			return missing
 		}
 		return tx.Passages().Delete(ctx, id)
 	})
@@ -170,6 +168,18 @@ func (s *Passages) Delete(ctx context.Context, agent core.AgentID, id core.Passa
 	}
 	s.changed(agent)
 	return nil
+}
+
+// ofAgent refuses a passage that is not in the agent's archive.
+func ofAgent(ctx context.Context, tx core.Store, agent core.AgentID, p *core.Passage) error {
+	if _, err := tx.Agents().Get(ctx, agent); err != nil {
+		return err
+	}
+	archive, ok, err := tx.Archives().OfAgent(ctx, agent)
+	if err == nil && (!ok || archive.ID != p.Archive) {
+		err = core.E(core.NotFound, "agent %s has no passage %s", agent, p.ID)
+	}
+	return err
 }
 
 func (s *Passages) archive(ctx context.Context, agent core.AgentID) (core.ArchiveID, bool, error) {

@@ -29,6 +29,11 @@ type CreatePassage struct {
 // PathPassages begins our own operations on passages.
 const PathPassages = "/loci/v1/passages"
 
+// UpdatePassageParams are the parameters of PATCH /loci/v1/passages/{id}.
+type UpdatePassageParams struct {
+	AgentID string `query:"agent_id"` // refuses a passage that is not in this agent's archive
+}
+
 // UpdatePassage is the body of PATCH /loci/v1/passages/{id}. What is left out stays; tags and metadata that are given
 // stand in place of all there were.
 type UpdatePassage struct {

@@ -284,9 +284,10 @@ func (c *Client) DeletePassage(ctx context.Context, agentID, passageID string) e
 	return c.done(ctx, request{method: remove, path: agentPath(agentID) + "/archival-memory/" + url.PathEscape(passageID)})
 }
 
-// UpdatePassage mends a passage, whatever archive it is in.
-func (c *Client) UpdatePassage(ctx context.Context, passageID string, in api.UpdatePassage) (api.Passage, error) {
-	return call[api.Passage](ctx, c, request{method: patch, path: api.PathPassages + "/" + url.PathEscape(passageID), body: in})
+// UpdatePassage mends a passage of an agent's archive.
+func (c *Client) UpdatePassage(ctx context.Context, agentID, passageID string, in api.UpdatePassage) (api.Passage, error) {
+	path, query := api.PathPassages+"/"+url.PathEscape(passageID), api.UpdatePassageParams{AgentID: agentID}
+	return call[api.Passage](ctx, c, request{method: patch, path: path, query: query, body: in})
 }
 
 // SearchPassages searches the passages of an agent or an archive.

@@ -90,12 +90,13 @@ func (s *Server) deletePassage(ctx context.Context, in *deletePassageInput) (*bo
 
 type updatePassageInput struct {
 	AnyPassagePath
+	api.UpdatePassageParams
 	Body api.UpdatePassage
 }
 
 func (s *Server) updatePassage(ctx context.Context, in *updatePassageInput) (*body[api.Passage], error) {
 	patch := service.PassagePatch{Text: opt(in.Body.Text), Tags: opt(in.Body.Tags), Metadata: opt(in.Body.Metadata)}
-	p, err := s.services().Passages.Update(ctx, core.PassageID(in.PassageID), patch)
+	p, err := s.services().Passages.Update(ctx, core.AgentID(in.AgentID), core.PassageID(in.PassageID), patch)
 	return answer(wirePassage(p), err)
 }
 
