@@ -179,7 +179,11 @@ func (r *reader) firstPerson(ws []word) []fact {
 			return fs
 		}
 		if leads(append(slices.Clone(rest), word{}), "called|named|known as") > 0 {
-			return []fact{r.keep(made("The user's name is"), named(trim(rest[1:])))}
+			name := rest[1:]
+			if comma := slices.IndexFunc(name, func(w word) bool { return w.text == "," }); comma > 0 {
+				name = name[:comma]
+			}
+			return []fact{r.keep(made("The user's name is"), named(trim(name)))}
 		}
 	case verb == "go" && leads(rest, "by") > 0:
 		return nickname(append([]word{ws[i], ws[0]}, rest[1:]...))

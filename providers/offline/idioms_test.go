@@ -114,6 +114,7 @@ func TestWhatBelongsToAPersonsWorldIsKept(t *testing.T) {
 		{"got a new puppy yesterday", "The user got a new puppy on Sunday 2026-11-22."},
 		{"Vet appointment for Mungo is next Tuesday at 9.", "Vet appointment for Mungo is Tuesday 2026-11-24 at 9."},
 		{"My mum lives in Hull and she's just had a fall", "The user's mum lives in Hull.\nThe user's mum has just had a fall."},
+		{"I'm called Wanda, pleased to meet you", "The user's name is Wanda."},
 		{"hey, Deshawn here", "The user's name is Deshawn."},
 		{"The answer is wrong", ""},
 		{"The weather was bad on Monday", ""},
@@ -151,6 +152,7 @@ func TestACorrectionMayGiveOnlyTheRightValue(t *testing.T) {
 		{"My car is a Mini.", "I traded the Mini for a Golf.", "The user's car is a Golf."},
 		{"I'm a waiter.", "I became a chef.", "The user became a chef."},
 		{"I'm allergic to penicillin.", "It turns out I'm not allergic to penicillin.", "The user is not allergic to penicillin."},
+		{"My favourite fruit is mango.", "It's not mango, it's papaya.", "The user's favourite fruit is papaya."},
 		{"My dog is called Pepper.", "No thanks, that's all", "The user's dog is called Pepper."},
 		{"My dog is called Pepper.", "No, it's fine", "The user's dog is called Pepper."},
 	} {
@@ -171,12 +173,13 @@ func TestACorrectionMayGiveOnlyTheRightValue(t *testing.T) {
 func TestAnAnswerSaysHowSureItIs(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
-	for _, f := range []string{"I wear size 11 shoes", "I'm training for the Berlin marathon", "I drive an old Saab", "My sister Keisha lives in Rome", "I teach physics"} {
+	for _, f := range []string{"I wear size 11 shoes", "I'm training for the Berlin marathon", "I drive an old Saab", "My driving licence ends in 2031", "My sister Keisha lives in Rome", "I teach physics"} {
 		h.say(f)
 	}
 	const likely, near = "If I understand you right: ", "I do not know exactly that. The closest that I was told: "
 	for _, c := range []struct{ ask, want string }{
 		{"What do I drive?", "You drive an old Saab."},
+		{"When does my driving licence end?", "Your driving licence ends in 2031."},
 		{"How big are my feet?", likely + "You wear size 11 shoes."},
 		{"Which race am I preparing for?", near + "You are training for the Berlin marathon."},
 		{"What colour is my car?", near + "You drive an old Saab."},
@@ -205,8 +208,8 @@ func TestRelativesAreFoundByNameAndTogether(t *testing.T) {
 	for _, f := range []string{"I've got a wife, Lucia, and two small daughters.", "My parents live in Marrakesh."} {
 		h.say(f)
 	}
-	for ask, want := range map[string]string{"What's my wife's name?": "Lucia", "Where does my mother live?": "Marrakesh", "How many daughters do I have?": "two"} {
-		if answer := h.say(ask); !strings.Contains(answer, want) || strings.Contains(answer, "not know") {
+	for ask, want := range map[string]string{"What's my wife's name?": "Lucia", "Where does my mother live?": "Marrakesh", "How many daughters do I have?": "two", "What is my real name?": "not know that"} {
+		if answer := h.say(ask); !strings.Contains(answer, want) || strings.Contains(answer, "not know exactly") {
 			t.Errorf("%q was answered %q, want %q", ask, answer, want)
 		}
 	}

@@ -184,6 +184,13 @@ func notTail(ws []word) ([]word, string) {
 
 // notHead takes a leading "not Acme," off.
 func notHead(ws []word) ([]word, string) {
+	if n := leads(ws, "it is not|that is not|it was not"); n > 0 {
+		for i := n + 1; i < len(ws)-2 && i <= n+4; i++ {
+			if ws[i].text == "," && starts(ws[i+1:]) {
+				return ws[i+1:], text(trim(ws[n:i]))
+			}
+		}
+	}
 	for i := 2; i < len(ws)-2 && i <= 5 && ws[0].is("not"); i++ {
 		if ws[i].text == "," && starts(ws[i+1:]) {
 			return ws[i+1:], text(trim(ws[1:i]))
@@ -279,7 +286,7 @@ func sharesSubject(ws []word) bool {
 	for i < len(ws) && listed(adverbs, ws[i].low) {
 		i++
 	}
-	if i+1 >= len(ws) || ws[i+1].is("it", "them", "that", "this") && i+2 == len(ws) {
+	if i+1 >= len(ws) || ws[i].is("pleased", "delighted") || ws[i+1].is("it", "them", "that", "this") && i+2 == len(ws) {
 		return false
 	}
 	return verbal(ws[i].low) && !listed(" like code study fish box bike camp play help ", ws[i].low) || ws[i].is("like", "study", "play") && !ws[i+1].is("and", "or")

@@ -193,7 +193,7 @@ func newQuestion(s string) question {
 	q.past = strings.Contains(low, " did ") || strings.Contains(low, " used ") || strings.Contains(low, " was ") || strings.Contains(low, " ever ")
 	q.when = strings.HasPrefix(low, " when ") || strings.Contains(low, " when is ") || strings.Contains(low, " what day ") || longest(low, "what date|which date|which day|which weekday|what weekday|by when|until when|since when|what time|which month|which year|how soon") != ""
 	q.where = strings.HasPrefix(low, " where ") || strings.Contains(low, " where do i ")
-	q.own = strings.Contains(low, " my name ")
+	q.own = longest(low, "my name|my first name|my real name|my full name|my last name|my own name|my surname") != ""
 	q.prized = prized(strings.Fields(low))
 	q.others = strings.HasPrefix(low, " who ") && !strings.HasPrefix(low, " who am ")
 	q.first = slices.ContainsFunc(ws, func(w word) bool { return w.is("i", "me", "my", "mine", "we", "us", "our", "ours", "myself") })
@@ -213,7 +213,7 @@ func newQuestion(s string) question {
 	}
 	q.balance(low)
 	for i, t := range q.terms { // of a name alone, it is the person's own
-		if len(q.terms) > 1 && slices.ContainsFunc(t.alts, func(a alt) bool { return a.key == "@name" }) {
+		if len(q.terms) > 1 && !q.own && slices.ContainsFunc(t.alts, func(a alt) bool { return a.key == "@name" }) {
 			q.terms[i].alts = append(t.alts, alt{"@called", 0.9})
 		}
 	}

@@ -208,7 +208,7 @@ func settlePossessives(ws []word) []word {
 				ws[i].text, ws[i].low = "has", "has"
 			}
 		}
-		if ws[i].low != "'s" || i+1 >= len(ws) {
+		if ws[i].low != "'s" || i+1 >= len(ws) || i > 0 && ws[i-1].is("user") { // "the user's driving licence"
 			continue
 		}
 		next := ws[i+1].low
