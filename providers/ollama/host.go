@@ -13,13 +13,14 @@ const DefaultHost = "http://127.0.0.1:11434"
 
 // BaseURL reads an address in every spelling that OLLAMA_HOST may have: host, host:port, :port, an IPv6 address with
 // or without brackets, each with or without scheme and path. An address that means "every interface" to a server means
-// loopback to a client. An explicit scheme without a port has the scheme's own, as Ollama reads it.
+// loopback to a client; a path's last part /v1 or /api is left out. An explicit scheme without a port has the scheme's own, as Ollama reads it.
 func BaseURL(host string) (string, error) {
 	host = strings.Trim(strings.TrimSpace(host), `"'`)
 	if host == "" {
 		return DefaultHost, nil
 	}
 	scheme, rest, explicit := strings.Cut(host, "://")
+	scheme = strings.ToLower(scheme)
 	if !explicit {
 		scheme, rest = "http", host
 	}
@@ -53,7 +54,11 @@ func BaseURL(host string) (string, error) {
 	if strings.ContainsFunc(name, notInNames) || strings.ContainsFunc(port, func(r rune) bool { return r < '0' || r > '9' }) {
 		return "", bad
 	}
-	base, err := url.Parse(scheme + "://" + net.JoinHostPort(name, port) + strings.TrimRight("/"+path, "/"))
+	path = strings.TrimRight("/"+path, "/")
+	for _, of := range []string{"/v1", "/api"} { // of a wire that is spoken there, not of the server
+		path = strings.TrimSuffix(path, of)
+	}
+	base, err := url.Parse(scheme + "://" + net.JoinHostPort(name, port) + path)
 	if err != nil || base.RawQuery != "" || base.Fragment != "" || base.Host == "" {
 		return "", bad
 	}
