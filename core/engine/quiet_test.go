@@ -168,3 +168,26 @@ func TestAfterForgettingTheNextRequestHoldsNothingOfIt(t *testing.T) {
 		t.Errorf("the step after it: redacted %v, %v", redacted, err)
 	}
 }
+
+func TestQuietIsBusyWhileAnAgentIsCopied(t *testing.T) {
+	t.Parallel()
+	h := open(t, func(int, core.ChatRequest) turn { return say("ok") })
+	a := h.agent(nil)
+	var quiet error
+	var copying *engine.Engine
+	cfg := h.cfg
+	cfg.Patience = 10 * time.Millisecond
+	cfg.Store = beforeTx{h.store, func(ctx context.Context) {
+		quiet = copying.Quiet(ctx, func(context.Context) error { return nil })
+	}}
+	copying = engine.New(cfg)
+	if _, err := copying.CopyAgent(t.Context(), a.ID, engine.CopyOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if core.KindOf(quiet) != core.Busy || !strings.Contains(quiet.Error(), "copied") {
+		t.Errorf("while it was copied: %v", quiet)
+	}
+	if err := copying.Quiet(t.Context(), func(context.Context) error { return nil }); err != nil {
+		t.Errorf("afterwards: %v", err)
+	}
+}

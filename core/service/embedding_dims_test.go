@@ -2,7 +2,9 @@ package service
 
 import (
 	"context"
+	"fmt"
 	"testing"
+	"time"
 
 	"loci/core"
 )
@@ -72,5 +74,22 @@ func TestADimensionThatCouldNotBeReadIsReadAgain(t *testing.T) {
 	h.ok(e.learn(t.Context(), "vendor/small"))
 	if err := e.alike(core.EmbeddingInfo{Handle: "vendor/small"}, [][]float32{make([]float32, 9)}); err == nil {
 		t.Error("another dimension is taken")
+	}
+}
+
+func TestWhatEmbeddingKeepsInMemoryIsBounded(t *testing.T) {
+	t.Parallel()
+	e := NewEmbedding(EmbeddingConfig{})
+	const dim = 4096
+	for i := range 2 * cacheBytes / (4 * dim) {
+		e.remember(contentKey("m", fmt.Sprint(i)), make([]float32, dim))
+	}
+	if e.bytes > cacheBytes || len(e.cache)*4*dim > cacheBytes || len(e.order) != len(e.cache) {
+		t.Errorf("%d bytes, %d vectors in %d places", e.bytes, len(e.cache), len(e.order))
+	}
+	e.fails(1, core.E(core.Invalid, "too strange")) // its text may be gone by the next attempt
+	e.settle(e.texts[1].until.Add(time.Second))
+	if len(e.texts) > 0 {
+		t.Error("the trouble of a text that is gone stays")
 	}
 }

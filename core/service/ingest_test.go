@@ -107,3 +107,44 @@ func TestLongFilesWaitForTheStoreBeforeMoreAreRead(t *testing.T) {
 		t.Errorf("%d texts were read", n)
 	}
 }
+
+func TestWhatIsStoredOfAFileIsWhatItIsNow(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t, storage.Config{})
+	l.ingest.Close()
+	g, now := NewIngest(IngestConfig{}), time.Now()
+	f := core.File{
+		ID: core.NewFileID(), Folder: l.folder("notes").ID, Name: "a.txt", Hash: "now", Status: core.FileParsing, ModifiedAt: now, CreatedAt: now, UpdatedAt: now,
+	}
+	l.ok(l.store.Files().Create(l.ctx, &f, nil))
+	store := func(hash string, fault error) (core.File, error) {
+		t.Helper()
+		o := outcome{file: f, err: fault, doc: core.Document{Kind: core.FileText, Text: "lake"}}
+		o.file.Hash = hash
+		o.chunks = []core.Passage{{ID: core.NewPassageID(), Text: "lake", CreatedAt: now}}
+		err := g.storeOne(l.ctx, l.store, &o)
+		got, failed := l.store.Files().Get(l.ctx, f.ID)
+		l.ok(failed)
+		return got, err
+	}
+	again := func(got core.File) {
+		t.Helper()
+		got.Status = core.FileParsing
+		l.ok(l.store.Files().Update(l.ctx, &got))
+	}
+	if got, err := store("before", nil); core.KindOf(err) != core.Conflict || got.Chunks > 0 {
+		t.Errorf("what it was before: %v, %+v", err, got)
+	}
+	got, err := store("now", nil)
+	if err != nil || got.Chunks != 1 || got.Status != core.FileEmbedding {
+		t.Errorf("what it is: %v, %+v", err, got)
+	}
+	again(got)
+	if got, err = store("now", core.E(core.Invalid, "broken")); err != nil || got.Chunks > 0 || got.Status != core.FileFailed || got.Hash != "now" {
+		t.Errorf("broken by now: %v, %+v", err, got)
+	}
+	again(got)
+	if got, err = store("now", lostError{core.E(core.NotFound, "gone")}); err != nil || got.Status != core.FileFailed || got.Hash != "" {
+		t.Errorf("not to be had, so it is read when it is there again: %v, %+v", err, got)
+	}
+}
