@@ -55,7 +55,11 @@ func (e *Engine) Choose(ctx context.Context, agent core.Agent, override core.Han
 	}
 	if c.Handle != "" {
 		c.Move = true
-		c.Notice = sentences(c.failed) + "This agent now uses " + string(c.Handle) + " (" + c.because + "); it keeps everything it remembers. To change that: /model in the chat, --model for one run."
+		uses, keeps := "This agent uses ", ""
+		if !agent.LastRunAt.IsZero() {
+			uses, keeps = "This agent now uses ", "; it keeps everything it remembers"
+		}
+		c.Notice = sentences(c.failed) + uses + string(c.Handle) + " (" + c.because + ")" + keeps + ". To change that: /model in the chat, --model for one run."
 		return c, nil
 	}
 	if known, err := e.realAnswered(ctx); err != nil {

@@ -355,6 +355,13 @@ func TestModelChoice(t *testing.T) {
 	if choice, err = h.engine.Choose(t.Context(), a, "openai/other", key); err != nil || choice.Handle != "openai/other" || choice.Move {
 		t.Errorf("a flag: %+v, %v", choice, err)
 	}
+	const last = " openai/gpt-test (OPENAI_API_KEY is set). To change that: /model in the chat, --model for one run."
+	if choice, err = h.engine.Choose(t.Context(), a, "", key); err != nil || choice.Notice != "This agent uses"+last {
+		t.Errorf("an agent that never ran: %+v, %v", choice, err)
+	}
+	offline := h.request(a, "hi")
+	offline.Client.Env = none
+	h.submit(offline)
 	req := h.request(a, "hi")
 	req.Client.Env = key
 	run, events := h.submit(req)
