@@ -119,6 +119,9 @@ func (e *entry) describe() {
 	for i := 1; i+1 < len(ws); i++ { // Zoë is the user's sister; teal is the user's favourite colour
 		if ws[i].is("is", "are") && i+4 < len(ws) && ws[i+1].is("the") && ws[i+2].is("user") && ws[i+3].is("'s") {
 			nouns := headed(strings.Fields(plain(ws[i+4:])))
+			if len(nouns) == 0 {
+				return
+			}
 			noun, head := strings.Join(nouns, " "), nouns[len(nouns)-1]
 			if strings.HasPrefix(stem(firstWord(noun)), "favorit") {
 				e.slot, e.single = "attr:"+noun, true
@@ -247,9 +250,7 @@ func state(ws []word) string {
 		return ws[0].low
 	case copula && !moved && len(ws) <= 4 && coded(next):
 		return "value"
-	case copula && next.is("in", "under", "at", "on", "behind", "inside", "near", "with") && !slices.ContainsFunc(ws[2:min(len(ws), 4)], func(w word) bool {
-		return kindOf(w) == kindDay || kindOf(w) == kindMonth || w.number() && ws[2].low == w.low
-	}) && !ws[2].is("the") || copula && next.is("under", "behind", "inside", "near"):
+	case copula && next.is("under", "behind", "inside", "near"), copula && next.is("in", "at", "on", "with") && spot(ws[2:]):
 		return "where"
 	case timely(ws[1:]):
 		return "when"
@@ -257,6 +258,15 @@ func state(ws []word) string {
 		return "where"
 	}
 	return ""
+}
+
+// spot reports whether what follows "in", "at" or "on" is a place and no time.
+func spot(ws []word) bool {
+	const near = 2 // words
+	if len(ws) == 0 || ws[0].is("the") || ws[0].number() {
+		return false
+	}
+	return !slices.ContainsFunc(ws[:min(len(ws), near)], func(w word) bool { return kindOf(w) == kindDay || kindOf(w) == kindMonth })
 }
 
 // spelled makes spelling variants of a slot equal, and slots that mean the same.

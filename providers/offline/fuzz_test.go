@@ -11,7 +11,7 @@ import (
 func FuzzEveryRequestGetsAWholeAnswer(f *testing.F) {
 	for _, s := range []string{
 		"My name is Ada and I work on compilers", "forget my name", "search for it", "What's my name?", "actually, no, it's Grace, not Ada", "how are you",
-		"I am", "my", "not , not", "call me", "remember:", "note: x", "'s 's is", "I don't any more", "[2026-11-23] x", "李雷 is my name。", "we have a dog. it is", "\xff\xfe I am \x00",
+		"I am", "my", "not , not", "call me", "remember:", "note: x", "'s 's is", "I don't any more", "[2026-11-23] x", "李雷 is my name。", "we have a dog. it is", "The key is in", "my key is on", "Rex is", "I changed my code to", "I traded the car for a", "no, it's", "make that", "there is my", "she's just had", "\xff\xfe I am \x00",
 	} {
 		f.Add(s, "The user's name is Ada.\nThe user has a dog.", `{"results":[{"content":"My cat is Tom"}]}`, uint8(0))
 	}
