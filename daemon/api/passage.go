@@ -26,8 +26,8 @@ type CreatePassage struct {
 	CreatedAt *Time    `json:"created_at,omitempty"`
 }
 
-// PathPassages begins our own operations on passages.
-const PathPassages = "/loci/v1/passages"
+// PathArchival begins our own operations on archival memory.
+const PathArchival = "/loci/v1/passages"
 
 // UpdatePassageParams are the parameters of PATCH /loci/v1/passages/{id}.
 type UpdatePassageParams struct {

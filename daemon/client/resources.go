@@ -286,7 +286,7 @@ func (c *Client) DeletePassage(ctx context.Context, agentID, passageID string) e
 
 // UpdatePassage mends a passage of an agent's archive.
 func (c *Client) UpdatePassage(ctx context.Context, agentID, passageID string, in api.UpdatePassage) (api.Passage, error) {
-	path, query := api.PathPassages+"/"+url.PathEscape(passageID), api.UpdatePassageParams{AgentID: agentID}
+	path, query := api.PathArchival+"/"+url.PathEscape(passageID), api.UpdatePassageParams{AgentID: agentID}
 	return call[api.Passage](ctx, c, request{method: patch, path: path, query: query, body: in})
 }
 

@@ -18,7 +18,7 @@ func (s *Server) registerArchival(a huma.API) {
 	handle(a, "GET", "/v1/agents/{agent_id}/archival-memory/search", s.searchArchival)
 	handle(a, "DELETE", "/v1/agents/{agent_id}/archival-memory/{memory_id}", s.deletePassage)
 	handle(a, "POST", "/v1/passages/search", s.searchPassages)
-	handle(a, "PATCH", api.PathPassages+"/{passage_id}", s.updatePassage)
+	handle(a, "PATCH", api.PathArchival+"/{passage_id}", s.updatePassage)
 }
 
 type listPassagesInput struct {
