@@ -145,7 +145,7 @@ func TestManyCommandsAtOnceStartOneDaemon(t *testing.T) {
 			got, err := Ensure(t.Context(), o)
 			mu.Lock()
 			defer mu.Unlock()
-			if err != nil || !got.Status.Ready {
+			if err != nil || got.Started && !got.Status.Ready { // who finds it takes it as it is: requests wait for it
 				t.Errorf("%+v %v", got, err)
 			}
 			pids[got.Status.PID] = true
