@@ -38,6 +38,7 @@ func holdDeaf(p config.Paths, heard <-chan os.Signal) error {
 	if err != nil {
 		return err
 	}
+	defer func() { _ = lock.Unlock() }() // held until it is killed: a lock that nobody refers to is collected, and let go
 	listener, err := ipc.Listen(context.Background(), p.Socket)
 	if err != nil {
 		return err

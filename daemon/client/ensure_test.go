@@ -44,6 +44,7 @@ func fakeDaemon(home, socket, version string) error {
 	if err != nil {
 		return err
 	}
+	defer func() { _ = lock.Unlock() }() // held to the end: a lock that nobody refers to is collected, and let go
 	if err := lock.Note(socket); err != nil {
 		return err
 	}
