@@ -122,14 +122,9 @@ func (a *app) archivalSearch(agent *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if len(found) > 0 {
-				a.notePartial(found[0].Metadata) // it is the same index for all of them
-			}
+			a.noteFound(len(found), first(found).Metadata)
 			if a.json {
 				return writeJSON(a.out, nonNil(found))
-			}
-			if len(found) == 0 {
-				a.note("nothing found")
 			}
 			t := table{head: []string{"ID", "WHEN", "TAGS", "WHY", "TEXT"}}
 			for _, r := range found {

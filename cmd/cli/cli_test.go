@@ -418,12 +418,17 @@ func TestResultsOfAnUnfinishedIndexAreTold(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer
 	a := &app{errOut: &said}
-	a.notePartial(api.Object{"words": []any{"ada"}})
+	a.noteFound(1, api.Object{"words": []any{"ada"}})
 	if said.Len() > 0 {
 		t.Errorf("of a whole index: %q", said.String())
 	}
-	a.notePartial(api.Object{"partial": true})
+	a.noteFound(1, api.Object{"partial": true})
 	if !strings.Contains(said.String(), "still being built") {
 		t.Errorf("it says %q", said.String())
+	}
+	said.Reset()
+	a.noteFound(0, nil)
+	if !strings.Contains(said.String(), "nothing found") {
+		t.Errorf("of no results it says %q", said.String())
 	}
 }

@@ -321,11 +321,9 @@ func (a *app) filesSearch(folder *string) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			a.noteFound(len(found), first(found).Why)
 			if a.json {
 				return writeJSON(a.out, nonNil(found))
-			}
-			if len(found) == 0 {
-				a.note("nothing found")
 			}
 			t := table{head: []string{"FILE", "LINES", "WHY", "TEXT"}}
 			for _, r := range found {

@@ -58,9 +58,13 @@ func written(t *time.Time) *string {
 	return api.PtrTo(t.UTC().Format(time.RFC3339Nano))
 }
 
-// notePartial says that results are those of an index that does not have everything yet.
-func (a *app) notePartial(metadata api.Object) {
-	if metadata["partial"] == true {
+// noteFound says that a search found nothing, or may have missed something: what it says of its first result, for it is
+// the same index for all of them.
+func (a *app) noteFound(n int, about api.Object) {
+	switch {
+	case n == 0 && !a.json:
+		a.note("nothing found")
+	case about["partial"] == true:
 		a.note("the search index is still being built: results may be missing; try again in a while")
 	}
 }
@@ -112,14 +116,9 @@ func (a *app) searchMessages(ctx context.Context, agent string, f messageFlags, 
 	if err != nil {
 		return err
 	}
-	if len(found) > 0 {
-		a.notePartial(found[0].Metadata) // it is the same index for all of them
-	}
+	a.noteFound(len(found), first(found).Metadata)
 	if a.json {
 		return writeJSON(a.out, nonNil(found))
-	}
-	if len(found) == 0 {
-		a.note("nothing found")
 	}
 	names := map[string]string{}
 	t := table{head: []string{"WHEN", "WHO", "WHY", "TEXT"}}

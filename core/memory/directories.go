@@ -2,9 +2,7 @@ package memory
 
 import (
 	"fmt"
-	"slices"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"loci/core"
@@ -49,29 +47,8 @@ var attribute = strings.NewReplacer("&", "&amp;", `"`, "&quot;", "<", "&lt;", ">
 // tags are those of the section.
 var tags = []string{"directories", "file_limits", "directory", "description", "instructions", "file", "metadata", "value"}
 
-// untagged keeps a text from ending, or beginning, what the section's tags stand around: ‹ takes the place of <, so that
-// every character stays where it is and is read as before.
-func untagged(text string) string {
-	var b strings.Builder
-	for rest := text; ; {
-		before, after, found := strings.Cut(rest, "<")
-		b.WriteString(before)
-		if !found {
-			return b.String()
-		}
-		name := strings.TrimLeftFunc(after, func(r rune) bool { return r == '/' || !unicode.IsGraphic(r) || unicode.IsSpace(r) })
-		end := strings.IndexFunc(name, func(r rune) bool { return r != '_' && r != '-' && !unicode.IsLetter(r) && !unicode.IsDigit(r) })
-		if end >= 0 {
-			name = name[:end]
-		}
-		if slices.ContainsFunc(tags, func(tag string) bool { return strings.EqualFold(tag, name) }) {
-			b.WriteString("‹")
-		} else {
-			b.WriteString("<")
-		}
-		rest = after
-	}
-}
+// untagged keeps a text from ending, or beginning, what the section's tags stand around.
+func untagged(text string) string { return core.Untagged(text, tags...) }
 
 // String returns the section of the prompt. What files say stands behind line numbers, so that no line of it can be taken
 // for one of the prompt's own, and no text has the section's tags.

@@ -146,7 +146,7 @@ func entry(t *Text, zone *time.Location) string {
 
 // Worded is a text as it stands in a record.
 func Worded(text string) string {
-	return unframed(strings.Join(strings.FieldsFunc(text, lineEnd), "\n  "))
+	return core.Untagged(strings.Join(strings.FieldsFunc(text, lineEnd), "\n  "), frame)
 }
 
 // Without takes a text out of the entries of a record that are nothing else, however short it is.
@@ -164,25 +164,6 @@ func Without(record, text, mark string) string {
 
 // frame is what some wires put around a record.
 const frame = "system-reminder"
-
-// unframed keeps a text from ending, or beginning, the frame of a record.
-func unframed(text string) string {
-	var b strings.Builder
-	for rest := text; ; {
-		before, after, found := strings.Cut(rest, "<")
-		b.WriteString(before)
-		if !found {
-			return b.String()
-		}
-		name := strings.TrimLeft(after, "/ \t\n")
-		if len(name) >= len(frame) && strings.EqualFold(name[:len(frame)], frame) {
-			b.WriteString("‹")
-		} else {
-			b.WriteString("<")
-		}
-		rest = after
-	}
-}
 
 func lineEnd(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' }
 

@@ -104,6 +104,12 @@ func home(t *testing.T, version string) (EnsureOptions, string) {
 	return o, dir
 }
 
+// updated is what a program of another version needs; what it tells is kept.
+func updated(o EnsureOptions, dir, version string, told *[]string) EnsureOptions {
+	o.Version, o.Args, o.Notify = version, []string{"fake-daemon", dir, o.Socket, version}, func(l string) { *told = append(*told, l) }
+	return o
+}
+
 // killDaemon ends the daemon as a crash would and waits until its lock is free.
 func killDaemon(t *testing.T, o EnsureOptions) {
 	t.Helper()
@@ -188,8 +194,7 @@ func TestAnIdleDaemonOfAnotherVersionIsReplaced(t *testing.T) {
 		t.Fatal(err)
 	}
 	var lines []string
-	next := old
-	next.Version, next.Args, next.Notify = "2", []string{"fake-daemon", dir, old.Socket, "2"}, func(l string) { lines = append(lines, l) }
+	next := updated(old, dir, "2", &lines)
 	c := New(Options{Socket: old.Socket, Version: "2", Ensure: &next})
 	defer c.Close()
 	session, err := c.Register(t.Context(), api.Client{Kind: api.ClientPrint, Open: &api.Open{Agent: api.OpenNew}})
@@ -208,8 +213,7 @@ func TestAnIdleDaemonOfAnotherVersionIsReplacedByACommandThatOnlyReads(t *testin
 		t.Fatal(err)
 	}
 	var lines []string
-	next := old
-	next.Version, next.Args, next.Notify = "2", []string{"fake-daemon", dir, old.Socket, "2"}, func(l string) { lines = append(lines, l) }
+	next := updated(old, dir, "2", &lines)
 	c := New(Options{Socket: old.Socket, Version: "2", Ensure: &next, Notify: next.Notify})
 	defer c.Close()
 	for range 2 {
@@ -230,8 +234,7 @@ func TestAPortThatIsNotOpenedAgainIsSaid(t *testing.T) {
 			t.Fatal(err)
 		}
 		var lines []string
-		next := old
-		next.Version, next.Args, next.Notify = version, []string{"fake-daemon", dir, old.Socket, version}, func(l string) { lines = append(lines, l) }
+		next := updated(old, dir, version, &lines)
 		if _, err := Ensure(t.Context(), next); err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,7 @@ package mirror
 import (
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -44,15 +45,16 @@ func TestHowAMirrorIsCanBeAskedDuringASync(t *testing.T) {
 	h := newHouse(t)
 	h.block("human", "Ada")
 	h.on()
+	var asking sync.WaitGroup
 	h.during("commit what is there", func() {
 		asked := make(chan []core.MirrorState, 1)
-		go func() {
+		asking.Go(func() {
 			one, err := h.mirrors.State(h.ctx, h.agent)
 			if err != nil {
 				t.Error(err)
 			}
 			asked <- append(h.mirrors.States(), one)
-		}()
+		})
 		select {
 		case states := <-asked:
 			for _, s := range states {
@@ -63,6 +65,7 @@ func TestHowAMirrorIsCanBeAskedDuringASync(t *testing.T) {
 		}
 	})
 	h.sync()
+	asking.Wait()
 }
 
 func TestABlockThatIsEditedDuringASyncIsNotOverwritten(t *testing.T) {

@@ -55,7 +55,7 @@ var accents = sync.OnceValue(func() map[string]string {
 	}
 })
 
-// glyphText returns the text that a glyph's name stands for: from the tables, from uniXXXX and uXXXXX, or letter and accent.
+// glyphText returns the text that a glyph's name stands for: from the tables, from a number behind uni or u, or letter and accent.
 func glyphText(name string) string {
 	if base, _, cut := strings.Cut(name, "."); cut && base != "" {
 		name = base
