@@ -2,10 +2,12 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"path/filepath"
 	"time"
 
 	"loci/core"
+	"loci/storage/index"
 )
 
 // clean takes from the files beside the facts, and from unused pages of all, what the facts do not hold any more.
@@ -13,15 +15,8 @@ func (s *Store) clean(ctx context.Context) error {
 	if err := s.events.wipe(ctx); err != nil {
 		return err
 	}
-	_, last, err := s.search.Bounds(ctx)
-	if err != nil {
+	if err := s.search.compact(ctx); err != nil {
 		return err
-	}
-	if !s.search.x.Wait(ctx, last, cleanPatience) {
-		return core.E(core.Unavailable, "the search index is behind")
-	}
-	if err := s.search.x.Compact(ctx); err != nil {
-		return classify("write the search index anew", err)
 	}
 	if err := s.near.purge(ctx); err != nil {
 		return classify("write the vector index anew", err)
@@ -30,6 +25,23 @@ func (s *Store) clean(ctx context.Context) error {
 		return err
 	}
 	return s.cleaned(ctx)
+}
+
+// compact leaves nothing of removed texts in the index.
+func (r *searcher) compact(ctx context.Context) error {
+	_, last, err := r.Bounds(ctx)
+	if err != nil {
+		return err
+	}
+	for range 2 { // once more if it turned out damaged
+		if !r.x.Wait(ctx, last, cleanPatience) {
+			return core.E(core.Unavailable, "the search index is behind")
+		}
+		if err = r.x.Compact(ctx); !errors.Is(err, index.ErrUnavailable) {
+			break
+		}
+	}
+	return classify("write the search index anew", err)
 }
 
 // cleanPatience is how long forgetting waits for the index, which may be in the middle of being built.

@@ -50,20 +50,35 @@ func (r *searcher) close() {
 
 func (r *searcher) nudge() { r.x.Nudge() }
 
-// ready waits for the index. A search that finds it late goes on with what is there: its results are partial.
-func (r *searcher) ready(ctx context.Context) (partial bool, err error) {
-	_, last, err := r.Bounds(ctx)
-	if err != nil {
-		return false, err
+// ready waits for the index to have what was committed, up to the change last. A search that finds it late goes on with
+// what is there.
+func (r *searcher) ready(ctx context.Context) (last int64, err error) {
+	if _, last, err = r.Bounds(ctx); err != nil {
+		return 0, err
 	}
 	if r.x.Wait(ctx, last, patience) {
-		return false, nil
+		return last, nil
 	}
 	if ctx.Err() != nil {
-		return false, classify("search", context.Cause(ctx))
+		return 0, classify("search", context.Cause(ctx))
 	}
 	r.s.cfg.Logger.WarnContext(ctx, "a search did not wait for the index", slog.Int64("behind", last-r.x.Applied()))
-	return true, nil
+	return last, nil
+}
+
+// ask asks the index, once more if it turned out damaged: the new one may have everything again by then.
+func (r *searcher) ask(ctx context.Context, kind index.Kind, a index.Ask) (hits []search.Hit, partial bool, err error) {
+	for range 2 {
+		last, err := r.ready(ctx)
+		if err != nil {
+			return nil, false, err
+		}
+		hits, applied, err := r.x.Match(ctx, kind, a)
+		if !errors.Is(err, index.ErrUnavailable) {
+			return hits, applied < last, classify("search", err)
+		}
+	}
+	return nil, false, core.E(core.Unavailable, "the search index is being built").WithHint("try again in a moment")
 }
 
 // ranked is what the index found.
@@ -84,10 +99,6 @@ func (r *searcher) match(ctx context.Context, kind index.Kind, sq core.SearchQue
 	if q.Empty() {
 		return ranked{nothing: true}, nil
 	}
-	partial, err := r.ready(ctx)
-	if err != nil {
-		return ranked{}, err
-	}
 	a := asked{kind: core.VectorKind(kind), query: sq, filter: f, inside: inside}
 	meaning, late, err := r.s.near.begin(ctx, &a)
 	if err != nil {
@@ -101,14 +112,14 @@ func (r *searcher) match(ctx context.Context, kind index.Kind, sq core.SearchQue
 	if ask.Without, err = r.ofRun(ctx, sq.But); err != nil {
 		return ranked{}, classify("search", err)
 	}
-	hits, err := r.x.Match(ctx, kind, ask)
-	if errors.Is(err, index.ErrUnavailable) {
-		return ranked{}, core.E(core.Unavailable, "the search index is being built").WithHint("try again in a moment")
+	hits, partial, err := r.ask(ctx, kind, ask)
+	if err != nil {
+		return ranked{}, err
 	}
 	if len(sq.Skip) > 0 {
 		hits = slices.DeleteFunc(hits, func(h search.Hit) bool { return sq.Skip[h.ID] })
 	}
-	return ranked{hits: hits, partial: partial || late, noModel: a.noModel}, classify("search", err)
+	return ranked{hits: hits, partial: partial || late, noModel: a.noModel}, nil
 }
 
 // ofRun returns the ids of a run's messages.

@@ -88,7 +88,7 @@ func BenchmarkMatch(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		q := search.Analyse(source.talk(draw), 18_000)
-		if _, err := x.Match(b.Context(), Passage, Ask{Query: q, Zone: time.UTC, Explain: 10}); err != nil {
+		if _, _, err := x.Match(b.Context(), Passage, Ask{Query: q, Zone: time.UTC, Explain: 10}); err != nil {
 			b.Fatal(err)
 		}
 		n++

@@ -9,18 +9,15 @@ import (
 // Compact writes the file anew without unused pages, so that nothing of what was removed is left in it, and empties its
 // write-ahead log.
 func (x *Index) Compact(ctx context.Context) error {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	if x.files == nil {
-		return ErrUnavailable
-	}
-	if _, err := x.files.w.ExecContext(ctx, "VACUUM"); err != nil {
-		return err
-	}
-	return Truncate(ctx, func(ctx context.Context) (bool, error) {
-		var row Checkpointed
-		err := x.files.w.GetContext(ctx, &row, Checkpoint)
-		return row.Busy != 0, err
+	return x.use(ctx, func(f *files) error {
+		if _, err := f.w.ExecContext(ctx, "VACUUM"); err != nil {
+			return err
+		}
+		return Truncate(ctx, func(ctx context.Context) (bool, error) {
+			var row Checkpointed
+			err := f.w.GetContext(ctx, &row, Checkpoint)
+			return row.Busy != 0, err
+		})
 	})
 }
 

@@ -81,8 +81,9 @@ type Index struct {
 	wake   chan struct{} // buffered, one: something was committed
 	broken chan struct{} // buffered, one: a search met a damaged file
 
-	mu    sync.RWMutex // guards files; searches hold it for reading
-	files *files
+	mu       sync.RWMutex // guards files and replaced; searches hold it for reading
+	files    *files
+	replaced chan struct{} // closed once other files stand in their place
 
 	stateMu sync.Mutex // guards applied and moved
 	applied int64      // the last change that the index has; -1 while it is being built
@@ -114,7 +115,7 @@ const (
 
 // Open opens the index, or begins to build it, and starts the indexer. It does not wait until the index has caught up.
 func Open(ctx context.Context, cfg Config) (*Index, error) {
-	x := &Index{cfg: cfg, wake: make(chan struct{}, 1), broken: make(chan struct{}, 1), applied: -1, moved: make(chan struct{})}
+	x := &Index{cfg: cfg, wake: make(chan struct{}, 1), broken: make(chan struct{}, 1), replaced: make(chan struct{}), applied: -1, moved: make(chan struct{})}
 	applied, why := x.reuse(ctx)
 	if why != "" {
 		if err := x.replace(ctx); err != nil {
@@ -254,6 +255,10 @@ func (x *Index) replace(ctx context.Context) error {
 	defer x.mu.Unlock()
 	x.files.close()
 	x.files = nil
+	select {
+	case <-x.broken: // of the file that is removed here
+	default:
+	}
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Remove(x.cfg.Path + suffix); err != nil && !os.IsNotExist(err) {
 			return err
@@ -272,5 +277,7 @@ func (x *Index) replace(ctx context.Context) error {
 		return err
 	}
 	x.files = f
+	close(x.replaced)
+	x.replaced = make(chan struct{})
 	return nil
 }

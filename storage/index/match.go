@@ -64,39 +64,70 @@ type Meaning interface {
 // ErrUnavailable is returned while there is no index to search.
 var ErrUnavailable = errors.New("the search index is being built")
 
-// Match returns what the filter lets through and has something of the query, best first.
-func (x *Index) Match(ctx context.Context, kind Kind, a Ask) ([]search.Hit, error) {
+// Match returns what the filter lets through and has something of the query, best first, and the last change that the
+// index had when it was read: -1 while it is being built.
+func (x *Index) Match(ctx context.Context, kind Kind, a Ask) (hits []search.Hit, applied int64, err error) {
+	err = x.use(ctx, func(f *files) error {
+		hits, applied, err = match(ctx, f.r, kind, a)
+		return err
+	})
+	return hits, applied, err
+}
+
+// renewal is how long who met a damaged file waits for the empty one that comes in its place.
+const renewal = 2 * time.Second
+
+// use has something done with the files. Where they turn out damaged it waits until they are replaced, and returns
+// ErrUnavailable: the next use has new ones.
+func (x *Index) use(ctx context.Context, do func(f *files) error) error {
 	x.mu.RLock()
-	defer x.mu.RUnlock()
 	if x.files == nil {
-		return nil, ErrUnavailable
+		x.mu.RUnlock()
+		return ErrUnavailable
 	}
-	hits, err := match(ctx, x.files.r, kind, a)
-	var se *sqlite.Error
-	if errors.Is(err, errDamaged) || errors.As(err, &se) && (se.Code()&0xff == sqlite3.SQLITE_CORRUPT || se.Code()&0xff == sqlite3.SQLITE_NOTADB) {
+	err := do(x.files)
+	damaged, replaced := isDamage(err), x.replaced
+	if damaged {
 		select {
 		case x.broken <- struct{}{}:
 		default:
 		}
-		return nil, ErrUnavailable
 	}
-	return hits, err
+	x.mu.RUnlock()
+	if !damaged {
+		return err
+	}
+	timer := time.NewTimer(renewal)
+	defer timer.Stop()
+	select {
+	case <-replaced:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+	return ErrUnavailable
+}
+
+func isDamage(err error) bool {
+	var se *sqlite.Error
+	return errors.Is(err, errDamaged) || errors.As(err, &se) && (se.Code()&0xff == sqlite3.SQLITE_CORRUPT || se.Code()&0xff == sqlite3.SQLITE_NOTADB)
 }
 
 // match runs in one read transaction: what is counted is what is read.
-func match(ctx context.Context, db *sqlx.DB, kind Kind, a Ask) ([]search.Hit, error) {
+func match(ctx context.Context, db *sqlx.DB, kind Kind, a Ask) (hits []search.Hit, applied int64, err error) {
 	m, end, err := begin(ctx, db, kind, a)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer end()
 	if err := m.reach(ctx); err != nil || m.inReach == 0 {
-		return nil, err
+		return nil, m.applied, err
 	}
 	if m.inReach <= wholeScope {
-		return m.whole(ctx)
+		hits, err = m.whole(ctx)
+	} else {
+		hits, err = m.sampled(ctx)
 	}
-	return m.sampled(ctx)
+	return hits, m.applied, err
 }
 
 // begin begins the transaction of a search; end gives it back.
@@ -119,13 +150,14 @@ func begin(ctx context.Context, db *sqlx.DB, kind Kind, a Ask) (m *matching, end
 
 // matching is one search under way.
 type matching struct {
-	conn  *sqlx.Conn // of tx
-	tx    *sqlx.Tx
-	kind  Kind
-	t     tables
-	ask   Ask
-	total int64 // texts of the kind
-	words int64 // … and their words
+	conn    *sqlx.Conn // of tx
+	tx      *sqlx.Tx
+	kind    Kind
+	t       tables
+	ask     Ask
+	applied int64 // the last change that the index has
+	total   int64 // texts of the kind
+	words   int64 // … and their words
 
 	owners  []int64 // numbers of the scopes asked for; nil: all
 	lane    int64   // 0: all
@@ -136,6 +168,9 @@ type matching struct {
 func (m *matching) reach(ctx context.Context) error {
 	values, err := readMarks(ctx, m.tx)
 	if err != nil {
+		return err
+	}
+	if m.applied, err = number(values["applied"]); err != nil {
 		return err
 	}
 	if m.total, err = number(values["docs_"+string(m.kind)]); err != nil {

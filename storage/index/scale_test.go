@@ -117,7 +117,7 @@ func TestSearchesStayFastAmongManyPassages(t *testing.T) {
 			q := search.Analyse(query(), 18_000)
 			var top [2]map[string]bool
 			for i, entries := range []int{0, math.MaxInt} {
-				hits, err := x.Match(t.Context(), Passage, Ask{Query: q, Zone: time.UTC, entries: entries})
+				hits, _, err := x.Match(t.Context(), Passage, Ask{Query: q, Zone: time.UTC, entries: entries})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -155,7 +155,7 @@ func TestSearchesStayFastAmongManyPassages(t *testing.T) {
 			for range 60 {
 				q := search.Analyse(query(), 18_000)
 				began := time.Now()
-				hits, err := x.Match(t.Context(), Passage, Ask{Query: q, Filter: f, Zone: time.UTC, Explain: 10})
+				hits, _, err := x.Match(t.Context(), Passage, Ask{Query: q, Filter: f, Zone: time.UTC, Explain: 10})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -124,7 +124,7 @@ func caughtUp(t *testing.T, x *Index, f Source) {
 
 func ask(t *testing.T, x *Index, query string, f Filter) []search.Hit {
 	t.Helper()
-	hits, err := x.Match(t.Context(), Passage, Ask{Query: search.Analyse(query, 19_500), Filter: f, Zone: time.UTC, Explain: 1000})
+	hits, _, err := x.Match(t.Context(), Passage, Ask{Query: search.Analyse(query, 19_500), Filter: f, Zone: time.UTC, Explain: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -370,7 +370,7 @@ func TestSearchesRunWhileTheIndexChanges(t *testing.T) {
 	for n := range 4 {
 		wg.Go(func() {
 			for range 25 {
-				if _, err := x.Match(t.Context(), Passage, Ask{Query: search.Analyse(subjects[n]+" Ann", search.NoDay), Zone: time.UTC, Explain: 3}); err != nil {
+				if _, _, err := x.Match(t.Context(), Passage, Ask{Query: search.Analyse(subjects[n]+" Ann", search.NoDay), Zone: time.UTC, Explain: 3}); err != nil {
 					t.Error(err)
 				}
 			}
