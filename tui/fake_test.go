@@ -233,6 +233,16 @@ func (f *fake) watches() int {
 	return f.watched
 }
 
+// restart puts another daemon in the place of the one that hints came from.
+func (f *fake) restart(pid int) {
+	f.mu.Lock()
+	f.pid = pid
+	broken := f.broken
+	f.broken = make(chan struct{})
+	f.mu.Unlock()
+	close(broken)
+}
+
 func (f *fake) edit(label, value string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -435,6 +445,12 @@ func script(text string) []api.Message {
 	case "restarted":
 		return append(append(append(ping, say("Before ")...),
 			api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeBroken, Text: "going on where it was: unexpected EOF"}},
+			api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeDiscard, Text: "The daemon was restarted; the answer begins anew."}}),
+			append(say("Anew."), done(10)...)...)
+	case "late": // what the log held beyond what was seen comes before the notice that it does not count
+		return append(append(append(append(append(ping, say("Before ")...),
+			api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeBroken, Text: "going on where it was: unexpected EOF"}}),
+			say("and")...),
 			api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeDiscard, Text: "The daemon was restarted; the answer begins anew."}}),
 			append(say("Anew."), done(10)...)...)
 	default:

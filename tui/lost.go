@@ -38,7 +38,8 @@ func (m *Model) lose(t *turn, err error) bool {
 	case t.run == "":
 		t.unsure = cut
 	case cut:
-		t.feed, t.broken, t.away = nil, true, explain(err)
+		t.feed, t.away = nil, explain(err)
+		m.broke(t)
 		return true
 	default:
 		t.unheard = kind != api.KindNotFound // the daemon does not know it: it was not accepted for good

@@ -82,3 +82,46 @@ func TestAMessageThatMayHaveArrivedIsSentAgainUnderTheSameName(t *testing.T) {
 		t.Errorf("sent as %q", ids)
 	}
 }
+
+func TestADaemonThatATurnToldOfIsNotToldOfAgainBehindIt(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"broken", "restarted"} {
+		f := newFake()
+		r := newRobot(t, f, 80, 24).connect()
+		r.say(word + " stream")
+		r.idle()
+		f.restart(2)
+		r.until("the new daemon", func() bool { return r.m.daemonPID == 2 && r.f.watches() == 2 })
+		if n := strings.Count(r.said(), "the daemon was away"); n != 1 {
+			t.Errorf("said %d times\n%s", n, r.said())
+		}
+		f.restart(3)
+		r.until("the next new daemon", func() bool { return r.m.daemonPID == 3 && r.f.watches() == 3 })
+		if n := strings.Count(r.said(), "the daemon was away and is back"); n != 1 {
+			t.Errorf("the next time is said %d times\n%s", n, r.said())
+		}
+	}
+}
+
+func TestAStreamThatOnlyBrokeHidesNoRestartToCome(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	r := newRobot(t, f, 80, 24).connect()
+	r.say("broken stream")
+	r.idle()
+	f.hints <- api.Change{Kind: api.ChangeRun, AgentID: "agent-1", RunID: "run-1"} // the daemon is the same
+	r.until("the hint", func() bool { return len(f.hints) == 0 && r.m.toldAway == 0 })
+	f.restart(2)
+	r.until("the restart", func() bool { return strings.Contains(r.said(), "the daemon was away and is back") })
+}
+
+func TestAnAnswerThatGoesOnAndThenBeginsAnewTellsOfTheDaemonOnce(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("late stream")
+	r.idle()
+	want := "› late stream\nBefore and\n· the daemon was away; the answer goes on\n· the answer begins anew\nAnew.\n"
+	if diff := cmp.Diff(want, r.said()); diff != "" {
+		t.Error(diff)
+	}
+}

@@ -85,6 +85,7 @@ type Model struct {
 	unsure    map[said]string     // otids of what may have arrived
 	waiting   map[Thread][]string // queues of conversations that were left
 	daemonPID int
+	toldAway  int // the daemon whose absence a turn has told of
 
 	travelling bool   // a rewind of ours is under way
 	rewound    string // the last rewind that was shown
@@ -435,7 +436,7 @@ func (m *Model) onChanges(msg batchMsg[api.Change]) tea.Cmd {
 	}
 	var cmds []tea.Cmd
 	for _, c := range msg.items {
-		m.changed = retryFirst
+		m.changed, m.toldAway = retryFirst, 0 // it is there
 		switch {
 		case c.Kind == api.ChangeRun && threadOf(c.AgentID, c.ConversationID) == m.thread:
 			if run := cmp.Or(c.RunID, c.ID); !m.seen[run] {
@@ -478,7 +479,7 @@ func (m *Model) onReopened(msg reopenedMsg) tea.Cmd {
 		m.connecting = explain(msg.err) + " · trying again"
 		return m.after(&m.changed, reopenMsg{})
 	}
-	if msg.status.PID != m.daemonPID && m.daemonPID != 0 && m.turn == nil { // a turn says it by itself
+	if msg.status.PID != m.daemonPID && m.daemonPID != 0 && m.turn == nil && m.toldAway != m.daemonPID { // a turn says it by itself
 		m.show(transcript.Item{Kind: transcript.Notice, Text: "the daemon was away and is back"})
 	}
 	m.over = ""

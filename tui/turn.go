@@ -47,6 +47,8 @@ type turn struct {
 
 	compacting bool // a summary is being written
 	broken     bool // the connection broke, which has not been said yet
+	told       bool // it has been said
+	daemon     int  // the daemon that it broke to
 }
 
 // begin starts to show a run.
@@ -98,7 +100,7 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 		m.lastID = msg.ID
 	}
 	if t.broken && msg.MessageType != api.MessagePing && msg.MessageType != api.MessageNotice {
-		m.goesOn(t)
+		m.tellAway(t, "the daemon was away; the answer goes on")
 	}
 	if msg.MessageType != api.MessagePing {
 		t.compacting = msg.MessageType == api.MessageEvent
@@ -169,12 +171,16 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 		// What is printed stays printed; what follows is the answer that counts.
 		m.closePart(t)
 		t.calls = nil
-		if t.broken {
-			t.broken, n.Text = false, "the daemon was away; the answer begins anew"
+		switch {
+		case t.broken:
+			m.tellAway(t, "the daemon was away; the answer begins anew")
+			return nil
+		case t.told:
+			n.Text = "the answer begins anew"
 		}
 		m.show(transcript.Item{Kind: transcript.Notice, Text: cmp.Or(n.Text, "that attempt was lost; it begins again")})
 	case api.NoticeBroken:
-		t.broken = true // said with what goes on
+		m.broke(t) // said with what goes on
 	case api.NoticeResumed:
 		t.broken = false
 		m.show(transcript.Item{Kind: transcript.Notice, Text: n.Text})
@@ -196,10 +202,13 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 	return nil
 }
 
-// goesOn says that a run goes on where it was.
-func (m *Model) goesOn(t *turn) {
-	t.broken = false
-	m.show(transcript.Item{Kind: transcript.Notice, Text: "the daemon was away; the answer goes on"})
+// broke notes that the connection of a run broke.
+func (m *Model) broke(t *turn) { t.broken, t.daemon = true, m.daemonPID }
+
+// tellAway says that the daemon was away and what became of the run. Once: not again when the next daemon is met.
+func (m *Model) tellAway(t *turn, text string) {
+	t.broken, t.told, m.toldAway = false, true, t.daemon
+	m.show(transcript.Item{Kind: transcript.Notice, Text: text})
 }
 
 // answers takes the model that answers now for the status line.
