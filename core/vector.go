@@ -44,7 +44,7 @@ type VectorProgress struct {
 // VectorStore keeps the vectors of texts, and which texts still wait for one. Whatever writes a text that search can find
 // puts it among those that wait, in the same transaction.
 type VectorStore interface {
-	// Waiting returns texts without a vector, in order, after a ticket.
+	// Waiting returns texts without a vector, in order, after a ticket; fewer than the limit where texts are long.
 	Waiting(ctx context.Context, after int64, limit int) ([]Unembedded, error)
 	// Put keeps vectors at length 1 and takes their texts off the list; a ticket that does not count any more is passed
 	// over, so that nothing is kept twice and no vector stands for an older text. A vector with a number that is none or

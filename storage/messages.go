@@ -76,6 +76,15 @@ func newMessageRow(m *core.Message) (messageRow, error) {
 	return row, err
 }
 
+// bytes is the length of what may be long.
+func (r *messageRow) bytes() int {
+	n := len(r.Data) + len(r.Preface)
+	if r.Native != nil {
+		n += len(*r.Native)
+	}
+	return n
+}
+
 func (r *messageRow) message() (core.Message, error) {
 	var d messageData
 	if err := decode(r.Data, &d); err != nil {

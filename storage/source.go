@@ -2,10 +2,16 @@ package storage
 
 import (
 	"context"
+	"math"
+
+	"github.com/jmoiron/sqlx"
 
 	"loci/core"
 	"loci/storage/index"
 )
+
+// batchBytes bounds the texts that are read at once for the index or for embedding; one that is longer comes alone.
+const batchBytes = 8 << 20
 
 var _ index.Source = (*searcher)(nil)
 
@@ -19,65 +25,109 @@ func (r *searcher) Bounds(ctx context.Context) (first, last int64, err error) {
 }
 
 func (r *searcher) Changes(ctx context.Context, after int64, limit int) ([]index.Change, error) {
-	var rows []index.Change
-	err := r.facts.all(ctx, &rows, `SELECT seq, kind, id, op FROM changes WHERE seq > $1 ORDER BY seq LIMIT $2`, after, limit)
-	return rows, classify("read changes", err)
+	rows, _, err := readUpTo(ctx, r.facts, batchBytes, func(row *changeRow) int { return row.Bytes }, selectChanges, after, limit)
+	if err != nil {
+		return nil, classify("read changes", err)
+	}
+	return convert(rows, func(row *changeRow) (index.Change, error) { return row.Change, nil })
+}
+
+// changeRow is a change with the length of what it makes the index read.
+type changeRow struct {
+	index.Change
+	Bytes int `db:"bytes"`
+}
+
+// selectChanges asks for lengths, which SQLite knows without reading the texts.
+const selectChanges = `SELECT c.seq, c.kind, c.id, c.op, COALESCE(CASE c.kind
+		WHEN 'message' THEN (SELECT octet_length(m.data) + COALESCE(octet_length(m.native), 0) FROM messages m WHERE m.id = c.id)
+		WHEN 'passage' THEN (SELECT octet_length(p.text) FROM passages p WHERE p.id = c.id)
+	END, 0) AS bytes FROM changes c WHERE c.seq > $1 ORDER BY c.seq LIMIT $2`
+
+// readUpTo scans rows while their texts together, as size counts them, have at most so many bytes, and the first in any
+// case; more says that it left some.
+func readUpTo[R any](ctx context.Context, q *querier, most int, size func(*R) int, text string, args ...any) (rows []R, more bool, err error) {
+	err = q.with(ctx, text, func(s *sqlx.Stmt) error {
+		found, err := s.QueryxContext(ctx, args...)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = found.Close() }() // what was read is complete or Err says so
+		for found.Next() {
+			var row R
+			if err := found.StructScan(&row); err != nil {
+				return err
+			}
+			most -= size(&row)
+			if more = most < 0 && len(rows) > 0; more {
+				return nil
+			}
+			rows = append(rows, row)
+		}
+		return found.Err()
+	})
+	return rows, more, err
 }
 
 // findable is true of messages that search may find; roles are checked by searchable.
 const findable = `m.hidden = '' AND NOT m.is_error AND m.role IN ('user', 'assistant', 'approval', 'summary') AND ` + alive + ` AND ` + notReset
 
-func (r *searcher) Docs(ctx context.Context, kind index.Kind, ids []string) ([]index.Doc, error) {
+func (r *searcher) Docs(ctx context.Context, kind index.Kind, ids []string) (docs []index.Doc, err error) {
 	w := &where{}
 	if kind == index.Passage {
 		w.and(livingPassage)
 		in(w, "p.id", ids)
-		return r.passageDocs(ctx, w, "")
+		docs, _, err = r.passageDocs(ctx, w, "", math.MaxInt)
+		return docs, err
 	}
 	w.and(findable)
 	in(w, "m.id", ids)
-	return r.messageDocs(ctx, w, "")
+	docs, _, err = r.messageDocs(ctx, w, "", math.MaxInt)
+	return docs, err
 }
 
 func (r *searcher) All(ctx context.Context, kind index.Kind, after int64, limit int) (docs []index.Doc, next int64, done bool, err error) {
 	w := &where{}
+	var more bool
 	if kind == index.Passage {
 		w.and(livingPassage)
 		w.and("p.seq > ?", after)
-		docs, err = r.passageDocs(ctx, w, " ORDER BY p.seq LIMIT "+w.arg(limit))
+		docs, more, err = r.passageDocs(ctx, w, " ORDER BY p.seq LIMIT "+w.arg(limit), batchBytes)
 	} else {
 		w.and(findable)
 		w.and("m.seq > ?", after)
-		docs, err = r.messageDocs(ctx, w, " ORDER BY m.seq LIMIT "+w.arg(limit))
+		docs, more, err = r.messageDocs(ctx, w, " ORDER BY m.seq LIMIT "+w.arg(limit), batchBytes)
 	}
 	if err != nil || len(docs) == 0 {
 		return nil, after, true, err
 	}
-	return docs, docs[len(docs)-1].Seq, len(docs) < limit, nil
+	return docs, docs[len(docs)-1].Seq, !more && len(docs) < limit, nil
 }
 
-func (r *searcher) messageDocs(ctx context.Context, w *where, tail string) ([]index.Doc, error) {
-	var rows []messageRow
-	if err := r.facts.all(ctx, &rows, `SELECT `+messageColumns+` FROM messages m`+w.String()+tail, w.args...); err != nil {
-		return nil, classify("read messages", err)
+func (r *searcher) messageDocs(ctx context.Context, w *where, tail string, most int) (docs []index.Doc, more bool, err error) {
+	rows, more, err := readUpTo(ctx, r.facts, most, (*messageRow).bytes, `SELECT `+messageColumns+` FROM messages m`+w.String()+tail, w.args...)
+	if err != nil {
+		return nil, false, classify("read messages", err)
 	}
-	return convert(rows, func(row *messageRow) (index.Doc, error) {
+	docs, err = convert(rows, func(row *messageRow) (index.Doc, error) {
 		m, err := row.message()
 		return index.Doc{
 			Seq: m.Seq, ID: string(m.ID), Owner: string(m.Agent), Thread: string(m.Conversation), Role: string(m.Role), Name: m.Name, At: int64(row.CreatedAt), Text: m.Said(),
 		}, err
 	})
+	return docs, more, err
 }
 
-func (r *searcher) passageDocs(ctx context.Context, w *where, tail string) ([]index.Doc, error) {
-	var rows []passageRow
-	if err := r.facts.all(ctx, &rows, selectPassages+w.String()+tail, w.args...); err != nil {
-		return nil, classify("read passages", err)
+func (r *searcher) passageDocs(ctx context.Context, w *where, tail string, most int) (docs []index.Doc, more bool, err error) {
+	rows, more, err := readUpTo(ctx, r.facts, most, func(row *passageRow) int { return len(row.Text) }, selectPassages+w.String()+tail, w.args...)
+	if err != nil {
+		return nil, false, classify("read passages", err)
 	}
-	return convert(rows, func(row *passageRow) (index.Doc, error) {
+	docs, err = convert(rows, func(row *passageRow) (index.Doc, error) {
 		p, err := row.passage()
 		return passageDoc(p, row), err
 	})
+	return docs, more, err
 }
 
 func passageDoc(p core.Passage, row *passageRow) index.Doc {

@@ -16,12 +16,8 @@ func (s vectorStore) Changed() <-chan struct{} { return s.v.s.near.changed }
 
 func (s vectorStore) Waiting(ctx context.Context, after int64, limit int) ([]core.Unembedded, error) {
 	ctx, q := s.v.read(ctx)
-	var rows []struct {
-		Num   int64           `db:"num"`
-		Kind  core.VectorKind `db:"kind"`
-		Owner int64           `db:"owner"`
-	}
-	if err := q.all(ctx, &rows, `SELECT num, kind, owner FROM vector_queue WHERE num > $1 ORDER BY num LIMIT $2`, after, limit); err != nil {
+	rows, _, err := readUpTo(ctx, q, batchBytes, func(row *waitingRow) int { return row.Bytes }, selectWaiting, after, limit)
+	if err != nil {
 		return nil, classify("list what waits for a vector", err)
 	}
 	owners := map[core.VectorKind][]int64{}
@@ -29,7 +25,6 @@ func (s vectorStore) Waiting(ctx context.Context, after int64, limit int) ([]cor
 		owners[r.Kind] = append(owners[r.Kind], r.Owner)
 	}
 	texts := map[core.VectorKind]map[int64]core.Unembedded{}
-	var err error
 	if texts[core.VectorPassage], err = passageTexts(ctx, q, owners[core.VectorPassage]); err == nil {
 		texts[core.VectorMessage], err = messageTexts(ctx, q, owners[core.VectorMessage])
 	}
@@ -47,6 +42,19 @@ func (s vectorStore) Waiting(ctx context.Context, after int64, limit int) ([]cor
 	}
 	return out, nil
 }
+
+// waitingRow is a ticket with the length of its text.
+type waitingRow struct {
+	Num   int64           `db:"num"`
+	Kind  core.VectorKind `db:"kind"`
+	Owner int64           `db:"owner"`
+	Bytes int             `db:"bytes"`
+}
+
+const selectWaiting = `SELECT v.num, v.kind, v.owner, COALESCE(CASE v.kind
+		WHEN 'message' THEN (SELECT octet_length(m.data) + COALESCE(octet_length(m.native), 0) FROM messages m WHERE m.seq = v.owner)
+		ELSE (SELECT octet_length(p.text) FROM passages p WHERE p.seq = v.owner)
+	END, 0) AS bytes FROM vector_queue v WHERE v.num > $1 ORDER BY v.num LIMIT $2`
 
 func passageTexts(ctx context.Context, q *querier, owners []int64) (map[int64]core.Unembedded, error) {
 	out := map[int64]core.Unembedded{}

@@ -193,16 +193,42 @@ func (e *edit) drop(ctx context.Context, ids []string) {
 		if e.err != nil {
 			return
 		}
-		query, args, err := sqlx.In(selectDropped+e.t.docs+` WHERE id IN (?)`, chunk)
+		query, args, err := sqlx.In(`id IN (?)`, chunk)
 		if err != nil {
 			e.err = err
 			return
 		}
-		var rows []dropped
-		if e.err = e.tx.SelectContext(ctx, &rows, query, args...); e.err == nil {
-			e.remove(ctx, rows)
-		}
+		e.removeAll(ctx, query, args...)
 	}
+}
+
+// removeAll removes the documents of which a condition is true.
+func (e *edit) removeAll(ctx context.Context, of string, args ...any) {
+	for e.err == nil {
+		rows := e.some(ctx, of, args...)
+		if e.err != nil || len(rows) == 0 {
+			return
+		}
+		e.remove(ctx, rows)
+	}
+}
+
+// some reads documents to be removed, as many as are taken at once: what was read of long texts is long as well.
+func (e *edit) some(ctx context.Context, of string, args ...any) (found []dropped) {
+	rows, err := e.tx.QueryxContext(ctx, selectDropped+e.t.docs+` WHERE `+of, args...)
+	if err != nil {
+		e.err = err
+		return nil
+	}
+	defer func() { e.err = errors.Join(e.err, rows.Err(), rows.Close()) }()
+	for bytes := 0; bytes < dropBytes && len(found) < batch && rows.Next(); {
+		var d dropped
+		if e.err = rows.StructScan(&d); e.err != nil {
+			return nil
+		}
+		found, bytes = append(found, d), bytes+len(d.Data)
+	}
+	return found
 }
 
 func (e *edit) remove(ctx context.Context, rows []dropped) {
@@ -247,13 +273,8 @@ func (e *edit) dropScope(ctx context.Context, key string) {
 	if e.kind == Message && key[0] == ownerMark {
 		of = "owner = " + strconv.FormatInt(num, 10)
 	}
-	for e.err = err; e.err == nil; {
-		var rows []dropped
-		e.err = e.tx.SelectContext(ctx, &rows, selectDropped+e.t.docs+` WHERE `+of+` LIMIT $1`, batch)
-		if e.err != nil || len(rows) == 0 {
-			return
-		}
-		e.remove(ctx, rows)
+	if e.err = err; err == nil {
+		e.removeAll(ctx, of)
 	}
 }
 

@@ -53,11 +53,12 @@ type Doc struct {
 type Source interface {
 	// Bounds returns the first and the last seq of the changes, 0 and 0 when there are none.
 	Bounds(ctx context.Context) (first, last int64, err error)
-	// Changes returns what follows after a seq, in order.
+	// Changes returns what follows after a seq, in order; fewer than the limit where the texts of the documents are long.
 	Changes(ctx context.Context, after int64, limit int) ([]Change, error)
 	// Docs returns those of the ids that may be found now.
 	Docs(ctx context.Context, kind Kind, ids []string) ([]Doc, error)
-	// All returns the documents of a kind after a seq, in order, and the seq to go on from; done when there are no more.
+	// All returns the documents of a kind after a seq, in order, fewer than the limit where texts are long, and the seq to
+	// go on from; done when there are no more.
 	All(ctx context.Context, kind Kind, after int64, limit int) (docs []Doc, next int64, done bool, err error)
 }
 
@@ -103,6 +104,7 @@ func (f *files) close() {
 const (
 	batch      = 4000      // changes that are taken at once: the more there are, the less each costs
 	buildBatch = 2000      // documents that a build writes at once
+	dropBytes  = 8 << 20   // of what was read of documents that are removed at once
 	firstFlush = 100_000   // entries of postings that a build gathers before it first writes them
 	lastFlush  = 3_200_000 // … and at last: about 60 MB
 )

@@ -83,6 +83,7 @@ func (x *Index) build(ctx context.Context, db *sqlx.DB) error {
 	if err != nil {
 		return err
 	}
+	const tell = 10 * buildBatch
 	began, total := time.Now(), 0
 	if _, err := db.ExecContext(ctx, buildCache); err != nil {
 		return err
@@ -114,7 +115,7 @@ func (x *Index) build(ctx context.Context, db *sqlx.DB) error {
 		if err != nil {
 			return err
 		}
-		if total += len(p.docs); total%(buildBatch*10) == 0 {
+		if total += len(p.docs); total/tell > (total-len(p.docs))/tell {
 			x.cfg.Logger.InfoContext(ctx, "building the search index", slog.Int("documents", total))
 		}
 	}
