@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -123,6 +124,10 @@ func (s *Store) newForgetter(ctx context.Context, q *querier, query core.ForgetQ
 		f.texts, texts = texts, forms(texts)
 	}
 	f.r = newRedactor(pieces(texts, query.Text != ""), query.IgnoreCase)
+	var err error
+	if f.r.declared, err = f.declared(ctx); err != nil {
+		return nil, classify("read what tools were sent", err)
+	}
 	if query.Text == "" {
 		var all []string
 		for _, t := range texts {
@@ -132,6 +137,31 @@ func (s *Store) newForgetter(ctx context.Context, q *querier, query core.ForgetQ
 	}
 	f.found.Mark = f.r.mark
 	return f, nil
+}
+
+// declared are the parameters of all tools that were ever sent.
+func (f *forgetter) declared(ctx context.Context) (map[string]bool, error) {
+	names := map[string]bool{}
+	var body []byte
+	err := f.q.each(ctx, `SELECT body FROM snapshots WHERE kind = $1`, []any{core.SnapshotTools}, []any{&body}, func() error {
+		text, err := unpack(body)
+		if err != nil {
+			return err
+		}
+		var tools []struct {
+			Parameters struct {
+				Properties map[string]json.RawMessage `json:"properties"`
+			} `json:"parameters"`
+		}
+		_ = json.Unmarshal([]byte(text), &tools) // what is no schema, which a client may send, declares nothing
+		for _, t := range tools {
+			for name := range t.Parameters.Properties {
+				names[name] = true
+			}
+		}
+		return nil
+	})
+	return names, err
 }
 
 // pieces are what of the texts is looked for: each whole, and its longer lines, which may stand alone where it was cut,

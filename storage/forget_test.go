@@ -209,7 +209,7 @@ func (d *diary) messages(ctx context.Context, tx core.Store) {
 		{ID: d.message, Role: core.RoleUser, Run: "run-a", Content: []core.Content{core.Text("Hello. " + secret + "\nBye.")}, Preface: "in /home/Zanzibarowitz"},
 		{Role: core.RoleAssistant, Content: []core.Content{
 			{Type: core.ContentReasoning, Text: secret, Signature: "signed"},
-			{Type: core.ContentCall, Call: &core.ToolCall{ID: "call-1", Name: "note", Arguments: `{"text":` + quote(secret) + `,"again":` + quote(nested) + `}`}},
+			{Type: core.ContentCall, Call: &core.ToolCall{ID: "call-1", Name: "note", Arguments: `{"text":` + quote(secret) + `,` + quote(secret) + `:1,"again":` + quote(nested) + `}`}},
 		}, Native: &core.Native{Provider: "p", Model: "m", Data: json.RawMessage(`{"type":"message","text":"` + asciiJSON(secret) + `"}`)}},
 		{Role: core.RoleTool, Returns: []core.ToolReturn{{CallID: "call-1", Name: "note", Text: nested, Stdout: []string{secret}}}},
 		{Role: core.RoleUser, Hidden: core.HiddenRecall, Content: []core.Content{core.Text("recalled: " + secret)}},
@@ -623,6 +623,7 @@ func TestARedactorLeavesNothingAndKeepsTheRest(t *testing.T) {
 func TestTheStructureOfADocumentStays(t *testing.T) {
 	t.Parallel()
 	r := newRedactor([]string{"user", "text", "1234", "name"}, false)
+	r.declared = map[string]bool{"name": true, "text": true}
 	for in, want := range map[string]string{
 		`{"type":"text","text":"a text"}`:                                      `{"type":"text","text":"a [forgotten]"}`,
 		`{"role":"user", "id":"message-12340000-0000-4000-8000-000000001234"}`: `{"role":"user", "id":"message-12340000-0000-4000-8000-000000001234"}`,
@@ -631,6 +632,8 @@ func TestTheStructureOfADocumentStays(t *testing.T) {
 		`{"metadata":{"user":{"text":[1234, true, null]}}}`:                    `{"metadata":{"[forgotten]":{"[forgotten]":["[forgotten]", true, null]}}}`,
 		`{"tags":["user","b"]}`:                                                `{"tags":["forgotten","b"]}`,
 		`{"call":{"arguments":"{\"text\":{\"user\":{\"name\":1}}}"}}`:          `{"call":{"arguments":"{\"text\":{\"[forgotten]\":{\"[forgotten]\":1}}}"}}`,
+		`{"call":{"arguments":"{\"user\":1,\"a user\":{\"b\":2}}"}}`:            `{"call":{"arguments":"{\"[forgotten]\":1,\"a [forgotten]\":{\"b\":2}}"}}`,
+		`{"rules":[{"args":{"user":"user","text":1}}]}`:                        `{"rules":[{"args":{"[forgotten]":"[forgotten]","text":1}}]}`,
 		`not json, text`: `not json, [forgotten]`,
 		`[]`:             `[]`,
 	} {

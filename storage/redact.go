@@ -23,6 +23,8 @@ type redactor struct {
 	hints []string
 
 	quotes *quotes // of longer texts; nil where only whole ones are looked for
+
+	declared map[string]bool // parameters of the tools that were sent: as names of arguments they stay
 }
 
 // headBytes is how many bytes of a text its head is; no text is shorter.
@@ -295,7 +297,7 @@ func structural(parent, key string) bool {
 // free are the keys under which everything is somebody's own, names included.
 func free(key string) bool { return key == "metadata" }
 
-// arguments are the keys under which names belong to tools and all that is in their values to people, numbers, too.
+// arguments are the keys under which all is somebody's own but the names that tools declare, numbers, too.
 func arguments(key string) bool { return key == "arguments" || key == "args" }
 
 // said are the keys under which everything is what somebody said, also what looks like an id: a key, or a token.
@@ -398,7 +400,7 @@ func (w *jsonWalk) object(parent string, own bool) {
 	for w.space(); w.in[w.at] != '}'; w.space() {
 		start := w.at
 		key := w.literal()
-		if (free(parent) || own && !arguments(parent)) && w.r.in(key) {
+		if (free(parent) || own && !(arguments(parent) && w.r.declared[key])) && w.r.in(key) {
 			w.replace(start, w.r.text(key))
 		}
 		w.space()
