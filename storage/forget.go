@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"loci/core"
+	"loci/core/memory"
 )
 
 var _ core.Forgetter = (*Store)(nil)
@@ -134,6 +135,10 @@ func (s *Store) newForgetter(ctx context.Context, q *querier, query core.ForgetQ
 			all = append(all, variants(t)...)
 		}
 		f.r.quotes = newQuotes(all)
+		f.r.record = string(query.Message) + string(query.Passage) + string(query.Block)
+		if f.r.tags, err = f.tagsOf(ctx, query.Passage); err != nil {
+			return nil, err
+		}
 	}
 	f.found.Mark = f.r.mark
 	return f, nil
@@ -221,8 +226,8 @@ func (f *forgetter) all(ctx context.Context, q core.ForgetQuery) error {
 
 // place looks at all rows of a place, a batch at a time.
 func (f *forgetter) place(ctx context.Context, p *textPlace, found *core.ForgetPlace) error {
-	if len(f.r.heads) == 0 && f.r.re == nil {
-		return nil // a record whose texts are all too short
+	if len(f.r.heads) == 0 && f.r.re == nil && !slices.ContainsFunc(p.columns, func(c column) bool { return c.form == formJSON || c.form == formPacked }) {
+		return nil // a record whose texts are all too short stands only where it is listed
 	}
 	for after, more := int64(0), true; more; {
 		rows, last, err := f.batch(ctx, p, after)
@@ -320,7 +325,9 @@ func (f *forgetter) snapshot(kind core.SnapshotKind, body string) string {
 		return f.r.json(body, "tools")
 	case core.SnapshotAgent:
 		return f.r.json(body, "")
-	case core.SnapshotSystem, core.SnapshotText:
+	case core.SnapshotSystem:
+		body = memory.WithoutTags(body, f.r.tags)
+	case core.SnapshotText:
 	}
 	return f.r.text(body)
 }

@@ -8,7 +8,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"loci/core"
+	"loci/core/memory"
 	"loci/core/recall"
 	"loci/core/search"
 )
@@ -137,6 +140,76 @@ func TestATagThatOnlyTheForgottenPassageHadGoesWithIt(t *testing.T) {
 	d.check(err)
 	if left := remains(t, d.s, d.dir, "xyloquartzia", "note on boats"); len(left) > 0 {
 		t.Error(left)
+	}
+}
+
+// listed is what archival_memory_search says of two passages.
+func (d *diary) listed(p *core.Passage) string {
+	d.Helper()
+	out, err := json.Marshal([]any{
+		map[string]any{"id": p.ID, "content": p.Text, "tags": p.Tags, "relevance": map[string]any{"score": 1.5, "words": []string{"Xylo"}, "context": []string{"Xylo"}}},
+		map[string]any{"id": "passage-b", "content": "Another.", "tags": []string{"kept"}, "relevance": map[string]any{"score": 1.5, "words": []string{"other"}}},
+	})
+	d.check(err)
+	return string(out)
+}
+
+func TestThePassageThatIsForgottenTakesItsTagsAlongWhereverTheyAreListedWithIt(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{"long": rambling(30), "of a line": "A long enough note on boats.", "short": "4711"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDiary(t)
+			p := core.Passage{ID: core.NewPassageID(), Archive: d.archive, Text: text, Tags: []string{"Xyloquartzia", "Xylo (quartz): a, b", "kept"}, CreatedAt: time.Now()}
+			d.check(d.s.Passages().Insert(t.Context(), &p))
+			args, err := json.Marshal(map[string]any{"content": text, "tags": p.Tags})
+			d.check(err)
+			var ids []core.MessageID
+			if len(text) > minPiece { // nothing else tells the call by which it was stored
+				ids = append(ids, d.keep(core.Message{
+					Role: core.RoleAssistant, Content: []core.Content{{Type: core.ContentCall, Call: &core.ToolCall{ID: "a", Name: "archival_memory_insert", Arguments: string(args)}}},
+					Native: &core.Native{Provider: "p", Model: "m", Data: json.RawMessage(`{"arguments":` + quote(string(args)) + `}`)},
+				}))
+			}
+			returned := d.keep(core.Message{Role: core.RoleTool, Returns: []core.ToolReturn{{CallID: "b", Name: "archival_memory_search", Text: d.listed(&p)}}})
+			chosen := recall.Text{ID: string(p.ID), Text: search.Excerpt(text, []string{"1704"}, 400), Tags: p.Tags, At: time.Now()}
+			record := d.keep(core.Message{
+				Role: core.RoleUser, Hidden: core.HiddenRecall, Recalled: []string{chosen.ID},
+				Content: []core.Content{core.Text(recall.Record([]recall.Text{{ID: "o", Text: "Another.", Tags: []string{"kept"}, At: time.Now()}, chosen}, time.UTC))},
+			})
+			prompt := memory.Compile(memory.CompileInput{System: "Be kind.", Agent: d.agent, Tags: append([]string{"first"}, p.Tags...)})
+			hash := ""
+			d.check(d.s.Tx(t.Context(), func(ctx context.Context, tx core.Store) (err error) {
+				hash, err = tx.Snapshots().Put(ctx, core.SnapshotSystem, prompt)
+				return err
+			}))
+			plan, err := d.s.Trace(t.Context(), core.ForgetQuery{Passage: p.ID})
+			d.check(err)
+			done, err := d.s.Forget(t.Context(), core.ForgetQuery{Passage: p.ID})
+			d.check(err)
+			if plan.Total() != done.Total() || plan.Total() != len(ids)+4 {
+				t.Errorf("planned %d, did %d: %+v", plan.Total(), done.Total(), done.Places)
+			}
+			if left := remains(t, d.s, d.dir, "xylo"); len(left) > 0 {
+				t.Error(left)
+			}
+			m, err := d.s.Messages().Get(t.Context(), returned)
+			d.check(err)
+			want := d.listed(&core.Passage{ID: p.ID, Text: "[forgotten]", Tags: []string{}})
+			if diff := cmp.Diff(strings.ReplaceAll(want, `["Xylo"]`, "[]"), m.Returns[0].Text); diff != "" {
+				t.Errorf("the search (-want +got):\n%s", diff)
+			}
+			m, err = d.s.Messages().Get(t.Context(), record)
+			d.check(err)
+			if text := m.PlainText(); !strings.Contains(text, "note (kept): Another.") || !strings.Contains(text, " note: ") || m.RedactedAt.IsZero() {
+				t.Errorf("the record is %q", text)
+			}
+			_, body, err := d.s.Snapshots().Get(t.Context(), hash)
+			d.check(err)
+			if want := strings.Replace(prompt, "first, Xyloquartzia, Xylo (quartz): a, b, kept", "first, kept", 1); body != want {
+				t.Errorf("the prompt is %q", body)
+			}
+		})
 	}
 }
 

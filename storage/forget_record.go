@@ -67,6 +67,14 @@ func (f *forgetter) passageTexts(ctx context.Context, id core.PassageID) ([]stri
 	return texts, nil
 }
 
+// tagsOf are the tags of a passage that no other one has.
+func (f *forgetter) tagsOf(ctx context.Context, id core.PassageID) ([]string, error) {
+	var tags []string
+	err := f.q.all(ctx, &tags, `SELECT tag FROM passage_tags WHERE passage_id = $1 AND NOT EXISTS (SELECT 1 FROM passage_tags o
+		JOIN passages p ON p.id = o.passage_id WHERE o.tag = passage_tags.tag AND o.passage_id <> $1 AND p.deleted_at IS NULL)`, id)
+	return tags, err
+}
+
 func orNotFound(err error, noun, id string) error {
 	if err != nil {
 		return err

@@ -632,7 +632,7 @@ func TestTheStructureOfADocumentStays(t *testing.T) {
 		`{"metadata":{"user":{"text":[1234, true, null]}}}`:                    `{"metadata":{"[forgotten]":{"[forgotten]":["[forgotten]", true, null]}}}`,
 		`{"tags":["user","b"]}`:                                                `{"tags":["forgotten","b"]}`,
 		`{"call":{"arguments":"{\"text\":{\"user\":{\"name\":1}}}"}}`:          `{"call":{"arguments":"{\"text\":{\"[forgotten]\":{\"[forgotten]\":1}}}"}}`,
-		`{"call":{"arguments":"{\"user\":1,\"a user\":{\"b\":2}}"}}`:            `{"call":{"arguments":"{\"[forgotten]\":1,\"a [forgotten]\":{\"b\":2}}"}}`,
+		`{"call":{"arguments":"{\"user\":1,\"a user\":{\"b\":2}}"}}`:           `{"call":{"arguments":"{\"[forgotten]\":1,\"a [forgotten]\":{\"b\":2}}"}}`,
 		`{"rules":[{"args":{"user":"user","text":1}}]}`:                        `{"rules":[{"args":{"[forgotten]":"[forgotten]","text":1}}]}`,
 		`not json, text`: `not json, [forgotten]`,
 		`[]`:             `[]`,

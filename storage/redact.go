@@ -24,6 +24,9 @@ type redactor struct {
 
 	quotes *quotes // of longer texts; nil where only whole ones are looked for
 
+	record string   // the id of the record that is forgotten; "" where it is a text
+	tags   []string // of the record, which nothing else has
+
 	declared map[string]bool // parameters of the tools that were sent: as names of arguments they stay
 }
 
@@ -215,7 +218,12 @@ const maxHints = 40
 
 // where narrows a statement to rows whose columns may hold a text. It may let through rows that do not.
 func (r *redactor) where(columns []string) (clause string, args []any) {
-	hints := slices.Compact(slices.Sorted(slices.Values(r.hints)))
+	hints := slices.Clone(r.hints)
+	if r.record != "" {
+		hints = append(hints, r.record)
+	}
+	slices.Sort(hints)
+	hints = slices.Compact(hints)
 	if r.quotes != nil || len(hints) > maxHints || slices.Contains(hints, "") {
 		return "", nil
 	}
@@ -439,13 +447,17 @@ func (w *jsonWalk) literal() string {
 
 // text replaces what stands in a string that was read.
 func (w *jsonWalk) text(start int, s, parent, key string, own bool) {
-	if !w.r.in(s) || !own && (structural(parent, key) || !said(parent, key) && shaped().MatchString(s)) {
+	if !w.r.in(s) && !w.r.lists(s) || !own && (structural(parent, key) || !said(parent, key) && shaped().MatchString(s)) {
+		return
+	}
+	bare := w.r.bare(s)
+	if bare == s && !w.r.in(s) {
 		return
 	}
 	if w.hit == "" {
 		w.hit = s
 	}
-	switch inner := strings.TrimSpace(s); {
+	switch inner := strings.TrimSpace(bare); {
 	case key == "tags" || key == "label":
 		w.replace(start, w.r.name(s))
 	case (key == "state" || arguments(key)) && strings.HasPrefix(inner, "{") && json.Valid([]byte(inner)):
@@ -454,7 +466,7 @@ func (w *jsonWalk) text(start int, s, parent, key string, own bool) {
 		nested.copyRest()
 		w.replace(start, nested.out.String())
 	default:
-		w.replace(start, w.r.text(s))
+		w.replace(start, w.r.text(bare))
 	}
 }
 

@@ -132,8 +132,30 @@ func metadataSection(in CompileInput) string {
 		fmt.Fprintf(&b, "- %d total memories are stored in archival memory\n", in.Passages)
 	}
 	if len(in.Tags) > 0 {
-		fmt.Fprintf(&b, "- Archival memory tags: %s\n", strings.Join(in.Tags, ", "))
+		b.WriteString(tagsLine + strings.Join(in.Tags, tagsBetween) + "\n")
 	}
 	b.WriteString("</memory_metadata>")
 	return b.String()
+}
+
+const (
+	tagsLine    = "- Archival memory tags: "
+	tagsBetween = ", "
+)
+
+// WithoutTags is a compiled prompt whose list of tags has none of these.
+func WithoutTags(prompt string, tags []string) string {
+	lines := strings.Split(prompt, "\n")
+	for i, line := range lines {
+		list, ok := strings.CutPrefix(line, tagsLine)
+		if !ok {
+			continue
+		}
+		for _, tag := range tags {
+			list = strings.ReplaceAll(tagsBetween+list+tagsBetween, tagsBetween+tag+tagsBetween, tagsBetween)
+			list = strings.TrimSuffix(strings.TrimPrefix(list, tagsBetween), tagsBetween)
+		}
+		lines[i] = tagsLine + list
+	}
+	return strings.Join(lines, "\n")
 }

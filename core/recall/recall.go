@@ -141,7 +141,7 @@ func entry(t *Text, zone *time.Location) string {
 			who += fmt.Sprintf(" (%s)", strings.Join(t.Tags, ", "))
 		}
 	}
-	return "- " + t.At.In(zone).Format("2006-01-02 15:04") + " " + oneLine(who) + ": " + Worded(t.Text)
+	return "- " + t.At.In(zone).Format(stamp) + " " + oneLine(who) + ": " + Worded(t.Text)
 }
 
 // Worded is a text as it stands in a record.
@@ -151,16 +151,47 @@ func Worded(text string) string {
 
 // Without takes a text out of the entries of a record that are nothing else, however short it is.
 func Without(record, text, mark string) string {
-	entries := strings.Split(record, "\n- ")
+	entries := strings.Split(record, between)
 	if worded := Worded(strings.TrimSpace(text)); worded != "" {
 		for i := 1; i < len(entries); i++ {
-			if before, ok := strings.CutSuffix(entries[i], ": "+worded); ok {
-				entries[i] = before + ": " + mark
+			if before, ok := strings.CutSuffix(entries[i], worded); ok && strings.HasSuffix(before, ": ") {
+				entries[i] = bare(before) + mark
 			}
 		}
 	}
-	return strings.Join(entries, "\n- ")
+	return strings.Join(entries, between)
 }
+
+// Bare is a record whose entries have no tags where one of the texts that is looked for begins at in; -1: none.
+// What is no record stays.
+func Bare(record string, in func(entry string) int) string {
+	if !strings.HasPrefix(record, heading) {
+		return record
+	}
+	entries := strings.Split(record, between)
+	for i, e := range entries[1:] {
+		if at := in(e); at >= 0 {
+			entries[1+i] = bare(e[:at]) + e[at:]
+		}
+	}
+	return strings.Join(entries, between)
+}
+
+// bare is how an entry begins, without the tags of a note.
+func bare(head string) string {
+	if len(head) < len(stamp) || !strings.HasPrefix(head[len(stamp):], " note (") {
+		return head
+	}
+	if end := strings.LastIndex(head, "): "); end >= 0 {
+		return head[:len(stamp)] + " note" + head[end+1:]
+	}
+	return head
+}
+
+const (
+	between = "\n- " // entries
+	stamp   = "2006-01-02 15:04"
+)
 
 // frame is what some wires put around a record.
 const frame = "system-reminder"
