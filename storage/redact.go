@@ -408,7 +408,7 @@ func (w *jsonWalk) object(parent string, own bool) {
 	for w.space(); w.in[w.at] != '}'; w.space() {
 		start := w.at
 		key := w.literal()
-		if (free(parent) || own && !(arguments(parent) && w.r.declared[key])) && w.r.in(key) {
+		if (free(parent) || own && (!arguments(parent) || !w.r.declared[key])) && w.r.in(key) {
 			w.replace(start, w.r.text(key))
 		}
 		w.space()
