@@ -247,4 +247,5 @@ type MessageFilter struct {
 	Roles        []Role
 	From, Until  time.Time // half open; zero: unbounded
 	IncludeErr   bool
+	Hidden       HiddenKind // of a list: the records of this kind, in place of what was said
 }

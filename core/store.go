@@ -88,7 +88,7 @@ type MessageStore interface {
 	// Insert writes messages and gives each its Seq; counters of agent and conversation rise by those not hidden.
 	Insert(ctx context.Context, msgs ...*Message) error
 	Get(ctx context.Context, id MessageID) (Message, error)
-	// List returns messages a person may see, oldest first within the page. The cursors differ from other lists:
+	// List returns messages a person may see, or the hidden records of a kind, oldest first within the page. The cursors differ from other lists:
 	// After means newer and Before older whatever the order; Desc picks the newest. With a conversation, each message is
 	// shown once, if its newest context row is open or was closed by eviction or compaction.
 	List(ctx context.Context, f MessageFilter, p Page) ([]Message, error)

@@ -246,7 +246,7 @@ func (s messages) SetText(ctx context.Context, id core.MessageID, text string) e
 
 // filter adds what a list and a search have in common.
 func (s messages) filter(w *where, f core.MessageFilter) {
-	w.and("m.hidden = '' AND " + alive)
+	w.and("m.hidden = ? AND "+alive, f.Hidden)
 	if f.Agent != "" {
 		w.and("m.agent_id = ?", f.Agent)
 	}

@@ -30,7 +30,8 @@ type Backend interface {
 
 	Conversations(ctx context.Context, agent string) ([]api.Conversation, error)
 	CreateConversation(ctx context.Context, agent string) (api.Conversation, error)
-	// Messages gives the newest messages, oldest first; after an id only newer ones.
+	// Messages gives the newest messages, oldest first; after an id only newer ones. Notices among them say what was
+	// recalled.
 	Messages(ctx context.Context, t Thread, after string, limit int) ([]api.Message, error)
 	Context(ctx context.Context, t Thread) (api.ContextWindow, error)
 	// Compact replaces what was said earlier by a summary; mode "" is the agent's own.
@@ -104,7 +105,14 @@ func (d daemon) Messages(ctx context.Context, t Thread, after string, limit int)
 	if t.Conversation != "" { // the default one's list is oldest first, whatever the order
 		slices.Reverse(list)
 	}
-	return list, err
+	if err != nil || len(list) == 0 {
+		return list, err
+	}
+	recalled, err := d.Recalled(ctx, t.conversation(), page)
+	if client.KindOf(err) == api.KindNotFound { // a daemon of an earlier version
+		return list, nil
+	}
+	return withRecalled(list, recalled), err
 }
 
 func (d daemon) Context(ctx context.Context, t Thread) (api.ContextWindow, error) {

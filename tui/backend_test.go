@@ -66,6 +66,52 @@ func TestHistoryIsOldestFirstFromEitherList(t *testing.T) {
 	}
 }
 
+func TestTheHistorySaysWhatWasRecalledWhereItWas(t *testing.T) {
+	t.Parallel()
+	notice := func(id, run, text string) api.Message {
+		return api.Message{MessageType: api.MessageNotice, ID: id, RunID: run, Notice: &api.Notice{
+			Kind: api.NoticeRecalled, Text: text, Data: api.Object{"text": "Recalled from your memory.\n- Odd keeps the light."},
+		}}
+	}
+	said := []api.Message{ // the newest first, as a conversation is asked for it
+		{MessageType: api.MessageAssistant, ID: "4", RunID: "run-2", Content: api.Text("Odd.")},
+		{MessageType: api.MessageUser, ID: "3", RunID: "run-2", Content: api.Text("Who?")},
+		{MessageType: api.MessageUser, ID: "2", RunID: "run-2", Content: api.Text("Tell me.")},
+		{MessageType: api.MessageUser, ID: "1", RunID: "run-1", Content: api.Text("Hello")},
+	}
+	status := http.StatusOK
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		if r.URL.Path != "/loci/v1/conversations/conv-1/recalled" {
+			_ = json.NewEncoder(w).Encode(said)
+			return
+		}
+		if q := r.URL.Query(); q.Get("after") != "0" || q.Get("limit") != "10" || q.Get("order") != "desc" {
+			t.Errorf("asked for %s", r.URL.RawQuery)
+		}
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode([]api.Message{notice("n2", "run-2", "recalled 1 memory"), notice("n1", "run-1", "recalled 2 memories"), notice("n0", "run-0", "recalled 9 memories")})
+	})
+	rows := func() (out []string) {
+		t.Helper()
+		list, err := daemon{Client: c}.Messages(t.Context(), Thread{Agent: "agent-1", Conversation: "conv-1"}, "0", 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, it := range itemsOf(list) {
+			out = append(out, it.ID+it.Head)
+		}
+		return out
+	}
+	if diff := cmp.Diff([]string{"1", "recalled 2 memories", "2", "3", "recalled 1 memory", "4"}, rows()); diff != "" {
+		t.Error(diff)
+	}
+	status = http.StatusNotFound // of a daemon that knows nothing of it
+	if diff := cmp.Diff([]string{"1", "2", "3", "4"}, rows()); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestACompactionIsAskedOfTheConversation(t *testing.T) {
 	t.Parallel()
 	var got []string

@@ -37,12 +37,21 @@ func itemsOf(messages []api.Message) []transcript.Item {
 			}
 		case api.MessageSummary:
 			items = append(items, transcript.Item{Kind: transcript.Recalled, ID: m.ID, Text: m.Summary})
+		case api.MessageNotice:
+			if m.Notice != nil && m.Notice.Kind == api.NoticeRecalled {
+				items = append(items, recalledItem(m.ID, m.Notice))
+			}
 		case api.MessageSystem, api.MessageHiddenReasoning, api.MessageApprovalResponse, api.MessageEvent,
-			api.MessagePing, api.MessageStopReason, api.MessageUsage, api.MessageError, api.MessageUserInput,
-			api.MessageNotice: // nothing that was said
+			api.MessagePing, api.MessageStopReason, api.MessageUsage, api.MessageError, api.MessageUserInput: // nothing that was said
 		}
 	}
 	return items
+}
+
+// recalledItem is what joined a turn from memory: folded, it is its one line.
+func recalledItem(id string, n *api.Notice) transcript.Item {
+	record, _ := n.Data["text"].(string)
+	return transcript.Item{Kind: transcript.Recalled, ID: id, Head: n.Text, Text: record}
 }
 
 func finish(c *transcript.Call, r api.ToolReturn) {
@@ -62,4 +71,25 @@ func isMachine(text string) bool {
 		return true
 	}
 	return false
+}
+
+// withRecalled puts what was recalled behind the input of its run, as the run showed it. A record is no message: it
+// stands there without its id, which nothing can be listed after.
+func withRecalled(messages, recalled []api.Message) []api.Message {
+	of := map[string]api.Message{}
+	for _, r := range recalled {
+		if r.RunID != "" && r.Notice != nil && r.Notice.Kind == api.NoticeRecalled {
+			r.ID = ""
+			of[r.RunID] = r
+		}
+	}
+	out := make([]api.Message, 0, len(messages)+len(of))
+	for i, x := range messages {
+		out = append(out, x)
+		last := i+1 == len(messages) || messages[i+1].RunID != x.RunID || messages[i+1].MessageType != api.MessageUser
+		if r, ok := of[x.RunID]; ok && last && x.MessageType == api.MessageUser {
+			out = append(out, r)
+		}
+	}
+	return out
 }

@@ -194,8 +194,7 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 		}
 		return m.loadAgent()
 	case api.NoticeRecalled:
-		record, _ := n.Data["text"].(string)
-		m.show(transcript.Item{Kind: transcript.Recalled, ID: msg.ID, Head: n.Text, Text: record})
+		m.show(recalledItem(msg.ID, &n))
 	default:
 		m.show(transcript.Item{Kind: transcript.Notice, Text: n.Text})
 	}

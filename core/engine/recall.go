@@ -55,9 +55,13 @@ func (t *turn) recall(ctx context.Context) {
 		record.Recalled = append(record.Recalled, chosen[i].ID)
 	}
 	t.input = append(t.input, record)
-	t.emit(core.Event{Body: core.Notice{
-		Kind: NoticeRecalled, Text: recall.Notice(len(chosen)), Data: map[string]any{"memories": len(chosen), "text": record.PlainText()},
-	}})
+	t.emit(core.Event{Body: Recalled(record)})
+}
+
+// Recalled tells of a record of what was recalled.
+func Recalled(record *core.Message) core.Notice {
+	n := len(record.Recalled)
+	return core.Notice{Kind: NoticeRecalled, Text: recall.Notice(n), Data: map[string]any{"memories": n, "text": record.PlainText()}}
 }
 
 // recallTokens is how many tokens may be recalled: the agent's setting, and never so many that something must leave the

@@ -4,7 +4,7 @@ package api
 const (
 	PathBlocks        = "/loci/v1/blocks"        // + /{id}/versions, /diff, /undo, /redo
 	PathRewinds       = "/loci/v1/rewinds"       // + /{id}/undo
-	PathConversations = "/loci/v1/conversations" // + /{id}/fork
+	PathConversations = "/loci/v1/conversations" // + /{id}/fork, /recalled
 	PathAgents        = "/loci/v1/agents"        // + /{id}/copy, /recall
 	PathSteps         = "/loci/v1/steps"         // + /{id}/request
 )

@@ -18,3 +18,9 @@ func (c *Client) Recall(ctx context.Context, agent string) (api.Recall, error) {
 func (c *Client) SetRecall(ctx context.Context, agent string, tokens int) (api.Recall, error) {
 	return call[api.Recall](ctx, c, request{method: put, path: recallOf(agent), body: api.Recall{Tokens: tokens}})
 }
+
+// Recalled lists what joined the turns of a conversation from memory, as the notices of their runs. An agent's id means
+// its default conversation.
+func (c *Client) Recalled(ctx context.Context, conversation string, p api.Page) ([]api.Message, error) {
+	return call[[]api.Message](ctx, c, request{method: get, path: api.PathConversations + "/" + url.PathEscape(conversation) + "/recalled", query: p})
+}

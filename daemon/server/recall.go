@@ -6,13 +6,16 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"loci/core"
+	"loci/core/engine"
 	"loci/daemon/api"
 )
 
-// registerRecall lists the setting of automatic recall, which the contract does not have.
+// registerRecall lists the setting of automatic recall and what it brought into a conversation: the contract has neither,
+// and its lists show no hidden record.
 func (s *Server) registerRecall(a huma.API) {
 	handle(a, "GET", api.PathAgents+"/{agent_id}/recall", s.recall)
 	handle(a, "PUT", api.PathAgents+"/{agent_id}/recall", s.setRecall)
+	handle(a, "GET", api.PathConversations+"/{conversation_id}/recalled", s.listRecalled)
 }
 
 func (s *Server) recall(ctx context.Context, in *AgentPath) (*body[api.Recall], error) {
@@ -33,4 +36,28 @@ func (s *Server) setRecall(ctx context.Context, in *setRecallInput) (*body[api.R
 	}
 	a, err := s.services().Agents.SetRecall(ctx, in.id(), *in.Body.Tokens)
 	return answer(api.Recall{Tokens: a.Recall}, err)
+}
+
+type listRecalledInput struct {
+	ConversationPath
+	api.AgentParam
+	api.Page
+}
+
+// listRecalled tells of what was recalled as the runs' own events do.
+func (s *Server) listRecalled(ctx context.Context, in *listRecalledInput) (*body[[]api.Message], error) {
+	conv, err := s.resolve(ctx, in.ConversationPath, in.AgentID)
+	if err != nil {
+		return nil, err
+	}
+	records, err := s.services().Messages.Ordered(ctx, core.MessageFilter{Agent: conv.Agent, Conversation: conv.ID, Hidden: core.HiddenRecall}, pageOf(in.Page, true))
+	return list(records, err, wireRecalled)
+}
+
+func wireRecalled(m core.Message) api.Message {
+	n := engine.Recalled(&m)
+	return api.Message{
+		MessageType: api.MessageNotice, ID: string(m.ID), Date: api.On(m.CreatedAt), RunID: string(m.Run), StepID: string(m.Step),
+		Notice: &api.Notice{Kind: n.Kind, Text: n.Text, Data: n.Data},
+	}
 }

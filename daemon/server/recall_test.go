@@ -7,6 +7,8 @@ import (
 
 	"loci/core"
 	"loci/daemon/api"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func TestRecallIsOnForTheTerminalsAgentsAndOffForOthers(t *testing.T) {
@@ -65,6 +67,17 @@ func TestWhatIsRecalledIsToldOnOurSideAlone(t *testing.T) {
 		if strings.Contains(m.Content.String(), "Recalled") {
 			t.Errorf("listed: %+v", m)
 		}
+	}
+	kept := as[[]api.Message](f.call("GET", api.PathConversations+"/"+a.ID+"/recalled?limit=5", nil))
+	if len(kept) != 1 || kept[0].RunID != run || kept[0].Notice == nil {
+		t.Fatalf("kept %+v", kept)
+	}
+	if diff := cmp.Diff(told.Notice, kept[0].Notice); diff != "" {
+		t.Errorf("the history tells it otherwise than the stream (-stream +history):\n%s", diff)
+	}
+	forked := as[api.Conversation](f.call("POST", "/v1/conversations/"+a.ID+"/fork", nil))
+	if again := as[[]api.Message](f.call("GET", api.PathConversations+"/"+forked.ID+"/recalled", nil)); len(again) != 1 || again[0].ID != kept[0].ID {
+		t.Errorf("a fork has %+v", again)
 	}
 	steps := as[[]api.Step](f.call("GET", "/v1/runs/"+run+"/steps", nil))
 	sent := as[api.SentRequest](f.call("GET", api.PathSteps+"/"+steps[0].ID+"/request", nil))

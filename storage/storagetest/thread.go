@@ -311,6 +311,10 @@ func (h *home) searchVisible() {
 		h.ok(h.s.Messages().Insert(h.ctx, &m))
 	}
 	equal(h, 6, len(h.match("zebra", core.MessageFilter{})))
+	hidden := must[[]core.Message](h)(h.s.Messages().List(h.ctx, core.MessageFilter{Agent: a.ID, Hidden: core.HiddenRecall}, core.Page{}))
+	if len(hidden) != 1 || hidden[0].PlainText() != "zebra hidden" {
+		h.Errorf("the records of what was recalled are %+v", hidden)
+	}
 	h.ok(h.s.Messages().Leave(h.ctx, conv, 9, core.LeftEviction, []core.MessageID{msgs[1].ID}))
 	h.ok(h.s.Messages().Leave(h.ctx, conv, 9, core.LeftReset, []core.MessageID{msgs[2].ID}))
 	h.ok(h.s.Messages().Leave(h.ctx, conv, 9, core.LeftRewind, []core.MessageID{msgs[3].ID}))
