@@ -206,12 +206,64 @@ func (s files) Fill(ctx context.Context, f *core.File, doc core.Document, chunks
 			return err
 		}
 		for i := range chunks {
-			c := &chunks[i]
-			c.Archive, c.File, c.Place = folder.Archive, f.ID, i
-			if err := insertPassage(ctx, q, c); err != nil {
-				return err
-			}
+			chunks[i].Archive, chunks[i].File, chunks[i].Place = folder.Archive, f.ID, i
 		}
+		return insertChunks(ctx, q, folder.Archive, f.ID, chunks)
+	})
+}
+
+// insertChunks inserts all passages of a file. A large one has tens of thousands, and everybody else who writes waits:
+// what a statement costs by itself, the journal of its triggers above all, is paid for many of them together.
+func insertChunks(ctx context.Context, q *querier, archive core.ArchiveID, file core.FileID, all []core.Passage) error {
+	for rest := all; len(rest) > 0; {
+		n := 1 // two texts of statements, however many chunks there are
+		if len(rest) >= chunksAtOnce {
+			n = chunksAtOnce
+		}
+		if err := insertSome(ctx, q, all, rest[:n]); err != nil {
+			return err
+		}
+		rest = rest[n:]
+	}
+	for i := range all {
+		if len(all[i].Tags) == 0 {
+			continue
+		}
+		if err := countTags(ctx, q, archive, nil, all[i].Tags); err != nil {
+			return err
+		}
+		if err := retag(ctx, q, "passage_tags", "passage_id", string(all[i].ID), all[i].Tags, true); err != nil {
+			return err
+		}
+	}
+	if _, err := q.exec(ctx, `UPDATE archives SET passages = passages + $1 WHERE id = $2`, len(all), archive); err != nil {
+		return err
+	}
+	_, err := q.exec(ctx, `INSERT INTO changes (kind, id, op) SELECT $1, id, $2 FROM passages WHERE file_id = $3 AND file_id <> '' AND deleted_at IS NULL ORDER BY place`,
+		kindPassage, opWrite, file)
+	return err
+}
+
+// chunksAtOnce is how many passages of a file one statement inserts.
+const chunksAtOnce = 50
+
+// insertSome inserts some of all chunks, which have their places, with one statement.
+func insertSome(ctx context.Context, q *querier, all, some []core.Passage) error {
+	w, values := &where{}, make([]string, len(some))
+	for i := range some {
+		row, err := newPassageRow(&some[i])
+		if err != nil {
+			return err
+		}
+		values[i] = list(w, []any{
+			row.ID, row.Archive, row.Text, row.Agent, row.Step, row.File, row.Place, row.CreatedAt, row.UpdatedAt, row.Data,
+		})
+	}
+	var seq int64
+	var place int
+	return q.each(ctx, `INSERT INTO passages (id, archive_id, text, agent_id, step_id, file_id, place, created_at, updated_at, data) VALUES `+
+		strings.Join(values, ", ")+` RETURNING seq, place`, w.args, []any{&seq, &place}, func() error {
+		all[place].Seq = seq
 		return nil
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -628,4 +629,49 @@ func FuzzMatch(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestALargeFileIsStoredWithFewStatements: everybody else who writes waits meanwhile.
+func TestALargeFileIsStoredWithFewStatements(t *testing.T) {
+	t.Parallel()
+	var statements atomic.Int32
+	s := open(t, Config{OnStatement: func(string) { statements.Add(1) }})
+	ctx, now := t.Context(), time.Now()
+	folder := core.Folder{ID: core.NewFolderID(), Name: "f", CreatedAt: now, UpdatedAt: now}
+	f := core.File{ID: core.NewFileID(), Folder: folder.ID, Name: "n", Status: core.FileParsing, CreatedAt: now, UpdatedAt: now}
+	check := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(s.Folders().Create(ctx, &folder))
+	check(s.Files().Create(ctx, &f, []byte("x")))
+	chunks := make([]core.Passage, 1017)
+	for i := range chunks {
+		chunks[i] = core.Passage{ID: core.NewPassageID(), Text: fmt.Sprint("lake ", i), CreatedAt: now}
+	}
+	statements.Store(0)
+	check(s.Files().Fill(ctx, &f, core.Document{Text: "x"}, chunks))
+	if n := statements.Load(); n > 80 {
+		t.Errorf("%d statements for %d chunks", n, len(chunks))
+	}
+	got, err := s.Passages().List(ctx, core.PassageFilter{Files: []core.FileID{f.ID}}, core.Page{Limit: 2000})
+	check(err)
+	if len(got) != len(chunks) {
+		t.Fatalf("%d chunks are stored, want %d", len(got), len(chunks))
+	}
+	for i, p := range got {
+		if want := chunks[p.Place]; p.ID != want.ID || p.Seq != want.Seq || p.Text != want.Text || i > 0 && p.Seq < got[i-1].Seq {
+			t.Errorf("chunk %d: %+v, want %+v", p.Place, p, want)
+		}
+	}
+	a, err := s.Archives().Get(ctx, folder.Archive)
+	if check(err); a.Passages != len(chunks) {
+		t.Errorf("%d are counted", a.Passages)
+	}
+	hits, err := s.Passages().Match(ctx, core.SearchQuery{Text: "1016", Limit: 5}, core.PassageFilter{Archives: []core.ArchiveID{folder.Archive}})
+	if check(err); len(hits) != 1 || hits[0].Passage.ID != chunks[1016].ID {
+		t.Errorf("found %+v", hits)
+	}
 }
