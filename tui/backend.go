@@ -108,10 +108,8 @@ func (d daemon) Messages(ctx context.Context, t Thread, after string, limit int)
 	if err != nil || len(list) == 0 {
 		return list, err
 	}
+	page.After = list[0].ID // what was recalled before is of no use, and far to look for where little was
 	recalled, err := d.Recalled(ctx, t.conversation(), page)
-	if client.KindOf(err) == api.KindNotFound { // a daemon of an earlier version
-		return list, nil
-	}
 	return withRecalled(list, recalled), err
 }
 
