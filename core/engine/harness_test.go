@@ -142,6 +142,9 @@ func (s *script) sent() []core.ChatRequest {
 	return append([]core.ChatRequest(nil), s.requests...)
 }
 
+// patience is how long a test waits for what must happen, on however busy a machine.
+const patience = 2 * time.Minute
+
 // house is an engine on a real store with a scripted model.
 type house struct {
 	t      testing.TB
@@ -179,7 +182,7 @@ func (h *house) later(d time.Duration) {
 }
 
 func (h *house) stop() {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := h.engine.Shutdown(ctx); err != nil {
 		h.t.Errorf("shutdown: %v", err)
@@ -252,7 +255,7 @@ func (h *house) submit(req engine.Request) (core.Run, []core.Event) {
 
 func (h *house) follow(id core.RunID) (core.Run, []core.Event) {
 	h.t.Helper()
-	ctx, cancel := context.WithTimeout(h.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(h.t.Context(), patience)
 	defer cancel()
 	var events []core.Event
 	for ev, err := range h.engine.Follow(ctx, id, 0) {

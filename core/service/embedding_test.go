@@ -132,7 +132,7 @@ func (h *keeping) until(what string, is func(core.VectorProgress) bool) core.Vec
 	h.t.Helper()
 	tick := time.NewTicker(2 * time.Millisecond)
 	defer tick.Stop()
-	late := time.NewTimer(20 * time.Second)
+	late := time.NewTimer(2 * time.Minute)
 	defer late.Stop()
 	for {
 		p, _, err := h.embedding.Status(h.t.Context())

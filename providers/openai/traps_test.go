@@ -46,7 +46,7 @@ func serveFunc(t *testing.T, q openai.Quirks, answer http.HandlerFunc) *raw {
 	t.Cleanup(server.Close)
 	transport := wire.NewTransport(nil)
 	t.Cleanup(transport.CloseIdleConnections)
-	r.client = openai.New(openai.Options{Provider: "vendor", BaseURL: server.URL + "/v1", Key: "sk-key-12345", Quirks: q, HTTP: transport, Idle: 5 * time.Second})
+	r.client = openai.New(openai.Options{Provider: "vendor", BaseURL: server.URL + "/v1", Key: "sk-key-12345", Quirks: q, HTTP: transport, Idle: time.Minute})
 	return r
 }
 
