@@ -35,12 +35,22 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return core.E(core.Conflict, "%s exists already", path).WithHint("choose another name")
 	}
+	if err := s.removeParts(ctx); err != nil {
+		return err
+	}
 	before, err := countRows(ctx, s.facts.readerDB)
 	if err != nil {
 		return err
 	}
 	temp := path + ".part-" + strconv.FormatInt(s.cfg.Clock().UnixNano(), 36)
-	defer removeDB(temp)
+	if err := s.noteBackup(ctx, temp, unfinished); err != nil {
+		return err
+	}
+	defer func() {
+		if rerr := s.removeParts(context.WithoutCancel(ctx)); err == nil {
+			err = rerr
+		}
+	}()
 	if err := s.copyFacts(ctx, temp); err != nil {
 		return err
 	}
@@ -53,16 +63,53 @@ func (s *Store) Backup(ctx context.Context, path string) (err error) {
 			return core.E(core.Internal, "the backup holds %d rows of %s, the database %d", after[table], table, n)
 		}
 	}
+	if err := s.noteBackup(ctx, path, s.now()); err != nil {
+		return err
+	}
 	if err := os.Rename(temp, path); err != nil {
 		return core.E(core.Internal, "name the backup: %w", err)
 	}
-	if err := syncFile(path); err != nil {
-		return err
-	}
+	return syncFile(path)
+}
+
+// unfinished is the time of a backup that is being written, or was when its process was killed.
+const unfinished = 0
+
+// noteBackup notes where a copy is before it is there, so that forgetting can tell of it, whatever happens meanwhile.
+func (s *Store) noteBackup(ctx context.Context, path string, at micros) error {
 	return s.write(ctx, "note the backup", func(ctx context.Context, q *querier) error {
-		_, err := q.exec(ctx, `INSERT INTO backups (path, at) VALUES ($1, $2) ON CONFLICT (path) DO UPDATE SET at = excluded.at`, path, s.now())
+		_, err := q.exec(ctx, `INSERT INTO backups (path, at) VALUES ($1, $2) ON CONFLICT (path) DO UPDATE SET at = excluded.at`, path, at)
 		return err
 	})
+}
+
+// removeParts removes what is left of unfinished backups, while none is being made. What cannot be reached stays noted.
+func (s *Store) removeParts(ctx context.Context) error {
+	var parts []string
+	if err := s.facts.r.all(ctx, &parts, `SELECT path FROM backups WHERE at = $1`, unfinished); err != nil {
+		return classify("list unfinished backups", err)
+	}
+	for _, part := range parts {
+		removeDB(part)
+		if !gone(part) {
+			continue
+		}
+		err := s.write(ctx, "note that a backup is gone", func(ctx context.Context, q *querier) error {
+			_, err := q.exec(ctx, `DELETE FROM backups WHERE path = $1`, part)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// gone reports whether a file is not in its folder, which is there: it is not merely on a disk that is not.
+func gone(path string) bool {
+	_, err := os.Lstat(path)
+	_, above := os.Stat(filepath.Dir(path))
+	return errors.Is(err, fs.ErrNotExist) && above == nil
 }
 
 // isFolder refuses to write where there is no folder: a missing one is more often a slip than a wish.

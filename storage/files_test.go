@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -525,6 +526,64 @@ func TestABackupIsWholeAndRestorePutsItBack(t *testing.T) {
 	}
 	if s = open(t, Config{Dir: dir}); !has(t, s, "later") {
 		t.Error("what was replaced was not kept whole")
+	}
+}
+
+func TestABackupThatWasKilledIsNamedByForgettingAndRemovedByIt(t *testing.T) {
+	t.Parallel()
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	s := open(t, Config{Dir: dir})
+	file := filepath.Join(elsewhere, "backup.db")
+	if err := s.Backup(t.Context(), file); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Restore(t.Context(), dir, file, nil); err != nil { // what the home knew while the copy was made
+		t.Fatal(err)
+	}
+	s = open(t, Config{Dir: dir})
+	var part string
+	if err := s.facts.r.get(t.Context(), &part, `SELECT path FROM backups WHERE at = 0`); err != nil || !strings.HasPrefix(part, file+".part-") {
+		t.Fatalf("the part is noted as %q: %v", part, err)
+	}
+	leave := func() {
+		for _, name := range []string{part, part + "-journal"} {
+			if err := os.WriteFile(name, []byte("half of Zanzibarowitz"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	leave()
+	plan, err := s.Trace(t.Context(), core.ForgetQuery{Text: "Zanzibarowitz"})
+	if want := []core.ForgetCopy{{Path: part, Kind: core.CopyBackup}}; err != nil || !slices.Equal(plan.Copies, want) {
+		t.Errorf("named: %+v, %v", plan.Copies, err)
+	}
+	for name, again := range map[string]func() error{
+		"forgetting": func() error {
+			done, err := s.Forget(t.Context(), core.ForgetQuery{Text: "Zanzibarowitz"})
+			if len(done.Copies) > 0 {
+				t.Errorf("named: %+v", done.Copies)
+			}
+			return err
+		},
+		"a backup": func() error { return s.Backup(t.Context(), filepath.Join(elsewhere, "another.db")) },
+	} {
+		leave()
+		if err := s.noteBackup(t.Context(), part, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := again(); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if left, _ := filepath.Glob(filepath.Join(elsewhere, "*.part-*")); len(left) > 0 {
+			t.Errorf("%s leaves %v", name, left)
+		}
+		var notes int
+		if err := s.facts.r.get(t.Context(), &notes, `SELECT COUNT(*) FROM backups WHERE at = 0`); err != nil || notes > 0 {
+			t.Errorf("%s leaves %d notes: %v", name, notes, err)
+		}
 	}
 }
 

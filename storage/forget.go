@@ -72,6 +72,9 @@ func (s *Store) Forget(ctx context.Context, q core.ForgetQuery) (core.Forgetting
 	}
 	s.maintenance.Lock()
 	defer s.maintenance.Unlock()
+	if err := s.removeParts(ctx); err != nil {
+		return core.Forgetting{}, err
+	}
 	var f *forgetter
 	err := s.outer(ctx, func(ctx context.Context, tx *view) (err error) {
 		if f, err = s.newForgetter(ctx, tx.tx, q); err != nil {
