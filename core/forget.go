@@ -95,6 +95,7 @@ const (
 	CopyFile      CopyKind = "file"      // any other file of the home
 	CopyGit       CopyKind = "git"       // the history of a folder that memory is mirrored to
 	CopyMirror    CopyKind = "mirror"    // a folder or file that memory is mirrored to, which is named after it
+	CopyMirrored  CopyKind = "mirrored"  // a file in such a folder that does not follow a block: the other text of a conflict
 	CopyFollowed  CopyKind = "followed"  // a file of the person's own that a folder follows
 )
 

@@ -30,6 +30,7 @@ type forgetter struct {
 
 	messages []core.MessageID
 	hashes   map[string]bool // of snapshots
+	blocks   map[string]bool // whose files in a mirror follow
 	archives map[string]bool // whose tags are counted anew
 	files    []core.FileID   // whose texts are changed
 
@@ -116,7 +117,7 @@ func (f *forgetter) allRead(ctx context.Context) error {
 }
 
 func (s *Store) newForgetter(ctx context.Context, q *querier, query core.ForgetQuery) (*forgetter, error) {
-	f := &forgetter{q: q, hashes: map[string]bool{}, archives: map[string]bool{}}
+	f := &forgetter{q: q, hashes: map[string]bool{}, archives: map[string]bool{}, blocks: map[string]bool{string(query.Block): true}}
 	texts := []string{query.Text}
 	if query.Text == "" {
 		var err error
@@ -357,6 +358,8 @@ func (f *forgetter) note(p *textPlace, h *held) {
 	switch p.table {
 	case "messages":
 		f.messages = append(f.messages, core.MessageID(h.id))
+	case "blocks":
+		f.blocks[h.id] = true
 	case "snapshots":
 		f.hashes[h.id] = true
 	case "file_texts":

@@ -32,7 +32,7 @@ func (s *Store) copies(ctx context.Context, f *forgetter) ([]core.ForgetCopy, er
 		kinds[path] = core.CopyBackup
 	}
 	for _, dir := range append([]string{s.cfg.Dir, s.cfg.BackupDir}, s.cfg.Beside...) {
-		s.filesIn(dir, kinds)
+		s.filesIn(dir, kinds, core.CopyFile)
 	}
 	if err := s.followed(ctx, f.files, kinds); err != nil {
 		return nil, err
@@ -93,7 +93,7 @@ func (s *Store) mirrors(ctx context.Context, f *forgetter, kinds map[string]core
 	defer cancel()
 	var found []core.ForgetCopy
 	for _, path := range paths {
-		s.filesIn(path, kinds)
+		s.filesIn(path, kinds, core.CopyMirrored)
 		if _, err := os.Stat(filepath.Join(path, gitFolder)); err == nil {
 			if holds, err := s.inHistory(asking, f.r, path); holds || err != nil {
 				found = append(found, core.ForgetCopy{Path: path, Kind: core.CopyGit, Unknown: !holds})
@@ -103,7 +103,7 @@ func (s *Store) mirrors(ctx context.Context, f *forgetter, kinds map[string]core
 			found = append(found, core.ForgetCopy{Path: path, Kind: core.CopyMirror})
 		}
 	}
-	return s.mirrorPaths(ctx, f, found)
+	return s.mirrorPaths(ctx, f, found, kinds)
 }
 
 // historyPatience is how long git is asked, of all mirrors together. Those that are left may hold the text.
@@ -121,15 +121,21 @@ func (s *Store) inHistory(ctx context.Context, r *redactor, dir string) (bool, e
 }
 
 // mirrorPaths adds the files of mirrors that are named after what is looked for. Those of a mirror that is on change
-// their names with the blocks.
-func (s *Store) mirrorPaths(ctx context.Context, f *forgetter, found []core.ForgetCopy) ([]core.ForgetCopy, error) {
-	var dir, path string
-	err := s.facts.r.each(ctx, `SELECT m.path, f.path FROM mirror_files f JOIN mirrors m ON m.agent_id = f.agent_id`, nil, []any{&dir, &path}, func() error {
-		if f.r.in(path) {
-			found = append(found, core.ForgetCopy{Path: filepath.Join(dir, filepath.FromSlash(path)), Kind: core.CopyMirror})
-		}
-		return nil
-	})
+// their names with the blocks, and follow what is forgotten in them: of these only the names are found.
+func (s *Store) mirrorPaths(ctx context.Context, f *forgetter, found []core.ForgetCopy, kinds map[string]core.CopyKind) ([]core.ForgetCopy, error) {
+	var dir, path, block string
+	var on bool
+	err := s.facts.r.each(ctx, `SELECT m.path, m.is_on, f.path, f.block_id FROM mirror_files f JOIN mirrors m ON m.agent_id = f.agent_id`, nil,
+		[]any{&dir, &on, &path, &block}, func() error {
+			file := filepath.Join(dir, filepath.FromSlash(path))
+			if f.r.in(path) {
+				found = append(found, core.ForgetCopy{Path: file, Kind: core.CopyMirror})
+			}
+			if on && f.blocks[block] {
+				delete(kinds, file)
+			}
+			return nil
+		})
 	if err != nil {
 		return nil, classify("list files of mirrors", err)
 	}
@@ -138,8 +144,8 @@ func (s *Store) mirrorPaths(ctx context.Context, f *forgetter, found []core.Forg
 
 const gitFolder = ".git"
 
-// filesIn finds the files of a folder that are not the store's own.
-func (s *Store) filesIn(dir string, kinds map[string]core.CopyKind) {
+// filesIn finds the files of a folder that are not the store's own; kind is what they are if nothing tells.
+func (s *Store) filesIn(dir string, kinds map[string]core.CopyKind, kind core.CopyKind) {
 	own := []string{}
 	for _, name := range []string{factsFile, eventsFile, indexFile} {
 		for _, suffix := range []string{"", "-wal", "-shm"} {
@@ -152,15 +158,15 @@ func (s *Store) filesIn(dir string, kinds map[string]core.CopyKind) {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			kinds[path] = core.CopyFile // which will be found unreadable
-			return nil                  //nolint:nilerr // it is named as a file that may hold the text
+			kinds[path] = kind // which will be found unreadable
+			return nil         //nolint:nilerr // it is named as a file that may hold the text
 		case e.IsDir() && name == gitFolder:
 			return fs.SkipDir
 		case !e.Type().IsRegular() || slices.Contains(own, path) || kinds[path] != "",
 			strings.HasPrefix(name, vectorFiles) && strings.HasSuffix(name, vectors.Ending):
 			return nil
 		}
-		kinds[path] = core.CopyFile
+		kinds[path] = kind
 		switch {
 		case strings.HasPrefix(name, copyPrefix):
 			kinds[path] = core.CopyMigration
@@ -273,7 +279,7 @@ func (r *redactor) inDatabase(ctx context.Context, path string) (bool, error) {
 	defer func() { _ = db.Close() }()
 	q := newQuerier(db, nil)
 	defer q.close()
-	f := &forgetter{q: q, r: r, hashes: map[string]bool{}}
+	f := &forgetter{q: q, r: r, hashes: map[string]bool{}, blocks: map[string]bool{}}
 	for _, p := range places() {
 		var known []string
 		if err := q.all(ctx, &known, `SELECT name FROM pragma_table_info($1)`, p.table); err != nil {

@@ -69,6 +69,9 @@ func places() []textPlace {
 		}},
 		{name: "memory blocks", table: "blocks", id: "id", columns: []column{
 			{"label", formName}, {"template_name", formName}, {"value", formText}, {"description", formText}, {"data", formJSON},
+		}, amend: func(f *forgetter, h *held) error {
+			f.blocks[h.id] = true
+			return nil
 		}},
 		{name: "tags of memory blocks", table: "block_tags", id: "block_id", columns: []column{{"tag", formName}}},
 		{name: "labels of memory blocks", table: "agent_blocks", id: "block_id", columns: []column{{"label", formName}}},

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -101,6 +100,9 @@ func (a *app) forgetRequest(ctx context.Context, f forgetFlags, words []string) 
 
 func (a *app) forgetNow(ctx context.Context, c *client.Client, in api.ForgetRequest) error {
 	in.Confirm = true
+	if !a.json {
+		a.note("removing it and writing all files of the home anew; messages wait meanwhile, and Ctrl-C leaves that to the daemon")
+	}
 	done, err := c.Forget(ctx, in)
 	if err != nil {
 		return err
@@ -141,20 +143,35 @@ func (a *app) printForgetting(f api.Forgetting) error {
 	return nil
 }
 
-// printCopies names what is not touched.
+// printCopies names what is not touched, and says what to do about it.
 func (a *app) printCopies(f api.Forgetting) {
 	for _, c := range f.Copies {
+		k, ok := copyKinds()[c.Kind]
+		if !ok {
+			k = copyKind{"the file", "take it out there, or delete the file"}
+		}
 		verb := "still holds it"
 		switch {
 		case c.Unknown && c.Kind == "git":
-			verb = "may hold it: git could not be asked"
+			verb, k.do = "may hold it: git could not be asked", "look into it yourself"
 		case c.Unknown:
 			verb = "cannot be read, and may hold it"
 		}
-		what := map[string]string{
-			"backup": "the backup", "migration": "the copy made before a migration", "replaced": "the file put aside", "followed": "your own file",
-			"git": "the git history of", "mirror": "the name of the mirrored",
-		}[c.Kind]
-		fmt.Fprintf(a.errOut, "loci: %s %s %s\n", cmp.Or(what, "the file"), oneLine(c.Path), verb)
+		fmt.Fprintf(a.errOut, "loci: %s %s %s; %s\n", k.what, oneLine(c.Path), verb, k.do)
+	}
+}
+
+// copyKind is how a person knows a copy, and what they can do about it.
+type copyKind struct{ what, do string }
+
+func copyKinds() map[string]copyKind {
+	return map[string]copyKind{
+		"backup":    {"the backup", "delete it: who restores it brings the text back"},
+		"migration": {"the copy made before a migration", "delete it when you are content with the newer format"},
+		"replaced":  {"the file put aside", "delete it when you do not need it any more"},
+		"followed":  {"your own file", "take it out there, or it comes back when the file changes"},
+		"mirrored":  {"the file of the mirrored folder", "take over what you need of it, then delete it"},
+		"git":       {"the git history of", "rewrite it with git, or keep it to yourself"},
+		"mirror":    {"the name of the mirrored", "give it another one"},
 	}
 }

@@ -39,6 +39,6 @@ type ForgetExample struct {
 // ForgetCopy is a file that holds the text.
 type ForgetCopy struct {
 	Path    string `json:"path"`
-	Kind    string `json:"kind"`              // backup, migration, replaced, followed, git, mirror or file
+	Kind    string `json:"kind"`              // backup, migration, replaced, followed, git, mirror, mirrored or file
 	Unknown bool   `json:"unknown,omitempty"` // it could not be read: it may hold the text
 }

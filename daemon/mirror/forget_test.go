@@ -25,13 +25,18 @@ func TestWhatIsForgottenLeavesTheMirroredFilesAndTheRestIsNamed(t *testing.T) {
 	done, err := h.store.Forget(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz", IgnoreCase: true})
 	h.ok(err)
 	for _, want := range []core.ForgetCopy{
-		{Path: h.path("system/human.conflict-1.md"), Kind: core.CopyFile},
+		{Path: h.path("system/human.conflict-1.md"), Kind: core.CopyMirrored},
 		{Path: h.dir, Kind: core.CopyGit},
 		{Path: h.dir, Kind: core.CopyMirror},
 		{Path: h.path("system/zanzibarowitz.md"), Kind: core.CopyMirror},
 	} {
 		if !slices.Contains(done.Copies, want) {
 			t.Errorf("%+v is not named: %+v", want, done.Copies)
+		}
+	}
+	for _, c := range done.Copies {
+		if c.Path == h.path("system/human.md") {
+			t.Errorf("a file that follows its block is named: %+v", c)
 		}
 	}
 	h.ticks(3)
@@ -42,7 +47,7 @@ func TestWhatIsForgottenLeavesTheMirroredFilesAndTheRestIsNamed(t *testing.T) {
 	h.ok(err)
 	plan, err := h.store.Trace(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz"})
 	h.ok(err)
-	if !slices.Contains(plan.Copies, core.ForgetCopy{Path: h.path("system/human.conflict-1.md"), Kind: core.CopyFile}) {
+	if !slices.Contains(plan.Copies, core.ForgetCopy{Path: h.path("system/human.conflict-1.md"), Kind: core.CopyMirrored}) {
 		t.Errorf("of a mirror that is off: %+v", plan.Copies)
 	}
 }
@@ -53,8 +58,11 @@ func TestAMirrorThatRestsFollowsWhatIsForgotten(t *testing.T) {
 	human := h.block("human", "Ada met Zanzibarowitz.")
 	h.on()
 	h.ticks(4) // until it rests
-	_, err := h.store.Forget(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz"})
+	h.ok(os.WriteFile(h.path("system/own.md"), []byte("Zanzibarowitz, by hand"), 0o600))
+	done, err := h.store.Forget(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz"})
 	h.ok(err)
+	same(t, "what is named", []core.ForgetCopy{{Path: h.dir, Kind: core.CopyGit}, {Path: h.path("system/own.md"), Kind: core.CopyMirrored}}, done.Copies)
+	h.ok(os.Remove(h.path("system/own.md")))
 	h.ticks(1)
 	same(t, "the block", "Ada met [forgotten].", h.get(human.ID).Value)
 	same(t, "the file", true, strings.HasSuffix(h.file("system/human.md"), "\nAda met [forgotten].\n"))
