@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"loci/core"
@@ -90,19 +91,28 @@ func (s messages) Leave(ctx context.Context, conv core.ConversationID, rev int, 
 	return s.v.atomic(ctx, "leave context", func(ctx context.Context, q *querier) error { return leave(ctx, q, conv, rev, why, ids) })
 }
 
+// leaveAtOnce is how many rows one statement closes. Their ids are random, so that a few of them lie all over an index:
+// a long window costs several times as much where it leaves in small parts.
+const leaveAtOnce = 20_000
+
 func leave(ctx context.Context, q *querier, conv core.ConversationID, rev int, why core.LeftWhy, ids []core.MessageID) error {
-	for chunk := range chunks(ids) {
-		w := &where{}
-		set := w.bind(`"left" = ?, why = ?`, rev, why)
-		w.and(`conversation_id = ? AND "left" IS NULL`, conv)
-		in(w, "message_id", chunk)
-		if _, err := q.exec(ctx, `UPDATE context SET `+set+w.String(), w.args...); err != nil {
+	for chunk := range slices.Chunk(ids, leaveAtOnce) {
+		named, err := encode(chunk)
+		if err != nil {
 			return err
 		}
-		if why == core.LeftReset || why == core.LeftRewind {
-			if err := reindex(ctx, q, conv, chunk, false); err != nil {
-				return err
-			}
+		_, err = q.exec(ctx, `UPDATE context SET "left" = $1, why = $2 WHERE conversation_id = $3 AND "left" IS NULL
+			AND message_id IN (SELECT value FROM json_each($4))`, rev, why, conv, named)
+		if err != nil {
+			return err
+		}
+	}
+	if why != core.LeftReset && why != core.LeftRewind {
+		return nil
+	}
+	for chunk := range chunks(ids) {
+		if err := reindex(ctx, q, conv, chunk, false); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -272,7 +272,8 @@ func plans(t *testing.T, s *Store, texts []string) {
 			t.Fatalf("explain %s: %v", text, err)
 		}
 		for _, r := range plan {
-			if detail := r.Detail; strings.HasPrefix(detail, "SCAN") && !strings.Contains(detail, "VALUES CLAUSE") {
+			inArgs := strings.Contains(r.Detail, "VALUES CLAUSE") || strings.HasPrefix(r.Detail, "SCAN json_each ")
+			if detail := r.Detail; strings.HasPrefix(detail, "SCAN") && !inArgs {
 				t.Errorf("%s\n%s", detail, text)
 			}
 		}
