@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"loci/tui/term/termtest"
 )
 
@@ -68,6 +70,19 @@ func TestResizingWhileItAnswersLeavesNoGhosts(t *testing.T) {
 	}
 }
 
+// onlyTicks says that of what the chat wrote, the last is its spinner that moves. A
+// terminal wraps its rows before it tells the new size: what is drawn in full in
+// between stands there in the shape of the old size, and no program can know that.
+func onlyTicks(written string) bool {
+	ticks := 0
+	for _, r := range written[max(0, strings.LastIndex(written, ansi.EraseScreenBelow)):] {
+		if strings.ContainsRune(spinner, r) {
+			ticks++
+		}
+	}
+	return ticks > 2
+}
+
 func TestNarrowingWhileAParagraphStreamsShowsEveryWordOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -90,8 +105,15 @@ func TestNarrowingWhileAParagraphStreamsShowsEveryWordOnce(t *testing.T) {
 			x.WaitFor(c.last)
 			say1(x, "queued")
 			x.WaitFor("⋯ queued")
+			written := x.Record()
+			x.Wait("a pause", written, func(s string) bool { return onlyTicks(s) })
 			for i, size := range c.sizes {
+				before := len(written())
 				x.Resize(size[0], size[1])
+				x.Wait("a pause at the new size", written, func(s string) bool {
+					_, since, ok := strings.Cut(s[before:], ansi.EraseScreenBelow)
+					return ok && onlyTicks(since)
+				})
 				x.Type("z")
 				x.WaitFor("› " + strings.Repeat("z", i+1))
 			}

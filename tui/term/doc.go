@@ -11,6 +11,8 @@
 //     formula that the renderer uses to make room for them;
 //   - the live region is never as tall as the screen and never wider than it;
 //   - a live region that becomes shorter leaves no copy of its upper rows;
+//   - a frame of a spinner or a clock that comes to a terminal which has become too
+//     narrow for it meanwhile wraps nothing and leaves the cursor where it was;
 //   - a print and the frame that follows it reach the terminal in one write,
 //     as one synchronised update;
 //   - nothing is printed while a panel holds the alternate screen, before the

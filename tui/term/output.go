@@ -3,6 +3,8 @@ package term
 import (
 	"bytes"
 	"os"
+	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -53,6 +55,8 @@ type Output struct {
 	// the tallest counts.
 	lastView, sinceFrame, beforeFrame int
 
+	sinceDrawn, beforeDrawn change // the greatest, by the same reasoning
+
 	noted, drawn shape // of the view handed over last, and of that in the last frame
 	width        int   // that the region was wrapped to last
 	rise         int   // rows that the terminal's wrapping put above the region since
@@ -61,19 +65,52 @@ type Output struct {
 // shape is what of a view decides how a terminal wraps it anew.
 type shape struct {
 	widths   []int
-	col, row int // of the cursor
+	col, row int // of the cursor; col is -1 without one
 }
 
 // wrapped is how many rows more than it knows the renderer has above its cursor
 // when the terminal wraps the shape to a width.
 func (s shape) wrapped(width int) int {
-	more := s.col / width
+	more := max(s.col, 0) / width
 	for i, w := range s.widths {
 		if i < s.row && w > width {
 			more += (w - 1) / width
 		}
 	}
 	return more
+}
+
+// A change is how far a view is from the one before it, as a terminal sees it
+// that has become too narrow for both.
+type change int
+
+const (
+	still change = iota // the caret stays, and so do the widths of its row and of those above
+	near                // so do the row and the widths, but for short rows
+	far
+)
+
+// short is what fits every terminal that the chat is of use in.
+const short = 20
+
+func (s shape) change(next shape) change {
+	if s.col < 0 || next.col < 0 || s.row != next.row || min(len(s.widths), len(next.widths)) <= s.row {
+		return far
+	}
+	out := still
+	if s.col != next.col {
+		out = near
+	}
+	for i, w := range s.widths[:s.row+1] {
+		n := next.widths[i]
+		if w == n {
+			continue
+		}
+		if out = near; max(w, n) > short {
+			return far
+		}
+	}
+	return out
 }
 
 // NewOutput returns the writer for f.
@@ -92,15 +129,17 @@ func (o *Output) Write(b []byte) (int, error) {
 		o.held = append(o.held, b...)
 		return len(b), nil
 	}
+	whole := bytes.Contains(b, []byte(eraseDown))
+	if whole {
+		o.measureLocked()
+	}
+	changed := max(o.beforeDrawn, o.sinceDrawn)
 	o.noteFrameLocked(b)
 	frame := b
-	if !o.alt {
-		frame = bytes.ReplaceAll(frame, []byte(eraseDown), []byte(gentleErase))
+	if whole && !o.alt {
+		frame = o.raisedLocked(bytes.ReplaceAll(frame, []byte(eraseDown), []byte(gentleErase)))
 	}
-	if o.rise > 0 && !o.alt && bytes.Contains(b, []byte(eraseDown)) {
-		frame = o.raisedLocked(frame)
-	}
-	if o.wiping && bytes.Contains(b, []byte(eraseDown)) {
+	if o.wiping && whole {
 		o.wiping = false
 		o.signalLocked()
 		frame = append([]byte(wipe), frame...)
@@ -108,6 +147,9 @@ func (o *Output) Write(b []byte) (int, error) {
 		return len(b), o.releaseLocked()
 	}
 	if o.expected == 0 && len(o.held) == 0 {
+		if !whole && !o.alt && isPlain(b) {
+			frame = unwrapped(frame, changed)
+		}
 		if _, err := o.File.Write(frame); err != nil {
 			return 0, err
 		}
@@ -127,6 +169,7 @@ func (o *Output) WriteString(s string) (int, error) {
 	if o.expected > 0 {
 		o.expected--
 	}
+	o.sinceDrawn = far // it leaves the cursor elsewhere
 	if strings.Contains(s, homeMark) {
 		o.held = append(o.held, home(s)...)
 	} else {
@@ -178,6 +221,7 @@ func (o *Output) Wipe() {
 func (o *Output) note(rows int, s shape) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.sinceDrawn = max(o.sinceDrawn, o.noted.change(s))
 	o.lastView, o.noted = rows, s
 	o.sinceFrame = max(o.sinceFrame, rows)
 }
@@ -192,20 +236,61 @@ func (o *Output) Resized(width int) {
 	o.rise = o.drawn.wrapped(o.width)
 }
 
-// raisedLocked lets a frame begin where the region does since the terminal wrapped
-// it. The width is asked for once more: a terminal that has changed it again
-// meanwhile has wrapped its rows anew, and going up as far as the width before
-// wanted would erase what stands above the region.
-func (o *Output) raisedLocked(frame []byte) []byte {
-	if w, _, err := xterm.GetSize(o.Fd()); err == nil && w > 0 && w != o.width {
+// measureLocked asks for the width once more: a terminal that has changed it
+// again, or of whose change the program has not heard yet, has wrapped its rows
+// anew, and going up as far as the width before wanted would leave rows of the
+// region behind or erase what stands above it.
+func (o *Output) measureLocked() {
+	if w, _, err := xterm.GetSize(o.Fd()); err == nil && w > 0 && o.width > 0 && w != o.width {
 		o.width, o.rise = w, o.drawn.wrapped(w)
 	}
-	if o.rise > 0 {
-		frame = append([]byte(syncBegin+"\r"+ansi.CursorUp(o.rise)), bytes.ReplaceAll(frame, []byte(syncBegin), nil)...)
-		frame = append(frame, syncEnd...)
+}
+
+// insertion is how the renderer goes to the top of the region for a print: down
+// to its last row, further down to make room, and up over all of it.
+var insertion = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("\r(?:\x1b\\[[0-9]*B)?\n+\x1b\\[([0-9]*)A\x1b\\[[0-9]*L")
+})
+
+// raisedLocked lets a frame begin where the region does since the terminal
+// wrapped it. A print that waits for the frame goes above the whole region too,
+// and leaves the cursor where the frame begins.
+func (o *Output) raisedLocked(frame []byte) []byte {
+	rise := o.rise
+	if o.rise = 0; rise == 0 {
+		return frame
 	}
-	o.rise = 0
-	return frame
+	if at := insertion().FindSubmatchIndex(o.held); at != nil {
+		up, err := strconv.Atoi(string(o.held[at[2]:at[3]]))
+		if err != nil {
+			up = 1
+		}
+		o.held = slices.Replace(o.held, at[2], at[3], []byte(strconv.Itoa(up+rise))...)
+		return frame
+	}
+	frame = append([]byte(syncBegin+"\r"+ansi.CursorUp(rise)), bytes.ReplaceAll(frame, []byte(syncBegin), nil)...)
+	return append(frame, syncEnd...)
+}
+
+// unwrapped lets a frame that is wider than the terminal has become, of which the
+// program may not have heard yet, end in the row in which it began, and in the
+// same column if the caret stays.
+func unwrapped(frame []byte, c change) []byte {
+	if c == far {
+		return frame
+	}
+	frame = slices.Concat([]byte(ansi.ResetModeAutoWrap), frame, []byte(ansi.SetModeAutoWrap))
+	if c == near {
+		return frame
+	}
+	return slices.Concat([]byte(ansi.SaveCursor), frame, []byte(ansi.RestoreCursor))
+}
+
+// sized tells the width that the first frames are drawn for.
+func (o *Output) sized(width int) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.width = max(width, 1)
 }
 
 // LiveRows is how tall the drawn live region is at most.
@@ -233,6 +318,7 @@ func (o *Output) noteFrameLocked(b []byte) {
 	if o.lastView > 0 {
 		o.framed = true
 		o.beforeFrame, o.sinceFrame = o.sinceFrame, o.lastView
+		o.beforeDrawn, o.sinceDrawn = o.sinceDrawn, still
 		o.drawn = o.noted
 	}
 	enter, leave := bytes.LastIndex(b, []byte(altEnter)), bytes.LastIndex(b, []byte(altLeave))
@@ -299,6 +385,15 @@ func home(s string) []byte {
 		down += ansi.CursorUp(up - 1)
 	}
 	return []byte(down)
+}
+
+// isPlain tells a frame that only draws from one that also sets up the terminal:
+// that is the first after the program was stopped, and the cursor may be anywhere.
+func isPlain(b []byte) bool {
+	for _, own := range []string{syncBegin, syncEnd, ansi.SetModeTextCursorEnable, ansi.ResetModeTextCursorEnable} {
+		b = bytes.ReplaceAll(b, []byte(own), nil)
+	}
+	return !bytes.Contains(b, []byte("\x1b[?"))
 }
 
 // isQuery tells what the program itself writes (terminal queries, the

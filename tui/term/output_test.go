@@ -9,6 +9,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 )
 
@@ -111,6 +112,55 @@ func TestTheTallestViewThatMayBeDrawnCounts(t *testing.T) {
 	write(t, o, "frame")
 	if got := o.LiveRows(); got != 4 {
 		t.Errorf("LiveRows = %d after it was drawn twice", got)
+	}
+}
+
+func TestAFrameThatChangesLittleAboveItsLastRowsWrapsNowhere(t *testing.T) {
+	t.Parallel()
+	const off, on = ansi.ResetModeAutoWrap, ansi.SetModeAutoWrap
+	drawn := shape{widths: []int{70, 2, 45}, col: 2, row: 1}
+	for name, c := range map[string]struct {
+		view shape
+		want string
+	}{
+		"a longer status":             {shape{widths: []int{70, 2, 48}, col: 2, row: 1}, "\x1b7" + off + "frame" + on + "\x1b8"},
+		"and a few letters more":      {shape{widths: []int{70, 9, 48}, col: 9, row: 1}, off + "frame" + on},
+		"the caret elsewhere":         {shape{widths: []int{70, 2, 45}, col: 1, row: 1}, off + "frame" + on},
+		"a row above that grows":      {shape{widths: []int{78, 2, 45}, col: 2, row: 1}, "frame"},
+		"many letters more":           {shape{widths: []int{70, 50, 45}, col: 50, row: 1}, "frame"},
+		"the caret in another row":    {shape{widths: []int{70, 2, 45}, col: 2, row: 2}, "frame"},
+		"no caret":                    {shape{widths: []int{70, 2, 45}, col: -1, row: 1}, "frame"},
+		"a row above that is missing": {shape{widths: []int{70}, col: 2, row: 1}, "frame"},
+	} {
+		o, got := written(t)
+		frame := func(text string, views ...shape) {
+			for _, v := range views {
+				o.note(3, v)
+			}
+			write(t, o, text)
+		}
+		frame("1", drawn)
+		frame("2", drawn)
+		frame("3", drawn)
+		said := got()
+		frame("frame", c.view)
+		if diff := cmp.Diff(said+c.want, got()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+		said = got()
+		frame("frame", c.view) // in which the renderer may take what was handed over before the last
+		if diff := cmp.Diff(said+c.want, got()); diff != "" {
+			t.Errorf("%s, a frame later (-want +got):\n%s", name, diff)
+		}
+		said = got()
+		frame("again "+ansi.SetModeBracketedPaste, c.view)
+		if diff := cmp.Diff(said+"again "+ansi.SetModeBracketedPaste, got()); diff != "" {
+			t.Errorf("%s, after a stop (-want +got):\n%s", name, diff)
+		}
+		frame(eraseDown, c.view)
+		if s := got(); !strings.HasSuffix(s, gentleErase) {
+			t.Errorf("%s: drawn anew, got %q", name, s)
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ type program struct {
 	live   int
 	block  []string
 	typed  string
+	status string
 	panel  bool
 	early  bool
 	quit   bool
@@ -38,7 +39,7 @@ func runProgram(mode string) int {
 	}
 	out := NewOutput(os.Stdout)
 	p := &program{screen: NewScreen(out, w, h), live: 4, early: mode == "early"}
-	_, err = tea.NewProgram(p, tea.WithOutput(out), tea.WithFPS(120)).Run()
+	_, err = tea.NewProgram(p, tea.WithOutput(out), tea.WithFPS(120), tea.WithFilter(Filter(out))).Run()
 	_ = out.Close()
 	if err != nil {
 		return 4
@@ -64,6 +65,8 @@ func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			case "enter":
 				p.do(p.typed)
 				p.typed = ""
+			case "tab":
+				p.status += strings.Repeat("s", 10)
 			case "space":
 				p.typed += " "
 			default:
@@ -153,5 +156,5 @@ func (p *program) rows() []string {
 	for i := range p.live - 2 {
 		rows = append(rows, fmt.Sprintf("live %d", i))
 	}
-	return append(rows, "> "+p.typed, "status")
+	return append(rows, "> "+p.typed, "status"+p.status)
 }

@@ -53,6 +53,7 @@ type (
 
 // NewScreen returns the screen of out, width by height cells.
 func NewScreen(out *Output, width, height int) *Screen {
+	out.sized(width)
 	return &Screen{out: out, width: max(width, 1), height: max(height, 2), nudges: make(chan struct{}, 1), watch: true}
 }
 
@@ -211,7 +212,7 @@ func (s *Screen) View(content string, cursor *tea.Cursor) tea.View {
 }
 
 func shapeOf(rows []string, cursor *tea.Cursor) shape {
-	sh := shape{row: len(rows) - 1}
+	sh := shape{col: -1, row: len(rows) - 1}
 	for _, r := range rows {
 		sh.widths = append(sh.widths, Width(r))
 	}

@@ -261,3 +261,22 @@ func TestQuittingWithoutAWordLeavesNoLiveRegion(t *testing.T) {
 		})
 	}
 }
+
+func TestAStatusThatGrowsBeforeTheProgramKnowsThatItsTerminalIsNarrowLeavesNoGhost(t *testing.T) {
+	t.Parallel()
+	x := termtest.Start(t, 40, 24, "before\n", "stty cols 80\n"+termtest.Self("TERM_TEST_PROGRAM", "run"))
+	x.WaitFor("status")
+	do(x, "print 3")
+	x.WaitFor("p2")
+	for i := range 7 { // each a frame, some before the row is too narrow for it
+		x.Keys("Tab")
+		x.WaitFor(("status" + strings.Repeat("s", 10*(i+1)))[:min(16+10*i, 40)])
+	}
+	x.Type("a")
+	x.WaitFor("> a")
+	x.Tell(40)
+	x.WaitAll("before\n" + numbered("p", 3) + "live 0\nlive 1\n> a\nstatus" + strings.Repeat("s", 34))
+	x.Keys("Enter")
+	do(x, "print 3")
+	x.WaitAll("before\n" + numbered("p", 3) + numbered("p", 3) + "live 0\nlive 1\n>\nstatus" + strings.Repeat("s", 34))
+}

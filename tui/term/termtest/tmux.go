@@ -5,7 +5,9 @@ package termtest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,7 +20,7 @@ import (
 )
 
 // Deadline is how long a screen may take to become what a test expects.
-const Deadline = 10 * time.Second
+const Deadline = time.Minute
 
 // Tmux is one private server with one window.
 type Tmux struct {
@@ -80,16 +82,49 @@ func (x *Tmux) Paste(text string) {
 func (x *Tmux) Resize(width, height int) {
 	x.t.Helper()
 	x.run("resize-window", "-x", strconv.Itoa(width), "-y", strconv.Itoa(height))
-	tty, err := os.Open(strings.TrimSpace(x.run("display-message", "-p", "#{pane_tty}")))
-	if err != nil {
-		x.t.Fatal(err)
-	}
-	defer func() { _ = tty.Close() }()
+	tty := x.tty()
 	want := fmt.Sprint(width, " ", height)
 	x.Wait("the size "+want, func() string { // the program is told a little later
 		w, h, err := xterm.GetSize(tty.Fd())
 		return fmt.Sprint(w, " ", h, err)
 	}, func(s string) bool { return strings.HasPrefix(s, want) })
+}
+
+// Tell makes the program believe that the window has another width than it has.
+func (x *Tmux) Tell(width int) {
+	x.t.Helper()
+	cmd := exec.CommandContext(x.t.Context(), "stty", "cols", strconv.Itoa(width))
+	cmd.Stdin = x.tty()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		x.t.Fatalf("stty: %v\n%s", err, out)
+	}
+}
+
+// Record notes what the program writes from now on. The function gives it, as far
+// as it has come.
+func (x *Tmux) Record() func() string {
+	x.t.Helper()
+	file := filepath.Join(filepath.Dir(x.socket), "written")
+	x.run("pipe-pane", "cat >"+quote(file))
+	return func() string {
+		x.t.Helper()
+		b, err := os.ReadFile(file)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			x.t.Fatal(err)
+		}
+		return string(b)
+	}
+}
+
+// tty is the terminal as the program has it, until the test ends.
+func (x *Tmux) tty() *os.File {
+	x.t.Helper()
+	tty, err := os.Open(strings.TrimSpace(x.run("display-message", "-p", "#{pane_tty}")))
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	x.t.Cleanup(func() { _ = tty.Close() })
+	return tty
 }
 
 // Screen is the visible rows, without trailing spaces and empty rows at the end.
