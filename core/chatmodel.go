@@ -3,6 +3,7 @@ package core
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"strings"
 )
@@ -125,7 +126,8 @@ const (
 
 // Models finds who answers.
 type Models interface {
-	// Chat resolves a handle with the asker's variables. Unknown handles are not_found, a missing key is unauthenticated.
+	// Chat resolves a handle with the asker's variables. Unknown handles are not_found, a missing key is unauthenticated
+	// (ErrNoKey).
 	Chat(ctx context.Context, handle Handle, env Env) (ChatModel, ModelInfo, error)
 	// List returns the chat models that can be reached with the asker's variables, in the order of preference.
 	List(ctx context.Context, env Env) ([]ModelInfo, error)
@@ -134,7 +136,13 @@ type Models interface {
 	First(ctx context.Context, env Env) Reach
 	// Unbuilt names the variables that are set for providers that are not built yet. It asks nobody.
 	Unbuilt(env Env) []string
+	// Moved tells which providers the asker's variables put at another address than their own: a digest of the address
+	// by the provider's name. It asks nobody.
+	Moved(env Env) map[string]string
 }
+
+// ErrNoKey is why a model's provider is not even asked.
+var ErrNoKey = errors.New("there is no key")
 
 // Reach is what looking for a model in an asker's environment found.
 type Reach struct {

@@ -64,6 +64,9 @@ type RunConfig struct {
 	IncludeCompaction bool          `json:"include_compaction,omitempty"` // tell compactions as such: an event before, a summary after
 	Deadline          time.Duration `json:"deadline,omitempty"`
 	Type              string        `json:"type,omitempty"` // the contract's metadata.run_type
+
+	// Moved are digests of the addresses that a background run was begun with, as Models.Moved has them.
+	Moved map[string]string `json:"moved,omitempty"`
 }
 
 // RunError is why a run failed, in the contract's words.

@@ -2,6 +2,8 @@ package providers
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"log/slog"
 	"net"
 	"net/http"
@@ -99,7 +101,7 @@ func (p *Providers) Chat(ctx context.Context, handle core.Handle, env core.Env) 
 		return nil, core.ModelInfo{}, err
 	}
 	if e.key == "" && !e.keyless() {
-		return nil, core.ModelInfo{}, core.E(core.Unauthenticated, "there is no key for %s", row.Title).WithHint("set %s", row.KeyVars[0])
+		return nil, core.ModelInfo{}, core.E(core.Unauthenticated, "%w for %s", core.ErrNoKey, row.Title).WithHint("set %s", row.KeyVars[0])
 	}
 	s := p.server(e)
 	info, err := s.info(ctx, model)
@@ -172,6 +174,24 @@ func (p *Providers) First(ctx context.Context, env core.Env) core.Reach {
 
 // Unbuilt implements core.Models.
 func (p *Providers) Unbuilt(env core.Env) []string { return Unbuilt(env) }
+
+// Moved implements core.Models. Where a variable is wrong nobody can be asked, at no address.
+func (p *Providers) Moved(env core.Env) map[string]string {
+	var at map[string]string
+	for _, row := range Rows() {
+		if !row.Built || row.BaseURLVar == "" {
+			continue
+		}
+		if e, err := endpointOf(row, env); err == nil && e.moved {
+			if at == nil {
+				at = map[string]string{}
+			}
+			sum := sha256.Sum256([]byte(e.base))
+			at[row.Name] = hex.EncodeToString(sum[:16])
+		}
+	}
+	return at
+}
 
 // Unbuilt names the variables that are set for providers that are not built yet.
 func Unbuilt(env core.Env) []string {

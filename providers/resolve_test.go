@@ -269,6 +269,30 @@ func TestReasoningGoesBackOnlyWhereItIsWanted(t *testing.T) {
 	}
 }
 
+func TestAddressesAreToldApartWithoutBeingKept(t *testing.T) {
+	t.Parallel()
+	p := resolver(t, &contacts{})
+	mine := p.Moved(env(map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:8000/v1", "OLLAMA_HOST": "gpu.local"}))
+	same := p.Moved(env(map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:8000", "OPENAI_API_KEY": "k", "OLLAMA_HOST": "http://gpu.local:11434/"}))
+	other := p.Moved(env(map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:8001", "OLLAMA_HOST": "nowhere at all"}))
+	if diff := cmp.Diff(mine, same); diff != "" || len(mine) != 2 {
+		t.Errorf("one address in two spellings (-one +other):\n%s", diff)
+	}
+	if len(other) != 1 || other["openai"] == mine["openai"] {
+		t.Errorf("another address: %q, was %q", other, mine)
+	}
+	for name, digest := range mine {
+		if strings.Contains(digest, "gpu") || strings.Contains(digest, "8000") {
+			t.Errorf("the address of %s is kept: %s", name, digest)
+		}
+	}
+	for _, vars := range []map[string]string{{}, {"OPENAI_API_KEY": "k"}, {"OPENAI_BASE_URL": "https://api.openai.com/v1"}} {
+		if at := p.Moved(env(vars)); len(at) > 0 {
+			t.Errorf("%v moves %q", vars, at)
+		}
+	}
+}
+
 func TestNothingIsContactedThatIsNotConfigured(t *testing.T) {
 	t.Parallel()
 	var d contacts

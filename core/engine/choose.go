@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"strings"
 
 	"loci/core"
@@ -33,6 +34,24 @@ const (
 // that env reaches, else the built-in offline one. A home in which a real model has answered never falls back to
 // offline: it is unavailable. It reads only; a Choice with Move set is carried out by the run.
 func (e *Engine) Choose(ctx context.Context, agent core.Agent, override core.Handle, env core.Env) (Choice, error) {
+	c, err := e.choose(ctx, agent, override, env)
+	return c, unreached(err)
+}
+
+// unreached words that a model's provider has no key here as that no model can be reached: nobody was asked, and to a
+// person it is the same as where none is set up at all. A key that is of no use stays its own failure.
+func unreached(err error) error {
+	if !errors.Is(err, core.ErrNoKey) {
+		return err
+	}
+	hint := "name another model with --model"
+	if own := core.HintOf(err); own != "" {
+		hint = own + ", or " + hint
+	}
+	return core.E(core.Unavailable, "no model can be reached: %w", err).WithHint("%s", hint)
+}
+
+func (e *Engine) choose(ctx context.Context, agent core.Agent, override core.Handle, env core.Env) (Choice, error) {
 	if override != "" {
 		if err := core.CheckListed(ctx, e.cfg.Models, override, env); err != nil {
 			return Choice{}, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +25,7 @@ type script struct {
 	infos    map[core.Handle]core.ModelInfo
 	missing  map[string]string // provider → the variable its key must come from
 	refused  int               // how often it was missing
+	asked    []string          // the addresses at which a model was asked for
 }
 
 // turn is one scripted answer.
@@ -63,14 +65,13 @@ func calling(name string, args any, more ...turn) turn {
 
 func (s *script) Chat(_ context.Context, h core.Handle, env core.Env) (core.ChatModel, core.ModelInfo, error) {
 	provider, name, _ := h.Split()
+	s.reached(env)
 	if v := s.missing[provider]; v != "" {
 		if _, ok := env(v); !ok {
 			s.mu.Lock()
 			s.refused++
 			s.mu.Unlock()
-			err := core.E(core.Unauthenticated, "%s needs %s", provider, v)
-			err.Provider = true
-			return nil, core.ModelInfo{}, err
+			return nil, core.ModelInfo{}, core.E(core.Unauthenticated, "%w for %s, which is %s", core.ErrNoKey, provider, v)
 		}
 	}
 	info, ok := s.infos[h]
@@ -85,7 +86,36 @@ func (s *script) List(context.Context, core.Env) ([]core.ModelInfo, error) { ret
 
 func (s *script) Unbuilt(core.Env) []string { return nil }
 
+func (s *script) Moved(env core.Env) map[string]string {
+	if at, ok := env("OPENAI_BASE_URL"); ok {
+		return map[string]string{"openai": at.Reveal()}
+	}
+	return nil
+}
+
+// reached notes at which address a model is asked for.
+func (s *script) reached(env core.Env) {
+	if env == nil {
+		return
+	}
+	at, _ := env("OPENAI_BASE_URL")
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = append(s.asked, at.Reveal())
+}
+
+// at are the addresses at which a model was asked for since the last call.
+func (s *script) at() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	asked := s.asked
+	s.asked = nil
+	slices.Sort(asked)
+	return slices.Compact(asked)
+}
+
 func (s *script) First(_ context.Context, env core.Env) core.Reach {
+	s.reached(env)
 	key, ok := env("OPENAI_API_KEY")
 	if key.Reveal() == "refused" {
 		return core.Reach{Failed: []string{"OPENAI_API_KEY is set, but OpenAI refused it"}}

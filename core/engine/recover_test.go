@@ -303,6 +303,100 @@ func TestRule11AResumedRunWithoutKeyYieldsToTheNextRun(t *testing.T) {
 	}
 }
 
+func TestRule11AResumedRunAsksNobodyElsewhere(t *testing.T) {
+	t.Parallel()
+	vars := func(at string) core.Env {
+		return func(name string) (core.Secret, bool) {
+			switch {
+			case name == "OPENAI_API_KEY":
+				return "sk-test", true
+			case name == "OPENAI_BASE_URL" && at != "":
+				return core.Secret(at), true
+			}
+			return "", false
+		}
+	}
+	for name, c := range map[string]struct {
+		begun string
+		auto  bool
+		wrong []string // of the clients that come before the right one
+	}{
+		"at the client's address":            {"http://mine", false, []string{"", "http://other"}},
+		"at the provider's own address":      {"", false, []string{"http://other"}},
+		"where no model was chosen for good": {"http://mine", true, []string{""}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			tool := &outside{started: make(chan struct{}, 4), release: make(chan struct{})}
+			h := open(t, func(_ int, req core.ChatRequest) turn {
+				if req.Messages[len(req.Messages)-1].Role == core.ChatTool {
+					return say("done")
+				}
+				return calling("launch", map[string]any{})
+			}, withOutside(tool))
+			a := h.agent(nil, "launch")
+			req := h.request(a, "go")
+			req.Background, req.Client.Env = true, vars(c.begun)
+			run, err := h.engine.Submit(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-tool.started
+			if a.ModelAuto = c.auto; c.auto { // as where the daemon died before the choice
+				if err := h.store.Agents().Update(t.Context(), &a); err != nil {
+					t.Fatal(err)
+				}
+			}
+			h.model.missing = map[string]string{"openai": "OPENAI_API_KEY"}
+			h.model.at()
+			h.restart()
+			for _, at := range c.wrong {
+				h.engine.Joined(vars(at))
+			}
+			h.engine.Joined(vars(c.begun))
+			if r, _ := h.follow(run.ID); r.Status != core.RunCompleted {
+				t.Errorf("run %s %+v", r.Status, r.Error)
+			}
+			if diff := cmp.Diff([]string{c.begun}, h.model.at()); diff != "" {
+				t.Errorf("asked at (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRule11AResumedRunWhoseAddressIsGoneSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	tool := &outside{started: make(chan struct{}, 4), release: make(chan struct{})}
+	h := open(t, func(_ int, req core.ChatRequest) turn {
+		if len(req.Messages) == 1 {
+			return calling("launch", map[string]any{})
+		}
+		return say("done")
+	}, withOutside(tool))
+	a := h.agent(nil, "launch")
+	req := h.request(a, "go")
+	req.Background = true
+	req.Client.Env = func(name string) (core.Secret, bool) { return "http://mine", name == "OPENAI_BASE_URL" }
+	run, err := h.engine.Submit(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-tool.started
+	h.restart()
+	h.model.at()
+	next, err := h.engine.Submit(t.Context(), h.request(a, "are you there?")) // it does not wait any longer
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, _ := h.follow(run.ID)
+	if r.Status != core.RunFailed || r.Error.Kind != core.Unavailable || !strings.Contains(r.Error.Message, "openai is not asked") || !strings.Contains(r.Error.Hint, "the address of openai is set") {
+		t.Errorf("the run is %s %+v", r.Status, r.Error)
+	}
+	if r, _ := h.follow(next.ID); r.Status != core.RunCompleted {
+		t.Errorf("the next run is %s %+v", r.Status, r.Error)
+	}
+}
+
 func TestACancelledToolLeavesAConsistentHistory(t *testing.T) {
 	t.Parallel()
 	tool := &outside{started: make(chan struct{}, 4), release: make(chan struct{})}
@@ -385,6 +479,14 @@ func TestModelChoice(t *testing.T) {
 	if _, err := h.engine.Choose(t.Context(), b, "", refused); err == nil || !strings.Contains(err.Error(), "refused it") {
 		t.Errorf("after a real model answered, a refused key is not named: %v", err)
 	}
+	h.model.missing = map[string]string{"openai": "OPENAI_API_KEY"}
+	keyed := h.agent(nil)
+	for name, override := range map[string]core.Handle{"its own": "", "a named one": "openai/gpt-named"} {
+		if _, err := h.engine.Choose(t.Context(), keyed, override, none); core.KindOf(err) != core.Unavailable || !strings.Contains(err.Error(), "no model can be reached: there is no key for openai") {
+			t.Errorf("a model without its key, %s: %v", name, err)
+		}
+	}
+	h.model.missing = nil
 	made := h.agent(func(a *core.Agent) { a.Model, a.ModelAuto = "openai/gpt-made", true })
 	if choice, err := h.engine.Choose(t.Context(), made, "", none); err != nil || choice.Handle != "openai/gpt-made" || !choice.Move || choice.Notice == "" {
 		t.Errorf("an agent whose model was found when it was made: %+v, %v", choice, err)

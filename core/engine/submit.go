@@ -149,6 +149,9 @@ func (e *Engine) newRun(req Request, hash string) core.Run {
 		ID: core.NewRunID(), Agent: req.Agent, Conversation: req.Conversation, Status: core.RunCreated, Background: req.Background,
 		Request: hash, Client: req.Client, Config: req.Config, CreatedAt: now,
 	}
+	if run.Background {
+		run.Config.Moved = e.cfg.Models.Moved(e.envOf(req.Client.Env))
+	}
 	run.Chain = append(append([]core.RunID{}, req.Chain...), run.ID)
 	for _, in := range req.Input {
 		run.Input = append(run.Input, core.Message{

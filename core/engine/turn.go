@@ -155,17 +155,11 @@ func (t *turn) openLog() {
 }
 
 func (t *turn) chooseModel(ctx context.Context) error {
-	choice, err := t.e.Choose(ctx, t.agent, t.override(), t.env)
-	wait, cancel := context.WithTimeout(ctx, t.e.cfg.KeyWait)
-	defer cancel()
-	for tried := 0; t.j.resume && core.KindOf(err) == core.Unauthenticated; {
-		var env core.Env
-		if env, err = t.e.waitForKey(wait, t.run.Conversation, &tried, err); err != nil {
-			return err
-		}
-		t.env = t.e.envOf(env)
-		choice, err = t.e.Choose(ctx, t.agent, t.override(), t.env)
+	choose := t.e.Choose
+	if t.j.resume {
+		choose = t.chooseAgain
 	}
+	choice, err := choose(ctx, t.agent, t.override(), t.env)
 	if err != nil {
 		return err
 	}

@@ -51,6 +51,8 @@ func (r reach) Unbuilt(env core.Env) []string {
 	return nil
 }
 
+func (r reach) Moved(core.Env) map[string]string { return nil }
+
 func (r reach) First(context.Context, core.Env) core.Reach {
 	if len(r) == 0 {
 		return core.Reach{}

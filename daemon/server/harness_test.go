@@ -51,6 +51,8 @@ func (m *script) List(context.Context, core.Env) ([]core.ModelInfo, error) {
 
 func (m *script) Unbuilt(core.Env) []string { return nil }
 
+func (m *script) Moved(core.Env) map[string]string { return nil }
+
 func (m *script) First(context.Context, core.Env) core.Reach {
 	return core.Reach{Info: m.info(), OK: true, Because: "TEST_API_KEY is set"}
 }
