@@ -81,6 +81,7 @@ type Index struct {
 	wg     sync.WaitGroup
 	wake   chan struct{} // buffered, one: something was committed
 	broken chan struct{} // buffered, one: a search met a damaged file
+	rest   time.Duration // between failures
 
 	mu       sync.RWMutex // guards files and replaced; searches hold it for reading
 	files    *files
@@ -117,7 +118,7 @@ const (
 
 // Open opens the index, or begins to build it, and starts the indexer. It does not wait until the index has caught up.
 func Open(ctx context.Context, cfg Config) (*Index, error) {
-	x := &Index{cfg: cfg, wake: make(chan struct{}, 1), broken: make(chan struct{}, 1), replaced: make(chan struct{}), applied: -1, moved: make(chan struct{})}
+	x := &Index{cfg: cfg, wake: make(chan struct{}, 1), broken: make(chan struct{}, 1), replaced: make(chan struct{}), applied: -1, moved: make(chan struct{}), rest: retryAfter}
 	applied, why := x.reuse(ctx)
 	if why != "" {
 		if err := x.replace(ctx); err != nil {
@@ -257,10 +258,7 @@ func (x *Index) replace(ctx context.Context) error {
 	defer x.mu.Unlock()
 	x.files.close()
 	x.files = nil
-	select {
-	case <-x.broken: // of the file that is removed here
-	default:
-	}
+	x.isBroken() // of the file that is removed here
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Remove(x.cfg.Path + suffix); err != nil && !os.IsNotExist(err) {
 			return err

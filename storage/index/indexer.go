@@ -10,12 +10,13 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// retryAfter is how long the indexer rests after an error before it builds the index anew.
+// retryAfter is how long the indexer rests where it fails soon after it began, before it builds the index anew.
 const retryAfter = time.Second
 
 // follow is the indexer: build if there is nothing yet, then apply what changes, until the index is closed. Any error
 // but the end makes it begin again with an empty file: the facts have everything.
 func (x *Index) follow(ctx context.Context) {
+	var failed time.Time
 	for ctx.Err() == nil {
 		err := x.work(ctx)
 		if ctx.Err() != nil {
@@ -26,7 +27,11 @@ func (x *Index) follow(ctx context.Context) {
 		if err := x.replace(ctx); err != nil {
 			x.cfg.Logger.WarnContext(ctx, "the search index cannot be made", slog.Any("error", err))
 		}
-		timer := time.NewTimer(retryAfter)
+		before := failed
+		if failed = time.Now(); failed.Sub(before) > x.rest { // searches wait for the new one
+			continue
+		}
+		timer := time.NewTimer(x.rest)
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
@@ -50,6 +55,9 @@ func (x *Index) work(ctx context.Context) error {
 		}
 	}
 	for {
+		if x.isBroken() {
+			return errDamaged
+		}
 		more, err := x.apply(ctx, f.w)
 		if err != nil {
 			return err
@@ -64,6 +72,16 @@ func (x *Index) work(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		}
+	}
+}
+
+// isBroken reports whether a search met a damaged file since the last look.
+func (x *Index) isBroken() bool {
+	select {
+	case <-x.broken:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -100,6 +118,9 @@ func (x *Index) build(ctx context.Context, db *sqlx.DB) error {
 	for p := range parts {
 		if p.err != nil || ctx.Err() != nil {
 			return errors.Join(p.err, ctx.Err())
+		}
+		if x.isBroken() {
+			return errDamaged
 		}
 		e := edits[p.kind]
 		err := inTx(writing, db, func(tx *sqlx.Tx) error {

@@ -1,0 +1,118 @@
+package index
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"loci/core/search"
+)
+
+// unsettled are facts of which there is always one more change.
+type unsettled struct{ *facts }
+
+func (f unsettled) Changes(ctx context.Context, after int64, _ int) ([]Change, error) {
+	return []Change{{Seq: after + 1, Kind: "passage", ID: "none", Op: "delete"}}, ctx.Err()
+}
+
+func TestADamageIsRepairedWhileChangesComeWithoutAnEnd(t *testing.T) {
+	t.Parallel()
+	f, dir := oneText(), t.TempDir()
+	x := openedIn(t, dir, unsettled{f})
+	if !x.Wait(t.Context(), 1, time.Minute) {
+		t.Fatal("the index is not built")
+	}
+	damage(t, dir)
+	repaired(t, x)
+}
+
+func TestTheIndexIsBuiltAnewAtOnceWhereItDidNotFailBefore(t *testing.T) {
+	t.Parallel()
+	f, dir := oneText(), t.TempDir()
+	x := openedIn(t, dir, f)
+	caughtUp(t, x, f)
+	x.rest = time.Hour
+	damage(t, dir)
+	repaired(t, x)
+}
+
+// TestADamageDuringABuildIsRepaired: a search that met it does not wait until all is built.
+func TestADamageDuringABuildIsRepaired(t *testing.T) {
+	t.Parallel()
+	f := &halted{facts: oneText(), at: make(chan struct{}), goOn: make(chan struct{})}
+	f.docs["p2"] = Doc{Seq: 2, ID: "p2", Owner: "a", Text: "the boat on the lake"}
+	x := opened(t, f)
+	<-f.at
+	x.broken <- struct{}{}
+	close(f.goOn)
+	repaired(t, x)
+}
+
+// halted are facts whose documents come one by one, the first time the second when it may, and never an end.
+type halted struct {
+	*facts
+	at, goOn chan struct{}
+	again    atomic.Bool
+}
+
+func (f *halted) All(ctx context.Context, kind Kind, after int64, _ int) ([]Doc, int64, bool, error) {
+	if kind == Passage && after == 1 && !f.again.Load() {
+		close(f.at)
+		<-f.goOn
+	}
+	if kind == Passage && after == 2 && f.again.CompareAndSwap(false, true) {
+		<-ctx.Done()
+	}
+	return f.facts.All(ctx, kind, after, 1)
+}
+
+func oneText() *facts {
+	f := &facts{docs: map[string]Doc{}}
+	f.write(Passage, Doc{ID: "p1", Owner: "a", Text: "the boat on the lake"})
+	return f
+}
+
+// damage makes a table of an open index begin where another tree does.
+func damage(t *testing.T, dir string) {
+	t.Helper()
+	db, err := open(t.Context(), filepath.Join(dir, "index.db"), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{
+		`PRAGMA writable_schema = ON`,
+		`UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'docs_passage_seq') WHERE name = 'docs_passage'`,
+		`PRAGMA schema_version = 99999`,
+	} {
+		if _, err := db.ExecContext(t.Context(), text); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// repaired searches until there is an index again, which has the text.
+func repaired(t *testing.T, x *Index) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	ask := Ask{Query: search.Analyse("lake", 19_500), Zone: time.UTC, Explain: 3}
+	for {
+		hits, applied, err := x.Match(ctx, Passage, ask)
+		if ctx.Err() != nil || err != nil && !errors.Is(err, ErrUnavailable) {
+			t.Fatalf("it is not repaired: %v", err)
+		}
+		if err == nil && applied >= 1 {
+			if len(hits) == 0 || hits[0].ID != "p1" {
+				t.Errorf("the new index finds %v", hits)
+			}
+			return
+		}
+		x.Wait(ctx, 1, 20*time.Second)
+	}
+}
