@@ -17,8 +17,10 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/jmoiron/sqlx"
 
 	"loci/core"
+	"loci/storage/index"
 )
 
 func TestReadsOfAHistoryUseAnIndex(t *testing.T) {
@@ -293,15 +295,64 @@ func TestADamageThatASearchFindsIsRepaired(t *testing.T) {
 	}
 	damageIndex(t, dir)
 	var wg sync.WaitGroup
-	for range 4 { // whoever met it waits for the new one
+	for range 4 { // whoever met it waits for the new one, or is told that it is not there yet
 		wg.Go(func() {
-			if n := count(t, s, "thread"); n != 1 {
-				t.Errorf("%d found", n)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			for {
+				found, err := s.Messages().Match(ctx, core.SearchQuery{Text: "thread"}, core.MessageFilter{})
+				if core.KindOf(err) == core.Unavailable {
+					continue
+				}
+				if err != nil || len(found) != 1 {
+					t.Errorf("%d found, %v", len(found), err)
+				}
+				return
 			}
 		})
 	}
 	wg.Wait()
 }
+
+// TestNoSearchSaysThatThereIsNothingBeforeTheIndexHasEverything: the hits say that they are partial, and there are none.
+func TestNoSearchSaysThatThereIsNothingBeforeTheIndexHasEverything(t *testing.T) {
+	t.Parallel()
+	s := open(t, Config{})
+	a := newAgent(t, s)
+	say(t, s, a, 1)
+	if n := count(t, s, "thread"); n != 1 {
+		t.Fatalf("%d found", n)
+	}
+	x, err := index.Open(t.Context(), index.Config{
+		Path: filepath.Join(t.TempDir(), indexFile), Home: "h", Source: stuck{s.search}, Logger: slog.New(slog.DiscardHandler),
+		Open: func(ctx context.Context, path string, readOnly bool) (*sqlx.DB, error) {
+			return openPool(ctx, path, syncNormal, readOnly)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(x.Close)
+	if !x.Wait(t.Context(), 1, time.Minute) {
+		t.Fatal("the index is not built")
+	}
+	say(t, s, a, 22)
+	r := &searcher{s: s, facts: s.search.facts, x: x}
+	match := func(word string) (ranked, error) {
+		return r.match(t.Context(), index.Message, core.SearchQuery{Text: word}, index.Filter{}, 10, false)
+	}
+	if found, err := match("thread"); err != nil || len(found.hits) != 1 || !found.partial {
+		t.Errorf("of what the index has: %+v, %v", found, err)
+	}
+	if found, err := match("22"); core.KindOf(err) != core.Unavailable {
+		t.Errorf("of what it does not have yet: %+v, %v", found, err)
+	}
+}
+
+// stuck are facts of which an index gets no changes.
+type stuck struct{ index.Source }
+
+func (stuck) Changes(context.Context, int64, int) ([]index.Change, error) { return nil, nil }
 
 func TestADamageThatForgettingFindsIsRepaired(t *testing.T) {
 	t.Parallel()

@@ -38,10 +38,10 @@ func (r *searcher) compact(ctx context.Context) error {
 			return core.E(core.Unavailable, "the search index is behind")
 		}
 		if err = r.x.Compact(ctx); !errors.Is(err, index.ErrUnavailable) {
-			break
+			return classify("write the search index anew", err)
 		}
 	}
-	return classify("write the search index anew", err)
+	return errIndexing()
 }
 
 // cleanPatience is how long forgetting waits for the index, which may be in the middle of being built.

@@ -52,33 +52,44 @@ func (r *searcher) nudge() { r.x.Nudge() }
 
 // ready waits for the index to have what was committed, up to the change last. A search that finds it late goes on with
 // what is there.
-func (r *searcher) ready(ctx context.Context) (last int64, err error) {
+func (r *searcher) ready(ctx context.Context) (last int64, late bool, err error) {
 	if _, last, err = r.Bounds(ctx); err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	if r.x.Wait(ctx, last, patience) {
-		return last, nil
+		return last, false, nil
 	}
 	if ctx.Err() != nil {
-		return 0, classify("search", context.Cause(ctx))
+		return 0, false, classify("search", context.Cause(ctx))
 	}
 	r.s.cfg.Logger.WarnContext(ctx, "a search did not wait for the index", slog.Int64("behind", last-r.x.Applied()))
-	return last, nil
+	return last, true, nil
 }
 
-// ask asks the index, once more if it turned out damaged: the new one may have everything again by then.
+// ask asks the index, once more if it turned out damaged or was replaced meanwhile: the new one may have everything again by
+// then. That there is nothing is only said where the index has everything: no hit would say that it is partial.
 func (r *searcher) ask(ctx context.Context, kind index.Kind, a index.Ask) (hits []search.Hit, partial bool, err error) {
-	for range 2 {
-		last, err := r.ready(ctx)
+	for round := range 2 {
+		last, late, err := r.ready(ctx)
 		if err != nil {
 			return nil, false, err
 		}
 		hits, applied, err := r.x.Match(ctx, kind, a)
-		if !errors.Is(err, index.ErrUnavailable) {
-			return hits, applied < last, classify("search", err)
+		switch {
+		case errors.Is(err, index.ErrUnavailable):
+		case err != nil || applied >= last:
+			return hits, false, classify("search", err)
+		case len(hits) > 0 && (late || round > 0):
+			return hits, true, nil
+		case late:
+			return nil, false, errIndexing()
 		}
 	}
-	return nil, false, core.E(core.Unavailable, "the search index is being built").WithHint("try again in a moment")
+	return nil, false, errIndexing()
+}
+
+func errIndexing() error {
+	return core.E(core.Unavailable, "the search index is being built").WithHint("try again in a moment")
 }
 
 // ranked is what the index found.
