@@ -216,6 +216,7 @@ type meaning struct {
 	n      *nearby
 	models []modelQuery
 	filter vectors.Filter
+	late   atomic.Bool // an index turned out damaged: it is made anew
 }
 
 type modelQuery struct {
@@ -261,6 +262,10 @@ func (n *nearby) begin(ctx context.Context, a *asked) (m *meaning, partial bool,
 		if errors.Is(err, vectors.ErrQuery) || err == nil && !(spread.SD > 0) {
 			continue
 		}
+		if errors.Is(err, vectors.ErrDamaged) {
+			partial = true
+			continue
+		}
 		if err != nil {
 			return nil, false, err
 		}
@@ -283,7 +288,10 @@ func catchUp(ctx context.Context, x *vectors.Index) (late bool, err error) {
 	if ctx.Err() != nil {
 		return true, context.Cause(ctx)
 	}
-	return !whole, err
+	if errors.Is(err, vectors.ErrDamaged) {
+		return true, nil
+	}
+	return !whole || x.Stats().Doubted, err
 }
 
 // models returns the models whose vectors the scope has.
@@ -428,6 +436,10 @@ func (m *meaning) Nearest(ctx context.Context) ([]int64, error) {
 	var found []int64
 	for _, q := range m.models {
 		near, err := q.x.Nearest(ctx, vectors.Query{Vector: q.vector, K: nearestTexts, Filter: m.filter})
+		if errors.Is(err, vectors.ErrDamaged) {
+			m.late.Store(true)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -445,6 +457,10 @@ func (m *meaning) Deviations(ctx context.Context, owners []int64) (map[int64]flo
 	for _, q := range m.models {
 		floor := q.spread.Mean + search.StandsOut*q.spread.SD
 		cosines, err := q.x.Cosines(ctx, q.vector, owners, floor)
+		if errors.Is(err, vectors.ErrDamaged) {
+			m.late.Store(true)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}

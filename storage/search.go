@@ -130,7 +130,7 @@ func (r *searcher) match(ctx context.Context, kind index.Kind, sq core.SearchQue
 	if len(sq.Skip) > 0 {
 		hits = slices.DeleteFunc(hits, func(h search.Hit) bool { return sq.Skip[h.ID] })
 	}
-	return ranked{hits: hits, partial: partial || late, noModel: a.noModel}, nil
+	return ranked{hits: hits, partial: partial || late || meaning != nil && meaning.late.Load(), noModel: a.noModel}, nil
 }
 
 // ofRun returns the ids of a run's messages.

@@ -394,3 +394,33 @@ func TestAHomeFromBeforeVectorsIsEmbedded(t *testing.T) {
 		t.Error("no copy was made before the migration")
 	}
 }
+
+// TestASearchThatFindsTheVectorsDamagedGoesByWordsAndSaysSo: they are made anew meanwhile.
+func TestASearchThatFindsTheVectorsDamagedGoesByWordsAndSaysSo(t *testing.T) {
+	t.Parallel()
+	l := newLibrary(t)
+	texts := make([]string, 4200) // more than a block
+	for i := range texts {
+		texts[i] = fmt.Sprintf("text number %d", i)
+	}
+	l.insert(l.archive, nil, texts...)
+	l.embed()
+	ask := core.SearchQuery{Text: "number 4001", Vectors: map[core.Handle][]float32{core.WordsHandle: meaningOf(texts[7])}}
+	search := func() []core.PassageHit {
+		hits, err := l.s.Passages().Match(l.Context(), ask, core.PassageFilter{})
+		if err != nil || len(hits) == 0 {
+			l.Fatalf("%d found, %v", len(hits), err)
+		}
+		return hits
+	}
+	waitFor(t, func() bool { return !search()[0].Partial })
+	codes, err := filepath.Glob(filepath.Join(l.dir, vectorFiles+"*"))
+	l.check(err)
+	for _, path := range codes {
+		l.check(os.Truncate(path, 0))
+	}
+	if hits := search(); !hits[0].Partial || hits[0].Passage.Text != texts[4001] {
+		t.Errorf("found %+v", hits[0])
+	}
+	waitFor(t, func() bool { return !search()[0].Partial })
+}

@@ -73,7 +73,8 @@ type codeFile struct {
 	head header
 }
 
-var errDamaged = errors.New("damaged")
+// ErrDamaged says that the codes cannot be read. They are made anew.
+var ErrDamaged = errors.New("the vector index is damaged")
 
 // createFile makes an empty code file.
 func createFile(path string, h header, mean []float32, l layout) (*codeFile, error) {
@@ -111,22 +112,22 @@ func openFile(path string) (*codeFile, []float32, error) {
 func readHead(f *os.File) (*codeFile, []float32, error) {
 	room := make([]byte, blocksAt)
 	if _, err := f.ReadAt(room, 0); err != nil {
-		return nil, nil, fmt.Errorf("%w: %w", errDamaged, err)
+		return nil, nil, fmt.Errorf("%w: %w", ErrDamaged, err)
 	}
 	var a, b header
 	okA, okB := a.parse(room[:slotSize]), b.parse(room[slotSize:2*slotSize])
 	switch {
 	case !okA && !okB:
-		return nil, nil, errDamaged
+		return nil, nil, ErrDamaged
 	case !okA || okB && b.Gen > a.Gen:
 		a = b
 	}
 	if a.Dim < 1 || a.Dim > MaxDim || a.Blocks < 0 || a.Last < 0 {
-		return nil, nil, errDamaged
+		return nil, nil, ErrDamaged
 	}
 	raw := room[meanAt : meanAt+4*int(a.Dim)]
 	if crc32.Checksum(raw, castagnoli) != a.Mean {
-		return nil, nil, errDamaged
+		return nil, nil, ErrDamaged
 	}
 	c := &codeFile{f: f, head: a, l: layoutOf((int(a.Dim) + 63) / 64)}
 	info, err := f.Stat()
@@ -134,7 +135,7 @@ func readHead(f *os.File) (*codeFile, []float32, error) {
 		return nil, nil, err
 	}
 	if a.Blocks > math.MaxInt32 || info.Size() < blocksAt+a.Blocks*int64(c.l.total) {
-		return nil, nil, fmt.Errorf("%w: cut short", errDamaged)
+		return nil, nil, fmt.Errorf("%w: cut short", ErrDamaged)
 	}
 	return c, Floats(raw, int(a.Dim)), nil
 }

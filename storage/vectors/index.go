@@ -155,6 +155,7 @@ type Stats struct {
 	Rows, Slots int
 	Resident    int  // bytes of heap, without samples
 	Building    bool // it has not yet seen all
+	Doubted     bool // it has not yet been read whole since the start, or was found damaged
 }
 
 // Stats returns the index's size.
@@ -168,7 +169,7 @@ func (x *Index) Stats() Stats {
 			heap += s.l.total
 		}
 	}
-	return Stats{Rows: s.alive, Slots: s.rows, Resident: heap, Building: s.missed}
+	return Stats{Rows: s.alive, Slots: s.rows, Resident: heap, Building: s.missed, Doubted: s.doubted > 0 || x.broken.Load()}
 }
 
 // install makes a state the current one. The caller holds applying, or is alone.
@@ -239,10 +240,15 @@ func (x *Index) step(ctx context.Context, s *state, encoders []*encoder) (more b
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, id := range ids {
-		if err := s.drop(id); err != nil {
-			return false, err
+	err = guarded(func() (err error) {
+		for i := 0; i < len(ids) && err == nil; i++ {
+			err = s.drop(ids[i])
 		}
+		return err
+	})
+	if err != nil {
+		x.spoiled(err)
+		return false, err
 	}
 	s.gone = max(s.gone, last)
 	more = n == batchRows || len(ids) == 8*batchRows
@@ -356,6 +362,15 @@ func (x *Index) Purge(ctx context.Context) error {
 var errClosed = errors.New("the index is closed")
 
 func (x *Index) purge(ctx context.Context) error {
+	err := x.renewWithout(ctx)
+	if errors.Is(err, ErrDamaged) {
+		return x.restart(ctx) // a new file has nothing of them either
+	}
+	return err
+}
+
+// renewWithout makes the codes anew if rows were deleted.
+func (x *Index) renewWithout(ctx context.Context) error {
 	if _, err := x.Apply(ctx); err != nil {
 		return err
 	}
@@ -381,7 +396,10 @@ func rest(ctx context.Context, d time.Duration) bool {
 
 func (x *Index) round(ctx context.Context) error {
 	if x.broken.Load() {
-		return errDamaged
+		return ErrDamaged
+	}
+	if err := x.verify(ctx); err != nil {
+		return err
 	}
 	if _, err := x.Apply(ctx); err != nil {
 		return err
@@ -394,6 +412,45 @@ func (x *Index) round(ctx context.Context) error {
 	x.applying <- struct{}{}
 	defer func() { <-x.applying }()
 	return x.checkpoint()
+}
+
+// read has something done with the current state. Codes that turn out damaged are made anew.
+func (x *Index) read(do func(s *state) error) error {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	err := guarded(func() error { return do(x.cur) })
+	x.spoiled(err)
+	return err
+}
+
+// spoiled has the codes made anew where an error says that they are damaged.
+func (x *Index) spoiled(err error) {
+	if errors.Is(err, ErrDamaged) {
+		x.broken.Store(true)
+		x.Nudge()
+	}
+}
+
+// verify reads what a start did not: the parts of the blocks of which a search reads a few rows.
+func (x *Index) verify(ctx context.Context) error {
+	for doubted := true; doubted; {
+		err := x.read(func(s *state) error {
+			if doubted = s.doubted > 0; !doubted {
+				return nil
+			}
+			if b := s.blocks[s.doubted-1]; b.coldSum(s.l) != b.sums[1] {
+				return ErrDamaged
+			}
+			return ctx.Err()
+		})
+		if err != nil || !doubted {
+			return err
+		}
+		x.mu.Lock()
+		x.cur.doubted = max(0, x.cur.doubted-1)
+		x.mu.Unlock()
+	}
+	return nil
 }
 
 // restart begins again with an empty state, which is searched while it fills.
@@ -459,13 +516,17 @@ func (x *Index) renew(ctx context.Context) error {
 
 // meanOf is the mean of rows spread over all that there are.
 func (x *Index) meanOf(ctx context.Context) ([]float32, int, error) {
-	x.mu.RLock()
 	var ids []int64
-	for slot, stride := 0, max(1, x.cur.rows/betterMean); slot < x.cur.rows; slot += stride {
-		b, row := x.cur.at(slot)
-		ids = append(ids, b.id(row))
+	err := x.read(func(s *state) error {
+		for slot, stride := 0, max(1, s.rows/betterMean); slot < s.rows; slot += stride {
+			b, row := s.at(slot)
+			ids = append(ids, b.id(row))
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
 	}
-	x.mu.RUnlock()
 	sum, n := make([]float64, x.cfg.Dim), 0
 	for part := range slices.Chunk(ids, batchRows) {
 		err := x.cfg.Source.Vectors(ctx, part, func(_ int64, data []byte) {
@@ -536,14 +597,11 @@ func (x *Index) Nearest(ctx context.Context, in Query) ([]Near, error) {
 
 // scan returns what may be among the nearest.
 func (x *Index) scan(unit []float32, in *Query) ([]scored, error) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	q := newQuery(newEncoder(x.rot, x.cur.mean), unit)
-	found, err := x.cur.scan(q, &in.Filter, in.K, x.cfg.Threads)
-	if err != nil {
-		x.broken.Store(true)
-		x.Nudge()
-	}
+	var found []scored
+	err := x.read(func(s *state) (err error) {
+		found, err = s.scan(newQuery(newEncoder(x.rot, s.mean), unit), &in.Filter, in.K, x.cfg.Threads)
+		return err
+	})
 	return found, err
 }
 
@@ -594,22 +652,25 @@ func (x *Index) Cosines(ctx context.Context, vector []float32, owners []int64, f
 	}
 	out := make(map[int64]float64, len(owners))
 	exact := map[int64]int64{} // id to owner
-	x.mu.RLock()
-	s := x.cur
-	q := newQuery(newEncoder(x.rot, s.mean), unit)
-	for _, owner := range owners {
-		slot, ok := s.slots.get(owner)
-		if !ok || !s.isLive(slot) {
-			continue
+	err := x.read(func(s *state) error {
+		q := newQuery(newEncoder(x.rot, s.mean), unit)
+		for _, owner := range owners {
+			slot, ok := s.slots.get(owner)
+			if !ok || !s.isLive(slot) {
+				continue
+			}
+			c := s.full6(q, slot)
+			if math.IsInf(floor, -1) || float64(c.score+c.slack) >= floor {
+				exact[c.id] = owner
+				continue
+			}
+			out[owner] = float64(c.score)
 		}
-		c := s.full6(q, slot)
-		if math.IsInf(floor, -1) || float64(c.score+c.slack) >= floor {
-			exact[c.id] = owner
-			continue
-		}
-		out[owner] = float64(c.score)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	x.mu.RUnlock()
 	ids := make([]int64, 0, len(exact))
 	for id := range exact {
 		ids = append(ids, id)

@@ -91,7 +91,7 @@ func (x *Index) trusted(path string, b Bounds) (*state, error) {
 	case h.Gone < b.Pruned:
 		err = fmt.Errorf("too far behind")
 	default:
-		err = s.load()
+		err = guarded(s.load)
 	}
 	if err == nil {
 		for _, v := range mean {
@@ -123,10 +123,13 @@ func (x *Index) checkpoint() error {
 // save writes the header; only who applies changes what it says.
 func (x *Index) save(s *state) error {
 	h := header{Home: x.cfg.Home, Set: x.cfg.Set, Dim: int64(x.cfg.Dim), Epoch: x.cfg.Now, Blocks: int64(s.full), Gone: s.gone}
-	if s.full > 0 {
-		h.Last = s.blocks[s.full-1].id(blockRows - 1)
-	}
-	if err := s.file.write(h); err != nil {
+	err := guarded(func() error {
+		if s.full > 0 {
+			h.Last = s.blocks[s.full-1].id(blockRows - 1)
+		}
+		return s.file.write(h)
+	})
+	if err != nil {
 		return err
 	}
 	s.written, s.struck = s.full, false

@@ -92,11 +92,10 @@ func (x *Index) sampleOf(ctx context.Context, groups []uint64) (*sample, error) 
 		key = binary.LittleEndian.AppendUint64(key, g)
 	}
 	old := x.samples.get(string(key))
-	x.mu.RLock()
-	one := x.cur.draw(old, groups)
-	x.mu.RUnlock()
-	if one == old {
-		return one, nil
+	var one *sample
+	err := x.read(func(s *state) error { one = s.draw(old, groups); return nil })
+	if err != nil || one == old {
+		return one, err
 	}
 	if err := x.fill(ctx, one, old); err != nil {
 		return nil, err
@@ -231,18 +230,19 @@ func (x *Index) nearestOfFew(ctx context.Context, unit []float32, in Query) (nea
 	if err != nil || !one.whole {
 		return nil, false, err
 	}
-	x.mu.RLock()
-	if x.cur != one.of {
-		x.mu.RUnlock()
-		return nil, false, nil
-	}
 	var within []member
-	for _, m := range one.at {
-		if x.cur.pass(&in.Filter, m.slot/64)>>(m.slot%64)&1 == 1 {
-			within = append(within, m)
+	err = x.read(func(s *state) error {
+		ok = s == one.of
+		for i := 0; ok && i < len(one.at); i++ {
+			if m := one.at[i]; s.pass(&in.Filter, m.slot/64)>>(m.slot%64)&1 == 1 {
+				within = append(within, m)
+			}
 		}
+		return nil
+	})
+	if err != nil || !ok {
+		return nil, false, err
 	}
-	x.mu.RUnlock()
 	for _, m := range within {
 		near = append(near, Near{Owner: m.owner, Cos: dot(unit, m.data)})
 	}

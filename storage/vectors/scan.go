@@ -90,7 +90,7 @@ func (s *state) scan(q *query, f *Filter, k, threads int) (found []scored, err e
 	for i := range workers {
 		w := &workers[i]
 		*w = worker{s: s, q: q, f: f, top: top, maxWaiting: max(minWaiting, s.rows/16)}
-		run := func() { w.run(&next) }
+		run := func() { w.err = guarded(func() error { w.run(&next); return nil }) }
 		if i == len(workers)-1 {
 			run()
 			break
@@ -131,18 +131,23 @@ type waiting struct {
 	score float32
 }
 
-// run takes blocks until there are none. A mapped file that was cut short or lies on a failing disk is an error, not the
-// end of the program.
-func (w *worker) run(next *atomic.Int64) {
+// guarded reads mapped memory. A mapped file that was cut short or lies on a failing disk is an error, not the end of the
+// program.
+func guarded(read func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		if v := recover(); v != nil {
 			if _, fault := v.(interface{ Addr() uintptr }); !fault {
 				panic(v)
 			}
-			w.err = errDamaged
+			err = ErrDamaged
 		}
 	}()
+	return read()
+}
+
+// run takes blocks until there are none.
+func (w *worker) run(next *atomic.Int64) {
 	for {
 		at := int(next.Add(1)) - 1
 		if at >= len(w.s.blocks) {

@@ -30,6 +30,7 @@ type state struct {
 	written int  // blocks that the header knows
 	struck  bool // deletions since the header was written
 	missed  bool // it has not yet seen everything that the facts had when it was made
+	doubted int  // blocks from the first on that were loaded and not read whole yet
 }
 
 // slotMap finds the slot of an owner: owners are numbers that rise with their arrival, so pages of an array are small.
@@ -143,7 +144,7 @@ func (s *state) drop(id int64) error {
 	return s.file.strike(at, row, id)
 }
 
-// load reads the blocks that the header names.
+// load reads the blocks that the header names, of each what every search reads; the rest is checked later.
 func (s *state) load() error {
 	h := s.file.head
 	for at := range int(h.Blocks) {
@@ -153,7 +154,7 @@ func (s *state) load() error {
 		}
 		s.blocks = append(s.blocks, b)
 		if b.hotSum(s.l) != b.sums[0] || b.id(0) <= s.last {
-			return errDamaged
+			return ErrDamaged
 		}
 		s.live = append(s.live, make([]uint64, blockRows/64)...)
 		for i, id := range b.ids {
@@ -164,9 +165,9 @@ func (s *state) load() error {
 		s.rows += blockRows
 		s.last = b.id(blockRows - 1)
 	}
-	s.full, s.written = len(s.blocks), len(s.blocks)
+	s.full, s.written, s.doubted = len(s.blocks), len(s.blocks), len(s.blocks)
 	if s.last != h.Last {
-		return errDamaged
+		return ErrDamaged
 	}
 	s.gone = h.Gone
 	return nil
