@@ -51,19 +51,19 @@ func TestADamageDuringABuildIsRepaired(t *testing.T) {
 	repaired(t, x)
 }
 
-// halted are facts whose documents come one by one, the first time the second when it may, and never an end.
+// halted are facts whose documents come one by one: to the first build the second when it may, and never an end.
 type halted struct {
 	*facts
 	at, goOn chan struct{}
-	again    atomic.Bool
+	first    atomic.Pointer[context.Context] // of that build
 }
 
 func (f *halted) All(ctx context.Context, kind Kind, after int64, _ int) ([]Doc, int64, bool, error) {
-	if kind == Passage && after == 1 && !f.again.Load() {
+	if kind == Passage && after == 1 && f.first.CompareAndSwap(nil, &ctx) {
 		close(f.at)
 		<-f.goOn
 	}
-	if kind == Passage && after == 2 && f.again.CompareAndSwap(false, true) {
+	if kind == Passage && after == 2 && *f.first.Load() == ctx {
 		<-ctx.Done()
 	}
 	return f.facts.All(ctx, kind, after, 1)
