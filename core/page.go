@@ -8,3 +8,22 @@ type Page struct {
 	Desc          bool // newest first
 	OrderBy       string
 }
+
+// listedAtOnce is how much of a list one part of it has.
+const listedAtOnce = 1000
+
+// ListAll reads a list to its end, a part at a time. id is an entry's cursor.
+func ListAll[T any](list func(Page) ([]T, error), id func(T) string) ([]T, error) {
+	var all []T
+	for p := (Page{Limit: listedAtOnce}); ; {
+		some, err := list(p)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, some...)
+		if len(some) < p.Limit {
+			return all, nil
+		}
+		p.After = id(some[len(some)-1])
+	}
+}

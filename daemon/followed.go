@@ -14,7 +14,9 @@ func (d *Daemon) checkFollowed(ctx context.Context) []api.Check {
 	if store == nil {
 		return nil
 	}
-	folders, err := store.Folders().List(ctx, core.FolderFilter{Mirrored: true}, core.Page{Limit: 1000})
+	folders, err := core.ListAll(func(p core.Page) ([]core.Folder, error) {
+		return store.Folders().List(ctx, core.FolderFilter{Mirrored: true}, p)
+	}, func(f core.Folder) string { return string(f.ID) })
 	if err != nil {
 		return []api.Check{api.Broken(name, err.Error(), "loci daemon logs")}
 	}

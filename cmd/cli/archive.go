@@ -20,7 +20,8 @@ func (a *app) archivalArchives() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			found, err := c.Archives(cmd.Context(), api.ListArchives{Page: api.Page{Limit: 1000}})
+			found, err := listAll(func(p api.Page) ([]api.Archive, error) { return c.Archives(cmd.Context(), api.ListArchives{Page: p}) },
+				func(r api.Archive) string { return r.ID })
 			if err != nil {
 				return err
 			}

@@ -26,7 +26,7 @@ func (a *app) filesCommand() *cobra.Command {
 // foldersOf is the folder that was named, or all.
 func (a *app) foldersOf(ctx context.Context, c *client.Client, ref string) ([]api.Folder, error) {
 	if ref == "" {
-		return c.Folders(ctx, api.ListFolders{Page: api.Page{Limit: 1000}})
+		return allFolders(ctx, c)
 	}
 	f, err := a.findFolder(ctx, c, ref)
 	return []api.Folder{f}, err

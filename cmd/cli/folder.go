@@ -26,7 +26,7 @@ func (a *app) foldersList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			found, err := c.Folders(cmd.Context(), api.ListFolders{Page: api.Page{Limit: 1000}})
+			found, err := allFolders(cmd.Context(), c)
 			if err != nil {
 				return err
 			}
@@ -44,6 +44,12 @@ func (a *app) foldersList() *cobra.Command {
 			return t.write(a.out)
 		},
 	}
+}
+
+// allFolders lists every folder.
+func allFolders(ctx context.Context, c *client.Client) ([]api.Folder, error) {
+	return listAll(func(p api.Page) ([]api.Folder, error) { return c.Folders(ctx, api.ListFolders{Page: p}) },
+		func(f api.Folder) string { return f.ID })
 }
 
 // holdings says what each folder holds, by its id.
@@ -149,7 +155,8 @@ func (a *app) foldersShow() *cobra.Command {
 				return err
 			}
 			out := shownFolder{Folder: f, Files: held[f.ID].FileCount, Bytes: held[f.ID].TotalSize}
-			if out.Agents, err = c.FolderAgents(ctx, f.ID, api.Page{Limit: 1000}); err != nil {
+			out.Agents, err = listAll(func(p api.Page) ([]string, error) { return c.FolderAgents(ctx, f.ID, p) }, func(id string) string { return id })
+			if err != nil {
 				return err
 			}
 			mirror, err := c.FolderMirror(ctx, f.ID)

@@ -153,11 +153,15 @@ func (s *Server) listFolders(ctx context.Context, in *api.ListFolders) (*body[[]
 	return list(folders, err, wireFolder)
 }
 
-// allSources is how many sources their list shows, which knows no pages.
-const allSources = 1000
+// allFolders are all that there are, for what knows no pages.
+func (s *Server) allFolders(ctx context.Context) ([]core.Folder, error) {
+	return core.ListAll(func(p core.Page) ([]core.Folder, error) {
+		return s.services().Folders.List(ctx, core.FolderFilter{}, p)
+	}, func(f core.Folder) string { return string(f.ID) })
+}
 
 func (s *Server) listSources(ctx context.Context, _ *struct{}) (*body[[]api.Source], error) {
-	folders, err := s.services().Folders.List(ctx, core.FolderFilter{}, core.Page{Limit: allSources})
+	folders, err := s.allFolders(ctx)
 	return list(folders, err, wireSource)
 }
 
@@ -173,7 +177,7 @@ func (s *Server) folderByName(ctx context.Context, name string) (*body[string], 
 
 // folderStats says what each folder holds; its files are listed where they are asked for.
 func (s *Server) folderStats(ctx context.Context, in *api.FolderStatsParams) (*body[api.FolderStats], error) {
-	folders, err := s.services().Folders.List(ctx, core.FolderFilter{}, core.Page{Limit: allSources})
+	folders, err := s.allFolders(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +187,9 @@ func (s *Server) folderStats(ctx context.Context, in *api.FolderStatsParams) (*b
 		out.TotalFiles += f.Files
 		out.TotalSize += f.Bytes
 		if in.Detailed {
-			files, err := s.services().Files.List(ctx, core.FileFilter{Folders: []core.FolderID{f.ID}}, core.Page{})
+			in := core.FileFilter{Folders: []core.FolderID{f.ID}}
+			files, err := core.ListAll(func(p core.Page) ([]core.File, error) { return s.services().Files.List(ctx, in, p) },
+				func(file core.File) string { return string(file.ID) })
 			if err != nil {
 				return nil, err
 			}

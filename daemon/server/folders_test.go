@@ -389,3 +389,48 @@ func TestASearchOfFilesGoesByAnAgentOrByFolders(t *testing.T) {
 	search(map[string]any{"folder_ids": []string{s.folder.ID}}).want(http.StatusOK)
 	search(map[string]any{"agent_id": a.ID, "folder_ids": []string{s.folder.ID}}).want(http.StatusBadRequest)
 }
+
+// TestWhatKnowsNoPagesShowsEveryFolderAndFile: a home may have more of them than one look at the store takes.
+func TestWhatKnowsNoPagesShowsEveryFolderAndFile(t *testing.T) {
+	t.Parallel()
+	const many = 1003
+	f := newFixture(t, always("ok"))
+	now := time.Now()
+	err := f.store.Tx(t.Context(), func(ctx context.Context, tx core.Store) error {
+		for i := range many {
+			d := core.Folder{ID: core.NewFolderID(), Name: fmt.Sprint("folder ", i), CreatedAt: now, UpdatedAt: now}
+			if err := tx.Folders().Create(ctx, &d); err != nil {
+				return err
+			}
+			for j := range many {
+				if i > 0 {
+					break
+				}
+				file := core.File{
+					ID: core.NewFileID(), Folder: d.ID, Name: fmt.Sprint(j), Hash: fmt.Sprint(j), Size: 1, Status: core.FileCompleted, CreatedAt: now, UpdatedAt: now,
+				}
+				if err := tx.Files().Create(ctx, &file, nil); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := as[[]api.Source](f.call("GET", "/v1/sources/", nil)); len(got) != many {
+		t.Errorf("%d sources are listed, want %d", len(got), many)
+	}
+	stats := as[api.FolderStats](f.call("GET", "/v1/folders/metadata?include_detailed_per_source_metadata=true", nil))
+	if stats.TotalSources != many || len(stats.Sources) != many || stats.TotalFiles != many {
+		t.Errorf("%d folders with %d files are counted, %d shown, want %d", stats.TotalSources, stats.TotalFiles, len(stats.Sources), many)
+	}
+	shown := 0
+	for _, one := range stats.Sources {
+		shown += len(one.Files)
+	}
+	if shown != many {
+		t.Errorf("%d files are shown, want %d", shown, many)
+	}
+}
