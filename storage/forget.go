@@ -129,8 +129,7 @@ func (s *Store) newForgetter(ctx context.Context, q *querier, query core.ForgetQ
 		f.texts, texts = texts, forms(texts)
 	}
 	f.r = newRedactor(pieces(texts, query.Text != ""), query.IgnoreCase)
-	var err error
-	if f.r.declared, err = f.declared(ctx); err != nil {
+	if err := f.declared(ctx); err != nil {
 		return nil, classify("read what tools were sent", err)
 	}
 	if query.Text == "" {
@@ -140,6 +139,7 @@ func (s *Store) newForgetter(ctx context.Context, q *querier, query core.ForgetQ
 		}
 		f.r.quotes = newQuotes(all)
 		f.r.record = string(query.Message) + string(query.Passage) + string(query.Block)
+		var err error
 		if f.r.tags, err = f.tagsOf(ctx, query.Passage); err != nil {
 			return nil, err
 		}
@@ -148,29 +148,30 @@ func (s *Store) newForgetter(ctx context.Context, q *querier, query core.ForgetQ
 	return f, nil
 }
 
-// declared are the parameters of all tools that were ever sent.
-func (f *forgetter) declared(ctx context.Context) (map[string]bool, error) {
-	names := map[string]bool{}
+// declared finds the names of all tools that were ever sent, and of their parameters.
+func (f *forgetter) declared(ctx context.Context) error {
+	f.r.tools, f.r.declared = map[string]bool{}, map[string]bool{}
 	var body []byte
-	err := f.q.each(ctx, `SELECT body FROM snapshots WHERE kind = $1`, []any{core.SnapshotTools}, []any{&body}, func() error {
+	return f.q.each(ctx, `SELECT body FROM snapshots WHERE kind = $1`, []any{core.SnapshotTools}, []any{&body}, func() error {
 		text, err := unpack(body)
 		if err != nil {
 			return err
 		}
 		var tools []struct {
+			Name       string `json:"name"`
 			Parameters struct {
 				Properties map[string]json.RawMessage `json:"properties"`
 			} `json:"parameters"`
 		}
 		_ = json.Unmarshal([]byte(text), &tools) // what is no schema, which a client may send, declares nothing
 		for _, t := range tools {
+			f.r.tools[t.Name] = true
 			for name := range t.Parameters.Properties {
-				names[name] = true
+				f.r.declared[name] = true
 			}
 		}
 		return nil
 	})
-	return names, err
 }
 
 // pieces are what of the texts is looked for: each whole, and its longer lines, which may stand alone where it was cut,

@@ -612,6 +612,8 @@ func TestARedactorLeavesNothingAndKeepsTheRest(t *testing.T) {
 		"no case":    {text: "Über", in: "über", want: "über"},
 		"escaped":    {text: "a\"b\nc", in: `{"x":"a\"b\nc"}`, want: `{"x":"[forgotten]"}`},
 		"ascii":      {text: "Ada 🚀", in: `"Ada \ud83d\ude80"`, want: `"[forgotten]"`},
+		"unescaped":  {text: "a\"b\u2028c", in: "{\"x\":\"a\\\"b\u2028c\"}", want: `{"x":"[forgotten]"}`}, // as JavaScript and Python write it
+		"slashes":    {text: "https://a/b", in: `"https:\/\/a\/b"`, want: `"[forgotten]"`},                // as PHP does
 		"twice deep": {text: "a\"b\nc", in: `"{\"x\":\"a\\\"b\\nc\"}"`, want: `"{\"x\":\"[forgotten]\"}"`},
 	} {
 		if got := newRedactor([]string{c.text}, c.fold).text(c.in); got != c.want {
@@ -623,7 +625,7 @@ func TestARedactorLeavesNothingAndKeepsTheRest(t *testing.T) {
 func TestTheStructureOfADocumentStays(t *testing.T) {
 	t.Parallel()
 	r := newRedactor([]string{"user", "text", "1234", "name"}, false)
-	r.declared = map[string]bool{"name": true, "text": true}
+	r.declared, r.tools = map[string]bool{"name": true, "text": true}, map[string]bool{"text": true}
 	for in, want := range map[string]string{
 		`{"type":"text","text":"a text"}`:                                      `{"type":"text","text":"a [forgotten]"}`,
 		`{"role":"user", "id":"message-12340000-0000-4000-8000-000000001234"}`: `{"role":"user", "id":"message-12340000-0000-4000-8000-000000001234"}`,
@@ -636,6 +638,24 @@ func TestTheStructureOfADocumentStays(t *testing.T) {
 		`{"rules":[{"args":{"user":"user","text":1}}]}`:                        `{"rules":[{"args":{"[forgotten]":"[forgotten]","text":1}}]}`,
 		`not json, text`: `not json, [forgotten]`,
 		`[]`:             `[]`,
+	} {
+		if got := r.json(in, ""); got != want {
+			t.Errorf("%s\n got %s\nwant %s", in, got, want)
+		}
+	}
+}
+
+func TestWhatAClientSentIsForgottenInEverySetting(t *testing.T) {
+	t.Parallel()
+	r := newRedactor([]string{"Quimby"}, false)
+	r.declared, r.tools = map[string]bool{"query": true}, map[string]bool{"QuimbySearch": true}
+	for in, want := range map[string]string{
+		`{"extra":{"template_id":"a Quimby","embedding_config":{"Quimby":"Quimby","status":"Quimby"}}}`:                        `{"extra":{"template_id":"a [forgotten]","embedding_config":{"[forgotten]":"[forgotten]","status":"[forgotten]"}}}`,
+		`{"input":[{"otid":"Quimby-1","sender_id":"Quimby"}]}`:                                                                 `{"input":[{"otid":"[forgotten]-1","sender_id":"[forgotten]"}]}`,
+		`{"settings":{"response_format":{"json_schema":{"Quimby's":{"properties":{"Quimby":{"type":"string"},"query":{}}}}}}}`: `{"settings":{"response_format":{"json_schema":{"[forgotten]'s":{"properties":{"[forgotten]":{"type":"string"},"query":{}}}}}}}`,
+		`{"content":[{"type":"call","call":{"name":"note_Quimby","arguments":"{}"}}]}`:                                         `{"content":[{"type":"call","call":{"name":"note_forgotten","arguments":"{}"}}]}`,
+		`{"returns":[{"name":"note_Quimby"},{"name":"QuimbySearch"}]}`:                                                         `{"returns":[{"name":"note_forgotten"},{"name":"QuimbySearch"}]}`,
+		`{"base_template_id":"Quimby"}`: `{"base_template_id":"Quimby"}`,
 	} {
 		if got := r.json(in, ""); got != want {
 			t.Errorf("%s\n got %s\nwant %s", in, got, want)

@@ -28,6 +28,7 @@ type redactor struct {
 	tags   []string // of the record, which nothing else has
 
 	declared map[string]bool // parameters of the tools that were sent: as names of arguments they stay
+	tools    map[string]bool // their names
 }
 
 // headBytes is how many bytes of a text its head is; no text is shorter.
@@ -151,7 +152,7 @@ func (r *redactor) pick(marks ...string) string {
 // variants are the forms of a text: itself, and within JSON strings, once and twice, as the common writers escape it.
 func variants(text string) []string {
 	all := []string{text}
-	for _, write := range []func(string) string{goJSON, plainJSON, asciiJSON} {
+	for _, write := range []func(string) string{goJSON, plainJSON, rawJSON, slashJSON, asciiJSON} {
 		once := write(text)
 		all = append(all, once, write(once))
 	}
@@ -162,6 +163,13 @@ func variants(text string) []string {
 func goJSON(s string) string { return inJSON(s, true) }
 
 func plainJSON(s string) string { return inJSON(s, false) }
+
+// rawJSON leaves the line ends of Unicode as they are.
+func rawJSON(s string) string {
+	return strings.NewReplacer(`\\`, `\\`, `\u2028`, "\u2028", `\u2029`, "\u2029").Replace(plainJSON(s))
+}
+
+func slashJSON(s string) string { return strings.ReplaceAll(asciiJSON(s), "/", `\/`) }
 
 func inJSON(s string, html bool) string {
 	var b bytes.Buffer
@@ -293,11 +301,13 @@ func (r *redactor) line(s string) string {
 // structural are the keys whose values are no texts but hold the records together.
 func structural(parent, key string) bool {
 	switch key {
-	case "type", "role", "hidden", "kind", "id", "ids", "otid", "model", "handle", "provider", "embedding", "wanted", "prefix", "hash", "status",
+	case "type", "role", "hidden", "kind", "id", "ids", "model", "handle", "provider", "embedding", "wanted", "prefix", "hash", "status",
 		"stop_reason", "finish", "trigger", "error_type", "mode", "timezone", "zone", "tool_name", "children", "offer":
 		return true
 	case "name":
 		return parent == "call" || parent == "returns" || parent == "tools" || parent == "child_arg_nodes"
+	case "sender_id": // a client's own word
+		return false
 	}
 	return strings.HasSuffix(key, "_id") || strings.HasSuffix(key, "_ids") || strings.HasSuffix(key, "_hash")
 }
@@ -408,7 +418,7 @@ func (w *jsonWalk) object(parent string, own bool) {
 	for w.space(); w.in[w.at] != '}'; w.space() {
 		start := w.at
 		key := w.literal()
-		if (free(parent) || own && (!arguments(parent) || !w.r.declared[key])) && w.r.in(key) {
+		if !w.stays(parent, key, own) && w.r.in(key) {
 			w.replace(start, w.r.text(key))
 		}
 		w.space()
@@ -416,13 +426,36 @@ func (w *jsonWalk) object(parent string, own bool) {
 		if free(parent) {
 			w.value(parent, parent, true) // all below is free
 		} else {
-			w.value(parent, key, own || free(key) || arguments(key))
+			w.value(parent, key, own || free(key) || arguments(key) || parent == "extra") // which keeps what a client set
 		}
 		if w.space(); w.in[w.at] == ',' {
 			w.at++
 		}
 	}
 	w.at++
+}
+
+// stays reports whether a name in an object is one of ours, or of what a tool declared, and no text.
+func (w *jsonWalk) stays(parent, key string, own bool) bool {
+	switch {
+	case free(parent):
+		return false
+	case arguments(parent) || parent == "properties":
+		return w.r.declared[key]
+	default:
+		return !own && plainKey(key)
+	}
+}
+
+// plainKey reports whether a name may be one of ours, or a keyword of a schema.
+func plainKey(key string) bool {
+	for i := range len(key) {
+		c := key[i]
+		if c != '_' && c != '$' && (c < 'a' || c > 'z') && (i == 0 || (c < 'A' || c > 'Z') && (c < '0' || c > '9')) {
+			return false
+		}
+	}
+	return true
 }
 
 // literal reads a string.
@@ -447,7 +480,8 @@ func (w *jsonWalk) literal() string {
 
 // text replaces what stands in a string that was read.
 func (w *jsonWalk) text(start int, s, parent, key string, own bool) {
-	if !w.r.in(s) && !w.r.lists(s) || !own && (structural(parent, key) || !said(parent, key) && shaped().MatchString(s)) {
+	made := key == "name" && (parent == "call" || parent == "returns") && !w.r.tools[s] // by a model, for a tool that never was
+	if !w.r.in(s) && !w.r.lists(s) || !own && !made && (structural(parent, key) || !said(parent, key) && shaped().MatchString(s)) {
 		return
 	}
 	bare := w.r.bare(s)
@@ -458,7 +492,7 @@ func (w *jsonWalk) text(start int, s, parent, key string, own bool) {
 		w.hit = s
 	}
 	switch inner := strings.TrimSpace(bare); {
-	case key == "tags" || key == "label":
+	case key == "tags" || key == "label" || made && !own:
 		w.replace(start, w.r.name(s))
 	case (key == "state" || arguments(key)) && strings.HasPrefix(inner, "{") && json.Valid([]byte(inner)):
 		nested := jsonWalk{r: w.r, in: inner}
