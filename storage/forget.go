@@ -34,7 +34,7 @@ type forgetter struct {
 	archives map[string]bool // whose tags are counted anew
 	files    []core.FileID   // whose texts are changed
 
-	texts    []string // of the record that is named
+	texts    []string // that are named, or of the record that is
 	recalled int      // records that recalled a text of it too short to be found in the places
 }
 
@@ -125,9 +125,7 @@ func (s *Store) newForgetter(ctx context.Context, q *querier, query core.ForgetQ
 			return nil, err
 		}
 	}
-	if query.Text == "" {
-		f.texts, texts = texts, forms(texts)
-	}
+	f.texts, texts = texts, forms(texts)
 	f.r = newRedactor(pieces(texts, query.Text != ""), query.IgnoreCase)
 	if err := f.declared(ctx); err != nil {
 		return nil, classify("read what tools were sent", err)

@@ -112,6 +112,20 @@ func TestARecordIsForgottenWithTheExcerptsOfIt(t *testing.T) {
 	}
 }
 
+func TestATextOfShortLinesIsForgottenWhereItWasRecalled(t *testing.T) {
+	t.Parallel()
+	d := newDiary(t)
+	const text = "PIN 4711\nDoor of Quix"
+	record := d.record("message-a", "It is noted:\n"+text+"\nbye", "noted")
+	_, err := d.s.Forget(t.Context(), core.ForgetQuery{Text: text})
+	d.check(err)
+	m, err := d.s.Messages().Get(t.Context(), record)
+	d.check(err)
+	if got := m.PlainText(); !strings.Contains(got, "user: It is noted:\n  [forgotten]\n  bye") {
+		t.Errorf("the record is %q", got)
+	}
+}
+
 func TestTheWordsByWhichATextWasFoundAreForgottenWithIt(t *testing.T) {
 	t.Parallel()
 	d := newDiary(t)
