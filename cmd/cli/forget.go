@@ -117,7 +117,11 @@ func (a *app) forgetNow(ctx context.Context, c *client.Client, in api.ForgetRequ
 		}
 		return err
 	}
-	return a.report(done, "forgotten: %s; no file of the home holds it any more", counted(done.Records, "record"))
+	rest := "no file of the home holds it any more"
+	if len(done.Copies) > 0 {
+		rest = "only what is named here still holds it, or may"
+	}
+	return a.report(done, "forgotten: %s; %s", counted(done.Records, "record"), rest)
 }
 
 // printForgetting shows where a text stands.
