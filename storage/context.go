@@ -97,13 +97,11 @@ const leaveAtOnce = 20_000
 
 func leave(ctx context.Context, q *querier, conv core.ConversationID, rev int, why core.LeftWhy, ids []core.MessageID) error {
 	for chunk := range slices.Chunk(ids, leaveAtOnce) {
-		named, err := encode(chunk)
-		if err != nil {
-			return err
-		}
-		_, err = q.exec(ctx, `UPDATE context SET "left" = $1, why = $2 WHERE conversation_id = $3 AND "left" IS NULL
-			AND message_id IN (SELECT value FROM json_each($4))`, rev, why, conv, named)
-		if err != nil {
+		w := &where{}
+		set := w.bind(`"left" = ?, why = ?`, rev, why)
+		w.and(`conversation_id = ? AND "left" IS NULL`, conv)
+		in(w, "message_id", chunk)
+		if _, err := q.exec(ctx, `UPDATE context SET `+set+w.String(), w.args...); err != nil {
 			return err
 		}
 	}

@@ -55,7 +55,7 @@ func TestALongWindowLeavesWithFewStatements(t *testing.T) {
 		ID, Parent, Notused int
 		Detail              string
 	}
-	if err := s.facts.readerDB.SelectContext(ctx, &plan, `EXPLAIN QUERY PLAN `+sql, make([]any, 4)...); err != nil {
+	if err := s.facts.readerDB.SelectContext(ctx, &plan, `EXPLAIN QUERY PLAN `+sql, make([]any, strings.Count(sql, "$"))...); err != nil {
 		t.Fatal(err)
 	}
 	if first := plan[0].Detail; !strings.Contains(first, "(conversation_id=? AND message_id=?)") {

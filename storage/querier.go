@@ -13,6 +13,9 @@ import (
 // rare beside the fixed ones; beyond the bound they are compiled for each use.
 const maxStatements = 400
 
+// maxStatementText is the longest text of a statement that is kept: one with tens of thousands of ids takes megabytes.
+const maxStatementText = 8 << 10
+
 // preparer is a pool or the writer's one connection.
 type preparer interface {
 	PreparexContext(ctx context.Context, query string) (*sqlx.Stmt, error)
@@ -60,7 +63,7 @@ func (q *querier) with(ctx context.Context, text string, use func(s *sqlx.Stmt) 
 func (q *querier) keep(text string, s *sqlx.Stmt) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closed || q.stmts[text] != nil || len(q.stmts) >= maxStatements {
+	if q.closed || q.stmts[text] != nil || len(q.stmts) >= maxStatements || len(text) > maxStatementText {
 		return false
 	}
 	q.stmts[text] = s
