@@ -5,7 +5,6 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Letta } from '@letta-ai/letta-client';
@@ -13,18 +12,10 @@ import { Letta } from '@letta-ai/letta-client';
 const model = 'offline/loci';
 const absent = 'agent-123e4567-e89b-42d3-8456-426614174000';
 let home, daemon, client, agent;
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
-}
+const ended = () => daemon.exitCode !== null || daemon.signalCode !== null;
 
 async function until(what, done) {
-  const end = Date.now() + 30_000;
+  const end = Date.now() + 120_000;
   for (;;) {
     try {
       const value = await what();
@@ -32,7 +23,7 @@ async function until(what, done) {
     } catch (error) {
       if (Date.now() > end) throw error;
     }
-    if (Date.now() > end) throw new Error('waited for 30 seconds');
+    if (Date.now() > end) throw new Error('waited for two minutes');
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
 }
@@ -45,13 +36,18 @@ async function all(list) {
 
 before(async () => {
   home = await mkdtemp(join(tmpdir(), 'loci-sdk-'));
-  const port = await freePort();
   const { PATH } = process.env;
-  daemon = spawn(process.env.LOCI, ['daemon', 'run', '--listen', `127.0.0.1:${port}`], {
+  daemon = spawn(process.env.LOCI, ['daemon', 'run', '--listen', '127.0.0.1:0'], {
     env: { PATH, HOME: home, LOCI_HOME: home },
-    stdio: 'ignore',
+    stdio: ['ignore', 'ignore', 'pipe'],
   });
-  client = new Letta({ baseURL: `http://127.0.0.1:${port}`, apiKey: 'any' });
+  let said = '';
+  daemon.stderr.on('data', (part) => (said += part));
+  const address = () => {
+    if (ended()) throw new Error(`the daemon has ended: ${said}`);
+    return /listening on (http:\S+\d)/.exec(said)?.[1];
+  };
+  client = new Letta({ baseURL: await until(address, Boolean), apiKey: 'any' });
   await until(() => client.health(), (health) => health.status === 'ok');
   agent = await client.agents.create({
     name: 'sdk',
@@ -67,7 +63,7 @@ before(async () => {
 
 after(async () => {
   daemon?.kill('SIGTERM');
-  if (daemon && daemon.exitCode === null) await once(daemon, 'exit');
+  if (daemon && !ended()) await once(daemon, 'exit');
   if (home) await rm(home, { recursive: true, force: true });
 });
 
