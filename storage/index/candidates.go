@@ -163,18 +163,23 @@ func (m *matching) pickDays(ctx context.Context, spans []search.Span, found map[
 	if m.owners == nil {
 		return nil
 	}
+	seen := map[search.Span]bool{}
 	for _, s := range spans {
+		if seen[s] {
+			continue
+		}
+		seen[s] = true
 		from, until := minutes(s)
 		c := m.scope("d")
 		c.and("d.minute >= " + c.arg(from) + " AND d.minute < " + c.arg(until))
 		m.filter(c, "d")
-		var seqs []int64
-		err := m.tx.SelectContext(ctx, &seqs, `SELECT d.seq FROM `+m.byMinute()+c.where()+` ORDER BY d.minute LIMIT `+strconv.Itoa(maxDays), c.args...)
+		var keys []int64 // which stand in the index: several owners' texts are sorted by it alone
+		err := m.tx.SelectContext(ctx, &keys, `SELECT d.key FROM `+m.byMinute()+c.where()+` ORDER BY d.minute LIMIT `+strconv.Itoa(maxDays), c.args...)
 		if err != nil {
 			return err
 		}
-		for _, seq := range seqs {
-			found[seq] = true
+		for _, key := range keys {
+			found[key&(1<<laneShift-1)] = true
 		}
 	}
 	return nil

@@ -267,17 +267,34 @@ func (m *matching) sampled(ctx context.Context) ([]search.Hit, error) {
 		return nil, err
 	}
 	var failed error // the first of what the ranking asks for
-	st.OnDays = func(s search.Span) int {
-		n, err := m.onDays(ctx, s)
-		failed = errors.Join(failed, err)
-		return n
-	}
+	days := dayCounter{left: int(m.total), known: map[search.Span]int{}, count: func(s search.Span, most int) (int, error) { return m.onDays(ctx, s, most) }}
+	st.OnDays = days.on
 	st.More = func(words []string) map[string]int {
 		more, err := m.frequencies(ctx, words)
 		failed = errors.Join(failed, err)
 		return more
 	}
-	return search.Rank(q, st, texts, vectors, m.ask.Explain), failed
+	hits := search.Rank(q, st, texts, vectors, m.ask.Explain)
+	return hits, errors.Join(failed, days.err)
+}
+
+// dayCounter counts the texts of days for one search: each span once, and all together no more than there are texts at
+// all, from which on a time says nothing. A pasted log names the same years again and again.
+type dayCounter struct {
+	count func(s search.Span, most int) (int, error)
+	known map[search.Span]int
+	left  int
+	err   error // the first
+}
+
+func (c *dayCounter) on(s search.Span) int {
+	n, known := c.known[s]
+	if !known && c.left > 0 && c.err == nil {
+		n, c.err = c.count(s, c.left)
+		c.known[s] = n
+		c.left -= n
+	}
+	return n
 }
 
 // without takes docs out, and leaves a gap where they were.

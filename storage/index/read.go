@@ -245,13 +245,13 @@ func minutes(s search.Span) (from, until int64) {
 	return int64(s.From)*day - zones, int64(s.To+1)*day + zones
 }
 
-// onDays counts the texts in reach of a span of days.
-func (m *matching) onDays(ctx context.Context, s search.Span) (int, error) {
+// onDays counts the texts in reach of a span of days, up to so many.
+func (m *matching) onDays(ctx context.Context, s search.Span, most int) (int, error) {
 	if m.owners == nil {
 		return 0, nil // there is no index of the days of all owners
 	}
 	from, until := minutes(s)
 	var n int
-	err := m.tx.GetContext(ctx, &n, `SELECT COUNT(*) FROM `+m.t.docs+` WHERE owner IN `+numbers(m.owners)+` AND minute >= $1 AND minute < $2`, from, until)
+	err := m.tx.GetContext(ctx, &n, `SELECT COUNT(*) FROM (SELECT 1 FROM `+m.t.docs+` WHERE owner IN `+numbers(m.owners)+` AND minute >= $1 AND minute < $2 LIMIT $3)`, from, until, most)
 	return n, err
 }
