@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	startWithin = 20 * time.Second
-	stopWithin  = 12 * time.Second
+	startWithin = time.Minute
+	stopWithin  = 20 * time.Second
 )
 
 // house is a home with its daemon process and the model that it asks.

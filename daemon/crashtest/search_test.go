@@ -109,6 +109,9 @@ func common() []string {
 	return []string{"the harbour in winter", "tea and honey", "a letter from Oslo", "the garden gate", "trains to the north"}
 }
 
+// lookWithin is a generous bound for a hundred searches.
+const lookWithin = 3 * time.Minute
+
 // work makes load until the daemon is killed under it, some time after it began.
 func (s *shelf) work(after time.Duration) {
 	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
@@ -209,7 +212,7 @@ func (s *shelf) agents(ctx context.Context) {
 
 // look compares what search finds with what is stored.
 func (s *shelf) look() {
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), lookWithin)
 	defer cancel()
 	c := s.house.client()
 	defer c.Close()
@@ -245,9 +248,7 @@ func (s *shelf) look() {
 				s.fail("%s was removed and is found: %q", word, h.Passage.Text)
 			}
 		}
-		said, err := c.SearchMessages(ctx, api.SearchMessages{Query: word})
-		s.must(err)
-		for _, m := range said {
+		for _, m := range s.said(ctx, c, api.SearchMessages{Query: word}) {
 			if strings.Contains(m.Content.String(), word+" ") {
 				s.fail("a message of %s is found, whose agent is deleted", word)
 			}
@@ -320,6 +321,27 @@ func (s *shelf) find(ctx context.Context, c *client.Client, query string) []api.
 	}
 }
 
+// said searches messages until there is an index. That it has everything is known from a search of passages before.
+func (s *shelf) said(ctx context.Context, c *client.Client, q api.SearchMessages) []api.MessageResult {
+	s.t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		hits, err := c.SearchMessages(ctx, q)
+		if err == nil {
+			return hits
+		}
+		if kindOf(err) != api.KindUnavailable {
+			s.fail("search %q among messages: %v", q.Query, err)
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			s.fail("messages cannot be searched: %v", err)
+		}
+	}
+}
+
 // rank is a hit as it is compared.
 type rank struct {
 	ID    string
@@ -328,7 +350,7 @@ type rank struct {
 
 // ranking is what common words find.
 func (s *shelf) ranking() map[string][]rank {
-	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(s.t.Context(), lookWithin)
 	defer cancel()
 	c := s.house.client()
 	defer c.Close()
@@ -338,9 +360,7 @@ func (s *shelf) ranking() map[string][]rank {
 		for _, h := range s.find(ctx, c, q) {
 			out[q] = append(out[q], rank{h.Passage.ID, h.Score})
 		}
-		said, err := c.SearchMessages(ctx, api.SearchMessages{Query: q, Limit: new(50)})
-		s.must(err)
-		for _, m := range said {
+		for _, m := range s.said(ctx, c, api.SearchMessages{Query: q, Limit: new(50)}) {
 			out["said: "+q] = append(out["said: "+q], rank{ID: m.MessageID})
 		}
 	}

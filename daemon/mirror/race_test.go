@@ -60,7 +60,7 @@ func TestHowAMirrorIsCanBeAskedDuringASync(t *testing.T) {
 			for _, s := range states {
 				same(t, "the folder", h.dir, s.Mirror.Path)
 			}
-		case <-time.After(5 * time.Second):
+		case <-time.After(time.Minute):
 			t.Error("the answer waits for the sync")
 		}
 	})
