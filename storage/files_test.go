@@ -484,6 +484,36 @@ func TestABrokenRunLogIsPutAside(t *testing.T) {
 	}
 }
 
+func TestARunLogThatIsDamagedInItsMidstIsPutAside(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, Config{Dir: dir})
+	for run := range 200 {
+		if err := s.Events().Append(t.Context(), core.Event{Run: core.RunID(fmt.Sprint("run-", run)), Seq: 1, Body: core.Notice{Kind: "test", Text: strings.Repeat("word ", 100)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, eventsFile)
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	overwrite(t, path, int(info.Size()/2))
+	s = open(t, Config{Dir: dir})
+	for run := range 200 { // as a start takes up runs that were under way
+		if _, _, err := s.Events().Last(t.Context(), core.RunID(fmt.Sprint("run-", run))); err != nil {
+			t.Fatalf("run %d: %v", run, err)
+		}
+	}
+	kept, err := filepath.Glob(path + ".broken-*")
+	if err != nil || len(kept) == 0 {
+		t.Errorf("nothing kept: %v", err)
+	}
+}
+
 func TestDamagedFactsAreAnErrorWithAHint(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
