@@ -21,6 +21,8 @@ import (
 
 	"github.com/creack/pty"
 
+	"loci/daemon/api"
+	"loci/daemon/client"
 	"loci/providers/providertest"
 )
 
@@ -153,6 +155,54 @@ func (x *bench) post(agent string) time.Duration {
 		x.b.Fatalf("answer %d %s %v", res.StatusCode, body, err)
 	}
 	return time.Since(begun)
+}
+
+// BenchmarkCancel measures, in the middle of a streamed answer of a word every 5 ms, from the request to cancel until the
+// stream has ended, and until the request is answered: what was shown is on disk by then.
+func BenchmarkCancel(b *testing.B) {
+	x := newBench(b)
+	x.model.Reply = func(providertest.Request) providertest.Turn {
+		return providertest.Turn{Text: strings.Repeat("word ", 20_000), TokenDelay: 5 * time.Millisecond}
+	}
+	x.run(x.command("daemon", "start"))
+	c := client.New(client.Options{Socket: x.socket})
+	defer c.Close()
+	agent, err := c.CreateAgent(b.Context(), api.CreateAgent{Name: new("cancelled"), Model: new("openai/test-model")})
+	if err != nil {
+		b.Fatal(err)
+	}
+	request := func() api.StreamingRequest {
+		return api.StreamingRequest{Request: api.Request{Messages: []api.Input{api.UserInput("a story", client.NewOTID())}}}
+	}
+	var ended, answered []time.Duration
+	for b.Loop() {
+		var begun time.Time
+		said := make(chan error, 1)
+		words := 0
+		for m, err := range c.Stream(b.Context(), client.Target{AgentID: agent.ID}, request()) {
+			if err != nil {
+				b.Fatal(err)
+			}
+			if m.MessageType != api.MessageAssistant {
+				continue
+			}
+			if words++; words == 20 {
+				begun = time.Now()
+				go func() {
+					_, err := c.Cancel(b.Context(), agent.ID)
+					answered = append(answered, time.Since(begun)) // read after said
+					said <- err
+				}()
+			}
+		}
+		ended = append(ended, time.Since(begun))
+		if err := <-said; err != nil || words < 20 {
+			b.Fatalf("%d words, %v", words, err)
+		}
+	}
+	b.ReportMetric(median(ended), "end-ms")
+	b.ReportMetric(median(answered), "answer-ms")
+	b.ReportMetric(float64(slices.Max(ended).Microseconds())/1000, "max-ms")
 }
 
 // terminal is the chat on a pty.
