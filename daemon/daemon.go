@@ -9,6 +9,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,8 @@ type Config struct {
 	Models   core.Models                      // nil: the providers
 
 	RecallWait time.Duration // how long a turn waits for what is recalled; 0: the engine's own
+
+	heirs time.Duration // 0: waitForHeirs
 }
 
 // The times of an ending. Their sum stays under the promised ten seconds.
@@ -120,7 +123,7 @@ func (d *Daemon) open(ctx context.Context) error {
 		}
 	}
 	var err error
-	if d.lock, err = takeLock(ctx, p); err != nil {
+	if d.lock, err = takeLock(ctx, p, cmp.Or(d.cfg.heirs, waitForHeirs)); err != nil {
 		return err
 	}
 	if err := os.Remove(p.Stopped); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +140,7 @@ func (d *Daemon) open(ctx context.Context) error {
 }
 
 // takeLock takes the home's lock. One that is held by a daemon which is just ending is waited for.
-func takeLock(ctx context.Context, p config.Paths) (*ipc.Lock, error) {
+func takeLock(ctx context.Context, p config.Paths, heirs time.Duration) (*ipc.Lock, error) {
 	lock, err := ipc.TryLock(p.Lock)
 	if !errors.Is(err, ipc.ErrLocked) {
 		return lock, lockError(err)
@@ -147,7 +150,7 @@ func takeLock(ctx context.Context, p config.Paths) (*ipc.Lock, error) {
 		return nil, findErr
 	}
 	if socket != "" {
-		short, cancel := context.WithTimeout(ctx, waitForHeirs)
+		short, cancel := context.WithTimeout(ctx, heirs)
 		defer cancel()
 		if lock, err = ipc.WaitLock(short, p.Lock); err == nil {
 			return lock, nil

@@ -238,8 +238,19 @@ func TestADaemonWaitsForWhatAKilledOneWasStarting(t *testing.T) {
 	if err := held.Note(p.Socket); err != nil {
 		t.Fatal(err)
 	}
-	time.AfterFunc(50*time.Millisecond, func() { _ = errors.Join(socket.Close(), held.Unlock()) })
-	d, err := Open(t.Context(), Config{Paths: p, Settings: settings})
+	var child sync.WaitGroup
+	defer child.Wait()
+	defer func() { _ = socket.Close() }() // it is closed by then, unless it was not seen
+	child.Go(func() {                     // ends once it was seen, which is before it is waited for
+		seen, err := socket.Accept()
+		if err == nil {
+			err = seen.Close()
+		}
+		if err := errors.Join(err, socket.Close(), held.Unlock()); err != nil {
+			t.Error(err)
+		}
+	})
+	d, err := Open(t.Context(), Config{Paths: p, Settings: settings, heirs: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -82,7 +82,7 @@ func (r *robot) feed(msg tea.Msg) {
 // until feeds what comes until ok.
 func (r *robot) until(what string, ok func() bool) {
 	r.t.Helper()
-	limit := time.After(30 * time.Second)
+	limit := time.After(time.Minute)
 	look := time.NewTicker(5 * time.Millisecond) // at what happens without a message
 	defer look.Stop()
 	for !ok() {

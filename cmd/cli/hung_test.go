@@ -102,7 +102,7 @@ func hungHome(t *testing.T, name string) (a *app, said *bytes.Buffer, holder *ex
 	said = &bytes.Buffer{}
 	return &app{
 		in: strings.NewReader(""), out: said, errOut: said, places: &p,
-		patience: patience{answer: 200 * time.Millisecond, stop: 5 * time.Second, term: 5 * time.Second},
+		patience: patience{answer: 200 * time.Millisecond, stop: time.Minute, term: time.Minute},
 	}, said, holder
 }
 

@@ -239,7 +239,7 @@ func homeEnv(t *testing.T) []string {
 // awaitReady waits until the daemon of a home is ready.
 func awaitReady(t *testing.T, program string, env []string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	ticker := time.NewTicker(20 * time.Millisecond)
 	defer ticker.Stop()
@@ -273,7 +273,7 @@ func TestTerminatedDaemonEndsWithinTenSeconds(t *testing.T) {
 	if err := shot.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for ticker := time.NewTicker(10 * time.Millisecond); model.Active() == 0; {
 		select {

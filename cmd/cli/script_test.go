@@ -220,7 +220,7 @@ func command(ts *testscript.TestScript, args ...string) *exec.Cmd {
 func poll(ts *testscript.TestScript, ask func() bool) {
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()
-	deadline := time.After(30 * time.Second)
+	deadline := time.After(2 * time.Minute)
 	for !ask() {
 		select {
 		case <-ticker.C:

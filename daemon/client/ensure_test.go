@@ -113,7 +113,7 @@ func updated(o EnsureOptions, dir, version string, told *[]string) EnsureOptions
 // killDaemon ends the daemon as a crash would and waits until its lock is free.
 func killDaemon(t *testing.T, o EnsureOptions) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	found, err := o.find(ctx)
 	if err != nil {

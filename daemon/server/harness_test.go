@@ -127,7 +127,7 @@ func newFixture(t *testing.T, say answers, change ...func(*Config)) *fixture {
 	}
 	f := &fixture{t: t, model: model, srv: New(cfg), store: store, reads: reading}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := eng.Shutdown(ctx); err != nil {
 			t.Errorf("shutdown: %v", err)

@@ -64,7 +64,7 @@ func startRaw(t *testing.T) *rawProgram {
 // that was written up to then.
 func (r *rawProgram) until(text string) string {
 	r.t.Helper()
-	end := time.After(10 * time.Second)
+	end := time.After(time.Minute)
 	for !bytes.Contains(r.seen, []byte(text)) {
 		select {
 		case b, ok := <-r.got:
