@@ -303,7 +303,7 @@ func (f *forgetter) look(p *textPlace, h *held, values []string) (hit bool, err 
 		case formJSON:
 			now = f.r.json(was, "")
 		case formNative:
-			if now = was; f.r.in(was) && f.r.json(was, "") != was {
+			if now = was; f.r.json(was, "") != was {
 				now = ""
 			}
 		case formPacked, formDocument:

@@ -614,6 +614,8 @@ func TestARedactorLeavesNothingAndKeepsTheRest(t *testing.T) {
 		"ascii":      {text: "Ada 🚀", in: `"Ada \ud83d\ude80"`, want: `"[forgotten]"`},
 		"unescaped":  {text: "a\"b\u2028c", in: "{\"x\":\"a\\\"b\u2028c\"}", want: `{"x":"[forgotten]"}`}, // as JavaScript and Python write it
 		"slashes":    {text: "https://a/b", in: `"https:\/\/a\/b"`, want: `"[forgotten]"`},                // as PHP does
+		"any digits": {text: "a über", in: `"a \u00FCber"`, want: `"[forgotten]"`},                        // as .NET does
+		"ascii case": {text: "ÜBER Öl", in: `"\u00fcber \u00f6L, \u00DCBER \u00D6L"`, want: `"[forgotten], [forgotten]"`, fold: true},
 		"twice deep": {text: "a\"b\nc", in: `"{\"x\":\"a\\\"b\\nc\"}"`, want: `"{\"x\":\"[forgotten]\"}"`},
 	} {
 		if got := newRedactor([]string{c.text}, c.fold).text(c.in); got != c.want {

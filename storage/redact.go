@@ -41,10 +41,22 @@ func newRedactor(texts []string, fold bool) *redactor {
 	var all []string
 	for _, t := range texts {
 		all = append(all, variants(t)...)
+		if fold { // the case of an escaped letter is not told by that of its digits
+			all = append(append(all, variants(strings.ToLower(t))...), variants(strings.ToUpper(t))...)
+		}
 		r.hints = append(r.hints, longestPlain(t))
 	}
 	slices.Sort(all)
 	all = slices.Compact(all)
+	if fold {
+		seen := map[string]bool{}
+		all = slices.DeleteFunc(all, func(t string) bool {
+			t = strings.ToLower(t)
+			was := seen[t]
+			seen[t] = true
+			return was
+		})
+	}
 	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
 	if fold {
 		quoted := make([]string, len(all))
@@ -66,6 +78,9 @@ func newRedactor(texts []string, fold bool) *redactor {
 // next finds the first of the texts in s from a place on; start is -1 where there is none.
 func (r *redactor) next(s string, from int) (start, end int) {
 	if r.re != nil {
+		if from == 0 && !r.likely(s) { // once for each text
+			return -1, -1
+		}
 		if at := r.re.FindStringIndex(s[from:]); at != nil {
 			return from + at[0], from + at[1]
 		}
@@ -89,6 +104,18 @@ func (r *redactor) next(s string, from int) (start, end int) {
 	}
 	return -1, -1
 }
+
+// likely reports whether s may hold one of the texts, whatever the case: it saves the expression, which is slow.
+func (r *redactor) likely(s string) bool {
+	if len(r.hints) > maxLikely {
+		return true
+	}
+	s = strings.ToLower(s)
+	return slices.ContainsFunc(r.hints, func(h string) bool { return strings.Contains(s, strings.ToLower(h)) })
+}
+
+// maxLikely is how many hints are looked for one by one.
+const maxLikely = 8
 
 // headed is the length of the longest of the texts that s begins with.
 func (r *redactor) headed(s string) int {
@@ -152,7 +179,7 @@ func (r *redactor) pick(marks ...string) string {
 // variants are the forms of a text: itself, and within JSON strings, once and twice, as the common writers escape it.
 func variants(text string) []string {
 	all := []string{text}
-	for _, write := range []func(string) string{goJSON, plainJSON, rawJSON, slashJSON, asciiJSON} {
+	for _, write := range []func(string) string{goJSON, plainJSON, rawJSON, asciiJSON, upperJSON, slashJSON} {
 		once := write(text)
 		all = append(all, once, write(once))
 	}
@@ -168,6 +195,18 @@ func plainJSON(s string) string { return inJSON(s, false) }
 func rawJSON(s string) string {
 	return strings.NewReplacer(`\\`, `\\`, `\u2028`, "\u2028", `\u2029`, "\u2029").Replace(plainJSON(s))
 }
+
+// upperJSON is asciiJSON with large digits.
+func upperJSON(s string) string {
+	return escapes().ReplaceAllStringFunc(asciiJSON(s), func(e string) string {
+		if e[1] != 'u' {
+			return e
+		}
+		return `\u` + strings.ToUpper(e[2:])
+	})
+}
+
+var escapes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\\(?:u[0-9a-f]{4}|.)`) })
 
 func slashJSON(s string) string { return strings.ReplaceAll(asciiJSON(s), "/", `\/`) }
 
