@@ -256,6 +256,9 @@ func (e *Embedding) page(ctx context.Context, page []core.Unembedded) error {
 		}
 		e.cfg.After()
 	}
+	if i := slices.Index(models, core.WordsHandle); i > 0 { // first: the others may be minutes away
+		models[0], models[i] = models[i], models[0]
+	}
 	for _, model := range models {
 		if err := e.model(ctx, model, byModel[model]); err != nil {
 			return err

@@ -272,6 +272,32 @@ func TestATextThatAModelDoesNotTakeKeepsNoOtherBack(t *testing.T) {
 	h.until("one more", func(p core.VectorProgress) bool { return h.count("vendor/small") == 42 })
 }
 
+func TestTheBuiltInEmbeddingDoesNotWaitBehindAServerThatMayStall(t *testing.T) {
+	t.Parallel()
+	m := &embedders{}
+	asked := make(chan core.Handle, 100)
+	m.set(func(model core.Handle, _ []string, out [][]float32) ([][]float32, error) {
+		asked <- model
+		return out, nil
+	})
+	h := newKeeping(t, m, "vendor/small")
+	own := core.Archive{ID: core.NewArchiveID(), Name: "own", CreatedAt: time.Now(), UpdatedAt: time.Now()}
+	h.ok(h.store.Archives().Create(t.Context(), &own))
+	h.ok(h.store.Tx(t.Context(), func(ctx context.Context, tx core.Store) error {
+		for _, archive := range []core.ArchiveID{h.archive.ID, own.ID} {
+			p := core.Passage{ID: core.NewPassageID(), Archive: archive, Text: "a note", CreatedAt: time.Now(), UpdatedAt: time.Now()}
+			if err := tx.Passages().Insert(ctx, &p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	h.done()
+	if first, second := <-asked, <-asked; first != core.WordsHandle || second != "vendor/small" {
+		t.Errorf("%s is asked, then %s", first, second)
+	}
+}
+
 func TestAnArchiveMovesToAnotherModelInTheBackground(t *testing.T) {
 	t.Parallel()
 	m := &embedders{}
