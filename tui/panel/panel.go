@@ -163,6 +163,9 @@ func (l *List) View(width, height int) (string, *tea.Cursor) {
 func (l *List) row(e Entry, at bool, width int) string {
 	th := l.Theme
 	mark, title := "  ", e.Title
+	if note := term.Width(e.Note); width >= 40 && note > 0 && note <= width/4 { // a short note is worth more than the end of a title
+		title = transcript.Short(title, max(width-note-7, 1))
+	}
 	if at {
 		mark, title = th.Accent.Render("▸ "), th.Accent.Render(title)
 	}

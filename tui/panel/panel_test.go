@@ -174,3 +174,23 @@ func TestASearchShowsOnlyWhatWasAskedLast(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestALongTitleLeavesAShortNoteWhole(t *testing.T) {
+	t.Parallel()
+	l := &List{Theme: theme.New(theme.None), Entries: []Entry{
+		{Title: strings.Repeat("漢字", 40), Note: "12 turns back", Current: true}, {Title: strings.Repeat("word ", 30), Note: "1 turn back"},
+		{Title: "short", Note: strings.Repeat("a long note ", 20)},
+	}}
+	text, _ := l.View(80, 24)
+	text = ansi.Strip(text)
+	for _, want := range []string{"… ●   12 turns back\n", "…   1 turn back\n", "short   a long note"} {
+		if !strings.Contains(text+"\n", want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	for row := range strings.SplitSeq(text, "\n") {
+		if ansi.StringWidth(row) > 80 {
+			t.Errorf("a row of %d columns: %s", ansi.StringWidth(row), row)
+		}
+	}
+}
