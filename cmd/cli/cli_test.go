@@ -303,6 +303,10 @@ func TestFailuresOfAProviderEndWithTheirCode(t *testing.T) {
 			t.Errorf("an error of kind %q ends with %d, want %d", kind, got, code)
 		}
 	}
+	noKey := (&turn{fault: &api.Message{ErrorType: "llm_authentication", ErrorKind: api.KindUnavailable, ErrorText: "no"}}).outcome()
+	if got := fail(io.Discard, noKey); got != 6 {
+		t.Errorf("a key that is missing ends with %d", got)
+	}
 	unfit := (&turn{fault: &api.Message{ErrorType: "internal_error"}, unfit: &client.Error{Kind: api.KindUnavailable}}).outcome()
 	if got := fail(io.Discard, unfit); got != 6 {
 		t.Errorf("a model that cannot be chosen ends with %d", got)

@@ -396,6 +396,9 @@ func (t *turn) runFault() error {
 func faultKind(wire, kind string) string {
 	switch wire {
 	case "llm_authentication":
+		if kind == api.KindUnavailable {
+			return kind // there is none: nobody was asked
+		}
 		return api.KindUnauthenticated
 	case "llm_rate_limit":
 		return api.KindRateLimited

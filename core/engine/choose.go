@@ -44,7 +44,7 @@ func unreached(err error) error {
 	if !errors.Is(err, core.ErrNoKey) {
 		return err
 	}
-	hint := "name another model with --model"
+	hint := "choose another model: /model in the chat, --model for one run"
 	if own := core.HintOf(err); own != "" {
 		hint = own + ", or " + hint
 	}

@@ -112,6 +112,9 @@ func runError(end ending) *core.RunError {
 			r.Type = "llm_empty_response"
 		}
 	}
+	if errors.Is(end.err, core.ErrNoKey) {
+		r.Type = llmError(core.Unauthenticated)
+	}
 	if end.reason == core.StopOverflow {
 		r.Type = "context_window_overflow"
 	}

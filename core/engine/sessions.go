@@ -92,23 +92,12 @@ func (t *turn) chooseAgain(ctx context.Context, agent core.Agent, override core.
 		if !errors.Is(missing, errElsewhere) && core.KindOf(missing) != core.Unauthenticated {
 			return choice, missing
 		}
-		env, err := t.e.waitForKey(wait, t.run.Conversation, &tried, ofProvider(missing))
+		env, err := t.e.waitForKey(wait, t.run.Conversation, &tried, unreached(missing))
 		if err != nil {
 			return Choice{}, err
 		}
 		t.env = t.e.envOf(env)
 	}
-}
-
-// ofProvider lets a key that nobody brought end a run as the contract words it: llm_authentication.
-func ofProvider(err error) error {
-	var e *core.Error
-	if !errors.As(err, &e) || e.Kind != core.Unauthenticated {
-		return err
-	}
-	c := *e
-	c.Provider = true
-	return &c
 }
 
 // waitForKey waits for a client that came since the start and was not tried yet, at most until ctx ends or another run

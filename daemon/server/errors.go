@@ -149,6 +149,9 @@ func asStatus(err error) *statusError {
 			out.status, out.body = code, api.ErrorBody{Err: &api.ProviderError{Type: word, Message: err.Error(), Detail: out.hint}}
 		}
 	}
+	if errors.Is(err, core.ErrNoKey) { // unavailable to a person, but to a program nothing that trying again mends
+		out.status = http.StatusUnauthorized
+	}
 	if kind == core.Internal && (e == nil || !e.Provider) {
 		out.body = api.ErrorBody{Detail: "An unknown error occurred"}
 	}
@@ -178,6 +181,9 @@ type staleDetail struct {
 func runFailure(run core.RunID, failure core.RunError) *statusError {
 	if strings.HasPrefix(failure.Type, "llm_") {
 		_, code := providerStatus(failure.Kind)
+		if word, status := providerStatus(core.Unauthenticated); failure.Type == word {
+			code = status // whatever the kind: a missing key is unavailable to a person
+		}
 		return &statusError{status: code, kind: failure.Kind, hint: failure.Hint, body: api.ErrorBody{
 			RunID: string(run),
 			Err:   &api.ProviderError{Type: failure.Type, Message: failure.Message, Detail: failure.Detail},

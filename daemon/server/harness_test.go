@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +33,7 @@ type script struct {
 	mu       sync.Mutex
 	requests []core.ChatRequest
 	say      answers
+	keyless  atomic.Bool // its key is gone
 }
 
 func (m *script) info() core.ModelInfo {
@@ -39,6 +41,9 @@ func (m *script) info() core.ModelInfo {
 }
 
 func (m *script) Chat(_ context.Context, h core.Handle, _ core.Env) (core.ChatModel, core.ModelInfo, error) {
+	if m.keyless.Load() {
+		return nil, core.ModelInfo{}, core.E(core.Unauthenticated, "%w for Test", core.ErrNoKey)
+	}
 	if h != "test/model" {
 		return nil, core.ModelInfo{}, core.E(core.NotFound, "there is no model %s", h)
 	}

@@ -126,6 +126,23 @@ func TestReturnTypesAreFilteredButNeverTheEnd(t *testing.T) {
 	}
 }
 
+func TestAMissingKeyIsUnavailableToAPersonAndNothingToTryAgain(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, always("ok"))
+	a := f.agent(nil)
+	f.model.keyless.Store(true)
+	for name, in := range map[string]map[string]any{"a run": text("hello"), "a model by name": with(text("hello"), "override_model", "test/model")} {
+		r := f.call("POST", "/v1/agents/"+a.ID+"/messages", in).want(http.StatusUnauthorized)
+		if got := r.header.Get(api.HeaderError); got != api.KindUnavailable || !strings.Contains(string(r.body), "no model can be reached: there is no key for Test") {
+			t.Errorf("%s: kind %q, %s", name, got, r.body)
+		}
+	}
+	told := only(t, f.call("POST", "/v1/agents/"+a.ID+"/messages/stream", text("hello")).events(), api.MessageError)
+	if told.ErrorType != "llm_authentication" {
+		t.Errorf("stream: %+v", told)
+	}
+}
+
 func TestAFailingProviderIsAStatusOrAnErrorMessage(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, always(&core.Error{Kind: core.Unauthenticated, Msg: "the key is wrong", Provider: true}))

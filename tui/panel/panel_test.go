@@ -178,7 +178,8 @@ func TestASearchShowsOnlyWhatWasAskedLast(t *testing.T) {
 func TestALongTitleLeavesAShortNoteWhole(t *testing.T) {
 	t.Parallel()
 	l := &List{Theme: theme.New(theme.None), Entries: []Entry{
-		{Title: strings.Repeat("漢字", 40), Note: "12 turns back", Current: true}, {Title: strings.Repeat("word ", 30), Note: "1 turn back"},
+		{Title: strings.Repeat("漢字", 40), Note: "12 turns back", Current: true},
+		{Title: strings.Repeat("word ", 30), Note: "1 turn back"},
 		{Title: "short", Note: strings.Repeat("a long note ", 20)},
 	}}
 	text, _ := l.View(80, 24)
