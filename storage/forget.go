@@ -9,7 +9,6 @@ import (
 	"unicode/utf8"
 
 	"loci/core"
-	"loci/core/memory"
 )
 
 var _ core.Forgetter = (*Store)(nil)
@@ -328,11 +327,9 @@ func (f *forgetter) snapshot(kind core.SnapshotKind, body string) string {
 		return f.r.json(body, "tools")
 	case core.SnapshotAgent:
 		return f.r.json(body, "")
-	case core.SnapshotSystem:
-		body = memory.WithoutTags(body, f.r.tags)
-	case core.SnapshotText:
+	case core.SnapshotSystem, core.SnapshotText:
 	}
-	return f.r.text(body)
+	return f.r.text(f.r.bare(body))
 }
 
 // example shows a row.

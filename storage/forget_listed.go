@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"loci/core/memory"
 	"loci/core/recall"
 )
 
@@ -34,6 +35,9 @@ type span struct {
 
 // bare is what is left of a text without what it says of the record besides the record's text.
 func (r *redactor) bare(s string) string {
+	if len(r.tags) > 0 {
+		s = memory.WithoutTags(s, r.tags)
+	}
 	switch {
 	case r.record == "":
 		return s
@@ -123,5 +127,7 @@ func (l *listing) goes(s span) bool {
 	return i.holds
 }
 
-// lists reports whether a text may list the record, however short that is.
-func (r *redactor) lists(s string) bool { return r.record != "" && strings.Contains(s, r.record) }
+// lists reports whether a text may list the record, however short that is, or is a prompt with its tags.
+func (r *redactor) lists(s string) bool {
+	return r.record != "" && strings.Contains(s, r.record) || len(r.tags) > 0 && strings.Contains(s, memory.TagsLine)
+}

@@ -142,17 +142,29 @@ func messageForgotten(ctx context.Context, f *forgetter, h *held) error {
 	return nil
 }
 
-// passageForgotten deletes a passage of which nothing is left.
+// passageForgotten deletes a passage of which nothing is left. With a passage that is forgotten as a whole goes all that
+// is said of its copies.
 func passageForgotten(ctx context.Context, f *forgetter, h *held) error {
+	only := f.r.only(h.now["text"])
+	if only && f.r.record != "" {
+		data, err := encode(passageData{})
+		if err != nil {
+			return err
+		}
+		if _, err := f.q.exec(ctx, `UPDATE passages SET data = $1 WHERE id = $2 AND file_id = ''`, data, h.id); err != nil {
+			return err
+		}
+	}
 	if h.extra == "" {
 		return nil
 	}
-	if f.r.only(h.now["text"]) {
+	if only {
 		var file string
 		if _, err := f.q.find(ctx, &file, `SELECT file_id FROM passages WHERE id = $1`, h.id); err != nil {
 			return err
 		}
 		if file == "" { // the parts of a file stay together
+			f.archives[h.extra] = true
 			return passages{f.v}.Delete(ctx, core.PassageID(h.id))
 		}
 	}

@@ -67,11 +67,12 @@ func (f *forgetter) passageTexts(ctx context.Context, id core.PassageID) ([]stri
 	return texts, nil
 }
 
-// tagsOf are the tags of a passage that no other one has.
+// tagsOf are the tags of a passage that nothing else has but its copies.
 func (f *forgetter) tagsOf(ctx context.Context, id core.PassageID) ([]string, error) {
 	var tags []string
 	err := f.q.all(ctx, &tags, `SELECT tag FROM passage_tags WHERE passage_id = $1 AND NOT EXISTS (SELECT 1 FROM passage_tags o
-		JOIN passages p ON p.id = o.passage_id WHERE o.tag = passage_tags.tag AND o.passage_id <> $1 AND p.deleted_at IS NULL)`, id)
+		JOIN passages p ON p.id = o.passage_id WHERE o.tag = passage_tags.tag AND p.deleted_at IS NULL
+		AND p.text <> (SELECT text FROM passages WHERE id = $1))`, id)
 	return tags, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"loci/core"
+	"loci/core/memory"
 )
 
 // redactor replaces texts by a mark.
@@ -268,6 +269,9 @@ func (r *redactor) where(columns []string) (clause string, args []any) {
 	hints := slices.Clone(r.hints)
 	if r.record != "" {
 		hints = append(hints, r.record)
+	}
+	if len(r.tags) > 0 {
+		hints = append(hints, memory.TagsLine)
 	}
 	slices.Sort(hints)
 	hints = slices.Compact(hints)

@@ -132,22 +132,22 @@ func metadataSection(in CompileInput) string {
 		fmt.Fprintf(&b, "- %d total memories are stored in archival memory\n", in.Passages)
 	}
 	if len(in.Tags) > 0 {
-		b.WriteString(tagsLine + strings.Join(in.Tags, tagsBetween) + "\n")
+		b.WriteString(TagsLine + strings.Join(in.Tags, tagsBetween) + "\n")
 	}
 	b.WriteString("</memory_metadata>")
 	return b.String()
 }
 
-const (
-	tagsLine    = "- Archival memory tags: "
-	tagsBetween = ", "
-)
+// TagsLine begins the line of a compiled prompt that lists the tags of the archive.
+const TagsLine = "- Archival memory tags: "
+
+const tagsBetween = ", "
 
 // WithoutTags is a compiled prompt whose list of tags has none of these.
 func WithoutTags(prompt string, tags []string) string {
 	lines := strings.Split(prompt, "\n")
 	for i, line := range lines {
-		list, ok := strings.CutPrefix(line, tagsLine)
+		list, ok := strings.CutPrefix(line, TagsLine)
 		if !ok {
 			continue
 		}
@@ -155,7 +155,7 @@ func WithoutTags(prompt string, tags []string) string {
 			list = strings.ReplaceAll(tagsBetween+list+tagsBetween, tagsBetween+tag+tagsBetween, tagsBetween)
 			list = strings.TrimSuffix(strings.TrimPrefix(list, tagsBetween), tagsBetween)
 		}
-		lines[i] = tagsLine + list
+		lines[i] = TagsLine + list
 	}
 	return strings.Join(lines, "\n")
 }
