@@ -276,10 +276,10 @@ func TestThePortSaysWhoCanUseIt(t *testing.T) {
 	t.Parallel()
 	p, settings := home(t)
 	settings.Listen = "127.0.0.1:0"
-	var said []string
-	d, _ := start(t, Config{Paths: p, Settings: settings, Notify: func(line string) { said = append(said, line) }})
-	if !slices.ContainsFunc(said, func(s string) bool { return strings.Contains(s, "every account") }) {
-		t.Errorf("it said %q", said)
+	said := make(chan string, 16) // also by Run, which goes on
+	d, _ := start(t, Config{Paths: p, Settings: settings, Notify: func(line string) { said <- line }})
+	if line := <-said; !strings.Contains(line, "every account") {
+		t.Errorf("it said %q", line)
 	}
 	status := d.Status(t.Context())
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+status.Listen+"/v1/health/", nil)

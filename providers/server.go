@@ -17,7 +17,7 @@ import (
 // Bounds on finding out what a server has.
 const (
 	listWithin  = 2 * time.Second        // a listing
-	probeWithin = 300 * time.Millisecond // whether a local server is there at all
+	probeWithin = 300 * time.Millisecond // whether a local server that nobody named is there at all
 	listFresh   = 5 * time.Minute        // how long a listing counts
 	runFresh    = 30 * time.Second       // the same where the running window can change
 	failFresh   = 10 * time.Second       // how long a failure to list counts
@@ -135,7 +135,11 @@ func (s *server) fetch(ctx context.Context) ([]listed, error) {
 }
 
 func (s *server) fetchOllama(ctx context.Context) ([]listed, error) {
-	probe, stop := context.WithTimeout(ctx, probeWithin)
+	within := probeWithin
+	if s.asked { // somebody says that it is there
+		within = listWithin
+	}
+	probe, stop := context.WithTimeout(ctx, within)
 	defer stop()
 	if err := s.ollama.Up(probe); err != nil {
 		return nil, err
