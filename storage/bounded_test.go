@@ -31,7 +31,7 @@ func hoard(t *testing.T, n, size int) *Store {
 // TestLongTextsAreReadFewAtOnce counts what the index and embedding take into memory together: rows are no measure of it.
 func TestLongTextsAreReadFewAtOnce(t *testing.T) {
 	t.Parallel()
-	const n, size = 7, 3 << 20
+	const n, size = 4, 3 << 20
 	s := hoard(t, n, size)
 	ctx := t.Context()
 	// Each reads once after a number and returns the numbers of what it read, and the length of the texts.

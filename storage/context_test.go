@@ -23,7 +23,7 @@ func TestALongWindowLeavesWithFewStatements(t *testing.T) {
 	}})
 	a := newAgent(t, s)
 	conv, ctx := core.DefaultConversation(a), t.Context()
-	const n, stay = 3000, 7
+	const n, stay = 1200, 7
 	msgs, ids := make([]*core.Message, n), make([]core.MessageID, n)
 	for i := range msgs {
 		msgs[i] = &core.Message{
