@@ -49,7 +49,7 @@ func (m *Model) compact(mode string) tea.Cmd {
 		m.flash = m.name() + " is busy; /compact works when it has answered"
 		return nil
 	case mode != "" && !slices.Contains(compactModes(), mode):
-		m.flash = "there is no mode " + transcript.OneLine(mode) + "; the modes are " + strings.Join(compactModes(), ", ")
+		m.failure("there is no mode " + transcript.OneLine(mode) + "; the modes are " + strings.Join(compactModes(), ", "))
 		return nil
 	}
 	thread, after := m.thread, m.lastID

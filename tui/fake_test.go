@@ -169,6 +169,9 @@ func (f *fake) Search(_ context.Context, q api.SearchMessages) ([]api.MessageRes
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.searches = append(f.searches, q)
+	if most := api.SearchMost; *q.Limit > most {
+		return nil, &client.Error{Status: 400, Kind: api.KindInvalid, Message: fmt.Sprintf("a search returns 1 to %d results", most)}
+	}
 	return []api.MessageResult{
 		{MessageType: api.MessageUser, Content: api.Text("I said " + q.Query)},
 		{MessageType: api.MessageAssistant, Content: api.Text("It said " + q.Query)},

@@ -16,7 +16,7 @@ import (
 
 const (
 	searchMost  = 50
-	searchRoles = 200 // read where only those of one role are shown
+	searchRoles = api.SearchMost // read where only those of one role are shown
 	searchHelp  = "from:me|agent|thoughts · after:2026-03-01 · before:yesterday"
 )
 

@@ -2,6 +2,9 @@ package api
 
 import "encoding/json"
 
+// SearchMost is how many results one search gives at most.
+const SearchMost = 100
+
 // SearchMessages is the body of POST /v1/messages/search.
 type SearchMessages struct {
 	Query          string  `json:"query" required:"true"`

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"net/http"
 	"testing"
 
 	"loci/daemon/api"
@@ -29,5 +30,13 @@ func TestAPassageSearchSaysWhyItFoundWhat(t *testing.T) {
 	}
 	if words, _ := found[1].Metadata["words"].([]any); len(words) != 2 {
 		t.Errorf("words of the question: %v", words)
+	}
+}
+
+func TestASearchGivesNoMoreResultsThanItsClientsKnowOf(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, always("ok"))
+	for limit, status := range map[int]int{api.SearchMost: http.StatusOK, api.SearchMost + 1: http.StatusBadRequest} {
+		f.call("POST", "/v1/messages/search", map[string]any{"query": "tea", "limit": limit}).want(status)
 	}
 }
