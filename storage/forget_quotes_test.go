@@ -130,6 +130,7 @@ func TestTheWordsByWhichATextWasFoundAreForgottenWithIt(t *testing.T) {
 	t.Parallel()
 	d := newDiary(t)
 	d.check(d.s.Passages().Insert(t.Context(), &core.Passage{ID: core.NewPassageID(), Archive: d.archive, Text: "The boats of Xyloquartzia.", CreatedAt: time.Now()}))
+	d.indexed()
 	hits, err := d.s.Passages().Match(t.Context(), core.SearchQuery{Text: "xyloquartzia", Limit: 5}, core.PassageFilter{Archives: []core.ArchiveID{d.archive}})
 	d.check(err)
 	if len(hits) == 0 || len(hits[0].Words) == 0 {

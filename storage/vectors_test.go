@@ -108,8 +108,19 @@ func (l *library) embed() {
 }
 
 // byMeaning returns the passages found for a text that shares no word with any.
+// indexed waits until the index has everything, which on a busy machine takes longer than a search waits.
+func (l *library) indexed() {
+	l.Helper()
+	_, last, err := l.s.search.Bounds(l.Context())
+	l.check(err)
+	if !l.s.search.x.Wait(l.Context(), last, 5*time.Minute) {
+		l.Fatal("the index does not catch up")
+	}
+}
+
 func (l *library) byMeaning(like string, f core.PassageFilter) []core.PassageHit {
 	l.Helper()
+	l.indexed()
 	hits, err := l.s.Passages().Match(l.Context(), core.SearchQuery{
 		Text: "xylophone", Limit: 50, Vectors: map[core.Handle][]float32{core.WordsHandle: meaningOf(like)},
 	}, f)
