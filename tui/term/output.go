@@ -148,7 +148,7 @@ func (o *Output) Write(b []byte) (int, error) {
 	}
 	if o.expected == 0 && len(o.held) == 0 {
 		if !whole && !o.alt && isPlain(b) {
-			frame = unwrapped(frame, changed)
+			frame = unwrapped(frame, changed, o.drawn.col)
 		}
 		if _, err := o.File.Write(frame); err != nil {
 			return 0, err
@@ -274,8 +274,9 @@ func (o *Output) raisedLocked(frame []byte) []byte {
 
 // unwrapped lets a frame that is wider than the terminal has become, of which the
 // program may not have heard yet, end in the row in which it began, and in the
-// same column if the caret stays.
-func unwrapped(frame []byte, c change) []byte {
+// same column if the caret stays. The row is not saved: a terminal that has become
+// lower scrolls when the caret's row is now its last.
+func unwrapped(frame []byte, c change, col int) []byte {
 	if c == far {
 		return frame
 	}
@@ -283,7 +284,7 @@ func unwrapped(frame []byte, c change) []byte {
 	if c == near {
 		return frame
 	}
-	return slices.Concat([]byte(ansi.SaveCursor), frame, []byte(ansi.RestoreCursor))
+	return append(frame, ansi.CursorHorizontalAbsolute(col+1)...)
 }
 
 // sized tells the width that the first frames are drawn for.

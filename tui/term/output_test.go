@@ -123,7 +123,7 @@ func TestAFrameThatChangesLittleAboveItsLastRowsWrapsNowhere(t *testing.T) {
 		view shape
 		want string
 	}{
-		"a longer status":             {shape{widths: []int{70, 2, 48}, col: 2, row: 1}, "\x1b7" + off + "frame" + on + "\x1b8"},
+		"a longer status":             {shape{widths: []int{70, 2, 48}, col: 2, row: 1}, off + "frame" + on + "\x1b[3G"},
 		"and a few letters more":      {shape{widths: []int{70, 9, 48}, col: 9, row: 1}, off + "frame" + on},
 		"the caret elsewhere":         {shape{widths: []int{70, 2, 45}, col: 1, row: 1}, off + "frame" + on},
 		"a row above that grows":      {shape{widths: []int{78, 2, 45}, col: 2, row: 1}, "frame"},
