@@ -409,6 +409,9 @@ func TestAHomeFromBeforeVectorsIsEmbedded(t *testing.T) {
 // TestASearchThatFindsTheVectorsDamagedGoesByWordsAndSaysSo: they are made anew meanwhile.
 func TestASearchThatFindsTheVectorsDamagedGoesByWordsAndSaysSo(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("thousands of texts are written")
+	}
 	l := newLibrary(t)
 	texts := make([]string, 4200) // more than a block
 	for i := range texts {
