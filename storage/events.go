@@ -1,11 +1,14 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/jmoiron/sqlx"
 
 	"loci/core"
 )
@@ -19,7 +22,7 @@ var _ core.EventLog = (*EventLog)(nil)
 // openEvents opens the run log. One that cannot be used is put aside and made anew: nothing in it is a fact.
 func openEvents(ctx context.Context, cfg Config) (*EventLog, error) {
 	path := filepath.Join(cfg.Dir, eventsFile)
-	log, err := tryEvents(ctx, path)
+	log, err := tryEvents(ctx, path, cfg.look)
 	if err == nil || ctx.Err() != nil {
 		return log, err
 	}
@@ -28,20 +31,16 @@ func openEvents(ctx context.Context, cfg Config) (*EventLog, error) {
 		return nil, moveErr
 	}
 	cfg.Logger.WarnContext(ctx, "the run log was unusable and is made anew", slog.Any("error", err), slog.String("kept", aside))
-	return tryEvents(ctx, path)
+	return tryEvents(ctx, path, cfg.look)
 }
 
-func tryEvents(ctx context.Context, path string) (*EventLog, error) {
+func tryEvents(ctx context.Context, path string, look time.Duration) (*EventLog, error) {
 	db, err := openPool(ctx, path, syncNormal, false)
 	if err != nil {
 		return nil, err
 	}
 	if _, err = eventsSchema().migrate(ctx, db, nil); err == nil {
-		// A page in its midst is read when a run is taken up again, and must not keep the daemon from its start.
-		var found string
-		if err = db.GetContext(ctx, &found, `PRAGMA quick_check(1)`); err == nil && found != "ok" {
-			err = core.E(core.Internal, "%s is damaged: %s", eventsFile, found)
-		}
+		err = lookThrough(ctx, db, cmp.Or(look, lookWithin))
 	}
 	if err == nil {
 		err = os.Chmod(path, 0o600)
@@ -56,6 +55,25 @@ func tryEvents(ctx context.Context, path string) (*EventLog, error) {
 		return nil, err
 	}
 	return &EventLog{f: f}, nil
+}
+
+// lookWithin is how long a start looks through the run log: that of a busy day can have gigabytes.
+const lookWithin = 100 * time.Millisecond
+
+// lookThrough finds a damage before a page in the midst of the log is read to take up a run again: that must not keep the
+// daemon from its start. It passes what it has not seen when its time is over.
+func lookThrough(ctx context.Context, db *sqlx.DB, within time.Duration) error {
+	bounded, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	var found string
+	err := db.GetContext(bounded, &found, `PRAGMA quick_check(1)`)
+	switch {
+	case bounded.Err() != nil && ctx.Err() == nil:
+		return nil
+	case err == nil && found != "ok":
+		return core.E(core.Internal, "%s is damaged: %s", eventsFile, found)
+	}
+	return err
 }
 
 // setAside renames a database with its companions and returns the new name; a missing one is fine.

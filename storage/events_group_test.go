@@ -14,7 +14,7 @@ import (
 // openLog is a run log alone; its writer counts its transactions.
 func openLog(t *testing.T) *EventLog {
 	t.Helper()
-	l, err := tryEvents(t.Context(), filepath.Join(t.TempDir(), eventsFile))
+	l, err := tryEvents(t.Context(), filepath.Join(t.TempDir(), eventsFile), 0)
 	if err != nil {
 		t.Fatal(err)
 	}

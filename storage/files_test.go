@@ -502,7 +502,17 @@ func TestARunLogThatIsDamagedInItsMidstIsPutAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	overwrite(t, path, int(info.Size()/2))
-	s = open(t, Config{Dir: dir})
+	db, err := openPool(t.Context(), path, syncNormal, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := lookThrough(t.Context(), db, 1); err != nil {
+		t.Errorf("a look that has no time: %v", err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, Config{Dir: dir, look: time.Minute})
 	for run := range 200 { // as a start takes up runs that were under way
 		if _, _, err := s.Events().Last(t.Context(), core.RunID(fmt.Sprint("run-", run))); err != nil {
 			t.Fatalf("run %d: %v", run, err)

@@ -43,6 +43,8 @@ type Config struct {
 	Embed func(ctx context.Context, model core.Handle, text string) ([]float32, error)
 	// History writes all that git keeps of a folder, for forgetting to look through; nil: git cannot be asked.
 	History func(ctx context.Context, dir string, out io.Writer) error
+
+	look time.Duration // 0: lookWithin
 }
 
 // Store is the home's storage. It is safe for use from many goroutines.
