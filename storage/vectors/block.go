@@ -3,6 +3,7 @@ package vectors
 import (
 	"hash/crc32"
 	"sort"
+	"sync"
 	"unsafe"
 )
 
@@ -88,7 +89,8 @@ func (b *block) close() {
 	}
 }
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+// castagnoli is made on first use: it takes a quarter of a millisecond.
+var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 // hotSum is the checksum of what is read at the start. The ids are summed as they were before any deletion.
 func (b *block) hotSum(l layout) uint32 {
@@ -101,13 +103,13 @@ func (b *block) hotSum(l layout) uint32 {
 				buf[8*i+k] = byte(id >> (8 * k))
 			}
 		}
-		sum = crc32.Update(sum, castagnoli, buf[:])
+		sum = crc32.Update(sum, castagnoli(), buf[:])
 	}
-	return crc32.Update(sum, castagnoli, b.mem[8*blockRows:l.hot])
+	return crc32.Update(sum, castagnoli(), b.mem[8*blockRows:l.hot])
 }
 
 func (b *block) coldSum(l layout) uint32 {
-	return crc32.Checksum(b.mem[l.hot:l.hot+blockRows*(4+4+8*l.words*(codeBits-1))], castagnoli)
+	return crc32.Checksum(b.mem[l.hot:l.hot+blockRows*(4+4+8*l.words*(codeBits-1))], castagnoli())
 }
 
 // id is the row's id, deleted or not.

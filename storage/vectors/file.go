@@ -47,14 +47,14 @@ func (h *header) bytes() []byte {
 	for _, v := range []int64{h.Set, h.Dim, h.Epoch, h.Gen, h.Blocks, h.Last, h.Gone, int64(h.Mean)} {
 		b = binary.LittleEndian.AppendUint64(b, uint64(v))
 	}
-	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli))
+	b = binary.LittleEndian.AppendUint32(b, crc32.Checksum(b, castagnoli()))
 	return b[:slotSize]
 }
 
 func (h *header) parse(b []byte) bool {
 	const fixed = len(magic) + 4 + 64 + 8*8
 	if len(b) < fixed+4 || string(b[:8]) != magic || binary.LittleEndian.Uint32(b[8:]) != fileVersion ||
-		crc32.Checksum(b[:fixed], castagnoli) != binary.LittleEndian.Uint32(b[fixed:]) {
+		crc32.Checksum(b[:fixed], castagnoli()) != binary.LittleEndian.Uint32(b[fixed:]) {
 		return false
 	}
 	h.Home = string(bytes.TrimRight(b[12:76], "\x00"))
@@ -83,7 +83,7 @@ func createFile(path string, h header, mean []float32, l layout) (*codeFile, err
 		return nil, err
 	}
 	raw := Bytes(mean)
-	h.Mean = crc32.Checksum(raw, castagnoli)
+	h.Mean = crc32.Checksum(raw, castagnoli())
 	c := &codeFile{f: f, l: l, head: h}
 	if _, err = f.WriteAt(raw, meanAt); err == nil {
 		err = f.Truncate(blocksAt)
@@ -126,7 +126,7 @@ func readHead(f *os.File) (*codeFile, []float32, error) {
 		return nil, nil, ErrDamaged
 	}
 	raw := room[meanAt : meanAt+4*int(a.Dim)]
-	if crc32.Checksum(raw, castagnoli) != a.Mean {
+	if crc32.Checksum(raw, castagnoli()) != a.Mean {
 		return nil, nil, ErrDamaged
 	}
 	c := &codeFile{f: f, head: a, l: layoutOf((int(a.Dim) + 63) / 64)}
