@@ -12,6 +12,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -22,11 +23,12 @@ import (
 
 // Main runs one command and returns the exit code. Ending ctx interrupts it.
 func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
-	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") {
-		args = []string{"version"}
-	}
 	a := &app{in: in, out: out, errOut: errOut, patience: daemonPatience()}
-	if err := a.run(ctx, args); err != nil {
+	do := a.run
+	if len(args) == 1 && slices.Contains([]string{"version", "--version", "-v"}, args[0]) { // needs no tree of commands
+		do = func(context.Context, []string) error { return a.printVersion() }
+	}
+	if err := do(ctx, args); err != nil {
 		return fail(errOut, err)
 	}
 	return exitOK
