@@ -100,16 +100,19 @@ func (d daemon) CreateConversation(ctx context.Context, agent string) (api.Conve
 
 func (d daemon) Messages(ctx context.Context, t Thread, after string, limit int) ([]api.Message, error) {
 	page := api.Page{After: after, Limit: limit, Order: "desc"}
+	if t.Conversation != "" && after != "" { // there it is what comes later in the order that was asked for
+		page.Order = "asc"
+	}
 	// Also of the default one as of a conversation, so that summaries are shown as such.
 	list, err := d.ConversationMessages(ctx, t.conversation(), api.ListConversationMessages{Page: page})
-	if t.Conversation != "" { // the default one's list is oldest first, whatever the order
+	if t.Conversation != "" && page.Order == "desc" { // the default one's list is oldest first, whatever the order
 		slices.Reverse(list)
 	}
 	if err != nil || len(list) == 0 {
 		return list, err
 	}
-	page.After = list[0].ID // what was recalled before is of no use, and far to look for where little was
-	recalled, err := d.Recalled(ctx, t.conversation(), page)
+	// What was recalled before the oldest is of no use, and far to look for where little was.
+	recalled, err := d.Recalled(ctx, t.conversation(), api.Page{After: list[0].ID, Limit: limit, Order: "asc"})
 	return withRecalled(list, recalled), err
 }
 

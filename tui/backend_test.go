@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -81,18 +82,26 @@ func TestTheHistorySaysWhatWasRecalledWhereItWas(t *testing.T) {
 	}
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
+		q := r.URL.Query()
 		if r.URL.Path != "/loci/v1/conversations/conv-1/recalled" {
-			_ = json.NewEncoder(w).Encode(said)
+			list := slices.Clone(said)
+			if want := map[string]string{"": "desc", "0": "asc"}[q.Get("after")]; q.Get("order") != want {
+				t.Errorf("asked for %s", r.URL.RawQuery)
+			}
+			if q.Get("order") == "asc" {
+				slices.Reverse(list)
+			}
+			_ = json.NewEncoder(w).Encode(list)
 			return
 		}
-		if q := r.URL.Query(); q.Get("after") != "1" || q.Get("limit") != "10" || q.Get("order") != "desc" {
+		if q.Get("after") != "1" || q.Get("limit") != "10" || q.Get("order") != "asc" {
 			t.Errorf("asked for %s", r.URL.RawQuery)
 		}
 		_ = json.NewEncoder(w).Encode([]api.Message{notice("n2", "run-2", "recalled 1 memory"), notice("n1", "run-1", "recalled 2 memories"), notice("n0", "run-0", "recalled 9 memories")})
 	})
-	rows := func() (out []string) {
+	rows := func(after string) (out []string) {
 		t.Helper()
-		list, err := daemon{Client: c}.Messages(t.Context(), Thread{Agent: "agent-1", Conversation: "conv-1"}, "0", 10)
+		list, err := daemon{Client: c}.Messages(t.Context(), Thread{Agent: "agent-1", Conversation: "conv-1"}, after, 10)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -101,8 +110,10 @@ func TestTheHistorySaysWhatWasRecalledWhereItWas(t *testing.T) {
 		}
 		return out
 	}
-	if diff := cmp.Diff([]string{"1", "recalled 2 memories", "2", "3", "recalled 1 memory", "4"}, rows()); diff != "" {
-		t.Error(diff)
+	for _, after := range []string{"", "0"} {
+		if diff := cmp.Diff([]string{"1", "recalled 2 memories", "2", "3", "recalled 1 memory", "4"}, rows(after)); diff != "" {
+			t.Errorf("after %q: %s", after, diff)
+		}
 	}
 }
 
