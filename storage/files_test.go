@@ -287,13 +287,7 @@ func TestTheIndexCatchesUpWithWhatItMissed(t *testing.T) {
 
 func TestADamageThatASearchFindsIsRepaired(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s := open(t, Config{Dir: dir})
-	say(t, s, newAgent(t, s), 1)
-	if n := count(t, s, "thread"); n != 1 {
-		t.Fatalf("%d found", n)
-	}
-	damageIndex(t, dir)
+	s := damaged(t)
 	var wg sync.WaitGroup
 	for range 4 { // whoever met it waits for the new one, or is told that it is not there yet
 		wg.Go(func() {
@@ -356,13 +350,7 @@ func (stuck) Changes(context.Context, int64, int) ([]index.Change, error) { retu
 
 func TestADamageThatForgettingFindsIsRepaired(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	s := open(t, Config{Dir: dir})
-	say(t, s, newAgent(t, s), 1)
-	if n := count(t, s, "thread"); n != 1 {
-		t.Fatalf("%d found", n)
-	}
-	damageIndex(t, dir)
+	s := damaged(t)
 	if err := s.clean(t.Context()); err != nil {
 		t.Errorf("clean: %v", err)
 	}
@@ -371,9 +359,15 @@ func TestADamageThatForgettingFindsIsRepaired(t *testing.T) {
 	}
 }
 
-// damageIndex makes a table begin where an index does, while the store is open.
-func damageIndex(t *testing.T, dir string) {
+// damaged is a store with one message, in whose open search index a table begins where an index does.
+func damaged(t *testing.T) *Store {
 	t.Helper()
+	dir := t.TempDir()
+	s := open(t, Config{Dir: dir})
+	say(t, s, newAgent(t, s), 1)
+	if n := count(t, s, "thread"); n != 1 {
+		t.Fatalf("%d found", n)
+	}
 	db, err := openPool(t.Context(), filepath.Join(dir, indexFile), syncNormal, false)
 	if err != nil {
 		t.Fatal(err)
@@ -390,6 +384,7 @@ func damageIndex(t *testing.T, dir string) {
 	if err := db.Close(); err != nil {
 		t.Fatal(err)
 	}
+	return s
 }
 
 func TestTheRunLog(t *testing.T) {

@@ -107,7 +107,6 @@ func (l *library) embed() {
 	}
 }
 
-// byMeaning returns the passages found for a text that shares no word with any.
 // indexed waits until the index has everything, which on a busy machine takes longer than a search waits.
 func (l *library) indexed() {
 	l.Helper()
@@ -118,6 +117,7 @@ func (l *library) indexed() {
 	}
 }
 
+// byMeaning returns the passages found for a text that shares no word with any.
 func (l *library) byMeaning(like string, f core.PassageFilter) []core.PassageHit {
 	l.Helper()
 	l.indexed()

@@ -114,14 +114,3 @@ func TestAStreamThatOnlyBrokeHidesNoRestartToCome(t *testing.T) {
 	f.restart(2)
 	r.until("the restart", func() bool { return strings.Contains(r.said(), "the daemon was away and is back") })
 }
-
-func TestAnAnswerThatGoesOnAndThenBeginsAnewTellsOfTheDaemonOnce(t *testing.T) {
-	t.Parallel()
-	r := newRobot(t, newFake(), 80, 24).connect()
-	r.say("late stream")
-	r.idle()
-	want := "› late stream\nBefore and\n· the daemon was away; the answer goes on\n· the answer begins anew\nAnew.\n"
-	if diff := cmp.Diff(want, r.said()); diff != "" {
-		t.Error(diff)
-	}
-}

@@ -74,25 +74,19 @@ func TestAFailureHoldsTheQueue(t *testing.T) {
 	r.until("both", func() bool { return len(r.f.heard()) >= 2 })
 }
 
-func TestABrokenStreamGoesOnWithAQuietMark(t *testing.T) {
+func TestAStreamThatBrokeSaysOnceWhatBecameOfTheAnswer(t *testing.T) {
 	t.Parallel()
-	r := newRobot(t, newFake(), 80, 24).connect()
-	r.say("broken stream")
-	r.idle()
-	want := "› broken stream\nBefore and after.\n· the daemon was away; the answer goes on\n"
-	if diff := cmp.Diff(want, r.said()); diff != "" {
-		t.Error(diff)
-	}
-}
-
-func TestAnAnswerThatBeginsAnewIsSaidInOneLine(t *testing.T) {
-	t.Parallel()
-	r := newRobot(t, newFake(), 80, 24).connect()
-	r.say("restarted stream")
-	r.idle()
-	want := "› restarted stream\nBefore\n· the daemon was away; the answer begins anew\nAnew.\n"
-	if diff := cmp.Diff(want, r.said()); diff != "" {
-		t.Error(diff)
+	for said, want := range map[string]string{
+		"broken stream":    "Before and after.\n· the daemon was away; the answer goes on\n",
+		"restarted stream": "Before\n· the daemon was away; the answer begins anew\nAnew.\n",
+		"late stream":      "Before and\n· the daemon was away; the answer goes on\n· the answer begins anew\nAnew.\n",
+	} {
+		r := newRobot(t, newFake(), 80, 24).connect()
+		r.say(said)
+		r.idle()
+		if diff := cmp.Diff("› "+said+"\n"+want, r.said()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", said, diff)
+		}
 	}
 }
 

@@ -58,7 +58,7 @@ func (a *app) filesList(folder *string) *cobra.Command {
 			out := &fileRows{app: a}
 			var cut []string
 			for _, f := range folders {
-				more, err := inPages(most, filesAtOnce, listOf(ctx, c, f.ID, status), func(files []api.File) error { return out.add(f, files) })
+				more, err := inPages(most, filesAtOnce, listOf(ctx, c, f.ID, status), fileID, func(files []api.File) error { return out.add(f, files) })
 				if err != nil {
 					return err
 				}
@@ -80,31 +80,6 @@ func (a *app) filesList(folder *string) *cobra.Command {
 	c.Flags().StringVar(&status, "status", "", "only those that are pending, parsing, embedding, completed or error")
 	c.MarkFlagsMutuallyExclusive("limit", "all")
 	return c
-}
-
-// inPages lists most files at most, a page at a time, and says whether there are more.
-func inPages(most, size int, list func(after string, n int) ([]api.File, error), add func([]api.File) error) (more bool, err error) {
-	for after := ""; ; {
-		n := size
-		if most < size {
-			n = most + 1 // within what a list gives, and enough to see whether there are more
-		}
-		files, err := list(after, n)
-		if err != nil {
-			return false, err
-		}
-		took := files[:min(len(files), most)]
-		if err := add(took); err != nil {
-			return false, err
-		}
-		if most -= len(took); len(took) < len(files) {
-			return true, nil
-		}
-		if len(files) < n {
-			return false, nil
-		}
-		after = files[len(files)-1].ID
-	}
 }
 
 // fileRows writes files as they come, so that it holds no more than some of them.
@@ -159,6 +134,8 @@ func (r *fileRows) end() error {
 	_, err := io.WriteString(r.out, closing)
 	return err
 }
+
+func fileID(f api.File) string { return f.ID }
 
 // listOf lists the files of a folder, or those in a state, for inPages.
 func listOf(ctx context.Context, c *client.Client, folderID, status string) func(after string, n int) ([]api.File, error) {

@@ -32,7 +32,7 @@ func TestFilesAreListedInPagesUpToTheLimit(t *testing.T) {
 			}
 			return out, nil
 		}
-		more, err := inPages(most, size, list, func(files []api.File) error {
+		more, err := inPages(most, size, list, fileID, func(files []api.File) error {
 			for _, f := range files {
 				got = append(got, f.ID)
 			}

@@ -349,7 +349,7 @@ func (j *addition) broken(ctx context.Context) {
 	if len(j.ids) == 0 {
 		return
 	}
-	_, j.err = inPages(math.MaxInt, filesAtOnce, listOf(ctx, j.c, j.folder.ID, api.FileError), func(files []api.File) error {
+	_, j.err = inPages(math.MaxInt, filesAtOnce, listOf(ctx, j.c, j.folder.ID, api.FileError), fileID, func(files []api.File) error {
 		for _, f := range files {
 			if name, ours := j.ids[f.ID]; ours {
 				j.refused = append(j.refused, refused{Name: name, Error: api.Val(f.ErrorMessage)})

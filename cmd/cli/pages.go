@@ -1,22 +1,43 @@
 package cli
 
-import "loci/daemon/api"
+import (
+	"math"
+
+	"loci/daemon/api"
+)
 
 // listedAtOnce is how much of a list one request asks for.
 const listedAtOnce = 1000
 
-// listAll reads a list to its end, a part at a time. id is an entry's cursor.
+// listAll reads a list to its end. id is an entry's cursor.
 func listAll[T any](list func(api.Page) ([]T, error), id func(T) string) ([]T, error) {
 	var all []T
-	for p := (api.Page{Limit: listedAtOnce}); ; {
-		some, err := list(p)
+	page := func(after string, n int) ([]T, error) { return list(api.Page{After: after, Limit: n}) }
+	_, err := inPages(math.MaxInt, listedAtOnce, page, id, func(some []T) error { all = append(all, some...); return nil })
+	return all, err
+}
+
+// inPages lists most entries at most, a page at a time, and says whether there are more.
+func inPages[T any](most, size int, list func(after string, n int) ([]T, error), id func(T) string, add func([]T) error) (more bool, err error) {
+	for after := ""; ; {
+		n := size
+		if most < size {
+			n = most + 1 // within what a list gives, and enough to see whether there are more
+		}
+		page, err := list(after, n)
 		if err != nil {
-			return nil, err
+			return false, err
 		}
-		all = append(all, some...)
-		if len(some) < p.Limit {
-			return all, nil
+		took := page[:min(len(page), most)]
+		if err := add(took); err != nil {
+			return false, err
 		}
-		p.After = id(some[len(some)-1])
+		if most -= len(took); len(took) < len(page) {
+			return true, nil
+		}
+		if len(page) < n {
+			return false, nil
+		}
+		after = id(page[len(page)-1])
 	}
 }

@@ -16,7 +16,7 @@ import (
 // outside is a tool that acts on the world: it waits, and counts its calls.
 type outside struct {
 	started chan struct{}
-	release <-chan struct{}
+	release chan struct{}
 	calls   int
 }
 
@@ -55,6 +55,18 @@ func withOutside(o *outside) func(*engine.Config) {
 	return func(c *engine.Config) {
 		c.Tools = &box{c.Tools, core.BoundTool{Info: core.ToolInfo{ID: core.BuiltinToolID("launch"), Effect: core.EffectOutside, Spec: o.Spec()}, Tool: o}}
 	}
+}
+
+// launching is a house whose model has the tool launched at the beginning of a thread, and is done with whatever follows.
+func launching(t *testing.T) (*house, *outside) {
+	t.Helper()
+	tool := &outside{started: make(chan struct{}, 4), release: make(chan struct{})}
+	return open(t, func(_ int, req core.ChatRequest) turn {
+		if len(req.Messages) == 1 {
+			return calling("launch", map[string]any{})
+		}
+		return say("done")
+	}, withOutside(tool)), tool
 }
 
 func TestRule10AShutdownLeavesABackgroundRunToTheNextStart(t *testing.T) {
@@ -226,14 +238,7 @@ func TestRule11AForegroundRunOfADeadDaemonFailsWithItsTerminalEvent(t *testing.T
 
 func TestRule11AResumedRunWaitsForItsKey(t *testing.T) {
 	t.Parallel()
-	release := make(chan struct{})
-	tool := &outside{started: make(chan struct{}, 4), release: release}
-	h := open(t, func(_ int, req core.ChatRequest) turn {
-		if req.Messages[len(req.Messages)-1].Role == core.ChatTool {
-			return say("done")
-		}
-		return calling("launch", map[string]any{})
-	}, withOutside(tool))
+	h, tool := launching(t)
 	h.model.missing = map[string]string{"openai": "OPENAI_API_KEY"}
 	key := func(name string) (core.Secret, bool) { return "sk-test", name == "OPENAI_API_KEY" }
 	a := h.agent(nil, "launch")
@@ -266,18 +271,12 @@ func TestRule11AResumedRunWaitsForItsKey(t *testing.T) {
 	if r, _ := h.follow(run.ID); r.Status != core.RunCompleted {
 		t.Errorf("run %s %+v", r.Status, r.Error)
 	}
-	close(release)
+	close(tool.release)
 }
 
 func TestRule11AResumedRunWithoutKeyYieldsToTheNextRun(t *testing.T) {
 	t.Parallel()
-	tool := &outside{started: make(chan struct{}, 4), release: make(chan struct{})}
-	h := open(t, func(_ int, req core.ChatRequest) turn {
-		if len(req.Messages) == 1 {
-			return calling("launch", map[string]any{})
-		}
-		return say("done")
-	}, withOutside(tool))
+	h, tool := launching(t)
 	h.model.missing = map[string]string{"openai": "OPENAI_API_KEY"}
 	key := func(name string) (core.Secret, bool) { return "sk-test", name == "OPENAI_API_KEY" }
 	a := h.agent(nil, "launch")
@@ -327,13 +326,7 @@ func TestRule11AResumedRunAsksNobodyElsewhere(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tool := &outside{started: make(chan struct{}, 4), release: make(chan struct{})}
-			h := open(t, func(_ int, req core.ChatRequest) turn {
-				if req.Messages[len(req.Messages)-1].Role == core.ChatTool {
-					return say("done")
-				}
-				return calling("launch", map[string]any{})
-			}, withOutside(tool))
+			h, tool := launching(t)
 			a := h.agent(nil, "launch")
 			req := h.request(a, "go")
 			req.Background, req.Client.Env = true, vars(c.begun)
@@ -366,13 +359,7 @@ func TestRule11AResumedRunAsksNobodyElsewhere(t *testing.T) {
 
 func TestRule11AResumedRunWhoseAddressIsGoneSaysWhatToDo(t *testing.T) {
 	t.Parallel()
-	tool := &outside{started: make(chan struct{}, 4), release: make(chan struct{})}
-	h := open(t, func(_ int, req core.ChatRequest) turn {
-		if len(req.Messages) == 1 {
-			return calling("launch", map[string]any{})
-		}
-		return say("done")
-	}, withOutside(tool))
+	h, tool := launching(t)
 	a := h.agent(nil, "launch")
 	req := h.request(a, "go")
 	req.Background = true

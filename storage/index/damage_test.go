@@ -99,7 +99,7 @@ func damage(t *testing.T, dir string) {
 // repaired searches until there is an index again, which has the text.
 func repaired(t *testing.T, x *Index) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	ask := Ask{Query: search.Analyse("lake", 19_500), Zone: time.UTC, Explain: 3}
 	for {
@@ -113,6 +113,6 @@ func repaired(t *testing.T, x *Index) {
 			}
 			return
 		}
-		x.Wait(ctx, 1, 20*time.Second)
+		x.Wait(ctx, 1, time.Minute)
 	}
 }

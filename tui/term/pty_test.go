@@ -122,7 +122,7 @@ func narrowed(t *testing.T) (o *Output, got func() string) {
 	t.Helper()
 	master, tty, err := pty.Open()
 	if err != nil {
-		t.Skip("no pseudo terminal: ", err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = errors.Join(master.Close(), tty.Close()) })
 	size := func(width uint16) {
