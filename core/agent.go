@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// AgentType selects a policy: how an agent's loop goes on and ends.
+// AgentType selects a policy: how an agent's loop continues and ends.
 type AgentType string
 
-// The agent types built so far.
+// The agent types.
 const (
 	AgentLettaV1  AgentType = "letta_v1_agent"  // the loop goes on while there are tool calls; plain text ends the turn
 	AgentMemGPTV2 AgentType = "memgpt_v2_agent" // every response must be a tool call; heartbeats; send_message
@@ -22,7 +22,7 @@ const (
 	MaxSystemChars = 200_000
 )
 
-// The tokens that automatic recall may add to a turn.
+// How many tokens automatic recall may add to a turn.
 const (
 	DefaultRecall = 800
 	MinRecall     = 100
@@ -37,7 +37,7 @@ type Agent struct {
 	Description string
 	System      string // the text before compilation
 	Model       Handle
-	ModelAuto   bool // nobody named its model: the first run that reaches a real one makes that its own, and says so
+	ModelAuto   bool // the model was not named: the first run that reaches a real one adopts it, and says so
 	Settings    ModelSettings
 	Embedding   Handle // empty: the built-in one
 	Tools       []ToolID
@@ -47,8 +47,8 @@ type Agent struct {
 	Timezone    string // IANA name, "UTC" by default
 	Hidden      bool
 	Autoclear   bool           // message_buffer_autoclear
-	Recall      int            // up to how many tokens of memories join a turn by themselves; 0: none
-	Extra       map[string]any // settings of the contract that are kept and shown, and that nothing here reads yet
+	Recall      int            // up to how many tokens of memories are recalled into a turn automatically; 0: none
+	Extra       map[string]any // settings of the contract that are kept and shown, and that nothing reads yet
 
 	LastStopReason StopReason
 	LastRunAt      time.Time // completion of the last run; zero: none
@@ -60,7 +60,7 @@ type Agent struct {
 	UpdatedAt      time.Time
 }
 
-// nameRune reports whether a character may stand in an agent's name.
+// nameRune reports whether a character may appear in an agent's name.
 func nameRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || strings.ContainsRune(" _'-", r)
 }
@@ -91,7 +91,7 @@ func (a *Agent) Validate() error {
 	return a.Model.Validate()
 }
 
-// Location returns the agent's zone, UTC where it is unknown.
+// Location returns the agent's time zone, or UTC if it is unknown.
 func (a *Agent) Location() *time.Location {
 	if loc, err := time.LoadLocation(a.Timezone); err == nil {
 		return loc
@@ -99,11 +99,11 @@ func (a *Agent) Location() *time.Location {
 	return time.UTC
 }
 
-// Policy is what differs between agent types. The loop reads it and has no type switch.
+// Policy is what differs between agent types. The loop reads it instead of switching on the type.
 type Policy struct {
 	ForceTool    bool     // every response must be a tool call
 	TextEnds     bool     // plain text without a call ends the turn
-	Heartbeats   bool     // non-terminal tools get request_heartbeat and decide with it whether the loop goes on
+	Heartbeats   bool     // non-terminal tools get request_heartbeat, which decides whether the loop goes on
 	ThinkingArg  bool     // inner thoughts are the leading argument "thinking" of every tool
 	SpeakTool    string   // the tool whose argument is what the person reads; empty: plain text
 	SpeakArg     string   // … and the name of that argument
@@ -122,8 +122,15 @@ var policies = map[AgentType]Policy{
 		PromptPolicy: "v1",
 	},
 	AgentMemGPTV2: {
-		ForceTool: true, Heartbeats: true, ThinkingArg: true, SpeakTool: "send_message", SpeakArg: "message", OneCall: true, BootMessages: true,
-		BaseTools: []string{"send_message", "conversation_search", "memory_insert", "memory_replace"}, BaseRules: true,
+		ForceTool:    true,
+		Heartbeats:   true,
+		ThinkingArg:  true,
+		SpeakTool:    "send_message",
+		SpeakArg:     "message",
+		OneCall:      true,
+		BootMessages: true,
+		BaseTools:    []string{"send_message", "conversation_search", "memory_insert", "memory_replace"},
+		BaseRules:    true,
 		PromptPolicy: "v2",
 	},
 }

@@ -10,24 +10,24 @@ import (
 // The limits of a block.
 const (
 	DefaultBlockLimit = 100_000 // characters; the contract's default
-	TerminalLimit     = 20_000  // characters, for the blocks the terminal makes
+	TerminalLimit     = 20_000  // characters, for blocks made by the terminal
 	MaxBlockChars     = 1_000_000
 	MaxLabel          = 100
 )
 
-// Block is a labelled, size-limited text that is always in context; it may be shared between agents.
+// Block is a labelled text of limited size that is always in context; several agents may share it.
 type Block struct {
 	ID          BlockID
 	Label       string
 	Value       string
 	Description string
-	Limit       int // characters: a tool is refused beyond it, the API is not
+	Limit       int // characters: a tool may not exceed it, the API may
 	ReadOnly    bool
 	Metadata    map[string]any
 	Tags        []string
 	Hidden      bool
 	Extra       map[string]any // template_name and other keys of the contract that are kept and shown
-	Version     int            // 1 at creation, raised by every change of value, label, description or limit
+	Version     int            // 1 at creation; every change of value, label, description or limit adds 1
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 }
@@ -67,7 +67,7 @@ const (
 	AuthorSystem AuthorKind = "system"
 )
 
-// BlockAuthor is who made a version: a person (ID is the client, may be empty), or an agent in a step.
+// BlockAuthor is who made a version: a person (ID is the client, may be empty), or an agent during a step.
 type BlockAuthor struct {
 	Kind     AuthorKind `json:"kind"`
 	ID       string     `json:"id,omitempty"`
@@ -75,7 +75,7 @@ type BlockAuthor struct {
 	Restores int        `json:"restores,omitempty"` // the version whose content this one brings back (undo, redo, rewind); 0: an edit
 }
 
-// BlockVersion is one state of a block, kept for ever.
+// BlockVersion is one state of a block, kept forever.
 type BlockVersion struct {
 	Block       BlockID
 	Version     int
@@ -96,5 +96,5 @@ type BlockFilter struct {
 	IDs                                         []BlockID
 	Agent                                       AgentID // only blocks attached to it
 	SharersOver, SharersUnder                   Opt[int]
-	Sharers                                     []int // how many agents have it: one of these
+	Sharers                                     []int // attached to one of these numbers of agents
 }

@@ -1,42 +1,47 @@
 package core
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
+	"slices"
 	"strings"
 )
 
-// ChatModel streams one assistant turn. The sequence ends with one Delta whose End is set, carrying Finish and Usage,
-// or with one *Error of kind rate_limited, unavailable, unauthenticated, no_credit, invalid, too_long, cancelled or timeout,
-// its Provider flag set. Breaking out of the sequence or ending ctx stops the request at once.
+// ChatModel streams one assistant turn. The sequence ends with one Delta whose End is set, carrying Finish and Usage, or
+// with one *Error of kind rate_limited, unavailable, unauthenticated, no_credit, invalid, not_found (the server does not
+// have the model), too_long, cancelled or timeout, with its Provider flag set. Breaking out of the sequence or
+// cancelling ctx stops the request at once.
 type ChatModel interface {
 	Stream(ctx context.Context, req ChatRequest) iter.Seq2[Delta, error]
 }
 
-// ChatRequest is what a model is asked. It is already valid: every call has its result in the next message, no
-// message is empty, roles alternate as wires need them (several user messages in a row are allowed).
+// ChatRequest is what to ask a model. It is already valid: every call has its result in the next message, no message is
+// empty, roles alternate as providers need (several user messages in a row are allowed).
 type ChatRequest struct {
 	Model    string // the provider's own name
 	System   string
 	Messages []ChatMessage
-	Tools    []ToolSpec // empty: none offered
+	Tools    []ToolSpec // empty: no tools are offered
 	Choice   ToolChoice
 	Parallel bool // whether several calls in one turn are welcome
 	Settings ModelSettings
-	Window   int    // context window to ask the server for, in tokens
-	Prefix   string // hash of what native items are bound to
-	CacheKey string // the same for all requests of one conversation
+	Window   int       // context window to ask the server for, in tokens
+	Info     ModelInfo // what is known about the model; filled in by whoever resolved the handle
+	Prefix   string    // hash of what native items are bound to
+	CacheKey string    // the same for every request of a conversation
 }
 
-// ToolChoice says whether a tool must be called. The zero value leaves it to the model.
+// ToolChoice says whether the model must call a tool. The zero value leaves it to the model.
 type ToolChoice struct {
 	Mode ToolChoiceMode `json:"mode,omitempty"`
 	Name string         `json:"name,omitempty"` // with ChoiceNamed
 }
 
-// ToolChoiceMode is how strongly a call is wanted.
+// ToolChoiceMode is how strongly a call is requested.
 type ToolChoiceMode string
 
 // The tool choices.
@@ -50,8 +55,8 @@ const (
 // ChatRole is who speaks in a request.
 type ChatRole string
 
-// The roles in a request. A reminder comes from the program, not from a person: wires without a system role in
-// mid-thread send it as a user message inside <system-reminder> tags.
+// The roles in a request. A reminder comes from the program, not from a person: providers without a mid-thread system
+// role get it as a user message inside <system-reminder> tags.
 const (
 	ChatUser      ChatRole = "user"
 	ChatAssistant ChatRole = "assistant"
@@ -63,14 +68,14 @@ const (
 type ChatMessage struct {
 	Role      ChatRole
 	Text      string
-	Name      string       // of a user, optional
+	Name      string       // of a user; optional
 	Reasoning string       // of an assistant turn, normalised
 	Calls     []ToolCall   // of an assistant turn
-	Returns   []ChatReturn // of a tool message: one for each call of the turn before it, in call order
-	Native    *Native      // the provider's own item for an assistant turn, set only where it may be replayed
+	Returns   []ChatReturn // of a tool message: one for each call of the preceding turn, in call order
+	Native    *Native      // the provider's own item for an assistant turn, set only if it may be replayed
 }
 
-// ChatReturn is what a tool gave back, as the model sees it.
+// ChatReturn is a tool's return as the model sees it.
 type ChatReturn struct {
 	CallID  string
 	Name    string
@@ -86,21 +91,25 @@ type ToolCall struct {
 }
 
 // Native keeps a provider's own form of an assistant turn (signed reasoning, encrypted items, call ids) so that it can
-// be replayed to the same provider and model, and where the model binds the prefix, only behind the same prefix.
+// be replayed to the same provider, endpoint and model and, if the model binds the prefix, only after the same prefix.
 type Native struct {
 	Provider string          `json:"provider"`
+	Endpoint string          `json:"endpoint,omitempty"` // where it came from, without credentials; empty: recorded before endpoints were kept
 	Model    string          `json:"model"`
 	Prefix   string          `json:"prefix"`
 	Data     json.RawMessage `json:"data"`
 }
 
-// Delta is a piece of an assistant turn. At most one of Text, Reasoning and Call is set; Native may come with the end.
+// Delta is a piece of an assistant turn. At most one of Text, Reasoning and Call is set; Native may come with the end. A
+// Notice is not part of the turn: it tells a person why nothing has arrived yet.
 type Delta struct {
+	Notice    *Notice
+	Thought   bool // all Text so far turned out to be reasoning
 	Text      string
 	Reasoning string
-	Signature string // of the reasoning before it
+	Signature string // of the preceding reasoning
 	Call      *CallDelta
-	Native    json.RawMessage // the provider's own items, whole
+	Native    json.RawMessage // the provider's own items, complete
 	End       bool            // the last one
 	Finish    Finish          // with End
 	Usage     *Usage          // with End, nil if the provider reports none
@@ -119,55 +128,55 @@ type Finish string
 
 // The finishes.
 const (
-	FinishStop     Finish = "stop"   // it was done, with or without calls
-	FinishLength   Finish = "length" // the output limit was reached
-	FinishFiltered Finish = "filtered"
+	FinishStop     Finish = "stop"     // the model was done, with or without calls
+	FinishLength   Finish = "length"   // the output limit was reached
+	FinishFiltered Finish = "filtered" // the provider's filter cut it off
+	FinishRefused  Finish = "refused"  // the model declined to answer; its text, if any, says so
 )
 
-// Models finds who answers.
+// Models finds the model that answers.
 type Models interface {
-	// Chat resolves a handle with the asker's variables. Unknown handles are not_found, a missing key is unauthenticated
+	// Chat resolves a handle with the caller's variables. An unknown handle is not_found, a missing key is unauthenticated
 	// (ErrNoKey).
 	Chat(ctx context.Context, handle Handle, env Env) (ChatModel, ModelInfo, error)
-	// List returns the chat models that can be reached with the asker's variables, in the order of preference.
+	// List returns the models that can be reached with the caller's variables, in order of preference; those that can't chat
+	// say why.
 	List(ctx context.Context, env Env) ([]ModelInfo, error)
-	// First looks for the first reachable real model of the asker's environment (keys present, a local server up; one
-	// with tools first).
+	// First looks for the first reachable real model in the caller's environment (keys present, a local server up),
+	// preferring one with tools.
 	First(ctx context.Context, env Env) Reach
-	// Unbuilt names the variables that are set for providers that are not built yet. It asks nobody.
+	// Unbuilt names the variables that are set for providers that aren't built yet. It makes no request.
 	Unbuilt(env Env) []string
-	// Moved tells which providers the asker's variables put at another address than their own: a digest of the address
-	// by the provider's name. It asks nobody.
+	// Moved says which providers the caller's variables move to another address: it maps the provider's name to a digest of
+	// the address. It makes no request.
 	Moved(env Env) map[string]string
 }
 
-// ErrNoKey is why a model's provider is not even asked.
+// ErrNoKey says that a model's provider wasn't even asked.
 var ErrNoKey = errors.New("there is no key")
 
-// Reach is what looking for a model in an asker's environment found.
+// Reach is the result of looking for a model in a caller's environment.
 type Reach struct {
 	Info    ModelInfo
 	OK      bool     // Info is a model
 	Because string   // what led to it, like "OPENAI_API_KEY is set"
-	Failed  []string // what is set up and did not work, as sentences without their full stop
+	Failed  []string // what is set up but didn't work, as sentences without a full stop
 }
 
-// mostNamed bounds how many models a hint names.
-const mostNamed = 20
+// mostNear limits how many models a warning names.
+const mostNear = 5
 
-// CheckListed refuses a model that its provider's listing, where one can be read, does not hold. A variant of a listed
-// model, behind a colon, passes: listings leave those out.
-func CheckListed(ctx context.Context, models Models, handle Handle, env Env) error {
-	if err := handle.Validate(); err != nil {
-		return err
-	}
-	provider, name, _ := handle.Split()
-	if provider == OfflineHandle.Provider() {
-		return nil
+// Unlisted returns a warning if the provider's listing can be read but doesn't contain the model, else "". Such a model
+// may exist all the same: deployments, adapters and aliases are often not listed. A variant of a listed model, after a
+// colon, counts as listed.
+func Unlisted(ctx context.Context, models Models, handle Handle, env Env) string {
+	provider, name, ok := handle.Split()
+	if !ok || provider == OfflineHandle.Provider() {
+		return ""
 	}
 	all, err := models.List(ctx, env)
 	if err != nil {
-		return nil //nolint:nilerr // who cannot be asked may have it
+		return "" // a provider that can't be asked may have it
 	}
 	base, _, _ := strings.Cut(name, ":")
 	var named []string
@@ -177,16 +186,43 @@ func CheckListed(ctx context.Context, models Models, handle Handle, env Env) err
 		}
 		_, listed, _ := m.Handle.Split()
 		if listed, _, _ = strings.Cut(listed, ":"); listed == base {
-			return nil
+			return ""
 		}
-		named = append(named, string(m.Handle))
+		if m.Hidden == "" {
+			named = append(named, string(m.Handle))
+		}
 	}
 	if len(named) == 0 {
-		return nil
+		return ""
 	}
-	more := ""
-	if len(named) > mostNamed {
-		named, more = named[:mostNamed], ", and more: loci models"
+	return fmt.Sprintf(
+		"%s does not list %q; asking it anyway. The closest names are %s.",
+		provider,
+		name,
+		strings.Join(near(string(handle), named), ", "),
+	)
+}
+
+// near returns a few of the names, those most like the word first.
+func near(word string, names []string) []string {
+	pairs := func(s string) map[string]bool {
+		out := map[string]bool{}
+		for i := range len(s) - 1 {
+			out[strings.ToLower(s[i:i+2])] = true
+		}
+		return out
 	}
-	return E(NotFound, "%s has no model %q", provider, name).WithHint("there are %s%s", strings.Join(named, ", "), more)
+	of := pairs(word)
+	alike := func(name string) float64 {
+		theirs, shared := pairs(name), 0
+		for p := range theirs {
+			if of[p] {
+				shared++
+			}
+		}
+		return float64(shared) / float64(len(of)+len(theirs)+1)
+	}
+	names = slices.Clone(names)
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(alike(b), alike(a)) })
+	return names[:min(len(names), mostNear)]
 }

@@ -3,7 +3,6 @@ package core
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 )
@@ -23,26 +22,32 @@ func (l listing) List(context.Context, Env) ([]ModelInfo, error) {
 	return out, l.err
 }
 
-func TestAModelThatItsProviderDoesNotListIsNotFound(t *testing.T) {
+func TestAModelThatItsProviderDoesNotListIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	known := listing{handles: []Handle{"openai/gpt-4o", "openrouter/a/b", "ollama/qwen3:latest", OfflineHandle}}
-	for handle, want := range map[Handle]Kind{
-		"openai/gpt-4o": "", "openai/nope": NotFound, "openrouter/a/b:nitro": "", "openrouter/a/c": NotFound,
+	for handle, want := range map[Handle]string{
+		"openai/gpt-4o": "", "openai/nope": `openai does not list "nope"; asking it anyway. The closest names are openai/gpt-4o.`,
+		"openrouter/a/b:nitro": "", "openrouter/a/c": `openrouter does not list "a/c"; asking it anyway. The closest names are openrouter/a/b.`,
 		"ollama/qwen3": "", "vllm/listed-nowhere": "", OfflineHandle: "",
 	} {
-		err := CheckListed(t.Context(), known, handle, nil)
-		if KindOf(err) != want || want != "" && !strings.Contains(HintOf(err), handle.Provider()+"/") {
-			t.Errorf("%s: %v, hint %q, want kind %q", handle, err, HintOf(err), want)
+		if got := Unlisted(t.Context(), known, handle, nil); got != want {
+			t.Errorf("%s: %q, want %q", handle, got, want)
 		}
 	}
-	if err := CheckListed(t.Context(), listing{err: errors.New("down")}, "openai/nope", nil); err != nil {
-		t.Errorf("without a listing: %v", err)
+	if got := Unlisted(t.Context(), listing{err: errors.New("down")}, "openai/nope", nil); got != "" {
+		t.Errorf("without a listing: %q", got)
 	}
 	var many listing
-	for i := range 30 {
-		many.handles = append(many.handles, Handle(fmt.Sprintf("openai/m%02d", i)))
+	for _, name := range []string{"gpt-4o", "o3", "gpt-5-mini", "gpt-5", "babbage", "gpt-5.1", "tts", "sora"} {
+		many.handles = append(many.handles, Handle("openai/"+name))
 	}
-	if hint := HintOf(CheckListed(t.Context(), many, "openai/nope", nil)); !strings.Contains(hint, "openai/m19") || strings.Contains(hint, "openai/m20") {
-		t.Errorf("the hint of many models: %s", hint)
+	if got := Unlisted(
+		t.Context(),
+		many,
+		"openai/gpt5-mini",
+		nil,
+	); !strings.Contains(got, "The closest names are openai/gpt-5-mini, ") ||
+		strings.Count(got, "openai/") != mostNear {
+		t.Errorf("of many: %q", got)
 	}
 }

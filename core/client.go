@@ -2,7 +2,7 @@ package core
 
 import "time"
 
-// ClientKind says who asks.
+// ClientKind says what kind of client makes the request.
 type ClientKind string
 
 // The kinds of clients.
@@ -13,20 +13,20 @@ const (
 	ClientDaemon ClientKind = "daemon" // the daemon itself
 )
 
-// PermissionMode is how tools that act on the world are allowed; one mode exists so far.
+// PermissionMode is how tools that act on the world get permission; so far there is one mode.
 type PermissionMode string
 
-// ModeStandard asks where a rule says so.
+// ModeStandard asks a person where a rule says so.
 const ModeStandard PermissionMode = "standard"
 
-// Client is who asks and from where. It is recorded on a run; Env is not.
+// Client is who makes a request and from where. A run records it, except for Env.
 type Client struct {
 	ID        ClientID       `json:"id,omitempty"` // a client session, empty for the API
 	Kind      ClientKind     `json:"kind"`
 	Workspace string         `json:"workspace,omitempty"` // absolute path; only a client on the socket can name one
 	Mode      PermissionMode `json:"mode,omitempty"`
 	Zone      string         `json:"zone,omitempty"` // IANA name of the person's zone
-	Env       Env            `json:"-"`              // the provider variables of the session, then the daemon's
+	Env       Env            `json:"-"`              // the session's provider variables, then the daemon's
 }
 
 // Workspace says which agent and conversation a folder last used.

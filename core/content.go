@@ -1,6 +1,6 @@
 package core
 
-// ContentType says what a piece of content is.
+// ContentType is the type of a piece of content.
 type ContentType string
 
 // The content types.
@@ -10,14 +10,14 @@ const (
 	ContentCall      ContentType = "call"
 )
 
-// Content is one piece of a message, in the order in which it appeared.
+// Content is one piece of a message, in order of appearance.
 type Content struct {
 	Type      ContentType `json:"type"`
 	Text      string      `json:"text,omitempty"`      // of text and reasoning
 	Signature string      `json:"signature,omitempty"` // of reasoning
-	Prompted  bool        `json:"prompted,omitempty"`  // reasoning that was an argument (inner thoughts), not the model's own
+	Prompted  bool        `json:"prompted,omitempty"`  // reasoning passed as an argument (inner thoughts), not the model's own
 	Call      *ToolCall   `json:"call,omitempty"`
 }
 
-// Text makes a piece of text.
+// Text makes a piece of text content.
 func Text(s string) Content { return Content{Type: ContentText, Text: s} }

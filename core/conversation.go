@@ -4,8 +4,8 @@ import "time"
 
 // Conversation is an ordered thread of an agent; every agent has a default one, whose id is the agent's.
 //
-// System is message 0 as it is shown wherever messages are listed; PinSystem and PinTools are what is sent. They are
-// hashes of snapshots. See the package core/memory for when they move.
+// System is message 0 as message lists show it; PinSystem and PinTools are what is sent. They are hashes of snapshots.
+// See package core/memory for when they change.
 type Conversation struct {
 	ID            ConversationID
 	Agent         AgentID
@@ -15,18 +15,18 @@ type Conversation struct {
 	Hidden        bool
 	SystemMessage MessageID // message 0
 	System        string    // snapshot of the stored system message
-	Stale         bool      // of a default conversation: System must be compiled anew at the next read or run
+	Stale         bool      // of a default conversation: recompile System at the next read or run
 	PinSystem     string    // snapshot of the system text to send; empty: not pinned yet
 	PinTools      string    // snapshot of the tools to send
 	PinRev        int       // the agent's Rev at which it was pinned
-	PinKey        string    // what must not have changed for the pin to stay: hash of system text, rules, tools, folders
+	PinKey        string    // the pin holds while this is unchanged: hash of system text, rules, tools, folders
 	Prefix        string    // hash(system sent, tools sent, cut)
 	Cut           int       // rev of the last compaction or eviction
-	Rev           int       // raised by each group of rows that enters or leaves the context
+	Rev           int       // rises with each group of rows that enters or leaves the context
 	Shown         map[BlockID]int
 	AskedAt       time.Time // when a model was last asked; zero: never
 	LastMessageAt time.Time
-	LastFolder    string // the workspace the window last named
+	LastFolder    string // the workspace last named in the window
 	MessageCount  int    // messages, hidden ones not counted
 	CreatedAt     time.Time
 	UpdatedAt     time.Time
@@ -35,7 +35,7 @@ type Conversation struct {
 // LeftWhy says why a message left a conversation's context.
 type LeftWhy string
 
-// Why a context row was closed. A list shows a message whose newest row is open or was closed by eviction or compaction.
+// Why a context row was closed. Lists show a message if its newest row is open, or was closed by eviction or compaction.
 const (
 	LeftEviction   LeftWhy = "eviction"
 	LeftCompaction LeftWhy = "compaction"
@@ -43,7 +43,7 @@ const (
 	LeftRewind     LeftWhy = "rewind"
 )
 
-// ContextRow says that a message was part of what a conversation sends from Entered on, until Left.
+// ContextRow says that a message was part of what a conversation sends, from Entered until Left.
 type ContextRow struct {
 	Conversation ConversationID
 	Message      MessageID
@@ -64,5 +64,5 @@ type InContext struct {
 type ConversationFilter struct {
 	Agent         AgentID
 	SummarySearch string
-	Hidden        bool // hidden ones too
+	Hidden        bool // include hidden ones
 }

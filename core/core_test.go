@@ -106,7 +106,14 @@ func TestAMessageFansOutIntoItsParts(t *testing.T) {
 		return core.Content{Type: core.ContentCall, Call: &core.ToolCall{ID: id, Name: name, Arguments: args}}
 	}
 	m := core.Message{ID: core.NewMessageID(), Role: core.RoleAssistant, Content: []core.Content{
-		{Type: core.ContentReasoning, Text: "hm"}, call("a", "search", `{}`), core.Text("words"), call("b", "send_message", `{"message":"hello"}`), call("c", "search", `{}`),
+		{
+			Type: core.ContentReasoning,
+			Text: "hm",
+		},
+		call("a", "search", `{}`),
+		core.Text("words"),
+		call("b", "send_message", `{"message":"hello"}`),
+		call("c", "search", `{}`),
 	}}
 	kinds := func(parts []core.Part) (out []string) {
 		for i, p := range parts {
@@ -217,7 +224,8 @@ func TestUsageAddsWhatIsKnown(t *testing.T) {
 	if core.EstimateTokens(strings.Repeat("abcd", 10)) != 10 || core.EstimateTokens("李雷") != 2 {
 		t.Error("estimate")
 	}
-	if core.StopEndTurn.Status() != core.RunCompleted || core.StopCancelled.Status() != core.RunCancelled || core.StopReason("new").Status() != core.RunFailed {
+	if core.StopEndTurn.Status() != core.RunCompleted || core.StopCancelled.Status() != core.RunCancelled ||
+		core.StopReason("new").Status() != core.RunFailed {
 		t.Error("statuses of stop reasons")
 	}
 }

@@ -27,41 +27,41 @@ type Parser interface {
 	Parse(ctx context.Context, in ParseInput) (Document, error)
 }
 
-// ParseInput is a file to read. Name is the name it was given, without a folder; it helps to tell what the file is.
+// ParseInput is a file to parse. Name is the file's name without a folder; it helps to detect the type.
 type ParseInput struct {
 	Name   string
 	Data   []byte
-	Limits ParseLimits // a zero field: its default
+	Limits ParseLimits // a zero field means its default
 }
 
-// ParseLimits bounds what reading one file may take.
+// ParseLimits bounds what parsing one file may take.
 type ParseLimits struct {
 	Input    int64         // bytes of the file
-	Unpacked int64         // bytes of everything that is decompressed on the way
+	Unpacked int64         // bytes decompressed on the way, in total
 	Ratio    int64         // unpacked to packed bytes of one part, once the part is larger than a megabyte
 	Parts    int           // files in a container, object streams in a PDF
 	Pages    int           // pages of a PDF, chapters of a book
-	Depth    int           // nesting of whatever nests
+	Depth    int           // nesting of anything that nests
 	Text     int           // bytes of the text that comes out
-	Time     time.Duration // of the whole reading
+	Time     time.Duration // for the whole file
 }
 
 // Document is the text of a file and how it is divided. Text is valid UTF-8 with lines ended by a single newline.
-// Sections follow one another and cover Text without a gap; there is at least one unless Text is empty.
+// Sections are consecutive and cover Text without gaps; there is at least one unless Text is empty.
 type Document struct {
 	Kind     FileKind  `json:"kind"`
 	Title    string    `json:"title,omitempty"`
 	Text     string    `json:"text"`
 	Sections []Section `json:"sections,omitempty"`
-	Pages    int       `json:"pages,omitempty"` // 0 where the format has none
+	Pages    int       `json:"pages,omitempty"` // 0 if the format has none
 }
 
-// Section is a part of a document's text: what stands under a heading, or on a page.
+// Section is part of a document's text: what comes under a heading, or on a page.
 type Section struct {
-	Path    []string `json:"path,omitempty"` // headings above the text, the outermost first
+	Path    []string `json:"path,omitempty"` // headings above the text, outermost first
 	Start   int      `json:"start"`          // first byte
-	End     int      `json:"end"`            // behind the last byte
+	End     int      `json:"end"`            // after the last byte
 	Line    int      `json:"line"`           // line of the first byte, from 1
 	EndLine int      `json:"end_line"`       // line of the last byte
-	Page    int      `json:"page,omitempty"` // from 1; 0 where the format has none
+	Page    int      `json:"page,omitempty"` // from 1; 0 if the format has none
 }

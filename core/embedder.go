@@ -5,12 +5,12 @@ import "context"
 // WordsHandle is the built-in embedding: static word vectors, no language model, no network.
 const WordsHandle Handle = "builtin/words"
 
-// WordsDim is the dimension of its vectors.
+// WordsDim is the dimension of the built-in vectors.
 const WordsDim = 96
 
-// Embedder turns texts into vectors whose closeness stands for closeness of meaning. The answer has one vector for each
-// text, in their order and of one dimension; nil where a text has nothing that the model knows. Who calls checks
-// lengths and numbers all the same: what comes from elsewhere may be wrong.
+// Embedder turns texts into vectors that are close if the meanings are close. It returns one vector for each text, in
+// order and all of one dimension; nil if the model knows nothing in the text. Callers still check lengths and numbers: a
+// server's answer may be wrong.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Kind classifies an error: it decides the HTTP status, the exit code, whether to retry and how to log.
+// Kind classifies an error: it decides the HTTP status, the exit code, whether to retry, and how to log.
 type Kind string
 
 // The kinds of errors.
@@ -15,20 +15,20 @@ const (
 	Invalid         Kind = "invalid"         // the request makes no sense
 	NotFound        Kind = "not_found"       // what was named does not exist
 	Conflict        Kind = "conflict"        // the state does not allow it, or a unique value is taken
-	Busy            Kind = "busy"            // somebody else is at it
-	Unauthenticated Kind = "unauthenticated" // no or a wrong credential
+	Busy            Kind = "busy"            // something else is using it
+	Unauthenticated Kind = "unauthenticated" // credential missing or wrong
 	Forbidden       Kind = "forbidden"       // the credential does not allow it
 	RateLimited     Kind = "rate_limited"    // too often; may succeed later
 	NoCredit        Kind = "no_credit"       // the account behind the key is empty
 	Unavailable     Kind = "unavailable"     // not reachable or overloaded; may succeed later
 	Timeout         Kind = "timeout"         // took too long
-	Cancelled       Kind = "cancelled"       // somebody asked to stop
+	Cancelled       Kind = "cancelled"       // somebody asked it to stop
 	Unsupported     Kind = "unsupported"     // known, but not offered here
 	TooLong         Kind = "too_long"        // does not fit the model's context window
 	TooLarge        Kind = "too_large"       // the body is over the limit
-	Gone            Kind = "gone"            // was there, is not any more
+	Gone            Kind = "gone"            // used to exist, no longer does
 	Precondition    Kind = "precondition"    // something must be done first (a client must register)
-	Internal        Kind = "internal"        // we broke
+	Internal        Kind = "internal"        // a bug of ours
 )
 
 // Error is an error of a kind. Msg is for a person: what failed and why. Hint says what to do next.
@@ -39,10 +39,10 @@ type Error struct {
 	Hint string // optional
 	Err  error  // optional cause
 
-	Provider   bool          // a model provider said it: the wire shows it as an llm_* failure
-	RetryAfter time.Duration // when the provider asked for a pause
-	Run        RunID         // the run that is in the way, for Busy
-	Detail     any           // a structured detail for the wire, where the contract has one
+	Provider   bool          // it came from a model provider: the wire shows it as an llm_* failure
+	RetryAfter time.Duration // if the provider asked for a pause
+	Run        RunID         // the run in the way, for Busy
+	Detail     any           // a structured detail for the wire, if the contract has one
 }
 
 // Error returns what failed and why, without the hint.
@@ -67,20 +67,20 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// E makes an error of a kind with a formatted message; %w keeps a cause.
+// E returns an error of a kind with a formatted message; %w keeps a cause.
 func E(kind Kind, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Kind: kind, Msg: err.Error(), Err: silent(errors.Unwrap(err))}
 }
 
-// WithHint returns the error with what to do next.
+// WithHint adds to the error what to do next.
 func (e *Error) WithHint(format string, args ...any) *Error {
 	c := *e
 	c.Hint = fmt.Sprintf(format, args...)
 	return &c
 }
 
-// silentError keeps a cause reachable for errors.Is and As although the message already contains its text.
+// silentError keeps a cause reachable for errors.Is and errors.As when the message already contains its text.
 type silentError struct{ err error }
 
 func (s silentError) Error() string { return "" }
@@ -100,7 +100,8 @@ var (
 	ErrDeadline  = &Error{Kind: Timeout, Msg: "the run took longer than its deadline allows"}
 )
 
-// KindOf returns the kind of the first Error in the chain; context errors have kinds of their own, anything else is Internal.
+// KindOf returns the kind of the first Error in the chain; context errors have their own kinds, anything else is
+// Internal.
 func KindOf(err error) Kind {
 	var e *Error
 	switch {

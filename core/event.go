@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// AttemptSpan is how far apart the sequence numbers of two attempts of a run begin.
+// AttemptSpan is the distance between the first sequence numbers of two attempts of a run.
 const AttemptSpan = int64(1) << 24
 
-// Event is one observable thing in a run. Seq rises, gaps allowed; it is the stream's seq_id.
+// Event is one observable thing in a run. Seq rises, possibly with gaps; it is the stream's seq_id.
 type Event struct {
 	Run     RunID
 	Seq     int64
@@ -25,7 +25,7 @@ type Event struct {
 //sumtype:decl
 type EventBody interface{ eventKind() string }
 
-// The bodies of events. Said, Reasoning and ToolCallDelta are pieces; the others are whole.
+// The bodies of events. Said, Reasoning and ToolCallDelta are pieces; the others are complete.
 type (
 	// Said is a piece of what the agent says.
 	Said struct {
@@ -70,14 +70,14 @@ type (
 		Tokens  int    `json:"tokens"`
 		Window  int    `json:"window"`
 	}
-	// Notice is something a person should know: the model that was chosen, a discarded attempt, an eviction.
+	// Notice is something a person should know: the chosen model, a discarded attempt, an eviction.
 	Notice struct {
 		Kind string         `json:"kind"` // model, discard, evicted, retry, waiting, filtered, cut
 		Text string         `json:"text"`
 		Data map[string]any `json:"data,omitempty"`
 	}
-	// Saved says that the messages of a step are facts now: the boundary up to which a step-wise stream may show. Dropped
-	// are the ids of calls that were shown in part and are not among those facts.
+	// Saved says that a step's messages are now stored: a step-wise stream may show everything up to here. Dropped holds the
+	// ids of calls that were shown in part but weren't stored.
 	Saved struct {
 		Messages []MessageID `json:"messages"`
 		Dropped  []string    `json:"dropped,omitempty"`
@@ -147,9 +147,19 @@ func DecodeEvent(data []byte) (Event, error) {
 
 func decodeBody(kind string, data []byte) (EventBody, error) {
 	decoders := map[string]func([]byte) (EventBody, error){
-		"text": decodeAs[Said], "reasoning": decodeAs[Reasoning], "tool_call": decodeAs[ToolCallDelta], "tool_return": decodeAs[ToolReturned],
-		"approval_request": decodeAs[ApprovalRequest], "user_input": decodeAs[UserInput], "summary": decodeAs[Summary], "compacting": decodeAs[Compacting], "notice": decodeAs[Notice],
-		"saved": decodeAs[Saved], "usage": decodeAs[UsageReport], "failure": decodeAs[Failure], "stop": decodeAs[Stop],
+		"text":             decodeAs[Said],
+		"reasoning":        decodeAs[Reasoning],
+		"tool_call":        decodeAs[ToolCallDelta],
+		"tool_return":      decodeAs[ToolReturned],
+		"approval_request": decodeAs[ApprovalRequest],
+		"user_input":       decodeAs[UserInput],
+		"summary":          decodeAs[Summary],
+		"compacting":       decodeAs[Compacting],
+		"notice":           decodeAs[Notice],
+		"saved":            decodeAs[Saved],
+		"usage":            decodeAs[UsageReport],
+		"failure":          decodeAs[Failure],
+		"stop":             decodeAs[Stop],
 	}
 	decode, ok := decoders[kind]
 	if !ok {
@@ -164,4 +174,11 @@ func decodeAs[T EventBody](data []byte) (EventBody, error) {
 		return nil, E(Internal, "decode event: %w", err)
 	}
 	return v, nil
+}
+
+// Change hints that something changed. Hints may be lost or merged: they are never the source of truth.
+type Change struct {
+	Agent        AgentID
+	Conversation ConversationID
+	Run          RunID
 }

@@ -11,28 +11,28 @@ type FolderID string
 // NewFolderID returns a fresh id of a folder.
 func NewFolderID() FolderID { return NewID[FolderID]("source") }
 
-// Folder is a set of files whose contents agents can open and search. The chunks of its files are passages of an archive
-// of its own, which no list of archives shows and no agent has as its archival memory.
+// Folder is a set of files whose contents agents can open and search. The chunks of its files are passages in an archive
+// of its own, which archive lists don't show and no agent has as its archival memory.
 type Folder struct {
 	ID           FolderID
 	Name         string
 	Description  string
-	Instructions string // for agents: what it is good for
+	Instructions string // tells agents what it is good for
 	Metadata     map[string]any
 	Embedding    Handle    // empty: the built-in one
 	Archive      ArchiveID // where the chunks of its files are
 	Mirror       *Mirror   // the directory it follows; nil: none
-	Files        int       // a counter, kept with every file
-	Bytes        int64     // of its files as they were given, a counter
+	Files        int       // a counter, maintained with every file
+	Bytes        int64     // total size of its files as given; a counter
 	CreatedAt    time.Time
 	UpdatedAt    time.Time
 }
 
-// Mirror says which directory a folder follows, and how far it is.
+// Mirror says which directory a folder follows, and how far it has got.
 type Mirror struct {
 	Path     string    `json:"path"` // absolute
 	LookedAt time.Time `json:"looked_at,omitzero"`
-	Error    string    `json:"error,omitempty"` // why it could not be read the last time
+	Error    string    `json:"error,omitempty"` // why it couldn't be read last time
 }
 
 // FolderFilter selects folders.
@@ -44,7 +44,7 @@ type FolderFilter struct {
 
 // FolderStore keeps folders and which agents they are attached to.
 type FolderStore interface {
-	// Create also makes the folder's archive and sets its id. A name that another folder has is a conflict.
+	// Create also makes the folder's archive and sets its id. A name already used by another folder is a conflict.
 	Create(ctx context.Context, f *Folder) error
 	Get(ctx context.Context, id FolderID) (Folder, error)
 	Update(ctx context.Context, f *Folder) error
@@ -52,10 +52,10 @@ type FolderStore interface {
 	Delete(ctx context.Context, id FolderID) error
 	List(ctx context.Context, f FolderFilter, p Page) ([]Folder, error)
 	Count(ctx context.Context, f FolderFilter) (int, error)
-	// Attach is without effect if the agent has the folder; Detach also forgets which of its files were open.
+	// Attach does nothing if the agent already has the folder; Detach also forgets which of its files were open.
 	Attach(ctx context.Context, agent AgentID, folder FolderID) error
 	Detach(ctx context.Context, agent AgentID, folder FolderID) error
-	// OfAgent returns the agent's folders in the order of attachment.
+	// OfAgent returns the agent's folders in order of attachment.
 	OfAgent(ctx context.Context, agent AgentID) ([]Folder, error)
 	AgentsOf(ctx context.Context, folder FolderID) ([]AgentID, error)
 }

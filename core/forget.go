@@ -7,15 +7,15 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of what can be forgotten, in characters. A shorter text stands in too many words; a longer one whose upper and
-// lower case are the same takes too long to find.
+// Limits on what can be forgotten, in characters. A shorter text occurs in too many words; with IgnoreCase, a longer one
+// takes too long to find.
 const (
 	MinForgetChars    = 4
 	MaxForgetChars    = 100_000
-	MaxForgetAnyChars = 1000 // where case does not count
+	MaxForgetAnyChars = 1000 // if case is ignored
 )
 
-// ForgetQuery says what must be gone: a text wherever it stands, or the content of a record and its copies. One of
+// ForgetQuery says what to forget: every occurrence of a text, or the content of a record and its copies. Exactly one of
 // Text, Message, Passage and Block is set.
 type ForgetQuery struct {
 	Text       string
@@ -25,7 +25,7 @@ type ForgetQuery struct {
 	Block      BlockID
 }
 
-// Validate checks that one thing is named, and that a text is long enough.
+// Validate checks that exactly one thing is named, and that a text is long enough.
 func (q *ForgetQuery) Validate() error {
 	named := 0
 	for _, s := range []string{q.Text, string(q.Message), string(q.Passage), string(q.Block)} {
@@ -41,13 +41,21 @@ func (q *ForgetQuery) Validate() error {
 	case named != 1:
 		return E(Invalid, "name a text, or the id of a message, a passage or a block")
 	case q.Text == "" && q.IgnoreCase:
-		return E(Invalid, "upper and lower case are the same only where a text is looked for, not the copies of a record").WithHint("name the text, or leave that out")
+		return E(
+			Invalid,
+			"upper and lower case are the same only where a text is looked for, not the copies of a record",
+		).WithHint("name the text, or leave that out")
 	case q.Text == "":
 		return nil
 	case !utf8.ValidString(q.Text):
 		return E(Invalid, "the text to forget is not valid UTF-8")
 	case n > most:
-		return E(Invalid, "the text to forget has %d characters, more than %d", n, most).WithHint("give a part of it, or the id of the message or passage that holds it")
+		return E(
+			Invalid,
+			"the text to forget has %d characters, more than %d",
+			n,
+			most,
+		).WithHint("give a part of it, or the id of the message or passage that holds it")
 	case utf8.RuneCountInString(strings.TrimSpace(q.Text)) < MinForgetChars:
 		return E(Invalid, "a text to forget has at least %d characters: a shorter one stands in too many words", MinForgetChars).
 			WithHint("give more of the text around it, or the id of the message or passage that holds it")
@@ -55,13 +63,13 @@ func (q *ForgetQuery) Validate() error {
 	return nil
 }
 
-// Forgetting is what a text stands in, or stood in until it was forgotten.
+// Forgetting lists what a text occurs in, or occurred in before it was forgotten.
 type Forgetting struct {
-	Mark          string // what stands in its place now
+	Mark          string // what replaces it
 	Places        []ForgetPlace
-	Conversations int          // whose window or prompt held it: their next request is read anew by the provider
-	Agents        []AgentID    // of these conversations
-	Copies        []ForgetCopy // what still holds it and is not touched
+	Conversations int          // whose window or prompt held it: the provider reads their next request from scratch
+	Agents        []AgentID    // of those conversations
+	Copies        []ForgetCopy // files that still hold it and aren't touched
 	At            time.Time    // zero: nothing was changed
 }
 
@@ -78,40 +86,40 @@ func (f *Forgetting) Total() int {
 type ForgetPlace struct {
 	Name     string // messages, passages, versions of blocks …
 	Count    int
-	Examples []ForgetExample // the first ones
+	Examples []ForgetExample // the first few
 }
 
-// ForgetExample shows the line of a record that the text stands in, cut to a bearable length.
+// ForgetExample shows the line of a record that contains the text, shortened.
 type ForgetExample struct{ ID, Line string }
 
-// CopyKind says what a file is that still holds a forgotten text.
+// CopyKind says what kind of file still holds a forgotten text.
 type CopyKind string
 
 // The kinds of copies.
 const (
-	CopyBackup    CopyKind = "backup"    // that `loci backup` made
+	CopyBackup    CopyKind = "backup"    // made by `loci backup`
 	CopyMigration CopyKind = "migration" // made before a migration
-	CopyReplaced  CopyKind = "replaced"  // what a restore replaced, or a damaged file that was put aside
+	CopyReplaced  CopyKind = "replaced"  // replaced by a restore, or a damaged file that was put aside
 	CopyFile      CopyKind = "file"      // any other file of the home
-	CopyGit       CopyKind = "git"       // the history of a folder that memory is mirrored to
-	CopyMirror    CopyKind = "mirror"    // a folder or file that memory is mirrored to, which is named after it
-	CopyMirrored  CopyKind = "mirrored"  // a file in such a folder that does not follow a block: the other text of a conflict
-	CopyFollowed  CopyKind = "followed"  // a file of the person's own that a folder follows
+	CopyGit       CopyKind = "git"       // the history of a folder that mirrors memory
+	CopyMirror    CopyKind = "mirror"    // a folder or file that mirrors memory and has the text in its name
+	CopyMirrored  CopyKind = "mirrored"  // a file in such a folder that doesn't follow a block: the other side of a conflict
+	CopyFollowed  CopyKind = "followed"  // a person's own file that a folder follows
 )
 
-// ForgetCopy is a file that holds the text and is not touched.
+// ForgetCopy is a file that holds the text and isn't touched.
 type ForgetCopy struct {
 	Path    string
 	Kind    CopyKind
-	Unknown bool // it could not be read: it may hold the text
+	Unknown bool // it couldn't be read, so it may hold the text
 }
 
-// Forgetter removes texts for good. A daemon gives it; the store is one.
+// Forgetter removes texts for good. The daemon builds it on its store.
 type Forgetter interface {
-	// Trace says where the text stands and changes nothing.
+	// Trace says where the text occurs and changes nothing.
 	Trace(ctx context.Context, q ForgetQuery) (Forgetting, error)
-	// Forget replaces the text wherever it stands by a mark and leaves no byte of it in the home's files. It returns when
-	// that is durable. No run may be active. Once the facts are changed an error or a crash does not bring the text back:
-	// what remains of it in other files goes at the next call or start.
+	// Forget replaces every occurrence of the text with a mark and leaves no byte of it in the home's files. It returns once
+	// that is durable. No run may be active. Once the records are changed, an error or a crash doesn't bring the text back:
+	// what remains of it in other files is removed at the next call or start.
 	Forget(ctx context.Context, q ForgetQuery) (Forgetting, error)
 }

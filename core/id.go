@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// The ids of the nouns: a prefix, a dash and a lower-case UUIDv4.
+// The id types: a prefix, a dash and a lower-case UUIDv4.
 type (
 	// AgentID names an agent: "agent-" and a UUIDv4.
 	AgentID string
@@ -31,7 +31,7 @@ type (
 	ClientID string
 )
 
-// NewID returns a fresh id of the noun with the given prefix, without its dash.
+// NewID returns a fresh id with the given prefix, which has no dash.
 func NewID[T ~string](prefix string) T { return T(prefix + "-" + uuid.NewString()) }
 
 // The makers of fresh ids.
@@ -45,7 +45,7 @@ func NewArchiveID() ArchiveID           { return NewID[ArchiveID]("archive") }
 func NewPassageID() PassageID           { return NewID[PassageID]("passage") }
 func NewClientID() ClientID             { return NewID[ClientID]("client") }
 
-// BuiltinToolID returns the id of the built-in tool of that name: the same in every home, so that it needs no row.
+// BuiltinToolID returns the id of the built-in tool of that name: it is the same in every home, so it needs no row.
 func BuiltinToolID(name string) ToolID {
 	sum := sha256.Sum256([]byte("loci built-in tool " + name))
 	id, _ := uuid.FromBytes(sum[:16]) // sixteen bytes always parse
@@ -54,7 +54,7 @@ func BuiltinToolID(name string) ToolID {
 	return ToolID("tool-" + id.String())
 }
 
-// ValidID reports whether s is an id with the given prefix: behind it a dash and a lower-case UUIDv4.
+// ValidID reports whether s is the given prefix, a dash and a lower-case UUIDv4.
 func ValidID(prefix, s string) bool {
 	rest, ok := strings.CutPrefix(s, prefix+"-")
 	if !ok || len(rest) != 36 || rest[14] != '4' || !strings.ContainsRune("89ab", rune(rest[19])) {

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Role is whose record a stored message is.
+// Role says whose record a stored message is.
 type Role string
 
 // The roles of stored messages.
@@ -21,13 +21,24 @@ const (
 	RoleSummary   Role = "summary"
 )
 
+// Searchable reports whether search may find messages with this role. Nobody said what tool records and the system
+// message hold.
+func (r Role) Searchable() bool {
+	switch r {
+	case RoleUser, RoleAssistant, RoleApproval, RoleSummary:
+		return true
+	case RoleSystem, RoleTool:
+	}
+	return false
+}
+
 // Limits of messages.
 const (
 	MaxInputChars    = 4_000_000 // characters of one input message
 	MaxInputMessages = 200
 )
 
-// HiddenKind says why a record that joined a turn from outside is there. Hidden records are sent to the model and shown nowhere.
+// HiddenKind says why a record was added to a turn from outside. Hidden records are sent to the model and shown nowhere.
 type HiddenKind string
 
 // The kinds of hidden records.
@@ -36,10 +47,11 @@ const (
 	HiddenBlocks HiddenKind = "blocks" // announces block versions newer than the prompt's
 	HiddenMarker HiddenKind = "marker" // says how many messages left the window
 	HiddenRecall HiddenKind = "recall" // what automatic recall found
-	HiddenNotice HiddenKind = "notice" // anything else the program says to the model
+	HiddenSkills HiddenKind = "skills" // lists what the client knows how to do
+	HiddenNotice HiddenKind = "notice" // anything else the program tells the model
 )
 
-// Message is one stored turn side: it projects to several wire messages, see Parts.
+// Message is one side of a turn as stored; it becomes several wire messages, see Parts.
 type Message struct {
 	ID           MessageID
 	Agent        AgentID
@@ -52,20 +64,20 @@ type Message struct {
 	Name         string
 	OTID         string // the client's, for user input; empty: derived from the id
 	SenderID     string
-	Preface      string // one line of local time, sent before the text of a user message; not part of the text in the API
+	Preface      string // one line of local time sent before the text of a user message; the API's text leaves it out
 	Hidden       HiddenKind
 	IsError      bool
 	Native       *Native
 	Model        Handle           // of an assistant turn
 	Compaction   *CompactionStats // of a summary record
 	Recalled     []string         // of a recall record: the ids of the passages and messages in it
-	RedactedAt   time.Time        // when a text of it was forgotten; zero: never
-	Tokens       int              // estimate of what it takes in a request
-	Seq          int64            // order across all conversations, given by the store
+	RedactedAt   time.Time        // when part of its text was forgotten; zero: never
+	Tokens       int              // estimate of its size in a request
+	Seq          int64            // order across all conversations, set by the store
 	CreatedAt    time.Time
 }
 
-// CompactionStats says what a compaction did; counts are of messages, sizes in tokens.
+// CompactionStats says what a compaction did; counts are messages, sizes are tokens.
 type CompactionStats struct {
 	Trigger        string `json:"trigger"` // post_step_context_check, context_window_exceeded or request
 	TokensBefore   int    `json:"context_tokens_before"`
@@ -75,7 +87,7 @@ type CompactionStats struct {
 	MessagesAfter  int    `json:"messages_count_after"`
 }
 
-// ToolReturn is the outcome of a call as it is stored and shown.
+// ToolReturn is the outcome of a call as stored and shown.
 type ToolReturn struct {
 	CallID  string   `json:"call_id"`
 	Name    string   `json:"name"`
@@ -96,8 +108,8 @@ func (m *Message) PlainText() string {
 	return b.String()
 }
 
-// Said is the text of the message as people see it: what was said through a tool counts, reasoning and calls do not. It
-// is what search finds.
+// Said is the text of the message as people see it: it includes what was said through a tool, but no reasoning or calls.
+// It is what search matches.
 func (m *Message) Said() string {
 	var b strings.Builder
 	for _, p := range m.Parts(DefaultSpeak) {
@@ -111,7 +123,7 @@ func (m *Message) Said() string {
 	return b.String()
 }
 
-// Calls returns the calls of the message in order.
+// Calls returns the message's calls in order.
 func (m *Message) Calls() []ToolCall {
 	var calls []ToolCall
 	for _, c := range m.Content {
@@ -148,11 +160,11 @@ type Part struct {
 	Returns   []ToolReturn
 }
 
-// Speak is the presentation of agents that speak through a tool: a call of Tool is shown as an assistant message
-// holding the argument Arg. The zero value presents nothing so.
+// Speak says how to show agents that speak through a tool: a call of Tool is shown as an assistant message holding the
+// argument Arg. With the zero value, calls are shown as calls.
 type Speak struct{ Tool, Arg string }
 
-// DefaultSpeak is the presentation the contract uses unless a request says otherwise.
+// DefaultSpeak is what the contract uses unless a request says otherwise.
 var DefaultSpeak = Speak{Tool: "send_message", Arg: "message"}
 
 // Parts makes the identity of a message's parts, once for streams, lists and search: a part's index is the order of

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Handle is a model's name: provider/model. The model part may contain slashes itself.
+// Handle is a model's name: provider/model. The model part may itself contain slashes.
 type Handle string
 
 // OfflineHandle is the built-in model: deterministic, no language model, no network.
@@ -23,29 +23,36 @@ func (h Handle) Provider() string { p, _, _ := strings.Cut(string(h), "/"); retu
 // Validate checks the form provider/model.
 func (h Handle) Validate() error {
 	if _, _, ok := h.Split(); !ok {
-		return E(Invalid, "model handle %q is not of the form provider/model", string(h)).WithHint("see `loci models` for the handles that work here")
+		return E(
+			Invalid,
+			"model handle %q is not of the form provider/model",
+			string(h),
+		).WithHint("see `loci models` for the handles that work here")
 	}
 	return nil
 }
 
-// ModelInfo is what is known of a model.
+// ModelInfo is what is known about a model.
 type ModelInfo struct {
 	Handle        Handle
 	Name          string // the provider's own name
 	Provider      string // the catalogue row's name
-	Protocol      string // how its bytes look: openai, ollama, offline
+	Protocol      string // its wire format, like openai
 	Endpoint      string // base URL, without credentials
 	ContextWindow int    // tokens
 	MaxOutput     int    // tokens, 0: unknown
 	Tools         bool   // can call tools
 	ForcedTools   bool   // obeys a forced tool choice
 	Reasoning     bool   // shows reasoning
-	BindsPrefix   bool   // native items are only valid behind an unchanged prefix
+	BindsPrefix   bool   // native items are only valid after an unchanged prefix
 	CacheTTL      time.Duration
-	Offline       bool // no language model
+	Offline       bool   // no language model
+	Hidden        string // why it can't chat although it is listed; empty: it can
+	Notice        string // what to tell a person about it
+	Own           any    // what its provider wants back in a request; opaque to everybody else
 }
 
-// ModelSettings are an agent's wishes for its model; a nil or zero value leaves the provider's default.
+// ModelSettings are an agent's settings for its model; a nil or zero value leaves the provider's default.
 type ModelSettings struct {
 	Temperature     *float64 `json:"temperature,omitempty"`
 	MaxOutputTokens int      `json:"max_output_tokens,omitempty"`
@@ -53,9 +60,9 @@ type ModelSettings struct {
 	ParallelTools   *bool    `json:"parallel_tool_calls,omitempty"`
 	ContextWindow   int      `json:"context_window,omitempty"` // the person's own limit, in tokens
 	ResponseFormat  any      `json:"response_format,omitempty"`
-	// Wire keeps the settings object as a client of the API sent it, to be shown again.
+	// Wire keeps the settings object as an API client sent it, so that it can be shown again.
 	Wire map[string]any `json:"wire,omitempty"`
 }
 
-// Env finds a provider variable (a key, a base URL) for the one who asks: the client's own first, then the daemon's.
+// Env finds a provider variable (a key, a base URL) for the caller: the client's own first, then the daemon's.
 type Env func(name string) (Secret, bool)

@@ -2,26 +2,26 @@ package core
 
 import "slices"
 
-// The keys of Agent.Extra that limit what of its files an agent sees at once, under the contract's names.
+// The keys of Agent.Extra, named as in the contract, that limit how much of its files an agent sees at once.
 const (
 	ExtraMaxFilesOpen  = "max_files_open"
 	ExtraFileViewChars = "per_file_view_window_char_limit"
 )
 
-// The bounds of those limits, whatever was asked for.
+// The bounds of those limits, whatever the agent asks for.
 const (
 	maxFilesOpen     = 1000
 	maxFileViewChars = 1_000_000
 )
 
-// FileLimits bound what of its files an agent sees at once.
+// FileLimits limit how much of its files an agent sees at once.
 type FileLimits struct {
 	Open  int // files open at once
 	Chars int // of the view of one file
 }
 
-// FileLimitsOf returns the limits of an agent: its own, and where it has none those that suit a context window of so many
-// tokens (0: not known).
+// FileLimitsOf returns the agent's own limits or, if it has none, limits that suit a context window of this many tokens
+// (0: unknown).
 func FileLimitsOf(a *Agent, window int) FileLimits {
 	var l FileLimits
 	switch {
@@ -48,7 +48,7 @@ func FileLimitsOf(a *Agent, window int) FileLimits {
 	return l
 }
 
-// extraNumber reads a number that was given by a program, or read back from JSON.
+// extraNumber reads a number that was set by a program, or read back from JSON.
 func extraNumber(v any) (int, bool) {
 	switch n := v.(type) {
 	case int:
@@ -63,11 +63,11 @@ func extraNumber(v any) (int, bool) {
 	return 0, false
 }
 
-// FileName is what agents call a file.
+// FileName is the name agents use for a file.
 func FileName(folder *Folder, file *File) string { return folder.Name + "/" + file.Name }
 
-// LeastRecent returns which open files must be closed so that not more than most are open once these are opened: those
-// used longest ago. opened is in the order of FileStore.Opened, those used last first.
+// LeastRecent returns which open files to close, least recently used first, so that at most most are open once those in
+// opening are. opened is in the order of FileStore.Opened: most recently used first.
 func LeastRecent(opened []OpenFile, opening []FileID, most int) []FileID {
 	room := most - len(opening)
 	var out []FileID

@@ -15,7 +15,7 @@ func Some[T any](v T) Opt[T] { return Opt[T]{Present: true, Value: v} }
 // Set reports whether there is a value.
 func (o Opt[T]) Set() bool { return o.Present && !o.Null }
 
-// Or returns the value, or another where none is set.
+// Or returns the value, or other if none is set.
 func (o Opt[T]) Or(other T) T {
 	if o.Set() {
 		return o.Value
@@ -23,7 +23,7 @@ func (o Opt[T]) Or(other T) T {
 	return other
 }
 
-// UnmarshalJSON sets the state from JSON; it is only called when the key is there.
+// UnmarshalJSON sets the state from JSON; it is only called if the key is present.
 func (o *Opt[T]) UnmarshalJSON(b []byte) error {
 	o.Present = true
 	if string(b) == "null" {

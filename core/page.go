@@ -1,7 +1,7 @@
 package core
 
-// Page asks for a part of a list. Cursors are ids of the noun, exclusive: After means later in the requested order.
-// An unknown cursor is not_found.
+// Page asks for part of a list. Cursors are exclusive ids of list entries: After means later in the requested order. An
+// unknown cursor is not_found.
 type Page struct {
 	After, Before string
 	Limit         int  // 0: the list's own default
@@ -9,10 +9,10 @@ type Page struct {
 	OrderBy       string
 }
 
-// listedAtOnce is how much of a list one part of it has.
+// listedAtOnce is the page size of ListAll.
 const listedAtOnce = 1000
 
-// ListAll reads a list to its end, a part at a time. id is an entry's cursor.
+// ListAll reads a list to its end, page by page. id returns an entry's cursor.
 func ListAll[T any](list func(Page) ([]T, error), id func(T) string) ([]T, error) {
 	var all []T
 	for p := (Page{Limit: listedAtOnce}); ; {

@@ -1,11 +1,12 @@
 package core
 
 import (
+	"context"
 	"time"
 	"unicode/utf8"
 )
 
-// MaxPassageChars bounds a passage's text, in characters.
+// MaxPassageChars limits a passage's text, in characters.
 const MaxPassageChars = 32_000
 
 // Archive is a shareable set of passages: archival memory.
@@ -14,10 +15,10 @@ type Archive struct {
 	Name        string
 	Description string
 	Embedding   Handle // empty: the built-in one
-	Wanted      Handle // what was asked for and could not be reached, so that it uses the built-in one; empty: nothing
+	Wanted      Handle // what was requested but couldn't be reached, so that the built-in one is used; empty: nothing
 	Metadata    map[string]any
 	Folder      FolderID // whose files' chunks it holds; empty: none, it is archival memory
-	Passages    int      // how many it holds, a counter kept with every insert and delete
+	Passages    int      // how many it holds; a counter updated with every insert and delete
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 }
@@ -29,11 +30,11 @@ type Passage struct {
 	Text      string
 	Tags      []string
 	Metadata  map[string]any
-	Agent     AgentID // who inserted it itself, in a step of its own; empty: a person or a program
+	Agent     AgentID // which agent inserted it, in a step of its own; empty: a person or a program did
 	Step      StepID
 	File      FileID // the file whose chunk it is; empty: none
 	Place     int    // of the chunk in its file, from 0
-	Seq       int64  // order of arrival, given by the store
+	Seq       int64  // order of arrival, set by the store
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
@@ -45,7 +46,12 @@ func (p *Passage) Validate() error {
 	case n == 0:
 		return E(Invalid, "a passage needs a text")
 	case n > MaxPassageChars:
-		return E(Invalid, "the passage has %d characters, more than the %d that fit", n, MaxPassageChars).WithHint("split it into several passages")
+		return E(
+			Invalid,
+			"the passage has %d characters, more than the %d that fit",
+			n,
+			MaxPassageChars,
+		).WithHint("split it into several passages")
 	case !utf8.ValidString(p.Text):
 		return E(Invalid, "the passage is not valid UTF-8")
 	}
@@ -62,43 +68,42 @@ type PassageFilter struct {
 	Contains    string    // plain substring, for lists
 }
 
-// SearchQuery asks for passages or messages. Its words are looked for, and the days that it names. A text without words is
-// looked for as it stands, among the newest only; no text lists the newest.
+// SearchQuery asks for passages or messages. It matches words and the days that the text names. A text without words is
+// matched as a substring, among the newest only; an empty text lists the newest.
 type SearchQuery struct {
 	Text  string
 	Limit int             // 0: 10
-	Today time.Time       // when it is asked, in the zone of who asks: "yesterday" is seen from there; zero: now, UTC
-	Bare  bool            // the hits need not tell their words
-	Skip  map[string]bool // ids that are not wanted, since who asks has them; the others are ranked beside them
-	But   RunID           // the messages of this run are no part of what is searched: nothing inherits from them either
-	// Vectors are the text as models embed it; where the one that is needed is missing, the store has it embedded.
+	Today time.Time       // when the search is made, in the asker's zone, so that "yesterday" is resolved from there; zero: now, UTC
+	Bare  bool            // the hits need not list their words
+	Skip  map[string]bool // ids to leave out because the asker already has them; the others are ranked as if these were there
+	But   RunID           // leaves this run's messages out of the search: nothing inherits from them either
+	// Vectors are the text's embeddings by model; the search has a missing one made if it needs it.
 	Vectors map[Handle][]float32
 }
 
 // Why says what made something a hit.
 type Why struct {
-	Inherited []Inherited // words that its neighbours in the conversation say, the strongest first
-	Speaker   bool        // the query names who said it
-	Date      bool        // the query asks for a day that it is of or talks about
-	Vector    float64     // by how many standard deviations its embedding stands out; 0: it does not
-	NoModel   bool        // the embedding did not answer: found by words alone
-	Share     float64     // how much of what the query is about it matches, with what it inherits: 0 to 1
+	Inherited []Inherited // words found in its neighbours in the conversation, strongest first
+	Speaker   bool        // the query names the person who said it
+	Date      bool        // the query asks for a day that it is from or talks about
+	Vector    float64     // by how many standard deviations its embedding stands out; 0: it doesn't
+	NoModel   bool        // the embedding model didn't answer: found by words alone
+	Share     float64     // how much of the query it matches, including what it inherits: 0 to 1
 }
 
-// Inherited are words of the query that a neighbour of a hit says.
+// Inherited are words of the query found in a neighbour of a hit.
 type Inherited struct {
 	From  string // the neighbour's id
 	Words []string
 }
 
-// PassageHit is a passage found, best first. Score is only comparable within one result, where the best of all, also of
-// those that were skipped, has at least 1.
+// PassageHit is a passage found. Hits come best first. Scores are comparable only within one result, whose best hit,
+// counting skipped ones, has at least 1.
 type PassageHit struct {
 	Passage Passage
 	Score   float64
-	Words   []string // the words of the query in its text, as they are written there
+	Words   []string // the query's words in its text, as written there
 	Why     Why
-	Partial bool // the index did not have everything yet
 }
 
 // MessageHit is a message found.
@@ -107,5 +112,18 @@ type MessageHit struct {
 	Score   float64
 	Words   []string
 	Why     Why
-	Partial bool
+}
+
+// Results are what a search found, best first.
+type Results[H any] struct {
+	Hits     []H
+	Partial  bool // not everything could be searched yet
+	Building bool // … because the index is being built: only the newest texts were searched, and little else
+}
+
+// Searcher finds texts by words and by meaning. It sees everything committed before it began, or says that its results
+// are partial. A query without a text finds the newest.
+type Searcher interface {
+	Messages(ctx context.Context, q SearchQuery, f MessageFilter) (Results[MessageHit], error)
+	Passages(ctx context.Context, q SearchQuery, f PassageFilter) (Results[PassageHit], error)
 }

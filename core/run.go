@@ -2,7 +2,7 @@ package core
 
 import "time"
 
-// RunStatus is where a run stands.
+// RunStatus is the status of a run.
 type RunStatus string
 
 // The statuses of a run; the last three are final.
@@ -22,77 +22,110 @@ type StopReason string
 
 // The stop reasons.
 const (
-	StopEndTurn          StopReason = "end_turn"
-	StopError            StopReason = "error"
-	StopLLMError         StopReason = "llm_api_error"
-	StopInvalidResponse  StopReason = "invalid_llm_response"
-	StopInvalidCall      StopReason = "invalid_tool_call"
-	StopMaxSteps         StopReason = "max_steps"
-	StopMaxTokens        StopReason = "max_tokens_exceeded" //nolint:gosec // G101: tokens of a text, no secret
-	StopNoCall           StopReason = "no_tool_call"
-	StopToolRule         StopReason = "tool_rule"
-	StopCancelled        StopReason = "cancelled"
-	StopNoCredit         StopReason = "insufficient_credits"
-	StopRequiresApproval StopReason = "requires_approval"
-	StopOverflow         StopReason = "context_window_overflow_in_system_prompt"
+	StopEndTurn            StopReason = "end_turn"
+	StopError              StopReason = "error"
+	StopLLMAPIError        StopReason = "llm_api_error"
+	StopInvalidLLMResponse StopReason = "invalid_llm_response"
+	StopInvalidToolCall    StopReason = "invalid_tool_call"
+	StopMaxSteps           StopReason = "max_steps"
+	StopMaxTokensExceeded  StopReason = "max_tokens_exceeded" //nolint:gosec // G101: tokens of a text, no secret
+	StopNoToolCall         StopReason = "no_tool_call"
+	StopToolRule           StopReason = "tool_rule"
+	StopCancelled          StopReason = "cancelled"
+	StopNoCredits          StopReason = "insufficient_credits"
+	StopRequiresApproval   StopReason = "requires_approval"
+	StopSystemPromptFull   StopReason = "context_window_overflow_in_system_prompt"
 )
 
-// Status returns the final status that a stop reason means.
+// Status returns the final status that a stop reason leads to.
 func (r StopReason) Status() RunStatus {
 	switch r {
 	case StopEndTurn, StopMaxSteps, StopToolRule, StopRequiresApproval:
 		return RunCompleted
 	case StopCancelled:
 		return RunCancelled
-	case StopError, StopLLMError, StopInvalidResponse, StopInvalidCall, StopMaxTokens, StopNoCall, StopNoCredit, StopOverflow:
+	case StopError, StopLLMAPIError, StopInvalidLLMResponse, StopInvalidToolCall, StopMaxTokensExceeded, StopNoToolCall,
+		StopNoCredits, StopSystemPromptFull:
 		return RunFailed
 	}
 	return RunFailed
 }
 
-// DefaultMaxSteps bounds a run unless the request says otherwise.
+// DefaultMaxSteps limits a run unless the request sets a limit.
 const DefaultMaxSteps = 50
 
-// RunConfig is what a request asked for, kept with the run so that it can be resumed.
+// RunConfig is what a request asked for, stored with the run so that it can be resumed.
 type RunConfig struct {
 	MaxSteps          int           `json:"max_steps,omitempty"`
 	Model             Handle        `json:"model,omitempty"`  // for this run only
 	System            string        `json:"system,omitempty"` // for this run only
-	Speak             Speak         `json:"speak"`            // how speech through a tool is presented
+	Speak             Speak         `json:"speak"`            // how to show what is said through a tool
+	Skills            []Skill       `json:"skills,omitempty"` // of the client, for this run only
 	IncludeTypes      []string      `json:"include_types,omitempty"`
 	StreamTokens      bool          `json:"stream_tokens,omitempty"`
-	IncludeCompaction bool          `json:"include_compaction,omitempty"` // tell compactions as such: an event before, a summary after
+	IncludeCompaction bool          `json:"include_compaction,omitempty"` // report compactions: an event before, a summary after
 	Deadline          time.Duration `json:"deadline,omitempty"`
 	Type              string        `json:"type,omitempty"` // the contract's metadata.run_type
 
-	// Moved are digests of the addresses that a background run was begun with, as Models.Moved has them.
+	// Moved are digests of the addresses that a background run started with, as returned by Models.Moved.
 	Moved map[string]string `json:"moved,omitempty"`
+}
+
+// Skill is something that a client knows how to do; Location says where the instructions are.
+type Skill struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Location    string `json:"location"`
 }
 
 // RunError is why a run failed, in the contract's words.
 type RunError struct {
-	Type    string `json:"error_type"` // llm_timeout, llm_rate_limit, llm_authentication, llm_error, internal_error …
+	Type    string `json:"error_type"` // one of LLMErrorType, internal_error, model_not_found …
 	Kind    Kind   `json:"kind"`
 	Message string `json:"message"`
 	Detail  string `json:"detail,omitempty"`
 	Hint    string `json:"hint,omitempty"`
 }
 
+// The types of failed answers that no kind of error stands for, beside those of LLMErrorType.
+const (
+	LLMEmptyResponse = "llm_empty_response"
+	LLMRunaway       = "llm_runaway"
+)
+
+// LLMErrorType returns the type, in the contract's words, of a model provider's failure of a kind.
+func LLMErrorType(kind Kind) string {
+	switch kind { //nolint:exhaustive // providers fail with these kinds only, the rest is llm_error
+	case Timeout:
+		return "llm_timeout"
+	case RateLimited:
+		return "llm_rate_limit"
+	case Unauthenticated, Forbidden:
+		return "llm_authentication"
+	case NoCredit:
+		return "llm_insufficient_credits"
+	case Invalid, NotFound, TooLong:
+		return "llm_bad_request"
+	default:
+		return "llm_error"
+	}
+}
+
 // Run is one accepted request to an agent and everything done for it.
 type Run struct {
 	ID           RunID
-	Number       int64 // order of acceptance, given by the store
+	Number       int64 // order of acceptance, set by the store
 	Agent        AgentID
 	Conversation ConversationID
 	Status       RunStatus
 	StopReason   StopReason // when final
 	Background   bool
-	Request      string // hash of the input's otids, for requests that must not run twice; cleared when nothing was saved
+	Request      string // hash of the input's otids, for requests that must not run twice; cleared if nothing was saved
 	Client       Client
 	Config       RunConfig
 	Input        []Message // with ids and otids; becomes messages with the first successful step
 	Delivered    bool      // the input became messages
-	Attempt      int       // raised at each restart that found the run unfinished
+	Attempt      int       // rises with each restart that found the run unfinished
 	Error        *RunError
 	Notices      []string
 	Chain        []RunID

@@ -2,7 +2,7 @@ package core
 
 import "log/slog"
 
-// Secret is a text that prints as dots everywhere; only Reveal opens it.
+// Secret is a text that prints as dots everywhere; only Reveal returns it.
 type Secret string
 
 const redacted = "••••"

@@ -2,7 +2,7 @@ package core
 
 import "time"
 
-// StepStatus is where a step stands.
+// StepStatus is the status of a step.
 type StepStatus string
 
 // The statuses of a step.
@@ -13,7 +13,7 @@ const (
 	StepCancelled StepStatus = "cancelled"
 )
 
-// Step is one model call and the tools it caused. Its hashes name the snapshots of exactly what was sent.
+// Step is one model call and the tools it called. Its hashes name snapshots of exactly what was sent.
 type Step struct {
 	ID           StepID
 	Run          RunID
@@ -29,6 +29,7 @@ type Step struct {
 	Finish       Finish
 	Error        *StepError
 	Feedback     string
+	Tags         []string // of the feedback
 	Tools        []string // names of the tools called
 
 	SystemHash string // snapshot of the system text sent
@@ -37,18 +38,18 @@ type Step struct {
 	Prefix     string
 	Choice     ToolChoice
 	Parallel   bool
-	Offer      []string // the tools offered, where a rule shrank the offer; empty: all of ToolsHash
-	SentRev    int      // it was sent the context rows entered <= SentRev and not left by then …
+	Offer      []string // the tools offered, if a rule reduced the offer; empty: all of ToolsHash
+	SentRev    int      // what was sent: the context rows entered <= SentRev and not left by then …
 	WithInput  bool     // … plus, for a first step that failed, the run's stored input
 
-	StartedAt  time.Time // the request was begun
-	ResponseAt time.Time // the first delta came
-	LoggedAt   time.Time // the last delta was in the run log
+	StartedAt  time.Time // the request was started
+	ResponseAt time.Time // the first delta arrived
+	LoggedAt   time.Time // the last delta was written to the run log
 	FinishedAt time.Time // the step was saved
 	CreatedAt  time.Time
 }
 
-// StepError is what made a step fail.
+// StepError is why a step failed.
 type StepError struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
@@ -59,8 +60,9 @@ type StepError struct {
 type StepFilter struct {
 	Run         RunID
 	Agent       AgentID
-	Model       string
+	Model       string // its handle, or the name within its provider
 	From, Until time.Time
 	Feedback    string
 	HasFeedback *bool
+	Tags        []string // those with any of these
 }

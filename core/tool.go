@@ -6,11 +6,30 @@ import (
 	"time"
 )
 
-// ToolSpec is what a model is told of a tool. Parameters is a JSON Schema object.
+// ToolSpec describes a tool to a model. Parameters is a JSON Schema object.
 type ToolSpec struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// NoToolName is the name stored for a call whose own name no service would accept back. No tool has it.
+const NoToolName = "invalid_tool_name"
+
+// mostToolName limits the length of a tool's name, as services do.
+const mostToolName = 64
+
+// LegalToolName reports whether services accept a name in the history of a conversation.
+func LegalToolName(name string) bool {
+	if name == "" || len(name) > mostToolName {
+		return false
+	}
+	for _, r := range name {
+		if (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && r != '_' && r != '-' {
+			return false
+		}
+	}
+	return true
 }
 
 // ToolKind is the contract's tool_type.
@@ -20,19 +39,20 @@ type ToolKind string
 const (
 	ToolCore   ToolKind = "letta_core"        // conversation_search, archival…, send_message
 	ToolMemory ToolKind = "letta_memory_core" // the tools that edit blocks
-	ToolFiles  ToolKind = "letta_files_core"  // the tools that look into attached folders
+	ToolFiles  ToolKind = "letta_files_core"  // the tools that read attached folders
 )
 
 // Effect says what calling a tool touches.
 type Effect string
 
-// The effects. The engine saves a response together with its returns when every call only reads or edits our facts.
+// The effects. The engine saves a response together with its returns if every call only reads or edits stored data.
 const (
-	EffectFacts   Effect = "facts"   // reads or edits only what our store holds; edits through Apply
+	EffectFacts   Effect = "facts"   // reads or edits only stored data; edits go through Apply
 	EffectOutside Effect = "outside" // acts on the world: saved before it runs
 )
 
-// Tool is something a model can call. A failure that the model should read is a Result with IsError; an error means that we broke.
+// Tool is something a model can call. A failure that the model should read is a Result with IsError; an error means that
+// Loci failed.
 type Tool interface {
 	Spec() ToolSpec
 	Call(ctx context.Context, call ToolCall, env ToolEnv) (ToolResult, error)
@@ -50,38 +70,39 @@ type ToolInfo struct {
 	Terminal        bool // ends the turn of a tool-forced agent by default
 }
 
-// ToolEnv is what a call may know and use. Store reads; edits go through ToolResult.Apply.
+// ToolEnv is what a call may know and use. Edits go through ToolResult.Apply.
 type ToolEnv struct {
 	Agent        Agent
 	Conversation ConversationID
 	Run          RunID
 	Step         StepID
-	Store        Store
-	Now          time.Time       // with the zone of the person or the agent
-	Shown        map[BlockID]int // the version of each block that the conversation's window shows
+	Read         ToolReads
+	Search       Searcher
+	Now          time.Time       // in the time zone of the person or the agent
+	Shown        map[BlockID]int // the version of each block shown in the conversation's window
 	LineNumbers  bool            // whether the prompt shows line numbers of blocks
 	MaxReturn    int             // characters a return may have before it is cut
-	Files        FileLimits      // how much of its files the agent may have open
+	Files        FileLimits      // how many files the agent may have open, and how much of them
 	Author       BlockAuthor     // who edits are recorded as
 	Chain        []RunID         // the runs that led here, this one last
 }
 
-// ToolResult is what a call gave. Apply, if set, makes the edit and returns the final result: the engine runs it inside
-// the transaction that saves the return, in a savepoint of its own; IsError rolls that savepoint back and is the return,
-// an error fails the step. It may run twice; only its last result counts.
+// ToolResult is the outcome of a call. Apply, if set, makes the edit and returns the final result: the engine runs it in
+// the transaction that saves the return, inside a savepoint of its own; IsError rolls back that savepoint and becomes
+// the return, an error fails the step. It may run twice; only the last result counts.
 type ToolResult struct {
 	Text    string
 	IsError bool
 	Stdout  []string
 	Stderr  []string
-	Shows   map[BlockID]int // versions of blocks whose whole new value stands in Text
-	Apply   func(ctx context.Context, tx Store) (ToolResult, error)
+	Shows   map[BlockID]int // versions of blocks whose whole new value is in Text
+	Apply   func(ctx context.Context, tx ToolEdits) (ToolResult, error)
 }
 
 // ToolError returns a failure for the model to read.
 func ToolError(text string) ToolResult { return ToolResult{Text: text, IsError: true} }
 
-// Toolbox finds tools. Order is the order of the ids asked for; unknown ids are left out.
+// Toolbox finds tools. They come in the order of the given ids; unknown ids are left out.
 type Toolbox interface {
 	Tools(ctx context.Context, ids []ToolID) ([]BoundTool, error)
 	// Find returns a tool by its name.
@@ -96,5 +117,5 @@ type BoundTool struct {
 	Tool Tool
 }
 
-// ParallelSafe is an optional part of a Tool with outside effects: whether its calls may run side by side.
+// ParallelSafe is implemented by tools with outside effects that know whether their calls may run in parallel.
 type ParallelSafe interface{ ParallelSafe() bool }

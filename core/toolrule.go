@@ -3,7 +3,7 @@ package core
 // ToolRuleType is the contract's type of a tool rule.
 type ToolRuleType string
 
-// The types of tool rules. The design's order of evaluation is core/rules' business.
+// The types of tool rules. Package core/rules decides their order of evaluation.
 const (
 	RuleRunFirst           ToolRuleType = "run_first"
 	RuleExitLoop           ToolRuleType = "exit_loop"
@@ -16,7 +16,7 @@ const (
 	RuleRequiresApproval   ToolRuleType = "requires_approval"
 )
 
-// ToolRule is a constraint on which tool may or must come next. Fields that a type does not use are empty.
+// ToolRule constrains which tool may or must come next. Fields that a type doesn't use are empty.
 type ToolRule struct {
 	Type          ToolRuleType      `json:"type"`
 	Tool          string            `json:"tool_name"`

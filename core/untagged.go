@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// Untagged keeps a text from ending, or beginning, what tags of these names stand around: ‹ takes the place of <, so that
-// every character stays where it is and is read as before.
+// Untagged keeps a text from opening or closing tags of these names: it replaces their < with ‹, so that every other
+// character stays in place and reads as before.
 func Untagged(text string, tags ...string) string {
 	var b strings.Builder
 	for rest := text; ; {

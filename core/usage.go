@@ -1,6 +1,6 @@
 package core
 
-// Usage is what one model call cost, in tokens. A nil detail was not reported by the provider.
+// Usage is what one model call cost, in tokens. A nil detail means that the provider didn't report it.
 type Usage struct {
 	Prompt     int  `json:"prompt"`
 	Completion int  `json:"completion"`
@@ -10,11 +10,18 @@ type Usage struct {
 	Reasoning  *int `json:"reasoning,omitempty"`
 }
 
-// Add returns the sum; a detail is known as soon as one part knows it.
+// Add returns the sum; a detail is known if either part knows it.
 func (u Usage) Add(o Usage) Usage {
 	return Usage{
-		Prompt: u.Prompt + o.Prompt, Completion: u.Completion + o.Completion, Total: u.Total + o.Total,
-		Cached: addKnown(u.Cached, o.Cached), CacheWrite: addKnown(u.CacheWrite, o.CacheWrite), Reasoning: addKnown(u.Reasoning, o.Reasoning),
+		Prompt:     u.Prompt + o.Prompt,
+		Completion: u.Completion + o.Completion,
+		Total:      u.Total + o.Total,
+		Cached: addKnown(
+			u.Cached,
+			o.Cached,
+		),
+		CacheWrite: addKnown(u.CacheWrite, o.CacheWrite),
+		Reasoning:  addKnown(u.Reasoning, o.Reasoning),
 	}
 }
 
@@ -29,8 +36,8 @@ func addKnown(a, b *int) *int {
 	return &sum
 }
 
-// EstimateTokens returns an estimate of how many tokens a text takes: four ASCII characters each, and one for every
-// other rune, since scripts outside ASCII come close to a token a rune.
+// EstimateTokens estimates how many tokens a text takes: one for every four ASCII characters and one for every other
+// rune, since scripts outside ASCII come close to a token a rune.
 func EstimateTokens(text string) int {
 	ascii, other := 0, 0
 	for _, r := range text {

@@ -2,7 +2,7 @@ package core
 
 import "context"
 
-// VectorKind says what a vector stands for.
+// VectorKind says what kind of text a vector stands for.
 type VectorKind string
 
 // The kinds of texts that have vectors.
@@ -17,11 +17,11 @@ type Unembedded struct {
 	Kind    VectorKind
 	Owner   int64 // the Seq of the passage or message
 	Archive ArchiveID
-	Model   Handle // whose vector it wants
-	Text    string // empty: there is nothing to embed, or it is gone
+	Model   Handle // the model to embed it with
+	Text    string // empty: nothing to embed, or the text is gone
 }
 
-// Embedded is the answer to an Unembedded: its vector, or nil when the text has nothing that the model knows.
+// Embedded is the answer to an Unembedded: its vector, or nil if the model knows nothing in the text.
 type Embedded struct {
 	Unembedded
 	Vector []float32
@@ -35,34 +35,38 @@ type VectorCount struct {
 	Count int
 }
 
-// VectorProgress says how far embedding is.
+// VectorProgress says how far embedding has got.
 type VectorProgress struct {
-	Waiting int // texts that have no vector yet
-	Moving  int // archives whose passages are still to be looked at, because their model has changed
+	Waiting int // texts without a vector
+	Moving  int // archives with passages still to check because their model changed
 }
 
-// VectorStore keeps the vectors of texts, and which texts still wait for one. Whatever writes a text that search can find
-// puts it among those that wait, in the same transaction.
+// VectorStore keeps the vectors of texts, and which texts still wait for one. Whatever writes a searchable text queues
+// it in the same transaction.
 type VectorStore interface {
-	// Waiting returns texts without a vector, in order, after a ticket; fewer than the limit where texts are long.
+	// Waiting returns texts without a vector whose ticket comes after the given one, in order; fewer than the limit if texts
+	// are long.
 	Waiting(ctx context.Context, after int64, limit int) ([]Unembedded, error)
-	// Put keeps vectors at length 1 and takes their texts off the list; a ticket that does not count any more is passed
-	// over, so that nothing is kept twice and no vector stands for an older text. A vector with a number that is none or
-	// without length is invalid, and nothing of the call is kept.
+	// Put stores vectors, scaled to length 1, and takes their texts off the queue. It skips tickets that are no longer
+	// valid, so that nothing is stored twice and no vector stands for an older text. A vector with a NaN or infinite number,
+	// or of length zero, is invalid, and then nothing is stored.
 	Put(ctx context.Context, done ...Embedded) error
-	// Move puts some passages of an archive whose model has changed on the list; more is false when there are none left.
+	// Move queues some passages of an archive whose model has changed; more is false when none are left.
 	Move(ctx context.Context, limit int) (more bool, err error)
-	// Progress says how far embedding is; Made counts what there is.
+	// Progress says how far embedding has got; Made counts the existing vectors.
 	Progress(ctx context.Context) (VectorProgress, error)
 	Made(ctx context.Context) ([]VectorCount, error)
-	// Changed is signalled after commits, so that who embeds looks again. There is one such channel.
+	// Changed is signalled after commits, so that the embedding worker looks again. There is one such channel.
 	Changed() <-chan struct{}
 }
 
-// Embedders finds who embeds: a handle and the asker's variables → Embedder. Unknown handles are not_found, a missing key
-// is unauthenticated, beside which the information says where texts would be sent. It asks no server.
+// Embedders finds the embedder for a handle and the caller's variables. An unknown handle is not_found; a missing key is
+// unauthenticated, and the information returned with it says where texts would be sent. Finding one makes no request.
 type Embedders interface {
 	Embedder(ctx context.Context, handle Handle, env Env) (Embedder, EmbeddingInfo, error)
+	// Embeddings returns the embedding models that can be reached with the caller's variables, the built-in one first. It
+	// asks their servers.
+	Embeddings(ctx context.Context, env Env) []EmbeddingInfo
 }
 
 // EmbeddingInfo is what is known of an embedding model.
@@ -71,11 +75,11 @@ type EmbeddingInfo struct {
 	Name     string // the provider's own name
 	Provider string
 	Protocol string
-	Endpoint string // where texts are sent; empty: nowhere
+	Endpoint string // where texts are sent; empty: they stay here
 	Dim      int    // 0: unknown until it answers
-	Batch    int    // texts in one request
-	MaxChars int    // of one text; what is longer is cut
+	Batch    int    // texts per request
+	MaxChars int    // per text; longer texts are cut
 }
 
-// BuiltIn reports whether texts stay in the program.
+// BuiltIn reports whether texts stay inside the program.
 func (i EmbeddingInfo) BuiltIn() bool { return i.Endpoint == "" }

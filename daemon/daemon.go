@@ -1,9 +1,10 @@
-// Package daemon joins the parts: it opens the store, the engine, the services and the server, keeps them alive, and
-// takes them down in order. It is the one place that knows everyone below the terminal.
+// Package daemon wires everything together: it opens the store, the engine, the services and the server, keeps them
+// running, and shuts them down in order. It is the only package below the terminal that knows all the others.
 //
-// Promises: one daemon per home, by a lock that dies with the process; the socket listens before the store is open, and
-// requests wait for it until their own deadline; unfinished runs are taken up before the first request is answered; Run
-// returns within ten seconds of the end of its context; the log holds no secret and no text of a conversation.
+// Promises: one daemon per home, enforced by a lock that dies with the process; the socket listens before the store
+// is open, and requests wait for the store until their own deadline; unfinished runs are picked up before the first
+// request is answered; Run returns within ten seconds of its context ending; the log contains no secrets and no
+// conversation text.
 //
 // Layer 5.
 package daemon
@@ -25,7 +26,9 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/embedding"
 	"loci/core/engine"
+	"loci/core/intake"
 	"loci/core/service"
 	"loci/daemon/api"
 	"loci/daemon/config"
@@ -33,33 +36,34 @@ import (
 	"loci/daemon/ipc"
 	"loci/daemon/mirror"
 	"loci/daemon/server"
+	"loci/providers"
 	"loci/storage"
 )
 
-// Config is what a daemon works with. Paths and Settings are required.
+// Config is what a daemon needs. Paths and Settings are required.
 type Config struct {
 	Paths    config.Paths
 	Settings config.Config
 	Version  string
-	Environ  func(name string) (string, bool) // provider variables as they were at the start; nil: none
+	Environ  func(name string) (string, bool) // provider variables as they were at startup; nil: none
 	Clock    func() time.Time                 // nil: time.Now
-	Notify   func(line string)                // told what a person at the terminal should know; nil: nobody
-	Linger   time.Duration                    // how long a daemon whose store does not open still says why
+	Notify   func(line string)                // gets a line to show to the person at the terminal; nil: dropped
+	Linger   time.Duration                    // how long a daemon whose store won't open stays up to say why
 	Models   core.Models                      // nil: the providers
 
-	RecallWait time.Duration // how long a turn waits for what is recalled; 0: the engine's own
+	RecallWait time.Duration // how long a turn waits for recall; 0: the engine's default
 
 	heirs time.Duration // 0: waitForHeirs
 }
 
-// The times of an ending. Their sum stays under the promised ten seconds.
+// Shutdown timeouts. Together they stay under the promised ten seconds.
 const (
 	endRuns    = 7 * time.Second // runs finish or are cancelled, lanes drain
-	endStreams = time.Second     // answers under way are written to their end
+	endStreams = time.Second     // responses in progress are written out
 	waitForOld = 12 * time.Second
 
-	// waitForHeirs is how long a socket that takes connections may be that of a killed daemon: a child that it was just
-	// starting has it, and the lock, until it begins its own program.
+	// waitForHeirs is how long a socket that accepts connections may still belong to a killed daemon: a child that it
+	// was just starting holds the socket and the lock until it executes its own program.
 	waitForHeirs = time.Second
 )
 
@@ -74,30 +78,31 @@ type Daemon struct {
 	tcp     net.Listener // nil without --listen
 	started time.Time
 
-	stop     chan struct{} // closed when somebody asks for the end
+	stop     chan struct{} // closed when somebody requests shutdown
 	stopOnce sync.Once
-	opened   chan struct{} // closed when the store is open or will never be
+	opened   chan struct{} // closed when the store is open, or has failed to open
 	owned    sync.WaitGroup
 
-	mu    sync.Mutex // guards what is below
+	mu    sync.Mutex // guards the fields below
 	parts parts
 	fault error
 }
 
-// parts are there once the store is open.
+// parts are set once the store is open.
 type parts struct {
+	reached   *providers.Providers
 	store     *storage.Store
 	models    core.Models
-	embedding *service.Embedding
-	ingest    *service.Ingest
+	embedding *embedding.Worker
+	intake    *intake.Worker
 	engine    *engine.Engine
 	services  *service.Services
 	mirrors   *mirror.Mirrors
 	follower  *follow.Follower
 }
 
-// Open takes the home's lock and listens; it answers nothing yet and does not open the store. A home whose daemon is
-// alive is a conflict.
+// Open takes the home's lock and starts listening. It neither answers requests nor opens the store yet. If the home
+// already has a running daemon, Open returns a Conflict.
 func Open(ctx context.Context, cfg Config) (*Daemon, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
@@ -126,6 +131,9 @@ func (d *Daemon) open(ctx context.Context) error {
 	if d.lock, err = takeLock(ctx, p, cmp.Or(d.cfg.heirs, waitForHeirs)); err != nil {
 		return err
 	}
+	if err := sweepTrials(p); err != nil {
+		return err
+	}
 	if err := os.Remove(p.Stopped); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return core.E(core.Internal, "%w", err).WithHint("check that the home can be written: loci doctor")
 	}
@@ -139,7 +147,7 @@ func (d *Daemon) open(ctx context.Context) error {
 	return d.listenTCP(ctx)
 }
 
-// takeLock takes the home's lock. One that is held by a daemon which is just ending is waited for.
+// takeLock takes the home's lock. If a daemon that is shutting down still holds it, takeLock waits.
 func takeLock(ctx context.Context, p config.Paths, heirs time.Duration) (*ipc.Lock, error) {
 	lock, err := ipc.TryLock(p.Lock)
 	if !errors.Is(err, ipc.ErrLocked) {
@@ -155,12 +163,14 @@ func takeLock(ctx context.Context, p config.Paths, heirs time.Duration) (*ipc.Lo
 		if lock, err = ipc.WaitLock(short, p.Lock); err == nil {
 			return lock, nil
 		}
-		return nil, core.E(core.Conflict, "a daemon is running for this home already, on %s", socket).WithHint("loci daemon status, loci daemon restart")
+		return nil, core.E(core.Conflict, "a daemon is running for this home already, on %s", socket).
+			WithHint("loci daemon status, loci daemon restart")
 	}
 	ctx, cancel := context.WithTimeout(ctx, waitForOld)
 	defer cancel()
 	if lock, err = ipc.WaitLock(ctx, p.Lock); err != nil {
-		return nil, core.E(core.Conflict, "another daemon holds this home but does not answer: %w", err).WithHint("end it, then try again; the lock is %s", p.Lock)
+		return nil, core.E(core.Conflict, "another daemon holds this home but does not answer: %w", err).
+			WithHint("end it, then try again; the lock is %s", p.Lock)
 	}
 	return lock, nil
 }
@@ -172,8 +182,8 @@ func lockError(err error) error {
 	return core.E(core.Internal, "%w", err).WithHint("check that the home can be written: loci doctor")
 }
 
-// Run serves until ctx ends or a client asks for the end, then takes everything down in order. It returns the error
-// that kept the store from opening, if one did.
+// Run serves until ctx ends or a client requests shutdown, then shuts everything down in order. If the store failed
+// to open, Run returns that error.
 func (d *Daemon) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -182,12 +192,18 @@ func (d *Daemon) Run(ctx context.Context) error {
 	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
 	defer endRequests()
 	srv := d.httpServer(requests)
-	d.logger.InfoContext(ctx, "daemon started", slog.Int("pid", os.Getpid()), slog.String("version", d.cfg.Version), slog.String("socket", d.cfg.Paths.Socket))
+	d.logger.InfoContext(
+		ctx,
+		"daemon started",
+		slog.Int("pid", os.Getpid()),
+		slog.String("version", d.cfg.Version),
+		slog.String("socket", d.cfg.Paths.Socket),
+	)
 	d.serve(ctx, srv)
 	d.notify("the daemon listens on " + d.cfg.Paths.Socket)
 
 	d.wait(ctx)
-	if ctx.Err() != nil { // a signal: somebody wants the end too
+	if ctx.Err() != nil { // a signal: this is a requested shutdown too
 		d.markStopped()
 	}
 	began := time.Now()
@@ -199,7 +215,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	return d.openError()
 }
 
-// wait returns when it is time to end.
+// wait returns when it is time to shut down.
 func (d *Daemon) wait(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -221,7 +237,7 @@ func (d *Daemon) wait(ctx context.Context) {
 	}
 }
 
-// serve starts answering on every listener.
+// serve starts answering on all listeners.
 func (d *Daemon) serve(ctx context.Context, srv *http.Server) {
 	for _, l := range []net.Listener{d.socket, d.tcp} {
 		if l == nil {
@@ -239,7 +255,7 @@ func (d *Daemon) serve(ctx context.Context, srv *http.Server) {
 func (d *Daemon) httpServer(requests context.Context) *http.Server {
 	handler := server.New(server.Config{
 		Open: d.awaitParts, Host: d, Version: d.cfg.Version, Logger: d.logger,
-		Token: core.Secret(d.cfg.Settings.Token), Clock: d.cfg.Clock,
+		Token: core.Secret(d.cfg.Settings.Token), Origins: d.cfg.Settings.Origins, Clock: d.cfg.Clock,
 	})
 	return &http.Server{
 		Handler: handler, ConnContext: server.ConnContext,
@@ -249,7 +265,8 @@ func (d *Daemon) httpServer(requests context.Context) *http.Server {
 	}
 }
 
-// takeDown ends in order: no new connections, runs finish or are cancelled, streams end with them, the store closes.
+// takeDown shuts down in order: no new connections, runs finish or are cancelled, their streams end, the store
+// closes.
 func (d *Daemon) takeDown(srv *http.Server, endRequests func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), endRuns+endStreams)
 	defer cancel()
@@ -257,7 +274,7 @@ func (d *Daemon) takeDown(srv *http.Server, endRequests func()) {
 	closing.Go(func() {
 		if err := srv.Shutdown(ctx); err != nil {
 			d.logger.WarnContext(ctx, "connections were cut", slog.Any("error", err))
-			_ = srv.Close() // what is cut has no one left to tell
+			_ = srv.Close() // nobody is left to report the error to
 		}
 	})
 	<-d.opened
@@ -269,7 +286,7 @@ func (d *Daemon) takeDown(srv *http.Server, endRequests func()) {
 		}
 		endOfRuns()
 	}
-	endRequests() // streams that follow no run
+	endRequests() // ends streams that don't belong to a run
 	closing.Wait()
 	if p.mirrors != nil {
 		p.mirrors.Close()
@@ -280,15 +297,18 @@ func (d *Daemon) takeDown(srv *http.Server, endRequests func()) {
 	if p.services != nil {
 		p.services.Close()
 	}
-	if p.ingest != nil {
-		p.ingest.Close()
+	if p.intake != nil {
+		p.intake.Close()
 	}
 	if p.embedding != nil {
 		p.embedding.Close()
 	}
+	if p.reached != nil {
+		p.reached.Close()
+	}
 }
 
-// Close lets go of the home. Run must have returned.
+// Close releases the home. Call it after Run has returned.
 func (d *Daemon) Close() error {
 	d.owned.Wait()
 	var errs []error
@@ -332,7 +352,7 @@ func (d *Daemon) notify(line string) {
 	}
 }
 
-// CheckListen refuses addresses that other machines could reach, and names.
+// CheckListen rejects host names other than localhost and addresses that other machines could reach.
 func CheckListen(address string) error {
 	if address == "" {
 		return nil
@@ -351,7 +371,7 @@ func CheckListen(address string) error {
 	return nil
 }
 
-// PortLine says who can use an open port.
+// PortLine describes who can use an open port.
 func PortLine(address string, token bool) string {
 	if token {
 		return fmt.Sprintf("listening on http://%s, for requests with the token", address)
@@ -359,7 +379,7 @@ func PortLine(address string, token bool) string {
 	return fmt.Sprintf("listening on http://%s: every account of this machine can use it; set LOCI_TOKEN to ask for a password", address)
 }
 
-// listenTCP opens the loopback port, where one is set.
+// listenTCP opens the loopback port if one is configured.
 func (d *Daemon) listenTCP(ctx context.Context) error {
 	address := d.cfg.Settings.Listen
 	if address == "" {
@@ -380,7 +400,7 @@ func (d *Daemon) listenTCP(ctx context.Context) error {
 	return nil
 }
 
-// Status says how the daemon is; the server adds what the engine and the services know.
+// Status reports the daemon's state; the server adds what the engine and the services know.
 func (d *Daemon) Status(ctx context.Context) api.Status {
 	s := api.Status{
 		PID: os.Getpid(), Version: d.cfg.Version, Socket: d.cfg.Paths.Socket, Home: d.cfg.Paths.Home,
@@ -401,7 +421,7 @@ func (d *Daemon) Status(ctx context.Context) api.Status {
 	return s
 }
 
-// embeddingStatus says what waits for its vector; nil when nothing does.
+// embeddingStatus reports what is waiting to be embedded; nil if nothing is.
 func (d *Daemon) embeddingStatus(ctx context.Context) *api.EmbeddingStatus {
 	e := d.current().embedding
 	if e == nil || d.openError() != nil {
@@ -413,12 +433,15 @@ func (d *Daemon) embeddingStatus(ctx context.Context) *api.EmbeddingStatus {
 	}
 	out := &api.EmbeddingStatus{Waiting: p.Waiting, Moving: p.Moving, Troubles: []api.EmbeddingTrouble{}}
 	for _, t := range troubles {
-		out.Troubles = append(out.Troubles, api.EmbeddingTrouble{Model: string(t.Model), Error: t.Err.Error(), Failures: t.Failures, Next: api.At(t.Next)})
+		out.Troubles = append(
+			out.Troubles,
+			api.EmbeddingTrouble{Model: string(t.Model), Error: t.Err.Error(), Failures: t.Failures, Next: api.At(t.Next)},
+		)
 	}
 	return out
 }
 
-// Backup copies the facts to a new file and checks the copy.
+// Backup copies the facts to a new file and verifies the copy.
 func (d *Daemon) Backup(ctx context.Context, path string) (api.BackupResult, error) {
 	store := d.current().store
 	if store == nil {
@@ -427,12 +450,12 @@ func (d *Daemon) Backup(ctx context.Context, path string) (api.BackupResult, err
 	return backup(ctx, store, path)
 }
 
-// Logs says what is logged and where.
+// Logs returns the log level and the log's path.
 func (d *Daemon) Logs() api.Logs {
 	return api.Logs{Level: levelName(d.level.Level()), Path: filepath.Clean(d.cfg.Paths.Log)}
 }
 
-// SetLogLevel changes what is logged from now on.
+// SetLogLevel changes the log level from now on.
 func (d *Daemon) SetLogLevel(level string) error {
 	l, err := parseLevel(level)
 	if err != nil {
@@ -442,7 +465,7 @@ func (d *Daemon) SetLogLevel(level string) error {
 	return nil
 }
 
-// Shutdown begins the end and returns. With ifIdle a busy daemon goes on.
+// Shutdown starts the shutdown and returns. With ifIdle, a busy daemon keeps running and returns Busy.
 func (d *Daemon) Shutdown(_ context.Context, ifIdle bool) error {
 	if e := d.current().engine; ifIdle && e != nil && !e.Idle() {
 		return core.E(core.Busy, "the daemon is busy with a run").WithHint("wait for it, or stop it anyway: loci daemon stop")
@@ -452,7 +475,7 @@ func (d *Daemon) Shutdown(_ context.Context, ifIdle bool) error {
 	return nil
 }
 
-// markStopped says that this end is no crash, before anybody can notice it.
+// markStopped records that this shutdown is not a crash, before anybody can notice it.
 func (d *Daemon) markStopped() {
 	if err := MarkStopped(d.cfg.Paths); err != nil {
 		d.logger.Warn("the stop is not marked as wanted", slog.Any("error", err))

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -21,7 +20,6 @@ import (
 	"loci/daemon/client"
 	"loci/daemon/config"
 	"loci/daemon/ipc"
-	"loci/providers"
 	"loci/providers/providertest"
 )
 
@@ -193,8 +191,8 @@ func TestSecondDaemonOfAHomeIsRefused(t *testing.T) {
 	if kind, hint := Explain(err); kind != api.KindConflict || hint == "" {
 		t.Errorf("Open() = %v (%s, %q)", err, kind, hint)
 	}
-	if _, err := Restore(t.Context(), p, "/nowhere"); core.KindOf(err) != core.Busy {
-		t.Errorf("Restore() beside a daemon = %v", err)
+	if _, err := SettleWaiting(t.Context(), p, true, nil); core.KindOf(err) != core.Busy {
+		t.Errorf("SettleWaiting() beside a daemon = %v", err)
 	}
 }
 
@@ -420,9 +418,8 @@ func TestABackupIsRestored(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := Restore(t.Context(), p, file)
-	if err != nil || kept == "" {
-		t.Fatalf("Restore() = %q, %v", kept, err)
+	if kept := restore(t, p, file); kept == "" {
+		t.Error("what was replaced is not kept")
 	}
 	start(t, cfg)
 	c, s = talker(t, p, "/")
@@ -434,23 +431,30 @@ func TestABackupIsRestored(t *testing.T) {
 func TestTheDoctorNamesEveryProvider(t *testing.T) {
 	t.Parallel()
 	p, settings := home(t)
-	model := providertest.NewServer(t)
+	model, mute := providertest.NewServer(t), providertest.NewServer(t)
+	mute.Models = []providertest.Model{{Name: "text-embedding-3-small"}, {Name: "dall-e-3"}}
 	d, _ := start(t, Config{Paths: p, Settings: settings})
 	talker(t, p, "/") // the store is open
 	env := func(name string) (core.Secret, bool) {
 		v, ok := map[string]string{
 			"OPENAI_API_KEY": "key", "OPENAI_BASE_URL": model.V1(), "ANTHROPIC_API_KEY": "key",
 			"GROQ_API_KEY": "", "VLLM_BASE_URL": "http://127.0.0.1:9/v1", "OLLAMA_HOST": model.URL,
+			"LMSTUDIO_BASE_URL": mute.V1(),
 		}[name]
 		return core.Secret(v), ok && v != ""
 	}
 	got := map[string]string{}
 	for _, c := range d.Doctor(t.Context(), env) {
 		got[c.Name] = c.Level
+		if c.Name == "lmstudio" &&
+			(c.Detail != "LM Studio lists 2 models of which none chats" || !strings.Contains(c.Fix, "loci models --all")) {
+			t.Errorf("%+v", c)
+		}
 	}
 	want := map[string]string{
 		"store": api.CheckOK, "openai": api.CheckOK, "ollama": api.CheckOK, "anthropic": api.CheckWarning, "vllm": api.CheckWarning,
-		"git": api.CheckOK, // even without it: only a mirror needs it
+		"lmstudio": api.CheckWarning,
+		"git":      api.CheckOK, // even without it: only a mirror needs it
 	}
 	for _, part := range []string{"facts", "run log", "index"} {
 		if got[part] != api.CheckOK {
@@ -461,16 +465,6 @@ func TestTheDoctorNamesEveryProvider(t *testing.T) {
 	delete(got, "sandbox") // some systems have nothing to try
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("doctor (-want +got):\n%s", diff)
-	}
-}
-
-func TestClientsPassEveryVariableThatProvidersRead(t *testing.T) {
-	t.Parallel()
-	passed := config.ProviderVars()
-	for _, name := range providers.Variables() {
-		if !slices.Contains(passed, name) {
-			t.Errorf("%s is read by a provider, and clients do not pass it", name)
-		}
 	}
 }
 

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -19,16 +20,23 @@ import (
 )
 
 const (
-	doctorAsks = 10 * time.Second // providers together
-	// maxProbe bounds the databases that the doctor reads whole: a larger one would make a person wait.
+	doctorAsks = 10 * time.Second // for all providers together
+	// maxProbe is the largest database that the doctor reads in full; a larger one would take too long.
 	maxProbe = 256 << 20
 )
 
-// Doctor says what the daemon sees of its store and of the providers that the asker's variables reach.
+// Doctor reports on the store and on the providers that the caller's variables reach.
 func (d *Daemon) Doctor(ctx context.Context, env core.Env) []api.Check {
 	checks := append([]api.Check{d.checkStore(ctx)}, sizes(d.cfg.Paths.Data)...)
 	if d.cfg.Settings.Listen != "" && d.cfg.Settings.Token == "" {
-		checks = append(checks, api.Warning("port", fmt.Sprintf("every account of this machine can use http://%s", d.tcp.Addr()), "set LOCI_TOKEN, then loci daemon restart"))
+		checks = append(
+			checks,
+			api.Warning(
+				"port",
+				fmt.Sprintf("every account of this machine can use http://%s", d.tcp.Addr()),
+				"set LOCI_TOKEN, then loci daemon restart",
+			),
+		)
 	}
 	if check, known := checkSandbox(ctx); known {
 		checks = append(checks, check)
@@ -36,10 +44,11 @@ func (d *Daemon) Doctor(ctx context.Context, env core.Env) []api.Check {
 	checks = append(checks, d.checkEmbedding(ctx)...)
 	checks = append(checks, d.checkMirrors()...)
 	checks = append(checks, d.checkFollowed(ctx)...)
+	checks = append(checks, d.checkWaiting(ctx)...)
 	return append(checks, d.checkProviders(ctx, env)...)
 }
 
-// sizes says what the files of the home are for and how much space they take.
+// sizes lists the files of the home, what each is for and how much space it takes.
 func sizes(dir string) []api.Check {
 	parts, err := storage.Sizes(dir)
 	if err != nil {
@@ -52,7 +61,8 @@ func sizes(dir string) []api.Check {
 	return checks
 }
 
-// checkSandbox says what this machine could confine. Nothing that runs yet needs it, so that a lack is no fault.
+// checkSandbox reports what this machine can confine. Nothing needs the sandbox yet, so a missing feature is not a
+// fault.
 func checkSandbox(ctx context.Context) (check api.Check, known bool) {
 	var there, lacks []string
 	for _, layer := range sandbox.Probe(ctx) {
@@ -75,7 +85,7 @@ func checkSandbox(ctx context.Context) (check api.Check, known bool) {
 	return api.Good("sandbox", detail), len(there)+len(lacks) > 0
 }
 
-// checkStore reads the facts whole, by making a backup, which is checked as every backup is, and dropping it.
+// checkStore reads all facts by making a backup, which is verified like any other, and then deletes it.
 func (d *Daemon) checkStore(ctx context.Context) api.Check {
 	const name = "store"
 	info, err := os.Stat(filepath.Join(d.cfg.Paths.Data, "loci.db"))
@@ -87,17 +97,28 @@ func (d *Daemon) checkStore(ctx context.Context) api.Check {
 	}
 	dir, err := os.MkdirTemp(d.cfg.Paths.Data, "doctor-")
 	if err != nil {
-		return api.Broken(name, err.Error(), "check the disk under "+d.cfg.Paths.Data)
+		return api.Broken(name, err.Error(), "free some space, or check the disk under "+d.cfg.Paths.Data)
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // a leftover is swept by hand at worst
+	defer func() { _ = os.RemoveAll(dir) }() // at worst a leftover is removed by hand
 	r, err := d.Backup(ctx, filepath.Join(dir, "probe.db"))
 	if err != nil {
-		return api.Broken(name, err.Error(), "loci backup FILE, while that still works; then loci restore an older one")
+		return api.Broken(
+			name,
+			err.Error(),
+			cmp.Or(core.HintOf(err), "loci backup FILE, while that still works; then loci restore an older one"),
+		)
+	}
+	if len(r.Damaged) > 0 {
+		return api.Broken(
+			name,
+			"rows cannot be read: "+strings.Join(r.Damaged, "; "),
+			"restore a backup that was made before: loci restore FILE",
+		)
 	}
 	return api.Good(name, fmt.Sprintf("read whole and found good: %d agents, %d messages", r.Agents, r.Messages))
 }
 
-// checkProviders asks every provider that is configured, and names those that cannot be asked.
+// checkProviders queries every configured provider and lists those that can't be queried.
 func (d *Daemon) checkProviders(ctx context.Context, env core.Env) []api.Check {
 	ctx, cancel := context.WithTimeout(ctx, doctorAsks)
 	defer cancel()
@@ -105,17 +126,21 @@ func (d *Daemon) checkProviders(ctx context.Context, env core.Env) []api.Check {
 	if err != nil {
 		return []api.Check{api.Broken("providers", err.Error(), "check the network")}
 	}
-	found := map[string]int{}
+	found, mute := map[string]int{}, map[string]int{}
 	for _, m := range models {
-		found[m.Provider]++
+		if m.Hidden == "" {
+			found[m.Provider]++
+		} else {
+			mute[m.Provider]++
+		}
 	}
 	var checks []api.Check
 	reached := false
 	for _, row := range providers.Rows() {
-		if row.Protocol == providers.Offline {
+		if row.Offline {
 			continue
 		}
-		check, configured := checkProvider(row, found[row.Name], env)
+		check, configured := checkProvider(row, found[row.Name], mute[row.Name], env)
 		if configured {
 			checks = append(checks, check)
 			reached = reached || found[row.Name] > 0
@@ -131,10 +156,11 @@ func (d *Daemon) checkProviders(ctx context.Context, env core.Env) []api.Check {
 	return checks
 }
 
-// checkProvider says how one provider is, if anything of it is configured or it can be reached.
-func checkProvider(row providers.Row, models int, env core.Env) (api.Check, bool) {
+// checkProvider reports on one provider if it is configured or reachable: models is how many models it lists, mute
+// how many of them can't chat.
+func checkProvider(row providers.Row, models, mute int, env core.Env) (api.Check, bool) {
 	var set []string
-	for _, name := range append(append([]string{}, row.KeyVars...), row.BaseURLVar) {
+	for _, name := range append(row.KeyVars(), row.BaseURLVar) {
 		if name == "" {
 			continue
 		}
@@ -144,16 +170,30 @@ func checkProvider(row providers.Row, models int, env core.Env) (api.Check, bool
 	}
 	by := strings.Join(set, ", ")
 	switch {
-	case len(set) > 0 && !row.Built:
-		return api.Warning(row.Name, by+" is set, but "+row.Title+" is not built yet and is not used", "use another provider for now: docs/models.md"), true
+	case len(set) > 0 && !row.Built():
+		return api.Warning(
+			row.Name,
+			by+" is set, but "+row.Title+" is not built yet and is not used",
+			"use another provider for now: docs/models.md",
+		), true
 	case models > 0 && by == "":
 		return api.Good(row.Name, strconv.Itoa(models)+" chat models"), true
 	case models > 0:
 		return api.Good(row.Name, fmt.Sprintf("%d chat models, by %s", models, by)), true
+	case mute > 0:
+		return api.Warning(
+			row.Name,
+			fmt.Sprintf("%s lists %d models of which none chats", row.Title, mute),
+			"loci models --all says why; any of them can be named with --model",
+		), true
 	case len(set) > 0 && row.Local:
 		return api.Warning(row.Name, fmt.Sprintf("%s does not answer (by %s)", row.Title, by), "start it, or unset "+by), true
 	case len(set) > 0:
-		return api.Broken(row.Name, fmt.Sprintf("%s does not answer or refuses the key (by %s)", row.Title, by), "check "+by+" and the network"), true
+		return api.Broken(
+			row.Name,
+			fmt.Sprintf("%s does not answer or refuses the key (by %s)", row.Title, by),
+			"check "+by+" and the network",
+		), true
 	}
 	return api.Check{}, false
 }

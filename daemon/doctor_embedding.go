@@ -9,7 +9,7 @@ import (
 	"loci/daemon/api"
 )
 
-// checkEmbedding says what cannot be found by its meaning yet, and why; nothing where all can.
+// checkEmbedding reports what can't be found by meaning yet, and why; it returns nothing if everything can.
 func (d *Daemon) checkEmbedding(ctx context.Context) []api.Check {
 	const name = "embedding"
 	e := d.current().embedding
@@ -41,7 +41,7 @@ func (d *Daemon) checkEmbedding(ctx context.Context) []api.Check {
 	return checks
 }
 
-// askedAgain says when a model is asked again. A time that is past means that it has been asked and has not answered yet.
+// askedAgain says when a model is retried. A time in the past means that the retry has started and not finished yet.
 func askedAgain(next, now time.Time) string {
 	if !next.After(now) {
 		return "it is being asked now"

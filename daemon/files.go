@@ -12,9 +12,10 @@ import (
 	"loci/daemon/config"
 	"loci/daemon/ipc"
 	"loci/storage"
+	backups "loci/storage/backup"
 )
 
-// FindSocket returns the socket that the home's daemon answers on, or "" if none does.
+// FindSocket returns the socket that the home's daemon answers on, or "" if there is none.
 func FindSocket(ctx context.Context, p config.Paths) (string, error) {
 	noted, err := ipc.ReadNote(p.Lock)
 	if err != nil {
@@ -29,14 +30,15 @@ func FindSocket(ctx context.Context, p config.Paths) (string, error) {
 			return path, conn.Close()
 		}
 		if !ipc.Refused(err) {
-			return "", core.E(core.Unavailable, "the socket cannot be used: %w", err).WithHint("it belongs to the account that made it: ls -l %s", path)
+			return "", core.E(core.Unavailable, "the socket cannot be used: %w", err).
+				WithHint("it belongs to the account that made it: ls -l %s", path)
 		}
 	}
 	return "", nil
 }
 
-// Holder is the process that holds the home, by what the system says of the socket's other end; 0 where nobody holds it
-// or nobody can tell. It asks the process nothing, which may hang.
+// Holder returns the process that holds the home, as the system reports it for the other end of the socket; 0 if
+// nobody holds the home or the system can't tell. It doesn't ask the process itself, which may be hanging.
 func Holder(ctx context.Context, p config.Paths) (int, error) {
 	lock, err := ipc.TryLock(p.Lock)
 	if err == nil {
@@ -60,8 +62,9 @@ func Holder(ctx context.Context, p config.Paths) (int, error) {
 	return pid, nil
 }
 
-// EndHolder ends the process that holds the home and does not end when it is asked to: first as the system asks, and
-// once the grace is over by force, which force is told of. Nothing is done to a process that is not the holder.
+// EndHolder ends the process that holds the home when it doesn't stop on request: first with the system's polite
+// signal and, after the grace period, by force, calling force just before. It never touches a process that isn't the
+// holder.
 func EndHolder(ctx context.Context, p config.Paths, grace time.Duration, force func(pid int)) error {
 	pid, err := Holder(ctx, p)
 	if err != nil {
@@ -82,7 +85,7 @@ func EndHolder(ctx context.Context, p config.Paths, grace time.Duration, force f
 		return err
 	}
 	if again != pid {
-		return WaitStopped(ctx, p) // it let go, or is letting go of the lock
+		return WaitStopped(ctx, p) // it has released the lock, or is about to
 	}
 	force(pid)
 	if err := ipc.Kill(pid); err != nil {
@@ -91,11 +94,12 @@ func EndHolder(ctx context.Context, p config.Paths, grace time.Duration, force f
 	return WaitStopped(ctx, p)
 }
 
-// MarkStopped leaves word that the daemon ends because somebody wants it to, so that an open chat does not take that for
-// a crash. The next start takes it away.
+// MarkStopped records that the daemon was stopped on purpose, so that an open chat doesn't take it for a crash. The
+// next start removes the mark.
 func MarkStopped(p config.Paths) error {
 	if err := os.WriteFile(p.Stopped, nil, 0o600); err != nil {
-		return core.E(core.Internal, "note that the daemon was stopped: %w", err).WithHint("check that the home can be written: loci doctor")
+		return core.E(core.Internal, "note that the daemon was stopped: %w", err).
+			WithHint("check that the home can be written: loci doctor")
 	}
 	return nil
 }
@@ -109,22 +113,31 @@ func WaitStopped(ctx context.Context, p config.Paths) error {
 	return lock.Unlock()
 }
 
-// Backup copies the facts of a home whose daemon is stopped to a new file and checks the copy.
+// Backup copies the facts of a home whose daemon is stopped to a new file and verifies the copy.
 func Backup(ctx context.Context, p config.Paths, path string) (r api.BackupResult, err error) {
+	err = whileStopped(ctx, p, func(store *storage.Store) error {
+		r, err = backup(ctx, store, path)
+		return err
+	})
+	return r, err
+}
+
+// whileStopped opens the store of a home whose daemon is stopped, and keeps it stopped meanwhile.
+func whileStopped(ctx context.Context, p config.Paths, do func(*storage.Store) error) (err error) {
 	lock, err := holdStopped(p)
 	if err != nil {
-		return r, err
+		return err
 	}
 	defer func() { err = errors.Join(err, lock.Unlock()) }()
 	store, err := storage.Open(ctx, storage.Config{Dir: p.Data})
 	if err != nil {
-		return r, err
+		return err
 	}
 	defer func() { err = errors.Join(err, store.Close()) }()
-	return backup(ctx, store, path)
+	return do(store)
 }
 
-// backup writes the copy, which the store reads back before it gets its name, and counts what is in it.
+// backup writes the copy, which the store reads back before giving it its final name, and counts its contents.
 func backup(ctx context.Context, store *storage.Store, path string) (api.BackupResult, error) {
 	r := api.BackupResult{Path: path}
 	if !filepath.IsAbs(path) {
@@ -143,7 +156,7 @@ func backup(ctx context.Context, store *storage.Store, path string) (api.BackupR
 			break
 		}
 	}
-	if err := store.Backup(ctx, path); err != nil {
+	if err := backups.Write(ctx, store, path); err != nil {
 		return r, err
 	}
 	info, err := os.Stat(path)
@@ -151,20 +164,11 @@ func backup(ctx context.Context, store *storage.Store, path string) (api.BackupR
 		return r, core.E(core.Internal, "look at the backup: %w", err)
 	}
 	r.Bytes = info.Size()
-	return r, nil
+	r.Damaged, err = store.Damaged(ctx)
+	return r, err
 }
 
-// Restore replaces the facts of a home whose daemon is stopped by a backup, and returns where it keeps what was there.
-func Restore(ctx context.Context, p config.Paths, path string) (kept string, err error) {
-	lock, err := holdStopped(p)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, lock.Unlock()) }()
-	return storage.Restore(ctx, p.Data, path, nil)
-}
-
-// holdStopped takes the home's lock for work on its files.
+// holdStopped takes the home's lock in order to work on its files.
 func holdStopped(p config.Paths) (*ipc.Lock, error) {
 	if err := ipc.PrivateDir(p.Data); err != nil {
 		return nil, core.E(core.Forbidden, "prepare the home: %w", err)
@@ -176,5 +180,5 @@ func holdStopped(p config.Paths) (*ipc.Lock, error) {
 	return lock, lockError(err)
 }
 
-// Explain returns the kind of an error and what to do about it, for programs that do not know the core.
+// Explain returns an error's kind and hint, for programs that don't import core.
 func Explain(err error) (kind, hint string) { return string(core.KindOf(err)), core.HintOf(err) }

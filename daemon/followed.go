@@ -7,7 +7,7 @@ import (
 	"loci/daemon/api"
 )
 
-// checkFollowed says how the folders are that follow a directory.
+// checkFollowed reports on the folders that follow a directory.
 func (d *Daemon) checkFollowed(ctx context.Context) []api.Check {
 	const name = "follow"
 	store := d.current().store

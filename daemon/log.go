@@ -11,8 +11,8 @@ import (
 	"loci/daemon/config"
 )
 
-// openLog returns a logger of JSON lines into a file that is rotated by size; the level can change while it is used.
-// The file is made at the first line, readable by its owner only.
+// openLog returns a logger that writes JSON lines to a file rotated by size; the level can be changed at any time.
+// The file is created with the first line and is readable only by its owner.
 func openLog(path string, settings config.Config) (*slog.Logger, *slog.LevelVar, io.Closer) {
 	level := new(slog.LevelVar)
 	if l, err := parseLevel(settings.LogLevel); err == nil {

@@ -12,16 +12,16 @@ import (
 const (
 	maintainEvery = 15 * time.Minute
 	sweepEvery    = 24 * time.Hour
-	keepEvents    = 3 * time.Hour // as long as the contract resumes streams
+	keepEvents    = 3 * time.Hour // as long as the contract lets streams resume
 )
 
-// maintain keeps the home small: it lets events of ended runs expire, and once a day, when nothing runs, sweeps what
-// was deleted.
+// maintain keeps the home small: it expires the events of ended runs and, once a day when nothing is running, sweeps
+// deleted rows.
 func (d *Daemon) maintain(ctx context.Context) {
 	ticker := time.NewTicker(maintainEvery)
 	defer ticker.Stop()
 	var swept time.Time
-	debug.FreeOSMemory() // opening needs more than idling
+	debug.FreeOSMemory() // opening needs more memory than idling
 	if err := releaseProgram(); err != nil {
 		d.logger.DebugContext(ctx, "the pages of the program were not given back", slog.Any("error", err))
 	}
@@ -44,7 +44,7 @@ func (d *Daemon) expire(ctx context.Context) {
 	}
 }
 
-// sweep says whether it went through.
+// sweep reports whether it succeeded.
 func (d *Daemon) sweep(ctx context.Context) bool {
 	removed, err := d.current().store.Sweep(ctx)
 	if err != nil {

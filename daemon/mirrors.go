@@ -9,7 +9,7 @@ import (
 	"loci/daemon/mirror"
 )
 
-// checkMirrors says how the mirrors of memory are, or that there can be none.
+// checkMirrors reports on the memory mirrors, or says that git is missing.
 func (d *Daemon) checkMirrors() []api.Check {
 	const name = "mirror"
 	states := d.current().mirrors.States()
@@ -30,11 +30,21 @@ func (d *Daemon) checkMirrors() []api.Check {
 			checks = append(checks, api.Warning(name, s.Err.Error(), core.HintOf(s.Err)))
 		case slices.ContainsFunc(s.Notes, isConflict):
 			n := s.Notes[slices.IndexFunc(s.Notes, isConflict)]
-			checks = append(checks, api.Warning(name, fmt.Sprintf("%s/%s: %s", s.Mirror.Path, n.Path, n.Text), "loci memory mirror shows all of them"))
+			checks = append(
+				checks,
+				api.Warning(name, fmt.Sprintf("%s/%s: %s", s.Mirror.Path, n.Path, n.Text), "loci memory mirror shows all of them"),
+			)
 		case len(s.Notes) > 0:
-			checks = append(checks, api.Warning(name, fmt.Sprintf("%s: %d files or blocks are not mirrored", s.Mirror.Path, len(s.Notes)), "loci memory mirror says which"))
+			checks = append(
+				checks,
+				api.Warning(
+					name,
+					fmt.Sprintf("%s: %d files or blocks are not mirrored", s.Mirror.Path, len(s.Notes)),
+					"loci memory mirror says which",
+				),
+			)
 		default:
-			checks = append(checks, api.Good(name, fmt.Sprintf("%s: %d blocks are alike with their files", s.Mirror.Path, s.Blocks)))
+			checks = append(checks, api.Good(name, fmt.Sprintf("%s: %d blocks are in sync with their files", s.Mirror.Path, s.Blocks)))
 		}
 	}
 	return checks

@@ -8,7 +8,10 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/embedding"
 	"loci/core/engine"
+	"loci/core/finder"
+	"loci/core/intake"
 	"loci/core/service"
 	"loci/daemon/follow"
 	"loci/daemon/mirror"
@@ -16,11 +19,12 @@ import (
 	"loci/providers"
 	"loci/providers/offline"
 	"loci/storage"
+	"loci/storage/forget"
 	"loci/tools"
 	"loci/tools/parsers"
 )
 
-// openParts opens the store and what stands on it, takes up unfinished runs, and lets the requests in.
+// openParts opens the store and everything built on it, picks up unfinished runs, and lets requests in.
 func (d *Daemon) openParts(ctx context.Context) {
 	defer close(d.opened)
 	began := time.Now()
@@ -30,7 +34,7 @@ func (d *Daemon) openParts(ctx context.Context) {
 	d.mu.Unlock()
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
-			return // it was asked to end before it had begun
+			return // it was asked to stop before it had started
 		}
 		d.logger.ErrorContext(ctx, "the store does not open", slog.Any("error", err), slog.String("hint", core.HintOf(err)))
 		return
@@ -39,46 +43,72 @@ func (d *Daemon) openParts(ctx context.Context) {
 	d.owned.Go(func() { d.maintain(ctx) })
 }
 
-// join opens the parts. What it returns beside an error is what Close has to close.
+// join opens the parts. If it fails, it also returns the parts that Close has to close.
 func (d *Daemon) join(ctx context.Context) (parts, error) {
 	var p parts
 	var err error
-	// The store outlives the context that ends Run: Close ends it after the lanes have drained. Only its opening is
-	// interrupted by that context.
+	// The store outlives Run's context: Close closes it after the lanes have drained. The context only interrupts
+	// opening it.
 	opening, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, giveUp)()
-	reached := providers.New(providers.Config{Offline: offline.New(), Log: d.logger, Now: d.cfg.Clock})
+	rows, err := providers.Configure(providers.Rows(), d.cfg.Settings.Providers)
+	if err != nil {
+		return p, err
+	}
+	p.reached = providers.New(
+		providers.Config{Rows: rows, Offline: offline.New(), Log: d.logger, Now: d.cfg.Clock, Comments: d.cfg.Settings.CommentsTime},
+	)
 	p.models = d.cfg.Models
 	if p.models == nil {
-		p.models = reached
+		p.models = p.reached
 	}
-	p.ingest = service.NewIngest(service.IngestConfig{Parser: parsers.New(), Clock: d.cfg.Clock, Logger: d.logger, Mirrored: follow.Read})
-	p.embedding = service.NewEmbedding(service.EmbeddingConfig{Embedders: reached, Env: d.env, Logger: d.logger, After: p.ingest.Nudge})
 	p.store, err = storage.Open(opening, storage.Config{
-		Dir: d.cfg.Paths.Data, Beside: []string{d.cfg.Paths.Home, d.cfg.Paths.State, filepath.Dir(d.cfg.Paths.Config)},
-		Clock: d.cfg.Clock, Logger: d.logger, Embed: p.embedding.Query, History: mirror.History,
+		Dir: d.cfg.Paths.Data, Clock: d.cfg.Clock, Logger: d.logger,
 	})
 	if err != nil {
 		return p, err
 	}
-	p.embedding.Start(ctx, p.store)
-	p.ingest.Start(ctx, p.store)
+	p.intake = intake.Start(
+		ctx,
+		intake.Config{Store: p.store, Parser: parsers.New(), Clock: d.cfg.Clock, Logger: d.logger, Mirrored: follow.Read},
+	)
+	p.embedding = embedding.Start(
+		ctx,
+		embedding.Config{Store: p.store, Embedders: p.reached, Env: d.env, Logger: d.logger, After: p.intake.Nudge},
+	)
+	search := finder.New(finder.Config{Store: p.store, Embed: p.embedding.Query, Clock: d.cfg.Clock, Logger: d.logger})
 	toolbox, settings := tools.New(), d.cfg.Settings
 	p.engine = engine.New(engine.Config{
-		Store: p.store, Log: p.store.Events(), Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
-		Env:          d.env,
-		DefaultModel: core.Handle(settings.Model), MaxSteps: settings.MaxSteps, Deadline: settings.RunTimeout, Grace: settings.ShutdownGrace,
-		RecallWait: d.cfg.RecallWait,
+		Store:  p.store,
+		Search: search,
+		Log:    p.store.Events(),
+		Models: p.models,
+		Tools:  toolbox,
+		Clock:  d.cfg.Clock,
+		Logger: d.logger,
+		Env:    d.env,
+		DefaultModel: core.Handle(
+			settings.Model,
+		),
+		MaxSteps:    settings.MaxSteps,
+		Deadline:    settings.RunTimeout,
+		Grace:       settings.ShutdownGrace,
+		RecallWait:  d.cfg.RecallWait,
+		AnswerLimit: settings.AnswerMB << 20,
 	})
+	beside := []string{d.cfg.Paths.Home, d.cfg.Paths.State, filepath.Dir(d.cfg.Paths.Config)}
 	p.services = service.New(service.Config{
-		Store: p.store, Engine: p.engine, Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
-		Env: d.env, Embedding: p.embedding, DefaultModel: core.Handle(settings.Model),
-		Ingest:    p.ingest,
-		Forgetter: p.store, Forgotten: p.embedding.Forget,
+		Store: p.store, Search: search, Engine: p.engine, Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
+		Env: d.env, Embedders: p.reached, Embedding: p.embedding, DefaultModel: core.Handle(settings.Model),
+		Accepted:  p.intake.Nudge,
+		Forgetter: forget.New(p.store, beside, mirror.History), Forgotten: p.embedding.Forget,
 	})
 	p.mirrors = mirror.New(mirror.Config{Store: p.store, Services: p.services, Logger: d.logger})
 	p.follower = follow.New(follow.Config{
-		Store: p.store, Services: p.services, Logger: d.logger, Except: []string{d.cfg.Paths.Home, d.cfg.Paths.Data, d.cfg.Paths.State, d.cfg.Paths.Run},
+		Store:    p.store,
+		Services: p.services,
+		Logger:   d.logger,
+		Except:   []string{d.cfg.Paths.Home, d.cfg.Paths.Data, d.cfg.Paths.State, d.cfg.Paths.Run},
 	})
 	if err := p.engine.Recover(ctx); err != nil {
 		return p, err
@@ -87,18 +117,23 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	return p, p.follower.Start(ctx)
 }
 
-// env finds a provider variable of the daemon's own.
+// ProviderVariables returns the names of the variables that tell how to reach a provider. A client passes the ones it
+// has to the daemon; a daemon that a command starts on its own inherits none of them.
+func ProviderVariables() []string { return providers.Variables() }
+
+// env looks up one of the daemon's own provider variables.
 func (d *Daemon) env(name string) (core.Secret, bool) {
 	v, ok := d.cfg.Environ(name)
 	return core.Secret(v), ok && v != ""
 }
 
-// awaitParts waits until the store is open, or says why it never will be.
+// awaitParts waits until the store is open, or returns the error that kept it from opening.
 func (d *Daemon) awaitParts(ctx context.Context) (server.Parts, error) {
 	select {
 	case <-d.opened:
 	case <-ctx.Done():
-		return server.Parts{}, core.E(core.Unavailable, "the store is not open yet: %w", context.Cause(ctx)).WithHint("try again in a moment; loci daemon logs says how far it is")
+		return server.Parts{}, core.E(core.Unavailable, "the store is not open yet: %w", context.Cause(ctx)).
+			WithHint("try again in a moment; loci daemon logs says how far it is")
 	}
 	if err := d.openError(); err != nil {
 		kind := core.KindOf(err)

@@ -78,7 +78,10 @@ func acts(turn int) []providertest.Call {
 	case 1:
 		return call("memory_insert", map[string]any{"label": "human", "new_string": fmt.Sprint("remembered in turn ", turn)})
 	case 3:
-		return call("archival_memory_insert", map[string]any{"content": fmt.Sprintf("note of turn %d: the %s was painted again", turn, topics()[turn%20])})
+		return call(
+			"archival_memory_insert",
+			map[string]any{"content": fmt.Sprintf("note of turn %d: the %s was painted again", turn, topics()[turn%20])},
+		)
 	case 2:
 		name := fmt.Sprintf("manuals/%d.md", turn%fileCount)
 		return call("open_files", map[string]any{"file_requests": []any{map[string]any{"file_name": name, "offset": turn % 3}}})
@@ -113,7 +116,15 @@ func openPrefixHouse(t *testing.T, provider string, variables func(s *providerte
 		to    *client.Target
 		model string
 	}{{&h.other, otherModel}, {&h.own, watchedModel}} {
-		s, err := h.c.Register(t.Context(), api.Client{Kind: api.ClientChat, Folder: "/f", Zone: "UTC", Open: &api.Open{Agent: api.OpenNew, Model: provider + "/" + one.model}})
+		s, err := h.c.Register(
+			t.Context(),
+			api.Client{
+				Kind:   api.ClientChat,
+				Folder: "/f",
+				Zone:   "UTC",
+				Open:   &api.Open{Agent: api.OpenNew, Model: provider + "/" + one.model},
+			},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -326,7 +337,7 @@ func sixtyTurns(t *testing.T, h *prefixHouse, wire providertest.Wire) {
 		run := h.say(h.own, fmt.Sprintf("Turn %d: whose is the %s?", i, topics()[(i*7)%20]))
 		compacted, text := h.notices(run)
 		if compacted {
-			for n := first; n < len(h.watched()); n++ {
+			for n := first; n <= len(h.watched()); n++ { // one after the last step shows in the next turn
 				anew[n] = reason{"a compaction", i}
 			}
 		}

@@ -8,9 +8,9 @@ import (
 	"syscall"
 )
 
-// releaseProgram gives back the pages of the program's own file, code and constants, that starting has touched: most of it
-// is initialisation that never runs again. What is still needed is mapped again at its next use, out of the page cache.
-// Only mappings that cannot be written are named, so that nothing is lost by it.
+// releaseProgram gives back the pages of the executable file, code and constants, that startup touched: most of that
+// is initialisation that never runs again. Pages still needed are mapped again from the page cache on their next use.
+// It only touches read-only mappings, so nothing is lost.
 func releaseProgram() error {
 	exe, err := os.Executable()
 	if err != nil {
@@ -35,7 +35,7 @@ func releaseProgram() error {
 	return nil
 }
 
-// readOnlyMapping reads a line of /proc/self/maps: range, rights, offset, device, inode, path.
+// readOnlyMapping parses a line of /proc/self/maps: range, permissions, offset, device, inode, path.
 func readOnlyMapping(line, exe string) (from, until uintptr, ok bool) {
 	fields := strings.Fields(line)
 	if len(fields) != 6 || fields[5] != exe || !strings.HasPrefix(fields[1], "r-") {

@@ -2,5 +2,5 @@
 
 package daemon
 
-// releaseProgram does nothing here: the system reclaims such pages by itself, and counts them as shared.
+// releaseProgram does nothing here: the system reclaims such pages on its own and counts them as shared.
 func releaseProgram() error { return nil }

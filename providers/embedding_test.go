@@ -18,7 +18,7 @@ import (
 	"loci/providers"
 )
 
-// embeddingServer answers on both wires with what reply makes of the texts.
+// embeddingServer answers on both wires with whatever reply makes of the texts.
 func embeddingServer(t *testing.T, reply func(w http.ResponseWriter, texts []string) (vectors any)) (url string, asked *atomic.Int32) {
 	t.Helper()
 	asked = new(atomic.Int32)
@@ -49,7 +49,7 @@ func embeddingServer(t *testing.T, reply func(w http.ResponseWriter, texts []str
 			t.Errorf("%s with %q", r.URL.Path, r.Header.Get("Authorization"))
 		}
 		data := []map[string]any{}
-		for i := len(vectors) - 1; i >= 0; i-- { // in another order than they were asked for
+		for i := len(vectors) - 1; i >= 0; i-- { // not in the order they were asked for
 			data = append(data, map[string]any{"index": i, "embedding": vectors[i]})
 		}
 		_ = json.NewEncoder(w).Encode(map[string]any{"data": data})

@@ -3,6 +3,7 @@ package providers
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"net"
 	"net/url"
 	"slices"
@@ -10,33 +11,34 @@ import (
 	"unicode"
 
 	"loci/core"
-	"loci/providers/ollama"
-	"loci/providers/openai"
+	"loci/providers/protocol"
 )
 
-// endpoint is a row as one asker sees it: where it is, with which key.
+// endpoint is a row as one caller sees it: its address and key.
 type endpoint struct {
-	row     Row
-	base    string
-	key     core.Secret
-	keyVar  string // the variables that it was set up with; "" where there is none
-	baseVar string
-	headers map[string]string
-	quirks  openai.Quirks
-	asked   bool // the asker has set it up: a key or an address
-	moved   bool // the address is not the row's own
+	row      Row
+	protocol protocol.Protocol
+	base     string
+	values   protocol.Values // the values of its variables
+	keyVar   string          // the variables that it was set up with; "" if none
+	baseVar  string
+	headers  map[string]string
+	asked    bool // the caller has set it up with a key or an address
+	moved    bool // the address isn't the row's default
+	foreign  bool // nor is it any of the vendor's, like a regional host
 }
 
-// endpointOf reads the asker's variables for a row.
-func endpointOf(row Row, env core.Env) (endpoint, error) {
-	e := endpoint{row: row, base: row.BaseURL, quirks: row.Quirks, headers: map[string]string{}}
-	key, keyVar := value(env, row.KeyVars...)
-	base, baseVar := value(env, row.BaseURLVar)
-	e.key, e.keyVar, e.baseVar = key, keyVar, baseVar
-	if err := usable(env, key, keyVar, row.KeyVars); err != nil {
+// endpoint reads the caller's variables for a row.
+func (p *Providers) endpoint(row Row, env core.Env) (endpoint, error) {
+	e := endpoint{row: row, protocol: row.Protocol, values: protocol.Values{}, headers: map[string]string{}}
+	for _, name := range row.Vars {
+		if v, set := value(env, name); set != "" {
+			e.values[name] = v
+		}
+	}
+	if err := e.readKey(env); err != nil {
 		return e, err
 	}
-	e.asked = base != "" || key != "" && row.BaseURL != "" && !row.Local
 	for header, name := range row.Headers {
 		if v, set := value(env, name); set != "" {
 			e.headers[header] = v.Reveal()
@@ -45,87 +47,170 @@ func endpointOf(row Row, env core.Env) (endpoint, error) {
 	if row.AppTitle != "" {
 		e.headers["X-Title"] = row.AppTitle
 	}
+	base, baseVar := value(env, row.BaseURLVar)
+	if base == "" && row.configuredURL != "" {
+		base, baseVar = core.Secret(row.configuredURL), "providers."+row.Name+".base_url"
+	}
+	e.baseVar = baseVar
+	e.asked = base != "" || e.keyVar != "" && row.BaseURL != "" && !row.Local
 	if base == "" {
-		return e, nil
+		var err error
+		e.base, err = e.fill(env)
+		return e, err
 	}
 	var err error
-	if row.Protocol == Ollama {
-		e.base, err = ollama.BaseURL(base.Reveal())
-	} else {
-		e.base, err = baseURL(baseVar, base.Reveal())
-	}
-	if err != nil {
+	if e.base, err = address(row.Protocol, baseVar, base.Reveal()); err != nil {
 		return e, err
 	}
 	e.moved = e.base != row.BaseURL
-	if e.moved && row.Quirks.OwnHost {
-		e.quirks = quirksAt(e.base)
+	e.foreign = e.moved && !under(e.base, row.BaseURL)
+	switch {
+	case !e.foreign || row.Elsewhere == nil:
+	case row.configured:
+		e.protocol = row.Elsewhere
+	default:
+		e.protocol = p.spokenAt(e.base, row.Elsewhere)
 	}
 	return e, nil
 }
 
-// usable checks what the variables of a key hold: one of blanks alone, or one that cannot be sent, is a slip that every
-// request would fail by.
-func usable(env core.Env, key core.Secret, keyVar string, names []string) error {
-	wrong := keyVar
-	if key != "" && strings.IndexFunc(key.Reveal(), unicode.IsControl) < 0 {
+// readKey takes the first of the row's keys that is fully set. A key that is set only in part, is blank or can't be sent
+// is an error, because every request would fail with it.
+func (e *endpoint) readKey(env core.Env) error {
+	var lacks error
+	for _, key := range e.row.Keys {
+		first, missing := "", ""
+		for _, name := range key.Needs {
+			v, set := value(env, name)
+			if err := usable(env, name, v); err != nil {
+				return err
+			}
+			switch {
+			case set == "":
+				missing = name
+			case first == "":
+				first = name
+			}
+		}
+		switch {
+		case first == "":
+			continue
+		case missing != "":
+			if lacks == nil {
+				lacks = core.E(core.Unauthenticated, "%s is set and %s is not", first, missing).
+					WithHint("set %s too, or unset %s", missing, first)
+			}
+			continue
+		}
+		for _, name := range append(slices.Clone(key.Needs), key.Takes...) {
+			if v, set := value(env, name); set != "" {
+				e.values[name] = v
+			}
+		}
+		e.keyVar = key.Needs[0]
 		return nil
 	}
-	for _, name := range names {
-		if env == nil || key != "" {
-			break
-		}
-		if v, ok := env(name); ok && v != "" {
-			wrong = name
-		}
+	return lacks
+}
+
+// usable checks the value of a key's variable.
+func usable(env core.Env, name string, v core.Secret) error {
+	said := false
+	if env != nil {
+		raw, ok := env(name)
+		said = ok && raw != ""
 	}
-	if wrong == "" {
+	if !said || v != "" && strings.IndexFunc(v.Reveal(), unicode.IsControl) < 0 {
 		return nil
 	}
-	return core.E(core.Unauthenticated, "%s holds no usable key", wrong).WithHint("set it to the key alone, without blanks or line breaks, or unset it")
+	return core.E(core.Unauthenticated, "%s holds no usable key", name).
+		WithHint("set it to the key alone, without blanks or line breaks, or unset it")
 }
 
-// baseURL checks an address that a variable holds. One without a path means the usual /v1; one that ends in an
-// operation is cut back to where operations begin.
-func baseURL(variable, text string) (string, error) {
-	bad := core.E(core.Invalid, "%s is not the address of a server", variable).WithHint("write it like http://127.0.0.1:8000/v1")
-	u, err := url.Parse(text)
-	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", bad
+// fill puts the caller's variables into the row's own address.
+func (e *endpoint) fill(env core.Env) (string, error) {
+	base := e.row.BaseURL
+	for _, name := range placeholders(base) {
+		v, set := value(env, name)
+		switch {
+		case set != "" && !plain(v.Reveal()):
+			return "", core.E(core.Invalid, "%s is no part of an address", name).WithHint("it may hold letters, digits, dots and dashes")
+		case set == "" && e.asked:
+			return "", core.E(core.Invalid, "%s is set and %s is not", e.keyVar, name).
+				WithHint("set %s too: the address of %s is made of it", name, e.row.Title)
+		}
+		e.values[name] = v
+		base = strings.ReplaceAll(base, "{"+name+"}", v.Reveal())
 	}
-	if u.User != nil {
-		return "", core.E(core.Invalid, "%s holds credentials", variable).WithHint("put the key into its own variable")
-	}
-	u.RawQuery, u.Fragment = "", ""
-	path := strings.TrimRight(u.Path, "/")
-	for _, operation := range []string{"/chat/completions", "/responses", "/models"} {
-		path = strings.TrimSuffix(path, operation)
-	}
-	if path == "" {
-		path = "/v1"
-	}
-	u.Path = path
-	return u.String(), nil
+	return base, nil
 }
 
-// quirksAt returns the quirks of the row that an address belongs to, or the generic ones.
-func quirksAt(base string) openai.Quirks {
-	u, err := url.Parse(base)
+// placeholders returns the variables in an address.
+func placeholders(base string) []string {
+	var names []string
+	for {
+		_, rest, ok := strings.Cut(base, "{")
+		if !ok {
+			return names
+		}
+		name, after, _ := strings.Cut(rest, "}")
+		names, base = append(names, name), after
+	}
+}
+
+// plain reports whether a text can be inserted into an address without changing its structure.
+func plain(text string) bool {
+	return strings.IndexFunc(text, func(r rune) bool {
+		return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune("-._", r)
+	}) < 0
+}
+
+// address parses a server's address as its protocol does.
+func address(of protocol.Protocol, variable, text string) (string, error) {
+	if a, ok := of.(protocol.Addressed); ok {
+		return a.Address(variable, text)
+	}
+	return protocol.Address(variable, text, "")
+}
+
+// spokenAt returns the protocol of the row whose vendor an address belongs to, or else other.
+func (p *Providers) spokenAt(base string, other protocol.Protocol) protocol.Protocol {
+	for _, row := range p.rows {
+		if row.Protocol != nil && row.Protocol.Name() == other.Name() && !row.Local && under(base, row.BaseURL) {
+			return row.Protocol
+		}
+	}
+	return other
+}
+
+// under reports whether an address is on the vendor's host or a subdomain of it, as regional hosts are.
+func under(base, vendors string) bool {
+	at, err := url.Parse(base)
 	if err != nil {
-		return generic
+		return false
 	}
-	for _, row := range cloud() {
-		if own, err := url.Parse(row.BaseURL); err == nil && own.Host == u.Host {
-			return row.Quirks
-		}
-	}
-	return generic
+	own, err := url.Parse(vendors)
+	return err == nil && own.Host != "" && (at.Host == own.Host || strings.HasSuffix(at.Host, "."+own.Host)) && at.Scheme == own.Scheme
 }
 
-// keyless reports whether the endpoint works without a key: local servers, and whatever an address was set for.
-func (e endpoint) keyless() bool { return e.row.NoKey || e.moved }
+// keyless reports whether the endpoint works without a key: local servers, and any server whose address the caller set.
+func (e endpoint) keyless() bool { return e.row.NoKey || e.foreign }
 
-// local reports whether the server is the person's own.
+// hintVar returns the variable that a hint about the key should name.
+func (e endpoint) hintVar() string {
+	if e.keyVar == "" && len(e.row.Keys) > 0 {
+		return e.row.Keys[0].Needs[0]
+	}
+	return e.keyVar
+}
+
+// noKey returns the error for a missing key.
+func (e endpoint) noKey() error {
+	return core.E(core.Unauthenticated, "%w for %s", core.ErrNoKey, e.row.Title).
+		WithHint("set %s", strings.Join(e.row.Keys[0].Needs, " and "))
+}
+
+// local reports whether the server is the user's own.
 func (e endpoint) local() bool { return e.row.Local || loopback(e.base) }
 
 // loopback reports whether an address stays on this machine.
@@ -138,20 +223,22 @@ func loopback(base string) bool {
 	return u.Hostname() == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// probed reports whether the endpoint may be contacted without the asker naming it: it was set up, or it is Ollama at
-// its own address on loopback.
+// probed reports whether the endpoint may be contacted: it was set up, or its row is tried on loopback.
 func (e endpoint) probed() bool {
-	return e.asked || e.row.Protocol == Ollama && loopback(e.base)
+	return e.asked || e.row.Probe && loopback(e.base)
 }
 
-// id tells endpoints apart without holding the key in the open.
+// id identifies an endpoint without exposing its key.
 func (e endpoint) id() string {
 	h := sha256.New()
-	parts := []string{e.row.Name, e.base, e.key.Reveal()}
-	for name, v := range e.headers {
-		parts = append(parts, name+"="+v)
+	parts := []string{e.row.Name, e.base}
+	for name, v := range e.values {
+		parts = append(parts, name+"="+v.Reveal())
 	}
-	slices.Sort(parts[3:])
+	for name, v := range e.headers {
+		parts = append(parts, name+": "+v)
+	}
+	slices.Sort(parts[2:])
 	for _, p := range parts {
 		h.Write([]byte(p))
 		h.Write([]byte{0})
@@ -159,7 +246,7 @@ func (e endpoint) id() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// because says what led to the endpoint.
+// because says why the endpoint is used.
 func (e endpoint) because() string {
 	switch {
 	case e.keyVar != "":
@@ -170,7 +257,7 @@ func (e endpoint) because() string {
 	return e.row.Title + " is running"
 }
 
-// where says at which machine a model of the endpoint is asked: that is where what is said goes.
+// where says which machine runs a model of the endpoint, and so where the conversation is sent.
 func (e endpoint) where() string {
 	host := e.base
 	if u, err := url.Parse(e.base); err == nil && u.Host != "" {
@@ -182,9 +269,9 @@ func (e endpoint) where() string {
 	return "at " + host
 }
 
-// failure says why an endpoint that somebody set up gives no model; "" where it does, or where nobody did.
-func (e endpoint) failure(err error, models int) string {
-	if !e.asked || err == nil && models > 0 {
+// failure says why an endpoint that somebody set up offers no model; "" if it does, or if nobody set it up.
+func (e endpoint) failure(err error, models []core.ModelInfo) string {
+	if !e.asked || err == nil && slices.ContainsFunc(models, func(m core.ModelInfo) bool { return m.Hidden == "" }) {
 		return ""
 	}
 	who := e.row.Title
@@ -196,6 +283,13 @@ func (e endpoint) failure(err error, models int) string {
 		core.Timeout: "did not answer in time", core.Unavailable: "cannot be reached",
 	}[core.KindOf(err)]
 	switch {
+	case err == nil && len(models) > 0:
+		said = fmt.Sprintf(
+			"lists %d models of which none chats (%s: %s): loci models --all shows them, and any can be named with --model",
+			len(models),
+			models[0].Name,
+			models[0].Hidden,
+		)
 	case err == nil:
 		said = "lists no model: name one with --model"
 	case said == "refused it" && e.keyVar == "":

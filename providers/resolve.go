@@ -16,36 +16,31 @@ import (
 	"loci/providers/internal/wire"
 )
 
-// Config is what the resolver needs. Every field may be left out.
+// Config is what the resolver needs. Every field is optional.
 type Config struct {
+	Rows        []Row                                                                // the catalogue; nil: Rows()
 	Offline     core.ChatModel                                                       // the built-in model; without it offline handles are not found
 	OfflineInfo core.ModelInfo                                                       // what it can do; a default without a handle
 	Dial        func(ctx context.Context, network, address string) (net.Conn, error) // opens connections, for tests and connection traces
-	HTTP        http.RoundTripper                                                    // in place of a transport with Dial
+	HTTP        http.RoundTripper                                                    // replaces the transport with Dial
 	Log         *slog.Logger
-	Now         func() time.Time // for how long a listing counts
+	Now         func() time.Time // used to expire listings
 	Idle        time.Duration    // how long a server may be silent in the middle of an answer; 0: the row's, or five minutes
-	Parallel    int              // requests at once with one key, where the row has no bound; 0: 64
-	Notice      func(context.Context, Notice)
+	Comments    time.Duration    // how long a server may send nothing but comments; 0: fifteen minutes
+	Parallel    int              // concurrent requests per key if the row has no limit; 0: 64
 }
 
-// Notice says that a request will be repeated.
-type Notice struct {
-	Provider string
-	Model    string
-	Attempt  int // the one that failed, from 1
-	Wait     time.Duration
-	Err      error
-}
-
-// Providers finds who answers. It is safe for concurrent use and starts nothing that outlives a call.
+// Providers finds the model for a handle. It is safe for concurrent use. What a wire keeps between calls is closed by
+// Close, or when its server hasn't been used for long and makes room for another.
 type Providers struct {
 	cfg   Config
+	rows  []Row
 	http  http.RoundTripper
 	words *embed.Model // the built-in embedding
 
 	mu      sync.Mutex
 	servers map[string]*server
+	closed  bool
 }
 
 var _ core.Models = (*Providers)(nil)
@@ -60,19 +55,35 @@ func New(cfg Config) *Providers {
 	}
 	if cfg.OfflineInfo.Handle == "" {
 		cfg.OfflineInfo = core.ModelInfo{
-			Handle: core.OfflineHandle, Name: "loci", Provider: "offline", Protocol: string(Offline),
+			Handle: core.OfflineHandle, Name: "loci", Provider: "offline", Protocol: "offline",
 			ContextWindow: unknownLocal, Tools: true, ForcedTools: true, Offline: true,
 		}
 	}
-	p := &Providers{cfg: cfg, http: cfg.HTTP, words: embed.New(), servers: map[string]*server{}}
+	if cfg.Rows == nil {
+		cfg.Rows = Rows()
+	}
+	p := &Providers{cfg: cfg, rows: cfg.Rows, http: cfg.HTTP, words: embed.New(), servers: map[string]*server{}}
 	if p.http == nil {
 		p.http = wire.NewTransport(cfg.Dial)
 	}
 	return p
 }
 
-// Close ends the connections that are kept for reuse.
+// Close closes every server (those in use once their last call has returned) and idle connections. Nothing can be asked
+// afterwards.
 func (p *Providers) Close() {
+	p.mu.Lock()
+	p.closed = true
+	var idle []*server
+	for id := range p.servers {
+		if s := p.retire(id); s != nil {
+			idle = append(idle, s)
+		}
+	}
+	p.mu.Unlock()
+	for _, s := range idle {
+		s.close()
+	}
 	if t, ok := p.http.(interface{ CloseIdleConnections() }); ok {
 		t.CloseIdleConnections()
 	}
@@ -84,40 +95,47 @@ func (p *Providers) Chat(ctx context.Context, handle core.Handle, env core.Env) 
 		return nil, core.ModelInfo{}, err
 	}
 	name, model, _ := handle.Split()
-	row, ok := find(name)
+	row, ok := p.find(name)
 	switch {
 	case !ok:
-		return nil, core.ModelInfo{}, core.E(core.NotFound, "there is no provider %q", name).WithHint("the providers are %s", strings.Join(builtNames(), ", "))
-	case !row.Built:
-		return nil, core.ModelInfo{}, core.E(core.Unsupported, "%s is not supported yet", row.Title).WithHint("models of %s can be reached through openrouter", row.Title)
-	case row.Protocol == Offline:
+		return nil, core.ModelInfo{}, core.E(core.NotFound, "there is no provider %q", name).
+			WithHint("the providers are %s", strings.Join(p.builtNames(), ", "))
+	case !row.Built():
+		return nil, core.ModelInfo{}, core.E(core.Unsupported, "%s is not supported yet", row.Title).
+			WithHint("models of %s can be reached through openrouter", row.Title)
+	case row.Offline:
 		if p.cfg.Offline == nil || handle != p.cfg.OfflineInfo.Handle {
-			return nil, core.ModelInfo{}, core.E(core.NotFound, "there is no built-in model %q", model).WithHint("the built-in model is %s", core.OfflineHandle)
+			return nil, core.ModelInfo{}, core.E(core.NotFound, "there is no built-in model %q", model).
+				WithHint("the built-in model is %s", core.OfflineHandle)
 		}
 		return p.cfg.Offline, p.cfg.OfflineInfo, nil
 	}
-	e, err := endpointOf(row, env)
+	e, err := p.endpoint(row, env)
 	if err != nil {
 		return nil, core.ModelInfo{}, err
 	}
-	if e.key == "" && !e.keyless() {
-		return nil, core.ModelInfo{}, core.E(core.Unauthenticated, "%w for %s", core.ErrNoKey, row.Title).WithHint("set %s", row.KeyVars[0])
+	if e.keyVar == "" && !e.keyless() {
+		return nil, core.ModelInfo{}, e.noKey()
 	}
-	s := p.server(e)
-	info, err := s.info(ctx, model)
+	s, err := p.hold(e)
 	if err != nil {
 		return nil, core.ModelInfo{}, err
 	}
-	return &asked{providers: p, server: s, info: info}, info, nil
+	defer p.release(s)
+	info, err := s.describe(ctx, model)
+	if err != nil {
+		return nil, core.ModelInfo{}, err
+	}
+	return &chatModel{providers: p, endpoint: e, info: info}, info, nil
 }
 
 // List implements core.Models.
 func (p *Providers) List(ctx context.Context, env core.Env) ([]core.ModelInfo, error) {
-	servers, _ := p.reachable(env)
-	lists := make([][]core.ModelInfo, len(servers))
+	endpoints, _ := p.reachable(env)
+	lists := make([][]core.ModelInfo, len(endpoints))
 	var wg sync.WaitGroup
-	for i, s := range servers {
-		wg.Go(func() { lists[i], _ = s.models(ctx) }) // who cannot be asked has none
+	for i, e := range endpoints {
+		wg.Go(func() { lists[i], _ = p.models(ctx, e) }) // an unreachable endpoint has none
 	}
 	wg.Wait()
 	if err := ctx.Err(); err != nil {
@@ -133,36 +151,49 @@ func (p *Providers) List(ctx context.Context, env core.Env) ([]core.ModelInfo, e
 	return out, nil
 }
 
-// First implements core.Models. Providers are asked at once, and the first in the catalogue's order that has a model
-// wins; it does not wait for those after it.
+// models returns what one endpoint lists.
+func (p *Providers) models(ctx context.Context, e endpoint) ([]core.ModelInfo, error) {
+	s, err := p.hold(e)
+	if err != nil {
+		return nil, err
+	}
+	defer p.release(s)
+	return s.models(ctx)
+}
+
+// First implements core.Models. It asks all providers at once; the first in catalogue order that has a model wins,
+// without waiting for those after it.
 func (p *Providers) First(ctx context.Context, env core.Env) core.Reach {
 	var found core.Reach
 	ctx, cancel := context.WithCancel(ctx)
-	servers, wrong := p.reachable(env)
+	endpoints, wrong := p.reachable(env)
 	found.Failed = wrong
 	type listing struct {
 		models []core.ModelInfo
 		err    error
 	}
-	lists := make([]chan listing, len(servers))
+	lists := make([]chan listing, len(endpoints))
 	var wg sync.WaitGroup
 	defer wg.Wait()
 	defer cancel()
-	for i, s := range servers {
+	for i, e := range endpoints {
 		lists[i] = make(chan listing, 1)
 		wg.Go(func() {
-			models, err := s.models(ctx)
+			models, err := p.models(ctx, e)
 			lists[i] <- listing{models, err}
 		})
 	}
 	for i, list := range lists {
 		l := <-list
-		if why := servers[i].failure(l.err, len(l.models)); why != "" {
+		if why := endpoints[i].failure(l.err, l.models); why != "" {
 			found.Failed = append(found.Failed, why)
 		}
 		for _, m := range l.models {
+			if m.Hidden != "" {
+				break // those that can't chat come last
+			}
 			if m.Tools || !found.OK {
-				found.Info, found.OK, found.Because = m, true, servers[i].because()+"; it is asked "+servers[i].where()
+				found.Info, found.OK, found.Because = m, true, endpoints[i].because()+"; it is asked "+endpoints[i].where()
 			}
 			if m.Tools {
 				return found
@@ -173,16 +204,29 @@ func (p *Providers) First(ctx context.Context, env core.Env) core.Reach {
 }
 
 // Unbuilt implements core.Models.
-func (p *Providers) Unbuilt(env core.Env) []string { return Unbuilt(env) }
-
-// Moved implements core.Models. Where a variable is wrong nobody can be asked, at no address.
-func (p *Providers) Moved(env core.Env) map[string]string {
-	var at map[string]string
-	for _, row := range Rows() {
-		if !row.Built || row.BaseURLVar == "" {
+func (p *Providers) Unbuilt(env core.Env) []string {
+	var names []string
+	for _, row := range p.rows {
+		if row.Built() {
 			continue
 		}
-		if e, err := endpointOf(row, env); err == nil && e.moved {
+		for _, name := range row.KeyVars() {
+			if _, set := value(env, name); set != "" {
+				names = append(names, name)
+			}
+		}
+	}
+	return names
+}
+
+// Moved implements core.Models. If a variable is invalid, the provider can't be used at all and is left out.
+func (p *Providers) Moved(env core.Env) map[string]string {
+	var at map[string]string
+	for _, row := range p.rows {
+		if row.Protocol == nil || row.BaseURLVar == "" {
+			continue
+		}
+		if e, err := p.endpoint(row, env); err == nil && e.moved {
 			if at == nil {
 				at = map[string]string{}
 			}
@@ -193,78 +237,31 @@ func (p *Providers) Moved(env core.Env) map[string]string {
 	return at
 }
 
-// Unbuilt names the variables that are set for providers that are not built yet.
-func Unbuilt(env core.Env) []string {
-	var names []string
-	for _, row := range Rows() {
-		if row.Built {
+// reachable returns the endpoints that may be asked for models, in catalogue order, and what is set up wrongly.
+func (p *Providers) reachable(env core.Env) (out []endpoint, wrong []string) {
+	for _, row := range p.rows {
+		if row.Protocol == nil {
 			continue
 		}
-		for _, name := range row.KeyVars {
-			if _, set := value(env, name); set != "" {
-				names = append(names, name)
-			}
-		}
-	}
-	return names
-}
-
-// reachable returns the servers that may be asked for their models, in the catalogue's order, and what is set up wrongly.
-func (p *Providers) reachable(env core.Env) (out []*server, wrong []string) {
-	for _, row := range Rows() {
-		if !row.Built || row.Protocol == Offline {
-			continue
-		}
-		e, err := endpointOf(row, env)
+		e, err := p.endpoint(row, env)
 		if err != nil {
 			p.cfg.Log.Warn("provider left out", slog.String("provider", row.Name), slog.String("error", err.Error()))
 			wrong = append(wrong, err.Error())
 			continue
 		}
 		if e.probed() {
-			out = append(out, p.server(e))
+			out = append(out, e)
 		}
 	}
 	return out, wrong
 }
 
-func builtNames() []string {
+func (p *Providers) builtNames() []string {
 	var names []string
-	for _, row := range Rows() {
-		if row.Built {
+	for _, row := range p.rows {
+		if row.Built() {
 			names = append(names, row.Name)
 		}
 	}
 	return names
-}
-
-// mostServers bounds what is remembered of askers that are long gone.
-const mostServers = 256
-
-// server returns the one server for an endpoint, so that all who use it share its bounds and its listing.
-func (p *Providers) server(e endpoint) *server {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	id, now := e.id(), p.cfg.Now()
-	s, ok := p.servers[id]
-	if !ok {
-		p.forget()
-		s = newServer(p, e)
-		p.servers[id] = s
-	}
-	s.used = now
-	return s
-}
-
-func (p *Providers) forget() {
-	if len(p.servers) < mostServers {
-		return
-	}
-	var oldest string
-	for id, s := range p.servers {
-		if oldest == "" || s.used.Before(p.servers[oldest].used) {
-			oldest = id
-		}
-	}
-	delete(p.servers, oldest)
 }

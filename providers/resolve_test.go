@@ -35,13 +35,13 @@ func env(vars map[string]string) core.Env {
 	return func(name string) (core.Secret, bool) { v, ok := vars[name]; return core.Secret(v), ok }
 }
 
-// contacts keeps what was contacted.
+// contacts records what was contacted.
 type contacts struct {
 	mu        sync.Mutex
 	addresses []string
 }
 
-// patient waits for every answer to its end: what a busy machine answers late counts as what it is.
+// patient waits for every answer to finish, so that slow answers on a busy machine count as answers.
 type patient struct{ *http.Transport }
 
 func (p patient) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -55,15 +55,20 @@ func resolver(t *testing.T, d *contacts, servers ...*providertest.Server) *provi
 	for _, s := range servers {
 		allowed = append(allowed, strings.TrimPrefix(s.URL, "http://"))
 	}
-	p := providers.New(providers.Config{Offline: fake{}, HTTP: patient{wire.NewTransport(func(ctx context.Context, network, address string) (net.Conn, error) {
-		d.mu.Lock()
-		d.addresses = append(d.addresses, address)
-		d.mu.Unlock()
-		if !slices.Contains(allowed, address) {
-			return nil, errors.New("not in this test")
-		}
-		return (&net.Dialer{}).DialContext(ctx, network, address)
-	})}})
+	p := providers.New(
+		providers.Config{
+			Offline: fake{},
+			HTTP: patient{wire.NewTransport(func(ctx context.Context, network, address string) (net.Conn, error) {
+				d.mu.Lock()
+				d.addresses = append(d.addresses, address)
+				d.mu.Unlock()
+				if !slices.Contains(allowed, address) {
+					return nil, errors.New("not in this test")
+				}
+				return (&net.Dialer{}).DialContext(ctx, network, address)
+			})},
+		},
+	)
 	t.Cleanup(p.Close)
 	return p
 }
@@ -87,8 +92,8 @@ func TestHandlesThatCannotBeAsked(t *testing.T) {
 func TestEveryBuiltRowAnswers(t *testing.T) {
 	t.Parallel()
 	for _, row := range providers.Rows() {
-		if !row.Built || row.Protocol == providers.Offline {
-			continue
+		if row.Protocol == nil || wireOf(row) == "" {
+			continue // its own package has the server that it speaks to
 		}
 		t.Run(row.Name, func(t *testing.T) {
 			t.Parallel()
@@ -96,7 +101,7 @@ func TestEveryBuiltRowAnswers(t *testing.T) {
 			s.Key = "the-key"
 			s.Models = []providertest.Model{{Name: "vendor/some-model", Window: 20_000}}
 			p := resolver(t, &contacts{}, s)
-			vars := env(map[string]string{row.BaseURLVar: s.URL, row.KeyVars[0]: "the-key"})
+			vars := env(map[string]string{row.BaseURLVar: s.URL, row.KeyVars()[0]: "the-key"})
 			handle := core.Handle(row.Name + "/vendor/some-model")
 			model, info, err := p.Chat(t.Context(), handle, vars)
 			if err != nil {
@@ -106,7 +111,8 @@ func TestEveryBuiltRowAnswers(t *testing.T) {
 			if row.Name == "ollama" {
 				wantWindow = 16_384
 			}
-			if info.Handle != handle || info.Name != "vendor/some-model" || info.Provider != row.Name || info.ContextWindow != wantWindow || !info.Tools {
+			if info.Handle != handle || info.Name != "vendor/some-model" || info.Provider != row.Name || info.ContextWindow != wantWindow ||
+				!info.Tools {
 				t.Errorf("info %+v", info)
 			}
 			if diff := cmp.Diff(wireOf(row), conversation(t, s, model)); diff != "" {
@@ -117,10 +123,12 @@ func TestEveryBuiltRowAnswers(t *testing.T) {
 }
 
 func wireOf(row providers.Row) providertest.Wire {
-	switch row.Name {
-	case "ollama":
+	switch {
+	case row.Protocol.Name() == "ollama":
 		return providertest.Ollama
-	case "xai":
+	case row.Protocol.Name() != "openai":
+		return ""
+	case row.Name == "xai":
 		return providertest.Responses
 	}
 	return providertest.Chat
@@ -154,7 +162,11 @@ func sent(t *testing.T, row string, req core.ChatRequest) map[string]any {
 		if r.Name != row {
 			continue
 		}
-		model, _, err := p.Chat(t.Context(), core.Handle(row+"/"+req.Model), env(map[string]string{r.BaseURLVar: s.URL, r.KeyVars[0]: "k"}))
+		model, _, err := p.Chat(
+			t.Context(),
+			core.Handle(row+"/"+req.Model),
+			env(map[string]string{r.BaseURLVar: s.URL, r.KeyVars()[0]: "k"}),
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -255,7 +267,16 @@ func TestReasoningGoesBackOnlyWhereItIsWanted(t *testing.T) {
 		"mistral":    {},
 	} {
 		req := providertest.Ask("m", "x")
-		req.Messages = append(req.Messages, providertest.Continue(providertest.Answer{Native: native, Reasoning: "hm", Calls: []core.ToolCall{{ID: "AbCdEf123", Name: "clock", Arguments: "{}"}}}, "12:00")...)
+		req.Messages = append(
+			req.Messages,
+			providertest.Continue(
+				providertest.Answer{
+					Native:    native,
+					Reasoning: "hm",
+					Calls:     []core.ToolCall{{ID: "AbCdEf123", Name: "clock", Arguments: "{}"}},
+				},
+				"12:00",
+			)...)
 		turn := sent(t, row, req)["messages"].([]any)[2].(map[string]any)
 		got := map[string]any{}
 		for field, value := range turn {
@@ -273,7 +294,9 @@ func TestAddressesAreToldApartWithoutBeingKept(t *testing.T) {
 	t.Parallel()
 	p := resolver(t, &contacts{})
 	mine := p.Moved(env(map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:8000/v1", "OLLAMA_HOST": "gpu.local"}))
-	same := p.Moved(env(map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:8000", "OPENAI_API_KEY": "k", "OLLAMA_HOST": "http://gpu.local:11434/"}))
+	same := p.Moved(
+		env(map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:8000", "OPENAI_API_KEY": "k", "OLLAMA_HOST": "http://gpu.local:11434/"}),
+	)
 	other := p.Moved(env(map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:8001", "OLLAMA_HOST": "nowhere at all"}))
 	if diff := cmp.Diff(mine, same); diff != "" || len(mine) != 2 {
 		t.Errorf("one address in two spellings (-one +other):\n%s", diff)
@@ -320,25 +343,59 @@ func TestNothingIsContactedThatIsNotConfigured(t *testing.T) {
 func TestListShowsChatModelsInOrderAndOfflineLast(t *testing.T) {
 	t.Parallel()
 	s, local := providertest.NewServer(t), providertest.NewServer(t)
-	s.Models = []providertest.Model{{Name: "text-embedding-3-small"}, {Name: "llama-guard"}, {Name: "plain", NoTools: true}, {Name: "other", Window: 9000}, {Name: "openai/gpt-oss-120b"}}
-	local.Models = []providertest.Model{{Name: "nomic-embed", Embed: true}, {Name: "tiny:latest", NoTools: true, Window: 2048}, {Name: "qwen3", Thinking: true, Window: 40960, Running: 32768}}
+	s.Models = []providertest.Model{
+		{Name: "text-embedding-3-small"},
+		{Name: "llama-guard"},
+		{Name: "plain", NoTools: true},
+		{Name: "other", Window: 9000},
+		{Name: "openai/gpt-oss-120b"},
+	}
+	local.Models = []providertest.Model{
+		{Name: "nomic-embed", Embed: true},
+		{Name: "tiny:latest", NoTools: true, Window: 2048},
+		{Name: "qwen3", Thinking: true, Window: 40960, Running: 32768},
+	}
 	p := resolver(t, &contacts{}, s, local)
 	vars := env(map[string]string{"GROQ_API_KEY": "k", "GROQ_BASE_URL": s.URL, "OLLAMA_HOST": strings.TrimPrefix(local.URL, "http://")})
 	list, err := p.List(t.Context(), vars)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var got []string
+	var got, hidden []string
+	list = slices.DeleteFunc(list, func(m core.ModelInfo) bool {
+		if m.Hidden != "" {
+			hidden = append(hidden, string(m.Handle)+": "+m.Hidden)
+		}
+		return m.Hidden != ""
+	})
 	for _, m := range list {
 		got = append(got, string(m.Handle))
 	}
-	if diff := cmp.Diff([]string{"groq/openai/gpt-oss-120b", "groq/other", "groq/plain", "ollama/qwen3", "ollama/tiny:latest", "offline/loci"}, got); diff != "" {
+	why := []string{
+		"groq/text-embedding-3-small: its name says embedding",
+		"ollama/nomic-embed: its capabilities are embedding, not completion",
+	}
+	if diff := cmp.Diff(why, hidden); diff != "" {
 		t.Error(diff)
 	}
-	if m := list[3]; m.ContextWindow != 32768 || !m.Reasoning || !m.Tools || m.ForcedTools {
+	if diff := cmp.Diff(
+		[]string{
+			"groq/openai/gpt-oss-120b",
+			"groq/other",
+			"groq/llama-guard",
+			"groq/plain",
+			"ollama/qwen3",
+			"ollama/tiny:latest",
+			"offline/loci",
+		},
+		got,
+	); diff != "" {
+		t.Error(diff)
+	}
+	if m := list[4]; m.ContextWindow != 32768 || !m.Reasoning || !m.Tools || m.ForcedTools {
 		t.Errorf("qwen3: %+v", m)
 	}
-	if m := list[4]; m.ContextWindow != 2048 || m.Tools {
+	if m := list[5]; m.ContextWindow != 2048 || m.Tools {
 		t.Errorf("tiny: %+v", m)
 	}
 	before := s.Listings()
@@ -367,7 +424,8 @@ func TestTheFirstModelIsThatOfTheFirstReachableProvider(t *testing.T) {
 			t.Parallel()
 			p := resolver(t, &contacts{}, custom, local, down)
 			found := p.First(t.Context(), env(c.vars))
-			if !found.OK || found.Info.Handle != c.want || !strings.Contains(found.Because, "; it is asked on this machine, at 127.0.0.1:") {
+			if !found.OK || found.Info.Handle != c.want ||
+				!strings.Contains(found.Because, "; it is asked on this machine, at 127.0.0.1:") {
 				t.Errorf("got %+v, want %q", found, c.want)
 			}
 		})
@@ -378,6 +436,8 @@ func TestWhatIsSetUpAndDoesNotWorkIsNamed(t *testing.T) {
 	t.Parallel()
 	keyed, empty := providertest.NewServer(t), providertest.NewServer(t)
 	keyed.Key, empty.Models = "right", []providertest.Model{}
+	mute := providertest.NewServer(t)
+	mute.Models = []providertest.Model{{Name: "text-embedding-3-small"}, {Name: "dall-e-3"}}
 	down := providertest.Start()
 	down.Close()
 	for want, vars := range map[string]map[string]string{
@@ -386,8 +446,10 @@ func TestWhatIsSetUpAndDoesNotWorkIsNamed(t *testing.T) {
 		"GROQ_API_KEY is set, but Groq at " + down.V1() + " cannot be reached":                       {"GROQ_BASE_URL": down.V1(), "GROQ_API_KEY": "k"},
 		"VLLM_BASE_URL is set, but vLLM at " + empty.V1() + " lists no model: name one with --model": {"VLLM_BASE_URL": empty.URL},
 		"OPENAI_BASE_URL is not the address of a server":                                             {"OPENAI_BASE_URL": "nowhere", "OPENAI_API_KEY": "k"},
+		"VLLM_BASE_URL is set, but vLLM at " + mute.V1() + " lists 2 models of which none chats (text-embedding-3-small: its name says embedding): " +
+			"loci models --all shows them, and any can be named with --model": {"VLLM_BASE_URL": mute.URL},
 	} {
-		found := resolver(t, &contacts{}, keyed, empty, down).First(t.Context(), env(vars))
+		found := resolver(t, &contacts{}, keyed, empty, mute, down).First(t.Context(), env(vars))
 		if diff := cmp.Diff(core.Reach{Failed: []string{want}}, found); diff != "" {
 			t.Error(diff)
 		}
@@ -404,7 +466,12 @@ func TestAModelWithoutToolsStillChats(t *testing.T) {
 		t.Fatalf("%+v %v", info, err)
 	}
 	req := providertest.Ask("tiny", "hello")
-	req.Messages = append(req.Messages, providertest.Continue(providertest.Answer{Text: "Wait.", Calls: []core.ToolCall{{ID: "a", Name: "clock", Arguments: "{}"}}}, "12:00")...)
+	req.Messages = append(
+		req.Messages,
+		providertest.Continue(
+			providertest.Answer{Text: "Wait.", Calls: []core.ToolCall{{ID: "a", Name: "clock", Arguments: "{}"}}},
+			"12:00",
+		)...)
 	req.Messages = append(req.Messages, core.ChatMessage{Role: core.ChatUser, Text: "and now?"})
 	if a, err := providertest.Collect(t.Context(), t, model, req); err != nil || a.Text != "ECHO: and now?" {
 		t.Fatalf("%q %v", a.Text, err)
@@ -451,9 +518,121 @@ func TestAKeyIsInNoErrorAndNoLog(t *testing.T) {
 	}
 }
 
+func TestWhatIsNotBuiltIsNamed(t *testing.T) {
+	t.Parallel()
+	p := resolver(t, &contacts{})
+	vars := env(map[string]string{"AWS_ACCESS_KEY_ID": "a", "GEMINI_API_KEY": "g"})
+	if diff := cmp.Diff([]string{"GEMINI_API_KEY", "AWS_ACCESS_KEY_ID"}, p.Unbuilt(vars)); diff != "" {
+		t.Error(diff)
+	}
+	for handle, want := range map[core.Handle]string{
+		"gemini/gemini-3-pro": "Google Gemini is not supported yet", "google/gemini-3-pro": "Google Gemini is not supported yet",
+		"google_ai/gemini-3-pro": "Google Gemini is not supported yet", "aws/claude": "Amazon Bedrock is not supported yet", "bedrock/claude": "Amazon Bedrock is not supported yet",
+	} {
+		if _, _, err := p.Chat(
+			t.Context(),
+			handle,
+			vars,
+		); core.KindOf(err) != core.Unsupported || err.Error() != want ||
+			!strings.Contains(core.HintOf(err), "openrouter") {
+			t.Errorf("%s: %v (%s)", handle, err, core.HintOf(err))
+		}
+		if _, _, err := p.Embedder(t.Context(), handle, vars); core.KindOf(err) != core.Unsupported {
+			t.Errorf("%s embeds: %v", handle, err)
+		}
+	}
+}
+
+// hosts answers for every host from one server and records who was asked.
+type hosts struct {
+	server *providertest.Server
+	mu     sync.Mutex
+	asked  []string
+}
+
+func (h *hosts) RoundTrip(req *http.Request) (*http.Response, error) {
+	h.mu.Lock()
+	h.asked = append(h.asked, req.URL.Host)
+	h.mu.Unlock()
+	to := req.Clone(req.Context())
+	to.URL.Scheme, to.URL.Host, to.Host = "http", strings.TrimPrefix(h.server.URL, "http://"), ""
+	return (&http.Transport{DisableKeepAlives: true}).RoundTrip(to)
+}
+
+func TestARegionalHostKeepsItsVendorsWire(t *testing.T) {
+	t.Parallel()
+	for base, want := range map[string]providertest.Wire{
+		"https://eu.api.openai.com/v1": providertest.Responses, "https://us.api.openai.com/v1": providertest.Responses, "https://api.openai.com/v1": providertest.Responses,
+		"https://api.openai.com.example.com/v1": providertest.Chat, "https://notapi.openai.com/v1": providertest.Chat, "http://api.openai.com/v1": providertest.Chat,
+		"https://api.x.ai/v1": providertest.Responses, "https://eu.api.x.ai/v1": providertest.Responses, "https://proxy.example.com/v1": providertest.Chat,
+	} {
+		h := &hosts{server: providertest.NewServer(t)}
+		h.server.Script(providertest.Turn{Text: "ok"})
+		p := providers.New(providers.Config{HTTP: h})
+		t.Cleanup(p.Close)
+		vars := env(map[string]string{"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": base})
+		chat, info, err := p.Chat(t.Context(), "openai/gpt-5.1", vars)
+		if err != nil || info.Endpoint != base {
+			t.Errorf("%s: %+v %v", base, info, err)
+			continue
+		}
+		if _, err := providertest.Collect(t.Context(), t, chat, providertest.Ask("gpt-5.1", "hi")); err != nil {
+			t.Errorf("%s: %v", base, err)
+			continue
+		}
+		if got := h.server.Last().Wire; got != want || !strings.Contains(base, "/"+h.asked[len(h.asked)-1]+"/") {
+			t.Errorf("%s is asked on %s, want %s; hosts %v", base, got, want, h.asked)
+		}
+	}
+}
+
+func TestAServersWireAndQuirksAreSetInTheConfiguration(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"vllm", "openai"} {
+		s := providertest.NewServer(t)
+		s.Models = []providertest.Model{{Name: "m"}}
+		s.Script(providertest.Turn{Text: "ok"})
+		rows, err := providers.Configure(providers.Rows(), map[string]map[string]string{name: {"base_url": s.V1(), "wire": "responses"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := providers.New(providers.Config{Rows: rows})
+		t.Cleanup(p.Close)
+		chat, info, err := p.Chat(t.Context(), core.Handle(name+"/m"), env(nil))
+		if err != nil || info.Endpoint != s.V1() {
+			t.Fatalf("%s: %+v %v", name, info, err)
+		}
+		if _, err := providertest.Collect(
+			t.Context(),
+			t,
+			chat,
+			providertest.Ask("m", "hi"),
+		); err != nil ||
+			s.Last().Wire != providertest.Responses {
+			t.Errorf("%s: %v on %s", name, err, s.Last().Wire)
+		}
+		if found := p.First(t.Context(), env(nil)); !found.OK || !strings.Contains(found.Because, "providers."+name+".base_url is set") {
+			t.Errorf("%s: %+v", name, found)
+		}
+	}
+	for want, settings := range map[string]map[string]map[string]string{
+		`there is no provider "nobody"`: {"nobody": {"wire": "chat"}}, "wire cannot be": {"vllm": {"wire": "morse"}}, `there is no setting "colour"`: {"vllm": {"colour": "red"}},
+		"nothing but base_url can be set": {"ollama": {"wire": "chat"}}, "is not the address": {"vllm": {"base_url": "nowhere"}},
+	} {
+		if _, err := providers.Configure(
+			providers.Rows(),
+			settings,
+		); core.KindOf(err) != core.Invalid ||
+			!strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", settings, err)
+		}
+	}
+}
+
 func TestListingIsBoundedInTime(t *testing.T) {
 	t.Parallel()
-	for host, want := range map[string]time.Duration{"": 300 * time.Millisecond, "127.0.0.1:9": 2 * time.Second} { // who names one knows of it
+	// Naming a host means knowing about it.
+	for host, want := range map[string]time.Duration{"": 300 * time.Millisecond, "127.0.0.1:9": 2 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			p, start := providers.New(providers.Config{HTTP: thinker(time.Hour)}), time.Now()
 			if p.First(t.Context(), env(map[string]string{"OLLAMA_HOST": host})).OK {
@@ -497,7 +676,12 @@ func TestAWrongKeyNamesItsVariable(t *testing.T) {
 func TestPreferredModelsComeFirst(t *testing.T) {
 	t.Parallel()
 	s := providertest.NewServer(t)
-	s.Models = []providertest.Model{{Name: "aaa"}, {Name: "google/gemini-9"}, {Name: "anthropic/claude-sonnet-9"}, {Name: "anthropic/claude-sonnet"}}
+	s.Models = []providertest.Model{
+		{Name: "aaa"},
+		{Name: "google/gemini-9"},
+		{Name: "anthropic/claude-sonnet-9"},
+		{Name: "anthropic/claude-sonnet"},
+	}
 	p := resolver(t, &contacts{}, s)
 	list, err := p.List(t.Context(), env(map[string]string{"OPENROUTER_API_KEY": "k", "OPENROUTER_BASE_URL": s.URL}))
 	if err != nil {
@@ -507,7 +691,10 @@ func TestPreferredModelsComeFirst(t *testing.T) {
 	for _, m := range list {
 		got = append(got, m.Name)
 	}
-	if diff := cmp.Diff([]string{"anthropic/claude-sonnet", "anthropic/claude-sonnet-9", "google/gemini-9", "aaa", "loci"}, got); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"anthropic/claude-sonnet", "anthropic/claude-sonnet-9", "google/gemini-9", "aaa", "loci"},
+		got,
+	); diff != "" {
 		t.Error(diff)
 	}
 	if !list[0].BindsPrefix {
@@ -520,7 +707,13 @@ func TestReasoningThatIsRefusedIsLeftOutOnce(t *testing.T) {
 	s := providertest.NewServer(t)
 	s.Reply = func(req providertest.Request) providertest.Turn {
 		if strings.Contains(string(req.Body), "sealed") {
-			return providertest.Turn{Fail: &providertest.Fail{Status: 400, Code: "invalid_encrypted_content", Message: "The encrypted content could not be verified."}}
+			return providertest.Turn{
+				Fail: &providertest.Fail{
+					Status:  400,
+					Code:    "invalid_encrypted_content",
+					Message: "The encrypted content could not be verified.",
+				},
+			}
 		}
 		return providertest.Turn{Text: "fine"}
 	}
@@ -530,8 +723,15 @@ func TestReasoningThatIsRefusedIsLeftOutOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	req := providertest.Ask("grok-4", "x")
-	native := json.RawMessage(`{"items":[{"type":"reasoning","encrypted_content":"sealed"},{"type":"function_call","call_id":"a","name":"clock","arguments":"{}"}]}`)
-	req.Messages = append(req.Messages, providertest.Continue(providertest.Answer{Native: native, Calls: []core.ToolCall{{ID: "a", Name: "clock", Arguments: "{}"}}}, "12:00")...)
+	native := json.RawMessage(
+		`{"items":[{"type":"reasoning","encrypted_content":"sealed"},{"type":"function_call","call_id":"a","name":"clock","arguments":"{}"}]}`,
+	)
+	req.Messages = append(
+		req.Messages,
+		providertest.Continue(
+			providertest.Answer{Native: native, Calls: []core.ToolCall{{ID: "a", Name: "clock", Arguments: "{}"}}},
+			"12:00",
+		)...)
 	if a, err := providertest.Collect(t.Context(), t, model, req); err != nil || a.Text != "fine" {
 		t.Errorf("%q %v", a.Text, err)
 	}

@@ -13,71 +13,125 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/providers/internal/wire"
 )
 
-// Bounds on repeating a request.
+// Limits on retries.
 const (
 	mostAttempts = 4
 	firstWait    = 500 * time.Millisecond
 	mostWait     = 8 * time.Second
-	longestPause = time.Minute // a server that wants more is not waited for
+	longestPause = time.Minute     // if a server asks for longer, don't wait
+	patience     = time.Minute     // for a server that says it will answer later
+	starting     = 5 * time.Second // for a server that isn't there: it may be starting
+	quietWait    = 2 * time.Second // shorter waits aren't mentioned
 )
 
-// asked is a model as it is handed out: behind its server's gate, repeated where that may help, and without tools
-// where it has none.
-type asked struct {
+// Kinds of notices.
+const (
+	noticeRetry = "retry" // the request is retried
+	noticeTools = "tools" // the request is retried without tools
+)
+
+// chatModel is a model as handed out: behind its server's gate, with retries, and without what the model doesn't accept.
+type chatModel struct {
 	providers *Providers
-	server    *server
+	endpoint  endpoint
 	info      core.ModelInfo
 }
 
-// Stream implements core.ChatModel.
-func (a *asked) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[core.Delta, error] {
+// Stream implements core.ChatModel. Its notices say what it is waiting for.
+func (a *chatModel) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[core.Delta, error] {
 	if req.Window <= 0 {
 		req.Window = a.info.ContextWindow
 	}
-	if !a.info.Tools {
+	req.Info = a.info
+	return func(yield func(core.Delta, error) bool) {
+		s, err := a.providers.hold(a.endpoint)
+		if err != nil {
+			yield(core.Delta{}, err)
+			return
+		}
+		defer a.providers.release(s)
+		a.stream(ctx, s, req, yield)
+	}
+}
+
+// stream asks until there is an answer or a permanent error.
+func (a *chatModel) stream(ctx context.Context, s *server, req core.ChatRequest, yield func(core.Delta, error) bool) {
+	if !a.info.Tools || s.learned.toolless(a.info.Name) {
 		req = withoutTools(req)
 	}
-	return func(yield func(core.Delta, error) bool) {
-		for attempt := 1; ; attempt++ {
-			begun, err := a.once(ctx, req, yield)
-			if err == nil {
+	req = s.learned.fresh(req)
+	w := wait{yield: yield, start: time.Now()}
+	for w.attempt = 1; ; w.attempt++ {
+		if left := s.gate.left(); !w.say(
+			noticeRetry,
+			left,
+			a.info.Provider+" asked for a pause. It is asked again in "+left.Round(time.Second).String()+".",
+		) {
+			return
+		}
+		begun, err := a.once(ctx, s, req, yield)
+		if err == nil {
+			return
+		}
+		if !begun {
+			changed, words := a.adapt(s, req, err)
+			if words != "" && !w.say(noticeTools, quietWait, words) {
 				return
 			}
-			if !begun && stale(err) && hasNative(req) {
-				req = withoutNative(req)
+			if changed != nil {
+				req = *changed
 				continue
 			}
-			wait, again := plan(ctx, err, attempt, begun)
-			if again {
-				a.tell(ctx, Notice{Provider: a.info.Provider, Model: a.info.Name, Attempt: attempt, Wait: wait, Err: err})
-				again = pause(ctx, wait)
-				if !again {
-					err = a.server.who.Network(ctx, nil, ctx.Err())
-				}
-			}
-			if !again {
-				yield(core.Delta{}, err)
+		}
+		next := plan(ctx, err, w.attempt, begun, time.Since(w.start))
+		if next.again {
+			a.log(ctx, w.attempt, next.wait, err)
+			if !w.say(noticeRetry, next.worth, next.words) {
 				return
 			}
+			if next.again = pause(ctx, next.wait); !next.again {
+				err = s.who.Network(ctx, nil, ctx.Err())
+			}
+		}
+		if !next.again {
+			yield(core.Delta{}, err)
+			return
 		}
 	}
 }
 
+// adapt returns the request without what the server refused (remembered for the next one) and what to tell the user; nil
+// if that isn't why it failed.
+func (a *chatModel) adapt(s *server, req core.ChatRequest, err error) (*core.ChatRequest, string) {
+	switch {
+	case stale(err) && hasNative(req):
+		s.learned.refused(req)
+		req = s.learned.fresh(req)
+		return &req, ""
+	case wire.Refused(err) == wire.RefusedTools && len(req.Tools) > 0:
+		s.learned.noTools(a.info.Name)
+		req = withoutTools(req)
+		return &req, err.Error() + ". It is asked without tools: the agent can neither edit its memory nor search."
+	}
+	return nil, ""
+}
+
 // once makes one attempt. The error is nil when the answer is complete or the consumer has left.
-func (a *asked) once(ctx context.Context, req core.ChatRequest, yield func(core.Delta, error) bool) (begun bool, err error) {
-	leave, err := a.server.gate.enter(ctx)
+func (a *chatModel) once(ctx context.Context, s *server, req core.ChatRequest, yield func(core.Delta, error) bool) (begun bool, err error) {
+	leave, err := s.gate.enter(ctx)
 	if err != nil {
 		if ctx.Err() != nil {
-			return false, a.server.who.Network(ctx, nil, err)
+			return false, s.who.Network(ctx, nil, err)
 		}
 		return false, err
 	}
 	defer leave()
-	for d, err := range a.server.chat.Stream(ctx, req) {
+	for d, err := range s.wire.Stream(ctx, req) {
 		if err != nil {
-			a.server.limited(err)
+			s.limited(err)
 			return begun, err
 		}
 		begun = true
@@ -88,7 +142,7 @@ func (a *asked) once(ctx context.Context, req core.ChatRequest, yield func(core.
 	return begun, nil
 }
 
-// limited makes everybody with this key wait when the server asked for a pause.
+// limited makes everybody with this key wait if the server asked for a pause.
 func (s *server) limited(err error) {
 	var e *core.Error
 	if errors.As(err, &e) && e.Kind == core.RateLimited && e.RetryAfter > 0 && e.RetryAfter <= longestPause {
@@ -96,38 +150,91 @@ func (s *server) limited(err error) {
 	}
 }
 
-func (a *asked) tell(ctx context.Context, n Notice) {
-	a.server.log.LogAttrs(ctx, slog.LevelInfo, "model asked again", slog.String("provider", n.Provider), slog.String("model", n.Model),
-		slog.Int("attempt", n.Attempt), slog.Duration("wait", n.Wait), slog.String("kind", string(core.KindOf(n.Err))), slog.String("error", n.Err.Error()))
-	if a.providers.cfg.Notice != nil {
-		a.providers.cfg.Notice(ctx, n)
-	}
+func (a *chatModel) log(ctx context.Context, attempt int, d time.Duration, err error) {
+	a.providers.cfg.Log.LogAttrs(
+		ctx,
+		slog.LevelInfo,
+		"model asked again",
+		slog.String("provider", a.info.Provider),
+		slog.String("model", a.info.Name),
+		slog.Int(
+			"attempt",
+			attempt,
+		),
+		slog.Duration("wait", d),
+		slog.String("kind", string(core.KindOf(err))),
+		slog.String("error", err.Error()),
+	)
 }
 
-// plan says whether to ask again, and after how long. Nothing is repeated once a piece of the answer was handed out.
-func plan(ctx context.Context, err error, attempt int, begun bool) (time.Duration, bool) {
-	var e *core.Error
-	if begun || ctx.Err() != nil || attempt >= mostAttempts || !errors.As(err, &e) {
-		return 0, false
+// wait is the state of one request across retries.
+type wait struct {
+	yield   func(core.Delta, error) bool
+	start   time.Time
+	attempt int
+	said    string
+}
+
+// say tells the user about a wait that is long enough, once. It reports whether the consumer is still there.
+func (w *wait) say(kind string, d time.Duration, words string) bool {
+	if d < quietWait || words == "" || words == w.said {
+		return true
 	}
-	gone := e.Kind == core.Unavailable && errors.Is(err, syscall.ECONNREFUSED) // nobody is there: a restart at most is waited for
-	slow := e.Kind == core.Timeout                                             // it has been waited for long enough
-	passes := e.Kind == core.RateLimited || e.Kind == core.Unavailable || slow
-	if !passes || attempt > 1 && (gone || slow) {
-		return 0, false
+	w.said = words
+	return w.yield(core.Delta{Notice: &core.Notice{Kind: kind, Text: words}}, nil)
+}
+
+// step is what to do after a failure.
+type step struct {
+	again bool
+	wait  time.Duration
+	words string        // what to tell the user
+	worth time.Duration // how long it may take in total, which decides whether to mention it
+}
+
+// plan decides whether to retry, and after how long; spent is the time since the first attempt. Nothing is retried once
+// a piece of the answer has been handed out.
+func plan(ctx context.Context, err error, attempt int, begun bool, spent time.Duration) step {
+	var e *core.Error
+	if begun || ctx.Err() != nil || !errors.As(err, &e) {
+		return step{}
 	}
 	if e.RetryAfter > longestPause {
 		if e.Hint == "" {
-			e.Hint = "it asks to be left alone for " + e.RetryAfter.Round(time.Second).String() + "; try again then, or choose another model"
+			e.Hint = "it asks to be left alone for " + e.RetryAfter.Round(time.Second).
+				String() +
+				"; try again then, or choose another model"
 		}
-		return 0, false
+		return step{}
 	}
-	wait := min(firstWait<<(attempt-1), mostWait)
-	wait = wait/2 + rand.N(wait/2)                           //nolint:gosec // jitter
-	return max(wait, e.RetryAfter+rand.N(firstWait/2)), true //nolint:gosec // jitter
+	d := min(firstWait<<min(attempt-1, 8), mostWait)
+	d = d/2 + rand.N(d/2)                        //nolint:gosec // jitter
+	d = max(d, e.RetryAfter+rand.N(firstWait/2)) //nolint:gosec // jitter
+	gone := e.Kind == core.Unavailable && errors.Is(err, syscall.ECONNREFUSED)
+	switch {
+	case gone:
+		return within(starting, d, spent, e)
+	case wire.Busy(err), e.Kind == core.RateLimited && e.RetryAfter == 0:
+		return within(patience, d, spent, e)
+	case e.Kind == core.Timeout: // the timeout itself was long enough
+		return step{again: attempt == 1, wait: d}
+	case e.Kind == core.RateLimited, e.Kind == core.Unavailable:
+		return step{
+			attempt < mostAttempts,
+			d,
+			e.Error() + ". It is asked again in " + max(d.Round(time.Second), time.Second).String() + ".",
+			d,
+		}
+	}
+	return step{}
 }
 
-// pause waits, and reports whether the whole time has passed.
+// within retries until most has passed in total.
+func within(most, d, spent time.Duration, e *core.Error) step {
+	return step{spent+d <= most, d, e.Error() + ". It is asked again for up to " + most.String() + ".", most}
+}
+
+// pause waits, and reports whether the full time passed.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -139,14 +246,15 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// gate bounds the requests to one server with one key, and holds all of them back when the server asked for a pause.
+// gate limits the concurrent requests to one server with one key, and holds all of them back when the server asked for a
+// pause.
 type gate struct {
 	slots chan struct{}
 	mu    sync.Mutex
 	until time.Time
 }
 
-// defaultParallel is how many requests run at once with one key.
+// defaultParallel is how many concurrent requests one key may have.
 const defaultParallel = 64
 
 func newGate(most int) *gate {
@@ -156,7 +264,7 @@ func newGate(most int) *gate {
 	return &gate{slots: make(chan struct{}, most)}
 }
 
-// enter waits for a place and for the end of a pause.
+// enter waits for a free place and for the end of a pause.
 func (g *gate) enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case g.slots <- struct{}{}:
@@ -190,31 +298,12 @@ func (g *gate) rest(d time.Duration) {
 	}
 }
 
-// staleWords is how servers say that reasoning which they gave out is not theirs any more: another account's, another
-// model's, or bound to a prefix that has changed.
-var staleWords = []string{"encrypted content", "encrypted_content", "invalid `signature`", "thinking blocks cannot be modified", "thought signature"}
-
-// stale reports whether a request failed only because of what it replayed.
-func stale(err error) bool {
-	text := strings.ToLower(err.Error())
-	return core.KindOf(err) == core.Invalid && slices.ContainsFunc(staleWords, func(w string) bool { return strings.Contains(text, w) })
-}
-
 func hasNative(req core.ChatRequest) bool {
 	return slices.ContainsFunc(req.Messages, func(m core.ChatMessage) bool { return m.Native != nil })
 }
 
-// withoutNative makes a request that replays the normalised form only.
-func withoutNative(req core.ChatRequest) core.ChatRequest {
-	req.Messages = slices.Clone(req.Messages)
-	for i := range req.Messages {
-		req.Messages[i].Native = nil
-	}
-	return req
-}
-
-// withoutTools makes a request that a model without tools understands: none are offered, and calls and returns of the
-// history become text.
+// withoutTools rewrites a request for a model without tools: it offers none, and calls and returns in the history become
+// text.
 func withoutTools(req core.ChatRequest) core.ChatRequest {
 	req.Tools, req.Choice = nil, core.ToolChoice{}
 	messages := make([]core.ChatMessage, 0, len(req.Messages))

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"log/slog"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -14,9 +13,10 @@ import (
 
 	"loci/core"
 	"loci/providers/internal/wire"
+	"loci/providers/protocol"
 )
 
-// model answers each attempt with what comes next; nil is an answer.
+// model answers each attempt with the next error in its list; nil is an answer.
 type model struct {
 	fails []error
 	text  string // handed out before an error
@@ -45,19 +45,54 @@ func (m *model) Stream(ctx context.Context, _ core.ChatRequest) iter.Seq2[core.D
 	}
 }
 
-func behind(m *model, most int, notice func(context.Context, Notice)) *asked {
-	p := &Providers{cfg: Config{Notice: notice}}
-	s := &server{who: wire.Who{Provider: "vendor"}, gate: newGate(most), log: slog.New(slog.DiscardHandler), chat: m}
-	return &asked{providers: p, server: s, info: core.ModelInfo{Provider: "vendor", Name: "m", Tools: true}}
+// vendor turns a model into a protocol with that model as its only server.
+type vendor struct{ core.ChatModel }
+
+func (vendor) Name() string { return "vendor" }
+
+func (v vendor) Open(protocol.Options) (protocol.Server, error) { return v, nil }
+
+func (vendor) List(context.Context) (protocol.Listing, error) { return protocol.Listing{}, nil }
+
+func (vendor) Describe(context.Context, string) (protocol.Model, error) {
+	return protocol.Model{}, nil
 }
 
-func run(ctx context.Context, a *asked) error {
-	for _, err := range a.Stream(ctx, core.ChatRequest{}) {
+func behind(m core.ChatModel, most int) *chatModel {
+	row := Row{Name: "vendor", Protocol: vendor{m}, Parallel: most}
+	return &chatModel{
+		providers: New(Config{Rows: []Row{row}}), endpoint: endpoint{row: row, protocol: row.Protocol},
+		info: core.ModelInfo{Provider: "vendor", Name: "m", Tools: true},
+	}
+}
+
+// places returns the slots that limit the requests to a model's server.
+func places(t *testing.T, a *chatModel) chan struct{} {
+	t.Helper()
+	s, err := a.providers.hold(a.endpoint)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.providers.release(s)
+	return s.gate.slots
+}
+
+func run(ctx context.Context, a *chatModel) error {
+	_, err := hear(ctx, a, core.ChatRequest{})
+	return err
+}
+
+// hear asks, and returns what the user is told meanwhile.
+func hear(ctx context.Context, a *chatModel, req core.ChatRequest) (notices []string, err error) {
+	for d, err := range a.Stream(ctx, req) {
 		if err != nil {
-			return err
+			return notices, err
+		}
+		if d.Notice != nil {
+			notices = append(notices, d.Notice.Text)
 		}
 	}
-	return nil
+	return notices, nil
 }
 
 func fail(kind core.Kind) *core.Error {
@@ -81,11 +116,11 @@ func TestWhatPassesByItselfIsAskedAgain(t *testing.T) {
 		want  core.Kind
 	}{
 		"one overload":            {times(1, fail(core.Unavailable)), 2, ""},
-		"three limits":            {times(3, fail(core.RateLimited)), 4, ""},
+		"ten limits":              {times(10, fail(core.RateLimited)), 11, ""},
 		"an overload without end": {times(9, fail(core.Unavailable)), 4, core.Unavailable},
 		"one timeout":             {times(1, fail(core.Timeout)), 2, ""},
 		"two timeouts":            {times(2, fail(core.Timeout)), 2, core.Timeout},
-		"a refused connection":    {times(9, refused), 2, core.Unavailable},
+		"a server that starts":    {times(3, refused), 4, ""},
 		"a bad request":           {times(1, fail(core.Invalid)), 1, core.Invalid},
 		"a wrong key":             {times(1, fail(core.Unauthenticated)), 1, core.Unauthenticated},
 		"an empty account":        {times(1, fail(core.NoCredit)), 1, core.NoCredit},
@@ -96,25 +131,137 @@ func TestWhatPassesByItselfIsAskedAgain(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				m := &model{fails: c.fails}
-				notices := int64(0)
-				err := run(t.Context(), behind(m, 1, func(_ context.Context, n Notice) {
-					notices++
-					if n.Attempt != int(notices) || n.Wait <= 0 || n.Err == nil {
-						t.Errorf("notice %+v", n)
-					}
-				}))
-				if core.KindOf(err) != c.want || m.asked.Load() != c.asked || notices != c.asked-1 {
-					t.Errorf("asked %d times, %d notices, got %v", m.asked.Load(), notices, err)
+				err := run(t.Context(), behind(m, 1))
+				if core.KindOf(err) != c.want || m.asked.Load() != c.asked {
+					t.Errorf("asked %d times, got %v", m.asked.Load(), err)
 				}
 			})
 		})
 	}
 }
 
+func TestABusyServerIsWaitedForAMinuteAndThatIsSaid(t *testing.T) {
+	t.Parallel()
+	busy := func(said string) error {
+		return (wire.Who{Provider: "vendor"}).Status(503, nil, []byte(`{"error":{"message":"`+said+`"}}`))
+	}
+	limit := (wire.Who{Provider: "vendor"}).Status(429, nil, nil)
+	gone := core.E(core.Unavailable, "nothing answers: %w", syscall.ECONNREFUSED)
+	slow := fail(core.Unavailable)
+	slow.RetryAfter = 20 * time.Second
+	for name, c := range map[string]struct {
+		err  error
+		most time.Duration
+		said string
+	}{
+		"loading":             {busy("Loading model"), time.Minute, "Loading model. It is asked again for up to 1m0s."},
+		"busy":                {busy("server busy, please try again.  maximum pending requests exceeded"), time.Minute, "server busy"},
+		"a limit":             {limit, time.Minute, "too many requests"},
+		"not there":           {gone, 5 * time.Second, "nothing answers"},
+		"a pause it asks for": {slow, 70 * time.Second, "asked again in 20s"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				notices, err := hear(t.Context(), behind(&model{fails: times(99, c.err)}, 1), core.ChatRequest{})
+				took := time.Since(start)
+				if core.KindOf(err) != core.KindOf(c.err) || took > c.most || took < c.most-12*time.Second {
+					t.Errorf("after %v: %v", took, err)
+				}
+				if len(notices) != 1 || !strings.Contains(notices[0], c.said) {
+					t.Errorf("said %q", notices)
+				}
+				m := &model{fails: times(2, c.err)}
+				if err := run(t.Context(), behind(m, 1)); err != nil || m.asked.Load() != 3 {
+					t.Errorf("a server that has started: %v", err)
+				}
+			})
+		})
+	}
+}
+
+// picky refuses requests with something it doesn't accept, and keeps them all.
+type picky struct {
+	refuse func(core.ChatRequest) error
+	got    []core.ChatRequest
+}
+
+func (p *picky) Stream(_ context.Context, req core.ChatRequest) iter.Seq2[core.Delta, error] {
+	return func(yield func(core.Delta, error) bool) {
+		p.got = append(p.got, req)
+		if err := p.refuse(req); err != nil {
+			yield(core.Delta{}, err)
+			return
+		}
+		yield(core.Delta{End: true, Finish: core.FinishStop}, nil)
+	}
+}
+
+func TestRefusedReasoningIsRememberedNotRetriedAtEveryStep(t *testing.T) {
+	t.Parallel()
+	p := &picky{refuse: func(req core.ChatRequest) error {
+		for _, m := range req.Messages {
+			if m.Native != nil && string(m.Native.Data) != `"new"` {
+				return (wire.Who{Provider: "vendor"}).Status(
+					400,
+					nil,
+					[]byte(`{"error":{"message":"The encrypted content could not be verified"}}`),
+				)
+			}
+		}
+		return nil
+	}}
+	a := behind(p, 1)
+	turn := func(data string) core.ChatMessage {
+		return core.ChatMessage{Role: core.ChatAssistant, Text: "x", Native: &core.Native{Data: []byte(data)}}
+	}
+	req := core.ChatRequest{Messages: []core.ChatMessage{turn(`"old"`), turn(`"older"`)}}
+	for range 3 {
+		if _, err := hear(t.Context(), a, req); err != nil {
+			t.Fatal(err)
+		}
+		req.Messages = append(req.Messages, turn(`"new"`))
+	}
+	if len(p.got) != 4 {
+		t.Errorf("asked %d times for three answers", len(p.got))
+	}
+	last := p.got[len(p.got)-1].Messages
+	if last[0].Native != nil || last[1].Native != nil || last[2].Native == nil || req.Messages[0].Native == nil {
+		t.Errorf("sent %+v", last)
+	}
+}
+
+func TestAModelThatRefusesToolsIsAskedWithoutAndThatIsSaid(t *testing.T) {
+	t.Parallel()
+	p := &picky{refuse: func(req core.ChatRequest) error {
+		if len(req.Tools) > 0 {
+			return (wire.Who{Provider: "vendor"}).Status(400, nil, []byte(`{"error":"gemma does not support tools"}`))
+		}
+		return nil
+	}}
+	a := behind(p, 1)
+	req := core.ChatRequest{Tools: []core.ToolSpec{{Name: "clock"}}, Messages: []core.ChatMessage{
+		{Role: core.ChatUser, Text: "hi"},
+		{Role: core.ChatAssistant, Calls: []core.ToolCall{{ID: "a", Name: "clock", Arguments: "{}"}}},
+		{Role: core.ChatTool, Returns: []core.ChatReturn{{CallID: "a", Name: "clock", Text: "noon"}}},
+	}}
+	said, err := hear(t.Context(), a, req)
+	if err != nil || len(said) != 1 || !strings.Contains(said[0], "without tools") {
+		t.Errorf("said %q, %v", said, err)
+	}
+	if said, err = hear(t.Context(), a, req); err != nil || len(said) != 0 || len(p.got) != 3 {
+		t.Errorf("the second time: said %q, asked %d times, %v", said, len(p.got), err)
+	}
+	if last := p.got[2].Messages; last[1].Calls != nil || !strings.Contains(last[2].Text, "noon") {
+		t.Errorf("sent %+v", last)
+	}
+}
+
 func TestNothingIsAskedAgainOnceSomethingWasShown(t *testing.T) {
 	t.Parallel()
 	m := &model{fails: times(1, fail(core.Unavailable)), text: "half"}
-	if err := run(t.Context(), behind(m, 1, nil)); core.KindOf(err) != core.Unavailable || m.asked.Load() != 1 {
+	if err := run(t.Context(), behind(m, 1)); core.KindOf(err) != core.Unavailable || m.asked.Load() != 1 {
 		t.Errorf("asked %d times: %v", m.asked.Load(), err)
 	}
 }
@@ -125,7 +272,7 @@ func TestARequestedPauseIsKeptWhateverFailed(t *testing.T) {
 		down := fail(core.Unavailable)
 		down.RetryAfter = 20 * time.Second
 		start := time.Now()
-		if err := run(t.Context(), behind(&model{fails: []error{down}}, 1, nil)); err != nil {
+		if err := run(t.Context(), behind(&model{fails: []error{down}}, 1)); err != nil {
 			t.Fatal(err)
 		}
 		if d := time.Since(start); d < 20*time.Second || d > 21*time.Second {
@@ -140,7 +287,7 @@ func TestARequestedPauseIsKeptByEverybodyWithTheKey(t *testing.T) {
 		limited := fail(core.RateLimited)
 		limited.RetryAfter = 20 * time.Second
 		m := &model{fails: []error{limited}}
-		a, start := behind(m, 8, nil), time.Now()
+		a, start := behind(m, 8), time.Now()
 		if err := run(t.Context(), a); err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +312,7 @@ func TestAPauseOverAMinuteIsNotWaitedFor(t *testing.T) {
 	limited := fail(core.RateLimited)
 	limited.RetryAfter = 5 * time.Minute
 	m := &model{fails: times(1, limited)}
-	err := run(t.Context(), behind(m, 1, nil))
+	err := run(t.Context(), behind(m, 1))
 	if core.KindOf(err) != core.RateLimited || m.asked.Load() != 1 || !strings.Contains(core.HintOf(err), "5m0s") {
 		t.Errorf("asked %d times: %v, hint %q", m.asked.Load(), err, core.HintOf(err))
 	}
@@ -175,9 +322,10 @@ func TestCancellingEndsAWait(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
-		m, start := &model{fails: times(9, fail(core.Unavailable))}, time.Now()
-		err := run(ctx, behind(m, 1, func(context.Context, Notice) { cancel(core.ErrCancelled) }))
-		if core.KindOf(err) != core.Cancelled || !errors.Is(err, core.ErrCancelled) || time.Since(start) != 0 {
+		m, start := &model{fails: times(99, fail(core.RateLimited))}, time.Now()
+		time.AfterFunc(20*time.Second, func() { cancel(core.ErrCancelled) })
+		err := run(ctx, behind(m, 1))
+		if core.KindOf(err) != core.Cancelled || !errors.Is(err, core.ErrCancelled) || time.Since(start) != 20*time.Second {
 			t.Errorf("after %v: %v", time.Since(start), err)
 		}
 	})
@@ -187,7 +335,7 @@ func TestRequestsAtOnceAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		m := &model{hold: time.Second}
-		a, errs := behind(m, 3, nil), make(chan error)
+		a, errs := behind(m, 3), make(chan error)
 		for range 10 {
 			go func() { errs <- run(t.Context(), a) }()
 		}
@@ -200,8 +348,8 @@ func TestRequestsAtOnceAreBounded(t *testing.T) {
 			t.Errorf("%d at once", m.most.Load())
 		}
 		ctx, cancel := context.WithCancel(t.Context())
-		full := behind(m, 1, nil)
-		full.server.gate.slots <- struct{}{}
+		full := behind(m, 1)
+		places(t, full) <- struct{}{}
 		time.AfterFunc(time.Second, cancel)
 		if err := run(ctx, full); core.KindOf(err) != core.Cancelled {
 			t.Errorf("waiting for a place: %v", err)
@@ -211,13 +359,13 @@ func TestRequestsAtOnceAreBounded(t *testing.T) {
 
 func TestLeavingTheSequenceFreesThePlace(t *testing.T) {
 	t.Parallel()
-	a := behind(&model{text: "half"}, 1, nil)
+	a := behind(&model{text: "half"}, 1)
 	for range 3 {
 		for range a.Stream(t.Context(), core.ChatRequest{}) {
 			break
 		}
 	}
-	if n := len(a.server.gate.slots); n != 0 {
+	if n := len(places(t, a)); n != 0 {
 		t.Errorf("%d places taken", n)
 	}
 }

@@ -2,6 +2,7 @@ package providers
 
 import (
 	"context"
+	"io"
 	"log/slog"
 	"slices"
 	"strings"
@@ -10,52 +11,46 @@ import (
 
 	"loci/core"
 	"loci/providers/internal/wire"
-	"loci/providers/ollama"
-	"loci/providers/openai"
+	"loci/providers/protocol"
 )
 
-// Bounds on finding out what a server has.
+// Limits on querying a server's models.
 const (
-	listWithin  = 2 * time.Second        // a listing
-	probeWithin = 300 * time.Millisecond // whether a local server that nobody named is there at all
-	listFresh   = 5 * time.Minute        // how long a listing counts
-	runFresh    = 30 * time.Second       // the same where the running window can change
-	failFresh   = 10 * time.Second       // how long a failure to list counts
+	listWithin  = 2 * time.Second        // for a listing
+	probeWithin = 300 * time.Millisecond // to see whether a local server that nobody configured is running
+	listFresh   = 5 * time.Minute        // how long a listing is valid
+	runFresh    = 30 * time.Second       // the same if the running window can change
+	failFresh   = 10 * time.Second       // how long a failed listing is remembered
 )
 
-// listed is a model as its server lists it, whatever the protocol; zero sizes are unknown.
-type listed struct {
-	name      string
-	window    int
-	output    int
-	tools     bool
-	reasoning bool
-}
-
-// server is one endpoint: its client, its bounds, and what it last listed.
+// server is one endpoint: its wire, its limits, and its last listing.
 type server struct {
 	endpoint
-	who  wire.Who
-	gate *gate
-	now  func() time.Time
-	log  *slog.Logger
-	used time.Time // guarded by Providers.mu
+	who    wire.Who
+	gate   *gate
+	now    func() time.Time
+	log    *slog.Logger
+	wire   protocol.Server
+	signer protocol.Signer
 
-	chat   core.ChatModel
-	openai *openai.Client // of the two, the one that the row's protocol needs
-	ollama *ollama.Client
+	learned learned // what its models don't accept
 
-	listing chan struct{} // one place: who holds it makes the listing
+	used    time.Time // this and the next two are guarded by Providers.mu
+	users   int       // calls that hold it
+	retired bool      // close it when the last of them releases it
+
+	listing chan struct{} // one slot: its holder fetches the listing
 	mu      sync.Mutex
-	list    []listed
+	list    []protocol.Model
 	listErr error
-	until   time.Time // how long list and listErr count
+	until   time.Time // when list and listErr expire
 }
 
-func newServer(p *Providers, e endpoint) *server {
+func (p *Providers) newServer(e endpoint) (*server, error) {
 	s := &server{
 		endpoint: e, now: p.cfg.Now, log: p.cfg.Log, listing: make(chan struct{}, 1),
-		who: wire.Who{Provider: e.row.Name, Endpoint: e.base, Key: e.key},
+		who:    wire.Who{Provider: e.row.Name, Endpoint: e.base, Secrets: e.values.Secrets()},
+		signer: protocol.Bearer(e.values[e.keyVar]),
 	}
 	most := e.row.Parallel
 	if most == 0 {
@@ -66,21 +61,39 @@ func newServer(p *Providers, e endpoint) *server {
 	if idle == 0 {
 		idle = e.row.Idle
 	}
-	if e.row.Protocol == Ollama {
-		s.ollama = ollama.New(ollama.Options{Provider: e.row.Name, BaseURL: e.base, Key: e.key, KeyVar: e.row.KeyVars[0], HTTP: p.http, Idle: idle})
-		s.chat = s.ollama
-		return s
+	if e.row.Sign != nil {
+		var err error
+		if s.signer, err = e.row.Sign(e.values, p.http); err != nil {
+			return nil, err
+		}
 	}
-	s.openai = openai.New(openai.Options{
-		Provider: e.row.Name, BaseURL: e.base, Key: e.key, KeyVar: e.row.KeyVars[0], Headers: e.headers,
-		Quirks: e.quirks, HTTP: p.http, Idle: idle,
+	var err error
+	s.wire, err = e.protocol.Open(protocol.Options{
+		Provider: e.row.Name, BaseURL: e.base, Values: e.values, KeyVar: e.hintVar(), Idle: idle, Comments: p.cfg.Comments,
+		HTTP: protocol.Signed(p.http, e.base, e.headers, s.signer),
 	})
-	s.chat = s.openai
-	return s
+	return s, err
 }
 
-// all returns what the server lists, chat models only, remembered for a while.
-func (s *server) all(ctx context.Context) ([]listed, error) {
+// close closes what the wire and the signer keep between calls.
+func (s *server) close() {
+	for _, part := range []any{s.wire, s.signer} {
+		if c, ok := part.(io.Closer); ok {
+			if err := c.Close(); err != nil {
+				s.log.LogAttrs(
+					context.Background(),
+					slog.LevelDebug,
+					"provider closed badly",
+					slog.String("provider", s.row.Name),
+					slog.String("error", err.Error()),
+				)
+			}
+		}
+	}
+}
+
+// all returns what the server lists, cached for a while.
+func (s *server) all(ctx context.Context) ([]protocol.Model, error) {
 	select {
 	case s.listing <- struct{}{}:
 		defer func() { <-s.listing }()
@@ -90,16 +103,17 @@ func (s *server) all(ctx context.Context) ([]listed, error) {
 	if list, ok, err := s.remembered(); ok {
 		return list, err
 	}
-	list, err := s.fetch(ctx)
+	listing, err := s.fetch(ctx)
+	list := listing.Models
 	if ctx.Err() != nil {
-		return nil, s.who.Network(ctx, nil, ctx.Err()) // the asker left: that says nothing about the server
+		return nil, s.who.Network(ctx, nil, ctx.Err()) // the caller gave up: that says nothing about the server
 	}
 	fresh := listFresh
 	switch {
 	case err != nil:
 		fresh = failFresh
 		s.log.DebugContext(ctx, "models not listed", slog.String("provider", s.row.Name), slog.String("error", err.Error()))
-	case s.ollama != nil || s.quirks.Running != "":
+	case listing.Live:
 		fresh = runFresh
 	}
 	s.mu.Lock()
@@ -108,141 +122,109 @@ func (s *server) all(ctx context.Context) ([]listed, error) {
 	return list, err
 }
 
-// remembered returns the last listing while it counts.
-func (s *server) remembered() (list []listed, ok bool, err error) {
+// remembered returns the last listing while it is valid.
+func (s *server) remembered() (list []protocol.Model, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.list, s.now().Before(s.until), s.listErr
 }
 
-func (s *server) fetch(ctx context.Context) ([]listed, error) {
-	if s.ollama != nil {
-		return s.fetchOllama(ctx)
+// fetch fetches the listing. A local server that nobody configured gets less time to show that it is running.
+func (s *server) fetch(ctx context.Context) (protocol.Listing, error) {
+	within := listWithin
+	if !s.asked {
+		within = probeWithin
 	}
-	ctx, cancel := context.WithTimeout(ctx, listWithin)
-	defer cancel()
-	models, err := s.openai.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var out []listed
-	for _, m := range models {
-		if m.Chat {
-			out = append(out, listed{name: m.ID, window: m.Window, output: m.MaxOutput, tools: m.Tools == nil || *m.Tools, reasoning: m.Reasoning || openai.Reasons(m.ID)})
+	if up, ok := s.wire.(protocol.Prober); ok {
+		probe, stop := context.WithTimeout(ctx, within)
+		err := up.Up(probe)
+		stop()
+		if err != nil {
+			return protocol.Listing{}, err
 		}
-	}
-	return out, nil
-}
-
-func (s *server) fetchOllama(ctx context.Context) ([]listed, error) {
-	within := probeWithin
-	if s.asked { // somebody says that it is there
 		within = listWithin
 	}
-	probe, stop := context.WithTimeout(ctx, within)
-	defer stop()
-	if err := s.ollama.Up(probe); err != nil {
-		return nil, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, listWithin)
+	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
-	models, err := s.ollama.List(ctx)
-	if err != nil {
-		return nil, err
-	}
-	var out []listed
-	for _, m := range models {
-		if m.Chat {
-			out = append(out, ofOllama(m))
-		}
-	}
-	return out, nil
+	return s.wire.List(ctx)
 }
 
-func ofOllama(m ollama.Listed) listed {
-	return listed{name: m.Name, window: m.Window, tools: m.Tools, reasoning: m.Thinking}
-}
-
-// models returns what can be asked, preferred ones first, then those with tools.
+// models returns what the server lists: preferred models first, then those with tools, and those that can't chat last.
 func (s *server) models(ctx context.Context) ([]core.ModelInfo, error) {
 	list, err := s.all(ctx)
 	if err != nil {
 		return nil, err
 	}
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b listed) int { return s.rank(a) - s.rank(b) })
+	slices.SortStableFunc(list, func(a, b protocol.Model) int { return s.rank(a) - s.rank(b) })
 	out := make([]core.ModelInfo, 0, len(list))
 	for _, m := range list {
-		out = append(out, s.describe(m))
+		out = append(out, s.info(m))
 	}
 	return out, nil
 }
 
-// rank orders models: the preferred ones, by name before those whose name goes on, then others with tools.
-func (s *server) rank(m listed) int {
-	if at := slices.Index(s.row.Prefer, m.name); at >= 0 {
+// rank orders models: preferred ones first, exact names before prefixes, then others with tools. A guard model can
+// answer, but isn't one to chat with.
+func (s *server) rank(m protocol.Model) int {
+	others := 2 * len(s.row.Prefer)
+	if m.Hidden != "" {
+		return others + 2
+	}
+	if at := slices.Index(s.row.Prefer, m.Name); at >= 0 {
 		return 2 * at
 	}
 	for at, prefix := range s.row.Prefer {
-		if strings.HasPrefix(m.name, prefix) {
+		if strings.HasPrefix(m.Name, prefix) {
 			return 2*at + 1
 		}
 	}
-	if m.tools {
-		return 2 * len(s.row.Prefer)
+	if m.Tools &&
+		!slices.Contains(
+			strings.FieldsFunc(strings.ToLower(m.Name), func(r rune) bool { return strings.ContainsRune("-_/.:", r) }),
+			"guard",
+		) {
+		return others
 	}
-	return 2*len(s.row.Prefer) + 1
+	return others + 1
 }
 
-// info returns what is known of one model. It asks the server where the server knows more than the catalogue; an
-// answer that does not come leaves the catalogue's. A model that the server says it has not is not_found.
-func (s *server) info(ctx context.Context, model string) (core.ModelInfo, error) {
-	known := catalogued(model)
-	m := listed{name: model, tools: true, reasoning: openai.Reasons(model)}
-	if s.ollama != nil {
-		m, err := s.ollamaModel(ctx, model)
-		return s.describe(m), err
-	}
-	if s.row.NoSizes && !s.moved && known.window > 0 {
-		return s.describe(m), nil
-	}
-	list, err := s.all(ctx)
-	if err == nil {
-		if at := slices.IndexFunc(list, func(l listed) bool { return l.name == model }); at >= 0 {
-			m = list[at]
-		}
-	}
-	return s.describe(m), nil
-}
-
-func (s *server) ollamaModel(ctx context.Context, model string) (listed, error) {
+// describe returns what is known of one model. It asks the server if the server knows more than the catalogue; without
+// an answer, assumptions are returned. A model that the server says it doesn't have is not_found.
+func (s *server) describe(ctx context.Context, model string) (core.ModelInfo, error) {
+	named := func(m protocol.Model) bool { return m.Name == model }
 	if list, ok, err := s.remembered(); ok && err == nil {
-		if at := slices.IndexFunc(list, func(l listed) bool { return l.name == model }); at >= 0 {
-			return list[at], nil
+		if at := slices.IndexFunc(list, named); at >= 0 {
+			return s.info(list[at]), nil
 		}
 	}
-	ctx, cancel := context.WithTimeout(ctx, listWithin)
+	within, cancel := context.WithTimeout(ctx, listWithin)
 	defer cancel()
-	m, err := s.ollama.Show(ctx, model)
+	m, err := s.wire.Describe(within, model)
 	if core.KindOf(err) == core.NotFound {
-		return listed{}, err
+		return core.ModelInfo{}, err
 	}
-	if err != nil {
-		return listed{name: model, window: ollama.DefaultWindow, tools: true}, nil
+	m.Name = model
+	if m.Guess && (!s.row.NoSizes || s.foreign || catalogued(model).window == 0) {
+		if list, err := s.all(ctx); err == nil {
+			if at := slices.IndexFunc(list, named); at >= 0 {
+				m = list[at]
+			}
+		}
 	}
-	return ofOllama(m), nil
+	return s.info(m), nil
 }
 
-// describe joins what the server says with what the catalogue knows. A window is what the server says, else the
-// catalogue's, else a cautious default.
-func (s *server) describe(m listed) core.ModelInfo {
-	known := catalogued(m.name)
+// info merges what the server says with the catalogue. The window is the server's, else the catalogue's, else a cautious
+// default.
+func (s *server) info(m protocol.Model) core.ModelInfo {
+	known := catalogued(m.Name)
 	info := core.ModelInfo{
-		Handle: core.Handle(s.row.Name + "/" + m.name), Name: m.name, Provider: s.row.Name, Protocol: string(s.row.Protocol),
-		Endpoint: s.base, ContextWindow: m.window, MaxOutput: m.output, Tools: m.tools, Reasoning: m.reasoning, CacheTTL: s.row.CacheTTL, BindsPrefix: s.row.BindsPrefix,
-		ForcedTools: s.ollama == nil && s.quirks.Force != openai.ForceNot && m.tools,
+		Handle: core.Handle(s.row.Name + "/" + m.Name), Name: m.Name, Provider: s.row.Name, Protocol: s.protocol.Name(),
+		Endpoint: s.base, ContextWindow: m.Window, MaxOutput: m.MaxOutput, Tools: m.Tools, ForcedTools: m.Forced, Reasoning: m.Reasoning,
+		BindsPrefix: m.Binds || known.binds, CacheTTL: s.row.CacheTTL, Hidden: m.Hidden, Own: m.Own,
 	}
-	if info.ContextWindow <= 0 && (!s.local() || !known.open) { // a server of one's own runs open models with any window
+	if info.ContextWindow <= 0 && (!s.local() || !known.open) { // a local server runs open models with any window
 		info.ContextWindow = known.window
 	}
 	if info.ContextWindow <= 0 {

@@ -2,53 +2,55 @@ package providers
 
 import "strings"
 
-// known is a family of models and its window, for servers whose listing has no sizes. State: 21 November 2026; where a
+// known is a family of models and its window, for servers whose listing has no sizes. As of 21 November 2026; if a
 // family's members differ, the smallest.
 type known struct {
 	prefix string
 	window int
 	output int
 	open   bool // its weights are public
+	binds  bool // its reasoning is valid only after an unchanged prefix
 }
 
-// families is searched in order, so a longer prefix stands before a shorter one.
+// families is searched in order, so longer prefixes come before shorter ones.
 func families() []known {
 	return []known{
-		{"gpt-4.1", 1_047_576, 32_768, false},
-		{"gpt-4o", 128_000, 16_384, false},
-		{"gpt-4-turbo", 128_000, 4_096, false},
-		{"gpt-4", 8_192, 4_096, false},
-		{"gpt-3.5", 16_385, 4_096, false},
-		{"gpt-oss", 131_072, 0, true},
-		{"gpt-5-chat", 128_000, 16_384, false},
-		{"gpt-5", 400_000, 128_000, false},
-		{"gpt-6", 400_000, 128_000, false},
-		{"chatgpt-4o", 128_000, 16_384, false},
-		{"o1", 200_000, 100_000, false},
-		{"o3", 200_000, 100_000, false},
-		{"o4", 200_000, 100_000, false},
-		{"deepseek-v4", 1_000_000, 0, true},
-		{"deepseek", 128_000, 0, true},
-		{"grok-4-fast", 2_000_000, 0, false},
-		{"grok-4.1-fast", 2_000_000, 0, false},
-		{"grok-4", 256_000, 0, false},
-		{"grok-3", 131_072, 0, false},
-		{"grok", 131_072, 0, false},
-		{"mistral-large", 128_000, 0, false},
-		{"mistral", 32_768, 0, true},
-		{"magistral", 40_000, 0, true},
-		{"llama-3.1", 131_072, 0, true},
-		{"llama-3.3", 131_072, 0, true},
+		{prefix: "gpt-4.1", window: 1_047_576, output: 32_768},
+		{prefix: "gpt-4o", window: 128_000, output: 16_384},
+		{prefix: "gpt-4-turbo", window: 128_000, output: 4_096},
+		{prefix: "gpt-4", window: 8_192, output: 4_096},
+		{prefix: "gpt-3.5", window: 16_385, output: 4_096},
+		{prefix: "gpt-oss", window: 131_072, open: true},
+		{prefix: "gpt-5-chat", window: 128_000, output: 16_384},
+		{prefix: "gpt-5", window: 400_000, output: 128_000},
+		{prefix: "gpt-6", window: 400_000, output: 128_000},
+		{prefix: "chatgpt-4o", window: 128_000, output: 16_384},
+		{prefix: "claude", window: 200_000, binds: true},
+		{prefix: "o1", window: 200_000, output: 100_000},
+		{prefix: "o3", window: 200_000, output: 100_000},
+		{prefix: "o4", window: 200_000, output: 100_000},
+		{prefix: "deepseek-v4", window: 1_000_000, open: true},
+		{prefix: "deepseek", window: 128_000, open: true},
+		{prefix: "grok-4-fast", window: 2_000_000},
+		{prefix: "grok-4.1-fast", window: 2_000_000},
+		{prefix: "grok-4", window: 256_000},
+		{prefix: "grok-3", window: 131_072},
+		{prefix: "grok", window: 131_072},
+		{prefix: "mistral-large", window: 128_000},
+		{prefix: "mistral", window: 32_768, open: true},
+		{prefix: "magistral", window: 40_000, open: true},
+		{prefix: "llama-3.1", window: 131_072, open: true},
+		{prefix: "llama-3.3", window: 131_072, open: true},
 	}
 }
 
-// The windows of models nobody knows.
+// The windows of unknown models.
 const (
 	unknownLocal = 32_768
 	unknownCloud = 128_000
 )
 
-// catalogued returns what the table knows of a model; a vendor's prefix in the name does not count.
+// catalogued returns what the table knows of a model; a vendor prefix in the name is ignored.
 func catalogued(model string) known {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	for _, k := range families() {

@@ -13,14 +13,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// usefulLandlock is the first version that also keeps signals and abstract sockets inside.
+// usefulLandlock is the first version that also confines signals and abstract sockets.
 const usefulLandlock = 6
 
 func probe(ctx context.Context) []Layer {
 	return []Layer{namespaces(ctx), landlock(), seccomp(), cgroup()}
 }
 
-// namespaces starts a program in namespaces of its own, as a sandbox would.
+// namespaces starts a program in its own namespaces, as a sandbox would.
 func namespaces(ctx context.Context) Layer {
 	const name = "namespaces"
 	program, err := exec.LookPath("true")
@@ -40,7 +40,7 @@ func namespaces(ctx context.Context) Layer {
 	return Layer{Name: name, Works: true, Detail: "user, mount, process and network"}
 }
 
-// namespaceFix says what usually stands behind a refusal.
+// namespaceFix names the usual cause of a refusal.
 func namespaceFix(err error) string {
 	restricted, _ := os.ReadFile("/proc/sys/kernel/apparmor_restrict_unprivileged_userns") // absent: not restricted
 	switch {
@@ -54,17 +54,21 @@ func namespaceFix(err error) string {
 	return ""
 }
 
-// landlock asks the kernel for the version, which no file tells reliably.
+// landlock asks the kernel for the version, since no file tells it reliably.
 func landlock() Layer {
 	const name, version = "Landlock", 1 // the flag LANDLOCK_CREATE_RULESET_VERSION
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, version)
 	if errno != 0 {
 		return Layer{Name: name, Detail: errno.Error(), Fix: "a kernel from 5.13 on with landlock among its security modules"}
 	}
-	return Layer{Name: name, Works: abi >= usefulLandlock, Detail: fmt.Sprintf("version %d, of which %d or newer is needed", abi, usefulLandlock)}
+	return Layer{
+		Name:   name,
+		Works:  abi >= usefulLandlock,
+		Detail: fmt.Sprintf("version %d, of which %d or newer is needed", abi, usefulLandlock),
+	}
 }
 
-// seccomp asks whether filters exist: the kernel refuses the missing filter itself then, not the mode.
+// seccomp asks whether filters exist: if they do, the kernel refuses the missing filter, not the mode.
 func seccomp() Layer {
 	const name = "seccomp"
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0, 0)
@@ -74,7 +78,7 @@ func seccomp() Layer {
 	return Layer{Name: name, Detail: errno.Error(), Fix: "a kernel with seccomp filters"}
 }
 
-// cgroup reports whether the memory of a whole tree of processes can be limited.
+// cgroup reports whether the memory of a whole process tree can be limited.
 func cgroup() Layer {
 	const name = "cgroup"
 	missing := Layer{Name: name, Detail: "no part of the cgroup tree is delegated to this account; a watchdog has to count memory"}

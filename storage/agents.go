@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/storage/sqlite"
 )
 
 type agents struct{ v *view }
@@ -19,13 +20,13 @@ type agentRow struct {
 	Model        core.Handle     `db:"model"`
 	Hidden       bool            `db:"hidden"`
 	LastStop     core.StopReason `db:"last_stop"`
-	LastRunAt    micros          `db:"last_run_at"`
+	LastRunAt    sqlite.Micros   `db:"last_run_at"`
 	LastRunMS    int64           `db:"last_run_ms"`
 	MessageCount int             `db:"message_count"`
 	Passages     int             `db:"passages"`
 	Rev          int             `db:"rev"`
-	CreatedAt    micros          `db:"created_at"`
-	UpdatedAt    micros          `db:"updated_at"`
+	CreatedAt    sqlite.Micros   `db:"created_at"`
+	UpdatedAt    sqlite.Micros   `db:"updated_at"`
 	Data         string          `db:"data"`
 }
 
@@ -46,28 +47,70 @@ type agentData struct {
 }
 
 func newAgentRow(a *core.Agent) (agentRow, error) {
-	data, err := encode(agentData{
-		Description: a.Description, System: a.System, ModelAuto: a.ModelAuto, Settings: a.Settings, Embedding: a.Embedding, Tools: a.Tools,
-		ToolRules: a.ToolRules, Tags: a.Tags, Metadata: a.Metadata, Timezone: a.Timezone, Autoclear: a.Autoclear, Recall: a.Recall, Extra: a.Extra,
+	data, err := sqlite.Encode(agentData{
+		Description: a.Description,
+		System:      a.System,
+		ModelAuto:   a.ModelAuto,
+		Settings:    a.Settings,
+		Embedding:   a.Embedding,
+		Tools:       a.Tools,
+		ToolRules:   a.ToolRules,
+		Tags:        a.Tags,
+		Metadata:    a.Metadata,
+		Timezone:    a.Timezone,
+		Autoclear:   a.Autoclear,
+		Recall:      a.Recall,
+		Extra:       a.Extra,
 	})
 	return agentRow{
-		ID: a.ID, Name: a.Name, NameKey: strings.ToLower(a.Name), Type: a.Type, Model: a.Model, Hidden: a.Hidden, LastStop: a.LastStopReason,
-		LastRunAt: toMicros(a.LastRunAt), LastRunMS: a.LastRunMillis, Rev: a.Rev,
-		CreatedAt: toMicros(a.CreatedAt), UpdatedAt: toMicros(a.UpdatedAt), Data: data,
+		ID:        a.ID,
+		Name:      a.Name,
+		NameKey:   strings.ToLower(a.Name),
+		Type:      a.Type,
+		Model:     a.Model,
+		Hidden:    a.Hidden,
+		LastStop:  a.LastStopReason,
+		LastRunAt: sqlite.ToMicros(a.LastRunAt),
+		LastRunMS: a.LastRunMillis,
+		Rev:       a.Rev,
+		CreatedAt: sqlite.ToMicros(a.CreatedAt),
+		UpdatedAt: sqlite.ToMicros(a.UpdatedAt),
+		Data:      data,
 	}, err
 }
 
 func (r *agentRow) agent() (core.Agent, error) {
 	var d agentData
-	if err := decode(r.Data, &d); err != nil {
+	if err := sqlite.Decode(r.Data, &d); err != nil {
 		return core.Agent{}, err
 	}
 	return core.Agent{
-		ID: r.ID, Name: r.Name, Type: r.Type, Description: d.Description, System: d.System, Model: r.Model, ModelAuto: d.ModelAuto,
-		Settings: d.Settings, Embedding: d.Embedding, Tools: d.Tools, ToolRules: d.ToolRules, Tags: d.Tags, Metadata: d.Metadata,
-		Timezone: d.Timezone, Hidden: r.Hidden, Autoclear: d.Autoclear, Recall: d.Recall, Extra: d.Extra, LastStopReason: r.LastStop, LastRunAt: r.LastRunAt.time(),
-		LastRunMillis: r.LastRunMS, MessageCount: r.MessageCount, PassageCount: r.Passages, Rev: r.Rev,
-		CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time(),
+		ID:             r.ID,
+		Name:           r.Name,
+		Type:           r.Type,
+		Description:    d.Description,
+		System:         d.System,
+		Model:          r.Model,
+		ModelAuto:      d.ModelAuto,
+		Settings:       d.Settings,
+		Embedding:      d.Embedding,
+		Tools:          d.Tools,
+		ToolRules:      d.ToolRules,
+		Tags:           d.Tags,
+		Metadata:       d.Metadata,
+		Timezone:       d.Timezone,
+		Hidden:         r.Hidden,
+		Autoclear:      d.Autoclear,
+		Recall:         d.Recall,
+		Extra:          d.Extra,
+		LastStopReason: r.LastStop,
+		LastRunAt:      r.LastRunAt.Time(),
+		LastRunMillis:  r.LastRunMS,
+		MessageCount:   r.MessageCount,
+		PassageCount:   r.Passages,
+		Rev:            r.Rev,
+		CreatedAt:      r.CreatedAt.Time(),
+		UpdatedAt:      r.UpdatedAt.Time(),
 	}, nil
 }
 
@@ -80,26 +123,26 @@ func (s agents) Create(ctx context.Context, a *core.Agent) error {
 	if err != nil {
 		return err
 	}
-	return s.v.write(ctx, "create agent", func(ctx context.Context, q *querier) error {
-		_, err := q.named(ctx, `INSERT INTO agents
+	return s.v.write(ctx, "create agent", func(ctx context.Context, q *sqlite.Querier) error {
+		_, err := q.Named(ctx, `INSERT INTO agents
 			(id, name, name_key, type, model, hidden, last_stop, last_run_at, last_run_ms, rev, created_at, updated_at, data) VALUES
 			(:id, :name, :name_key, :type, :model, :hidden, :last_stop, :last_run_at, :last_run_ms, :rev, :created_at, :updated_at, :data)`, row)
 		if err != nil {
 			return err
 		}
-		return retag(ctx, q, "agent_tags", "agent_id", string(a.ID), a.Tags, true)
+		return sqlite.Retag(ctx, q, "agent_tags", "agent_id", string(a.ID), a.Tags, true)
 	})
 }
 
 func (s agents) Get(ctx context.Context, id core.AgentID) (core.Agent, error) {
 	ctx, q := s.v.read(ctx)
 	var row agentRow
-	ok, err := q.find(ctx, &row, selectAgents+` WHERE a.id = $1 AND a.deleted_at IS NULL`, id)
+	ok, err := q.Find(ctx, &row, selectAgents+` WHERE a.id = $1 AND a.deleted_at IS NULL`, id)
 	if err != nil {
-		return core.Agent{}, classify("get agent", err)
+		return core.Agent{}, sqlite.Classify("get agent", err)
 	}
 	if !ok {
-		return core.Agent{}, notFound("agent", string(id))
+		return core.Agent{}, sqlite.NotFound("agent", string(id))
 	}
 	return row.agent()
 }
@@ -110,8 +153,8 @@ func (s agents) Update(ctx context.Context, a *core.Agent) error {
 	if err != nil {
 		return err
 	}
-	return s.v.write(ctx, "update agent", func(ctx context.Context, q *querier) error {
-		n, err := q.named(ctx, `UPDATE agents SET name = :name, name_key = :name_key, type = :type, model = :model, hidden = :hidden,
+	return s.v.write(ctx, "update agent", func(ctx context.Context, q *sqlite.Querier) error {
+		n, err := q.Named(ctx, `UPDATE agents SET name = :name, name_key = :name_key, type = :type, model = :model, hidden = :hidden,
 			last_stop = :last_stop, last_run_at = :last_run_at, last_run_ms = :last_run_ms,
 			rev = CASE WHEN rev > :rev THEN rev ELSE :rev END, updated_at = :updated_at, data = :data
 			WHERE id = :id AND deleted_at IS NULL`, row)
@@ -119,22 +162,22 @@ func (s agents) Update(ctx context.Context, a *core.Agent) error {
 			return err
 		}
 		if n == 0 {
-			return notFound("agent", string(a.ID))
+			return sqlite.NotFound("agent", string(a.ID))
 		}
-		return retag(ctx, q, "agent_tags", "agent_id", string(a.ID), a.Tags, false)
+		return sqlite.Retag(ctx, q, "agent_tags", "agent_id", string(a.ID), a.Tags, false)
 	})
 }
 
 // Delete marks the agent and its conversations; messages and runs are invisible through them.
 func (s agents) Delete(ctx context.Context, id core.AgentID) error {
-	return s.v.write(ctx, "delete agent", func(ctx context.Context, q *querier) error {
+	return s.v.write(ctx, "delete agent", func(ctx context.Context, q *sqlite.Querier) error {
 		now := s.v.s.now()
-		n, err := q.exec(ctx, `UPDATE agents SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL`, now, id)
+		n, err := q.Exec(ctx, `UPDATE agents SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL`, now, id)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			return notFound("agent", string(id))
+			return sqlite.NotFound("agent", string(id))
 		}
 		for _, text := range []string{
 			`DELETE FROM agent_tags WHERE agent_id = $1`,
@@ -143,122 +186,131 @@ func (s agents) Delete(ctx context.Context, id core.AgentID) error {
 			`DELETE FROM folder_agents WHERE agent_id = $1`,
 			`DELETE FROM open_files WHERE agent_id = $1`,
 		} {
-			if _, err := q.exec(ctx, text, id); err != nil {
+			if _, err := q.Exec(ctx, text, id); err != nil {
 				return err
 			}
 		}
-		if _, err := q.exec(ctx, `UPDATE conversations SET deleted_at = $1 WHERE agent_id = $2 AND deleted_at IS NULL`, now, id); err != nil {
+		if _, err := q.Exec(
+			ctx,
+			`UPDATE conversations SET deleted_at = $1 WHERE agent_id = $2 AND deleted_at IS NULL`,
+			now,
+			id,
+		); err != nil {
 			return err
 		}
 		return changed(ctx, q, kindAgent, string(id), opDelete)
 	})
 }
 
-func (s agents) filter(f core.AgentFilter) *where {
-	w := &where{}
-	w.and("a.deleted_at IS NULL")
+func (s agents) filter(f core.AgentFilter) *sqlite.Where {
+	w := &sqlite.Where{}
+	w.And("a.deleted_at IS NULL")
 	if !f.Hidden {
-		w.and("NOT a.hidden")
+		w.And("NOT a.hidden")
 	}
 	if f.Name != "" {
-		w.and("a.name = ?", f.Name)
+		w.And("a.name = ?", f.Name)
 	}
 	if f.Query != "" {
-		w.and(`a.name_key LIKE ? ESCAPE '\'`, contains(strings.ToLower(f.Query)))
+		w.And(`a.name_key LIKE ? ESCAPE '\'`, sqlite.Contains(strings.ToLower(f.Query)))
 	}
 	if f.LastStop != "" {
-		w.and("a.last_stop = ?", f.LastStop)
+		w.And("a.last_stop = ?", f.LastStop)
 	}
 	if f.Archive != "" {
-		w.and("EXISTS (SELECT 1 FROM agent_archives aa WHERE aa.agent_id = a.id AND aa.archive_id = ?)", f.Archive)
+		w.And("EXISTS (SELECT 1 FROM agent_archives aa WHERE aa.agent_id = a.id AND aa.archive_id = ?)", f.Archive)
 	}
-	tagged(w, "a.id", "agent_tags", "agent_id", f.Tags, f.MatchAllTags)
+	if f.Block != "" {
+		w.And("EXISTS (SELECT 1 FROM agent_blocks ab WHERE ab.agent_id = a.id AND ab.block_id = ?)", f.Block)
+	}
+	sqlite.Tagged(w, "a.id", "agent_tags", "agent_id", f.Tags, f.MatchAllTags)
 	return w
 }
 
 func (s agents) List(ctx context.Context, f core.AgentFilter, p core.Page) ([]core.Agent, error) {
 	ctx, q := s.v.read(ctx)
-	o := order{table: "agents", cursor: "id", minor: "id", alias: "a.", noun: "agent"}
+	o := sqlite.Order{Table: "agents", Cursor: "id", Minor: "id", Alias: "a.", Noun: "agent"}
 	switch p.OrderBy {
 	case "", "created_at":
-		o.major = "created_at"
+		o.Major = "created_at"
 	case "updated_at":
-		o.major = "updated_at"
+		o.Major = "updated_at"
 	case "last_run_completion":
-		o.major = "last_run_at"
+		o.Major = "last_run_at"
 	default:
-		return nil, core.E(core.Invalid, "agents cannot be ordered by %q", p.OrderBy).WithHint("use created_at, updated_at or last_run_completion")
+		return nil, core.E(core.Invalid, "agents cannot be ordered by %q", p.OrderBy).
+			WithHint("use created_at, updated_at or last_run_completion")
 	}
 	w := s.filter(f)
-	tail, err := o.paged(ctx, q, w, p, 50)
+	tail, err := o.Paged(ctx, q, w, p, 50)
 	if err != nil {
 		return nil, err
 	}
 	var rows []agentRow
-	if err := q.all(ctx, &rows, selectAgents+w.String()+tail, w.args...); err != nil {
-		return nil, classify("list agents", err)
+	if err := q.All(ctx, &rows, selectAgents+w.String()+tail, w.Args...); err != nil {
+		return nil, sqlite.Classify("list agents", err)
 	}
-	return convert(rows, (*agentRow).agent)
+	return sqlite.Convert(rows, (*agentRow).agent)
 }
 
 func (s agents) Count(ctx context.Context, f core.AgentFilter) (int, error) {
 	ctx, q := s.v.read(ctx)
 	w := s.filter(f)
 	var n int
-	err := q.get(ctx, &n, `SELECT COUNT(*) FROM agents a`+w.String(), w.args...)
-	return n, classify("count agents", err)
+	err := q.Get(ctx, &n, `SELECT COUNT(*) FROM agents a`+w.String(), w.Args...)
+	return n, sqlite.Classify("count agents", err)
 }
 
 // Tags pages by the tag itself: the cursor is its text.
 func (s agents) Tags(ctx context.Context, text string, p core.Page) ([]string, error) {
 	ctx, q := s.v.read(ctx)
-	w := &where{}
+	w := &sqlite.Where{}
 	if text != "" {
-		w.and(`LOWER(tag) LIKE ? ESCAPE '\'`, contains(strings.ToLower(text)))
+		w.And(`LOWER(tag) LIKE ? ESCAPE '\'`, sqlite.Contains(strings.ToLower(text)))
 	}
 	direction, later, earlier := " ASC", ">", "<"
 	if p.Desc {
 		direction, later, earlier = " DESC", "<", ">"
 	}
 	if p.After != "" {
-		w.and("tag "+later+" ?", p.After)
+		w.And("tag "+later+" ?", p.After)
 	}
 	if p.Before != "" {
-		w.and("tag "+earlier+" ?", p.Before)
+		w.And("tag "+earlier+" ?", p.Before)
 	}
 	limit := 50
 	if p.Limit > 0 {
 		limit = p.Limit
 	}
 	tags := []string{}
-	err := q.all(ctx, &tags, `SELECT DISTINCT tag FROM agent_tags`+w.String()+` ORDER BY tag`+direction+` LIMIT `+w.arg(limit), w.args...)
-	return tags, classify("list tags", err)
+	err := q.All(ctx, &tags, `SELECT DISTINCT tag FROM agent_tags`+w.String()+` ORDER BY tag`+direction+` LIMIT `+w.Arg(limit), w.Args...)
+	return tags, sqlite.Classify("list tags", err)
 }
 
 func (s agents) Finished(ctx context.Context, id core.AgentID, reason core.StopReason, at time.Time, took time.Duration) error {
-	return s.v.write(ctx, "finish run of agent", func(ctx context.Context, q *querier) error {
-		n, err := q.exec(ctx, `UPDATE agents SET last_stop = $1, last_run_at = $2, last_run_ms = $3 WHERE id = $4 AND deleted_at IS NULL`,
-			reason, toMicros(at), took.Milliseconds(), id)
+	return s.v.write(ctx, "finish run of agent", func(ctx context.Context, q *sqlite.Querier) error {
+		n, err := q.Exec(ctx, `UPDATE agents SET last_stop = $1, last_run_at = $2, last_run_ms = $3 WHERE id = $4 AND deleted_at IS NULL`,
+			reason, sqlite.ToMicros(at), took.Milliseconds(), id)
 		if err == nil && n == 0 {
-			return notFound("agent", string(id))
+			return sqlite.NotFound("agent", string(id))
 		}
 		return err
 	})
 }
 
 // raiseRev says that the settings or attachments of an agent changed.
-func raiseRev(ctx context.Context, q *querier, id core.AgentID) error {
-	_, err := q.exec(ctx, `UPDATE agents SET rev = rev + 1 WHERE id = $1`, id)
+func raiseRev(ctx context.Context, q *sqlite.Querier, id core.AgentID) error {
+	_, err := q.Exec(ctx, `UPDATE agents SET rev = rev + 1 WHERE id = $1`, id)
 	return err
 }
 
 // living fails with not_found unless the noun exists and is not deleted.
-func living(ctx context.Context, q *querier, table, noun, id string, also ...string) error {
+func living(ctx context.Context, q *sqlite.Querier, table, noun, id string, also ...string) error {
 	var one int
 	conds := append([]string{"id = $1", "deleted_at IS NULL"}, also...)
-	ok, err := q.find(ctx, &one, `SELECT 1 FROM `+table+` WHERE `+strings.Join(conds, " AND "), id)
+	ok, err := q.Find(ctx, &one, `SELECT 1 FROM `+table+` WHERE `+strings.Join(conds, " AND "), id)
 	if err == nil && !ok {
-		return notFound(noun, id)
+		return sqlite.NotFound(noun, id)
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"loci/core"
+	"loci/storage/sqlite"
 )
 
 type archives struct{ v *view }
@@ -13,8 +14,8 @@ type archiveRow struct {
 	Name      string         `db:"name"`
 	Folder    core.FolderID  `db:"folder_id"`
 	Passages  int            `db:"passages"`
-	CreatedAt micros         `db:"created_at"`
-	UpdatedAt micros         `db:"updated_at"`
+	CreatedAt sqlite.Micros  `db:"created_at"`
+	UpdatedAt sqlite.Micros  `db:"updated_at"`
 	Data      string         `db:"data"`
 }
 
@@ -26,18 +27,33 @@ type archiveData struct {
 }
 
 func newArchiveRow(a *core.Archive) (archiveRow, error) {
-	data, err := encode(archiveData{Description: a.Description, Embedding: a.Embedding, Wanted: a.Wanted, Metadata: a.Metadata})
-	return archiveRow{ID: a.ID, Name: a.Name, Folder: a.Folder, CreatedAt: toMicros(a.CreatedAt), UpdatedAt: toMicros(a.UpdatedAt), Data: data}, err
+	data, err := sqlite.Encode(archiveData{Description: a.Description, Embedding: a.Embedding, Wanted: a.Wanted, Metadata: a.Metadata})
+	return archiveRow{
+		ID:        a.ID,
+		Name:      a.Name,
+		Folder:    a.Folder,
+		CreatedAt: sqlite.ToMicros(a.CreatedAt),
+		UpdatedAt: sqlite.ToMicros(a.UpdatedAt),
+		Data:      data,
+	}, err
 }
 
 func (r *archiveRow) archive() (core.Archive, error) {
 	var d archiveData
-	if err := decode(r.Data, &d); err != nil {
+	if err := sqlite.Decode(r.Data, &d); err != nil {
 		return core.Archive{}, err
 	}
 	return core.Archive{
-		ID: r.ID, Name: r.Name, Description: d.Description, Embedding: d.Embedding, Wanted: d.Wanted, Metadata: d.Metadata, Folder: r.Folder, Passages: r.Passages,
-		CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time(),
+		ID:          r.ID,
+		Name:        r.Name,
+		Description: d.Description,
+		Embedding:   d.Embedding,
+		Wanted:      d.Wanted,
+		Metadata:    d.Metadata,
+		Folder:      r.Folder,
+		Passages:    r.Passages,
+		CreatedAt:   r.CreatedAt.Time(),
+		UpdatedAt:   r.UpdatedAt.Time(),
 	}, nil
 }
 
@@ -48,13 +64,13 @@ func (s archives) Create(ctx context.Context, a *core.Archive) error {
 	if err != nil {
 		return err
 	}
-	return s.v.write(ctx, "create archive", func(ctx context.Context, q *querier) error {
+	return s.v.write(ctx, "create archive", func(ctx context.Context, q *sqlite.Querier) error {
 		return insertArchive(ctx, q, row)
 	})
 }
 
-func insertArchive(ctx context.Context, q *querier, row archiveRow) error {
-	_, err := q.named(ctx, `INSERT INTO archives (id, name, folder_id, created_at, updated_at, data)
+func insertArchive(ctx context.Context, q *sqlite.Querier, row archiveRow) error {
+	_, err := q.Named(ctx, `INSERT INTO archives (id, name, folder_id, created_at, updated_at, data)
 		VALUES (:id, :name, :folder_id, :created_at, :updated_at, :data)`, row)
 	return err
 }
@@ -62,12 +78,12 @@ func insertArchive(ctx context.Context, q *querier, row archiveRow) error {
 func (s archives) Get(ctx context.Context, id core.ArchiveID) (core.Archive, error) {
 	ctx, q := s.v.read(ctx)
 	var row archiveRow
-	ok, err := q.find(ctx, &row, selectArchives+` WHERE a.id = $1 AND a.deleted_at IS NULL`, id)
+	ok, err := q.Find(ctx, &row, selectArchives+` WHERE a.id = $1 AND a.deleted_at IS NULL`, id)
 	if err != nil {
-		return core.Archive{}, classify("get archive", err)
+		return core.Archive{}, sqlite.Classify("get archive", err)
 	}
 	if !ok {
-		return core.Archive{}, notFound("archive", string(id))
+		return core.Archive{}, sqlite.NotFound("archive", string(id))
 	}
 	return row.archive()
 }
@@ -78,10 +94,14 @@ func (s archives) Update(ctx context.Context, a *core.Archive) error {
 	if err != nil {
 		return err
 	}
-	return s.v.write(ctx, "update archive", func(ctx context.Context, q *querier) error {
-		n, err := q.named(ctx, `UPDATE archives SET name = :name, updated_at = :updated_at, data = :data WHERE id = :id AND deleted_at IS NULL`, row)
+	return s.v.write(ctx, "update archive", func(ctx context.Context, q *sqlite.Querier) error {
+		n, err := q.Named(
+			ctx,
+			`UPDATE archives SET name = :name, updated_at = :updated_at, data = :data WHERE id = :id AND deleted_at IS NULL`,
+			row,
+		)
 		if err == nil && n == 0 {
-			return notFound("archive", string(a.ID))
+			return sqlite.NotFound("archive", string(a.ID))
 		}
 		return err
 	})
@@ -89,19 +109,24 @@ func (s archives) Update(ctx context.Context, a *core.Archive) error {
 
 // Delete marks the archive and detaches it; its passages are invisible through it.
 func (s archives) Delete(ctx context.Context, id core.ArchiveID) error {
-	return s.v.write(ctx, "delete archive", func(ctx context.Context, q *querier) error {
-		n, err := q.exec(ctx, `UPDATE archives SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL AND folder_id = ''`, s.v.s.now(), id)
+	return s.v.write(ctx, "delete archive", func(ctx context.Context, q *sqlite.Querier) error {
+		n, err := q.Exec(
+			ctx,
+			`UPDATE archives SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL AND folder_id = ''`,
+			s.v.s.now(),
+			id,
+		)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			return notFound("archive", string(id))
+			return sqlite.NotFound("archive", string(id))
 		}
 		for _, text := range []string{
 			`UPDATE agents SET rev = rev + 1 WHERE id IN (SELECT agent_id FROM agent_archives WHERE archive_id = $1)`,
 			`DELETE FROM agent_archives WHERE archive_id = $1`,
 		} {
-			if _, err := q.exec(ctx, text, id); err != nil {
+			if _, err := q.Exec(ctx, text, id); err != nil {
 				return err
 			}
 		}
@@ -111,40 +136,45 @@ func (s archives) Delete(ctx context.Context, id core.ArchiveID) error {
 
 func (s archives) List(ctx context.Context, name string, agent core.AgentID, p core.Page) ([]core.Archive, error) {
 	ctx, q := s.v.read(ctx)
-	o := order{table: "archives", cursor: "id", major: "created_at", minor: "id", alias: "a.", noun: "archive"}
-	w := &where{}
-	w.and("a.deleted_at IS NULL")
-	w.and("a.folder_id = ''")
+	o := sqlite.Order{Table: "archives", Cursor: "id", Major: "created_at", Minor: "id", Alias: "a.", Noun: "archive"}
+	w := &sqlite.Where{}
+	w.And("a.deleted_at IS NULL")
+	w.And("a.folder_id = ''")
 	if name != "" {
-		w.and("a.name = ?", name)
+		w.And("a.name = ?", name)
 	}
 	if agent != "" {
-		w.and("EXISTS (SELECT 1 FROM agent_archives aa WHERE aa.archive_id = a.id AND aa.agent_id = ?)", agent)
+		w.And("EXISTS (SELECT 1 FROM agent_archives aa WHERE aa.archive_id = a.id AND aa.agent_id = ?)", agent)
 	}
-	tail, err := o.paged(ctx, q, w, p, 50)
+	tail, err := o.Paged(ctx, q, w, p, 50)
 	if err != nil {
 		return nil, err
 	}
 	var rows []archiveRow
-	if err := q.all(ctx, &rows, selectArchives+w.String()+tail, w.args...); err != nil {
-		return nil, classify("list archives", err)
+	if err := q.All(ctx, &rows, selectArchives+w.String()+tail, w.Args...); err != nil {
+		return nil, sqlite.Classify("list archives", err)
 	}
-	return convert(rows, (*archiveRow).archive)
+	return sqlite.Convert(rows, (*archiveRow).archive)
 }
 
 func (s archives) OfAgent(ctx context.Context, agent core.AgentID) (core.Archive, bool, error) {
 	ctx, q := s.v.read(ctx)
 	var row archiveRow
-	ok, err := q.find(ctx, &row, selectArchives+` JOIN agent_archives aa ON aa.archive_id = a.id WHERE aa.agent_id = $1 AND a.deleted_at IS NULL`, agent)
+	ok, err := q.Find(
+		ctx,
+		&row,
+		selectArchives+` JOIN agent_archives aa ON aa.archive_id = a.id WHERE aa.agent_id = $1 AND a.deleted_at IS NULL`,
+		agent,
+	)
 	if err != nil || !ok {
-		return core.Archive{}, false, classify("find archive of agent", err)
+		return core.Archive{}, false, sqlite.Classify("find archive of agent", err)
 	}
 	a, err := row.archive()
 	return a, err == nil, err
 }
 
 func (s archives) Attach(ctx context.Context, agent core.AgentID, archive core.ArchiveID) error {
-	return s.v.write(ctx, "attach archive", func(ctx context.Context, q *querier) error {
+	return s.v.write(ctx, "attach archive", func(ctx context.Context, q *sqlite.Querier) error {
 		if err := living(ctx, q, "agents", "agent", string(agent)); err != nil {
 			return err
 		}
@@ -152,15 +182,16 @@ func (s archives) Attach(ctx context.Context, agent core.AgentID, archive core.A
 			return err
 		}
 		var has core.ArchiveID
-		switch ok, err := q.find(ctx, &has, `SELECT archive_id FROM agent_archives WHERE agent_id = $1`, agent); {
+		switch ok, err := q.Find(ctx, &has, `SELECT archive_id FROM agent_archives WHERE agent_id = $1`, agent); {
 		case err != nil:
 			return err
 		case ok && has == archive:
 			return nil
 		case ok:
-			return core.E(core.Conflict, "agent %s already has an archive, %s", string(agent), string(has)).WithHint("detach that one first")
+			return core.E(core.Conflict, "agent %s already has an archive, %s", string(agent), string(has)).
+				WithHint("detach that one first")
 		}
-		if _, err := q.exec(ctx, `INSERT INTO agent_archives (agent_id, archive_id) VALUES ($1, $2)`, agent, archive); err != nil {
+		if _, err := q.Exec(ctx, `INSERT INTO agent_archives (agent_id, archive_id) VALUES ($1, $2)`, agent, archive); err != nil {
 			return err
 		}
 		return raiseRev(ctx, q, agent)
@@ -168,8 +199,8 @@ func (s archives) Attach(ctx context.Context, agent core.AgentID, archive core.A
 }
 
 func (s archives) Detach(ctx context.Context, agent core.AgentID, archive core.ArchiveID) error {
-	return s.v.write(ctx, "detach archive", func(ctx context.Context, q *querier) error {
-		n, err := q.exec(ctx, `DELETE FROM agent_archives WHERE agent_id = $1 AND archive_id = $2`, agent, archive)
+	return s.v.write(ctx, "detach archive", func(ctx context.Context, q *sqlite.Querier) error {
+		n, err := q.Exec(ctx, `DELETE FROM agent_archives WHERE agent_id = $1 AND archive_id = $2`, agent, archive)
 		if err != nil {
 			return err
 		}
@@ -183,7 +214,7 @@ func (s archives) Detach(ctx context.Context, agent core.AgentID, archive core.A
 func (s archives) AgentsOf(ctx context.Context, archive core.ArchiveID) ([]core.AgentID, error) {
 	ctx, q := s.v.read(ctx)
 	ids := []core.AgentID{}
-	err := q.all(ctx, &ids, `SELECT g.id FROM agent_archives aa JOIN agents g ON g.id = aa.agent_id
+	err := q.All(ctx, &ids, `SELECT g.id FROM agent_archives aa JOIN agents g ON g.id = aa.agent_id
 		WHERE aa.archive_id = $1 AND g.deleted_at IS NULL ORDER BY g.created_at, g.id`, archive)
-	return ids, classify("list agents of archive", err)
+	return ids, sqlite.Classify("list agents of archive", err)
 }

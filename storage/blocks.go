@@ -5,22 +5,23 @@ import (
 	"strings"
 
 	"loci/core"
+	"loci/storage/sqlite"
 )
 
 type blocks struct{ v *view }
 
 type blockRow struct {
-	ID           core.BlockID `db:"id"`
-	Label        string       `db:"label"`
-	TemplateName string       `db:"template_name"`
-	Value        string       `db:"value"`
-	Description  string       `db:"description"`
-	Limit        int          `db:"limit_chars"`
-	Hidden       bool         `db:"hidden"`
-	Version      int          `db:"version"`
-	CreatedAt    micros       `db:"created_at"`
-	UpdatedAt    micros       `db:"updated_at"`
-	Data         string       `db:"data"`
+	ID           core.BlockID  `db:"id"`
+	Label        string        `db:"label"`
+	TemplateName string        `db:"template_name"`
+	Value        string        `db:"value"`
+	Description  string        `db:"description"`
+	Limit        int           `db:"limit_chars"`
+	Hidden       bool          `db:"hidden"`
+	Version      int           `db:"version"`
+	CreatedAt    sqlite.Micros `db:"created_at"`
+	UpdatedAt    sqlite.Micros `db:"updated_at"`
+	Data         string        `db:"data"`
 }
 
 type blockData struct {
@@ -31,22 +32,22 @@ type blockData struct {
 }
 
 func newBlockRow(b *core.Block) (blockRow, error) {
-	data, err := encode(blockData{ReadOnly: b.ReadOnly, Metadata: b.Metadata, Tags: b.Tags, Extra: b.Extra})
+	data, err := sqlite.Encode(blockData{ReadOnly: b.ReadOnly, Metadata: b.Metadata, Tags: b.Tags, Extra: b.Extra})
 	name, _ := b.Extra["template_name"].(string)
 	return blockRow{
 		ID: b.ID, Label: b.Label, TemplateName: name, Value: b.Value, Description: b.Description, Limit: b.Limit, Hidden: b.Hidden,
-		Version: b.Version, CreatedAt: toMicros(b.CreatedAt), UpdatedAt: toMicros(b.UpdatedAt), Data: data,
+		Version: b.Version, CreatedAt: sqlite.ToMicros(b.CreatedAt), UpdatedAt: sqlite.ToMicros(b.UpdatedAt), Data: data,
 	}, err
 }
 
 func (r *blockRow) block() (core.Block, error) {
 	var d blockData
-	if err := decode(r.Data, &d); err != nil {
+	if err := sqlite.Decode(r.Data, &d); err != nil {
 		return core.Block{}, err
 	}
 	return core.Block{
 		ID: r.ID, Label: r.Label, Value: r.Value, Description: r.Description, Limit: r.Limit, ReadOnly: d.ReadOnly, Metadata: d.Metadata,
-		Tags: d.Tags, Hidden: r.Hidden, Extra: d.Extra, Version: r.Version, CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time(),
+		Tags: d.Tags, Hidden: r.Hidden, Extra: d.Extra, Version: r.Version, CreatedAt: r.CreatedAt.Time(), UpdatedAt: r.UpdatedAt.Time(),
 	}, nil
 }
 
@@ -54,13 +55,13 @@ const selectBlocks = `SELECT b.id, b.label, b.template_name, b.value, b.descript
 	b.updated_at, b.data FROM blocks b`
 
 func (s blocks) Create(ctx context.Context, b *core.Block, by core.BlockAuthor) error {
-	return s.v.write(ctx, "create block", func(ctx context.Context, q *querier) error {
+	return s.v.write(ctx, "create block", func(ctx context.Context, q *sqlite.Querier) error {
 		b.Version = 1
 		row, err := newBlockRow(b)
 		if err != nil {
 			return err
 		}
-		_, err = q.named(ctx, `INSERT INTO blocks
+		_, err = q.Named(ctx, `INSERT INTO blocks
 			(id, label, template_name, value, description, limit_chars, hidden, version, created_at, updated_at, data) VALUES
 			(:id, :label, :template_name, :value, :description, :limit_chars, :hidden, :version, :created_at, :updated_at, :data)`, row)
 		if err != nil {
@@ -69,12 +70,12 @@ func (s blocks) Create(ctx context.Context, b *core.Block, by core.BlockAuthor) 
 		if err := keepVersion(ctx, q, b, by, row.CreatedAt); err != nil {
 			return err
 		}
-		return retag(ctx, q, "block_tags", "block_id", string(b.ID), b.Tags, true)
+		return sqlite.Retag(ctx, q, "block_tags", "block_id", string(b.ID), b.Tags, true)
 	})
 }
 
-func keepVersion(ctx context.Context, q *querier, b *core.Block, by core.BlockAuthor, at micros) error {
-	_, err := q.exec(ctx, `INSERT INTO block_versions
+func keepVersion(ctx context.Context, q *sqlite.Querier, b *core.Block, by core.BlockAuthor, at sqlite.Micros) error {
+	_, err := q.Exec(ctx, `INSERT INTO block_versions
 		(block_id, version, value, label, description, limit_chars, author_kind, author_id, step_id, restores, at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
 		b.ID, b.Version, b.Value, b.Label, b.Description, b.Limit, by.Kind, by.ID, by.Step, by.Restores, at)
@@ -85,23 +86,23 @@ func (s blocks) Get(ctx context.Context, id core.BlockID) (core.Block, error) {
 	ctx, q := s.v.read(ctx)
 	row, err := getBlock(ctx, q, id)
 	if err != nil {
-		return core.Block{}, classify("get block", err)
+		return core.Block{}, sqlite.Classify("get block", err)
 	}
 	return row.block()
 }
 
-func getBlock(ctx context.Context, q *querier, id core.BlockID) (blockRow, error) {
+func getBlock(ctx context.Context, q *sqlite.Querier, id core.BlockID) (blockRow, error) {
 	var row blockRow
-	ok, err := q.find(ctx, &row, selectBlocks+` WHERE b.id = $1 AND b.deleted_at IS NULL`, id)
+	ok, err := q.Find(ctx, &row, selectBlocks+` WHERE b.id = $1 AND b.deleted_at IS NULL`, id)
 	if err == nil && !ok {
-		err = notFound("block", string(id))
+		err = sqlite.NotFound("block", string(id))
 	}
 	return row, err
 }
 
 func (s blocks) Update(ctx context.Context, b *core.Block, by core.BlockAuthor) error {
 	expected := b.Version
-	return s.v.atomic(ctx, "update block", func(ctx context.Context, q *querier) error {
+	return s.v.atomic(ctx, "update block", func(ctx context.Context, q *sqlite.Querier) error {
 		old, err := getBlock(ctx, q, b.ID)
 		if err != nil {
 			return err
@@ -119,7 +120,7 @@ func (s blocks) Update(ctx context.Context, b *core.Block, by core.BlockAuthor) 
 		if err != nil {
 			return err
 		}
-		_, err = q.named(ctx, `UPDATE blocks SET label = :label, template_name = :template_name, value = :value, description = :description,
+		_, err = q.Named(ctx, `UPDATE blocks SET label = :label, template_name = :template_name, value = :value, description = :description,
 			limit_chars = :limit_chars, hidden = :hidden, version = :version, updated_at = :updated_at, data = :data WHERE id = :id`, row)
 		if err != nil {
 			return err
@@ -138,34 +139,34 @@ func (s blocks) Update(ctx context.Context, b *core.Block, by core.BlockAuthor) 
 				return err
 			}
 		}
-		return retag(ctx, q, "block_tags", "block_id", string(b.ID), b.Tags, false)
+		return sqlite.Retag(ctx, q, "block_tags", "block_id", string(b.ID), b.Tags, false)
 	})
 }
 
 // relabel keeps labels unique among the blocks of each agent the block is attached to.
-func relabel(ctx context.Context, q *querier, b *core.Block) error {
-	_, err := q.exec(ctx, `UPDATE agent_blocks SET label = $1 WHERE block_id = $2`, b.Label, b.ID)
-	if isConflict(classify("", err)) {
+func relabel(ctx context.Context, q *sqlite.Querier, b *core.Block) error {
+	_, err := q.Exec(ctx, `UPDATE agent_blocks SET label = $1 WHERE block_id = $2`, b.Label, b.ID)
+	if sqlite.IsConflict(sqlite.Classify("", err)) {
 		return core.E(core.Conflict, "an agent of this block already has another one labelled %q", b.Label)
 	}
 	return err
 }
 
 func (s blocks) Delete(ctx context.Context, id core.BlockID) error {
-	return s.v.write(ctx, "delete block", func(ctx context.Context, q *querier) error {
-		n, err := q.exec(ctx, `UPDATE blocks SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL`, s.v.s.now(), id)
+	return s.v.write(ctx, "delete block", func(ctx context.Context, q *sqlite.Querier) error {
+		n, err := q.Exec(ctx, `UPDATE blocks SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL`, s.v.s.now(), id)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
-			return notFound("block", string(id))
+			return sqlite.NotFound("block", string(id))
 		}
 		for _, text := range []string{
 			`UPDATE agents SET rev = rev + 1 WHERE id IN (SELECT agent_id FROM agent_blocks WHERE block_id = $1)`,
 			`DELETE FROM agent_blocks WHERE block_id = $1`,
 			`DELETE FROM block_tags WHERE block_id = $1`,
 		} {
-			if _, err := q.exec(ctx, text, id); err != nil {
+			if _, err := q.Exec(ctx, text, id); err != nil {
 				return err
 			}
 		}
@@ -173,61 +174,61 @@ func (s blocks) Delete(ctx context.Context, id core.BlockID) error {
 	})
 }
 
-func (s blocks) filter(f core.BlockFilter) *where {
-	w := &where{}
-	w.and("b.deleted_at IS NULL")
+func (s blocks) filter(f core.BlockFilter) *sqlite.Where {
+	w := &sqlite.Where{}
+	w.And("b.deleted_at IS NULL")
 	if f.Label != "" {
-		w.and("b.label = ?", f.Label)
+		w.And("b.label = ?", f.Label)
 	}
 	if f.Name != "" {
-		w.and("b.template_name = ?", f.Name)
+		w.And("b.template_name = ?", f.Name)
 	}
 	for _, s := range []struct{ column, text string }{{"label", f.LabelSearch}, {"value", f.ValueSearch}, {"description", f.DescriptionSearch}} {
 		if s.text != "" {
-			w.and(`LOWER(b.`+s.column+`) LIKE LOWER(?) ESCAPE '\'`, contains(s.text))
+			w.And(`LOWER(b.`+s.column+`) LIKE LOWER(?) ESCAPE '\'`, sqlite.Contains(s.text))
 		}
 	}
-	in(w, "b.id", f.IDs)
+	sqlite.In(w, "b.id", f.IDs)
 	if f.Agent != "" {
-		w.and("EXISTS (SELECT 1 FROM agent_blocks ab WHERE ab.block_id = b.id AND ab.agent_id = ?)", f.Agent)
+		w.And("EXISTS (SELECT 1 FROM agent_blocks ab WHERE ab.block_id = b.id AND ab.agent_id = ?)", f.Agent)
 	}
 	const sharers = "(SELECT COUNT(*) FROM agent_blocks ab JOIN agents a ON a.id = ab.agent_id WHERE ab.block_id = b.id AND a.deleted_at IS NULL)"
 	if f.SharersOver.Set() {
-		w.and(sharers+" > ?", f.SharersOver.Value)
+		w.And(sharers+" > ?", f.SharersOver.Value)
 	}
 	if f.SharersUnder.Set() {
-		w.and(sharers+" < ?", f.SharersUnder.Value)
+		w.And(sharers+" < ?", f.SharersUnder.Value)
 	}
-	in(w, sharers, f.Sharers)
-	tagged(w, "b.id", "block_tags", "block_id", f.Tags, f.MatchAllTags)
+	sqlite.In(w, sharers, f.Sharers)
+	sqlite.Tagged(w, "b.id", "block_tags", "block_id", f.Tags, f.MatchAllTags)
 	return w
 }
 
 func (s blocks) List(ctx context.Context, f core.BlockFilter, p core.Page) ([]core.Block, error) {
 	ctx, q := s.v.read(ctx)
-	o := order{table: "blocks", cursor: "id", major: "created_at", minor: "id", alias: "b.", noun: "block"}
+	o := sqlite.Order{Table: "blocks", Cursor: "id", Major: "created_at", Minor: "id", Alias: "b.", Noun: "block"}
 	w := s.filter(f)
-	tail, err := o.paged(ctx, q, w, p, 50)
+	tail, err := o.Paged(ctx, q, w, p, 50)
 	if err != nil {
 		return nil, err
 	}
 	var rows []blockRow
-	if err := q.all(ctx, &rows, selectBlocks+w.String()+tail, w.args...); err != nil {
-		return nil, classify("list blocks", err)
+	if err := q.All(ctx, &rows, selectBlocks+w.String()+tail, w.Args...); err != nil {
+		return nil, sqlite.Classify("list blocks", err)
 	}
-	return convert(rows, (*blockRow).block)
+	return sqlite.Convert(rows, (*blockRow).block)
 }
 
 func (s blocks) Count(ctx context.Context, f core.BlockFilter) (int, error) {
 	ctx, q := s.v.read(ctx)
 	w := s.filter(f)
 	var n int
-	err := q.get(ctx, &n, `SELECT COUNT(*) FROM blocks b`+w.String(), w.args...)
-	return n, classify("count blocks", err)
+	err := q.Get(ctx, &n, `SELECT COUNT(*) FROM blocks b`+w.String(), w.Args...)
+	return n, sqlite.Classify("count blocks", err)
 }
 
 func (s blocks) Attach(ctx context.Context, agent core.AgentID, block core.BlockID) error {
-	return s.v.write(ctx, "attach block", func(ctx context.Context, q *querier) error {
+	return s.v.write(ctx, "attach block", func(ctx context.Context, q *sqlite.Querier) error {
 		if err := living(ctx, q, "agents", "agent", string(agent)); err != nil {
 			return err
 		}
@@ -235,10 +236,10 @@ func (s blocks) Attach(ctx context.Context, agent core.AgentID, block core.Block
 		if err != nil {
 			return err
 		}
-		n, err := q.exec(ctx, `INSERT INTO agent_blocks (agent_id, block_id, label, position)
+		n, err := q.Exec(ctx, `INSERT INTO agent_blocks (agent_id, block_id, label, position)
 			SELECT $1, $2, $3, COALESCE(MAX(position), 0) + 1 FROM agent_blocks WHERE agent_id = $1
 			ON CONFLICT (agent_id, block_id) DO NOTHING`, agent, block, row.Label)
-		if isConflict(classify("", err)) {
+		if sqlite.IsConflict(sqlite.Classify("", err)) {
 			return core.E(core.Conflict, "the agent already has a block labelled %q", row.Label)
 		}
 		if err != nil || n == 0 {
@@ -249,8 +250,8 @@ func (s blocks) Attach(ctx context.Context, agent core.AgentID, block core.Block
 }
 
 func (s blocks) Detach(ctx context.Context, agent core.AgentID, block core.BlockID) error {
-	return s.v.write(ctx, "detach block", func(ctx context.Context, q *querier) error {
-		n, err := q.exec(ctx, `DELETE FROM agent_blocks WHERE agent_id = $1 AND block_id = $2`, agent, block)
+	return s.v.write(ctx, "detach block", func(ctx context.Context, q *sqlite.Querier) error {
+		n, err := q.Exec(ctx, `DELETE FROM agent_blocks WHERE agent_id = $1 AND block_id = $2`, agent, block)
 		if err != nil {
 			return err
 		}
@@ -264,21 +265,21 @@ func (s blocks) Detach(ctx context.Context, agent core.AgentID, block core.Block
 func (s blocks) OfAgent(ctx context.Context, agent core.AgentID) ([]core.Block, error) {
 	ctx, q := s.v.read(ctx)
 	var rows []blockRow
-	err := q.all(ctx, &rows, selectBlocks+` JOIN agent_blocks ab ON ab.block_id = b.id
+	err := q.All(ctx, &rows, selectBlocks+` JOIN agent_blocks ab ON ab.block_id = b.id
 		WHERE ab.agent_id = $1 AND b.deleted_at IS NULL ORDER BY ab.position`, agent)
 	if err != nil {
-		return nil, classify("list blocks of agent", err)
+		return nil, sqlite.Classify("list blocks of agent", err)
 	}
-	return convert(rows, (*blockRow).block)
+	return sqlite.Convert(rows, (*blockRow).block)
 }
 
 func (s blocks) ByLabel(ctx context.Context, agent core.AgentID, label string) (core.Block, error) {
 	ctx, q := s.v.read(ctx)
 	var row blockRow
-	ok, err := q.find(ctx, &row, selectBlocks+` JOIN agent_blocks ab ON ab.block_id = b.id
+	ok, err := q.Find(ctx, &row, selectBlocks+` JOIN agent_blocks ab ON ab.block_id = b.id
 		WHERE ab.agent_id = $1 AND ab.label = $2 AND b.deleted_at IS NULL`, agent, label)
 	if err != nil {
-		return core.Block{}, classify("get block by label", err)
+		return core.Block{}, sqlite.Classify("get block by label", err)
 	}
 	if !ok {
 		return core.Block{}, core.E(core.NotFound, "agent %s has no block labelled %q", string(agent), label)
@@ -289,9 +290,9 @@ func (s blocks) ByLabel(ctx context.Context, agent core.AgentID, label string) (
 func (s blocks) AgentsOf(ctx context.Context, block core.BlockID) ([]core.AgentID, error) {
 	ctx, q := s.v.read(ctx)
 	ids := []core.AgentID{}
-	err := q.all(ctx, &ids, `SELECT a.id FROM agent_blocks ab JOIN agents a ON a.id = ab.agent_id
+	err := q.All(ctx, &ids, `SELECT a.id FROM agent_blocks ab JOIN agents a ON a.id = ab.agent_id
 		WHERE ab.block_id = $1 AND a.deleted_at IS NULL ORDER BY a.created_at, a.id`, block)
-	return ids, classify("list agents of block", err)
+	return ids, sqlite.Classify("list agents of block", err)
 }
 
 type versionRow struct {
@@ -305,13 +306,13 @@ type versionRow struct {
 	AuthorID    string          `db:"author_id"`
 	Step        core.StepID     `db:"step_id"`
 	Restores    int             `db:"restores"`
-	At          micros          `db:"at"`
+	At          sqlite.Micros   `db:"at"`
 }
 
 func (r *versionRow) version() (core.BlockVersion, error) {
 	return core.BlockVersion{
 		Block: r.Block, Version: r.Version, Value: r.Value, Label: r.Label, Description: r.Description, Limit: r.Limit,
-		Author: core.BlockAuthor{Kind: r.AuthorKind, ID: r.AuthorID, Step: r.Step, Restores: r.Restores}, At: r.At.time(),
+		Author: core.BlockAuthor{Kind: r.AuthorKind, ID: r.AuthorID, Step: r.Step, Restores: r.Restores}, At: r.At.Time(),
 	}, nil
 }
 
@@ -321,12 +322,12 @@ const selectVersions = `SELECT block_id, version, value, label, description, lim
 func (s blocks) Version(ctx context.Context, id core.BlockID, version int) (core.BlockVersion, error) {
 	ctx, q := s.v.read(ctx)
 	v, err := getVersion(ctx, q, id, version)
-	return v, classify("get block version", err)
+	return v, sqlite.Classify("get block version", err)
 }
 
-func getVersion(ctx context.Context, q *querier, id core.BlockID, version int) (core.BlockVersion, error) {
+func getVersion(ctx context.Context, q *sqlite.Querier, id core.BlockID, version int) (core.BlockVersion, error) {
 	var row versionRow
-	ok, err := q.find(ctx, &row, selectVersions+` WHERE block_id = $1 AND version = $2`, id, version)
+	ok, err := q.Find(ctx, &row, selectVersions+` WHERE block_id = $1 AND version = $2`, id, version)
 	if err != nil {
 		return core.BlockVersion{}, err
 	}
@@ -339,29 +340,35 @@ func getVersion(ctx context.Context, q *querier, id core.BlockID, version int) (
 // Versions pages by version number: the cursor is its text.
 func (s blocks) Versions(ctx context.Context, id core.BlockID, p core.Page) ([]core.BlockVersion, error) {
 	ctx, q := s.v.read(ctx)
-	w := &where{}
-	w.and("block_id = ?", id)
+	w := &sqlite.Where{}
+	w.And("block_id = ?", id)
 	for _, c := range []struct{ cursor, cmp string }{{p.After, "<"}, {p.Before, ">"}} {
 		if c.cursor == "" {
 			continue
 		}
 		var at int
-		ok, err := q.find(ctx, &at, `SELECT version FROM block_versions WHERE block_id = $1 AND CAST(version AS TEXT) = $2`, id, strings.TrimSpace(c.cursor))
+		ok, err := q.Find(
+			ctx,
+			&at,
+			`SELECT version FROM block_versions WHERE block_id = $1 AND CAST(version AS TEXT) = $2`,
+			id,
+			strings.TrimSpace(c.cursor),
+		)
 		if err != nil {
-			return nil, classify("find cursor", err)
+			return nil, sqlite.Classify("find cursor", err)
 		}
 		if !ok {
 			return nil, core.E(core.NotFound, "the cursor %s does not exist: no such version", c.cursor)
 		}
-		w.and("version "+c.cmp+" ?", at)
+		w.And("version "+c.cmp+" ?", at)
 	}
 	limit := 50
 	if p.Limit > 0 {
 		limit = p.Limit
 	}
 	var rows []versionRow
-	if err := q.all(ctx, &rows, selectVersions+w.String()+` ORDER BY version DESC LIMIT `+w.arg(limit), w.args...); err != nil {
-		return nil, classify("list block versions", err)
+	if err := q.All(ctx, &rows, selectVersions+w.String()+` ORDER BY version DESC LIMIT `+w.Arg(limit), w.Args...); err != nil {
+		return nil, sqlite.Classify("list block versions", err)
 	}
-	return convert(rows, (*versionRow).version)
+	return sqlite.Convert(rows, (*versionRow).version)
 }

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"loci/core"
-	"loci/storage/index"
+	"loci/core/search"
 )
 
 // hoard is a store with long messages and a short passage behind them.
@@ -37,7 +37,7 @@ func TestLongTextsAreReadFewAtOnce(t *testing.T) {
 	// Each reads once after a number and returns the numbers of what it read, and the length of the texts.
 	readers := map[string]func(after int64) (seqs []int64, bytes int, err error){
 		"all": func(after int64) (seqs []int64, bytes int, err error) {
-			docs, _, _, err := s.search.All(ctx, index.Message, after, 2000)
+			docs, _, _, err := s.search.All(ctx, search.Message, after, 2000)
 			for _, d := range docs {
 				seqs, bytes = append(seqs, d.Seq), bytes+len(d.Text)
 			}
@@ -52,7 +52,7 @@ func TestLongTextsAreReadFewAtOnce(t *testing.T) {
 			if len(ids) == 0 {
 				return nil, 0, err
 			}
-			docs, err2 := s.search.Docs(ctx, index.Message, ids)
+			docs, err2 := s.search.Docs(ctx, search.Message, ids)
 			for _, d := range docs {
 				bytes += len(d.Text)
 			}

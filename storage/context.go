@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"loci/core"
+	"loci/storage/sqlite"
 )
 
 // contextRow is one interval during which a message was part of what a conversation sends, with the message itself.
@@ -38,19 +39,22 @@ func (s messages) Enter(ctx context.Context, conv core.ConversationID, rev int, 
 	if len(ids) == 0 {
 		return nil
 	}
-	return s.v.atomic(ctx, "enter context", func(ctx context.Context, q *querier) error {
+	return s.v.atomic(ctx, "enter context", func(ctx context.Context, q *sqlite.Querier) error {
 		var last int64
-		if err := q.get(ctx, &last, `SELECT COALESCE(MAX(position), 0) FROM context WHERE conversation_id = $1`, conv); err != nil {
+		if err := q.Get(ctx, &last, `SELECT COALESCE(MAX(position), 0) FROM context WHERE conversation_id = $1`, conv); err != nil {
 			return err
 		}
-		for chunk := range chunks(ids) {
-			w := &where{}
+		for chunk := range Chunks(ids) {
+			w := &sqlite.Where{}
 			values := make([]string, len(chunk))
 			for i, id := range chunk {
 				last++
-				values[i] = w.bind("(?, ?, ?, ?, '', ?)", conv, id, last, rev, cutTo[id])
+				values[i] = w.Bind("(?, ?, ?, ?, '', ?)", conv, id, last, rev, cutTo[id])
 			}
-			_, err := q.exec(ctx, `INSERT INTO context (conversation_id, message_id, position, entered, why, cut_to) VALUES `+strings.Join(values, ", "), w.args...)
+			_, err := q.Exec(
+				ctx,
+				`INSERT INTO context (conversation_id, message_id, position, entered, why, cut_to) VALUES `+strings.Join(values, ", "),
+				w.Args...)
 			if err != nil {
 				return err
 			}
@@ -65,21 +69,30 @@ func (s messages) Enter(ctx context.Context, conv core.ConversationID, rev int, 
 
 // reindex tells search about messages whose visibility a reset or rewind changed; if again, about those alone that had left
 // this or any other conversation by one.
-func reindex(ctx context.Context, q *querier, conv core.ConversationID, ids []core.MessageID, again bool) error {
-	w := &where{}
+func reindex(ctx context.Context, q *sqlite.Querier, conv core.ConversationID, ids []core.MessageID, again bool) error {
+	w := &sqlite.Where{}
 	if again {
-		w.and("why IN ('reset', 'rewind')")
+		w.And("why IN ('reset', 'rewind')")
 	} else {
-		w.and("conversation_id = ?", conv)
+		w.And("conversation_id = ?", conv)
 	}
-	in(w, "message_id", ids)
-	_, err := q.exec(ctx, `INSERT INTO changes (kind, id, op) SELECT DISTINCT '`+kindMessage+`', message_id, '`+opWrite+`' FROM context`+w.String(), w.args...)
+	sqlite.In(w, "message_id", ids)
+	_, err := q.Exec(
+		ctx,
+		`INSERT INTO changes (kind, id, op) SELECT DISTINCT '`+kindMessage+`', message_id, '`+opWrite+`' FROM context`+w.String(),
+		w.Args...)
 	return err
 }
 
 func (s messages) EnterFirst(ctx context.Context, conv core.ConversationID, rev int, id core.MessageID) error {
-	return s.v.write(ctx, "enter context", func(ctx context.Context, q *querier) error {
-		_, err := q.exec(ctx, `INSERT INTO context (conversation_id, message_id, position, entered, why, cut_to) VALUES ($1, $2, 0, $3, '', 0)`, conv, id, rev)
+	return s.v.write(ctx, "enter context", func(ctx context.Context, q *sqlite.Querier) error {
+		_, err := q.Exec(
+			ctx,
+			`INSERT INTO context (conversation_id, message_id, position, entered, why, cut_to) VALUES ($1, $2, 0, $3, '', 0)`,
+			conv,
+			id,
+			rev,
+		)
 		return err
 	})
 }
@@ -88,27 +101,31 @@ func (s messages) Leave(ctx context.Context, conv core.ConversationID, rev int, 
 	if len(ids) == 0 {
 		return nil
 	}
-	return s.v.atomic(ctx, "leave context", func(ctx context.Context, q *querier) error { return leave(ctx, q, conv, rev, why, ids) })
+	return s.v.atomic(
+		ctx,
+		"leave context",
+		func(ctx context.Context, q *sqlite.Querier) error { return leave(ctx, q, conv, rev, why, ids) },
+	)
 }
 
 // leaveAtOnce is how many rows one statement closes. Their ids are random, so that a few of them lie all over an index:
 // a long window costs several times as much where it leaves in small parts.
 const leaveAtOnce = 20_000
 
-func leave(ctx context.Context, q *querier, conv core.ConversationID, rev int, why core.LeftWhy, ids []core.MessageID) error {
+func leave(ctx context.Context, q *sqlite.Querier, conv core.ConversationID, rev int, why core.LeftWhy, ids []core.MessageID) error {
 	for chunk := range slices.Chunk(ids, leaveAtOnce) {
-		w := &where{}
-		set := w.bind(`"left" = ?, why = ?`, rev, why)
-		w.and(`conversation_id = ? AND "left" IS NULL`, conv)
-		in(w, "message_id", chunk)
-		if _, err := q.exec(ctx, `UPDATE context SET `+set+w.String(), w.args...); err != nil {
+		w := &sqlite.Where{}
+		set := w.Bind(`"left" = ?, why = ?`, rev, why)
+		w.And(`conversation_id = ? AND "left" IS NULL`, conv)
+		sqlite.In(w, "message_id", chunk)
+		if _, err := q.Exec(ctx, `UPDATE context SET `+set+w.String(), w.Args...); err != nil {
 			return err
 		}
 	}
 	if why != core.LeftReset && why != core.LeftRewind {
 		return nil
 	}
-	for chunk := range chunks(ids) {
+	for chunk := range Chunks(ids) {
 		if err := reindex(ctx, q, conv, chunk, false); err != nil {
 			return err
 		}
@@ -130,16 +147,16 @@ func (s messages) ContextAt(ctx context.Context, conv core.ConversationID, rev i
 func (s messages) rows(ctx context.Context, tail string, args ...any) ([]core.InContext, error) {
 	ctx, q := s.v.read(ctx)
 	var rows []contextRow
-	if err := q.all(ctx, &rows, selectContext+" "+tail, args...); err != nil {
-		return nil, classify("read context", err)
+	if err := q.All(ctx, &rows, selectContext+" "+tail, args...); err != nil {
+		return nil, sqlite.Classify("read context", err)
 	}
-	return convert(rows, (*contextRow).inContext)
+	return sqlite.Convert(rows, (*contextRow).inContext)
 }
 
 func (s messages) ContextIDs(ctx context.Context, conv core.ConversationID) ([]core.MessageID, error) {
 	ctx, q := s.v.read(ctx)
 	ids := []core.MessageID{}
-	err := q.all(ctx, &ids, `SELECT m.id FROM context c JOIN messages m ON m.id = c.message_id
+	err := q.All(ctx, &ids, `SELECT m.id FROM context c JOIN messages m ON m.id = c.message_id
 		WHERE c.conversation_id = $1 AND c."left" IS NULL AND m.hidden = '' ORDER BY c.position, m.seq`, conv)
-	return ids, classify("list context", err)
+	return ids, sqlite.Classify("list context", err)
 }

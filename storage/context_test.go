@@ -27,7 +27,12 @@ func TestALongWindowLeavesWithFewStatements(t *testing.T) {
 	msgs, ids := make([]*core.Message, n), make([]core.MessageID, n)
 	for i := range msgs {
 		msgs[i] = &core.Message{
-			ID: core.NewMessageID(), Agent: a, Conversation: conv, Role: core.RoleUser, CreatedAt: time.Now(), Content: []core.Content{core.Text("x")},
+			ID:           core.NewMessageID(),
+			Agent:        a,
+			Conversation: conv,
+			Role:         core.RoleUser,
+			CreatedAt:    time.Now(),
+			Content:      []core.Content{core.Text("x")},
 		}
 		ids[i] = msgs[i].ID
 	}
@@ -55,7 +60,7 @@ func TestALongWindowLeavesWithFewStatements(t *testing.T) {
 		ID, Parent, Notused int
 		Detail              string
 	}
-	if err := s.facts.readerDB.SelectContext(ctx, &plan, `EXPLAIN QUERY PLAN `+sql, make([]any, strings.Count(sql, "$"))...); err != nil {
+	if err := s.facts.Readers.SelectContext(ctx, &plan, `EXPLAIN QUERY PLAN `+sql, make([]any, strings.Count(sql, "$"))...); err != nil {
 		t.Fatal(err)
 	}
 	if first := plan[0].Detail; !strings.Contains(first, "(conversation_id=? AND message_id=?)") {

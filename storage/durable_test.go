@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/storage/sqlite"
 )
 
 // crashDir tells a copy of the test binary to be the process that is killed.
@@ -21,6 +22,9 @@ const crashDir = "LOCI_TEST_CRASH_DIR"
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(crashDir); dir != "" {
 		os.Exit(writeUntilKilled(dir))
+	}
+	if dir := os.Getenv(renumberDir); dir != "" {
+		os.Exit(renumberUntilKilled(dir))
 	}
 	os.Exit(m.Run())
 }
@@ -44,7 +48,14 @@ func writeUntilKilled(dir string) int {
 	for range 4 {
 		wg.Go(func() {
 			for {
-				m := core.Message{ID: core.NewMessageID(), Agent: agents[0].ID, Conversation: conv, Role: core.RoleUser, Content: []core.Content{core.Text("word")}, CreatedAt: time.Now()}
+				m := core.Message{
+					ID:           core.NewMessageID(),
+					Agent:        agents[0].ID,
+					Conversation: conv,
+					Role:         core.RoleUser,
+					Content:      []core.Content{core.Text("word")},
+					CreatedAt:    time.Now(),
+				}
 				err := s.Tx(ctx, func(ctx context.Context, tx core.Store) error {
 					if err := tx.Messages().Insert(ctx, &m); err != nil {
 						return err
@@ -130,7 +141,7 @@ func checkWhole(t *testing.T, s *Store, agent core.AgentID, atLeast int) {
 		Counted  int `db:"counted"`
 		Entered  int `db:"entered"`
 	}
-	err := s.facts.readerDB.GetContext(t.Context(), &row, `SELECT (SELECT COUNT(*) FROM messages) AS messages,
+	err := s.facts.Readers.GetContext(t.Context(), &row, `SELECT (SELECT COUNT(*) FROM messages) AS messages,
 		(SELECT message_count FROM agents) AS counted, (SELECT COUNT(*) FROM context) AS entered`)
 	if err != nil {
 		t.Fatal(err)
@@ -138,7 +149,7 @@ func checkWhole(t *testing.T, s *Store, agent core.AgentID, atLeast int) {
 	if row.Messages < atLeast || row.Counted != row.Messages || row.Entered != row.Messages {
 		t.Errorf("%+v, acknowledged %d", row, atLeast)
 	}
-	found, err := s.Messages().Match(t.Context(), core.SearchQuery{Text: "word", Limit: 5}, core.MessageFilter{Agent: agent})
+	found, err := matchMessages(t.Context(), s, core.SearchQuery{Text: "word", Limit: 5}, core.MessageFilter{Agent: agent})
 	if err != nil || len(found) != 5 {
 		t.Errorf("search after the kill: %d hits, %v", len(found), err)
 	}
@@ -164,7 +175,15 @@ func step(t *testing.T, s *Store, a core.AgentID, rev int, record func() []strin
 		}
 		var ids []core.MessageID
 		for _, role := range []core.Role{core.RoleUser, core.RoleAssistant, core.RoleTool} {
-			m := core.Message{ID: core.NewMessageID(), Agent: a, Conversation: conv, Run: run.ID, Role: role, Content: []core.Content{core.Text("text")}, CreatedAt: time.Now()}
+			m := core.Message{
+				ID:           core.NewMessageID(),
+				Agent:        a,
+				Conversation: conv,
+				Run:          run.ID,
+				Role:         role,
+				Content:      []core.Content{core.Text("text")},
+				CreatedAt:    time.Now(),
+			}
 			if err := tx.Messages().Insert(ctx, &m); err != nil {
 				return err
 			}
@@ -233,15 +252,21 @@ func TestAStepCostsTheSameWhateverTheHistory(t *testing.T) {
 func grow(t *testing.T, s *Store, a core.AgentID, n int) {
 	t.Helper()
 	conv := core.DefaultConversation(a)
-	err := s.write(t.Context(), "grow", func(ctx context.Context, q *querier) error {
+	err := s.write(t.Context(), "grow", func(ctx context.Context, q *sqlite.Querier) error {
 		for i := range n {
 			id := fmt.Sprint("old-", i)
-			_, err := q.exec(ctx, `INSERT INTO messages (id, agent_id, conversation_id, run_id, step_id, role, hidden, is_error, tokens, created_at, preface, data)
-				VALUES ($1, $2, $3, '', '', 'user', '', FALSE, 1, 1, '', '{}')`, id, a, conv)
+			_, err := q.Exec(
+				ctx,
+				`INSERT INTO messages (id, agent_id, conversation_id, run_id, step_id, role, hidden, is_error, tokens, created_at, preface, data)
+				VALUES ($1, $2, $3, '', '', 'user', '', FALSE, 1, 1, '', '{}')`,
+				id,
+				a,
+				conv,
+			)
 			if err != nil {
 				return err
 			}
-			_, err = q.exec(ctx, `INSERT INTO context (conversation_id, message_id, position, entered, "left", why, cut_to)
+			_, err = q.Exec(ctx, `INSERT INTO context (conversation_id, message_id, position, entered, "left", why, cut_to)
 				VALUES ($1, $2, $3, 1, 2, 'eviction', 0)`, conv, id, 1000+i)
 			if err != nil {
 				return err
@@ -258,7 +283,8 @@ func grow(t *testing.T, s *Store, a core.AgentID, n int) {
 func plans(t *testing.T, s *Store, texts []string) {
 	t.Helper()
 	for _, text := range texts {
-		if !strings.Contains(text, " ") || strings.HasPrefix(text, "BEGIN") || strings.HasPrefix(text, "SAVEPOINT") || strings.HasPrefix(text, "RELEASE") {
+		if !strings.Contains(text, " ") || strings.HasPrefix(text, "BEGIN") || strings.HasPrefix(text, "SAVEPOINT") ||
+			strings.HasPrefix(text, "RELEASE") {
 			continue
 		}
 		args := make([]any, strings.Count(text, "$"))
@@ -268,7 +294,7 @@ func plans(t *testing.T, s *Store, texts []string) {
 			NotUsed int    `db:"notused"`
 			Detail  string `db:"detail"`
 		}
-		if err := s.facts.readerDB.SelectContext(t.Context(), &plan, "EXPLAIN QUERY PLAN "+text, args...); err != nil {
+		if err := s.facts.Readers.SelectContext(t.Context(), &plan, "EXPLAIN QUERY PLAN "+text, args...); err != nil {
 			t.Fatalf("explain %s: %v", text, err)
 		}
 		for _, r := range plan {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"loci/core"
+	"loci/storage/sqlite"
 )
 
 type files struct{ v *view }
@@ -24,8 +25,8 @@ type fileRow struct {
 	Size      int64           `db:"size"`
 	Chunks    int             `db:"chunks"`
 	Embedded  int             `db:"embedded"`
-	CreatedAt micros          `db:"created_at"`
-	UpdatedAt micros          `db:"updated_at"`
+	CreatedAt sqlite.Micros   `db:"created_at"`
+	UpdatedAt sqlite.Micros   `db:"updated_at"`
 	Data      string          `db:"data"`
 }
 
@@ -39,29 +40,47 @@ type fileData struct {
 	Chars      int            `json:"chars,omitempty"`
 	Pages      int            `json:"pages,omitempty"`
 	Metadata   map[string]any `json:"metadata,omitempty"`
-	ModifiedAt micros         `json:"modified_at,omitempty"`
+	ModifiedAt sqlite.Micros  `json:"modified_at,omitempty"`
 }
 
 func newFileRow(f *core.File) (fileRow, error) {
-	data, err := encode(fileData{
+	data, err := sqlite.Encode(fileData{
 		Original: f.Original, Kind: f.Kind, MIME: f.MIME, Error: f.Error, Title: f.Title, Lines: f.Lines, Chars: f.Chars, Pages: f.Pages,
-		Metadata: f.Metadata, ModifiedAt: toMicros(f.ModifiedAt),
+		Metadata: f.Metadata, ModifiedAt: sqlite.ToMicros(f.ModifiedAt),
 	})
 	return fileRow{
 		ID: f.ID, Folder: f.Folder, Name: f.Name, Hash: f.Hash, Status: f.Status, Size: f.Size, Chunks: f.Chunks, Embedded: f.Embedded,
-		CreatedAt: toMicros(f.CreatedAt), UpdatedAt: toMicros(f.UpdatedAt), Data: data,
+		CreatedAt: sqlite.ToMicros(f.CreatedAt), UpdatedAt: sqlite.ToMicros(f.UpdatedAt), Data: data,
 	}, err
 }
 
 func (r *fileRow) file() (core.File, error) {
 	var d fileData
-	if err := decode(r.Data, &d); err != nil {
+	if err := sqlite.Decode(r.Data, &d); err != nil {
 		return core.File{}, err
 	}
 	return core.File{
-		ID: r.ID, Folder: r.Folder, Name: r.Name, Original: d.Original, Kind: d.Kind, MIME: d.MIME, Size: r.Size, Hash: r.Hash, Status: r.Status,
-		Error: d.Error, Title: d.Title, Lines: d.Lines, Chars: d.Chars, Pages: d.Pages, Chunks: r.Chunks, Embedded: r.Embedded,
-		Metadata: d.Metadata, Seq: r.Seq, ModifiedAt: d.ModifiedAt.time(), CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time(),
+		ID:         r.ID,
+		Folder:     r.Folder,
+		Name:       r.Name,
+		Original:   d.Original,
+		Kind:       d.Kind,
+		MIME:       d.MIME,
+		Size:       r.Size,
+		Hash:       r.Hash,
+		Status:     r.Status,
+		Error:      d.Error,
+		Title:      d.Title,
+		Lines:      d.Lines,
+		Chars:      d.Chars,
+		Pages:      d.Pages,
+		Chunks:     r.Chunks,
+		Embedded:   r.Embedded,
+		Metadata:   d.Metadata,
+		Seq:        r.Seq,
+		ModifiedAt: d.ModifiedAt.Time(),
+		CreatedAt:  r.CreatedAt.Time(),
+		UpdatedAt:  r.UpdatedAt.Time(),
 	}, nil
 }
 
@@ -72,36 +91,47 @@ func (s files) Create(ctx context.Context, f *core.File, data []byte) error {
 	if err != nil {
 		return err
 	}
-	return s.v.atomic(ctx, "create file", func(ctx context.Context, q *querier) error {
+	return s.v.atomic(ctx, "create file", func(ctx context.Context, q *sqlite.Querier) error {
 		if err := countFiles(ctx, q, f.Folder, 1, f.Size); err != nil {
 			return err
 		}
-		err := q.namedGet(ctx, &f.Seq, `INSERT INTO files (id, folder_id, name, hash, status, size, chunks, embedded, created_at, updated_at, data)
-			VALUES (:id, :folder_id, :name, :hash, :status, :size, :chunks, :embedded, :created_at, :updated_at, :data) RETURNING seq`, row)
+		err := q.NamedGet(
+			ctx,
+			&f.Seq,
+			`INSERT INTO files (id, folder_id, name, hash, status, size, chunks, embedded, created_at, updated_at, data)
+			VALUES (:id, :folder_id, :name, :hash, :status, :size, :chunks, :embedded, :created_at, :updated_at, :data) RETURNING seq`,
+			row,
+		)
 		if err != nil {
 			return takenFile(err, f.Name)
 		}
 		if data == nil {
 			return nil
 		}
-		_, err = q.exec(ctx, `INSERT INTO file_bytes (file_id, data) VALUES ($1, $2)`, f.ID, data)
+		_, err = q.Exec(ctx, `INSERT INTO file_bytes (file_id, data) VALUES ($1, $2)`, f.ID, data)
 		return err
 	})
 }
 
 // takenFile says which name is taken.
 func takenFile(err error, name string) error {
-	if isConflict(classify("", err)) {
+	if sqlite.IsConflict(sqlite.Classify("", err)) {
 		return core.E(core.Conflict, "the folder has a file named %q already", name)
 	}
 	return err
 }
 
 // countFiles keeps the counters of a folder.
-func countFiles(ctx context.Context, q *querier, folder core.FolderID, files int, bytes int64) error {
-	n, err := q.exec(ctx, `UPDATE folders SET files = files + $1, bytes = bytes + $2 WHERE id = $3 AND deleted_at IS NULL`, files, bytes, folder)
+func countFiles(ctx context.Context, q *sqlite.Querier, folder core.FolderID, files int, bytes int64) error {
+	n, err := q.Exec(
+		ctx,
+		`UPDATE folders SET files = files + $1, bytes = bytes + $2 WHERE id = $3 AND deleted_at IS NULL`,
+		files,
+		bytes,
+		folder,
+	)
 	if err == nil && n == 0 {
-		return notFound("folder", string(folder))
+		return sqlite.NotFound("folder", string(folder))
 	}
 	return err
 }
@@ -109,17 +139,17 @@ func countFiles(ctx context.Context, q *querier, folder core.FolderID, files int
 func (s files) Get(ctx context.Context, id core.FileID) (core.File, error) {
 	ctx, q := s.v.read(ctx)
 	f, err := getFile(ctx, q, id)
-	return f, classify("get file", err)
+	return f, sqlite.Classify("get file", err)
 }
 
-func getFile(ctx context.Context, q *querier, id core.FileID) (core.File, error) {
+func getFile(ctx context.Context, q *sqlite.Querier, id core.FileID) (core.File, error) {
 	var row fileRow
-	ok, err := q.find(ctx, &row, `SELECT `+fileColumns+` FROM files f WHERE f.id = $1 AND f.deleted_at IS NULL`, id)
+	ok, err := q.Find(ctx, &row, `SELECT `+fileColumns+` FROM files f WHERE f.id = $1 AND f.deleted_at IS NULL`, id)
 	if err != nil {
 		return core.File{}, err
 	}
 	if !ok {
-		return core.File{}, notFound("file", string(id))
+		return core.File{}, sqlite.NotFound("file", string(id))
 	}
 	return row.file()
 }
@@ -127,11 +157,16 @@ func getFile(ctx context.Context, q *querier, id core.FileID) (core.File, error)
 func (s files) Data(ctx context.Context, id core.FileID) ([]byte, error) {
 	ctx, q := s.v.read(ctx)
 	var data []byte
-	ok, err := q.find(ctx, &data, `SELECT b.data FROM file_bytes b JOIN files f ON f.id = b.file_id WHERE f.id = $1 AND f.deleted_at IS NULL`, id)
+	ok, err := q.Find(
+		ctx,
+		&data,
+		`SELECT b.data FROM file_bytes b JOIN files f ON f.id = b.file_id WHERE f.id = $1 AND f.deleted_at IS NULL`,
+		id,
+	)
 	if err == nil && !ok {
 		return nil, core.E(core.NotFound, "the bytes of file %s are not kept", string(id))
 	}
-	return data, classify("read the bytes of a file", err)
+	return data, sqlite.Classify("read the bytes of a file", err)
 }
 
 func (s files) Update(ctx context.Context, f *core.File) error {
@@ -139,7 +174,7 @@ func (s files) Update(ctx context.Context, f *core.File) error {
 	if err != nil {
 		return err
 	}
-	return s.v.atomic(ctx, "update file", func(ctx context.Context, q *querier) error {
+	return s.v.atomic(ctx, "update file", func(ctx context.Context, q *sqlite.Querier) error {
 		old, err := getFile(ctx, q, f.ID)
 		if err != nil {
 			return err
@@ -149,9 +184,13 @@ func (s files) Update(ctx context.Context, f *core.File) error {
 }
 
 // updateFile writes a row in place of another and drops the bytes of what is read, or cannot be.
-func updateFile(ctx context.Context, q *querier, old *core.File, row *fileRow) error {
-	_, err := q.named(ctx, `UPDATE files SET name = :name, hash = :hash, status = :status, size = :size, chunks = :chunks, embedded = :embedded,
-		created_at = :created_at, updated_at = :updated_at, data = :data WHERE id = :id`, row)
+func updateFile(ctx context.Context, q *sqlite.Querier, old *core.File, row *fileRow) error {
+	_, err := q.Named(
+		ctx,
+		`UPDATE files SET name = :name, hash = :hash, status = :status, size = :size, chunks = :chunks, embedded = :embedded,
+		created_at = :created_at, updated_at = :updated_at, data = :data WHERE id = :id`,
+		row,
+	)
 	if err != nil {
 		return takenFile(err, row.Name)
 	}
@@ -161,7 +200,7 @@ func updateFile(ctx context.Context, q *querier, old *core.File, row *fileRow) e
 		}
 	}
 	if row.Status == core.FileFailed {
-		_, err = q.exec(ctx, `DELETE FROM file_bytes WHERE file_id = $1`, row.ID)
+		_, err = q.Exec(ctx, `DELETE FROM file_bytes WHERE file_id = $1`, row.ID)
 	}
 	return err
 }
@@ -171,7 +210,7 @@ func (s files) Fill(ctx context.Context, f *core.File, doc core.Document, chunks
 	if err != nil {
 		return core.E(core.Internal, "encode a document: %w", err)
 	}
-	body, err := pack(string(text))
+	body, err := Pack(string(text))
 	if err != nil {
 		return err
 	}
@@ -180,7 +219,7 @@ func (s files) Fill(ctx context.Context, f *core.File, doc core.Document, chunks
 	if err != nil {
 		return err
 	}
-	return s.v.atomic(ctx, "store the text of a file", func(ctx context.Context, q *querier) error {
+	return s.v.atomic(ctx, "store the text of a file", func(ctx context.Context, q *sqlite.Querier) error {
 		old, err := getFile(ctx, q, f.ID)
 		if err != nil {
 			return err
@@ -198,10 +237,15 @@ func (s files) Fill(ctx context.Context, f *core.File, doc core.Document, chunks
 		if err := updateFile(ctx, q, &old, &row); err != nil {
 			return err
 		}
-		if _, err := q.exec(ctx, `DELETE FROM file_bytes WHERE file_id = $1`, f.ID); err != nil {
+		if _, err := q.Exec(ctx, `DELETE FROM file_bytes WHERE file_id = $1`, f.ID); err != nil {
 			return err
 		}
-		_, err = q.exec(ctx, `INSERT INTO file_texts (file_id, body) VALUES ($1, $2) ON CONFLICT (file_id) DO UPDATE SET body = excluded.body`, f.ID, body)
+		_, err = q.Exec(
+			ctx,
+			`INSERT INTO file_texts (file_id, body) VALUES ($1, $2) ON CONFLICT (file_id) DO UPDATE SET body = excluded.body`,
+			f.ID,
+			body,
+		)
 		if err != nil {
 			return err
 		}
@@ -214,7 +258,7 @@ func (s files) Fill(ctx context.Context, f *core.File, doc core.Document, chunks
 
 // insertChunks inserts all passages of a file. A large one has tens of thousands, and everybody else who writes waits:
 // what a statement costs by itself, the journal of its triggers above all, is paid for many of them together.
-func insertChunks(ctx context.Context, q *querier, archive core.ArchiveID, file core.FileID, all []core.Passage) error {
+func insertChunks(ctx context.Context, q *sqlite.Querier, archive core.ArchiveID, file core.FileID, all []core.Passage) error {
 	for rest := all; len(rest) > 0; {
 		n := 1 // two texts of statements, however many chunks there are
 		if len(rest) >= chunksAtOnce {
@@ -232,15 +276,20 @@ func insertChunks(ctx context.Context, q *querier, archive core.ArchiveID, file 
 		if err := countTags(ctx, q, archive, nil, all[i].Tags); err != nil {
 			return err
 		}
-		if err := retag(ctx, q, "passage_tags", "passage_id", string(all[i].ID), all[i].Tags, true); err != nil {
+		if err := sqlite.Retag(ctx, q, "passage_tags", "passage_id", string(all[i].ID), all[i].Tags, true); err != nil {
 			return err
 		}
 	}
-	if _, err := q.exec(ctx, `UPDATE archives SET passages = passages + $1 WHERE id = $2`, len(all), archive); err != nil {
+	if _, err := q.Exec(ctx, `UPDATE archives SET passages = passages + $1 WHERE id = $2`, len(all), archive); err != nil {
 		return err
 	}
-	_, err := q.exec(ctx, `INSERT INTO changes (kind, id, op) SELECT $1, id, $2 FROM passages WHERE file_id = $3 AND file_id <> '' AND deleted_at IS NULL ORDER BY place`,
-		kindPassage, opWrite, file)
+	_, err := q.Exec(
+		ctx,
+		`INSERT INTO changes (kind, id, op) SELECT $1, id, $2 FROM passages WHERE file_id = $3 AND file_id <> '' AND deleted_at IS NULL ORDER BY place`,
+		kindPassage,
+		opWrite,
+		file,
+	)
 	return err
 }
 
@@ -248,30 +297,41 @@ func insertChunks(ctx context.Context, q *querier, archive core.ArchiveID, file 
 const chunksAtOnce = 50
 
 // insertSome inserts some of all chunks, which have their places, with one statement.
-func insertSome(ctx context.Context, q *querier, all, some []core.Passage) error {
-	w, values := &where{}, make([]string, len(some))
+func insertSome(ctx context.Context, q *sqlite.Querier, all, some []core.Passage) error {
+	w, values := &sqlite.Where{}, make([]string, len(some))
 	for i := range some {
 		row, err := newPassageRow(&some[i])
 		if err != nil {
 			return err
 		}
-		values[i] = list(w, []any{
+		values[i] = sqlite.List(w, []any{
 			row.ID, row.Archive, row.Text, row.Agent, row.Step, row.File, row.Place, row.CreatedAt, row.UpdatedAt, row.Data,
 		})
 	}
 	var seq int64
 	var place int
-	return q.each(ctx, `INSERT INTO passages (id, archive_id, text, agent_id, step_id, file_id, place, created_at, updated_at, data) VALUES `+
-		strings.Join(values, ", ")+` RETURNING seq, place`, w.args, []any{&seq, &place}, func() error {
-		all[place].Seq = seq
-		return nil
-	})
+	return q.Each(
+		ctx,
+		`INSERT INTO passages (id, archive_id, text, agent_id, step_id, file_id, place, created_at, updated_at, data) VALUES `+
+			strings.Join(values, ", ")+` RETURNING seq, place`,
+		w.Args,
+		[]any{&seq, &place},
+		func() error {
+			all[place].Seq = seq
+			return nil
+		},
+	)
 }
 
 // dropChunks marks the passages of a file as deleted. Triggers take their vectors away.
-func (s files) dropChunks(ctx context.Context, q *querier, archive core.ArchiveID, id core.FileID) error {
-	if _, err := q.exec(ctx, `INSERT INTO changes (kind, id, op) SELECT $1, id, $2 FROM passages WHERE file_id = $3 AND file_id <> '' AND deleted_at IS NULL`,
-		kindPassage, opDelete, id); err != nil {
+func (s files) dropChunks(ctx context.Context, q *sqlite.Querier, archive core.ArchiveID, id core.FileID) error {
+	if _, err := q.Exec(
+		ctx,
+		`INSERT INTO changes (kind, id, op) SELECT $1, id, $2 FROM passages WHERE file_id = $3 AND file_id <> '' AND deleted_at IS NULL`,
+		kindPassage,
+		opDelete,
+		id,
+	); err != nil {
 		return err
 	}
 	for _, text := range []string{
@@ -280,34 +340,39 @@ func (s files) dropChunks(ctx context.Context, q *querier, archive core.ArchiveI
 		`UPDATE archives SET passages = passages - (SELECT COUNT(*) FROM passages p
 			WHERE p.file_id = $1 AND p.file_id <> '' AND p.deleted_at IS NULL) WHERE id = $2`,
 	} {
-		if _, err := q.exec(ctx, text, id, archive); err != nil {
+		if _, err := q.Exec(ctx, text, id, archive); err != nil {
 			return err
 		}
 	}
-	_, err := q.exec(ctx, `DELETE FROM passage_tags WHERE passage_id IN (SELECT id FROM passages WHERE file_id = $1 AND file_id <> '')`, id)
+	_, err := q.Exec(ctx, `DELETE FROM passage_tags WHERE passage_id IN (SELECT id FROM passages WHERE file_id = $1 AND file_id <> '')`, id)
 	if err != nil {
 		return err
 	}
-	_, err = q.exec(ctx, `UPDATE passages SET deleted_at = $1 WHERE file_id = $2 AND file_id <> '' AND deleted_at IS NULL`, s.v.s.now(), id)
+	_, err = q.Exec(ctx, `UPDATE passages SET deleted_at = $1 WHERE file_id = $2 AND file_id <> '' AND deleted_at IS NULL`, s.v.s.now(), id)
 	return err
 }
 
 func (s files) Document(ctx context.Context, id core.FileID) (core.Document, error) {
 	ctx, q := s.v.read(ctx)
 	var body []byte
-	ok, err := q.find(ctx, &body, `SELECT t.body FROM file_texts t JOIN files f ON f.id = t.file_id WHERE f.id = $1 AND f.deleted_at IS NULL`, id)
+	ok, err := q.Find(
+		ctx,
+		&body,
+		`SELECT t.body FROM file_texts t JOIN files f ON f.id = t.file_id WHERE f.id = $1 AND f.deleted_at IS NULL`,
+		id,
+	)
 	if err != nil {
-		return core.Document{}, classify("read the text of a file", err)
+		return core.Document{}, sqlite.Classify("read the text of a file", err)
 	}
 	if !ok {
 		return core.Document{}, core.E(core.NotFound, "file %s has no text yet", string(id))
 	}
-	text, err := unpack(body)
+	text, err := Unpack(body)
 	if err != nil {
 		return core.Document{}, err
 	}
 	var doc core.Document
-	return doc, decode(text, &doc)
+	return doc, sqlite.Decode(text, &doc)
 }
 
 func (s files) Documents(ctx context.Context, ids []core.FileID, word string) ([]core.FileDocument, error) {
@@ -317,24 +382,30 @@ func (s files) Documents(ctx context.Context, ids []core.FileID, word string) ([
 	var out []core.FileDocument
 	var id core.FileID
 	var body sql.RawBytes
-	for chunk := range chunks(ids) {
-		w := &where{}
-		w.and("f.deleted_at IS NULL")
-		in(w, "t.file_id", chunk)
-		err := q.each(ctx, `SELECT t.file_id, t.body FROM file_texts t JOIN files f ON f.id = t.file_id`+w.String(), w.args, []any{&id, &body}, func() error {
-			text, err := u.unpack(body)
-			if err != nil {
+	for chunk := range Chunks(ids) {
+		w := &sqlite.Where{}
+		w.And("f.deleted_at IS NULL")
+		sqlite.In(w, "t.file_id", chunk)
+		err := q.Each(
+			ctx,
+			`SELECT t.file_id, t.body FROM file_texts t JOIN files f ON f.id = t.file_id`+w.String(),
+			w.Args,
+			[]any{&id, &body},
+			func() error {
+				text, err := u.unpack(body)
+				if err != nil {
+					return err
+				}
+				one := core.FileDocument{File: id}
+				if one.Without = word != "" && !holdsWord(text, word); !one.Without {
+					err = sqlite.Decode(string(text), &one.Doc)
+				}
+				out = append(out, one)
 				return err
-			}
-			one := core.FileDocument{File: id}
-			if one.Without = word != "" && !holdsWord(text, word); !one.Without {
-				err = decode(string(text), &one.Doc)
-			}
-			out = append(out, one)
-			return err
-		})
+			},
+		)
 		if err != nil {
-			return nil, classify("read the texts of files", err)
+			return nil, sqlite.Classify("read the texts of files", err)
 		}
 	}
 	return out, nil
@@ -363,7 +434,7 @@ func holdsWord(text []byte, word string) bool {
 
 // Delete marks the file and its passages. The sweeper removes bytes and text.
 func (s files) Delete(ctx context.Context, id core.FileID) error {
-	return s.v.atomic(ctx, "delete file", func(ctx context.Context, q *querier) error {
+	return s.v.atomic(ctx, "delete file", func(ctx context.Context, q *sqlite.Querier) error {
 		f, err := getFile(ctx, q, id)
 		if err != nil {
 			return err
@@ -375,57 +446,57 @@ func (s files) Delete(ctx context.Context, id core.FileID) error {
 		if err := s.dropChunks(ctx, q, folder.Archive, id); err != nil {
 			return err
 		}
-		if _, err := q.exec(ctx, `DELETE FROM open_files WHERE file_id = $1`, id); err != nil {
+		if _, err := q.Exec(ctx, `DELETE FROM open_files WHERE file_id = $1`, id); err != nil {
 			return err
 		}
-		if _, err := q.exec(ctx, `UPDATE files SET deleted_at = $1 WHERE id = $2`, s.v.s.now(), id); err != nil {
+		if _, err := q.Exec(ctx, `UPDATE files SET deleted_at = $1 WHERE id = $2`, s.v.s.now(), id); err != nil {
 			return err
 		}
 		return countFiles(ctx, q, f.Folder, -1, -f.Size)
 	})
 }
 
-func (s files) filter(f core.FileFilter) *where {
-	w := &where{}
-	w.and("f.deleted_at IS NULL")
-	in(w, "f.folder_id", f.Folders)
-	in(w, "f.status", f.Status)
-	in(w, "f.name", f.Names)
+func (s files) filter(f core.FileFilter) *sqlite.Where {
+	w := &sqlite.Where{}
+	w.And("f.deleted_at IS NULL")
+	sqlite.In(w, "f.folder_id", f.Folders)
+	sqlite.In(w, "f.status", f.Status)
+	sqlite.In(w, "f.name", f.Names)
 	if f.Hash != "" {
-		w.and("f.hash = ?", f.Hash)
+		w.And("f.hash = ?", f.Hash)
 	}
 	return w
 }
 
 func (s files) List(ctx context.Context, f core.FileFilter, p core.Page) ([]core.File, error) {
 	ctx, q := s.v.read(ctx)
-	o := order{table: "files", cursor: "id", minor: "seq", alias: "f.", noun: "file"}
+	o := sqlite.Order{Table: "files", Cursor: "id", Minor: "seq", Alias: "f.", Noun: "file"}
 	switch p.OrderBy {
 	case "", "created_at":
-		o.major = "seq"
+		o.Major = "seq"
 	case "name":
-		o.major = "name"
+		o.Major = "name"
 	default:
 		return nil, core.E(core.Invalid, "files cannot be ordered by %q", p.OrderBy).WithHint("use created_at or name")
 	}
 	w := s.filter(f)
-	tail, err := o.paged(ctx, q, w, p, 100)
+	tail, err := o.Paged(ctx, q, w, p, 100)
 	if err != nil {
 		return nil, err
 	}
 	var rows []fileRow
-	if err := q.all(ctx, &rows, `SELECT `+fileColumns+` FROM files f`+w.String()+tail, w.args...); err != nil {
-		return nil, classify("list files", err)
+	if err := q.All(ctx, &rows, `SELECT `+fileColumns+` FROM files f`+w.String()+tail, w.Args...); err != nil {
+		return nil, sqlite.Classify("list files", err)
 	}
-	return convert(rows, (*fileRow).file)
+	return sqlite.Convert(rows, (*fileRow).file)
 }
 
 func (s files) Count(ctx context.Context, f core.FileFilter) (int, error) {
 	ctx, q := s.v.read(ctx)
 	w := s.filter(f)
 	var n int
-	err := q.get(ctx, &n, `SELECT COUNT(*) FROM files f`+w.String(), w.args...)
-	return n, classify("count files", err)
+	err := q.Get(ctx, &n, `SELECT COUNT(*) FROM files f`+w.String(), w.Args...)
+	return n, sqlite.Classify("count files", err)
 }
 
 // settleBatch is how many files one look of Settle takes.
@@ -437,9 +508,9 @@ func (s files) Settle(ctx context.Context) (left int, err error) {
 	for {
 		reading, q := s.v.read(ctx)
 		var rows []settled
-		err := q.all(reading, &rows, selectSettled, core.FileEmbedding, after, settleBatch, core.VectorPassage)
+		err := q.All(reading, &rows, selectSettled, core.FileEmbedding, after, settleBatch, core.VectorPassage)
 		if err != nil {
-			return left, classify("look for files that are embedded", err)
+			return left, sqlite.Classify("look for files that are embedded", err)
 		}
 		var moved []settled
 		for _, r := range rows {
@@ -478,10 +549,10 @@ func (s files) settle(ctx context.Context, moved []settled) error {
 	if len(moved) == 0 {
 		return nil
 	}
-	return s.v.atomic(ctx, "complete files", func(ctx context.Context, q *querier) error {
+	return s.v.atomic(ctx, "complete files", func(ctx context.Context, q *sqlite.Querier) error {
 		now := s.v.s.now()
 		for _, r := range moved {
-			_, err := q.exec(ctx, `UPDATE files AS f SET embedded = f.chunks - `+waitingChunks+`,
+			_, err := q.Exec(ctx, `UPDATE files AS f SET embedded = f.chunks - `+waitingChunks+`,
 				status = CASE WHEN `+waitingChunks+` = 0 THEN $3 ELSE f.status END, updated_at = CASE WHEN `+waitingChunks+` = 0 THEN $5 ELSE f.updated_at END
 				WHERE f.seq = $1 AND f.status = $2 AND f.deleted_at IS NULL`, r.Seq, core.FileEmbedding, core.FileCompleted, core.VectorPassage, now)
 			if err != nil {
@@ -493,40 +564,54 @@ func (s files) settle(ctx context.Context, moved []settled) error {
 }
 
 type openFileRow struct {
-	File   core.FileID `db:"file_id"`
-	Open   bool        `db:"open"`
-	Start  int         `db:"start_line"`
-	End    int         `db:"end_line"`
-	UsedAt micros      `db:"used_at"`
+	File   core.FileID   `db:"file_id"`
+	Open   bool          `db:"open"`
+	Start  int           `db:"start_line"`
+	End    int           `db:"end_line"`
+	UsedAt sqlite.Micros `db:"used_at"`
 }
 
 func (r *openFileRow) openFile() (core.OpenFile, error) {
-	return core.OpenFile{File: r.File, Open: r.Open, Start: r.Start, End: r.End, UsedAt: r.UsedAt.time()}, nil
+	return core.OpenFile{File: r.File, Open: r.Open, Start: r.Start, End: r.End, UsedAt: r.UsedAt.Time()}, nil
 }
 
 func (s files) Opened(ctx context.Context, agent core.AgentID) ([]core.OpenFile, error) {
 	ctx, q := s.v.read(ctx)
 	var rows []openFileRow
-	err := q.all(ctx, &rows, `SELECT o.file_id, o.open, o.start_line, o.end_line, o.used_at FROM open_files o JOIN files f ON f.id = o.file_id
+	err := q.All(
+		ctx,
+		&rows,
+		`SELECT o.file_id, o.open, o.start_line, o.end_line, o.used_at FROM open_files o JOIN files f ON f.id = o.file_id
 		JOIN folder_agents fa ON fa.agent_id = o.agent_id AND fa.folder_id = f.folder_id
-		WHERE o.agent_id = $1 AND f.deleted_at IS NULL ORDER BY o.used_at DESC, f.seq`, agent)
+		WHERE o.agent_id = $1 AND f.deleted_at IS NULL ORDER BY o.used_at DESC, f.seq`,
+		agent,
+	)
 	if err != nil {
-		return nil, classify("list opened files", err)
+		return nil, sqlite.Classify("list opened files", err)
 	}
-	return convert(rows, (*openFileRow).openFile)
+	return sqlite.Convert(rows, (*openFileRow).openFile)
 }
 
 func (s files) Open(ctx context.Context, agent core.AgentID, o core.OpenFile) error {
-	return s.v.write(ctx, "open file", func(ctx context.Context, q *querier) error {
+	return s.v.write(ctx, "open file", func(ctx context.Context, q *sqlite.Querier) error {
 		if err := living(ctx, q, "agents", "agent", string(agent)); err != nil {
 			return err
 		}
 		if err := living(ctx, q, "files", "file", string(o.File)); err != nil {
 			return err
 		}
-		_, err := q.exec(ctx, `INSERT INTO open_files (agent_id, file_id, open, start_line, end_line, used_at) VALUES ($1, $2, $3, $4, $5, $6)
+		_, err := q.Exec(
+			ctx,
+			`INSERT INTO open_files (agent_id, file_id, open, start_line, end_line, used_at) VALUES ($1, $2, $3, $4, $5, $6)
 			ON CONFLICT (agent_id, file_id) DO UPDATE SET open = excluded.open, start_line = excluded.start_line, end_line = excluded.end_line,
-			used_at = excluded.used_at`, agent, o.File, o.Open, o.Start, o.End, toMicros(o.UsedAt))
+			used_at = excluded.used_at`,
+			agent,
+			o.File,
+			o.Open,
+			o.Start,
+			o.End,
+			sqlite.ToMicros(o.UsedAt),
+		)
 		return err
 	})
 }
@@ -535,12 +620,12 @@ func (s files) Close(ctx context.Context, agent core.AgentID, files ...core.File
 	if len(files) == 0 {
 		return nil
 	}
-	return s.v.write(ctx, "close files", func(ctx context.Context, q *querier) error {
-		for chunk := range chunks(files) {
-			w := &where{}
-			w.and("agent_id = ?", agent)
-			in(w, "file_id", chunk)
-			if _, err := q.exec(ctx, `UPDATE open_files SET open = FALSE`+w.String(), w.args...); err != nil {
+	return s.v.write(ctx, "close files", func(ctx context.Context, q *sqlite.Querier) error {
+		for chunk := range Chunks(files) {
+			w := &sqlite.Where{}
+			w.And("agent_id = ?", agent)
+			sqlite.In(w, "file_id", chunk)
+			if _, err := q.Exec(ctx, `UPDATE open_files SET open = FALSE`+w.String(), w.Args...); err != nil {
 				return err
 			}
 		}

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,7 +19,10 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"loci/core"
+	"loci/core/coretest"
+	"loci/core/finder"
 	"loci/storage/index"
+	"loci/storage/sqlite"
 )
 
 func TestReadsOfAHistoryUseAnIndex(t *testing.T) {
@@ -65,7 +67,7 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	db, err := openPool(t.Context(), filepath.Join(dir, factsFile), syncFull, false)
+	db, err := sqlite.OpenPool(t.Context(), filepath.Join(dir, FactsFile), sqlite.Full, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,28 +87,31 @@ func TestAnExistingFileIsCopiedBeforeItsMigration(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	one := fstest.MapFS{"m/00001_a.sql": {Data: []byte("-- +goose Up\nCREATE TABLE a (x TEXT);")}}
-	two := fstest.MapFS{"m/00001_a.sql": one["m/00001_a.sql"], "m/00002_b.sql": {Data: []byte("-- +goose Up\nALTER TABLE a ADD COLUMN y TEXT;")}}
-	db, err := openPool(t.Context(), filepath.Join(dir, "x.db"), syncFull, false)
+	two := fstest.MapFS{
+		"m/00001_a.sql": one["m/00001_a.sql"],
+		"m/00002_b.sql": {Data: []byte("-- +goose Up\nALTER TABLE a ADD COLUMN y TEXT;")},
+	}
+	db, err := sqlite.OpenPool(t.Context(), filepath.Join(dir, "x.db"), sqlite.Full, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
 	at := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
 	name := func(version int64) string { return copyName(dir, version, at) }
-	if kept, err := (schema{name: "x.db", root: one, folder: "m"}).migrate(t.Context(), db, name); err != nil || kept != "" {
+	if kept, err := (sqlite.Schema{Name: "x.db", Root: one, Folder: "m"}).Migrate(t.Context(), db, name); err != nil || kept != "" {
 		t.Fatalf("a new file: copy %q, %v", kept, err)
 	}
 	if _, err := db.Exec(`INSERT INTO a (x) VALUES ('precious')`); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := (schema{name: "x.db", root: two, folder: "m"}).migrate(t.Context(), db, name)
+	kept, err := (sqlite.Schema{Name: "x.db", Root: two, Folder: "m"}).Migrate(t.Context(), db, name)
 	if err != nil || filepath.Base(kept) != "loci-v1-20260506T070809.db" {
 		t.Fatalf("copy %q, %v", kept, err)
 	}
 	if info, err := os.Stat(kept); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("others can read the copy: %v, %v", info.Mode(), err)
 	}
-	old, err := openPool(t.Context(), kept, syncFull, true)
+	old, err := sqlite.OpenPool(t.Context(), kept, sqlite.Full, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +123,7 @@ func TestAnExistingFileIsCopiedBeforeItsMigration(t *testing.T) {
 	if err := db.Get(&x, `SELECT COALESCE(y, 'new column') FROM a`); err != nil || x != "new column" {
 		t.Errorf("the migrated file holds %q (%v)", x, err)
 	}
-	if kept, err := (schema{name: "x.db", root: two, folder: "m"}).migrate(t.Context(), db, name); err != nil || kept != "" {
+	if kept, err := (sqlite.Schema{Name: "x.db", Root: two, Folder: "m"}).Migrate(t.Context(), db, name); err != nil || kept != "" {
 		t.Errorf("migrated twice: copy %q, %v", kept, err)
 	}
 }
@@ -147,7 +152,7 @@ func TestTheEpochRisesAndTheHomeStaysTheSame(t *testing.T) {
 // count finds how many messages say a word.
 func count(t *testing.T, s *Store, word string) int {
 	t.Helper()
-	found, err := s.Messages().Match(t.Context(), core.SearchQuery{Text: word, Limit: 100}, core.MessageFilter{})
+	found, err := matchMessages(t.Context(), s, core.SearchQuery{Text: word, Limit: 100}, core.MessageFilter{})
 	if err != nil {
 		t.Errorf("search: %v", err)
 	}
@@ -156,7 +161,7 @@ func count(t *testing.T, s *Store, word string) int {
 
 func TestTheIndexIsRebuiltWhenItCannotBeTrusted(t *testing.T) {
 	t.Parallel()
-	remove := func(_ *testing.T, path string) { removeDB(path) }
+	remove := func(_ *testing.T, path string) { sqlite.Remove(path) }
 	from := func(offset int) func(*testing.T, string) {
 		return func(t *testing.T, path string) {
 			t.Helper()
@@ -166,7 +171,7 @@ func TestTheIndexIsRebuiltWhenItCannotBeTrusted(t *testing.T) {
 	edit := func(text string) func(*testing.T, string) {
 		return func(t *testing.T, path string) {
 			t.Helper()
-			db, err := openPool(t.Context(), path, syncNormal, false)
+			db, err := sqlite.OpenPool(t.Context(), path, sqlite.Normal, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -191,7 +196,7 @@ func TestTheIndexIsRebuiltWhenItCannotBeTrusted(t *testing.T) {
 		"too far behind": {func(t *testing.T, path string) { // what is missing in it is told of no more
 			t.Helper()
 			edit(`UPDATE marks SET value = '5' WHERE key = 'applied'`)(t, path)
-			edit(`DELETE FROM changes WHERE seq <= 20`)(t, filepath.Join(filepath.Dir(path), factsFile))
+			edit(`DELETE FROM changes WHERE seq <= 20`)(t, filepath.Join(filepath.Dir(path), FactsFile))
 		}, true},
 		"behind":     {edit(`UPDATE marks SET value = '5' WHERE key = 'applied'`), false},
 		"unfinished": {edit(`UPDATE marks SET value = '-1' WHERE key = 'applied'`), true},
@@ -210,7 +215,7 @@ func TestTheIndexIsRebuiltWhenItCannotBeTrusted(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			c.harm(t, filepath.Join(dir, indexFile))
+			c.harm(t, filepath.Join(dir, IndexFile))
 			var out lockedBuilder
 			s = open(t, Config{Dir: dir, Logger: slog.New(slog.NewTextHandler(&out, nil))})
 			if n := count(t, s, "thread"); n != 30 {
@@ -269,14 +274,16 @@ func TestTheIndexCatchesUpWithWhatItMissed(t *testing.T) {
 	for i := range 1200 {
 		say(t, s, a, i)
 	}
-	if _, err := s.Messages().Match(t.Context(), core.SearchQuery{Text: "thread"}, core.MessageFilter{}); core.KindOf(err) != core.Unavailable {
-		t.Errorf("search without an index: %v", err)
+	without, err := finder.New(finder.Config{Store: s}).
+		Messages(t.Context(), core.SearchQuery{Text: "thread", Limit: 3}, core.MessageFilter{})
+	if err != nil || len(without.Hits) != 3 || !without.Partial || without.Hits[0].Message.Seq != 1201 {
+		t.Errorf("search without an index: %+v, %v", without, err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	s2 := open(t, Config{Dir: dir})
-	waitFor(t, func() bool { return s2.search.x.Applied() >= 1201 })
+	coretest.Until(t, "the index has everything", func() bool { return s2.search.x.Applied() >= 1201 })
 	if n := count(t, s2, "thread"); n != 100 {
 		t.Errorf("%d found", n)
 	}
@@ -289,27 +296,24 @@ func TestADamageThatASearchFindsIsRepaired(t *testing.T) {
 	t.Parallel()
 	s := damaged(t)
 	var wg sync.WaitGroup
-	for range 4 { // whoever met it waits for the new one, or is told that it is not there yet
+	for range 4 { // whoever met it waits for the new one, or reads the newest without it
 		wg.Go(func() {
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-			defer cancel()
-			for {
-				found, err := s.Messages().Match(ctx, core.SearchQuery{Text: "thread"}, core.MessageFilter{})
-				if core.KindOf(err) == core.Unavailable {
-					continue
-				}
-				if err != nil || len(found) != 1 {
-					t.Errorf("%d found, %v", len(found), err)
-				}
-				return
+			if found, err := matchMessages(
+				t.Context(),
+				s,
+				core.SearchQuery{Text: "thread"},
+				core.MessageFilter{},
+			); err != nil ||
+				len(found) != 1 {
+				t.Errorf("%d found, %v", len(found), err)
 			}
 		})
 	}
 	wg.Wait()
 }
 
-// TestNoSearchSaysThatThereIsNothingBeforeTheIndexHasEverything: the hits say that they are partial, and there are none.
-func TestNoSearchSaysThatThereIsNothingBeforeTheIndexHasEverything(t *testing.T) {
+// TestASearchBehindItsIndexReadsTheNewestAndSaysThatItIsPartial also where that finds nothing.
+func TestASearchBehindItsIndexReadsTheNewestAndSaysThatItIsPartial(t *testing.T) {
 	t.Parallel()
 	s := open(t, Config{})
 	a := newAgent(t, s)
@@ -318,9 +322,9 @@ func TestNoSearchSaysThatThereIsNothingBeforeTheIndexHasEverything(t *testing.T)
 		t.Fatalf("%d found", n)
 	}
 	x, err := index.Open(t.Context(), index.Config{
-		Path: filepath.Join(t.TempDir(), indexFile), Home: "h", Source: stuck{s.search}, Logger: slog.New(slog.DiscardHandler),
+		Path: filepath.Join(t.TempDir(), IndexFile), Home: "h", Source: stuck{s.search}, Logger: slog.New(slog.DiscardHandler),
 		Open: func(ctx context.Context, path string, readOnly bool) (*sqlx.DB, error) {
-			return openPool(ctx, path, syncNormal, readOnly)
+			return sqlite.OpenPool(ctx, path, sqlite.Normal, readOnly)
 		},
 	})
 	if err != nil {
@@ -331,15 +335,15 @@ func TestNoSearchSaysThatThereIsNothingBeforeTheIndexHasEverything(t *testing.T)
 		t.Fatal("the index is not built")
 	}
 	say(t, s, a, 22)
-	r := &searcher{s: s, facts: s.search.facts, x: x}
-	match := func(word string) (ranked, error) {
-		return r.match(t.Context(), index.Message, core.SearchQuery{Text: word}, index.Filter{}, 10, false)
+	s.search.x.Close()
+	s.search.x = x
+	match := func(word string) (core.Results[core.MessageHit], error) {
+		return finder.New(finder.Config{Store: s}).Messages(t.Context(), core.SearchQuery{Text: word}, core.MessageFilter{})
 	}
-	if found, err := match("thread"); err != nil || len(found.hits) != 1 || !found.partial {
-		t.Errorf("of what the index has: %+v, %v", found, err)
-	}
-	if found, err := match("22"); core.KindOf(err) != core.Unavailable {
-		t.Errorf("of what it does not have yet: %+v, %v", found, err)
+	for word, want := range map[string]int{"thread": 2, "22": 1, "none": 0} {
+		if found, err := match(word); err != nil || len(found.Hits) != want || !found.Partial {
+			t.Errorf("%s: %+v, %v", word, found, err)
+		}
 	}
 }
 
@@ -351,7 +355,7 @@ func (stuck) Changes(context.Context, int64, int) ([]index.Change, error) { retu
 func TestADamageThatForgettingFindsIsRepaired(t *testing.T) {
 	t.Parallel()
 	s := damaged(t)
-	if err := s.clean(t.Context()); err != nil {
+	if err := s.Clean(t.Context()); err != nil {
 		t.Errorf("clean: %v", err)
 	}
 	if n := count(t, s, "thread"); n != 1 {
@@ -368,7 +372,7 @@ func damaged(t *testing.T) *Store {
 	if n := count(t, s, "thread"); n != 1 {
 		t.Fatalf("%d found", n)
 	}
-	db, err := openPool(t.Context(), filepath.Join(dir, indexFile), syncNormal, false)
+	db, err := sqlite.OpenPool(t.Context(), filepath.Join(dir, IndexFile), sqlite.Normal, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -398,7 +402,11 @@ func TestTheRunLog(t *testing.T) {
 	if seq, stopped, err := events.Last(ctx, "run-a"); seq != 0 || stopped || err != nil {
 		t.Errorf("an empty log ends at %d, %v, %v", seq, stopped, err)
 	}
-	want := []core.Event{event("run-a", 1, core.Said{Text: "x"}), event("run-a", 9, core.Notice{Kind: "model", Text: "y"}), event("run-a", 1<<24, core.Stop{Reason: core.StopEndTurn})}
+	want := []core.Event{
+		event("run-a", 1, core.Said{Text: "x"}),
+		event("run-a", 9, core.Notice{Kind: "model", Text: "y"}),
+		event("run-a", 1<<24, core.Stop{Reason: core.StopEndTurn}),
+	}
 	if err := events.Append(ctx, append(want, event("run-b", 1, core.Said{Text: "other"}))...); err != nil {
 		t.Fatal(err)
 	}
@@ -466,54 +474,18 @@ func TestManyRunsAppendTogether(t *testing.T) {
 func TestABrokenRunLogIsPutAside(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, eventsFile), []byte(strings.Repeat("not a database ", 500)), 0o600); err != nil {
-		t.Fatal(err)
-	}
 	s := open(t, Config{Dir: dir})
-	if err := s.Events().Append(t.Context(), core.Event{Run: "run-a", Seq: 1, Body: core.Said{}}); err != nil {
-		t.Error(err)
-	}
-	kept, err := filepath.Glob(filepath.Join(dir, eventsFile+".broken-*"))
-	if err != nil || len(kept) == 0 {
-		t.Errorf("nothing kept: %v", err)
-	}
-}
-
-func TestARunLogThatIsDamagedInItsMidstIsPutAside(t *testing.T) {
-	t.Parallel()
-	dir := t.TempDir()
-	s := open(t, Config{Dir: dir})
-	for run := range 200 {
-		if err := s.Events().Append(t.Context(), core.Event{Run: core.RunID(fmt.Sprint("run-", run)), Seq: 1, Body: core.Notice{Kind: "test", Text: strings.Repeat("word ", 100)}}); err != nil {
-			t.Fatal(err)
-		}
-	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, eventsFile)
-	info, err := os.Stat(path)
-	if err != nil {
+	if err := os.WriteFile(filepath.Join(dir, EventsFile), []byte(strings.Repeat("not a database ", 500)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	overwrite(t, path, int(info.Size()/2))
-	db, err := openPool(t.Context(), path, syncNormal, false)
-	if err != nil {
-		t.Fatal(err)
+	s = open(t, Config{Dir: dir})
+	if err := s.Events().Append(t.Context(), core.Event{Run: "run-a", Seq: 1, Body: core.Said{}}); err != nil {
+		t.Error(err)
 	}
-	if err := lookThrough(t.Context(), db, 1); err != nil {
-		t.Errorf("a look that has no time: %v", err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s = open(t, Config{Dir: dir, look: time.Minute})
-	for run := range 200 { // as a start takes up runs that were under way
-		if _, _, err := s.Events().Last(t.Context(), core.RunID(fmt.Sprint("run-", run))); err != nil {
-			t.Fatalf("run %d: %v", run, err)
-		}
-	}
-	kept, err := filepath.Glob(path + ".broken-*")
+	kept, err := filepath.Glob(filepath.Join(dir, EventsFile+".broken-*"))
 	if err != nil || len(kept) == 0 {
 		t.Errorf("nothing kept: %v", err)
 	}
@@ -522,7 +494,7 @@ func TestARunLogThatIsDamagedInItsMidstIsPutAside(t *testing.T) {
 func TestDamagedFactsAreAnErrorWithAHint(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, factsFile), []byte(strings.Repeat("not a database ", 500)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, FactsFile), []byte(strings.Repeat("not a database ", 500)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err := Open(t.Context(), Config{Dir: dir})
@@ -534,7 +506,7 @@ func TestDamagedFactsAreAnErrorWithAHint(t *testing.T) {
 func TestAnEmptiedFactsFileIsNotTakenForAFreshHome(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	facts := filepath.Join(dir, factsFile)
+	facts := filepath.Join(dir, FactsFile)
 	if err := os.WriteFile(facts, nil, 0o600); err != nil { // a first opening that was killed
 		t.Fatal(err)
 	}
@@ -555,6 +527,56 @@ func TestAnEmptiedFactsFileIsNotTakenForAFreshHome(t *testing.T) {
 	if info, err := os.Stat(facts); err != nil || info.Size() != 0 {
 		t.Errorf("the file was touched: %v %v", info, err)
 	}
+	for _, beside := range []string{"", FactsFile + "-wal"} { // nor are missing ones, also where only their log is left
+		if err := os.Remove(facts); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if beside != "" {
+			sqlite.Remove(filepath.Join(dir, EventsFile))
+			sqlite.Remove(filepath.Join(dir, IndexFile))
+			if err := os.WriteFile(filepath.Join(dir, beside), []byte("what was committed last"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := Open(
+			t.Context(),
+			Config{Dir: dir},
+		); core.KindOf(err) != core.Internal ||
+			!strings.Contains(err.Error(), "is missing") {
+			t.Errorf("missing facts: error %v, hint %q", err, core.HintOf(err))
+		}
+		if _, err := os.Stat(facts); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("a fresh file was made: %v", err)
+		}
+	}
+}
+
+func TestAKilledMigrationLeavesNoHalfCopy(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	half := copyName(dir, 1, time.Now()) + sqlite.PartMark + "copy"
+	for _, name := range []string{half, half + "-journal"} {
+		if err := os.WriteFile(name, []byte("half"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	open(t, Config{Dir: dir})
+	if left, err := filepath.Glob(filepath.Join(dir, CopyPrefix+"*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+	db, err := sqlite.OpenPool(t.Context(), filepath.Join(dir, "x.db"), sqlite.Full, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := sqlite.CopyWhole(ctx, db, filepath.Join(dir, "y.db"), "copy"); err == nil {
+		t.Error("a copy that was interrupted is said to be whole")
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "y.db*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
 }
 
 func TestABackupIsWholeAndRestorePutsItBack(t *testing.T) {
@@ -563,20 +585,20 @@ func TestABackupIsWholeAndRestorePutsItBack(t *testing.T) {
 	s := open(t, Config{Dir: dir})
 	a := newAgent(t, s)
 	say(t, s, a, 1)
-	if err := s.Backup(t.Context(), file); err != nil {
+	if err := WriteBackup(t.Context(), s, file); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Backup(t.Context(), file); core.KindOf(err) != core.Conflict {
+	if err := WriteBackup(t.Context(), s, file); core.KindOf(err) != core.Conflict {
 		t.Errorf("over an existing file: %v", err)
 	}
 	missing := filepath.Join(filepath.Dir(file), "no", "folder")
-	if err := s.Backup(t.Context(), filepath.Join(missing, "backup.db")); core.KindOf(err) != core.NotFound {
+	if err := WriteBackup(t.Context(), s, filepath.Join(missing, "backup.db")); core.KindOf(err) != core.NotFound {
 		t.Errorf("into a folder that is not there: %v", err)
 	}
 	if _, err := os.Stat(filepath.Dir(missing)); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a folder was made: %v", err)
 	}
-	if err := s.Backup(t.Context(), filepath.Join(file, "backup.db")); core.KindOf(err) != core.Invalid {
+	if err := WriteBackup(t.Context(), s, filepath.Join(file, "backup.db")); core.KindOf(err) != core.Invalid {
 		t.Errorf("into a file: %v", err)
 	}
 	if parts, _ := filepath.Glob(file + ".*"); len(parts) != 0 {
@@ -590,7 +612,7 @@ func TestABackupIsWholeAndRestorePutsItBack(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	kept, err := Restore(t.Context(), dir, file, nil)
+	kept, err := restore(t, dir, file)
 	if err != nil || kept == "" {
 		t.Fatalf("restore: %q, %v", kept, err)
 	}
@@ -607,69 +629,11 @@ func TestABackupIsWholeAndRestorePutsItBack(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Restore(t.Context(), dir, kept, nil); err != nil { // an undo
+	if _, err := restore(t, dir, kept); err != nil { // an undo
 		t.Fatal(err)
 	}
 	if s = open(t, Config{Dir: dir}); !has(t, s, "later") {
 		t.Error("what was replaced was not kept whole")
-	}
-}
-
-func TestABackupThatWasKilledIsNamedByForgettingAndRemovedByIt(t *testing.T) {
-	t.Parallel()
-	dir, elsewhere := t.TempDir(), t.TempDir()
-	s := open(t, Config{Dir: dir})
-	file := filepath.Join(elsewhere, "backup.db")
-	if err := s.Backup(t.Context(), file); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Restore(t.Context(), dir, file, nil); err != nil { // what the home knew while the copy was made
-		t.Fatal(err)
-	}
-	s = open(t, Config{Dir: dir})
-	var part string
-	if err := s.facts.r.get(t.Context(), &part, `SELECT path FROM backups WHERE at = 0`); err != nil || !strings.HasPrefix(part, file+".part-") {
-		t.Fatalf("the part is noted as %q: %v", part, err)
-	}
-	leave := func() {
-		for _, name := range []string{part, part + "-journal"} {
-			if err := os.WriteFile(name, []byte("half of Zanzibarowitz"), 0o600); err != nil {
-				t.Fatal(err)
-			}
-		}
-	}
-	leave()
-	plan, err := s.Trace(t.Context(), core.ForgetQuery{Text: "Zanzibarowitz"})
-	if want := []core.ForgetCopy{{Path: part, Kind: core.CopyBackup}}; err != nil || !slices.Equal(plan.Copies, want) {
-		t.Errorf("named: %+v, %v", plan.Copies, err)
-	}
-	for name, again := range map[string]func() error{
-		"forgetting": func() error {
-			done, err := s.Forget(t.Context(), core.ForgetQuery{Text: "Zanzibarowitz"})
-			if len(done.Copies) > 0 {
-				t.Errorf("named: %+v", done.Copies)
-			}
-			return err
-		},
-		"a backup": func() error { return s.Backup(t.Context(), filepath.Join(elsewhere, "another.db")) },
-	} {
-		leave()
-		if err := s.noteBackup(t.Context(), part, 0); err != nil {
-			t.Fatal(err)
-		}
-		if err := again(); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
-		if left, _ := filepath.Glob(filepath.Join(elsewhere, "*.part-*")); len(left) > 0 {
-			t.Errorf("%s leaves %v", name, left)
-		}
-		var notes int
-		if err := s.facts.r.get(t.Context(), &notes, `SELECT COUNT(*) FROM backups WHERE at = 0`); err != nil || notes > 0 {
-			t.Errorf("%s leaves %d notes: %v", name, notes, err)
-		}
 	}
 }
 
@@ -679,7 +643,7 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	s := open(t, Config{Dir: dir})
 	put(t.Context(), t, s, "k")
 	good := filepath.Join(t.TempDir(), "good.db")
-	if err := s.Backup(t.Context(), good); err != nil {
+	if err := WriteBackup(t.Context(), s, good); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -694,7 +658,7 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 	}
 	overwrite(t, good, 9000)
 	for file, want := range map[string]core.Kind{garbage: core.Invalid, empty: core.Invalid, good: core.Invalid, filepath.Join(dir, "none"): core.NotFound} {
-		if _, err := Restore(t.Context(), dir, file, nil); core.KindOf(err) != want {
+		if _, err := restore(t, dir, file); core.KindOf(err) != want {
 			t.Errorf("%s: %v, want %s", filepath.Base(file), err, want)
 		}
 	}
@@ -740,7 +704,7 @@ func TestTheSweeperRemovesWhatNothingNames(t *testing.T) {
 	}
 	for table, want := range want {
 		var n int
-		if err := s.facts.readerDB.Get(&n, `SELECT COUNT(*) FROM `+table); err != nil || n != want {
+		if err := s.facts.Readers.Get(&n, `SELECT COUNT(*) FROM `+table); err != nil || n != want {
 			t.Errorf("%s: %d rows (%v), want %d", table, n, err, want)
 		}
 	}
@@ -763,13 +727,14 @@ func FuzzMatch(f *testing.F) {
 		f.Fatal(err)
 	}
 	for _, text := range []string{`the "lake" near scope`, "東京タワー", "body words or and not"} {
-		if err := s.Passages().Insert(context.Background(), &core.Passage{ID: core.NewPassageID(), Archive: archive.ID, Text: text, Tags: []string{text}}); err != nil {
+		if err := s.Passages().
+			Insert(context.Background(), &core.Passage{ID: core.NewPassageID(), Archive: archive.ID, Text: text, Tags: []string{text}}); err != nil {
 			f.Fatal(err)
 		}
 	}
 	f.Fuzz(func(t *testing.T, q string) {
 		for _, filter := range []core.PassageFilter{{}, {Archives: []core.ArchiveID{archive.ID, core.ArchiveID(q)}, Tags: []string{q}}} {
-			if _, err := s.Passages().Match(t.Context(), core.SearchQuery{Text: q}, filter); err != nil {
+			if _, err := matchPassages(t.Context(), s, core.SearchQuery{Text: q}, filter); err != nil {
 				t.Fatalf("%q: %v", q, err)
 			}
 		}
@@ -815,11 +780,13 @@ func TestALargeFileIsStoredWithFewStatements(t *testing.T) {
 	if check(err); a.Passages != len(chunks) {
 		t.Errorf("%d are counted", a.Passages)
 	}
-	_, last, err := s.search.Bounds(ctx)
-	if check(err); !s.search.x.Wait(ctx, last, 2*time.Minute) { // a search waits less, for whom it keeps waiting
-		t.Fatal("the index does not catch up")
-	}
-	hits, err := s.Passages().Match(ctx, core.SearchQuery{Text: "316", Limit: 5}, core.PassageFilter{Archives: []core.ArchiveID{folder.Archive}})
+	indexed(t, s)
+	hits, err := matchPassages(
+		ctx,
+		s,
+		core.SearchQuery{Text: "316", Limit: 5},
+		core.PassageFilter{Archives: []core.ArchiveID{folder.Archive}},
+	)
 	if check(err); len(hits) != 1 || hits[0].Passage.ID != chunks[316].ID {
 		t.Errorf("found %+v", hits)
 	}

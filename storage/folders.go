@@ -3,7 +3,10 @@ package storage
 import (
 	"context"
 
+	"github.com/jmoiron/sqlx"
+
 	"loci/core"
+	"loci/storage/sqlite"
 )
 
 type folders struct{ v *view }
@@ -19,12 +22,13 @@ type folderRow struct {
 	Mirrored  bool           `db:"mirrored"`
 	Files     int            `db:"files"`
 	Bytes     int64          `db:"bytes"`
-	CreatedAt micros         `db:"created_at"`
-	UpdatedAt micros         `db:"updated_at"`
+	CreatedAt sqlite.Micros  `db:"created_at"`
+	UpdatedAt sqlite.Micros  `db:"updated_at"`
 	Data      string         `db:"data"`
 }
 
-type folderData struct {
+// FolderData is what a row of a folder holds as JSON.
+type FolderData struct {
 	Description  string         `json:"description,omitempty"`
 	Instructions string         `json:"instructions,omitempty"`
 	Metadata     map[string]any `json:"metadata,omitempty"`
@@ -32,21 +36,21 @@ type folderData struct {
 }
 
 func newFolderRow(f *core.Folder) (folderRow, error) {
-	data, err := encode(folderData{Description: f.Description, Instructions: f.Instructions, Metadata: f.Metadata, Mirror: f.Mirror})
+	data, err := sqlite.Encode(FolderData{Description: f.Description, Instructions: f.Instructions, Metadata: f.Metadata, Mirror: f.Mirror})
 	return folderRow{
 		ID: f.ID, Name: f.Name, Archive: f.Archive, Embedding: f.Embedding, Mirrored: f.Mirror != nil,
-		CreatedAt: toMicros(f.CreatedAt), UpdatedAt: toMicros(f.UpdatedAt), Data: data,
+		CreatedAt: sqlite.ToMicros(f.CreatedAt), UpdatedAt: sqlite.ToMicros(f.UpdatedAt), Data: data,
 	}, err
 }
 
 func (r *folderRow) folder() (core.Folder, error) {
-	var d folderData
-	if err := decode(r.Data, &d); err != nil {
+	var d FolderData
+	if err := sqlite.Decode(r.Data, &d); err != nil {
 		return core.Folder{}, err
 	}
 	return core.Folder{
 		ID: r.ID, Name: r.Name, Description: d.Description, Instructions: d.Instructions, Metadata: d.Metadata, Embedding: r.Embedding,
-		Archive: r.Archive, Mirror: d.Mirror, Files: r.Files, Bytes: r.Bytes, CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time(),
+		Archive: r.Archive, Mirror: d.Mirror, Files: r.Files, Bytes: r.Bytes, CreatedAt: r.CreatedAt.Time(), UpdatedAt: r.UpdatedAt.Time(),
 	}, nil
 }
 
@@ -67,11 +71,11 @@ func (s folders) Create(ctx context.Context, f *core.Folder) error {
 	if err != nil {
 		return err
 	}
-	return s.v.atomic(ctx, "create folder", func(ctx context.Context, q *querier) error {
+	return s.v.atomic(ctx, "create folder", func(ctx context.Context, q *sqlite.Querier) error {
 		if err := insertArchive(ctx, q, archive); err != nil {
 			return err
 		}
-		_, err := q.named(ctx, `INSERT INTO folders (id, name, archive_id, mirrored, created_at, updated_at, data)
+		_, err := q.Named(ctx, `INSERT INTO folders (id, name, archive_id, mirrored, created_at, updated_at, data)
 			VALUES (:id, :name, :archive_id, :mirrored, :created_at, :updated_at, :data)`, row)
 		return takenFolder(err, f.Name)
 	})
@@ -79,7 +83,7 @@ func (s folders) Create(ctx context.Context, f *core.Folder) error {
 
 // takenFolder says which name is taken.
 func takenFolder(err error, name string) error {
-	if isConflict(classify("", err)) {
+	if sqlite.IsConflict(sqlite.Classify("", err)) {
 		return core.E(core.Conflict, "there is a folder named %q already", name).WithHint("choose another name")
 	}
 	return err
@@ -88,17 +92,17 @@ func takenFolder(err error, name string) error {
 func (s folders) Get(ctx context.Context, id core.FolderID) (core.Folder, error) {
 	ctx, q := s.v.read(ctx)
 	f, err := getFolder(ctx, q, id)
-	return f, classify("get folder", err)
+	return f, sqlite.Classify("get folder", err)
 }
 
-func getFolder(ctx context.Context, q *querier, id core.FolderID) (core.Folder, error) {
+func getFolder(ctx context.Context, q *sqlite.Querier, id core.FolderID) (core.Folder, error) {
 	var row folderRow
-	ok, err := q.find(ctx, &row, selectFolders+` WHERE d.id = $1 AND d.deleted_at IS NULL`, id)
+	ok, err := q.Find(ctx, &row, selectFolders+` WHERE d.id = $1 AND d.deleted_at IS NULL`, id)
 	if err != nil {
 		return core.Folder{}, err
 	}
 	if !ok {
-		return core.Folder{}, notFound("folder", string(id))
+		return core.Folder{}, sqlite.NotFound("folder", string(id))
 	}
 	return row.folder()
 }
@@ -109,12 +113,16 @@ func (s folders) Update(ctx context.Context, f *core.Folder) error {
 	if err != nil {
 		return err
 	}
-	return s.v.atomic(ctx, "update folder", func(ctx context.Context, q *querier) error {
+	return s.v.atomic(ctx, "update folder", func(ctx context.Context, q *sqlite.Querier) error {
 		old, err := getFolder(ctx, q, f.ID)
 		if err != nil {
 			return err
 		}
-		_, err = q.named(ctx, `UPDATE folders SET name = :name, mirrored = :mirrored, updated_at = :updated_at, data = :data WHERE id = :id`, row)
+		_, err = q.Named(
+			ctx,
+			`UPDATE folders SET name = :name, mirrored = :mirrored, updated_at = :updated_at, data = :data WHERE id = :id`,
+			row,
+		)
 		if err != nil || old.Name == f.Name && old.Embedding == f.Embedding {
 			return takenFolder(err, f.Name)
 		}
@@ -122,14 +130,14 @@ func (s folders) Update(ctx context.Context, f *core.Folder) error {
 		if err != nil {
 			return err
 		}
-		_, err = q.named(ctx, `UPDATE archives SET name = :name, updated_at = :updated_at, data = :data WHERE id = :id`, archive)
+		_, err = q.Named(ctx, `UPDATE archives SET name = :name, updated_at = :updated_at, data = :data WHERE id = :id`, archive)
 		return err
 	})
 }
 
 // Delete marks the folder, its files and its archive; chunks are invisible through that.
 func (s folders) Delete(ctx context.Context, id core.FolderID) error {
-	return s.v.atomic(ctx, "delete folder", func(ctx context.Context, q *querier) error {
+	return s.v.atomic(ctx, "delete folder", func(ctx context.Context, q *sqlite.Querier) error {
 		f, err := getFolder(ctx, q, id)
 		if err != nil {
 			return err
@@ -139,7 +147,7 @@ func (s folders) Delete(ctx context.Context, id core.FolderID) error {
 			`DELETE FROM folder_agents WHERE folder_id = $1`,
 			`DELETE FROM open_files WHERE file_id IN (SELECT id FROM files WHERE folder_id = $1)`,
 		} {
-			if _, err := q.exec(ctx, text, id); err != nil {
+			if _, err := q.Exec(ctx, text, id); err != nil {
 				return err
 			}
 		}
@@ -149,7 +157,7 @@ func (s folders) Delete(ctx context.Context, id core.FolderID) error {
 			`UPDATE folders SET deleted_at = $1 WHERE id = $2`,
 			`UPDATE archives SET deleted_at = $1 WHERE folder_id = $2`,
 		} {
-			if _, err := q.exec(ctx, text, now, id); err != nil {
+			if _, err := q.Exec(ctx, text, now, id); err != nil {
 				return err
 			}
 		}
@@ -157,53 +165,53 @@ func (s folders) Delete(ctx context.Context, id core.FolderID) error {
 	})
 }
 
-func (s folders) filter(f core.FolderFilter) *where {
-	w := &where{}
-	w.and("d.deleted_at IS NULL")
+func (s folders) filter(f core.FolderFilter) *sqlite.Where {
+	w := &sqlite.Where{}
+	w.And("d.deleted_at IS NULL")
 	if f.Name != "" {
-		w.and("d.name = ?", f.Name)
+		w.And("d.name = ?", f.Name)
 	}
 	if f.Agent != "" {
-		w.and("EXISTS (SELECT 1 FROM folder_agents fa WHERE fa.folder_id = d.id AND fa.agent_id = ?)", f.Agent)
+		w.And("EXISTS (SELECT 1 FROM folder_agents fa WHERE fa.folder_id = d.id AND fa.agent_id = ?)", f.Agent)
 	}
 	if f.Mirrored {
-		w.and("d.mirrored")
+		w.And("d.mirrored")
 	}
 	return w
 }
 
 func (s folders) List(ctx context.Context, f core.FolderFilter, p core.Page) ([]core.Folder, error) {
 	ctx, q := s.v.read(ctx)
-	o := order{table: "folders", cursor: "id", major: "created_at", minor: "id", alias: "d.", noun: "folder"}
+	o := sqlite.Order{Table: "folders", Cursor: "id", Major: "created_at", Minor: "id", Alias: "d.", Noun: "folder"}
 	w := s.filter(f)
-	tail, err := o.paged(ctx, q, w, p, 50)
+	tail, err := o.Paged(ctx, q, w, p, 50)
 	if err != nil {
 		return nil, err
 	}
 	var rows []folderRow
-	if err := q.all(ctx, &rows, selectFolders+w.String()+tail, w.args...); err != nil {
-		return nil, classify("list folders", err)
+	if err := q.All(ctx, &rows, selectFolders+w.String()+tail, w.Args...); err != nil {
+		return nil, sqlite.Classify("list folders", err)
 	}
-	return convert(rows, (*folderRow).folder)
+	return sqlite.Convert(rows, (*folderRow).folder)
 }
 
 func (s folders) Count(ctx context.Context, f core.FolderFilter) (int, error) {
 	ctx, q := s.v.read(ctx)
 	w := s.filter(f)
 	var n int
-	err := q.get(ctx, &n, `SELECT COUNT(*) FROM folders d`+w.String(), w.args...)
-	return n, classify("count folders", err)
+	err := q.Get(ctx, &n, `SELECT COUNT(*) FROM folders d`+w.String(), w.Args...)
+	return n, sqlite.Classify("count folders", err)
 }
 
 func (s folders) Attach(ctx context.Context, agent core.AgentID, folder core.FolderID) error {
-	return s.v.write(ctx, "attach folder", func(ctx context.Context, q *querier) error {
+	return s.v.write(ctx, "attach folder", func(ctx context.Context, q *sqlite.Querier) error {
 		if err := living(ctx, q, "agents", "agent", string(agent)); err != nil {
 			return err
 		}
 		if err := living(ctx, q, "folders", "folder", string(folder)); err != nil {
 			return err
 		}
-		n, err := q.exec(ctx, `INSERT INTO folder_agents (agent_id, folder_id, position)
+		n, err := q.Exec(ctx, `INSERT INTO folder_agents (agent_id, folder_id, position)
 			SELECT $1, $2, COALESCE(MAX(position), 0) + 1 FROM folder_agents WHERE agent_id = $1
 			ON CONFLICT (agent_id, folder_id) DO NOTHING`, agent, folder)
 		if err != nil || n == 0 {
@@ -214,15 +222,20 @@ func (s folders) Attach(ctx context.Context, agent core.AgentID, folder core.Fol
 }
 
 func (s folders) Detach(ctx context.Context, agent core.AgentID, folder core.FolderID) error {
-	return s.v.write(ctx, "detach folder", func(ctx context.Context, q *querier) error {
-		n, err := q.exec(ctx, `DELETE FROM folder_agents WHERE agent_id = $1 AND folder_id = $2`, agent, folder)
+	return s.v.write(ctx, "detach folder", func(ctx context.Context, q *sqlite.Querier) error {
+		n, err := q.Exec(ctx, `DELETE FROM folder_agents WHERE agent_id = $1 AND folder_id = $2`, agent, folder)
 		if err != nil {
 			return err
 		}
 		if n == 0 {
 			return core.E(core.NotFound, "folder %s is not attached to agent %s", string(folder), string(agent))
 		}
-		_, err = q.exec(ctx, `DELETE FROM open_files WHERE agent_id = $1 AND file_id IN (SELECT id FROM files WHERE folder_id = $2)`, agent, folder)
+		_, err = q.Exec(
+			ctx,
+			`DELETE FROM open_files WHERE agent_id = $1 AND file_id IN (SELECT id FROM files WHERE folder_id = $2)`,
+			agent,
+			folder,
+		)
 		if err != nil {
 			return err
 		}
@@ -233,18 +246,48 @@ func (s folders) Detach(ctx context.Context, agent core.AgentID, folder core.Fol
 func (s folders) OfAgent(ctx context.Context, agent core.AgentID) ([]core.Folder, error) {
 	ctx, q := s.v.read(ctx)
 	var rows []folderRow
-	err := q.all(ctx, &rows, selectFolders+` JOIN folder_agents fa ON fa.folder_id = d.id
+	err := q.All(ctx, &rows, selectFolders+` JOIN folder_agents fa ON fa.folder_id = d.id
 		WHERE fa.agent_id = $1 AND d.deleted_at IS NULL ORDER BY fa.position`, agent)
 	if err != nil {
-		return nil, classify("list folders of agent", err)
+		return nil, sqlite.Classify("list folders of agent", err)
 	}
-	return convert(rows, (*folderRow).folder)
+	return sqlite.Convert(rows, (*folderRow).folder)
 }
 
 func (s folders) AgentsOf(ctx context.Context, folder core.FolderID) ([]core.AgentID, error) {
 	ctx, q := s.v.read(ctx)
 	ids := []core.AgentID{}
-	err := q.all(ctx, &ids, `SELECT g.id FROM folder_agents fa JOIN agents g ON g.id = fa.agent_id
+	err := q.All(ctx, &ids, `SELECT g.id FROM folder_agents fa JOIN agents g ON g.id = fa.agent_id
 		WHERE fa.folder_id = $1 AND g.deleted_at IS NULL ORDER BY g.created_at, g.id`, folder)
-	return ids, classify("list agents of folder", err)
+	return ids, sqlite.Classify("list agents of folder", err)
+}
+
+// TakeFolderMirrors lets no folder of a copy of the facts follow a directory, and returns those that did, as they were. It
+// looks at every folder: the column that says which of them follow a directory is of the same origin.
+func TakeFolderMirrors(ctx context.Context, tx *sqlx.Tx) ([]core.Folder, error) {
+	var rows []folderRow
+	if err := tx.SelectContext(ctx, &rows, selectFolders+` ORDER BY d.created_at, d.id`); err != nil {
+		return nil, sqlite.Classify("hold folders", err)
+	}
+	var out []core.Folder
+	for i := range rows {
+		f, err := rows[i].folder()
+		if err != nil {
+			return nil, err
+		}
+		if f.Mirror == nil {
+			continue
+		}
+		out = append(out, f)
+		f.Mirror = nil
+		row, err := newFolderRow(&f)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE folders SET data = $1 WHERE id = $2`, row.Data, row.ID); err != nil {
+			return nil, sqlite.Classify("hold folders", err)
+		}
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE folders SET mirrored = 0`)
+	return out, sqlite.Classify("hold folders", err)
 }

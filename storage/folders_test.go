@@ -24,7 +24,10 @@ func TestTheSweeperRemovesAFolderThatIsGone(t *testing.T) {
 		f := core.File{ID: core.NewFileID(), Folder: folder.ID, Name: name, Status: core.FilePending, CreatedAt: now, UpdatedAt: now}
 		check(s.Files().Create(ctx, &f, []byte("x")))
 		if name == "read" {
-			check(s.Files().Fill(ctx, &f, core.Document{Text: "x"}, []core.Passage{{ID: core.NewPassageID(), Text: "x", Tags: []string{"t"}, CreatedAt: now}}))
+			check(
+				s.Files().
+					Fill(ctx, &f, core.Document{Text: "x"}, []core.Passage{{ID: core.NewPassageID(), Text: "x", Tags: []string{"t"}, CreatedAt: now}}),
+			)
 		}
 		check(s.Folders().Attach(ctx, a, folder.ID))
 		check(s.Files().Open(ctx, a, core.OpenFile{File: f.ID, Open: true, UsedAt: now}))
@@ -42,7 +45,7 @@ func TestTheSweeperRemovesAFolderThatIsGone(t *testing.T) {
 	check(err)
 	for _, table := range []string{"folders", "files", "file_bytes", "file_texts", "folder_agents", "open_files", "archives", "passages", "passage_tags", "archive_tags", "vector_queue"} {
 		var n int
-		check(s.facts.r.get(ctx, &n, `SELECT COUNT(*) FROM `+table))
+		check(s.facts.Read.Get(ctx, &n, `SELECT COUNT(*) FROM `+table))
 		if n != 0 {
 			t.Errorf("%s has %d rows left", table, n)
 		}
@@ -58,7 +61,7 @@ func TestLookingForUnfinishedFilesUsesAnIndex(t *testing.T) {
 		Parent int    `db:"parent"`
 		Unused int    `db:"notused"`
 	}
-	err := s.facts.r.all(t.Context(), &plan, `EXPLAIN QUERY PLAN `+selectSettled, core.FileEmbedding, 0, settleBatch, core.VectorPassage)
+	err := s.facts.Read.All(t.Context(), &plan, `EXPLAIN QUERY PLAN `+selectSettled, core.FileEmbedding, 0, settleBatch, core.VectorPassage)
 	if err != nil {
 		t.Fatal(err)
 	}

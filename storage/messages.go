@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"loci/core"
+	"loci/storage/sqlite"
 )
 
 type messages struct{ v *view }
@@ -14,7 +15,8 @@ type messages struct{ v *view }
 // chunkSize bounds how many ids one statement names.
 const chunkSize = 500
 
-func chunks[T any](all []T) iter.Seq[[]T] { return slices.Chunk(all, chunkSize) }
+// Chunks are parts of a list that are short enough for one statement.
+func Chunks[T any](all []T) iter.Seq[[]T] { return slices.Chunk(all, chunkSize) }
 
 type messageRow struct {
 	Seq          int64               `db:"seq"`
@@ -27,13 +29,14 @@ type messageRow struct {
 	Hidden       core.HiddenKind     `db:"hidden"`
 	IsError      bool                `db:"is_error"`
 	Tokens       int                 `db:"tokens"`
-	CreatedAt    micros              `db:"created_at"`
+	CreatedAt    sqlite.Micros       `db:"created_at"`
 	Preface      string              `db:"preface"`
 	Native       *string             `db:"native"`
 	Data         string              `db:"data"`
 }
 
-type messageData struct {
+// MessageData is what a row of a message holds as JSON.
+type MessageData struct {
 	Content  []core.Content    `json:"content,omitempty"`
 	Returns  []core.ToolReturn `json:"returns,omitempty"`
 	Name     string            `json:"name,omitempty"`
@@ -43,36 +46,45 @@ type messageData struct {
 
 	Compaction *core.CompactionStats `json:"compaction,omitempty"`
 	Recalled   []string              `json:"recalled,omitempty"`
-	RedactedAt micros                `json:"redacted_at,omitempty"`
+	RedactedAt sqlite.Micros         `json:"redacted_at,omitempty"`
 }
 
-func newMessageData(m *core.Message) messageData {
-	return messageData{
+func newMessageData(m *core.Message) MessageData {
+	return MessageData{
 		Content: m.Content, Returns: m.Returns, Name: m.Name, OTID: m.OTID, SenderID: m.SenderID, Model: m.Model, Compaction: m.Compaction,
-		Recalled: m.Recalled, RedactedAt: toMicros(m.RedactedAt),
+		Recalled: m.Recalled, RedactedAt: sqlite.ToMicros(m.RedactedAt),
 	}
 }
 
 // into sets the fields of a message that the data holds.
-func (d *messageData) into(m *core.Message) {
+func (d *MessageData) into(m *core.Message) {
 	m.Content, m.Returns, m.Name, m.OTID, m.SenderID, m.Model = d.Content, d.Returns, d.Name, d.OTID, d.SenderID, d.Model
-	m.Compaction, m.Recalled, m.RedactedAt = d.Compaction, d.Recalled, d.RedactedAt.time()
+	m.Compaction, m.Recalled, m.RedactedAt = d.Compaction, d.Recalled, d.RedactedAt.Time()
 }
 
 func newMessageRow(m *core.Message) (messageRow, error) {
 	row := messageRow{
-		ID: m.ID, Agent: m.Agent, Conversation: m.Conversation, Run: m.Run, Step: m.Step, Role: m.Role, Hidden: m.Hidden, IsError: m.IsError,
-		Tokens: m.Tokens, CreatedAt: toMicros(m.CreatedAt), Preface: m.Preface,
+		ID:           m.ID,
+		Agent:        m.Agent,
+		Conversation: m.Conversation,
+		Run:          m.Run,
+		Step:         m.Step,
+		Role:         m.Role,
+		Hidden:       m.Hidden,
+		IsError:      m.IsError,
+		Tokens:       m.Tokens,
+		CreatedAt:    sqlite.ToMicros(m.CreatedAt),
+		Preface:      m.Preface,
 	}
 	var err error
 	if m.Native != nil {
-		native, err := encode(m.Native)
+		native, err := sqlite.Encode(m.Native)
 		if err != nil {
 			return row, err
 		}
 		row.Native = &native
 	}
-	row.Data, err = encode(newMessageData(m))
+	row.Data, err = sqlite.Encode(newMessageData(m))
 	return row, err
 }
 
@@ -85,19 +97,47 @@ func (r *messageRow) bytes() int {
 	return n
 }
 
+// damagedText takes the place of what cannot be read, so that the thread around it can.
+const damagedText = "[This message is damaged and cannot be read. `loci doctor` names it.]"
+
+// message is the message, or one that says that it is damaged.
 func (r *messageRow) message() (core.Message, error) {
-	var d messageData
-	if err := decode(r.Data, &d); err != nil {
+	m, err := r.decode()
+	if err != nil {
+		m = r.outline()
+		m.Content = []core.Content{core.Text(damagedText)}
+	}
+	return m, nil
+}
+
+// outline is what a row says of a message without its data.
+func (r *messageRow) outline() core.Message {
+	return core.Message{
+		ID:           r.ID,
+		Agent:        r.Agent,
+		Conversation: r.Conversation,
+		Run:          r.Run,
+		Step:         r.Step,
+		Role:         r.Role,
+		Preface:      r.Preface,
+		Hidden:       r.Hidden,
+		IsError:      r.IsError,
+		Tokens:       r.Tokens,
+		Seq:          r.Seq,
+		CreatedAt:    r.CreatedAt.Time(),
+	}
+}
+
+func (r *messageRow) decode() (core.Message, error) {
+	var d MessageData
+	if err := sqlite.Decode(r.Data, &d); err != nil {
 		return core.Message{}, err
 	}
-	m := core.Message{
-		ID: r.ID, Agent: r.Agent, Conversation: r.Conversation, Run: r.Run, Step: r.Step, Role: r.Role, Preface: r.Preface, Hidden: r.Hidden,
-		IsError: r.IsError, Tokens: r.Tokens, Seq: r.Seq, CreatedAt: r.CreatedAt.time(),
-	}
+	m := r.outline()
 	d.into(&m)
 	if r.Native != nil {
 		m.Native = &core.Native{}
-		if err := decode(*r.Native, m.Native); err != nil {
+		if err := sqlite.Decode(*r.Native, m.Native); err != nil {
 			return core.Message{}, err
 		}
 	}
@@ -111,29 +151,18 @@ const messageColumns = `m.seq, m.id, m.agent_id, m.conversation_id, m.run_id, m.
 const alive = `m.deleted_at IS NULL AND (EXISTS (SELECT 1 FROM conversations v WHERE v.id = m.conversation_id AND v.deleted_at IS NULL)
 	OR EXISTS (SELECT 1 FROM context y JOIN conversations v ON v.id = y.conversation_id WHERE y.message_id = m.id AND v.deleted_at IS NULL))`
 
-// searchable reports whether search may find a message of that role. Tool records and the system message are not what
-// somebody said.
-func searchable(r core.Role) bool {
-	switch r {
-	case core.RoleUser, core.RoleAssistant, core.RoleApproval, core.RoleSummary:
-		return true
-	case core.RoleSystem, core.RoleTool:
-	}
-	return false
-}
-
 func (s messages) Insert(ctx context.Context, msgs ...*core.Message) error {
 	if len(msgs) == 0 {
 		return nil
 	}
-	return s.v.atomic(ctx, "insert messages", func(ctx context.Context, q *querier) error {
+	return s.v.atomic(ctx, "insert messages", func(ctx context.Context, q *sqlite.Querier) error {
 		counts := counters{}
 		for _, m := range msgs {
 			row, err := newMessageRow(m)
 			if err != nil {
 				return err
 			}
-			err = q.namedGet(ctx, &m.Seq, `INSERT INTO messages
+			err = q.NamedGet(ctx, &m.Seq, `INSERT INTO messages
 				(id, agent_id, conversation_id, run_id, step_id, role, hidden, is_error, tokens, created_at, preface, native, data) VALUES
 				(:id, :agent_id, :conversation_id, :run_id, :step_id, :role, :hidden, :is_error, :tokens, :created_at, :preface, :native, :data)
 				RETURNING seq`, row)
@@ -141,7 +170,7 @@ func (s messages) Insert(ctx context.Context, msgs ...*core.Message) error {
 				return err
 			}
 			counts.add(m)
-			if m.Hidden == core.NotHidden && searchable(m.Role) {
+			if m.Hidden == core.NotHidden && m.Role.Searchable() {
 				if err := changed(ctx, q, kindMessage, string(m.ID), opWrite); err != nil {
 					return err
 				}
@@ -155,7 +184,7 @@ func (s messages) Insert(ctx context.Context, msgs ...*core.Message) error {
 type counter struct {
 	agent   core.AgentID
 	visible int
-	last    micros // of a user or assistant message
+	last    sqlite.Micros // of a user or assistant message
 }
 
 type counters struct {
@@ -178,23 +207,23 @@ func (c *counters) add(m *core.Message) {
 	}
 	n.visible++
 	if m.Role == core.RoleUser || m.Role == core.RoleAssistant {
-		n.last = max(n.last, toMicros(m.CreatedAt))
+		n.last = max(n.last, sqlite.ToMicros(m.CreatedAt))
 	}
 }
 
 // write raises the counters; a conversation that is gone takes no messages.
-func (c *counters) write(ctx context.Context, q *querier) error {
+func (c *counters) write(ctx context.Context, q *sqlite.Querier) error {
 	for _, id := range c.order {
 		n := c.of[id]
-		changed, err := q.exec(ctx, `UPDATE conversations SET message_count = message_count + $1,
+		changed, err := q.Exec(ctx, `UPDATE conversations SET message_count = message_count + $1,
 			last_message_at = CASE WHEN last_message_at < $2 THEN $2 ELSE last_message_at END WHERE id = $3 AND deleted_at IS NULL`, n.visible, n.last, id)
 		if err != nil {
 			return err
 		}
 		if changed == 0 {
-			return notFound("conversation", string(id))
+			return sqlite.NotFound("conversation", string(id))
 		}
-		if _, err := q.exec(ctx, `UPDATE agents SET message_count = message_count + $1 WHERE id = $2`, n.visible, n.agent); err != nil {
+		if _, err := q.Exec(ctx, `UPDATE agents SET message_count = message_count + $1 WHERE id = $2`, n.visible, n.agent); err != nil {
 			return err
 		}
 	}
@@ -204,40 +233,46 @@ func (c *counters) write(ctx context.Context, q *querier) error {
 func (s messages) Get(ctx context.Context, id core.MessageID) (core.Message, error) {
 	ctx, q := s.v.read(ctx)
 	var row messageRow
-	ok, err := q.find(ctx, &row, `SELECT `+messageColumns+` FROM messages m WHERE m.id = $1 AND `+alive, id)
+	ok, err := q.Find(ctx, &row, `SELECT `+messageColumns+` FROM messages m WHERE m.id = $1 AND `+alive, id)
 	if err != nil {
-		return core.Message{}, classify("get message", err)
+		return core.Message{}, sqlite.Classify("get message", err)
 	}
 	if !ok {
-		return core.Message{}, notFound("message", string(id))
+		return core.Message{}, sqlite.NotFound("message", string(id))
 	}
 	return row.message()
 }
 
 // SetText replaces the text of a message and the estimate of its size.
 func (s messages) SetText(ctx context.Context, id core.MessageID, text string) error {
-	return s.v.write(ctx, "set text of message", func(ctx context.Context, q *querier) error {
+	return s.v.write(ctx, "set text of message", func(ctx context.Context, q *sqlite.Querier) error {
 		var row messageRow
-		ok, err := q.find(ctx, &row, `SELECT `+messageColumns+` FROM messages m WHERE m.id = $1 AND `+alive, id)
+		ok, err := q.Find(ctx, &row, `SELECT `+messageColumns+` FROM messages m WHERE m.id = $1 AND `+alive, id)
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return notFound("message", string(id))
+			return sqlite.NotFound("message", string(id))
 		}
-		var d messageData
+		var d MessageData
 		if err := json.Unmarshal([]byte(row.Data), &d); err != nil {
 			return core.E(core.Internal, "decode message %s: %w", id, err)
 		}
 		d.Content = []core.Content{core.Text(text)}
-		data, err := encode(d)
+		data, err := sqlite.Encode(d)
 		if err != nil {
 			return err
 		}
-		if _, err := q.exec(ctx, `UPDATE messages SET data = $1, tokens = $2 WHERE id = $3`, data, core.EstimateTokens(text), id); err != nil {
+		if _, err := q.Exec(
+			ctx,
+			`UPDATE messages SET data = $1, tokens = $2 WHERE id = $3`,
+			data,
+			core.EstimateTokens(text),
+			id,
+		); err != nil {
 			return err
 		}
-		if row.Hidden == core.NotHidden && searchable(row.Role) {
+		if row.Hidden == core.NotHidden && row.Role.Searchable() {
 			return changed(ctx, q, kindMessage, string(id), opWrite)
 		}
 		return nil
@@ -245,26 +280,26 @@ func (s messages) SetText(ctx context.Context, id core.MessageID, text string) e
 }
 
 // filter adds what a list and a search have in common.
-func (s messages) filter(w *where, f core.MessageFilter) {
-	w.and("m.hidden = ? AND "+alive, f.Hidden)
+func (s messages) filter(w *sqlite.Where, f core.MessageFilter) {
+	w.And("m.hidden = ? AND "+alive, f.Hidden)
 	if f.Agent != "" {
-		w.and("m.agent_id = ?", f.Agent)
+		w.And("m.agent_id = ?", f.Agent)
 	}
 	if f.Run != "" {
-		w.and("m.run_id = ? AND m.run_id <> ''", f.Run) // as the index has it
+		w.And("m.run_id = ? AND m.run_id <> ''", f.Run) // as the index has it
 	}
 	if f.Step != "" {
-		w.and("m.step_id = ? AND m.step_id <> ''", f.Step)
+		w.And("m.step_id = ? AND m.step_id <> ''", f.Step)
 	}
-	in(w, "m.role", f.Roles)
+	sqlite.In(w, "m.role", f.Roles)
 	if !f.From.IsZero() {
-		w.and("m.created_at >= ?", toMicros(f.From))
+		w.And("m.created_at >= ?", sqlite.ToMicros(f.From))
 	}
 	if !f.Until.IsZero() {
-		w.and("m.created_at < ?", toMicros(f.Until))
+		w.And("m.created_at < ?", sqlite.ToMicros(f.Until))
 	}
 	if !f.IncludeErr {
-		w.and("NOT m.is_error")
+		w.And("NOT m.is_error")
 	}
 }
 
@@ -274,14 +309,14 @@ const shown = `c.entered = (SELECT MAX(x.entered) FROM context x WHERE x.convers
 
 func (s messages) List(ctx context.Context, f core.MessageFilter, p core.Page) ([]core.Message, error) {
 	ctx, q := s.v.read(ctx)
-	w := &where{}
+	w := &sqlite.Where{}
 	from, key, backwards := ` FROM messages m`, "m.seq", "m.seq DESC"
 	if f.Conversation != "" {
 		// A fork shows messages of the conversation it came from: the context rows say what belongs to it.
 		from, key, backwards = ` FROM context c JOIN messages m ON m.id = c.message_id`, "c.position, m.seq", "c.position DESC, m.seq DESC"
-		w.and("c.conversation_id = ?", f.Conversation)
-		w.and("EXISTS (SELECT 1 FROM conversations o WHERE o.id = c.conversation_id AND o.deleted_at IS NULL)")
-		w.and(shown)
+		w.And("c.conversation_id = ?", f.Conversation)
+		w.And("EXISTS (SELECT 1 FROM conversations o WHERE o.id = c.conversation_id AND o.deleted_at IS NULL)")
+		w.And(shown)
 	}
 	s.filter(w, f)
 	for _, cursor := range []struct {
@@ -296,9 +331,9 @@ func (s messages) List(ctx context.Context, f core.MessageFilter, p core.Page) (
 			return nil, err
 		}
 		if f.Conversation == "" {
-			w.and("m.seq "+cursor.cmp+" ?", at.Seq)
+			w.And("m.seq "+cursor.cmp+" ?", at.Seq)
 		} else {
-			w.and("(c.position, m.seq) "+cursor.cmp+" (?, ?)", at.Position, at.Seq)
+			w.And("(c.position, m.seq) "+cursor.cmp+" (?, ?)", at.Position, at.Seq)
 		}
 	}
 	sort := " ORDER BY " + key
@@ -310,13 +345,13 @@ func (s messages) List(ctx context.Context, f core.MessageFilter, p core.Page) (
 		limit = p.Limit
 	}
 	var rows []messageRow
-	if err := q.all(ctx, &rows, `SELECT `+messageColumns+from+w.String()+sort+` LIMIT `+w.arg(limit), w.args...); err != nil {
-		return nil, classify("list messages", err)
+	if err := q.All(ctx, &rows, `SELECT `+messageColumns+from+w.String()+sort+` LIMIT `+w.Arg(limit), w.Args...); err != nil {
+		return nil, sqlite.Classify("list messages", err)
 	}
 	if p.Desc {
 		slices.Reverse(rows)
 	}
-	return convert(rows, (*messageRow).message)
+	return sqlite.Convert(rows, (*messageRow).message)
 }
 
 // spot is where a message stands in a list.
@@ -325,18 +360,18 @@ type spot struct {
 	Position int64 `db:"position"`
 }
 
-func (s messages) place(ctx context.Context, q *querier, conv core.ConversationID, id string) (spot, error) {
+func (s messages) place(ctx context.Context, q *sqlite.Querier, conv core.ConversationID, id string) (spot, error) {
 	var at spot
 	var ok bool
 	var err error
 	if conv == "" {
-		ok, err = q.find(ctx, &at, `SELECT seq, 0 AS position FROM messages WHERE id = $1`, id)
+		ok, err = q.Find(ctx, &at, `SELECT seq, 0 AS position FROM messages WHERE id = $1`, id)
 	} else {
-		ok, err = q.find(ctx, &at, `SELECT m.seq, c.position FROM context c JOIN messages m ON m.id = c.message_id
+		ok, err = q.Find(ctx, &at, `SELECT m.seq, c.position FROM context c JOIN messages m ON m.id = c.message_id
 			WHERE c.conversation_id = $1 AND c.message_id = $2 ORDER BY c.entered DESC LIMIT 1`, conv, id)
 	}
 	if err != nil {
-		return at, classify("find cursor", err)
+		return at, sqlite.Classify("find cursor", err)
 	}
 	if !ok {
 		return at, core.E(core.NotFound, "the cursor %s does not exist: no such message", id)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"loci/core"
+	"loci/storage/sqlite"
 )
 
 type meta struct{ v *view }
@@ -11,16 +12,21 @@ type meta struct{ v *view }
 func (s meta) Get(ctx context.Context, key string) (string, bool, error) {
 	ctx, q := s.v.read(ctx)
 	var value string
-	ok, err := q.find(ctx, &value, `SELECT value FROM meta WHERE key = $1`, key)
-	return value, ok, classify("get meta", err)
+	ok, err := q.Find(ctx, &value, `SELECT value FROM meta WHERE key = $1`, key)
+	return value, ok, sqlite.Classify("get meta", err)
 }
 
 func (s meta) Put(ctx context.Context, key, value string) error {
-	return s.v.write(ctx, "put meta", func(ctx context.Context, q *querier) error { return putMeta(ctx, q, key, value) })
+	return s.v.write(ctx, "put meta", func(ctx context.Context, q *sqlite.Querier) error { return putMeta(ctx, q, key, value) })
 }
 
-func putMeta(ctx context.Context, q *querier, key, value string) error {
-	_, err := q.exec(ctx, `INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`, key, value)
+func putMeta(ctx context.Context, q *sqlite.Querier, key, value string) error {
+	_, err := q.Exec(
+		ctx,
+		`INSERT INTO meta (key, value) VALUES ($1, $2) ON CONFLICT (key) DO UPDATE SET value = excluded.value`,
+		key,
+		value,
+	)
 	return err
 }
 
@@ -30,7 +36,7 @@ type workspaceRow struct {
 	Path         string              `db:"path"`
 	Agent        core.AgentID        `db:"agent_id"`
 	Conversation core.ConversationID `db:"conversation_id"`
-	UsedAt       micros              `db:"used_at"`
+	UsedAt       sqlite.Micros       `db:"used_at"`
 }
 
 // selectWorkspaces shows no agent that is deleted; where only the conversation is, the agent's default one takes its place.
@@ -42,11 +48,11 @@ const selectWorkspaces = `SELECT w.path, w.agent_id, w.used_at,
 func (s workspaces) find(ctx context.Context, tail string, args ...any) (core.Workspace, bool, error) {
 	ctx, q := s.v.read(ctx)
 	var row workspaceRow
-	ok, err := q.find(ctx, &row, selectWorkspaces+tail, args...)
+	ok, err := q.Find(ctx, &row, selectWorkspaces+tail, args...)
 	if err != nil || !ok {
-		return core.Workspace{}, false, classify("find workspace", err)
+		return core.Workspace{}, false, sqlite.Classify("find workspace", err)
 	}
-	return core.Workspace{Path: row.Path, Agent: row.Agent, Conversation: row.Conversation, UsedAt: row.UsedAt.time()}, true, nil
+	return core.Workspace{Path: row.Path, Agent: row.Agent, Conversation: row.Conversation, UsedAt: row.UsedAt.Time()}, true, nil
 }
 
 func (s workspaces) Find(ctx context.Context, path string) (core.Workspace, bool, error) {
@@ -58,10 +64,10 @@ func (s workspaces) Last(ctx context.Context) (core.Workspace, bool, error) {
 }
 
 func (s workspaces) Put(ctx context.Context, w core.Workspace) error {
-	return s.v.write(ctx, "put workspace", func(ctx context.Context, q *querier) error {
-		_, err := q.exec(ctx, `INSERT INTO workspaces (path, agent_id, conversation_id, used_at) VALUES ($1, $2, $3, $4)
+	return s.v.write(ctx, "put workspace", func(ctx context.Context, q *sqlite.Querier) error {
+		_, err := q.Exec(ctx, `INSERT INTO workspaces (path, agent_id, conversation_id, used_at) VALUES ($1, $2, $3, $4)
 			ON CONFLICT (path) DO UPDATE SET agent_id = excluded.agent_id, conversation_id = excluded.conversation_id, used_at = excluded.used_at`,
-			w.Path, w.Agent, w.Conversation, toMicros(w.UsedAt))
+			w.Path, w.Agent, w.Conversation, sqlite.ToMicros(w.UsedAt))
 		return err
 	})
 }

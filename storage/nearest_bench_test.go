@@ -15,13 +15,19 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/coretest"
+	"loci/core/search"
 	"loci/storage/index"
 	"loci/storage/vectors"
 )
 
 var (
 	manyVectors = flag.Int("vectors", 10_000, "how many vectors BenchmarkNearestInTheStore keeps")
-	dumpVectors = flag.String("dump", "", "a folder into which BenchmarkNearestInTheStore writes its vectors and queries, in PostgreSQL's binary form")
+	dumpVectors = flag.String(
+		"dump",
+		"",
+		"a folder into which BenchmarkNearestInTheStore writes its vectors and queries, in PostgreSQL's binary form",
+	)
 )
 
 // BenchmarkNearestInTheStore measures vectors through the store, kept at 768 dimensions, on two threads, found with their
@@ -99,7 +105,13 @@ func (v *keptVectors) add(b *testing.B, one func() []float32, n int) time.Durati
 	ps := make([]*core.Passage, n)
 	for i := range ps {
 		at := len(v.all) + i
-		ps[i] = &core.Passage{ID: core.NewPassageID(), Archive: v.archives[at%2], Text: fmt.Sprintf("n%d", at), CreatedAt: time.Now(), UpdatedAt: time.Now()}
+		ps[i] = &core.Passage{
+			ID:        core.NewPassageID(),
+			Archive:   v.archives[at%2],
+			Text:      fmt.Sprintf("n%d", at),
+			CreatedAt: time.Now(),
+			UpdatedAt: time.Now(),
+		}
 	}
 	if err := v.s.Passages().Insert(b.Context(), ps...); err != nil {
 		b.Fatal(err)
@@ -131,11 +143,7 @@ func (v *keptVectors) find(b *testing.B) {
 // restart measures from an open store to the first result.
 func (v *keptVectors) restart(b *testing.B) {
 	b.Helper()
-	poll := time.NewTicker(100 * time.Millisecond)
-	defer poll.Stop()
-	for v.x.Stats().Building { // a mean of more rows is made once there are some
-		<-poll.C
-	}
+	coretest.Until(b, "the index is built", func() bool { return !v.x.Stats().Building }) // a mean of more rows is made once there are some
 	if err := v.s.Close(); err != nil {
 		b.Fatal(err)
 	}
@@ -158,12 +166,11 @@ func heap() float64 {
 
 func (v *keptVectors) search(b *testing.B, query []float32, f index.Filter) []vectors.Near {
 	b.Helper()
-	q := core.SearchQuery{Vectors: map[core.Handle][]float32{core.WordsHandle: query}}
-	m, _, err := v.s.near.begin(b.Context(), &asked{kind: core.VectorPassage, query: q, filter: f})
-	if err != nil || m == nil {
+	m, err := v.s.near.begin(b.Context(), search.Passage, f, []search.Vector{{Model: core.WordsHandle, Values: query}})
+	if err != nil || m.indexes[core.WordsHandle] == nil {
 		b.Fatal(m, err)
 	}
-	near, err := m.models[0].x.Nearest(b.Context(), vectors.Query{Vector: query, K: 10, Filter: m.filter})
+	near, err := m.indexes[core.WordsHandle].Nearest(b.Context(), vectors.Query{Vector: query, K: 10, Filter: m.filter})
 	if err != nil || len(near) != 10 {
 		b.Fatal(near, err)
 	}

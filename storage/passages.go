@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"loci/core"
+	"loci/storage/sqlite"
 )
 
 type passages struct{ v *view }
@@ -18,32 +19,33 @@ type passageRow struct {
 	Step      core.StepID    `db:"step_id"`
 	File      core.FileID    `db:"file_id"`
 	Place     int            `db:"place"`
-	CreatedAt micros         `db:"created_at"`
-	UpdatedAt micros         `db:"updated_at"`
+	CreatedAt sqlite.Micros  `db:"created_at"`
+	UpdatedAt sqlite.Micros  `db:"updated_at"`
 	Data      string         `db:"data"`
 }
 
-type passageData struct {
+// PassageData is what a row of a passage holds as JSON.
+type PassageData struct {
 	Tags     []string       `json:"tags,omitempty"`
 	Metadata map[string]any `json:"metadata,omitempty"`
 }
 
 func newPassageRow(p *core.Passage) (passageRow, error) {
-	data, err := encode(passageData{Tags: p.Tags, Metadata: p.Metadata})
+	data, err := sqlite.Encode(PassageData{Tags: p.Tags, Metadata: p.Metadata})
 	return passageRow{
 		ID: p.ID, Archive: p.Archive, Text: p.Text, Agent: p.Agent, Step: p.Step, File: p.File, Place: p.Place,
-		CreatedAt: toMicros(p.CreatedAt), UpdatedAt: toMicros(p.UpdatedAt), Data: data,
+		CreatedAt: sqlite.ToMicros(p.CreatedAt), UpdatedAt: sqlite.ToMicros(p.UpdatedAt), Data: data,
 	}, err
 }
 
 func (r *passageRow) passage() (core.Passage, error) {
-	var d passageData
-	if err := decode(r.Data, &d); err != nil {
+	var d PassageData
+	if err := sqlite.Decode(r.Data, &d); err != nil {
 		return core.Passage{}, err
 	}
 	return core.Passage{
 		ID: r.ID, Archive: r.Archive, Text: r.Text, Tags: d.Tags, Metadata: d.Metadata, Agent: r.Agent, Step: r.Step, File: r.File,
-		Place: r.Place, Seq: r.Seq, CreatedAt: r.CreatedAt.time(), UpdatedAt: r.UpdatedAt.time(),
+		Place: r.Place, Seq: r.Seq, CreatedAt: r.CreatedAt.Time(), UpdatedAt: r.UpdatedAt.Time(),
 	}, nil
 }
 
@@ -59,7 +61,7 @@ func (s passages) Insert(ctx context.Context, ps ...*core.Passage) error {
 	if len(ps) == 0 {
 		return nil
 	}
-	return s.v.atomic(ctx, "insert passages", func(ctx context.Context, q *querier) error {
+	return s.v.atomic(ctx, "insert passages", func(ctx context.Context, q *sqlite.Querier) error {
 		for _, p := range ps {
 			if err := insertPassage(ctx, q, p); err != nil {
 				return err
@@ -69,27 +71,37 @@ func (s passages) Insert(ctx context.Context, ps ...*core.Passage) error {
 	})
 }
 
-func insertPassage(ctx context.Context, q *querier, p *core.Passage) error {
+func insertPassage(ctx context.Context, q *sqlite.Querier, p *core.Passage) error {
 	row, err := newPassageRow(p)
 	if err != nil {
 		return err
 	}
-	n, err := q.exec(ctx, `UPDATE archives SET passages = passages + 1 WHERE id = $1 AND deleted_at IS NULL AND (folder_id = '' OR $2 <> '')`, p.Archive, p.File)
+	n, err := q.Exec(
+		ctx,
+		`UPDATE archives SET passages = passages + 1 WHERE id = $1 AND deleted_at IS NULL AND (folder_id = '' OR $2 <> '')`,
+		p.Archive,
+		p.File,
+	)
 	if err != nil {
 		return err
 	}
 	if n == 0 {
-		return notFound("archive", string(p.Archive))
+		return sqlite.NotFound("archive", string(p.Archive))
 	}
-	err = q.namedGet(ctx, &p.Seq, `INSERT INTO passages (id, archive_id, text, agent_id, step_id, file_id, place, created_at, updated_at, data)
-		VALUES (:id, :archive_id, :text, :agent_id, :step_id, :file_id, :place, :created_at, :updated_at, :data) RETURNING seq`, row)
+	err = q.NamedGet(
+		ctx,
+		&p.Seq,
+		`INSERT INTO passages (id, archive_id, text, agent_id, step_id, file_id, place, created_at, updated_at, data)
+		VALUES (:id, :archive_id, :text, :agent_id, :step_id, :file_id, :place, :created_at, :updated_at, :data) RETURNING seq`,
+		row,
+	)
 	if err != nil {
 		return err
 	}
 	if err := countTags(ctx, q, p.Archive, nil, p.Tags); err != nil {
 		return err
 	}
-	if err := retag(ctx, q, "passage_tags", "passage_id", string(p.ID), p.Tags, true); err != nil {
+	if err := sqlite.Retag(ctx, q, "passage_tags", "passage_id", string(p.ID), p.Tags, true); err != nil {
 		return err
 	}
 	return changed(ctx, q, kindPassage, string(p.ID), opWrite)
@@ -104,9 +116,9 @@ func notAChunk(p *core.Passage) error {
 }
 
 // countTags keeps the counters of an archive's tags when a passage's change.
-func countTags(ctx context.Context, q *querier, archive core.ArchiveID, old, tags []string) error {
+func countTags(ctx context.Context, q *sqlite.Querier, archive core.ArchiveID, old, tags []string) error {
 	count := func(tag string, by int) error {
-		_, err := q.exec(ctx, `INSERT INTO archive_tags (archive_id, tag, uses) VALUES ($1, $2, $3)
+		_, err := q.Exec(ctx, `INSERT INTO archive_tags (archive_id, tag, uses) VALUES ($1, $2, $3)
 			ON CONFLICT (archive_id, tag) DO UPDATE SET uses = archive_tags.uses + excluded.uses`, archive, tag, by)
 		return err
 	}
@@ -140,17 +152,17 @@ func distinct(tags []string) []string {
 func (s passages) Get(ctx context.Context, id core.PassageID) (core.Passage, error) {
 	ctx, q := s.v.read(ctx)
 	p, err := getPassage(ctx, q, id)
-	return p, classify("get passage", err)
+	return p, sqlite.Classify("get passage", err)
 }
 
-func getPassage(ctx context.Context, q *querier, id core.PassageID) (core.Passage, error) {
+func getPassage(ctx context.Context, q *sqlite.Querier, id core.PassageID) (core.Passage, error) {
 	var row passageRow
-	ok, err := q.find(ctx, &row, selectPassages+` WHERE p.id = $1 AND `+livingPassage, id)
+	ok, err := q.Find(ctx, &row, selectPassages+` WHERE p.id = $1 AND `+livingPassage, id)
 	if err != nil {
 		return core.Passage{}, err
 	}
 	if !ok {
-		return core.Passage{}, notFound("passage", string(id))
+		return core.Passage{}, sqlite.NotFound("passage", string(id))
 	}
 	return row.passage()
 }
@@ -160,7 +172,7 @@ func (s passages) Update(ctx context.Context, p *core.Passage) error {
 	if err != nil {
 		return err
 	}
-	return s.v.write(ctx, "update passage", func(ctx context.Context, q *querier) error {
+	return s.v.write(ctx, "update passage", func(ctx context.Context, q *sqlite.Querier) error {
 		old, err := getPassage(ctx, q, p.ID)
 		if err == nil {
 			err = notAChunk(&old)
@@ -168,14 +180,18 @@ func (s passages) Update(ctx context.Context, p *core.Passage) error {
 		if err != nil {
 			return err
 		}
-		_, err = q.named(ctx, `UPDATE passages SET text = :text, created_at = :created_at, updated_at = :updated_at, data = :data WHERE id = :id`, row)
+		_, err = q.Named(
+			ctx,
+			`UPDATE passages SET text = :text, created_at = :created_at, updated_at = :updated_at, data = :data WHERE id = :id`,
+			row,
+		)
 		if err != nil {
 			return err
 		}
 		if err := countTags(ctx, q, old.Archive, old.Tags, p.Tags); err != nil {
 			return err
 		}
-		if err := retag(ctx, q, "passage_tags", "passage_id", string(p.ID), p.Tags, false); err != nil {
+		if err := sqlite.Retag(ctx, q, "passage_tags", "passage_id", string(p.ID), p.Tags, false); err != nil {
 			return err
 		}
 		return changed(ctx, q, kindPassage, string(p.ID), opWrite)
@@ -183,7 +199,7 @@ func (s passages) Update(ctx context.Context, p *core.Passage) error {
 }
 
 func (s passages) Delete(ctx context.Context, id core.PassageID) error {
-	return s.v.write(ctx, "delete passage", func(ctx context.Context, q *querier) error {
+	return s.v.write(ctx, "delete passage", func(ctx context.Context, q *sqlite.Querier) error {
 		old, err := getPassage(ctx, q, id)
 		if err == nil {
 			err = notAChunk(&old)
@@ -191,43 +207,43 @@ func (s passages) Delete(ctx context.Context, id core.PassageID) error {
 		if err != nil {
 			return err
 		}
-		if _, err := q.exec(ctx, `UPDATE passages SET deleted_at = $1 WHERE id = $2`, s.v.s.now(), id); err != nil {
+		if _, err := q.Exec(ctx, `UPDATE passages SET deleted_at = $1 WHERE id = $2`, s.v.s.now(), id); err != nil {
 			return err
 		}
-		if _, err := q.exec(ctx, `UPDATE archives SET passages = passages - 1 WHERE id = $1`, old.Archive); err != nil {
+		if _, err := q.Exec(ctx, `UPDATE archives SET passages = passages - 1 WHERE id = $1`, old.Archive); err != nil {
 			return err
 		}
 		if err := countTags(ctx, q, old.Archive, old.Tags, nil); err != nil {
 			return err
 		}
-		if err := retag(ctx, q, "passage_tags", "passage_id", string(id), nil, false); err != nil {
+		if err := sqlite.Retag(ctx, q, "passage_tags", "passage_id", string(id), nil, false); err != nil {
 			return err
 		}
 		return changed(ctx, q, kindPassage, string(id), opDelete)
 	})
 }
 
-func (s passages) filter(f core.PassageFilter) *where { return s.filterBy(f, "") }
+func (s passages) filter(f core.PassageFilter) *sqlite.Where { return s.filterBy(f, "") }
 
 // filterBy with unindexed behind the columns of scopes keeps a statement that names its passages from going through all
 // of a scope instead.
-func (passages) filterBy(f core.PassageFilter, behind string) *where {
-	w := &where{}
-	w.and(livingPassage)
-	in(w, "p.archive_id"+behind, f.Archives)
-	in(w, "p.file_id"+behind, f.Files)
+func (passages) filterBy(f core.PassageFilter, behind string) *sqlite.Where {
+	w := &sqlite.Where{}
+	w.And(livingPassage)
+	sqlite.In(w, "p.archive_id"+behind, f.Archives)
+	sqlite.In(w, "p.file_id"+behind, f.Files)
 	if len(f.Archives)+len(f.Files) == 0 {
-		w.and("p.archive_id NOT IN (SELECT id FROM archives WHERE folder_id <> '')")
+		w.And("p.archive_id NOT IN (SELECT id FROM archives WHERE folder_id <> '')")
 	}
-	tagged(w, "p.id", "passage_tags", "passage_id", f.Tags, f.AllTags)
+	sqlite.Tagged(w, "p.id", "passage_tags", "passage_id", f.Tags, f.AllTags)
 	if !f.From.IsZero() {
-		w.and("p.created_at >= ?", toMicros(f.From))
+		w.And("p.created_at >= ?", sqlite.ToMicros(f.From))
 	}
 	if !f.Until.IsZero() {
-		w.and("p.created_at < ?", toMicros(f.Until))
+		w.And("p.created_at < ?", sqlite.ToMicros(f.Until))
 	}
 	if f.Contains != "" {
-		w.and(`LOWER(p.text) LIKE LOWER(?) ESCAPE '\'`, contains(f.Contains))
+		w.And(`LOWER(p.text) LIKE LOWER(?) ESCAPE '\'`, sqlite.Contains(f.Contains))
 	}
 	return w
 }
@@ -237,17 +253,17 @@ const unindexed = ` || ''`
 
 func (s passages) List(ctx context.Context, f core.PassageFilter, p core.Page) ([]core.Passage, error) {
 	ctx, q := s.v.read(ctx)
-	o := order{table: "passages", cursor: "id", major: "created_at", minor: "seq", alias: "p.", noun: "passage"}
+	o := sqlite.Order{Table: "passages", Cursor: "id", Major: "created_at", Minor: "seq", Alias: "p.", Noun: "passage"}
 	w := s.filter(f)
-	tail, err := o.paged(ctx, q, w, p, 100)
+	tail, err := o.Paged(ctx, q, w, p, 100)
 	if err != nil {
 		return nil, err
 	}
 	var rows []passageRow
-	if err := q.all(ctx, &rows, selectPassages+w.String()+tail, w.args...); err != nil {
-		return nil, classify("list passages", err)
+	if err := q.All(ctx, &rows, selectPassages+w.String()+tail, w.Args...); err != nil {
+		return nil, sqlite.Classify("list passages", err)
 	}
-	return convert(rows, (*passageRow).passage)
+	return sqlite.Convert(rows, (*passageRow).passage)
 }
 
 func (s passages) TopTags(ctx context.Context, archive core.ArchiveID, limit int) ([]core.TagCount, error) {
@@ -256,9 +272,15 @@ func (s passages) TopTags(ctx context.Context, archive core.ArchiveID, limit int
 		Tag  string `db:"tag"`
 		Uses int    `db:"uses"`
 	}
-	err := q.all(ctx, &rows, `SELECT tag, uses FROM archive_tags WHERE archive_id = $1 AND uses > 0 ORDER BY uses DESC, tag LIMIT $2`, archive, limit)
+	err := q.All(
+		ctx,
+		&rows,
+		`SELECT tag, uses FROM archive_tags WHERE archive_id = $1 AND uses > 0 ORDER BY uses DESC, tag LIMIT $2`,
+		archive,
+		limit,
+	)
 	if err != nil {
-		return nil, classify("list tags of archive", err)
+		return nil, sqlite.Classify("list tags of archive", err)
 	}
 	out := make([]core.TagCount, len(rows))
 	for i, r := range rows {

@@ -30,10 +30,16 @@ func TestWhatASearchFoundIsReadByItsIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	const many = 30 // with a few, the ids look cheaper to SQLite in any case
-	var ids []string
+	var ids []core.MessageID
 	for i := range many {
-		ids = append(ids, fmt.Sprint("message-", i))
-		p := core.Passage{ID: core.NewPassageID(), Archive: a.ID, Text: fmt.Sprintf("the lake is deep %d", i), CreatedAt: time.Now(), UpdatedAt: time.Now()}
+		ids = append(ids, core.MessageID(fmt.Sprint("message-", i)))
+		p := core.Passage{
+			ID:        core.NewPassageID(),
+			Archive:   a.ID,
+			Text:      fmt.Sprintf("the lake is deep %d", i),
+			CreatedAt: time.Now(),
+			UpdatedAt: time.Now(),
+		}
 		if err := s.Passages().Insert(t.Context(), &p); err != nil {
 			t.Fatal(err)
 		}
@@ -41,11 +47,16 @@ func TestWhatASearchFoundIsReadByItsIDs(t *testing.T) {
 	mu.Lock()
 	texts = nil
 	mu.Unlock()
-	hits, err := s.Passages().Match(t.Context(), core.SearchQuery{Text: "lake", Limit: many}, core.PassageFilter{Archives: []core.ArchiveID{a.ID}})
+	hits, err := matchPassages(
+		t.Context(),
+		s,
+		core.SearchQuery{Text: "lake", Limit: many},
+		core.PassageFilter{Archives: []core.ArchiveID{a.ID}},
+	)
 	if err != nil || len(hits) != many {
 		t.Fatal(len(hits), err)
 	}
-	if _, err := (messages{s.view}).load(t.Context(), core.MessageFilter{Agent: core.NewAgentID()}, ids); err != nil {
+	if _, err := s.Messages().Among(t.Context(), core.MessageFilter{Agent: core.NewAgentID()}, ids); err != nil {
 		t.Fatal(err)
 	}
 	seen := 0
@@ -59,7 +70,7 @@ func TestWhatASearchFoundIsReadByItsIDs(t *testing.T) {
 			Detail              string
 		}
 		args := make([]any, strings.Count(text, "$"))
-		if err := s.facts.readerDB.SelectContext(t.Context(), &plan, `EXPLAIN QUERY PLAN `+text, args...); err != nil {
+		if err := s.facts.Readers.SelectContext(t.Context(), &plan, `EXPLAIN QUERY PLAN `+text, args...); err != nil {
 			t.Fatal(err)
 		}
 		if first := plan[0].Detail; !strings.Contains(first, "(id=?)") {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/storage/sqlite"
 )
 
 func TestMigrationsMayComeInEitherOrder(t *testing.T) {
@@ -14,15 +15,19 @@ func TestMigrationsMayComeInEitherOrder(t *testing.T) {
 	dir := t.TempDir()
 	file := func(sql string) *fstest.MapFile { return &fstest.MapFile{Data: []byte("-- +goose Up\n" + sql)} }
 	one := fstest.MapFS{"m/00001_a.sql": file("CREATE TABLE a (x TEXT);"), "m/00003_c.sql": file("ALTER TABLE a ADD COLUMN z TEXT;")}
-	all := fstest.MapFS{"m/00001_a.sql": one["m/00001_a.sql"], "m/00002_b.sql": file("ALTER TABLE a ADD COLUMN y TEXT;"), "m/00003_c.sql": one["m/00003_c.sql"]}
-	db, err := openPool(t.Context(), filepath.Join(dir, "x.db"), syncFull, false)
+	all := fstest.MapFS{
+		"m/00001_a.sql": one["m/00001_a.sql"],
+		"m/00002_b.sql": file("ALTER TABLE a ADD COLUMN y TEXT;"),
+		"m/00003_c.sql": one["m/00003_c.sql"],
+	}
+	db, err := sqlite.OpenPool(t.Context(), filepath.Join(dir, "x.db"), sqlite.Full, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
 	name := func(version int64) string { return copyName(dir, version, time.Now()) }
 	for _, root := range []fstest.MapFS{one, all, all} {
-		if _, err := (schema{name: "x.db", root: root, folder: "m"}).migrate(t.Context(), db, name); err != nil {
+		if _, err := (sqlite.Schema{Name: "x.db", Root: root, Folder: "m"}).Migrate(t.Context(), db, name); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -37,11 +42,19 @@ func TestTheSweeperKeepsWhatARewindTookUntilItsConversationIsGone(t *testing.T) 
 	ctx := t.Context()
 	a := newAgent(t, s)
 	ar := core.Archive{ID: core.NewArchiveID(), Name: "a"}
-	p, gone := core.Passage{ID: core.NewPassageID(), Archive: ar.ID, Text: "kept"}, core.Passage{ID: core.NewPassageID(), Archive: ar.ID, Text: "gone"}
+	p, gone := core.Passage{
+		ID:      core.NewPassageID(),
+		Archive: ar.ID,
+		Text:    "kept",
+	}, core.Passage{
+		ID:      core.NewPassageID(),
+		Archive: ar.ID,
+		Text:    "gone",
+	}
 	r := core.Rewind{ID: core.NewRewindID(), Agent: a, Conversation: core.DefaultConversation(a), Taken: []core.PassageID{p.ID}}
 	count := func() (n int) {
 		t.Helper()
-		if err := s.facts.r.get(ctx, &n, `SELECT COUNT(*) FROM passages`); err != nil {
+		if err := s.facts.Read.Get(ctx, &n, `SELECT COUNT(*) FROM passages`); err != nil {
 			t.Fatal(err)
 		}
 		return n

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/storage/sqlite"
 )
 
 type runs struct{ v *view }
@@ -18,12 +19,13 @@ type runRow struct {
 	StopReason   core.StopReason     `db:"stop_reason"`
 	Background   bool                `db:"background"`
 	Request      string              `db:"request"`
-	CreatedAt    micros              `db:"created_at"`
-	CompletedAt  micros              `db:"completed_at"`
+	CreatedAt    sqlite.Micros       `db:"created_at"`
+	CompletedAt  sqlite.Micros       `db:"completed_at"`
 	Data         string              `db:"data"`
 }
 
-type runData struct {
+// RunData is what a row of a run holds as JSON.
+type RunData struct {
 	Client    core.Client    `json:"client"`
 	Config    core.RunConfig `json:"config"`
 	Input     []inputData    `json:"input,omitempty"`
@@ -33,12 +35,12 @@ type runData struct {
 	Notices   []string       `json:"notices,omitempty"`
 	Chain     []core.RunID   `json:"chain,omitempty"`
 	TTFT      time.Duration  `json:"ttft,omitempty"`
-	StartedAt micros         `json:"started_at,omitempty"`
+	StartedAt sqlite.Micros  `json:"started_at,omitempty"`
 }
 
 // inputData is a message of a run's input, before it became one of the conversation.
 type inputData struct {
-	messageData
+	MessageData
 	ID           core.MessageID      `json:"id"`
 	Agent        core.AgentID        `json:"agent,omitempty"`
 	Conversation core.ConversationID `json:"conversation,omitempty"`
@@ -50,50 +52,77 @@ type inputData struct {
 	IsError      bool                `json:"is_error,omitempty"`
 	Native       *core.Native        `json:"native,omitempty"`
 	Tokens       int                 `json:"tokens,omitempty"`
-	CreatedAt    micros              `json:"created_at,omitempty"`
+	CreatedAt    sqlite.Micros       `json:"created_at,omitempty"`
 }
 
 func newInput(m *core.Message) inputData {
 	return inputData{
-		messageData: newMessageData(m),
+		MessageData: newMessageData(m),
 		ID:          m.ID, Agent: m.Agent, Conversation: m.Conversation, Run: m.Run, Step: m.Step, Role: m.Role, Preface: m.Preface,
-		Hidden: m.Hidden, IsError: m.IsError, Native: m.Native, Tokens: m.Tokens, CreatedAt: toMicros(m.CreatedAt),
+		Hidden: m.Hidden, IsError: m.IsError, Native: m.Native, Tokens: m.Tokens, CreatedAt: sqlite.ToMicros(m.CreatedAt),
 	}
 }
 
 func (d *inputData) message() core.Message {
 	m := core.Message{
-		ID: d.ID, Agent: d.Agent, Conversation: d.Conversation, Run: d.Run, Step: d.Step, Role: d.Role, Preface: d.Preface, Hidden: d.Hidden,
-		IsError: d.IsError, Native: d.Native, Tokens: d.Tokens, CreatedAt: d.CreatedAt.time(),
+		ID:           d.ID,
+		Agent:        d.Agent,
+		Conversation: d.Conversation,
+		Run:          d.Run,
+		Step:         d.Step,
+		Role:         d.Role,
+		Preface:      d.Preface,
+		Hidden:       d.Hidden,
+		IsError:      d.IsError,
+		Native:       d.Native,
+		Tokens:       d.Tokens,
+		CreatedAt:    d.CreatedAt.Time(),
 	}
 	d.into(&m)
 	return m
 }
 
 func newRunRow(r *core.Run) (runRow, error) {
-	d := runData{
-		Client: r.Client, Config: r.Config, Delivered: r.Delivered, Attempt: r.Attempt, Error: r.Error, Notices: r.Notices, Chain: r.Chain, TTFT: r.TTFT, StartedAt: toMicros(r.StartedAt),
+	d := RunData{
+		Client:    r.Client,
+		Config:    r.Config,
+		Delivered: r.Delivered,
+		Attempt:   r.Attempt,
+		Error:     r.Error,
+		Notices:   r.Notices,
+		Chain:     r.Chain,
+		TTFT:      r.TTFT,
+		StartedAt: sqlite.ToMicros(r.StartedAt),
 	}
 	for i := range r.Input {
 		d.Input = append(d.Input, newInput(&r.Input[i]))
 	}
-	data, err := encode(d)
+	data, err := sqlite.Encode(d)
 	return runRow{
-		Number: r.Number, ID: r.ID, Agent: r.Agent, Conversation: r.Conversation, Status: r.Status, StopReason: r.StopReason,
-		Background: r.Background, Request: r.Request, CreatedAt: toMicros(r.CreatedAt), CompletedAt: toMicros(r.CompletedAt), Data: data,
+		Number:       r.Number,
+		ID:           r.ID,
+		Agent:        r.Agent,
+		Conversation: r.Conversation,
+		Status:       r.Status,
+		StopReason:   r.StopReason,
+		Background:   r.Background,
+		Request:      r.Request,
+		CreatedAt:    sqlite.ToMicros(r.CreatedAt),
+		CompletedAt:  sqlite.ToMicros(r.CompletedAt),
+		Data:         data,
 	}, err
 }
 
 func (r *runRow) run() (core.Run, error) {
-	var d runData
-	if err := decode(r.Data, &d); err != nil {
+	var d RunData
+	if err := sqlite.Decode(r.Data, &d); err != nil {
 		return core.Run{}, err
 	}
 	run := core.Run{
 		ID: r.ID, Number: r.Number, Agent: r.Agent, Conversation: r.Conversation, Status: r.Status, StopReason: r.StopReason,
 		Background: r.Background, Request: r.Request, Client: d.Client, Config: d.Config, Delivered: d.Delivered, Attempt: d.Attempt,
-		Error: d.Error, Notices: d.Notices, Chain: d.Chain, TTFT: d.TTFT, CreatedAt: r.CreatedAt.time(),
-		StartedAt: d.StartedAt.time(), CompletedAt: r.CompletedAt.time(),
+		Error: d.Error, Notices: d.Notices, Chain: d.Chain, TTFT: d.TTFT, CreatedAt: r.CreatedAt.Time(),
+		StartedAt: d.StartedAt.Time(), CompletedAt: r.CompletedAt.Time(),
 	}
 	for i := range d.Input {
 		run.Input = append(run.Input, d.Input[i].message())
@@ -112,15 +141,15 @@ func (s runs) Create(ctx context.Context, r *core.Run) error {
 	if err != nil {
 		return err
 	}
-	return s.v.write(ctx, "create run", func(ctx context.Context, q *querier) error {
+	return s.v.write(ctx, "create run", func(ctx context.Context, q *sqlite.Querier) error {
 		if err := living(ctx, q, "agents", "agent", string(r.Agent)); err != nil {
 			return err
 		}
-		err := q.namedGet(ctx, &r.Number, `INSERT INTO runs
+		err := q.NamedGet(ctx, &r.Number, `INSERT INTO runs
 			(id, agent_id, conversation_id, status, stop_reason, background, request, created_at, completed_at, data) VALUES
 			(:id, :agent_id, :conversation_id, :status, :stop_reason, :background, :request, :created_at, :completed_at, :data)
 			RETURNING number`, row)
-		if r.Request != "" && isConflict(classify("", err)) {
+		if r.Request != "" && sqlite.IsConflict(sqlite.Classify("", err)) {
 			return core.E(core.Conflict, "this request was already accepted in conversation %s", string(r.Conversation))
 		}
 		return err
@@ -130,12 +159,12 @@ func (s runs) Create(ctx context.Context, r *core.Run) error {
 func (s runs) Get(ctx context.Context, id core.RunID) (core.Run, error) {
 	ctx, q := s.v.read(ctx)
 	var row runRow
-	ok, err := q.find(ctx, &row, selectRuns+` WHERE r.id = $1 AND `+livingRun, id)
+	ok, err := q.Find(ctx, &row, selectRuns+` WHERE r.id = $1 AND `+livingRun, id)
 	if err != nil {
-		return core.Run{}, classify("get run", err)
+		return core.Run{}, sqlite.Classify("get run", err)
 	}
 	if !ok {
-		return core.Run{}, notFound("run", string(id))
+		return core.Run{}, sqlite.NotFound("run", string(id))
 	}
 	return row.run()
 }
@@ -145,11 +174,11 @@ func (s runs) Update(ctx context.Context, r *core.Run) error {
 	if err != nil {
 		return err
 	}
-	return s.v.write(ctx, "update run", func(ctx context.Context, q *querier) error {
-		n, err := q.named(ctx, `UPDATE runs SET status = :status, stop_reason = :stop_reason, background = :background, request = :request,
+	return s.v.write(ctx, "update run", func(ctx context.Context, q *sqlite.Querier) error {
+		n, err := q.Named(ctx, `UPDATE runs SET status = :status, stop_reason = :stop_reason, background = :background, request = :request,
 			completed_at = :completed_at, data = :data WHERE id = :id AND deleted_at IS NULL`, row)
 		if err == nil && n == 0 {
-			return notFound("run", string(r.ID))
+			return sqlite.NotFound("run", string(r.ID))
 		}
 		return err
 	})
@@ -157,10 +186,10 @@ func (s runs) Update(ctx context.Context, r *core.Run) error {
 
 // Delete marks the run; its messages stay.
 func (s runs) Delete(ctx context.Context, id core.RunID) error {
-	return s.v.write(ctx, "delete run", func(ctx context.Context, q *querier) error {
-		n, err := q.exec(ctx, `UPDATE runs SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL`, s.v.s.now(), id)
+	return s.v.write(ctx, "delete run", func(ctx context.Context, q *sqlite.Querier) error {
+		n, err := q.Exec(ctx, `UPDATE runs SET deleted_at = $1 WHERE id = $2 AND deleted_at IS NULL`, s.v.s.now(), id)
 		if err == nil && n == 0 {
-			return notFound("run", string(id))
+			return sqlite.NotFound("run", string(id))
 		}
 		return err
 	})
@@ -168,29 +197,29 @@ func (s runs) Delete(ctx context.Context, id core.RunID) error {
 
 func (s runs) List(ctx context.Context, f core.RunFilter, p core.Page) ([]core.Run, error) {
 	ctx, q := s.v.read(ctx)
-	o := order{table: "runs", cursor: "id", major: "number", minor: "id", alias: "r.", noun: "run"}
-	w := &where{}
-	w.and(livingRun)
-	in(w, "r.agent_id", f.Agents)
+	o := sqlite.Order{Table: "runs", Cursor: "id", Major: "number", Minor: "id", Alias: "r.", Noun: "run"}
+	w := &sqlite.Where{}
+	w.And(livingRun)
+	sqlite.In(w, "r.agent_id", f.Agents)
 	if f.Conversation != "" {
-		w.and("r.conversation_id = ?", f.Conversation)
+		w.And("r.conversation_id = ?", f.Conversation)
 	}
-	in(w, "r.status", f.Statuses)
+	sqlite.In(w, "r.status", f.Statuses)
 	if f.StopReason != "" {
-		w.and("r.stop_reason = ?", f.StopReason)
+		w.And("r.stop_reason = ?", f.StopReason)
 	}
 	if f.Background != nil {
-		w.and("r.background = ?", *f.Background)
+		w.And("r.background = ?", *f.Background)
 	}
-	tail, err := o.paged(ctx, q, w, p, 100)
+	tail, err := o.Paged(ctx, q, w, p, 100)
 	if err != nil {
 		return nil, err
 	}
 	var rows []runRow
-	if err := q.all(ctx, &rows, selectRuns+w.String()+tail, w.args...); err != nil {
-		return nil, classify("list runs", err)
+	if err := q.All(ctx, &rows, selectRuns+w.String()+tail, w.Args...); err != nil {
+		return nil, sqlite.Classify("list runs", err)
 	}
-	return convert(rows, (*runRow).run)
+	return sqlite.Convert(rows, (*runRow).run)
 }
 
 func (s runs) FindRequest(ctx context.Context, conv core.ConversationID, request string) (core.Run, bool, error) {
@@ -199,9 +228,15 @@ func (s runs) FindRequest(ctx context.Context, conv core.ConversationID, request
 	}
 	ctx, q := s.v.read(ctx)
 	var row runRow
-	ok, err := q.find(ctx, &row, selectRuns+` WHERE r.conversation_id = $1 AND r.request = $2 AND r.request <> '' AND `+livingRun, conv, request)
+	ok, err := q.Find(
+		ctx,
+		&row,
+		selectRuns+` WHERE r.conversation_id = $1 AND r.request = $2 AND r.request <> '' AND `+livingRun,
+		conv,
+		request,
+	)
 	if err != nil || !ok {
-		return core.Run{}, false, classify("find request", err)
+		return core.Run{}, false, sqlite.Classify("find request", err)
 	}
 	run, err := row.run()
 	return run, err == nil, err
@@ -210,25 +245,25 @@ func (s runs) FindRequest(ctx context.Context, conv core.ConversationID, request
 func (s runs) Unfinished(ctx context.Context) ([]core.Run, error) {
 	ctx, q := s.v.read(ctx)
 	var rows []runRow
-	err := q.all(ctx, &rows, selectRuns+` WHERE r.status IN ('created', 'running') AND `+livingRun+` ORDER BY r.number`)
+	err := q.All(ctx, &rows, selectRuns+` WHERE r.status IN ('created', 'running') AND `+livingRun+` ORDER BY r.number`)
 	if err != nil {
-		return nil, classify("list unfinished runs", err)
+		return nil, sqlite.Classify("list unfinished runs", err)
 	}
-	return convert(rows, (*runRow).run)
+	return sqlite.Convert(rows, (*runRow).run)
 }
 
 func (s runs) Usage(ctx context.Context, id core.RunID) (core.Usage, int, error) {
 	var sum core.Usage
 	ctx, q := s.v.read(ctx)
 	var data []string
-	if err := q.all(ctx, &data, `SELECT data FROM steps WHERE run_id = $1 ORDER BY num`, id); err != nil {
-		return sum, 0, classify("sum usage", err)
+	if err := q.All(ctx, &data, `SELECT data FROM steps WHERE run_id = $1 ORDER BY num`, id); err != nil {
+		return sum, 0, sqlite.Classify("sum usage", err)
 	}
 	for _, text := range data {
 		var d struct {
 			Usage *core.Usage `json:"usage"`
 		}
-		if err := decode(text, &d); err != nil {
+		if err := sqlite.Decode(text, &d); err != nil {
 			return sum, 0, err
 		}
 		if d.Usage != nil {

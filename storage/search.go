@@ -2,11 +2,8 @@ package storage
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 	"path/filepath"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/jmoiron/sqlx"
@@ -14,30 +11,34 @@ import (
 	"loci/core"
 	"loci/core/search"
 	"loci/storage/index"
+	"loci/storage/sqlite"
 )
 
 // patience is how long a search waits for the index to have what was committed before it began.
 const patience = 2 * time.Second
 
-const defaultHits = 10
-
-// searcher joins the index and the facts: the index says what matches, the facts what that is and whether it is still there.
+// searcher opens views of the index, and reads the facts for it.
 type searcher struct {
 	s     *Store
-	facts *querier // like the store's readers, but callers did not cause these statements
+	facts *sqlite.Querier // like the store's readers, but callers did not cause these statements
 	x     *index.Index
 }
 
+// indexCache is how much a connection to the index keeps of it: a search touches a thousand pages, and those above the
+// leaves are always the same.
+const indexCache = "cache_size(-8192)"
+
 func openSearcher(ctx context.Context, s *Store, g generation) (*searcher, error) {
-	r := &searcher{s: s, facts: newQuerier(s.facts.readerDB, nil)}
+	r := &searcher{s: s, facts: sqlite.NewQuerier(s.facts.Readers, nil)}
 	x, err := index.Open(ctx, index.Config{
-		Path: filepath.Join(s.cfg.Dir, indexFile), Home: g.uuid, Before: g.before, Now: g.now, Source: r, Logger: s.cfg.Logger,
+		Path: filepath.Join(s.cfg.Dir, IndexFile), Home: g.uuid, Before: g.before, Now: g.now, Source: r, Logger: s.cfg.Logger,
+		Classify: func(err error) error { return sqlite.Classify("search", err) },
 		Open: func(ctx context.Context, path string, readOnly bool) (*sqlx.DB, error) {
-			return openPool(ctx, path, syncNormal, readOnly, indexCache)
+			return sqlite.OpenPool(ctx, path, sqlite.Normal, readOnly, indexCache)
 		},
 	})
 	if err != nil {
-		return nil, classify("open "+indexFile, err)
+		return nil, sqlite.Classify("open "+IndexFile, err)
 	}
 	r.x = x
 	return r, nil
@@ -45,7 +46,7 @@ func openSearcher(ctx context.Context, s *Store, g generation) (*searcher, error
 
 func (r *searcher) close() {
 	r.x.Close()
-	r.facts.close()
+	r.facts.Close()
 }
 
 func (r *searcher) nudge() { r.x.Nudge() }
@@ -60,77 +61,109 @@ func (r *searcher) ready(ctx context.Context) (last int64, late bool, err error)
 		return last, false, nil
 	}
 	if ctx.Err() != nil {
-		return 0, false, classify("search", context.Cause(ctx))
+		return 0, false, sqlite.Classify("search", context.Cause(ctx))
 	}
 	r.s.cfg.Logger.WarnContext(ctx, "a search did not wait for the index", slog.Int64("behind", last-r.x.Applied()))
 	return last, true, nil
-}
-
-// ask asks the index, once more if it turned out damaged or was replaced meanwhile: the new one may have everything again by
-// then. That there is nothing is only said where the index has everything: no hit would say that it is partial.
-func (r *searcher) ask(ctx context.Context, kind index.Kind, a index.Ask) (hits []search.Hit, partial bool, err error) {
-	for round := range 2 {
-		last, late, err := r.ready(ctx)
-		if err != nil {
-			return nil, false, err
-		}
-		hits, applied, err := r.x.Match(ctx, kind, a)
-		switch {
-		case errors.Is(err, index.ErrUnavailable):
-		case err != nil || applied >= last:
-			return hits, false, classify("search", err)
-		case len(hits) > 0 && (late || round > 0):
-			return hits, true, nil
-		case late:
-			return nil, false, errIndexing()
-		}
-	}
-	return nil, false, errIndexing()
 }
 
 func errIndexing() error {
 	return core.E(core.Unavailable, "the search index is being built").WithHint("try again in a moment")
 }
 
-// ranked is what the index found.
-type ranked struct {
-	hits    []search.Hit
-	partial bool
-	noModel bool
-	nothing bool // the query names nothing to look for
+// Models returns the models whose vectors the texts of a scope have.
+func (s *Store) Models(ctx context.Context, scope search.Scope) ([]core.Handle, error) {
+	f, some, err := s.search.filter(ctx, scope)
+	if err != nil || !some {
+		return nil, err
+	}
+	models, err := s.near.models(ctx, scope.Kind, f.Owners)
+	return models, sqlite.Classify("search", err)
 }
 
-// match runs the query and returns ids, best first.
-func (r *searcher) match(ctx context.Context, kind index.Kind, sq core.SearchQuery, f index.Filter, limit int, inside bool) (ranked, error) {
-	today := sq.Today
-	if today.IsZero() {
-		today = r.s.cfg.Clock().UTC()
-	}
-	q := search.Analyse(sq.Text, search.DayOf(today))
-	if q.Empty() {
-		return ranked{nothing: true}, nil
-	}
-	a := asked{kind: core.VectorKind(kind), query: sq, filter: f, inside: inside}
-	meaning, late, err := r.s.near.begin(ctx, &a)
+// View opens a view of what search may find. It waits for the index to have what was committed, for a bounded time.
+func (s *Store) View(ctx context.Context, scope search.Scope, vectors []search.Vector) (search.View, error) {
+	v, err := s.search.view(ctx, scope, vectors)
 	if err != nil {
-		return ranked{}, classify("search", err)
+		return nil, sqlite.Classify("search", err)
 	}
-	const spare, most = 20, 200 // some may be gone by now
-	ask := index.Ask{Query: q, Filter: f, Zone: today.Location(), Explain: limit + spare + min(len(sq.Skip), most)}
-	if meaning != nil {
-		ask.Meaning = meaning
-	}
-	if ask.Without, err = r.ofRun(ctx, sq.But); err != nil {
-		return ranked{}, classify("search", err)
-	}
-	hits, partial, err := r.ask(ctx, kind, ask)
+	return v, nil
+}
+
+func (r *searcher) view(ctx context.Context, scope search.Scope, vectors []search.Vector) (search.View, error) {
+	f, some, err := r.filter(ctx, scope)
 	if err != nil {
-		return ranked{}, err
+		return nil, err
 	}
-	if len(sq.Skip) > 0 {
-		hits = slices.DeleteFunc(hits, func(h search.Hit) bool { return sq.Skip[h.ID] })
+	if !some {
+		return noView{}, nil
 	}
-	return ranked{hits: hits, partial: partial || late || meaning != nil && meaning.late.Load(), noModel: a.noModel}, nil
+	ask := index.Ask{Filter: f, Zone: scope.Zone}
+	if ask.Without, err = r.ofRun(ctx, scope.Without); err != nil {
+		return nil, err
+	}
+	m, err := r.s.near.begin(ctx, scope.Kind, f, vectors)
+	if err != nil {
+		return nil, err
+	}
+	for round := 0; ; round++ { // once more if the index was replaced meanwhile
+		last, late, err := r.ready(ctx)
+		if err != nil {
+			return nil, err
+		}
+		x, err := r.x.View(ctx, scope.Kind, ask)
+		if err != nil {
+			return nil, err
+		}
+		if behind := x.Applied() < last; !behind || late || round > 0 {
+			return &searchView{View: x, meaning: m, behind: behind}, nil
+		}
+		x.Close()
+	}
+}
+
+// searchView joins the view of the words with the vectors.
+type searchView struct {
+	*index.View
+	*meaning
+	behind bool // the index does not have everything
+}
+
+var (
+	_ search.Index   = (*Store)(nil)
+	_ search.Counter = (*searchView)(nil)
+	_ search.Meaning = (*searchView)(nil)
+)
+
+func (v *searchView) Reach() search.Reach {
+	r := v.View.Reach()
+	r.Behind, r.Building = v.behind, v.Applied() < 0
+	return r
+}
+
+func (v *searchView) Partial() bool { return v.behind || v.late.Load() }
+
+// noView is the view of a scope without archives.
+type noView struct{}
+
+func (noView) Reach() search.Reach                                              { return search.Reach{} }
+func (noView) All(context.Context) ([]search.Doc, error)                        { return nil, nil }
+func (noView) Candidates(context.Context, search.Clues) (map[int64]bool, error) { return nil, nil }
+func (noView) Near(context.Context, map[int64]bool) ([]search.Doc, error)       { return nil, nil }
+func (noView) Partial() bool                                                    { return false }
+func (noView) Close()                                                           {}
+
+// filter turns a scope into what the index knows; some is false where no archive is in it.
+func (r *searcher) filter(ctx context.Context, s search.Scope) (f index.Filter, some bool, err error) {
+	f = index.Filter{
+		Owners: s.Owners, Thread: s.Thread, Roles: s.Roles, From: int64(sqlite.ToMicros(s.From)), Until: int64(sqlite.ToMicros(s.Until)),
+		Tags: s.Tags, AllTags: s.AllTags, Files: s.Files,
+	}
+	if s.Kind != search.Passage || len(s.Owners)+len(s.Files) > 0 {
+		return f, true, nil
+	}
+	f.Owners, some, err = r.memories(ctx)
+	return f, some, err
 }
 
 // ofRun returns the ids of a run's messages.
@@ -140,17 +173,14 @@ func (r *searcher) ofRun(ctx context.Context, run core.RunID) (map[string]bool, 
 	}
 	ids := map[string]bool{}
 	var id string
-	err := r.facts.each(ctx, `SELECT id FROM messages WHERE run_id = $1 AND run_id <> ''`, []any{run}, []any{&id}, func() error { ids[id] = true; return nil })
+	err := r.facts.Each(
+		ctx,
+		`SELECT id FROM messages WHERE run_id = $1 AND run_id <> ''`,
+		[]any{run},
+		[]any{&id},
+		func() error { ids[id] = true; return nil },
+	)
 	return ids, err
-}
-
-// why passes the reasons of a hit on.
-func (r *ranked) why(h search.Hit) core.Why {
-	w := core.Why{NoModel: r.noModel, Speaker: h.Why.Speaker, Date: h.Why.Date, Vector: h.Why.Vector, Share: h.Why.Share}
-	for _, i := range h.Why.Inherited {
-		w.Inherited = append(w.Inherited, core.Inherited(i))
-	}
-	return w
 }
 
 // notReset is false of messages whose newest row in their own conversation was closed by reset or rewind, unless a fork
@@ -161,215 +191,59 @@ const notReset = `(NOT EXISTS (SELECT 1 FROM context c WHERE c.conversation_id =
 	OR EXISTS (SELECT 1 FROM context c JOIN conversations v ON v.id = c.conversation_id AND v.deleted_at IS NULL
 		WHERE c.message_id = m.id AND c.conversation_id <> m.conversation_id AND ` + shown + `))`
 
-// Match finds messages that people or agents said. A query that is empty finds the newest, one without words what holds it.
-func (s messages) Match(ctx context.Context, q core.SearchQuery, f core.MessageFilter) ([]core.MessageHit, error) {
-	limit := q.Limit
-	if limit <= 0 {
-		limit = defaultHits
-	}
-	if f.Roles = searchableRoles(f.Roles); len(f.Roles) == 0 {
-		return []core.MessageHit{}, nil
-	}
-	within := index.Filter{Thread: string(f.Conversation), From: int64(toMicros(f.From)), Until: int64(toMicros(f.Until))}
-	if f.Agent != "" {
-		within.Owners = []string{string(f.Agent)}
-	}
-	for _, r := range f.Roles {
-		within.Roles = append(within.Roles, string(r))
-	}
-	found, err := s.v.s.search.match(ctx, index.Message, q, within, limit, s.v.tx != nil)
-	if err != nil {
-		return nil, err
-	}
-	if found.nothing {
-		if strings.TrimSpace(q.Text) == "" {
-			return s.newest(ctx, f, nil, limit)
-		}
-		return literally(q, limit, func(last *core.MessageHit, n int) ([]core.MessageHit, error) { return s.newest(ctx, f, last, n) },
-			func(h *core.MessageHit) (id, text string) {
-				if q.But != "" && h.Message.Run == q.But {
-					return "", ""
-				}
-				return string(h.Message.ID), h.Message.Said()
-			}, func(h *core.MessageHit, as string) { h.Score, h.Words = 1, sought(q, as) })
-	}
-	return gather(found.hits, limit, func(ids []string) (map[string]core.MessageHit, error) { return s.load(ctx, f, ids) },
-		func(h core.MessageHit, hit search.Hit) core.MessageHit {
-			h.Score, h.Why, h.Partial = hit.Score, found.why(hit), found.partial
-			if !q.Bare {
-				h.Words = search.Surface(h.Message.Said(), hit.Why.Terms)
-			}
-			return h
-		})
-}
-
-// newest returns the newest messages, those before the last one that was seen.
-func (s messages) newest(ctx context.Context, f core.MessageFilter, last *core.MessageHit, limit int) ([]core.MessageHit, error) {
+func (s messages) Newest(ctx context.Context, f core.MessageFilter, before int64, limit int) ([]core.Message, error) {
 	ctx, q := s.v.read(ctx)
-	w := &where{}
+	w := &sqlite.Where{}
 	s.filter(w, f)
 	if f.Conversation != "" {
-		w.and("m.conversation_id = ?", f.Conversation)
+		w.And("m.conversation_id = ?", f.Conversation)
 	}
-	if last != nil {
-		w.and("m.seq < ?", last.Message.Seq)
+	if before > 0 {
+		w.And("m.seq < ?", before)
 	}
-	w.and(notReset)
+	w.And(notReset)
 	var rows []messageRow
-	err := q.all(ctx, &rows, `SELECT `+messageColumns+` FROM messages m`+w.String()+` ORDER BY m.seq DESC LIMIT `+w.arg(limit), w.args...)
+	err := q.All(ctx, &rows, `SELECT `+messageColumns+` FROM messages m`+w.String()+` ORDER BY m.seq DESC LIMIT `+w.Arg(limit), w.Args...)
 	if err != nil {
-		return nil, classify("search", err)
+		return nil, sqlite.Classify("search", err)
 	}
-	return convert(rows, func(r *messageRow) (core.MessageHit, error) {
-		m, err := r.message()
-		return core.MessageHit{Message: m}, err
-	})
+	return sqlite.Convert(rows, (*messageRow).message)
 }
 
-// load reads those of the messages that may be shown now: the index may be a moment behind.
-func (s messages) load(ctx context.Context, f core.MessageFilter, ids []string) (map[string]core.MessageHit, error) {
+func (s messages) Among(ctx context.Context, f core.MessageFilter, ids []core.MessageID) ([]core.Message, error) {
 	ctx, q := s.v.read(ctx)
-	w := &where{}
-	in(w, "m.id", ids)
+	w := &sqlite.Where{}
+	sqlite.In(w, "m.id", ids)
 	if f.Agent != "" {
-		w.and("m.agent_id"+unindexed+" = ?", f.Agent)
+		w.And("m.agent_id"+unindexed+" = ?", f.Agent)
 		f.Agent = ""
 	}
 	s.filter(w, f)
-	w.and(notReset)
+	w.And(notReset)
 	var rows []messageRow
-	if err := q.all(ctx, &rows, `SELECT `+messageColumns+` FROM messages m`+w.String(), w.args...); err != nil {
-		return nil, classify("search", err)
+	if err := q.All(ctx, &rows, `SELECT `+messageColumns+` FROM messages m`+w.String(), w.Args...); err != nil {
+		return nil, sqlite.Classify("search", err)
 	}
-	found := make(map[string]core.MessageHit, len(rows))
-	for i := range rows {
-		m, err := rows[i].message()
-		if err != nil {
-			return nil, err
-		}
-		found[string(m.ID)] = core.MessageHit{Message: m}
-	}
-	return found, nil
+	return sqlite.Convert(rows, (*messageRow).message)
 }
 
-// searchableRoles returns those of the roles that search may find; none asked for means all of them.
-func searchableRoles(asked []core.Role) []core.Role {
-	if len(asked) == 0 {
-		asked = []core.Role{core.RoleUser, core.RoleAssistant, core.RoleApproval, core.RoleSummary}
+func (s passages) Among(ctx context.Context, f core.PassageFilter, ids []core.PassageID) ([]core.Passage, error) {
+	ctx, q := s.v.read(ctx)
+	w := s.filterBy(f, unindexed)
+	sqlite.In(w, "p.id", ids)
+	var rows []passageRow
+	if err := q.All(ctx, &rows, selectPassages+w.String(), w.Args...); err != nil {
+		return nil, sqlite.Classify("search", err)
 	}
-	var roles []core.Role
-	for _, r := range asked {
-		if searchable(r) {
-			roles = append(roles, r)
-		}
-	}
-	return roles
-}
-
-// Match finds passages. A query that is empty finds the newest, one without words what holds it.
-func (s passages) Match(ctx context.Context, q core.SearchQuery, f core.PassageFilter) ([]core.PassageHit, error) {
-	limit := q.Limit
-	if limit <= 0 {
-		limit = defaultHits
-	}
-	within := index.Filter{From: int64(toMicros(f.From)), Until: int64(toMicros(f.Until)), Tags: f.Tags, AllTags: f.AllTags}
-	for _, a := range f.Archives {
-		within.Owners = append(within.Owners, string(a))
-	}
-	for _, file := range f.Files {
-		within.Files = append(within.Files, string(file))
-	}
-	if len(f.Archives)+len(f.Files) == 0 {
-		var some bool
-		var err error
-		if within.Owners, some, err = s.v.s.search.memories(ctx); err != nil || !some {
-			return []core.PassageHit{}, err
-		}
-	}
-	found, err := s.v.s.search.match(ctx, index.Passage, q, within, limit, s.v.tx != nil)
-	if err != nil {
-		return nil, err
-	}
-	if found.nothing {
-		if strings.TrimSpace(q.Text) == "" {
-			return s.newest(ctx, f, nil, limit)
-		}
-		return literally(q, limit, func(last *core.PassageHit, n int) ([]core.PassageHit, error) { return s.newest(ctx, f, last, n) },
-			func(h *core.PassageHit) (id, text string) { return string(h.Passage.ID), h.Passage.Text },
-			func(h *core.PassageHit, as string) { h.Score, h.Words = 1, sought(q, as) })
-	}
-	return gather(found.hits, limit, func(ids []string) (map[string]core.PassageHit, error) { return s.load(ctx, f, ids) },
-		func(h core.PassageHit, hit search.Hit) core.PassageHit {
-			h.Score, h.Why, h.Partial = hit.Score, found.why(hit), found.partial
-			if !q.Bare {
-				h.Words = search.Surface(h.Passage.Text, hit.Why.Terms)
-			}
-			return h
-		})
-}
-
-// newest returns the newest passages, those before the last one that was seen.
-func (s passages) newest(ctx context.Context, f core.PassageFilter, last *core.PassageHit, limit int) ([]core.PassageHit, error) {
-	page := core.Page{Limit: limit, Desc: true}
-	if last != nil {
-		page.After = string(last.Passage.ID)
-	}
-	list, err := s.List(ctx, f, page)
-	hits := make([]core.PassageHit, len(list))
-	for i, p := range list {
-		hits[i] = core.PassageHit{Passage: p}
-	}
-	return hits, err
+	return sqlite.Convert(rows, (*passageRow).passage)
 }
 
 // memories returns the archives that are archival memory; none when all are. some is false where only folders have archives.
 func (r *searcher) memories(ctx context.Context) (owners []string, some bool, err error) {
 	var folders bool
-	if err := r.facts.get(ctx, &folders, `SELECT EXISTS (SELECT 1 FROM archives WHERE folder_id <> '')`); err != nil || !folders {
-		return nil, true, classify("look for folders", err)
+	if err := r.facts.Get(ctx, &folders, `SELECT EXISTS (SELECT 1 FROM archives WHERE folder_id <> '')`); err != nil || !folders {
+		return nil, true, sqlite.Classify("look for folders", err)
 	}
-	err = r.facts.all(ctx, &owners, `SELECT id FROM archives WHERE folder_id = '' AND deleted_at IS NULL ORDER BY id`)
-	return owners, len(owners) > 0, classify("list archives", err)
-}
-
-func (s passages) load(ctx context.Context, f core.PassageFilter, ids []string) (map[string]core.PassageHit, error) {
-	ctx, q := s.v.read(ctx)
-	w := s.filterBy(f, unindexed)
-	in(w, "p.id", ids)
-	var rows []passageRow
-	if err := q.all(ctx, &rows, selectPassages+w.String(), w.args...); err != nil {
-		return nil, classify("search", err)
-	}
-	found := make(map[string]core.PassageHit, len(rows))
-	for i := range rows {
-		p, err := rows[i].passage()
-		if err != nil {
-			return nil, err
-		}
-		found[string(p.ID)] = core.PassageHit{Passage: p}
-	}
-	return found, nil
-}
-
-// gather loads the best hits until there are enough that still exist.
-func gather[H any](ranked []search.Hit, limit int, load func(ids []string) (map[string]H, error), finish func(H, search.Hit) H) ([]H, error) {
-	out := []H{}
-	for len(out) < limit && len(ranked) > 0 {
-		n := min(len(ranked), max(limit-len(out), defaultHits))
-		ids := make([]string, n)
-		for i := range n {
-			ids[i] = ranked[i].ID
-		}
-		found, err := load(ids)
-		if err != nil {
-			return nil, err
-		}
-		for _, hit := range ranked[:n] {
-			if h, ok := found[hit.ID]; ok && len(out) < limit {
-				out = append(out, finish(h, hit))
-			}
-		}
-		ranked = ranked[n:]
-	}
-	return out, nil
+	err = r.facts.All(ctx, &owners, `SELECT id FROM archives WHERE folder_id = '' AND deleted_at IS NULL ORDER BY id`)
+	return owners, len(owners) > 0, sqlite.Classify("list archives", err)
 }

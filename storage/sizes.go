@@ -53,7 +53,7 @@ func sizeOf(info fs.FileInfo) int64 {
 
 // partOf is the number of the part that a file belongs to, -1: of none.
 func partOf(name string) int {
-	for i, prefix := range []string{factsFile, eventsFile, indexFile, vectorFiles, copyPrefix} {
+	for i, prefix := range []string{FactsFile, EventsFile, IndexFile, VectorFiles, CopyPrefix} {
 		if strings.HasPrefix(name, prefix) {
 			return i
 		}

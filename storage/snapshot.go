@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/storage/sqlite"
 )
 
 type snapshots struct{ v *view }
@@ -21,17 +22,23 @@ const maxSnapshot = 256 << 20
 func (s snapshots) Put(ctx context.Context, kind core.SnapshotKind, body string) (string, error) {
 	sum := sha256.Sum256([]byte(string(kind) + "\n" + body))
 	hash := hex.EncodeToString(sum[:])
-	err := s.v.write(ctx, "put snapshot", func(ctx context.Context, q *querier) error {
+	err := s.v.write(ctx, "put snapshot", func(ctx context.Context, q *sqlite.Querier) error {
 		var redacted int64
-		if known, err := q.find(ctx, &redacted, `SELECT redacted FROM snapshots WHERE hash = $1`, hash); err != nil || known && redacted == 0 {
+		if known, err := q.Find(
+			ctx,
+			&redacted,
+			`SELECT redacted FROM snapshots WHERE hash = $1`,
+			hash,
+		); err != nil ||
+			known && redacted == 0 {
 			return err
 		}
-		packed, err := pack(body)
+		packed, err := Pack(body)
 		if err != nil {
 			return err
 		}
 		// What was forgotten was said again, and sent.
-		_, err = q.exec(ctx, `INSERT INTO snapshots (hash, kind, body) VALUES ($1, $2, $3)
+		_, err = q.Exec(ctx, `INSERT INTO snapshots (hash, kind, body) VALUES ($1, $2, $3)
 			ON CONFLICT (hash) DO UPDATE SET body = excluded.body, redacted = 0`, hash, kind, packed)
 		return err
 	})
@@ -44,14 +51,14 @@ func (s snapshots) Get(ctx context.Context, hash string) (core.SnapshotKind, str
 		Kind core.SnapshotKind `db:"kind"`
 		Body []byte            `db:"body"`
 	}
-	ok, err := q.find(ctx, &row, `SELECT kind, body FROM snapshots WHERE hash = $1`, hash)
+	ok, err := q.Find(ctx, &row, `SELECT kind, body FROM snapshots WHERE hash = $1`, hash)
 	if err != nil {
-		return "", "", classify("get snapshot", err)
+		return "", "", sqlite.Classify("get snapshot", err)
 	}
 	if !ok {
-		return "", "", notFound("snapshot", hash)
+		return "", "", sqlite.NotFound("snapshot", hash)
 	}
-	body, err := unpack(row.Body)
+	body, err := Unpack(row.Body)
 	return row.Kind, body, err
 }
 
@@ -63,15 +70,16 @@ var packers = sync.Pool{New: func() any {
 
 func (s snapshots) RedactedAt(ctx context.Context, hashes ...string) (time.Time, error) {
 	ctx, q := s.v.read(ctx)
-	w := &where{}
-	w.and("redacted > 0")
-	in(w, "hash", hashes)
-	var at micros
-	err := q.get(ctx, &at, `SELECT COALESCE(MAX(redacted), 0) FROM snapshots`+w.String(), w.args...)
-	return at.time(), classify("look at snapshots", err)
+	w := &sqlite.Where{}
+	w.And("redacted > 0")
+	sqlite.In(w, "hash", hashes)
+	var at sqlite.Micros
+	err := q.Get(ctx, &at, `SELECT COALESCE(MAX(redacted), 0) FROM snapshots`+w.String(), w.Args...)
+	return at.Time(), sqlite.Classify("look at snapshots", err)
 }
 
-func pack(body string) ([]byte, error) {
+// Pack compresses the body of a snapshot, or the text of a file.
+func Pack(body string) ([]byte, error) {
 	var b bytes.Buffer
 	z, _ := packers.Get().(*flate.Writer)
 	defer packers.Put(z)
@@ -86,7 +94,8 @@ func pack(body string) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-func unpack(packed []byte) (string, error) {
+// Unpack returns what was packed.
+func Unpack(packed []byte) (string, error) {
 	u, _ := unpackers.Get().(*unpacker)
 	defer unpackers.Put(u)
 	body, err := u.unpack(packed)

@@ -7,7 +7,9 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"loci/core"
+	"loci/core/search"
 	"loci/storage/index"
+	"loci/storage/sqlite"
 )
 
 // batchBytes bounds the texts that are read at once for the index or for embedding; one that is longer comes alone.
@@ -20,16 +22,20 @@ func (r *searcher) Bounds(ctx context.Context) (first, last int64, err error) {
 		First int64 `db:"first_seq"`
 		Last  int64 `db:"last_seq"`
 	}
-	err = r.facts.get(ctx, &row, `SELECT COALESCE((SELECT MIN(seq) FROM changes), 0) AS first_seq, COALESCE((SELECT MAX(seq) FROM changes), 0) AS last_seq`)
-	return row.First, row.Last, classify("read changes", err)
+	err = r.facts.Get(
+		ctx,
+		&row,
+		`SELECT COALESCE((SELECT MIN(seq) FROM changes), 0) AS first_seq, COALESCE((SELECT MAX(seq) FROM changes), 0) AS last_seq`,
+	)
+	return row.First, row.Last, sqlite.Classify("read changes", err)
 }
 
 func (r *searcher) Changes(ctx context.Context, after int64, limit int) ([]index.Change, error) {
 	rows, _, err := readUpTo(ctx, r.facts, batchBytes, func(row *changeRow) int { return row.Bytes }, selectChanges, after, limit)
 	if err != nil {
-		return nil, classify("read changes", err)
+		return nil, sqlite.Classify("read changes", err)
 	}
-	return convert(rows, func(row *changeRow) (index.Change, error) { return row.Change, nil })
+	return sqlite.Convert(rows, func(row *changeRow) (index.Change, error) { return row.Change, nil })
 }
 
 // changeRow is a change with the length of what it makes the index read.
@@ -46,8 +52,15 @@ const selectChanges = `SELECT c.seq, c.kind, c.id, c.op, COALESCE(CASE c.kind
 
 // readUpTo scans rows while their texts together, as size counts them, have at most so many bytes, and the first in any
 // case; more says that it left some.
-func readUpTo[R any](ctx context.Context, q *querier, most int, size func(*R) int, text string, args ...any) (rows []R, more bool, err error) {
-	err = q.with(ctx, text, func(s *sqlx.Stmt) error {
+func readUpTo[R any](
+	ctx context.Context,
+	q *sqlite.Querier,
+	most int,
+	size func(*R) int,
+	text string,
+	args ...any,
+) (rows []R, more bool, err error) {
+	err = q.With(ctx, text, func(s *sqlx.Stmt) error {
 		found, err := s.QueryxContext(ctx, args...)
 		if err != nil {
 			return err
@@ -69,34 +82,34 @@ func readUpTo[R any](ctx context.Context, q *querier, most int, size func(*R) in
 	return rows, more, err
 }
 
-// findable is true of messages that search may find; roles are checked by searchable.
+// findable is true of messages that search may find; roles are checked by Searchable.
 const findable = `m.hidden = '' AND NOT m.is_error AND m.role IN ('user', 'assistant', 'approval', 'summary') AND ` + alive + ` AND ` + notReset
 
-func (r *searcher) Docs(ctx context.Context, kind index.Kind, ids []string) (docs []index.Doc, err error) {
-	w := &where{}
-	if kind == index.Passage {
-		w.and(livingPassage)
-		in(w, "p.id", ids)
+func (r *searcher) Docs(ctx context.Context, kind search.Kind, ids []string) (docs []index.Doc, err error) {
+	w := &sqlite.Where{}
+	if kind == search.Passage {
+		w.And(livingPassage)
+		sqlite.In(w, "p.id", ids)
 		docs, _, err = r.passageDocs(ctx, w, "", math.MaxInt)
 		return docs, err
 	}
-	w.and(findable)
-	in(w, "m.id", ids)
+	w.And(findable)
+	sqlite.In(w, "m.id", ids)
 	docs, _, err = r.messageDocs(ctx, w, "", math.MaxInt)
 	return docs, err
 }
 
-func (r *searcher) All(ctx context.Context, kind index.Kind, after int64, limit int) (docs []index.Doc, next int64, done bool, err error) {
-	w := &where{}
+func (r *searcher) All(ctx context.Context, kind search.Kind, after int64, limit int) (docs []index.Doc, next int64, done bool, err error) {
+	w := &sqlite.Where{}
 	var more bool
-	if kind == index.Passage {
-		w.and(livingPassage)
-		w.and("p.seq > ?", after)
-		docs, more, err = r.passageDocs(ctx, w, " ORDER BY p.seq LIMIT "+w.arg(limit), batchBytes)
+	if kind == search.Passage {
+		w.And(livingPassage)
+		w.And("p.seq > ?", after)
+		docs, more, err = r.passageDocs(ctx, w, " ORDER BY p.seq LIMIT "+w.Arg(limit), batchBytes)
 	} else {
-		w.and(findable)
-		w.and("m.seq > ?", after)
-		docs, more, err = r.messageDocs(ctx, w, " ORDER BY m.seq LIMIT "+w.arg(limit), batchBytes)
+		w.And(findable)
+		w.And("m.seq > ?", after)
+		docs, more, err = r.messageDocs(ctx, w, " ORDER BY m.seq LIMIT "+w.Arg(limit), batchBytes)
 	}
 	if err != nil || len(docs) == 0 {
 		return nil, after, true, err
@@ -104,26 +117,45 @@ func (r *searcher) All(ctx context.Context, kind index.Kind, after int64, limit 
 	return docs, docs[len(docs)-1].Seq, !more && len(docs) < limit, nil
 }
 
-func (r *searcher) messageDocs(ctx context.Context, w *where, tail string, most int) (docs []index.Doc, more bool, err error) {
-	rows, more, err := readUpTo(ctx, r.facts, most, (*messageRow).bytes, `SELECT `+messageColumns+` FROM messages m`+w.String()+tail, w.args...)
+func (r *searcher) messageDocs(ctx context.Context, w *sqlite.Where, tail string, most int) (docs []index.Doc, more bool, err error) {
+	rows, more, err := readUpTo(
+		ctx,
+		r.facts,
+		most,
+		(*messageRow).bytes,
+		`SELECT `+messageColumns+` FROM messages m`+w.String()+tail,
+		w.Args...)
 	if err != nil {
-		return nil, false, classify("read messages", err)
+		return nil, false, sqlite.Classify("read messages", err)
 	}
-	docs, err = convert(rows, func(row *messageRow) (index.Doc, error) {
+	docs, err = sqlite.Convert(rows, func(row *messageRow) (index.Doc, error) {
 		m, err := row.message()
 		return index.Doc{
-			Seq: m.Seq, ID: string(m.ID), Owner: string(m.Agent), Thread: string(m.Conversation), Role: string(m.Role), Name: m.Name, At: int64(row.CreatedAt), Text: m.Said(),
+			Seq:    m.Seq,
+			ID:     string(m.ID),
+			Owner:  string(m.Agent),
+			Thread: string(m.Conversation),
+			Role:   string(m.Role),
+			Name:   m.Name,
+			At:     int64(row.CreatedAt),
+			Text:   m.Said(),
 		}, err
 	})
 	return docs, more, err
 }
 
-func (r *searcher) passageDocs(ctx context.Context, w *where, tail string, most int) (docs []index.Doc, more bool, err error) {
-	rows, more, err := readUpTo(ctx, r.facts, most, func(row *passageRow) int { return len(row.Text) }, selectPassages+w.String()+tail, w.args...)
+func (r *searcher) passageDocs(ctx context.Context, w *sqlite.Where, tail string, most int) (docs []index.Doc, more bool, err error) {
+	rows, more, err := readUpTo(
+		ctx,
+		r.facts,
+		most,
+		func(row *passageRow) int { return len(row.Text) },
+		selectPassages+w.String()+tail,
+		w.Args...)
 	if err != nil {
-		return nil, false, classify("read passages", err)
+		return nil, false, sqlite.Classify("read passages", err)
 	}
-	docs, err = convert(rows, func(row *passageRow) (index.Doc, error) {
+	docs, err = sqlite.Convert(rows, func(row *passageRow) (index.Doc, error) {
 		p, err := row.passage()
 		return passageDoc(p, row), err
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"loci/core"
+	"loci/storage/sqlite"
 )
 
 type steps struct{ v *view }
@@ -20,7 +21,7 @@ type stepRow struct {
 	SystemHash   string              `db:"system_hash"`
 	ToolsHash    string              `db:"tools_hash"`
 	AgentHash    string              `db:"agent_hash"`
-	CreatedAt    micros              `db:"created_at"`
+	CreatedAt    sqlite.Micros       `db:"created_at"`
 	Data         string              `db:"data"`
 }
 
@@ -31,6 +32,7 @@ type stepData struct {
 	StopReason core.StopReason `json:"stop_reason,omitempty"`
 	Finish     core.Finish     `json:"finish,omitempty"`
 	Error      *core.StepError `json:"error,omitempty"`
+	Tags       []string        `json:"tags,omitempty"`
 	Tools      []string        `json:"tools,omitempty"`
 	Prefix     string          `json:"prefix,omitempty"`
 	Choice     core.ToolChoice `json:"choice,omitzero"`
@@ -38,35 +40,86 @@ type stepData struct {
 	Offer      []string        `json:"offer,omitempty"`
 	SentRev    int             `json:"sent_rev,omitempty"`
 	WithInput  bool            `json:"with_input,omitempty"`
-	StartedAt  micros          `json:"started_at,omitempty"`
-	ResponseAt micros          `json:"response_at,omitempty"`
-	LoggedAt   micros          `json:"logged_at,omitempty"`
-	FinishedAt micros          `json:"finished_at,omitempty"`
+	StartedAt  sqlite.Micros   `json:"started_at,omitempty"`
+	ResponseAt sqlite.Micros   `json:"response_at,omitempty"`
+	LoggedAt   sqlite.Micros   `json:"logged_at,omitempty"`
+	FinishedAt sqlite.Micros   `json:"finished_at,omitempty"`
 }
 
 func newStepRow(s *core.Step) (stepRow, error) {
-	data, err := encode(stepData{
-		Endpoint: s.Endpoint, Window: s.Window, Usage: s.Usage, StopReason: s.StopReason, Finish: s.Finish, Error: s.Error, Tools: s.Tools,
-		Prefix: s.Prefix, Choice: s.Choice, Parallel: s.Parallel, Offer: s.Offer, SentRev: s.SentRev, WithInput: s.WithInput, StartedAt: toMicros(s.StartedAt),
-		ResponseAt: toMicros(s.ResponseAt), LoggedAt: toMicros(s.LoggedAt), FinishedAt: toMicros(s.FinishedAt),
+	data, err := sqlite.Encode(stepData{
+		Endpoint:   s.Endpoint,
+		Window:     s.Window,
+		Usage:      s.Usage,
+		StopReason: s.StopReason,
+		Finish:     s.Finish,
+		Error:      s.Error,
+		Tags:       s.Tags,
+		Tools:      s.Tools,
+		Prefix:     s.Prefix,
+		Choice:     s.Choice,
+		Parallel:   s.Parallel,
+		Offer:      s.Offer,
+		SentRev:    s.SentRev,
+		WithInput:  s.WithInput,
+		StartedAt:  sqlite.ToMicros(s.StartedAt),
+		ResponseAt: sqlite.ToMicros(s.ResponseAt),
+		LoggedAt:   sqlite.ToMicros(s.LoggedAt),
+		FinishedAt: sqlite.ToMicros(s.FinishedAt),
 	})
 	return stepRow{
-		ID: s.ID, Run: s.Run, Agent: s.Agent, Conversation: s.Conversation, Number: s.Number, Status: s.Status, Model: s.Model,
-		Feedback: s.Feedback, SystemHash: s.SystemHash, ToolsHash: s.ToolsHash, AgentHash: s.AgentHash, CreatedAt: toMicros(s.CreatedAt), Data: data,
+		ID:           s.ID,
+		Run:          s.Run,
+		Agent:        s.Agent,
+		Conversation: s.Conversation,
+		Number:       s.Number,
+		Status:       s.Status,
+		Model:        s.Model,
+		Feedback:     s.Feedback,
+		SystemHash:   s.SystemHash,
+		ToolsHash:    s.ToolsHash,
+		AgentHash:    s.AgentHash,
+		CreatedAt:    sqlite.ToMicros(s.CreatedAt),
+		Data:         data,
 	}, err
 }
 
 func (r *stepRow) step() (core.Step, error) {
 	var d stepData
-	if err := decode(r.Data, &d); err != nil {
+	if err := sqlite.Decode(r.Data, &d); err != nil {
 		return core.Step{}, err
 	}
 	return core.Step{
-		ID: r.ID, Run: r.Run, Agent: r.Agent, Conversation: r.Conversation, Number: r.Number, Status: r.Status, Model: r.Model,
-		Endpoint: d.Endpoint, Window: d.Window, Usage: d.Usage, StopReason: d.StopReason, Finish: d.Finish, Error: d.Error,
-		Feedback: r.Feedback, Tools: d.Tools, SystemHash: r.SystemHash, ToolsHash: r.ToolsHash, AgentHash: r.AgentHash, Prefix: d.Prefix,
-		Choice: d.Choice, Parallel: d.Parallel, Offer: d.Offer, SentRev: d.SentRev, WithInput: d.WithInput, StartedAt: d.StartedAt.time(),
-		ResponseAt: d.ResponseAt.time(), LoggedAt: d.LoggedAt.time(), FinishedAt: d.FinishedAt.time(), CreatedAt: r.CreatedAt.time(),
+		ID:           r.ID,
+		Run:          r.Run,
+		Agent:        r.Agent,
+		Conversation: r.Conversation,
+		Number:       r.Number,
+		Status:       r.Status,
+		Model:        r.Model,
+		Endpoint:     d.Endpoint,
+		Window:       d.Window,
+		Usage:        d.Usage,
+		StopReason:   d.StopReason,
+		Finish:       d.Finish,
+		Error:        d.Error,
+		Feedback:     r.Feedback,
+		Tags:         d.Tags,
+		Tools:        d.Tools,
+		SystemHash:   r.SystemHash,
+		ToolsHash:    r.ToolsHash,
+		AgentHash:    r.AgentHash,
+		Prefix:       d.Prefix,
+		Choice:       d.Choice,
+		Parallel:     d.Parallel,
+		Offer:        d.Offer,
+		SentRev:      d.SentRev,
+		WithInput:    d.WithInput,
+		StartedAt:    d.StartedAt.Time(),
+		ResponseAt:   d.ResponseAt.Time(),
+		LoggedAt:     d.LoggedAt.Time(),
+		FinishedAt:   d.FinishedAt.Time(),
+		CreatedAt:    r.CreatedAt.Time(),
 	}, nil
 }
 
@@ -78,8 +131,8 @@ func (s steps) Create(ctx context.Context, st *core.Step) error {
 	if err != nil {
 		return err
 	}
-	return s.v.write(ctx, "create step", func(ctx context.Context, q *querier) error {
-		_, err := q.named(ctx, `INSERT INTO steps
+	return s.v.write(ctx, "create step", func(ctx context.Context, q *sqlite.Querier) error {
+		_, err := q.Named(ctx, `INSERT INTO steps
 			(id, run_id, agent_id, conversation_id, number, status, model, feedback, system_hash, tools_hash, agent_hash, created_at, data) VALUES
 			(:id, :run_id, :agent_id, :conversation_id, :number, :status, :model, :feedback, :system_hash, :tools_hash, :agent_hash, :created_at, :data)`, row)
 		return err
@@ -89,12 +142,12 @@ func (s steps) Create(ctx context.Context, st *core.Step) error {
 func (s steps) Get(ctx context.Context, id core.StepID) (core.Step, error) {
 	ctx, q := s.v.read(ctx)
 	var row stepRow
-	ok, err := q.find(ctx, &row, selectSteps+` WHERE s.id = $1 AND `+livingRun, id)
+	ok, err := q.Find(ctx, &row, selectSteps+` WHERE s.id = $1 AND `+livingRun, id)
 	if err != nil {
-		return core.Step{}, classify("get step", err)
+		return core.Step{}, sqlite.Classify("get step", err)
 	}
 	if !ok {
-		return core.Step{}, notFound("step", string(id))
+		return core.Step{}, sqlite.NotFound("step", string(id))
 	}
 	return row.step()
 }
@@ -104,49 +157,58 @@ func (s steps) Update(ctx context.Context, st *core.Step) error {
 	if err != nil {
 		return err
 	}
-	return s.v.write(ctx, "update step", func(ctx context.Context, q *querier) error {
-		n, err := q.named(ctx, `UPDATE steps SET number = :number, status = :status, model = :model, feedback = :feedback,
+	return s.v.write(ctx, "update step", func(ctx context.Context, q *sqlite.Querier) error {
+		n, err := q.Named(ctx, `UPDATE steps SET number = :number, status = :status, model = :model, feedback = :feedback,
 			system_hash = :system_hash, tools_hash = :tools_hash, agent_hash = :agent_hash, data = :data WHERE id = :id`, row)
 		if err == nil && n == 0 {
-			return notFound("step", string(st.ID))
+			return sqlite.NotFound("step", string(st.ID))
 		}
 		return err
 	})
 }
 
-func (s steps) List(ctx context.Context, f core.StepFilter, p core.Page) ([]core.Step, error) {
-	ctx, q := s.v.read(ctx)
-	o := order{table: "steps", cursor: "id", major: "num", minor: "id", alias: "s.", noun: "step"}
-	w := &where{}
-	w.and(livingRun)
+func stepFilter(f core.StepFilter) *sqlite.Where {
+	w := &sqlite.Where{}
+	w.And(livingRun)
 	if f.Run != "" {
-		w.and("s.run_id = ?", f.Run)
+		w.And("s.run_id = ?", f.Run)
 	}
 	if f.Agent != "" {
-		w.and("s.agent_id = ?", f.Agent)
+		w.And("s.agent_id = ?", f.Agent)
 	}
-	if f.Model != "" {
-		w.and("s.model = ?", f.Model)
+	if f.Model != "" { // a name may hold slashes itself, a provider's does not
+		name := sqlite.Ending("/" + f.Model)
+		w.And(`(s.model = ? OR s.model LIKE ? ESCAPE '\' AND s.model NOT LIKE ? ESCAPE '\')`, f.Model, name, "%/"+name)
 	}
 	if !f.From.IsZero() {
-		w.and("s.created_at >= ?", toMicros(f.From))
+		w.And("s.created_at >= ?", sqlite.ToMicros(f.From))
 	}
 	if !f.Until.IsZero() {
-		w.and("s.created_at < ?", toMicros(f.Until))
+		w.And("s.created_at < ?", sqlite.ToMicros(f.Until))
 	}
 	if f.Feedback != "" {
-		w.and("s.feedback = ?", f.Feedback)
+		w.And("s.feedback = ?", f.Feedback)
 	}
 	if f.HasFeedback != nil {
-		w.and("(s.feedback <> '') = ?", *f.HasFeedback)
+		w.And("(s.feedback <> '') = ?", *f.HasFeedback)
 	}
-	tail, err := o.paged(ctx, q, w, p, 50)
+	if len(f.Tags) > 0 {
+		w.And("EXISTS (SELECT 1 FROM json_each(s.data, '$.tags') t WHERE t.value IN " + sqlite.List(w, f.Tags) + ")")
+	}
+	return w
+}
+
+func (s steps) List(ctx context.Context, f core.StepFilter, p core.Page) ([]core.Step, error) {
+	ctx, q := s.v.read(ctx)
+	o := sqlite.Order{Table: "steps", Cursor: "id", Major: "num", Minor: "id", Alias: "s.", Noun: "step"}
+	w := stepFilter(f)
+	tail, err := o.Paged(ctx, q, w, p, 50)
 	if err != nil {
 		return nil, err
 	}
 	var rows []stepRow
-	if err := q.all(ctx, &rows, selectSteps+w.String()+tail, w.args...); err != nil {
-		return nil, classify("list steps", err)
+	if err := q.All(ctx, &rows, selectSteps+w.String()+tail, w.Args...); err != nil {
+		return nil, sqlite.Classify("list steps", err)
 	}
-	return convert(rows, (*stepRow).step)
+	return sqlite.Convert(rows, (*stepRow).step)
 }

@@ -2,7 +2,8 @@ package storage
 
 import (
 	"context"
-	"io"
+	"errors"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -11,17 +12,17 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jmoiron/sqlx"
 
 	"loci/core"
-	"loci/storage/index"
+	"loci/storage/runlog"
+	"loci/storage/sqlite"
 )
 
 // The files of a home.
 const (
-	factsFile  = "loci.db"
-	eventsFile = "log.db"
-	indexFile  = "index.db"
+	FactsFile  = "loci.db"
+	EventsFile = runlog.File
+	IndexFile  = "index.db"
 )
 
 // The keys of meta that the store itself keeps.
@@ -34,89 +35,48 @@ const (
 type Config struct {
 	Dir       string           // the home's data folder; made with mode 0700 if it is missing
 	BackupDir string           // where copies made before a migration go; default: Dir
-	Beside    []string         // further folders of the home: forgetting names their files that hold what is forgotten
 	Clock     func() time.Time // default: time.Now
 	Logger    *slog.Logger     // default: none
 	// OnStatement sees the text of every statement that callers cause on the facts; for tests.
 	OnStatement func(sql string)
-	// Embed makes the vector of a query; nil: searches go by words alone. It is bounded by who gives it.
-	Embed func(ctx context.Context, model core.Handle, text string) ([]float32, error)
-	// History writes all that git keeps of a folder, for forgetting to look through; nil: git cannot be asked.
-	History func(ctx context.Context, dir string, out io.Writer) error
-
-	look time.Duration // 0: lookWithin
 }
 
 // Store is the home's storage. It is safe for use from many goroutines.
 type Store struct {
 	*view
 	cfg    Config
-	facts  *file
-	events *EventLog
+	facts  *sqlite.File
+	events *runlog.Log
 	search *searcher
 	near   *nearby
 
-	maintenance sync.Mutex // held by Backup and Sweep, so that the counts of a backup can be compared
+	maintenance sync.Mutex // held by Maintain and Sweep, so that the counts of a backup can be compared
 	closed      sync.Once
-}
-
-// file is one SQLite file with its writer and its readers.
-type file struct {
-	w        *writer
-	r        *querier
-	writerDB *sqlx.DB
-	readerDB *sqlx.DB
-}
-
-// start opens the readers and starts the writer of a file whose writer pool is open.
-func start(ctx context.Context, writerDB *sqlx.DB, path, synchronous string, hook func(string), after func()) (*file, error) {
-	readerDB, err := openPool(ctx, path, synchronous, true)
-	if err != nil {
-		return nil, err
-	}
-	w, err := newWriter(ctx, writerDB, hook, after)
-	if err != nil {
-		_ = readerDB.Close()
-		return nil, err
-	}
-	return &file{w: w, r: newQuerier(readerDB, hook), writerDB: writerDB, readerDB: readerDB}, nil
-}
-
-// close waits for what is being written. The readers go first, so that the writer's connection is the last one and
-// folds the write-ahead log into the file.
-func (f *file) close() error {
-	f.w.close()
-	f.r.close()
-	err := f.readerDB.Close()
-	if werr := f.writerDB.Close(); err == nil {
-		err = werr
-	}
-	return err
-}
-
-// vacuum writes the file anew, without unused pages, and empties the write-ahead log. Others write before or after it.
-func (f *file) vacuum(ctx context.Context) error {
-	err := f.w.bare(ctx, func(ctx context.Context, q *querier) error {
-		_, err := q.exec(ctx, "VACUUM")
-		return err
-	})
-	if err != nil {
-		return classify("write the file anew", err)
-	}
-	return index.Truncate(ctx, func(ctx context.Context) (busy bool, err error) {
-		err = f.w.bare(ctx, func(ctx context.Context, q *querier) error {
-			var row index.Checkpointed
-			err := q.get(ctx, &row, index.Checkpoint)
-			busy = row.Busy != 0
-			return err
-		})
-		return busy, classify("empty the write-ahead log", err)
-	})
 }
 
 // Open opens a home's storage, brings its schema up to date and starts its goroutines. A damaged or missing run log or
 // index is made anew; a damaged facts file is an error with a hint.
+//
+// A disk without any room takes no write-ahead log, and so no reading either. A reserve that was laid up on a better day is
+// given back then, so that what is stored can be read, and every write says that the disk is full.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
+	s, err := openOnce(ctx, cfg)
+	reserve := filepath.Join(cfg.Dir, ReserveFile)
+	if sqlite.IsFull(err) && os.Remove(reserve) == nil {
+		if s, err = openOnce(ctx, cfg); err == nil {
+			s.cfg.Logger.WarnContext(ctx, "the disk is full; the reserve was given back, so that the home can be read")
+		}
+		return s, err
+	}
+	if err == nil {
+		if rerr := layUp(reserve); rerr != nil {
+			s.cfg.Logger.WarnContext(ctx, "no reserve was laid up for a full disk", slog.Any("error", rerr))
+		}
+	}
+	return s, err
+}
+
+func openOnce(ctx context.Context, cfg Config) (*Store, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
 	}
@@ -138,15 +98,15 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	uuid, before, after, err := s.begin(ctx)
 	if err != nil {
-		_ = s.facts.close()
+		_ = s.facts.Close()
 		return nil, err
 	}
 	if err := s.finishForgetting(ctx); err != nil {
-		_ = s.facts.close()
+		_ = s.facts.Close()
 		return nil, err
 	}
-	if s.events, err = openEvents(ctx, cfg); err != nil {
-		_ = s.facts.close()
+	if s.events, err = runlog.Open(ctx, runlog.Config{Dir: cfg.Dir, Clock: cfg.Clock, Logger: cfg.Logger}); err != nil {
+		_ = s.facts.Close()
 		return nil, err
 	}
 	gen := generation{uuid: uuid, before: before, now: after}
@@ -159,54 +119,69 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		if near != nil {
 			near.close()
 		}
-		_ = s.events.close()
-		_ = s.facts.close()
+		_ = s.events.Close()
+		_ = s.facts.Close()
 		return nil, err
 	}
 	return s, nil
 }
 
 func (s *Store) openFacts(ctx context.Context) error {
-	path := filepath.Join(s.cfg.Dir, factsFile)
+	path := filepath.Join(s.cfg.Dir, FactsFile)
 	if err := checkEmptied(s.cfg.Dir); err != nil {
 		return err
 	}
-	db, err := openPool(ctx, path, syncFull, false)
+	if err := sweepCopies(s.cfg.BackupDir); err != nil {
+		return err
+	}
+	db, err := sqlite.OpenPool(ctx, path, sqlite.Full, false)
 	if err != nil {
 		return err
 	}
-	kept, err := factsSchema().migrate(ctx, db, func(version int64) string { return copyName(s.cfg.BackupDir, version, s.cfg.Clock()) })
+	kept, err := FactsSchema().Migrate(ctx, db, func(version int64) string { return copyName(s.cfg.BackupDir, version, s.cfg.Clock()) })
 	if err == nil {
 		err = os.Chmod(path, 0o600)
 	}
 	if err != nil {
 		_ = db.Close()
-		return classify("open "+factsFile, err)
+		return sqlite.Classify("open "+FactsFile, err)
 	}
 	if kept != "" {
 		s.cfg.Logger.InfoContext(ctx, "copied the database before its migration", slog.String("copy", kept))
 	}
-	s.facts, err = start(ctx, db, path, syncFull, s.cfg.OnStatement, s.nudge)
+	s.facts, err = sqlite.Start(ctx, db, path, sqlite.Full, s.cfg.OnStatement, s.nudge)
 	if err != nil {
 		_ = db.Close()
 	}
 	return err
 }
 
-// checkEmptied refuses a facts file without a byte beside files that only come after it: somebody's memory is gone, and a
-// fresh home in its place would hide that. A first opening that was killed leaves none of them.
+// checkEmptied refuses facts that are missing, or without a byte, beside files that only come after them: somebody's memory
+// is gone, and a fresh home in its place would hide that. A first opening that was killed leaves none of them.
 func checkEmptied(dir string) error {
-	size := func(name string) int64 {
-		info, err := os.Stat(filepath.Join(dir, name))
-		if err != nil {
-			return -1
+	size := func(names ...string) (bytes int64) {
+		for _, name := range names {
+			if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
+				bytes += info.Size()
+			}
 		}
-		return info.Size()
+		return bytes
 	}
-	if size(factsFile) != 0 || size(factsFile+"-wal") > 0 || size(eventsFile) <= 0 && size(indexFile) <= 0 {
+	path := filepath.Join(dir, FactsFile)
+	after := size(EventsFile, EventsFile+"-wal", IndexFile, IndexFile+"-wal")
+	_, err := os.Stat(path)
+	missing := errors.Is(err, fs.ErrNotExist)
+	if missing {
+		after += size(FactsFile + "-wal") // which SQLite would remove
+	}
+	if size(FactsFile) > 0 || !missing && size(FactsFile+"-wal") > 0 || after == 0 {
 		return nil
 	}
-	return core.E(core.Internal, "%s is empty, but the files beside it are not: what it held is lost", filepath.Join(dir, factsFile)).
+	what := "empty"
+	if missing {
+		what = "missing"
+	}
+	return core.E(core.Internal, "%s is %s, but the files beside it are not: what it held is lost", path, what).
 		WithHint("restore a backup with `loci restore FILE`, or delete the folder %s to begin anew", dir)
 }
 
@@ -244,6 +219,9 @@ func (s *Store) begin(ctx context.Context) (id string, before, now int64, err er
 	return id, before, now, err
 }
 
+// Config says where the store is, with what was left open filled in.
+func (s *Store) Config() Config { return s.cfg }
+
 // Events returns the run log.
 func (s *Store) Events() core.EventLog { return s.events }
 
@@ -253,15 +231,15 @@ func (s *Store) Close() error {
 	s.closed.Do(func() {
 		s.search.close()
 		s.near.close()
-		err = s.events.close()
-		if ferr := s.facts.close(); err == nil {
+		err = s.events.Close()
+		if ferr := s.facts.Close(); err == nil {
 			err = ferr
 		}
 	})
-	return classify("close store", err)
+	return sqlite.Classify("close store", err)
 }
 
-func (s *Store) now() micros { return toMicros(s.cfg.Clock()) }
+func (s *Store) now() sqlite.Micros { return sqlite.ToMicros(s.cfg.Clock()) }
 
 // nudge wakes the indexer after a commit.
 func (s *Store) nudge() {

@@ -2,6 +2,8 @@ package storage
 
 import (
 	"context"
+
+	"loci/storage/sqlite"
 )
 
 // sweepBatch is how many rows one transaction of the sweeper removes, so that nobody waits long for the writer.
@@ -17,7 +19,11 @@ func sweeps() []struct{ table, key, sel string } {
 	return []struct{ table, key, sel string }{
 		{"steps", "num", `SELECT s.num FROM runs r JOIN steps s ON s.run_id = r.id WHERE r.deleted_at IS NOT NULL`},
 		{"steps", "num", `SELECT s.num FROM agents a JOIN steps s ON s.agent_id = a.id WHERE a.deleted_at IS NOT NULL`},
-		{"runs", "number", `SELECT r.number FROM runs r WHERE r.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM steps s WHERE s.run_id = r.id)`},
+		{
+			"runs",
+			"number",
+			`SELECT r.number FROM runs r WHERE r.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM steps s WHERE s.run_id = r.id)`,
+		},
 		{"runs", "number", `SELECT r.number FROM agents a JOIN runs r ON r.agent_id = a.id
 			WHERE a.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM steps s WHERE s.run_id = r.id)`},
 		{"context", "(conversation_id, message_id, entered)", `SELECT c.conversation_id, c.message_id, c.entered
@@ -26,8 +32,12 @@ func sweeps() []struct{ table, key, sel string } {
 		{"messages", "seq", `SELECT m.seq FROM conversations v JOIN messages m ON m.conversation_id = v.id
 			WHERE v.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM context c WHERE c.message_id = m.id)
 			AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.conversation_id = v.id)`},
-		{"rewind_passages", "(passage_id, rewind)", `SELECT r.passage_id, r.rewind FROM conversations v JOIN rewinds w ON w.conversation_id = v.id
-			JOIN rewind_passages r ON r.rewind = w.number WHERE v.deleted_at IS NOT NULL`},
+		{
+			"rewind_passages",
+			"(passage_id, rewind)",
+			`SELECT r.passage_id, r.rewind FROM conversations v JOIN rewinds w ON w.conversation_id = v.id
+			JOIN rewind_passages r ON r.rewind = w.number WHERE v.deleted_at IS NOT NULL`,
+		},
 		{"rewinds", "number", `SELECT w.number FROM conversations v JOIN rewinds w ON w.conversation_id = v.id
 			WHERE v.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM rewind_passages r WHERE r.rewind = w.number)`},
 		{"conversations", "id", `SELECT v.id FROM conversations v WHERE v.deleted_at IS NOT NULL
@@ -43,14 +53,30 @@ func sweeps() []struct{ table, key, sel string } {
 			AND NOT EXISTS (SELECT 1 FROM rewind_passages r WHERE r.passage_id = p.id)`},
 		{"passages", "seq", `SELECT p.seq FROM archives a JOIN passages p ON p.archive_id = a.id
 			WHERE a.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM passage_tags t WHERE t.passage_id = p.id)`},
-		{"archive_tags", "(archive_id, tag)", `SELECT t.archive_id, t.tag FROM archives a JOIN archive_tags t ON t.archive_id = a.id WHERE a.deleted_at IS NOT NULL`},
+		{
+			"archive_tags",
+			"(archive_id, tag)",
+			`SELECT t.archive_id, t.tag FROM archives a JOIN archive_tags t ON t.archive_id = a.id WHERE a.deleted_at IS NOT NULL`,
+		},
 		{"file_bytes", "file_id", `SELECT b.file_id FROM files f JOIN file_bytes b ON b.file_id = f.id WHERE f.deleted_at IS NOT NULL`},
 		{"file_texts", "file_id", `SELECT t.file_id FROM files f JOIN file_texts t ON t.file_id = f.id WHERE f.deleted_at IS NOT NULL`},
-		{"files", "seq", `SELECT f.seq FROM files f WHERE f.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM file_bytes b WHERE b.file_id = f.id)
-			AND NOT EXISTS (SELECT 1 FROM file_texts t WHERE t.file_id = f.id)`},
-		{"folders", "id", `SELECT d.id FROM folders d WHERE d.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM files f WHERE f.folder_id = d.id)`},
-		{"archives", "id", `SELECT a.id FROM archives a WHERE a.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM folders d WHERE d.archive_id = a.id)
-			AND NOT EXISTS (SELECT 1 FROM passages p WHERE p.archive_id = a.id) AND NOT EXISTS (SELECT 1 FROM archive_tags t WHERE t.archive_id = a.id)`},
+		{
+			"files",
+			"seq",
+			`SELECT f.seq FROM files f WHERE f.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM file_bytes b WHERE b.file_id = f.id)
+			AND NOT EXISTS (SELECT 1 FROM file_texts t WHERE t.file_id = f.id)`,
+		},
+		{
+			"folders",
+			"id",
+			`SELECT d.id FROM folders d WHERE d.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM files f WHERE f.folder_id = d.id)`,
+		},
+		{
+			"archives",
+			"id",
+			`SELECT a.id FROM archives a WHERE a.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM folders d WHERE d.archive_id = a.id)
+			AND NOT EXISTS (SELECT 1 FROM passages p WHERE p.archive_id = a.id) AND NOT EXISTS (SELECT 1 FROM archive_tags t WHERE t.archive_id = a.id)`,
+		},
 		{"blocks", "id", `SELECT b.id FROM blocks b WHERE b.deleted_at IS NOT NULL`},
 	}
 }
@@ -80,7 +106,12 @@ func (s *Store) Sweep(ctx context.Context) (int, error) {
 	}
 	bound := s.search.x.Applied() - keepChanges
 	for {
-		n, err := s.sweepOnce(ctx, `DELETE FROM changes WHERE seq IN (SELECT seq FROM changes WHERE seq <= $1 ORDER BY seq LIMIT $2)`, bound, sweepBatch)
+		n, err := s.sweepOnce(
+			ctx,
+			`DELETE FROM changes WHERE seq IN (SELECT seq FROM changes WHERE seq <= $1 ORDER BY seq LIMIT $2)`,
+			bound,
+			sweepBatch,
+		)
 		total += n
 		if err != nil || n < sweepBatch {
 			return total, err
@@ -90,9 +121,9 @@ func (s *Store) Sweep(ctx context.Context) (int, error) {
 
 func (s *Store) sweepOnce(ctx context.Context, text string, args ...any) (int, error) {
 	var n int64
-	err := s.write(ctx, "sweep", func(ctx context.Context, q *querier) error {
+	err := s.write(ctx, "sweep", func(ctx context.Context, q *sqlite.Querier) error {
 		var err error
-		n, err = q.exec(ctx, text, args...)
+		n, err = q.Exec(ctx, text, args...)
 		return err
 	})
 	return int(n), err

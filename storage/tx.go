@@ -5,15 +5,16 @@ import (
 	"strconv"
 
 	"loci/core"
+	"loci/storage/sqlite"
 )
 
 // view is the aggregates over one place where statements run: outside of a transaction (reads on the reader pool, each
 // write in a transaction of its own) or inside of one.
 type view struct {
 	s     *Store
-	tx    *querier // the writer's, inside a transaction; nil outside
-	depth int      // of savepoints
-	over  bool     // the function it was made for has returned
+	tx    *sqlite.Querier // the writer's, inside a transaction; nil outside
+	depth int             // of savepoints
+	over  bool            // the function it was made for has returned
 }
 
 var _ core.Store = (*view)(nil)
@@ -51,7 +52,7 @@ func (v *view) outer(ctx context.Context, fn func(ctx context.Context, tx *view)
 	if ctx.Value(txKey{}) == v.s {
 		panic("storage: a transaction was begun on the outer store from inside a transaction; use the tx it was given")
 	}
-	return v.s.facts.w.do(ctx, func(ctx context.Context, q *querier) error {
+	return v.s.facts.Do(ctx, func(ctx context.Context, q *sqlite.Querier) error {
 		tx := &view{s: v.s, tx: q}
 		defer tx.end()
 		return fn(context.WithValue(ctx, txKey{}, v.s), tx)
@@ -63,19 +64,19 @@ func (v *view) savepoint(ctx context.Context, fn func(ctx context.Context, tx *v
 	v.check()
 	ctx = context.WithoutCancel(ctx)
 	name := "nested" + strconv.Itoa(v.depth+1)
-	if _, err := v.tx.exec(ctx, "SAVEPOINT "+name); err != nil {
-		return classify("savepoint", err)
+	if _, err := v.tx.Exec(ctx, "SAVEPOINT "+name); err != nil {
+		return sqlite.Classify("savepoint", err)
 	}
 	inner := &view{s: v.s, tx: v.tx, depth: v.depth + 1}
 	defer inner.end()
 	result := fn(ctx, inner)
 	if result != nil {
-		if _, err := v.tx.exec(ctx, "ROLLBACK TO "+name); err != nil {
-			return classify("roll back to savepoint", err)
+		if _, err := v.tx.Exec(ctx, "ROLLBACK TO "+name); err != nil {
+			return sqlite.Classify("roll back to savepoint", err)
 		}
 	}
-	if _, err := v.tx.exec(ctx, "RELEASE "+name); err != nil {
-		return classify("release savepoint", err)
+	if _, err := v.tx.Exec(ctx, "RELEASE "+name); err != nil {
+		return sqlite.Classify("release savepoint", err)
 	}
 	return result
 }
@@ -90,27 +91,45 @@ func (v *view) check() {
 
 // read returns where to read, and the context for it: inside a transaction a cancelled statement would take the whole
 // group with it, so there only the writer decides.
-func (v *view) read(ctx context.Context) (context.Context, *querier) {
+func (v *view) read(ctx context.Context) (context.Context, *sqlite.Querier) {
 	if v.tx == nil {
-		return ctx, v.s.facts.r
+		return ctx, v.s.facts.Read
 	}
 	v.check()
 	return context.WithoutCancel(ctx), v.tx
 }
 
 // write runs fn in the transaction, or outside in one of its own. op names what was tried in errors.
-func (v *view) write(ctx context.Context, op string, fn func(ctx context.Context, q *querier) error) error {
+func (v *view) write(ctx context.Context, op string, fn func(ctx context.Context, q *sqlite.Querier) error) error {
 	if v.tx != nil {
 		v.check()
-		return classify(op, fn(context.WithoutCancel(ctx), v.tx))
+		return sqlite.Classify(op, fn(context.WithoutCancel(ctx), v.tx))
 	}
-	return v.outer(ctx, func(ctx context.Context, tx *view) error { return classify(op, fn(ctx, tx.tx)) })
+	return v.outer(ctx, func(ctx context.Context, tx *view) error { return sqlite.Classify(op, fn(ctx, tx.tx)) })
 }
 
 // atomic is write for what may fail half way: inside a transaction it takes a savepoint.
-func (v *view) atomic(ctx context.Context, op string, fn func(ctx context.Context, q *querier) error) error {
+func (v *view) atomic(ctx context.Context, op string, fn func(ctx context.Context, q *sqlite.Querier) error) error {
 	if v.tx == nil {
 		return v.write(ctx, op, fn)
 	}
-	return v.savepoint(ctx, func(ctx context.Context, tx *view) error { return classify(op, fn(ctx, tx.tx)) })
+	return v.savepoint(ctx, func(ctx context.Context, tx *view) error { return sqlite.Classify(op, fn(ctx, tx.tx)) })
+}
+
+// Transact runs fn in one transaction, with its statements, for what changes whole tables: forgetting.
+func (s *Store) Transact(ctx context.Context, fn func(ctx context.Context, tx core.Store, q *sqlite.Querier) error) error {
+	return s.outer(ctx, func(ctx context.Context, tx *view) error { return fn(ctx, tx, tx.tx) })
+}
+
+// Reader runs statements that read what is committed.
+func (s *Store) Reader() *sqlite.Querier { return s.facts.Read }
+
+// Maintain runs fn while neither a backup nor the sweeper works, and after what killed backups left was removed.
+func (s *Store) Maintain(ctx context.Context, fn func() error) error {
+	s.maintenance.Lock()
+	defer s.maintenance.Unlock()
+	if err := s.RemoveParts(ctx); err != nil {
+		return err
+	}
+	return fn()
 }

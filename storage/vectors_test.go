@@ -16,6 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loci/core"
+	"loci/core/coretest"
+	"loci/core/finder"
+	"loci/storage/sqlite"
 	"loci/storage/vectors"
 )
 
@@ -76,7 +79,14 @@ func (l *library) insert(archive core.ArchiveID, tags []string, texts ...string)
 	ps := make([]*core.Passage, len(texts))
 	out := make([]core.Passage, len(texts))
 	for i, text := range texts {
-		ps[i] = &core.Passage{ID: core.NewPassageID(), Archive: archive, Text: text, Tags: tags, CreatedAt: time.UnixMicro(int64(1_000_000 * (i + 1))), UpdatedAt: time.Now()}
+		ps[i] = &core.Passage{
+			ID:        core.NewPassageID(),
+			Archive:   archive,
+			Text:      text,
+			Tags:      tags,
+			CreatedAt: time.UnixMicro(int64(1_000_000 * (i + 1))),
+			UpdatedAt: time.Now(),
+		}
 	}
 	l.check(l.s.Passages().Insert(l.Context(), ps...))
 	for i := range ps {
@@ -121,7 +131,7 @@ func (l *library) indexed() {
 func (l *library) byMeaning(like string, f core.PassageFilter) []core.PassageHit {
 	l.Helper()
 	l.indexed()
-	hits, err := l.s.Passages().Match(l.Context(), core.SearchQuery{
+	hits, err := matchPassages(l.Context(), l.s, core.SearchQuery{
 		Text: "xylophone", Limit: 50, Vectors: map[core.Handle][]float32{core.WordsHandle: meaningOf(like)},
 	}, f)
 	l.check(err)
@@ -189,7 +199,14 @@ func TestVectorsGoWithTheirOwners(t *testing.T) {
 	l := newLibrary(t)
 	ps := l.insert(l.archive, nil, "one", "two", "three")
 	agent := newAgent(t, l.s)
-	m := core.Message{ID: core.NewMessageID(), Agent: agent, Conversation: core.DefaultConversation(agent), Role: core.RoleUser, Content: []core.Content{core.Text("hello there")}, CreatedAt: time.Now()}
+	m := core.Message{
+		ID:           core.NewMessageID(),
+		Agent:        agent,
+		Conversation: core.DefaultConversation(agent),
+		Role:         core.RoleUser,
+		Content:      []core.Content{core.Text("hello there")},
+		CreatedAt:    time.Now(),
+	}
 	l.check(l.s.Messages().Insert(t.Context(), &m))
 	tool := m
 	tool.ID, tool.Role = core.NewMessageID(), core.RoleTool
@@ -286,14 +303,14 @@ func TestMeaningSurvivesAnyHistory(t *testing.T) {
 					l.open()
 				case 7:
 					if saved == nil {
-						l.check(l.s.Backup(t.Context(), backup))
+						l.check(WriteBackup(t.Context(), l.s, backup))
 						saved = map[core.PassageID]core.Passage{}
 						for id, p := range stored {
 							saved[id] = p
 						}
 					} else if r.IntN(3) == 0 {
 						l.check(l.s.Close())
-						_, err := Restore(t.Context(), l.dir, backup, nil)
+						_, err := restore(t, l.dir, backup)
 						l.check(err)
 						stored = map[core.PassageID]core.Passage{}
 						for id, p := range saved {
@@ -312,7 +329,7 @@ func TestMeaningSurvivesAnyHistory(t *testing.T) {
 // interrupt does to the code files of a closed home what happens to files.
 func interrupt(l *library, how int) {
 	l.Helper()
-	paths, err := filepath.Glob(filepath.Join(l.dir, vectorFiles+"*"+vectors.Ending))
+	paths, err := filepath.Glob(filepath.Join(l.dir, VectorFiles+"*"+vectors.Ending))
 	l.check(err)
 	for _, p := range paths {
 		switch how {
@@ -376,10 +393,16 @@ func TestAHomeFromBeforeVectorsIsEmbedded(t *testing.T) {
 	l := newLibrary(t)
 	l.insert(l.archive, nil, "kept from before")
 	l.check(l.s.Close())
-	db, err := openPool(t.Context(), filepath.Join(l.dir, factsFile), syncFull, false)
+	db, err := sqlite.OpenPool(t.Context(), filepath.Join(l.dir, FactsFile), sqlite.Full, false)
 	l.check(err)
 	var triggers []string
-	l.check(db.SelectContext(t.Context(), &triggers, `SELECT name FROM sqlite_master WHERE type = 'trigger' AND (name LIKE 'vectors%' OR sql LIKE '%vector_%')`))
+	l.check(
+		db.SelectContext(
+			t.Context(),
+			&triggers,
+			`SELECT name FROM sqlite_master WHERE type = 'trigger' AND (name LIKE 'vectors%' OR sql LIKE '%vector_%')`,
+		),
+	)
 	if len(triggers) < 8 {
 		t.Errorf("triggers: %v", triggers)
 	}
@@ -420,21 +443,29 @@ func TestASearchThatFindsTheVectorsDamagedGoesByWordsAndSaysSo(t *testing.T) {
 	l.insert(l.archive, nil, texts...)
 	l.embed()
 	ask := core.SearchQuery{Text: "number 4001", Vectors: map[core.Handle][]float32{core.WordsHandle: meaningOf(texts[7])}}
-	search := func() []core.PassageHit {
-		hits, err := l.s.Passages().Match(l.Context(), ask, core.PassageFilter{})
-		if err != nil || len(hits) == 0 {
-			l.Fatalf("%d found, %v", len(hits), err)
+	search := func() core.Results[core.PassageHit] {
+		found, err := finder.New(finder.Config{Store: l.s}).Passages(l.Context(), ask, core.PassageFilter{})
+		if err != nil || len(found.Hits) == 0 {
+			l.Fatalf("%d found, %v", len(found.Hits), err)
 		}
-		return hits
+		return found
 	}
-	waitFor(t, func() bool { return !search()[0].Partial })
-	codes, err := filepath.Glob(filepath.Join(l.dir, vectorFiles+"*"))
+	coretest.Until(t, "a search is whole", func() bool { return !search().Partial })
+	codes, err := filepath.Glob(filepath.Join(l.dir, VectorFiles+"*"))
 	l.check(err)
-	for _, path := range codes {
-		l.check(os.Truncate(path, 0))
-	}
-	if hits := search(); !hits[0].Partial || hits[0].Passage.Text != texts[4001] {
-		t.Errorf("found %+v", hits[0])
-	}
-	waitFor(t, func() bool { return !search()[0].Partial })
+	coretest.Until(t, "a search meets the damage", func() bool {
+		for _, path := range codes {
+			l.check(os.Truncate(path, 0))
+		}
+		found := search()
+		if found.Hits[0].Passage.Text != texts[4001] {
+			t.Errorf("found %+v", found)
+		}
+		meant := func(h core.PassageHit) bool { return h.Passage.Text == texts[7] && h.Why.Vector > 0 }
+		if !found.Partial && !slices.ContainsFunc(found.Hits, meant) { // else the codes were made anew in time
+			t.Errorf("goes by words and doesn't say so: %+v", found)
+		}
+		return found.Partial
+	})
+	coretest.Until(t, "a search is whole", func() bool { return !search().Partial })
 }

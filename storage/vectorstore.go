@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"loci/core"
+	"loci/storage/sqlite"
 	"loci/storage/vectors"
 )
 
@@ -18,7 +19,7 @@ func (s vectorStore) Waiting(ctx context.Context, after int64, limit int) ([]cor
 	ctx, q := s.v.read(ctx)
 	rows, _, err := readUpTo(ctx, q, batchBytes, func(row *waitingRow) int { return row.Bytes }, selectWaiting, after, limit)
 	if err != nil {
-		return nil, classify("list what waits for a vector", err)
+		return nil, sqlite.Classify("list what waits for a vector", err)
 	}
 	owners := map[core.VectorKind][]int64{}
 	for _, r := range rows {
@@ -29,7 +30,7 @@ func (s vectorStore) Waiting(ctx context.Context, after int64, limit int) ([]cor
 		texts[core.VectorMessage], err = messageTexts(ctx, q, owners[core.VectorMessage])
 	}
 	if err != nil {
-		return nil, classify("read what waits for a vector", err)
+		return nil, sqlite.Classify("read what waits for a vector", err)
 	}
 	out := make([]core.Unembedded, len(rows))
 	for i, r := range rows {
@@ -56,20 +57,20 @@ const selectWaiting = `SELECT v.num, v.kind, v.owner, COALESCE(CASE v.kind
 		ELSE (SELECT octet_length(p.text) FROM passages p WHERE p.seq = v.owner)
 	END, 0) AS bytes FROM vector_queue v WHERE v.num > $1 ORDER BY v.num LIMIT $2`
 
-func passageTexts(ctx context.Context, q *querier, owners []int64) (map[int64]core.Unembedded, error) {
+func passageTexts(ctx context.Context, q *sqlite.Querier, owners []int64) (map[int64]core.Unembedded, error) {
 	out := map[int64]core.Unembedded{}
-	for chunk := range chunks(owners) {
-		w := &where{}
-		w.and(livingPassage)
-		in(w, "p.seq", chunk)
+	for chunk := range Chunks(owners) {
+		w := &sqlite.Where{}
+		w.And(livingPassage)
+		sqlite.In(w, "p.seq", chunk)
 		var rows []struct {
 			Seq     int64          `db:"seq"`
 			Archive core.ArchiveID `db:"archive_id"`
 			Text    string         `db:"text"`
 			Model   core.Handle    `db:"model"`
 		}
-		err := q.all(ctx, &rows, `SELECT p.seq, p.archive_id, p.text, COALESCE(json_extract(a.data, '$.embedding'), '') AS model
-			FROM passages p JOIN archives a ON a.id = p.archive_id`+w.String(), w.args...)
+		err := q.All(ctx, &rows, `SELECT p.seq, p.archive_id, p.text, COALESCE(json_extract(a.data, '$.embedding'), '') AS model
+			FROM passages p JOIN archives a ON a.id = p.archive_id`+w.String(), w.Args...)
 		if err != nil {
 			return nil, err
 		}
@@ -80,14 +81,14 @@ func passageTexts(ctx context.Context, q *querier, owners []int64) (map[int64]co
 	return out, nil
 }
 
-func messageTexts(ctx context.Context, q *querier, owners []int64) (map[int64]core.Unembedded, error) {
+func messageTexts(ctx context.Context, q *sqlite.Querier, owners []int64) (map[int64]core.Unembedded, error) {
 	out := map[int64]core.Unembedded{}
-	for chunk := range chunks(owners) {
-		w := &where{}
-		w.and(alive)
-		in(w, "m.seq", chunk)
+	for chunk := range Chunks(owners) {
+		w := &sqlite.Where{}
+		w.And(alive)
+		sqlite.In(w, "m.seq", chunk)
 		var rows []messageRow
-		if err := q.all(ctx, &rows, `SELECT `+messageColumns+` FROM messages m`+w.String(), w.args...); err != nil {
+		if err := q.All(ctx, &rows, `SELECT `+messageColumns+` FROM messages m`+w.String(), w.Args...); err != nil {
 			return nil, err
 		}
 		for i := range rows {
@@ -113,10 +114,10 @@ func (s vectorStore) Put(ctx context.Context, done ...core.Embedded) error {
 		}
 		units[i] = unit
 	}
-	return s.v.atomic(ctx, "put vectors", func(ctx context.Context, q *querier) error {
+	return s.v.atomic(ctx, "put vectors", func(ctx context.Context, q *sqlite.Querier) error {
 		sets := map[core.VectorCount]int64{} // looked up once
 		for i, d := range done {
-			n, err := q.exec(ctx, `DELETE FROM vector_queue WHERE num = $1 AND kind = $2 AND owner = $3`, d.Ticket, d.Kind, d.Owner)
+			n, err := q.Exec(ctx, `DELETE FROM vector_queue WHERE num = $1 AND kind = $2 AND owner = $3`, d.Ticket, d.Kind, d.Owner)
 			if err != nil {
 				return err
 			}
@@ -132,44 +133,70 @@ func (s vectorStore) Put(ctx context.Context, done ...core.Embedded) error {
 }
 
 // putVector replaces what vectors of other models the owner has.
-func putVector(ctx context.Context, q *querier, sets map[core.VectorCount]int64, u core.Unembedded, unit []float32) error {
+func putVector(ctx context.Context, q *sqlite.Querier, sets map[core.VectorCount]int64, u core.Unembedded, unit []float32) error {
 	key := core.VectorCount{Kind: u.Kind, Model: u.Model, Dim: len(unit)}
 	set, known := sets[key]
 	if unit != nil && !known {
-		err := q.get(ctx, &set, `INSERT INTO vector_sets (kind, model, dim) VALUES ($1, $2, $3)
+		err := q.Get(ctx, &set, `INSERT INTO vector_sets (kind, model, dim) VALUES ($1, $2, $3)
 			ON CONFLICT (kind, model, dim) DO UPDATE SET dim = excluded.dim RETURNING id`, key.Kind, key.Model, key.Dim)
 		if err != nil {
 			return err
 		}
 		sets[key] = set
 	}
-	if _, err := q.exec(ctx, `DELETE FROM vectors WHERE owner = $1 AND set_id IN (SELECT id FROM vector_sets WHERE kind = $2 AND id <> $3)`, u.Owner, u.Kind, set); err != nil || unit == nil {
+	if _, err := q.Exec(
+		ctx,
+		`DELETE FROM vectors WHERE owner = $1 AND set_id IN (SELECT id FROM vector_sets WHERE kind = $2 AND id <> $3)`,
+		u.Owner,
+		u.Kind,
+		set,
+	); err != nil ||
+		unit == nil {
 		return err
 	}
-	_, err := q.exec(ctx, `INSERT INTO vectors (set_id, owner, data) VALUES ($1, $2, $3) ON CONFLICT (set_id, owner) DO NOTHING`, set, u.Owner, vectors.Bytes(unit))
+	_, err := q.Exec(
+		ctx,
+		`INSERT INTO vectors (set_id, owner, data) VALUES ($1, $2, $3) ON CONFLICT (set_id, owner) DO NOTHING`,
+		set,
+		u.Owner,
+		vectors.Bytes(unit),
+	)
 	return err
 }
 
 func (s vectorStore) Move(ctx context.Context, limit int) (more bool, err error) {
 	reading, q := s.v.read(ctx)
-	if err := q.get(reading, &more, `SELECT EXISTS (SELECT 1 FROM vector_moves)`); err != nil || !more {
-		return false, classify("look for archives to move", err) // without a commit, which would wake who asks
+	if err := q.Get(reading, &more, `SELECT EXISTS (SELECT 1 FROM vector_moves)`); err != nil || !more {
+		return false, sqlite.Classify("look for archives to move", err) // without a commit, which would wake who asks
 	}
-	err = s.v.atomic(ctx, "move an archive to another model", func(ctx context.Context, q *querier) error {
+	err = s.v.atomic(ctx, "move an archive to another model", func(ctx context.Context, q *sqlite.Querier) error {
 		var at struct {
 			Archive core.ArchiveID `db:"archive_id"`
 			At      int64          `db:"after_at"`
 			Seq     int64          `db:"after_seq"`
 		}
-		if more, err = q.find(ctx, &at, `SELECT archive_id, after_at, after_seq FROM vector_moves ORDER BY archive_id LIMIT 1`); err != nil || !more {
+		if more, err = q.Find(
+			ctx,
+			&at,
+			`SELECT archive_id, after_at, after_seq FROM vector_moves ORDER BY archive_id LIMIT 1`,
+		); err != nil ||
+			!more {
 			return err
 		}
 		var rows []struct {
 			Seq int64 `db:"seq"`
 			At  int64 `db:"created_at"`
 		}
-		err := q.all(ctx, &rows, `SELECT seq, created_at FROM passages WHERE archive_id = $1 AND (created_at, seq) > ($2, $3) AND deleted_at IS NULL
-			ORDER BY created_at, seq LIMIT $4`, at.Archive, at.At, at.Seq, limit)
+		err := q.All(
+			ctx,
+			&rows,
+			`SELECT seq, created_at FROM passages WHERE archive_id = $1 AND (created_at, seq) > ($2, $3) AND deleted_at IS NULL
+			ORDER BY created_at, seq LIMIT $4`,
+			at.Archive,
+			at.At,
+			at.Seq,
+			limit,
+		)
 		if err != nil {
 			return err
 		}
@@ -179,22 +206,22 @@ func (s vectorStore) Move(ctx context.Context, limit int) (more bool, err error)
 			}
 		}
 		if len(rows) < limit {
-			_, err = q.exec(ctx, `DELETE FROM vector_moves WHERE archive_id = $1`, at.Archive)
+			_, err = q.Exec(ctx, `DELETE FROM vector_moves WHERE archive_id = $1`, at.Archive)
 			return err
 		}
 		last := rows[len(rows)-1]
-		_, err = q.exec(ctx, `UPDATE vector_moves SET after_at = $1, after_seq = $2 WHERE archive_id = $3`, last.At, last.Seq, at.Archive)
+		_, err = q.Exec(ctx, `UPDATE vector_moves SET after_at = $1, after_seq = $2 WHERE archive_id = $3`, last.At, last.Seq, at.Archive)
 		return err
 	})
 	return more, err
 }
 
 // requeue gives a passage a new ticket.
-func requeue(ctx context.Context, q *querier, owner int64) error {
-	if _, err := q.exec(ctx, `DELETE FROM vector_queue WHERE kind = $1 AND owner = $2`, core.VectorPassage, owner); err != nil {
+func requeue(ctx context.Context, q *sqlite.Querier, owner int64) error {
+	if _, err := q.Exec(ctx, `DELETE FROM vector_queue WHERE kind = $1 AND owner = $2`, core.VectorPassage, owner); err != nil {
 		return err
 	}
-	_, err := q.exec(ctx, `INSERT INTO vector_queue (kind, owner) VALUES ($1, $2)`, core.VectorPassage, owner)
+	_, err := q.Exec(ctx, `INSERT INTO vector_queue (kind, owner) VALUES ($1, $2)`, core.VectorPassage, owner)
 	return err
 }
 
@@ -204,8 +231,8 @@ func (s vectorStore) Progress(ctx context.Context) (core.VectorProgress, error) 
 		Waiting int `db:"waiting"`
 		Moving  int `db:"moving"`
 	}
-	err := q.get(ctx, &p, `SELECT (SELECT COUNT(*) FROM vector_queue) AS waiting, (SELECT COUNT(*) FROM vector_moves) AS moving`)
-	return core.VectorProgress(p), classify("read the progress of embedding", err)
+	err := q.Get(ctx, &p, `SELECT (SELECT COUNT(*) FROM vector_queue) AS waiting, (SELECT COUNT(*) FROM vector_moves) AS moving`)
+	return core.VectorProgress(p), sqlite.Classify("read the progress of embedding", err)
 }
 
 func (s vectorStore) Made(ctx context.Context) ([]core.VectorCount, error) {
@@ -216,10 +243,14 @@ func (s vectorStore) Made(ctx context.Context) ([]core.VectorCount, error) {
 		Dim   int             `db:"dim"`
 		Count int             `db:"n"`
 	}
-	err := q.all(ctx, &rows, `SELECT s.kind, s.model, s.dim, (SELECT COUNT(*) FROM vectors v WHERE v.set_id = s.id) AS n FROM vector_sets s ORDER BY s.id`)
+	err := q.All(
+		ctx,
+		&rows,
+		`SELECT s.kind, s.model, s.dim, (SELECT COUNT(*) FROM vectors v WHERE v.set_id = s.id) AS n FROM vector_sets s ORDER BY s.id`,
+	)
 	out := make([]core.VectorCount, len(rows))
 	for i, r := range rows {
 		out[i] = core.VectorCount(r)
 	}
-	return out, classify("count vectors", err)
+	return out, sqlite.Classify("count vectors", err)
 }

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/coretest"
+	"loci/storage/sqlite"
 )
 
 func open(t *testing.T, cfg Config) *Store {
@@ -59,39 +61,23 @@ func crowd(t *testing.T, s *Store, n int, fn func(i int) error) []error {
 	for i := range n {
 		wg.Go(func() { errs[i] = fn(i) })
 	}
-	waitFor(t, func() bool { return len(s.facts.w.jobs) == n })
+	coretest.Until(t, "the writes wait", func() bool { return s.facts.Waiting() == n })
 	close(release)
 	wg.Wait()
 	return errs
 }
 
-// waitFor polls until a condition holds.
-func waitFor(t *testing.T, cond func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	deadline := time.NewTimer(20 * time.Second)
-	defer deadline.Stop()
-	for !cond() {
-		select {
-		case <-tick.C:
-		case <-deadline.C:
-			t.Fatal("it never happened")
-		}
-	}
-}
-
 func TestACrowdSharesOneCommit(t *testing.T) {
 	t.Parallel()
 	s := open(t, Config{})
-	before := s.facts.w.commits.Load()
+	before := s.facts.Commits()
 	errs := crowd(t, s, 50, func(i int) error { return s.Meta().Put(t.Context(), fmt.Sprint("k", i), "x") })
 	for i, err := range errs {
 		if err != nil || !has(t, s, fmt.Sprint("k", i)) {
 			t.Errorf("caller %d: %v", i, err)
 		}
 	}
-	if n := s.facts.w.commits.Load() - before; n != 2 { // the holder's and the crowd's
+	if n := s.facts.Commits() - before; n != 2 { // the holder's and the crowd's
 		t.Errorf("%d commits for a crowd of 50", n)
 	}
 }
@@ -136,7 +122,7 @@ func TestABrokenSavepointRunsEveryoneAgainAlone(t *testing.T) {
 	s := open(t, Config{})
 	var mu sync.Mutex
 	runs := map[int]int{}
-	before := s.facts.w.commits.Load()
+	before := s.facts.Commits()
 	errs := crowd(t, s, 5, func(i int) error {
 		return s.Tx(t.Context(), func(ctx context.Context, tx core.Store) error {
 			mu.Lock()
@@ -146,7 +132,7 @@ func TestABrokenSavepointRunsEveryoneAgainAlone(t *testing.T) {
 			put(ctx, t, tx, fmt.Sprint("k", i))
 			if i == 2 && first {
 				// As SQLite does by itself when the disk is full: the whole transaction is gone.
-				if _, err := tx.(*view).tx.exec(ctx, "ROLLBACK"); err != nil {
+				if _, err := tx.(*view).tx.Exec(ctx, "ROLLBACK"); err != nil {
 					t.Errorf("rollback: %v", err)
 				}
 				return errors.New("broken")
@@ -162,7 +148,7 @@ func TestABrokenSavepointRunsEveryoneAgainAlone(t *testing.T) {
 	if runs[2] != 2 {
 		t.Errorf("the broken one ran %d times", runs[2])
 	}
-	if n := s.facts.w.commits.Load() - before; n != 6 {
+	if n := s.facts.Commits() - before; n != 6 {
 		t.Errorf("%d commits, want one each and the holder's", n)
 	}
 }
@@ -177,10 +163,10 @@ func TestAFailedCommitIsHeardByEveryone(t *testing.T) {
 			switch i {
 			case 0: // a violation that shows only at the commit
 				q := tx.(*view).tx
-				if _, err := q.exec(ctx, "PRAGMA defer_foreign_keys = ON"); err != nil {
+				if _, err := q.Exec(ctx, "PRAGMA defer_foreign_keys = ON"); err != nil {
 					return err
 				}
-				_, err := q.exec(ctx, "INSERT INTO agent_archives (agent_id, archive_id) VALUES ('none', 'none')")
+				_, err := q.Exec(ctx, "INSERT INTO agent_archives (agent_id, archive_id) VALUES ('none', 'none')")
 				return err
 			case 1:
 				return boom
@@ -215,7 +201,7 @@ func TestACallerThatGivesUpBeforeItsTurnWritesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	answer := make(chan error, 1)
 	wg.Go(func() { answer <- s.Meta().Put(ctx, "gone", "x") })
-	waitFor(t, func() bool { return len(s.facts.w.jobs) == 1 })
+	coretest.Until(t, "the write waits", func() bool { return s.facts.Waiting() == 1 })
 	cancel(core.ErrCancelled)
 	if err := <-answer; core.KindOf(err) != core.Cancelled { // while the writer is still busy
 		t.Errorf("error %v", err)
@@ -285,7 +271,7 @@ func TestAClosedStoreRefuses(t *testing.T) {
 	if _, _, err := s.Meta().Get(t.Context(), "k"); core.KindOf(err) != core.Unavailable {
 		t.Errorf("read: %v", err)
 	}
-	if _, err := s.Messages().Match(t.Context(), core.SearchQuery{Text: "word"}, core.MessageFilter{}); core.KindOf(err) != core.Unavailable {
+	if _, err := matchMessages(t.Context(), s, core.SearchQuery{Text: "word"}, core.MessageFilter{}); core.KindOf(err) != core.Unavailable {
 		t.Errorf("search: %v", err)
 	}
 }
@@ -298,17 +284,17 @@ func TestThePragmasHoldOnTheLiveConnections(t *testing.T) {
 		name     string
 		get      func(dest any, text string) error
 		readOnly bool
-		sync     int
+	}
+	written := func(f *sqlite.File, d any, text string) error {
+		return f.Alone(t.Context(), func(ctx context.Context, q *sqlite.Querier) error { return q.Get(ctx, d, text) })
 	}
 	conns := []live{
-		{"facts writer", func(d any, text string) error { return s.facts.w.conn.GetContext(t.Context(), d, text) }, false, 2},
-		{"facts reader", func(d any, text string) error { return s.facts.readerDB.GetContext(t.Context(), d, text) }, true, 2},
-		{"log writer", func(d any, text string) error { return s.events.f.w.conn.GetContext(t.Context(), d, text) }, false, 1},
-		{"log reader", func(d any, text string) error { return s.events.f.readerDB.GetContext(t.Context(), d, text) }, true, 1},
+		{"facts writer", func(d any, text string) error { return written(s.facts, d, text) }, false},
+		{"facts reader", func(d any, text string) error { return s.facts.Readers.GetContext(t.Context(), d, text) }, true},
 	}
 	for _, c := range conns {
 		want := map[string]string{
-			"journal_mode": "wal", "synchronous": fmt.Sprint(c.sync), "foreign_keys": "1", "busy_timeout": busyTimeoutMillis, "query_only": "0",
+			"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "busy_timeout": sqlite.BusyTimeoutMillis, "query_only": "0",
 		}
 		if c.readOnly {
 			want["query_only"] = "1"
@@ -320,10 +306,15 @@ func TestThePragmasHoldOnTheLiveConnections(t *testing.T) {
 			}
 		}
 	}
-	if _, err := s.facts.readerDB.ExecContext(t.Context(), `DELETE FROM meta`); err == nil {
+	if _, err := s.facts.Readers.ExecContext(t.Context(), `DELETE FROM meta`); err == nil {
 		t.Error("a reader could write")
 	}
-	if n := s.facts.writerDB.Stats().MaxOpenConnections; n != 1 {
+	db, err := sqlite.OpenPool(t.Context(), filepath.Join(t.TempDir(), "x.db"), sqlite.Full, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if n := db.Stats().MaxOpenConnections; n != 1 {
 		t.Errorf("%d writers", n)
 	}
 }
@@ -349,7 +340,7 @@ func TestReadersAndWritersNeverSeeALock(t *testing.T) {
 	}
 	wg.Go(func() {
 		for i := range 5 {
-			if err := s.Backup(t.Context(), filepath.Join(s.cfg.Dir, fmt.Sprint("backup", i))); err != nil {
+			if err := WriteBackup(t.Context(), s, filepath.Join(s.cfg.Dir, fmt.Sprint("backup", i))); err != nil {
 				t.Errorf("backup: %v", err)
 			}
 		}
@@ -361,24 +352,24 @@ func TestReadersAndWritersNeverSeeALock(t *testing.T) {
 	}
 }
 
-func newAgent(t *testing.T, s core.Store) core.AgentID {
-	t.Helper()
+func newAgent(tb testing.TB, s core.Store) core.AgentID {
+	tb.Helper()
 	a := core.Agent{ID: core.NewAgentID(), Name: "a", Type: core.AgentLettaV1, CreatedAt: time.Now(), UpdatedAt: time.Now()}
-	if err := s.Agents().Create(t.Context(), &a); err != nil {
-		t.Fatalf("create agent: %v", err)
+	if err := s.Agents().Create(tb.Context(), &a); err != nil {
+		tb.Fatalf("create agent: %v", err)
 	}
 	c := core.Conversation{ID: core.DefaultConversation(a.ID), Agent: a.ID, CreatedAt: time.Now()}
-	if err := s.Conversations().Create(t.Context(), &c); err != nil {
-		t.Fatalf("create conversation: %v", err)
+	if err := s.Conversations().Create(tb.Context(), &c); err != nil {
+		tb.Fatalf("create conversation: %v", err)
 	}
 	return a.ID
 }
 
 // say appends one message to the agent's default conversation.
-func say(t *testing.T, s core.Store, a core.AgentID, i int) {
-	t.Helper()
+func say(tb testing.TB, s core.Store, a core.AgentID, i int) {
+	tb.Helper()
 	conv := core.DefaultConversation(a)
-	err := s.Tx(t.Context(), func(ctx context.Context, tx core.Store) error {
+	err := s.Tx(tb.Context(), func(ctx context.Context, tx core.Store) error {
 		m := core.Message{
 			ID: core.NewMessageID(), Agent: a, Conversation: conv, Role: core.RoleUser, CreatedAt: time.Now(),
 			Content: []core.Content{core.Text(fmt.Sprintf("message %d of the thread", i))},
@@ -389,6 +380,6 @@ func say(t *testing.T, s core.Store, a core.AgentID, i int) {
 		return tx.Messages().Enter(ctx, conv, i+1, []core.MessageID{m.ID}, nil)
 	})
 	if err != nil {
-		t.Errorf("say: %v", err)
+		tb.Errorf("say: %v", err)
 	}
 }

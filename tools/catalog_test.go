@@ -121,7 +121,10 @@ func TestTheCatalogueHasTheContractsToolsAndArguments(t *testing.T) {
 func TestTheToolboxKeepsTheOrderAskedForAndLeavesOutTheUnknown(t *testing.T) {
 	t.Parallel()
 	box := New()
-	got, err := box.Tools(t.Context(), []core.ToolID{core.BuiltinToolID("send_message"), "tool-unknown", core.BuiltinToolID("memory_insert")})
+	got, err := box.Tools(
+		t.Context(),
+		[]core.ToolID{core.BuiltinToolID("send_message"), "tool-unknown", core.BuiltinToolID("memory_insert")},
+	)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +160,9 @@ func TestTheFirstRequestOfTheTerminalsAgentIsSmall(t *testing.T) {
 	}
 	for _, kind := range []core.AgentType{core.AgentLettaV1, core.AgentMemGPTV2} {
 		policy, _ := core.PolicyOf(kind)
-		system := memory.Compile(memory.CompileInput{System: memory.DefaultSystem(policy), Blocks: memory.DefaultBlocks(), Agent: core.NewAgentID()})
+		system := memory.Compile(
+			memory.CompileInput{System: memory.DefaultSystem(policy), Blocks: memory.DefaultBlocks(), Agent: core.NewAgentID()},
+		)
 		if n := core.EstimateTokens(system); n > maxSystem {
 			t.Errorf("the compiled prompt of %s takes %d tokens, more than %d", kind, n, maxSystem)
 		} else {

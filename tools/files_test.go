@@ -2,6 +2,7 @@ package tools_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,7 @@ func (h *home) file(in core.Folder, name string, kind core.FileKind, text string
 	}
 	h.must(h.store.Files().Create(h.t.Context(), &f, []byte(text)))
 	doc := core.Document{Kind: kind, Text: text}
-	f.Status, f.Lines, f.Chars = core.FileCompleted, len(ingest.Lines(doc)), utf8.RuneCountInString(text)
+	f.Status, f.Lines, f.Chars = core.FileCompleted, ingest.CountLines(ingest.Lines(doc)), utf8.RuneCountInString(text)
 	var chunks []core.Passage
 	for _, c := range ingest.Chunks(doc, 0) {
 		chunks = append(chunks, core.Passage{ID: core.NewPassageID(), Text: c.Passage(), CreatedAt: h.env.Now, UpdatedAt: h.env.Now})
@@ -129,7 +130,8 @@ func TestTheFilesUsedLongestAgoCloseAndAreNamed(t *testing.T) {
 		t.Error(diff)
 	}
 	got = h.opens(opening(asking("docs/b.txt"), asking("docs/e.txt"), asking("docs/d.txt")))
-	if !strings.Contains(got.Text, "closed 2 ") || !strings.Contains(got.Text, "docs/a.txt, docs/c.txt") || strings.Count(got.Text, "* Opened") != 3 {
+	if !strings.Contains(got.Text, "closed 2 ") || !strings.Contains(got.Text, "docs/a.txt, docs/c.txt") ||
+		strings.Count(got.Text, "* Opened") != 3 {
 		t.Errorf("%q", got.Text)
 	}
 	both := []core.ToolResult{ // of one response: neither sees the other before the save
@@ -176,6 +178,33 @@ func TestViewsAndReturnsKeepToTheirLimits(t *testing.T) {
 	}
 }
 
+func TestALongLineIsReadToItsEnd(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	docs := h.folder("docs", true)
+	h.env.Files = core.FileLimits{Open: 5, Chars: 4000}
+	h.file(docs, "long.txt", core.FileText, strings.Repeat("all of it on one line, ", 1000)+"the end.\nAnd a second one.\n")
+	name := "docs/long.txt"
+	for range 20 {
+		got := h.opens(opening(asking(name)))
+		if strings.Contains(got.Text, "\n2: And a second one.") {
+			if !strings.Contains(got.Text, "the end.\n2:") || !slices.Equal(h.open(), []string{"long.txt 1-2"}) {
+				t.Errorf("%v is open, the end of the line is missing: …%s", h.open(), got.Text[len(got.Text)-200:])
+			}
+			h.file(docs, name[len("docs/"):], core.FileText, "Its name is like a place in another.\n")
+			if got := h.opens(opening(asking(name))); !strings.Contains(got.Text, "1: Its name is like") {
+				t.Errorf("a file is not found by its name %q: %s", name, got.Text)
+			}
+			return
+		}
+		_, next, found := strings.Cut(got.Text, "\n(Line 1 goes on: to read on, open it under the name ")
+		if name = strings.TrimSuffix(next, ".)"); !found || !strings.HasPrefix(name, "docs/long.txt:1:") {
+			t.Fatalf("how to go on is not told: …%s", got.Text[len(got.Text)-200:])
+		}
+	}
+	t.Error("the end of the line is never shown")
+}
+
 func TestWhatCannotBeOpenedIsRefusedAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
@@ -188,7 +217,14 @@ func TestWhatCannotBeOpenedIsRefusedAndChangesNothing(t *testing.T) {
 		h.file(docs, fmt.Sprintf("a file with a rather long name, number %d.txt", i), core.FileText, "x\n")
 	}
 	pending := core.File{ID: core.NewFileID(), Folder: docs.ID, Name: "slow.pdf", Status: core.FilePending, CreatedAt: h.env.Now}
-	failed := core.File{ID: core.NewFileID(), Folder: docs.ID, Name: "bad.pdf", Status: core.FileFailed, Error: "it is encrypted", CreatedAt: h.env.Now}
+	failed := core.File{
+		ID:        core.NewFileID(),
+		Folder:    docs.ID,
+		Name:      "bad.pdf",
+		Status:    core.FileFailed,
+		Error:     "it is encrypted",
+		CreatedAt: h.env.Now,
+	}
 	h.must(h.store.Files().Create(t.Context(), &pending, []byte("x")))
 	h.must(h.store.Files().Create(t.Context(), &failed, []byte("y")))
 	for name, tt := range map[string]struct {
@@ -210,11 +246,15 @@ func TestWhatCannotBeOpenedIsRefusedAndChangesNothing(t *testing.T) {
 		"not readable":        {opening(asking("docs/bad.pdf")), "could not be read: it is encrypted"},
 		"behind the end":      {opening(asking("docs/guide.md", 2)), "offset 2 is behind the end of the file, which has 2 lines"},
 		"before the start":    {opening(asking("docs/guide.md", -1)), "cannot be negative"},
+		"behind a line":       {opening(asking("docs/guide.md:1:99")), "line 1 has fewer than 99 characters"},
+		"a place in nothing":  {opening(asking("docs/nope:1:9")), `there is no file "docs/nope:1:9"`},
 		"no lines":            {opening(asking("docs/guide.md", 0, 0)), "must be at least 1"},
 		"a number of a name":  {map[string]any{"file_requests": []any{7}}, `argument "file_requests" must be a list of objects`},
 	} {
 		got := h.opens(tt.args)
-		if !got.IsError || !strings.HasPrefix(got.Text, "Error executing function open_files: ValueError: ") && name != "a number of a name" || !strings.Contains(got.Text, tt.want) {
+		if !got.IsError ||
+			!strings.HasPrefix(got.Text, "Error executing function open_files: ValueError: ") && name != "a number of a name" ||
+			!strings.Contains(got.Text, tt.want) {
 			t.Errorf("%s: %+v, want %q", name, got, tt.want)
 		}
 		if n := utf8.RuneCountInString(got.Text); n > 1000 {
@@ -254,7 +294,11 @@ func TestNamesAreTakenAsModelsWriteThem(t *testing.T) {
 	} {
 		tool, _, err := h.tools.Find(t.Context(), "open_files")
 		h.must(err)
-		got, err := tool.Tool.Call(t.Context(), core.ToolCall{ID: "c", Name: "open_files", Arguments: `{"file_requests": ` + args + `}`}, h.env)
+		got, err := tool.Tool.Call(
+			t.Context(),
+			core.ToolCall{ID: "c", Name: "open_files", Arguments: `{"file_requests": ` + args + `}`},
+			h.env,
+		)
 		h.must(err)
 		if got = h.apply(got)[0]; !strings.Contains(got.Text, want) {
 			t.Errorf("%s: %q, want %q", args, got.Text, want)
@@ -366,7 +410,11 @@ func TestExpressionsThatCannotBeSearchedForAreRefusedInTime(t *testing.T) {
 	if took := time.Since(begin); took > 5*ingest.GrepTime || !got.IsError && !strings.HasPrefix(got.Text, "No matches found") {
 		t.Errorf("after %s: %.200s", took, got.Text)
 	}
-	if got := h.do("grep_files", map[string]any{"pattern": "a", "include": "[a-("}); got.IsError && !strings.Contains(got.Text, "include pattern") {
+	if got := h.do(
+		"grep_files",
+		map[string]any{"pattern": "a", "include": "[a-("},
+	); got.IsError &&
+		!strings.Contains(got.Text, "include pattern") {
 		t.Errorf("%+v", got)
 	}
 	for _, args := range []map[string]any{{"pattern": "a", "offset": -1}, {"pattern": "a", "context_lines": 1000}} {
@@ -403,7 +451,11 @@ func TestSemanticSearchShowsWhereInWhichFileThePassageStands(t *testing.T) {
 	h.file(secret, "s.md", core.FileMarkdown, "The lighthouse keeper has a secret.\n")
 	h.must(h.store.Passages().Insert(t.Context(), h.ownPassage("The lighthouse keeper is my uncle.")))
 	got := search(map[string]any{"query": "lighthouse keeper barometers", "limit": 2})
-	if !strings.HasPrefix(got, "Found 2 semantic matches in 2 file(s) for query: 'lighthouse keeper barometers'\n\n=== docs/sea.md (passage #") || !strings.Contains(got, "=== docs/land.md (passage #1) lines 1-1 ===\n1: A lighthouse stands inland, too.") {
+	if !strings.HasPrefix(
+		got,
+		"Found 2 semantic matches in 2 file(s) for query: 'lighthouse keeper barometers'\n\n=== docs/sea.md (passage #",
+	) ||
+		!strings.Contains(got, "=== docs/land.md (passage #1) lines 1-1 ===\n1: A lighthouse stands inland, too.") {
 		t.Errorf("%s", got)
 	}
 	if strings.Contains(got, "secret") || strings.Contains(got, "uncle") {
@@ -418,12 +470,20 @@ func TestSemanticSearchShowsWhereInWhichFileThePassageStands(t *testing.T) {
 	if !strings.Contains(view.Text, ": The lighthouse keeper of Skagen collects barometers.") {
 		t.Errorf("lines %d to %d do not show it: %s", first, last, view.Text)
 	}
-	if got := search(map[string]any{"query": "zxqv"}); got != "No semantic matches found for query: 'zxqv'" && !strings.HasPrefix(got, "Found ") {
+	if got := search(
+		map[string]any{"query": "zxqv"},
+	); got != "No semantic matches found for query: 'zxqv'" &&
+		!strings.HasPrefix(got, "Found ") {
 		t.Errorf("nothing found: %q", got)
 	}
 	waiting := core.File{ID: core.NewFileID(), Folder: docs.ID, Name: "slow.pdf", Status: core.FilePending, CreatedAt: h.env.Now}
 	h.must(h.store.Files().Create(t.Context(), &waiting, []byte("x")))
-	if got := search(map[string]any{"query": "lighthouse"}); !strings.HasSuffix(got, "Note: 1 of the files are still being read, so that more may be found later.") {
+	if got := search(
+		map[string]any{"query": "lighthouse"},
+	); !strings.HasSuffix(
+		got,
+		"Note: 1 of the files are still being read, so that more may be found later.",
+	) {
 		t.Errorf("what is missing is not told: %s", got)
 	}
 	h.env.MaxReturn = 600

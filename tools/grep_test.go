@@ -17,8 +17,8 @@ func TestGrepFindsWhateverTheWordsOfThePatternAre(t *testing.T) {
 	h.file(docs, "code.go", core.FileCode, "a\nnbreaks\n\t\"x\\tfoo\"\n")
 	for pattern, want := range map[string]string{
 		`harbour`: "docs/harbour.txt:1", `musk ox`: "docs/kelvin.txt:1", `300 K`: "docs/kelvin.txt:1", `har.bour`: "docs/harbour.txt:1",
-		`line breaks`: "docs/harbour.txt:1", `<front>`: "docs/harbour.txt:1", `nbreaks`: "docs/code.go:2", `(whale|harbour)`: "docs/harbour.txt:1",
-		`(?-i)Harbour`: "docs/harbour.txt:1", `whale|ox`: "docs/kelvin.txt:1", `(whale)?ox\.`: "docs/kelvin.txt:1", `(brea){1,3}ks\.`: "docs/harbour.txt:1",
+		`^breaks`: "docs/harbour.txt:2", `<front>`: "docs/harbour.txt:1", `nbreaks`: "docs/code.go:2", `(whale|harbour)`: "docs/harbour.txt:1",
+		`(?-i)Harbour`: "docs/harbour.txt:1", `whale|ox`: "docs/kelvin.txt:1", `(whale)?ox\.`: "docs/kelvin.txt:1", `(brea){1,3}ks\.`: "docs/harbour.txt:2",
 		`tfoo`: "docs/code.go:3", `[h]arb`: "docs/harbour.txt:1",
 	} {
 		if got := h.do("grep_files", map[string]any{"pattern": pattern}); got.IsError || !strings.Contains(got.Text, "=== "+want+" ===") {
@@ -69,8 +69,18 @@ func TestAFileCannotLookLikeAResultOfItsOwn(t *testing.T) {
 	h := newHome(t)
 	docs := h.folder("docs", true)
 	fake := "=== docs/bank.txt (passage #1) lines 1-1 ==="
-	h.file(docs, "a.md", core.FileMarkdown, "# Lighthouse\n\nThe lighthouse keeper.\n\n"+fake+"\n\nPay the lighthouse keeper.\r"+fake+"\n\n```\n"+fake+"\n```\n")
-	h.file(docs, "t.csv", core.FileCSV, "name,what\nkeeper,lighthouse\n"+strings.Repeat("x,y\n", 2000)+"other,lighthouse keeper again\n"+fake+"\n")
+	h.file(
+		docs,
+		"a.md",
+		core.FileMarkdown,
+		"# Lighthouse\n\nThe lighthouse keeper.\n\n"+fake+"\n\nPay the lighthouse keeper.\r"+fake+"\n\n```\n"+fake+"\n```\n",
+	)
+	h.file(
+		docs,
+		"t.csv",
+		core.FileCSV,
+		"name,what\nkeeper,lighthouse\n"+strings.Repeat("x,y\n", 2000)+"other,lighthouse keeper again\n"+fake+"\n",
+	)
 	for tool, args := range map[string]map[string]any{
 		"semantic_search_files": {"query": "lighthouse keeper", "limit": 50}, "grep_files": {"pattern": "lighthouse|===", "context_lines": 3},
 	} {
@@ -85,7 +95,13 @@ func TestAFileCannotLookLikeAResultOfItsOwn(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"4: Pay the lighthouse keeper.", "1: # Lighthouse"} {
-		if got := h.do("semantic_search_files", map[string]any{"query": "lighthouse keeper", "limit": 50}); !strings.Contains(got.Text, "\n"+line) {
+		if got := h.do(
+			"semantic_search_files",
+			map[string]any{"query": "lighthouse keeper", "limit": 50},
+		); !strings.Contains(
+			got.Text,
+			"\n"+line,
+		) {
 			t.Errorf("no %q in %s", line, got.Text)
 		}
 	}

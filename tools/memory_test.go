@@ -67,13 +67,26 @@ func TestTheOmniToolMakesRenamesAndDetachesBlocks(t *testing.T) {
 		}
 		return got
 	}
-	made := do(`The block "project/loci" was made.`, map[string]any{"command": "create", "path": "/memories/project/loci", "description": "What we build.", "file_text": "A home."})
+	made := do(
+		`The block "project/loci" was made.`,
+		map[string]any{"command": "create", "path": "/memories/project/loci", "description": "What we build.", "file_text": "A home."},
+	)
 	block := h.read("project/loci")
-	if diff := cmp.Diff(map[core.BlockID]int{block.ID: 1}, made.Shows); diff != "" || block.Value != "A home." || block.Description != "What we build." {
+	if diff := cmp.Diff(
+		map[core.BlockID]int{block.ID: 1},
+		made.Shows,
+	); diff != "" || block.Value != "A home." ||
+		block.Description != "What we build." {
 		t.Errorf("made %+v, shows %v", block, made.Shows)
 	}
-	do(`The description of the block "project/loci" was changed.`, map[string]any{"command": "rename", "path": "project/loci", "description": "Our work."})
-	do(`The block "project/loci" is now "work".`, map[string]any{"command": "rename", "old_path": "/memories/project/loci", "new_path": "/memories/work"})
+	do(
+		`The description of the block "project/loci" was changed.`,
+		map[string]any{"command": "rename", "path": "project/loci", "description": "Our work."},
+	)
+	do(
+		`The block "project/loci" is now "work".`,
+		map[string]any{"command": "rename", "old_path": "/memories/project/loci", "new_path": "/memories/work"},
+	)
 	if got := h.read("work"); got.ID != block.ID || got.Description != "Our work." || got.Value != "A home." || got.Version != 3 {
 		t.Errorf("renamed %+v", got)
 	}
@@ -123,7 +136,8 @@ func TestMemoryEditsThatMakeNoSenseChangeNothing(t *testing.T) {
 			t.Parallel()
 			h := newHome(t)
 			got := h.do(tt.tool, tt.args)
-			if !got.IsError || !strings.HasPrefix(got.Text, "Error executing function "+tt.tool+": ") || !strings.Contains(got.Text, tt.want) {
+			if !got.IsError || !strings.HasPrefix(got.Text, "Error executing function "+tt.tool+": ") ||
+				!strings.Contains(got.Text, tt.want) {
 				t.Errorf("%+v, want %q", got, tt.want)
 			}
 			blocks, err := h.store.Blocks().OfAgent(t.Context(), h.env.Agent.ID)

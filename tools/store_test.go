@@ -30,11 +30,27 @@ func newHome(tb testing.TB) *home {
 	tb.Helper()
 	now := time.Date(2026, 11, 23, 9, 15, 0, 0, berlin)
 	h := &home{t: tb, store: storagetest.OpenTest(tb), tools: tools.New()}
-	agent := core.Agent{ID: core.NewAgentID(), Name: "Muse", Type: core.AgentLettaV1, Model: core.OfflineHandle, Timezone: "Europe/Berlin", CreatedAt: now, UpdatedAt: now}
+	agent := core.Agent{
+		ID:        core.NewAgentID(),
+		Name:      "Muse",
+		Type:      core.AgentLettaV1,
+		Model:     core.OfflineHandle,
+		Timezone:  "Europe/Berlin",
+		CreatedAt: now,
+		UpdatedAt: now,
+	}
 	conv := core.Conversation{ID: core.DefaultConversation(agent.ID), Agent: agent.ID, CreatedAt: now, UpdatedAt: now}
 	h.env = core.ToolEnv{
-		Agent: agent, Conversation: conv.ID, Run: core.NewRunID(), Step: core.NewStepID(), Store: h.store, Now: now, Shown: map[core.BlockID]int{},
-		MaxReturn: 50_000, Author: core.BlockAuthor{Kind: core.AuthorAgent, ID: string(agent.ID)},
+		Agent:        agent,
+		Conversation: conv.ID,
+		Run:          core.NewRunID(),
+		Step:         core.NewStepID(),
+		Read:         core.ReadsOf(h.store),
+		Search:       storagetest.Search(h.store),
+		Now:          now,
+		Shown:        map[core.BlockID]int{},
+		MaxReturn:    50_000,
+		Author:       core.BlockAuthor{Kind: core.AuthorAgent, ID: string(agent.ID)},
 	}
 	h.must(h.store.Agents().Create(tb.Context(), &agent))
 	h.must(h.store.Conversations().Create(tb.Context(), &conv))
@@ -52,7 +68,15 @@ func (h *home) must(err error) {
 
 func (h *home) block(label, value string, limit int, readOnly bool) {
 	h.t.Helper()
-	b := core.Block{ID: core.NewBlockID(), Label: label, Value: value, Limit: limit, ReadOnly: readOnly, CreatedAt: h.env.Now, UpdatedAt: h.env.Now}
+	b := core.Block{
+		ID:        core.NewBlockID(),
+		Label:     label,
+		Value:     value,
+		Limit:     limit,
+		ReadOnly:  readOnly,
+		CreatedAt: h.env.Now,
+		UpdatedAt: h.env.Now,
+	}
 	h.must(h.store.Blocks().Create(h.t.Context(), &b, core.BlockAuthor{Kind: core.AuthorUser}))
 	h.must(h.store.Blocks().Attach(h.t.Context(), h.env.Agent.ID, b.ID))
 	h.env.Shown[b.ID] = b.Version
@@ -91,7 +115,7 @@ func (h *home) apply(results ...core.ToolResult) []core.ToolResult {
 			}
 			err := tx.Tx(ctx, func(ctx context.Context, sp core.Store) error {
 				var err error
-				if final[i], err = r.Apply(ctx, sp); err == nil && final[i].IsError {
+				if final[i], err = r.Apply(ctx, core.EditsOf(sp)); err == nil && final[i].IsError {
 					return rollback
 				}
 				return err
@@ -191,7 +215,8 @@ func TestMemoryToolsRefuseWithWhatToDoAndChangeNothing(t *testing.T) {
 			t.Parallel()
 			h := newHome(t)
 			got := h.do(tt.tool, tt.args)
-			if !got.IsError || !strings.HasPrefix(got.Text, "Error executing function "+tt.tool+": ") || !strings.Contains(got.Text, tt.want) {
+			if !got.IsError || !strings.HasPrefix(got.Text, "Error executing function "+tt.tool+": ") ||
+				!strings.Contains(got.Text, tt.want) {
 				t.Errorf("%+v, want %q", got, tt.want)
 			}
 			if h.read("human").Version != 1 || h.read("rules").Version != 1 {
@@ -268,16 +293,29 @@ func TestArchivalMemoryIsMadeWithItsFirstPassageAndFound(t *testing.T) {
 		ID, Timestamp, Content string
 		Tags                   []string
 	}
-	search := h.do("archival_memory_search", map[string]any{"query": "compilers", "tags": []string{"work"}, "tag_match_mode": "all", "start_datetime": "2026-11-23", "end_datetime": "2026-11-23"})
+	search := h.do(
+		"archival_memory_search",
+		map[string]any{
+			"query":          "compilers",
+			"tags":           []string{"work"},
+			"tag_match_mode": "all",
+			"start_datetime": "2026-11-23",
+			"end_datetime":   "2026-11-23",
+		},
+	)
 	h.must(json.Unmarshal([]byte(search.Text), &results))
-	if len(results) != 1 || results[0].Content != "Ada works on compilers." || results[0].Timestamp != "2026-11-23T09:15:00+01:00" || !cmp.Equal(results[0].Tags, []string{"work"}) {
+	if len(results) != 1 || results[0].Content != "Ada works on compilers." || results[0].Timestamp != "2026-11-23T09:15:00+01:00" ||
+		!cmp.Equal(results[0].Tags, []string{"work"}) {
 		t.Errorf("%s", search.Text)
 	}
 	newest := h.do("archival_memory_search", map[string]any{"query": "", "top_k": 1})
 	if !strings.Contains(newest.Text, `"content":"Her cat is called <Turing>.","tags":[]`) || strings.Contains(newest.Text, "compilers") {
 		t.Errorf("%s", newest.Text)
 	}
-	if none := h.do("archival_memory_search", map[string]any{"query": "compilers", "end_datetime": "2026-11-22"}); none.Text != "No results found." {
+	if none := h.do(
+		"archival_memory_search",
+		map[string]any{"query": "compilers", "end_datetime": "2026-11-22"},
+	); none.Text != "No results found." {
 		t.Errorf("%s", none.Text)
 	}
 }
@@ -318,9 +356,27 @@ func TestConversationSearchFindsWhatWasSaidAndNeverItself(t *testing.T) {
 		return core.Content{Type: core.ContentCall, Call: &core.ToolCall{ID: "x", Name: name, Arguments: args}}
 	}
 	h.say(core.Message{Role: core.RoleUser, Content: text("My cat is called Turing."), CreatedAt: day(3)})
-	h.say(core.Message{Role: core.RoleAssistant, Content: []core.Content{called("conversation_search", `{"query":"cat"}`)}, CreatedAt: day(3)})
-	h.say(core.Message{Role: core.RoleTool, Returns: []core.ToolReturn{{CallID: "x", Name: "conversation_search", Text: "cat"}}, CreatedAt: day(3)})
-	h.say(core.Message{Role: core.RoleAssistant, Content: []core.Content{called("send_message", `{"message":"A fine cat."}`)}, CreatedAt: day(2)})
+	h.say(
+		core.Message{
+			Role:      core.RoleAssistant,
+			Content:   []core.Content{called("conversation_search", `{"query":"cat"}`)},
+			CreatedAt: day(3),
+		},
+	)
+	h.say(
+		core.Message{
+			Role:      core.RoleTool,
+			Returns:   []core.ToolReturn{{CallID: "x", Name: "conversation_search", Text: "cat"}},
+			CreatedAt: day(3),
+		},
+	)
+	h.say(
+		core.Message{
+			Role:      core.RoleAssistant,
+			Content:   []core.Content{called("send_message", `{"message":"A fine cat."}`)},
+			CreatedAt: day(2),
+		},
+	)
 	h.say(core.Message{Role: core.RoleUser, Content: text(`{"type":"heartbeat","reason":"cat","time":"now"}`), CreatedAt: day(2)})
 	h.say(core.Message{Role: core.RoleSystem, Content: text("cat system"), CreatedAt: day(2)})
 	h.say(core.Message{Role: core.RoleUser, Hidden: core.HiddenNotice, Content: text("cat notice"), CreatedAt: day(2)})

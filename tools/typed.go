@@ -15,23 +15,23 @@ import (
 	"loci/core"
 )
 
-// maxErrorChars bounds the text of an error that a model reads.
+// maxErrorChars limits the text of an error that a model reads.
 const maxErrorChars = 1000
 
-// Func does what a tool does. An error of kind invalid or too_large is told to the model, here and in the result's
-// Apply; any other error means that we broke.
+// Func implements a tool. An error of kind invalid or too_large is shown to the model, both here and in the result's
+// Apply; any other error means that Loci failed.
 type Func[Args any] func(ctx context.Context, args Args, env core.ToolEnv) (core.ToolResult, error)
 
-// Typed makes a tool of a function. Args is a struct: its json tags name the arguments, omitempty makes one optional,
-// the jsonschema tag describes it, and an enum tag lists, comma-separated, the texts it may have. Typed panics on a
-// struct that has no schema: that is a mistake in the program, and the test of the catalogue finds it.
+// Typed makes a tool from a function. Args is a struct: its json tags name the arguments, omitempty makes one optional,
+// the jsonschema tag describes it, and an enum tag lists its allowed values, separated by commas. Typed panics on a
+// struct without a schema: that is a bug, and the catalogue's test finds it.
 func Typed[Args any](name, doc string, fn Func[Args]) core.BoundTool {
 	params, schema := parametersOf[Args]()
 	encoded, err := json.Marshal(schema)
 	if err != nil {
 		panic(fmt.Sprintf("tool %s has no schema: %v", name, err))
 	}
-	if len(params) == 0 { // some servers refuse an object whose properties are left out
+	if len(params) == 0 { // some servers refuse an object without properties
 		encoded = []byte(`{"type":"object","properties":{}}`)
 	}
 	spec := core.ToolSpec{Name: name, Description: doc, Parameters: encoded}
@@ -61,7 +61,7 @@ func (t *typed[Args]) Call(ctx context.Context, call core.ToolCall, env core.Too
 		return t.failed(err)
 	}
 	if apply := result.Apply; apply != nil {
-		result.Apply = func(ctx context.Context, tx core.Store) (core.ToolResult, error) {
+		result.Apply = func(ctx context.Context, tx core.ToolEdits) (core.ToolResult, error) {
 			applied, err := apply(ctx, tx)
 			if err != nil {
 				return t.failed(err)
@@ -72,7 +72,7 @@ func (t *typed[Args]) Call(ctx context.Context, call core.ToolCall, env core.Too
 	return result, nil
 }
 
-// failed tells the model what it can mend, and passes on what it cannot.
+// failed tells the model about errors it can fix, and passes on the others.
 func (t *typed[Args]) failed(err error) (core.ToolResult, error) {
 	var e *core.Error
 	if errors.As(err, &e) && (e.Kind == core.Invalid || e.Kind == core.TooLarge) {
@@ -98,8 +98,8 @@ type parameter struct {
 	enum     []string
 }
 
-// parametersOf derives arguments and schema. What JSON Schema allows and models need not know (null in place of an
-// absent list, closed objects) is left out: every word of a schema is sent with every request.
+// parametersOf derives arguments and schema. It leaves out what JSON Schema allows but models need not know (null
+// instead of an absent list, closed objects), because every word of a schema is sent with every request.
 func parametersOf[Args any]() ([]parameter, *jsonschema.Schema) {
 	schema, err := jsonschema.For[Args](nil)
 	if err != nil {
@@ -123,7 +123,7 @@ func parametersOf[Args any]() ([]parameter, *jsonschema.Schema) {
 	return params, schema
 }
 
-// simplify takes out what models need not know, here and in what is nested.
+// simplify removes what models need not know, here and in nested schemas.
 func simplify(s *jsonschema.Schema) {
 	s.AdditionalProperties = nil
 	if len(s.Types) == 2 && s.Types[0] == "null" {
@@ -158,7 +158,7 @@ func kindOf(s *jsonschema.Schema) string {
 	}
 }
 
-// heartbeatArgument speaks to the loop, not to the tool: models that know it from earlier turns send it unasked.
+// heartbeatArgument is for the loop, not for the tool: models that know it from earlier turns send it unasked.
 const heartbeatArgument = "request_heartbeat"
 
 // decode reads a call's arguments into a struct. Null stands for an absent optional argument.

@@ -82,7 +82,8 @@ func TestArgumentsAreDecodedStrictlyAndErrorsNameThem(t *testing.T) {
 		`{"text":"a"`:                `the arguments are not a JSON object`,
 	} {
 		result := call(t, tool, arguments)
-		if !result.IsError || !strings.HasPrefix(result.Text, "Error executing function sample: TypeError: ") || !strings.Contains(result.Text, want) {
+		if !result.IsError || !strings.HasPrefix(result.Text, "Error executing function sample: TypeError: ") ||
+			!strings.Contains(result.Text, want) {
 			t.Errorf("%s: %+v, want %q", arguments, result, want)
 		}
 	}
@@ -98,7 +99,7 @@ func TestWhatAModelCanMendIsToldAndWhatBrokeIsNot(t *testing.T) {
 	}
 	later := func(err error) core.BoundTool {
 		return Typed("sample", "A sample.", func(context.Context, sampleArgs, core.ToolEnv) (core.ToolResult, error) {
-			return core.ToolResult{Apply: func(context.Context, core.Store) (core.ToolResult, error) {
+			return core.ToolResult{Apply: func(context.Context, core.ToolEdits) (core.ToolResult, error) {
 				return core.ToolResult{Text: "applied"}, err
 			}}, nil
 		})
@@ -111,14 +112,14 @@ func TestWhatAModelCanMendIsToldAndWhatBrokeIsNot(t *testing.T) {
 	if _, err := fail(broken).Tool.Call(t.Context(), core.ToolCall{Arguments: `{"text":"a"}`}, core.ToolEnv{}); !errors.Is(err, broken) {
 		t.Errorf("a broken tool gave %v", err)
 	}
-	result, err := call(t, later(core.E(core.TooLarge, "too much")), `{"text":"a"}`).Apply(t.Context(), nil)
+	result, err := call(t, later(core.E(core.TooLarge, "too much")), `{"text":"a"}`).Apply(t.Context(), core.ToolEdits{})
 	if err != nil || result.Text != "Error executing function sample: ValueError: too much" || !result.IsError {
 		t.Errorf("Apply() = %+v, %v", result, err)
 	}
-	if _, err := call(t, later(broken), `{"text":"a"}`).Apply(t.Context(), nil); !errors.Is(err, broken) {
+	if _, err := call(t, later(broken), `{"text":"a"}`).Apply(t.Context(), core.ToolEdits{}); !errors.Is(err, broken) {
 		t.Errorf("a broken Apply gave %v", err)
 	}
-	if result, err := call(t, later(nil), `{"text":"a"}`).Apply(t.Context(), nil); err != nil || result.Text != "applied" {
+	if result, err := call(t, later(nil), `{"text":"a"}`).Apply(t.Context(), core.ToolEdits{}); err != nil || result.Text != "applied" {
 		t.Errorf("Apply() = %+v, %v", result, err)
 	}
 }

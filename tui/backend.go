@@ -9,34 +9,52 @@ import (
 	"loci/daemon/client"
 )
 
-// Thread is a conversation of an agent. Without Conversation it is the agent's
+// Thread is a conversation of an agent. An empty Conversation is the agent's
 // default one.
 type Thread struct{ Agent, Conversation string }
 
-// Backend is what the chat needs of the daemon. Errors have the kinds of
-// client.KindOf.
+// Span selects messages of a conversation: by default the newest between Before
+// and After.
+type Span struct {
+	Before string // an id: only messages above it
+	After  string // an id: only messages below it
+	Oldest bool   // the oldest of these instead of the newest
+	Limit  int
+}
+
+// lately is the end of a conversation, as much as is read on opening it.
+func lately() Span { return Span{Limit: historyMost} }
+
+// Backend is what the chat needs from the daemon. client.KindOf tells the kinds
+// of its errors.
 type Backend interface {
-	// Open registers the chat and finds or makes the agent to talk to. It starts
-	// the daemon if that is not running.
+	// Open registers the chat and finds or creates the agent to talk to. It starts
+	// the daemon if it isn't running.
 	Open(ctx context.Context, open api.Open) (api.Session, error)
 
-	// Status tells one daemon from the next.
+	// Status identifies the running daemon, among other things.
 	Status(ctx context.Context) (api.Status, error)
 
 	Agents(ctx context.Context) ([]api.AgentState, error)
 	Agent(ctx context.Context, id string) (api.AgentState, error)
-	SetModel(ctx context.Context, agent, handle string) error
+	// SetModel returns a warning about the model to show to the person, if there is
+	// one.
+	SetModel(ctx context.Context, agent, handle string) (warning string, err error)
 	Models(ctx context.Context) ([]api.Model, error)
 
 	Conversations(ctx context.Context, agent string) ([]api.Conversation, error)
 	CreateConversation(ctx context.Context, agent string) (api.Conversation, error)
-	// Messages gives the newest messages, oldest first; after an id only newer ones. Notices among them say what was
-	// recalled.
-	Messages(ctx context.Context, t Thread, after string, limit int) ([]api.Message, error)
+	// Messages returns part of a conversation, oldest first. Notices among them say
+	// what was recalled.
+	Messages(ctx context.Context, t Thread, s Span) ([]api.Message, error)
 	Context(ctx context.Context, t Thread) (api.ContextWindow, error)
-	// Compact replaces what was said earlier by a summary; mode "" is the agent's own.
+	// Fit says how much of a message a run would send. An empty model means the
+	// conversation's.
+	Fit(ctx context.Context, t Thread, text, model string) (api.Fitted, error)
+	// Compact replaces earlier messages with a summary. An empty mode means the
+	// agent's own.
 	Compact(ctx context.Context, t Thread, mode string) (api.Compaction, error)
-	Search(ctx context.Context, q api.SearchMessages) ([]api.MessageResult, error)
+	Search(ctx context.Context, q api.SearchMessages) ([]api.MessageResult, api.Partial, error)
 
 	past
 
@@ -44,14 +62,15 @@ type Backend interface {
 	Block(ctx context.Context, agent, label string) (api.Block, string, error)
 	UpdateBlock(ctx context.Context, agent, label, value, etag string) error
 
-	// Send starts a run and gives its messages to its end, over as many
-	// connections as it takes. Sending again with the same otid is no second run.
+	// Send starts a run and yields its messages until it ends, reconnecting as
+	// often as necessary. Sending again with the same otid doesn't start a second
+	// run.
 	Send(ctx context.Context, t Thread, text, model, otid string) iter.Seq2[api.Message, error]
-	// Follow gives the messages of a run that someone started, from after a
-	// seq_id on.
+	// Follow yields the messages of a run somebody else started, those after a
+	// seq_id.
 	Follow(ctx context.Context, run string, after int64) iter.Seq2[api.Message, error]
 	Cancel(ctx context.Context, t Thread, run string) error
-	// Changes gives hints that something changed, until the connection breaks.
+	// Changes yields hints that something changed, until the connection breaks.
 	Changes(ctx context.Context) iter.Seq2[api.Change, error]
 }
 
@@ -59,7 +78,7 @@ const (
 	listMost = 200
 )
 
-// daemon is the Backend that a client makes.
+// daemon is the Backend on top of a client.
 type daemon struct {
 	*client.Client
 	who api.Client
@@ -81,9 +100,15 @@ func (d daemon) Agent(ctx context.Context, id string) (api.AgentState, error) {
 	return d.Client.Agent(ctx, id)
 }
 
-func (d daemon) SetModel(ctx context.Context, agent, handle string) error {
-	_, err := d.UpdateAgent(ctx, agent, api.UpdateAgent{Model: api.Some(handle)})
-	return err
+func (d daemon) SetModel(ctx context.Context, agent, handle string) (warning string, err error) {
+	if _, err := d.UpdateAgent(ctx, agent, api.UpdateAgent{Model: api.Some(handle)}); err != nil {
+		return "", err
+	}
+	choice, err := d.Model(ctx, agent, handle)
+	if err != nil {
+		return "", nil //nolint:nilerr // the model is set; the next run will say what is wrong
+	}
+	return choice.Notice, nil
 }
 
 func (d daemon) Models(ctx context.Context) ([]api.Model, error) {
@@ -98,26 +123,34 @@ func (d daemon) CreateConversation(ctx context.Context, agent string) (api.Conve
 	return d.Client.CreateConversation(ctx, agent, api.CreateConversation{})
 }
 
-func (d daemon) Messages(ctx context.Context, t Thread, after string, limit int) ([]api.Message, error) {
-	page := api.Page{After: after, Limit: limit, Order: "desc"}
-	if t.Conversation != "" && after != "" { // there it is what comes later in the order that was asked for
+func (d daemon) Messages(ctx context.Context, t Thread, s Span) ([]api.Message, error) {
+	page := api.Page{Before: s.Before, After: s.After, Limit: s.Limit, Order: "desc"}
+	if s.Oldest || t.Conversation != "" && s.After != "" {
 		page.Order = "asc"
+	} else if t.Conversation != "" { // in these lists, After means later in the order asked for
+		page.Before, page.After = "", s.Before
 	}
-	// Also of the default one as of a conversation, so that summaries are shown as such.
+	// Even the default one is read as a conversation, so that summaries show up as
+	// such.
 	list, err := d.ConversationMessages(ctx, t.conversation(), api.ListConversationMessages{Page: page})
-	if t.Conversation != "" && page.Order == "desc" { // the default one's list is oldest first, whatever the order
+	if t.Conversation != "" && page.Order == "desc" { // the default one's list is always oldest first
 		slices.Reverse(list)
 	}
 	if err != nil || len(list) == 0 {
 		return list, err
 	}
-	// What was recalled before the oldest is of no use, and far to look for where little was.
-	recalled, err := d.Recalled(ctx, t.conversation(), api.Page{After: list[0].ID, Limit: limit, Order: "asc"})
+	// What was recalled before the oldest message is no use here, and finding it
+	// takes a long search if little was recalled.
+	recalled, err := d.Recalled(ctx, t.conversation(), api.Page{After: list[0].ID, Limit: s.Limit, Order: "asc"})
 	return withRecalled(list, recalled), err
 }
 
 func (d daemon) Context(ctx context.Context, t Thread) (api.ContextWindow, error) {
 	return d.Client.Context(ctx, t.Agent, t.Conversation)
+}
+
+func (d daemon) Fit(ctx context.Context, t Thread, text, model string) (api.Fitted, error) {
+	return d.Client.Fit(ctx, t.conversation(), api.Fit{Text: text, Model: model})
 }
 
 func (d daemon) Compact(ctx context.Context, t Thread, mode string) (api.Compaction, error) {
@@ -128,7 +161,7 @@ func (d daemon) Compact(ctx context.Context, t Thread, mode string) (api.Compact
 	return d.Client.Compact(ctx, client.Target{AgentID: t.Agent, ConversationID: t.Conversation}, in)
 }
 
-func (d daemon) Search(ctx context.Context, q api.SearchMessages) ([]api.MessageResult, error) {
+func (d daemon) Search(ctx context.Context, q api.SearchMessages) ([]api.MessageResult, api.Partial, error) {
 	return d.SearchMessages(ctx, q)
 }
 
@@ -145,34 +178,14 @@ func (d daemon) UpdateBlock(ctx context.Context, agent, label, value, etag strin
 	return err
 }
 
-// Send starts the run by the contract's stream, which leaves out what only our
-// own clients know: that another model answers, that the run waits. So as soon
-// as the run has a name, its messages are read by Follow, from the first.
+// Send starts the run. The stream a session gets for its own message carries
+// everything, so no other stream is needed.
 func (d daemon) Send(ctx context.Context, t Thread, text, model, otid string) iter.Seq2[api.Message, error] {
 	req := api.StreamingRequest{IncludePings: api.PtrTo(true)}
 	req.IncludeCompactionMessages = new(true)
 	req.Messages = []api.Input{api.UserInput(text, otid)}
 	req.OverrideModel = api.PtrTo(model)
-	started := d.Stream(client.Asked(ctx), client.Target{AgentID: t.Agent, ConversationID: t.Conversation}, req)
-	return func(yield func(api.Message, error) bool) {
-		run := ""
-		for m, err := range started {
-			if run = m.RunID; run != "" && err == nil {
-				break // stopping leaves the run to itself
-			}
-			if !yield(m, err) {
-				return
-			}
-		}
-		if run == "" || !yield(api.Message{MessageType: api.MessagePing, RunID: run}, nil) { // it is accepted, whatever follows
-			return
-		}
-		for m, err := range d.Follow(ctx, run, 0) {
-			if !yield(m, err) {
-				return
-			}
-		}
-	}
+	return d.Stream(client.Asked(ctx), client.Target{AgentID: t.Agent, ConversationID: t.Conversation}, req)
 }
 
 func (d daemon) Follow(ctx context.Context, run string, after int64) iter.Seq2[api.Message, error] {

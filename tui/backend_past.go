@@ -8,44 +8,47 @@ import (
 	"loci/daemon/api"
 )
 
-// past is what the chat needs of the daemon to go back.
+// past is what the chat needs from the daemon to go back.
 type past interface {
-	// Said gives what a person said in a conversation as it is now, the newest first.
+	// Said returns what the person said in the current state of a conversation,
+	// newest first.
 	Said(ctx context.Context, t Thread) ([]api.Message, error)
-	// Turn gives a run with its steps and messages, both the oldest first.
+	// Turn returns a run with its steps and messages, both oldest first.
 	Turn(ctx context.Context, run string) (ran, error)
 	Rewind(ctx context.Context, to api.RewindRequest) (api.Rewind, error)
 	UndoRewind(ctx context.Context, id string) (api.Rewind, error)
-	// Rewinds gives the rewinds of a conversation, the newest first.
+	// Rewinds returns the rewinds of a conversation, newest first.
 	Rewinds(ctx context.Context, t Thread) ([]api.Rewind, error)
-	// Fork makes a conversation that goes on from another: from what it is now, or from what a step was sent.
+	// Fork makes a conversation that branches off another: from its current state,
+	// or from what a step was sent.
 	Fork(ctx context.Context, t Thread, step string) (api.Conversation, error)
 
-	// Versions gives the versions of a block, the newest first.
+	// Versions returns the versions of a block, newest first.
 	Versions(ctx context.Context, block string) ([]api.BlockVersion, error)
-	// Sharers says how many agents have a block.
+	// Sharers returns how many agents have a block.
 	Sharers(ctx context.Context, block string) (int, error)
 	BlockDiff(ctx context.Context, block string, from, to int) (string, error)
-	// UndoBlock takes back the last change of a block that is not undone, RedoBlock does it again.
+	// UndoBlock undoes the latest change of a block that isn't undone yet;
+	// RedoBlock redoes it.
 	UndoBlock(ctx context.Context, block, etag string) (api.BlockUndone, error)
 	RedoBlock(ctx context.Context, block, etag string) (api.BlockUndone, error)
 }
 
 // ran is a run and what it did.
 type ran struct {
-	thread   Thread // in which it ran: a fork shows what was said in another
+	thread   Thread // where it ran: a fork also shows what was said in its original
 	steps    []api.Step
 	messages []api.Message
 }
 
-// conversation is what the paths of the API want as a thread's name.
+// conversation is how API paths name the thread.
 func (t Thread) conversation() string { return cmp.Or(t.Conversation, t.Agent) }
 
 func (d daemon) Said(ctx context.Context, t Thread) ([]api.Message, error) {
 	list, err := d.ConversationMessages(ctx, t.conversation(), api.ListConversationMessages{
 		Page: api.Page{Limit: listMost, Order: "desc"}, IncludeReturnMessageTypes: []string{string(api.MessageUser)},
 	})
-	if t.Conversation == "" { // the default one's list is oldest first, whatever the order
+	if t.Conversation == "" { // the default one's list is always oldest first
 		slices.Reverse(list)
 	}
 	return list, err

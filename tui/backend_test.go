@@ -17,7 +17,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// serve answers on a socket as the daemon would, with one function for all.
+// serve answers on a socket like the daemon, using one handler for everything.
 func serve(t *testing.T, answer http.HandlerFunc) *client.Client {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "s") //nolint:usetesting // a socket's path must be short
@@ -45,15 +45,18 @@ func serve(t *testing.T, answer http.HandlerFunc) *client.Client {
 func TestHistoryIsOldestFirstFromEitherList(t *testing.T) {
 	t.Parallel()
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
-		list := []api.Message{{MessageType: api.MessageUser, ID: "1", Content: api.Text("one")}, {MessageType: api.MessageUser, ID: "2", Content: api.Text("two")}}
-		if strings.Contains(r.URL.Path, "/conversations/conv-") { // this one obeys order=desc
+		list := []api.Message{
+			{MessageType: api.MessageUser, ID: "1", Content: api.Text("one")},
+			{MessageType: api.MessageUser, ID: "2", Content: api.Text("two")},
+		}
+		if strings.Contains(r.URL.Path, "/conversations/conv-") { // this list obeys order=desc
 			list[0], list[1] = list[1], list[0]
 		}
 		w.Header().Set("Content-Type", "application/json")
 		_ = json.NewEncoder(w).Encode(list)
 	})
 	for _, thread := range []Thread{{Agent: "agent-1"}, {Agent: "agent-1", Conversation: "conv-1"}} {
-		list, err := daemon{Client: c}.Messages(t.Context(), thread, "", 10)
+		list, err := daemon{Client: c}.Messages(t.Context(), thread, Span{Limit: 10})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,6 +70,39 @@ func TestHistoryIsOldestFirstFromEitherList(t *testing.T) {
 	}
 }
 
+// TestAPartOfAConversationIsAskedForAsItsListWantsIt covers the cursors of both
+// kinds of lists: in one they follow the requested order, in the other they
+// don't.
+func TestAPartOfAConversationIsAskedForAsItsListWantsIt(t *testing.T) {
+	t.Parallel()
+	asked := ""
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = r.URL.RawQuery
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = w.Write([]byte("[]"))
+	})
+	first, other := Thread{Agent: "agent-1"}, Thread{Agent: "agent-1", Conversation: "conv-1"}
+	for _, x := range []struct {
+		thread Thread
+		span   Span
+		want   string
+	}{
+		{first, Span{Limit: 5}, "limit=5&order=desc"},
+		{other, Span{Limit: 5}, "limit=5&order=desc"},
+		{first, Span{Before: "m", Limit: 5}, "before=m&limit=5&order=desc"},
+		{other, Span{Before: "m", Limit: 5}, "after=m&limit=5&order=desc"},
+		{first, Span{After: "m", Limit: 5}, "after=m&limit=5&order=desc"},
+		{other, Span{After: "m", Limit: 5}, "after=m&limit=5&order=asc"},
+		{first, Span{After: "m", Oldest: true, Limit: 5}, "after=m&limit=5&order=asc"},
+		{other, Span{After: "m", Oldest: true, Limit: 5}, "after=m&limit=5&order=asc"},
+		{other, Span{Oldest: true, Limit: 5}, "limit=5&order=asc"},
+	} {
+		if _, err := (daemon{Client: c}).Messages(t.Context(), x.thread, x.span); err != nil || asked != x.want {
+			t.Errorf("%+v of %+v: asked %s, want %s (%v)", x.span, x.thread, asked, x.want, err)
+		}
+	}
+}
+
 func TestTheHistorySaysWhatWasRecalledWhereItWas(t *testing.T) {
 	t.Parallel()
 	notice := func(id, run, text string) api.Message {
@@ -74,7 +110,7 @@ func TestTheHistorySaysWhatWasRecalledWhereItWas(t *testing.T) {
 			Kind: api.NoticeRecalled, Text: text, Data: api.Object{"text": "Recalled from your memory.\n- Odd keeps the light."},
 		}}
 	}
-	said := []api.Message{ // the newest first, as a conversation is asked for it
+	said := []api.Message{ // newest first, the order in which a conversation is requested
 		{MessageType: api.MessageAssistant, ID: "4", RunID: "run-2", Content: api.Text("Odd.")},
 		{MessageType: api.MessageUser, ID: "3", RunID: "run-2", Content: api.Text("Who?")},
 		{MessageType: api.MessageUser, ID: "2", RunID: "run-2", Content: api.Text("Tell me.")},
@@ -97,11 +133,18 @@ func TestTheHistorySaysWhatWasRecalledWhereItWas(t *testing.T) {
 		if q.Get("after") != "1" || q.Get("limit") != "10" || q.Get("order") != "asc" {
 			t.Errorf("asked for %s", r.URL.RawQuery)
 		}
-		_ = json.NewEncoder(w).Encode([]api.Message{notice("n2", "run-2", "recalled 1 memory"), notice("n1", "run-1", "recalled 2 memories"), notice("n0", "run-0", "recalled 9 memories")})
+		_ = json.NewEncoder(w).
+			Encode([]api.Message{notice("n2", "run-2", "recalled 1 memory"), notice("n1", "run-1", "recalled 2 memories"), notice("n0", "run-0", "recalled 9 memories")})
 	})
 	rows := func(after string) (out []string) {
 		t.Helper()
-		list, err := daemon{Client: c}.Messages(t.Context(), Thread{Agent: "agent-1", Conversation: "conv-1"}, after, 10)
+		list, err := daemon{
+			Client: c,
+		}.Messages(
+			t.Context(),
+			Thread{Agent: "agent-1", Conversation: "conv-1"},
+			Span{After: after, Limit: 10},
+		)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -146,8 +189,9 @@ func TestACompactionIsAskedOfTheConversation(t *testing.T) {
 	}
 }
 
-func TestARunIsSentInTheBackgroundTokenByToken(t *testing.T) {
+func TestAMessageIsSentAndAnsweredInOneStream(t *testing.T) {
 	t.Parallel()
+	requests := 0
 	var got struct {
 		Background   bool        `json:"background"`
 		StreamTokens bool        `json:"stream_tokens"`
@@ -157,18 +201,13 @@ func TestARunIsSentInTheBackgroundTokenByToken(t *testing.T) {
 	}
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		if r.Method == http.MethodGet {
-			if r.URL.Path != "/loci/v1/runs/run-1/events" {
-				t.Errorf("asked for %s", r.URL.Path)
-			}
-			_, _ = w.Write([]byte("data: {\"message_type\":\"loci_notice\",\"kind\":\"model\",\"text\":\"moved\",\"run_id\":\"run-1\",\"seq_id\":1}\n\n" +
-				"data: {\"message_type\":\"assistant_message\",\"id\":\"m\",\"content\":\"hi\",\"run_id\":\"run-1\",\"seq_id\":2}\n\ndata: [DONE]\n\n"))
-			return
-		}
+		requests++
 		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
 			t.Error(err)
 		}
-		_, _ = w.Write([]byte("data: {\"message_type\":\"assistant_message\",\"id\":\"m\",\"content\":\"hi\",\"run_id\":\"run-1\",\"seq_id\":1}\n\ndata: [DONE]\n\n"))
+		_, _ = w.Write([]byte("data: {\"message_type\":\"ping\",\"run_id\":\"run-1\"}\n\n" +
+			"data: {\"message_type\":\"loci_notice\",\"kind\":\"model\",\"text\":\"moved\",\"run_id\":\"run-1\",\"seq_id\":1}\n\n" +
+			"data: {\"message_type\":\"assistant_message\",\"id\":\"m\",\"content\":\"hi\",\"run_id\":\"run-1\",\"seq_id\":2}\n\ndata: [DONE]\n\n"))
 	})
 	var said, notices string
 	for m, err := range (daemon{Client: c}).Send(t.Context(), Thread{Agent: "agent-1"}, "hello", "openai/gpt-5", "otid-1") {
@@ -180,8 +219,8 @@ func TestARunIsSentInTheBackgroundTokenByToken(t *testing.T) {
 			notices += m.Notice.Kind + " " + m.Notice.Text
 		}
 	}
-	if notices != "model moved" {
-		t.Errorf("notices %q", notices)
+	if notices != "model moved" || requests != 1 {
+		t.Errorf("notices %q in %d requests", notices, requests)
 	}
 	if said != "hi" || !got.Background || !got.StreamTokens || !got.Compaction || got.Model != "openai/gpt-5" ||
 		len(got.Messages) != 1 || got.Messages[0].Content.String() != "hello" || api.Val(got.Messages[0].OTID) != "otid-1" {

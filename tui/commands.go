@@ -9,8 +9,8 @@ import (
 	"loci/tui/prompt"
 )
 
-// command is a slash command. The table is what completion, help and dispatch
-// are made of.
+// command is a slash command. Completion, help and dispatch all come from one
+// table of them.
 type command struct {
 	name, args, help string
 	alias            string
@@ -30,7 +30,7 @@ func commands() []command {
 		{name: "rewind", help: "take the conversation back to an earlier message", run: (*Model).openRewind},
 		{name: "fork", help: "go on in a second conversation, from here or earlier", run: (*Model).openFork},
 		{name: "undo", help: "take back the last edit of memory, or the last rewind", run: (*Model).undo},
-		{name: "redo", help: "do again what was undone", run: (*Model).redo},
+		{name: "redo", help: "redo what was undone", run: (*Model).redo},
 		{name: "context", help: "what fills the model's context window", run: (*Model).openContext},
 		{name: "compact", args: "[mode]", help: "replace what was said earlier by a summary", run: (*Model).compact},
 		{name: "copy", args: "[n]", help: "copy the last answer, or its code block n", run: (*Model).copyAnswer, offline: true},
@@ -38,14 +38,16 @@ func commands() []command {
 	}
 }
 
-// binding is a key as help shows it.
+// binding is a key as shown in help.
 type binding struct{ keys, help string }
 
 func bindings() []binding {
 	return []binding{
 		{"enter", "send; while the agent works, queue"},
 		{"ctrl+j, alt+enter, shift+enter", "new line"},
-		{"↑ ↓", "history; ↑ first edits what is queued last"},
+		{"↑ ↓", "history; first of all what is queued, to edit it"},
+		{"ctrl+s", "put what is typed aside; again brings it back"},
+		{"ctrl+g", "write in your editor"},
 		{"tab", "complete a command"},
 		{"esc", "stop the agent; never deletes text"},
 		{"ctrl+o", "the conversation with everything unfolded"},
@@ -55,7 +57,7 @@ func bindings() []binding {
 	}
 }
 
-// completions are the commands as the prompt shows them.
+// completions are the commands in the form the prompt takes.
 func completions() []prompt.Command {
 	var out []prompt.Command
 	for _, c := range commands() {
@@ -64,8 +66,8 @@ func completions() []prompt.Command {
 	return out
 }
 
-// parseCommand splits a slash line. One whose first word has a further slash is
-// none: it begins with a path.
+// parseCommand splits a slash line. If the first word contains another slash,
+// it is a path and not a command.
 func parseCommand(text string) (name, arg string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "/")
 	if !ok {
@@ -78,8 +80,8 @@ func parseCommand(text string) (name, arg string, ok bool) {
 	return name, arg, !strings.Contains(name, "/")
 }
 
-// runCommand runs a slash line. One that cannot be run is not sent and stays in
-// the prompt.
+// runCommand runs a slash line. If it can't run, it isn't sent and stays in the
+// prompt.
 func (m *Model) runCommand(text, name, arg string) tea.Cmd {
 	for _, c := range commands() {
 		if c.name != name && (c.alias == "" || c.alias != name) {
@@ -97,7 +99,7 @@ func (m *Model) runCommand(text, name, arg string) tea.Cmd {
 	return nil
 }
 
-// helpText is the page of help for a width.
+// helpText is the help page for a given width.
 func (m *Model) helpText(width int) string {
 	var b strings.Builder
 	th := m.theme

@@ -14,7 +14,7 @@ import (
 	"loci/tui/transcript"
 )
 
-// openContext shows what the next request would hold.
+// openContext shows what the next request would contain.
 func (m *Model) openContext(string) tea.Cmd {
 	thread := m.thread
 	read := func(ctx context.Context) (api.ContextWindow, error) { return m.backend.Context(ctx, thread) }
@@ -29,20 +29,20 @@ func (m *Model) openContext(string) tea.Cmd {
 	})
 }
 
-// compactModes are the modes of a compaction that a person may name.
+// compactModes are the compaction modes a person may name.
 func compactModes() []string {
 	return []string{
 		"sliding_window", "all", "self_compact_sliding_window", "self_compact_all", "static_message_buffer", "partial_evict_message_buffer",
 	}
 }
 
-// compacted is what a compaction on request gives.
+// compacted is the outcome of a compaction on request.
 type compacted struct {
 	result api.Compaction
 	missed []api.Message
 }
 
-// compact has a summary made of what was said earlier.
+// compact has earlier messages replaced with a summary.
 func (m *Model) compact(mode string) tea.Cmd {
 	switch {
 	case m.turn != nil:
@@ -60,7 +60,7 @@ func (m *Model) compact(mode string) tea.Cmd {
 		if out.result, err = m.backend.Compact(ctx, thread, mode); err != nil {
 			return out, err
 		}
-		out.missed, err = m.backend.Messages(ctx, thread, after, historyMost)
+		out.missed, err = m.backend.Messages(ctx, thread, Span{After: after, Limit: historyMost})
 		return out, err
 	}
 	return load(m, call, func(m *Model, c compacted) tea.Cmd {
@@ -81,7 +81,7 @@ func (m *Model) compact(mode string) tea.Cmd {
 	})
 }
 
-// missed are those of the messages that no run has shown.
+// missed returns the messages that no run has shown.
 func (m *Model) missed(messages []api.Message) []api.Message {
 	var out []api.Message
 	for _, x := range messages {

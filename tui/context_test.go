@@ -85,7 +85,8 @@ func TestCompactSaysInALineWhyItCannot(t *testing.T) {
 	r.key(tea.Key{Code: tea.KeyEscape})
 	r.idle()
 	r.say("/compact magic")
-	if got := r.said(); !strings.Contains(got, "there is no mode magic; the modes are ") || !strings.Contains(got, compactModes()[len(compactModes())-1]) {
+	if got := r.said(); !strings.Contains(got, "there is no mode magic; the modes are ") ||
+		!strings.Contains(got, compactModes()[len(compactModes())-1]) {
 		t.Errorf("a wrong mode: %q", got)
 	}
 	f.mu.Lock()

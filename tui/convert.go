@@ -7,8 +7,8 @@ import (
 	"loci/tui/transcript"
 )
 
-// itemsOf makes items of stored messages, oldest first. A call and its return
-// become one item.
+// itemsOf turns stored messages, oldest first, into items. A call and its
+// return become one item.
 func itemsOf(messages []api.Message) []transcript.Item {
 	var items []transcript.Item
 	calls := map[string]int{} // id of a call → its item
@@ -42,13 +42,13 @@ func itemsOf(messages []api.Message) []transcript.Item {
 				items = append(items, recalledItem(m.ID, m.Notice))
 			}
 		case api.MessageSystem, api.MessageHiddenReasoning, api.MessageApprovalResponse, api.MessageEvent,
-			api.MessagePing, api.MessageStopReason, api.MessageUsage, api.MessageError, api.MessageUserInput: // nothing that was said
+			api.MessagePing, api.MessageStopReason, api.MessageUsage, api.MessageError, api.MessageUserInput: // not part of the conversation
 		}
 	}
 	return items
 }
 
-// recalledItem is what joined a turn from memory: folded, it is its one line.
+// recalledItem is what was recalled for a turn. Folded, it is a single line.
 func recalledItem(id string, n *api.Notice) transcript.Item {
 	record, _ := n.Data["text"].(string)
 	return transcript.Item{Kind: transcript.Recalled, ID: id, Head: n.Text, Text: record}
@@ -58,7 +58,7 @@ func finish(c *transcript.Call, r api.ToolReturn) {
 	c.Done, c.Failed, c.Return = true, r.Status == api.StatusError, r.ToolReturn.String()
 }
 
-// isMachine recognises what the loop itself says in a person's place.
+// isMachine recognises messages that the loop itself says as the user.
 func isMachine(text string) bool {
 	var v struct {
 		Type string `json:"type"`
@@ -73,8 +73,9 @@ func isMachine(text string) bool {
 	return false
 }
 
-// withRecalled puts what was recalled behind the input of its run, as the run showed it. A record is no message: it
-// stands there without its id, which nothing can be listed after.
+// withRecalled puts what was recalled after the input of its run, as the live
+// run showed it. A notice isn't a message, so it loses its id here: nothing can
+// be listed after it.
 func withRecalled(messages, recalled []api.Message) []api.Message {
 	of := map[string]api.Message{}
 	for _, r := range recalled {

@@ -16,14 +16,14 @@ import (
 
 const copyTime = 2 * time.Second
 
-// copyTools put standard input on the clipboard of the machine that runs them.
+// copyTools put standard input on the clipboard of the machine they run on.
 func copyTools() [][]string {
 	return [][]string{{"pbcopy"}, {"wl-copy"}, {"xclip", "-selection", "clipboard"}, {"xsel", "-ib"}, {"clip.exe"}}
 }
 
-// copyAnswer copies the last answer, or its code block n. The terminal is asked
-// (which works over ssh, but nobody learns whether it did), and beside it a tool
-// or else a file, and it is said which.
+// copyAnswer copies the last answer, or its code block n. It asks the terminal,
+// which works over ssh but never reports back, and also runs a tool or, failing
+// that, writes a file. It says which of them it used.
 func (m *Model) copyAnswer(arg string) tea.Cmd {
 	var text string
 	for _, it := range m.items {

@@ -10,8 +10,8 @@ import (
 	"loci/tui/transcript"
 )
 
-// ended says once that the daemon was stopped on purpose. The chat does not undo that by itself: it looks from time to
-// time whether somebody has started it again.
+// ended says once that the daemon was stopped on purpose. The chat doesn't
+// restart it by itself: it checks from time to time whether somebody else has.
 func (m *Model) ended(err error) {
 	text, state := "the daemon was stopped; the next message starts it", "the daemon is stopped"
 	if errors.Is(err, client.ErrHomeGone) {
@@ -25,7 +25,8 @@ func (m *Model) ended(err error) {
 	m.show(transcript.Item{Kind: transcript.Notice, Text: text})
 }
 
-// wake starts a daemon that was stopped during a run: it goes on with that run, and then takes what the person said.
+// wake starts a daemon that was stopped during a run. It resumes that run and
+// then takes the person's message.
 func (m *Model) wake() tea.Cmd {
 	if m.over == "" || m.turn == nil {
 		return nil
@@ -36,15 +37,15 @@ func (m *Model) wake() tea.Cmd {
 	}
 }
 
-// lookForThread reads the conversation anew where what was shown of it last is not in the home any more, as after a
-// restore, or says that it is not there at all.
+// lookForThread reloads the conversation when the last message shown is no
+// longer in the home, as after a restore, or says that the agent is gone.
 func (m *Model) lookForThread() tea.Cmd {
 	thread := m.thread
 	return func() tea.Msg {
 		_, err := m.backend.Agent(m.ctx, thread.Agent)
 		var messages []api.Message
 		if err == nil {
-			messages, err = m.backend.Messages(m.ctx, thread, "", historyMost)
+			messages, err = m.backend.Messages(m.ctx, thread, lately())
 		}
 		return panelMsg{func(m *Model) tea.Cmd {
 			switch {

@@ -8,7 +8,7 @@ import (
 	"loci/daemon/client"
 )
 
-// end breaks the connection of hints; what then asks gets the error.
+// end breaks the connection of hints; whoever asks next gets the error.
 func (f *fake) end(err error) {
 	f.mu.Lock()
 	broken := f.broken
@@ -33,7 +33,7 @@ func TestADaemonThatWasStoppedIsLeftToTheNextMessage(t *testing.T) {
 	}
 	watched := f.watches()
 	f.mu.Lock()
-	f.stopped, f.pid = nil, 2 // somebody starts it
+	f.stopped, f.pid = nil, 2 // somebody starts the daemon
 	f.mu.Unlock()
 	r.until("it to be back", func() bool { return f.watches() > watched && !strings.Contains(r.status(), "stopped") })
 	if n := strings.Count(r.said(), word); n != 1 {

@@ -10,21 +10,25 @@ import (
 	"loci/daemon/client"
 )
 
-// fakePast is what the fake knows of what was.
+// fakePast is what the fake knows about the past.
 type fakePast struct {
-	rewinds  []api.Rewind // the newest first
+	rewinds  []api.Rewind // newest first
 	before   [][]api.Message
 	asked    []api.RewindRequest
 	forks    []string
-	edits    map[string][]api.BlockVersion // by block, the newest first
+	edits    map[string][]api.BlockVersion // by block, newest first
 	sharers  map[string]int
 	pastErr  error
-	unread   error // of the next reading of messages
+	unread   error // for the next read of messages
 	rewindNo int
-	missing  []string // what the next rewind cannot restore
+	missing  []string // what the next rewind can't restore
+
+	fits     int // characters in a message; 0: no limit
+	fitErr   error
+	measured int
 }
 
-// day is a time of the day of the robot's clock, as a person here reads it.
+// day is a time on the day of the robot's clock, in local format.
 func day(hour, minute int) time.Time {
 	return time.Date(2026, 3, 1, hour, minute, 0, 0, time.Local)
 }
@@ -34,10 +38,33 @@ func withTurns(f *fake) *fake {
 	for i, words := range []string{"My name is Ada", "I like tea from 京都", "What do I like?"} {
 		run := fmt.Sprint("run-old-", i)
 		at := api.On(day(9+i, 30))
-		f.history = append(f.history,
-			api.Message{MessageType: api.MessageUser, ID: fmt.Sprint("u", i), RunID: run, StepID: fmt.Sprint("step-", i, "-1"), Date: at, Content: api.Text(words)},
-			api.Message{MessageType: api.MessageToolCall, ID: fmt.Sprint("c", i), RunID: run, StepID: fmt.Sprint("step-", i, "-1"), Date: at, ToolCalls: []api.ToolCall{{Name: "memory_insert", ToolCallID: "x", Arguments: "{}"}}},
-			api.Message{MessageType: api.MessageAssistant, ID: fmt.Sprint("a", i), RunID: run, StepID: fmt.Sprint("step-", i, "-2"), Date: at, Content: api.Text("Answer " + fmt.Sprint(i))})
+		f.history = append(
+			f.history,
+			api.Message{
+				MessageType: api.MessageUser,
+				ID:          fmt.Sprint("u", i),
+				RunID:       run,
+				StepID:      fmt.Sprint("step-", i, "-1"),
+				Date:        at,
+				Content:     api.Text(words),
+			},
+			api.Message{
+				MessageType: api.MessageToolCall,
+				ID:          fmt.Sprint("c", i),
+				RunID:       run,
+				StepID:      fmt.Sprint("step-", i, "-1"),
+				Date:        at,
+				ToolCalls:   []api.ToolCall{{Name: "memory_insert", ToolCallID: "x", Arguments: "{}"}},
+			},
+			api.Message{
+				MessageType: api.MessageAssistant,
+				ID:          fmt.Sprint("a", i),
+				RunID:       run,
+				StepID:      fmt.Sprint("step-", i, "-2"),
+				Date:        at,
+				Content:     api.Text("Answer " + fmt.Sprint(i)),
+			},
+		)
 	}
 	version := func(n int, value, who string, at time.Time, restores int) api.BlockVersion {
 		v := api.BlockVersion{BlockID: "block-human", Version: n, Label: "human", Value: value, Author: who, CreatedAt: api.At(at)}
@@ -52,7 +79,9 @@ func withTurns(f *fake) *fake {
 			version(2, "Name: Ada", "agent", day(9, 31), 0),
 			version(1, "", "system", day(8, 0), 0),
 		},
-		"block-persona": {{BlockID: "block-persona", Version: 1, Label: "persona", Value: "I remember.", Author: "system", CreatedAt: api.At(day(8, 0))}},
+		"block-persona": {
+			{BlockID: "block-persona", Version: 1, Label: "persona", Value: "I remember.", Author: "system", CreatedAt: api.At(day(8, 0))},
+		},
 	}
 	f.sharers = map[string]int{"block-human": 1, "block-persona": 1}
 	return f
@@ -184,7 +213,7 @@ func (f *fake) turn(block, etag string, pick func(line) (int, bool)) (api.BlockU
 	return api.BlockUndone{Version: v.Version, Restores: back}, nil
 }
 
-// What tests ask of it.
+// What tests ask it.
 
 func (f *fake) rewindRequests() []api.RewindRequest {
 	f.mu.Lock()
@@ -196,4 +225,17 @@ func (f *fake) forked() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.forks)
+}
+
+// Fit lets fits characters through, if that is set.
+func (f *fake) Fit(_ context.Context, _ Thread, text, _ string) (api.Fitted, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := len([]rune(text))
+	out := api.Fitted{Characters: n, Sent: n, Window: 128_000, Model: "openai/gpt-4o"}
+	if f.fits > 0 {
+		out.Sent = min(n, f.fits)
+	}
+	f.measured++
+	return out, f.fitErr
 }

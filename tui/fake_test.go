@@ -5,19 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"loci/daemon/api"
 	"loci/daemon/client"
 )
 
-// fake is a daemon whose answers are scripted by what is said to it.
+// fake is a daemon whose answers are scripted by what it is told.
 type fake struct {
-	window   int // of the model, where it is larger than the contract shows
+	window   int // of the model, if larger than the contract shows
 	mu       sync.Mutex
 	opens    int
-	openErrs []error // of the first calls of Open
+	openErrs []error // for the first calls of Open
 	session  api.Session
 	history  []api.Message
 	agents   []api.AgentState
@@ -28,20 +30,24 @@ type fake struct {
 	model    string
 	sent     []string
 	otids    []string
-	sendErrs []error // of the first calls of Send, before the run is known
-	follows  []int64 // after what runs were followed
-	lost     []error // of the first calls of Follow
+	sendErrs []error // for the first calls of Send, before the run is known
+	follows  []int64 // after which seq_ids runs were followed
+	lost     []error // for the first calls of Follow
 	runs     int
 	cancels  map[string]chan struct{}
-	others   map[string][]api.Message // runs of other terminals
+	others   map[string][]api.Message // other terminals' runs
 	hints    chan api.Change
-	broken   chan struct{} // closed: the connection of hints breaks
+	broken   chan struct{} // closing it breaks the connection of hints
 	pid      int
-	unknown  string // the id of a message that a restore took away
-	stopped  error  // why nobody answers and nobody is started
+	unknown  string // id of a message that a restore removed
+	stopped  error  // why no daemon answers and none is started
 	watched  int    // connections of hints
 
 	searches []api.SearchMessages
+	spans    []Span
+	statuses int                 // how often the status was requested
+	found    []api.MessageResult // by every search, if there are any
+	partial  api.Partial         // of searches
 	fakePast
 
 	compacts   []string
@@ -77,13 +83,14 @@ func (f *fake) Open(_ context.Context, o api.Open) (api.Session, error) {
 	if o.Agent == api.OpenNew {
 		s.AgentID, s.ConversationID, s.AgentName = "agent-3", "agent-3", o.Name
 	}
-	s.RecallCount = len(f.history)
+	s.RecallCount, s.Status = len(f.history), api.Status{PID: f.pid}
 	return s, nil
 }
 
 func (f *fake) Status(ctx context.Context) (api.Status, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.statuses++
 	if f.stopped != nil && !client.IsUnasked(ctx) && errors.Is(f.stopped, client.ErrStopped) {
 		f.stopped, f.pid = nil, f.pid+1
 	}
@@ -107,11 +114,14 @@ func (f *fake) Agent(_ context.Context, id string) (api.AgentState, error) {
 	return api.AgentState{}, &client.Error{Kind: api.KindNotFound, Message: "no agent " + id}
 }
 
-func (f *fake) SetModel(_ context.Context, _, handle string) error {
+func (f *fake) SetModel(_ context.Context, _, handle string) (warning string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.model = handle
-	return nil
+	if strings.HasSuffix(handle, "/unlisted") {
+		return "openai does not list \"unlisted\"", nil
+	}
+	return "", nil
 }
 
 func (f *fake) Models(context.Context) ([]api.Model, error) { return f.models, nil }
@@ -124,7 +134,7 @@ func (f *fake) CreateConversation(context.Context, string) (api.Conversation, er
 	return api.Conversation{ID: "conv-new", AgentID: "agent-1"}, nil
 }
 
-func (f *fake) Messages(_ context.Context, t Thread, after string, limit int) ([]api.Message, error) {
+func (f *fake) Messages(_ context.Context, t Thread, s Span) ([]api.Message, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.unread; err != nil {
@@ -134,17 +144,21 @@ func (f *fake) Messages(_ context.Context, t Thread, after string, limit int) ([
 	if t != (Thread{Agent: "agent-1"}) {
 		return []api.Message{{MessageType: api.MessageUser, ID: "m", Content: api.Text("words in " + t.Agent + t.Conversation)}}, nil
 	}
-	list := f.history
-	if after != "" && after == f.unknown {
-		return nil, &client.Error{Kind: api.KindNotFound, Message: "no message " + after}
+	if s.After != "" && s.After == f.unknown {
+		return nil, &client.Error{Kind: api.KindNotFound, Message: "no message " + s.After}
 	}
-	for i, m := range list {
-		if after != "" && m.ID == after {
-			list = list[i+1:]
-			break
-		}
+	f.spans = append(f.spans, s)
+	list := slices.Clone(f.history)
+	if i := slices.IndexFunc(list, func(m api.Message) bool { return m.ID == s.Before }); s.Before != "" && i >= 0 {
+		list = list[:i]
 	}
-	return list[max(0, len(list)-limit):], nil
+	if i := slices.IndexFunc(list, func(m api.Message) bool { return m.ID == s.After }); s.After != "" && i >= 0 {
+		list = list[i+1:]
+	}
+	if s.Oldest {
+		return list[:min(len(list), s.Limit)], nil
+	}
+	return list[max(0, len(list)-s.Limit):], nil
 }
 
 func (f *fake) Context(context.Context, Thread) (api.ContextWindow, error) {
@@ -165,17 +179,20 @@ func (f *fake) Compact(_ context.Context, t Thread, mode string) (api.Compaction
 	return api.Compaction{Summary: "They spoke of tea.", NumMessagesBefore: 21, NumMessagesAfter: 3}, nil
 }
 
-func (f *fake) Search(_ context.Context, q api.SearchMessages) ([]api.MessageResult, error) {
+func (f *fake) Search(_ context.Context, q api.SearchMessages) ([]api.MessageResult, api.Partial, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.searches = append(f.searches, q)
 	if most := api.SearchMost; *q.Limit > most {
-		return nil, &client.Error{Status: 400, Kind: api.KindInvalid, Message: fmt.Sprintf("a search returns 1 to %d results", most)}
+		return nil, "", &client.Error{Status: 400, Kind: api.KindInvalid, Message: fmt.Sprintf("a search returns 1 to %d results", most)}
+	}
+	if f.found != nil {
+		return f.found, f.partial, nil
 	}
 	return []api.MessageResult{
 		{MessageType: api.MessageUser, Content: api.Text("I said " + q.Query)},
 		{MessageType: api.MessageAssistant, Content: api.Text("It said " + q.Query)},
-	}, nil
+	}, f.partial, nil
 }
 
 func (f *fake) Blocks(context.Context, string) ([]api.Block, error) {
@@ -204,7 +221,7 @@ func (f *fake) UpdateBlock(_ context.Context, _, label, value, etag string) erro
 	return nil
 }
 
-// What tests ask of the fake while its goroutines run.
+// What tests ask the fake while its goroutines run.
 
 func (f *fake) heard() []string {
 	f.mu.Lock()
@@ -236,7 +253,7 @@ func (f *fake) watches() int {
 	return f.watched
 }
 
-// restart puts another daemon in the place of the one that hints came from.
+// restart replaces the daemon that hints came from with another.
 func (f *fake) restart(pid int) {
 	f.mu.Lock()
 	f.pid = pid
@@ -330,7 +347,12 @@ func (f *fake) Send(ctx context.Context, _ Thread, text, _, otid string) iter.Se
 	f.mu.Unlock()
 	return func(yield func(api.Message, error) bool) {
 		seq := int64(0)
+		tick := time.NewTicker(pace)
+		defer tick.Stop()
 		for _, m := range script(text) {
+			if strings.HasPrefix(text, "motley") {
+				<-tick.C
+			}
 			if m.MessageType == cutOff {
 				yield(api.Message{}, &client.Error{Kind: api.KindUnavailable, Message: "the daemon did not start"})
 				return
@@ -375,11 +397,13 @@ func done(used int) []api.Message {
 	}
 }
 
-// script is what the daemon does when something is said to it.
+// script is what the daemon does in response to a text.
 func script(text string) []api.Message {
 	ping := []api.Message{{MessageType: api.MessagePing}}
-	word, _, _ := strings.Cut(text, " ")
+	word, arg, _ := strings.Cut(text, " ")
 	switch word {
+	case "motley", "rapid":
+		return sayMotley(arg)
 	case "full":
 		return append(ping, api.Message{MessageType: api.MessageEvent, ID: "message-of-no-record", EventType: "compaction"}, api.Message{MessageType: waitForever})
 	case "tools":
@@ -450,7 +474,7 @@ func script(text string) []api.Message {
 			api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeBroken, Text: "going on where it was: unexpected EOF"}},
 			api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeDiscard, Text: "The daemon was restarted; the answer begins anew."}}),
 			append(say("Anew."), done(10)...)...)
-	case "late": // what the log held beyond what was seen comes before the notice that it does not count
+	case "late": // what the log has beyond what was seen comes before the notice that discards it
 		return append(append(append(append(append(ping, say("Before ")...),
 			api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeBroken, Text: "going on where it was: unexpected EOF"}}),
 			say("and")...),

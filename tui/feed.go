@@ -9,23 +9,23 @@ import (
 	tea "charm.land/bubbletea/v2"
 )
 
-// frame is the least time between two batches of a feed: a model that is faster
-// than the screen must not cause more frames than the screen shows.
+// frame is the minimum time between two batches of a feed: a model that is
+// faster than the screen must not cause more frames than the screen can show.
 const frame = 8 * time.Millisecond
 
-// feed reads a sequence in one goroutine and hands it on in batches, at most one
-// per frame, the first at once.
+// feed reads a sequence in one goroutine and delivers it in batches, at most
+// one per frame, the first at once.
 type feed[T any] struct {
 	mu     sync.Mutex
 	items  []T
 	err    error
 	over   bool
-	signal chan struct{} // has room for one
+	signal chan struct{} // buffers one signal
 	stop   context.CancelFunc
-	last   time.Time // of the batch before; used by one waiting command at a time
+	last   time.Time // of the previous batch; used by one waiting command at a time
 }
 
-// batchMsg is what a feed has gathered.
+// batchMsg is what a feed has collected.
 type batchMsg[T any] struct {
 	feed  *feed[T]
 	items []T
@@ -33,8 +33,8 @@ type batchMsg[T any] struct {
 	over  bool // nothing more will come
 }
 
-// startFeed begins to read. The goroutine ends with the sequence, at stop or
-// with ctx, and wg waits for it.
+// startFeed starts reading. The goroutine ends with the sequence, on stop or
+// with ctx, and is counted in wg.
 func startFeed[T any](ctx context.Context, wg *sync.WaitGroup, open func(context.Context) iter.Seq2[T, error]) *feed[T] {
 	ctx, stop := context.WithCancel(ctx)
 	f := &feed[T]{signal: make(chan struct{}, 1), stop: stop}

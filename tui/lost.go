@@ -11,26 +11,26 @@ import (
 	"loci/daemon/client"
 )
 
-// A connection that fails says nothing about the run behind it: one that was
-// accepted is followed again until the daemon tells what became of it.
+// A failed connection says nothing about the run behind it: once a run was
+// accepted, it is followed again until the daemon says what became of it.
 
-// said is a text that was said in a conversation.
+// said is something that was said in a conversation.
 type said struct {
 	thread Thread
 	text   string
 }
 
-// followMsg is the time to follow a run again.
+// followMsg says it is time to follow a run again.
 type followMsg struct{ turn *turn }
 
-// otidOf names a message for the daemon, one that may have arrived as before, so
-// that it does not arrive twice.
+// otidOf picks a message's otid. A text that may already have arrived keeps its
+// old one, so that it doesn't arrive twice.
 func (m *Model) otidOf(text string) string {
 	return cmp.Or(m.unsure[said{m.thread, text}], client.NewOTID())
 }
 
-// lose notes that the feed of a run ended with an error of its own. It reports
-// whether the run is to be followed again.
+// lose records that the feed of a run ended with an error of its own. It
+// reports whether to follow the run again.
 func (m *Model) lose(t *turn, err error) bool {
 	kind := client.KindOf(err)
 	cut := kind == api.KindUnavailable || kind == api.KindTimeout
@@ -42,7 +42,7 @@ func (m *Model) lose(t *turn, err error) bool {
 		m.broke(t)
 		return true
 	default:
-		t.unheard = kind != api.KindNotFound // the daemon does not know it: it was not accepted for good
+		t.unheard = kind != api.KindNotFound // not found: the daemon never accepted it for good
 	}
 	return false
 }
@@ -53,7 +53,7 @@ func (m *Model) followFeed(run string, after int64) *feed[api.Message] {
 	})
 }
 
-// followOn follows a lost run from where it was.
+// followOn follows a lost run from where it left off.
 func (m *Model) followOn(t *turn) tea.Cmd {
 	if t == nil || t != m.turn || t.feed != nil || m.quitting {
 		return nil
@@ -62,8 +62,8 @@ func (m *Model) followOn(t *turn) tea.Cmd {
 	return t.feed.next
 }
 
-// undelivered gives the text of a run back that did not take it. Where that is
-// not known the text keeps its name, so that sending it again is harmless.
+// undelivered gives back the text of a run that didn't take it. If that isn't
+// certain, the text keeps its otid, so that sending it again is harmless.
 func (m *Model) undelivered(t *turn) {
 	key, why := said{m.thread, t.input}, "not delivered"
 	if delete(m.unsure, key); t.unsure {

@@ -109,7 +109,7 @@ func TestAStreamThatOnlyBrokeHidesNoRestartToCome(t *testing.T) {
 	r := newRobot(t, f, 80, 24).connect()
 	r.say("broken stream")
 	r.idle()
-	f.hints <- api.Change{Kind: api.ChangeRun, AgentID: "agent-1", RunID: "run-1"} // the daemon is the same
+	f.hints <- api.Change{Kind: api.ChangeRun, AgentID: "agent-1", RunID: "run-1"} // it is still the same daemon
 	r.until("the hint", func() bool { return len(f.hints) == 0 && r.m.toldAway == 0 })
 	f.restart(2)
 	r.until("the restart", func() bool { return strings.Contains(r.said(), "the daemon was away and is back") })

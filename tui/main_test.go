@@ -23,7 +23,10 @@ func TestMain(m *testing.M) {
 func runChat(mode string) int {
 	f := newFake()
 	if mode == "huge" {
-		f.history = append(f.history, api.Message{MessageType: api.MessageUser, ID: "u", Content: api.Text("first\n" + strings.Repeat("a line\n", 50_000) + "last")})
+		f.history = append(
+			f.history,
+			api.Message{MessageType: api.MessageUser, ID: "u", Content: api.Text("first\n" + strings.Repeat("a line\n", 50_000) + "last")},
+		)
 	}
 	if mode == "past" {
 		withTurns(f)
@@ -44,6 +47,12 @@ func runChat(mode string) int {
 func chat(t *testing.T, width, height int, mode string) *termtest.Tmux {
 	t.Helper()
 	t.Parallel()
+	return another(t, width, height, mode)
+}
+
+// another is chat for a test that is already parallel.
+func another(t *testing.T, width, height int, mode string) *termtest.Tmux {
+	t.Helper()
 	x := termtest.Start(t, width, height, "$ loci\n", termtest.Self("TUI_TEST_PROGRAM", mode))
 	x.WaitFor("openai/gpt-4o")
 	return x

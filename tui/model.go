@@ -24,15 +24,15 @@ import (
 // Limits of the chat.
 const (
 	historyMost = 80   // messages read when a conversation is opened
-	itemsMost   = 2000 // kept for the transcript
+	itemsMost   = 2000 // items kept for the transcript
 	spinEvery   = 125 * time.Millisecond
 	retryFirst  = 250 * time.Millisecond
 	retryMost   = 10 * time.Second
 	quitWithin  = 2 * time.Second
 
-	groundWithin = 200 * time.Millisecond // a terminal that tells its background has told it by then
+	groundWithin = 200 * time.Millisecond // by then the terminal has reported its background, or won't
 
-	offlinePrefix = "offline/" // of the handles of models that need no provider
+	offlinePrefix = "offline/" // prefix of handles for models that need no provider
 )
 
 // Model is the chat. It is the only tea.Model and lives in the program's loop.
@@ -50,58 +50,58 @@ type Model struct {
 	prompt  *prompt.Prompt
 	width   int
 	height  int
-	keysOK  bool // the terminal tells shift+enter from enter
+	keysOK  bool // the terminal can tell shift+enter from enter
 	panels  []opened
 	quitErr error
 
 	ground bool          // the colours are settled: what is printed keeps them
-	early  *connectedMsg // came before that
+	early  *connectedMsg // arrived before the colours settled
 
-	// Who is talked to.
+	// Who we are talking to.
 	connected   bool
-	connecting  string // why it takes long
-	over        string // why nobody answers and nobody is started, once said
+	connecting  string // why it is taking long
+	over        string // why no daemon answers and we start none; set once the person was told
 	retry       time.Duration
 	thread      Thread
 	agentName   string
 	model       string
 	offline     bool
-	override    string // model of this chat's runs, from a flag
+	override    string // this chat's model, from a flag
 	contextUsed int
 	contextMost int
 
 	// What was said.
 	items   []transcript.Item
-	printed bool            // something of the conversation stands above
-	above   int             // rows of it, at most a screenful
-	last    transcript.Kind // of it
-	lastID  string          // newest message known
-	seen    map[string]bool // runs that were shown
-	told    map[string]bool // notices about the model that were shown
+	printed bool            // part of the conversation is printed above
+	above   int             // how many rows of it, at most a screenful
+	last    transcript.Kind // the last kind printed
+	lastID  string          // newest known message
+	seen    map[string]bool // runs already shown
+	told    map[string]bool // notices about the model already shown
 
 	turn      *turn
-	foreign   []string            // runs of other terminals, to be shown
+	foreign   []string            // other terminals' runs, waiting to be shown
 	held      bool                // the queue waits for the person
-	unsure    map[said]string     // otids of what may have arrived
-	waiting   map[Thread][]string // queues of conversations that were left
+	unsure    map[said]string     // otids of texts that may have arrived
+	waiting   map[Thread][]string // queues of the conversations we left
 	daemonPID int
-	toldAway  int // the daemon whose absence a turn has told of
+	toldAway  int // pid of the daemon whose absence a turn has announced
 
-	travelling bool   // a rewind of ours is under way
-	rewound    string // the last rewind that was shown
+	travelling bool   // we are rewinding
+	rewound    string // the last rewind shown
 
 	changes *feed[api.Change]
-	changed time.Duration // until changes are asked for again
+	changed time.Duration // wait before asking for changes again
 
 	offered  time.Time // when a text was given back to the prompt
-	flash    string    // said on the status line until the next key
-	armed    bool      // ctrl+c again leaves
+	flash    string    // on the status line until the next key
+	armed    bool      // pressing ctrl+c again leaves
 	quitting bool
 	spin     int
 	ticking  bool
 }
 
-// opened is a panel and what its actions do.
+// opened is a panel with the handler of its actions.
 type opened struct {
 	panel.Panel
 	act func(panel.Action) tea.Cmd
@@ -109,13 +109,13 @@ type opened struct {
 
 type (
 	firstFrameMsg struct{}
-	groundMsg     struct{} // the terminal did not tell its background in time
+	groundMsg     struct{} // the terminal didn't report its background in time
 	connectedMsg  struct {
 		session api.Session
 		history []api.Message
 		err     error
 
-		historyErr error // the agent is there all the same
+		historyErr error // the agent opened anyway
 	}
 	retryMsg   struct{}
 	contextMsg struct {
@@ -127,14 +127,14 @@ type (
 		agent api.AgentState
 		err   error
 	}
-	threadMsg struct { // another conversation, or agent, is open
+	threadMsg struct { // another conversation or agent is open
 		thread  Thread
 		name    string
 		model   string
 		history []api.Message
 		notice  string
 		draft   string // goes back into the prompt
-		quiet   bool   // the history stands above already
+		quiet   bool   // the history is already on the screen
 		err     error
 	}
 	noteMsg     string
@@ -153,19 +153,37 @@ type (
 	}
 )
 
-// newModel makes the chat for a screen of a size. It does nothing that takes
-// time: the first frame waits for it.
+// newModel makes the chat for a screen of the given size. It does nothing slow:
+// the first frame waits for it.
 func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Output, width, height int) *Model {
-	kind := theme.Dark
-	if o.NoColor {
+	kind, ground := theme.Dark, true
+	switch {
+	case o.NoColor:
 		kind = theme.None
+	case o.Theme == "light":
+		kind = theme.Light
+	case o.Theme != "dark":
+		ground = false // ask the terminal
 	}
 	th := theme.New(kind)
 	m := &Model{
-		ctx: client.Unasked(ctx), wg: wg, backend: o.Backend, opts: o, now: time.Now, out: out, theme: th,
-		screen: term.NewScreen(out, width, height), prompt: prompt.New(th, completions()),
-		seen: map[string]bool{}, told: map[string]bool{}, waiting: map[Thread][]string{}, unsure: map[said]string{}, override: o.Model, retry: retryFirst, changed: retryFirst,
-		ground: o.NoColor,
+		ctx:      client.Unasked(ctx),
+		wg:       wg,
+		backend:  o.Backend,
+		opts:     o,
+		now:      time.Now,
+		out:      out,
+		theme:    th,
+		screen:   term.NewScreen(out, width, height),
+		prompt:   prompt.New(th, completions()),
+		seen:     map[string]bool{},
+		told:     map[string]bool{},
+		waiting:  map[Thread][]string{},
+		unsure:   map[said]string{},
+		override: o.Model,
+		retry:    retryFirst,
+		changed:  retryFirst,
+		ground:   ground,
 	}
 	m.resize(width, height)
 	return m
@@ -184,10 +202,10 @@ func (m *Model) resize(width, height int) {
 // Init connects.
 func (m *Model) Init() tea.Cmd {
 	cmds := []tea.Cmd{m.connect()}
-	framed, changed := m.out.Ready()
 	cmds = append(cmds, func() tea.Msg {
-		if !framed {
-			<-changed
+		select {
+		case <-m.out.First():
+		case <-m.ctx.Done():
 		}
 		return firstFrameMsg{}
 	})
@@ -206,7 +224,7 @@ func (m *Model) nextNote() tea.Msg {
 	}
 }
 
-// connect registers the chat and reads the last of the conversation.
+// connect registers the chat and reads the end of the conversation.
 func (m *Model) connect() tea.Cmd {
 	open := m.opts.Open
 	return func() tea.Msg {
@@ -216,7 +234,7 @@ func (m *Model) connect() tea.Cmd {
 		}
 		msg := connectedMsg{session: s}
 		if s.RecallCount > 0 {
-			msg.history, msg.historyErr = m.backend.Messages(m.ctx, threadOf(s.AgentID, s.ConversationID), "", historyMost)
+			msg.history, msg.historyErr = m.backend.Messages(m.ctx, threadOf(s.AgentID, s.ConversationID), lately())
 		}
 		return msg
 	}
@@ -230,9 +248,9 @@ func threadOf(agent, conversation string) Thread {
 	return Thread{Agent: agent, Conversation: conversation}
 }
 
-// onConnected takes the answer to connect.
+// onConnected handles the answer to connect.
 func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
-	if !m.ground { // what is printed is never drawn again
+	if !m.ground { // what is printed is never redrawn
 		m.early = &msg
 		return nil
 	}
@@ -260,17 +278,15 @@ func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
 	if s.Notice != "" {
 		m.show(transcript.Item{Kind: transcript.Notice, Text: s.Notice})
 	}
-	cmds := []tea.Cmd{m.loadAgent(), m.watch(), func() tea.Msg {
-		s, err := m.backend.Status(m.ctx)
-		return statusMsg{s, err}
-	}}
+	m.met(s.Status)
+	cmds := []tea.Cmd{m.loadAgent(), m.loadContext(), m.watch()}
 	if s.PendingRun != "" {
 		m.foreign = append(m.foreign, s.PendingRun)
 	}
 	return tea.Batch(append(cmds, m.goOn())...)
 }
 
-// after waits and doubles the wait.
+// after waits, and doubles the wait for next time.
 func (m *Model) after(wait *time.Duration, msg tea.Msg) tea.Cmd {
 	d := *wait
 	*wait = min(2*d, retryMost)
@@ -296,7 +312,7 @@ func (m *Model) history(messages []api.Message) {
 	m.reprint(items)
 }
 
-// reprint prints the last of items, as much as fits above the live region.
+// reprint prints the last items, as many as fit above the live region.
 func (m *Model) reprint(items []transcript.Item) {
 	room := m.height - 5
 	first := len(items)
@@ -313,11 +329,11 @@ func (m *Model) reprint(items []transcript.Item) {
 	}
 }
 
-// folded draws an item of the history in at most a number of rows: the first and
-// the last of them. Ctrl+o shows it whole.
+// folded draws a history item in at most most rows: its first and its last.
+// Ctrl+o shows it in full.
 func (m *Model) folded(it transcript.Item, most int) string {
 	hidden := 0
-	if lines := strings.SplitAfter(it.Text, "\n"); len(lines) > 4*most { // not all of it has to be drawn
+	if lines := strings.SplitAfter(it.Text, "\n"); len(lines) > 4*most { // no need to draw all of it
 		hidden = len(lines) - 4*most
 		it.Text = strings.Join(lines[:2*most], "") + strings.Join(lines[len(lines)-2*most:], "")
 	}
@@ -352,8 +368,8 @@ func (m *Model) show(it transcript.Item) {
 	m.emit(it.Kind, m.render.Item(it, false), false)
 }
 
-// showSaid prints what a person said, one that does not fit the screen folded:
-// who pasted it knows it, and it must not push all else away.
+// showSaid prints what a person said, folded if it doesn't fit the screen: they
+// know what they pasted, and it must not push everything else away.
 func (m *Model) showSaid(it transcript.Item) {
 	m.keep(it)
 	m.emit(it.Kind, m.folded(it, max(m.height-5, 4)), false)
@@ -363,7 +379,7 @@ func (m *Model) failure(text string) {
 	m.show(transcript.Item{Kind: transcript.Failure, Text: text})
 }
 
-// emit prints text of a kind, with an empty line before it where one belongs.
+// emit prints text of a kind, after an empty line where one belongs.
 func (m *Model) emit(kind transcript.Kind, text string, tight bool) {
 	if m.printed && !tight && transcript.Gap(m.last, kind) {
 		m.screen.Print("")
@@ -373,15 +389,25 @@ func (m *Model) emit(kind transcript.Kind, text string, tight bool) {
 	m.above = min(m.above+strings.Count(text, "\n")+1, m.height)
 }
 
-// submit sends, queues or runs what was typed.
+// submit sends, queues or runs what was typed. Long texts are measured first.
 func (m *Model) submit() tea.Cmd {
+	if text := m.prompt.Text(); m.connected && len(text) > fitFrom {
+		if _, _, ok := parseCommand(text); !ok {
+			return m.measure(text)
+		}
+	}
+	return m.deliver()
+}
+
+// deliver takes the prompt's text and sends, queues or runs it.
+func (m *Model) deliver() tea.Cmd {
 	text := m.prompt.Take()
 	if name, arg, ok := parseCommand(text); ok {
 		return m.runCommand(text, name, arg)
 	}
 	m.held = false
 	if !m.connected || m.turn != nil {
-		m.prompt.Queue = append(m.prompt.Queue, text)
+		m.prompt.Enqueue(text)
 		return m.wake()
 	}
 	return m.send(text)
@@ -398,13 +424,13 @@ func (m *Model) send(text string) tea.Cmd {
 	return m.begin(&turn{input: text, otid: otid, feed: f})
 }
 
-// follow shows a run that is not ours.
+// follow shows a run that isn't ours.
 func (m *Model) follow(run string) tea.Cmd {
 	m.seen[run] = true
 	return m.begin(&turn{foreign: true, run: run, feed: m.followFeed(run, 0)})
 }
 
-// stop interrupts the run that is shown.
+// stop interrupts the run being shown.
 func (m *Model) stop() tea.Cmd {
 	t := m.turn
 	if t == nil || t.cancel {
@@ -412,7 +438,7 @@ func (m *Model) stop() tea.Cmd {
 	}
 	t.cancel = true
 	if t.run == "" {
-		return nil // asked as soon as the run has a name
+		return nil // sent as soon as the run has an id
 	}
 	t.asked = true
 	return m.cancelRun(t.run)
@@ -423,20 +449,20 @@ func (m *Model) cancelRun(run string) tea.Cmd {
 	return func() tea.Msg { return cancelMsg{m.backend.Cancel(m.ctx, thread, run)} }
 }
 
-// watch follows what changes elsewhere.
+// watch listens for changes made elsewhere.
 func (m *Model) watch() tea.Cmd {
 	m.changes = startFeed(m.ctx, m.wg, m.backend.Changes)
 	return m.changes.next
 }
 
-// onChanges takes hints, and when they end asks again a little later.
+// onChanges handles hints and, when they end, asks again a little later.
 func (m *Model) onChanges(msg batchMsg[api.Change]) tea.Cmd {
 	if msg.feed != m.changes {
 		return nil
 	}
 	var cmds []tea.Cmd
 	for _, c := range msg.items {
-		m.changed, m.toldAway = retryFirst, 0 // it is there
+		m.changed, m.toldAway = retryFirst, 0 // the daemon is there
 		switch {
 		case c.Kind == api.ChangeRun && threadOf(c.AgentID, c.ConversationID) == m.thread:
 			if run := cmp.Or(c.RunID, c.ID); !m.seen[run] {
@@ -457,7 +483,7 @@ func (m *Model) onChanges(msg batchMsg[api.Change]) tea.Cmd {
 	return tea.Batch(append(cmds, m.goOn(), m.changes.next)...)
 }
 
-// reopen asks what was missed while nothing was heard.
+// reopen asks for what we missed while we heard nothing.
 func (m *Model) reopen() tea.Cmd {
 	thread, after := m.thread, m.lastID
 	return func() tea.Msg {
@@ -465,7 +491,7 @@ func (m *Model) reopen() tea.Cmd {
 		if err != nil {
 			return reopenedMsg{err: err}
 		}
-		messages, err := m.backend.Messages(m.ctx, thread, after, historyMost)
+		messages, err := m.backend.Messages(m.ctx, thread, Span{After: after, Limit: historyMost})
 		return reopenedMsg{status, messages, err}
 	}
 }
@@ -479,7 +505,7 @@ func (m *Model) onReopened(msg reopenedMsg) tea.Cmd {
 		m.connecting = explain(msg.err) + " · trying again"
 		return m.after(&m.changed, reopenMsg{})
 	}
-	if msg.status.PID != m.daemonPID && m.daemonPID != 0 && m.turn == nil && m.toldAway != m.daemonPID { // a turn says it by itself
+	if msg.status.PID != m.daemonPID && m.daemonPID != 0 && m.turn == nil && m.toldAway != m.daemonPID { // a turn says so itself
 		m.show(transcript.Item{Kind: transcript.Notice, Text: "the daemon was away and is back"})
 	}
 	m.over = ""
@@ -495,7 +521,7 @@ func (m *Model) onReopened(msg reopenedMsg) tea.Cmd {
 	return tea.Batch(m.watch(), m.followOn(m.turn), m.goOn())
 }
 
-// met takes which daemon it is that answers, and says what is to be known of it.
+// met notes which daemon is answering, and says what there is to know about it.
 func (m *Model) met(s api.Status) {
 	if s.PID == 0 || s.PID == m.daemonPID {
 		return
@@ -529,7 +555,7 @@ func (m *Model) loadContext() tea.Cmd {
 	}
 }
 
-// tick keeps the mark of the status line moving while the agent works.
+// tick keeps the status line's spinner turning while the agent works.
 func (m *Model) tick() tea.Cmd {
 	if m.ticking {
 		return nil
@@ -538,7 +564,7 @@ func (m *Model) tick() tea.Cmd {
 	return tea.Tick(spinEvery, func(time.Time) tea.Msg { return tickMsg{} })
 }
 
-// explain makes one line of an error.
+// explain puts an error on one line.
 func explain(err error) string {
 	text := transcript.OneLine(err.Error())
 	var e *client.Error

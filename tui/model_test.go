@@ -112,7 +112,10 @@ func TestADaemonThatRestartedIsSaidOnceAndWhatWasMissedIsShown(t *testing.T) {
 	r.typ("half a word")
 	f.mu.Lock()
 	f.pid = 2
-	f.history = append(f.history, api.Message{MessageType: api.MessageUser, ID: "2", RunID: "elsewhere", Content: api.Text("from another terminal")})
+	f.history = append(
+		f.history,
+		api.Message{MessageType: api.MessageUser, ID: "2", RunID: "elsewhere", Content: api.Text("from another terminal")},
+	)
 	broken := f.broken
 	f.broken = make(chan struct{})
 	f.mu.Unlock()
@@ -145,7 +148,9 @@ func TestAConnectionOfHintsThatOnlyEndedIsNoRestart(t *testing.T) {
 func TestARunOfAnotherTerminalIsShownAsItHappens(t *testing.T) {
 	t.Parallel()
 	f := newFake()
-	f.others["run-else"] = append([]api.Message{{MessageType: api.MessageUserInput, ID: "m1", Content: api.Text("said elsewhere")}}, append(say("and answered"), done(1)...)...)
+	f.others["run-else"] = append(
+		[]api.Message{{MessageType: api.MessageUserInput, ID: "m1", Content: api.Text("said elsewhere")}},
+		append(say("and answered"), done(1)...)...)
 	r := newRobot(t, f, 80, 24).connect()
 	hint := api.Change{Kind: api.ChangeRun, ID: "run-else", AgentID: "agent-1", ConversationID: "agent-1"}
 	f.hints <- api.Change{Kind: api.ChangeRun, ID: "run-other-thread", AgentID: "agent-1", ConversationID: "conv-1"}
@@ -219,6 +224,11 @@ func TestTheModelIsChangedForTheAgent(t *testing.T) {
 	r.until("the change", func() bool {
 		return r.f.chosen() == "offline/loci" && strings.Contains(r.said(), "now answers with offline/loci")
 	})
+	r.say("/model openai/unlisted")
+	r.until("the warning", func() bool {
+		return strings.Contains(r.said(), "now answers with openai/unlisted") &&
+			strings.Contains(r.said(), `openai does not list "unlisted"`)
+	})
 }
 
 func TestNothingTicksWhenNothingHappens(t *testing.T) {
@@ -227,7 +237,7 @@ func TestNothingTicksWhenNothingHappens(t *testing.T) {
 	r.say("hello")
 	r.idle()
 	r.until("the last tick", func() bool { return !r.m.ticking })
-	select { // what would come now is what a person would pay for
+	select { // anything that arrives now is something a person would pay for
 	case msg := <-r.msgs:
 		t.Errorf("%T came", msg)
 	case <-time.After(3 * spinEvery):
@@ -299,12 +309,12 @@ func TestAHugeMessageOfOnesOwnDoesNotPushAllElseAway(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, newFake(), 80, 24).connect()
 	before := r.m.above
-	r.m.prompt.Paste(strings.Repeat("pasted line\n", 300))
+	r.m.prompt.Paste("mute " + strings.Repeat("pasted line\n", 300)) // nothing is answered, so that only the message is printed
 	r.enter()
+	r.until("the message", func() bool { return len(r.f.heard()) > 0 }) // it is measured first
 	if n := r.m.above - before; n > 19 {
 		t.Errorf("%d rows are printed", n)
 	}
-	r.idle()
 	if got := r.f.heard(); len(got) != 1 || strings.Count(got[0], "pasted line") != 300 {
 		t.Errorf("%d messages were sent", len(got))
 	}
@@ -365,7 +375,7 @@ func TestCtrlCStopsTheAgentAndThenLeaves(t *testing.T) {
 	if !strings.Contains(r.said(), "· stopped") || r.m.quitting {
 		t.Errorf("said:\n%s", r.said())
 	}
-	r.m.armed = true // within the time for it
+	r.m.armed = true // in time for the second press
 	r.key(stop)
 	if !r.m.quitting {
 		t.Error("the second did not leave")
@@ -374,8 +384,7 @@ func TestCtrlCStopsTheAgentAndThenLeaves(t *testing.T) {
 
 func TestATerminalWithoutASizeHasTheCustomaryOne(t *testing.T) {
 	t.Parallel()
-	r := newRobot(t, newFake(), 80, 24)
-	msg := term.Filter(r.m.out)(nil, tea.WindowSizeMsg{})
+	msg := term.Filter(nil, tea.WindowSizeMsg{})
 	if diff := cmp.Diff(tea.WindowSizeMsg{Width: 80, Height: 24}, msg); diff != "" {
 		t.Error(diff)
 	}

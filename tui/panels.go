@@ -16,16 +16,16 @@ import (
 	"loci/tui/transcript"
 )
 
-// panelMsg is what a panel waited for.
+// panelMsg is what a panel was waiting for.
 type panelMsg struct{ open func(m *Model) tea.Cmd }
 
-// load runs a call outside of the loop and then, inside it, shows what came.
+// load runs a call outside the loop and then shows the result inside it.
 func load[T any](m *Model, call func(context.Context) (T, error), then func(m *Model, v T) tea.Cmd) tea.Cmd {
 	return func() tea.Msg {
 		v, err := call(m.ctx)
 		return panelMsg{func(m *Model) tea.Cmd {
 			if err != nil {
-				if m.flash = explain(err); len(m.panels) > 0 { // which cover the status line
+				if m.flash = explain(err); len(m.panels) > 0 { // panels cover the status line
 					m.closePanels()
 					m.failure(m.flash)
 					m.flash = ""
@@ -48,44 +48,6 @@ func (m *Model) openHelp(string) tea.Cmd {
 	return nil
 }
 
-// openTranscript shows the conversation with folds that open.
-func (m *Model) openTranscript() tea.Cmd {
-	items := append([]transcript.Item(nil), m.items...)
-	folded := false
-	type look struct {
-		width  int
-		folded bool
-	}
-	drawn := map[look]string{}
-	draw := func(width int) string {
-		if s, ok := drawn[look{width, folded}]; ok {
-			return s
-		}
-		r := transcript.NewRenderer(m.theme, width)
-		var b strings.Builder
-		for i, it := range items {
-			if i > 0 && (transcript.Gap(items[i-1].Kind, it.Kind) || !folded) {
-				b.WriteString("\n")
-			}
-			b.WriteString(r.Item(it, !folded) + "\n")
-		}
-		drawn[look{width, folded}] = strings.TrimRight(b.String(), "\n")
-		return drawn[look{width, folded}]
-	}
-	keys := func(msg tea.KeyPressMsg) (panel.Action, bool) {
-		switch msg.String() {
-		case "tab":
-			folded = !folded
-			return panel.Action{}, true
-		case "ctrl+o":
-			return panel.Action{Kind: panel.Close}, true
-		}
-		return panel.Action{}, false
-	}
-	m.push(&panel.Text{Theme: m.theme, Title: m.name(), Draw: draw, End: true, Keys: keys, Foot: "tab folds"}, nil)
-	return nil
-}
-
 func (m *Model) openAgents(name string) tea.Cmd {
 	return load(m, m.backend.Agents, func(m *Model, agents []api.AgentState) tea.Cmd {
 		l := &panel.List{Theme: m.theme, Title: "Agents", Empty: "none yet", NewKey: "makes one"}
@@ -93,7 +55,10 @@ func (m *Model) openAgents(name string) tea.Cmd {
 			if name != "" && (a.Name == name || a.ID == name) {
 				return m.openThread(a, Thread{Agent: a.ID})
 			}
-			l.Entries = append(l.Entries, panel.Entry{Title: transcript.OneLine(a.Name), Note: agentNote(a), Current: a.ID == m.thread.Agent})
+			l.Entries = append(
+				l.Entries,
+				panel.Entry{Title: transcript.OneLine(a.Name), Note: agentNote(a), Current: a.ID == m.thread.Agent},
+			)
 			if a.ID == m.thread.Agent {
 				l.Select(i)
 			}
@@ -122,7 +87,7 @@ func agentNote(a api.AgentState) string {
 	return note
 }
 
-// nameAgent asks for the name of a new agent and makes it.
+// nameAgent asks for the name of a new agent and creates it.
 func (m *Model) nameAgent(name string) tea.Cmd {
 	e := panel.NewEdit(m.theme, "Name of the new agent", name, true)
 	asked := false
@@ -153,8 +118,8 @@ func (m *Model) nameAgent(name string) tea.Cmd {
 	return nil
 }
 
-// refuse says in an editor why its text was not taken, or where that was left
-// meanwhile, on the status line.
+// refuse says in an editor why its text wasn't saved, or on the status line if
+// the editor was closed in the meantime.
 func (m *Model) refuse(e *panel.Edit, err error) {
 	if n := len(m.panels); n == 0 || m.panels[n-1].Panel != panel.Panel(e) {
 		m.flash = explain(err)
@@ -163,18 +128,19 @@ func (m *Model) refuse(e *panel.Edit, err error) {
 	e.Refuse(explain(err))
 }
 
-// openThread reads a conversation of an agent and goes on with it.
+// openThread reads a conversation of an agent and switches to it.
 func (m *Model) openThread(a api.AgentState, t Thread) tea.Cmd {
 	if t == m.thread {
 		return nil
 	}
 	return func() tea.Msg {
-		messages, err := m.backend.Messages(m.ctx, t, "", historyMost)
+		messages, err := m.backend.Messages(m.ctx, t, lately())
 		return threadMsg{thread: t, name: a.Name, model: api.Val(a.Model), history: messages, err: err}
 	}
 }
 
-// onThread changes the conversation. One that is answering is left to itself.
+// onThread switches the conversation. If the old one is answering, it is left
+// to finish on its own.
 func (m *Model) onThread(msg threadMsg) tea.Cmd {
 	if msg.err != nil {
 		m.flash = explain(msg.err)
@@ -196,7 +162,7 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 	m.items, m.lastID, m.foreign = nil, "", nil
 	m.prompt.Queue = m.waiting[m.thread]
 	delete(m.waiting, m.thread)
-	m.held = len(m.prompt.Queue) > 0 // it waited long: the person says when
+	m.held = len(m.prompt.Queue) > 0 // they have waited a long time: the person says when to send them
 	m.opts.Open = api.Open{Agent: msg.thread.Agent, Conversation: msg.thread.Conversation}
 	notice := cmp.Or(msg.notice, "with "+m.name())
 	m.show(transcript.Item{Kind: transcript.Notice, Text: notice})
@@ -213,7 +179,8 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 	return tea.Batch(m.loadAgent(), m.loadContext(), m.goOn())
 }
 
-// keepQueue leaves what is queued with the conversation it was written for.
+// keepQueue stores the queued messages with the conversation they were written
+// for.
 func (m *Model) keepQueue() {
 	n := len(m.prompt.Queue)
 	if n == 0 {
@@ -295,7 +262,7 @@ func (m *Model) openModels(handle string) tea.Cmd {
 				continue
 			}
 			note := ""
-			if window := max(x.MaxContextWindow, x.ContextWindow); window > 0 { // the contract shows no more than 128,000 of it
+			if window := max(x.MaxContextWindow, x.ContextWindow); window > 0 { // context_window is capped at 128,000
 				note = fmt.Sprintf("%dk context", window/1000)
 			}
 			if h == m.model {
@@ -314,11 +281,14 @@ func (m *Model) openModels(handle string) tea.Cmd {
 
 func (m *Model) setModel(handle string) tea.Cmd {
 	agent := m.thread.Agent
-	set := func(ctx context.Context) (struct{}, error) { return struct{}{}, m.backend.SetModel(ctx, agent, handle) }
-	return load(m, set, func(m *Model, _ struct{}) tea.Cmd {
+	set := func(ctx context.Context) (string, error) { return m.backend.SetModel(ctx, agent, handle) }
+	return load(m, set, func(m *Model, warning string) tea.Cmd {
 		m.answers(handle)
 		m.override, m.contextMost = "", 0
 		m.show(transcript.Item{Kind: transcript.Notice, Text: m.name() + " now answers with " + handle})
+		if warning != "" {
+			m.show(transcript.Item{Kind: transcript.Notice, Text: warning})
+		}
 		return m.loadAgent()
 	})
 }
@@ -339,7 +309,7 @@ func (m *Model) openMemory(label string) tea.Cmd {
 	})
 }
 
-// tagged is a block with the tag of the version that was read.
+// tagged is a block with the tag of the version read.
 type tagged struct {
 	block api.Block
 	etag  string
@@ -352,12 +322,15 @@ func (m *Model) readBlock(agent, label string) func(context.Context) (tagged, er
 	}
 }
 
-// editBlock opens a block for editing. A version that changed meanwhile is not
-// overwritten: its text is said, and only saving once more replaces it.
+// editBlock opens a block for editing. If the block changed in the meantime, it
+// isn't overwritten: the new text is shown, and only a second save replaces it.
 func (m *Model) editBlock(agent, label string) tea.Cmd {
 	return load(m, m.readBlock(agent, label), func(m *Model, v tagged) tea.Cmd {
 		if v.block.ReadOnly {
-			m.push(&panel.Text{Theme: m.theme, Title: label + " (read only)", Draw: func(w int) string { return wrapTo(v.block.Value, w) }}, nil)
+			m.push(
+				&panel.Text{Theme: m.theme, Title: label + " (read only)", Draw: func(w int) string { return wrapTo(v.block.Value, w) }},
+				nil,
+			)
 			return nil
 		}
 		e := panel.NewEdit(m.theme, label, v.block.Value, false)

@@ -16,20 +16,20 @@ import (
 	"loci/tui/transcript"
 )
 
-// place is a point of a conversation's past: before what a person said, or with
-// a step what that step was sent.
+// place is a point in a conversation's past: before something the person said
+// or, if step is set, what that step was sent.
 type place struct {
 	run, step string
-	words     string // that the person said
+	words     string // what the person said
 	label     string // of the step
 	at        time.Time
-	turns     int // that go with it, this one among them
+	turns     int // how many turns would go, including this one
 }
 
-// wordsMost bounds what is quoted of a message in a line.
+// wordsMost bounds how much of a message is quoted in a line.
 const wordsMost = 48
 
-// name says where a place is.
+// name describes a place.
 func (p place) name() string {
 	words := "“" + transcript.Short(transcript.OneLine(p.words), wordsMost) + "”"
 	if p.step != "" {
@@ -38,7 +38,7 @@ func (p place) name() string {
 	return "before " + words
 }
 
-// when is a moment as short as it can be told.
+// when is a moment in as few words as possible.
 func (m *Model) when(t time.Time) string {
 	t, now := t.Local(), m.now().Local()
 	switch {
@@ -50,8 +50,8 @@ func (m *Model) when(t time.Time) string {
 	return t.Format("2 Jan 2006 15:04")
 }
 
-// placesOf are the turns of a conversation, from what was said in it, the newest
-// first. What no run answered cannot be gone back to.
+// placesOf finds the turns of a conversation from what was said in it, newest
+// first. A message that no run answered is not a place to go back to.
 func placesOf(said []api.Message) []place {
 	var out []place
 	for _, x := range said {
@@ -73,8 +73,7 @@ func (m *Model) busyFor(command string) bool {
 	return true
 }
 
-// been is what /rewind and /fork show: what was said, and where the conversation
-// went back already.
+// been is what /rewind and /fork show: what was said, and the rewinds so far.
 type been struct {
 	places  []place
 	rewinds []api.Rewind
@@ -91,7 +90,7 @@ func (m *Model) readPast(t Thread) func(context.Context) (been, error) {
 	}
 }
 
-// openRewind lets the person choose where the conversation goes back to.
+// openRewind lets the person choose where to take the conversation back to.
 func (m *Model) openRewind(string) tea.Cmd {
 	if m.busyFor("/rewind") {
 		return nil
@@ -131,15 +130,15 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// outlook is what a rewind would do, as far as it can be told before.
+// outlook is what a rewind would do, as far as can be told in advance.
 type outlook struct {
-	thread Thread   // in which the turn ran
+	thread Thread   // where the turn ran
 	places []place  // the steps of the turn
 	back   []string // what memory blocks go back to
-	shared []string // labels of blocks that changed, but belong to others, too
+	shared []string // labels of blocks that changed but are shared with other agents
 }
 
-// lookBack finds out what a rewind to a place would bring.
+// lookBack finds out what a rewind to a place would do.
 func (m *Model) lookBack(t Thread, p place) func(context.Context) (outlook, error) {
 	return func(ctx context.Context) (outlook, error) {
 		turn, err := m.backend.Turn(ctx, p.run)
@@ -176,9 +175,9 @@ func (m *Model) lookBack(t Thread, p place) func(context.Context) (outlook, erro
 	}
 }
 
-// versionAt is the version that a block had when a message came. The times of
-// messages are cut to seconds: within that second, a person's edits count as
-// earlier and those of a step as later.
+// versionAt is the version a block had when a message came. Message times are
+// cut to seconds: within that second, a person's edits count as earlier and a
+// step's edits as later.
 func versionAt(newestFirst []api.BlockVersion, at time.Time) (api.BlockVersion, bool) {
 	for _, v := range newestFirst {
 		if v.CreatedAt.Before(at.Add(time.Second)) && v.StepID == nil || v.CreatedAt.Before(at) {
@@ -188,7 +187,7 @@ func versionAt(newestFirst []api.BlockVersion, at time.Time) (api.BlockVersion, 
 	return api.BlockVersion{}, false
 }
 
-// stepPlaces are the steps of a turn, if there is more than one to go back to.
+// stepPlaces are the steps of a turn, if it has more than one to go back to.
 func stepPlaces(p place, steps []api.Step, messages []api.Message) []place {
 	if len(steps) < 2 {
 		return nil
@@ -218,7 +217,7 @@ func stepPlaces(p place, steps []api.Step, messages []api.Message) []place {
 	return out
 }
 
-// askRewind says what a rewind would do, and asks.
+// askRewind says what a rewind would do, and asks for confirmation.
 func (m *Model) askRewind(t Thread, p place) tea.Cmd {
 	return load(m, m.lookBack(t, p), func(m *Model, o outlook) tea.Cmd {
 		if o.thread != t {
@@ -232,10 +231,20 @@ func (m *Model) askRewind(t Thread, p place) tea.Cmd {
 			{'f', "fork from there instead: this conversation stays as it is", func() tea.Cmd { return m.fork(t, p) }},
 		}
 		if len(o.shared) > 0 {
-			choices = append(choices, choice{'a', "go back, and take shared memory back for all: " + strings.Join(o.shared, ", "), func() tea.Cmd { return m.rewind(t, p, true) }})
+			choices = append(
+				choices,
+				choice{
+					'a',
+					"go back, and take shared memory back for all: " + strings.Join(o.shared, ", "),
+					func() tea.Cmd { return m.rewind(t, p, true) },
+				},
+			)
 		}
 		if p.step == "" && len(o.places) > 1 {
-			choices = append(choices, choice{'s', "choose one of its " + count(len(o.places), "step"), func() tea.Cmd { return m.openSteps(t, o.places) }})
+			choices = append(
+				choices,
+				choice{'s', "choose one of its " + count(len(o.places), "step"), func() tea.Cmd { return m.openSteps(t, o.places) }},
+			)
 		}
 		m.ask("Go back to "+p.name()+"?", m.outlookText(p, o), choices)
 		return nil
@@ -252,7 +261,7 @@ func (m *Model) openSteps(t Thread, places []place) tea.Cmd {
 	return nil
 }
 
-// outlookText are the lines that say what comes back and what stays.
+// outlookText says what comes back and what stays.
 func (m *Model) outlookText(p place, o outlook) []string {
 	goes := "Leaves the conversation: " + count(p.turns, "turn") + ", from that message on. "
 	if p.step != "" {
@@ -270,15 +279,15 @@ func (m *Model) outlookText(p place, o outlook) []string {
 	return append(out, "Stays: files, shared archives, other conversations.", "/undo takes it back.")
 }
 
-// choice is an answer to a question in a panel.
+// choice is one answer to a question in a panel.
 type choice struct {
 	key  rune
 	help string
 	do   func() tea.Cmd
 }
 
-// ask shows a question with its answers. Only their own keys answer it, so that
-// a space or an enter too many does nothing.
+// ask shows a question with its answers. Only the answers' own keys count, so a
+// stray space or enter does nothing.
 func (m *Model) ask(title string, lines []string, choices []choice) {
 	draw := func(width int) string {
 		var rows []string
@@ -294,7 +303,7 @@ func (m *Model) ask(title string, lines []string, choices []choice) {
 	}
 	keys := func(msg tea.KeyPressMsg) (panel.Action, bool) {
 		if msg.String() == "enter" {
-			return panel.Action{}, true // it is a question
+			return panel.Action{}, true // Enter must not close a question
 		}
 		for i, c := range choices {
 			if msg.String() == string(c.key) {
@@ -303,18 +312,21 @@ func (m *Model) ask(title string, lines []string, choices []choice) {
 		}
 		return panel.Action{}, false
 	}
-	m.push(&panel.Text{Theme: m.theme, Title: title, Draw: draw, Keys: keys, Foot: string(choices[0].key) + " " + choices[0].help}, func(a panel.Action) tea.Cmd {
-		return choices[a.Index].do()
-	})
+	m.push(
+		&panel.Text{Theme: m.theme, Title: title, Draw: draw, Keys: keys, Foot: string(choices[0].key) + " " + choices[0].help},
+		func(a panel.Action) tea.Cmd {
+			return choices[a.Index].do()
+		},
+	)
 }
 
-// travelled is where a conversation is after a rewind.
+// travelled is the state of a conversation after a rewind.
 type travelled struct {
 	rewind  api.Rewind
 	history []api.Message
 }
 
-// travel goes back or forth and reads what the conversation is then.
+// travel goes back or forward and reads the resulting conversation.
 func (m *Model) travel(t Thread, call func(context.Context) (api.Rewind, error), then func(m *Model, v travelled) tea.Cmd) tea.Cmd {
 	m.closePanels()
 	m.travelling = true
@@ -322,12 +334,12 @@ func (m *Model) travel(t Thread, call func(context.Context) (api.Rewind, error),
 		var v travelled
 		var err error
 		if v.rewind, err = call(m.ctx); err == nil {
-			v.history, err = m.backend.Messages(m.ctx, t, "", historyMost)
+			v.history, err = m.backend.Messages(m.ctx, t, lately())
 		}
 		return panelMsg{func(m *Model) tea.Cmd {
 			m.travelling = false
 			switch {
-			case err != nil && v.rewind.ID != "": // the next hint shows what it is then
+			case err != nil && v.rewind.ID != "": // the next hint will show the result
 				m.failure("it went back, but the conversation cannot be read: " + explain(err))
 				return nil
 			case err != nil:
@@ -346,7 +358,7 @@ func (m *Model) travel(t Thread, call func(context.Context) (api.Rewind, error),
 	}
 }
 
-// replace takes what a conversation is now in the place of what was shown of it.
+// replace replaces what was shown of a conversation with its current state.
 func (m *Model) replace(history []api.Message) {
 	m.items, m.lastID, m.contextMost = nil, "", 0
 	m.keep(itemsOf(history)...)
@@ -366,7 +378,11 @@ func (m *Model) rewind(t Thread, p place, shared bool) tea.Cmd {
 	}
 	call := func(ctx context.Context) (api.Rewind, error) { return m.backend.Rewind(ctx, in) }
 	return m.travel(t, call, func(m *Model, v travelled) tea.Cmd {
-		m.marked("went back to " + p.name() + rewindParts(v.rewind) + "; what stands above from there on is no longer part of the conversation · /undo brings it back")
+		m.marked(
+			"went back to " + p.name() + rewindParts(
+				v.rewind,
+			) + "; what stands above from there on is no longer part of the conversation · /undo brings it back",
+		)
 		if p.step == "" {
 			m.giveBack(p.words, "")
 		}
@@ -374,8 +390,8 @@ func (m *Model) rewind(t Thread, p place, shared bool) tea.Cmd {
 	})
 }
 
-// marked prints the line that says what the conversation is from here on, and
-// what it ends with.
+// marked prints a line that says how the conversation changed, followed by the
+// conversation's end.
 func (m *Model) marked(text string) {
 	ends := ""
 	for _, it := range slices.Backward(m.items) {
@@ -388,8 +404,8 @@ func (m *Model) marked(text string) {
 	m.show(transcript.Item{Kind: transcript.Notice, Text: cmp.Or(ends, "it is empty now")})
 }
 
-// giveBack puts a text into the prompt if that is empty, and else where it can be
-// found. It never mixes with what the person types.
+// giveBack puts a text into the prompt if that is empty, and otherwise where
+// the person can find it. It never mixes with what they are typing.
 func (m *Model) giveBack(text, why string) {
 	where := "↑ brings it back"
 	if m.prompt.Offer(text) {
@@ -400,7 +416,7 @@ func (m *Model) giveBack(text, why string) {
 	}
 }
 
-// rewindParts says what a rewind changed beside the conversation.
+// rewindParts says what a rewind changed besides the conversation.
 func rewindParts(r api.Rewind) string {
 	var out strings.Builder
 	for _, p := range []struct {
@@ -414,10 +430,10 @@ func rewindParts(r api.Rewind) string {
 	return out.String()
 }
 
-// missingMost is how many things that could not be restored are named.
+// missingMost is how many of the things that couldn't be restored are named.
 const missingMost = 5
 
-// tellMissing says what a rewind could not restore.
+// tellMissing says what a rewind couldn't restore.
 func (m *Model) tellMissing(r api.Rewind) {
 	if len(r.Missing) == 0 {
 		return
@@ -436,7 +452,7 @@ func rewindNote(r api.Rewind) string {
 	return strings.TrimPrefix(rewindParts(r), ", ")
 }
 
-// openFork lets the person choose where another conversation goes on from.
+// openFork lets the person choose where a new conversation branches off.
 func (m *Model) openFork(string) tea.Cmd {
 	thread := m.thread
 	return load(m, m.readPast(thread), func(m *Model, b been) tea.Cmd {
@@ -455,8 +471,8 @@ func (m *Model) openFork(string) tea.Cmd {
 	})
 }
 
-// fork makes a conversation that shares what was said up to a place, and goes on
-// in it.
+// fork makes a conversation that shares everything up to a place, and switches
+// to it.
 func (m *Model) fork(t Thread, p place) tea.Cmd {
 	m.closePanels()
 	name, model, from := m.agentName, m.model, m.threadName()
@@ -466,7 +482,7 @@ func (m *Model) fork(t Thread, p place) tea.Cmd {
 			return threadMsg{err: err}
 		}
 		made := threadOf(t.Agent, c.ID)
-		messages, err := m.backend.Messages(m.ctx, made, "", historyMost)
+		messages, err := m.backend.Messages(m.ctx, made, lately())
 		what := "a fork of " + from
 		if p.run != "" {
 			what += ", as it was " + p.name()
@@ -482,8 +498,8 @@ func (m *Model) fork(t Thread, p place) tea.Cmd {
 	}
 }
 
-// forkAt forks a conversation at a place, which a fork has in common with the
-// conversation that it was made from.
+// forkAt forks a conversation at a place. If the conversation is itself a fork,
+// the place may lie in the part it shares with its original.
 func (m *Model) forkAt(ctx context.Context, t Thread, p place) (api.Conversation, error) {
 	if p.run == "" {
 		return m.backend.Fork(ctx, t, "")
@@ -502,7 +518,7 @@ func (m *Model) forkAt(ctx context.Context, t Thread, p place) (api.Conversation
 	return m.backend.Fork(ctx, turn.thread, step)
 }
 
-// threadName is how the conversation that is open is listed by /resume.
+// threadName is the open conversation's name as /resume lists it.
 func (m *Model) threadName() string {
 	if m.thread.Conversation == "" {
 		return "the first conversation"
@@ -510,8 +526,8 @@ func (m *Model) threadName() string {
 	return "this conversation"
 }
 
-// lookWhetherRewound asks, on a hint, whether another terminal took the
-// conversation back, and says so.
+// lookWhetherRewound checks, after a hint, whether another terminal rewound the
+// conversation, and says so.
 func (m *Model) lookWhetherRewound() tea.Cmd {
 	thread := m.thread
 	return func() tea.Msg {
@@ -520,7 +536,7 @@ func (m *Model) lookWhetherRewound() tea.Cmd {
 			return nil
 		}
 		v := travelled{rewind: rewinds[0]}
-		v.history, err = m.backend.Messages(m.ctx, thread, "", historyMost)
+		v.history, err = m.backend.Messages(m.ctx, thread, lately())
 		return panelMsg{func(m *Model) tea.Cmd {
 			if err != nil || thread != m.thread || m.travelling || m.turn != nil || v.rewind.ID == m.rewound {
 				return nil

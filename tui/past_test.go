@@ -56,7 +56,11 @@ func TestARewindSaysWhatComesBackAndAsksFirst(t *testing.T) {
 	for _, e := range l.Entries {
 		titles = append(titles, e.Title+" | "+e.Note)
 	}
-	want := []string{"11:30  What do I like? | 1 turn back", "10:30  I like tea from 京都 | 2 turns back", "09:30  My name is Ada | 3 turns back"}
+	want := []string{
+		"11:30  What do I like? | 1 turn back",
+		"10:30  I like tea from 京都 | 2 turns back",
+		"09:30  My name is Ada | 3 turns back",
+	}
 	if diff := cmp.Diff(want, titles); diff != "" {
 		t.Error(diff)
 	}
@@ -131,7 +135,10 @@ func TestUndoingARewindAsksWhenTheConversationWentOn(t *testing.T) {
 	r.hears("went back to")
 	r.m.prompt.Set("")
 	f.mu.Lock()
-	f.history = append(f.history, api.Message{MessageType: api.MessageUser, ID: "later", RunID: "run-later", Date: api.On(day(14, 0)), Content: api.Text("later")})
+	f.history = append(
+		f.history,
+		api.Message{MessageType: api.MessageUser, ID: "later", RunID: "run-later", Date: api.On(day(14, 0)), Content: api.Text("later")},
+	)
 	f.mu.Unlock()
 	r.say("/undo")
 	r.until("the question", func() bool { return strings.Contains(r.view(), "1 turn that followed the rewind") })
@@ -323,6 +330,30 @@ func TestGoingBackWaitsForTheAgentAndSaysWhatFailed(t *testing.T) {
 	r.until("the reason", func() bool { return strings.Contains(r.status(), "a run is active") })
 }
 
+func TestASearchSaysWhatItCouldNotLookAt(t *testing.T) {
+	t.Parallel()
+	for partial, want := range map[api.Partial]string{
+		"":                  "",
+		api.PartialBehind:   "results may be missing: some texts are still being indexed",
+		api.PartialBuilding: "results may be missing: the search index is still being built",
+	} {
+		f := newFake()
+		f.partial = partial
+		r := newRobot(t, f, 80, 24).connect()
+		r.say("/search tea")
+		r.until("results", func() bool { return strings.Contains(r.view(), "agent: It said tea") })
+		if !strings.Contains(r.view(), want) || want == "" && strings.Contains(r.view(), "missing") {
+			t.Errorf("%q:\n%s", partial, r.view())
+		}
+		if partial == api.PartialBuilding { // nothing is found
+			r.say(" from:thoughts")
+			r.until("no results", func() bool {
+				return strings.Contains(r.view(), "nothing found yet: the search index is still being built")
+			})
+		}
+	}
+}
+
 func TestASearchIsNarrowedByWhoAndWhen(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, newFake(), 80, 24).connect()
@@ -337,7 +368,7 @@ func TestASearchIsNarrowedByWhoAndWhen(t *testing.T) {
 		*q.EndDate != *api.AtText(time.Date(today.Year(), today.Month(), today.Day()-1, 0, 0, 0, 0, today.Location())) {
 		t.Errorf("asked %+v", q)
 	}
-	for query, until := range map[string]time.Time{ // as of the command line's --until, a day counts whole
+	for query, until := range map[string]time.Time{ // as with --until on the command line, the whole day counts
 		"tea until:2026-02-01": time.Date(2026, 2, 2, 0, 0, 0, 0, time.UTC), "tea before:2026-02-01": time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC),
 	} {
 		if w, err := parseSearch(query, r.now.UTC()); err != nil || !w.before.Equal(until) {

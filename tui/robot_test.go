@@ -16,8 +16,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// robot drives a model without a terminal: it runs the commands and feeds what
-// they bring. What would be printed stays in the model's items.
+// robot drives a model without a terminal: it runs the commands and feeds their
+// results back. What would be printed stays in the model's items.
 type robot struct {
 	t    *testing.T
 	m    *Model
@@ -79,11 +79,11 @@ func (r *robot) feed(msg tea.Msg) {
 	r.run(cmd)
 }
 
-// until feeds what comes until ok.
+// until feeds incoming messages until ok returns true.
 func (r *robot) until(what string, ok func() bool) {
 	r.t.Helper()
 	limit := time.After(time.Minute)
-	look := time.NewTicker(5 * time.Millisecond) // at what happens without a message
+	look := time.NewTicker(5 * time.Millisecond) // for changes that come without a message
 	defer look.Stop()
 	for !ok() {
 		select {
@@ -98,7 +98,9 @@ func (r *robot) until(what string, ok func() bool) {
 
 func (r *robot) connect() *robot {
 	r.t.Helper()
-	r.until("the connection", func() bool { return r.m.connected && r.m.contextMost > 0 && r.m.daemonPID > 0 && r.f.watches() > 0 })
+	r.until("the connection", func() bool {
+		return r.m.connected && r.m.contextMost > 0 && r.m.contextUsed > 0 && r.m.daemonPID > 0 && r.f.watches() > 0
+	})
 	return r
 }
 
@@ -106,7 +108,7 @@ func (r *robot) key(k tea.Key) { r.feed(tea.KeyPressMsg(k)) }
 
 func (r *robot) enter() { r.key(tea.Key{Code: tea.KeyEnter}) }
 
-// holds checks what stands in the prompt.
+// holds checks the prompt's text.
 func (r *robot) holds(text string) {
 	r.t.Helper()
 	if got := r.m.prompt.Text(); got != text {
@@ -132,7 +134,7 @@ func (r *robot) idle() {
 
 func (r *robot) status() string { return ansi.Strip(r.m.status()) }
 
-// said is what was printed, one item after the other.
+// said is what was printed, one item after another.
 func (r *robot) said() string {
 	var b strings.Builder
 	for _, it := range r.m.items {

@@ -17,18 +17,20 @@ import (
 
 // Options say what to open and where to show it.
 type Options struct {
-	Client  *client.Client // how to reach the daemon, which it may start
-	Who     api.Client     // who asks; its Open is not used
-	Backend Backend        // in place of Client and Who, for tests
+	Client  *client.Client // how to reach the daemon, and start it if need be
+	Who     api.Client     // who is asking; its Open isn't used
+	Backend Backend        // replaces Client and Who in tests
 
-	Open     api.Open // agent and conversation; zero: as the daemon finds them
-	Model    string   // for the runs of this chat; empty: the agent's
+	Open     api.Open // agent and conversation; zero: the daemon chooses
+	Model    string   // for this chat's runs; empty: the agent's
 	NoColor  bool
-	CopyFile string        // where /copy leaves its text when no tool is there
-	Notes    <-chan string // lines that the client wants a person to know; may be nil
+	Theme    string        // dark or light; otherwise the terminal is asked
+	Editor   string        // command of the person's text editor; empty: none
+	CopyFile string        // where /copy leaves its text if there is no clipboard tool
+	Notes    <-chan string // lines from the client to show to the person; may be nil
 
-	// About says what a person should know of the daemon that answers, in one
-	// line; may be nil.
+	// About says in one line what a person should know about the daemon that
+	// answers; may be nil.
 	About func(api.Status) string
 
 	In  *os.File // nil: standard input
@@ -37,8 +39,8 @@ type Options struct {
 	greet string
 }
 
-// Notes returns a function for client.Options.Notify and the channel that it
-// feeds. Lines that nobody reads in time are dropped.
+// Notes returns a function for client.Options.Notify and the channel it feeds.
+// Lines that aren't read in time are dropped.
 func Notes() (notify func(string), notes <-chan string) {
 	ch := make(chan string, 32)
 	return func(line string) {
@@ -49,9 +51,9 @@ func Notes() (notify func(string), notes <-chan string) {
 	}, ch
 }
 
-// Run shows the chat until the person leaves or ctx ends. What it opened it has
-// closed when it returns; runs go on in the daemon. The error is that of opening
-// the agent, or of the terminal.
+// Run shows the chat until the person leaves or ctx ends. It closes everything
+// it opened before it returns; runs go on in the daemon. Its error comes from
+// opening the agent or from the terminal.
 func Run(ctx context.Context, o Options) error {
 	if o.In == nil {
 		o.In = os.Stdin
@@ -71,7 +73,7 @@ func Run(ctx context.Context, o Options) error {
 	var wg sync.WaitGroup
 	out := term.NewOutput(o.Out)
 	m := newModel(ctx, &wg, o, out, width, height)
-	_, err = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(o.In), tea.WithOutput(out), tea.WithFPS(120), tea.WithFilter(term.Filter(out))).Run()
+	err = term.Run(ctx, m, o.In, out)
 	cancel()
 	err = errors.Join(ended(ctx, err), out.Close())
 	wg.Wait()
@@ -81,10 +83,11 @@ func Run(ctx context.Context, o Options) error {
 	return err
 }
 
-// ended tells an end that someone asked for from a failure.
+// ended tells a requested end from a failure.
 func ended(ctx context.Context, err error) error {
-	if errors.Is(err, tea.ErrInterrupted) || (errors.Is(err, tea.ErrProgramKilled) && errors.Is(err, context.Canceled) && ctx.Err() != nil) {
-		return nil //nolint:nilerr // it was asked for
+	if errors.Is(err, tea.ErrInterrupted) ||
+		(errors.Is(err, tea.ErrProgramKilled) && errors.Is(err, context.Canceled) && ctx.Err() != nil) {
+		return nil //nolint:nilerr // the end was requested
 	}
 	return err
 }

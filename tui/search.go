@@ -16,7 +16,7 @@ import (
 
 const (
 	searchMost  = 50
-	searchRoles = api.SearchMost // read where only those of one role are shown
+	searchRoles = api.SearchMost // read when filtering by role
 	searchHelp  = "from:me|agent|thoughts · after:2026-03-01 · before:yesterday"
 )
 
@@ -27,7 +27,7 @@ type wanted struct {
 	after, before time.Time       // days; zero: any
 }
 
-// parseSearch takes the words that narrow a search out of a query.
+// parseSearch takes the words that narrow a search out of the query.
 func parseSearch(query string, now time.Time) (wanted, error) {
 	var w wanted
 	var words []string
@@ -43,7 +43,7 @@ func parseSearch(query string, now time.Time) (wanted, error) {
 			w.after, err = dayOf(value, now)
 		case key == "before":
 			w.before, err = dayOf(value, now)
-		case key == "until": // that day counts, as it does on the command line
+		case key == "until": // includes that day, as on the command line
 			if w.before, err = dayOf(value, now); err == nil {
 				w.before = w.before.AddDate(0, 0, 1)
 			}
@@ -76,7 +76,8 @@ func roleOf(name string) (api.MessageType, error) {
 	return "", fmt.Errorf("from:%s is not known; me, agent or thoughts", transcript.OneLine(name))
 }
 
-// dayOf reads a day: a date, today, yesterday, or a number of days as 7d.
+// dayOf parses a day: a date, today, yesterday, or a number of days, such as
+// 7d.
 func dayOf(name string, now time.Time) (time.Time, error) {
 	year, month, day := now.Date()
 	today := time.Date(year, month, day, 0, 0, 0, 0, now.Location())
@@ -98,7 +99,7 @@ func dayOf(name string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// request is the search as the daemon wants it.
+// request is the search in the daemon's form.
 func (w wanted) request(agent string) api.SearchMessages {
 	limit := searchMost
 	if w.role != "" {
@@ -109,7 +110,7 @@ func (w wanted) request(agent string) api.SearchMessages {
 	}
 }
 
-// keep are the results that were wanted.
+// keep filters the results by role, and limits how many there are.
 func (w wanted) keep(found []api.MessageResult) []api.MessageResult {
 	var out []api.MessageResult
 	for _, r := range found {
@@ -126,24 +127,23 @@ func (m *Model) openSearch(query string) tea.Cmd {
 	var results []api.MessageResult
 	m.push(s, func(a panel.Action) tea.Cmd {
 		if a.Kind == panel.Choose {
-			m.openResult(results[a.Index])
-			return nil
+			return m.openResult(results[a.Index])
 		}
 		s.Ask(a.Text)
 		w, err := parseSearch(a.Text, m.now().Local())
 		if err != nil {
 			results = nil
-			s.Found(a.Text, nil, err.Error())
+			s.Found(a.Text, nil, "", err.Error())
 			return nil
 		}
 		return func() tea.Msg {
-			found, err := m.backend.Search(m.ctx, w.request(agent))
+			found, partial, err := m.backend.Search(m.ctx, w.request(agent))
 			return panelMsg{func(*Model) tea.Cmd {
 				problem := ""
 				if err != nil {
 					problem = explain(err)
 				}
-				if found = w.keep(found); s.Found(a.Text, entriesOf(found), problem) {
+				if found = w.keep(found); s.Found(a.Text, entriesOf(found), noteOf(len(found), partial), problem) {
 					results = found
 				}
 				return nil
@@ -157,7 +157,22 @@ func (m *Model) openSearch(query string) tea.Cmd {
 	return nil
 }
 
-// resultWidth leaves room for the date of a result on the usual screen.
+// noteOf says what a search had to leave out.
+func noteOf(n int, partial api.Partial) string {
+	if partial == "" {
+		return ""
+	}
+	why := "some texts are still being indexed"
+	if partial == api.PartialBuilding {
+		why = "the search index is still being built"
+	}
+	if n == 0 {
+		return "nothing found yet: " + why
+	}
+	return "results may be missing: " + why
+}
+
+// resultWidth leaves room for a result's date on a typical screen.
 const resultWidth = 50
 
 func entriesOf(results []api.MessageResult) []panel.Entry {
@@ -175,11 +190,4 @@ func entriesOf(results []api.MessageResult) []panel.Entry {
 func whose(t api.MessageType) string {
 	names := map[api.MessageType]string{api.MessageUser: "you", api.MessageAssistant: "agent", api.MessageReasoning: "thought"}
 	return cmp.Or(names[t], strings.TrimSuffix(string(t), "_message"))
-}
-
-func (m *Model) openResult(r api.MessageResult) {
-	text := cmp.Or(r.Content.String(), r.Reasoning)
-	m.push(&panel.Text{Theme: m.theme, Title: whose(r.MessageType) + ", " + r.CreatedAt.Local().Format("Mon 2 Jan 2006, 15:04"), Draw: func(w int) string {
-		return transcript.NewRenderer(m.theme, w).Item(transcript.Item{Kind: transcript.Assistant, Text: text}, true)
-	}}, nil)
 }

@@ -29,7 +29,7 @@ func TestAnotherModelIsSaidOnceAndStandsInTheStatusLine(t *testing.T) {
 func TestAModelChangedElsewhereIsSeenAfterTheRun(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, newFake(), 80, 24).connect()
-	if err := r.f.SetModel(r.ctx, "agent-1", "openai/gpt-6"); err != nil {
+	if _, err := r.f.SetModel(r.ctx, "agent-1", "openai/gpt-6"); err != nil {
 		t.Fatal(err)
 	}
 	r.say("hello")

@@ -14,7 +14,7 @@ import (
 
 func TestTheFirstScreenIsThePromptAndThreeLines(t *testing.T) {
 	x := chat(t, 80, 24, "run")
-	x.WaitAll("$ loci\nTalk to Ada.\nenter sends · ctrl+j new line · / commands\n›\nAda · openai/gpt-4o")
+	x.WaitAll("$ loci\nTalk to Ada.\nenter sends · ctrl+j new line · / commands\n›\nAda · openai/gpt-4o · 12%")
 }
 
 func TestATurnStandsInTheScrollbackAsItWasShown(t *testing.T) {
@@ -41,10 +41,11 @@ func TestALongAnswerIsWholeInTheScrollbackAndStandsThereOnce(t *testing.T) {
 	for i := range 40 {
 		fmt.Fprintf(&want, "Paragraph %d has some words in it.\n\n", i)
 	}
+	want.WriteString("```go\n") // without colours
 	for i := range 60 {
 		fmt.Fprintf(&want, "line(%d)\n", i)
 	}
-	want.WriteString("\n a │ b\n───┼───\n 1 │ 2\n\nThe end.\n\n›\nAda · openai/gpt-4o · 47%")
+	want.WriteString("```\n\n a │ b\n───┼───\n 1 │ 2\n\nThe end.\n\n›\nAda · openai/gpt-4o · 47%")
 	x.WaitAll(want.String())
 }
 
@@ -70,9 +71,9 @@ func TestResizingWhileItAnswersLeavesNoGhosts(t *testing.T) {
 	}
 }
 
-// onlyTicks says that of what the chat wrote, the last is its spinner that moves. A
-// terminal wraps its rows before it tells the new size: what is drawn in full in
-// between stands there in the shape of the old size, and no program can know that.
+// onlyTicks says that the last thing the chat wrote is its spinner moving. A
+// terminal wraps its rows before it reports its new size: a full redraw in
+// between keeps the shape of the old size, and no program can know that.
 func onlyTicks(written string) bool {
 	ticks := 0
 	for _, r := range written[max(0, strings.LastIndex(written, ansi.EraseScreenBelow)):] {
@@ -247,7 +248,11 @@ func TestHistoryShowsTheLastScreenful(t *testing.T) {
 func TestAHugeMessageDoesNotFloodTheTerminalThatOpensIt(t *testing.T) {
 	x := chat(t, 80, 24, "huge")
 	all := x.Wait("the message", x.All, func(s string) bool { return strings.Contains(s, "\n  last\n\n›\nAda") })
-	if n := strings.Count(all, "\n"); n > 24 || !strings.Contains(all, "$ loci\n› first\n") || !strings.Contains(all, "more lines (ctrl+o)") {
+	if n := strings.Count(
+		all,
+		"\n",
+	); n > 24 || !strings.Contains(all, "$ loci\n› first\n") ||
+		!strings.Contains(all, "more lines (ctrl+o)") {
 		t.Errorf("%d rows:\n%s", n, all)
 	}
 }
@@ -327,11 +332,11 @@ func TestARewindIsMarkedBelowWhatTheTerminalKeeps(t *testing.T) {
 			x := chat(t, size[0], size[1], "past")
 			before := x.Wait("the history", x.All, func(s string) bool { return strings.Contains(s, "Answer 2") })
 			say1(x, "/rewind")
-			x.WaitFor("type to filter") // the commands in the prompt have a ▸ too
+			x.WaitFor("type to filter") // commands in the prompt have a ▸ too
 			x.Keys("Escape")
 			x.Wait("the thread", x.All, func(s string) bool { return s == before })
 			say1(x, "/rewind")
-			x.WaitFor("type to filter") // the commands in the prompt have a ▸ too
+			x.WaitFor("type to filter") // commands in the prompt have a ▸ too
 			x.Keys("Enter")
 			x.WaitFor("y go back")
 			x.Type("y")
@@ -342,7 +347,11 @@ func TestARewindIsMarkedBelowWhatTheTerminalKeeps(t *testing.T) {
 				t.Errorf("the terminal holds\n%s", all)
 			}
 			x.Keys("C-l")
-			x.Wait("what is true", x.Screen, func(s string) bool { return !strings.Contains(s, "Answer 2") && strings.Contains(s, "Answer 1") })
+			x.Wait(
+				"what is true",
+				x.Screen,
+				func(s string) bool { return !strings.Contains(s, "Answer 2") && strings.Contains(s, "Answer 1") },
+			)
 		})
 	}
 }

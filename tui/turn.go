@@ -12,46 +12,47 @@ import (
 	"loci/tui/transcript"
 )
 
-// turn is a run as it is shown: one of our own, or one that another terminal
-// started in this conversation.
+// turn is a run as shown: one of our own, or one that another terminal started
+// in this conversation.
 type turn struct {
 	input   string
-	otid    string // of the input, as it was sent
+	otid    string // of the input, as sent
 	foreign bool
 	run     string             // known as soon as the daemon has accepted it
-	feed    *feed[api.Message] // nil: it is lost, and will be followed again
+	feed    *feed[api.Message] // nil: lost, will be followed again
 	seq     int64              // the highest seq_id seen
-	away    string             // why it is lost
-	wait    time.Duration      // before it is followed again
-	unsure  bool               // the connection ended before it was known whether it is accepted
-	unheard bool               // it was accepted, and what became of it cannot be read
+	away    string             // why it was lost
+	wait    time.Duration      // until it is followed again
+	unsure  bool               // the connection ended before we knew whether the run was accepted
+	unheard bool               // it was accepted, but its outcome can't be read
 	started time.Time
 
-	// The part that grows: an answer, reasoning, or nothing.
+	// The part that is growing: an answer, reasoning, or nothing.
 	kind   transcript.Kind
 	key    string
 	since  time.Time
 	text   strings.Builder
 	stream transcript.Stream
-	blocks int // of the answer, printed
-	item   int // of the answer, in the list of items
+	blocks int // of the answer, printed so far
+	item   int // index of the answer in items
 
-	calls []transcript.Call // under way
+	calls []transcript.Call // in progress
 
 	cancel  bool // the person wants it to stop
-	asked   bool // and the daemon was told
-	shown   bool // something of the agent's was shown
+	asked   bool // the daemon was asked to stop it
+	shown   bool // something from the agent was shown
 	stored  bool // a step was saved: the input is part of the conversation
 	stop    api.StopReason
 	problem string
 
-	compacting bool // a summary is being written
-	broken     bool // the connection broke, which has not been said yet
-	told       bool // it has been said
-	daemon     int  // the daemon that it broke to
+	compacting bool   // a summary is being written
+	broken     bool   // the connection broke, and nobody has been told yet
+	told       bool   // the person was told
+	waits      string // what it is waiting for, for the status line
+	daemon     int    // pid of the daemon that the connection broke to
 }
 
-// begin starts to show a run.
+// begin starts showing a run.
 func (m *Model) begin(t *turn) tea.Cmd {
 	t.started, t.item, t.wait = m.now(), -1, retryFirst
 	t.stream.Long, t.stream.Wide = max(6, m.height/2), m.render.Prose()
@@ -60,7 +61,7 @@ func (m *Model) begin(t *turn) tea.Cmd {
 	return tea.Batch(t.feed.next, m.tick())
 }
 
-// take handles a batch of messages of the run that is shown.
+// take handles a batch of messages of the run being shown.
 func (m *Model) take(msg batchMsg[api.Message]) tea.Cmd {
 	t := m.turn
 	if t == nil || msg.feed != t.feed {
@@ -96,7 +97,11 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 		t.run = msg.RunID
 		m.seen[t.run] = true
 	}
-	if msg.ID != "" && !slices.Contains([]api.MessageType{api.MessagePing, api.MessageUserInput, api.MessageEvent}, msg.MessageType) { // those are no records
+	if msg.ID != "" &&
+		!slices.Contains(
+			[]api.MessageType{api.MessagePing, api.MessageUserInput, api.MessageEvent},
+			msg.MessageType,
+		) { // these aren't records
 		m.lastID = msg.ID
 	}
 	if t.broken && msg.MessageType != api.MessagePing && msg.MessageType != api.MessageNotice {
@@ -104,6 +109,12 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 	}
 	if msg.MessageType != api.MessagePing {
 		t.compacting = msg.MessageType == api.MessageEvent
+	}
+	if t.waits != "" && msg.MessageType != api.MessageNotice && msg.MessageType != api.MessagePing {
+		if m.flash == t.waits {
+			m.flash = "" // the wait is over
+		}
+		t.waits = ""
 	}
 	switch msg.MessageType {
 	case api.MessagePing:
@@ -150,7 +161,7 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 	return nil
 }
 
-// problemOf is what went wrong with a run, with what is known of why.
+// problemOf is what went wrong with a run, and why if known.
 func problemOf(msg *api.Message) string {
 	problem := strings.TrimSpace(msg.ErrorText)
 	if d := strings.TrimSpace(msg.Detail); d != "" && !strings.Contains(problem, d) {
@@ -166,9 +177,10 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 	n := *msg.Notice
 	switch n.Kind {
 	case api.NoticeQueued, api.NoticeRetry:
-		m.flash = n.Text
+		m.flash, t.waits = n.Text, n.Text
 	case api.NoticeDiscard:
-		// What is printed stays printed; what follows is the answer that counts.
+		// What is printed stays printed; the answer that follows is the one
+		// that counts.
 		m.closePart(t)
 		t.calls = nil
 		switch {
@@ -180,7 +192,7 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 		}
 		m.show(transcript.Item{Kind: transcript.Notice, Text: cmp.Or(n.Text, "that attempt was lost; it begins again")})
 	case api.NoticeBroken:
-		m.broke(t) // said with what goes on
+		m.broke(t) // mentioned once the run goes on
 	case api.NoticeResumed:
 		t.broken = false
 		m.show(transcript.Item{Kind: transcript.Notice, Text: n.Text})
@@ -201,24 +213,25 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 	return nil
 }
 
-// broke notes that the connection of a run broke.
+// broke records that the connection of a run broke.
 func (m *Model) broke(t *turn) { t.broken, t.daemon = true, m.daemonPID }
 
-// tellAway says that the daemon was away and what became of the run. Once: not again when the next daemon is met.
+// tellAway says, once, that the daemon was away and what became of the run;
+// meeting the next daemon doesn't repeat it.
 func (m *Model) tellAway(t *turn, text string) {
 	t.broken, t.told, m.toldAway = false, true, t.daemon
 	m.show(transcript.Item{Kind: transcript.Notice, Text: text})
 }
 
-// answers takes the model that answers now for the status line.
+// answers sets the model shown on the status line.
 func (m *Model) answers(handle string) {
 	if m.model != handle {
-		m.contextMost = 0 // that of the other model
+		m.contextMost = 0 // belongs to the other model
 	}
 	m.model, m.offline = handle, strings.HasPrefix(handle, offlinePrefix)
 }
 
-// grow adds to the part that is open, or opens another.
+// grow adds to the open part, or opens another.
 func (m *Model) grow(t *turn, kind transcript.Kind, msg *api.Message, text string) {
 	key := string(msg.MessageType) + msg.ID + msg.OTID
 	if t.key != key {
@@ -243,7 +256,11 @@ func (m *Model) grow(t *turn, kind transcript.Kind, msg *api.Message, text strin
 // commit prints the blocks of an answer that are final.
 func (m *Model) commit(t *turn, blocks []transcript.Block) {
 	for _, b := range blocks {
-		m.emit(transcript.Assistant, m.render.Markdown(b), b.Tight && t.blocks > 0)
+		drawn := m.render.Markdown(b)
+		if drawn == "" {
+			continue // the end of a fence whose lines are all out
+		}
+		m.emit(transcript.Assistant, drawn, b.Tight && t.blocks > 0)
 		t.blocks++
 	}
 	if t.item >= 0 && t.item < len(m.items) {
@@ -251,7 +268,7 @@ func (m *Model) commit(t *turn, blocks []transcript.Block) {
 	}
 }
 
-// closePart prints what is left of the open part.
+// closePart prints the rest of the open part.
 func (m *Model) closePart(t *turn) {
 	if t.key == "" {
 		return
@@ -263,7 +280,7 @@ func (m *Model) closePart(t *turn) {
 		if text := strings.TrimSpace(t.text.String()); text != "" {
 			m.show(transcript.Item{Kind: transcript.Reasoning, Text: text, Took: m.now().Sub(t.since)})
 		}
-	case transcript.User, transcript.Tool, transcript.Notice, transcript.Failure, transcript.Recalled: // come whole
+	case transcript.User, transcript.Tool, transcript.Notice, transcript.Failure, transcript.Recalled: // these arrive whole
 	}
 	t.key, t.item, t.blocks = "", -1, 0
 	t.text.Reset()
@@ -290,7 +307,7 @@ func (t *turn) call(c api.ToolCall, delta bool) {
 	t.calls = append(t.calls, transcript.Call{ID: c.ToolCallID, Name: c.Name, Arguments: c.Arguments})
 }
 
-// returned prints a call whose return is there.
+// returned prints a call once its return has arrived.
 func (m *Model) returned(t *turn, r api.ToolReturn) {
 	for i := range t.calls {
 		if t.calls[i].ID == r.ToolCallID {
@@ -303,7 +320,7 @@ func (m *Model) returned(t *turn, r api.ToolReturn) {
 	}
 }
 
-// finishTurn ends the showing of a run and goes on with what waits.
+// finishTurn stops showing a run and goes on with what is waiting.
 func (m *Model) finishTurn(t *turn) tea.Cmd {
 	m.closePart(t)
 	for _, c := range t.calls {
@@ -353,7 +370,7 @@ func (m *Model) goOn() tea.Cmd {
 	return nil
 }
 
-// stopWord says why a run ended, where it did not simply end.
+// stopWord says why a run ended, unless it simply ended.
 func stopWord(s api.StopReason) (string, bool) {
 	switch s {
 	case "", api.StopEndTurn, api.StopToolRule, api.StopNoToolCall, api.StopCancelled:

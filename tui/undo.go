@@ -15,22 +15,22 @@ import (
 	"loci/tui/transcript"
 )
 
-// change is something that /undo takes back or /redo does again: a rewind, or a
-// change of a memory block.
+// change is something that /undo undoes or /redo redoes: a rewind, or a change
+// to a memory block.
 type change struct {
 	rewind *api.Rewind
 	block  api.Block
 	now    api.BlockVersion // the newest
-	edit   api.BlockVersion // what is taken back, or done again
+	edit   api.BlockVersion // the edit to undo or redo
 	at     time.Time
-	places []place // of the conversation, for a rewind
+	places []place // in the conversation, for a rewind
 }
 
-// line is what of a block's versions stands, and what of it was undone, both
-// with the next to go at the end.
+// line is the versions of a block that are in effect, and those that were
+// undone. In both, the next one to undo or redo comes last.
 type line struct{ past, future []api.BlockVersion }
 
-// lineOf follows the versions of a block as the daemon's undo does.
+// lineOf traces the versions of a block in the same way as the daemon's undo.
 func lineOf(newestFirst []api.BlockVersion) line {
 	var l line
 	for _, v := range slices.Backward(newestFirst) {
@@ -47,7 +47,8 @@ func lineOf(newestFirst []api.BlockVersion) line {
 	return l
 }
 
-// lastChange finds what /undo, or with redo /redo, means: the newest of all.
+// lastChange finds what /undo (or, with redo, /redo) refers to: the newest
+// change of all.
 func (m *Model) lastChange(t Thread, redo bool) func(context.Context) (change, error) {
 	return func(ctx context.Context) (change, error) {
 		var last change
@@ -79,8 +80,8 @@ func (m *Model) lastChange(t Thread, redo bool) func(context.Context) (change, e
 	}
 }
 
-// blockChange is the last edit of a block that stands, or the last that was
-// undone. What a rewind wrote is the rewind's matter.
+// blockChange is the last edit of a block in effect or, with redo, the last one
+// undone. Edits made by a rewind are left to undoing the rewind.
 func blockChange(b api.Block, versions []api.BlockVersion, redo bool) (change, bool) {
 	l := lineOf(versions)
 	switch p, f := len(l.past), len(l.future); {
@@ -92,12 +93,12 @@ func blockChange(b api.Block, versions []api.BlockVersion, redo bool) (change, b
 	return change{}, false
 }
 
-// undo takes back the last change of a memory block, or the last rewind.
+// undo undoes the last change to a memory block, or the last rewind.
 func (m *Model) undo(string) tea.Cmd {
 	return m.turnChange("/undo", false, "there is nothing to undo: no memory block was edited, and nothing rewound")
 }
 
-// redo does again what was last undone.
+// redo redoes what was last undone.
 func (m *Model) redo(string) tea.Cmd {
 	return m.turnChange("/redo", true, "there is nothing to redo: nothing was undone since the last change")
 }
@@ -119,8 +120,8 @@ func (m *Model) turnChange(command string, redo bool, nothing string) tea.Cmd {
 	})
 }
 
-// askUndoRewind takes a rewind back. What was said since would leave the
-// conversation, so that is asked about.
+// askUndoRewind undoes a rewind. It asks first if messages were said since,
+// because they would leave the conversation.
 func (m *Model) askUndoRewind(t Thread, r api.Rewind, places []place) tea.Cmd {
 	since := 0
 	for _, p := range places {
@@ -150,11 +151,11 @@ func (m *Model) undoRewind(t Thread, r api.Rewind) tea.Cmd {
 	})
 }
 
-// diffMost bounds what is shown of the difference of a block.
+// diffMost bounds how much of a block's diff is shown.
 const diffMost = 160
 
-// turnBlock takes the last edit of a block back, or does it again, and says
-// which that was. It is refused if the block changed since it was read.
+// turnBlock undoes or redoes the last edit of a block, and says which it was.
+// It is refused if the block has changed since it was read.
 func (m *Model) turnBlock(c change, redo bool) tea.Cmd {
 	agent, label := m.name(), transcript.OneLine(api.Val(c.block.Label))
 	etag := strconv.Quote(strconv.Itoa(c.now.Version))
@@ -194,7 +195,7 @@ func author(v api.BlockVersion, agent string) string {
 	return cmp.Or(v.Author, "someone")
 }
 
-// shortDiff makes one line of a difference.
+// shortDiff shortens a diff to one line.
 func shortDiff(diff string) string {
 	var parts []string
 	for l := range strings.Lines(diff) {

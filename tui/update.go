@@ -4,6 +4,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"loci/daemon/api"
 	"loci/tui/panel"
@@ -12,22 +13,13 @@ import (
 	"loci/tui/transcript"
 )
 
-// Update takes a message and then lets the screen print what it brought.
+// Update handles a message. What it prints appears with the next view.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	var cmd tea.Cmd
-	if !m.screen.Update(msg) {
-		cmd = m.handle(msg)
-	}
-	if len(m.panels) > 0 {
-		m.screen.Open()
-	} else {
-		m.screen.Shut()
-	}
-	pump := m.screen.Pump()
-	if m.quitting && pump == nil && m.screen.Idle() {
+	cmd := m.handle(msg)
+	if m.quitting {
 		return m, tea.Quit
 	}
-	return m, batch(cmd, pump)
+	return m, cmd
 }
 
 func batch(cmds ...tea.Cmd) tea.Cmd {
@@ -43,7 +35,7 @@ func batch(cmds ...tea.Cmd) tea.Cmd {
 	return tea.Batch(some...)
 }
 
-// handle sends a message to the method for it.
+// handle passes a message to its handler.
 func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
@@ -74,8 +66,8 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case firstFrameMsg:
-		if m.theme.Kind != theme.None {
-			return tea.Batch(tea.RequestBackgroundColor, tea.Tick(groundWithin, func(time.Time) tea.Msg { return groundMsg{} }))
+		if !m.ground {
+			return tea.Batch(m.askGround, tea.Tick(groundWithin, func(time.Time) tea.Msg { return groundMsg{} }))
 		}
 	case groundMsg:
 		return m.settle()
@@ -113,6 +105,8 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 		if msg.err == nil {
 			m.met(msg.status)
 		}
+	case editedMsg:
+		m.onEdited(msg)
 	case followMsg:
 		return m.followOn(msg.turn)
 	case reopenMsg:
@@ -123,7 +117,8 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 	return nil
 }
 
-// windowShown is what the contract shows of larger windows: those are measured.
+// windowShown is the size at which the contract caps context windows: larger
+// ones have to be measured.
 const windowShown = 128_000
 
 func (m *Model) onAgent(msg agentMsg) tea.Cmd {
@@ -140,13 +135,19 @@ func (m *Model) onAgent(msg agentMsg) tea.Cmd {
 	return nil
 }
 
-// background mends the theme when the terminal has told its colour.
+// askGround asks the terminal for its background.
+func (m *Model) askGround() tea.Msg {
+	m.out.Send(ansi.RequestBackgroundColor)
+	return nil
+}
+
+// background corrects the theme once the terminal has reported its colour.
 func (m *Model) background(dark bool) {
 	kind := theme.Light
 	if dark {
 		kind = theme.Dark
 	}
-	if m.theme.Kind == theme.None || m.theme.Kind == kind {
+	if m.ground || m.theme.Kind == kind {
 		return
 	}
 	m.theme = theme.New(kind)
@@ -154,7 +155,8 @@ func (m *Model) background(dark bool) {
 	m.render = transcript.NewRenderer(m.theme, m.width)
 }
 
-// settle goes on with a connection that waited for the terminal's colour.
+// settle carries on with a connection that was waiting for the terminal's
+// colour.
 func (m *Model) settle() tea.Cmd {
 	m.ground = true
 	msg := m.early
@@ -173,7 +175,8 @@ func (m *Model) paste(text string) {
 	m.prompt.Paste(text)
 }
 
-// key takes a key: what is open first, then the chat's own, then the prompt.
+// key handles a key: the open panel comes first, then the chat's own keys, then
+// the prompt.
 func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	name := msg.String()
 	if m.armed && name != "ctrl+c" {
@@ -184,6 +187,9 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	if n := len(m.panels); n > 0 {
 		top := m.panels[n-1]
+		if e, ok := top.Panel.(*panel.Edit); ok && name == "ctrl+g" {
+			return m.editPanel(e)
+		}
 		return m.act(top, top.Key(msg))
 	}
 	switch name {
@@ -206,6 +212,8 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return nil
 	case "ctrl+o":
 		return m.openTranscript()
+	case "ctrl+g":
+		return m.editPrompt()
 	case "ctrl+z":
 		return tea.Suspend
 	case "enter":
@@ -229,19 +237,20 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// quiet is how long after a text was given back a key still belongs to what the
-// person began to type before they saw it.
+// quiet is how long, after a text was given back, a key still belongs to what
+// the person had begun to type before they saw it.
 const quiet = 700 * time.Millisecond
 
-// keepApart makes room for what is typed or pasted at the moment in which a text
-// is given back, so that the two are not mixed.
+// keepApart makes room for what is typed or pasted just as a text is given
+// back, so that the two don't mix.
 func (m *Model) keepApart() {
 	if m.now().Sub(m.offered) < quiet && m.prompt.Withdraw() {
 		m.flash = "↑ brings the text back"
 	}
 }
 
-// act does what a panel's key asked for. Close is the same for all.
+// act does what a key in a panel asked for. Close works the same for all
+// panels.
 func (m *Model) act(p opened, a panel.Action) tea.Cmd {
 	switch a.Kind {
 	case panel.None:
@@ -249,7 +258,7 @@ func (m *Model) act(p opened, a panel.Action) tea.Cmd {
 	case panel.Close:
 		m.panels = m.panels[:len(m.panels)-1]
 		return nil
-	case panel.Choose, panel.New, panel.Save, panel.Query:
+	case panel.Choose, panel.New, panel.Save, panel.Query, panel.Above, panel.Below, panel.First, panel.Last:
 	}
 	if p.act == nil {
 		return nil
@@ -257,8 +266,8 @@ func (m *Model) act(p opened, a panel.Action) tea.Cmd {
 	return p.act(a)
 }
 
-// redraw clears the screen and prints the last of the conversation anew, in the
-// present width and colours.
+// redraw clears the screen and reprints the end of the conversation in the
+// current width and colours.
 func (m *Model) redraw() {
 	m.screen.Clear()
 	m.printed, m.above = false, 0
@@ -273,7 +282,7 @@ func (m *Model) redraw() {
 	m.reprint(items)
 }
 
-// quitCommand leaves. A run goes on in the daemon.
+// quitCommand leaves the chat. A run goes on in the daemon.
 func (m *Model) quitCommand(string) tea.Cmd {
 	if m.turn != nil && !m.turn.cancel {
 		m.emit(transcript.Notice, m.render.Item(transcript.Item{
@@ -281,9 +290,7 @@ func (m *Model) quitCommand(string) tea.Cmd {
 			Text: m.name() + " goes on working; `loci` shows the answer",
 		}, false), false)
 	}
-	if text := m.prompt.Text(); text != "" || len(m.prompt.Queue) > 0 {
-		m.unsent(append(m.prompt.Queue, text))
-	}
+	m.unsent(append(m.prompt.Queue, m.prompt.Aside(), m.prompt.Text()))
 	for _, queue := range m.waiting {
 		m.unsent(queue)
 	}
@@ -291,7 +298,7 @@ func (m *Model) quitCommand(string) tea.Cmd {
 	return nil
 }
 
-// unsent says what is lost with the chat, so that it can be copied.
+// unsent prints what would be lost with the chat, so that it can be copied.
 func (m *Model) unsent(texts []string) {
 	for _, q := range texts {
 		if q != "" {
@@ -302,5 +309,4 @@ func (m *Model) unsent(texts []string) {
 
 func (m *Model) leave() {
 	m.panels, m.quitting = nil, true
-	m.screen.Leave()
 }

@@ -14,18 +14,16 @@ import (
 	"loci/tui/transcript"
 )
 
-// View draws the panel on top, or the live region: from its top the block that
-// still grows, calls under way, the queue, the prompt and one status line. It
-// has no frame, no rule and no padding, which would leave ghosts at a resize.
+// View draws the top panel or the live region: from the top, the block still
+// growing, calls in progress, the queue, the prompt and one status line. It has
+// no frame, rule or padding: those would leave ghosts on a resize.
 func (m *Model) View() tea.View {
 	if m.quitting {
 		return m.screen.View("", tea.NewCursor(0, 0))
 	}
 	if n := len(m.panels); n > 0 {
 		content, cursor := m.panels[n-1].View(m.width, m.height)
-		if v, ok := m.screen.Panel(content, cursor); ok {
-			return v
-		}
+		return m.screen.Panel(content, cursor)
 	}
 	content, cursor := m.live()
 	return m.screen.View(content, cursor)
@@ -34,7 +32,7 @@ func (m *Model) View() tea.View {
 func (m *Model) live() (string, *tea.Cursor) {
 	written, cursor := m.prompt.View()
 	status := m.status()
-	room := m.height - 1 - strings.Count(written, "\n") - 1 - 1 // prompt and status
+	room := m.height - 1 - strings.Count(written, "\n") - 1 - strings.Count(status, "\n") - 1 // minus prompt and status
 	var above []string
 	if m.turn != nil {
 		above = m.turnRows(max(room-2, 1))
@@ -53,7 +51,7 @@ func (m *Model) live() (string, *tea.Cursor) {
 	return strings.Join(append(above, written, status), "\n"), cursor
 }
 
-// greeting is what a conversation without words shows above the prompt.
+// greeting is shown above the prompt of an empty conversation.
 func (m *Model) greeting() []string {
 	hello := "Loci"
 	if m.opts.greet != "" {
@@ -71,7 +69,7 @@ func (m *Model) greeting() []string {
 	}
 }
 
-// turnRows is what of a run still changes, in at most room rows.
+// turnRows is the part of a run that still changes, in at most room rows.
 func (m *Model) turnRows(room int) []string {
 	t := m.turn
 	var rows []string
@@ -102,42 +100,69 @@ func (m *Model) turnRows(room int) []string {
 	return rows
 }
 
-// narrowest is the width down to which a terminal that shows an open block may
-// be narrowed at once without leaving anything of it behind.
+// narrowest is the width down to which the terminal can be narrowed in one go
+// while an open block is shown, without leaving any of it behind.
 const narrowest = 40
 
-// leastOpen is how many rows of an open block are shown at least.
-const leastOpen = 3
+// An open block shows at least leastOpen and at most mostOpen rows: when a
+// terminal becomes lower, it pushes rows off its top for good, and rows of the
+// live region must not be among them.
+const (
+	leastOpen = 3
+	mostOpen  = 6
+)
 
-// openRows is how much of an open block is shown where there is room: a terminal
-// that becomes narrower wraps its rows anew, and what that pushes off the screen
-// can never be taken back. It pushes off what stands above first. Lines of code
-// are shown all the same: they soon stand above, and few are that wide.
+// openRows is how many rows of an open block to show if there is room. A
+// terminal that becomes narrower rewraps its rows, and whatever that pushes off
+// the screen is gone for good, starting with what is above the region. Lines of
+// code are shown anyway: they are soon printed, and few are that wide.
 func (m *Model) openRows(room int, code bool) int {
 	if code {
-		return max(room, 1)
+		return max(min(room, mostOpen), 1)
 	}
 	rows := room * narrowest / max(m.render.Prose(), narrowest)
-	return max(min(rows, max(m.above, leastOpen), room), 1)
+	return max(min(rows, max(m.above, leastOpen), room, mostOpen), 1)
 }
 
 func (m *Model) name() string { return cmp.Or(m.agentName, "the agent") }
 
-// spinner turns at most eight times a second, and only while the agent works.
+// The spinner turns at most eight times a second, and only while the agent
+// works.
 const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
-// status is the one line under the prompt: who, which model, how full, and what
-// goes on.
+// problemRows bounds the height of a problem under the prompt.
+const problemRows = 4
+
+// problem goes before everything else under the prompt, on a row of its own if
+// it is long.
+func (m *Model) problem(text string) string {
+	text = transcript.OneLine(text)
+	if term.Width(text) <= m.width {
+		return m.theme.Warn.Render(text)
+	}
+	rows := strings.Split(wrapTo(text, m.width), "\n")
+	if len(rows) > problemRows {
+		rows = rows[:problemRows]
+		rows[problemRows-1] = transcript.Short(rows[problemRows-1], m.width-1) + "…"
+	}
+	for i, r := range rows {
+		rows[i] = m.theme.Warn.Render(r)
+	}
+	return strings.Join(rows, "\n")
+}
+
+// status is the line under the prompt: who, which model, how full, and what is
+// going on. A problem too long for it gets rows above.
 func (m *Model) status() string {
 	th := m.theme
 	var parts []string
 	switch {
 	case m.flash != "":
-		parts = append(parts, th.Warn.Render(transcript.OneLine(m.flash)))
+		parts = append(parts, m.problem(m.flash))
 	case m.turn != nil:
 		parts = append(parts, m.working())
 	case m.connecting != "":
-		parts = append(parts, th.Warn.Render(m.connecting))
+		parts = append(parts, m.problem(m.connecting))
 	case !m.connected:
 		parts = append(parts, th.Dim.Render("connecting…"))
 	case m.held && len(m.prompt.Queue) > 0:
@@ -157,7 +182,11 @@ func (m *Model) status() string {
 			parts = append(parts, th.Warn.Render("no language model: /model"))
 		}
 	}
-	return transcript.Short(strings.Join(parts, th.Dim.Render(" · ")), m.width)
+	above := ""
+	if len(parts) > 0 && strings.Contains(parts[0], "\n") {
+		above, parts = parts[0]+"\n", parts[1:]
+	}
+	return above + transcript.Short(strings.Join(parts, th.Dim.Render(" · ")), m.width)
 }
 
 func (m *Model) working() string {
@@ -186,7 +215,7 @@ func (m *Model) working() string {
 	return out
 }
 
-// wrapTo wraps words to a width.
+// wrapTo wraps text at word boundaries.
 func wrapTo(s string, width int) string {
 	width = max(width, 4)
 	return strings.Join(term.Rows(ansi.Wrap(s, width, ""), width, 1), "\n")

@@ -14,7 +14,7 @@ import (
 	"github.com/charmbracelet/x/exp/golden"
 )
 
-// scenes are states of the chat, each drawn at every size.
+// scenes are states of the chat, each of which is drawn at every size.
 func scenes() map[string]func(r *robot) {
 	grow := func(r *robot, messages ...api.Message) {
 		r.m.begin(&turn{feed: &feed[api.Message]{signal: make(chan struct{}, 1), stop: func() {}}, run: "run-9"})
@@ -51,11 +51,24 @@ func scenes() map[string]func(r *robot) {
 		"completion": func(r *robot) { r.connect().typ("/") },
 		"answering": func(r *robot) {
 			r.connect()
-			grow(r, answer("# Title\n\nA finished paragraph.\n\nAn open one with 漢字, and words enough for more than one row of the screen,\nwhich stands"))
+			grow(
+				r,
+				answer(
+					"# Title\n\nA finished paragraph.\n\nAn open one with 漢字, and words enough for more than one row of the screen,\nwhich stands",
+				),
+			)
 		},
 		"fence": func(r *robot) {
 			r.connect()
-			grow(r, answer("```go\n"+strings.Repeat("\tfmt.Println(\"a long line of code that is wider than eighty columns, which are not many\")\n", 20)))
+			grow(
+				r,
+				answer(
+					"```go\n"+strings.Repeat(
+						"\tfmt.Println(\"a long line of code that is wider than eighty columns, which are not many\")\n",
+						20,
+					),
+				),
+			)
 		},
 		"tall": func(r *robot) {
 			r.connect()
@@ -64,7 +77,12 @@ func scenes() map[string]func(r *robot) {
 		"tools": func(r *robot) {
 			r.connect()
 			grow(r, api.Message{MessageType: api.MessageToolCall, ToolCalls: []api.ToolCall{
-				{ToolCallID: "1", Name: "conversation_search", Arguments: `{"query":"Kyōto 京都"}`}, {ToolCallID: "2", Name: "roll_dice", Arguments: `{"sides":20}`},
+				{
+					ToolCallID: "1",
+					Name:       "conversation_search",
+					Arguments:  `{"query":"Kyōto 京都"}`,
+				},
+				{ToolCallID: "2", Name: "roll_dice", Arguments: `{"sides":20}`},
 			}})
 			r.m.prompt.Queue = []string{"queued " + strings.Repeat("words ", 40), "another"}
 		},
@@ -129,5 +147,21 @@ func TestEverySceneFitsEveryScreen(t *testing.T) {
 				golden.RequireEqual(t, r.view()+"\n")
 			})
 		}
+	}
+}
+
+func TestAWaitIsSaidUntilTheAnswerComes(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.m.begin(&turn{feed: &feed[api.Message]{signal: make(chan struct{}, 1), stop: func() {}}, run: "run-9"})
+	const waits = "llamacpp: Loading model. It is asked again for up to 1m0s."
+	r.m.message(r.m.turn, &api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeRetry, Text: waits}})
+	r.m.message(r.m.turn, &api.Message{MessageType: api.MessagePing})
+	if r.m.flash != waits {
+		t.Errorf("the status line says %q", r.m.flash)
+	}
+	r.m.message(r.m.turn, &api.Message{MessageType: api.MessageAssistant, ID: "m", Content: api.Text("Hello")})
+	if r.m.flash != "" {
+		t.Errorf("the status line still says %q", r.m.flash)
 	}
 }

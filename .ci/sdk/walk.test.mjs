@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Letta } from '@letta-ai/letta-client';
@@ -167,4 +167,14 @@ test('an agent is changed, and gone once deleted', async () => {
   await client.agents.delete(other.id);
   await assert.rejects(client.agents.retrieve(other.id), { status: 404 });
   assert.ok((await client.models.list()).some((m) => m.handle === model));
+});
+
+test('the example in docs/api.md works as typed', async (t) => {
+  const page = await readFile(process.env.LOCI_API_PAGE, 'utf8');
+  const [, code] = /^```js\n(.*?)^```$/ms.exec(page);
+  const file = join(import.meta.dirname, 'example.mjs');
+  await writeFile(file, code.replaceAll('http://127.0.0.1:8283', client.baseURL));
+  const said = t.mock.method(console, 'log', () => {});
+  await import(file);
+  assert.match(said.mock.calls.at(-1).arguments[0], /Ada/);
 });

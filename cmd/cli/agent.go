@@ -14,8 +14,19 @@ import (
 
 // agentsCommand is `loci agents`.
 func (a *app) agentsCommand() *cobra.Command {
-	return parent("agents", "List, make, show, rename, copy, rewind and delete agents",
-		a.agentsList(), a.agentsCreate(), a.agentsShow(), a.agentsRename(), a.agentsDelete(), a.agentsCopy(), a.agentsFork(), a.agentsRewind(), a.agentsRecall())
+	return parent(
+		"agents",
+		"List, make, show, rename, copy, rewind and delete agents",
+		a.agentsList(),
+		a.agentsCreate(),
+		a.agentsShow(),
+		a.agentsRename(),
+		a.agentsDelete(),
+		a.agentsCopy(),
+		a.agentsFork(),
+		a.agentsRewind(),
+		a.agentsRecall(),
+	)
 }
 
 func (a *app) agentsList() *cobra.Command {
@@ -42,7 +53,7 @@ func (a *app) agentsList() *cobra.Command {
 				}
 				t.add(g.Name, g.ID, text(g.Model), last)
 			}
-			return t.write(a.out)
+			return a.list(t, "there are no agents yet")
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", 0, "how many at most (100)")
@@ -124,7 +135,7 @@ func (a *app) agentsShow() *cobra.Command {
 			t.add("type", g.AgentType)
 			t.add("model", text(g.Model))
 			t.add("context", strconv.Itoa(window)+" tokens")
-			if r, err := c.Recall(cmd.Context(), g.ID); err == nil { // an older daemon does not know
+			if r, err := c.Recall(cmd.Context(), g.ID); err == nil { // an older daemon can't answer this
 				t.add("recall", recallWord(r.Tokens))
 			}
 			t.add("memory", strings.Join(labels, ", "))
@@ -136,7 +147,7 @@ func (a *app) agentsShow() *cobra.Command {
 	}
 }
 
-// windowOf is the window that the agent's requests have. What the contract shows of it ends at 128,000.
+// windowOf is the context window of the agent's requests. The agent's own state caps it at 128,000.
 func windowOf(ctx context.Context, c *client.Client, g api.AgentState) int {
 	if w, err := c.Context(ctx, g.ID, ""); err == nil {
 		return w.ContextWindowSizeMax
@@ -183,13 +194,13 @@ func (a *app) agentsDelete() *cobra.Command {
 	return c
 }
 
-// sureToDelete asks a person; a script says --yes.
+// sureToDelete asks a person to confirm; a script says --yes.
 func (a *app) sureToDelete(g api.AgentState, yes bool) error {
 	question := "delete " + oneLine(g.Name) + ", its conversations and its memory?"
 	return a.sure(yes, question, "nothing was deleted", "loci agents delete "+quoteArg(g.Name)+" --yes")
 }
 
-// agentOf connects and finds the agent that is meant.
+// agentOf connects and finds the agent that ref names.
 func (a *app) agentOf(ctx context.Context, ref string) (*client.Client, api.AgentState, error) {
 	c, err := a.connect(ctx)
 	if err != nil {
@@ -199,7 +210,7 @@ func (a *app) agentOf(ctx context.Context, ref string) (*client.Client, api.Agen
 	return c, g, err
 }
 
-// findAgent finds an agent by id or name, or the one that the chat would open here. It never makes one.
+// findAgent finds an agent by id or name, or the one the chat would open here. It never creates one.
 func (a *app) findAgent(ctx context.Context, c *client.Client, ref string) (api.AgentState, error) {
 	if strings.HasPrefix(ref, "agent-") {
 		g, err := c.Agent(ctx, ref, wholeAgent()...)
@@ -214,7 +225,7 @@ func (a *app) findAgent(ctx context.Context, c *client.Client, ref string) (api.
 	if ref == "" {
 		return a.agentHere(ctx, c)
 	}
-	found, err := c.Agents(ctx, api.ListAgents{Page: api.Page{Limit: 2}, AgentFilter: api.AgentFilter{Name: ref}})
+	found, err := c.Agents(ctx, api.ListAgents{Page: api.Page{Limit: idsListed}, AgentFilter: api.AgentFilter{Name: ref}})
 	if err != nil {
 		return api.AgentState{}, err
 	}
@@ -225,17 +236,20 @@ func (a *app) findAgent(ctx context.Context, c *client.Client, ref string) (api.
 		return c.Agent(ctx, found[0].ID, wholeAgent()...)
 	}
 	return api.AgentState{}, (&fault{kind: api.KindConflict, msg: fmt.Sprintf("several agents are named %q", clip(ref, 60))}).
-		withHint("name one by its id: loci agents")
+		withHint("name one by its id: %s", idsOf(found, func(g api.AgentState) string { return g.ID }))
 }
 
-// agentHere is the agent that the chat would open in this folder. An empty home has none, and looking makes none.
+// agentHere is the agent the chat would open in this folder. An empty home has none, and looking doesn't create
+// one.
 func (a *app) agentHere(ctx context.Context, c *client.Client) (api.AgentState, error) {
 	some, err := c.Agents(ctx, api.ListAgents{Page: api.Page{Limit: 1}})
 	if err != nil {
 		return api.AgentState{}, err
 	}
 	if len(some) == 0 {
-		return api.AgentState{}, (&fault{kind: api.KindNotFound, msg: "there is no agent yet"}).withHint(`loci, or loci -p "hello", makes the first one`)
+		return api.AgentState{}, (&fault{kind: api.KindNotFound, msg: "there is no agent yet"}).withHint(
+			`loci, or loci -p "hello", makes the first one`,
+		)
 	}
 	s, err := a.register(ctx, c, api.ClientScript, &api.Open{})
 	if err != nil {
@@ -248,10 +262,10 @@ func noAgent(ref string) *fault {
 	return (&fault{kind: api.KindNotFound, msg: fmt.Sprintf("there is no agent %q", clip(ref, 60))}).withHint("loci agents lists them")
 }
 
-// wholeAgent are the relations of an agent that a person wants to see.
+// wholeAgent lists the relations of an agent that a person wants to see.
 func wholeAgent() []string { return []string{api.IncludeBlocks, api.IncludeTools, api.IncludeTags} }
 
-// agentFlag adds --agent for a command and those below it.
+// agentFlag adds --agent to a command and its subcommands.
 func agentFlag(c *cobra.Command, ref *string) {
 	c.PersistentFlags().StringVar(ref, "agent", "", "the agent, by `NAME|ID`; by default the one last used here")
 }

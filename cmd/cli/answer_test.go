@@ -18,7 +18,7 @@ import (
 	"loci/daemon/client"
 )
 
-// answering returns a client of a daemon that gives these answers.
+// answering returns a client of a daemon that gives the given answers.
 func answering(t *testing.T, answers http.HandlerFunc) *client.Client {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "loci") //nolint:usetesting // a socket's path must be short
@@ -72,25 +72,6 @@ func TestEveryFileThatCouldNotBeReadIsNamed(t *testing.T) {
 	}
 	if j.broken(t.Context()); j.err != nil || len(j.refused) != there || len(j.ids) != 1 {
 		t.Errorf("%d refused, %d added, %v", len(j.refused), len(j.ids), j.err)
-	}
-}
-
-func TestAPromptIsMeasuredByTheWindowThatTheModelHas(t *testing.T) {
-	t.Parallel()
-	c := answering(t, func(w http.ResponseWriter, r *http.Request) {
-		var answer any = api.AgentState{LLMConfig: api.LLMConfig{ContextWindow: 128_000}} // as the contract shows it
-		if strings.HasSuffix(r.URL.Path, "/context") {
-			answer = api.ContextWindow{ContextWindowSizeMax: 1_000_000}
-		}
-		_ = json.NewEncoder(w).Encode(answer)
-	})
-	for letters, want := range map[int]bool{300_000: false, 2_000_000: true} {
-		var errOut bytes.Buffer
-		turn := &turn{app: &app{errOut: &errOut}, session: api.Session{AgentID: "agent-1"}}
-		turn.warnOfCut(t.Context(), c, strings.Repeat("a", letters))
-		if said := errOut.String(); strings.Contains(said, "longer than what fits into 1000000 tokens") != want || (said != "") != want {
-			t.Errorf("%d letters: %q", letters, said)
-		}
 	}
 }
 

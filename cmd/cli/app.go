@@ -24,15 +24,18 @@ type app struct {
 	places *config.Paths  // on first use
 }
 
-// patience is how long a daemon is waited for.
-type patience struct{ answer, stop, term time.Duration }
+// patience is how long to wait for a daemon.
+type patience struct {
+	answer, stop, term time.Duration
+	silence            time.Duration // for any other call; 0: the client's default
+}
 
-// daemonPatience suits every daemon that lives.
+// daemonPatience is enough for any daemon that isn't hung.
 func daemonPatience() patience {
 	return patience{answer: answerWithin, stop: stopWithin, term: termWithin}
 }
 
-// report says what was done: on standard error for a person, as a value for a script.
+// report says what was done: in words on standard error or, with --json, as a value on standard output.
 func (a *app) report(value any, format string, args ...any) error {
 	if a.json {
 		return writeJSON(a.out, value)
@@ -41,7 +44,15 @@ func (a *app) report(value any, format string, args ...any) error {
 	return nil
 }
 
-// orDefault is a limit, or its default where none was given.
+// list writes a table, or says on standard error that there is nothing to list.
+func (a *app) list(t table, none string) error {
+	if len(t.rows) == 0 {
+		a.note(none)
+	}
+	return t.write(a.out)
+}
+
+// orDefault is a limit, or its default if none was given.
 func orDefault(n, initial int) int {
 	if n <= 0 {
 		return initial
@@ -49,7 +60,7 @@ func orDefault(n, initial int) int {
 	return n
 }
 
-// nonNil makes an empty list print as one.
+// nonNil makes an empty list print as [].
 func nonNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}
@@ -66,7 +77,7 @@ func first[T any](list []T) T {
 	return list[0]
 }
 
-// text is what a pointer of the wire says, or a dash.
+// text is the string behind a pointer, or a dash.
 func text(p *string) string {
 	if v := api.Val(p); v != "" {
 		return v
@@ -74,7 +85,7 @@ func text(p *string) string {
 	return "-"
 }
 
-// moment is a time of the wire, or a dash.
+// moment is a time from the API, or a dash.
 func moment(t *api.Time) string {
 	if t == nil {
 		return "-"
@@ -82,7 +93,7 @@ func moment(t *api.Time) string {
 	return local(t.Time)
 }
 
-// quoteArg quotes a word for a shell where it needs it.
+// quoteArg quotes a word for a shell if necessary.
 func quoteArg(s string) string {
 	plain := func(r rune) bool {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./:@", r)

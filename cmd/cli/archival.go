@@ -15,11 +15,33 @@ import (
 // archivalCommand is `loci archival`: the passages that an agent can search.
 func (a *app) archivalCommand() *cobra.Command {
 	var agent string
-	c := parent("archival", "Add to, search and mend an agent's archival memory",
-		a.archivalList(&agent), a.archivalAdd(&agent), a.archivalSearch(&agent), a.archivalEdit(&agent), a.archivalRemove(&agent), a.archivalEmbedding(&agent),
+	c := parent(
+		"archival",
+		"Add to, search and edit an agent's archival memory",
+		a.archivalList(
+			&agent,
+		),
+		a.archivalAdd(&agent),
+		a.archivalSearch(&agent),
+		a.archivalEdit(&agent),
+		a.archivalRemove(&agent),
+		a.archivalEmbedding(&agent),
 		a.archivalArchives(),
-		a.archivalShare(&agent, "attach", "Give the agent an archive that others have, too", "%s now has %s", (*client.Client).AttachArchive),
-		a.archivalShare(&agent, "detach", "Take the archive away from the agent; the archive stays", "%s has %s no more", (*client.Client).DetachArchive))
+		a.archivalShare(
+			&agent,
+			"attach",
+			"Give the agent an archive that others have, too",
+			"%s now has %s",
+			(*client.Client).AttachArchive,
+		),
+		a.archivalShare(
+			&agent,
+			"detach",
+			"Take the archive away from the agent; the archive stays",
+			"%s no longer has %s",
+			(*client.Client).DetachArchive,
+		),
+	)
 	agentFlag(c, &agent)
 	return c
 }
@@ -44,7 +66,7 @@ func (a *app) archivalList(agent *string) *cobra.Command {
 			for _, p := range found {
 				t.add(p.ID, moment(p.CreatedAt), strings.Join(p.Tags, ","), clip(oneLine(p.Text), 100))
 			}
-			return t.write(a.out)
+			return a.list(t, "there are no passages")
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", 0, "how many at most (50)")
@@ -67,7 +89,11 @@ func (a *app) archivalAdd(agent *string) *cobra.Command {
 				return invalid("there is no text").withHint("give it as an argument, or pipe it in")
 			}
 			if n := utf8.RuneCountInString(said); n > mostOfPassage {
-				return invalid("the text has %d characters, more than the %d of one passage", n, mostOfPassage).withHint("loci archival add --file PATH makes passages of it; --file - takes standard input")
+				return invalid(
+					"the text has %d characters, more than the %d of one passage",
+					n,
+					mostOfPassage,
+				).withHint("loci archival add --file PATH makes passages of it; --file - takes standard input")
 			}
 			c, g, err := a.agentOf(cmd.Context(), *agent)
 			if err != nil {
@@ -89,7 +115,8 @@ func (a *app) archivalAdd(agent *string) *cobra.Command {
 		},
 	}
 	c.Flags().StringSliceVar(&tags, "tag", nil, "a tag; may be repeated")
-	c.Flags().StringArrayVar(&files, "file", nil, "add the text of this file, split into passages at its headings and paragraphs; \"-\" is standard input; may be repeated")
+	c.Flags().
+		StringArrayVar(&files, "file", nil, "add the text of this file, split into passages at its headings and paragraphs; \"-\" is standard input; may be repeated")
 	return c
 }
 
@@ -113,22 +140,35 @@ func (a *app) archivalSearch(agent *string) *cobra.Command {
 				return err
 			}
 			q := api.SearchPassages{
-				Query: api.PtrTo(strings.Join(args, " ")), AgentID: &g.ID, Tags: tags, Limit: api.PtrTo(orDefault(limit, 10)), StartDate: from, EndDate: until,
+				Query: api.PtrTo(
+					strings.Join(args, " "),
+				),
+				AgentID:   &g.ID,
+				Tags:      tags,
+				Limit:     api.PtrTo(orDefault(limit, 10)),
+				StartDate: from,
+				EndDate:   until,
 			}
 			if allTags {
 				q.TagMatchMode = api.PtrTo("all")
 			}
-			found, err := c.SearchPassages(cmd.Context(), q)
+			found, partial, err := c.SearchPassages(cmd.Context(), q)
 			if err != nil {
 				return err
 			}
-			a.noteFound(len(found), first(found).Metadata)
+			a.noteFound(len(found), partial)
 			if a.json {
 				return writeJSON(a.out, nonNil(found))
 			}
 			t := table{head: []string{"ID", "WHEN", "TAGS", "WHY", "TEXT"}}
 			for _, r := range found {
-				t.add(r.Passage.ID, moment(r.Passage.CreatedAt), strings.Join(r.Passage.Tags, ","), clip(why(r.Metadata), 40), clip(oneLine(r.Passage.Text), 100))
+				t.add(
+					r.Passage.ID,
+					moment(r.Passage.CreatedAt),
+					strings.Join(r.Passage.Tags, ","),
+					clip(why(r.Metadata), 40),
+					clip(oneLine(r.Passage.Text), 100),
+				)
 			}
 			return t.write(a.out)
 		},
@@ -140,7 +180,7 @@ func (a *app) archivalSearch(agent *string) *cobra.Command {
 	return c
 }
 
-// why names what made a result, the strongest kind first.
+// why says how a result was found, the strongest reason first.
 func why(metadata api.Object) string {
 	var parts []string
 	text := func(words any) string {
@@ -152,19 +192,19 @@ func why(metadata api.Object) string {
 		return strings.Join(out, " ")
 	}
 	if words := text(metadata["words"]); words != "" {
-		parts = append(parts, words)
+		parts = append(parts, "says: "+words)
 	}
 	if inherited, _ := metadata["inherited"].([]any); len(inherited) > 0 {
 		from, _ := inherited[0].(map[string]any)
-		parts = append(parts, "near: "+text(from["words"]))
+		parts = append(parts, "beside: "+text(from["words"]))
 	}
-	for _, key := range []string{"speaker", "date"} {
-		if metadata[key] == true {
-			parts = append(parts, key)
+	for _, k := range [][2]string{{"speaker", "who said it"}, {"date", "the day"}} {
+		if metadata[k[0]] == true {
+			parts = append(parts, k[1])
 		}
 	}
 	if _, alike := metadata["vector"]; alike {
-		parts = append(parts, "alike")
+		parts = append(parts, "like in meaning")
 	}
 	return strings.Join(parts, "; ")
 }
@@ -172,7 +212,9 @@ func why(metadata api.Object) string {
 func (a *app) archivalEdit(agent *string) *cobra.Command {
 	var tags []string
 	c := &cobra.Command{
-		Use: "edit ID [TEXT...|-]", Short: "Replace a passage's text by this one, or by standard input; or its tags alone", Args: atLeast("the passage's id"),
+		Use:   "edit ID [TEXT...|-]",
+		Short: "Replace a passage's text by this one, or by standard input; or its tags alone",
+		Args:  atLeast("the passage's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !isID(args[0], "passage") {
 				return noSuch("passage", args[0], "loci archival")
@@ -207,7 +249,7 @@ func (a *app) archivalRemove(agent *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "rm ID...", Short: "Remove passages", Args: atLeast("the passage's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			for _, id := range args { // all before the first is removed
+			for _, id := range args { // check all of them before removing the first
 				if !isID(id, "passage") {
 					return noSuch("passage", id, "loci archival")
 				}

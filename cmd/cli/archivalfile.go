@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	mostOfPassage  = 32_000 // characters that the daemon takes as one passage
-	aimOfPassage   = 1_200  // characters that a passage of a file has at most, headings aside: few enough to be about one thing
-	passagesAtOnce = 1_000  // that the daemon takes in one request
+	mostOfPassage  = 32_000 // characters the daemon accepts in one passage
+	aimOfPassage   = 1_200  // upper bound for a passage from a file, not counting headings: small enough to be about one thing
+	passagesAtOnce = 1_000  // passages the daemon accepts in one request
 )
 
-// archivalAddFiles adds the texts of files as passages. All files are read before the first passage goes in.
+// archivalAddFiles adds the texts of files as passages. It reads all files before adding the first passage.
 func (a *app) archivalAddFiles(ctx context.Context, agent string, args, files, tags []string) error {
 	if len(args) > 0 {
 		return invalid("give a text or --file, not both").withHint("--file - takes standard input")
@@ -58,7 +58,7 @@ func (a *app) archivalAddFiles(ctx context.Context, agent string, args, files, t
 	return a.report(made, "added %d passages to the archival memory of %s", len(made), g.Name)
 }
 
-// textOf is the text of a file, or of standard input.
+// textOf reads the text of a file, or of standard input.
 func (a *app) textOf(ctx context.Context, path string) (string, error) {
 	if path == "-" {
 		return readAll(ctx, a.in)
@@ -79,12 +79,12 @@ func (a *app) textOf(ctx context.Context, path string) (string, error) {
 	return readText(ctx, f, name)
 }
 
-// passagesOf splits a text along its headings and paragraphs. Only a paragraph that is too long by itself is cut, at a
-// line's, a sentence's or a word's end if it has one. Nothing but blanks is left out.
+// passagesOf splits a text at its headings and paragraphs. Only a paragraph that is too long on its own is cut, if
+// possible at the end of a line, a sentence or a word. Only whitespace is dropped.
 func passagesOf(text string) []string {
 	var out []string
 	var at strings.Builder
-	chars, headings := 0, false // of what is gathered; whether it is headings only
+	chars, headings := 0, false // of the text collected so far; whether it is headings only
 	flush := func() {
 		if chars > 0 {
 			out = append(out, at.String())
@@ -96,7 +96,7 @@ func passagesOf(text string) []string {
 		heading := isHeading(paragraph)
 		for i, piece := range pieces(paragraph, aimOfPassage) {
 			n := utf8.RuneCountInString(piece)
-			under := headings && chars < aimOfPassage // a heading stays with what stands under it
+			under := headings && chars < aimOfPassage // a heading stays with the text under it
 			if i > 0 || !under && (heading || chars+n > aimOfPassage) {
 				flush()
 			}
@@ -112,7 +112,7 @@ func passagesOf(text string) []string {
 	return out
 }
 
-// paragraphs are the parts of a text between blank lines; a heading begins one, too.
+// paragraphs splits a text at blank lines and before headings.
 func paragraphs(text string) []string {
 	var out, lines []string
 	end := func() {
@@ -134,17 +134,17 @@ func paragraphs(text string) []string {
 	return out
 }
 
-// isHeading says whether a text begins as a heading of Markdown does.
+// isHeading says whether a text starts with a Markdown heading.
 func isHeading(s string) bool {
 	rest := strings.TrimLeft(s, "#")
 	return len(rest) < len(s) && len(s)-len(rest) <= 6 && strings.HasPrefix(rest, " ")
 }
 
-// pieces cuts a text into parts of so many characters at most.
+// pieces cuts a text into parts of at most most characters.
 func pieces(s string, most int) []string {
 	var out []string
 	for {
-		end, n := len(s), 0 // the byte behind the last character that fits
+		end, n := len(s), 0 // the byte after the last character that fits
 		for i := range s {
 			if n++; n > most {
 				end = i

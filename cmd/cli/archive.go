@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,7 +10,7 @@ import (
 	"loci/daemon/client"
 )
 
-// archivalArchives lists the archives of the home.
+// archivalArchives lists the archives in the home.
 func (a *app) archivalArchives() *cobra.Command {
 	return &cobra.Command{
 		Use: "archives", Short: "List archives: sets of passages that agents may share", Args: exactly(),
@@ -32,7 +31,7 @@ func (a *app) archivalArchives() *cobra.Command {
 			for _, r := range found {
 				t.add(r.ID, clip(r.Name, 60), embeddingOf(r))
 			}
-			return t.write(a.out)
+			return a.list(t, "there are no archives yet")
 		},
 	}
 }
@@ -44,7 +43,8 @@ func embeddingOf(r api.Archive) string {
 	return api.Val(r.EmbeddingConfig.Handle)
 }
 
-// embeddedWith says it, and what was asked for where the built-in one took its place.
+// embeddedWith names what an archive is embedded with and, if the built-in embedding had to stand in, what was
+// asked for.
 func embeddedWith(r api.Archive) string {
 	said := fmt.Sprintf("%s is embedded with %s", r.Name, embeddingOf(r))
 	if wanted, _ := r.Metadata[api.NotReachable].(string); wanted != "" {
@@ -53,8 +53,12 @@ func embeddedWith(r api.Archive) string {
 	return said
 }
 
-// archivalShare attaches an archive to an agent, or takes it away.
-func (a *app) archivalShare(agent *string, use, short, done string, do func(c *client.Client, ctx context.Context, agentID, archiveID string) error) *cobra.Command {
+// archivalShare attaches an archive to an agent, or detaches it.
+func (a *app) archivalShare(
+	agent *string,
+	use, short, done string,
+	do func(c *client.Client, ctx context.Context, agentID, archiveID string) error,
+) *cobra.Command {
 	return &cobra.Command{
 		Use: use + " NAME|ID", Short: short, Args: exactly("the archive's name or id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -74,7 +78,7 @@ func (a *app) archivalShare(agent *string, use, short, done string, do func(c *c
 	}
 }
 
-// findArchive returns the id of an archive that is named or given by its id.
+// findArchive returns the id of an archive given by name or id.
 func findArchive(ctx context.Context, c *client.Client, ref string) (string, error) {
 	if isID(ref, "archive") {
 		return ref, nil
@@ -82,7 +86,7 @@ func findArchive(ctx context.Context, c *client.Client, ref string) (string, err
 	if ref == "" {
 		return "", noSuch("archive", ref, "loci archival archives")
 	}
-	found, err := c.Archives(ctx, api.ListArchives{Page: api.Page{Limit: 10}, Name: ref})
+	found, err := c.Archives(ctx, api.ListArchives{Page: api.Page{Limit: idsListed}, Name: ref})
 	if err != nil {
 		return "", err
 	}
@@ -92,16 +96,12 @@ func findArchive(ctx context.Context, c *client.Client, ref string) (string, err
 	case 1:
 		return found[0].ID, nil
 	}
-	ids := make([]string, len(found))
-	for i, r := range found {
-		ids[i] = r.ID
-	}
 	return "", (&fault{kind: api.KindConflict, msg: fmt.Sprintf("several archives are named %q", clip(ref, 60))}).
-		withHint("name one by its id: %s", strings.Join(ids, ", "))
+		withHint("name one by its id: %s", idsOf(found, func(r api.Archive) string { return r.ID }))
 }
 
-// archivalEmbedding shows or changes what an agent's archive is embedded with. A change is said before it is made: which
-// texts are sent where.
+// archivalEmbedding shows or changes what an agent's archive is embedded with. Before a change it says which texts
+// will be sent where.
 func (a *app) archivalEmbedding(agent *string) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
@@ -150,7 +150,7 @@ func (a *app) reembed(ctx context.Context, c *client.Client, archive api.Archive
 	return a.report(plan, "%s is embedded with %s from now on; loci daemon status says how far it is", archive.Name, handle)
 }
 
-// archiveOf returns the agent's archive, and makes it where there is none.
+// archiveOf returns the agent's archive, creating it if there is none.
 func archiveOf(ctx context.Context, c *client.Client, g api.AgentState) (api.Archive, error) {
 	found, err := c.Archives(ctx, api.ListArchives{AgentID: g.ID})
 	if err != nil || len(found) > 0 {

@@ -26,8 +26,8 @@ import (
 	"loci/providers/providertest"
 )
 
-// These benchmarks time the real program from outside: `go test ./cmd/cli -run XXX -bench . -benchtime 30x`. What they are
-// compared with runs in turn with it, so that the ratios hold on a machine whose speed drifts.
+// These benchmarks time the real program from outside: `go test ./cmd/cli -run XXX -bench . -benchtime 30x`. Each
+// runs in turn with what it is compared to, so that the ratios hold on a machine whose speed drifts.
 
 // bench is a built program with a home of its own and a model that answers at once.
 type bench struct {
@@ -47,7 +47,12 @@ func newBench(b *testing.B) *bench {
 	if err != nil {
 		b.Fatal(err)
 	}
-	x := &bench{b: b, exe: filepath.Join(dir, "loci"), links: filepath.Join(dir, "links"), socket: filepath.Join(dir, "h", "run", "loci.sock")}
+	x := &bench{
+		b:      b,
+		exe:    filepath.Join(dir, "loci"),
+		links:  filepath.Join(dir, "links"),
+		socket: filepath.Join(dir, "h", "run", "loci.sock"),
+	}
 	for out, pkg := range map[string]string{x.exe: "loci/cmd/loci", x.links: "./testdata/links"} {
 		build := exec.CommandContext(b.Context(), "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", out, pkg)
 		build.Env = append(os.Environ(), "CGO_ENABLED=0")
@@ -63,7 +68,14 @@ func newBench(b *testing.B) *bench {
 		x.asked++
 		return providertest.Turn{Text: "pong-" + strconv.Itoa(x.asked) + "."}
 	}
-	x.env = append(os.Environ(), "LOCI_HOME="+filepath.Join(dir, "h"), "OPENAI_API_KEY=sk-bench", "OPENAI_BASE_URL="+model.V1(), "OLLAMA_HOST=127.0.0.1:1", "TERM=xterm-256color")
+	x.env = append(
+		os.Environ(),
+		"LOCI_HOME="+filepath.Join(dir, "h"),
+		"OPENAI_API_KEY=sk-bench",
+		"OPENAI_BASE_URL="+model.V1(),
+		"OLLAMA_HOST=127.0.0.1:1",
+		"TERM=xterm-256color",
+	)
 	b.Cleanup(func() {
 		_ = x.command("daemon", "stop").Run()
 		_ = os.RemoveAll(dir)
@@ -92,7 +104,7 @@ func median(ds []time.Duration) float64 {
 	return float64(ds[len(ds)/2].Microseconds()) / 1000
 }
 
-// BenchmarkVersion compares `loci version` with a program that only links the same libraries.
+// BenchmarkVersion compares `loci version` to a program that only links the same libraries.
 func BenchmarkVersion(b *testing.B) {
 	x := newBench(b)
 	var ours, links []time.Duration
@@ -105,10 +117,11 @@ func BenchmarkVersion(b *testing.B) {
 	b.ReportMetric(median(ours)/median(links), "ratio")
 }
 
-// BenchmarkOneShot compares a whole `loci -p` with the daemon up with the start of the process and the bare HTTP call.
+// BenchmarkOneShot compares a whole `loci -p`, with the daemon already up, to a process start plus the bare HTTP
+// call.
 func BenchmarkOneShot(b *testing.B) {
 	x := newBench(b)
-	x.run(x.command("daemon", "start")) // with the key, which the bare call does not bring
+	x.run(x.command("daemon", "start")) // with the key, which the bare call doesn't send
 	x.run(x.command("-p", "hello"))
 	agent := x.agent()
 	var whole, bare []time.Duration
@@ -131,7 +144,7 @@ func (x *bench) agent() string {
 	return "agent-" + id
 }
 
-// post sends a message over the socket without anything of ours.
+// post sends a message over the socket without using our client.
 func (x *bench) post(agent string) time.Duration {
 	x.b.Helper()
 	var dialer net.Dialer
@@ -140,7 +153,12 @@ func (x *bench) post(agent string) time.Duration {
 	}}
 	defer transport.CloseIdleConnections()
 	begun := time.Now()
-	req, err := http.NewRequestWithContext(x.b.Context(), http.MethodPost, "http://loci/v1/agents/"+agent+"/messages", strings.NewReader(`{"messages":[{"role":"user","content":"hello"}]}`))
+	req, err := http.NewRequestWithContext(
+		x.b.Context(),
+		http.MethodPost,
+		"http://loci/v1/agents/"+agent+"/messages",
+		strings.NewReader(`{"messages":[{"role":"user","content":"hello"}]}`),
+	)
 	if err != nil {
 		x.b.Fatal(err)
 	}
@@ -157,8 +175,8 @@ func (x *bench) post(agent string) time.Duration {
 	return time.Since(begun)
 }
 
-// BenchmarkCancel measures, in the middle of a streamed answer of a word every 5 ms, from the request to cancel until the
-// stream has ended, and until the request is answered: what was shown is on disk by then.
+// BenchmarkCancel cancels in the middle of a streamed answer (a word every 5 ms). It measures the time until the
+// stream has ended, and the time until the cancel request is answered: by then, what was shown is on disk.
 func BenchmarkCancel(b *testing.B) {
 	x := newBench(b)
 	x.model.Reply = func(providertest.Request) providertest.Turn {
@@ -238,7 +256,7 @@ func (x *bench) chat() *terminal {
 	return t
 }
 
-// wait returns once the text was painted after from bytes of output.
+// wait returns once the text has been painted in the output after the first from bytes.
 func (t *terminal) wait(text string, from int) {
 	t.b.Helper()
 	deadline := time.NewTimer(20 * time.Second)
@@ -260,11 +278,12 @@ func (t *terminal) quit() {
 	_, _ = t.file.WriteString("\x04")
 	_ = t.cmd.Wait()
 	_ = t.file.Close()
-	for range t.seen { // until the reader is done
+	for range t.seen { // until the reader has finished
 	}
 }
 
-// BenchmarkFirstPaint measures from the start of the chat to the prompt on the screen, with the daemon up and without.
+// BenchmarkFirstPaint measures the time from the start of the chat to the prompt on the screen, with and without a
+// running daemon.
 func BenchmarkFirstPaint(b *testing.B) {
 	for _, up := range []bool{true, false} {
 		b.Run(fmt.Sprintf("daemon-up=%v", up), func(b *testing.B) {
@@ -279,7 +298,7 @@ func BenchmarkFirstPaint(b *testing.B) {
 				t := x.chat()
 				t.wait("›", 0)
 				paint = append(paint, time.Since(begun))
-				t.wait("test-model", 0) // connected, so that it can be left in an orderly way
+				t.wait("test-model", 0) // connected, so that it can exit cleanly
 				t.quit()
 			}
 			b.ReportMetric(median(paint), "first-paint-ms")
@@ -287,7 +306,7 @@ func BenchmarkFirstPaint(b *testing.B) {
 	}
 }
 
-// BenchmarkChatTurn measures from Enter to the answer on the screen.
+// BenchmarkChatTurn measures the time from Enter to the answer on the screen.
 func BenchmarkChatTurn(b *testing.B) {
 	x := newBench(b)
 	t := x.chat()
@@ -309,7 +328,7 @@ func BenchmarkChatTurn(b *testing.B) {
 	b.ReportMetric(median(turns), "turn-ms")
 }
 
-// BenchmarkIdleMemory reports what a daemon with an empty home holds once it is ready, in MB of resident memory.
+// BenchmarkIdleMemory reports how much resident memory, in MB, a daemon with an empty home uses once it is ready.
 func BenchmarkIdleMemory(b *testing.B) {
 	x := newBench(b)
 	var rss []float64

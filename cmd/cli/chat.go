@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -16,7 +17,7 @@ import (
 	"loci/tui"
 )
 
-// chatFlags are the flags of the chat and of one shot.
+// chatFlags are the flags of the chat and of one-shot prompts.
 type chatFlags struct {
 	print        bool
 	agent        string
@@ -31,15 +32,15 @@ type chatFlags struct {
 	help         bool
 }
 
-// The output formats of one shot.
+// The output formats of a one-shot prompt.
 const (
 	formatText   = "text"
 	formatJSON   = "json"
 	formatStream = "stream-json"
 )
 
-// chatFlagSet makes the flags. The ones that every command has are in it too, so that a line can be read before it is
-// known to be a command or a prompt.
+// chatFlagSet makes the flags, including the global ones, so that a line can be parsed before it is known to be a
+// command or a prompt.
 func chatFlagSet(f *chatFlags) *pflag.FlagSet {
 	fs := pflag.NewFlagSet("loci", pflag.ContinueOnError)
 	fs.SortFlags = false
@@ -58,7 +59,7 @@ func chatFlagSet(f *chatFlags) *pflag.FlagSet {
 	return fs
 }
 
-// talk is the chat or one shot.
+// talk opens the chat or runs a one-shot prompt.
 func (a *app) talk(ctx context.Context, args []string) error {
 	var f chatFlags
 	fs := chatFlagSet(&f)
@@ -78,7 +79,7 @@ func (a *app) talk(ctx context.Context, args []string) error {
 	return a.chat(ctx, &f)
 }
 
-// check finds what does not go together before anything is started.
+// check finds flags that don't go together, before anything starts.
 func (f *chatFlags) check(fs *pflag.FlagSet) error {
 	if f.json && !fs.Changed("output-format") {
 		f.format = formatJSON
@@ -103,12 +104,15 @@ func (f *chatFlags) check(fs *pflag.FlagSet) error {
 	case !f.print && (fs.Changed("output-format") || f.json || f.timeout > 0 || f.maxSteps > 0):
 		return invalid("--output-format, --json, --max-steps and --timeout belong to one shot").withHint(`loci -p "your question" …`)
 	case !f.print && fs.NArg() > 0:
-		return invalid("unknown command %q", clip(fs.Arg(0), 40)).withHint(`to send it as a prompt: loci -p %s`, quoteArg(clip(fs.Arg(0), 40)))
+		return invalid(
+			"unknown command %q",
+			clip(fs.Arg(0), 40),
+		).withHint(`to send it as a prompt: loci -p %s`, quoteArg(clip(fs.Arg(0), 40)))
 	}
 	return nil
 }
 
-// open is what the daemon is asked to open.
+// open is what to ask the daemon to open.
 func (f *chatFlags) open() *api.Open {
 	o := &api.Open{Agent: f.agent, Conversation: f.conversation, RunModel: f.model}
 	if f.newAgent {
@@ -117,12 +121,12 @@ func (f *chatFlags) open() *api.Open {
 	return o
 }
 
-// unbuiltNote names keys whose provider cannot be used yet.
+// unbuiltNote names the keys whose provider isn't supported yet.
 func unbuiltNote(names []string) string {
 	return fmt.Sprintf("%s is set, but its provider is not built yet", strings.Join(names, ", "))
 }
 
-// chat opens the chat. The terminal paints before anything is looked up.
+// chat opens the chat. It paints before it looks anything up.
 func (a *app) chat(ctx context.Context, f *chatFlags) error {
 	in, inOK := a.in.(*os.File)
 	out, outOK := a.out.(*os.File)
@@ -149,12 +153,13 @@ func (a *app) chat(ctx context.Context, f *chatFlags) error {
 	c := client.New(o)
 	defer c.Close()
 	return tui.Run(ctx, tui.Options{
-		Client: c, Who: who(api.ClientChat, nil), Open: *f.open(), Model: f.model, NoColor: noColor(l.Color),
+		Client: c, Who: who(api.ClientChat, nil), Open: *f.open(), Model: f.model, NoColor: noColor(l.Color), Theme: l.Theme,
+		Editor:   cmp.Or(l.Editor, os.Getenv("VISUAL"), os.Getenv("EDITOR")),
 		CopyFile: filepath.Join(p.State, "copied.txt"), Notes: notes, About: a.otherSettings, In: in, Out: out,
 	})
 }
 
-// noColor follows the setting, and where that leaves it open the custom of NO_COLOR.
+// noColor follows the setting or, if that leaves it open, the NO_COLOR convention.
 func noColor(setting string) bool {
 	return setting == "never" || setting == "auto" && os.Getenv("NO_COLOR") != ""
 }

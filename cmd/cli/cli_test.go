@@ -244,7 +244,13 @@ func TestZonesAreNamesThatAreKnown(t *testing.T) {
 func TestAnswersAreTheLastThingSaid(t *testing.T) {
 	t.Parallel()
 	var said strings.Builder
-	f := &turn{app: &app{out: io.Discard, errOut: &said}, flags: &chatFlags{format: formatText}, text: map[string]string{}, known: make(chan struct{}), told: map[string]bool{}}
+	f := &turn{
+		app:   &app{out: io.Discard, errOut: &said},
+		flags: &chatFlags{format: formatText},
+		text:  map[string]string{},
+		known: make(chan struct{}),
+		told:  map[string]bool{},
+	}
 	for _, m := range []api.Message{
 		{MessageType: api.MessageAssistant, ID: "1", RunID: "run-1", Content: api.Text("Let me ")},
 		{MessageType: api.MessageAssistant, ID: "1", RunID: "run-1", Content: api.Text("look.")},
@@ -290,7 +296,7 @@ func TestFailuresOfAProviderEndWithTheirCode(t *testing.T) {
 	t.Parallel()
 	for wire, code := range map[string]int{
 		"llm_authentication": 5, "llm_error": 6, "llm_rate_limit": 8, "llm_insufficient_credits": 8, "llm_timeout": 7,
-		"llm_bad_request": 1, "internal_error": 1, "context_window_overflow": 2,
+		"llm_bad_request": 1, "model_not_found": 3, "internal_error": 1, "context_window_overflow": 2,
 	} {
 		err := (&turn{fault: &api.Message{ErrorType: wire, ErrorText: "no"}}).outcome()
 		if got := fail(io.Discard, err); got != code {
@@ -306,22 +312,6 @@ func TestFailuresOfAProviderEndWithTheirCode(t *testing.T) {
 	noKey := (&turn{fault: &api.Message{ErrorType: "llm_authentication", ErrorKind: api.KindUnavailable, ErrorText: "no"}}).outcome()
 	if got := fail(io.Discard, noKey); got != 6 {
 		t.Errorf("a key that is missing ends with %d", got)
-	}
-	unfit := (&turn{fault: &api.Message{ErrorType: "internal_error"}, unfit: &client.Error{Kind: api.KindUnavailable}}).outcome()
-	if got := fail(io.Discard, unfit); got != 6 {
-		t.Errorf("a model that cannot be chosen ends with %d", got)
-	}
-}
-
-func TestPromptsOverTheirShareOfTheWindowAreTooLong(t *testing.T) {
-	t.Parallel()
-	for letters, want := range map[int]bool{16_000: false, 16_004: true} {
-		if got := tooLongFor(letters, 10_000); got != want {
-			t.Errorf("%d letters too long: %v", letters, got)
-		}
-	}
-	if tooLongFor(1<<20, 0) {
-		t.Error("a window that is not known is too small")
 	}
 }
 
@@ -422,16 +412,28 @@ func TestResultsOfAnUnfinishedIndexAreTold(t *testing.T) {
 	t.Parallel()
 	var said bytes.Buffer
 	a := &app{errOut: &said}
-	a.noteFound(1, api.Object{"words": []any{"ada"}})
+	a.noteFound(1, "")
 	if said.Len() > 0 {
 		t.Errorf("of a whole index: %q", said.String())
 	}
-	a.noteFound(1, api.Object{"partial": true})
-	if !strings.Contains(said.String(), "still being built") {
-		t.Errorf("it says %q", said.String())
+	for partial, wants := range map[api.Partial][]string{
+		api.PartialBuilding: {"nothing found yet: the search index is still being built", "still being built: results may be missing"},
+		api.PartialBehind:   {"nothing found yet: some texts are still being indexed", "still being indexed: results may be missing"},
+	} {
+		for n, want := range wants {
+			said.Reset()
+			a.noteFound(n, partial)
+			if built := strings.Contains(
+				said.String(),
+				"built",
+			); !strings.Contains(said.String(), want) ||
+				built != (partial == api.PartialBuilding) {
+				t.Errorf("of %d results, %s, it says %q", n, partial, said.String())
+			}
+		}
 	}
 	said.Reset()
-	a.noteFound(0, nil)
+	a.noteFound(0, "")
 	if !strings.Contains(said.String(), "nothing found") {
 		t.Errorf("of no results it says %q", said.String())
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"loci/daemon"
 	"loci/daemon/api"
 	"loci/daemon/client"
 	"loci/daemon/config"
@@ -17,7 +18,7 @@ import (
 // version is set by release builds.
 var version = ""
 
-// versionText names this build: the release, else the commit it was built from, else that it is a development build.
+// versionText names this build: by its release, or the commit it was built from, or as a development build.
 func versionText() string {
 	if version != "" {
 		return version
@@ -53,14 +54,14 @@ func (a *app) config() (*config.Loaded, error) {
 		}
 		l, err := config.Load(p.Config, config.OSEnv, nil)
 		if err != nil {
-			return nil, invalid("the configuration is wrong: %s", err).withHint("mend it, then look at it with: loci config")
+			return nil, invalid("the configuration is wrong: %s", err).withHint("fix it, then check it with: loci config")
 		}
 		a.loaded = &l
 	}
 	return a.loaded, nil
 }
 
-// options say how to reach the daemon, and how to start it unless that is forbidden.
+// options say how to reach the daemon, and how to start it unless starting is disabled.
 func (a *app) options() (client.Options, error) {
 	p, err := a.paths()
 	if err != nil {
@@ -70,12 +71,12 @@ func (a *app) options() (client.Options, error) {
 	if err != nil {
 		return client.Options{}, err
 	}
-	o := client.Options{Socket: p.Socket, Version: versionText(), Notify: a.note}
+	o := client.Options{Socket: p.Socket, Version: versionText(), Notify: a.note, Patience: a.patience.silence}
 	if a.noStart || cfg.NoStart {
 		return o, nil
 	}
-	// A daemon that a command starts does not inherit the provider variables: they belong to the command's session.
-	o.Ensure, err = a.ensureOptions(p, config.DaemonEnviron(os.Environ()))
+	// A daemon started by a command doesn't inherit the provider variables: they belong to the command's session.
+	o.Ensure, err = a.ensureOptions(p, config.DaemonEnviron(os.Environ(), daemon.ProviderVariables()))
 	return o, err
 }
 
@@ -90,16 +91,16 @@ func (a *app) ensureOptions(p config.Paths, environ []string) (*client.EnsureOpt
 	}, nil
 }
 
-// note says one line beside the answer.
+// note writes one line to standard error.
 func (a *app) note(line string) { fmt.Fprintf(a.errOut, "loci: %s\n", oneLine(line)) }
 
-// verbose says whether a person wants to hear of daily business.
+// verbose says whether the person wants to hear about routine events.
 func (a *app) verbose() bool {
 	l, err := a.config()
 	return err == nil && l.LogLevel == "debug"
 }
 
-// connect makes a client; its first call reaches the daemon, and starts it where it is not running.
+// connect makes a client. Its first call reaches the daemon, starting it if it isn't running.
 func (a *app) connect(context.Context) (*client.Client, error) {
 	o, err := a.options()
 	if err != nil {
@@ -108,27 +109,25 @@ func (a *app) connect(context.Context) (*client.Client, error) {
 	return client.New(o), nil
 }
 
-// register says who asks, from which folder and with which keys.
+// register tells the daemon who is asking, from which folder and with which keys.
 func (a *app) register(ctx context.Context, c *client.Client, kind string, open *api.Open) (api.Session, error) {
 	s, err := c.Register(ctx, who(kind, open))
 	if err != nil {
 		return s, err
 	}
-	if status, err := c.Status(ctx); err == nil { // what comes next says why, if it did not answer
-		a.noteSettings(status)
-	}
+	a.noteSettings(s.Status)
 	return s, nil
 }
 
-// who says who asks.
+// who describes this client to the daemon.
 func who(kind string, open *api.Open) api.Client {
 	return api.Client{
 		Kind: kind, PID: os.Getpid(), Folder: workingFolder(), Zone: zoneName(config.OSEnv),
-		Env: config.ProviderEnv(config.OSEnv), Open: open,
+		Env: config.ProviderEnv(config.OSEnv, daemon.ProviderVariables()), Open: open,
 	}
 }
 
-// workingFolder is where the person is; empty where that cannot be known.
+// workingFolder is the current directory, or empty if it can't be determined.
 func workingFolder() string {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -137,7 +136,7 @@ func workingFolder() string {
 	return dir
 }
 
-// zoneName is the IANA name of this machine's zone; empty where none can be found.
+// zoneName is the IANA name of this machine's time zone, or empty if there is none.
 func zoneName(lookup config.Env) string {
 	if tz, ok := lookup("TZ"); ok {
 		return knownZone(strings.TrimPrefix(tz, ":"))

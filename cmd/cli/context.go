@@ -9,7 +9,7 @@ import (
 	"loci/tui/meter"
 )
 
-// contextWidth is how wide the overview is drawn; it does not look at the terminal, so that it is the same in a pipe.
+// contextWidth is the width of the overview. It ignores the terminal, so that a pipe gets the same output.
 const contextWidth = 80
 
 // contextCommand is `loci context`.

@@ -39,7 +39,7 @@ func (a *app) conversationsList(agent *string) *cobra.Command {
 			for _, v := range found {
 				t.add(v.ID, moment(v.LastMessageAt), clip(oneLine(text(v.Summary)), 80))
 			}
-			return t.write(a.out)
+			return a.list(t, "there are no conversations beside the default one")
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", 0, "how many at most (50)")
@@ -72,7 +72,8 @@ func (a *app) conversationsShow() *cobra.Command {
 	}
 }
 
-// conversationOf connects for a conversation if its id is one; an agent's id stands for its default one.
+// conversationOf checks that id is a conversation's, and connects. An agent's id stands for its default
+// conversation.
 func (a *app) conversationOf(ctx context.Context, id string) (*client.Client, error) {
 	if !isID(id, "conv", "agent") {
 		return nil, noSuch("conversation", id, "loci conversations")

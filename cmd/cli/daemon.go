@@ -24,9 +24,9 @@ import (
 )
 
 const (
-	answerWithin = 3 * time.Second  // a daemon that lives says at once how it is
-	stopWithin   = 15 * time.Second // a daemon promises to end within ten
-	termWithin   = 10 * time.Second // and one that does not answer gets as much before it is killed
+	answerWithin = 3 * time.Second  // a healthy daemon reports its status at once
+	stopWithin   = 15 * time.Second // a daemon promises to exit within ten
+	termWithin   = 10 * time.Second // and one that doesn't answer gets this long before it is killed
 	followLog    = 200 * time.Millisecond
 )
 
@@ -36,7 +36,7 @@ func (a *app) daemonCommand() *cobra.Command {
 		a.daemonStatus(), a.daemonRun(), a.daemonStart(), a.daemonStop(), a.daemonRestart(), a.daemonLogs())
 }
 
-// daemonFlags are the settings that can be given to a daemon on its command line.
+// daemonFlags are the daemon settings that can be set on the command line.
 type daemonFlags struct {
 	listen, logLevel string
 }
@@ -46,14 +46,14 @@ func (f *daemonFlags) add(c *cobra.Command) {
 	c.Flags().StringVar(&f.logLevel, "log-level", "", "debug, info, warn or error")
 }
 
-// keys are the flags as keys of the configuration.
+// keys maps the flags to configuration keys.
 func (f *daemonFlags) keys() map[string]string {
 	keys := map[string]string{"listen": f.listen, "log_level": f.logLevel}
 	maps.DeleteFunc(keys, func(_, v string) bool { return v == "" })
 	return keys
 }
 
-// args are the flags for a daemon that is started.
+// args are the flags to pass to a daemon we start.
 func (f *daemonFlags) args() []string {
 	args := []string{"daemon", "run"}
 	if f.listen != "" {
@@ -89,20 +89,26 @@ func (a *app) daemonRun() *cobra.Command {
 	return c
 }
 
-// daemonConfig is what a daemon in this process works with.
+// daemonConfig is the configuration of a daemon that runs in this process.
 func (a *app) daemonConfig(p config.Paths, flags map[string]string) (daemon.Config, error) {
 	l, err := config.Load(p.Config, config.OSEnv, flags)
 	if err != nil {
 		return daemon.Config{}, invalid("the configuration is wrong: %s", err).withHint("loci config; loci daemon run --help")
 	}
-	cfg := daemon.Config{Paths: p, Settings: l.Config, Version: versionText(), Notify: a.note, Environ: captured(config.ProviderEnv(config.OSEnv))}
+	cfg := daemon.Config{
+		Paths:    p,
+		Settings: l.Config,
+		Version:  versionText(),
+		Notify:   a.note,
+		Environ:  captured(config.ProviderEnv(config.OSEnv, daemon.ProviderVariables())),
+	}
 	if f, ok := a.errOut.(*os.File); ok && sameFile(f, p.Log) {
-		cfg.Notify = nil // started by a command: the log says the same already
+		cfg.Notify = nil // started by a command: the log already says the same
 	}
 	return cfg, nil
 }
 
-// captured looks variables up as they were when the daemon started.
+// captured looks up variables as they were when the daemon started.
 func captured(vars map[string]string) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		v, ok := vars[name]
@@ -129,8 +135,8 @@ func (a *app) daemonStart() *cobra.Command {
 	return c
 }
 
-// startDaemon starts the daemon. It inherits this shell's provider variables, because a person started it by name.
-// With stop the running one is ended first.
+// startDaemon starts the daemon. Because a person started it explicitly, it inherits this shell's provider
+// variables. If stop is set, the running daemon is stopped first.
 func (a *app) startDaemon(ctx context.Context, f *daemonFlags, stop func(context.Context) error) error {
 	p, err := a.paths()
 	if err != nil {
@@ -140,7 +146,7 @@ func (a *app) startDaemon(ctx context.Context, f *daemonFlags, stop func(context
 	if err != nil {
 		return invalid("the configuration is wrong: %s", err).withHint("loci config; loci daemon start --help")
 	}
-	if err := daemon.CheckListen(l.Listen); err != nil { // before one is started that ends at once
+	if err := daemon.CheckListen(l.Listen); err != nil { // before starting a daemon that would exit at once
 		return err
 	}
 	o, err := a.ensureOptions(p, os.Environ())
@@ -183,7 +189,7 @@ func (a *app) daemonStop() *cobra.Command {
 	}
 }
 
-// stopDaemon stops the daemon and waits until it is gone. It says false where none was running.
+// stopDaemon stops the daemon and waits until it is gone. It returns false if none was running.
 func (a *app) stopDaemon(ctx context.Context, onlyIdle bool) (bool, error) {
 	c, err := a.lookForDaemon(ctx)
 	if c == nil || err != nil {
@@ -201,7 +207,7 @@ func (a *app) stopDaemon(ctx context.Context, onlyIdle bool) (bool, error) {
 		return false, a.hung(ctx, p)
 	case kind == api.KindTimeout && ctx.Err() == nil:
 		return true, a.endHung(ctx, p, "does not answer")
-	case err != nil && kind != api.KindUnavailable: // it may be gone before it answered
+	case err != nil && kind != api.KindUnavailable: // it may have exited before answering
 		return false, err
 	}
 	waiting, stop := context.WithTimeout(ctx, a.patience.stop)
@@ -212,7 +218,7 @@ func (a *app) stopDaemon(ctx context.Context, onlyIdle bool) (bool, error) {
 	return true, a.endHung(ctx, p, "does not end")
 }
 
-// hung says who holds the home without answering.
+// hung says which process holds the home without answering.
 func (a *app) hung(ctx context.Context, p config.Paths) error {
 	f := &fault{kind: api.KindTimeout, msg: "the daemon holds the home and does not answer"}
 	if pid, err := daemon.Holder(ctx, p); err == nil && pid > 0 {
@@ -221,21 +227,27 @@ func (a *app) hung(ctx context.Context, p config.Paths) error {
 	return f.withHint("loci daemon stop ends it, by force if need be; loci daemon logs may say what happened")
 }
 
-// endHung ends a daemon that does not do it itself.
+// endHung ends a daemon that doesn't stop by itself.
 func (a *app) endHung(ctx context.Context, p config.Paths, why string) error {
 	a.note("the daemon " + why + "; it is told to end by the system")
-	ctx, stop := context.WithTimeoutCause(ctx, a.patience.term+a.patience.stop, (&fault{kind: api.KindTimeout, msg: "the daemon does not stop"}).
-		withHint("look at it with: loci daemon status; loci daemon logs"))
+	ctx, stop := context.WithTimeoutCause(
+		ctx,
+		a.patience.term+a.patience.stop,
+		(&fault{kind: api.KindTimeout, msg: "the daemon does not stop"}).
+			withHint("look at it with: loci daemon status; loci daemon logs"),
+	)
 	defer stop()
 	if err := daemon.MarkStopped(p); err != nil {
 		return err
 	}
 	return because(ctx, daemon.EndHolder(ctx, p, a.patience.term, func(pid int) {
-		a.note(fmt.Sprintf("pid %d did not end in %s and is killed; what it was doing goes on from its last saved step", pid, a.patience.term))
+		a.note(
+			fmt.Sprintf("pid %d did not end in %s and is killed; what it was doing goes on from its last saved step", pid, a.patience.term),
+		)
 	}))
 }
 
-// lookForDaemon returns a client of the running daemon, or none. It starts nothing.
+// lookForDaemon returns a client of the running daemon, or nil. It starts nothing.
 func (a *app) lookForDaemon(ctx context.Context) (*client.Client, error) {
 	p, err := a.paths()
 	if err != nil {
@@ -263,7 +275,7 @@ func (a *app) daemonRestart() *cobra.Command {
 	return c
 }
 
-// daemonState is what `loci daemon status --json` prints.
+// daemonState is the output of `loci daemon status --json`.
 type daemonState struct {
 	Running bool `json:"running"`
 	api.Status
@@ -321,21 +333,25 @@ func (a *app) daemonStatus() *cobra.Command {
 	}
 }
 
-// noteSettings says that the model which a shell or the configuration names now is not the one that the daemon took
-// up at its start.
+// noteSettings says if the model that the shell or the configuration names now differs from the one the daemon
+// started with.
 func (a *app) noteSettings(s api.Status) {
 	if line := a.otherSettings(s); line != "" {
 		a.note(line)
 	}
 }
 
-// otherSettings is what noteSettings says; nothing where the settings are the same.
+// otherSettings is the text of noteSettings, or empty if the settings are the same.
 func (a *app) otherSettings(s api.Status) string {
 	cfg, err := a.config()
 	if err != nil || cfg.Model == s.Model {
 		return ""
 	}
-	return fmt.Sprintf("the daemon runs with other settings (model: %s, here: %s): loci daemon restart", cmp.Or(s.Model, "none"), cmp.Or(cfg.Model, "none"))
+	return fmt.Sprintf(
+		"the daemon runs with other settings (model: %s, here: %s): loci daemon restart",
+		cmp.Or(s.Model, "none"),
+		cmp.Or(cfg.Model, "none"),
+	)
 }
 
 func readyText(s api.Status) string {
@@ -348,7 +364,7 @@ func readyText(s api.Status) string {
 	return "not yet: the store is being opened"
 }
 
-// embeddingText says what waits for its vector and what keeps it; nothing where nothing waits.
+// embeddingText says what is waiting for its vector and why; empty if nothing is.
 func embeddingText(s *api.EmbeddingStatus) string {
 	if s == nil || s.Waiting == 0 && s.Moving == 0 {
 		return ""
@@ -361,18 +377,23 @@ func embeddingText(s *api.EmbeddingStatus) string {
 		parts = append(parts, counted(s.Moving, "archive")+" changing models")
 	}
 	for _, t := range s.Troubles {
-		parts = append(parts, fmt.Sprintf("%s is asked again at %s: %s", t.Model, t.Next.Local().Format(time.TimeOnly), clip(oneLine(t.Error), 160)))
+		parts = append(
+			parts,
+			fmt.Sprintf("%s is asked again at %s: %s", t.Model, t.Next.Local().Format(time.TimeOnly), clip(oneLine(t.Error), 160)),
+		)
 	}
 	return strings.Join(parts, "; ")
 }
 
-// notRunning says so, as a value and as an error.
+// notRunning reports, as a value and as an error, that no daemon is running.
 func (a *app) notRunning() error {
 	p, err := a.paths()
 	if err != nil {
 		return err
 	}
-	err = (&fault{kind: api.KindUnavailable, msg: "the daemon is not running"}).withHint("loci daemon start; any other command starts it too")
+	err = (&fault{kind: api.KindUnavailable, msg: "the daemon is not running"}).withHint(
+		"loci daemon start; any other command starts it too",
+	)
 	if !a.json {
 		return err
 	}
@@ -404,11 +425,13 @@ func (a *app) daemonLogs() *cobra.Command {
 	return c
 }
 
-// printLog prints the end of the log and, if asked to, what is added to it until ctx ends.
+// printLog prints the end of the log and, with follow, whatever is added until ctx ends.
 func (a *app) printLog(ctx context.Context, path string, lines int, follow bool) error {
 	offset, err := a.logTail(path, lines)
 	if errors.Is(err, os.ErrNotExist) && !follow {
-		return (&fault{kind: api.KindNotFound, msg: "there is no log yet: " + path}).withHint("it begins with the first start of the daemon")
+		return (&fault{kind: api.KindNotFound, msg: "there is no log yet: " + path}).withHint(
+			"it begins with the first start of the daemon",
+		)
 	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -421,7 +444,7 @@ func (a *app) printLog(ctx context.Context, path string, lines int, follow bool)
 	for {
 		select {
 		case <-ctx.Done():
-			return nil // ending it is how following ends
+			return nil // this is how following normally ends
 		case <-ticker.C:
 		}
 		if offset, err = a.logFrom(path, offset); err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -430,14 +453,14 @@ func (a *app) printLog(ctx context.Context, path string, lines int, follow bool)
 	}
 }
 
-// logTail prints the last lines and returns where it ended.
+// logTail prints the last lines and returns the offset at which it stopped.
 func (a *app) logTail(path string, lines int) (int64, error) {
 	const most = 8 << 20
 	f, err := os.Open(path)
 	if err != nil {
 		return 0, err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // read only
 	info, err := f.Stat()
 	if err != nil {
 		return 0, err
@@ -464,13 +487,14 @@ func (a *app) logTail(path string, lines int) (int64, error) {
 	return from + int64(end), nil
 }
 
-// logFrom prints the whole lines after an offset. A log that became shorter was rotated and is read from its start.
+// logFrom prints the complete lines after an offset. A log that has become shorter was rotated and is read from its
+// start.
 func (a *app) logFrom(path string, offset int64) (int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return offset, err
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // read only
 	if info, err := f.Stat(); err != nil {
 		return offset, err
 	} else if info.Size() < offset {
@@ -492,7 +516,7 @@ func (a *app) logFrom(path string, offset int64) (int64, error) {
 	}
 }
 
-// logLine prints one line: as it is for a script, in words for a person.
+// logLine prints one line: unchanged for a script, in words for a person.
 func (a *app) logLine(line []byte) error {
 	text := strings.TrimRight(string(line), "\n")
 	if !a.json {
@@ -502,11 +526,18 @@ func (a *app) logLine(line []byte) error {
 	return err
 }
 
-// wordsOf turns a JSON line of the log into time, level, message and facts; anything else stays as it is.
+// wordsOf turns a JSON log line into time, level, message and attributes; anything else stays unchanged.
 func wordsOf(line string) string {
 	var fields map[string]any
-	if json.Unmarshal([]byte(line), &fields) != nil {
+	read := json.NewDecoder(strings.NewReader(line))
+	read.UseNumber()
+	if read.Decode(&fields) != nil {
 		return safe(line)
+	}
+	if n, ok := fields["dur"].(json.Number); ok {
+		if took, err := n.Int64(); err == nil {
+			fields["dur"] = time.Duration(took).Round(time.Microsecond)
+		}
 	}
 	when, _ := fields["time"].(string)
 	if t, err := time.Parse(time.RFC3339Nano, when); err == nil {

@@ -20,12 +20,13 @@ import (
 // doctorCommand is `loci doctor`.
 func (a *app) doctorCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "doctor", Short: "Say what works, what does not, and how to mend it", Args: exactly(),
+		Use: "doctor", Short: "Say what works, what does not, and how to fix it", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.doctor(cmd.Context()) },
 	}
 }
 
-// doctor looks from this side, then asks the daemon to look from its own. Something broken ends with an error code.
+// doctor checks from this side, then asks the daemon to check from its own. If anything is broken, it exits with an
+// error code.
 func (a *app) doctor(ctx context.Context) error {
 	checks := a.localChecks()
 	more, err := a.daemonChecks(ctx)
@@ -46,7 +47,10 @@ func (a *app) doctor(ctx context.Context) error {
 		err = a.printChecks(checks)
 	}
 	if broken > 0 {
-		return errors.Join(&fault{kind: api.KindInternal, msg: fmt.Sprintf("%d of %d checks found something broken", broken, len(checks))}, err)
+		return errors.Join(
+			&fault{kind: api.KindInternal, msg: fmt.Sprintf("%d of %d checks found something broken", broken, len(checks))},
+			err,
+		)
 	}
 	return err
 }
@@ -73,7 +77,7 @@ func levelWord(level string) string {
 	return "broken"
 }
 
-// localChecks are what can be seen without the daemon.
+// localChecks are the checks that don't need the daemon.
 func (a *app) localChecks() []api.Check {
 	checks := []api.Check{api.Good("version", versionText())}
 	p, err := a.paths()
@@ -97,7 +101,7 @@ func configDetail(path string) string {
 	return path
 }
 
-// homeCheck tries to write where the home is, and says how large it is.
+// homeCheck tries to write to the home, and says how large it is.
 func homeCheck(p config.Paths) api.Check {
 	if err := os.MkdirAll(p.Data, 0o700); err != nil {
 		return api.Broken("home", err.Error(), "make "+p.Home+" a folder that you can write, or set LOCI_HOME")
@@ -112,12 +116,12 @@ func homeCheck(p config.Paths) api.Check {
 	return api.Good("home", fmt.Sprintf("%s, %s", p.Home, size(folderSize(p.Data))))
 }
 
-// folderSize adds up a folder; what cannot be read counts nothing.
+// folderSize adds up the sizes in a folder; unreadable files count as zero.
 func folderSize(dir string) int64 {
 	var sum int64
 	_ = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
-			return nil //nolint:nilerr // what cannot be read counts nothing
+			return nil //nolint:nilerr // unreadable files count as zero
 		}
 		if info, err := d.Info(); err == nil {
 			sum += info.Size()
@@ -127,7 +131,7 @@ func folderSize(dir string) int64 {
 	return sum
 }
 
-// terminalCheck says what the chat will find.
+// terminalCheck says what kind of terminal the chat will get.
 func terminalCheck(lookup config.Env) api.Check {
 	name, _ := lookup("TERM")
 	facts := []string{"TERM=" + name}
@@ -149,7 +153,7 @@ func terminalCheck(lookup config.Env) api.Check {
 	return api.Good("terminal", detail)
 }
 
-// clockCheck says which time and zone an agent will be told.
+// clockCheck says which time and zone agents will be told.
 func clockCheck(now time.Time, zone string) api.Check {
 	detail := now.Format("2006-01-02 15:04:05 -0700")
 	switch {
@@ -161,7 +165,7 @@ func clockCheck(now time.Time, zone string) api.Check {
 	return api.Good("clock", detail+", "+zone)
 }
 
-// daemonChecks starts the daemon if need be and asks it.
+// daemonChecks asks the daemon for its checks, starting it if necessary.
 func (a *app) daemonChecks(ctx context.Context) ([]api.Check, error) {
 	p, err := a.paths()
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"loci/daemon/client"
 )
 
-// The exit codes. They are part of what scripts may rely on: `loci help exit-codes` prints this table.
+// The exit codes. Scripts may rely on them: `loci help exit-codes` prints this table.
 const (
 	exitOK          = 0
 	exitInternal    = 1
@@ -27,14 +27,26 @@ const (
 	exitBrokenPipe  = 141
 )
 
-// exitCodes says which kind of error ends the program with which code, and what it means.
+// exitCodes says which kind of error exits with which code, and what it means.
 func exitCodes() []exitCode {
 	return []exitCode{
 		{exitOK, nil, "it worked"},
-		{exitInternal, []string{api.KindInternal, kindMaxSteps, kindRunFailed}, "it failed: the run ended with an error, or the program is at fault"},
-		{exitUsage, []string{api.KindInvalid, api.KindUnsupported, api.KindTooLarge, api.KindTooLong}, "the command, a flag or the input makes no sense, or is too large"},
+		{
+			exitInternal,
+			[]string{api.KindInternal, kindMaxSteps, kindRunFailed},
+			"it failed: the run ended with an error, or the program is at fault",
+		},
+		{
+			exitUsage,
+			[]string{api.KindInvalid, api.KindUnsupported, api.KindTooLarge, api.KindTooLong},
+			"the command, a flag or the input makes no sense, or is too large",
+		},
 		{exitNotFound, []string{api.KindNotFound, api.KindGone}, "what was named does not exist, or not any more"},
-		{exitConflict, []string{api.KindConflict, api.KindBusy, api.KindPrecondition}, "the state does not allow it: changed meanwhile, busy, or waiting for an approval"},
+		{
+			exitConflict,
+			[]string{api.KindConflict, api.KindBusy, api.KindPrecondition},
+			"the state does not allow it: changed meanwhile, busy, or waiting for an approval",
+		},
 		{exitForbidden, []string{api.KindUnauthenticated, api.KindForbidden}, "a key is refused, or does not allow it"},
 		{exitUnavailable, []string{api.KindUnavailable}, "the daemon or a model cannot be reached, for want of a key too"},
 		{exitTimeout, []string{api.KindTimeout}, "it took too long: --timeout, or the provider's limit"},
@@ -44,7 +56,7 @@ func exitCodes() []exitCode {
 	}
 }
 
-// Kinds of errors that only a command knows: of runs that ended, but not well.
+// Kinds of errors that only commands know: runs that ended, but not well.
 const (
 	kindMaxSteps  = "max_steps"
 	kindRunFailed = "run_failed"
@@ -63,12 +75,12 @@ type fault struct {
 
 func (f *fault) Error() string { return f.msg }
 
-// invalid is a wrong use of the command line.
+// invalid is an error in how the command line was used.
 func invalid(format string, args ...any) *fault {
 	return &fault{kind: api.KindInvalid, msg: fmt.Sprintf(format, args...)}
 }
 
-// withHint returns the fault with what to do next.
+// withHint returns the fault with a hint what to do next.
 func (f *fault) withHint(format string, args ...any) *fault {
 	c := *f
 	c.hint = fmt.Sprintf(format, args...)
@@ -92,7 +104,22 @@ func explain(err error) (kind, hint string) {
 	return daemon.Explain(err)
 }
 
-// codeOf is the exit code of a kind.
+// usualHint is what to do about an error, from the daemon or a provider behind it, that brings no hint of its own.
+func usualHint(err error, kind string) string {
+	var ce *client.Error
+	fromDaemon := errors.As(err, &ce) && ce.Status > 0
+	switch {
+	case kind == api.KindRateLimited:
+		return "wait a minute and ask again, or choose another model with --model"
+	case kind == api.KindUnavailable && fromDaemon:
+		return "try again in a moment; loci doctor says what works"
+	case kind == api.KindInternal && fromDaemon:
+		return "loci daemon logs says more; loci doctor says what works"
+	}
+	return ""
+}
+
+// codeOf is the exit code for a kind.
 func codeOf(kind string) int {
 	for _, c := range exitCodes() {
 		for _, k := range c.kinds {
@@ -110,6 +137,9 @@ func fail(w io.Writer, err error) int {
 		return exitBrokenPipe
 	}
 	kind, hint := explain(err)
+	if hint == "" {
+		hint = usualHint(err, kind)
+	}
 	if kind == api.KindCancelled && errors.Is(err, context.Canceled) {
 		return exitInterrupted
 	}

@@ -14,16 +14,26 @@ import (
 	"loci/daemon/client"
 )
 
-// filesCommand is `loci files`: what folders hold.
+// filesCommand is `loci files`: the contents of folders.
 func (a *app) filesCommand() *cobra.Command {
 	var folder string
-	c := parent("files", "Add files to folders, read and search them",
-		a.filesList(&folder), a.filesAdd(&folder), a.filesShow(&folder), a.filesText(&folder), a.filesSearch(&folder), a.filesRemove(&folder))
+	c := parent(
+		"files",
+		"Add files to folders, read and search them",
+		a.filesList(
+			&folder,
+		),
+		a.filesAdd(&folder),
+		a.filesShow(&folder),
+		a.filesText(&folder),
+		a.filesSearch(&folder),
+		a.filesRemove(&folder),
+	)
 	c.PersistentFlags().StringVar(&folder, "folder", "", "the folder, by `NAME|ID`; not needed where there is only one")
 	return c
 }
 
-// foldersOf is the folder that was named, or all.
+// foldersOf is the folder that ref names, or all of them.
 func (a *app) foldersOf(ctx context.Context, c *client.Client, ref string) ([]api.Folder, error) {
 	if ref == "" {
 		return allFolders(ctx, c)
@@ -32,7 +42,7 @@ func (a *app) foldersOf(ctx context.Context, c *client.Client, ref string) ([]ap
 	return []api.Folder{f}, err
 }
 
-// filesAtOnce is how many files one request lists, and how many rows a table aligns.
+// filesAtOnce is how many files a request lists, and over how many rows a table is aligned.
 const filesAtOnce = 1000
 
 func (a *app) filesList(folder *string) *cobra.Command {
@@ -58,7 +68,13 @@ func (a *app) filesList(folder *string) *cobra.Command {
 			out := &fileRows{app: a}
 			var cut []string
 			for _, f := range folders {
-				more, err := inPages(most, filesAtOnce, listOf(ctx, c, f.ID, status), fileID, func(files []api.File) error { return out.add(f, files) })
+				more, err := inPages(
+					most,
+					filesAtOnce,
+					listOf(ctx, c, f.ID, status),
+					fileID,
+					func(files []api.File) error { return out.add(f, files) },
+				)
 				if err != nil {
 					return err
 				}
@@ -68,6 +84,9 @@ func (a *app) filesList(folder *string) *cobra.Command {
 			}
 			if err := out.end(); err != nil {
 				return err
+			}
+			if !out.began && !a.json {
+				a.note("there are no files")
 			}
 			for _, name := range cut {
 				a.note(fmt.Sprintf("%s has more than the %d files shown: --limit N shows more, --all every one", clip(name, 60), most))
@@ -82,7 +101,7 @@ func (a *app) filesList(folder *string) *cobra.Command {
 	return c
 }
 
-// fileRows writes files as they come, so that it holds no more than some of them.
+// fileRows writes files as they come, holding only a few of them at a time.
 type fileRows struct {
 	*app
 	t     table
@@ -92,7 +111,14 @@ type fileRows struct {
 func (r *fileRows) add(folder api.Folder, files []api.File) error {
 	if !r.json {
 		for _, one := range files {
-			r.t.add(one.ID, clip(folder.Name+"/"+api.Val(one.FileName), 60), one.ProcessingStatus, size(api.Val(one.FileSize)), chunks(one), clip(api.Val(one.ErrorMessage), 80))
+			r.t.add(
+				one.ID,
+				clip(folder.Name+"/"+api.Val(one.FileName), 60),
+				one.ProcessingStatus,
+				size(api.Val(one.FileSize)),
+				chunks(one),
+				clip(api.Val(one.ErrorMessage), 80),
+			)
 		}
 		if len(r.t.rows) < filesAtOnce {
 			return nil
@@ -115,11 +141,12 @@ func (r *fileRows) add(folder api.Folder, files []api.File) error {
 	return nil
 }
 
-// flush writes the rows that there are.
+// flush writes the pending rows.
 func (r *fileRows) flush() error {
 	r.t.head, r.t.more = []string{"ID", "NAME", "STATUS", "SIZE", "CHUNKS", "ERROR"}, r.began
 	err := r.t.write(r.out)
-	r.t.rows, r.began = nil, true
+	r.began = r.began || len(r.t.rows) > 0
+	r.t.rows = nil
 	return err
 }
 
@@ -137,7 +164,7 @@ func (r *fileRows) end() error {
 
 func fileID(f api.File) string { return f.ID }
 
-// listOf lists the files of a folder, or those in a state, for inPages.
+// listOf lists a folder's files, or only those with a given status, for inPages.
 func listOf(ctx context.Context, c *client.Client, folderID, status string) func(after string, n int) ([]api.File, error) {
 	return func(after string, n int) ([]api.File, error) {
 		by := filesBy(n, status, "")
@@ -150,7 +177,7 @@ func filesBy(limit int, status, name string) client.ListFiles {
 	return client.ListFiles{ListFiles: api.ListFiles{Page: api.Page{Limit: limit}}, FileFilter: api.FileFilter{Status: status, Name: name}}
 }
 
-// chunks says how many passages of a file can be found by their meaning.
+// chunks says how many passages of a file can be found by meaning.
 func chunks(f api.File) string {
 	done, all := api.Val(f.ChunksEmbedded), api.Val(f.TotalChunks)
 	if done == all {
@@ -159,7 +186,7 @@ func chunks(f api.File) string {
 	return fmt.Sprintf("%d of %d", done, all)
 }
 
-// fileOf connects and finds a file with its folder.
+// fileOf connects and finds a file and its folder.
 func (a *app) fileOf(ctx context.Context, folder, ref string) (*client.Client, api.Folder, api.File, error) {
 	c, err := a.connect(ctx)
 	if err != nil {
@@ -169,7 +196,7 @@ func (a *app) fileOf(ctx context.Context, folder, ref string) (*client.Client, a
 	return c, d, f, err
 }
 
-// findFile finds a file by its id, by folder/name, or by its name where only one folder has it.
+// findFile finds a file by its id, by folder/name, or by its name if only one folder has it.
 func (a *app) findFile(ctx context.Context, c *client.Client, folder, ref string) (api.Folder, api.File, error) {
 	folders, err := a.foldersOf(ctx, c, folder)
 	if err != nil {
@@ -209,7 +236,11 @@ func (a *app) findFile(ctx context.Context, c *client.Client, folder, ref string
 		return found[0].folder, found[0].file, nil
 	}
 	return api.Folder{}, api.File{}, (&fault{kind: api.KindConflict, msg: fmt.Sprintf("several folders have a file %q", clip(ref, 60))}).
-		withHint("name it with its folder: %s", quoteArg(found[0].folder.Name+"/"+ref))
+		withHint(
+			"name it with its folder, as %s, or by its id: %s",
+			quoteArg(found[0].folder.Name+"/"+ref),
+			idsOf(found, func(h hit) string { return h.file.ID }),
+		)
 }
 
 func (a *app) filesShow(folder *string) *cobra.Command {
@@ -294,11 +325,11 @@ func (a *app) filesSearch(folder *string) *cobra.Command {
 				}
 				in.AgentID = &g.ID
 			}
-			found, err := c.SearchFiles(ctx, in)
+			found, partial, err := c.SearchFiles(ctx, in)
 			if err != nil {
 				return err
 			}
-			a.noteFound(len(found), first(found).Why)
+			a.noteFound(len(found), partial)
 			if a.json {
 				return writeJSON(a.out, nonNil(found))
 			}
@@ -314,7 +345,7 @@ func (a *app) filesSearch(folder *string) *cobra.Command {
 	return c
 }
 
-// lines says where a result stands.
+// lines says which lines a result covers.
 func lines(r api.FileResult) string {
 	at := fmt.Sprint(r.Line)
 	if r.EndLine > r.Line {
@@ -337,7 +368,7 @@ func (a *app) filesRemove(folder *string) *cobra.Command {
 			}
 			type named struct{ folder, id, name string }
 			var all []named
-			for _, ref := range args { // all before the first is removed
+			for _, ref := range args { // check all of them before removing the first
 				d, f, err := a.findFile(ctx, c, *folder, ref)
 				if err != nil {
 					return err

@@ -20,7 +20,7 @@ import (
 	"loci/daemon/client"
 )
 
-// The bounds of adding files.
+// Limits on adding files.
 const (
 	addWorkers  = 4
 	maxFileSize = 50 << 20
@@ -61,13 +61,13 @@ goes on when it is run again. Of directories, hidden and empty files and what ca
 	return c
 }
 
-// source is a file on disk and what it is to be named.
+// source is a file on disk and the name it will get.
 type source struct {
 	path, name string
-	found      bool // in a directory: it may be left out
+	found      bool // found in a directory: it may be skipped
 }
 
-// gather lists what paths name. A directory's files are named from the directory's own name on.
+// gather lists the files that paths name. Names of a directory's files start with the directory's own name.
 func gather(paths []string) ([]source, error) {
 	var out []source
 	for _, path := range paths {
@@ -113,7 +113,7 @@ func gather(paths []string) ([]source, error) {
 	return distinct(out)
 }
 
-// distinct refuses different files that would have one name: the second would take the place of the first.
+// distinct refuses different files that would get the same name: the second would replace the first.
 func distinct(all []source) ([]source, error) {
 	paths := make(map[string]string, len(all))
 	out := all[:0]
@@ -127,13 +127,18 @@ func distinct(all []source) ([]source, error) {
 			paths[s.name] = path
 			out = append(out, s)
 		case before != path:
-			return nil, invalid("two files would be named %q: %s and %s", s.name, before, path).withHint("add the directory that holds both, or each to a folder of its own")
+			return nil, invalid(
+				"two files would be named %q: %s and %s",
+				s.name,
+				before,
+				path,
+			).withHint("add the directory that holds both, or each to a folder of its own")
 		}
 	}
 	return out, nil
 }
 
-// refused is a file that was not taken, or could not be read.
+// refused is a file that was rejected or couldn't be read.
 type refused struct {
 	Name  string `json:"name"`
 	Error string `json:"error"`
@@ -150,15 +155,15 @@ type addition struct {
 	mu        sync.Mutex // guards the rest
 	ids       map[string]string
 	unchanged int
-	same      int // stored, though another file says the same
-	leftOut   int // of directories: nothing that could be read
+	same      int // stored, though another file has the same content
+	leftOut   int // skipped in directories: nothing readable in them
 	refused   []refused
 	seen      int
 	err       error // what ended it early
 	shown     time.Time
 }
 
-// send uploads everything, several at once. Interrupted, it leaves what was accepted.
+// send uploads everything, several files at once. If interrupted, it leaves what was accepted.
 func (j *addition) send(ctx context.Context, todo []source) {
 	work := make(chan source)
 	var wg sync.WaitGroup
@@ -197,7 +202,7 @@ func (j *addition) fail(err error) {
 	}
 }
 
-// one uploads a file. What is wrong with the file is noted; what is wrong with the connection ends it all.
+// one uploads a file. A problem with the file is recorded; a problem with the connection ends everything.
 func (j *addition) one(ctx context.Context, s source) {
 	up, err := j.upload(ctx, s)
 	j.mu.Lock()
@@ -231,7 +236,7 @@ func (j *addition) upload(ctx context.Context, s source) (client.Upload, error) 
 	return j.c.UploadFile(ctx, j.folder.ID, s.name, data, api.UploadParams{DuplicateHandling: api.DuplicateReplace})
 }
 
-// readFile reads a file that has an end: a pipe may never be written to, and a device may go on for ever.
+// readFile reads a regular file. A pipe might never be written to, and a device might never end.
 func readFile(path string) ([]byte, error) {
 	tooLarge := func(n int64) error { return invalid("it has %s, more than the %s allowed", size(n), size(maxFileSize)) }
 	info, err := os.Stat(path)
@@ -247,7 +252,7 @@ func readFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, invalid("%s", err)
 	}
-	defer func() { _ = f.Close() }() // only read
+	defer func() { _ = f.Close() }() // read only
 	data, err := io.ReadAll(io.LimitReader(f, maxFileSize+1))
 	if err != nil {
 		return nil, invalid("%s", err)
@@ -258,7 +263,7 @@ func readFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// watch waits until what was sent is read.
+// watch waits until everything sent has been processed.
 func (j *addition) watch(ctx context.Context) {
 	if j.failed() != nil || len(j.ids) == 0 {
 		return
@@ -294,7 +299,7 @@ func (j *addition) watch(ctx context.Context) {
 	}
 }
 
-// progress shows rate and time left on a terminal. The lock is held.
+// progress shows the rate and the time left on a terminal. The caller holds the lock.
 func (j *addition) progress(what string, done, of int) {
 	now := time.Now()
 	if !isTerminal(j.errOut) || j.json || done < of && now.Sub(j.shown) < watchEvery {
@@ -304,10 +309,10 @@ func (j *addition) progress(what string, done, of int) {
 	fmt.Fprint(j.errOut, progressLine(what, done, of, now.Sub(j.began)))
 }
 
-// eraseLine empties the line of a terminal that the cursor is in.
+// eraseLine clears the terminal line the cursor is on.
 const eraseLine = "\r\x1b[K"
 
-// progressLine replaces the line of a terminal by how many of the files are done, their rate and the time left.
+// progressLine replaces the terminal line with how many files are done, their rate and the time left.
 func progressLine(what string, done, of int, took time.Duration) string {
 	line := fmt.Sprintf("%sloci: %s %d of %d files", eraseLine, what, done, of)
 	if took > time.Second && done > 0 {
@@ -327,7 +332,12 @@ func (j *addition) finish(ctx context.Context) error {
 	}
 	if j.json {
 		out := map[string]any{
-			"folder_id": j.folder.ID, "added": len(j.ids), "unchanged": j.unchanged, "same_content": j.same, "left_out": j.leftOut, "refused": nonNil(j.refused),
+			"folder_id":    j.folder.ID,
+			"added":        len(j.ids),
+			"unchanged":    j.unchanged,
+			"same_content": j.same,
+			"left_out":     j.leftOut,
+			"refused":      nonNil(j.refused),
 		}
 		if err := writeJSON(j.out, out); err != nil {
 			return err
@@ -344,7 +354,7 @@ func (j *addition) finish(ctx context.Context) error {
 	return nil
 }
 
-// broken finds those of the files that were accepted and then could not be read.
+// broken finds the files that were accepted but then couldn't be read.
 func (j *addition) broken(ctx context.Context) {
 	if len(j.ids) == 0 {
 		return

@@ -12,10 +12,28 @@ import (
 
 // foldersCommand is `loci folders`: sets of files that agents can open and search.
 func (a *app) foldersCommand() *cobra.Command {
-	return parent("folders", "Make folders of files and give them to agents",
-		a.foldersList(), a.foldersCreate(), a.foldersShow(), a.foldersDelete(), a.foldersMirror(), a.foldersUnmirror(),
-		a.foldersShare("attach", "Give an agent a folder, and the tools to open and search its files", "%s now has the folder %s", (*client.Client).AttachFolder),
-		a.foldersShare("detach", "Take a folder away from an agent; the folder stays", "%s has the folder %s no more", (*client.Client).DetachFolder))
+	return parent(
+		"folders",
+		"Make folders of files and give them to agents",
+		a.foldersList(),
+		a.foldersCreate(),
+		a.foldersShow(),
+		a.foldersDelete(),
+		a.foldersMirror(),
+		a.foldersUnmirror(),
+		a.foldersShare(
+			"attach",
+			"Give an agent a folder, and the tools to open and search its files",
+			"%s now has the folder %s",
+			(*client.Client).AttachFolder,
+		),
+		a.foldersShare(
+			"detach",
+			"Take a folder away from an agent; the folder stays",
+			"%s no longer has the folder %s",
+			(*client.Client).DetachFolder,
+		),
+	)
 }
 
 func (a *app) foldersList() *cobra.Command {
@@ -41,7 +59,7 @@ func (a *app) foldersList() *cobra.Command {
 			for _, f := range found {
 				t.add(f.ID, clip(f.Name, 60), fmt.Sprint(held[f.ID].FileCount), size(held[f.ID].TotalSize), clip(text(f.Description), 60))
 			}
-			return t.write(a.out)
+			return a.list(t, "there are no folders yet")
 		},
 	}
 }
@@ -52,7 +70,7 @@ func allFolders(ctx context.Context, c *client.Client) ([]api.Folder, error) {
 		func(f api.Folder) string { return f.ID })
 }
 
-// holdings says what each folder holds, by its id.
+// holdings says what each folder contains, by folder id.
 func holdings(ctx context.Context, c *client.Client) (map[string]api.FolderNumber, error) {
 	stats, err := c.FolderStats(ctx, api.FolderStatsParams{})
 	out := map[string]api.FolderNumber{}
@@ -82,11 +100,12 @@ func (a *app) foldersCreate() *cobra.Command {
 	}
 	c.Flags().StringVar(&description, "description", "", "what it holds, for people and agents")
 	c.Flags().StringVar(&instructions, "instructions", "", "how agents should use it")
-	c.Flags().StringVar(&embedding, "embedding", "", "what its files are embedded with, by `HANDLE`; by default the built-in one, which sends no text anywhere")
+	c.Flags().
+		StringVar(&embedding, "embedding", "", "what its files are embedded with, by `HANDLE`; by default the built-in one, which sends no text anywhere")
 	return c
 }
 
-// folderOf connects and finds a folder by its name or id.
+// folderOf connects and finds a folder by name or id.
 func (a *app) folderOf(ctx context.Context, ref string) (*client.Client, api.Folder, error) {
 	c, err := a.connect(ctx)
 	if err != nil {
@@ -96,7 +115,7 @@ func (a *app) folderOf(ctx context.Context, ref string) (*client.Client, api.Fol
 	return c, f, err
 }
 
-// findFolder finds a folder by its name or id.
+// findFolder finds a folder by name or id.
 func (a *app) findFolder(ctx context.Context, c *client.Client, ref string) (api.Folder, error) {
 	if ref == "" {
 		return api.Folder{}, noName("the folder")
@@ -114,31 +133,33 @@ func (a *app) findFolder(ctx context.Context, c *client.Client, ref string) (api
 	return found[0], nil
 }
 
-// theFolder is the one that was named, or the only one there is.
+// theFolder is the folder that ref names, or the only one there is.
 func (a *app) theFolder(ctx context.Context, c *client.Client, ref string) (api.Folder, error) {
 	if ref != "" {
 		return a.findFolder(ctx, c, ref)
 	}
-	found, err := c.Folders(ctx, api.ListFolders{Page: api.Page{Limit: 2}})
+	found, err := c.Folders(ctx, api.ListFolders{Page: api.Page{Limit: idsListed}})
 	switch {
 	case err != nil:
 		return api.Folder{}, err
 	case len(found) == 0:
 		return api.Folder{}, (&fault{kind: api.KindNotFound, msg: "there is no folder yet"}).withHint("loci folders create NAME")
 	case len(found) > 1:
-		return api.Folder{}, invalid("there are several folders").withHint("name one with --folder; loci folders lists them")
+		return api.Folder{}, invalid(
+			"there are several folders",
+		).withHint("name one with --folder: %s", idsOf(found, func(f api.Folder) string { return quoteArg(f.Name) }))
 	}
 	return found[0], nil
 }
 
-// shownFolder is a folder with what it holds.
+// shownFolder is a folder and its contents.
 type shownFolder struct {
 	api.Folder
 	Files  int      `json:"files"`
 	Bytes  int64    `json:"bytes"`
 	Agents []string `json:"agents"`
 
-	Mirror *api.FolderMirror `json:"mirror,omitempty"` // the directory that it follows
+	Mirror *api.FolderMirror `json:"mirror,omitempty"` // the directory it follows
 }
 
 func (a *app) foldersShow() *cobra.Command {
@@ -155,7 +176,10 @@ func (a *app) foldersShow() *cobra.Command {
 				return err
 			}
 			out := shownFolder{Folder: f, Files: held[f.ID].FileCount, Bytes: held[f.ID].TotalSize}
-			out.Agents, err = listAll(func(p api.Page) ([]string, error) { return c.FolderAgents(ctx, f.ID, p) }, func(id string) string { return id })
+			out.Agents, err = listAll(
+				func(p api.Page) ([]string, error) { return c.FolderAgents(ctx, f.ID, p) },
+				func(id string) string { return id },
+			)
 			if err != nil {
 				return err
 			}
@@ -205,8 +229,11 @@ func (a *app) foldersDelete() *cobra.Command {
 	}
 }
 
-// foldersShare attaches a folder to an agent, or takes it away.
-func (a *app) foldersShare(use, short, done string, do func(c *client.Client, ctx context.Context, agentID, id string) error) *cobra.Command {
+// foldersShare attaches a folder to an agent, or detaches it.
+func (a *app) foldersShare(
+	use, short, done string,
+	do func(c *client.Client, ctx context.Context, agentID, id string) error,
+) *cobra.Command {
 	var agent string
 	c := &cobra.Command{
 		Use: use + " FOLDER", Short: short, Args: exactly("the folder"),

@@ -66,7 +66,7 @@ The daemon does the work: interrupt this command whenever you like, "loci folder
 	return c
 }
 
-// skipWords are what people read for the reasons, in their order.
+// skipWords are the words for the reasons, in display order.
 var skipWords = []struct{ reason, words string }{
 	{api.SkipIgnored, "ignored"},
 	{api.SkipHidden, "hidden"},
@@ -80,7 +80,7 @@ var skipWords = []struct{ reason, words string }{
 	{api.SkipDeep, "too deep"},
 }
 
-// skippedText says what is passed over.
+// skippedText says what was skipped.
 func skippedText(skipped map[string]int) string {
 	var parts []string
 	for _, s := range skipWords {
@@ -107,9 +107,9 @@ func (a *app) printPlan(p api.MirrorPlan) error {
 	return err
 }
 
-// stillToCome is how many files are not read yet, as far as is known.
+// stillToCome is how many files are left to read, as far as is known.
 func stillToCome(m api.FolderMirror) int {
-	return max(m.Waiting, m.Plan.Files-m.Done-m.Failed) // the plan of a look that has just begun is empty
+	return max(m.Waiting, m.Plan.Files-m.Done-m.Failed) // at the start of a scan the plan is empty
 }
 
 func mirrorText(name string, m api.FolderMirror) string {
@@ -126,7 +126,7 @@ func mirrorText(name string, m api.FolderMirror) string {
 	return line
 }
 
-// beginMirror lets a folder follow a directory. A folder that was made for nothing is deleted again.
+// beginMirror makes a folder follow a directory. If that fails, a folder created for it is deleted again.
 func (a *app) beginMirror(ctx context.Context, c *client.Client, name, dir string) (api.Folder, api.FolderMirror, error) {
 	f, err := a.findFolder(ctx, c, name)
 	fresh := false
@@ -144,7 +144,7 @@ func (a *app) beginMirror(ctx context.Context, c *client.Client, name, dir strin
 	return f, m, err
 }
 
-// mirrorWatch waits until a folder has read its directory, and shows how far it is.
+// mirrorWatch waits until a folder has read its directory, and shows its progress.
 type mirrorWatch struct {
 	*app
 	c      *client.Client
@@ -176,7 +176,7 @@ func (w *mirrorWatch) wait(ctx context.Context, m api.FolderMirror) (api.FolderM
 	}
 }
 
-// show says rate and time left on a terminal.
+// show shows the rate and the time left on a terminal.
 func (w *mirrorWatch) show(m api.FolderMirror) {
 	if !isTerminal(w.errOut) || w.json {
 		return
@@ -196,7 +196,7 @@ func (w *mirrorWatch) clear() {
 // foldersUnmirror is `loci folders unmirror`.
 func (a *app) foldersUnmirror() *cobra.Command {
 	return &cobra.Command{
-		Use: "unmirror FOLDER", Short: "Let a folder follow its directory no more; its files stay", Args: exactly("the folder"),
+		Use: "unmirror FOLDER", Short: "Stop following a directory; the folder keeps its files", Args: exactly("the folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			c, f, err := a.folderOf(ctx, args[0])
@@ -212,7 +212,7 @@ func (a *app) foldersUnmirror() *cobra.Command {
 	}
 }
 
-// mirrorRows show how far a folder is with its directory.
+// mirrorRows show how far a folder has got with its directory.
 func (a *app) mirrorRows(t *table, m api.FolderMirror) {
 	if !m.On {
 		return

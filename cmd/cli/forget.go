@@ -13,7 +13,7 @@ import (
 	"loci/daemon/client"
 )
 
-// forgetFlags are what `loci forget` takes.
+// forgetFlags are the flags of `loci forget`.
 type forgetFlags struct{ yes, dry, ignoreCase bool }
 
 func (a *app) forgetCommand() *cobra.Command {
@@ -71,15 +71,15 @@ func (a *app) forget(ctx context.Context, f forgetFlags, words []string) error {
 	return a.forgetNow(ctx, c, in)
 }
 
-// nowhere says that no record holds a text, and that nothing else does where that is so.
+// nowhere says that no record contains a text or, if nothing else may hold it either, that it isn't stored at all.
 func nowhere(f api.Forgetting) *fault {
 	if len(f.Copies) > 0 {
 		return &fault{kind: api.KindNotFound, msg: "it stands in no record; only what is named here holds it, or may"}
 	}
-	return &fault{kind: api.KindNotFound, msg: "it stands nowhere"}
+	return &fault{kind: api.KindNotFound, msg: "it is not stored anywhere"}
 }
 
-// forgetRequest tells an id from a text.
+// forgetRequest tells ids from texts.
 func (a *app) forgetRequest(ctx context.Context, f forgetFlags, words []string) (api.ForgetRequest, error) {
 	in := api.ForgetRequest{IgnoreCase: f.ignoreCase}
 	text, err := a.said(ctx, words)
@@ -89,7 +89,9 @@ func (a *app) forgetRequest(ctx context.Context, f forgetFlags, words []string) 
 	case isID(text, "message", "passage", "block"):
 		in.ID = text
 	case isID(text, "agent", "conv", "run", "step", "archive", "source", "file"):
-		return in, invalid("what can be forgotten by its id is a message, a passage or a memory block").withHint("loci messages, loci archival, loci memory --json show their ids")
+		return in, invalid(
+			"what can be forgotten by its id is a message, a passage or a memory block",
+		).withHint("loci messages, loci archival, loci memory --json show their ids")
 	case strings.TrimSpace(text) == "":
 		return in, invalid("there is no text to forget")
 	default:
@@ -124,7 +126,7 @@ func (a *app) forgetNow(ctx context.Context, c *client.Client, in api.ForgetRequ
 	return a.report(done, "forgotten: %s; %s", counted(done.Records, "record"), rest)
 }
 
-// printForgetting shows where a text stands.
+// printForgetting shows where a text was found.
 func (a *app) printForgetting(f api.Forgetting) error {
 	if a.json {
 		return writeJSON(a.out, f)
@@ -141,13 +143,17 @@ func (a *app) printForgetting(f api.Forgetting) error {
 		return err
 	}
 	if f.Conversations > 0 {
-		fmt.Fprintf(a.errOut, "loci: it is in the window or the prompt of %s, whose next request a provider reads anew\n", counted(f.Conversations, "conversation"))
+		fmt.Fprintf(
+			a.errOut,
+			"loci: it is in the window or the prompt of %s, whose next request a provider reads anew\n",
+			counted(f.Conversations, "conversation"),
+		)
 	}
 	a.printCopies(f)
 	return nil
 }
 
-// printCopies names what is not touched, and says what to do about it.
+// printCopies names the copies that aren't touched, and says what to do about them.
 func (a *app) printCopies(f api.Forgetting) {
 	for _, c := range f.Copies {
 		k, ok := copyKinds()[c.Kind]
@@ -165,7 +171,7 @@ func (a *app) printCopies(f api.Forgetting) {
 	}
 }
 
-// copyKind is how a person knows a copy, and what they can do about it.
+// copyKind is what a person calls a kind of copy, and what they can do about it.
 type copyKind struct{ what, do string }
 
 func copyKinds() map[string]copyKind {

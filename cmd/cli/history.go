@@ -12,7 +12,7 @@ import (
 	"loci/daemon/client"
 )
 
-// memoryHistory is `loci memory history`: every version of a block, with who made it.
+// memoryHistory is `loci memory history`: every version of a block, and who made it.
 func (a *app) memoryHistory(agent *string) *cobra.Command {
 	var limit int
 	c := &cobra.Command{
@@ -42,7 +42,7 @@ func (a *app) memoryHistory(agent *string) *cobra.Command {
 				}
 				t.add(strconv.Itoa(v.Version), moment(&v.CreatedAt), by, strconv.Itoa(len([]rune(v.Value))), back, text(v.StepID))
 			}
-			return t.write(a.out)
+			return a.list(t, "nobody has written to "+args[0]+" yet")
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", 0, "how many at most (50)")
@@ -97,13 +97,20 @@ func (a *app) memoryUndo(agent *string) *cobra.Command {
 					return err
 				}
 				if n == 0 {
-					return invalid("version 0 is the empty one before the first: there is nothing to go back to").withHint("loci memory history %s lists the versions; loci memory set %s '' empties it", quoteArg(args[0]), quoteArg(args[0]))
+					return invalid(
+						"version 0 is the empty one before the first: there is nothing to go back to",
+					).withHint("loci memory history %s lists the versions; loci memory set %s '' empties it", quoteArg(args[0]), quoteArg(args[0]))
 				}
 				in.Version = n
 			}
-			return a.turnBack(cmd.Context(), *agent, args[0], func(ctx context.Context, c *client.Client, id, tag string) (api.BlockUndone, error) {
-				return c.UndoBlock(ctx, id, in, tag)
-			})
+			return a.turnBack(
+				cmd.Context(),
+				*agent,
+				args[0],
+				func(ctx context.Context, c *client.Client, id, tag string) (api.BlockUndone, error) {
+					return c.UndoBlock(ctx, id, in, tag)
+				},
+			)
 		},
 	}
 	c.Flags().StringVar(&to, "to", "", "go back to this `VERSION`")
@@ -115,15 +122,24 @@ func (a *app) memoryRedo(agent *string) *cobra.Command {
 	return &cobra.Command{
 		Use: "redo LABEL", Short: "Do again what was last undone", Args: exactly("the block's label"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.turnBack(cmd.Context(), *agent, args[0], func(ctx context.Context, c *client.Client, id, tag string) (api.BlockUndone, error) {
-				return c.RedoBlock(ctx, id, tag)
-			})
+			return a.turnBack(
+				cmd.Context(),
+				*agent,
+				args[0],
+				func(ctx context.Context, c *client.Client, id, tag string) (api.BlockUndone, error) {
+					return c.RedoBlock(ctx, id, tag)
+				},
+			)
 		},
 	}
 }
 
-// turnBack undoes or redoes on the version that was read, and shows what changed by it.
-func (a *app) turnBack(ctx context.Context, agent, label string, do func(ctx context.Context, c *client.Client, id, tag string) (api.BlockUndone, error)) error {
+// turnBack undoes or redoes against the version it has read, and shows what changed.
+func (a *app) turnBack(
+	ctx context.Context,
+	agent, label string,
+	do func(ctx context.Context, c *client.Client, id, tag string) (api.BlockUndone, error),
+) error {
 	c, g, b, tag, err := a.blockOf(ctx, agent, label)
 	if err != nil {
 		return err
@@ -143,7 +159,7 @@ func (a *app) turnBack(ctx context.Context, agent, label string, do func(ctx con
 	return a.report(done, "%s of %s is again as in version %d", label, g.Name, done.Restores)
 }
 
-// blockOf connects and finds an agent's block.
+// blockOf connects and finds a block of an agent.
 func (a *app) blockOf(ctx context.Context, agent, label string) (*client.Client, api.AgentState, api.Block, string, error) {
 	c, g, err := a.agentOf(ctx, agent)
 	if err != nil {
@@ -156,7 +172,7 @@ func (a *app) blockOf(ctx context.Context, agent, label string) (*client.Client,
 	return c, g, b, tag, err
 }
 
-// versionNumber reads the number of a version.
+// versionNumber parses a version number.
 func versionNumber(s string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimPrefix(s, "v"))
 	if err != nil || n < 0 {

@@ -20,7 +20,7 @@ import (
 	"loci/daemon/config"
 )
 
-// versionCommand is `loci version`. It does no work at all.
+// versionCommand is `loci version`. It does no other work.
 func (a *app) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "version", Short: "Print the version", Args: exactly(),
@@ -30,7 +30,10 @@ func (a *app) versionCommand() *cobra.Command {
 
 func (a *app) printVersion() error {
 	if a.json {
-		return writeJSON(a.out, map[string]string{"version": versionText(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH})
+		return writeJSON(
+			a.out,
+			map[string]string{"version": versionText(), "go": runtime.Version(), "os": runtime.GOOS, "arch": runtime.GOARCH},
+		)
 	}
 	_, err := fmt.Fprintln(a.out, "loci "+versionText())
 	return err
@@ -84,7 +87,9 @@ func (a *app) configCommand() *cobra.Command {
 // backupCommand is `loci backup`.
 func (a *app) backupCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "backup FILE", Short: "Copy everything that must not be lost into a file, while the daemon works", Args: exactly("the file to write"),
+		Use:   "backup FILE",
+		Short: "Copy everything that must not be lost into a file, while the daemon works",
+		Args:  exactly("the file to write"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			path, err := filepath.Abs(args[0])
@@ -110,13 +115,37 @@ func (a *app) backupCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.report(r, "%s: %s, %s, %s; read back and found good", r.Path, size(r.Bytes), counted(r.Agents, "agent"), counted(r.Messages, "message"))
+			if len(r.Damaged) > 0 {
+				a.note(
+					fmt.Sprintf(
+						"%s of the home cannot be read; loci restore refuses this copy. The first: %s",
+						counted(len(r.Damaged), "row"),
+						r.Damaged[0],
+					),
+				)
+				return a.report(
+					r,
+					"%s: %s, %s, %s; read back, as damaged as the home is",
+					r.Path,
+					size(r.Bytes),
+					counted(r.Agents, "agent"),
+					counted(r.Messages, "message"),
+				)
+			}
+			return a.report(
+				r,
+				"%s: %s, %s, %s; read back and found good",
+				r.Path,
+				size(r.Bytes),
+				counted(r.Agents, "agent"),
+				counted(r.Messages, "message"),
+			)
 		},
 	}
 }
 
-// isFolder says what is wrong with the folder that a file is to be written to. A missing one is more often a slip than
-// a wish.
+// isFolder says what is wrong with the folder of a file to be written. A missing folder is more likely a typo than
+// intended.
 func isFolder(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -130,83 +159,12 @@ func isFolder(path string) error {
 	return nil
 }
 
-// counted is a number of things.
+// counted is a number with its noun, in the singular or plural.
 func counted(n int, thing string) string {
 	if n == 1 {
 		return "1 " + thing
 	}
 	return fmt.Sprintf("%d %ss", n, thing)
-}
-
-// restoreCommand is `loci restore`.
-func (a *app) restoreCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "restore FILE", Short: "Replace everything by a backup; what it replaces is kept", Args: exactly("the backup to read"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			path, err := filepath.Abs(args[0])
-			if err != nil {
-				return err
-			}
-			p, err := a.paths()
-			if err != nil {
-				return err
-			}
-			if err := checkBackup(ctx, p, path); err != nil {
-				return err
-			}
-			stopped, err := a.stopDaemon(ctx, true)
-			if err != nil {
-				return err
-			}
-			if stopped {
-				a.note("the idle daemon was stopped; the next command starts it again")
-			}
-			kept, err := daemon.Restore(ctx, p, path)
-			if err != nil {
-				return err
-			}
-			if kept == "" {
-				return a.report(map[string]string{"restored": path, "kept": ""}, "restored %s", path)
-			}
-			return a.report(map[string]string{"restored": path, "kept": kept}, "restored %s; what it replaced is kept in %s", path, kept)
-		},
-	}
-}
-
-// checkBackup reads a backup whole, in a home that is thrown away, before anything of this one is touched.
-func checkBackup(ctx context.Context, p config.Paths, path string) (err error) {
-	const hint = "give the path of a file that loci backup wrote"
-	info, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return (&fault{kind: api.KindNotFound, msg: "the backup cannot be read: " + err.Error()}).withHint(hint)
-	case err != nil:
-		return invalid("the backup cannot be read: %s", err).withHint(hint)
-	case !info.Mode().IsRegular():
-		return invalid("%s is not a file", path).withHint(hint)
-	}
-	trial, err := os.MkdirTemp(existingOr(filepath.Dir(p.Data), os.TempDir()), ".loci-restore-")
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, os.RemoveAll(trial)) }()
-	p.Data, p.Lock = filepath.Join(trial, "data"), filepath.Join(trial, "lock")
-	if _, err := daemon.Restore(ctx, p, path); err != nil {
-		if kind, upgrade := explain(err); kind == api.KindUnsupported { // of a newer version
-			return fmt.Errorf("%s: %w", path, (&fault{kind: kind, msg: err.Error()}).withHint("%s", upgrade))
-		}
-		return invalid("%s is not a backup of loci, or is damaged", path).withHint(hint)
-	}
-	return nil
-}
-
-// existingOr is a path, or another one where it does not exist yet.
-func existingOr(path, other string) string {
-	if _, err := os.Stat(path); err != nil {
-		return other
-	}
-	return path
 }
 
 // uninstallCommand is `loci uninstall`.
@@ -260,10 +218,10 @@ func (a *app) uninstall(ctx context.Context, purge, yes bool) error {
 	return err
 }
 
-// purge deletes what is ours and returns what it would not touch.
+// purge deletes what belongs to us and returns what it left alone.
 func (a *app) purge(p config.Paths) (left []string, err error) {
 	if _, err := os.Stat(p.Lock); errors.Is(err, fs.ErrNotExist) {
-		// Without our lock file this may be anybody's folder.
+		// Without our lock file, this could be anybody's folder.
 		return []string{p.Data, p.State, p.Config}, nil
 	}
 	for _, path := range []string{p.Socket, p.StartLock, p.Stopped, p.Config, p.State, p.Data} {
@@ -272,7 +230,7 @@ func (a *app) purge(p config.Paths) (left []string, err error) {
 		}
 	}
 	for _, dir := range []string{filepath.Dir(p.Socket), p.Run, filepath.Dir(p.Config), p.Home} {
-		_ = os.Remove(dir) // only if nothing else is in it
+		_ = os.Remove(dir) // only if it is empty
 	}
 	return nil, nil
 }
@@ -287,7 +245,8 @@ func existing(paths []string) []string {
 	return out
 }
 
-// sure asks a person whether to go on; a script says --yes. nothing is what was done otherwise, again how it is.
+// sure asks a person whether to go on; a script says --yes. The error of a no consists of the texts nothing, what
+// was not done, and again, how to do it after all.
 func (a *app) sure(yes bool, question, nothing, again string) error {
 	switch {
 	case yes:
@@ -306,7 +265,7 @@ func (a *app) canAsk() bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// confirm asks a person; only a clear yes is one.
+// confirm asks a person; only an explicit yes counts.
 func (a *app) confirm(question string) bool {
 	fmt.Fprintf(a.errOut, "loci: %s [y/N] ", question)
 	answer, err := bufio.NewReader(a.in).ReadString('\n')

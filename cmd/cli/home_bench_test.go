@@ -72,7 +72,7 @@ func BenchmarkHome(b *testing.B) {
 	b.Run("message with both search tools", h.oneShot)
 }
 
-// homeBench is a full home with its daemon.
+// homeBench is a full home and its daemon.
 type homeBench struct {
 	*bench
 	b       *testing.B
@@ -80,11 +80,11 @@ type homeBench struct {
 	client  *client.Client
 	talk    *talk
 	draw    *rand.Rand
-	agent   string // of the searches; it has the archive and the most messages
+	agent   string // for the searches; it has the archive and the most messages
 	archive string
 	pid     int
 	figures map[string]float64
-	query   atomic.Pointer[string] // of the message under way
+	query   atomic.Pointer[string] // of the message in progress
 }
 
 func newHomeBench(b *testing.B) *homeBench {
@@ -102,8 +102,8 @@ func newHomeBench(b *testing.B) *homeBench {
 	return h
 }
 
-// searchOnce answers a message with a call of each search tool, and their results with a word. The tools look for what was
-// asked, which is not the last message where something is recalled.
+// searchOnce answers a message by calling every search tool, and answers the results with a word. The tools look
+// for the question, which isn't the last message if something is recalled.
 func (h *homeBench) searchOnce(r providertest.Request) providertest.Turn {
 	last := r.Messages[len(r.Messages)-1]
 	if last.Role == "tool" || !slices.Contains(r.Tools, "archival_memory_search") {
@@ -116,7 +116,7 @@ func (h *homeBench) searchOnce(r providertest.Request) providertest.Turn {
 	}}
 }
 
-// fill puts passages into one archive and messages into agents, unless the home has them.
+// fill puts passages into one archive and messages into agents, unless the home already has them.
 func (h *homeBench) fill() {
 	h.b.Helper()
 	ctx := h.b.Context()
@@ -156,7 +156,7 @@ func (h *homeBench) fillMessages() {
 		first := make([]api.Input, min(each, *homeMessages-n*each))
 		for i := range first {
 			text := h.talk.line(n*each + i)
-			content := api.Text(strings.ToValidUTF8(text[:min(len(text), 90)], "")) // the whole must fit into a request
+			content := api.Text(strings.ToValidUTF8(text[:min(len(text), 90)], "")) // all of them must fit into one request
 			first[i] = api.Input{Role: []string{"user", "assistant"}[i%2], Content: &content}
 		}
 		a, err := h.client.CreateAgent(h.b.Context(), api.CreateAgent{
@@ -191,7 +191,7 @@ func (h *homeBench) fillPassages() {
 	}
 }
 
-// send sends what the client has no method for.
+// send makes a request that the client has no method for.
 func (h *homeBench) send(method, path string, in any) {
 	h.b.Helper()
 	body, err := json.Marshal(in)
@@ -219,7 +219,7 @@ func (h *homeBench) send(method, path string, in any) {
 	}
 }
 
-// settled waits until everything can be found by its words and by its meaning.
+// settled waits until everything can be found both by word and by meaning.
 func (h *homeBench) settled() {
 	h.b.Helper()
 	began := time.Now()
@@ -230,7 +230,7 @@ func (h *homeBench) settled() {
 		if err != nil {
 			h.b.Fatal(err)
 		}
-		const patience = time.Second // a search that waits longer than this waits for the index
+		const patience = time.Second // a search that takes longer is waiting for the index
 		if s.Embedding == nil && h.passages(h.b, h.talk.ask(h.draw)) < patience && h.messages(h.b, h.talk.ask(h.draw)) < patience {
 			h.figures["settle-s"] = time.Since(began).Seconds()
 			return
@@ -243,7 +243,7 @@ func (h *homeBench) settled() {
 	}
 }
 
-// start measures from an ended daemon to the first results.
+// start measures from a stopped daemon to the first results.
 func (h *homeBench) start() {
 	h.b.Helper()
 	h.run(h.command("daemon", "stop"))
@@ -265,7 +265,8 @@ func (h *homeBench) start() {
 	}
 }
 
-// cpu is for how many seconds processors worked for the daemon: unlike the clock it does not count what others do.
+// cpu is how many seconds of processor time the daemon has used: unlike the clock, it doesn't count other
+// processes.
 func (h *homeBench) cpu() float64 {
 	h.b.Helper()
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", h.pid))
@@ -275,11 +276,11 @@ func (h *homeBench) cpu() float64 {
 	fields := strings.Fields(string(data[bytes.LastIndexByte(data, ')')+1:]))
 	var user, system float64
 	_, _ = fmt.Sscan(fields[11]+" "+fields[12], &user, &system)
-	const ticks = 100 // a second, on every Linux there is
+	const ticks = 100 // a second, on every Linux
 	return (user + system) / ticks
 }
 
-// space reports the files of the home by what they are for.
+// space reports the home's files by purpose.
 func (h *homeBench) space() {
 	sizes := map[string]int64{}
 	_ = filepath.WalkDir(h.dir, func(path string, d fs.DirEntry, err error) error {
@@ -307,7 +308,10 @@ func (h *homeBench) space() {
 func (h *homeBench) passages(tb testing.TB, query string) time.Duration {
 	tb.Helper()
 	began := time.Now()
-	_, err := h.client.SearchPassages(context.WithoutCancel(tb.Context()), api.SearchPassages{Query: &query, AgentID: &h.agent, Limit: api.PtrTo(10)})
+	_, _, err := h.client.SearchPassages(
+		context.WithoutCancel(tb.Context()),
+		api.SearchPassages{Query: &query, AgentID: &h.agent, Limit: api.PtrTo(10)},
+	)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -317,14 +321,17 @@ func (h *homeBench) passages(tb testing.TB, query string) time.Duration {
 func (h *homeBench) messages(tb testing.TB, query string) time.Duration {
 	tb.Helper()
 	began := time.Now()
-	_, err := h.client.SearchMessages(context.WithoutCancel(tb.Context()), api.SearchMessages{Query: query, AgentID: &h.agent, Limit: api.PtrTo(10)})
+	_, _, err := h.client.SearchMessages(
+		context.WithoutCancel(tb.Context()),
+		api.SearchMessages{Query: query, AgentID: &h.agent, Limit: api.PtrTo(10)},
+	)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return time.Since(began)
 }
 
-// oneShot measures a message against the two searches that its model asks for.
+// oneShot compares a message to the two searches that its model calls for.
 func (h *homeBench) oneShot(b *testing.B) {
 	var whole, searches []time.Duration
 	for b.Loop() {
@@ -369,7 +376,7 @@ type kind struct {
 	query func() string
 }
 
-// kinds are the queries: as people ask, and what might take long.
+// kinds are the queries: the way people ask, and ones that may be slow.
 func (h *homeBench) kinds() []kind {
 	t := h.talk
 	return []kind{
@@ -391,8 +398,8 @@ func (h *homeBench) kinds() []kind {
 	}
 }
 
-// talk makes up what people say: real words as often as words are in talk, in sessions of two speakers, by number and so
-// always the same.
+// talk makes up what people say: real words, as frequent as they are in talk, in sessions of two speakers. Lines
+// are numbered, and a number always gives the same line.
 type talk struct{ words []string }
 
 func newTalk(tb testing.TB) *talk {
@@ -431,11 +438,32 @@ hungry cold warm hot dry wet fast slow early late easy hard bright dark cheap ex
 drive fly cook bake paint write read sing play build repair plant grow buy sell pay travel visit meet call ask answer tell think know
 remember forget learn teach start finish open close win lose find keep bring send wait help love hope plan dream sleep wake`
 
-var givenNames = []string{"Ann", "Bob", "Carla", "David", "Ella", "Frank", "Gina", "Hugo", "Ida", "Jonas", "Karin", "Louis", "Maria", "Nils", "Olga", "Paul", "Rita", "Sven", "Tina", "Viktor"}
+var givenNames = []string{
+	"Ann",
+	"Bob",
+	"Carla",
+	"David",
+	"Ella",
+	"Frank",
+	"Gina",
+	"Hugo",
+	"Ida",
+	"Jonas",
+	"Karin",
+	"Louis",
+	"Maria",
+	"Nils",
+	"Olga",
+	"Paul",
+	"Rita",
+	"Sven",
+	"Tina",
+	"Viktor",
+}
 
 func (*talk) name(i int) string { return givenNames[i%len(givenNames)] }
 
-// line is what is said, without a time and a name.
+// line is what is said, without time and name.
 func (t *talk) line(i int) string {
 	draw := rand.New(rand.NewPCG(uint64(i), 7))
 	if i%50 == 49 {
@@ -447,7 +475,7 @@ func (t *talk) line(i int) string {
 		if n := int(zipf.Uint64()); n < len(t.words) {
 			words[j] = t.words[n]
 		} else {
-			words[j] = fmt.Sprintf("no%dx", n) // part numbers, names of places, whatever is in no dictionary
+			words[j] = fmt.Sprintf("no%dx", n) // part numbers, place names, anything that isn't in a dictionary
 		}
 	}
 	return strings.Join(words, " ") + []string{".", ".", "!", "?"}[draw.IntN(4)]
@@ -465,7 +493,7 @@ func (*talk) han(i int) string {
 	return string([]rune{rune(0x4e00 + i), rune(0x4e00 + i*7%900), rune(0x4e00 + i*13%700), rune(0x4e00 + i%50)})
 }
 
-// ask is a question with some words of a line, and half of the time the name of who said it.
+// ask is a question with some words of a line and, half of the time, the speaker's name.
 func (t *talk) ask(draw *rand.Rand) string {
 	i := draw.IntN(*homePassages)
 	words := strings.Fields(strings.Trim(t.line(i), ".!?"))

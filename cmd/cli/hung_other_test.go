@@ -2,5 +2,5 @@
 
 package cli
 
-// deaf is for systems that can stop a process and wake it.
+// deaf does nothing: this system has no way to stop and resume a process.
 func deaf() {}

@@ -17,11 +17,12 @@ import (
 	"time"
 
 	"loci/daemon/api"
+	"loci/daemon/client"
 	"loci/daemon/config"
 	"loci/daemon/ipc"
 )
 
-// deaf is a process that holds a home and neither answers nor hears that it should end.
+// deaf is a process that holds a home, doesn't answer, and ignores requests to end.
 func deaf() {
 	heard := make(chan os.Signal, 1)
 	signal.Notify(heard, syscall.SIGTERM)
@@ -38,25 +39,25 @@ func holdDeaf(p config.Paths, heard <-chan os.Signal) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = lock.Unlock() }() // held until it is killed: a lock that nobody refers to is collected, and let go
+	defer func() { _ = lock.Unlock() }() // held until the process is killed: an unreferenced lock would be garbage collected and released
 	listener, err := ipc.Listen(context.Background(), p.Socket)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = listener.Close() }() // it is killed before
+	defer func() { _ = listener.Close() }() // not reached: the process is killed
 	if err := lock.Note(p.Socket); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintln(os.Stdout, "held"); err != nil {
 		return err
 	}
-	for range heard { // and does nothing about it
+	for range heard { // and ignores them
 		continue
 	}
 	return nil
 }
 
-// hungHome is the home of a daemon that has just begun to hang, and a command that is not patient with it.
+// hungHome is the home of a daemon that has just hung, and a command with little patience for it.
 func hungHome(t *testing.T, name string) (a *app, said *bytes.Buffer, holder *exec.Cmd) {
 	t.Helper()
 	env := homeEnv(t)
@@ -94,7 +95,7 @@ func hungHome(t *testing.T, name string) (a *app, said *bytes.Buffer, holder *ex
 		if err := holder.Process.Signal(syscall.SIGSTOP); err != nil {
 			t.Fatal(err)
 		}
-		var status syscall.WaitStatus // until every thread of it has stopped, it may still answer
+		var status syscall.WaitStatus // until all its threads have stopped, it may still answer
 		if _, err := syscall.Wait4(holder.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
 			t.Fatalf("it has not stopped: %v (%v)", status, err)
 		}
@@ -111,7 +112,8 @@ func TestADaemonThatHangsIsNamedByItsStatus(t *testing.T) {
 	a, _, holder := hungHome(t, "loci")
 	err := a.command(t.Context(), []string{"daemon", "status"})
 	kind, hint := explain(err)
-	if kind != api.KindTimeout || !strings.Contains(err.Error(), fmt.Sprintf("pid %d, holds the home and does not answer", holder.Process.Pid)) ||
+	if kind != api.KindTimeout ||
+		!strings.Contains(err.Error(), fmt.Sprintf("pid %d, holds the home and does not answer", holder.Process.Pid)) ||
 		!strings.Contains(hint, "loci daemon stop") {
 		t.Errorf("status: %v (%s), try %q", err, kind, hint)
 	}
@@ -120,6 +122,21 @@ func TestADaemonThatHangsIsNamedByItsStatus(t *testing.T) {
 	}
 	if err := holder.Wait(); err != nil {
 		t.Errorf("a stopped process that is woken ends as it should: %v", err)
+	}
+}
+
+func TestAShellThatAsksForNamesDoesNotWaitForADaemonThatHangs(t *testing.T) {
+	t.Parallel()
+	a, said, _ := hungHome(t, "deaf")
+	begun := time.Now()
+	if err := a.run(t.Context(), []string{"__completeNoDesc", "agents", "show", ""}); err != nil {
+		t.Error(err)
+	}
+	if took := time.Since(begun); took > 10*completeWithin {
+		t.Errorf("it took %v", took)
+	}
+	if !strings.HasPrefix(said.String(), ":4\n") {
+		t.Errorf("it said %q", said)
 	}
 }
 
@@ -154,5 +171,32 @@ func TestAHungDaemonIsNotEndedByARestore(t *testing.T) {
 	}
 	if holder.Wait() == nil {
 		t.Error("it ended by itself")
+	}
+}
+
+func TestNoCommandWaitsForADaemonThatHangs(t *testing.T) {
+	t.Parallel()
+	a, said, holder := hungHome(t, "loci")
+	a.patience.silence = 200 * time.Millisecond
+	for _, args := range [][]string{{"agents"}, {"messages"}, {"models"}} {
+		if err := a.command(t.Context(), args); !errors.Is(err, client.ErrSilent) {
+			t.Errorf("%s: %v", args[0], err)
+		}
+	}
+	if err := a.oneShot(t.Context(), &chatFlags{print: true, format: formatText}, []string{"hello"}); !errors.Is(err, client.ErrSilent) {
+		t.Errorf("one shot: %v", err)
+	}
+	said.Reset()
+	if err := a.command(t.Context(), []string{"doctor"}); err == nil || !strings.Contains(said.String(), "does not answer") {
+		t.Errorf("doctor: %v, %q", err, said)
+	}
+	if err := holder.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Error(err)
+	}
+	if err := holder.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	if err := holder.Wait(); err != nil {
+		t.Error(err)
 	}
 }

@@ -17,10 +17,10 @@ import (
 	"loci/daemon/client"
 )
 
-// memoryCommand is `loci memory`: the blocks that an agent always has in mind, read and mended by hand.
+// memoryCommand is `loci memory`: the blocks an agent always sees, read and edited by hand.
 func (a *app) memoryCommand() *cobra.Command {
 	var agent string
-	c := parent("memory", "Read and mend what an agent keeps in mind",
+	c := parent("memory", "Read and edit what an agent keeps in mind",
 		a.memoryShow(&agent), a.memorySet(&agent), a.memoryAppend(&agent), a.memoryEdit(&agent),
 		a.memoryHistory(&agent), a.memoryDiff(&agent), a.memoryUndo(&agent), a.memoryRedo(&agent),
 		a.memoryMirror(&agent), a.memorySync(&agent), a.memoryImport(&agent))
@@ -56,6 +56,9 @@ func (a *app) memoryShow(agent *string) *cobra.Command {
 }
 
 func (a *app) printBlocks(g api.AgentState) error {
+	if len(g.Blocks) == 0 {
+		a.note(g.Name + " has no memory blocks")
+	}
 	for i, b := range g.Blocks {
 		if i > 0 {
 			fmt.Fprintln(a.out)
@@ -133,7 +136,7 @@ func (a *app) memoryEdit(agent *string) *cobra.Command {
 	}
 }
 
-// changeBlock writes a block anew from what it holds and what was said.
+// changeBlock rewrites a block from its old value and the given text.
 func (a *app) changeBlock(ctx context.Context, agent string, args []string, change func(old, said string) string) error {
 	said, err := a.said(ctx, args[1:])
 	if err != nil {
@@ -150,7 +153,7 @@ func (a *app) changeBlock(ctx context.Context, agent string, args []string, chan
 	return a.saveBlock(ctx, c, g, args[0], change(b.Value, said), tag)
 }
 
-// said is the text of the arguments, or of standard input when there are none or a dash.
+// said is the text of the arguments, or standard input if there are none or just a dash.
 func (a *app) said(ctx context.Context, words []string) (string, error) {
 	if len(words) > 0 && (len(words) > 1 || words[0] != "-") {
 		return strings.Join(words, " "), nil
@@ -162,7 +165,8 @@ func (a *app) said(ctx context.Context, words []string) (string, error) {
 	return strings.TrimRight(said, "\n"), err
 }
 
-// saveBlock writes the value unless somebody else changed the block meanwhile; then it shows the newest text.
+// saveBlock writes the value unless somebody else has changed the block in the meantime; in that case it shows the
+// newest text.
 func (a *app) saveBlock(ctx context.Context, c *client.Client, g api.AgentState, label, value, tag string) error {
 	b, _, err := c.UpdateAgentBlock(ctx, g.ID, label, api.UpdateBlock{Value: api.Some(value)}, tag)
 	if err == nil {
@@ -185,7 +189,7 @@ func (a *app) saveBlock(ctx context.Context, c *client.Client, g api.AgentState,
 		withHint("look at the newest text above and do it again")
 }
 
-// noBlock says which labels there are when one does not exist.
+// noBlock says which labels exist when the one named doesn't.
 func noBlock(err error, g api.AgentState, label string) error {
 	if kind, _ := explain(err); kind != api.KindNotFound {
 		return err
@@ -198,8 +202,8 @@ func noBlock(err error, g api.AgentState, label string) error {
 		withHint("one of: %s", strings.Join(labels, ", "))
 }
 
-// editText lets a person edit a text in their editor. The file is private and is left to the caller, so that a text
-// that could not be saved is not lost, also when the editor failed; where there is no file, path is empty.
+// editText opens a text in the person's editor. The file is private, and removing it is up to the caller, so that a
+// text that couldn't be saved isn't lost, even if the editor failed. If there is no file, path is empty.
 func editText(ctx context.Context, label, value string) (edited, path string, failed error) {
 	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
 	if editor == "" {
@@ -225,12 +229,12 @@ func editText(ctx context.Context, label, value string) (edited, path string, fa
 	}
 	edited = string(data)
 	if !strings.HasSuffix(value, "\n") {
-		edited = strings.TrimSuffix(edited, "\n") // editors add a last line end
+		edited = strings.TrimSuffix(edited, "\n") // editors add a final newline
 	}
 	return edited, path, failed
 }
 
-// shown makes a text safe for a terminal; a pipe gets it as it is.
+// shown makes a text safe for a terminal; a pipe gets it unchanged.
 func (a *app) shown(s string) string { return shownOn(a.out, s) }
 
 func (a *app) shownErr(s string) string { return shownOn(a.errOut, s) }

@@ -41,7 +41,7 @@ func (a *app) listMessages(ctx context.Context, agent, conversation string, limi
 	if err != nil {
 		return err
 	}
-	if isID(conversation, "agent") { // it stands for its default one
+	if isID(conversation, "agent") { // it stands for its default conversation
 		agent, conversation = conversation, ""
 	}
 	agentID := ""
@@ -59,34 +59,43 @@ func (a *app) listMessages(ctx context.Context, agent, conversation string, limi
 	if a.json {
 		return errors.Join(writeJSON(a.out, nonNil(msgs)), a.tellLost(ctx, c, agentID, conversation, msgs))
 	}
+	lines := 0
 	for _, m := range msgs {
 		if line := messageLine(m); line != "" {
+			lines++
 			if _, err := fmt.Fprintln(a.out, line); err != nil {
 				return err
 			}
 		}
 	}
+	if lines == 0 { // an agent's instructions aren't shown to people
+		a.note("there are no messages yet")
+	}
 	return a.tellLost(ctx, c, agentID, conversation, msgs)
 }
 
-// lastMessages returns the newest messages of a conversation, or else of an agent's default one, oldest first.
+// lastMessages returns the newest messages of a conversation, or of an agent's default one, oldest first.
 func lastMessages(ctx context.Context, c *client.Client, agentID, conversation string, limit int) ([]api.Message, error) {
-	// The default one is asked for as a conversation, too, so that summaries are shown as such.
-	msgs, err := c.ConversationMessages(ctx, cmp.Or(conversation, agentID), api.ListConversationMessages{Page: api.Page{Limit: limit, Order: "desc"}})
+	// Even the default one is read as a conversation, so that summaries show up as such.
+	msgs, err := c.ConversationMessages(
+		ctx,
+		cmp.Or(conversation, agentID),
+		api.ListConversationMessages{Page: api.Page{Limit: limit, Order: "desc"}},
+	)
 	if conversation != "" {
-		slices.Reverse(msgs) // this list alone answers in the order asked for
+		slices.Reverse(msgs) // only this list comes in the order asked for
 	}
 	return msgs, err
 }
 
-// tellLost says that the last run failed, where what it was asked is not among the messages.
+// tellLost says that the last run failed if its input isn't among the messages.
 func (a *app) tellLost(ctx context.Context, c *client.Client, agentID, conversation string, listed []api.Message) error {
 	q := api.ListRuns{Page: api.Page{Limit: 1, Order: "desc"}, ConversationID: conversation, AgentID: agentID}
 	runs, err := c.Runs(ctx, q)
 	if err != nil || len(runs) == 0 {
 		return err
 	}
-	kept := func(m api.Message) bool { return m.RunID == runs[0].ID } // an answer that was cancelled is kept with its input
+	kept := func(m api.Message) bool { return m.RunID == runs[0].ID } // a cancelled answer is kept along with its input
 	if slices.ContainsFunc(listed, kept) {
 		return nil
 	}
@@ -97,7 +106,7 @@ func (a *app) tellLost(ctx context.Context, c *client.Client, agentID, conversat
 			return err
 		}
 		if slices.ContainsFunc(steps, func(s api.Step) bool { return api.Val(s.Status) == stepSucceeded }) {
-			return nil // with a step that succeeded the input became a message
+			return nil // once a step succeeds, the input is a message
 		}
 		a.note(fmt.Sprintf("the last run %s, and what it was asked was not delivered: loci runs show %s", map[api.RunStatus]string{
 			api.RunFailed: "failed", api.RunCancelled: "was cancelled",
@@ -107,10 +116,10 @@ func (a *app) tellLost(ctx context.Context, c *client.Client, agentID, conversat
 	return nil
 }
 
-// stepSucceeded is the status of a step that did.
+// stepSucceeded is the status of a successful step.
 const stepSucceeded = "success"
 
-// messageLine is one message for a person: when, who, what.
+// messageLine formats a message for a person: when, who, what.
 func messageLine(m api.Message) string {
 	var who, what string
 	switch m.MessageType {
@@ -142,5 +151,10 @@ func messageLine(m api.Message) string {
 	default:
 		return ""
 	}
-	return fmt.Sprintf("%s  %-8s %s", local(m.Date.Time), who, safe(strings.ReplaceAll(strings.TrimSpace(what), "\n", "\n"+strings.Repeat(" ", 27))))
+	return fmt.Sprintf(
+		"%s  %-8s %s",
+		local(m.Date.Time),
+		who,
+		safe(strings.ReplaceAll(strings.TrimSpace(what), "\n", "\n"+strings.Repeat(" ", 27))),
+	)
 }

@@ -12,12 +12,12 @@ import (
 	"loci/daemon/api"
 )
 
-// memoryMirror is `loci memory mirror`: the blocks as Markdown files in git, alike on both sides.
+// memoryMirror is `loci memory mirror`: the blocks as Markdown files in git, kept in sync both ways.
 func (a *app) memoryMirror(agent *string) *cobra.Command {
 	var off bool
 	c := &cobra.Command{
-		Use: "mirror [DIR]", Short: "Keep the memory alike with a folder of Markdown files in git, or say how that is",
-		Long: `Keep an agent's memory blocks alike with a folder of Markdown files in git: system/LABEL.md for each block.
+		Use: "mirror [DIR]", Short: "Keep memory in sync with a folder of Markdown files in git, or show its state",
+		Long: `Keep an agent's memory blocks in sync with a folder of Markdown files in git: system/LABEL.md for each block.
 
 What either side edits reaches the other within two seconds. Where both were edited, the block's text stays and the
 file's goes to a file of its own beside it, which is shown here until you delete it. Without DIR this says how the mirror
@@ -91,7 +91,7 @@ func (a *app) printMirror(g api.AgentState, m api.MemoryMirror) error {
 	if m.Blocks == 1 {
 		word = "block is"
 	}
-	_, err := fmt.Fprintf(a.out, "%s (branch %s): %d %s alike with their files\n", oneLine(m.Path), oneLine(m.Branch), m.Blocks, word)
+	_, err := fmt.Fprintf(a.out, "%s (branch %s): %d %s in sync with their files\n", oneLine(m.Path), oneLine(m.Branch), m.Blocks, word)
 	a.printNotes(m.Notes)
 	if m.Error != "" {
 		fmt.Fprintf(a.out, "%-10s  %s\n", "waits", oneLine(m.Error))
@@ -108,13 +108,13 @@ func (a *app) printNotes(notes []api.MemoryNote) {
 	}
 }
 
-// importFlags are what `loci memory import` takes.
+// importFlags are the flags of `loci memory import`.
 type importFlags struct {
 	fresh, replace bool
 	name           string
 }
 
-// memoryImport is `loci memory import`: the blocks of a memory folder, read once.
+// memoryImport is `loci memory import`: it reads the blocks of a memory folder once.
 func (a *app) memoryImport(agent *string) *cobra.Command {
 	var f importFlags
 	c := &cobra.Command{
@@ -146,7 +146,7 @@ func (a *app) importMemory(ctx context.Context, agent, dir string, f importFlags
 	}
 	var g api.AgentState
 	if f.fresh {
-		// A folder that cannot be read must not leave an agent behind.
+		// A folder that can't be read must not leave a new agent behind.
 		if matches, err := filepath.Glob(filepath.Join(dir, "system", "*")); err != nil || len(matches) == 0 {
 			return invalid("%s is no memory folder: there is no system/*.md", dir).withHint("name the folder that holds system/")
 		}
@@ -155,7 +155,7 @@ func (a *app) importMemory(ctx context.Context, agent, dir string, f importFlags
 			return err
 		}
 		g = api.AgentState{ID: s.AgentID, Name: s.AgentName}
-		f.replace = true // what it was made with was nobody's edit
+		f.replace = true // nobody has edited its initial blocks
 	} else if g, err = a.findAgent(ctx, c, agent); err != nil {
 		return err
 	}
@@ -188,6 +188,12 @@ func (a *app) importMemory(ctx context.Context, agent, dir string, f importFlags
 	if len(done.Kept) > 0 {
 		fmt.Fprintf(a.errOut, "loci: %s has another text under these labels; --replace takes the folder's\n", oneLine(g.Name))
 	}
-	fmt.Fprintf(a.errOut, "loci: read into %s; to keep both alike from now on: loci memory mirror %s --agent %s\n", oneLine(g.Name), quoteArg(dir), quoteArg(g.Name))
+	fmt.Fprintf(
+		a.errOut,
+		"loci: read into %s; to keep both alike from now on: loci memory mirror %s --agent %s\n",
+		oneLine(g.Name),
+		quoteArg(dir),
+		quoteArg(g.Name),
+	)
 	return nil
 }

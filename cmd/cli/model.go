@@ -1,17 +1,19 @@
 package cli
 
 import (
-	"fmt"
+	"context"
 	"strconv"
 
 	"github.com/spf13/cobra"
 
 	"loci/daemon/api"
+	"loci/daemon/client"
 )
 
 // modelsCommand is `loci models`.
 func (a *app) modelsCommand() *cobra.Command {
-	return &cobra.Command{
+	all := false
+	cmd := &cobra.Command{
 		Use: "models", Short: "List the chat models that can be reached", Args: exactly(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()
@@ -22,12 +24,13 @@ func (a *app) modelsCommand() *cobra.Command {
 			if _, err := a.register(ctx, c, api.ClientScript, nil); err != nil { // so that our keys count
 				return err
 			}
+			a.noteChoice(ctx, c)
+			if all {
+				return a.allModels(ctx, c)
+			}
 			models, err := c.Models(ctx, api.ListModels{})
 			if err != nil {
 				return err
-			}
-			if choice, err := c.Model(ctx, "", ""); err == nil && len(choice.UnbuiltKeys) > 0 {
-				fmt.Fprintf(a.errOut, "loci: %s\n", unbuiltNote(choice.UnbuiltKeys))
 			}
 			if a.json {
 				return writeJSON(a.out, nonNil(models))
@@ -36,7 +39,37 @@ func (a *app) modelsCommand() *cobra.Command {
 			for _, m := range models {
 				t.add(text(m.Handle), strconv.Itoa(max(m.MaxContextWindow, m.ContextWindow)))
 			}
-			return t.write(a.out)
+			return a.list(t, "no model can be reached")
 		},
 	}
+	cmd.Flags().BoolVar(&all, "all", false, "also those that cannot chat, and why")
+	return cmd
+}
+
+// noteChoice adds to a list of models which keys can't be used yet, and why no model can be reached.
+func (a *app) noteChoice(ctx context.Context, c *client.Client) {
+	choice, err := c.Model(ctx, "", "")
+	switch {
+	case err != nil:
+	case choice.Offline && choice.Notice != "":
+		a.note(choice.Notice)
+	case len(choice.UnbuiltKeys) > 0:
+		a.note(unbuiltNote(choice.UnbuiltKeys))
+	}
+}
+
+// allModels lists every model of every reachable provider.
+func (a *app) allModels(ctx context.Context, c *client.Client) error {
+	models, err := c.AllModels(ctx)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return writeJSON(a.out, nonNil(models))
+	}
+	t := table{head: []string{"HANDLE", "CONTEXT", "CANNOT CHAT"}}
+	for _, m := range models {
+		t.add(m.Handle, strconv.Itoa(m.ContextWindow), m.Hidden)
+	}
+	return t.write(a.out)
 }

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,37 +10,63 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"loci/tui/transcript"
 )
 
-// The rules of output: standard output carries the answer and nothing else, standard error everything said beside it.
-// With --json the answer is one JSON value. What came from a model or a person is made safe before it reaches a
-// terminal; in a pipe it passes as it is.
+// The rules of output: standard output carries the answer and nothing else; everything else goes to standard error.
+// With --json the answer is one JSON value. Text from a model or a person is made safe before it reaches a
+// terminal; a pipe gets it unchanged.
 
-// writeJSON writes one value, indented, without escaping HTML.
-func writeJSON(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
+// writeJSON writes a value, indented, without escaping HTML.
+func writeJSON(w io.Writer, v any) error { return encode(w, v, "  ") }
+
+// writeLine writes a value on one line.
+func writeLine(w io.Writer, v any) error { return encode(w, v, "") }
+
+func encode(w io.Writer, v any, indent string) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(v)
+	enc.SetIndent("", indent)
+	if err := enc.Encode(v); err != nil {
+		return err
+	}
+	text := b.Bytes()
+	if isTerminal(w) {
+		text = escaped(text)
+	}
+	_, err := w.Write(text)
+	return err
 }
 
-// writeLine writes one value on one line.
-func writeLine(w io.Writer, v any) error {
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	return enc.Encode(v)
+// escaped rewrites JSON without characters that could drive a terminal or reverse its text. The value stays the
+// same: such characters only occur in strings, where each has an escape.
+func escaped(text []byte) []byte {
+	if bytes.IndexFunc(text, transcript.Hostile) < 0 {
+		return text
+	}
+	var b bytes.Buffer
+	for _, r := range string(text) {
+		if transcript.Hostile(r) {
+			fmt.Fprintf(&b, "\\u%04x", r)
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.Bytes()
 }
 
 // table is rows of cells under a header.
 type table struct {
 	head []string
 	rows [][]string
-	more bool // rows under a header that was written before
+	more bool // the header was already written with earlier rows
 }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// write aligns the columns; the last one is not padded. An empty table writes nothing: silence is an answer too.
+// write aligns the columns and doesn't pad the last. An empty table writes nothing: silence is an answer too.
 func (t *table) write(w io.Writer) error {
 	if len(t.rows) == 0 {
 		return nil
@@ -69,8 +96,8 @@ func (t *table) write(w io.Writer) error {
 	return err
 }
 
-// cellWidth counts terminal columns well enough for aligning: combining marks none, East Asian wide letters and
-// pictures two.
+// cellWidth counts terminal columns well enough for alignment: none for combining marks, two for East Asian wide
+// characters and emoji.
 func cellWidth(s string) int {
 	n := 0
 	for _, r := range s {
@@ -91,25 +118,22 @@ func wide(r rune) bool {
 		r >= 0xffe0 && r <= 0xffe6 || r >= 0x1f300 && r <= 0x1faff || r >= 0x20000 && r <= 0x3fffd)
 }
 
-// oneLine makes a text fit a table's cell: line ends become spaces, control characters vanish.
+// oneLine fits a text into a table cell: line ends become spaces, and control characters are removed.
 func oneLine(s string) string {
 	return safe(strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' || r == '\t' }), " "))
 }
 
-// safe removes the control characters that could drive a terminal, keeping line ends and tabs.
+// safe removes the characters that could drive a terminal or reverse its text, but keeps line ends and tabs.
 func safe(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return r
-		}
-		if unicode.IsControl(r) || r == utf8.RuneError {
+		if transcript.Hostile(r) {
 			return -1
 		}
 		return r
 	}, s)
 }
 
-// clip shortens a text to n letters.
+// clip shortens a text to n characters.
 func clip(s string, n int) string {
 	if utf8.RuneCountInString(s) <= n {
 		return s
@@ -117,7 +141,8 @@ func clip(s string, n int) string {
 	return string([]rune(s)[:n-1]) + "…"
 }
 
-// isTerminal says whether a stream is a terminal, by its mode alone: a null device counts as one and harms nothing.
+// isTerminal says whether a stream is a terminal, going by its mode alone: the null device counts as one, which
+// does no harm.
 func isTerminal(w any) bool {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -127,7 +152,7 @@ func isTerminal(w any) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
-// local writes a moment in the zone of this machine.
+// local formats a time in this machine's zone.
 func local(t time.Time) string {
 	if t.IsZero() {
 		return "-"
@@ -135,7 +160,7 @@ func local(t time.Time) string {
 	return t.Local().Format("2006-01-02 15:04")
 }
 
-// size writes a number of bytes for a person.
+// size formats a number of bytes for a person.
 func size(n int64) string {
 	switch {
 	case n < 1<<10:

@@ -6,10 +6,10 @@ import (
 	"loci/daemon/api"
 )
 
-// listedAtOnce is how much of a list one request asks for.
+// listedAtOnce is how many entries of a list one request asks for.
 const listedAtOnce = 1000
 
-// listAll reads a list to its end. id is an entry's cursor.
+// listAll reads a list to its end. id returns an entry's cursor.
 func listAll[T any](list func(api.Page) ([]T, error), id func(T) string) ([]T, error) {
 	var all []T
 	page := func(after string, n int) ([]T, error) { return list(api.Page{After: after, Limit: n}) }
@@ -17,12 +17,17 @@ func listAll[T any](list func(api.Page) ([]T, error), id func(T) string) ([]T, e
 	return all, err
 }
 
-// inPages lists most entries at most, a page at a time, and says whether there are more.
-func inPages[T any](most, size int, list func(after string, n int) ([]T, error), id func(T) string, add func([]T) error) (more bool, err error) {
+// inPages lists at most most entries, a page at a time, and says whether there are more.
+func inPages[T any](
+	most, size int,
+	list func(after string, n int) ([]T, error),
+	id func(T) string,
+	add func([]T) error,
+) (more bool, err error) {
 	for after := ""; ; {
 		n := size
 		if most < size {
-			n = most + 1 // within what a list gives, and enough to see whether there are more
+			n = most + 1 // small enough for one request, and enough to see whether there are more
 		}
 		page, err := list(after, n)
 		if err != nil {

@@ -7,8 +7,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -16,15 +17,13 @@ import (
 	"loci/daemon/client"
 )
 
-// cancelGrace is how long an interrupted command waits for its run to end before it leaves it to the daemon.
+// cancelGrace is how long an interrupted command waits for its run to end before leaving it to the daemon.
 const cancelGrace = 3 * time.Second
 
-const (
-	noticesWithin = 2 * time.Second // bounds the reading of an ended run's notices
-	noticeEvicted = "evicted"       // messages left the window: daily business, for the curious
-)
+// noticeEvicted says that messages left the window: routine, shown only when verbose.
+const noticeEvicted = "evicted"
 
-// turn is one shot: what was asked, what came, and how it is printed.
+// turn is a one-shot prompt: what was asked, what came back, and how to print it.
 type turn struct {
 	app     *app
 	flags   *chatFlags
@@ -32,18 +31,22 @@ type turn struct {
 	asked   time.Time
 	session api.Session
 
-	text  map[string]string // of the assistant's messages, by id
+	text  map[string]string // of assistant messages, by id
 	order []string
 	run   string
-	known chan struct{} // closed once run is known
+	known chan struct{} // closed once run is set
 	stop  api.StopReason
 	usage api.Usage
 	fault *api.Message    // the error_message, if one came
-	unfit error           // why no model can be chosen, if none can
-	told  map[string]bool // notices that were said, by their text
+	told  map[string]bool // notices already shown, by text
+
+	leave   context.CancelCauseFunc // ends the turn: nobody reads its answer
+	left    bool                    // nobody reads the answer any more
+	written string                  // id of the message at the end of standard output, in the text format
+	midLine bool                    // standard output doesn't end with a newline
 }
 
-// result is the one object of --output-format json and the last line of stream-json.
+// result is the single object of --output-format json and the last line of stream-json.
 type result struct {
 	Type           string     `json:"type"`
 	Subtype        string     `json:"subtype"`
@@ -63,11 +66,11 @@ type result struct {
 	*envelope
 }
 
-// usage is what a run took; null is what the provider does not report.
+// usage is what a run used; null is what the provider didn't report.
 type usage struct {
-	PromptTokens      int  `json:"prompt_tokens"`
-	CompletionTokens  int  `json:"completion_tokens"`
-	TotalTokens       int  `json:"total_tokens"`
+	PromptTokens      *int `json:"prompt_tokens"`
+	CompletionTokens  *int `json:"completion_tokens"`
+	TotalTokens       *int `json:"total_tokens"`
 	StepCount         int  `json:"step_count"`
 	CachedInputTokens *int `json:"cached_input_tokens"`
 	CacheWriteTokens  *int `json:"cache_write_tokens"`
@@ -82,18 +85,28 @@ type errorInfo struct {
 	Hint    string `json:"hint,omitempty"`
 }
 
-// envelope is what every line of stream-json carries.
+// envelope is what every line of stream-json has.
 type envelope struct {
 	SessionID string `json:"session_id"`
 	UUID      string `json:"uuid"`
 	Timestamp string `json:"timestamp"`
 }
 
-// oneShot sends one prompt and prints the answer.
+// oneShot sends a prompt and prints the answer.
 func (a *app) oneShot(ctx context.Context, f *chatFlags, words []string) error {
-	t := &turn{app: a, flags: f, began: time.Now(), text: map[string]string{}, known: make(chan struct{}), told: map[string]bool{}}
 	if closedOutput(a.out) {
-		a.note("standard output is closed, or thrown away: nobody reads this answer here; loci messages list shows it")
+		return invalid("standard output is closed: nobody could read the answer").withHint("to throw it away: loci -p … >/dev/null")
+	}
+	ctx, leave := context.WithCancelCause(ctx)
+	defer leave(nil)
+	t := &turn{
+		app:   a,
+		flags: f,
+		began: time.Now(),
+		text:  map[string]string{},
+		known: make(chan struct{}),
+		told:  map[string]bool{},
+		leave: leave,
 	}
 	prompt, err := readPrompt(ctx, words, a.in, a.errOut)
 	if err == nil {
@@ -120,10 +133,7 @@ func (t *turn) ask(ctx context.Context, prompt string) error {
 		return because(ctx, err)
 	}
 	t.session = s
-	if t.flags.model != "" {
-		t.session.Model = t.flags.model
-	}
-	t.announce(ctx, c, prompt)
+	t.announce()
 	if err := t.init(); err != nil {
 		return err
 	}
@@ -131,13 +141,21 @@ func (t *turn) ask(ctx context.Context, prompt string) error {
 	return t.follow(ctx, c, t.request(prompt))
 }
 
-// announce says on standard error what a person should know before the answer.
-func (t *turn) announce(ctx context.Context, c *client.Client, prompt string) {
+// announce tells the person on standard error what to know before the answer.
+func (t *turn) announce() {
 	s, w := t.session, t.app.errOut
-	t.announceModel(ctx, c)
-	t.warnOfCut(ctx, c, prompt)
+	if s.ModelSure {
+		t.announceModel()
+	}
+	t.tell(s.Notice)
 	if t.flags.newAgent {
-		fmt.Fprintf(w, "loci: made agent %s (%s); talk to it again with --agent %s\n", oneLine(s.AgentName), s.AgentID, quoteArg(s.AgentName))
+		fmt.Fprintf(
+			w,
+			"loci: made agent %s (%s); talk to it again with --agent %s\n",
+			oneLine(s.AgentName),
+			s.AgentID,
+			quoteArg(s.AgentName),
+		)
 	}
 	if t.flags.conversation == api.OpenNew {
 		fmt.Fprintf(w, "loci: made conversation %s; go on with --conversation %s\n", s.ConversationID, s.ConversationID)
@@ -147,27 +165,15 @@ func (t *turn) announce(ctx context.Context, c *client.Client, prompt string) {
 	}
 }
 
-// announceModel says who answers, with which model, and what is to be known about that. Where none can be chosen it
-// is the run that says why.
-func (t *turn) announceModel(ctx context.Context, c *client.Client) {
-	s := t.session
-	choice, err := c.Model(ctx, s.AgentID, t.flags.model)
-	if err == nil {
-		t.app.note(s.AgentName + " answers with " + s.Model)
-		t.tell(choice.Notice)
-	}
-	t.unfit = err
-	switch {
-	case t.flags.model != "": // the session speaks of the agent's own model
-		if len(choice.UnbuiltKeys) > 0 {
-			t.tell(unbuiltNote(choice.UnbuiltKeys))
-		}
-	case !strings.Contains(choice.Notice, s.Notice):
-		t.tell(s.Notice)
+// announceModel says who answers and with which model, as soon as that is certain: if a provider has to be asked,
+// that is when the model first says something.
+func (t *turn) announceModel() {
+	if t.session.Model != "" {
+		t.tell(t.session.AgentName + " answers with " + t.session.Model)
 	}
 }
 
-// tell says a notice once: the same one may come before the run and with it.
+// tell shows a notice once: the same one may come both before the run and during it.
 func (t *turn) tell(line string) {
 	if line == "" || t.told[line] {
 		return
@@ -176,33 +182,7 @@ func (t *turn) tell(line string) {
 	t.app.note(line)
 }
 
-const (
-	shortPrompt   = 4 << 10 // letters that fit every window: nothing is looked up for less
-	letterToken   = 4       // letters to a token, for an estimate
-	promptPercent = 40      // of the window, about what one prompt may take
-)
-
-// warnOfCut says that the model will read a part of the prompt only. It is an estimate: the run's stream does not tell.
-func (t *turn) warnOfCut(ctx context.Context, c *client.Client, prompt string) {
-	letters := utf8.RuneCountInString(prompt)
-	if letters <= shortPrompt {
-		return
-	}
-	g, err := c.Agent(ctx, t.session.AgentID)
-	if err != nil {
-		return // the run will say what is wrong
-	}
-	if window := windowOf(ctx, c, g); tooLongFor(letters, window) {
-		t.app.note(fmt.Sprintf("the prompt is longer than what fits into %d tokens; the model reads its beginning, the whole is kept", window))
-	}
-}
-
-// tooLongFor says whether a prompt of so many letters is more than its share of a window of tokens.
-func tooLongFor(letters, window int) bool {
-	return window > 0 && letters/letterToken > window*promptPercent/100
-}
-
-// request is the body of the send.
+// request is the body of the request that sends the prompt.
 func (t *turn) request(prompt string) api.StreamingRequest {
 	req := api.StreamingRequest{}
 	req.Messages = []api.Input{api.UserInput(prompt, uuid.NewString())}
@@ -212,15 +192,18 @@ func (t *turn) request(prompt string) api.StreamingRequest {
 	return req
 }
 
-// follow reads the run's messages. When ctx ends, the run is cancelled and gets a moment to end properly, so that
-// what it said is kept and shown.
+// follow reads the run's messages. When ctx ends, it cancels the run and gives it a moment to end properly, so that
+// what was said so far is kept and shown.
 func (t *turn) follow(ctx context.Context, c *client.Client, req api.StreamingRequest) error {
 	reading, stopReading := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopReading()
 	ended := make(chan struct{})
+	var watching sync.WaitGroup
+	defer watching.Wait()
 	defer close(ended)
 	interrupted := context.AfterFunc(ctx, func() { t.cancel(c, ended, stopReading) })
 	defer interrupted()
+	watching.Go(func() { t.watchReader(ended) })
 
 	target := client.Target{AgentID: t.session.AgentID, ConversationID: t.session.ConversationID}
 	for m, err := range c.Stream(reading, target, req) {
@@ -228,37 +211,27 @@ func (t *turn) follow(ctx context.Context, c *client.Client, req api.StreamingRe
 			return because(ctx, err)
 		}
 		if err := t.take(m); err != nil {
-			return err
+			t.left = true
+			t.leave(err)
 		}
 	}
 	if ctx.Err() != nil {
 		return because(ctx, ctx.Err())
 	}
-	t.tellNotices(ctx, c)
 	return t.outcome()
 }
 
-// tellNotices says what the run has noted: its stream is the contract's, which has no notices.
-func (t *turn) tellNotices(ctx context.Context, c *client.Client) {
-	if t.run == "" {
-		return
-	}
-	ctx, stop := context.WithTimeout(ctx, noticesWithin)
-	defer stop()
-	for m, err := range c.Events(ctx, t.run, 0) {
-		if err != nil {
-			return // the answer is there; a notice that cannot be read does not spoil it
-		}
-		if m.MessageType == api.MessageNotice && m.Notice != nil && (!routine(m.Notice.Kind) || t.app.verbose()) {
-			t.tell(m.Notice.Text)
-		}
+// routine reports whether a notice is about routine events, shown only when verbose.
+func routine(kind string) bool { return kind == noticeEvicted || kind == api.NoticeRecalled }
+
+// watchReader ends the turn once the reader of standard output is gone, even while there is nothing to write.
+func (t *turn) watchReader(ended <-chan struct{}) {
+	if readerGone(t.app.out, ended) {
+		t.leave(syscall.EPIPE)
 	}
 }
 
-// routine reports whether a notice tells of daily business, for the curious.
-func routine(kind string) bool { return kind == noticeEvicted || kind == api.NoticeRecalled }
-
-// cancel asks the daemon to stop the run, once it is known which, and ends the reading if that does not.
+// cancel waits until the run is known and asks the daemon to stop it. If that doesn't end it, cancel stops reading.
 func (t *turn) cancel(c *client.Client, ended <-chan struct{}, stopReading func()) {
 	ctx, stop := context.WithTimeout(context.Background(), cancelGrace)
 	defer stop()
@@ -280,7 +253,7 @@ func (t *turn) cancel(c *client.Client, ended <-chan struct{}, stopReading func(
 	}
 }
 
-// because prefers the reason why a context ended over the error that this caused.
+// because returns the reason a context ended instead of the error that this caused.
 func because(ctx context.Context, err error) error {
 	if ctx.Err() == nil {
 		return err
@@ -288,20 +261,24 @@ func because(ctx context.Context, err error) error {
 	return context.Cause(ctx)
 }
 
-// take keeps what a message says and prints it where the format wants lines.
+// take records a message, and prints it if the format is line by line.
 func (t *turn) take(m api.Message) error {
 	if m.RunID != "" && t.run == "" {
 		t.run = m.RunID
 		close(t.known)
 	}
 	switch m.MessageType {
-	case api.MessagePing:
+	case api.MessagePing, api.MessageUserInput: // the prompt itself
 		return nil
 	case api.MessageAssistant:
+		t.announceModel()
 		if _, known := t.text[m.ID]; !known {
 			t.order = append(t.order, m.ID)
 		}
 		t.text[m.ID] += m.Content.String()
+		if err := t.write(m.ID, m.Content.String()); err != nil {
+			return err
+		}
 	case api.MessageNotice:
 		t.notice(m.Notice)
 	case api.MessageStopReason:
@@ -312,15 +289,30 @@ func (t *turn) take(m api.Message) error {
 		}
 	case api.MessageError:
 		t.fault = &m
-	case api.MessageSystem, api.MessageUser, api.MessageReasoning, api.MessageHiddenReasoning, api.MessageToolCall,
-		api.MessageToolReturn, api.MessageApprovalRequest, api.MessageApprovalResponse, api.MessageSummary,
-		api.MessageEvent, api.MessageUserInput:
-	default: // a type of a newer daemon passes through
+	case api.MessageReasoning, api.MessageHiddenReasoning, api.MessageToolCall, api.MessageApprovalRequest:
+		t.announceModel()
+	case api.MessageSystem, api.MessageUser, api.MessageToolReturn, api.MessageApprovalResponse, api.MessageSummary,
+		api.MessageEvent:
+	default: // message types of a newer daemon pass through
 	}
 	return t.line("message", m)
 }
 
-// notice says on standard error what happened beside the answer, and forgets text of an attempt that was lost.
+// write writes a piece of the answer at once, in the text format. Each message starts on a new line, after an empty
+// one.
+func (t *turn) write(message, text string) error {
+	if t.flags.format != formatText || t.left || text == "" {
+		return nil
+	}
+	if t.written != "" && t.written != message {
+		text = strings.Repeat("\n", 1+map[bool]int{true: 1}[t.midLine]) + text
+	}
+	t.written, t.midLine = message, !strings.HasSuffix(text, "\n")
+	_, err := io.WriteString(t.app.out, t.app.shown(text))
+	return err
+}
+
+// notice says on standard error what happened besides the answer, and drops text from an attempt that was lost.
 func (t *turn) notice(n *api.Notice) {
 	if n == nil {
 		return
@@ -328,10 +320,17 @@ func (t *turn) notice(n *api.Notice) {
 	if id, ok := n.Data["message_id"].(string); ok && n.Kind == api.NoticeDiscard {
 		delete(t.text, id)
 	}
+	text := n.Text
 	if model, ok := n.Data["model"].(string); ok && n.Kind == api.NoticeModel && model != "" {
 		t.session.Model = model
+		t.announceModel()
+		if s := t.session.Notice; s != "" { // already said
+			text = strings.TrimSpace(strings.ReplaceAll(text, s+".", ""))
+		}
 	}
-	t.tell(n.Text)
+	if !routine(n.Kind) || t.app.verbose() {
+		t.tell(text)
+	}
 }
 
 // answer is the last thing the agent said.
@@ -344,7 +343,7 @@ func (t *turn) answer() string {
 	return ""
 }
 
-// outcome is the error of a run that did not end well.
+// outcome is the error of a run that didn't end well.
 func (t *turn) outcome() error {
 	if t.fault != nil {
 		return t.runFault()
@@ -358,7 +357,10 @@ func (t *turn) outcome() error {
 		return (&fault{kind: kindMaxSteps, msg: fmt.Sprintf("the run stopped after %d steps, the most it may take", t.usage.StepCount)}).
 			withHint("a higher --max-steps, or ask the agent to go on")
 	case api.StopRequiresApproval:
-		return (&fault{kind: api.KindConflict, msg: "the agent waits for the approval of a tool call"}).withHint("answer it in the chat: loci --agent %s", t.session.AgentID)
+		return (&fault{kind: api.KindConflict, msg: "the agent waits for the approval of a tool call"}).withHint(
+			"answer it in the chat: loci --agent %s",
+			t.session.AgentID,
+		)
 	case api.StopNoCredits:
 		return &fault{kind: api.KindNoCredit, msg: "the provider's account has no credit"}
 	case api.StopSystemPromptFull:
@@ -376,28 +378,28 @@ func (t *turn) outcome() error {
 	}
 }
 
-// runFault is the error that the run reported.
+// runFault is the error reported by the run.
 func (t *turn) runFault() error {
 	m := t.fault
 	f := &fault{kind: faultKind(m.ErrorType, m.ErrorKind), msg: m.ErrorText}
-	if kind, hint := explain(t.unfit); t.unfit != nil && f.kind == api.KindInternal {
-		f.kind, f.hint = kind, hint // the run's words have no kind for what is no provider's failure
-	}
 	if f.msg == "" {
 		f.msg = m.ErrorType
 	}
 	if m.Detail != "" && m.Detail != f.msg {
 		f.hint = m.Detail
 	}
+	if f.hint == "" && f.kind == api.KindUnavailable { // a 500 or 503 from a provider
+		f.hint = "try again in a moment, or choose another model with --model; loci doctor says what works"
+	}
 	return f
 }
 
-// faultKind is the kind behind an error type of the wire.
+// faultKind maps an error type of the API to a kind.
 func faultKind(wire, kind string) string {
 	switch wire {
 	case "llm_authentication":
 		if kind == api.KindUnavailable {
-			return kind // there is none: nobody was asked
+			return kind // there is no model: nobody was asked
 		}
 		return api.KindUnauthenticated
 	case "llm_rate_limit":
@@ -406,15 +408,20 @@ func faultKind(wire, kind string) string {
 		return api.KindNoCredit
 	case "llm_timeout":
 		return api.KindTimeout
+	case "model_not_found":
+		return api.KindNotFound
 	case "llm_bad_request":
-		return kindRunFailed // the provider's no to what the daemon sent: the command was right
+		if kind == api.KindNotFound { // the provider has no such model
+			return kind
+		}
+		return kindRunFailed // the provider rejected what the daemon sent: the command was fine
 	case "llm_error", "llm_unavailable", "llm_connection", "stream_incomplete":
 		return api.KindUnavailable
 	case "context_window_overflow":
 		return api.KindTooLong
 	}
 	switch kind {
-	case "", api.KindInvalid, api.KindNotFound, api.KindConflict: // of what the daemon did inside of the run: the command was right
+	case "", api.KindInvalid, api.KindNotFound, api.KindConflict: // these concern what the daemon did inside the run: the command was fine
 		return api.KindInternal
 	}
 	return kind
@@ -434,9 +441,9 @@ func (t *turn) init() error {
 	}{"init", s.AgentID, s.AgentName, s.ConversationID, s.Model, workingFolder(), "standard"})
 }
 
-// line writes one line of stream-json, the value flattened into it; other formats have none.
+// line writes a line of stream-json with value flattened into it; other formats write nothing.
 func (t *turn) line(kind string, value any) error {
-	if t.flags.format != formatStream {
+	if t.flags.format != formatStream || t.left {
 		return nil
 	}
 	head, err := json.Marshal(struct {
@@ -453,7 +460,7 @@ func (t *turn) line(kind string, value any) error {
 	return writeLine(t.app.out, joinObjects(head, body))
 }
 
-// joinObjects makes one JSON object of two, the first of which is not empty.
+// joinObjects merges two JSON objects, of which the first isn't empty.
 func joinObjects(a, b json.RawMessage) json.RawMessage {
 	if len(b) <= len("{}") {
 		return a
@@ -465,7 +472,7 @@ func (t *turn) envelope() *envelope {
 	return &envelope{SessionID: t.session.AgentID, UUID: uuid.NewString(), Timestamp: time.Now().UTC().Format(time.RFC3339Nano)}
 }
 
-// finish prints the answer and passes the error on; in the JSON formats an error is part of the answer too.
+// finish prints the answer and returns the error; in the JSON formats the error is part of the answer too.
 func (t *turn) finish(err error) error {
 	switch t.flags.format {
 	case formatJSON:
@@ -475,21 +482,14 @@ func (t *turn) finish(err error) error {
 		r.envelope = t.envelope()
 		return errors.Join(err, writeLine(t.app.out, r))
 	}
-	if err != nil && t.answer() == "" {
+	if t.left || !t.midLine && (err != nil || t.written != "") {
 		return err
 	}
-	_, writeErr := io.WriteString(t.app.out, t.app.shown(withLineEnd(t.answer())))
+	_, writeErr := io.WriteString(t.app.out, "\n")
 	return errors.Join(err, writeErr)
 }
 
-func withLineEnd(s string) string {
-	if len(s) > 0 && s[len(s)-1] == '\n' {
-		return s
-	}
-	return s + "\n"
-}
-
-// result sums the turn up.
+// result sums up the turn.
 func (t *turn) result(err error) result {
 	now, s := time.Now(), t.session
 	r := result{
@@ -498,10 +498,12 @@ func (t *turn) result(err error) result {
 		AgentID: s.AgentID, AgentName: s.AgentName, ConversationID: s.ConversationID, Model: s.Model, RunID: t.run,
 		StopReason: string(t.stop),
 		Usage: usage{
-			PromptTokens: t.usage.PromptTokens, CompletionTokens: t.usage.CompletionTokens, TotalTokens: t.usage.TotalTokens,
 			StepCount: t.usage.StepCount, CachedInputTokens: t.usage.CachedInputTokens, CacheWriteTokens: t.usage.CacheWriteTokens,
 			ReasoningTokens: t.usage.ReasoningTokens, ContextTokens: t.usage.ContextTokens,
 		},
+	}
+	if u := t.usage; u.TotalTokens > 0 { // 0 means nobody reported it: no prompt is empty
+		r.Usage.PromptTokens, r.Usage.CompletionTokens, r.Usage.TotalTokens = &u.PromptTokens, &u.CompletionTokens, &u.TotalTokens
 	}
 	if !t.asked.IsZero() {
 		r.DurationAPIMS = now.Sub(t.asked).Milliseconds()

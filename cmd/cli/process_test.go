@@ -20,15 +20,16 @@ import (
 	"testing"
 	"time"
 
+	"loci/core/coretest"
 	"loci/providers/providertest"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// buildDir is where the program is built; it outlives the test that comes first.
+// buildDir is where the program is built; it outlives the first test.
 var buildDir string
 
-// build makes the program as a person gets it, once for all tests.
+// build builds the program as people get it, once for all tests.
 func build(t *testing.T) string {
 	t.Helper()
 	path, err := built()
@@ -48,16 +49,17 @@ var built = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// trivialInit are so few allocations that they are a handful of error values.
+// trivialInit is a number of allocations so small that they are just a few error values.
 const trivialInit = 8
 
-// ownInitBytes is what the error values of a package of ours may take: one table is more, though it is one allocation.
+// ownInitBytes is how much the error values of one of our packages may allocate: a table takes more, even though it
+// is a single allocation.
 const ownInitBytes = 2048
 
 var initLine = regexp.MustCompile(`^init (\S+) @.* (\d+) bytes, (\d+) allocs$`)
 
-// TestInitialisationIsListed: what runs before main is felt at every command. A package that begins to work there, or
-// works more, fails here; -update writes the list anew, and its difference is looked at.
+// TestInitialisationIsListed: what runs before main slows down every command. A package that starts doing work
+// there, or does more of it, fails this test; -update rewrites the list, so review its diff.
 func TestInitialisationIsListed(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
@@ -96,7 +98,7 @@ func TestInitialisationIsListed(t *testing.T) {
 	}
 }
 
-// initialisation returns the allocations of the packages that are not the standard library's.
+// initialisation returns the allocations of packages outside the standard library.
 func initialisation(t *testing.T, program string) map[string]int {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), program, "version")
@@ -127,7 +129,7 @@ func initialisation(t *testing.T, program string) map[string]int {
 	return got
 }
 
-// TestVersionOpensNoFile: what a person types to see whether anything works must not depend on anything.
+// TestVersionOpensNoFile: the command people type to see whether anything works must not depend on anything.
 func TestVersionOpensNoFile(t *testing.T) {
 	t.Parallel()
 	home := filepath.Join(t.TempDir(), "none")
@@ -144,8 +146,8 @@ func TestVersionOpensNoFile(t *testing.T) {
 
 var connected = regexp.MustCompile(`connect\(\d+, \{sa_family=(AF_\w+)(.*)$`)
 
-// TestOnlyConfiguredAddressesAreConnectedTo traces every connect of the daemon and of commands: without a route an
-// attempt would fail unseen, so it is the attempt that is looked for.
+// TestOnlyConfiguredAddressesAreConnectedTo traces every connect of the daemon and of commands. Without a route a
+// connection would fail unseen, so the test looks for the attempt.
 func TestOnlyConfiguredAddressesAreConnectedTo(t *testing.T) {
 	t.Parallel()
 	strace, err := exec.LookPath("strace")
@@ -161,7 +163,10 @@ func TestOnlyConfiguredAddressesAreConnectedTo(t *testing.T) {
 
 	traces := t.TempDir()
 	traced := func(ctx context.Context, name string, args ...string) *exec.Cmd {
-		cmd := exec.CommandContext(ctx, strace, append([]string{"-f", "-qq", "-e", "trace=connect", "-o", filepath.Join(traces, name), build(t)}, args...)...)
+		cmd := exec.CommandContext(
+			ctx,
+			strace,
+			append([]string{"-f", "-qq", "-e", "trace=connect", "-o", filepath.Join(traces, name), build(t)}, args...)...)
 		cmd.Env = env
 		return cmd
 	}
@@ -199,7 +204,8 @@ func TestOnlyConfiguredAddressesAreConnectedTo(t *testing.T) {
 	}
 }
 
-// checkTraces fails at any address but sockets and the model's, and returns how often the model was connected to.
+// checkTraces fails on any address except sockets and the model's, and returns how often the model was connected
+// to.
 func checkTraces(t *testing.T, dir, port string) (toModel int) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -225,7 +231,7 @@ func checkTraces(t *testing.T, dir, port string) (toModel int) {
 	return toModel
 }
 
-// homeEnv is the environment of a home of its own, whose daemon is stopped and which is removed at the end.
+// homeEnv is the environment for a new home. At the end of the test its daemon is stopped and the home removed.
 func homeEnv(t *testing.T) []string {
 	t.Helper()
 	home, err := os.MkdirTemp("", "lc") //nolint:usetesting // a socket's path must be short
@@ -236,7 +242,7 @@ func homeEnv(t *testing.T) []string {
 	t.Cleanup(func() {
 		stop := exec.Command(build(t), "daemon", "stop")
 		stop.Env = env
-		_ = stop.Run() // it may have been stopped
+		_ = stop.Run() // it may already be stopped
 		_ = os.RemoveAll(home)
 	})
 	return env
@@ -263,7 +269,7 @@ func awaitReady(t *testing.T, program string, env []string) {
 	}
 }
 
-// TestTerminatedDaemonEndsWithinTenSeconds while a run waits for a model that does not answer.
+// TestTerminatedDaemonEndsWithinTenSeconds even while a run waits for a model that doesn't answer.
 func TestTerminatedDaemonEndsWithinTenSeconds(t *testing.T) {
 	t.Parallel()
 	model := providertest.NewServer(t)
@@ -279,15 +285,7 @@ func TestTerminatedDaemonEndsWithinTenSeconds(t *testing.T) {
 	if err := shot.Start(); err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
-	defer cancel()
-	for ticker := time.NewTicker(10 * time.Millisecond); model.Active() == 0; {
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			t.Fatal("the model was never asked")
-		}
-	}
+	coretest.Until(t, "the model is asked", func() bool { return model.Active() > 0 })
 	began := time.Now()
 	if err := daemon.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)

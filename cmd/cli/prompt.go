@@ -12,15 +12,15 @@ import (
 )
 
 const (
-	// pipeQuiet is how long a pipe may be silent before it is left alone: many programs start others with an open pipe
+	// pipeQuiet is how long to wait for a silent pipe before ignoring it: many programs start others with an open pipe
 	// that nobody writes to.
 	pipeQuiet = 250 * time.Millisecond
-	// maxInput bounds what is read from standard input.
+	// maxInput bounds how much is read from standard input.
 	maxInput = 8 << 20
 )
 
-// readPrompt joins the prompt's words and what is piped in. A single "-" waits for the end of standard input, however
-// long it is silent.
+// readPrompt joins the prompt's words with piped input. A single "-" waits for the end of standard input, no matter
+// how long it stays silent.
 func readPrompt(ctx context.Context, words []string, in io.Reader, errOut io.Writer) (string, error) {
 	wait := false
 	kept := make([]string, 0, len(words))
@@ -49,7 +49,7 @@ func readPrompt(ctx context.Context, words []string, in io.Reader, errOut io.Wri
 	return text, nil
 }
 
-// readPiped returns what standard input holds, if it is a pipe or a file.
+// readPiped returns the content of standard input if it is a pipe or a file.
 func readPiped(ctx context.Context, in io.Reader, wait bool, errOut io.Writer) (string, error) {
 	f, isFile := in.(*os.File)
 	if in == nil || isFile && f == nil {
@@ -58,7 +58,7 @@ func readPiped(ctx context.Context, in io.Reader, wait bool, errOut io.Writer) (
 	if isFile && !wait {
 		info, err := f.Stat()
 		if err != nil {
-			return "", nil //nolint:nilerr // closed: there is no input
+			return "", nil //nolint:nilerr // it is closed: no input
 		}
 		if info.Mode()&os.ModeCharDevice != 0 {
 			return "", nil // a terminal or the null device
@@ -82,8 +82,8 @@ func readAll(ctx context.Context, in io.Reader) (string, error) {
 	return readText(ctx, in, "standard input")
 }
 
-// readText reads text up to a limit. A read that never comes back is left to the end of the process: an interrupt must
-// not wait for whoever holds the other end.
+// readText reads text up to a limit. A read that never returns is abandoned until the process exits: an interrupt
+// must not wait for the other end.
 func readText(ctx context.Context, in io.Reader, from string) (string, error) {
 	type result struct {
 		data []byte

@@ -43,7 +43,12 @@ and only what stands out. So a model that calls no tools remembers, too. Agents 
 			if err != nil {
 				return err
 			}
-			return a.report(map[string]any{"agent_id": g.ID, "name": g.Name, "tokens": r.Tokens}, "recall of %s: %s", g.Name, recallWord(r.Tokens))
+			return a.report(
+				map[string]any{"agent_id": g.ID, "name": g.Name, "tokens": r.Tokens},
+				"recall of %s: %s",
+				g.Name,
+				recallWord(r.Tokens),
+			)
 		},
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"loci/daemon/client"
 )
 
-// rewindFlags are what `loci agents rewind` takes.
+// rewindFlags are the flags of `loci agents rewind`.
 type rewindFlags struct {
 	agent, conversation string
 	before, shared      bool
@@ -19,7 +19,7 @@ type rewindFlags struct {
 	limit               int
 }
 
-// agentsRewind is `loci agents rewind`: back to a step, or to before a run, and forth again.
+// agentsRewind is `loci agents rewind`: back to a step, or to before a run, and forward again.
 func (a *app) agentsRewind() *cobra.Command {
 	var f rewindFlags
 	c := &cobra.Command{
@@ -39,7 +39,12 @@ what the agent itself put into its own archive since is set aside. Files, and wh
 	fs.BoolVar(&f.undo, "undo", false, "bring back what was before a rewind, by default the last one")
 	fs.BoolVar(&f.redo, "redo", false, "take the last undo back")
 	fs.BoolVar(&f.list, "list", false, "list the rewinds of a conversation")
-	fs.StringVar(&f.agent, "agent", "", "the agent, by `NAME|ID`: whose last rewind is meant, by default that of the one last used here; a step or run of another is refused")
+	fs.StringVar(
+		&f.agent,
+		"agent",
+		"",
+		"the agent, by `NAME|ID`: whose last rewind is meant, by default that of the one last used here; a step or run of another is refused",
+	)
 	fs.StringVar(&f.conversation, "conversation", "", "… and the conversation's `ID`; by default the agent's main one")
 	fs.IntVar(&f.limit, "limit", 0, "of --list: how many at most (20)")
 	c.MarkFlagsMutuallyExclusive("undo", "redo", "list")
@@ -74,7 +79,7 @@ func (a *app) rewind(ctx context.Context, f *rewindFlags, to string) error {
 		if err != nil {
 			return err
 		}
-		return a.report(r, "%s; to go forth again: loci agents rewind --undo %s", rewound(r, "went back"), r.ID)
+		return a.report(r, "%s; to undo this: loci agents rewind --undo %s", rewound(r, "went back"), r.ID)
 	}
 	if f.undo && to != "" {
 		return a.undoRewind(ctx, c, to)
@@ -93,7 +98,7 @@ func (a *app) rewind(ctx context.Context, f *rewindFlags, to string) error {
 	return a.undoRewind(ctx, c, id)
 }
 
-// rewindsIts refuses a step or a run of another agent, or another conversation, than the one that was named beside it.
+// rewindsIts refuses a step or run that doesn't belong to the agent or conversation named along with it.
 func (a *app) rewindsIts(ctx context.Context, c *client.Client, f *rewindFlags, to string) error {
 	if f.agent == "" && f.conversation == "" {
 		return nil
@@ -121,7 +126,7 @@ func (a *app) rewindsIts(ctx context.Context, c *client.Client, f *rewindFlags, 
 	}
 	conv := api.Val(r.ConversationID)
 	if conv == "" {
-		conv = r.AgentID // the main one
+		conv = r.AgentID // the default one
 	}
 	if f.conversation != "" && f.conversation != conv {
 		return invalid("%s is not of the conversation %s", to, clip(f.conversation, 60)).withHint("the same with --conversation %s", conv)
@@ -137,7 +142,7 @@ func (a *app) undoRewind(ctx context.Context, c *client.Client, id string) error
 	return a.report(r, "%s; to take that back: loci agents rewind --undo %s", rewound(r, "is as before "+text(r.Undoes)), r.ID)
 }
 
-// maxMissing is how many things that could not be restored are named.
+// maxMissing is how many of the things that couldn't be restored are named.
 const maxMissing = 5
 
 // rewound says what a rewind did.
@@ -161,7 +166,7 @@ func rewound(r api.Rewind, what string) string {
 	return strings.Join(parts, ", ")
 }
 
-// rewindsOf lists the rewinds of the conversation that is meant, the newest first.
+// rewindsOf lists the rewinds of the conversation that the flags name, newest first.
 func (a *app) rewindsOf(ctx context.Context, c *client.Client, f *rewindFlags) ([]api.Rewind, error) {
 	conversation := f.conversation
 	if conversation == "" {
@@ -193,10 +198,10 @@ func (a *app) printRewinds(rewinds []api.Rewind) error {
 		}
 		t.add(r.ID, moment(&r.CreatedAt), to, fmt.Sprint(len(r.BlockIDs)), fmt.Sprintf("-%d +%d", r.PassagesTaken, r.PassagesReturned))
 	}
-	return t.write(a.out)
+	return a.list(t, "nothing was rewound yet")
 }
 
-// lastRewind finds what --undo and --redo mean.
+// lastRewind finds the rewind that --undo or --redo refers to.
 func lastRewind(newestFirst []api.Rewind, redo bool) (string, error) {
 	find, nothing := client.LastRewind, "there is no rewind to undo"
 	if redo {
@@ -209,13 +214,18 @@ func lastRewind(newestFirst []api.Rewind, redo bool) (string, error) {
 	return r.ID, nil
 }
 
-// agentsFork is `loci agents fork`: a new agent that remembers all that this one does, and goes its own way.
+// agentsFork is `loci agents fork`: a new agent that starts with everything this one remembers and then goes its
+// own way.
 func (a *app) agentsFork() *cobra.Command {
 	var name, conversation, step string
 	c := &cobra.Command{
 		Use: "fork [NAME|ID]", Short: "Make a new agent from one, its memory and its conversation copied", Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.copyAgent(cmd.Context(), first(args), api.CopyAgent{Name: name, History: true, ConversationID: conversation, StepID: step})
+			return a.copyAgent(
+				cmd.Context(),
+				first(args),
+				api.CopyAgent{Name: name, History: true, ConversationID: conversation, StepID: step},
+			)
 		},
 	}
 	c.Flags().StringVar(&name, "name", "", "what the new agent is called")
@@ -250,8 +260,10 @@ func (a *app) copyAgent(ctx context.Context, ref string, in api.CopyAgent) error
 		if err != nil {
 			return err
 		}
-		if len(same) > 0 { // the API takes it, but no command could tell them apart
-			return (&fault{kind: api.KindConflict, msg: fmt.Sprintf("there is an agent %q already: %s", clip(in.Name, 60), same[0].ID)}).withHint("another --name")
+		if len(same) > 0 { // the API allows it, but no command could tell them apart
+			return (&fault{kind: api.KindConflict, msg: fmt.Sprintf("there is an agent %q already: %s", clip(in.Name, 60), same[0].ID)}).withHint(
+				"another --name",
+			)
 		}
 	}
 	made, err := c.CopyAgent(ctx, g.ID, in)
@@ -266,11 +278,17 @@ func (a *app) copyAgent(ctx context.Context, ref string, in api.CopyAgent) error
 		return writeJSON(a.out, whole)
 	}
 	fmt.Fprintln(a.out, made.ID)
-	fmt.Fprintf(a.errOut, "loci: made %s from %s; talk to it with: loci --agent %s\n", oneLine(made.Name), oneLine(g.Name), quoteArg(made.Name))
+	fmt.Fprintf(
+		a.errOut,
+		"loci: made %s from %s; talk to it with: loci --agent %s\n",
+		oneLine(made.Name),
+		oneLine(g.Name),
+		quoteArg(made.Name),
+	)
 	return nil
 }
 
-// printSent writes what a step sent as a person reads it; --json is the whole of it.
+// printSent prints what a step sent in readable form; --json prints all of it.
 func (a *app) printSent(ctx context.Context, c *client.Client, step string) error {
 	sent, err := c.StepRequest(ctx, step)
 	if err != nil {

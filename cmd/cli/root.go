@@ -1,15 +1,16 @@
-// Package cli is the command line: it reads flags, talks to the daemon through its client like any other program, and
-// prints. Its one reason is to be what scripts and people at a shell use; it holds no rule of the product itself.
+// Package cli is the command line: it reads flags, talks to the daemon through its client like any other program,
+// and prints. It exists for scripts and for people at a shell, and holds none of the product's own rules.
 //
-// Promises: standard output carries the answer and nothing else, exit codes are documented (`loci help exit-codes`), and
-// nothing happens before a command is known: `loci version` opens no file.
+// Promises: standard output carries the answer and nothing else; exit codes are documented (`loci help
+// exit-codes`); nothing happens before the command is known: `loci version` opens no file.
 //
-// Layer 6: it imports the terminal, the daemon (to run it and for work on files while it is stopped), the client and the
-// wire types; never core, storage or providers.
+// Layer 6: it imports the terminal, the daemon (to run it, and to work on files while it is stopped), the client
+// and the wire types; never core, storage or providers.
 package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -21,11 +22,11 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Main runs one command and returns the exit code. Ending ctx interrupts it.
+// Main runs one command and returns its exit code. Ending ctx interrupts it.
 func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer) int {
 	a := &app{in: in, out: out, errOut: errOut, patience: daemonPatience()}
 	do := a.run
-	if len(args) == 1 && slices.Contains([]string{"version", "--version", "-v"}, args[0]) { // needs no tree of commands
+	if len(args) == 1 && slices.Contains([]string{"version", "--version", "-v"}, args[0]) { // doesn't need the command tree
 		do = func(context.Context, []string) error { return a.printVersion() }
 	}
 	if err := do(ctx, args); err != nil {
@@ -34,8 +35,8 @@ func Main(ctx context.Context, args []string, in io.Reader, out, errOut io.Write
 	return exitOK
 }
 
-// run decides between the chat, one shot and a command. A prompt may be any words, also the name of a command, so a
-// print switch before the first word wins.
+// run chooses between the chat, a one-shot prompt and a command. Any words can be a prompt, even the name of a
+// command, so a print flag before the first word wins.
 func (a *app) run(ctx context.Context, args []string) error {
 	if err := checkText(args); err != nil {
 		return err
@@ -58,6 +59,9 @@ func (a *app) run(ctx context.Context, args []string) error {
 // command runs a cobra command.
 func (a *app) command(ctx context.Context, args []string) error {
 	root := a.root()
+	if completing(args) {
+		a.offerNames(root, map[*pflag.Flag]bool{})
+	}
 	root.SetArgs(args)
 	root.SetIn(a.in)
 	root.SetOut(a.out)
@@ -71,11 +75,11 @@ const rootLong = `Loci is a home for agents that remember.
   loci -p "what do I like?"     ask once, answer on standard output
   git diff | loci -p "review"   the same with piped input
   loci memory show              what the agent keeps in mind
-  loci doctor                   what works, what does not, and how to mend it
+  loci doctor                   what works, what does not, and how to fix it
 
 A daemon in the background owns the agents; any command that needs it starts it.`
 
-// root builds the tree of commands. It is cheap: no file is opened, nothing is looked up.
+// root builds the command tree. It is cheap: it opens no file and looks nothing up.
 func (a *app) root() *cobra.Command {
 	var shown chatFlags
 	root := &cobra.Command{
@@ -100,7 +104,7 @@ func (a *app) root() *cobra.Command {
 		}
 	})
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return invalid("%s", err).withHint("%s --help", cmd.CommandPath())
+		return flagFault(err).withHint("%s --help", cmd.CommandPath())
 	})
 	root.SetHelpCommandGroupID("home")
 	root.SetCompletionCommandGroupID("home")
@@ -118,11 +122,12 @@ func (a *app) root() *cobra.Command {
 	}
 	root.AddCommand(exitCodesTopic())
 	strictCompletion(root)
+	a.strictHelp(root)
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return checkFlags(cmd) }
 	return root
 }
 
-// strictCompletion makes another shell than the known ones a wrong use, where only help would be printed.
+// strictCompletion makes an unknown shell a usage error; by default cobra would only print help.
 func strictCompletion(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	for _, c := range root.Commands() {
@@ -139,7 +144,48 @@ func strictCompletion(root *cobra.Command) {
 	}
 }
 
-// checkFlags finds values that no command can mean: a script's empty variable must not choose the agent last used.
+// strictHelp makes an unknown topic a usage error; by default cobra would only print help.
+func (a *app) strictHelp(root *cobra.Command) {
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		if c.Name() != "help" {
+			continue
+		}
+		c.Run = nil
+		c.RunE = func(_ *cobra.Command, args []string) error {
+			topic, rest, err := root.Find(args)
+			switch {
+			case err != nil || topic == root && len(rest) > 0:
+				return a.unknown(args[0])
+			case len(rest) > 0 && topic.HasSubCommands():
+				f := invalid("unknown command %q of %s", clip(rest[0], 40), topic.CommandPath())
+				topic.SuggestionsMinimumDistance = suggestWithin
+				if like := topic.SuggestionsFor(rest[0]); len(like) > 0 {
+					return f.meaning(topic.CommandPath() + " " + like[0])
+				}
+				return f.withHint("%s --help", topic.CommandPath())
+			}
+			topic.InitDefaultHelpFlag()
+			return topic.Help()
+		}
+	}
+}
+
+// flagFault says what is wrong with a flag without exposing Go's own wording.
+func flagFault(err error) *fault {
+	var wrong *pflag.InvalidValueError
+	if !errors.As(err, &wrong) {
+		return invalid("%s", err)
+	}
+	wants := map[string]string{"int": "a whole number", "duration": "a time like 90s or 5m", "bool": "true or false"}[wrong.GetFlag().Value.Type()]
+	if wants == "" {
+		return invalid("--%s cannot be %q", wrong.GetFlag().Name, clip(wrong.GetValue(), 40))
+	}
+	return invalid("--%s wants %s, not %q", wrong.GetFlag().Name, wants, clip(wrong.GetValue(), 40))
+}
+
+// checkFlags rejects values that no command can mean: an empty variable in a script must not select the agent last
+// used.
 func checkFlags(cmd *cobra.Command) error {
 	if f := cmd.Flags().Lookup("agent"); f != nil && f.Changed && f.Value.String() == "" {
 		return noName("--agent")
@@ -155,7 +201,7 @@ func checkFlags(cmd *cobra.Command) error {
 // noName is the error for an empty name.
 func noName(what string) *fault { return invalid("%s needs a name or an id, not nothing", what) }
 
-// checkText wants arguments to be text. A file may have any name.
+// checkText requires arguments to be valid text. Files may have any name.
 func checkText(args []string) error {
 	if len(args) > 0 && (args[0] == "backup" || args[0] == "restore") {
 		return nil
@@ -182,8 +228,8 @@ func (a *app) homeCommands() []*cobra.Command {
 	}
 }
 
-// isCommand says whether a word is the name of a command. The list repeats the tree, and a test compares them, so that
-// deciding between a prompt and a command builds nothing.
+// isCommand says whether a word is the name of a command. The list duplicates the tree (a test compares them), so
+// that telling a prompt from a command doesn't require building it.
 func isCommand(word string) bool {
 	switch word {
 	case "agents", "conversations", "memory", "archival", "folders", "files", "messages", "context", "models", "runs",
@@ -202,26 +248,43 @@ func (a *app) globalFlags() *pflag.FlagSet {
 	return fs
 }
 
-// unknown is the error for a word that is no command.
+// suggestWithin is how many edits a misspelt command may be away from the one we suggest.
+const suggestWithin = 2
+
+// meaning returns the fault with a guess at what was meant.
+func (f *fault) meaning(command string) *fault {
+	c := *f
+	c.msg += "; did you mean " + command + "?"
+	c.hint = command
+	return &c
+}
+
+// unknown is the error for a word that isn't a command.
 func (a *app) unknown(word string) error {
 	f := invalid("unknown command %q", clip(word, 40))
 	if strings.Contains(word, " ") {
 		return f.withHint("loci -p %q, to send it as a prompt", clip(word, 40))
 	}
+	known := &cobra.Command{SuggestionsMinimumDistance: suggestWithin}
 	for _, c := range append(a.agentCommands(), a.homeCommands()...) {
 		if near(word, c.Name()) {
-			return f.withHint("loci %s", c.Name())
+			return f.meaning("loci " + c.Name())
 		}
+		known.AddCommand(c)
+	}
+	if like := known.SuggestionsFor(word); len(like) > 0 {
+		return f.meaning("loci " + like[0])
 	}
 	return f.withHint(`loci --help; to send a prompt: loci -p "…"`)
 }
 
-// near says whether a word is probably a misspelling of a name: the same start, or the singular of it.
+// near says whether a word is probably a misspelling of a name: one is the start of the other, or the word is its
+// singular.
 func near(word, name string) bool {
 	return len(word) > 2 && (strings.HasPrefix(name, word) || strings.HasPrefix(word, name) || word+"s" == name)
 }
 
-// parent is a command that groups others and alone does what the one of them does that only looks.
+// parent is a command that groups others. Run bare, it runs its read-only subcommand alone.
 func parent(use, short string, alone *cobra.Command, others ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{
 		Use:   use,
@@ -240,20 +303,24 @@ func parent(use, short string, alone *cobra.Command, others ...*cobra.Command) *
 	return c
 }
 
-// exactly wants n arguments, named for the error.
+// exactly requires n arguments, named for the error.
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) == len(names) {
 			return nil
 		}
 		if len(args) < len(names) {
-			return invalid("%s: missing %s", cmd.CommandPath(), strings.Join(names[len(args):], " and ")).withHint("%s --help", cmd.CommandPath())
+			return invalid(
+				"%s: missing %s",
+				cmd.CommandPath(),
+				strings.Join(names[len(args):], " and "),
+			).withHint("%s --help", cmd.CommandPath())
 		}
 		return invalid("%s: unexpected %q", cmd.CommandPath(), clip(args[len(names)], 40)).withHint("%s --help", cmd.CommandPath())
 	}
 }
 
-// atMost takes up to n arguments.
+// atMost accepts up to n arguments.
 func atMost(n int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) <= n {
@@ -263,13 +330,17 @@ func atMost(n int) cobra.PositionalArgs {
 	}
 }
 
-// atLeast wants the named arguments and takes more.
+// atLeast requires the named arguments and accepts more.
 func atLeast(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) >= len(names) {
 			return nil
 		}
-		return invalid("%s: missing %s", cmd.CommandPath(), strings.Join(names[len(args):], " and ")).withHint("%s --help", cmd.CommandPath())
+		return invalid(
+			"%s: missing %s",
+			cmd.CommandPath(),
+			strings.Join(names[len(args):], " and "),
+		).withHint("%s --help", cmd.CommandPath())
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 	"loci/daemon/client"
 )
 
-// runsCommand is `loci runs`: what was asked of agents and how it went.
+// runsCommand is `loci runs`: what agents were asked, and how it went.
 func (a *app) runsCommand() *cobra.Command {
 	return parent("runs", "List and show runs", a.runsList(), a.runsShow())
 }
@@ -51,7 +51,7 @@ func (a *app) runsList() *cobra.Command {
 			for _, r := range runs {
 				t.add(r.ID, string(r.Status), stopText(r.StopReason), moment(&r.CreatedAt), took(r), r.AgentID)
 			}
-			return t.write(a.out)
+			return a.list(t, "there are no runs yet")
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", 0, "how many at most (20)")
@@ -63,7 +63,9 @@ func (a *app) runsList() *cobra.Command {
 func (a *app) runsShow() *cobra.Command {
 	var prompt bool
 	cmd := &cobra.Command{
-		Use: "show RUN|STEP", Short: "Show a run, its usage and its steps; of a step, exactly what was sent", Args: exactly("the run's or step's id"),
+		Use:   "show RUN|STEP",
+		Short: "Show a run, its usage and its steps; of a step, exactly what was sent",
+		Args:  exactly("the run's or step's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			if err := knownRun(args[0]); err != nil {
@@ -87,7 +89,7 @@ func (a *app) runsShow() *cobra.Command {
 	return cmd
 }
 
-// showRun prints a run: what was asked, how it went, and why it failed, if it did.
+// showRun prints a run: what was asked, how it went and, if it failed, why.
 func (a *app) showRun(ctx context.Context, c *client.Client, id string) error {
 	r, err := c.Run(ctx, id)
 	if err != nil {
@@ -106,7 +108,7 @@ func (a *app) showRun(ctx context.Context, c *client.Client, id string) error {
 		return err
 	}
 	if a.json {
-		return writeJSON(a.out, map[string]any{"run": r, "usage": u, "steps": nonNil(steps), "input": nonNil(asked)})
+		return writeJSON(a.out, map[string]any{"run": r, "usage": reportedOf(u), "steps": nonNil(steps), "input": nonNil(asked)})
 	}
 	t := table{head: []string{"RUN", r.ID}}
 	t.add("status", string(r.Status))
@@ -121,7 +123,11 @@ func (a *app) showRun(ctx context.Context, c *client.Client, id string) error {
 	t.add("agent", r.AgentID)
 	t.add("started", moment(&r.CreatedAt))
 	t.add("took", took(r))
-	t.add("tokens", fmt.Sprintf("%d in, %d out", u.PromptTokens, u.CompletionTokens))
+	tokens := "not reported"
+	if u.TotalTokens > 0 {
+		tokens = fmt.Sprintf("%d in, %d out", u.PromptTokens, u.CompletionTokens)
+	}
+	t.add("tokens", tokens)
 	for _, m := range asked {
 		t.add("input", clip(m.Content.String(), shownInput))
 	}
@@ -136,7 +142,7 @@ func (a *app) showRun(ctx context.Context, c *client.Client, id string) error {
 	return t.write(a.out)
 }
 
-// stepTimes says when a step began and how long it took; a step whose model was never asked has no times.
+// stepTimes says when a step began and how long it took; a step that never reached a model has no times.
 func stepTimes(m api.StepMetrics) string {
 	began, took := "-", "-"
 	if m.StepStartNS != nil {
@@ -148,10 +154,10 @@ func stepTimes(m api.StepMetrics) string {
 	return began + "  " + took
 }
 
-// shownInput is how much of a run's input a person is shown, in letters; --json has all of it.
+// shownInput is how many characters of a run's input a person sees; --json has all of it.
 const shownInput = 2000
 
-// runInput is what a run was asked. Of one that failed it stands nowhere else.
+// runInput is what a run was asked. If the run failed, this is the only place that has it.
 func runInput(ctx context.Context, c *client.Client, id string) ([]api.Message, error) {
 	msgs, err := c.RunMessages(ctx, id, api.Page{Order: "asc"})
 	if err != nil {
@@ -162,7 +168,7 @@ func runInput(ctx context.Context, c *client.Client, id string) ([]api.Message, 
 	}), nil
 }
 
-// runError is why a run failed, as its metadata says it.
+// runError is why a run failed, from its metadata.
 type runError struct{ wire, message, hint string }
 
 func errorOf(r api.Run) (runError, bool) {
@@ -178,7 +184,7 @@ func errorOf(r api.Run) (runError, bool) {
 	return out, true
 }
 
-// faultHint is what to do about an error of a kind whose run kept no hint.
+// faultHint is what to do about a kind of error if the run stored no hint.
 func faultHint(kind string) string {
 	switch kind {
 	case api.KindUnauthenticated:
@@ -193,7 +199,7 @@ func faultHint(kind string) string {
 	return ""
 }
 
-// stepOf is the step that is meant: itself, or the last one of a run.
+// stepOf resolves an id to a step: the step itself, or the last one of a run.
 func stepOf(ctx context.Context, c *client.Client, id string) (string, error) {
 	if strings.HasPrefix(id, "step-") {
 		return id, nil
@@ -220,4 +226,22 @@ func took(r api.Run) string {
 		return "-"
 	}
 	return time.Duration(*r.TotalDurationNS).Round(time.Millisecond).String()
+}
+
+// reported is what a run used; null is what no provider reported, where the API says 0.
+type reported struct {
+	CompletionTokens *int `json:"completion_tokens"`
+	PromptTokens     *int `json:"prompt_tokens"`
+	TotalTokens      *int `json:"total_tokens"`
+
+	PromptTokensDetails     *api.PromptTokenDetails     `json:"prompt_tokens_details"`
+	CompletionTokensDetails *api.CompletionTokenDetails `json:"completion_tokens_details"`
+}
+
+func reportedOf(u api.RunUsage) reported {
+	out := reported{PromptTokensDetails: u.PromptTokensDetails, CompletionTokensDetails: u.CompletionTokensDetails}
+	if u.TotalTokens > 0 {
+		out.CompletionTokens, out.PromptTokens, out.TotalTokens = &u.CompletionTokens, &u.PromptTokens, &u.TotalTokens
+	}
+	return out
 }

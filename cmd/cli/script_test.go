@@ -19,12 +19,13 @@ import (
 	"loci/providers/providertest"
 )
 
-// The manuals in testdata run the program as a person does: as processes, with a daemon of their own in the background.
+// The scripts in testdata run the program the way a person does: as processes, with their own daemon in the
+// background.
 func TestMain(m *testing.M) {
 	testscript.Main(swept{m}, map[string]func(){"loci": program, "deaf": deaf})
 }
 
-// swept removes what all tests shared.
+// swept removes what the tests shared.
 type swept struct{ *testing.M }
 
 func (s swept) Run() int {
@@ -64,7 +65,7 @@ func TestManuals(t *testing.T) {
 	})
 }
 
-// newHome gives a script a home whose socket has a short path, and takes its daemon down at the end.
+// newHome gives a script a home whose socket has a short path, and shuts its daemon down at the end.
 func newHome(env *testscript.Env) error {
 	home, err := os.MkdirTemp("", "lc")
 	if err != nil {
@@ -73,13 +74,14 @@ func newHome(env *testscript.Env) error {
 	env.Setenv("LOCI_HOME", home)
 	env.Setenv("TZ", "Europe/Berlin")
 	env.Setenv("TERM", "xterm-256color")
-	// Ollama's own address is asked without being configured; what runs on this machine must not join the tests.
+	// Ollama's default address is probed even if it isn't configured; an Ollama on this machine must not take part in
+	// the tests.
 	env.Setenv("OLLAMA_HOST", "http://127.0.0.1:9")
 	env.Defer(func() {
 		cmd := exec.Command("loci", "daemon", "stop")
 		cmd.Path = lookIn(env.Getenv("PATH"), "loci")
 		cmd.Env = env.Vars
-		_ = cmd.Run() // the script may have stopped it
+		_ = cmd.Run() // the script may already have stopped it
 		_ = os.RemoveAll(home)
 	})
 	return nil
@@ -106,7 +108,7 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	s := providertest.Start()
 	ts.Defer(s.Close)
-	s.Models[0].Window = 240_000 // no default of ours, and above what the contract shows: who shows it has asked
+	s.Models[0].Window = 240_000 // none of our defaults, and above what the contract shows: only a program that asked can show it
 	switch args[0] {
 	case "openai":
 		s.Key = "key-of-the-test"
@@ -120,8 +122,8 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 	answers(ts, s)
 }
 
-// answers makes sure that the server answers. The request also orders what was set before it, which the requests of
-// other processes do not.
+// answers makes sure that the server answers. The request also orders what was set before it, which requests from
+// other processes don't.
 func answers(ts *testscript.TestScript, s *providertest.Server) {
 	req, err := http.NewRequestWithContext(context.Background(), http.MethodGet, s.V1()+"/models", nil)
 	ts.Check(err)
@@ -134,7 +136,7 @@ func answers(ts *testscript.TestScript, s *providertest.Server) {
 	}
 }
 
-// killDaemon ends the daemon as a power cut would.
+// killDaemon kills the daemon as abruptly as a power cut.
 func killDaemon(ts *testscript.TestScript, neg bool, _ []string) {
 	var s struct {
 		PID int `json:"pid"`
@@ -150,7 +152,7 @@ func killDaemon(ts *testscript.TestScript, neg bool, _ []string) {
 	poll(ts, func() bool { return p.Signal(syscall.Signal(0)) != nil || zombie(s.PID) })
 }
 
-// zombie says whether a process has ended and only waits for its parent.
+// zombie says whether a process has ended and is only waiting for its parent.
 func zombie(pid int) bool {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err == nil && strings.Contains(string(data), ") Z ")
@@ -180,7 +182,7 @@ func run(ts *testscript.TestScript, neg bool, in *os.File, args []string) {
 	}
 }
 
-// waitMemory waits until a block holds a text.
+// waitMemory waits until a block contains a text.
 func waitMemory(ts *testscript.TestScript, _ bool, args []string) {
 	poll(ts, func() bool {
 		out, err := command(ts, "memory", "show", args[0]).Output()
@@ -216,7 +218,7 @@ func command(ts *testscript.TestScript, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// poll asks until the answer is yes.
+// poll keeps asking until the answer is yes.
 func poll(ts *testscript.TestScript, ask func() bool) {
 	ticker := time.NewTicker(10 * time.Millisecond)
 	defer ticker.Stop()

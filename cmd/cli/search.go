@@ -12,7 +12,7 @@ import (
 	"loci/daemon/client"
 )
 
-// period is what a search is bounded to. A date is a day of this machine's, as all times that are printed are.
+// period is the time range of a search. Dates are days in this machine's zone, like all printed times.
 type period struct{ since, until string }
 
 func (p *period) add(c *cobra.Command) {
@@ -20,7 +20,7 @@ func (p *period) add(c *cobra.Command) {
 	c.Flags().StringVar(&p.until, "until", "", "only up to this `DATE`, that day included, or time")
 }
 
-// bounds are the moments as a request takes them; nil where none is given.
+// bounds are the range as a request takes it; nil for an open end.
 func (p *period) bounds() (from, until *string, err error) {
 	since, err := p.moment("--since", p.since, func(day time.Time) time.Time { return day })
 	if err != nil {
@@ -36,7 +36,7 @@ func (p *period) bounds() (from, until *string, err error) {
 	return written(since), written(end), nil
 }
 
-// moment reads a date, of which day makes the moment that is meant, or a time.
+// moment parses a time, or a date, which day turns into a time.
 func (p *period) moment(flag, text string, day func(time.Time) time.Time) (*time.Time, error) {
 	if text == "" {
 		return nil, nil
@@ -58,18 +58,23 @@ func written(t *time.Time) *string {
 	return api.PtrTo(t.UTC().Format(time.RFC3339Nano))
 }
 
-// noteFound says that a search found nothing, or may have missed something: what it says of its first result, for it is
-// the same index for all of them.
-func (a *app) noteFound(n int, about api.Object) {
+// noteFound says if a search found nothing, or may have missed something.
+func (a *app) noteFound(n int, partial api.Partial) {
 	switch {
+	case partial == api.PartialBuilding && n == 0 && !a.json:
+		a.note("nothing found yet: the search index is still being built; try again in a while")
+	case partial == api.PartialBuilding:
+		a.note("the search index is still being built: results may be missing; try again in a while")
+	case partial != "" && n == 0 && !a.json:
+		a.note("nothing found yet: some texts are still being indexed; try again in a moment")
+	case partial != "":
+		a.note("some texts are still being indexed: results may be missing; try again in a moment")
 	case n == 0 && !a.json:
 		a.note("nothing found")
-	case about["partial"] == true:
-		a.note("the search index is still being built: results may be missing; try again in a while")
 	}
 }
 
-// messageFlags are what `loci messages search` takes.
+// messageFlags are the flags of `loci messages search`.
 type messageFlags struct {
 	limit  int
 	all    bool
@@ -112,11 +117,11 @@ func (a *app) searchMessages(ctx context.Context, agent string, f messageFlags, 
 		}
 		q.AgentID = &g.ID
 	}
-	found, err := c.SearchAgentMessages(ctx, q)
+	found, partial, err := c.SearchAgentMessages(ctx, q)
 	if err != nil {
 		return err
 	}
-	a.noteFound(len(found), first(found).Metadata)
+	a.noteFound(len(found), partial)
 	if a.json {
 		return writeJSON(a.out, nonNil(found))
 	}
@@ -134,12 +139,12 @@ func (a *app) searchMessages(ctx context.Context, agent string, f messageFlags, 
 			id := api.Val(r.Message.AgentID)
 			row = append(row, clip(cmp.Or(names[id], id), 40))
 		}
-		t.add(append(row, r.Message.Role, clip(why(r.Metadata), 40), clip(oneLine(foundText(r)), 120))...)
+		t.add(append(row, speaker(r), clip(why(r.Metadata), 40), clip(oneLine(foundText(r)), 120))...)
 	}
-	return t.write(a.out)
+	return a.list(t, "nothing was found")
 }
 
-// agentNames are the names of agents by their ids.
+// agentNames maps the ids of agents to their names.
 func agentNames(ctx context.Context, c *client.Client) (map[string]string, error) {
 	agents, err := c.Agents(ctx, api.ListAgents{Page: api.Page{Limit: 1000}})
 	if err != nil {
@@ -152,7 +157,23 @@ func agentNames(ctx context.Context, c *client.Client) (map[string]string, error
 	return names, nil
 }
 
-// foundText is what a message that was found says, or else what it calls or returns.
+// speaker names the author of a message in the same words as the message lists.
+func speaker(r api.AgentMessageResult) string {
+	switch {
+	case r.Message.Role == "user":
+		return "you"
+	case r.Message.Role == "assistant" && r.EmbeddedText == "" && len(r.Message.ToolCalls) > 0:
+		return "calls"
+	case r.Message.Role == "assistant":
+		return "agent"
+	case r.Message.Role == "tool":
+		return "returns"
+	default:
+		return r.Message.Role
+	}
+}
+
+// foundText is what a found message says, or else what it calls or returns.
 func foundText(r api.AgentMessageResult) string {
 	if r.EmbeddedText != "" {
 		return r.EmbeddedText

@@ -8,8 +8,11 @@ import (
 	"time"
 )
 
-// closedOutput cannot be told on this system.
+// closedOutput always says no: this system has no way to tell.
 func closedOutput(io.Writer) bool { return false }
 
-// readable cannot look ahead on this system: every pipe counts as having data.
+// readable always says yes, because this system can't look ahead: every pipe counts as having data.
 func readable(*os.File, time.Duration) (bool, error) { return true, nil }
+
+// readerGone always says no: only a failed write shows it.
+func readerGone(io.Writer, <-chan struct{}) bool { return false }

@@ -1,4 +1,5 @@
-// Command loci is a home for agents that remember: chat in the terminal, one-shot commands and the daemon behind them.
+// Command loci is a home for agents that remember: a chat in the terminal, one-shot commands, and the daemon behind
+// them.
 package main
 
 import (

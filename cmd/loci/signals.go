@@ -6,9 +6,8 @@ import (
 	"syscall"
 )
 
-// endings are the signals that ask the program to end. That the terminal was
-// closed is one of them, unless whoever started the program wants it to go on
-// without one, as nohup does.
+// endings are the signals that ask the program to end. Closing the terminal counts, unless the program was started
+// to survive it, as with nohup.
 func endings() []os.Signal {
 	out := []os.Signal{os.Interrupt, syscall.SIGTERM}
 	if !signal.Ignored(syscall.SIGHUP) {

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestMain makes the test binary a program that says whether it was told to end.
+// TestMain turns the test binary into a program that says whether it was told to end.
 func TestMain(m *testing.M) {
 	if os.Getenv("LOCI_TEST_ENDINGS") == "" {
 		os.Exit(m.Run())
@@ -25,7 +25,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	wait := time.Minute
-	if os.Getenv("LOCI_TEST_ENDINGS") == "ignored" { // what must not happen is not waited for long
+	if os.Getenv("LOCI_TEST_ENDINGS") == "ignored" { // it must not happen, so don't wait for it long
 		wait = 100 * time.Millisecond
 	}
 	select {
@@ -38,9 +38,12 @@ func TestMain(m *testing.M) {
 
 func TestAClosedTerminalAsksTheProgramToEndUnlessThatIsIgnored(t *testing.T) {
 	t.Parallel()
+	heard := make(chan os.Signal, 1) // so that the programs don't inherit it as ignored if the tests run under nohup
+	signal.Notify(heard, syscall.SIGHUP)
+	defer signal.Stop(heard)
 	for _, c := range []struct{ script, hup, want string }{
 		{`exec "$0"`, "heard", "asked to end"},
-		{`trap "" HUP; exec "$0"`, "ignored", "went on"}, // as nohup does
+		{`trap "" HUP; exec "$0"`, "ignored", "went on"}, // like nohup
 	} {
 		cmd := exec.CommandContext(t.Context(), "sh", "-c", c.script, os.Args[0])
 		cmd.Env = append(os.Environ(), "LOCI_TEST_ENDINGS="+c.hup)

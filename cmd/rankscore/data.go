@@ -36,7 +36,7 @@ type question struct {
 	Evidence []string `json:"evidence"`
 }
 
-// text is a turn as it is stored.
+// text is a turn in the form it is stored.
 func (t turn) text() string {
 	text := "(" + t.Date + ") " + t.Speaker + ": " + t.Said
 	if t.Caption != "" {
@@ -74,10 +74,11 @@ func (c *conversation) sessions() []session {
 	return out
 }
 
-// noise makes up sessions out of the names, words and dates of the data: who speaks and when is drawn from it, and each
-// sentence walks from word to word as some sentence of it does. The same seed makes the same turns.
+// noise generates sessions from the names, words and dates in the data. Speakers and times are drawn at random;
+// each sentence walks from one word to another that follows it somewhere in the data. The same seed gives the same
+// turns.
 func (d *dataset) noise(turns int, seed uint64) []session {
-	draw := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // G404: it must be repeatable, not secret
+	draw := rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // G404: it has to be repeatable, not secret
 	var names, dates []string
 	follows := map[string][]string{}
 	const start = ""
@@ -135,9 +136,9 @@ func (d *dataset) noise(turns int, seed uint64) []session {
 	return out
 }
 
-// mixed puts the conversations' sessions, in their order, at random places among others.
+// mixed inserts the conversations' sessions, in order, at random places among others.
 func (d *dataset) mixed(others []session, seed uint64) []session {
-	draw := rand.New(rand.NewPCG(seed, ^seed)) //nolint:gosec // G404: it must be repeatable, not secret
+	draw := rand.New(rand.NewPCG(seed, ^seed)) //nolint:gosec // G404: it has to be repeatable, not secret
 	var own []session
 	for i := range d.Conversations {
 		for _, s := range d.Conversations[i].sessions() {

@@ -98,7 +98,7 @@ func daemon(ctx context.Context, program string) (c *client.Client, stop func(),
 	if err != nil {
 		return nil, nil, err
 	}
-	remove := func() { _ = os.RemoveAll(home) } // a folder that stays behind is no error of the measurement
+	remove := func() { _ = os.RemoveAll(home) } // a leftover folder does not affect the measurement
 	paths, err := config.FindPaths(func(name string) (string, bool) { return home, name == "LOCI_HOME" })
 	if err != nil {
 		remove()

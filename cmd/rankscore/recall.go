@@ -13,10 +13,10 @@ import (
 	"loci/daemon/client"
 )
 
-// recalled counts in how many requests the evidence of a question stands.
+// recalled counts how many requests contained the evidence for a question.
 type recalled struct {
 	questions, any, all int
-	share               float64 // the mean of the data set: of the evidence of each question
+	share               float64 // mean over the data set of each question's share of evidence
 }
 
 func (r *recalled) add(found, evidence int) {
@@ -30,20 +30,20 @@ func (r *recalled) add(found, evidence int) {
 	r.share += float64(found) / float64(evidence)
 }
 
-// recallScorer measures what joins a turn by itself: each conversation is an agent's memory, as passages or as messages, and each
-// question is sent to that agent in a conversation of its own. The request that the model was sent is read back; the
-// evidence stands in it or does not. Every question is sent to the agent of another conversation, too, where there is
-// nothing to recall.
+// recallScorer measures what is recalled into a turn automatically. Each conversation becomes an agent's memory, as
+// passages or as messages, and each question is sent to that agent in a new conversation. The scorer then reads
+// back the request sent to the model and checks whether it contains the evidence. Every question is also sent to
+// the agent of another conversation, where there is nothing to recall.
 type recallScorer struct {
 	*scorer
 	tokens       int
 	kind         string
 	own          recalled
 	by           map[string]*recalled
-	spent        []int // tokens of the records
+	spent        []int // tokens of what was recalled
 	foreign      int
 	foreignSpent []int
-	took         map[bool][]time.Duration // of a turn, with recall and without
+	took         map[bool][]time.Duration // per turn, with recall and without
 }
 
 func (s *scorer) recall(ctx context.Context, tokens int, kind string) error {
@@ -64,7 +64,7 @@ func (s *scorer) recall(ctx context.Context, tokens int, kind string) error {
 	return r.report()
 }
 
-// remembering makes an agent without tools that remembers a conversation and has an empty window.
+// remembering creates an agent without tools that remembers a conversation and has an empty window.
 func (r *recallScorer) remembering(ctx context.Context, c *conversation) (string, error) {
 	name := "recalls " + r.kind + " " + c.ID
 	in := api.CreateAgent{Name: &name, Model: api.PtrTo("offline/loci"), IncludeBaseTools: api.PtrTo(false)}
@@ -127,8 +127,8 @@ func (r *recallScorer) questions(ctx context.Context, c *conversation, agent, ot
 	return nil
 }
 
-// turn asks in a conversation of its own, which is gone afterwards: no question is to find another. It returns all that the
-// model was sent in messages, and how many tokens of it were recalled.
+// turn asks in a new conversation and deletes it afterwards, so that no question finds another. It returns all the
+// messages sent to the model, and how many of their tokens were recalled.
 func (r *recallScorer) turn(ctx context.Context, agent, q string) (sent string, tokens int, err error) {
 	run, took, done, err := r.say(ctx, agent, q)
 	if err != nil {
@@ -157,7 +157,7 @@ func (r *recallScorer) turn(ctx context.Context, agent, q string) (sent string, 
 	return strings.Join(all, "\n"), tokens, nil
 }
 
-// without takes the time of the same turn with recall off.
+// without times the same turn with recall off.
 func (r *recallScorer) without(ctx context.Context, agent, q string) error {
 	if _, err := r.client.SetRecall(ctx, agent, 0); err != nil {
 		return err
@@ -171,7 +171,7 @@ func (r *recallScorer) without(ctx context.Context, agent, q string) error {
 	return errors.Join(err, done())
 }
 
-// say sends a message in a conversation of its own; done deletes that.
+// say sends a message in a new conversation; done deletes the conversation.
 func (r *recallScorer) say(ctx context.Context, agent, q string) (run string, took time.Duration, done func() error, err error) {
 	conv, err := r.client.CreateConversation(ctx, agent, api.CreateConversation{})
 	if err != nil {

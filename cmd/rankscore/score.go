@@ -28,7 +28,7 @@ type scorer struct {
 	times []time.Duration
 }
 
-// tally is a mean under way.
+// tally is a running mean.
 type tally struct {
 	questions int
 	sums      [len(depths)]float64
@@ -41,7 +41,7 @@ func (t *tally) add(recalls [len(depths)]float64) {
 	}
 }
 
-// passages stores each conversation in an archive of its own.
+// passages stores each conversation in its own archive.
 func (s *scorer) passages(ctx context.Context) error {
 	for i := range s.set.Conversations {
 		c := &s.set.Conversations[i]
@@ -60,7 +60,7 @@ func (s *scorer) passages(ctx context.Context) error {
 	return s.report("passages: one archive for each conversation")
 }
 
-// together stores all conversations in one archive, among turns that are made up.
+// together stores all conversations in one archive, among generated turns.
 func (s *scorer) together(ctx context.Context, noise int, seed uint64) error {
 	agent, err := s.agent(ctx, "together", nil)
 	if err != nil {
@@ -89,7 +89,7 @@ func (s *scorer) agent(ctx context.Context, name string, first []api.Input) (str
 	return a.ID, err
 }
 
-// store adds turns as passages and notes which became which.
+// store adds turns as passages and records which passage came from which turn.
 func (s *scorer) store(ctx context.Context, agent string, turns []turn, ids map[string]string) error {
 	for _, t := range turns {
 		made, err := s.client.CreatePassage(ctx, agent, api.CreatePassage{Text: t.text()})
@@ -105,7 +105,10 @@ func (s *scorer) store(ctx context.Context, agent string, turns []turn, ids map[
 
 func (s *scorer) askPassages(ctx context.Context, agent string, c *conversation, prefix string, turns map[string]string) error {
 	return s.ask(c, prefix, func(q string) ([]string, error) {
-		found, err := s.client.SearchPassages(ctx, api.SearchPassages{Query: &q, AgentID: &agent, Limit: api.PtrTo(depths[len(depths)-1])})
+		found, _, err := s.client.SearchPassages(
+			ctx,
+			api.SearchPassages{Query: &q, AgentID: &agent, Limit: api.PtrTo(depths[len(depths)-1])},
+		)
 		out := make([]string, len(found))
 		for i, f := range found {
 			out[i] = turns[f.Passage.ID]
@@ -114,7 +117,8 @@ func (s *scorer) askPassages(ctx context.Context, agent string, c *conversation,
 	})
 }
 
-// messages stores each conversation as the first messages of an agent: one speaker is the user, the other the assistant.
+// messages stores each conversation as an agent's initial messages: one speaker becomes the user, the other the
+// assistant.
 func (s *scorer) messages(ctx context.Context) error {
 	for i := range s.set.Conversations {
 		c := &s.set.Conversations[i]
@@ -124,7 +128,10 @@ func (s *scorer) messages(ctx context.Context) error {
 			return err
 		}
 		err = s.ask(c, "", func(q string) ([]string, error) {
-			found, err := s.client.SearchMessages(ctx, api.SearchMessages{Query: q, AgentID: &agent, Limit: api.PtrTo(depths[len(depths)-1])})
+			found, _, err := s.client.SearchMessages(
+				ctx,
+				api.SearchMessages{Query: q, AgentID: &agent, Limit: api.PtrTo(depths[len(depths)-1])},
+			)
 			seen := map[string]int{}
 			out := make([]string, len(found))
 			for i, f := range found { // the same words said twice are two turns
@@ -143,7 +150,7 @@ func (s *scorer) messages(ctx context.Context) error {
 	return s.report("messages: one agent for each conversation")
 }
 
-// first is the conversation as the first messages of an agent, with which turns have which text.
+// first is the conversation as an agent's initial messages, with a map from each text to its turns.
 func (c *conversation) first() (first []api.Input, turns map[string][]string) {
 	turns = map[string][]string{}
 	for _, t := range c.Turns {

@@ -1,8 +1,8 @@
-// Package compact says when and how a conversation's older messages are replaced by a summary: it reads the settings,
-// chooses what leaves, words what the summariser reads and bounds what it gives back.
+// Package compact decides when and how a summary replaces a conversation's older messages: it reads the settings,
+// chooses what leaves, prepares what the summariser reads and limits what it returns.
 //
-// Promises: pure; nothing here asks a model. A turn is never split inside a step, so that a call and its return never
-// part.
+// Promises: pure; nothing here calls a model. A turn is never split inside a step, so a call and its return stay
+// together.
 //
 // Layer 1: it imports core only.
 package compact
@@ -21,7 +21,7 @@ import (
 // Mode is how a conversation is compacted.
 type Mode string
 
-// The modes. The self modes ask the agent's own model, behind its own prompt and history, so that its cache serves.
+// The modes. The self modes ask the agent's own model, after its own prompt and history, so that its cache is used.
 const (
 	SlidingWindow     Mode = "sliding_window" // the older part is summarised
 	All               Mode = "all"            // everything is
@@ -29,8 +29,8 @@ const (
 	SelfSlidingWindow Mode = "self_compact_sliding_window"
 	Evict             Mode = "evict" // no summary: a marker says what left
 
-	// The older form: the summary is written into a memory block of the agent's, see buffer.go.
-	StaticBuffer Mode = "static_message_buffer"        // at so many messages all but the last few leave
+	// The older form: the summary is written into a memory block of the agent, see buffer.go.
+	StaticBuffer Mode = "static_message_buffer"        // at so many messages, all but the last few leave
 	PartialEvict Mode = "partial_evict_message_buffer" // a share of the messages leaves when the window is full
 )
 
@@ -49,23 +49,23 @@ func modeNames() string {
 // Valid reports whether the mode is known.
 func (m Mode) Valid() bool { return slices.Contains(modes(), m) }
 
-// Self reports whether the agent's own model summarises behind its own history.
+// Self reports whether the agent's own model summarises, after its own history.
 func (m Mode) Self() bool { return m == SelfAll || m == SelfSlidingWindow }
 
 // Whole reports whether everything is summarised.
 func (m Mode) Whole() bool { return m == All || m == SelfAll }
 
-// Settings say how an agent's conversations are compacted; the contract's names and defaults.
+// Settings say how an agent's conversations are compacted, with the contract's names and defaults.
 type Settings struct {
 	Mode        Mode          `json:"mode"`
 	Model       core.Handle   `json:"model"`                     // of the summariser; empty: the agent's own
-	Wishes      modelSettings `json:"model_settings"`            // for the summariser, as the contract writes them
+	Wishes      modelSettings `json:"model_settings"`            // for the summariser, in the contract's form
 	Prompt      string        `json:"prompt"`                    // empty: the mode's default
-	Acknowledge bool          `json:"prompt_acknowledgement"`    // the request holds the summariser's promise to do just that
-	ClipChars   core.Opt[int] `json:"clip_chars"`                // a longer summary is cut; null: only where it must be
-	Percentage  float64       `json:"sliding_window_percentage"` // share that leaves at least
+	Acknowledge bool          `json:"prompt_acknowledgement"`    // the request includes the summariser's promise to do only that
+	ClipChars   core.Opt[int] `json:"clip_chars"`                // a longer summary is cut; null: only if it must be
+	Percentage  float64       `json:"sliding_window_percentage"` // smallest share that leaves
 	BufferLimit int           `json:"message_buffer_limit"`      // of static_message_buffer: so many messages are kept …
-	BufferMin   int           `json:"message_buffer_min"`        // … and so many stay when there are more
+	BufferMin   int           `json:"message_buffer_min"`        // … and so many stay once there are more
 	Partial     float64       `json:"partial_evict_summarizer_percentage"`
 }
 
@@ -75,14 +75,14 @@ const (
 	DefaultPercentage = 0.30
 )
 
-// ExtraKey is where an agent keeps its settings.
+// ExtraKey is the key in Agent.Extra that holds the settings.
 const ExtraKey = "compaction_settings"
 
-// Read returns the settings that an agent keeps, with defaults for what is missing or makes no sense.
+// Read returns an agent's settings, with defaults for whatever is missing or makes no sense.
 func Read(extra map[string]any) Settings {
 	s := Settings{}
 	if raw, err := json.Marshal(extra[ExtraKey]); err == nil {
-		// Whatever does not fit keeps its default: settings of another version never stop an agent.
+		// Whatever doesn't fit keeps its default, so settings of another version never stop an agent.
 		_ = json.Unmarshal(raw, &s)
 	}
 	if !s.Mode.Valid() {
@@ -107,7 +107,7 @@ var (
 	bufferPrompt string
 )
 
-// Instruction is what the summariser is told.
+// Instruction returns what to tell the summariser.
 func (s Settings) Instruction() string {
 	switch {
 	case s.Prompt != "":
@@ -121,11 +121,11 @@ func (s Settings) Instruction() string {
 	}
 }
 
-// Size is what one group of messages that leaves together takes.
+// Size is the size of a group of messages that leaves together.
 type Size struct{ Tokens, Messages int }
 
-// Leaving returns how many of the groups leave, the oldest first: all but keep last ones, or what the settings say and
-// then more until the rest is within goal tokens.
+// Leaving returns how many of the groups leave, oldest first: all but the last keep, or what the settings say and then
+// more until the rest is within goal tokens.
 func (s Settings) Leaving(groups []Size, goal, keep int) int {
 	most := max(len(groups)-keep, 0)
 	if s.Mode.Whole() {
@@ -144,7 +144,7 @@ func (s Settings) Leaving(groups []Size, goal, keep int) int {
 	return most
 }
 
-// enough reports whether what is gone of all satisfies the settings, so that next may stay.
+// enough reports whether having removed gone of all satisfies the settings, so that next may stay.
 func (s Settings) enough(all, gone, next Size) bool {
 	switch s.Mode {
 	case StaticBuffer:
@@ -161,8 +161,8 @@ const (
 	clipText   = 8000 // characters of one message
 )
 
-// Transcript words the messages for a summariser, the newest that fit into budget tokens, and of the very newest what does;
-// earlier is what was summarised before them, which takes at most half of it.
+// Transcript words the messages for a summariser: the newest that fit into budget tokens, or what fits of the very
+// newest one. earlier is the previous summary, which takes at most half of the budget.
 func (s Settings) Transcript(earlier string, msgs []core.Message, budget int) string {
 	earlier = within(earlier, budget/2)
 	const lineBreak = 2 // tokens
@@ -222,7 +222,7 @@ func line(m *core.Message) string {
 	return m.CreatedAt.UTC().Format("2006-01-02 15:04 ") + who + ": " + text
 }
 
-// within cuts a text to about so many tokens.
+// within cuts a text to roughly so many tokens.
 func within(text string, tokens int) string {
 	n := core.EstimateTokens(text)
 	if n <= tokens {
@@ -246,24 +246,24 @@ func Bound(summary string, limit int) string {
 	return string([]rune(summary)[:limit]) + "\n[the summary was cut here]"
 }
 
-// Most is how many characters a summary may have where there is room for so many.
+// Most is how many characters a summary may have if there is room for room.
 func (s Settings) Most(room int) int { return min(s.ClipChars.Or(room), room) }
 
-// Record is the stored text of a summary: what the model reads in place of the messages that left.
+// Record is the stored text of a summary: what the model reads instead of the messages that left.
 func Record(summary string, gone int) string {
 	return fmt.Sprintf("The %d messages before this point were replaced by a summary"+findable+"\n<summary>\n%s\n</summary>", gone, summary)
 }
 
-// Where what a summary stands for is.
+// Where the messages that a summary stands for can be found.
 const (
 	findable = "; conversation_search still finds them."
 	moved    = "; they stayed with the agent that this one was made from."
 )
 
-// Moved is a summary's record in a copy of an agent, which has none of the messages that it stands for.
+// Moved adapts a summary's record for a copy of an agent, which has none of the messages it stands for.
 func Moved(record string) string { return strings.Replace(record, findable, moved, 1) }
 
-// Summary returns the summary inside of a record, and how many messages it stands for.
+// Summary returns the summary in a record, and how many messages it stands for.
 func Summary(record string) (summary string, gone int) {
 	if _, err := fmt.Sscanf(record, "The %d messages", &gone); err != nil {
 		return record, 0

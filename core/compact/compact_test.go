@@ -71,10 +71,16 @@ func TestATranscriptFitsItsBudgetAndKeepsTheNewest(t *testing.T) {
 	t.Parallel()
 	var msgs []core.Message
 	for range 50 {
-		msgs = append(msgs, core.Message{Role: core.RoleUser, Content: []core.Content{core.Text(strings.Repeat("word ", 50))}, CreatedAt: time.Unix(0, 0)})
+		msgs = append(
+			msgs,
+			core.Message{Role: core.RoleUser, Content: []core.Content{core.Text(strings.Repeat("word ", 50))}, CreatedAt: time.Unix(0, 0)},
+		)
 	}
 	msgs = append(msgs, core.Message{Role: core.RoleTool, Returns: []core.ToolReturn{{Name: "search", Text: strings.Repeat("x", 90_000)}}})
-	msgs = append(msgs, core.Message{Role: core.RoleUser, Hidden: core.HiddenBlocks, Content: []core.Content{core.Text("secret announcement")}})
+	msgs = append(
+		msgs,
+		core.Message{Role: core.RoleUser, Hidden: core.HiddenBlocks, Content: []core.Content{core.Text("secret announcement")}},
+	)
 	msgs = append(msgs, core.Message{Role: core.RoleAssistant, Content: []core.Content{core.Text("the newest")}})
 	text := Settings{}.Transcript("earlier summary", msgs, 2000)
 	if n := core.EstimateTokens(text); n > 2100 {

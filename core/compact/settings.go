@@ -9,17 +9,17 @@ import (
 	"loci/core"
 )
 
-// The keys of settings that this package looks at one by one.
+// The settings keys that this package looks at individually.
 const (
 	keyMode   = "mode"
 	keyModel  = "model"
 	keyPrompt = "prompt"
 )
 
-// maxPrompt bounds a summariser's instruction, in characters.
+// maxPrompt limits a summariser's instruction, in characters.
 const maxPrompt = 100_000
 
-// Check refuses settings that make no sense. What is not given is not checked.
+// Check refuses settings that make no sense. It doesn't check what isn't given.
 func Check(given map[string]any) error {
 	var s struct {
 		Mode       *Mode          `json:"mode"`
@@ -61,7 +61,7 @@ func Check(given map[string]any) error {
 
 func wrongShare(share *float64) bool { return share != nil && (*share <= 0 || *share > 1) }
 
-// Lay lays settings over those that stand. A changed mode brings its own prompt, unless one is given with it.
+// Lay merges given settings into existing ones. A changed mode brings its own prompt, unless one is given with it.
 func Lay(stand, given map[string]any) map[string]any {
 	out := maps.Clone(stand)
 	if out == nil {
@@ -81,14 +81,14 @@ func modeOf(set map[string]any) Mode {
 	return SlidingWindow
 }
 
-// Of returns the settings that an agent keeps, as they were given.
+// Of returns the settings stored with an agent, as they were given.
 func Of(extra map[string]any) map[string]any {
 	set, _ := extra[ExtraKey].(map[string]any)
 	return set
 }
 
-// Settle completes given settings with the light model that the contract has for the agent's provider, if none is named.
-// One that was completed so before moves with the agent's model.
+// Settle fills in the contract's light model for the agent's provider if the settings name none. A model filled in this
+// way earlier changes along with the agent's model.
 func Settle(set map[string]any, own core.ModelInfo) map[string]any {
 	out := maps.Clone(set)
 	if out == nil {
@@ -108,7 +108,7 @@ func Settle(set map[string]any, own core.ModelInfo) map[string]any {
 		return out
 	}
 	for _, l := range lights() {
-		// Only where the vendor itself answers: what else speaks its wire need not have the model.
+		// Only if the vendor itself answers: another server with the same wire format need not have the model.
 		if l.model.Provider() == own.Handle.Provider() && l.host == at.Hostname() {
 			out[keyModel] = string(l.model)
 		}

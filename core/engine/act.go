@@ -13,9 +13,6 @@ import (
 	"loci/core/rules"
 )
 
-// interrupted is the return of a call that was under way when the daemon stopped.
-const interrupted = "The call was interrupted; it may or may not have run."
-
 // cancelledReturn is the return of a call that a person stopped.
 const cancelledReturn = "The call was cancelled by the user."
 
@@ -29,7 +26,8 @@ const maxParallel = 8
 func (t *turn) decide(ctx context.Context, state *rules.State, a *answer) *ending {
 	calls := toolGate().pass(t, state, a)
 	outside := slices.ContainsFunc(calls, func(p *pending) bool { return p.refusal == "" && p.tool.Info.Effect == core.EffectOutside })
-	c := &commit{answer: a, calls: calls, state: state}
+	c := t.newCommit(a)
+	c.calls, c.state = calls, state
 	if len(calls) == 0 {
 		c.outcome = state.AfterText(a.finish)
 		return t.saveStep(ctx, c)
@@ -91,12 +89,21 @@ func (t *turn) callOne(ctx context.Context, p *pending) (err error) {
 }
 
 func (t *turn) toolEnv() core.ToolEnv {
-	shown := t.shownAfter(t.conv.Shown, nil)
+	shown := t.win.shownAfter(t.win.conv.Shown, nil)
 	return core.ToolEnv{
-		Agent: t.agent, Conversation: t.conv.ID, Run: t.run.ID, Step: t.step.ID, Store: t.e.cfg.Store, Now: t.e.cfg.Clock().In(t.zone()),
-		Shown: shown, LineNumbers: t.policy.LineNumbers, MaxReturn: defaultReturnLimit,
-		Files:  core.FileLimitsOf(&t.agent, t.e.windowFor(&t.agent)),
-		Author: core.BlockAuthor{Kind: core.AuthorAgent, ID: string(t.agent.ID), Step: t.step.ID}, Chain: t.run.Chain,
+		Agent:        t.agent,
+		Conversation: t.win.conv.ID,
+		Run:          t.run.ID,
+		Step:         t.step.ID,
+		Read:         core.ReadsOf(t.e.cfg.Store),
+		Search:       t.e.cfg.Search,
+		Now:          t.e.cfg.Clock().In(zoneOf(&t.run, &t.agent)),
+		Shown:        shown,
+		LineNumbers:  t.policy.LineNumbers,
+		MaxReturn:    defaultReturnLimit,
+		Files:        core.FileLimitsOf(&t.agent, t.e.prompts.WindowFor(&t.agent)),
+		Author:       core.BlockAuthor{Kind: core.AuthorAgent, ID: string(t.agent.ID), Step: t.step.ID},
+		Chain:        t.run.Chain,
 	}
 }
 
@@ -119,13 +126,13 @@ func (t *turn) callsStopped(ctx context.Context, c *commit, err error) *ending {
 	return t.saveStep(context.WithoutCancel(ctx), c)
 }
 
-// finalReturn runs a result's edit, in a savepoint of its own, and returns what the model reads.
-func (t *turn) finalReturn(ctx context.Context, tx core.Store, p *pending) (core.ToolReturn, map[core.BlockID]int, error) {
+// finalReturn runs the edit of the call's result, in a savepoint of its own, and returns what the model reads.
+func (p *pending) finalReturn(ctx context.Context, tx core.Store) (core.ToolReturn, map[core.BlockID]int, error) {
 	result := p.result
 	if result.Apply != nil {
 		err := tx.Tx(ctx, func(ctx context.Context, sp core.Store) error {
 			var err error
-			if result, err = p.result.Apply(ctx, sp); err != nil {
+			if result, err = p.result.Apply(ctx, core.EditsOf(sp)); err != nil {
 				return err
 			}
 			if result.IsError {
@@ -137,7 +144,14 @@ func (t *turn) finalReturn(ctx context.Context, tx core.Store, p *pending) (core
 			return core.ToolReturn{}, nil, err
 		}
 	}
-	r := core.ToolReturn{CallID: p.call.ID, Name: p.call.Name, Text: result.Text, IsError: result.IsError, Stdout: result.Stdout, Stderr: result.Stderr}
+	r := core.ToolReturn{
+		CallID:  p.call.ID,
+		Name:    p.call.Name,
+		Text:    result.Text,
+		IsError: result.IsError,
+		Stdout:  result.Stdout,
+		Stderr:  result.Stderr,
+	}
 	limit := p.tool.Info.ReturnCharLimit
 	if limit == 0 {
 		limit = defaultReturnLimit
@@ -155,5 +169,10 @@ var errRollback = errors.New("roll back the tool's edit")
 
 // truncate cuts a return in the words that the API's users know.
 func truncate(text string, length, limit int) string {
-	return fmt.Sprintf("%s... [NOTE: function output was truncated since it exceeded the character limit: %d > %d]", string([]rune(text)[:limit]), length, limit)
+	return fmt.Sprintf(
+		"%s... [NOTE: function output was truncated since it exceeded the character limit: %d > %d]",
+		string([]rune(text)[:limit]),
+		length,
+		limit,
+	)
 }

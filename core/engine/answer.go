@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"loci/core"
+	"loci/core/request"
 )
 
 // answer collects one assistant turn from its deltas. It numbers the parts while they come exactly as
@@ -27,12 +28,14 @@ type answer struct {
 	usage   *core.Usage
 	ended   bool
 	said    bool // something was announced
+	renamed bool // a call has a name or an id that cannot be replayed
 }
 
 // callBuffer is a call while it comes.
 type callBuffer struct {
 	index     int // the provider's
 	id, name  string
+	wrong     string // what it was called by, where that is no name
 	arguments strings.Builder
 	scan      *argScanner // where an argument is shown while it comes
 	held      bool        // the content is made when the call is whole
@@ -69,7 +72,7 @@ func (a *answer) add(d core.Delta) []piece {
 	if d.Call != nil {
 		out = append(out, a.call(*d.Call)...)
 	}
-	if d.Native != nil {
+	if d.Native != nil && !a.renamed {
 		a.native = d.Native
 	}
 	if d.End {
@@ -78,6 +81,18 @@ func (a *answer) add(d core.Delta) []piece {
 	}
 	a.said = a.said || len(out) > 0
 	return out
+}
+
+// thoughts returns all that was said so far, where it may be taken for reasoning: not beside calls.
+func (a *answer) thoughts() (string, bool) {
+	var b strings.Builder
+	for _, c := range a.content {
+		if c.Prompted || c.Type != core.ContentText && c.Type != core.ContentReasoning {
+			return "", false
+		}
+		b.WriteString(c.Text)
+	}
+	return b.String(), b.Len() > 0
 }
 
 func (a *answer) open() int {
@@ -137,6 +152,12 @@ func (a *answer) find(d core.CallDelta) *callBuffer {
 		return nil
 	}
 	c := &callBuffer{index: d.Index, id: d.ID, name: d.Name, spoken: -1, thinking: -1}
+	if !core.LegalToolName(d.Name) {
+		c.name, c.wrong, a.renamed = core.NoToolName, d.Name[:min(len(d.Name), mostWrong)], true
+	}
+	if slices.ContainsFunc(a.calls, func(b *callBuffer) bool { return b.id == c.id }) {
+		c.id, a.renamed = "", true // its return could not be told from the other's
+	}
 	if c.id == "" {
 		c.id = "call_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:24]
 	}
@@ -174,7 +195,7 @@ func (a *answer) scanned(c *callBuffer, fragment string) []piece {
 	var out []piece
 	c.scan.feed(fragment, func(key, text string) {
 		switch {
-		case a.policy.ThinkingArg && key == thinkingArg:
+		case a.policy.ThinkingArg && key == request.ThinkingArg:
 			if c.spoken >= 0 {
 				return // too late to come before the speech: it is kept, not shown
 			}
@@ -201,7 +222,7 @@ func (a *answer) close() []piece {
 			arguments = "{}"
 		}
 		if a.policy.ThinkingArg {
-			arguments, _, _ = splitArguments(arguments)
+			arguments, _, _ = request.SplitArguments(arguments)
 		}
 		if c.arguments.Len() == 0 && !c.held && c.spoken < 0 { // what is stored is what was streamed
 			out = append(out, piece{c.part, core.ToolCallDelta{Index: c.ordinal, Arguments: arguments}})
@@ -217,11 +238,24 @@ func (a *answer) close() []piece {
 	return out
 }
 
+// mostWrong bounds what of a wrong name is told to the model.
+const mostWrong = 100
+
+// wrong returns what a call was called by, where that was no name; else nothing.
+func (a *answer) wrong(id string) string {
+	for _, c := range a.calls {
+		if c.id == id {
+			return c.wrong
+		}
+	}
+	return ""
+}
+
 // heartbeat reports whether a call asked to go on.
 func (a *answer) heartbeat(id string) bool {
 	for _, c := range a.calls {
 		if c.id == id {
-			_, _, heartbeat := splitArguments(c.arguments.String())
+			_, _, heartbeat := request.SplitArguments(c.arguments.String())
 			return heartbeat
 		}
 	}

@@ -60,25 +60,9 @@ func FuzzArgScannerAgreesWithJSON(f *testing.F) {
 			return // doubled or foreign keys: JSON keeps the last one, a stream cannot
 		}
 		var message string
-		if json.Unmarshal(want["message"], &message) == nil && want["message"] != nil && string(want["message"]) != "null" && got["message"] != message {
+		if json.Unmarshal(want["message"], &message) == nil && want["message"] != nil && string(want["message"]) != "null" &&
+			got["message"] != message {
 			t.Fatalf("told %q, JSON says %q", got["message"], message)
 		}
 	})
-}
-
-func TestInnerThoughtsAreTakenOutAndPutBack(t *testing.T) {
-	t.Parallel()
-	rest, thinking, beat := splitArguments(`{"thinking":"I \"see\"","label":"human","request_heartbeat":true}`)
-	if rest != `{"label":"human","request_heartbeat":true}` || thinking != `I "see"` || !beat {
-		t.Errorf("got %q, %q, %v", rest, thinking, beat)
-	}
-	if got := withThinking(rest, thinking); got != `{"thinking":"I \"see\"","label":"human","request_heartbeat":true}` {
-		t.Errorf("put back: %s", got)
-	}
-	if got := withThinking(`{}`, "x"); got != `{"thinking":"x"}` {
-		t.Errorf("into an empty object: %s", got)
-	}
-	if rest, thinking, beat := splitArguments(`{"thinking":"x","la`); rest != `{"thinking":"x","la` || thinking != "" || beat {
-		t.Errorf("broken text: %q %q %v", rest, thinking, beat)
-	}
 }

@@ -2,37 +2,40 @@ package engine
 
 import (
 	"context"
-	"encoding/json"
 
 	"loci/core"
+	"loci/core/request"
 	"loci/core/rules"
 )
 
 // ask streams one answer; every delta is in the run log before the next is awaited. An error comes with what was
 // collected until then.
 func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
-	s := t.sending(state)
+	s := t.parts(state)
 	a := newAnswer(t.policy, t.run.Config.Speak)
-	message := core.NewMessageID()
+	a.message = core.NewMessageID()
 	t.step.StartedAt, t.step.Model, t.step.Endpoint = t.e.cfg.Clock(), t.choice.Handle, t.choice.Info.Endpoint
-	t.step.Window, t.step.Choice, t.step.Offer, t.step.Parallel = s.window, s.choice, s.offer, s.parallel
-	a.message = message
-	for d, err := range t.choice.Chat.Stream(ctx, s.request()) {
+	t.step.Window, t.step.Choice, t.step.Offer, t.step.Parallel = s.Window, s.Choice, s.Offer, s.Parallel
+	guard := newGuard(t.choice.Handle, t.e.cfg.AnswerLimit)
+	for d, err := range t.choice.Chat.Stream(ctx, s.Request()) {
+		if err == nil {
+			err = guard.check(d)
+		}
 		if err != nil {
 			return a, err
 		}
-		pieces := a.add(d)
+		if d.Notice != nil {
+			t.emit(core.Event{Step: t.step.ID, Body: *d.Notice})
+			continue
+		}
 		if t.step.ResponseAt.IsZero() {
 			t.step.ResponseAt = t.e.cfg.Clock()
 		}
-		if len(pieces) == 0 {
+		if d.Thought {
+			a = t.rethink(a)
 			continue
 		}
-		events := make([]core.Event, len(pieces))
-		for i, p := range pieces {
-			events[i] = core.Event{Step: t.step.ID, Message: message, OTID: core.OTIDOf(message, p.part), Part: p.part, Body: p.body}
-		}
-		t.emit(events...)
+		t.show(a, a.add(d))
 	}
 	if ctx.Err() != nil {
 		return a, context.Cause(ctx)
@@ -44,21 +47,55 @@ func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
 	}
 	t.step.LoggedAt = t.e.cfg.Clock()
 	t.calibrate(&s, a)
+	if a.empty() && a.finish == core.FinishRefused {
+		err := core.E(core.Invalid, "%s declined to answer", t.choice.Handle).WithHint("put it in other words, or choose another model")
+		err.Provider = true
+		return a, err
+	}
 	if a.empty() {
-		err := core.E(core.Unavailable, "%s gave an empty answer", t.choice.Handle).WithHint("send the message again, or choose another model")
-		err.Provider, err.Detail = true, core.StopInvalidResponse
+		err := core.E(core.Unavailable, "%s gave an empty answer", t.choice.Handle).
+			WithHint("send the message again, or choose another model")
+		err.Provider, err.Detail = true, core.StopInvalidLLMResponse
 		return a, err
 	}
 	return a, nil
 }
 
+// show puts pieces of an answer into the run log.
+func (t *turn) show(a *answer, pieces []piece) {
+	events := make([]core.Event, len(pieces))
+	for i, p := range pieces {
+		events[i] = core.Event{Step: t.step.ID, Message: a.message, OTID: core.OTIDOf(a.message, p.part), Part: p.part, Body: p.body}
+	}
+	t.emit(events...)
+}
+
+// rethink begins an answer anew whose text so far turned out to be reasoning: what was shown is taken back.
+func (t *turn) rethink(a *answer) *answer {
+	thoughts, ok := a.thoughts()
+	if !ok {
+		return a
+	}
+	if a.said {
+		t.emit(core.Event{Step: t.step.ID, Message: a.message, Body: core.Notice{
+			Kind: noticeDiscard, Text: "What came so far were the model's thoughts.", Data: map[string]any{"message_id": string(a.message)},
+		}})
+	}
+	again := newAnswer(a.policy, a.speak)
+	again.message = core.NewMessageID()
+	t.show(again, again.add(core.Delta{Reasoning: thoughts}))
+	return again
+}
+
 // calibrate learns from the provider's own count how far the estimate is off.
-func (t *turn) calibrate(s *sending, a *answer) {
+func (t *turn) calibrate(s *request.Parts, a *answer) {
+	t.win.used = 0
 	if a.usage == nil || a.usage.Prompt == 0 {
 		return
 	}
-	if estimated := t.fixedTokens() + tokensOfRows(s.rows); estimated > 0 {
-		t.ratio = min(max(float64(a.usage.Prompt)/float64(estimated), 1), 3)
+	t.win.used = a.usage.Prompt + a.usage.Completion
+	if estimated := t.win.fixedTokens() + request.TokensOfRows(s.Rows); estimated > 0 {
+		t.win.ratio = min(max(float64(a.usage.Prompt)/float64(estimated), 1), 3)
 	}
 }
 
@@ -86,12 +123,4 @@ func (e *Engine) appendEvents(j *job, events []core.Event) {
 		return
 	}
 	e.hub.changed(j.run.ID)
-}
-
-func readTools(schema string) ([]core.ToolSpec, error) {
-	var tools []core.ToolSpec
-	if err := json.Unmarshal([]byte(schema), &tools); err != nil {
-		return nil, core.E(core.Internal, "read the pinned tools: %w", err)
-	}
-	return tools, nil
 }

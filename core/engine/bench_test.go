@@ -66,7 +66,8 @@ func counted(tb testing.TB, n *atomic.Int64) *storage.Store {
 	s, err := storage.Open(tb.Context(), storage.Config{Dir: tb.TempDir(), OnStatement: func(sql string) {
 		// How many callers share a commit, and when the indexer prunes behind itself, is chance.
 		word, _, _ := strings.Cut(strings.TrimSpace(sql), " ")
-		if !slices.Contains([]string{"BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "ROLLBACK"}, word) && !strings.Contains(sql, "DELETE FROM changes") {
+		if !slices.Contains([]string{"BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "ROLLBACK"}, word) &&
+			!strings.Contains(sql, "DELETE FROM changes") {
 			n.Add(1)
 		}
 	}})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"loci/core"
 )
@@ -30,6 +31,9 @@ const (
 	whyOffline     = "offline"
 )
 
+// counts reports whether an answer of this choice shows that the home has a real model: one named for a single run does not.
+func (c *Choice) counts() bool { return !c.Info.Offline && c.Why != whyFlag }
+
 // Choose resolves the model for an agent: override, else the agent's own, else the configured default, else the first
 // that env reaches, else the built-in offline one. A home in which a real model has answered never falls back to
 // offline: it is unavailable. It reads only; a Choice with Move set is carried out by the run.
@@ -53,10 +57,11 @@ func unreached(err error) error {
 
 func (e *Engine) choose(ctx context.Context, agent core.Agent, override core.Handle, env core.Env) (Choice, error) {
 	if override != "" {
-		if err := core.CheckListed(ctx, e.cfg.Models, override, env); err != nil {
-			return Choice{}, err
+		c, err := e.resolve(ctx, override, whyFlag, env)
+		if err == nil {
+			c.Notice = core.Unlisted(ctx, e.cfg.Models, override, env)
 		}
-		return e.resolve(ctx, override, whyFlag, env)
+		return c, err
 	}
 	if !agent.ModelAuto {
 		return e.resolve(ctx, agent.Model, whyAgent, env)
@@ -78,20 +83,30 @@ func (e *Engine) choose(ctx context.Context, agent core.Agent, override core.Han
 		if !agent.LastRunAt.IsZero() {
 			uses, keeps = "This agent now uses ", "; it keeps everything it remembers"
 		}
-		c.Notice = sentences(c.failed) + uses + string(c.Handle) + " (" + c.because + ")" + keeps + ". To change that: /model in the chat, --model for one run."
+		c.Notice = sentences(
+			c.failed,
+		) + uses + string(
+			c.Handle,
+		) + " (" + c.because + ")" + keeps + ". To change that: /model in the chat, --model for one run."
 		return c, nil
 	}
 	if known, err := e.realAnswered(ctx); err != nil {
 		return Choice{}, err
 	} else if known {
-		err := core.E(core.Unavailable, "no model can be reached: a real one has answered in this home before, so the built-in offline one does not take its place")
+		err := core.E(
+			core.Unavailable,
+			"no model can be reached: a real one has answered in this home before, so the built-in offline one does not take its place",
+		)
 		if len(c.failed) > 0 {
 			err.Msg = strings.Join(c.failed, "; ") + ": " + err.Msg
 		}
 		if len(c.Unbuilt) > 0 {
 			err.Msg += "; " + strings.Join(c.Unbuilt, ", ") + " is set, but its provider is not built yet"
 		}
-		return Choice{}, err.WithHint("set the provider's key again or start Ollama, name a model with --model, or use --model %s on purpose", core.OfflineHandle)
+		return Choice{}, err.WithHint(
+			"set the provider's key again or start Ollama, name a model with --model, or use --model %s on purpose",
+			core.OfflineHandle,
+		)
 	}
 	off, err := e.resolve(ctx, core.OfflineHandle, whyOffline, env)
 	if err != nil {
@@ -106,6 +121,11 @@ func (e *Engine) choose(ctx context.Context, agent core.Agent, override core.Han
 	}
 	return off, nil
 }
+
+// noModelError is why a run asked nobody: the model that was named for it does not exist.
+type noModelError struct{ error }
+
+func (e noModelError) Unwrap() error { return e.error }
 
 // sentences are what failed, each with its full stop and a space after it.
 func sentences(failed []string) string {
@@ -178,6 +198,14 @@ func (e *Engine) realAnswered(ctx context.Context) (bool, error) {
 		e.setReal()
 	}
 	return ok, err
+}
+
+// noteReal remembers that a real model has answered, where the choice counts.
+func (e *Engine) noteReal(ctx context.Context, tx core.Store, c *Choice, now time.Time) error {
+	if !c.counts() || e.realKnown() {
+		return nil
+	}
+	return tx.Meta().Put(ctx, core.MetaRealAt, now.UTC().Format(time.RFC3339))
 }
 
 func (e *Engine) realKnown() bool {

@@ -9,6 +9,7 @@ import (
 
 	"loci/core"
 	"loci/core/compact"
+	"loci/core/request"
 )
 
 const (
@@ -28,65 +29,86 @@ const (
 
 // shrink makes the window smaller: by a summary where the settings and the model allow it, else by an eviction. A
 // summariser that fails, hangs, says nothing or says more than it read costs the summary, never the turn. now is what the
-// window takes with the input, goal what its rows may take; where they take less, the settings want fewer messages.
-func (t *turn) shrink(ctx context.Context, goal, now int, force bool) error {
+// window takes with the input, goal what its rows may take; where they take less, the settings want fewer messages. step, if
+// there is one, is the author of what is written into the summary block.
+func (w *window) shrink(ctx context.Context, step core.StepID, goal, now int, force bool) error {
 	trigger := triggerCheck
 	if force {
 		trigger = triggerExceeded
 	}
-	settings := compact.Read(t.agent.Extra)
-	due, err := t.summaryDue(ctx)
+	settings := compact.Read(w.agent.Extra)
+	due, err := w.summaryDue(ctx)
 	if err != nil {
 		return err
 	}
-	if due && t.summarises(settings) {
-		done, err := t.summarise(ctx, settings, goal, now, trigger)
+	if due && w.summarises(settings) {
+		done, err := w.summarise(ctx, settings, step, goal, now, trigger)
 		if done.made || err != nil {
 			return err
 		}
 	}
-	if tokensOfRows(t.rows) <= goal {
-		return t.evict(ctx, t.summarised(settings, goal))
+	if request.TokensOfRows(w.rows) <= goal {
+		return w.evict(ctx, w.summarised(settings, goal))
 	}
-	return t.evict(ctx, t.leaving(goal))
+	return w.evict(ctx, w.leaving(goal))
+}
+
+// relieve makes the window smaller after a step that filled more than nine tenths of it, as the provider counted. After a
+// run's last step its end is a fact already: nothing that fails here takes it back, and nobody is told to come again later.
+func (t *turn) relieve(ctx context.Context, end *ending) error {
+	used, window := t.win.used, request.WindowOf(&t.agent, t.choice.Info)
+	t.win.used = 0
+	if used <= window-window/10 || end != nil && (!end.saved || end.reason.Status() != core.RunCompleted) {
+		return nil
+	}
+	now := request.TokensOfRows(t.win.rows)
+	goal := int(float64(max(min(t.win.room(), now), 0)) * request.KeepShare)
+	if end == nil {
+		return t.win.shrink(ctx, t.step.ID, goal, now, false)
+	}
+	close(t.j.over)
+	if err := t.win.shrink(ctx, "", goal, now, false); err != nil && ctx.Err() == nil {
+		t.e.cfg.Logger.WarnContext(ctx, "make the window smaller after a run", logRun(t.run.ID), logErr(err))
+	}
+	return nil
 }
 
 // summarises reports whether the settings want a summary and somebody may be able to write it.
-func (t *turn) summarises(s compact.Settings) bool {
-	return s.Mode != compact.Evict && (!t.choice.Info.Offline || s.Model != "" && s.Model != core.OfflineHandle && !s.Mode.Self())
+func (w *window) summarises(s compact.Settings) bool {
+	return s.Mode != compact.Evict && (!w.choice.Info.Offline || s.Model != "" && s.Model != core.OfflineHandle && !s.Mode.Self())
 }
 
 // overfull reports whether the settings want fewer messages in the window than there are, at the beginning of a turn. It
 // waits as every summary does, so that what leaves is not lost to a summary that may not be made yet.
-func (t *turn) overfull(ctx context.Context) (bool, error) {
-	if t.run.Delivered || !compact.Read(t.agent.Extra).Overfull(visible(t.rows)) {
+func (w *window) overfull(ctx context.Context) (bool, error) {
+	if w.run.Delivered || !compact.Read(w.agent.Extra).Overfull(request.Visible(w.rows)) {
 		return false, nil
 	}
-	return t.summaryDue(ctx)
+	return w.summaryDue(ctx)
 }
 
 // summaryDue reports whether a summary may be asked for: enough turns have begun since the one that made the last, or tried
 // to in vain, and none hung lately. The window does not say: in a small one the turns since then may have left already.
-func (t *turn) summaryDue(ctx context.Context) (bool, error) {
-	if t.e.slow.paused(t.conv.ID, t.e.cfg.Clock()) {
+func (w *window) summaryDue(ctx context.Context) (bool, error) {
+	if w.slow.paused(w.conv.ID, w.cfg.Clock()) {
 		return false, nil
 	}
 	var made *core.Message
-	for i := range t.rows {
-		if t.rows[i].Message.Role == core.RoleSummary {
-			made = &t.rows[i].Message
+	for i := range w.rows {
+		if w.rows[i].Message.Role == core.RoleSummary {
+			made = &w.rows[i].Message
 		}
 	}
-	tried := t.e.slow.tried(t.conv.ID)
+	tried := w.slow.tried(w.conv.ID)
 	if made == nil && tried == "" {
 		return true, nil
 	}
-	before := core.Page{After: string(t.run.ID), Desc: true, Limit: summaryTurns - 1}
-	runs, err := t.e.cfg.Store.Runs().List(ctx, core.RunFilter{Conversation: t.conv.ID}, before)
+	before := core.Page{After: string(w.run.ID), Desc: true, Limit: summaryTurns - 1}
+	runs, err := w.cfg.Store.Runs().List(ctx, core.RunFilter{Conversation: w.conv.ID}, before)
 	if err != nil {
 		return false, err
 	}
-	for _, r := range append(runs, t.run) {
+	for _, r := range append(runs, *w.run) {
 		if r.ID == tried || made != nil && (r.ID == made.Run || made.Run == "" && r.CreatedAt.Before(made.CreatedAt)) {
 			return false, nil
 		}
@@ -103,50 +125,74 @@ type summary struct {
 }
 
 // summarise replaces the older rows by a summary; it is not made if none could be.
-func (t *turn) summarise(ctx context.Context, s compact.Settings, goal, now int, trigger string) (done summary, err error) {
-	leaving := t.summarised(s, goal)
+func (w *window) summarise(
+	ctx context.Context,
+	s compact.Settings,
+	step core.StepID,
+	goal, now int,
+	trigger string,
+) (done summary, err error) {
+	leaving := w.summarised(s, goal)
 	if len(leaving) == 0 {
 		return done, nil
 	}
-	stand, err := t.standing(ctx, s)
+	stand, err := w.standing(ctx, s)
 	if err != nil {
 		return done, err
 	}
-	if t.run.ID == "" && stand.text == "" && visible(leaving) < 2 { // one message for one: nothing would be won
+	if w.run.ID == "" && stand.text == "" && request.Visible(leaving) < 2 { // one message for one: nothing would be won
 		return done, nil
 	}
-	window := windowOf(&t.agent, t.choice.Info)
-	done.stats = core.CompactionStats{Trigger: trigger, TokensBefore: now + t.fixedTokens(), Window: window, MessagesBefore: visible(t.rows)}
+	window := request.WindowOf(w.agent, w.choice.Info)
+	done.stats = core.CompactionStats{
+		Trigger:        trigger,
+		TokensBefore:   now + w.fixedTokens(),
+		Window:         window,
+		MessagesBefore: request.Visible(w.rows),
+	}
 	event := core.NewMessageID() // of no record: a compaction under way is told, not kept
-	t.emit(core.Event{Message: event, OTID: core.OTIDOf(event, 0), Body: core.Compacting{Trigger: trigger, Tokens: done.stats.TokensBefore, Window: window}})
-	done.text, done.notice, err = t.askSummary(ctx, s, stand.text, leaving)
+	w.emit(
+		core.Event{
+			Message: event,
+			OTID:    core.OTIDOf(event, 0),
+			Body:    core.Compacting{Trigger: trigger, Tokens: done.stats.TokensBefore, Window: window},
+		},
+	)
+	done.text, done.notice, err = w.askSummary(ctx, s, stand.text, leaving)
 	if done.notice != "" {
-		t.emit(core.Event{Body: core.Notice{Kind: "summariser", Text: done.notice}})
+		w.emit(core.Event{Body: core.Notice{Kind: "summariser", Text: done.notice}})
 	}
 	if err != nil {
 		if ctx.Err() != nil {
 			return done, context.Cause(ctx)
 		}
-		if t.run.ID == "" { // on request there is nobody else to tell, and nothing that must leave
+		if w.run.ID == "" { // on request there is nobody else to tell, and nothing that must leave
 			return done, err
 		}
 		var wait time.Duration
 		if core.KindOf(err) == core.Timeout {
 			wait = pauseAfterHang
 		}
-		t.e.slow.pause(t.conv.ID, t.run.ID, t.e.cfg.Clock().Add(wait))
-		t.e.cfg.Logger.WarnContext(ctx, "summariser failed, the messages are evicted without a summary", logRun(t.run.ID), logErr(err))
-		t.emit(core.Event{Body: core.Notice{Kind: "summary_failed", Text: "No summary could be made: " + err.Error()}})
+		w.slow.pause(w.conv.ID, w.run.ID, w.cfg.Clock().Add(wait))
+		w.cfg.Logger.WarnContext(ctx, "summariser failed, the messages are evicted without a summary", logRun(w.run.ID), logErr(err))
+		w.emit(core.Event{Body: core.Notice{Kind: "summary_failed", Text: "No summary could be made: " + err.Error()}})
 		return done, nil
 	}
-	return t.summed(ctx, s, done, stand, leaving)
+	return w.summed(ctx, s, step, done, stand, leaving)
 }
 
 // summed lets the rows leave behind what was written of them.
-func (t *turn) summed(ctx context.Context, s compact.Settings, done summary, stand standing, leaving []core.InContext) (summary, error) {
-	gone := stand.gone + visible(leaving)
-	for _, r := range t.rows {
-		if rank(r) < rankPlain {
+func (w *window) summed(
+	ctx context.Context,
+	s compact.Settings,
+	step core.StepID,
+	done summary,
+	stand standing,
+	leaving []core.InContext,
+) (summary, error) {
+	gone := stand.gone + request.Visible(leaving)
+	for _, r := range w.rows {
+		if request.StandsForOthers(r) {
 			leaving = append(leaving, r)
 		}
 	}
@@ -154,33 +200,39 @@ func (t *turn) summed(ctx context.Context, s compact.Settings, done summary, sta
 	var write func(ctx context.Context, tx core.Store) error
 	if s.Mode.Buffer() {
 		text = compact.Pointer(gone)
-		write = t.writesBlock(done.text, stand.record)
+		write = w.writesBlock(step, done.text, stand.record)
 	}
 	record := &core.Message{
-		ID: core.NewMessageID(), Agent: t.agent.ID, Conversation: t.conv.ID, Run: t.run.ID, Role: core.RoleSummary,
-		Content: []core.Content{core.Text(text)}, CreatedAt: t.e.cfg.Clock(),
+		ID: core.NewMessageID(), Agent: w.agent.ID, Conversation: w.conv.ID, Run: w.run.ID, Role: core.RoleSummary,
+		Content: []core.Content{core.Text(text)}, CreatedAt: w.cfg.Clock(),
 	}
-	record.Tokens = tokensOf(record)
-	done.stats.TokensAfter = tokensOfRows(t.rows) - tokensOfRows(leaving) + record.Tokens
-	done.stats.MessagesAfter = done.stats.MessagesBefore - visible(leaving) + 1
+	record.Tokens = request.Tokens(record)
+	done.stats.TokensAfter = request.TokensOfRows(w.rows) - request.TokensOfRows(leaving) + record.Tokens
+	done.stats.MessagesAfter = done.stats.MessagesBefore - request.Visible(leaving) + 1
 	record.Compaction = &done.stats
-	if err := t.replace(ctx, leaving, record, core.LeftCompaction, write); err != nil {
+	if err := w.replace(ctx, leaving, record, core.LeftCompaction, write); err != nil {
 		return done, err
 	}
-	t.emit(core.Event{Message: record.ID, OTID: core.OTIDOf(record.ID, 0), Body: core.Summary{Text: record.PlainText(), At: record.CreatedAt, Stats: record.Compaction}})
+	w.emit(
+		core.Event{
+			Message: record.ID,
+			OTID:    core.OTIDOf(record.ID, 0),
+			Body:    core.Summary{Text: record.PlainText(), At: record.CreatedAt, Stats: record.Compaction},
+		},
+	)
 	done.made = true
 	return done, nil
 }
 
 // summarised chooses the rows that a summary stands for. The last step of a running turn stays.
-func (t *turn) summarised(s compact.Settings, goal int) []core.InContext {
-	groups := t.groups()
+func (w *window) summarised(s compact.Settings, goal int) []core.InContext {
+	groups := w.groups()
 	sizes := make([]compact.Size, len(groups))
 	for i, g := range groups {
-		sizes[i] = compact.Size{Tokens: tokensOfRows(g), Messages: visible(g)}
+		sizes[i] = compact.Size{Tokens: request.TokensOfRows(g), Messages: request.Visible(g)}
 	}
 	keep := 0
-	if t.run.Delivered || t.run.ID == "" && !s.Mode.Whole() {
+	if w.run.Delivered || w.run.ID == "" && !s.Mode.Whole() {
 		keep = 1
 	}
 	return slices.Concat(groups[:s.Leaving(sizes, goal, keep)]...)
@@ -193,9 +245,9 @@ type standing struct {
 	gone   int    // how many messages it and the marker stand for
 }
 
-func (t *turn) standing(ctx context.Context, s compact.Settings) (standing, error) {
+func (w *window) standing(ctx context.Context, s compact.Settings) (standing, error) {
 	var out standing
-	for _, r := range t.rows {
+	for _, r := range w.rows {
 		switch {
 		case r.Message.Role == core.RoleSummary:
 			record := r.Message.PlainText()
@@ -205,14 +257,14 @@ func (t *turn) standing(ctx context.Context, s compact.Settings) (standing, erro
 				out.record = text
 			}
 		case r.Message.Hidden == core.HiddenMarker:
-			out.gone += markerCount(&r.Message)
+			out.gone += request.MarkerCount(&r.Message)
 		}
 	}
 	out.text = out.record
 	if !s.Mode.Buffer() {
 		return out, nil
 	}
-	block, err := t.e.cfg.Store.Blocks().ByLabel(ctx, t.agent.ID, compact.BlockLabel)
+	block, err := w.cfg.Store.Blocks().ByLabel(ctx, w.agent.ID, compact.BlockLabel)
 	if err != nil && core.KindOf(err) != core.NotFound {
 		return out, err
 	}
@@ -221,61 +273,69 @@ func (t *turn) standing(ctx context.Context, s compact.Settings) (standing, erro
 }
 
 // askSummary asks the summariser, and where it cannot write one the agent's own model, which the notice says.
-func (t *turn) askSummary(ctx context.Context, s compact.Settings, earlier string, leaving []core.InContext) (text, notice string, err error) {
-	if s.Model == "" || s.Mode.Self() || s.Model == t.choice.Handle {
-		text, err = t.askOne(ctx, t.choice, s, earlier, leaving)
+func (w *window) askSummary(
+	ctx context.Context,
+	s compact.Settings,
+	earlier string,
+	leaving []core.InContext,
+) (text, notice string, err error) {
+	if s.Model == "" || s.Mode.Self() || s.Model == w.choice.Handle {
+		text, err = w.askOne(ctx, *w.choice, s, earlier, leaving)
 		return text, "", err
 	}
-	named, failed := t.e.resolve(ctx, s.Model, whyAgent, t.env)
+	named, failed := w.resolve(ctx, s.Model, whyAgent, *w.env)
 	if failed == nil {
-		if text, failed = t.askOne(ctx, named, s, earlier, leaving); failed == nil || ctx.Err() != nil {
+		if text, failed = w.askOne(ctx, named, s, earlier, leaving); failed == nil || ctx.Err() != nil {
 			return text, "", failed
 		}
 	}
-	t.e.cfg.Logger.WarnContext(ctx, "the summariser failed, the agent's own model is asked", logRun(t.run.ID), logErr(failed))
-	if t.choice.Info.Offline {
+	w.cfg.Logger.WarnContext(ctx, "the summariser failed, the agent's own model is asked", logRun(w.run.ID), logErr(failed))
+	if w.choice.Info.Offline {
 		return "", "", failed
 	}
 	s.Wishes = compact.Settings{}.Wishes // they were the other's
-	if text, err = t.askOne(ctx, t.choice, s, earlier, leaving); err != nil {
+	if text, err = w.askOne(ctx, *w.choice, s, earlier, leaving); err != nil {
 		return "", "", err
 	}
-	return text, string(s.Model) + " could not write the summary: " + failed.Error() + ". " + string(t.choice.Handle) + " wrote it.", nil
+	return text, string(s.Model) + " could not write the summary: " + failed.Error() + ". " + string(w.choice.Handle) + " wrote it.", nil
 }
 
 // askOne asks one model and bounds what it says. One that finds the request too long is asked once more, with half.
-func (t *turn) askOne(ctx context.Context, from Choice, s compact.Settings, earlier string, leaving []core.InContext) (string, error) {
-	wait, cancel := context.WithTimeout(ctx, t.e.cfg.SummaryWait)
+func (w *window) askOne(ctx context.Context, from Choice, s compact.Settings, earlier string, leaving []core.InContext) (string, error) {
+	wait, cancel := context.WithTimeout(ctx, w.cfg.SummaryWait)
 	defer cancel()
-	text, err := t.readSummary(wait, from, s, t.summaryRequest(s, earlier, leaving, from.Info, 1))
+	text, err := w.readSummary(wait, from, s, w.summaryRequest(s, earlier, leaving, from.Info, 1))
 	if core.KindOf(err) == core.TooLong && !s.Mode.Self() {
-		text, err = t.readSummary(wait, from, s, t.summaryRequest(s, earlier, leaving, from.Info, 2))
+		text, err = w.readSummary(wait, from, s, w.summaryRequest(s, earlier, leaving, from.Info, 2))
 	}
 	switch {
 	case err != nil && wait.Err() != nil && ctx.Err() == nil:
-		return "", core.E(core.Timeout, "%s did not finish the summary within %s", from.Handle, t.e.cfg.SummaryWait)
+		return "", core.E(core.Timeout, "%s did not finish the summary within %s", from.Handle, w.cfg.SummaryWait)
 	case err != nil:
 		return "", err
 	case text == "":
 		return "", core.E(core.Unavailable, "%s said nothing when it was asked for the summary", from.Handle)
 	}
-	read := tokensOfRows(leaving)
+	read := request.TokensOfRows(leaving)
 	if !s.Mode.Buffer() { // else what stood before is kept beside it
 		read += core.EstimateTokens(earlier)
 	}
 	if core.EstimateTokens(text) > read {
 		return "", core.E(core.Invalid, "the summary of %s is longer than what it stands for", from.Handle)
 	}
-	return compact.Bound(text, s.Most(t.summaryChars())), nil
+	return compact.Bound(text, s.Most(w.summaryChars())), nil
 }
 
 // readSummary collects one answer, as far as it counts.
-func (t *turn) readSummary(ctx context.Context, from Choice, s compact.Settings, req core.ChatRequest) (string, error) {
+func (w *window) readSummary(ctx context.Context, from Choice, s compact.Settings, req core.ChatRequest) (string, error) {
 	var b strings.Builder
-	most := s.ClipChars.Or(max(compact.DefaultClip, t.summaryChars()))
+	most := s.ClipChars.Or(max(compact.DefaultClip, w.summaryChars()))
 	for d, err := range from.Chat.Stream(ctx, req) {
 		if err != nil {
 			return "", err
+		}
+		if d.Thought {
+			b.Reset()
 		}
 		b.WriteString(d.Text)
 		if d.End || b.Len() > most*utf8.UTFMax {
@@ -287,10 +347,10 @@ func (t *turn) readSummary(ctx context.Context, from Choice, s compact.Settings,
 
 // summaryChars is how many characters a summary may have: a share of what messages may take, which the block that the
 // older form writes counts among.
-func (t *turn) summaryChars() int {
-	room := t.room()
-	for _, b := range t.pinned.blocks {
-		if b.Label == compact.BlockLabel && compact.Read(t.agent.Extra).Mode.Buffer() {
+func (w *window) summaryChars() int {
+	room := w.room()
+	for _, b := range w.pinned.Blocks {
+		if b.Label == compact.BlockLabel && compact.Read(w.agent.Extra).Mode.Buffer() {
 			room += core.EstimateTokens(b.Value)
 		}
 	}
@@ -298,16 +358,22 @@ func (t *turn) summaryChars() int {
 }
 
 // summaryRequest is what a summariser is asked; part is the fraction of its window that the transcript may take.
-func (t *turn) summaryRequest(s compact.Settings, earlier string, leaving []core.InContext, info core.ModelInfo, part int) core.ChatRequest {
+func (w *window) summaryRequest(
+	s compact.Settings,
+	earlier string,
+	leaving []core.InContext,
+	info core.ModelInfo,
+	part int,
+) core.ChatRequest {
 	_, model, _ := info.Handle.Split()
-	window := windowOf(&t.agent, info)
+	window := request.WindowOf(w.agent, info)
 	if s.Mode.Self() {
-		again := sending{
-			model: model, info: info, system: t.pinned.system, tools: t.pinned.tools, settings: t.settings(), window: window,
-			prefix: t.prefix, conv: t.conv.ID, rows: t.rows, policy: t.policy, choice: core.ToolChoice{Mode: core.ChoiceNone},
+		again := request.Parts{
+			Model: model, Info: info, System: w.pinned.System, Tools: w.pinned.Tools, Settings: w.settings(), Window: window,
+			Prefix: w.prefix, Conversation: w.conv.ID, Rows: w.rows, Policy: *w.policy, Choice: core.ToolChoice{Mode: core.ChoiceNone},
 		}
-		again.settings.ResponseFormat = nil // a summary is prose, whatever form the answers have
-		req := again.request()
+		again.Settings.ResponseFormat = nil // a summary is prose, whatever form the answers have
+		req := again.Request()
 		req.Messages = append(append(req.Messages, s.Acknowledged()...), core.ChatMessage{Role: core.ChatReminder, Text: s.Instruction()})
 		return req
 	}
@@ -318,7 +384,7 @@ func (t *turn) summaryRequest(s compact.Settings, earlier string, leaving []core
 	const forPrompt = 4 // of the window is left to the instruction and the answer
 	text := s.Transcript(earlier, msgs, (window-window/forPrompt)/part)
 	return core.ChatRequest{
-		Model: model, System: s.Instruction(), Window: window, CacheKey: string(t.conv.ID) + "-summary", Settings: s.Wishes.Wanted(),
+		Model: model, System: s.Instruction(), Window: window, CacheKey: string(w.conv.ID) + "-summary", Settings: s.Wishes.Wanted(),
 		Messages: append(s.Acknowledged(), core.ChatMessage{Role: core.ChatUser, Text: text}),
 	}
 }
@@ -356,20 +422,28 @@ func (e *Engine) Compact(ctx context.Context, conv core.ConversationID, env core
 	if settings.Mode == compact.Evict {
 		settings.Mode = compact.SlidingWindow
 	}
-	if !t.summarises(settings) {
-		return Compacted{}, core.E(core.Unsupported, "the built-in offline model cannot write a summary").WithHint("connect a language model first: `loci doctor` says how")
+	if !t.win.summarises(settings) {
+		return Compacted{}, core.E(core.Unsupported, "the built-in offline model cannot write a summary").
+			WithHint("connect a language model first: `loci doctor` says how")
 	}
-	done, err := t.summarise(ctx, settings, int(float64(t.room())*keepShare), tokensOfRows(t.rows), triggerRequest)
+	done, err := t.win.summarise(
+		ctx,
+		settings,
+		"",
+		int(float64(t.win.room())*request.KeepShare),
+		request.TokensOfRows(t.win.rows),
+		triggerRequest,
+	)
 	switch {
 	case err != nil:
 		return Compacted{}, err
-	case !done.made && settings.Mode == compact.StaticBuffer && visible(t.rows) > 0:
+	case !done.made && settings.Mode == compact.StaticBuffer && request.Visible(t.win.rows) > 0:
 		return Compacted{}, core.E(core.Invalid, "the settings keep the last %d messages, and there are not more", settings.BufferMin).
 			WithHint("lower message_buffer_min, or compact in another mode")
 	case !done.made:
 		return Compacted{}, core.E(core.Invalid, "there is nothing that a summary could replace")
 	}
-	e.wins.put(conv, t.conv.Rev, t.rows)
+	e.wins.put(conv, t.win.conv.Rev, t.win.rows)
 	return Compacted{done.text, done.stats, done.notice}, nil
 }
 
@@ -380,7 +454,7 @@ func (e *Engine) aside(ctx context.Context, conv core.ConversationID, env core.E
 		return nil, nil, err
 	}
 	j := e.newJob(core.Run{Conversation: conv, Agent: c.Agent}, env)
-	t = &turn{e: e, j: j, run: j.run, ratio: 1, cutTo: map[core.MessageID]int{}}
+	t = e.newTurn(j, j.run, nil)
 	if err := t.load(ctx); err != nil {
 		j.cancel(nil)
 		return nil, nil, err

@@ -28,7 +28,8 @@ var manyTurns = flag.Int("turns", 0, "how many turns a conversation has in every
 // asksForSummary reports whether a request is one for a summary.
 func asksForSummary(req core.ChatRequest) bool {
 	last := req.Messages[len(req.Messages)-1]
-	return strings.HasSuffix(req.CacheKey, "-summary") || last.Role == core.ChatReminder && strings.Contains(last.Text, "summary that will take the place")
+	return strings.HasSuffix(req.CacheKey, "-summary") ||
+		last.Role == core.ChatReminder && strings.Contains(last.Text, "summary that will take the place")
 }
 
 // summariser answers summary requests with a function of their number, calls the tool that a message names, and answers
@@ -54,7 +55,11 @@ func summariser(summary func(n int) turn) func(int, core.ChatRequest) turn {
 type dump struct{}
 
 func (dump) Spec() core.ToolSpec {
-	return core.ToolSpec{Name: "dump", Description: "Returns much.", Parameters: json.RawMessage(`{"type":"object","properties":{"chars":{"type":"integer"}}}`)}
+	return core.ToolSpec{
+		Name:        "dump",
+		Description: "Returns much.",
+		Parameters:  json.RawMessage(`{"type":"object","properties":{"chars":{"type":"integer"}}}`),
+	}
 }
 
 func (dump) Call(_ context.Context, call core.ToolCall, _ core.ToolEnv) (core.ToolResult, error) {
@@ -66,7 +71,10 @@ func (dump) Call(_ context.Context, call core.ToolCall, _ core.ToolEnv) (core.To
 }
 
 func withDump(c *engine.Config) {
-	c.Tools = &box{c.Tools, core.BoundTool{Info: core.ToolInfo{ID: core.BuiltinToolID("dump"), Effect: core.EffectFacts, Spec: dump{}.Spec()}, Tool: dump{}}}
+	c.Tools = &box{
+		c.Tools,
+		core.BoundTool{Info: core.ToolInfo{ID: core.BuiltinToolID("dump"), Effect: core.EffectFacts, Spec: dump{}.Spec()}, Tool: dump{}},
+	}
 }
 
 func small(h *house, window int) {
@@ -119,9 +127,9 @@ func (l *longTalk) turn(i int, text string) {
 	}
 }
 
-// inOrder is how a turn tells of its compactions: each begins and then either ends with a summary or fails, and what had
+// inOrder is how a turn tells of a message that is cut, and then of its compactions: each begins and then either ends with a summary or fails, and what had
 // to leave is evicted; nothing comes behind the answer's end.
-var inOrder = regexp.MustCompile(`^((compacting (summary|summary_failed evicted)|evicted) )*stop$`)
+var inOrder = regexp.MustCompile(`^(cut )?((compacting (summary|summary_failed evicted)|evicted) )*stop$`)
 
 // sparse reports whether no five turns in a row asked for two summaries.
 func (l *longTalk) sparse() bool {
@@ -146,7 +154,14 @@ func TestCompactionOverTwoHundredTurns(t *testing.T) {
 		"endless": func(int) turn { return say(strings.Repeat("on and on ", 20_000)) },
 		"partial": func(int) turn { return turn{deltas: []core.Delta{{Text: strings.Repeat("half a", 9)}}, err: broken} },
 	}
-	modes := []compact.Mode{compact.SlidingWindow, compact.All, compact.SelfAll, compact.SelfSlidingWindow, compact.StaticBuffer, compact.PartialEvict}
+	modes := []compact.Mode{
+		compact.SlidingWindow,
+		compact.All,
+		compact.SelfAll,
+		compact.SelfSlidingWindow,
+		compact.StaticBuffer,
+		compact.PartialEvict,
+	}
 	for _, mode := range modes {
 		for name, summary := range summaries {
 			for _, window := range []int{4000, 8000} {
@@ -267,7 +282,8 @@ func TestCompactionOnRequest(t *testing.T) {
 	run, _ := h.send(a, "go on")
 	reqs := h.model.sent()
 	last := reqs[len(reqs)-1]
-	if run.Status != core.RunCompleted || len(last.Messages) != 2 || !strings.Contains(last.Messages[0].Text, "herons") || !strings.Contains(last.Messages[0].Text, "20 messages") {
+	if run.Status != core.RunCompleted || len(last.Messages) != 2 || !strings.Contains(last.Messages[0].Text, "herons") ||
+		!strings.Contains(last.Messages[0].Text, "20 messages") {
 		t.Errorf("after it was sent %+v", last.Messages)
 	}
 }
@@ -307,7 +323,8 @@ func TestASummariserThatFailsGivesWayToTheAgentsOwnModel(t *testing.T) {
 		h.send(a, fmt.Sprint("message ", i, strings.Repeat(" and words", 20)))
 	}
 	done, err := h.engine.Compact(t.Context(), core.DefaultConversation(a.ID), nil, map[string]any{"model": "openai/light", "mode": "all"})
-	if err != nil || done.Summary != "Own words." || !strings.Contains(done.Notice, "openai/light") || !strings.Contains(done.Notice, "no access") {
+	if err != nil || done.Summary != "Own words." || !strings.Contains(done.Notice, "openai/light") ||
+		!strings.Contains(done.Notice, "no access") {
 		t.Errorf("got %+v, %v", done, err)
 	}
 }
@@ -355,7 +372,9 @@ func TestTheOlderFormWritesIntoABlockOverWhatStoodThere(t *testing.T) {
 			h := open(t, summariser(func(n int) turn { return say(fmt.Sprint("They spoke of herons, time ", n, ".")) }))
 			small(h, 4000)
 			a := h.agent(func(a *core.Agent) {
-				a.Extra = map[string]any{compact.ExtraKey: map[string]any{"mode": string(mode), "message_buffer_limit": 12, "message_buffer_min": 4}}
+				a.Extra = map[string]any{
+					compact.ExtraKey: map[string]any{"mode": string(mode), "message_buffer_limit": 12, "message_buffer_min": 4},
+				}
 			})
 			b := h.agent(func(b *core.Agent) { b.Name = "Bob" })
 			for range 36 {
@@ -405,10 +424,19 @@ func TestTheSummaryBlockNeverOutgrowsTheWindow(t *testing.T) {
 	h := open(t, summariser(func(n int) turn { return say(fmt.Sprint("number ", n, ": ", long)) }))
 	small(h, 4000)
 	a := h.agent(func(a *core.Agent) {
-		a.Extra = map[string]any{compact.ExtraKey: map[string]any{"mode": string(compact.StaticBuffer), "message_buffer_limit": 8, "message_buffer_min": 2}}
+		a.Extra = map[string]any{
+			compact.ExtraKey: map[string]any{"mode": string(compact.StaticBuffer), "message_buffer_limit": 8, "message_buffer_min": 2},
+		}
 	})
 	err := h.store.Tx(t.Context(), func(ctx context.Context, tx core.Store) error { // a person's own, with a limit of its own
-		b := core.Block{ID: core.NewBlockID(), Label: compact.BlockLabel, Value: "I wrote this.", Limit: 900, ReadOnly: true, CreatedAt: h.clock()}
+		b := core.Block{
+			ID:        core.NewBlockID(),
+			Label:     compact.BlockLabel,
+			Value:     "I wrote this.",
+			Limit:     900,
+			ReadOnly:  true,
+			CreatedAt: h.clock(),
+		}
 		if err := tx.Blocks().Create(ctx, &b, core.BlockAuthor{Kind: core.AuthorUser}); err != nil {
 			return err
 		}
@@ -428,7 +456,11 @@ func TestTheSummaryBlockNeverOutgrowsTheWindow(t *testing.T) {
 		}
 		kept = kept || strings.HasPrefix(b.Value, "number 1") && strings.HasSuffix(b.Value, compact.PreviousHeading+"\nI wrote this.")
 	}
-	if b := h.block(a, compact.BlockLabel); !kept || !strings.HasPrefix(b.Value, fmt.Sprintf("number %d: ", len(h.summaryRequests()))) || !strings.Contains(b.Value, "cut here") {
+	if b := h.block(
+		a,
+		compact.BlockLabel,
+	); !kept || !strings.HasPrefix(b.Value, fmt.Sprintf("number %d: ", len(h.summaryRequests()))) ||
+		!strings.Contains(b.Value, "cut here") {
 		t.Errorf("kept %v, at last:\n%s", kept, b.Value)
 	}
 }
@@ -447,7 +479,10 @@ func TestAChangeOfModeLosesNoSummary(t *testing.T) {
 			t.Fatalf("%s: %+v, %v", mode, done, err)
 		}
 	}
-	if b := h.block(a, compact.BlockLabel); b.Value != "They spoke of herons, time 2.\n\n"+compact.PreviousHeading+"\nThey spoke of herons, time 1." {
+	if b := h.block(
+		a,
+		compact.BlockLabel,
+	); b.Value != "They spoke of herons, time 2.\n\n"+compact.PreviousHeading+"\nThey spoke of herons, time 1." {
 		t.Errorf("the block holds %s", b.Value)
 	}
 	h.send(a, "go on")
@@ -480,7 +515,12 @@ func TestTheSummarisersOwnSettingsAndPromise(t *testing.T) {
 			h.model.missing = map[string]string{"other": "OTHER_KEY"}
 			c.settings["mode"] = "all"
 			c.settings["prompt_acknowledgement"] = true
-			c.settings["model_settings"] = map[string]any{"provider_type": "openai", "temperature": 0.2, "max_output_tokens": 700.0, "reasoning": map[string]any{"reasoning_effort": "low"}}
+			c.settings["model_settings"] = map[string]any{
+				"provider_type":     "openai",
+				"temperature":       0.2,
+				"max_output_tokens": 700.0,
+				"reasoning":         map[string]any{"reasoning_effort": "low"},
+			}
 			a := h.agent(func(a *core.Agent) { a.Extra = map[string]any{compact.ExtraKey: c.settings} })
 			for range 3 {
 				h.send(a, strings.Repeat("some words ", 30))
@@ -495,7 +535,8 @@ func TestTheSummarisersOwnSettingsAndPromise(t *testing.T) {
 				t.Errorf("asked %s with %+v", req.Model, req.Messages)
 			}
 			s := req.Settings
-			if got := s.Temperature != nil && *s.Temperature == 0.2 && s.MaxOutputTokens == 700 && s.ReasoningEffort == "low"; got != c.wishes {
+			if got := s.Temperature != nil && *s.Temperature == 0.2 && s.MaxOutputTokens == 700 &&
+				s.ReasoningEffort == "low"; got != c.wishes {
 				t.Errorf("settings %+v", s)
 			}
 		})
@@ -538,7 +579,8 @@ func TestARunSaysThatItsSummariserCouldNotBeUsed(t *testing.T) {
 				order = append(order, "compacting")
 			case core.Notice:
 				order = append(order, b.Kind)
-				if !strings.Contains(b.Text, "other/light") || !strings.Contains(b.Text, "OTHER_KEY") || !strings.Contains(b.Text, "openai/gpt-test wrote it") {
+				if !strings.Contains(b.Text, "other/light") || !strings.Contains(b.Text, "OTHER_KEY") ||
+					!strings.Contains(b.Text, "openai/gpt-test wrote it") {
 					t.Errorf("notice %q", b.Text)
 				}
 			case core.Summary:
@@ -580,7 +622,9 @@ func TestTheOlderFormKeepsToItsNumbersOfMessages(t *testing.T) {
 	t.Parallel()
 	h := open(t, summariser(func(n int) turn { return say(fmt.Sprint("Summary ", n)) }))
 	a := h.agent(func(a *core.Agent) {
-		a.Extra = map[string]any{compact.ExtraKey: map[string]any{"mode": string(compact.StaticBuffer), "message_buffer_limit": 20, "message_buffer_min": 6}}
+		a.Extra = map[string]any{
+			compact.ExtraKey: map[string]any{"mode": string(compact.StaticBuffer), "message_buffer_limit": 20, "message_buffer_min": 6},
+		}
 	})
 	conv := core.DefaultConversation(a.ID)
 	if _, err := h.engine.Compact(t.Context(), conv, nil, nil); core.KindOf(err) != core.Invalid {

@@ -14,11 +14,13 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/prompt"
 )
 
 // Config joins the engine's parts. Store, Log, Models and Tools are required.
 type Config struct {
 	Store  core.Store
+	Search core.Searcher
 	Log    core.EventLog
 	Models core.Models
 	Tools  core.Toolbox
@@ -35,6 +37,7 @@ type Config struct {
 	KeyWait      time.Duration // how long a resumed run waits for a client with its key, 0: ten minutes
 	SummaryWait  time.Duration // how long one model may take for a summary, 0: two minutes
 	RecallWait   time.Duration // how long a turn waits for what is recalled, 0: 300 ms
+	AnswerLimit  int           // bytes that one answer of a model may have, 0: 4 MB
 }
 
 // Input is one message of a request.
@@ -61,15 +64,16 @@ type Request struct {
 
 // Engine executes runs. Make it with New, then call Recover before the first request, Shutdown at the end.
 type Engine struct {
-	cfg   Config
-	hub   *hub
-	wg    sync.WaitGroup // lanes, and the ends of runs that were cancelled while they waited
-	ends  chan struct{}  // a token: held while the log of a run that is over is completed, which several readers may ask for at once
-	wins  *windows       // context rows of the conversations used last
-	slow  *pauses        // conversations whose summariser failed lately
-	seen  *hashes        // snapshots known to be stored
-	sizes *sizes         // context windows of models that answered
-	envs  *sessions      // provider variables of clients that came since the start, for resumed runs
+	cfg     Config
+	hub     *hub
+	prompts *prompt.Compiler // what conversations are pinned to
+	wg      sync.WaitGroup   // lanes, and the ends of runs that were cancelled while they waited
+	ends    chan struct{}    // a token: held while the log of a run that is over is completed, which several readers may ask for at once
+	wins    *windows         // context rows of the conversations used last
+	recall  *recaller        // finds what memory holds on an input
+	slow    *pauses          // conversations whose summariser failed lately
+	seen    *hashes          // snapshots known to be stored
+	envs    *sessions        // provider variables of clients that came since the start, for resumed runs
 
 	mu      sync.Mutex // guards all below, and the fields of lanes
 	lanes   map[core.ConversationID]*lane
@@ -113,11 +117,27 @@ func New(cfg Config) *Engine {
 	if cfg.SummaryWait == 0 {
 		cfg.SummaryWait = 2 * time.Minute
 	}
+	if cfg.AnswerLimit == 0 {
+		cfg.AnswerLimit = defaultAnswer
+	}
 	if cfg.RecallWait == 0 {
 		cfg.RecallWait = recallWait
 	}
-	return &Engine{
-		cfg: cfg, hub: newHub(), seen: newHashes(), wins: newWindows(), slow: newPauses(), envs: newSessions(), sizes: &sizes{of: map[core.Handle]int{}},
-		lanes: map[core.ConversationID]*lane{}, active: map[core.RunID]*job{}, ends: make(chan struct{}, 1),
+	e := &Engine{
+		cfg:     cfg,
+		hub:     newHub(),
+		seen:    newHashes(),
+		wins:    newWindows(),
+		slow:    newPauses(),
+		envs:    newSessions(),
+		prompts: prompt.New(cfg.Store, cfg.Tools, cfg.Clock),
+		lanes:   map[core.ConversationID]*lane{},
+		active:  map[core.RunID]*job{},
+		ends:    make(chan struct{}, 1),
 	}
+	e.recall = &recaller{search: cfg.Search, clock: cfg.Clock, wait: cfg.RecallWait, group: &e.wg, logger: cfg.Logger}
+	return e
 }
+
+// Prompts is what the engine compiles prompts with.
+func (e *Engine) Prompts() *prompt.Compiler { return e.prompts }

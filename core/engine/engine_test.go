@@ -24,7 +24,8 @@ func TestAPlainTurnIsSavedAnnouncedAndEnds(t *testing.T) {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
 	req := h.model.sent()[0]
-	if len(req.Messages) != 1 || !strings.HasPrefix(req.Messages[0].Text, "[Friday 2026-11-20 09:00") || !strings.HasSuffix(req.Messages[0].Text, "\nhi") {
+	if len(req.Messages) != 1 || !strings.HasPrefix(req.Messages[0].Text, "[Friday 2026-11-20 09:00") ||
+		!strings.HasSuffix(req.Messages[0].Text, "\nhi") {
 		t.Errorf("sent %+v", req.Messages)
 	}
 	if last := events[len(events)-1]; last.Body != (core.Stop{Reason: core.StopEndTurn, Status: core.RunCompleted}) {

@@ -19,11 +19,11 @@ func (e *Engine) NextRequest(ctx context.Context, step core.Step, env core.Env) 
 		j := e.newJob(run, env)
 		j.resume = resume
 		defer j.cancel(nil)
-		t := &turn{e: e, j: j, run: run, step: &core.Step{Number: step.Number}, ratio: 1, cutTo: map[core.MessageID]int{}}
+		t := e.newTurn(j, run, &core.Step{Number: step.Number})
 		if err := t.load(ctx); err != nil {
 			return req, false, err
 		}
-		t.conv.AskedAt = e.cfg.Clock()
+		t.win.conv.AskedAt = e.cfg.Clock()
 		if err := t.chooseModel(ctx); err != nil {
 			return req, false, err
 		}
@@ -31,11 +31,11 @@ func (e *Engine) NextRequest(ctx context.Context, step core.Step, env core.Env) 
 			return req, false, err
 		}
 		if !resume {
-			moves = t.moved
+			moves = t.win.moved
 			continue
 		}
-		s := t.sending(t.rules())
-		req = s.request()
+		s := t.parts(t.rules())
+		req = s.Request()
 	}
 	return req, moves, nil
 }

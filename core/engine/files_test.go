@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loci/core"
-	"loci/core/engine"
 	"loci/core/ingest"
+	"loci/core/past"
 )
 
 // folder makes a folder that no agent has.
@@ -29,7 +29,15 @@ func (h *house) folder(name string) core.Folder {
 // file makes a file of ten lines that has been read.
 func (h *house) file(in core.Folder, name, text string) core.File {
 	h.t.Helper()
-	f := core.File{ID: core.NewFileID(), Folder: in.ID, Name: name, Kind: core.FileCode, Status: core.FilePending, CreatedAt: h.clock(), UpdatedAt: h.clock()}
+	f := core.File{
+		ID:        core.NewFileID(),
+		Folder:    in.ID,
+		Name:      name,
+		Kind:      core.FileCode,
+		Status:    core.FilePending,
+		CreatedAt: h.clock(),
+		UpdatedAt: h.clock(),
+	}
 	if err := h.store.Files().Create(h.t.Context(), &f, []byte(text)); err != nil {
 		h.t.Fatal(err)
 	}
@@ -126,7 +134,8 @@ func TestAModelOpensAndSearchesFilesAcrossARestart(t *testing.T) {
 	h.attach(a, docs)
 	h.send(a, "open docs/tide.go")
 	first := h.last()
-	if got := first.Messages[len(first.Messages)-1].Returns[0].Text; !strings.Contains(got, "* Opened docs/tide.go (lines 1-10)") || !strings.Contains(got, "10: the tide, line 10") {
+	if got := first.Messages[len(first.Messages)-1].Returns[0].Text; !strings.Contains(got, "* Opened docs/tide.go (lines 1-10)") ||
+		!strings.Contains(got, "10: the tide, line 10") {
 		t.Errorf("open_files returned %q", got)
 	}
 	if !strings.Contains(first.System, "<file status=\"closed\" name=\"docs/tide.go\">10 lines, ") {
@@ -142,8 +151,9 @@ func TestAModelOpensAndSearchesFilesAcrossARestart(t *testing.T) {
 	if _, open := h.openFiles(a); len(open) != 1 {
 		t.Errorf("after the restart are open %v", open)
 	}
-	text, err := h.engine.Recompile(t.Context(), core.DefaultConversation(a.ID), false)
-	if err != nil || !strings.Contains(text, "<file status=\"open\" name=\"docs/tide.go\">") || !strings.Contains(text, "10: the tide, line 10") {
+	text, err := h.engine.Prompts().Recompile(t.Context(), core.DefaultConversation(a.ID), false)
+	if err != nil || !strings.Contains(text, "<file status=\"open\" name=\"docs/tide.go\">") ||
+		!strings.Contains(text, "10: the tide, line 10") {
 		t.Errorf("compiled anew, the prompt does not show the open file: %v\n%s", err, text)
 	}
 	h.send(a, "hello")
@@ -230,7 +240,7 @@ func TestOpenFilesLeaveRoomInASmallWindow(t *testing.T) {
 	h.attach(a, docs)
 	for i := range 12 {
 		h.send(a, fmt.Sprintf("open docs/chapter %d.go", 50+i%4))
-		if _, err := h.engine.Recompile(t.Context(), core.DefaultConversation(a.ID), false); err != nil {
+		if _, err := h.engine.Prompts().Recompile(t.Context(), core.DefaultConversation(a.ID), false); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -248,7 +258,8 @@ func TestOpenFilesLeaveRoomInASmallWindow(t *testing.T) {
 	if !strings.Contains(o.DirectoriesText, "more files are not listed") || !strings.Contains(o.DirectoriesText, "[Viewing file start") {
 		t.Errorf("%s", o.DirectoriesText)
 	}
-	if sum := o.System + o.Memory + o.Directories + o.Rules + o.Facts + o.Tools + o.Summary + o.Messages; sum != o.Current || strings.Contains(o.MemoryText, "<directories>") {
+	if sum := o.System + o.Memory + o.Directories + o.Rules + o.Facts + o.Tools + o.Summary + o.Messages; sum != o.Current ||
+		strings.Contains(o.MemoryText, "<directories>") {
 		t.Errorf("the parts sum up to %d, told are %d", sum, o.Current)
 	}
 }
@@ -279,11 +290,15 @@ func TestARewindSaysWhichFoldersAndFilesItCannotBringBack(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := h.engine.Rewind(t.Context(), core.DefaultConversation(a.ID), h.firstStep(run).ID, engine.RewindOptions{})
+	r, err := h.past().Rewind(t.Context(), core.DefaultConversation(a.ID), h.firstStep(run).ID, past.RewindOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{`the folder "gone" is deleted`, "2 files that were open are deleted", `the open file "changed.go" has changed since and stays as it is`}
+	want := []string{
+		`the folder "gone" is deleted`,
+		"2 files that were open are deleted",
+		`the open file "changed.go" has changed since and stays as it is`,
+	}
 	if diff := cmp.Diff(want, r.Missing); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -291,16 +306,19 @@ func TestARewindSaysWhichFoldersAndFilesItCannotBringBack(t *testing.T) {
 	if diff := cmp.Diff(want, kept.Missing); diff != "" || err != nil {
 		t.Errorf("kept: %v\n%s", err, diff)
 	}
-	if ids, open := h.openFiles(a); len(ids) != 1 || ids[0] != docs.ID || len(open) != 2 || open[0].File != same.ID || open[1].File != changed.ID {
+	if ids, open := h.openFiles(
+		a,
+	); len(ids) != 1 || ids[0] != docs.ID || len(open) != 2 || open[0].File != same.ID ||
+		open[1].File != changed.ID {
 		t.Errorf("folders %v, open %v", ids, open)
 	}
-	if _, err := h.engine.UndoRewind(t.Context(), r.ID, ""); err != nil {
+	if _, err := h.past().UndoRewind(t.Context(), r.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	if ids, open := h.openFiles(a); len(ids)+len(open) != 0 {
 		t.Errorf("undone: folders %v, open %v", ids, open)
 	}
-	if again, err := h.engine.Reproduce(t.Context(), h.firstStep(run).ID); err != nil || again.System != sent.System {
+	if again, err := h.past().Reproduce(t.Context(), h.firstStep(run).ID); err != nil || again.System != sent.System {
 		t.Errorf("what was sent is told in another way: %v", err)
 	}
 }
@@ -316,7 +334,7 @@ func TestCopiesShareTheFoldersAndHaveTheSameFilesOpen(t *testing.T) {
 		h.attach(a, docs)
 		h.send(a, "open docs/a.go")
 		run, _ := h.send(a, "hello")
-		o := engine.CopyOptions{History: true}
+		o := past.CopyOptions{History: true}
 		if back {
 			o.Step = h.firstStep(run).ID
 			if err := h.store.Folders().Detach(t.Context(), a.ID, docs.ID); err != nil {
@@ -324,7 +342,7 @@ func TestCopiesShareTheFoldersAndHaveTheSameFilesOpen(t *testing.T) {
 			}
 		}
 		before, open := h.openFiles(a)
-		made, err := h.engine.CopyAgent(t.Context(), a.ID, o)
+		made, err := h.past().CopyAgent(t.Context(), a.ID, o)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -339,5 +357,58 @@ func TestCopiesShareTheFoldersAndHaveTheSameFilesOpen(t *testing.T) {
 		if now, stillOpen := h.openFiles(a); !cmp.Equal(before, now) || !cmp.Equal(open, stillOpen) {
 			t.Error("the copy changed what it was copied from")
 		}
+	}
+}
+
+// TestAStepThatCountedSentencesOpensTheSameLines: an older snapshot says nothing of how it counts.
+func TestAStepThatCountedSentencesOpensTheSameLines(t *testing.T) {
+	t.Parallel()
+	h := open(t, reader)
+	a := h.agent(nil, fileTools...)
+	docs := h.folder("docs")
+	file := h.file(docs, "a.txt", "x")
+	doc := core.Document{Kind: core.FileText, Text: "One. Two.\n\nThree. Four.\nFive.\n"}
+	file.Kind, file.Lines = core.FileText, 4
+	if err := h.store.Files().Fill(t.Context(), &file, doc, nil); err != nil {
+		t.Fatal(err)
+	}
+	h.attach(a, docs)
+	if err := h.store.Files().
+		Open(t.Context(), a.ID, core.OpenFile{File: file.ID, Open: true, Start: 3, End: 4, UsedAt: h.clock()}); err != nil {
+		t.Fatal(err)
+	}
+	run, _ := h.send(a, "hello")
+	step := h.firstStep(run)
+	opened := func() core.OpenFile {
+		made, err := h.past().CopyAgent(t.Context(), a.ID, past.CopyOptions{History: true, Step: step.ID})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, files := h.openFiles(made)
+		if len(files) != 1 {
+			t.Fatalf("%d files are open", len(files))
+		}
+		return files[0]
+	}
+	if o := opened(); o.Start != 3 || o.End != 4 {
+		t.Errorf("a step of today: lines %d to %d are open", o.Start, o.End)
+	}
+	kind, body, err := h.store.Snapshots().Get(t.Context(), step.AgentHash)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := strings.Replace(body, `,"own":true`, "", 1)
+	if old == body {
+		t.Fatalf("the snapshot does not say how it counts: %s", body)
+	}
+	if step.AgentHash, err = h.store.Snapshots().
+		Put(t.Context(), kind, strings.Replace(old, `"start":3,"end":4`, `"start":3,"end":5`, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.store.Steps().Update(t.Context(), &step); err != nil {
+		t.Fatal(err)
+	}
+	if o := opened(); o.Start != 3 || o.End != 4 { // sentences 3 to 5 are lines 3 and 4
+		t.Errorf("an old step: lines %d to %d are open", o.Start, o.End)
 	}
 }

@@ -6,10 +6,11 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/request"
 )
 
 // endRun marks a run as over.
-func (t *turn) endRun(run *core.Run, end ending, now time.Time) {
+func endRun(run *core.Run, end ending, now time.Time) {
 	run.Status, run.StopReason, run.CompletedAt = end.reason.Status(), end.reason, now
 	if end.err != nil && run.Status == core.RunFailed {
 		run.Error = runError(end)
@@ -33,8 +34,8 @@ func (t *turn) finish(end ending) []core.Event {
 			return nil // it is unfinished in the facts: the next start ends it
 		}
 	}
-	if t.conv.ID != "" {
-		t.e.wins.put(t.conv.ID, t.conv.Rev, t.rows)
+	if t.win.conv.ID != "" {
+		t.e.wins.put(t.win.conv.ID, t.win.conv.Rev, t.win.rows)
 	}
 	usage, steps, err := t.e.cfg.Store.Runs().Usage(ctx, t.run.ID)
 	if err != nil {
@@ -44,10 +45,21 @@ func (t *turn) finish(end ending) []core.Event {
 	if t.run.Error != nil {
 		events = append(events, core.Event{Body: core.Failure{Error: *t.run.Error}})
 	}
-	t.e.cfg.Logger.Info("run finished", logRun(t.run.ID), logAny("agent", string(t.run.Agent)), logAny("status", string(t.run.Status)),
-		logAny("reason", string(t.run.StopReason)), logAny("model", string(t.choice.Handle)), logAny("steps", steps), logAny("dur", t.e.cfg.Clock().Sub(t.run.CreatedAt)))
+	t.e.cfg.Logger.Info(
+		"run finished",
+		logRun(t.run.ID),
+		logAny("agent", string(t.run.Agent)),
+		logAny("status", string(t.run.Status)),
+		logAny(
+			"reason",
+			string(t.run.StopReason),
+		),
+		logAny("model", string(t.choice.Handle)),
+		logAny("steps", steps),
+		logAny("dur", t.e.cfg.Clock().Sub(t.run.CreatedAt)),
+	)
 	return append(events,
-		core.Event{Body: core.UsageReport{Usage: usage, Steps: steps, Context: t.fixedTokens() + tokensOfRows(t.rows)}},
+		core.Event{Body: core.UsageReport{Usage: usage, Steps: steps, Context: t.win.fixedTokens() + request.TokensOfRows(t.win.rows)}},
 		core.Event{Body: core.Stop{Reason: t.run.StopReason, Status: t.run.Status}})
 }
 
@@ -57,31 +69,30 @@ func (t *turn) saveEnd(ctx context.Context, end ending) error {
 	now := t.e.cfg.Clock()
 	return t.e.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
 		run := t.run
-		if !run.Delivered && len(t.input) > 0 {
+		if !run.Delivered && len(t.win.input) > 0 {
 			run.Input = nil
-			for _, m := range t.input {
+			for _, m := range t.win.input {
 				run.Input = append(run.Input, *m)
 			}
 		}
-		t.endRun(&run, end, now)
+		endRun(&run, end, now)
 		if t.step != nil {
 			step := *t.step
 			step.Status, step.StopReason, step.FinishedAt, step.Error = core.StepFailed, end.reason, now, stepError(end.err)
 			if end.reason == core.StopCancelled {
 				step.Status, step.Error = core.StepCancelled, nil
 			}
-			step.SentRev, step.WithInput = t.conv.Rev, !run.Delivered
-			if err := t.keepFailed(ctx, tx, &step); err != nil {
-				return err
-			}
-			if err := tx.Steps().Update(ctx, &step); err != nil {
+			step.SentRev, step.WithInput = t.win.conv.Rev, !run.Delivered
+			if err := t.newCommit(nil).saveFailed(ctx, tx, step); err != nil {
 				return err
 			}
 		}
 		if err := tx.Runs().Update(ctx, &run); err != nil {
 			return err
 		}
-		if err := tx.Agents().Finished(ctx, run.Agent, run.StopReason, now, now.Sub(run.CreatedAt)); err != nil && core.KindOf(err) != core.NotFound {
+		if err := tx.Agents().
+			Finished(ctx, run.Agent, run.StopReason, now, now.Sub(run.CreatedAt)); err != nil &&
+			core.KindOf(err) != core.NotFound {
 			return err
 		}
 		t.run = run
@@ -89,49 +100,36 @@ func (t *turn) saveEnd(ctx context.Context, end ending) error {
 	})
 }
 
-// keepFailed names what a failed step sent, if it came to sending.
-func (t *turn) keepFailed(ctx context.Context, tx core.Store, step *core.Step) error {
-	if step.StartedAt.IsZero() {
-		return nil
-	}
-	c := &commit{step: *step, conv: t.conv, failed: true}
-	if err := t.keepSnapshots(ctx, tx, c); err != nil {
-		return err
-	}
-	*step = c.step
-	return nil
-}
+// contextOverflow is the type of the error of a run that does not fit the model's context window.
+const contextOverflow = "context_window_overflow"
 
 // runError words why a run failed as the contract does.
 func runError(end ending) *core.RunError {
 	var e *core.Error
 	r := &core.RunError{Type: "internal_error", Kind: core.KindOf(end.err), Message: end.err.Error(), Hint: core.HintOf(end.err)}
 	if errors.As(end.err, &e) && e.Provider {
-		r.Type = llmError(e.Kind)
-		if end.reason == core.StopInvalidResponse {
-			r.Type = "llm_empty_response"
+		r.Type = core.LLMErrorType(e.Kind)
+		if e.Kind == core.TooLong {
+			r.Type = contextOverflow
+		}
+		if end.reason == core.StopInvalidLLMResponse {
+			r.Type = core.LLMEmptyResponse
+		}
+		if errors.Is(end.err, errRunaway) {
+			r.Type = core.LLMRunaway
 		}
 	}
-	if errors.Is(end.err, core.ErrNoKey) {
-		r.Type = llmError(core.Unauthenticated)
+	var none noModelError
+	switch {
+	case errors.As(end.err, &none):
+		r.Type = "model_not_found"
+	case errors.Is(end.err, core.ErrNoKey):
+		r.Type = core.LLMErrorType(core.Unauthenticated)
 	}
-	if end.reason == core.StopOverflow {
-		r.Type = "context_window_overflow"
+	if end.reason == core.StopSystemPromptFull {
+		r.Type = contextOverflow
 	}
 	return r
-}
-
-// llmError words a provider's failure as the contract does.
-func llmError(kind core.Kind) string {
-	words := map[core.Kind]string{
-		core.Timeout: "llm_timeout", core.RateLimited: "llm_rate_limit", core.Unauthenticated: "llm_authentication",
-		core.Forbidden: "llm_authentication", core.NoCredit: "llm_insufficient_credits", core.Invalid: "llm_bad_request",
-		core.NotFound: "llm_bad_request", core.TooLong: "context_window_overflow",
-	}
-	if word, ok := words[kind]; ok {
-		return word
-	}
-	return "llm_error"
 }
 
 func stepError(err error) *core.StepError {

@@ -199,7 +199,8 @@ func (e *Engine) wholeRun(ctx context.Context, run core.Run, was *shown) ([]core
 			events = append(events, inputEvent(m))
 		}
 	}
-	msgs, err := e.cfg.Store.Messages().List(ctx, core.MessageFilter{Agent: run.Agent, Run: run.ID, IncludeErr: true}, core.Page{Limit: 100_000})
+	msgs, err := e.cfg.Store.Messages().
+		List(ctx, core.MessageFilter{Agent: run.Agent, Run: run.ID, IncludeErr: true}, core.Page{Limit: 100_000})
 	if err != nil {
 		return nil, err
 	}
@@ -248,7 +249,12 @@ type partKey struct {
 }
 
 func newShown() *shown {
-	return &shown{input: map[core.MessageID]bool{}, saved: map[core.MessageID]bool{}, text: map[partKey]string{}, calls: map[partKey]string{}}
+	return &shown{
+		input: map[core.MessageID]bool{},
+		saved: map[core.MessageID]bool{},
+		text:  map[partKey]string{},
+		calls: map[partKey]string{},
+	}
 }
 
 func (s *shown) add(ev core.Event) {

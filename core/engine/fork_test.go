@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"loci/core"
-	"loci/core/engine"
+	"loci/core/past"
 )
 
 // talkative is an agent with a past: edits, a note in its archive, a summary.
@@ -85,7 +85,7 @@ func TestAForkSharesTheWindowAndGoesItsOwnWay(t *testing.T) {
 	h, a := talkative(t)
 	conv := core.DefaultConversation(a.ID)
 	before, window := h.bytesOf(a), h.context(conv)
-	fork, err := h.engine.Fork(t.Context(), conv, "")
+	fork, err := h.past().Fork(t.Context(), conv, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestAForkAtAStepBeginsWithWhatThatStepWasSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.send(a, "later")
-	fork, err := h.engine.Fork(t.Context(), core.DefaultConversation(a.ID), step.ID)
+	fork, err := h.past().Fork(t.Context(), core.DefaultConversation(a.ID), step.ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,11 +140,22 @@ func TestACopyHoldsEqualContentsUnderNewIDs(t *testing.T) {
 			h, a := talkative(t)
 			ctx := t.Context()
 			before, window := h.bytesOf(a), h.context(core.DefaultConversation(a.ID))
-			made, err := h.engine.CopyAgent(ctx, a.ID, engine.CopyOptions{History: history})
+			made, err := h.past().CopyAgent(ctx, a.ID, past.CopyOptions{History: history})
 			if err != nil {
 				t.Fatal(err)
 			}
-			own := cmpopts.IgnoreFields(core.Agent{}, "ID", "Name", "Rev", "CreatedAt", "UpdatedAt", "MessageCount", "LastStopReason", "LastRunAt", "LastRunMillis")
+			own := cmpopts.IgnoreFields(
+				core.Agent{},
+				"ID",
+				"Name",
+				"Rev",
+				"CreatedAt",
+				"UpdatedAt",
+				"MessageCount",
+				"LastStopReason",
+				"LastRunAt",
+				"LastRunMillis",
+			)
 			from, err := h.store.Agents().Get(ctx, a.ID)
 			if diff := cmp.Diff(from, made, own, cmpopts.EquateEmpty()); diff != "" || err != nil {
 				t.Errorf("agent (-from +copy): %v\n%s", err, diff)
@@ -170,7 +181,7 @@ func TestACopyHoldsEqualContentsUnderNewIDs(t *testing.T) {
 			if h.bytesOf(a) != before {
 				t.Error("the copy changed what it was copied from")
 			}
-			again, err := h.engine.CopyAgent(ctx, a.ID, engine.CopyOptions{History: history})
+			again, err := h.past().CopyAgent(ctx, a.ID, past.CopyOptions{History: history})
 			if err != nil || again.Name == made.Name {
 				t.Errorf("another copy is named %q like the first, %v", again.Name, err)
 			}
@@ -201,7 +212,8 @@ func (h *house) notes(a core.Agent) (core.ArchiveID, []core.Passage) {
 	if err != nil || !ok {
 		h.t.Fatalf("archive of %s: %v, %v", a.Name, ok, err)
 	}
-	list, err := h.store.Passages().List(h.t.Context(), core.PassageFilter{Archives: []core.ArchiveID{archive.ID}}, core.Page{Limit: 10_000})
+	list, err := h.store.Passages().
+		List(h.t.Context(), core.PassageFilter{Archives: []core.ArchiveID{archive.ID}}, core.Page{Limit: 10_000})
 	if err != nil || len(list) != archive.Passages {
 		h.t.Fatalf("%d passages, %d counted, %v", len(list), archive.Passages, err)
 	}
@@ -212,7 +224,12 @@ func (h *house) sameNotes(a, b core.Agent) {
 	h.t.Helper()
 	one, from := h.notes(a)
 	other, to := h.notes(b)
-	if diff := cmp.Diff(from, to, cmpopts.IgnoreFields(core.Passage{}, "ID", "Archive", "Agent", "Step", "Seq")); diff != "" || one == other {
+	if diff := cmp.Diff(
+		from,
+		to,
+		cmpopts.IgnoreFields(core.Passage{}, "ID", "Archive", "Agent", "Step", "Seq"),
+	); diff != "" ||
+		one == other {
 		h.t.Errorf("passages (-from +copy), archives %s and %s:\n%s", one, other, diff)
 	}
 }
@@ -225,7 +242,7 @@ func TestASharedArchiveIsSharedByTheCopyToo(t *testing.T) {
 	if err := h.store.Archives().Attach(t.Context(), other.ID, archive); err != nil {
 		t.Fatal(err)
 	}
-	made, err := h.engine.CopyAgent(t.Context(), a.ID, engine.CopyOptions{Name: "Third"})
+	made, err := h.past().CopyAgent(t.Context(), a.ID, past.CopyOptions{Name: "Third"})
 	if err != nil || made.Name != "Third" {
 		t.Fatal(err)
 	}
@@ -254,11 +271,12 @@ func TestAnAgentIsForkedAsItWasAtAStep(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := h.bytesOf(a)
-	made, err := h.engine.CopyAgent(t.Context(), a.ID, engine.CopyOptions{History: true, Step: h.firstStep(run).ID})
+	made, err := h.past().CopyAgent(t.Context(), a.ID, past.CopyOptions{History: true, Step: h.firstStep(run).ID})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if made.System != a.System || len(made.Tools) != tools || h.block(made, "human").Value != value || h.block(made, "persona").Value != "persona value" {
+	if made.System != a.System || len(made.Tools) != tools || h.block(made, "human").Value != value ||
+		h.block(made, "persona").Value != "persona value" {
 		t.Errorf("made %+v with %+v", made, h.block(made, "human"))
 	}
 	if _, got := h.notes(made); len(got) != len(notes) {
@@ -275,7 +293,8 @@ func TestAnAgentIsForkedAsItWasAtAStep(t *testing.T) {
 		t.Errorf("the fork does not go on: %+v", run.Error)
 	}
 	req := h.model.sent()[len(h.model.sent())-1]
-	if !strings.HasPrefix(req.System, "You are a test.") || !slices.ContainsFunc(req.Messages, func(m core.ChatMessage) bool { return strings.HasSuffix(m.Text, "here") }) {
+	if !strings.HasPrefix(req.System, "You are a test.") ||
+		!slices.ContainsFunc(req.Messages, func(m core.ChatMessage) bool { return strings.HasSuffix(m.Text, "here") }) {
 		t.Errorf("it sent %q and %d messages", req.System, len(req.Messages))
 	}
 }
@@ -285,19 +304,19 @@ func TestCopiesOfWhatIsNotThereAreRefused(t *testing.T) {
 	h := open(t, func(int, core.ChatRequest) turn { return say("ok") })
 	a, b := h.agent(nil), h.agent(nil)
 	run, _ := h.send(b, "hi")
-	for name, o := range map[string]engine.CopyOptions{
+	for name, o := range map[string]past.CopyOptions{
 		"a step of another agent":         {Step: h.firstStep(run).ID},
 		"a conversation of another agent": {History: true, Conversation: core.DefaultConversation(b.ID)},
 		"a name that is none":             {Name: "a/b"},
 	} {
-		if _, err := h.engine.CopyAgent(t.Context(), a.ID, o); core.KindOf(err) != core.Invalid && core.KindOf(err) != core.NotFound {
+		if _, err := h.past().CopyAgent(t.Context(), a.ID, o); core.KindOf(err) != core.Invalid && core.KindOf(err) != core.NotFound {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if _, err := h.engine.CopyAgent(t.Context(), core.NewAgentID(), engine.CopyOptions{}); core.KindOf(err) != core.NotFound {
+	if _, err := h.past().CopyAgent(t.Context(), core.NewAgentID(), past.CopyOptions{}); core.KindOf(err) != core.NotFound {
 		t.Errorf("an unknown agent: %v", err)
 	}
-	if _, err := h.engine.Fork(t.Context(), core.NewConversationID(), ""); core.KindOf(err) != core.NotFound {
+	if _, err := h.past().Fork(t.Context(), core.NewConversationID(), ""); core.KindOf(err) != core.NotFound {
 		t.Errorf("an unknown conversation: %v", err)
 	}
 	if n, err := h.store.Agents().Count(t.Context(), core.AgentFilter{}); err != nil || n != 2 {

@@ -2,9 +2,11 @@ package engine
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"loci/core"
+	"loci/core/request"
 	"loci/core/rules"
 )
 
@@ -12,6 +14,7 @@ import (
 type pending struct {
 	call    core.ToolCall
 	tool    core.BoundTool
+	wrong   string // what it was called by, where that is no name
 	refusal string // why the gate refused it; empty: it runs
 	result  core.ToolResult
 	beat    bool // it asked for a heartbeat
@@ -29,7 +32,11 @@ func toolGate() gate { return gate{stageArguments, stageRules} }
 
 // stageArguments finds the tool and refuses arguments that are no JSON object.
 func stageArguments(t *turn, state *rules.State, p *pending) {
-	i := slices.IndexFunc(t.pinned.bound, func(b core.BoundTool) bool { return b.Info.Spec.Name == p.call.Name })
+	i := slices.IndexFunc(t.win.pinned.Bound, func(b core.BoundTool) bool { return b.Info.Spec.Name == p.call.Name })
+	if p.wrong != "" {
+		p.refusal = fmt.Sprintf("Error executing function %s: NameError: there is no tool %q", p.call.Name, p.wrong)
+		return
+	}
 	if i < 0 {
 		p.refusal = state.Check(p.call.Name)
 		if p.refusal == "" {
@@ -37,7 +44,7 @@ func stageArguments(t *turn, state *rules.State, p *pending) {
 		}
 		return
 	}
-	p.tool = t.pinned.bound[i]
+	p.tool = t.win.pinned.Bound[i]
 	if _, err := core.ParseArguments(p.call.Arguments); err != nil {
 		p.refusal = "Error executing function " + p.call.Name + ": ValueError: " + err.Error() + ". Call it again with one JSON object."
 	}
@@ -67,7 +74,7 @@ func stageRules(t *turn, state *rules.State, p *pending) {
 			}
 			args[k] = v
 		}
-		p.call.Arguments = mustJSON(args)
+		p.call.Arguments = request.JSON(args)
 	}
 }
 
@@ -87,7 +94,7 @@ func (g gate) pass(t *turn, state *rules.State, a *answer) []*pending {
 	var calls []*pending
 	m := core.Message{Content: a.content}
 	for _, c := range m.Calls() {
-		p := &pending{call: c, beat: a.heartbeat(c.ID)}
+		p := &pending{call: c, beat: a.heartbeat(c.ID), wrong: a.wrong(c.ID)}
 		for _, judge := range g {
 			if judge(t, state, p); p.refusal != "" {
 				break

@@ -19,7 +19,11 @@ type probe struct {
 }
 
 func (p *probe) Spec() core.ToolSpec {
-	return core.ToolSpec{Name: "probe", Description: "Notes that it ran.", Parameters: []byte(`{"type":"object","properties":{"x":{"type":"string"}}}`)}
+	return core.ToolSpec{
+		Name:        "probe",
+		Description: "Notes that it ran.",
+		Parameters:  []byte(`{"type":"object","properties":{"x":{"type":"string"}}}`),
+	}
 }
 
 func (p *probe) Call(_ context.Context, call core.ToolCall, _ core.ToolEnv) (core.ToolResult, error) {
@@ -53,28 +57,55 @@ func TestNoCallReachesItsToolPastTheGate(t *testing.T) {
 			answers: []turn{raw("probe", `["a"]`), raw("probe", `{"x":`)}, refused: []string{"not a JSON object", "not a JSON object"},
 		},
 		"a tool that waits for a person": {
-			rules: []core.ToolRule{{Type: core.RuleRequiresApproval, Tool: "probe"}}, answers: []turn{raw("probe", `{"x":"a"}`)}, refused: []string{"approval"},
+			rules: []core.ToolRule{
+				{Type: core.RuleRequiresApproval, Tool: "probe"},
+			},
+			answers: []turn{raw("probe", `{"x":"a"}`)},
+			refused: []string{"approval"},
 		},
 		"another tool than the first": {
-			rules: []core.ToolRule{{Type: core.RuleRunFirst, Tool: "conversation_search"}}, answers: []turn{raw("probe", `{}`)}, refused: []string{"must be called before"},
+			rules: []core.ToolRule{
+				{Type: core.RuleRunFirst, Tool: "conversation_search"},
+			},
+			answers: []turn{raw("probe", `{}`)},
+			refused: []string{"must be called before"},
 		},
 		"no child of the last call": {
-			rules:   []core.ToolRule{{Type: core.RuleConstrainChild, Tool: "conversation_search", Children: []string{"conversation_search"}}},
-			answers: []turn{calling("conversation_search", search), raw("probe", `{}`)}, refused: []string{"Cannot call probe"},
+			rules: []core.ToolRule{
+				{Type: core.RuleConstrainChild, Tool: "conversation_search", Children: []string{"conversation_search"}},
+			},
+			answers: []turn{calling("conversation_search", search), raw("probe", `{}`)},
+			refused: []string{"Cannot call probe"},
 		},
 		"more often than allowed": {
-			rules:   []core.ToolRule{{Type: core.RuleMaxCount, Tool: "probe", MaxCount: 1}},
-			answers: []turn{raw("probe", `{"x":"1"}`), raw("probe", `{"x":"2"}`)}, ran: []string{`{"x":"1"}`}, refused: []string{"Cannot call probe"},
+			rules: []core.ToolRule{{Type: core.RuleMaxCount, Tool: "probe", MaxCount: 1}},
+			answers: []turn{
+				raw("probe", `{"x":"1"}`),
+				raw("probe", `{"x":"2"}`),
+			},
+			ran:     []string{`{"x":"1"}`},
+			refused: []string{"Cannot call probe"},
 		},
 		"arguments that a rule fills in": {
-			rules: []core.ToolRule{{Type: core.RuleRunFirst, Tool: "probe", Args: map[string]any{"x": "ours"}}}, answers: []turn{raw("probe", `{"x":"the model's"}`)}, ran: []string{`{"x":"ours"}`},
+			rules: []core.ToolRule{
+				{Type: core.RuleRunFirst, Tool: "probe", Args: map[string]any{"x": "ours"}},
+			},
+			answers: []turn{raw("probe", `{"x":"the model's"}`)},
+			ran:     []string{`{"x":"ours"}`},
 		},
 		"an argument that the tool has not": {
-			rules: []core.ToolRule{{Type: core.RuleRunFirst, Tool: "probe", Args: map[string]any{"y": "ours"}}}, answers: []turn{raw("probe", `{}`)}, refused: []string{"does not have"},
+			rules: []core.ToolRule{
+				{Type: core.RuleRunFirst, Tool: "probe", Args: map[string]any{"y": "ours"}},
+			},
+			answers: []turn{raw("probe", `{}`)},
+			refused: []string{"does not have"},
 		},
 		"a refused call beside one that may run": {
-			rules:   []core.ToolRule{{Type: core.RuleRequiresApproval, Tool: "probe"}},
-			answers: []turn{calling("conversation_search", search, calling("probe", map[string]any{"x": "a"}))}, refused: []string{"approval"},
+			rules: []core.ToolRule{{Type: core.RuleRequiresApproval, Tool: "probe"}},
+			answers: []turn{
+				calling("conversation_search", search, calling("probe", map[string]any{"x": "a"})),
+			},
+			refused: []string{"approval"},
 		},
 	}
 	for name, c := range cases {
@@ -88,7 +119,10 @@ func TestNoCallReachesItsToolPastTheGate(t *testing.T) {
 					}
 					return say("done")
 				}, func(cfg *engine.Config) {
-					cfg.Tools = &box{cfg.Tools, core.BoundTool{Info: core.ToolInfo{ID: core.BuiltinToolID("probe"), Effect: effect, Spec: tool.Spec()}, Tool: tool}}
+					cfg.Tools = &box{
+						cfg.Tools,
+						core.BoundTool{Info: core.ToolInfo{ID: core.BuiltinToolID("probe"), Effect: effect, Spec: tool.Spec()}, Tool: tool},
+					}
 				})
 				a := h.agent(func(a *core.Agent) { a.ToolRules = c.rules }, "probe", "conversation_search")
 				run, events := h.send(a, "go")

@@ -12,6 +12,7 @@ import (
 
 	"loci/core"
 	"loci/core/engine"
+	"loci/core/past"
 	"loci/storage"
 	"loci/storage/storagetest"
 	"loci/tools"
@@ -23,6 +24,7 @@ type script struct {
 	answer   func(n int, req core.ChatRequest) turn
 	requests []core.ChatRequest
 	infos    map[core.Handle]core.ModelInfo
+	listed   []core.ModelInfo
 	missing  map[string]string // provider → the variable its key must come from
 	refused  int               // how often it was missing
 	asked    []string          // the addresses at which a model was asked for
@@ -49,7 +51,11 @@ func calling(name string, args any, more ...turn) turn {
 	raw, _ := json.Marshal(args)
 	t := turn{deltas: []core.Delta{{Call: &core.CallDelta{ID: "call_" + name, Name: name}}}}
 	half := len(raw) / 2
-	t.deltas = append(t.deltas, core.Delta{Call: &core.CallDelta{Arguments: string(raw[:half])}}, core.Delta{Call: &core.CallDelta{Arguments: string(raw[half:])}})
+	t.deltas = append(
+		t.deltas,
+		core.Delta{Call: &core.CallDelta{Arguments: string(raw[:half])}},
+		core.Delta{Call: &core.CallDelta{Arguments: string(raw[half:])}},
+	)
 	for i, m := range more {
 		for _, d := range m.deltas {
 			c := *d.Call
@@ -82,7 +88,7 @@ func (s *script) Chat(_ context.Context, h core.Handle, env core.Env) (core.Chat
 	return s, info, nil
 }
 
-func (s *script) List(context.Context, core.Env) ([]core.ModelInfo, error) { return nil, nil }
+func (s *script) List(context.Context, core.Env) ([]core.ModelInfo, error) { return s.listed, nil }
 
 func (s *script) Unbuilt(core.Env) []string { return nil }
 
@@ -188,8 +194,22 @@ type house struct {
 
 func open(tb testing.TB, answer func(n int, req core.ChatRequest) turn, change ...func(*engine.Config)) *house {
 	tb.Helper()
-	h := &house{t: tb, store: storagetest.OpenTest(tb), model: &script{answer: answer, infos: map[core.Handle]core.ModelInfo{}}, now: time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC)}
-	h.cfg = engine.Config{Store: h.store, Log: h.store.Events(), Models: h.model, Tools: tools.New(), Clock: h.clock, Grace: time.Millisecond, RecallWait: time.Minute}
+	h := &house{
+		t:     tb,
+		store: storagetest.OpenTest(tb),
+		model: &script{answer: answer, infos: map[core.Handle]core.ModelInfo{}},
+		now:   time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC),
+	}
+	h.cfg = engine.Config{
+		Store:      h.store,
+		Search:     storagetest.Search(h.store),
+		Log:        h.store.Events(),
+		Models:     h.model,
+		Tools:      tools.New(),
+		Clock:      h.clock,
+		Grace:      time.Millisecond,
+		RecallWait: time.Minute,
+	}
 	for _, c := range change {
 		c(&h.cfg)
 	}
@@ -235,7 +255,15 @@ func (h *house) agent(change func(*core.Agent), toolNames ...string) core.Agent 
 	if len(toolNames) == 0 {
 		toolNames = []string{"memory_insert", "memory_replace", "archival_memory_insert", "archival_memory_search", "conversation_search"}
 	}
-	a := core.Agent{ID: core.NewAgentID(), Name: "Ada", Type: core.AgentLettaV1, System: "You are a test.", Model: "openai/gpt-test", Timezone: "UTC", CreatedAt: h.clock()}
+	a := core.Agent{
+		ID:        core.NewAgentID(),
+		Name:      "Ada",
+		Type:      core.AgentLettaV1,
+		System:    "You are a test.",
+		Model:     "openai/gpt-test",
+		Timezone:  "UTC",
+		CreatedAt: h.clock(),
+	}
 	for _, n := range toolNames {
 		a.Tools = append(a.Tools, core.BuiltinToolID(n))
 	}
@@ -256,7 +284,7 @@ func (h *house) agent(change func(*core.Agent), toolNames ...string) core.Agent 
 				return err
 			}
 		}
-		return h.engine.Begin(ctx, tx, &core.Conversation{ID: core.DefaultConversation(a.ID), Agent: a.ID}, nil)
+		return h.engine.Prompts().Begin(ctx, tx, &core.Conversation{ID: core.DefaultConversation(a.ID), Agent: a.ID}, nil)
 	})
 	if err != nil {
 		h.t.Fatalf("make agent: %v", err)
@@ -265,7 +293,25 @@ func (h *house) agent(change func(*core.Agent), toolNames ...string) core.Agent 
 }
 
 func (h *house) request(a core.Agent, text string) engine.Request {
-	return engine.Request{Agent: a.ID, Queue: true, Input: []engine.Input{{Role: core.RoleUser, Text: text}}, Client: core.Client{Kind: core.ClientAPI}, Config: core.RunConfig{Speak: core.DefaultSpeak}}
+	return engine.Request{
+		Agent:  a.ID,
+		Queue:  true,
+		Input:  []engine.Input{{Role: core.RoleUser, Text: text}},
+		Client: core.Client{Kind: core.ClientAPI},
+		Config: core.RunConfig{Speak: core.DefaultSpeak},
+	}
+}
+
+// past goes back to what was.
+func (h *house) past() *past.Past {
+	return past.New(h.store, h.engine.Prompts(), h.engine, h.clock)
+}
+
+// reset empties a conversation.
+func (h *house) reset(conv core.ConversationID, boot bool) error {
+	return h.engine.Exclusive(h.t.Context(), conv, func(ctx context.Context, tx core.Store) error {
+		return h.engine.Prompts().Reset(ctx, tx, conv, boot)
+	})
 }
 
 // send submits a message and returns the finished run with its events.
@@ -314,7 +360,8 @@ func (h *house) log(id core.RunID) []core.Event {
 // list returns the visible messages of the agent's default conversation, oldest first.
 func (h *house) list(a core.Agent) []core.Message {
 	h.t.Helper()
-	msgs, err := h.store.Messages().List(h.t.Context(), core.MessageFilter{Agent: a.ID, Conversation: core.DefaultConversation(a.ID)}, core.Page{Limit: 10_000})
+	msgs, err := h.store.Messages().
+		List(h.t.Context(), core.MessageFilter{Agent: a.ID, Conversation: core.DefaultConversation(a.ID)}, core.Page{Limit: 10_000})
 	if err != nil {
 		h.t.Fatalf("list: %v", err)
 	}

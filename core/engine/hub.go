@@ -8,13 +8,6 @@ import (
 	"loci/core"
 )
 
-// Change is a hint that something changed. Hints are lossy and coalesced: they are never the source of truth.
-type Change struct {
-	Agent        core.AgentID
-	Conversation core.ConversationID
-	Run          core.RunID
-}
-
 // maxHints bounds what a slow listener may have pending; beyond it the oldest hint of another agent is lost.
 const maxHints = 256
 
@@ -26,7 +19,7 @@ type hub struct {
 }
 
 type listener struct {
-	pending map[Change]struct{}
+	pending map[core.Change]struct{}
 	wake    chan struct{}
 }
 
@@ -57,7 +50,7 @@ func (h *hub) changed(run core.RunID) {
 }
 
 // announce gives a hint to every listener.
-func (h *hub) announce(c Change) {
+func (h *hub) announce(c core.Change) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for l := range h.listeners {
@@ -72,12 +65,12 @@ func (h *hub) announce(c Change) {
 }
 
 // Announce adds a hint, for changes made outside of runs.
-func (e *Engine) Announce(c Change) { e.hub.announce(c) }
+func (e *Engine) Announce(c core.Change) { e.hub.announce(c) }
 
 // Changes yields hints until ctx ends.
-func (e *Engine) Changes(ctx context.Context) iter.Seq[Change] {
-	return func(yield func(Change) bool) {
-		l := &listener{pending: map[Change]struct{}{}, wake: make(chan struct{}, 1)}
+func (e *Engine) Changes(ctx context.Context) iter.Seq[core.Change] {
+	return func(yield func(core.Change) bool) {
+		l := &listener{pending: map[core.Change]struct{}{}, wake: make(chan struct{}, 1)}
 		e.hub.mu.Lock()
 		e.hub.listeners[l] = struct{}{}
 		e.hub.mu.Unlock()
@@ -94,7 +87,7 @@ func (e *Engine) Changes(ctx context.Context) iter.Seq[Change] {
 			}
 			e.hub.mu.Lock()
 			batch := l.pending
-			l.pending = map[Change]struct{}{}
+			l.pending = map[core.Change]struct{}{}
 			e.hub.mu.Unlock()
 			for c := range batch {
 				if !yield(c) {

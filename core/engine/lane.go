@@ -24,13 +24,15 @@ type job struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	done   chan struct{} // closed when the run is over, or left for the next start by a shutdown
+	over   chan struct{} // closed before, when the end is a fact and the window is still made smaller
 	seq    int64         // of the last event appended
 	step   *core.Step    // step 1, when it was recorded as pending at acceptance
 	resume bool          // taken up after a restart
 }
 
-// enter returns the lane of a conversation with its accept token taken; leave gives it back.
-func (e *Engine) enter(ctx context.Context, conv core.ConversationID) (*lane, error) {
+// enter returns the lane of a conversation with its accept token taken; leave gives it back. behind says that the caller
+// may take a place behind a run that is over but for its window.
+func (e *Engine) enter(ctx context.Context, conv core.ConversationID, behind bool) (*lane, error) {
 	if err := e.loud(ctx); err != nil {
 		return nil, err
 	}
@@ -43,7 +45,7 @@ func (e *Engine) enter(ctx context.Context, conv core.ConversationID) (*lane, er
 	e.mu.Unlock()
 	select {
 	case l.accept <- struct{}{}:
-		if err := e.letPass(ctx, l); err != nil {
+		if err := e.letPass(ctx, l, behind); err != nil {
 			e.leave(conv, l)
 			return nil, err
 		}
@@ -57,9 +59,9 @@ func (e *Engine) enter(ctx context.Context, conv core.ConversationID) (*lane, er
 	}
 }
 
-// letPass waits for a run whose end is a fact already but that has not left its lane: who read the fact is to meet no
-// conflict with it.
-func (e *Engine) letPass(ctx context.Context, l *lane) error {
+// letPass waits for a run whose end is a fact already but that has not left its lane, so that a caller that has just seen
+// the run finish doesn't get Busy. One that may wait behind it need not.
+func (e *Engine) letPass(ctx context.Context, l *lane, behind bool) error {
 	e.mu.Lock()
 	j := l.current
 	e.mu.Unlock()
@@ -70,11 +72,27 @@ func (e *Engine) letPass(ctx context.Context, l *lane) error {
 	if err != nil || !run.Status.Final() {
 		return err
 	}
+	var over chan struct{}
+	if behind {
+		over = j.over
+	}
 	select {
 	case <-j.done:
 		return nil
+	case <-over:
+		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	}
+}
+
+// isOver reports whether a job's run is over but for its window.
+func (j *job) isOver() bool {
+	select {
+	case <-j.over:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -103,7 +121,7 @@ func (e *Engine) dropLocked(conv core.ConversationID, l *lane) {
 }
 
 // work executes the lane's runs until none is left, or another goroutine has taken the lane over: the lane is free before
-// the end of a run is announced, so that who saw the end meets no conflict.
+// the end of a run is announced, so that a caller that has just seen the end doesn't get Busy.
 func (e *Engine) work(conv core.ConversationID, l *lane) {
 	for {
 		e.mu.Lock()
@@ -125,16 +143,16 @@ func (e *Engine) work(conv core.ConversationID, l *lane) {
 	}
 }
 
-// announceEnd appends the last events of a run, takes it out of the registry and tells who waits for it.
+// announceEnd appends the last events of a run, takes it out of the registry and wakes whoever waits for it.
 func (e *Engine) announceEnd(j *job, last []core.Event) {
 	e.appendEvents(j, last)
 	e.mu.Lock()
 	e.forgetLocked(j)
 	e.mu.Unlock()
-	e.hub.announce(Change{Agent: j.run.Agent, Conversation: j.run.Conversation, Run: j.run.ID})
+	e.hub.announce(core.Change{Agent: j.run.Agent, Conversation: j.run.Conversation, Run: j.run.ID})
 }
 
-// forgetLocked takes a run that is over out of the registry and tells who waits for it.
+// forgetLocked takes a run that is over out of the registry and wakes whoever waits for it.
 func (e *Engine) forgetLocked(j *job) {
 	delete(e.active, j.run.ID)
 	e.lessLocked()
@@ -228,7 +246,7 @@ func (e *Engine) Exclusive(ctx context.Context, conv core.ConversationID, fn fun
 
 // hold keeps a lane from working until letGo; it is Busy while a run is active.
 func (e *Engine) hold(ctx context.Context, conv core.ConversationID) (*lane, error) {
-	l, err := e.enter(ctx, conv)
+	l, err := e.enter(ctx, conv, false)
 	if err != nil {
 		return nil, err
 	}
@@ -270,7 +288,11 @@ func busy(l *lane) error {
 	case len(l.queue) > 0:
 		id = l.queue[0].run.ID
 	}
-	err := core.E(core.Busy, "Cannot send a new message: Another request (run_id=%s) is currently being processed for this conversation. Please wait for it to complete.", id)
+	err := core.E(
+		core.Busy,
+		"Cannot send a new message: Another request (run_id=%s) is currently being processed for this conversation. Please wait for it to complete.",
+		id,
+	)
 	err.Run = id
 	return err
 }

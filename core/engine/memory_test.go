@@ -139,7 +139,11 @@ func TestEveryStepIsReproducedExactly(t *testing.T) {
 		case last.Role == core.ChatTool || n%3 == 0:
 			return say(strings.Repeat(fmt.Sprint("words ", n, " "), 60))
 		case n%3 == 1:
-			return calling("memory_insert", map[string]any{"label": "human", "new_string": fmt.Sprint("fact ", n)}, calling("conversation_search", map[string]any{"query": "words"}))
+			return calling(
+				"memory_insert",
+				map[string]any{"label": "human", "new_string": fmt.Sprint("fact ", n)},
+				calling("conversation_search", map[string]any{"query": "words"}),
+			)
 		}
 		return calling("archival_memory_search", map[string]any{"query": "nothing"})
 	})
@@ -182,7 +186,7 @@ func TestEveryStepIsReproducedExactly(t *testing.T) {
 	}
 	evicted, remembered := false, false
 	for i, s := range steps {
-		again, err := h.engine.Reproduce(t.Context(), s.ID)
+		again, err := h.past().Reproduce(t.Context(), s.ID)
 		if err != nil {
 			t.Fatalf("step %d: %v", i, err)
 		}
@@ -255,8 +259,8 @@ func TestWhatIsSentAlwaysFits(t *testing.T) {
 	if got := len(h.list(a)); got < 160 {
 		t.Errorf("%d messages listed: what left the window must stay in the history", got)
 	}
-	hits, err := h.store.Messages().Match(t.Context(), core.SearchQuery{Text: "input 1"}, core.MessageFilter{Agent: a.ID})
-	if err != nil || len(hits) == 0 {
+	found, err := h.cfg.Search.Messages(t.Context(), core.SearchQuery{Text: "input 1"}, core.MessageFilter{Agent: a.ID})
+	if err != nil || len(found.Hits) == 0 {
 		t.Errorf("what left is not found: %v", err)
 	}
 }
@@ -282,7 +286,7 @@ func TestAPromptThatAloneDoesNotFitIsItsOwnError(t *testing.T) {
 	h.model.infos["openai/gpt-test"] = core.ModelInfo{ContextWindow: 1000, Tools: true}
 	a := h.agent(func(a *core.Agent) { a.System = strings.Repeat("very long ", 2000) })
 	run, _ := h.send(a, "hi")
-	if run.StopReason != core.StopOverflow || len(h.model.sent()) != 0 {
+	if run.StopReason != core.StopSystemPromptFull || len(h.model.sent()) != 0 {
 		t.Errorf("run %s, %d requests", run.StopReason, len(h.model.sent()))
 	}
 }
@@ -294,10 +298,10 @@ func TestAPromptThatDoesNotFitIsMendedByAShorterBlockAtOnce(t *testing.T) {
 	a := h.agent(nil)
 	h.send(a, "hi")
 	h.edit(a, "human", strings.Repeat("very long ", 2000))
-	if _, err := h.engine.Recompile(t.Context(), core.DefaultConversation(a.ID), false); err != nil {
+	if _, err := h.engine.Prompts().Recompile(t.Context(), core.DefaultConversation(a.ID), false); err != nil {
 		t.Fatal(err)
 	}
-	if run, _ := h.send(a, "hi"); run.StopReason != core.StopOverflow {
+	if run, _ := h.send(a, "hi"); run.StopReason != core.StopSystemPromptFull {
 		t.Fatalf("run %s: the test does not cover it", run.StopReason)
 	}
 	h.edit(a, "human", "short")
@@ -387,11 +391,20 @@ func TestALegacyAgentSpeaksThroughATool(t *testing.T) {
 			panic("a call was not forced")
 		}
 		if n == 0 {
-			return calling("memory_insert", map[string]any{"thinking": "I note it.", "label": "human", "new_string": "Ada", "request_heartbeat": true})
+			return calling(
+				"memory_insert",
+				map[string]any{"thinking": "I note it.", "label": "human", "new_string": "Ada", "request_heartbeat": true},
+			)
 		}
 		return calling("send_message", map[string]any{"thinking": "I greet \"her\".", "message": "Héllo Ada\n— welcome"})
 	})
-	a := h.agent(func(a *core.Agent) { a.Type = core.AgentMemGPTV2 }, "send_message", "memory_insert", "memory_replace", "conversation_search")
+	a := h.agent(
+		func(a *core.Agent) { a.Type = core.AgentMemGPTV2 },
+		"send_message",
+		"memory_insert",
+		"memory_replace",
+		"conversation_search",
+	)
 	run, events := h.send(a, "I am Ada")
 	if run.Status != core.RunCompleted || run.StopReason != core.StopEndTurn {
 		t.Fatalf("run %s %s %+v", run.Status, run.StopReason, run.Error)
@@ -524,7 +537,8 @@ func TestTheDateIsToldOnceAndStays(t *testing.T) {
 	if !strings.HasPrefix(first, "[Friday 2026-11-20 10:00 CET") || !strings.Contains(first, "/home/ada/compilers") {
 		t.Errorf("first message %q", first)
 	}
-	if !strings.HasPrefix(second, "[Monday 2026-11-23 10:00 CET") || !strings.Contains(second, "3 days") || strings.Contains(second, "/home/ada") {
+	if !strings.HasPrefix(second, "[Monday 2026-11-23 10:00 CET") || !strings.Contains(second, "3 days") ||
+		strings.Contains(second, "/home/ada") {
 		t.Errorf("second message %q", second)
 	}
 	if first != reqs[0].Messages[0].Text {
@@ -543,7 +557,10 @@ func TestSharedBlocksLoseNothingBetweenTwoAgents(t *testing.T) {
 		if req.Messages[len(req.Messages)-1].Role == core.ChatTool {
 			return say("ok")
 		}
-		return calling("memory_insert", map[string]any{"label": "human", "new_string": "line of " + req.CacheKey[:12] + fmt.Sprint(" ", len(req.Messages))})
+		return calling(
+			"memory_insert",
+			map[string]any{"label": "human", "new_string": "line of " + req.CacheKey[:12] + fmt.Sprint(" ", len(req.Messages))},
+		)
 	})
 	a, b := h.agent(nil), h.agent(nil)
 	if err := h.store.Tx(t.Context(), func(ctx context.Context, tx core.Store) error {

@@ -6,6 +6,7 @@ import (
 	"loci/core"
 	"loci/core/compact"
 	"loci/core/memory"
+	"loci/core/request"
 )
 
 // Overview is the use of a context window by the next request, in estimated tokens: what is sent beside new input. The
@@ -33,11 +34,11 @@ func (e *Engine) Overview(ctx context.Context, conv core.ConversationID, env cor
 		return Overview{}, err
 	}
 	o := Overview{
-		Window: windowOf(&t.agent, t.choice.Info), SystemText: t.pinned.system,
-		MessageCount: t.conv.MessageCount, PassageCount: t.agent.PassageCount,
+		Window: request.WindowOf(&t.agent, t.choice.Info), SystemText: t.win.pinned.System,
+		MessageCount: t.win.conv.MessageCount, PassageCount: t.agent.PassageCount,
 	}
 	if t.choice.Info.Tools {
-		o.ToolSpecs = t.pinned.tools
+		o.ToolSpecs = t.win.pinned.Tools
 	}
 	o.measure(t)
 	if o.Context, err = e.cfg.Store.Messages().Context(ctx, conv); err != nil {
@@ -49,7 +50,7 @@ func (e *Engine) Overview(ctx context.Context, conv core.ConversationID, env cor
 // forecast readies a turn as the next run would, and changes nothing. A model that cannot be reached is taken for one that
 // calls tools.
 func (t *turn) forecast(ctx context.Context) error {
-	choice, err := t.e.Choose(ctx, t.agent, t.override(), t.env)
+	choice, err := t.chooser().choose(ctx)
 	if err != nil {
 		choice = Choice{Info: core.ModelInfo{Tools: true}}
 	}
@@ -59,18 +60,18 @@ func (t *turn) forecast(ctx context.Context) error {
 
 // measure counts the parts.
 func (o *Overview) measure(t *turn) {
-	s := memory.Cut(t.agent.System, t.pinned.system)
+	s := memory.Cut(t.agent.System, t.win.pinned.System)
 	o.MemoryText, o.DirectoriesText, o.RulesText, o.Stored = s.Blocks, s.Directories, s.Rules, s.Facts
 	parts := []*int{&o.Memory, &o.Directories, &o.Rules, &o.Facts}
-	o.System = core.EstimateTokens(t.pinned.system)
+	o.System = core.EstimateTokens(t.win.pinned.System)
 	for i, text := range []string{s.Blocks, s.Directories, s.Rules, s.Facts} {
 		*parts[i] = min(core.EstimateTokens(text), o.System) // each is rounded up, and together they are no more than the whole
 		o.System -= *parts[i]
 	}
-	o.Current = t.fixedTokens() + tokensOfRows(t.rows)
-	o.Tools = t.fixedTokens() - core.EstimateTokens(t.pinned.system)
-	for i := range t.rows {
-		m, tokens := &t.rows[i].Message, tokensInContext(&t.rows[i])
+	o.Current = t.win.fixedTokens() + request.TokensOfRows(t.win.rows)
+	o.Tools = t.win.fixedTokens() - core.EstimateTokens(t.win.pinned.System)
+	for i := range t.win.rows {
+		m, tokens := &t.win.rows[i].Message, request.TokensInContext(&t.win.rows[i])
 		if m.Role != core.RoleSummary {
 			o.Messages += tokens
 			continue

@@ -64,7 +64,10 @@ func TestTheOverviewIsOfTheRequestThatIsSent(t *testing.T) {
 				if shrunk == 0 || hidden == 0 {
 					t.Errorf("%d compactions, %d hidden records: the test does not cover it", shrunk, hidden)
 				}
-				if last := h.overview(a); (last.Summary > 0) != (mode != compact.Evict) || (last.Tools > 0) != tools || last.Memory == 0 || last.Facts == 0 {
+				if last := h.overview(
+					a,
+				); (last.Summary > 0) != (mode != compact.Evict) || (last.Tools > 0) != tools || last.Memory == 0 ||
+					last.Facts == 0 {
 					t.Errorf("at last %+v", last)
 				}
 			})

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"slices"
 
 	"loci/core"
 )
@@ -60,7 +59,8 @@ func notQuiet(run core.RunID) error {
 	if run == "" {
 		return core.E(core.Busy, "an agent is being copied, and this needs that to rest").WithHint("wait for it, then try again")
 	}
-	err := core.E(core.Busy, "run %s is under way, and this needs all of them to rest", run).WithHint("wait for it, or cancel it: loci runs cancel %s", run)
+	err := core.E(core.Busy, "run %s is under way, and this needs all of them to rest", run).
+		WithHint("wait for it, or cancel it: loci runs cancel %s", run)
 	err.Run = run
 	return err
 }
@@ -100,8 +100,8 @@ func (e *Engine) loud(ctx context.Context) error {
 	}
 }
 
-// busily says that texts are read and written again until done is called; Quiet waits for it.
-func (e *Engine) busily(ctx context.Context) (done func(), err error) {
+// Busily says that texts are read and written again until done is called; Quiet waits for it.
+func (e *Engine) Busily(ctx context.Context) (done func(), err error) {
 	if err := e.loud(ctx); err != nil {
 		return nil, err
 	}
@@ -121,33 +121,4 @@ func (e *Engine) lessLocked() {
 		close(e.emptied)
 		e.emptied = nil
 	}
-}
-
-// Redacted reports whether a text of what a step sent was forgotten since: Reproduce returns what is left.
-func (e *Engine) Redacted(ctx context.Context, id core.StepID) (bool, error) {
-	s := e.cfg.Store
-	step, err := s.Steps().Get(ctx, id)
-	if err != nil {
-		return false, err
-	}
-	at, err := s.Snapshots().RedactedAt(ctx, step.SystemHash, step.ToolsHash, step.AgentHash)
-	if err != nil || at.After(step.CreatedAt) {
-		return err == nil, err
-	}
-	rows, err := s.Messages().ContextAt(ctx, step.Conversation, step.SentRev)
-	if err != nil {
-		return false, err
-	}
-	if step.WithInput {
-		run, err := s.Runs().Get(ctx, step.Run)
-		if err != nil {
-			return false, err
-		}
-		for _, m := range run.Input {
-			rows = append(rows, core.InContext{Row: core.ContextRow{Position: 1}, Message: m})
-		}
-	}
-	return slices.ContainsFunc(rows, func(r core.InContext) bool { // message 0 is not what is sent
-		return r.Message.RedactedAt.After(step.CreatedAt) && r.Row.Position > 0
-	}), nil
 }

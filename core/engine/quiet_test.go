@@ -9,6 +9,8 @@ import (
 
 	"loci/core"
 	"loci/core/engine"
+	"loci/core/past"
+	"loci/storage/forget"
 )
 
 func TestQuietIsBusyWhileARunDoesNotEnd(t *testing.T) {
@@ -114,7 +116,7 @@ func TestAfterForgettingTheNextRequestHoldsNothingOfIt(t *testing.T) {
 	}
 	prefix := last.Prefix
 	err := h.engine.Quiet(t.Context(), func(ctx context.Context) error {
-		_, err := h.store.Forget(ctx, core.ForgetQuery{Text: "Ada Zanzibarowitz"})
+		_, err := forget.New(h.store, nil, nil).Forget(ctx, core.ForgetQuery{Text: "Ada Zanzibarowitz"})
 		return err
 	})
 	if err != nil {
@@ -147,11 +149,11 @@ func TestAfterForgettingTheNextRequestHoldsNothingOfIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, s := range steps {
-		req, err := h.engine.Reproduce(t.Context(), s.ID)
+		req, err := h.past().Reproduce(t.Context(), s.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if redacted, err := h.engine.Redacted(t.Context(), s.ID); err != nil || !redacted {
+		if redacted, err := h.past().Redacted(t.Context(), s.ID); err != nil || !redacted {
 			t.Errorf("step %d is not told as redacted: %v", s.Number, err)
 		}
 		for _, m := range req.Messages {
@@ -164,7 +166,7 @@ func TestAfterForgettingTheNextRequestHoldsNothingOfIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if redacted, err := h.engine.Redacted(t.Context(), after[0].ID); err != nil || redacted { // it was sent the mark
+	if redacted, err := h.past().Redacted(t.Context(), after[0].ID); err != nil || redacted { // it was sent the mark
 		t.Errorf("the step after it: redacted %v, %v", redacted, err)
 	}
 }
@@ -181,7 +183,7 @@ func TestQuietIsBusyWhileAnAgentIsCopied(t *testing.T) {
 		quiet = copying.Quiet(ctx, func(context.Context) error { return nil })
 	}}
 	copying = engine.New(cfg)
-	if _, err := copying.CopyAgent(t.Context(), a.ID, engine.CopyOptions{}); err != nil {
+	if _, err := past.New(cfg.Store, copying.Prompts(), copying, h.clock).CopyAgent(t.Context(), a.ID, past.CopyOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if core.KindOf(quiet) != core.Busy || !strings.Contains(quiet.Error(), "copied") {

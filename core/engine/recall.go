@@ -2,12 +2,15 @@ package engine
 
 import (
 	"context"
+	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"loci/core"
 	"loci/core/memory"
 	"loci/core/recall"
+	"loci/core/request"
 	"loci/core/search"
 )
 
@@ -26,36 +29,44 @@ const (
 // NoticeRecalled tells of what was recalled.
 const NoticeRecalled = "recalled"
 
-// recall lets what the agent's memory holds on the newest user message join the turn, as one hidden record that is stored
-// with the input. It looks at what was stored before the input. A search that fails or is late costs the record, never
-// the turn.
-func (t *turn) recall(ctx context.Context) {
-	tokens, query := t.recallTokens(), t.recallQuery()
+// recaller finds what an agent's memory holds on what is said to it.
+type recaller struct {
+	search core.Searcher
+	clock  func() time.Time
+	wait   time.Duration
+	group  *sync.WaitGroup // counts the searches, which may outlast the wait
+	logger *slog.Logger
+}
+
+// record is what the agent's memory, this archive of it too, holds on the newest user message, as one hidden record that
+// is stored with the input; nil: nothing. It looks at what was stored before the input. A search that fails or is late
+// costs the record, never the turn.
+func (r *recaller) record(ctx context.Context, w *window, archive core.ArchiveID) *core.Message {
+	tokens, query := recallTokens(w), recallQuery(w.run)
 	if tokens < core.MinRecall || query == "" {
-		return
+		return nil
 	}
-	zone := t.zone()
-	today := t.e.cfg.Clock().In(zone)
+	zone := zoneOf(w.run, w.agent)
+	today := r.clock().In(zone)
 	if q := search.Analyse(query, search.DayOf(today)); q.Empty() {
-		return // nothing in it to recall by
+		return nil // nothing in it to recall by
 	}
-	held := t.held()
-	found, err := t.remembered(ctx, core.SearchQuery{
+	held := w.held()
+	found, err := r.remembered(ctx, w.agent.ID, archive, core.SearchQuery{
 		Text: query, Limit: recallHits + tokens/recallEach, Bare: true, Skip: held.IDs(), Today: today,
 	})
 	if err != nil {
-		t.e.cfg.Logger.DebugContext(ctx, "a search for what to recall failed or was late", logRun(t.run.ID), logErr(err))
+		r.logger.DebugContext(ctx, "a search for what to recall failed or was late", logRun(w.run.ID), logErr(err))
 	}
-	chosen := recall.Choose(query, found, held, tokens-messageOverhead, zone)
+	chosen := recall.Choose(query, found, held, tokens-request.MessageOverhead, zone)
 	if len(chosen) == 0 {
-		return
+		return nil
 	}
-	record := t.hidden(core.HiddenRecall, recall.Record(chosen, zone))
+	record := w.hidden(core.HiddenRecall, recall.Record(chosen, zone))
 	for i := range chosen {
 		record.Recalled = append(record.Recalled, chosen[i].ID)
 	}
-	t.input = append(t.input, record)
-	t.emit(core.Event{Body: Recalled(record)})
+	return record
 }
 
 // Recalled tells of a record of what was recalled.
@@ -66,22 +77,22 @@ func Recalled(record *core.Message) core.Notice {
 
 // recallTokens is how many tokens may be recalled: the agent's setting, and never so many that something must leave the
 // window for them.
-func (t *turn) recallTokens() int {
-	if t.agent.Recall <= 0 {
+func recallTokens(w *window) int {
+	if w.agent.Recall <= 0 {
 		return 0
 	}
-	room := t.room()
-	free := room - tokensOfRows(t.rows)
-	for _, m := range t.pendingInput() {
+	room := w.room()
+	free := room - request.TokensOfRows(w.rows)
+	for _, m := range w.pendingInput() {
 		free -= m.Tokens
 	}
-	return min(t.agent.Recall, int(float64(room)*recallShare), free)
+	return min(w.agent.Recall, int(float64(room)*recallShare), free)
 }
 
 // recallQuery is what the newest user message says; empty where no person or program spoke, but this one.
-func (t *turn) recallQuery() string {
-	for i := len(t.run.Input) - 1; i >= 0; i-- {
-		m := &t.run.Input[i]
+func recallQuery(run *core.Run) string {
+	for i := len(run.Input) - 1; i >= 0; i-- {
+		m := &run.Input[i]
 		if m.Hidden != core.NotHidden || m.Role != core.RoleUser {
 			continue
 		}
@@ -99,57 +110,56 @@ func (t *turn) recallQuery() string {
 }
 
 // held is what the window has already: its messages, what was recalled before, what tools were given and gave back.
-func (t *turn) held() *recall.Window {
-	w := &recall.Window{}
-	w.Add("", t.pinned.system)
+func (w *window) held() *recall.Window {
+	held := &recall.Window{}
+	held.Add("", w.pinned.System)
 	add := func(m *core.Message, cut int) {
 		for _, id := range m.Recalled {
-			w.Add(id, "")
+			held.Add(id, "")
 		}
-		w.Add(string(m.ID), cutText(m.PlainText(), cut))
+		held.Add(string(m.ID), request.Cut(m.PlainText(), cut))
 		for _, c := range m.Calls() {
-			w.Add("", c.Arguments)
+			held.Add("", c.Arguments)
 		}
 		for _, r := range m.Returns {
-			w.Add("", cutText(r.Text, cut))
+			held.Add("", request.Cut(r.Text, cut))
 		}
 	}
-	for i := range t.rows {
-		add(&t.rows[i].Message, t.rows[i].Row.CutTo)
+	for i := range w.rows {
+		add(&w.rows[i].Message, w.rows[i].Row.CutTo)
 	}
-	for _, m := range t.pendingInput() {
-		add(m, t.cutTo[m.ID])
+	for _, m := range w.pendingInput() {
+		add(m, w.cutTo[m.ID])
 	}
-	return w
+	return held
 }
 
 // remembered searches the agent's archive and all that was said with it, side by side. It returns what there is when its
 // time is over, whatever the searches do; they end with it, and the engine waits for them at its end.
-func (t *turn) remembered(ctx context.Context, q core.SearchQuery) ([]recall.Text, error) {
-	ctx, cancel := context.WithTimeout(ctx, t.e.cfg.RecallWait)
+func (r *recaller) remembered(ctx context.Context, agent core.AgentID, archive core.ArchiveID, q core.SearchQuery) ([]recall.Text, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.wait)
 	defer cancel()
 	type result struct {
 		texts []recall.Text
 		err   error
 	}
 	results := make(chan result, 2)
-	e, agent, archive := t.e, t.agent.ID, t.archive
-	e.wg.Go(func() {
-		texts, err := e.recallNotes(ctx, q, archive)
+	r.group.Go(func() {
+		texts, err := r.notes(ctx, q, archive)
 		results <- result{texts, err}
 	})
-	e.wg.Go(func() {
-		texts, err := e.recallSaid(ctx, q, agent)
+	r.group.Go(func() {
+		texts, err := r.said(ctx, q, agent)
 		results <- result{texts, err}
 	})
 	var found []recall.Text
 	var failed error
 	for range cap(results) {
 		select {
-		case r := <-results:
-			found = append(found, r.texts...)
-			if r.err != nil {
-				failed = r.err
+		case got := <-results:
+			found = append(found, got.texts...)
+			if got.err != nil {
+				failed = got.err
 			}
 		case <-ctx.Done():
 			return found, context.Cause(ctx)
@@ -158,29 +168,29 @@ func (t *turn) remembered(ctx context.Context, q core.SearchQuery) ([]recall.Tex
 	return found, failed
 }
 
-func (e *Engine) recallNotes(ctx context.Context, q core.SearchQuery, archive core.ArchiveID) ([]recall.Text, error) {
+func (r *recaller) notes(ctx context.Context, q core.SearchQuery, archive core.ArchiveID) ([]recall.Text, error) {
 	if archive == "" {
 		return nil, nil
 	}
-	hits, err := e.cfg.Store.Passages().Match(ctx, q, core.PassageFilter{Archives: []core.ArchiveID{archive}})
+	found, err := r.search.Passages(ctx, q, core.PassageFilter{Archives: []core.ArchiveID{archive}})
 	if err != nil {
 		return nil, err
 	}
-	texts := make([]recall.Text, len(hits))
-	for i, h := range hits {
+	texts := make([]recall.Text, len(found.Hits))
+	for i, h := range found.Hits {
 		p := &h.Passage
 		texts[i] = recall.Text{ID: string(p.ID), At: p.CreatedAt, Text: p.Text, Tags: p.Tags, Score: h.Score, Why: h.Why}
 	}
 	return texts, nil
 }
 
-func (e *Engine) recallSaid(ctx context.Context, q core.SearchQuery, agent core.AgentID) ([]recall.Text, error) {
-	hits, err := e.cfg.Store.Messages().Match(ctx, q, core.MessageFilter{Agent: agent, Roles: []core.Role{core.RoleUser, core.RoleAssistant}})
+func (r *recaller) said(ctx context.Context, q core.SearchQuery, agent core.AgentID) ([]recall.Text, error) {
+	found, err := r.search.Messages(ctx, q, core.MessageFilter{Agent: agent, Roles: []core.Role{core.RoleUser, core.RoleAssistant}})
 	if err != nil {
 		return nil, err
 	}
-	texts := make([]recall.Text, 0, len(hits))
-	for _, h := range hits {
+	texts := make([]recall.Text, 0, len(found.Hits))
+	for _, h := range found.Hits {
 		m := &h.Message
 		said := strings.TrimSpace(m.Said())
 		if said == "" || m.Role == core.RoleUser && memory.IsPacked(said) {

@@ -14,11 +14,37 @@ import (
 func BenchmarkRecall(b *testing.B) {
 	h := open(b, func(int, core.ChatRequest) turn { return say("ok") })
 	h.model.infos["openai/gpt-test"] = core.ModelInfo{ContextWindow: 12_000, Tools: true, CacheTTL: 5 * time.Minute}
-	words := []string{"lighthouse", "accordion", "greenhouse", "submarine", "windmill", "glacier", "harbour", "orchard", "violin", "quarry", "sister", "boat", "paint", "summer"}
+	words := []string{
+		"lighthouse",
+		"accordion",
+		"greenhouse",
+		"submarine",
+		"windmill",
+		"glacier",
+		"harbour",
+		"orchard",
+		"violin",
+		"quarry",
+		"sister",
+		"boat",
+		"paint",
+		"summer",
+	}
 	var notes []string
 	for i := range 1000 {
 		word := func(n int) string { return words[(i*7+n*n*3+i/11)%len(words)] }
-		notes = append(notes, fmt.Sprintf("Entry %d: the %s beside the %s was seen with a %s and a %s in year %d.", i, word(0), word(1), word(2), word(3), 1900+i%100))
+		notes = append(
+			notes,
+			fmt.Sprintf(
+				"Entry %d: the %s beside the %s was seen with a %s and a %s in year %d.",
+				i,
+				word(0),
+				word(1),
+				word(2),
+				word(3),
+				1900+i%100,
+			),
+		)
 	}
 	with, without := h.rememberer(800, notes...), h.rememberer(0, notes[0])
 	archive, _, err := h.store.Archives().OfAgent(b.Context(), with.ID)
@@ -38,10 +64,10 @@ func BenchmarkRecall(b *testing.B) {
 		timed("off", func() { h.send(without, q) })
 		timed("search", func() {
 			query := core.SearchQuery{Text: q, Limit: 42, Bare: true}
-			if _, err := h.store.Passages().Match(b.Context(), query, core.PassageFilter{Archives: []core.ArchiveID{archive.ID}}); err != nil {
+			if _, err := h.cfg.Search.Passages(b.Context(), query, core.PassageFilter{Archives: []core.ArchiveID{archive.ID}}); err != nil {
 				b.Fatal(err)
 			}
-			if _, err := h.store.Messages().Match(b.Context(), query, core.MessageFilter{Agent: with.ID}); err != nil {
+			if _, err := h.cfg.Search.Messages(b.Context(), query, core.MessageFilter{Agent: with.ID}); err != nil {
 				b.Fatal(err)
 			}
 		})

@@ -11,6 +11,10 @@ import (
 
 	"loci/core"
 	"loci/core/engine"
+	"loci/core/finder"
+	"loci/core/past"
+	"loci/core/search"
+	"loci/storage"
 )
 
 const recalledHead = "Recalled from your memory"
@@ -70,7 +74,9 @@ func TestMemoriesJoinTheTurnAsOneHiddenRecord(t *testing.T) {
 	h := open(t, func(int, core.ChatRequest) turn { return say("ok") })
 	a := h.rememberer(800, "The lighthouse keeper is called Odd.", "Bread is bought on Fridays.")
 	elsewhere := core.Conversation{ID: core.NewConversationID(), Agent: a.ID}
-	if err := h.store.Tx(t.Context(), func(ctx context.Context, tx core.Store) error { return h.engine.Begin(ctx, tx, &elsewhere, nil) }); err != nil {
+	if err := h.store.Tx(t.Context(), func(ctx context.Context, tx core.Store) error {
+		return h.engine.Prompts().Begin(ctx, tx, &elsewhere, nil)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	req := h.request(a, "My lighthouse has a red door.")
@@ -94,14 +100,19 @@ func TestMemoriesJoinTheTurnAsOneHiddenRecord(t *testing.T) {
 			t.Error("the record is listed")
 		}
 	}
-	if hits, err := h.store.Messages().Match(t.Context(), core.SearchQuery{Text: "recalled memory out of date"}, core.MessageFilter{Agent: a.ID}); err != nil || len(hits) > 0 {
-		t.Errorf("the record is found: %v %v", hits, err)
+	if found, err := h.cfg.Search.Messages(
+		t.Context(),
+		core.SearchQuery{Text: "recalled memory out of date"},
+		core.MessageFilter{Agent: a.ID},
+	); err != nil ||
+		len(found.Hits) > 0 {
+		t.Errorf("the record is found: %v %v", found.Hits, err)
 	}
 	steps, err := h.store.Steps().List(t.Context(), core.StepFilter{Run: run.ID}, core.Page{})
 	if err != nil || len(steps) != 1 {
 		t.Fatal(err)
 	}
-	again, err := h.engine.Reproduce(t.Context(), steps[0].ID)
+	again, err := h.past().Reproduce(t.Context(), steps[0].ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,24 +188,16 @@ func TestTheProgramsOwnMessagesRecallNothing(t *testing.T) {
 	}
 }
 
-// slow is a store whose searches wait until they are given up, or fail.
-type slow struct {
-	core.Store
-	err error
+// slow makes searches wait until they are given up, or fail.
+type slow struct{ err error }
+
+func (s slow) Messages(ctx context.Context, _ core.SearchQuery, _ core.MessageFilter) (core.Results[core.MessageHit], error) {
+	return core.Results[core.MessageHit]{}, s.wait(ctx)
 }
 
-type slowMessages struct {
-	core.MessageStore
-	s slow
+func (s slow) Passages(ctx context.Context, _ core.SearchQuery, _ core.PassageFilter) (core.Results[core.PassageHit], error) {
+	return core.Results[core.PassageHit]{}, s.wait(ctx)
 }
-
-type slowPassages struct {
-	core.PassageStore
-	s slow
-}
-
-func (s slow) Messages() core.MessageStore { return slowMessages{s.Store.Messages(), s} }
-func (s slow) Passages() core.PassageStore { return slowPassages{s.Store.Passages(), s} }
 
 func (s slow) wait(ctx context.Context) error {
 	if s.err != nil {
@@ -204,21 +207,13 @@ func (s slow) wait(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (m slowMessages) Match(ctx context.Context, _ core.SearchQuery, _ core.MessageFilter) ([]core.MessageHit, error) {
-	return nil, m.s.wait(ctx)
-}
-
-func (p slowPassages) Match(ctx context.Context, _ core.SearchQuery, _ core.PassageFilter) ([]core.PassageHit, error) {
-	return nil, p.s.wait(ctx)
-}
-
 func TestASearchThatFailsOrIsLateCostsTheRecordAlone(t *testing.T) {
 	t.Parallel()
 	for name, failure := range map[string]error{"late": nil, "broken": core.E(core.Unavailable, "no index")} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := open(t, func(int, core.ChatRequest) turn { return say("ok") }, func(c *engine.Config) {
-				c.Store, c.RecallWait = slow{c.Store, failure}, 20*time.Millisecond
+				c.Search, c.RecallWait = slow{failure}, 20*time.Millisecond
 			})
 			a := h.rememberer(800, "The lighthouse keeper is called Odd.")
 			run, events := h.send(a, "Tell me of the lighthouse")
@@ -343,21 +338,73 @@ func TestARewindRestoresRecall(t *testing.T) {
 	if err := h.store.Agents().Update(t.Context(), &now); err != nil {
 		t.Fatal(err)
 	}
-	back, err := h.engine.Rewind(t.Context(), core.DefaultConversation(a.ID), steps[0].ID, engine.RewindOptions{})
+	back, err := h.past().Rewind(t.Context(), core.DefaultConversation(a.ID), steps[0].ID, past.RewindOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if now, _ = h.store.Agents().Get(t.Context(), a.ID); now.Recall != 800 {
 		t.Errorf("recall is %d after the rewind", now.Recall)
 	}
-	if _, err := h.engine.UndoRewind(t.Context(), back.ID, ""); err != nil {
+	if _, err := h.past().UndoRewind(t.Context(), back.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	if now, _ = h.store.Agents().Get(t.Context(), a.ID); now.Recall != 0 {
 		t.Errorf("recall is %d after the undo", now.Recall)
 	}
-	made, err := h.engine.CopyAgent(t.Context(), a.ID, engine.CopyOptions{Step: steps[0].ID})
+	made, err := h.past().CopyAgent(t.Context(), a.ID, past.CopyOptions{Step: steps[0].ID})
 	if err != nil || made.Recall != 800 {
 		t.Errorf("the copy recalls %d: %v", made.Recall, err)
+	}
+}
+
+// rebuilding is a store whose search index cannot be read.
+type rebuilding struct{ *storage.Store }
+
+func (rebuilding) View(context.Context, search.Scope, []search.Vector) (search.View, error) {
+	return nil, search.ErrUnavailable
+}
+
+// TestASearchToolThatMeetsARebuildDoesNotEndTheRun: what was inserted before it in the same turn stays, so that a retry would
+// double it.
+func TestASearchToolThatMeetsARebuildDoesNotEndTheRun(t *testing.T) {
+	t.Parallel()
+	h := open(t, func(n int, req core.ChatRequest) turn {
+		switch n {
+		case 0:
+			return calling("archival_memory_insert", map[string]any{"content": "The windmill stands still."},
+				calling("archival_memory_search", map[string]any{"query": "lighthouse"}))
+		case 1:
+			return calling(
+				"archival_memory_search",
+				map[string]any{"query": "windmill"},
+				calling("conversation_search", map[string]any{"query": "lighthouse"}),
+			)
+		}
+		return say("ok")
+	}, func(c *engine.Config) {
+		store, _ := c.Store.(*storage.Store)
+		c.Search = finder.New(finder.Config{Store: rebuilding{store}})
+	})
+	a := h.rememberer(0, "Another note.")
+	run, events := h.send(a, "Note it, and look")
+	if run.Status != core.RunCompleted || said(events) != "ok" {
+		t.Fatalf("the run is %+v", run)
+	}
+	var returns []string
+	for _, m := range h.list(a) {
+		for _, r := range m.Returns {
+			returns = append(returns, r.Text)
+		}
+	}
+	if len(returns) != 4 || !strings.Contains(returns[1], "No results found. Not everything could be searched") ||
+		!strings.Contains(
+			returns[2],
+			"The windmill stands still.",
+		) || !strings.Contains(returns[2], `"partial":true`) || !strings.Contains(returns[3], "Not everything could be searched") {
+		t.Errorf("the tools returned %q", returns)
+	}
+	archive, _, err := h.store.Archives().OfAgent(t.Context(), a.ID)
+	if err != nil || archive.Passages != 2 {
+		t.Errorf("%d passages are kept: %v", archive.Passages, err)
 	}
 }

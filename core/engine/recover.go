@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/request"
 )
 
 // Recover takes up the runs that the last daemon left: background runs resume at their last saved step, foreground runs
@@ -64,11 +65,19 @@ func (e *Engine) answerLost(ctx context.Context, tx core.Store, run *core.Run, n
 	if last.Run != run.ID || last.Role != core.RoleAssistant || len(calls) == 0 {
 		return nil
 	}
-	m := core.Message{ID: core.NewMessageID(), Agent: run.Agent, Conversation: run.Conversation, Run: run.ID, Step: last.Step, Role: core.RoleTool, CreatedAt: now}
-	for _, c := range calls {
-		m.Returns = append(m.Returns, core.ToolReturn{CallID: c.ID, Name: c.Name, Text: interrupted, IsError: true})
+	m := core.Message{
+		ID:           core.NewMessageID(),
+		Agent:        run.Agent,
+		Conversation: run.Conversation,
+		Run:          run.ID,
+		Step:         last.Step,
+		Role:         core.RoleTool,
+		CreatedAt:    now,
 	}
-	m.Tokens = tokensOf(&m)
+	for _, c := range calls {
+		m.Returns = append(m.Returns, core.ToolReturn{CallID: c.ID, Name: c.Name, Text: request.Interrupted, IsError: true})
+	}
+	m.Tokens = request.Tokens(&m)
 	conv, err := tx.Conversations().Get(ctx, run.Conversation)
 	if err != nil {
 		return err
@@ -135,7 +144,7 @@ func (e *Engine) resume(ctx context.Context, run core.Run) error {
 	if err != nil {
 		return err
 	}
-	l, err := e.enter(ctx, run.Conversation)
+	l, err := e.enter(ctx, run.Conversation, false)
 	if err != nil {
 		return err
 	}
@@ -176,7 +185,8 @@ func (e *Engine) reopenLog(ctx context.Context, j *job) error {
 			after = ev.Seq
 		}
 	}
-	msgs, err := e.cfg.Store.Messages().List(ctx, core.MessageFilter{Agent: j.run.Agent, Run: j.run.ID, IncludeErr: true}, core.Page{Limit: 100_000})
+	msgs, err := e.cfg.Store.Messages().
+		List(ctx, core.MessageFilter{Agent: j.run.Agent, Run: j.run.ID, IncludeErr: true}, core.Page{Limit: 100_000})
 	if err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loci/core"
+	"loci/core/coretest"
 	"loci/core/engine"
 )
 
@@ -53,7 +54,10 @@ func (b *box) Tools(ctx context.Context, ids []core.ToolID) ([]core.BoundTool, e
 
 func withOutside(o *outside) func(*engine.Config) {
 	return func(c *engine.Config) {
-		c.Tools = &box{c.Tools, core.BoundTool{Info: core.ToolInfo{ID: core.BuiltinToolID("launch"), Effect: core.EffectOutside, Spec: o.Spec()}, Tool: o}}
+		c.Tools = &box{
+			c.Tools,
+			core.BoundTool{Info: core.ToolInfo{ID: core.BuiltinToolID("launch"), Effect: core.EffectOutside, Spec: o.Spec()}, Tool: o},
+		}
 	}
 }
 
@@ -185,7 +189,10 @@ func TestRule11ACallUnderWayIsNeverRunASecondTime(t *testing.T) {
 		validHistory(t, i, r)
 	}
 	kept := h.list(a)
-	if diff := cmp.Diff([]core.Role{core.RoleSystem, core.RoleUser, core.RoleAssistant, core.RoleTool, core.RoleAssistant}, roles(kept)); diff != "" {
+	if diff := cmp.Diff(
+		[]core.Role{core.RoleSystem, core.RoleUser, core.RoleAssistant, core.RoleTool, core.RoleAssistant},
+		roles(kept),
+	); diff != "" {
 		t.Fatalf("the call and its return are not in the history (-want +got):\n%s", diff)
 	}
 	if r := kept[3].Returns; len(r) != 1 || !r[0].IsError || r[0].CallID != kept[2].Calls()[0].ID {
@@ -213,10 +220,25 @@ func TestRule11AForegroundRunOfADeadDaemonFailsWithItsTerminalEvent(t *testing.T
 	a := h.agent(nil)
 	now := h.clock()
 	lost := core.Run{
-		ID: core.NewRunID(), Agent: a.ID, Conversation: core.DefaultConversation(a.ID), Status: core.RunRunning, CreatedAt: now, Request: "abc",
-		Input: []core.Message{{ID: core.NewMessageID(), Role: core.RoleUser, Content: []core.Content{core.Text("lost?")}, CreatedAt: now}},
+		ID:           core.NewRunID(),
+		Agent:        a.ID,
+		Conversation: core.DefaultConversation(a.ID),
+		Status:       core.RunRunning,
+		CreatedAt:    now,
+		Request:      "abc",
+		Input: []core.Message{
+			{ID: core.NewMessageID(), Role: core.RoleUser, Content: []core.Content{core.Text("lost?")}, CreatedAt: now},
+		},
 	}
-	step := core.Step{ID: core.NewStepID(), Run: lost.ID, Agent: a.ID, Conversation: lost.Conversation, Number: 1, Status: core.StepPending, CreatedAt: now}
+	step := core.Step{
+		ID:           core.NewStepID(),
+		Run:          lost.ID,
+		Agent:        a.ID,
+		Conversation: lost.Conversation,
+		Number:       1,
+		Status:       core.StepPending,
+		CreatedAt:    now,
+	}
 	if err := h.store.Tx(t.Context(), func(ctx context.Context, tx core.Store) error {
 		return errors.Join(tx.Runs().Create(ctx, &lost), tx.Steps().Create(ctx, &step))
 	}); err != nil {
@@ -252,14 +274,7 @@ func TestRule11AResumedRunWaitsForItsKey(t *testing.T) {
 	h.restart()
 	refused := func(times int) {
 		t.Helper()
-		limit := time.After(patience)
-		for h.model.without() < times {
-			select {
-			case <-time.After(time.Millisecond): // polls
-			case <-limit:
-				t.Fatalf("the run looked for its key %d times, want %d", h.model.without(), times)
-			}
-		}
+		coretest.Until(t, "the run looks for its key", func() bool { return h.model.without() >= times })
 	}
 	refused(1)
 	h.engine.Joined(func(string) (core.Secret, bool) { return "", false }) // somebody without the key
@@ -376,7 +391,8 @@ func TestRule11AResumedRunWhoseAddressIsGoneSaysWhatToDo(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, _ := h.follow(run.ID)
-	if r.Status != core.RunFailed || r.Error.Kind != core.Unavailable || !strings.Contains(r.Error.Message, "openai is not asked") || !strings.Contains(r.Error.Hint, "the address of openai is set") {
+	if r.Status != core.RunFailed || r.Error.Kind != core.Unavailable || !strings.Contains(r.Error.Message, "openai is not asked") ||
+		!strings.Contains(r.Error.Hint, "the address of openai is set") {
 		t.Errorf("the run is %s %+v", r.Status, r.Error)
 	}
 	if r, _ := h.follow(next.ID); r.Status != core.RunCompleted {
@@ -451,7 +467,8 @@ func TestModelChoice(t *testing.T) {
 	}
 	announced := false
 	for _, ev := range events {
-		if n, ok := ev.Body.(core.Notice); ok && n.Kind == "model" && n.Text == "This agent now uses openai/gpt-test (OPENAI_API_KEY is set); it keeps everything it remembers. To change that: /model in the chat, --model for one run." {
+		if n, ok := ev.Body.(core.Notice); ok && n.Kind == "model" &&
+			n.Text == "This agent now uses openai/gpt-test (OPENAI_API_KEY is set); it keeps everything it remembers. To change that: /model in the chat, --model for one run." {
 			announced = true
 		}
 	}
@@ -469,13 +486,25 @@ func TestModelChoice(t *testing.T) {
 	h.model.missing = map[string]string{"openai": "OPENAI_API_KEY"}
 	keyed := h.agent(nil)
 	for name, override := range map[string]core.Handle{"its own": "", "a named one": "openai/gpt-named"} {
-		if _, err := h.engine.Choose(t.Context(), keyed, override, none); core.KindOf(err) != core.Unavailable || !strings.Contains(err.Error(), "no model can be reached: there is no key for openai") {
+		if _, err := h.engine.Choose(
+			t.Context(),
+			keyed,
+			override,
+			none,
+		); core.KindOf(err) != core.Unavailable ||
+			!strings.Contains(err.Error(), "no model can be reached: there is no key for openai") {
 			t.Errorf("a model without its key, %s: %v", name, err)
 		}
 	}
 	h.model.missing = nil
 	made := h.agent(func(a *core.Agent) { a.Model, a.ModelAuto = "openai/gpt-made", true })
-	if choice, err := h.engine.Choose(t.Context(), made, "", none); err != nil || choice.Handle != "openai/gpt-made" || !choice.Move || choice.Notice == "" {
+	if choice, err := h.engine.Choose(
+		t.Context(),
+		made,
+		"",
+		none,
+	); err != nil || choice.Handle != "openai/gpt-made" || !choice.Move ||
+		choice.Notice == "" {
 		t.Errorf("an agent whose model was found when it was made: %+v, %v", choice, err)
 	}
 	c := h.agent(func(a *core.Agent) { a.Model = core.OfflineHandle })

@@ -16,11 +16,11 @@ import (
 
 	"loci/core"
 	"loci/core/compact"
-	"loci/core/engine"
+	"loci/core/past"
 )
 
-// past is a house with a random history: agents that share blocks, two conversations, edits by everybody.
-type past struct {
+// history is a house with a random history: agents that share blocks, two conversations, edits by everybody.
+type history struct {
 	*house
 	rng    *rand.Rand
 	a, b   core.Agent
@@ -35,9 +35,9 @@ type past struct {
 	files  []core.File
 }
 
-func newPast(t *testing.T, seed uint64) *past {
+func newPast(t *testing.T, seed uint64) *history {
 	t.Helper()
-	p := &past{rng: rand.New(rand.NewPCG(seed, 11)), sent: map[core.StepID]core.ChatRequest{}}
+	p := &history{rng: rand.New(rand.NewPCG(seed, 11)), sent: map[core.StepID]core.ChatRequest{}}
 	p.house = open(t, func(n int, req core.ChatRequest) turn {
 		if strings.HasSuffix(req.CacheKey, "-summary") {
 			return say(fmt.Sprint("They spoke. Summary ", n))
@@ -66,11 +66,18 @@ func newPast(t *testing.T, seed uint64) *past {
 		return say(strings.Repeat(fmt.Sprint("words ", n, " "), 40))
 	})
 	for _, name := range []core.Handle{"openai/gpt-test", "openai/gpt-other", "other/plain"} {
-		p.model.infos[name] = core.ModelInfo{ContextWindow: 5000, Tools: name != "other/plain", BindsPrefix: true, CacheTTL: 5 * time.Minute}
+		p.model.infos[name] = core.ModelInfo{
+			ContextWindow: 5000,
+			Tools:         name != "other/plain",
+			BindsPrefix:   true,
+			CacheTTL:      5 * time.Minute,
+		}
 	}
 	p.a = p.agent(func(a *core.Agent) {
 		a.Recall = 400
-		a.ToolRules = []core.ToolRule{{Type: core.RuleConstrainChild, Tool: "memory_insert", Children: []string{"conversation_search", "memory_insert"}}}
+		a.ToolRules = []core.ToolRule{
+			{Type: core.RuleConstrainChild, Tool: "memory_insert", Children: []string{"conversation_search", "memory_insert"}},
+		}
 		if seed%3 == 2 {
 			a.Extra = map[string]any{compact.ExtraKey: map[string]any{"mode": string(compact.StaticBuffer), "message_buffer_limit": 12}}
 		}
@@ -98,7 +105,7 @@ func newPast(t *testing.T, seed uint64) *past {
 		for _, err := range []error{
 			tx.Archives().Create(ctx, &archive), tx.Archives().Attach(ctx, p.a.ID, archive.ID),
 			tx.Blocks().Detach(ctx, p.b.ID, own.ID), tx.Blocks().Attach(ctx, p.b.ID, shared.ID), tx.Blocks().Attach(ctx, p.b.ID, p.spare.ID),
-			p.engine.Begin(ctx, tx, &second, nil),
+			p.engine.Prompts().Begin(ctx, tx, &second, nil),
 		} {
 			if err != nil {
 				return err
@@ -114,7 +121,7 @@ func newPast(t *testing.T, seed uint64) *past {
 	return p
 }
 
-func (p *past) do(fn func(ctx context.Context, tx core.Store) error) {
+func (p *history) do(fn func(ctx context.Context, tx core.Store) error) {
 	p.t.Helper()
 	if err := p.store.Tx(p.t.Context(), fn); err != nil {
 		p.t.Fatal(err)
@@ -122,7 +129,7 @@ func (p *past) do(fn func(ctx context.Context, tx core.Store) error) {
 }
 
 // say sends a message and notes what each step sent.
-func (p *past) say(a core.Agent, conv core.ConversationID, text string) {
+func (p *history) say(a core.Agent, conv core.ConversationID, text string) {
 	p.t.Helper()
 	before := len(p.model.sent())
 	req := p.request(a, text)
@@ -155,7 +162,7 @@ func (p *past) say(a core.Agent, conv core.ConversationID, text string) {
 	}
 }
 
-func (p *past) edit(id core.BlockID, text string) {
+func (p *history) edit(id core.BlockID, text string) {
 	p.t.Helper()
 	p.do(func(ctx context.Context, tx core.Store) error {
 		b, err := tx.Blocks().Get(ctx, id)
@@ -174,7 +181,7 @@ func (p *past) edit(id core.BlockID, text string) {
 	})
 }
 
-func (p *past) change(fn func(a *core.Agent)) {
+func (p *history) change(fn func(a *core.Agent)) {
 	p.t.Helper()
 	p.do(func(ctx context.Context, tx core.Store) error {
 		a, err := tx.Agents().Get(ctx, p.a.ID)
@@ -191,7 +198,7 @@ func (p *past) change(fn func(a *core.Agent)) {
 }
 
 // toggle attaches a block that is not attached, and detaches one that is.
-func (p *past) toggle(id core.BlockID) {
+func (p *history) toggle(id core.BlockID) {
 	p.t.Helper()
 	p.do(func(ctx context.Context, tx core.Store) error {
 		err := tx.Blocks().Detach(ctx, p.a.ID, id)
@@ -206,7 +213,7 @@ func (p *past) toggle(id core.BlockID) {
 }
 
 // lend attaches a folder that is not attached, with the tools, and detaches one that is.
-func (p *past) lend(f core.Folder) {
+func (p *history) lend(f core.Folder) {
 	p.t.Helper()
 	p.do(func(ctx context.Context, tx core.Store) error {
 		err := tx.Folders().Detach(ctx, p.a.ID, f.ID)
@@ -229,7 +236,7 @@ func (p *past) lend(f core.Folder) {
 }
 
 // browse opens a file by hand, closes one, or changes what one says.
-func (p *past) browse(i int) {
+func (p *history) browse(i int) {
 	p.t.Helper()
 	f := &p.files[p.rng.IntN(len(p.files))]
 	p.do(func(ctx context.Context, tx core.Store) error {
@@ -245,7 +252,7 @@ func (p *past) browse(i int) {
 }
 
 // live does one random thing.
-func (p *past) live(i int) {
+func (p *history) live(i int) {
 	p.t.Helper()
 	ctx := p.t.Context()
 	p.later(time.Duration(p.rng.IntN(8)) * time.Minute)
@@ -308,7 +315,7 @@ func (p *past) live(i int) {
 			}
 			return tx.Conversations().Update(ctx, &c)
 		})
-		if err := p.engine.Refresh(ctx, p.conv); err != nil {
+		if err := p.engine.Prompts().Refresh(ctx, p.conv); err != nil {
 			p.t.Fatal(err)
 		}
 	case 12, 13:
@@ -319,7 +326,7 @@ func (p *past) live(i int) {
 		p.browse(i)
 	}
 	if p.rng.IntN(25) == 0 {
-		if err := p.engine.Reset(ctx, p.conv, false); err != nil {
+		if err := p.reset(p.conv, false); err != nil {
 			p.t.Fatal(err)
 		}
 	}
@@ -341,7 +348,7 @@ type whole struct {
 	Open    []core.OpenFile
 }
 
-func (p *past) whole() whole {
+func (p *history) whole() whole {
 	p.t.Helper()
 	ctx, s := p.t.Context(), p.store
 	w := whole{Listed: p.list(p.a), Stale: map[core.BlockID]string{}}
@@ -396,12 +403,26 @@ func (p *past) whole() whole {
 	return w
 }
 
-func (p *past) same(what string, want, got whole) {
+func (p *history) same(what string, want, got whole) {
 	p.t.Helper()
 	moved := cmp.Options{
-		cmpopts.IgnoreFields(core.Block{}, "UpdatedAt"), cmpopts.IgnoreFields(core.Agent{}, "Rev", "UpdatedAt"),
-		cmpopts.IgnoreFields(core.Conversation{}, "Rev", "UpdatedAt", "Shown", "MessageCount"), cmpopts.IgnoreFields(core.Agent{}, "MessageCount"),
-		cmpopts.IgnoreFields(core.Agent{}, "LastRunAt", "LastRunMillis", "LastStopReason"), cmpopts.IgnoreFields(core.Conversation{}, "AskedAt"),
+		cmpopts.IgnoreFields(core.Block{}, "UpdatedAt"),
+		cmpopts.IgnoreFields(core.Agent{}, "Rev", "UpdatedAt"),
+		cmpopts.IgnoreFields(
+			core.Conversation{},
+			"Rev",
+			"UpdatedAt",
+			"Shown",
+			"MessageCount",
+		),
+		cmpopts.IgnoreFields(core.Agent{}, "MessageCount"),
+		cmpopts.IgnoreFields(
+			core.Agent{},
+			"LastRunAt",
+			"LastRunMillis",
+			"LastStopReason",
+		),
+		cmpopts.IgnoreFields(core.Conversation{}, "AskedAt"),
 		cmpopts.EquateEmpty(),
 	}
 	if diff := cmp.Diff(want, got, moved); diff != "" {
@@ -410,10 +431,10 @@ func (p *past) same(what string, want, got whole) {
 }
 
 // back goes to a step and compares what would be sent with what was.
-func (p *past) back(step core.Step, o engine.RewindOptions) core.Rewind {
+func (p *history) back(step core.Step, o past.RewindOptions) core.Rewind {
 	p.t.Helper()
 	ctx := p.t.Context()
-	r, err := p.engine.Rewind(ctx, p.conv, step.ID, o)
+	r, err := p.past().Rewind(ctx, p.conv, step.ID, o)
 	if err != nil {
 		p.t.Fatalf("rewind: %v", err)
 	}
@@ -442,9 +463,16 @@ func TestRewindRestoresWhatEveryStepSentAndUndoRestoresAll(t *testing.T) {
 	t.Parallel()
 	var taken, summaries, failures, blocks, open atomic.Int64
 	t.Cleanup(func() { // after all histories
-		if taken.Load() == 0 || summaries.Load() == 0 || failures.Load() == 0 || open.Load() == 0 || blocks.Load() == 0 && !testing.Short() {
-			t.Errorf("%d passages taken, %d summaries, %d failed steps, %d with a summary block, %d files opened again: the test does not cover it",
-				taken.Load(), summaries.Load(), failures.Load(), blocks.Load(), open.Load())
+		if taken.Load() == 0 || summaries.Load() == 0 || failures.Load() == 0 || open.Load() == 0 ||
+			blocks.Load() == 0 && !testing.Short() {
+			t.Errorf(
+				"%d passages taken, %d summaries, %d failed steps, %d with a summary block, %d files opened again: the test does not cover it",
+				taken.Load(),
+				summaries.Load(),
+				failures.Load(),
+				blocks.Load(),
+				open.Load(),
+			)
 		}
 	})
 	for seed := range uint64(longRun(3)) {
@@ -458,7 +486,7 @@ func TestRewindRestoresWhatEveryStepSentAndUndoRestoresAll(t *testing.T) {
 				}
 			}
 			for _, step := range p.steps { // every one, from wherever the one before has led to
-				p.back(step, engine.RewindOptions{})
+				p.back(step, past.RewindOptions{})
 				_, files := p.openFiles(p.a)
 				open.Add(int64(len(files)))
 				if step.WithInput {
@@ -478,10 +506,10 @@ func TestRewindRestoresWhatEveryStepSentAndUndoRestoresAll(t *testing.T) {
 }
 
 // wander goes back to a random step, and from there on, or back where it came from.
-func (p *past) wander(i int) (taken int) {
+func (p *history) wander(i int) (taken int) {
 	p.t.Helper()
 	before := p.whole()
-	r := p.back(p.steps[p.rng.IntN(len(p.steps))], engine.RewindOptions{Shared: p.rng.IntN(2) == 0})
+	r := p.back(p.steps[p.rng.IntN(len(p.steps))], past.RewindOptions{Shared: p.rng.IntN(2) == 0})
 	way := p.rng.IntN(4)
 	if way < 2 {
 		p.say(p.a, p.conv, fmt.Sprint("another way ", i))
@@ -489,15 +517,15 @@ func (p *past) wander(i int) (taken int) {
 	if way == 0 {
 		return len(r.Taken)
 	}
-	undone, err := p.engine.UndoRewind(p.t.Context(), r.ID, "")
+	undone, err := p.past().UndoRewind(p.t.Context(), r.ID, "")
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	p.same("undone", before, p.whole())
 	if way == 3 { // once more, and back again
-		after, err := p.engine.UndoRewind(p.t.Context(), undone.ID, "")
+		after, err := p.past().UndoRewind(p.t.Context(), undone.ID, "")
 		if err == nil {
-			_, err = p.engine.UndoRewind(p.t.Context(), after.ID, "")
+			_, err = p.past().UndoRewind(p.t.Context(), after.ID, "")
 		}
 		if err != nil {
 			p.t.Fatal(err)
@@ -508,14 +536,14 @@ func (p *past) wander(i int) (taken int) {
 }
 
 // told compares what every step sent with what is told of it now.
-func (p *past) told() {
+func (p *history) told() {
 	p.t.Helper()
 	for id, req := range p.sent {
 		step, err := p.store.Steps().Get(p.t.Context(), id)
 		if err != nil {
 			p.t.Fatal(err)
 		}
-		again, err := p.engine.Reproduce(p.t.Context(), id)
+		again, err := p.past().Reproduce(p.t.Context(), id)
 		if err != nil {
 			p.t.Fatal(err)
 		}
@@ -557,7 +585,7 @@ func TestARewindBeforeTheInputTakesItAndItsAnnouncementBack(t *testing.T) {
 	h.edit(a, "human", "a person's edit")
 	run, _ := h.send(a, "two")
 	h.send(a, "three")
-	if _, err := h.engine.Rewind(t.Context(), conv, h.firstStep(run).ID, engine.RewindOptions{Before: true}); err != nil {
+	if _, err := h.past().Rewind(t.Context(), conv, h.firstStep(run).ID, past.RewindOptions{Before: true}); err != nil {
 		t.Fatal(err)
 	}
 	if got := roles(h.list(a)); len(got) != 3 {
@@ -569,9 +597,9 @@ func TestARewindBeforeTheInputTakesItAndItsAnnouncementBack(t *testing.T) {
 	if len(last.Messages) != 4 || countReminders(last, "a person's edit") != 1 || last.System != reqs[0].System {
 		t.Errorf("sent %+v", last.Messages)
 	}
-	hits, err := h.store.Messages().Match(t.Context(), core.SearchQuery{Text: "three"}, core.MessageFilter{Agent: a.ID})
-	if err != nil || len(hits) != 0 {
-		t.Errorf("search finds what was taken back: %v, %v", hits, err)
+	found, err := h.cfg.Search.Messages(t.Context(), core.SearchQuery{Text: "three"}, core.MessageFilter{Agent: a.ID})
+	if err != nil || len(found.Hits) != 0 {
+		t.Errorf("search finds what was taken back: %v, %v", found.Hits, err)
 	}
 }
 
@@ -589,7 +617,7 @@ func TestTheRunAfterARewindGoesOnBehindTheSamePrefix(t *testing.T) {
 	h.edit(a, "human", "something else")
 	h.later(time.Hour)
 	h.send(a, "three") // the cache is cold: the pin moves
-	if _, err := h.engine.Rewind(t.Context(), core.DefaultConversation(a.ID), h.firstStep(run).ID, engine.RewindOptions{}); err != nil {
+	if _, err := h.past().Rewind(t.Context(), core.DefaultConversation(a.ID), h.firstStep(run).ID, past.RewindOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	h.later(time.Hour)
@@ -618,7 +646,7 @@ func TestASharedBlockIsTakenBackOnRequestOnly(t *testing.T) {
 		}
 		run, _ := h.send(a, "one")
 		h.edit(b, "persona", "by the other")
-		r, err := h.engine.Rewind(t.Context(), core.DefaultConversation(a.ID), h.firstStep(run).ID, engine.RewindOptions{Shared: shared})
+		r, err := h.past().Rewind(t.Context(), core.DefaultConversation(a.ID), h.firstStep(run).ID, past.RewindOptions{Shared: shared})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -630,7 +658,7 @@ func TestASharedBlockIsTakenBackOnRequestOnly(t *testing.T) {
 		if told := countReminders(reqs[len(reqs)-1], "by the other") == 1; told == shared {
 			t.Errorf("shared %v: told of the newer text %v", shared, told)
 		}
-		if _, err := h.engine.UndoRewind(t.Context(), r.ID, ""); err != nil {
+		if _, err := h.past().UndoRewind(t.Context(), r.ID, ""); err != nil {
 			t.Fatal(err)
 		}
 		if got := h.block(b, "persona").Value; got != "by the other" {
@@ -651,21 +679,21 @@ func TestADeletedBlockComesBackWithARewindAndGoesWithItsUndo(t *testing.T) {
 	if _, err := h.store.Sweep(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := h.engine.Rewind(t.Context(), core.DefaultConversation(a.ID), h.firstStep(run).ID, engine.RewindOptions{})
+	r, err := h.past().Rewind(t.Context(), core.DefaultConversation(a.ID), h.firstStep(run).ID, past.RewindOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got := h.block(a, "human"); got.ID != block.ID || got.Value != block.Value {
 		t.Errorf("got %+v", got)
 	}
-	undone, err := h.engine.UndoRewind(t.Context(), r.ID, "")
+	undone, err := h.past().UndoRewind(t.Context(), r.ID, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := h.store.Blocks().Get(t.Context(), block.ID); core.KindOf(err) != core.NotFound {
 		t.Errorf("after the undo: %v", err)
 	}
-	if _, err := h.engine.UndoRewind(t.Context(), undone.ID, ""); err != nil {
+	if _, err := h.past().UndoRewind(t.Context(), undone.ID, ""); err != nil {
 		t.Fatal(err)
 	}
 	h.block(a, "human")
@@ -693,14 +721,14 @@ func TestARewindThatMakesNoSenseIsRefused(t *testing.T) {
 	for _, c := range []struct {
 		conv core.ConversationID
 		step core.StepID
-		o    engine.RewindOptions
+		o    past.RewindOptions
 		want core.Kind
 	}{
-		{conv, core.NewStepID(), engine.RewindOptions{}, core.NotFound},
-		{core.DefaultConversation(other.ID), steps[0].ID, engine.RewindOptions{}, core.Invalid},
-		{conv, steps[1].ID, engine.RewindOptions{Before: true}, core.Invalid},
+		{conv, core.NewStepID(), past.RewindOptions{}, core.NotFound},
+		{core.DefaultConversation(other.ID), steps[0].ID, past.RewindOptions{}, core.Invalid},
+		{conv, steps[1].ID, past.RewindOptions{Before: true}, core.Invalid},
 	} {
-		if _, err := h.engine.Rewind(t.Context(), c.conv, c.step, c.o); core.KindOf(err) != c.want {
+		if _, err := h.past().Rewind(t.Context(), c.conv, c.step, c.o); core.KindOf(err) != c.want {
 			t.Errorf("%v, want %s", err, c.want)
 		}
 	}
@@ -708,12 +736,12 @@ func TestARewindThatMakesNoSenseIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := h.engine.Rewind(t.Context(), conv, steps[0].ID, engine.RewindOptions{}); core.KindOf(err) != core.Busy {
+	if _, err := h.past().Rewind(t.Context(), conv, steps[0].ID, past.RewindOptions{}); core.KindOf(err) != core.Busy {
 		t.Errorf("during a run: %v", err)
 	}
 	close(gate)
 	h.follow(slow.ID)
-	if _, err := h.engine.UndoRewind(t.Context(), core.NewRewindID(), ""); core.KindOf(err) != core.NotFound {
+	if _, err := h.past().UndoRewind(t.Context(), core.NewRewindID(), ""); core.KindOf(err) != core.NotFound {
 		t.Errorf("an unknown rewind: %v", err)
 	}
 }
@@ -750,7 +778,7 @@ func TestArchivesGoBackAsTheyWereAttached(t *testing.T) {
 	}
 	back := func(run core.Run) core.Rewind {
 		t.Helper()
-		r, err := h.engine.Rewind(ctx, core.DefaultConversation(a.ID), h.firstStep(run).ID, engine.RewindOptions{})
+		r, err := h.past().Rewind(ctx, core.DefaultConversation(a.ID), h.firstStep(run).ID, past.RewindOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -758,7 +786,7 @@ func TestArchivesGoBackAsTheyWereAttached(t *testing.T) {
 	}
 	undo := func(r core.Rewind) {
 		t.Helper()
-		if _, err := h.engine.UndoRewind(ctx, r.ID, ""); err != nil {
+		if _, err := h.past().UndoRewind(ctx, r.ID, ""); err != nil {
 			t.Fatal(err)
 		}
 	}

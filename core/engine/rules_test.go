@@ -69,7 +69,7 @@ func TestRule1AFailedFirstStepLeavesTheConversationAsItWas(t *testing.T) {
 	})
 	a := h.agent(nil)
 	run, events := h.send(a, "hello")
-	if run.Status != core.RunFailed || run.StopReason != core.StopLLMError || run.Error.Type != "llm_rate_limit" || run.Delivered {
+	if run.Status != core.RunFailed || run.StopReason != core.StopLLMAPIError || run.Error.Type != "llm_rate_limit" || run.Delivered {
 		t.Fatalf("run %s %s %+v delivered=%v", run.Status, run.StopReason, run.Error, run.Delivered)
 	}
 	if got := roles(h.list(a)); len(got) != 1 {
@@ -87,7 +87,14 @@ func TestRule2CancelKeepsWhatWasShown(t *testing.T) {
 	t.Parallel()
 	never := make(chan struct{})
 	h := open(t, func(int, core.ChatRequest) turn {
-		return turn{deltas: []core.Delta{{Text: "Once upon "}, {Text: "a time"}, {Call: &core.CallDelta{ID: "c1", Name: "memory_insert", Arguments: `{"label":"hu`}}}, gate: never}
+		return turn{
+			deltas: []core.Delta{
+				{Text: "Once upon "},
+				{Text: "a time"},
+				{Call: &core.CallDelta{ID: "c1", Name: "memory_insert", Arguments: `{"label":"hu`}},
+			},
+			gate: never,
+		}
 	})
 	a := h.agent(nil)
 	run, err := h.engine.Submit(t.Context(), h.request(a, "a story"))
@@ -173,7 +180,7 @@ func TestRule3OnlyTheLaneChangesAConversation(t *testing.T) {
 		t.Fatal(err)
 	}
 	h.waitFor(run.ID, isSaid)
-	err = h.engine.Reset(t.Context(), core.DefaultConversation(a.ID), false)
+	err = h.reset(core.DefaultConversation(a.ID), false)
 	var e *core.Error
 	if !errors.As(err, &e) || e.Kind != core.Busy || e.Run != run.ID {
 		t.Errorf("reset while running: %v", err)
@@ -185,7 +192,7 @@ func TestRule3OnlyTheLaneChangesAConversation(t *testing.T) {
 	}
 	close(gate)
 	h.follow(run.ID)
-	if err := h.engine.Reset(t.Context(), core.DefaultConversation(a.ID), false); err != nil {
+	if err := h.reset(core.DefaultConversation(a.ID), false); err != nil {
 		t.Fatal(err)
 	}
 	if got := roles(h.list(a)); len(got) != 1 {
@@ -393,6 +400,7 @@ func TestAnAnswerThatIsNotWholeIsSaidWhereTheStopReasonDoesNot(t *testing.T) {
 		"whole":         {func(int, core.ChatRequest) turn { return half(core.FinishStop) }, nil},
 		"cut":           {func(int, core.ChatRequest) turn { return half(core.FinishLength) }, nil}, // the stop reason
 		"filtered":      {func(int, core.ChatRequest) turn { return half(core.FinishFiltered) }, []string{"filtered"}},
+		"refused":       {func(int, core.ChatRequest) turn { return half(core.FinishRefused) }, []string{"refused"}},
 		"cut in a call": {cutCall, []string{"cut"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -421,13 +429,30 @@ func TestRule8EveryEndHasExactlyOneTerminalEvent(t *testing.T) {
 		want   core.StopReason
 		steps  int
 	}{
-		"end of turn":     {answer: func(int, core.ChatRequest) turn { return say("hi") }, want: core.StopEndTurn},
-		"model error":     {answer: func(int, core.ChatRequest) turn { return turn{err: provider(core.Unavailable)} }, want: core.StopLLMError},
-		"no credit":       {answer: func(int, core.ChatRequest) turn { return turn{err: provider(core.NoCredit)} }, want: core.StopNoCredit},
-		"empty answer":    {answer: func(int, core.ChatRequest) turn { return turn{} }, want: core.StopInvalidResponse},
-		"cut off":         {answer: func(int, core.ChatRequest) turn { t := say("half"); t.finish = core.FinishLength; return t }, want: core.StopMaxTokens},
-		"too many steps":  {answer: func(int, core.ChatRequest) turn { return calling("conversation_search", map[string]any{"query": "x"}) }, want: core.StopMaxSteps, steps: 3},
-		"forced, no call": {answer: func(int, core.ChatRequest) turn { return say("plain") }, change: func(a *core.Agent) { a.Type = core.AgentMemGPTV2 }, want: core.StopNoCall},
+		"end of turn": {answer: func(int, core.ChatRequest) turn { return say("hi") }, want: core.StopEndTurn},
+		"model error": {
+			answer: func(int, core.ChatRequest) turn { return turn{err: provider(core.Unavailable)} },
+			want:   core.StopLLMAPIError,
+		},
+		"no credit": {
+			answer: func(int, core.ChatRequest) turn { return turn{err: provider(core.NoCredit)} },
+			want:   core.StopNoCredits,
+		},
+		"empty answer": {answer: func(int, core.ChatRequest) turn { return turn{} }, want: core.StopInvalidLLMResponse},
+		"cut off": {
+			answer: func(int, core.ChatRequest) turn { t := say("half"); t.finish = core.FinishLength; return t },
+			want:   core.StopMaxTokensExceeded,
+		},
+		"too many steps": {
+			answer: func(int, core.ChatRequest) turn { return calling("conversation_search", map[string]any{"query": "x"}) },
+			want:   core.StopMaxSteps,
+			steps:  3,
+		},
+		"forced, no call": {
+			answer: func(int, core.ChatRequest) turn { return say("plain") },
+			change: func(a *core.Agent) { a.Type = core.AgentMemGPTV2 },
+			want:   core.StopNoToolCall,
+		},
 		"exit rule": {
 			answer: func(int, core.ChatRequest) turn { return calling("conversation_search", map[string]any{"query": "x"}) },
 			change: func(a *core.Agent) {
@@ -437,7 +462,7 @@ func TestRule8EveryEndHasExactlyOneTerminalEvent(t *testing.T) {
 		"a model that panics": {answer: func(int, core.ChatRequest) turn { panic("boom") }, want: core.StopError},
 		"stream breaks": {answer: func(int, core.ChatRequest) turn {
 			return turn{deltas: []core.Delta{{Text: "half"}}, err: provider(core.Unavailable)}
-		}, want: core.StopLLMError},
+		}, want: core.StopLLMAPIError},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -549,7 +574,11 @@ func TestRule12ARequestThatSavedNothingMayBeMadeAgain(t *testing.T) {
 func TestRule13AFullLaneIsBusy(t *testing.T) {
 	t.Parallel()
 	gate := make(chan struct{})
-	h := open(t, func(int, core.ChatRequest) turn { return turn{deltas: []core.Delta{{Text: "ok"}}, gate: gate} }, func(c *engine.Config) { c.MaxQueue = 2 })
+	h := open(
+		t,
+		func(int, core.ChatRequest) turn { return turn{deltas: []core.Delta{{Text: "ok"}}, gate: gate} },
+		func(c *engine.Config) { c.MaxQueue = 2 },
+	)
 	a := h.agent(nil)
 	var runs []core.Run
 	for i := range 3 {

@@ -3,8 +3,6 @@ package engine
 import (
 	"context"
 	"errors"
-	"maps"
-	"slices"
 	"sync"
 
 	"loci/core"
@@ -50,54 +48,6 @@ func (s *sessions) after(n int) (env core.Env, upTo int, joined <-chan struct{})
 		return s.latest[n-first], n + 1, s.joined
 	}
 	return nil, n, s.joined
-}
-
-// errElsewhere is why a resumed run does not ask who can be asked now.
-var errElsewhere = errors.New("the daemon was restarted, and what is set here now leads to another address than the one this run was begun with")
-
-// elsewhere is an error where the variables at hand put a provider at another address than the run was begun with: the one
-// that answers, each where none is chosen yet, and whoever the run's own client put anywhere.
-func (t *turn) elsewhere() error {
-	begun, now := t.run.Config.Moved, t.e.cfg.Models.Moved(t.env)
-	own := t.override()
-	if own == "" && !t.agent.ModelAuto {
-		own = t.agent.Model
-	}
-	names := maps.Clone(now)
-	if names == nil {
-		names = map[string]string{}
-	}
-	maps.Copy(names, begun)
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		_, put := begun[name]
-		if (put || own == "" || name == own.Provider()) && begun[name] != now[name] {
-			return core.E(core.Unavailable, "%s is not asked: %w", name, errElsewhere).
-				WithHint("send the message again, where the address of %s is set", name)
-		}
-	}
-	return nil
-}
-
-// chooseAgain is Choose for a run that was taken up again. It asks nobody at another address than the run was begun with,
-// and waits for a client with the key or the address that is missing.
-func (t *turn) chooseAgain(ctx context.Context, agent core.Agent, override core.Handle, _ core.Env) (Choice, error) {
-	wait, cancel := context.WithTimeout(ctx, t.e.cfg.KeyWait)
-	defer cancel()
-	for tried := 0; ; {
-		var choice Choice
-		missing := t.elsewhere()
-		if missing == nil {
-			choice, missing = t.e.choose(ctx, agent, override, t.env)
-		}
-		if !errors.Is(missing, errElsewhere) && core.KindOf(missing) != core.Unauthenticated {
-			return choice, missing
-		}
-		env, err := t.e.waitForKey(wait, t.run.Conversation, &tried, unreached(missing))
-		if err != nil {
-			return Choice{}, err
-		}
-		t.env = t.e.envOf(env)
-	}
 }
 
 // waitForKey waits for a client that came since the start and was not tried yet, at most until ctx ends or another run

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -13,7 +14,8 @@ import (
 )
 
 // Submit commits the run with its input, then answers; from then on nothing of it is lost and it belongs to the engine,
-// not to the request. A repeat of a request marked Once answers with the run it repeats.
+// not to the request. A repeat of a request marked Once answers with the run it repeats, any other repeat only while that
+// run is active.
 func (e *Engine) Submit(ctx context.Context, req Request) (core.Run, error) {
 	if req.Conversation == "" {
 		req.Conversation = core.DefaultConversation(req.Agent)
@@ -33,7 +35,7 @@ func (e *Engine) Submit(ctx context.Context, req Request) (core.Run, error) {
 	if err := e.checkChain(req); err != nil {
 		return core.Run{}, err
 	}
-	l, err := e.enter(ctx, req.Conversation)
+	l, err := e.enter(ctx, req.Conversation, true)
 	if err != nil {
 		return core.Run{}, err
 	}
@@ -43,6 +45,9 @@ func (e *Engine) Submit(ctx context.Context, req Request) (core.Run, error) {
 		if run, ok, err := e.cfg.Store.Runs().FindRequest(ctx, req.Conversation, hash); ok || err != nil {
 			return run, err
 		}
+	}
+	if run, ok := e.repeated(l, req.Input); ok {
+		return run, nil
 	}
 	idle, err := e.place(l, req.Queue)
 	if err != nil {
@@ -56,6 +61,23 @@ func (e *Engine) Submit(ctx context.Context, req Request) (core.Run, error) {
 	return e.accepted(l, j, run, step, err)
 }
 
+// repeated returns the active run of a lane whose input has the same otids.
+func (e *Engine) repeated(l *lane, input []Input) (core.Run, bool) {
+	same := func(in Input, m core.Message) bool { return in.OTID != "" && in.OTID == m.OTID }
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	jobs := l.queue
+	if l.current != nil && !l.current.isOver() {
+		jobs = append([]*job{l.current}, jobs...)
+	}
+	for _, j := range jobs {
+		if slices.EqualFunc(input, j.run.Input, same) {
+			return j.run, true
+		}
+	}
+	return core.Run{}, false
+}
+
 // place finds a place for one more run in a lane whose accept token is held: it may begin at once, or where it may wait,
 // there is room for it.
 func (e *Engine) place(l *lane, mayWait bool) (idle bool, err error) {
@@ -64,7 +86,7 @@ func (e *Engine) place(l *lane, mayWait bool) (idle bool, err error) {
 	waiting := len(l.queue)
 	idle = l.current == nil && waiting == 0
 	switch {
-	case !idle && !mayWait:
+	case !idle && !mayWait && (waiting > 0 || !l.current.isOver()):
 		return idle, busy(l)
 	case waiting >= e.cfg.MaxQueue:
 		return idle, full(l, waiting)
@@ -135,10 +157,11 @@ func (e *Engine) commitAccept(ctx context.Context, accepted core.Run, idle bool)
 		if run.Client.Workspace == "" {
 			return nil
 		}
-		return tx.Workspaces().Put(ctx, core.Workspace{Path: run.Client.Workspace, Agent: run.Agent, Conversation: run.Conversation, UsedAt: run.CreatedAt})
+		return tx.Workspaces().
+			Put(ctx, core.Workspace{Path: run.Client.Workspace, Agent: run.Agent, Conversation: run.Conversation, UsedAt: run.CreatedAt})
 	})
 	if err == nil {
-		e.hub.announce(Change{Agent: run.Agent, Conversation: run.Conversation, Run: run.ID})
+		e.hub.announce(core.Change{Agent: run.Agent, Conversation: run.Conversation, Run: run.ID})
 	}
 	return run, step, err
 }
@@ -155,8 +178,16 @@ func (e *Engine) newRun(req Request, hash string) core.Run {
 	run.Chain = append(append([]core.RunID{}, req.Chain...), run.ID)
 	for _, in := range req.Input {
 		run.Input = append(run.Input, core.Message{
-			ID: core.NewMessageID(), Agent: req.Agent, Conversation: req.Conversation, Run: run.ID, Role: in.Role, Name: in.Name, OTID: in.OTID,
-			SenderID: in.SenderID, Content: []core.Content{core.Text(in.Text)}, CreatedAt: now,
+			ID:           core.NewMessageID(),
+			Agent:        req.Agent,
+			Conversation: req.Conversation,
+			Run:          run.ID,
+			Role:         in.Role,
+			Name:         in.Name,
+			OTID:         in.OTID,
+			SenderID:     in.SenderID,
+			Content:      []core.Content{core.Text(in.Text)},
+			CreatedAt:    now,
 		})
 	}
 	return run
@@ -165,11 +196,19 @@ func (e *Engine) newRun(req Request, hash string) core.Run {
 // newJob makes the registry's entry of a run; its context is born here and ends with the run.
 func (e *Engine) newJob(run core.Run, env core.Env) *job {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	return &job{run: run, env: env, ctx: ctx, cancel: cancel, done: make(chan struct{})}
+	return &job{run: run, env: env, ctx: ctx, cancel: cancel, done: make(chan struct{}), over: make(chan struct{})}
 }
 
 func newStep(run *core.Run, number int, now time.Time) *core.Step {
-	return &core.Step{ID: core.NewStepID(), Run: run.ID, Agent: run.Agent, Conversation: run.Conversation, Number: number, Status: core.StepPending, CreatedAt: now}
+	return &core.Step{
+		ID:           core.NewStepID(),
+		Run:          run.ID,
+		Agent:        run.Agent,
+		Conversation: run.Conversation,
+		Number:       number,
+		Status:       core.StepPending,
+		CreatedAt:    now,
+	}
 }
 
 func checkInput(input []Input) error {

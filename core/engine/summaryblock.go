@@ -11,25 +11,27 @@ import (
 
 // writesBlock returns what writes a summary into the agent's summary block, over what stands there; record is the summary
 // that the window began with until now. It is made for a transaction: the newest text counts, whoever wrote it.
-func (t *turn) writesBlock(text, record string) func(context.Context, core.Store) error {
-	by := core.BlockAuthor{Kind: core.AuthorSystem, ID: compact.Author}
-	if t.step != nil {
-		by.Step = t.step.ID
-	}
-	id, most := core.NewBlockID(), t.summaryChars()
+func (w *window) writesBlock(step core.StepID, text, record string) func(context.Context, core.Store) error {
+	by := core.BlockAuthor{Kind: core.AuthorSystem, ID: compact.Author, Step: step}
+	id, most := core.NewBlockID(), w.summaryChars()
 	return func(ctx context.Context, tx core.Store) error {
-		now := t.e.cfg.Clock()
-		block, err := tx.Blocks().ByLabel(ctx, t.agent.ID, compact.BlockLabel)
+		now := w.cfg.Clock()
+		block, err := tx.Blocks().ByLabel(ctx, w.agent.ID, compact.BlockLabel)
 		switch {
 		case core.KindOf(err) == core.NotFound:
 			block = core.Block{
-				ID: id, Label: compact.BlockLabel, Description: compact.BlockDescription, Limit: core.TerminalLimit, CreatedAt: now, UpdatedAt: now,
+				ID:          id,
+				Label:       compact.BlockLabel,
+				Description: compact.BlockDescription,
+				Limit:       core.TerminalLimit,
+				CreatedAt:   now,
+				UpdatedAt:   now,
 			}
 			block.Value = compact.Over(text, min(most, block.Limit), record)
 			if err := tx.Blocks().Create(ctx, &block, by); err != nil {
 				return err
 			}
-			if err := tx.Blocks().Attach(ctx, t.agent.ID, block.ID); err != nil {
+			if err := tx.Blocks().Attach(ctx, w.agent.ID, block.ID); err != nil {
 				return err
 			}
 		case err != nil:

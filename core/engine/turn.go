@@ -3,12 +3,13 @@ package engine
 import (
 	"context"
 	"errors"
-	"maps"
 	"slices"
 	"time"
 
 	"loci/core"
 	"loci/core/memory"
+	"loci/core/prompt"
+	"loci/core/request"
 	"loci/core/rules"
 )
 
@@ -20,20 +21,12 @@ type turn struct {
 	run     core.Run
 	agent   core.Agent
 	policy  core.Policy // towards this model
-	conv    core.Conversation
+	win     window
 	choice  Choice
 	env     core.Env
-	pinned  prompt // what is sent: system, tools and their schema as pinned; blocks and bound tools as attached now
 	archive core.ArchiveID
-	rows    []core.InContext // the open rows, message 0 left out
-	input   []*core.Message  // what enters with the first successful step: the run's input, then what joins it
-	cutTo   map[core.MessageID]int
 	history []core.ToolReturn // returns of this run
 	step    *core.Step
-	prefix  string               // hash of the prefix that is sent
-	moved   bool                 // the pin moved and is stored with the next commit
-	raise   map[core.BlockID]int // versions the window shows once the input entered
-	ratio   float64              // true tokens to estimated ones, as the provider last reported
 	started time.Time
 }
 
@@ -48,7 +41,7 @@ type ending struct {
 // execute runs a job to its end and returns the events that tell of it. It is called by the job's lane only, or for a run
 // that never got its turn.
 func (e *Engine) execute(j *job) []core.Event {
-	t := &turn{e: e, j: j, run: j.run, step: j.step, ratio: 1, cutTo: map[core.MessageID]int{}}
+	t := e.newTurn(j, j.run, j.step)
 	t.run.Input = slices.Clone(j.run.Input)
 	end := t.guarded()
 	if isShutdown(j.ctx) && !end.saved && t.run.Background {
@@ -62,7 +55,11 @@ func (t *turn) guarded() (end ending) {
 	defer func() {
 		if v := recover(); v != nil {
 			t.e.cfg.Logger.Error("run panicked", logRun(t.run.ID), logAny("panic", v), logStack())
-			end = ending{reason: core.StopError, err: core.E(core.Internal, "the run failed inside of Loci").WithHint("the daemon's log has the details: `loci daemon logs`")}
+			end = ending{
+				reason: core.StopError,
+				err: core.E(core.Internal, "the run failed inside of Loci").
+					WithHint("the daemon's log has the details: `loci daemon logs`"),
+			}
 		}
 	}()
 	ctx, cancel := context.WithTimeoutCause(t.j.ctx, t.deadline(), core.ErrDeadline)
@@ -71,7 +68,11 @@ func (t *turn) guarded() (end ending) {
 		return *end
 	}
 	for {
-		if end := t.oneStep(ctx); end != nil {
+		end := t.oneStep(ctx)
+		if err := t.relieve(ctx, end); err != nil {
+			end = t.broken(ctx, err)
+		}
+		if end != nil {
 			return *end
 		}
 	}
@@ -114,13 +115,13 @@ func (t *turn) load(ctx context.Context) error {
 	if t.agent, err = s.Agents().Get(ctx, t.run.Agent); err != nil {
 		return err
 	}
-	if t.conv, err = s.Conversations().Get(ctx, t.run.Conversation); err != nil {
+	if t.win.conv, err = s.Conversations().Get(ctx, t.run.Conversation); err != nil {
 		return err
 	}
-	if t.rows, err = t.e.window(ctx, &t.conv); err != nil {
+	if t.win.rows, err = t.e.window(ctx, &t.win.conv); err != nil {
 		return err
 	}
-	for _, r := range t.rows {
+	for _, r := range t.win.rows {
 		if r.Message.Run == t.run.ID {
 			t.history = append(t.history, r.Message.Returns...)
 		}
@@ -155,41 +156,49 @@ func (t *turn) openLog() {
 }
 
 func (t *turn) chooseModel(ctx context.Context) error {
-	choose := t.e.Choose
+	c := t.chooser()
+	choose := c.choose
 	if t.j.resume {
-		choose = t.chooseAgain
+		choose = c.again
 	}
-	choice, err := choose(ctx, t.agent, t.override(), t.env)
+	choice, err := choose(ctx)
+	t.env = c.env
+	if core.KindOf(err) == core.NotFound {
+		return noModelError{err}
+	}
 	if err != nil {
 		return err
 	}
 	t.choice = choice
-	t.e.sizes.note(choice.Handle, choice.Info.ContextWindow)
+	t.e.prompts.NoteWindow(choice.Handle, choice.Info.ContextWindow)
 	policy, _ := core.PolicyOf(t.agent.Type)
-	t.policy = effective(policy, choice.Info)
+	t.policy = request.Effective(policy, choice.Info)
 	if choice.Move {
 		if err := t.e.moveAgent(ctx, &t.agent, choice.Handle); err != nil {
 			return err
 		}
 	}
+	if choice.Notice == "" && choice.Why == whyAgent && !t.agent.UpdatedAt.Before(t.agent.LastRunAt) {
+		choice.Notice = c.unlisted(ctx, choice.Handle) // its first run since somebody chose
+	}
 	if choice.Notice != "" {
-		t.emit(core.Event{Body: core.Notice{Kind: "model", Text: choice.Notice, Data: map[string]any{"model": string(choice.Handle), "why": choice.Why}}})
+		t.emit(
+			core.Event{
+				Body: core.Notice{
+					Kind: "model",
+					Text: choice.Notice,
+					Data: map[string]any{"model": string(choice.Handle), "why": choice.Why},
+				},
+			},
+		)
 	}
 	return nil
-}
-
-// override is the model for this run only: the request's, else the conversation's.
-func (t *turn) override() core.Handle {
-	if t.run.Config.Model != "" {
-		return t.run.Config.Model
-	}
-	return t.conv.Model
 }
 
 // decidePin moves the pin where the rules of the prefix allow it, else loads what is pinned.
 func (t *turn) decidePin(ctx context.Context) error {
 	s := t.e.cfg.Store
-	now, err := t.e.outline(ctx, s, t.agent)
+	now, err := t.e.prompts.Outline(ctx, s, t.agent)
 	if err != nil {
 		return err
 	}
@@ -198,40 +207,40 @@ func (t *turn) decidePin(ctx context.Context) error {
 	} else if ok {
 		t.archive = archive.ID
 	}
-	changed, gone := newer(now.blocks, t.conv.Shown)
-	cold := t.e.cfg.Clock().Sub(t.conv.AskedAt) >= t.choice.Info.CacheTTL
+	changed, gone := prompt.Newer(now.Blocks, t.win.conv.Shown)
+	cold := t.e.cfg.Clock().Sub(t.win.conv.AskedAt) >= t.choice.Info.CacheTTL
 	resumed := t.j.resume && t.run.Delivered
-	differs := t.conv.PinKey != now.key || len(changed) > 0 || gone
-	if t.conv.PinSystem == "" || !resumed && (!sameAttached(t.conv.PinKey, now.key) || differs && cold) {
+	differs := t.win.conv.PinKey != now.Key || len(changed) > 0 || gone
+	if t.win.conv.PinSystem == "" || !resumed && (!prompt.SameAttached(t.win.conv.PinKey, now.Key) || differs && cold) {
 		return t.movePin(ctx, now)
 	}
-	t.pinned, t.prefix = now, t.conv.Prefix
-	if t.pinned.system, t.pinned.schema, err = t.e.pinnedTexts(ctx, &t.conv); err != nil {
+	t.win.pinned, t.win.prefix = now, t.win.conv.Prefix
+	if t.win.pinned.System, t.win.pinned.Schema, err = t.e.prompts.Pinned(ctx, &t.win.conv); err != nil {
 		return err
 	}
-	if differs && !resumed && t.room() <= 0 { // with it no request can be sent, so that nobody has it cached; the newest may fit
+	if differs && !resumed && t.win.room() <= 0 { // with it no request can be sent, so that nobody has it cached; the newest may fit
 		return t.movePin(ctx, now)
 	}
-	t.pinned.tools, err = readTools(t.pinned.schema)
+	t.win.pinned.Tools, err = request.ReadTools(t.win.pinned.Schema)
 	return err
 }
 
 // movePin makes the conversation send the newest prompt from now on.
-func (t *turn) movePin(ctx context.Context, now prompt) error {
-	if err := t.e.fill(ctx, t.e.cfg.Store, t.agent, &t.conv, &now); err != nil {
+func (t *turn) movePin(ctx context.Context, now prompt.Prompt) error {
+	if err := t.e.prompts.Fill(ctx, t.e.cfg.Store, t.agent, &t.win.conv, &now); err != nil {
 		return err
 	}
-	t.pinned, t.moved = now, true
-	now.pin(&t.conv, snapshotHash(core.SnapshotSystem, now.system), snapshotHash(core.SnapshotTools, now.schema))
-	t.prefix = t.conv.Prefix
+	t.win.pinned, t.win.moved = now, true
+	now.Pin(&t.win.conv, prompt.Hash(core.SnapshotSystem, now.System), prompt.Hash(core.SnapshotTools, now.Schema))
+	t.win.prefix = t.win.conv.Prefix
 	return nil
 }
 
 // readyInput makes the messages that enter with the first successful step: the input with its preface, then one hidden
 // record for every block version that the window does not show yet, and one of what is recalled.
 func (t *turn) readyInput(ctx context.Context) error {
-	zone := t.zone()
-	last, folder := t.conv.LastMessageAt, t.conv.LastFolder
+	zone := zoneOf(&t.run, &t.agent)
+	last, folder := t.win.conv.LastMessageAt, t.win.conv.LastFolder
 	for i := range t.run.Input {
 		m := &t.run.Input[i]
 		if m.Hidden != core.NotHidden {
@@ -244,77 +253,62 @@ func (t *turn) readyInput(ctx context.Context) error {
 				folder = t.run.Client.Workspace
 			}
 		}
-		m.Tokens = tokensOf(m)
-		t.input = append(t.input, m)
+		m.Tokens = request.Tokens(m)
+		t.win.input = append(t.win.input, m)
 	}
-	t.conv.LastFolder = folder
+	t.win.conv.LastFolder = folder
 	if err := t.announce(ctx); err != nil {
 		return err
 	}
-	t.recall(ctx)
+	t.offerSkills()
+	if record := t.e.recall.record(ctx, &t.win, t.archive); record != nil {
+		t.win.input = append(t.win.input, record)
+		t.emit(core.Event{Body: Recalled(record)})
+	}
 	return nil
+}
+
+// offerSkills lets the client's skills join the input where the window does not show just these.
+func (t *turn) offerSkills() {
+	shown, want := "", memory.Skills(t.run.Config.Skills)
+	for i := range t.win.rows {
+		if m := &t.win.rows[i].Message; m.Hidden == core.HiddenSkills {
+			shown = m.PlainText()
+		}
+	}
+	if shown == want || shown == "" && len(t.run.Config.Skills) == 0 {
+		return
+	}
+	t.win.input = append(t.win.input, t.win.hidden(core.HiddenSkills, want))
 }
 
 // announce lets the block versions that the window does not show join the input.
 func (t *turn) announce(ctx context.Context) error {
-	changed, _ := newer(t.pinned.blocks, t.conv.Shown)
+	changed, _ := prompt.Newer(t.win.pinned.Blocks, t.win.conv.Shown)
 	if len(changed) == 0 {
 		return nil
 	}
-	text, err := t.e.announcement(ctx, changed, t.conv.Shown)
+	text, err := t.e.prompts.Announcement(ctx, changed, t.win.conv.Shown)
 	if err != nil {
 		return err
 	}
-	hidden := t.hidden(core.HiddenBlocks, text)
-	t.input = append(t.input, hidden)
-	t.raise = map[core.BlockID]int{}
+	hidden := t.win.hidden(core.HiddenBlocks, text)
+	t.win.input = append(t.win.input, hidden)
+	t.win.raise = map[core.BlockID]int{}
 	for _, b := range changed {
-		t.raise[b.ID] = b.Version
+		t.win.raise[b.ID] = b.Version
 	}
 	return nil
 }
 
-// hidden makes a record that joins the turn from outside.
-func (t *turn) hidden(kind core.HiddenKind, text string) *core.Message {
-	m := &core.Message{
-		ID: core.NewMessageID(), Agent: t.agent.ID, Conversation: t.conv.ID, Run: t.run.ID, Role: core.RoleUser, Hidden: kind,
-		Content: []core.Content{core.Text(text)}, CreatedAt: t.e.cfg.Clock(),
-	}
-	m.Tokens = tokensOf(m)
-	return m
-}
-
-func (t *turn) zone() *time.Location {
-	if t.run.Client.Zone != "" {
-		if loc, err := time.LoadLocation(t.run.Client.Zone); err == nil {
+// zoneOf is where the clocks of a run's messages are: the client's zone, else the agent's.
+func zoneOf(run *core.Run, agent *core.Agent) *time.Location {
+	if run.Client.Zone != "" {
+		if loc, err := time.LoadLocation(run.Client.Zone); err == nil {
 			return loc
 		}
 	}
-	return t.agent.Location()
-}
-
-// announcement words the block versions that a window does not show yet.
-func (e *Engine) announcement(ctx context.Context, changed []core.Block, shown map[core.BlockID]int) (string, error) {
-	text := ""
-	for _, b := range changed {
-		value, have := "", shown[b.ID] > 0
-		if have {
-			v, err := e.cfg.Store.Blocks().Version(ctx, b.ID, shown[b.ID])
-			switch {
-			case err == nil:
-				value = v.Value
-			case core.KindOf(err) == core.NotFound:
-				have = false
-			default:
-				return "", err
-			}
-		}
-		if text != "" {
-			text += "\n\n"
-		}
-		text += memory.Announce(b, value, have)
-	}
-	return text, nil
+	return agent.Location()
 }
 
 // oneStep asks the model once and does what it asked for. It returns nil when another step follows.
@@ -326,15 +320,18 @@ func (t *turn) oneStep(ctx context.Context) *ending {
 		}
 		t.step = step // only now: the end of the run closes the step that there is
 	}
-	if err := t.fit(ctx, false); err != nil {
+	if err := t.win.fit(ctx, t.step.ID, false); err != nil {
 		return t.broken(ctx, err)
 	}
 	state := t.rules()
 	a, err := t.ask(ctx, state)
 	if core.KindOf(err) == core.TooLong && !a.said {
-		if err = t.fit(ctx, true); err == nil {
+		if err = t.win.fit(ctx, t.step.ID, true); err == nil {
 			a, err = t.ask(ctx, state)
 		}
+	}
+	if err != nil && t.unseen(ctx, a, err) {
+		a, err = t.ask(ctx, state)
 	}
 	if err != nil {
 		return t.askFailed(ctx, a, err)
@@ -342,9 +339,17 @@ func (t *turn) oneStep(ctx context.Context) *ending {
 	return t.decide(ctx, state, a)
 }
 
+// unseen reports whether an answer broke off before anybody saw a piece of it, so that it may be asked for once more. A
+// model that was not even reached is not: whoever asks it has tried again already.
+func (t *turn) unseen(ctx context.Context, a *answer, err error) bool {
+	var e *core.Error
+	return ctx.Err() == nil && !a.said && !t.step.ResponseAt.IsZero() && errors.As(err, &e) && e.Provider && e.Detail == nil &&
+		(e.Kind == core.Unavailable || e.Kind == core.Timeout)
+}
+
 func (t *turn) stepNumber() int {
 	n := 0
-	for _, r := range t.rows {
+	for _, r := range t.win.rows {
 		if r.Message.Run == t.run.ID && r.Message.Role == core.RoleAssistant {
 			n++
 		}
@@ -376,53 +381,46 @@ func (t *turn) maxSteps() int {
 
 func (t *turn) rules() *rules.State {
 	in := rules.Input{Rules: t.agent.ToolRules, History: t.history, StepsLeft: t.maxSteps() - t.step.Number, Policy: t.policy}
-	for _, spec := range t.pinned.tools {
+	for _, spec := range t.win.pinned.Tools {
 		in.Attached = append(in.Attached, spec.Name)
 	}
-	_, in.Terminal = toolNames(t.pinned.bound)
+	_, in.Terminal = prompt.ToolNames(t.win.pinned.Bound)
 	return rules.New(in)
 }
 
-// sending is what the next request is made from.
-func (t *turn) sending(state *rules.State) sending {
-	s := sending{
-		info: t.choice.Info, system: t.pinned.system, tools: t.pinned.tools, choice: state.Choice(), parallel: state.Parallel() && t.wantsParallel(),
-		settings: t.settings(), window: windowOf(&t.agent, t.choice.Info), prefix: t.prefix, conv: t.conv.ID,
-		rows: t.rows, policy: t.policy,
+// parts are what the next request is made from.
+func (t *turn) parts(state *rules.State) request.Parts {
+	s := request.Parts{
+		Info:         t.choice.Info,
+		System:       t.win.pinned.System,
+		Tools:        t.win.pinned.Tools,
+		Choice:       state.Choice(),
+		Parallel:     state.Parallel() && t.wantsParallel(),
+		Settings:     t.win.settings(),
+		Window:       request.WindowOf(&t.agent, t.choice.Info),
+		Prefix:       t.win.prefix,
+		Conversation: t.win.conv.ID,
+		Rows:         t.win.rows,
+		Policy:       t.policy,
 	}
-	_, s.model, _ = t.choice.Handle.Split()
+	_, s.Model, _ = t.choice.Handle.Split()
 	if state.Shrunk() {
-		s.offer = state.Offer()
+		s.Offer = state.Offer()
 	}
 	if t.run.Config.System != "" {
-		s.system = t.run.Config.System
+		s.System = t.run.Config.System
 	}
-	for _, m := range t.pendingInput() {
-		s.rows = append(slices.Clip(s.rows), core.InContext{Row: core.ContextRow{CutTo: t.cutTo[m.ID]}, Message: *m})
+	for _, m := range t.win.pendingInput() {
+		s.Rows = append(slices.Clip(s.Rows), core.InContext{Row: core.ContextRow{CutTo: t.win.cutTo[m.ID]}, Message: *m})
 	}
 	return s
 }
 
-// settings are the model settings that count: the conversation's own, else the agent's.
-func (t *turn) settings() core.ModelSettings {
-	if t.conv.Settings != nil {
-		return *t.conv.Settings
-	}
-	return t.agent.Settings
-}
-
 func (t *turn) wantsParallel() bool {
-	if p := t.settings().ParallelTools; p != nil {
+	if p := t.win.settings().ParallelTools; p != nil {
 		return *p
 	}
 	return true
-}
-
-func (t *turn) pendingInput() []*core.Message {
-	if t.run.Delivered {
-		return nil
-	}
-	return t.input
 }
 
 // broken is the ending of a run whose step never reached a model, or could not be saved.
@@ -460,43 +458,17 @@ func stopReasonOf(err error) core.StopReason {
 	var e *core.Error
 	known := errors.As(err, &e)
 	switch kind := core.KindOf(err); {
-	case known && e.Detail == core.StopOverflow:
-		return core.StopOverflow
+	case known && e.Detail == core.StopSystemPromptFull:
+		return core.StopSystemPromptFull
 	case kind == core.Cancelled:
 		return core.StopCancelled
 	case kind == core.NoCredit:
-		return core.StopNoCredit
-	case known && e.Detail == core.StopInvalidResponse:
-		return core.StopInvalidResponse
+		return core.StopNoCredits
+	case known && e.Detail == core.StopInvalidLLMResponse:
+		return core.StopInvalidLLMResponse
 	case known && e.Provider:
-		return core.StopLLMError
+		return core.StopLLMAPIError
 	default:
 		return core.StopError
 	}
-}
-
-// pinnedTexts loads what a conversation is pinned to.
-func (e *Engine) pinnedTexts(ctx context.Context, c *core.Conversation) (system, schema string, err error) {
-	if _, system, err = e.cfg.Store.Snapshots().Get(ctx, c.PinSystem); err != nil {
-		return "", "", err
-	}
-	_, schema, err = e.cfg.Store.Snapshots().Get(ctx, c.PinTools)
-	return system, schema, err
-}
-
-// shownAfter is what the window shows once the step's rows are in it.
-func (t *turn) shownAfter(base, shows map[core.BlockID]int) map[core.BlockID]int {
-	shown := maps.Clone(base)
-	if shown == nil {
-		shown = map[core.BlockID]int{}
-	}
-	if !t.run.Delivered {
-		for id, v := range t.raise {
-			shown[id] = max(shown[id], v)
-		}
-	}
-	for id, v := range shows {
-		shown[id] = max(shown[id], v)
-	}
-	return shown
 }

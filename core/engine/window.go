@@ -2,111 +2,172 @@ package engine
 
 import (
 	"context"
-	"strconv"
+	"fmt"
+	"maps"
+	"unicode/utf8"
 
 	"loci/core"
 	"loci/core/memory"
+	"loci/core/prompt"
+	"loci/core/request"
 )
 
 const (
-	// defaultWindow is assumed where nothing says how much a model takes, in tokens.
-	defaultWindow = 32_768
-	// keepShare is what an eviction leaves of the room beside system and tools.
-	keepShare = 0.6
-	// inputShare and returnShare are what one message, or one record of returns, may take of that room when it enters.
-	inputShare, returnShare = 0.4, 0.25
+	// returnShare is what one record of returns may take of the room beside system and tools when it enters. A message
+	// may fill what such a record and what is recalled leave.
+	returnShare = 0.25
 	// charsPerToken is how a share in tokens becomes a cut in characters; cautious, so that the cut fits.
 	charsPerToken = 3
 	// leastCut keeps a cut useful in the smallest window, in characters.
 	leastCut = 400
 )
 
-// windowOf is the context window that counts for an agent: its own limit, else the model's.
-func windowOf(a *core.Agent, info core.ModelInfo) int {
-	window := info.ContextWindow
-	if window <= 0 {
-		window = defaultWindow
-	}
-	if own := a.Settings.ContextWindow; own > 0 && (own < window || info.ContextWindow <= 0) {
-		window = own
-	}
-	return window
+// window is what a turn's next request is made from, and the one place where it is made to fit: what is pinned, the rows,
+// the input that enters with the next step, and how much all that weighs. Rows leave it by a summary or an eviction.
+type window struct {
+	conv   core.Conversation
+	pinned prompt.Prompt    // what is sent: system, tools and their schema as pinned; blocks and bound tools as attached now
+	prefix string           // hash of the prefix that is sent
+	moved  bool             // the pin moved and is stored with the next commit
+	rows   []core.InContext // the open rows, message 0 left out
+	input  []*core.Message  // what enters with the first successful step: the run's input, then what joins it
+	cutTo  map[core.MessageID]int
+	raise  map[core.BlockID]int // versions the window shows once the input entered
+	ratio  float64              // true tokens to estimated ones, as the provider last reported
+	used   int                  // tokens of the last step, its answer too, as the provider reported; 0: it did not
+
+	// The turn's, as they are now.
+	run    *core.Run
+	agent  *core.Agent
+	choice *Choice
+	policy *core.Policy
+	env    *core.Env
+
+	cfg     *Config
+	prompts *prompt.Compiler
+	slow    *pauses
+	resolve func(ctx context.Context, h core.Handle, why string, env core.Env) (Choice, error)
+	emit    func(...core.Event)
 }
 
-// trigger is how many tokens a request may take: the window less room for the answer.
-func (t *turn) trigger() int {
-	window := windowOf(&t.agent, t.choice.Info)
-	reserve := window / 10
-	if out := t.agent.Settings.MaxOutputTokens; out > reserve {
-		reserve = min(out, window/2)
+// newTurn returns the turn of a job, whose first step may be recorded already.
+func (e *Engine) newTurn(j *job, run core.Run, step *core.Step) *turn {
+	t := &turn{e: e, j: j, run: run, step: step}
+	t.win = window{
+		ratio: 1, cutTo: map[core.MessageID]int{}, run: &t.run, agent: &t.agent, choice: &t.choice, policy: &t.policy, env: &t.env,
+		cfg: &e.cfg, prompts: e.prompts, slow: e.slow, resolve: e.resolve, emit: t.emit,
 	}
-	return window - reserve
+	return t
+}
+
+// trigger is how many tokens a request may take.
+func (w *window) trigger() int {
+	return request.Limit(w.agent, request.WindowOf(w.agent, w.choice.Info))
 }
 
 // fixedTokens is what system and tools take, by estimate.
-func (t *turn) fixedTokens() int {
-	n := core.EstimateTokens(t.pinned.system)
-	if t.choice.Info.Tools {
-		n += core.EstimateTokens(t.pinned.schema)
-	}
-	return n
-}
-
-func tokensOfRows(rows []core.InContext) int {
-	n := 0
-	for i := range rows {
-		n += tokensInContext(&rows[i])
+func (w *window) fixedTokens() int {
+	n := core.EstimateTokens(w.pinned.System)
+	if w.choice.Info.Tools {
+		n += core.EstimateTokens(w.pinned.Schema)
 	}
 	return n
 }
 
 // room is what messages may take, in estimated tokens.
-func (t *turn) room() int {
-	return int(float64(t.trigger())/t.ratio) - t.fixedTokens()
+func (w *window) room() int {
+	return int(float64(w.trigger())/w.ratio) - w.fixedTokens()
 }
 
 // fit makes what is sent fit: past the trigger the oldest whole turns leave at once. With force it evicts whatever the
 // estimate says, because the provider refused the request as too long.
-func (t *turn) fit(ctx context.Context, force bool) error {
-	room := t.room()
+func (w *window) fit(ctx context.Context, step core.StepID, force bool) error {
+	room := w.room()
 	if room <= 0 {
-		err := core.E(core.TooLong, "the system prompt and the tools alone do not fit into the %d tokens of %s", windowOf(&t.agent, t.choice.Info), t.choice.Handle).
+		err := core.E(core.TooLong, "the system prompt and the tools alone do not fit into the %d tokens of %s", request.WindowOf(w.agent, w.choice.Info), w.choice.Handle).
 			WithHint("shorten the memory blocks or the system prompt, detach tools, or choose a model with a larger window")
-		err.Detail = core.StopOverflow
+		err.Detail = core.StopSystemPromptFull
 		return err
 	}
-	t.cutInput(room)
+	w.cutInput(room)
 	fixed := 0
-	for _, m := range t.pendingInput() {
-		row := core.InContext{Row: core.ContextRow{CutTo: t.cutTo[m.ID]}, Message: *m}
-		fixed += tokensInContext(&row)
+	for _, m := range w.pendingInput() {
+		row := core.InContext{Row: core.ContextRow{CutTo: w.cutTo[m.ID]}, Message: *m}
+		fixed += request.TokensInContext(&row)
 	}
-	now := tokensOfRows(t.rows) + fixed
+	now := request.TokensOfRows(w.rows) + fixed
 	if now <= room && !force {
-		if over, err := t.overfull(ctx); !over || err != nil {
+		if over, err := w.overfull(ctx); !over || err != nil {
 			return err
 		}
-		return t.shrink(ctx, now-fixed, now, false)
+		return w.shrink(ctx, step, now-fixed, now, false)
 	}
-	goal := int(float64(room)*keepShare) - fixed
+	goal := int(float64(room)*request.KeepShare) - fixed
 	if force {
-		goal = min(goal, int(float64(now)*keepShare)-fixed)
+		goal = min(goal, int(float64(now)*request.KeepShare)-fixed)
 	}
-	return t.shrink(ctx, goal, now, force)
+	return w.shrink(ctx, step, goal, now, force)
 }
 
-// cutInput decides how much of an oversized input message enters.
-func (t *turn) cutInput(room int) {
-	for _, m := range t.pendingInput() {
-		if share := int(float64(room) * inputShare); m.Tokens > share {
-			t.cutTo[m.ID] = max(share*charsPerToken/max(len(t.input), 1), leastCut)
-		}
+// NoticeCut tells of a message that did not fit into the window whole.
+const NoticeCut = "cut"
+
+// cutInput decides how much of an oversized input enters: all of what came may fill the room that a return and what is
+// recalled leave, each message in proportion to its length. What does not fit is said before anything is sent.
+func (w *window) cutInput(room int) {
+	pending := w.pendingInput()
+	total := 0
+	for _, m := range pending {
+		total += m.Tokens
 	}
+	share := w.inputShare(room)
+	for _, m := range pending {
+		n := utf8.RuneCountInString(m.PlainText())
+		limit := w.sentOf(m, total, share)
+		if _, said := w.cutTo[m.ID]; limit >= n || said {
+			continue
+		}
+		w.cutTo[m.ID] = limit
+		w.emit(core.Event{Body: core.Notice{
+			Kind: NoticeCut, Data: map[string]any{"message_id": string(m.ID), "characters": n, "sent": limit},
+			Text: fmt.Sprintf("The message is too long for the %d tokens of %s: %d of its %d characters are sent.",
+				request.WindowOf(w.agent, w.choice.Info), w.choice.Handle, limit, n),
+		}})
+	}
+}
+
+// inputShare is how many tokens of the room all of what came may take.
+func (w *window) inputShare(room int) int {
+	return int(float64(room)*(1-returnShare)) - min(w.agent.Recall, int(float64(room)*recallShare))
+}
+
+// sentOf is how many characters of a message are sent where all of what came takes total tokens and may take share.
+func (w *window) sentOf(m *core.Message, total, share int) int {
+	text := m.PlainText()
+	n := utf8.RuneCountInString(text)
+	if total <= share {
+		return n
+	}
+	return min(n, max(cutAt(text, int(float64(m.Tokens)*float64(share)/float64(total))), leastCut))
+}
+
+// cutAt is how many characters of a text take at most so many tokens.
+func cutAt(text string, tokens int) int {
+	all := []rune(text)
+	n := min(len(all), 4*max(tokens, 0)) // no character takes less than a quarter
+	for n > 0 {
+		takes := core.EstimateTokens(string(all[:n]))
+		if takes <= tokens {
+			break
+		}
+		n = min(n-1, n*max(tokens, 0)/takes)
+	}
+	return n
 }
 
 // returnShare is to how many characters each return of a record is cut when it enters; 0: it enters whole.
-func (t *turn) returnShare(m *core.Message) int {
-	share := int(float64(t.room()) * returnShare)
+func (w *window) returnShare(m *core.Message) int {
+	share := int(float64(w.room()) * returnShare)
 	if m.Tokens <= share || len(m.Returns) == 0 {
 		return 0
 	}
@@ -115,41 +176,41 @@ func (t *turn) returnShare(m *core.Message) int {
 
 // leaving chooses which rows leave so that the rest takes at most goal tokens: the oldest whole turns, and where the
 // running turn alone is too large, its oldest whole steps. A call and its return never part; the last step stays.
-func (t *turn) leaving(goal int) []core.InContext {
-	groups := t.groups()
+func (w *window) leaving(goal int) []core.InContext {
+	groups := w.groups()
 	total := 0
 	for _, g := range groups {
-		total += tokensOfRows(g)
+		total += request.TokensOfRows(g)
 	}
 	var out []core.InContext
 	for i, g := range groups {
-		last := i == len(groups)-1 && t.run.Delivered
+		last := i == len(groups)-1 && w.run.Delivered
 		if total <= goal || last {
 			break
 		}
 		out = append(out, g...)
-		total -= tokensOfRows(g)
+		total -= request.TokensOfRows(g)
 	}
 	return out
 }
 
 // groups splits the rows into what leaves together: whole turns of earlier runs, then the steps of this one. What the
 // running turn was asked never leaves under it.
-func (t *turn) groups() [][]core.InContext {
+func (w *window) groups() [][]core.InContext {
 	var groups [][]core.InContext
 	key := ""
 	asked := map[core.MessageID]bool{}
-	for _, m := range t.run.Input {
+	for _, m := range w.run.Input {
 		asked[m.ID] = true
 	}
-	for _, r := range t.rows {
+	for _, r := range w.rows {
 		m := &r.Message
-		if rank(r) < rankPlain || asked[m.ID] {
+		if request.StandsForOthers(r) || asked[m.ID] {
 			continue
 		}
 		k := "run " + string(m.Run)
 		switch {
-		case m.Run == t.run.ID:
+		case m.Run == w.run.ID:
 			k = "step " + string(m.Step)
 		case m.Run == "" && m.Role == core.RoleUser: // of an initial sequence: a turn begins with each user message
 			k = "message " + string(m.ID)
@@ -166,51 +227,44 @@ func (t *turn) groups() [][]core.InContext {
 }
 
 // evict lets rows leave behind a marker that says how many messages left since the last summary.
-func (t *turn) evict(ctx context.Context, leaving []core.InContext) error {
+func (w *window) evict(ctx context.Context, leaving []core.InContext) error {
 	if len(leaving) == 0 {
 		return nil
 	}
-	count := visible(leaving)
-	for _, r := range t.rows {
+	count := request.Visible(leaving)
+	for _, r := range w.rows {
 		if r.Message.Hidden == core.HiddenMarker {
 			leaving = append(leaving, r)
-			count += markerCount(&r.Message)
+			count += request.MarkerCount(&r.Message)
 		}
 	}
-	marker := t.hidden(core.HiddenMarker, memory.Marker(count))
-	marker.Name = strconv.Itoa(count)
-	marker.Run = ""
-	if err := t.replace(ctx, leaving, marker, core.LeftEviction, nil); err != nil {
+	marker := request.Marker(&w.conv, count, w.cfg.Clock())
+	if err := w.replace(ctx, leaving, marker, core.LeftEviction, nil); err != nil {
 		return err
 	}
-	t.emit(core.Event{Body: core.Notice{Kind: "evicted", Text: memory.Marker(count), Data: map[string]any{"messages": count}}})
+	w.emit(core.Event{Body: core.Notice{Kind: "evicted", Text: memory.Marker(count), Data: map[string]any{"messages": count}}})
 	return nil
-}
-
-// visible counts the messages among the rows that a person may see.
-func visible(rows []core.InContext) int {
-	n := 0
-	for _, r := range rows {
-		if r.Message.Hidden == core.NotHidden {
-			n++
-		}
-	}
-	return n
 }
 
 // replace closes rows, opens the record that stands for them, and moves the pin: nothing that was sent stays a prefix, so
 // the prompt is compiled anew. Nothing is deleted. also, if there is one, writes what the new prompt shows.
-func (t *turn) replace(ctx context.Context, leaving []core.InContext, record *core.Message, why core.LeftWhy, also func(context.Context, core.Store) error) error {
+func (w *window) replace(
+	ctx context.Context,
+	leaving []core.InContext,
+	record *core.Message,
+	why core.LeftWhy,
+	also func(context.Context, core.Store) error,
+) error {
 	var ids []core.MessageID
 	gone := map[core.MessageID]bool{}
 	for _, r := range leaving {
 		ids, gone[r.Row.Message] = append(ids, r.Row.Message), true
 	}
 	var conv core.Conversation
-	var now prompt
-	err := t.e.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
+	var now prompt.Prompt
+	err := w.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
 		var err error
-		if conv, err = tx.Conversations().Get(ctx, t.conv.ID); err != nil {
+		if conv, err = tx.Conversations().Get(ctx, w.conv.ID); err != nil {
 			return err
 		}
 		conv.Rev++
@@ -229,49 +283,82 @@ func (t *turn) replace(ctx context.Context, leaving []core.InContext, record *co
 				return err
 			}
 		}
-		if now, err = t.e.compile(ctx, tx, t.agent, &conv); err != nil {
+		if now, err = w.prompts.Compile(ctx, tx, *w.agent, &conv); err != nil {
 			return err
 		}
-		return t.e.storePrompt(ctx, tx, &conv, &now, true)
+		return w.prompts.Store(ctx, tx, &conv, &now, true)
 	})
 	if err != nil {
 		return err
 	}
-	t.applyEviction(conv, now, record, gone)
+	w.applyEviction(conv, now, record, gone)
 	return nil
 }
 
-func (t *turn) applyEviction(conv core.Conversation, now prompt, record *core.Message, gone map[core.MessageID]bool) {
-	folder := t.conv.LastFolder
+func (w *window) applyEviction(conv core.Conversation, now prompt.Prompt, record *core.Message, gone map[core.MessageID]bool) {
+	folder := w.conv.LastFolder
 	rows := []core.InContext{{Row: core.ContextRow{Conversation: conv.ID, Message: record.ID, Entered: conv.Rev}, Message: *record}}
-	for _, r := range t.rows {
+	for _, r := range w.rows {
 		if !gone[r.Row.Message] {
 			rows = append(rows, r)
 		}
 	}
-	t.rows, t.conv, t.pinned, t.prefix, t.moved = rows, conv, now, conv.Prefix, false
-	t.conv.LastFolder = folder
-	for id, v := range t.raise { // the new prompt shows what would have been announced
-		if now.shown[id] >= v {
-			delete(t.raise, id)
+	w.rows, w.conv, w.pinned, w.prefix, w.moved = rows, conv, now, conv.Prefix, false
+	w.conv.LastFolder = folder
+	for id, v := range w.raise { // the new prompt shows what would have been announced
+		if now.Shown[id] >= v {
+			delete(w.raise, id)
 		}
 	}
-	if !t.run.Delivered && len(t.raise) == 0 {
-		kept := t.input[:0]
-		for _, m := range t.input {
+	if !w.run.Delivered && len(w.raise) == 0 {
+		kept := w.input[:0]
+		for _, m := range w.input {
 			if m.Hidden != core.HiddenBlocks {
 				kept = append(kept, m)
 			}
 		}
-		t.input = kept
+		w.input = kept
 	}
 }
 
-// markerCount reads how many messages a marker stands for: its name is that number.
-func markerCount(m *core.Message) int {
-	n, err := strconv.Atoi(m.Name)
-	if err != nil {
-		return 0
+// hidden makes a record that joins the turn from outside.
+func (w *window) hidden(kind core.HiddenKind, text string) *core.Message {
+	m := &core.Message{
+		ID: core.NewMessageID(), Agent: w.agent.ID, Conversation: w.conv.ID, Run: w.run.ID, Role: core.RoleUser, Hidden: kind,
+		Content: []core.Content{core.Text(text)}, CreatedAt: w.cfg.Clock(),
 	}
-	return n
+	m.Tokens = request.Tokens(m)
+	return m
+}
+
+// settings are the model settings that count: the conversation's own, else the agent's.
+func (w *window) settings() core.ModelSettings {
+	if w.conv.Settings != nil {
+		return *w.conv.Settings
+	}
+	return w.agent.Settings
+}
+
+func (w *window) pendingInput() []*core.Message {
+	if w.run.Delivered {
+		return nil
+	}
+	return w.input
+}
+
+// shownAfter is what the window shows once the step's rows are in it.
+func (w *window) shownAfter(base, shows map[core.BlockID]int) map[core.BlockID]int {
+	shown := maps.Clone(base)
+	if shown == nil {
+		shown = map[core.BlockID]int{}
+	}
+	if !w.run.Delivered {
+		for id, v := range w.raise {
+			shown[id] = max(shown[id], v)
+		}
+	}
+	for id, v := range shows {
+		shown[id] = max(shown[id], v)
+	}
+	return shown
 }

@@ -11,11 +11,11 @@ import (
 // nothing changed. A conversation's rev rises with every row that enters or leaves: rows of another rev are not used.
 type windows struct {
 	mu    sync.Mutex // guards all fields
-	kept  map[core.ConversationID]window
+	kept  map[core.ConversationID]keptWindow
 	order []core.ConversationID // least recently used first
 }
 
-type window struct {
+type keptWindow struct {
 	rev  int
 	rows []core.InContext
 }
@@ -26,7 +26,7 @@ const (
 	maxWindowRows = 2000
 )
 
-func newWindows() *windows { return &windows{kept: map[core.ConversationID]window{}} }
+func newWindows() *windows { return &windows{kept: map[core.ConversationID]keptWindow{}} }
 
 func (w *windows) get(conv core.ConversationID, rev int) ([]core.InContext, bool) {
 	w.mu.Lock()
@@ -47,7 +47,7 @@ func (w *windows) put(conv core.ConversationID, rev int, rows []core.InContext) 
 		w.order = slices.DeleteFunc(w.order, func(c core.ConversationID) bool { return c == conv })
 		return
 	}
-	w.kept[conv] = window{rev, slices.Clone(rows)}
+	w.kept[conv] = keptWindow{rev, slices.Clone(rows)}
 	w.touchLocked(conv)
 	if len(w.order) > maxWindows {
 		delete(w.kept, w.order[0])

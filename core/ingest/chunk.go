@@ -9,23 +9,23 @@ import (
 	"loci/core"
 )
 
-// DefaultChunkTokens is the size chunks aim at where nothing else is said.
+// DefaultChunkTokens is the target size of chunks if nothing else is given.
 const DefaultChunkTokens = 300
 
-// Chunk is a part of a document before it is stored as a passage. The texts of a document's chunks, joined, are its text.
+// Chunk is a part of a document before it is stored as a passage. A document's chunks, joined, are its text.
 type Chunk struct {
 	Text    string
 	Start   int      // first byte in the document's text
-	End     int      // behind the last byte
-	Line    int      // line of the text where it says something first, from 1
-	EndLine int      // … and last
+	End     int      // after the last byte
+	Line    int      // first line of the text with content, from 1
+	EndLine int      // … and the last
 	Page    int      // 0 where the format has none
 	EndPage int      // the page it ends on
-	Path    []string // headings (or the key) above all of it, the outermost first; of code, the declaration it begins in
+	Path    []string // headings (or the key) above all of it, outermost first; for code, the declaration it begins in
 	Header  string   // the first row of a table whose rows these are; not part of Text
 }
 
-// Passage returns what is embedded and found: the headings, the header and the text.
+// Passage returns the text to embed and search: the headings, the header and the text.
 func (c Chunk) Passage() string {
 	var parts []string
 	if path := strings.Join(c.Path, " > "); path != "" && !strings.Contains(c.Text, c.Path[len(c.Path)-1]) {
@@ -37,9 +37,9 @@ func (c Chunk) Passage() string {
 	return strings.Join(append(parts, strings.TrimSpace(c.Text)), "\n")
 }
 
-// Chunks cuts a document along its structure into chunks of about so many tokens (0: the default), without overlap:
-// prose by headings, paragraphs and sentences, code by top-level declarations, tables by rows, JSON by members. Only what
-// has no structure left is cut at a blank. A blank document has none.
+// Chunks cuts a document along its structure into chunks of roughly this many tokens (0: the default), without overlap:
+// prose by headings, paragraphs and sentences, code by top-level declarations, tables by rows, JSON by members. Only
+// what has no structure left is cut at a blank. A blank document has no chunks.
 func Chunks(doc core.Document, tokens int) []Chunk {
 	if strings.TrimSpace(doc.Text) == "" {
 		return nil
@@ -65,7 +65,7 @@ func Chunks(doc core.Document, tokens int) []Chunk {
 	return c.pack(pieces)
 }
 
-// chunker cuts one text. Sizes are quarters of a token, which add up.
+// chunker cuts one text. Sizes are in quarters of a token, which add up exactly.
 type chunker struct {
 	text     string
 	budget   int
@@ -74,7 +74,7 @@ type chunker struct {
 	code     bool   // paths are declarations: a chunk has that in which it begins
 }
 
-// piece is a part that is not cut further. Fresh ones begin something: a full enough chunk ends before them.
+// piece is a part that isn't cut further. A fresh one begins something new: a chunk that is full enough ends before it.
 type piece struct {
 	start, end int
 	weight     int
@@ -82,7 +82,7 @@ type piece struct {
 	fresh      bool
 }
 
-// weight is four times core.EstimateTokens without its rounding.
+// weight is four times core.EstimateTokens, without rounding.
 func weight(s string) int {
 	n := 0
 	for _, r := range s {
@@ -114,7 +114,7 @@ func covering(doc core.Document) []core.Section {
 // cutter returns the offsets at which parts of s begin, rising, without 0 and len(s).
 type cutter func(s string) []int
 
-// refine appends the part from start to end as one piece, or cut by the first cutter that helps, and so on.
+// refine appends the part from start to end as one piece, or cut by the first cutter that helps, recursively.
 func (c *chunker) refine(out []piece, p piece, cutters ...cutter) []piece {
 	p.weight = weight(c.text[p.start:p.end])
 	if p.weight <= c.budget {
@@ -142,7 +142,7 @@ func (c *chunker) refine(out []piece, p piece, cutters ...cutter) []piece {
 	return out
 }
 
-// hardCuts cuts behind the last blank that fits, or between characters.
+// hardCuts cuts after the last blank that fits, or between characters.
 func (c *chunker) hardCuts(out []piece, p piece) []piece {
 	start, blank, n := p.start, -1, 0
 	for i, r := range c.text[p.start:p.end] {
@@ -156,7 +156,10 @@ func (c *chunker) hardCuts(out []piece, p piece) []piece {
 			if blank > start {
 				cut = blank
 			}
-			out = append(out, piece{start: start, end: cut, weight: weight(c.text[start:cut]), path: p.path, fresh: p.fresh && start == p.start})
+			out = append(
+				out,
+				piece{start: start, end: cut, weight: weight(c.text[start:cut]), path: p.path, fresh: p.fresh && start == p.start},
+			)
 			start, n, blank = cut, weight(c.text[cut:i]), -1
 		}
 		n += w
@@ -164,10 +167,13 @@ func (c *chunker) hardCuts(out []piece, p piece) []piece {
 			blank = i + utf8.RuneLen(r)
 		}
 	}
-	return append(out, piece{start: start, end: p.end, weight: weight(c.text[start:p.end]), path: p.path, fresh: p.fresh && start == p.start})
+	return append(
+		out,
+		piece{start: start, end: p.end, weight: weight(c.text[start:p.end]), path: p.path, fresh: p.fresh && start == p.start},
+	)
 }
 
-// lineCuts cuts behind every newline.
+// lineCuts cuts after every newline.
 func lineCuts(s string) []int {
 	var out []int
 	for i := range len(s) - 1 {
@@ -178,7 +184,7 @@ func lineCuts(s string) []int {
 	return out
 }
 
-// blankCuts cuts behind blank lines.
+// blankCuts cuts after blank lines.
 func blankCuts(s string) []int {
 	var out []int
 	blank, at := false, 0
@@ -193,7 +199,7 @@ func blankCuts(s string) []int {
 	return out
 }
 
-// pack joins pieces, in order, to chunks within the budget.
+// pack joins pieces, in order, into chunks within the budget.
 func (c *chunker) pack(pieces []piece) []Chunk {
 	var out []Chunk
 	pos := position{text: c.text, line: 1, sections: c.sections}
@@ -223,7 +229,7 @@ func (c *chunker) pack(pieces []piece) []Chunk {
 	return c.finish(out)
 }
 
-// finish gives table rows their header and lets a blank rest join its neighbour.
+// finish adds the header to table rows and merges a blank remainder into its neighbour.
 func (c *chunker) finish(out []Chunk) []Chunk {
 	for i := 1; i < len(out); i++ {
 		out[i].Header = c.header
@@ -267,7 +273,14 @@ func (p *position) chunk(pc piece) Chunk {
 	lead := text[:len(text)-len(strings.TrimLeftFunc(text, unicode.IsSpace))]
 	body := strings.TrimSpace(text)
 	line := p.line + strings.Count(lead, "\n")
-	ch := Chunk{Text: text, Start: pc.start, End: pc.end, Line: line, EndLine: line + strings.Count(body, "\n"), Path: slices.Clone(pc.path)}
+	ch := Chunk{
+		Text:    text,
+		Start:   pc.start,
+		End:     pc.end,
+		Line:    line,
+		EndLine: line + strings.Count(body, "\n"),
+		Path:    slices.Clone(pc.path),
+	}
 	ch.Page = p.page(pc.start + len(lead))
 	ch.EndPage = max(ch.Page, p.page(pc.start+len(lead)+max(len(body)-1, 0)))
 	return ch

@@ -13,7 +13,17 @@ import (
 	"loci/core/ingest"
 )
 
-var kinds = []core.FileKind{core.FileText, core.FileMarkdown, core.FileCode, core.FileHTML, core.FilePDF, core.FileDOCX, core.FileCSV, core.FileJSON, core.FileEPUB}
+var kinds = []core.FileKind{
+	core.FileText,
+	core.FileMarkdown,
+	core.FileCode,
+	core.FileHTML,
+	core.FilePDF,
+	core.FileDOCX,
+	core.FileCSV,
+	core.FileJSON,
+	core.FileEPUB,
+}
 
 // checkCover fails unless chunks are the text, cut without gap and overlap, with the right lines.
 func checkCover(tb testing.TB, doc core.Document, tokens int) []ingest.Chunk {
@@ -55,8 +65,33 @@ func checkCover(tb testing.TB, doc core.Document, tokens int) []ingest.Chunk {
 // random makes texts of the pieces that structure hangs on.
 func random(r *rand.Rand) string {
 	parts := []string{
-		"\n", "\n\n", "# A heading\n", "## Deeper\n", "Words follow words here. ", "And Mr. Smith said so! ", "```go\n", "```\n", "- item\n", "func f() {\n\treturn\n}\n",
-		`{"a": [1, 2, {"b": "c, d"}],`, `"k": "v",`, "}\n", "]", "a,b,\"c\nd\"\n", "\"", "| x | y |\n", "  ", "\t", "日本語の文。", "émigré ", "---\n", "===\n", strings.Repeat("x", 300), "\\", ",", "\r\n",
+		"\n",
+		"\n\n",
+		"# A heading\n",
+		"## Deeper\n",
+		"Words follow words here. ",
+		"And Mr. Smith said so! ",
+		"```go\n",
+		"```\n",
+		"- item\n",
+		"func f() {\n\treturn\n}\n",
+		`{"a": [1, 2, {"b": "c, d"}],`,
+		`"k": "v",`,
+		"}\n",
+		"]",
+		"a,b,\"c\nd\"\n",
+		"\"",
+		"| x | y |\n",
+		"  ",
+		"\t",
+		"日本語の文。",
+		"émigré ",
+		"---\n",
+		"===\n",
+		strings.Repeat("x", 300),
+		"\\",
+		",",
+		"\r\n",
 	}
 	var b strings.Builder
 	for range r.IntN(120) {
@@ -189,7 +224,13 @@ func TestCodeChunksKeepDeclarationsWhole(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder
 	for i := range 20 {
-		fmt.Fprintf(&b, "// Fn%d does a thing.\nfunc Fn%d() int {\n\tx := %d\n\n\treturn x + 1 // and some more words to fill it\n}\n\n", i, i, i)
+		fmt.Fprintf(
+			&b,
+			"// Fn%d does a thing.\nfunc Fn%d() int {\n\tx := %d\n\n\treturn x + 1 // and some more words to fill it\n}\n\n",
+			i,
+			i,
+			i,
+		)
 	}
 	fmt.Fprintf(&b, "func Big() {\n%s}\n", strings.Repeat("\tcall(\"something\")\n\n", 60))
 	for _, c := range checkCover(t, core.Document{Kind: core.FileCode, Text: b.String()}, 80) {
@@ -203,7 +244,10 @@ func TestCodeChunksKeepDeclarationsWhole(t *testing.T) {
 
 func TestJSONChunksAreMembersWithTheirKey(t *testing.T) {
 	t.Parallel()
-	text := "{\n  \"small\": 1,\n  \"people\": [\n" + strings.Repeat("    {\"name\": \"Ada, the first\", \"year\": 1843},\n", 40) + "    {}\n  ],\n  \"last\": {\"x\": \"y\"}\n}\n"
+	text := "{\n  \"small\": 1,\n  \"people\": [\n" + strings.Repeat(
+		"    {\"name\": \"Ada, the first\", \"year\": 1843},\n",
+		40,
+	) + "    {}\n  ],\n  \"last\": {\"x\": \"y\"}\n}\n"
 	chunks := checkCover(t, core.Document{Kind: core.FileJSON, Text: text}, 60)
 	for _, c := range chunks[1 : len(chunks)-1] {
 		if diff := cmp.Diff([]string{"people"}, c.Path); diff != "" || !strings.HasPrefix(strings.TrimSpace(c.Text), "{") {

@@ -90,7 +90,7 @@ func globExpr(glob string) string {
 	return b.String()
 }
 
-// quoteByte quotes one byte of a glob; parts of longer characters pass as they are.
+// quoteByte quotes one byte of a glob; bytes of multi-byte characters pass unchanged.
 func quoteByte(c byte) string {
 	if c >= 0x80 {
 		return string([]byte{c})

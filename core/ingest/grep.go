@@ -18,7 +18,7 @@ import (
 	"loci/core"
 )
 
-// The bounds of a search by regular expression.
+// Limits on a search by regular expression.
 const (
 	MaxPattern   = 1000            // characters of a pattern
 	MaxProgram   = 5000            // instructions it may compile to
@@ -26,12 +26,12 @@ const (
 	GrepTime     = 3 * time.Second // of one search
 	maxContext   = 20              // lines before and after
 	maxRowChars  = 1000            // of a line in a result
-	grepBatch    = 64              // files that are searched side by side
-	maxNamed     = 50              // files that are named with their count
-	straightScan = 4 << 10         // bytes that are matched without looking at the clock
+	grepBatch    = 64              // files searched in parallel
+	maxNamed     = 50              // files listed with their count
+	straightScan = 4 << 10         // bytes matched without checking the clock
 )
 
-// GrepQuery asks for lines by a regular expression, upper and lower case alike.
+// GrepQuery asks for lines that match a regular expression, ignoring case.
 type GrepQuery struct {
 	Pattern string
 	Include string        // which files; empty: all
@@ -45,11 +45,11 @@ type GrepFile struct {
 	Lines []Line
 }
 
-// GrepResult is one page of matches and what there is in all.
+// GrepResult is one page of matches, with totals.
 type GrepResult struct {
 	Pattern string
 	Total   int // matches in all files
-	Looked  int // files searched to their end
+	Looked  int // files searched to the end
 	Offset  int
 	Files   []GrepCount
 	Matches []GrepMatch
@@ -61,18 +61,21 @@ type GrepCount struct {
 	Count int
 }
 
-// GrepMatch is a line that matches, with its surroundings.
+// GrepMatch is a matching line with its context.
 type GrepMatch struct {
 	File  string
-	Line  int // from 1, as in a view
-	Page  int // 0 where the format has none
-	First int // number of Rows[0]
-	Rows  []string
+	Line  int      // from 1, as in a view
+	Page  int      // 0 where the format has none
+	First int      // number of Rows[0]
+	Rows  []string // one for each line; of a long line that matches, the part around the match
 }
 
-// Grep searches files line by line, in their order. Its time is bounded whatever the pattern and the files: matching is
-// linear, the pattern's size limited, and the clock looked at within long lines too. A pattern that is wrong or too large
-// is invalid; running out of time is a timeout, which comes with what was found until then.
+// hit is a matching line: its first row, and the byte of the line where the match begins.
+type hit struct{ row, at int }
+
+// Grep searches files line by line, in order. Its time is bounded whatever the pattern and the files: matching is
+// linear, the pattern's size is limited, and the clock is checked within long lines too. A pattern that is wrong or too
+// large is invalid; running out of time is a timeout, returned with what was found so far.
 func Grep(ctx context.Context, files iter.Seq2[GrepFile, error], q GrepQuery) (GrepResult, error) {
 	re, err := compile(q.Pattern)
 	if err != nil {
@@ -86,7 +89,11 @@ func Grep(ctx context.Context, files iter.Seq2[GrepFile, error], q GrepQuery) (G
 	if around < 0 || around > maxContext || q.Offset < 0 {
 		return GrepResult{}, core.E(core.Invalid, "context lines must be 0 to %d and an offset cannot be negative", maxContext)
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, GrepTime, core.E(core.Timeout, "searching for %q took longer than %s", q.Pattern, GrepTime).WithHint("use a simpler pattern or fewer files"))
+	ctx, cancel := context.WithTimeoutCause(
+		ctx,
+		GrepTime,
+		core.E(core.Timeout, "searching for %q took longer than %s", q.Pattern, GrepTime).WithHint("use a simpler pattern or fewer files"),
+	)
 	defer cancel()
 	out := GrepResult{Pattern: q.Pattern, Offset: q.Offset}
 	var batch []GrepFile
@@ -108,9 +115,9 @@ func Grep(ctx context.Context, files iter.Seq2[GrepFile, error], q GrepQuery) (G
 	return out, out.search(ctx, re, batch, around)
 }
 
-// search looks through files side by side and adds what was found in their order, up to the first that was not finished.
+// search searches files in parallel and adds results in file order, up to the first file that wasn't finished.
 func (r *GrepResult) search(ctx context.Context, re *regexp.Regexp, files []GrepFile, around int) error {
-	hits, errs := make([][]int, len(files)), make([]error, len(files))
+	hits, errs := make([][]hit, len(files)), make([]error, len(files))
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
@@ -131,60 +138,114 @@ func (r *GrepResult) search(ctx context.Context, re *regexp.Regexp, files []Grep
 	return nil
 }
 
-// matching returns which lines match.
-func matching(ctx context.Context, re *regexp.Regexp, lines []Line) (hits []int, err error) {
-	for i := range lines {
-		if i%64 == 0 && ctx.Err() != nil {
+// matching returns which lines match; a long line counts as a whole.
+func matching(ctx context.Context, re *regexp.Regexp, lines []Line) (hits []hit, err error) {
+	i := 0
+	for n := 0; i < len(lines); n++ {
+		if n%64 == 0 && ctx.Err() != nil {
 			return hits, context.Cause(ctx)
 		}
-		matched, err := matches(ctx, re, lines[i].Text)
+		next := endOf(lines, i)
+		at, err := matches(ctx, re, whole(lines[i:next]))
 		if err != nil {
 			return hits, err
 		}
-		if matched {
-			hits = append(hits, i)
+		if at >= 0 {
+			hits = append(hits, hit{i, at})
 		}
+		i = next
 	}
 	return hits, nil
 }
 
-func (r *GrepResult) add(file GrepFile, hits []int, around int) {
+// endOf returns the index behind the last piece of the line whose first is given.
+func endOf(lines []Line, first int) int {
+	end := first + 1
+	for end < len(lines) && lines[end].Number == lines[first].Number {
+		end++
+	}
+	return end
+}
+
+// whole joins the pieces of a line.
+func whole(pieces []Line) string {
+	if len(pieces) == 1 {
+		return pieces[0].Text
+	}
+	var b strings.Builder
+	for i := range pieces {
+		b.WriteString(pieces[i].Text)
+	}
+	return b.String()
+}
+
+func (r *GrepResult) add(file GrepFile, hits []hit, around int) {
 	if len(hits) == 0 {
 		return
 	}
 	r.Files = append(r.Files, GrepCount{file.Name, len(hits)})
-	for _, i := range hits {
+	for _, h := range hits {
 		r.Total++
 		if r.Total > r.Offset && len(r.Matches) < GrepPage {
-			r.Matches = append(r.Matches, matchAt(file, i, around))
+			r.Matches = append(r.Matches, matchAt(file, h, around))
 		}
 	}
 }
 
-func matchAt(file GrepFile, i, around int) GrepMatch {
-	from, to := max(0, i-around), min(len(file.Lines), i+around+1)
-	m := GrepMatch{File: file.Name, Line: i + 1, Page: file.Lines[i].Page, First: from + 1}
-	for _, l := range file.Lines[from:to] {
-		row := firstRunes(l.Text, maxRowChars)
-		if len(row) < len(l.Text) {
-			row += " …"
+func matchAt(file GrepFile, h hit, around int) GrepMatch {
+	line := file.Lines[h.row]
+	first, last := max(1, line.Number-around), min(CountLines(file.Lines), line.Number+around)
+	m := GrepMatch{File: file.Name, Line: line.Number, Page: line.Page, First: first}
+	for i := rowOf(file.Lines, first); i < len(file.Lines) && file.Lines[i].Number <= last; {
+		end := endOf(file.Lines, i)
+		if i == h.row {
+			m.Rows = append(m.Rows, excerpt(whole(file.Lines[i:end]), h.at))
+		} else {
+			m.Rows = append(m.Rows, excerpt(whole(file.Lines[i:min(end, i+3)]), 0)) // more than fits in a row
 		}
-		m.Rows = append(m.Rows, row)
+		i = end
 	}
 	return m
 }
 
-// matches looks at the clock while it reads a long line.
-func matches(ctx context.Context, re *regexp.Regexp, line string) (bool, error) {
+// beforeMatch is how many characters of a long line are shown before the match.
+const beforeMatch = 200
+
+// excerpt returns as much of a line as fits in a row: from its start, or around the byte where a match begins.
+func excerpt(line string, at int) string {
+	lead := ""
+	if head := firstRunes(line, maxRowChars-beforeMatch); len(head) < at {
+		from := at
+		for range beforeMatch {
+			_, n := utf8.DecodeLastRuneInString(line[:from])
+			from -= n
+		}
+		lead, line = "… ", line[from:]
+	}
+	row := firstRunes(line, maxRowChars)
+	if len(row) < len(line) {
+		return lead + row + " …"
+	}
+	return lead + row
+}
+
+// matches returns where a match begins; -1 if there is none. It checks the clock while reading a long line.
+func matches(ctx context.Context, re *regexp.Regexp, line string) (int, error) {
 	if len(line) <= straightScan {
-		return re.MatchString(line), nil
+		return begin(re.FindStringIndex(line)), nil
 	}
-	r := clockReader{ctx: ctx, s: line}
-	found := re.MatchReader(&r)
-	if !found && ctx.Err() != nil {
-		return false, context.Cause(ctx)
+	at := begin(re.FindReaderIndex(&clockReader{ctx: ctx, s: line}))
+	if at < 0 && ctx.Err() != nil {
+		return -1, context.Cause(ctx)
 	}
-	return found, nil
+	return at, nil
+}
+
+func begin(loc []int) int {
+	if loc == nil {
+		return -1
+	}
+	return loc[0]
 }
 
 // clockReader ends early when the context does.
@@ -203,7 +264,7 @@ func (c *clockReader) ReadRune() (rune, int, error) {
 	return r, n, nil
 }
 
-// compile makes a regular expression of a bounded size.
+// compile compiles a regular expression of limited size.
 func compile(pattern string) (*regexp.Regexp, error) {
 	switch n := utf8.RuneCountInString(pattern); {
 	case n == 0:
@@ -213,10 +274,12 @@ func compile(pattern string) (*regexp.Regexp, error) {
 	}
 	tree, err := syntax.Parse(pattern, syntax.Perl|syntax.FoldCase)
 	if err != nil {
-		return nil, core.E(core.Invalid, "the pattern %q is no regular expression: %v", pattern, err).WithHint(`put a \ before characters that are meant as they are; look-around and back references do not exist`)
+		return nil, core.E(core.Invalid, "the pattern %q is no regular expression: %v", pattern, err).
+			WithHint(`put a \ before characters that are meant as they are; look-around and back references do not exist`)
 	}
 	if programSize(tree) > MaxProgram {
-		return nil, core.E(core.Invalid, "the pattern %q is too large once its repetitions are counted", pattern).WithHint("use smaller counts in {}")
+		return nil, core.E(core.Invalid, "the pattern %q is too large once its repetitions are counted", pattern).
+			WithHint("use smaller counts in {}")
 	}
 	re, err := regexp.Compile("(?i)" + pattern)
 	if err != nil {
@@ -225,7 +288,7 @@ func compile(pattern string) (*regexp.Regexp, error) {
 	return re, nil
 }
 
-// programSize estimates what a tree compiles to, before it is compiled.
+// programSize estimates how large a syntax tree will be when compiled.
 func programSize(re *syntax.Regexp) int {
 	size := 1 + len(re.Rune)
 	for _, sub := range re.Sub {
@@ -239,11 +302,11 @@ func programSize(re *syntax.Regexp) int {
 	return size
 }
 
-// minWord is the shortest word that is looked for ahead of a search; a shorter one stands in most texts.
+// minWord is the shortest word worth checking before a search; shorter ones occur in most texts.
 const minWord = 3
 
-// Needed returns the longest word of ASCII letters and digits that whatever matches a pattern holds, upper and lower case
-// alike; empty if there is none. A text without it need not be searched.
+// Needed returns the longest word of ASCII letters and digits that every match must contain, ignoring case; empty if
+// there is none. A text without it need not be searched.
 func Needed(pattern string) string {
 	if utf8.RuneCountInString(pattern) > MaxPattern {
 		return ""
@@ -281,9 +344,21 @@ func neededBy(re *syntax.Regexp) string {
 		if re.Min > 0 {
 			return neededBy(re.Sub[0])
 		}
-	case syntax.OpNoMatch, syntax.OpEmptyMatch, syntax.OpCharClass, syntax.OpAnyCharNotNL, syntax.OpAnyChar, syntax.OpBeginLine, syntax.OpEndLine,
-		syntax.OpBeginText, syntax.OpEndText, syntax.OpWordBoundary, syntax.OpNoWordBoundary, syntax.OpStar, syntax.OpQuest, syntax.OpAlternate:
-		// they may match without any one word
+	case syntax.OpNoMatch,
+		syntax.OpEmptyMatch,
+		syntax.OpCharClass,
+		syntax.OpAnyCharNotNL,
+		syntax.OpAnyChar,
+		syntax.OpBeginLine,
+		syntax.OpEndLine,
+		syntax.OpBeginText,
+		syntax.OpEndText,
+		syntax.OpWordBoundary,
+		syntax.OpNoWordBoundary,
+		syntax.OpStar,
+		syntax.OpQuest,
+		syntax.OpAlternate:
+		// they may match without any particular word
 	}
 	return best
 }
@@ -303,7 +378,15 @@ func (r GrepResult) String() string {
 		return fmt.Sprintf("Found %d total matches across %d files, none of them behind offset %d", r.Total, len(r.Files), r.Offset)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "Found %d total matches across %d files (showing matches %d-%d of %d)\n\nFiles with matches:\n", r.Total, len(r.Files), r.Offset+1, r.Offset+len(r.Matches), r.Total)
+	fmt.Fprintf(
+		&b,
+		"Found %d total matches across %d files (showing matches %d-%d of %d)\n\nFiles with matches:\n",
+		r.Total,
+		len(r.Files),
+		r.Offset+1,
+		r.Offset+len(r.Matches),
+		r.Total,
+	)
 	for i, f := range r.Files {
 		if i == maxNamed {
 			fmt.Fprintf(&b, "- and %d more files\n", len(r.Files)-i)

@@ -27,7 +27,7 @@ func DefaultLimits() core.ParseLimits {
 	}
 }
 
-// LimitsOr fills the zero fields of l with their defaults.
+// LimitsOr replaces zero fields of l with their defaults.
 func LimitsOr(l core.ParseLimits) core.ParseLimits {
 	d := DefaultLimits()
 	or(&l.Input, d.Input)
@@ -47,10 +47,10 @@ func or[T int | int64 | time.Duration](v *T, other T) {
 	}
 }
 
-// MaxNameBytes bounds a file's name, path included.
+// MaxNameBytes limits a file's name, path included.
 const MaxNameBytes = 1024
 
-// CheckName refuses a file name that could lead anywhere: absolute, with a step up, a backslash, a drive, or control
+// CheckName refuses a file name that could lead elsewhere: an absolute path, "..", a backslash, a drive, or control
 // characters. A relative path of plain names is fine: mirrored folders have them.
 func CheckName(name string) error {
 	switch {
@@ -76,8 +76,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// extensions maps the end of a name to the kind; made when first asked for, as every command starts with this package.
-// What is not here is told by its content.
+// extensions maps file extensions to kinds; built on first use, because every command loads this package. Other
+// extensions are detected by content.
 var extensions = sync.OnceValue(func() map[string]core.FileKind {
 	m := map[string]core.FileKind{
 		".html": core.FileHTML, ".htm": core.FileHTML, ".xhtml": core.FileHTML,
@@ -96,7 +96,7 @@ var extensions = sync.OnceValue(func() map[string]core.FileKind {
 	return m
 })
 
-// codeName reports files without a telling extension.
+// codeName reports code files that have no telling extension.
 func codeName(base string) bool {
 	switch base {
 	case "makefile", "dockerfile", "rakefile", "gemfile", "jenkinsfile", "vagrantfile", "procfile", "go.mod", "go.sum":
@@ -105,8 +105,8 @@ func codeName(base string) bool {
 	return false
 }
 
-// Detect tells what a file is by its content first, since names lie, and by its name where content does not say. What
-// cannot be read is unsupported; what is not what its name promises is invalid.
+// Detect determines a file's kind by its content first, since names lie, and by its name if the content doesn't tell. A
+// file that can't be read is unsupported; one that isn't what its name promises is invalid.
 func Detect(name string, data []byte) (core.FileKind, error) {
 	base := strings.ToLower(path.Base(name))
 	named := extensions()[path.Ext(base)]
@@ -126,7 +126,8 @@ func Detect(name string, data []byte) (core.FileKind, error) {
 	}
 	switch named {
 	case core.FilePDF, core.FileDOCX, core.FileEPUB:
-		return "", core.E(core.Invalid, "%q is not what its name promises: it holds plain text", name).WithHint("rename it to .txt if text is what it is")
+		return "", core.E(core.Invalid, "%q is not what its name promises: it holds plain text", name).
+			WithHint("rename it to .txt if text is what it is")
 	case core.FileText, core.FileMarkdown, core.FileCode, core.FileHTML, core.FileCSV, core.FileJSON:
 		return named, nil
 	}
@@ -136,7 +137,7 @@ func Detect(name string, data []byte) (core.FileKind, error) {
 	return sniffText(data), nil
 }
 
-// isPDF allows for a mark or blanks before the header, as readers do.
+// isPDF allows a byte order mark or blanks before the header, as readers do.
 func isPDF(data []byte) bool {
 	head := bytes.TrimPrefix(data[:min(len(data), 64)], []byte("\xef\xbb\xbf"))
 	return bytes.HasPrefix(bytes.TrimLeft(head, " \t\r\n"), []byte("%PDF-"))
@@ -146,7 +147,7 @@ func unsupported(name, what string) *core.Error {
 	return core.E(core.Unsupported, "%q cannot be read: it is %s", name, what)
 }
 
-// sniffText tells text without a telling name apart.
+// sniffText tells kinds of text apart when the name doesn't.
 func sniffText(data []byte) core.FileKind {
 	head := bytes.ToLower(bytes.TrimSpace(data[:min(len(data), 1024)]))
 	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
@@ -159,7 +160,7 @@ func sniffText(data []byte) core.FileKind {
 	return core.FileText
 }
 
-// MaxZipParts bounds how many files a container may list at all: reading the list itself takes memory.
+// MaxZipParts limits how many files a container may list: reading the list itself takes memory.
 const MaxZipParts = 20_000
 
 func detectZip(name string, named core.FileKind, data []byte) (core.FileKind, error) {
@@ -186,7 +187,7 @@ func detectZip(name string, named core.FileKind, data []byte) (core.FileKind, er
 			word = true
 		}
 	}
-	if related && word { // some programs name the part that holds the text otherwise
+	if related && word { // some programs use another name for the part that holds the text
 		return core.FileDOCX, nil
 	}
 	if named == core.FileDOCX || named == core.FileEPUB {
@@ -195,8 +196,8 @@ func detectZip(name string, named core.FileKind, data []byte) (core.FileKind, er
 	return "", unsupported(name, "an archive").WithHint("unpack it and add the files")
 }
 
-// LooksLikeText reports whether bytes are text in UTF-8, UTF-16 with a mark, or a single-byte encoding: without NULs and
-// nearly without control characters.
+// LooksLikeText reports whether bytes are text in UTF-8, UTF-16 with a byte order mark, or a single-byte encoding: no
+// NULs and almost no control characters.
 func LooksLikeText(data []byte) bool {
 	if bytes.HasPrefix(data, []byte{0xff, 0xfe}) || bytes.HasPrefix(data, []byte{0xfe, 0xff}) {
 		return len(data)%2 == 0

@@ -10,52 +10,88 @@ import (
 	"loci/core"
 )
 
-// Line is one numbered line of a file as an agent sees it, in views and in searches alike. In prose it is a sentence,
-// its line breaks folded into blanks; elsewhere a line of the text. Lines stand in the order of the text.
+// Line is one row of a file as an agent sees it, in views and in searches alike. In prose it is a sentence with its line
+// breaks turned into blanks; elsewhere a line of the text, or a piece of a long one. Rows are in text order.
 type Line struct {
 	Text   string
+	Number int // from 1; the pieces of a long line share it
 	Start  int // first byte in the document's text
-	End    int // behind the last byte
-	Source int // line of the text on which it starts, from 1
+	End    int // after the last byte
+	Source int // line of the text where it starts, from 1
 	Page   int // 0 where the format has none
 }
 
-// Lines numbers a document: code keeps every line; the blank ones of everything else do not count; prose (text, Markdown,
-// PDF, HTML, DOCX, EPUB) is counted by sentences, while headings, list items, table rows and fenced code stay lines.
+// Lines numbers a document. Text, code, CSV and JSON keep the numbers of their own lines, blank ones included, as in
+// grep -n. Prose (Markdown, PDF, HTML, DOCX, EPUB) is counted by sentences, while headings, list items, table rows and
+// fenced code stay lines; blank lines don't count.
 func Lines(doc core.Document) []Line {
 	if doc.Text == "" {
 		return nil
 	}
 	var out []Line
-	switch doc.Kind {
-	case core.FileCode:
+	if ownLines(doc.Kind) {
 		for l := range physical(doc.Text) {
 			out = append(out, Line{Text: plain(doc.Text[l.start:l.end]), Start: l.start, End: l.end, Source: l.number})
 		}
-	case core.FileCSV, core.FileJSON:
-		for l := range physical(doc.Text) {
-			if text := doc.Text[l.start:l.end]; strings.TrimSpace(text) != "" {
-				out = append(out, Line{Text: plain(text), Start: l.start, End: l.end, Source: l.number})
-			}
+		out = wrapped(doc.Text, out)
+		for i := range out {
+			out[i].Number = out[i].Source
 		}
-	case core.FileText, core.FileMarkdown, core.FileHTML, core.FilePDF, core.FileDOCX, core.FileEPUB:
-		fallthrough
-	default:
-		out = proseLines(doc.Text, doc.Kind != core.FileText && doc.Kind != core.FilePDF)
+	} else {
+		out = counted(wrapped(doc.Text, proseLines(doc.Text, doc.Kind != core.FilePDF)))
 	}
-	out = wrapped(doc.Text, out)
 	setPages(out, doc.Sections)
 	return out
 }
 
-// maxLineChars bounds a line, so that each is shown whole wherever it is shown, also where a file has no line breaks. What
-// is longer goes on in further lines, cut behind a blank or a comma where there is one near the end.
+// ownLines reports the kinds whose lines keep their numbers.
+func ownLines(kind core.FileKind) bool {
+	switch kind { //nolint:exhaustive // all others are prose
+	case core.FileText, core.FileCode, core.FileCSV, core.FileJSON:
+		return true
+	default:
+		return false
+	}
+}
+
+// counted numbers lines one by one.
+func counted(lines []Line) []Line {
+	for i := range lines {
+		lines[i].Number = i + 1
+	}
+	return lines
+}
+
+// CountLines returns the number of numbered lines.
+func CountLines(lines []Line) int {
+	if len(lines) == 0 {
+		return 0
+	}
+	return lines[len(lines)-1].Number
+}
+
+// rowOf returns the index of a line's first row, or of the first row after it.
+func rowOf(lines []Line, number int) int {
+	return sort.Search(len(lines), func(i int) bool { return lines[i].Number >= number })
+}
+
+// Sentences returns the sentences, headings and items of a text, as prose is shown.
+func Sentences(text string) []string {
+	var out []string
+	for _, l := range wrapped(text, proseLines(text, false)) {
+		out = append(out, l.Text)
+	}
+	return out
+}
+
+// maxLineChars limits a row, so that a row is always shown whole, even if a file has no line breaks. Longer lines
+// continue in further rows, cut after a blank or a comma if there is one near the end.
 const (
 	maxLineChars = maxRowChars
 	cutWithin    = 200 // characters from the end
 )
 
-// wrapped cuts the lines that are too long.
+// wrapped cuts lines that are too long.
 func wrapped(text string, lines []Line) []Line {
 	long := func(l Line) bool { return len(l.Text) > maxLineChars && utf8.RuneCountInString(l.Text) > maxLineChars }
 	if !slices.ContainsFunc(lines, long) {
@@ -67,7 +103,7 @@ func wrapped(text string, lines []Line) []Line {
 			out = append(out, l)
 			continue
 		}
-		folded := strings.Contains(text[l.Start:l.End], "\n") // prose; all else keeps its blanks
+		folded := strings.Contains(text[l.Start:l.End], "\n") // prose; everything else keeps its blanks
 		for rest := l; rest.Start < l.End; {
 			piece := rest
 			piece.End = rest.Start + cutAt(text[rest.Start:l.End])
@@ -83,7 +119,7 @@ func wrapped(text string, lines []Line) []Line {
 	return out
 }
 
-// cutAt is where a text that is too long for a line is cut.
+// cutAt returns where to cut a text that is too long for a line.
 func cutAt(s string) int {
 	head := firstRunes(s, maxLineChars)
 	if len(head) == len(s) {
@@ -96,7 +132,7 @@ func cutAt(s string) int {
 	return len(head)
 }
 
-// plain keeps what breaks lines elsewhere from doing so within a line.
+// plain replaces characters that would break a line elsewhere.
 func plain(line string) string {
 	if line = strings.TrimSuffix(line, "\r"); !strings.ContainsAny(line, breaks) {
 		return line
@@ -111,10 +147,27 @@ func plain(line string) string {
 
 const breaks = "\r\v\f\u0085\u2028\u2029"
 
-// LineAt returns the number, from 1, of the line that holds the byte at offset or is the first behind it.
+// LineAt returns the number, from 1, of the line that contains the byte at offset, or of the first line after it.
 func LineAt(lines []Line, offset int) int {
-	i := sort.Search(len(lines), func(i int) bool { return lines[i].End > offset })
-	return min(i+1, len(lines))
+	if len(lines) == 0 {
+		return 0
+	}
+	return lines[min(rowAt(lines, offset), len(lines)-1)].Number
+}
+
+// rowAt returns the index of the row that contains the byte at offset, or of the first row after it.
+func rowAt(lines []Line, offset int) int {
+	return sort.Search(len(lines), func(i int) bool { return lines[i].End > offset })
+}
+
+// Between returns the rows that contain the bytes from start up to but not including end.
+func Between(lines []Line, start, end int) []Line {
+	if len(lines) == 0 {
+		return nil
+	}
+	first := min(rowAt(lines, start), len(lines)-1)
+	last := min(rowAt(lines, end-1), len(lines)-1)
+	return lines[first : max(first, last)+1]
 }
 
 func setPages(lines []Line, sections []core.Section) {
@@ -148,7 +201,7 @@ func physical(text string) func(yield func(span) bool) {
 	}
 }
 
-// proseLines walks paragraphs. With marks, Markdown's fences are known and their lines kept as they are.
+// proseLines walks paragraphs. With marks, it recognises Markdown fences and keeps their lines as they are.
 func proseLines(text string, marks bool) []Line {
 	var out []Line
 	var para []span
@@ -285,24 +338,59 @@ func skipClosers(s string, i int) int {
 }
 
 func beginsSentence(r rune) bool {
-	return unicode.IsUpper(r) || unicode.IsTitle(r) || unicode.IsDigit(r) || unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Arabic, unicode.Hebrew, unicode.Devanagari) ||
+	return unicode.IsUpper(r) || unicode.IsTitle(r) || unicode.IsDigit(r) ||
+		unicode.In(
+			r,
+			unicode.Han,
+			unicode.Hiragana,
+			unicode.Katakana,
+			unicode.Hangul,
+			unicode.Arabic,
+			unicode.Hebrew,
+			unicode.Devanagari,
+		) ||
 		strings.ContainsRune("\"'“‘«„([¿¡`*_#", r)
 }
 
-// abbreviated reports that the text ends in a word whose full stop ends no sentence: an initial or a known short form.
+// abbreviated reports whether the text ends in a word whose full stop doesn't end a sentence: an initial or a known
+// abbreviation.
 func abbreviated(s string) bool {
 	word := s[strings.LastIndexFunc(s, func(r rune) bool { return !unicode.IsLetter(r) && r != '.' })+1:]
 	if r, n := utf8.DecodeRuneInString(word); n == len(word) && unicode.IsUpper(r) {
 		return true
 	}
 	switch strings.ToLower(word) {
-	case "mr", "mrs", "ms", "dr", "prof", "st", "jr", "sr", "vs", "etc", "e.g", "i.e", "eg", "ie", "cf", "no", "vol", "fig", "pp", "approx", "bzw", "z.b", "d.h", "ca", "nr":
+	case "mr",
+		"mrs",
+		"ms",
+		"dr",
+		"prof",
+		"st",
+		"jr",
+		"sr",
+		"vs",
+		"etc",
+		"e.g",
+		"i.e",
+		"eg",
+		"ie",
+		"cf",
+		"no",
+		"vol",
+		"fig",
+		"pp",
+		"approx",
+		"bzw",
+		"z.b",
+		"d.h",
+		"ca",
+		"nr":
 		return true
 	}
 	return false
 }
 
-// Span returns the first and the last line that a chunk says something on, as views count them; 0 and 0 where it is blank.
+// Span returns the first and last line with content of a chunk, as views count them; 0 and 0 if it is blank.
 func Span(lines []Line, c Chunk) (first, last int) {
 	body := strings.TrimRightFunc(c.Text, unicode.IsSpace)
 	lead := len(c.Text) - len(strings.TrimLeftFunc(c.Text, unicode.IsSpace))

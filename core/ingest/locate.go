@@ -6,12 +6,12 @@ import (
 	"loci/core"
 )
 
-// maxLead is how many lines stand before the text of a chunk in its passage: the headings and the header of a table.
+// maxLead is how many lines precede a chunk's text in its passage: the headings and a table's header.
 const maxLead = 2
 
-// Locate returns where in a document's text the chunk stands that a passage was made of: its bytes, without blanks around
-// them. chunks are those of the document; where it was cut in another way, the passage is looked for by its text. ok is
-// false if the text does not hold it.
+// Locate returns the position in a document's text of the chunk a passage was made from: its bytes, without surrounding
+// blanks. chunks are the document's; if it was cut differently then, the passage is found by its text. ok is false if
+// the text doesn't contain it.
 func Locate(doc core.Document, chunks []Chunk, p core.Passage) (start, end int, ok bool) {
 	if p.Place >= 0 && p.Place < len(chunks) && chunks[p.Place].Passage() == p.Text {
 		c := chunks[p.Place]

@@ -24,7 +24,7 @@ func (c *chunker) prosePieces() []piece {
 	return out
 }
 
-// block is a paragraph or what takes its place, with the blank lines behind it. In some, lines matter.
+// block is a paragraph or similar, with the blank lines after it. In some blocks, line breaks matter.
 type block struct {
 	start, end int
 	lines      bool
@@ -122,7 +122,7 @@ func markdownSections(text string, b *SectionBuilder) {
 		case trimmed != "" && !standsAlone(trimmed) && !startsItem(trimmed):
 			title = trimmed
 		}
-		// Only a paragraph of a single line becomes a heading by what underlines it.
+		// Underlining only turns a single-line paragraph into a heading.
 		if title != "" && prev.number == l.number-1 && prev.end > prev.start {
 			title = ""
 		}
@@ -133,7 +133,7 @@ func markdownSections(text string, b *SectionBuilder) {
 	}
 }
 
-// SectionBuilder collects headings and pages in the order of the text and makes sections of them.
+// SectionBuilder collects headings and pages in text order and builds sections from them.
 type SectionBuilder struct {
 	marks []sectionMark
 }

@@ -104,7 +104,10 @@ func (q openQuote) after(line string) openQuote {
 func signature(code string) []string {
 	for line := range strings.SplitSeq(code, "\n") {
 		line = strings.TrimSpace(line)
-		if line == "" || strings.HasPrefix(line, "//") || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "/*") || strings.HasPrefix(line, "*") || strings.HasPrefix(line, "--") || strings.HasPrefix(line, "@") {
+		if line == "" || strings.HasPrefix(line, "//") || strings.HasPrefix(line, "#") || strings.HasPrefix(line, "/*") ||
+			strings.HasPrefix(line, "*") ||
+			strings.HasPrefix(line, "--") ||
+			strings.HasPrefix(line, "@") {
 			continue
 		}
 		return []string{firstRunes(strings.TrimRight(line, " {:"), maxSignature)}
@@ -153,7 +156,15 @@ func (c *chunker) jsonPieces() []piece {
 	at := 0
 	for _, end := range cuts {
 		if end > at {
-			out = c.refine(out, piece{start: at, end: end, path: memberKey(c.text[at:end]), fresh: true}, memberCuts, memberCuts, memberCuts, memberCuts, lineCuts)
+			out = c.refine(
+				out,
+				piece{start: at, end: end, path: memberKey(c.text[at:end]), fresh: true},
+				memberCuts,
+				memberCuts,
+				memberCuts,
+				memberCuts,
+				lineCuts,
+			)
 			at = end
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +32,17 @@ func texts(ls []ingest.Line) []string {
 func TestProseIsCountedBySentencesAndCodeByLines(t *testing.T) {
 	t.Parallel()
 	text := "# Title\n\nMr. Gray paid 3.50 for it. \"Too much!\" he said. Was it?\nIt was\nnot. e.g. this stays.\n\n1. first item\n   goes on\n2. second\n\n日本語です。次の文。\n"
-	want := []string{"# Title", "Mr. Gray paid 3.50 for it.", "\"Too much!\" he said.", "Was it?", "It was not. e.g. this stays.", "1. first item goes on", "2. second", "日本語です。", "次の文。"}
+	want := []string{
+		"# Title",
+		"Mr. Gray paid 3.50 for it.",
+		"\"Too much!\" he said.",
+		"Was it?",
+		"It was not. e.g. this stays.",
+		"1. first item goes on",
+		"2. second",
+		"日本語です。",
+		"次の文。",
+	}
 	if diff := cmp.Diff(want, texts(lines(core.FileMarkdown, text))); diff != "" {
 		t.Errorf("prose (-want +got):\n%s", diff)
 	}
@@ -39,8 +50,165 @@ func TestProseIsCountedBySentencesAndCodeByLines(t *testing.T) {
 	if diff := cmp.Diff([]string{"a", "", "  b. C"}, texts(lines(core.FileCode, code))); diff != "" {
 		t.Errorf("code (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]string{"a", "  b. C"}, texts(lines(core.FileCSV, code))); diff != "" {
-		t.Errorf("a table (-want +got):\n%s", diff)
+	for _, kind := range []core.FileKind{core.FileText, core.FileCSV, core.FileJSON} {
+		if diff := cmp.Diff(texts(lines(core.FileCode, code)), texts(lines(kind, code))); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", kind, diff)
+		}
+	}
+}
+
+func TestTextAndDataAreNumberedByTheirOwnLines(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("One of many. ", 200) + "The end."
+	text := "First. Second.\n\n" + long + "\nlast: harbour\n"
+	for _, kind := range []core.FileKind{core.FileText, core.FileCode, core.FileCSV, core.FileJSON} {
+		ls := lines(kind, text)
+		if n := ingest.CountLines(ls); n != 4 || len(ls) < 6 {
+			t.Errorf("%s: %d lines in %d rows", kind, n, len(ls))
+		}
+		for i, want := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+			r := grep(
+				t,
+				ingest.GrepQuery{Pattern: "^" + regexp.QuoteMeta(want[:min(len(want), 900)])},
+				ingest.GrepFile{Name: "f", Lines: ls},
+			)
+			if want != "" && (r.Total != 1 || r.Matches[0].Line != i+1) {
+				t.Errorf("%s: %.20q is found as %+v, want it on line %d", kind, want, r, i+1)
+			}
+			if at := strings.Index(text, want); want != "" && ingest.LineAt(ls, at) != i+1 {
+				t.Errorf("%s: byte %d is on line %d, want %d", kind, at, ingest.LineAt(ls, at), i+1)
+			}
+		}
+		v, err := ingest.Show(ls, ingest.Range{Offset: core.Some(3), Length: core.Some(1)}, 0)
+		if want := "[Viewing lines 4 to 4 (out of 4 lines)]\n4: last: harbour"; err != nil || v.Text != want {
+			t.Errorf("%s: %q (%v)", kind, v.Text, err)
+		}
+		if v, err = ingest.Show(
+			ls,
+			ingest.Range{Offset: core.Some(2), Length: core.Some(1)},
+			0,
+		); err != nil || v.End != 3 ||
+			strings.Count(v.Text, "\n3: ") != len(ls)-3 {
+			t.Errorf("%s: the long line is shown as %q (%v)", kind, v.Text, err)
+		}
+	}
+	if got := texts(lines(core.FilePDF, "First. Second.\n\nThird.")); !slices.Equal(got, []string{"First.", "Second.", "Third."}) {
+		t.Errorf("prose: %q", got)
+	}
+}
+
+func TestALongLineMatchesOnceAndAsAWhole(t *testing.T) {
+	t.Parallel()
+	long := "begin " + strings.Repeat("x", 980) + "harbour" + strings.Repeat(" word", 2000) + " tail harbour end"
+	f := ingest.GrepFile{Name: "f.txt", Lines: lines(core.FileText, "before\n"+long+"\nafter\n")}
+	for pattern, want := range map[string][]string{
+		"harbour":      {"1: before", "2: … xxxxx", "3: after"}, // a row's end goes through the word
+		"tail.*end$":   {"1: before", "2: … word word", "3: after"},
+		"^begin.*end$": {"1: before", "2: begin x", "3: after"},
+		"^word":        nil,
+	} {
+		r := grep(t, ingest.GrepQuery{Pattern: pattern}, f)
+		if want == nil {
+			if r.Total != 0 {
+				t.Errorf("%s: found %+v", pattern, r)
+			}
+			continue
+		}
+		if r.Total != 1 || len(r.Matches[0].Rows) != 3 || r.Matches[0].Line != 2 {
+			t.Errorf("%s: %+v", pattern, r)
+			continue
+		}
+		for i, row := range r.Matches[0].Rows {
+			if got := fmt.Sprintf(
+				"%d: %s",
+				r.Matches[0].First+i,
+				row,
+			); !strings.HasPrefix(got, want[i]) ||
+				utf8.RuneCountInString(row) > 1010 {
+				t.Errorf("%s: row %d is %q", pattern, i, got)
+			}
+		}
+	}
+	r := grep(t, ingest.GrepQuery{Pattern: "tail"}, f)
+	if row := r.Matches[0].Rows[1]; !strings.HasSuffix(row, "tail harbour end") {
+		t.Errorf("the row does not show what was found: %q", row)
+	}
+	if row := grep(t, ingest.GrepQuery{Pattern: "after"}, f).Matches[0].Rows[0]; !strings.HasPrefix(row, "begin") ||
+		!strings.HasSuffix(row, " …") {
+		t.Errorf("the line before is %q", row)
+	}
+}
+
+func TestViewsGoOnWithinALongLine(t *testing.T) {
+	t.Parallel()
+	want := strings.Repeat("Größe, ", 1500)
+	for _, kind := range []core.FileKind{core.FileText, core.FileMarkdown} {
+		ls := lines(kind, "short\n\n"+want+"\n\nshort\n")
+		for _, limit := range []int{100, 1200, 3000} {
+			var got strings.Builder
+			at, views := ingest.Range{}, 0
+			for more := true; more; views++ {
+				v, err := ingest.Show(ls, at, limit)
+				if err != nil || views > 500 || utf8.RuneCountInString(v.Text) > limit {
+					t.Fatalf("%s, view %d at %+v: %d characters, %v", kind, views, at, utf8.RuneCountInString(v.Text), err)
+				}
+				for _, row := range strings.Split(v.Text, "\n")[1:] {
+					_, text, _ := strings.Cut(row, ": ")
+					got.WriteString(text)
+				}
+				var offset, skip int
+				offset, skip, more = v.Next()
+				at = ingest.Range{Offset: core.Some(offset), Skip: skip}
+			}
+			if plain := strings.NewReplacer(" ", "", "\n", ""); plain.Replace(got.String()) != plain.Replace("short"+want+"short") {
+				t.Errorf("%s, limit %d: the views do not join to the text", kind, limit)
+			}
+		}
+	}
+	for _, skip := range []int{-1, 3, 99} {
+		if _, err := ingest.Show(lines(core.FileText, "abc\nd\n"), ingest.Range{Skip: skip}, 0); core.KindOf(err) != core.Invalid {
+			t.Errorf("skip %d: %v", skip, err)
+		}
+	}
+	if v, err := ingest.Show(
+		lines(core.FileText, "abc\nd\n"),
+		ingest.Range{Skip: 2},
+		0,
+	); err != nil ||
+		v.Text != "[Viewing lines 1 to 2 (out of 2 lines)]\n1: c\n2: d" {
+		t.Errorf("%q, %v", v.Text, err)
+	}
+}
+
+func TestOldNumbersLeadToTheLinesThatSaidTheSame(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("z", 2500)
+	for _, c := range []struct {
+		kind     core.FileKind
+		text     string
+		old, now [2]int
+	}{
+		{core.FileText, "One. Two.\nThree.\n\nFour. Five\ngoes on.\n", [2]int{2, 4}, [2]int{1, 4}},
+		{core.FileText, "One. Two.\nThree.\n\nFour. Five\ngoes on.\n", [2]int{5, 5}, [2]int{4, 5}},
+		{core.FileText, "One. Two.\n", [2]int{1, 9}, [2]int{1, 1}},
+		{core.FileText, "One. Two.\n", [2]int{3, 9}, [2]int{0, 0}},
+		{core.FileText, "One. Two.\n", [2]int{0, 0}, [2]int{0, 0}},
+		{core.FileCSV, "a,b\n\n\n1,2\n3,4\n", [2]int{2, 3}, [2]int{4, 5}},
+		{core.FileJSON, "{\n\n}\n", [2]int{2, 2}, [2]int{3, 3}},
+		{core.FileCode, "a\n" + long + "\nb\n", [2]int{5, 5}, [2]int{3, 3}},
+		{core.FileCode, "a\n" + long + "\nb\n", [2]int{3, 3}, [2]int{2, 2}},
+	} {
+		r, changed := ingest.NewRenumbering(core.Document{Kind: c.kind, Text: c.text})
+		if start, end := r.Range(c.old[0], c.old[1]); !changed || start != c.now[0] || end != c.now[1] {
+			t.Errorf("%s %.20q: %v are now %d to %d (changed %t), want %v", c.kind, c.text, c.old, start, end, changed, c.now)
+		}
+	}
+	for _, doc := range []core.Document{
+		{Kind: core.FileCode, Text: "a\n\nb\n"}, {Kind: core.FileText, Text: "One by one.\nTwo by two.\n"}, {Kind: core.FileMarkdown, Text: "One. Two.\n\nThree."}, {Kind: core.FileText},
+	} {
+		if _, changed := ingest.NewRenumbering(doc); changed {
+			t.Errorf("%s %q is numbered anew", doc.Kind, doc.Text)
+		}
 	}
 }
 
@@ -138,7 +306,13 @@ Files with matches:
 	if got := grep(t, ingest.GrepQuery{Pattern: "whale"}, a).String(); got != "No matches found for pattern: 'whale'" {
 		t.Errorf("nothing found: %q", got)
 	}
-	if r := grep(t, ingest.GrepQuery{Pattern: "harbour", Include: "*.go", Context: core.Some(0)}, a, b); r.Total != 1 || r.Matches[0].File != "docs/b.go" || len(r.Matches[0].Rows) != 1 {
+	if r := grep(
+		t,
+		ingest.GrepQuery{Pattern: "harbour", Include: "*.go", Context: core.Some(0)},
+		a,
+		b,
+	); r.Total != 1 || r.Matches[0].File != "docs/b.go" ||
+		len(r.Matches[0].Rows) != 1 {
 		t.Errorf("with an include: %+v", r)
 	}
 }
@@ -179,7 +353,7 @@ func TestIncludesAreGlobsPartsOfNamesOrExpressions(t *testing.T) {
 	} {
 		var files []ingest.GrepFile
 		for _, n := range names {
-			files = append(files, ingest.GrepFile{Name: n, Lines: []ingest.Line{{Text: "x"}}})
+			files = append(files, ingest.GrepFile{Name: n, Lines: []ingest.Line{{Text: "x", Number: 1}}})
 		}
 		var got []string
 		for _, f := range grep(t, ingest.GrepQuery{Pattern: "x", Include: pattern}, files...).Files {
@@ -193,7 +367,7 @@ func TestIncludesAreGlobsPartsOfNamesOrExpressions(t *testing.T) {
 
 func TestACatastrophicExpressionEndsInTimeOrIsRefused(t *testing.T) {
 	t.Parallel()
-	f := ingest.GrepFile{Name: "f", Lines: []ingest.Line{{Text: strings.Repeat("a", 1<<20) + "!"}}}
+	f := ingest.GrepFile{Name: "f", Lines: []ingest.Line{{Text: strings.Repeat("a", 1<<20) + "!", Number: 1}}}
 	for _, pattern := range []string{"(a+)+$", "(a|a)*b", "((a?){30}){30}(a{30})", strings.Repeat("(a*)*", 100) + "b", "(a{1000}){1000}", strings.Repeat("x", 2000), "(", "(?<=a)b", "", "(.*a){20}b"} {
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), ingest.GrepTime/10)
@@ -226,7 +400,7 @@ func FuzzGrep(f *testing.F) {
 			t.Errorf("%v", err)
 		}
 		for _, m := range r.Matches {
-			if m.Line < 1 || m.Line > len(file.Lines) || m.First > m.Line || m.First+len(m.Rows) <= m.Line {
+			if m.Line < 1 || m.Line > ingest.CountLines(file.Lines) || m.First > m.Line || m.First+len(m.Rows) <= m.Line {
 				t.Errorf("match %+v of %d lines", m, len(file.Lines))
 			}
 		}
@@ -280,16 +454,15 @@ func TestAFileWithoutLineBreaksIsSeenToItsEnd(t *testing.T) {
 		if found.Total != 1 {
 			t.Fatalf("%s: found %d times", kind, found.Total)
 		}
-		v, err := ingest.Show(ls, ingest.Range{Offset: core.Some(found.Matches[0].Line - 1)}, 0)
-		if err != nil || v.Cut || !strings.Contains(v.Text, `"id":5999,`) {
-			t.Errorf("%s: %v, cut %t: %.80s", kind, err, v.Cut, v.Text)
+		if rows := strings.Join(found.Matches[0].Rows, "\n"); !strings.Contains(rows, `"id":5999,`) {
+			t.Errorf("%s: %.80s", kind, rows)
 		}
 	}
 	if got := texts(lines(core.FileCode, "a\r=== x:1 ===\u2028b\r\n")); !slices.Equal(got, []string{"a === x:1 === b"}) {
 		t.Errorf("%q", got)
 	}
 	prose := strings.Repeat("and then\nsome ", 300) + "the end."
-	ls := lines(core.FileText, prose)
+	ls := lines(core.FileMarkdown, prose)
 	last := ls[len(ls)-1]
 	if len(ls) < 4 || last.Source < 250 || !strings.HasSuffix(last.Text, "the end.") || strings.Contains(last.Text, "\n") {
 		t.Errorf("%d lines, the last from %d: %q", len(ls), last.Source, last.Text)

@@ -2,23 +2,33 @@ package memory
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 
 	"loci/core"
 )
 
-// MaxAnnounced is up to how many characters a newer value is announced whole.
+// MaxAnnounced is the longest value, in characters, that is announced whole.
 const MaxAnnounced = 2000
 
-// Announce returns the text that tells a model of a block version newer than the one its window shows: the whole value
-// up to MaxAnnounced characters, else the lines that differ from the shown value if that is shorter. Without a shown
-// value the whole is given; where only description or limit changed, those are. The texts of several blocks are joined by blank lines into one record.
+// Announce returns the text that tells a model about a block version newer than the one in its window: the whole value
+// up to MaxAnnounced characters, else the lines that differ from the shown value if that is shorter. If no value was
+// shown, the whole one is given; if only description or limit changed, those are. The texts of several blocks are joined
+// by blank lines into one record.
 func Announce(block core.Block, shown string, haveShown bool) string {
 	if haveShown && shown == block.Value {
-		return fmt.Sprintf("The memory block %q was changed outside of this thread, but not its value. It is described as %q and may have %d characters.",
-			block.Label, block.Description, block.Limit)
+		return fmt.Sprintf(
+			"The memory block %q was changed outside of this thread, but not its value. It is described as %q and may have %d characters.",
+			block.Label,
+			block.Description,
+			block.Limit,
+		)
 	}
-	whole := fmt.Sprintf("The memory block %q was changed outside of this thread. Its value is now:\n<value>\n%s\n</value>", block.Label, block.Value)
+	whole := fmt.Sprintf(
+		"The memory block %q was changed outside of this thread. Its value is now:\n<value>\n%s\n</value>",
+		block.Label,
+		block.Value,
+	)
 	if !haveShown {
 		whole = fmt.Sprintf("The memory block %q was added to your memory. Its value is:\n<value>\n%s\n</value>", block.Label, block.Value)
 	}
@@ -29,14 +39,45 @@ func Announce(block core.Block, shown string, haveShown bool) string {
 	if utf8.RuneCountInString(diff) >= utf8.RuneCountInString(block.Value) {
 		return whole
 	}
-	return fmt.Sprintf("The memory block %q was changed outside of this thread. Only these lines differ from what you were shown (- is gone, + is new):\n"+
-		"<changes>\n%s</changes>", block.Label, diff)
+	return fmt.Sprintf(
+		"The memory block %q was changed outside of this thread. Only these lines differ from what you were shown (- is gone, + is new):\n"+
+			"<changes>\n%s</changes>",
+		block.Label,
+		diff,
+	)
 }
 
-// Marker returns the record that stands for the messages that left a window.
+// Skills returns the record that lists what the client of a request knows how to do; with no skills it revokes an
+// earlier list.
+func Skills(skills []core.Skill) string {
+	if len(skills) == 0 {
+		return "The client offers no skills any more."
+	}
+	var b strings.Builder
+	b.WriteString(
+		"The client offers these skills now, in place of any that it offered before. To use one, first read the instructions at its location.\n" +
+			"<available_skills>\n",
+	)
+	for _, s := range skills {
+		fmt.Fprintf(
+			&b,
+			"<skill>\n<name>%s</name>\n<description>%s</description>\n<location>%s</location>\n</skill>\n",
+			s.Name,
+			s.Description,
+			s.Location,
+		)
+	}
+	b.WriteString("</available_skills>")
+	return b.String()
+}
+
+// Marker returns the record that replaces messages that left a window.
 func Marker(total int) string {
 	if total == 1 {
 		return "1 earlier message of this thread no longer fits here and was left out. It is kept; conversation_search finds it."
 	}
-	return fmt.Sprintf("%d earlier messages of this thread no longer fit here and were left out. They are kept; conversation_search finds them.", total)
+	return fmt.Sprintf(
+		"%d earlier messages of this thread no longer fit here and were left out. They are kept; conversation_search finds them.",
+		total,
+	)
 }

@@ -10,19 +10,19 @@ import (
 	"loci/core"
 )
 
-// Placeholder is what a system text has in the place of the compiled memory.
+// Placeholder marks where a system text wants the compiled memory.
 const Placeholder = "{CORE_MEMORY}"
 
 // stampLayout is the contract's form of local time: date, twelve-hour clock, zone and offset.
 const stampLayout = "2006-01-02 03:04:05 PM MST-0700"
 
-// Stamp writes a time as prompts and packed records do, in the zone that t carries.
+// Stamp formats a time as in prompts and packed records, in t's zone.
 func Stamp(t time.Time) string { return t.Format(stampLayout) }
 
-// lineWarning stands before numbered values; text that contains it is refused by the tools that edit lines.
+// lineWarning precedes numbered values; the tools that edit lines refuse text that contains it.
 const lineWarning = "The numbers and arrows before the lines below are for display: they are no part of the value and do not belong into what you write."
 
-// CompileInput is all that a compiled prompt depends on.
+// CompileInput is everything a compiled prompt depends on.
 type CompileInput struct {
 	System       string
 	Blocks       []core.Block // in the order of attachment
@@ -31,14 +31,14 @@ type CompileInput struct {
 	Agent        core.AgentID
 	Conversation core.ConversationID
 	CompiledAt   time.Time    // in the agent's zone
-	Messages     int          // of the conversation, stored
+	Messages     int          // stored messages of the conversation
 	Passages     int          // in the agent's archive
 	Tags         []string     // the archive's most used tags
 	Directories  *Directories // nil: no folder is attached
 }
 
-// Compile returns the system prompt: the system text with its placeholder replaced by the compiled memory, which is
-// appended after a blank line where the placeholder is missing.
+// Compile returns the system prompt: the system text with its placeholder replaced by the compiled memory, or, without a
+// placeholder, with the memory appended after a blank line.
 func Compile(in CompileInput) string {
 	compiled := Memory(in)
 	if strings.Contains(in.System, Placeholder) {
@@ -50,7 +50,7 @@ func Compile(in CompileInput) string {
 	return in.System + "\n\n" + compiled
 }
 
-// Memory returns the compiled memory alone: blocks, tool rules, folders, and the facts about what is stored outside of the
+// Memory returns the compiled memory alone: blocks, tool rules, folders, and facts about what is stored outside the
 // prompt.
 func Memory(in CompileInput) string {
 	sections := make([]string, 0, 4)
@@ -93,7 +93,7 @@ func writeBlock(b *strings.Builder, block *core.Block, numbered bool) {
 	fmt.Fprintf(b, "<value>\n%s\n</value>\n</%s>\n", value, block.Label)
 }
 
-// NumberLines writes a value as prompts with line numbers show it; an empty value stays empty.
+// NumberLines formats a value as in prompts with line numbers; an empty value stays empty.
 func NumberLines(value string) string {
 	if value == "" {
 		return ""
@@ -143,7 +143,7 @@ const TagsLine = "- Archival memory tags: "
 
 const tagsBetween = ", "
 
-// WithoutTags is a compiled prompt whose list of tags has none of these.
+// WithoutTags removes these tags from the list of tags in a compiled prompt.
 func WithoutTags(prompt string, tags []string) string {
 	lines := strings.Split(prompt, "\n")
 	for i, line := range lines {

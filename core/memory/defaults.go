@@ -14,7 +14,7 @@ var (
 	systemV2 string
 )
 
-// DefaultSystem returns the system text, before compilation, of an agent that was made without one.
+// DefaultSystem returns the system text, before compilation, of an agent created without one.
 func DefaultSystem(policy core.Policy) string {
 	if policy.PromptPolicy == "v2" {
 		return strings.TrimSpace(systemV2)
@@ -22,13 +22,13 @@ func DefaultSystem(policy core.Policy) string {
 	return strings.TrimSpace(systemV1)
 }
 
-// The labels of the blocks that every agent of the terminal has.
+// The labels of the blocks that every agent created in the terminal has.
 const (
 	LabelHuman   = "human"
 	LabelPersona = "persona"
 )
 
-// DefaultBlocks returns the blocks of an agent that the terminal makes, without ids.
+// DefaultBlocks returns the blocks of an agent created in the terminal, without ids.
 func DefaultBlocks() []core.Block {
 	return []core.Block{
 		{Label: LabelPersona, Value: defaultPersona, Description: DefaultDescription(LabelPersona), Limit: core.TerminalLimit},
@@ -38,7 +38,7 @@ func DefaultBlocks() []core.Block {
 
 const defaultPersona = "I am calm, warm and precise. I remember what I am told, own up to what I do not know, and say things once."
 
-// DefaultDescription returns the description that a block of this label gets when none is given; empty for other labels.
+// DefaultDescription returns the description a block with this label gets if none is given; empty for other labels.
 func DefaultDescription(label string) string {
 	switch label {
 	case LabelHuman:

@@ -8,16 +8,16 @@ import (
 
 const (
 	diffContext = 3         // unchanged lines shown around a change
-	maxDiffWork = 4_000_000 // line pairs compared; beyond it the changed middle counts as replaced whole
+	maxDiffWork = 4_000_000 // line pairs compared; beyond this, the changed middle counts as replaced entirely
 )
 
-// line is one line of a difference: its mark is ' ' (in both), '-' (gone) or '+' (new).
+// line is one line of a diff: its mark is ' ' (in both), '-' (removed) or '+' (added).
 type line struct {
 	mark byte
 	text string
 }
 
-// Diff returns the hunks of a unified difference of lines; empty if nothing differs.
+// Diff returns the hunks of a unified line diff; empty if nothing differs.
 func Diff(before, after string) string {
 	lines := align(split(before), split(after))
 	var b strings.Builder
@@ -40,7 +40,7 @@ func split(s string) []string {
 	return strings.Split(strings.TrimSuffix(s, "\n"), "\n")
 }
 
-// hunk returns the bounds of the next group of changes from a place on, with the lines around it; empty at the end.
+// hunk returns the bounds of the next group of changes after at, including context lines; empty at the end.
 func hunk(lines []line, at int) (from, to int) {
 	changed := func(l line) bool { return l.mark != ' ' }
 	first := slices.IndexFunc(lines[at:], changed)
@@ -57,7 +57,7 @@ func hunk(lines []line, at int) (from, to int) {
 	}
 }
 
-// position counts how many lines of the old and of the new text these are.
+// position counts the lines of the old and of the new text in these.
 func position(lines []line) (old, now int) {
 	for _, l := range lines {
 		if l.mark != '+' {
@@ -70,7 +70,7 @@ func position(lines []line) (old, now int) {
 	return old, now
 }
 
-// align sets the lines of two texts beside each other along a longest common subsequence.
+// align aligns the lines of two texts along a longest common subsequence.
 func align(a, b []string) []line {
 	var lines []line
 	same := 0
@@ -91,7 +91,7 @@ func align(a, b []string) []line {
 }
 
 func alignMiddle(a, b []string) []line {
-	common := func(int, int) int32 { return 0 } // nothing is compared where there is too much
+	common := func(int, int) int32 { return 0 } // nothing is compared if there is too much
 	if len(a) > 0 && len(b) <= maxDiffWork/len(a) {
 		width := len(b) + 1
 		table := make([]int32, (len(a)+1)*width) // common lines of a[i:] and b[j:]

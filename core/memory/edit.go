@@ -9,7 +9,7 @@ import (
 	"loci/core"
 )
 
-// hasLineNumber reports whether a line of the text begins as a prompt with line numbers shows it: digits and an arrow.
+// hasLineNumber reports whether a line of the text begins with digits and an arrow, as in a prompt with line numbers.
 func hasLineNumber(text string) bool {
 	for line := range strings.Lines(text) {
 		line = strings.TrimLeft(line, " \t")
@@ -40,7 +40,7 @@ func Replace(value, old, replacement string) (string, error) {
 	return strings.ReplaceAll(value, old, replacement), nil
 }
 
-// ReplaceUnique replaces the one occurrence of an exact text; tabs become spaces.
+// ReplaceUnique replaces the only occurrence of an exact text; tabs become spaces.
 func ReplaceUnique(value, old, replacement string) (string, error) {
 	if old == "" {
 		return "", core.E(core.Invalid, "old_string is empty: give the exact text to replace")
@@ -51,22 +51,31 @@ func ReplaceUnique(value, old, replacement string) (string, error) {
 	if err := CheckNumbers("new_string", replacement); err != nil {
 		return "", err
 	}
-	// A text with tabs from the middle of a line is spaced differently on its own, so the tabs themselves are tried first.
+	// A text taken from the middle of a line may expand its tabs differently on its own, so try it with tabs first.
 	if strings.Count(value, old) != 1 {
 		value, old = expandTabs(value), expandTabs(old)
 	}
 	switch lines := occurrences(value, old); len(lines) {
 	case 0:
-		return "", core.E(core.Invalid, "no replacement was made: old_string %s does not occur in the block. Copy it exactly as the block has it", Excerpt(old))
+		return "", core.E(
+			core.Invalid,
+			"no replacement was made: old_string %s does not occur in the block. Copy it exactly as the block has it",
+			Excerpt(old),
+		)
 	case 1:
 		return expandTabs(strings.Replace(value, old, replacement, 1)), nil
 	default:
-		return "", core.E(core.Invalid, "no replacement was made: old_string %s occurs %d times, in lines %s. Add the text around it so that it is unique",
-			Excerpt(old), len(lines), numbers(lines))
+		return "", core.E(
+			core.Invalid,
+			"no replacement was made: old_string %s occurs %d times, in lines %s. Add the text around it so that it is unique",
+			Excerpt(old),
+			len(lines),
+			numbers(lines),
+		)
 	}
 }
 
-// Insert puts a text after a line, counted from 1; 0 is the top and -1 the end.
+// Insert inserts a text after a line, counted from 1; 0 is the top and -1 the end.
 func Insert(value, text string, line int) (string, error) {
 	if err := CheckNumbers("new_string", text); err != nil {
 		return "", err
@@ -79,27 +88,41 @@ func Insert(value, text string, line int) (string, error) {
 	case line == -1:
 		return Append(value, text), nil
 	case line < -1 || line > len(lines):
-		return "", core.E(core.Invalid, "insert_line %d is out of range: give 0 (the top) to %d (after the last line), or -1 for the end", line, len(lines))
+		return "", core.E(
+			core.Invalid,
+			"insert_line %d is out of range: give 0 (the top) to %d (after the last line), or -1 for the end",
+			line,
+			len(lines),
+		)
 	default:
 		return strings.Join(slices.Insert(lines, line, text), "\n"), nil
 	}
 }
 
-// CheckLimit refuses an edit that makes a value longer than its limit. An edit that makes a value shorter is welcome
-// even if it stays above.
+// CheckLimit refuses an edit that makes a value longer than its limit. An edit that makes a value shorter is allowed
+// even if it stays above the limit.
 func CheckLimit(before, after string, limit int) error {
 	n := utf8.RuneCountInString(after)
 	if n <= limit || n < utf8.RuneCountInString(before) {
 		return nil
 	}
-	return core.E(core.Invalid, "the block would have %d characters, %d more than its limit of %d. Nothing was changed: shorten what is there, or keep this in archival memory",
-		n, n-limit, limit)
+	return core.E(
+		core.Invalid,
+		"the block would have %d characters, %d more than its limit of %d. Nothing was changed: shorten what is there, or keep this in archival memory",
+		n,
+		n-limit,
+		limit,
+	)
 }
 
-// CheckNumbers refuses a text whose lines begin as a prompt with line numbers shows them: the numbers are no part of a value.
+// CheckNumbers refuses a text whose lines begin as in a prompt with line numbers: the numbers are not part of a value.
 func CheckNumbers(argument, text string) error {
 	if hasLineNumber(text) {
-		return core.E(core.Invalid, "%s has a line number before a line. The numbers are for display only: give the text without them", argument)
+		return core.E(
+			core.Invalid,
+			"%s has a line number before a line. The numbers are for display only: give the text without them",
+			argument,
+		)
 	}
 	if strings.Contains(text, lineWarning) {
 		return core.E(core.Invalid, "%s contains the note about line numbers, which is no part of the value: leave it out", argument)
@@ -133,7 +156,7 @@ func numbers(lines []int) string {
 	return strings.Join(parts, ", ")
 }
 
-// expandTabs replaces tabs by spaces up to the next column that divides by eight.
+// expandTabs replaces tabs with spaces up to the next column divisible by eight.
 func expandTabs(s string) string {
 	if !strings.Contains(s, "\t") {
 		return s

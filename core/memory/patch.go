@@ -8,15 +8,16 @@ import (
 	"loci/core"
 )
 
-// change is a hunk of a patch: the lines old, which must stand in the value once and one after the other, become the lines now.
+// change is a hunk of a patch: the lines old, which must occur consecutively and exactly once in the value, become the
+// lines now.
 type change struct {
 	old, now []string
-	at       int // where old begins in the value
+	at       int // line where old begins in the value
 }
 
-// Patch applies a simplified unified difference to a value: lines that begin with a space stay, with - go, with + come;
-// lines that begin with @@ part the hunks, and their numbers count for nothing. The lines that stay and go must occur once
-// in the value, one after the other. A hunk that only adds is appended.
+// Patch applies a simplified unified diff to a value: lines starting with a space stay, with - go, with + are added;
+// lines starting with @@ separate the hunks, and their numbers are ignored. The lines that stay and go must occur
+// exactly once in the value, consecutively. A hunk that only adds is appended.
 func Patch(value, patch string) (string, error) {
 	changes, err := parseHunks(strings.Split(patch, "\n"))
 	if err != nil {
@@ -34,13 +35,23 @@ func Patch(value, patch string) (string, error) {
 		}
 		switch at := places(lines, c.old); len(at) {
 		case 0:
-			return "", core.E(core.Invalid, "no change was made: the lines of hunk %d beginning %s do not occur in the block one after the other. Copy them exactly as the block has them",
-				i+1, Excerpt(c.old[0]))
+			return "", core.E(
+				core.Invalid,
+				"no change was made: the lines of hunk %d beginning %s do not occur in the block one after the other. Copy them exactly as the block has them",
+				i+1,
+				Excerpt(c.old[0]),
+			)
 		case 1:
 			c.at = at[0]
 		default:
-			return "", core.E(core.Invalid, "no change was made: the lines of hunk %d beginning %s occur %d times, from lines %s. Add lines around them so that they are unique",
-				i+1, Excerpt(c.old[0]), len(at), numbers(counted(at)))
+			return "", core.E(
+				core.Invalid,
+				"no change was made: the lines of hunk %d beginning %s occur %d times, from lines %s. Add lines around them so that they are unique",
+				i+1,
+				Excerpt(c.old[0]),
+				len(at),
+				numbers(counted(at)),
+			)
 		}
 	}
 	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.at, b.at) })
@@ -56,7 +67,7 @@ func Patch(value, patch string) (string, error) {
 	return strings.Join(append(out, lines[end:]...), "\n"), nil
 }
 
-// counted are line numbers as people count.
+// counted returns line numbers as people count them.
 func counted(at []int) []int {
 	out := make([]int, len(at))
 	for i, n := range at {
@@ -65,7 +76,7 @@ func counted(at []int) []int {
 	return out
 }
 
-// places returns where old stands in lines.
+// places returns where old occurs in lines.
 func places(lines, old []string) []int {
 	var at []int
 	for i := 0; i+len(old) <= len(lines); i++ {
@@ -79,7 +90,7 @@ func places(lines, old []string) []int {
 // parseHunks reads the hunks of one block.
 func parseHunks(patch []string) ([]change, error) {
 	for len(patch) > 0 && strings.TrimSpace(patch[len(patch)-1]) == "" {
-		patch = patch[:len(patch)-1] // what stands behind the last line is no line of the value
+		patch = patch[:len(patch)-1] // what follows the last newline is not a line of the value
 	}
 	if len(patch) > 1 && strings.HasPrefix(patch[0], "--- ") && strings.HasPrefix(patch[1], "+++ ") {
 		patch = patch[2:]
@@ -110,7 +121,11 @@ func parseHunks(patch []string) ([]change, error) {
 		case '+':
 			c.now = append(c.now, text)
 		default:
-			return nil, core.E(core.Invalid, "the line %s of the patch begins with none of: a space (stays), - (goes), + (comes), @@ (next hunk)", Excerpt(line))
+			return nil, core.E(
+				core.Invalid,
+				"the line %s of the patch begins with none of: a space (stays), - (goes), + (comes), @@ (next hunk)",
+				Excerpt(line),
+			)
 		}
 	}
 	if len(changes) == 0 || !slices.ContainsFunc(changes, func(c change) bool { return !slices.Equal(c.old, c.now) }) {
@@ -124,7 +139,7 @@ func parseHunks(patch []string) ([]change, error) {
 	return changes, nil
 }
 
-// EditKind is what a part of a patch does.
+// EditKind is what a patch does to a block.
 type EditKind string
 
 // The kinds of edits.
@@ -150,12 +165,12 @@ const (
 	headDelete = "*** Delete Block:"
 	headUpdate = "*** Update Block:"
 	headMove   = "*** Move to:"
-	headBegin  = "*** Begin Patch" // may be there
-	headEnd    = "*** End Patch"   // … and what stands behind it is left alone
+	headBegin  = "*** Begin Patch" // optional
+	headEnd    = "*** End Patch"   // … and whatever follows it is ignored
 	headFile   = "*** End of File"
 )
 
-// Edits reads a patch of several blocks. ok is false if the patch has no headers and so means one block.
+// Edits reads a patch of several blocks. ok is false if the patch has no headers and so applies to one block.
 func Edits(patch string) (edits []BlockEdit, ok bool, err error) {
 	lines := strings.Split(patch, "\n")
 	if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, "*** ") }) {
@@ -196,7 +211,13 @@ func Edits(patch string) (edits []BlockEdit, ok bool, err error) {
 		edits = append(edits, edit)
 	}
 	if len(edits) == 0 {
-		return nil, true, core.E(core.Invalid, "the patch names no block: begin with %s, %s or %s and a label", headAdd, headUpdate, headDelete)
+		return nil, true, core.E(
+			core.Invalid,
+			"the patch names no block: begin with %s, %s or %s and a label",
+			headAdd,
+			headUpdate,
+			headDelete,
+		)
 	}
 	return edits, true, nil
 }
@@ -214,10 +235,18 @@ func heading(line string) (BlockEdit, error) {
 			return edit, nil
 		}
 	}
-	return BlockEdit{}, core.E(core.Invalid, "the header %s of the patch is none of: %s, %s, %s, %s", Excerpt(line), headAdd, headUpdate, headDelete, headMove)
+	return BlockEdit{}, core.E(
+		core.Invalid,
+		"the header %s of the patch is none of: %s, %s, %s, %s",
+		Excerpt(line),
+		headAdd,
+		headUpdate,
+		headDelete,
+		headMove,
+	)
 }
 
-// finish gives an edit the lines behind its header.
+// finish gives an edit the lines that follow its header.
 func (e *BlockEdit) finish(body []string) error {
 	for len(body) > 0 && strings.TrimSpace(body[len(body)-1]) == "" {
 		body = body[:len(body)-1]

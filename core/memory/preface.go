@@ -7,12 +7,12 @@ import (
 	"unicode"
 )
 
-// quiet is how long a pause must be before the preface names it.
+// quiet is how long a pause must be for the preface to mention it.
 const quiet = time.Hour
 
-// Preface returns the line that is sent before the text of a user message: the local time in the zone that now carries,
-// how long ago the message before it was if that is more than an hour (last zero: there was none), and the folder if it
-// is another one than lastFolder (folder empty: not known).
+// Preface returns the line sent before the text of a user message: the local time in now's zone, how long ago the
+// previous message was if more than an hour (last zero: there was none), and the folder if it differs from lastFolder
+// (folder empty: unknown).
 func Preface(now, last time.Time, folder, lastFolder string) string {
 	parts := []string{now.Format("Monday 2006-01-02 15:04") + zone(now)}
 	if gap := now.Sub(last); !last.IsZero() && gap > quiet {
@@ -24,7 +24,7 @@ func Preface(now, last time.Time, folder, lastFolder string) string {
 	return "[" + strings.Join(parts, "; ") + "]"
 }
 
-// zone writes the zone's short name, where it has one, and its distance from UTC.
+// zone writes the zone's short name, if it has one, and its offset from UTC.
 func zone(t time.Time) string {
 	name, _ := t.Zone()
 	switch {
@@ -64,7 +64,7 @@ func join(large, small string) string {
 	return large + " " + small
 }
 
-// oneLine keeps a name from outside from looking like lines of its own.
+// oneLine keeps an untrusted name from looking like lines of the preface itself.
 func oneLine(s string) string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {

@@ -28,13 +28,34 @@ func TestThePrefaceSaysTheTimeThePauseAndTheFolder(t *testing.T) {
 		},
 		{"the same folder", now, now.Add(-time.Minute), "/x", "/x", "[Monday 2026-11-23 09:15 CET (UTC+01:00)]"},
 		{"an hour is not more than an hour", now, now.Add(-time.Hour), "", "/x", "[Monday 2026-11-23 09:15 CET (UTC+01:00)]"},
-		{"just over an hour", now, now.Add(-61 * time.Minute), "", "", "[Monday 2026-11-23 09:15 CET (UTC+01:00); 1 hour 1 minute since the last message]"},
+		{
+			"just over an hour",
+			now,
+			now.Add(-61 * time.Minute),
+			"",
+			"",
+			"[Monday 2026-11-23 09:15 CET (UTC+01:00); 1 hour 1 minute since the last message]",
+		},
 		{"whole days", now, now.Add(-72 * time.Hour), "", "", "[Monday 2026-11-23 09:15 CET (UTC+01:00); 3 days since the last message]"},
 		{"a clock that went back", now, now.Add(time.Hour), "", "", "[Monday 2026-11-23 09:15 CET (UTC+01:00)]"},
 		{"UTC", now.UTC(), time.Time{}, "", "", "[Monday 2026-11-23 08:15 UTC]"},
-		{"a zone without a name", at(t, "America/Sao_Paulo", "2026-11-23 09:15"), time.Time{}, "", "", "[Monday 2026-11-23 09:15 (UTC-03:00)]"},
+		{
+			"a zone without a name",
+			at(t, "America/Sao_Paulo", "2026-11-23 09:15"),
+			time.Time{},
+			"",
+			"",
+			"[Monday 2026-11-23 09:15 (UTC-03:00)]",
+		},
 		{"half an hour off", at(t, "Asia/Kolkata", "2026-11-23 09:15"), time.Time{}, "", "", "[Monday 2026-11-23 09:15 IST (UTC+05:30)]"},
-		{"a folder that looks like a line", now.UTC(), time.Time{}, "/x\nIgnore this", "", "[Monday 2026-11-23 08:15 UTC; folder /x Ignore this]"},
+		{
+			"a folder that looks like a line",
+			now.UTC(),
+			time.Time{},
+			"/x\nIgnore this",
+			"",
+			"[Monday 2026-11-23 08:15 UTC; folder /x Ignore this]",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -51,9 +72,18 @@ func TestRecordsOfTheProgramAreTheContractsJSON(t *testing.T) {
 	when := at(t, "Europe/Berlin", "2026-11-23 09:15")
 	tests := map[string]struct{ got, want string }{
 		"heartbeat": {Heartbeat("go <on>", when), `{"type":"heartbeat","reason":"go <on>","time":"2026-11-23 09:15:00 AM CET+0100"}`},
-		"alert":     {Alert("mind \"this\"", when), `{"type":"system_alert","message":"mind \"this\"","time":"2026-11-23 09:15:00 AM CET+0100"}`},
-		"return":    {PackReturn(core.ToolReturn{Text: "a\nb"}, when), `{"status":"OK","message":"a\nb","time":"2026-11-23 09:15:00 AM CET+0100"}`},
-		"error":     {PackReturn(core.ToolReturn{Text: "no", IsError: true}, when.UTC()), `{"status":"Failed","message":"no","time":"2026-11-23 08:15:00 AM UTC+0000"}`},
+		"alert": {
+			Alert("mind \"this\"", when),
+			`{"type":"system_alert","message":"mind \"this\"","time":"2026-11-23 09:15:00 AM CET+0100"}`,
+		},
+		"return": {
+			PackReturn(core.ToolReturn{Text: "a\nb"}, when),
+			`{"status":"OK","message":"a\nb","time":"2026-11-23 09:15:00 AM CET+0100"}`,
+		},
+		"error": {
+			PackReturn(core.ToolReturn{Text: "no", IsError: true}, when.UTC()),
+			`{"status":"Failed","message":"no","time":"2026-11-23 08:15:00 AM UTC+0000"}`,
+		},
 	}
 	for name, tt := range tests {
 		if tt.got != tt.want {

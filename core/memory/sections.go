@@ -2,20 +2,20 @@ package memory
 
 import "strings"
 
-// Sections are the parts of a compiled prompt beside the system text; an absent one is empty.
+// Sections are the parts of a compiled prompt besides the system text; a missing one is empty.
 type Sections struct {
 	Blocks      string // the memory blocks
 	Directories string // the files of attached folders
 	Rules       string // the tool rules
-	Facts       string // what is stored outside of the prompt
+	Facts       string // facts about what is stored outside the prompt
 }
 
-// Cut finds the sections in a compiled prompt. system is the text before its compilation: what a person wrote there, or
-// into a block, is never taken for a section.
+// Cut finds the sections in a compiled prompt. system is the text before compilation: nothing that a person wrote there,
+// or into a block, is mistaken for a section.
 func Cut(system, prompt string) Sections {
 	compiled := compiledPart(system, prompt)
 	var s Sections
-	// From the end: what a block holds is anybody's text, and the blocks come first.
+	// Search from the end: a block may hold any text, and the blocks come first.
 	for found := true; found; {
 		found = false
 		for _, part := range []struct {
@@ -31,7 +31,7 @@ func Cut(system, prompt string) Sections {
 	return s
 }
 
-// compiledPart is a prompt without the system text around it.
+// compiledPart returns a prompt without the system text around it.
 func compiledPart(system, prompt string) string {
 	before, after, found := strings.Cut(system, Placeholder)
 	if !found && system != "" {
@@ -41,7 +41,7 @@ func compiledPart(system, prompt string) string {
 	if !ok {
 		return ""
 	}
-	if i := strings.Index(after, Placeholder); i >= 0 { // the sections stand there again: the first ones count
+	if i := strings.Index(after, Placeholder); i >= 0 { // the sections are repeated there: the first ones count
 		if j := strings.Index(rest, after[:i]); i > 0 && j >= 0 {
 			return rest[:j]
 		}
@@ -50,10 +50,10 @@ func compiledPart(system, prompt string) string {
 	return strings.TrimSuffix(rest, after)
 }
 
-// cutLast splits off the section of that name that ends the text.
+// cutLast splits off the section of that name at the end of the text.
 func cutLast(text, name string) (section, rest string, ok bool) {
 	text = strings.TrimSpace(text)
-	at := strings.LastIndex("\n"+text, "\n<"+name+">\n") // at the start of a line, where no line of a file's view can be
+	at := strings.LastIndex("\n"+text, "\n<"+name+">\n") // at the start of a line, which a line of a file's view never is
 	if at < 0 || !strings.HasSuffix(text, "</"+name+">") {
 		return "", text, false
 	}

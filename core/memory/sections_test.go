@@ -20,7 +20,8 @@ func TestAPromptIsCutIntoItsSections(t *testing.T) {
 		}
 		prompt := Compile(in)
 		s := Cut(system, prompt)
-		if s.Blocks != blocksSection(in.Blocks, false) || s.Rules != rulesSection(in.Rules) || s.Facts != metadataSection(in) || s.Directories != "" {
+		if s.Blocks != blocksSection(in.Blocks, false) || s.Rules != rulesSection(in.Rules) || s.Facts != metadataSection(in) ||
+			s.Directories != "" {
 			t.Errorf("%s: %+v", name, s)
 		}
 		in.Blocks, in.Rules = nil, nil

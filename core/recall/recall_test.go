@@ -71,8 +71,23 @@ func TestWhatTheWindowHoldsIsNotChosen(t *testing.T) {
 	w.Add("passage-2", "")
 	w.Add("", `[{"content":"The \"boat\" is red\nand old."}]`)
 	found := []Text{
-		said("message-1", "user", "Ann has a boat.", 1, 1), note("passage-2", "Recalled before.", 1, 1), note("passage-3", "The \"boat\" is red\nand old.", 1, 1),
-		note("passage-4", "Ann has a boat.", 1, 1), note("passage-5", "The boat leaks.", 1, 1), said("message-6", "you", "The boat leaks.", 1, 1),
+		said(
+			"message-1",
+			"user",
+			"Ann has a boat.",
+			1,
+			1,
+		),
+		note("passage-2", "Recalled before.", 1, 1),
+		note("passage-3", "The \"boat\" is red\nand old.", 1, 1),
+		note(
+			"passage-4",
+			"Ann has a boat.",
+			1,
+			1,
+		),
+		note("passage-5", "The boat leaks.", 1, 1),
+		said("message-6", "you", "The boat leaks.", 1, 1),
 	}
 	if got := ids(Choose("boat", found, w, 800, time.UTC)); got != "passage-5" {
 		t.Errorf("chosen %q", got)

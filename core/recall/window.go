@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Window is what a model has before it already. The zero value holds nothing.
+// Window is what a model already has in its context. The zero value is empty.
 type Window struct {
 	ids   map[string]bool
 	texts []string
 }
 
-// IDs are the ids of what the window holds, for who searches and has no need of it.
+// IDs returns the ids of what the window holds, for searches that should skip them.
 func (w *Window) IDs() map[string]bool { return maps.Clone(w.ids) }
 
-// Add notes a text, under its id where it has one.
+// Add records a text, under its id if it has one.
 func (w *Window) Add(id, text string) {
 	if id != "" {
 		if w.ids == nil {
@@ -29,7 +29,7 @@ func (w *Window) Add(id, text string) {
 	}
 }
 
-// Holds reports whether a text stands in the window: under its id, or as a part of what a tool was given or gave back.
+// Holds reports whether the window has a text: under its id, or within what a tool was given or returned.
 func (w *Window) Holds(id, text string) bool {
 	if w.ids[id] || text == "" {
 		return true
@@ -48,7 +48,7 @@ func (w *Window) Holds(id, text string) bool {
 	return false
 }
 
-// jsonText is a text as it stands inside of a string of JSON, in arguments and returns of tools.
+// jsonText returns a text as it appears inside a JSON string, in tool arguments and returns.
 func jsonText(text string) string {
 	var b bytes.Buffer
 	enc := json.NewEncoder(&b)

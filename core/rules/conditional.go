@@ -10,7 +10,7 @@ import (
 	"loci/core"
 )
 
-// conditional returns the child that a conditional rule chooses for a return value; known is false if it chooses none.
+// conditional returns the child that a conditional rule picks for a return value; known is false if it picks none.
 func conditional(r core.ToolRule, value string) (child string, known bool) {
 	for _, key := range slices.Sorted(maps.Keys(r.Mapping)) {
 		if sameValue(key, value) {
@@ -20,7 +20,7 @@ func conditional(r core.ToolRule, value string) (child string, known bool) {
 	return r.DefaultChild, r.DefaultChild != ""
 }
 
-// sameValue compares a mapping's key with a return: as text, as truth value or as number.
+// sameValue compares a mapping's key with a return: as text, boolean or number.
 func sameValue(key, value string) bool {
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
 	var text string

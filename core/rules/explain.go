@@ -9,8 +9,8 @@ import (
 	"loci/core"
 )
 
-// Explain returns one sentence for each rule that a model should know of, for <tool_usage_rules>. Approvals and tools
-// required before the end are not explained: the program sees to them.
+// Explain returns one sentence for each rule a model should know about, for <tool_usage_rules>. It leaves out approvals
+// and tools required before the end, which the program enforces itself.
 func Explain(rules []core.ToolRule, attached []string) []string {
 	return New(Input{Rules: rules, Attached: attached}).explain(func(core.ToolRule) bool { return true })
 }
@@ -18,7 +18,8 @@ func Explain(rules []core.ToolRule, attached []string) []string {
 // about returns the sentences that name a tool.
 func (s *State) about(tool string) []string {
 	return s.explain(func(r core.ToolRule) bool {
-		return r.Tool == tool || slices.Contains(children(r), tool) || slices.Contains(slices.Collect(maps.Values(r.Mapping)), tool) || r.DefaultChild == tool ||
+		return r.Tool == tool || slices.Contains(children(r), tool) || slices.Contains(slices.Collect(maps.Values(r.Mapping)), tool) ||
+			r.DefaultChild == tool ||
 			r.Type == core.RuleRunFirst
 	})
 }
@@ -95,7 +96,7 @@ func times(n int) string {
 	return fmt.Sprintf("%d times", n)
 }
 
-// Validate checks that a rule says something that can be obeyed.
+// Validate checks that a rule can be obeyed.
 func Validate(r core.ToolRule) error {
 	if !r.Type.Valid() {
 		return core.E(core.Invalid, "tool rule type %q is not known", string(r.Type))

@@ -12,11 +12,11 @@ import (
 type Outcome struct {
 	Continue bool
 	Stop     core.StopReason // why it ends; empty while it goes on
-	Missing  []string        // tools that must be called before it may end, and keep it going
-	Failed   bool            // it goes on because a call failed or was refused
+	Missing  []string        // required tools not called yet, which keep the turn going
+	Failed   bool            // the turn goes on because a call failed or was refused
 }
 
-// Alert returns what to tell a model that wanted to end its turn too early; empty if nothing is missing.
+// Alert returns what to tell a model that tried to end its turn too early; empty if nothing is missing.
 func (o Outcome) Alert() string {
 	if len(o.Missing) == 0 {
 		return ""
@@ -30,20 +30,20 @@ type Done struct {
 	Heartbeat bool // request_heartbeat was set
 }
 
-// AfterText says what a response without a call means.
+// AfterText returns the outcome of a response without a call.
 func (s *State) AfterText(finish core.Finish) Outcome {
 	switch {
 	case finish == core.FinishLength:
-		return Outcome{Stop: core.StopMaxTokens}
+		return Outcome{Stop: core.StopMaxTokensExceeded}
 	case !s.in.Policy.TextEnds:
-		return Outcome{Stop: core.StopNoCall}
+		return Outcome{Stop: core.StopNoToolCall}
 	default:
 		return s.end(core.StopEndTurn, nil)
 	}
 }
 
-// AfterCalls says what a response with calls means, once they have returned. A call that failed or was refused never
-// ends a turn: the model must be able to read why.
+// AfterCalls returns the outcome of a response with calls, once they have returned. A call that failed or was refused
+// never ends a turn, because the model must be able to read why.
 func (s *State) AfterCalls(done []Done) Outcome {
 	failed, heartbeat, bound := false, false, false
 	for _, d := range done {
@@ -67,7 +67,7 @@ func (s *State) AfterCalls(done []Done) Outcome {
 	return Outcome{Continue: true, Failed: failed}
 }
 
-// terminalStop keeps the contract's distinction for agents with heartbeats.
+// terminalStop returns the stop reason that the contract gives agents with heartbeats.
 func (s *State) terminalStop(d Done) core.StopReason {
 	if s.in.Policy.Heartbeats && !d.Heartbeat {
 		return core.StopEndTurn
@@ -75,7 +75,7 @@ func (s *State) terminalStop(d Done) core.StopReason {
 	return core.StopToolRule
 }
 
-// end ends the turn, unless a tool that is required first is missing and a step is left for it.
+// end ends the turn, unless a required tool hasn't been called and there is a step left for it.
 func (s *State) end(reason core.StopReason, done []Done) Outcome {
 	if missing := s.missing(done); len(missing) > 0 && s.in.StepsLeft > 0 {
 		return Outcome{Continue: true, Missing: missing}
@@ -83,7 +83,7 @@ func (s *State) end(reason core.StopReason, done []Done) Outcome {
 	return Outcome{Stop: reason}
 }
 
-// missing returns the required tools that neither the history nor this response has called.
+// missing returns the required tools called neither in the history nor in this response.
 func (s *State) missing(done []Done) []string {
 	var names []string
 	for _, r := range s.in.Rules {

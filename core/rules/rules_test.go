@@ -63,7 +63,13 @@ func TestTheOfferFollowsTheRules(t *testing.T) {
 		{"only child", []core.ToolRule{child("a", "c")}, returned("b", "a"), []string{"c"}, named("c")},
 		{"child later", []core.ToolRule{child("a", "c")}, returned("a", "c"), all, none},
 		{"child not attached falls back to all", []core.ToolRule{child("a", "x")}, returned("a"), all, none},
-		{"child by its arguments", []core.ToolRule{{Type: core.RuleConstrainChild, Tool: "a", ChildArgs: []core.ChildArgs{{Name: "d"}}}}, returned("a"), []string{"d"}, named("d")},
+		{
+			"child by its arguments",
+			[]core.ToolRule{{Type: core.RuleConstrainChild, Tool: "a", ChildArgs: []core.ChildArgs{{Name: "d"}}}},
+			returned("a"),
+			[]string{"d"},
+			named("d"),
+		},
 		{"children intersect", []core.ToolRule{child("a", "b", "c"), child("a", "c", "d")}, returned("a"), []string{"c"}, named("c")},
 		{"children that exclude each other fall back", []core.ToolRule{child("a", "b"), child("a", "c")}, returned("a"), all, none},
 		{"parent hides its children", []core.ToolRule{parent}, nil, []string{"a", "b", "d"}, none},
@@ -99,7 +105,12 @@ func TestTheOfferFollowsTheRules(t *testing.T) {
 
 func TestAUsedUpOnlyToolIsNotOfferedUnlessACallIsForced(t *testing.T) {
 	t.Parallel()
-	in := Input{Rules: []core.ToolRule{{Type: core.RuleMaxCount, Tool: "a", MaxCount: 1}}, Attached: []string{"a"}, History: returned("a"), Policy: v1}
+	in := Input{
+		Rules:    []core.ToolRule{{Type: core.RuleMaxCount, Tool: "a", MaxCount: 1}},
+		Attached: []string{"a"},
+		History:  returned("a"),
+		Policy:   v1,
+	}
 	if got := New(in).Offer(); len(got) != 0 {
 		t.Errorf("Offer() = %v", got)
 	}
@@ -127,7 +138,12 @@ func TestPrefilledArgumentsComeWithTheRuleThatIsActive(t *testing.T) {
 	t.Parallel()
 	in := Input{Attached: []string{"a", "b"}, Policy: v1, Rules: []core.ToolRule{
 		{Type: core.RuleRunFirst, Tool: "a", Args: map[string]any{"x": 1.0}},
-		{Type: core.RuleConstrainChild, Tool: "a", Children: []string{"b"}, ChildArgs: []core.ChildArgs{{Name: "b", Args: map[string]any{"y": "z"}}}},
+		{
+			Type:      core.RuleConstrainChild,
+			Tool:      "a",
+			Children:  []string{"b"},
+			ChildArgs: []core.ChildArgs{{Name: "b", Args: map[string]any{"y": "z"}}},
+		},
 	}}
 	s := New(in)
 	if diff := cmp.Diff(map[string]any{"x": 1.0}, s.Prefill("a")); diff != "" {
@@ -196,10 +212,42 @@ func TestATurnGoesOnOrEnds(t *testing.T) {
 		{"v1: exit in the last step", v1, []core.ToolRule{exit}, nil, 0, []Done{done("a", false)}, stop(core.StopToolRule)},
 		{"v1: exit among others", v1, []core.ToolRule{exit}, nil, 1, []Done{done("b", false), done("a", false)}, stop(core.StopToolRule)},
 		{"v1: a failed exit goes on", v1, []core.ToolRule{exit}, nil, 1, []Done{failed}, Outcome{Continue: true, Failed: true}},
-		{"v1: required overrides exit", v1, []core.ToolRule{exit, must}, nil, 1, []Done{done("a", false)}, Outcome{Continue: true, Missing: []string{"b"}}},
-		{"v1: required was called before", v1, []core.ToolRule{exit, must}, returned("b"), 1, []Done{done("a", false)}, stop(core.StopToolRule)},
-		{"v1: required is called with it", v1, []core.ToolRule{exit, must}, nil, 1, []Done{done("b", false), done("a", false)}, stop(core.StopToolRule)},
-		{"v1: required was refused", v1, []core.ToolRule{exit, must}, nil, 1, []Done{refusedB, done("a", false)}, Outcome{Continue: true, Missing: []string{"b"}}},
+		{
+			"v1: required overrides exit",
+			v1,
+			[]core.ToolRule{exit, must},
+			nil,
+			1,
+			[]Done{done("a", false)},
+			Outcome{Continue: true, Missing: []string{"b"}},
+		},
+		{
+			"v1: required was called before",
+			v1,
+			[]core.ToolRule{exit, must},
+			returned("b"),
+			1,
+			[]Done{done("a", false)},
+			stop(core.StopToolRule),
+		},
+		{
+			"v1: required is called with it",
+			v1,
+			[]core.ToolRule{exit, must},
+			nil,
+			1,
+			[]Done{done("b", false), done("a", false)},
+			stop(core.StopToolRule),
+		},
+		{
+			"v1: required was refused",
+			v1,
+			[]core.ToolRule{exit, must},
+			nil,
+			1,
+			[]Done{refusedB, done("a", false)},
+			Outcome{Continue: true, Missing: []string{"b"}},
+		},
 		{"v1: required, no step left", v1, []core.ToolRule{exit, must}, nil, 0, []Done{done("a", false)}, stop(core.StopToolRule)},
 		{"v1: the speak tool of others ends nothing", v1, nil, nil, 1, []Done{done("send_message", false)}, onward},
 		{"v2: no heartbeat ends", v2, nil, nil, 1, []Done{done("a", false)}, stop(core.StopEndTurn)},
@@ -216,7 +264,16 @@ func TestATurnGoesOnOrEnds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			s := New(Input{Rules: tt.rules, Attached: []string{"a", "b", "send_message"}, Terminal: []string{"send_message"}, History: tt.before, StepsLeft: tt.left, Policy: tt.policy})
+			s := New(
+				Input{
+					Rules:     tt.rules,
+					Attached:  []string{"a", "b", "send_message"},
+					Terminal:  []string{"send_message"},
+					History:   tt.before,
+					StepsLeft: tt.left,
+					Policy:    tt.policy,
+				},
+			)
 			if diff := cmp.Diff(tt.want, s.AfterCalls(tt.done)); diff != "" {
 				t.Errorf("AfterCalls() (-want +got):\n%s", diff)
 			}
@@ -234,11 +291,11 @@ func TestTextEndsATurnOnlyWhereItMay(t *testing.T) {
 		want   Outcome
 	}{
 		{"v1", Input{Policy: v1, StepsLeft: 1}, core.FinishStop, Outcome{Stop: core.StopEndTurn}},
-		{"v1 cut off", Input{Policy: v1, StepsLeft: 1}, core.FinishLength, Outcome{Stop: core.StopMaxTokens}},
+		{"v1 cut off", Input{Policy: v1, StepsLeft: 1}, core.FinishLength, Outcome{Stop: core.StopMaxTokensExceeded}},
 		{"v1 required", Input{Policy: v1, StepsLeft: 1, Rules: must}, core.FinishStop, Outcome{Continue: true, Missing: []string{"a"}}},
 		{"v1 required, no step left", Input{Policy: v1, Rules: must}, core.FinishStop, Outcome{Stop: core.StopEndTurn}},
-		{"v2", Input{Policy: v2, StepsLeft: 1}, core.FinishStop, Outcome{Stop: core.StopNoCall}},
-		{"v2 cut off", Input{Policy: v2, StepsLeft: 1}, core.FinishLength, Outcome{Stop: core.StopMaxTokens}},
+		{"v2", Input{Policy: v2, StepsLeft: 1}, core.FinishStop, Outcome{Stop: core.StopNoToolCall}},
+		{"v2 cut off", Input{Policy: v2, StepsLeft: 1}, core.FinishLength, Outcome{Stop: core.StopMaxTokensExceeded}},
 	}
 	for _, tt := range tests {
 		tt.in.Attached = []string{"a"}
@@ -246,7 +303,8 @@ func TestTextEndsATurnOnlyWhereItMay(t *testing.T) {
 		if diff := cmp.Diff(tt.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
-		if alert := got.Alert(); (alert != "") != (len(tt.want.Missing) > 0) || !strings.Contains(alert, strings.Join(tt.want.Missing, "")) {
+		if alert := got.Alert(); (alert != "") != (len(tt.want.Missing) > 0) ||
+			!strings.Contains(alert, strings.Join(tt.want.Missing, "")) {
 			t.Errorf("%s: Alert() = %q", tt.name, alert)
 		}
 	}
@@ -283,6 +341,7 @@ func TestRulesAreExplainedInOneSentenceEach(t *testing.T) {
 		child("c", "gone"),
 		{Type: core.RuleConditional, Tool: "a", Mapping: map[string]string{"yes": "b", "no": "gone", "maybe": "c"}, DefaultChild: "c"},
 		{Type: core.RuleParentLast, Tool: "a", Children: []string{"b"}},
+		{Type: core.RuleParentLast, Tool: "c", Children: []string{"gone"}},
 		{Type: core.RuleMaxCount, Tool: "a", MaxCount: 1},
 		{Type: core.RuleMaxCount, Tool: "b", MaxCount: 3},
 		{Type: core.RuleRequiredBeforeExit, Tool: "a"},
@@ -303,6 +362,41 @@ func TestRulesAreExplainedInOneSentenceEach(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, Explain(rules, []string{"a", "b", "c"})); diff != "" {
 		t.Errorf("Explain() (-want +got):\n%s", diff)
+	}
+}
+
+func TestARefusedToolIsToldTheRulesThatNameIt(t *testing.T) {
+	t.Parallel()
+	named := map[string]core.ToolRule{
+		"as the rule's own tool":     {Type: core.RuleMaxCount, Tool: "x", MaxCount: 1},
+		"as a child":                 child("a", "x"),
+		"as what an output leads to": {Type: core.RuleConditional, Tool: "a", Mapping: map[string]string{"yes": "x"}},
+		"as what other outputs do": {
+			Type:         core.RuleConditional,
+			Tool:         "a",
+			Mapping:      map[string]string{"yes": "b"},
+			DefaultChild: "x",
+		},
+		"as what another tool goes before": {Type: core.RuleRunFirst, Tool: "a"},
+	}
+	for name, rule := range named {
+		s := New(Input{Rules: []core.ToolRule{rule}, Attached: []string{"a", "b", "x"}})
+		if got := s.about("x"); len(got) != 1 {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	other := []core.ToolRule{{Type: core.RuleMaxCount, Tool: "a", MaxCount: 1}, child("a", "b")}
+	if got := New(Input{Rules: other, Attached: []string{"a", "b", "x"}}).about("x"); len(got) != 0 {
+		t.Errorf("rules of others: %q", got)
+	}
+}
+
+func TestAToolThatTwoRulesRequireIsMissedOnce(t *testing.T) {
+	t.Parallel()
+	must := core.ToolRule{Type: core.RuleRequiredBeforeExit, Tool: "a"}
+	s := New(Input{Rules: []core.ToolRule{must, must}, Attached: []string{"a"}})
+	if diff := cmp.Diff([]string{"a"}, s.missing(nil)); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -386,7 +480,8 @@ func TestWhateverTheRulesAre(t *testing.T) {
 		if !isSubsequence(offer, in.Attached) {
 			fail("the offer is not part of what is attached, in its order")
 		}
-		if len(offer) == 0 && len(in.Attached) > 0 && (in.Policy.ForceTool || !slices.ContainsFunc(in.Rules, func(r core.ToolRule) bool { return r.Type == core.RuleMaxCount })) {
+		if len(offer) == 0 && len(in.Attached) > 0 &&
+			(in.Policy.ForceTool || !slices.ContainsFunc(in.Rules, func(r core.ToolRule) bool { return r.Type == core.RuleMaxCount })) {
 			fail("nothing is offered")
 		}
 		for _, name := range []string{"a", "b", "c", "d", "e", "unknown"} {
@@ -394,7 +489,8 @@ func TestWhateverTheRulesAre(t *testing.T) {
 				fail("a call is refused though offered, or allowed though not: " + name)
 			}
 		}
-		if c := s.Choice(); c.Mode == core.ChoiceNamed && !slices.Equal(offer, []string{c.Name}) || len(offer) == 0 && c.Mode != core.ChoiceAuto {
+		if c := s.Choice(); c.Mode == core.ChoiceNamed && !slices.Equal(offer, []string{c.Name}) ||
+			len(offer) == 0 && c.Mode != core.ChoiceAuto {
 			fail("a call is forced that is not the offer")
 		}
 		if len(in.Rules) == 0 && s.Shrunk() {

@@ -9,20 +9,21 @@ import (
 	"loci/core"
 )
 
-// constraintPrefix begins the return of a call that a rule forbade; such a call never ran, so it is no part of the history.
+// constraintPrefix begins the return of a call that a rule forbade; such a call never ran, so it isn't part of the
+// history.
 const constraintPrefix = "[ToolConstraintError]"
 
-// Input is what a step's rules are solved from.
+// Input is what a step's rules are evaluated on.
 type Input struct {
 	Rules     []core.ToolRule
-	Attached  []string          // names of the attached tools, in the order in which they are sent
-	Terminal  []string          // those that end the turn of a tool-forced agent without a rule
+	Attached  []string          // names of the attached tools, in the order they are sent
+	Terminal  []string          // those that end the turn of a tool-forced agent even without a rule
 	History   []core.ToolReturn // the returns of this run so far, in order
 	StepsLeft int               // steps that may follow this one
 	Policy    core.Policy
 }
 
-// State answers for one step.
+// State holds the result for one step.
 type State struct {
 	in       Input
 	attached map[string]bool
@@ -31,7 +32,7 @@ type State struct {
 	active   bool // a rule forces the next call
 }
 
-// New solves the rules for one step.
+// New evaluates the rules for one step.
 func New(in Input) *State {
 	s := &State{in: in, attached: make(map[string]bool, len(in.Attached))}
 	for _, name := range in.Attached {
@@ -46,21 +47,21 @@ func New(in Input) *State {
 	return s
 }
 
-// Refused reports whether a return says that a rule forbade the call.
+// Refused reports whether the return is that of a call a rule forbade.
 func Refused(r core.ToolReturn) bool {
 	return r.IsError && strings.HasPrefix(r.Text, constraintPrefix)
 }
 
-// Offer returns the names of the tools to offer, in the order in which they are attached. It has all of them while no
-// rule constrains the next call. It is empty if nothing is attached, or if every tool's count is used up and the agent
-// may answer in plain text.
+// Offer returns the names of the tools to offer, in order of attachment. It has all of them while no rule constrains the
+// next call. It is empty if nothing is attached, or if every tool has reached its maximum count and the agent may answer
+// in plain text.
 func (s *State) Offer() []string { return slices.Clone(s.offer) }
 
 // Shrunk reports whether the offer is smaller than what is attached.
 func (s *State) Shrunk() bool { return len(s.offer) < len(s.in.Attached) }
 
-// Choice returns how strongly a call is wanted: named where exactly one tool is forced, required where several are or
-// the policy forces one, else left to the model.
+// Choice returns how strongly a call is requested: named if exactly one tool is forced, required if several are or the
+// policy forces one, else left to the model.
 func (s *State) Choice() core.ToolChoice {
 	switch {
 	case len(s.offer) == 0:
@@ -74,8 +75,8 @@ func (s *State) Choice() core.ToolChoice {
 	}
 }
 
-// Parallel reports whether several calls in one response are welcome: only where the policy takes them and no rule but
-// an approval could be broken by the order of calls.
+// Parallel reports whether several calls in one response are welcome: only if the policy allows them and no rule other
+// than an approval depends on the order of calls.
 func (s *State) Parallel() bool {
 	if s.in.Policy.OneCall {
 		return false
@@ -88,10 +89,10 @@ func (s *State) Parallel() bool {
 	return true
 }
 
-// Heartbeat reports whether calls of the tool decide with request_heartbeat whether the turn goes on.
+// Heartbeat reports whether request_heartbeat in calls of the tool decides whether the turn goes on.
 func (s *State) Heartbeat(tool string) bool { return s.in.Policy.Heartbeats && !s.terminal(tool) }
 
-// Prefill returns the arguments that rules give for a call of the tool now; they override the model's. Nil: none.
+// Prefill returns the arguments that rules set for a call of the tool now; they override the model's. Nil: none.
 func (s *State) Prefill(tool string) map[string]any {
 	var args map[string]any
 	add := func(more map[string]any) {
@@ -119,7 +120,7 @@ func (s *State) Prefill(tool string) map[string]any {
 	return args
 }
 
-// Check returns why a call of the tool is refused, as the text of its error return; empty: it is allowed.
+// Check returns why a call of the tool is refused, as the text of its error return; empty means allowed.
 func (s *State) Check(tool string) string {
 	if slices.Contains(s.offer, tool) {
 		return ""
@@ -134,7 +135,8 @@ func (s *State) Check(tool string) string {
 	return text
 }
 
-// solve intersects what each active rule allows. Before the first call only those count that say which is first.
+// solve intersects what each active rule allows. Before the first call only the rules that say which tool is first
+// apply.
 func (s *State) solve() {
 	allowed := maps.Clone(s.attached)
 	bound := s.in.Rules
@@ -148,7 +150,7 @@ func (s *State) solve() {
 		s.active = s.active || s.forces(r)
 	}
 	if len(allowed) == 0 {
-		s.active = false // rules that leave nothing bind nobody; what is used up stays so
+		s.active = false // rules that leave no tool are ignored; maximum counts still apply
 		allowed = s.unused()
 	}
 	if len(allowed) == 0 && s.in.Policy.ForceTool {
@@ -172,7 +174,7 @@ func (s *State) firsts() map[string]bool {
 	return names
 }
 
-// allows returns what one rule allows to be called next; constrains is false if it says nothing now.
+// allows returns which tools one rule allows next; constrains is false if it doesn't apply now.
 func (s *State) allows(r core.ToolRule) (set map[string]bool, constrains bool) {
 	if !s.attached[r.Tool] {
 		return nil, false
@@ -200,7 +202,7 @@ func (s *State) allows(r core.ToolRule) (set map[string]bool, constrains bool) {
 	return nil, false
 }
 
-// forces reports whether the rule demands that a call follows now.
+// forces reports whether the rule requires another call now.
 func (s *State) forces(r core.ToolRule) bool {
 	last, begun := s.last()
 	if !begun || last.Name != r.Tool || !s.attached[r.Tool] {
@@ -212,7 +214,12 @@ func (s *State) forces(r core.ToolRule) bool {
 	case core.RuleConditional:
 		_, known := conditional(r, last.Text)
 		return known
-	case core.RuleRunFirst, core.RuleExitLoop, core.RuleContinueLoop, core.RuleMaxCount, core.RuleRequiredBeforeExit, core.RuleRequiresApproval:
+	case core.RuleRunFirst,
+		core.RuleExitLoop,
+		core.RuleContinueLoop,
+		core.RuleMaxCount,
+		core.RuleRequiredBeforeExit,
+		core.RuleRequiresApproval:
 		return false
 	}
 	return false
@@ -236,7 +243,7 @@ func (s *State) except(names []string) map[string]bool {
 	return set
 }
 
-// unused returns the attached tools whose count is not used up.
+// unused returns the attached tools that haven't reached their maximum count.
 func (s *State) unused() map[string]bool {
 	set := maps.Clone(s.attached)
 	for _, r := range s.in.Rules {
@@ -264,7 +271,7 @@ func (s *State) last() (core.ToolReturn, bool) {
 	return s.called[len(s.called)-1], true
 }
 
-// has reports whether a rule of the type stands for the attached tool.
+// has reports whether the attached tool has a rule of the type.
 func (s *State) has(t core.ToolRuleType, tool string) bool {
 	return s.attached[tool] && slices.ContainsFunc(s.in.Rules, func(r core.ToolRule) bool { return r.Type == t && r.Tool == tool })
 }

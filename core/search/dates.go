@@ -8,29 +8,29 @@ import (
 	"unicode/utf8"
 )
 
-// Span is a span of days, both ends included, counted from 1 January 1970.
+// Span is a range of days, both ends included, counted from 1 January 1970.
 type Span struct{ From, To int }
 
 func (s Span) days() int { return s.To - s.From + 1 }
 
 func (s Span) overlaps(o Span) bool { return s.From <= o.To && o.From <= s.To }
 
-// mention is a time that a text names: a span, or without a year a day or month of every year.
+// mention is a time named in a text: a span, or, without a year, a day or month of every year.
 type mention struct {
 	span  Span
-	month time.Month // set where no year was named
+	month time.Month // set if no year was named
 	day   int        // 0: the whole month
 	first int        // the tokens it was read from
 	next  int
 }
 
-// NoDay stands for a day that is not known.
+// NoDay stands for an unknown day.
 const NoDay = -1 << 40
 
-// maxMentions bounds the times that are read of one text.
+// maxMentions limits how many times are read from one text.
 const maxMentions = 16
 
-// dayOf returns the day of a date as the calendar counts it.
+// dayOf returns the day number of a calendar date.
 func dayOf(year int, month time.Month, day int) int {
 	seconds := time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix()
 	return int(seconds / 86400) // exact: midnight UTC
@@ -48,15 +48,15 @@ type token struct {
 	text    string // lower case
 	number  int    // of digits, else -1
 	capital bool
-	before  string // what stands between it and the token before
+	before  string // what is between this token and the previous one
 	from    int    // where it begins in the text
 	to      int
 }
 
-// maxDateTokens bounds how far into a text times are read.
+// maxDateTokens limits how far into a text dates are read.
 const maxDateTokens = 20_000
 
-// tokens splits a text into what dates are made of. Other letters than those of ASCII end a token.
+// tokens splits a text into the parts that dates are made of. Non-ASCII letters end a token.
 func tokens(text string) []token {
 	var out []token
 	end := 0
@@ -74,7 +74,7 @@ func tokens(text string) []token {
 		t := token{text: text[i:j], number: -1, before: text[end:i], from: i, to: j}
 		if class == 'd' {
 			if t.number = 0; j-i > 4 {
-				t.number = 10_000 // no part of a date
+				t.number = 10_000 // not part of a date
 			} else {
 				for _, d := range []byte(text[i:j]) {
 					t.number = t.number*10 + int(d-'0')
@@ -100,7 +100,7 @@ func classOf(c byte) byte {
 	return 0
 }
 
-// monthOf reads the name of a month; short says that it was cut.
+// monthOf reads the name of a month; short says that it was abbreviated.
 func monthOf(w string) (m time.Month, short bool) {
 	switch w {
 	case "january":
@@ -173,7 +173,7 @@ func weekdayOf(w string) (time.Weekday, bool) {
 	return 0, false
 }
 
-// smallNumber reads a number written as a word or in digits, 0 for anything else.
+// smallNumber reads a number written in words or digits; it returns 0 for anything else.
 func smallNumber(t token) int {
 	if t.number > 0 && t.number < 1000 {
 		return t.number
@@ -207,13 +207,13 @@ func smallNumber(t token) int {
 	return 0
 }
 
-// calendar reads times out of tokens. ref is the day that "yesterday" is seen from, NoDay where there is none.
+// calendar reads times from tokens. ref is the day that "yesterday" is relative to, NoDay if there is none.
 type calendar struct {
 	t   []token
 	ref int
 }
 
-// mentions returns the times that a text names, in order.
+// mentions returns the times named in a text, in order.
 func (c *calendar) mentions() []mention {
 	var out []mention
 	for i := 0; i < len(c.t) && len(out) < maxMentions; {
@@ -253,7 +253,7 @@ func isYear(n int) bool { return n >= 1900 && n < 2100 }
 
 func isDay(n int) bool { return n >= 1 && n <= 31 }
 
-// numeric reads 2023-05-07, 5/7/2023, 7 May 2023, 7th of May, 2023 and "three weeks ago" in digits.
+// numeric reads 2023-05-07, 5/7/2023, 7 May 2023, 7th of May, 2023 and "three weeks ago" written with digits.
 func (c *calendar) numeric(i int) (mention, bool) {
 	a, b, d := c.t[i], c.get(i+1), c.get(i+2)
 	if b.number >= 0 && d.number >= 0 && b.before == d.before && (b.before == "-" || b.before == "/" || b.before == ".") {
@@ -262,7 +262,7 @@ func (c *calendar) numeric(i int) (mention, bool) {
 			return one(dayOf(a.number, time.Month(b.number), d.number), i+3), true
 		case isYear(d.number) && b.before != "." && validDate(d.number, a.number, b.number):
 			return one(dayOf(d.number, time.Month(a.number), b.number), i+3), true
-		case isYear(d.number) && validDate(d.number, b.number, a.number): // the day first: dots, or no such month
+		case isYear(d.number) && validDate(d.number, b.number, a.number): // day first: dots, or no such month
 			return one(dayOf(d.number, time.Month(b.number), a.number), i+3), true
 		}
 		return mention{}, false
@@ -289,7 +289,7 @@ func (c *calendar) numeric(i int) (mention, bool) {
 	return mention{}, false
 }
 
-// measured says that the number before counts something, so that it is no year.
+// measured reports whether the number before counts something and so isn't a year.
 func measured(t token) bool {
 	switch t.text {
 	case "km", "miles", "dollars", "people", "calories", "steps", "words", "euros", "pounds", "meters", "metres":
@@ -327,7 +327,7 @@ func (c *calendar) dayOfMonth(day int, month time.Month, next int) (mention, boo
 	return m, true
 }
 
-// nearestYear is the year in which a month's middle, or a day, is nearest to the reference.
+// nearestYear returns the year in which a month's middle, or a day, is nearest to the reference.
 func nearestYear(ref int, month time.Month, day int) int {
 	if day == 0 {
 		day = 15
@@ -377,12 +377,29 @@ func (c *calendar) month(i int, month time.Month, short bool) (mention, bool) {
 	return m, true
 }
 
-// ambiguous are the months that are also other words.
+// ambiguous reports the months that are also other words.
 func ambiguous(w string) bool { return w == "may" || w == "march" || w == "mar" }
 
 func introduces(w string) bool {
 	switch w {
-	case "in", "last", "this", "next", "since", "until", "till", "by", "early", "late", "mid", "of", "during", "around", "from", "before", "after", "for":
+	case "in",
+		"last",
+		"this",
+		"next",
+		"since",
+		"until",
+		"till",
+		"by",
+		"early",
+		"late",
+		"mid",
+		"of",
+		"during",
+		"around",
+		"from",
+		"before",
+		"after",
+		"for":
 		return true
 	}
 	return false
@@ -397,7 +414,7 @@ func week(day int) Span {
 	return Span{monday, monday + 6}
 }
 
-// relative reads what is seen from the day of reference.
+// relative reads times that are relative to the reference day.
 func (c *calendar) relative(i int) (mention, bool) {
 	w := c.t[i].text
 	switch w {
@@ -458,7 +475,7 @@ func (c *calendar) step(i int) (mention, bool) {
 	return m, true
 }
 
-// stepWeekday returns the nearest such day before, from or after the reference.
+// stepWeekday returns the nearest such weekday before, on or after the reference.
 func stepWeekday(ref int, day time.Weekday, by int) int {
 	ahead := (int(day) - int(weekday(ref)) + 7) % 7
 	switch {
@@ -470,7 +487,7 @@ func stepWeekday(ref int, day time.Weekday, by int) int {
 	return ref + ahead
 }
 
-// season returns the last, the present or the next one, northern.
+// season returns the last, the current or the next one, for the northern hemisphere.
 func season(ref int, name string, by int) Span {
 	first := map[string]time.Month{"spring": time.March, "summer": time.June, "fall": time.September, "autumn": time.September, "winter": time.December}[name]
 	year := dateOf(ref).Year()
@@ -531,8 +548,8 @@ func (c *calendar) ago(i int) (mention, bool) {
 	return mention{span: Span{at - slack, at + slack}, next: next + 2}, true
 }
 
-// leadingTime reads a time in brackets at the start of a text, with nothing else in them, and returns the minute it
-// names, as clocks there showed it, and where the text goes on.
+// leadingTime reads a time that stands alone in brackets at the start of a text. It returns the minute it names, in
+// local clock time, and where the text continues.
 func leadingTime(text string) (minute int64, rest int, ok bool) {
 	start := len(text) - len(strings.TrimLeftFunc(text, unicode.IsSpace))
 	if start == len(text) || text[start] != '(' && text[start] != '[' {
@@ -562,7 +579,7 @@ func leadingTime(text string) (minute int64, rest int, ok bool) {
 			continue
 		}
 		if m, next := readClock(t, i); next > i && (clock < 0 || t[i].before == "+" || t[i].before == "-") {
-			if clock < 0 { // else it is the distance from UTC
+			if clock < 0 { // otherwise it is the offset from UTC
 				clock = m
 			}
 			i = next

@@ -21,8 +21,8 @@ var irregular = sync.OnceValue(func() map[string]string {
 	return forms
 })
 
-// base returns the base form of an irregular English form; any other word as it is. Forms that are more often another
-// word ("found", "saw" as nouns) are read as the verb, on both sides alike.
+// base returns the base form of an irregular English form, and any other word unchanged. Forms that are more often a
+// different word ("found", "saw" as nouns) are read as the verb, in queries and in texts alike.
 func base(w string) string {
 	if b, ok := irregular()[w]; ok {
 		return b
@@ -30,8 +30,8 @@ func base(w string) string {
 	return w
 }
 
-// stopWord reports words that say nothing of a text's subject, and what an apostrophe leaves behind. It is a switch so
-// that nothing is built when the program starts.
+// stopWord reports words that say nothing about a text's subject, and what an apostrophe leaves behind. It is a switch
+// so that nothing is built when the program starts.
 func stopWord(w string) bool {
 	switch w {
 	case "a", "an", "the", "this", "that", "these", "those",

@@ -6,15 +6,15 @@ import (
 	"unicode/utf8"
 )
 
-// Excerpt returns a text of at most limit characters and a mark of what was cut: whole, or the part around the first of
-// the words.
+// Excerpt returns at most limit characters of a text plus a mark for what was cut: all of it, or the part around the
+// first of the words.
 func Excerpt(text string, words []string, limit int) string {
 	runes := []rune(text)
 	if len(runes) <= limit {
 		return text
 	}
 	at := len(runes)
-	lower := strings.Map(unicode.ToLower, text) // rune for rune, so that places stay the same
+	lower := strings.Map(unicode.ToLower, text) // rune for rune, so that positions stay the same
 	for _, w := range words {
 		if i := strings.Index(lower, strings.ToLower(w)); i >= 0 {
 			at = min(at, utf8.RuneCountInString(lower[:i]))

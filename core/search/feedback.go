@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// feedback returns the words of the best texts and their neighbours as terms, weighted by how special they are to them.
+// feedback returns the words of the best texts and their neighbours as terms, weighted by how specific they are to them.
 func (r *ranking) feedback(scores []float64) []weighted {
 	weights := r.examples(scores)
 	if len(weights) == 0 {
@@ -50,7 +50,7 @@ func (r *ranking) feedback(scores []float64) []weighted {
 	return out
 }
 
-// examples weighs the best docs and, less, their neighbours.
+// examples returns weights for the best docs and, lower, for their neighbours.
 func (r *ranking) examples(scores []float64) map[int]float64 {
 	order := make([]int, 0, len(scores))
 	for i, s := range scores {
@@ -87,7 +87,7 @@ func sortedKeys(m map[int]float64) []int {
 	return keys
 }
 
-// names are the words that name speakers, or are used for them by the query.
+// names returns the words that name speakers, or that the query uses for them.
 func (r *ranking) names() map[string]bool {
 	names := map[string]bool{}
 	seen := map[string]bool{}

@@ -8,25 +8,25 @@ import (
 	"unicode"
 )
 
-// MaxTerms bounds the words of a query that are looked up: of a pasted file the rarest count.
+// MaxTerms limits how many words of a query are looked up: for a pasted file, the rarest ones.
 const MaxTerms = 64
 
-// maxQueryWords bounds how much of a query is read at all.
+// maxQueryWords limits how much of a query is read at all.
 const maxQueryWords = 2000
 
 // term is a distinct word of a query.
 type term struct {
 	word    string // normalised
-	written string // in the query
+	written string // as in the query
 	surface string // the same in lower case
-	capital bool   // it is written with a capital somewhere
+	capital bool   // it is capitalised somewhere
 	name    []string
 }
 
 // asked is a time that a query asks for.
 type asked struct {
 	Span
-	month time.Month // set: this month, or day of it, in every year
+	month time.Month // if set: this month, or day of it, in every year
 	day   int
 }
 
@@ -40,7 +40,7 @@ func (a asked) days() int {
 	return 31
 }
 
-// matches reports whether a span is one of those asked for: it overlaps, and is not much vaguer than the question.
+// matches reports whether a span fits the time asked for: it overlaps, and isn't much vaguer than the question.
 func (a asked) matches(s Span) bool {
 	if s.days() > max(31, a.days()) {
 		return false
@@ -64,17 +64,17 @@ func (a asked) matches(s Span) bool {
 	return false
 }
 
-// Query is what is looked for.
+// Query is an analysed search query.
 type Query struct {
 	terms      []term
-	pairs      [][2]string // terms that followed each other
+	pairs      [][2]string // consecutive terms
 	times      []asked
-	phrases    [][]string // set if the query is nothing but quoted phrases: each must stand in a text
+	phrases    [][]string // set if the query is nothing but quoted phrases: each must occur in a text
 	wantDate   bool
 	wantNumber bool
 }
 
-// Analyse reads a query, asked on a day; NoDay leaves relative days unread.
+// Analyse reads a query made on a given day; with NoDay relative days are not read.
 func Analyse(text string, today int) Query {
 	q := Query{}
 	words := q.read(cutRunes(strings.ToValidUTF8(text, " "), 40*maxQueryWords), today)
@@ -88,7 +88,7 @@ func Analyse(text string, today int) Query {
 	return q
 }
 
-// read fills everything but the pairs and returns the words in order, an empty one for each that is no term.
+// read fills in everything but the pairs and returns the words in order, with an empty one for each that isn't a term.
 func (q *Query) read(text string, today int) []string {
 	c := &calendar{t: tokens(text), ref: today}
 	months := map[string]bool{}
@@ -118,13 +118,24 @@ func (q *Query) read(text string, today int) []string {
 	holds := func(parts ...string) bool {
 		return slices.ContainsFunc(parts, func(p string) bool { return strings.Contains(lower, " "+p+" ") })
 	}
-	q.wantDate = holds("when", "what date", "which date", "what day", "which day", "which year", "what year", "which month", "what month", "how long")
+	q.wantDate = holds(
+		"when",
+		"what date",
+		"which date",
+		"what day",
+		"which day",
+		"which year",
+		"what year",
+		"which month",
+		"what month",
+		"how long",
+	)
 	q.wantNumber = holds("how many", "how often", "how much", "how long")
 	q.phrases = phrasesOnly(text)
 	return words
 }
 
-// capitals are the words, lower case, that a text writes with a capital.
+// capitals returns the words, in lower case, that a text writes with a capital.
 func capitals(text string) map[string]bool {
 	out := map[string]bool{}
 	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !wordRune(r) }) {
@@ -135,7 +146,7 @@ func capitals(text string) map[string]bool {
 	return out
 }
 
-// phrasesOnly returns the words of each phrase of a query that is nothing but phrases in quotation marks.
+// phrasesOnly returns the words of each phrase if a query is nothing but phrases in quotation marks.
 func phrasesOnly(text string) [][]string {
 	var out [][]string
 	rest := strings.TrimSpace(text)
@@ -155,7 +166,7 @@ func phrasesOnly(text string) [][]string {
 	return out
 }
 
-// Empty reports a query that names nothing to look for, neither words nor days.
+// Empty reports whether a query names nothing to look for, neither words nor days.
 func (q *Query) Empty() bool { return len(q.terms) == 0 && len(q.times) == 0 }
 
 // Terms returns the distinct words of the query, in order.
@@ -169,7 +180,7 @@ func words(terms []term) []string {
 	return out
 }
 
-// Narrow keeps the rarest terms, at most MaxTerms: it bounds what a pasted file costs.
+// Narrow keeps the rarest terms, at most MaxTerms, which limits the cost of a pasted file.
 func (q Query) Narrow(df map[string]int) Query {
 	if len(q.terms) <= MaxTerms {
 		return q
@@ -185,7 +196,7 @@ func (q Query) Narrow(df map[string]int) Query {
 	return q
 }
 
-// rank puts words that stand nowhere last.
+// rank sorts words that occur nowhere last.
 func rank(df int) int {
 	if df == 0 {
 		return 1 << 40
@@ -193,11 +204,11 @@ func rank(df int) int {
 	return df
 }
 
-// shortestForm is how many letters a name may be cut to.
+// shortestForm is the fewest letters that a shortened name may have.
 const shortestForm = 3
 
-// Resolve finds out which terms name a speaker: a whole part of a name, or the beginning of one, written with a capital,
-// if the texts use that short form. speakers are the parts of names with how many texts are said by them.
+// Resolve determines which terms name a speaker: a whole part of a name, or the beginning of one, written with a
+// capital, if the texts use that short form. speakers are the parts of names with how many texts those people said.
 func (q Query) Resolve(speakers map[string]int, df map[string]int) Query {
 	q.terms = slices.Clone(q.terms)
 	for i := range q.terms {
@@ -221,7 +232,7 @@ func (q Query) Resolve(speakers map[string]int, df map[string]int) Query {
 	return q
 }
 
-// Surfaces returns the terms as they are written but for accents, among which names may be.
+// Surfaces returns the terms as written, but without accents; some may be names.
 func (q *Query) Surfaces() []string {
 	out := make([]string, len(q.terms))
 	for i, t := range q.terms {
@@ -243,9 +254,9 @@ func (q *Query) Names() []string {
 	return out
 }
 
-// Rarest returns the terms to choose candidates by: those that stand somewhere and name nobody, the rarest first, while
-// the texts that they stand in are together at most budget; the rarest always. Names are left only where there is
-// nothing else.
+// Rarest returns the terms to select candidates by: those that occur somewhere and name nobody, rarest first, as long as
+// they occur in at most budget texts in total; it always returns the rarest. Names are used only if there is nothing
+// else.
 func (q *Query) Rarest(df map[string]int, budget int) []string {
 	known := slices.DeleteFunc(slices.Clone(q.terms), func(t term) bool { return df[t.word] == 0 || len(t.name) > 0 })
 	if len(known) == 0 {
@@ -263,10 +274,10 @@ func (q *Query) Rarest(df map[string]int, budget int) []string {
 	return out
 }
 
-// longestAsked is how many days a time may span to choose candidates by it.
+// longestAsked is how many days a time may span for candidates to be selected by it.
 const longestAsked = 8
 
-// Days returns the spans of days that are short enough to choose candidates by.
+// Days returns the spans that are short enough to select candidates by.
 func (q *Query) Days() []Span {
 	var out []Span
 	for _, a := range q.times {

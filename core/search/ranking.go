@@ -14,11 +14,11 @@ type ranking struct {
 	docs  []Doc
 	texts *Texts
 	norm  []float64 // of BM25, by length
-	link  []bool    // the doc and the one before are turns that follow each other in a session
+	link  []bool    // the doc and the previous one are consecutive turns of a session
 	sess  []int     // the session of a turn, -1: none
 	said  []bool    // the query names the speaker
-	dated []bool    // the query's time
-	own   []bool    // the doc has something of the query: words, inherited ones too, the speaker, the time or the meaning
+	dated []bool    // matches the query's time
+	own   []bool    // the doc matches something of the query: words (inherited ones too), speaker, time or meaning
 	parts map[string][]string
 }
 
@@ -56,9 +56,9 @@ func newRanking(q Query, st Stats, texts *Texts) *ranking {
 
 func abs(n int64) int64 { return max(n, -n) }
 
-// turn reports whether a doc is a turn of a conversation: it is stored as one, it names its time and speaker, or it names
-// a speaker who speaks again within two texts while another one does too, as in a transcript without times. A part of a file
-// is none.
+// turn reports whether a doc is a turn of a conversation: it is stored as one, it states its time and speaker, or it
+// states a speaker who speaks again within two texts while another one also speaks, as in a transcript without times. A
+// part of a file is never a turn.
 func (r *ranking) turn(i int) bool {
 	d := &r.docs[i]
 	if d.Flags&Part != 0 {
@@ -86,7 +86,7 @@ func idf(docs, df int) float64 {
 	return math.Log(1 + (float64(docs-min(df, docs))+.5)/(float64(df)+.5))
 }
 
-// bonuses adds what is not inherited: who said it, when, and whether it has the kind of answer asked for.
+// bonuses adds what isn't inherited: who said it, when, and whether it has the kind of answer asked for.
 func (r *ranking) bonuses(scores []float64) []float64 {
 	for i, s := range scores {
 		r.own[i] = s > 0
@@ -161,7 +161,7 @@ func (r *ranking) calendar(scores []float64) {
 	}
 }
 
-// sessions returns the scores with the bonus of their sessions.
+// sessions returns the scores plus the bonus of their sessions.
 func (r *ranking) sessions(scores []float64) []float64 {
 	best := map[int]float64{}
 	for i, s := range scores {
@@ -189,7 +189,7 @@ func (r *ranking) nameParts(who string) []string {
 	return parts
 }
 
-// join adds the cosines that stand out, the more the less the words match.
+// join adds the cosines that stand out; the fewer words match, the more they count.
 func (r *ranking) join(scores []float64, v Vectors, share float64) []float64 {
 	top := 0.0
 	for _, s := range scores {
@@ -213,7 +213,7 @@ func (r *ranking) join(scores []float64, v Vectors, share float64) []float64 {
 	return scores
 }
 
-// z is by how many standard deviations a text's cosine stands out, 0 for one that has none.
+// z returns by how many standard deviations a text's cosine stands out, 0 if it has none.
 func (v *Vectors) z(id string) float64 {
 	c, ok := v.Cos[id]
 	if !ok || v.SD <= 0 {
@@ -251,7 +251,7 @@ func (r *ranking) hits(scores []float64, s *scorer, v Vectors, explain int) []Hi
 	return hits
 }
 
-// holdsPhrases reports whether each phrase of the query stands in a doc.
+// holdsPhrases reports whether a doc contains every phrase of the query.
 func (r *ranking) holdsPhrases(i int) bool {
 	for _, p := range r.q.phrases {
 		if !r.texts.holds(i, p) {

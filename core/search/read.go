@@ -8,38 +8,38 @@ import (
 	"unicode/utf8"
 )
 
-// Source is a text as it is stored, with what its columns say.
+// Source is a text as stored, with what its columns say.
 type Source struct {
 	Text    string
 	Speaker string    // who said it, empty if the columns do not say
 	At      time.Time // when it was written
-	Turn    bool      // it is a turn of a conversation, whatever its text looks like
-	Part    bool      // it is a part of a file: never a turn, and nobody says it
+	Turn    bool      // a turn of a conversation, whatever its text looks like
+	Part    bool      // part of a file: never a turn, and without a speaker
 }
 
-// Reading is what is read of a text once, when it is written, so that no search has to.
+// Reading is everything search needs to know about a text, read once when it is written.
 type Reading struct {
-	Speaker string // as it is written; empty: unknown
-	Minute  int64  // since 1970: as clocks showed it if Flags say Dated, else UTC
+	Speaker string // as written; empty: unknown
+	Minute  int64  // since 1970: in local clock time if Flags has Dated, else UTC
 	Flags   Flags
-	Words   []string // of the body: without the time and the speaker at its start
-	Asked   []bool   // for each word, whether it stands in a sentence that asks
-	Spans   []Span   // the days that the body talks about
+	Words   []string // of the body: without a leading time and speaker
+	Asked   []bool   // for each word, whether its sentence is a question
+	Spans   []Span   // the days the body talks about
 }
 
-// Flags say what a text is and holds.
+// Flags say what a text is and contains.
 type Flags int
 
 // The flags.
 const (
 	Turn     Flags = 1 << iota // a turn of a conversation
-	Dated                      // its time stands in the text
-	Named                      // its speaker stands in the text
-	Numbered                   // it holds a number
+	Dated                      // the text states its time
+	Named                      // the text states its speaker
+	Numbered                   // it contains a number
 	Part                       // a part of a file
 )
 
-// Read reads a text. Relative days in it are seen from its own day.
+// Read reads a text. Relative days in it are relative to its own day.
 func Read(s Source) Reading {
 	r := Reading{Speaker: s.Speaker, Minute: floorDiv(s.At.Unix(), 60)}
 	body := s.Text
@@ -56,7 +56,7 @@ func Read(s Source) Reading {
 	if name, rest, ok := leadingName(body, r.Flags&Dated != 0); ok && !s.Part {
 		r.Speaker = name
 		r.Flags |= Named
-		if r.Flags&Dated != 0 { // else it may be the word that the text is about
+		if r.Flags&Dated != 0 { // otherwise it may be the word that the text is about
 			body = body[rest:]
 		}
 	}
@@ -80,7 +80,21 @@ func Read(s Source) Reading {
 
 func numeral(w string) bool {
 	switch w {
-	case "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "dozen", "hundred", "thousand", "twice":
+	case "two",
+		"three",
+		"four",
+		"five",
+		"six",
+		"seven",
+		"eight",
+		"nine",
+		"ten",
+		"eleven",
+		"twelve",
+		"dozen",
+		"hundred",
+		"thousand",
+		"twice":
 		return true
 	}
 	return false
@@ -94,8 +108,8 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// leadingName reads "Name:" at the start of a text. Behind a time any short name will do; alone it must look like one, or
-// "Milk: buy two" would be said by Milk; whether such texts are a conversation is decided by their neighbours.
+// leadingName reads "Name:" at the start of a text. After a time any short name will do; on its own it must look like a
+// name, or "Milk: buy two" would be said by Milk. Whether such texts are a conversation depends on their neighbours.
 func leadingName(text string, timed bool) (name string, rest int, ok bool) {
 	trimmed := strings.TrimLeftFunc(text, unicode.IsSpace)
 	const longest = 48
@@ -114,7 +128,8 @@ func leadingName(text string, timed bool) (name string, rest int, ok bool) {
 			return "", 0, false
 		}
 		for _, r := range part {
-			if !unicode.IsLetter(r) && !unicode.IsMark(r) && r != '\'' && r != '-' && r != '.' && r != '_' && (!timed || !unicode.IsDigit(r)) {
+			if !unicode.IsLetter(r) && !unicode.IsMark(r) && r != '\'' && r != '-' && r != '.' && r != '_' &&
+				(!timed || !unicode.IsDigit(r)) {
 				return "", 0, false
 			}
 		}
@@ -122,11 +137,11 @@ func leadingName(text string, timed bool) (name string, rest int, ok bool) {
 	return name, len(text) - len(trimmed) + end + 1, true
 }
 
-// unnamed begins a speaker that is known by a role only.
+// unnamed begins the voice of a speaker known only by role.
 const unnamed = "\x00"
 
-// Voice returns how a speaker is kept: by name, in lower case, else by role. Two roles are two speakers, but no query
-// names them.
+// Voice returns how a speaker is stored: by name, in lower case, else by role. Two roles are two speakers, but no query
+// can name them.
 func Voice(name, role string) string {
 	if name = strings.ToLower(strings.TrimSpace(name)); name != "" || role == "" {
 		return name
@@ -134,7 +149,7 @@ func Voice(name, role string) string {
 	return unnamed + role
 }
 
-// NameParts returns the words of a speaker's name that queries may name it by, without accents.
+// NameParts returns the words of a speaker's name that a query may use, without accents.
 func NameParts(voice string) []string {
 	if strings.HasPrefix(voice, unnamed) {
 		return nil
@@ -142,7 +157,7 @@ func NameParts(voice string) []string {
 	return strings.FieldsFunc(fold(strings.ToLower(voice)), func(r rune) bool { return !wordRune(r) })
 }
 
-// sentences splits a text and says which of its sentences ask.
+// sentences splits a text and says which sentences are questions.
 func sentences(text string, emit func(sentence string, asks bool) bool) {
 	start := 0
 	for i, r := range text {
@@ -166,10 +181,10 @@ func sentences(text string, emit func(sentence string, asks bool) bool) {
 	}
 }
 
-// asking marks a stored word of a sentence that asks. No word holds it.
+// asking marks a stored word of a question. No word contains it.
 const asking = '?'
 
-// Store writes the words for a column: blanks between them, those of asking sentences marked.
+// Store writes the words for a column: separated by blanks, those of questions marked.
 func (r *Reading) Store() string {
 	var b strings.Builder
 	for i, w := range r.Words {
@@ -200,7 +215,7 @@ func StoreSpans(spans []Span) string {
 	return b.String()
 }
 
-// LoadSpans reads what StoreSpans wrote; what cannot be read is left out.
+// LoadSpans reads what StoreSpans wrote, skipping what can't be read.
 func LoadSpans(stored string) []Span {
 	var out []Span
 	for _, field := range strings.Fields(stored) {

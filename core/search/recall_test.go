@@ -13,7 +13,11 @@ import (
 	"loci/providers/embed"
 )
 
-var data = flag.String("data", "", "conversations with labelled evidence, as cmd/rankscore reads them: measure recall with and without vectors")
+var data = flag.String(
+	"data",
+	"",
+	"conversations with labelled evidence, as cmd/rankscore reads them: measure recall with and without vectors",
+)
 
 type labelled struct {
 	Conversations []struct {

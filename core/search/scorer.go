@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// weighted is a word or a pair of words to score by.
+// weighted is a word or pair of words to score by.
 type weighted struct {
 	word, next string // next: of a pair
 	weight     float64
@@ -30,7 +30,7 @@ func (r *ranking) queryTerms() []weighted {
 	return out
 }
 
-// pairsFound counts among the docs, since no index does.
+// pairsFound counts pairs in the docs, since no index does.
 func (r *ranking) pairsFound() []int {
 	found := make([]int, len(r.q.pairs))
 	if len(found) == 0 {
@@ -56,19 +56,19 @@ func (r *ranking) pairsFound() []int {
 // occurrence is a term in a doc.
 type occurrence struct {
 	term  int
-	value float64 // what it is worth here, BM25
-	asked bool    // it stands in a sentence that asks
+	value float64 // its BM25 value here
+	asked bool    // it occurs in a question
 }
 
 // scorer scores docs by terms.
 type scorer struct {
 	r         *ranking
 	terms     []weighted
-	possible  float64      // of a text that says all of them literally
-	matters   []float64    // how much each term counts for what the query is about; nil: none do
-	about     float64      // … and all that it is about
-	matched   []float64    // … and of that each text
-	occ       []occurrence // of all texts, one behind the other
+	possible  float64      // the score of a text that literally contains them all
+	matters   []float64    // how much each term counts for what the query is about; nil: not used
+	about     float64      // … and their total
+	matched   []float64    // … and how much of that each text matches
+	occ       []occurrence // of all texts, one after the other
 	ends      []int        // where a text's occurrences end
 	bestShare float64
 }
@@ -112,10 +112,10 @@ func (r *ranking) scorer(terms []weighted) *scorer {
 type neighbour struct {
 	doc    int
 	share  float64 // of its words
-	answer float64 // of its words in sentences that ask; 0: as any other
+	answer float64 // of its words in questions; 0: the same as share
 }
 
-// neighbours returns whom a doc inherits from.
+// neighbours returns the docs that a doc inherits from.
 func (r *ranking) neighbours(i int, buf []neighbour) []neighbour {
 	buf = buf[:0]
 	if r.link[i] {
@@ -147,7 +147,7 @@ func (s *scorer) inherits(n neighbour, o occurrence) float64 {
 	return n.share * o.value
 }
 
-// all returns the score of each doc: the sum over terms, its own and inherited, times the matched share.
+// all returns each doc's score: the sum over terms, its own and inherited, times the matched share.
 func (s *scorer) all() []float64 {
 	out := make([]float64, len(s.r.docs))
 	s.matched = make([]float64, len(out))
@@ -177,7 +177,7 @@ func (s *scorer) all() []float64 {
 			continue
 		}
 		total, share := 0.0, 0.0
-		slices.Sort(touched) // sums in one order, whatever the order of words
+		slices.Sort(touched) // always sum in the same order, whatever the order of words
 		for _, t := range touched {
 			total += sum[t]
 			share += min(sum[t], s.terms[t].value)

@@ -1,35 +1,41 @@
-// Package search ranks what the store found: it reads texts once, when they are written, and turns a query and texts
-// near its words into scores, with a reason for each hit. It is pure: no I/O, no state, no language model. The store
-// restricts candidates to scope, tags, dates and roles before they come here, so that ranking never decides what may be seen.
+// Package search ranks what the store found: it reads texts once, when they are written, and turns a query and the texts
+// that may match it into scores, with a reason for each hit. It is pure: no I/O, no state, no language model. The store
+// restricts candidates to scope, tags, dates and roles before they get here, so ranking never decides what may be seen.
 //
 // A text is scored by the query's words in it (BM25), by what it inherits from its neighbours in a conversation (an
-// answer has the words of its question), by who said it and by the days it talks about; then once more by the words of
-// the best hits, and joined with the cosines of an embedding where there are some. Texts that are no conversation inherit
+// answer inherits the words of its question), by who said it and by the days it talks about; then once more by the words
+// of the best hits, and combined with the cosines of an embedding if there are any. Texts outside a conversation inherit
 // nothing.
 //
-// Words and Reading are the one vocabulary of index and query: whoever changes them raises Version, and every index is rebuilt.
+// Words and Reading are the shared vocabulary of index and query: if you change them, raise Version, and every index is
+// rebuilt.
 package search
 
-// Version changes with every change of what Read returns.
+// Version must change whenever the result of Read changes.
 const Version = "3"
 
-// StandsOut is the standard deviations above the mean from which a cosine counts.
-const StandsOut = 2.0
+// How much the meaning of a text counts beside its words. Deviations have no scale, so one weight serves models with any
+// range of cosines.
+const (
+	StandsOut     = 2.0 // standard deviations above the mean from which a cosine counts
+	MeaningWeight = 0.6 // of an embedding: the usual Vectors.Weight
+	MeaningGate   = 1.0 // how much less it counts where words match: the usual Vectors.Gate
+)
 
-// The parameters of the ranking, found on one half of a data set of conversations and rounded.
+// The parameters of the ranking, tuned on one half of a data set of conversations and rounded.
 const (
 	k1            = 0.6
 	b             = 0.3
 	nameWeight    = 0.25 // of a word that names a speaker
-	pairWeight    = 0.35 // of two query words that follow each other
-	answers       = 1.5  // what a text inherits of its neighbour's question
-	fromBefore    = 0.15 // … and of any other word of the one before
-	fromNear      = 0.3  // … and of the one after and those two away
+	pairWeight    = 0.35 // of two consecutive query words
+	answers       = 1.5  // what a text inherits from its neighbour's question
+	fromBefore    = 0.15 // … and from any other word of the previous text
+	fromNear      = 0.3  // … and of the next one and those two away
 	shareExp      = 0.8  // how strongly the matched share of the query counts
 	speakerBonus  = 2.0
 	calendarBonus = 2.0
 	kindBonus     = 1.0
-	sessionShare  = 0.1 // of a session's best score for all in it
+	sessionShare  = 0.1 // of a session's best score, added to all texts in it
 	sessionBreak  = 180 // minutes
 	feedbackDocs  = 5
 	feedbackNear  = 0.25 // the weight of their neighbours
@@ -39,36 +45,36 @@ const (
 	vectorScale   = 4.0
 )
 
-// Doc is a text to be scored.
+// Doc is a text to score.
 type Doc struct {
 	ID      string
-	Seq     int64  // the order of texts
-	Lane    int64  // what it follows others in: a conversation, an archive
-	Gap     bool   // texts may be missing between it and the one before
+	Seq     int64  // order of texts
+	Lane    int64  // the sequence it belongs to: a conversation, an archive
+	Gap     bool   // texts may be missing between it and the previous one
 	Who     string // the speaker, lower case
 	Minute  int64
 	Day     int // its own
 	Flags   Flags
-	Len     int    // how many words
-	Words   string // as Reading.Store wrote them
+	Len     int    // number of words
+	Words   string // as written by Reading.Store
 	Spans   []Span
 	Allowed bool // may be returned
 }
 
-// Stats are what the index knows of all texts in reach.
+// Stats are what the index knows about all texts in reach.
 type Stats struct {
 	Docs     int            // how many texts
 	AvgLen   float64        // their average number of words
-	DF       map[string]int // in how many of them a word stands
-	Speakers map[string]int // parts of speakers' names, with how many texts they said
-	// OnDays counts the texts whose own day is within a span; nil: counted among the docs.
+	DF       map[string]int // how many of them a word occurs in
+	Speakers map[string]int // parts of speakers' names, with how many texts those people said
+	// OnDays counts the texts whose own day is in a span; nil: count the docs.
 	OnDays func(Span) int
-	// More looks up further words in DF's way; nil: DF has all.
+	// More looks up further words as in DF; nil: DF has them all.
 	More func(words []string) map[string]int
 }
 
-// Vectors are the cosines of the texts that are nearest to the query by an embedding, by id, with mean and standard
-// deviation over all texts in reach. Weight is how much the embedding counts, Gate how much less where words match.
+// Vectors are the cosines, by id, of the texts nearest to the query by an embedding, with mean and standard deviation
+// over all texts in reach. Weight is how much the embedding counts, Gate how much less if words match.
 type Vectors struct {
 	Cos          map[string]float64
 	Mean, SD     float64
@@ -82,24 +88,24 @@ type Hit struct {
 	Why   Why
 }
 
-// Why says what made a hit.
+// Why says what made something a hit.
 type Why struct {
 	Terms     []string    // the query's words in the text itself, normalised
-	Inherited []Inherited // from neighbours, the strongest first
-	Speaker   bool        // the query names who said it
-	Date      bool        // the query asks for a time that it is of or talks about
-	Vector    float64     // by how many standard deviations its cosine stands out; 0: it does not
-	Share     float64     // how much of the query it matches, with what it inherits: 0 to 1
+	Inherited []Inherited // from neighbours, strongest first
+	Speaker   bool        // the query names the person who said it
+	Date      bool        // the query asks for a time that it is from or talks about
+	Vector    float64     // by how many standard deviations its cosine stands out; 0: it doesn't
+	Share     float64     // how much of the query it matches, including what it inherits: 0 to 1
 }
 
-// Inherited are words of the query that a neighbour says, as the query writes them.
+// Inherited are words of the query found in a neighbour, as the query writes them.
 type Inherited struct {
 	From  string
 	Words []string
 }
 
-// Rank scores texts and returns those with something of the query, best first; equal scores keep the order of Seq.
-// Reasons are given for the first explain of them.
+// Rank scores texts and returns those that match something of the query, best first; equal scores are in order of Seq.
+// The first explain hits come with reasons.
 func Rank(q Query, st Stats, texts *Texts, v Vectors, explain int) []Hit {
 	r := newRanking(q, st, texts)
 	first := r.scorer(r.queryTerms())

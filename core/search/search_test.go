@@ -45,7 +45,13 @@ func found(query string, texts ...string) string {
 
 func TestATextThatSaysMoreOfTheQueryComesFirst(t *testing.T) {
 	t.Parallel()
-	got := found("blue bicycle repair", "bicycle bicycle bicycle bicycle", "my bicycle is blue and needs repair", "the sky is blue", "nothing of it")
+	got := found(
+		"blue bicycle repair",
+		"bicycle bicycle bicycle bicycle",
+		"my bicycle is blue and needs repair",
+		"the sky is blue",
+		"nothing of it",
+	)
 	if !strings.HasPrefix(got, "1 ") || strings.Contains(got, "3") {
 		t.Errorf("order %q", got)
 	}
@@ -115,7 +121,16 @@ func TestNotesInheritNothing(t *testing.T) {
 
 func TestATranscriptWithoutTimesIsAConversation(t *testing.T) {
 	t.Parallel()
-	if got := found("instrument", "Ann: Which instrument is it?", "Bob: The oboe.", "Ann: I see.", "Bob: Yes."); !strings.HasPrefix(got, "1 0") {
+	if got := found(
+		"instrument",
+		"Ann: Which instrument is it?",
+		"Bob: The oboe.",
+		"Ann: I see.",
+		"Bob: Yes.",
+	); !strings.HasPrefix(
+		got,
+		"1 0",
+	) {
 		t.Errorf("order %q", got)
 	}
 }
@@ -123,7 +138,10 @@ func TestATranscriptWithoutTimesIsAConversation(t *testing.T) {
 func TestWhoIsNamedCounts(t *testing.T) {
 	t.Parallel()
 	turns := []string{
-		"(8 May, 2023) Caroline: I paint lakes.", "(9 May, 2023) Melanie: I paint lakes.", "(10 May, 2023) Sam: Hey Mel, it rains.", "(11 May, 2023) Zoë: I paint lakes.",
+		"(8 May, 2023) Caroline: I paint lakes.",
+		"(9 May, 2023) Melanie: I paint lakes.",
+		"(10 May, 2023) Sam: Hey Mel, it rains.",
+		"(11 May, 2023) Zoë: I paint lakes.",
 	}
 	for query, first := range map[string]string{"What does Zoe paint?": "3", "What does Zoë paint?": "3", "What does Melanie paint?": "1", "What does Mel paint?": "1", "What does Caroline paint?": "0"} {
 		if hits := searched(query, NoDay, corpus(turns...)); hits[0].ID != first || !hits[0].Why.Speaker {
@@ -200,7 +218,11 @@ func TestTheTimeAtTheStartIsRead(t *testing.T) {
 func TestAQueryForADayFindsWhatIsOfItOrTalksAboutIt(t *testing.T) {
 	t.Parallel()
 	texts := []string{
-		"(9 May, 2023) Ann: I swam yesterday.", "(8 May, 2023) Bob: It rained.", "(1 March, 2021) Zoe: I swam.", "(2 May, 2022) Kim: I ran.", "(3 July, 2023) Lou: It is hot.",
+		"(9 May, 2023) Ann: I swam yesterday.",
+		"(8 May, 2023) Bob: It rained.",
+		"(1 March, 2021) Zoe: I swam.",
+		"(2 May, 2022) Kim: I ran.",
+		"(3 July, 2023) Lou: It is hot.",
 	}
 	ids := func(query string, today int) (dated []string) {
 		for _, h := range searched(query, today, corpus(texts...)) {
@@ -256,7 +278,16 @@ func TestAPhraseAloneIsAFilter(t *testing.T) {
 
 func TestFeedbackLiftsWhatIsLikeTheBest(t *testing.T) {
 	t.Parallel()
-	texts := []string{"regatta sail harbour", "regatta bread", "regatta sail harbour wind", "oven bread", "regatta oven", "sail harbour", "tree", "stone"}
+	texts := []string{
+		"regatta sail harbour",
+		"regatta bread",
+		"regatta sail harbour wind",
+		"oven bread",
+		"regatta oven",
+		"sail harbour",
+		"tree",
+		"stone",
+	}
 	hits := searched("regatta", NoDay, corpus(texts...))
 	if len(hits) != 4 { // and what has nothing of the query itself is not found
 		t.Fatalf("%d hits: %+v", len(hits), hits)

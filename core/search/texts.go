@@ -6,30 +6,36 @@ import (
 	"strings"
 )
 
-// Texts are docs made ready for ranking: their words are numbered once, so that every pass over them only compares numbers.
+// Texts are docs prepared for ranking: their words are numbered once, so that every pass over them only compares
+// numbers.
 type Texts struct {
 	numbering
 	docs   []Doc
-	tokens []uint32 // all docs' words, one doc behind the other: number<<1, +1 in a sentence that asks
+	tokens []uint32 // all docs' words, one doc after the other: number<<1, +1 in a question
 	ends   []int    // where a doc's tokens end
 }
 
-// numbering numbers words in the order in which they come. A search puts tens of thousands into it: a map costs twice the
+// numbering numbers words in order of appearance. A search adds tens of thousands of them: a map would take twice the
 // time and space.
 type numbering struct {
 	seed   maphash.Seed
 	words  []string // by number
 	hashes []uint32 // by number
-	slots  []uint32 // a word's number and one, 0: free; from the place that its hash says on
+	slots  []uint32 // a word's number plus one, 0: free; probed from the position given by its hash
 }
 
-// newNumbering has room for some words.
+// newNumbering returns a numbering with room for some words.
 func newNumbering(words int) numbering {
 	slots := 1 << bits.Len(uint(2*words))
-	return numbering{seed: maphash.MakeSeed(), words: make([]string, 0, words), hashes: make([]uint32, 0, words), slots: make([]uint32, slots)}
+	return numbering{
+		seed:   maphash.MakeSeed(),
+		words:  make([]string, 0, words),
+		hashes: make([]uint32, 0, words),
+		slots:  make([]uint32, slots),
+	}
 }
 
-// look returns a word's number, or the slot that is free for it.
+// look returns a word's number, or a free slot for it.
 func (n *numbering) look(w string, hash uint32) (number uint32, slot int, ok bool) {
 	mask := len(n.slots) - 1
 	for slot = int(hash) & mask; n.slots[slot] != 0; slot = (slot + 1) & mask {
@@ -46,7 +52,7 @@ func (n *numbering) number(w string) (number uint32, ok bool) {
 	return number, ok
 }
 
-// add returns a word's number, a new one if it has none.
+// add returns a word's number, assigning a new one if needed.
 func (n *numbering) add(w string) uint32 {
 	hash := uint32(maphash.String(n.seed, w))
 	number, slot, ok := n.look(w, hash)
@@ -74,14 +80,19 @@ func (n *numbering) grow() {
 	}
 }
 
-// Load reads docs, which are in the order of lanes and of Seq within a lane.
+// Load prepares docs, which must be ordered by lane, and by Seq within a lane.
 func Load(docs []Doc) *Texts {
 	total := 0
 	for i := range docs {
 		total += docs[i].Len
 	}
-	const repeated, most = 5, 10_000 // in talk, a word comes about so often in a search
-	t := &Texts{numbering: newNumbering(min(total/repeated, most)), docs: docs, tokens: make([]uint32, 0, total), ends: make([]int, len(docs))}
+	const repeated, most = 5, 10_000 // in talk, a word occurs about this often in a search
+	t := &Texts{
+		numbering: newNumbering(min(total/repeated, most)),
+		docs:      docs,
+		tokens:    make([]uint32, 0, total),
+		ends:      make([]int, len(docs)),
+	}
 	for i := range docs {
 		eachWord(docs[i].Words, func(w string, asked bool) {
 			n := t.add(w) << 1
@@ -103,7 +114,7 @@ func (t *Texts) of(i int) []uint32 {
 	return t.tokens[t.ends[i-1]:t.ends[i]]
 }
 
-// Stats counts texts that are all there is in reach.
+// Stats counts the texts, if they are all that is in reach.
 func (t *Texts) Stats() Stats {
 	st := Stats{Docs: len(t.docs), DF: make(map[string]int, len(t.words)), Speakers: map[string]int{}}
 	df, last := make([]int, len(t.words)), make([]int, len(t.words))
@@ -143,9 +154,9 @@ func distinct(words []string) []string {
 	return out
 }
 
-// terms finds terms in tokens.
+// finder finds terms in tokens.
 type finder struct {
-	single []int32 // by number of a word: the term, -1: none
+	single []int32 // by word number: the term, -1: none
 	starts []bool  // the word begins a pair
 	pairs  map[uint64]int32
 }
@@ -170,7 +181,7 @@ func (t *Texts) finder(terms []weighted) *finder {
 	return f
 }
 
-// each calls hit for every term in a doc's tokens, pairs with the token that ends them.
+// each calls hit for every term in a doc's tokens; a pair is reported at the token that ends it.
 func (f *finder) each(tokens []uint32, hit func(term int32, asked bool)) {
 	before, open := uint32(0), false
 	for _, token := range tokens {
@@ -187,7 +198,7 @@ func (f *finder) each(tokens []uint32, hit func(term int32, asked bool)) {
 	}
 }
 
-// holds reports whether words stand one behind the other in a doc.
+// holds reports whether a doc contains the words consecutively.
 func (t *Texts) holds(i int, phrase []string) bool {
 	want := make([]uint32, len(phrase))
 	for j, w := range phrase {
@@ -210,7 +221,7 @@ func (t *Texts) holds(i int, phrase []string) bool {
 	return false
 }
 
-// eachWord goes through stored words.
+// eachWord iterates over stored words.
 func eachWord(stored string, visit func(word string, asked bool)) {
 	for stored != "" {
 		end := strings.IndexByte(stored, ' ')

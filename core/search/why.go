@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// why says what made a text a hit.
+// why returns what made a text a hit.
 func (s *scorer) why(i int) Why {
 	r := s.r
 	w := Why{Speaker: r.said[i], Date: r.dated[i], Share: s.shareOf(i)}
@@ -40,14 +40,14 @@ func (s *scorer) why(i int) Why {
 }
 
 const (
-	// aboutWords is how many words make up what a query is about: a long message is about several things, and who says
-	// something of one of them matches it.
+	// aboutWords is how many words make up what a query is about: a long message is about several things, and a text that
+	// covers one of them matches it.
 	aboutWords = 8
-	// leastDocs are assumed where there are fewer texts: among three notes no word is rare.
+	// leastDocs is assumed if there are fewer texts: among three notes no word is rare.
 	leastDocs = 1000
 )
 
-// weighMatter finds what the query is about: its weightiest words, those that stand nowhere too.
+// weighMatter determines what the query is about: its weightiest words, even those that occur nowhere.
 func (s *scorer) weighMatter() {
 	of := func(t term) float64 {
 		w := 1.0
@@ -72,7 +72,7 @@ func (s *scorer) weighMatter() {
 	}
 }
 
-// shareOf is how much of what the query is about a text matches.
+// shareOf returns how much of what the query is about a text matches.
 func (s *scorer) shareOf(i int) float64 {
 	if s.about <= 0 {
 		return 0
@@ -80,7 +80,8 @@ func (s *scorer) shareOf(i int) float64 {
 	return min(1, s.matched[i]/s.about)
 }
 
-// written is how the query writes a word: never another spelling, which would outlive the query where that is forgotten.
+// written returns a word as the query writes it: never in another spelling, which would outlive the query if that is
+// forgotten.
 func (r *ranking) written(word string) string {
 	for _, t := range r.q.terms {
 		if t.word == word && utf8.ValidString(t.written) {

@@ -10,15 +10,15 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// The bounds of what is read of one text.
+// Limits on what is read from one text.
 const (
-	maxWords     = 50_000 // of a text
-	maxWordRunes = 64     // of a word; the rest of a longer run is dropped
+	maxWords     = 50_000 // per text
+	maxWordRunes = 64     // per word; the rest of a longer run is dropped
 )
 
 // Words returns the normalised words of a text, in order: lower case, without stop words, irregular forms as their base
-// form, stemmed, Latin letters without their accents; runs of Han, Kana or Hangul as overlapping pairs of characters; each emoji.
-// Any other word holds letters, digits and marks only.
+// form, stemmed, Latin letters without accents; runs of Han, Kana or Hangul as overlapping pairs of characters; each
+// emoji. All other words contain only letters, digits and marks.
 func Words(text string) []string {
 	var out []string
 	scan(text, func(_, _, word string) bool {
@@ -28,8 +28,8 @@ func Words(text string) []string {
 	return out
 }
 
-// Surface returns how the given terms are written in a text, each spelling once, whatever its capitals, in order of
-// appearance. It keeps the capitals: what is removed from a text for good has to be found in what quotes it.
+// Surface returns how the given terms are written in a text, each spelling once, in order of appearance. It keeps
+// capitals: a text that is removed for good must also be found in what quotes it.
 func Surface(text string, terms []string) []string {
 	var out []string
 	seen := map[string]bool{}
@@ -45,12 +45,12 @@ func Surface(text string, terms []string) []string {
 	return out
 }
 
-// scan calls emit for each word as it is written, in lower case, and as it is indexed, until emit returns false.
+// scan calls emit for each word as written, as written in lower case, and as indexed, until emit returns false.
 func scan(text string, emit func(written, surface, word string) bool) {
 	text = norm.NFKC.String(strings.ToValidUTF8(text, " "))
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
-		if !wordRune(r) || unicode.IsMark(r) { // a mark stands on something
+		if !wordRune(r) || unicode.IsMark(r) { // a mark needs a letter before it
 			if e := text[i : i+size]; emoji(r) && !emit(e, e, e) {
 				return
 			}
@@ -98,7 +98,7 @@ func wordRune(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsNumber(r) || unicode.IsMark(r)
 }
 
-// joined reports scripts that write words without blanks between them.
+// joined reports whether a script writes words without spaces between them.
 func joined(r rune) bool {
 	return r == 'ー' || r >= 0x1100 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
 }
@@ -116,13 +116,14 @@ func pairs(run []rune, emit func(written, surface, word string) bool) bool {
 	return true
 }
 
-// emoji reports the pictures that people write with. What modifies one, its colour or its sex, is no word.
+// emoji reports whether r is a pictograph. Modifiers, such as skin tone or gender, are not words.
 func emoji(r rune) bool {
-	return r >= 0x231a && (r >= 0x1f000 || r >= 0x2600 && r <= 0x27bf || r <= 0x23ff || r >= 0x2b00 && r <= 0x2bff) && unicode.Is(unicode.So, r)
+	return r >= 0x231a && (r >= 0x1f000 || r >= 0x2600 && r <= 0x27bf || r <= 0x23ff || r >= 0x2b00 && r <= 0x2bff) &&
+		unicode.Is(unicode.So, r)
 }
 
-// indexed returns the indexed form of a lower-case word as it is written, empty for a stop word. A word that is one only
-// without its accents stays as it is.
+// indexed returns the indexed form of a lower-case word as written, empty for a stop word. A word that is a stop word
+// only without its accents is kept.
 func indexed(w string) string {
 	plain := fold(w)
 	if plain != w && stopWord(plain) {
@@ -131,7 +132,8 @@ func indexed(w string) string {
 	return normal(plain)
 }
 
-// fold takes the accents from Latin letters, since many people type none. Marks of other scripts make other letters.
+// fold removes accents from Latin letters, since many people don't type them. In other scripts marks make different
+// letters.
 func fold(w string) string {
 	ascii := true
 	for i := range len(w) {
@@ -141,7 +143,7 @@ func fold(w string) string {
 		return w
 	}
 	var b strings.Builder
-	latin := false // the letter before, that marks stand on
+	latin := false // the previous letter, which marks belong to
 	for _, r := range norm.NFD.String(w) {
 		if unicode.Is(unicode.Mn, r) && latin {
 			continue
@@ -156,7 +158,7 @@ func fold(w string) string {
 	return norm.NFC.String(b.String())
 }
 
-// barred returns how letters that are not made of another one and a mark are written without them; empty for others.
+// barred returns the plain form of letters that don't decompose into a letter and a mark; empty for others.
 func barred(r rune) string {
 	switch r {
 	case 'ß':
@@ -188,7 +190,7 @@ func normal(w string) string {
 	}
 	for i := range len(w) {
 		if w[i] < 'a' || w[i] > 'z' {
-			return w // the rules of English are for its letters only
+			return w // the rules of English apply only to its letters
 		}
 	}
 	return english.Stem(base(w), true)

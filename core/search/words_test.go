@@ -64,7 +64,17 @@ func FuzzWords(f *testing.F) {
 			}
 		}
 		r := Read(Source{Text: text})
-		docs := []Doc{{ID: "x", Words: r.Store(), Len: len(r.Words), Who: Voice(r.Speaker, ""), Flags: r.Flags, Spans: LoadSpans(StoreSpans(r.Spans)), Allowed: true}}
+		docs := []Doc{
+			{
+				ID:      "x",
+				Words:   r.Store(),
+				Len:     len(r.Words),
+				Who:     Voice(r.Speaker, ""),
+				Flags:   r.Flags,
+				Spans:   LoadSpans(StoreSpans(r.Spans)),
+				Allowed: true,
+			},
+		}
 		if diff := cmp.Diff(r.Words, LoadWords(docs[0].Words), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("stored words (-want +got):\n%s", diff)
 		}

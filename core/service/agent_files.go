@@ -12,7 +12,14 @@ import (
 )
 
 // attachFolder attaches a folder and opens its first files as far as there is room; false: the agent has it already.
-func attachFolder(ctx context.Context, tx core.Store, agent core.AgentID, folder core.FolderID, most int, clock func() time.Time) (bool, error) {
+func attachFolder(
+	ctx context.Context,
+	tx core.Store,
+	agent core.AgentID,
+	folder core.FolderID,
+	most int,
+	clock func() time.Time,
+) (bool, error) {
 	if _, err := tx.Folders().Get(ctx, folder); err != nil {
 		return false, err
 	}
@@ -134,7 +141,12 @@ func (s *Files) lookedAt(ctx context.Context, id core.AgentID) (map[core.FolderI
 
 // openOnes returns a page of the files that are open: never many. The one that the page begins behind may have been closed
 // since.
-func (s *Files) openOnes(ctx context.Context, folders map[core.FolderID]core.Folder, opened map[core.FileID]core.OpenFile, pg core.Page) ([]core.File, error) {
+func (s *Files) openOnes(
+	ctx context.Context,
+	folders map[core.FolderID]core.Folder,
+	opened map[core.FileID]core.OpenFile,
+	pg core.Page,
+) ([]core.File, error) {
 	behind := func(core.File) bool { return true }
 	order := func(a, b core.File) int {
 		if pg.Desc {
@@ -171,7 +183,13 @@ func (s *Files) openOnes(ctx context.Context, folders map[core.FolderID]core.Fol
 }
 
 // filesOf returns a page of the files of folders; closed leaves the open ones out.
-func (s *Files) filesOf(ctx context.Context, folders map[core.FolderID]core.Folder, opened map[core.FileID]core.OpenFile, closed bool, pg core.Page) ([]core.File, error) {
+func (s *Files) filesOf(
+	ctx context.Context,
+	folders map[core.FolderID]core.Folder,
+	opened map[core.FileID]core.OpenFile,
+	closed bool,
+	pg core.Page,
+) ([]core.File, error) {
 	of := core.FileFilter{Folders: slices.Collect(maps.Keys(folders))}
 	var out []core.File
 	for len(out) < pg.Limit {

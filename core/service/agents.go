@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -74,7 +75,7 @@ func (a *Agents) Create(ctx context.Context, in NewAgent, env core.Env) (core.Ag
 	return made, nil
 }
 
-// draft is the agent row as it will be stored, everything that needs tools and models resolved.
+// draft returns the agent row to store, with everything resolved that needs tools and models.
 func (a *Agents) draft(ctx context.Context, in NewAgent, env core.Env) (core.Agent, error) {
 	agent := core.Agent{
 		Name: in.Name, Type: in.Type, Description: in.Description, Model: in.Model, ModelAuto: in.ModelAuto, Settings: in.Settings,
@@ -98,6 +99,7 @@ func (a *Agents) draft(ctx context.Context, in NewAgent, env core.Env) (core.Age
 	if in.System.Set() {
 		agent.System = in.System.Value
 	}
+	agent.ToolRules = distinct(agent.ToolRules)
 	if err := cmp.Or(checkTags(agent.Tags), checkRules(agent.ToolRules)); err != nil {
 		return agent, err
 	}
@@ -109,6 +111,9 @@ func (a *Agents) draft(ctx context.Context, in NewAgent, env core.Env) (core.Age
 	}
 	info, err := a.draftModel(ctx, &agent, env)
 	if err != nil {
+		return agent, err
+	}
+	if err := a.checkEmbedding(ctx, agent.Embedding, env); err != nil {
 		return agent, err
 	}
 	settle(&agent, compact.Of(agent.Extra), info)
@@ -130,6 +135,7 @@ func (a *Agents) draftModel(ctx context.Context, agent *core.Agent, env core.Env
 	if err != nil {
 		return info, err
 	}
+	a.Engine.Prompts().NoteWindow(agent.Model, info.ContextWindow)
 	return info, checkWindow(agent.Settings, info)
 }
 
@@ -138,12 +144,18 @@ func checkWindow(s core.ModelSettings, info core.ModelInfo) error {
 		return core.E(core.Invalid, "a context window must be positive")
 	}
 	if info.ContextWindow > 0 && s.ContextWindow > info.ContextWindow {
-		return core.E(core.Invalid, "the context window of %d tokens is larger than the %d of %s", s.ContextWindow, info.ContextWindow, info.Handle)
+		return core.E(
+			core.Invalid,
+			"the context window of %d tokens is larger than the %d of %s",
+			s.ContextWindow,
+			info.ContextWindow,
+			info.Handle,
+		)
 	}
 	return nil
 }
 
-// draftTools fills in the agent's tools, base ones first, and the base rules where they are wanted.
+// draftTools fills in the agent's tools, base ones first, and the base rules if requested.
 func (a *Agents) draftTools(ctx context.Context, agent *core.Agent, in NewAgent, policy core.Policy) error {
 	var ids []core.ToolID
 	names := in.Tools
@@ -204,7 +216,7 @@ func idsOf(tools []core.BoundTool) []core.ToolID {
 	return ids
 }
 
-// lacksBaseRules reports models that the contract gives no base rules, because they decide well enough without.
+// lacksBaseRules reports models that the contract gives no base rules, because they decide well without them.
 func lacksBaseRules(handle core.Handle) bool {
 	name := string(handle)
 	if strings.Contains(name, "mini") && !strings.Contains(name, "gemini") {
@@ -218,7 +230,7 @@ func lacksBaseRules(handle core.Handle) bool {
 	return false
 }
 
-// withBaseRules adds a rule for each built-in tool that has none: it ends the turn, or it never does.
+// withBaseRules adds a rule for each built-in tool that has none: it either ends the turn or never does.
 func withBaseRules(rules []core.ToolRule, tools []core.BoundTool) []core.ToolRule {
 	rules = slices.Clone(rules)
 	for _, t := range tools {
@@ -238,8 +250,8 @@ func withBaseRules(rules []core.ToolRule, tools []core.BoundTool) []core.ToolRul
 	return rules
 }
 
-// createIn writes a draft with its blocks, its folders (the first files open, most at most) and its default conversation. It
-// may run twice, so it changes nothing it is given.
+// createIn stores a draft with its blocks, its folders (the first files open, at most most) and its default
+// conversation. It may run twice, so it doesn't modify its arguments.
 func (a *Agents) createIn(ctx context.Context, tx core.Store, draft core.Agent, in NewAgent, most int) (core.Agent, error) {
 	agent := draft
 	agent.ID = core.NewAgentID()
@@ -270,8 +282,13 @@ func (a *Agents) createIn(ctx context.Context, tx core.Store, draft core.Agent, 
 			return agent, err
 		}
 	}
-	conv := &core.Conversation{ID: core.DefaultConversation(agent.ID), Agent: agent.ID, CreatedAt: agent.CreatedAt, UpdatedAt: agent.CreatedAt}
-	if err := a.Engine.Begin(ctx, tx, conv, firstMessages(in.First, agent)); err != nil {
+	conv := &core.Conversation{
+		ID:        core.DefaultConversation(agent.ID),
+		Agent:     agent.ID,
+		CreatedAt: agent.CreatedAt,
+		UpdatedAt: agent.CreatedAt,
+	}
+	if err := a.Engine.Prompts().Begin(ctx, tx, conv, firstMessages(in.First, agent)); err != nil {
 		return agent, err
 	}
 	return tx.Agents().Get(ctx, agent.ID)
@@ -331,7 +348,7 @@ func (a *Agents) Tags(ctx context.Context, contains string, pg core.Page) ([]str
 	return a.Store.Agents().Tags(ctx, contains, pg)
 }
 
-// ByName finds the one agent that a person means by a name or an id. Several of the same name are a conflict.
+// ByName finds the one agent that a person means by a name or an id. Several with the same name are a conflict.
 func (a *Agents) ByName(ctx context.Context, name string) (core.Agent, error) {
 	if core.ValidID("agent", name) {
 		return a.Get(ctx, core.AgentID(name))
@@ -354,10 +371,11 @@ func agentByName(ctx context.Context, store core.Store, name string) (core.Agent
 	for _, f := range found {
 		ids = append(ids, string(f.ID))
 	}
-	return core.Agent{}, core.E(core.Conflict, "several agents are named %q", name).WithHint("name one by its id: %s", strings.Join(ids, ", "))
+	return core.Agent{}, core.E(core.Conflict, "several agents are named %q", name).
+		WithHint("name one by its id: %s", strings.Join(ids, ", "))
 }
 
-// Delete marks an agent deleted; its blocks stay. Runs under way are cancelled first.
+// Delete marks an agent deleted; its blocks stay. Active runs are cancelled first.
 func (a *Agents) Delete(ctx context.Context, id core.AgentID) error {
 	active := []core.RunStatus{core.RunCreated, core.RunRunning}
 	runs, err := a.Store.Runs().List(ctx, core.RunFilter{Agents: []core.AgentID{id}, Statuses: active}, core.Page{Limit: 1000})
@@ -382,14 +400,18 @@ func (a *Agents) Delete(ctx context.Context, id core.AgentID) error {
 	return nil
 }
 
-// MessageIDs returns what the default conversation's window holds, in order.
+// MessageIDs returns the ids in the default conversation's window, in order.
 func (a *Agents) MessageIDs(ctx context.Context, id core.AgentID) ([]core.MessageID, error) {
 	return a.Store.Messages().ContextIDs(ctx, core.DefaultConversation(id))
 }
 
-// change runs fn on an agent in one transaction. Where fn says that the prompt changed, its revision rises and its
+// change runs fn on an agent in one transaction. If fn says that the prompt changed, the agent's revision rises and its
 // default conversation is marked stale.
-func (p *parts) change(ctx context.Context, id core.AgentID, fn func(ctx context.Context, tx core.Store, a *core.Agent) (prompt bool, err error)) (core.Agent, error) {
+func (p *parts) change(
+	ctx context.Context,
+	id core.AgentID,
+	fn func(ctx context.Context, tx core.Store, a *core.Agent) (prompt bool, err error),
+) (core.Agent, error) {
 	var agent core.Agent
 	err := p.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
 		var err error
@@ -431,7 +453,7 @@ func checkTags(tags []string) error {
 	return nil
 }
 
-// checkRules refuses tool rules that cannot be obeyed.
+// checkRules refuses tool rules that can't be obeyed.
 func checkRules(all []core.ToolRule) error {
 	for _, r := range all {
 		if err := rules.Validate(r); err != nil {
@@ -441,7 +463,18 @@ func checkRules(all []core.ToolRule) error {
 	return nil
 }
 
-// unique drops repeats and keeps the order.
+// distinct drops repeated rules, keeping the order.
+func distinct(in []core.ToolRule) []core.ToolRule {
+	out := make([]core.ToolRule, 0, len(in))
+	for _, rule := range in {
+		if !slices.ContainsFunc(out, func(r core.ToolRule) bool { return reflect.DeepEqual(r, rule) }) {
+			out = append(out, rule)
+		}
+	}
+	return out
+}
+
+// unique drops duplicates, keeping the order.
 func unique[T comparable](in []T) []T {
 	out := make([]T, 0, len(in))
 	seen := make(map[T]bool, len(in))
@@ -454,7 +487,7 @@ func unique[T comparable](in []T) []T {
 	return out
 }
 
-// merged returns base with changes laid over it; a nil value takes a key away.
+// merged returns base with changes merged in; a nil value removes a key.
 func merged(base, changes map[string]any) map[string]any {
 	out := maps.Clone(base)
 	if out == nil {

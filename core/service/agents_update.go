@@ -9,14 +9,15 @@ import (
 	"loci/core/compact"
 )
 
-// AgentPatch changes what is present in it and nothing else. Sets replace what was there; null empties where that has
-// a meaning and is refused where it has none.
+// AgentPatch changes only what is present in it. Sets are replaced; null clears a field if that makes sense and is
+// refused if it doesn't.
 type AgentPatch struct {
 	Name        core.Opt[string]
 	Description core.Opt[string]
 	System      core.Opt[string]
 	Model       core.Opt[core.Handle]
-	Settings    core.Opt[core.ModelSettings] // all but the context window, which has its own key
+	Settings    core.Opt[core.ModelSettings] // all but the context window, which has a key of its own
+	Wishes      core.ModelSettings           // merged into those
 	Window      core.Opt[int]
 	Parallel    core.Opt[bool]
 	MaxTokens   core.Opt[int]
@@ -32,7 +33,7 @@ type AgentPatch struct {
 	Timezone    core.Opt[string]
 	Hidden      core.Opt[bool]
 	Autoclear   core.Opt[bool]
-	Extra       map[string]any // keys to set; a nil value takes one away; compaction settings are laid over those that stand
+	Extra       map[string]any // keys to set; a nil value removes a key; compaction settings are merged into the existing ones
 
 	info core.ModelInfo // of the model that the agent will have; found by checkPatch where it matters
 }
@@ -72,7 +73,7 @@ func (a *Agents) Update(ctx context.Context, id core.AgentID, patch AgentPatch, 
 	})
 }
 
-// checkPatch asks what must not be asked inside a transaction.
+// checkPatch makes the requests that can't be made inside a transaction.
 func (a *Agents) checkPatch(ctx context.Context, agent core.Agent, patch *AgentPatch, env core.Env) error {
 	for _, nulled := range []bool{patch.Name.Present && patch.Name.Null, patch.Model.Present && patch.Model.Null, patch.System.Present && patch.System.Null} {
 		if nulled {
@@ -89,10 +90,14 @@ func (a *Agents) checkPatch(ctx context.Context, agent core.Agent, patch *AgentP
 	if len(patch.BlockIDs.Value) > maxAgentBlocks {
 		return core.E(core.Invalid, "an agent has at most %d blocks", maxAgentBlocks)
 	}
+	patch.ToolRules.Value = distinct(patch.ToolRules.Value)
 	if err := cmp.Or(checkTags(patch.Tags.Value), checkRules(patch.ToolRules.Value)); err != nil {
 		return err
 	}
 	if err := compact.Check(compact.Of(patch.Extra)); err != nil {
+		return err
+	}
+	if err := a.checkEmbedding(ctx, patch.Embedding.Value, env); err != nil {
 		return err
 	}
 	handle := patch.Model.Or(agent.Model)
@@ -122,7 +127,7 @@ func settle(agent *core.Agent, set map[string]any, own core.ModelInfo) {
 	agent.Extra = merged(agent.Extra, map[string]any{compact.ExtraKey: kept})
 }
 
-// applyExtra lays the patch's keys over the agent's, and its compaction settings key by key.
+// applyExtra merges the patch's keys into the agent's, and its compaction settings key by key.
 func (p *AgentPatch) applyExtra(agent *core.Agent) {
 	stand := compact.Of(agent.Extra)
 	given, settings := p.Extra[compact.ExtraKey]
@@ -136,7 +141,7 @@ func (p *AgentPatch) applyExtra(agent *core.Agent) {
 	settle(agent, compact.Lay(stand, compact.Of(p.Extra)), p.info)
 }
 
-// apply lays the patch over an agent and reports whether its prompt or its tools change.
+// apply applies the patch to an agent and reports whether its prompt or its tools change.
 func (p *AgentPatch) apply(agent *core.Agent) (prompt bool) {
 	set(&agent.Name, p.Name)
 	set(&agent.Description, p.Description)
@@ -173,6 +178,7 @@ func (p *AgentPatch) applySettings(s *core.ModelSettings) {
 	window := s.ContextWindow
 	set(s, p.Settings)
 	s.ContextWindow = window
+	p.applyWishes(s)
 	set(&s.ContextWindow, p.Window)
 	set(&s.MaxOutputTokens, p.MaxTokens)
 	set(&s.ResponseFormat, p.Format)
@@ -181,6 +187,15 @@ func (p *AgentPatch) applySettings(s *core.ModelSettings) {
 		if !p.Parallel.Null {
 			s.ParallelTools = &p.Parallel.Value
 		}
+	}
+}
+
+func (p *AgentPatch) applyWishes(s *core.ModelSettings) {
+	w := p.Wishes
+	s.Temperature, s.ParallelTools = cmp.Or(w.Temperature, s.Temperature), cmp.Or(w.ParallelTools, s.ParallelTools)
+	s.MaxOutputTokens, s.ReasoningEffort = cmp.Or(w.MaxOutputTokens, s.MaxOutputTokens), cmp.Or(w.ReasoningEffort, s.ReasoningEffort)
+	if w.ResponseFormat != nil {
+		s.ResponseFormat = w.ResponseFormat
 	}
 }
 
@@ -226,12 +241,13 @@ func sameMessages(ctx context.Context, tx core.Store, agent core.AgentID, want [
 		return err
 	}
 	if !slices.Equal(have, want) {
-		return core.E(core.Unsupported, "setting message_ids to another window is not built yet").WithHint("reset the messages of the agent instead")
+		return core.E(core.Unsupported, "setting message_ids to another window is not built yet").
+			WithHint("reset the messages of the agent instead")
 	}
 	return nil
 }
 
-// AttachTool adds a tool; one that is there already changes nothing.
+// AttachTool adds a tool; attaching it again changes nothing.
 func (a *Agents) AttachTool(ctx context.Context, id core.AgentID, tool core.ToolID) (core.Agent, error) {
 	if _, err := a.Get(ctx, id); err != nil {
 		return core.Agent{}, err
@@ -251,7 +267,7 @@ func (a *Agents) AttachTool(ctx context.Context, id core.AgentID, tool core.Tool
 	})
 }
 
-// DetachTool takes a tool away; one that is not attached is not_found.
+// DetachTool removes a tool; one that isn't attached is not_found.
 func (a *Agents) DetachTool(ctx context.Context, id core.AgentID, tool core.ToolID) (core.Agent, error) {
 	return a.change(ctx, id, func(_ context.Context, _ core.Store, agent *core.Agent) (bool, error) {
 		at := slices.Index(agent.Tools, tool)
@@ -263,7 +279,7 @@ func (a *Agents) DetachTool(ctx context.Context, id core.AgentID, tool core.Tool
 	})
 }
 
-// RequireApproval adds or takes away the rule that a tool of the agent needs a person's approval.
+// RequireApproval adds or removes the rule that a tool of the agent needs a person's approval.
 func (a *Agents) RequireApproval(ctx context.Context, id core.AgentID, tool string, required bool) (core.Agent, error) {
 	current, err := a.Get(ctx, id)
 	if err != nil {
@@ -278,7 +294,10 @@ func (a *Agents) RequireApproval(ctx context.Context, id core.AgentID, tool stri
 	}
 	return a.change(ctx, id, func(_ context.Context, _ core.Store, agent *core.Agent) (bool, error) {
 		rule := core.ToolRule{Type: core.RuleRequiresApproval, Tool: tool}
-		kept := slices.DeleteFunc(slices.Clone(agent.ToolRules), func(r core.ToolRule) bool { return r.Type == rule.Type && r.Tool == tool })
+		kept := slices.DeleteFunc(
+			slices.Clone(agent.ToolRules),
+			func(r core.ToolRule) bool { return r.Type == rule.Type && r.Tool == tool },
+		)
 		if required {
 			kept = append(kept, rule)
 		}
@@ -288,7 +307,7 @@ func (a *Agents) RequireApproval(ctx context.Context, id core.AgentID, tool stri
 	})
 }
 
-// AttachBlock adds a block; a label that the agent has already is a conflict, the same block again changes nothing.
+// AttachBlock adds a block; a label the agent already has is a conflict, the same block again changes nothing.
 func (a *Agents) AttachBlock(ctx context.Context, id core.AgentID, block core.BlockID) (core.Agent, error) {
 	return a.change(ctx, id, func(ctx context.Context, tx core.Store, _ *core.Agent) (bool, error) {
 		have, err := tx.Blocks().OfAgent(ctx, id)
@@ -299,7 +318,7 @@ func (a *Agents) AttachBlock(ctx context.Context, id core.AgentID, block core.Bl
 	})
 }
 
-// DetachBlock takes a block away; one that is not attached is not_found.
+// DetachBlock removes a block; one that isn't attached is not_found.
 func (a *Agents) DetachBlock(ctx context.Context, id core.AgentID, block core.BlockID) (core.Agent, error) {
 	return a.change(ctx, id, func(ctx context.Context, tx core.Store, _ *core.Agent) (bool, error) {
 		have, err := tx.Blocks().OfAgent(ctx, id)

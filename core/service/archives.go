@@ -8,7 +8,7 @@ import (
 	"loci/core"
 )
 
-// The bounds of archives.
+// Limits on archives.
 const (
 	maxArchiveName = 250  // characters
 	maxBatch       = 1000 // passages inserted at once
@@ -30,11 +30,11 @@ type ArchivePatch struct {
 	Description core.Opt[string]
 }
 
-// EmbeddingPlan says what a change of an archive's embedding means: which texts go where.
+// EmbeddingPlan says what changing an archive's embedding means: which texts go where.
 type EmbeddingPlan struct {
-	Archive  core.Archive // as it is, or, once it is done, has become
+	Archive  core.Archive // as it is or, once done, as it is now
 	Info     core.EmbeddingInfo
-	Passages int // that are embedded anew
+	Passages int // to be embedded again
 }
 
 // List returns archives, fifty by default; of one agent where it is given.
@@ -51,18 +51,23 @@ func (s *Archives) Get(ctx context.Context, id core.ArchiveID) (core.Archive, er
 	return s.Store.Archives().Get(ctx, id)
 }
 
-// Create makes an archive that no agent has yet.
-func (s *Archives) Create(ctx context.Context, in NewArchive) (core.Archive, error) {
+// Create makes an archive that no agent has yet. An embedding that nobody can make is not_found.
+func (s *Archives) Create(ctx context.Context, in NewArchive, env core.Env) (core.Archive, error) {
 	if err := checkArchive(in.Name, in.Description); err != nil {
 		return core.Archive{}, err
 	}
-	if in.Embedding != "" {
-		if err := in.Embedding.Validate(); err != nil {
-			return core.Archive{}, err
-		}
+	if err := s.checkEmbedding(ctx, in.Embedding, env); err != nil {
+		return core.Archive{}, err
 	}
 	now := s.Clock()
-	a := core.Archive{ID: core.NewArchiveID(), Name: in.Name, Description: in.Description, Embedding: in.Embedding, CreatedAt: now, UpdatedAt: now}
+	a := core.Archive{
+		ID:          core.NewArchiveID(),
+		Name:        in.Name,
+		Description: in.Description,
+		Embedding:   in.Embedding,
+		CreatedAt:   now,
+		UpdatedAt:   now,
+	}
 	return a, s.Store.Archives().Create(ctx, &a)
 }
 
@@ -103,7 +108,7 @@ func (s *Archives) edit(ctx context.Context, id core.ArchiveID, change func(*cor
 	return a, err
 }
 
-// Delete takes the archive away from every agent, with its passages.
+// Delete deletes an archive with its passages and detaches it from every agent.
 func (s *Archives) Delete(ctx context.Context, id core.ArchiveID) error {
 	var agents []core.AgentID
 	err := s.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
@@ -131,12 +136,12 @@ func (s *Archives) AgentsOf(ctx context.Context, id core.ArchiveID, pg core.Page
 	return s.Store.Agents().List(ctx, core.AgentFilter{Archive: id, Hidden: true}, pg)
 }
 
-// Attach gives the archive to an agent that has none; the same again is without effect.
+// Attach gives the archive to an agent that has none; attaching it again does nothing.
 func (s *Archives) Attach(ctx context.Context, agent core.AgentID, id core.ArchiveID) error {
 	return s.announced(agent, s.Store.Archives().Attach(ctx, agent, id))
 }
 
-// Detach takes the archive from an agent; the archive and its passages stay.
+// Detach detaches the archive from an agent; the archive and its passages stay.
 func (s *Archives) Detach(ctx context.Context, agent core.AgentID, id core.ArchiveID) error {
 	return s.announced(agent, s.Store.Archives().Detach(ctx, agent, id))
 }
@@ -148,13 +153,14 @@ func (s *Archives) announced(agent core.AgentID, err error) error {
 	return err
 }
 
-// Insert keeps texts in an archive, all of them or none.
+// Insert adds texts to an archive, all of them or none.
 func (s *Archives) Insert(ctx context.Context, id core.ArchiveID, drafts ...NewPassage) ([]core.Passage, error) {
 	switch {
 	case len(drafts) == 0:
 		return nil, core.E(core.Invalid, "there is no passage to insert")
 	case len(drafts) > maxBatch:
-		return nil, core.E(core.Invalid, "%d passages are more than the %d that go in at once", len(drafts), maxBatch).WithHint("send them in several requests")
+		return nil, core.E(core.Invalid, "%d passages are more than the %d that go in at once", len(drafts), maxBatch).
+			WithHint("send them in several requests")
 	}
 	passages := make([]core.Passage, len(drafts))
 	pointers := make([]*core.Passage, len(drafts))
@@ -209,8 +215,8 @@ func (s *Archives) DeletePassage(ctx context.Context, id core.ArchiveID, passage
 	return err
 }
 
-// Embed gives an archive another embedding; its passages are embedded anew in the background and found by their words
-// meanwhile. With dry nothing changes. The plan says where texts are sent, which a person should have read before.
+// Embed gives an archive another embedding; its passages are embedded again in the background and can be found by their
+// words meanwhile. With dry nothing changes. The plan says where texts are sent; show it to a person first.
 func (s *Archives) Embed(ctx context.Context, id core.ArchiveID, model core.Handle, dry bool, env core.Env) (EmbeddingPlan, error) {
 	if s.Embedding == nil {
 		return EmbeddingPlan{}, core.E(core.Unavailable, "this daemon has no other embedding")
@@ -218,7 +224,7 @@ func (s *Archives) Embed(ctx context.Context, id core.ArchiveID, model core.Hand
 	if err := model.Validate(); err != nil {
 		return EmbeddingPlan{}, err
 	}
-	info, err := s.Embedding.reach(ctx, model, env)
+	info, err := s.Embedding.Reach(ctx, model, env)
 	if err != nil {
 		return EmbeddingPlan{}, err
 	}
@@ -227,7 +233,7 @@ func (s *Archives) Embed(ctx context.Context, id core.ArchiveID, model core.Hand
 		return EmbeddingPlan{}, err
 	}
 	if !dry {
-		if err := s.Embedding.agree(ctx, info); err != nil {
+		if err := s.Embedding.Agree(ctx, info); err != nil {
 			return EmbeddingPlan{}, err
 		}
 		a, err = s.edit(ctx, id, func(a *core.Archive) error {
@@ -243,7 +249,14 @@ func newPassage(in NewPassage, now time.Time) (core.Passage, error) {
 	if err := checkTags(in.Tags); err != nil {
 		return core.Passage{}, err
 	}
-	p := core.Passage{ID: core.NewPassageID(), Text: in.Text, Tags: unique(in.Tags), Metadata: in.Metadata, CreatedAt: in.CreatedAt, UpdatedAt: now}
+	p := core.Passage{
+		ID:        core.NewPassageID(),
+		Text:      in.Text,
+		Tags:      unique(in.Tags),
+		Metadata:  in.Metadata,
+		CreatedAt: in.CreatedAt,
+		UpdatedAt: now,
+	}
 	if p.CreatedAt.IsZero() {
 		p.CreatedAt = now
 	}

@@ -24,7 +24,9 @@ func (s *StaleBlockError) Error() string {
 // stale is the conflict of a writer that has not read the newest version.
 func stale(newest core.Block) error {
 	e := &StaleBlockError{Newest: newest}
-	return (&core.Error{Kind: core.Conflict, Msg: e.Error(), Detail: e}).WithHint("read it again, join your change with it and write once more")
+	return (&core.Error{Kind: core.Conflict, Msg: e.Error(), Detail: e}).WithHint(
+		"read it again, join your change with it and write once more",
+	)
 }
 
 // BlockPatch changes what is present in it and nothing else.
@@ -110,24 +112,16 @@ func (s *Blocks) ListOfAgent(ctx context.Context, agent core.AgentID, pg core.Pa
 	return s.Store.Blocks().List(ctx, core.BlockFilter{Agent: agent}, pg)
 }
 
-// AgentsOf returns the agents that a block is attached to.
-func (s *Blocks) AgentsOf(ctx context.Context, id core.BlockID) ([]core.Agent, error) {
-	if _, err := s.Store.Blocks().Get(ctx, id); err != nil {
-		return nil, err
-	}
-	ids, err := s.Store.Blocks().AgentsOf(ctx, id)
+// AgentsOf returns the agents that a block is attached to, fifty by default.
+func (s *Blocks) AgentsOf(ctx context.Context, id core.BlockID, pg core.Page) ([]core.Agent, error) {
+	pg, err := page(pg, 50)
 	if err != nil {
 		return nil, err
 	}
-	agents := make([]core.Agent, 0, len(ids))
-	for _, a := range ids {
-		agent, err := s.Store.Agents().Get(ctx, a)
-		if err != nil {
-			return nil, err
-		}
-		agents = append(agents, agent)
+	if _, err := s.Store.Blocks().Get(ctx, id); err != nil {
+		return nil, err
 	}
-	return agents, nil
+	return s.Store.Agents().List(ctx, core.AgentFilter{Block: id, Hidden: true}, pg)
 }
 
 // Versions returns the kept versions of a block, newest first.
@@ -154,7 +148,14 @@ func blockByID(id core.BlockID) func(context.Context, core.Store) (core.Block, e
 }
 
 // UpdateByLabel changes an agent's block of that label, see Update.
-func (s *Blocks) UpdateByLabel(ctx context.Context, agent core.AgentID, label string, patch BlockPatch, ifVersion int, by string) (core.Block, error) {
+func (s *Blocks) UpdateByLabel(
+	ctx context.Context,
+	agent core.AgentID,
+	label string,
+	patch BlockPatch,
+	ifVersion int,
+	by string,
+) (core.Block, error) {
 	return s.update(ctx, patch, ifVersion, by, func(ctx context.Context, tx core.Store) (core.Block, error) {
 		if _, err := tx.Agents().Get(ctx, agent); err != nil {
 			return core.Block{}, err
@@ -164,7 +165,12 @@ func (s *Blocks) UpdateByLabel(ctx context.Context, agent core.AgentID, label st
 }
 
 // update changes the block that find finds; also, if there is one, writes what belongs to the change in its transaction.
-func (s *Blocks) update(ctx context.Context, patch BlockPatch, ifVersion int, by string, find func(context.Context, core.Store) (core.Block, error),
+func (s *Blocks) update(
+	ctx context.Context,
+	patch BlockPatch,
+	ifVersion int,
+	by string,
+	find func(context.Context, core.Store) (core.Block, error),
 	also func(context.Context, core.Store, core.Block) error,
 ) (core.Block, error) {
 	if err := checkTags(patch.Tags.Value); err != nil {

@@ -3,85 +3,22 @@ package service
 import (
 	"context"
 	"errors"
-	"log/slog"
-	"maps"
-	"path/filepath"
-	"sync"
-	"time"
 
 	"loci/core"
 	"loci/core/memory"
-)
-
-// The bounds of what a client session may bring along.
-const (
-	maxSessions  = 1000
-	maxVariables = 64
-	maxVariable  = 8192
-	maxFolder    = 4096
+	"loci/core/session"
 )
 
 // OpenNew asks for a new agent or conversation where Open takes a name.
 const OpenNew = "new"
 
-// isVariable reports whether a name has the form of a provider variable: capitals, digits and underscores.
-func isVariable(name string) bool {
-	for i, c := range name {
-		if (c < 'A' || c > 'Z') && (i == 0 || c != '_' && (c < '0' || c > '9')) {
-			return false
-		}
-	}
-	return name != "" && len(name) <= 64
-}
-
-// Clients keeps the client sessions: who asks, from where, and the provider variables they brought. They live in
-// memory only, until an hour after their last request and run; a daemon that restarts knows none.
+// Clients are the use cases of a client that comes: it gets a session, and the agent and conversation to talk to.
 type Clients struct {
 	*parts
+	sessions      *session.Registry
 	agents        *Agents
 	conversations *Conversations
-
-	mu       sync.Mutex // guards sessions, timer and closed
-	sessions map[core.ClientID]*session
-	timer    *time.Timer
-	closed   bool
-	sweeping sync.WaitGroup
-
-	busy func() map[core.ClientID]bool // the sessions that have a run under way
-}
-
-type session struct {
-	client core.Client
-	own    *variables
-	seen   time.Time
-}
-
-// variables are those that a client brought. They are forgotten with its session, wherever they were passed on to.
-type variables struct {
-	mu   sync.RWMutex // guards vars
-	vars map[string]string
-}
-
-func (v *variables) get(name string) string {
-	v.mu.RLock()
-	defer v.mu.RUnlock()
-	return v.vars[name]
-}
-
-func (v *variables) forget() {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	clear(v.vars)
-}
-
-// NewClient is what a client says of itself.
-type NewClient struct {
-	Kind      core.ClientKind
-	PID       int
-	Folder    string
-	Mode      core.PermissionMode
-	Zone      string
-	Variables map[string]string
+	asking        asks
 }
 
 // Open asks to find or make the agent to talk to.
@@ -98,208 +35,39 @@ type Opened struct {
 	Agent        core.Agent
 	Conversation core.Conversation
 	AgentNew     bool
-	Unbuilt      []string // provider variables of the client whose provider is not built yet
+	Unbuilt      []string       // provider variables of the client whose provider is not built yet
+	Model        core.ModelInfo // that answers the next run, as far as it is known at once
+	Sure         bool           // it can be asked: it exists, and there is a key
+	Unreached    error          // why no model can answer
 }
 
-func newClients(p *parts, agents *Agents, conversations *Conversations) *Clients {
-	c := &Clients{parts: p, agents: agents, conversations: conversations, sessions: map[core.ClientID]*session{}}
-	c.busy = c.withRuns
-	if c.Embedding != nil {
-		c.Embedding.lend(c.envs)
-	}
-	return c
-}
-
-// Register makes a session.
-func (c *Clients) Register(in NewClient) (core.Client, error) {
-	client, err := c.client(in)
+// Register makes a session, and lets go on what waits for a key that it may have brought.
+func (c *Clients) Register(in session.Hello) (core.Client, error) {
+	client, err := c.sessions.Register(in)
 	if err != nil {
-		return core.Client{}, err
-	}
-	own := &variables{vars: maps.Clone(in.Variables)}
-	client.Env = c.layered(own)
-	if err := c.keep(client, own, in.PID); err != nil {
 		return core.Client{}, err
 	}
 	c.Engine.Joined(client.Env) // resumed runs may wait for a key
 	if c.Embedding != nil {
-		c.Embedding.sessionJoined()
+		c.Embedding.SessionJoined()
 	}
 	return client, nil
 }
 
-func (c *Clients) keep(client core.Client, own *variables, pid int) error {
-	var busy map[core.ClientID]bool
-	if c.Count() >= maxSessions {
-		busy = c.busy()
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return core.ErrShutdown
-	}
-	if len(c.sessions) >= maxSessions && !c.giveWayLocked(busy) {
-		return core.E(core.Busy, "there are %d client sessions with runs under way", maxSessions)
-	}
-	c.sessions[client.ID] = &session{client: client, own: own, seen: time.Now()}
-	c.Logger.Debug("client registered", slog.String("client", string(client.ID)), slog.String("kind", string(client.Kind)), slog.Int("pid", pid))
-	if c.timer == nil {
-		c.timer = time.AfterFunc(c.SessionTTL, c.sweep)
-	}
-	return nil
-}
-
-// giveWayLocked ends the session that asked least recently and has no run under way; its client registers again.
-func (c *Clients) giveWayLocked(busy map[core.ClientID]bool) bool {
-	var oldest core.ClientID
-	for id, s := range c.sessions {
-		if !busy[id] && (oldest == "" || s.seen.Before(c.sessions[oldest].seen)) {
-			oldest = id
-		}
-	}
-	if oldest == "" {
-		return false
-	}
-	c.sessions[oldest].own.forget()
-	delete(c.sessions, oldest)
-	return true
-}
-
-func (c *Clients) client(in NewClient) (core.Client, error) {
-	client := core.Client{ID: core.NewClientID(), Kind: in.Kind, Workspace: in.Folder, Mode: in.Mode, Zone: in.Zone}
-	if client.Mode == "" {
-		client.Mode = core.ModeStandard
-	}
-	if client.Mode != core.ModeStandard {
-		return client, core.E(core.Unsupported, "permission mode %q is not built yet", string(in.Mode))
-	}
-	if in.Folder != "" {
-		if !filepath.IsAbs(in.Folder) || len(in.Folder) > maxFolder {
-			return client, core.E(core.Invalid, "a folder is named by its absolute path")
-		}
-		client.Workspace = filepath.Clean(in.Folder)
-	}
-	if _, err := time.LoadLocation(in.Zone); err != nil {
-		return client, core.E(core.Invalid, "time zone %q is not known", in.Zone)
-	}
-	if len(in.Variables) > maxVariables {
-		return client, core.E(core.Invalid, "a client brings at most %d variables", maxVariables)
-	}
-	for name, value := range in.Variables {
-		if !isVariable(name) || len(value) > maxVariable {
-			return client, core.E(core.Invalid, "%q is not a variable that can be passed", name)
-		}
-	}
-	return client, nil
-}
-
-// layered finds a variable of the client first, then of the daemon.
-func (c *Clients) layered(own *variables) core.Env {
-	return func(name string) (core.Secret, bool) {
-		if v := own.get(name); v != "" {
-			return core.Secret(v), true
-		}
-		return c.Env(name)
-	}
-}
-
-// Get returns a living session and keeps it alive. An unknown one must register again.
-func (c *Clients) Get(id core.ClientID) (core.Client, error) {
-	if client, ok := c.Find(id); ok {
-		return client, nil
-	}
-	return core.Client{}, core.E(core.Precondition, "this client session is not known").WithHint("register again and repeat the request")
-}
-
-// Find returns a living session, for runs that are resumed.
-func (c *Clients) Find(id core.ClientID) (core.Client, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s, ok := c.sessions[id]
-	if !ok {
-		return core.Client{}, false
-	}
-	s.seen = time.Now()
-	return s.client, true
-}
-
-// Anonymous is the client of a request without a session: the API, with the daemon's own variables.
-func (c *Clients) Anonymous() core.Client {
-	return core.Client{Kind: core.ClientAPI, Mode: core.ModeStandard, Env: c.Env}
-}
-
-// Count returns how many sessions live.
-func (c *Clients) Count() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.sessions)
-}
-
-// sweep ends the sessions whose time is over, and comes again when the next one's may be.
-func (c *Clients) sweep() {
-	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
-		return
-	}
-	c.sweeping.Add(1)
-	c.mu.Unlock()
-	defer c.sweeping.Done()
-	busy := c.busy()
-
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	now := time.Now()
-	next := c.SessionTTL
-	for id, s := range c.sessions {
-		if busy[id] {
-			s.seen = now
-		}
-		left := c.SessionTTL - now.Sub(s.seen)
-		if left <= 0 {
-			s.own.forget()
-			delete(c.sessions, id)
-			continue
-		}
-		next = min(next, left)
-	}
-	c.timer = nil
-	if len(c.sessions) > 0 && !c.closed {
-		c.timer = time.AfterFunc(next, c.sweep)
-	}
-}
-
-// withRuns returns the sessions that have a run under way. Where that cannot be read nobody is.
-func (c *Clients) withRuns() map[core.ClientID]bool {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	busy := map[core.ClientID]bool{}
-	runs, err := c.Store.Runs().Unfinished(ctx)
-	if err != nil {
-		c.Logger.WarnContext(ctx, "unfinished runs of client sessions cannot be read", slog.Any("error", err))
-	}
-	for _, r := range runs {
-		busy[r.Client.ID] = true
-	}
-	return busy
-}
-
-func (c *Clients) close() {
-	c.mu.Lock()
-	c.closed = true
-	if c.timer != nil {
-		c.timer.Stop()
-	}
-	for _, s := range c.sessions {
-		s.own.forget()
-	}
-	clear(c.sessions)
-	c.mu.Unlock()
-	c.sweeping.Wait()
-}
-
-// Open finds or makes the agent and conversation of a client, in one transaction, so that two first starts make one.
+// Open finds or makes the agent and conversation of a client, in one transaction, so that two first starts make one. It
+// says which model answers, and waits for a provider no longer than RegisterWithin.
 func (c *Clients) Open(ctx context.Context, client core.Client, in Open) (Opened, error) {
+	patience, cancel := context.WithTimeout(ctx, c.RegisterWithin)
+	defer cancel()
+	opened, err := c.findOrMake(ctx, patience, client, in)
+	if err != nil {
+		return Opened{}, err
+	}
+	c.tellModel(ctx, patience, client, in, &opened)
+	return opened, nil
+}
+
+func (c *Clients) findOrMake(ctx, patience context.Context, client core.Client, in Open) (Opened, error) {
 	var want newAgent
 	if in.Agent != OpenNew {
 		opened, err := c.open(ctx, client, in, want)
@@ -308,7 +76,7 @@ func (c *Clients) Open(ctx context.Context, client core.Client, in Open) (Opened
 		}
 	}
 	// An agent has to be made: its model is asked for outside of the transaction, then the search begins again.
-	want, err := c.prepare(ctx, client, in)
+	want, err := c.prepare(ctx, patience, client, in)
 	if err != nil {
 		return Opened{}, err
 	}
@@ -324,17 +92,21 @@ type newAgent struct {
 
 var errNeedsAgent = core.E(core.Precondition, "an agent has to be made")
 
-func (c *Clients) prepare(ctx context.Context, client core.Client, in Open) (newAgent, error) {
+func (c *Clients) prepare(ctx, patience context.Context, client core.Client, in Open) (newAgent, error) {
 	want := newAgent{ready: true, in: NewAgent{
 		Name: in.Name, Type: core.AgentLettaV1, Model: in.Model, Blocks: memory.DefaultBlocks(),
 		Tools: TerminalTools(), NoBaseTools: true, Timezone: zoneOr(client.Zone), Recall: core.DefaultRecall,
 	}}
 	if want.in.Model == "" {
-		want.in.Model = c.models.first(ctx, client.Env)
 		want.in.ModelAuto = true // its first run says which it is and why
-		if err := c.answerable(ctx, client, in, want.in.Model); err != nil {
+		first, err := within(ctx, patience, &c.asking, func(ctx context.Context) (core.Handle, error) {
+			found := c.models.first(ctx, client.Env)
+			return found, c.answerable(ctx, client, in, found)
+		})
+		if err != nil && !errors.Is(err, errNotYet) {
 			return want, err
 		}
+		want.in.Model = first
 	}
 	if want.in.Model == "" {
 		want.in.Model = core.OfflineHandle
@@ -431,7 +203,13 @@ func (c *Clients) findAgent(ctx context.Context, tx core.Store, name string, las
 }
 
 // findConversation finds the thread that is meant: the folder's own where it belongs to the agent, else the default one.
-func (c *Clients) findConversation(ctx context.Context, tx core.Store, name string, agent core.Agent, last core.Workspace) (core.Conversation, error) {
+func (c *Clients) findConversation(
+	ctx context.Context,
+	tx core.Store,
+	name string,
+	agent core.Agent,
+	last core.Workspace,
+) (core.Conversation, error) {
 	switch name {
 	case OpenNew:
 		return c.conversations.createIn(ctx, tx, NewConversation{Agent: agent.ID})

@@ -66,7 +66,7 @@ func (c *Conversations) createIn(ctx context.Context, tx core.Store, in NewConve
 		ID: core.NewConversationID(), Agent: in.Agent, Summary: in.Summary, Model: in.Model, Settings: in.Settings, Hidden: in.Hidden,
 		CreatedAt: now, UpdatedAt: now,
 	}
-	if err := c.Engine.Begin(ctx, tx, &conv, nil); err != nil {
+	if err := c.Engine.Prompts().Begin(ctx, tx, &conv, nil); err != nil {
 		return core.Conversation{}, err
 	}
 	return tx.Conversations().Get(ctx, conv.ID)
@@ -108,7 +108,12 @@ func (c *Conversations) List(ctx context.Context, f core.ConversationFilter, pg 
 }
 
 // Update changes a conversation.
-func (c *Conversations) Update(ctx context.Context, id core.ConversationID, patch ConversationPatch, env core.Env) (core.Conversation, error) {
+func (c *Conversations) Update(
+	ctx context.Context,
+	id core.ConversationID,
+	patch ConversationPatch,
+	env core.Env,
+) (core.Conversation, error) {
 	if len(patch.Summary.Value) > maxSummary {
 		return core.Conversation{}, core.E(core.Invalid, "a summary has at most %d bytes", maxSummary)
 	}
@@ -164,7 +169,7 @@ func (c *Conversations) Recompile(ctx context.Context, id core.ConversationID, d
 	if _, err := c.Get(ctx, id); err != nil {
 		return "", err
 	}
-	return c.Engine.Recompile(ctx, id, dry)
+	return c.Engine.Prompts().Recompile(ctx, id, dry)
 }
 
 // Compacted is what a compaction on request did; the counts are of the messages in the window, the system message too.
@@ -197,7 +202,12 @@ func (c *Conversations) Compact(ctx context.Context, id core.ConversationID, giv
 		return Compacted{}, err
 	}
 	c.changed(agent.ID)
-	return Compacted{Summary: done.Summary, Notice: done.Notice, Before: done.Stats.MessagesBefore + 1, After: done.Stats.MessagesAfter + 1}, nil
+	return Compacted{
+		Summary: done.Summary,
+		Notice:  done.Notice,
+		Before:  done.Stats.MessagesBefore + 1,
+		After:   done.Stats.MessagesAfter + 1,
+	}, nil
 }
 
 // MessageIDs returns what the conversation's window holds, in order.

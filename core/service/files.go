@@ -16,18 +16,18 @@ import (
 // Files are the use cases of files.
 type Files struct{ *parts }
 
-// Duplicates says what becomes of a file whose name the folder has already.
+// Duplicates says what to do with a file whose name is already used in the folder.
 type Duplicates string
 
-// What becomes of it.
+// The ways to treat duplicates.
 const (
 	DuplicateSuffix  Duplicates = "suffix"  // it gets another name: report_(1).pdf
-	DuplicateSkip    Duplicates = "skip"    // the one that is there stays
-	DuplicateReplace Duplicates = "replace" // it takes the other's place, unless both say the same
+	DuplicateSkip    Duplicates = "skip"    // the existing one stays
+	DuplicateReplace Duplicates = "replace" // it replaces the existing one, unless the contents are equal
 	DuplicateError   Duplicates = "error"   // it is refused
 )
 
-// Upload is a file as it is given.
+// Upload is a file to upload.
 type Upload struct {
 	Name       string // with folders, a relative path
 	MIME       string
@@ -36,17 +36,17 @@ type Upload struct {
 	Metadata   map[string]any
 }
 
-// Uploaded is what became of it.
+// Uploaded is the result of an upload.
 type Uploaded struct {
 	File    core.File
-	Skipped bool      // nothing was stored: File is what was there
-	Same    core.File // another file of the folder with the same content; its zero value: there is none
+	Skipped bool      // nothing was stored: File is the existing one
+	Same    core.File // another file of the folder with the same content; its zero value: none
 }
 
 // MaxUpload bounds the bytes of one file.
 func MaxUpload() int64 { return ingest.DefaultLimits().Input }
 
-// Upload accepts a file: it and its bytes are stored, and read in the background.
+// Upload accepts a file: it is stored with its bytes, and read in the background.
 func (s *Files) Upload(ctx context.Context, folder core.FolderID, in Upload) (Uploaded, error) {
 	if in.Duplicates == "" {
 		in.Duplicates = DuplicateSuffix
@@ -58,8 +58,17 @@ func (s *Files) Upload(ctx context.Context, folder core.FolderID, in Upload) (Up
 	sum := sha256.Sum256(in.Data)
 	now := s.Clock()
 	draft := core.File{
-		Folder: folder, Name: in.Name, Original: in.Name, Kind: kind, MIME: in.MIME, Size: int64(len(in.Data)), Hash: hex.EncodeToString(sum[:]),
-		Status: core.FilePending, Metadata: in.Metadata, CreatedAt: now, UpdatedAt: now,
+		Folder:    folder,
+		Name:      in.Name,
+		Original:  in.Name,
+		Kind:      kind,
+		MIME:      in.MIME,
+		Size:      int64(len(in.Data)),
+		Hash:      hex.EncodeToString(sum[:]),
+		Status:    core.FilePending,
+		Metadata:  in.Metadata,
+		CreatedAt: now,
+		UpdatedAt: now,
 	}
 	var out Uploaded
 	agents, err := s.editFolder(ctx, folder, func(ctx context.Context, tx core.Store) error {
@@ -69,12 +78,12 @@ func (s *Files) Upload(ctx context.Context, folder core.FolderID, in Upload) (Up
 	if err != nil || out.Skipped {
 		return out, err
 	}
-	s.Ingest.nudge()
+	s.Accepted()
 	s.changed(agents...)
 	return out, nil
 }
 
-// checkUpload refuses what will never be read, so that who uploads it hears of it at once.
+// checkUpload refuses files that could never be read, so that the uploader hears about it at once.
 func checkUpload(in Upload) (core.FileKind, error) {
 	if err := ingest.CheckName(in.Name); err != nil {
 		return "", err
@@ -85,12 +94,13 @@ func checkUpload(in Upload) (core.FileKind, error) {
 	switch in.Duplicates {
 	case DuplicateSuffix, DuplicateSkip, DuplicateReplace, DuplicateError:
 	default:
-		return "", core.E(core.Invalid, "duplicate_handling cannot be %q", string(in.Duplicates)).WithHint("use suffix, skip, replace or error")
+		return "", core.E(core.Invalid, "duplicate_handling cannot be %q", string(in.Duplicates)).
+			WithHint("use suffix, skip, replace or error")
 	}
 	return ingest.Detect(in.Name, in.Data)
 }
 
-// accept stores a file under a name that is free.
+// accept stores a file under a free name.
 func (s *Files) accept(ctx context.Context, tx core.Store, out *Uploaded, in Upload) error {
 	f := &out.File
 	if _, err := tx.Folders().Get(ctx, f.Folder); err != nil {
@@ -103,7 +113,8 @@ func (s *Files) accept(ctx context.Context, tx core.Store, out *Uploaded, in Upl
 	if taken {
 		switch in.Duplicates {
 		case DuplicateError:
-			return core.E(core.Invalid, "the folder has a file named %q already", f.Name).WithHint("give it another name, or say what becomes of duplicates")
+			return core.E(core.Invalid, "the folder has a file named %q already", f.Name).
+				WithHint("give it another name, or say what becomes of duplicates")
 		case DuplicateSkip:
 			out.File, out.Skipped = old, true
 			return nil
@@ -143,10 +154,10 @@ func named(ctx context.Context, tx core.Store, folder core.FolderID, name string
 	return found[0], true, nil
 }
 
-// nameTries is how many names are looked up together.
+// nameTries is how many names are looked up at a time.
 const nameTries = 100
 
-// freeName returns the name with the first number that is free before its ending.
+// freeName returns the name with the first free number before its extension.
 func freeName(ctx context.Context, tx core.Store, folder core.FolderID, name string) (string, error) {
 	ext := path.Ext(name)
 	stem := strings.TrimSuffix(name, ext)
@@ -167,7 +178,7 @@ func freeName(ctx context.Context, tx core.Store, folder core.FolderID, name str
 	}
 }
 
-// openWhereThereIsRoom opens a new file for the agents of its folder that may have more files open.
+// openWhereThereIsRoom opens a new file for the folder's agents that may have more files open.
 func (s *Files) openWhereThereIsRoom(ctx context.Context, tx core.Store, f *core.File) error {
 	agents, err := tx.Folders().AgentsOf(ctx, f.Folder)
 	if err != nil {
@@ -208,7 +219,7 @@ func fileIn(ctx context.Context, store core.Store, folder core.FolderID, id core
 	return f, nil
 }
 
-// Text returns the text of a file; empty before it is read.
+// Text returns the text of a file; empty until it is read.
 func (s *Files) Text(ctx context.Context, id core.FileID) (string, error) {
 	doc, err := s.Store.Files().Document(ctx, id)
 	if core.KindOf(err) == core.NotFound {
@@ -278,17 +289,17 @@ type FileHit struct {
 }
 
 // Search finds places in files by meaning and by words.
-func (s *Files) Search(ctx context.Context, q FileQuery) ([]FileHit, error) {
+func (s *Files) Search(ctx context.Context, q FileQuery) (none core.Results[FileHit], err error) {
 	query, err := searchQuery(q.Text, q.Limit)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if query.Today, err = s.today(ctx, q.Agent); err != nil {
-		return nil, err
+		return none, err
 	}
 	folders, err := s.asked(ctx, q)
 	if err != nil || len(folders) == 0 {
-		return nil, err
+		return none, err
 	}
 	filter := core.PassageFilter{Files: q.Files}
 	byArchive := map[core.ArchiveID]core.Folder{}
@@ -296,25 +307,25 @@ func (s *Files) Search(ctx context.Context, q FileQuery) ([]FileHit, error) {
 		filter.Archives = append(filter.Archives, f.Archive)
 		byArchive[f.Archive] = f
 	}
-	hits, err := s.Store.Passages().Match(ctx, query, filter)
+	found, err := s.Config.Search.Passages(ctx, query, filter)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
-	out := make([]FileHit, 0, len(hits))
-	for _, h := range hits {
+	out := core.Results[FileHit]{Hits: make([]FileHit, 0, len(found.Hits)), Partial: found.Partial, Building: found.Building}
+	for _, h := range found.Hits {
 		f, err := s.Store.Files().Get(ctx, h.Passage.File)
 		if core.KindOf(err) == core.NotFound {
 			continue // gone since
 		}
 		if err != nil {
-			return nil, err
+			return none, err
 		}
-		out = append(out, FileHit{PassageHit: h, File: f, Folder: byArchive[h.Passage.Archive]})
+		out.Hits = append(out.Hits, FileHit{PassageHit: h, File: f, Folder: byArchive[h.Passage.Archive]})
 	}
 	return out, nil
 }
 
-// asked returns the folders that a query is about.
+// asked returns the folders to search.
 func (s *Files) asked(ctx context.Context, q FileQuery) ([]core.Folder, error) {
 	if q.Agent != "" {
 		return s.Store.Folders().OfAgent(ctx, q.Agent)

@@ -28,14 +28,25 @@ type NewFolder struct {
 	Mirror       *core.Mirror
 }
 
-// Create makes a folder. Its name is what agents see before the names of its files.
-func (s *Folders) Create(ctx context.Context, in NewFolder) (core.Folder, error) {
+// Create makes a folder. Agents see its name before the names of its files. An embedding that nobody can make is
+// not_found.
+func (s *Folders) Create(ctx context.Context, in NewFolder, env core.Env) (core.Folder, error) {
 	now := s.Clock()
 	f := core.Folder{
-		ID: core.NewFolderID(), Name: strings.TrimSpace(in.Name), Description: in.Description, Instructions: in.Instructions, Metadata: in.Metadata,
-		Embedding: in.Embedding, Mirror: in.Mirror, CreatedAt: now, UpdatedAt: now,
+		ID:           core.NewFolderID(),
+		Name:         strings.TrimSpace(in.Name),
+		Description:  in.Description,
+		Instructions: in.Instructions,
+		Metadata:     in.Metadata,
+		Embedding:    in.Embedding,
+		Mirror:       in.Mirror,
+		CreatedAt:    now,
+		UpdatedAt:    now,
 	}
 	if err := checkFolder(&f); err != nil {
+		return core.Folder{}, err
+	}
+	if err := s.checkEmbedding(ctx, f.Embedding, env); err != nil {
 		return core.Folder{}, err
 	}
 	if err := s.Store.Folders().Create(ctx, &f); err != nil {
@@ -114,20 +125,23 @@ func (s *Folders) AgentsOf(ctx context.Context, id core.FolderID, pg core.Page) 
 	return pageOfList(all, pg, 50)
 }
 
-// FolderPatch changes what is present in it.
+// FolderPatch changes only what is present in it.
 type FolderPatch struct {
 	Name         core.Opt[string]
 	Description  core.Opt[string]
 	Instructions core.Opt[string]
 	Metadata     core.Opt[map[string]any]
 	Embedding    core.Opt[core.Handle]
-	Mirror       core.Opt[core.Mirror] // null: it follows no directory any more
+	Mirror       core.Opt[core.Mirror] // null: it no longer follows a directory
 }
 
-// Update changes a folder. Another embedding embeds its files anew, in the background.
-func (s *Folders) Update(ctx context.Context, id core.FolderID, p FolderPatch) (core.Folder, error) {
+// Update changes a folder. With another embedding its files are embedded again, in the background.
+func (s *Folders) Update(ctx context.Context, id core.FolderID, p FolderPatch, env core.Env) (core.Folder, error) {
 	if p.Name.Present && p.Name.Null {
 		return core.Folder{}, core.E(core.Invalid, "the name of a folder cannot be null")
+	}
+	if err := s.checkEmbedding(ctx, p.Embedding.Value, env); err != nil {
+		return core.Folder{}, err
 	}
 	var f core.Folder
 	agents, err := s.editFolder(ctx, id, func(ctx context.Context, tx core.Store) error {
@@ -160,8 +174,13 @@ func (s *Folders) Update(ctx context.Context, id core.FolderID, p FolderPatch) (
 	return f, nil
 }
 
-// editFolder runs fn in one transaction and marks the prompts that show the folder as stale. It returns whose they are.
-func (p *parts) editFolder(ctx context.Context, id core.FolderID, fn func(ctx context.Context, tx core.Store) error) ([]core.AgentID, error) {
+// editFolder runs fn in one transaction and marks the prompts that show the folder as stale. It returns the agents they
+// belong to.
+func (p *parts) editFolder(
+	ctx context.Context,
+	id core.FolderID,
+	fn func(ctx context.Context, tx core.Store) error,
+) ([]core.AgentID, error) {
 	var agents []core.AgentID
 	err := p.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
 		var err error
@@ -240,7 +259,10 @@ func withFileTools(ctx context.Context, tx core.Store, agent *core.Agent, tools 
 	if err != nil {
 		return err
 	}
-	agent.Tools = slices.DeleteFunc(slices.Clone(agent.Tools), func(t core.ToolID) bool { return len(have) == 0 && slices.Contains(tools, t) })
+	agent.Tools = slices.DeleteFunc(
+		slices.Clone(agent.Tools),
+		func(t core.ToolID) bool { return len(have) == 0 && slices.Contains(tools, t) },
+	)
 	if len(have) == 0 {
 		return nil
 	}
@@ -302,7 +324,14 @@ func (s *Folders) Detach(ctx context.Context, id core.AgentID, folder core.Folde
 }
 
 // replaceFolders makes the agent's folders exactly these and reports whether that moved anything.
-func (p *parts) replaceFolders(ctx context.Context, tx core.Store, agent *core.Agent, want []core.FolderID, most int, tools []core.ToolID) (bool, error) {
+func (p *parts) replaceFolders(
+	ctx context.Context,
+	tx core.Store,
+	agent *core.Agent,
+	want []core.FolderID,
+	most int,
+	tools []core.ToolID,
+) (bool, error) {
 	have, err := tx.Folders().OfAgent(ctx, agent.ID)
 	if err != nil {
 		return false, err

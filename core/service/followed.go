@@ -47,7 +47,7 @@ func (s *Files) Follow(ctx context.Context, folder core.FolderID, path string, p
 	if err != nil {
 		return nil, err
 	}
-	s.Ingest.nudge()
+	s.Accepted()
 	s.changed(agents...)
 	return out, nil
 }
@@ -121,9 +121,11 @@ func (s *Folders) Mirror(ctx context.Context, id core.FolderID, path string) (co
 		case f.Mirror != nil && f.Mirror.Path == path:
 			return nil
 		case f.Mirror != nil:
-			return core.E(core.Conflict, "the folder %q follows %s already", f.Name, f.Mirror.Path).WithHint("end that first: loci folders unmirror %s", f.ID)
+			return core.E(core.Conflict, "the folder %q follows %s already", f.Name, f.Mirror.Path).
+				WithHint("end that first: loci folders unmirror %s", f.ID)
 		case f.Files > 0:
-			return core.E(core.Conflict, "the folder %q holds files already", f.Name).WithHint("make a new folder for the directory: loci folders mirror NAME DIR")
+			return core.E(core.Conflict, "the folder %q holds files already", f.Name).
+				WithHint("make a new folder for the directory: loci folders mirror NAME DIR")
 		}
 		f.Mirror, f.UpdatedAt = &core.Mirror{Path: path}, s.Clock()
 		return tx.Folders().Update(ctx, &f)
@@ -133,5 +135,5 @@ func (s *Folders) Mirror(ctx context.Context, id core.FolderID, path string) (co
 
 // Unmirror ends that a folder follows a directory; its files stay.
 func (s *Folders) Unmirror(ctx context.Context, id core.FolderID) (core.Folder, error) {
-	return s.Update(ctx, id, FolderPatch{Mirror: core.Opt[core.Mirror]{Present: true, Null: true}})
+	return s.Update(ctx, id, FolderPatch{Mirror: core.Opt[core.Mirror]{Present: true, Null: true}}, nil)
 }

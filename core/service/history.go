@@ -6,14 +6,14 @@ import (
 	"strings"
 
 	"loci/core"
-	"loci/core/engine"
 	"loci/core/memory"
+	"loci/core/past"
 )
 
-// History are the use cases of what was: versions of blocks, rewinds, forks and copies, and what a step sent.
+// History are the use cases of the past: versions of blocks, rewinds, forks and copies, and what a step sent.
 type History struct{ *parts }
 
-// BlockDiff is what differs between two versions of a block.
+// BlockDiff is the difference between two versions of a block.
 type BlockDiff struct {
 	From, To int
 	Text     string // a unified difference; empty: nothing differs
@@ -24,7 +24,8 @@ func (h *History) Versions(ctx context.Context, id core.BlockID, pg core.Page) (
 	return (&Blocks{parts: h.parts}).Versions(ctx, id, pg)
 }
 
-// Diff compares two versions of a block. Without to it is the newest one, without from the one before to; version 0 is empty.
+// Diff compares two versions of a block. Without to it uses the newest, without from the one before to; version 0 is
+// empty.
 func (h *History) Diff(ctx context.Context, id core.BlockID, from, to core.Opt[int]) (BlockDiff, error) {
 	block, err := h.Store.Blocks().Get(ctx, id)
 	if err != nil {
@@ -46,7 +47,7 @@ func (h *History) Diff(ctx context.Context, id core.BlockID, from, to core.Opt[i
 	return d, nil
 }
 
-// differ writes a unified difference of two versions: first what is said of the block, then its value.
+// differ writes a unified diff of two versions: first label, description and limit, then the value.
 func differ(a, b core.BlockVersion) string {
 	var out strings.Builder
 	for _, field := range []struct{ name, from, to string }{
@@ -63,9 +64,9 @@ func differ(a, b core.BlockVersion) string {
 	return fmt.Sprintf("--- %s (version %d)\n+++ %s (version %d)\n", a.Label, a.Version, b.Label, b.Version) + out.String()
 }
 
-// Undo brings back what a block held before its last edit that is not undone, or with to the content of that version. That
-// is a new version, so nothing is lost by it. ifVersion is the version that the asker has read, 0 where it did not say.
-// The number of the version that was brought back is returned, too.
+// Undo restores what a block held before its last edit that isn't undone or, with to, the content of that version. That
+// makes a new version, so nothing is lost. ifVersion is the version the caller has read, 0 if it didn't say. It also
+// returns the number of the version that was restored.
 func (h *History) Undo(ctx context.Context, id core.BlockID, to, ifVersion int, by string) (core.Block, int, error) {
 	return h.bring(ctx, id, ifVersion, by, func(l line) (int, error) {
 		if to > 0 {
@@ -78,7 +79,7 @@ func (h *History) Undo(ctx context.Context, id core.BlockID, to, ifVersion int, 
 	})
 }
 
-// Redo does again what was last undone.
+// Redo redoes what was last undone.
 func (h *History) Redo(ctx context.Context, id core.BlockID, ifVersion int, by string) (core.Block, int, error) {
 	return h.bring(ctx, id, ifVersion, by, func(l line) (int, error) {
 		if len(l.future) == 0 {
@@ -88,8 +89,8 @@ func (h *History) Redo(ctx context.Context, id core.BlockID, ifVersion int, by s
 	})
 }
 
-// line is a block's versions as undo and redo see them: where the block stands is the last of past, and what was undone
-// since is in future, the next to redo last.
+// line is a block's versions as undo and redo see them: past ends with the block's current state, and future holds what
+// was undone since, with the next one to redo last.
 type line struct{ past, future []int }
 
 func lineOf(links []core.BlockLink) line {
@@ -101,15 +102,21 @@ func lineOf(links []core.BlockLink) line {
 			l.past, l.future = l.past[:p-1], append(l.future, l.past[p-1])
 		case link.Restores > 0 && f > 0 && l.future[f-1] == link.Restores:
 			l.past, l.future = append(l.past, l.future[f-1]), l.future[:f-1]
-		default: // an edit, or a jump to some version: what was undone before it cannot be redone
+		default: // an edit, or a jump to some version: what was undone before it can no longer be redone
 			l.past, l.future = append(l.past, link.Version), nil
 		}
 	}
 	return l
 }
 
-// bring writes the content of an earlier version as a new one.
-func (h *History) bring(ctx context.Context, id core.BlockID, ifVersion int, by string, pick func(line) (int, error)) (core.Block, int, error) {
+// bring stores the content of an earlier version as a new one.
+func (h *History) bring(
+	ctx context.Context,
+	id core.BlockID,
+	ifVersion int,
+	by string,
+	pick func(line) (int, error),
+) (core.Block, int, error) {
 	var block core.Block
 	var agents []core.AgentID
 	target := 0
@@ -151,26 +158,26 @@ func (h *History) bring(ctx context.Context, id core.BlockID, ifVersion int, by 
 	return block, target, nil
 }
 
-// RewindTo says where a rewind goes: to what a step was sent, or to before a run.
+// RewindTo says where to rewind to: what a step was sent, or just before a run.
 type RewindTo struct {
 	Step   core.StepID
 	Run    core.RunID
-	Before bool // the input that the step answered goes, too; of a run it always does
-	Shared bool // blocks that other agents have as well are taken back
+	Before bool // also take back the input that the step answered; always so for a run
+	Shared bool // take back blocks shared with other agents
 	By     string
 }
 
-// Rewind takes a conversation and its agent back, see engine.Rewind.
+// Rewind takes a conversation and its agent back, see past.Past.Rewind.
 func (h *History) Rewind(ctx context.Context, to RewindTo) (core.Rewind, error) {
 	step, err := h.place(ctx, to)
 	if err != nil {
 		return core.Rewind{}, err
 	}
-	o := engine.RewindOptions{Before: to.Before || to.Run != "", Shared: to.Shared, By: to.By}
-	return h.Engine.Rewind(ctx, step.Conversation, step.ID, o)
+	o := past.RewindOptions{Before: to.Before || to.Run != "", Shared: to.Shared, By: to.By}
+	return h.past.Rewind(ctx, step.Conversation, step.ID, o)
 }
 
-// place finds the step that is meant: of a run, the first that came to a request.
+// place finds the step to rewind to: for a run, the first that got as far as a request.
 func (h *History) place(ctx context.Context, to RewindTo) (core.Step, error) {
 	if (to.Step == "") == (to.Run == "") {
 		return core.Step{}, core.E(core.Invalid, "name a step or a run to go back to")
@@ -193,9 +200,9 @@ func (h *History) place(ctx context.Context, to RewindTo) (core.Step, error) {
 	return core.Step{}, core.E(core.Conflict, "run %s never came to a request: there is nothing to take back", to.Run)
 }
 
-// UndoRewind brings back what was before a rewind, see engine.UndoRewind.
+// UndoRewind restores what was there before a rewind, see past.Past.UndoRewind.
 func (h *History) UndoRewind(ctx context.Context, id core.RewindID, by string) (core.Rewind, error) {
-	return h.Engine.UndoRewind(ctx, id, by)
+	return h.past.UndoRewind(ctx, id, by)
 }
 
 // Rewinds returns the rewinds of a conversation, fifty by default.
@@ -210,22 +217,22 @@ func (h *History) Rewinds(ctx context.Context, conv core.ConversationID, pg core
 	return h.Store.Rewinds().List(ctx, conv, pg)
 }
 
-// Fork makes a conversation that shares the messages of another's window, see engine.Fork.
+// Fork makes a conversation that shares the messages of another's window, see past.Past.Fork.
 func (h *History) Fork(ctx context.Context, conv core.ConversationID, step core.StepID) (core.Conversation, error) {
-	return h.Engine.Fork(ctx, conv, step)
+	return h.past.Fork(ctx, conv, step)
 }
 
-// Copy makes an agent from another, see engine.CopyAgent.
-func (h *History) Copy(ctx context.Context, id core.AgentID, o engine.CopyOptions) (core.Agent, error) {
-	return h.Engine.CopyAgent(ctx, id, o)
+// Copy makes an agent from another, see past.Past.CopyAgent.
+func (h *History) Copy(ctx context.Context, id core.AgentID, o past.CopyOptions) (core.Agent, error) {
+	return h.past.CopyAgent(ctx, id, o)
 }
 
 // Sent returns exactly what a step sent.
 func (h *History) Sent(ctx context.Context, id core.StepID) (core.ChatRequest, error) {
-	return h.Engine.Reproduce(ctx, id)
+	return h.past.Reproduce(ctx, id)
 }
 
-// Redacted reports whether a text of what a step sent was forgotten since.
+// Redacted reports whether a text in what a step sent was forgotten since.
 func (h *History) Redacted(ctx context.Context, id core.StepID) (bool, error) {
-	return h.Engine.Redacted(ctx, id)
+	return h.past.Redacted(ctx, id)
 }

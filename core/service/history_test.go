@@ -83,7 +83,7 @@ func TestAnUndoMarksPromptsStaleAndHeedsTheVersionThatWasRead(t *testing.T) {
 	if core.KindOf(err) != core.Conflict || stale == nil || stale.Newest.Value != "two" {
 		t.Errorf("an undo of what was not read: %v", err)
 	}
-	if err := s.History.Engine.Refresh(t.Context(), core.DefaultConversation(a.ID)); err != nil {
+	if err := s.History.Engine.Prompts().Refresh(t.Context(), core.DefaultConversation(a.ID)); err != nil {
 		t.Fatal(err)
 	}
 	got, restored, err := s.History.Undo(t.Context(), b.ID, 0, 2, "client-x")
@@ -114,7 +114,13 @@ func TestADiffShowsWhatAVersionChanged(t *testing.T) {
 	t.Parallel()
 	s := newServices(t, nil)
 	_, b := blockOf(t, s, "Ada\nlikes tea")
-	if _, err := s.Blocks.Update(t.Context(), b.ID, BlockPatch{Value: core.Some("Ada\nlikes coffee"), Limit: core.Some(500)}, 0, ""); err != nil {
+	if _, err := s.Blocks.Update(
+		t.Context(),
+		b.ID,
+		BlockPatch{Value: core.Some("Ada\nlikes coffee"), Limit: core.Some(500)},
+		0,
+		"",
+	); err != nil {
 		t.Fatal(err)
 	}
 	want := "--- human (version 1)\n+++ human (version 2)\n-limit: 100000\n+limit: 500\n@@ -1,2 +1,2 @@\n Ada\n-likes tea\n+likes coffee\n"
@@ -122,7 +128,13 @@ func TestADiffShowsWhatAVersionChanged(t *testing.T) {
 	if diff := cmp.Diff(BlockDiff{From: 1, To: 2, Text: want}, got); diff != "" || err != nil {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
-	if got, err := s.History.Diff(t.Context(), b.ID, core.Some(0), core.Some(1)); err != nil || !strings.Contains(got.Text, "+Ada\n+likes tea") || strings.Contains(got.Text, "limit") {
+	if got, err := s.History.Diff(
+		t.Context(),
+		b.ID,
+		core.Some(0),
+		core.Some(1),
+	); err != nil || !strings.Contains(got.Text, "+Ada\n+likes tea") ||
+		strings.Contains(got.Text, "limit") {
 		t.Errorf("from nothing: %+v, %v", got, err)
 	}
 	if got, err := s.History.Diff(t.Context(), b.ID, core.Some(2), core.Some(2)); err != nil || got.Text != "" {

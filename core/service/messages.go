@@ -25,7 +25,7 @@ func (m *Messages) Window(ctx context.Context, f core.MessageFilter, pg core.Pag
 		return nil, err
 	}
 	if f.Conversation != "" {
-		if err := m.Engine.Refresh(ctx, f.Conversation); err != nil {
+		if err := m.Engine.Prompts().Refresh(ctx, f.Conversation); err != nil {
 			return nil, err
 		}
 	}
@@ -53,32 +53,37 @@ func (m *Messages) Get(ctx context.Context, id core.MessageID) (core.Message, er
 	return msg, err
 }
 
-// Reset leaves an agent's default conversation with its system message only, and the first messages of its type when asked.
+// Reset empties an agent's default conversation except for its system message and, if requested, its type's first
+// messages.
 func (m *Messages) Reset(ctx context.Context, agent core.AgentID, boot bool) (core.Agent, error) {
 	if _, err := m.Store.Agents().Get(ctx, agent); err != nil {
 		return core.Agent{}, err
 	}
-	if err := m.Engine.Reset(ctx, core.DefaultConversation(agent), boot); err != nil {
+	conv := core.DefaultConversation(agent)
+	err := m.Engine.Exclusive(ctx, conv, func(ctx context.Context, tx core.Store) error {
+		return m.Engine.Prompts().Reset(ctx, tx, conv, boot)
+	})
+	if err != nil {
 		return core.Agent{}, err
 	}
 	m.changed(agent)
 	return m.Store.Agents().Get(ctx, agent)
 }
 
-// Search finds messages by words and meaning, best first; ten by default. Without a text it returns those that the filter
-// leaves, the newest first.
-func (m *Messages) Search(ctx context.Context, query string, f core.MessageFilter, limit int) ([]core.MessageHit, error) {
+// Search finds messages by words and meaning, best first; ten by default. Without a text it returns those that match the
+// filter, newest first.
+func (m *Messages) Search(ctx context.Context, query string, f core.MessageFilter, limit int) (core.Results[core.MessageHit], error) {
 	q, err := searchQuery(query, limit)
+	if err == nil {
+		q.Today, err = m.today(ctx, f.Agent)
+	}
 	if err != nil {
-		return nil, err
+		return core.Results[core.MessageHit]{}, err
 	}
-	if q.Today, err = m.today(ctx, f.Agent); err != nil {
-		return nil, err
-	}
-	return m.Store.Messages().Match(ctx, q, f)
+	return m.Config.Search.Messages(ctx, q, f)
 }
 
-// today is now as an agent's clock shows it, and without an agent as this machine's does.
+// today returns the current time on an agent's clock or, without an agent, on this machine's.
 func (p *parts) today(ctx context.Context, agent core.AgentID) (time.Time, error) {
 	if agent == "" {
 		return p.Clock(), nil

@@ -6,24 +6,37 @@ import (
 	"loci/core"
 )
 
-// MirrorAuthor is who made a version of a block that was edited as a file of its mirror.
+// MirrorAuthor is the author of block versions that were edited as a file of a mirror.
 const MirrorAuthor = "mirror"
 
-// Mirrors are the use cases of memory that is kept alike with files. What is known of a file is written in the
-// transaction that changes its block, so that no end of the process can come between the two.
+// Mirrors are the use cases of memory that is kept in sync with files. What is known about a file is stored in the
+// transaction that changes its block, so that a crash can't come between the two.
 type Mirrors struct {
 	*parts
 	blocks *Blocks
 }
 
-// Take changes a block to what its file says. A block that is not at ifVersion any more is a conflict.
-func (s *Mirrors) Take(ctx context.Context, id core.BlockID, patch BlockPatch, ifVersion int, known func(core.Block) core.MirrorFile) (core.Block, error) {
-	return s.blocks.update(ctx, patch, ifVersion, MirrorAuthor, blockByID(id), func(ctx context.Context, tx core.Store, b core.Block) error {
-		return tx.Mirrors().PutFile(ctx, known(b))
-	})
+// Take updates a block from its file. A block that is no longer at ifVersion is a conflict.
+func (s *Mirrors) Take(
+	ctx context.Context,
+	id core.BlockID,
+	patch BlockPatch,
+	ifVersion int,
+	known func(core.Block) core.MirrorFile,
+) (core.Block, error) {
+	return s.blocks.update(
+		ctx,
+		patch,
+		ifVersion,
+		MirrorAuthor,
+		blockByID(id),
+		func(ctx context.Context, tx core.Store, b core.Block) error {
+			return tx.Mirrors().PutFile(ctx, known(b))
+		},
+	)
 }
 
-// Make makes a block from a new file and attaches it to the agent. known may be nil: then no file belongs to it.
+// Make creates a block from a new file and attaches it to the agent. known may be nil: then no file belongs to it.
 func (s *Mirrors) Make(ctx context.Context, agent core.AgentID, b core.Block, known func(core.Block) core.MirrorFile) (core.Block, error) {
 	prepareBlock(&b, s.Clock())
 	if err := b.Validate(); err != nil {

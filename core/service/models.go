@@ -2,6 +2,8 @@ package service
 
 import (
 	"context"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -9,14 +11,14 @@ import (
 	"loci/core/engine"
 )
 
-// How long what is known of a model is believed, and how long a page waits for what is not known yet.
+// How long facts about a model are cached, and how long a page waits for unknown ones.
 const (
 	modelInfoTTL  = time.Minute
 	modelInfoWait = 500 * time.Millisecond
 	maxKnown      = 256
 )
 
-// Models lists and chooses who answers.
+// Models lists and chooses models.
 type Models struct {
 	*parts
 	mu    sync.Mutex // guards known
@@ -28,11 +30,14 @@ type knownModel struct {
 	at   time.Time
 }
 
-// List returns the chat models that the asker can reach, the preferred first.
-func (m *Models) List(ctx context.Context, env core.Env) ([]core.ModelInfo, error) {
+// List returns the models that the caller can reach, in order of preference; with hidden, also those that can't chat.
+func (m *Models) List(ctx context.Context, env core.Env, hidden bool) ([]core.ModelInfo, error) {
 	infos, err := m.Models.List(ctx, m.env(env))
 	if err != nil {
 		return nil, err
+	}
+	if !hidden {
+		infos = slices.DeleteFunc(infos, func(i core.ModelInfo) bool { return i.Hidden != "" })
 	}
 	for _, info := range infos {
 		m.remember(info)
@@ -40,7 +45,46 @@ func (m *Models) List(ctx context.Context, env core.Env) ([]core.ModelInfo, erro
 	return infos, nil
 }
 
-// Choose says which model would answer for an agent and why. An empty agent asks for what a new one would get.
+// Embeddings returns the embedding models that the caller can use, the built-in one first.
+func (m *Models) Embeddings(ctx context.Context, env core.Env) ([]core.EmbeddingInfo, error) {
+	if m.Embedders == nil {
+		return nil, nil
+	}
+	return m.Embedders.Embeddings(ctx, m.env(env)), nil
+}
+
+// checkEmbedding refuses an embedding that nobody can make: its provider doesn't exist or doesn't embed, or lists other
+// models but not this one. A key that is missing now may be set later.
+func (p *parts) checkEmbedding(ctx context.Context, handle core.Handle, env core.Env) error {
+	if handle == "" || handle == core.WordsHandle {
+		return nil
+	}
+	if err := handle.Validate(); err != nil || p.Embedders == nil {
+		return err
+	}
+	_, info, err := p.Embedders.Embedder(ctx, handle, p.env(env))
+	switch kind := core.KindOf(err); {
+	case kind == core.NotFound || kind == core.Invalid || kind == core.Unsupported:
+		return err
+	case err != nil:
+		return nil //nolint:nilerr // a server that can't be asked now may have it
+	}
+	var named []string
+	for _, m := range p.Embedders.Embeddings(ctx, p.env(env)) {
+		if m.Handle == handle {
+			return nil
+		}
+		if m.Provider == info.Provider {
+			named = append(named, string(m.Handle))
+		}
+	}
+	if len(named) == 0 {
+		return nil // its provider doesn't say what it has
+	}
+	return core.E(core.NotFound, "%s has no embedding %q", info.Provider, info.Name).WithHint("there are %s", strings.Join(named, ", "))
+}
+
+// Choose says which model would answer for an agent, and why. With no agent it says what a new one would get.
 func (m *Models) Choose(ctx context.Context, id core.AgentID, override core.Handle, env core.Env) (engine.Choice, error) {
 	agent := core.Agent{ModelAuto: true}
 	if id != "" {
@@ -58,7 +102,7 @@ func (m *Models) RealAnswered(ctx context.Context) (bool, error) {
 	return ok, err
 }
 
-// first is the model of an agent that names none: the configured default, else the first that can be reached.
+// first returns the model of an agent that names none: the configured default, else the first that can be reached.
 func (m *Models) first(ctx context.Context, env core.Env) core.Handle {
 	if m.DefaultModel != "" {
 		return m.DefaultModel
@@ -71,18 +115,16 @@ func (m *Models) first(ctx context.Context, env core.Env) core.Handle {
 	return found.Info.Handle
 }
 
-// resolve checks that a handle names a model: its form, and that there is one, as far as its provider says. A key that is missing or refused now
-// may be there when a run needs it, so that is no error.
+// resolve checks that a handle's form and provider are valid. It warns about a model that the provider doesn't list. A
+// key that is missing or refused now may be there when a run needs it, so that is no error.
 func (m *Models) resolve(ctx context.Context, handle core.Handle, env core.Env) (core.ModelInfo, error) {
 	if err := handle.Validate(); err != nil {
-		return core.ModelInfo{}, err
-	}
-	if err := core.CheckListed(ctx, m.Models, handle, m.env(env)); err != nil {
 		return core.ModelInfo{}, err
 	}
 	_, info, err := m.Models.Chat(ctx, handle, m.env(env))
 	switch kind := core.KindOf(err); {
 	case err == nil:
+		info.Notice = core.Unlisted(ctx, m.Models, handle, m.env(env))
 		m.remember(info)
 		return info, nil
 	case kind == core.NotFound || kind == core.Invalid || kind == core.Unsupported:
@@ -92,13 +134,11 @@ func (m *Models) resolve(ctx context.Context, handle core.Handle, env core.Env) 
 	}
 }
 
-// Info is what is known of a model, to be shown. It never fails: of a model that cannot be asked, only the name is known.
+// Info returns what is known about a model, for display. It never fails: for a model that can't be asked, it returns
+// only the name.
 func (m *Models) Info(ctx context.Context, handle core.Handle, env core.Env) core.ModelInfo {
-	m.mu.Lock()
-	k, ok := m.known[handle]
-	m.mu.Unlock()
-	if ok && time.Since(k.at) < modelInfoTTL {
-		return k.info
+	if info, ok := m.remembered(handle); ok {
+		return info
 	}
 	ctx, cancel := context.WithTimeout(ctx, modelInfoWait)
 	defer cancel()
@@ -113,13 +153,23 @@ func (m *Models) Info(ctx context.Context, handle core.Handle, env core.Env) cor
 	return info
 }
 
+// remembered returns what was recently found out about a model, or else only its name.
+func (m *Models) remembered(handle core.Handle) (core.ModelInfo, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if k, ok := m.known[handle]; ok && m.Clock().Sub(k.at) < modelInfoTTL {
+		return k.info, true
+	}
+	return bareInfo(handle), false
+}
+
 func (m *Models) remember(info core.ModelInfo) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.known) >= maxKnown {
 		clear(m.known)
 	}
-	m.known[info.Handle] = knownModel{info: info, at: time.Now()}
+	m.known[info.Handle] = knownModel{info: info, at: m.Clock()}
 }
 
 func (p *parts) env(env core.Env) core.Env {

@@ -68,7 +68,13 @@ func archiveFor(ctx context.Context, tx core.Store, id core.AgentID, now time.Ti
 	if err != nil || ok {
 		return archive.ID, err
 	}
-	archive = core.Archive{ID: core.NewArchiveID(), Name: agent.Name + "'s Archive", Embedding: agent.Embedding, CreatedAt: now, UpdatedAt: now}
+	archive = core.Archive{
+		ID:        core.NewArchiveID(),
+		Name:      agent.Name + "'s Archive",
+		Embedding: agent.Embedding,
+		CreatedAt: now,
+		UpdatedAt: now,
+	}
 	if err := tx.Archives().Create(ctx, &archive); err != nil {
 		return "", err
 	}
@@ -89,29 +95,29 @@ func (s *Passages) List(ctx context.Context, agent core.AgentID, contains string
 }
 
 // Search finds passages by words and meaning, best first; without a text those that its filters leave, the newest first.
-func (s *Passages) Search(ctx context.Context, q PassageQuery) ([]core.PassageHit, error) {
+func (s *Passages) Search(ctx context.Context, q PassageQuery) (none core.Results[core.PassageHit], err error) {
 	query, err := searchQuery(q.Text, q.Limit)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if query.Today, err = s.today(ctx, q.Agent); err != nil {
-		return nil, err
+		return none, err
 	}
 	f := core.PassageFilter{Tags: q.Tags, AllTags: q.AllTags, From: q.From, Until: q.Until}
 	switch {
 	case q.Agent != "":
 		archive, ok, err := s.archive(ctx, q.Agent)
 		if err != nil || !ok {
-			return nil, err
+			return none, err
 		}
 		f.Archives = []core.ArchiveID{archive}
 	case q.Archive != "":
 		if _, err := s.Store.Archives().Get(ctx, q.Archive); err != nil {
-			return nil, err
+			return none, err
 		}
 		f.Archives = []core.ArchiveID{q.Archive}
 	}
-	return s.Store.Passages().Match(ctx, query, f)
+	return s.Config.Search.Passages(ctx, query, f)
 }
 
 // Update mends a passage, of the agent's archive where one is named. Search finds it by its new text from then on, and no

@@ -118,12 +118,16 @@ func (r *Runs) StepMessages(ctx context.Context, id core.StepID, pg core.Page) (
 	return (&Messages{parts: r.parts}).Ordered(ctx, core.MessageFilter{Step: id}, pg)
 }
 
-// Feedback records what a person thinks of a step: positive, negative or nothing.
-func (r *Runs) Feedback(ctx context.Context, id core.StepID, feedback string) (core.Step, error) {
+// Feedback records what a person thinks of a step: positive, negative or nothing. Tags that are given replace those there
+// are.
+func (r *Runs) Feedback(ctx context.Context, id core.StepID, feedback string, tags core.Opt[[]string]) (core.Step, error) {
 	switch feedback {
 	case "", "positive", "negative":
 	default:
 		return core.Step{}, core.E(core.Invalid, "feedback is positive, negative or null")
+	}
+	if err := checkTags(tags.Value); err != nil {
+		return core.Step{}, err
 	}
 	var step core.Step
 	err := r.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
@@ -132,6 +136,9 @@ func (r *Runs) Feedback(ctx context.Context, id core.StepID, feedback string) (c
 			return err
 		}
 		step.Feedback = feedback
+		if tags.Present {
+			step.Tags = unique(tags.Value)
+		}
 		return tx.Steps().Update(ctx, &step)
 	})
 	return step, err
@@ -139,7 +146,12 @@ func (r *Runs) Feedback(ctx context.Context, id core.StepID, feedback string) (c
 
 // Cancel stops runs and says how each stands then. Without ids it means every run of the conversation, or of the agent
 // where that is empty; nothing to stop is a conflict.
-func (r *Runs) Cancel(ctx context.Context, agent core.AgentID, conv core.ConversationID, ids []core.RunID) (map[core.RunID]core.RunStatus, error) {
+func (r *Runs) Cancel(
+	ctx context.Context,
+	agent core.AgentID,
+	conv core.ConversationID,
+	ids []core.RunID,
+) (map[core.RunID]core.RunStatus, error) {
 	if len(ids) == 0 {
 		f := core.RunFilter{Agents: []core.AgentID{agent}, Conversation: conv, Statuses: []core.RunStatus{core.RunCreated, core.RunRunning}}
 		runs, err := r.Store.Runs().List(ctx, f, core.Page{Limit: 1000, Desc: true})

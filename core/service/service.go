@@ -14,12 +14,16 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/embedding"
 	"loci/core/engine"
+	"loci/core/past"
+	"loci/core/session"
 )
 
 // Config joins what the services use. Store, Engine, Models and Tools are required.
 type Config struct {
 	Store  core.Store
+	Search core.Searcher
 	Engine *engine.Engine
 	Models core.Models
 	Tools  core.Toolbox
@@ -30,11 +34,14 @@ type Config struct {
 	Clock  func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discarded
 	Env    core.Env         // the daemon's own provider variables; nil: none
-	Ingest *Ingest          // reads files that are accepted; nil: they wait
 
-	Embedding    *Embedding    // that may use the keys of client sessions; nil: none, and an archive's cannot be changed
-	DefaultModel core.Handle   // the configured default; empty: none
-	SessionTTL   time.Duration // how long a client session outlives its last request and run, 0: one hour
+	Accepted func() // called after files were, which then wait to be read; may be nil
+
+	Embedders    core.Embedders    // nil: only the built-in one is known
+	Embedding    *embedding.Worker // that may use the keys of client sessions; nil: none, and an archive's cannot be changed
+	DefaultModel core.Handle       // the configured default; empty: none
+
+	RegisterWithin time.Duration // how long registering waits for a provider to say what is not known, 0: 40 ms
 }
 
 // Services are the use cases, one value per noun.
@@ -53,6 +60,7 @@ type Services struct {
 	Models        *Models
 	Passages      *Passages
 	Runs          *Runs
+	Sessions      *session.Registry
 	Tools         *Tools
 }
 
@@ -67,10 +75,17 @@ func New(cfg Config) *Services {
 	if cfg.Env == nil {
 		cfg.Env = func(string) (core.Secret, bool) { return "", false }
 	}
-	if cfg.SessionTTL == 0 {
-		cfg.SessionTTL = time.Hour
+	if cfg.Accepted == nil {
+		cfg.Accepted = func() {}
 	}
-	p := &parts{Config: cfg}
+	if cfg.RegisterWithin == 0 {
+		cfg.RegisterWithin = registerWithin
+	}
+	p := &parts{Config: cfg, past: past.New(cfg.Store, cfg.Engine.Prompts(), cfg.Engine, cfg.Clock)}
+	sessions := session.New(session.Config{Runs: cfg.Store.Runs(), Env: cfg.Env, Clock: cfg.Clock, Logger: cfg.Logger})
+	if cfg.Embedding != nil {
+		cfg.Embedding.Lend(sessions.Envs)
+	}
 	p.models = &Models{parts: p, known: map[core.Handle]knownModel{}}
 	agents := &Agents{parts: p}
 	blocks := &Blocks{parts: p}
@@ -79,7 +94,7 @@ func New(cfg Config) *Services {
 		Agents:        agents,
 		Archives:      &Archives{parts: p},
 		Blocks:        blocks,
-		Clients:       newClients(p, agents, conversations),
+		Clients:       &Clients{parts: p, sessions: sessions, agents: agents, conversations: conversations},
 		Conversations: conversations,
 		Files:         &Files{parts: p},
 		Folders:       &Folders{parts: p},
@@ -90,23 +105,28 @@ func New(cfg Config) *Services {
 		Models:        p.models,
 		Passages:      &Passages{parts: p},
 		Runs:          &Runs{parts: p},
+		Sessions:      sessions,
 		Tools:         &Tools{parts: p},
 	}
 }
 
-// Close forgets the client sessions and their variables.
-func (s *Services) Close() { s.Clients.close() }
+// Close forgets the client sessions and their variables, and ends what was asked for them.
+func (s *Services) Close() {
+	s.Sessions.Close()
+	s.Clients.asking.close()
+}
 
 // parts is what all services share.
 type parts struct {
 	Config
 	models *Models
+	past   *past.Past
 }
 
 // changed tells open chats that something of these agents changed.
 func (p *parts) changed(agents ...core.AgentID) {
 	for _, id := range agents {
-		p.Engine.Announce(engine.Change{Agent: id})
+		p.Engine.Announce(core.Change{Agent: id})
 	}
 }
 

@@ -4,17 +4,16 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"log/slog"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"loci/core"
 	"loci/core/engine"
+	"loci/core/session"
 	"loci/storage"
+	"loci/storage/storagetest"
 	"loci/tools"
 )
 
@@ -29,7 +28,7 @@ func (r reach) Chat(_ context.Context, h core.Handle, env core.Env) (core.ChatMo
 		return r, core.ModelInfo{Handle: h, Name: "model"}, nil
 	}
 	for _, have := range append(r, core.OfflineHandle) {
-		if have == h {
+		if have == h || h == "real/unlisted" {
 			return r, core.ModelInfo{Handle: h, Name: "model", ContextWindow: 1000, Offline: h == core.OfflineHandle}, nil
 		}
 	}
@@ -71,8 +70,8 @@ func newServices(t *testing.T, models reach, change ...func(*Config)) *Services 
 		t.Fatal(err)
 	}
 	box := tools.New()
-	eng := engine.New(engine.Config{Store: store, Log: store.Events(), Models: models, Tools: box})
-	cfg := Config{Store: store, Engine: eng, Models: models, Tools: box}
+	eng := engine.New(engine.Config{Store: store, Search: storagetest.Search(store), Log: store.Events(), Models: models, Tools: box})
+	cfg := Config{Store: store, Search: storagetest.Search(store), Engine: eng, Models: models, Tools: box, RegisterWithin: time.Minute}
 	for _, c := range change {
 		c(&cfg)
 	}
@@ -86,7 +85,7 @@ func newServices(t *testing.T, models reach, change ...func(*Config)) *Services 
 	return s
 }
 
-func register(t *testing.T, s *Services, in NewClient) core.Client {
+func register(t *testing.T, s *Services, in session.Hello) core.Client {
 	t.Helper()
 	c, err := s.Clients.Register(in)
 	if err != nil {
@@ -103,7 +102,7 @@ func TestTwoFirstStartsMakeOneAgent(t *testing.T) {
 	errs := make([]error, starts)
 	var wg sync.WaitGroup
 	for i := range starts {
-		c := register(t, s, NewClient{Kind: core.ClientChat, Folder: "/home/ada"})
+		c := register(t, s, session.Hello{Kind: core.ClientChat, Folder: "/home/ada"})
 		wg.Go(func() { opened[i], errs[i] = s.Clients.Open(t.Context(), c, Open{}) })
 	}
 	wg.Wait()
@@ -133,7 +132,7 @@ func TestTheTerminalsAgentIsOfflineOnlyWhereNothingElseIsReachable(t *testing.T)
 		{reach{"real/one", "real/two"}, "real/two", "real/two"},
 	} {
 		s := newServices(t, c.models, func(cfg *Config) { cfg.DefaultModel = c.fixed })
-		o, err := s.Clients.Open(t.Context(), register(t, s, NewClient{Kind: core.ClientChat}), Open{})
+		o, err := s.Clients.Open(t.Context(), register(t, s, session.Hello{Kind: core.ClientChat}), Open{})
 		if err != nil || o.Agent.Model != c.want || !o.Agent.ModelAuto {
 			t.Errorf("%v %q: model %s, auto %v: %v", c.models, c.fixed, o.Agent.Model, o.Agent.ModelAuto, err)
 		}
@@ -146,7 +145,7 @@ func TestAKeyThatCannotBeUsedYetIsNamedWhateverAnswers(t *testing.T) {
 		s := newServices(t, models)
 		for start := range 2 { // the agent is made by the first
 			for want, vars := range map[string]map[string]string{"": nil, "GEMINI_API_KEY": {"GEMINI_API_KEY": "k"}} {
-				o, err := s.Clients.Open(t.Context(), register(t, s, NewClient{Kind: core.ClientScript, Variables: vars}), Open{})
+				o, err := s.Clients.Open(t.Context(), register(t, s, session.Hello{Kind: core.ClientScript, Variables: vars}), Open{})
 				if got := strings.Join(o.Unbuilt, " "); err != nil || got != want {
 					t.Errorf("%s, start %d: named %q (%v), want %q", name, start, got, err, want)
 				}
@@ -170,74 +169,18 @@ func TestAnAgentOfTheAPINeedsAModel(t *testing.T) {
 	if a, err := real.Agents.Create(t.Context(), NewAgent{}, nil); err != nil || a.Model != "real/one" || a.ModelAuto {
 		t.Errorf("with a reachable model: %s %v", a.Model, err)
 	}
-	_, err := real.Agents.Create(t.Context(), NewAgent{Model: "real/nope"}, nil)
-	if core.KindOf(err) != core.NotFound || !strings.Contains(core.HintOf(err), "real/one") {
-		t.Errorf("a model that is not listed: %v, hint %q", err, core.HintOf(err))
+	a, err := real.Agents.Create(t.Context(), NewAgent{Model: "real/unlisted"}, nil)
+	if said := real.Models.Info(
+		t.Context(),
+		a.Model,
+		nil,
+	).Notice; err != nil || a.Model != "real/unlisted" ||
+		!strings.Contains(said, "The closest names are real/one") {
+		t.Errorf("a model that is not listed: %s %v, warned %q", a.Model, err, said)
 	}
-}
-
-func TestAClientsVariablesComeFirstThenTheDaemons(t *testing.T) {
-	t.Parallel()
-	daemon := func(name string) (core.Secret, bool) { return core.Secret("daemon"), name != "NOBODY" }
-	s := newServices(t, nil, func(cfg *Config) { cfg.Env = daemon })
-	c := register(t, s, NewClient{Kind: core.ClientChat, Variables: map[string]string{"OWN_KEY": "mine", "EMPTY": ""}})
-	for name, want := range map[string]string{"OWN_KEY": "mine", "EMPTY": "daemon", "OTHER": "daemon"} {
-		if got, ok := c.Env(name); !ok || got.Reveal() != want {
-			t.Errorf("%s = %q, want %q", name, got.Reveal(), want)
-		}
+	if _, err := real.Agents.Create(t.Context(), NewAgent{Model: "real/nope"}, nil); core.KindOf(err) != core.NotFound {
+		t.Errorf("a model that the server says it does not have: %v", err)
 	}
-	if _, ok := c.Env("NOBODY"); ok {
-		t.Error("a variable nobody has was found")
-	}
-	for _, bad := range []NewClient{
-		{Variables: map[string]string{"lower": "x"}},
-		{Variables: map[string]string{"A": strings.Repeat("x", maxVariable+1)}},
-		{Folder: "not/absolute"},
-		{Zone: "Nowhere/Else"},
-		{Mode: "everything"},
-	} {
-		if _, err := s.Clients.Register(bad); err == nil {
-			t.Errorf("%+v was registered", bad)
-		}
-	}
-}
-
-func TestASessionEndsAnHourAfterItsLastRequestAndForgetsItsVariables(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c := &Clients{parts: &parts{Config: Config{SessionTTL: time.Hour, Env: func(string) (core.Secret, bool) { return "", false }}}, sessions: map[core.ClientID]*session{}}
-		own := &variables{vars: map[string]string{"A_KEY": "x"}}
-		env := c.layered(own)
-		var runs atomic.Bool
-		c.busy = func() map[core.ClientID]bool { return map[core.ClientID]bool{"client-b": runs.Load()} }
-		c.Logger = slog.New(slog.DiscardHandler)
-		for _, id := range []core.ClientID{"client-a", "client-b"} {
-			if err := c.keep(core.Client{ID: id, Env: env}, own, 0); err != nil {
-				t.Fatal(err)
-			}
-		}
-		runs.Store(true)
-		<-time.After(40 * time.Minute)
-		if _, ok := c.Find("client-a"); !ok {
-			t.Fatal("a session ended early")
-		}
-		<-time.After(50 * time.Minute)
-		if c.Count() != 2 {
-			t.Fatal("a request or a run did not keep a session alive")
-		}
-		runs.Store(false)
-		<-time.After(3 * time.Hour)
-		if _, err := c.Get("client-a"); core.KindOf(err) != core.Precondition || c.Count() != 0 {
-			t.Errorf("%d sessions live on: %v", c.Count(), err)
-		}
-		if _, ok := env("A_KEY"); ok {
-			t.Error("a variable outlived its session")
-		}
-		c.close()
-		if err := c.keep(core.Client{}, own, 0); !errors.Is(err, core.ErrShutdown) {
-			t.Errorf("a session after the end: %v", err)
-		}
-	})
 }
 
 func TestAnEditedBlockMarksEveryAgentThatShowsItStale(t *testing.T) {
@@ -333,14 +276,27 @@ func TestARuleThatCannotBeObeyedIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newServices(t, reach{"real/one"})
 	rule := core.ToolRule{Type: core.RuleConstrainChild, Tool: "archival_memory_search"} // by nothing at all
-	if _, err := s.Agents.Create(t.Context(), NewAgent{Model: "real/one", ToolRules: []core.ToolRule{rule}}, nil); core.KindOf(err) != core.Invalid {
+	if _, err := s.Agents.Create(
+		t.Context(),
+		NewAgent{Model: "real/one", ToolRules: []core.ToolRule{rule}},
+		nil,
+	); core.KindOf(
+		err,
+	) != core.Invalid {
 		t.Errorf("of a new agent: %v", err)
 	}
 	agent, err := s.Agents.Create(t.Context(), NewAgent{Model: "real/one"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Agents.Update(t.Context(), agent.ID, AgentPatch{ToolRules: core.Some([]core.ToolRule{rule})}, nil); core.KindOf(err) != core.Invalid {
+	if _, err := s.Agents.Update(
+		t.Context(),
+		agent.ID,
+		AgentPatch{ToolRules: core.Some([]core.ToolRule{rule})},
+		nil,
+	); core.KindOf(
+		err,
+	) != core.Invalid {
 		t.Errorf("of an agent: %v", err)
 	}
 }

@@ -13,8 +13,8 @@ const (
 	AgentVoiceSleep  = "voice_sleeptime_agent"
 )
 
-// AgentState is an agent as the contract shows it. Relations that were not asked for are empty, never absent.
-// Identities and groups have no type of their own until they are built.
+// AgentState is an agent as the contract shows it. Relations that weren't requested are empty, never absent.
+// Identities and groups get types of their own once they are supported.
 type AgentState struct {
 	ID                           string              `json:"id" required:"true"`
 	Name                         string              `json:"name" required:"true"`
@@ -63,7 +63,8 @@ type AgentState struct {
 	Hidden                       *bool               `json:"hidden"`
 }
 
-// CreateAgent is the body of POST /v1/agents/. A nil pointer is a key that was not sent.
+// CreateAgent is the body of POST /v1/agents/. A nil pointer is a key that was not sent. LLM is the name that clients
+// from 2024 use for Model.
 type CreateAgent struct {
 	Name                         *string             `json:"name,omitempty"`
 	MemoryBlocks                 []CreateBlock       `json:"memory_blocks,omitempty"`
@@ -86,6 +87,7 @@ type CreateAgent struct {
 	LLMConfig                    *LLMConfig          `json:"llm_config,omitempty"`
 	EmbeddingConfig              *EmbeddingConfig    `json:"embedding_config,omitempty"`
 	Model                        *string             `json:"model,omitempty"`
+	LLM                          *string             `json:"llm,omitempty"`
 	Embedding                    *string             `json:"embedding,omitempty"`
 	ModelSettings                *ModelSettings      `json:"model_settings,omitempty"`
 	CompactionSettings           *CompactionSettings `json:"compaction_settings,omitempty"`
@@ -156,16 +158,25 @@ type UpdateAgent struct {
 	Hidden                       Opt[bool]               `json:"hidden,omitzero"`
 }
 
-// Memory is the legacy mirror of an agent's blocks.
+// Memory is the deprecated copy of an agent's blocks.
 type Memory struct {
-	AgentType      *string     `json:"agent_type"`
-	GitEnabled     bool        `json:"git_enabled"`
-	Blocks         List[Block] `json:"blocks" required:"true"`
-	FileBlocks     List[any]   `json:"file_blocks"`
-	PromptTemplate string      `json:"prompt_template"`
+	AgentType      *string         `json:"agent_type"`
+	GitEnabled     bool            `json:"git_enabled"`
+	Blocks         List[Block]     `json:"blocks" required:"true"`
+	FileBlocks     List[FileBlock] `json:"file_blocks"`
+	PromptTemplate string          `json:"prompt_template"`
 }
 
-// Secret is one of an agent's secrets: a variable that its tools see.
+// FileBlock is an open file shown as a block: its value is what the agent sees of the file.
+type FileBlock struct {
+	Block
+	FileID         string `json:"file_id" required:"true"`
+	SourceID       string `json:"source_id" required:"true"`
+	IsOpen         bool   `json:"is_open" required:"true"`
+	LastAccessedAt *Time  `json:"last_accessed_at"`
+}
+
+// Secret is one of an agent's secrets: a variable visible to its tools.
 type Secret struct {
 	ID              string  `json:"id"`
 	Value           string  `json:"value" required:"true"`
@@ -179,8 +190,8 @@ type Secret struct {
 	AgentID         string  `json:"agent_id" required:"true"`
 }
 
-// CompactionSettings says when and how an agent's context is compacted. The last three keys are ours, for the modes that
-// write the summary into a memory block.
+// CompactionSettings says when and how an agent's context is compacted. The last three keys are our own, for the
+// modes that write the summary into a memory block.
 type CompactionSettings struct {
 	Model                   *string        `json:"model,omitempty"`
 	ModelSettings           *ModelSettings `json:"model_settings,omitempty"`
@@ -195,20 +206,20 @@ type CompactionSettings struct {
 	PartialEvictSummarizerPercentage *float64 `json:"partial_evict_summarizer_percentage,omitempty"`
 }
 
-// CompactAgent is the body of POST /v1/agents/{id}/summarize; the settings are laid over the agent's for this time.
+// CompactAgent is the body of POST /v1/agents/{id}/summarize; the settings override the agent's for this call.
 type CompactAgent struct {
 	CompactionSettings *CompactionSettings `json:"compaction_settings,omitempty"`
 }
 
-// CompactConversation is the body of POST /v1/conversations/{id}/compact. AgentID is needed where the conversation is
+// CompactConversation is the body of POST /v1/conversations/{id}/compact. AgentID is required if the conversation is
 // "default".
 type CompactConversation struct {
 	CompactAgent
 	AgentID *string `json:"agent_id,omitempty"`
 }
 
-// Compaction says what a compaction on request did; the counts are of messages in the context window. Notice is ours: what
-// a person should know of how the summary was made.
+// Compaction is the result of a compaction on request; the counts are messages in the context window. Notice is our
+// own: anything a person should know about how the summary was made.
 type Compaction struct {
 	Summary           string `json:"summary" required:"true"`
 	NumMessagesBefore int    `json:"num_messages_before" required:"true"`
@@ -216,7 +227,7 @@ type Compaction struct {
 	Notice            string `json:"notice,omitempty"`
 }
 
-// ResponseFormat asks a model for text, for any JSON object, or for JSON of a schema.
+// ResponseFormat asks a model for text, for any JSON object, or for JSON that matches a schema.
 type ResponseFormat struct {
 	Type       string `json:"type" enum:"text,json_schema,json_object"`
 	JSONSchema Object `json:"json_schema,omitempty"`
@@ -255,7 +266,8 @@ type AgentInclude struct {
 	IncludeRelationships []string `query:"include_relationships,explode"`
 }
 
-// ListAgents are the parameters of GET /v1/agents/. Ascending and SortBy are the retired spelling of Order and OrderBy.
+// ListAgents are the parameters of GET /v1/agents/. Ascending and SortBy are the deprecated forms of Order and
+// OrderBy.
 type ListAgents struct {
 	Page
 	AgentFilter
@@ -280,7 +292,7 @@ type ResetMessages struct {
 	AddDefaultInitialMessages bool `json:"add_default_initial_messages"`
 }
 
-// ContextWindow says what fills an agent's context window.
+// ContextWindow shows what fills an agent's context window.
 type ContextWindow struct {
 	ContextWindowSizeMax           int                 `json:"context_window_size_max" required:"true"`
 	ContextWindowSizeCurrent       int                 `json:"context_window_size_current" required:"true"`
@@ -307,7 +319,7 @@ type ContextWindow struct {
 	Messages                       List[StoredMessage] `json:"messages" required:"true"`
 }
 
-// FunctionTool is a tool as a model is told of it.
+// FunctionTool describes a tool to a model.
 type FunctionTool struct {
 	Function FunctionDefinition `json:"function" required:"true"`
 	Type     string             `json:"type" required:"true"`

@@ -1,5 +1,8 @@
 package api
 
+// DefaultOrg is the only organisation on a self-hosted server.
+const DefaultOrg = "org-00000000-0000-4000-8000-000000000000"
+
 // Archive is a set of passages that agents may share.
 type Archive struct {
 	ID               string           `json:"id"`
@@ -12,6 +15,7 @@ type Archive struct {
 	VectorDBProvider string           `json:"vector_db_provider"`
 	EmbeddingConfig  *EmbeddingConfig `json:"embedding_config"`
 	Metadata         Object           `json:"metadata"`
+	OrganizationID   string           `json:"organization_id" required:"true"`
 }
 
 // ListArchives are the parameters of GET /v1/archives/.
@@ -21,7 +25,7 @@ type ListArchives struct {
 	AgentID string `query:"agent_id"`
 }
 
-// CreateArchive is the body of POST /v1/archives/. EmbeddingConfig is the retired way to name the embedding.
+// CreateArchive is the body of POST /v1/archives/. EmbeddingConfig is the deprecated way to name the embedding.
 type CreateArchive struct {
 	Name            string           `json:"name" required:"true"`
 	Description     *string          `json:"description,omitempty"`
@@ -29,14 +33,14 @@ type CreateArchive struct {
 	EmbeddingConfig *EmbeddingConfig `json:"embedding_config,omitempty"`
 }
 
-// UpdateArchive is the body of PATCH /v1/archives/{id}. What is null stays.
+// UpdateArchive is the body of PATCH /v1/archives/{id}. Null leaves a field unchanged.
 type UpdateArchive struct {
 	Name        *string `json:"name,omitempty"`
 	Description *string `json:"description,omitempty"`
 }
 
-// NotReachable is the key under which an archive's metadata names the embedding that was asked for, where the built-in one
-// took its place.
+// NotReachable is the metadata key that names the requested embedding of an archive that had to fall back to the
+// built-in one.
 const NotReachable = "embedding_not_reachable"
 
 // PathArchives begins our own operations on archives.
@@ -45,14 +49,14 @@ const PathArchives = "/loci/v1/archives"
 // EmbedArchive is the body of PUT /loci/v1/archives/{id}/embedding.
 type EmbedArchive struct {
 	Embedding string `json:"embedding" required:"true"` // a handle
-	DryRun    bool   `json:"dry_run,omitempty"`         // only say what it would mean
+	DryRun    bool   `json:"dry_run,omitempty"`         // only report what it would mean
 }
 
-// EmbeddingPlan says what a change of an archive's embedding means. Its passages are found by their words until they
-// are embedded anew, in the background.
+// EmbeddingPlan reports what changing an archive's embedding means. Until its passages have been embedded again, in
+// the background, they are found only by their words.
 type EmbeddingPlan struct {
 	Archive   Archive `json:"archive"`
 	Embedding string  `json:"embedding"`
 	Endpoint  string  `json:"endpoint"` // where the texts are sent; empty: nowhere
-	Passages  int     `json:"passages"` // how many are embedded anew
+	Passages  int     `json:"passages"` // how many are embedded again
 }

@@ -23,7 +23,7 @@ type Block struct {
 	Tags                []string `json:"tags"`
 }
 
-// CreateBlock is the body of POST /v1/blocks/ and a block made together with an agent.
+// CreateBlock is the body of POST /v1/blocks/, and of a block created with an agent.
 type CreateBlock struct {
 	Label               string   `json:"label" required:"true"`
 	Value               string   `json:"value" required:"true"`

@@ -9,16 +9,16 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Content is text or an array of parts. With Parts nil it is text.
+// Content is text or an array of parts. If Parts is nil, it is text.
 type Content struct {
 	Text  string
 	Parts []Part
 }
 
-// Text is content of text alone.
+// Text returns content that is only text.
 func Text(s string) Content { return Content{Text: s} }
 
-// String is the text of the content; parts that are no text are left out.
+// String returns the text of the content without any other parts.
 func (c Content) String() string {
 	if c.Parts == nil {
 		return c.Text
@@ -68,10 +68,10 @@ const (
 	PartReasoning           = "reasoning"
 	PartRedactedReasoning   = "redacted_reasoning"
 	PartOmittedReasoning    = "omitted_reasoning"
-	PartSummarizedReasoning = "summarized_reasoning" //nolint:misspell // the contract spells it so
+	PartSummarizedReasoning = "summarized_reasoning"
 )
 
-// Part is one part of content, told apart by Type; each type uses a few of the keys.
+// Part is one part of content. Type says which kind; each kind uses a few of the keys.
 type Part struct {
 	Type      string       `json:"type"`
 	Text      string       `json:"text,omitempty"`
@@ -92,7 +92,7 @@ type Part struct {
 	EncryptedContent string        `json:"encrypted_content,omitempty"`
 }
 
-// MarshalJSON writes the text of a text part also when it is empty.
+// MarshalJSON writes the text of a text part even if it is empty.
 func (p Part) MarshalJSON() ([]byte, error) {
 	type plain Part
 	if p.Type != PartText {
@@ -104,13 +104,13 @@ func (p Part) MarshalJSON() ([]byte, error) {
 	}{plain(p), p.Text})
 }
 
-// SummaryPart is a piece of a summarised reasoning.
+// SummaryPart is a piece of a reasoning summary.
 type SummaryPart struct {
 	Index int    `json:"index"`
 	Text  string `json:"text"`
 }
 
-// ImageSource says where an image is: at a URL, in the request, or stored.
+// ImageSource says where an image is: at a URL, in the request, or in storage.
 type ImageSource struct {
 	Type      string  `json:"type" enum:"url,base64,letta"`
 	URL       string  `json:"url,omitempty"`
@@ -120,5 +120,5 @@ type ImageSource struct {
 	FileID    string  `json:"file_id,omitempty"`
 }
 
-// TextPart is a part of text.
+// TextPart returns a text part.
 func TextPart(s string) Part { return Part{Type: PartText, Text: s} }

@@ -15,17 +15,19 @@ import (
 
 var contractFrom = flag.String("contract", "", "an OpenAPI file to make testdata/contract.json from")
 
-// contract is the trimmed contract: of each schema its keys, which of them are required, and its values if it is an
-// enumeration; of each operation its query parameters, body and answer.
+// contract is the trimmed contract: of each schema its keys, which of them are required, what each may hold, and its
+// values if it is an enumeration; of each operation its query parameters and body; of all there are their answers.
 type contract struct {
 	Schemas    map[string]contractSchema    `json:"schemas"`
 	Operations map[string]contractOperation `json:"operations"`
+	Answers    map[string]string            `json:"answers"`
 }
 
 type contractSchema struct {
-	Keys     []string `json:"keys,omitempty"`
-	Required []string `json:"required,omitempty"`
-	Enum     []string `json:"enum,omitempty"`
+	Keys     []string          `json:"keys,omitempty"`
+	Required []string          `json:"required,omitempty"`
+	Enum     []string          `json:"enum,omitempty"`
+	Types    map[string]string `json:"types,omitempty"`
 }
 
 type contractOperation struct {
@@ -38,7 +40,7 @@ func schemas() map[string]reflect.Type {
 	all := map[string]reflect.Type{
 		"Health": reflect.TypeFor[Health](), "AgentState": reflect.TypeFor[AgentState](),
 		"CreateAgentRequest": reflect.TypeFor[CreateAgent](), "UpdateAgent": reflect.TypeFor[UpdateAgent](),
-		"Memory": reflect.TypeFor[Memory](), "AgentEnvironmentVariable": reflect.TypeFor[Secret](),
+		"Memory": reflect.TypeFor[Memory](), "FileBlock": reflect.TypeFor[FileBlock](), "AgentEnvironmentVariable": reflect.TypeFor[Secret](),
 		"letta__server__rest_api__routers__v1__agents__CompactionRequest":        reflect.TypeFor[CompactAgent](),
 		"letta__server__rest_api__routers__v1__conversations__CompactionRequest": reflect.TypeFor[CompactConversation](),
 		"CompactionResponse":        reflect.TypeFor[Compaction](),
@@ -227,7 +229,7 @@ func tooRich(schema, key string) bool {
 }
 
 // ours are keys that we add to the contract's: what made a message a result stands where passages have it, the settings
-// of the older form of compaction, and a word about the summariser.
+// of the older form of compaction, a word about the summariser, and two names that the quickstart of 2024 uses.
 func ours(schema, key string) bool {
 	switch schema {
 	case "MessageSearchResult":
@@ -238,6 +240,12 @@ func ours(schema, key string) bool {
 		return key == "notice"
 	case "LettaErrorMessage":
 		return key == "kind"
+	case "Archive": // the contract requires it and forgets to list it
+		return key == "organization_id"
+	case "CreateAgentRequest":
+		return key == "llm"
+	case "Input":
+		return key == "text"
 	}
 	return false
 }
@@ -295,6 +303,7 @@ func TestContract(t *testing.T) {
 			}
 			slices.Sort(want)
 			got, _ := keys(typ, "json")
+			got = slices.DeleteFunc(got, func(k string) bool { return ours(typ.Name(), k) })
 			if diff := cmp.Diff(slices.Compact(want), got); diff != "" {
 				t.Errorf("%s (-contract +ours):\n%s", typ.Name(), diff)
 			}

@@ -32,7 +32,7 @@ type UpdateConversation struct {
 	LastMessageAt Opt[Time]          `json:"last_message_at,omitzero"`
 }
 
-// DefaultConversation is the name of an agent's main thread where a path wants a conversation.
+// DefaultConversation names an agent's default conversation in paths.
 const DefaultConversation = "default"
 
 // ListConversations are the parameters of GET /v1/conversations/.

@@ -2,12 +2,22 @@ package api
 
 import "encoding/json"
 
-// Headers of ours on requests and answers.
+// Our own headers on requests and responses.
 const (
 	HeaderClient  = "Loci-Client"  // the session a request belongs to
-	HeaderVersion = "Loci-Version" // the daemon's version, on every answer
+	HeaderVersion = "Loci-Version" // the daemon's version, on every response
 	HeaderError   = "Loci-Error"   // the kind of an error
 	HeaderHint    = "Loci-Hint"    // what a person can do about it, percent-encoded
+	HeaderPartial = "Loci-Partial" // why a search may be incomplete
+)
+
+// Partial says why a search may be incomplete; empty: it is complete.
+type Partial string
+
+// The reasons.
+const (
+	PartialBuilding Partial = "building" // the index is being built: only the newest texts, and few others, were searched
+	PartialBehind   Partial = "behind"   // some texts are not indexed yet, by word or by meaning
 )
 
 // The kinds of errors, as the header names them.
@@ -31,8 +41,8 @@ const (
 	KindInternal        = "internal"
 )
 
-// ErrorBody is the body of an error. Detail is a string but for a pending approval, where it is an object, and for
-// bodies that do not decode, where it lists what is wrong.
+// ErrorBody is the body of an error. Detail is a string, except for a pending approval, where it is an object, and
+// for bodies that fail validation, where it lists what is wrong.
 type ErrorBody struct {
 	Detail   any            `json:"detail,omitempty"`
 	RunID    string         `json:"run_id,omitempty"`
@@ -41,14 +51,14 @@ type ErrorBody struct {
 	Err      *ProviderError `json:"error,omitempty"`
 }
 
-// ProviderError is the error object of a non-streaming request that a provider failed.
+// ProviderError is the error object of a non-streaming request that failed at the provider.
 type ProviderError struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 	Detail  string `json:"detail,omitempty"`
 }
 
-// PendingApproval is the detail of a 409 while a tool call waits for an answer.
+// PendingApproval is the detail of a 409 while a tool call waits for approval.
 type PendingApproval struct {
 	Code             string `json:"code"`
 	Message          string `json:"message"`
@@ -58,7 +68,7 @@ type PendingApproval struct {
 // CodePendingApproval is the code of PendingApproval.
 const CodePendingApproval = "PENDING_APPROVAL"
 
-// Text is the error for a person, whichever shape it has.
+// Text returns the error as text for a person, whatever its shape.
 func (e ErrorBody) Text() string {
 	if e.Err != nil && e.Err.Message != "" {
 		return e.Err.Message

@@ -1,12 +1,12 @@
 package api
 
-// PathFiles is where files of all folders are searched: + /search.
+// PathFiles is the root of searches across the files in all folders: + /search.
 const PathFiles = "/loci/v1/files"
 
-// Headers of the answer to an upload.
+// Headers of an upload's response.
 const (
-	HeaderUpload = "X-Upload-Result"   // UploadSkipped: nothing was stored, the answer is the file that was there
-	HeaderSame   = "Loci-Same-Content" // the id of another file of the folder with the same content
+	HeaderUpload = "X-Upload-Result"   // UploadSkipped: nothing was stored, the response is the file that was already there
+	HeaderSame   = "Loci-Same-Content" // the id of another file in the folder with the same content
 )
 
 // UploadSkipped is the value of HeaderUpload.
@@ -21,7 +21,7 @@ const (
 	FileError     = "error"
 )
 
-// What becomes of a file whose name the folder has already.
+// What to do with a file whose name is already in the folder.
 const (
 	DuplicateSkip    = "skip"
 	DuplicateError   = "error"
@@ -29,7 +29,7 @@ const (
 	DuplicateReplace = "replace"
 )
 
-// File is one file of a folder.
+// File is one file in a folder.
 type File struct {
 	ID                   string  `json:"id"`
 	SourceID             string  `json:"source_id" required:"true"`
@@ -61,8 +61,8 @@ type ListFiles struct {
 	IncludeContent bool `query:"include_content"`
 }
 
-// FileFilter are parameters of our own of the same list: files in a state, files by their name. CheckStatus is of sources
-// alone and changes nothing: what is listed is always the newest.
+// FileFilter holds parameters of our own for the same list: files in a state, files by name. CheckStatus exists only
+// on sources and changes nothing: a list is always up to date.
 type FileFilter struct {
 	CheckStatus bool   `query:"check_status_updates"`
 	Status      string `query:"status" enum:"pending,parsing,embedding,completed,error"`
@@ -95,15 +95,15 @@ type AgentFiles struct {
 	HasMore    bool            `json:"has_more" required:"true"`
 }
 
-// ListAgentFiles are the parameters of GET /v1/agents/{id}/files. Cursor is the same as After.
+// ListAgentFiles are the parameters of GET /v1/agents/{id}/files. Cursor means the same as After.
 type ListAgentFiles struct {
 	Page
 	Cursor string      `query:"cursor"`
 	IsOpen Param[bool] `query:"is_open"`
 }
 
-// SearchFiles is the body of POST /loci/v1/files/search. Of the folders and the agent at most one is given; neither asks
-// in all folders.
+// SearchFiles is the body of POST /loci/v1/files/search. Give either folders or an agent, not both; with neither, all
+// folders are searched.
 type SearchFiles struct {
 	Query     string   `json:"query" required:"true"`
 	FolderIDs []string `json:"folder_ids,omitempty"`
@@ -112,7 +112,7 @@ type SearchFiles struct {
 	Limit     *int     `json:"limit,omitempty"`
 }
 
-// FileResult is a place in a file that a search found. The lines are those that views show.
+// FileResult is a place in a file found by a search. The line numbers are those that file views show.
 type FileResult struct {
 	FolderID   string   `json:"folder_id"`
 	FolderName string   `json:"folder_name"`
@@ -123,7 +123,7 @@ type FileResult struct {
 	EndLine    int      `json:"end_line"`
 	Page       int      `json:"page,omitempty"`
 	EndPage    int      `json:"end_page,omitempty"`
-	Path       []string `json:"path,omitempty"` // headings above it
+	Path       []string `json:"path,omitempty"` // the headings above it
 	Text       string   `json:"text"`
 	Score      float64  `json:"score"`
 	Why        Object   `json:"why"`

@@ -14,7 +14,7 @@ type Folder struct {
 	UpdatedAt       *Time           `json:"updated_at"`
 }
 
-// Source is a folder under its retired name.
+// Source is a folder under its deprecated name.
 type Source struct {
 	Folder
 	VectorDBProvider string `json:"vector_db_provider"`
@@ -54,7 +54,7 @@ type FolderStats struct {
 	Sources      List[FolderNumber] `json:"sources"`
 }
 
-// FolderNumber is what one folder holds.
+// FolderNumber reports what one folder contains.
 type FolderNumber struct {
 	SourceID   string           `json:"source_id" required:"true"`
 	SourceName string           `json:"source_name" required:"true"`

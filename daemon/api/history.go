@@ -1,15 +1,15 @@
 package api
 
-// Paths of our own operations on what was.
+// Paths of our own operations on history.
 const (
 	PathBlocks        = "/loci/v1/blocks"        // + /{id}/versions, /diff, /undo, /redo
 	PathRewinds       = "/loci/v1/rewinds"       // + /{id}/undo
-	PathConversations = "/loci/v1/conversations" // + /{id}/fork, /recalled
+	PathConversations = "/loci/v1/conversations" // + /{id}/fork, /recalled, /fit
 	PathAgents        = "/loci/v1/agents"        // + /{id}/copy, /recall
 	PathSteps         = "/loci/v1/steps"         // + /{id}/request
 )
 
-// BlockVersion is one state of a block, kept for ever.
+// BlockVersion is one state of a block, kept forever.
 type BlockVersion struct {
 	BlockID     string  `json:"block_id"`
 	Version     int     `json:"version"`
@@ -20,75 +20,76 @@ type BlockVersion struct {
 	Author      string  `json:"author"` // user, agent or system
 	AuthorID    *string `json:"author_id"`
 	StepID      *string `json:"step_id"`
-	Restores    *int    `json:"restores"` // the version whose content it brought back
+	Restores    *int    `json:"restores"` // the version whose content it restored
 	CreatedAt   Time    `json:"created_at"`
 }
 
-// BlockDiffParams name two versions. Without to it is the newest, without from the one before to; 0 is empty.
+// BlockDiffParams name two versions. The default for to is the newest version, for from the one before to; 0 is the
+// empty block.
 type BlockDiffParams struct {
 	From Param[int] `query:"from"`
 	To   Param[int] `query:"to"`
 }
 
-// BlockDiff is a unified difference of two versions.
+// BlockDiff is a unified diff of two versions.
 type BlockDiff struct {
 	From int    `json:"from"`
 	To   int    `json:"to"`
 	Diff string `json:"diff"`
 }
 
-// UndoBlock is the body of an undo. Without a version the last edit that is not undone is.
+// UndoBlock is the body of an undo. Without a version, the last edit that isn't undone yet is undone.
 type UndoBlock struct {
 	Version int `json:"version,omitempty"`
 }
 
-// BlockUndone says what an undo or redo brought back: a new version with the content of an earlier one.
+// BlockUndone reports what an undo or redo restored: a new version with the content of an earlier one.
 type BlockUndone struct {
 	Block    Block `json:"block"`
 	Version  int   `json:"version"`
 	Restores int   `json:"restores"`
 }
 
-// RewindRequest is the body of POST /loci/v1/rewinds: to what a step was sent, or to before a run.
+// RewindRequest is the body of POST /loci/v1/rewinds: back to what a step was sent, or to before a run.
 type RewindRequest struct {
 	StepID string `json:"step_id,omitempty"`
 	RunID  string `json:"run_id,omitempty"`
-	Before bool   `json:"before,omitempty"` // the input that the step answered goes, too
-	Shared bool   `json:"shared,omitempty"` // blocks that other agents have as well are taken back
+	Before bool   `json:"before,omitempty"` // also remove the input that the step answered
+	Shared bool   `json:"shared,omitempty"` // also rewind blocks that other agents share
 }
 
-// Rewind is what a rewind, or its undo, did.
+// Rewind is the result of a rewind or of its undo.
 type Rewind struct {
 	ID               string       `json:"id"`
 	AgentID          string       `json:"agent_id"`
 	ConversationID   string       `json:"conversation_id"`
-	StepID           *string      `json:"step_id"` // where it went; null: it is an undo
+	StepID           *string      `json:"step_id"` // the target; null: it is an undo
 	Undoes           *string      `json:"undoes"`
 	Before           bool         `json:"before"`
 	Shared           bool         `json:"shared"`
-	BlockIDs         List[string] `json:"block_ids"` // whose content it changed
+	BlockIDs         List[string] `json:"block_ids"` // blocks whose content it changed
 	PassagesTaken    int          `json:"passages_taken"`
 	PassagesReturned int          `json:"passages_returned"`
-	Missing          List[string] `json:"missing"` // what could not be restored, in words
+	Missing          List[string] `json:"missing"` // what couldn't be restored, in words
 	CreatedAt        Time         `json:"created_at"`
 }
 
-// ListRewinds are the parameters of GET /loci/v1/rewinds. An agent's id names its default conversation.
+// ListRewinds are the parameters of GET /loci/v1/rewinds. An agent's id stands for its default conversation.
 type ListRewinds struct {
 	Page
 	ConversationID string `query:"conversation_id" required:"true"`
 }
 
-// ForkConversation is the body of POST /loci/v1/conversations/{id}/fork; without a step the window is shared as it is.
+// ForkConversation is the body of POST /loci/v1/conversations/{id}/fork; without a step the current window is shared.
 type ForkConversation struct {
 	StepID string `json:"step_id,omitempty"`
 }
 
-// CopyAgent is the body of POST /loci/v1/agents/{id}/copy. With a step the agent is copied as it was then.
+// CopyAgent is the body of POST /loci/v1/agents/{id}/copy. With a step, the agent is copied as it was then.
 type CopyAgent struct {
 	Name           string `json:"name,omitempty"`
-	History        bool   `json:"history,omitempty"`         // the window of a conversation comes along
-	ConversationID string `json:"conversation_id,omitempty"` // whose; the default one's without
+	History        bool   `json:"history,omitempty"`         // also copy the window of a conversation
+	ConversationID string `json:"conversation_id,omitempty"` // whose window; empty: the default one's
 	StepID         string `json:"step_id,omitempty"`
 }
 
@@ -98,15 +99,15 @@ type AgentCopied struct {
 	Name string `json:"name"`
 }
 
-// SentRequest is exactly what a step sent, before a provider's protocol words it.
+// SentRequest is exactly what a step sent, before it is translated to a provider's protocol.
 type SentRequest struct {
 	StepID     string        `json:"step_id"`
-	Redacted   bool          `json:"redacted,omitempty"` // a text of it was forgotten since: this is what is left
+	Redacted   bool          `json:"redacted,omitempty"` // some of its text has been forgotten since: this is what is left
 	Model      string        `json:"model"`              // the provider's own name
 	System     string        `json:"system"`
 	Messages   []SentMessage `json:"messages"`
 	Tools      []SentTool    `json:"tools"`
-	ToolChoice string        `json:"tool_choice,omitempty"` // required, named or none; empty: the model's
+	ToolChoice string        `json:"tool_choice,omitempty"` // required, named or none; empty: the model chooses
 	ToolNamed  string        `json:"tool_named,omitempty"`
 	Parallel   bool          `json:"parallel_tool_calls"`
 	Settings   Object        `json:"settings"`
@@ -122,7 +123,7 @@ type SentMessage struct {
 	Reasoning string       `json:"reasoning,omitempty"`
 	Calls     []SentCall   `json:"tool_calls,omitempty"`
 	Returns   []SentReturn `json:"tool_returns,omitempty"`
-	Native    any          `json:"native,omitempty"` // the provider's own form, replayed in place of the rest
+	Native    any          `json:"native,omitempty"` // the provider's own form, replayed instead of the rest
 }
 
 // SentCall is a call as it was replayed.

@@ -53,7 +53,8 @@ func TestTheFrameworkReadsBodiesAsClientsSendThem(t *testing.T) {
 	w := ask(mux, http.MethodPost, "/create", `{"name":"ada","model":null,"llm_config":null,"metadata":null,"tags":null,"retired":1,
 		"memory_blocks":[{"label":"human","value":"","limit":null}],"model_settings":{"provider_type":"openai","new_key":1},
 		"tool_rules":[{"type":"run_first","tool_name":"x"}]}`)
-	if w.Code != http.StatusOK || Val(create.Name) != "ada" || create.Model != nil || len(create.MemoryBlocks) != 1 || create.ModelSettings == nil {
+	if w.Code != http.StatusOK || Val(create.Name) != "ada" || create.Model != nil || len(create.MemoryBlocks) != 1 ||
+		create.ModelSettings == nil {
 		t.Errorf("create: %d %s %+v", w.Code, w.Body, create)
 	}
 	var state map[string]json.RawMessage
@@ -65,8 +66,10 @@ func TestTheFrameworkReadsBodiesAsClientsSendThem(t *testing.T) {
 	}
 
 	w = ask(mux, http.MethodPatch, "/update", `{"description":null,"tags":[],"model_settings":{"temperature":0},"hidden":true}`)
-	if w.Code >= 300 || !update.Description.Null || !update.Tags.Set || update.Name.Set || Val(update.ModelSettings.Value.Temperature) != 0 ||
-		update.ModelSettings.Value.Temperature == nil || !update.Hidden.Value {
+	if w.Code >= 300 || !update.Description.Null || !update.Tags.Set || update.Name.Set ||
+		Val(update.ModelSettings.Value.Temperature) != 0 ||
+		update.ModelSettings.Value.Temperature == nil ||
+		!update.Hidden.Value {
 		t.Errorf("update: %d %s %+v", w.Code, w.Body, update)
 	}
 

@@ -10,10 +10,11 @@ const (
 	PathBackup   = "/loci/v1/backup"
 	PathShutdown = "/loci/v1/shutdown"
 	PathModel    = "/loci/v1/model"
+	PathModels   = "/loci/v1/models"
 	PathDoctor   = "/loci/v1/doctor"
 )
 
-// Status is the answer of GET /loci/v1/status. It answers before the store is open: Ready says whether it is.
+// Status is the response of GET /loci/v1/status. It is available before the store is open: Ready says whether it is.
 type Status struct {
 	PID       int    `json:"pid"`
 	Version   string `json:"version"`
@@ -21,30 +22,30 @@ type Status struct {
 	Home      string `json:"home"`
 	Listen    string `json:"listen"` // the TCP address, empty without one
 	Ready     bool   `json:"ready"`
-	Error     string `json:"error,omitempty"` // why it will not become ready
+	Error     string `json:"error,omitempty"` // why it won't become ready
 	Busy      bool   `json:"busy"`            // a run is active
 	Runs      int    `json:"runs"`            // active runs
 	Clients   int    `json:"clients"`
-	RealModel bool   `json:"real_model"`      // a model that is not the offline one has answered in this home
-	Model     string `json:"model,omitempty"` // of new agents, as the daemon's settings name it
+	RealModel bool   `json:"real_model"`      // a model other than the offline one has answered in this home
+	Model     string `json:"model,omitempty"` // the default for new agents, as in the daemon's settings
 	StartedAt Time   `json:"started_at"`
 
-	Embedding *EmbeddingStatus `json:"embedding,omitempty"` // absent while every text has its vector
+	Embedding *EmbeddingStatus `json:"embedding,omitempty"` // absent once every text has its vector
 }
 
-// EmbeddingStatus says what still waits to be found by its meaning, and why. It is found by its words meanwhile.
+// EmbeddingStatus reports what is still waiting to be embedded, and why. Until then it is found only by its words.
 type EmbeddingStatus struct {
 	Waiting  int                `json:"waiting"`  // texts
-	Moving   int                `json:"moving"`   // archives whose model has changed, still to be looked at
-	Troubles []EmbeddingTrouble `json:"troubles"` // models that do not answer
+	Moving   int                `json:"moving"`   // archives whose model has changed and that are still to be processed
+	Troubles []EmbeddingTrouble `json:"troubles"` // models that don't answer
 }
 
-// EmbeddingTrouble is a model whose texts rest.
+// EmbeddingTrouble is a model that is not answering, so that its texts wait.
 type EmbeddingTrouble struct {
 	Model    string `json:"model"`
 	Error    string `json:"error"`
 	Failures int    `json:"failures"` // in a row
-	Next     Time   `json:"next"`     // when it is asked again
+	Next     Time   `json:"next"`     // when it is retried
 }
 
 // Kinds of clients.
@@ -54,10 +55,11 @@ const (
 	ClientScript = "script"
 )
 
-// OpenNew asks for a new agent or conversation in place of an id.
+// OpenNew asks for a new agent or conversation instead of an id.
 const OpenNew = "new"
 
-// Client is the body of POST /loci/v1/clients: who asks. Env are the provider variables it knows; they stay in memory.
+// Client is the body of POST /loci/v1/clients: it identifies the client. Env holds the provider variables that it
+// knows; they stay in memory.
 type Client struct {
 	Kind   string            `json:"kind" required:"true"`
 	PID    int               `json:"pid,omitempty"`
@@ -68,31 +70,36 @@ type Client struct {
 	Open   *Open             `json:"open,omitempty"`
 }
 
-// Open asks to find or make the agent to talk to. Without Agent it is the one last used in the folder, then the one
+// Open asks to find or create the agent to talk to. Without Agent it is the one last used in the folder, then the one
 // last used anywhere, then a new one. Without Conversation it is the agent's default one.
 type Open struct {
 	Agent        string `json:"agent,omitempty"` // an id, a name, or OpenNew
 	Conversation string `json:"conversation,omitempty"`
 	Name         string `json:"name,omitempty"`      // of a new agent
 	Model        string `json:"model,omitempty"`     // of a new agent
-	RunModel     string `json:"run_model,omitempty"` // that the first run will name itself
+	RunModel     string `json:"run_model,omitempty"` // the model that the first run will name
 }
 
-// Session is the answer of POST /loci/v1/clients. Without Open only Client is filled.
+// Session is the response of POST /loci/v1/clients. Without Open, only Client and Status are filled. It is built from
+// what is known at once: a model or window that a provider must be asked for may be missing, and arrives with the
+// run.
 type Session struct {
 	Client         string `json:"client"`
+	Status         Status `json:"status"` // the daemon's own, without counts
 	AgentID        string `json:"agent_id"`
 	ConversationID string `json:"conversation_id"`
 	AgentName      string `json:"agent_name"`
-	Model          string `json:"model"`
-	Offline        bool   `json:"offline"`     // the model is the built-in one
-	AgentNew       bool   `json:"agent_new"`   // the agent was made now
-	RecallCount    int    `json:"recall"`      // messages of the conversation
-	PendingRun     string `json:"pending_run"` // a run of the conversation that is active
+	Model          string `json:"model"`            // for the next run; empty until it is known
+	ModelSure      bool   `json:"model_sure"`       // it exists and has a key
+	Window         int    `json:"window,omitempty"` // its context window in tokens; 0 until it is known
+	Offline        bool   `json:"offline"`          // the model is the built-in one
+	AgentNew       bool   `json:"agent_new"`        // the agent has just been created
+	RecallCount    int    `json:"recall"`           // messages in the conversation
+	PendingRun     string `json:"pending_run"`      // an active run of the conversation
 	Notice         string `json:"notice,omitempty"`
 }
 
-// Change is one event of GET /loci/v1/changes: a hint to read again, never the facts.
+// Change is one event of GET /loci/v1/changes: a hint to read again, never the data itself.
 type Change struct {
 	Kind           string `json:"kind"`
 	ID             string `json:"id"`
@@ -110,13 +117,13 @@ const (
 	ChangePassage      = "passage"
 )
 
-// EventParams are the parameters of GET /loci/v1/runs/{id}/events: any run's messages from after a seq_id on, with
-// their deltas, notices and input, until the run's end.
+// EventParams are the parameters of GET /loci/v1/runs/{id}/events: any run's messages after a seq_id, including their
+// deltas, notices and input, until the run ends.
 type EventParams struct {
 	After int64 `query:"after"`
 }
 
-// Notice is what a loci_notice message says.
+// Notice is the content of a loci_notice message.
 type Notice struct {
 	Kind string `json:"kind"`
 	Text string `json:"text"`
@@ -125,13 +132,14 @@ type Notice struct {
 
 // Kinds of notices.
 const (
-	NoticeDiscard  = "discard"  // deltas of a lost attempt: forget what data.message_id showed
-	NoticeModel    = "model"    // another model answers than expected
-	NoticeQueued   = "queued"   // the run waits for another
-	NoticeResumed  = "resumed"  // the daemon restarted and goes on
-	NoticeRetry    = "retry"    // the provider is asked again
+	NoticeDiscard  = "discard"  // deltas of a failed attempt: discard what was shown for data.message_id
+	NoticeModel    = "model"    // a different model than expected answers
+	NoticeQueued   = "queued"   // the run is waiting for another
+	NoticeResumed  = "resumed"  // the daemon restarted and resumed the run
+	NoticeRetry    = "retry"    // the provider is being retried
+	NoticeTools    = "tools"    // the model refused tools and is retried without them
 	NoticeRecalled = "recalled" // what joined the turn from memory: data.text is the record
-	NoticeBroken   = "broken"   // made by the client: the connection broke, and it goes on where it was
+	NoticeBroken   = "broken"   // made by the client: the connection broke and is being resumed
 )
 
 // Logs is the body and answer of PATCH and GET /loci/v1/logs.
@@ -145,15 +153,26 @@ type Backup struct {
 	Path string `json:"path" required:"true"`
 }
 
-// BackupResult says what a backup holds, counted in the copy.
+// BackupResult reports what a backup contains, counted in the copy.
 type BackupResult struct {
 	Path     string `json:"path"`
 	Bytes    int64  `json:"bytes"`
 	Agents   int    `json:"agents"`
 	Messages int    `json:"messages"`
+
+	Damaged []string `json:"damaged,omitempty"` // rows that can't be read, in the backup and in the home, at most twenty
 }
 
-// Shutdown is the body of POST /loci/v1/shutdown. With IfIdle a busy daemon answers 409 and goes on.
+// Waiting is a path outside a restored home that isn't used until a person allows it. No operation of the server
+// shows it.
+type Waiting struct {
+	Kind string `json:"kind"`         // mirror, folder, part (of an unfinished backup) or backup
+	ID   string `json:"id,omitempty"` // of the agent or folder
+	Name string `json:"name,omitempty"`
+	Path string `json:"path"`
+}
+
+// Shutdown is the body of POST /loci/v1/shutdown. With IfIdle, a busy daemon answers 409 and keeps running.
 type Shutdown struct {
 	IfIdle bool `json:"if_idle,omitempty"`
 }
@@ -164,13 +183,20 @@ type ModelParams struct {
 	Model   string `query:"model"`
 }
 
-// ModelChoice says which model a run would use and why.
+// ModelChoice reports which model a run would use and why.
 type ModelChoice struct {
 	Handle      string       `json:"handle"`
 	Why         string       `json:"why"`
 	Offline     bool         `json:"offline"`
 	Notice      string       `json:"notice,omitempty"`
-	UnbuiltKeys List[string] `json:"unbuilt_keys"` // variables for providers that are not built yet
+	UnbuiltKeys List[string] `json:"unbuilt_keys"` // variables of providers that aren't supported yet
+}
+
+// ListedModel is a model as its provider lists it, even if it can't chat.
+type ListedModel struct {
+	Handle        string `json:"handle"`
+	ContextWindow int    `json:"context_window"`
+	Hidden        string `json:"hidden,omitempty"` // why it can't chat
 }
 
 // Levels of a check.
@@ -180,7 +206,7 @@ const (
 	CheckError   = "error"
 )
 
-// Check is one thing that the doctor looked at.
+// Check is one thing that the doctor examined.
 type Check struct {
 	Name   string `json:"name"`
 	OK     bool   `json:"ok"`
@@ -189,17 +215,17 @@ type Check struct {
 	Fix    string `json:"fix,omitempty"`
 }
 
-// Good is a check that found what it should.
+// Good returns a check that found everything in order.
 func Good(name, detail string) Check {
 	return Check{Name: name, OK: true, Level: CheckOK, Detail: detail}
 }
 
-// Warning is a check that found something that a person may want to mend.
+// Warning returns a check that found something worth fixing.
 func Warning(name, detail, fix string) Check {
 	return Check{Name: name, OK: true, Level: CheckWarning, Detail: detail, Fix: fix}
 }
 
-// Broken is a check that found something that does not work.
+// Broken returns a check that found something that doesn't work.
 func Broken(name, detail, fix string) Check {
 	return Check{Name: name, Level: CheckError, Detail: detail, Fix: fix}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// MessageType tells the members of the message union apart.
+// MessageType says which member of the message union a message is.
 type MessageType string
 
 // The message types of lists and streams.
@@ -27,7 +27,7 @@ const (
 	MessageEvent            MessageType = "event_message"
 )
 
-// The message types that only streams have.
+// The message types that occur only in streams.
 const (
 	MessagePing       MessageType = "ping"
 	MessageStopReason MessageType = "stop_reason"
@@ -35,10 +35,10 @@ const (
 	MessageError      MessageType = "error_message"
 )
 
-// The message types that only our own event streams have.
+// The message types that occur only in our own event streams.
 const (
-	MessageUserInput MessageType = "user_input"  // opens a run: the input, before it is a message; keys of user_message
-	MessageNotice    MessageType = "loci_notice" // something the person should know
+	MessageUserInput MessageType = "user_input"  // opens a run: the input, before it becomes a message; has the keys of user_message
+	MessageNotice    MessageType = "loci_notice" // something to tell the person
 )
 
 // Sources of a reasoning message and states of a hidden one.
@@ -49,9 +49,9 @@ const (
 	StateOmitted      = "omitted"
 )
 
-// Message is any member of the message union of lists and streams. It is flat: MessageType says which fields count,
-// and MarshalJSON writes exactly the keys of that type. A type that is not known here keeps its JSON in Raw and is
-// written back as it came.
+// Message is any member of the message union of lists and streams. It is flat: MessageType says which fields apply,
+// and MarshalJSON writes exactly the keys of that type. An unknown type keeps its JSON in Raw and is written back
+// unchanged.
 type Message struct {
 	MessageType MessageType
 	ID          string
@@ -62,7 +62,7 @@ type Message struct {
 	StepID      string
 	RunID       string
 	IsErr       bool
-	SeqID       int64 // 0: the stream is not numbered
+	SeqID       int64 // 0: the stream isn't numbered
 
 	Content Content // system, user, assistant, user_input
 
@@ -72,10 +72,10 @@ type Message struct {
 	State           string // hidden reasoning
 	HiddenReasoning string
 
-	ToolCalls []ToolCall // tool call and approval request; the retired tool_call is filled in from the first
-	Delta     bool       // the call is a fragment: name and id come once, arguments piece by piece
+	ToolCalls []ToolCall // tool call and approval request; the deprecated tool_call is filled in from the first
+	Delta     bool       // the call is a fragment: name and id are sent once, arguments piece by piece
 
-	ToolReturns []ToolReturn // the retired fields at the top are filled in from the first
+	ToolReturns []ToolReturn // the deprecated top-level fields are filled in from the first
 
 	Approvals         []Approval
 	Approve           *bool
@@ -92,23 +92,23 @@ type Message struct {
 	Usage      *Usage
 
 	ErrorType string // error
-	ErrorKind string // ours: what an error of a request would have in its header
+	ErrorKind string // ours: what a request's error would have in its header
 	ErrorText string // its key is message
 	Detail    string
 
 	Notice *Notice
 
-	Raw json.RawMessage // the JSON of a type that is not known
+	Raw json.RawMessage // the JSON of an unknown type
 }
 
-// ToolCall is a request to call a tool. Arguments are JSON text, in a delta a fragment of it.
+// ToolCall is a request to call a tool. Arguments is JSON text, or a fragment of it in a delta.
 type ToolCall struct {
 	Name       string `json:"name,omitempty"`
 	Arguments  string `json:"arguments"`
 	ToolCallID string `json:"tool_call_id,omitempty"`
 }
 
-// CompactionStats says what a compaction did.
+// CompactionStats reports what a compaction did.
 type CompactionStats struct {
 	Trigger             string `json:"trigger"`
 	ContextTokensBefore *int   `json:"context_tokens_before,omitempty"`
@@ -118,8 +118,8 @@ type CompactionStats struct {
 	MessagesCountAfter  int    `json:"messages_count_after"`
 }
 
-// ListMessages are the parameters of the lists of messages. On an agent's and a conversation's list After means newer
-// and Before older, whatever the order.
+// ListMessages are the parameters of the message lists. On an agent's or a conversation's list, After means newer and
+// Before older, whatever the order.
 type ListMessages struct {
 	Page
 	GroupID                   string      `query:"group_id"`
@@ -140,8 +140,8 @@ type ListConversationMessages struct {
 	IncludeReturnMessageTypes []string    `query:"include_return_message_types,explode"`
 }
 
-// MessageHead are the keys that every member of the union has. It is exported only because the schema of a type
-// leaves out what it embeds from an unexported one.
+// MessageHead holds the keys that every member of the union has. It is exported only because the schema of a type
+// omits what it embeds from an unexported one.
 type MessageHead struct {
 	ID          string      `json:"id,omitempty" required:"true"`
 	Date        *Date       `json:"date,omitempty" required:"true"`
@@ -155,7 +155,7 @@ type MessageHead struct {
 	RunID       string      `json:"run_id,omitempty"`
 }
 
-// The wire forms of the union's members. Required keys are written also when empty.
+// The wire forms of the union's members. Required keys are written even when empty.
 type (
 	systemMessage struct {
 		MessageHead
@@ -244,7 +244,7 @@ type (
 	}
 )
 
-// toolCalls is an array of calls or, in a delta, one fragment as an object.
+// toolCalls is an array of calls, or in a delta a single fragment as an object.
 type toolCalls struct {
 	list  []ToolCall
 	delta bool
@@ -276,7 +276,7 @@ func (toolCalls) Schema(r huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeArray, Items: call}, call}}
 }
 
-// members are the union's members as lists and streams of the contract have them.
+// members returns the union's members as the contract's lists and streams have them.
 func members() map[MessageType]reflect.Type {
 	return map[MessageType]reflect.Type{
 		MessageSystem:           reflect.TypeFor[systemMessage](),
@@ -293,7 +293,7 @@ func members() map[MessageType]reflect.Type {
 	}
 }
 
-// ListTypes are the message types that lists have, in the contract's order.
+// ListTypes returns the message types that lists have, in the contract's order.
 func ListTypes() []MessageType {
 	return []MessageType{
 		MessageSystem, MessageUser, MessageReasoning, MessageHiddenReasoning, MessageToolCall,
@@ -336,7 +336,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	return json.Marshal(v)
 }
 
-// wire is the member of the union that the message is, or nil.
+// wire returns the union member that the message is, or nil.
 func (m *Message) wire() any {
 	switch m.MessageType {
 	case MessageSystem:
@@ -427,8 +427,8 @@ type anyMessage struct {
 	Detail            string           `json:"detail"`
 }
 
-// UnmarshalJSON reads any member. A type that is not known keeps its JSON in Raw, and so does one that is known but
-// has a shape of its own: what a newer server sends is never an error here.
+// UnmarshalJSON reads any member. An unknown type keeps its JSON in Raw, and so does a known type with an unexpected
+// shape: what a newer server sends is never an error here.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	var kind struct {
 		MessageType MessageType `json:"message_type"`
@@ -445,7 +445,7 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// readBody reads what belongs to the type that m already has.
+// readBody reads the fields of the type that m already has.
 func (m *Message) readBody(data []byte) error {
 	if m.MessageType == MessageUsage {
 		m.Usage = new(Usage)
@@ -498,7 +498,7 @@ func (m *Message) read(w *anyMessage) {
 	m.ErrorType, m.ErrorKind, m.ErrorText, m.Detail = w.ErrorType, w.ErrorKind, w.Message, w.Detail
 }
 
-// StoredMessage is a message as it is kept, which only the context overview shows.
+// StoredMessage is a message as it is stored, which only the context overview shows.
 type StoredMessage struct {
 	ID                string       `json:"id"`
 	CreatedAt         Time         `json:"created_at"`
@@ -519,7 +519,7 @@ type StoredMessage struct {
 	DenialReason      *string      `json:"denial_reason"`
 }
 
-// StoredCall is a tool call in the shape of a chat completion.
+// StoredCall is a tool call in the chat completion format.
 type StoredCall struct {
 	ID       string         `json:"id"`
 	Type     string         `json:"type"`

@@ -85,7 +85,12 @@ func TestAnUnknownMessagePassesThrough(t *testing.T) {
 
 func TestAToolCallDeltaIsAnObjectAndAWholeCallAnArray(t *testing.T) {
 	t.Parallel()
-	m := Message{MessageType: MessageToolCall, ID: "message-1", ToolCalls: []ToolCall{{Arguments: `{"la`, ToolCallID: "call-1"}}, Delta: true}
+	m := Message{
+		MessageType: MessageToolCall,
+		ID:          "message-1",
+		ToolCalls:   []ToolCall{{Arguments: `{"la`, ToolCallID: "call-1"}},
+		Delta:       true,
+	}
 	got, err := json.Marshal(m)
 	if err != nil {
 		t.Fatal(err)

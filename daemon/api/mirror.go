@@ -1,18 +1,18 @@
 package api
 
-// The mirror of an agent's memory stands under PathAgents: /{id}/mirror, /{id}/mirror/sync and /{id}/memory/import.
+// The mirror of an agent's memory is under PathAgents: /{id}/mirror, /{id}/mirror/sync and /{id}/memory/import.
 
-// MemoryMirror says how the mirror of an agent's memory is. Path is empty where there never was one.
+// MemoryMirror reports the state of an agent's memory mirror. Path is empty if there never was one.
 type MemoryMirror struct {
 	AgentID  string           `json:"agent_id"`
 	On       bool             `json:"on"`
 	Path     string           `json:"path"`
 	Branch   string           `json:"branch"`
-	Blocks   int              `json:"blocks"` // that are alike with their files
-	Commit   string           `json:"commit"` // the newest one of the folder
+	Blocks   int              `json:"blocks"` // how many are in sync with their files
+	Commit   string           `json:"commit"` // the folder's newest one
 	SyncedAt *Time            `json:"synced_at"`
 	Notes    List[MemoryNote] `json:"notes"`
-	Error    string           `json:"error,omitempty"` // why it does not go on
+	Error    string           `json:"error,omitempty"` // why it can't continue
 	Hint     string           `json:"hint,omitempty"`
 }
 
@@ -27,26 +27,26 @@ const (
 	MemoryMirrorSkipped    = "skipped"
 )
 
-// MemoryNote is one thing that a person should know of a mirror.
+// MemoryNote is one thing that a person should know about a mirror.
 type MemoryNote struct {
 	Kind  string `json:"kind"`
-	Path  string `json:"path"` // inside the folder; empty for a block without file
+	Path  string `json:"path"` // relative to the folder; empty for a block without a file
 	Label string `json:"label"`
 	Text  string `json:"text"`
 }
 
 // SetMemoryMirror is the body of PUT /loci/v1/agents/{id}/mirror.
 type SetMemoryMirror struct {
-	Path string `json:"path" required:"true"` // of the folder, absolute
+	Path string `json:"path" required:"true"` // the folder, absolute
 }
 
 // ImportMemory is the body of POST /loci/v1/agents/{id}/memory/import.
 type ImportMemory struct {
-	Path    string `json:"path" required:"true"` // of the folder, absolute
-	Replace bool   `json:"replace,omitempty"`    // blocks that have another text get the folder's, as a new version
+	Path    string `json:"path" required:"true"` // the folder, absolute
+	Replace bool   `json:"replace,omitempty"`    // blocks whose text differs get the folder's, as a new version
 }
 
-// MemoryImported says what became of the files, by label.
+// MemoryImported reports what happened to the files, by label.
 type MemoryImported struct {
 	Made     List[string]     `json:"made"`
 	Filled   List[string]     `json:"filled"`

@@ -54,7 +54,7 @@ type EmbeddingModel struct {
 	AzureDeployment       *string `json:"azure_deployment"`
 }
 
-// LLMConfig is the legacy mirror of an agent's model and model settings.
+// LLMConfig is the deprecated copy of an agent's model and model settings.
 type LLMConfig struct {
 	Model                    string          `json:"model"`
 	DisplayName              *string         `json:"display_name,omitempty"`
@@ -85,7 +85,7 @@ type LLMConfig struct {
 	ToolCallParser           *string         `json:"tool_call_parser,omitempty"`
 }
 
-// EmbeddingConfig is the legacy mirror of an agent's embedding model.
+// EmbeddingConfig is the deprecated copy of an agent's embedding model.
 type EmbeddingConfig struct {
 	EmbeddingEndpointType string  `json:"embedding_endpoint_type"`
 	EmbeddingEndpoint     *string `json:"embedding_endpoint,omitempty"`
@@ -99,8 +99,8 @@ type EmbeddingConfig struct {
 	AzureDeployment       *string `json:"azure_deployment,omitempty"`
 }
 
-// ModelSettings is the union of the contract's settings by provider, told apart by ProviderType. It is flat: each
-// provider uses a few of the keys, and a nil pointer is a key that was not given.
+// ModelSettings is the union of the contract's settings by provider; ProviderType says which. It is flat: each
+// provider uses a few of the keys, and a nil pointer is a key that wasn't given.
 type ModelSettings struct {
 	ProviderType      string          `json:"provider_type,omitempty"`
 	MaxOutputTokens   *int            `json:"max_output_tokens,omitempty"`
@@ -117,19 +117,19 @@ type ModelSettings struct {
 	ToolCallParser    *string         `json:"tool_call_parser,omitempty"`
 }
 
-// Reasoning is how hard a model of OpenAI's kind thinks.
+// Reasoning is how hard an OpenAI model thinks.
 type Reasoning struct {
 	ReasoningEffort string `json:"reasoning_effort,omitempty"`
 }
 
-// Thinking switches the thinking of a model of Anthropic's or Z.ai's kind.
+// Thinking turns the thinking of an Anthropic or Z.ai model on or off.
 type Thinking struct {
 	Type          string `json:"type,omitempty"`
 	BudgetTokens  *int   `json:"budget_tokens,omitempty"`
 	ClearThinking *bool  `json:"clear_thinking,omitempty"`
 }
 
-// ThinkingConfig is the thinking of a model of Gemini's kind.
+// ThinkingConfig configures the thinking of a Gemini model.
 type ThinkingConfig struct {
 	IncludeThoughts *bool `json:"include_thoughts,omitempty"`
 	ThinkingBudget  *int  `json:"thinking_budget,omitempty"`

@@ -9,20 +9,20 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 )
 
-// Opt is a key of a PATCH body in its three states: absent, null, or a value. Give it the tag omitzero.
+// Opt is a key of a PATCH body in one of three states: absent, null, or a value. Give the field the tag omitzero.
 type Opt[T any] struct {
 	Set   bool // the key was sent
 	Null  bool // it was sent as null
 	Value T
 }
 
-// Some is a key sent with a value.
+// Some returns a key sent with a value.
 func Some[T any](v T) Opt[T] { return Opt[T]{Set: true, Value: v} }
 
-// Null is a key sent as null.
+// Null returns a key sent as null.
 func Null[T any]() Opt[T] { return Opt[T]{Set: true, Null: true} }
 
-// Get gives the value, if there is one.
+// Get returns the value, if there is one.
 func (o Opt[T]) Get() (T, bool) { return o.Value, o.Set && !o.Null }
 
 // IsZero makes omitzero leave out a key that was not sent.
@@ -46,24 +46,24 @@ func (o *Opt[T]) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &o.Value)
 }
 
-// Schema is that of the value, or null. Of a named object it cannot say so; the framework lets an optional key be null
-// all the same.
+// Schema is the value's schema, or null. For a named object it can't express null, but the framework accepts null for
+// optional keys anyway.
 func (o Opt[T]) Schema(r huma.Registry) *huma.Schema {
 	s := r.Schema(reflect.TypeFor[T](), true, "Opt")
 	s.Nullable = s.Nullable || s.Ref == "" && s.Type != ""
 	return s
 }
 
-// Param is a query parameter that may be absent.
+// Param is an optional query parameter.
 type Param[T any] struct {
 	Value T
 	Set   bool
 }
 
-// Given is a parameter with a value.
+// Given returns a parameter with a value.
 func Given[T any](v T) Param[T] { return Param[T]{Value: v, Set: true} }
 
-// Or gives the value, or another if the parameter is absent.
+// Or returns the value, or other if the parameter is absent.
 func (p Param[T]) Or(other T) T {
 	if p.Set {
 		return p.Value
@@ -71,18 +71,18 @@ func (p Param[T]) Or(other T) T {
 	return other
 }
 
-// Text is the parameter as it stands in a URL, if it is there.
+// Text returns the parameter as written in a URL, and whether it was given.
 func (p Param[T]) Text() (string, bool) { return fmt.Sprint(p.Value), p.Set }
 
-// Schema is that of the value.
+// Schema is the value's schema.
 func (p Param[T]) Schema(r huma.Registry) *huma.Schema {
 	return r.Schema(reflect.TypeFor[T](), true, "Param")
 }
 
-// Receiver tells the framework where to parse the parameter into.
+// Receiver tells the framework where to store the parsed parameter.
 func (p *Param[T]) Receiver() reflect.Value { return reflect.ValueOf(p).Elem().Field(0) }
 
-// OnParamSet is told by the framework whether the parameter was there.
+// OnParamSet is called by the framework to say whether the parameter was given.
 func (p *Param[T]) OnParamSet(isSet bool, _ any) { p.Set = isSet }
 
 // List is an array that is never null in JSON.
@@ -99,7 +99,7 @@ func (l List[T]) MarshalJSON() ([]byte, error) {
 // Object is any JSON object.
 type Object map[string]any
 
-// Val is what a pointer points at, or the zero value.
+// Val returns what a pointer points at, or the zero value.
 func Val[T any](p *T) T {
 	if p == nil {
 		var zero T
@@ -108,7 +108,7 @@ func Val[T any](p *T) T {
 	return *p
 }
 
-// PtrTo is a pointer to a value that is not zero, and nil otherwise.
+// PtrTo returns a pointer to a non-zero value, and nil otherwise.
 func PtrTo[T comparable](v T) *T {
 	var zero T
 	if v == zero {

@@ -1,6 +1,6 @@
 package api
 
-// Page are the parameters that every list has. A limit of 0 is the list's own default.
+// Page holds the parameters that every list has. A limit of 0 means the list's own default.
 type Page struct {
 	Before  string `query:"before"`
 	After   string `query:"after"`
@@ -9,7 +9,7 @@ type Page struct {
 	OrderBy string `query:"order_by"`
 }
 
-// ListTags are the parameters of GET /v1/tags/. The answer is an array of strings.
+// ListTags are the parameters of GET /v1/tags/. The response is an array of strings.
 type ListTags struct {
 	Page
 	QueryText string `query:"query_text"`

@@ -26,16 +26,16 @@ type CreatePassage struct {
 	CreatedAt *Time    `json:"created_at,omitempty"`
 }
 
-// PathArchival begins our own operations on archival memory.
+// PathArchival is the root of our own operations on archival memory.
 const PathArchival = "/loci/v1/passages"
 
 // UpdatePassageParams are the parameters of PATCH /loci/v1/passages/{id}.
 type UpdatePassageParams struct {
-	AgentID string `query:"agent_id"` // refuses a passage that is not in this agent's archive
+	AgentID string `query:"agent_id"` // rejects a passage that isn't in this agent's archive
 }
 
-// UpdatePassage is the body of PATCH /loci/v1/passages/{id}. What is left out stays; tags and metadata that are given
-// stand in place of all there were.
+// UpdatePassage is the body of PATCH /loci/v1/passages/{id}. Omitted fields stay unchanged; tags and metadata replace
+// the old ones entirely.
 type UpdatePassage struct {
 	Text     Opt[string]         `json:"text,omitzero"`
 	Tags     Opt[[]string]       `json:"tags,omitzero"`
@@ -48,18 +48,18 @@ type CreateArchivePassage struct {
 	Metadata Object `json:"metadata,omitempty"`
 }
 
-// CreateArchivePassages is the body of POST /v1/archives/{id}/passages/batch: all are kept, or none.
+// CreateArchivePassages is the body of POST /v1/archives/{id}/passages/batch: all are stored, or none.
 type CreateArchivePassages struct {
 	Passages []CreateArchivePassage `json:"passages" required:"true"`
 }
 
-// ArchivalSearch is the answer of GET /v1/agents/{id}/archival-memory/search.
+// ArchivalSearch is the response of GET /v1/agents/{id}/archival-memory/search.
 type ArchivalSearch struct {
 	Results List[ArchivalResult] `json:"results" required:"true"`
 	Count   int                  `json:"count" required:"true"`
 }
 
-// ArchivalResult is one passage that a search found.
+// ArchivalResult is one passage found by a search.
 type ArchivalResult struct {
 	ID        string       `json:"id" required:"true"`
 	Timestamp string       `json:"timestamp" required:"true"`
@@ -79,14 +79,15 @@ type SearchPassages struct {
 	EndDate      *string  `json:"end_date,omitempty"`
 }
 
-// PassageResult is one passage that a search over archives found.
+// PassageResult is one passage found by a search across archives.
 type PassageResult struct {
 	Passage  Passage `json:"passage" required:"true"`
 	Score    float64 `json:"score" required:"true"`
 	Metadata Object  `json:"metadata"`
 }
 
-// ListPassages are the parameters of GET /v1/agents/{id}/archival-memory. Oldest come first unless Ascending is false.
+// ListPassages are the parameters of GET /v1/agents/{id}/archival-memory. The oldest come first unless Ascending is
+// false.
 type ListPassages struct {
 	Before    string      `query:"before"`
 	After     string      `query:"after"`
@@ -95,7 +96,7 @@ type ListPassages struct {
 	Ascending Param[bool] `query:"ascending"`
 }
 
-// SearchArchival are the parameters of GET /v1/agents/{id}/archival-memory/search. The times may be dates alone.
+// SearchArchival are the parameters of GET /v1/agents/{id}/archival-memory/search. The times may be plain dates.
 type SearchArchival struct {
 	Query         string   `query:"query" required:"true"`
 	Tags          []string `query:"tags,explode"`

@@ -1,10 +1,10 @@
 package api
 
-// DefaultRecall is what recall takes where it is merely switched on, in tokens a turn.
+// DefaultRecall is the recall budget, in tokens per turn, if recall is turned on without a number.
 const DefaultRecall = 800
 
-// Recall is the body and answer of /loci/v1/agents/{id}/recall: up to how many tokens of memories join each turn by
-// themselves; 0: none.
+// Recall is the body and response of /loci/v1/agents/{id}/recall: the maximum number of tokens of memories that join
+// each turn automatically; 0: none.
 type Recall struct {
 	Tokens int `json:"tokens"`
 }

@@ -20,7 +20,7 @@ const (
 	StopSystemPromptFull   StopReason = "context_window_overflow_in_system_prompt"
 )
 
-// Response is the answer to a request that does not stream: what the run added, why it ended, what it took.
+// Response is the answer to a non-streaming request: what the run added, why it ended, and its usage.
 type Response struct {
 	Messages   List[Message] `json:"messages" required:"true"`
 	StopReason Stop          `json:"stop_reason" required:"true"`
@@ -33,10 +33,10 @@ type Stop struct {
 	StopReason  StopReason  `json:"stop_reason" required:"true"`
 }
 
-// StopFor is the message of a stop reason.
+// StopFor returns the message for a stop reason.
 func StopFor(reason StopReason) Stop { return Stop{MessageType: MessageStopReason, StopReason: reason} }
 
-// Usage is the usage_statistics message. Nil details are what the provider does not report.
+// Usage is the usage_statistics message. Details that the provider doesn't report are nil.
 type Usage struct {
 	MessageType       MessageType `json:"message_type"`
 	CompletionTokens  int         `json:"completion_tokens"`

@@ -1,6 +1,6 @@
 package api
 
-// RunStatus is where a run stands.
+// RunStatus is the state of a run.
 type RunStatus string
 
 // The run statuses.
@@ -12,10 +12,10 @@ const (
 	RunCancelled RunStatus = "cancelled"
 )
 
-// Active says whether the run is still to end.
+// Active reports whether the run has not ended yet.
 func (s RunStatus) Active() bool { return s == RunCreated || s == RunRunning }
 
-// Run is one accepted request to an agent and everything done for it.
+// Run is one accepted request to an agent and all the work done for it.
 type Run struct {
 	ID                 string         `json:"id"`
 	Status             RunStatus      `json:"status"`
@@ -36,7 +36,7 @@ type Run struct {
 	TotalDurationNS    *int64         `json:"total_duration_ns"`
 }
 
-// RequestConfig is what of its request a run remembers.
+// RequestConfig is what a run remembers of its request.
 type RequestConfig struct {
 	UseAssistantMessage       bool          `json:"use_assistant_message"`
 	AssistantMessageToolName  string        `json:"assistant_message_tool_name"`
@@ -66,14 +66,14 @@ type RunUsage struct {
 	CompletionTokensDetails *CompletionTokenDetails `json:"completion_tokens_details"`
 }
 
-// PromptTokenDetails splits the prompt's tokens; null where the provider does not report.
+// PromptTokenDetails breaks down the prompt's tokens; null if the provider doesn't report it.
 type PromptTokenDetails struct {
 	CachedTokens        *int `json:"cached_tokens"`
 	CacheReadTokens     *int `json:"cache_read_tokens"`
 	CacheCreationTokens *int `json:"cache_creation_tokens"`
 }
 
-// CompletionTokenDetails splits the answer's tokens; null where the provider does not report.
+// CompletionTokenDetails breaks down the answer's tokens; null if the provider doesn't report it.
 type CompletionTokenDetails struct {
 	ReasoningTokens *int `json:"reasoning_tokens"`
 }

@@ -2,7 +2,7 @@ package api
 
 import "encoding/json"
 
-// SearchMost is how many results one search gives at most.
+// SearchMost is the maximum number of results of a search.
 const SearchMost = 100
 
 // SearchMessages is the body of POST /v1/messages/search.
@@ -16,7 +16,8 @@ type SearchMessages struct {
 	EndDate        *string `json:"end_date,omitempty"`
 }
 
-// SearchAgentMessages is the body of POST /v1/agents/messages/search. What belongs to a hosted service is left out.
+// SearchAgentMessages is the body of POST /v1/agents/messages/search. Parameters that only the hosted service has are
+// left out.
 type SearchAgentMessages struct {
 	Query          *string  `json:"query,omitempty"`
 	SearchMode     *string  `json:"search_mode,omitempty" enum:"vector,fts,hybrid"`
@@ -28,8 +29,8 @@ type SearchAgentMessages struct {
 	EndDate        *string  `json:"end_date,omitempty"`
 }
 
-// AgentMessageResult is one message that such a search found. There are no ranks: text and meaning are one sum, which is
-// the score, and Metadata says what made it.
+// AgentMessageResult is one message found by such a search. There are no ranks: text and meaning add up to one score,
+// and Metadata explains it.
 type AgentMessageResult struct {
 	EmbeddedText string        `json:"embedded_text" required:"true"`
 	Message      StoredMessage `json:"message" required:"true"`
@@ -39,18 +40,19 @@ type AgentMessageResult struct {
 	Metadata     Object        `json:"metadata"`
 }
 
-// MessageResult is one message that a search found: a system, user, assistant or reasoning message.
+// MessageResult is one message found by a search: a system, user, assistant or reasoning message.
 type MessageResult struct {
 	MessageType    MessageType `json:"message_type"`
 	Content        Content     `json:"content"`
-	Reasoning      string      `json:"reasoning"` // in place of content
+	Reasoning      string      `json:"reasoning"` // instead of content
 	MessageID      string      `json:"message_id"`
 	AgentID        *string     `json:"agent_id"`
 	ConversationID *string     `json:"conversation_id"`
 	CreatedAt      Time        `json:"created_at"`
 }
 
-// MarshalJSON writes the keys that the result's type has: a reasoning has no content, the others no reasoning.
+// MarshalJSON writes the keys that the result's type has: a reasoning message has no content, the others no
+// reasoning.
 func (m MessageResult) MarshalJSON() ([]byte, error) {
 	type plain MessageResult
 	if m.MessageType == MessageReasoning {

@@ -2,7 +2,7 @@ package api
 
 import "encoding/json"
 
-// Request is what every way of sending has in common. Either Messages or Input is given.
+// Request is what all ways of sending have in common. Give either Messages or Input.
 type Request struct {
 	Messages                  []Input       `json:"messages,omitempty"`
 	Input                     *Content      `json:"input,omitempty"`
@@ -37,8 +37,8 @@ type AsyncRequest struct {
 	CallbackURL *string `json:"callback_url,omitempty"`
 }
 
-// ConversationRequest is the body of POST /v1/conversations/{id}/messages; it streams unless told not to. AgentID
-// is needed where the conversation is "default".
+// ConversationRequest is the body of POST /v1/conversations/{id}/messages; it streams unless told not to. AgentID is
+// required if the conversation is "default".
 type ConversationRequest struct {
 	StreamingRequest
 	AgentID *string `json:"agent_id,omitempty"`
@@ -65,8 +65,8 @@ const (
 	InputToolReturn = "tool_return"
 )
 
-// Input is one message of a request: a message, an answer to a pending approval, or returns of client-side tools. Kind
-// tells them apart; each kind uses a few of the keys.
+// Input is one message of a request: a message, an answer to a pending approval, or the results of client-side tools.
+// Kind says which; each kind uses a few of the keys.
 type Input struct {
 	Type    string  `json:"type,omitempty"`
 	OTID    *string `json:"otid,omitempty"`
@@ -74,6 +74,7 @@ type Input struct {
 
 	Role        string   `json:"role,omitempty"` // message
 	Content     *Content `json:"content,omitempty"`
+	Text        *string  `json:"text,omitempty"` // the name that clients from 2024 use for content
 	Name        *string  `json:"name,omitempty"`
 	SenderID    *string  `json:"sender_id,omitempty"`
 	BatchItemID *string  `json:"batch_item_id,omitempty"`
@@ -86,12 +87,20 @@ type Input struct {
 	ToolReturns []ToolReturn `json:"tool_returns,omitempty"` // tool_return
 }
 
-// UserInput is a user's message of text.
+// UserInput returns a user message with text.
 func UserInput(text, otid string) Input {
 	return Input{Type: InputMessage, Role: "user", Content: &Content{Text: text}, OTID: PtrTo(otid)}
 }
 
-// Kind is the type of the input, also where the caller left it out.
+// Said returns a message's content under either of its names, or nil.
+func (in Input) Said() *Content {
+	if in.Content == nil && in.Text != nil {
+		return &Content{Text: *in.Text}
+	}
+	return in.Content
+}
+
+// Kind returns the type of the input, even if the caller left it out.
 func (in Input) Kind() string {
 	switch {
 	case in.Type == InputApproval || in.Type == InputToolReturn:
@@ -109,7 +118,7 @@ const (
 	ApprovalReturn   = "tool"
 )
 
-// Approval answers one pending tool call: a person's decision, or the return of a tool that the client ran.
+// Approval answers one pending tool call: a person's decision, or the result of a tool that the client ran.
 type Approval struct {
 	Type       string   `json:"type,omitempty"`
 	ToolCallID string   `json:"tool_call_id" required:"true"`
@@ -121,7 +130,7 @@ type Approval struct {
 	Stderr     []string `json:"stderr,omitempty"`
 }
 
-// MarshalJSON fills in the type, by which SDKs tell the two apart.
+// MarshalJSON fills in the type, by which SDKs distinguish the two.
 func (a Approval) MarshalJSON() ([]byte, error) {
 	type plain Approval
 	p := plain(a)
@@ -134,13 +143,13 @@ func (a Approval) MarshalJSON() ([]byte, error) {
 	return json.Marshal(p)
 }
 
-// The statuses of a tool's return.
+// The statuses of a tool's result.
 const (
 	StatusSuccess = "success"
 	StatusError   = "error"
 )
 
-// ToolReturn is the outcome of one tool call.
+// ToolReturn is the result of one tool call.
 type ToolReturn struct {
 	Type       string   `json:"type,omitempty"`
 	ToolReturn Content  `json:"tool_return" required:"true"`
@@ -150,7 +159,7 @@ type ToolReturn struct {
 	Stderr     []string `json:"stderr,omitempty"`
 }
 
-// MarshalJSON fills in the type, by which SDKs recognise a return.
+// MarshalJSON fills in the type, by which SDKs recognise a tool return.
 func (t ToolReturn) MarshalJSON() ([]byte, error) {
 	type plain ToolReturn
 	p := plain(t)
@@ -160,7 +169,7 @@ func (t ToolReturn) MarshalJSON() ([]byte, error) {
 	return json.Marshal(p)
 }
 
-// CancelRuns is the body of POST /v1/agents/{id}/messages/cancel. The answer maps each run's id to its status.
+// CancelRuns is the body of POST /v1/agents/{id}/messages/cancel. The response maps each run's id to its status.
 type CancelRuns struct {
 	RunIDs []string `json:"run_ids,omitempty"`
 }

@@ -1,6 +1,6 @@
 package api
 
-// Step is one model call and the tools it caused. Messages is retired and always empty.
+// Step is one model call and the tool calls it led to. Messages is deprecated and always empty.
 type Step struct {
 	ID                      string       `json:"id" required:"true"`
 	Origin                  *string      `json:"origin"`
@@ -50,7 +50,7 @@ type StepMetrics struct {
 	ProjectID         *string `json:"project_id"`
 }
 
-// ProviderTrace is what a step sent to its provider and got back.
+// ProviderTrace is what a step sent to its provider and what came back.
 type ProviderTrace struct {
 	ID                 string          `json:"id"`
 	CreatedByID        *string         `json:"created_by_id"`
@@ -71,7 +71,7 @@ type ProviderTrace struct {
 	BillingContext     *BillingContext `json:"billing_context"`
 }
 
-// BillingContext is empty on a server of one's own.
+// BillingContext is empty on a self-hosted server.
 type BillingContext struct {
 	PlanType   *string `json:"plan_type"`
 	CostSource *string `json:"cost_source"`

@@ -13,13 +13,13 @@ const (
 	dateLayout = "2006-01-02T15:04:05Z07:00"
 )
 
-// Time is a moment with microseconds, as the contract writes it everywhere but in messages.
+// Time is a time with microsecond precision, as the contract writes it everywhere except in messages.
 type Time struct{ time.Time }
 
-// At is a moment in UTC.
+// At returns a time in UTC.
 func At(t time.Time) Time { return Time{t.UTC()} }
 
-// AtPtr is a moment in UTC, or nil for the zero moment.
+// AtPtr returns a time in UTC, or nil for the zero time.
 func AtPtr(t time.Time) *Time {
 	if t.IsZero() {
 		return nil
@@ -27,7 +27,7 @@ func AtPtr(t time.Time) *Time {
 	return &Time{t.UTC()}
 }
 
-// AtText is a moment as a bound of a search, or nil for the zero moment.
+// AtText returns a time as the bound of a search, or nil for the zero time.
 func AtText(t time.Time) *string {
 	if t.IsZero() {
 		return nil
@@ -36,44 +36,44 @@ func AtText(t time.Time) *string {
 	return &text
 }
 
-// MarshalJSON writes the moment with microseconds.
+// MarshalJSON writes the time with microseconds.
 func (t Time) MarshalJSON() ([]byte, error) {
 	return []byte(`"` + t.UTC().Format(timeLayout) + `"`), nil
 }
 
-// UnmarshalJSON reads every spelling that ParseTime knows.
+// UnmarshalJSON accepts every format that ParseTime does.
 func (t *Time) UnmarshalJSON(data []byte) error {
 	v, err := unquoteTime(data)
 	t.Time = v
 	return err
 }
 
-// Schema is a string: a format would refuse spellings that clients send.
+// Schema is a plain string: a format would reject spellings that clients send.
 func (Time) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
 
-// Date is the moment of a message: seconds are its finest grain.
+// Date is the time of a message, with a precision of one second.
 type Date struct{ time.Time }
 
-// On is the moment of a message, cut to seconds, in UTC.
+// On returns the time of a message, truncated to seconds, in UTC.
 func On(t time.Time) Date { return Date{t.UTC().Truncate(time.Second)} }
 
-// MarshalJSON writes the moment in seconds.
+// MarshalJSON writes the time in seconds.
 func (d Date) MarshalJSON() ([]byte, error) {
 	return []byte(`"` + d.UTC().Format(dateLayout) + `"`), nil
 }
 
-// UnmarshalJSON reads every spelling that ParseTime knows.
+// UnmarshalJSON accepts every format that ParseTime does.
 func (d *Date) UnmarshalJSON(data []byte) error {
 	v, err := unquoteTime(data)
 	d.Time = v
 	return err
 }
 
-// Schema is a string.
+// Schema is a plain string.
 func (Date) Schema(huma.Registry) *huma.Schema { return &huma.Schema{Type: huma.TypeString} }
 
-// ParseTime reads ISO 8601 as clients write it: with or without offset (then it is in the given zone), seconds or a
-// time at all. DateOnly says that there was no time, for ranges whose last day counts whole.
+// ParseTime parses ISO 8601 as clients write it: the offset (default: the given zone), the seconds and the whole time
+// of day are optional. dateOnly reports that there was no time of day, for ranges that include their whole last day.
 func ParseTime(s string, zone *time.Location) (t time.Time, dateOnly bool, err error) {
 	if zone == nil {
 		zone = time.UTC

@@ -62,8 +62,8 @@ const (
 	RuleRequiresApproval   = "requires_approval"
 )
 
-// ToolRule constrains which tool may or must come next. It is the union of the contract's rules, told apart by Type;
-// each kind uses a few of the keys.
+// ToolRule constrains which tool may or must be called next. It is the union of the contract's rules; Type says
+// which, and each uses a few of the keys.
 type ToolRule struct {
 	Type                 string            `json:"type,omitempty"`
 	ToolName             string            `json:"tool_name" required:"true"`

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// trimContract makes the contract that the tests compare with from an OpenAPI file: names, required keys and values,
-// of the schemas and operations we use. No descriptions come along.
+// trimContract makes the contract that the tests compare with from an OpenAPI file: names, required keys, types and
+// values, of the schemas and operations we use. No descriptions come along.
 func trimContract(t *testing.T, from, to string) {
 	t.Helper()
 	data, err := os.ReadFile(from)
@@ -21,7 +21,7 @@ func trimContract(t *testing.T, from, to string) {
 	if err := json.Unmarshal(data, &doc); err != nil {
 		t.Fatal(err)
 	}
-	out := contract{Schemas: map[string]contractSchema{}, Operations: map[string]contractOperation{}}
+	out := contract{Schemas: map[string]contractSchema{}, Operations: map[string]contractOperation{}, Answers: doc.answers()}
 	names := wantedSchemas()
 	for op := range wantedOperations() {
 		method, path, _ := strings.Cut(op, " ")
@@ -37,7 +37,7 @@ func trimContract(t *testing.T, from, to string) {
 			t.Fatalf("schema %s is not in %s", n, from)
 		}
 		slices.Sort(s.Required)
-		out.Schemas[n] = contractSchema{Keys: sortedKeys(s.Properties), Required: s.Required, Enum: s.Enum}
+		out.Schemas[n] = contractSchema{Keys: sortedKeys(s.Properties), Required: s.Required, Enum: s.values(), Types: s.types()}
 	}
 	data, err = json.MarshalIndent(out, "", " ")
 	if err != nil {
@@ -51,15 +51,100 @@ func trimContract(t *testing.T, from, to string) {
 type openAPI struct {
 	Paths      map[string]map[string]openOperation `json:"paths"`
 	Components struct {
-		Schemas map[string]struct {
-			Properties map[string]json.RawMessage `json:"properties"`
-			Required   []string                   `json:"required"`
-			Enum       []string                   `json:"enum"`
-		} `json:"schemas"`
+		Schemas map[string]openSchema `json:"schemas"`
 	} `json:"components"`
 }
 
+type openSchema struct {
+	Properties map[string]openSchema `json:"properties"`
+	Required   []string              `json:"required"`
+	Enum       []any                 `json:"enum"`
+	Type       string                `json:"type"`
+	Ref        string                `json:"$ref"`
+	AnyOf      []openSchema          `json:"anyOf"`
+	OneOf      []openSchema          `json:"oneOf"`
+	Items      *openSchema           `json:"items"`
+}
+
+func (s openSchema) types() map[string]string {
+	out := map[string]string{}
+	for key, p := range s.Properties {
+		out[key] = p.word()
+	}
+	return out
+}
+
+func (s openSchema) values() []string {
+	var out []string
+	for _, v := range s.Enum {
+		if text, ok := v.(string); ok {
+			out = append(out, text)
+		}
+	}
+	return out
+}
+
+// word is what a value may be: alternatives with | between them, #Name for a schema, […] for a list of what stands inside.
+func (s openSchema) word() string {
+	switch {
+	case s.Ref != "":
+		return "#" + s.Ref[strings.LastIndex(s.Ref, "/")+1:]
+	case s.Items != nil:
+		return "[" + s.Items.word() + "]"
+	case len(s.AnyOf)+len(s.OneOf) > 0:
+		var all []string
+		for _, one := range append(s.AnyOf, s.OneOf...) {
+			all = append(all, one.word())
+		}
+		return strings.Join(all, "|")
+	case s.Type == "":
+		return "any"
+	}
+	return s.Type
+}
+
+// nouns are what our operations are about.
+func nouns() []string {
+	return []string{
+		"agents",
+		"archives",
+		"blocks",
+		"conversations",
+		"folders",
+		"health",
+		"messages",
+		"models",
+		"passages",
+		"runs",
+		"sources",
+		"steps",
+		"tags",
+		"tools",
+	}
+}
+
+// answers are what operations answer with where that is JSON.
+func (d openAPI) answers() map[string]string {
+	out := map[string]string{}
+	for path, methods := range d.Paths {
+		if !slices.Contains(nouns(), strings.Split(path, "/")[2]) {
+			continue
+		}
+		for method, op := range methods {
+			if content, ok := op.Responses["200"].Content["application/json"]; ok {
+				out[strings.ToUpper(method)+" "+path] = content.Schema.word()
+			}
+		}
+	}
+	return out
+}
+
 type openOperation struct {
+	Responses map[string]struct {
+		Content map[string]struct {
+			Schema openSchema `json:"schema"`
+		} `json:"content"`
+	} `json:"responses"`
 	Parameters []struct {
 		Name string `json:"name"`
 		In   string `json:"in"`
@@ -143,7 +228,7 @@ func wantedOperations() map[string]bool {
 	return out
 }
 
-func sortedKeys(m map[string]json.RawMessage) []string {
+func sortedKeys(m map[string]openSchema) []string {
 	var out []string
 	for k := range m {
 		out = append(out, k)

@@ -1,9 +1,10 @@
-// Package client is the typed way to the daemon: a method for each operation that our programs use, over the Unix socket.
+// Package client is the typed way to talk to the daemon over the Unix socket: one method for each operation that our
+// programs use.
 //
-// It promises that an error is an *Error with a kind, that a stream which breaks goes on where it was, that a session the
-// daemon has forgotten is registered again, and that a daemon which is not running is started if the caller allows it.
-// It keeps requests as few as they can be, for start-up is felt. It holds no state of agents; it may import only
-// daemon/api and daemon/ipc.
+// Promises: every error is an *Error with a kind; a broken stream resumes where it left off; a session that the
+// daemon has forgotten is registered again; a daemon that isn't running is started if the caller allows it. The
+// client makes as few requests as it can, because people notice startup time. It holds no agent state and may import
+// only daemon/api and daemon/ipc.
 package client
 
 import (
@@ -32,9 +33,11 @@ const (
 // Options say how to reach the daemon.
 type Options struct {
 	Socket  string
-	Version string         // ours; a daemon of another version is replaced or told of
-	Ensure  *EnsureOptions // how to start the daemon when nobody listens; nil: never
-	Notify  func(string)   // told one line that a person should know; nil: nobody
+	Version string         // our own; a daemon of another version is replaced, or the user is told about it
+	Ensure  *EnsureOptions // how to start the daemon if nobody listens; nil: never
+	Notify  func(string)   // gets one line to show to the user; nil: dropped
+
+	Patience time.Duration // how long the daemon may stay silent before it is asked whether it is alive, and then has to answer; 0: 5 s
 }
 
 // Client talks to one daemon. It is safe for use by many goroutines.
@@ -43,8 +46,8 @@ type Client struct {
 	http *http.Client
 
 	mu           sync.Mutex
-	socket       string      // where the daemon was found last
-	registered   *api.Client // what to register again, once registered
+	socket       string      // where the daemon was last found
+	registered   *api.Client // what to register again; nil: nothing registered yet
 	session      string
 	versionNoted bool
 	replaced     bool // a daemon of another version was asked to make room
@@ -67,24 +70,24 @@ func New(opts Options) *Client {
 	return c
 }
 
-// Close lets go of idle connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Socket is where the daemon was found last.
+// Socket returns where the daemon was last found.
 func (c *Client) Socket() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.socket
 }
 
-// SessionID is the id of the registered session, or "".
+// SessionID returns the id of the registered session, or "".
 func (c *Client) SessionID() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.session
 }
 
-// dial connects, and starts the daemon if nobody listens.
+// dial connects, starting the daemon if nobody listens.
 func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 	conn, err := ipc.Dial(ctx, c.Socket())
 	if err == nil || c.opts.Ensure == nil || !ipc.Refused(err) {
@@ -112,7 +115,7 @@ func (c *Client) ensure(ctx context.Context) (Ensured, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.socket = result.Socket
-	c.versionNoted = c.versionNoted || !opts.fits(result.Status) // it was left, and Ensure said so
+	c.versionNoted = c.versionNoted || !opts.fits(result.Status) // Ensure left it running and said so
 	return result, nil
 }
 
@@ -122,19 +125,21 @@ func (c *Client) notify(line string) {
 	}
 }
 
-// request is one call. The body is kept as bytes, so that it can be sent again.
+// request describes one call. The body is kept as bytes so that it can be sent again.
 type request struct {
 	method, path string
 	query        any
 	body         any
-	form         []byte // in place of body: a form, whose type stands in header
+	form         []byte // used instead of body: a form, with its type in header
 	header       http.Header
 	accept       string
-	bare         bool // carries no session
+	bare         bool // sent without the session
+
+	silence time.Duration // how long the response may be silent before the daemon is asked whether it is alive; 0: the client's patience
 }
 
-// send makes the call and gives an answer that succeeded; the caller closes its body. A session that the daemon does
-// not know is registered again and the call repeated, once: such a request stored nothing.
+// send makes the call and returns a successful response; the caller closes its body. If the daemon doesn't know the
+// session, send registers it again and repeats the call once: a request refused for that reason stored nothing.
 func (c *Client) send(ctx context.Context, r request) (*http.Response, error) {
 	body := r.form
 	if r.body != nil {
@@ -174,7 +179,7 @@ func (c *Client) attempt(ctx context.Context, r request, body []byte, session st
 	for name, values := range r.header {
 		req.Header[name] = values
 	}
-	// Without a user agent the contract takes us for a current client, which gets relations only when it asks.
+	// Without a user agent the contract treats us as a current client, which gets relations only on request.
 	req.Header.Set("User-Agent", "")
 	req.Header.Set(api.HeaderVersion, c.opts.Version)
 	if body != nil && r.form == nil {
@@ -186,13 +191,13 @@ func (c *Client) attempt(ctx context.Context, r request, body []byte, session st
 	if session != "" {
 		req.Header.Set(api.HeaderClient, session)
 	}
-	resp, err := c.http.Do(req)
+	resp, err := c.watched(req, r.silence)
 	if err != nil {
 		return nil, transportError(ctx, err)
 	}
 	daemon := resp.Header.Get(api.HeaderVersion)
 	if c.replaces(r, daemon) {
-		_ = resp.Body.Close() // what the other version says is not read
+		_ = resp.Body.Close() // the other version's answer is discarded
 		if _, err := c.ensure(ctx); err != nil {
 			return nil, err
 		}
@@ -205,8 +210,8 @@ func (c *Client) attempt(ctx context.Context, r request, body []byte, session st
 	return resp, nil
 }
 
-// replaces reports whether a daemon of another version is to make room before a request that only reads is repeated: at
-// most once, and not for a client with a session, for which Register has decided.
+// replaces reports whether a daemon of another version should be replaced before a read-only request is repeated. It
+// happens at most once, and never for a client with a session, for which Register has already decided.
 func (c *Client) replaces(r request, daemon string) bool {
 	if r.method != http.MethodGet || c.opts.Ensure == nil || c.opts.Version == "" || daemon == "" || daemon == c.opts.Version {
 		return false
@@ -220,7 +225,8 @@ func (c *Client) replaces(r request, daemon string) bool {
 	return true
 }
 
-// noteVersion tells once that the daemon is of another version. Register and what reads do better: they replace an idle one.
+// noteVersion warns once that the daemon is of another version. Register and read-only requests go further: they
+// replace an idle one.
 func (c *Client) noteVersion(path, daemon string) {
 	if daemon == "" || c.opts.Version == "" || daemon == c.opts.Version || path == api.PathClients && c.opts.Ensure != nil {
 		return
@@ -234,7 +240,7 @@ func (c *Client) noteVersion(path, daemon string) {
 	}
 }
 
-// call makes a call and decodes its answer.
+// call makes a call and decodes the response.
 func call[T any](ctx context.Context, c *Client, r request) (T, error) {
 	out, _, err := callHeader[T](ctx, c, r)
 	return out, err
@@ -245,7 +251,7 @@ func callHeader[T any](ctx context.Context, c *Client, r request) (out T, header
 	if err != nil {
 		return out, nil, err
 	}
-	defer func() { _ = resp.Body.Close() }() // read to its end or broken: nothing more to learn
+	defer func() { _ = resp.Body.Close() }() // read to its end or broken: closing tells us nothing new
 	data, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
 	if err != nil {
 		return out, nil, transportError(ctx, err)
@@ -262,7 +268,7 @@ func callHeader[T any](ctx context.Context, c *Client, r request) (out T, header
 	return out, resp.Header, nil
 }
 
-// done makes a call whose answer does not matter.
+// done makes a call and ignores the response.
 func (c *Client) done(ctx context.Context, r request) error {
 	_, err := call[json.RawMessage](ctx, c, r)
 	return err

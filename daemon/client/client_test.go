@@ -67,7 +67,12 @@ func TestAnErrorHasItsKindTextHintAndRun(t *testing.T) {
 	})
 	mux.HandleFunc("GET /v1/runs/run-2", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusConflict)
-		answer(w, api.ErrorBody{Detail: api.PendingApproval{Code: api.CodePendingApproval, Message: "answer first", PendingRequestID: "message-1"}})
+		answer(
+			w,
+			api.ErrorBody{
+				Detail: api.PendingApproval{Code: api.CodePendingApproval, Message: "answer first", PendingRequestID: "message-1"},
+			},
+		)
 	})
 	mux.HandleFunc("GET /v1/runs/run-3", func(w http.ResponseWriter, _ *http.Request) { raw(w, "no JSON") })
 	c := clientOf(t, mux)
@@ -79,7 +84,10 @@ func TestAnErrorHasItsKindTextHintAndRun(t *testing.T) {
 		}
 		return e
 	}
-	if e := get("run-1"); e.Status != 409 || e.Kind != api.KindBusy || e.Message != "busy" || e.Hint != "wait – or cancel" || e.RunID != "run-9" {
+	if e := get(
+		"run-1",
+	); e.Status != 409 || e.Kind != api.KindBusy || e.Message != "busy" || e.Hint != "wait – or cancel" ||
+		e.RunID != "run-9" {
 		t.Errorf("%+v", e)
 	}
 	e := get("run-2")

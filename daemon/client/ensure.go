@@ -19,37 +19,37 @@ import (
 
 const (
 	startTimeout = 5 * time.Second
-	stopTimeout  = 15 * time.Second // the daemon gives its runs some time
+	stopTimeout  = 15 * time.Second // the daemon gives its runs some time to finish
 	probeTimeout = 2 * time.Second
 	probeEvery   = 4 * time.Millisecond
 	maxLogTail   = 2000
-	mostWords    = 4 // lines of an error for a person
+	mostWords    = 4 // lines of an error to show
 )
 
 // EnsureOptions say how to start the daemon. All paths are absolute.
 type EnsureOptions struct {
 	Exe       string   // this program
 	Args      []string // nil: daemon run
-	Environ   []string // of the daemon, without variables of providers
+	Environ   []string // the daemon's environment, without provider variables
 	Socket    string
-	Lock      string // the lock the daemon holds; its note is the socket it really has
+	Lock      string // the daemon's lock; its note is the socket the daemon actually uses
 	StartLock string
-	Stopped   string       // a file that is there after a daemon was stopped on purpose; "": nobody leaves one
-	Log       string       // gets the daemon's standard streams
+	Stopped   string       // a file that exists after the daemon was stopped on purpose; "": there is no such file
+	Log       string       // receives the daemon's standard output and error
 	Version   string       // a daemon of another version is replaced if idle; "": any will do
-	Notify    func(string) // told one line that a person should know; nil: nobody
+	Notify    func(string) // gets one line to show to the user; nil: dropped
 }
 
-// Ensured is a daemon that answers.
+// Ensured is a running daemon.
 type Ensured struct {
 	Socket  string // where it answers
 	Status  api.Status
-	Started bool // it was started now
+	Started bool // it has just been started
 }
 
-// Ensure makes sure that a daemon answers: it asks the one that is there, and otherwise starts one, alone among all
-// processes that try. A daemon of another version is replaced if it is idle and left, with a line that says so, if it
-// is busy.
+// Ensure makes sure that a daemon is running: it uses the one that is there, or starts one; only one process at a
+// time may start one. A daemon of another version is replaced if it is idle; a busy one is left running and Notify
+// says so.
 func Ensure(ctx context.Context, o EnsureOptions) (Ensured, error) {
 	found, err := o.find(ctx)
 	if err == nil && o.fits(found.Status) {
@@ -69,8 +69,8 @@ func Ensure(ctx context.Context, o EnsureOptions) (Ensured, error) {
 	return ensured, errors.Join(err, lock.Unlock())
 }
 
-// Restart ends the daemon with stop and starts another. It is alone among all processes that start one, so that nobody's
-// own start, without these arguments, comes between the two.
+// Restart stops the daemon with stop and starts another. It holds the start lock throughout, so no other process can
+// start a daemon without these arguments in between.
 func Restart(ctx context.Context, o EnsureOptions, stop func(context.Context) error) (Ensured, error) {
 	if err := ipc.PrivateDir(filepath.Dir(o.StartLock)); err != nil {
 		return Ensured{}, startError(err)
@@ -86,7 +86,7 @@ func Restart(ctx context.Context, o EnsureOptions, stop func(context.Context) er
 	return ensured, errors.Join(err, lock.Unlock())
 }
 
-// ensureLocked looks again, for another process may have started one in the meantime, and then starts one.
+// ensureLocked looks again, because another process may have started a daemon in the meantime, and then starts one.
 func (o *EnsureOptions) ensureLocked(ctx context.Context) (Ensured, error) {
 	found, err := o.find(ctx)
 	if err == nil && !o.fits(found.Status) {
@@ -102,7 +102,7 @@ func (o *EnsureOptions) ensureLocked(ctx context.Context) (Ensured, error) {
 	}
 	started, err := o.start(ctx)
 	if port := found.Status.Listen; err == nil && port != "" && started.Status.Listen == "" {
-		// Nor could it be opened here: whether it asks for a token is known to the shell that it was opened from.
+		// We cannot open the port here either: only the shell that opened it knows whether it needs a token.
 		o.notify("it listened on %s, which the new one does not: `loci daemon restart --listen %s`", port, port)
 	}
 	return started, err
@@ -116,8 +116,8 @@ func (o *EnsureOptions) notify(format string, args ...any) {
 	}
 }
 
-// find asks at the socket and then at the one that the daemon noted in its lock: where variables differ between a
-// terminal and, say, cron, so may the socket's place.
+// find tries the socket and then the one that the daemon noted in its lock: the socket's place depends on variables
+// that may differ between, say, a terminal and cron.
 func (o *EnsureOptions) find(ctx context.Context) (Ensured, error) {
 	status, err := probe(ctx, o.Socket)
 	if err == nil {
@@ -136,7 +136,7 @@ func (o *EnsureOptions) find(ctx context.Context) (Ensured, error) {
 	return Ensured{}, err
 }
 
-// probe asks a socket for the daemon's status.
+// probe asks for the daemon's status over a socket.
 func probe(ctx context.Context, socket string) (api.Status, error) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
@@ -145,7 +145,7 @@ func probe(ctx context.Context, socket string) (api.Status, error) {
 	return c.Status(ctx)
 }
 
-// replace asks a daemon of another version to make room. It says whether it was left.
+// replace asks a daemon of another version to make room. It reports whether the old one was left running.
 func (o *EnsureOptions) replace(ctx context.Context, old Ensured) (left bool, err error) {
 	c := New(Options{Socket: old.Socket})
 	defer c.Close()
@@ -155,7 +155,7 @@ func (o *EnsureOptions) replace(ctx context.Context, old Ensured) (left bool, er
 		o.notify("the daemon is version %s and busy, this is %s: `loci daemon restart` replaces it", old.Status.Version, o.Version)
 		return true, nil
 	}
-	if err != nil && KindOf(err) != api.KindUnavailable { // it may be gone before it answered
+	if err != nil && KindOf(err) != api.KindUnavailable { // it may have gone before it answered
 		return false, err
 	}
 	o.notify("the daemon was version %s and idle; version %s replaces it", old.Status.Version, o.Version)
@@ -203,17 +203,17 @@ func (o *EnsureOptions) start(ctx context.Context) (Ensured, error) {
 			if !o.heldByAnother() {
 				return false, o.lastWords(logFrom, err)
 			}
-			exited = nil // another one was faster: wait for that one
+			exited = nil // another process was faster: wait for its daemon
 		default:
 		}
 		found, err := o.find(ctx)
 		if err != nil {
-			return false, nil //nolint:nilerr // not yet there: ask again
+			return false, nil //nolint:nilerr // not there yet: try again
 		}
 		last = found
 		if found.Status.Error != "" {
 			if exited != nil {
-				return false, nil // it is about to end, and its last words come with a hint
+				return false, nil // it is about to exit, and its last words come with a hint
 			}
 			return false, errors.New(found.Status.Error)
 		}
@@ -235,7 +235,7 @@ func (o *EnsureOptions) start(ctx context.Context) (Ensured, error) {
 	}
 }
 
-// heldByAnother says whether some daemon has the home.
+// heldByAnother reports whether some daemon holds the home.
 func (o *EnsureOptions) heldByAnother() bool {
 	if o.Lock == "" {
 		return false
@@ -247,8 +247,8 @@ func (o *EnsureOptions) heldByAnother() bool {
 	return errors.Is(err, ipc.ErrLocked)
 }
 
-// spawn starts the process in a session of its own. The channel tells when it ends; the goroutine behind it lives as
-// long as the daemon or this process, so that the daemon never stays behind as a zombie of a long chat.
+// spawn starts the process in its own session. The channel reports when it exits; the goroutine behind it lives as
+// long as the daemon or this process, so a long chat never leaves the daemon as a zombie.
 func (o *EnsureOptions) spawn() (exited <-chan error, logFrom int64, err error) {
 	if err := os.MkdirAll(filepath.Dir(o.Log), 0o700); err != nil {
 		return nil, 0, err
@@ -257,7 +257,7 @@ func (o *EnsureOptions) spawn() (exited <-chan error, logFrom int64, err error) 
 	if err != nil {
 		return nil, 0, err
 	}
-	defer func() { _ = file.Close() }() // the child has its own
+	defer func() { _ = file.Close() }() // the child has its own copy
 	if info, err := file.Stat(); err == nil {
 		logFrom = info.Size()
 	}
@@ -265,12 +265,12 @@ func (o *EnsureOptions) spawn() (exited <-chan error, logFrom int64, err error) 
 	if args == nil {
 		args = []string{"daemon", "run"}
 	}
-	cmd := exec.Command(o.Exe, args...) //nolint:noctx // the daemon outlives who started it
+	cmd := exec.Command(o.Exe, args...) //nolint:noctx // the daemon outlives the process that started it
 	cmd.Env = o.Environ
 	if cmd.Env == nil {
-		cmd.Env = []string{} // nil would mean: all of ours
+		cmd.Env = []string{} // nil would pass on our whole environment
 	}
-	cmd.Dir = string(filepath.Separator) // hold no folder of the person's
+	cmd.Dir = string(filepath.Separator) // don't keep the user's folder busy
 	cmd.Stdout, cmd.Stderr = file, file
 	cmd.SysProcAttr = ownSession()
 	if err := cmd.Start(); err != nil {
@@ -288,7 +288,7 @@ func endOf(err error) error {
 	return err
 }
 
-// lastWords is the error that the daemon ended with: what it wrote for a person, without the lines of its log.
+// lastWords returns the error that the daemon exited with: what it wrote for people, without its log lines.
 func (o *EnsureOptions) lastWords(from int64, exit error) error {
 	unsaid := fmt.Errorf("it ended at once (%w); see %s", exit, o.Log)
 	f, err := os.Open(o.Log)
@@ -317,12 +317,12 @@ func (o *EnsureOptions) lastWords(from int64, exit error) error {
 		said = append(said, strings.TrimPrefix(line, "loci: "))
 	}
 	if len(said) == 0 || len(said) > mostWords {
-		return unsaid // nothing, or the trace of a crash
+		return unsaid // nothing, or a crash trace
 	}
 	return &Error{Kind: api.KindUnavailable, Message: strings.Join(said, "; "), Hint: hint, Err: exit}
 }
 
-// errNotStarted marks that no daemon could be started: trying again at once would not help.
+// errNotStarted means that no daemon could be started and retrying at once wouldn't help.
 var errNotStarted = errors.New("the daemon did not start")
 
 func startError(err error) error {
@@ -337,7 +337,7 @@ func startError(err error) error {
 	}
 }
 
-// poll asks until the answer is yes, an error, or the context's end.
+// poll repeats ask until it returns true or an error, or ctx ends.
 func poll(ctx context.Context, ask func() (bool, error)) error {
 	ticker := time.NewTicker(probeEvery)
 	defer ticker.Stop()

@@ -97,8 +97,17 @@ func home(t *testing.T, version string) (EnsureOptions, string) {
 		t.Fatal(err)
 	}
 	o := EnsureOptions{
-		Exe: exe, Args: []string{"fake-daemon", dir, socket, version}, Environ: []string{"GREETING=hello"}, Socket: socket,
-		Lock: filepath.Join(dir, "loci.lock"), StartLock: filepath.Join(dir, "run", "start.lock"), Log: filepath.Join(dir, "state", "daemon.log"), Version: version,
+		Exe:     exe,
+		Args:    []string{"fake-daemon", dir, socket, version},
+		Environ: []string{"GREETING=hello"},
+		Socket:  socket,
+		Lock: filepath.Join(
+			dir,
+			"loci.lock",
+		),
+		StartLock: filepath.Join(dir, "run", "start.lock"),
+		Log:       filepath.Join(dir, "state", "daemon.log"),
+		Version:   version,
 	}
 	t.Cleanup(func() { killDaemon(t, o) })
 	return o, dir

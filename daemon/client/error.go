@@ -13,23 +13,23 @@ import (
 	"loci/daemon/ipc"
 )
 
-// Error is a call that failed.
+// Error is a failed call.
 type Error struct {
-	Status  int    // of HTTP; 0: there was no answer
+	Status  int    // the HTTP status; 0: there was no response
 	Kind    string // one of api.Kind…
-	Message string // for a person
+	Message string // to show to a person
 	Hint    string // what to do next; may be empty
-	RunID   string // the run that is in the way; may be empty
-	Body    []byte // the answer, for callers that know its shape
-	Err     error  // what broke, if there was no answer
+	RunID   string // the run that caused a conflict; may be empty
+	Body    []byte // the response body, for callers that know its shape
+	Err     error  // the cause, if there was no response
 }
 
 func (e *Error) Error() string { return e.Message }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Pending is the detail of a conflict with a tool call that waits for an answer.
+// Pending returns the detail of a conflict with a tool call that is waiting for approval.
 func (e *Error) Pending() (api.PendingApproval, bool) {
 	var body struct {
 		Detail api.PendingApproval `json:"detail"`
@@ -40,7 +40,7 @@ func (e *Error) Pending() (api.PendingApproval, bool) {
 	return body.Detail, body.Detail.Code == api.CodePendingApproval
 }
 
-// KindOf is the kind of an error, "" for nil, and internal for an error that has none.
+// KindOf returns the kind of an error: "" for nil, and internal for an error without one.
 func KindOf(err error) string {
 	var e *Error
 	switch {
@@ -57,7 +57,7 @@ func KindOf(err error) string {
 	}
 }
 
-// readError makes an error of an answer and closes it.
+// readError turns a response into an error and closes it.
 func readError(resp *http.Response) error {
 	data, readErr := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
 	e := &Error{
@@ -80,7 +80,7 @@ func readError(resp *http.Response) error {
 	return e
 }
 
-// kindOfStatus is for answers that did not come from the daemon's own handlers.
+// kindOfStatus maps a status to a kind, for responses that didn't come from the daemon's own handlers.
 func kindOfStatus(status int) string {
 	switch status {
 	case http.StatusUnauthorized:
@@ -114,7 +114,7 @@ func kindOfStatus(status int) string {
 	return api.KindInternal
 }
 
-// transportError makes an error of a call that got no answer.
+// transportError turns the failure of a call that got no response into an Error.
 func transportError(ctx context.Context, err error) error {
 	var known *Error
 	if errors.As(err, &known) {

@@ -6,7 +6,7 @@ import (
 	"loci/daemon/api"
 )
 
-// Forget removes a text for good; unconfirmed it says where the text stands.
+// Forget removes a text for good; unconfirmed, it only reports where the text occurs.
 func (c *Client) Forget(ctx context.Context, in api.ForgetRequest) (api.Forgetting, error) {
 	return call[api.Forgetting](ctx, c, request{method: post, path: api.PathForget, body: in})
 }

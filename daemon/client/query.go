@@ -7,10 +7,11 @@ import (
 	"strings"
 )
 
-// optional is a parameter that knows whether it is there.
+// optional is a parameter that knows whether it was given.
 type optional interface{ Text() (string, bool) }
 
-// queryOf writes the fields of a struct that have the tag query. Zero values are left out, arrays are repeated keys.
+// queryOf encodes the fields of a struct that have the tag query. Zero values are left out, arrays become repeated
+// keys.
 func queryOf(params any) url.Values {
 	values := url.Values{}
 	if params != nil {

@@ -9,7 +9,7 @@ import (
 
 func recallOf(agent string) string { return api.PathAgents + "/" + url.PathEscape(agent) + "/recall" }
 
-// Recall tells up to how many tokens of memories join each turn of an agent by themselves.
+// Recall returns how many tokens of memories may join each turn of an agent automatically.
 func (c *Client) Recall(ctx context.Context, agent string) (api.Recall, error) {
 	return call[api.Recall](ctx, c, request{method: get, path: recallOf(agent)})
 }
@@ -19,8 +19,12 @@ func (c *Client) SetRecall(ctx context.Context, agent string, tokens int) (api.R
 	return call[api.Recall](ctx, c, request{method: put, path: recallOf(agent), body: api.Recall{Tokens: tokens}})
 }
 
-// Recalled lists what joined the turns of a conversation from memory, as the notices of their runs. An agent's id means
-// its default conversation.
+// Recalled lists what joined the turns of a conversation from memory, as the notices of their runs. An agent's id
+// stands for its default conversation.
 func (c *Client) Recalled(ctx context.Context, conversation string, p api.Page) ([]api.Message, error) {
-	return call[[]api.Message](ctx, c, request{method: get, path: api.PathConversations + "/" + url.PathEscape(conversation) + "/recalled", query: p})
+	return call[[]api.Message](
+		ctx,
+		c,
+		request{method: get, path: api.PathConversations + "/" + url.PathEscape(conversation) + "/recalled", query: p},
+	)
 }

@@ -22,7 +22,7 @@ func conversationPath(id string) string { return "/v1/conversations/" + url.Path
 func runPath(id string) string          { return "/v1/runs/" + url.PathEscape(id) }
 func stepPath(id string) string         { return "/v1/steps/" + url.PathEscape(id) }
 
-// Health asks whether the server lives.
+// Health asks whether the server is alive.
 func (c *Client) Health(ctx context.Context) (api.Health, error) {
 	return call[api.Health](ctx, c, request{method: get, path: "/v1/health"})
 }
@@ -32,17 +32,17 @@ func (c *Client) Agents(ctx context.Context, p api.ListAgents) ([]api.AgentState
 	return call[[]api.AgentState](ctx, c, request{method: get, path: "/v1/agents", query: p})
 }
 
-// Agent gets an agent with the relations that are asked for (api.Include…).
+// Agent returns an agent with the requested relations (api.Include…).
 func (c *Client) Agent(ctx context.Context, id string, include ...string) (api.AgentState, error) {
 	return call[api.AgentState](ctx, c, request{method: get, path: agentPath(id), query: api.AgentInclude{Include: include}})
 }
 
-// CreateAgent makes an agent.
+// CreateAgent creates an agent.
 func (c *Client) CreateAgent(ctx context.Context, in api.CreateAgent) (api.AgentState, error) {
 	return call[api.AgentState](ctx, c, request{method: post, path: "/v1/agents", body: in})
 }
 
-// UpdateAgent changes what is set.
+// UpdateAgent changes the fields that are set.
 func (c *Client) UpdateAgent(ctx context.Context, id string, in api.UpdateAgent) (api.AgentState, error) {
 	return call[api.AgentState](ctx, c, request{method: patch, path: agentPath(id), body: in})
 }
@@ -52,7 +52,7 @@ func (c *Client) DeleteAgent(ctx context.Context, id string) error {
 	return c.done(ctx, request{method: remove, path: agentPath(id)})
 }
 
-// Context says what fills an agent's context window.
+// Context reports what fills an agent's context window.
 func (c *Client) Context(ctx context.Context, agentID, conversationID string) (api.ContextWindow, error) {
 	return call[api.ContextWindow](ctx, c, request{
 		method: get, path: agentPath(agentID) + "/context",
@@ -60,13 +60,17 @@ func (c *Client) Context(ctx context.Context, agentID, conversationID string) (a
 	})
 }
 
-// Compact replaces the older messages of a conversation by a summary. It takes as long as the summariser does.
+// Compact replaces the older messages of a conversation with a summary. It takes as long as the summariser does.
 func (c *Client) Compact(ctx context.Context, to Target, in api.CompactAgent) (api.Compaction, error) {
 	id := to.ConversationID
 	if id == "" {
-		id = to.AgentID // names its default one
+		id = to.AgentID // the agent's default conversation
 	}
-	return call[api.Compaction](ctx, c, request{method: post, path: conversationPath(id) + "/compact", body: api.CompactConversation{CompactAgent: in}})
+	return call[api.Compaction](
+		ctx,
+		c,
+		request{method: post, path: conversationPath(id) + "/compact", body: api.CompactConversation{CompactAgent: in}},
+	)
 }
 
 // Blocks lists blocks.
@@ -74,17 +78,17 @@ func (c *Client) Blocks(ctx context.Context, p api.ListBlocks) ([]api.Block, err
 	return call[[]api.Block](ctx, c, request{method: get, path: "/v1/blocks", query: p})
 }
 
-// Block gets a block and its ETag.
+// Block returns a block and its ETag.
 func (c *Client) Block(ctx context.Context, id string) (api.Block, string, error) {
 	return block(ctx, c, request{method: get, path: blockPath(id)})
 }
 
-// CreateBlock makes a block that belongs to no agent yet.
+// CreateBlock creates a block that no agent has yet.
 func (c *Client) CreateBlock(ctx context.Context, in api.CreateBlock) (api.Block, error) {
 	return call[api.Block](ctx, c, request{method: post, path: "/v1/blocks", body: in})
 }
 
-// UpdateBlock changes what is set. With an ETag it is refused as a conflict if the block changed since.
+// UpdateBlock changes the fields that are set. With an ETag, it fails with a conflict if the block has changed since.
 func (c *Client) UpdateBlock(ctx context.Context, id string, in api.UpdateBlock, ifMatch string) (api.Block, string, error) {
 	return block(ctx, c, request{method: patch, path: blockPath(id), body: in, header: matching(ifMatch)})
 }
@@ -99,23 +103,28 @@ func (c *Client) AgentBlocks(ctx context.Context, agentID string, p api.Page) ([
 	return call[[]api.Block](ctx, c, request{method: get, path: agentPath(agentID) + "/core-memory/blocks", query: p})
 }
 
-// AgentBlock gets an agent's block by its label, and its ETag.
+// AgentBlock returns an agent's block by its label, and its ETag.
 func (c *Client) AgentBlock(ctx context.Context, agentID, label string) (api.Block, string, error) {
 	return block(ctx, c, request{method: get, path: agentBlockPath(agentID, label)})
 }
 
-// UpdateAgentBlock changes what is set in an agent's block. With an ETag it is refused as a conflict if the block
-// changed since.
-func (c *Client) UpdateAgentBlock(ctx context.Context, agentID, label string, in api.UpdateBlock, ifMatch string) (api.Block, string, error) {
+// UpdateAgentBlock changes the fields that are set in an agent's block. With an ETag, it fails with a conflict if the
+// block has changed since.
+func (c *Client) UpdateAgentBlock(
+	ctx context.Context,
+	agentID, label string,
+	in api.UpdateBlock,
+	ifMatch string,
+) (api.Block, string, error) {
 	return block(ctx, c, request{method: patch, path: agentBlockPath(agentID, label), body: in, header: matching(ifMatch)})
 }
 
-// AttachBlock gives an agent a block.
+// AttachBlock attaches a block to an agent.
 func (c *Client) AttachBlock(ctx context.Context, agentID, blockID string) error {
 	return c.done(ctx, request{method: patch, path: agentPath(agentID) + "/core-memory/blocks/attach/" + url.PathEscape(blockID)})
 }
 
-// DetachBlock takes a block from an agent.
+// DetachBlock detaches a block from an agent.
 func (c *Client) DetachBlock(ctx context.Context, agentID, blockID string) error {
 	return c.done(ctx, request{method: patch, path: agentPath(agentID) + "/core-memory/blocks/detach/" + url.PathEscape(blockID)})
 }
@@ -136,22 +145,28 @@ func block(ctx context.Context, c *Client, r request) (api.Block, string, error)
 	return b, header.Get("ETag"), err
 }
 
+// searched makes a search call and also reports why the search may be incomplete.
+func searched[T any](ctx context.Context, c *Client, r request) (found []T, partial api.Partial, err error) {
+	found, header, err := callHeader[[]T](ctx, c, r)
+	return found, api.Partial(header.Get(api.HeaderPartial)), err
+}
+
 // Tools lists tools.
 func (c *Client) Tools(ctx context.Context, p api.ListTools) ([]api.Tool, error) {
 	return call[[]api.Tool](ctx, c, request{method: get, path: "/v1/tools", query: p})
 }
 
-// Tool gets a tool.
+// Tool returns a tool.
 func (c *Client) Tool(ctx context.Context, id string) (api.Tool, error) {
 	return call[api.Tool](ctx, c, request{method: get, path: "/v1/tools/" + url.PathEscape(id)})
 }
 
-// AttachTool gives an agent a tool.
+// AttachTool attaches a tool to an agent.
 func (c *Client) AttachTool(ctx context.Context, agentID, toolID string) error {
 	return c.done(ctx, request{method: patch, path: agentPath(agentID) + "/tools/attach/" + url.PathEscape(toolID)})
 }
 
-// DetachTool takes a tool from an agent.
+// DetachTool detaches a tool from an agent.
 func (c *Client) DetachTool(ctx context.Context, agentID, toolID string) error {
 	return c.done(ctx, request{method: patch, path: agentPath(agentID) + "/tools/detach/" + url.PathEscape(toolID)})
 }
@@ -162,16 +177,18 @@ func (c *Client) Messages(ctx context.Context, agentID string, p api.ListMessage
 }
 
 // SearchMessages searches the messages of all agents, or of the one in the body.
-func (c *Client) SearchMessages(ctx context.Context, in api.SearchMessages) ([]api.MessageResult, error) {
-	return call[[]api.MessageResult](ctx, c, request{method: post, path: "/v1/messages/search", body: in})
+func (c *Client) SearchMessages(ctx context.Context, in api.SearchMessages) (found []api.MessageResult, partial api.Partial, err error) {
+	return searched[api.MessageResult](ctx, c, request{method: post, path: "/v1/messages/search", body: in})
 }
 
-// SearchAgentMessages searches the messages of all agents, or of the one in the body, and says what made each result.
-func (c *Client) SearchAgentMessages(ctx context.Context, in api.SearchAgentMessages) ([]api.AgentMessageResult, error) {
-	return call[[]api.AgentMessageResult](ctx, c, request{method: post, path: "/v1/agents/messages/search", body: in})
+// SearchAgentMessages searches the messages of all agents, or of the one in the body, and explains each result.
+func (c *Client) SearchAgentMessages(ctx context.Context, in api.SearchAgentMessages) (
+	found []api.AgentMessageResult, partial api.Partial, err error,
+) {
+	return searched[api.AgentMessageResult](ctx, c, request{method: post, path: "/v1/agents/messages/search", body: in})
 }
 
-// Cancel ends runs of an agent, all that are active if none is named. The answer maps ids to statuses.
+// Cancel cancels runs of an agent: all active ones if none is named. The answer maps ids to statuses.
 func (c *Client) Cancel(ctx context.Context, agentID string, runIDs ...string) (map[string]string, error) {
 	return call[map[string]string](ctx, c, request{
 		method: post, path: agentPath(agentID) + "/messages/cancel",
@@ -184,17 +201,21 @@ func (c *Client) Conversations(ctx context.Context, p api.ListConversations) ([]
 	return call[[]api.Conversation](ctx, c, request{method: get, path: "/v1/conversations", query: p})
 }
 
-// Conversation gets a conversation.
+// Conversation returns a conversation.
 func (c *Client) Conversation(ctx context.Context, id string) (api.Conversation, error) {
 	return call[api.Conversation](ctx, c, request{method: get, path: conversationPath(id)})
 }
 
-// CreateConversation opens a conversation with an agent.
+// CreateConversation starts a conversation with an agent.
 func (c *Client) CreateConversation(ctx context.Context, agentID string, in api.CreateConversation) (api.Conversation, error) {
-	return call[api.Conversation](ctx, c, request{method: post, path: "/v1/conversations", query: api.AgentParam{AgentID: agentID}, body: in})
+	return call[api.Conversation](
+		ctx,
+		c,
+		request{method: post, path: "/v1/conversations", query: api.AgentParam{AgentID: agentID}, body: in},
+	)
 }
 
-// UpdateConversation changes what is set.
+// UpdateConversation changes the fields that are set.
 func (c *Client) UpdateConversation(ctx context.Context, id string, in api.UpdateConversation) (api.Conversation, error) {
 	return call[api.Conversation](ctx, c, request{method: patch, path: conversationPath(id), body: in})
 }
@@ -214,12 +235,12 @@ func (c *Client) Runs(ctx context.Context, p api.ListRuns) ([]api.Run, error) {
 	return call[[]api.Run](ctx, c, request{method: get, path: "/v1/runs", query: p})
 }
 
-// Run gets a run.
+// Run returns a run.
 func (c *Client) Run(ctx context.Context, id string) (api.Run, error) {
 	return call[api.Run](ctx, c, request{method: get, path: runPath(id)})
 }
 
-// RunMessages lists a run's messages, its input among them.
+// RunMessages lists a run's messages, including its input.
 func (c *Client) RunMessages(ctx context.Context, id string, p api.Page) ([]api.Message, error) {
 	return call[[]api.Message](ctx, c, request{method: get, path: runPath(id) + "/messages", query: p})
 }
@@ -229,12 +250,12 @@ func (c *Client) RunSteps(ctx context.Context, id string, p api.Page) ([]api.Ste
 	return call[[]api.Step](ctx, c, request{method: get, path: runPath(id) + "/steps", query: p})
 }
 
-// RunUsage sums a run's tokens.
+// RunUsage returns a run's token totals.
 func (c *Client) RunUsage(ctx context.Context, id string) (api.RunUsage, error) {
 	return call[api.RunUsage](ctx, c, request{method: get, path: runPath(id) + "/usage"})
 }
 
-// RunMetrics gets a run's times and counts.
+// RunMetrics returns a run's times and counts.
 func (c *Client) RunMetrics(ctx context.Context, id string) (api.RunMetrics, error) {
 	return call[api.RunMetrics](ctx, c, request{method: get, path: runPath(id) + "/metrics"})
 }
@@ -244,12 +265,12 @@ func (c *Client) Steps(ctx context.Context, p api.ListSteps) ([]api.Step, error)
 	return call[[]api.Step](ctx, c, request{method: get, path: "/v1/steps", query: p})
 }
 
-// Step gets a step.
+// Step returns a step.
 func (c *Client) Step(ctx context.Context, id string) (api.Step, error) {
 	return call[api.Step](ctx, c, request{method: get, path: stepPath(id)})
 }
 
-// StepMetrics gets a step's times.
+// StepMetrics returns a step's times.
 func (c *Client) StepMetrics(ctx context.Context, id string) (api.StepMetrics, error) {
 	return call[api.StepMetrics](ctx, c, request{method: get, path: stepPath(id) + "/metrics"})
 }
@@ -279,23 +300,23 @@ func (c *Client) SearchArchival(ctx context.Context, agentID string, p api.Searc
 	return call[api.ArchivalSearch](ctx, c, request{method: get, path: agentPath(agentID) + "/archival-memory/search", query: p})
 }
 
-// DeletePassage removes from an agent's archival memory.
+// DeletePassage deletes a passage from an agent's archival memory.
 func (c *Client) DeletePassage(ctx context.Context, agentID, passageID string) error {
 	return c.done(ctx, request{method: remove, path: agentPath(agentID) + "/archival-memory/" + url.PathEscape(passageID)})
 }
 
-// UpdatePassage mends a passage of an agent's archive.
+// UpdatePassage edits a passage in an agent's archive.
 func (c *Client) UpdatePassage(ctx context.Context, agentID, passageID string, in api.UpdatePassage) (api.Passage, error) {
 	path, query := api.PathArchival+"/"+url.PathEscape(passageID), api.UpdatePassageParams{AgentID: agentID}
 	return call[api.Passage](ctx, c, request{method: patch, path: path, query: query, body: in})
 }
 
 // SearchPassages searches the passages of an agent or an archive.
-func (c *Client) SearchPassages(ctx context.Context, in api.SearchPassages) ([]api.PassageResult, error) {
-	return call[[]api.PassageResult](ctx, c, request{method: post, path: "/v1/passages/search", body: in})
+func (c *Client) SearchPassages(ctx context.Context, in api.SearchPassages) (found []api.PassageResult, partial api.Partial, err error) {
+	return searched[api.PassageResult](ctx, c, request{method: post, path: "/v1/passages/search", body: in})
 }
 
-// CreateArchive makes an archive that no agent has yet.
+// CreateArchive creates an archive that no agent has yet.
 func (c *Client) CreateArchive(ctx context.Context, in api.CreateArchive) (api.Archive, error) {
 	return call[api.Archive](ctx, c, request{method: post, path: "/v1/archives", body: in})
 }
@@ -305,19 +326,23 @@ func (c *Client) CreateArchivePassages(ctx context.Context, id string, in api.Cr
 	return call[[]api.Passage](ctx, c, request{method: post, path: "/v1/archives/" + url.PathEscape(id) + "/passages/batch", body: in})
 }
 
-// AttachArchive gives an archive to an agent that has none, DetachArchive takes it away.
+// AttachArchive attaches an archive to an agent that has none.
 func (c *Client) AttachArchive(ctx context.Context, agentID, archiveID string) error {
 	return c.done(ctx, request{method: patch, path: agentPath(agentID) + "/archives/attach/" + url.PathEscape(archiveID)})
 }
 
-// DetachArchive leaves the archive and its passages as they are.
+// DetachArchive detaches an archive from an agent; the archive and its passages stay as they are.
 func (c *Client) DetachArchive(ctx context.Context, agentID, archiveID string) error {
 	return c.done(ctx, request{method: patch, path: agentPath(agentID) + "/archives/detach/" + url.PathEscape(archiveID)})
 }
 
-// EmbedArchive gives an archive another embedding, or says what that would mean.
+// EmbedArchive changes an archive's embedding model, or reports what that would mean.
 func (c *Client) EmbedArchive(ctx context.Context, archiveID string, in api.EmbedArchive) (api.EmbeddingPlan, error) {
-	return call[api.EmbeddingPlan](ctx, c, request{method: put, path: api.PathArchives + "/" + url.PathEscape(archiveID) + "/embedding", body: in})
+	return call[api.EmbeddingPlan](
+		ctx,
+		c,
+		request{method: put, path: api.PathArchives + "/" + url.PathEscape(archiveID) + "/embedding", body: in},
+	)
 }
 
 // Archives lists archives.
@@ -325,7 +350,7 @@ func (c *Client) Archives(ctx context.Context, p api.ListArchives) ([]api.Archiv
 	return call[[]api.Archive](ctx, c, request{method: get, path: "/v1/archives", query: p})
 }
 
-// Archive gets an archive.
+// Archive returns an archive.
 func (c *Client) Archive(ctx context.Context, id string) (api.Archive, error) {
 	return call[api.Archive](ctx, c, request{method: get, path: "/v1/archives/" + url.PathEscape(id)})
 }
@@ -335,14 +360,19 @@ func (c *Client) Tags(ctx context.Context, p api.ListTags) ([]string, error) {
 	return call[[]string](ctx, c, request{method: get, path: "/v1/tags", query: p})
 }
 
-// Status asks how the daemon is. It answers before the daemon is ready.
+// Status returns the daemon's state. It works before the daemon is ready.
 func (c *Client) Status(ctx context.Context) (api.Status, error) {
 	return call[api.Status](ctx, c, request{method: get, path: api.PathStatus})
 }
 
-// Model asks which model a run of an agent would use; a handle asks about that one.
+// Model returns the model that a run of an agent would use, or, given a handle, checks that one.
 func (c *Client) Model(ctx context.Context, agentID, handle string) (api.ModelChoice, error) {
 	return call[api.ModelChoice](ctx, c, request{method: get, path: api.PathModel, query: api.ModelParams{AgentID: agentID, Model: handle}})
+}
+
+// AllModels lists the models of all providers that the daemon can reach, including those that can't chat.
+func (c *Client) AllModels(ctx context.Context) ([]api.ListedModel, error) {
+	return call[[]api.ListedModel](ctx, c, request{method: get, path: api.PathModels})
 }
 
 // Doctor asks the daemon to check itself.
@@ -350,22 +380,22 @@ func (c *Client) Doctor(ctx context.Context) ([]api.Check, error) {
 	return call[[]api.Check](ctx, c, request{method: get, path: api.PathDoctor})
 }
 
-// Logs asks for the level of the log and its place.
+// Logs returns the log level and the log's path.
 func (c *Client) Logs(ctx context.Context) (api.Logs, error) {
 	return call[api.Logs](ctx, c, request{method: get, path: api.PathLogs})
 }
 
-// SetLogLevel changes the level of the log of the running daemon.
+// SetLogLevel changes the running daemon's log level.
 func (c *Client) SetLogLevel(ctx context.Context, level string) (api.Logs, error) {
 	return call[api.Logs](ctx, c, request{method: patch, path: api.PathLogs, body: api.Logs{Level: level}})
 }
 
-// Backup copies the facts to a new file on the daemon's machine and checks the copy.
+// Backup copies the facts to a new file on the daemon's machine and verifies the copy.
 func (c *Client) Backup(ctx context.Context, path string) (api.BackupResult, error) {
 	return call[api.BackupResult](ctx, c, request{method: post, path: api.PathBackup, body: api.Backup{Path: path}})
 }
 
-// Shutdown asks the daemon to stop; one that is busy refuses if only an idle one may.
+// Shutdown asks the daemon to stop; with ifIdle, a busy one refuses.
 func (c *Client) Shutdown(ctx context.Context, ifIdle bool) error {
 	return c.done(ctx, request{method: post, path: api.PathShutdown, body: api.Shutdown{IfIdle: ifIdle}})
 }

@@ -9,8 +9,8 @@ import (
 	"loci/daemon/api"
 )
 
-// Register says who asks, and with Open finds or makes the agent to talk to. Later calls carry the session. If the
-// daemon is of another version and idle it is replaced first, where the client may start daemons.
+// Register identifies the client and, with Open, finds or creates the agent to talk to. Later calls carry the
+// session. If the client may start daemons, an idle daemon of another version is replaced first.
 func (c *Client) Register(ctx context.Context, who api.Client) (api.Session, error) {
 	session, err := c.register(ctx, who)
 	if err != nil || session.daemon == "" || c.opts.Version == "" || session.daemon == c.opts.Version || c.opts.Ensure == nil {
@@ -21,7 +21,7 @@ func (c *Client) Register(ctx context.Context, who api.Client) (api.Session, err
 		return session.Session, err
 	}
 	if who.Open != nil {
-		// What the old daemon made is not made a second time.
+		// Don't create again what the old daemon already created.
 		open := *who.Open
 		open.Agent, open.Conversation = session.AgentID, session.ConversationID
 		who.Open = &open
@@ -40,7 +40,8 @@ func (c *Client) register(ctx context.Context, who api.Client) (registered, erro
 	r := request{method: post, path: api.PathClients, body: who, bare: true}
 	session, header, err := callHeader[api.Session](ctx, c, r)
 	if cutOff(err) && (who.Open == nil || who.Open.Agent != api.OpenNew) {
-		// A daemon that was killed a moment ago may still take a connection. Registering twice makes nothing twice.
+		// A daemon that was killed a moment ago may still accept a connection. Registering twice creates nothing
+		// twice.
 		session, header, err = callHeader[api.Session](ctx, c, r)
 	}
 	if err != nil {
@@ -53,7 +54,7 @@ func (c *Client) register(ctx context.Context, who api.Client) (registered, erro
 	return registered{session, header.Get(api.HeaderVersion)}, nil
 }
 
-// registerAgain replaces a session that the daemon has forgotten, unless another goroutine did.
+// registerAgain replaces a session that the daemon has forgotten, unless another goroutine already has.
 func (c *Client) registerAgain(ctx context.Context, forgotten string) error {
 	c.renew.Lock()
 	defer c.renew.Unlock()
@@ -67,7 +68,7 @@ func (c *Client) registerAgain(ctx context.Context, forgotten string) error {
 	return err
 }
 
-// cutOff reports whether the connection ended before there was an answer.
+// cutOff reports whether the connection ended before any response came.
 func cutOff(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Status == 0 &&

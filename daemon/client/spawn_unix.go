@@ -4,5 +4,5 @@ package client
 
 import "syscall"
 
-// ownSession takes the daemon off the terminal, so that neither Ctrl-C nor closing the window ends it.
+// ownSession detaches the daemon from the terminal, so that neither Ctrl-C nor closing the window ends it.
 func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

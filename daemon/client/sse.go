@@ -8,10 +8,10 @@ import (
 	"io"
 )
 
-// maxEvent bounds one event of a stream, so that a server gone wild cannot fill the memory.
+// maxEvent bounds one event of a stream, so that a misbehaving server can't fill the memory.
 const maxEvent = 16 << 20
 
-// errEventTooLong ends a stream whose event does not fit.
+// errEventTooLong ends a stream whose event is too long.
 var errEventTooLong = fmt.Errorf("an event is longer than %d bytes", maxEvent)
 
 // sseEvent is one event as the server framed it.
@@ -20,7 +20,7 @@ type sseEvent struct {
 	data []byte // valid until the next event is read
 }
 
-// sseReader splits a stream into events. Comments, ids and retry times are passed over.
+// sseReader splits a stream into events. It skips comments, ids and retry times.
 type sseReader struct {
 	in    *bufio.Reader
 	limit int
@@ -32,7 +32,7 @@ func newSSEReader(r io.Reader) *sseReader {
 	return &sseReader{in: bufio.NewReaderSize(r, 16<<10), limit: maxEvent}
 }
 
-// next gives the next event that has data. io.EOF comes only between events; a stream that stops within one is
+// next returns the next event that has data. It returns io.EOF only between events; a stream that stops inside one is
 // io.ErrUnexpectedEOF.
 func (s *sseReader) next() (sseEvent, error) {
 	event := sseEvent{}
@@ -71,7 +71,7 @@ func (s *sseReader) next() (sseEvent, error) {
 	}
 }
 
-// readLine gives a line without its end, which is LF or CRLF.
+// readLine returns a line without its LF or CRLF.
 func (s *sseReader) readLine() ([]byte, error) {
 	s.line = s.line[:0]
 	for {

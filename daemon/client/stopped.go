@@ -9,7 +9,7 @@ import (
 	"loci/daemon/api"
 )
 
-// Why a daemon is not started although nobody answers.
+// Reasons not to start a daemon although nobody answers.
 var (
 	ErrStopped  = errors.New("the daemon was stopped")
 	ErrHomeGone = errors.New("the home is gone")
@@ -17,32 +17,32 @@ var (
 
 type unasked struct{}
 
-// Unasked marks calls that nobody asked for at this moment: what a program reads by itself to stay up to date. They
-// start a daemon that crashed, but none that somebody stopped.
+// Unasked marks calls that nobody has just asked for: reads that a program makes by itself to stay up to date. They
+// restart a daemon that crashed, but not one that somebody stopped.
 func Unasked(ctx context.Context) context.Context { return context.WithValue(ctx, unasked{}, true) }
 
-// Asked marks calls that a person asked for just now; every call is one that is not marked otherwise.
+// Asked marks calls that a person has just asked for. That is the default.
 func Asked(ctx context.Context) context.Context { return context.WithValue(ctx, unasked{}, false) }
 
-// IsUnasked reports whether a call is marked so.
+// IsUnasked reports whether a call is marked as unasked.
 func IsUnasked(ctx context.Context) bool {
 	marked, _ := ctx.Value(unasked{}).(bool)
 	return marked
 }
 
-// stopped is an error where the daemon ended because somebody wanted it to, and the call is no reason to start it.
+// stopped returns an error if the daemon was stopped on purpose and the call is no reason to start it.
 func (o *EnsureOptions) stopped(ctx context.Context) error {
 	if o.Stopped == "" || !IsUnasked(ctx) {
 		return nil
 	}
 	if _, err := os.Stat(o.Stopped); err != nil {
-		return nil //nolint:nilerr // no mark that can be seen: it crashed
+		return nil //nolint:nilerr // no mark: it crashed
 	}
 	return &Error{Kind: api.KindUnavailable, Message: ErrStopped.Error(), Hint: "loci daemon start", Err: ErrStopped}
 }
 
-// homeGone is an error where a home that was talked to has been removed: none is made in its place behind the back of
-// whoever removed it.
+// homeGone returns an error if a home that was in use has been removed: recreating it behind the back of whoever
+// removed it would be wrong.
 func (c *Client) homeGone() error {
 	c.mu.Lock()
 	known := c.registered != nil

@@ -19,9 +19,10 @@ import (
 
 const (
 	acceptStream = "text/event-stream"
-	resumeFirst  = 20 * time.Millisecond // before the second try to go on
+	resumeFirst  = 20 * time.Millisecond // before the second try to resume
 	resumeMost   = time.Second
-	resumeTries  = 8 // without a single event in between
+	resumeTries  = 8                // without a single event in between
+	pingSilence  = 25 * time.Second // longer than the daemon's ping interval
 )
 
 // Target is the conversation that a message goes to. Without ConversationID it is the agent's default one.
@@ -48,21 +49,22 @@ func (t Target) body(req api.StreamingRequest) any {
 	return body
 }
 
-// Send sends and waits for the whole answer.
+// Send sends messages and waits for the complete response.
 func (c *Client) Send(ctx context.Context, to Target, req api.StreamingRequest) (api.Response, error) {
 	req.Streaming = new(false)
 	return call[api.Response](ctx, c, request{method: post, path: to.path(), body: to.body(req)})
 }
 
-// SendAsync sends to an agent's default conversation and gives the run, which goes on by itself.
+// SendAsync sends to an agent's default conversation and returns the run, which continues on its own.
 func (c *Client) SendAsync(ctx context.Context, agentID string, req api.AsyncRequest) (api.Run, error) {
 	return call[api.Run](ctx, c, request{method: post, path: agentPath(agentID) + "/messages/async", body: req})
 }
 
-// Stream sends in the background, token by token unless the request says otherwise, and gives the run's messages as
-// they come, the pings too: the first says the run's id. A stream that breaks goes on where it was, after a message
-// loci_notice of the kind broken. Inputs without an otid get one, so that sending them again is no second run. The
-// sequence ends without an error after the run's end, whatever that was; stopping it early leaves the run to itself.
+// Stream sends in the background, token by token unless the request says otherwise, and yields the run's messages as
+// they arrive, including pings: the first one carries the run's id. A broken stream resumes where it left off, after
+// a loci_notice message of kind broken. Inputs without an otid get one, so that sending them again doesn't start a
+// second run. The sequence ends without an error once the run has ended, however it ended; stopping the iteration
+// early leaves the run going.
 func (c *Client) Stream(ctx context.Context, to Target, req api.StreamingRequest) iter.Seq2[api.Message, error] {
 	req.Streaming, req.Background = new(true), new(true)
 	if req.StreamTokens == nil {
@@ -77,10 +79,10 @@ func (c *Client) Stream(ctx context.Context, to Target, req api.StreamingRequest
 	}
 }
 
-// NewOTID names an input, so that sending it again is no second run.
+// NewOTID returns an id for an input, so that it can be sent again safely.
 func NewOTID() string { return uuid.NewString() }
 
-// withOTIDs are the request's messages, each with an otid.
+// withOTIDs returns the request's messages, each with an otid.
 func withOTIDs(req api.StreamingRequest) []api.Input {
 	in := req.Messages
 	if req.Input != nil {
@@ -96,8 +98,8 @@ func withOTIDs(req api.StreamingRequest) []api.Input {
 	return out
 }
 
-// Events gives the messages of any run from after a seq_id on, live ones as they come, until the run's end. A stream
-// that breaks goes on as in Stream.
+// Events yields the messages of any run after a seq_id, live ones as they arrive, until the run ends. A broken stream
+// resumes as in Stream.
 func (c *Client) Events(ctx context.Context, runID string, after int64) iter.Seq2[api.Message, error] {
 	return func(yield func(api.Message, error) bool) {
 		f := follower{client: c, run: runID, last: after}
@@ -105,20 +107,24 @@ func (c *Client) Events(ctx context.Context, runID string, after int64) iter.Seq
 	}
 }
 
-// Changes gives hints that something changed and should be read again. It ends with an error when the connection
-// breaks; whoever opens it again reads everything anew, for hints in between are lost.
+// Changes yields hints that something changed and should be read again. It ends with an error when the connection
+// breaks; hints in between are lost, so after reopening it read everything again.
 func (c *Client) Changes(ctx context.Context) iter.Seq2[api.Change, error] {
 	return func(yield func(api.Change, error) bool) {
-		err := c.events(ctx, request{method: get, path: api.PathChanges, accept: acceptStream}, func(data []byte) error {
-			var change api.Change
-			if err := json.Unmarshal(data, &change); err != nil {
-				return badEvent(err)
-			}
-			if !yield(change, nil) {
-				return errStopped
-			}
-			return nil
-		})
+		err := c.events(
+			ctx,
+			request{method: get, path: api.PathChanges, accept: acceptStream, silence: pingSilence},
+			func(data []byte) error {
+				var change api.Change
+				if err := json.Unmarshal(data, &change); err != nil {
+					return badEvent(err)
+				}
+				if !yield(change, nil) {
+					return errStopped
+				}
+				return nil
+			},
+		)
 		if err != nil && !errors.Is(err, errStopped) {
 			yield(api.Change{}, err)
 		}
@@ -134,13 +140,14 @@ func badEvent(err error) error {
 	return &Error{Kind: api.KindInternal, Message: "an event is not understood: " + err.Error(), Err: err}
 }
 
-// events reads a stream to its [DONE] and hands on the data of each event. A stream that ends without it is cut.
+// events reads a stream up to its [DONE] and passes on the data of each event. A stream that ends without [DONE] was
+// cut off.
 func (c *Client) events(ctx context.Context, r request, each func(data []byte) error) error {
 	resp, err := c.send(ctx, r)
 	if err != nil {
 		return err
 	}
-	defer func() { _ = resp.Body.Close() }() // closing is how a stream is left
+	defer func() { _ = resp.Body.Close() }() // closing is how to leave a stream
 	in := newSSEReader(resp.Body)
 	for {
 		event, err := in.next()
@@ -163,14 +170,14 @@ func (c *Client) events(ctx context.Context, r request, each func(data []byte) e
 // follower reads a run's messages over as many connections as it takes.
 type follower struct {
 	client *Client
-	start  *request // makes the run; nil: there is one
+	start  *request // starts the run; nil: it already exists
 	run    string
-	last   int64 // the highest seq_id seen
-	seen   int   // messages handed on
-	over   bool  // the run's last message was seen
+	last   int64 // the highest seq_id so far
+	seen   int   // messages passed on
+	over   bool  // the run's last message has arrived
 }
 
-// follow reads until the run's end, the reader's, or an error that going on cannot mend.
+// follow reads until the run ends, the reader stops, or an error that resuming can't fix.
 func (f *follower) follow(ctx context.Context, yield func(api.Message, error) bool) {
 	delay, tries := resumeFirst, 0
 	for {
@@ -183,7 +190,7 @@ func (f *follower) follow(ctx context.Context, yield func(api.Message, error) bo
 			delay, tries = resumeFirst, 0
 		}
 		tries++
-		ctx = Unasked(ctx) // the run was accepted: what follows only looks at it
+		ctx = Unasked(ctx) // the run was accepted: from here on we only watch it
 		if !f.mendable(err) || tries >= resumeTries || ctx.Err() != nil {
 			yield(api.Message{}, err)
 			return
@@ -201,7 +208,7 @@ func (f *follower) follow(ctx context.Context, yield func(api.Message, error) bo
 	}
 }
 
-// request goes on with the run if it is known, and otherwise makes it (again: the otids make that harmless).
+// request resumes the run if it is known, and otherwise starts it (again: the otids make that harmless).
 func (f *follower) request() request {
 	if f.run == "" {
 		return *f.start
@@ -222,7 +229,7 @@ func (f *follower) read(ctx context.Context, r request, yield func(api.Message, 
 		if f.run == "" {
 			f.run = m.RunID
 		}
-		// A ping repeats the last number; anything else with an old one was seen on an earlier connection.
+		// A ping repeats the last number; anything else with an old number was already seen on an earlier connection.
 		if m.SeqID != 0 && m.SeqID <= f.last && m.MessageType != api.MessagePing {
 			return nil
 		}
@@ -235,12 +242,12 @@ func (f *follower) read(ctx context.Context, r request, yield func(api.Message, 
 		return nil
 	})
 	if f.over && broken(err) {
-		return nil // only the end mark is missing
+		return nil // only the end marker is missing
 	}
 	return err
 }
 
-// mendable says whether going on may help: not where nobody listened in the first place and nobody may be started.
+// mendable reports whether resuming may help: not if nobody listened in the first place and no daemon may be started.
 func (f *follower) mendable(err error) bool {
 	if f.seen == 0 && f.client.opts.Ensure == nil && ipc.Refused(err) {
 		return false
@@ -248,7 +255,7 @@ func (f *follower) mendable(err error) bool {
 	return broken(err) && !errors.Is(err, errNotStarted) && !errors.Is(err, ErrStopped) && !errors.Is(err, ErrHomeGone)
 }
 
-// broken says whether a connection failed, as against an answer that says no.
+// broken reports whether the connection failed, as opposed to the server refusing.
 func broken(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Kind == api.KindUnavailable && (e.Status == 0 || e.Status == http.StatusServiceUnavailable)
@@ -261,7 +268,7 @@ func brokenNotice(run string, err error) api.Message {
 	}
 }
 
-// pause waits and says whether the time passed before the context ended.
+// pause waits, and reports whether the time passed before ctx ended.
 func pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -1,14 +1,16 @@
-// Package config is what a person can choose about the program, and where its files are.
+// Package config holds the user's choices about the program and the locations of its files.
 //
-// It is the one place besides the commands that reads the environment, and it reads it through a function, so that
-// tests bring their own. It promises one precedence (flags, then environment, then file, then defaults), that each value
-// knows where it came from, and that an unknown key is an error which names the key. It imports nothing of ours.
+// It is the only place besides the commands that reads the environment, and it does so through a function that tests
+// can replace. Promises: one precedence (flags, then environment, then file, then defaults); each value knows where
+// it came from; an unknown key is an error that names the key. It imports nothing of ours.
 package config
 
 import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"net/url"
 	"os"
 	"reflect"
 	"slices"
@@ -19,13 +21,16 @@ import (
 	"github.com/caarlos0/env/v11"
 )
 
-// Config is every choice. The tag doc is what help and `loci config` say of it.
+// Config holds all settings. The tag doc is their description in help and `loci config`.
 type Config struct {
 	Model         string        `toml:"model" env:"LOCI_MODEL" doc:"model of new agents, as provider/model; empty: the first that is reachable"`
 	Listen        string        `toml:"listen" env:"LOCI_LISTEN" doc:"loopback address for TCP, like 127.0.0.1:8283; empty: the socket only"`
 	Token         string        `toml:"token" env:"LOCI_TOKEN" doc:"password that TCP requests must carry; empty: none" secret:"true"`
+	Origins       []string      `toml:"origins" env:"LOCI_ORIGINS" doc:"web pages that may use the TCP address, like http://localhost:3000; empty: none"`
 	MaxSteps      int           `toml:"max_steps" env:"LOCI_MAX_STEPS" envDefault:"50" doc:"model calls that one request may take"`
 	RunTimeout    time.Duration `toml:"run_timeout" env:"LOCI_RUN_TIMEOUT" envDefault:"30m" doc:"time that one request may take; 0s: no limit"`
+	CommentsTime  time.Duration `toml:"comments_timeout" env:"LOCI_COMMENTS_TIMEOUT" envDefault:"15m" doc:"time that a provider may send signs of life and nothing else"`
+	AnswerMB      int           `toml:"answer_limit_mb" env:"LOCI_ANSWER_LIMIT_MB" envDefault:"4" doc:"size at which a model's answer is stopped, in megabytes"`
 	ShutdownGrace time.Duration `toml:"shutdown_grace" env:"LOCI_SHUTDOWN_GRACE" envDefault:"3s" doc:"time that runs get to finish when the daemon stops"`
 	LogLevel      string        `toml:"log_level" env:"LOCI_LOG_LEVEL" envDefault:"info" doc:"least level that is logged: debug, info, warn or error" enum:"debug,info,warn,error"`
 	LogSizeMB     int           `toml:"log_size_mb" env:"LOCI_LOG_SIZE_MB" envDefault:"10" doc:"size at which the log file is rotated, in megabytes"`
@@ -34,9 +39,13 @@ type Config struct {
 	Theme         string        `toml:"theme" env:"LOCI_THEME" envDefault:"auto" doc:"colours for a background: auto, dark or light" enum:"auto,dark,light"`
 	Editor        string        `toml:"editor" env:"LOCI_EDITOR" doc:"program for editing texts; empty: $VISUAL, then $EDITOR"`
 	NoStart       bool          `toml:"no_daemon_start" env:"LOCI_NO_DAEMON_START" doc:"never start the daemon by itself"`
+
+	// Providers holds settings of the catalogue's providers by name. They come only from the file; the catalogue
+	// checks them.
+	Providers map[string]map[string]string `toml:"providers"`
 }
 
-// Origin is where a value came from.
+// Origin says where a value came from.
 type Origin string
 
 // The origins, weakest first.
@@ -53,7 +62,7 @@ type Env func(name string) (string, bool)
 // OSEnv is the environment of this process.
 func OSEnv(name string) (string, bool) { return os.LookupEnv(name) }
 
-// Entry is one key as Explain tells it.
+// Entry is one key as Explain shows it.
 type Entry struct {
 	Key    string `json:"key"`
 	Value  string `json:"value"`
@@ -68,7 +77,7 @@ type Loaded struct {
 	origins map[string]Origin
 }
 
-// Load reads the file if there is one, then the environment, then flags by key, each over what was before.
+// Load reads the file if there is one, then the environment, then flags by key. Later sources override earlier ones.
 func Load(file string, lookup Env, flags map[string]string) (Loaded, error) {
 	l := Loaded{origins: map[string]Origin{}}
 	if err := env.ParseWithOptions(&l.Config, env.Options{Environment: map[string]string{}}); err != nil {
@@ -110,7 +119,7 @@ func (l *Loaded) readFile(path string) error {
 	return nil
 }
 
-// readEnv sets what the environment has; an empty variable is one that is not there.
+// readEnv applies the environment; an empty variable counts as unset.
 func (l *Loaded) readEnv(lookup Env) error {
 	values := map[string]string{}
 	for f := range keyFields() {
@@ -135,7 +144,7 @@ func (l *Loaded) readFlags(flags map[string]string) error {
 	return l.set(values, "flags")
 }
 
-// set parses values by the names of their variables into the configuration and touches nothing else.
+// set parses values by the names of their variables into the configuration and leaves everything else alone.
 func (l *Loaded) set(values map[string]string, source string) error {
 	if len(values) == 0 {
 		return nil
@@ -164,13 +173,38 @@ func (l *Loaded) validate() error {
 			return fmt.Errorf("%s (from %s) is negative", key, l.origin(key))
 		}
 	}
+	for key, none := range map[string]bool{"comments_timeout": l.CommentsTime == 0, "answer_limit_mb": l.AnswerMB == 0} {
+		if none {
+			return fmt.Errorf("%s (from %s) is 0: no answer would come through", key, l.origin(key))
+		}
+	}
 	if l.MaxSteps == 0 {
 		return fmt.Errorf("max_steps (from %s) is 0: a request needs at least one", l.origin("max_steps"))
 	}
 	if provider, model, ok := strings.Cut(l.Model, "/"); l.Model != "" && (!ok || provider == "" || model == "") {
 		return fmt.Errorf("model (from %s) is %q; write it as provider/model", l.origin("model"), l.Model)
 	}
+	for _, origin := range l.Origins {
+		if !validOrigin(origin) {
+			return fmt.Errorf(
+				"origins (from %s) has %q; write each as a browser does: http://localhost:3000, without a path",
+				l.origin("origins"),
+				origin,
+			)
+		}
+	}
 	return nil
+}
+
+// validOrigin reports whether origin is written as browsers write it: scheme and host in lower case, a port if it
+// isn't the scheme's default, and nothing else. There is no wildcard.
+func validOrigin(origin string) bool {
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" || u.Scheme+"://"+u.Host != origin || strings.ToLower(origin) != origin || strings.Contains(u.Host, "*") {
+		return false
+	}
+	return u.Port() == "" && !strings.HasSuffix(u.Host, ":") ||
+		u.Port() != "" && u.Port() != map[string]string{"http": "80", "https": "443"}[u.Scheme]
 }
 
 func (l *Loaded) origin(key string) Origin {
@@ -180,22 +214,38 @@ func (l *Loaded) origin(key string) Origin {
 	return FromDefault
 }
 
-// Explain tells each key, its value and where it came from. Secrets are not told.
+// Explain lists every key, its value and where it came from. Secrets are redacted.
 func (l *Loaded) Explain() []Entry {
 	var out []Entry
 	v := reflect.ValueOf(l.Config)
 	for f := range keyFields() {
 		key := f.Tag.Get("toml")
 		value := fmt.Sprint(v.FieldByIndex(f.Index).Interface())
+		if list, ok := v.FieldByIndex(f.Index).Interface().([]string); ok {
+			value = strings.Join(list, ",") // as in the variable
+		}
 		if f.Tag.Get("secret") == "true" && value != "" {
 			value = "(set)"
 		}
 		out = append(out, Entry{Key: key, Value: value, Origin: l.origin(key), Env: f.Tag.Get("env"), Doc: f.Tag.Get("doc")})
 	}
+	for _, provider := range slices.Sorted(maps.Keys(l.Providers)) {
+		for _, key := range slices.Sorted(maps.Keys(l.Providers[provider])) {
+			out = append(
+				out,
+				Entry{
+					Key:    "providers." + provider + "." + key,
+					Value:  l.Providers[provider][key],
+					Origin: FromFile,
+					Doc:    "see docs/models.md",
+				},
+			)
+		}
+	}
 	return out
 }
 
-// Keys are the names of all keys.
+// Keys returns the names of all keys.
 func Keys() []string {
 	var out []string
 	for f := range keyFields() {
@@ -217,7 +267,7 @@ func keyFields() func(yield func(reflect.StructField) bool) {
 	return func(yield func(reflect.StructField) bool) {
 		t := reflect.TypeFor[Config]()
 		for i := range t.NumField() {
-			if !yield(t.Field(i)) {
+			if t.Field(i).Tag.Get("env") != "" && !yield(t.Field(i)) {
 				return
 			}
 		}

@@ -3,8 +3,6 @@ package config
 import (
 	"os"
 	"path/filepath"
-	"reflect"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -54,6 +52,26 @@ func TestFlagsWinOverEnvironmentOverFileOverDefaults(t *testing.T) {
 	}
 }
 
+func TestOriginsAreAList(t *testing.T) {
+	t.Parallel()
+	const one, two = "http://localhost:3000", "https://notes.example"
+	path := file(t, "origins = ['"+one+"', '"+two+"']")
+	for name, env := range map[string]map[string]string{path: nil, "": {"LOCI_ORIGINS": one + "," + two}} {
+		l, err := Load(name, envOf(env), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{one, two}, l.Origins); diff != "" {
+			t.Error(diff)
+		}
+		for _, e := range l.Explain() {
+			if e.Key == "origins" && e.Value != one+","+two {
+				t.Errorf("explained as %q", e.Value)
+			}
+		}
+	}
+}
+
 func TestNoFileIsNoError(t *testing.T) {
 	t.Parallel()
 	l, err := Load(filepath.Join(t.TempDir(), "none.toml"), envOf(nil), nil)
@@ -76,6 +94,18 @@ func TestAFaultNamesItsKeyAndWhereItCameFrom(t *testing.T) {
 		{"bad variable", "", map[string]string{"LOCI_MAX_STEPS": "many"}, nil, []string{"environment", "MaxSteps"}},
 		{"negative", "", map[string]string{"LOCI_RUN_TIMEOUT": "-1s"}, nil, []string{"run_timeout", "environment"}},
 		{"no step at all", "max_steps = 0", nil, nil, []string{"max_steps"}},
+		{"every page", "origins = ['http://localhost:3000', '*']", nil, nil, []string{"origins", "file", `"*"`}},
+		{
+			"origin with a path",
+			"",
+			map[string]string{"LOCI_ORIGINS": "http://localhost:3000/"},
+			nil,
+			[]string{"origins", "environment", "without a path"},
+		},
+		{"origin as nobody sends it", "origins = ['http://Localhost']", nil, nil, []string{"origins", "Localhost"}},
+		{"origin with a port that is left out", "origins = ['https://a.example:443']", nil, nil, []string{"origins", "443"}},
+		{"origin without a scheme", "origins = ['localhost:3000']", nil, nil, []string{"origins"}},
+		{"no origin", "origins = ['null']", nil, nil, []string{"origins"}},
 		{"no handle", "", nil, map[string]string{"model": "gpt"}, []string{"model", "flag", "provider/model"}},
 		{"unknown flag", "", nil, map[string]string{"volume": "11"}, []string{"volume"}},
 	}
@@ -188,17 +218,36 @@ func TestALongSocketPathMoves(t *testing.T) {
 func TestOnlyProviderVariablesArePassedAndNoneAreInherited(t *testing.T) {
 	t.Parallel()
 	vars := map[string]string{"OPENAI_API_KEY": "k", "OLLAMA_HOST": "h", "GROQ_API_KEY": "", "PATH": "/bin", "MY_SECRET": "s"}
-	want := map[string]string{"OPENAI_API_KEY": "k", "OLLAMA_HOST": "h"}
-	if diff := cmp.Diff(want, ProviderEnv(envOf(vars))); diff != "" {
+	want, names := map[string]string{"OPENAI_API_KEY": "k", "OLLAMA_HOST": "h"}, []string{"GROQ_API_KEY", "OLLAMA_HOST", "OPENAI_API_KEY"}
+	if diff := cmp.Diff(want, ProviderEnv(envOf(vars), names)); diff != "" {
 		t.Error(diff)
 	}
-	got := DaemonEnviron([]string{"OPENAI_API_KEY=k", "PATH=/bin", "OLLAMA_HOST=h", "OPENAI_API_KEYS=x"})
+	got := DaemonEnviron([]string{"OPENAI_API_KEY=k", "PATH=/bin", "OLLAMA_HOST=h", "OPENAI_API_KEYS=x"}, names)
 	if diff := cmp.Diff([]string{"PATH=/bin", "OPENAI_API_KEYS=x"}, got); diff != "" {
 		t.Error(diff)
 	}
-	names := ProviderVars()
-	slices.Sort(names)
-	if !reflect.DeepEqual(slices.Compact(slices.Clone(names)), names) {
-		t.Error("a name is there twice")
+}
+
+func TestSettingsOfProvidersAreReadAndShown(t *testing.T) {
+	t.Parallel()
+	l, err := Load(
+		file(t, "model = 'vllm/m'\n[providers.vllm]\nbase_url = 'http://127.0.0.1:9000/v1'\nwire = 'responses'\n"),
+		envOf(nil),
+		nil,
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, e := range l.Explain() {
+		if strings.HasPrefix(e.Key, "providers.") {
+			got[e.Key] = e.Value
+		}
+	}
+	if diff := cmp.Diff(
+		map[string]string{"providers.vllm.base_url": "http://127.0.0.1:9000/v1", "providers.vllm.wire": "responses"},
+		got,
+	); diff != "" {
+		t.Error(diff)
 	}
 }

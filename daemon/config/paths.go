@@ -13,10 +13,10 @@ import (
 	"strings"
 )
 
-// Paths are all places the program reads and writes. LOCI_HOME moves every one of them; otherwise they follow the XDG
-// base folders. The socket alone may stand elsewhere: its path must be short.
+// Paths are all places the program reads and writes. LOCI_HOME moves all of them; otherwise they follow the XDG base
+// directories. Only the socket may be elsewhere: its path must be short.
 type Paths struct {
-	Home   string `json:"home"`   // what names this installation: LOCI_HOME, or the data folder
+	Home   string `json:"home"`   // identifies this installation: LOCI_HOME, or the data folder
 	Config string `json:"config"` // config.toml
 	Data   string `json:"data"`   // the databases
 	State  string `json:"state"`  // the log, histories
@@ -25,14 +25,14 @@ type Paths struct {
 	Socket    string `json:"socket"`
 	Lock      string `json:"lock"`       // held by the daemon; its note is the socket
 	StartLock string `json:"start_lock"` // held by whoever starts the daemon
-	Stopped   string `json:"stopped"`    // there after the daemon was stopped on purpose
+	Stopped   string `json:"stopped"`    // exists after the daemon was stopped on purpose
 	Log       string `json:"log"`
 }
 
-// maxSocket is the longest path that a socket is given where it belongs.
+// maxSocket is the maximum length of a socket's path in its usual place.
 const maxSocket = 100
 
-// FindPaths says where everything is. It makes nothing.
+// FindPaths determines where everything is. It creates nothing.
 func FindPaths(lookup Env) (Paths, error) {
 	p, err := folders(lookup)
 	if err != nil {
@@ -70,7 +70,7 @@ func folders(lookup Env) (Paths, error) {
 	}, nil
 }
 
-// userHome is the person's folder.
+// userHome returns the user's home folder.
 func userHome(lookup Env) (string, error) {
 	name := "HOME"
 	if runtime.GOOS == "windows" {
@@ -82,7 +82,7 @@ func userHome(lookup Env) (string, error) {
 	return "", errors.New("no home folder is known: set HOME, or LOCI_HOME to say where everything goes")
 }
 
-// xdg is a base folder; the specification says to ignore one that is not absolute.
+// xdg returns a base directory; the specification says to ignore one that isn't absolute.
 func xdg(lookup Env, name, otherwise string) string {
 	if dir, _ := lookup(name); filepath.IsAbs(dir) {
 		return dir
@@ -90,8 +90,8 @@ func xdg(lookup Env, name, otherwise string) string {
 	return otherwise
 }
 
-// socketPath is in the run folder if it is short enough there, else in the person's runtime folder, else in a folder
-// among the temporary ones; the last two are named after the home, so that two homes never share one.
+// socketPath is in the run folder if the path is short enough, else in the user's runtime folder, else in a temporary
+// folder; the last two are named after the home, so that two homes never share a socket.
 func socketPath(p Paths, lookup Env) string {
 	const name = "loci.sock"
 	if path := filepath.Join(p.Run, name); len(path) <= maxSocket {
@@ -111,8 +111,8 @@ func socketPath(p Paths, lookup Env) string {
 	return filepath.Join("/tmp", folder, name)
 }
 
-// Environ is an environment in which another folder finds the same home: a LOCI_HOME that is relative to the present one
-// is made absolute.
+// Environ returns an environment in which the same home is found from another folder: a relative LOCI_HOME is made
+// absolute.
 func (p Paths) Environ(environ []string) []string {
 	out := slices.Clone(environ)
 	for i, v := range out {

@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	settleWithin = 90 * time.Second // what takes a second or two on a quiet machine
+	settleWithin = 90 * time.Second // takes a second or two on a quiet machine
 	answerWithin = 30 * time.Second
 	page         = 1000
 )
@@ -34,7 +34,7 @@ func (f *findings) add(format string, args ...any) {
 	f.errs = append(f.errs, fmt.Errorf(format, args...))
 }
 
-// worst are the first findings; one fault may have a thousand consequences.
+// worst returns the first findings; one fault may have a thousand consequences.
 func (f *findings) worst() error {
 	const enough = 12
 	if n := len(f.errs); n > enough {
@@ -43,7 +43,7 @@ func (f *findings) worst() error {
 	return errors.Join(f.errs...)
 }
 
-// checkRuns waits for the ends of runs and compares what their senders saw with what is stored.
+// checkRuns waits for runs to end and compares what their senders saw with what is stored.
 func checkRuns(ctx context.Context, c *client.Client, all []*sent, f *findings) {
 	var group errgroup.Group
 	group.SetLimit(12)
@@ -59,7 +59,7 @@ func checkRuns(ctx context.Context, c *client.Client, all []*sent, f *findings) 
 	_ = group.Wait() // findings hold the errors
 }
 
-// checkRun looks at one accepted run.
+// checkRun checks one accepted run.
 func checkRun(ctx context.Context, c *client.Client, s *sent, f *findings) {
 	again, err := followAll(ctx, c, s)
 	if err != nil {
@@ -101,7 +101,7 @@ func checkRun(ctx context.Context, c *client.Client, s *sent, f *findings) {
 	s.checkTexts(run.Status, again, listed, f)
 }
 
-// followAll goes on where the sender's own stream broke, while two others read the run from its beginning.
+// followAll resumes where the sender's own stream broke, while two others read the run from the beginning.
 func followAll(ctx context.Context, c *client.Client, s *sent) (*sight, error) {
 	var group errgroup.Group
 	fresh := []*sight{newSight(), newSight()}
@@ -130,7 +130,7 @@ func follow(ctx context.Context, c *client.Client, run string, after int64, add 
 	return nil
 }
 
-// checkEnd asks that a run has one end, the same for everybody, and one that its way of sending allows.
+// checkEnd checks that a run has one end, the same for every reader, and one that its way of sending allows.
 func (s *sent) checkEnd(run api.Run, again *sight, f *findings) {
 	if len(again.stops) != 1 {
 		f.add("%v: its log has %d ends: %v", s, len(again.stops), again.stops)
@@ -161,7 +161,7 @@ func (s *sent) checkEnd(run api.Run, again *sight, f *findings) {
 	}
 }
 
-// checkTexts compares what streams showed, less what they took back, with what is stored.
+// checkTexts compares what streams showed, minus what they took back, with what is stored.
 func (s *sent) checkTexts(status api.RunStatus, again *sight, listed map[piece]string, f *findings) {
 	seen := []*sight{again}
 	if s.way == background || s.way == stepwise {
@@ -176,7 +176,7 @@ func (s *sent) checkTexts(status api.RunStatus, again *sight, listed map[piece]s
 			continue
 		}
 		for p, text := range g.text {
-			// Half a call is not kept, nor is reasoning that nothing followed.
+			// Half a call is not kept, nor is reasoning without anything after it.
 			if p.kind == api.MessageAssistant && status == api.RunCancelled && listed[p] != text {
 				f.add("%v: cancelled, shown %q, stored %q (%s)", s, text, listed[p], who)
 			}
@@ -187,7 +187,7 @@ func (s *sent) checkTexts(status api.RunStatus, again *sight, listed map[piece]s
 	}
 	calls, returns, ended := 0, 0, false
 	for p, text := range listed {
-		switch p.kind { //nolint:exhaustive // the others do not count
+		switch p.kind { //nolint:exhaustive // the others don't count
 		case api.MessageToolCall:
 			calls++
 		case api.MessageToolReturn:
@@ -201,7 +201,8 @@ func (s *sent) checkTexts(status api.RunStatus, again *sight, listed map[piece]s
 	}
 }
 
-// repeat sends again what may not have been accepted, with the same otids. Where it had been, that is no second run.
+// repeat resends what may not have been accepted, with the same otids. If it had been accepted, that starts no second
+// run.
 func repeat(ctx context.Context, c *client.Client, all []*sent) error {
 	var group errgroup.Group
 	for _, s := range all {
@@ -229,7 +230,7 @@ func repeat(ctx context.Context, c *client.Client, all []*sent) error {
 	return group.Wait()
 }
 
-// greet talks to every conversation; each answers at once.
+// greet talks to every conversation; each has to answer at once.
 func greet(ctx context.Context, c *client.Client, l *ledger, seats []seat, f *findings) {
 	ctx, cancel := context.WithTimeout(ctx, answerWithin)
 	defer cancel()
@@ -261,7 +262,7 @@ func greet(ctx context.Context, c *client.Client, l *ledger, seats []seat, f *fi
 	_ = group.Wait() // findings hold the errors
 }
 
-// checkMade asks for agents, and searches the passages of a person.
+// checkMade checks that the agents exist, and searches for a person's passages.
 func checkMade(ctx context.Context, c *client.Client, agents []string, passages map[string]string, f *findings) {
 	for _, id := range agents {
 		if _, err := c.Agent(ctx, id); err != nil {

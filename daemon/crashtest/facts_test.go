@@ -15,7 +15,7 @@ import (
 	_ "modernc.org/sqlite" // the files are read beside the daemon, without its code
 )
 
-// facts are the home's files, opened only to read.
+// facts are the home's files, opened read-only.
 type facts struct{ main, log, index *sql.DB }
 
 func openFacts(dir string) (*facts, error) {
@@ -44,7 +44,7 @@ func (s *facts) whole(ctx context.Context, f *findings) {
 	}
 }
 
-// none are questions whose every row is a fault.
+// none returns queries whose every row is a fault.
 func none() map[string]string {
 	return map[string]string{
 		"runs that never end":         `SELECT id, status FROM runs WHERE status IN ('created', 'running')`,
@@ -60,7 +60,7 @@ func none() map[string]string {
 	}
 }
 
-// consistent asks what must be true of the facts as a whole, and of the run log since a time.
+// consistent checks what must be true of the facts as a whole, and of the run log since a time.
 func (s *facts) consistent(ctx context.Context, since time.Time, f *findings) {
 	for what, query := range none() {
 		if err := empty(ctx, s.main, query); err != nil {
@@ -74,7 +74,7 @@ func (s *facts) consistent(ctx context.Context, since time.Time, f *findings) {
 	}
 }
 
-// badEnds are the same for the run log, behind a time.
+// badEnds returns the same for the run log after a time.
 func badEnds() map[string]string {
 	const isEnd = `CAST(data AS TEXT) LIKE '{"k":"stop"%'`
 	return map[string]string{
@@ -85,7 +85,7 @@ func badEnds() map[string]string {
 	}
 }
 
-// empty is an error that names the rows of a question with two columns.
+// empty returns an error that lists the rows of a query with two columns.
 func empty(ctx context.Context, db *sql.DB, query string, args ...any) error {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
@@ -141,7 +141,7 @@ func (r *record) returns() (ids []string) {
 	return ids
 }
 
-// records are the messages behind a seq that are not hidden, in the order in which they stand in their conversations.
+// records returns the visible messages after a seq, in their order within their conversations.
 func (s *facts) records(ctx context.Context, after int64) ([]record, error) {
 	rows, err := s.main.QueryContext(ctx, `SELECT m.seq, m.id, m.conversation_id, m.run_id, m.role, m.data,
 		EXISTS (SELECT 1 FROM context o WHERE o.message_id = m.id AND o."left" IS NULL)
@@ -166,7 +166,7 @@ func (s *facts) records(ctx context.Context, after int64) ([]record, error) {
 	return out, rows.Err()
 }
 
-// paired asks that every call has its return right behind it, in the whole history and in what is sent.
+// paired checks that every call is directly followed by its return, in the whole history and in what is sent.
 func paired(all []record, f *findings) {
 	for _, view := range [][]record{all, slices.DeleteFunc(slices.Clone(all), func(r record) bool { return !r.open })} {
 		var last *record
@@ -197,12 +197,18 @@ func (r *record) dangles(f *findings) {
 	f.add("the calls of message %s, run %s, have no returns behind them", r.id, r.run)
 }
 
-// inOrder asks that a conversation holds one run after the other, in the order of their acceptance.
+// inOrder checks that a conversation holds one run after another, in the order of acceptance.
 func inOrder(all []record, numbers map[string]int64, f *findings) {
 	for i := 1; i < len(all); i++ {
 		a, b := &all[i-1], &all[i]
 		if a.conversation == b.conversation && numbers[a.run] > numbers[b.run] {
-			f.add("conversation %s: message %s of run %s stands behind run %s, which was accepted later", a.conversation, b.id, b.run, a.run)
+			f.add(
+				"conversation %s: message %s of run %s stands behind run %s, which was accepted later",
+				a.conversation,
+				b.id,
+				b.run,
+				a.run,
+			)
 		}
 	}
 }
@@ -225,7 +231,7 @@ func (s *facts) runNumbers(ctx context.Context) (map[string]int64, error) {
 	return out, rows.Err()
 }
 
-// texts joins a column, so that words can be counted in it.
+// texts concatenates a column, so that words can be counted in it.
 func (s *facts) texts(ctx context.Context, query string, args ...any) (string, error) {
 	rows, err := s.main.QueryContext(ctx, query, args...)
 	if err != nil {

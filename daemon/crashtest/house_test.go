@@ -24,7 +24,7 @@ const (
 	stopWithin  = 20 * time.Second
 )
 
-// house is a home with its daemon process and the model that it asks.
+// house is a home with its daemon process and the model that it uses.
 type house struct {
 	t     *testing.T
 	paths config.Paths
@@ -32,13 +32,13 @@ type house struct {
 	env   []string
 	errs  string // what the daemon says on standard error
 
-	mu      sync.Mutex // guards what is below
+	mu      sync.Mutex // guards the fields below
 	process *exec.Cmd
 	watch   func(event string) // told what the model sees
-	logRead int64              // how much of the log was looked at
+	logRead int64              // how much of the log has been checked
 }
 
-// openHouse makes an empty home with a short path, for the socket.
+// openHouse creates an empty home with a path short enough for the socket.
 func openHouse(t *testing.T) *house {
 	t.Helper()
 	home, err := os.MkdirTemp("", "loci") //nolint:usetesting // one that lost something is kept
@@ -75,7 +75,7 @@ func openHouse(t *testing.T) *house {
 	return h
 }
 
-// spawn starts the daemon and does not wait for it.
+// spawn starts the daemon without waiting for it.
 func (h *house) spawn() {
 	h.t.Helper()
 	exe, err := os.Executable()
@@ -86,7 +86,7 @@ func (h *house) spawn() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	defer func() { _ = out.Close() }() // the child has its own
+	defer func() { _ = out.Close() }() // the child has its own copy
 	cmd := exec.Command(exe, "daemon", "run")
 	cmd.Env, cmd.Stdout, cmd.Stderr = h.env, out, out
 	if err := cmd.Start(); err != nil {
@@ -143,7 +143,7 @@ func (h *house) kill() {
 	}
 }
 
-// stop ends the daemon as its manual says: by SIGTERM, within ten seconds, with success.
+// stop stops the daemon as documented: by SIGTERM, within ten seconds, with exit code 0.
 func (h *house) stop() error {
 	h.mu.Lock()
 	cmd := h.process
@@ -157,10 +157,10 @@ func (h *house) stop() error {
 	return cmd.Wait()
 }
 
-// client is one that never starts a daemon: the test does.
+// client returns a client that never starts a daemon: the test does that.
 func (h *house) client() *client.Client { return client.New(client.Options{Socket: h.paths.Socket}) }
 
-// said is the end of what the daemon wrote to standard error.
+// said returns the end of the daemon's standard error.
 func (h *house) said() string {
 	data, err := os.ReadFile(h.errs)
 	if err != nil {
@@ -169,7 +169,7 @@ func (h *house) said() string {
 	return string(data[max(0, len(data)-4000):])
 }
 
-// complaints are what the daemon holds for its own fault: panics, races, errors in its log, files it put aside.
+// complaints returns what the daemon considers its own fault: panics, races, errors in its log, files it set aside.
 func (h *house) complaints() []error {
 	var errs []error
 	if data, err := os.ReadFile(h.errs); err == nil {

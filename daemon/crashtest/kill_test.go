@@ -117,7 +117,15 @@ func (x *trial) kills(next func(r *rand.Rand) plan) {
 			err = x.house.stop()
 		}
 		if err != nil {
-			x.t.Fatalf("seed %d, kill %d, phase %s, %v after the start:\n%v\nthe daemon said: %s", x.seed, x.number, x.phase, time.Since(began), err, x.house.said())
+			x.t.Fatalf(
+				"seed %d, kill %d, phase %s, %v after the start:\n%v\nthe daemon said: %s",
+				x.seed,
+				x.number,
+				x.phase,
+				time.Since(began),
+				err,
+				x.house.said(),
+			)
 		}
 	}
 	x.t.Logf("%d kills in %v, %d moments missed: %+v", *kills, time.Since(began).Round(time.Millisecond), x.missed, all)

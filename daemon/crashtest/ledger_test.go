@@ -119,20 +119,21 @@ func textsOf(m api.Message) map[piece]string {
 
 // sent is one message that was sent, and what its sender was told.
 type sent struct {
-	seat  seat
-	way   way
-	mark  string // a word that only its input has
-	otid  string
-	text  string
-	said  string   // how a whole answer ends
-	edits []string // words that its calls put into a block
-	keeps []string // words that its calls put into archival memory
+	seat    seat
+	way     way
+	mark    string // a word that only its input has
+	otid    string
+	text    string
+	said    string   // how a whole answer ends
+	edits   []string // words that its calls put into a block
+	keeps   []string // words that its calls put into archival memory
+	session bool     // its client has registered: it waits behind other runs and is never refused
 
-	mu       sync.Mutex // guards what is below
-	run      string     // set: it was accepted
+	mu       sync.Mutex // guards the fields below
+	run      string     // set once it was accepted
 	sight    *sight
 	told     api.RunStatus // how the run ended, as the daemon answered
-	stopped  bool          // a cancel was asked for
+	stopped  bool          // a cancel was requested
 	status   api.RunStatus // how the run was found
 	follower sync.WaitGroup
 }
@@ -153,27 +154,27 @@ func (s *sent) runID() string {
 	return s.run
 }
 
-// over says whether its sender knows the run's end.
+// over reports whether the sender knows how the run ended.
 func (s *sent) over() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.told != "" || len(s.sight.stops) > 0
 }
 
-// ledger is what clients were told. It grows over all kills of a test.
+// ledger is what clients were told. It grows across all kills of a test.
 type ledger struct {
 	mu       sync.Mutex // guards all fields
 	sent     []*sent
-	edits    map[string]string // word → block id: a person's edits that were acknowledged
-	passages map[string]string // word → agent: a person's passages that were acknowledged
+	edits    map[string]string // word → block id: a person's acknowledged edits
+	passages map[string]string // word → agent: a person's acknowledged passages
 	agents   []string          // that were made
-	faults   []error           // answers that no kill explains
+	faults   []error           // answers that a kill doesn't explain
 	marks    int
 }
 
 func newLedger() *ledger { return &ledger{edits: map[string]string{}, passages: map[string]string{}} }
 
-// mark is a new word; all have the same length, so that none is part of another.
+// mark returns a new word; all have the same length, so that none is part of another.
 func (l *ledger) mark(kind string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -211,14 +212,14 @@ func (l *ledger) fault(err error) {
 	l.faults = append(l.faults, err)
 }
 
-// since are the messages sent from the nth on.
+// since returns the messages sent from the nth on.
 func (l *ledger) since(n int) []*sent {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.sent[n:len(l.sent):len(l.sent)]
 }
 
-// active is a run that its sender still waits for, chosen by pick among n.
+// active returns a run that its sender is still waiting for, chosen by pick among n.
 func (l *ledger) active(from int, pick func(n int) int) *sent {
 	var open []*sent
 	for _, s := range l.since(from) {

@@ -116,8 +116,16 @@ type load struct {
 // run starts the clients. Each has its own connection and its own seeded choices.
 func (l *load) run(rnd *rand.Rand) {
 	clients := []func(c *client.Client, r *rand.Rand){
-		l.sending(plain), l.sending(streamed), l.sending(background), l.sending(stepwise), l.sending(async), l.sending(plain, streamed, background),
-		l.person, l.cancelling,
+		l.sending(
+			plain,
+		),
+		l.sending(streamed),
+		l.sending(background),
+		l.sending(stepwise),
+		l.sending(async),
+		l.sending(plain, streamed, background),
+		l.person,
+		l.cancelling,
 	}
 	for _, do := range clients {
 		r := rand.New(rand.NewPCG(rnd.Uint64(), rnd.Uint64()))
@@ -221,6 +229,7 @@ func (s *sent) target() client.Target {
 
 // send sends a message in its way and notes what the daemon says to it.
 func send(ctx context.Context, l *load, c *client.Client, s *sent) {
+	s.session = c.SessionID() != ""
 	switch s.way {
 	case plain:
 		l.sendPlain(ctx, c, s)
@@ -346,8 +355,8 @@ func (l *load) sendPlain(ctx context.Context, c *client.Client, s *sent) {
 func (l *load) watch(s *sent, m api.Message, err error, whole bool) bool {
 	var e *client.Error
 	switch {
-	case errors.As(err, &e) && e.Status == http.StatusConflict && s.seat.conversation != "" && s.runID() == "":
-		return false // refused: see sendPlain
+	case errors.As(err, &e) && e.Status == http.StatusConflict && s.runID() == "" && !s.session:
+		return false // refused, as a stream is without a session while another run goes on
 	case err != nil:
 		l.fail(s.String(), err)
 		return false

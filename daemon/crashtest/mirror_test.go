@@ -123,7 +123,7 @@ func (r *reflection) keep(text string) {
 	r.texts = append(r.texts, text)
 }
 
-// edit lets an agent and a person edit, and syncs without a pause, until the daemon is killed in the midst of it.
+// edit lets an agent and a person edit, and syncs without a pause, until the daemon is killed in the middle of it.
 func (r *reflection) edit(round string, during time.Duration) {
 	ctx, cancel := context.WithTimeout(r.t.Context(), during)
 	defer cancel()
@@ -144,7 +144,13 @@ func (r *reflection) edit(round string, during time.Duration) {
 			defer c.Close()
 			for i := 0; ctx.Err() == nil; i++ {
 				text := fmt.Sprintf("block-%s-%d-%d-", round, w, i)
-				if _, _, err := c.UpdateAgentBlock(ctx, r.agent, r.labels[i%len(r.labels)], api.UpdateBlock{Value: api.Some(text)}, ""); err == nil {
+				if _, _, err := c.UpdateAgentBlock(
+					ctx,
+					r.agent,
+					r.labels[i%len(r.labels)],
+					api.UpdateBlock{Value: api.Some(text)},
+					"",
+				); err == nil {
 					r.keep(text)
 				}
 			}

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -78,7 +77,9 @@ type shelf struct {
 
 func (s *shelf) fail(format string, args ...any) {
 	s.t.Helper()
-	s.t.Fatalf("seed %d, round %d, %s: "+format+"\nthe daemon said: %s", append([]any{s.seed, s.round, s.what}, append(args, s.house.said())...)...)
+	s.t.Fatalf(
+		"seed %d, round %d, %s: "+format+"\nthe daemon said: %s",
+		append([]any{s.seed, s.round, s.what}, append(args, s.house.said())...)...)
 }
 
 func (s *shelf) must(err error) {
@@ -137,7 +138,11 @@ func (s *shelf) passages(ctx context.Context, r *rand.Rand) {
 	own := map[string]string{}
 	for ctx.Err() == nil {
 		word := s.word()
-		made, err := c.CreatePassage(ctx, s.agent, api.CreatePassage{Text: word + " lost" + word + " " + common()[r.IntN(len(common()))], Tags: []string{"t"}})
+		made, err := c.CreatePassage(
+			ctx,
+			s.agent,
+			api.CreatePassage{Text: word + " lost" + word + " " + common()[r.IntN(len(common()))], Tags: []string{"t"}},
+		)
 		if err != nil || len(made) == 0 {
 			return
 		}
@@ -305,8 +310,8 @@ func (s *shelf) find(ctx context.Context, c *client.Client, query string) []api.
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		hits, err := c.SearchPassages(ctx, api.SearchPassages{Query: &query, AgentID: &s.agent, Limit: new(50)})
-		whole := err == nil && !slices.ContainsFunc(hits, func(h api.PassageResult) bool { return h.Metadata["partial"] == true })
+		hits, partial, err := c.SearchPassages(ctx, api.SearchPassages{Query: &query, AgentID: &s.agent, Limit: new(50)})
+		whole := err == nil && partial == ""
 		if status, serr := c.Status(ctx); whole && serr == nil && status.Embedding == nil {
 			return hits
 		}
@@ -327,7 +332,7 @@ func (s *shelf) said(ctx context.Context, c *client.Client, q api.SearchMessages
 	tick := time.NewTicker(5 * time.Millisecond)
 	defer tick.Stop()
 	for {
-		hits, err := c.SearchMessages(ctx, q)
+		hits, _, err := c.SearchMessages(ctx, q)
 		if err == nil {
 			return hits
 		}

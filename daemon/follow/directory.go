@@ -16,19 +16,19 @@ import (
 	"loci/core/service"
 )
 
-// The bounds of one transaction.
+// Limits on one transaction.
 const (
 	batchFiles = 100
-	batchTakes = 300 * time.Millisecond // of reading; what is found by then is stored
+	batchTakes = 300 * time.Millisecond // spent reading; whatever has been found by then is stored
 )
 
-// doubt is how old a file must be for its time to tell a later change.
+// doubt is the minimum age of a file for its modification time to reveal a later change.
 const doubt = 2 * time.Second
 
-// errEnded says that a folder follows its directory no more.
-var errEnded = errors.New("the folder follows its directory no more")
+// errEnded means that a folder no longer follows its directory.
+var errEnded = errors.New("the folder no longer follows its directory")
 
-// directory is one that is followed. All but what mu guards belongs to its goroutine.
+// directory is one followed directory. Everything that mu doesn't guard belongs to its goroutine.
 type directory struct {
 	f    *Follower
 	id   core.FolderID
@@ -38,14 +38,14 @@ type directory struct {
 
 	cancel context.CancelFunc
 
-	known  map[string]stored // by name; nil: to be loaded
-	others int               // files of the folder that were added and are none of the directory's
-	passed map[string]passed // files that are not taken, as they were when that was seen
-	deaf   bool              // the system cannot tell of changes
-	cost   time.Duration     // of the last look, without what it then had to do
+	known  map[string]stored // by name; nil: not loaded yet
+	others int               // files in the folder that were added and don't come from the directory
+	passed map[string]passed // files that aren't taken, as they were when that was decided
+	deaf   bool              // the system can't report changes
+	cost   time.Duration     // duration of the last scan, without the work it led to
 
-	mu      sync.Mutex // guards what is below
-	watch   *watch     // nil: changes are looked for
+	mu      sync.Mutex // guards the fields below
+	watch   *watch     // nil: changes are polled for
 	mirror  core.Mirror
 	plan    core.DirectoryPlan
 	looking bool
@@ -56,10 +56,10 @@ type stored struct {
 	entry
 	id     core.FileID
 	hash   string
-	unsure bool // it may have changed without a trace
+	unsure bool // it may have changed undetected
 }
 
-// passed is a file that is not taken.
+// passed is a file that isn't taken.
 type passed struct {
 	entry
 	why core.SkipReason
@@ -67,7 +67,7 @@ type passed struct {
 
 func isGone(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// nudge asks for a look. It never waits.
+// nudge requests a look. It never blocks.
 func (d *directory) nudge() {
 	select {
 	case d.wake <- struct{}{}:
@@ -82,14 +82,14 @@ func (d *directory) follow(ctx context.Context) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	defer d.cancel()
-	var rested, whole time.Time // not before; the next whole look
+	var rested, whole time.Time // earliest time of the next look, of the next full look
 	woken := false
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-d.wake:
-			if !woken { // one that is being written all the time does not put the look off
+			if !woken { // a file that is constantly being written doesn't postpone the look
 				timer.Reset(max(quiet, time.Until(rested)))
 			}
 			woken = true
@@ -126,7 +126,7 @@ func (d *directory) follow(ctx context.Context) {
 	}
 }
 
-// deafen ends what listens to the system.
+// deafen stops listening to the system.
 func (d *directory) deafen() {
 	d.mu.Lock()
 	w := d.watch
@@ -137,9 +137,9 @@ func (d *directory) deafen() {
 	}
 }
 
-// trouble remembers why the directory cannot be followed now. No file is touched.
+// trouble records why the directory can't be followed now. No file is touched.
 func (d *directory) trouble(ctx context.Context, err error) {
-	d.deafen() // what was watched may be another directory by the time it is back
+	d.deafen() // by the time it is back, it may be another directory
 	d.known, d.passed = nil, nil
 	d.mu.Lock()
 	d.looking = false
@@ -154,7 +154,7 @@ func (d *directory) trouble(ctx context.Context, err error) {
 	d.keep(ctx, m)
 }
 
-// said is an error for people.
+// said returns an error as text for people.
 func said(err error) string {
 	if hint := core.HintOf(err); hint != "" {
 		return err.Error() + "; " + hint
@@ -168,8 +168,8 @@ func (d *directory) keep(ctx context.Context, m core.Mirror) {
 	}
 }
 
-// look makes the folder what the directory is. It reports whether something is to be looked at again soon: it is being
-// written, or has been a moment ago.
+// look syncs the folder with the directory. It reports whether something should be looked at again soon, because it
+// is still being written or was a moment ago.
 func (d *directory) look(ctx context.Context, whole bool) (again bool, err error) {
 	folder, err := d.f.cfg.Store.Folders().Get(ctx, d.id)
 	switch {
@@ -201,7 +201,7 @@ func (d *directory) look(ctx context.Context, whole bool) (again bool, err error
 	return p.again, nil
 }
 
-// looked says that the folder is what the directory was. It is stored if that is news.
+// looked records that the folder is in sync with the directory, storing that only if it changed.
 func (d *directory) looked(ctx context.Context, p *pass, trouble string) {
 	m := core.Mirror{Path: d.root, LookedAt: time.Now()}
 	d.mu.Lock()
@@ -214,10 +214,10 @@ func (d *directory) looked(ctx context.Context, p *pass, trouble string) {
 	}
 }
 
-// maxScans bounds how often a directory is listed for those in it that were not listened to before.
+// maxScans limits how often a directory is listed to catch subdirectories that were not being watched yet.
 const maxScans = 3
 
-// scan lists the directory and listens to it.
+// scan lists the directory and watches it.
 func (d *directory) scan(ctx context.Context) (seen *listing, dirty map[string]bool, missed bool, err error) {
 	d.listen(ctx)
 	if d.watch != nil {
@@ -238,11 +238,11 @@ func (d *directory) scan(ctx context.Context) (seen *listing, dirty map[string]b
 			return seen, dirty, missed, nil
 		}
 	}
-	d.nudge() // directories are being made faster than they are listed
+	d.nudge() // directories are being created faster than they are listed
 	return seen, dirty, missed, nil
 }
 
-// listen asks the system to tell of changes.
+// listen asks the system to report changes.
 func (d *directory) listen(ctx context.Context) {
 	if d.watch != nil || d.deaf || d.f.cfg.Poll {
 		return
@@ -273,7 +273,7 @@ func (d *directory) load(ctx context.Context) error {
 				others++
 				continue
 			}
-			// A file without a hash was gone when it was to be read.
+			// A file without a hash had disappeared when it was about to be read.
 			unsure := f.Hash == "" || d.known[f.Name].unsure
 			known[f.Name] = stored{entry: entry{f.Size, f.ModifiedAt}, id: f.ID, hash: f.Hash, unsure: unsure}
 		}
@@ -288,15 +288,15 @@ func (d *directory) load(ctx context.Context) error {
 	return nil
 }
 
-// pass is one look, from what was seen on.
+// pass is one look, after the scan.
 type pass struct {
 	*directory
 	seen    *listing
-	todo    []string            // to be read, in their order
-	gone    map[string]stored   // by name: there no more
-	byHash  map[string][]string // names of what is gone
-	batch   []service.Followed  // read, not stored
-	unsure  map[string]bool     // of the batch
+	todo    []string            // to be read, in this order
+	gone    map[string]stored   // by name: no longer there
+	byHash  map[string][]string // names of files that are gone
+	batch   []service.Followed  // read but not stored yet
+	unsure  map[string]bool     // those of the batch
 	plan    core.DirectoryPlan
 	changed int
 	again   bool
@@ -365,7 +365,7 @@ func (p *pass) run(ctx context.Context) error {
 	return p.finish(ctx)
 }
 
-// take reads a file and puts it into the batch if it is not what the folder has.
+// take reads a file and adds it to the batch unless the folder already has it.
 func (p *pass) take(top *os.Root, name string) error {
 	old, had := p.known[name]
 	c, err := read(top, name)
@@ -373,9 +373,9 @@ func (p *pass) take(top *os.Root, name string) error {
 	case isGone(err):
 		p.again = true
 		return nil
-	case err != nil: // what is known of it stays
+	case err != nil: // what is known about it stays
 		p.leave(name, core.SkipUnreadable)
-		return nil //nolint:nilerr // told as skipped
+		return nil //nolint:nilerr // reported as skipped
 	case c.binary:
 		p.passed[name] = passed{p.seen.files[name], core.SkipBinary}
 		p.leave(name, core.SkipBinary)
@@ -401,7 +401,8 @@ func (p *pass) take(top *os.Root, name string) error {
 	return nil
 }
 
-// moved finds the file that a new one was before it was renamed. Another ending may mean another kind: it is read anew.
+// moved finds the file that a new one was renamed from. A different extension may mean a different kind, so such a
+// file is read from scratch.
 func (p *pass) moved(name, hash string) core.FileID {
 	for i, old := range p.byHash[hash] {
 		if path.Ext(old) != path.Ext(name) {
@@ -440,7 +441,7 @@ func (p *pass) store(ctx context.Context, gone []core.FileID) error {
 	return nil
 }
 
-// finish stores what is left and deletes what is there no more.
+// finish stores the rest and deletes what is no longer there.
 func (p *pass) finish(ctx context.Context) error {
 	names := slices.Sorted(maps.Keys(p.gone))
 	for first := true; first || len(names) > 0; first = false {

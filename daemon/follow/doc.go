@@ -1,14 +1,15 @@
-// Package follow keeps folders alike with directories on disk: what is made, changed, renamed or deleted there is made,
-// read anew, renamed or deleted in the folder.
+// Package follow keeps folders in sync with directories on disk: what is created, changed, renamed or deleted there
+// is created, read again, renamed or deleted in the folder.
 //
-// Promises: the directory is only read, and nothing outside of it: symbolic links are not followed, whatever they are
-// changed into while it is read. What .gitignore files leave out, hidden files and what is no text are passed over. A
-// change is seen within two seconds in a directory of 10,000 files; at the latest the next whole look, once a minute,
-// finds what the system did not tell. A directory that is gone, cannot be read or has suddenly nothing in it deletes no
-// file: the folder says so and waits. Each batch of a look is one transaction, and a look compares with what is stored, so
-// one that was interrupted is gone on with by the next.
+// Promises: it only reads, and only inside the directory: symbolic links are not followed, even if a file is replaced
+// by one while it is read. Files ignored by .gitignore, hidden files and files that aren't text are skipped. A change
+// is noticed within two seconds in a directory of 10,000 files; a change that the system doesn't report is found by
+// the next full look, at most a minute later. If a directory is gone, unreadable or suddenly empty, no file is
+// deleted: the folder reports it and waits. Each batch of a look is one transaction, and each look compares with what
+// is stored, so the next look continues one that was interrupted.
 //
-// One goroutine per folder, which Close ends and waits for, and one that takes in what the system tells of it.
+// There is one goroutine per folder, which Close ends and waits for, and one that receives the system's change events
+// for it.
 //
 // Layer 4: it imports core, core/ingest and core/service, and one library that watches directories.
 package follow

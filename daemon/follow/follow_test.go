@@ -259,7 +259,7 @@ func TestWhatFollowsNoMoreKeepsItsFilesAndADeletedFolderEndsIt(t *testing.T) {
 	if _, err := h.follower.On(h.ctx, first, h.dir); core.KindOf(err) != core.Conflict {
 		t.Errorf("a folder with files: %v", err)
 	}
-	second, err := h.services.Folders.Create(h.ctx, service.NewFolder{Name: "second"})
+	second, err := h.services.Folders.Create(h.ctx, service.NewFolder{Name: "second"}, nil)
 	h.ok(err)
 	h.folder = second.ID
 	_, err = h.follower.On(h.ctx, second.ID, h.dir)
@@ -318,7 +318,7 @@ func TestWhatTheDirectoryCouldNotGiveIsReadWhenItCan(t *testing.T) {
 	h.write("in/a.txt", "one")
 	h.dir = h.path("in")
 	h.close() // so that the file is accepted and not read yet
-	f, err := h.services.Folders.Create(h.ctx, service.NewFolder{Name: "followed"})
+	f, err := h.services.Folders.Create(h.ctx, service.NewFolder{Name: "followed"}, nil)
 	h.ok(err)
 	h.folder = f.ID
 	root, err := filepath.EvalSymlinks(h.dir)
@@ -329,7 +329,13 @@ func TestWhatTheDirectoryCouldNotGiveIsReadWhenItCan(t *testing.T) {
 	h.ok(err)
 	c, err := read(top, "a.txt")
 	h.ok(errors.Join(err, top.Close()))
-	_, err = h.services.Files.Follow(h.ctx, f.ID, root, []service.Followed{{Name: "a.txt", Kind: c.kind, Size: c.size, Hash: c.hash, ModifiedAt: c.modified}}, nil)
+	_, err = h.services.Files.Follow(
+		h.ctx,
+		f.ID,
+		root,
+		[]service.Followed{{Name: "a.txt", Kind: c.kind, Size: c.size, Hash: c.hash, ModifiedAt: c.modified}},
+		nil,
+	)
 	h.ok(err)
 	h.ok(os.Rename(h.dir, h.dir+"-away"))
 	h.start()

@@ -18,38 +18,38 @@ import (
 	"loci/core/service"
 )
 
-// The times of following.
+// Intervals.
 const (
 	quiet     = 150 * time.Millisecond // after a change, for others that belong to it
-	restTimes = 4                      // a look is followed by a rest of so many times its length …
-	pollTimes = 20                     // … and so many where the system does not tell of changes
+	restTimes = 4                      // after a look, rest for this many times its duration …
+	pollTimes = 20                     // … or this many where the system doesn't report changes
 	pollEvery = time.Second
-	lookEvery = time.Minute // whatever the system tells
+	lookEvery = time.Minute // whatever the system reports
 	retry     = 2 * time.Second
 )
 
-// Config joins what following uses. Store and Services are required.
+// Config is what a Follower needs. Store and Services are required.
 type Config struct {
 	Store    core.Store
 	Services *service.Services
 	Logger   *slog.Logger  // nil: discarded
 	Except   []string      // directories of our own, which are never followed
-	Every    time.Duration // between whole looks; 0: a minute
-	Poll     bool          // do not ask the system to tell of changes
+	Every    time.Duration // between full looks; 0: a minute
+	Poll     bool          // don't ask the system to report changes
 }
 
-// Follower keeps all folders that follow a directory alike with it. Start begins, Close ends and waits.
+// Follower keeps folders in sync with the directories they follow. Start begins; Close ends it and waits.
 type Follower struct {
 	cfg   Config
 	owned sync.WaitGroup
 
-	mu     sync.Mutex      // guards what is below
-	ctx    context.Context // of the goroutines it owns, from Start to Close
+	mu     sync.Mutex      // guards the fields below
+	ctx    context.Context // for the goroutines it owns, from Start to Close
 	cancel context.CancelFunc
 	dirs   map[core.FolderID]*directory
 }
 
-// New returns what follows; nothing is looked at before Start.
+// New returns a Follower; it does nothing before Start.
 func New(cfg Config) *Follower {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -57,7 +57,7 @@ func New(cfg Config) *Follower {
 	if cfg.Every == 0 {
 		cfg.Every = lookEvery
 	}
-	// Elsewhere watching a directory opens every file in it.
+	// On other systems, watching a directory opens every file in it.
 	cfg.Poll = cfg.Poll || runtime.GOOS != "linux" && runtime.GOOS != "windows"
 	f := &Follower{cfg: cfg, dirs: map[core.FolderID]*directory{}}
 	f.cfg.Except = slices.Clone(cfg.Except)
@@ -69,7 +69,7 @@ func New(cfg Config) *Follower {
 	return f
 }
 
-// Start follows the directories of all folders until Close or the end of ctx.
+// Start follows the directories of all folders until Close or until ctx ends.
 func (f *Follower) Start(ctx context.Context) error {
 	f.mu.Lock()
 	f.ctx, f.cancel = context.WithCancel(ctx)
@@ -101,7 +101,7 @@ func (f *Follower) Close() {
 	f.owned.Wait()
 }
 
-// begin follows a folder's directory, once.
+// begin starts following a folder's directory, once.
 func (f *Follower) begin(folder core.Folder) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -121,7 +121,7 @@ func (f *Follower) begin(folder core.Folder) {
 	f.owned.Go(func() { d.follow(ctx) })
 }
 
-// ended forgets a folder that follows its directory no more.
+// ended forgets a folder that no longer follows its directory.
 func (f *Follower) ended(d *directory) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -136,7 +136,7 @@ func (f *Follower) find(id core.FolderID) *directory {
 	return f.dirs[id]
 }
 
-// check returns the directory that a path names, without links.
+// check returns the directory that a path names, with links resolved.
 func (f *Follower) check(dir string) (string, error) {
 	if !filepath.IsAbs(dir) {
 		return "", core.E(core.Invalid, "a directory is named by its absolute path, not %q", dir)
@@ -163,7 +163,7 @@ func (f *Follower) check(dir string) (string, error) {
 	return root, nil
 }
 
-// On lets a folder follow a directory. The first look begins at once and goes on by itself.
+// On makes a folder follow a directory. The first look starts at once and continues in the background.
 func (f *Follower) On(ctx context.Context, id core.FolderID, dir string) (core.FollowState, error) {
 	root, err := f.check(dir)
 	if err != nil {
@@ -177,7 +177,7 @@ func (f *Follower) On(ctx context.Context, id core.FolderID, dir string) (core.F
 	return f.State(ctx, id)
 }
 
-// Off ends that a folder follows a directory. Its files stay.
+// Off makes a folder stop following its directory. Its files stay.
 func (f *Follower) Off(ctx context.Context, id core.FolderID) (core.FollowState, error) {
 	folder, err := f.cfg.Services.Folders.Get(ctx, id)
 	if err != nil {
@@ -196,7 +196,7 @@ func (f *Follower) Off(ctx context.Context, id core.FolderID) (core.FollowState,
 	return f.State(ctx, id)
 }
 
-// State says how far a folder is.
+// State reports how far a folder is in following its directory.
 func (f *Follower) State(ctx context.Context, id core.FolderID) (core.FollowState, error) {
 	folder, err := f.cfg.Services.Folders.Get(ctx, id)
 	if err != nil {
@@ -225,18 +225,19 @@ func (f *Follower) State(ctx context.Context, id core.FolderID) (core.FollowStat
 	return out, nil
 }
 
-// Read returns the bytes of a file in the directory that its folder follows, if they are those that were seen there. A
-// conflict means that they are being changed.
+// Read returns the contents of a file in a followed directory if they are still those that were last seen. A conflict
+// means that the file is being changed.
 func Read(ctx context.Context, folder core.Folder, f core.File) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, context.Cause(ctx)
 	}
 	if folder.Mirror == nil {
-		return nil, core.E(core.NotFound, "the folder followed its directory no more before %s was read", f.Name).WithHint("add the file")
+		return nil, core.E(core.NotFound, "the folder stopped following its directory before %s was read", f.Name).WithHint("add the file")
 	}
 	top, err := os.OpenRoot(folder.Mirror.Path)
 	if err != nil {
-		return nil, core.E(core.NotFound, "the directory %s cannot be read: %w", folder.Mirror.Path, err).WithHint("bring it back; its files are read then")
+		return nil, core.E(core.NotFound, "the directory %s cannot be read: %w", folder.Mirror.Path, err).
+			WithHint("bring it back; its files are read then")
 	}
 	defer func() { _ = top.Close() }() // it was only read from
 	c, err := read(top, f.Name)
@@ -251,7 +252,7 @@ func Read(ctx context.Context, folder core.Folder, f core.File) ([]byte, error) 
 	return c.data, nil
 }
 
-// isEmpty reports whether a directory holds nothing, as one does that something was mounted on.
+// isEmpty reports whether a directory is empty, as an unmounted mount point is.
 func isEmpty(top *os.Root) bool {
 	dir, err := top.Open(".")
 	if err != nil {

@@ -9,11 +9,14 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/embedding"
 	"loci/core/engine"
+	"loci/core/intake"
 	"loci/core/service"
 	"loci/providers"
 	"loci/providers/offline"
 	"loci/storage"
+	"loci/storage/storagetest"
 	"loci/tools"
 	"loci/tools/parsers"
 )
@@ -48,19 +51,28 @@ func newHouse(tb testing.TB, poll bool) *house {
 func (h *house) start() {
 	h.Helper()
 	reached := providers.New(providers.Config{Offline: offline.New()})
-	ingest := service.NewIngest(service.IngestConfig{Parser: parsers.New(), Mirrored: Read})
-	embedding := service.NewEmbedding(service.EmbeddingConfig{Embedders: reached, After: ingest.Nudge})
+	reading := intake.Start(h.ctx, intake.Config{Store: h.store, Parser: parsers.New(), Mirrored: Read})
+	vectors := embedding.Start(h.ctx, embedding.Config{Store: h.store, Embedders: reached, After: reading.Nudge})
 	box := tools.New()
-	eng := engine.New(engine.Config{Store: h.store, Log: h.store.Events(), Models: reached, Tools: box})
-	h.services = service.New(service.Config{Store: h.store, Engine: eng, Models: reached, Tools: box, Ingest: ingest})
+	eng := engine.New(
+		engine.Config{Store: h.store, Search: storagetest.Search(h.store), Log: h.store.Events(), Models: reached, Tools: box},
+	)
+	h.services = service.New(
+		service.Config{
+			Store:    h.store,
+			Search:   storagetest.Search(h.store),
+			Engine:   eng,
+			Models:   reached,
+			Tools:    box,
+			Accepted: reading.Nudge,
+		},
+	)
 	h.follower = New(Config{Store: h.store, Services: h.services, Poll: h.poll})
-	embedding.Start(h.ctx, h.store)
-	ingest.Start(h.ctx, h.store)
 	h.ok(h.follower.Start(h.ctx))
 	h.close = func() {
 		h.follower.Close()
-		ingest.Close()
-		embedding.Close()
+		reading.Close()
+		vectors.Close()
 		h.services.Close()
 		h.ok(errors.Join(eng.Shutdown(h.ctx)))
 	}
@@ -82,7 +94,7 @@ func (h *house) ok(err error) {
 // follow lets a new folder follow the directory.
 func (h *house) follow() {
 	h.Helper()
-	f, err := h.services.Folders.Create(h.ctx, service.NewFolder{Name: "followed"})
+	f, err := h.services.Folders.Create(h.ctx, service.NewFolder{Name: "followed"}, nil)
 	h.ok(err)
 	h.folder = f.ID
 	_, err = h.follower.On(h.ctx, f.ID, h.dir)
@@ -193,7 +205,8 @@ func (h *house) chunksOnce() {
 	h.Helper()
 	folder, err := h.store.Folders().Get(h.ctx, h.folder)
 	h.ok(err)
-	passages, err := h.store.Passages().List(h.ctx, core.PassageFilter{Archives: []core.ArchiveID{folder.Archive}}, core.Page{Limit: 100_000})
+	passages, err := h.store.Passages().
+		List(h.ctx, core.PassageFilter{Archives: []core.ArchiveID{folder.Archive}}, core.Page{Limit: 100_000})
 	h.ok(err)
 	files, per := h.files(), map[core.FileID]map[int]bool{}
 	for _, p := range passages {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The bounds of a .gitignore file. What is beyond them is not obeyed.
+// Limits on a .gitignore file. Anything beyond them is ignored.
 const (
 	maxRulesBytes = 1 << 20
 	maxRules      = 5000
@@ -14,20 +14,20 @@ const (
 
 // rules are the patterns of one .gitignore file.
 type rules struct {
-	under string // the names it speaks of begin with this: "" or "a/b/"
-	above string // … or this is put before them, where the file stands above the directory that is followed
+	under string // the file applies to names starting with this: "" or "a/b/"
+	above string // … or, if the file is above the followed directory, this is prepended to names
 	list  []rule
 }
 
-// rule is one pattern. Of several that match the last one holds.
+// rule is one pattern. If several match, the last one wins.
 type rule struct {
-	keep  bool // it begins with an exclamation mark: what it matches is not ignored
-	dirs  bool // it ends with a slash: it is about directories alone
-	whole bool // it holds another slash: it is about the whole name and not its last part
+	keep  bool // it starts with an exclamation mark: its matches are not ignored
+	dirs  bool // it ends with a slash: it matches only directories
+	whole bool // it contains another slash: it matches the whole name, not just the last part
 	match func(string) bool
 }
 
-// parseRules reads a .gitignore file.
+// parseRules parses a .gitignore file.
 func parseRules(data []byte) []rule {
 	text := strings.TrimPrefix(string(data), "\ufeff")
 	var out []rule
@@ -59,7 +59,7 @@ func parseRule(line string) (rule, bool) {
 	return r, r.match != nil
 }
 
-// trimBlanks removes the blanks at the end that no backslash keeps.
+// trimBlanks removes trailing blanks that aren't escaped by a backslash.
 func trimBlanks(s string) string {
 	end := 0
 	for i := 0; i < len(s); i++ {
@@ -74,8 +74,8 @@ func trimBlanks(s string) string {
 	return s[:end]
 }
 
-// matcher turns a pattern into a function; nil: nothing matches it. Most patterns are a name or an ending, which need no
-// regular expression.
+// matcher turns a pattern into a function; nil: nothing matches it. Most patterns are a name or an extension, which
+// need no regular expression.
 func matcher(pattern string) func(string) bool {
 	const special = `*?[\`
 	if !strings.ContainsAny(pattern, special) {
@@ -95,7 +95,7 @@ func matcher(pattern string) func(string) bool {
 	return re.MatchString
 }
 
-// expression translates a pattern into a regular expression, which matches in linear time whatever the pattern is.
+// expression translates a pattern into a regular expression, which matches in linear time whatever the pattern.
 func expression(p string) (string, bool) {
 	var b strings.Builder
 	for i := 0; i < len(p); {
@@ -151,7 +151,8 @@ func firstRune(s string) (string, int) {
 	return s, len(s)
 }
 
-// class translates a set of characters in brackets, and says how long it is; 0: it does not end. It never holds a slash.
+// class translates a character class in brackets and returns its length; 0: it isn't closed. It never contains a
+// slash.
 func class(p string) (string, int) {
 	i := 1
 	negated := i < len(p) && (p[i] == '!' || p[i] == '^')
@@ -195,7 +196,7 @@ func class(p string) (string, int) {
 	return `[` + set.String() + `]`, i
 }
 
-// member reads one character of a set.
+// member reads one character of a class.
 func member(p string) (rune, int) {
 	skip := 0
 	if p[0] == '\\' {
@@ -207,7 +208,7 @@ func member(p string) (rune, int) {
 	return 0, 0
 }
 
-// addRange adds characters to a set, without the slash.
+// addRange adds characters to a class, except the slash.
 func addRange(set *strings.Builder, low, high rune, negated bool) {
 	if !negated && low <= '/' && '/' <= high {
 		addRange(set, low, '/'-1, true)
@@ -234,7 +235,18 @@ func addRange(set *strings.Builder, low, high rune, negated bool) {
 }
 
 var classNames = []string{
-	"[:alnum:]", "[:alpha:]", "[:blank:]", "[:cntrl:]", "[:digit:]", "[:graph:]", "[:lower:]", "[:print:]", "[:punct:]", "[:space:]", "[:upper:]", "[:xdigit:]",
+	"[:alnum:]",
+	"[:alpha:]",
+	"[:blank:]",
+	"[:cntrl:]",
+	"[:digit:]",
+	"[:graph:]",
+	"[:lower:]",
+	"[:print:]",
+	"[:punct:]",
+	"[:space:]",
+	"[:upper:]",
+	"[:xdigit:]",
 }
 
 func namedClass(p string) (string, int) {
@@ -246,7 +258,7 @@ func namedClass(p string) (string, int) {
 	return "", 0
 }
 
-// ignored reports whether the rules leave a name out. The file that stands deepest decides.
+// ignored reports whether the rules ignore a name. The most deeply nested file decides.
 func ignored(stack []*rules, name string, dir bool) bool {
 	for i := len(stack) - 1; i >= 0; i-- {
 		if r, ok := stack[i].last(name, dir); ok {
@@ -256,7 +268,7 @@ func ignored(stack []*rules, name string, dir bool) bool {
 	return false
 }
 
-// last returns the rule of a file that holds for a name.
+// last returns the rule in a file that applies to a name.
 func (rs *rules) last(name string, dir bool) (rule, bool) {
 	whole := rs.above + strings.TrimPrefix(name, rs.under)
 	base := name[strings.LastIndexByte(name, '/')+1:]

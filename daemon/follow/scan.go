@@ -22,25 +22,25 @@ import (
 	"loci/core/service"
 )
 
-// The bounds of a directory.
+// Limits on a directory.
 const (
 	maxFiles   = 100_000
 	maxEntries = 1_000_000
 	maxDepth   = 64
-	maxAbove   = 64      // directories above it that are looked through for the repository it is in
-	headBytes  = 8 << 10 // of a file, which mostly tell whether it is text
+	maxAbove   = 64      // directories above it that are searched for the enclosing repository
+	headBytes  = 8 << 10 // at the start of a file, usually enough to tell whether it is text
 )
 
 const ignoreFile = ".gitignore"
 
-// entry is a file as a directory lists it.
+// entry is a file as listed by a directory.
 type entry struct {
 	size     int64
-	modified time.Time // to the microsecond, as it is stored
+	modified time.Time // in microseconds, as it is stored
 }
 
 func entryOf(info fs.FileInfo) entry {
-	// No time at all is what an added file has.
+	// The zero time is reserved for added files.
 	return entry{size: info.Size(), modified: time.UnixMicro(max(1, info.ModTime().UnixMicro()))}
 }
 
@@ -48,17 +48,17 @@ func (e entry) same(other entry) bool {
 	return e.size == other.size && e.modified.Equal(other.modified)
 }
 
-// listing is what a look at a directory found, before any file is opened.
+// listing is what a scan of a directory found, before any file is opened.
 type listing struct {
-	files   map[string]entry // by their names from the directory on, with slashes
-	dirs    []string         // absolute, with the directory itself: those that must be watched
-	closed  []string         // names of directories that could not be read, with a slash at the end
+	files   map[string]entry // by name relative to the directory, with slashes
+	dirs    []string         // absolute, including the directory itself: those to watch
+	closed  []string         // names of unreadable directories, with a trailing slash
 	bytes   int64
 	entries int
 	skipped map[core.SkipReason]int
 }
 
-// unknown reports whether a name stands where nothing could be seen.
+// unknown reports whether a name is in a place that couldn't be read.
 func (l *listing) unknown(name string) bool {
 	return slices.ContainsFunc(l.closed, func(dir string) bool { return strings.HasPrefix(name, dir) })
 }
@@ -68,10 +68,10 @@ type scanner struct {
 	*listing
 	root   string
 	top    *os.Root
-	except []string // absolute paths that are passed over
+	except []string // absolute paths that are skipped
 }
 
-// scan lists the files of a directory that count. No file is opened but .gitignore.
+// scan lists the files of a directory that count. The only files it opens are .gitignore files.
 func scan(ctx context.Context, root string, except []string) (*listing, error) {
 	top, err := os.OpenRoot(root)
 	if err != nil {
@@ -90,7 +90,7 @@ func gone(root string, err error) error {
 		WithHint("bring it back, or end the mirror: loci folders unmirror FOLDER; its files are kept")
 }
 
-// rulesAbove returns the rules of the git repository that a directory lies in, from the outermost on.
+// rulesAbove returns the rules of the git repository that contains a directory, outermost first.
 func rulesAbove(root string) []*rules {
 	var stack []*rules
 	above := ""
@@ -126,7 +126,7 @@ func readRules(path, above string) *rules {
 	return &rules{above: above, list: parseRules(data)}
 }
 
-// dir lists one directory and those in it. rel is empty or ends with a slash.
+// dir lists one directory and its subdirectories. rel is empty or ends with a slash.
 func (s *scanner) dir(ctx context.Context, rel string, stack []*rules, depth int) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
@@ -146,7 +146,8 @@ func (s *scanner) dir(ctx context.Context, rel string, stack []*rules, depth int
 	}
 	s.dirs = append(s.dirs, full)
 	if s.entries += len(list); s.entries > maxEntries {
-		return core.E(core.TooLarge, "the directory %s holds more than %d entries", s.root, maxEntries).WithHint("choose a smaller one, or name in a .gitignore what is not needed")
+		return core.E(core.TooLarge, "the directory %s holds more than %d entries", s.root, maxEntries).
+			WithHint("choose a smaller one, or name in a .gitignore what is not needed")
 	}
 	if slices.ContainsFunc(list, func(e fs.DirEntry) bool { return e.Name() == ignoreFile && e.Type().IsRegular() }) {
 		if data, err := s.small(rel + ignoreFile); err == nil {
@@ -161,7 +162,7 @@ func (s *scanner) dir(ctx context.Context, rel string, stack []*rules, depth int
 	return nil
 }
 
-// small reads a file of rules.
+// small reads a rules file.
 func (s *scanner) small(name string) ([]byte, error) {
 	f, err := open(s.top, name)
 	if err != nil {
@@ -171,7 +172,7 @@ func (s *scanner) small(name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, maxRulesBytes))
 }
 
-// one takes an entry, or says why not.
+// one adds an entry, or records why not.
 func (s *scanner) one(ctx context.Context, name string, e fs.DirEntry, stack []*rules, depth int) error {
 	reason := s.passed(name, e, stack, depth)
 	if reason == "" && e.IsDir() {
@@ -181,7 +182,7 @@ func (s *scanner) one(ctx context.Context, name string, e fs.DirEntry, stack []*
 	if reason == "" {
 		var err error
 		if info, err = e.Info(); err != nil {
-			return nil //nolint:nilerr // it is gone since the directory was listed
+			return nil //nolint:nilerr // it disappeared after the directory was listed
 		}
 		switch {
 		case !info.Mode().IsRegular():
@@ -197,14 +198,15 @@ func (s *scanner) one(ctx context.Context, name string, e fs.DirEntry, stack []*
 		return nil
 	}
 	if len(s.files) == maxFiles {
-		return core.E(core.TooLarge, "the directory %s holds more than %d files", s.root, maxFiles).WithHint("choose a smaller one, or name in a .gitignore what is not needed")
+		return core.E(core.TooLarge, "the directory %s holds more than %d files", s.root, maxFiles).
+			WithHint("choose a smaller one, or name in a .gitignore what is not needed")
 	}
 	s.files[name] = entryOf(info)
 	s.bytes += info.Size()
 	return nil
 }
 
-// passed says why an entry is passed over, by its name and type alone.
+// passed says why an entry is skipped, judging by its name and type alone.
 func (s *scanner) passed(name string, e fs.DirEntry, stack []*rules, depth int) core.SkipReason {
 	switch {
 	case strings.HasPrefix(e.Name(), "."):
@@ -223,7 +225,8 @@ func (s *scanner) passed(name string, e fs.DirEntry, stack []*rules, depth int) 
 	return ""
 }
 
-// open opens a regular file under a directory. What became a pipe since it was listed does not block.
+// open opens a regular file inside a directory. It doesn't block if the file has been replaced by a pipe since it was
+// listed.
 func open(top *os.Root, name string) (*os.File, error) {
 	info, err := top.Lstat(filepath.FromSlash(name))
 	if err != nil {
@@ -242,10 +245,10 @@ type contents struct {
 	kind    core.FileKind
 	hash    string
 	binary  bool
-	writing bool // it changed while it was read
+	writing bool // it changed while being read
 }
 
-// read reads a file whole unless its head says that it is no text.
+// read reads a file in full unless its first bytes show that it isn't text.
 func read(top *os.Root, name string) (contents, error) {
 	var c contents
 	f, err := open(top, name)
@@ -286,12 +289,12 @@ func read(top *os.Root, name string) (contents, error) {
 	return c, nil
 }
 
-// promising reports whether the first bytes of a file, or all of them, may belong to one that can be read.
+// promising reports whether a file that starts with, or consists of, these bytes may be readable.
 func promising(name string, head []byte) bool {
 	if len(head) == 0 {
 		return false
 	}
-	if len(head) >= headBytes { // do not take half a character for what is no text
+	if len(head) >= headBytes { // don't mistake a truncated character for binary data
 		for i := 0; i < utf8.UTFMax && len(head) > 1; i++ {
 			if r, n := utf8.DecodeLastRune(head); r != utf8.RuneError || n != 1 {
 				break
@@ -306,7 +309,7 @@ func promising(name string, head []byte) bool {
 	return err == nil || core.KindOf(err) != core.Unsupported
 }
 
-// Plan says what a folder would take of a directory: it lists it and reads the head of each file.
+// Plan reports what a folder would take from a directory: it lists the directory and reads the start of each file.
 func (f *Follower) Plan(ctx context.Context, dir string) (core.DirectoryPlan, error) {
 	root, err := f.check(dir)
 	if err != nil {
@@ -336,7 +339,7 @@ func (f *Follower) Plan(ctx context.Context, dir string) (core.DirectoryPlan, er
 	return plan, nil
 }
 
-// glance looks at the head of a file.
+// glance checks the start of a file.
 func glance(top *os.Root, name string) core.SkipReason {
 	f, err := open(top, name)
 	if err != nil {

@@ -8,19 +8,19 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// watch takes in what the system tells of a directory: which files may have changed.
+// watch collects what the system reports about a directory: which files may have changed.
 type watch struct {
 	root  string
 	from  *fsnotify.Watcher
 	wake  func()
 	owned sync.WaitGroup
 
-	mu    sync.Mutex // guards what is below
+	mu    sync.Mutex // guards the fields below
 	dirty map[string]bool
 	whole bool // something was missed
 }
 
-// newWatch begins to listen; nothing is heard before add. wake is called after each change and must not wait.
+// newWatch starts to listen; nothing is reported before add. wake is called after each change and must not block.
 func newWatch(root string, wake func()) (*watch, error) {
 	from, err := fsnotify.NewWatcher()
 	if err != nil {
@@ -31,7 +31,7 @@ func newWatch(root string, wake func()) (*watch, error) {
 	return w, nil
 }
 
-// close ends listening and waits.
+// close stops listening and waits.
 func (w *watch) close() {
 	_ = w.from.Close() // there is nothing to lose
 	w.owned.Wait()
@@ -59,7 +59,7 @@ func (w *watch) listen() {
 	}
 }
 
-// maxDirty bounds what is remembered of single files.
+// maxDirty limits how many changed files are remembered individually.
 const maxDirty = 10_000
 
 func (w *watch) note(path string) {
@@ -90,8 +90,8 @@ func (w *watch) take() (dirty map[string]bool, whole bool) {
 	return dirty, whole
 }
 
-// only makes these the directories that are listened to, and says whether any is new: what happened in it between being
-// listed and being listened to was not heard.
+// only sets the directories to watch and reports whether any is new: whatever happened in a new one between listing
+// and watching it was missed.
 func (w *watch) only(dirs []string) (added bool, err error) {
 	have := map[string]bool{}
 	for _, dir := range w.from.WatchList() {

@@ -1,10 +1,10 @@
-// Package ipc is the way between processes of one person on one machine: a Unix socket that nobody else can open, and
-// locks that outlive no process.
+// Package ipc connects processes of one person on one machine: a Unix socket that nobody else can open, and locks
+// that don't outlive their process.
 //
-// It promises that a listener's socket is 0600 in a folder that is 0700 and ours, that every accepted connection comes
-// from our own account, that a socket somebody listens on is never taken away, and that lock files are never removed
-// (two processes could then hold two locks of one name). It knows nothing of what is said on the socket, and imports
-// nothing of ours.
+// Promises: a listener's socket has mode 0600 in a folder of ours with mode 0700; every accepted connection comes
+// from our own account; a socket that somebody listens on is never removed; lock files are never removed (otherwise
+// two processes could hold two locks of the same name). The package doesn't know what is said on the socket and
+// imports nothing of ours.
 package ipc
 
 import (
@@ -19,10 +19,10 @@ import (
 	"time"
 )
 
-// MaxPath is the longest path of a socket in bytes. The system's limit is 104 to 108.
+// MaxPath is the maximum length of a socket's path in bytes. The system's limit is 104 to 108.
 const MaxPath = 100
 
-// What can stand in the way.
+// What can go wrong.
 var (
 	ErrInUse    = errors.New("somebody listens on the socket already")
 	ErrNotOurs  = errors.New("the folder is not private to this account")
@@ -30,11 +30,11 @@ var (
 	ErrStranger = errors.New("the other side runs under another account")
 )
 
-// probeTimeout bounds the question whether somebody listens on a socket that is there.
+// probeTimeout limits the check whether somebody listens on an existing socket.
 const probeTimeout = time.Second
 
-// Listen opens the socket. It makes the folder if need be and replaces a socket that refused a connection, nothing
-// else: the caller holds a lock, so that no second process does the same at the same moment.
+// Listen opens the socket. It creates the folder if necessary and replaces only a socket that refused a connection.
+// The caller must hold a lock, so that no other process does this at the same time.
 func Listen(ctx context.Context, path string) (net.Listener, error) {
 	if len(path) > MaxPath {
 		return nil, fmt.Errorf("the socket's path is longer than %d bytes: %s", MaxPath, path)
@@ -65,12 +65,12 @@ func Dial(ctx context.Context, path string) (net.Conn, error) {
 	return d.DialContext(ctx, "unix", path)
 }
 
-// Refused says whether an error of Dial means that nobody listens.
+// Refused reports whether an error from Dial means that nobody listens.
 func Refused(err error) bool {
 	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist)
 }
 
-// PrivateDir makes a folder that only this account can enter, or makes sure of it if it is there.
+// PrivateDir creates a folder that only this account can enter, or makes an existing one private.
 func PrivateDir(path string) error {
 	if err := os.MkdirAll(path, 0o700); err != nil {
 		return fmt.Errorf("make %s: %w", path, err)
@@ -85,13 +85,13 @@ func PrivateDir(path string) error {
 	if info.Mode().Perm()&0o077 == 0 {
 		return nil
 	}
-	if err := os.Chmod(path, 0o700); err != nil { //nolint:gosec // G302: a folder, which nobody enters without x
+	if err := os.Chmod(path, 0o700); err != nil { //nolint:gosec // G302: a folder can't be entered without x
 		return fmt.Errorf("make %s private: %w", path, err)
 	}
 	return nil
 }
 
-// removeStale takes away a socket that its owner left behind. Only a refused connection proves that.
+// removeStale removes a socket that its owner left behind. Only a refused connection proves that it is stale.
 func removeStale(ctx context.Context, path string) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -118,13 +118,13 @@ func removeStale(ctx context.Context, path string) error {
 	return nil
 }
 
-// listener lets in only connections of one account.
+// listener accepts connections from one account only.
 type listener struct {
 	net.Listener
 	uid int
 }
 
-// Accept gives the next connection of our own account; others are closed and forgotten.
+// Accept returns the next connection from our own account; others are closed silently.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		conn, err := l.Listener.Accept()
@@ -134,14 +134,14 @@ func (l *listener) Accept() (net.Conn, error) {
 		if checkPeer(conn, l.uid) == nil {
 			return conn, nil
 		}
-		_ = conn.Close() // a stranger's connection: nobody to tell
+		_ = conn.Close() // a stranger's connection: nobody to report to
 	}
 }
 
-// allowed are the account itself and the superuser, who may do anything anyway.
+// allowed reports whether the peer is our own account or the superuser, who may do anything anyway.
 func allowed(peer, uid int) bool { return peer == uid || peer == 0 }
 
-// checkPeer makes sure that the other side runs under an account that is allowed.
+// checkPeer makes sure that the other side runs under an allowed account.
 func checkPeer(conn net.Conn, uid int) error {
 	peer, err := PeerUID(conn)
 	if err != nil {
@@ -153,11 +153,11 @@ func checkPeer(conn net.Conn, uid int) error {
 	return nil
 }
 
-// PeerUID is the account of the process at the other end of a Unix socket.
+// PeerUID returns the account of the process at the other end of a Unix socket.
 func PeerUID(conn net.Conn) (int, error) { return askPeer(conn, peerUID) }
 
-// PeerPID is the process at the other end of a Unix socket: for a connection of ours, the one that listens, also
-// where it has not accepted it yet.
+// PeerPID returns the process at the other end of a Unix socket. For a connection that we dialled it is the listening
+// process, even if it has not accepted the connection yet.
 func PeerPID(conn net.Conn) (int, error) { return askPeer(conn, peerPID) }
 
 func askPeer(conn net.Conn, ask func(fd uintptr) (int, error)) (int, error) {

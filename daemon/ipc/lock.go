@@ -12,16 +12,16 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// lockRetry is how often a wait looks at a lock again; the system has no wait that a context could end.
+// lockRetry is how often a wait retries the lock; the system has no wait that a context could cancel.
 const lockRetry = 10 * time.Millisecond
 
-// maxNote bounds what is read from a lock file.
+// maxNote limits what is read from a lock file.
 const maxNote = 4096
 
-// Lock is held by one process until Unlock or until it dies, however it dies. Its file stays.
+// Lock is held by one process until Unlock or until the process dies, however it dies. The lock's file stays.
 type Lock struct{ file *flock.Flock }
 
-// TryLock takes the lock or says ErrLocked.
+// TryLock takes the lock or returns ErrLocked.
 func TryLock(path string) (*Lock, error) {
 	file := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 	ok, err := file.TryLock()
@@ -34,7 +34,7 @@ func TryLock(path string) (*Lock, error) {
 	return &Lock{file}, nil
 }
 
-// WaitLock takes the lock once it is free.
+// WaitLock waits until the lock is free and takes it.
 func WaitLock(ctx context.Context, path string) (*Lock, error) {
 	file := flock.New(path, flock.SetFlag(os.O_CREATE|os.O_RDWR), flock.SetPermissions(0o600))
 	if _, err := file.TryLockContext(ctx, lockRetry); err != nil {
@@ -43,10 +43,11 @@ func WaitLock(ctx context.Context, path string) (*Lock, error) {
 	return &Lock{file}, nil
 }
 
-// Unlock lets go.
+// Unlock releases the lock.
 func (l *Lock) Unlock() error { return l.file.Unlock() }
 
-// Note writes a line into the lock's file for whoever finds it locked, such as the socket its holder listens on.
+// Note writes a line into the lock's file for processes that find it locked, such as the socket its holder listens
+// on.
 func (l *Lock) Note(text string) error {
 	if err := os.WriteFile(l.file.Path(), []byte(text+"\n"), 0o600); err != nil {
 		return fmt.Errorf("note in the lock: %w", err)
@@ -54,7 +55,8 @@ func (l *Lock) Note(text string) error {
 	return nil
 }
 
-// ReadNote reads the line that the last holder of a lock wrote; it may be gone by now. No file and no line are "".
+// ReadNote returns the line that the last holder of a lock wrote; the holder may be gone by now. Without a file or a
+// line it returns "".
 func ReadNote(path string) (string, error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() > maxNote {

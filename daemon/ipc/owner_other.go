@@ -4,5 +4,5 @@ package ipc
 
 import "io/fs"
 
-// ownedByUs cannot be answered without accounts in numbers; Listen refuses such systems anyway.
+// ownedByUs can't tell without numeric accounts; Listen refuses such systems anyway.
 func ownedByUs(fs.FileInfo) bool { return true }

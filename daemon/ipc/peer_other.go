@@ -7,7 +7,7 @@ import (
 	"fmt"
 )
 
-// errNoPeer is honest: without the peer's account the socket would be open to others.
+// errNoPeer refuses to go on: without the peer's account the socket would be open to others.
 var errNoPeer = fmt.Errorf("this system does not tell who opened a socket: %w", errors.ErrUnsupported)
 
 func checkPeerSupport() error { return errNoPeer }

@@ -2,8 +2,8 @@
 
 package ipc
 
-// Terminate asks a process to end; this system has no way to.
+// Terminate would ask a process to exit; this system has no way to.
 func Terminate(int) error { return errNoPeer }
 
-// Kill ends a process; this system has no way to tell which.
+// Kill would end a process; this system has no way to tell which one.
 func Kill(int) error { return errNoPeer }

@@ -11,8 +11,8 @@ import (
 	"loci/core/service"
 )
 
-// Import reads a memory folder once into an agent's blocks and leaves the folder as it is. A block that has another text
-// keeps it, unless replace is set: then the old text stays as its earlier version.
+// Import reads a memory folder into an agent's blocks, once, and leaves the folder as it is. A block whose text
+// differs keeps it, unless replace is set: then the old text stays as its earlier version.
 func (m *Mirrors) Import(ctx context.Context, agent core.AgentID, dir string, replace bool) (core.MirrorImport, error) {
 	var out core.MirrorImport
 	if !filepath.IsAbs(dir) {
@@ -37,7 +37,7 @@ func (m *Mirrors) Import(ctx context.Context, agent core.AgentID, dir string, re
 	if err != nil {
 		return out, err
 	}
-	// The files that belong to no block yet are judged as those of a mirror are.
+	// Files that don't belong to a block yet are judged like those of a mirror.
 	p := &planner{agent: agent, files: files, wants: map[string]core.BlockID{}, folded: map[string]bool{}}
 	for _, path := range slices.Sorted(maps.Keys(files)) {
 		label := labelOf(path)
@@ -66,7 +66,7 @@ func (m *Mirrors) Import(ctx context.Context, agent core.AgentID, dir string, re
 	return out, nil
 }
 
-// importInto brings a file into a block that the agent has.
+// importInto imports a file into a block that the agent has.
 func (m *Mirrors) importInto(ctx context.Context, b core.Block, d document, replace bool, out *core.MirrorImport) error {
 	list := &out.Replaced
 	switch {

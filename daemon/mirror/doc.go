@@ -1,17 +1,18 @@
-// Package mirror keeps the memory blocks of an agent alike with a folder of Markdown files in git, so that a person can
-// read, edit and version them with the tools they know. Its one reason: two sides that both may be edited at any moment,
-// and no text of either may be lost.
+// Package mirror keeps an agent's memory blocks in sync with a folder of Markdown files in git, so that people can
+// read, edit and version them with the tools they know. It exists because both sides may be edited at any moment and
+// no text of either may be lost.
 //
-// Promises: a file is replaced only while it is what was read, a block only while it is at the version that was read;
-// where both were edited since they were last alike, the file's text goes to a file of its own beside it and the block's
-// stays; nothing is unlinked, detached or deleted because a file is gone; every text that was seen in the folder is in a
-// commit before anything is written, every commit has the one before as its parent, and nothing is ever pushed. Killed
-// between any two of its actions, it goes on at the next start.
+// Promises: a file is replaced only while it still is what was read, and a block only while it is still at the
+// version that was read; if both were edited since they were last in sync, the file's text goes to a separate file
+// beside it and the block's text stays; nothing is unlinked, detached or deleted because a file is gone; every text
+// seen in the folder is in a commit before anything is written, every commit has the previous one as its parent, and
+// nothing is ever pushed. If killed between any two of its actions, it continues at the next start.
 //
-// The folder is hostile until checked: links are not followed, sizes and counts are bounded, and of git only commands
-// that run nothing of the folder's own configuration are used.
+// The folder is hostile until checked: links are not followed, sizes and counts are bounded, and only git commands
+// that run nothing from the folder's own configuration are used.
 //
-// The pure half (document.go, label.go, plan.go) decides; the other half (folder.go, git.go, pass.go, mirrors.go) acts.
+// The pure half (document.go, label.go, plan.go) decides; the other half (folder.go, git.go, pass.go, mirrors.go)
+// acts.
 //
 // Layer 4: it imports core and core/service. It knows nothing of the wire.
 package mirror

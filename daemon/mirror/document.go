@@ -16,7 +16,7 @@ import (
 	"loci/core/service"
 )
 
-// The bounds of a file.
+// Limits on a file.
 const (
 	maxFront = 64 << 10                                  // bytes of front matter
 	maxFile  = utf8.UTFMax*core.MaxBlockChars + maxFront // bytes
@@ -24,7 +24,7 @@ const (
 
 const fence = "---"
 
-// The keys of front matter that mean something here. Others are kept as they are.
+// The front matter keys that have a meaning here. All others are kept as they are.
 const (
 	keyDescription = "description"
 	keyLimit       = "limit"
@@ -33,21 +33,21 @@ const (
 
 // document is a memory file: front matter and the text.
 type document struct {
-	front       []segment // in the file's own words
+	front       []segment // as written in the file
 	Value       string
 	Description core.Opt[string]
 	Limit       core.Opt[int]
-	ReadOnly    core.Opt[bool] // set wherever there is front matter: a missing key means false
+	ReadOnly    core.Opt[bool] // set whenever there is front matter: a missing key means false
 }
 
-// segment is the lines of one key of front matter, or those before the first key.
+// segment is the lines of one front matter key, or those before the first key.
 type segment struct {
 	key   string
-	lines string // each with its line end
+	lines string // each with its line ending
 }
 
-// parse reads a file. Front matter that is not closed, is no mapping, or says something impossible is an error: taken
-// as text it would be lost as settings, and the other way round.
+// parse parses a file. Front matter that isn't closed, isn't a mapping or has an impossible value is an error:
+// treated as text it would be lost as settings, and the other way round.
 func parse(data []byte) (document, error) {
 	var d document
 	switch {
@@ -70,7 +70,7 @@ func parse(data []byte) (document, error) {
 	return d, nil
 }
 
-// cutFront cuts front matter from the text. One empty line between the two belongs to neither.
+// cutFront splits front matter from the text. One empty line between the two belongs to neither.
 func cutFront(text string) (front, body string, found bool, err error) {
 	first, rest, ended := strings.Cut(text, "\n")
 	if strings.TrimRight(first, " \t\r") != fence {
@@ -97,14 +97,14 @@ func cutFront(text string) (front, body string, found bool, err error) {
 	return "", "", false, fmt.Errorf("its front matter does not end with a line %s", fence)
 }
 
-// readFront understands what it knows and keeps everything, line by line.
+// readFront interprets the keys it knows and keeps everything, line by line.
 func (d *document) readFront(front string) error {
 	d.ReadOnly = core.Opt[bool]{Present: true}
 	var root yaml.Node
 	if err := yaml.Unmarshal([]byte(front), &root); err != nil {
 		return fmt.Errorf("its front matter is no YAML: %w", err)
 	}
-	if len(root.Content) == 0 { // comments alone, or nothing
+	if len(root.Content) == 0 { // only comments, or nothing
 		d.front = []segment{{lines: front}}
 		return nil
 	}
@@ -184,21 +184,21 @@ func (d *document) over(b core.Block) core.Block {
 	return b
 }
 
-// patch is what a document says of a block.
+// patch returns what a document says about a block.
 func (d *document) patch() service.BlockPatch {
 	return service.BlockPatch{
 		Value: core.Opt[string]{Present: true, Value: d.Value}, Description: d.Description, Limit: d.Limit, ReadOnly: d.ReadOnly,
 	}
 }
 
-// alike says whether the block is what the document says.
+// alike reports whether the block matches the document.
 func (d *document) alike(b core.Block) bool {
 	o := d.over(b)
 	return o.Value == b.Value && o.Description == b.Description && o.Limit == b.Limit && o.ReadOnly == b.ReadOnly
 }
 
-// render prints a block as a file. What the front matter of was held beside the known keys is kept, unless that would
-// read as something else then.
+// render writes a block as a file. Front matter of was besides the known keys is kept, unless it would then be read
+// as something else.
 func render(b core.Block, was document) []byte {
 	out := printed(b, was)
 	if d, err := parse(out); err == nil && d.alike(b) {
@@ -227,7 +227,7 @@ func printed(b core.Block, was document) []byte {
 		out.WriteString(line)
 		delete(known, s.key)
 		for l := range strings.SplitAfterSeq(s.lines, "\n") {
-			if strings.HasPrefix(l, "#") { // a remark behind the value
+			if strings.HasPrefix(l, "#") { // a comment after the value
 				out.WriteString(l)
 			}
 		}
@@ -241,7 +241,7 @@ func printed(b core.Block, was document) []byte {
 	return []byte(out.String())
 }
 
-// scalar writes a text as YAML on one line: as it is where nothing in it could mean something, else in double quotes.
+// scalar writes a text as YAML on one line: unquoted if nothing in it is special, else in double quotes.
 func scalar(s string) string {
 	if plain(s) {
 		return s
@@ -265,7 +265,8 @@ func scalar(s string) string {
 	return out.String()
 }
 
-// plain says whether a text is words and harmless marks alone, and no word that YAML takes for a value.
+// plain reports whether a text consists only of words and harmless punctuation and isn't a word that YAML takes for a
+// value.
 func plain(s string) bool {
 	for i, r := range s {
 		if !unicode.IsLetter(r) && (i == 0 || !unicode.IsNumber(r) && !strings.ContainsRune(" .,;()/'_-", r)) {
@@ -279,13 +280,13 @@ func plain(s string) bool {
 	return !strings.HasSuffix(s, " ")
 }
 
-// hashFile names the bytes of a file.
+// hashFile identifies the bytes of a file.
 func hashFile(data []byte) string {
 	sum := sha256.Sum256(data)
 	return hex.EncodeToString(sum[:])
 }
 
-// hashBlock names what a file shows of a block.
+// hashBlock identifies what a file shows of a block.
 func hashBlock(b core.Block) string {
 	h := sha256.New()
 	for _, part := range []string{b.Value, b.Description, strconv.Itoa(b.Limit), strconv.FormatBool(b.ReadOnly)} {

@@ -17,14 +17,14 @@ import (
 	"loci/core"
 )
 
-// The bounds of a folder.
+// Limits on a folder.
 const (
 	maxFiles   = 512      // Markdown files under system/
-	maxEntries = 20_000   // whatever else stands there
+	maxEntries = 20_000   // other entries
 	maxBytes   = 64 << 20 // of all files together
 )
 
-// The daemon's own corner of the folder, where no person looks and git does not either.
+// The daemon's own corner of the folder, which neither people nor git look at.
 const (
 	gitDir    = ".git"
 	cornerDir = gitDir + "/loci"
@@ -32,31 +32,32 @@ const (
 	ownerFile = cornerDir + "/owner"
 )
 
-// keepAside is how long a file that was replaced is kept, for the text that an editor writes into it a moment later.
+// keepAside is how long a replaced file is kept, in case an editor writes into it a moment later.
 const keepAside = 2 * time.Second
 
-// errChanged says that somebody was faster: look again.
+// errChanged means that somebody else was faster: look again.
 var errChanged = errors.New("the file changed meanwhile")
 
-// folder reads and writes a memory folder. Nothing outside of it can be reached, whatever links it holds.
+// folder reads and writes a memory folder. It can't reach anything outside, whatever links the folder contains.
 type folder struct {
 	root  *os.Root
 	dir   string
 	now   func() time.Time
-	point func(string) // told before each action, for tests that end there
+	point func(string) // called before each action, for tests that stop there
 }
 
 func openFolder(dir string) (*folder, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return nil, core.E(core.Unavailable, "open the folder %s: %w", dir, err).WithHint("bring it back, or turn the mirror off: loci memory mirror --off")
+		return nil, core.E(core.Unavailable, "open the folder %s: %w", dir, err).
+			WithHint("bring it back, or turn the mirror off: loci memory mirror --off")
 	}
 	return &folder{root: root, dir: dir, now: time.Now, point: func(string) {}}, nil
 }
 
-func (f *folder) close() { _ = f.root.Close() } // it was read from; what was written is closed by itself
+func (f *folder) close() { _ = f.root.Close() } // it was only read from; written files are closed separately
 
-// walk calls use for every Markdown name under system/, links and all, and nothing else.
+// walk calls use for every Markdown name under system/, including links, and nothing else.
 func (f *folder) walk(use func(name string, d fs.DirEntry) error) error {
 	entries, files := 0, 0
 	err := fs.WalkDir(f.root.FS(), blocksDir, func(name string, d fs.DirEntry, err error) error {
@@ -107,7 +108,7 @@ func (f *folder) scan() (map[string]*file, error) {
 	return files, err
 }
 
-// read reads one file; nil: there is none. What is no plain file is not opened: a pipe would wait for ever.
+// read reads one file; nil: it doesn't exist. Anything but a regular file is not opened: a pipe would block forever.
 func (f *folder) read(name string) *file {
 	out := &file{Path: name}
 	info, err := f.root.Lstat(name)
@@ -148,7 +149,7 @@ func (f *folder) read(name string) *file {
 	return out
 }
 
-// look is a text that differs after every change of the folder that a sync might have to follow. It reads no file.
+// look returns a text that differs after every change to the folder that may need a sync. It reads no files.
 func (f *folder) look() (string, error) {
 	var out strings.Builder
 	stamp := func(name string, info fs.FileInfo) {
@@ -160,7 +161,7 @@ func (f *folder) look() (string, error) {
 		}
 	}
 	err := f.walk(func(name string, d fs.DirEntry) error {
-		if info, err := d.Info(); err == nil { // one that vanished shows in the next look
+		if info, err := d.Info(); err == nil { // one that disappeared shows up in the next look
 			stamp(name, info)
 		}
 		return nil
@@ -168,7 +169,7 @@ func (f *folder) look() (string, error) {
 	return out.String(), err
 }
 
-// fill writes a new file in the daemon's corner, whole and durable, and returns its name.
+// fill writes a new file in the daemon's corner, complete and durable, and returns its name.
 func (f *folder) fill(data []byte) (string, error) {
 	name := cornerDir + "/new-" + uuid.NewString()
 	out, err := f.root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -183,7 +184,7 @@ func (f *folder) fill(data []byte) (string, error) {
 	return name, nil
 }
 
-// put makes a file appear under a name that must be free, in one moment. A name that is taken is errChanged.
+// put makes a file appear atomically under a name that must be free. A taken name is errChanged.
 func (f *folder) put(name string, data []byte) error {
 	if err := f.makeDirs(path.Dir(name)); err != nil {
 		return err
@@ -192,12 +193,12 @@ func (f *folder) put(name string, data []byte) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = f.root.Remove(filled) }() // swept at the next pass otherwise
+	defer func() { _ = f.root.Remove(filled) }() // otherwise swept in the next pass
 	f.point("put " + name)
 	return f.link(filled, name)
 }
 
-// link gives a file a second name that must be free.
+// link gives a file a second name, which must be free.
 func (f *folder) link(from, to string) error {
 	err := f.root.Link(from, to)
 	if errors.Is(err, fs.ErrExist) {
@@ -206,24 +207,24 @@ func (f *folder) link(from, to string) error {
 	if err == nil {
 		return f.syncDir(path.Dir(to))
 	}
-	// Some file systems have no second names.
+	// Some file systems have no hard links.
 	if _, lerr := f.root.Lstat(to); !errors.Is(lerr, fs.ErrNotExist) {
 		return errChanged
 	}
 	return errors.Join(f.root.Rename(from, to), f.syncDir(path.Dir(to)))
 }
 
-// syncDir makes names durable, where the system can.
+// syncDir makes names durable, if the system can.
 func (f *folder) syncDir(name string) error {
 	d, err := f.root.Open(name)
 	if err != nil {
-		return nil //nolint:nilerr // a name that a power cut takes back is written again
+		return nil //nolint:nilerr // a name lost in a power cut is written again
 	}
 	_ = d.Sync() // as above
 	return d.Close()
 }
 
-// makeDirs makes the folders above a file. A link among them is refused: what lies behind it is not looked at.
+// makeDirs creates the folders above a file. A link among them is rejected: what is behind it isn't looked at.
 func (f *folder) makeDirs(dir string) error {
 	at := ""
 	for part := range strings.SplitSeq(dir, "/") {
@@ -243,8 +244,8 @@ func (f *folder) makeDirs(dir string) error {
 	return nil
 }
 
-// take moves a file out of its place if it still is what was read, and keeps it for a moment. If it is not, it goes
-// back, or beside its place where that is taken meanwhile, and the error is errChanged.
+// take moves a file out of its place if it still is what was read, and keeps it for a moment. Otherwise the file goes
+// back, or beside its place if that has been taken meanwhile, and the error is errChanged.
 func (f *folder) take(name, hash string) error {
 	id := asideDir + "/" + strconv.FormatInt(f.now().UnixNano(), 10) + "-" + uuid.NewString()[:8]
 	if err := f.root.WriteFile(id+".path", []byte(name), 0o600); err != nil {
@@ -274,7 +275,7 @@ func (f *folder) take(name, hash string) error {
 	return errors.Join(errChanged, f.dropAside(id, kept))
 }
 
-// beside gives a file of the corner a conflict's name. A text that is there already is not kept twice.
+// beside gives a file in the corner a conflict's name. A text that is already there isn't kept twice.
 func (f *folder) beside(name, kept string) error {
 	hash := ""
 	if now := f.read(kept); now != nil {
@@ -288,7 +289,7 @@ func (f *folder) beside(name, kept string) error {
 	})
 }
 
-// keepBeside keeps a text that was read from a file beside it.
+// keepBeside saves the text of a file beside it.
 func (f *folder) keepBeside(name string, data []byte) error {
 	return f.freeBeside(name, hashFile(data), func(to string) error { return f.put(to, data) })
 }
@@ -319,8 +320,8 @@ func (f *folder) dropAside(id, kept string) error {
 	return nil
 }
 
-// sweep looks once more at the files that were replaced, a while ago or before a crash: one that was written to since
-// goes beside its place, the others go. waiting says how many are still too young.
+// sweep checks the replaced files once more, whether they were replaced a while ago or before a crash: one that has
+// been written to since goes beside its place, the others are removed. waiting is how many are still too recent.
 func (f *folder) sweep() (waiting int, err error) {
 	for _, dir := range []string{cornerDir, asideDir} {
 		if err := f.makeDirs(dir); err != nil {
@@ -355,7 +356,7 @@ func (f *folder) sweep() (waiting int, err error) {
 	return waiting, nil
 }
 
-// sweepNew removes what a crash left half written.
+// sweepNew removes files that a crash left half written.
 func (f *folder) sweepNew() error {
 	entries, err := fs.ReadDir(f.root.FS(), cornerDir)
 	if err != nil {
@@ -371,7 +372,7 @@ func (f *folder) sweepNew() error {
 	return nil
 }
 
-// sweepPath removes the name of a file that never was taken.
+// sweepPath removes the record of a name whose file was never taken.
 func (f *folder) sweepPath(id string) error {
 	left, err := fs.Glob(f.root.FS(), asideDir+"/"+id+".*")
 	if err != nil || len(left) != 1 || id == "" {
@@ -393,7 +394,7 @@ func (f *folder) sweepOne(id, kept, hash string) error {
 	return f.dropAside(id, kept)
 }
 
-// replace makes a file hold a text if it still is what was read; hash is empty for one that must not be there.
+// replace makes a file contain a text if it still is what was read; hash is empty if the file must not exist.
 func (f *folder) replace(name, hash string, data []byte) error {
 	if hash != "" {
 		if err := f.take(name, hash); err != nil {

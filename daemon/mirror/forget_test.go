@@ -8,7 +8,10 @@ import (
 	"testing"
 
 	"loci/core"
+	forgetting "loci/storage/forget"
 )
+
+func (h *house) forgetter() core.Forgetter { return forgetting.New(h.store, nil, History) }
 
 func TestWhatIsForgottenLeavesTheMirroredFilesAndTheRestIsNamed(t *testing.T) {
 	t.Parallel()
@@ -22,7 +25,7 @@ func TestWhatIsForgottenLeavesTheMirroredFilesAndTheRestIsNamed(t *testing.T) {
 	if got := h.file("system/human.md") + h.file("system/human.conflict-1.md"); strings.Count(got, "Zanzibarowitz") != 2 {
 		t.Fatalf("the files are %q", got)
 	}
-	done, err := h.store.Forget(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz", IgnoreCase: true})
+	done, err := h.forgetter().Forget(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz", IgnoreCase: true})
 	h.ok(err)
 	for _, want := range []core.ForgetCopy{
 		{Path: h.path("system/human.conflict-1.md"), Kind: core.CopyMirrored},
@@ -45,7 +48,7 @@ func TestWhatIsForgottenLeavesTheMirroredFilesAndTheRestIsNamed(t *testing.T) {
 	same(t, "what git holds now", "system/forgotten.md\nsystem/human.conflict-1.md\nsystem/human.md", h.git("ls-files"))
 	_, err = h.mirrors.Off(h.ctx, h.agent)
 	h.ok(err)
-	plan, err := h.store.Trace(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz"})
+	plan, err := h.forgetter().Trace(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz"})
 	h.ok(err)
 	if !slices.Contains(plan.Copies, core.ForgetCopy{Path: h.path("system/human.conflict-1.md"), Kind: core.CopyMirrored}) {
 		t.Errorf("of a mirror that is off: %+v", plan.Copies)
@@ -59,9 +62,14 @@ func TestAMirrorThatRestsFollowsWhatIsForgotten(t *testing.T) {
 	h.on()
 	h.ticks(4) // until it rests
 	h.ok(os.WriteFile(h.path("system/own.md"), []byte("Zanzibarowitz, by hand"), 0o600))
-	done, err := h.store.Forget(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz"})
+	done, err := h.forgetter().Forget(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz"})
 	h.ok(err)
-	same(t, "what is named", []core.ForgetCopy{{Path: h.dir, Kind: core.CopyGit}, {Path: h.path("system/own.md"), Kind: core.CopyMirrored}}, done.Copies)
+	same(
+		t,
+		"what is named",
+		[]core.ForgetCopy{{Path: h.dir, Kind: core.CopyGit}, {Path: h.path("system/own.md"), Kind: core.CopyMirrored}},
+		done.Copies,
+	)
 	h.ok(os.Remove(h.path("system/own.md")))
 	h.ticks(1)
 	same(t, "the block", "Ada met [forgotten].", h.get(human.ID).Value)
@@ -77,11 +85,11 @@ func TestGitIsNamedOnlyWhereItsHistoryHoldsWhatIsForgotten(t *testing.T) {
 	h.set(human.ID, "Ada met nobody.")
 	h.ticks(4)
 	copies := func(text string) []core.ForgetCopy {
-		plan, err := h.store.Trace(h.ctx, core.ForgetQuery{Text: text, IgnoreCase: true})
+		plan, err := h.forgetter().Trace(h.ctx, core.ForgetQuery{Text: text, IgnoreCase: true})
 		h.ok(err)
 		return plan.Copies
 	}
-	_, err := h.store.Forget(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz"})
+	_, err := h.forgetter().Forget(h.ctx, core.ForgetQuery{Text: "Zanzibarowitz"})
 	h.ok(err)
 	h.ticks(4)
 	history := []core.ForgetCopy{{Path: h.dir, Kind: core.CopyGit}}

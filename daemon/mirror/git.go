@@ -3,7 +3,7 @@ package mirror
 import (
 	"bytes"
 	"context"
-	"crypto/sha1" //nolint:gosec // what git names its objects with; nothing is protected by it
+	"crypto/sha1" //nolint:gosec // git's object names; not used for protection
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -28,11 +28,11 @@ const (
 	gitTakes  = 20 * time.Second
 	gitSays   = 8 << 20 // bytes
 	newBranch = "main"
-	maxNamed  = 20 // files in the message of a commit
+	maxNamed  = 20 // files listed in a commit message
 )
 
-// pauses are the files by which git says that a person is in the middle of something: what stands in the folder then is
-// nobody's text.
+// pauses are the files that git creates while a person is in the middle of an operation: what the folder contains
+// then is nobody's text.
 func pauses() []string {
 	var out []string
 	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply"} {
@@ -41,24 +41,25 @@ func pauses() []string {
 	return out
 }
 
-// FindGit returns the program, or an error that says what to do.
+// FindGit returns the path of git, or an error that says what to do.
 func FindGit() (string, error) {
 	program, err := exec.LookPath("git")
 	if err != nil {
-		return "", core.E(core.Unsupported, "git is not installed: the memory mirror needs it").WithHint("install git, then loci daemon restart; everything else works without")
+		return "", core.E(core.Unsupported, "git is not installed: the memory mirror needs it").
+			WithHint("install git, then loci daemon restart; everything else works without")
 	}
 	return program, nil
 }
 
-// git runs the installed program on one folder. Only commands are used that run no hook, filter, pager, editor, signer or
-// transport of the folder's own configuration, and what could make them do so is overridden all the same. The person's
+// git runs the installed program on one folder. It uses only commands that run no hook, filter, pager, editor, signer
+// or transport from the folder's own configuration, and overrides whatever could make them do so anyway. The user's
 // configuration is not read.
 type git struct {
 	program string
 	dir     string
 }
 
-// run returns what the program wrote to standard output.
+// run returns git's standard output.
 func (g *git) run(ctx context.Context, in []byte, env []string, args ...string) (string, error) {
 	out := &bounded{most: gitSays}
 	err := g.pipe(ctx, in, out, env, args...)
@@ -68,7 +69,7 @@ func (g *git) run(ctx context.Context, in []byte, env []string, args ...string) 
 	return out.String(), err
 }
 
-// pipe hands on what the program writes to standard output.
+// pipe streams git's standard output to out.
 func (g *git) pipe(ctx context.Context, in []byte, out io.Writer, env []string, args ...string) error {
 	ctx, cancel := context.WithTimeout(ctx, gitTakes)
 	defer cancel()
@@ -85,9 +86,20 @@ func (g *git) pipe(ctx context.Context, in []byte, out io.Writer, env []string, 
 	cmd.WaitDelay = time.Second
 	cmd.Stdin = bytes.NewReader(in)
 	cmd.Env = append([]string{
-		"GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_SYSTEM=" + os.DevNull, "GIT_CONFIG_GLOBAL=" + os.DevNull, "GIT_ATTR_NOSYSTEM=1",
-		"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_LAZY_FETCH=1", "GIT_NO_REPLACE_OBJECTS=1", "LC_ALL=C", "HOME=" + os.DevNull,
-		"GIT_AUTHOR_NAME=Loci", "GIT_AUTHOR_EMAIL=loci@localhost", "GIT_COMMITTER_NAME=Loci", "GIT_COMMITTER_EMAIL=loci@localhost",
+		"GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_SYSTEM=" + os.DevNull,
+		"GIT_CONFIG_GLOBAL=" + os.DevNull,
+		"GIT_ATTR_NOSYSTEM=1",
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_OPTIONAL_LOCKS=0",
+		"GIT_NO_LAZY_FETCH=1",
+		"GIT_NO_REPLACE_OBJECTS=1",
+		"LC_ALL=C",
+		"HOME=" + os.DevNull,
+		"GIT_AUTHOR_NAME=Loci",
+		"GIT_AUTHOR_EMAIL=loci@localhost",
+		"GIT_COMMITTER_NAME=Loci",
+		"GIT_COMMITTER_EMAIL=loci@localhost",
 	}, env...)
 	said := &bounded{most: 4 << 10}
 	cmd.Stdout, cmd.Stderr = out, said
@@ -97,7 +109,8 @@ func (g *git) pipe(ctx context.Context, in []byte, out io.Writer, env []string, 
 	return nil
 }
 
-// History writes all that git keeps of a folder, what no branch leads to any more included: texts, names and messages.
+// History writes everything that git keeps of a folder, including what no branch reaches any more: texts, names and
+// messages.
 func History(ctx context.Context, dir string, out io.Writer) error {
 	program, err := FindGit()
 	if err != nil {
@@ -126,7 +139,7 @@ func (b *bounded) Write(p []byte) (int, error) {
 	return b.Buffer.Write(p)
 }
 
-// prepare makes a repository where there is none.
+// prepare creates a repository if there is none.
 func (g *git) prepare(ctx context.Context) error {
 	info, err := os.Lstat(filepath.Join(g.dir, gitDir))
 	switch {
@@ -136,12 +149,13 @@ func (g *git) prepare(ctx context.Context) error {
 	case err != nil:
 		return core.E(core.Invalid, "look at %s: %w", g.dir, err)
 	case !info.IsDir():
-		return core.E(core.Unsupported, "%s is part of another git repository", g.dir).WithHint("choose a folder with a repository of its own, or an empty one")
+		return core.E(core.Unsupported, "%s is part of another git repository", g.dir).
+			WithHint("choose a folder with a repository of its own, or an empty one")
 	}
 	return nil
 }
 
-// head returns the branch that is checked out and its newest commit; empty: it has none yet.
+// head returns the checked-out branch and its newest commit; empty: there is none yet.
 func (g *git) head(ctx context.Context) (branch, commit string, err error) {
 	ref, err := g.run(ctx, nil, nil, "symbolic-ref", "--quiet", "HEAD")
 	if err != nil {
@@ -158,10 +172,10 @@ func (g *git) head(ctx context.Context) (branch, commit string, err error) {
 	return branch, strings.TrimSpace(out), nil
 }
 
-// blob is a file of a commit.
+// blob is a file in a commit.
 type blob struct{ mode, object string }
 
-// tree returns the files under system/ of a commit.
+// tree returns the files under system/ in a commit.
 func (g *git) tree(ctx context.Context, commit string) (map[string]blob, error) {
 	out := map[string]blob{}
 	if commit == "" {
@@ -182,7 +196,7 @@ func (g *git) tree(ctx context.Context, commit string) (map[string]blob, error) 
 	return out, nil
 }
 
-// staged returns what the person's index holds of these files.
+// staged returns what the user's index has for these files.
 func (g *git) staged(ctx context.Context, names []string) (map[string]string, error) {
 	text, err := g.run(ctx, nil, nil, append([]string{"ls-files", "--stage", "-z", "--"}, names...)...)
 	if err != nil {
@@ -198,7 +212,7 @@ func (g *git) staged(ctx context.Context, names []string) (map[string]string, er
 	return out, nil
 }
 
-// objectOf is the name that git gives a text, in the repository's kind of names.
+// objectOf returns the name that git gives a text, in the repository's object format.
 func objectOf(data []byte, like string) string {
 	h := sha1.New() //nolint:gosec // as above
 	if len(like) == 2*sha256.Size {
@@ -209,8 +223,8 @@ func objectOf(data []byte, like string) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// commit makes a commit in which the files under system/ that are Markdown are those given, on top of the branch's newest
-// one, and returns it; where nothing differs there is none and it returns that. With keep, files that are not given stay.
+// commit creates a commit on top of the branch's newest one in which the Markdown files under system/ are the given
+// ones, and returns it; if nothing differs, it returns the newest one. With keep, files that aren't given stay.
 func (g *git) commit(ctx context.Context, files map[string]*file, keep bool, message string) (string, error) {
 	branch, parent, err := g.head(ctx)
 	if err != nil {
@@ -224,9 +238,9 @@ func (g *git) commit(ctx context.Context, files map[string]*file, keep bool, mes
 	if err != nil || len(changes) == 0 {
 		return parent, err
 	}
-	// One that a power cut left locked must not stand in the way for ever.
+	// An index left locked by a power cut must not block us forever.
 	file := filepath.Join(g.dir, cornerDir, "index-"+uuid.NewString())
-	defer func() { _ = os.Remove(file) }() // swept at the next pass otherwise
+	defer func() { _ = os.Remove(file) }() // otherwise swept in the next pass
 	index := []string{"GIT_INDEX_FILE=" + file}
 	from := "--empty"
 	if parent != "" {
@@ -256,7 +270,8 @@ func (g *git) commit(ctx context.Context, files map[string]*file, keep bool, mes
 	if was == "" {
 		was = strings.Repeat("0", len(made))
 	}
-	// The old value is named, so that a commit of somebody else a moment ago makes this one fail in place of losing theirs.
+	// We pass the old value, so that if somebody else has just committed, this update fails instead of losing their
+	// commit.
 	if _, err := g.run(ctx, nil, nil, "update-ref", "-m", "loci: "+message, "refs/heads/"+branch, made, was); err != nil {
 		return "", err
 	}
@@ -264,7 +279,7 @@ func (g *git) commit(ctx context.Context, files map[string]*file, keep bool, mes
 	return made, nil
 }
 
-// changes writes the texts that git does not have and returns what differs from the commit; mode 0 is a file that is gone.
+// changes writes the texts that git doesn't have and returns what differs from the commit; mode 0 is a deleted file.
 func (g *git) changes(ctx context.Context, have map[string]blob, files map[string]*file, like string, keep bool) (map[string]blob, error) {
 	changes := map[string]blob{}
 	for name, f := range files {
@@ -300,7 +315,7 @@ func indexLines(changes map[string]blob) []byte {
 	return out.Bytes()
 }
 
-// summary names the files of a commit.
+// summary lists the files of a commit.
 func summary(changes map[string]blob) string {
 	names := slices.Sorted(maps.Keys(changes))
 	more := ""
@@ -311,8 +326,9 @@ func summary(changes map[string]blob) string {
 	return strings.Join(names, "\n") + "\n" + more
 }
 
-// follow brings the person's index to the new commit, so that git status shows nothing that is not theirs. A file that
-// they have staged otherwise stays staged. That an index is held by somebody else does not matter: it shows, and passes.
+// follow updates the user's index to the new commit, so that git status shows only their own changes. A file that
+// they have staged with other content stays staged. An index locked by somebody else is not an error: the difference
+// shows for a while and goes away.
 func (g *git) follow(ctx context.Context, have, changes map[string]blob) {
 	names := slices.Sorted(maps.Keys(changes))
 	staged, err := g.staged(ctx, names)

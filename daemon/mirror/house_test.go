@@ -15,6 +15,7 @@ import (
 	"loci/core/engine"
 	"loci/core/service"
 	"loci/storage"
+	"loci/storage/storagetest"
 	"loci/tools"
 )
 
@@ -34,13 +35,13 @@ func newHouse(t *testing.T) *house {
 	if _, err := FindGit(); err != nil {
 		t.Skip(err)
 	}
-	store, err := storage.Open(t.Context(), storage.Config{Dir: t.TempDir(), History: History})
+	store, err := storage.Open(t.Context(), storage.Config{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
 	box := tools.New()
-	eng := engine.New(engine.Config{Store: store, Log: store.Events(), Tools: box})
-	services := service.New(service.Config{Store: store, Engine: eng, Tools: box})
+	eng := engine.New(engine.Config{Store: store, Search: storagetest.Search(store), Log: store.Events(), Tools: box})
+	services := service.New(service.Config{Store: store, Search: storagetest.Search(store), Engine: eng, Tools: box})
 	t.Cleanup(func() {
 		services.Close()
 		if err := errors.Join(eng.Shutdown(context.Background()), store.Close()); err != nil {
@@ -56,9 +57,19 @@ func newHouse(t *testing.T) *house {
 func (h *house) newAgent() core.AgentID {
 	h.t.Helper()
 	now := time.Now()
-	a := core.Agent{ID: core.NewAgentID(), Name: "Marvin", Type: core.AgentLettaV1, Model: core.OfflineHandle, CreatedAt: now, UpdatedAt: now}
+	a := core.Agent{
+		ID:        core.NewAgentID(),
+		Name:      "Marvin",
+		Type:      core.AgentLettaV1,
+		Model:     core.OfflineHandle,
+		CreatedAt: now,
+		UpdatedAt: now,
+	}
 	h.ok(h.store.Agents().Create(h.ctx, &a))
-	h.ok(h.store.Conversations().Create(h.ctx, &core.Conversation{ID: core.DefaultConversation(a.ID), Agent: a.ID, CreatedAt: now, UpdatedAt: now}))
+	h.ok(
+		h.store.Conversations().
+			Create(h.ctx, &core.Conversation{ID: core.DefaultConversation(a.ID), Agent: a.ID, CreatedAt: now, UpdatedAt: now}),
+	)
 	return a.ID
 }
 
@@ -145,7 +156,10 @@ func (h *house) file(name string) string {
 
 func (h *house) git(args ...string) string {
 	h.t.Helper()
-	cmd := exec.CommandContext(h.ctx, "git", append([]string{"-C", h.dir, "-c", "user.name=Ada", "-c", "user.email=ada@example.org"}, args...)...)
+	cmd := exec.CommandContext(
+		h.ctx,
+		"git",
+		append([]string{"-C", h.dir, "-c", "user.name=Ada", "-c", "user.email=ada@example.org"}, args...)...)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1")
 	var errs bytes.Buffer
 	cmd.Stderr = &errs

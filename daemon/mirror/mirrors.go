@@ -20,22 +20,22 @@ import (
 
 const (
 	lookEvery = time.Second
-	maxPause  = time.Minute // between tries of a mirror that does not go on
+	maxPause  = time.Minute // between retries of a mirror that can't continue
 	passTakes = 2 * time.Minute
-	metaUUID  = "uuid" // of the home, which the store keeps
+	metaUUID  = "uuid" // the home's, which the store keeps
 )
 
-// Config joins what the mirrors use. Store and Services are required.
+// Config is what Mirrors needs. Store and Services are required.
 type Config struct {
 	Store    core.Store
 	Services *service.Services
 	Logger   *slog.Logger           // nil: discarded
-	Every    time.Duration          // how often both sides are looked at; 0: a second
+	Every    time.Duration          // how often both sides are checked; 0: every second
 	Git      func() (string, error) // nil: FindGit
-	Point    func(action string)    // told before each action, for tests that end there; nil: nobody
+	Point    func(action string)    // called before each action, for tests that stop there; nil: not called
 }
 
-// Mirrors keeps the mirrors of all agents. Start begins to follow changes, Close ends it and waits.
+// Mirrors keeps the mirrors of all agents. Start begins to follow changes; Close ends it and waits.
 type Mirrors struct {
 	cfg    Config
 	wake   chan struct{}
@@ -48,19 +48,19 @@ type Mirrors struct {
 
 // entry is a mirror that is on.
 type entry struct {
-	state atomic.Pointer[core.MirrorState] // of the last pass; never nil, and read without waiting for the next
+	state atomic.Pointer[core.MirrorState] // of the last pass; never nil, and readable without waiting for the next one
 
-	mu       sync.Mutex // held during a pass; guards what is below
+	mu       sync.Mutex // held during a pass; guards the fields below
 	mirror   core.MemoryMirror
 	gone     bool   // turned off
 	done     string // how both sides looked before the last pass
-	seen     string // how the folder looked last: what changes from one look to the next is being written still
+	seen     string // how the folder last looked: if two looks differ, something is still being written
 	waiting  int
 	failures int
-	next     time.Time // not before
+	next     time.Time // don't retry before
 }
 
-// New returns mirrors that answer; nothing is followed before Start.
+// New returns Mirrors that can be queried; nothing is followed before Start.
 func New(cfg Config) *Mirrors {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -77,7 +77,7 @@ func New(cfg Config) *Mirrors {
 	return &Mirrors{cfg: cfg, wake: make(chan struct{}, 1), cancel: func() {}, entries: map[core.AgentID]*entry{}}
 }
 
-// Start follows the changes of both sides until Close or the end of ctx.
+// Start follows the changes of both sides until Close or until ctx ends.
 func (m *Mirrors) Start(ctx context.Context) {
 	ctx, m.cancel = context.WithCancel(ctx)
 	m.owned.Go(func() { m.follow(ctx) })
@@ -106,7 +106,7 @@ func (m *Mirrors) follow(ctx context.Context) {
 		}
 		tick := ticker.C
 		if len(all) == 0 {
-			tick = nil // nothing is looked at for nobody
+			tick = nil // no mirrors, nothing to check
 		}
 		select {
 		case <-ctx.Done():
@@ -139,7 +139,7 @@ func (m *Mirrors) all() []*entry {
 	return slices.Collect(maps.Values(m.entries))
 }
 
-// find returns the mirror of an agent that is on, or nil.
+// find returns an agent's mirror if it is on, or nil.
 func (m *Mirrors) find(ctx context.Context, agent core.AgentID) (*entry, error) {
 	m.mu.Lock()
 	e := m.entries[agent]
@@ -154,7 +154,7 @@ func (m *Mirrors) find(ctx context.Context, agent core.AgentID) (*entry, error) 
 	return m.add(one), nil
 }
 
-// findOf is find for an agent that must be there.
+// findOf is find for an agent that must exist.
 func (m *Mirrors) findOf(ctx context.Context, agent core.AgentID) (*entry, error) {
 	if _, err := m.cfg.Store.Agents().Get(ctx, agent); err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func noMirror() error {
 	return core.E(core.NotFound, "the agent's memory has no mirror").WithHint("loci memory mirror DIR")
 }
 
-// tick looks at both sides of a mirror and syncs them if something changed and nobody is writing any more.
+// tick checks both sides of a mirror and syncs them if something changed and nobody is writing any more.
 func (m *Mirrors) tick(ctx context.Context, e *entry) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -191,7 +191,7 @@ func (m *Mirrors) tick(ctx context.Context, e *entry) {
 	m.syncLocked(ctx, e)
 }
 
-// look is a text for either side that differs after every change.
+// look returns a text for each side that differs after every change.
 func (m *Mirrors) look(ctx context.Context, one core.MemoryMirror) (seen, stamp string, err error) {
 	f, err := openFolder(one.Path)
 	if err != nil {
@@ -227,11 +227,17 @@ func (m *Mirrors) syncLocked(ctx context.Context, e *entry) {
 	e.waiting, e.failures, e.next = waiting, 0, time.Time{}
 }
 
-// failed remembers why a mirror does not go on, and tries it again later and later.
+// failed records why a mirror can't continue, and retries it at growing intervals.
 func (m *Mirrors) failed(ctx context.Context, e *entry, err error) {
 	state := *e.state.Load()
 	if state.Err == nil || state.Err.Error() != err.Error() {
-		m.cfg.Logger.WarnContext(ctx, "the memory mirror does not go on", slog.String("agent", string(e.mirror.Agent)), slog.Any("error", err), slog.String("hint", core.HintOf(err)))
+		m.cfg.Logger.WarnContext(
+			ctx,
+			"the memory mirror does not go on",
+			slog.String("agent", string(e.mirror.Agent)),
+			slog.Any("error", err),
+			slog.String("hint", core.HintOf(err)),
+		)
 	}
 	state.Err, e.done = err, ""
 	e.state.Store(&state)
@@ -239,7 +245,7 @@ func (m *Mirrors) failed(ctx context.Context, e *entry, err error) {
 	e.next = time.Now().Add(min(maxPause, m.cfg.Every<<min(e.failures, 6)))
 }
 
-// drop forgets a mirror that is not followed any more.
+// drop forgets a mirror that is no longer followed.
 func (m *Mirrors) drop(e *entry) {
 	e.gone = true
 	m.mu.Lock()
@@ -276,13 +282,13 @@ func (m *Mirrors) pass(ctx context.Context, one core.MemoryMirror) (core.MirrorS
 	return state, p.waiting, err
 }
 
-// owner is what stands in the mark of an agent's folder.
+// owner returns the content of the marker in an agent's folder.
 func (m *Mirrors) owner(ctx context.Context, agent core.AgentID) (string, error) {
 	home, _, err := m.cfg.Store.Meta().Get(ctx, metaUUID)
 	return home + " " + string(agent), err
 }
 
-// State says how an agent's mirror is.
+// State reports the state of an agent's mirror.
 func (m *Mirrors) State(ctx context.Context, agent core.AgentID) (core.MirrorState, error) {
 	e, err := m.findOf(ctx, agent)
 	if err != nil {
@@ -295,7 +301,7 @@ func (m *Mirrors) State(ctx context.Context, agent core.AgentID) (core.MirrorSta
 	return *e.state.Load(), nil
 }
 
-// States says how all mirrors are that are on.
+// States reports the state of all mirrors that are on.
 func (m *Mirrors) States() []core.MirrorState {
 	var out []core.MirrorState
 	for _, e := range m.all() {
@@ -305,8 +311,8 @@ func (m *Mirrors) States() []core.MirrorState {
 	return out
 }
 
-// Sync brings both sides together now, whatever is being written, and says how the mirror is. One that does not go on
-// is an error.
+// Sync syncs both sides now, even if something is still being written, and returns the mirror's state. A mirror that
+// can't continue is an error.
 func (m *Mirrors) Sync(ctx context.Context, agent core.AgentID) (core.MirrorState, error) {
 	e, err := m.findOf(ctx, agent)
 	if err != nil {
@@ -322,7 +328,7 @@ func (m *Mirrors) Sync(ctx context.Context, agent core.AgentID) (core.MirrorStat
 	return state, state.Err
 }
 
-// On mirrors an agent's memory in a folder: an empty one, or one that holds a memory.
+// On mirrors an agent's memory to a folder, which must be empty or hold a memory.
 func (m *Mirrors) On(ctx context.Context, agent core.AgentID, dir string) (core.MirrorState, error) {
 	if _, err := m.cfg.Store.Agents().Get(ctx, agent); err != nil {
 		return core.MirrorState{}, err
@@ -339,7 +345,8 @@ func (m *Mirrors) On(ctx context.Context, agent core.AgentID, dir string) (core.
 		return core.MirrorState{}, err
 	}
 	if known && old.On && old.Path != dir {
-		return core.MirrorState{}, core.E(core.Conflict, "the agent's memory is mirrored in %s already", old.Path).WithHint("loci memory mirror --off, then again")
+		return core.MirrorState{}, core.E(core.Conflict, "the agent's memory is mirrored in %s already", old.Path).
+			WithHint("loci memory mirror --off, then again")
 	}
 	living, err := m.cfg.Store.Mirrors().List(ctx)
 	if err != nil {
@@ -347,7 +354,8 @@ func (m *Mirrors) On(ctx context.Context, agent core.AgentID, dir string) (core.
 	}
 	for _, l := range living {
 		if l.Path == dir && l.Agent != agent {
-			return core.MirrorState{}, core.E(core.Conflict, "%s mirrors the memory of another agent", dir).WithHint("choose another folder, or turn the other mirror off")
+			return core.MirrorState{}, core.E(core.Conflict, "%s mirrors the memory of another agent", dir).
+				WithHint("choose another folder, or turn the other mirror off")
 		}
 	}
 	branch, err := m.prepare(ctx, agent, program, dir)
@@ -356,7 +364,7 @@ func (m *Mirrors) On(ctx context.Context, agent core.AgentID, dir string) (core.
 	}
 	one := core.MemoryMirror{Agent: agent, Path: dir, Branch: branch, On: true, CreatedAt: time.Now()}
 	err = m.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
-		if known && old.Path != dir { // nothing is known of the files of another folder
+		if known && old.Path != dir { // nothing is known about the files of another folder
 			if err := tx.Mirrors().Clear(ctx, agent); err != nil {
 				return err
 			}
@@ -373,7 +381,7 @@ func (m *Mirrors) On(ctx context.Context, agent core.AgentID, dir string) (core.
 	return m.Sync(ctx, agent)
 }
 
-// prepare makes a folder a mirror's, and returns the branch that is checked out.
+// prepare turns a folder into a mirror's and returns the checked-out branch.
 func (m *Mirrors) prepare(ctx context.Context, agent core.AgentID, program, dir string) (string, error) {
 	g := &git{program: program, dir: dir}
 	if err := g.prepare(ctx); err != nil {
@@ -395,7 +403,8 @@ func (m *Mirrors) prepare(ctx context.Context, agent core.AgentID, program, dir 
 	return branch, f.mark(owner)
 }
 
-// usable makes the folder if it is missing and returns its one true name. One that holds something else is refused.
+// usable creates the folder if it is missing and returns its canonical path. A folder that holds something else is
+// rejected.
 func usable(dir string) (string, error) {
 	if !filepath.IsAbs(dir) {
 		return "", core.E(core.Invalid, "a folder is named by its absolute path, not %q", dir)
@@ -425,12 +434,13 @@ func usable(dir string) (string, error) {
 		return "", err
 	}
 	if !found {
-		return "", core.E(core.Conflict, "%s holds something else than an agent's memory", dir).WithHint("choose an empty or a new folder; a memory has its blocks in %s/*%s", blocksDir, extension)
+		return "", core.E(core.Conflict, "%s holds something else than an agent's memory", dir).
+			WithHint("choose an empty or a new folder; a memory has its blocks in %s/*%s", blocksDir, extension)
 	}
 	return dir, nil
 }
 
-// Off ends the mirror of an agent. Folder and blocks stay as they are.
+// Off turns off an agent's mirror. Folder and blocks stay as they are.
 func (m *Mirrors) Off(ctx context.Context, agent core.AgentID) (core.MirrorState, error) {
 	one, ok, err := m.cfg.Store.Mirrors().Find(ctx, agent)
 	if err != nil {
@@ -460,7 +470,7 @@ func (m *Mirrors) Off(ctx context.Context, agent core.AgentID) (core.MirrorState
 	return core.MirrorState{Mirror: one}, nil
 }
 
-// unmark lets the folder go, so that another agent or home may have it.
+// unmark releases the folder, so that another agent or home can use it.
 func (m *Mirrors) unmark(ctx context.Context, agent core.AgentID, dir string) error {
 	owner, err := m.owner(ctx, agent)
 	if err != nil {

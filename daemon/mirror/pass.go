@@ -12,23 +12,23 @@ import (
 	"loci/core/service"
 )
 
-// rounds bounds how often one pass looks again: after its own actions, and after somebody was faster.
+// rounds limits how often one pass looks again: after its own actions, and after somebody else was faster.
 const rounds = 6
 
-// pass is one sync of one mirror. Ended between any two of its actions, the next one goes on.
+// pass is one sync of one mirror. If it is interrupted between any two of its actions, the next one continues.
 type pass struct {
 	store    core.Store
 	services *service.Services
 	logger   *slog.Logger
 	mirror   core.MemoryMirror
-	owner    string // what stands in the folder's mark
+	owner    string // content of the folder's marker
 	folder   *folder
 	git      *git
-	waiting  int // replaced files that are looked at once more
+	waiting  int // replaced files still to be checked once more
 	troubles []core.MirrorNote
 }
 
-// run brings both sides together as far as nobody has to decide.
+// run syncs both sides as far as no person has to decide.
 func (p *pass) run(ctx context.Context) (core.MirrorState, error) {
 	state := core.MirrorState{Mirror: p.mirror}
 	if err := p.ready(ctx); err != nil {
@@ -45,7 +45,7 @@ func (p *pass) run(ctx context.Context) (core.MirrorState, error) {
 		if last, files, err = p.look(ctx); err != nil {
 			return state, err
 		}
-		// Whatever stands in the folder is in a commit before any of it is replaced.
+		// Everything in the folder is committed before any of it is replaced.
 		p.folder.point("commit what is there")
 		if state.Commit, err = p.git.commit(ctx, files, len(last.actions) > 0, message(round)); err != nil {
 			return state, err
@@ -67,7 +67,7 @@ func message(round int) string {
 	return "Follow the agent's memory"
 }
 
-// ready checks that the folder is this mirror's and that no person is in the middle of something there.
+// ready checks that the folder belongs to this mirror and that no person is in the middle of something there.
 func (p *pass) ready(ctx context.Context) error {
 	if err := p.folder.owned(p.owner); err != nil {
 		return err
@@ -103,7 +103,7 @@ func (p *pass) look(ctx context.Context) (plan, map[string]*file, error) {
 	return planned(p.mirror.Agent, blocks, rows, files), files, nil
 }
 
-// act does what was decided. It says whether to look again: not if nothing but trouble came of it.
+// act does what was decided. It reports whether to look again: not if everything failed.
 func (p *pass) act(ctx context.Context, actions []action) (again bool) {
 	for _, a := range actions {
 		if ctx.Err() != nil {
@@ -134,13 +134,23 @@ func (p *pass) one(ctx context.Context, a action) error {
 	case write:
 		return p.write(ctx, a)
 	case clash:
-		p.logger.WarnContext(ctx, "both sides of a memory block were edited; the file's text is kept beside it", slog.String("agent", string(p.mirror.Agent)), slog.String("file", a.path))
+		p.logger.WarnContext(
+			ctx,
+			"both sides of a memory block were edited; the file's text is kept beside it",
+			slog.String("agent", string(p.mirror.Agent)),
+			slog.String("file", a.path),
+		)
 		if err := p.folder.keepBeside(a.path, a.file.Data); err != nil {
 			return err
 		}
 		return p.write(ctx, a)
 	case aside:
-		p.logger.WarnContext(ctx, "a file stood where a memory block belongs; it is kept beside it", slog.String("agent", string(p.mirror.Agent)), slog.String("file", a.path))
+		p.logger.WarnContext(
+			ctx,
+			"a file stood where a memory block belongs; it is kept beside it",
+			slog.String("agent", string(p.mirror.Agent)),
+			slog.String("file", a.path),
+		)
 		if a.file.Hash == "" {
 			return a.file.Err
 		}
@@ -162,7 +172,7 @@ func (p *pass) one(ctx context.Context, a action) error {
 	return nil
 }
 
-// changed is errChanged for a block that is not what it was any more.
+// changed returns errChanged for a block that is no longer what it was.
 func changed(err error) error {
 	if kind := core.KindOf(err); kind == core.Conflict || kind == core.NotFound {
 		return errChanged
@@ -170,18 +180,25 @@ func changed(err error) error {
 	return err
 }
 
-// alike is what is known once a block is what its file says.
+// alike returns the record of a block that is now in sync with its file.
 func (a *action) alike(b core.Block) core.MirrorFile {
 	return core.MirrorFile{Agent: a.row.Agent, Block: b.ID, Path: a.path, BlockHash: hashBlock(b), FileHash: a.file.Hash}
 }
 
-// take brings the file's text into the block, if the block still is what it was.
+// take copies the file's text into the block, if the block still is what it was.
 func (p *pass) take(ctx context.Context, a action) error {
-	_, err := p.services.Mirrors.Take(ctx, a.block.ID, a.file.Doc.patch(), a.block.Version, func(b core.Block) core.MirrorFile { return a.alike(b) })
+	_, err := p.services.Mirrors.Take(
+		ctx,
+		a.block.ID,
+		a.file.Doc.patch(),
+		a.block.Version,
+		func(b core.Block) core.MirrorFile { return a.alike(b) },
+	)
 	return changed(err)
 }
 
-// write brings the block's text into the file, if the file still is what it was. What is being written is known before.
+// write copies the block's text into the file, if the file still is what it was. What is about to be written is
+// recorded first.
 func (p *pass) write(ctx context.Context, a action) error {
 	hash, was := "", document{}
 	if a.file != nil {
@@ -210,7 +227,7 @@ func (p *pass) write(ctx context.Context, a action) error {
 	return p.store.Mirrors().PutFile(ctx, row)
 }
 
-// move gives a file that is alike with its block the name that the block now has.
+// move renames a file that is in sync with its block to the block's current name.
 func (p *pass) move(ctx context.Context, a action) error {
 	if err := p.folder.put(a.to, a.file.Data); err != nil {
 		there := p.folder.read(a.to)
@@ -251,7 +268,7 @@ func (v verb) String() string {
 	return "?"
 }
 
-// owned checks the mark that says whose mirror the folder is.
+// owned checks the marker that says which mirror the folder belongs to.
 func (f *folder) owned(owner string) error {
 	data, err := f.root.ReadFile(ownerFile)
 	if err != nil {
@@ -265,8 +282,8 @@ func (f *folder) owned(owner string) error {
 	return nil
 }
 
-// mark says whose mirror the folder is. The mark of another home is a conflict; that of another agent of this home is
-// one that was deleted.
+// mark records which mirror the folder belongs to. The marker of another home is a conflict; another agent of this
+// home must have been deleted.
 func (f *folder) mark(owner string) error {
 	if err := f.makeDirs(asideDir); err != nil {
 		return core.E(core.Unavailable, "prepare %s: %w", f.dir, err)

@@ -15,21 +15,21 @@ type file struct {
 	Data []byte
 	Hash string // empty: it was not read
 	Doc  document
-	Err  error // why it is no document
+	Err  error // why it can't be parsed
 }
 
-// verb is what an action does.
+// verb says what an action does.
 type verb int
 
 const (
-	record  verb = iota // remember that both are alike, or what a write before a crash has come to
+	record  verb = iota // remember that both are in sync, or how a write before a crash ended
 	take                // the file's text goes into the block
 	write               // the block's text goes into the file
 	clash               // the file's text goes beside it, the block's into it
-	aside               // a file that stands where a block's file belongs goes beside it
-	move                // the file goes to the name that the block now has
+	aside               // a file in the place of a block's file goes beside it
+	move                // the file is renamed to the block's current name
 	unplace             // a file leaves a place that another block's file waits for
-	forget              // what was known of the file of a block is forgotten
+	forget              // forget what was known about a block's file
 	makes               // a new file becomes a block
 )
 
@@ -37,13 +37,13 @@ const (
 type action struct {
 	verb  verb
 	block core.Block
-	row   core.MirrorFile // as it will be, or for forget: as it is
+	row   core.MirrorFile // as it will be, or, for forget, as it is
 	path  string
 	to    string // of a move
-	file  *file  // as it was read; nil: there was none
+	file  *file  // as it was read; nil: it didn't exist
 }
 
-// plan is what to do, and what to say.
+// plan is what to do and what to report.
 type plan struct {
 	actions []action
 	notes   []core.MirrorNote
@@ -54,7 +54,7 @@ func (p *plan) note(kind core.MirrorNoteKind, path, label, format string, args .
 	p.notes = append(p.notes, core.MirrorNote{Kind: kind, Path: path, Label: label, Text: fmt.Sprintf(format, args...)})
 }
 
-// planner looks at both sides and at what is known of the last time they were alike.
+// planner compares both sides with what is known from the last time they were in sync.
 type planner struct {
 	plan
 	agent  core.AgentID
@@ -65,7 +65,7 @@ type planner struct {
 	folded map[string]bool
 }
 
-// planned decides what to do. It is a function of its arguments alone.
+// planned decides what to do. It depends only on its arguments.
 func planned(agent core.AgentID, blocks []core.Block, rows []core.MirrorFile, files map[string]*file) plan {
 	p := &planner{
 		agent: agent, rows: map[core.BlockID]core.MirrorFile{}, files: files,
@@ -110,14 +110,14 @@ func (p *planner) do(v verb, b core.Block, row core.MirrorFile, path string) *ac
 	return &p.actions[len(p.actions)-1]
 }
 
-// place brings a block's file to where it belongs, once both are alike.
+// place moves a block's file to where it belongs, once both are in sync.
 func (p *planner) place(b core.Block) {
 	want, _ := pathOf(b.Label)
 	row, known := p.rows[b.ID]
 	holder, held := p.claims[want]
 	held = held && holder != b.ID
 	switch {
-	case !known && held: // the file there goes away first
+	case !known && held: // the file there has to go first
 	case !known || row.Path == want:
 		p.content(b, want, row, known)
 	case p.files[row.Path] == nil && held:
@@ -129,13 +129,13 @@ func (p *planner) place(b core.Block) {
 	}
 }
 
-// relabel moves a file that is alike with its block to the name that the block now has.
+// relabel moves a file that is in sync with its block to the block's current name.
 func (p *planner) relabel(b core.Block, row core.MirrorFile, want string, held bool) {
 	there, here := p.files[want], p.files[row.Path]
 	switch {
 	case there == nil && fold(want) != fold(row.Path):
 		p.do(move, b, row, row.Path).to = want
-	case there == nil: // the names are one for some file systems: by way of nowhere
+	case there == nil: // some file systems treat the two names as one: remove the file, then write it under the new one
 		p.do(unplace, b, row, row.Path)
 	case held:
 		p.do(unplace, b, row, row.Path)
@@ -146,7 +146,7 @@ func (p *planner) relabel(b core.Block, row core.MirrorFile, want string, held b
 	}
 }
 
-// content decides what becomes of a block and the file at path. It says whether they are alike.
+// content decides what happens to a block and the file at path. It reports whether they are in sync.
 func (p *planner) content(b core.Block, path string, row core.MirrorFile, known bool) bool {
 	f := p.files[path]
 	if f == nil {
@@ -182,8 +182,8 @@ func (p *planner) content(b core.Block, path string, row core.MirrorFile, known 
 	return false
 }
 
-// settled is what is known once a write that was begun is looked at: it came to pass or it did not. Where the file is
-// neither what was nor what was being written, nobody can say which of the two it was edited from.
+// settled resolves an unfinished write: it either happened or it didn't. If the file is neither what was there before
+// nor what was being written, nobody can say which of the two it was edited from.
 func (p *planner) settled(b core.Block, row core.MirrorFile, f *file) core.MirrorFile {
 	switch {
 	case row.NextFile == "":
@@ -198,7 +198,7 @@ func (p *planner) settled(b core.Block, row core.MirrorFile, f *file) core.Mirro
 	return row
 }
 
-// detached is a file whose block is not the agent's any more. It stays.
+// detached handles a file whose block no longer belongs to the agent. The file stays.
 func (p *planner) detached(row core.MirrorFile) {
 	f := p.files[row.Path]
 	_, wanted := p.wants[row.Path]
@@ -206,13 +206,23 @@ func (p *planner) detached(row core.MirrorFile) {
 	case f == nil || wanted:
 		p.do(forget, core.Block{ID: row.Block}, row, row.Path)
 	case f.Hash == row.FileHash || f.Hash == row.NextFile:
-		p.note(core.MirrorDetached, row.Path, labelOf(row.Path), "its block is not attached to the agent any more; delete the file if you do not need it")
+		p.note(
+			core.MirrorDetached,
+			row.Path,
+			labelOf(row.Path),
+			"its block is not attached to the agent any more; delete the file if you do not need it",
+		)
 	default:
-		p.note(core.MirrorDetached, row.Path, labelOf(row.Path), "its block is not attached to the agent any more, and what was edited here goes nowhere; save the text under another name to make a new block of it")
+		p.note(
+			core.MirrorDetached,
+			row.Path,
+			labelOf(row.Path),
+			"its block is not attached to the agent any more, and what was edited here goes nowhere; save the text under another name to make a new block of it",
+		)
 	}
 }
 
-// rest looks at the files that belong to no block: conflicts, and new ones.
+// rest handles the files that belong to no block: conflicts and new ones.
 func (p *planner) rest(rows []core.MirrorFile) {
 	known := map[string]bool{}
 	for _, r := range rows {
@@ -224,7 +234,13 @@ func (p *planner) rest(rows []core.MirrorFile) {
 		label := labelOf(path)
 		switch {
 		case isConflict(path):
-			p.note(core.MirrorConflict, path, labelOf(conflictOf(path)), "both sides were edited: this is the file's text, %s has the block's; join them there, then delete this file", conflictOf(path))
+			p.note(
+				core.MirrorConflict,
+				path,
+				labelOf(conflictOf(path)),
+				"both sides were edited: this is the file's text, %s has the block's; join them there, then delete this file",
+				conflictOf(path),
+			)
 		case known[path] || wanted || path == generated:
 		case p.folded[fold(path)]:
 			p.note(core.MirrorSkipped, path, label, "the file is no block: another label differs from it in upper and lower case alone")
@@ -234,7 +250,7 @@ func (p *planner) rest(rows []core.MirrorFile) {
 	}
 }
 
-// fresh makes a block of a new file.
+// fresh makes a block from a new file.
 func (p *planner) fresh(f *file, label string) {
 	if f.Err != nil {
 		p.note(core.MirrorUnreadable, f.Path, label, "the file does not become a block: %s", f.Err)

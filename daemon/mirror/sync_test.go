@@ -5,11 +5,11 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"loci/core"
+	"loci/core/coretest"
 	"loci/core/service"
 )
 
@@ -192,12 +192,25 @@ func TestAHostileFolderHarmsNobody(t *testing.T) {
 		h.ok(os.Chmod(h.path(".git/hooks/"+hook), 0o755))
 	}
 	h.save(".gitattributes", "*.md filter=evil diff=evil\n")
-	h.save(".git/config", h.file(".git/config")+"[core]\n\thooksPath = "+h.path(".git/hooks")+"\n\tfsmonitor = "+h.path(".git/hooks/fsmonitor")+
-		"\n\tpager = touch "+touched+"\n\teditor = touch "+touched+"\n[filter \"evil\"]\n\tclean = touch "+touched+"\n\tsmudge = touch "+touched+
-		"\n[commit]\n\tgpgSign = true\n[gpg]\n\tprogram = "+h.path(".git/hooks/fsmonitor")+"\n[extensions]\n\tpartialClone = evil\n[remote \"evil\"]\n\turl = \"ext::touch "+touched+"\"\n\tpromisor = true\n")
+	h.save(
+		".git/config",
+		h.file(".git/config")+"[core]\n\thooksPath = "+h.path(".git/hooks")+"\n\tfsmonitor = "+h.path(".git/hooks/fsmonitor")+
+			"\n\tpager = touch "+touched+"\n\teditor = touch "+touched+"\n[filter \"evil\"]\n\tclean = touch "+touched+"\n\tsmudge = touch "+touched+
+			"\n[commit]\n\tgpgSign = true\n[gpg]\n\tprogram = "+h.path(".git/hooks/fsmonitor")+"\n[extensions]\n\tpartialClone = evil\n[remote \"evil\"]\n\turl = \"ext::touch "+touched+"\"\n\tpromisor = true\n",
+	)
 	h.set(human.ID, "Ada Lovelace")
 	s := h.sync()
-	same(t, "notes", []string{"unreadable system/binary.mdbinary", "unreadable system/broken.mdbroken", "unreadable system/link.mdlink", "unreadable system/pipe.mdpipe"}, noted(s))
+	same(
+		t,
+		"notes",
+		[]string{
+			"unreadable system/binary.mdbinary",
+			"unreadable system/broken.mdbroken",
+			"unreadable system/link.mdlink",
+			"unreadable system/pipe.mdpipe",
+		},
+		noted(s),
+	)
 	if _, err := os.Stat(touched); err == nil {
 		t.Error("something of the folder's configuration was run")
 	}
@@ -344,8 +357,13 @@ func TestAnExistingMemoryIsAdopted(t *testing.T) {
 	got, err := h.mirrors.Import(h.ctx, h.agent, h.dir, false)
 	h.ok(err)
 	same(t, "import", core.MirrorImport{
-		Made: []string{"project/go"}, Filled: []string{"persona"}, Same: []string{"same"}, Kept: []string{"human"},
-		Notes: []core.MirrorNote{{Kind: core.MirrorSkipped, Path: generated, Label: "memory_filesystem", Text: "the file is nobody's memory"}},
+		Made:   []string{"project/go"},
+		Filled: []string{"persona"},
+		Same:   []string{"same"},
+		Kept:   []string{"human"},
+		Notes: []core.MirrorNote{
+			{Kind: core.MirrorSkipped, Path: generated, Label: "memory_filesystem", Text: "the file is nobody's memory"},
+		},
 	}, got)
 	same(t, "human", "Ada", h.get(human.ID).Value)
 	same(t, "persona", "I am terse.", h.get(persona.ID).Value)
@@ -373,16 +391,7 @@ func TestChangesOfEitherSideAreFollowed(t *testing.T) {
 	defer h.mirrors.Close()
 	until := func(what string, seen func() bool) {
 		t.Helper()
-		tick := time.NewTicker(2 * time.Millisecond)
-		defer tick.Stop()
-		late := time.After(20 * time.Second)
-		for !seen() {
-			select {
-			case <-tick.C:
-			case <-late:
-				t.Fatalf("never saw %s", what)
-			}
-		}
+		coretest.Until(t, what, seen)
 	}
 	h.save("system/human.md", "by the person\n")
 	until("the file's text in the block", func() bool { return h.get(human.ID).Value == "by the person" })

@@ -6,6 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"loci/core"
+	"loci/core/service"
 	"loci/daemon/api"
 )
 
@@ -38,10 +39,16 @@ func (s *Server) createAgent(ctx context.Context, in *createAgentInput) (*body[a
 }
 
 func agentFilter(in api.AgentFilter) core.AgentFilter {
-	return core.AgentFilter{Name: in.Name, Query: in.QueryText, Tags: in.Tags, MatchAllTags: in.MatchAllTags, LastStop: core.StopReason(in.LastStopReason)}
+	return core.AgentFilter{
+		Name:         in.Name,
+		Query:        in.QueryText,
+		Tags:         in.Tags,
+		MatchAllTags: in.MatchAllTags,
+		LastStop:     core.StopReason(in.LastStopReason),
+	}
 }
 
-// narrowed reports a filter that no agent of a server of one's own can match.
+// narrowed reports a filter that no agent on a self-hosted server can match.
 func narrowed(in api.AgentFilter) bool {
 	return in.IdentityID != "" || len(in.IdentifierKeys) > 0 || in.TemplateID != "" || in.BaseTemplateID != ""
 }
@@ -114,7 +121,7 @@ func (s *Server) deleteAgent(ctx context.Context, in *AgentPath) (*body[any], er
 	return empty(s.services().Agents.Delete(ctx, in.id()))
 }
 
-// agentState gathers what an agent is shown from.
+// agentState gathers everything needed to show an agent.
 func (s *Server) agentState(ctx context.Context, agent core.Agent, rel relations) (api.AgentState, error) {
 	services := s.services()
 	f := agentFacts{agent: agent, tags: rel.tags, model: services.Models.Info(ctx, agent.Model, callOf(ctx).client.Env)}
@@ -124,6 +131,9 @@ func (s *Server) agentState(ctx context.Context, agent core.Agent, rel relations
 	}
 	if rel.blocks {
 		if f.blocks, err = services.Blocks.OfAgent(ctx, agent.ID); err != nil {
+			return api.AgentState{}, err
+		}
+		if f.files, err = s.openFiles(ctx, agent.ID); err != nil {
 			return api.AgentState{}, err
 		}
 	}
@@ -138,6 +148,12 @@ func (s *Server) agentState(ctx context.Context, agent core.Agent, rel relations
 		}
 	}
 	return wireAgent(f), nil
+}
+
+// openFiles returns the files that an agent has open; the limits in its settings keep them few.
+func (s *Server) openFiles(ctx context.Context, id core.AgentID) ([]service.AgentFile, error) {
+	files, err := s.services().Files.OfAgent(ctx, id, service.AgentFilesQuery{Open: core.Some(true)}, callOf(ctx).client.Env)
+	return files.Files, err
 }
 
 type agentContextInput struct {

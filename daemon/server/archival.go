@@ -37,7 +37,7 @@ type createPassageInput struct {
 	Body api.CreatePassage
 }
 
-// createPassage answers with an array, as the contract does: a long text could have become several.
+// createPassage answers with an array, as the contract does: a long text could have been split into several.
 func (s *Server) createPassage(ctx context.Context, in *createPassageInput) (*body[[]api.Passage], error) {
 	p, err := s.services().Passages.Insert(ctx, in.id(), newPassage(in.Body))
 	return list([]core.Passage{p}, err, wirePassage)
@@ -56,7 +56,12 @@ type searchArchivalInput struct {
 	api.SearchArchival
 }
 
-func (s *Server) searchArchival(ctx context.Context, in *searchArchivalInput) (*body[api.ArchivalSearch], error) {
+type archivalSearchBody struct {
+	Partial api.Partial `header:"Loci-Partial"`
+	Body    api.ArchivalSearch
+}
+
+func (s *Server) searchArchival(ctx context.Context, in *searchArchivalInput) (*archivalSearchBody, error) {
 	agent, err := s.services().Agents.Get(ctx, in.id())
 	if err != nil {
 		return nil, err
@@ -66,17 +71,22 @@ func (s *Server) searchArchival(ctx context.Context, in *searchArchivalInput) (*
 	if q.From, q.Until, err = timeRange("query.start", in.StartDatetime, "query.end", in.EndDatetime, zone); err != nil {
 		return nil, err
 	}
-	hits, err := s.services().Passages.Search(ctx, q)
+	found, err := s.services().Passages.Search(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	out := api.ArchivalSearch{Count: len(hits)}
-	for _, h := range hits {
+	out := api.ArchivalSearch{Count: len(found.Hits)}
+	for _, h := range found.Hits {
 		out.Results = append(out.Results, api.ArchivalResult{
-			ID: string(h.Passage.ID), Timestamp: h.Passage.CreatedAt.In(zone).Format(time.RFC3339), Content: h.Passage.Text, Tags: h.Passage.Tags,
+			ID: string(
+				h.Passage.ID,
+			),
+			Timestamp: h.Passage.CreatedAt.In(zone).Format(time.RFC3339),
+			Content:   h.Passage.Text,
+			Tags:      h.Passage.Tags,
 		})
 	}
-	return answer(out, nil)
+	return &archivalSearchBody{Partial: partly(found), Body: out}, nil
 }
 
 type deletePassageInput struct {
@@ -102,7 +112,7 @@ func (s *Server) updatePassage(ctx context.Context, in *updatePassageInput) (*bo
 
 type searchPassagesInput struct{ Body api.SearchPassages }
 
-func (s *Server) searchPassages(ctx context.Context, in *searchPassagesInput) (*body[[]api.PassageResult], error) {
+func (s *Server) searchPassages(ctx context.Context, in *searchPassagesInput) (*searchBody[api.PassageResult], error) {
 	b := in.Body
 	q := service.PassageQuery{
 		Text: api.Val(b.Query), Agent: core.AgentID(api.Val(b.AgentID)), Archive: core.ArchiveID(api.Val(b.ArchiveID)), Tags: b.Tags,
@@ -115,8 +125,8 @@ func (s *Server) searchPassages(ctx context.Context, in *searchPassagesInput) (*
 	if q.From, q.Until, err = s.searchedRange(ctx, q.Agent, b.StartDate, b.EndDate); err != nil {
 		return nil, err
 	}
-	hits, err := s.services().Passages.Search(ctx, q)
-	return list(hits, err, func(h core.PassageHit) api.PassageResult {
-		return api.PassageResult{Passage: wirePassage(h.Passage), Score: h.Score, Metadata: wireWhy(h.Words, h.Why, h.Partial)}
+	found, err := s.services().Passages.Search(ctx, q)
+	return results(found, err, func(h core.PassageHit) []api.PassageResult {
+		return []api.PassageResult{{Passage: wirePassage(h.Passage), Score: h.Score, Metadata: wireWhy(h.Words, h.Why, found.Partial)}}
 	})
 }

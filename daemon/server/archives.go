@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -12,16 +11,15 @@ import (
 )
 
 func (s *Server) registerArchives(a huma.API) {
-	gone := func(op *huma.Operation) { op.DefaultStatus = http.StatusNoContent }
 	handle(a, "POST", "/v1/archives", s.createArchive)
 	handle(a, "GET", "/v1/archives", s.listArchives)
 	handle(a, "GET", "/v1/archives/{archive_id}", s.getArchive)
 	handle(a, "PATCH", "/v1/archives/{archive_id}", s.updateArchive)
-	handle(a, "DELETE", "/v1/archives/{archive_id}", s.deleteArchive, gone)
+	handle(a, "DELETE", "/v1/archives/{archive_id}", s.deleteArchive, noContent)
 	handle(a, "GET", "/v1/archives/{archive_id}/agents", s.listArchiveAgents)
 	handle(a, "POST", "/v1/archives/{archive_id}/passages", s.createArchivePassage)
 	handle(a, "POST", "/v1/archives/{archive_id}/passages/batch", s.createArchivePassages)
-	handle(a, "DELETE", "/v1/archives/{archive_id}/passages/{passage_id}", s.deleteArchivePassage, gone)
+	handle(a, "DELETE", "/v1/archives/{archive_id}/passages/{passage_id}", s.deleteArchivePassage, noContent)
 	handle(a, "PATCH", "/v1/agents/{agent_id}/archives/attach/{archive_id}", s.attachArchive)
 	handle(a, "PATCH", "/v1/agents/{agent_id}/archives/detach/{archive_id}", s.detachArchive)
 	handle(a, "PUT", api.PathArchives+"/{archive_id}/embedding", s.embedArchive)
@@ -32,11 +30,15 @@ func (p ArchivePath) id() core.ArchiveID { return core.ArchiveID(p.ArchiveID) }
 type createArchiveInput struct{ Body api.CreateArchive }
 
 func (s *Server) createArchive(ctx context.Context, in *createArchiveInput) (*body[api.Archive], error) {
-	draft := service.NewArchive{Name: in.Body.Name, Description: api.Val(in.Body.Description), Embedding: core.Handle(api.Val(in.Body.Embedding))}
+	draft := service.NewArchive{
+		Name:        in.Body.Name,
+		Description: api.Val(in.Body.Description),
+		Embedding:   core.Handle(api.Val(in.Body.Embedding)),
+	}
 	if c := in.Body.EmbeddingConfig; c != nil && draft.Embedding == "" { // the retired way to name it
 		draft.Embedding = core.Handle(api.Val(c.Handle))
 	}
-	a, err := s.services().Archives.Create(ctx, draft)
+	a, err := s.services().Archives.Create(ctx, draft, callOf(ctx).client.Env)
 	return answer(wireArchive(a), err)
 }
 
@@ -55,7 +57,7 @@ type updateArchiveInput struct {
 	Body api.UpdateArchive
 }
 
-// updateArchive leaves alone what is null, as the contract does.
+// updateArchive leaves fields alone that are null, as the contract does.
 func (s *Server) updateArchive(ctx context.Context, in *updateArchiveInput) (*body[api.Archive], error) {
 	patch := service.ArchivePatch{}
 	if in.Body.Name != nil {
@@ -146,7 +148,7 @@ type embedArchiveInput struct {
 	Body api.EmbedArchive
 }
 
-// embedArchive says where texts are sent before and after it changes anything.
+// embedArchive reports where texts will be sent, in a dry run as well as after a change.
 func (s *Server) embedArchive(ctx context.Context, in *embedArchiveInput) (*body[api.EmbeddingPlan], error) {
 	plan, err := s.services().Archives.Embed(ctx, in.id(), core.Handle(in.Body.Embedding), in.Body.DryRun, callOf(ctx).client.Env)
 	if err != nil {

@@ -24,7 +24,10 @@ func TestAnArchiveIsMadeChangedSharedAndDeleted(t *testing.T) {
 		t.Errorf("made %+v", made)
 	}
 	path := "/v1/archives/" + made.ID
-	if got := as[api.Archive](f.call("PATCH", path, map[string]any{"name": "journeys", "description": nil})); got.Name != "journeys" || api.Val(got.Description) != "where we were" {
+	if got := as[api.Archive](
+		f.call("PATCH", path, map[string]any{"name": "journeys", "description": nil}),
+	); got.Name != "journeys" ||
+		api.Val(got.Description) != "where we were" {
 		t.Errorf("changed to %+v", got)
 	}
 	for _, a := range []api.AgentState{one, other} {
@@ -35,7 +38,10 @@ func TestAnArchiveIsMadeChangedSharedAndDeleted(t *testing.T) {
 	if len(sharing) != 2 || sharing[0].ID != one.ID || sharing[1].ID != other.ID {
 		t.Errorf("shared by %d agents", len(sharing))
 	}
-	if got := as[[]api.AgentState](f.call("GET", path+"/agents?order=asc&limit=1&after="+one.ID, nil)); len(got) != 1 || got[0].ID != other.ID {
+	if got := as[[]api.AgentState](
+		f.call("GET", path+"/agents?order=asc&limit=1&after="+one.ID, nil),
+	); len(got) != 1 ||
+		got[0].ID != other.ID {
 		t.Errorf("the second page of the agents has %d", len(got))
 	}
 	f.call("POST", "/v1/agents/"+one.ID+"/archival-memory", map[string]any{"text": "Lisbon was warm"})
@@ -65,7 +71,10 @@ func TestAPassageIsMendedInPlace(t *testing.T) {
 	f := newFixture(t, always("ok"))
 	archive := as[api.Archive](f.call("POST", "/v1/archives/", map[string]any{"name": "notes"}))
 	made := as[api.Passage](f.call("POST", "/v1/archives/"+archive.ID+"/passages", map[string]any{
-		"text": "the regatta starts on Tuesday", "tags": []string{"sailing"}, "metadata": map[string]any{"page": 3}, "created_at": "2024-05-01T10:00:00Z",
+		"text":       "the regatta starts on Tuesday",
+		"tags":       []string{"sailing"},
+		"metadata":   map[string]any{"page": 3},
+		"created_at": "2024-05-01T10:00:00Z",
 	}))
 	path := "/loci/v1/passages/" + made.ID
 	found := func(query string) (texts []string) {
@@ -99,7 +108,13 @@ func TestABatchOfPassagesIsKeptWholeOrNotAtAll(t *testing.T) {
 	f := newFixture(t, always("ok"))
 	archive := as[api.Archive](f.call("POST", "/v1/archives/", map[string]any{"name": "notes"}))
 	path := "/v1/archives/" + archive.ID + "/passages"
-	one := as[api.Passage](f.call("POST", path, map[string]any{"text": "bread needs salt", "metadata": map[string]any{"page": 3}, "created_at": "2024-05-01T10:00:00Z"}))
+	one := as[api.Passage](
+		f.call(
+			"POST",
+			path,
+			map[string]any{"text": "bread needs salt", "metadata": map[string]any{"page": 3}, "created_at": "2024-05-01T10:00:00Z"},
+		),
+	)
 	if one.Metadata["page"] != 3.0 || one.CreatedAt.Year() != 2024 || api.Val(one.ArchiveID) != archive.ID {
 		t.Errorf("inserted %+v", one)
 	}
@@ -109,7 +124,8 @@ func TestABatchOfPassagesIsKeptWholeOrNotAtAll(t *testing.T) {
 	if len(batch) != 2 || batch[0].Text != "soup needs time" {
 		t.Errorf("the batch is %+v", batch)
 	}
-	f.call("POST", path+"/batch", map[string]any{"passages": []map[string]any{{"text": "tea needs leaves"}, {"text": ""}}}).want(http.StatusBadRequest)
+	f.call("POST", path+"/batch", map[string]any{"passages": []map[string]any{{"text": "tea needs leaves"}, {"text": ""}}}).
+		want(http.StatusBadRequest)
 	f.call("POST", path+"/batch", map[string]any{"passages": []map[string]any{}}).want(http.StatusBadRequest)
 	f.call("POST", absentArchive+"/passages", map[string]any{"text": "lost"}).want(http.StatusNotFound)
 	search := func(body map[string]any) []api.PassageResult {
@@ -119,7 +135,10 @@ func TestABatchOfPassagesIsKeptWholeOrNotAtAll(t *testing.T) {
 	if got := search(map[string]any{"query": "leaves"}); len(got) != 0 {
 		t.Errorf("a refused batch left %d passages", len(got))
 	}
-	if got := search(map[string]any{"tags": []string{"kitchen", "grain"}, "tag_match_mode": "all"}); len(got) != 1 || got[0].Passage.ID != batch[1].ID {
+	if got := search(
+		map[string]any{"tags": []string{"kitchen", "grain"}, "tag_match_mode": "all"},
+	); len(got) != 1 ||
+		got[0].Passage.ID != batch[1].ID {
 		t.Errorf("by tags alone %+v are found", got)
 	}
 	f.call("DELETE", path+"/"+one.ID, nil).want(http.StatusNoContent)
@@ -134,7 +153,8 @@ func TestMessagesOfAllAgentsAreSearchedWithRolesAndWhy(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, always("The harbour lies in the fog."))
 	a := f.agent(nil)
-	f.call("POST", "/v1/agents/"+a.ID+"/messages", map[string]any{"messages": []map[string]any{{"role": "user", "content": "How is the harbour?"}}}).want(http.StatusOK)
+	f.call("POST", "/v1/agents/"+a.ID+"/messages", map[string]any{"messages": []map[string]any{{"role": "user", "content": "How is the harbour?"}}}).
+		want(http.StatusOK)
 	ask := func(body map[string]any) []api.AgentMessageResult {
 		return as[[]api.AgentMessageResult](f.call("POST", "/v1/agents/messages/search", body))
 	}
@@ -149,8 +169,10 @@ func TestMessagesOfAllAgentsAreSearchedWithRolesAndWhy(t *testing.T) {
 	if got := ask(map[string]any{"query": "harbour", "end_date": "2001-01-01T00:00:00Z"}); len(got) != 0 {
 		t.Errorf("before there was anything %d are found", len(got))
 	}
-	f.call("POST", "/v1/agents/messages/search", map[string]any{"query": "harbour", "roles": []string{"assistant", "captain"}}).want(http.StatusUnprocessableEntity)
-	f.call("POST", "/v1/agents/messages/search", map[string]any{"query": "harbour", "end_date": "soon"}).want(http.StatusUnprocessableEntity)
+	f.call("POST", "/v1/agents/messages/search", map[string]any{"query": "harbour", "roles": []string{"assistant", "captain"}}).
+		want(http.StatusUnprocessableEntity)
+	f.call("POST", "/v1/agents/messages/search", map[string]any{"query": "harbour", "end_date": "soon"}).
+		want(http.StatusUnprocessableEntity)
 }
 
 func TestADateThatEndsASearchCountsWholeWhereTheAgentIs(t *testing.T) {
@@ -163,11 +185,16 @@ func TestADateThatEndsASearchCountsWholeWhereTheAgentIs(t *testing.T) {
 		}
 		now := time.Now().In(at)
 		a := f.agent(map[string]any{"timezone": zone})
-		f.call("POST", "/v1/agents/"+a.ID+"/messages", map[string]any{"messages": []map[string]any{{"role": "user", "content": "How is the harbour?"}}}).want(http.StatusOK)
+		f.call("POST", "/v1/agents/"+a.ID+"/messages", map[string]any{"messages": []map[string]any{{"role": "user", "content": "How is the harbour?"}}}).
+			want(http.StatusOK)
 		f.call("POST", "/v1/agents/"+a.ID+"/archival-memory", map[string]any{"text": "The harbour freezes in winter."}).want(http.StatusOK)
 		for _, path := range []string{"/v1/messages/search", "/v1/agents/messages/search", "/v1/passages/search"} {
 			found := func(from, until string) int {
-				return len(as[[]any](f.call("POST", path, map[string]any{"query": "harbour", "agent_id": a.ID, "start_date": from, "end_date": until})))
+				return len(
+					as[[]any](
+						f.call("POST", path, map[string]any{"query": "harbour", "agent_id": a.ID, "start_date": from, "end_date": until}),
+					),
+				)
 			}
 			if found("2001-01-01", now.Format(time.DateOnly)) == 0 && time.Now().In(at).Day() == now.Day() { // midnight may have passed
 				t.Errorf("%s in %s: nothing is found of today", path, zone)

@@ -38,7 +38,11 @@ func (s *Server) listBlocks(ctx context.Context, in *api.ListBlocks) (*body[[]ap
 	}
 	f := blockFilter(in.BlockFilter)
 	f.LabelSearch, f.ValueSearch, f.DescriptionSearch = in.LabelSearch, in.ValueSearch, in.DescriptionSearch
-	f.SharersOver, f.SharersUnder, f.Sharers = opted(in.ConnectedToAgentsCountGT), opted(in.ConnectedToAgentsCountLT), in.ConnectedToAgentsCountEQ
+	f.SharersOver, f.SharersUnder, f.Sharers = opted(
+		in.ConnectedToAgentsCountGT,
+	), opted(
+		in.ConnectedToAgentsCountLT,
+	), in.ConnectedToAgentsCountEQ
 	blocks, err := s.services().Blocks.List(ctx, f, pageOf(in.Page, false))
 	return list(blocks, err, wireBlock)
 }
@@ -54,7 +58,7 @@ func (s *Server) countBlocks(ctx context.Context, in *api.BlockFilter) (*body[in
 	return answer(s.services().Blocks.Count(ctx, blockFilter(*in)))
 }
 
-// versioned is a block with the name of its version.
+// versioned is a block with its version's ETag.
 type versioned struct {
 	ETag string `header:"ETag"`
 	Body api.Block
@@ -96,7 +100,7 @@ type listBlockAgentsInput struct {
 }
 
 func (s *Server) listBlockAgents(ctx context.Context, in *listBlockAgentsInput) (*body[[]api.AgentState], error) {
-	agents, err := s.services().Blocks.AgentsOf(ctx, core.BlockID(in.BlockID))
+	agents, err := s.services().Blocks.AgentsOf(ctx, core.BlockID(in.BlockID), pageOf(in.Page, true))
 	if err != nil {
 		return nil, err
 	}

@@ -19,7 +19,8 @@ const herons = "They spoke of herons."
 // talkative is a model with long answers that summarises in three words.
 func talkative(_ context.Context, _ int, req core.ChatRequest) []any {
 	last := req.Messages[len(req.Messages)-1]
-	if strings.HasSuffix(req.CacheKey, "-summary") || last.Role == core.ChatReminder && strings.Contains(last.Text, "the summary that will take the place") {
+	if strings.HasSuffix(req.CacheKey, "-summary") ||
+		last.Role == core.ChatReminder && strings.Contains(last.Text, "the summary that will take the place") {
 		return []any{herons}
 	}
 	return []any{strings.Repeat("many words ", 100)}
@@ -104,11 +105,13 @@ func TestACompactionIsToldAsTheRequestAskedForIt(t *testing.T) {
 			if alert.MessageType != api.MessageUser || alert.OTID != listed.OTID {
 				t.Errorf("the agent's list has %+v", alert)
 			}
-			if listed.Summary != herons || listed.CompactionStats == nil || listed.CompactionStats.MessagesCountAfter >= listed.CompactionStats.MessagesCountBefore {
+			if listed.Summary != herons || listed.CompactionStats == nil ||
+				listed.CompactionStats.MessagesCountAfter >= listed.CompactionStats.MessagesCountBefore {
 				t.Errorf("summary %q, %+v", listed.Summary, listed.CompactionStats)
 			}
 			p := unpacked(t, alert)
-			if p.Type != "system_alert" || !strings.Contains(p.Message, herons) || p.Time == "" || p.Stats == nil || p.Stats.Trigger != "post_step_context_check" {
+			if p.Type != "system_alert" || !strings.Contains(p.Message, herons) || p.Time == "" || p.Stats == nil ||
+				p.Stats.Trigger != "post_step_context_check" {
 				t.Errorf("alert %+v", p)
 			}
 			told := alert
@@ -200,7 +203,8 @@ func TestSummarizeAndCompactAnswerWithTheSummaryAndTheCounts(t *testing.T) {
 		}
 		before, all := window(), listed()
 		got := as[api.Compaction](f.call("POST", c.path, c.body))
-		if want := (api.Compaction{Summary: herons, NumMessagesBefore: before, NumMessagesAfter: window()}); got != want || got.NumMessagesAfter >= got.NumMessagesBefore {
+		if want := (api.Compaction{Summary: herons, NumMessagesBefore: before, NumMessagesAfter: window()}); got != want ||
+			got.NumMessagesAfter >= got.NumMessagesBefore {
 			t.Errorf("%s: %+v, want %+v", c.path, got, want)
 		}
 		if now := listed(); now != all+1 {
@@ -233,7 +237,10 @@ func TestAnotherModeForOneCompactionBringsItsOwnPrompt(t *testing.T) {
 			t.Errorf("%v: the summariser was told %q", c.settings, got)
 		}
 	}
-	if s := as[api.AgentState](f.call("GET", "/v1/agents/"+a.ID, nil)).CompactionSettings; *s.Mode != "sliding_window" || *s.Prompt != "Be short." {
+	if s := as[api.AgentState](
+		f.call("GET", "/v1/agents/"+a.ID, nil),
+	).CompactionSettings; *s.Mode != "sliding_window" ||
+		*s.Prompt != "Be short." {
 		t.Errorf("the agent's settings became %+v", s)
 	}
 }
@@ -312,7 +319,14 @@ func TestCompactionSettingsAreCheckedAndCompleted(t *testing.T) {
 	no := false
 	settings := func(mode, prompt string, clip int, share float64) *api.CompactionSettings {
 		model := "test/model"
-		return &api.CompactionSettings{Model: &model, Mode: &mode, Prompt: &prompt, ClipChars: api.Some(clip), SlidingWindowPercentage: &share, PromptAcknowledgement: &no}
+		return &api.CompactionSettings{
+			Model:                   &model,
+			Mode:                    &mode,
+			Prompt:                  &prompt,
+			ClipChars:               api.Some(clip),
+			SlidingWindowPercentage: &share,
+			PromptAcknowledgement:   &no,
+		}
 	}
 	plain, self := compact.Settings{}.Instruction(), compact.Settings{Mode: compact.SelfAll}.Instruction()
 	unclipped := settings("self_compact_all", self, 0, 0.5)
@@ -347,10 +361,14 @@ func TestTheContextIsTheSumOfItsParts(t *testing.T) {
 		w := as[api.ContextWindow](f.call("GET", "/v1/agents/"+a.ID+"/context", nil))
 		sum := w.NumTokensSystem + w.NumTokensCoreMemory + w.NumTokensExternalMemorySummary + w.NumTokensMemoryFilesystem + w.NumTokensToolUsageRules +
 			w.NumTokensDirectories + w.NumTokensSummaryMemory + w.NumTokensFunctionsDefinitions + w.NumTokensMessages
-		if sum != w.ContextWindowSizeCurrent || (w.NumTokensSummaryMemory > 0) != summary || (api.Val(w.SummaryMemory) == herons) != summary {
+		if sum != w.ContextWindowSizeCurrent || (w.NumTokensSummaryMemory > 0) != summary ||
+			(api.Val(w.SummaryMemory) == herons) != summary {
 			t.Errorf("sum %d of %+v", sum, w)
 		}
-		if ids := as[api.AgentState](f.call("GET", "/v1/agents/"+a.ID, nil)).MessageIDs; w.NumMessages != len(ids) || len(w.Messages) != len(ids) {
+		if ids := as[api.AgentState](
+			f.call("GET", "/v1/agents/"+a.ID, nil),
+		).MessageIDs; w.NumMessages != len(ids) ||
+			len(w.Messages) != len(ids) {
 			t.Errorf("%d messages, %d of them shown, %d ids", w.NumMessages, len(w.Messages), len(ids))
 		}
 	}

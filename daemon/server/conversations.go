@@ -38,13 +38,35 @@ func (s *Server) createConversation(ctx context.Context, in *createConversationI
 	return s.conversation(ctx, conv, err)
 }
 
-// conversation answers with a conversation and what its window holds.
+// conversation answers with a conversation and the contents of its window.
 func (s *Server) conversation(ctx context.Context, conv core.Conversation, err error) (*body[api.Conversation], error) {
 	if err != nil {
 		return nil, err
 	}
 	window, err := s.services().Conversations.MessageIDs(ctx, conv.ID)
-	return answer(wireConversation(conv, window), err)
+	if err != nil {
+		return nil, err
+	}
+	var model core.ModelInfo
+	if conv.Settings != nil {
+		if model, err = s.conversationModel(ctx, conv); err != nil {
+			return nil, err
+		}
+	}
+	return answer(wireConversation(conv, window, model), nil)
+}
+
+// conversationModel returns the model of a conversation: its own, or else its agent's.
+func (s *Server) conversationModel(ctx context.Context, conv core.Conversation) (core.ModelInfo, error) {
+	handle := conv.Model
+	if handle == "" {
+		agent, err := s.services().Agents.Get(ctx, conv.Agent)
+		if err != nil {
+			return core.ModelInfo{}, err
+		}
+		handle = agent.Model
+	}
+	return s.services().Models.Info(ctx, handle, callOf(ctx).client.Env), nil
 }
 
 func (s *Server) listConversations(ctx context.Context, in *api.ListConversations) (*body[[]api.Conversation], error) {
@@ -86,6 +108,9 @@ type updateConversationInput struct {
 }
 
 func (s *Server) updateConversation(ctx context.Context, in *updateConversationInput) (*body[api.Conversation], error) {
+	if err := checkStrict(nil, &in.Body.ModelSettings.Value); err != nil {
+		return nil, err
+	}
 	conv, err := s.resolve(ctx, in.ConversationPath, in.AgentID)
 	if err != nil {
 		return nil, err
@@ -107,7 +132,8 @@ type listConversationMessagesInput struct {
 	api.ListConversationMessages
 }
 
-// listConversationMessages lists a default conversation as its agent's messages, any other in the requested order.
+// listConversationMessages lists a default conversation as its agent's messages, and any other in the requested
+// order.
 func (s *Server) listConversationMessages(ctx context.Context, in *listConversationMessagesInput) (*body[[]api.Message], error) {
 	types, err := messageTypes("query.include_return_message_types", in.IncludeReturnMessageTypes)
 	if err != nil {
@@ -135,7 +161,7 @@ type sendConversationInput struct {
 	Body api.ConversationRequest
 }
 
-// sendConversation streams unless it is told not to, and refuses while a run is under way.
+// sendConversation streams unless told not to, and refuses while a run is active.
 func (s *Server) sendConversation(ctx context.Context, in *sendConversationInput) (*huma.StreamResponse, error) {
 	streaming := in.Body.Streaming == nil || *in.Body.Streaming
 	if !streaming {
@@ -155,7 +181,7 @@ type resumeConversationInput struct {
 	Body *api.ResumeStream
 }
 
-// resumeConversation streams the run that is named, by its id or by the otid of its input, or else the active one.
+// resumeConversation streams the run named by its id or by the otid of its input, or else the active run.
 func (s *Server) resumeConversation(ctx context.Context, in *resumeConversationInput) (*huma.StreamResponse, error) {
 	var how api.ResumeStream
 	if in.Body != nil {
@@ -184,10 +210,15 @@ type recompileConversationInput struct {
 	ConversationPath
 	api.AgentParam
 	api.RecompileParams
+	Body *api.CompactConversation
 }
 
 func (s *Server) recompileConversation(ctx context.Context, in *recompileConversationInput) (*body[string], error) {
-	conv, err := s.resolve(ctx, in.ConversationPath, in.AgentID)
+	agent := in.AgentID
+	if in.Body != nil && in.Body.AgentID != nil {
+		agent = *in.Body.AgentID
+	}
+	conv, err := s.resolve(ctx, in.ConversationPath, agent)
 	if err != nil {
 		return nil, err
 	}
@@ -215,8 +246,11 @@ func (s *Server) compactConversation(ctx context.Context, in *compactConversatio
 	return s.compacted(ctx, conv.ID, settings)
 }
 
-// compacted has a summary made of a conversation's older messages.
+// compacted summarises a conversation's older messages.
 func (s *Server) compacted(ctx context.Context, conv core.ConversationID, settings map[string]any) (*body[api.Compaction], error) {
 	done, err := s.services().Conversations.Compact(ctx, conv, settings, callOf(ctx).client.Env)
-	return answer(api.Compaction{Summary: done.Summary, Notice: done.Notice, NumMessagesBefore: done.Before, NumMessagesAfter: done.After}, err)
+	return answer(
+		api.Compaction{Summary: done.Summary, Notice: done.Notice, NumMessagesBefore: done.Before, NumMessagesAfter: done.After},
+		err,
+	)
 }

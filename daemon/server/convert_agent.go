@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -10,10 +11,10 @@ import (
 	"loci/daemon/api"
 )
 
-// maxWindow is the window that the contract shows unless a limit was asked for.
+// maxWindow is the context window that the contract shows unless a limit was requested.
 const maxWindow = 128_000
 
-// The keys of an agent's settings that are kept and shown, and that nothing here reads.
+// The keys of an agent's settings that are stored and shown, but that nothing here reads.
 const (
 	extraProject     = "project_id"
 	extraTemplate    = "template_id"
@@ -21,18 +22,23 @@ const (
 	extraPutThoughts = "put_inner_thoughts_in_kwargs"
 )
 
-// relations are what of an agent's relations to show.
+// relations says which of an agent's relations to show.
 type relations struct{ blocks, tools, tags, folders bool }
 
 var everything = relations{blocks: true, tools: true, tags: true, folders: true}
 
-// relationsFor reads the include parameters: a current client gets what it asks for, an older one gets everything
-// unless it chose by the older parameter.
+// relationsFor reads the include parameters: a current client gets what it requests; an older one gets everything
+// unless it chose with the older parameter.
 func relationsFor(current bool, in api.AgentInclude) relations {
 	has := func(name string) bool { return slices.Contains(in.Include, name) }
 	switch {
 	case current || len(in.Include) > 0:
-		return relations{blocks: has(api.IncludeBlocks), tools: has(api.IncludeTools), tags: has(api.IncludeTags), folders: has(api.IncludeSources)}
+		return relations{
+			blocks:  has(api.IncludeBlocks),
+			tools:   has(api.IncludeTools),
+			tags:    has(api.IncludeTags),
+			folders: has(api.IncludeSources),
+		}
 	case len(in.IncludeRelationships) > 0:
 		old := func(names ...string) bool {
 			return slices.ContainsFunc(names, func(n string) bool { return slices.Contains(in.IncludeRelationships, n) })
@@ -42,7 +48,7 @@ func relationsFor(current bool, in api.AgentInclude) relations {
 	return everything
 }
 
-// agentFacts is what an agent is shown from.
+// agentFacts is everything needed to show an agent.
 type agentFacts struct {
 	agent    core.Agent
 	model    core.ModelInfo
@@ -50,21 +56,51 @@ type agentFacts struct {
 	blocks   []core.Block
 	tools    []core.ToolInfo
 	folders  []core.Folder
+	files    []service.AgentFile
 	tags     bool
 }
 
 // wireAgent converts an agent.
 func wireAgent(f agentFacts) api.AgentState {
 	a := f.agent
+	limits := core.FileLimitsOf(&a, cmp.Or(a.Settings.ContextWindow, f.model.ContextWindow))
 	no := false
 	out := api.AgentState{
-		ID: string(a.ID), Name: a.Name, System: a.System, AgentType: string(a.Type), CreatedAt: api.AtPtr(a.CreatedAt), UpdatedAt: api.AtPtr(a.UpdatedAt),
-		MessageIDs: strs(f.messages), ToolRules: []api.ToolRule{}, Model: wireText(string(a.Model)), Embedding: api.PtrTo(string(a.Embedding)),
-		LLMConfig: wireLLMConfig(a, f.model), ModelSettings: wireSettings(a.Settings, f.model), CompactionSettings: wireCompaction(a),
-		Description: api.PtrTo(a.Description), Metadata: a.Metadata, MessageBufferAutoclear: a.Autoclear, EnableSleeptime: &no,
-		LastRunCompletion: api.AtPtr(a.LastRunAt), LastStopReason: api.PtrTo(api.StopReason(a.LastStopReason)), Timezone: &a.Timezone, Hidden: &a.Hidden,
-		ProjectID: extraText(a.Extra, extraProject), TemplateID: extraText(a.Extra, extraTemplate), BaseTemplateID: extraText(a.Extra, extraBase),
-		MaxFilesOpen: extraInt(a.Extra, core.ExtraMaxFilesOpen), PerFileViewWindowCharLimit: extraInt(a.Extra, core.ExtraFileViewChars),
+		ID: string(
+			a.ID,
+		),
+		Name:      a.Name,
+		System:    a.System,
+		AgentType: string(a.Type),
+		CreatedAt: api.AtPtr(a.CreatedAt),
+		UpdatedAt: api.AtPtr(a.UpdatedAt),
+		MessageIDs: strs(
+			f.messages,
+		),
+		ToolRules:              []api.ToolRule{},
+		Model:                  wireText(string(a.Model)),
+		Embedding:              api.PtrTo(string(a.Embedding)),
+		LLMConfig:              wireLLMConfig(a, f.model),
+		ModelSettings:          wireSettings(a.Settings, f.model),
+		CompactionSettings:     wireCompaction(a),
+		Description:            api.PtrTo(a.Description),
+		Metadata:               a.Metadata,
+		MessageBufferAutoclear: a.Autoclear,
+		EnableSleeptime:        &no,
+		LastRunCompletion: api.AtPtr(
+			a.LastRunAt,
+		),
+		LastStopReason: api.PtrTo(api.StopReason(a.LastStopReason)),
+		Timezone:       &a.Timezone,
+		Hidden:         &a.Hidden,
+		ProjectID: extraText(
+			a.Extra,
+			extraProject,
+		),
+		TemplateID:                 extraText(a.Extra, extraTemplate),
+		BaseTemplateID:             extraText(a.Extra, extraBase),
+		MaxFilesOpen:               &limits.Open,
+		PerFileViewWindowCharLimit: &limits.Chars,
 	}
 	if !a.LastRunAt.IsZero() {
 		ms := int(a.LastRunMillis)
@@ -89,12 +125,18 @@ func wireAgent(f agentFacts) api.AgentState {
 		out.Tags = a.Tags
 	}
 	out.Memory = api.Memory{AgentType: &out.AgentType, Blocks: out.Blocks}
+	for _, file := range f.files {
+		out.Memory.FileBlocks = append(out.Memory.FileBlocks, wireFileBlock(file, limits.Chars))
+	}
+	if a.Embedding != "" {
+		out.EmbeddingConfig = wireEmbedding(a.Embedding)
+	}
 	return out
 }
 
 func wireText(s string) *string { return &s }
 
-// wireLLMConfig is the retired mirror of model and settings.
+// wireLLMConfig returns the deprecated copy of the model and its settings.
 func wireLLMConfig(a core.Agent, m core.ModelInfo) api.LLMConfig {
 	window := m.ContextWindow
 	if window == 0 || window > maxWindow {
@@ -105,22 +147,33 @@ func wireLLMConfig(a core.Agent, m core.ModelInfo) api.LLMConfig {
 	}
 	base, thoughts, handle := "base", false, string(a.Model)
 	out := api.LLMConfig{
-		Model: m.Name, ModelEndpointType: m.Protocol, ModelEndpoint: api.PtrTo(m.Endpoint), ProviderName: api.PtrTo(m.Provider), ProviderCategory: &base,
-		ContextWindow: window, Handle: &handle, Temperature: a.Settings.Temperature, MaxTokens: api.PtrTo(a.Settings.MaxOutputTokens),
-		ReasoningEffort: api.PtrTo(a.Settings.ReasoningEffort), ParallelToolCalls: a.Settings.ParallelTools, PutInnerThoughtsInKwargs: &thoughts,
+		Model:             m.Name,
+		ModelEndpointType: endpointType(m),
+		ModelEndpoint:     api.PtrTo(m.Endpoint),
+		ProviderName:      api.PtrTo(m.Provider),
+		ProviderCategory:  &base,
+		ContextWindow:     window,
+		Handle:            &handle,
+		Temperature:       a.Settings.Temperature,
+		MaxTokens:         api.PtrTo(a.Settings.MaxOutputTokens),
+		ReasoningEffort: api.PtrTo(
+			a.Settings.ReasoningEffort,
+		),
+		ParallelToolCalls:        a.Settings.ParallelTools,
+		PutInnerThoughtsInKwargs: &thoughts,
 	}
 	out.EnableReasoner = &m.Reasoning
 	return out
 }
 
-// wireSettings is the settings object as the client sent it, else what follows from the handle.
+// wireSettings returns the settings object as the client sent it, or else the one that follows from the handle.
 func wireSettings(s core.ModelSettings, m core.ModelInfo) *api.ModelSettings {
 	out := api.ModelSettings{}
 	if s.Wire != nil {
 		remarshal(s.Wire, &out)
 	}
 	if out.ProviderType == "" {
-		out.ProviderType = m.Protocol
+		out.ProviderType = settingsType(m)
 	}
 	if s.MaxOutputTokens > 0 || out.MaxOutputTokens == nil {
 		limit := s.MaxOutputTokens
@@ -129,8 +182,18 @@ func wireSettings(s core.ModelSettings, m core.ModelInfo) *api.ModelSettings {
 		}
 		out.MaxOutputTokens = api.PtrTo(limit)
 	}
-	if s.Temperature != nil {
-		out.Temperature = s.Temperature
+	resolved, strict, warmth := s.Wire == nil, false, 1.0
+	if out.Temperature = s.Temperature; out.Temperature == nil && resolved {
+		out.Temperature = &warmth
+	}
+	if out.Strict == nil {
+		out.Strict = &strict
+	}
+	switch {
+	case s.ReasoningEffort != "":
+		out.Reasoning = &api.Reasoning{ReasoningEffort: s.ReasoningEffort}
+	case resolved && !m.Reasoning && !m.Offline:
+		out.Reasoning = &api.Reasoning{ReasoningEffort: "minimal"}
 	}
 	parallel := true
 	switch {
@@ -146,7 +209,7 @@ func wireSettings(s core.ModelSettings, m core.ModelInfo) *api.ModelSettings {
 	return &out
 }
 
-// remarshal reads one JSON shape as another; what does not fit is left out.
+// remarshal decodes one JSON shape as another; what doesn't fit is dropped.
 func remarshal(from, to any) {
 	data, err := json.Marshal(from)
 	if err != nil {
@@ -155,14 +218,14 @@ func remarshal(from, to any) {
 	_ = json.Unmarshal(data, to) // the shape was checked when it was stored
 }
 
-// asMap is a JSON object as it would be sent.
+// asMap returns a value as the JSON object that would be sent.
 func asMap(v any) map[string]any {
 	out := map[string]any{}
 	remarshal(v, &out)
 	return out
 }
 
-// wireCompaction shows the settings that count, the defaults of those that were not given too.
+// wireCompaction shows the effective settings, including defaults.
 func wireCompaction(a core.Agent) *api.CompactionSettings {
 	s := compact.Read(a.Extra)
 	mode, model, prompt := string(s.Mode), string(s.Model), s.Instruction()
@@ -182,7 +245,7 @@ func wireCompaction(a core.Agent) *api.CompactionSettings {
 	return out
 }
 
-// coreCompaction converts settings of compaction; nil gives none.
+// coreCompaction converts compaction settings; nil gives none.
 func coreCompaction(in *api.CompactionSettings) (map[string]any, error) {
 	if in == nil {
 		return nil, nil
@@ -200,18 +263,7 @@ func extraText(extra map[string]any, key string) *string {
 	return nil
 }
 
-func extraInt(extra map[string]any, key string) *int {
-	switch v := extra[key].(type) {
-	case int:
-		return &v
-	case float64:
-		n := int(v)
-		return &n
-	}
-	return nil
-}
-
-// coreSettings converts a settings object; a nil one leaves everything to the provider.
+// coreSettings converts a settings object; with nil everything is left to the provider.
 func coreSettings(in *api.ModelSettings) core.ModelSettings {
 	if in == nil {
 		return core.ModelSettings{}
@@ -223,6 +275,9 @@ func coreSettings(in *api.ModelSettings) core.ModelSettings {
 	if in.Reasoning != nil && in.Reasoning.ReasoningEffort != "" {
 		out.ReasoningEffort = in.Reasoning.ReasoningEffort
 	}
+	if out.Temperature == nil {
+		out.Temperature = defaultTemperature(in.ProviderType)
+	}
 	if format := in.ResponseFormat; format != nil {
 		out.ResponseFormat = asMap(format)
 	} else if in.ResponseSchema != nil {
@@ -231,7 +286,39 @@ func coreSettings(in *api.ModelSettings) core.ModelSettings {
 	return out
 }
 
-// handleOf is the model that a request names: by its handle, or by the retired configuration.
+// defaultTemperature is the default in the contract's settings object for a provider; nil if the contract has none.
+func defaultTemperature(providerType string) *float64 {
+	switch {
+	case providerType == "anthropic":
+		return api.PtrTo(1.0)
+	case slices.Contains(settingsTypes, providerType):
+		return api.PtrTo(0.7)
+	default:
+		return nil
+	}
+}
+
+// configSettings returns the model settings in the deprecated configuration.
+func configSettings(in api.LLMConfig) core.ModelSettings {
+	out := core.ModelSettings{
+		Temperature: in.Temperature, MaxOutputTokens: api.Val(in.MaxTokens), ParallelTools: in.ParallelToolCalls,
+		ReasoningEffort: cmp.Or(api.Val(in.ReasoningEffort), api.Val(in.Effort)),
+	}
+	if in.ResponseFormat != nil {
+		out.ResponseFormat = asMap(in.ResponseFormat)
+	}
+	return out
+}
+
+// checkStrict rejects tools with strict schemas.
+func checkStrict(config *api.LLMConfig, settings *api.ModelSettings) error {
+	if config != nil && api.Val(config.Strict) || settings != nil && api.Val(settings.Strict) {
+		return core.E(core.Unsupported, "strict schemas of tools are not built yet").WithHint("leave strict out, or set it to false")
+	}
+	return nil
+}
+
+// handleOf returns the model that a request names, by handle or in the deprecated configuration.
 func handleOf(model *string, config *api.LLMConfig) core.Handle {
 	switch {
 	case model != nil:
@@ -248,7 +335,7 @@ func handleOf(model *string, config *api.LLMConfig) core.Handle {
 	return core.Handle(provider + "/" + config.Model)
 }
 
-// agentTypes are the contract's; which of them are built is the domain's to say.
+// agentTypes returns the contract's agent types; the domain decides which of them are supported.
 func agentTypes() []string {
 	return []string{
 		api.AgentLettaV1, api.AgentMemGPTV2, api.AgentMemGPT, api.AgentReact, api.AgentWorkflow, api.AgentSplitThread, api.AgentSleeptime,
@@ -256,7 +343,7 @@ func agentTypes() []string {
 	}
 }
 
-// coreNewAgent converts the body that makes an agent.
+// coreNewAgent converts the body that creates an agent.
 func coreNewAgent(in api.CreateAgent) (service.NewAgent, error) {
 	if t := api.Val(in.AgentType); t != "" && !slices.Contains(agentTypes(), t) {
 		return service.NewAgent{}, unprocessable("body.agent_type", "%q is not a type of agents", t)
@@ -265,14 +352,32 @@ func coreNewAgent(in api.CreateAgent) (service.NewAgent, error) {
 		return service.NewAgent{}, err
 	}
 	out := service.NewAgent{
-		Name: api.Val(in.Name), Type: core.AgentType(api.Val(in.AgentType)), Description: api.Val(in.Description), Model: handleOf(in.Model, in.LLMConfig),
-		Settings: coreSettings(in.ModelSettings), Embedding: core.Handle(api.Val(in.Embedding)), Tools: in.Tools, Tags: in.Tags, Metadata: in.Metadata,
-		Timezone: api.Val(in.Timezone), Hidden: api.Val(in.Hidden), Autoclear: api.Val(in.MessageBufferAutoclear),
+		Name: api.Val(
+			in.Name,
+		),
+		Type:        core.AgentType(api.Val(in.AgentType)),
+		Description: api.Val(in.Description),
+		Model:       handleOf(cmp.Or(in.Model, in.LLM), in.LLMConfig),
+		Settings: coreSettings(
+			in.ModelSettings,
+		),
+		Embedding:   core.Handle(api.Val(in.Embedding)),
+		Tools:       in.Tools,
+		Tags:        in.Tags,
+		Metadata:    in.Metadata,
+		Timezone:    api.Val(in.Timezone),
+		Hidden:      api.Val(in.Hidden),
+		Autoclear:   api.Val(in.MessageBufferAutoclear),
 		NoBaseTools: in.IncludeBaseTools != nil && !*in.IncludeBaseTools,
 	}
-	out.Settings.ContextWindow = api.Val(in.ContextWindowLimit)
-	if in.LLMConfig != nil && in.ContextWindowLimit == nil {
+	if in.LLMConfig != nil {
+		if in.ModelSettings == nil {
+			out.Settings = configSettings(*in.LLMConfig)
+		}
 		out.Settings.ContextWindow = in.LLMConfig.ContextWindow
+	}
+	if in.ContextWindowLimit != nil {
+		out.Settings.ContextWindow = *in.ContextWindowLimit
 	}
 	if in.MaxTokens != nil {
 		out.Settings.MaxOutputTokens = *in.MaxTokens
@@ -312,7 +417,7 @@ func coreNewAgent(in api.CreateAgent) (service.NewAgent, error) {
 	return out, err
 }
 
-// folderIDs converts the ids of folders, given under either name.
+// folderIDs converts folder ids, given under either name.
 func folderIDs(folders, sources []string) ([]core.FolderID, error) {
 	out, err := ids[core.FolderID]("body.folder_ids", "source", folders)
 	if err != nil {
@@ -322,23 +427,29 @@ func folderIDs(folders, sources []string) ([]core.FolderID, error) {
 	return append(out, more...), err
 }
 
-// coreFirst converts the messages a conversation begins with; nil asks for those of the agent's type.
+// coreFirst converts the initial messages of a conversation; nil asks for the agent type's own.
 func coreFirst(in []api.Input) ([]core.Message, error) {
 	if in == nil {
 		return nil, nil
 	}
 	out := make([]core.Message, 0, len(in))
 	for _, m := range in {
-		role := core.Role(m.Role)
-		if m.Content == nil || role != core.RoleUser && role != core.RoleSystem && role != core.RoleAssistant {
-			return nil, unprocessable("body.initial_message_sequence", "an initial message has a content and the role user, system or assistant")
+		role, content := core.Role(m.Role), m.Said()
+		if content == nil || role != core.RoleUser && role != core.RoleSystem && role != core.RoleAssistant {
+			return nil, unprocessable(
+				"body.initial_message_sequence",
+				"an initial message has a content and the role user, system or assistant",
+			)
 		}
-		out = append(out, core.Message{Role: role, Content: []core.Content{core.Text(m.Content.String())}, Name: api.Val(m.Name), OTID: api.Val(m.OTID)})
+		out = append(
+			out,
+			core.Message{Role: role, Content: []core.Content{core.Text(content.String())}, Name: api.Val(m.Name), OTID: api.Val(m.OTID)},
+		)
 	}
 	return out, nil
 }
 
-// newExtra keeps the settings that are only shown.
+// newExtra keeps the settings that are only stored and shown.
 func newExtra(in api.CreateAgent) (map[string]any, error) {
 	extra := map[string]any{}
 	keep(extra, extraProject, in.ProjectID)
@@ -359,7 +470,7 @@ func keep[T any](extra map[string]any, key string, v *T) {
 	}
 }
 
-// unbuilt refuses what a request asks for and this server cannot do yet, so that nobody relies on it.
+// unbuilt rejects what this server can't do yet, so that nobody relies on it.
 func unbuilt(in api.CreateAgent) error {
 	switch {
 	case len(in.Secrets)+len(in.ToolExecEnvironmentVariables) > 0:
@@ -373,14 +484,18 @@ func unbuilt(in api.CreateAgent) error {
 	case in.FromTemplate != nil && *in.FromTemplate != "":
 		return core.E(core.Unsupported, "templates belong to the hosted service")
 	}
-	return nil
+	return checkStrict(in.LLMConfig, in.ModelSettings)
 }
 
-// corePatch converts the body that changes an agent.
+// corePatch converts the body that updates an agent.
 func corePatch(in api.UpdateAgent) (service.AgentPatch, error) {
 	if err := unbuilt(api.CreateAgent{
-		Secrets: in.Secrets.Value, ToolExecEnvironmentVariables: in.ToolExecEnvironmentVariables.Value,
-		IdentityIDs: in.IdentityIDs.Value, EnableSleeptime: &in.EnableSleeptime.Value,
+		Secrets:                      in.Secrets.Value,
+		ToolExecEnvironmentVariables: in.ToolExecEnvironmentVariables.Value,
+		IdentityIDs:                  in.IdentityIDs.Value,
+		EnableSleeptime:              &in.EnableSleeptime.Value,
+		LLMConfig:                    &in.LLMConfig.Value,
+		ModelSettings:                &in.ModelSettings.Value,
 	}); err != nil {
 		return service.AgentPatch{}, err
 	}
@@ -393,16 +508,21 @@ func corePatch(in api.UpdateAgent) (service.AgentPatch, error) {
 		Embedding: optAs(in.Embedding, asHandle), Tags: opt(in.Tags), Timezone: opt(in.Timezone), Hidden: opt(in.Hidden),
 		Metadata: optAs(in.Metadata, func(o api.Object) map[string]any { return o }), Autoclear: opt(in.MessageBufferAutoclear),
 	}
-	if config, ok := in.LLMConfig.Get(); ok && !in.Model.Set {
-		out.Model = core.Some(handleOf(nil, &config))
+	if config, ok := in.LLMConfig.Get(); ok {
+		if !in.Model.Set {
+			out.Model = core.Some(handleOf(nil, &config))
+		}
 		if config.ContextWindow > 0 && !in.ContextWindowLimit.Set {
 			out.Window = core.Some(config.ContextWindow)
+		}
+		if !in.ModelSettings.Set {
+			out.Wishes = configSettings(config)
 		}
 	}
 	return out, patchedSets(in, &out)
 }
 
-// patchedSets converts the keys whose entries are checked.
+// patchedSets converts the keys whose entries have to be validated.
 func patchedSets(in api.UpdateAgent, out *service.AgentPatch) (err error) {
 	if out.Extra, err = patchedExtra(in); err != nil {
 		return err
@@ -448,7 +568,7 @@ func patchedExtra(in api.UpdateAgent) (map[string]any, error) {
 	return extra, nil
 }
 
-// change notes a key that was sent; nil takes it away.
+// change records a key that was sent; null removes it.
 func change[T any](extra map[string]any, key string, v api.Opt[T]) {
 	switch {
 	case v.Set && v.Null:

@@ -6,7 +6,7 @@ import (
 	"loci/daemon/api"
 )
 
-// The keys of a block that are kept and shown, and that nothing here reads.
+// The keys of a block that are stored and shown, but that nothing here reads.
 const (
 	extraTemplateName = "template_name"
 	extraIsTemplate   = "is_template"
@@ -22,10 +22,26 @@ func wireBlock(b core.Block) api.Block {
 		tags = []string{}
 	}
 	out := api.Block{
-		ID: string(b.ID), Label: wireText(b.Label), Value: b.Value, Limit: b.Limit, ReadOnly: b.ReadOnly, Description: api.PtrTo(b.Description),
-		Metadata: b.Metadata, Hidden: &b.Hidden, Tags: tags, ProjectID: extraText(b.Extra, extraProject), TemplateName: extraText(b.Extra, extraTemplateName),
-		TemplateID: extraText(b.Extra, extraTemplate), BaseTemplateID: extraText(b.Extra, extraBase), DeploymentID: extraText(b.Extra, extraDeployment),
-		EntityID: extraText(b.Extra, extraEntity),
+		ID: string(
+			b.ID,
+		),
+		Label:        wireText(b.Label),
+		Value:        b.Value,
+		Limit:        b.Limit,
+		ReadOnly:     b.ReadOnly,
+		Description:  api.PtrTo(b.Description),
+		Metadata:     b.Metadata,
+		Hidden:       &b.Hidden,
+		Tags:         tags,
+		ProjectID:    extraText(b.Extra, extraProject),
+		TemplateName: extraText(b.Extra, extraTemplateName),
+		TemplateID: extraText(
+			b.Extra,
+			extraTemplate,
+		),
+		BaseTemplateID: extraText(b.Extra, extraBase),
+		DeploymentID:   extraText(b.Extra, extraDeployment),
+		EntityID:       extraText(b.Extra, extraEntity),
 	}
 	out.IsTemplate, _ = b.Extra[extraIsTemplate].(bool)
 	if preserve, ok := b.Extra[extraPreserve].(bool); ok {
@@ -34,7 +50,7 @@ func wireBlock(b core.Block) api.Block {
 	return out
 }
 
-// coreBlock converts the body that makes a block.
+// coreBlock converts the body that creates a block.
 func coreBlock(in api.CreateBlock) core.Block {
 	extra := map[string]any{}
 	keep(extra, extraProject, in.ProjectID)
@@ -46,19 +62,25 @@ func coreBlock(in api.CreateBlock) core.Block {
 	keep(extra, extraEntity, in.EntityID)
 	keep(extra, extraPreserve, in.PreserveOnMigration)
 	out := core.Block{
-		Label: in.Label, Value: in.Value, Description: api.Val(in.Description), ReadOnly: api.Val(in.ReadOnly), Metadata: in.Metadata, Tags: in.Tags,
-		Hidden: api.Val(in.Hidden), Extra: extra,
+		Label:       in.Label,
+		Value:       in.Value,
+		Description: api.Val(in.Description),
+		ReadOnly:    api.Val(in.ReadOnly),
+		Metadata:    in.Metadata,
+		Tags:        in.Tags,
+		Hidden:      api.Val(in.Hidden),
+		Extra:       extra,
 	}
 	if in.Limit != nil {
 		out.Limit = *in.Limit
 		if out.Limit == 0 {
-			out.Limit = -1 // sent, and refused: only an absent limit is the default
+			out.Limit = -1 // sent, and invalid: only an absent limit gets the default
 		}
 	}
 	return out
 }
 
-// coreBlockPatch converts the body that changes a block.
+// coreBlockPatch converts the body that updates a block.
 func coreBlockPatch(in api.UpdateBlock) service.BlockPatch {
 	extra := map[string]any{}
 	change(extra, extraProject, in.ProjectID)
@@ -70,7 +92,16 @@ func coreBlockPatch(in api.UpdateBlock) service.BlockPatch {
 	change(extra, extraEntity, in.EntityID)
 	change(extra, extraPreserve, in.PreserveOnMigration)
 	return service.BlockPatch{
-		Label: opt(in.Label), Value: opt(in.Value), Description: opt(in.Description), Limit: opt(in.Limit), ReadOnly: opt(in.ReadOnly),
-		Hidden: opt(in.Hidden), Tags: opt(in.Tags), Metadata: optAs(in.Metadata, func(o api.Object) map[string]any { return o }), Extra: extra,
+		Label:       opt(in.Label),
+		Value:       opt(in.Value),
+		Description: opt(in.Description),
+		Limit:       opt(in.Limit),
+		ReadOnly:    opt(in.ReadOnly),
+		Hidden: opt(
+			in.Hidden,
+		),
+		Tags:     opt(in.Tags),
+		Metadata: optAs(in.Metadata, func(o api.Object) map[string]any { return o }),
+		Extra:    extra,
 	}
 }

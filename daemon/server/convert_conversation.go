@@ -9,11 +9,20 @@ import (
 	"loci/daemon/api"
 )
 
-// wireConversation converts a conversation and what its window holds.
-func wireConversation(c core.Conversation, window []core.MessageID) api.Conversation {
+// wireConversation converts a conversation and the contents of its window. model belongs to the conversation's own
+// settings.
+func wireConversation(c core.Conversation, window []core.MessageID, model core.ModelInfo) api.Conversation {
 	out := api.Conversation{
-		ID: string(c.ID), AgentID: string(c.Agent), CreatedAt: api.AtPtr(c.CreatedAt), UpdatedAt: api.AtPtr(c.UpdatedAt), Summary: api.PtrTo(c.Summary),
-		InContextMessageIDs: strs(window), Model: api.PtrTo(string(c.Model)), LastMessageAt: api.AtPtr(c.LastMessageAt),
+		ID: string(
+			c.ID,
+		),
+		AgentID:             string(c.Agent),
+		CreatedAt:           api.AtPtr(c.CreatedAt),
+		UpdatedAt:           api.AtPtr(c.UpdatedAt),
+		Summary:             api.PtrTo(c.Summary),
+		InContextMessageIDs: strs(window),
+		Model:               api.PtrTo(string(c.Model)),
+		LastMessageAt:       api.AtPtr(c.LastMessageAt),
 	}
 	if c.ID.IsDefault() {
 		out.ID = api.DefaultConversation
@@ -21,6 +30,9 @@ func wireConversation(c core.Conversation, window []core.MessageID) api.Conversa
 	if c.Settings != nil {
 		out.ModelSettings = &api.ModelSettings{}
 		remarshal(c.Settings.Wire, out.ModelSettings)
+		if out.ModelSettings.ProviderType == "" {
+			out.ModelSettings.ProviderType = model.Protocol
+		}
 	}
 	return out
 }
@@ -34,6 +46,9 @@ func coreNewConversation(agent core.AgentID, in *api.CreateConversation) (servic
 		return out, core.E(core.Unsupported, "blocks of one conversation alone are not built yet")
 	}
 	out.Summary, out.Model = api.Val(in.Summary), core.Handle(api.Val(in.Model))
+	if err := checkStrict(nil, in.ModelSettings); err != nil {
+		return out, err
+	}
 	if in.ModelSettings != nil {
 		settings := coreSettings(in.ModelSettings)
 		out.Settings = &settings
@@ -49,14 +64,28 @@ func coreConversationPatch(in api.UpdateConversation) service.ConversationPatch 
 	}
 }
 
-// wireOverview converts the use of a context window.
+// wireOverview converts the usage of a context window.
 func wireOverview(o engine.Overview) api.ContextWindow {
 	out := api.ContextWindow{
-		ContextWindowSizeMax: o.Window, ContextWindowSizeCurrent: o.Current, NumArchivalMemory: o.PassageCount, NumRecallMemory: o.MessageCount,
-		NumTokensSystem: o.System, SystemPrompt: o.SystemText, NumTokensCoreMemory: o.Memory, CoreMemory: o.MemoryText,
-		NumTokensExternalMemorySummary: o.Facts, ExternalMemorySummary: o.Stored, NumTokensToolUsageRules: o.Rules, ToolUsageRules: api.PtrTo(o.RulesText),
-		NumTokensDirectories: o.Directories, Directories: api.PtrTo(o.DirectoriesText), NumTokensFunctionsDefinitions: o.Tools,
-		NumTokensMessages: o.Messages, NumTokensSummaryMemory: o.Summary, SummaryMemory: api.PtrTo(o.SummaryText), FunctionsDefinitions: []api.FunctionTool{},
+		ContextWindowSizeMax:           o.Window,
+		ContextWindowSizeCurrent:       o.Current,
+		NumArchivalMemory:              o.PassageCount,
+		NumRecallMemory:                o.MessageCount,
+		NumTokensSystem:                o.System,
+		SystemPrompt:                   o.SystemText,
+		NumTokensCoreMemory:            o.Memory,
+		CoreMemory:                     o.MemoryText,
+		NumTokensExternalMemorySummary: o.Facts,
+		ExternalMemorySummary:          o.Stored,
+		NumTokensToolUsageRules:        o.Rules,
+		ToolUsageRules:                 api.PtrTo(o.RulesText),
+		NumTokensDirectories:           o.Directories,
+		Directories:                    api.PtrTo(o.DirectoriesText),
+		NumTokensFunctionsDefinitions:  o.Tools,
+		NumTokensMessages:              o.Messages,
+		NumTokensSummaryMemory:         o.Summary,
+		SummaryMemory:                  api.PtrTo(o.SummaryText),
+		FunctionsDefinitions:           []api.FunctionTool{},
 	}
 	for _, spec := range o.ToolSpecs {
 		out.FunctionsDefinitions = append(out.FunctionsDefinitions, api.FunctionTool{

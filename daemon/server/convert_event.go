@@ -10,28 +10,30 @@ import (
 	"loci/daemon/api"
 )
 
-// frame is one thing of a run's stream: a message or a piece of one, or a boundary that is not sent.
+// frame is one element of a run's stream: a message, a piece of one, or a boundary that is not sent.
 type frame struct {
 	seq     int64
 	msg     api.Message
 	bound   bound
-	dropped []string // of boundSaved: ids of calls that were shown in part and are void
+	dropped []string // of boundSaved: ids of calls that were partly shown and are void
+	told    bool     // of boundDiscard: it is also a message, for readers who saw the pieces
 }
 
-// bound says what a frame means for those who join pieces.
+// bound says what a frame means to readers that join pieces.
 type bound int
 
 const (
 	boundPiece   bound = iota // a piece of a message, more may follow
-	boundWhole                // a message that is whole and saved, and with it all before it
-	boundSaved                // no message: what came before is saved
-	boundDiscard              // no message on /v1: what came of msg.ID is void
-	boundAside                // a message beside the run's messages: input, notices
+	boundWhole                // a message that is complete and saved, like everything before it
+	boundSaved                // no message: everything before it is saved
+	boundDiscard              // the pieces of msg.ID are void; no message on /v1
+	boundAside                // a message that isn't one of the run's own: input, notices
 	boundEnd                  // part of the run's end
 )
 
-// converter is the one way from the run log to the wire. It keeps two things only: the ids of calls, which the log
-// names once and the wire repeats in every piece, and what must be sent in another order than it was logged.
+// converter is the only way from the run log to the wire. It keeps just two things: the ids of calls, which the log
+// gives once and the wire repeats in every piece, and whatever has to be sent in a different order than it was
+// logged.
 type converter struct {
 	calls   map[callIndex]string
 	failure *core.Event
@@ -39,16 +41,16 @@ type converter struct {
 	view    view
 }
 
-// view is who reads a stream.
+// view is the kind of reader of a stream.
 type view int
 
 const (
 	viewContract   view = iota
-	viewCompaction      // the contract's, with compactions told as such
-	viewOwn             // our own: notices, input and usage in every case
+	viewCompaction      // the contract's, with compactions shown as such
+	viewOwn             // our own: always with notices, input and usage
 )
 
-// viewOf is how a request wanted to see its run.
+// viewOf returns the view that a request asked for.
 func viewOf(config core.RunConfig) view {
 	if config.IncludeCompaction {
 		return viewCompaction
@@ -61,7 +63,7 @@ type callIndex struct {
 	index   int
 }
 
-// convert turns the events of a run, read from their beginning, into frames.
+// convert turns the events of a run, from its beginning, into frames.
 func convert(events iter.Seq2[core.Event, error], as view) iter.Seq2[frame, error] {
 	return func(yield func(frame, error) bool) {
 		c := &converter{calls: map[callIndex]string{}, view: as}
@@ -79,7 +81,7 @@ func convert(events iter.Seq2[core.Event, error], as view) iter.Seq2[frame, erro
 	}
 }
 
-// above passes on what comes after a cursor.
+// above passes on the frames after a cursor.
 func above(frames iter.Seq2[frame, error], after int64) iter.Seq2[frame, error] {
 	return func(yield func(frame, error) bool) {
 		for f, err := range frames {
@@ -102,7 +104,10 @@ func (c *converter) frames(ev core.Event) []frame {
 	case core.Reasoning:
 		return part(boundPiece, core.Part{Kind: core.PartReasoning, Text: body.Text, Signature: body.Signature, Prompted: body.Prompted})
 	case core.ToolCallDelta:
-		out := part(boundPiece, core.Part{Kind: core.PartCalls, Calls: []core.ToolCall{{ID: c.callID(ev, body), Name: body.Name, Arguments: body.Arguments}}})
+		out := part(
+			boundPiece,
+			core.Part{Kind: core.PartCalls, Calls: []core.ToolCall{{ID: c.callID(ev, body), Name: body.Name, Arguments: body.Arguments}}},
+		)
 		out[0].msg.Delta = true
 		return out
 	case core.ToolReturned:
@@ -152,7 +157,7 @@ func (c *converter) input(ev core.Event, in core.UserInput) []frame {
 	return []frame{{seq: ev.Seq, msg: m, bound: boundAside}}
 }
 
-// summary is the same message as in a list, its moment too.
+// summary returns the same message as a list would, including its time.
 func (c *converter) summary(ev core.Event, b core.Summary) api.Message {
 	made := b.At
 	if made.IsZero() {
@@ -163,7 +168,7 @@ func (c *converter) summary(ev core.Event, b core.Summary) api.Message {
 	return wireSummary(head, core.Part{OTID: ev.OTID, Text: b.Text}, b.Stats, made, c.view != viewContract)
 }
 
-// compacting is told to those who ask for it.
+// compacting is sent to readers that asked for it.
 func (c *converter) compacting(ev core.Event, b core.Compacting) []frame {
 	if c.view == viewContract {
 		return nil
@@ -178,16 +183,16 @@ func (c *converter) notice(ev core.Event, n core.Notice) []frame {
 	m := eventHead(ev)
 	m.MessageType, m.Notice = api.MessageNotice, &api.Notice{Kind: n.Kind, Text: n.Text, Data: n.Data}
 	switch {
+	case n.Kind == api.NoticeDiscard:
+		return []frame{{seq: ev.Seq, msg: m, bound: boundDiscard, told: c.view == viewOwn}}
 	case c.view == viewOwn:
 		return []frame{{seq: ev.Seq, msg: m, bound: boundAside}}
-	case n.Kind == api.NoticeDiscard:
-		return []frame{{seq: ev.Seq, msg: m, bound: boundDiscard}}
 	}
 	return nil
 }
 
-// end makes the end of a stream: the stop reason first, then what failed, then the usage. The log has the stop last, so
-// the numbers of the held events are dealt out anew, rising.
+// end makes the end of a stream: first the stop reason, then the error if any, then the usage. The log has the stop
+// last, so the numbers of the held events are reassigned in ascending order.
 func (c *converter) end(ev core.Event, stop core.Stop) []frame {
 	seqs := []int64{ev.Seq}
 	msgs := []api.Message{{MessageType: api.MessageStopReason, StopReason: api.StopReason(stop.Reason), RunID: string(ev.Run)}}
@@ -220,27 +225,43 @@ func errorFrame(run string, e core.RunError) api.Message {
 	if detail == "" {
 		detail = e.Hint
 	}
-	return api.Message{MessageType: api.MessageError, RunID: run, ErrorType: e.Type, ErrorKind: string(e.Kind), ErrorText: e.Message, Detail: detail}
+	return api.Message{
+		MessageType: api.MessageError,
+		RunID:       run,
+		ErrorType:   e.Type,
+		ErrorKind:   string(e.Kind),
+		ErrorText:   e.Message,
+		Detail:      detail,
+	}
 }
 
 func wireUsage(ev core.Event) api.Message {
 	u, _ := ev.Body.(core.UsageReport)
 	return api.Message{MessageType: api.MessageUsage, RunID: string(ev.Run), Usage: &api.Usage{
-		MessageType: api.MessageUsage, CompletionTokens: u.Usage.Completion, PromptTokens: u.Usage.Prompt, TotalTokens: u.Usage.Total, StepCount: u.Steps,
-		RunIDs: []string{string(ev.Run)}, CachedInputTokens: u.Usage.Cached, CacheWriteTokens: u.Usage.CacheWrite, ReasoningTokens: u.Usage.Reasoning,
-		ContextTokens: api.PtrTo(u.Context),
+		MessageType:      api.MessageUsage,
+		CompletionTokens: u.Usage.Completion,
+		PromptTokens:     u.Usage.Prompt,
+		TotalTokens:      u.Usage.Total,
+		StepCount:        u.Steps,
+		RunIDs: []string{
+			string(ev.Run),
+		},
+		CachedInputTokens: u.Usage.Cached,
+		CacheWriteTokens:  u.Usage.CacheWrite,
+		ReasoningTokens:   u.Usage.Reasoning,
+		ContextTokens:     api.PtrTo(u.Context),
 	}}
 }
 
-// collapse joins the pieces of messages and passes each on once the step it belongs to is saved. What was never saved is
-// not passed on. It makes whole messages of a stream, for those who did not ask for pieces.
+// collapse joins the pieces of messages and passes each message on once its step is saved; what was never saved is
+// dropped. It turns a stream into complete messages for readers that didn't ask for pieces.
 func collapse(frames iter.Seq2[frame, error]) iter.Seq2[frame, error] {
 	return func(yield func(frame, error) bool) {
 		var held []frame
 		flush := func() bool {
 			for _, f := range held {
 				if f.msg.MessageType == api.MessageToolCall && len(f.msg.ToolCalls) == 0 {
-					continue // none of its calls was kept
+					continue // none of its calls were kept
 				}
 				if !yield(whole(f), nil) {
 					return false
@@ -281,14 +302,17 @@ func collapse(frames iter.Seq2[frame, error]) iter.Seq2[frame, error] {
 	}
 }
 
-// drop takes calls out of the messages that are held.
+// drop removes calls from the held messages.
 func drop(held []frame, calls []string) {
 	for i := range held {
-		held[i].msg.ToolCalls = slices.DeleteFunc(held[i].msg.ToolCalls, func(c api.ToolCall) bool { return slices.Contains(calls, c.ToolCallID) })
+		held[i].msg.ToolCalls = slices.DeleteFunc(
+			held[i].msg.ToolCalls,
+			func(c api.ToolCall) bool { return slices.Contains(calls, c.ToolCallID) },
+		)
 	}
 }
 
-// whole is a joined message as it is stored: a call without arguments has an empty object of them.
+// whole returns a joined message as it is stored: a call without arguments has an empty object.
 func whole(f frame) frame {
 	for i := range f.msg.ToolCalls {
 		if strings.TrimSpace(f.msg.ToolCalls[i].Arguments) == "" {
@@ -298,7 +322,7 @@ func whole(f frame) frame {
 	return f
 }
 
-// join adds a piece to the message it belongs to, or begins that.
+// join appends a piece to its message, or starts a new one.
 func join(held []frame, f frame) []frame {
 	at := slices.IndexFunc(held, func(h frame) bool {
 		return h.msg.ID == f.msg.ID && h.msg.OTID == f.msg.OTID && h.msg.MessageType == f.msg.MessageType

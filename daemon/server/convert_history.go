@@ -27,10 +27,19 @@ func wireRewind(r core.Rewind) api.Rewind {
 // wireSent converts what a step sent.
 func wireSent(step string, req core.ChatRequest) api.SentRequest {
 	out := api.SentRequest{
-		StepID: step, Model: req.Model, System: req.System, Messages: []api.SentMessage{}, Tools: []api.SentTool{}, ToolChoice: string(req.Choice.Mode),
-		ToolNamed: req.Choice.Name, Parallel: req.Parallel, Settings: asMap(req.Settings), Window: req.Window, Prefix: req.Prefix,
+		StepID:     step,
+		Model:      req.Model,
+		System:     req.System,
+		Messages:   []api.SentMessage{},
+		Tools:      []api.SentTool{},
+		ToolChoice: string(req.Choice.Mode),
+		ToolNamed:  req.Choice.Name,
+		Parallel:   req.Parallel,
+		Settings:   asMap(req.Settings),
+		Window:     req.Window,
+		Prefix:     req.Prefix,
 	}
-	delete(out.Settings, "wire") // the settings as a client sent them are no part of a request
+	delete(out.Settings, "wire") // the settings as a client sent them aren't part of a request
 	for _, t := range req.Tools {
 		out.Tools = append(out.Tools, api.SentTool{Name: t.Name, Description: t.Description, Parameters: wireParameters(t)})
 	}

@@ -10,11 +10,19 @@ import (
 	"loci/daemon/api"
 )
 
-// wireMessage converts a stored message: one record is several messages of the contract, with one id and the otids that
-// core.Message.Parts gives, the same as in its stream. Reversed lists turn the parts round too.
+// wireMessage converts a stored message: one record becomes several messages of the contract, with one id and the
+// otids from core.Message.Parts, the same as in its stream. In reversed lists the parts are reversed too.
 func wireMessage(m core.Message, show shows) []api.Message {
 	head := api.Message{
-		ID: string(m.ID), Date: api.On(m.CreatedAt), Name: m.Name, SenderID: m.SenderID, StepID: string(m.Step), RunID: string(m.Run), IsErr: m.IsError,
+		ID: string(
+			m.ID,
+		),
+		Date:     api.On(m.CreatedAt),
+		Name:     m.Name,
+		SenderID: m.SenderID,
+		StepID:   string(m.Step),
+		RunID:    string(m.Run),
+		IsErr:    m.IsError,
 	}
 	var out []api.Message
 	for _, p := range m.Parts(show.speak) {
@@ -30,7 +38,7 @@ func wireMessage(m core.Message, show shows) []api.Message {
 	return out
 }
 
-// wirePart converts one part of a message; head holds what all its parts have in common.
+// wirePart converts one part of a message; head holds what all parts have in common.
 func wirePart(head api.Message, p core.Part) api.Message {
 	m := head
 	m.MessageType, m.OTID = api.MessageType(p.Kind), p.OTID
@@ -53,13 +61,13 @@ func wirePart(head api.Message, p core.Part) api.Message {
 		if len(p.Returns) > 0 {
 			m.Name = p.Returns[0].Name
 		}
-	case core.PartSummary: // wireSummary makes it, which knows when and why
+	case core.PartSummary: // wireSummary makes it, knowing when and why
 	}
 	return m
 }
 
-// wireSummary converts a summary: as such, or to those who did not ask for it as the alert that stood in its place when
-// there were no summaries in the contract.
+// wireSummary converts a summary: as a summary, or, for clients that didn't ask for those, as the alert that the
+// contract used before it had summaries.
 func wireSummary(head api.Message, p core.Part, stats *core.CompactionStats, made time.Time, asked bool) api.Message {
 	m := head
 	m.OTID = p.OTID
@@ -72,14 +80,18 @@ func wireSummary(head api.Message, p core.Part, stats *core.CompactionStats, mad
 	return m
 }
 
-// wireStats says what a compaction did; nil where that is not known.
+// wireStats reports what a compaction did; nil if unknown.
 func wireStats(c *core.CompactionStats) *api.CompactionStats {
 	if c == nil {
 		return nil
 	}
 	return &api.CompactionStats{
-		Trigger: c.Trigger, ContextTokensBefore: api.PtrTo(c.TokensBefore), ContextTokensAfter: api.PtrTo(c.TokensAfter), ContextWindow: c.Window,
-		MessagesCountBefore: c.MessagesBefore, MessagesCountAfter: c.MessagesAfter,
+		Trigger:             c.Trigger,
+		ContextTokensBefore: api.PtrTo(c.TokensBefore),
+		ContextTokensAfter:  api.PtrTo(c.TokensAfter),
+		ContextWindow:       c.Window,
+		MessagesCountBefore: c.MessagesBefore,
+		MessagesCountAfter:  c.MessagesAfter,
 	}
 }
 
@@ -93,12 +105,12 @@ func wireReturn(r core.ToolReturn) api.ToolReturn {
 	}
 }
 
-// shows says which messages of a list or a stream to show, and how.
+// shows says which messages of a list or stream to show, and how.
 type shows struct {
 	speak      core.Speak
 	types      []api.MessageType // empty: all
 	reversed   bool
-	compaction bool // summaries as such
+	compaction bool // show summaries as such
 }
 
 func (s shows) takes(t api.MessageType) bool { return len(s.types) == 0 || slices.Contains(s.types, t) }
@@ -116,7 +128,7 @@ func wireMessages(in []core.Message, s shows) []api.Message {
 	return out
 }
 
-// speakOf is the presentation that a request asks for.
+// speakOf returns the presentation that a request asks for.
 func speakOf(use *bool, tool, arg string) core.Speak {
 	if use != nil && !*use {
 		return core.Speak{}
@@ -131,7 +143,7 @@ func speakOf(use *bool, tool, arg string) core.Speak {
 	return out
 }
 
-// messageTypes checks a filter by type against the types that lists have.
+// messageTypes validates a type filter against the types that lists have.
 func messageTypes(location string, in []string) ([]api.MessageType, error) {
 	var out []api.MessageType
 	for _, t := range in {
@@ -143,7 +155,7 @@ func messageTypes(location string, in []string) ([]api.MessageType, error) {
 	return out, nil
 }
 
-// wireHit converts a message that a search found to the shapes that the contract has for them.
+// wireHit converts a message found by a search into the contract's shapes.
 func wireHit(h core.MessageHit) []api.MessageResult {
 	m := h.Message
 	conversation := api.PtrTo(string(m.Conversation))
@@ -153,7 +165,13 @@ func wireHit(h core.MessageHit) []api.MessageResult {
 	agent := string(m.Agent)
 	var out []api.MessageResult
 	for _, p := range m.Parts(core.DefaultSpeak) {
-		r := api.MessageResult{MessageType: api.MessageType(p.Kind), MessageID: string(m.ID), AgentID: &agent, ConversationID: conversation, CreatedAt: api.At(m.CreatedAt)}
+		r := api.MessageResult{
+			MessageType:    api.MessageType(p.Kind),
+			MessageID:      string(m.ID),
+			AgentID:        &agent,
+			ConversationID: conversation,
+			CreatedAt:      api.At(m.CreatedAt),
+		}
 		switch p.Kind {
 		case core.PartSystem, core.PartUser, core.PartAssistant:
 			r.Content = api.Text(p.Text)
@@ -167,13 +185,23 @@ func wireHit(h core.MessageHit) []api.MessageResult {
 	return out
 }
 
-// wireStored converts a message as it is kept.
+// wireStored converts a message as it is stored.
 func wireStored(in core.InContext) api.StoredMessage {
 	m := in.Message
 	agent := string(m.Agent)
 	out := api.StoredMessage{
-		ID: string(m.ID), CreatedAt: api.At(m.CreatedAt), AgentID: &agent, Model: api.PtrTo(string(m.Model)), Role: string(m.Role), Content: []api.Part{},
-		Name: api.PtrTo(m.Name), StepID: api.PtrTo(string(m.Step)), RunID: api.PtrTo(string(m.Run)), OTID: api.PtrTo(m.OTID),
+		ID: string(
+			m.ID,
+		),
+		CreatedAt: api.At(m.CreatedAt),
+		AgentID:   &agent,
+		Model:     api.PtrTo(string(m.Model)),
+		Role:      string(m.Role),
+		Content:   []api.Part{},
+		Name:      api.PtrTo(m.Name),
+		StepID:    api.PtrTo(string(m.Step)),
+		RunID:     api.PtrTo(string(m.Run)),
+		OTID:      api.PtrTo(m.OTID),
 	}
 	for _, c := range m.Content {
 		switch c.Type {

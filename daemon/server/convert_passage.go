@@ -18,14 +18,21 @@ func wirePassage(p core.Passage) api.Passage {
 		metadata = map[string]any{}
 	}
 	return api.Passage{
-		ID: string(p.ID), CreatedAt: api.AtPtr(p.CreatedAt), UpdatedAt: api.AtPtr(p.UpdatedAt), ArchiveID: api.PtrTo(string(p.Archive)), Metadata: metadata,
-		Tags: tags, Text: p.Text,
+		ID: string(
+			p.ID,
+		),
+		CreatedAt: api.AtPtr(p.CreatedAt),
+		UpdatedAt: api.AtPtr(p.UpdatedAt),
+		ArchiveID: api.PtrTo(string(p.Archive)),
+		Metadata:  metadata,
+		Tags:      tags,
+		Text:      p.Text,
 	}
 }
 
-// wireWhy says why something was found: the words in its own text, those that its neighbours in a conversation say,
-// whether the query names its speaker or its time, by how many standard deviations its embedding stands out, and whether
-// the search missed what was not indexed yet.
+// wireWhy explains why something was found: the query words in its own text, those in neighbouring messages, whether
+// the query names its speaker or time, by how many standard deviations its embedding stands out, and whether the
+// search missed what wasn't indexed yet.
 func wireWhy(words []string, why core.Why, partial bool) api.Object {
 	out := api.Object{}
 	if len(words) > 0 {
@@ -52,7 +59,7 @@ func wireWhy(words []string, why core.Why, partial bool) api.Object {
 // wireArchive converts an archive.
 func wireArchive(a core.Archive) api.Archive {
 	metadata := a.Metadata
-	if a.Wanted != "" { // what could not be reached, so that the built-in embedding is used
+	if a.Wanted != "" { // what was requested but unreachable, so the built-in embedding is used
 		metadata = maps.Clone(metadata)
 		if metadata == nil {
 			metadata = map[string]any{}
@@ -60,17 +67,31 @@ func wireArchive(a core.Archive) api.Archive {
 		metadata[api.NotReachable] = string(a.Wanted)
 	}
 	return api.Archive{
-		ID: string(a.ID), Name: a.Name, CreatedAt: api.At(a.CreatedAt), UpdatedAt: api.AtPtr(a.UpdatedAt), Description: api.PtrTo(a.Description),
-		VectorDBProvider: "native", Metadata: metadata, EmbeddingConfig: wireEmbedding(a.Embedding),
+		ID: string(
+			a.ID,
+		),
+		Name:             a.Name,
+		CreatedAt:        api.At(a.CreatedAt),
+		UpdatedAt:        api.AtPtr(a.UpdatedAt),
+		Description:      api.PtrTo(a.Description),
+		VectorDBProvider: "native",
+		Metadata:         metadata,
+		EmbeddingConfig:  wireEmbedding(a.Embedding),
+		OrganizationID:   api.DefaultOrg,
 	}
 }
 
 // wireEmbedding converts an embedding's handle; empty is the built-in one.
 func wireEmbedding(h core.Handle) *api.EmbeddingConfig {
-	dim := 0 // known once it has answered
+	dim := 0 // known once the model has answered
 	if h == "" || h == core.WordsHandle {
 		h, dim = core.WordsHandle, core.WordsDim
 	}
 	provider, model, _ := h.Split()
-	return &api.EmbeddingConfig{EmbeddingEndpointType: provider, EmbeddingModel: model, EmbeddingDim: dim, Handle: api.PtrTo(string(h))}
+	return &api.EmbeddingConfig{
+		EmbeddingEndpointType: listedType(embeddingTypes, provider),
+		EmbeddingModel:        model,
+		EmbeddingDim:          dim,
+		Handle:                api.PtrTo(string(h)),
+	}
 }

@@ -7,20 +7,35 @@ import (
 	"loci/daemon/api"
 )
 
-// wireRun converts a run. Its error stands in its metadata, where clients that a stream dropped it for look for it; its kind
-// and what to do next beside the contract's keys.
+// wireRun converts a run. Its error is in its metadata, where clients look for it after losing the stream; its kind
+// and hint stand next to the contract's keys.
 func wireRun(r core.Run) api.Run {
 	metadata := api.Object{"run_type": r.Config.Type}
 	if r.Error != nil {
 		metadata["error"] = map[string]any{
-			"error_type": r.Error.Type, "message": r.Error.Message, "detail": r.Error.Detail, "kind": string(r.Error.Kind), "hint": r.Error.Hint,
+			"error_type": r.Error.Type,
+			"message":    r.Error.Message,
+			"detail":     r.Error.Detail,
+			"kind":       string(r.Error.Kind),
+			"hint":       r.Error.Hint,
 		}
 	}
 	out := api.Run{
-		ID: string(r.ID), Status: api.RunStatus(r.Status), CreatedAt: api.At(r.CreatedAt), CompletedAt: api.AtPtr(r.CompletedAt), AgentID: string(r.Agent),
-		Background: &r.Background, Metadata: metadata, StopReason: api.PtrTo(api.StopReason(r.StopReason)), TTFTNS: api.PtrTo(int64(r.TTFT)),
+		ID: string(
+			r.ID,
+		),
+		Status:      api.RunStatus(r.Status),
+		CreatedAt:   api.At(r.CreatedAt),
+		CompletedAt: api.AtPtr(r.CompletedAt),
+		AgentID:     string(r.Agent),
+		Background:  &r.Background,
+		Metadata:    metadata,
+		StopReason:  api.PtrTo(api.StopReason(r.StopReason)),
+		TTFTNS:      api.PtrTo(int64(r.TTFT)),
 		RequestConfig: &api.RequestConfig{
-			UseAssistantMessage: r.Config.Speak.Tool != "", AssistantMessageToolName: r.Config.Speak.Tool, AssistantMessageToolKwarg: r.Config.Speak.Arg,
+			UseAssistantMessage:       r.Config.Speak.Tool != "",
+			AssistantMessageToolName:  r.Config.Speak.Tool,
+			AssistantMessageToolKwarg: r.Config.Speak.Arg,
 			IncludeReturnMessageTypes: showsOf(r.Config).types,
 		},
 	}
@@ -33,11 +48,15 @@ func wireRun(r core.Run) api.Run {
 	return out
 }
 
-// wireRunUsage converts the tokens of a run; details that no provider reported are null.
+// wireRunUsage converts a run's tokens; details that no provider reported are null.
 func wireRunUsage(u core.Usage) api.RunUsage {
 	out := api.RunUsage{CompletionTokens: u.Completion, PromptTokens: u.Prompt, TotalTokens: u.Total}
 	if u.Cached != nil || u.CacheWrite != nil {
-		out.PromptTokensDetails = &api.PromptTokenDetails{CachedTokens: u.Cached, CacheReadTokens: u.Cached, CacheCreationTokens: u.CacheWrite}
+		out.PromptTokensDetails = &api.PromptTokenDetails{
+			CachedTokens:        u.Cached,
+			CacheReadTokens:     u.Cached,
+			CacheCreationTokens: u.CacheWrite,
+		}
 	}
 	if u.Reasoning != nil {
 		out.CompletionTokensDetails = &api.CompletionTokenDetails{ReasoningTokens: u.Reasoning}
@@ -50,9 +69,21 @@ func wireStep(s core.Step) api.Step {
 	_, model, _ := s.Model.Split()
 	base, status := "base", string(s.Status)
 	out := api.Step{
-		ID: string(s.ID), RunID: api.PtrTo(string(s.Run)), AgentID: api.PtrTo(string(s.Agent)), ProviderName: api.PtrTo(s.Model.Provider()),
-		ProviderCategory: &base, Model: api.PtrTo(model), ModelHandle: api.PtrTo(string(s.Model)), ModelEndpoint: api.PtrTo(s.Endpoint),
-		ContextWindowLimit: api.PtrTo(s.Window), StopReason: api.PtrTo(api.StopReason(s.StopReason)), Feedback: api.PtrTo(s.Feedback), Status: &status,
+		ID:               string(s.ID),
+		RunID:            api.PtrTo(string(s.Run)),
+		AgentID:          api.PtrTo(string(s.Agent)),
+		ProviderName:     api.PtrTo(s.Model.Provider()),
+		ProviderCategory: &base,
+		Model:            api.PtrTo(model),
+		ModelHandle:      api.PtrTo(string(s.Model)),
+		ModelEndpoint:    api.PtrTo(s.Endpoint),
+		ContextWindowLimit: api.PtrTo(
+			s.Window,
+		),
+		StopReason: api.PtrTo(api.StopReason(s.StopReason)),
+		Feedback:   api.PtrTo(s.Feedback),
+		Tags:       s.Tags,
+		Status:     &status,
 	}
 	if u := s.Usage; u != nil {
 		out.CompletionTokens, out.PromptTokens, out.TotalTokens = &u.Completion, &u.Prompt, &u.Total

@@ -1,12 +1,14 @@
 package server
 
 import (
+	"strings"
+
 	"loci/core"
 	"loci/core/engine"
 	"loci/daemon/api"
 )
 
-// coreInput converts the messages of a request: either messages or input is given, and not both.
+// coreInput converts the messages of a request, which must be in either messages or input, not both.
 func coreInput(in api.Request) ([]engine.Input, error) {
 	switch {
 	case in.Input != nil && len(in.Messages) > 0:
@@ -25,19 +27,23 @@ func coreInput(in api.Request) ([]engine.Input, error) {
 		if m.Role != "user" && m.Role != "system" && m.Role != "assistant" {
 			return nil, unprocessable("body.messages.role", "%q is not user, system or assistant", m.Role)
 		}
-		if m.Content == nil {
+		content := m.Said()
+		if content == nil {
 			return nil, unprocessable("body.messages.content", "a message has a content")
 		}
-		text, err := coreText("body.messages.content", m.Content)
+		text, err := coreText("body.messages.content", content)
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, engine.Input{Role: core.Role(m.Role), Text: text, Name: api.Val(m.Name), OTID: api.Val(m.OTID), SenderID: api.Val(m.SenderID)})
+		out = append(
+			out,
+			engine.Input{Role: core.Role(m.Role), Text: text, Name: api.Val(m.Name), OTID: api.Val(m.OTID), SenderID: api.Val(m.SenderID)},
+		)
 	}
 	return out, nil
 }
 
-// coreText is the text of a content. Parts that are no text are refused rather than dropped.
+// coreText returns the text of a content. Parts that aren't text are rejected rather than dropped.
 func coreText(location string, c *api.Content) (string, error) {
 	for _, p := range c.Parts {
 		switch p.Type {
@@ -51,11 +57,16 @@ func coreText(location string, c *api.Content) (string, error) {
 	return c.String(), nil
 }
 
-// coreConfig converts what a request asks for beside its input.
+// coreConfig converts everything in a request besides its input.
 func coreConfig(in api.Request, kind string) (core.RunConfig, error) {
 	out := core.RunConfig{
-		Model: core.Handle(api.Val(in.OverrideModel)), System: api.Val(in.OverrideSystem), Type: kind, IncludeCompaction: api.Val(in.IncludeCompactionMessages),
-		Speak: speakOf(in.UseAssistantMessage, api.Val(in.AssistantMessageToolName), api.Val(in.AssistantMessageToolKwarg)),
+		Model: core.Handle(
+			api.Val(in.OverrideModel),
+		),
+		System:            api.Val(in.OverrideSystem),
+		Type:              kind,
+		IncludeCompaction: api.Val(in.IncludeCompactionMessages),
+		Speak:             speakOf(in.UseAssistantMessage, api.Val(in.AssistantMessageToolName), api.Val(in.AssistantMessageToolKwarg)),
 	}
 	if in.MaxSteps != nil {
 		if *in.MaxSteps < 1 {
@@ -71,6 +82,10 @@ func coreConfig(in api.Request, kind string) (core.RunConfig, error) {
 	if len(in.ClientTools) > 0 {
 		return out, core.E(core.Unsupported, "tools that the client runs are not built yet")
 	}
+	var err error
+	if out.Skills, err = coreSkills(in.ClientSkills); err != nil {
+		return out, err
+	}
 	types, err := messageTypes("body.include_return_message_types", strs(in.IncludeReturnMessageTypes))
 	if err != nil {
 		return out, err
@@ -79,7 +94,31 @@ func coreConfig(in api.Request, kind string) (core.RunConfig, error) {
 	return out, nil
 }
 
-// checkStreaming refuses options of streams on a request that does not stream.
+// Limits on the skills of a request.
+const (
+	maxSkills     = 200
+	maxSkillChars = 4000
+)
+
+// coreSkills converts the skills that the client offers.
+func coreSkills(in []api.ClientSkill) ([]core.Skill, error) {
+	if len(in) > maxSkills {
+		return nil, core.E(core.TooLarge, "a request may offer at most %d skills", maxSkills)
+	}
+	var out []core.Skill
+	for _, s := range in {
+		if strings.TrimSpace(s.Name) == "" {
+			return nil, unprocessable("body.client_skills.name", "a skill has a name")
+		}
+		if len(s.Name)+len(s.Description)+len(s.Location) > maxSkillChars {
+			return nil, core.E(core.TooLarge, "the skill %q has more than %d characters", clipped(s.Name), maxSkillChars)
+		}
+		out = append(out, core.Skill(s))
+	}
+	return out, nil
+}
+
+// checkStreaming rejects streaming options on a request that doesn't stream.
 func checkStreaming(in api.StreamingRequest) error {
 	switch {
 	case api.Val(in.StreamTokens):
@@ -92,7 +131,7 @@ func checkStreaming(in api.StreamingRequest) error {
 	return nil
 }
 
-// showsOf is what of a run its request wanted to see.
+// showsOf returns what its request wanted to see of a run.
 func showsOf(config core.RunConfig) shows {
 	out := shows{speak: config.Speak, compaction: config.IncludeCompaction}
 	for _, t := range config.IncludeTypes {

@@ -46,7 +46,7 @@ func collected(t *testing.T, frames iter.Seq2[frame, error]) []sent {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if f.bound == boundSaved || f.bound == boundDiscard {
+		if f.bound == boundSaved || f.bound == boundDiscard && !f.told {
 			continue
 		}
 		s := sent{f.msg.MessageType, f.seq, f.msg.Content.String() + f.msg.Reasoning + string(f.msg.StopReason) + f.msg.ErrorText}
@@ -114,7 +114,7 @@ func TestWhatWasNotSavedIsNoWholeMessage(t *testing.T) {
 		at(messageA, 0, core.Said{Text: "half"}),
 		core.Event{Body: core.Failure{Error: failed}},
 		core.Event{Body: core.UsageReport{}},
-		core.Event{Body: core.Stop{Reason: core.StopLLMError}},
+		core.Event{Body: core.Stop{Reason: core.StopLLMAPIError}},
 	)
 	want := []sent{{"assistant_message", 3, "kept"}, {"stop_reason", 7, "llm_api_error"}, {"error_message", 8, "broke"}}
 	if diff := cmp.Diff(want, collected(t, collapse(convert(events, viewContract)))); diff != "" {
@@ -154,10 +154,22 @@ func TestEveryEventIsConverted(t *testing.T) {
 		}
 	}
 	asked := core.ApprovalRequest{Calls: []core.ToolCall{{ID: "c", Name: "n", Arguments: "{}"}}}
-	if got := collected(t, convert(logged(at(messageA, 0, asked)), viewContract)); len(got) != 1 || got[0].Type != api.MessageApprovalRequest {
+	if got := collected(
+		t,
+		convert(logged(at(messageA, 0, asked)), viewContract),
+	); len(got) != 1 ||
+		got[0].Type != api.MessageApprovalRequest {
 		t.Errorf("an approval request = %v", got)
 	}
-	if got := collected(t, convert(logged(at(messageA, 0, core.UserInput{}), at(messageA, 0, core.Notice{}), at(messageA, 0, core.Compacting{})), viewContract)); len(got) != 0 {
+	if got := collected(
+		t,
+		convert(
+			logged(at(messageA, 0, core.UserInput{}), at(messageA, 0, core.Notice{}), at(messageA, 0, core.Compacting{})),
+			viewContract,
+		),
+	); len(
+		got,
+	) != 0 {
 		t.Errorf("the contract's stream has %v", got)
 	}
 }

@@ -25,7 +25,7 @@ func wireTool(t core.ToolInfo) api.Tool {
 	}
 }
 
-// wireSchema is a tool as the contract shows it: its name, what it does, and the schema of its arguments.
+// wireSchema shows a tool as the contract does: its name, description and argument schema.
 func wireSchema(spec core.ToolSpec) api.Object {
 	return api.Object{"name": spec.Name, "description": spec.Description, "parameters": wireParameters(spec)}
 }
@@ -38,7 +38,7 @@ func wireParameters(spec core.ToolSpec) map[string]any {
 	return parameters
 }
 
-// wireRule converts a tool rule; each type shows the keys it has.
+// wireRule converts a tool rule; each type shows only the keys it has.
 func wireRule(r core.ToolRule) api.ToolRule {
 	out := api.ToolRule{Type: string(r.Type), ToolName: r.Tool, Args: r.Args, Children: r.Children, ChildOutputMapping: r.Mapping}
 	for _, c := range r.ChildArgs {
@@ -54,7 +54,7 @@ func wireRule(r core.ToolRule) api.ToolRule {
 	return out
 }
 
-// coreRules converts tool rules and refuses types that the contract does not have.
+// coreRules converts tool rules and rejects types that the contract doesn't have.
 func coreRules(in []api.ToolRule) ([]core.ToolRule, error) {
 	var out []core.ToolRule
 	for _, r := range in {

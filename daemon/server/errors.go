@@ -19,10 +19,10 @@ import (
 	"loci/daemon/api"
 )
 
-// statusClientGone is what the log shows of a request whose client left before the answer.
+// statusClientGone is what the log shows for a request whose client left before the response.
 const statusClientGone = 499
 
-// statusOf is the one table from an error's kind to a status.
+// statusOf is the one table that maps an error's kind to a status.
 func statusOf(kind core.Kind) int {
 	switch kind {
 	case core.Invalid, core.TooLong:
@@ -59,25 +59,27 @@ func statusOf(kind core.Kind) int {
 	return http.StatusInternalServerError
 }
 
-// providerStatus is the same for what a provider said: its word for the failure, and the contract's status.
-func providerStatus(kind core.Kind) (word string, status int) {
-	switch kind { //nolint:exhaustive // providers fail with these kinds only, the rest is llm_error
+// providerStatus does the same for provider failures.
+func providerStatus(kind core.Kind) int {
+	switch kind { //nolint:exhaustive // providers fail only with these kinds, the rest is llm_error
 	case core.NoCredit:
-		return "llm_insufficient_credits", http.StatusPaymentRequired
+		return http.StatusPaymentRequired
 	case core.Unauthenticated, core.Forbidden:
-		return "llm_authentication", http.StatusUnauthorized
+		return http.StatusUnauthorized
 	case core.RateLimited:
-		return "llm_rate_limit", http.StatusTooManyRequests
-	case core.Invalid, core.TooLong, core.NotFound:
-		return "llm_bad_request", http.StatusBadRequest
+		return http.StatusTooManyRequests
+	case core.NotFound:
+		return http.StatusNotFound
+	case core.Invalid, core.TooLong:
+		return http.StatusBadRequest
 	case core.Timeout:
-		return "llm_timeout", http.StatusGatewayTimeout
+		return http.StatusGatewayTimeout
 	default:
-		return "llm_error", http.StatusInternalServerError
+		return http.StatusInternalServerError
 	}
 }
 
-// statusError is an error as it is answered.
+// statusError is an error in the form it is sent.
 type statusError struct {
 	status     int
 	kind       core.Kind
@@ -90,10 +92,10 @@ type statusError struct {
 func (e *statusError) Error() string  { return e.body.Text() }
 func (e *statusError) GetStatus() int { return e.status }
 
-// MarshalJSON writes the body alone.
+// MarshalJSON writes only the body.
 func (e *statusError) MarshalJSON() ([]byte, error) { return json.Marshal(e.body) }
 
-// GetHeaders tells what is not in the body.
+// GetHeaders returns what isn't in the body.
 func (e *statusError) GetHeaders() http.Header {
 	h := http.Header{}
 	h.Set(api.HeaderError, string(e.kind))
@@ -103,13 +105,16 @@ func (e *statusError) GetHeaders() http.Header {
 	if e.etag != "" {
 		h.Set("ETag", e.etag)
 	}
+	if e.status == http.StatusNotImplemented { // SDKs retry server errors, but retrying won't make this one supported
+		h.Set("X-Should-Retry", "false")
+	}
 	if e.retryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(int((e.retryAfter+time.Second-1)/time.Second)))
 	}
 	return h
 }
 
-// answerError turns an error into its answer and logs those that are our fault, here and only here.
+// answerError turns an error into a response and logs those that are our fault. This is the only place that does.
 func answerError(ctx context.Context, err error) *statusError {
 	out := asStatus(err)
 	if out.status == http.StatusUnprocessableEntity || out.status == http.StatusInternalServerError && out.body.Err == nil {
@@ -119,7 +124,7 @@ func answerError(ctx context.Context, err error) *statusError {
 	return out
 }
 
-// logFault logs an error that is our fault, whole: the answer tells nothing of it.
+// logFault logs an error that is our fault in full: the response doesn't reveal it.
 func logFault(ctx context.Context, err error) {
 	c, kind := callOf(ctx), core.KindOf(err)
 	var ready *statusError
@@ -131,7 +136,7 @@ func logFault(ctx context.Context, err error) {
 	}
 }
 
-// asStatus turns an error into its answer.
+// asStatus turns an error into a response.
 func asStatus(err error) *statusError {
 	var ready *statusError
 	if errors.As(err, &ready) {
@@ -145,11 +150,11 @@ func asStatus(err error) *statusError {
 		out.body.RunID = string(e.Run)
 		detail(out, e)
 		if e.Provider {
-			word, code := providerStatus(kind)
-			out.status, out.body = code, api.ErrorBody{Err: &api.ProviderError{Type: word, Message: err.Error(), Detail: out.hint}}
+			out.status = providerStatus(kind)
+			out.body = api.ErrorBody{Err: &api.ProviderError{Type: core.LLMErrorType(kind), Message: err.Error(), Detail: out.hint}}
 		}
 	}
-	if errors.Is(err, core.ErrNoKey) { // unavailable to a person, but to a program nothing that trying again mends
+	if errors.Is(err, core.ErrNoKey) { // unavailable to a person, but a program gains nothing by retrying
 		out.status = http.StatusUnauthorized
 	}
 	if kind == core.Internal && (e == nil || !e.Provider) {
@@ -158,7 +163,7 @@ func asStatus(err error) *statusError {
 	return out
 }
 
-// detail puts what is structured into the body.
+// detail puts structured details into the body.
 func detail(out *statusError, e *core.Error) {
 	switch d := e.Detail.(type) {
 	case nil:
@@ -177,12 +182,12 @@ type staleDetail struct {
 	Version int    `json:"version"`
 }
 
-// runFailure is the answer to a request that does not stream and whose run failed.
+// runFailure is the response to a non-streaming request whose run failed.
 func runFailure(run core.RunID, failure core.RunError) *statusError {
 	if strings.HasPrefix(failure.Type, "llm_") {
-		_, code := providerStatus(failure.Kind)
-		if word, status := providerStatus(core.Unauthenticated); failure.Type == word {
-			code = status // whatever the kind: a missing key is unavailable to a person
+		code := providerStatus(failure.Kind)
+		if failure.Type == core.LLMErrorType(core.Unauthenticated) {
+			code = http.StatusUnauthorized // whatever the kind: to a person, a missing key is unavailable
 		}
 		return &statusError{status: code, kind: failure.Kind, hint: failure.Hint, body: api.ErrorBody{
 			RunID: string(run),
@@ -195,12 +200,12 @@ func runFailure(run core.RunID, failure core.RunError) *statusError {
 	}
 }
 
-// unprocessable is a body or a parameter of the wrong shape that the framework cannot see.
+// unprocessable reports a badly shaped body or parameter that the framework can't detect.
 func unprocessable(location, format string, args ...any) error {
 	return shapeError([]error{&huma.ErrorDetail{Location: location, Message: core.E(core.Invalid, format, args...).Msg}})
 }
 
-// fault is one entry of the list of what is wrong with a request.
+// fault is one entry in the list of what is wrong with a request.
 type fault struct {
 	Type  string   `json:"type"`
 	Loc   []string `json:"loc"`
@@ -208,7 +213,7 @@ type fault struct {
 	Input any      `json:"input,omitempty"`
 }
 
-// shapeError lists what is wrong with a request, as text, with an example of an id where one was wrong.
+// shapeError lists what is wrong with a request as text, with a sample id if an id was wrong.
 func shapeError(errs []error) *statusError {
 	faults := make([]fault, 0, len(errs))
 	out := &statusError{status: http.StatusUnprocessableEntity, kind: core.Invalid}
@@ -225,14 +230,14 @@ func shapeError(errs []error) *statusError {
 		faults = append(faults, f)
 	}
 	text, err := json.Marshal(faults)
-	if err != nil { // an input that is no JSON: the messages alone
+	if err != nil { // the input can't be encoded as JSON: use the messages alone
 		text = []byte("the request is not valid")
 	}
 	out.body.Detail = string(text)
 	return out
 }
 
-// shortInput keeps a wrong value out of the answer where it is large.
+// shortInput keeps large invalid values out of the response.
 func shortInput(v any) any {
 	switch v := v.(type) {
 	case string:
@@ -246,7 +251,7 @@ func shortInput(v any) any {
 	return nil
 }
 
-// idPrefix finds the prefix of an id whose pattern did not match.
+// idPrefix returns the prefix of an id that didn't match its pattern.
 func idPrefix(f fault) (string, bool) {
 	if len(f.Loc) < 2 || f.Loc[0] != "path" {
 		return "", false
@@ -259,7 +264,7 @@ func idPrefix(f fault) (string, bool) {
 	return strings.TrimLeft(prefix, "("), ok
 }
 
-// speakDetail makes the framework's own errors ours. Its constructor is a variable of its package, so it is set once.
+// speakDetail replaces the framework's errors with ours. The constructor is a package variable, so it is set once.
 var speakDetail = sync.OnceFunc(func() {
 	huma.NewError = func(code int, msg string, errs ...error) huma.StatusError {
 		switch code {
@@ -291,7 +296,7 @@ var speakDetail = sync.OnceFunc(func() {
 	}
 })
 
-// writeError answers with an error outside of an operation.
+// writeError sends an error outside of an operation.
 func writeError(ctx context.Context, w http.ResponseWriter, err error) {
 	writeStatus(w, answerError(ctx, err))
 }

@@ -45,12 +45,12 @@ func (s *Server) registerFiles(a huma.API) {
 	handle(a, "GET", "/v1/sources/{source_id}/files/{file_id}", func(ctx context.Context, in *fileOfSource) (*body[api.File], error) {
 		return s.getFile(ctx, in.folder(), in.file(), in.IncludeContent)
 	})
-	handle(a, "DELETE", "/v1/folders/{folder_id}/{file_id}", func(ctx context.Context, in *deleteFromFolder) (*body[any], error) {
-		return empty(s.services().Files.Delete(ctx, in.folder(), in.file()))
-	})
-	handle(a, "DELETE", "/v1/sources/{source_id}/{file_id}", func(ctx context.Context, in *deleteFromSource) (*body[any], error) {
-		return empty(s.services().Files.Delete(ctx, in.folder(), in.file()))
-	})
+	handle(a, "DELETE", "/v1/folders/{folder_id}/{file_id}", func(ctx context.Context, in *deleteFromFolder) (*struct{}, error) {
+		return nil, s.services().Files.Delete(ctx, in.folder(), in.file())
+	}, noContent)
+	handle(a, "DELETE", "/v1/sources/{source_id}/{file_id}", func(ctx context.Context, in *deleteFromSource) (*struct{}, error) {
+		return nil, s.services().Files.Delete(ctx, in.folder(), in.file())
+	}, noContent)
 	handle(a, "GET", "/v1/agents/{agent_id}/files", s.listAgentFiles)
 	handle(a, "PATCH", "/v1/agents/{agent_id}/files/close-all", s.closeAllFiles)
 	handle(a, "PATCH", "/v1/agents/{agent_id}/files/{file_id}/open", s.openFile)
@@ -58,7 +58,8 @@ func (s *Server) registerFiles(a huma.API) {
 	handle(a, "POST", api.PathFiles+"/search", s.searchFiles)
 }
 
-// form is a request whose body the handler reads itself, so that a large file is in memory once and on no disk.
+// form is a request whose body the handler reads itself, so that a large file is held in memory once and never
+// written to disk.
 type form struct{ request *http.Request }
 
 // Resolve is called by the framework before the handler.
@@ -113,30 +114,36 @@ type deleteFromSource struct {
 	FilePath
 }
 
-// uploaded is the answer to an upload.
+// uploaded is the response to an upload.
 type uploaded struct {
 	Result string `header:"X-Upload-Result"`
 	Same   string `header:"Loci-Same-Content"`
 	Body   api.File
 }
 
-// describeForm tells what the bodies are that a handler reads itself. The framework would read what it is told of before.
+// describeForm documents bodies that a handler reads itself. If they were documented at registration, the framework
+// would read them.
 func describeForm(a huma.API, paths ...string) {
 	for _, path := range paths {
-		a.OpenAPI().Paths[path].Post.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: &huma.Schema{
-			Type: huma.TypeObject, Required: []string{"file"}, Properties: map[string]*huma.Schema{"file": {Type: huma.TypeString, Format: "binary"}},
-		}}}}
+		a.OpenAPI().Paths[path].Post.RequestBody = &huma.RequestBody{
+			Required: true,
+			Content: map[string]*huma.MediaType{"multipart/form-data": {Schema: &huma.Schema{
+				Type:       huma.TypeObject,
+				Required:   []string{"file"},
+				Properties: map[string]*huma.Schema{"file": {Type: huma.TypeString, Format: "binary"}},
+			}}},
+		}
 	}
 }
 
-// The bounds of an upload: a file and what surrounds it in a form.
+// Limits on an upload: a file and the form around it.
 const (
 	uploadFrame   = 1 << 20
 	uploadTimeout = 5 * time.Minute
-	uploadsAtOnce = 4 // each is in memory whole; the next ones wait unread
+	uploadsAtOnce = 4 // each is held in memory whole; the rest wait unread
 )
 
-// bodyLimit is how large the body of a request may be.
+// bodyLimit returns the maximum size of a request's body.
 func bodyLimit(r *http.Request) int64 {
 	if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/upload") {
 		return service.MaxUpload() + uploadFrame
@@ -155,7 +162,7 @@ func (s *Server) upload(ctx context.Context, folder core.FolderID, in api.Upload
 		return nil, ctx.Err()
 	}
 	if control := callOf(ctx).control; control != nil {
-		_ = control.SetReadDeadline(time.Now().Add(uploadTimeout)) // a writer that has no deadlines needs none
+		_ = control.SetReadDeadline(time.Now().Add(uploadTimeout)) // a writer without deadlines needs none
 		defer func() { _ = control.SetReadDeadline(time.Time{}) }()
 	}
 	file, err := readForm(r)
@@ -182,7 +189,7 @@ func (s *Server) upload(ctx context.Context, folder core.FolderID, in api.Upload
 	return out, nil
 }
 
-// readForm reads the file of a form. Its name is as it was sent, folders and all: what it may be is checked, not mended.
+// readForm reads the file in a form. Its name is kept as sent, including folders: it is validated, not corrected.
 func readForm(r *http.Request) (service.Upload, error) {
 	var out service.Upload
 	parts, err := r.MultipartReader()
@@ -220,7 +227,7 @@ func brokenForm(err error) error {
 	return unprocessable("body.file", "the form cannot be read: %s", err)
 }
 
-// sentName is the file's name with everything that stood before it: the standard library would cut folders off.
+// sentName returns the file's name with its folders, which the standard library would cut off.
 func sentName(part *multipart.Part) string {
 	_, params, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
 	if err != nil || params["filename"] == "" {
@@ -252,7 +259,7 @@ func (s *Server) filesOf(ctx context.Context, folder core.FolderID, in api.ListF
 	return answer(out, nil)
 }
 
-// fileWith converts a file, with its text where that is asked for.
+// fileWith converts a file, with its text if requested.
 func (s *Server) fileWith(ctx context.Context, f core.File, content bool) (api.File, error) {
 	if !content {
 		return wireFile(f, nil), nil
@@ -317,7 +324,7 @@ func (s *Server) closeAllFiles(ctx context.Context, in *AgentPath) (*body[[]stri
 
 type searchFilesInput struct{ Body api.SearchFiles }
 
-func (s *Server) searchFiles(ctx context.Context, in *searchFilesInput) (*body[[]api.FileResult], error) {
+func (s *Server) searchFiles(ctx context.Context, in *searchFilesInput) (*searchBody[api.FileResult], error) {
 	q := service.FileQuery{Text: in.Body.Query, Agent: core.AgentID(api.Val(in.Body.AgentID)), Limit: api.Val(in.Body.Limit)}
 	var err error
 	if q.Folders, err = ids[core.FolderID]("body.folder_ids", "source", in.Body.FolderIDs); err != nil {
@@ -329,6 +336,6 @@ func (s *Server) searchFiles(ctx context.Context, in *searchFilesInput) (*body[[
 	if q.Agent != "" && len(q.Folders) > 0 {
 		return nil, core.E(core.Invalid, "give agent_id or folder_ids, not both")
 	}
-	hits, err := s.services().Files.Search(ctx, q)
-	return list(hits, err, wireFileHit)
+	found, err := s.services().Files.Search(ctx, q)
+	return results(found, err, func(h service.FileHit) []api.FileResult { return []api.FileResult{wireFileHit(h, found.Partial)} })
 }

@@ -10,7 +10,7 @@ import (
 	"loci/daemon/api"
 )
 
-// The paths of folders. A source is a folder under its retired name, and has the same operations.
+// Folder paths. A source is a folder under its deprecated name and has the same operations.
 type (
 	FolderPath struct {
 		FolderID string `path:"folder_id" pattern:"^source-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
@@ -69,18 +69,28 @@ func (s *Server) registerFolders(a huma.API) {
 		agent, err := s.services().Folders.Detach(ctx, in.id(), in.folder())
 		return s.agentOrNull(ctx, agent, err)
 	})
-	handle(a, "PATCH", "/v1/agents/{agent_id}/sources/attach/{source_id}", func(ctx context.Context, in *agentSource) (*body[api.AgentState], error) {
-		agent, err := s.services().Folders.Attach(ctx, in.id(), in.folder(), callOf(ctx).client.Env)
-		return s.agentAnswer(ctx, agent, err)
-	})
-	handle(a, "PATCH", "/v1/agents/{agent_id}/sources/detach/{source_id}", func(ctx context.Context, in *agentSource) (*body[api.AgentState], error) {
-		agent, err := s.services().Folders.Detach(ctx, in.id(), in.folder())
-		return s.agentAnswer(ctx, agent, err)
-	})
+	handle(
+		a,
+		"PATCH",
+		"/v1/agents/{agent_id}/sources/attach/{source_id}",
+		func(ctx context.Context, in *agentSource) (*body[api.AgentState], error) {
+			agent, err := s.services().Folders.Attach(ctx, in.id(), in.folder(), callOf(ctx).client.Env)
+			return s.agentAnswer(ctx, agent, err)
+		},
+	)
+	handle(
+		a,
+		"PATCH",
+		"/v1/agents/{agent_id}/sources/detach/{source_id}",
+		func(ctx context.Context, in *agentSource) (*body[api.AgentState], error) {
+			agent, err := s.services().Folders.Detach(ctx, in.id(), in.folder())
+			return s.agentAnswer(ctx, agent, err)
+		},
+	)
 	s.registerFiles(a)
 }
 
-// registerFolder lists the operations that folders and sources have alike.
+// registerFolder registers the operations that folders and sources share.
 func registerFolder[P inFolder, W any](s *Server, a huma.API, root, id string, wire func(core.Folder) W) {
 	handle(a, "GET", root+"/count", s.countFolders)
 	handle(a, "GET", root+"/metadata", s.folderStats)
@@ -96,15 +106,24 @@ func registerFolder[P inFolder, W any](s *Server, a huma.API, root, id string, w
 func createFolder[W any](s *Server, wire func(core.Folder) W) func(context.Context, *createFolderInput) (*body[W], error) {
 	return func(ctx context.Context, in *createFolderInput) (*body[W], error) {
 		f, err := s.services().Folders.Create(ctx, service.NewFolder{
-			Name: in.Body.Name, Description: api.Val(in.Body.Description), Instructions: api.Val(in.Body.Instructions), Metadata: in.Body.Metadata,
-			Embedding: embeddingOf(in.Body.Embedding, in.Body.EmbeddingConfig),
-		})
+			Name:         in.Body.Name,
+			Description:  api.Val(in.Body.Description),
+			Instructions: api.Val(in.Body.Instructions),
+			Metadata:     in.Body.Metadata,
+			Embedding:    embeddingOf(in.Body.Embedding, in.Body.EmbeddingConfig),
+		}, callOf(ctx).client.Env)
 		return answer(wire(f), err)
 	}
 }
 
-func updateFolder[W any](ctx context.Context, s *Server, id core.FolderID, in api.UpdateFolder, wire func(core.Folder) W) (*body[W], error) {
-	f, err := s.services().Folders.Update(ctx, id, coreFolderPatch(in))
+func updateFolder[W any](
+	ctx context.Context,
+	s *Server,
+	id core.FolderID,
+	in api.UpdateFolder,
+	wire func(core.Folder) W,
+) (*body[W], error) {
+	f, err := s.services().Folders.Update(ctx, id, coreFolderPatch(in), callOf(ctx).client.Env)
 	return answer(wire(f), err)
 }
 
@@ -153,7 +172,7 @@ func (s *Server) listFolders(ctx context.Context, in *api.ListFolders) (*body[[]
 	return list(folders, err, wireFolder)
 }
 
-// allFolders are all that there are, for what knows no pages.
+// allFolders returns all folders, for operations without paging.
 func (s *Server) allFolders(ctx context.Context) ([]core.Folder, error) {
 	return core.ListAll(func(p core.Page) ([]core.Folder, error) {
 		return s.services().Folders.List(ctx, core.FolderFilter{}, p)
@@ -175,7 +194,7 @@ func (s *Server) folderByName(ctx context.Context, name string) (*body[string], 
 	return answer(string(f.ID), err)
 }
 
-// folderStats says what each folder holds; its files are listed where they are asked for.
+// folderStats reports what each folder contains, listing its files on request.
 func (s *Server) folderStats(ctx context.Context, in *api.FolderStatsParams) (*body[api.FolderStats], error) {
 	folders, err := s.allFolders(ctx)
 	if err != nil {
@@ -202,7 +221,7 @@ func (s *Server) folderStats(ctx context.Context, in *api.FolderStatsParams) (*b
 	return answer(out, nil)
 }
 
-// agentsOfFolder lists ids: a page of them, the newest agents first.
+// agentsOfFolder lists one page of agent ids, newest agents first.
 func (s *Server) agentsOfFolder(ctx context.Context, id core.FolderID, page api.Page) (*body[[]string], error) {
 	agents, err := s.services().Folders.AgentsOf(ctx, id, pageOf(page, true))
 	return list(agents, err, func(id core.AgentID) string { return string(id) })

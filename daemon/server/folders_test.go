@@ -16,12 +16,15 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/embedding"
 	"loci/core/service"
 	"loci/daemon/api"
 )
 
 // blank is an embedding that knows no word.
 type blank struct{}
+
+func (blank) Embeddings(context.Context, core.Env) []core.EmbeddingInfo { return nil }
 
 func (blank) Embedder(context.Context, core.Handle, core.Env) (core.Embedder, core.EmbeddingInfo, error) {
 	return blank{}, core.EmbeddingInfo{Handle: core.WordsHandle, Batch: 100}, nil
@@ -40,10 +43,12 @@ type shelf struct {
 func newShelf(t *testing.T) *shelf {
 	t.Helper()
 	f := newFixture(t, always("ok"))
-	e := service.NewEmbedding(service.EmbeddingConfig{Embedders: blank{}, After: f.reads.Nudge})
-	e.Start(t.Context(), f.store)
+	e := embedding.Start(t.Context(), embedding.Config{Store: f.store, Embedders: blank{}, After: f.reads.Nudge})
 	t.Cleanup(e.Close)
-	return &shelf{fixture: f, folder: as[api.Folder](f.call("POST", "/v1/folders/", map[string]any{"name": "Library", "description": "Old books"}))}
+	return &shelf{
+		fixture: f,
+		folder:  as[api.Folder](f.call("POST", "/v1/folders/", map[string]any{"name": "Library", "description": "Old books"})),
+	}
 }
 
 // upload sends a file under a name as it is, which the standard library's own writer would not.
@@ -98,14 +103,23 @@ func TestAFolderLivesAndEndsUnderBothItsNames(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	f := s.folder
-	if !strings.HasPrefix(f.ID, "source-") || f.Name != "Library" || *f.Description != "Old books" || api.Val(f.EmbeddingConfig.Handle) != "builtin/words" || f.CreatedAt == nil {
+	if !strings.HasPrefix(f.ID, "source-") || f.Name != "Library" || *f.Description != "Old books" ||
+		api.Val(f.EmbeddingConfig.Handle) != "builtin/words" ||
+		f.CreatedAt == nil {
 		t.Errorf("folder %+v", f)
 	}
 	s.call("POST", "/v1/folders/", map[string]any{"name": "Library"}).want(http.StatusConflict)
 	s.call("POST", "/v1/folders/", map[string]any{"name": "../x"}).want(http.StatusBadRequest)
 	s.call("POST", "/v1/folders/", map[string]any{}).want(http.StatusUnprocessableEntity)
-	other := as[api.Source](s.call("POST", "/v1/sources/", map[string]any{"name": "Other", "embedding": "openai/text-embedding-3-small", "metadata": map[string]any{"k": "v"}}))
-	if other.VectorDBProvider != "native" || other.Metadata["k"] != "v" || api.Val(other.EmbeddingConfig.Handle) != "openai/text-embedding-3-small" {
+	other := as[api.Source](
+		s.call(
+			"POST",
+			"/v1/sources/",
+			map[string]any{"name": "Other", "embedding": "openai/text-embedding-3-small", "metadata": map[string]any{"k": "v"}},
+		),
+	)
+	if other.VectorDBProvider != "native" || other.Metadata["k"] != "v" ||
+		api.Val(other.EmbeddingConfig.Handle) != "openai/text-embedding-3-small" {
 		t.Errorf("source %+v", other)
 	}
 	for _, root := range []string{"/v1/folders/", "/v1/sources/"} {
@@ -132,7 +146,10 @@ func TestAFolderLivesAndEndsUnderBothItsNames(t *testing.T) {
 	if changed.Name != "Books" || *changed.Instructions != "Quote them." || *changed.Description != "Old books" {
 		t.Errorf("changed %+v", changed)
 	}
-	if got := as[api.Source](s.call("PATCH", "/v1/sources/"+f.ID, map[string]any{"description": ""})); got.Description != nil || got.Name != "Books" {
+	if got := as[api.Source](
+		s.call("PATCH", "/v1/sources/"+f.ID, map[string]any{"description": ""}),
+	); got.Description != nil ||
+		got.Name != "Books" {
 		t.Errorf("changed %+v", got)
 	}
 	s.call("PATCH", "/v1/folders/"+f.ID, map[string]any{"name": "Other"}).want(http.StatusConflict)
@@ -145,7 +162,9 @@ func TestAFileIsUploadedWatchedReadAndDeleted(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
 	up := s.put("report.md", "# Tides\n\nThe lighthouse keeper wrote everything down.\n")
-	if up.ProcessingStatus != api.FilePending || *up.FileName != "report.md" || up.SourceID != s.folder.ID || *up.FileType != "text/markdown" || *up.FileSize != 54 {
+	if up.ProcessingStatus != api.FilePending || *up.FileName != "report.md" || up.SourceID != s.folder.ID ||
+		*up.FileType != "text/markdown" ||
+		*up.FileSize != 54 {
 		t.Errorf("upload %+v", up)
 	}
 	f := s.done(up.ID)
@@ -153,17 +172,25 @@ func TestAFileIsUploadedWatchedReadAndDeleted(t *testing.T) {
 		t.Errorf("read %+v", f)
 	}
 	path := "/v1/folders/" + s.folder.ID
-	if got := as[api.File](s.call("GET", path+"/files/"+up.ID+"?include_content=true", nil)); !strings.Contains(api.Val(got.Content), "keeper wrote") {
+	if got := as[api.File](
+		s.call("GET", path+"/files/"+up.ID+"?include_content=true", nil),
+	); !strings.Contains(
+		api.Val(got.Content),
+		"keeper wrote",
+	) {
 		t.Errorf("content %+v", got.Content)
 	}
 	for _, root := range []string{"/v1/folders/", "/v1/sources/"} {
 		passages := as[[]api.Passage](s.call("GET", root+s.folder.ID+"/passages", nil))
-		if len(passages) != 1 || api.Val(passages[0].FileID) != up.ID || api.Val(passages[0].FileName) != "report.md" || api.Val(passages[0].SourceID) != s.folder.ID || passages[0].ArchiveID != nil {
+		if len(passages) != 1 || api.Val(passages[0].FileID) != up.ID || api.Val(passages[0].FileName) != "report.md" ||
+			api.Val(passages[0].SourceID) != s.folder.ID ||
+			passages[0].ArchiveID != nil {
 			t.Errorf("passages %+v", passages)
 		}
 	}
 	hits := as[[]api.FileResult](s.call("POST", api.PathFiles+"/search", map[string]any{"query": "lighthouse keeper"}))
-	if len(hits) != 1 || hits[0].FileName != "report.md" || hits[0].FolderName != "Library" || hits[0].Line != 1 || hits[0].EndLine != 2 || !slices.Equal(hits[0].Path, []string{"Tides"}) {
+	if len(hits) != 1 || hits[0].FileName != "report.md" || hits[0].FolderName != "Library" || hits[0].Line != 1 || hits[0].EndLine != 2 ||
+		!slices.Equal(hits[0].Path, []string{"Tides"}) {
 		t.Errorf("hits %+v", hits)
 	}
 	if got := as[[]api.PassageResult](s.call("POST", "/v1/passages/search", map[string]any{"query": "lighthouse keeper"})); len(got) != 0 {
@@ -177,15 +204,19 @@ func TestAFileIsUploadedWatchedReadAndDeleted(t *testing.T) {
 		t.Errorf("first file %+v", got)
 	}
 	stats := as[api.FolderStats](s.call("GET", "/v1/folders/metadata?include_detailed_per_source_metadata=true", nil))
-	if stats.TotalFiles != 2 || stats.TotalSize != 61 || stats.TotalSources != 1 || len(stats.Sources) != 1 || len(stats.Sources[0].Files) != 2 {
+	if stats.TotalFiles != 2 || stats.TotalSize != 61 || stats.TotalSources != 1 || len(stats.Sources) != 1 ||
+		len(stats.Sources[0].Files) != 2 {
 		t.Errorf("stats %+v", stats)
 	}
-	if brief := as[api.FolderStats](s.call("GET", "/v1/sources/metadata", nil)); len(brief.Sources) != 1 || brief.Sources[0].FileCount != 2 || len(brief.Sources[0].Files) != 0 {
+	if brief := as[api.FolderStats](
+		s.call("GET", "/v1/sources/metadata", nil),
+	); len(brief.Sources) != 1 || brief.Sources[0].FileCount != 2 ||
+		len(brief.Sources[0].Files) != 0 {
 		t.Errorf("brief stats %+v", brief)
 	}
 	other := as[api.Folder](s.call("POST", "/v1/folders/", map[string]any{"name": "Other"}))
 	s.call("GET", "/v1/folders/"+other.ID+"/files/"+up.ID, nil).want(http.StatusNotFound)
-	s.call("DELETE", path+"/"+up.ID, nil).want(http.StatusOK)
+	s.call("DELETE", path+"/"+up.ID, nil).want(http.StatusNoContent)
 	s.call("GET", path+"/files/"+up.ID, nil).want(http.StatusNotFound)
 	s.call("DELETE", path+"/"+up.ID, nil).want(http.StatusNotFound)
 }
@@ -260,7 +291,10 @@ func TestDuplicatesAnswerAsTheContractSays(t *testing.T) {
 	path := "/v1/sources/" + s.folder.ID + "/upload"
 	first := as[api.File](s.upload(path, "a.txt", []byte("one")))
 	again := s.upload(path, "a.txt", []byte("one"))
-	if f := as[api.File](again); *f.FileName != "a_(1).txt" || *f.OriginalFileName != "a.txt" || again.header.Get(api.HeaderSame) != first.ID {
+	if f := as[api.File](
+		again,
+	); *f.FileName != "a_(1).txt" || *f.OriginalFileName != "a.txt" ||
+		again.header.Get(api.HeaderSame) != first.ID {
 		t.Errorf("suffix: %s %v", again.body, again.header)
 	}
 	skipped := s.upload(path+"?duplicate_handling=skip", "a.txt", []byte("two"))
@@ -280,7 +314,7 @@ func TestDuplicatesAnswerAsTheContractSays(t *testing.T) {
 func TestAnAgentsFoldersAndFilesAreShownAndChanged(t *testing.T) {
 	t.Parallel()
 	s := newShelf(t)
-	one, two := s.put("one.txt", "First sentence. Second sentence."), s.put("two.txt", "Other.")
+	one, two := s.put("one.txt", "First line.\nSecond line."), s.put("two.txt", "Other.")
 	s.done(one.ID)
 	s.done(two.ID)
 	agent := s.agent(map[string]any{"folder_ids": []string{s.folder.ID}, "max_files_open": 1})
@@ -297,8 +331,9 @@ func TestAnAgentsFoldersAndFilesAreShownAndChanged(t *testing.T) {
 		t.Errorf("agents of the folder: %v", got)
 	}
 	open := as[api.AgentFiles](s.call("GET", path+"/files?is_open=true", nil))
-	if len(open.Files) != 1 || open.Files[0].FileID != one.ID || open.Files[0].FileName != "Library/one.txt" || open.HasMore || open.NextCursor != nil ||
-		!strings.Contains(api.Val(open.Files[0].VisibleContent), "2: Second sentence.") {
+	if len(open.Files) != 1 || open.Files[0].FileID != one.ID || open.Files[0].FileName != "Library/one.txt" || open.HasMore ||
+		open.NextCursor != nil ||
+		!strings.Contains(api.Val(open.Files[0].VisibleContent), "2: Second line.") {
 		t.Errorf("open: %+v", open)
 	}
 	if closed := as[[]string](s.call("PATCH", path+"/files/"+two.ID+"/open", nil)); !slices.Equal(closed, []string{"Library/one.txt"}) {
@@ -308,7 +343,10 @@ func TestAnAgentsFoldersAndFilesAreShownAndChanged(t *testing.T) {
 	if len(first.Files) != 1 || !first.HasMore || api.Val(first.NextCursor) != one.ID {
 		t.Errorf("first page: %+v", first)
 	}
-	if rest := as[api.AgentFiles](s.call("GET", path+"/files?limit=1&order=asc&cursor="+*first.NextCursor, nil)); len(rest.Files) != 1 || rest.HasMore || !rest.Files[0].IsOpen {
+	if rest := as[api.AgentFiles](
+		s.call("GET", path+"/files?limit=1&order=asc&cursor="+*first.NextCursor, nil),
+	); len(rest.Files) != 1 || rest.HasMore ||
+		!rest.Files[0].IsOpen {
 		t.Errorf("second page: %+v", rest)
 	}
 	s.call("PATCH", path+"/files/"+two.ID+"/close", nil).want(http.StatusOK)
@@ -407,7 +445,14 @@ func TestWhatKnowsNoPagesShowsEveryFolderAndFile(t *testing.T) {
 					break
 				}
 				file := core.File{
-					ID: core.NewFileID(), Folder: d.ID, Name: fmt.Sprint(j), Hash: fmt.Sprint(j), Size: 1, Status: core.FileCompleted, CreatedAt: now, UpdatedAt: now,
+					ID:        core.NewFileID(),
+					Folder:    d.ID,
+					Name:      fmt.Sprint(j),
+					Hash:      fmt.Sprint(j),
+					Size:      1,
+					Status:    core.FileCompleted,
+					CreatedAt: now,
+					UpdatedAt: now,
 				}
 				if err := tx.Files().Create(ctx, &file, nil); err != nil {
 					return err

@@ -9,7 +9,7 @@ import (
 	"loci/daemon/api"
 )
 
-// Follower keeps folders alike with directories.
+// Follower keeps folders in sync with directories.
 type Follower interface {
 	Plan(ctx context.Context, dir string) (core.DirectoryPlan, error)
 	State(ctx context.Context, folder core.FolderID) (core.FollowState, error)
@@ -17,7 +17,8 @@ type Follower interface {
 	Off(ctx context.Context, folder core.FolderID) (core.FollowState, error)
 }
 
-// registerFollow lists the operations on directories that folders follow. Those that name one are for the socket.
+// registerFollow registers the operations on directories that folders follow. Those that name a directory are for the
+// socket only.
 func (s *Server) registerFollow(a huma.API) {
 	handle(a, "POST", api.PathFolders+"/plan", s.planMirror)
 	handle(a, "GET", api.PathFolders+"/{folder_id}/mirror", s.folderMirror)
@@ -32,7 +33,7 @@ func (s *Server) follower() (Follower, error) {
 	return nil, core.E(core.Unsupported, "this daemon follows no directories")
 }
 
-// localFollower is for clients on the socket: others must not have the daemon look at a path.
+// localFollower is for clients on the socket only: others must not make the daemon look at a path.
 func (s *Server) localFollower(ctx context.Context) (Follower, error) {
 	if err := local(ctx); err != nil {
 		return nil, err

@@ -18,8 +18,17 @@ type trailing struct{ asked []string }
 func (f *trailing) say(what string) (core.FollowState, error) {
 	f.asked = append(f.asked, what)
 	return core.FollowState{
-		Mirror: &core.Mirror{Path: "/d", LookedAt: time.Unix(1, 0), Error: "gone"}, Looking: true, Polled: true, Waiting: 1, Done: 2, Failed: 3,
-		Plan: core.DirectoryPlan{Path: "/d", Files: 6, Bytes: 60, Skipped: map[core.SkipReason]int{core.SkipBinary: 4}},
+		Mirror: &core.Mirror{
+			Path:     "/d",
+			LookedAt: time.Unix(1, 0),
+			Error:    "gone",
+		},
+		Looking: true,
+		Polled:  true,
+		Waiting: 1,
+		Done:    2,
+		Failed:  3,
+		Plan:    core.DirectoryPlan{Path: "/d", Files: 6, Bytes: 60, Skipped: map[core.SkipReason]int{core.SkipBinary: 4}},
 	}, nil
 }
 
@@ -60,7 +69,18 @@ func TestOnlyTheSocketNamesDirectoriesToFollow(t *testing.T) {
 			t.Error("it does not say when it looked")
 		}
 		got.LookedAt = nil
-		want := api.FolderMirror{FolderID: id, On: true, Path: "/d", Error: "gone", Looking: true, Polled: true, Plan: planned, Waiting: 1, Done: 2, Failed: 3}
+		want := api.FolderMirror{
+			FolderID: id,
+			On:       true,
+			Path:     "/d",
+			Error:    "gone",
+			Looking:  true,
+			Polled:   true,
+			Plan:     planned,
+			Waiting:  1,
+			Done:     2,
+			Failed:   3,
+		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}

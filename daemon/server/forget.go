@@ -30,7 +30,7 @@ func (s *Server) forget(ctx context.Context, in *forgetInput) (*body[api.Forgett
 	return answer(wireForgetting(f), err)
 }
 
-// forgetQuery converts what is to be forgotten; the kind of a record is told by its id.
+// forgetQuery converts what to forget; an id's prefix gives the kind of record.
 func forgetQuery(in api.ForgetRequest) (core.ForgetQuery, error) {
 	q := core.ForgetQuery{Text: in.Text, IgnoreCase: in.IgnoreCase}
 	kind, _, _ := strings.Cut(in.ID, "-")

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/url"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -17,10 +16,10 @@ import (
 	"loci/daemon/api"
 )
 
-// Peer is how a request came.
+// Peer says how a request arrived.
 type Peer int
 
-// The kinds of peers. Only one on the socket can register a session, and so name a workspace.
+// The kinds of peers. Only one on the socket can register a session and thereby name a workspace.
 const (
 	PeerTCP Peer = iota
 	PeerSocket
@@ -28,7 +27,7 @@ const (
 
 type peerKey struct{}
 
-// ConnContext marks a connection with the kind of its peer; give it to http.Server.ConnContext.
+// ConnContext marks a connection with the kind of its peer; set it as http.Server.ConnContext.
 func ConnContext(ctx context.Context, conn net.Conn) context.Context {
 	if conn.LocalAddr().Network() == "unix" {
 		return WithPeer(ctx, PeerSocket)
@@ -36,7 +35,7 @@ func ConnContext(ctx context.Context, conn net.Conn) context.Context {
 	return WithPeer(ctx, PeerTCP)
 }
 
-// WithPeer marks a context with the kind of the peer.
+// WithPeer marks a context with the kind of its peer.
 func WithPeer(ctx context.Context, p Peer) context.Context {
 	return context.WithValue(ctx, peerKey{}, p)
 }
@@ -46,12 +45,12 @@ func peerOf(ctx context.Context) Peer {
 	return p
 }
 
-// call is what is known of a request beside its operation.
+// call is what is known about a request besides its operation.
 type call struct {
-	id      string // names the request in the log and in what goes wrong
+	id      string // identifies the request in the log and in errors
 	peer    Peer
 	client  core.Client
-	current bool // a client of the contract's version 1.0 or newer
+	current bool // the client speaks version 1.0 of the contract or newer
 	control *http.ResponseController
 	logger  *slog.Logger
 }
@@ -63,13 +62,19 @@ func callOf(ctx context.Context) call {
 	return c
 }
 
-// guard is what every request passes before its operation.
+// guard is what every request passes through before its operation.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		t := &tracked{ResponseWriter: w}
 		w = t
 		w.Header().Set(api.HeaderVersion, s.cfg.Version)
-		c := call{id: requestID(), peer: peerOf(r.Context()), current: currentClient(r), control: http.NewResponseController(w), logger: s.cfg.Logger}
+		c := call{
+			id:      requestID(),
+			peer:    peerOf(r.Context()),
+			current: currentClient(r),
+			control: http.NewResponseController(w),
+			logger:  s.cfg.Logger,
+		}
 		ctx := context.WithValue(r.Context(), callKey{}, c)
 		defer s.recovered(ctx, t, r)
 		if err := s.sameSite(w, r, c.peer); err != nil {
@@ -95,17 +100,19 @@ func (s *Server) guard(next http.Handler) http.Handler {
 				return
 			}
 		}
-		var err error
-		if c.client, err = s.clientOf(r, c.peer); err != nil {
+		client, done, err := s.clientOf(r, c.peer)
+		if err != nil {
 			writeError(ctx, w, err)
 			return
 		}
+		defer done()
+		c.client = client
 		r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(r))
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), callKey{}, c)))
 	})
 }
 
-// tracked is a response that knows whether its answer has begun.
+// tracked is a response that knows whether it has started.
 type tracked struct {
 	http.ResponseWriter
 	begun bool
@@ -124,8 +131,9 @@ func (t *tracked) Write(b []byte) (int, error) {
 // Unwrap is for http.ResponseController.
 func (t *tracked) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
-// recovered turns a panic of a handler into an answer and a line in the log. One that ends the connection goes on, and so
-// does one in the middle of an answer, which an error behind it would only spoil: the client sees that it broke off.
+// recovered turns a handler's panic into a response and a log line. A panic that aborts the connection is passed on,
+// and so is one in the middle of a response, where an appended error would only garble it: the client sees that the
+// response broke off.
 func (s *Server) recovered(ctx context.Context, w *tracked, r *http.Request) {
 	v := recover()
 	if v == nil {
@@ -142,33 +150,42 @@ func (s *Server) recovered(ctx context.Context, w *tracked, r *http.Request) {
 	writeError(ctx, w, err)
 }
 
-// sameSite refuses requests that another site, or another host's name, sends through a browser, and allows the pages of
-// this machine to read the answers.
+// sameSite rejects requests sent under another host name, and requests from web pages: only pages of the configured
+// origins may send requests and read the responses. Anybody can serve a page on localhost: the API's reference
+// implementation allows those pages, this server doesn't.
 func (s *Server) sameSite(w http.ResponseWriter, r *http.Request, peer Peer) error {
-	if !s.knownHost(r.Host, peer) {
+	if !knownHost(r.Host, peer) {
 		return core.E(core.Forbidden, "the host %q is not this server", r.Host)
-	}
-	if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Origin") == "" {
-		return core.E(core.Forbidden, "requests of other sites are refused")
 	}
 	origin := r.Header.Get("Origin")
 	if origin == "" {
-		return nil
-	}
-	u, err := url.Parse(origin)
-	if err != nil || !s.knownHost(u.Host, PeerTCP) {
-		return core.E(core.Forbidden, "requests of the site %q are refused", origin)
+		switch r.Header.Get("Sec-Fetch-Site") {
+		case "", "none", "same-origin": // no browser, or a person who typed the address
+			return nil
+		}
+		return core.E(core.Forbidden, "requests of web pages are refused").WithHint(originsHint)
 	}
 	h := w.Header()
-	h.Set("Access-Control-Allow-Origin", origin)
 	h.Add("Vary", "Origin")
-	h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
-	h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
-	h.Set("Access-Control-Expose-Headers", strings.Join([]string{api.HeaderVersion, api.HeaderError, api.HeaderHint, "ETag"}, ", "))
+	if !slices.Contains(s.cfg.Origins, origin) {
+		return core.E(core.Forbidden, "requests of web pages from %q are refused", origin).WithHint(originsHint)
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	if r.Method == http.MethodOptions {
+		h.Set("Access-Control-Allow-Methods", "GET, POST, PUT, PATCH, DELETE")
+		h.Set("Access-Control-Allow-Headers", r.Header.Get("Access-Control-Request-Headers"))
+		return nil
+	}
+	h.Set(
+		"Access-Control-Expose-Headers",
+		strings.Join([]string{api.HeaderVersion, api.HeaderError, api.HeaderHint, api.HeaderPartial, "ETag"}, ", "),
+	)
 	return nil
 }
 
-func (s *Server) knownHost(host string, peer Peer) bool {
+const originsHint = "to let a page of your own in, add its origin to `origins` in the configuration and restart the daemon"
+
+func knownHost(host string, peer Peer) bool {
 	name := host
 	if h, _, err := net.SplitHostPort(host); err == nil {
 		name = h
@@ -180,10 +197,10 @@ func (s *Server) knownHost(host string, peer Peer) bool {
 	if peer == PeerSocket && (name == "" || name == "loci") {
 		return true
 	}
-	return name == "localhost" || name != "" && slices.Contains(s.cfg.Hosts, name)
+	return name == "localhost"
 }
 
-// authorized checks the token where one is set. The socket is its owner's alone and needs none.
+// authorized checks the token if one is set. The socket is private to its owner and needs none.
 func (s *Server) authorized(r *http.Request, path string, peer Peer) error {
 	if s.cfg.Token == "" || peer == PeerSocket || path == "/v1/health" {
 		return nil
@@ -198,20 +215,21 @@ func (s *Server) authorized(r *http.Request, path string, peer Peer) error {
 	return nil
 }
 
-// clientOf is who asks: the session that the request names, or the API.
-func (s *Server) clientOf(r *http.Request, peer Peer) (core.Client, error) {
+// clientOf returns the caller: the session that the request names, or the API.
+func (s *Server) clientOf(r *http.Request, peer Peer) (client core.Client, done func(), err error) {
+	nothing := func() {}
 	services := s.services()
-	if services == nil { // the status of a daemon that is not open yet
-		return core.Client{Kind: core.ClientAPI}, nil
+	if services == nil { // status of a daemon whose store isn't open yet
+		return core.Client{Kind: core.ClientAPI}, nothing, nil
 	}
 	id := r.Header.Get(api.HeaderClient)
 	switch {
 	case id == "":
-		return services.Clients.Anonymous(), nil
+		return services.Sessions.Anonymous(), nothing, nil
 	case peer != PeerSocket:
-		return core.Client{}, core.E(core.Forbidden, "client sessions are for clients on the socket")
+		return core.Client{}, nothing, core.E(core.Forbidden, "client sessions are for clients on the socket")
 	}
-	return services.Clients.Get(core.ClientID(id))
+	return services.Sessions.Begin(core.ClientID(id))
 }
 
 // currentClient recognises clients of version 1.0 and newer by what they send, as the contract does.
@@ -229,8 +247,8 @@ func currentClient(r *http.Request) bool {
 	return agent == "" || r.Header.Get(api.HeaderClient) != ""
 }
 
-// cleanPath takes off what the contract allows beside the path proper, the trailing slash and the name "latest" for the
-// version, and returns the path that is served.
+// cleanPath normalises the variants that the contract allows, a trailing slash and "latest" as the version, and
+// returns the path to serve.
 func cleanPath(r *http.Request) string {
 	strip := func(p string) string {
 		if rest, ok := strings.CutPrefix(p, "/latest/"); ok {
@@ -280,7 +298,7 @@ func requestID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// operationID names an operation by its method and path.
+// operationID derives an operation's name from its method and path.
 func operationID(method, path string) string {
 	clean := strings.NewReplacer("{", "", "}", "", "/", "-", "_", "-").Replace(strings.Trim(path, "/"))
 	return strings.ToLower(method) + "-" + clean

@@ -17,9 +17,11 @@ import (
 
 	"loci/core"
 	"loci/core/engine"
+	"loci/core/intake"
 	"loci/core/service"
 	"loci/daemon/api"
 	"loci/storage"
+	"loci/storage/storagetest"
 	"loci/tools"
 	"loci/tools/parsers"
 )
@@ -37,7 +39,16 @@ type script struct {
 }
 
 func (m *script) info() core.ModelInfo {
-	return core.ModelInfo{Handle: "test/model", Name: "model", Provider: "test", Protocol: "openai", ContextWindow: 100_000, Tools: true, ForcedTools: true, CacheTTL: 5 * time.Minute}
+	return core.ModelInfo{
+		Handle:        "test/model",
+		Name:          "model",
+		Provider:      "test",
+		Protocol:      "openai",
+		ContextWindow: 100_000,
+		Tools:         true,
+		ForcedTools:   true,
+		CacheTTL:      5 * time.Minute,
+	}
 }
 
 func (m *script) Chat(_ context.Context, h core.Handle, _ core.Env) (core.ChatModel, core.ModelInfo, error) {
@@ -111,7 +122,9 @@ type fixture struct {
 	model *script
 	srv   *Server
 	store *storage.Store
-	reads *service.Ingest
+	reads *intake.Worker
+
+	search *searcher
 }
 
 func newFixture(t *testing.T, say answers, change ...func(*Config)) *fixture {
@@ -122,15 +135,35 @@ func newFixture(t *testing.T, say answers, change ...func(*Config)) *fixture {
 	}
 	model := &script{say: say}
 	box := tools.New()
-	eng := engine.New(engine.Config{Store: store, Log: store.Events(), Models: model, Tools: box, Grace: time.Millisecond, RecallWait: time.Minute})
-	reading := service.NewIngest(service.IngestConfig{Parser: parsers.New()})
-	reading.Start(t.Context(), store)
-	services := service.New(service.Config{Store: store, Engine: eng, Models: model, Tools: box, Ingest: reading})
+	eng := engine.New(
+		engine.Config{
+			Store:      store,
+			Search:     storagetest.Search(store),
+			Log:        store.Events(),
+			Models:     model,
+			Tools:      box,
+			Grace:      time.Millisecond,
+			RecallWait: time.Minute,
+		},
+	)
+	reading := intake.Start(t.Context(), intake.Config{Store: store, Parser: parsers.New()})
+	search := &searcher{Searcher: storagetest.Search(store)}
+	services := service.New(
+		service.Config{
+			Store:          store,
+			Search:         search,
+			Engine:         eng,
+			Models:         model,
+			Tools:          box,
+			Accepted:       reading.Nudge,
+			RegisterWithin: time.Minute,
+		},
+	)
 	cfg := Config{Parts: Parts{Services: services, Engine: eng}, Version: "1.2.3"}
 	for _, c := range change {
 		c(&cfg)
 	}
-	f := &fixture{t: t, model: model, srv: New(cfg), store: store, reads: reading}
+	f := &fixture{t: t, model: model, srv: New(cfg), store: store, reads: reading, search: search}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
@@ -177,7 +210,11 @@ func (f *fixture) request(method, path string, body any) *http.Request {
 func (f *fixture) do(req *http.Request) reply {
 	w := httptest.NewRecorder()
 	f.srv.ServeHTTP(w, req)
-	return reply{t: f.t, status: w.Code, header: w.Header(), body: w.Body.Bytes()}
+	out := reply{t: f.t, status: w.Code, header: w.Header(), body: w.Body.Bytes()}
+	if wrong := wrongShape(req, out); wrong != "" {
+		f.t.Errorf("%s %s is not as the contract has it: %s", req.Method, req.URL.Path, wrong)
+	}
+	return out
 }
 
 func (f *fixture) call(method, path string, body any) reply {
@@ -227,12 +264,15 @@ func (r reply) detail() string {
 func (r reply) events() []api.Message {
 	r.t.Helper()
 	var out []api.Message
-	done := false
+	done, named := false, false
 	for line := range bytes.Lines(r.want(http.StatusOK).body) {
 		line = bytes.TrimSuffix(line, []byte("\n"))
 		data, ok := bytes.CutPrefix(line, []byte("data: "))
 		switch {
 		case len(line) == 0:
+			continue
+		case string(line) == "event: error":
+			named = true
 			continue
 		case !ok || done:
 			r.t.Fatalf("line %q in a stream (done %v)", line, done)
@@ -244,6 +284,10 @@ func (r reply) events() []api.Message {
 		if err := json.Unmarshal(data, &m); err != nil {
 			r.t.Fatalf("%v: %s", err, data)
 		}
+		if failed := m.MessageType == api.MessageError; failed != named {
+			r.t.Fatalf("an error has the line \"event: error\", and nothing else has it: %s", data)
+		}
+		named = false
 		if m.MessageType != api.MessagePing {
 			out = append(out, m)
 		}

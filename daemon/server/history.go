@@ -6,12 +6,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"loci/core"
-	"loci/core/engine"
+	"loci/core/past"
 	"loci/core/service"
 	"loci/daemon/api"
 )
 
-// registerHistory lists what goes back: the contract has the fork of a conversation alone.
+// registerHistory registers the undo, rewind and fork operations: the contract has only the fork of a conversation.
 func (s *Server) registerHistory(a huma.API) {
 	handle(a, "POST", "/v1/conversations/{conversation_id}/fork", s.forkConversation)
 	handle(a, "POST", api.PathConversations+"/{conversation_id}/fork", s.forkAt)
@@ -79,7 +79,7 @@ func (s *Server) blockDiff(ctx context.Context, in *blockDiffInput) (*body[api.B
 	return answer(api.BlockDiff{From: d.From, To: d.To, Diff: d.Text}, err)
 }
 
-// opted converts a parameter that may be absent.
+// opted converts an optional parameter.
 func opted[T any](p api.Param[T]) core.Opt[T] { return core.Opt[T]{Present: p.Set, Value: p.Value} }
 
 type undoBlockInput struct {
@@ -124,7 +124,13 @@ type rewindInput struct{ Body api.RewindRequest }
 
 func (s *Server) rewind(ctx context.Context, in *rewindInput) (*body[api.Rewind], error) {
 	r, err := s.services().History.Rewind(ctx, service.RewindTo{
-		Step: core.StepID(in.Body.StepID), Run: core.RunID(in.Body.RunID), Before: in.Body.Before, Shared: in.Body.Shared, By: string(callOf(ctx).client.ID),
+		Step: core.StepID(
+			in.Body.StepID,
+		),
+		Run:    core.RunID(in.Body.RunID),
+		Before: in.Body.Before,
+		Shared: in.Body.Shared,
+		By:     string(callOf(ctx).client.ID),
 	})
 	return answer(wireRewind(r), err)
 }
@@ -140,9 +146,14 @@ type copyAgentInput struct {
 }
 
 func (s *Server) copyAgent(ctx context.Context, in *copyAgentInput) (*body[api.AgentCopied], error) {
-	o := engine.CopyOptions{}
+	o := past.CopyOptions{}
 	if b := in.Body; b != nil {
-		o = engine.CopyOptions{Name: b.Name, History: b.History, Conversation: core.ConversationID(b.ConversationID), Step: core.StepID(b.StepID)}
+		o = past.CopyOptions{
+			Name:         b.Name,
+			History:      b.History,
+			Conversation: core.ConversationID(b.ConversationID),
+			Step:         core.StepID(b.StepID),
+		}
 	}
 	a, err := s.services().History.Copy(ctx, in.id(), o)
 	return answer(api.AgentCopied{ID: string(a.ID), Name: a.Name}, err)

@@ -19,7 +19,8 @@ func TestABlocksPastIsListedComparedAndUndone(t *testing.T) {
 		f.call("PATCH", "/v1/blocks/"+a.Blocks[0].ID, map[string]any{"value": v}).want(http.StatusOK)
 	}
 	versions := as[[]api.BlockVersion](f.call("GET", path+"/versions?limit=2", nil))
-	if len(versions) != 2 || versions[0].Version != 3 || versions[0].Value != "two" || versions[0].Author != "user" || versions[0].Restores != nil {
+	if len(versions) != 2 || versions[0].Version != 3 || versions[0].Value != "two" || versions[0].Author != "user" ||
+		versions[0].Restores != nil {
 		t.Errorf("versions %+v", versions)
 	}
 	if d := as[api.BlockDiff](f.call("GET", path+"/diff?from=1", nil)); d.From != 1 || d.To != 3 || !strings.Contains(d.Diff, "+two\n") {
@@ -62,7 +63,10 @@ func TestAnAgentIsTakenBackAndForkedThroughTheAPI(t *testing.T) {
 		t.Errorf("the fork lists %d messages, want %d", n, before)
 	}
 	sent := as[api.SentRequest](f.call("GET", api.PathSteps+"/"+steps[1].ID+"/request", nil))
-	if n := len(sent.Messages); n != 5 || sent.Messages[3].Calls[0].Name != "memory_insert" || sent.Messages[4].Returns[0].Name != "memory_insert" || len(sent.Tools) == 0 ||
+	if n := len(
+		sent.Messages,
+	); n != 5 || sent.Messages[3].Calls[0].Name != "memory_insert" || sent.Messages[4].Returns[0].Name != "memory_insert" ||
+		len(sent.Tools) == 0 ||
 		!strings.Contains(sent.System, "memory_blocks") {
 		t.Errorf("sent %+v", sent)
 	}
@@ -77,7 +81,9 @@ func TestAnAgentIsTakenBackAndForkedThroughTheAPI(t *testing.T) {
 	if all := as[[]api.Rewind](f.call("GET", api.PathRewinds+"?conversation_id="+a.ID, nil)); len(all) != 2 || all[0].ID != undone.ID {
 		t.Errorf("rewinds %+v", all)
 	}
-	made := as[api.AgentCopied](f.call("POST", api.PathAgents+"/"+a.ID+"/copy", map[string]any{"history": true, "step_id": steps[0].ID, "name": "Then"}))
+	made := as[api.AgentCopied](
+		f.call("POST", api.PathAgents+"/"+a.ID+"/copy", map[string]any{"history": true, "step_id": steps[0].ID, "name": "Then"}),
+	)
 	then := as[api.AgentState](f.call("GET", "/v1/agents/"+made.ID+"?include=agent.blocks", nil))
 	if then.Name != "Then" || then.Blocks[0].Value != "" || then.Blocks[0].ID == a.Blocks[0].ID || len(f.messages(made.ID)) != 4 {
 		t.Errorf("copied %+v, %d messages", then.Blocks, len(f.messages(made.ID)))

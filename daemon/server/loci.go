@@ -4,17 +4,15 @@ import (
 	"context"
 	"iter"
 	"path/filepath"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"loci/core"
 	"loci/core/engine"
-	"loci/core/service"
 	"loci/daemon/api"
 )
 
-// registerLoci lists our own operations, for what the contract has none. They never mix with /v1.
+// registerLoci registers our own operations, for everything the contract lacks. They never mix with /v1.
 func (s *Server) registerLoci(a huma.API) {
 	handle(a, "GET", api.PathStatus, s.status)
 	handle(a, "POST", api.PathClients, s.registerClient)
@@ -26,15 +24,13 @@ func (s *Server) registerLoci(a huma.API) {
 	handle(a, "POST", api.PathBackup, s.backup)
 	handle(a, "POST", api.PathShutdown, s.shutdown)
 	handle(a, "GET", api.PathModel, s.model)
+	handle(a, "GET", api.PathModels, s.allModels)
 	handle(a, "GET", api.PathDoctor, s.doctor)
 }
 
-// status answers before the store is open.
+// status works before the store is open.
 func (s *Server) status(ctx context.Context, _ *struct{}) (*body[api.Status], error) {
-	out := api.Status{Version: s.cfg.Version}
-	if s.cfg.Host != nil {
-		out = s.cfg.Host.Status(ctx)
-	}
+	out := s.hostStatus(ctx)
 	if out.Ready { // nobody may have asked for anything else yet
 		if err := s.ready(ctx); err != nil {
 			return nil, err
@@ -45,7 +41,7 @@ func (s *Server) status(ctx context.Context, _ *struct{}) (*body[api.Status], er
 		return answer(out, nil)
 	}
 	out.Busy = !parts.Engine.Idle()
-	out.Clients = parts.Services.Clients.Count()
+	out.Clients = parts.Services.Sessions.Here()
 	var err error
 	if out.Runs, err = parts.Services.Runs.Active(ctx); err != nil {
 		return nil, err
@@ -54,81 +50,19 @@ func (s *Server) status(ctx context.Context, _ *struct{}) (*body[api.Status], er
 	return answer(out, err)
 }
 
-// local refuses what is for clients on the socket alone.
+func (s *Server) hostStatus(ctx context.Context) api.Status {
+	if s.cfg.Host == nil {
+		return api.Status{Version: s.cfg.Version}
+	}
+	return s.cfg.Host.Status(ctx)
+}
+
+// local rejects operations that are only for clients on the socket.
 func local(ctx context.Context) error {
 	if callOf(ctx).peer != PeerSocket {
 		return core.E(core.Forbidden, "this is for clients on the socket")
 	}
 	return nil
-}
-
-type registerClientInput struct{ Body api.Client }
-
-func (s *Server) registerClient(ctx context.Context, in *registerClientInput) (*body[api.Session], error) {
-	if err := local(ctx); err != nil {
-		return nil, err
-	}
-	client, err := s.services().Clients.Register(coreClient(in.Body))
-	if err != nil {
-		return nil, err
-	}
-	if in.Body.Open == nil {
-		return answer(api.Session{Client: string(client.ID)}, nil)
-	}
-	want := in.Body.Open
-	opened, err := s.services().Clients.Open(ctx, client, service.Open{
-		Agent: want.Agent, Conversation: want.Conversation, Name: want.Name, Model: core.Handle(want.Model), Run: core.Handle(want.RunModel),
-	})
-	if err != nil {
-		return nil, err
-	}
-	return answer(s.session(ctx, client, opened), nil)
-}
-
-func coreClient(in api.Client) service.NewClient {
-	kind := core.ClientScript
-	if in.Kind == api.ClientChat {
-		kind = core.ClientChat
-	}
-	return service.NewClient{
-		Kind: kind, PID: in.PID, Folder: in.Folder, Mode: core.PermissionMode(in.Mode), Zone: in.Zone, Variables: in.Env,
-	}
-}
-
-// session tells what was opened.
-func (s *Server) session(ctx context.Context, client core.Client, o service.Opened) api.Session {
-	out := api.Session{
-		Client: string(client.ID), AgentID: string(o.Agent.ID), ConversationID: string(o.Conversation.ID), AgentName: o.Agent.Name,
-		Model: string(o.Agent.Model), Offline: o.Agent.Model.Provider() == core.OfflineHandle.Provider(), AgentNew: o.AgentNew,
-		RecallCount: o.Conversation.MessageCount, Notice: unbuiltNotice(o.Unbuilt),
-	}
-	switch {
-	case o.Conversation.Model != "":
-		out.Model = string(o.Conversation.Model)
-	case o.Agent.ModelAuto:
-		s.tellModel(ctx, client, o.Agent, &out)
-	}
-	if active := s.engine().Active(o.Conversation.ID); len(active) > 0 {
-		out.PendingRun = string(active[0])
-	}
-	return out
-}
-
-// tellModel says which model an agent without one of its own will get: it moves to the first real one there is.
-func (s *Server) tellModel(ctx context.Context, client core.Client, agent core.Agent, out *api.Session) {
-	c, err := s.engine().Choose(ctx, agent, "", client.Env)
-	if err != nil {
-		out.Notice = asStatus(err).body.Text()
-		return
-	}
-	out.Model, out.Offline = string(c.Handle), c.Info.Offline
-}
-
-func unbuiltNotice(variables []string) string {
-	if len(variables) == 0 {
-		return ""
-	}
-	return strings.Join(variables, ", ") + " is set, but its provider is not built yet"
 }
 
 // changes streams hints that something changed, without end.
@@ -146,8 +80,14 @@ func (s *Server) changes(ctx context.Context, _ *struct{}) (*huma.StreamResponse
 	return s.sseResponse(sseStream{items: items, ping: ping, greet: true}), nil
 }
 
-func wireChange(c engine.Change) api.Change {
-	out := api.Change{Kind: api.ChangeAgent, ID: string(c.Agent), AgentID: string(c.Agent), ConversationID: string(c.Conversation), RunID: string(c.Run)}
+func wireChange(c core.Change) api.Change {
+	out := api.Change{
+		Kind:           api.ChangeAgent,
+		ID:             string(c.Agent),
+		AgentID:        string(c.Agent),
+		ConversationID: string(c.Conversation),
+		RunID:          string(c.Run),
+	}
 	switch {
 	case c.Run != "":
 		out.Kind, out.ID = api.ChangeRun, string(c.Run)
@@ -162,13 +102,13 @@ type runEventsInput struct {
 	api.EventParams
 }
 
-// runEvents follows any run from after a cursor on. One whose stream has expired is told from the facts.
+// runEvents follows any run after a cursor. If the run's events have expired, the stream is rebuilt from the facts.
 func (s *Server) runEvents(ctx context.Context, in *runEventsInput) (*huma.StreamResponse, error) {
 	run, err := s.services().Runs.Get(ctx, in.id())
 	if err != nil {
 		return nil, err
 	}
-	events := s.engine().Follow(ctx, run.ID, 0)
+	events := s.engine().FollowFrom(ctx, run.ID, in.After)
 	if run.Status.Final() && s.cfg.Clock().Sub(run.CompletedAt) > engine.Retention {
 		facts, err := s.engine().Facts(ctx, run.ID)
 		if err != nil {
@@ -179,7 +119,7 @@ func (s *Server) runEvents(ctx context.Context, in *runEventsInput) (*huma.Strea
 	return s.streamed(runStream{run: run.ID, frames: above(convert(events, viewOwn), in.After), numbered: true, pings: true}), nil
 }
 
-// given is a sequence of what is there already.
+// given is a sequence of events that are already there.
 func given(events []core.Event) iter.Seq2[core.Event, error] {
 	return func(yield func(core.Event, error) bool) {
 		for _, ev := range events {
@@ -255,6 +195,14 @@ func (s *Server) model(ctx context.Context, in *api.ModelParams) (*body[api.Mode
 	return answer(api.ModelChoice{
 		Handle: string(c.Handle), Why: c.Why, Offline: c.Info.Offline, Notice: c.Notice, UnbuiltKeys: c.Unbuilt,
 	}, err)
+}
+
+// allModels lists every model of every provider, with the reason if one can't chat.
+func (s *Server) allModels(ctx context.Context, _ *struct{}) (*body[[]api.ListedModel], error) {
+	infos, err := s.services().Models.List(ctx, callOf(ctx).client.Env, true)
+	return list(infos, err, func(m core.ModelInfo) api.ListedModel {
+		return api.ListedModel{Handle: string(m.Handle), ContextWindow: m.ContextWindow, Hidden: m.Hidden}
+	})
 }
 
 func (s *Server) doctor(ctx context.Context, _ *struct{}) (*body[[]api.Check], error) {

@@ -52,7 +52,7 @@ func (s *Server) listAgentMessages(ctx context.Context, in *listAgentMessagesInp
 	if err != nil {
 		return nil, err
 	}
-	show.compaction = in.ConversationID != "" // who knows of conversations knows of summaries
+	show.compaction = in.ConversationID != "" // a client that knows conversations knows summaries
 	return answer(wireMessages(msgs, show), nil)
 }
 
@@ -86,46 +86,60 @@ func (s *Server) getMessage(ctx context.Context, in *MessagePath) (*body[[]api.M
 
 type searchMessagesInput struct{ Body api.SearchMessages }
 
-func (s *Server) searchMessages(ctx context.Context, in *searchMessagesInput) (*body[[]api.MessageResult], error) {
-	hits, err := s.matchMessages(ctx, in.Body, nil)
-	if err != nil {
-		return nil, err
-	}
-	out := []api.MessageResult{}
-	for _, h := range hits {
-		out = append(out, wireHit(h)...)
-	}
-	return answer(out, nil)
+func (s *Server) searchMessages(ctx context.Context, in *searchMessagesInput) (*searchBody[api.MessageResult], error) {
+	found, err := s.matchMessages(ctx, in.Body, nil)
+	return results(found, err, wireHit)
 }
 
-// searchedByDefault is how many results the contract's searches have at most where nothing is said.
+// searchedByDefault is the default limit of the contract's searches.
 const searchedByDefault = 50
 
-func (s *Server) matchMessages(ctx context.Context, in api.SearchMessages, roles []core.Role) ([]core.MessageHit, error) {
-	f := core.MessageFilter{Agent: core.AgentID(api.Val(in.AgentID)), Conversation: core.ConversationID(api.Val(in.ConversationID)), Roles: roles}
-	var err error
+func (s *Server) matchMessages(
+	ctx context.Context,
+	in api.SearchMessages,
+	roles []core.Role,
+) (found core.Results[core.MessageHit], err error) {
+	f := core.MessageFilter{
+		Agent:        core.AgentID(api.Val(in.AgentID)),
+		Conversation: core.ConversationID(api.Val(in.ConversationID)),
+		Roles:        roles,
+	}
 	if f.From, f.Until, err = s.searchedRange(ctx, f.Agent, in.StartDate, in.EndDate); err != nil {
-		return nil, err
+		return found, err
 	}
 	return s.services().Messages.Search(ctx, in.Query, f, cmp.Or(api.Val(in.Limit), searchedByDefault))
 }
 
 type searchAgentMessagesInput struct{ Body api.SearchAgentMessages }
 
-// searchAgentMessages answers with whole messages as they are kept. The score is our own: text and meaning are one sum, so
-// that there are no ranks of each.
-func (s *Server) searchAgentMessages(ctx context.Context, in *searchAgentMessagesInput) (*body[[]api.AgentMessageResult], error) {
+// searchAgentMessages answers with complete messages as they are stored. The score is our own: text and meaning are
+// one sum, so there are no separate ranks.
+func (s *Server) searchAgentMessages(ctx context.Context, in *searchAgentMessagesInput) (*searchBody[api.AgentMessageResult], error) {
 	b := in.Body
 	roles := make([]core.Role, len(b.Roles))
 	for i, r := range b.Roles {
 		roles[i] = core.Role(r)
 	}
-	hits, err := s.matchMessages(ctx, api.SearchMessages{
-		Query: api.Val(b.Query), AgentID: b.AgentID, ConversationID: b.ConversationID, Limit: b.Limit, StartDate: b.StartDate, EndDate: b.EndDate,
+	found, err := s.matchMessages(ctx, api.SearchMessages{
+		Query: api.Val(
+			b.Query,
+		),
+		AgentID:        b.AgentID,
+		ConversationID: b.ConversationID,
+		Limit:          b.Limit,
+		StartDate:      b.StartDate,
+		EndDate:        b.EndDate,
 	}, roles)
-	return list(hits, err, func(h core.MessageHit) api.AgentMessageResult {
-		return api.AgentMessageResult{
-			EmbeddedText: strings.TrimSpace(h.Message.Said()), Message: wireStored(core.InContext{Message: h.Message}), RRFScore: h.Score, Metadata: wireWhy(h.Words, h.Why, h.Partial),
+	return results(found, err, func(h core.MessageHit) []api.AgentMessageResult {
+		return []api.AgentMessageResult{
+			{
+				EmbeddedText: strings.TrimSpace(
+					h.Message.Said(),
+				),
+				Message:  wireStored(core.InContext{Message: h.Message}),
+				RRFScore: h.Score,
+				Metadata: wireWhy(h.Words, h.Why, found.Partial),
+			},
 		}
 	})
 }
@@ -135,7 +149,8 @@ type sendInput struct {
 	Body api.StreamingRequest
 }
 
-// sendMessage answers with what the run added, or streams where a current client asks for it.
+// sendMessage answers with what the run added, or streams if a current client asks for that. A plain send queues
+// behind an active run.
 func (s *Server) sendMessage(ctx context.Context, in *sendInput) (*huma.StreamResponse, error) {
 	streaming := api.Val(in.Body.Streaming)
 	if streaming && !callOf(ctx).current {
@@ -146,11 +161,12 @@ func (s *Server) sendMessage(ctx context.Context, in *sendInput) (*huma.StreamRe
 			return nil, err
 		}
 	}
-	return s.send(ctx, sending{agent: in.id(), body: in.Body, streaming: streaming, queue: true})
+	return s.send(ctx, sending{agent: in.id(), body: in.Body, streaming: streaming, queue: !streaming})
 }
 
+// streamMessage refuses while a run is active, as the contract does; one of our own sessions waits.
 func (s *Server) streamMessage(ctx context.Context, in *sendInput) (*huma.StreamResponse, error) {
-	return s.send(ctx, sending{agent: in.id(), body: in.Body, streaming: true, queue: true})
+	return s.send(ctx, sending{agent: in.id(), body: in.Body, streaming: true})
 }
 
 // sending is one request to an agent.
@@ -159,7 +175,7 @@ type sending struct {
 	conversation core.ConversationID // empty: the default one
 	body         api.StreamingRequest
 	streaming    bool
-	queue        bool // wait behind a run under way, in place of a conflict
+	queue        bool // wait behind an active run instead of failing with a conflict
 }
 
 func (s *Server) send(ctx context.Context, in sending) (*huma.StreamResponse, error) {
@@ -182,7 +198,7 @@ func (s *Server) send(ctx context.Context, in sending) (*huma.StreamResponse, er
 	return s.streamed(s.runFrames(ctx, run, 0, pings)), nil
 }
 
-// submit has a request accepted.
+// submit gets a request accepted as a run.
 func (s *Server) submit(ctx context.Context, in sending, kind string) (core.Run, error) {
 	input, err := coreInput(in.body.Request)
 	if err != nil {
@@ -201,7 +217,7 @@ func (s *Server) submit(ctx context.Context, in sending, kind string) (core.Run,
 	})
 }
 
-// existsFirst keeps the order of checks: what is wrong with the state of an agent is told only of one that exists.
+// existsFirst keeps the order of checks: an error about an agent's state is reported only if the agent exists.
 func (s *Server) existsFirst(ctx context.Context, agent core.AgentID, err error) error {
 	if asStatus(err).status == http.StatusUnprocessableEntity {
 		return err
@@ -212,9 +228,14 @@ func (s *Server) existsFirst(ctx context.Context, agent core.AgentID, err error)
 	return err
 }
 
-// runFrames is the stream of a run as its request asked for it, from after a cursor on.
+// runFrames is the stream of a run after a cursor, as its request asked for it. A client session gets its own view,
+// including notices, so it doesn't have to make further requests.
 func (s *Server) runFrames(ctx context.Context, run core.Run, after int64, pings bool) runStream {
-	frames := convert(s.engine().Follow(ctx, run.ID, 0), viewOf(run.Config))
+	as := viewOf(run.Config)
+	if callOf(ctx).client.ID != "" {
+		as = viewOwn
+	}
+	frames := convert(s.engine().FollowFrom(ctx, run.ID, after), as)
 	if !run.Config.StreamTokens {
 		frames = collapse(frames)
 	}
@@ -233,9 +254,12 @@ func (s *Server) sseResponse(st sseStream) *huma.StreamResponse {
 	}}
 }
 
-// collect waits for the end of a run and answers with all of it at once.
+// collect waits until a run ends and answers with all of it at once.
 func (s *Server) collect(ctx context.Context, run core.Run) (api.Response, error) {
-	out := api.Response{StopReason: api.StopFor(api.StopError), Usage: api.Usage{MessageType: api.MessageUsage, RunIDs: []string{string(run.ID)}}}
+	out := api.Response{
+		StopReason: api.StopFor(api.StopError),
+		Usage:      api.Usage{MessageType: api.MessageUsage, RunIDs: []string{string(run.ID)}},
+	}
 	show := showsOf(run.Config)
 	var failure *core.RunError
 	watched := func(yield func(core.Event, error) bool) {
@@ -243,7 +267,7 @@ func (s *Server) collect(ctx context.Context, run core.Run) (api.Response, error
 			if f, ok := ev.Body.(core.Failure); ok {
 				failure = &f.Error
 			}
-			if _, ok := ev.Body.(core.UsageReport); ok { // kept here, for a cancelled run's stream leaves it out
+			if _, ok := ev.Body.(core.UsageReport); ok { // kept here because a cancelled run's stream leaves it out
 				out.Usage = *wireUsage(ev).Usage
 			}
 			if !yield(ev, err) {
@@ -273,14 +297,14 @@ func (s *Server) collect(ctx context.Context, run core.Run) (api.Response, error
 	return out, nil
 }
 
-// jsonResponse answers with JSON where the operation may also stream.
+// jsonResponse answers with JSON in an operation that may also stream.
 func jsonResponse(v any) *huma.StreamResponse {
 	return &huma.StreamResponse{Body: func(hc huma.Context) {
 		hc.SetHeader("Content-Type", "application/json")
 		hc.SetStatus(http.StatusOK)
 		enc := json.NewEncoder(hc.BodyWriter())
 		enc.SetEscapeHTML(false)
-		_ = enc.Encode(v) // the client is gone if this fails
+		_ = enc.Encode(v) // if this fails, the client is gone
 	}}
 }
 
@@ -289,7 +313,7 @@ type sendAsyncInput struct {
 	Body api.AsyncRequest
 }
 
-// sendAsync answers with the run, which goes on by itself.
+// sendAsync answers with the run, which continues on its own.
 func (s *Server) sendAsync(ctx context.Context, in *sendAsyncInput) (*body[api.Run], error) {
 	if strings.TrimSpace(api.Val(in.Body.CallbackURL)) != "" {
 		return nil, core.E(core.Unsupported, "callbacks are not built yet")
@@ -320,7 +344,7 @@ func (s *Server) cancelMessages(ctx context.Context, in *cancelInput) (*body[map
 	return s.cancelled(s.services().Runs.Cancel(ctx, in.id(), "", runs))
 }
 
-// cancelled says of each run whether the cancel took hold. One that was over before is as it was.
+// cancelled reports for each run whether it was cancelled. A run that had already ended keeps its status.
 func (s *Server) cancelled(runs map[core.RunID]core.RunStatus, err error) (*body[map[string]string], error) {
 	out := make(map[string]string, len(runs))
 	for id, status := range runs {

@@ -9,7 +9,7 @@ import (
 	"loci/daemon/api"
 )
 
-// Mirrors keeps memory blocks alike with folders of files.
+// Mirrors keeps memory blocks in sync with folders of files.
 type Mirrors interface {
 	State(ctx context.Context, agent core.AgentID) (core.MirrorState, error)
 	On(ctx context.Context, agent core.AgentID, dir string) (core.MirrorState, error)
@@ -18,7 +18,8 @@ type Mirrors interface {
 	Import(ctx context.Context, agent core.AgentID, dir string, replace bool) (core.MirrorImport, error)
 }
 
-// registerMirror lists the operations on the mirror of an agent's memory. Those that name a folder are for the socket.
+// registerMirror registers the operations on the mirror of an agent's memory. Those that name a folder are for the
+// socket only.
 func (s *Server) registerMirror(a huma.API) {
 	const path = api.PathAgents + "/{agent_id}"
 	handle(a, "GET", path+"/mirror", s.mirror)

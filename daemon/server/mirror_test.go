@@ -68,8 +68,14 @@ func TestOnlyTheSocketNamesFoldersOfAMirror(t *testing.T) {
 	}
 	done := as[api.MemoryImported](f.socket(http.MethodPost, into, api.ImportMemory{Path: "/m"}, ""))
 	if diff := cmp.Diff(api.MemoryImported{
-		Made: api.List[string]{"a"}, Kept: api.List[string]{"b"}, Filled: api.List[string]{}, Replaced: api.List[string]{}, Same: api.List[string]{},
-		Notes: api.List[api.MemoryNote]{},
+		Made: api.List[string]{
+			"a",
+		},
+		Kept:     api.List[string]{"b"},
+		Filled:   api.List[string]{},
+		Replaced: api.List[string]{},
+		Same:     api.List[string]{},
+		Notes:    api.List[api.MemoryNote]{},
 	}, done); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

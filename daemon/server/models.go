@@ -16,31 +16,68 @@ func (s *Server) registerModels(a huma.API) {
 }
 
 func (s *Server) listModels(ctx context.Context, in *api.ListModels) (*body[[]api.Model], error) {
-	infos, err := s.services().Models.List(ctx, callOf(ctx).client.Env)
+	infos, err := s.services().Models.List(ctx, callOf(ctx).client.Env, false)
 	infos = slices.DeleteFunc(infos, func(m core.ModelInfo) bool {
-		return in.ProviderName != "" && in.ProviderName != m.Provider || in.ProviderType != "" && in.ProviderType != m.Protocol ||
+		return in.ProviderName != "" && in.ProviderName != m.Provider ||
+			in.ProviderType != "" && in.ProviderType != providerType(m.Provider, m.Protocol) ||
 			len(in.ProviderCategory) > 0 && !slices.Contains(in.ProviderCategory, "base")
 	})
 	return list(infos, err, wireModel)
 }
 
-// listEmbeddingModels lists the built-in one. Providers have others, which an archive gets on request by their handle.
-func (s *Server) listEmbeddingModels(context.Context, *struct{}) (*body[[]api.EmbeddingModel], error) {
-	handle := string(core.WordsHandle)
-	provider, name, _ := core.WordsHandle.Split()
-	return answer([]api.EmbeddingModel{{
-		Name: name, Handle: &handle, DisplayName: "built-in word vectors (no language model)", ProviderType: provider, ProviderName: provider, ModelType: "embedding",
-		EmbeddingEndpointType: provider, EmbeddingModel: name, EmbeddingDim: core.WordsDim, BatchSize: 256,
-	}}, nil)
+func (s *Server) listEmbeddingModels(ctx context.Context, _ *struct{}) (*body[[]api.EmbeddingModel], error) {
+	infos, err := s.services().Models.Embeddings(ctx, callOf(ctx).client.Env)
+	return list(infos, err, wireEmbeddingModel)
+}
+
+// wireEmbeddingModel converts an embedding model.
+func wireEmbeddingModel(m core.EmbeddingInfo) api.EmbeddingModel {
+	handle := string(m.Handle)
+	out := api.EmbeddingModel{
+		Name:         m.Name,
+		Handle:       &handle,
+		DisplayName:  m.Name,
+		ProviderType: providerType(m.Provider, m.Protocol),
+		ProviderName: m.Provider,
+		ModelType:    "embedding",
+		EmbeddingEndpointType: listedType(
+			embeddingTypes,
+			m.Provider,
+			m.Protocol,
+		),
+		EmbeddingModel:    m.Name,
+		EmbeddingDim:      m.Dim,
+		BatchSize:         m.Batch,
+		EmbeddingEndpoint: api.PtrTo(m.Endpoint),
+	}
+	if m.BuiltIn() {
+		out.DisplayName, out.EmbeddingEndpoint = "built-in word vectors (no language model)", nil
+	}
+	return out
 }
 
 // wireModel converts a model.
 func wireModel(m core.ModelInfo) api.Model {
 	handle, base, no := string(m.Handle), "base", false
 	return api.Model{
-		Name: m.Name, Handle: &handle, DisplayName: api.PtrTo(m.Name), ProviderType: m.Protocol, ProviderName: &m.Provider, ModelType: "llm", Model: m.Name,
-		ModelEndpointType: m.Protocol, ModelEndpoint: api.PtrTo(m.Endpoint), ProviderCategory: &base, ContextWindow: min(m.ContextWindow, maxWindow),
-		MaxContextWindow: m.ContextWindow, PutInnerThoughtsInKwargs: &no, MaxTokens: api.PtrTo(m.MaxOutput), EnableReasoner: m.Reasoning, Temperature: 1,
-		ParallelToolCalls: &m.Tools,
+		Name:         m.Name,
+		Handle:       &handle,
+		DisplayName:  api.PtrTo(m.Name),
+		ProviderType: providerType(m.Provider, m.Protocol),
+		ProviderName: &m.Provider,
+		ModelType:    "llm",
+		Model:        m.Name,
+		ModelEndpointType: endpointType(
+			m,
+		),
+		ModelEndpoint:            api.PtrTo(m.Endpoint),
+		ProviderCategory:         &base,
+		ContextWindow:            min(m.ContextWindow, maxWindow),
+		MaxContextWindow:         m.ContextWindow,
+		PutInnerThoughtsInKwargs: &no,
+		MaxTokens:                api.PtrTo(m.MaxOutput),
+		EnableReasoner:           m.Reasoning,
+		Temperature:              1,
+		ParallelToolCalls:        &m.Tools,
 	}
 }

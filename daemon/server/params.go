@@ -2,14 +2,17 @@ package server
 
 import (
 	"context"
+	"net/http"
 	"strings"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"loci/core"
 	"loci/daemon/api"
 )
 
-// The parts of paths. Their patterns are checked before anything is looked up.
+// Path parameters. Their patterns are checked before anything is looked up.
 type (
 	AgentPath struct {
 		AgentID string `path:"agent_id" pattern:"^agent-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
@@ -32,14 +35,14 @@ type (
 	PassagePath struct {
 		PassageID string `path:"memory_id" pattern:"^passage-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
 	}
-	// AnyPassagePath is a passage that is named without its agent or archive.
+	// AnyPassagePath is a passage named without its agent or archive.
 	AnyPassagePath struct {
 		PassageID string `path:"passage_id" pattern:"^passage-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
 	}
 	ArchivePath struct {
 		ArchiveID string `path:"archive_id" pattern:"^archive-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"`
 	}
-	// ConversationPath is a conversation, or an agent or "default" for an agent's main thread.
+	// ConversationPath is a conversation, or an agent or "default" for an agent's default conversation.
 	ConversationPath struct {
 		ConversationID string `path:"conversation_id" pattern:"^(conv-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}|agent-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}|default)$"`
 	}
@@ -47,10 +50,10 @@ type (
 
 func (p AgentPath) id() core.AgentID { return core.AgentID(p.AgentID) }
 
-// body is an answer that is a JSON value.
+// body is a response that is a JSON value.
 type body[T any] struct{ Body T }
 
-// answer makes an answer of a value, or passes the error on.
+// answer makes a response of a value, or passes the error on.
 func answer[T any](v T, err error) (*body[T], error) {
 	if err != nil {
 		return nil, err
@@ -58,7 +61,7 @@ func answer[T any](v T, err error) (*body[T], error) {
 	return &body[T]{Body: v}, nil
 }
 
-// list makes an answer of a list, each entry converted; an empty one is [].
+// list makes a response of a list, converting each entry; an empty one is [].
 func list[T, W any](in []T, err error, convert func(T) W) (*body[[]W], error) {
 	if err != nil {
 		return nil, err
@@ -70,10 +73,42 @@ func list[T, W any](in []T, err error, convert func(T) W) (*body[[]W], error) {
 	return &body[[]W]{Body: out}, nil
 }
 
-// empty is the answer of an operation that has nothing to say: null.
+// searchBody is the list of results of a search.
+type searchBody[T any] struct {
+	Partial api.Partial `header:"Loci-Partial"`
+	Body    []T
+}
+
+// partly says why a search is partial.
+func partly[H any](found core.Results[H]) api.Partial {
+	switch {
+	case found.Building:
+		return api.PartialBuilding
+	case found.Partial:
+		return api.PartialBehind
+	}
+	return ""
+}
+
+// results makes a response of search results, converting each hit.
+func results[H, W any](found core.Results[H], err error, convert func(H) []W) (*searchBody[W], error) {
+	if err != nil {
+		return nil, err
+	}
+	out := &searchBody[W]{Partial: partly(found), Body: make([]W, 0, len(found.Hits))}
+	for _, h := range found.Hits {
+		out.Body = append(out.Body, convert(h)...)
+	}
+	return out, nil
+}
+
+// empty is the response of an operation that returns nothing: null.
 func empty(err error) (*body[any], error) { return answer[any](nil, err) }
 
-// pageOf converts the parameters of a list whose own order is the given one.
+// noContent makes an operation answer with 204 and no body on success.
+func noContent(op *huma.Operation) { op.DefaultStatus = http.StatusNoContent }
+
+// pageOf converts the parameters of a list; desc is the list's own default order.
 func pageOf(p api.Page, desc bool) core.Page {
 	if p.Order != "" {
 		desc = p.Order == "desc"
@@ -81,7 +116,8 @@ func pageOf(p api.Page, desc bool) core.Page {
 	return core.Page{After: p.After, Before: p.Before, Limit: p.Limit, Desc: desc, OrderBy: p.OrderBy}
 }
 
-// timeRange reads the two ends of a range, each from its place in the request. An end that is a date alone counts whole.
+// timeRange parses the two ends of a range, each from its place in the request. If the end is only a date, that whole
+// day is included.
 func timeRange(start, from, end, until string, zone *time.Location) (a, b time.Time, err error) {
 	if from != "" {
 		if a, _, err = api.ParseTime(from, zone); err != nil {
@@ -101,12 +137,12 @@ func timeRange(start, from, end, until string, zone *time.Location) (a, b time.T
 	return a, b.Add(time.Microsecond), nil
 }
 
-// searchedRange reads the range of a search's body: dates are days where the agent is, else in UTC.
+// searchedRange parses the range in a search's body: dates are days in the agent's time zone, or else in UTC.
 func (s *Server) searchedRange(ctx context.Context, agent core.AgentID, from, until *string) (a, b time.Time, err error) {
 	zone := time.UTC
 	if agent != "" && (from != nil || until != nil) {
 		g, err := s.services().Agents.Get(ctx, agent)
-		if err != nil && core.KindOf(err) != core.NotFound { // the search itself says what it has of an agent that is not there
+		if err != nil && core.KindOf(err) != core.NotFound { // the search itself decides what an absent agent means
 			return a, b, err
 		}
 		if err == nil {
@@ -116,7 +152,7 @@ func (s *Server) searchedRange(ctx context.Context, agent core.AgentID, from, un
 	return timeRange("body.start_date", api.Val(from), "body.end_date", api.Val(until), zone)
 }
 
-// ids converts a list of ids and checks the form of each.
+// ids converts a list of ids and checks the format of each.
 func ids[T ~string](location, prefix string, in []string) ([]T, error) {
 	out := make([]T, 0, len(in))
 	for _, v := range in {
@@ -128,7 +164,7 @@ func ids[T ~string](location, prefix string, in []string) ([]T, error) {
 	return out, nil
 }
 
-// strs is a list of names as texts.
+// strs converts a list of names to strings.
 func strs[T ~string](in []T) []string {
 	out := make([]string, 0, len(in))
 	for _, v := range in {
@@ -151,11 +187,11 @@ func optAs[T, U any](o api.Opt[T], convert func(T) U) core.Opt[U] {
 	return out
 }
 
-// etag names a version of a block.
+// etag returns the ETag of a block's version.
 func etag(b core.Block) string { return `"` + itoa(b.Version) + `"` }
 
-// ifMatch reads the version that a writer has read; 0 where it does not say. A tag that no version can have matches
-// nothing, and what is no tag at all is a malformed request.
+// ifMatch parses the version that a writer has read; 0 if there is none. A tag that no version can have matches
+// nothing, and something that isn't a tag at all is a malformed request.
 func ifMatch(header string) (int, error) {
 	header = strings.TrimSpace(header)
 	if header == "" || header == "*" {
@@ -180,5 +216,5 @@ func ifMatch(header string) (int, error) {
 	return version, nil
 }
 
-// clipped keeps what is quoted of a header short.
+// clipped shortens a header value before it is quoted.
 func clipped(s string) string { return s[:min(len(s), 80)] }

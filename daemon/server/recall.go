@@ -10,8 +10,8 @@ import (
 	"loci/daemon/api"
 )
 
-// registerRecall lists the setting of automatic recall and what it brought into a conversation: the contract has neither,
-// and its lists show no hidden record.
+// registerRecall registers the automatic recall setting and the list of what recall brought into a conversation: the
+// contract has neither, and its lists show no hidden records.
 func (s *Server) registerRecall(a huma.API) {
 	handle(a, "GET", api.PathAgents+"/{agent_id}/recall", s.recall)
 	handle(a, "PUT", api.PathAgents+"/{agent_id}/recall", s.setRecall)
@@ -44,13 +44,17 @@ type listRecalledInput struct {
 	api.Page
 }
 
-// listRecalled tells of what was recalled as the runs' own events do.
+// listRecalled shows what was recalled in the same form as the runs' own events.
 func (s *Server) listRecalled(ctx context.Context, in *listRecalledInput) (*body[[]api.Message], error) {
 	conv, err := s.resolve(ctx, in.ConversationPath, in.AgentID)
 	if err != nil {
 		return nil, err
 	}
-	records, err := s.services().Messages.Ordered(ctx, core.MessageFilter{Agent: conv.Agent, Conversation: conv.ID, Hidden: core.HiddenRecall}, pageOf(in.Page, true))
+	records, err := s.services().Messages.Ordered(
+		ctx,
+		core.MessageFilter{Agent: conv.Agent, Conversation: conv.ID, Hidden: core.HiddenRecall},
+		pageOf(in.Page, true),
+	)
 	return list(records, err, wireRecalled)
 }
 

@@ -15,7 +15,9 @@ func TestRecallIsOnForTheTerminalsAgentsAndOffForOthers(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, always("ok"))
 	made := f.agent(human())
-	opened := as[api.Session](f.socket("POST", api.PathClients, api.Client{Kind: "chat", Folder: "/a", Open: &api.Open{Agent: api.OpenNew}}, ""))
+	opened := as[api.Session](
+		f.socket("POST", api.PathClients, api.Client{Kind: "chat", Folder: "/a", Open: &api.Open{Agent: api.OpenNew}}, ""),
+	)
 	for id, want := range map[string]int{made.ID: 0, opened.AgentID: core.DefaultRecall} {
 		if got := as[api.Recall](f.call("GET", api.PathAgents+"/"+id+"/recall", nil)); got.Tokens != want {
 			t.Errorf("%s recalls %d tokens, want %d", id, got.Tokens, want)
@@ -60,7 +62,8 @@ func TestWhatIsRecalledIsToldOnOurSideAlone(t *testing.T) {
 	}
 	told := only(t, f.call("GET", api.PathRuns+"/"+run+"/events", nil).events(), api.MessageNotice)
 	record, _ := told.Notice.Data["text"].(string)
-	if told.Notice.Kind != api.NoticeRecalled || told.Notice.Text != "recalled 1 memory" || !strings.Contains(record, "note: Odd keeps the lighthouse.") {
+	if told.Notice.Kind != api.NoticeRecalled || told.Notice.Text != "recalled 1 memory" ||
+		!strings.Contains(record, "note: Odd keeps the lighthouse.") {
 		t.Errorf("told %+v", told.Notice)
 	}
 	for _, m := range f.messages(a.ID) {
@@ -76,7 +79,10 @@ func TestWhatIsRecalledIsToldOnOurSideAlone(t *testing.T) {
 		t.Errorf("the history tells it otherwise than the stream (-stream +history):\n%s", diff)
 	}
 	forked := as[api.Conversation](f.call("POST", "/v1/conversations/"+a.ID+"/fork", nil))
-	if again := as[[]api.Message](f.call("GET", api.PathConversations+"/"+forked.ID+"/recalled", nil)); len(again) != 1 || again[0].ID != kept[0].ID {
+	if again := as[[]api.Message](
+		f.call("GET", api.PathConversations+"/"+forked.ID+"/recalled", nil),
+	); len(again) != 1 ||
+		again[0].ID != kept[0].ID {
 		t.Errorf("a fork has %+v", again)
 	}
 	steps := as[[]api.Step](f.call("GET", "/v1/runs/"+run+"/steps", nil))

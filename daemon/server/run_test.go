@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loci/core"
+	"loci/core/coretest"
 	"loci/core/engine"
 	"loci/daemon/api"
 )
@@ -46,7 +47,9 @@ func TestAConversationThatIsBusyIsAConflictWithTheRunsID(t *testing.T) {
 	if got := r.header.Get(api.HeaderError); got != api.KindBusy {
 		t.Errorf("kind = %q", got)
 	}
-	if got := f.call("POST", "/v1/conversations/"+conv.ID+"/cancel", nil).want(http.StatusConflict).detail(); got != "No active runs found" {
+	if got := f.call("POST", "/v1/conversations/"+conv.ID+"/cancel", nil).
+		want(http.StatusConflict).
+		detail(); got != "No active runs found" {
 		t.Errorf("cancel of an idle conversation says %q", got)
 	}
 	queued := as[api.Run](f.call("POST", "/v1/agents/"+a.ID+"/messages/async", text("third")))
@@ -93,9 +96,11 @@ func TestASecondRequestOfASessionWaitsItsTurn(t *testing.T) {
 	<-g.reached
 	second := make(chan reply, 1)
 	go func() { second <- f.do(send("22222222-2222-4222-8222-222222222222")) }()
-	for len(f.srv.engine().Active(core.ConversationID(session.ConversationID))) < 2 {
-		<-time.After(time.Millisecond) // polls
-	}
+	coretest.Until(
+		t,
+		"both runs are active",
+		func() bool { return len(f.srv.engine().Active(core.ConversationID(session.ConversationID))) == 2 },
+	)
 	close(g.open)
 	one, repeat, two := (<-first).events(), (<-first).events(), (<-second).events()
 	if one[0].RunID != repeat[0].RunID || one[0].RunID == two[0].RunID {
@@ -164,7 +169,8 @@ func TestOwnEventsOpenWithTheInputAndEndWithTheUsage(t *testing.T) {
 	run := as[[]api.Run](f.call("GET", "/v1/runs", nil))[0]
 	all := f.call("GET", api.PathRuns+"/"+run.ID+"/events", nil).events()
 	first, n := all[0], len(all)
-	if first.MessageType != api.MessageUserInput || first.Content.String() != "hi" || all[n-2].MessageType != api.MessageStopReason || all[n-1].MessageType != api.MessageUsage {
+	if first.MessageType != api.MessageUserInput || first.Content.String() != "hi" || all[n-2].MessageType != api.MessageStopReason ||
+		all[n-1].MessageType != api.MessageUsage {
 		t.Errorf("events = %v", identities(all))
 	}
 	rest := f.call("GET", api.PathRuns+"/"+run.ID+"/events?after="+itoa(int(first.SeqID)), nil).events()
@@ -222,6 +228,8 @@ func TestPingsComeAtOnceAndWhileNothingElseDoes(t *testing.T) {
 		}
 	}
 	close(g.open)
+	for line := ""; line != "data: [DONE]"; line = next() { // until then another stream is a conflict
+	}
 	quiet := server.stream("POST", path, `{"input":"hi","stream_tokens":true,"include_pings":false}`)
 	for line := ""; line != "data: [DONE]"; {
 		if line = quiet(); strings.Contains(line, `"ping"`) {
@@ -291,7 +299,11 @@ func TestAHalfCallOfACancelledStepIsNoWholeMessage(t *testing.T) {
 			g := newGate()
 			f := newFixture(t, func(ctx context.Context, n int, req core.ChatRequest) []any {
 				wait := g.say(ctx, n, req)[1]
-				return append(slices.Clone(before), core.Delta{Call: &core.CallDelta{Index: 1, ID: "call_1", Name: "conversation_search", Arguments: `{"query":"her`}}, wait)
+				return append(
+					slices.Clone(before),
+					core.Delta{Call: &core.CallDelta{Index: 1, ID: "call_1", Name: "conversation_search", Arguments: `{"query":"her`}},
+					wait,
+				)
 			})
 			a := f.agent(nil)
 			run := as[api.Run](f.call("POST", "/v1/agents/"+a.ID+"/messages/async", text("hi")))
@@ -332,7 +344,13 @@ func TestAFailedRunSaysItsKindAndWhatToDo(t *testing.T) {
 		t.Errorf("the stream says %+v", told)
 	}
 	got := as[api.Run](f.call("GET", "/v1/runs/"+run.ID, nil)).Metadata["error"]
-	want := map[string]any{"error_type": "llm_rate_limit", "message": "slow down", "detail": "", "kind": "rate_limited", "hint": "wait a minute"}
+	want := map[string]any{
+		"error_type": "llm_rate_limit",
+		"message":    "slow down",
+		"detail":     "",
+		"kind":       "rate_limited",
+		"hint":       "wait a minute",
+	}
 	if diff := cmp.Diff(any(want), got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -82,12 +82,13 @@ func (s *Server) runMessages(ctx context.Context, in *runThings) (*body[[]api.Me
 	if err != nil {
 		return nil, err
 	}
-	page := pageOf(in.Page, false)
+	page, show := pageOf(in.Page, false), showsOf(run.Config)
+	show.reversed = page.Desc
 	msgs, err := s.services().Runs.Messages(ctx, in.id(), page)
 	if err != nil {
 		return nil, err
 	}
-	return answer(wireMessages(msgs, shows{speak: run.Config.Speak, reversed: page.Desc, compaction: run.Config.IncludeCompaction}), nil)
+	return answer(wireMessages(msgs, show), nil)
 }
 
 func (s *Server) runUsage(ctx context.Context, in *RunPath) (*body[api.RunUsage], error) {
@@ -146,13 +147,14 @@ func (s *Server) resumeRun(ctx context.Context, in *resumeRunInput) (*huma.Strea
 	return s.resume(ctx, run, how)
 }
 
-// resume streams a background run again from after a cursor on.
+// resume streams a background run again after a cursor.
 func (s *Server) resume(ctx context.Context, run core.Run, how api.ResumeStream) (*huma.StreamResponse, error) {
 	if !run.Background {
 		return nil, core.E(core.Invalid, "run %s was not a background run: its stream cannot be resumed", run.ID)
 	}
 	if run.Status.Final() && s.cfg.Clock().Sub(run.CompletedAt) > engine.Retention {
-		return nil, core.E(core.Gone, "the stream of run %s has expired", run.ID).WithHint("its messages are at /v1/runs/%s/messages", run.ID)
+		return nil, core.E(core.Gone, "the stream of run %s has expired", run.ID).
+			WithHint("its messages are at /v1/runs/%s/messages", run.ID)
 	}
 	after := int64(api.Val(how.StartingAfter))
 	if after < 0 {
@@ -163,7 +165,10 @@ func (s *Server) resume(ctx context.Context, run core.Run, how api.ResumeStream)
 }
 
 func (s *Server) listSteps(ctx context.Context, in *api.ListSteps) (*body[[]api.Step], error) {
-	f := core.StepFilter{Agent: core.AgentID(in.AgentID), Model: in.Model, Feedback: in.Feedback}
+	if len(in.TraceIDs) > 0 || in.ProjectID != "" { // no step has one
+		return answer([]api.Step{}, nil)
+	}
+	f := core.StepFilter{Agent: core.AgentID(in.AgentID), Model: in.Model, Feedback: in.Feedback, Tags: in.Tags}
 	var err error
 	if f.From, f.Until, err = timeRange("query.start", in.StartDate, "query.end", in.EndDate, time.UTC); err != nil {
 		return nil, err
@@ -204,11 +209,13 @@ func (s *Server) stepMessages(ctx context.Context, in *stepThings) (*body[[]api.
 type feedbackInput struct {
 	StepPath
 	Body struct {
-		Feedback *string `json:"feedback,omitempty"`
+		Feedback *string  `json:"feedback,omitempty"`
+		Tags     []string `json:"tags,omitempty"`
 	}
 }
 
 func (s *Server) stepFeedback(ctx context.Context, in *feedbackInput) (*body[api.Step], error) {
-	step, err := s.services().Runs.Feedback(ctx, in.id(), api.Val(in.Body.Feedback))
+	tags := core.Opt[[]string]{Present: in.Body.Tags != nil, Value: in.Body.Tags}
+	step, err := s.services().Runs.Feedback(ctx, in.id(), api.Val(in.Body.Feedback), tags)
 	return answer(wireStep(step), err)
 }

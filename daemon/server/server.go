@@ -1,10 +1,10 @@
-// Package server is the HTTP edge of the daemon: the Letta V1 contract under /v1 and a few operations of our own under
-// /loci/v1. It turns the wire into the domain and back, and does nothing else: a handler converts, calls one service
-// method, converts.
+// Package server is the HTTP edge of the daemon: the Letta V1 contract under /v1 and a few operations of our own
+// under /loci/v1. It translates between the wire and the domain and does nothing else: a handler converts, calls one
+// service method, and converts back.
 //
-// Promises: every answer carries the daemon's version; an error is {"detail": …} with its kind in a header; bodies are
-// bounded and what is wrong with them is told all at once; all streams are written by one function and come from the
-// run log, so that resuming is the normal path; requests of other sites and other hosts are refused.
+// Promises: every response carries the daemon's version; an error is {"detail": …} with its kind in a header; bodies
+// are bounded, and everything wrong with one is reported at once; all streams are written by one function and come
+// from the run log, so resuming is the normal path; requests from other sites and for other hosts are rejected.
 //
 // Layer 4: it imports daemon/api, core, core/service and core/engine.
 package server
@@ -27,16 +27,17 @@ import (
 	"loci/daemon/api"
 )
 
-// Host is what the server needs of the daemon around it.
+// Host is what the server needs from the daemon around it.
 type Host interface {
-	// Status says how the daemon is; the server adds what the engine and the services know once they are there.
+	// Status reports the daemon's state; the server adds what the engine and the services know once they are there.
 	Status(ctx context.Context) api.Status
-	// Backup copies the facts to a new file and checks the copy.
+	// Backup copies the facts to a new file and verifies the copy.
 	Backup(ctx context.Context, path string) (api.BackupResult, error)
-	// Logs returns the level of the log and where it is; SetLogLevel changes the level.
+	// Logs returns the log level and path; SetLogLevel changes the level.
 	Logs() api.Logs
 	SetLogLevel(level string) error
-	// Shutdown begins the end of the daemon and returns; with ifIdle a busy one refuses with core.Busy and goes on.
+	// Shutdown starts shutting the daemon down and returns; with ifIdle, a busy daemon refuses with core.Busy and
+	// keeps running.
 	Shutdown(ctx context.Context, ifIdle bool) error
 }
 
@@ -53,37 +54,37 @@ type Parts struct {
 	Follower Follower // nil: no folder can follow a directory
 }
 
-// Config joins the server's parts.
+// Config is what the server is built from.
 type Config struct {
-	// Parts are there from the beginning, or Open waits for them: it is called by requests until it has succeeded once,
-	// and returns when the store is open, or the error that keeps it from opening.
+	// Set either Parts or Open. Requests call Open until it has succeeded once; it returns when the store is open, or
+	// the error that keeps it from opening.
 	Parts Parts
 	Open  func(ctx context.Context) (Parts, error)
 
 	Host    Host         // nil: the operations that need it are unavailable
-	Version string       // sent with every answer
+	Version string       // sent with every response
 	Logger  *slog.Logger // nil: discarded
 	Token   core.Secret  // empty: none is needed
-	Hosts   []string     // host names by which TCP clients may call, beside the loopback ones
+	Origins []string     // web page origins that may send requests, as browsers write them; all others are refused
 	Ping    time.Duration
 	Clock   func() time.Time // nil: time.Now
 }
 
-// pingEvery is the contract's time between pings of a stream that has nothing else to say.
+// pingEvery is the contract's ping interval on an otherwise silent stream.
 const pingEvery = 20 * time.Second
 
-// Server answers requests. Make it with New.
+// Server answers requests. Create it with New.
 type Server struct {
 	cfg     Config
 	handler http.Handler
-	uploads chan struct{} // a place for each upload that is held in memory
+	uploads chan struct{} // one slot for each upload held in memory
 
 	mu    sync.RWMutex // guards parts and open
 	parts Parts
 	open  bool
 }
 
-// New returns the handler of all operations.
+// New returns the handler for all operations.
 func New(cfg Config) *Server {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -116,7 +117,7 @@ func (s *Server) humaConfig() huma.Config {
 	return cfg
 }
 
-// register lists the operations, one call per noun.
+// register registers the operations, one call per noun.
 func (s *Server) register(a huma.API) {
 	s.registerAgents(a)
 	s.registerArchival(a)
@@ -129,6 +130,7 @@ func (s *Server) register(a huma.API) {
 	s.registerHealth(a)
 	s.registerHistory(a)
 	s.registerRecall(a)
+	s.registerFit(a)
 	s.registerLoci(a)
 	s.registerMessages(a)
 	s.registerMirror(a)
@@ -155,7 +157,7 @@ func (s *Server) ready(ctx context.Context) error {
 	return nil
 }
 
-// now returns the parts if they are there.
+// now returns the parts if they are ready.
 func (s *Server) now() (Parts, bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -172,22 +174,28 @@ func (s *Server) engine() *engine.Engine {
 	return parts.Engine
 }
 
-// maxBody bounds the body of a request; bodyTimeout is how long it may take to arrive.
+// maxBody limits the body of a request; bodyTimeout is how long it may take to arrive.
 const (
 	maxBody     = 16 << 20
 	bodyTimeout = 60 * time.Second
 )
 
-// handle registers one operation. Errors of the handler become answers by the one table of errors.go.
+// handle registers one operation. The table in errors.go turns the handler's errors into responses.
 func handle[I, O any](a huma.API, method, path string, fn func(context.Context, *I) (*O, error), more ...func(*huma.Operation)) {
-	op := huma.Operation{OperationID: operationID(method, path), Method: method, Path: path, MaxBodyBytes: maxBody, BodyReadTimeout: bodyTimeout}
+	op := huma.Operation{
+		OperationID:     operationID(method, path),
+		Method:          method,
+		Path:            path,
+		MaxBodyBytes:    maxBody,
+		BodyReadTimeout: bodyTimeout,
+	}
 	for _, m := range more {
 		m(&op)
 	}
 	huma.Register(a, op, func(ctx context.Context, in *I) (*O, error) {
-		// The deadline was for the body alone: left alone it would end a stream that lasts longer.
+		// The deadline was only for the body: left in place, it would end a stream that lasts longer.
 		if call := callOf(ctx); call.control != nil {
-			_ = call.control.SetReadDeadline(time.Time{}) // a writer that has no deadlines needs none lifted
+			_ = call.control.SetReadDeadline(time.Time{}) // a writer without deadlines needs none lifted
 		}
 		out, err := fn(ctx, in)
 		if err != nil {
@@ -197,7 +205,7 @@ func handle[I, O any](a huma.API, method, path string, fn func(context.Context, 
 	})
 }
 
-// documented tells the shape of an answer that the handler writes itself.
+// documented declares the shape of a response that the handler writes itself.
 func documented[T any](a huma.API, hint string) func(*huma.Operation) {
 	schema := a.OpenAPI().Components.Schemas.Schema(reflect.TypeFor[T](), true, "")
 	return func(op *huma.Operation) {

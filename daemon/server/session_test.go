@@ -15,7 +15,9 @@ func TestASessionFindsTheFoldersAgentAndOnlyAnEmptyHomeMakesOne(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, always("ok"))
 	open := func(folder string, o *api.Open) api.Session {
-		return as[api.Session](f.socket("POST", api.PathClients, api.Client{Kind: "chat", Folder: folder, Zone: "Europe/Berlin", Open: o}, ""))
+		return as[api.Session](
+			f.socket("POST", api.PathClients, api.Client{Kind: "chat", Folder: folder, Zone: "Europe/Berlin", Open: o}, ""),
+		)
 	}
 	say := func(s api.Session) {
 		f.socket("POST", "/v1/conversations/"+s.ConversationID+"/messages", with(text("hi"), "background", true), s.Client).events()
@@ -74,7 +76,8 @@ func TestAnUnknownSessionIsToldToRegisterAgainAndNothingIsStored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, always("ok"))
 	a := f.agent(nil)
-	r := f.socket("POST", "/v1/agents/"+a.ID+"/messages", text("hi"), "client-123e4567-e89b-42d3-8456-426614174000").want(http.StatusPreconditionFailed)
+	r := f.socket("POST", "/v1/agents/"+a.ID+"/messages", text("hi"), "client-123e4567-e89b-42d3-8456-426614174000").
+		want(http.StatusPreconditionFailed)
 	if r.header.Get(api.HeaderError) != api.KindPrecondition || len(f.messages(a.ID)) != 1 {
 		t.Errorf("%s", r.body)
 	}
@@ -129,7 +132,11 @@ func TestArchivalMemoryIsInsertedListedSearchedAndDeleted(t *testing.T) {
 	if got := as[api.ArchivalSearch](f.call("GET", path+"/search?query=tea&tags=work", nil)); got.Count != 0 {
 		t.Errorf("search by another tag = %+v", got)
 	}
-	if got := as[[]api.PassageResult](f.call("POST", "/v1/passages/search", map[string]any{"query": "compiler", "agent_id": a.ID})); len(got) != 1 {
+	if got := as[[]api.PassageResult](
+		f.call("POST", "/v1/passages/search", map[string]any{"query": "compiler", "agent_id": a.ID}),
+	); len(
+		got,
+	) != 1 {
 		t.Errorf("search everywhere = %+v", got)
 	}
 	if got := as[[]api.Archive](f.call("GET", "/v1/archives?agent_id="+a.ID, nil)); len(got) != 1 {
@@ -153,13 +160,19 @@ func TestConversationsHaveTheirOwnThread(t *testing.T) {
 	if n := len(f.messages(a.ID)); n != 1 {
 		t.Errorf("%d messages in the default conversation", n)
 	}
-	if got := as[[]api.Conversation](f.call("GET", "/v1/conversations/?agent_id="+a.ID+"&summary_search=tea", nil)); len(got) != 1 || got[0].ID != conv.ID {
+	if got := as[[]api.Conversation](
+		f.call("GET", "/v1/conversations/?agent_id="+a.ID+"&summary_search=tea", nil),
+	); len(got) != 1 ||
+		got[0].ID != conv.ID {
 		t.Errorf("list = %+v", got)
 	}
 	if got := as[api.Conversation](f.call("PATCH", "/v1/conversations/"+conv.ID, `{"summary":null}`)); got.Summary != nil {
 		t.Errorf("summary = %v", *got.Summary)
 	}
-	if got := as[api.Conversation](f.call("GET", "/v1/conversations/default?agent_id="+a.ID, nil)); got.ID != "default" || got.AgentID != a.ID {
+	if got := as[api.Conversation](
+		f.call("GET", "/v1/conversations/default?agent_id="+a.ID, nil),
+	); got.ID != "default" ||
+		got.AgentID != a.ID {
 		t.Errorf("default = %+v", got)
 	}
 	f.call("GET", "/v1/conversations/default", nil).want(http.StatusBadRequest)
@@ -180,14 +193,17 @@ func TestRunsAndStepsTellWhatTheyTook(t *testing.T) {
 	a := f.agent(human())
 	as[api.Response](f.call("POST", "/v1/agents/"+a.ID+"/messages", text("I am Ada")))
 	run := as[[]api.Run](f.call("GET", "/v1/runs/?agent_id="+a.ID, nil))[0]
-	if run.Status != api.RunCompleted || *run.StopReason != api.StopEndTurn || run.ConversationID != nil || run.Metadata["run_type"] != "send_message" || run.TotalDurationNS == nil {
+	if run.Status != api.RunCompleted || *run.StopReason != api.StopEndTurn || run.ConversationID != nil ||
+		run.Metadata["run_type"] != "send_message" ||
+		run.TotalDurationNS == nil {
 		t.Errorf("run = %+v", run)
 	}
 	if u := as[api.RunUsage](f.call("GET", "/v1/runs/"+run.ID+"/usage", nil)); u.TotalTokens != 30 || u.PromptTokensDetails != nil {
 		t.Errorf("usage = %+v", u)
 	}
 	steps := as[[]api.Step](f.call("GET", "/v1/runs/"+run.ID+"/steps", nil))
-	if len(steps) != 2 || *steps[0].Status != "success" || *steps[0].ModelHandle != "test/model" || *steps[0].StopReason != api.StopEndTurn {
+	if len(steps) != 2 || *steps[0].Status != "success" || *steps[0].ModelHandle != "test/model" ||
+		*steps[0].StopReason != api.StopEndTurn {
 		t.Errorf("steps = %+v", steps)
 	}
 	msgs := as[[]api.Message](f.call("GET", "/v1/steps/"+steps[1].ID+"/messages", nil))

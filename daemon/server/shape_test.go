@@ -87,7 +87,9 @@ func TestAnAgentIsMadeWithTheContractsDefaults(t *testing.T) {
 	if diff := cmp.Diff([]string{"conversation_search", "memory_insert", "memory_replace"}, names(a)); diff != "" {
 		t.Errorf("tools (-want +got):\n%s", diff)
 	}
-	if a.AgentType != api.AgentLettaV1 || *a.Model != "test/model" || *a.Timezone != "UTC" || a.Name == "" || len(a.ToolRules) != 0 || len(a.MessageIDs) != 1 || a.System == "" {
+	if a.AgentType != api.AgentLettaV1 || *a.Model != "test/model" || *a.Timezone != "UTC" || a.Name == "" || len(a.ToolRules) != 0 ||
+		len(a.MessageIDs) != 1 ||
+		a.System == "" {
 		t.Errorf("agent = %+v", a)
 	}
 	if a.LLMConfig.ContextWindow != 100_000 || *a.CompactionSettings.Mode != "sliding_window" || !*a.ModelSettings.ParallelToolCalls {
@@ -101,7 +103,12 @@ func TestAnAgentIsMadeWithTheContractsDefaults(t *testing.T) {
 	for _, r := range v2.ToolRules {
 		rules[r.ToolName] = r.Type
 	}
-	want := map[string]string{"send_message": "exit_loop", "conversation_search": "continue_loop", "memory_insert": "continue_loop", "memory_replace": "continue_loop"}
+	want := map[string]string{
+		"send_message":        "exit_loop",
+		"conversation_search": "continue_loop",
+		"memory_insert":       "continue_loop",
+		"memory_replace":      "continue_loop",
+	}
 	if diff := cmp.Diff(want, rules); diff != "" {
 		t.Errorf("base rules (-want +got):\n%s", diff)
 	}
@@ -109,11 +116,22 @@ func TestAnAgentIsMadeWithTheContractsDefaults(t *testing.T) {
 		t.Errorf("a v2 agent begins with %d messages", len(v2.MessageIDs))
 	}
 	own := f.agent(map[string]any{
-		"name": "Ada's own", "include_base_tools": false, "tools": []string{"archival_memory_insert"}, "memory_blocks": human()["memory_blocks"],
-		"initial_message_sequence": []any{map[string]any{"role": "user", "content": "before"}, map[string]any{"role": "assistant", "content": "yes"}},
-		"context_window_limit":     5000, "metadata": map[string]any{"k": "v"}, "tags": []string{"x", "x"}, "message_buffer_autoclear": true,
+		"name":               "Ada's own",
+		"include_base_tools": false,
+		"tools":              []string{"archival_memory_insert"},
+		"memory_blocks":      human()["memory_blocks"],
+		"initial_message_sequence": []any{
+			map[string]any{"role": "user", "content": "before"},
+			map[string]any{"role": "assistant", "content": "yes"},
+		},
+		"context_window_limit":     5000,
+		"metadata":                 map[string]any{"k": "v"},
+		"tags":                     []string{"x", "x"},
+		"message_buffer_autoclear": true,
 	})
-	if own.LLMConfig.ContextWindow != 5000 || own.Metadata["k"] != "v" || len(own.Tags) != 1 || !own.MessageBufferAutoclear || len(own.Blocks) != 1 || len(own.MessageIDs) != 3 {
+	if own.LLMConfig.ContextWindow != 5000 || own.Metadata["k"] != "v" || len(own.Tags) != 1 || !own.MessageBufferAutoclear ||
+		len(own.Blocks) != 1 ||
+		len(own.MessageIDs) != 3 {
 		t.Errorf("agent = %+v", own)
 	}
 	if b := own.Blocks[0]; b.Limit != core.DefaultBlockLimit || b.Description == nil || *b.Description == "" {
@@ -134,7 +152,10 @@ func TestPatchTellsAbsentNullAndValueApart(t *testing.T) {
 	a := f.agent(with(human(), "description", "first", "tags", []string{"a"}))
 	path := "/v1/agents/" + a.ID
 	patch := func(body string) api.AgentState { return as[api.AgentState](f.call("PATCH", path, body)) }
-	if got := patch(`{"name":"Renamed"}`); got.Name != "Renamed" || *got.Description != "first" || len(got.Tags) != 1 || len(got.Blocks) != 1 {
+	if got := patch(
+		`{"name":"Renamed"}`,
+	); got.Name != "Renamed" || *got.Description != "first" || len(got.Tags) != 1 ||
+		len(got.Blocks) != 1 {
 		t.Errorf("absent keys changed: %+v", got)
 	}
 	if got := patch(`{"description":null}`); got.Description != nil || got.Name != "Renamed" {
@@ -152,7 +173,10 @@ func TestPatchTellsAbsentNullAndValueApart(t *testing.T) {
 		t.Errorf("message 0 after a new system text: %q", after)
 	}
 	patch(`{"model_settings":{"provider_type":"openai","temperature":0.2},"context_window_limit":9000}`)
-	if got := patch(`{"parallel_tool_calls":false}`); *got.ModelSettings.Temperature != 0.2 || *got.ModelSettings.ParallelToolCalls || got.LLMConfig.ContextWindow != 9000 {
+	if got := patch(
+		`{"parallel_tool_calls":false}`,
+	); *got.ModelSettings.Temperature != 0.2 || *got.ModelSettings.ParallelToolCalls ||
+		got.LLMConfig.ContextWindow != 9000 {
 		t.Errorf("settings = %+v", got.ModelSettings)
 	}
 	f.call("PATCH", path, `{"secrets":{"A":"b"}}`).want(http.StatusNotImplemented)
@@ -244,7 +268,11 @@ func TestRelationsAreShownToWhoAsksForThem(t *testing.T) {
 	if got := get("", ""); len(got.Blocks)+len(got.Tools)+len(got.Tags) != 0 {
 		t.Errorf("a current client gets %d blocks unasked", len(got.Blocks))
 	}
-	if got := get("?include=agent.blocks&include=agent.tags", "letta-client/1.12.1"); len(got.Blocks) != 1 || len(got.Tags) != 1 || len(got.Tools) != 0 {
+	if got := get(
+		"?include=agent.blocks&include=agent.tags",
+		"letta-client/1.12.1",
+	); len(got.Blocks) != 1 || len(got.Tags) != 1 ||
+		len(got.Tools) != 0 {
 		t.Errorf("included: %+v", got)
 	}
 	if got := get("", "letta-client/0.1.300"); len(got.Blocks) != 1 || len(got.Tools) == 0 {
@@ -283,14 +311,71 @@ func TestOthersAreKeptOut(t *testing.T) {
 	get("/v1/health", func(r *http.Request) { r.Header.Set("Origin", "https://evil.example") }).want(http.StatusForbidden)
 	get("/v1/health", func(r *http.Request) { r.Header.Set("Origin", "null") }).want(http.StatusForbidden)
 	get("/v1/health", func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") }).want(http.StatusForbidden)
-	ok := get("/v1/health", func(r *http.Request) { r.Header.Set("Origin", "http://localhost:3000") }).want(http.StatusOK)
-	if ok.header.Get("Access-Control-Allow-Origin") != "http://localhost:3000" || ok.header.Get(api.HeaderVersion) != "1.2.3" {
-		t.Errorf("header = %v", ok.header)
-	}
 	f.socket("GET", "/v1/agents", nil, "").want(http.StatusOK)
 	register := f.request("POST", api.PathClients, api.Client{Kind: "chat"})
 	token(register)
 	f.do(register).want(http.StatusForbidden)
+}
+
+func TestOnlyPagesOfConfiguredOriginsMayAsk(t *testing.T) {
+	t.Parallel()
+	const mine = "http://localhost:3000"
+	f := newFixture(t, always("ok"), func(c *Config) { c.Origins = []string{mine, "https://notes.example"} })
+	ask := func(method string, header ...string) reply {
+		req := f.request(method, "/v1/agents", nil)
+		for i := 0; i < len(header); i += 2 {
+			req.Header.Set(header[i], header[i+1])
+		}
+		return f.do(req)
+	}
+	preflight := []string{"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization,content-type"}
+	for _, origin := range []string{mine, "https://notes.example"} {
+		r := ask("GET", "Origin", origin, "Sec-Fetch-Site", "cross-site").want(http.StatusOK)
+		exposed := r.header.Get("Access-Control-Expose-Headers")
+		if r.header.Get("Access-Control-Allow-Origin") != origin || r.header.Get("Vary") != "Origin" ||
+			!strings.Contains(exposed, api.HeaderHint) {
+			t.Errorf("%s: %v", origin, r.header)
+		}
+		r = ask("OPTIONS", append([]string{"Origin", origin}, preflight...)...).want(http.StatusNoContent)
+		allowed := r.header.Get("Access-Control-Allow-Methods")
+		if r.header.Get("Access-Control-Allow-Origin") != origin ||
+			r.header.Get("Access-Control-Allow-Headers") != "authorization,content-type" ||
+			!strings.Contains(allowed, "PATCH") ||
+			r.header.Get("Access-Control-Allow-Credentials") != "" {
+			t.Errorf("preflight of %s: %v", origin, r.header)
+		}
+	}
+	others := []string{
+		"http://localhost",
+		"http://localhost:3001",
+		"https://localhost:3000",
+		"http://127.0.0.1:3000",
+		"http://localhost:3000.evil.example",
+		"https://evil.example",
+		"null",
+		"http://LOCALHOST:3000",
+		"localhost:3000",
+		"http://127.0.0.1:8283",
+	}
+	for _, origin := range others {
+		for _, method := range []string{"GET", "POST", "OPTIONS"} {
+			r := ask(method, append([]string{"Origin", origin}, preflight...)...).want(http.StatusForbidden)
+			for _, name := range []string{"Access-Control-Allow-Origin", "Access-Control-Allow-Methods", "Access-Control-Allow-Headers"} {
+				if v := r.header.Get(name); v != "" {
+					t.Errorf("%s of %s: %s: %s", method, origin, name, v)
+				}
+			}
+		}
+	}
+	for site, want := range map[string]int{
+		"none": http.StatusOK, "same-origin": http.StatusOK, "same-site": http.StatusForbidden, "cross-site": http.StatusForbidden,
+	} {
+		ask("GET", "Sec-Fetch-Site", site).want(want) // as pictures and scripts of a page are asked for, without an origin
+	}
+	r := ask("GET").want(http.StatusOK)
+	if r.header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("a program is told %v", r.header)
+	}
 }
 
 func TestWhatIsNotHereSaysSo(t *testing.T) {
@@ -361,7 +446,7 @@ func TestEveryKindHasAStatusAndInternalErrorsTellNothing(t *testing.T) {
 	}
 	for kind, want := range map[core.Kind]string{
 		core.NoCredit: "402 llm_insufficient_credits", core.Unauthenticated: "401 llm_authentication", core.RateLimited: "429 llm_rate_limit",
-		core.Invalid: "400 llm_bad_request", core.Unavailable: "500 llm_error", core.Timeout: "504 llm_timeout",
+		core.Invalid: "400 llm_bad_request", core.NotFound: "404 llm_bad_request", core.Unavailable: "500 llm_error", core.Timeout: "504 llm_timeout",
 	} {
 		got := asStatus(&core.Error{Kind: kind, Msg: "x", Provider: true})
 		if text := itoa(got.status) + " " + got.body.Err.Type; text != want {
@@ -380,7 +465,8 @@ func TestTheStatusTellsOfRunsBeforeAnybodyElseAsked(t *testing.T) {
 	held := make(chan struct{})
 	f := newFixture(t, always(func() { <-held }, core.Delta{Text: "ok"}))
 	a := f.agent(nil).ID
-	f.call("POST", "/v1/agents/"+a+"/messages/async", map[string]any{"messages": []any{map[string]any{"role": "user", "content": "go on"}}}).want(http.StatusOK)
+	f.call("POST", "/v1/agents/"+a+"/messages/async", map[string]any{"messages": []any{map[string]any{"role": "user", "content": "go on"}}}).
+		want(http.StatusOK)
 	parts := f.srv.cfg.Parts
 	f.srv = New(Config{Version: "1", Host: readyHost{}, Open: func(context.Context) (Parts, error) { return parts, nil }})
 	s := as[api.Status](f.call("GET", api.PathStatus, nil))

@@ -14,23 +14,23 @@ import (
 	"loci/daemon/api"
 )
 
-// sseItem is one event of a stream; seq is 0 where the stream is not numbered.
+// sseItem is one event of a stream; seq is 0 if the stream isn't numbered.
 type sseItem struct {
 	seq   int64
 	value any
 }
 
-// sseStream says what a stream consists of.
+// sseStream describes a stream.
 type sseStream struct {
 	items iter.Seq2[sseItem, error]
-	ping  func(last int64) any              // what to send when there was nothing else for a while; nil: nothing
-	greet bool                              // a ping at once, so that the client learns what it is following
-	fail  func(last int64, err error) []any // what to send where the items end with an error; nil: nothing
+	ping  func(last int64) any              // what to send after a period of silence; nil: nothing
+	greet bool                              // send a ping at once, so that the client learns what it is following
+	fail  func(last int64, err error) []any // what to send if the items end with an error; nil: nothing
 	done  bool                              // the stream has an end, which is marked
 }
 
-// writeSSE is the one function that writes streams. It returns when the items end or the client has left; the goroutine
-// that reads the items is its own and has ended by then.
+// writeSSE is the only function that writes streams. It returns when the items end or the client leaves; by then its
+// goroutine, which reads the items, has ended.
 func (s *Server) writeSSE(ctx context.Context, w http.ResponseWriter, st sseStream) {
 	out := newSSEWriter(w)
 	ctx, cancel := context.WithCancel(ctx)
@@ -82,7 +82,8 @@ func (s *Server) writeSSE(ctx context.Context, w http.ResponseWriter, st sseStre
 	}
 }
 
-// guarded ends a sequence that panics with an error: nobody else would catch it in the goroutine that reads it.
+// guarded turns a panic in a sequence into an error: in the goroutine that reads the sequence, nobody else would
+// catch it.
 func guarded(items iter.Seq2[sseItem, error]) iter.Seq2[sseItem, error] {
 	return func(yield func(sseItem, error) bool) {
 		more := true
@@ -98,7 +99,7 @@ func guarded(items iter.Seq2[sseItem, error]) iter.Seq2[sseItem, error] {
 	}
 }
 
-// caught runs f and makes an error of its panic.
+// caught runs f and turns a panic into an error.
 func caught(f func()) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -114,7 +115,7 @@ type result struct {
 	err  error
 }
 
-// failed tells of an error in the middle of a stream, unless it is the client that left.
+// failed reports an error in the middle of a stream, unless the cause is that the client left.
 func (s *Server) failed(ctx context.Context, out *sseWriter, st sseStream, last int64, err error) {
 	if ctx.Err() != nil || st.fail == nil {
 		return
@@ -126,7 +127,8 @@ func (s *Server) failed(ctx context.Context, out *sseWriter, st sseStream, last 
 	out.finish(st.done)
 }
 
-// sseWriter writes events without an event line: clients of the contract drop those that have one.
+// sseWriter writes events without an event line, because clients of the contract drop events that have one. Only
+// errors have one, because clients raise on nothing else.
 type sseWriter struct {
 	w       http.ResponseWriter
 	control *http.ResponseController
@@ -140,7 +142,7 @@ func newSSEWriter(w http.ResponseWriter) *sseWriter {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no")
 	out := &sseWriter{w: w, control: http.NewResponseController(w)}
-	_ = out.control.SetWriteDeadline(time.Time{}) // a writer that has no deadlines needs none lifted
+	_ = out.control.SetWriteDeadline(time.Time{}) // a writer without deadlines needs none lifted
 	w.WriteHeader(http.StatusOK)
 	out.err = out.control.Flush()
 	return out
@@ -151,6 +153,9 @@ func (o *sseWriter) send(v any) {
 		return
 	}
 	o.buf.Reset()
+	if m, ok := v.(api.Message); ok && m.MessageType == api.MessageError {
+		o.buf.WriteString("event: error\n")
+	}
 	o.buf.WriteString("data: ")
 	enc := json.NewEncoder(&o.buf)
 	enc.SetEscapeHTML(false)
@@ -181,7 +186,7 @@ type runStream struct {
 	pings    bool
 }
 
-// sse converts a run's stream to what is written.
+// sse converts a run's stream into events to write.
 func (rs runStream) sse(now func() time.Time) sseStream {
 	st := sseStream{items: rs.items(), fail: rs.fail, done: true}
 	if rs.pings {
@@ -212,15 +217,17 @@ func (rs runStream) items() iter.Seq2[sseItem, error] {
 	}
 }
 
-// shown is the message of a frame, numbered or not, if the request wants it.
+// shown returns the message of a frame, numbered or not, if the request wants it.
 func (rs runStream) shown(f frame) (api.Message, bool) {
 	m := f.msg
 	if rs.numbered {
 		m.SeqID = f.seq
 	}
 	switch f.bound {
-	case boundSaved, boundDiscard:
+	case boundSaved:
 		return m, false
+	case boundDiscard:
+		return m, f.told
 	case boundPiece, boundWhole, boundAside:
 		return m, rs.shows.takes(m.MessageType)
 	case boundEnd:
@@ -231,7 +238,7 @@ func (rs runStream) shown(f frame) (api.Message, bool) {
 	return m, true
 }
 
-// fail is how a stream ends that cannot go on although its run may.
+// fail ends a stream that can't continue, although its run may.
 func (rs runStream) fail(_ int64, err error) []any {
 	e := asStatus(err)
 	kind := "internal_error"

@@ -64,7 +64,8 @@ func TestStreamAndListHaveTheSameIdsAndOtids(t *testing.T) {
 		a := f.agent(human())
 		stream := f.call("POST", "/v1/agents/"+a.ID+"/messages/stream", with(text("I am Ada"), "stream_tokens", tokens)).events()
 		n := len(stream)
-		if stream[n-2].MessageType != api.MessageStopReason || stream[n-2].StopReason != api.StopEndTurn || stream[n-1].MessageType != api.MessageUsage {
+		if stream[n-2].MessageType != api.MessageStopReason || stream[n-2].StopReason != api.StopEndTurn ||
+			stream[n-1].MessageType != api.MessageUsage {
 			t.Fatalf("the stream ends with %v and %v", stream[n-2], stream[n-1])
 		}
 		listed := f.messages(a.ID)
@@ -99,7 +100,8 @@ func TestAnswerWithoutStreamHoldsWhatTheRunAdded(t *testing.T) {
 	if diff := cmp.Diff(identities(f.messages(a.ID)[2:]), identities(resp.Messages)); diff != "" {
 		t.Errorf("list and answer differ (-list +answer):\n%s", diff)
 	}
-	if resp.StopReason.StopReason != api.StopEndTurn || resp.Usage.StepCount != 2 || resp.Usage.TotalTokens != 30 || len(resp.Usage.RunIDs) != 1 {
+	if resp.StopReason.StopReason != api.StopEndTurn || resp.Usage.StepCount != 2 || resp.Usage.TotalTokens != 30 ||
+		len(resp.Usage.RunIDs) != 1 {
 		t.Errorf("end = %+v", resp)
 	}
 	if ret := resp.Messages[3].ToolReturns[0]; ret.Status != api.StatusSuccess {
@@ -133,7 +135,10 @@ func TestAMissingKeyIsUnavailableToAPersonAndNothingToTryAgain(t *testing.T) {
 	f.model.keyless.Store(true)
 	for name, in := range map[string]map[string]any{"a run": text("hello"), "a model by name": with(text("hello"), "override_model", "test/model")} {
 		r := f.call("POST", "/v1/agents/"+a.ID+"/messages", in).want(http.StatusUnauthorized)
-		if got := r.header.Get(api.HeaderError); got != api.KindUnavailable || !strings.Contains(string(r.body), "no model can be reached: there is no key for Test") {
+		if got := r.header.Get(
+			api.HeaderError,
+		); got != api.KindUnavailable ||
+			!strings.Contains(string(r.body), "no model can be reached: there is no key for Test") {
 			t.Errorf("%s: kind %q, %s", name, got, r.body)
 		}
 	}
@@ -156,7 +161,8 @@ func TestAFailingProviderIsAStatusOrAnErrorMessage(t *testing.T) {
 		t.Errorf("kind = %q", got)
 	}
 	stream := f.call("POST", "/v1/agents/"+a.ID+"/messages/stream", text("hello")).events()
-	if len(stream) != 2 || stream[0].StopReason != api.StopLLMAPIError || stream[1].MessageType != api.MessageError || stream[1].ErrorType != "llm_authentication" {
+	if len(stream) != 2 || stream[0].StopReason != api.StopLLMAPIError || stream[1].MessageType != api.MessageError ||
+		stream[1].ErrorType != "llm_authentication" {
 		t.Errorf("stream = %+v", stream)
 	}
 	if got := f.messages(a.ID); len(got) != 1 {

@@ -1,9 +1,9 @@
-// Package embed is the built-in embedding: static word vectors made from the relations and glosses of WordNet. It is no
-// language model: a text is the sum of its words' vectors, so word order, negation and context do not count. It needs
-// no network and no key, takes microseconds a text, and gives the same vector on every machine.
+// Package embed is the built-in embedding: static word vectors made from the relations and glosses of WordNet. It isn't
+// a language model: a text is the sum of its words' vectors, so word order, negation and context don't count. It needs
+// no network and no key, takes microseconds per text, and gives the same vector on every machine.
 //
-// It is an adapter of core.Embedder. The table is committed (words.bin, made by ./generate) and part of the binary; it is
-// validated when it is first used, and its rows are read where they lie.
+// It is an adapter of core.Embedder. The table is committed (words.bin, made by ./generate) and part of the binary; it
+// is validated on first use, and its rows are read in place.
 package embed
 
 import (
@@ -35,13 +35,18 @@ func parse(data []byte) (*table.Table, error) {
 		err = core.E(core.Internal, "the word vectors have %d dimensions, not %d", t.Dim(), Dim)
 	}
 	if err != nil {
-		return nil, &core.Error{Kind: core.Internal, Op: "load the built-in embedding", Err: err, Hint: "the program file is damaged: install it again"}
+		return nil, &core.Error{
+			Kind: core.Internal,
+			Op:   "load the built-in embedding",
+			Err:  err,
+			Hint: "the program file is damaged: install it again",
+		}
 	}
 	return t, nil
 }
 
-// Exceptions yields the irregular forms of English and their base forms ("went", "go"), sorted by form, lower case.
-// None is a stop word, and none is left to the stemmer.
+// Exceptions yields the irregular forms of English and their base forms ("went", "go"), sorted by form, in lower case.
+// None is a stop word, and none could be left to the stemmer.
 func Exceptions() (iter.Seq2[string, string], error) {
 	t, err := load()
 	if err != nil {
@@ -53,13 +58,13 @@ func Exceptions() (iter.Seq2[string, string], error) {
 // Model embeds texts with the table. It may be used by several goroutines at once.
 type Model struct {
 	load func() (*table.Table, error)
-	seen [slots]atomic.Pointer[found] // by hash of the spelling: stems cost more than all the rest
+	seen [slots]atomic.Pointer[found] // by hash of the spelling: stemming costs more than everything else
 }
 
-// slots bounds how many spellings a model remembers.
+// slots bounds how many spellings a model caches.
 const slots = 4096
 
-// found is what a spelling led to.
+// found is the result for a spelling.
 type found struct {
 	spelling string
 	row      int // negative: none
@@ -67,7 +72,7 @@ type found struct {
 
 var _ core.Embedder = (*Model)(nil)
 
-// New returns the built-in embedding. The table is read when it is first needed.
+// New returns the built-in embedding. It reads the table on first use.
 func New() *Model { return &Model{load: load} }
 
 // Handle is the model's name.
@@ -76,8 +81,8 @@ func (*Model) Handle() core.Handle { return core.WordsHandle }
 // Dim is the dimension of its vectors.
 func (*Model) Dim() int { return Dim }
 
-// Embed returns a vector of length 1 for each text, nil for a text without a known word. A word counts once, and the more
-// the rarer it is.
+// Embed returns a vector of length 1 per text, nil for a text without a known word. A word counts once; the rarer it is,
+// the more.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
 	t, err := m.load()
 	if err != nil {
@@ -95,13 +100,13 @@ func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) 
 	return out, nil
 }
 
-// rowSet is a set of rows. Going through it in the order of rows makes the sum independent of the order of words.
+// rowSet is a set of rows. Iterating in row order makes the sum independent of word order.
 type rowSet [table.MaxWords / 64]uint64
 
 func (s *rowSet) add(row int) { s[row/64] |= 1 << (row % 64) }
 
-// vector is the weighted sum of the rows at length 1. Each product is rounded by itself (the conversions forbid a fused
-// multiply-add), so that all machines agree to the last bit.
+// vector returns the weighted sum of the rows, normalised. Each product is rounded separately (the conversions forbid a
+// fused multiply-add), so that all machines agree to the last bit.
 func (s *rowSet) vector(t *table.Table) []float32 {
 	var sum [Dim]float32
 	for i, word := range s {
@@ -115,7 +120,7 @@ func (s *rowSet) vector(t *table.Table) []float32 {
 			if square == 0 {
 				continue
 			}
-			const bit, unit = 8, 16 // rarity counts eighths of a bit; 16 bits weigh 1
+			const bit, unit = 8, 16 // rarity is in eighths of a bit; 16 bits weigh 1
 			weight := float32(float64(t.Rarity(row)) / (bit * unit) / math.Sqrt(float64(square)))
 			for j, c := range cells {
 				sum[j] += float32(weight * float32(int8(c)))

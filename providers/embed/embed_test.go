@@ -45,7 +45,7 @@ func cosine(tb testing.TB, m *Model, a, b string) float64 {
 	return sum
 }
 
-// The vectors that are stored depend on the table: whoever changes it must have all texts embedded again.
+// Stored vectors depend on the table: if you change it, have all texts embedded again.
 func TestTheTableIsTheCommittedOne(t *testing.T) {
 	t.Parallel()
 	const want = "d4e765db565b23d60ea12e3c2ff5778fab492d828bcdcbfde85aec37e305f02a"
@@ -134,7 +134,20 @@ func unit(tb testing.TB, text string, v []float32) {
 func TestTextsWithoutKnownWordsHaveNoVector(t *testing.T) {
 	t.Parallel()
 	m := New()
-	texts := []string{"", " \n\t", "the and of", "qwrtzpsdf", "1234 56", "日本語のテキスト", "?!…\"'", "\xff\xfe", "🙂🙃", "don't", strings.Repeat("a", 10_000), "cat5e5 x1y2"}
+	texts := []string{
+		"",
+		" \n\t",
+		"the and of",
+		"qwrtzpsdf",
+		"1234 56",
+		"日本語のテキスト",
+		"?!…\"'",
+		"\xff\xfe",
+		"🙂🙃",
+		"don't",
+		strings.Repeat("a", 10_000),
+		"cat5e5 x1y2",
+	}
 	got, err := m.Embed(context.Background(), texts)
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +194,7 @@ func TestEqualTextsHaveEqualVectorsWhateverCameBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	var texts []string
-	for i := 0; i+12 < tab.Len(); i += 12 { // more spellings than a model remembers
+	for i := 0; i+12 < tab.Len(); i += 12 { // more spellings than a model caches
 		var b strings.Builder
 		for j := range 12 {
 			fmt.Fprintf(&b, "%s ", tab.Word(i+j))
@@ -207,7 +220,7 @@ func TestEqualTextsHaveEqualVectorsWhateverCameBefore(t *testing.T) {
 	wg.Wait()
 }
 
-// The numbers are the same on every machine: each product is rounded by itself.
+// The numbers are the same on every machine, because each product is rounded separately.
 func TestVectorsAreTheSameToTheLastBit(t *testing.T) {
 	t.Parallel()
 	h := sha256.New()

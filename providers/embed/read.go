@@ -8,14 +8,14 @@ import (
 	"loci/providers/embed/internal/table"
 )
 
-// The bounds of what is read of one text.
+// Limits on what is read of one text.
 const (
 	maxWords   = 50_000 // as in core/search
-	maxLetters = 64     // of a word; the table has no longer one
+	maxLetters = 64     // per word; the table has no longer one
 )
 
-// read adds the rows of a text's words. It splits a text where core/search splits it, but builds nothing: words of other
-// letters than a to z are not in the table.
+// read adds the rows of a text's words. It splits a text where core/search does, but allocates nothing: words with
+// letters other than a to z aren't in the table.
 func (m *Model) read(t *table.Table, text string, rows *rowSet) {
 	var word [maxLetters]byte
 	for i, words := 0, 0; i < len(text) && words < maxWords; {
@@ -42,9 +42,9 @@ func (m *Model) read(t *table.Table, text string, rows *rowSet) {
 // run is a run of letters, digits and marks at the start of a text.
 type run struct {
 	size    int  // in bytes
-	letters int  // how many letters of it, in lower case, were put into the word
-	plain   bool // it is nothing but these letters
-	compat  bool // it may hold letters in another guise: full-width ones, or with an accent
+	letters int  // how many of its letters, in lower case, were put into the word
+	plain   bool // it consists of just these letters
+	compat  bool // it may contain letters in another form: full-width or accented
 }
 
 func scan(text string, word *[maxLetters]byte) run {
@@ -77,13 +77,14 @@ func scan(text string, word *[maxLetters]byte) run {
 	return r
 }
 
-// disguised reports letters that core/search may read as plain ones: Latin ones with accents, marks, and compatible forms.
+// disguised reports letters that core/search may read as plain ones: accented Latin letters, marks, and compatibility
+// forms.
 func disguised(r rune) bool {
 	return r < 0x370 || r >= 0x1e00 && r <= 0x1eff || r >= 0x2100
 }
 
-// foreign reports what continues a word beyond ASCII. Scripts that write words without blanks end it: their words are no
-// words of the table.
+// foreign reports non-ASCII characters that continue a word. Scripts written without spaces end it, since their words
+// aren't in the table.
 func foreign(r rune) bool {
 	if !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r) {
 		return false

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// recall lets a reader know what was said just before: what "she" would be, and which facts a correction may mean.
+// recall tells a reader what was said just before: what "she" would refer to, and which facts a correction may mean.
 func (r *reader) recall(thread []said, kept func(text string) bool) {
 	const far = 4 // messages
 	for i := len(thread) - 1; i >= max(0, len(thread)-far); i-- {
@@ -27,8 +27,8 @@ func (r *reader) recall(thread []said, kept func(text string) bool) {
 	}
 }
 
-// refers reports whether a pronoun at the start of a clause can mean what was last spoken of. What an earlier message was
-// about must suit it: "it" begins much that is about nothing.
+// refers reports whether a pronoun at the start of a clause can refer to what was last mentioned. If that was in an
+// earlier message it must fit, because "it" starts many clauses that refer to nothing.
 func (r *reader) refers(ws []word) bool {
 	if r.last == "" || ws[0].is("it") && !verbal3(ws[1].low) {
 		return false
@@ -44,8 +44,8 @@ func (r *reader) refers(ws []word) bool {
 	return being
 }
 
-// amended reads a correction that says but the right value, "no, it's Tuesday": in the fact that was stated last it takes
-// the place of the value of its kind.
+// amended reads a correction that gives only the right value, "no, it's Tuesday": in the last stated fact it replaces
+// the value of the same kind.
 func (r *reader) amended(ws []word, correct bool) (fact, bool) {
 	if !correct || len(ws) == 0 {
 		return fact{}, false
@@ -61,13 +61,15 @@ func (r *reader) amended(ws []word, correct bool) (fact, bool) {
 	if len(value) > 1 && value[0].is("on", "in", "at", "called", "named", "about") {
 		value = value[1:]
 	}
-	if len(value) == 0 || len(value) > most || !pointed && verbalAny(value) || slices.ContainsFunc(value, func(w word) bool { return w.is("i", "we", "not", "my", "you") }) {
+	if len(value) == 0 || len(value) > most || !pointed && verbalAny(value) ||
+		slices.ContainsFunc(value, func(w word) bool { return w.is("i", "we", "not", "my", "you") }) {
 		return fact{}, false
 	}
 	for i := len(r.prior) - 1; i >= 0; i-- {
 		was := tokenise(r.prior[i])
 		if from, to := place(was, value); to > from {
-			if last := value[len(value)-1]; len(value) > 1 && to < len(was) && was[to].low == last.low { // the unit is said with it
+			if last := value[len(value)-1]; len(value) > 1 && to < len(was) &&
+				was[to].low == last.low { // the unit is part of the new value
 				to++
 			}
 			now := slices.Clone(was[:from])
@@ -80,7 +82,7 @@ func (r *reader) amended(ws []word, correct bool) (fact, bool) {
 	return fact{}, false
 }
 
-// place finds the value in a fact whose place another value takes: the last one of the same kind.
+// place finds the value in a fact that another value replaces: the last one of the same kind.
 func place(was, value []word) (from, to int) {
 	kind := kindWord
 	for _, w := range value {
@@ -110,7 +112,7 @@ func place(was, value []word) (from, to int) {
 	return 0, 0
 }
 
-// valueKind is what sort of value a word is.
+// valueKind is the kind of value that a word is.
 type valueKind int
 
 const (
@@ -138,7 +140,7 @@ func kindOf(w word) valueKind {
 	return kindWord
 }
 
-// alike reports whether two words name different things of one kind: teal and green.
+// alike reports whether two words name different things of the same kind: teal and green.
 func alike(a, b string) bool {
 	for t := range everyTopic {
 		if listed(exclusive, t.tag) && listed(t.facts, a) && listed(t.facts, b) {

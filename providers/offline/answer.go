@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// answer works out what is said to each question and greeting of the message, in its order.
+// answer works out the reply to each question and greeting of the message, in order.
 func (d *decider) answer() {
 	vague := 0
 	for _, a := range d.acts {
@@ -47,7 +47,7 @@ func (d *decider) answer() {
 			d.say(sayForeign)
 		case actUnknown, actSmall:
 			vague++
-		case actState, actForget, actNote: // told by their outcomes
+		case actState, actForget, actNote: // reported by their outcomes
 		}
 	}
 	if len(d.outcomes) > 0 {
@@ -62,7 +62,7 @@ func (d *decider) answer() {
 	}
 }
 
-// sayLeft says which parts of a message that states facts were not kept.
+// sayLeft says which parts of a message that states facts weren't kept.
 func (d *decider) sayLeft() {
 	const most = 5
 	var parts []string
@@ -84,7 +84,7 @@ func (d *decider) say(s string) {
 	}
 }
 
-// greet says hello, by name where it is known.
+// greet says hello, by name if it is known.
 func (d *decider) greet() string {
 	for _, slot := range []string{"nickname", "attr:name"} {
 		for i := len(d.p.facts) - 1; i >= 0; i-- {
@@ -115,7 +115,7 @@ func (d *decider) ask(asked string) string {
 	hits, answers := d.look(q)
 	if len(hits) == 0 {
 		if len(d.searches) > before {
-			return "" // a search comes first
+			return "" // search first
 		}
 		return sayDoNotKnow
 	}
@@ -127,7 +127,7 @@ func (d *decider) ask(asked string) string {
 
 const sayDoNotKnow = "I do not know that. Nobody has told me, as far as I can find."
 
-// worded are facts as they are told to the person.
+// worded phrases facts as they are told to the user.
 func (d *decider) worded(facts []*entry) string {
 	var parts []string
 	for _, e := range facts {
@@ -136,7 +136,7 @@ func (d *decider) worded(facts []*entry) string {
 	return strings.Join(parts, " ")
 }
 
-// tell words facts as an answer, with where they are from.
+// tell phrases facts as an answer, with their source.
 func (d *decider) tell(hits []*entry) string {
 	s := d.worded(hits)
 	switch hits[0].origin {
@@ -149,7 +149,7 @@ func (d *decider) tell(hits []*entry) string {
 	return s
 }
 
-// all tells everything there is about the person.
+// all tells everything known about the user.
 func (d *decider) all() string {
 	const most = 60
 	facts := d.p.facts
@@ -170,7 +170,7 @@ func (d *decider) all() string {
 	return s
 }
 
-// whoAmI tells the name first, then what else describes the person.
+// whoAmI tells the name first, then what else describes the user.
 func (d *decider) whoAmI() string {
 	facts := slices.Concat(d.p.facts, d.recalled())
 	if len(d.p.facts) == 0 {
@@ -193,7 +193,7 @@ func (d *decider) whoAmI() string {
 	return d.tell(hits)
 }
 
-// gap says how long ago the message before was.
+// gap says how long ago the previous message was.
 func (d *decider) gap() string {
 	if d.s.clock.gap != "" {
 		return "Your last message before this one was " + d.s.clock.gap + " ago."
@@ -236,7 +236,7 @@ func (c clock) tell(text string) string {
 
 func lower(ws []word) string { return strings.ToLower(text(ws)) }
 
-// compose joins the greeting, what became of facts and what is answered.
+// compose joins the greeting, what happened to facts, and the answers.
 func (d *decider) compose() string {
 	var parts []string
 	if d.hello != "" {
@@ -256,7 +256,7 @@ func (d *decider) compose() string {
 	return sayUnknown
 }
 
-// changes says what became of facts and of wishes to forget.
+// changes says what happened to facts and to requests to forget.
 func (d *decider) changes() []string {
 	var parts []string
 	joint := func(kind outcomeKind, lead, tail string) {
@@ -292,7 +292,7 @@ func (d *decider) changes() []string {
 	return parts
 }
 
-// became returns the outcomes of a kind, each once.
+// became returns the outcomes of a kind, without duplicates.
 func (d *decider) became(kind outcomeKind) []outcome {
 	var out []outcome
 	for _, o := range d.outcomes {
@@ -303,7 +303,7 @@ func (d *decider) became(kind outcomeKind) []outcome {
 	return out
 }
 
-// told words facts for the person.
+// told phrases facts for the user.
 func told(os ...outcome) string {
 	var s []string
 	for _, o := range os {

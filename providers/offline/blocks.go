@@ -14,7 +14,7 @@ type block struct {
 	label    string
 	value    string
 	readOnly bool
-	limit    int // characters, 0: not known
+	limit    int // in characters; 0: unknown
 }
 
 // room reports whether more characters fit.
@@ -22,7 +22,7 @@ func (b *block) room(more int) bool {
 	return b.limit == 0 || utf8.RuneCountInString(b.value)+1+more <= b.limit
 }
 
-// maxBlocks is how many blocks of a prompt are read.
+// maxBlocks limits how many blocks of a prompt are read.
 const maxBlocks = 200
 
 // parseBlocks reads the blocks of a compiled prompt: <label>, <description>, <metadata> and <value> of each.
@@ -59,7 +59,7 @@ func parseBlocks(prompt string) []*block {
 	return out
 }
 
-// labelOf finds the tag that opens a block: the one right before its first part.
+// labelOf finds the tag that opens a block: the one right before the block's first part.
 func labelOf(head string) string {
 	for at := 0; at < len(head); {
 		i := strings.IndexByte(head[at:], '<')
@@ -117,14 +117,14 @@ func unnumber(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// edit is a change to a block that the thread shows: an announcement, or an own call with its return.
+// edit is a change to a block visible in the thread: an announcement, or a call of our own with its return.
 type edit struct {
 	label     string
 	announced bool
-	value     string                      // the whole value afterwards, as far as the return shows it
-	whole     bool                        // it surely does
-	apply     func(string) (string, bool) // the change itself; false: it does not fit that value
-	effect    string                      // a text that stands in the block since then
+	value     string                      // the complete value afterwards, as far as the return shows it
+	whole     bool                        // value is certainly complete
+	apply     func(string) (string, bool) // the change itself; false: it doesn't fit that value
+	effect    string                      // a text that has been in the block since then
 }
 
 // ownEdit reads a successful memory call.
@@ -196,11 +196,11 @@ func holdsLines(value, lines string) bool {
 	return true
 }
 
-// newest works out a block's value from what the prompt shows and what the thread shows, in its order.
+// newest works out a block's current value from the prompt and the edits in the thread, in order.
 //
-// The prompt may be older than an edit in the thread (a conversation is pinned to it) or newer (it was compiled again
-// since). An edit's return tells: if the edit, made on the prompt's value, gives what was returned, then the prompt is
-// older; if no edit does, it is newer.
+// The prompt may be older than an edit in the thread (a conversation is pinned to it) or newer (it has been recompiled
+// since). An edit's return tells which: if applying the edit to the prompt's value gives what was returned, the prompt
+// is older; if no edit does, it is newer.
 func newest(prompt string, edits []edit) string {
 	start := -1
 	for i, e := range edits {
@@ -226,7 +226,7 @@ func newest(prompt string, edits []edit) string {
 	return state
 }
 
-// announced applies an announcement: a whole value, or a difference.
+// announced applies an announcement: a complete value or a diff.
 func announced(state string, e edit) string {
 	if e.whole {
 		return e.value
@@ -240,8 +240,8 @@ func sameLines(a, b string) bool {
 	return clean(a) == clean(b)
 }
 
-// announcements reads the block versions that a reminder announces: a quoted label, then <value> or <changes>, or the
-// layout of the prompt.
+// announcements reads the block versions in a reminder: a quoted label, then <value> or <changes>, or the prompt's
+// layout.
 func announcements(reminder string) []edit {
 	var out []edit
 	for _, b := range parseBlocks(reminder) {
@@ -276,7 +276,7 @@ func announcements(reminder string) []edit {
 	return out
 }
 
-// lastQuoted returns the last text between quotes or back-ticks.
+// lastQuoted returns the last text in quotes or backticks.
 func lastQuoted(s string) string {
 	for _, q := range []string{`"`, "`", "'"} {
 		end := strings.LastIndex(s, q)
@@ -290,8 +290,8 @@ func lastQuoted(s string) string {
 	return ""
 }
 
-// patched applies the - and + lines of a difference: gone lines leave, new ones take the place of what went or follow
-// the line that the difference shows before them.
+// patched applies the - and + lines of a diff: removed lines go, and new ones replace them or follow the line that the
+// diff shows before them.
 func patched(value, diff string) string {
 	lines := strings.Split(value, "\n")
 	at := len(lines)

@@ -28,7 +28,10 @@ func TestOwnEditsCountWhereThePromptStaysBehind(t *testing.T) {
 	if want := "The user's name is Grace.\nThe user lives in Oslo."; h.blocks["human"] != want {
 		t.Errorf("stored %q, want %q", h.blocks["human"], want)
 	}
-	if answer := h.say("What do you know about me?"); !strings.Contains(answer, "Grace") || strings.Contains(answer, "Ada") || strings.Contains(answer, "dog") {
+	if answer := h.say(
+		"What do you know about me?",
+	); !strings.Contains(answer, "Grace") || strings.Contains(answer, "Ada") ||
+		strings.Contains(answer, "dog") {
 		t.Errorf("answered %q", answer)
 	}
 }
@@ -39,7 +42,7 @@ func TestAPromptThatWasCompiledSinceBeatsTheThread(t *testing.T) {
 	h.pinned = h.compile()
 	h.say("My name is Ada")
 	h.blocks["human"] = "The user's name is Eve."
-	h.pinned = h.compile() // a person edited the block, and the pin moved
+	h.pinned = h.compile() // somebody edited the block, and the pin moved
 	if answer := h.say("What's my name?"); !strings.Contains(answer, "Eve") || strings.Contains(answer, "Ada") {
 		t.Errorf("answered %q", answer)
 	}
@@ -73,7 +76,13 @@ func TestAnnouncedVersionsBeatThePrompt(t *testing.T) {
 func TestAnAnnouncedNewBlockIsRead(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
-	h.messages = append(h.messages, core.ChatMessage{Role: core.ChatReminder, Text: "The memory block \"team\" was added to your memory. Its value is:\n<value>\nThe user's manager is called Ingrid.\n</value>"})
+	h.messages = append(
+		h.messages,
+		core.ChatMessage{
+			Role: core.ChatReminder,
+			Text: "The memory block \"team\" was added to your memory. Its value is:\n<value>\nThe user's manager is called Ingrid.\n</value>",
+		},
+	)
 	if answer := h.say("Who is my manager?"); !strings.Contains(answer, "Ingrid") {
 		t.Errorf("answered %q", answer)
 	}
@@ -82,7 +91,10 @@ func TestAnAnnouncedNewBlockIsRead(t *testing.T) {
 func TestRecalledPassagesAreRead(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
-	h.messages = append(h.messages, core.ChatMessage{Role: core.ChatReminder, Text: "From archival memory:\n- The user's bicycle is locked with code 4711."})
+	h.messages = append(
+		h.messages,
+		core.ChatMessage{Role: core.ChatReminder, Text: "From archival memory:\n- The user's bicycle is locked with code 4711."},
+	)
 	if answer := h.say("what is the code of my bike lock?"); !strings.Contains(answer, "4711") {
 		t.Errorf("answered %q", answer)
 	}
@@ -92,7 +104,12 @@ func TestNumberedBlocksAreEditedWithoutTheirNumbers(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	h.blocks["human"] = "The user's name is Ada.\nThe user likes tea."
-	h.pinned = strings.Replace(h.compile(), "<value>\nThe user's name is Ada.\nThe user likes tea.", "<warning>\nnumbers\n</warning>\n<value>\n1→ The user's name is Ada.\n2→ The user likes tea.", 1)
+	h.pinned = strings.Replace(
+		h.compile(),
+		"<value>\nThe user's name is Ada.\nThe user likes tea.",
+		"<warning>\nnumbers\n</warning>\n<value>\n1→ The user's name is Ada.\n2→ The user likes tea.",
+		1,
+	)
 	h.say("Actually my name is Grace")
 	if want := "The user's name is Grace.\nThe user likes tea."; h.blocks["human"] != want {
 		t.Errorf("stored %q, want %q", h.blocks["human"], want)

@@ -21,7 +21,7 @@ const chatter = "i see|i understand|i do not know|i do not understand|i do not t
 	"i do not like it|i do not like that|i do not like this|i do not want to|we will see|we should|we can|i forgot|i have forgotten|i give up|i am typing|i am writing to you|i am talking to you|" +
 	"let us|my bad|my pleasure|my turn|my goodness|my god|my fault|i can not remember|i trust you|i want to see|i am done here|i apologize|i apologise|i doubt|i am happy to|i am trying to understand|i am trying to figure|i am trying to find|i am trying to see|i am trying to ask|i am chatting|i tried"
 
-// short chatter counts only as a whole clause ("I know", "I am fine"), or with one of these after it.
+// Short chatter counts only as a whole clause ("I know", "I am fine"), or with one of these after it.
 const wholeChatter = ` too now very so it that this you thanks thank today then though again really . , just everyone there `
 
 // chats reports whether a clause is chatter.
@@ -51,26 +51,78 @@ func chats(ws []word) bool {
 // broad reports whether a phrase also begins real statements: "I have" (a dog), "I am lost", "I love that" (band).
 func broad(p string) bool {
 	switch p {
-	case "i am", "i have", "i am testing", "i do", "i did", "i can", "i will", "i know", "i love it", "i like it", "i hate it", "i love that", "i like that", "i hate that",
-		"i love this", "i like this", "i am here", "i am back", "i am fine", "i am good", "i am well", "i am great", "i am done", "i am ready", "i am lost", "i am busy",
-		"i am tired", "i am bored", "i am glad", "i am afraid", "i love you", "i forgot", "we can", "we should", "i tried", "i see", "i am off", "i am curious", "i am confused",
-		"i thought", "i can see", "i do not care", "i was just", "i said", "i told", "i agree", "i am hungry", "i bet", "i hate this", "i do not remember", "i do not know":
+	case "i am",
+		"i have",
+		"i am testing",
+		"i do",
+		"i did",
+		"i can",
+		"i will",
+		"i know",
+		"i love it",
+		"i like it",
+		"i hate it",
+		"i love that",
+		"i like that",
+		"i hate that",
+		"i love this",
+		"i like this",
+		"i am here",
+		"i am back",
+		"i am fine",
+		"i am good",
+		"i am well",
+		"i am great",
+		"i am done",
+		"i am ready",
+		"i am lost",
+		"i am busy",
+		"i am tired",
+		"i am bored",
+		"i am glad",
+		"i am afraid",
+		"i love you",
+		"i forgot",
+		"we can",
+		"we should",
+		"i tried",
+		"i see",
+		"i am off",
+		"i am curious",
+		"i am confused",
+		"i thought",
+		"i can see",
+		"i do not care",
+		"i was just",
+		"i said",
+		"i told",
+		"i agree",
+		"i am hungry",
+		"i bet",
+		"i hate this",
+		"i do not remember",
+		"i do not know":
 		return true
 	}
 	return false
 }
 
-// clause reads one clause; nil for what is not about the person.
+// clause reads one clause; nil for anything that isn't about the user.
 func (r *reader) clause(ws []word) []fact {
 	ws, _ = strip(trim(ws))
 	ws = trim(ws)
 	if len(ws) > 3 && ws[0].is("you") && ws[2].is("call") && ws[3].is("me") { // you can call me Lex
 		ws = ws[2:]
 	}
-	if n := leads(ws, "you are talking to|you are speaking to|you are talking with|you are speaking with|you are chatting with"); n > 0 && ws[n].proper() && len(ws) <= n+3 {
+	if n := leads(
+		ws,
+		"you are talking to|you are speaking to|you are talking with|you are speaking with|you are chatting with",
+	); n > 0 && ws[n].proper() &&
+		len(ws) <= n+3 {
 		return []fact{r.keep(made("The user's name is"), ws[n:])}
 	}
-	if len(ws) > 2 && ws[0].is("there") && ws[1].is("is", "are") && slices.ContainsFunc(ws, func(w word) bool { return w.is("my", "our") }) {
+	if len(ws) > 2 && ws[0].is("there") && ws[1].is("is", "are") &&
+		slices.ContainsFunc(ws, func(w word) bool { return w.is("my", "our") }) {
 		return []fact{r.keep(third(r.clock.dated(ws)), nil)}
 	}
 	if len(ws) < 2 || chats(ws) || ws[0].is("if", "unless", "you", "your", "let", "there", "please") {
@@ -94,12 +146,13 @@ func (r *reader) clause(ws []word) []fact {
 		if fs[i].old == "" {
 			fs[i].old = outdated(ws)
 		}
-		fs[i].correct = fs[i].correct || fs[i].old != "" || gone || slices.ContainsFunc(ws, func(w word) bool { return w.is("now", "instead", "nowadays") })
+		fs[i].correct = fs[i].correct || fs[i].old != "" || gone ||
+			slices.ContainsFunc(ws, func(w word) bool { return w.is("now", "instead", "nowadays") })
 	}
 	return fs
 }
 
-// outdated finds what a change leaves: "from Vim to Helix".
+// outdated finds what a change leaves behind: "from Vim to Helix".
 func outdated(ws []word) string {
 	if !slices.ContainsFunc(ws, func(w word) bool { return w.is("switched", "changed", "migrated", "went", "switch", "moved") }) {
 		return ""
@@ -112,10 +165,41 @@ func outdated(ws []word) string {
 	return text(trim(ws[from+1 : to]))
 }
 
-// lead moves what stands before the subject behind the clause: "in 2019 I moved" is "I moved in 2019".
+// lead moves what comes before the subject to the end of the clause: "in 2019 I moved" is "I moved in 2019".
 func lead(ws []word) []word {
-	if !ws[0].is("in", "on", "at", "since", "for", "these", "nowadays", "currently", "last", "next", "this", "every", "during", "until", "from", "yesterday", "today",
-		"tomorrow", "recently", "right", "as", "by", "lately", "sometimes", "usually", "normally", "once", "years", "two", "three", "a") {
+	if !ws[0].is(
+		"in",
+		"on",
+		"at",
+		"since",
+		"for",
+		"these",
+		"nowadays",
+		"currently",
+		"last",
+		"next",
+		"this",
+		"every",
+		"during",
+		"until",
+		"from",
+		"yesterday",
+		"today",
+		"tomorrow",
+		"recently",
+		"right",
+		"as",
+		"by",
+		"lately",
+		"sometimes",
+		"usually",
+		"normally",
+		"once",
+		"years",
+		"two",
+		"three",
+		"a",
+	) {
 		return ws
 	}
 	for i := 1; i < len(ws)-1 && i <= 8; i++ {
@@ -124,7 +208,9 @@ func lead(ws []word) []word {
 		}
 		front := trim(ws[:i])
 		front = slices.Clone(front)
-		if !front[0].proper() || listed(" in on at since for these last next this every during until from right as by once a two three ", front[0].low) || len(front) == 1 {
+		if !front[0].proper() ||
+			listed(" in on at since for these last next this every during until from right as by once a two three ", front[0].low) ||
+			len(front) == 1 {
 			front[0].text = front[0].low
 		}
 		front[0].gap = true
@@ -197,7 +283,11 @@ func (r *reader) firstPerson(ws []word) []fact {
 	if fs := r.changed(verb, ws, rest); fs != nil {
 		return fs
 	}
-	if len(rest) == 0 && !listed(" smoke snore garden code climb run swim cook paint sing dance meditate ski skate surf sew knit fish hike draw write ", verb) {
+	if len(rest) == 0 &&
+		!listed(
+			" smoke snore garden code climb run swim cook paint sing dance meditate ski skate surf sew knit fish hike draw write ",
+			verb,
+		) {
 		return nil
 	}
 	if !verbal(verb) && !plausible(verb) || rest != nil && questioned(rest) {
@@ -214,7 +304,7 @@ func (r *reader) firstPerson(ws []word) []fact {
 	return []fact{r.keep(third(r.clock.dated(ws)), nil)}
 }
 
-// renewed reads "I have a new number: 555-0100" as what the number is now.
+// renewed reads "I have a new number: 555-0100" as the current number.
 func (r *reader) renewed(verb string, rest []word) []fact {
 	colon := slices.IndexFunc(rest, func(w word) bool { return w.text == ":" })
 	if !listed(" have got ", verb) || colon < 2 || colon+1 >= len(rest) || !rest[0].is("a", "an", "another") {
@@ -229,8 +319,8 @@ func (r *reader) renewed(verb string, rest []word) []fact {
 	return fs
 }
 
-// changed reads "I changed my PIN to 3344" as what the PIN is now, and "I traded the Mini for a Golf" as what takes the
-// place of the Mini.
+// changed reads "I changed my PIN to 3344" as the current PIN, and "I traded the Mini for a Golf" as what replaced the
+// Mini.
 func (r *reader) changed(verb string, ws, rest []word) []fact {
 	to := slices.IndexFunc(rest, func(w word) bool { return w.is("to", "for", "with", "by") })
 	if to < 2 || to+1 >= len(rest) {
@@ -265,7 +355,7 @@ func (r *reader) changed(verb string, ws, rest []word) []fact {
 	return nil
 }
 
-// plausible reports whether a word of no list may be a verb.
+// plausible reports whether a word on no list may be a verb.
 func plausible(low string) bool {
 	for _, c := range low {
 		if !unicode.IsLetter(c) && c != '-' && c != '\'' {
@@ -322,13 +412,14 @@ func nickname(ws []word) []fact {
 	for len(name) > 1 && name[len(name)-1].is("please", "now", "instead", "btw") {
 		name = trim(name[:len(name)-1])
 	}
-	if !ws[1].is("me", "i") || len(name) == 0 || len(name) > 4 || name[0].is("back", "later", "when", "if", "a", "an", "the", "tomorrow", "at", "maybe", "again") {
+	if !ws[1].is("me", "i") || len(name) == 0 || len(name) > 4 ||
+		name[0].is("back", "later", "when", "if", "a", "an", "the", "tomorrow", "at", "maybe", "again") {
 		return nil
 	}
 	return []fact{{text: sentence("The user likes to be called " + text(named(name)))}}
 }
 
-// named gives a name its capitals if it has none at all.
+// named capitalises a name that has no capitals at all.
 func named(ws []word) []word {
 	out := slices.Clone(ws)
 	for _, w := range ws {
@@ -363,8 +454,12 @@ func (r *reader) possessive(ws []word) []fact {
 	r.last = text(trim(append(made("the user's"), subject...)))
 	if subject[len(subject)-1].is("name") && ws[v].is("is") && v+1 < len(ws) && !ws[v+1].is("not") {
 		name := trim(ws[v+1:])
-		if and := slices.IndexFunc(name, func(w word) bool { return w.is("and") }); and > 0 && name[0].proper() && and+1 < len(name) && name[and+1].is("this", "that", "it") {
-			name = trim(name[:and]) // what follows is about the talk
+		if and := slices.IndexFunc(
+			name,
+			func(w word) bool { return w.is("and") },
+		); and > 0 && name[0].proper() && and+1 < len(name) &&
+			name[and+1].is("this", "that", "it") {
+			name = trim(name[:and]) // what follows is about the conversation
 		}
 		if len(subject) == 1 && len(name) <= 5 {
 			return []fact{r.keep(made("The user's name is"), named(name))}
@@ -375,8 +470,8 @@ func (r *reader) possessive(ws []word) []fact {
 	return []fact{f}
 }
 
-// others reads clauses with another subject that are about the person all the same: "Zoë is my sister", "she lives in
-// Berlin", "peanuts make me sick".
+// others reads clauses with another subject that are still about the user: "Zoë is my sister", "she lives in Berlin",
+// "peanuts make me sick".
 func (r *reader) others(ws []word) []fact {
 	if r.last != "" && len(ws) > 2 && verbalAny(ws[1:]) {
 		switch {
@@ -386,7 +481,8 @@ func (r *reader) others(ws []word) []fact {
 			return []fact{r.keep(third(r.clock.dated(append(made(r.last+"'s"), ws[1:]...))), nil)}
 		}
 	}
-	if len(ws) > 2 && (ws[0].is("people", "everyone", "everybody", "friends") && ws[1].is("call", "calls") || ws[0].is("you") && ws[2].is("call")) {
+	if len(ws) > 2 &&
+		(ws[0].is("people", "everyone", "everybody", "friends") && ws[1].is("call", "calls") || ws[0].is("you") && ws[2].is("call")) {
 		return []fact{r.keep(third(ws), nil)}
 	}
 	if len(ws) > 3 && ws[0].is("the") && listed(people+animals, ws[1].low) && !ws[2].is("of", "in", "on") {
@@ -414,7 +510,10 @@ func (r *reader) others(ws []word) []fact {
 		first[0].text = first[0].low
 		return []fact{r.keep(third(r.clock.dated(append(made(verb), first...))), nil)}
 	}
-	if v := subjectEnd(ws); v > 0 && v+2 < len(ws) && ws[v+1].is("the", "my", "our") && ws[0].is("they", "he", "she", "someone", "somebody") {
+	if v := subjectEnd(
+		ws,
+	); v > 0 && v+2 < len(ws) && ws[v+1].is("the", "my", "our") &&
+		ws[0].is("they", "he", "she", "someone", "somebody") {
 		r.last = text(third(ws[v+1:])) // "they changed the code, it is …"
 	}
 	if ws[0].is("he", "she", "they", "this", "that", "what", "who", "how", "why", "where") || command(ws) {
@@ -434,9 +533,11 @@ func (r *reader) others(ws []word) []fact {
 	return r.impersonal(ws)
 }
 
-// impersonal reads clauses that name the person nowhere: of somebody who is known by name, and of the person's world.
+// impersonal reads clauses that don't mention the user: about somebody known by name, or about the user's world.
 func (r *reader) impersonal(ws []word) []fact {
-	named := ws[0].proper() && len(ws) > 2 && len(ws[0].low) > 1 && !listed(functionWords, ws[0].low) && r.known != nil && r.known(ws[0].text) && verbal3(ws[1].low)
+	named := ws[0].proper() && len(ws) > 2 && len(ws[0].low) > 1 && !listed(functionWords, ws[0].low) && r.known != nil &&
+		r.known(ws[0].text) &&
+		verbal3(ws[1].low)
 	if !named && !worldly(ws) {
 		return nil
 	}
@@ -450,7 +551,7 @@ func (r *reader) impersonal(ws []word) []fact {
 	return []fact{r.keep(r.clock.dated(ws), nil)}
 }
 
-// presented reads how people give their name: "the name is Ada", "this is Ada", "Ada here".
+// presented reads how people introduce themselves: "the name is Ada", "this is Ada", "Ada here".
 func (r *reader) presented(ws []word) (fact, bool) {
 	if leads(ws, "the name is") > 0 {
 		return r.keep(made("The user's name is"), named(ws[3:])), true
@@ -458,10 +559,14 @@ func (r *reader) presented(ws []word) (fact, bool) {
 	if comma := slices.IndexFunc(ws, func(w word) bool { return w.text == "," }); comma > 0 && leads(ws, "this is") > 0 {
 		ws = ws[:comma]
 	}
-	if leads(ws, "this is") > 0 && len(ws) > 2 && len(ws) <= 5 && ws[2].proper() && !listed(demonyms, ws[2].low) && !slices.ContainsFunc(ws, func(w word) bool { return w.is("my", "our") }) {
+	if leads(ws, "this is") > 0 && len(ws) > 2 && len(ws) <= 5 && ws[2].proper() && !listed(demonyms, ws[2].low) &&
+		!slices.ContainsFunc(ws, func(w word) bool { return w.is("my", "our") }) {
 		return r.keep(made("The user's name is"), ws[2:]), true
 	}
-	if n := len(ws) - 1; n <= 3 && ws[n].is("here", "speaking") && !slices.ContainsFunc(ws[:n], func(w word) bool { return !w.proper() || listed(functionWords, w.low) }) {
+	if n := len(
+		ws,
+	) - 1; n <= 3 && ws[n].is("here", "speaking") &&
+		!slices.ContainsFunc(ws[:n], func(w word) bool { return !w.proper() || listed(functionWords, w.low) }) {
 		return r.keep(made("The user's name is"), made(text(ws[:n]))), true
 	}
 	return fact{}, false
@@ -478,15 +583,36 @@ func (r *reader) itIsMy(ws []word) []fact {
 	return nil
 }
 
-// doing reports whether a clause is what the person did, told without "I".
+// doing reports whether a clause tells what the user did, without "I".
 func doing(ws []word) bool {
-	if len(ws) < 3 || !listed(past, ws[0].low) && (base(ws[0].low) == ws[0].low || !strings.HasSuffix(ws[0].low, "ed")) || listed(modals, ws[0].low) {
+	if len(ws) < 3 || !listed(past, ws[0].low) && (base(ws[0].low) == ws[0].low || !strings.HasSuffix(ws[0].low, "ed")) ||
+		listed(modals, ws[0].low) {
 		return false
 	}
-	return !ws[0].is("lay", "found", "saw", "felt", "shot", "was", "were", "did", "used", "lent") && ws[1].is("a", "an", "the", "my", "our", "two", "three", "to", "into", "in", "at", "from", "for", "up", "some", "another", "engaged", "married")
+	return !ws[0].is("lay", "found", "saw", "felt", "shot", "was", "were", "did", "used", "lent") &&
+		ws[1].is(
+			"a",
+			"an",
+			"the",
+			"my",
+			"our",
+			"two",
+			"three",
+			"to",
+			"into",
+			"in",
+			"at",
+			"from",
+			"for",
+			"up",
+			"some",
+			"another",
+			"engaged",
+			"married",
+		)
 }
 
-// antecedent notes what was said to be had, so that the next sentence may call it "it".
+// antecedent remembers an object that the user said they have, so that the next sentence may call it "it".
 func (r *reader) antecedent(object []word) {
 	for _, w := range object {
 		if listed(people, w.low) || listed(animals, w.low) {
@@ -496,7 +622,7 @@ func (r *reader) antecedent(object []word) {
 	}
 }
 
-// keep closes a fact.
+// keep finishes a fact.
 func (r *reader) keep(ws, more []word) fact {
 	return fact{text: sentence(text(trim(append(slices.Clone(ws), more...))))}
 }

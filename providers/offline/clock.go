@@ -8,14 +8,14 @@ import (
 	"unicode"
 )
 
-// clock is what the preface of a message says: local time, zone and the gap since the message before.
+// clock is what the preface of a message says: local time, zone, and the gap since the previous message.
 type clock struct {
 	at   time.Time // zero: no preface
 	zone string
 	gap  string
 }
 
-// cutPreface takes the preface line off a message: a first line in brackets that holds a date.
+// cutPreface removes the preface from a message: a first line in brackets that contains a date.
 func cutPreface(s string) (clock, string) {
 	first, rest, _ := strings.Cut(s, "\n")
 	line := strings.TrimSpace(first)
@@ -63,11 +63,11 @@ func zoneOf(s string) string {
 	return ""
 }
 
-// day names a day as answers and facts have it.
+// day formats a day for answers and facts.
 func day(t time.Time) string { return t.Format("Monday 2006-01-02") }
 
-// relative finds the day that a phrase at the start of words means: yesterday, three days ago, last Friday. n is how
-// many words it takes. The prepositions before it are the caller's.
+// relative finds the day meant by a phrase at the start of words: yesterday, three days ago, last Friday. n is how many
+// words the phrase takes. The caller handles any preposition before it.
 func (c clock) relative(ws []word) (t time.Time, n int) {
 	if c.at.IsZero() || len(ws) == 0 {
 		return time.Time{}, 0
@@ -158,8 +158,8 @@ func span(count, unit string) (int, bool) {
 	return 0, false
 }
 
-// dated replaces the days that words name relative to now by their dates; vaguer times (last spring) get the day of
-// telling, so that they still mean something later.
+// dated replaces days named relative to now by dates; vaguer times (last spring) get the date on which they were told,
+// so that they still mean something later.
 func (c clock) dated(ws []word) []word {
 	out := c.dates(ws)
 	vague := false
@@ -172,7 +172,7 @@ func (c clock) dated(ws []word) []word {
 	return out
 }
 
-// dates replaces the days that words name relative to now by their dates.
+// dates replaces days named relative to now by dates.
 func (c clock) dates(ws []word) []word {
 	if c.at.IsZero() {
 		return ws
@@ -203,7 +203,8 @@ const times = " week month year weekend spring summer autumn fall winter january
 func timely(ws []word) bool {
 	for _, w := range ws {
 		_, numeral := lookup(numerals, w.low)
-		if w.number() || numeral && len(w.low) > 2 || listed(times, w.low) || listed(" noon midnight ago tomorrow yesterday today christmas easter birthday daily weekly monthly ", w.low) {
+		if w.number() || numeral && len(w.low) > 2 || listed(times, w.low) ||
+			listed(" noon midnight ago tomorrow yesterday today christmas easter birthday daily weekly monthly ", w.low) {
 			return true
 		}
 		for d := time.Sunday; d <= time.Saturday; d++ {

@@ -8,11 +8,30 @@ import (
 func TestQuestionsInOtherWordsThanTheFactsAreAnswered(t *testing.T) {
 	t.Parallel()
 	facts := []string{
-		"I'm allergic to peanuts", "Our dog's name is Rex", "My boss is a man named Karl", "I can't stand coriander", "My wife's birthday is on 4 July",
-		"My favourite book is Middlemarch", "I drive an old Saab", "I'm crazy about mangoes", "I live in Ghent", "I work as a librarian",
-		"I play the oboe in an orchestra", "The wifi password is hunter2, remember that", "I'm terrified of spiders", "My deadline is March 3rd",
-		"I go bouldering on Tuesdays", "I take insulin every morning", "I studied chemistry in Leiden", "I was born in Quito", "I want to write a novel about whales",
-		"I always get up at six", "My grandmother Elsa bakes bread", "I'm left-handed", "I use Helix", "My parrot Kiko is green",
+		"I'm allergic to peanuts",
+		"Our dog's name is Rex",
+		"My boss is a man named Karl",
+		"I can't stand coriander",
+		"My wife's birthday is on 4 July",
+		"My favourite book is Middlemarch",
+		"I drive an old Saab",
+		"I'm crazy about mangoes",
+		"I live in Ghent",
+		"I work as a librarian",
+		"I play the oboe in an orchestra",
+		"The wifi password is hunter2, remember that",
+		"I'm terrified of spiders",
+		"My deadline is March 3rd",
+		"I go bouldering on Tuesdays",
+		"I take insulin every morning",
+		"I studied chemistry in Leiden",
+		"I was born in Quito",
+		"I want to write a novel about whales",
+		"I always get up at six",
+		"My grandmother Elsa bakes bread",
+		"I'm left-handed",
+		"I use Helix",
+		"My parrot Kiko is green",
 	}
 	h := newHome(t)
 	h.preface = monday
@@ -160,7 +179,8 @@ func TestAPartThatWasNotKeptIsNamed(t *testing.T) {
 	} {
 		h := newHome(t)
 		answer := h.say(c.say)
-		if !strings.Contains(answer, "Noted.") || strings.Contains(answer, "did not keep") != (c.left != "") || !strings.Contains(answer, c.left) {
+		if !strings.Contains(answer, "Noted.") || strings.Contains(answer, "did not keep") != (c.left != "") ||
+			!strings.Contains(answer, c.left) {
 			t.Errorf("%q was answered %q, want %s to be named as not kept", c.say, answer, c.left)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"loci/core"
 )
 
-// maxCalls is how many calls are made for one message; then it is answered with what there is.
+// maxCalls limits the calls made for one message; after that, the answer uses what there is.
 const maxCalls = 10
 
 // decider works out the next move of a turn.
@@ -17,20 +17,20 @@ type decider struct {
 	p         *planner
 	acts      []act
 	outcomes  []outcome
-	searches  []call   // look-ups still to be made
+	searches  []call   // searches still to be made
 	hello     string   // the greeting
 	said      []string // answers
-	thread    []*entry // facts of the thread, once they were needed
+	thread    []*entry // facts of the thread, read when first needed
 	read      bool
-	memory    []*entry // what was recalled, once it was needed
+	memory    []*entry // what was recalled, read when first needed
 	remembers bool
-	wishes    []wish // what was asked to be forgotten, once it was needed
+	wishes    []wish // what was asked to be forgotten, read when first needed
 	meaning   *meaning
 }
 
-// decide returns calls while something is left to store or to look up, then the answer.
+// decide returns calls while there is something left to store or search for, then the answer.
 func decide(s *scene, m *meaning) reply {
-	d := &decider{s: s, p: newPlanner(s), meaning: m}
+	d := &decider{s: s, p: newPlanner(s, m.readings), meaning: m}
 	if s.input != "" {
 		r := &reader{clock: s.clock, known: d.knownName}
 		r.recall(s.thread, d.kept)
@@ -52,7 +52,7 @@ func (d *decider) kept(text string) bool {
 	if text == "" {
 		return false
 	}
-	for _, x := range d.s.done { // taken out since
+	for _, x := range d.s.done { // removed since
 		if strings.Contains(x.arg("old_string")+x.arg("old_content"), text) {
 			return true
 		}
@@ -68,14 +68,14 @@ func (d *decider) knownName(name string) bool {
 	})
 }
 
-// store settles every fact, note and wish to forget of the message.
+// store settles every fact, note and request to forget in the message.
 func (d *decider) store() {
 	var fs []fact
 	for _, a := range d.acts {
 		fs = append(fs, a.facts...)
 	}
 	const most = 40 // facts of one message
-	for _, f := range settled(fs[:min(len(fs), most)]) {
+	for _, f := range d.p.relocated(settled(fs[:min(len(fs), most)])) {
 		d.outcomes = append(d.outcomes, d.p.settle(f))
 	}
 	for _, a := range d.acts {
@@ -88,19 +88,25 @@ func (d *decider) store() {
 	}
 }
 
-// note keeps a text for search; where that is not offered, in a block.
+// note keeps a text for search or, without a tool for that, in a block.
 func (p *planner) note(text string) outcome {
-	if d, ok := p.wrote(text); ok {
-		return p.done(fact{text: text}, d, nil, false)
+	line := "Note: " + strings.Join(strings.Fields(text), " ")
+	for _, as := range []string{text, line} {
+		if d, ok := p.wrote(as); ok {
+			return p.done(fact{text: as}, d, nil, false)
+		}
 	}
 	if p.s.offers("archival_memory_insert") {
 		p.archive = append(p.archive, text)
 		return outcome{kind: outPending, text: text}
 	}
-	return p.insert("Note: " + strings.Join(strings.Fields(text), " "))
+	if slices.ContainsFunc(p.facts, func(e *entry) bool { return same(e.text) == same(line) }) {
+		return outcome{kind: outKnown, text: line}
+	}
+	return p.insert(line)
 }
 
-// forget takes the facts out of the blocks that a text means.
+// forget removes the facts that a text refers to from the blocks.
 func (p *planner) forget(text string, s *scene) []outcome {
 	var out []outcome
 	for _, d := range s.done {
@@ -137,7 +143,7 @@ func (p *planner) forget(text string, s *scene) []outcome {
 	return out
 }
 
-// without returns what a removal took away; empty if it was none.
+// without returns what a removal took out; empty if it wasn't a removal.
 func without(was, now string) string {
 	if was == "" || len(now) >= len(was) {
 		return ""
@@ -149,7 +155,7 @@ func without(was, now string) string {
 	return bullets(strings.TrimSpace(gone))
 }
 
-// meant finds the facts that a text names: as a statement, else as a question would.
+// meant finds the facts that a text refers to: read as a statement, or else as a question.
 func (p *planner) meant(text string) []*entry {
 	r := &reader{}
 	var out []*entry
@@ -167,7 +173,7 @@ func (p *planner) meant(text string) []*entry {
 	return newQuestion(text).find(p.facts)
 }
 
-// writes returns the calls that store what is still to be stored.
+// writes returns the calls for what still has to be stored.
 func (d *decider) writes() []call {
 	var calls []call
 	if len(d.p.inserts) > 0 {
@@ -186,7 +192,8 @@ func (d *decider) writes() []call {
 	return calls
 }
 
-// call hands out calls as the request wants them: one at a time unless several are welcome, and the tool that is named.
+// call hands out calls as the request wants them: one at a time unless several are allowed, and only the tool that is
+// forced.
 func (d *decider) call(calls []call) reply {
 	if d.s.req.Choice.Mode == core.ChoiceNamed {
 		i := slices.IndexFunc(calls, func(c call) bool { return c.name == d.s.req.Choice.Name })
@@ -205,7 +212,7 @@ func (d *decider) call(calls []call) reply {
 	return reply{calls: calls}
 }
 
-// dressed adds the arguments that tool-forced agents have beside a tool's own.
+// dressed adds the arguments that tool-forced agents require besides a tool's own.
 func (d *decider) dressed(c call, thinking string, goOn bool) call {
 	has := d.s.tools[c.name]
 	if has["thinking"] {
@@ -231,7 +238,7 @@ func thought(tool string) string {
 	return "Answering."
 }
 
-// speak gives the answer: as text, or through the tool for speech where a call is required.
+// speak gives the answer: as text, or through the speech tool if a call is required.
 func (d *decider) speak(text string) reply {
 	const tool = "send_message"
 	mode := d.s.req.Choice.Mode
@@ -252,8 +259,8 @@ func (d *decider) speak(text string) reply {
 	return reply{text: text}
 }
 
-// forced calls a tool that this model has no use for, because a call of it is required: its required arguments are
-// filled from the message.
+// forced calls a tool that this model has no use for, because the request requires it; the required arguments are filled
+// from the message.
 func (d *decider) forced(name string) reply {
 	var spec core.ToolSpec
 	for _, t := range d.s.req.Tools {

@@ -1,25 +1,28 @@
 package offline
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"sync"
+	"unicode/utf8"
 )
 
-// entry is one fact as memory, the thread or a search holds it, prepared for comparing.
+// entry is a fact from memory, the thread or a search, prepared for comparison.
 type entry struct {
 	text    string // as a sentence in the third person
-	raw     string // as it stands in the source
-	block   *block // where it stands, nil: not in a block
+	raw     string // as written in the source
+	block   *block // the block it is in; nil: none
 	origin  origin
 	ws      []word
-	terms   map[string]bool // stems of the words that carry meaning, and tags
+	terms   map[string]bool // stems of the meaningful words, and tags
 	subject string          // user, or the noun that the fact is about
-	slot    string          // the attribute it gives a value for; empty: none we know
-	single  bool            // whether the slot has one value at a time
+	slot    string          // the attribute that it gives a value for; empty: none we know
+	single  bool            // whether the slot holds only one value at a time
 	negated bool
 }
 
-// origin says how a fact was come by; earlier ones count more.
+// origin says where a fact comes from; earlier ones count more.
 type origin int
 
 const (
@@ -29,10 +32,13 @@ const (
 	fromSearch
 )
 
-const maxEntries = 2000
+const (
+	maxEntries    = 2000
+	maxEntryRunes = 4000
+)
 
-// entries reads the facts of a block's value. The persona is about the agent, not about the person.
-func (b *block) entries() []*entry {
+// entries reads the facts in a block's value. The persona is about the agent, not the user.
+func (b *block) entries(known *readings) []*entry {
 	if b.label == "persona" || strings.TrimSpace(b.value) == "" {
 		return nil
 	}
@@ -44,19 +50,19 @@ func (b *block) entries() []*entry {
 			continue
 		}
 		pieces := sentences(content)
-		if len([]rune(content)) > maxInput {
+		if len(content) > maxInput && utf8.RuneCountInString(content) > maxInput {
 			continue
 		}
 		for _, p := range pieces {
 			if len(out) >= maxEntries {
 				return out
 			}
-			e := newEntry(keyed(p))
+			e := known.entry(keyed(p))
 			e.raw, e.block = p, b
 			if len(pieces) == 1 {
 				e.raw = line
 			}
-			out = append(out, e)
+			out = append(out, &e)
 		}
 	}
 	return out
@@ -81,18 +87,76 @@ func keyed(s string) string {
 	return "The user's " + low + " is " + value
 }
 
+// lists are the word lists in which every word of every entry is looked up, built on first use.
+type lists struct {
+	stops, beings map[string]bool
+	kinds         map[string]string
+}
+
+var entryLists = sync.OnceValue(func() *lists {
+	l := &lists{stops: map[string]bool{}, beings: map[string]bool{}, kinds: map[string]string{}}
+	for _, w := range strings.Fields(stopwords) {
+		l.stops[w] = true
+	}
+	for _, w := range strings.Fields(people + animals) {
+		l.beings[w] = true
+	}
+	for _, pair := range strings.Fields(kinds) {
+		w, kind, _ := strings.Cut(pair, "=")
+		l.kinds[w] = cmp.Or(l.kinds[w], kind)
+	}
+	return l
+})
+
+// readings caches entries read from blocks, since each request brings all of them again. Entries don't change once made.
+type readings struct {
+	mu   sync.Mutex // guards all fields
+	made map[string]*entry
+	size int // bytes of text
+}
+
+// maxReadings limits the text whose entries are cached, in bytes; the entries take about twenty times as much.
+const maxReadings = 256 << 10
+
+// entry returns the entry of a text; the caller gets a copy.
+func (r *readings) entry(text string) entry {
+	if r == nil {
+		return *newEntry(text)
+	}
+	r.mu.Lock()
+	e := r.made[text]
+	r.mu.Unlock()
+	if e != nil {
+		return *e
+	}
+	text = strings.Clone(text) // so that it doesn't keep the prompt in memory
+	e = newEntry(text)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.size+len(text) > maxReadings || r.made == nil {
+		r.made, r.size = map[string]*entry{}, 0
+	}
+	if r.made[text] == nil {
+		r.made[text] = e
+		r.size += len(text)
+	}
+	return *e
+}
+
 func newEntry(s string) *entry {
 	e := &entry{text: s, raw: s, subject: "user", terms: map[string]bool{}}
-	if r := []rune(s); len(r) > 4000 {
-		s = string(r[:4000])
+	if len(s) > maxEntryRunes {
+		r := []rune(s)
+		s = string(r[:min(len(r), maxEntryRunes)])
 	}
 	e.ws = tokenise(s)
+	stops := entryLists().stops
 	for i := 0; i < len(e.ws); i++ {
 		w := e.ws[i]
 		if w.is("not", "never") || w.is("no") && i+1 < len(e.ws) && e.ws[i+1].is("longer") {
 			e.negated = true
 		}
-		if w.punct() || listed(stopwords, w.low) || w.is("name", "names", "user's") {
+		if w.punct() || stops[w.low] || w.is("name", "names", "user's") {
 			continue
 		}
 		e.terms[stem(w.low)] = true
@@ -225,10 +289,10 @@ func (e *entry) describeNoun(ws []word) {
 	}
 }
 
-// sole are roles that one person has at a time.
+// sole are roles that only one person has at a time.
 const sole = ` wife husband spouse fiance fiancee fiancé fiancée mother father mum mom dad boss manager landlord doctor gp dentist therapist physician supervisor `
 
-// headed cuts a noun phrase before what only says more of its head: "meeting with Carla".
+// headed cuts a noun phrase where the rest only qualifies its head: "meeting with Carla".
 func headed(nouns []string) []string {
 	for i, n := range nouns {
 		if i > 0 && listed(` with of in at for from to on about by who that which now since and `, n) {
@@ -238,12 +302,33 @@ func headed(nouns []string) []string {
 	return nouns
 }
 
-// state is the slot of what is said of a thing: when it is, where it is, or its value. A thing has one of each at a time.
+// state returns the slot of what is said about a thing: when it is, where it is, or its value. A thing has one of each
+// at a time.
 func state(ws []word) string {
-	if len(ws) < 2 || !ws[0].is("is", "are", "was", "will", "got", "has", "moved", "changed", "starts", "begins", "comes", "closes", "opens", "ends", "takes") {
+	if len(ws) < 2 ||
+		!ws[0].is(
+			"is",
+			"are",
+			"was",
+			"will",
+			"got",
+			"has",
+			"moved",
+			"changed",
+			"starts",
+			"begins",
+			"comes",
+			"closes",
+			"opens",
+			"ends",
+			"takes",
+		) {
 		return ""
 	}
-	moved := slices.ContainsFunc(ws[:min(len(ws), 4)], func(w word) bool { return w.is("moved", "changed", "postponed", "rescheduled", "shifted") })
+	moved := slices.ContainsFunc(
+		ws[:min(len(ws), 4)],
+		func(w word) bool { return w.is("moved", "changed", "postponed", "rescheduled", "shifted") },
+	)
 	copula := ws[0].is("is", "are", "was", "will") || moved
 	switch next := ws[1]; {
 	case ws[0].is("closes", "opens", "ends"):
@@ -260,7 +345,7 @@ func state(ws []word) string {
 	return ""
 }
 
-// spot reports whether what follows "in", "at" or "on" is a place and no time.
+// spot reports whether what follows "in", "at" or "on" is a place, not a time.
 func spot(ws []word) bool {
 	const near = 2 // words
 	if len(ws) == 0 || ws[0].is("the") || ws[0].number() {
@@ -269,7 +354,7 @@ func spot(ws []word) bool {
 	return !slices.ContainsFunc(ws[:min(len(ws), near)], func(w word) bool { return kindOf(w) == kindDay || kindOf(w) == kindMonth })
 }
 
-// spelled makes spelling variants of a slot equal, and slots that mean the same.
+// spelled maps spelling variants of a slot, and slots with the same meaning, to one.
 func spelled(slot string) string {
 	fields := strings.Fields(slot)
 	for i, f := range fields {
@@ -303,7 +388,7 @@ func spelled(slot string) string {
 
 func firstWord(s string) string { w, _, _ := strings.Cut(s, " "); return w }
 
-// perfect leaves the auxiliary of a perfect out: "has just moved" is "moved".
+// perfect drops the auxiliary of a perfect: "has just moved" is "moved".
 func perfect(ws []word) []word {
 	if len(ws) > 2 && ws[0].is("have", "has") { // "has just moved" is "moved"
 		i := 1
@@ -324,7 +409,8 @@ func predicate(ws []word) (slot string, single bool) {
 	var kept []word
 	ws = perfect(ws)
 	for i, w := range ws {
-		skip := w.punct() || w.is("not", "never", "does", "do") || w.is("no", "longer") || listed(adverbs, w.low) && i < 4 && !w.is("once", "kind")
+		skip := w.punct() || w.is("not", "never", "does", "do") || w.is("no", "longer") ||
+			listed(adverbs, w.low) && i < 4 && !w.is("once", "kind")
 		if !skip {
 			kept = append(kept, w)
 		}

@@ -91,11 +91,27 @@ func TestChatterQuestionsAndCommandsAreNotStored(t *testing.T) {
 func TestQuestionsAreAnsweredWithTheRightFact(t *testing.T) {
 	t.Parallel()
 	facts := []string{
-		"My name is Ada and I work on compilers", "I'm allergic to peanuts", "we moved to Lisbon last spring", "my sister Zoë is getting married in June",
-		"call me Max", "I hate mornings", "our dog is called Biscuit", "remember that the server password rotates on Fridays", "I was born in 1984",
-		"my favourite colour is teal", "I switched from Vim to Helix", "btw my deadline is March 3rd", "I play the cello on Sundays", "My wife Nour is a surgeon",
-		"I speak Portuguese and Arabic", "We are planning a trip to Japan next year", "I drive an old Volvo", "I love hiking in the mountains", "I studied physics in Geneva",
-		"My boss is called Ingrid", "I drink three coffees a day",
+		"My name is Ada and I work on compilers",
+		"I'm allergic to peanuts",
+		"we moved to Lisbon last spring",
+		"my sister Zoë is getting married in June",
+		"call me Max",
+		"I hate mornings",
+		"our dog is called Biscuit",
+		"remember that the server password rotates on Fridays",
+		"I was born in 1984",
+		"my favourite colour is teal",
+		"I switched from Vim to Helix",
+		"btw my deadline is March 3rd",
+		"I play the cello on Sundays",
+		"My wife Nour is a surgeon",
+		"I speak Portuguese and Arabic",
+		"We are planning a trip to Japan next year",
+		"I drive an old Volvo",
+		"I love hiking in the mountains",
+		"I studied physics in Geneva",
+		"My boss is called Ingrid",
+		"I drink three coffees a day",
 	}
 	h := newHome(t)
 	h.preface = "[Monday 2026-11-23 09:15 CET (UTC+01:00)]"

@@ -9,19 +9,20 @@ import (
 	"sync"
 )
 
-// fileSearch is the tool that looks into attached files.
+// fileSearch is the tool that searches attached files.
 const fileSearch = "semantic_search_files"
 
-// How much of what a search of files found is shown.
+// How much of the results of a file search is shown.
 const (
 	maxFileHits  = 3
-	maxFileQuote = 300 // characters of one passage
+	maxFileQuote = 300 // characters per passage
 )
 
-// fileNouns are the words for what is attached.
+// fileNouns are the words for attached files.
 const fileNouns = " file files folder folders document documents docs attachment attachments "
 
-// ofFiles reports whether a question or a search is about attached files, and what it looks for in them; that may be empty.
+// ofFiles reports whether a question or search is about attached files, and what to look for in them, which may be
+// empty.
 func ofFiles(asked string) (query string, ok bool) {
 	ws := trim(tokenise(asked))
 	var rest []word
@@ -39,12 +40,36 @@ func ofFiles(asked string) (query string, ok bool) {
 		return "", false
 	}
 	rest = slices.DeleteFunc(trim(rest), func(w word) bool {
-		return w.punct() || listed(stopwords, w.low) || w.is("say", "says", "said", "mention", "mentions", "tell", "tells", "contain", "contains", "hold", "holds", "search", "find", "look", "attached", "have", "has", "got", "see", "show", "list", "read")
+		return w.punct() || listed(stopwords, w.low) ||
+			w.is(
+				"say",
+				"says",
+				"said",
+				"mention",
+				"mentions",
+				"tell",
+				"tells",
+				"contain",
+				"contains",
+				"hold",
+				"holds",
+				"search",
+				"find",
+				"look",
+				"attached",
+				"have",
+				"has",
+				"got",
+				"see",
+				"show",
+				"list",
+				"read",
+			)
 	})
 	return clip(text(rest), 200), true
 }
 
-// files answers what is asked about attached files with the passages that a search of them finds, word for word.
+// files answers questions about attached files with the passages that a file search finds, verbatim.
 func (d *decider) files(query string) string {
 	if query == "" {
 		return d.fileNames()
@@ -69,7 +94,7 @@ func (d *decider) files(query string) string {
 	return ""
 }
 
-// How prompts list a file, and how a search of files begins a passage; made when they are first needed.
+// How prompts list a file, and how results of a file search start; compiled on first use.
 var (
 	fileInPrompt = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^<file status="[a-z]+" name="([^"\n]*)">`) })
 	passageHead  = sync.OnceValue(func() *regexp.Regexp {
@@ -77,7 +102,7 @@ var (
 	})
 )
 
-// fileNames lists the files that the prompt tells of.
+// fileNames lists the files that the prompt mentions.
 func (d *decider) fileNames() string {
 	var lines []string
 	for _, m := range fileInPrompt().FindAllStringSubmatch(d.s.req.System, maxListed) {
@@ -86,10 +111,13 @@ func (d *decider) fileNames() string {
 	if len(lines) == 0 {
 		return "I see no attached files."
 	}
-	return "Attached files, as my prompt lists them:\n" + strings.Join(lines, "\n") + "\nAsk what they say about something, and I search them."
+	return "Attached files, as my prompt lists them:\n" + strings.Join(
+		lines,
+		"\n",
+	) + "\nAsk what they say about something, and I search them."
 }
 
-// quotes shows what a search of files returned, each with its place, and of each the sentences that the query is nearest to.
+// quotes shows the results of a search, each with its location and the sentences closest to the query.
 func quotes(ret, query string) []string {
 	var lines []string
 	heads := passageHead().FindAllStringSubmatchIndex(ret, maxFileHits)
@@ -111,7 +139,7 @@ func quotes(ret, query string) []string {
 	return lines
 }
 
-// nearest returns the part of a passage that begins with the sentence that has most of the query's words.
+// nearest returns the part of a passage that starts with the sentence sharing the most words with the query.
 func nearest(passage, query string) string {
 	parts := sentences(passage)
 	best, most := 0, -1

@@ -21,7 +21,9 @@ func withFiles(t *testing.T) *home {
 	h := newHome(t)
 	h.tools = append(h.tools[:len(h.tools):len(h.tools)], "open_files", "grep_files", "semantic_search_files")
 	h.found["semantic_search_files"] = filesFound
-	h.schemas = map[string]string{"semantic_search_files": `{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer"}}}`}
+	h.schemas = map[string]string{
+		"semantic_search_files": `{"type":"object","properties":{"query":{"type":"string"},"limit":{"type":"integer"}}}`,
+	}
 	return h
 }
 
@@ -92,8 +94,13 @@ func TestAttachedFilesAreListedFromThePrompt(t *testing.T) {
 	if got := h.say("Which files do you have?"); got != "I see no attached files." {
 		t.Errorf("%q", got)
 	}
-	h.pinned = strings.Replace(h.compile(), "<memory_metadata>", "<directories>\n<directory name=\"docs\">\n<file status=\"open\" name=\"docs/sea.md\">\n<value>\n1: <file status=\"open\" name=\"no/file\">\n</value>\n</file>\n"+
-		"<file status=\"closed\" name=\"docs/R&amp;D.md\">3 lines, 20 characters</file>\n</directory>\n</directories>\n\n<memory_metadata>", 1)
+	h.pinned = strings.Replace(
+		h.compile(),
+		"<memory_metadata>",
+		"<directories>\n<directory name=\"docs\">\n<file status=\"open\" name=\"docs/sea.md\">\n<value>\n1: <file status=\"open\" name=\"no/file\">\n</value>\n</file>\n"+
+			"<file status=\"closed\" name=\"docs/R&amp;D.md\">3 lines, 20 characters</file>\n</directory>\n</directories>\n\n<memory_metadata>",
+		1,
+	)
 	want := "Attached files, as my prompt lists them:\n- docs/sea.md\n- docs/R&D.md\nAsk what they say about something, and I search them."
 	if got := h.say("What files are attached?"); got != want {
 		t.Errorf("%q, want %q", got, want)

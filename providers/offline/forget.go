@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// wish is what a person asked to be forgotten. It takes effect on what was said before it, wherever that comes up again.
+// wish is what the user asked to be forgotten. It applies to everything said before it, wherever that turns up again.
 type wish struct {
-	facts []*entry // what was named as a statement
-	asked question // the same as a question
+	facts []*entry // what was named, read as a statement
+	asked question // the same, read as a question
 	at    time.Time
 }
 
@@ -23,7 +23,7 @@ func newWish(text string, at time.Time) wish {
 	return w
 }
 
-// means reports whether a fact is what is to be forgotten.
+// means reports whether a fact is one to forget.
 func (w wish) means(e *entry) bool {
 	if slices.ContainsFunc(w.facts, func(n *entry) bool { return same(e.text) == same(n.text) || knows(e, n) }) {
 		return true
@@ -31,12 +31,12 @@ func (w wish) means(e *entry) bool {
 	return len(w.asked.find([]*entry{e})) > 0
 }
 
-// after reports whether the wish came after something that was said at a time; where a time is not known, it did.
+// after reports whether the wish was made after a given time; true if that time is unknown.
 func (w wish) after(at time.Time) bool {
 	return w.at.IsZero() || at.IsZero() || !w.at.Before(at)
 }
 
-// ended are the wishes to forget of the thread, of this message, and those that searches brought up.
+// ended returns the requests to forget in the thread, in this message, and in search results.
 func (d *decider) ended() []wish {
 	if d.wishes != nil {
 		return d.wishes
@@ -73,12 +73,12 @@ func (d *decider) ended() []wish {
 	return d.wishes
 }
 
-// forgotten reports whether a fact that was said at a time was asked to be forgotten later.
+// forgotten reports whether the user later asked to forget a fact said at a given time.
 func forgotten(ws []wish, e *entry, at time.Time) bool {
 	return slices.ContainsFunc(ws, func(w wish) bool { return w.after(at) && w.means(e) })
 }
 
-// hushed reports whether a text, whoever wrote it, tells something that was asked to be forgotten after it.
+// hushed reports whether a text, whoever wrote it, contains something that the user later asked to forget.
 func hushed(ws []wish, content string, at time.Time) bool {
 	if len(ws) == 0 {
 		return false
@@ -100,7 +100,7 @@ func hushed(ws []wish, content string, at time.Time) bool {
 	return false
 }
 
-// time is when a finding was said; zero if that is not known.
+// time returns when a finding was said; zero if unknown.
 func (f finding) time() time.Time {
 	t, err := time.Parse(time.RFC3339, f.at)
 	if err != nil {

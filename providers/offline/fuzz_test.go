@@ -57,7 +57,14 @@ func TestLongInputIsBoundedWork(t *testing.T) {
 		h := newHome(t)
 		h.blocks["human"] = strings.Repeat("The user has a horse called Bella.\n", 140)
 		start := time.Now()
-		collect(t, core.ChatRequest{System: h.compile(), Tools: h.request().Tools, Messages: []core.ChatMessage{{Role: core.ChatUser, Text: input}}})
+		collect(
+			t,
+			core.ChatRequest{
+				System:   h.compile(),
+				Tools:    h.request().Tools,
+				Messages: []core.ChatMessage{{Role: core.ChatUser, Text: input}},
+			},
+		)
 		if d := time.Since(start); d > 10*time.Second {
 			t.Errorf("%.20q took %s", input, d)
 		} else {

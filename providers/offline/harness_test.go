@@ -13,9 +13,10 @@ import (
 	"loci/providers/offline"
 )
 
-// home emulates what surrounds a model: blocks, their tools, a prompt that is compiled for every request, and a thread.
+// home emulates a model's surroundings: blocks, their tools, a prompt compiled for every request, and a thread.
 type home struct {
 	t        testing.TB
+	model    *offline.Model
 	blocks   map[string]string
 	readOnly map[string]bool
 	limit    int
@@ -35,7 +36,15 @@ var allTools = []string{"memory_insert", "memory_replace", "conversation_search"
 
 func newHome(tb testing.TB) *home {
 	tb.Helper()
-	return &home{t: tb, blocks: map[string]string{"human": "", "persona": "I am calm."}, readOnly: map[string]bool{}, limit: 5000, tools: allTools, found: map[string]string{}}
+	return &home{
+		t:        tb,
+		model:    offline.New(),
+		blocks:   map[string]string{"human": "", "persona": "I am calm."},
+		readOnly: map[string]bool{},
+		limit:    5000,
+		tools:    allTools,
+		found:    map[string]string{},
+	}
 }
 
 func (h *home) compile() string {
@@ -46,14 +55,29 @@ func (h *home) compile() string {
 		if h.readOnly[label] {
 			b.WriteString("- read_only=true\n")
 		}
-		fmt.Fprintf(&b, "- chars_current=%d\n- chars_limit=%d\n</metadata>\n<value>\n%s\n</value>\n</%s>\n\n", utf8.RuneCountInString(h.blocks[label]), h.limit, h.blocks[label], label)
+		fmt.Fprintf(
+			&b,
+			"- chars_current=%d\n- chars_limit=%d\n</metadata>\n<value>\n%s\n</value>\n</%s>\n\n",
+			utf8.RuneCountInString(h.blocks[label]),
+			h.limit,
+			h.blocks[label],
+			label,
+		)
 	}
-	b.WriteString("</memory_blocks>\n\n<memory_metadata>\n- AGENT_ID: agent-1\n- 3 previous messages between you and the user are stored in recall memory\n</memory_metadata>")
+	b.WriteString(
+		"</memory_blocks>\n\n<memory_metadata>\n- AGENT_ID: agent-1\n- 3 previous messages between you and the user are stored in recall memory\n</memory_metadata>",
+	)
 	return b.String()
 }
 
 func (h *home) request() core.ChatRequest {
-	req := core.ChatRequest{Model: "loci", System: h.pinned, Messages: slices.Clone(h.messages), Parallel: h.parallel, Choice: core.ToolChoice{Mode: h.choice}}
+	req := core.ChatRequest{
+		Model:    "loci",
+		System:   h.pinned,
+		Messages: slices.Clone(h.messages),
+		Parallel: h.parallel,
+		Choice:   core.ToolChoice{Mode: h.choice},
+	}
 	if req.System == "" {
 		req.System = h.compile()
 	}
@@ -78,7 +102,7 @@ func (h *home) say(input string) string {
 	}
 	h.messages = append(h.messages, core.ChatMessage{Role: core.ChatUser, Text: input})
 	for range 16 {
-		text, calls := collect(h.t, h.request())
+		text, calls := answerOf(h.t, h.model, h.request())
 		h.messages = append(h.messages, core.ChatMessage{Role: core.ChatAssistant, Text: text, Calls: calls})
 		if len(calls) == 0 {
 			return text
@@ -98,7 +122,10 @@ func (h *home) say(input string) string {
 			return spoken
 		}
 		if h.choice == core.ChoiceRequired {
-			h.messages = append(h.messages, core.ChatMessage{Role: core.ChatUser, Text: `{"type":"heartbeat","reason":"go on","time":"now"}`})
+			h.messages = append(
+				h.messages,
+				core.ChatMessage{Role: core.ChatUser, Text: `{"type":"heartbeat","reason":"go on","time":"now"}`},
+			)
 		}
 	}
 	h.t.Fatalf("the turn for %q does not end", input)
@@ -156,13 +183,18 @@ func arguments(tb testing.TB, c core.ToolCall) map[string]any {
 	return args
 }
 
-// collect reads one whole stream.
+// collect reads a whole stream from a new model.
 func collect(tb testing.TB, req core.ChatRequest) (string, []core.ToolCall) {
+	tb.Helper()
+	return answerOf(tb, offline.New(), req)
+}
+
+func answerOf(tb testing.TB, m *offline.Model, req core.ChatRequest) (string, []core.ToolCall) {
 	tb.Helper()
 	var text strings.Builder
 	var calls []core.ToolCall
 	ended := false
-	for d, err := range offline.New().Stream(context.Background(), req) {
+	for d, err := range m.Stream(context.Background(), req) {
 		if err != nil {
 			tb.Fatalf("stream: %v", err)
 		}

@@ -51,7 +51,7 @@ const notProfessions = ` father mother brother sister daughter member believer l
  listener eater hater newcomer foreigner teenager pensioner fighter winner loser cancer vegetarian christian pacifist optimist pessimist perfectionist atheist
  feminist minimalist humanist runner swimmer climber cyclist gamer hiker voter supporter follower reader earlier partner giver `
 
-// tools people use, by kind; a new one of a kind takes the place of the old one.
+// kinds are tools that people use, by kind; a new one replaces the old one of its kind.
 const kinds = ` vim=editor neovim=editor nvim=editor emacs=editor helix=editor vscode=editor nano=editor sublime=editor zed=editor intellij=editor goland=editor
  pycharm=editor webstorm=editor notepad=editor kakoune=editor micro=editor cursor=editor xcode=editor eclipse=editor atom=editor
  firefox=browser chrome=browser safari=browser edge=browser brave=browser opera=browser vivaldi=browser chromium=browser arc=browser
@@ -68,9 +68,10 @@ const (
 // feeling reports whether a stem is a verb of liking or disliking.
 func feeling(verb string) bool { return listed(likes, verb) || listed(dislikes, verb) }
 
-// verbal reports whether a word in its form after I, we or they is a verb.
+// verbal reports whether a word, in its form after I, we or they, is a verb.
 func verbal(low string) bool {
-	return listed(verbs, low) || listed(past, low) || listed(modals, low) || listed(" am are is has does have do went 's 've 'm 're ", low) ||
+	return listed(verbs, low) || listed(past, low) || listed(modals, low) ||
+		listed(" am are is has does have do went 's 've 'm 're ", low) ||
 		len(low) > 3 && strings.HasSuffix(low, "ed") && !listed(endEd, low)
 }
 
@@ -95,7 +96,7 @@ func profession(low string) bool {
 	return false
 }
 
-// function words of English: what a sentence hardly does without.
+// functionWords are words that hardly any English sentence does without.
 const functionWords = ` i me my we us our you your he she it they them his her its their the a an and or but if of to in on at for with from by about as into
  is am are was were be been do does did have has had not no yes can could will would shall should may might must this that these those there here what who whom
  which when where why how so than then too very just also please thanks thank hello hi hey ok okay bye call remember forget search find any some all 's
@@ -112,5 +113,5 @@ const stopwords = ` i me my mine myself we us our ours you your yours he him his
  question idea clue memory memories happen happened going usually often always sometimes most more best one ones good right let every each own on's same such somewhere anywhere anyone someone somebody anybody nothing before after forget new
  only and/or name's long ago though via per hmm btw moment onto into off `
 
-// light words count for little in a match.
+// light words count little in a match.
 const light = ` have get go do make take use want need like live work be plan keep put give see come look find start call time people person thing new old year month week date day days early number address due status first full real trouble problem issue detail guy man woman girl boy lady folk `

@@ -7,9 +7,9 @@ import (
 	"time"
 )
 
-// look finds the answer to a question: in the blocks, then in what the person said earlier in the window, in what was
-// recalled, and in what searches of this turn found. If nothing answers it and a search was not tried, it is planned. Last
-// comes what is closest in meaning.
+// look finds the answer to a question: in the blocks, then in what the user said earlier in the window, in what was
+// recalled, and in what this turn's searches found. If nothing answers it and a search hasn't been tried yet, it plans
+// one. The last resort is what is closest in meaning.
 func (d *decider) look(q question) (hits []*entry, answers grade) {
 	query := q.query()
 	sources := []func() []*entry{func() []*entry { return d.p.facts }, d.threadFacts, d.recalled}
@@ -37,7 +37,7 @@ func (d *decider) look(q question) (hits []*entry, answers grade) {
 	return hits, answers
 }
 
-// plan asks for the next search that was not tried yet.
+// plan requests the next search that hasn't been tried yet.
 func (d *decider) plan(query string) {
 	for _, tool := range []string{"conversation_search", "archival_memory_search"} {
 		if d.s.offers(tool) && !d.searched(tool, query) {
@@ -51,7 +51,8 @@ func (d *decider) searched(tool, query string) bool {
 	return slices.ContainsFunc(d.s.done, func(x deed) bool { return x.name == tool && x.arg("query") == query })
 }
 
-// query is what a question is searched by: its own words, then words of its topics, since searches look for any of them.
+// query returns what to search for: the question's own words, then words of its topics, since searches match any of
+// them.
 func (q question) query() string {
 	words := slices.Clone(q.words[:min(len(q.words), 8)])
 	for _, t := range q.terms {
@@ -74,8 +75,8 @@ func (q question) query() string {
 	return clip(strings.Join(once, " "), 200)
 }
 
-// threadFacts are the facts that the person stated earlier in the window, corrections and wishes to forget applied. What
-// was stored in a block is left out: if it is no longer there, somebody took it away.
+// threadFacts returns the facts that the user stated earlier in the window, with corrections and requests to forget
+// applied. What was stored in a block is left out: if it is no longer there, somebody removed it.
 func (d *decider) threadFacts() []*entry {
 	if d.read {
 		return d.thread
@@ -110,7 +111,7 @@ func (d *decider) threadFacts() []*entry {
 	return d.thread
 }
 
-// read makes facts of a text from outside: what it states in the first person, else its sentences as they are.
+// read extracts facts from a text: what it states in the first person, or else its sentences as they are.
 func read(s string, c clock, from origin) []*entry {
 	var out []*entry
 	r := &reader{clock: c}
@@ -133,7 +134,7 @@ func read(s string, c clock, from origin) []*entry {
 	return out
 }
 
-// outlived reports whether memory holds what has taken the place of a fact that a search brought up.
+// outlived reports whether memory holds what has replaced a fact that a search found.
 func (d *decider) outlived(e *entry) bool {
 	return slices.ContainsFunc(d.p.facts, func(n *entry) bool { return conflicts(fact{}, n, e) })
 }
@@ -143,7 +144,7 @@ type finding struct {
 	role, content, at string
 }
 
-// findings reads the results of a search in whatever shape they come.
+// findings reads the results of a search in any of its formats.
 func findings(ret string) []finding {
 	var v any
 	if json.Unmarshal([]byte(ret), &v) != nil {
@@ -191,7 +192,7 @@ func findings(ret string) []finding {
 	return out
 }
 
-// found are the facts that this turn's searches with a query brought up. What an agent said is no source of facts.
+// found returns the facts that this turn's searches for a query found. What an agent said isn't a source of facts.
 func (d *decider) found(tool, query string) []*entry {
 	var out []*entry
 	ended := d.ended()
@@ -200,7 +201,8 @@ func (d *decider) found(tool, query string) []*entry {
 			continue
 		}
 		for _, f := range findings(x.ret) {
-			if f.role == "assistant" || f.role == "tool" || f.role == "system" || strings.TrimSpace(f.content) == strings.TrimSpace(d.s.input) {
+			if f.role == "assistant" || f.role == "tool" || f.role == "system" ||
+				strings.TrimSpace(f.content) == strings.TrimSpace(d.s.input) {
 				continue
 			}
 			c, text := cutPreface(f.content)

@@ -9,24 +9,25 @@ import (
 	"loci/core"
 )
 
-// meaning tells how near the meanings of two words are, by the built-in word vectors. It is asked only when no fact
-// answers a question by its words and topics.
+// meaning tells how close two words are in meaning, using the built-in word vectors. It is used only if no fact answers
+// a question by its words and topics.
 type meaning struct {
-	ctx   context.Context //nolint:containedctx // lives as long as one answer
-	words core.Embedder   // nil: no two words are near
-	seen  map[string][]float32
+	ctx      context.Context //nolint:containedctx // lives only as long as one answer
+	words    core.Embedder   // nil: no words are close to each other
+	readings *readings
+	seen     map[string][]float32
 }
 
-// The bounds of what is compared for one question.
+// Limits on what is compared for one question.
 const (
 	maxCompared = 400 // facts
 	maxVectors  = 4000
 )
 
-// likeness from which two words have to do with each other; below it chance does as well.
+// likeness is from where on two words are related; less happens by chance.
 const likeness = 0.3
 
-// near returns how well one word stands for another, from 0 to 0.9: the very word is better.
+// near returns how well one word can stand for another, from 0 to 0.9: the very same word is better.
 func (m *meaning) near(a, b string) float64 {
 	if rivals(a, b) {
 		return 0
@@ -67,7 +68,7 @@ func (m *meaning) vector(w string) []float32 {
 const exclusive = ` @herb @spice @vegetable @fruit @nut @seafood @meat @dairy @sweets @dish @alcohol @brew @drink @bird @plant @insect @family @pet @instrument @language @color
  @season @weather @field @faith @nation @country @vehicle @seat @hand @sport @game `
 
-// rivals reports whether two words are told apart by the lexicon, however near in meaning: tea and coffee, sister and
+// rivals reports whether the lexicon distinguishes two words, however close in meaning: tea and coffee, sister and
 // brother, a vegetable and coriander, which is a herb.
 func rivals(asked, said string) bool {
 	if stem(asked) == stem(said) {
@@ -98,13 +99,13 @@ type guess struct {
 type grade int
 
 const (
-	remote grade = iota // it has to do with it
-	apt                 // it has something of all that is asked for
-	direct              // it has all that is asked for, in words that mean it
+	remote grade = iota // it is related
+	apt                 // it has some of everything asked for
+	direct              // it has everything asked for, in words that mean it
 )
 
-// What fits a question in meaning is told as an answer from sure on, as what is
-// likely meant from likely on, as the closest thing known from nearly on.
+// What fits a question in meaning is told as an answer from sure on, as what is probably meant from likely on, and as
+// the closest thing known from nearly on.
 const (
 	sure   = 0.62
 	likely = 0.5
@@ -114,7 +115,7 @@ const (
 	ahead  = 0.03 // how much worse another fact may be and still be told with the best
 )
 
-// closest returns the facts that fit a question best in meaning, and how far they answer it.
+// closest returns the facts that fit a question best in meaning, and how well they answer it.
 func (q question) closest(facts []*entry, m *meaning) (hits []*entry, answers grade) {
 	if len(q.terms) == 0 {
 		return nil, remote
@@ -130,7 +131,7 @@ func (q question) closest(facts []*entry, m *meaning) (hits []*entry, answers gr
 		return nil, remote
 	}
 	slices.SortStableFunc(guesses, func(a, b guess) int { return cmp.Compare(b.fits, a.fits) })
-	const most = 2 // more of them are no answer but a guess at one
+	const most = 2 // with more, it would be guessing among them
 	for _, g := range guesses {
 		if g.fits >= guesses[0].fits-ahead {
 			hits = append(hits, g.e)
@@ -142,8 +143,8 @@ func (q question) closest(facts []*entry, m *meaning) (hits []*entry, answers gr
 	return hits, guesses[0].grade
 }
 
-// fit says how well a fact fits a question in meaning, from 0 to 1: how much of what the question says is in the fact, in
-// whatever words.
+// fit says how well a fact fits a question in meaning, from 0 to 1: how much of what the question says is in the fact,
+// in whatever words.
 func (q question) fit(e *entry, m *meaning) (float64, grade) {
 	if q.when && !timed(e) || q.where && !placed(e) || q.other(e) {
 		return 0, remote
@@ -180,7 +181,7 @@ func (q question) fit(e *entry, m *meaning) (float64, grade) {
 	case total == 0, top < strong:
 		return 0, remote
 	case called && lacks && e.subject == "user":
-		return 0, remote // the person's own name is none of the boat's
+		return 0, remote // the user's own name isn't the boat's
 	case q.own && e.subject != "user", !about && (q.self || q.mine && !q.others), personal && q.mine && e.subject != "user" && !named:
 		return 0, remote
 	}
@@ -214,11 +215,13 @@ func (t term) in(e *entry, m *meaning) bearing {
 		return b
 	}
 	for _, w := range e.ws {
-		if w.punct() || listed(stopwords, w.low) || w.is("user") || kindOf(w) == kindDay || kindOf(w) == kindMonth || !t.manner && (listed(light, infinite(w.low)) || listed(light, stem(w.low))) {
+		if w.punct() || listed(stopwords, w.low) || w.is("user") || kindOf(w) == kindDay || kindOf(w) == kindMonth ||
+			!t.manner && (listed(light, infinite(w.low)) || listed(light, stem(w.low))) {
 			continue
 		}
 		n := m.near(t.word, w.low)
-		if n < meant && (len(t.alts) > 1 || t.being && !listed(animals, t.word)) { // the lexicon knows what belongs to it; a name is hardly like another
+		if n < meant &&
+			(len(t.alts) > 1 || t.being && !listed(animals, t.word)) { // the lexicon knows what belongs to it; a name is hardly like another
 			continue
 		}
 		b.value = max(b.value, n)
@@ -227,7 +230,7 @@ func (t term) in(e *entry, m *meaning) bearing {
 	return b
 }
 
-// needed reports whether a fact without a term is no answer.
+// needed reports whether a fact that lacks a term can't be an answer.
 func (t term) needed() bool {
 	if t.manner {
 		return t.personal || t.being || len(t.alts) > 1
@@ -235,7 +238,8 @@ func (t term) needed() bool {
 	return t.weight >= 1
 }
 
-// must reports whether a fact without a term is not even close to an answer: it is about somebody else, or of another kind.
+// must reports whether a fact that lacks a term isn't even close to an answer: it is about somebody else, or of another
+// kind.
 func (t term) must(q question) bool {
 	switch {
 	case t.being, t.word == "", strings.HasPrefix(stem(t.word), "favorit"):
@@ -246,7 +250,7 @@ func (t term) must(q question) bool {
 	return t.personal && (q.first || !q.mine)
 }
 
-// feeling reports whether a term is about liking: much is liked, so that this alone is close to nothing.
+// feeling reports whether a term is about liking: people like many things, so that alone says little.
 func (t term) feeling() bool {
 	return slices.ContainsFunc(t.alts, func(a alt) bool { return a.key == "@like" || a.key == "@dislike" })
 }
@@ -254,11 +258,29 @@ func (t term) feeling() bool {
 // timed reports whether a fact says when.
 func timed(e *entry) bool {
 	return timely(e.ws) || slices.ContainsFunc(e.ws, func(w word) bool {
-		return w.is("when", "whenever", "while", "after", "before", "every", "until", "till", "morning", "mornings", "evening", "evenings", "night", "nights", "afternoons", "weekend", "weekends")
+		return w.is(
+			"when",
+			"whenever",
+			"while",
+			"after",
+			"before",
+			"every",
+			"until",
+			"till",
+			"morning",
+			"mornings",
+			"evening",
+			"evenings",
+			"night",
+			"nights",
+			"afternoons",
+			"weekend",
+			"weekends",
+		)
 	})
 }
 
-// worded says with facts how far they answer a question.
+// worded phrases facts according to how well they answer a question.
 func (g grade) worded(facts string) string {
 	if g == apt {
 		return "If I understand you right: " + facts

@@ -1,15 +1,15 @@
-// Package offline is the built-in model: a small, deterministic reader and keeper of stated facts. It is no language
-// model, and says so.
+// Package offline is the built-in model: a small, deterministic program that reads and keeps stated facts. It isn't a
+// language model, and says so.
 //
-// It lets a machine without keys or network run the main job for real. It sees nothing but the ChatRequest: it reads
+// It lets a machine without keys or network do the main job for real. It sees nothing but the ChatRequest: it reads
 // facts from the memory blocks of the prompt, from announcements and recalled passages, from the thread and from search
-// returns, and it stores with whichever memory tools are offered, like any model would. It understands plain English
-// sentences by grammar and a lexicon; what it does not understand it leaves alone and says so.
+// results, and it stores with whichever memory tools are offered, as any model would. It understands plain English
+// sentences by grammar and a lexicon; what it doesn't understand it leaves alone and says so.
 //
-// Promises: the same request gives the same deltas; it never fails but by its context; it makes no more than a handful
-// of calls for one message; its work is bounded however long the input is. A Model may be used by many goroutines at once.
+// Promises: the same request gives the same deltas; it fails only if its context ends; it makes no more than a handful
+// of calls per message; its work is bounded however long the input is. A Model is safe for concurrent use.
 //
-// It is an adapter beside the other protocols and imports core and the built-in word vectors.
+// It is an adapter like the protocols, and imports core and the built-in word vectors.
 package offline
 
 import (
@@ -25,9 +25,10 @@ import (
 	"loci/providers/embed"
 )
 
-// Model is the built-in model. The zero value works; it knows no words but those of its own lists.
+// Model is the built-in model. The zero value works, but knows only the words on its own lists.
 type Model struct {
-	words core.Embedder
+	words    core.Embedder
+	readings readings
 }
 
 var _ core.ChatModel = (*Model)(nil)
@@ -35,13 +36,13 @@ var _ core.ChatModel = (*Model)(nil)
 // New returns the built-in model.
 func New() *Model { return &Model{words: embed.New()} }
 
-// Stream answers a request word by word. The only error it yields is that of a context which ended.
+// Stream answers a request word by word. It yields no error except that of a context that has ended.
 func (m *Model) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[core.Delta, error] {
 	return func(yield func(core.Delta, error) bool) {
 		if ended(ctx, yield) {
 			return
 		}
-		answer := decide(newScene(req), &meaning{ctx: ctx, words: m.words})
+		answer := decide(newScene(req), &meaning{ctx: ctx, words: m.words, readings: &m.readings})
 		for d := range answer.deltas(callSeed(req)) {
 			if ended(ctx, yield) || !yield(d, nil) {
 				return
@@ -74,7 +75,7 @@ type reply struct {
 	calls []call
 }
 
-// call is one tool call, its arguments in the order in which they are written.
+// call is one tool call, with its arguments in the order they are written.
 type call struct {
 	name string
 	args []arg
@@ -99,7 +100,7 @@ func (c call) arguments() string {
 	return b.String()
 }
 
-// encode writes a value as JSON that a person can read.
+// encode writes a value as human-readable JSON.
 func encode(v any) string {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -110,7 +111,7 @@ func encode(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// deltas cuts a reply into words.
+// deltas splits a reply into words.
 func (r reply) deltas(seed string) iter.Seq[core.Delta] {
 	return func(yield func(core.Delta) bool) {
 		for word := range words(r.text) {
@@ -131,7 +132,7 @@ func (r reply) deltas(seed string) iter.Seq[core.Delta] {
 	}
 }
 
-// words yields pieces that begin where a word begins; joined they are the text.
+// words yields pieces that start at word boundaries; joined, they are the text.
 func words(s string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		start, inSpace := 0, true
@@ -172,7 +173,7 @@ func (r reply) usage(req core.ChatRequest) core.Usage {
 	return core.Usage{Prompt: prompt, Completion: completion, Total: prompt + completion}
 }
 
-// callSeed makes call ids that differ from step to step and from thread to thread, and are the same for the same request.
+// callSeed makes call ids that differ between steps and threads, but are the same for the same request.
 func callSeed(req core.ChatRequest) string {
 	h := fnv.New64a()
 	write := func(s string) { _, _ = h.Write(append([]byte(s), 0)) }

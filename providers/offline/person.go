@@ -43,7 +43,7 @@ func finite(verb string) string {
 	return verb + "s"
 }
 
-// infinite is the way back: the form after "you".
+// infinite does the reverse: the form after "you".
 func infinite(verb string) string {
 	switch verb {
 	case "is":
@@ -72,7 +72,7 @@ func infinite(verb string) string {
 	return verb[:len(verb)-1]
 }
 
-// base is infinite for regular past forms, too, of verbs that are known.
+// base is infinite that also handles regular past forms of known verbs.
 func base(low string) string {
 	stripped, ok := strings.CutSuffix(low, "ed")
 	if !ok || listed(endEd, low) {
@@ -88,7 +88,8 @@ func base(low string) string {
 
 func vowel(b byte) bool { return strings.IndexByte("aeiou", b) >= 0 }
 
-// third turns a clause in the first person into the third. After the user was the subject, mentions become "they" and "their".
+// third rewrites a first-person clause in the third person. Once the user was the subject, later mentions become "they"
+// and "their".
 func third(ws []word) []word {
 	var out []word
 	mentioned := false
@@ -130,7 +131,7 @@ func third(ws []word) []word {
 	return out
 }
 
-// conjugate writes the verb after the subject, past adverbs, and returns the index of the last token it took.
+// conjugate writes the verb after the subject, skipping adverbs, and returns the index of the last token it used.
 func conjugate(ws []word, i int, out *[]word) int {
 	for i < len(ws) && (listed(adverbs, ws[i].low) || ws[i].low == ",") {
 		if !ws[i].is("both", "all") { // "we both" is one user here
@@ -156,7 +157,7 @@ func conjugate(ws []word, i int, out *[]word) int {
 	return i
 }
 
-// sentence closes a text as a sentence.
+// sentence ends a text like a sentence.
 func sentence(s string) string {
 	s = capital(strings.TrimSpace(strings.TrimRight(strings.TrimSpace(s), ".,;:!")))
 	s = strings.ReplaceAll(s, " can not ", " cannot ")
@@ -169,7 +170,7 @@ func sentence(s string) string {
 	return s + "."
 }
 
-// second turns a fact in the third person into what is told to the person.
+// second turns a fact in the third person into what the user is told.
 func second(fact string) string {
 	ws := tokenise(fact)
 	var out []word
@@ -190,7 +191,8 @@ func second(fact string) string {
 				for v+1 < len(ws) && listed(adverbs, ws[v].low) {
 					v++
 				}
-				verb := v < len(ws) && (ws[v].is("is", "was", "has", "does") || listed(verbs, infinite(ws[v].low)) && strings.HasSuffix(ws[v].low, "s"))
+				verb := v < len(ws) &&
+					(ws[v].is("is", "was", "has", "does") || listed(verbs, infinite(ws[v].low)) && strings.HasSuffix(ws[v].low, "s"))
 				if len(out) == 1 || verb && !aside {
 					i = unconjugate(ws, i+1, &out)
 				}

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// conflicts reports whether a new fact takes the place of a known one.
+// conflicts reports whether a new fact replaces a known one.
 func conflicts(f fact, n, e *entry) bool {
 	if same(n.text) == same(e.text) {
 		return false
@@ -17,6 +17,8 @@ func conflicts(f fact, n, e *entry) bool {
 		return true
 	case n.single && e.single && n.thing() != "" && n.thing() == e.thing():
 		return true
+	case f.left != "" && subject && e.livesIn(f.left):
+		return true
 	case f.old != "" && subject && covers(e.terms, newEntry(f.old).core(true)):
 		return true
 	case (f.gone || n.ending()) && ends(n, e):
@@ -25,7 +27,8 @@ func conflicts(f fact, n, e *entry) bool {
 	return n.negated != e.negated && subject && len(n.core(false)) > 0 && covers(e.terms, n.core(true)) && covers(n.terms, e.core(true))
 }
 
-// ends reports whether a fact that says something is no longer so, ends another: "no longer has the dog" ends all about it.
+// ends reports whether a fact saying that something is over ends another: "no longer has the dog" ends everything about
+// it.
 func ends(n, e *entry) bool {
 	core := n.core(false)
 	if n.ending() {
@@ -46,7 +49,7 @@ func ends(n, e *entry) bool {
 	return !owns(n) || owns(e)
 }
 
-// thing is what a fact gives the time, the place or the value of: the deadline, whether it is called the person's or not.
+// thing returns what a fact gives the time, place or value of: the deadline, whether or not it is called the user's.
 func (e *entry) thing() string {
 	attr, ok := strings.CutPrefix(e.slot, "attr:")
 	switch {
@@ -58,7 +61,8 @@ func (e *entry) thing() string {
 	return ""
 }
 
-// called reports whether a fact tells of somebody whom another one names: "the user's dog Rex is five", and "Rex is six".
+// called reports whether a fact is about somebody whom another fact names: "the user's dog Rex is five", and "Rex is
+// six".
 func (e *entry) called(by *entry) bool {
 	const near = 6 // words of the subject
 	if len(by.ws) == 0 || !by.ws[0].proper() || by.ws[0].is("the") {
@@ -67,16 +71,17 @@ func (e *entry) called(by *entry) bool {
 	return slices.ContainsFunc(e.ws[:min(len(e.ws), near)], func(w word) bool { return w.proper() && w.low == by.ws[0].low })
 }
 
-// endings are the stems of verbs by which something is over: "sold the car" ends "drives a car".
+// endings are the stems of verbs that end something: "sold the car" ends "drives a car".
 const endings = ` sell sold cancel return stop drop divorc `
 
-// ending reports whether a fact says with its verb that something of the person's is over.
+// ending reports whether a fact's verb says that something of the user's is over.
 func (e *entry) ending() bool {
 	const near = 5 // words: the user has finally sold
-	return e.subject == "user" && !e.negated && slices.ContainsFunc(e.ws[:min(len(e.ws), near)], func(w word) bool { return listed(endings, stem(w.low)) && !w.is("the", "user") })
+	return e.subject == "user" && !e.negated &&
+		slices.ContainsFunc(e.ws[:min(len(e.ws), near)], func(w word) bool { return listed(endings, stem(w.low)) && !w.is("the", "user") })
 }
 
-// core returns the stems that carry a fact; all includes the light ones. Tags are left out.
+// core returns the stems that carry a fact's meaning; all includes the light ones. Tags are left out.
 func (e *entry) core(all bool) []string {
 	var out []string
 	for _, w := range e.ws {
@@ -90,7 +95,7 @@ func (e *entry) core(all bool) []string {
 	return out
 }
 
-// covers reports whether all stems are among the terms; of nothing it is false.
+// covers reports whether all stems are among the terms; false for no stems.
 func covers(terms map[string]bool, stems []string) bool {
 	for _, s := range stems {
 		if !terms[s] {
@@ -124,7 +129,7 @@ func knows(e, n *entry) bool {
 	return covers(e.lasting(), n.core(true))
 }
 
-// lasting returns the terms of a fact without what it says was left: "from Vim" in "switched from Vim to Helix".
+// lasting returns a fact's terms without what it says was left: "from Vim" in "switched from Vim to Helix".
 func (e *entry) lasting() map[string]bool {
 	left := outdated(e.ws)
 	if left == "" {
@@ -163,7 +168,7 @@ func related(n *entry, facts []*entry) *entry {
 	return best
 }
 
-// settled drops the facts of a message that a later one in it takes back, and repetitions.
+// settled drops duplicates, and facts that a later one in the same message takes back.
 func settled(fs []fact) []fact {
 	var out []fact
 	for i, f := range fs {
@@ -179,7 +184,64 @@ func settled(fs []fact) []fact {
 	return out
 }
 
-// outcome is what became of one fact, or of a wish to forget.
+// relocated merges "I left Tampere" and "I'm in Oulu now" into one correction, if the blocks say that the user lives in
+// Tampere, or this turn has replaced that.
+func (p *planner) relocated(fs []fact) []fact {
+	for i, f := range fs {
+		from := leftPlace(newEntry(f.text))
+		to := slices.IndexFunc(fs, func(g fact) bool { return g.swap == "" && from != "" && newEntry(g.text).settles(from) })
+		if to < 0 {
+			continue
+		}
+		now := strings.Replace(fs[to].text, " is in ", " lives in ", 1) // in the words used for the other place
+		lived := slices.ContainsFunc(p.facts, func(e *entry) bool { return e.subject == "user" && e.livesIn(from) }) ||
+			slices.ContainsFunc(p.s.done, func(d deed) bool {
+				was := newEntry(bullets(d.arg("old_string") + d.arg("old_content")))
+				return was.livesIn(from) && strings.Contains(d.arg("new_string")+d.arg("new_content"), now)
+			})
+		if !lived {
+			continue
+		}
+		out := slices.Clone(fs)
+		out[to].text, out[to].correct, out[to].left = now, true, from
+		return slices.Delete(out, i, i+1)
+	}
+	return fs
+}
+
+// leftPlace returns the place that a fact says the user left, in lower case; empty: none.
+func leftPlace(e *entry) string {
+	ws := e.predicate()
+	if len(ws) < 2 || !ws[0].is("left") || slices.ContainsFunc(ws[1:], func(w word) bool { return !w.proper() }) {
+		return ""
+	}
+	return plain(ws[1:])
+}
+
+// predicate returns what a fact says about the user, without auxiliaries, adverbs, punctuation and "now".
+func (e *entry) predicate() []word {
+	if len(e.ws) < 3 || !e.ws[0].is("the") || !e.ws[1].is("user") {
+		return nil
+	}
+	return slices.DeleteFunc(
+		slices.Clone(perfect(e.ws[2:])),
+		func(w word) bool { return w.punct() || w.is("now", "already", "recently", "finally") },
+	)
+}
+
+// livesIn reports whether a fact says that the user lives or is in a place.
+func (e *entry) livesIn(place string) bool {
+	ws := e.predicate()
+	return (e.slot == "home" || len(ws) > 2 && ws[0].is("is") && ws[1].is("in")) && indexWord(plain(ws), place) >= 0 && !e.negated
+}
+
+// settles reports whether a fact says that the user lives or is anywhere other than in the place they left.
+func (e *entry) settles(left string) bool {
+	ws := e.predicate()
+	return len(ws) > 2 && (e.slot == "home" || ws[0].is("is") && ws[1].is("in")) && ws[2].proper() && indexWord(plain(ws), left) < 0
+}
+
+// outcome is what happened to a fact or a request to forget.
 type outcome struct {
 	kind   outcomeKind
 	text   string // the fact
@@ -195,13 +257,13 @@ const (
 	outArchived
 	outKnown
 	outForgotten
-	outNothing // there is nothing to forget or correct
+	outNothing // there was nothing to forget or correct
 	outFailed
 	outNoTool
 	outPending
 )
 
-// planner turns facts into edits of the blocks and reads from the deeds of the turn which are made.
+// planner turns facts into block edits, and reads from this turn's calls which of them are done.
 type planner struct {
 	s       *scene
 	facts   []*entry
@@ -210,15 +272,15 @@ type planner struct {
 	archive []string
 }
 
-func newPlanner(s *scene) *planner {
+func newPlanner(s *scene, known *readings) *planner {
 	p := &planner{s: s}
 	for _, b := range s.blocks {
-		p.facts = append(p.facts, b.entries()...)
+		p.facts = append(p.facts, b.entries(known)...)
 	}
 	return p
 }
 
-// wrote finds the deed of this turn that wrote a text into a block, or failed to.
+// wrote finds this turn's call that wrote a text to a block, or failed to.
 func (p *planner) wrote(text string) (deed, bool) {
 	for i := len(p.s.done) - 1; i >= 0; i-- {
 		d := p.s.done[i]
@@ -235,7 +297,7 @@ func (p *planner) wrote(text string) (deed, bool) {
 
 func bullets(line string) string { return strings.TrimLeft(line, " \t-*•#>") }
 
-// settle decides what is to be done for a fact, and what was.
+// settle decides what must be done for a fact, and what already was.
 func (p *planner) settle(f fact) outcome {
 	if f.swap != "" {
 		if o := p.swap(f); o.kind != outNothing || f.text == "" {
@@ -280,10 +342,11 @@ func (p *planner) settle(f fact) outcome {
 	return p.insert(f.text)
 }
 
-// done reads the outcome of a deed, and takes away what else the fact makes outdated.
+// done reads the outcome of a call, and removes what else the fact makes outdated.
 func (p *planner) done(f fact, d deed, old []*entry, present bool) outcome {
 	if d.failed {
-		if d.name != "archival_memory_insert" && p.s.offers("archival_memory_insert") && strings.HasSuffix(d.name, "insert") || d.name == "core_memory_append" && p.s.offers("archival_memory_insert") {
+		if d.name != "archival_memory_insert" && p.s.offers("archival_memory_insert") && strings.HasSuffix(d.name, "insert") ||
+			d.name == "core_memory_append" && p.s.offers("archival_memory_insert") {
 			p.archive = append(p.archive, f.text)
 			return outcome{kind: outPending, text: f.text}
 		}
@@ -334,7 +397,7 @@ func (p *planner) replace(f fact, old []*entry, present bool) outcome {
 	return outcome{kind: outPending, text: f.text}
 }
 
-// swap changes a word inside the facts that hold it.
+// swap replaces a word inside the facts that contain it.
 func (p *planner) swap(f fact) outcome {
 	for _, d := range p.s.done {
 		was, now := d.arg("old_string")+d.arg("old_content"), d.arg("new_string")+d.arg("new_content")
@@ -360,7 +423,7 @@ func (p *planner) swap(f fact) outcome {
 	return outcome{kind: outNothing, text: f.old}
 }
 
-// indexWord finds a text in another, on word boundaries, whatever its case.
+// indexWord finds a text in another at word boundaries, ignoring case.
 func indexWord(s, old string) int {
 	low, want := strings.ToLower(s), strings.ToLower(old)
 	if want == "" || len(low) != len(s) || len(want) != len(old) {
@@ -381,7 +444,7 @@ func indexWord(s, old string) int {
 	return -1
 }
 
-// insert adds a fact to the block about the person.
+// insert adds a fact to the block about the user.
 func (p *planner) insert(text string) outcome {
 	b, why := p.target()
 	writes := p.s.offers("memory_insert") || p.s.offers("core_memory_append")
@@ -403,7 +466,7 @@ func (p *planner) insert(text string) outcome {
 	return outcome{kind: outPending, text: text}
 }
 
-// target is the block that new facts go to.
+// target returns the block that new facts go to.
 func (p *planner) target() (*block, string) {
 	if len(p.s.blocks) == 0 {
 		return &block{label: "human"}, ""
@@ -423,10 +486,10 @@ func (p *planner) target() (*block, string) {
 	return nil, "the memory block is read-only"
 }
 
-// edit plans to put one text in the place of another.
+// edit plans to replace one text by another.
 func (p *planner) edit(b *block, old, replacement string) {
 	old, replacement = unique(b.value, old, replacement)
-	for _, d := range p.s.done { // an edit that was tried in this turn is not tried again
+	for _, d := range p.s.done { // don't retry an edit that was tried in this turn
 		if d.arg("old_string")+d.arg("old_content") == old && d.arg("new_string")+d.arg("new_content") == replacement {
 			return
 		}
@@ -438,7 +501,7 @@ func (p *planner) edit(b *block, old, replacement string) {
 	p.edits = append(p.edits, c)
 }
 
-// remove plans to take a fact out, with its line.
+// remove plans to remove a fact, with its line.
 func (p *planner) remove(e *entry) {
 	v := e.block.value
 	switch i := strings.Index(v, e.raw); {
@@ -454,7 +517,7 @@ func (p *planner) remove(e *entry) {
 	}
 }
 
-// unique lengthens the text to replace by what follows and precedes it, until it occurs once.
+// unique extends the text to replace by its surroundings until it occurs only once.
 func unique(value, old, replacement string) (string, string) {
 	for strings.Count(value, old) > 1 {
 		i := strings.Index(value, old)
@@ -472,7 +535,7 @@ func unique(value, old, replacement string) (string, string) {
 	return old, replacement
 }
 
-// reason shortens a tool's error to what a person should know.
+// reason shortens a tool's error to what the user should know.
 func reason(ret string) string {
 	ret = strings.TrimSpace(ret)
 	if _, rest, ok := strings.Cut(ret, "Error executing function "); ok {

@@ -6,13 +6,13 @@ import (
 	"time"
 )
 
-// recallHead is how a record of what was recalled begins; recallTime is how its entries do, behind "- ".
+// recallHead is how a record of what was recalled starts; recallTime is how its entries do, after "- ".
 const (
 	recallHead = "Recalled from your memory"
 	recallTime = "2006-01-02 15:04"
 )
 
-// The roles of recalled texts that matter here: the person's own words, and what was noted.
+// The roles of recalled texts that matter here: the user's own words, and notes.
 const (
 	roleNote      = "note"
 	roleAssistant = "assistant"
@@ -49,8 +49,8 @@ func readRecalled(record string) (texts []finding, ok bool) {
 	return texts, true
 }
 
-// recalled are the facts in what the program recalled into the thread, in the order of time: what the person said later
-// takes the place of what was so before. What an agent said is no source of facts.
+// recalled returns the facts in what the program recalled into the thread, in order of time: what the user said later
+// replaces earlier facts. What an agent said isn't a source of facts.
 func (d *decider) recalled() []*entry {
 	if d.remembers {
 		return d.memory
@@ -91,7 +91,7 @@ func (d *decider) recalled() []*entry {
 	return out
 }
 
-// takesBack returns what the person asks to forget with a text.
+// takesBack returns what a text asks to forget.
 func (d *decider) takesBack(text string, c clock) []wish {
 	var wishes []wish
 	for _, a := range understand(text, &reader{clock: c, known: d.knownName}) {

@@ -12,26 +12,26 @@ import (
 // scene is a request as this model reads it.
 type scene struct {
 	req    core.ChatRequest
-	tools  map[string]map[string]bool // offered tools and the arguments their schemas name
-	input  string                     // what the person says in this turn
-	notice string                     // what the program says, when no person does
+	tools  map[string]map[string]bool // offered tools and the arguments in their schemas
+	input  string                     // what the user says in this turn
+	notice string                     // what the program says, if the user doesn't speak
 	clock  clock
 	blocks []*block
 	before []*block // the blocks as they were before this turn's own edits
 	done   []deed   // calls made in this turn, with their returns
 
 	passages []string // what reminders recall
-	thread   []said   // what the person said earlier in the window
-	stored   []string // what own calls wrote into blocks, in the whole window
+	thread   []said   // what the user said earlier in the window
+	stored   []string // what our own calls wrote to blocks, in the whole window
 }
 
-// said is an earlier message of the person.
+// said is an earlier message of the user.
 type said struct {
 	text  string
 	clock clock
 }
 
-// deed is a call of this turn and what came of it.
+// deed is a call made in this turn, and its result.
 type deed struct {
 	name   string
 	args   map[string]any
@@ -39,10 +39,10 @@ type deed struct {
 	failed bool
 }
 
-// arg returns an argument that is a text.
+// arg returns a string argument.
 func (d deed) arg(name string) string { s, _ := d.args[name].(string); return s }
 
-// maxThread is how many messages before the turn are read.
+// maxThread limits how many messages before the turn are read.
 const maxThread = 400
 
 func newScene(req core.ChatRequest) *scene {
@@ -68,7 +68,7 @@ func (s *scene) offers(tool string) bool {
 	return ok && s.req.Choice.Mode != core.ChoiceNone
 }
 
-// readTurn finds what is asked now, and returns the index of the turn's first message.
+// readTurn finds what is being asked, and returns the index of the turn's first message.
 func (s *scene) readTurn() int {
 	msgs := s.req.Messages
 	last := -1
@@ -121,7 +121,8 @@ func (s *scene) readDeeds(msgs []core.ChatMessage) {
 		for _, r := range m.Returns {
 			if i, ok := at[r.CallID]; ok {
 				s.done[i].ret = unpack(r.Text)
-				s.done[i].failed = r.IsError || strings.HasPrefix(s.done[i].ret, "Error") || strings.HasPrefix(s.done[i].ret, "[ToolConstraintError]")
+				s.done[i].failed = r.IsError || strings.HasPrefix(s.done[i].ret, "Error") ||
+					strings.HasPrefix(s.done[i].ret, "[ToolConstraintError]")
 			}
 		}
 	}
@@ -186,7 +187,7 @@ func (s *scene) readThread(start int) {
 	s.settleBlocks(edits, cut)
 }
 
-// settleBlocks works out the newest value of every block, and what it was before this turn.
+// settleBlocks works out every block's current value, and its value before this turn.
 func (s *scene) settleBlocks(edits map[string][]edit, cut map[string]int) {
 	s.blocks = parseBlocks(s.req.System)
 	shown := map[string]bool{}
@@ -211,7 +212,7 @@ func (s *scene) settleBlocks(edits map[string][]edit, cut map[string]int) {
 	}
 }
 
-// automatic reports whether a user-role message was written by the program: a heartbeat, a login, an alert.
+// automatic reports whether the program wrote a user-role message: a heartbeat, a login, an alert.
 func automatic(text string) bool {
 	if !strings.HasPrefix(strings.TrimSpace(text), "{") {
 		return false
@@ -273,7 +274,7 @@ func compiledAt(prompt string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// utc is the moment that a preface names, if its zone is clear.
+// utc returns the time in a preface, if its zone is unambiguous.
 func (c clock) utc() (time.Time, bool) {
 	if c.at.IsZero() {
 		return time.Time{}, false

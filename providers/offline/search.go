@@ -10,7 +10,7 @@ import (
 // maxListed is how many results an answer lists.
 const maxListed = 10
 
-// search looks a text up in the messages, then in the archive, and lists what came up.
+// search looks for a text in the messages, then in the archive, and lists the results.
 func (d *decider) search(text string) string {
 	query := clip(strings.Trim(text, `"' `), 200)
 	if !d.s.offers("conversation_search") && !d.s.offers("archival_memory_search") {
@@ -34,7 +34,7 @@ func (d *decider) search(text string) string {
 	return fmt.Sprintf("I searched for %q and found nothing.", query)
 }
 
-// onDay lists what was said on a day, where the search can be asked by date; else it looks the question up like any other.
+// onDay lists what was said on a day if the search takes dates; otherwise it searches for the question like any other.
 func (d *decider) onDay(text string) string {
 	const tool = "conversation_search"
 	ws := tokenise(text)
@@ -64,7 +64,7 @@ func (d *decider) onDay(text string) string {
 	return d.ask(text)
 }
 
-// listed shows the results of this turn's searches, one a line; told leaves out what the agent said.
+// listed shows the results of this turn's searches, one per line; told leaves out what the agent said.
 func (d *decider) listed(wanted func(deed) bool, told bool) []string {
 	var lines []string
 	ended := d.ended()
@@ -78,7 +78,10 @@ func (d *decider) listed(wanted func(deed) bool, told bool) []string {
 		}
 		for _, f := range findings(x.ret) {
 			_, content := cutPreface(f.content)
-			if strings.TrimSpace(content) == strings.TrimSpace(d.s.input) || f.role == "tool" || f.role == "system" || told && f.role == "assistant" || len(lines) >= maxListed || hushed(ended, content, f.time()) {
+			if strings.TrimSpace(content) == strings.TrimSpace(d.s.input) || f.role == "tool" || f.role == "system" ||
+				told && f.role == "assistant" ||
+				len(lines) >= maxListed ||
+				hushed(ended, content, f.time()) {
 				continue
 			}
 			line := "- " + clip(strings.Join(strings.Fields(content), " "), 200)

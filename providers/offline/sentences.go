@@ -5,16 +5,16 @@ import (
 	"unicode"
 )
 
-// maxInput is how many characters of a message are looked at, maxSentences how many sentences of it.
+// maxInput limits how many characters of a message are read, maxSentences how many sentences.
 const (
 	maxInput     = 20_000
 	maxSentences = 200
-	maxWords     = 120 // of a sentence that is analysed as a clause
+	maxWords     = 120 // in a sentence that is analysed as a clause
 )
 
 const abbreviations = " mr mrs ms dr prof st jr sr vs e.g i.e eg ie approx dept corp inc ltd co "
 
-// sentences cuts a text; each piece keeps its closing mark.
+// sentences splits a text; each piece keeps its closing mark.
 func sentences(s string) []string {
 	runes := []rune(s)
 	if len(runes) > maxInput {

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// shapes returns the topics that a fact belongs to by how its values are written: an amount of money, a phone number, a
-// dose, an age, a code. Questions for such a value name its kind, the facts often do not.
+// shapes returns the topics that a fact belongs to because of how its values are written: an amount of money, a phone
+// number, a dose, an age, a code. Questions about such a value name its kind; the facts often don't.
 func shapes(ws []word) []string {
 	var tags []string
 	for i, w := range ws {
@@ -16,7 +16,9 @@ func shapes(ws []word) []string {
 			next = ws[i+1]
 		}
 		switch {
-		case listed(" $ € £ ¥ ", w.text) && next.number(), w.number() && listed(currencies, next.low), w.number() && listed(" $ € £ ¥ ", next.text):
+		case listed(" $ € £ ¥ ", w.text) && next.number(),
+			w.number() && listed(currencies, next.low),
+			w.number() && listed(" $ € £ ¥ ", next.text):
 			tags = append(tags, "@cost")
 		case w.number() && listed(doses, next.low), listed(" mg ml mcg ", strings.TrimLeft(w.low, "0123456789.,")) && w.number():
 			tags = append(tags, "@medicine")
@@ -39,7 +41,7 @@ const (
 	doses      = ` mg ml mcg milligrams milligram tablets tablet pills pill units drops puffs capsules capsule `
 )
 
-// counts reports whether a word is a number, in digits or letters; articles are none.
+// counts reports whether a word is a number, in digits or letters; articles aren't.
 func (w word) counts() bool {
 	if w.number() {
 		return true
@@ -48,7 +50,7 @@ func (w word) counts() bool {
 	return ok && !w.is("a", "an", "one") && v != ""
 }
 
-// coded reports whether a word is written like a password or a code: letters with digits, groups of digits, marks.
+// coded reports whether a word looks like a password or code: letters with digits, groups of digits, marks.
 func coded(w word) bool {
 	number, letter, other, n := 0, 0, 0, 0
 	for _, r := range w.text {
@@ -92,8 +94,8 @@ func digits(ws []word) int {
 	return n
 }
 
-// trades reports whether a fact says what the person does for others, as people tell of their work: "teaches physics at a
-// school", "runs a bakery", "drives a taxi".
+// trades reports whether a fact says what the user does for a living, the way people describe their work: "teaches
+// physics at a school", "runs a bakery", "drives a taxi".
 func trades(ws []word) bool {
 	const verb, object = 2, 3 // the user teaches physics
 	for at := verb; at < min(len(ws)-1, verb+3); at++ {
@@ -108,7 +110,10 @@ func trades(ws []word) bool {
 			return true
 		case v == "run":
 			return ws[at+1].is("a", "an", "the", "my", "our", "their") && !slices.ContainsFunc(ws[at+1:], func(w word) bool {
-				return listed(" marathon marathons race races mile miles kilometres lap laps risk fever bath errand errands test tests half blog ", w.low)
+				return listed(
+					" marathon marathons race races mile miles kilometres lap laps risk fever bath errand errands test tests half blog ",
+					w.low,
+				)
 			})
 		case v == "drive":
 			return slices.ContainsFunc(ws[at+1:], func(w word) bool {

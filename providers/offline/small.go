@@ -16,7 +16,10 @@ const (
 // small reads what needs no memory: greetings, thanks, questions about this model.
 func small(ws []word, low string, asked bool) (act, bool) {
 	whole := func(phrases string) bool {
-		return slices.Contains(strings.Split(phrases, "|"), strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(low, " loci"), " again")))
+		return slices.Contains(
+			strings.Split(phrases, "|"),
+			strings.TrimSpace(strings.TrimSuffix(strings.TrimSuffix(low, " loci"), " again")),
+		)
 	}
 	has := func(phrases ...string) bool {
 		return slices.ContainsFunc(phrases, func(p string) bool { return strings.Contains(" "+low+" ", " "+p+" ") })

@@ -5,27 +5,28 @@ import (
 	"strings"
 )
 
-// fact is what a statement says about the person, in the third person.
+// fact is what a statement says about the user, in the third person.
 type fact struct {
 	text    string
-	correct bool   // said as a correction of something
+	correct bool   // stated as a correction
 	gone    bool   // says that something is no longer so
 	old     string // what is named as outdated ("from Vim to …", "…, not Ada")
-	swap    string // with old: the text that takes its place inside a known fact; text is empty
+	left    string // the place where somebody no longer lives if they are where the fact says
+	swap    string // with old: the text that replaces it inside a known fact; text is empty
 }
 
-// reader finds facts in sentences. last is what "he", "she" or "it" would mean.
+// reader finds facts in sentences. last is what "he", "she" or "it" refers to.
 type reader struct {
 	clock clock
 	known func(name string) bool // whether a name occurs in memory
 	last  string
-	left  []string // clauses that state something and were not understood
+	left  []string // clauses that state something but weren't understood
 
-	prior   []string // facts of the message before
-	carried string   // last, as long as it is from an earlier message
+	prior   []string // facts of the previous message
+	carried string   // equals last while that comes from an earlier message
 }
 
-// facts returns what a declarative sentence states about the person; none for chatter.
+// facts returns what a declarative sentence states about the user; nothing for chatter.
 func (r *reader) facts(s string) []fact {
 	ws := tokenise(bare(s))
 	if len(ws) == 0 || len(ws) > maxWords {
@@ -65,7 +66,7 @@ func (r *reader) facts(s string) []fact {
 	return replacedNegations(out)
 }
 
-// leave notes a clause that was not kept, unless it is chatter.
+// leave records a clause that wasn't kept, unless it is chatter.
 func (r *reader) leave(ws []word) {
 	ws, _ = strip(trim(ws))
 	if ws = trim(ws); len(ws) > 1 && !chats(ws) && !command(ws) && !asks(ws) {
@@ -73,7 +74,7 @@ func (r *reader) leave(ws []word) {
 	}
 }
 
-// replacedNegations drops "my name is not Ada" where the next fact says what it is instead.
+// replacedNegations drops "my name is not Ada" if the next fact says what it is instead.
 func replacedNegations(fs []fact) []fact {
 	var out []fact
 	for i, f := range fs {
@@ -89,7 +90,7 @@ func replacedNegations(fs []fact) []fact {
 	return out
 }
 
-// strip removes what only leads into a statement, and reports whether it announces a correction.
+// strip removes introductory phrases from a statement, and reports whether they announce a correction.
 func strip(ws []word) ([]word, bool) {
 	correct := false
 	for len(ws) > 0 {
@@ -103,7 +104,7 @@ func strip(ws []word) ([]word, bool) {
 	return ws, correct
 }
 
-// openers lead into a statement; those after the bar announce a correction.
+// openers introduce a statement; those after the bar announce a correction.
 const openers = "by the way|for your information|for the record|just so you know|so you know|as you know|to be honest|i have to be honest|i have to admit|i must admit|i must confess|i confess|to be clear|did you know that|did you know|" +
 	"you should know that|you should know|you know|i should mention that|i want you to know that|let me tell you that|i forgot to say that|i would like you to know that|" +
 	"it turns out that|it turns out|turns out that|turns out|i have to say|i must say|i guess|i mean|as i said|good news|bad news|fun fact|one more thing|i told you that|i told you|" +
@@ -117,8 +118,9 @@ func opener(ws []word) (n int, correct bool) {
 		return 1, false
 	}
 	if n := leads(ws, corrections); n > 0 {
-		// "no longer" and "no one" are no corrections, nor is "sorry" a lead before its preposition.
-		if ws[0].low == "no" && len(ws) > 1 && !ws[1].punct() && !listed(" i we my our it he she they the that actually wait sorry ", ws[1].low) {
+		// "no longer" and "no one" aren't corrections, and "sorry" before its preposition isn't an opener.
+		if ws[0].low == "no" && len(ws) > 1 && !ws[1].punct() &&
+			!listed(" i we my our it he she they the that actually wait sorry ", ws[1].low) {
 			return 0, false
 		}
 		return n, true
@@ -126,13 +128,17 @@ func opener(ws []word) (n int, correct bool) {
 	if n := leads(ws, openers); n > 0 {
 		return n, false
 	}
-	if len(ws) > 1 && listed(" btw also and oh well so hi hello hey ok okay fyi hmm um yes yeah yep right lol haha ah anyway but then look listen ps today-i-learned thanks great cool ", ws[0].low) {
+	if len(ws) > 1 &&
+		listed(
+			" btw also and oh well so hi hello hey ok okay fyi hmm um yes yeah yep right lol haha ah anyway but then look listen ps today-i-learned thanks great cool ",
+			ws[0].low,
+		) {
 		return 1, false
 	}
 	return 0, false
 }
 
-// leads reports how many words the longest of the phrases takes at the start.
+// leads returns how many words the longest matching phrase takes at the start.
 func leads(ws []word, phrases string) int {
 	best := 0
 	for p := range strings.SplitSeq(phrases, "|") {
@@ -147,7 +153,7 @@ func leads(ws []word, phrases string) int {
 	return best
 }
 
-// trim removes marks at both ends.
+// trim removes punctuation at both ends.
 func trim(ws []word) []word {
 	for len(ws) > 0 && ws[0].punct() && ws[0].text != "(" {
 		ws = ws[1:]
@@ -159,7 +165,7 @@ func trim(ws []word) []word {
 	return ws
 }
 
-// tails close a statement and add nothing to it.
+// tails end a statement without adding anything to it.
 const tails = "by the way|btw|actually|though|lol|haha|you know|too|as well|just so you know|fyi|for your information|thanks|thank you|please remember that|please remember|remember that"
 
 func dropTail(ws []word) []word {
@@ -172,7 +178,7 @@ func dropTail(ws []word) []word {
 	return ws
 }
 
-// notTail takes a closing ", not Ada" off.
+// notTail removes a trailing ", not Ada".
 func notTail(ws []word) ([]word, string) {
 	for i := len(ws) - 2; i > 0 && i >= len(ws)-5; i-- {
 		if ws[i].low == "not" && ws[i-1].text == "," {
@@ -182,7 +188,7 @@ func notTail(ws []word) ([]word, string) {
 	return ws, ""
 }
 
-// notHead takes a leading "not Acme," off.
+// notHead removes a leading "not Acme,".
 func notHead(ws []word) ([]word, string) {
 	if n := leads(ws, "it is not|that is not|it was not"); n > 0 {
 		for i := n + 1; i < len(ws)-2 && i <= n+4; i++ {
@@ -209,7 +215,7 @@ func announcedBy(ws []word) []word {
 	return ws
 }
 
-// swapped reads "it's Grace" (not Ada): a word inside a known fact that is to be another.
+// swapped reads "it's Grace" (not Ada): a word inside a known fact that must be replaced.
 func swapped(ws []word, old string) (fact, bool) {
 	if old == "" || len(ws) == 0 {
 		return fact{}, false
@@ -230,7 +236,8 @@ func verbalAny(ws []word) bool {
 	return slices.ContainsFunc(ws, func(w word) bool { return verbal3(w.low) })
 }
 
-// clauses splits a sentence where a new subject, or a new verb of the same subject, follows a conjunction or a comma.
+// clauses splits a sentence where a conjunction or comma is followed by a new subject, or a new verb of the same
+// subject.
 func clauses(ws []word) [][]word {
 	ws = trim(ws)
 	if len(ws) == 0 {
@@ -262,7 +269,7 @@ func clauses(ws []word) [][]word {
 	return [][]word{ws}
 }
 
-// starts reports whether words begin a clause of their own.
+// starts reports whether words begin a new clause.
 func starts(ws []word) bool {
 	if len(ws) < 2 {
 		return false
@@ -280,7 +287,8 @@ func starts(ws []word) bool {
 	return false
 }
 
-// sharesSubject reports whether words go on with a verb of the subject before: "and work at a bakery", "but hate mornings".
+// sharesSubject reports whether words continue with a verb of the previous subject: "and work at a bakery", "but hate
+// mornings".
 func sharesSubject(ws []word) bool {
 	i := 0
 	for i < len(ws) && listed(adverbs, ws[i].low) {
@@ -289,7 +297,8 @@ func sharesSubject(ws []word) bool {
 	if i+1 >= len(ws) || ws[i].is("pleased", "delighted") || ws[i+1].is("it", "them", "that", "this") && i+2 == len(ws) {
 		return false
 	}
-	return verbal(ws[i].low) && !listed(" like code study fish box bike camp play help ", ws[i].low) || ws[i].is("like", "study", "play") && !ws[i+1].is("and", "or")
+	return verbal(ws[i].low) && !listed(" like code study fish box bike camp play help ", ws[i].low) ||
+		ws[i].is("like", "study", "play") && !ws[i+1].is("and", "or")
 }
 
 func firstVerb(ws []word) string {

@@ -40,6 +40,12 @@ func TestACorrectionReplacesTheOldFact(t *testing.T) {
 		{"tail", "The user lives in Lisbon.", "I live in Porto, not Lisbon", "The user lives in Porto."},
 		{"negation first", "The user's name is Ada.", "My name is not Ada, it's Grace.", "The user's name is Grace."},
 		{"allergy", "The user is allergic to peanuts.", "I am not allergic to peanuts", "The user is not allergic to peanuts."},
+		{
+			"a place that was left", "The user works in Tampere.\nThe user lives in Tampere.", "Actually I left Tampere, I'm in Oulu now",
+			"The user works in Tampere.\nThe user lives in Oulu now.",
+		},
+		{"a place that was left in a perfect", "The user moved to Tampere.", "I've left Tampere and live in Oulu", "The user lives in Oulu."},
+		{"another place was left", "The user lives in Rome.", "Actually I moved to Bern and left Oslo", "The user moved to Bern.\nThe user left Oslo."},
 		{"of somebody else", "The user's sister lives in Rome.\nThe user lives in Oslo.", "My sister lives in Bern now", "The user's sister lives in Bern now.\nThe user lives in Oslo."},
 		{"age", "The user is 34 years old.", "I'm 35 now", "The user is 35 now."},
 		{"bullets stay", "- The user's name is Ada.\n- The user likes tea.", "Sorry, my name is Grace", "- The user's name is Grace.\n- The user likes tea."},
@@ -84,6 +90,21 @@ func TestTheSameFactIsNotStoredTwice(t *testing.T) {
 		if answer := h.say(c.again); h.blocks["human"] != before || !strings.Contains(answer, "already know") {
 			t.Errorf("%q after %q made %q of %q (answer %q)", c.again, c.first, h.blocks["human"], before, answer)
 		}
+	}
+}
+
+func TestANoteIsWrittenOnceWhereThereIsNoArchive(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.tools = []string{"memory_insert", "memory_replace", "conversation_search"}
+	if answer := h.say(
+		"note: buy  milk",
+	); h.blocks["human"] != "Note: buy milk" || strings.Contains(answer, "Not stored") ||
+		len(h.calls) != 1 {
+		t.Errorf("made %q in %d calls (answer %q)", h.blocks["human"], len(h.calls), answer)
+	}
+	if answer := h.say("note: buy milk"); h.blocks["human"] != "Note: buy milk" || !strings.Contains(answer, "already know") {
+		t.Errorf("made %q of it again (answer %q)", h.blocks["human"], answer)
 	}
 }
 
@@ -133,10 +154,25 @@ func TestAgentsThatSpeakThroughAToolAreAnsweredThroughIt(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	h.choice = core.ChoiceRequired
-	h.tools = []string{"send_message", "core_memory_append", "core_memory_replace", "conversation_search", "archival_memory_search", "archival_memory_insert"}
+	h.tools = []string{
+		"send_message",
+		"core_memory_append",
+		"core_memory_replace",
+		"conversation_search",
+		"archival_memory_search",
+		"archival_memory_insert",
+	}
 	h.messages = []core.ChatMessage{
-		{Role: core.ChatAssistant, Calls: []core.ToolCall{{ID: "call_boot", Name: "send_message", Arguments: `{"message":"Hello, I am here."}`}}},
-		{Role: core.ChatTool, Returns: []core.ChatReturn{{CallID: "call_boot", Name: "send_message", Text: `{"status":"OK","message":"Sent message successfully.","time":"now"}`}}},
+		{
+			Role:  core.ChatAssistant,
+			Calls: []core.ToolCall{{ID: "call_boot", Name: "send_message", Arguments: `{"message":"Hello, I am here."}`}},
+		},
+		{
+			Role: core.ChatTool,
+			Returns: []core.ChatReturn{
+				{CallID: "call_boot", Name: "send_message", Text: `{"status":"OK","message":"Sent message successfully.","time":"now"}`},
+			},
+		},
 		{Role: core.ChatUser, Text: `{"type":"login","last_login":"never before","time":"now"}`},
 	}
 	h.say("My name is Ada and I work on compilers")
@@ -163,7 +199,10 @@ func TestTheToolChoiceIsObeyed(t *testing.T) {
 	tool := func(name, schema string) core.ToolSpec {
 		return core.ToolSpec{Name: name, Parameters: []byte(schema)}
 	}
-	weather := tool("weather", `{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"},"unit":{"type":"string","enum":["C","F"]}},"required":["city","days","unit"]}`)
+	weather := tool(
+		"weather",
+		`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"},"unit":{"type":"string","enum":["C","F"]}},"required":["city","days","unit"]}`,
+	)
 	req := core.ChatRequest{
 		Messages: []core.ChatMessage{{Role: core.ChatUser, Text: "My name is Ada"}},
 		Tools:    []core.ToolSpec{tool("memory_insert", `{}`), tool("send_message", `{}`), weather},
@@ -240,7 +279,10 @@ func TestSearchesComeBeforeNotKnowing(t *testing.T) {
 	}
 	h := newHome(t)
 	h.found["conversation_search"] = `{"results":[{"timestamp":"2026-11-20T10:00:00Z","role":"user","content":"We should visit Lisbon"}]}`
-	if answer := h.say("What did I say about Lisbon?"); !strings.Contains(answer, "We should visit Lisbon (2026-11-20)") || arguments(t, h.calls[0])["query"] != "Lisbon" {
+	if answer := h.say(
+		"What did I say about Lisbon?",
+	); !strings.Contains(answer, "We should visit Lisbon (2026-11-20)") ||
+		arguments(t, h.calls[0])["query"] != "Lisbon" {
 		t.Errorf("a search was answered %q", answer)
 	}
 	h = newHome(t)
@@ -258,11 +300,17 @@ func TestWhatWasSaidOnADayIsSearchedByItsDate(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	h.preface = monday
-	h.schemas = map[string]string{"conversation_search": `{"type":"object","properties":{"query":{},"start_date":{},"end_date":{},"limit":{}}}`}
+	h.schemas = map[string]string{
+		"conversation_search": `{"type":"object","properties":{"query":{},"start_date":{},"end_date":{},"limit":{}}}`,
+	}
 	h.found["conversation_search"] = `{"results":[{"timestamp":"2026-11-22T10:00:00+01:00","role":"user","content":"The boiler is broken"}]}`
 	answer := h.say("What did I tell you yesterday?")
 	want := map[string]any{"start_date": "2026-11-22", "end_date": "2026-11-22", "limit": 10.0}
-	if diff := cmp.Diff(want, arguments(t, h.calls[0])); diff != "" || !strings.Contains(answer, "The boiler is broken") || !strings.Contains(answer, "Sunday 2026-11-22") {
+	if diff := cmp.Diff(
+		want,
+		arguments(t, h.calls[0]),
+	); diff != "" || !strings.Contains(answer, "The boiler is broken") ||
+		!strings.Contains(answer, "Sunday 2026-11-22") {
 		t.Errorf("answered %q, arguments (-want +got):\n%s", answer, diff)
 	}
 }
@@ -271,7 +319,10 @@ func TestAToolErrorIsSaidPlainly(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	h.readOnly["human"] = true
-	if answer := h.say("My name is Ada"); !strings.Contains(answer, "Kept in archival memory") && !strings.Contains(answer, "read-only") || h.blocks["human"] != "" {
+	if answer := h.say(
+		"My name is Ada",
+	); !strings.Contains(answer, "Kept in archival memory") && !strings.Contains(answer, "read-only") ||
+		h.blocks["human"] != "" {
 		t.Errorf("a read-only block was answered %q", answer)
 	}
 	h = newHome(t)
@@ -296,7 +347,10 @@ func TestLongNotesGoToTheArchive(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	long := strings.Repeat("The harbour office opens at nine. ", 40)
-	if answer := h.say("note: " + long); len(h.archive) != 1 || !strings.HasPrefix(h.archive[0], "The harbour office") || !strings.Contains(answer, "archival memory") {
+	if answer := h.say(
+		"note: " + long,
+	); len(h.archive) != 1 || !strings.HasPrefix(h.archive[0], "The harbour office") ||
+		!strings.Contains(answer, "archival memory") {
 		t.Errorf("answered %q, the archive is %q", answer, h.archive)
 	}
 }
@@ -395,4 +449,43 @@ func TestAnEndedContextStopsTheStream(t *testing.T) {
 	if !errors.As(last, &e) || e.Kind != core.Cancelled || !e.Provider || n != 3 {
 		t.Errorf("after %d deltas the error is %v", n, last)
 	}
+}
+
+func TestAReadingThatIsKeptChangesNoAnswer(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.blocks["human"] = notes(50) + "\nThe user's sister is called Zoë.\nThe user lives in Tampere."
+	for _, say := range []string{"What is my sister's name?", "Actually I left Tampere, I'm in Oulu now", "Where do I live?", "What is my sister's name?"} {
+		h.messages = nil
+		h.say(say)
+		req := h.request()
+		kept, _ := answerOf(t, h.model, req)
+		if fresh, _ := collect(t, req); kept != fresh {
+			t.Errorf("%q: %q, and of a new model %q", say, kept, fresh)
+		}
+	}
+}
+
+// BenchmarkQuestionOverNotes measures a question that no note answers, over as many as a block may hold.
+func BenchmarkQuestionOverNotes(b *testing.B) {
+	for _, n := range []int{5, 2_400, 5_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			h := newHome(b)
+			h.limit = 1 << 20
+			h.blocks["human"] = notes(n)
+			for b.Loop() {
+				h.messages = nil
+				h.say("What is my sister's name?")
+			}
+		})
+	}
+}
+
+// notes are lines of a block as notes are kept there.
+func notes(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "Note: in week %d call shop %d about the delivery of part %d.\n", i%52, i%97, i)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
 }

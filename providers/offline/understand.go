@@ -8,9 +8,9 @@ import (
 // act is one thing that a message does.
 type act struct {
 	kind  actKind
-	text  string // of a question, a search, a note, what to forget
+	text  string // for a question, a search, a note, or what to forget
 	facts []fact
-	left  []string // parts of a statement that were not understood
+	left  []string // parts of a statement that weren't understood
 }
 
 type actKind int
@@ -26,7 +26,7 @@ const (
 	actSearch
 	actForget
 	actDay  // asks what was said on a day
-	actNote // wants a text kept for search
+	actNote // wants a text stored for search
 	actGreet
 	actThanks
 	actBye
@@ -34,7 +34,7 @@ const (
 	actConnect
 	actSelf
 	actSmall   // chatter that asks for nothing
-	actCommand // asks for something that takes a language model
+	actCommand // asks for something that needs a language model
 	actForeign
 )
 
@@ -94,10 +94,22 @@ func sentenceActs(s string, r *reader) []act {
 	}
 	asked := strings.HasSuffix(strings.TrimRight(s, `"')”’ `), "?") || strings.HasSuffix(s, "？")
 	low := plain(ws)
-	if n := leads(ws, rememberLeads); n > 0 && !asked && !listed(" me my when what who where how to the the ", ws[n].low) || n > 1 && !asked {
+	if n := leads(
+		ws,
+		rememberLeads,
+	); n > 0 && !asked && !listed(" me my when what who where how to the the ", ws[n].low) ||
+		n > 1 && !asked {
 		return []act{remembered(ws[n:], r)}
 	}
-	if i := lastComma(ws); i > 0 && !asked && leads(append(slices.Clone(ws[i+1:]), word{}), "remember that|remember this|please remember|please remember that|remember it|keep that in mind") == len(ws)-i-1 {
+	if i := lastComma(
+		ws,
+	); i > 0 && !asked &&
+		leads(
+			append(slices.Clone(ws[i+1:]), word{}),
+			"remember that|remember this|please remember|please remember that|remember it|keep that in mind",
+		) == len(
+			ws,
+		)-i-1 {
 		return []act{remembered(ws[:i], r)}
 	}
 	if n := leads(ws, forgetLeads); n > 0 && !asked && !strings.HasPrefix(low, "forget it") {
@@ -151,7 +163,7 @@ func mark(asked bool) string {
 	return "."
 }
 
-// remembered stores what a person asks to be remembered, in the third person if it is about them, else as it is.
+// remembered stores what the user asks to be remembered: in the third person if it is about them, otherwise as it is.
 func remembered(ws []word, r *reader) act {
 	r.left = nil
 	if fs := r.facts(text(ws)); len(fs) > 0 {
@@ -161,7 +173,7 @@ func remembered(ws []word, r *reader) act {
 	return act{kind: actState, facts: []fact{{text: sentence(text(third(r.clock.dated(ws))))}}}
 }
 
-// asks reports whether words without a question mark are a question all the same.
+// asks reports whether words are a question even without a question mark.
 func asks(ws []word) bool {
 	if len(ws) < 2 {
 		return false
@@ -188,13 +200,15 @@ func asks(ws []word) bool {
 	case ws[0].is("when"):
 		return aux(ws[1])
 	}
-	return aux(ws[0]) && ws[1].is("i", "you", "we", "my", "our", "he", "she", "it", "they", "there", "the", "this", "that") && !ws[0].is("'s")
+	return aux(ws[0]) && ws[1].is("i", "you", "we", "my", "our", "he", "she", "it", "they", "there", "the", "this", "that") &&
+		!ws[0].is("'s")
 }
 
 // questions splits "what's my name and where do I live".
 func questions(ws []word) []act {
 	for i := 2; i+1 < len(ws); i++ {
-		if (ws[i].is("and") || ws[i].text == ",") && asks(ws[i+1:]) && ws[i+1].is("what", "who", "where", "when", "how", "which", "do", "am", "is", "whose") {
+		if (ws[i].is("and") || ws[i].text == ",") && asks(ws[i+1:]) &&
+			ws[i+1].is("what", "who", "where", "when", "how", "which", "do", "am", "is", "whose") {
 			return append(questions(trim(ws[:i])), questions(ws[i+1:])...)
 		}
 	}
@@ -222,24 +236,90 @@ func kindOfQuestion(ws []word) actKind {
 	return actAsk
 }
 
-// nothingElse reports whether a question names no topic of its own.
+// nothingElse reports whether a question has no topic of its own.
 func nothingElse(ws []word) bool {
 	for _, w := range ws {
-		if !w.punct() && !listed(stopwords, w.low) && !w.is("learn", "learned", "learnt", "stored", "far", "describe", "summarize", "summarise", "list", "have", "person", "noted", "show", "keep") {
+		if !w.punct() && !listed(stopwords, w.low) &&
+			!w.is(
+				"learn",
+				"learned",
+				"learnt",
+				"stored",
+				"far",
+				"describe",
+				"summarize",
+				"summarise",
+				"list",
+				"have",
+				"person",
+				"noted",
+				"show",
+				"keep",
+			) {
 			return false
 		}
 	}
 	return true
 }
 
-// aboutTime reports whether a question is about the clock alone.
+// aboutTime reports whether a question is only about the clock.
 func aboutTime(ws []word) bool {
 	named := false
 	for i, w := range ws {
 		clock := w.is("day", "date", "time", "today", "yesterday", "tomorrow", "weekday", "month", "year", "week", "clock")
 		named = named || clock
-		if clock || w.punct() || w.is("what", "which", "is", "it", "was", "will", "be", "the", "of", "'s", "do", "you", "know", "tell", "me", "can", "have", "we", "current", "right", "now", "please", "a", "in", "are", "this", "please", "could", "on", "or",
-			"would", "ago", "days", "weeks", "last", "next", "before", "after", "got", "local", "exact", "day's", "hi", "hey", "so", "exactly", "todays", "yesterdays") || w.number() {
+		if clock || w.punct() ||
+			w.is(
+				"what",
+				"which",
+				"is",
+				"it",
+				"was",
+				"will",
+				"be",
+				"the",
+				"of",
+				"'s",
+				"do",
+				"you",
+				"know",
+				"tell",
+				"me",
+				"can",
+				"have",
+				"we",
+				"current",
+				"right",
+				"now",
+				"please",
+				"a",
+				"in",
+				"are",
+				"this",
+				"please",
+				"could",
+				"on",
+				"or",
+				"would",
+				"ago",
+				"days",
+				"weeks",
+				"last",
+				"next",
+				"before",
+				"after",
+				"got",
+				"local",
+				"exact",
+				"day's",
+				"hi",
+				"hey",
+				"so",
+				"exactly",
+				"todays",
+				"yesterdays",
+			) ||
+			w.number() {
 			continue
 		}
 		if _, ok := lookup(numerals, w.low); ok {
@@ -263,7 +343,7 @@ func command(ws []word) bool {
 	return len(ws) > 0 && listed(commands, ws[0].low) && (len(ws) == 1 || !verbal3(ws[1].low) || ws[0].is("please", "let", "do"))
 }
 
-// foreign reports whether a text has none of the words that English sentences have.
+// foreign reports whether a text contains none of the words that English sentences have.
 func foreign(s string) bool {
 	ws := tokenise(s)
 	count := 0

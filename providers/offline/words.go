@@ -8,11 +8,11 @@ import (
 	"github.com/kljensen/snowball/english"
 )
 
-// word is one token of a sentence; contractions are opened ("I'm" is "I" and "am").
+// word is one token of a sentence; contractions are expanded ("I'm" is "I" and "am").
 type word struct {
 	text string
 	low  string
-	gap  bool // white space stood before it
+	gap  bool // preceded by white space
 }
 
 func (w word) is(list ...string) bool {
@@ -24,7 +24,7 @@ func (w word) is(list ...string) bool {
 	return false
 }
 
-// punct reports whether the token is a mark and no word.
+// punct reports whether the token is punctuation.
 func (w word) punct() bool {
 	for _, r := range w.text {
 		if unicode.IsLetter(r) || unicode.IsDigit(r) || pictured(r) && w.low != "" {
@@ -34,7 +34,7 @@ func (w word) punct() bool {
 	return true
 }
 
-// proper reports whether the token is written like a name: a capital, or a script without capitals.
+// proper reports whether the token is written like a name: capitalised, or in a script without capitals.
 func (w word) proper() bool {
 	for _, r := range w.text {
 		return unicode.IsLetter(r) && !unicode.IsLower(r)
@@ -59,7 +59,7 @@ func straight(r rune) rune {
 	return r
 }
 
-// tokenise cuts a sentence into words and marks, and opens contractions.
+// tokenise splits a sentence into words and punctuation, and expands contractions.
 func tokenise(s string) []word {
 	runes := []rune(strings.Map(straight, s))
 	var out []word
@@ -95,7 +95,7 @@ func pictured(r rune) bool {
 	return r >= 0x1f000 && unicode.Is(unicode.So, r) || r >= 0x2600 && r <= 0x26ff || r == 0x2764 || r == 0x2708
 }
 
-// picture returns where an emoji ends: after its variants, skin tones and what is joined to it.
+// picture returns where an emoji ends, including variants, skin tones and joined emoji.
 func picture(runes []rune, i int) int {
 	const joiner = 0x200d
 	flag := func(r rune) bool { return r >= 0x1f1e6 && r <= 0x1f1ff }
@@ -116,11 +116,11 @@ func picture(runes []rune, i int) int {
 	return j
 }
 
-// beforeObject are words after which an emoji is what the sentence is about; anywhere else it is decoration, and a mark.
+// beforeObject are words after which an emoji is an object; anywhere else it is decoration, treated as punctuation.
 const beforeObject = ` like likes love loves enjoy enjoys adore adores prefer prefers hate hates dislike dislikes detest detests loathe loathes dread avoid avoids stand bear
  eat eats drink drinks have has want wants need needs play plays bake cook is are a an the some to of with for about on than no any more much your `
 
-// settlePictures takes the lower form, by which words are compared, from emoji that are no words.
+// settlePictures clears the lower form, by which words are compared, of emoji that aren't objects.
 func settlePictures(ws []word) []word {
 	object := false
 	for i := range ws {
@@ -141,7 +141,7 @@ func inWord(r rune) bool {
 	return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '_'
 }
 
-// joins reports whether the mark at j holds a word together: can't, 3.5, 10:30, user@example.org, well-known.
+// joins reports whether the character at j is part of a word: can't, 3.5, 10:30, user@example.org, well-known.
 func joins(runes []rune, j int) bool {
 	if j+1 >= len(runes) || !inWord(runes[j+1]) {
 		return false
@@ -163,7 +163,7 @@ var clitics = []struct{ suffix, word string }{
 	{"n't", "not"}, {"'re", "are"}, {"'ve", "have"}, {"'ll", "will"}, {"'d", "would"}, {"'m", "am"},
 }
 
-// wordlike are the heads after which 's can only be "is".
+// wordlike are the words after which 's can only be "is".
 const wordlike = " he she it that this there here what who where when how why which everyone everybody someone nobody "
 
 func open(text string, gap bool) []word {
@@ -200,7 +200,8 @@ func open(text string, gap bool) []word {
 // settlePossessives turns an 's before a participle, an article or a negation into "is": my sister's getting married.
 func settlePossessives(ws []word) []word {
 	for i := range ws {
-		if past := i + 2; ws[i].is("is") && i > 0 && ws[i-1].is("he", "she", "it", "who", "that") && past < len(ws) { // "she's just had" is "she has"
+		if past := i + 2; ws[i].is("is") && i > 0 && ws[i-1].is("he", "she", "it", "who", "that") &&
+			past < len(ws) { // "she's just had" is "she has"
 			if !listed(adverbs, ws[i+1].low) {
 				past = i + 1
 			}
@@ -213,7 +214,8 @@ func settlePossessives(ws []word) []word {
 		}
 		next := ws[i+1].low
 		if next == "a" || next == "an" || next == "the" || next == "not" || next == "called" || next == "named" || next == "allergic" ||
-			i > 0 && listed(" name birthday deadline job ", ws[i-1].low) && (next == "on" || ws[i+1].proper() || ws[i+1].number()) || next == "in" || next == "at" || next == "from" || len(next) > 4 && strings.HasSuffix(next, "ing") && !listed(notParticiple, next) {
+			i > 0 && listed(" name birthday deadline job ", ws[i-1].low) &&
+				(next == "on" || ws[i+1].proper() || ws[i+1].number()) || next == "in" || next == "at" || next == "from" || len(next) > 4 && strings.HasSuffix(next, "ing") && !listed(notParticiple, next) {
 			ws[i] = word{"is", "is", true}
 		}
 	}
@@ -222,7 +224,7 @@ func settlePossessives(ws []word) []word {
 
 const notParticiple = " wedding building meeting thing something anything everything nothing morning evening ring king string ceiling wing spring sibling painting clothing training "
 
-// text joins tokens again.
+// text joins tokens into text.
 func text(ws []word) string {
 	var b strings.Builder
 	for i, w := range ws {
@@ -234,7 +236,7 @@ func text(ws []word) string {
 	return b.String()
 }
 
-// plain joins the words in lower case, without marks, one space between: what patterns are matched against.
+// plain joins the words in lower case, without punctuation, separated by single spaces: the form that patterns match.
 func plain(ws []word) string {
 	var b strings.Builder
 	for _, w := range ws {
@@ -253,7 +255,7 @@ func plain(ws []word) string {
 	return b.String()
 }
 
-// made makes tokens from words of ours.
+// made makes tokens from our own words.
 func made(s string) []word {
 	var out []word
 	for _, f := range strings.Fields(s) {
@@ -262,7 +264,7 @@ func made(s string) []word {
 	return out
 }
 
-// listed reports whether a word is in a list. The lexicon is made of constants, so that it costs nothing until it is used.
+// listed reports whether a word is in a list. The lexicon consists of constants, so it costs nothing until used.
 func listed(list, low string) bool {
 	if low == "" || strings.ContainsAny(low, " =\n") {
 		return false
@@ -280,7 +282,7 @@ func listed(list, low string) bool {
 	}
 }
 
-// lookup finds the value of a word in a list of word=value.
+// lookup finds a word's value in a list of word=value.
 func lookup(list, low string) (string, bool) {
 	if low == "" || strings.ContainsAny(low, " =\n") {
 		return "", false
@@ -322,14 +324,14 @@ const respelled = ` tyre=tire tyres=tire aeroplane=plane programme=program licen
  grandma=grandmother granny=grandmother gran=grandmother nana=grandmother grandpa=grandfather granddad=grandfather grandad=grandfather mam=mother
  hubby=husband dr=doctor gp=doctor physician=doctor baby=child babies=child kitten=cat puppy=dog dish=food dishes=food meal=food meals=food quit=leave `
 
-// stem returns the stem of a word, spelling variants and irregular forms made equal.
+// stem returns a word's stem; spelling variants and irregular forms share one.
 func stem(low string) string {
 	if s, ok := lookup(respelled, low); ok {
 		low = s
 	}
 	for _, r := range low {
 		if r >= 0x80 {
-			return low // the stemmer knows ASCII words only; names in other scripts stay as they are
+			return low // the stemmer handles only ASCII; names in other scripts are kept as they are
 		}
 	}
 	if len(low) > 64 {

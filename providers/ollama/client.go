@@ -9,38 +9,32 @@ import (
 	"iter"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/ollama/ollama/api"
 
 	"loci/core"
 	"loci/providers/internal/wire"
+	"loci/providers/protocol"
 )
-
-// Options says whom to ask.
-type Options struct {
-	Provider string
-	BaseURL  string
-	Key      core.Secret       // only Ollama's cloud has keys
-	KeyVar   string            // the variable that holds it, for hints
-	HTTP     http.RoundTripper // required
-	Idle     time.Duration     // how long the server may be silent; 0: five minutes
-}
 
 // Client asks one server. It is safe for concurrent use.
 type Client struct {
-	opts Options
+	opts protocol.Options
 	who  wire.Who
 	http *http.Client
 }
 
-var _ core.ChatModel = (*Client)(nil)
+var (
+	_ protocol.Server   = (*Client)(nil)
+	_ protocol.Embedder = (*Client)(nil)
+	_ protocol.Prober   = (*Client)(nil)
+)
 
 // New returns a client.
-func New(opts Options) *Client {
+func New(opts protocol.Options) *Client {
 	return &Client{
 		opts: opts,
-		who:  wire.Who{Provider: opts.Provider, Endpoint: opts.BaseURL, Key: opts.Key, KeyVar: opts.KeyVar},
+		who:  wire.Who{Provider: opts.Provider, Endpoint: opts.BaseURL, Secrets: opts.Values.Secrets(), KeyVar: opts.KeyVar},
 		http: &http.Client{Transport: opts.HTTP, CheckRedirect: wire.NoRedirect},
 	}
 }
@@ -94,23 +88,21 @@ func (c *Client) send(watch *wire.Watch, method, path string, body []byte) (*htt
 		return nil, c.who.E(core.Invalid, "the address of %s is not a URL", c.opts.Provider)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	if key := c.opts.Key.Reveal(); key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
-	}
 	resp, err := c.http.Do(req)
 	watch.Pause()
 	if err != nil {
 		return nil, err
 	}
+	wire.Unpack(resp)
 	if resp.StatusCode < 300 {
 		return resp, nil
 	}
 	defer resp.Body.Close()
-	said, _ := io.ReadAll(io.LimitReader(watch.Reader(resp.Body), wire.MaxError)) // what came is what there is to say
+	said, _ := io.ReadAll(io.LimitReader(watch.Reader(resp.Body), wire.MaxError)) // whatever was read is good enough
 	return nil, c.refused(resp.StatusCode, resp.Header, said)
 }
 
-// refused classifies a failure status. Ollama answers 500 to options of a wrong type, which will not pass by itself.
+// refused classifies a failure status. Ollama answers 500 to options of the wrong type, which retrying won't fix.
 func (c *Client) refused(status int, header http.Header, body []byte) *core.Error {
 	e := c.who.Status(status, header, body)
 	switch {
@@ -133,15 +125,22 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
-// native is what of an assistant turn is kept beside the normalised form.
+// native is what is kept of an assistant turn besides the normalised form.
 type native struct {
 	Thinking string `json:"thinking"`
 }
 
-// chatRequest makes the wire form. Its bytes depend on the request alone.
+// chatRequest makes the wire form. Its bytes depend only on the request.
 func chatRequest(req core.ChatRequest) *api.ChatRequest {
 	stream, no := true, false
-	out := &api.ChatRequest{Model: req.Model, Stream: &stream, Truncate: &no, Shift: &no, Messages: messages(req), Options: map[string]any{}}
+	out := &api.ChatRequest{
+		Model:    req.Model,
+		Stream:   &stream,
+		Truncate: &no,
+		Shift:    &no,
+		Messages: messages(req),
+		Options:  map[string]any{},
+	}
 	for _, tool := range req.Tools {
 		if req.Choice.Mode != core.ChoiceNone {
 			out.Tools = append(out.Tools, toolOf(tool))
@@ -162,8 +161,8 @@ func chatRequest(req core.ChatRequest) *api.ChatRequest {
 	return out
 }
 
-// think turns an effort into Ollama's switch. Unset leaves a thinking model thinking; levels are understood by gpt-oss
-// only, and asking a model that cannot think to think is refused, so nothing but "off" is ever sent to the others.
+// think turns an effort into Ollama's switch. If unset, a thinking model keeps thinking. Only gpt-oss understands
+// levels, and asking a model to think that can't is refused, so the others are sent nothing but "off".
 func think(model, effort string) *api.ThinkValue {
 	if effort == "" {
 		return nil
@@ -183,7 +182,7 @@ func think(model, effort string) *api.ThinkValue {
 	return &api.ThinkValue{Value: "high"}
 }
 
-// format turns the form of OpenAI's response_format into Ollama's: a schema, or "json".
+// format turns OpenAI's response_format into Ollama's: a schema, or "json".
 func format(wanted any) json.RawMessage {
 	m, ok := wanted.(map[string]any)
 	if !ok {
@@ -209,7 +208,7 @@ func messages(req core.ChatRequest) []api.Message {
 	if req.System != "" {
 		out = append(out, api.Message{Role: "system", Content: req.System})
 	}
-	for _, m := range req.Messages {
+	for _, m := range wire.UniqueCalls(req.Messages, false) {
 		switch m.Role {
 		case core.ChatUser:
 			out = append(out, api.Message{Role: "user", Content: m.Text})
@@ -236,13 +235,16 @@ func assistant(m core.ChatMessage) api.Message {
 	}
 	for i, call := range m.Calls {
 		args := api.NewToolCallFunctionArguments()
-		if json.Unmarshal([]byte(call.Arguments), &args) != nil { // a text in place of an object is refused: keep it readable
+		if json.Unmarshal([]byte(call.Arguments), &args) != nil { // Ollama refuses text here: wrap it in an object, so it stays readable
 			args = api.NewToolCallFunctionArguments()
 			if call.Arguments != "" {
 				args.Set("invalid_arguments", call.Arguments)
 			}
 		}
-		out.ToolCalls = append(out.ToolCalls, api.ToolCall{ID: call.ID, Function: api.ToolCallFunction{Index: i, Name: call.Name, Arguments: args}})
+		out.ToolCalls = append(
+			out.ToolCalls,
+			api.ToolCall{ID: call.ID, Function: api.ToolCallFunction{Index: i, Name: call.Name, Arguments: args}},
+		)
 	}
 	return out
 }

@@ -7,8 +7,8 @@ import (
 	"loci/core"
 )
 
-// Embed asks for one vector for each text. The answer's numbers are as the server sent them; who calls checks them.
-// What is longer than the model's window is cut by the server.
+// Embed requests one vector per text. The answer's numbers are as the server sent them; the caller must check them. The
+// server truncates texts that are longer than the model's window.
 func (c *Client) Embed(ctx context.Context, model string, texts []string) ([][]float32, error) {
 	body, err := encode(map[string]any{"model": model, "input": texts, "truncate": true})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"loci/providers/ollama"
+	"loci/providers/protocol"
 	"loci/providers/providertest"
 )
 
@@ -25,9 +26,31 @@ func FuzzStreams(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		c := ollama.New(ollama.Options{Provider: "ollama", BaseURL: "http://127.0.0.1", HTTP: canned(data)})
+		c := ollama.New(protocol.Options{Provider: "ollama", BaseURL: "http://127.0.0.1", HTTP: canned(data)})
 		if _, err := providertest.Collect(t.Context(), t, c, providertest.Ask("m", "x")); err != nil && len(err.Error()) > 1000 {
 			t.Errorf("an error of %d bytes", len(err.Error()))
+		}
+	})
+}
+
+func FuzzListings(f *testing.F) {
+	for _, s := range []string{
+		`{"models":[{"name":"a","context_length":4096},{"name":7},null]}`, `{"models":[{"name":"b"}],"capabilities":["embedding"],"parameters":"num_ctx 1e9"}`,
+		`{"models":[{"name":"c"}],"capabilities":["completion","tools","thinking"],"parameters":"num_ctx -4","model_info":{"general.architecture":"x","x.context_length":1e300}}`,
+		`{"models":[{"name":"d:latest","context_length":-1}],"model_info":{"general.architecture":"x","x.context_length":-8}}`, "<html>", "[", "",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c := ollama.New(protocol.Options{Provider: "ollama", BaseURL: "http://127.0.0.1", HTTP: canned(data)})
+		l, err := c.List(t.Context())
+		if err != nil && len(err.Error()) > 1000 {
+			t.Errorf("an error of %d bytes", len(err.Error()))
+		}
+		for _, m := range l.Models {
+			if m.Name == "" || m.Window <= 0 || m.MaxOutput < 0 || m.Forced && !m.Tools {
+				t.Errorf("%q: %+v", data, m)
+			}
 		}
 	})
 }

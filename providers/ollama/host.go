@@ -11,9 +11,10 @@ import (
 // DefaultHost is where Ollama listens unless told otherwise.
 const DefaultHost = "http://127.0.0.1:11434"
 
-// BaseURL reads an address in every spelling that OLLAMA_HOST may have: host, host:port, :port, an IPv6 address with
-// or without brackets, each with or without scheme and path. An address that means "every interface" to a server means
-// loopback to a client; a path's last part /v1 or /api is left out. An explicit scheme without a port has the scheme's own, as Ollama reads it.
+// BaseURL parses an address in any form that OLLAMA_HOST may have: host, host:port, :port, an IPv6 address with or
+// without brackets, each with or without scheme and path. An address that means "every interface" to a server means
+// loopback to a client; a path's trailing /v1 or /api is removed. An explicit scheme without a port means that scheme's
+// default port, as in Ollama.
 func BaseURL(host string) (string, error) {
 	host = strings.Trim(strings.TrimSpace(host), `"'`)
 	if host == "" {
@@ -36,7 +37,7 @@ func BaseURL(host string) (string, error) {
 		port = "443"
 	}
 	if at := strings.LastIndexByte(rest, '@'); at >= 0 && !strings.Contains(rest[:at], "/") {
-		rest = rest[at+1:] // credentials have no use here and would end up in messages
+		rest = rest[at+1:] // credentials have no use here and would leak into messages
 	}
 	hostport, path, _ := strings.Cut(rest, "/")
 	name, given, err := net.SplitHostPort(hostport)
@@ -55,7 +56,7 @@ func BaseURL(host string) (string, error) {
 		return "", bad
 	}
 	path = strings.TrimRight("/"+path, "/")
-	for _, of := range []string{"/v1", "/api"} { // of a wire that is spoken there, not of the server
+	for _, of := range []string{"/v1", "/api"} { // part of the wire spoken there, not of the server's address
 		path = strings.TrimSuffix(path, of)
 	}
 	base, err := url.Parse(scheme + "://" + net.JoinHostPort(name, port) + path)
@@ -65,7 +66,7 @@ func BaseURL(host string) (string, error) {
 	return base.String(), nil
 }
 
-// notInNames tells what stands in no host's name and no IP address.
+// notInNames reports characters that no host name or IP address contains.
 func notInNames(r rune) bool {
 	return (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune("-._:", r)
 }

@@ -14,78 +14,84 @@ import (
 
 	"loci/core"
 	"loci/providers/internal/wire"
+	"loci/providers/protocol"
 )
 
-// DefaultWindow is asked for where neither the person nor the server has said a size. Memory for the window is taken
-// when a model is loaded: about 2 GB at 16,384 tokens for a model of the 8B class, twice that at 32,768, which would
-// push part of the model out of a common 8 GB card. A Modelfile's num_ctx, what the model already runs with, or the
+// DefaultWindow is requested if neither the user nor the server has given a size. The memory for a window is allocated
+// when a model is loaded: about 2 GB at 16,384 tokens for an 8B model, twice that at 32,768, which would push part of
+// the model out of a common 8 GB card. A Modelfile's num_ctx, the window that the model already runs with, or the
 // agent's context window raise it.
 const DefaultWindow = 16_384
 
-// smallest is the least running window that is kept: below, Ollama's own small default is all it says, and a prompt
+// smallest is the least running window that is kept: anything smaller is just Ollama's own small default, and a prompt
 // with tools would fill it.
 const smallest = 8_192
 
-// Listed is a model as the server knows it.
-type Listed struct {
-	Name     string
-	Window   int
-	Tools    bool
-	Thinking bool
-	Chat     bool
-}
-
-// Up reports whether a server answers at all. The caller bounds the time.
+// Up implements protocol.Prober.
 func (c *Client) Up(ctx context.Context) error {
 	_, err := c.call(ctx, http.MethodGet, "/api/version", nil)
 	return err
 }
 
-// List returns the models that the server has. The caller bounds the time.
-func (c *Client) List(ctx context.Context) ([]Listed, error) {
+// List implements protocol.Server.
+func (c *Client) List(ctx context.Context) (protocol.Listing, error) {
 	var tags struct {
-		Models []api.ListModelResponse `json:"models"`
+		Models []json.RawMessage `json:"models"`
 	}
 	if err := c.fetch(ctx, http.MethodGet, "/api/tags", nil, &tags); err != nil {
-		return nil, err
+		return protocol.Listing{}, err
 	}
 	running := c.running(ctx)
-	out := make([]Listed, len(tags.Models))
+	out := make([]protocol.Model, 0, len(tags.Models))
+	for _, row := range tags.Models {
+		var m struct {
+			Name string `json:"name"`
+		}
+		if json.Unmarshal(row, &m) == nil && m.Name != "" {
+			out = append(out, protocol.Model{Name: m.Name})
+		}
+	}
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, 4)
-	for i, m := range tags.Models {
+	for i := range out {
 		wg.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			out[i] = c.describe(ctx, m.Name, running)
+			out[i] = c.describe(ctx, out[i].Name, running)
 		})
 	}
 	wg.Wait()
-	return out, nil
+	return protocol.Listing{Models: out, Live: true}, nil
 }
 
-// Show returns what the server knows of one model, or not_found.
-func (c *Client) Show(ctx context.Context, name string) (Listed, error) {
+// Describe implements protocol.Server.
+func (c *Client) Describe(ctx context.Context, name string) (protocol.Model, error) {
 	show, err := c.show(ctx, name)
-	if core.KindOf(err) == core.Invalid {
-		return Listed{}, core.E(core.NotFound, "%s has no model %q", c.opts.Provider, name).WithHint("get it with `ollama pull %s`, or see `loci models`", name)
+	if kind := core.KindOf(err); kind == core.Invalid || kind == core.NotFound {
+		return protocol.Model{}, core.E(core.NotFound, "%s has no model %q", c.opts.Provider, name).
+			WithHint("get it with `ollama pull %s`, or see `loci models`", name)
 	}
 	if err != nil {
-		return Listed{}, err
+		return assumed(name), err
 	}
-	return listed(name, show, c.running(ctx)), nil
+	return modelOf(name, show, c.running(ctx)), nil
 }
 
-// describe never fails: a model whose description does not come is taken to chat with tools.
-func (c *Client) describe(ctx context.Context, name string, running map[string]int) Listed {
+// describe never fails: a model whose description can't be fetched is assumed to chat with tools.
+func (c *Client) describe(ctx context.Context, name string, running map[string]int) protocol.Model {
 	show, err := c.show(ctx, name)
 	if err != nil {
-		return Listed{Name: name, Window: DefaultWindow, Tools: true, Chat: true}
+		return assumed(name)
 	}
-	return listed(name, show, running)
+	return modelOf(name, show, running)
 }
 
-// description is the part of a model's description that counts. The whole has lists of every tensor.
+// assumed returns the model for a name that the server hasn't described.
+func assumed(name string) protocol.Model {
+	return protocol.Model{Name: name, Window: DefaultWindow, Tools: true}
+}
+
+// description is the part of a model's description that we use. The whole lists every tensor.
 type description struct {
 	Parameters   string         `json:"parameters"`
 	ModelInfo    map[string]any `json:"model_info"`
@@ -102,17 +108,20 @@ func (c *Client) show(ctx context.Context, name string) (description, error) {
 	return show, err
 }
 
-func listed(name string, show description, running map[string]int) Listed {
+func modelOf(name string, show description, running map[string]int) protocol.Model {
 	can := func(what string) bool { return slices.Contains(show.Capabilities, what) }
-	l := Listed{Name: name, Tools: can("tools"), Thinking: can("thinking"), Chat: can("completion")}
-	if len(show.Capabilities) == 0 { // a server too old to say
-		l.Tools, l.Chat = true, true
+	m := protocol.Model{Name: name, Tools: can("tools"), Reasoning: can("thinking"), Embeds: can("embedding")}
+	switch {
+	case len(show.Capabilities) == 0: // the server is too old to say
+		m.Tools = true
+	case !can("completion"):
+		m.Hidden = "its capabilities are " + strings.Join(show.Capabilities, ", ") + ", not completion"
 	}
-	l.Window = window(running[trimTag(name)], numCtx(show.Parameters), trained(show.ModelInfo))
-	return l
+	m.Window = window(running[trimTag(name)], numCtx(show.Parameters), trained(show.ModelInfo))
+	return m
 }
 
-// window chooses the size to ask for: what runs, what the Modelfile says, else the default, never more than the model has.
+// window chooses the size to request: the running one, the Modelfile's, else the default or what the model has, if less.
 func window(running, modelfile, model int) int {
 	switch {
 	case running >= smallest || running > 0 && running == model:
@@ -136,7 +145,7 @@ func numCtx(parameters string) int {
 	return 0
 }
 
-// trained finds the size that the model was made for.
+// trained finds the window that the model was trained for.
 func trained(info map[string]any) int {
 	family, _ := info["general.architecture"].(string)
 	if n, ok := info[family+".context_length"].(float64); ok {
@@ -147,7 +156,7 @@ func trained(info map[string]any) int {
 
 func trimTag(name string) string { return strings.TrimSuffix(name, ":latest") }
 
-// running returns the windows that loaded models run with; none where the server does not say.
+// running returns the windows of loaded models; none if the server doesn't say.
 func (c *Client) running(ctx context.Context) map[string]int {
 	var ps struct {
 		Models []api.ProcessModelResponse `json:"models"`

@@ -14,6 +14,7 @@ import (
 	"loci/core"
 	"loci/providers/internal/wire"
 	"loci/providers/ollama"
+	"loci/providers/protocol"
 	"loci/providers/providertest"
 )
 
@@ -65,7 +66,7 @@ func answers(t *testing.T, lines string) (*ollama.Client, func() map[string]any)
 	t.Cleanup(server.Close)
 	transport := wire.NewTransport(nil)
 	t.Cleanup(transport.CloseIdleConnections)
-	c := ollama.New(ollama.Options{Provider: "ollama", BaseURL: server.URL, HTTP: transport})
+	c := ollama.New(protocol.Options{Provider: "ollama", BaseURL: server.URL, HTTP: transport})
 	return c, func() map[string]any {
 		var sent map[string]any
 		if err := json.Unmarshal(*kept.Load(), &sent); err != nil {
@@ -135,7 +136,8 @@ func TestCallsAreReadAsTheyComeAndAsText(t *testing.T) {
 			if err != nil || len(a.Calls) != 2 || a.Calls[0].ID == a.Calls[1].ID {
 				t.Fatalf("%+v %v", a, err)
 			}
-			if a.Text != "" || a.Calls[0].Arguments != `{"city":"Oslo","a":1}` || a.Calls[1].Name != "clock" || a.Calls[1].Arguments != "{}" {
+			if a.Text != "" || a.Calls[0].Arguments != `{"city":"Oslo","a":1}` || a.Calls[1].Name != "clock" ||
+				a.Calls[1].Arguments != "{}" {
 				t.Errorf("%+v", a)
 			}
 		})
@@ -145,7 +147,13 @@ func TestCallsAreReadAsTheyComeAndAsText(t *testing.T) {
 func TestACallThatVanishedIsAnEmptyReply(t *testing.T) {
 	t.Parallel()
 	c, _ := answers(t, end)
-	if _, err := providertest.Collect(t.Context(), t, c, providertest.Ask("m", "x")); core.KindOf(err) != core.Unavailable || !strings.Contains(err.Error(), "empty") {
+	if _, err := providertest.Collect(
+		t.Context(),
+		t,
+		c,
+		providertest.Ask("m", "x"),
+	); core.KindOf(err) != core.Unavailable ||
+		!strings.Contains(err.Error(), "empty") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -178,7 +186,10 @@ func TestAnAnswerCountsOnlyWithItsEnd(t *testing.T) {
 func TestThinkingGoesBackBesideCalls(t *testing.T) {
 	t.Parallel()
 	c, sent := answers(t, say("ok")+end)
-	thinker, _ := answers(t, `{"message":{"thinking":"Look it up."},"done":false}`+"\n"+`{"message":{"tool_calls":[{"id":"a","function":{"name":"clock","arguments":{}}}]},"done":false}`+"\n"+end)
+	thinker, _ := answers(
+		t,
+		`{"message":{"thinking":"Look it up."},"done":false}`+"\n"+`{"message":{"tool_calls":[{"id":"a","function":{"name":"clock","arguments":{}}}]},"done":false}`+"\n"+end,
+	)
 	req := providertest.Ask("m", "x")
 	a, err := providertest.Collect(t.Context(), t, thinker, req)
 	if err != nil || a.Reasoning != "Look it up." {
@@ -190,12 +201,19 @@ func TestThinkingGoesBackBesideCalls(t *testing.T) {
 	}
 	messages := sent()["messages"].([]any)
 	if diff := cmp.Diff(map[string]any{
-		"role": "assistant", "content": "", "thinking": "Look it up.",
-		"tool_calls": []any{map[string]any{"id": "a", "function": map[string]any{"index": 0.0, "name": "clock", "arguments": map[string]any{}}}},
+		"role":     "assistant",
+		"content":  "",
+		"thinking": "Look it up.",
+		"tool_calls": []any{
+			map[string]any{"id": "a", "function": map[string]any{"index": 0.0, "name": "clock", "arguments": map[string]any{}}},
+		},
 	}, messages[2]); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff(map[string]any{"role": "tool", "content": "12:00", "tool_name": "clock", "tool_call_id": "a"}, messages[3]); diff != "" {
+	if diff := cmp.Diff(
+		map[string]any{"role": "tool", "content": "12:00", "tool_name": "clock", "tool_call_id": "a"},
+		messages[3],
+	); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -204,7 +222,12 @@ func TestArgumentsThatAreNoObjectStayReadable(t *testing.T) {
 	t.Parallel()
 	c, sent := answers(t, say("ok")+end)
 	req := providertest.Ask("m", "x")
-	req.Messages = append(req.Messages, providertest.Continue(providertest.Answer{Calls: []core.ToolCall{{ID: "a", Name: "clock", Arguments: `{"city": "Os`}}}, "bad arguments")...)
+	req.Messages = append(
+		req.Messages,
+		providertest.Continue(
+			providertest.Answer{Calls: []core.ToolCall{{ID: "a", Name: "clock", Arguments: `{"city": "Os`}}},
+			"bad arguments",
+		)...)
 	if _, err := providertest.Collect(t.Context(), t, c, req); err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +263,9 @@ func TestSchemasSurviveTheTypesOfTheWire(t *testing.T) {
 			t.Errorf("%s: %s", schema, diff)
 		}
 	}
-	loop := json.RawMessage(`{"type":"object","properties":{"n":{"$ref":"#/$defs/N"}},"$defs":{"N":{"type":"object","properties":{"next":{"$ref":"#/$defs/N"}}}}}`)
+	loop := json.RawMessage(
+		`{"type":"object","properties":{"n":{"$ref":"#/$defs/N"}},"$defs":{"N":{"type":"object","properties":{"next":{"$ref":"#/$defs/N"}}}}}`,
+	)
 	c, sent := answers(t, say("ok")+end)
 	req := providertest.Ask("m", "x")
 	req.Tools = []core.ToolSpec{{Name: "t", Parameters: loop}}
@@ -267,13 +292,31 @@ func TestTheWindowIsThatOfTheRunningModelFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := map[string]int{}
-	for _, m := range list {
-		if m.Chat {
+	for _, m := range list.Models {
+		if m.Hidden == "" {
 			got[m.Name] = m.Window
 		}
 	}
-	want := map[string]int{"running": 32768, "running-small": ollama.DefaultWindow, "running-whole": 4096, "modelfile": 65536, "idle": ollama.DefaultWindow, "small": 2048, "unknown": ollama.DefaultWindow}
+	want := map[string]int{
+		"running":       32768,
+		"running-small": ollama.DefaultWindow,
+		"running-whole": 4096,
+		"modelfile":     65536,
+		"idle":          ollama.DefaultWindow,
+		"small":         2048,
+		"unknown":       ollama.DefaultWindow,
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestThoughtsWithoutTheirMarkAreThoughts(t *testing.T) {
+	t.Parallel()
+	s := providertest.NewServer(t)
+	s.Script(providertest.Turn{Text: "They say hello.\n</think>\n\nHello there!"})
+	a, err := providertest.Collect(t.Context(), t, newClient(t, s, ""), providertest.Ask("test-model", "x"))
+	if err != nil || a.Reasoning != "They say hello.\n" || a.Text != "Hello there!" {
+		t.Errorf("reasoning %q, text %q, %v", a.Reasoning, a.Text, err)
 	}
 }

@@ -21,6 +21,7 @@ type reader struct {
 	split    wire.Splitter
 	texts    wire.Calls
 	calls    int
+	ids      []string // ids of the calls
 	answered bool
 	thought  strings.Builder
 	done     bool
@@ -35,7 +36,7 @@ func newReader(who wire.Who, req core.ChatRequest, out func(core.Delta) bool) *r
 	return r
 }
 
-// line reads one line of the stream. A call comes whole, in a line of its own.
+// line reads one line of the stream. A call arrives whole, in its own line.
 func (r *reader) line(data []byte) error {
 	data = bytes.TrimSpace(data)
 	if len(data) == 0 {
@@ -51,8 +52,9 @@ func (r *reader) line(data []byte) error {
 	if json.Unmarshal(data, &resp) != nil {
 		return r.who.E(core.Unavailable, "%s sent a line that cannot be read", r.who.Provider)
 	}
-	reasoning, text := r.split.Add(resp.Message.Content)
-	if !r.say(resp.Message.Thinking+reasoning, text) {
+	split := r.split.Add(resp.Message.Content)
+	split.Reasoning = resp.Message.Thinking + split.Reasoning
+	if !r.say(split) {
 		return errBreak
 	}
 	for _, call := range resp.Message.ToolCalls {
@@ -66,17 +68,23 @@ func (r *reader) line(data []byte) error {
 	return nil
 }
 
-func (r *reader) say(reasoning, text string) bool {
-	if reasoning != "" {
-		r.thought.WriteString(reasoning)
-		if !r.out(core.Delta{Reasoning: reasoning}) {
+func (r *reader) say(p wire.Split) bool {
+	if p.Flip && r.answered {
+		r.answered = false
+		if !r.out(core.Delta{Thought: true}) {
+			return false
+		}
+	}
+	if p.Reasoning != "" {
+		r.thought.WriteString(p.Reasoning)
+		if !r.out(core.Delta{Reasoning: p.Reasoning}) {
 			return false
 		}
 	}
 	if len(r.offered) > 0 {
-		text = r.texts.Add(text)
+		p.Text = r.texts.Add(p.Text)
 	}
-	return r.text(text)
+	return r.text(p.Text)
 }
 
 func (r *reader) text(text string) bool {
@@ -88,17 +96,17 @@ func (r *reader) text(text string) bool {
 }
 
 func (r *reader) call(id, name, arguments string) bool {
-	if id == "" {
+	if id == "" || slices.Contains(r.ids, id) {
 		id = "call_" + rand.Text()[:24]
 	}
+	r.ids = append(r.ids, id)
 	r.calls++
-	return r.out(core.Delta{Call: &core.CallDelta{Index: r.calls - 1, ID: id, Name: name, Arguments: arguments}})
+	return r.out(core.Delta{Call: &core.CallDelta{Index: r.calls - 1, ID: id, Name: wire.ToolName(name, r.offered), Arguments: arguments}})
 }
 
-// end hands out what was held back in doubt, then the last delta.
+// end yields what was held back, then the last delta.
 func (r *reader) end() error {
-	reasoning, text := r.split.End()
-	if !r.say(reasoning, text) {
+	if !r.say(r.split.End()) {
 		return errBreak
 	}
 	calls, rest := r.texts.End(func(name string) bool { return slices.Contains(r.offered, name) })
@@ -112,7 +120,11 @@ func (r *reader) end() error {
 	}
 	last := core.Delta{End: true, Finish: core.FinishStop}
 	if r.last.PromptEvalCount > 0 || r.last.EvalCount > 0 {
-		last.Usage = &core.Usage{Prompt: r.last.PromptEvalCount, Completion: r.last.EvalCount, Total: r.last.PromptEvalCount + r.last.EvalCount}
+		last.Usage = &core.Usage{
+			Prompt:     r.last.PromptEvalCount,
+			Completion: r.last.EvalCount,
+			Total:      r.last.PromptEvalCount + r.last.EvalCount,
+		}
 	}
 	switch {
 	case r.last.DoneReason == "length":

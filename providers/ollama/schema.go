@@ -10,8 +10,8 @@ import (
 	"loci/core"
 )
 
-// toolOf makes the wire form of a tool. Ollama knows a part of JSON Schema only and drops the rest silently: references
-// are put in place, and constraints that would be lost are said in the description.
+// toolOf makes the wire form of a tool. Ollama supports only part of JSON Schema and silently drops the rest, so
+// references are inlined, and constraints that would be lost are put into the description.
 func toolOf(spec core.ToolSpec) api.Tool {
 	out := api.Tool{Type: "function", Function: api.ToolFunction{Name: spec.Name, Description: spec.Description}}
 	if json.Unmarshal(simplified(spec.Parameters), &out.Function.Parameters) != nil {
@@ -25,10 +25,10 @@ func toolOf(spec core.ToolSpec) api.Tool {
 	return out
 }
 
-// lost are the keywords that Ollama's types have no place for and that a description can say.
+// lost are the keywords that Ollama's types have no field for and that a description can express.
 var lost = []string{"default", "minimum", "maximum", "minLength", "maxLength", "pattern", "format", "const", "minItems", "maxItems"}
 
-// simplified returns a schema that survives Ollama's types; one that survives as it is keeps the order of its keys.
+// simplified returns a schema that survives Ollama's types; if the original survives, it keeps its key order.
 func simplified(schema json.RawMessage) json.RawMessage {
 	text := string(schema)
 	touched := strings.Contains(text, `"$ref"`) || strings.Contains(text, `"oneOf"`) || strings.Contains(text, `"allOf"`) ||
@@ -47,7 +47,7 @@ func simplified(schema json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// deepest bounds schemas that refer to themselves.
+// deepest limits schemas that refer to themselves.
 const deepest = 12
 
 func simplify(node any, root map[string]any, depth int) any {
@@ -92,7 +92,7 @@ func simplifyAll(value any, root map[string]any, depth int) []any {
 	return out
 }
 
-// resolved puts a local reference, and the only member of an allOf, in place of the node; the node's own words win.
+// resolved replaces a node by its local reference, or by the only member of its allOf; the node's own keywords win.
 func resolved(m, root map[string]any) map[string]any {
 	for range deepest {
 		var target map[string]any
@@ -133,7 +133,7 @@ func lookup(root map[string]any, ref string) any {
 	return node
 }
 
-// describe says the constraints that have no place of their own.
+// describe puts constraints that have no field of their own into the description.
 func describe(m map[string]any) {
 	var said []string
 	for _, word := range lost {

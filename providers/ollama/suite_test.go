@@ -6,6 +6,7 @@ import (
 	"loci/core"
 	"loci/providers/internal/wire"
 	"loci/providers/ollama"
+	"loci/providers/protocol"
 	"loci/providers/providertest"
 )
 
@@ -14,7 +15,12 @@ func newClient(t *testing.T, s *providertest.Server, key core.Secret) *ollama.Cl
 	t.Helper()
 	transport := wire.NewTransport(nil)
 	t.Cleanup(transport.CloseIdleConnections)
-	return ollama.New(ollama.Options{Provider: "ollama", BaseURL: s.URL, Key: key, HTTP: transport})
+	return ollama.New(protocol.Options{
+		Provider: "ollama",
+		BaseURL:  s.URL,
+		Values:   protocol.Values{"OLLAMA_API_KEY": key},
+		HTTP:     protocol.Signed(transport, s.URL, nil, protocol.Bearer(key)),
+	})
 }
 
 func TestOllamaPassesTheSuite(t *testing.T) {

@@ -2,34 +2,53 @@ package openai
 
 import (
 	"crypto/rand"
+	"encoding/json"
+	"strings"
 
 	"loci/core"
+	"loci/providers/internal/wire"
 )
 
-// callList puts the pieces of tool calls together, whatever of index, id and name a server sends.
+// Limits on calls.
+const (
+	mostLost   = 2000 // pieces of calls that never got a name
+	mostCallID = 256  // bytes of an id
+)
+
+// callList assembles the pieces of tool calls, whichever of index, id and name a server sends.
 type callList struct {
-	list   []openCall
-	opened int         // how many have a name, and so were handed out
-	last   map[int]int // the index on the wire → the call that was opened last under it
+	offered []string
+	list    []*openCall
+	opened  int         // how many have a name and so were handed out
+	last    map[int]int // wire index → the call last opened under it
+	lost    int         // pieces of calls without a name
 }
 
 type openCall struct {
-	id   string
-	name string
-	held string // arguments that came before the name
+	id    string
+	name  string
+	held  string // arguments that arrived before the name
+	given strings.Builder
+	depth jsonDepth
+	later []string // ambiguous pieces, resolved at the end
 }
 
-// add takes one piece and returns what to hand out. A call opens with a new id, a new index, or with a name where
-// the server sends neither: some send every parallel call at index 0, some send no index at all.
+// add takes one piece and returns what to hand out. A call starts with a new id, a new index, or a name if the server
+// sends neither: some servers send every parallel call at index 0, some send no index at all.
 func (l *callList) add(index *int, id, name, args string) []core.CallDelta {
+	if len(id) > mostCallID {
+		id = shortID(id, 24)
+	}
 	at := l.find(index, id, name)
 	if at < 0 {
+		l.lost++
 		return nil
 	}
-	call := &l.list[at]
+	call := l.list[at]
 	if call.name == "" {
 		if name == "" {
 			call.held += args
+			l.lost++
 			return nil
 		}
 		call.name = name
@@ -37,9 +56,9 @@ func (l *callList) add(index *int, id, name, args string) []core.CallDelta {
 		if call.id == "" {
 			call.id = newCallID()
 		}
-		return []core.CallDelta{{Index: at, ID: call.id, Name: name, Arguments: call.held + args}}
+		return []core.CallDelta{{Index: at, ID: call.id, Name: wire.ToolName(name, l.offered), Arguments: call.take(call.held + args)}}
 	}
-	if args == "" {
+	if args = call.take(args); args == "" {
 		return nil
 	}
 	return []core.CallDelta{{Index: at, Arguments: args}}
@@ -49,18 +68,22 @@ func (l *callList) find(index *int, id, name string) int {
 	if l.last == nil {
 		l.last = map[int]int{}
 	}
-	wire := -1
+	slot := -1
 	if index != nil {
-		wire = *index
+		slot = *index
 	}
-	at, known := l.last[wire]
+	at, known := l.last[slot]
 	switch {
-	case id != "" && known && (l.list[at].id == "" || l.list[at].id == id):
+	case id != "" && known && (l.list[at].id == "" || l.list[at].id == id && !l.list[at].followed(name)):
 		l.list[at].id = id
 		return at
 	case id != "":
 		for i, c := range l.list {
-			if c.id == id {
+			switch {
+			case c.id != id:
+			case c.followed(name) || !known && index != nil && name != "" && c.name != "":
+				id = newCallID() // another call with the same id
+			default:
 				return i
 			}
 		}
@@ -72,9 +95,118 @@ func (l *callList) find(index *int, id, name string) int {
 		}
 		return len(l.list) - 1
 	}
-	l.list = append(l.list, openCall{id: id})
-	l.last[wire] = len(l.list) - 1
+	l.list = append(l.list, &openCall{id: id})
+	l.last[slot] = len(l.list) - 1
 	return len(l.list) - 1
 }
+
+// end returns what was held back.
+func (l *callList) end() []core.CallDelta {
+	var out []core.CallDelta
+	for i, c := range l.list {
+		if rest := c.rest(); rest != "" && c.name != "" {
+			out = append(out, core.CallDelta{Index: i, Arguments: rest})
+		}
+	}
+	return out
+}
+
+// half reports whether a call ended in the middle of its arguments.
+func (l *callList) half() bool {
+	for _, c := range l.list {
+		if c.depth.open() {
+			return true
+		}
+	}
+	return false
+}
+
+// followed reports whether a piece with this name belongs to another call than c.
+func (c *openCall) followed(name string) bool { return name != "" && c.name != "" && name != c.name }
+
+// take returns how much of an arguments piece can be handed out. Some servers repeat everything so far in every piece,
+// some send the whole again at the end, some start with a meaningless empty object. If a piece could be one of those, it
+// is held until the end.
+func (c *openCall) take(piece string) string {
+	given := c.given.String()
+	blank := strings.TrimSpace(piece) == ""
+	switch {
+	case piece == "":
+		return ""
+	case len(c.later) > 0,
+		given == "" && strings.TrimSpace(piece) == "{}",
+		!blank && c.depth.closed,
+		strings.TrimSpace(given) != "" && strings.HasPrefix(piece, given):
+		c.later = append(c.later, piece)
+		return ""
+	}
+	c.given.WriteString(piece)
+	c.depth.add(piece)
+	return piece
+}
+
+// rest decides what the ambiguous pieces mean and returns what they add.
+func (c *openCall) rest() string {
+	if len(c.later) == 0 {
+		return ""
+	}
+	given, all := c.given.String(), c.given.String()+strings.Join(c.later, "")
+	last := c.later[len(c.later)-1]
+	c.later = nil
+	c.given.Reset()
+	whole := all
+	if !json.Valid([]byte(all)) {
+		whole = lastValue(all)
+		if json.Valid([]byte(last)) {
+			whole = last
+		}
+	}
+	if !strings.HasPrefix(whole, given) {
+		whole = given // it was already complete
+	}
+	c.given.WriteString(whole)
+	c.depth = jsonDepth{}
+	c.depth.add(whole)
+	return whole[len(given):]
+}
+
+// lastValue returns the last of several consecutive JSON values, or the whole text if it isn't that.
+func lastValue(text string) string {
+	dec := json.NewDecoder(strings.NewReader(text))
+	var value json.RawMessage
+	for dec.More() {
+		if dec.Decode(&value) != nil {
+			return text
+		}
+	}
+	return string(value)
+}
+
+// jsonDepth tracks the nesting depth of a JSON text as it grows.
+type jsonDepth struct {
+	depth          int
+	quoted, escape bool
+	closed         bool // the outermost object has ended
+}
+
+func (d *jsonDepth) add(text string) {
+	for i := range len(text) {
+		switch b := text[i]; {
+		case d.escape:
+			d.escape = false
+		case d.quoted:
+			d.escape, d.quoted = b == '\\', b != '"'
+		case b == '"':
+			d.quoted = true
+		case b == '{' || b == '[':
+			d.depth++
+		case b == '}' || b == ']':
+			d.depth--
+			d.closed = d.closed || d.depth == 0
+		}
+	}
+}
+
+func (d *jsonDepth) open() bool { return d.depth > 0 || d.quoted }
 
 func newCallID() string { return "call_" + rand.Text()[:24] }

@@ -10,13 +10,14 @@ import (
 	openai "github.com/sashabaranov/go-openai"
 
 	"loci/core"
+	"loci/providers/internal/wire"
 )
 
-// neutralModel stands in for the model's name while go-openai looks at the request: it refuses some names' parameters
-// by itself, also of servers that merely have such a name. The transport puts the real one in.
+// neutralModel replaces the model's name while go-openai looks at the request: it rejects some parameters based on the
+// name, even for servers that merely use such a name. The transport puts the real name back.
 const neutralModel = "model"
 
-// chatNative is what of an assistant turn is kept for Chat, beside the normalised form.
+// chatNative is what is kept of an assistant turn for Chat, besides the normalised form.
 type chatNative struct {
 	ReasoningContent string                       `json:"reasoning_content,omitempty"`
 	ReasoningDetails []map[string]json.RawMessage `json:"reasoning_details,omitempty"`
@@ -30,10 +31,13 @@ type chatTurn struct {
 }
 
 func newChatTurn(c *Client, req core.ChatRequest, x *exchange) turn {
-	b := chatBuilder{q: c.opts.Quirks, req: req, set: map[string]any{"model": req.Model}}
-	t := &chatTurn{client: c, req: b.build(), chatReader: newChatReader(c)}
+	b := chatBuilder{q: c.quirks, req: req, set: map[string]any{"model": req.Model}}
+	left := c.leftOut(req.Model)
+	b.q.NoStreamOptions = b.q.NoStreamOptions || left[wire.RefusedUsage]
+	b.fold = left[wire.RefusedSystem]
+	t := &chatTurn{client: c, req: b.build(), chatReader: newChatReader(c, req, x)}
 	x.set = b.set
-	x.wrap = func(whole []byte) []byte { return whole } // a message in place of a delta is understood by the reader
+	x.wrap = func(whole []byte) []byte { return whole } // the reader also understands a message in place of a delta
 	return t
 }
 
@@ -41,15 +45,16 @@ func (t *chatTurn) open(ctx context.Context) (stream, error) {
 	return t.client.api.CreateChatCompletionStream(ctx, t.req)
 }
 
-// chatBuilder turns a request into go-openai's, and into the edits that go-openai has no fields for.
+// chatBuilder turns a request into go-openai's, plus edits for what go-openai has no fields for.
 type chatBuilder struct {
-	q   Quirks
-	req core.ChatRequest
-	set map[string]any // top-level fields
-	out []chatMessage
+	q    Quirks
+	req  core.ChatRequest
+	fold bool           // put the system text into the first user message
+	set  map[string]any // top-level fields
+	out  []chatMessage
 }
 
-// chatMessage is a message on the wire. go-openai's own leaves out what is empty, also where its absence is refused.
+// chatMessage is a message on the wire. go-openai's own type omits empty fields even where servers require them.
 type chatMessage struct {
 	Role             string                       `json:"role"`
 	Content          string                       `json:"content"`
@@ -93,7 +98,7 @@ func (b *chatBuilder) tools(out *openai.ChatCompletionRequest) {
 	}
 }
 
-// toolChoice is nil where the model decides, which is every server's default.
+// toolChoice returns nil if the model decides, which is every server's default.
 func toolChoice(force Force, choice core.ToolChoice) any {
 	switch {
 	case choice.Mode == core.ChoiceNone:
@@ -111,7 +116,7 @@ func toolChoice(force Force, choice core.ToolChoice) any {
 func (b *chatBuilder) settings(out *openai.ChatCompletionRequest) {
 	s := b.req.Settings
 	if s.Temperature != nil && !Reasons(b.req.Model) {
-		b.set["temperature"] = *s.Temperature // go-openai leaves 0 out
+		b.set["temperature"] = *s.Temperature // go-openai omits 0
 	}
 	if s.MaxOutputTokens > 0 {
 		if b.q.CompletionLimit || Reasons(b.req.Model) {
@@ -160,7 +165,7 @@ func (b *chatBuilder) effort(effort string) {
 	}
 }
 
-// level maps an effort to the three that open models know.
+// level maps an effort to the three levels that open models know.
 func level(effort string) string {
 	switch effort {
 	case "none", "minimal", "low":
@@ -171,7 +176,7 @@ func level(effort string) string {
 	return "high"
 }
 
-// cacheKey bounds the key to what servers take.
+// cacheKey shortens the key to what servers accept.
 func cacheKey(key string) string {
 	if len(key) <= 64 {
 		return key
@@ -180,7 +185,9 @@ func cacheKey(key string) string {
 }
 
 func (b *chatBuilder) messages() {
-	if b.req.System != "" {
+	if b.req.System != "" && b.fold {
+		b.user(b.req.System, "")
+	} else if b.req.System != "" {
 		role := b.q.SystemRole
 		if role == "" {
 			role = openai.ChatMessageRoleSystem
@@ -207,7 +214,8 @@ func (b *chatBuilder) messages() {
 	}
 }
 
-// reminder is how the program speaks on wires without a system role in mid-thread. It is the same everywhere.
+// reminder formats what the program says mid-thread on wires without a system role there. The format is the same
+// everywhere.
 func reminder(text string) string { return "<system-reminder>\n" + text + "\n</system-reminder>" }
 
 func (b *chatBuilder) add(m chatMessage) { b.out = append(b.out, m) }
@@ -215,6 +223,11 @@ func (b *chatBuilder) add(m chatMessage) { b.out = append(b.out, m) }
 func (b *chatBuilder) user(text, name string) {
 	if n := len(b.out); b.q.NoUserAfterTool && n > 0 && b.out[n-1].Role == openai.ChatMessageRoleTool {
 		b.add(chatMessage{Role: openai.ChatMessageRoleAssistant, Content: "Understood."})
+	}
+	// Templates without a system role need alternating turns.
+	if n := len(b.out); b.fold && n == 1 && b.out[0].Role == openai.ChatMessageRoleUser {
+		b.out[0].Content += "\n\n" + text
+		return
 	}
 	b.add(chatMessage{Role: openai.ChatMessageRoleUser, Content: text, Name: name})
 }
@@ -233,7 +246,7 @@ func (b *chatBuilder) assistant(m core.ChatMessage) {
 	}
 	var native chatNative
 	if m.Native != nil {
-		_ = json.Unmarshal(m.Native.Data, &native) // of another shape: nothing to replay
+		_ = json.Unmarshal(m.Native.Data, &native) // another shape: nothing to send back
 	}
 	calls := len(m.Calls) > 0
 	switch {
@@ -252,7 +265,7 @@ func (b *chatBuilder) callID(id string) string {
 	return shortID(id, 9)
 }
 
-// plainName reports whether a name consists of ASCII letters, digits and the given others.
+// plainName reports whether a name consists of ASCII letters, digits and the given other characters.
 func plainName(name, others string) bool {
 	for _, r := range name {
 		if (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && !strings.ContainsRune(others, r) {
@@ -262,7 +275,7 @@ func plainName(name, others string) bool {
 	return true
 }
 
-// shortID maps a text to n letters and digits, always the same.
+// shortID maps a text to n letters and digits, deterministically.
 func shortID(text string, n int) string {
 	sum := sha256.Sum256([]byte(text))
 	s := new(big.Int).SetBytes(sum[:]).Text(62)
@@ -272,7 +285,7 @@ func shortID(text string, n int) string {
 	return s[:n]
 }
 
-// parameters returns a tool's schema, or an empty one: servers refuse a function without.
+// parameters returns a tool's schema, or an empty one, since servers refuse a function without.
 func parameters(schema json.RawMessage) json.RawMessage {
 	if len(schema) == 0 {
 		return json.RawMessage(`{"type":"object","properties":{}}`)

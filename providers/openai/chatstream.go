@@ -2,13 +2,15 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
+	"strconv"
 	"strings"
 
 	"loci/core"
 	"loci/providers/internal/wire"
 )
 
-// chunk is one event of Chat, and with Message in place of Delta an answer that did not stream.
+// chunk is one event of Chat or, with Message in place of Delta, an answer that wasn't streamed.
 type chunk struct {
 	Choices []struct {
 		Delta        *piece `json:"delta"`
@@ -28,43 +30,81 @@ type piece struct {
 	Reasoning        json.RawMessage   `json:"reasoning"`
 	ReasoningContent json.RawMessage   `json:"reasoning_content"`
 	ReasoningDetails []json.RawMessage `json:"reasoning_details"`
-	ToolCalls        []struct {
-		Index    *int   `json:"index"`
-		ID       string `json:"id"`
-		Function struct {
-			Name      string          `json:"name"`
-			Arguments json.RawMessage `json:"arguments"`
-		} `json:"function"`
-	} `json:"tool_calls"`
+	ToolCalls        []pieceCall       `json:"tool_calls"`
+	FunctionCall     *pieceFunction    `json:"function_call"` // the only call, in the format of older servers
+}
+
+type pieceCall struct {
+	Index    count         `json:"index"`
+	ID       string        `json:"id"`
+	Function pieceFunction `json:"function"`
+}
+
+type pieceFunction struct {
+	Name      string          `json:"name"`
+	Arguments json.RawMessage `json:"arguments"`
+}
+
+// count is a number in any form that servers send: 12, 12.0 or "12". It is nil if absent.
+type count struct{ n *int }
+
+// UnmarshalJSON implements json.Unmarshaler. Anything but a number counts as absent, without an error.
+func (c *count) UnmarshalJSON(raw []byte) error {
+	f, err := strconv.ParseFloat(strings.Trim(string(raw), `" `), 64)
+	if err == nil && f >= 0 && f < 1e12 {
+		c.n = new(int(f))
+	}
+	return nil
+}
+
+// value returns the number, 0 if absent.
+func (c count) value() int {
+	if c.n == nil {
+		return 0
+	}
+	return *c.n
 }
 
 type usage struct {
-	Prompt     int `json:"prompt_tokens"`
-	Completion int `json:"completion_tokens"`
-	Total      int `json:"total_tokens"`
+	Prompt     count `json:"prompt_tokens"`
+	Completion count `json:"completion_tokens"`
+	Total      count `json:"total_tokens"`
 	PromptMore *struct {
-		Cached *int `json:"cached_tokens"`
-		Write  *int `json:"cache_write_tokens"`
+		Cached count `json:"cached_tokens"`
+		Write  count `json:"cache_write_tokens"`
 	} `json:"prompt_tokens_details"`
 	CompletionMore *struct {
-		Reasoning *int `json:"reasoning_tokens"`
+		Reasoning count `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
-	CacheHit *int `json:"prompt_cache_hit_tokens"` // DeepSeek
+	CacheHit count `json:"prompt_cache_hit_tokens"` // DeepSeek
 }
 
+// core returns nil if nothing is reported: every prompt has at least one token.
 func (u *usage) core() *core.Usage {
-	out := &core.Usage{Prompt: u.Prompt, Completion: u.Completion, Total: u.Total, Cached: u.CacheHit}
+	out := counted(u.Prompt, u.Completion, u.Total)
+	if out == nil {
+		return nil
+	}
+	out.Cached = u.CacheHit.n
+	if u.PromptMore != nil {
+		if u.PromptMore.Cached.n != nil {
+			out.Cached = u.PromptMore.Cached.n
+		}
+		out.CacheWrite = u.PromptMore.Write.n
+	}
+	if u.CompletionMore != nil {
+		out.Reasoning = u.CompletionMore.Reasoning.n
+	}
+	return out
+}
+
+func counted(prompt, completion, total count) *core.Usage {
+	out := &core.Usage{Prompt: prompt.value(), Completion: completion.value(), Total: total.value()}
 	if out.Total == 0 {
 		out.Total = out.Prompt + out.Completion
 	}
-	if u.PromptMore != nil {
-		if u.PromptMore.Cached != nil {
-			out.Cached = u.PromptMore.Cached
-		}
-		out.CacheWrite = u.PromptMore.Write
-	}
-	if u.CompletionMore != nil {
-		out.Reasoning = u.CompletionMore.Reasoning
+	if out.Total == 0 {
+		return nil
 	}
 	return out
 }
@@ -73,33 +113,51 @@ func (u *usage) core() *core.Usage {
 type chatReader struct {
 	who      wire.Who
 	history  History
+	x        *exchange
+	swallows func() // records that the server omits the opening mark of thoughts
 	split    wire.Splitter
 	calls    callList
 	finish   string
 	usage    *core.Usage
 	thought  strings.Builder
 	details  []map[string]json.RawMessage
-	answered bool // some text came
+	answered bool // some text has arrived
+	refused  bool // the text was the model's refusal
 }
 
-func newChatReader(c *Client) chatReader {
-	return chatReader{who: c.who, history: c.opts.Quirks.History}
+func newChatReader(c *Client, req core.ChatRequest, x *exchange) chatReader {
+	return chatReader{
+		who: c.who, history: c.quirks.History, x: x, calls: callList{offered: names(req.Tools)},
+		split: wire.Splitter{Hold: c.swallowing(req.Model)}, swallows: func() { c.swallows(req.Model) },
+	}
+}
+
+func names(tools []core.ToolSpec) []string {
+	var out []string
+	for _, t := range tools {
+		out = append(out, t.Name)
+	}
+	return out
 }
 
 func (r *chatReader) event(data []byte, out func(core.Delta) bool) (done bool, err error) {
 	var c chunk
-	if json.Unmarshal(data, &c) != nil {
+	if !decode(data, &c) {
 		return false, r.who.E(core.Unavailable, "%s sent an event that cannot be read", r.who.Provider)
 	}
-	if c.Usage != nil {
-		r.usage = c.Usage.core()
-	} else if c.Groq != nil && c.Groq.Usage != nil {
-		r.usage = c.Groq.Usage.core()
+	for _, u := range []*usage{c.Usage, c.groqUsage()} {
+		if u == nil {
+			continue
+		}
+		if known := u.core(); known != nil {
+			r.usage = known
+		}
 	}
 	for _, choice := range c.Choices {
 		p := choice.Delta
 		if p == nil {
 			p = choice.Message
+			p.number()
 		}
 		if p != nil && !r.piece(p, out) {
 			return false, errBreak
@@ -108,8 +166,38 @@ func (r *chatReader) event(data []byte, out func(core.Delta) bool) (done bool, e
 			r.finish = choice.FinishReason
 		}
 	}
+	if r.calls.lost > mostLost {
+		return false, r.who.E(core.Unavailable, "%s sends pieces of a tool call that never gets a name", r.who.Provider)
+	}
 	return r.finish != "", nil
 }
+
+// decode reads as much of the JSON as it can: a field of an unexpected type is skipped.
+func decode(data []byte, into any) bool {
+	err := json.Unmarshal(data, into)
+	var odd *json.UnmarshalTypeError
+	return err == nil || errors.As(err, &odd)
+}
+
+func (c *chunk) groqUsage() *usage {
+	if c.Groq == nil {
+		return nil
+	}
+	return c.Groq.Usage
+}
+
+// number gives the calls of a complete message distinct indices: each entry is one call.
+func (p *piece) number() {
+	if p == nil {
+		return
+	}
+	for i := range p.ToolCalls {
+		p.ToolCalls[i].Index.n = new(i)
+	}
+}
+
+// settled reports whether nothing that matters is still to come.
+func (r *chatReader) settled() bool { return r.usage != nil }
 
 func (r *chatReader) piece(p *piece, out func(core.Delta) bool) bool {
 	reasoning, text := content(p.Content)
@@ -122,42 +210,67 @@ func (r *chatReader) piece(p *piece, out func(core.Delta) bool) bool {
 	for _, d := range p.ReasoningDetails {
 		r.detail(d)
 	}
-	inline, text := r.split.Add(text + p.Refusal)
-	if !r.say(reasoning+inline, text, out) {
+	r.refused = r.refused || p.Refusal != ""
+	split := r.split.Add(text + p.Refusal)
+	split.Reasoning = reasoning + split.Reasoning
+	if !r.say(split, out) {
 		return false
 	}
-	for _, c := range p.ToolCalls {
-		for _, d := range r.calls.add(c.Index, c.ID, c.Function.Name, argumentsPiece(c.Function.Arguments)) {
-			if !out(core.Delta{Call: &d}) {
-				return false
-			}
+	calls := p.ToolCalls
+	if f := p.FunctionCall; f != nil && len(calls) == 0 {
+		calls = []pieceCall{{Index: count{new(functionCall)}, Function: *f}}
+	}
+	for _, c := range calls {
+		if !call(r.calls.add(c.Index.n, c.ID, c.Function.Name, argumentsPiece(c.Function.Arguments)), out) {
+			return false
 		}
 	}
 	return true
 }
 
-func (r *chatReader) say(reasoning, text string, out func(core.Delta) bool) bool {
-	if reasoning != "" {
-		r.thought.WriteString(reasoning)
-		if !out(core.Delta{Reasoning: reasoning}) {
+// functionCall stands in for the index of a call in the older format, which has none.
+const functionCall = -2
+
+func call(deltas []core.CallDelta, out func(core.Delta) bool) bool {
+	for _, d := range deltas {
+		if !out(core.Delta{Call: &d}) {
 			return false
 		}
 	}
-	if text != "" {
+	return true
+}
+
+func (r *chatReader) say(p wire.Split, out func(core.Delta) bool) bool {
+	if p.Flip && r.answered {
+		r.answered = false
+		r.swallows()
+		if !out(core.Delta{Thought: true}) {
+			return false
+		}
+	}
+	if p.Reasoning != "" {
+		r.thought.WriteString(p.Reasoning)
+		if !out(core.Delta{Reasoning: p.Reasoning}) {
+			return false
+		}
+	}
+	if p.Text != "" {
 		r.answered = true
-		return out(core.Delta{Text: text})
+		return out(core.Delta{Text: p.Text})
 	}
 	return true
 }
 
 func (r *chatReader) end(out func(core.Delta) bool) (core.Delta, error) {
-	if !r.flush(out) {
+	if !r.say(r.split.End(), out) || !call(r.calls.end(), out) {
 		return core.Delta{}, errBreak
 	}
 	last := core.Delta{End: true, Usage: r.usage, Native: r.native()}
 	switch r.finish {
 	case "":
-		return core.Delta{}, r.who.Cut()
+		if !r.x.ended || r.calls.half() { // otherwise the server has said that the answer is complete
+			return core.Delta{}, r.who.Cut()
+		}
 	case "error", "abort":
 		return core.Delta{}, r.who.E(core.Unavailable, "%s gave up in the middle of the answer", r.who.Provider)
 	case "length", "model_length", "max_tokens":
@@ -166,28 +279,29 @@ func (r *chatReader) end(out func(core.Delta) bool) (core.Delta, error) {
 	case "content_filter":
 		last.Finish = core.FinishFiltered
 		return last, nil
+	case "refusal":
+		last.Finish = core.FinishRefused
+		return last, nil
 	}
 	if !r.answered && r.calls.opened == 0 {
 		return core.Delta{}, r.who.Empty()
 	}
 	last.Finish = core.FinishStop
+	if r.refused {
+		last.Finish = core.FinishRefused
+	}
 	return last, nil
 }
 
-// flush hands out what was held back in doubt.
-func (r *chatReader) flush(out func(core.Delta) bool) bool {
-	reasoning, text := r.split.End()
-	return r.say(reasoning, text, out)
-}
-
-// detail keeps a piece of the reasoning's own form; the pieces of one block become one block again.
+// detail keeps a piece of the reasoning's native form, joining the pieces of a block.
 func (r *chatReader) detail(raw json.RawMessage) {
 	var piece map[string]json.RawMessage
 	if json.Unmarshal(raw, &piece) != nil || piece == nil {
 		return
 	}
 	n := len(r.details)
-	if n == 0 || piece["index"] == nil || string(r.details[n-1]["index"]) != string(piece["index"]) || string(r.details[n-1]["type"]) != string(piece["type"]) {
+	if n == 0 || piece["index"] == nil || string(r.details[n-1]["index"]) != string(piece["index"]) ||
+		string(r.details[n-1]["type"]) != string(piece["type"]) {
 		r.details = append(r.details, piece)
 		return
 	}
@@ -206,7 +320,7 @@ func (r *chatReader) detail(raw json.RawMessage) {
 	}
 }
 
-// native is what the server wants to see again.
+// native returns what the server wants sent back.
 func (r *chatReader) native() json.RawMessage {
 	var n chatNative
 	switch r.history {
@@ -227,7 +341,7 @@ func (r *chatReader) native() json.RawMessage {
 	return raw
 }
 
-// content reads a message's content: a text, or an array of parts with text and thinking.
+// content reads a message's content: text, or an array of text and thinking parts.
 func content(raw json.RawMessage) (reasoning, text string) {
 	if len(raw) == 0 || raw[0] != '[' {
 		return "", plain(raw)
@@ -251,7 +365,7 @@ func content(raw json.RawMessage) (reasoning, text string) {
 	return reasoning, text
 }
 
-// plain reads a JSON string; anything else is nothing.
+// plain reads a JSON string; anything else counts as empty.
 func plain(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || json.Unmarshal(raw, &s) != nil {
@@ -260,7 +374,7 @@ func plain(raw json.RawMessage) string {
 	return s
 }
 
-// argumentsPiece reads a piece of arguments: text, or from some servers the whole object at once.
+// argumentsPiece reads a piece of arguments: text or, from some servers, the complete object.
 func argumentsPiece(raw json.RawMessage) string {
 	if len(raw) > 0 && raw[0] == '{' {
 		return string(raw)

@@ -5,49 +5,58 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"maps"
 	"math"
 	"net/http"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	openai "github.com/sashabaranov/go-openai"
 
 	"loci/core"
 	"loci/providers/internal/wire"
+	"loci/providers/protocol"
 )
 
-// Options says whom to ask and how.
-type Options struct {
-	Provider string // the catalogue row's name
-	BaseURL  string
-	Key      core.Secret
-	KeyVar   string // the variable that holds it, for hints
-	Headers  map[string]string
-	Quirks   Quirks
-	HTTP     http.RoundTripper // required
-	Idle     time.Duration     // how long the server may be silent; 0: five minutes
-}
+// DefaultComments is how long a server may send nothing but comments.
+const DefaultComments = 15 * time.Minute
+
+// How long a finished answer waits for the end of its stream.
+const (
+	lingerUsage = 10 * time.Second // if the usage may still arrive
+	lingerEnd   = 2 * time.Second
+)
 
 // Client asks one server with one key. It is safe for concurrent use.
 type Client struct {
-	opts      Options
-	who       wire.Who
-	api       *openai.Client
-	noSummary atomic.Bool // the account may not ask for summaries
+	opts   protocol.Options
+	quirks Quirks
+	who    wire.Who
+	api    *openai.Client
+
+	mu   sync.Mutex
+	left map[string]map[wire.Refusal]bool // what is left out of a model's requests because it was refused
+	open map[string]bool                  // models whose thoughts arrive without their opening mark
 }
 
-var _ core.ChatModel = (*Client)(nil)
+var (
+	_ protocol.Server   = (*Client)(nil)
+	_ protocol.Embedder = (*Client)(nil)
+)
 
 // New returns a client.
-func New(opts Options) *Client {
-	config := openai.DefaultConfig(opts.Key.Reveal())
+func New(opts protocol.Options, quirks Quirks) *Client {
+	config := openai.DefaultConfig("") // the transport signs
 	config.BaseURL = opts.BaseURL
-	config.EmptyMessagesLimit = math.MaxUint32 // comments are stripped before go-openai counts them; never give up for them
+	config.EmptyMessagesLimit = math.MaxUint32 // we strip comments before go-openai counts them, so it must never give up
 	config.HTTPClient = &http.Client{Transport: transport{opts.HTTP}, CheckRedirect: wire.NoRedirect}
+	if opts.Comments <= 0 {
+		opts.Comments = DefaultComments
+	}
 	return &Client{
-		opts: opts,
-		who:  wire.Who{Provider: opts.Provider, Endpoint: opts.BaseURL, Key: opts.Key, KeyVar: opts.KeyVar},
-		api:  openai.NewClientWithConfig(config),
+		opts: opts, quirks: quirks, left: map[string]map[wire.Refusal]bool{}, open: map[string]bool{},
+		who: wire.Who{Provider: opts.Provider, Endpoint: opts.BaseURL, Secrets: opts.Values.Secrets(), KeyVar: opts.KeyVar},
+		api: openai.NewClientWithConfig(config),
 	}
 }
 
@@ -55,13 +64,15 @@ func New(opts Options) *Client {
 type turn interface {
 	// open sends the request.
 	open(ctx context.Context) (stream, error)
-	// event reads one event and hands out what is new; done says that the answer is complete.
+	// event reads one event and yields what is new; done says that the answer is complete.
 	event(data []byte, out func(core.Delta) bool) (done bool, err error)
-	// end returns the last delta, after the stream's end.
+	// settled reports whether a complete answer also has its usage.
+	settled() bool
+	// end returns the last delta after the stream has ended.
 	end(out func(core.Delta) bool) (core.Delta, error)
 }
 
-// stream is what go-openai's readers have in common.
+// stream is the common part of go-openai's readers.
 type stream interface {
 	RecvRaw() ([]byte, error)
 	Close() error
@@ -76,7 +87,7 @@ func (c *Client) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[cor
 		sent := false
 		out := func(d core.Delta) bool { sent = true; return yield(d, nil) }
 		err := c.ask(ctx, req, out)
-		if err != nil && !sent && c.dropSummary(req, err) {
+		for err != nil && !sent && c.leaveOut(req.Model, wire.Refused(err)) {
 			err = c.ask(ctx, req, out)
 		}
 		if err != nil && !errors.Is(err, errBreak) {
@@ -85,10 +96,50 @@ func (c *Client) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[cor
 	}
 }
 
+// leaveOut remembers that a part of the request was refused, and reports whether a retry without it may help: whether
+// this wire has such a part, and the request had it.
+func (c *Client) leaveOut(model string, part wire.Refusal) bool {
+	onResponses := part == wire.RefusedSummary
+	if part == "" || part == wire.RefusedTools || onResponses != (c.quirks.wire(model) == Responses) {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.left[model] == nil {
+		c.left[model] = map[wire.Refusal]bool{}
+	}
+	if c.left[model][part] {
+		return false
+	}
+	c.left[model][part] = true
+	return true
+}
+
+// leftOut returns what to leave out of a model's requests.
+func (c *Client) leftOut(model string) map[wire.Refusal]bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.left[model])
+}
+
+func (c *Client) swallows(model string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open[model] = true
+}
+
+func (c *Client) swallowing(model string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.open[model]
+}
+
 func (c *Client) ask(ctx context.Context, req core.ChatRequest, out func(core.Delta) bool) error {
 	var t turn
-	x := &exchange{who: c.who, headers: c.opts.Headers, whole: c.opts.Quirks.Whole}
-	if c.opts.Quirks.wire(req.Model) == Responses {
+	x := &exchange{who: c.who, whole: c.quirks.Whole, comments: c.opts.Comments}
+	on := c.quirks.wire(req.Model)
+	req.Messages = wire.UniqueCalls(req.Messages, on == Responses)
+	if on == Responses {
 		t = newResponsesTurn(c, req, x)
 	} else {
 		t = newChatTurn(c, req, x)
@@ -111,7 +162,7 @@ func (c *Client) ask(ctx context.Context, req core.ChatRequest, out func(core.De
 }
 
 func (c *Client) read(ctx context.Context, x *exchange, s stream, t turn, out func(core.Delta) bool) (core.Delta, error) {
-	for done := false; ; {
+	for done, settled := false, false; ; {
 		data, err := s.RecvRaw()
 		if errors.Is(err, io.EOF) || err != nil && done && ctx.Err() == nil {
 			return t.end(out)
@@ -119,8 +170,16 @@ func (c *Client) read(ctx context.Context, x *exchange, s stream, t turn, out fu
 		if err != nil {
 			return core.Delta{}, c.who.Network(ctx, x.watch, err)
 		}
+		was := done
 		if done, err = t.event(data, out); err != nil {
 			return core.Delta{}, err
+		}
+		switch {
+		case done && t.settled() && !settled:
+			settled = true
+			x.watch.Within(lingerEnd)
+		case done && !was && !settled:
+			x.watch.Within(lingerUsage)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"loci/core"
 )
 
-// Embed asks for one vector for each text. The answer's numbers are as the server sent them; who calls checks them.
+// Embed requests one vector per text. The answer's numbers are as the server sent them; the caller must check them.
 func (c *Client) Embed(ctx context.Context, model string, texts []string) ([][]float32, error) {
 	body, err := json.Marshal(map[string]any{"model": model, "input": texts, "encoding_format": "float"})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"loci/providers/openai"
+	"loci/providers/protocol"
 	"loci/providers/providertest"
 )
 
@@ -28,7 +29,7 @@ func FuzzStreams(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, q := range []openai.Quirks{{History: openai.HistoryDetails}, {Wire: openai.Responses}} {
-			c := openai.New(openai.Options{Provider: "vendor", BaseURL: "http://127.0.0.1/v1", Quirks: q, HTTP: canned(data)})
+			c := openai.New(protocol.Options{Provider: "vendor", BaseURL: "http://127.0.0.1/v1", HTTP: canned(data)}, q)
 			if _, err := providertest.Collect(t.Context(), t, c, providertest.Ask("m", "x")); err != nil && len(err.Error()) > 1000 {
 				t.Errorf("an error of %d bytes", len(err.Error()))
 			}

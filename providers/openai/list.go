@@ -7,77 +7,92 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"loci/core"
 	"loci/providers/internal/wire"
+	"loci/providers/protocol"
 )
 
-// Listed is a model as its server lists it; a zero size is unknown.
-type Listed struct {
-	ID        string
-	Window    int
-	MaxOutput int
-	Tools     *bool // nil: not said
-	Reasoning bool
-	Chat      bool
-}
-
-// entry is a listed model in all the forms in use.
+// entry is a listed model in any of the common formats.
 type entry struct {
 	ID                  string          `json:"id"`
 	Type                string          `json:"type"`
+	Mode                string          `json:"mode"`
 	Active              *bool           `json:"active"`
-	ContextLength       int             `json:"context_length"`
-	ContextWindow       int             `json:"context_window"`
-	MaxContextLength    int             `json:"max_context_length"`
-	MaxModelLen         int             `json:"max_model_len"`
-	MaxCompletionTokens int             `json:"max_completion_tokens"`
+	ContextLength       size            `json:"context_length"`
+	ContextWindow       size            `json:"context_window"`
+	MaxContextLength    size            `json:"max_context_length"`
+	MaxInputTokens      size            `json:"max_input_tokens"`
+	MaxModelLen         size            `json:"max_model_len"`
+	MaxCompletionTokens size            `json:"max_completion_tokens"`
+	MaxOutputTokens     size            `json:"max_output_tokens"`
 	Capabilities        json.RawMessage `json:"capabilities"`
 	Supported           []string        `json:"supported_parameters"`
 	TopProvider         *struct {
-		ContextLength       int `json:"context_length"`
-		MaxCompletionTokens int `json:"max_completion_tokens"`
+		ContextLength       size `json:"context_length"`
+		MaxCompletionTokens size `json:"max_completion_tokens"`
 	} `json:"top_provider"`
 	Architecture *struct {
 		Output []string `json:"output_modalities"`
 	} `json:"architecture"`
 }
 
-// List asks the server for its models, in its own order. The caller bounds the time.
-func (c *Client) List(ctx context.Context) ([]Listed, error) {
-	body, err := c.get(ctx, c.opts.BaseURL+"/models")
-	if err != nil {
-		return nil, err
+// size is a number of tokens, which some servers send as a string. Anything but a number means unknown.
+type size int
+
+// maxTokens is more than any model accepts.
+const maxTokens = 1 << 30
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *size) UnmarshalJSON(data []byte) error {
+	n, err := strconv.ParseFloat(strings.Trim(string(data), `" `), 64)
+	if err == nil && n > 0 && n <= maxTokens {
+		*c = size(n)
 	}
-	entries, err := parseListing(body)
-	if err != nil {
-		return nil, c.who.E(core.Unavailable, "%s lists its models in a form that cannot be read", c.opts.Provider)
-	}
-	out := make([]Listed, 0, len(entries))
-	for _, e := range entries {
-		if e.ID == "" {
-			continue
-		}
-		l := e.listed()
-		l.Chat = l.Chat && (!c.opts.Quirks.OwnHost || ownChat(e.ID))
-		out = append(out, l)
-	}
-	c.running(ctx, out)
-	return out, nil
+	return nil
 }
 
-// parseListing reads {"data":[…]}, {"models":[…]} and a bare array.
-func parseListing(body []byte) ([]entry, error) {
+// List implements protocol.Server.
+func (c *Client) List(ctx context.Context) (protocol.Listing, error) {
+	body, err := c.get(ctx, c.opts.BaseURL+"/models")
+	if err != nil {
+		return protocol.Listing{}, err
+	}
+	rows, err := parseListing(body)
+	if err != nil {
+		return protocol.Listing{}, c.who.E(core.Unavailable, "%s lists its models in a form that cannot be read", c.opts.Provider)
+	}
+	out := make([]protocol.Model, 0, len(rows))
+	for _, row := range rows {
+		if e, ok := parseEntry(row); ok {
+			out = append(out, c.model(e))
+		}
+	}
+	c.running(ctx, out)
+	for i := range out {
+		out[i].Forced = out[i].Tools && c.quirks.Force != ForceNot
+	}
+	return protocol.Listing{Models: out, Live: c.quirks.Running != ""}, nil
+}
+
+// Describe implements protocol.Server. On this wire, a server's listing is all it says.
+func (c *Client) Describe(_ context.Context, name string) (protocol.Model, error) {
+	return protocol.Model{Name: name, Tools: true, Forced: c.quirks.Force != ForceNot, Reasoning: Reasons(name), Guess: true}, nil
+}
+
+// parseListing splits {"data":[…]}, {"models":[…]} or a bare array into rows.
+func parseListing(body []byte) ([]json.RawMessage, error) {
 	body = bytes.TrimSpace(body)
-	var entries []entry
+	var rows []json.RawMessage
 	if len(body) > 0 && body[0] == '[' {
-		err := json.Unmarshal(body, &entries)
-		return entries, err
+		err := json.Unmarshal(body, &rows)
+		return rows, err
 	}
 	var wrapped struct {
-		Data   []entry `json:"data"`
-		Models []entry `json:"models"`
+		Data   []json.RawMessage `json:"data"`
+		Models []json.RawMessage `json:"models"`
 	}
 	err := json.Unmarshal(body, &wrapped)
 	if len(wrapped.Data) == 0 {
@@ -86,93 +101,62 @@ func parseListing(body []byte) ([]entry, error) {
 	return wrapped.Data, err
 }
 
-func (e entry) listed() Listed {
-	l := Listed{ID: e.ID, MaxOutput: e.MaxCompletionTokens, Chat: e.chat()}
-	for _, size := range []int{e.MaxModelLen, e.ContextWindow, e.ContextLength, e.MaxContextLength} {
-		if size > 0 {
-			l.Window = size
+// parseEntry reads one row. If a field has an unknown format, only the name is kept, so that an odd row doesn't hide its
+// model.
+func parseEntry(row json.RawMessage) (entry, bool) {
+	var e entry
+	if json.Unmarshal(row, &e) != nil {
+		var named struct {
+			ID string `json:"id"`
+		}
+		if json.Unmarshal(row, &named) != nil {
+			return entry{}, false
+		}
+		e = entry{ID: named.ID}
+	}
+	return e, e.ID != ""
+}
+
+// model converts a row.
+func (c *Client) model(e entry) protocol.Model {
+	m := protocol.Model{Name: e.ID, MaxOutput: int(max(e.MaxCompletionTokens, e.MaxOutputTokens)), Tools: true, Reasoning: Reasons(e.ID)}
+	for _, n := range []size{e.MaxModelLen, e.ContextWindow, e.ContextLength, e.MaxContextLength, e.MaxInputTokens} {
+		if n > 0 {
+			m.Window = int(n)
 			break
 		}
 	}
 	if t := e.TopProvider; t != nil {
-		if t.ContextLength > 0 && (l.Window == 0 || t.ContextLength < l.Window) {
-			l.Window = t.ContextLength
+		if n := int(t.ContextLength); n > 0 && (m.Window == 0 || n < m.Window) {
+			m.Window = n
 		}
-		l.MaxOutput = max(l.MaxOutput, t.MaxCompletionTokens)
+		m.MaxOutput = max(m.MaxOutput, int(t.MaxCompletionTokens))
 	}
 	if e.Supported != nil {
-		l.Tools = new(slices.Contains(e.Supported, "tools"))
-		l.Reasoning = slices.Contains(e.Supported, "reasoning")
+		m.Tools = slices.Contains(e.Supported, "tools")
+		m.Reasoning = m.Reasoning || slices.Contains(e.Supported, "reasoning")
 	}
-	var flags struct {
-		Tools *bool `json:"function_calling"`
+	can := e.capabilities()
+	if can.tools != nil {
+		m.Tools = *can.tools
 	}
-	if json.Unmarshal(e.Capabilities, &flags) == nil && flags.Tools != nil {
-		l.Tools = flags.Tools
+	m.Reasoning = m.Reasoning || can.reasoning
+	m.Hidden, m.Embeds = e.hidden(can)
+	if m.Hidden == "" && c.quirks.OwnHost && !ownChat(e.ID) {
+		m.Hidden = "its name is of no family that chats"
 	}
-	return l
+	return m
 }
 
-// otherKinds are parts of names of models that do not chat.
-var otherKinds = []string{
-	"embed", "whisper", "tts", "rerank", "moderation", "dall-e", "transcribe", "realtime", "audio",
-	"-search", "image", "sora", "instruct-0914", "davinci", "babbage", "bge-", "guard", "ocr", "orpheus",
-}
-
-func (e entry) chat() bool {
-	var flags struct {
-		Chat *bool `json:"completion_chat"`
-	}
-	switch {
-	case e.Active != nil && !*e.Active:
-		return false
-	case e.Type != "" && !slices.Contains([]string{"chat", "llm", "vlm", "model"}, e.Type):
-		return false
-	case e.Architecture != nil && len(e.Architecture.Output) > 0 && !slices.Contains(e.Architecture.Output, "text"):
-		return false
-	case json.Unmarshal(e.Capabilities, &flags) == nil && flags.Chat != nil && !*flags.Chat:
-		return false
-	}
-	id := strings.ToLower(e.ID)
-	return !slices.ContainsFunc(otherKinds, func(kind string) bool { return strings.Contains(id, kind) })
-}
-
-// running replaces listed sizes by those that the server really runs with; where it does not say, they stay.
-func (c *Client) running(ctx context.Context, models []Listed) {
-	root := strings.TrimSuffix(c.opts.BaseURL, "/v1")
-	switch c.opts.Quirks.Running {
-	case RunningProps:
-		var props struct {
-			Settings struct {
-				Window int `json:"n_ctx"`
-			} `json:"default_generation_settings"`
-		}
-		body, err := c.get(ctx, root+"/props")
-		if err != nil || json.Unmarshal(body, &props) != nil || props.Settings.Window <= 0 {
-			return
-		}
-		for i := range models {
-			models[i].Window = props.Settings.Window
-		}
-	case RunningLMStudio:
-		body, err := c.get(ctx, root+"/api/v1/models")
-		if err != nil {
-			return
-		}
-		lmStudio(body, models)
-	}
-}
-
-func lmStudio(body []byte, models []Listed) {
+func lmStudio(body []byte, models []protocol.Model) {
 	var listing struct {
 		Models []struct {
 			Key       string `json:"key"`
 			Type      string `json:"type"`
-			Max       int    `json:"max_context_length"`
 			Instances []struct {
 				ID     string `json:"id"`
 				Config struct {
-					Window int `json:"context_length"`
+					Window size `json:"context_length"`
 				} `json:"config"`
 			} `json:"loaded_instances"`
 			Capabilities struct {
@@ -187,17 +171,45 @@ func lmStudio(body []byte, models []Listed) {
 		for _, m := range listing.Models {
 			loaded := 0
 			for _, instance := range m.Instances {
-				if instance.ID == models[i].ID || m.Key == models[i].ID {
-					loaded = instance.Config.Window
+				if instance.ID == models[i].Name || m.Key == models[i].Name {
+					loaded = int(instance.Config.Window)
 				}
 			}
-			if m.Key != models[i].ID && loaded == 0 {
+			if m.Key != models[i].Name && loaded == 0 {
 				continue
 			}
-			models[i].Window = loaded // not loaded: unknown, since LM Studio loads with a size of its own
-			models[i].Tools = m.Capabilities.Tools
-			models[i].Chat = models[i].Chat && m.Type != "embedding"
+			models[i].Window = loaded // not loaded: unknown, since LM Studio chooses the size when it loads a model
+			models[i].Tools = m.Capabilities.Tools == nil || *m.Capabilities.Tools
+			if m.Type == "embedding" {
+				models[i].Hidden, models[i].Embeds = "it is listed as embedding", true
+			}
 		}
+	}
+}
+
+// running replaces listed sizes by those the server actually runs with; if it doesn't say, they stay.
+func (c *Client) running(ctx context.Context, models []protocol.Model) {
+	root := strings.TrimSuffix(c.opts.BaseURL, "/v1")
+	switch c.quirks.Running {
+	case RunningProps:
+		var props struct {
+			Settings struct {
+				Window size `json:"n_ctx"`
+			} `json:"default_generation_settings"`
+		}
+		body, err := c.get(ctx, root+"/props")
+		if err != nil || json.Unmarshal(body, &props) != nil || props.Settings.Window == 0 {
+			return
+		}
+		for i := range models {
+			models[i].Window = int(props.Settings.Window)
+		}
+	case RunningLMStudio:
+		body, err := c.get(ctx, root+"/api/v1/models")
+		if err != nil {
+			return
+		}
+		lmStudio(body, models)
 	}
 }
 
@@ -206,7 +218,7 @@ func (c *Client) get(ctx context.Context, url string) ([]byte, error) {
 	return c.exchange(ctx, http.MethodGet, url, nil)
 }
 
-// exchange makes one request, with a JSON document unless body is nil, and returns the whole answer.
+// exchange makes one request, with a JSON document unless body is nil, and returns the complete answer.
 func (c *Client) exchange(ctx context.Context, method, url string, body []byte) ([]byte, error) {
 	watch := wire.NewWatch(ctx, c.opts.Idle)
 	defer watch.Stop()
@@ -216,12 +228,6 @@ func (c *Client) exchange(ctx context.Context, method, url string, body []byte) 
 	}
 	if body != nil {
 		req.Header.Set("Content-Type", "application/json")
-	}
-	if key := c.opts.Key.Reveal(); key != "" {
-		req.Header.Set("Authorization", "Bearer "+key)
-	}
-	for name, value := range c.opts.Headers {
-		req.Header.Set(name, value)
 	}
 	resp, err := (&http.Client{Transport: c.opts.HTTP, CheckRedirect: wire.NoRedirect}).Do(req)
 	if err != nil {
@@ -236,9 +242,4 @@ func (c *Client) exchange(ctx context.Context, method, url string, body []byte) 
 		return nil, c.who.Status(resp.StatusCode, resp.Header, raw[:min(len(raw), wire.MaxError)])
 	}
 	return raw, nil
-}
-
-// ownChat reports whether a model of OpenAI's own listing chats: the listing says nothing but names.
-func ownChat(id string) bool {
-	return strings.HasPrefix(id, "gpt-") && !strings.Contains(id, "instruct") || strings.HasPrefix(id, "chatgpt-") || Reasons(id)
 }

@@ -2,31 +2,31 @@ package openai
 
 import "strings"
 
-// Wire is one of the two ways to ask.
+// Wire is one of the two request formats.
 type Wire string
 
 // The wires. The zero value is Chat.
 const (
 	Chat      Wire = ""
 	Responses Wire = "responses"
-	ByFamily  Wire = "by_family" // Responses for models that reason, Chat for the others
+	ByFamily  Wire = "by_family" // Responses for reasoning models, Chat for the others
 )
 
 // Force is how far a server obeys a forced tool choice.
 type Force string
 
-// The levels of obedience. The zero value takes a name.
+// The levels of obedience. The zero value accepts a tool's name.
 const (
 	ForceNamed    Force = ""         // {"type":"function",…} and "required"
 	ForceRequired Force = "required" // only strings: a named choice becomes "required"
 	ForceAny      Force = "any"      // only strings, and the word is "any"
-	ForceNot      Force = "auto"     // the model decides, whatever was asked
+	ForceNot      Force = "auto"     // the model decides, whatever was requested
 )
 
-// Effort is how a wish for reasoning effort is written.
+// Effort is how a reasoning effort is requested.
 type Effort string
 
-// The ways to write an effort. The zero value does not send it.
+// The ways to request an effort. The zero value doesn't send it.
 const (
 	EffortFlat     Effort = "reasoning_effort"
 	EffortLevels   Effort = "levels"            // the same, low, medium and high only
@@ -35,56 +35,56 @@ const (
 	EffortTemplate Effort = "chat_template_arg" // chat_template_kwargs.enable_thinking, only to turn it off
 )
 
-// History is what of its own reasoning a server wants to see again.
+// History is how much of its own reasoning a server wants sent back.
 type History string
 
-// What goes back. The zero value is nothing.
+// What is sent back. The zero value is nothing.
 const (
-	HistoryCalls   History = "calls"   // reasoning_content beside tool calls, where it was given
-	HistoryAlways  History = "always"  // the same, and "" where none was given
+	HistoryCalls   History = "calls"   // reasoning_content with tool calls, if there was any
+	HistoryAlways  History = "always"  // the same, and "" if there wasn't
 	HistoryDetails History = "details" // reasoning_details, verbatim
 )
 
-// Parallel is how a server is told whether several calls are welcome.
+// Parallel is how a server is told whether to make several calls at once.
 type Parallel string
 
-// The ways. The zero value says nothing unless several calls are unwelcome.
+// The ways. The zero value says nothing unless several calls are unwanted.
 const (
 	ParallelOff   Parallel = ""
-	ParallelOn    Parallel = "on"    // off by default at the server: say true as well
+	ParallelOn    Parallel = "on"    // off by default on the server, so send true as well
 	ParallelNever Parallel = "never" // the field is refused or unknown
 )
 
-// Running is where a server tells the window that it really runs with.
+// Running is where a server reports the window it actually runs with.
 type Running string
 
-// The places. The zero value has none beside the listing.
+// The places. The zero value has none besides the listing.
 const (
 	RunningProps    Running = "props"    // llama.cpp: /props
 	RunningLMStudio Running = "lmstudio" // LM Studio: /api/v1/models
 )
 
-// Quirks is what is different about a server.
+// Quirks is how a server differs. It is the protocol as that server speaks it.
 type Quirks struct {
 	Wire            Wire
-	OwnHost         bool // OpenAI itself: families are known, prompt_cache_key and user names are understood
+	OwnHost         bool // OpenAI itself: model families are known, prompt_cache_key and user names are supported
 	CompletionLimit bool // the output limit is max_completion_tokens
-	NoStreamOptions bool // usage comes without asking, and asking is refused
+	NoStreamOptions bool // usage is sent unasked, and asking for it is refused
 	Force           Force
 	Parallel        Parallel
 	Effort          Effort
 	History         History
-	ShortIDs        bool   // call ids are exactly nine letters and digits
-	NoUserAfterTool bool   // an assistant's word must stand between a tool's result and a user
-	CacheKey        bool   // prompt_cache_key is understood
-	NoSummary       bool   // Responses: a summary of the reasoning cannot be asked for
-	SystemRole      string // of the first message on Chat; "system" if empty
+	ShortIDs        bool   // call ids must be exactly nine letters and digits
+	NoUserAfterTool bool   // an assistant message is required between a tool's result and a user message
+	CacheKey        bool   // prompt_cache_key is supported
+	NoSummary       bool   // Responses: a reasoning summary can't be requested
+	SystemRole      string // role of the first message on Chat; "system" if empty
 	Running         Running
-	Whole           bool // the server is asked without streaming
+	Whole           bool // requests don't stream
 }
 
-// Reasons reports whether a model of OpenAI's naming reasons: it takes no sampling parameters, and newer ones call
-// tools on Responses only.
+// Reasons reports whether a model with one of OpenAI's names reasons: it takes no sampling parameters, and newer ones
+// call tools on Responses only.
 func Reasons(model string) bool {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	if strings.Contains(name, "-chat") {
@@ -98,7 +98,7 @@ func Reasons(model string) bool {
 	return false
 }
 
-// wire returns the wire that a model is asked on.
+// wire returns the wire to use for a model.
 func (q Quirks) wire(model string) Wire {
 	if q.Wire != ByFamily {
 		return q.Wire

@@ -3,6 +3,7 @@ package openai
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -11,7 +12,7 @@ import (
 	"loci/providers/internal/wire"
 )
 
-// responsesNative is what of an assistant turn is kept for Responses: its output items, verbatim.
+// responsesNative is what is kept of an assistant turn for Responses: its output items, verbatim.
 type responsesNative struct {
 	Items []json.RawMessage `json:"items"`
 }
@@ -24,8 +25,8 @@ type responsesTurn struct {
 }
 
 func newResponsesTurn(c *Client, req core.ChatRequest, x *exchange) turn {
-	t := &responsesTurn{client: c, responsesReader: responsesReader{who: c.who, index: map[string]int{}}}
-	t.req = responsesRequest(c.opts.Quirks, req, !c.noSummary.Load())
+	t := &responsesTurn{client: c, responsesReader: responsesReader{who: c.who, x: x, offered: names(req.Tools), text: map[string]bool{}}}
+	t.req = responsesRequest(c.quirks, req, !c.leftOut(req.Model)[wire.RefusedSummary])
 	x.set = map[string]any{"input": responsesInput(req.Messages)}
 	x.wrap = wrapResponse
 	return t
@@ -35,16 +36,7 @@ func (t *responsesTurn) open(ctx context.Context) (stream, error) {
 	return t.client.api.CreateResponseStream(ctx, t.req)
 }
 
-// dropSummary reports whether a request failed only because the account may not see summaries of the reasoning, and
-// remembers it.
-func (c *Client) dropSummary(req core.ChatRequest, err error) bool {
-	if c.opts.Quirks.wire(req.Model) != Responses || core.KindOf(err) != core.Invalid || !strings.Contains(err.Error(), "summar") {
-		return false
-	}
-	return !c.noSummary.Swap(true)
-}
-
-// wrapResponse makes the last event of an answer that did not stream.
+// wrapResponse turns an answer that wasn't streamed into the last event of a stream.
 func wrapResponse(whole []byte) []byte {
 	var status struct {
 		Status string `json:"status"`
@@ -103,7 +95,7 @@ func responsesChoice(force Force, choice core.ToolChoice) any {
 	return toolChoice(force, choice)
 }
 
-// textConfig turns the form of Chat's response_format into that of Responses.
+// textConfig converts Chat's response_format to that of Responses.
 func textConfig(format any) *openai.ResponseTextConfig {
 	m, ok := format.(map[string]any)
 	if !ok {
@@ -124,7 +116,7 @@ func textConfig(format any) *openai.ResponseTextConfig {
 	return &openai.ResponseTextConfig{Format: out}
 }
 
-// responsesInput makes the items. A turn with its native items goes out exactly as it came in.
+// responsesInput makes the items. A turn with native items goes out exactly as it came in.
 func responsesInput(messages []core.ChatMessage) []any {
 	items := []any{}
 	for _, m := range messages {
@@ -166,12 +158,13 @@ func assistantItems(m core.ChatMessage) []any {
 	return items
 }
 
-// responseEvent is one event of Responses, as far as it is needed.
+// responseEvent is one event of Responses, with the fields that we need.
 type responseEvent struct {
 	Type         string          `json:"type"`
 	ItemID       string          `json:"item_id"`
+	Output       count           `json:"output_index"`
 	Delta        json.RawMessage `json:"delta"`
-	SummaryIndex int             `json:"summary_index"`
+	SummaryIndex count           `json:"summary_index"`
 	Item         json.RawMessage `json:"item"`
 	Response     *struct {
 		Error      json.RawMessage   `json:"error"`
@@ -184,33 +177,34 @@ type responseEvent struct {
 }
 
 type responseUsage struct {
-	Input     int `json:"input_tokens"`
-	Output    int `json:"output_tokens"`
-	Total     int `json:"total_tokens"`
+	Input     count `json:"input_tokens"`
+	Output    count `json:"output_tokens"`
+	Total     count `json:"total_tokens"`
 	InputMore *struct {
-		Cached *int `json:"cached_tokens"`
-		Write  *int `json:"cache_write_tokens"`
+		Cached count `json:"cached_tokens"`
+		Write  count `json:"cache_write_tokens"`
 	} `json:"input_tokens_details"`
 	OutputMore *struct {
-		Reasoning *int `json:"reasoning_tokens"`
+		Reasoning count `json:"reasoning_tokens"`
 	} `json:"output_tokens_details"`
 }
 
+// core returns nil if nothing is reported.
 func (u *responseUsage) core() *core.Usage {
-	out := &core.Usage{Prompt: u.Input, Completion: u.Output, Total: u.Total}
-	if out.Total == 0 {
-		out.Total = u.Input + u.Output
+	out := counted(u.Input, u.Output, u.Total)
+	if out == nil {
+		return nil
 	}
 	if u.InputMore != nil {
-		out.Cached, out.CacheWrite = u.InputMore.Cached, u.InputMore.Write
+		out.Cached, out.CacheWrite = u.InputMore.Cached.n, u.InputMore.Write.n
 	}
 	if u.OutputMore != nil {
-		out.Reasoning = u.OutputMore.Reasoning
+		out.Reasoning = u.OutputMore.Reasoning.n
 	}
 	return out
 }
 
-// outputItem is an item of the answer, as far as it is needed. Its raw form is what is kept.
+// outputItem is an item of the answer, with the fields that we need. What is kept is its raw form.
 type outputItem struct {
 	ID        string `json:"id"`
 	Type      string `json:"type"`
@@ -229,36 +223,49 @@ type outputItem struct {
 // responsesReader reads the events of one answer.
 type responsesReader struct {
 	who      wire.Who
-	index    map[string]int // item id → number of the call
-	calls    []string       // arguments seen so far, by call
+	x        *exchange
+	offered  []string
+	calls    []responseCall
 	items    []json.RawMessage
 	text     map[string]bool // items whose text or reasoning was streamed
 	finish   core.Finish
 	usage    *core.Usage
 	answered bool
+	mended   bool // the items can't be sent back as they came
+	refused  bool
+}
+
+// responseCall is a call that is still arriving. Gateways give one item different names in different events.
+type responseCall struct {
+	item   string // its id
+	call   string // its call_id
+	output *int   // its index among the items
+	args   string // seen so far
+	done   bool
 }
 
 func (r *responsesReader) event(data []byte, out func(core.Delta) bool) (done bool, err error) {
 	var e responseEvent
-	if json.Unmarshal(data, &e) != nil {
+	if !decode(data, &e) {
 		return false, r.who.E(core.Unavailable, "%s sent an event that cannot be read", r.who.Provider)
 	}
 	ok := true
 	switch e.Type {
 	case "response.output_text.delta", "response.refusal.delta":
+		r.refused = r.refused || e.Type == "response.refusal.delta"
 		ok = r.say(e.ItemID, "", plain(e.Delta), out)
 	case "response.reasoning_summary_text.delta", "response.reasoning_text.delta":
 		ok = r.say(e.ItemID, plain(e.Delta), "", out)
 	case "response.reasoning_summary_part.added":
-		if e.SummaryIndex > 0 {
+		if e.SummaryIndex.value() > 0 {
 			ok = r.say(e.ItemID, "\n\n", "", out)
 		}
 	case "response.output_item.added":
-		ok = r.added(e.Item, out)
+		ok = r.added(e.Item, e.Output.n, out)
 	case "response.function_call_arguments.delta":
-		ok = r.arguments(e.ItemID, plain(e.Delta), out)
+		ok = r.arguments(r.find(e.ItemID, "", e.Output.n), plain(e.Delta), out)
 	case "response.output_item.done":
-		ok = r.itemDone(e.Item, out)
+		ok = r.itemDone(e.Item, e.Output.n, out)
 	case "response.completed", "response.incomplete":
 		return true, r.ended(e, out)
 	case "response.failed":
@@ -267,63 +274,74 @@ func (r *responsesReader) event(data []byte, out func(core.Delta) bool) (done bo
 	if !ok {
 		return false, errBreak
 	}
-	return false, nil
+	return r.finish != "", nil
 }
+
+// settled reports whether nothing more is to come: if there is any usage, the last event has it.
+func (r *responsesReader) settled() bool { return true }
 
 func (r *responsesReader) say(item, reasoning, text string, out func(core.Delta) bool) bool {
 	if reasoning == "" && text == "" {
 		return true
-	}
-	if r.text == nil {
-		r.text = map[string]bool{}
 	}
 	r.text[item] = true
 	r.answered = r.answered || text != ""
 	return out(core.Delta{Reasoning: reasoning, Text: text})
 }
 
-// added opens a call as soon as its name is known.
-func (r *responsesReader) added(raw json.RawMessage, out func(core.Delta) bool) bool {
-	var item outputItem
-	if json.Unmarshal(raw, &item) != nil || item.Type != "function_call" {
-		return true
+// find returns the index of a call, by whichever of its names is known; -1 for a new one.
+func (r *responsesReader) find(item, call string, output *int) int {
+	for _, known := range []func(responseCall) bool{
+		func(c responseCall) bool { return item != "" && c.item == item && (!c.done || !c.elsewhere(output)) },
+		func(c responseCall) bool { return output != nil && c.output != nil && *c.output == *output && !c.done },
+		func(c responseCall) bool { return call != "" && c.call == call && !c.done && !c.elsewhere(output) },
+	} {
+		if at := slices.IndexFunc(r.calls, known); at >= 0 {
+			return at
+		}
 	}
-	if _, known := r.index[item.ID]; known && item.ID != "" {
+	return -1
+}
+
+// elsewhere reports whether a call is known to be at another index.
+func (c responseCall) elsewhere(output *int) bool {
+	return output != nil && c.output != nil && *c.output != *output
+}
+
+// added opens a call as soon as its name is known.
+func (r *responsesReader) added(raw json.RawMessage, output *int, out func(core.Delta) bool) bool {
+	var item outputItem
+	if !decode(raw, &item) || item.Type != "function_call" || r.find(item.ID, item.CallID, output) >= 0 {
 		return true
 	}
 	id := item.CallID
-	if id == "" {
-		id = newCallID()
+	taken := slices.ContainsFunc(r.calls, func(c responseCall) bool { return c.call == id })
+	if id == "" || taken || len(id) > mostCallID {
+		id, r.mended = newCallID(), true
 	}
-	r.index[item.ID] = len(r.calls)
-	r.calls = append(r.calls, item.Arguments)
-	return out(core.Delta{Call: &core.CallDelta{Index: len(r.calls) - 1, ID: id, Name: item.Name, Arguments: item.Arguments}})
+	name := wire.ToolName(item.Name, r.offered)
+	r.mended = r.mended || name != item.Name
+	r.calls = append(r.calls, responseCall{item: item.ID, call: item.CallID, output: output, args: item.Arguments})
+	return out(core.Delta{Call: &core.CallDelta{Index: len(r.calls) - 1, ID: id, Name: name, Arguments: item.Arguments}})
 }
 
-func (r *responsesReader) arguments(item, piece string, out func(core.Delta) bool) bool {
-	at, ok := r.index[item]
-	if !ok || piece == "" {
+func (r *responsesReader) arguments(at int, piece string, out func(core.Delta) bool) bool {
+	if at < 0 || piece == "" {
 		return true
 	}
-	r.calls[at] += piece
+	r.calls[at].args += piece
 	return out(core.Delta{Call: &core.CallDelta{Index: at, Arguments: piece}})
 }
 
-// itemDone keeps an item and hands out what of it was not streamed.
-func (r *responsesReader) itemDone(raw json.RawMessage, out func(core.Delta) bool) bool {
+// itemDone keeps an item and yields whatever of it wasn't streamed.
+func (r *responsesReader) itemDone(raw json.RawMessage, output *int, out func(core.Delta) bool) bool {
 	var item outputItem
-	if json.Unmarshal(raw, &item) != nil {
+	if !decode(raw, &item) {
 		return true
 	}
 	r.items = append(r.items, append(json.RawMessage(nil), raw...))
 	if item.Type == "function_call" {
-		if _, known := r.index[item.ID]; !known {
-			return r.added(raw, out)
-		}
-		if at := r.index[item.ID]; len(item.Arguments) > len(r.calls[at]) && strings.HasPrefix(item.Arguments, r.calls[at]) {
-			return r.arguments(item.ID, item.Arguments[len(r.calls[at]):], out)
-		}
-		return true
+		return r.callDone(raw, item, output, out)
 	}
 	if r.text[item.ID] {
 		return true
@@ -337,9 +355,29 @@ func (r *responsesReader) itemDone(raw json.RawMessage, out func(core.Delta) boo
 		return true
 	}
 	for _, c := range item.Content {
+		r.refused = r.refused || c.Refusal != ""
 		if !r.say(item.ID, "", c.Text+c.Refusal, out) {
 			return false
 		}
+	}
+	return true
+}
+
+func (r *responsesReader) callDone(raw json.RawMessage, item outputItem, output *int, out func(core.Delta) bool) bool {
+	at := r.find(item.ID, item.CallID, output)
+	if at < 0 {
+		if !r.added(raw, output, out) {
+			return false
+		}
+		at = len(r.calls) - 1
+	}
+	c := &r.calls[at]
+	c.done = true
+	if item.CallID != c.call {
+		r.mended = true
+	}
+	if len(item.Arguments) > len(c.args) && strings.HasPrefix(item.Arguments, c.args) {
+		return r.arguments(at, item.Arguments[len(c.args):], out)
 	}
 	return true
 }
@@ -350,8 +388,8 @@ func (r *responsesReader) ended(e responseEvent, out func(core.Delta) bool) erro
 		return nil
 	}
 	if len(r.items) == 0 {
-		for _, item := range e.Response.Output {
-			if !r.itemDone(item, out) {
+		for i, item := range e.Response.Output {
+			if !r.itemDone(item, &i, out) {
 				return errBreak
 			}
 		}
@@ -376,6 +414,9 @@ func (r *responsesReader) failed(e responseEvent) error {
 }
 
 func (r *responsesReader) end(func(core.Delta) bool) (core.Delta, error) {
+	if r.finish == "" && r.x.ended && len(r.items) > 0 && !r.half() { // a gateway that sends [DONE] instead
+		r.finish = core.FinishStop
+	}
 	switch {
 	case r.finish == "":
 		return core.Delta{}, r.who.Cut()
@@ -383,10 +424,18 @@ func (r *responsesReader) end(func(core.Delta) bool) (core.Delta, error) {
 		return core.Delta{}, r.who.Empty()
 	}
 	last := core.Delta{End: true, Finish: r.finish, Usage: r.usage}
-	if len(r.items) > 0 && r.finish == core.FinishStop {
+	if r.refused && r.finish == core.FinishStop {
+		last.Finish = core.FinishRefused
+	}
+	if len(r.items) > 0 && r.finish == core.FinishStop && !r.mended {
 		if raw, err := encode(responsesNative{Items: r.items}); err == nil {
 			last.Native = raw
 		}
 	}
 	return last, nil
+}
+
+// half reports whether a call never ended.
+func (r *responsesReader) half() bool {
+	return slices.ContainsFunc(r.calls, func(c responseCall) bool { return !c.done })
 }

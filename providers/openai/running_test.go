@@ -8,10 +8,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loci/providers/openai"
+	"loci/providers/protocol"
 )
 
 // pages serves fixed documents by path.
-func pages(t *testing.T, q openai.Quirks, docs map[string]string) []openai.Listed {
+func pages(t *testing.T, q openai.Quirks, docs map[string]string) []protocol.Model {
 	t.Helper()
 	r := serveFunc(t, q, func(w http.ResponseWriter, req *http.Request) {
 		doc, ok := docs[req.URL.Path]
@@ -25,7 +26,7 @@ func pages(t *testing.T, q openai.Quirks, docs map[string]string) []openai.Liste
 	if err != nil {
 		t.Fatal(err)
 	}
-	return list
+	return list.Models
 }
 
 func TestWhatAServerRunsWithCountsMoreThanItsListing(t *testing.T) {
@@ -34,31 +35,43 @@ func TestWhatAServerRunsWithCountsMoreThanItsListing(t *testing.T) {
 	got := pages(t, openai.Quirks{Running: openai.RunningProps}, map[string]string{
 		"/v1/models": `{"data":[{"id":"qwen","meta":{"n_ctx_train":131072}}]}`, "/props": `{"default_generation_settings":{"n_ctx":4096}}`,
 	})
-	if diff := cmp.Diff([]openai.Listed{{ID: "qwen", Window: 4096, Chat: true}}, got); diff != "" {
+	if diff := cmp.Diff([]protocol.Model{{Name: "qwen", Window: 4096, Tools: true, Forced: true}}, got); diff != "" {
 		t.Error(diff)
 	}
 	got = pages(t, openai.Quirks{Running: openai.RunningLMStudio}, map[string]string{"/v1/models": listing, "/api/v1/models": `{"models":[
 		{"key":"qwen","type":"llm","max_context_length":131072,"loaded_instances":[{"id":"qwen","config":{"context_length":4096}}],"capabilities":{"trained_for_tool_use":true}},
 		{"key":"other","type":"llm","max_context_length":8192,"loaded_instances":[],"capabilities":{"trained_for_tool_use":false}},
 		{"key":"nomic-vectors","type":"embedding","loaded_instances":[]}]}`})
-	want := []openai.Listed{{ID: "qwen", Window: 4096, Tools: new(true), Chat: true}, {ID: "other", Tools: new(false), Chat: true}, {ID: "nomic-vectors"}}
+	want := []protocol.Model{
+		{Name: "qwen", Window: 4096, Tools: true, Forced: true},
+		{Name: "other"},
+		{Name: "nomic-vectors", Tools: true, Forced: true, Embeds: true, Hidden: "it is listed as embedding"},
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	got = pages(t, openai.Quirks{Running: openai.RunningLMStudio}, map[string]string{"/v1/models": `{"data":[{"id":"qwen","context_length":9}]}`})
-	if diff := cmp.Diff([]openai.Listed{{ID: "qwen", Window: 9, Chat: true}}, got); diff != "" {
+	got = pages(
+		t,
+		openai.Quirks{Running: openai.RunningLMStudio},
+		map[string]string{"/v1/models": `{"data":[{"id":"qwen","context_length":9}]}`},
+	)
+	if diff := cmp.Diff([]protocol.Model{{Name: "qwen", Window: 9, Tools: true, Forced: true}}, got); diff != "" {
 		t.Errorf("an older server: %s", diff)
 	}
 }
 
 func TestOpenAIsOwnListingIsReadByName(t *testing.T) {
 	t.Parallel()
-	list := pages(t, openai.Quirks{OwnHost: true}, map[string]string{"/v1/models": `{"data":[{"id":"gpt-5-mini"},{"id":"o3"},{"id":"gpt-4o"},{"id":"chatgpt-4o-latest"},
-		{"id":"gpt-4o-realtime-preview"},{"id":"gpt-4o-transcribe"},{"id":"gpt-3.5-turbo-instruct"},{"id":"gpt-image-1"},{"id":"sora-2"},{"id":"babbage-002"},{"id":"omni-moderation-latest"},{"id":"gpt-4o-search-preview"},{"id":"computer-use-preview"}]}`})
+	list := pages(
+		t,
+		openai.Quirks{OwnHost: true},
+		map[string]string{"/v1/models": `{"data":[{"id":"gpt-5-mini"},{"id":"o3"},{"id":"gpt-4o"},{"id":"chatgpt-4o-latest"},
+		{"id":"gpt-4o-realtime-preview"},{"id":"gpt-4o-transcribe"},{"id":"gpt-3.5-turbo-instruct"},{"id":"gpt-image-1"},{"id":"sora-2"},{"id":"babbage-002"},{"id":"omni-moderation-latest"},{"id":"gpt-4o-search-preview"},{"id":"computer-use-preview"}]}`},
+	)
 	var chat []string
 	for _, m := range list {
-		if m.Chat {
-			chat = append(chat, m.ID)
+		if m.Hidden == "" {
+			chat = append(chat, m.Name)
 		}
 	}
 	if diff := cmp.Diff([]string{"gpt-5-mini", "o3", "gpt-4o", "chatgpt-4o-latest"}, chat); diff != "" {

@@ -6,6 +6,7 @@ import (
 	"loci/core"
 	"loci/providers/internal/wire"
 	"loci/providers/openai"
+	"loci/providers/protocol"
 	"loci/providers/providertest"
 )
 
@@ -14,7 +15,12 @@ func newClient(t *testing.T, s *providertest.Server, key core.Secret, q openai.Q
 	t.Helper()
 	transport := wire.NewTransport(nil)
 	t.Cleanup(transport.CloseIdleConnections)
-	return openai.New(openai.Options{Provider: "openai", BaseURL: s.V1(), Key: key, Quirks: q, HTTP: transport})
+	return openai.New(protocol.Options{
+		Provider: "openai",
+		BaseURL:  s.V1(),
+		Values:   protocol.Values{"OPENAI_API_KEY": key},
+		HTTP:     protocol.Signed(transport, s.V1(), nil, protocol.Bearer(key)),
+	}, q)
 }
 
 func TestChatPassesTheSuite(t *testing.T) {

@@ -3,31 +3,36 @@ package openai
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"maps"
 	"net/http"
 	"slices"
 	"strconv"
+	"time"
 
 	"loci/core"
 	"loci/providers/internal/wire"
 )
 
-// exchange travels in the context of a request: what to change in it, and who watches over its answer.
+// exchange is passed in a request's context: how to edit the request, and the watch over its answer.
 type exchange struct {
-	who     wire.Who
-	headers map[string]string
-	set     map[string]any            // fields of the outgoing JSON that go-openai cannot make
-	wrap    func(whole []byte) []byte // an answer that did not stream, as one event
-	whole   bool
-	watch   *wire.Watch
+	who   wire.Who
+	set   map[string]any            // fields that go-openai can't put into the JSON
+	wrap  func(whole []byte) []byte // turns an answer that wasn't streamed into one event
+	whole bool
+	watch *wire.Watch
+
+	comments time.Duration // how long the server may send nothing but comments
+	ended    bool          // the server has said that the answer is complete
 }
 
 type exchangeKey struct{}
 
-// transport is the one place where go-openai's wire is mended. Going out it edits the JSON and sets headers. Coming in
-// it turns a failure status into a typed error with its Retry-After, strips comments and event lines, ends the last
-// line, turns errors inside a stream into typed errors and answers that did not stream into one event.
+// transport is the one place that works around go-openai. Going out, it edits the JSON and sets headers. Coming in, it
+// turns a failure status into a typed error with its Retry-After, strips comments and event lines, joins multi-line
+// events, terminates the last line, and turns errors inside a stream into typed errors and answers that weren't streamed
+// into one event.
 type transport struct{ base http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -45,20 +50,18 @@ func (t transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	wire.Unpack(resp)
 	if resp.StatusCode >= 300 {
 		defer resp.Body.Close()
-		body, _ := io.ReadAll(io.LimitReader(x.watch.Reader(resp.Body), wire.MaxError)) // what came is what there is to say
+		body, _ := io.ReadAll(io.LimitReader(x.watch.Reader(resp.Body), wire.MaxError)) // whatever was read is good enough
 		return nil, x.who.Status(resp.StatusCode, resp.Header, body)
 	}
 	resp.Body = &mender{x: x, body: resp.Body, lines: wire.NewLines(x.watch.Reader(resp.Body))}
 	return resp, nil
 }
 
-// prepare edits the outgoing request. Keys come out sorted, so equal requests have equal bytes.
+// prepare edits the outgoing request. Keys are sorted, so equal requests have equal bytes.
 func (x *exchange) prepare(req *http.Request) error {
-	for name, value := range x.headers {
-		req.Header.Set(name, value)
-	}
 	if req.Body == nil {
 		return nil
 	}
@@ -86,7 +89,7 @@ func (x *exchange) prepare(req *http.Request) error {
 	return nil
 }
 
-// join writes an object whose values are written already: the messages of a long conversation are not read again.
+// join writes an object whose values are already encoded, so the messages of a long conversation aren't parsed again.
 func join(body map[string]json.RawMessage) []byte {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -113,13 +116,18 @@ func encode(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// mender is the body that go-openai reads: nothing but data lines.
+// mender is the body that go-openai reads: data lines only.
 type mender struct {
 	x       *exchange
 	body    io.Closer
 	lines   *wire.Lines
 	pending []byte
 	begun   bool
+	event   string    // name of the event whose data is arriving
+	part    []byte    // data that isn't complete JSON yet: more lines follow
+	stray   []byte    // lines that aren't part of an event, as long as there was none
+	heard   bool      // an event has arrived
+	quiet   time.Time // when the first comment after the last event arrived
 	err     error
 }
 
@@ -142,7 +150,7 @@ func (m *mender) Close() error { return m.body.Close() }
 func (m *mender) fill() {
 	line, err := m.lines.Next()
 	if err != nil {
-		m.err = err
+		m.last(err)
 		return
 	}
 	line = bytes.TrimLeft(line, " \t\ufeff")
@@ -153,22 +161,101 @@ func (m *mender) fill() {
 			return
 		}
 	}
-	data, ok := bytes.CutPrefix(line, []byte("data:"))
-	if !ok {
-		return // a comment, an event name, a blank line
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	switch string(name) {
+	case "data":
+		m.data(bytes.TrimSpace(value))
+	case "event":
+		m.event = string(bytes.TrimSpace(value))
+	case "":
+		if len(line) == 0 {
+			m.dispatch()
+			m.event = ""
+		}
+		m.comment()
+	case "id", "retry":
+	default:
+		m.comment()
+		if !m.heard && len(m.stray)+len(line) < wire.MaxError {
+			m.stray = append(append(m.stray, line...), '\n')
+		}
 	}
-	data = bytes.TrimSpace(data)
-	if len(data) == 0 {
+}
+
+// comment gives up on a server that has sent nothing but comments for too long.
+func (m *mender) comment() {
+	now := time.Now()
+	if m.quiet.IsZero() {
+		m.quiet = now
+	}
+	if now.Sub(m.quiet) > m.x.comments {
+		m.err = wire.ErrComments
+	}
+}
+
+// last ends the body. An answer that wasn't a stream at all is treated as the server's message.
+func (m *mender) last(err error) {
+	if errors.Is(err, io.EOF) {
+		m.dispatch()
+		if words := bytes.TrimSpace(m.stray); !m.heard && len(words) > 0 {
+			err = m.x.who.InBand(words)
+		}
+	}
+	if m.err == nil {
+		m.err = err
+	}
+}
+
+// data takes one line of an event. JSON is an event as soon as it is complete, with or without the blank line; anything
+// but JSON is an error in words.
+func (m *mender) data(line []byte) {
+	if len(line) == 0 {
 		return
 	}
-	if e := m.inBand(data); e != nil {
+	switch {
+	case len(m.part) > 0:
+		m.part = append(append(m.part, '\n'), line...)
+		if len(m.part) > wire.MaxLine {
+			m.err = wire.ErrLineTooLong
+		}
+	case string(line) == "[DONE]":
+		m.x.ended, m.heard = true, true
+		m.emit(line)
+		return
+	case line[0] == '{' || line[0] == '[':
+		m.part = append(m.part[:0], line...)
+	case m.event == "ping" || m.event == "heartbeat" || m.event == "keepalive":
+		return
+	default:
+		m.err = m.x.who.InBand(line)
+		return
+	}
+	if json.Valid(m.part) {
+		m.dispatch()
+	}
+}
+
+// dispatch passes on the collected event.
+func (m *mender) dispatch() {
+	if len(m.part) == 0 || m.err != nil {
+		return
+	}
+	event := m.part
+	if bytes.IndexByte(event, '\n') >= 0 {
+		var one bytes.Buffer
+		if json.Compact(&one, event) == nil {
+			event = one.Bytes()
+		}
+	}
+	m.part, m.heard, m.quiet = m.part[:0], true, time.Time{}
+	if e := m.inBand(event); e != nil {
 		m.err = e
 		return
 	}
-	m.emit(data)
+	m.emit(event)
 }
 
-// whole reads an answer that is one JSON text in place of a stream.
+// whole reads an answer that is a single JSON text instead of a stream.
 func (m *mender) whole(first []byte) {
 	raw, err := m.lines.Rest(first)
 	if err != nil {
@@ -184,13 +271,14 @@ func (m *mender) whole(first []byte) {
 		m.err = e
 		return
 	}
+	m.x.ended = true
 	m.emit(m.x.wrap(one.Bytes()))
 	m.pending = append(m.pending, "data: [DONE]\n\n"...)
 }
 
 func (m *mender) emit(data []byte) {
 	m.pending = append(m.pending[:0], "data: "...)
-	if rest, ok := bytes.CutPrefix(data, []byte(`{"error":`)); ok { // null, or it would not be here; go-openai looks at the bytes
+	if rest, ok := bytes.CutPrefix(data, []byte(`{"error":`)); ok { // it is null, or we wouldn't be here; but go-openai looks at the bytes
 		m.pending = append(m.pending, `{ "error":`...)
 		data = rest
 	}
@@ -198,8 +286,11 @@ func (m *mender) emit(data []byte) {
 	m.pending = append(m.pending, "\n\n"...)
 }
 
-// inBand finds an error inside an answer that began well.
+// inBand finds an error inside an answer that began successfully.
 func (m *mender) inBand(data []byte) *core.Error {
+	if m.event == "error" {
+		return m.x.who.InBand(data)
+	}
 	if !bytes.Contains(data, []byte(`"error"`)) {
 		return nil
 	}
@@ -208,7 +299,7 @@ func (m *mender) inBand(data []byte) *core.Error {
 		Object string          `json:"object"`
 		Error  json.RawMessage `json:"error"`
 	}
-	readable := json.Unmarshal(data, &e) == nil // if not, whoever reads the event says so
+	readable := json.Unmarshal(data, &e) == nil // if not, the reader of the event reports it
 	named := len(e.Error) > 0 && string(e.Error) != "null" && string(e.Error) != `""`
 	switch {
 	case !readable:

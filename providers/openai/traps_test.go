@@ -16,6 +16,7 @@ import (
 	"loci/core"
 	"loci/providers/internal/wire"
 	"loci/providers/openai"
+	"loci/providers/protocol"
 	"loci/providers/providertest"
 )
 
@@ -46,7 +47,11 @@ func serveFunc(t *testing.T, q openai.Quirks, answer http.HandlerFunc) *raw {
 	t.Cleanup(server.Close)
 	transport := wire.NewTransport(nil)
 	t.Cleanup(transport.CloseIdleConnections)
-	r.client = openai.New(openai.Options{Provider: "vendor", BaseURL: server.URL + "/v1", Key: "sk-key-12345", Quirks: q, HTTP: transport, Idle: time.Minute})
+	const key = "sk-key-12345"
+	r.client = openai.New(protocol.Options{
+		Provider: "vendor", BaseURL: server.URL + "/v1", Values: protocol.Values{"KEY": key}, Idle: time.Minute,
+		HTTP: protocol.Signed(transport, server.URL, nil, protocol.Bearer(key)),
+	}, q)
 	return r
 }
 
@@ -94,7 +99,9 @@ const (
 
 func withCall(args, text string) core.ChatRequest {
 	req := providertest.Ask("some-model", "hello")
-	req.Messages = append(req.Messages, providertest.Continue(providertest.Answer{Calls: []core.ToolCall{{ID: "call_abc", Name: "clock", Arguments: args}}}, text)...)
+	req.Messages = append(
+		req.Messages,
+		providertest.Continue(providertest.Answer{Calls: []core.ToolCall{{ID: "call_abc", Name: "clock", Arguments: args}}}, text)...)
 	return req
 }
 
@@ -167,7 +174,11 @@ func TestTrap05AnErrorBodyUnderStatus200IsAnError(t *testing.T) {
 
 func TestTrap06AnErrorInsideAChunkWithChoicesIsAnError(t *testing.T) {
 	t.Parallel()
-	r := serve(t, openai.Quirks{}, okChunk+`data: {"error":{"code":429,"message":"upstream limit"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}`+"\n\n"+done)
+	r := serve(
+		t,
+		openai.Quirks{},
+		okChunk+`data: {"error":{"code":429,"message":"upstream limit"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}`+"\n\n"+done,
+	)
 	if e := r.fails(t, providertest.Ask("m", "x")); e.Kind != core.RateLimited || !strings.Contains(e.Msg, "upstream limit") {
 		t.Errorf("got %s %q", e.Kind, e.Msg)
 	}
@@ -179,13 +190,18 @@ func TestTrap06AnErrorInsideAChunkWithChoicesIsAnError(t *testing.T) {
 
 func TestTrap07AStreamThatEndsWithoutItsFinishIsAnError(t *testing.T) {
 	t.Parallel()
-	for _, answer := range []string{okChunk, okChunk + done} {
+	half := calls(`{"index":0,"id":"a","function":{"name":"weather","arguments":"{\"city\":"}}`)
+	for _, answer := range []string{okChunk, half, half + done} {
 		if e := serve(t, openai.Quirks{}, answer).fails(t, providertest.Ask("m", "x")); e.Kind != core.Unavailable {
 			t.Errorf("chat: got %v", e)
 		}
 	}
-	half := strings.SplitAfter(responsesOK, "\n\n")
-	if e := serve(t, openai.Quirks{Wire: openai.Responses}, strings.Join(half[:3], "")).fails(t, providertest.Ask("m", "x")); e.Kind != core.Unavailable {
+	events := strings.SplitAfter(responsesOK, "\n\n")
+	if e := serve(
+		t,
+		openai.Quirks{Wire: openai.Responses},
+		strings.Join(events[:3], ""),
+	).fails(t, providertest.Ask("m", "x")); e.Kind != core.Unavailable {
 		t.Errorf("responses: got %v", e)
 	}
 }
@@ -266,7 +282,11 @@ func TestTrap14AnErrorInAnyShapeIsAnError(t *testing.T) {
 
 func TestTrap15ContentInPartsIsRead(t *testing.T) {
 	t.Parallel()
-	r := serve(t, openai.Quirks{}, `data: {"choices":[{"index":0,"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"so "}]}}]}`+"\n\n"+whole)
+	r := serve(
+		t,
+		openai.Quirks{},
+		`data: {"choices":[{"index":0,"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"so "}]}}]}`+"\n\n"+whole,
+	)
 	if a := r.ask(t, providertest.Ask("m", "x")); a.Reasoning != "hm" || a.Text != "so fine" {
 		t.Errorf("reasoning %q text %q", a.Reasoning, a.Text)
 	}
@@ -282,7 +302,11 @@ func TestTrap16AnErrorEventOfResponsesIsAnError(t *testing.T) {
 		`{"type":"response.failed","response":{"status":"failed","error":{"code":"invalid_prompt","message":"no"}}}`:         core.Invalid,
 		`{"type":"response.failed","response":{"status":"failed","error":null}}`:                                             core.Unavailable,
 	} {
-		if e := serve(t, openai.Quirks{Wire: openai.Responses}, start+"event: x\ndata: "+body+"\n\n").fails(t, providertest.Ask("m", "x")); e.Kind != kind {
+		if e := serve(
+			t,
+			openai.Quirks{Wire: openai.Responses},
+			start+"event: x\ndata: "+body+"\n\n",
+		).fails(t, providertest.Ask("m", "x")); e.Kind != kind {
 			t.Errorf("%s: %s %q", body, e.Kind, e.Msg)
 		}
 	}
@@ -290,26 +314,46 @@ func TestTrap16AnErrorEventOfResponsesIsAnError(t *testing.T) {
 
 func TestTrap17ListingsInEveryFormAreRead(t *testing.T) {
 	t.Parallel()
-	for body, want := range map[string][]openai.Listed{
+	for body, want := range map[string][]protocol.Model{
 		`[{"id":"meta/llama","type":"chat","context_length":8192},{"id":"bge","type":"embedding"}]`: {
-			{ID: "meta/llama", Window: 8192, Chat: true}, {ID: "bge"},
+			{Name: "meta/llama", Window: 8192, Tools: true, Forced: true},
+			{Name: "bge", Tools: true, Forced: true, Embeds: true, Hidden: "it is listed as embedding"},
 		},
 		`{"data":[{"id":"a/b","context_length":200000,"top_provider":{"context_length":32000,"max_completion_tokens":4000},"supported_parameters":["tools","reasoning"]}]}`: {
-			{ID: "a/b", Window: 32000, MaxOutput: 4000, Tools: new(true), Reasoning: true, Chat: true},
+			{Name: "a/b", Window: 32000, MaxOutput: 4000, Tools: true, Forced: true, Reasoning: true},
 		},
 		`{"data":[{"id":"gone","active":false,"context_window":9},{"id":"here","active":true,"context_window":131072,"max_completion_tokens":32768}]}`: {
-			{ID: "gone", Window: 9}, {ID: "here", Window: 131072, MaxOutput: 32768, Chat: true},
+			{Name: "gone", Window: 9, Tools: true, Forced: true, Hidden: "it is not active"},
+			{Name: "here", Window: 131072, MaxOutput: 32768, Tools: true, Forced: true},
 		},
 		`{"data":[{"id":"m","max_context_length":32768,"capabilities":{"completion_chat":true,"function_calling":false}}]}`: {
-			{ID: "m", Window: 32768, Tools: new(false), Chat: true},
+			{Name: "m", Window: 32768},
 		},
-		`{"models":[{"id":"v","max_model_len":4096}]}`: {{ID: "v", Window: 4096, Chat: true}},
-		`{"data":[{"id":"text-embedding-3"},{"id":"whisper-1"},{"id":"gpt-4o-audio-preview"}]}`: {
-			{ID: "text-embedding-3"}, {ID: "whisper-1"}, {ID: "gpt-4o-audio-preview"},
+		`{"models":[{"id":"v","max_model_len":4096}]}`: {{Name: "v", Window: 4096, Tools: true, Forced: true}},
+		`{"data":[{"id":"text-embedding-3"},{"id":"whisper-1"},{"id":"my-guardian-7b"},{"id":"mediocre-7b"},{"id":"watts-8b"}]}`: {
+			{Name: "text-embedding-3", Tools: true, Forced: true, Embeds: true, Hidden: "its name says embedding"},
+			{Name: "whisper-1", Tools: true, Forced: true, Hidden: "its name says whisper"},
+			{Name: "my-guardian-7b", Tools: true, Forced: true},
+			{Name: "mediocre-7b", Tools: true, Forced: true},
+			{Name: "watts-8b", Tools: true, Forced: true},
+		},
+		`{"data":[{"id":"text","context_length":"32768"},{"id":7},{"id":"odd","active":"yes","top_provider":[]},"x",{"id":"none","context_length":"many"},{"id":"float","max_model_len":4096.0}]}`: {
+			{Name: "text", Window: 32768, Tools: true, Forced: true},
+			{Name: "odd", Tools: true, Forced: true},
+			{Name: "none", Tools: true, Forced: true},
+			{Name: "float", Window: 4096, Tools: true, Forced: true},
+		},
+		`{"data":[{"id":"a","max_input_tokens":200000,"max_output_tokens":64000,"capabilities":["completion","tools","thinking"]},{"id":"tts-chat","capabilities":["chat"]},
+		{"id":"v","capabilities":["embedding"]},{"id":"w","mode":"embedding"},{"id":"x","mode":"chat"}]}`: {
+			{Name: "a", Window: 200000, MaxOutput: 64000, Tools: true, Forced: true, Reasoning: true},
+			{Name: "tts-chat", Tools: true, Forced: true},
+			{Name: "v", Tools: true, Forced: true, Embeds: true, Hidden: "its capabilities leave out chatting"},
+			{Name: "w", Tools: true, Forced: true, Embeds: true, Hidden: "it is listed as embedding"},
+			{Name: "x", Tools: true, Forced: true},
 		},
 	} {
 		got, err := serve(t, openai.Quirks{}, body).client.List(t.Context())
-		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		if diff := cmp.Diff(want, got.Models); err != nil || diff != "" {
 			t.Errorf("%s: %v\n%s", body, err, diff)
 		}
 	}
@@ -328,7 +372,11 @@ func TestTrap18ErrorsWithoutTheUsualShapeKeepTheirText(t *testing.T) {
 		`plain words: prompt is too long`:                     "prompt is too long",
 		`{"detail":"longer than the model's context length"}`: "longer than",
 	} {
-		r := serveFunc(t, openai.Quirks{}, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400); _, _ = io.WriteString(w, body) })
+		r := serveFunc(
+			t,
+			openai.Quirks{},
+			func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(400); _, _ = io.WriteString(w, body) },
+		)
 		if e := r.fails(t, providertest.Ask("m", "x")); e.Kind != core.TooLong || !strings.Contains(e.Msg, want) {
 			t.Errorf("%s: %s %q", body, e.Kind, e.Msg)
 		}

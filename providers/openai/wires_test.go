@@ -13,6 +13,7 @@ import (
 	"loci/core"
 	"loci/providers/internal/wire"
 	"loci/providers/openai"
+	"loci/providers/protocol"
 	"loci/providers/providertest"
 )
 
@@ -47,7 +48,11 @@ func TestCallsArePutTogetherWhateverAServerSends(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			a := serve(t, openai.Quirks{}, stream+`data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`+"\n\n"+done).ask(t, providertest.Ask("m", "x"))
+			a := serve(
+				t,
+				openai.Quirks{},
+				stream+`data: {"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}`+"\n\n"+done,
+			).ask(t, providertest.Ask("m", "x"))
 			if diff := cmp.Diff(two, a.Calls); diff != "" {
 				t.Error(diff)
 			}
@@ -55,7 +60,11 @@ func TestCallsArePutTogetherWhateverAServerSends(t *testing.T) {
 	}
 	t.Run("no ids at all", func(t *testing.T) {
 		t.Parallel()
-		a := serve(t, openai.Quirks{}, calls(`{"function":{"name":"weather","arguments":"{}"}}`)+calls(`{"function":{"name":"clock","arguments":"{}"}}`)+endChunk+done).ask(t, providertest.Ask("m", "x"))
+		a := serve(
+			t,
+			openai.Quirks{},
+			calls(`{"function":{"name":"weather","arguments":"{}"}}`)+calls(`{"function":{"name":"clock","arguments":"{}"}}`)+endChunk+done,
+		).ask(t, providertest.Ask("m", "x"))
 		if len(a.Calls) != 2 || a.Calls[0].ID == a.Calls[1].ID {
 			t.Errorf("calls %+v", a.Calls)
 		}
@@ -64,15 +73,47 @@ func TestCallsArePutTogetherWhateverAServerSends(t *testing.T) {
 
 func TestARefusalIsText(t *testing.T) {
 	t.Parallel()
-	a := serve(t, openai.Quirks{}, `data: {"choices":[{"index":0,"delta":{"refusal":"I cannot."}}]}`+"\n\n"+endChunk+done).ask(t, providertest.Ask("m", "x"))
+	a := serve(
+		t,
+		openai.Quirks{},
+		`data: {"choices":[{"index":0,"delta":{"refusal":"I cannot."}}]}`+"\n\n"+endChunk+done,
+	).ask(t, providertest.Ask("m", "x"))
 	if a.Text != "I cannot." {
 		t.Errorf("text %q", a.Text)
 	}
 }
 
+func TestARefusalIsAFinishOfItsOwnOnBothWires(t *testing.T) {
+	t.Parallel()
+	delta, refusal := `data: {"choices":[{"index":0,"delta":{"refusal":"I cannot."}}]}`+"\n\n", `data: {"choices":[{"index":0,"delta":{},"finish_reason":"refusal"}]}`+"\n\n"
+	completed := `data: {"type":"response.completed","response":{"status":"completed"}}` + "\n\n"
+	item := `{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"refusal","refusal":"I cannot."}]}`
+	for name, c := range map[string]struct {
+		wire       openai.Wire
+		body, text string
+	}{
+		"chat, in a field":        {openai.Chat, delta + endChunk + done, "I cannot."},
+		"chat, by its finish":     {openai.Chat, refusal + done, ""},
+		"responses, as it comes":  {openai.Responses, `data: {"type":"response.refusal.delta","item_id":"msg_1","delta":"I cannot."}` + "\n\n" + completed, "I cannot."},
+		"responses, as one piece": {openai.Responses, `data: {"type":"response.output_item.done","output_index":0,"item":` + item + "}\n\n" + completed, "I cannot."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := serve(t, openai.Quirks{Wire: c.wire}, c.body).ask(t, providertest.Ask("m", "x"))
+			if a.Finish != core.FinishRefused || a.Text != c.text {
+				t.Errorf("finish %q, text %q", a.Finish, a.Text)
+			}
+		})
+	}
+}
+
 func TestAFilteredReplySaysSo(t *testing.T) {
 	t.Parallel()
-	a := serve(t, openai.Quirks{}, `data: {"choices":[{"index":0,"delta":{},"finish_reason":"content_filter"}]}`+"\n\n"+done).ask(t, providertest.Ask("m", "x"))
+	a := serve(
+		t,
+		openai.Quirks{},
+		`data: {"choices":[{"index":0,"delta":{},"finish_reason":"content_filter"}]}`+"\n\n"+done,
+	).ask(t, providertest.Ask("m", "x"))
 	if a.Finish != core.FinishFiltered {
 		t.Errorf("finish %q", a.Finish)
 	}
@@ -111,7 +152,12 @@ func TestAServerThatDoesNotStreamIsUnderstood(t *testing.T) {
 	for _, q := range []openai.Quirks{{Whole: true, History: openai.HistoryCalls}, {Whole: true, Wire: openai.Responses}} {
 		s := providertest.NewServer(t)
 		s.Script(providertest.Turn{
-			Reasoning: "hm", Text: "Both.", Calls: []providertest.Call{{ID: "a", Name: "weather", Arguments: `{"city":"Oslo"}`}, {ID: "b", Name: "clock", Arguments: `{}`}},
+			Reasoning: "hm",
+			Text:      "Both.",
+			Calls: []providertest.Call{
+				{ID: "a", Name: "weather", Arguments: `{"city":"Oslo"}`},
+				{ID: "b", Name: "clock", Arguments: `{}`},
+			},
 			Usage: &providertest.Usage{Prompt: 3, Completion: 4},
 		})
 		a, err := providertest.Collect(t.Context(), t, newClient(t, s, "k", q), providertest.Ask("m", "x"))
@@ -134,7 +180,7 @@ func TestASilentServerIsATimeout(t *testing.T) {
 	s.Script(providertest.Turn{Text: "a b c d", TokenDelay: time.Minute})
 	transport := wire.NewTransport(nil)
 	t.Cleanup(transport.CloseIdleConnections)
-	c := openai.New(openai.Options{Provider: "slow", BaseURL: s.V1(), HTTP: transport, Idle: 50 * time.Millisecond})
+	c := openai.New(protocol.Options{Provider: "slow", BaseURL: s.V1(), HTTP: transport, Idle: 50 * time.Millisecond}, openai.Quirks{})
 	if _, err := providertest.Collect(t.Context(), t, c, providertest.Ask("m", "x")); core.KindOf(err) != core.Timeout {
 		t.Errorf("got %v", err)
 	}
@@ -142,7 +188,11 @@ func TestASilentServerIsATimeout(t *testing.T) {
 
 func TestALineOverTheBoundIsAnError(t *testing.T) {
 	t.Parallel()
-	r := serve(t, openai.Quirks{}, `data: {"choices":[{"index":0,"delta":{"content":"`+strings.Repeat("x", wire.MaxLine)+`"}}]}`+"\n\n"+whole)
+	r := serve(
+		t,
+		openai.Quirks{},
+		`data: {"choices":[{"index":0,"delta":{"content":"`+strings.Repeat("x", wire.MaxLine)+`"}}]}`+"\n\n"+whole,
+	)
 	if e := r.fails(t, providertest.Ask("m", "x")); e.Kind != core.Unavailable || len(e.Error()) > 2000 {
 		t.Errorf("got %s, %d bytes", e.Kind, len(e.Error()))
 	}
@@ -155,9 +205,15 @@ func TestResponsesAsksForWhatItNeedsAgain(t *testing.T) {
 	req.CacheKey, req.Parallel = "conv-1", false
 	req.Settings.ReasoningEffort, req.Settings.MaxOutputTokens, req.Settings.Temperature = "low", 500, new(0.5)
 	req.Choice = core.ToolChoice{Mode: core.ChoiceNamed, Name: "clock"}
-	req.Settings.ResponseFormat = map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": "n", "schema": map[string]any{"type": "object"}, "strict": true}}
+	req.Settings.ResponseFormat = map[string]any{
+		"type":        "json_schema",
+		"json_schema": map[string]any{"name": "n", "schema": map[string]any{"type": "object"}, "strict": true},
+	}
 	a := r.ask(t, req)
-	if diff := cmp.Diff(&core.Usage{Prompt: 10, Completion: 2, Total: 12, Cached: new(4), CacheWrite: new(3), Reasoning: new(1)}, a.Usage); diff != "" {
+	if diff := cmp.Diff(
+		&core.Usage{Prompt: 10, Completion: 2, Total: 12, Cached: new(4), CacheWrite: new(3), Reasoning: new(1)},
+		a.Usage,
+	); diff != "" {
 		t.Error(diff)
 	}
 	body := r.sent(t)
@@ -167,11 +223,20 @@ func TestResponsesAsksForWhatItNeedsAgain(t *testing.T) {
 	}
 	delete(body, "tools")
 	want := map[string]any{
-		"model": "gpt-5-mini", "stream": true, "store": false, "instructions": "Be brief.", "prompt_cache_key": "conv-1",
-		"include": []any{"reasoning.encrypted_content"}, "reasoning": map[string]any{"effort": "low", "summary": "auto"},
-		"max_output_tokens": 500.0, "parallel_tool_calls": false, "tool_choice": map[string]any{"type": "function", "name": "clock"},
-		"input": []any{map[string]any{"type": "message", "role": "user", "content": "hello"}},
-		"text":  map[string]any{"format": map[string]any{"type": "json_schema", "name": "n", "schema": map[string]any{"type": "object"}, "strict": true}},
+		"model":               "gpt-5-mini",
+		"stream":              true,
+		"store":               false,
+		"instructions":        "Be brief.",
+		"prompt_cache_key":    "conv-1",
+		"include":             []any{"reasoning.encrypted_content"},
+		"reasoning":           map[string]any{"effort": "low", "summary": "auto"},
+		"max_output_tokens":   500.0,
+		"parallel_tool_calls": false,
+		"tool_choice":         map[string]any{"type": "function", "name": "clock"},
+		"input":               []any{map[string]any{"type": "message", "role": "user", "content": "hello"}},
+		"text": map[string]any{
+			"format": map[string]any{"type": "json_schema", "name": "n", "schema": map[string]any{"type": "object"}, "strict": true},
+		},
 	}
 	if diff := cmp.Diff(want, body); diff != "" { // no temperature: the family reasons
 		t.Error(diff)
@@ -181,7 +246,11 @@ func TestResponsesAsksForWhatItNeedsAgain(t *testing.T) {
 func TestReasoningItemsGoBackVerbatim(t *testing.T) {
 	t.Parallel()
 	s := providertest.NewServer(t)
-	s.Script(providertest.Turn{Reasoning: "Look it up.", Calls: []providertest.Call{{ID: "call_1", Name: "clock", Arguments: "{}"}}}, providertest.Turn{Text: "Noon."}, providertest.Turn{Text: "Yes."})
+	s.Script(
+		providertest.Turn{Reasoning: "Look it up.", Calls: []providertest.Call{{ID: "call_1", Name: "clock", Arguments: "{}"}}},
+		providertest.Turn{Text: "Noon."},
+		providertest.Turn{Text: "Yes."},
+	)
 	c := newClient(t, s, "k", openai.Quirks{Wire: openai.Responses})
 	req := providertest.Ask("gpt-5-mini", "What time is it?")
 	a, err := providertest.Collect(t.Context(), t, c, req)
@@ -225,7 +294,10 @@ func TestASummaryThatIsRefusedIsNotAskedForAgain(t *testing.T) {
 	refusing = serveFunc(t, openai.Quirks{Wire: openai.Responses}, func(w http.ResponseWriter, _ *http.Request) {
 		if strings.Contains(string(*refusing.body.Load()), "summary") {
 			w.WriteHeader(400)
-			_, _ = io.WriteString(w, `{"error":{"message":"Your account must be verified to generate reasoning summaries.","code":"unsupported_value"}}`)
+			_, _ = io.WriteString(
+				w,
+				`{"error":{"message":"Your account must be verified to generate reasoning summaries.","code":"unsupported_value"}}`,
+			)
 			return
 		}
 		_, _ = io.WriteString(w, responsesOK)

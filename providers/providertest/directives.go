@@ -122,7 +122,7 @@ func parseFail(rest string) (*Fail, int) {
 	f, times := &Fail{}, 1
 	for i, field := range fields {
 		after, isRetry := strings.CutPrefix(field, "retry-after=")
-		if code, n, ok := strings.Cut(field, "x"); ok && i == 0 { // 429x2, truncatex2
+		if code, n, ok := strings.Cut(field, "x"); ok && i == 0 { // for example 429x2 or truncatex2
 			if count, err := strconv.Atoi(n); err == nil {
 				field, times = code, count
 			}
@@ -148,7 +148,7 @@ func (s *Server) failsNow(key string, times int) bool {
 	return s.failures[key] <= times
 }
 
-// anchor is the last message that a person wrote: not a reminder, not a heartbeat.
+// anchor returns the last message that a person wrote: not a reminder or a heartbeat.
 func anchor(messages []Message) int {
 	for i := len(messages) - 1; i >= 0; i-- {
 		m := messages[i]
@@ -160,7 +160,7 @@ func anchor(messages []Message) int {
 	return -1
 }
 
-// spoken is what a person said, also inside the packaging of older agents.
+// spoken returns what a person said, unpacking the envelope of older agents.
 func spoken(text string) string {
 	var packed struct {
 		Type    string `json:"type"`
@@ -180,7 +180,7 @@ func lastLine(text string) string {
 	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
-// throughTool turns a final text into a call of send_message where that is offered and has not been made yet.
+// throughTool turns a final text into a call of send_message if that is offered and hasn't been called yet.
 func throughTool(req Request, at int, t Turn) Turn {
 	if !slices.Contains(req.Tools, "send_message") || req.ToolChoice == "none" {
 		return t

@@ -1,6 +1,6 @@
-// Package providertest is what tests use in place of a model's server: an in-process server on loopback that speaks
-// OpenAI Chat, OpenAI Responses and Ollama's chat over real sockets, and one suite that every protocol must pass.
+// Package providertest replaces a model's server in tests: an in-process server on loopback that speaks OpenAI Chat,
+// OpenAI Responses and Ollama's chat over real sockets, and one suite that every protocol must pass.
 //
-// A reply is scripted (Script), computed (Reply), or, by default, read from the last user message (Directives). The
-// server keeps every request. It has no network beyond loopback and no state but its own.
+// A reply is scripted (Script), computed (Reply) or, by default, read from the last user message (Directives). The
+// server keeps every request. It uses no network beyond loopback and no state but its own.
 package providertest

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Wire is one of the ways to ask that the server understands.
+// Wire is one of the protocols that the server speaks.
 type Wire string
 
 // The wires.
@@ -24,7 +24,7 @@ const (
 	Ollama    Wire = "ollama"
 )
 
-// Request is what came in, in one form for all wires. System is taken out of Messages.
+// Request is a received request, in one form for all wires. System is taken out of Messages.
 type Request struct {
 	Wire       Wire
 	Path       string
@@ -44,7 +44,7 @@ type Message struct {
 	Role   string // user, assistant, tool
 	Text   string
 	Calls  []Call
-	CallID string // of a tool's result
+	CallID string // for a tool's result
 }
 
 // Call is a tool call.
@@ -54,7 +54,7 @@ type Call struct {
 	Arguments string // JSON
 }
 
-// Usage is what a turn costs; a nil detail is not reported.
+// Usage is the token count of a turn; a nil detail isn't reported.
 type Usage struct {
 	Prompt, Completion int
 	Cached, Reasoning  *int
@@ -65,16 +65,16 @@ type Turn struct {
 	Reasoning  string
 	Text       string
 	Calls      []Call
-	Finish     string // length, content_filter; empty: what follows from the rest
-	Usage      *Usage // nil: a count of words
-	NoUsage    bool   // report none
+	Finish     string // length, content_filter; empty: it follows from the rest
+	Usage      *Usage // nil: words are counted
+	NoUsage    bool   // report no usage
 	Delay      time.Duration
 	TokenDelay time.Duration
 	Fail       *Fail
 }
 
-// Fail is how a reply goes wrong. Status answers with that status and no stream; the others break a stream after the
-// turn's text has been sent.
+// Fail is how a reply fails. Status answers with that status and no stream; the others break the stream after the turn's
+// text has been sent.
 type Fail struct {
 	Status     int
 	RetryAfter string
@@ -90,13 +90,13 @@ type Broken string
 const (
 	Disconnect Broken = "disconnect" // the connection is cut
 	Truncate   Broken = "truncate"   // a clean end, too early
-	MidStream  Broken = "midstream"  // an error event
+	MidStream  Broken = "midstream"  // an error event mid-stream
 )
 
-// Model is a model that the server lists.
+// Model is a model in the server's listing.
 type Model struct {
 	Name     string
-	Window   int  // 0: not said
+	Window   int  // 0: not reported
 	Running  int  // Ollama: the window it is loaded with, 0: not loaded
 	NumCtx   int  // Ollama: the Modelfile's num_ctx
 	NoTools  bool // cannot call tools
@@ -109,8 +109,8 @@ type Server struct {
 	URL string // http://127.0.0.1:port; the OpenAI wires are under /v1
 
 	Reply  func(Request) Turn // how to answer; Directives by default
-	Models []Model            // what is listed; one model, "test-model", by default
-	Key    string             // when set, requests without it are refused
+	Models []Model            // what it lists; one model, "test-model", by default
+	Key    string             // if set, requests without it are refused
 
 	http     *httptest.Server
 	closing  chan struct{}
@@ -123,7 +123,7 @@ type Server struct {
 	seq      int
 }
 
-// NewServer starts a server that ends with the test.
+// NewServer starts a server that closes when the test ends.
 func NewServer(tb testing.TB) *Server {
 	tb.Helper()
 	s := Start()
@@ -131,7 +131,7 @@ func NewServer(tb testing.TB) *Server {
 	return s
 }
 
-// Start starts a server that the caller closes.
+// Start starts a server that the caller must close.
 func Start() *Server {
 	s := &Server{closing: make(chan struct{}), failures: map[string]int{}, Models: []Model{{Name: "test-model", Window: 32768}}}
 	s.Reply = s.Directives
@@ -140,7 +140,7 @@ func Start() *Server {
 	return s
 }
 
-// Close ends the server and the replies that are still being sent.
+// Close stops the server and any replies still being sent.
 func (s *Server) Close() {
 	close(s.closing)
 	s.http.CloseClientConnections()
@@ -157,14 +157,14 @@ func (s *Server) Script(turns ...Turn) {
 	s.script = append(s.script, turns...)
 }
 
-// Requests returns the requests for a reply so far, oldest first.
+// Requests returns the requests for replies so far, oldest first.
 func (s *Server) Requests() []Request {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// Last returns the newest request; the zero value if there was none.
+// Last returns the newest request; the zero value if there is none.
 func (s *Server) Last() Request {
 	all := s.Requests()
 	if len(all) == 0 {
@@ -173,14 +173,14 @@ func (s *Server) Last() Request {
 	return all[len(all)-1]
 }
 
-// Listings returns how often the models were asked for.
+// Listings returns how often the models were listed.
 func (s *Server) Listings() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.listed
 }
 
-// Active returns how many replies are being sent now: after a cancellation it falls to zero.
+// Active returns how many replies are being sent; after a cancellation it drops to zero.
 func (s *Server) Active() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -193,7 +193,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if s.Key != "" && r.Header.Get("Authorization") != "Bearer "+s.Key {
-		refuse(w, wireOf(r.URL.Path), &Fail{Status: 401, Code: "invalid_api_key", Message: "Incorrect API key provided: " + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")})
+		refuse(
+			w,
+			wireOf(r.URL.Path),
+			&Fail{
+				Status:  401,
+				Code:    "invalid_api_key",
+				Message: "Incorrect API key provided: " + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "),
+			},
+		)
 		return
 	}
 	switch path := r.URL.Path; {
@@ -212,7 +220,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// protocol is what differs between the wires.
+// protocol is what differs between wires.
 type protocol interface {
 	parse(body []byte) (Request, error)
 	// send writes a whole turn; it returns early when the stream breaks.
@@ -281,7 +289,7 @@ func wireOf(path string) Wire {
 	return Chat
 }
 
-// refuse answers with a failure status, in the wire's shape.
+// refuse answers with a failure status in the wire's format.
 func refuse(w http.ResponseWriter, wire Wire, f *Fail) {
 	if f.RetryAfter != "" {
 		w.Header().Set("Retry-After", f.RetryAfter)
@@ -299,7 +307,7 @@ func refuse(w http.ResponseWriter, wire Wire, f *Fail) {
 	writeJSON(w, map[string]any{"error": map[string]any{"message": message, "type": "error", "code": f.Code}})
 }
 
-func writeJSON(w io.Writer, v any) { _ = json.NewEncoder(w).Encode(v) } // a client that left needs no answer
+func writeJSON(w io.Writer, v any) { _ = json.NewEncoder(w).Encode(v) } // a client that has left needs no answer
 
 // writer sends the pieces of a reply, with their delays.
 type writer struct {
@@ -309,7 +317,7 @@ type writer struct {
 	gap     time.Duration
 }
 
-// wait reports whether somebody is still listening after d.
+// wait waits for d and reports whether the client is still there.
 func (o *writer) wait(d time.Duration) bool {
 	if d <= 0 {
 		return true
@@ -331,21 +339,21 @@ func (o *writer) flush() {
 	}
 }
 
-// line sends a JSON value between a prefix and an end, at once.
+// line sends a JSON value between a prefix and a suffix, and flushes.
 func (o *writer) line(prefix string, v any, end string) {
 	var b bytes.Buffer
 	b.WriteString(prefix)
 	raw, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // our own values
+		panic(err) // our own values always encode
 	}
 	b.Write(raw)
 	b.WriteString(end)
-	_, _ = o.w.Write(b.Bytes()) // a client that left needs no answer
+	_, _ = o.w.Write(b.Bytes()) // a client that has left needs no answer
 	o.flush()
 }
 
-// cut ends the connection without an end, and the handler with it.
+// cut drops the connection and stops the handler.
 func (o *writer) cut() {
 	o.flush()
 	panic(http.ErrAbortHandler)

@@ -13,7 +13,7 @@ import (
 	"loci/core"
 )
 
-// Answer is a whole answer, put together from its deltas.
+// Answer is a complete answer, assembled from its deltas.
 type Answer struct {
 	Text      string
 	Reasoning string
@@ -24,8 +24,8 @@ type Answer struct {
 	Deltas    int
 }
 
-// Collect asks and puts the answer together. It checks what core.ChatModel promises of a sequence: one end or one
-// error, nothing after it, calls that open with an id and a name, at most one kind of piece in a delta.
+// Collect asks and assembles the answer. It checks what core.ChatModel promises of a sequence: one end or one error,
+// nothing after it, calls that open with an id and a name, at most one kind of piece per delta.
 func Collect(ctx context.Context, tb testing.TB, m core.ChatModel, req core.ChatRequest) (Answer, error) {
 	tb.Helper()
 	var a Answer
@@ -58,6 +58,9 @@ func (a *Answer) add(tb testing.TB, d core.Delta) {
 	if set := btoi(d.Text != "") + btoi(d.Reasoning != "") + btoi(d.Call != nil); set > 1 {
 		tb.Errorf("a delta with several kinds of pieces: %+v", d)
 	}
+	if d.Thought {
+		a.Reasoning, a.Text = a.Reasoning+a.Text, ""
+	}
 	a.Text += d.Text
 	a.Reasoning += d.Reasoning
 	if d.Native != nil {
@@ -81,13 +84,13 @@ func (a *Answer) add(tb testing.TB, d core.Delta) {
 	}
 }
 
-// same compares deeply and shows both sides as JSON.
+// same compares deeply and shows both values as JSON.
 func same(tb testing.TB, what string, want, got any) {
 	tb.Helper()
 	if reflect.DeepEqual(want, got) {
 		return
 	}
-	w, _ := json.Marshal(want) // what cannot be shown is still different
+	w, _ := json.Marshal(want) // values that can't be shown still differ
 	g, _ := json.Marshal(got)
 	tb.Errorf("%s: got %s, want %s", what, g, w)
 }
@@ -110,13 +113,19 @@ type Subject struct {
 func Ask(model, text string) core.ChatRequest {
 	schema := json.RawMessage(`{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}`)
 	return core.ChatRequest{
-		Model: model, System: "Be brief.", Parallel: true, Window: 8192,
+		Model:    model,
+		System:   "Be brief.",
+		Parallel: true,
+		Window:   8192,
 		Messages: []core.ChatMessage{{Role: core.ChatUser, Text: text}},
-		Tools:    []core.ToolSpec{{Name: "weather", Description: "Tells the weather.", Parameters: schema}, {Name: "clock", Description: "Tells the time.", Parameters: schema}},
+		Tools: []core.ToolSpec{
+			{Name: "weather", Description: "Tells the weather.", Parameters: schema},
+			{Name: "clock", Description: "Tells the time.", Parameters: schema},
+		},
 	}
 }
 
-// Suite runs what every protocol must do.
+// Suite runs the tests that every protocol must pass.
 func Suite(t *testing.T, subject Subject) {
 	t.Helper()
 	t.Run("answers", func(t *testing.T) { t.Parallel(); suiteAnswers(t, subject) })
@@ -124,9 +133,10 @@ func Suite(t *testing.T, subject Subject) {
 	t.Run("requests", func(t *testing.T) { t.Parallel(); suiteRequests(t, subject) })
 	t.Run("failures", func(t *testing.T) { t.Parallel(); suiteFailures(t, subject) })
 	t.Run("stops", func(t *testing.T) { t.Parallel(); suiteStops(t, subject) })
+	t.Run("odd servers", func(t *testing.T) { t.Parallel(); suiteOdd(t, subject) })
 }
 
-// start makes a server and a model of the subject.
+// start starts a server and a model of the subject.
 func (s Subject) start(t *testing.T, turns ...Turn) (*Server, core.ChatModel) {
 	t.Helper()
 	server := NewServer(t)
@@ -203,8 +213,20 @@ func suiteCalls(t *testing.T, s Subject) {
 	})
 	t.Run("parallel calls stay apart and in order, beside text", func(t *testing.T) {
 		t.Parallel()
-		a := s.one(t, Turn{Text: "Both.", Calls: []Call{{ID: "call_1", Name: "weather", Arguments: `{"city":"Oslo"}`}, {ID: "call_2", Name: "clock", Arguments: `{"city":"Rome"}`}}})
-		want := []core.ToolCall{{ID: "call_1", Name: "weather", Arguments: `{"city":"Oslo"}`}, {ID: "call_2", Name: "clock", Arguments: `{"city":"Rome"}`}}
+		a := s.one(
+			t,
+			Turn{
+				Text: "Both.",
+				Calls: []Call{
+					{ID: "call_1", Name: "weather", Arguments: `{"city":"Oslo"}`},
+					{ID: "call_2", Name: "clock", Arguments: `{"city":"Rome"}`},
+				},
+			},
+		)
+		want := []core.ToolCall{
+			{ID: "call_1", Name: "weather", Arguments: `{"city":"Oslo"}`},
+			{ID: "call_2", Name: "clock", Arguments: `{"city":"Rome"}`},
+		}
 		same(t, "calls", want, a.Calls)
 		same(t, "text", "Both.", a.Text)
 	})
@@ -233,7 +255,7 @@ func suiteCalls(t *testing.T, s Subject) {
 	})
 }
 
-// Continue makes the messages that follow an answer: the assistant's turn and a return for each of its calls.
+// Continue returns the messages that follow an answer: the assistant's turn and a return for each of its calls.
 func Continue(a Answer, text string) []core.ChatMessage {
 	turn := core.ChatMessage{Role: core.ChatAssistant, Text: a.Text, Reasoning: a.Reasoning, Calls: a.Calls}
 	if a.Native != nil {
@@ -246,7 +268,7 @@ func Continue(a Answer, text string) []core.ChatMessage {
 	return []core.ChatMessage{turn, returns}
 }
 
-// prefixes checks that each request begins with the bytes of the one before, in tools and messages.
+// prefixes checks that each request begins with the bytes of the previous one, in tools and messages.
 func prefixes(t *testing.T, requests []Request) {
 	t.Helper()
 	var before map[string]json.RawMessage
@@ -294,7 +316,12 @@ func suiteRequests(t *testing.T, s Subject) {
 			{Role: "user", Text: "hello"},
 		}
 		same(t, "messages", want, got.Messages)
-		same(t, "system, model and tools", []any{"Be brief.", s.Model, []string{"weather", "clock"}}, []any{got.System, got.Model, got.Tools})
+		same(
+			t,
+			"system, model and tools",
+			[]any{"Be brief.", s.Model, []string{"weather", "clock"}},
+			[]any{got.System, got.Model, got.Tools},
+		)
 	})
 	t.Run("empty returns and empty arguments are sent as such", func(t *testing.T) {
 		t.Parallel()
@@ -304,7 +331,11 @@ func suiteRequests(t *testing.T, s Subject) {
 		if _, err := Collect(t.Context(), t, model, req); err != nil {
 			t.Fatal(err)
 		}
-		want := []Message{{Role: "user", Text: "hello"}, {Role: "assistant", Calls: []Call{{ID: "call_1", Name: "clock", Arguments: "{}"}}}, {Role: "tool", CallID: "call_1"}}
+		want := []Message{
+			{Role: "user", Text: "hello"},
+			{Role: "assistant", Calls: []Call{{ID: "call_1", Name: "clock", Arguments: "{}"}}},
+			{Role: "tool", CallID: "call_1"},
+		}
 		same(t, "messages", want, server.Last().Messages)
 	})
 	suiteBytes(t, s)
@@ -316,7 +347,9 @@ func suiteBytes(t *testing.T, s Subject) {
 		t.Parallel()
 		server, model := s.start(t, Turn{Text: "a"}, Turn{Text: "b"})
 		req := Ask(s.Model, "hello <b>&</b>")
-		req.Messages = append(req.Messages, Continue(Answer{Calls: []core.ToolCall{{ID: "call_1", Name: "clock", Arguments: `{"z":1,"a":{"y":2,"b":3}}`}}}, "x")...)
+		req.Messages = append(
+			req.Messages,
+			Continue(Answer{Calls: []core.ToolCall{{ID: "call_1", Name: "clock", Arguments: `{"z":1,"a":{"y":2,"b":3}}`}}}, "x")...)
 		for range 2 {
 			if _, err := Collect(t.Context(), t, model, req); err != nil {
 				t.Fatal(err)
@@ -341,7 +374,7 @@ func suiteBytes(t *testing.T, s Subject) {
 	})
 }
 
-// failure is a way to go wrong and the kind of error it must become.
+// failure is a way to fail and the kind of error it must become.
 type failure struct {
 	name string
 	fail Fail
@@ -359,15 +392,25 @@ func failures() []failure {
 		{"gateway timeout", Fail{Status: 504}, "", core.Timeout},
 		{"wrong key", Fail{Status: 401}, "", core.Unauthenticated},
 		{"bad request", Fail{Status: 400, Message: "no such parameter"}, "", core.Invalid},
-		{"no such model", Fail{Status: 404, Message: "model not found"}, "", core.Invalid},
-		{"too long", Fail{Status: 400, Code: "context_length_exceeded", Message: "This model's maximum context length is 8192 tokens."}, "", core.TooLong},
+		{"no such model", Fail{Status: 404, Message: "model not found"}, "", core.NotFound},
+		{
+			"too long",
+			Fail{Status: 400, Code: "context_length_exceeded", Message: "This model's maximum context length is 8192 tokens."},
+			"",
+			core.TooLong,
+		},
 		{"too long for Ollama", Fail{Status: 400, Message: "the input length exceeds the context length"}, "", core.TooLong},
 		{"redirect", Fail{Status: 307}, "", core.Invalid},
 		{"cut connection", Fail{Broken: Disconnect}, "half of", core.Unavailable},
 		{"clean end too early", Fail{Broken: Truncate}, "half of", core.Unavailable},
 		{"nothing at all", Fail{Broken: Truncate}, "", core.Unavailable},
 		{"error in the stream", Fail{Broken: MidStream}, "half of", core.Unavailable},
-		{"too long in the stream", Fail{Broken: MidStream, Message: "Your input exceeds the context window of this model."}, "", core.TooLong},
+		{
+			"too long in the stream",
+			Fail{Broken: MidStream, Message: "Your input exceeds the context window of this model."},
+			"",
+			core.TooLong,
+		},
 	}
 }
 
@@ -505,7 +548,7 @@ func suiteEnds(t *testing.T, s Subject) {
 	})
 }
 
-// idle waits until the server sends nothing any more.
+// idle waits until the server has stopped sending.
 func idle(t *testing.T, s *Server) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

@@ -79,7 +79,14 @@ func (ollamaWire) send(o *writer, req Request, _ string, t Turn) {
 		ok = ok && line(object{"content": p})
 	}
 	for i, c := range t.Calls {
-		ok = ok && line(object{"tool_calls": []object{{"id": c.ID, "function": object{"index": i, "name": c.Name, "arguments": json.RawMessage(c.Arguments)}}}})
+		ok = ok &&
+			line(
+				object{
+					"tool_calls": []object{
+						{"id": c.ID, "function": object{"index": i, "name": c.Name, "arguments": json.RawMessage(c.Arguments)}},
+					},
+				},
+			)
 	}
 	if !ok {
 		return
@@ -94,7 +101,13 @@ func (ollamaWire) send(o *writer, req Request, _ string, t Turn) {
 		}
 		return
 	}
-	last := object{"model": req.Model, "created_at": "2026-11-21T09:00:00Z", "message": object{"role": "assistant", "content": ""}, "done": true, "done_reason": orText(t.Finish, "stop")}
+	last := object{
+		"model":       req.Model,
+		"created_at":  "2026-11-21T09:00:00Z",
+		"message":     object{"role": "assistant", "content": ""},
+		"done":        true,
+		"done_reason": orText(t.Finish, "stop"),
+	}
 	if t.Usage != nil {
 		last["prompt_eval_count"], last["eval_count"] = t.Usage.Prompt, t.Usage.Completion
 	}
@@ -108,7 +121,7 @@ func orText(a, b string) string {
 	return a
 }
 
-// ollamaInfo answers what Ollama tells of its models.
+// ollamaInfo answers Ollama's requests about its models.
 func (s *Server) ollamaInfo(w http.ResponseWriter, path string, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
 	switch path {
@@ -142,7 +155,7 @@ func (s *Server) show(w http.ResponseWriter, body []byte) {
 	var in struct {
 		Model string `json:"model"`
 	}
-	_ = json.Unmarshal(body, &in) // then no model has that name
+	_ = json.Unmarshal(body, &in) // on an error, no model has that name
 	for _, m := range s.Models {
 		if m.Name != in.Model && strings.TrimSuffix(m.Name, ":latest") != in.Model {
 			continue

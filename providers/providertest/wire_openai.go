@@ -8,7 +8,7 @@ import (
 
 type object = map[string]any
 
-// textOf reads a content that is a text or an array of parts.
+// textOf reads content that is text or an array of parts.
 func textOf(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -17,7 +17,7 @@ func textOf(raw json.RawMessage) string {
 	var parts []struct {
 		Text string `json:"text"`
 	}
-	_ = json.Unmarshal(raw, &parts) // another form has no text
+	_ = json.Unmarshal(raw, &parts) // any other form has no text
 	for _, p := range parts {
 		s += p.Text
 	}
@@ -95,7 +95,7 @@ func (chatWire) parse(body []byte) (Request, error) {
 	return req, answered(req.Messages)
 }
 
-// answered refuses what the services refuse: a call without its result, a result without its call.
+// answered refuses what the real services refuse: a call without its result, a result without its call.
 func answered(messages []Message) error {
 	open := map[string]bool{}
 	for _, m := range messages {
@@ -170,7 +170,15 @@ func (chatWire) send(o *writer, req Request, id string, t Turn) {
 		ok = ok && chunk(object{"content": p}, nil)
 	}
 	for i, c := range t.Calls {
-		ok = ok && chunk(object{"tool_calls": []object{{"index": i, "id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": ""}}}}, nil)
+		ok = ok &&
+			chunk(
+				object{
+					"tool_calls": []object{
+						{"index": i, "id": c.ID, "type": "function", "function": object{"name": c.Name, "arguments": ""}},
+					},
+				},
+				nil,
+			)
 		for _, p := range halves(c.Arguments) {
 			ok = ok && chunk(object{"tool_calls": []object{{"index": i, "function": object{"arguments": p}}}}, nil)
 		}
@@ -184,7 +192,7 @@ func (chatWire) send(o *writer, req Request, id string, t Turn) {
 		last["usage"] = chatUsage(t.Usage)
 		o.line("data: ", last, "\n\n")
 	}
-	_, _ = o.w.Write([]byte("data: [DONE]\n\n")) // a client that left needs no answer
+	_, _ = o.w.Write([]byte("data: [DONE]\n\n")) // a client that has left needs no answer
 }
 
 func chatCalls(calls []Call) []object {
@@ -195,7 +203,7 @@ func chatCalls(calls []Call) []object {
 	return out
 }
 
-// broken breaks an OpenAI stream where the turn says so.
+// broken breaks an OpenAI stream if the turn says so.
 func broken(o *writer, f *Fail) bool {
 	if f == nil {
 		return false
@@ -260,7 +268,10 @@ func (responsesWire) parse(body []byte) (Request, error) {
 		case "", "message":
 			req.Messages = append(req.Messages, Message{Role: item.Role, Text: textOf(item.Content)})
 		case "function_call":
-			req.Messages = append(req.Messages, Message{Role: "assistant", Calls: []Call{{ID: item.CallID, Name: item.Name, Arguments: item.Arguments}}})
+			req.Messages = append(
+				req.Messages,
+				Message{Role: "assistant", Calls: []Call{{ID: item.CallID, Name: item.Name, Arguments: item.Arguments}}},
+			)
 		case "function_call_output":
 			if item.Output == nil {
 				return req, fmt.Errorf("input[%d].output: missing", i)
@@ -287,7 +298,12 @@ func responseItems(id string, t Turn) []responseItem {
 	var items []responseItem
 	if t.Reasoning != "" {
 		itemID := "rs_" + id
-		done := object{"type": "reasoning", "id": itemID, "summary": []object{{"type": "summary_text", "text": t.Reasoning}}, "encrypted_content": "sealed-" + id}
+		done := object{
+			"type":              "reasoning",
+			"id":                itemID,
+			"summary":           []object{{"type": "summary_text", "text": t.Reasoning}},
+			"encrypted_content": "sealed-" + id,
+		}
 		items = append(items, responseItem{
 			item: done, added: object{"type": "reasoning", "id": itemID, "summary": []object{}},
 			event: "response.reasoning_summary_text.delta", deltas: pieces(t.Reasoning),
@@ -306,7 +322,14 @@ func responseItems(id string, t Turn) []responseItem {
 	}
 	for i, c := range t.Calls {
 		itemID := fmt.Sprintf("fc_%s%d", id, i)
-		done := object{"type": "function_call", "id": itemID, "call_id": c.ID, "name": c.Name, "arguments": c.Arguments, "status": "completed"}
+		done := object{
+			"type":      "function_call",
+			"id":        itemID,
+			"call_id":   c.ID,
+			"name":      c.Name,
+			"arguments": c.Arguments,
+			"status":    "completed",
+		}
 		items = append(items, responseItem{
 			item: done, added: object{"type": "function_call", "id": itemID, "call_id": c.ID, "name": c.Name, "arguments": ""},
 			event: "response.function_call_arguments.delta", deltas: halves(c.Arguments),
@@ -346,7 +369,12 @@ func (responsesWire) send(o *writer, req Request, id string, t Turn) {
 		o.line("event: "+name+"\ndata: ", body, "\n\n")
 		return true
 	}
-	ok := event("response.created", object{"response": object{"id": "resp_" + id, "object": "response", "created_at": 1, "status": "in_progress", "output": []object{}}})
+	ok := event(
+		"response.created",
+		object{
+			"response": object{"id": "resp_" + id, "object": "response", "created_at": 1, "status": "in_progress", "output": []object{}},
+		},
+	)
 	for i, it := range items {
 		ok = ok && event("response.output_item.added", object{"output_index": i, "item": it.added})
 		for _, d := range it.deltas {

@@ -14,8 +14,8 @@ import (
 	"loci/core/search"
 )
 
-// BenchmarkFollow measures what it costs to take in documents one at a time, and many after a while, into an index that
-// holds some already.
+// BenchmarkFollow measures the cost of adding documents one at a time, and many at once after a while, to an index that
+// already holds some.
 func BenchmarkFollow(b *testing.B) {
 	for _, n := range []int{1, 100, 5000} {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
@@ -39,7 +39,7 @@ func BenchmarkFollow(b *testing.B) {
 	}
 }
 
-// growing is made documents, and changes that bring more.
+// growing is generated documents, and changes that add more.
 type growing struct {
 	made
 	mu   sync.Mutex
@@ -58,12 +58,12 @@ func (g *growing) Changes(_ context.Context, after int64, limit int) ([]Change, 
 	defer g.mu.Unlock()
 	var out []Change
 	for seq := after + 1; seq <= g.last && len(out) < limit; seq++ {
-		out = append(out, Change{Seq: seq, Kind: string(Passage), ID: strconv.FormatInt(seq, 10), Op: "write"})
+		out = append(out, Change{Seq: seq, Kind: string(search.Passage), ID: strconv.FormatInt(seq, 10), Op: "write"})
 	}
 	return out, nil
 }
 
-func (g *growing) Docs(_ context.Context, _ Kind, ids []string) ([]Doc, error) {
+func (g *growing) Docs(_ context.Context, _ search.Kind, ids []string) ([]Doc, error) {
 	out := make([]Doc, len(ids))
 	for i, id := range ids {
 		n, err := strconv.Atoi(id)
@@ -76,7 +76,8 @@ func (g *growing) Docs(_ context.Context, _ Kind, ids []string) ([]Doc, error) {
 	return out, nil
 }
 
-// BenchmarkMatch measures conversational queries by words alone among made-up passages: 20,000, or as many as -scale says.
+// BenchmarkMatch measures conversational queries by words alone over generated passages: 20,000, or as many as -scale
+// says.
 func BenchmarkMatch(b *testing.B) {
 	source := made{n: max(*scale, 20_000)}
 	x := openedIn(b, b.TempDir(), source)
@@ -88,7 +89,7 @@ func BenchmarkMatch(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		q := search.Analyse(source.talk(draw), 18_000)
-		if _, _, err := x.Match(b.Context(), Passage, Ask{Query: q, Zone: time.UTC, Explain: 10}); err != nil {
+		if _, _, err := match(b.Context(), x, q, Filter{}, 10); err != nil {
 			b.Fatal(err)
 		}
 		n++

@@ -8,63 +8,42 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"loci/core/search"
 )
 
-// candidates chooses the texts around which to look: by words, by words of those who are named, by days and by vectors.
-func (m *matching) candidates(ctx context.Context, q search.Query, st search.Stats, nearest <-chan nearby) (map[int64]bool, error) {
+// Candidates picks the texts to look around.
+func (v *View) Candidates(ctx context.Context, c search.Clues) (map[int64]bool, error) {
 	found := map[int64]bool{}
-	g, err := m.gates(ctx)
-	if err != nil {
-		return nil, err
+	var err error
+	if len(c.Words)+len(c.Names) > 0 {
+		err = v.pick(ctx, c.Words, c.Names, found)
 	}
-	if err := m.pick(ctx, q, q.Rarest(st.DF, cmp.Or(m.ask.entries, maxEntries)), g, found); err != nil {
-		return nil, err
+	if err == nil {
+		err = v.pickDays(ctx, c.Days, found)
 	}
-	if err := m.pickDays(ctx, q.Days(), found); err != nil {
-		return nil, err
+	if err == nil {
+		err = v.pickNearest(ctx, c.Nearest, found)
 	}
-	return found, m.pickNearest(ctx, <-nearest, found)
+	return found, v.met(err)
 }
 
-// nearby is what the vectors found.
-type nearby struct {
-	seqs []int64
-	err  error
-}
-
-// nearest begins to search by vectors, which needs nothing of the file. The channel gives the result.
-func (m *matching) nearest(ctx context.Context, wg *sync.WaitGroup) <-chan nearby {
-	out := make(chan nearby, 1)
-	if m.ask.Meaning == nil {
-		out <- nearby{}
-		return out
-	}
-	wg.Go(func() {
-		seqs, err := m.ask.Meaning.Nearest(ctx)
-		out <- nearby{seqs, err}
-	})
-	return out
-}
-
-// gates are the scopes and tags asked for.
-func (m *matching) gates(ctx context.Context) (gates, error) {
+// gates returns the scopes and tags of the filter.
+func (v *View) gates(ctx context.Context) (gates, error) {
 	var sets [][]string
-	if m.owners != nil && m.inReach < m.total {
+	if v.owners != nil && v.inReach < v.total {
 		var scopes []string
-		for _, o := range m.owners {
+		for _, o := range v.owners {
 			scopes = append(scopes, scopeTerm(o))
 		}
 		sets = append(sets, scopes)
 	}
-	if m.lane != 0 {
-		sets = append(sets, []string{scopeTerm(m.lane)})
+	if v.lane != 0 {
+		sets = append(sets, []string{scopeTerm(v.lane)})
 	}
 	var tags []string
-	for _, tag := range m.ask.Filter.Tags {
-		if m.ask.Filter.AllTags {
+	for _, tag := range v.ask.Filter.Tags {
+		if v.ask.Filter.AllTags {
 			sets = append(sets, []string{tagTerm(tag)})
 		} else {
 			tags = append(tags, tagTerm(tag))
@@ -73,7 +52,7 @@ func (m *matching) gates(ctx context.Context) (gates, error) {
 	if len(tags) > 0 {
 		sets = append(sets, tags)
 	}
-	if files := m.ask.Filter.Files; len(files) > 0 {
+	if files := v.ask.Filter.Files; len(files) > 0 {
 		terms := make([]string, len(files))
 		for i, tag := range fileTags(files) {
 			terms[i] = tagTerm(tag)
@@ -82,7 +61,7 @@ func (m *matching) gates(ctx context.Context) (gates, error) {
 	}
 	var g gates
 	for _, terms := range sets {
-		lists, err := m.lists(ctx, terms)
+		lists, err := v.lists(ctx, terms)
 		if err != nil {
 			return nil, err
 		}
@@ -91,24 +70,28 @@ func (m *matching) gates(ctx context.Context) (gates, error) {
 	return g, nil
 }
 
-// pick adds the texts in which the words are worth most, good enough to choose whom to rank, and as many again of those
-// who are named. Where only names are left to look for, it adds their newest.
-func (m *matching) pick(ctx context.Context, q search.Query, words []string, g gates, found map[int64]bool) error {
-	var who []string
-	for _, n := range q.Names() {
-		who = append(who, whoTerm(n))
-	}
-	names, err := m.lists(ctx, who)
+// pick adds the texts that score best for the words, precise enough to choose what to rank, and as many again of the
+// named speakers' texts. If no text of theirs matches a word, it adds their newest.
+func (v *View) pick(ctx context.Context, words, named []string, found map[int64]bool) error {
+	g, err := v.gates(ctx)
 	if err != nil {
 		return err
 	}
-	lists, err := m.lists(ctx, words)
+	var who []string
+	for _, n := range named {
+		who = append(who, whoTerm(n))
+	}
+	names, err := v.lists(ctx, who)
+	if err != nil {
+		return err
+	}
+	lists, err := v.lists(ctx, words)
 	if err != nil {
 		return err
 	}
 	n := maxCandidates
-	if f := m.ask.Filter; f.From != 0 || f.Until != 0 {
-		n = maxScanned // there are no lists of times
+	if f := v.ask.Filter; f.From != 0 || f.Until != 0 {
+		n = maxScanned // times have no postings lists
 	}
 	all, theirs := &best{n: n}, &best{n: n}
 	score(lists, g, names, all, theirs)
@@ -116,16 +99,16 @@ func (m *matching) pick(ctx context.Context, q search.Query, words []string, g g
 		newest(names, g, theirs)
 	}
 	for _, b := range []*best{all, theirs} {
-		if err := m.keep(ctx, b.list, found); err != nil {
+		if err := v.keep(ctx, b.list, found); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// keep adds the first of a list that are of the times asked for.
-func (m *matching) keep(ctx context.Context, list []scored, found map[int64]bool) error {
-	f := m.ask.Filter
+// keep adds the first of a list that fall within the filter's times.
+func (v *View) keep(ctx context.Context, list []scored, found map[int64]bool) error {
+	f := v.ask.Filter
 	kept := 0
 	for chunk := range slices.Chunk(list, lookupBatch) {
 		timely := map[int64]bool{}
@@ -136,9 +119,9 @@ func (m *matching) keep(ctx context.Context, list []scored, found map[int64]bool
 			}
 			c := &conditions{}
 			c.and("d.seq IN " + numbers(seqs))
-			m.times(c, "d")
+			v.times(c, "d")
 			var in []int64
-			if err := m.tx.SelectContext(ctx, &in, `SELECT d.seq FROM `+m.bySeq()+c.where(), c.args...); err != nil {
+			if err := v.tx.SelectContext(ctx, &in, `SELECT d.seq FROM `+v.bySeq()+c.where(), c.args...); err != nil {
 				return err
 			}
 			for _, seq := range in {
@@ -158,9 +141,9 @@ func (m *matching) keep(ctx context.Context, list []scored, found map[int64]bool
 	return nil
 }
 
-// pickDays adds texts of the days asked for.
-func (m *matching) pickDays(ctx context.Context, spans []search.Span, found map[int64]bool) error {
-	if m.owners == nil {
+// pickDays adds texts from the days asked for.
+func (v *View) pickDays(ctx context.Context, spans []search.Span, found map[int64]bool) error {
+	if v.owners == nil {
 		return nil
 	}
 	seen := map[search.Span]bool{}
@@ -170,11 +153,15 @@ func (m *matching) pickDays(ctx context.Context, spans []search.Span, found map[
 		}
 		seen[s] = true
 		from, until := minutes(s)
-		c := m.scope("d")
+		c := v.scope("d")
 		c.and("d.minute >= " + c.arg(from) + " AND d.minute < " + c.arg(until))
-		m.filter(c, "d")
-		var keys []int64 // which stand in the index: several owners' texts are sorted by it alone
-		err := m.tx.SelectContext(ctx, &keys, `SELECT d.key FROM `+m.byMinute()+c.where()+` ORDER BY d.minute LIMIT `+strconv.Itoa(maxDays), c.args...)
+		v.filter(c, "d")
+		var keys []int64 // read from the index alone, so sorting several owners' texts stays cheap
+		err := v.tx.SelectContext(
+			ctx,
+			&keys,
+			`SELECT d.key FROM `+v.byMinute()+c.where()+` ORDER BY d.minute LIMIT `+strconv.Itoa(maxDays),
+			c.args...)
 		if err != nil {
 			return err
 		}
@@ -185,24 +172,21 @@ func (m *matching) pickDays(ctx context.Context, spans []search.Span, found map[
 	return nil
 }
 
-// pickNearest adds the texts that the vectors found.
-func (m *matching) pickNearest(ctx context.Context, nearest nearby, found map[int64]bool) error {
-	if nearest.err != nil {
-		return nearest.err
-	}
-	for chunk := range slices.Chunk(nearest.seqs, lookupBatch) {
+// pickNearest adds the vector hits that pass the filter.
+func (v *View) pickNearest(ctx context.Context, nearest []int64, found map[int64]bool) error {
+	for chunk := range slices.Chunk(nearest, lookupBatch) {
 		c := &conditions{}
 		c.and("d.seq IN " + numbers(chunk))
-		m.filter(c, "d")
+		v.filter(c, "d")
 		var rows []struct {
 			Key   int64 `db:"key"`
 			Owner int64 `db:"owner"`
 		}
-		if err := m.tx.SelectContext(ctx, &rows, `SELECT d.key, d.owner FROM `+m.bySeq()+c.where(), c.args...); err != nil {
+		if err := v.tx.SelectContext(ctx, &rows, `SELECT d.key, d.owner FROM `+v.bySeq()+c.where(), c.args...); err != nil {
 			return err
 		}
-		for _, r := range rows { // not in the statement, which might go through all of a scope
-			if (m.owners == nil || slices.Contains(m.owners, r.Owner)) && (m.lane == 0 || m.lane == r.Key>>laneShift) {
+		for _, r := range rows { // not in SQL, which might scan a whole scope
+			if (v.owners == nil || slices.Contains(v.owners, r.Owner)) && (v.lane == 0 || v.lane == r.Key>>laneShift) {
 				found[r.Key&(1<<laneShift-1)] = true
 			}
 		}
@@ -210,38 +194,45 @@ func (m *matching) pickNearest(ctx context.Context, nearest nearby, found map[in
 	return nil
 }
 
-// bySeq and byMinute name the table with the index that must be used: what is known of numbers of rows is too little for
-// SQLite to choose well.
-func (m *matching) bySeq() string    { return m.t.docs + ` d INDEXED BY ` + m.t.docs + `_seq` }
-func (m *matching) byMinute() string { return m.t.docs + ` d INDEXED BY ` + m.t.docs + `_minute` }
+// bySeq and byMinute name the table with the index to use: SQLite has too few row statistics to choose well.
+func (v *View) bySeq() string    { return v.t.docs + ` d INDEXED BY ` + v.t.docs + `_seq` }
+func (v *View) byMinute() string { return v.t.docs + ` d INDEXED BY ` + v.t.docs + `_minute` }
 
-// stretch is a part of a lane that is read, from key to key.
+// stretch is the part of a lane to read, from key to key.
 type stretch struct {
 	From int64 `db:"first"`
 	To   int64 `db:"last"`
 }
 
-// near reads the candidates and what is around them in their lanes. Only what is close to a candidate may be returned.
-func (m *matching) near(ctx context.Context, candidates map[int64]bool) ([]search.Doc, error) {
+// Near reads the candidates and their neighbours in the same lanes. Only texts close to a candidate may be returned.
+func (v *View) Near(ctx context.Context, candidates map[int64]bool) ([]search.Doc, error) {
+	docs, err := v.near(ctx, candidates)
+	if err != nil {
+		return nil, v.met(err)
+	}
+	return without(docs, v.ask.Without), nil
+}
+
+func (v *View) near(ctx context.Context, candidates map[int64]bool) ([]search.Doc, error) {
 	seqs := slices.Sorted(maps.Keys(candidates))
 	var docs []search.Doc
 	var read []stretch
-	if m.kind == Passage { // an archive that was filled at once has its texts in a row: that is read before anything is asked
+	if v.kind == search.Passage { // an archive filled in one go has consecutive texts: read those before querying for neighbours
 		var err error
-		if read, err = m.windows(ctx, seqs); err != nil {
+		if read, err = v.windows(ctx, seqs); err != nil {
 			return nil, err
 		}
-		if docs, err = m.readStretches(ctx, read); err != nil {
+		if docs, err = v.readStretches(ctx, read); err != nil {
 			return nil, err
 		}
 		seqs = lonely(docs, candidates)
 	}
 	if len(seqs) > 0 {
-		more, err := m.stretches(ctx, seqs)
+		more, err := v.stretches(ctx, seqs)
 		if err != nil {
 			return nil, err
 		}
-		others, err := m.readStretches(ctx, more)
+		others, err := v.readStretches(ctx, more)
 		if err != nil {
 			return nil, err
 		}
@@ -251,11 +242,11 @@ func (m *matching) near(ctx context.Context, candidates map[int64]bool) ([]searc
 	return docs, nil
 }
 
-// windows returns the keys close to those of candidates, as if there were no gaps in their lanes.
-func (m *matching) windows(ctx context.Context, seqs []int64) ([]stretch, error) {
+// windows returns the keys around those of candidates, as if their lanes had no gaps.
+func (v *View) windows(ctx context.Context, seqs []int64) ([]stretch, error) {
 	found := make([]stretch, 0, len(seqs))
 	for chunk := range slices.Chunk(seqs, lookupBatch) {
-		err := m.each(ctx, `SELECT d.key FROM `+m.bySeq()+` WHERE d.seq IN `+numbers(chunk), nil, func(row []driver.Value) error {
+		err := v.each(ctx, `SELECT d.key FROM `+v.bySeq()+` WHERE d.seq IN `+numbers(chunk), nil, func(row []driver.Value) error {
 			key, ok := row[0].(int64)
 			if !ok {
 				return errDamaged
@@ -271,7 +262,7 @@ func (m *matching) windows(ctx context.Context, seqs []int64) ([]stretch, error)
 	return joined(found), nil
 }
 
-// lonely returns the candidates that have fewer neighbours among the docs than a lane may hold.
+// lonely returns the candidates with fewer neighbours among docs than their lane may hold.
 func lonely(docs []search.Doc, candidates map[int64]bool) []int64 {
 	var out []int64
 	for i := range docs {
@@ -287,7 +278,7 @@ func lonely(docs []search.Doc, candidates map[int64]bool) []int64 {
 	return out
 }
 
-// together joins docs in the order of their keys, each once.
+// together merges docs in key order, without duplicates.
 func together(a, b []search.Doc) []search.Doc {
 	if len(a) == 0 {
 		return b
@@ -310,10 +301,10 @@ func byKey(a, b search.Doc) int {
 	return cmp.Or(cmp.Compare(a.Lane, b.Lane), cmp.Compare(a.Seq, b.Seq))
 }
 
-// mostExpected is how many documents there is room for before they are read.
+// mostExpected caps how many documents are allocated for before reading.
 const mostExpected = 1 << 12
 
-func (m *matching) readStretches(ctx context.Context, stretches []stretch) ([]search.Doc, error) {
+func (v *View) readStretches(ctx context.Context, stretches []stretch) ([]search.Doc, error) {
 	var docs []search.Doc
 	for chunk := range slices.Chunk(stretches, lookupBatch) {
 		values, expect := make([]string, len(chunk)), int64(0)
@@ -323,7 +314,7 @@ func (m *matching) readStretches(ctx context.Context, stretches []stretch) ([]se
 		}
 		c := &conditions{}
 		c.and("d.key BETWEEN r.first AND r.last")
-		read, err := m.read(ctx, "WITH r (first, last) AS (VALUES "+strings.Join(values, ", ")+") ", c, int(expect))
+		read, err := v.read(ctx, "WITH r (first, last) AS (VALUES "+strings.Join(values, ", ")+") ", c, int(expect))
 		if err != nil {
 			return nil, err
 		}
@@ -332,18 +323,20 @@ func (m *matching) readStretches(ctx context.Context, stretches []stretch) ([]se
 	return docs, nil
 }
 
-// stretches returns what lies around candidates, in order, those that touch joined.
-func (m *matching) stretches(ctx context.Context, seqs []int64) ([]stretch, error) {
+// stretches returns what surrounds the candidates, in order, with overlapping stretches joined.
+func (v *View) stretches(ctx context.Context, seqs []int64) ([]stretch, error) {
 	lane := `((d.key >> ` + strconv.Itoa(laneShift) + `) << ` + strconv.Itoa(laneShift) + `)`
 	end := lane + ` + ` + strconv.Itoa(1<<laneShift-1)
 	edge := func(between, order, or string) string {
-		return `COALESCE((SELECT n.key FROM ` + m.t.docs + ` n WHERE ` + between + ` ORDER BY n.key ` + order + ` LIMIT 1 OFFSET ` + strconv.Itoa(around-1) + `), ` + or + `)`
+		return `COALESCE((SELECT n.key FROM ` + v.t.docs + ` n WHERE ` + between + ` ORDER BY n.key ` + order + ` LIMIT 1 OFFSET ` + strconv.Itoa(
+			around-1,
+		) + `), ` + or + `)`
 	}
 	var found []stretch
 	for chunk := range slices.Chunk(seqs, lookupBatch) {
 		var part []stretch
-		err := m.tx.SelectContext(ctx, &part, `SELECT `+edge("n.key < d.key AND n.key >= "+lane, "DESC", lane)+` AS first, `+
-			edge("n.key > d.key AND n.key <= "+end, "ASC", end)+` AS last FROM `+m.bySeq()+` WHERE d.seq IN `+numbers(chunk))
+		err := v.tx.SelectContext(ctx, &part, `SELECT `+edge("n.key < d.key AND n.key >= "+lane, "DESC", lane)+` AS first, `+
+			edge("n.key > d.key AND n.key <= "+end, "ASC", end)+` AS last FROM `+v.bySeq()+` WHERE d.seq IN `+numbers(chunk))
 		if err != nil {
 			return nil, err
 		}
@@ -352,7 +345,7 @@ func (m *matching) stretches(ctx context.Context, seqs []int64) ([]stretch, erro
 	return joined(found), nil
 }
 
-// joined sorts stretches and joins those that touch.
+// joined sorts stretches and joins those that overlap.
 func joined(found []stretch) []stretch {
 	slices.SortFunc(found, func(a, b stretch) int { return cmp.Compare(a.From, b.From) })
 	out := found[:0]
@@ -366,7 +359,7 @@ func joined(found []stretch) []stretch {
 	return out
 }
 
-// mark says where documents may be missing and lets only those pass that are close to a candidate.
+// mark sets Gap where documents may be missing and allows only those close to a candidate.
 func mark(docs []search.Doc, stretches []stretch, candidates map[int64]bool) {
 	at := 0
 	close := make([]bool, len(docs))

@@ -11,7 +11,7 @@ import (
 	"loci/core/search"
 )
 
-// unsettled are facts of which there is always one more change.
+// unsettled are facts that always have one more change.
 type unsettled struct{ *facts }
 
 func (f unsettled) Changes(ctx context.Context, after int64, _ int) ([]Change, error) {
@@ -39,7 +39,7 @@ func TestTheIndexIsBuiltAnewAtOnceWhereItDidNotFailBefore(t *testing.T) {
 	repaired(t, x)
 }
 
-// TestADamageDuringABuildIsRepaired: a search that met it does not wait until all is built.
+// TestADamageDuringABuildIsRepaired: a search that finds damage doesn't wait for the build to end.
 func TestADamageDuringABuildIsRepaired(t *testing.T) {
 	t.Parallel()
 	f := &halted{facts: oneText(), at: make(chan struct{}), goOn: make(chan struct{})}
@@ -51,19 +51,20 @@ func TestADamageDuringABuildIsRepaired(t *testing.T) {
 	repaired(t, x)
 }
 
-// halted are facts whose documents come one by one: to the first build the second when it may, and never an end.
+// halted are facts whose documents arrive one by one: the first build gets the second one when allowed, and never
+// reaches the end.
 type halted struct {
 	*facts
 	at, goOn chan struct{}
 	first    atomic.Pointer[context.Context] // of that build
 }
 
-func (f *halted) All(ctx context.Context, kind Kind, after int64, _ int) ([]Doc, int64, bool, error) {
-	if kind == Passage && after == 1 && f.first.CompareAndSwap(nil, &ctx) {
+func (f *halted) All(ctx context.Context, kind search.Kind, after int64, _ int) ([]Doc, int64, bool, error) {
+	if kind == search.Passage && after == 1 && f.first.CompareAndSwap(nil, &ctx) {
 		close(f.at)
 		<-f.goOn
 	}
-	if kind == Passage && after == 2 && *f.first.Load() == ctx {
+	if kind == search.Passage && after == 2 && *f.first.Load() == ctx {
 		<-ctx.Done()
 	}
 	return f.facts.All(ctx, kind, after, 1)
@@ -71,11 +72,11 @@ func (f *halted) All(ctx context.Context, kind Kind, after int64, _ int) ([]Doc,
 
 func oneText() *facts {
 	f := &facts{docs: map[string]Doc{}}
-	f.write(Passage, Doc{ID: "p1", Owner: "a", Text: "the boat on the lake"})
+	f.write(search.Passage, Doc{ID: "p1", Owner: "a", Text: "the boat on the lake"})
 	return f
 }
 
-// damage makes a table of an open index begin where another tree does.
+// damage makes a table of an open index start at another table's root page.
 func damage(t *testing.T, dir string) {
 	t.Helper()
 	db, err := open(t.Context(), filepath.Join(dir, "index.db"), false)
@@ -96,15 +97,15 @@ func damage(t *testing.T, dir string) {
 	}
 }
 
-// repaired searches until there is an index again, which has the text.
+// repaired searches until there is an index again that has the text.
 func repaired(t *testing.T, x *Index) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	ask := Ask{Query: search.Analyse("lake", 19_500), Zone: time.UTC, Explain: 3}
+	query := search.Analyse("lake", 19_500)
 	for {
-		hits, applied, err := x.Match(ctx, Passage, ask)
-		if ctx.Err() != nil || err != nil && !errors.Is(err, ErrUnavailable) {
+		hits, applied, err := match(ctx, x, query, Filter{}, 3)
+		if ctx.Err() != nil || err != nil && !errors.Is(err, search.ErrUnavailable) {
 			t.Fatalf("it is not repaired: %v", err)
 		}
 		if err == nil && applied >= 1 {

@@ -3,6 +3,8 @@ package index
 import (
 	"fmt"
 	"testing"
+
+	"loci/core/search"
 )
 
 // TestLongDocumentsAreRemovedFewAtOnce: what was read of a long text is long, and an owner may have thousands of them.
@@ -16,7 +18,7 @@ func TestLongDocumentsAreRemovedFewAtOnce(t *testing.T) {
 			var ids []string
 			inOneTx(t, db, func(e *edit) {
 				for i := range n {
-					d := readDoc(Passage, &Doc{Seq: int64(i + 1), ID: fmt.Sprint("p", i), Owner: "a", Text: "lake"})
+					d := readDoc(search.Passage, &Doc{Seq: int64(i + 1), ID: fmt.Sprint("p", i), Owner: "a", Text: "lake"})
 					d.stored = append(d.stored, make([]byte, size)...)
 					e.put(t.Context(), []reading{d})
 					ids = append(ids, d.ID)
@@ -33,7 +35,7 @@ func TestLongDocumentsAreRemovedFewAtOnce(t *testing.T) {
 				}
 			})
 			var left, counted int
-			if err := db.Get(&left, `SELECT COUNT(*) FROM `+tablesOf(Passage).docs); err != nil || left != 0 {
+			if err := db.Get(&left, `SELECT COUNT(*) FROM `+tablesOf(search.Passage).docs); err != nil || left != 0 {
 				t.Errorf("%d are left: %v", left, err)
 			}
 			if err := db.Get(&counted, `SELECT CAST(value AS INTEGER) FROM marks WHERE key = 'docs_passage'`); err != nil || counted != 0 {

@@ -14,25 +14,25 @@ import (
 	"loci/core/search"
 )
 
-// edit writes and removes documents of one kind, and at its end what they change in the counters: each counter once,
-// however many documents share it. After the first error it does nothing more.
+// edit adds and removes documents of one kind and writes the counters last: each counter once, however many documents
+// share it. After the first error it does nothing.
 type edit struct {
 	tx    *sqlx.Tx
-	kind  Kind
+	kind  search.Kind
 	t     tables
-	stmts map[string]*sqlx.Stmt // of tx
+	stmts map[string]*sqlx.Stmt // prepared on tx
 	err   error
 
-	scopes   map[string]int64 // keys of scopes to their numbers
-	docs     map[int64]int64  // by number of scope
+	scopes   map[string]int64 // scope key to number
+	docs     map[int64]int64  // by scope number
 	terms    map[string]*change
-	entries  int // of all terms
+	entries  int // across all terms
 	speakers map[speaker]int64
 	total    int64
 	length   int64
 }
 
-// change is what happens to a term: by how many documents its number changes, and its entries as they came.
+// change collects what happens to one term: by how much its document count changes, and its entries in arrival order.
 type change struct {
 	by      int64
 	entries []entry
@@ -43,16 +43,23 @@ type speaker struct {
 	owner int64
 }
 
-func newEdit(tx *sqlx.Tx, kind Kind) *edit {
-	e := &edit{kind: kind, t: tablesOf(kind), scopes: map[string]int64{}, docs: map[int64]int64{}, terms: map[string]*change{}, speakers: map[speaker]int64{}}
+func newEdit(tx *sqlx.Tx, kind search.Kind) *edit {
+	e := &edit{
+		kind:     kind,
+		t:        tablesOf(kind),
+		scopes:   map[string]int64{},
+		docs:     map[int64]int64{},
+		terms:    map[string]*change{},
+		speakers: map[speaker]int64{},
+	}
 	e.use(tx)
 	return e
 }
 
-// use goes on in another transaction.
+// use continues in another transaction.
 func (e *edit) use(tx *sqlx.Tx) { e.tx, e.stmts = tx, map[string]*sqlx.Stmt{} }
 
-// prepared returns a statement, compiled once.
+// prepared returns a statement, compiling it on first use.
 func (e *edit) prepared(ctx context.Context, text string) *sqlx.Stmt {
 	if e.err != nil {
 		return nil
@@ -73,8 +80,7 @@ func (e *edit) exec(ctx context.Context, text string, args ...any) {
 	}
 }
 
-// insert writes rows, many with one statement: what a statement costs by itself is more than a row. The text ends where
-// the values begin.
+// insert writes many rows per statement, because a statement costs more than a row. text ends where the values begin.
 func (e *edit) insert(ctx context.Context, text string, columns int, args []any) {
 	one := "(?" + strings.Repeat(", ?", columns-1) + ")"
 	for _, n := range []int{64, 8, 1} {
@@ -85,7 +91,7 @@ func (e *edit) insert(ctx context.Context, text string, columns int, args []any)
 	}
 }
 
-// closeStatements gives the statements back.
+// closeStatements closes the prepared statements.
 func (e *edit) closeStatements() {
 	for _, s := range e.stmts {
 		_ = s.Close()
@@ -93,7 +99,7 @@ func (e *edit) closeStatements() {
 	e.stmts = map[string]*sqlx.Stmt{}
 }
 
-// scope returns the number of a scope and makes it where it is new.
+// scope returns a scope's number, creating the scope if needed.
 func (e *edit) scope(ctx context.Context, key string) int64 {
 	if num, ok := e.scopes[key]; ok {
 		return num
@@ -107,7 +113,7 @@ func (e *edit) scope(ctx context.Context, key string) int64 {
 	return num
 }
 
-// put writes documents that are not there yet.
+// put adds documents that are not in the index yet.
 func (e *edit) put(ctx context.Context, docs []reading) {
 	const columns = 7
 	rows, tags := make([]any, 0, columns*len(docs)), []any(nil)
@@ -115,7 +121,7 @@ func (e *edit) put(ctx context.Context, docs []reading) {
 		d := &docs[i]
 		owner := e.scope(ctx, ownerKey(d.Owner))
 		lane := owner
-		if e.kind == Message {
+		if e.kind == search.Message {
 			lane = e.scope(ctx, threadKey(d.Thread))
 		}
 		rows = append(rows, docKey(lane, d.Seq), d.Seq, d.ID, owner, d.At, d.minute, d.stored)
@@ -128,15 +134,15 @@ func (e *edit) put(ctx context.Context, docs []reading) {
 	e.insert(ctx, `INSERT INTO `+e.t.tags+` (seq, tag) VALUES `, 2, tags)
 }
 
-// document is what of a document is counted.
+// document holds the parts of a document that are counted.
 type document struct {
 	seq, owner, lane int64
-	parts            []string // of its speaker's name
-	tags             []string // each once
+	parts            []string // of the speaker's name
+	tags             []string // no duplicates
 	words            []string
 }
 
-// count adds a document to the counters and postings, or takes it out of them.
+// count adds a document to the counters and postings, or removes it.
 func (e *edit) count(d document, by int64) {
 	e.total += by
 	e.length += by * int64(len(d.words))
@@ -155,7 +161,7 @@ func (e *edit) count(d document, by int64) {
 			e.speakers[speaker{p, d.owner}] += by
 		}
 	}
-	slices.Sort(d.words) // the order is kept elsewhere
+	slices.Sort(d.words) // the original order is kept elsewhere
 	for len(d.words) > 0 {
 		n := 1
 		for n < len(d.words) && d.words[n] == d.words[0] {
@@ -166,12 +172,12 @@ func (e *edit) count(d document, by int64) {
 	}
 }
 
-// post notes that a term stands in a document, or does so no more.
+// post records that a document contains a term, or no longer does.
 func (e *edit) post(seq int64, term string, tf int, by int64) {
 	c := e.terms[term]
 	if c == nil {
 		c = &change{}
-		e.terms[strings.Clone(term)] = c // not the text that it was cut from
+		e.terms[strings.Clone(term)] = c // cloned, so the text it was cut from can be freed
 	}
 	c.by += by
 	c.entries = append(c.entries, newEntry(seq, tf*int((by+1)/2)))
@@ -202,7 +208,7 @@ func (e *edit) drop(ctx context.Context, ids []string) {
 	}
 }
 
-// removeAll removes the documents of which a condition is true.
+// removeAll removes every document that matches a condition.
 func (e *edit) removeAll(ctx context.Context, of string, args ...any) {
 	for e.err == nil {
 		rows := e.some(ctx, of, args...)
@@ -213,7 +219,7 @@ func (e *edit) removeAll(ctx context.Context, of string, args ...any) {
 	}
 }
 
-// some reads documents to be removed, as many as are taken at once: what was read of long texts is long as well.
+// some reads the next documents to remove, up to a limit in number and bytes: long texts have long data.
 func (e *edit) some(ctx context.Context, of string, args ...any) (found []dropped) {
 	rows, err := e.tx.QueryxContext(ctx, selectDropped+e.t.docs+` WHERE `+of, args...)
 	if err != nil {
@@ -262,7 +268,7 @@ func (e *edit) tagsOf(ctx context.Context, rows []dropped) map[int64][]string {
 	return out
 }
 
-// dropScope removes everything of an owner or a thread.
+// dropScope removes everything that belongs to an owner or a thread.
 func (e *edit) dropScope(ctx context.Context, key string) {
 	var num int64
 	err := e.tx.GetContext(ctx, &num, `SELECT num FROM `+e.t.scopes+` WHERE key = $1`, key)
@@ -270,7 +276,7 @@ func (e *edit) dropScope(ctx context.Context, key string) {
 		return
 	}
 	of := inLane("key", num)
-	if e.kind == Message && key[0] == ownerMark {
+	if e.kind == search.Message && key[0] == ownerMark {
 		of = "owner = " + strconv.FormatInt(num, 10)
 	}
 	if e.err = err; err == nil {
@@ -278,7 +284,7 @@ func (e *edit) dropScope(ctx context.Context, key string) {
 	}
 }
 
-// finish writes the counters and postings and gives the statements back.
+// finish writes the counters and postings and closes the statements.
 func (e *edit) finish(ctx context.Context) error {
 	e.settle(ctx)
 	e.flush(ctx)
@@ -286,7 +292,7 @@ func (e *edit) finish(ctx context.Context) error {
 	return e.err
 }
 
-// settle writes how many documents there are.
+// settle writes the document counts.
 func (e *edit) settle(ctx context.Context) {
 	for num, by := range e.docs {
 		if by != 0 {
@@ -320,13 +326,13 @@ func (e *edit) flush(ctx context.Context) {
 	e.entries = 0
 }
 
-// termRow is a term as it is stored: blocks after upto stand in the tail, others in rows of their own.
+// termRow is a term as stored: blocks after upto are in the tail, older ones in rows of their own.
 type termRow struct {
 	num, docs, upto int64
 	tail            []byte
 }
 
-// readTerms reads terms, at most lookupBatch.
+// readTerms reads at most lookupBatch terms.
 func readTerms(ctx context.Context, tx *sqlx.Tx, t tables, terms []string, into map[string]*termRow) error {
 	if len(terms) == 0 {
 		return nil
@@ -337,7 +343,7 @@ func readTerms(ctx context.Context, tx *sqlx.Tx, t tables, terms []string, into 
 	if err != nil {
 		return err
 	}
-	defer func() { _ = rows.Close() }() // what was read is complete or Err says so
+	defer func() { _ = rows.Close() }() // rows.Err reports an incomplete read
 	for rows.Next() {
 		var term string
 		var r termRow
@@ -349,12 +355,12 @@ func readTerms(ctx context.Context, tx *sqlx.Tx, t tables, terms []string, into 
 	return rows.Err()
 }
 
-// amendTerms writes what changes of terms, neighbours in the tree one after the other.
+// amendTerms writes the changed terms in key order, so neighbours in the tree are written together.
 func (e *edit) amendTerms(ctx context.Context) {
 	if e.err != nil || len(e.terms) == 0 {
 		return
 	}
-	var given int64 // numbers that were given to terms
+	var given int64 // the highest term number in use
 	e.err = e.tx.GetContext(ctx, &given, `SELECT CAST(value AS INTEGER) FROM marks WHERE key = $1`, "terms_"+string(e.kind))
 	before := given
 	for chunk := range slices.Chunk(slices.Sorted(maps.Keys(e.terms)), lookupBatch) {
@@ -388,7 +394,7 @@ func (e *edit) amendTerms(ctx context.Context) {
 	}
 }
 
-// amendTerm puts the entries of a change in their places, and what of the tail has grown too long into rows to be written.
+// amendTerm merges a change's entries into the term; when the tail has grown too long, it appends the rows to write.
 func (e *edit) amendTerm(ctx context.Context, row *termRow, c *change, rows []any) []any {
 	row.docs += c.by
 	entries := sorted(c.entries)
@@ -421,7 +427,7 @@ func (e *edit) amendTerm(ctx context.Context, row *termRow, c *change, rows []an
 	return rows
 }
 
-// joinLast puts the blocks of a term's last row in front of others, where they have room together.
+// joinLast prepends the blocks of a term's last row to others if they fit in one row.
 func (e *edit) joinLast(ctx context.Context, num int64, blocks []block) []block {
 	_, data := e.postingsRow(ctx, num, 1<<termShift-1)
 	if len(data)+len(blocks[0].data)+6 > rowBytes {
@@ -432,7 +438,7 @@ func (e *edit) joinLast(ctx context.Context, num int64, blocks []block) []block 
 	return append(before, blocks...)
 }
 
-// postingsRow reads the row that a block of a term belongs to, nothing where it is before all rows.
+// postingsRow reads the row that a term's block belongs to; nothing if the block precedes all rows.
 func (e *edit) postingsRow(ctx context.Context, num, block int64) (key int64, data []byte) {
 	s := e.prepared(ctx, `SELECT key, data FROM `+e.t.postings+` WHERE key >= $1 AND key <= $2 ORDER BY key DESC LIMIT 1`)
 	if s == nil {
@@ -445,7 +451,7 @@ func (e *edit) postingsRow(ctx context.Context, num, block int64) (key int64, da
 	return key, data
 }
 
-// amendRows puts entries into rows of a term.
+// amendRows merges entries into a term's rows.
 func (e *edit) amendRows(ctx context.Context, num int64, entries []entry) {
 	for len(entries) > 0 && e.err == nil {
 		n := 1
@@ -468,18 +474,18 @@ func (e *edit) amendRows(ctx context.Context, num int64, entries []entry) {
 	}
 }
 
-// dropGone removes everything of an agent, a conversation or an archive that is gone.
+// dropGone removes everything of a deleted agent, conversation or archive.
 func dropGone(ctx context.Context, tx *sqlx.Tx, c Change) error {
 	var e *edit
 	switch c.Kind {
 	case "agent":
-		e = newEdit(tx, Message)
+		e = newEdit(tx, search.Message)
 		e.dropScope(ctx, ownerKey(c.ID))
 	case "conversation":
-		e = newEdit(tx, Message)
+		e = newEdit(tx, search.Message)
 		e.dropScope(ctx, threadKey(c.ID))
 	case "archive":
-		e = newEdit(tx, Passage)
+		e = newEdit(tx, search.Passage)
 		e.dropScope(ctx, ownerKey(c.ID))
 	default:
 		return nil

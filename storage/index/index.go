@@ -1,10 +1,10 @@
-// Package index is what search reads: what was read of messages and passages when they were written, and postings of
-// their normalised words, in a file of its own. It is derived from the facts and owns nothing: one goroutine follows the facts' changes after their
-// commit, in batches, and builds the file anew when it is missing, damaged, of another version or of another home.
+// Package index is what search reads: the parsed form of messages and passages and postings of their normalised words,
+// in a file of its own. It is derived from the facts and owns nothing: one goroutine follows committed changes in
+// batches, and rebuilds the file from scratch when it is missing, damaged, of another version or of another home.
 //
-// A search waits until the index has what was committed before it began, for a bounded time, so it reads its own writes.
-// It imports core/search and a SQL binder; storage opens
-// its files and reads the facts for it.
+// Wait blocks until the index has caught up with a commit, for a bounded time, so that a search reads its own writes. A
+// View is what a search reads; it selects and counts but doesn't rank. The package imports core/search and a SQL binder;
+// storage opens its files and reads the facts for it.
 package index
 
 import (
@@ -15,18 +15,11 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+
+	"loci/core/search"
 )
 
-// Kind is what a document is.
-type Kind string
-
-// The kinds of documents.
-const (
-	Message Kind = "message"
-	Passage Kind = "passage"
-)
-
-// Change is an entry of the facts' list of changes.
+// Change is an entry in the facts' change log.
 type Change struct {
 	Seq  int64  `db:"seq"`
 	Kind string `db:"kind"`
@@ -34,16 +27,15 @@ type Change struct {
 	Op   string `db:"op"`
 }
 
-// Doc is a text that search may find. Owner is the agent of a message or the archive of a passage, Thread a message's
-// conversation.
+// Doc is a searchable text. Owner is a message's agent or a passage's archive; Thread is a message's conversation.
 type Doc struct {
-	Seq    int64 // rising within its kind
+	Seq    int64 // increasing within its kind
 	ID     string
 	Owner  string
 	Thread string
-	File   string // whose part it is; empty: none. It is no turn of a conversation then
+	File   string // the file it is part of; if set, the text isn't a conversation turn
 	Role   string
-	Name   string // who said it, where the facts know
+	Name   string // the speaker, if known
 	At     int64  // microseconds
 	Tags   []string
 	Text   string
@@ -51,27 +43,29 @@ type Doc struct {
 
 // Source reads the facts.
 type Source interface {
-	// Bounds returns the first and the last seq of the changes, 0 and 0 when there are none.
+	// Bounds returns the first and last seq in the change log, 0 and 0 if it is empty.
 	Bounds(ctx context.Context) (first, last int64, err error)
-	// Changes returns what follows after a seq, in order; fewer than the limit where the texts of the documents are long.
+	// Changes returns the changes after a seq, in order; fewer than limit when their documents' texts are long.
 	Changes(ctx context.Context, after int64, limit int) ([]Change, error)
-	// Docs returns those of the ids that may be found now.
-	Docs(ctx context.Context, kind Kind, ids []string) ([]Doc, error)
-	// All returns the documents of a kind after a seq, in order, fewer than the limit where texts are long, and the seq to
-	// go on from; done when there are no more.
-	All(ctx context.Context, kind Kind, after int64, limit int) (docs []Doc, next int64, done bool, err error)
+	// Docs returns those of the ids that are searchable now.
+	Docs(ctx context.Context, kind search.Kind, ids []string) ([]Doc, error)
+	// All returns the documents of a kind after a seq, in order (fewer than limit when texts are long), and the seq to
+	// continue from; done when there are no more.
+	All(ctx context.Context, kind search.Kind, after int64, limit int) (docs []Doc, next int64, done bool, err error)
 }
 
-// Config says what an index is of. Home and Before must match what stands in the file, else it is rebuilt; Now is
-// written into it.
+// Config says what an index is for. If Home or Before doesn't match the file, the index is rebuilt; Now is written to
+// it.
 type Config struct {
 	Path   string
 	Home   string // uuid of the home
-	Before int64  // the epoch before this opening of the facts
-	Now    int64  // the epoch from this opening on
+	Before int64  // the epoch before the facts were opened this time
+	Now    int64  // the epoch since then
 	Open   func(ctx context.Context, path string, readOnly bool) (*sqlx.DB, error)
 	Source Source
 	Logger *slog.Logger
+	// Classify converts the errors of views for the package that opened the index; nil leaves them as they are.
+	Classify func(error) error
 }
 
 // Index is an open index. It is safe for use from many goroutines.
@@ -81,18 +75,19 @@ type Index struct {
 	wg     sync.WaitGroup
 	wake   chan struct{} // buffered, one: something was committed
 	broken chan struct{} // buffered, one: a search met a damaged file
-	rest   time.Duration // between failures
+	rest   time.Duration // wait between failures
 
 	mu       sync.RWMutex // guards files and replaced; searches hold it for reading
 	files    *files
-	replaced chan struct{} // closed once other files stand in their place
+	replaced chan struct{} // closed once new files have replaced these
 
-	stateMu sync.Mutex // guards applied and moved
-	applied int64      // the last change that the index has; -1 while it is being built
+	stateMu sync.Mutex // guards the rest
+	applied int64      // the last change in the index; -1 during a build
 	moved   chan struct{}
+	damaged chan struct{} // replaced, as of the last files found damaged; nil: none were
 }
 
-// files are the two pools of the index file.
+// files holds the write and read pools of the index file.
 type files struct{ w, r *sqlx.DB }
 
 func (f *files) close() {
@@ -103,22 +98,30 @@ func (f *files) close() {
 }
 
 const (
-	batch      = 4000      // changes that are taken at once: the more there are, the less each costs
+	batch      = 4000      // changes applied at once: the more there are, the less each costs
 	buildBatch = 2000      // documents that a build writes at once
-	dropBytes  = 8 << 20   // of what was read of documents that are removed at once
-	firstFlush = 100_000   // entries of postings that a build gathers before it first writes them
-	lastFlush  = 3_200_000 // … and at last: about 60 MB
+	dropBytes  = 8 << 20   // bytes of document data removed at once
+	firstFlush = 100_000   // postings entries a build gathers before its first flush
+	lastFlush  = 3_200_000 // … and before its later ones: about 60 MB
 )
 
-// A build touches pages all over the file.
+// Cache sizes: a build touches pages all over the file.
 const (
 	buildCache = `PRAGMA cache_size = -65536`
 	usualCache = `PRAGMA cache_size = -8192; PRAGMA shrink_memory`
 )
 
-// Open opens the index, or begins to build it, and starts the indexer. It does not wait until the index has caught up.
+// Open opens the index, or starts building it, and starts the indexer. It doesn't wait for the index to catch up.
 func Open(ctx context.Context, cfg Config) (*Index, error) {
-	x := &Index{cfg: cfg, wake: make(chan struct{}, 1), broken: make(chan struct{}, 1), replaced: make(chan struct{}), applied: -1, moved: make(chan struct{}), rest: retryAfter}
+	x := &Index{
+		cfg:      cfg,
+		wake:     make(chan struct{}, 1),
+		broken:   make(chan struct{}, 1),
+		replaced: make(chan struct{}),
+		applied:  -1,
+		moved:    make(chan struct{}),
+		rest:     retryAfter,
+	}
 	applied, why := x.reuse(ctx)
 	if why != "" {
 		if err := x.replace(ctx); err != nil {
@@ -145,7 +148,7 @@ func (x *Index) Close() {
 	x.files = nil
 }
 
-// Nudge says that something was committed. It never waits.
+// Nudge tells the indexer that something was committed. It never blocks.
 func (x *Index) Nudge() {
 	select {
 	case x.wake <- struct{}{}:
@@ -153,7 +156,7 @@ func (x *Index) Nudge() {
 	}
 }
 
-// Applied returns the last change that the index has, -1 while it is being built.
+// Applied returns the last change in the index, -1 during a build.
 func (x *Index) Applied() int64 {
 	x.stateMu.Lock()
 	defer x.stateMu.Unlock()
@@ -168,10 +171,23 @@ func (x *Index) reached(seq int64) {
 	x.moved = make(chan struct{})
 }
 
-// Wait returns true once the index has the change seq, false when it does not get there within the patience.
+// Wait returns true once the index has the change seq, false if that takes longer than patience. If the files turned out
+// to be damaged, it first waits for their replacement.
 func (x *Index) Wait(ctx context.Context, seq int64, patience time.Duration) bool {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
+	x.stateMu.Lock()
+	replaced := x.damaged
+	x.stateMu.Unlock()
+	if replaced != nil {
+		select {
+		case <-replaced:
+		case <-timer.C:
+			return false
+		case <-ctx.Done():
+			return false
+		}
+	}
 	for {
 		x.stateMu.Lock()
 		applied, moved := x.applied, x.moved
@@ -190,7 +206,7 @@ func (x *Index) Wait(ctx context.Context, seq int64, patience time.Duration) boo
 	}
 }
 
-// reuse opens the existing file and returns how far it got, or why it cannot be used.
+// reuse opens the existing file and returns how far it got, or why it can't be used.
 func (x *Index) reuse(ctx context.Context) (applied int64, why string) {
 	if _, err := os.Stat(x.cfg.Path); err != nil {
 		return 0, "missing"
@@ -252,13 +268,13 @@ func (x *Index) pools(ctx context.Context) (*files, error) {
 	return &files{w: w, r: r}, nil
 }
 
-// replace removes the file and makes an empty one, which build fills.
+// replace removes the file and creates an empty one for build to fill.
 func (x *Index) replace(ctx context.Context) error {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.files.close()
 	x.files = nil
-	x.isBroken() // of the file that is removed here
+	x.isBroken() // discard reports about the file removed here
 	for _, suffix := range []string{"", "-wal", "-shm"} {
 		if err := os.Remove(x.cfg.Path + suffix); err != nil && !os.IsNotExist(err) {
 			return err

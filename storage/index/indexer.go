@@ -8,13 +8,15 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
+
+	"loci/core/search"
 )
 
-// retryAfter is how long the indexer rests where it fails soon after it began, before it builds the index anew.
+// retryAfter is how long the indexer waits before it rebuilds again, if it failed soon after the last failure.
 const retryAfter = time.Second
 
-// follow is the indexer: build if there is nothing yet, then apply what changes, until the index is closed. Any error
-// but the end makes it begin again with an empty file: the facts have everything.
+// follow is the indexer: build if there is nothing yet, then apply changes until the index is closed. After any other
+// error it starts over with an empty file, since the facts have everything.
 func (x *Index) follow(ctx context.Context) {
 	var failed time.Time
 	for ctx.Err() == nil {
@@ -28,7 +30,7 @@ func (x *Index) follow(ctx context.Context) {
 			x.cfg.Logger.WarnContext(ctx, "the search index cannot be made", slog.Any("error", err))
 		}
 		before := failed
-		if failed = time.Now(); failed.Sub(before) > x.rest { // searches wait for the new one
+		if failed = time.Now(); failed.Sub(before) > x.rest { // don't pause: searches are waiting for the new file
 			continue
 		}
 		timer := time.NewTimer(x.rest)
@@ -75,7 +77,7 @@ func (x *Index) work(ctx context.Context) error {
 	}
 }
 
-// isBroken reports whether a search met a damaged file since the last look.
+// isBroken reports whether a search found the file damaged since the last check.
 func (x *Index) isBroken() bool {
 	select {
 	case <-x.broken:
@@ -85,17 +87,17 @@ func (x *Index) isBroken() bool {
 	}
 }
 
-// part is documents that were read for a build.
+// part is a batch of documents read for a build.
 type part struct {
-	kind Kind
+	kind search.Kind
 	docs []reading
 	err  error
 }
 
-// build reads all facts. What changes meanwhile is among the changes after the last one that was there at its start.
+// build reads all facts. Changes made meanwhile are applied afterwards, from the last change there was at the start.
 //
-// Documents are written as they come, postings once there are many: the longer it takes, the more, so that some can be
-// found early and each is written few times.
+// Documents are written as they arrive, postings once enough have been gathered. That threshold grows, so that some
+// texts can be found early and yet each postings row is rewritten only a few times.
 func (x *Index) build(ctx context.Context, db *sqlx.DB) error {
 	_, start, err := x.cfg.Source.Bounds(ctx)
 	if err != nil {
@@ -112,8 +114,8 @@ func (x *Index) build(ctx context.Context, db *sqlx.DB) error {
 	defer wg.Wait()
 	defer stop()
 	wg.Go(func() { x.readAll(reading, parts) })
-	edits := map[Kind]*edit{Message: newEdit(nil, Message), Passage: newEdit(nil, Passage)}
-	writing := context.WithoutCancel(ctx) // the driver watches a context that can end with a goroutine for each statement
+	edits := map[search.Kind]*edit{search.Message: newEdit(nil, search.Message), search.Passage: newEdit(nil, search.Passage)}
+	writing := context.WithoutCancel(ctx) // for a cancellable context the driver starts a goroutine per statement
 	most := firstFlush
 	for p := range parts {
 		if p.err != nil || ctx.Err() != nil {
@@ -150,10 +152,10 @@ func (x *Index) build(ctx context.Context, db *sqlx.DB) error {
 	return nil
 }
 
-// readAll reads all documents and what is in them, one part ahead of who writes.
+// readAll reads and parses all documents, one part ahead of the writer.
 func (x *Index) readAll(ctx context.Context, parts chan<- part) {
 	defer close(parts)
-	for _, kind := range []Kind{Message, Passage} {
+	for _, kind := range []search.Kind{search.Message, search.Passage} {
 		after := int64(0)
 		for done := false; !done; {
 			p := part{kind: kind}
@@ -173,7 +175,7 @@ func (x *Index) readAll(ctx context.Context, parts chan<- part) {
 	}
 }
 
-func (x *Index) finishBuild(ctx context.Context, db *sqlx.DB, edits map[Kind]*edit, start int64) error {
+func (x *Index) finishBuild(ctx context.Context, db *sqlx.DB, edits map[search.Kind]*edit, start int64) error {
 	err := inTx(ctx, db, func(tx *sqlx.Tx) error {
 		for _, e := range edits {
 			e.use(tx)
@@ -193,21 +195,21 @@ func (x *Index) finishBuild(ctx context.Context, db *sqlx.DB, edits map[Kind]*ed
 	return err
 }
 
-// apply takes one batch of changes and reports whether there may be more.
+// apply applies one batch of changes and reports whether there may be more.
 func (x *Index) apply(ctx context.Context, db *sqlx.DB) (more bool, err error) {
 	changes, err := x.cfg.Source.Changes(ctx, x.Applied(), batch)
 	if err != nil || len(changes) == 0 {
 		return false, err
 	}
-	ids, seen := map[Kind][]string{}, make(map[Change]bool, len(changes))
+	ids, seen := map[search.Kind][]string{}, make(map[Change]bool, len(changes))
 	for _, c := range changes {
 		once := Change{Kind: c.Kind, ID: c.ID}
-		if k := Kind(c.Kind); (k == Message || k == Passage) && !seen[once] {
+		if k := search.Kind(c.Kind); (k == search.Message || k == search.Passage) && !seen[once] {
 			seen[once] = true
 			ids[k] = append(ids[k], c.ID)
 		}
 	}
-	docs := map[Kind][]reading{}
+	docs := map[search.Kind][]reading{}
 	for k, list := range ids {
 		found, err := x.cfg.Source.Docs(ctx, k, list)
 		if err != nil {

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"loci/core/search"
 )
 
-// TestNeighboursAreThoseOfTheLane compares what is read around candidates with the lanes as they are: in a row, mixed with
-// others, and with holes.
+// TestNeighboursAreThoseOfTheLane compares what is read around candidates with the actual lanes: consecutive,
+// interleaved with others, and with gaps.
 func TestNeighboursAreThoseOfTheLane(t *testing.T) {
 	t.Parallel()
 	draw := rand.New(rand.NewPCG(4, 4))
@@ -21,7 +23,7 @@ func TestNeighboursAreThoseOfTheLane(t *testing.T) {
 		if i > 400 && draw.IntN(3) == 0 || i > 1000 {
 			owner = "b"
 		}
-		f.write(Passage, Doc{ID: fmt.Sprint("p", i), Owner: owner, At: int64(i) * 1e6, Text: said(draw)})
+		f.write(search.Passage, Doc{ID: fmt.Sprint("p", i), Owner: owner, At: int64(i) * 1e6, Text: said(draw)})
 	}
 	for range 60 {
 		f.remove("passage", fmt.Sprint("p", 200+draw.IntN(900)))
@@ -42,11 +44,11 @@ func TestNeighboursAreThoseOfTheLane(t *testing.T) {
 				want[lane[i].ID] = want[lane[i].ID] || max(at-i, i-at) <= returned
 			}
 		}
-		m, end, err := begin(t.Context(), x.files.r, Passage, Ask{Zone: time.UTC})
+		m, err := x.View(t.Context(), search.Passage, Ask{Zone: time.UTC})
 		if err != nil {
 			t.Fatal(err)
 		}
-		docs, err := m.near(t.Context(), candidates)
+		docs, err := m.Near(t.Context(), candidates)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -57,6 +59,6 @@ func TestNeighboursAreThoseOfTheLane(t *testing.T) {
 		if diff := cmp.Diff(want, got); diff != "" || len(docs) != len(got) || !slices.IsSortedFunc(docs, byKey) {
 			t.Fatalf("round %d, %d docs (-want +got):\n%s", round, len(docs), diff)
 		}
-		end()
+		m.Close()
 	}
 }

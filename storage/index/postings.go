@@ -6,27 +6,27 @@ import (
 	"slices"
 )
 
-// Postings say in which documents a term stands and how often. Documents are taken together in blocks by their seq; what a
-// term has in a block is two bytes a document, or a bit for each where many hold it once. A term's newest blocks stand
-// beside its counter, older ones in rows of several: a rare term is one row of one table, and a common one is read in long
-// strides. Terms are words, and, marked by their first byte, scopes, parts of speakers' names and tags.
-// FTS5 has the same lists, but needs a microsecond for each entry and a row of its own for each document's length.
+// Postings record which documents contain a term and how often. Documents are grouped into blocks by seq; a term takes
+// two bytes per document in a block, or one bit each if many contain it just once. A term's newest blocks are stored
+// beside its counter, older ones several to a row: a rare term is one row of one table, and a common one is read in long
+// strides. Terms are words and, marked by their first byte, scopes, parts of speakers' names, and tags. FTS5 has the
+// same lists, but takes a microsecond per entry and a row per document for its length.
 const (
-	blockBits = 10 // documents of a block
+	blockBits = 10 // a block's documents
 	blockSize = 1 << blockBits
-	termShift = 24 // a row's key is the term's number and its first block's
+	termShift = 24 // a row's key is the term's number and that of its first block
 	tfBits    = 16 - blockBits
 	maxTF     = 1<<tfBits - 1
-	denseFrom = blockSize / 16 // entries from which on a bit for each document is shorter
-	tailBytes = 400            // of blocks beside the counter
-	rowBytes  = 1900           // of blocks of a row: two rows fill a page
+	denseFrom = blockSize / 16 // number of entries above which one bit per document is shorter
+	tailBytes = 400            // of blocks stored beside the counter
+	rowBytes  = 1900           // of blocks in a row: two rows fill a page
 )
 
 func scopeTerm(num int64) string { return "\x01" + scopeToken(num) }
 func whoTerm(part string) string { return "\x02" + part }
 func tagTerm(tag string) string  { return "\x03" + tag }
 
-// entry is a document and how often a term stands in it; 0 takes the document out.
+// entry is a document and how often it contains a term; 0 removes the document.
 type entry uint64
 
 func newEntry(seq int64, tf int) entry { return entry(seq)<<tfBits | entry(min(tf, maxTF)) }
@@ -36,7 +36,7 @@ func (e entry) block() int64   { return int64(e >> 16) }
 func (e entry) tf() uint16     { return uint16(e & maxTF) }
 func (e entry) packed() uint16 { return uint16(e>>tfBits)&(blockSize-1) | e.tf()<<blockBits }
 
-// sorted puts entries in the order of their documents; of several for one document the last counts.
+// sorted puts entries in document order; of several for one document, the last wins.
 func sorted(entries []entry) []entry {
 	if !slices.IsSortedFunc(entries, func(a, b entry) int { return cmp.Or(cmp.Compare(a.seq(), b.seq()), -1) }) {
 		slices.SortStableFunc(entries, func(a, b entry) int { return cmp.Compare(a.seq(), b.seq()) })
@@ -51,14 +51,14 @@ func sorted(entries []entry) []entry {
 	return entries
 }
 
-// block is what a term has among the documents of a block: offsets with frequencies, in order.
+// block is a term's part of one block of documents: offsets with frequencies, in order.
 type block struct {
 	number int64
 	data   []byte
-	dense  bool // a bit for each document: each holds the term once
+	dense  bool // one bit per document: each contains the term once
 }
 
-// size is how many documents a block has.
+// size returns how many documents of the block contain the term.
 func (b *block) size() int {
 	if !b.dense {
 		return len(b.data) / 2
@@ -88,7 +88,7 @@ func (b *block) unpacked() []uint16 {
 	return out
 }
 
-// newBlock packs entries, which are in order.
+// newBlock packs entries, which must be in order.
 func newBlock(number int64, list []uint16) block {
 	once := len(list) > denseFrom
 	for _, e := range list {
@@ -109,7 +109,7 @@ func newBlock(number int64, list []uint16) block {
 	return block{number: number, data: data}
 }
 
-// with returns a block with entries of the same block put in or taken out.
+// with returns the block with entries of the same block added or removed.
 func (b *block) with(entries []entry) block {
 	old := b.unpacked()
 	out := make([]uint16, 0, len(old)+len(entries))
@@ -129,7 +129,7 @@ func (b *block) with(entries []entry) block {
 	return newBlock(b.number, append(out, old...))
 }
 
-// merge puts entries, which are in order, into blocks, which are so too. Blocks that become empty go.
+// merge merges entries into blocks; both are in order. Blocks that become empty are dropped.
 func merge(blocks []block, entries []entry) []block {
 	out := make([]block, 0, len(blocks)+1)
 	for len(entries) > 0 {
@@ -152,9 +152,10 @@ func merge(blocks []block, entries []entry) []block {
 	return append(out, blocks...)
 }
 
-// encode writes blocks: for each how far it is from the one before, its size, and its data.
+// encode writes, for each block, its distance from the previous one, its size and its data. No blocks give an empty
+// slice and not nil, which a column would store as NULL.
 func encode(blocks []block) []byte {
-	var out []byte
+	out := []byte{}
 	before := int64(0)
 	for _, b := range blocks {
 		out = binary.AppendUvarint(out, uint64(b.number-before))
@@ -198,7 +199,7 @@ func decode(blocks []block, data []byte) ([]block, error) {
 	return blocks, nil
 }
 
-// packRows shares blocks out to rows.
+// packRows distributes blocks over rows.
 func packRows(blocks []block) [][]block {
 	var rows [][]block
 	size := 0

@@ -11,10 +11,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/jmoiron/sqlx"
+
+	"loci/core/search"
 )
 
-// TestPostingsHoldWhatWasPutAndNotTakenOut changes terms that stand everywhere, often and rarely, far apart and close
-// together, in front, in the middle and at the end, and compares with a map.
+// TestPostingsHoldWhatWasPutAndNotTakenOut changes terms that are everywhere, frequent and rare, far apart and close
+// together, at the front, in the middle and at the end, and compares them with a map.
 func TestPostingsHoldWhatWasPutAndNotTakenOut(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -49,7 +51,7 @@ func TestPostingsHoldWhatWasPutAndNotTakenOut(t *testing.T) {
 	}
 }
 
-// amendOnce puts new documents at the end and takes some out or changes them.
+// amendOnce appends new documents and removes or changes some.
 func amendOnce(t *testing.T, db *sqlx.DB, draw *rand.Rand, model map[string]map[int64]int, next *int64) {
 	t.Helper()
 	inOneTx(t, db, func(e *edit) {
@@ -58,7 +60,7 @@ func amendOnce(t *testing.T, db *sqlx.DB, draw *rand.Rand, model map[string]map[
 			*next += 1 + int64(draw.IntN(2)*draw.IntN(3))
 			for term, share := range map[string]int{"all": 1, "often": 4, "rare": 900, "once": 20_000} {
 				if draw.IntN(share) == 0 {
-					model[term][seq] = 1 + draw.IntN(3)*draw.IntN(2)*(share%3) // "all" and "rare" stand once
+					model[term][seq] = 1 + draw.IntN(3)*draw.IntN(2)*(share%3) // "all" and "rare" occur once
 					e.post(seq, term, model[term][seq], 1)
 				}
 			}
@@ -73,7 +75,7 @@ func amendOnce(t *testing.T, db *sqlx.DB, draw *rand.Rand, model map[string]map[
 				}
 				e.post(seq, term, was, -1)
 				delete(docs, seq)
-				if draw.IntN(3) > 0 { // an update: out and in again
+				if draw.IntN(3) > 0 { // an update: removed and added again
 					docs[seq] = 1 + draw.IntN(80)
 					e.post(seq, term, docs[seq], 1)
 				}
@@ -84,11 +86,11 @@ func amendOnce(t *testing.T, db *sqlx.DB, draw *rand.Rand, model map[string]map[
 
 func compareWithModel(t *testing.T, db *sqlx.DB, model map[string]map[int64]int) {
 	t.Helper()
-	m, end, err := begin(t.Context(), db, Passage, Ask{})
+	m, err := begin(t.Context(), db, search.Passage, Ask{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer end()
+	defer m.end()
 	for term, docs := range model {
 		lists, err := m.lists(t.Context(), []string{term})
 		if err != nil {
@@ -110,7 +112,7 @@ func compareWithModel(t *testing.T, db *sqlx.DB, model map[string]map[int64]int)
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Fatalf("%s (-want +got):\n%s", term, diff)
 		}
-		df, err := m.frequencies(t.Context(), []string{term})
+		df, err := m.Frequencies(t.Context(), []string{term})
 		if err != nil || df[term] != len(docs) {
 			t.Errorf("%s stands in %d, counted %d: %v", term, len(docs), df[term], err)
 		}
@@ -133,7 +135,7 @@ func emptyIndex(t *testing.T) *sqlx.DB {
 func inOneTx(t *testing.T, db *sqlx.DB, change func(e *edit)) {
 	t.Helper()
 	err := inTx(t.Context(), db, func(tx *sqlx.Tx) error {
-		e := newEdit(tx, Passage)
+		e := newEdit(tx, search.Passage)
 		change(e)
 		return e.finish(context.Background())
 	})

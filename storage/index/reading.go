@@ -10,20 +10,20 @@ import (
 	"loci/core/search"
 )
 
-// reading is a document with what was read of it.
+// reading is a document with what was parsed from it.
 type reading struct {
 	*Doc
 	minute int64
 	who    string
-	tags   []string // each once
+	tags   []string // no duplicates
 	words  []string
 	stored []byte
 }
 
-// fileTag is a tag that no person gives: it stands for the file of a part.
+// fileTag is an internal tag that marks the parts of a file. No user can set it.
 func fileTag(file string) string { return "\x1f" + file }
 
-// fileTags are the tags of several files.
+// fileTags returns the tags of several files.
 func fileTags(files []string) []string {
 	tags := make([]string, len(files))
 	for i, f := range files {
@@ -32,9 +32,9 @@ func fileTags(files []string) []string {
 	return tags
 }
 
-// readDocs reads documents, many at once where there are cores for it.
-func readDocs(kind Kind, docs []Doc) []reading {
-	const worth = 64 // documents from which on a second goroutine pays
+// readDocs parses documents, in parallel if there are cores for it.
+func readDocs(kind search.Kind, docs []Doc) []reading {
+	const worth = 64 // documents that make another goroutine worthwhile
 	out := make([]reading, len(docs))
 	workers := max(1, min(len(docs)/worth, runtime.GOMAXPROCS(0)/2))
 	size := (len(docs) + workers - 1) / workers
@@ -51,9 +51,18 @@ func readDocs(kind Kind, docs []Doc) []reading {
 	return out
 }
 
-func readDoc(kind Kind, d *Doc) reading {
-	r := search.Read(search.Source{Text: d.Text, Speaker: d.Name, At: time.UnixMicro(d.At).UTC(), Turn: kind == Message, Part: d.File != ""})
-	s := stored{role: d.Role, who: search.Voice(r.Speaker, d.Role), flags: int64(r.Flags), count: len(r.Words), spans: search.StoreSpans(r.Spans), words: r.Store()}
+func readDoc(kind search.Kind, d *Doc) reading {
+	r := search.Read(
+		search.Source{Text: d.Text, Speaker: d.Name, At: time.UnixMicro(d.At).UTC(), Turn: kind == search.Message, Part: d.File != ""},
+	)
+	s := stored{
+		role:  d.Role,
+		who:   search.Voice(r.Speaker, d.Role),
+		flags: int64(r.Flags),
+		count: len(r.Words),
+		spans: search.StoreSpans(r.Spans),
+		words: r.Store(),
+	}
 	tags := slices.Clone(d.Tags)
 	if d.File != "" {
 		tags = append(tags, fileTag(d.File))
@@ -62,11 +71,11 @@ func readDoc(kind Kind, d *Doc) reading {
 	return reading{Doc: d, minute: r.Minute, who: s.who, tags: slices.Compact(tags), words: r.Words, stored: s.pack()}
 }
 
-// stored is what ranking needs of a document and no statement asks for. It is one column: a search reads thousands.
+// stored is what ranking needs of a document and no query selects by. It is one column because a search reads thousands.
 type stored struct {
 	role, who string
 	flags     int64
-	count     int // of words
+	count     int // number of words
 	spans     string
 	words     string
 }
@@ -82,7 +91,7 @@ func (s *stored) pack() []byte {
 	return append(out, s.words...)
 }
 
-// unpack reads what pack wrote. Its texts are parts of the one given.
+// unpack reads what pack wrote. The strings it returns are slices of packed.
 func unpack(packed string) (s stored, err error) {
 	number := func() (v uint64) {
 		for shift := 0; shift < 64 && packed != ""; shift += 7 {

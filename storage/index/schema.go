@@ -9,38 +9,46 @@ import (
 	"loci/core/search"
 )
 
-// schemaVersion changes with the tables; together with the version of the words it decides whether a file can be used.
+// schemaVersion changes with the tables. Together with the version of the words it decides whether a file can be used.
 const schemaVersion = "5"
 
 func version() string { return schemaVersion + "/" + search.Version }
 
-// tables are the names of a kind's tables.
+// tables holds the table names of a kind.
 type tables struct{ docs, terms, postings, scopes, speakers, tags string }
 
-func tablesOf(k Kind) tables {
+func tablesOf(k search.Kind) tables {
 	s := "_" + string(k)
-	return tables{docs: "docs" + s, terms: "terms" + s, postings: "postings" + s, scopes: "scopes" + s, speakers: "speakers" + s, tags: "tags" + s}
+	return tables{
+		docs:     "docs" + s,
+		terms:    "terms" + s,
+		postings: "postings" + s,
+		scopes:   "scopes" + s,
+		speakers: "speakers" + s,
+		tags:     "tags" + s,
+	}
 }
 
-// A document's key is the number of its lane and its seq.
+// A document's key is made of its lane's number and its seq.
 const laneShift = 40
 
 func docKey(lane, seq int64) int64 { return lane<<laneShift | seq }
 
-// inLane is the condition that a key is of a lane.
+// inLane returns the condition that a key belongs to a lane.
 func inLane(column string, lane int64) string {
 	return column + " >= " + strconv.FormatInt(docKey(lane, 0), 10) + " AND " + column + " < " + strconv.FormatInt(docKey(lane+1, 0), 10)
 }
 
-// create makes the tables of an empty file. What a search counts stands in counters: scopes (owners, and the threads of
-// messages), speakers by the parts of their names, and in how many documents a term stands. The index of ids, which
-// come in no order, is made when all that was there at first is in. Documents lie in the order of their lanes, because
-// what a search reads is some of them with their neighbours.
+// create creates the tables of an empty file. Counters hold what a search counts: documents per scope (owners, and the
+// threads of messages), per part of a speaker's name, and per term. The index on ids, which arrive in no order, is
+// created once the initial documents are in. Documents are stored in lane order because a search reads some of them with
+// their neighbours.
 func create(ctx context.Context, db *sqlx.DB, home string, epoch int64) error {
 	texts := []string{`CREATE TABLE marks (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL)`}
-	for _, k := range []Kind{Message, Passage} {
+	for _, k := range []search.Kind{search.Message, search.Passage} {
 		t := tablesOf(k)
-		texts = append(texts,
+		texts = append(
+			texts,
 			`CREATE TABLE `+t.scopes+` (num INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, docs BIGINT NOT NULL)`,
 			`CREATE TABLE `+t.docs+` (key INTEGER PRIMARY KEY, seq BIGINT NOT NULL, id TEXT NOT NULL, owner BIGINT NOT NULL, at BIGINT NOT NULL, minute BIGINT NOT NULL, data BLOB NOT NULL)`,
 			`CREATE UNIQUE INDEX `+t.docs+`_seq ON `+t.docs+` (seq)`,
@@ -57,7 +65,7 @@ func create(ctx context.Context, db *sqlx.DB, home string, epoch int64) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = tx.Rollback() }() // nothing to undo after the commit
+	defer func() { _ = tx.Rollback() }() // does nothing after the commit
 	for _, text := range texts {
 		if _, err := tx.ExecContext(ctx, text); err != nil {
 			return err
@@ -71,9 +79,9 @@ func create(ctx context.Context, db *sqlx.DB, home string, epoch int64) error {
 	return tx.Commit()
 }
 
-// finishTables makes what is cheaper to make at once.
+// finishTables creates the indexes that are cheaper to create in one go.
 func finishTables(ctx context.Context, tx *sqlx.Tx) error {
-	for _, k := range []Kind{Message, Passage} {
+	for _, k := range []search.Kind{search.Message, search.Passage} {
 		t := tablesOf(k)
 		if _, err := tx.ExecContext(ctx, `CREATE UNIQUE INDEX `+t.docs+`_id ON `+t.docs+` (id)`); err != nil {
 			return err
@@ -82,7 +90,7 @@ func finishTables(ctx context.Context, tx *sqlx.Tx) error {
 	return nil
 }
 
-// marks say what the file is of and how far it got.
+// marks say what the file belongs to and how far it got.
 type marks struct {
 	Version, Home  string
 	Epoch, Applied int64
@@ -121,15 +129,15 @@ func setMark(ctx context.Context, e sqlx.ExecerContext, key string, value int64)
 	return err
 }
 
-// raise adds to a counter among the marks.
+// raise adds to a counter kept in marks.
 func raise(ctx context.Context, e sqlx.ExecerContext, key string, by int64) error {
 	_, err := e.ExecContext(ctx, `UPDATE marks SET value = CAST(CAST(value AS INTEGER) + $1 AS TEXT) WHERE key = $2`, by, key)
 	return err
 }
 
-// probe reads a little of every table, to find a damaged file before the first search does.
+// probe reads a little of every table, to detect a damaged file before the first search does.
 func probe(ctx context.Context, db *sqlx.DB) error {
-	for _, k := range []Kind{Message, Passage} {
+	for _, k := range []search.Kind{search.Message, search.Passage} {
 		t := tablesOf(k)
 		for _, text := range []string{
 			`SELECT COUNT(*) FROM (SELECT key FROM ` + t.docs + ` ORDER BY key DESC LIMIT 10)`,

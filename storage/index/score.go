@@ -9,14 +9,14 @@ import (
 	"slices"
 )
 
-// list is the postings of a term, by block.
+// list holds a term's postings by block.
 type list struct {
 	blocks []block
-	values [maxTF + 1]float32 // what an entry is worth by how often the term stands there
+	values [maxTF + 1]float32 // the score of an entry by term frequency
 	at     int
 }
 
-// in returns what the term has in a block, nil for nothing. It is fast where blocks are asked for in rising order.
+// in returns the term's part of a block, nil if it has none. It is fast when called with increasing numbers.
 func (l *list) in(number int64) *block {
 	if l.at > 0 && l.blocks[l.at-1].number >= number {
 		l.at, _ = slices.BinarySearchFunc(l.blocks, number, func(b block, n int64) int { return cmp.Compare(b.number, n) })
@@ -31,10 +31,10 @@ func (l *list) in(number int64) *block {
 }
 
 // lists reads the postings of terms. Unknown terms have none.
-func (m *matching) lists(ctx context.Context, terms []string) ([]*list, error) {
+func (v *View) lists(ctx context.Context, terms []string) ([]*list, error) {
 	found := make(map[string]*termRow, len(terms))
 	for chunk := range slices.Chunk(terms, lookupBatch) {
-		if err := readTerms(ctx, m.tx, m.t, chunk, found); err != nil {
+		if err := readTerms(ctx, v.tx, v.t, chunk, found); err != nil {
 			return nil, err
 		}
 	}
@@ -42,7 +42,7 @@ func (m *matching) lists(ctx context.Context, terms []string) ([]*list, error) {
 	for i, term := range terms {
 		out[i] = &list{}
 		if row := found[term]; row != nil {
-			if err := m.fill(ctx, out[i], row); err != nil {
+			if err := v.fill(ctx, out[i], row); err != nil {
 				return nil, err
 			}
 		}
@@ -51,13 +51,18 @@ func (m *matching) lists(ctx context.Context, terms []string) ([]*list, error) {
 }
 
 // fill reads the blocks of a term.
-func (m *matching) fill(ctx context.Context, l *list, row *termRow) error {
+func (v *View) fill(ctx context.Context, l *list, row *termRow) error {
 	if row.upto >= 0 {
-		rows, err := m.tx.QueryContext(ctx, `SELECT data FROM `+m.t.postings+` WHERE key >= $1 AND key < $2 ORDER BY key`, row.num<<termShift, (row.num+1)<<termShift)
+		rows, err := v.tx.QueryContext(
+			ctx,
+			`SELECT data FROM `+v.t.postings+` WHERE key >= $1 AND key < $2 ORDER BY key`,
+			row.num<<termShift,
+			(row.num+1)<<termShift,
+		)
 		if err != nil {
 			return err
 		}
-		defer func() { _ = rows.Close() }() // what was read is complete or Err says so
+		defer func() { _ = rows.Close() }() // rows.Err reports an incomplete read
 		for rows.Next() {
 			var data []byte
 			if err := rows.Scan(&data); err != nil {
@@ -71,8 +76,8 @@ func (m *matching) fill(ctx context.Context, l *list, row *termRow) error {
 			return err
 		}
 	}
-	const k1 = 0.6 // as in core/search, but without the length of texts
-	idf := math.Log(1 + (float64(m.total)-float64(row.docs)+.5)/(float64(row.docs)+.5))
+	const k1 = 0.6 // as in core/search, but without length normalisation
+	idf := math.Log(1 + (float64(v.total)-float64(row.docs)+.5)/(float64(row.docs)+.5))
 	for tf := range l.values {
 		l.values[tf] = float32(idf * float64(tf) * (k1 + 1) / (float64(tf) + k1))
 	}
@@ -81,7 +86,7 @@ func (m *matching) fill(ctx context.Context, l *list, row *termRow) error {
 	return err
 }
 
-// bits are a set of the documents of a block.
+// bits is a set of documents in a block.
 type bits [blockSize / 64]uint64
 
 func (b *bits) add(from *block) {
@@ -109,7 +114,7 @@ func (b *bits) count() (n int) {
 	return n
 }
 
-// union is the documents of a block that stand in any of the lists.
+// union returns the documents of a block that are in any of the lists.
 func union(lists []*list, number int64) *bits {
 	b := &bits{}
 	for _, l := range lists {
@@ -118,17 +123,17 @@ func union(lists []*list, number int64) *bits {
 	return b
 }
 
-// scored is a document with what the words are worth in it.
+// scored is a document with its score for the words.
 type scored struct {
 	seq   int64
 	value float32
 }
 
-// best keeps the n best of many; of equal ones the newest.
+// best keeps the n best of many, the newest among equals.
 type best struct {
 	n    int
 	list []scored
-	low  float32 // less cannot be among them
+	low  float32 // anything lower can't be among them
 }
 
 func (b *best) add(s scored) {
@@ -140,7 +145,7 @@ func (b *best) add(s scored) {
 	}
 }
 
-// cut sorts and drops what is too much.
+// cut sorts, and drops all beyond n.
 func (b *best) cut() {
 	slices.SortFunc(b.list, func(x, y scored) int { return cmp.Or(cmp.Compare(y.value, x.value), cmp.Compare(y.seq, x.seq)) })
 	if len(b.list) > b.n {
@@ -149,7 +154,7 @@ func (b *best) cut() {
 	}
 }
 
-// gates are sets of lists; a document must stand in one list of each.
+// gates are sets of lists; a document must be in at least one list of each.
 type gates [][]*list
 
 func (g gates) open(number int64) *bits {
@@ -164,10 +169,10 @@ func (g gates) open(number int64) *bits {
 			all[i] &= b[i]
 		}
 	}
-	return all // nil: everything
+	return all // nil: everything passes
 }
 
-// numbersOf are the blocks that lists have something in.
+// numbersOf returns the numbers of all blocks in the lists.
 func numbersOf(lists []*list) []int64 {
 	var numbers []int64
 	for _, l := range lists {
@@ -179,7 +184,8 @@ func numbersOf(lists []*list) []int64 {
 	return slices.Compact(numbers)
 }
 
-// score adds up words over the documents that pass the gates, and keeps the best of all and of those in names.
+// score adds up the words' scores of the documents that pass the gates, and keeps the best overall and the best of those
+// in names.
 func score(words []*list, g gates, names []*list, all, theirs *best) {
 	var sums [blockSize]float32
 	for _, number := range numbersOf(words) {
@@ -207,7 +213,7 @@ func score(words []*list, g gates, names []*list, all, theirs *best) {
 	theirs.cut()
 }
 
-// addTo adds what the term is worth in the documents of a block.
+// addTo adds the term's scores for the documents of a block.
 func (l *list) addTo(sums *[blockSize]float32, number int64) {
 	b := l.in(number)
 	if b == nil {
@@ -229,7 +235,7 @@ func (l *list) addTo(sums *[blockSize]float32, number int64) {
 	}
 }
 
-// newest keeps the newest documents of lists that pass the gates.
+// newest keeps the newest documents of the lists that pass the gates.
 func newest(lists []*list, g gates, all *best) {
 	for _, number := range slices.Backward(numbersOf(lists)) {
 		found, pass := union(lists, number), g.open(number)

@@ -15,10 +15,11 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"loci/core/finder"
 	"loci/core/search"
 )
 
-// facts are documents with their changes, as a store has them.
+// facts are documents and their changes, as a store has them.
 type facts struct {
 	mu      sync.Mutex
 	docs    map[string]Doc
@@ -26,7 +27,7 @@ type facts struct {
 	last    int64
 }
 
-func (f *facts) write(kind Kind, d Doc) {
+func (f *facts) write(kind search.Kind, d Doc) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if d.Seq == 0 {
@@ -72,20 +73,20 @@ func (f *facts) Changes(_ context.Context, after int64, limit int) ([]Change, er
 	return slices.Clone(rest[:min(limit, len(rest))]), nil
 }
 
-func (f *facts) Docs(_ context.Context, kind Kind, ids []string) ([]Doc, error) {
+func (f *facts) Docs(_ context.Context, kind search.Kind, ids []string) ([]Doc, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var out []Doc
 	for _, id := range ids {
-		if d, ok := f.docs[id]; ok && kind == Passage {
+		if d, ok := f.docs[id]; ok && kind == search.Passage {
 			out = append(out, d)
 		}
 	}
 	return out, nil
 }
 
-func (f *facts) All(_ context.Context, kind Kind, after int64, limit int) (docs []Doc, next int64, done bool, err error) {
-	if kind != Passage {
+func (f *facts) All(_ context.Context, kind search.Kind, after int64, limit int) (docs []Doc, next int64, done bool, err error) {
+	if kind != search.Passage {
 		return nil, 0, true, nil
 	}
 	for _, d := range f.sorted() {
@@ -124,14 +125,33 @@ func caughtUp(t *testing.T, x *Index, f Source) {
 
 func ask(t *testing.T, x *Index, query string, f Filter) []search.Hit {
 	t.Helper()
-	hits, _, err := x.Match(t.Context(), Passage, Ask{Query: search.Analyse(query, 19_500), Filter: f, Zone: time.UTC, Explain: 1000})
+	hits, _, err := match(t.Context(), x, search.Analyse(query, 19_500), f, 1000)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return hits
 }
 
-// reference ranks documents of one archive by nothing but core/search.
+// match ranks what is in scope by words, and returns which change the index had.
+func match(ctx context.Context, x *Index, q search.Query, f Filter, explain int) ([]search.Hit, int64, error) {
+	v, err := x.View(ctx, search.Passage, Ask{Filter: f, Zone: time.UTC})
+	if err != nil {
+		return nil, 0, err
+	}
+	defer v.Close()
+	hits, err := finder.Rank(ctx, whole{v}, q, explain)
+	return hits, v.Applied(), err
+}
+
+// wholeScope is the size up to which core/finder ranks all texts of a scope.
+const wholeScope = 1000
+
+// whole is a view that misses nothing.
+type whole struct{ *View }
+
+func (whole) Partial() bool { return false }
+
+// reference ranks documents of one archive using only core/search.
 func reference(query string, docs []Doc) []search.Hit {
 	in := make([]search.Doc, len(docs))
 	for i, d := range docs {
@@ -159,7 +179,13 @@ func said(draw *rand.Rand) string {
 	}
 	text := strings.Join(words, " ") + []string{".", "?", " yesterday.", " on 5 May 2023."}[draw.IntN(4)]
 	if draw.IntN(4) > 0 {
-		text = fmt.Sprintf("(%d:%02d pm on %d May, 2023) %s: ", 1+draw.IntN(2), draw.IntN(60), 1+draw.IntN(3), []string{"Ann", "Bob", "Melanie"}[draw.IntN(3)]) + text
+		text = fmt.Sprintf(
+			"(%d:%02d pm on %d May, 2023) %s: ",
+			1+draw.IntN(2),
+			draw.IntN(60),
+			1+draw.IntN(3),
+			[]string{"Ann", "Bob", "Melanie"}[draw.IntN(3)],
+		) + text
 	}
 	return text
 }
@@ -182,19 +208,28 @@ func TestAfterAnyHistoryTheRankingIsThatOfWhatIsStored(t *testing.T) {
 					for range 1 + draw.IntN(5) {
 						made++
 						owner := []string{"a", "a", "a", other}[draw.IntN(4)]
-						f.write(Passage, Doc{ID: fmt.Sprint("p", made), Owner: owner, At: int64(made) * 1e6, Tags: []string{subjects[draw.IntN(3)]}, Text: said(draw)})
+						f.write(
+							search.Passage,
+							Doc{
+								ID:    fmt.Sprint("p", made),
+								Owner: owner,
+								At:    int64(made) * 1e6,
+								Tags:  []string{subjects[draw.IntN(3)]},
+								Text:  said(draw),
+							},
+						)
 					}
 				case n == 6:
 					d := all[draw.IntN(len(all))]
 					d.Text = said(draw)
-					f.write(Passage, d)
-				case n == 7 && len(gone) > 0: // what a rewind took comes back
-					f.write(Passage, gone[0])
+					f.write(search.Passage, d)
+				case n == 7 && len(gone) > 0: // what a rewind removed comes back
+					f.write(search.Passage, gone[0])
 					gone = gone[1:]
 				case n == 8 && draw.IntN(5) == 0:
 					f.remove("archive", other)
 					gone = slices.DeleteFunc(gone, func(d Doc) bool { return d.Owner == other })
-					other += "b" // an archive that is gone does not come back
+					other += "b" // a deleted archive doesn't come back
 				default:
 					d := all[draw.IntN(len(all))]
 					f.remove("passage", d.ID)
@@ -223,12 +258,12 @@ func TestAfterAnyHistoryTheRankingIsThatOfWhatIsStored(t *testing.T) {
 	}
 }
 
-// counters compares what the index counted on the way with an index that is built from what is there.
+// counters compares the index's running counts with those of an index built from the current facts.
 func counters(t *testing.T, x *Index, f *facts) {
 	t.Helper()
 	fresh := opened(t, f)
 	caughtUp(t, fresh, f)
-	for _, query := range []string{ // but for scopes, which are numbered as they come
+	for _, query := range []string{ // except scopes, which are numbered in order of arrival
 		`SELECT s.part || ' ' || o.key || ' ' || s.docs FROM speakers_passage s JOIN scopes_passage o ON o.num = s.owner ORDER BY 1`,
 		`SELECT key || ' ' || docs FROM scopes_passage WHERE docs <> 0 ORDER BY 1`,
 		`SELECT key || ' ' || value FROM marks WHERE key LIKE 'docs_%' OR key LIKE 'len_%' ORDER BY 1`,
@@ -252,14 +287,15 @@ func counters(t *testing.T, x *Index, f *facts) {
 	}
 }
 
-// postingsOf reads the postings of all terms but scopes: what stands where is no matter, but each block once.
+// postingsOf reads the postings of all terms except scopes: it doesn't matter where blocks are stored, but each must
+// exist once.
 func postingsOf(t *testing.T, x *Index) map[string]string {
 	t.Helper()
-	m, end, err := begin(t.Context(), x.files.r, Passage, Ask{})
+	m, err := x.View(t.Context(), search.Passage, Ask{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer end()
+	defer m.Close()
 	var terms []string
 	if err := m.tx.SelectContext(t.Context(), &terms, `SELECT term FROM terms_passage WHERE term > char(2)`); err != nil {
 		t.Fatal(err)
@@ -268,7 +304,7 @@ func postingsOf(t *testing.T, x *Index) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	df, err := m.frequencies(t.Context(), terms)
+	df, err := m.Frequencies(t.Context(), terms)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -290,7 +326,7 @@ func postingsOf(t *testing.T, x *Index) map[string]string {
 	return out
 }
 
-// TestALargeArchiveIsSearchedThroughCandidates compares with the ranking over all of it.
+// TestALargeArchiveIsSearchedThroughCandidates compares the result with a ranking over all of the archive.
 func TestALargeArchiveIsSearchedThroughCandidates(t *testing.T) {
 	t.Parallel()
 	draw := rand.New(rand.NewPCG(9, 9))
@@ -298,7 +334,10 @@ func TestALargeArchiveIsSearchedThroughCandidates(t *testing.T) {
 	const many = 3 * wholeScope
 	for i := range many {
 		text := said(draw) + fmt.Sprintf(" w%d v%d", draw.IntN(300), draw.IntN(300))
-		f.write(Passage, Doc{ID: fmt.Sprint("p", i), Owner: "a", At: int64(i) * 1e6, Tags: []string{subjects[draw.IntN(3)]}, Text: text})
+		f.write(
+			search.Passage,
+			Doc{ID: fmt.Sprint("p", i), Owner: "a", At: int64(i) * 1e6, Tags: []string{subjects[draw.IntN(3)]}, Text: text},
+		)
 	}
 	x := opened(t, f)
 	caughtUp(t, x, f)
@@ -360,7 +399,7 @@ func TestSearchesRunWhileTheIndexChanges(t *testing.T) {
 	wg.Go(func() {
 		draw := rand.New(rand.NewPCG(3, 3))
 		for i := range 300 {
-			f.write(Passage, Doc{ID: fmt.Sprint("p", i%200), Owner: "a", Text: said(draw), Seq: int64(i%200 + 1)})
+			f.write(search.Passage, Doc{ID: fmt.Sprint("p", i%200), Owner: "a", Text: said(draw), Seq: int64(i%200 + 1)})
 			if i%7 == 0 {
 				f.remove("passage", fmt.Sprint("p", i/2))
 			}
@@ -370,7 +409,7 @@ func TestSearchesRunWhileTheIndexChanges(t *testing.T) {
 	for n := range 4 {
 		wg.Go(func() {
 			for range 25 {
-				if _, _, err := x.Match(t.Context(), Passage, Ask{Query: search.Analyse(subjects[n]+" Ann", search.NoDay), Zone: time.UTC, Explain: 3}); err != nil {
+				if _, _, err := match(t.Context(), x, search.Analyse(subjects[n]+" Ann", search.NoDay), Filter{}, 3); err != nil {
 					t.Error(err)
 				}
 			}

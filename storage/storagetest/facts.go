@@ -165,7 +165,10 @@ func (h *home) deletedAgent() {
 	r := h.run(a.ID, "")
 	b := h.block("human", "v")
 	h.ok(h.s.Blocks().Attach(h.ctx, a.ID, b.ID))
-	h.ok(h.s.Workspaces().Put(h.ctx, core.Workspace{Path: "/x", Agent: a.ID, Conversation: core.DefaultConversation(a.ID), UsedAt: h.tick()}))
+	h.ok(
+		h.s.Workspaces().
+			Put(h.ctx, core.Workspace{Path: "/x", Agent: a.ID, Conversation: core.DefaultConversation(a.ID), UsedAt: h.tick()}),
+	)
 	h.ok(h.s.Agents().Delete(h.ctx, a.ID))
 	_, err := h.s.Agents().Get(h.ctx, a.ID)
 	h.kind(core.NotFound, err)
@@ -185,7 +188,11 @@ func (h *home) deletedAgent() {
 		h.Fatalf("the folder still names the agent: %v %v", ok, err)
 	}
 	must[core.Block](h)(h.s.Blocks().Get(h.ctx, b.ID)) // blocks stay
-	equal(h, []string{"other"}, names(must[[]core.Agent](h)(h.s.Agents().List(h.ctx, core.AgentFilter{}, core.Page{Before: string(a.ID), Desc: true}))))
+	equal(
+		h,
+		[]string{"other"},
+		names(must[[]core.Agent](h)(h.s.Agents().List(h.ctx, core.AgentFilter{}, core.Page{Before: string(a.ID), Desc: true}))),
+	)
 	must[core.Agent](h)(h.s.Agents().Get(h.ctx, other.ID))
 }
 
@@ -242,7 +249,16 @@ func (h *home) labels() {
 func (h *home) blockLists() {
 	at := h.tick()
 	mk := func(label, value, name string, tags ...string) core.Block {
-		b := core.Block{ID: core.NewBlockID(), Label: label, Value: value, Description: "about " + label, Limit: 9, Tags: tags, CreatedAt: at, UpdatedAt: at}
+		b := core.Block{
+			ID:          core.NewBlockID(),
+			Label:       label,
+			Value:       value,
+			Description: "about " + label,
+			Limit:       9,
+			Tags:        tags,
+			CreatedAt:   at,
+			UpdatedAt:   at,
+		}
 		if name != "" {
 			b.Extra = map[string]any{"template_name": name}
 		}

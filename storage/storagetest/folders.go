@@ -19,7 +19,16 @@ func (h *home) folder(name string) core.Folder {
 func (h *home) file(folder core.FolderID, name, data string) core.File {
 	h.Helper()
 	at := h.tick()
-	f := core.File{ID: core.NewFileID(), Folder: folder, Name: name, Size: int64(len(data)), Hash: data, Status: core.FilePending, CreatedAt: at, UpdatedAt: at}
+	f := core.File{
+		ID:        core.NewFileID(),
+		Folder:    folder,
+		Name:      name,
+		Size:      int64(len(data)),
+		Hash:      data,
+		Status:    core.FilePending,
+		CreatedAt: at,
+		UpdatedAt: at,
+	}
 	h.ok(h.s.Files().Create(h.ctx, &f, []byte(data)))
 	return f
 }
@@ -55,7 +64,7 @@ func (h *home) embed(limit int) {
 func (h *home) found(q string, f core.PassageFilter) []string {
 	h.Helper()
 	out := []string{}
-	for _, hit := range must[[]core.PassageHit](h)(h.s.Passages().Match(h.ctx, core.SearchQuery{Text: q}, f)) {
+	for _, hit := range must[core.Results[core.PassageHit]](h)(Search(h.s).Passages(h.ctx, core.SearchQuery{Text: q}, f)).Hits {
 		out = append(out, hit.Passage.Text)
 	}
 	return out
@@ -319,7 +328,8 @@ func (h *home) takenBackFiles() {
 		if err := tx.Files().Create(ctx, &f, []byte("x")); err != nil {
 			return err
 		}
-		if err := tx.Files().Fill(ctx, &f, core.Document{Text: "x"}, []core.Passage{{ID: core.NewPassageID(), Text: "x", CreatedAt: h.now}}); err != nil {
+		if err := tx.Files().
+			Fill(ctx, &f, core.Document{Text: "x"}, []core.Passage{{ID: core.NewPassageID(), Text: "x", CreatedAt: h.now}}); err != nil {
 			return err
 		}
 		return boom

@@ -99,7 +99,11 @@ func (h *home) revivedBlocks() {
 	}
 	equal(h, got.Value, must[core.Block](h)(h.s.Blocks().Get(h.ctx, b.ID)).Value)
 	equal(h, by, must[core.BlockVersion](h)(h.s.Blocks().Version(h.ctx, b.ID, 3)).Author)
-	equal(h, []core.BlockLink{{Version: 1}, {Version: 2}, {Version: 3, Restores: 1}}, must[[]core.BlockLink](h)(h.s.Blocks().Lineage(h.ctx, b.ID)))
+	equal(
+		h,
+		[]core.BlockLink{{Version: 1}, {Version: 2}, {Version: 3, Restores: 1}},
+		must[[]core.BlockLink](h)(h.s.Blocks().Lineage(h.ctx, b.ID)),
+	)
 	_, err = h.s.Blocks().Revive(h.ctx, core.NewBlockID(), 1, by)
 	h.kind(core.NotFound, err)
 }
@@ -115,7 +119,15 @@ func (h *home) rewoundPassages() {
 		return st.ID
 	}
 	insert := func(archive core.ArchiveID, agent core.AgentID, step core.StepID) core.PassageID {
-		p := core.Passage{ID: core.NewPassageID(), Archive: archive, Text: "lake", Tags: []string{"t"}, Agent: agent, Step: step, CreatedAt: h.tick()}
+		p := core.Passage{
+			ID:        core.NewPassageID(),
+			Archive:   archive,
+			Text:      "lake",
+			Tags:      []string{"t"},
+			Agent:     agent,
+			Step:      step,
+			CreatedAt: h.tick(),
+		}
 		h.ok(h.s.Passages().Insert(h.ctx, &p))
 		return p.ID
 	}
@@ -130,7 +142,16 @@ func (h *home) rewoundPassages() {
 		for _, id := range bring {
 			h.ok(h.s.Passages().Revive(h.ctx, id))
 		}
-		r := core.Rewind{ID: core.NewRewindID(), Agent: a.ID, Conversation: conv, Step: at.Step, Undoes: at.Rewind, Taken: take, Brought: bring, CreatedAt: h.tick()}
+		r := core.Rewind{
+			ID:           core.NewRewindID(),
+			Agent:        a.ID,
+			Conversation: conv,
+			Step:         at.Step,
+			Undoes:       at.Rewind,
+			Taken:        take,
+			Brought:      bring,
+			CreatedAt:    h.tick(),
+		}
 		h.ok(h.s.Rewinds().Create(h.ctx, &r))
 		return r, take, bring
 	}

@@ -5,6 +5,7 @@ package storagetest
 import (
 	"testing"
 
+	"loci/core/finder"
 	"loci/storage"
 )
 
@@ -22,3 +23,6 @@ func OpenTest(tb testing.TB) *storage.Store {
 	})
 	return s
 }
+
+// Search returns what finds texts in a store, by words alone.
+func Search(s finder.Store) *finder.Finder { return finder.New(finder.Config{Store: s}) }

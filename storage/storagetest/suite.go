@@ -8,11 +8,18 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/search"
 )
 
-// Run runs the conformance suite: what every implementation of core.Store promises. open returns an empty store that
+// Store is what the suite tests: facts, and what search reads of them.
+type Store interface {
+	core.Store
+	search.Index
+}
+
+// Run runs the conformance suite: what every implementation promises. open returns an empty store that
 // is closed with the test.
-func Run(t *testing.T, open func(t *testing.T) core.Store) {
+func Run(t *testing.T, open func(t *testing.T) Store) {
 	t.Helper()
 	for _, c := range []struct {
 		name string
@@ -69,7 +76,7 @@ func Run(t *testing.T, open func(t *testing.T) core.Store) {
 // home is a store under test with makers of nouns.
 type home struct {
 	*testing.T
-	s   core.Store
+	s   Store
 	ctx context.Context
 	now time.Time
 }
@@ -113,7 +120,15 @@ func must[T any](h *home) func(v T, err error) T {
 func (h *home) agent(name string, tags ...string) core.Agent {
 	h.Helper()
 	at := h.tick()
-	a := core.Agent{ID: core.NewAgentID(), Name: name, Type: core.AgentLettaV1, Model: core.OfflineHandle, Tags: tags, CreatedAt: at, UpdatedAt: at}
+	a := core.Agent{
+		ID:        core.NewAgentID(),
+		Name:      name,
+		Type:      core.AgentLettaV1,
+		Model:     core.OfflineHandle,
+		Tags:      tags,
+		CreatedAt: at,
+		UpdatedAt: at,
+	}
 	h.ok(h.s.Agents().Create(h.ctx, &a))
 	h.conversation(a.ID, core.DefaultConversation(a.ID))
 	return a
@@ -161,7 +176,14 @@ func (h *home) block(label, value string) core.Block {
 
 func (h *home) run(a core.AgentID, request string) core.Run {
 	h.Helper()
-	r := core.Run{ID: core.NewRunID(), Agent: a, Conversation: core.DefaultConversation(a), Status: core.RunCreated, Request: request, CreatedAt: h.tick()}
+	r := core.Run{
+		ID:           core.NewRunID(),
+		Agent:        a,
+		Conversation: core.DefaultConversation(a),
+		Status:       core.RunCreated,
+		Request:      request,
+		CreatedAt:    h.tick(),
+	}
 	h.ok(h.s.Runs().Create(h.ctx, &r))
 	return r
 }

@@ -82,7 +82,11 @@ func (h *home) contextRule() {
 	h.ok(h.s.Messages().Insert(h.ctx, &own))
 	h.ok(h.s.Messages().EnterFirst(h.ctx, fork.ID, 1, own.ID))
 	h.ok(h.s.Messages().Enter(h.ctx, fork.ID, 1, []core.MessageID{msgs[4].ID}, nil))
-	equal(h, []string{"fork's system", "open"}, texts(must[[]core.Message](h)(h.s.Messages().List(h.ctx, core.MessageFilter{Conversation: fork.ID}, core.Page{}))))
+	equal(
+		h,
+		[]string{"fork's system", "open"},
+		texts(must[[]core.Message](h)(h.s.Messages().List(h.ctx, core.MessageFilter{Conversation: fork.ID}, core.Page{}))),
+	)
 	h.ok(h.s.Conversations().Delete(h.ctx, fork.ID))
 	equal(h, 0, len(must[[]core.Message](h)(h.s.Messages().List(h.ctx, core.MessageFilter{Conversation: fork.ID}, core.Page{}))))
 }
@@ -105,10 +109,18 @@ func (h *home) contextAt() {
 	now := must[[]core.InContext](h)(h.s.Messages().Context(h.ctx, conv))
 	equal(h, core.ContextRow{Conversation: conv, Message: long.ID, Position: 4, Entered: 5, CutTo: 2}, now[2].Row)
 	before := must[[]core.InContext](h)(h.s.Messages().ContextAt(h.ctx, conv, 1))
-	equal(h, core.ContextRow{Conversation: conv, Message: msgs[0].ID, Position: 1, Entered: 1, Left: 4, Why: core.LeftEviction}, before[0].Row)
+	equal(
+		h,
+		core.ContextRow{Conversation: conv, Message: msgs[0].ID, Position: 1, Entered: 1, Left: 4, Why: core.LeftEviction},
+		before[0].Row,
+	)
 	equal(h, msgs[0].Tokens, before[0].Message.Tokens)
 	h.ok(h.s.Messages().SetText(h.ctx, long.ID, "replaced"))
-	equal(h, "replaced", texts(must[[]core.Message](h)(h.s.Messages().List(h.ctx, core.MessageFilter{Agent: a.ID}, core.Page{Desc: true, Limit: 1})))[0])
+	equal(
+		h,
+		"replaced",
+		texts(must[[]core.Message](h)(h.s.Messages().List(h.ctx, core.MessageFilter{Agent: a.ID}, core.Page{Desc: true, Limit: 1})))[0],
+	)
 }
 
 func (h *home) messageCursors() {
@@ -182,7 +194,13 @@ func (h *home) conversationLists() {
 func (h *home) requests() {
 	a, b := h.agent("a"), h.agent("b")
 	r := h.run(a.ID, "hash")
-	again := core.Run{ID: core.NewRunID(), Agent: a.ID, Conversation: core.DefaultConversation(a.ID), Status: core.RunCreated, Request: "hash"}
+	again := core.Run{
+		ID:           core.NewRunID(),
+		Agent:        a.ID,
+		Conversation: core.DefaultConversation(a.ID),
+		Status:       core.RunCreated,
+		Request:      "hash",
+	}
 	h.kind(core.Conflict, h.s.Runs().Create(h.ctx, &again))
 	found, ok, err := h.s.Runs().FindRequest(h.ctx, core.DefaultConversation(a.ID), "hash")
 	h.ok(err)
@@ -244,7 +262,7 @@ func (h *home) usage() {
 	for i, u := range []*core.Usage{{Prompt: 10, Completion: 1, Total: 11}, nil, {Prompt: 5, Completion: 2, Total: 7, Cached: &cached}} {
 		st := core.Step{ID: core.NewStepID(), Run: r.ID, Agent: a.ID, Number: i + 1, Usage: u, Model: "p/m", CreatedAt: h.tick()}
 		if i == 0 {
-			st.Feedback = "positive"
+			st.Feedback, st.Tags = "positive", []string{"short", "kind"}
 		}
 		h.ok(h.s.Steps().Create(h.ctx, &st))
 	}
@@ -253,7 +271,7 @@ func (h *home) usage() {
 	equal(h, core.Usage{Prompt: 15, Completion: 3, Total: 18, Cached: &cached}, u)
 	equal(h, 3, n)
 	yes := true
-	for _, f := range []core.StepFilter{{Feedback: "positive"}, {HasFeedback: &yes}} {
+	for _, f := range []core.StepFilter{{Feedback: "positive"}, {HasFeedback: &yes}, {Tags: []string{"none", "kind"}}} {
 		equal(h, 1, len(must[[]core.Step](h)(h.s.Steps().List(h.ctx, f, core.Page{}))))
 	}
 	all := must[[]core.Step](h)(h.s.Steps().List(h.ctx, core.StepFilter{Run: r.ID, Model: "p/m"}, core.Page{Desc: true}))
@@ -264,7 +282,7 @@ func (h *home) usage() {
 
 func (h *home) match(q string, f core.MessageFilter) []core.MessageHit {
 	h.Helper()
-	return must[[]core.MessageHit](h)(h.s.Messages().Match(h.ctx, core.SearchQuery{Text: q}, f))
+	return must[core.Results[core.MessageHit]](h)(Search(h.s).Messages(h.ctx, core.SearchQuery{Text: q}, f)).Hits
 }
 
 func (h *home) searchFresh() {
@@ -276,7 +294,11 @@ func (h *home) searchFresh() {
 		h.say(a.ID, h.conversation(a.ID, core.NewConversationID()).ID, text)
 		equal(h, []string{text}, hits(h.match(strings.Repeat("x", i+1)+"q", core.MessageFilter{Agent: a.ID})))
 		p := h.passage(ar.ID, text)
-		found := must[[]core.PassageHit](h)(h.s.Passages().Match(h.ctx, core.SearchQuery{Text: strings.Repeat("x", i+1) + "q"}, core.PassageFilter{}))
+		found := must[core.Results[core.PassageHit]](
+			h,
+		)(
+			Search(h.s).Passages(h.ctx, core.SearchQuery{Text: strings.Repeat("x", i+1) + "q"}, core.PassageFilter{}),
+		).Hits
 		if len(found) != 1 || found[0].Passage.ID != p.ID {
 			h.Fatalf("%d passages", len(found))
 		}
@@ -291,7 +313,11 @@ func (h *home) searchFresh() {
 	p.Text = "fresh words"
 	h.ok(h.s.Passages().Update(h.ctx, &p))
 	for q, want := range map[string]int{"old": 0, "fresh": 1} {
-		equal(h, want, len(must[[]core.PassageHit](h)(h.s.Passages().Match(h.ctx, core.SearchQuery{Text: q}, core.PassageFilter{}))))
+		equal(
+			h,
+			want,
+			len(must[core.Results[core.PassageHit]](h)(Search(h.s).Passages(h.ctx, core.SearchQuery{Text: q}, core.PassageFilter{})).Hits),
+		)
 	}
 }
 
@@ -325,10 +351,17 @@ func (h *home) searchVisible() {
 	h.ok(h.s.Messages().Enter(h.ctx, conv, 10, []core.MessageID{msgs[3].ID}, nil))
 	equal(h, []string{"zebra evicted", "zebra open", "zebra rewound"}, hits(h.match("zebra", core.MessageFilter{})))
 	equal(h, []string{}, hits(h.match("zebra", core.MessageFilter{Roles: []core.Role{core.RoleTool}})))
-	spoken := core.Message{ID: core.NewMessageID(), Agent: a.ID, Conversation: conv, Role: core.RoleAssistant, CreatedAt: h.tick(), Content: []core.Content{
-		{Type: core.ContentReasoning, Text: "giraffe thoughts"},
-		{Type: core.ContentCall, Call: &core.ToolCall{ID: "1", Name: "send_message", Arguments: `{"message":"a spoken elephant"}`}},
-	}}
+	spoken := core.Message{
+		ID:           core.NewMessageID(),
+		Agent:        a.ID,
+		Conversation: conv,
+		Role:         core.RoleAssistant,
+		CreatedAt:    h.tick(),
+		Content: []core.Content{
+			{Type: core.ContentReasoning, Text: "giraffe thoughts"},
+			{Type: core.ContentCall, Call: &core.ToolCall{ID: "1", Name: "send_message", Arguments: `{"message":"a spoken elephant"}`}},
+		},
+	}
 	h.ok(h.s.Messages().Insert(h.ctx, &spoken))
 	if got := h.match("elephant", core.MessageFilter{}); len(got) == 0 || got[0].Message.ID != spoken.ID || len(got[0].Why.Inherited) > 0 {
 		h.Errorf("what was said through a tool is not found first: %+v", got)
@@ -362,10 +395,20 @@ func (h *home) searchFilter() {
 		{core.PassageFilter{Tags: []string{"x", "y"}, AllTags: true}, 1},
 	} {
 		for _, q := range []string{"lake", ""} {
-			equal(h, c.want, len(must[[]core.PassageHit](h)(h.s.Passages().Match(h.ctx, core.SearchQuery{Text: q}, c.f))))
+			equal(h, c.want, len(must[core.Results[core.PassageHit]](h)(Search(h.s).Passages(h.ctx, core.SearchQuery{Text: q}, c.f)).Hits))
 		}
 	}
-	equal(h, 1, len(must[[]core.PassageHit](h)(h.s.Passages().Match(h.ctx, core.SearchQuery{Text: "lake", Limit: 1}, core.PassageFilter{}))))
+	equal(
+		h,
+		1,
+		len(
+			must[core.Results[core.PassageHit]](
+				h,
+			)(
+				Search(h.s).Passages(h.ctx, core.SearchQuery{Text: "lake", Limit: 1}, core.PassageFilter{}),
+			).Hits,
+		),
+	)
 }
 
 func (h *home) searchAnyText() {

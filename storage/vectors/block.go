@@ -10,18 +10,18 @@ import (
 // blockRows is how many rows a block has; threads take work by the block.
 const blockRows = 4096
 
-// align is what blocks begin at a multiple of, whatever the size of the machine's pages.
+// align is what block offsets are a multiple of, whatever the machine's page size.
 const align = 64 << 10
 
-// block is up to blockRows rows, column by column: what every search reads comes first, what only few rows are asked for
-// last. It is a view of one piece of memory, on the heap while the block is filled, mapped once it is full.
+// block is up to blockRows rows, stored by column: what every search reads comes first, what is read for few rows last.
+// It is a view of one piece of memory: on the heap while the block fills, mapped once it is full.
 type block struct {
-	n    int // rows in it
+	n    int // number of rows
 	mem  []byte
-	free func() // returns mapped memory; nil on the heap
+	free func() // unmaps the memory; nil if it is on the heap
 
 	// Read by every search.
-	ids     []int64 // rising; negative in a file: deleted
+	ids     []int64 // increasing; negative in a file: deleted
 	one     []float32
 	offsets []float32
 	signs   []uint64
@@ -38,7 +38,7 @@ type block struct {
 	sums []uint32 // checksums of the first two parts and of the last
 }
 
-// layout says how large a block is for rows of so many words a plane.
+// layout gives a block's size for rows of that many words per plane.
 type layout struct {
 	words      int
 	hot, total int // bytes
@@ -50,7 +50,7 @@ func layoutOf(words int) layout {
 	return layout{words: words, hot: hot, total: (total + align - 1) / align * align}
 }
 
-// view lays a block over memory of its size, which begins at a multiple of eight.
+// view lays a block over memory of the layout's size, aligned to eight bytes.
 func (l layout) view(mem []byte) *block {
 	const n = blockRows
 	b, at := &block{mem: mem}, 0
@@ -70,14 +70,15 @@ func (l layout) view(mem []byte) *block {
 	return b
 }
 
-// column is the next n values of a block's memory.
+// column returns the next n values of a block's memory.
 func column[T any](mem []byte, at *int, n int) []T {
 	from := *at
 	*at += n * int(unsafe.Sizeof(*new(T)))
-	return unsafe.Slice((*T)(unsafe.Pointer(&mem[from:*at][0])), n) //nolint:gosec // G103: the layout is one for writer and reader, and the slice is checked
+	//nolint:gosec // G103: writer and reader agree, and the slice is checked
+	return unsafe.Slice((*T)(unsafe.Pointer(&mem[from:*at][0])), n)
 }
 
-// fresh is an empty block on the heap.
+// fresh returns an empty block on the heap.
 func (l layout) fresh() *block {
 	room := make([]uint64, l.total/8)
 	return l.view(unsafe.Slice((*byte)(unsafe.Pointer(&room[0])), l.total)) //nolint:gosec // G103: bytes of aligned memory
@@ -89,10 +90,10 @@ func (b *block) close() {
 	}
 }
 
-// castagnoli is made on first use: it takes a quarter of a millisecond.
+// castagnoli is built on first use: that takes a quarter of a millisecond.
 var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
-// hotSum is the checksum of what is read at the start. The ids are summed as they were before any deletion.
+// hotSum is the checksum of what is read at startup. Ids are summed as they were before any deletion.
 func (b *block) hotSum(l layout) uint32 {
 	var buf [512]byte
 	sum := uint32(0)
@@ -112,7 +113,7 @@ func (b *block) coldSum(l layout) uint32 {
 	return crc32.Checksum(b.mem[l.hot:l.hot+blockRows*(4+4+8*l.words*(codeBits-1))], castagnoli())
 }
 
-// id is the row's id, deleted or not.
+// id returns the row's id, deleted or not.
 func (b *block) id(row int) int64 { return max(b.ids[row], -b.ids[row]) }
 
 // find returns the row with an id.

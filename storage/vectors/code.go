@@ -7,38 +7,38 @@ import (
 )
 
 const (
-	codeBits  = 4 // of a row's coordinate
-	queryBits = 4 // of a query's coordinate in the scan
-	fineBits  = 6 // of a query's coordinate in the last estimate
+	codeBits  = 4 // per coordinate of a row
+	queryBits = 4 // per coordinate of a query in the scan
+	fineBits  = 6 // per coordinate of a query in the last estimate
 
-	// The best steps of uniform codes for normally distributed coordinates, in standard deviations.
+	// The best step sizes of uniform codes for normally distributed coordinates, in standard deviations.
 	step4 = 0.3352
 	step6 = 0.1041
 )
 
-// z is by how many standard deviations of its error an estimate may be wrong before a row is lost.
+// z is how many standard deviations an estimate may be off before a row is lost.
 const z = 2.7
 
 // The stages of the cascade.
 const (
-	stageSign   = iota // sign against sign of the query
-	stagePair          // and the query's second plane
+	stageSign   = iota // the row's signs against the query's
+	stagePair          // plus the query's second plane
 	stageQuery         // all four planes of the query
-	stageRow           // and the row's second plane
-	stageAll           // all planes of the row, the query in six bits
+	stageRow           // plus the row's second plane
+	stageAll           // all planes of the row, the query at six bits
 	stageFloats        // nothing left to estimate
 )
 
-// errorOf is the standard deviation of each stage's estimate, in |query||row|/√coordinates. They are properties of the
-// codes, not of the data: a test pins them.
+// errorOf is the standard deviation of a stage's estimate, in |query||row|/√coordinates. It is a property of the codes,
+// not of the data; a test pins it.
 func errorOf(stage int) float64 {
 	return [...]float64{1.21, 0.91, 0.765, 0.42, 0.115, 0}[stage]
 }
 
-// spread turns a row's sign factor into |row|/√coordinates: both are measures of its size.
+// spread turns a row's sign factor into |row|/√coordinates: both measure its size.
 var spread = math.Sqrt(2 / math.Pi)
 
-// encoder makes codes. It is not safe for concurrent use: it has room for one vector.
+// encoder makes codes. It is not safe for concurrent use, because it has room for only one vector.
 type encoder struct {
 	rot  *rotation
 	mean []float32
@@ -49,7 +49,7 @@ func newEncoder(rot *rotation, mean []float32) *encoder {
 	return &encoder{rot: rot, mean: mean, room: make([]float32, rot.padded)}
 }
 
-// centre writes the rotated difference to the mean into the encoder's room and returns ⟨mean, v-mean⟩.
+// centre writes the rotated difference from the mean into the encoder's buffer and returns ⟨mean, v-mean⟩.
 func (e *encoder) centre(v []float32) float64 {
 	var product float64
 	for i, x := range v {
@@ -62,11 +62,11 @@ func (e *encoder) centre(v []float32) float64 {
 	return product
 }
 
-// factors are what turns products of codes into products of vectors: |x|²/⟨x, code⟩ for the code's first one, two and
-// all of its planes.
+// factors turn products of codes into products of vectors: |x|²/⟨x, code⟩ for the code's first plane, first two planes,
+// and all planes.
 type factors struct{ one, two, all float32 }
 
-// encode writes the planes of a vector: signs, and the rest most significant first.
+// encode writes the planes of a vector: the signs, then the rest, most significant first.
 func (e *encoder) encode(v []float32, signs, rest []uint64) (f factors, offset float32) {
 	offset = float32(e.centre(v))
 	var square float64
@@ -96,12 +96,12 @@ func (e *encoder) encode(v []float32, signs, rest []uint64) (f factors, offset f
 	return factors{one: ratio(square, one), two: ratio(square, two), all: ratio(square, all)}, offset
 }
 
-// level is the code of a coordinate measured in steps.
+// level returns the code of a coordinate measured in steps.
 func level(x float32, planes int) uint64 {
 	half := float32(int(1) << (planes - 1))
 	x += half
 	switch {
-	case !(x > 0): // NaN, too
+	case !(x > 0): // also NaN
 		return 0
 	case x >= 2*half:
 		return uint64(2*half) - 1
@@ -109,7 +109,7 @@ func level(x float32, planes int) uint64 {
 	return uint64(x)
 }
 
-// value is what a code of so many planes stands for, in units in which the sign plane is ±1: the sum of ±2^-plane.
+// value returns what a code with that many planes stands for, in units where the sign plane is ±1: the sum of ±2^-plane.
 func value(c uint64, planes int) float64 {
 	steps := float64(int(1) << planes)
 	return (2*float64(c) + 1 - steps) / (steps / 2)
@@ -122,15 +122,15 @@ func ratio(a, b float64) float32 {
 	return float32(a / b)
 }
 
-// query is a query made ready for the cascade.
+// query is a query prepared for the cascade.
 type query struct {
-	unit   []float32 // the query at length 1
+	unit   []float32 // the query, normalised
 	words  int
 	coarse [queryBits][]uint64
 	fine   [fineBits][]uint64
 	base   float32               // ⟨query, mean⟩
-	scale  [stageAll + 1]float32 // of the product of codes at each stage
-	slack  [stageAll + 1]float32 // z standard deviations of each stage's error for a row whose sign factor is 1
+	scale  [stageAll + 1]float32 // for the product of codes at each stage
+	slack  [stageAll + 1]float32 // z standard deviations of each stage's error, for a row with sign factor 1
 }
 
 func newQuery(e *encoder, unit []float32) *query {
@@ -156,7 +156,7 @@ func newQuery(e *encoder, unit []float32) *query {
 	return q
 }
 
-// planes writes a code of so many bits, most significant first, and returns ⟨x, code⟩ for its first one, two, … planes.
+// planes writes a code of n bits, most significant first, and returns ⟨x, code⟩ for its first one, two, … planes.
 func planes(x []float32, step float64, n int, out [][]uint64) []float64 {
 	for k := range out {
 		out[k] = make([]uint64, len(x)/64)
@@ -176,7 +176,7 @@ func planes(x []float32, step float64, n int, out [][]uint64) []float64 {
 	return products
 }
 
-// distance is how many bits differ.
+// distance returns how many bits differ.
 func distance(a, b []uint64) int {
 	n := 0
 	b = b[:len(a)]
@@ -191,7 +191,7 @@ func distance(a, b []uint64) int {
 	return n
 }
 
-// product is the product of a row's plane and the first n planes of a query, in sign units times the padded length.
+// product returns the product of a row's plane and the first n planes of a query, in sign units times the padded length.
 func product(plane []uint64, query [][]uint64) float32 {
 	length := float32(len(plane) * 64)
 	var sum, weight float32 = 0, 1
@@ -202,7 +202,7 @@ func product(plane []uint64, query [][]uint64) float32 {
 	return sum
 }
 
-// dot is the product of a query and a stored vector, little-endian. Its order of sums is fixed, so that the same two
+// dot returns the product of a query and a stored little-endian vector. It sums in a fixed order, so the same two
 // vectors give the same bits wherever they are compared.
 func dot(q []float32, data []byte) float64 {
 	var a, b, c, d float32
@@ -220,7 +220,7 @@ func dot(q []float32, data []byte) float64 {
 	return float64(a) + float64(b) + float64(c) + float64(d)
 }
 
-// Unit returns v at length 1; ok is false when it has a number that is none, or no length.
+// Unit returns v normalised to length 1; ok is false if v has length 0 or contains NaN or infinity.
 func Unit(v []float32) (unit []float32, ok bool) {
 	var square float64
 	for _, x := range v {
@@ -237,7 +237,7 @@ func Unit(v []float32) (unit []float32, ok bool) {
 	return unit, true
 }
 
-// Bytes is a vector as it is stored: little-endian.
+// Bytes returns a vector in its stored form, little-endian.
 func Bytes(v []float32) []byte {
 	out := make([]byte, 0, 4*len(v))
 	for _, x := range v {
@@ -246,7 +246,7 @@ func Bytes(v []float32) []byte {
 	return out
 }
 
-// Floats reads a stored vector; nil when it does not have the dimension.
+// Floats reads a stored vector; nil if its dimension isn't dim.
 func Floats(data []byte, dim int) []float32 {
 	if len(data) != 4*dim {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestWhatAStartDoesNotReadIsCheckedAfterIt: of the last part of a block a search reads a few rows, and believes them.
+// TestWhatAStartDoesNotReadIsCheckedAfterIt: a search reads few rows of a block's last part, and trusts them.
 func TestWhatAStartDoesNotReadIsCheckedAfterIt(t *testing.T) {
 	t.Parallel()
 	const dim = 64
@@ -40,7 +40,7 @@ func TestWhatAStartDoesNotReadIsCheckedAfterIt(t *testing.T) {
 	check(t, x, f, sphere(rand.New(rand.NewPCG(6, 6)), dim), 0.97)
 }
 
-// settled waits until nothing is in doubt and everything is taken in.
+// settled waits until everything is verified and applied.
 func settled(t *testing.T, x *Index) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

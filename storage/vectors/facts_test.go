@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// facts is a Source in memory, and the brute force to compare with.
+// facts is a Source in memory, with a brute-force search to compare with.
 type facts struct {
 	mu     sync.Mutex
 	rows   []Row // by id
@@ -93,7 +93,7 @@ func (f *facts) owned(owner int64) int {
 	return slices.IndexFunc(f.rows, func(r Row) bool { return r.Owner == owner })
 }
 
-// nearest is the brute force.
+// nearest is the brute-force search.
 func (f *facts) nearest(q []float32, k int, keep func(*Row) bool) []Near {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -107,7 +107,7 @@ func (f *facts) nearest(q []float32, k int, keep func(*Row) bool) []Near {
 	return top(all, k)
 }
 
-// maker makes vectors of some structure.
+// maker generates vectors with some structure.
 type maker func() []float32
 
 func normal(r *rand.Rand, dim int) []float32 {
@@ -118,7 +118,7 @@ func normal(r *rand.Rand, dim int) []float32 {
 	return v
 }
 
-// sphere has no structure: the tenth neighbour is hardly nearer than the ten thousandth.
+// sphere has no structure: the tenth neighbour is hardly closer than the ten-thousandth.
 func sphere(r *rand.Rand, dim int) maker {
 	return func() []float32 {
 		v, _ := Unit(normal(r, dim))
@@ -154,7 +154,7 @@ func clusters(r *rand.Rand, dim int) maker {
 	}
 }
 
-// fill makes rows of a few groups, roles and days.
+// fill generates rows of a few groups, roles and days.
 func fill(make maker, n int) *facts {
 	f := &facts{}
 	for i := range n {
@@ -177,7 +177,7 @@ func open(tb testing.TB, f *facts, dim int, change ...func(*Config)) *Index {
 	return x
 }
 
-// still is an index whose goroutine has ended, for tests that take its steps themselves.
+// still is an index without its goroutine, for tests that take its steps themselves.
 func still(tb testing.TB, f *facts, dim int, change ...func(*Config)) *Index {
 	tb.Helper()
 	x := open(tb, f, dim, change...)
@@ -193,7 +193,7 @@ func caughtUp(tb testing.TB, x *Index) {
 	}
 }
 
-// recall is the share of the nearest that were found, by score: equal vectors are as good as each other.
+// recall is the fraction of the nearest that were found, by score: equal vectors are interchangeable.
 func recall(got, want []Near) float64 {
 	if len(want) == 0 {
 		return 1

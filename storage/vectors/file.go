@@ -10,9 +10,9 @@ import (
 	"os"
 )
 
-// A code file is two header slots written in turn, the mean, and full blocks. A block is written once and never changes,
-// but for ids that turn negative when their rows are deleted. What is not in a full block yet is read again from the
-// facts at the next start.
+// A code file is two header slots written alternately, the mean, and full blocks. A block is written once and never
+// changes, except that an id turns negative when its row is deleted. Rows not in a full block yet are read from the
+// facts again at the next start.
 const (
 	magic    = "locivec1"
 	slotSize = 4096
@@ -23,20 +23,20 @@ const (
 	fileVersion = 1
 )
 
-// header says what a code file is of and how far it got.
+// header says what a code file belongs to and how far it got.
 type header struct {
 	Home   string // uuid of the home
-	Set    int64  // which vectors of it
+	Set    int64  // which of its vector sets
 	Dim    int64
-	Epoch  int64 // the opening of the facts that last wrote it
-	Gen    int64 // rises with every write; the newer slot counts
-	Blocks int64 // full ones
-	Last   int64 // id of the last row in them
-	Gone   int64 // the last deletion they have seen
+	Epoch  int64 // the epoch of the facts in which it was last written
+	Gen    int64 // increases with every write; the newer slot is valid
+	Blocks int64 // number of full blocks
+	Last   int64 // id of the last row in those
+	Gone   int64 // the last deletion applied to those
 	Mean   uint32
 }
 
-// bytes is a header slot: fixed fields and a checksum.
+// bytes encodes a header slot: fixed fields and a checksum.
 func (h *header) bytes() []byte {
 	b := make([]byte, 0, slotSize)
 	b = append(b, magic...)
@@ -62,7 +62,9 @@ func (h *header) parse(b []byte) bool {
 	for i := range fields {
 		fields[i] = int64(binary.LittleEndian.Uint64(b[76+8*i:]))
 	}
-	h.Set, h.Dim, h.Epoch, h.Gen, h.Blocks, h.Last, h.Gone, h.Mean = fields[0], fields[1], fields[2], fields[3], fields[4], fields[5], fields[6], uint32(fields[7])
+	h.Set, h.Dim, h.Epoch, h.Gen, h.Blocks, h.Last, h.Gone, h.Mean = fields[0], fields[1], fields[2], fields[3], fields[4], fields[5], fields[6], uint32(
+		fields[7],
+	)
 	return true
 }
 
@@ -73,10 +75,10 @@ type codeFile struct {
 	head header
 }
 
-// ErrDamaged says that the codes cannot be read. They are made anew.
+// ErrDamaged says that the codes can't be read. They are rebuilt.
 var ErrDamaged = errors.New("the vector index is damaged")
 
-// createFile makes an empty code file.
+// createFile creates an empty code file.
 func createFile(path string, h header, mean []float32, l layout) (*codeFile, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -95,7 +97,7 @@ func createFile(path string, h header, mean []float32, l layout) (*codeFile, err
 	return c, nil
 }
 
-// openFile opens a code file and reads its header and mean; it does not judge whether they fit.
+// openFile opens a code file and reads its header and mean; it doesn't check whether they fit this index.
 func openFile(path string) (*codeFile, []float32, error) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
@@ -140,7 +142,7 @@ func readHead(f *os.File) (*codeFile, []float32, error) {
 	return c, Floats(raw, int(a.Dim)), nil
 }
 
-// block maps the block at an index and checks its resident part.
+// block maps the block at an index and verifies the part that every search reads.
 func (c *codeFile) block(at int) (*block, error) {
 	mem, free, err := mapBlock(c.f, c.place(at), c.l.total)
 	if err != nil {
@@ -162,7 +164,7 @@ func (c *codeFile) add(at int, b *block) (*block, error) {
 	return c.block(at)
 }
 
-// strike turns a row's id negative in the file.
+// strike makes a row's id negative in the file.
 func (c *codeFile) strike(block, row int, id int64) error {
 	var raw [8]byte
 	binary.LittleEndian.PutUint64(raw[:], uint64(-id))
@@ -170,7 +172,7 @@ func (c *codeFile) strike(block, row int, id int64) error {
 	return err
 }
 
-// write makes everything written so far durable, then the header that says so.
+// write syncs everything written so far, then writes the header that refers to it.
 func (c *codeFile) write(h header) error {
 	if err := c.f.Sync(); err != nil {
 		return err

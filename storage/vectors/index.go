@@ -13,58 +13,58 @@ import (
 	"time"
 )
 
-// Row is a stored vector with what filters ask of it. A stored vector never changes: an update is a deletion and a row
-// with a higher id.
+// Row is a stored vector and the fields that filters use. A stored vector never changes: an update is a deletion plus a
+// row with a higher id.
 type Row struct {
 	ID     int64
-	Owner  int64 // the text that it stands for: a number that rises with arrival
+	Owner  int64 // number of the text it belongs to; newer texts have higher numbers
 	Group  uint64
 	Thread uint64
 	Role   uint8 // below 64
 	At     int64
-	Data   []byte // little-endian, of length 1
+	Data   []byte // little-endian, normalised
 }
 
 // Bounds says what the facts hold.
 type Bounds struct {
 	Last   int64 // the highest id ever given
 	Gone   int64 // the last deletion
-	Pruned int64 // deletions up to here are not on record any more
+	Pruned int64 // deletions up to here are no longer on record
 }
 
 // Source reads the facts.
 type Source interface {
 	Bounds(ctx context.Context) (Bounds, error)
-	// Rows calls yield with the rows after an id, in order, at most limit; their data lives as long as the call.
+	// Rows calls yield with the rows after an id, in order, at most limit; their data is valid only during the call.
 	Rows(ctx context.Context, after int64, limit int, yield func(Row) error) error
-	// Gone returns ids of rows that were deleted after a deletion, in order, and the last of these deletions.
+	// Gone returns the ids of rows deleted after a given deletion, in order, and the last of those deletions.
 	Gone(ctx context.Context, after int64, limit int) (ids []int64, last int64, err error)
-	// Vectors calls yield with the data of those ids that are stored now; it lives as long as the call.
+	// Vectors calls yield with the data of those ids that are stored now; data is valid only during the call.
 	Vectors(ctx context.Context, ids []int64, yield func(id int64, data []byte)) error
 }
 
-// Config says what an index is of.
+// Config says what an index is for.
 type Config struct {
-	Path   string // of its files, without the ending
+	Path   string // of its files, without the extension
 	Home   string // uuid of the home
-	Set    int64  // which vectors of it
+	Set    int64  // which of its vector sets
 	Dim    int
-	Before int64 // the epoch before this opening of the facts; a code file of another one is not trusted
-	Now    int64 // the epoch from this opening on
+	Before int64 // the epoch before the facts were opened this time; a code file from any other isn't trusted
+	Now    int64 // the epoch since then
 	Source Source
 	Logger *slog.Logger
 	// Threads bounds the goroutines of a search; 0: two, or as many as there are cores.
 	Threads int
 }
 
-// The rhythm of the index's own work.
+// Batch sizes, intervals and thresholds of the index's own work.
 const (
 	batchRows       = 512
 	checkpointEvery = 5 * time.Second
 	retryAfter      = time.Second
-	firstMean       = 256  // rows that make a mean
-	betterMean      = 4096 // rows from which on a mean of fewer is made anew, and again at 16 times as many
-	deadShare       = 4    // one in so many rows deleted: the codes are made anew
+	firstMean       = 256  // rows needed for a mean
+	betterMean      = 4096 // rows at which a mean of fewer is recomputed, and again at 16 times as many
+	deadShare       = 4    // the codes are rebuilt once one row in this many is deleted
 )
 
 // Index is an open index. It is safe for use from many goroutines.
@@ -74,21 +74,21 @@ type Index struct {
 	cancel context.CancelFunc
 	wg     sync.WaitGroup
 	wake   chan struct{}   // buffered, one
-	asked  chan chan error // by Purge
-	ended  chan struct{}   // closed when the index's goroutine is over
-	broken atomic.Bool     // a search met a damaged file
-	saved  atomic.Int64    // the last deletion that the file has
+	asked  chan chan error // from Purge
+	ended  chan struct{}   // closed when the index's goroutine has ended
+	broken atomic.Bool     // a search found the file damaged
+	saved  atomic.Int64    // the last deletion recorded in the file
 
-	applying chan struct{} // one place: who holds it applies what the facts hold
-	encoders []*encoder    // of cur, for who applies
+	applying chan struct{} // one slot: its holder applies the facts
+	encoders []*encoder    // for cur; used by the holder of applying
 
-	mu  sync.RWMutex // guards cur and all that is in it; searches hold it for reading while they scan
+	mu  sync.RWMutex // guards cur and everything in it; searches hold it for reading while they scan
 	cur *state
 
 	samples samples
 }
 
-// Open opens the index or begins to build it, and starts its goroutine. It reads no vectors.
+// Open opens the index or starts building it, and starts its goroutine. It doesn't read any vectors.
 func Open(ctx context.Context, cfg Config) (*Index, error) {
 	if cfg.Dim < 1 || cfg.Dim > MaxDim {
 		return nil, errors.New("vectors of this dimension cannot be indexed")
@@ -125,7 +125,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 	return x, nil
 }
 
-// Close writes what is needed to go on from here and lets go of the file.
+// Close saves what is needed to continue from here and closes the file.
 func (x *Index) Close() {
 	x.cancel()
 	x.wg.Wait()
@@ -139,7 +139,7 @@ func (x *Index) Close() {
 	x.cur.close()
 }
 
-// Nudge says that something was committed. It never waits.
+// Nudge tells the index that something was committed. It never blocks.
 func (x *Index) Nudge() {
 	select {
 	case x.wake <- struct{}{}:
@@ -147,18 +147,18 @@ func (x *Index) Nudge() {
 	}
 }
 
-// Saved is the last deletion that the file has: older ones need no record any more.
+// Saved returns the last deletion recorded in the file: records of older ones are no longer needed.
 func (x *Index) Saved() int64 { return x.saved.Load() }
 
-// Stats says how large the index is.
+// Stats describes the index's size and state.
 type Stats struct {
 	Rows, Slots int
 	Resident    int  // bytes of heap, without samples
-	Building    bool // it has not yet seen all
-	Doubted     bool // it has not yet been read whole since the start, or was found damaged
+	Building    bool // it hasn't seen everything yet
+	Doubted     bool // it hasn't been read completely since the start, or was found damaged
 }
 
-// Stats returns the index's size.
+// Stats returns the index's size and state.
 func (x *Index) Stats() Stats {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -172,7 +172,7 @@ func (x *Index) Stats() Stats {
 	return Stats{Rows: s.alive, Slots: s.rows, Resident: heap, Building: s.missed, Doubted: s.doubted > 0 || x.broken.Load()}
 }
 
-// install makes a state the current one. The caller holds applying, or is alone.
+// install makes s the current state. The caller holds applying or has the index to itself.
 func (x *Index) install(s *state) {
 	encoders := make([]*encoder, x.cfg.Threads)
 	for i := range encoders {
@@ -188,8 +188,8 @@ func (x *Index) install(s *state) {
 	}
 }
 
-// Apply takes in what the facts hold and the index does not: rows first, then deletions, so that a row which is gone
-// before it was read is never seen. It returns whether it has everything that was committed before it began.
+// Apply takes in what the facts have and the index doesn't: rows first, then deletions, so that a row deleted before it
+// was read never shows up. It reports whether the index has everything committed before the call.
 func (x *Index) Apply(ctx context.Context) (bool, error) {
 	bounds, err := x.cfg.Source.Bounds(ctx)
 	if err != nil || x.upTo(bounds) {
@@ -210,7 +210,7 @@ func (x *Index) Apply(ctx context.Context) (bool, error) {
 		<-x.applying
 		if err != nil {
 			if ctx.Err() != nil {
-				return false, nil //nolint:nilerr // who does not wait any longer is told that it is not whole
+				return false, nil //nolint:nilerr // a caller that gives up learns that the index is incomplete
 			}
 			return false, err
 		}
@@ -220,7 +220,7 @@ func (x *Index) Apply(ctx context.Context) (bool, error) {
 	}
 }
 
-// upTo reports whether the index has what the bounds say.
+// upTo reports whether the index has everything within the bounds.
 func (x *Index) upTo(b Bounds) bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -256,14 +256,14 @@ func (x *Index) step(ctx context.Context, s *state, encoders []*encoder) (more b
 	return more, nil
 }
 
-// takeRows reads, encodes and takes in one batch.
+// takeRows reads, encodes and adds one batch.
 func (x *Index) takeRows(ctx context.Context, s *state, encoders []*encoder) (int, error) {
 	rows := make([]coded, 0, batchRows)
 	var floats [][]float32
 	err := x.cfg.Source.Rows(ctx, s.last, batchRows, func(r Row) error {
 		v := Floats(r.Data, x.cfg.Dim)
 		if v == nil {
-			v = make([]float32, x.cfg.Dim) // nothing that was checked when it was stored; it is near to nothing
+			v = make([]float32, x.cfg.Dim) // can't be a vector checked on storing; a zero vector is near nothing
 		}
 		r.Data = nil
 		rows, floats = append(rows, coded{row: r}), append(floats, v)
@@ -312,7 +312,7 @@ func encode(rows []coded, floats [][]float32, encoders []*encoder, l layout) {
 	wg.Wait()
 }
 
-// tend is the index's goroutine: it follows the facts, saves what it has, and makes the codes anew where that pays.
+// tend is the index's goroutine: it follows the facts, saves its progress, and rebuilds the codes when that pays off.
 func (x *Index) tend(ctx context.Context) {
 	save := time.NewTicker(checkpointEvery)
 	defer save.Stop()
@@ -341,7 +341,7 @@ func (x *Index) tend(ctx context.Context) {
 	}
 }
 
-// Purge makes the codes anew where rows were deleted, so that nothing of them is left in the file.
+// Purge rebuilds the codes if rows were deleted, so that nothing of them is left in the file.
 func (x *Index) Purge(ctx context.Context) error {
 	done := make(chan error, 1)
 	select {
@@ -364,12 +364,12 @@ var errClosed = errors.New("the index is closed")
 func (x *Index) purge(ctx context.Context) error {
 	err := x.renewWithout(ctx)
 	if errors.Is(err, ErrDamaged) {
-		return x.restart(ctx) // a new file has nothing of them either
+		return x.restart(ctx) // a new file contains nothing of them either
 	}
 	return err
 }
 
-// renewWithout makes the codes anew if rows were deleted.
+// renewWithout rebuilds the codes if rows were deleted.
 func (x *Index) renewWithout(ctx context.Context) error {
 	if _, err := x.Apply(ctx); err != nil {
 		return err
@@ -414,7 +414,7 @@ func (x *Index) round(ctx context.Context) error {
 	return x.checkpoint()
 }
 
-// read has something done with the current state. Codes that turn out damaged are made anew.
+// read runs do on the current state. If the codes turn out to be damaged, they are rebuilt.
 func (x *Index) read(do func(s *state) error) error {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -423,7 +423,7 @@ func (x *Index) read(do func(s *state) error) error {
 	return err
 }
 
-// spoiled has the codes made anew where an error says that they are damaged.
+// spoiled has the codes rebuilt if an error says that they are damaged.
 func (x *Index) spoiled(err error) {
 	if errors.Is(err, ErrDamaged) {
 		x.broken.Store(true)
@@ -431,7 +431,7 @@ func (x *Index) spoiled(err error) {
 	}
 }
 
-// verify reads what a start did not: the parts of the blocks of which a search reads a few rows.
+// verify reads what startup skipped: the parts of blocks from which a search reads only a few rows.
 func (x *Index) verify(ctx context.Context) error {
 	for doubted := true; doubted; {
 		err := x.read(func(s *state) error {
@@ -453,7 +453,7 @@ func (x *Index) verify(ctx context.Context) error {
 	return nil
 }
 
-// restart begins again with an empty state, which is searched while it fills.
+// restart starts over with an empty state, which can be searched while it fills.
 func (x *Index) restart(ctx context.Context) error {
 	bounds, err := x.cfg.Source.Bounds(ctx)
 	if err != nil {
@@ -470,7 +470,7 @@ func (x *Index) restart(ctx context.Context) error {
 	return nil
 }
 
-// stale reports whether the codes should be made anew: with a mean of more rows, or without those that are deleted.
+// stale reports whether the codes should be rebuilt: with a mean over more rows, or without deleted rows.
 func (x *Index) stale() bool {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -481,7 +481,7 @@ func (x *Index) stale() bool {
 		dead > blockRows && dead*deadShare > s.rows
 }
 
-// renew makes a second state beside the current one and puts it in its place once it has everything.
+// renew builds a second state beside the current one and swaps it in once it has everything.
 func (x *Index) renew(ctx context.Context) error {
 	bounds, err := x.cfg.Source.Bounds(ctx)
 	if err != nil {
@@ -514,7 +514,7 @@ func (x *Index) renew(ctx context.Context) error {
 	return nil
 }
 
-// meanOf is the mean of rows spread over all that there are.
+// meanOf returns the mean of rows sampled evenly from all of them.
 func (x *Index) meanOf(ctx context.Context) ([]float32, int, error) {
 	var ids []int64
 	err := x.read(func(s *state) error {
@@ -546,7 +546,7 @@ func (x *Index) meanOf(ctx context.Context) ([]float32, int, error) {
 	return mean, n, nil
 }
 
-// Query asks for the nearest.
+// Query asks for the nearest rows.
 type Query struct {
 	Vector []float32
 	K      int
@@ -560,11 +560,11 @@ type Near struct {
 }
 
 const (
-	maxFetch     = 128 // rows whose floats are read for one search
-	mostAttempts = 4   // of one search, when rows go while it is under way
+	maxFetch     = 128 // rows whose floats one search reads
+	mostAttempts = 4   // of one search, if rows are deleted during it
 )
 
-// ErrQuery says that a query's vector is of no use: another dimension, no length, or a number that is none.
+// ErrQuery says that a query's vector can't be used: wrong dimension, length 0, NaN or infinity.
 var ErrQuery = errors.New("the query's vector does not fit the index")
 
 // Nearest returns the k nearest rows within the filter, best first.
@@ -595,7 +595,7 @@ func (x *Index) Nearest(ctx context.Context, in Query) ([]Near, error) {
 	}
 }
 
-// scan returns what may be among the nearest.
+// scan returns the rows that may be among the nearest.
 func (x *Index) scan(unit []float32, in *Query) ([]scored, error) {
 	var found []scored
 	err := x.read(func(s *state) (err error) {
@@ -605,9 +605,9 @@ func (x *Index) scan(unit []float32, in *Query) ([]scored, error) {
 	return found, err
 }
 
-// settle reads the floats of the best in batches, until no other can be among them.
+// settle reads the floats of the best rows in batches until no other row can be among them.
 //
-// The result is not whole when rows that should be in it are not stored any more.
+// The result is not whole if rows that belong in it are no longer stored.
 func (x *Index) settle(ctx context.Context, unit []float32, found []scored, k int) (best []Near, whole bool, err error) {
 	got, fetched, limit := 0, 0, max(maxFetch, 4*k)
 	for len(found) > 0 && fetched < limit {
@@ -637,14 +637,14 @@ func (x *Index) settle(ctx context.Context, unit []float32, found []scored, k in
 	return best, len(best) == k || got == fetched, nil
 }
 
-// top sorts and keeps the k best; equal ones in the order of their arrival.
+// top sorts and keeps the k best; equal ones stay in order of arrival.
 func top(found []Near, k int) []Near {
 	slices.SortFunc(found, func(a, b Near) int { return cmp.Or(cmp.Compare(b.Cos, a.Cos), cmp.Compare(a.Owner, b.Owner)) })
 	return found[:min(k, len(found))]
 }
 
-// Cosines returns the cosines of those of the owners that have a vector. They are exact from the floor on; below it they
-// may be estimates, which stay below it.
+// Cosines returns the cosines of those owners that have a vector. From the floor up they are exact; below it they may be
+// estimates, which also stay below it.
 func (x *Index) Cosines(ctx context.Context, vector []float32, owners []int64, floor float64) (map[int64]float64, error) {
 	unit, ok := Unit(vector)
 	if !ok || len(unit) != x.cfg.Dim {

@@ -76,14 +76,14 @@ func TestTheNearestAreFoundInAnyDimension(t *testing.T) {
 	}
 }
 
-// check compares searches with the brute force, with and without filters; exact scores always.
+// check compares searches with brute force, with and without filters; exact scores always.
 func check(t *testing.T, x *Index, f *facts, one maker, least float64) {
 	t.Helper()
 	evens := &Owners{}
 	for owner := int64(0); owner < 60_000; owner += 2 {
 		evens.Add(owner)
 	}
-	for _, c := range []struct { // in one order, so that every run asks the same
+	for _, c := range []struct { // in a fixed order, so that every run asks the same
 		name   string
 		filter Filter
 		keep   func(*Row) bool
@@ -98,7 +98,7 @@ func check(t *testing.T, x *Index, f *facts, one maker, least float64) {
 	} {
 		name := c.name
 		var sum float64
-		const queries = 25 // of ten rows each: a single miss is 0.004
+		const queries = 25 // of ten rows each: a single miss costs 0.004
 		for range queries {
 			q := one()
 			got, err := x.Nearest(t.Context(), Query{Vector: q, K: 10, Filter: c.filter})
@@ -141,7 +141,7 @@ func TestAnyHistoryOfChangesAndRestartsIsFoundAsItIsStored(t *testing.T) {
 			reopen := func(x *Index, clean bool) *Index {
 				if x != nil && clean {
 					x.Close()
-				} else if x != nil { // as a kill would leave it
+				} else if x != nil { // as after a kill
 					x.cancel()
 					x.wg.Wait()
 					x.cur.close()
@@ -310,7 +310,7 @@ func TestScoresDependOnlyOnWhichRowsThereAre(t *testing.T) {
 	q := one()
 	first, err := a.Spread(t.Context(), q, []uint64{2})
 	must(t, err)
-	for range 300 { // come and gone
+	for range 300 { // added and deleted again
 		f.add(Row{Group: 2}, one())
 	}
 	caughtUp(t, a)

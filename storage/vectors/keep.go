@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Ending is how the names of code files end. They are numbered: a new generation gets a new name, so that a mapped file is
-// never written over.
+// Ending is the extension of code files. They are numbered: a new generation gets a new name, so that a mapped file is
+// never overwritten.
 const Ending = ".codes"
 
 func (x *Index) name(number int) string { return x.cfg.Path + "." + strconv.Itoa(number) + Ending }
 
-// files returns the numbers of the files that there are, the newest first.
+// files returns the numbers of the existing files, newest first.
 func (x *Index) files() []int {
-	paths, _ := filepath.Glob(escape(x.cfg.Path) + ".*" + Ending) // the pattern is well formed
+	paths, _ := filepath.Glob(escape(x.cfg.Path) + ".*" + Ending) // the pattern is well-formed
 	var numbers []int
 	for _, p := range paths {
 		text := strings.TrimSuffix(strings.TrimPrefix(p, x.cfg.Path+"."), Ending)
@@ -30,31 +30,39 @@ func (x *Index) files() []int {
 	return numbers
 }
 
-// escape keeps a path from being read as a pattern.
+// escape keeps a path from being interpreted as a pattern.
 func escape(path string) string {
 	if os.PathSeparator == '\\' {
-		return path // no escapes there
+		return path // Windows patterns have no escapes
 	}
 	return strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`).Replace(path)
 }
 
 func removeFile(path string) error { return os.Remove(path) }
 
-// fresh makes an empty state with a file of its own. Deletions up to gone do not concern it.
+// fresh creates an empty state with its own file. Deletions up to gone don't concern it.
 func (x *Index) fresh(gone int64) (*state, error) {
 	number := 1
 	if have := x.files(); len(have) > 0 {
 		number = have[0] + 1
 	}
 	s := &state{
-		l: layoutOf(x.rot.padded / 64), rot: x.rot, mean: make([]float32, x.cfg.Dim), path: x.name(number), slots: slotMap{}, gone: gone, missed: true,
+		l: layoutOf(
+			x.rot.padded / 64,
+		),
+		rot:    x.rot,
+		mean:   make([]float32, x.cfg.Dim),
+		path:   x.name(number),
+		slots:  slotMap{},
+		gone:   gone,
+		missed: true,
 	}
 	var err error
 	s.file, err = createFile(s.path, header{Home: x.cfg.Home, Set: x.cfg.Set, Dim: int64(x.cfg.Dim)}, s.mean, s.l)
 	return s, err
 }
 
-// reuse opens the newest code file that can be trusted and removes all others; without one it says why.
+// reuse opens the newest code file that can be trusted and removes all others; if there is none, it says why.
 func (x *Index) reuse(b Bounds) (*state, string) {
 	var found *state
 	why := "missing"
@@ -68,12 +76,13 @@ func (x *Index) reuse(b Bounds) (*state, string) {
 			}
 			why = err.Error()
 		}
-		_ = removeFile(path) // what remains is looked at again at the next start
+		_ = removeFile(path) // the next start tries again
 	}
 	return found, why
 }
 
-// trusted opens a code file and checks that it is of this home, set and epoch, whole, and not ahead of the facts.
+// trusted opens a code file and checks that it belongs to this home, set and epoch, is whole, and isn't ahead of the
+// facts.
 func (x *Index) trusted(path string, b Bounds) (*state, error) {
 	file, mean, err := openFile(path)
 	if err != nil {
@@ -108,7 +117,7 @@ func (x *Index) trusted(path string, b Bounds) (*state, error) {
 	return s, nil
 }
 
-// checkpoint saves the current state where there is something to save. The caller holds applying.
+// checkpoint saves the current state if it has changed. The caller holds applying.
 func (x *Index) checkpoint() error {
 	s := x.cur
 	x.mu.RLock()
@@ -120,7 +129,7 @@ func (x *Index) checkpoint() error {
 	return x.save(s)
 }
 
-// save writes the header; only who applies changes what it says.
+// save writes the header. Only the holder of applying changes its contents.
 func (x *Index) save(s *state) error {
 	h := header{Home: x.cfg.Home, Set: x.cfg.Set, Dim: int64(x.cfg.Dim), Epoch: x.cfg.Now, Blocks: int64(s.full), Gone: s.gone}
 	err := guarded(func() error {
@@ -137,7 +146,7 @@ func (x *Index) save(s *state) error {
 	return nil
 }
 
-// remade writes another mean into a file that has no blocks yet.
+// remade writes another mean to a file that has no blocks yet.
 func (c *codeFile) remade(mean []float32) (*codeFile, error) {
 	next, err := createFile(c.f.Name(), c.head, mean, c.l)
 	_ = c.f.Close()

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// mapped says that blocks of a file need no heap.
+// mapped says whether a file's blocks stay off the heap.
 const mapped = true
 
 // mapBlock maps a piece of a file for reading.

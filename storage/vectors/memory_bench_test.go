@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// BenchmarkMemory streams through far more memory than caches hold, with one thread and with two: scans of codes cannot be
-// faster than that.
+// BenchmarkMemory streams through far more memory than the caches hold, with one thread and with two: no scan of codes
+// can be faster.
 func BenchmarkMemory(b *testing.B) {
 	const size = 512 << 20
 	words := make([]uint64, size/8)
@@ -31,7 +31,7 @@ func BenchmarkMemory(b *testing.B) {
 	}
 }
 
-// total adds in four strands, so that additions do not wait for each other.
+// total adds in four independent strands, so that additions don't wait for each other.
 func total(words []uint64) uint64 {
 	var a, b, c, d uint64
 	for ; len(words) >= 8; words = words[8:] {

@@ -59,7 +59,7 @@ func TestSearchesWhileRowsComeAndGo(t *testing.T) {
 			}
 		})
 	}
-	wg.Go(func() { // codes are made anew meanwhile
+	wg.Go(func() { // codes are rebuilt meanwhile
 		for range 3 {
 			if err := x.renew(t.Context()); err != nil {
 				t.Error(err)

@@ -5,15 +5,15 @@ import (
 	"math/bits"
 )
 
-// seed fixes the rotation: a code file is only of use to the rotation it was made with.
+// seed fixes the rotation: a code file is useful only with the rotation it was made with.
 const seed = 0x9e3779b97f4a7c15
 
-// rotation is a fixed random orthogonal map: random signs and a Walsh-Hadamard transform, in rounds over the first and the
-// last power-of-two block. It spreads any vector evenly over the coordinates, so that all may be coded alike.
+// rotation is a fixed random orthogonal map: random signs and a Walsh-Hadamard transform, in rounds over the first and
+// last power-of-two block. It spreads any vector evenly over its coordinates, so that all can be coded the same way.
 type rotation struct {
 	dim    int
-	padded int // dim in whole words of 64 bits
-	block  int // the largest power of two within
+	padded int // dim rounded up to whole 64-bit words
+	block  int // the largest power of two that fits
 	signs  [][]float32
 }
 

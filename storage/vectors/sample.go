@@ -10,17 +10,17 @@ import (
 )
 
 const (
-	sampleRows  = 1024     // up to so many rows are all known, and compared one by one
-	spreadRows  = 256      // of more rows, so many measure how cosines lie
-	sampleBytes = 12 << 20 // of all samples that are kept
+	sampleRows  = 1024     // up to this many rows, the sample is all of them and each is compared
+	spreadRows  = 256      // with more rows, how many measure the distribution of cosines
+	sampleBytes = 12 << 20 // for all cached samples
 )
 
-// sample is up to sampleRows rows of some groups with their floats: those whose owners' hashes are the lowest, so that it
-// depends on nothing but which rows there are. Where there are no more rows than that, it is all of them.
+// sample is up to sampleRows rows of some groups with their floats: those whose owners have the lowest hashes, so that
+// it depends only on which rows exist. If there are no more rows than that, it is all of them.
 type sample struct {
 	of    *state
-	rows  int // slots it has looked at
-	gone  int // rows that were deleted then
+	rows  int // slots examined
+	gone  int // rows deleted at that time
 	whole bool
 	at    []member // by hash
 	used  int64
@@ -34,7 +34,7 @@ type member struct {
 	data  []byte
 }
 
-// samples are the samples that were used last.
+// samples caches the most recently used samples.
 type samples struct {
 	mu    sync.Mutex // guards the rest
 	of    map[string]*sample
@@ -76,16 +76,16 @@ func (s *samples) put(key string, one *sample, dim int) {
 	}
 }
 
-// highest is a heap of members, the highest hash first.
+// highest is a heap of members, highest hash first.
 type highest []member
 
 func (h highest) Len() int           { return len(h) }
 func (h highest) Less(i, j int) bool { return h[i].hash > h[j].hash }
 func (h highest) Swap(i, j int)      { h[i], h[j] = h[j], h[i] }
-func (h *highest) Push(v any)        { *h = append(*h, v.(member)) } //nolint:forcetypeassert // only members
+func (h *highest) Push(v any)        { *h = append(*h, v.(member)) } //nolint:forcetypeassert // only members are pushed
 func (h *highest) Pop() any          { v := (*h)[len(*h)-1]; *h = (*h)[:len(*h)-1]; return v }
 
-// sampleOf returns the sample of the groups, brought up to date.
+// sampleOf returns the groups' sample, brought up to date.
 func (x *Index) sampleOf(ctx context.Context, groups []uint64) (*sample, error) {
 	key := make([]byte, 0, 8*len(groups))
 	for _, g := range groups {
@@ -104,7 +104,7 @@ func (x *Index) sampleOf(ctx context.Context, groups []uint64) (*sample, error) 
 	return one, nil
 }
 
-// draw returns the old sample if it still holds, one that goes on from it, or a new one.
+// draw returns the old sample if it is still valid, one that extends it, or a new one.
 func (s *state) draw(old *sample, groups []uint64) *sample {
 	dead := s.rows - s.alive
 	one := &sample{of: s, rows: s.rows, gone: dead, whole: true}
@@ -158,7 +158,7 @@ func (s *state) draw(old *sample, groups []uint64) *sample {
 	return one
 }
 
-// fill reads the floats that an older sample did not have.
+// fill reads the floats that the older sample didn't have.
 func (x *Index) fill(ctx context.Context, one, old *sample) error {
 	known := map[int64][]byte{}
 	if old != nil {
@@ -182,7 +182,7 @@ func (x *Index) fill(ctx context.Context, one, old *sample) error {
 	}
 	at := one.at[:0]
 	for _, m := range one.at {
-		if m.data = known[m.id]; m.data != nil { // without: deleted a moment ago
+		if m.data = known[m.id]; m.data != nil { // nil: deleted a moment ago
 			at = append(at, m)
 		}
 	}
@@ -190,14 +190,14 @@ func (x *Index) fill(ctx context.Context, one, old *sample) error {
 	return nil
 }
 
-// Spread is how the cosines of a query lie over all rows of some groups.
+// Spread is the distribution of a query's cosines over all rows of some groups.
 type Spread struct {
 	Mean, SD float64
-	Rows     int // that were looked at
+	Rows     int // rows examined
 }
 
-// Spread measures the cosines of a query over the groups, no groups for all: exactly where there are few rows, else over
-// a sample that depends only on which rows there are.
+// Spread measures the cosines of a query over the groups (no groups means all): exactly if there are few rows, else over
+// a sample that depends only on which rows exist.
 func (x *Index) Spread(ctx context.Context, vector []float32, groups []uint64) (Spread, error) {
 	unit, ok := Unit(vector)
 	if !ok || len(unit) != x.cfg.Dim {
@@ -224,7 +224,7 @@ func (x *Index) Spread(ctx context.Context, vector []float32, groups []uint64) (
 	return Spread{Mean: mean, SD: math.Sqrt(max(0, squares/n-mean*mean)), Rows: len(at)}, nil
 }
 
-// nearestOfFew answers from the sample where that is all there is; ok is false where it is not.
+// nearestOfFew answers from the sample if the sample is all there is; if not, ok is false.
 func (x *Index) nearestOfFew(ctx context.Context, unit []float32, in Query) (near []Near, ok bool, err error) {
 	one, err := x.sampleOf(ctx, in.Filter.Groups)
 	if err != nil || !one.whole {

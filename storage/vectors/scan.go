@@ -11,14 +11,14 @@ import (
 )
 
 const (
-	oneThread  = 20_000 // rows up to which a second goroutine is not worth its start
-	readAhead  = 16     // rows whose cache lines are touched before the first of them is used
-	fewRows    = 5      // of 64 that are looked at one by one
+	oneThread  = 20_000 // up to this many rows, a second goroutine isn't worth starting
+	readAhead  = 16     // rows whose cache lines are touched before the first is used
+	fewRows    = 5      // with fewer than this many of 64 left, rows are examined one by one
 	maxRefined = 16_384
 	minWaiting = 16_384
 )
 
-// scored is a row with an estimate of its cosine, and how far that may be off.
+// scored is a row with its estimated cosine and that estimate's possible error.
 type scored struct {
 	slot      int32
 	id, owner int64
@@ -26,12 +26,12 @@ type scored struct {
 	slack     float32
 }
 
-// bound is the best score that is sure to be among the k best: the k-th best of what was fully refined. It only rises,
-// and all goroutines of a search share it.
+// bound is the best score known to be among the k best: the k-th best of the fully refined rows. It only rises, and all
+// goroutines of a search share it.
 type bound struct {
-	value atomic.Uint32 // of a float32
+	value atomic.Uint32 // bits of a float32
 	mu    sync.Mutex    // guards best
-	best  []float32     // a heap, the least first
+	best  []float32     // a heap, smallest first
 	k     int
 }
 
@@ -78,7 +78,7 @@ func sift(heap []float32) {
 	}
 }
 
-// scan runs the cascade over all rows within the filter and returns those that may be among the k best, best first.
+// scan runs the cascade over all rows that pass the filter and returns those that may be among the k best, best first.
 func (s *state) scan(q *query, f *Filter, k, threads int) (found []scored, err error) {
 	if s.rows < oneThread {
 		threads = 1
@@ -107,7 +107,7 @@ func (s *state) scan(q *query, f *Filter, k, threads int) (found []scored, err e
 	return keep(found, top.get()), nil
 }
 
-// keep drops what cannot be among the best any more and sorts the rest.
+// keep drops what can no longer be among the best and sorts the rest.
 func keep(found []scored, least float32) []scored {
 	found = slices.DeleteFunc(found, func(c scored) bool { return c.score+c.slack < least })
 	slices.SortFunc(found, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.id, b.id)) })
@@ -131,8 +131,8 @@ type waiting struct {
 	score float32
 }
 
-// guarded reads mapped memory. A mapped file that was cut short or lies on a failing disk is an error, not the end of the
-// program.
+// guarded reads mapped memory. If a mapped file was truncated or is on a failing disk, the result is an error, not a
+// crash.
 func guarded(read func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -146,7 +146,7 @@ func guarded(read func() error) (err error) {
 	return read()
 }
 
-// run takes blocks until there are none.
+// run takes blocks until none are left.
 func (w *worker) run(next *atomic.Int64) {
 	for {
 		at := int(next.Add(1)) - 1
@@ -161,7 +161,7 @@ func (w *worker) run(next *atomic.Int64) {
 	w.flush()
 }
 
-// block passes over one block, 64 rows at a time.
+// block scans one block, 64 rows at a time.
 func (w *worker) block(at int) {
 	b := w.s.blocks[at]
 	words := (b.n + 63) / 64
@@ -180,7 +180,7 @@ func (w *worker) block(at int) {
 	}
 }
 
-// first returns which of 64 rows pass by signs alone.
+// first returns which of 64 rows pass by their signs alone.
 func (w *worker) first(b *block, from int, least float32) (m uint64) {
 	n := w.s.l.words
 	one, offsets := (*[64]float32)(b.one[from:]), (*[64]float32)(b.offsets[from:])
@@ -197,7 +197,7 @@ func (w *worker) first(b *block, from int, least float32) (m uint64) {
 	return m
 }
 
-// first12 is first for the commonest length, unrolled: it is where most of a search's time goes.
+// first12 is first for the most common length, unrolled, since most of a search's time goes here.
 func first12(signs []uint64, q *[12]uint64, one, offsets *[64]float32, scale, slack, least float32) (m uint64) {
 	top, twice := scale*768+slack, 2*scale
 	for i := range 64 {
@@ -210,8 +210,8 @@ func first12(signs []uint64, q *[12]uint64, one, offsets *[64]float32, scale, sl
 	return m
 }
 
-// second adds the query's other planes. Who beats the bound is refined at once, which raises it early; who only may
-// waits until the pass is over.
+// second adds the query's other planes. A row that beats the bound is refined at once, which raises the bound early; one
+// that only might waits until the pass is over.
 func (w *worker) second(b *block, at, row int) {
 	n, q := w.s.l.words, w.q
 	least := w.top.get() - q.base
@@ -235,7 +235,8 @@ func (w *worker) second(b *block, at, row int) {
 	w.waiting = append(w.waiting, waiting{slot: int32(slot), score: score})
 }
 
-// flush refines those that wait. Their cache lines are touched first, a few rows at once, so that misses overlap.
+// flush refines the waiting rows. It touches their cache lines first, a few rows at a time, so that cache misses
+// overlap.
 func (w *worker) flush() {
 	n := w.s.l.words * (codeBits - 1)
 	for chunk := range slices.Chunk(w.waiting, readAhead) {
@@ -252,7 +253,7 @@ func (w *worker) flush() {
 	w.waiting = w.waiting[:0]
 }
 
-// sink keeps the compiler from leaving out reads whose only use is to be early.
+// sink keeps the compiler from dropping reads that only prefetch.
 var sink atomic.Uint64
 
 // refine adds the row's other planes.
@@ -282,7 +283,7 @@ func (w *worker) refine(slot int, score float32) {
 	}
 }
 
-// full6 is the best estimate that the codes allow.
+// full6 returns the best estimate that the codes allow.
 func (s *state) full6(q *query, slot int) scored {
 	b, row := s.at(slot)
 	n := s.l.words

@@ -7,15 +7,14 @@ import (
 	"sort"
 )
 
-// state is one generation of codes: rows by slot, in the order of their ids, all made with one mean. The index's lock
-// guards it.
+// state is one generation of codes: rows by slot, in id order, all made with the same mean. The index's lock guards it.
 type state struct {
 	l      layout
 	rot    *rotation
 	mean   []float32
 	file   *codeFile
 	path   string
-	blocks []*block // the last one may be on the heap, being filled
+	blocks []*block // the last one may be on the heap, still filling
 	full   int      // how many are in the file
 
 	live     []uint64 // by slot
@@ -23,17 +22,17 @@ type state struct {
 	alive    int
 	last     int64 // id of the last row
 	gone     int64 // the last deletion applied
-	meanRows int   // how many rows the mean was made of
+	meanRows int   // how many rows the mean was computed from
 	slots    slotMap
-	known    Bounds // of facts that it had all of: the last ids may have gone before they were read
+	known    Bounds // the last bounds it had all of: the last ids may have been deleted before they were read
 
-	written int  // blocks that the header knows
+	written int  // blocks that the header includes
 	struck  bool // deletions since the header was written
-	missed  bool // it has not yet seen everything that the facts had when it was made
-	doubted int  // blocks from the first on that were loaded and not read whole yet
+	missed  bool // it hasn't seen everything that the facts had when it was created
+	doubted int  // leading blocks that were loaded but not read completely yet
 }
 
-// slotMap finds the slot of an owner: owners are numbers that rise with their arrival, so pages of an array are small.
+// slotMap finds an owner's slot. Owners are numbered in order of arrival, so pages of an array stay compact.
 type slotMap map[int64]*[pageOwners]uint32
 
 const pageOwners = 4096
@@ -47,7 +46,7 @@ func (m slotMap) get(owner int64) (slot int, ok bool) {
 	return int(at) - 1, at != 0
 }
 
-// set keeps a slot plus one: zero is none.
+// set stores the slot plus one: zero means none.
 func (m slotMap) set(owner int64, slot int) {
 	page := m[owner/pageOwners]
 	if page == nil {
@@ -61,7 +60,7 @@ func (s *state) at(slot int) (*block, int) { return s.blocks[slot/blockRows], sl
 
 func (s *state) isLive(slot int) bool { return s.live[slot/64]>>(slot%64)&1 == 1 }
 
-// coded is a row ready to be taken in.
+// coded is an encoded row, ready to add.
 type coded struct {
 	row         Row
 	f           factors
@@ -69,7 +68,7 @@ type coded struct {
 	signs, rest []uint64
 }
 
-// push takes in a row whose id is higher than all before. The caller writes out the block that it fills.
+// push adds a row whose id is higher than all before it. If that fills a block, the caller writes the block out.
 func (s *state) push(c *coded) {
 	if s.rows == len(s.blocks)*blockRows {
 		s.blocks = append(s.blocks, s.l.fresh())
@@ -88,7 +87,7 @@ func (s *state) push(c *coded) {
 	s.last = c.row.ID
 }
 
-// enter makes a slot live. An owner has one live row: a newer one takes the place of an older.
+// enter makes a slot live. An owner has one live row: a newer one replaces an older one.
 func (s *state) enter(slot int, owner int64) {
 	if old, ok := s.slots.get(owner); ok && s.isLive(old) {
 		s.live[old/64] &^= 1 << (old % 64)
@@ -99,7 +98,7 @@ func (s *state) enter(slot int, owner int64) {
 	s.alive++
 }
 
-// seal writes out full blocks and maps them in the place of the heap's.
+// seal writes out full blocks and replaces the ones on the heap by mapped ones.
 func (s *state) seal() error {
 	for s.full < s.rows/blockRows {
 		b, err := s.file.add(s.full, s.blocks[s.full])
@@ -107,7 +106,7 @@ func (s *state) seal() error {
 			return err
 		}
 		s.blocks[s.full] = b
-		for i := range blockRows { // rows that were deleted before the block was full
+		for i := range blockRows { // rows deleted before the block was full
 			if slot := s.full*blockRows + i; !s.isLive(slot) {
 				if err := s.file.strike(s.full, i, b.id(i)); err != nil {
 					return err
@@ -119,7 +118,7 @@ func (s *state) seal() error {
 	return nil
 }
 
-// drop deletes the row with an id, if there is one.
+// drop deletes the row with an id, if it exists.
 func (s *state) drop(id int64) error {
 	at := sort.Search(len(s.blocks), func(i int) bool { return s.blocks[i].id(0) > id }) - 1
 	if at < 0 {
@@ -144,7 +143,7 @@ func (s *state) drop(id int64) error {
 	return s.file.strike(at, row, id)
 }
 
-// load reads the blocks that the header names, of each what every search reads; the rest is checked later.
+// load reads the parts of the header's blocks that every search reads; the rest is verified later.
 func (s *state) load() error {
 	h := s.file.head
 	for at := range int(h.Blocks) {
@@ -158,6 +157,9 @@ func (s *state) load() error {
 		}
 		s.live = append(s.live, make([]uint64, blockRows/64)...)
 		for i, id := range b.ids {
+			if b.owners[i] < 0 {
+				return ErrDamaged
+			}
 			if id > 0 {
 				s.enter(s.rows+i, b.owners[i])
 			}
@@ -173,7 +175,7 @@ func (s *state) load() error {
 	return nil
 }
 
-// close lets go of the mappings and the file.
+// close releases the mappings and the file.
 func (s *state) close() {
 	for _, b := range s.blocks {
 		b.close()
@@ -186,9 +188,9 @@ func (s *state) close() {
 type Filter struct {
 	Groups      []uint64
 	Thread      uint64
-	Roles       uint64    // bits by role
-	From, Until int64     // half open
-	Owners      []*Owners // each must have the owner
+	Roles       uint64    // a bit per role
+	From, Until int64     // half-open
+	Owners      []*Owners // each set must contain the owner
 }
 
 func (f *Filter) empty() bool {

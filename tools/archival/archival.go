@@ -41,14 +41,14 @@ func Insert(_ context.Context, args InsertArgs, env core.ToolEnv) (core.ToolResu
 	if err := passage.Validate(); err != nil {
 		return core.ToolResult{}, err
 	}
-	return core.ToolResult{Apply: func(ctx context.Context, tx core.Store) (core.ToolResult, error) {
+	return core.ToolResult{Apply: func(ctx context.Context, tx core.ToolEdits) (core.ToolResult, error) {
 		archive, err := archiveOf(ctx, tx, env)
 		if err != nil {
 			return core.ToolResult{}, err
 		}
 		kept := passage
 		kept.ID, kept.Archive, kept.Agent, kept.Step = core.NewPassageID(), archive, env.Agent.ID, env.Step
-		if err := tx.Passages().Insert(ctx, &kept); err != nil {
+		if err := tx.Passages.Insert(ctx, &kept); err != nil {
 			return core.ToolResult{}, err
 		}
 		return core.ToolResult{Text: "None"}, nil
@@ -56,16 +56,22 @@ func Insert(_ context.Context, args InsertArgs, env core.ToolEnv) (core.ToolResu
 }
 
 // archiveOf returns the agent's archive, made and named after it where it has none.
-func archiveOf(ctx context.Context, tx core.Store, env core.ToolEnv) (core.ArchiveID, error) {
-	archive, found, err := tx.Archives().OfAgent(ctx, env.Agent.ID)
+func archiveOf(ctx context.Context, tx core.ToolEdits, env core.ToolEnv) (core.ArchiveID, error) {
+	archive, found, err := tx.Read.Archives.OfAgent(ctx, env.Agent.ID)
 	if err != nil || found {
 		return archive.ID, err
 	}
-	archive = core.Archive{ID: core.NewArchiveID(), Name: env.Agent.Name + "'s Archive", Embedding: env.Agent.Embedding, CreatedAt: env.Now, UpdatedAt: env.Now}
-	if err := tx.Archives().Create(ctx, &archive); err != nil {
+	archive = core.Archive{
+		ID:        core.NewArchiveID(),
+		Name:      env.Agent.Name + "'s Archive",
+		Embedding: env.Agent.Embedding,
+		CreatedAt: env.Now,
+		UpdatedAt: env.Now,
+	}
+	if err := tx.Archives.Create(ctx, &archive); err != nil {
 		return "", err
 	}
-	return archive.ID, tx.Archives().Attach(ctx, env.Agent.ID, archive.ID)
+	return archive.ID, tx.Archives.Attach(ctx, env.Agent.ID, archive.ID)
 }
 
 // clean trims tags and drops empty and repeated ones.
@@ -114,51 +120,77 @@ func Search(ctx context.Context, args SearchArgs, env core.ToolEnv) (core.ToolRe
 	if err != nil {
 		return core.ToolResult{}, err
 	}
-	archive, has, err := env.Store.Archives().OfAgent(ctx, env.Agent.ID)
+	archive, has, err := env.Read.Archives.OfAgent(ctx, env.Agent.ID)
 	if err != nil {
 		return core.ToolResult{}, err
 	}
-	var hits []core.PassageHit
+	var hits core.Results[core.PassageHit]
 	if has {
-		filter := core.PassageFilter{Archives: []core.ArchiveID{archive.ID}, Tags: tags, AllTags: args.TagMatch == "all", From: from, Until: until}
-		if hits, err = match(ctx, env.Store.Passages(), core.SearchQuery{Text: args.Query, Limit: limit, Today: env.Now}, filter); err != nil {
+		filter := core.PassageFilter{
+			Archives: []core.ArchiveID{archive.ID},
+			Tags:     tags,
+			AllTags:  args.TagMatch == "all",
+			From:     from,
+			Until:    until,
+		}
+		if hits, err = match(ctx, env, core.SearchQuery{Text: args.Query, Limit: limit, Today: env.Now}, filter); err != nil {
 			return core.ToolResult{}, err
 		}
 	}
 	return write(hits, env)
 }
 
-func match(ctx context.Context, passages core.PassageStore, query core.SearchQuery, filter core.PassageFilter) ([]core.PassageHit, error) {
+func match(
+	ctx context.Context,
+	env core.ToolEnv,
+	query core.SearchQuery,
+	filter core.PassageFilter,
+) (found core.Results[core.PassageHit], err error) {
 	if strings.TrimSpace(query.Text) != "" {
-		return passages.Match(ctx, query, filter)
+		return env.Search.Passages(ctx, query, filter)
 	}
-	newest, err := passages.List(ctx, filter, core.Page{Limit: query.Limit, Desc: true})
+	newest, err := env.Read.Passages.List(ctx, filter, core.Page{Limit: query.Limit, Desc: true})
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	hits := make([]core.PassageHit, 0, len(newest))
 	for _, p := range newest {
-		hits = append(hits, core.PassageHit{Passage: p})
+		found.Hits = append(found.Hits, core.PassageHit{Passage: p})
 	}
-	return hits, nil
+	return found, nil
 }
 
-func write(hits []core.PassageHit, env core.ToolEnv) (core.ToolResult, error) {
-	if len(hits) == 0 {
-		return core.ToolResult{Text: "No results found."}, nil
+func write(hits core.Results[core.PassageHit], env core.ToolEnv) (core.ToolResult, error) {
+	if len(hits.Hits) == 0 {
+		text := "No results found."
+		if hits.Partial {
+			text += " " + results.Partial
+		}
+		return core.ToolResult{Text: text}, nil
 	}
-	list := make([]found, 0, len(hits))
-	for _, h := range hits {
-		f := found{ID: h.Passage.ID, Timestamp: h.Passage.CreatedAt.In(env.Now.Location()).Format(time.RFC3339), Content: h.Passage.Text, Tags: h.Passage.Tags}
+	list := make([]found, 0, len(hits.Hits))
+	for _, h := range hits.Hits {
+		f := found{
+			ID:        h.Passage.ID,
+			Timestamp: h.Passage.CreatedAt.In(env.Now.Location()).Format(time.RFC3339),
+			Content:   h.Passage.Text,
+			Tags:      h.Passage.Tags,
+		}
 		if f.Tags == nil {
 			f.Tags = []string{}
 		}
-		f.Relevance = results.Why(h.Score, h.Words, h.Why, h.Partial)
+		f.Relevance = results.Why(h.Score, h.Words, h.Why, hits.Partial)
 		list = append(list, f)
 	}
 	list, err := results.Fit(list, env.MaxReturn)
 	if err != nil {
 		return core.ToolResult{}, err
+	}
+	ids := make([]string, len(list))
+	for i, f := range list {
+		ids[i] = string(f.ID)
+	}
+	for _, f := range list {
+		f.Relevance.Among(ids)
 	}
 	text, err := results.JSON(list)
 	if err != nil {

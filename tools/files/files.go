@@ -27,13 +27,13 @@ const (
 
 // shelf is what an agent has attached.
 type shelf struct {
-	store   core.Store
+	files   core.FileReader
 	folders []core.Folder
 }
 
-func shelfOf(ctx context.Context, s core.Store, agent core.AgentID) (*shelf, error) {
-	folders, err := s.Folders().OfAgent(ctx, agent)
-	return &shelf{store: s, folders: folders}, err
+func shelfOf(ctx context.Context, read core.ToolReads, agent core.AgentID) (*shelf, error) {
+	folders, err := read.Folders.OfAgent(ctx, agent)
+	return &shelf{files: read.Files, folders: folders}, err
 }
 
 func (s *shelf) ids() []core.FolderID {
@@ -86,7 +86,7 @@ func (s *shelf) named(ctx context.Context, name string, in ...core.FolderID) ([]
 	if name == "" || len(in) == 0 {
 		return nil, nil
 	}
-	return s.store.Files().List(ctx, core.FileFilter{Folders: in, Names: []string{name}}, core.Page{Limit: 2})
+	return s.files.List(ctx, core.FileFilter{Folders: in, Names: []string{name}}, core.Page{Limit: 2})
 }
 
 // unknown says which files there are, those with a similar name first, as far as there is room.
@@ -152,7 +152,11 @@ func (s *shelf) all(ctx context.Context) iter.Seq2[core.File, error] {
 	return func(yield func(core.File, error) bool) {
 		for i := range s.folders {
 			for after := ""; ; {
-				page, err := s.store.Files().List(ctx, core.FileFilter{Folders: []core.FolderID{s.folders[i].ID}}, core.Page{After: after, Limit: pageSize, OrderBy: "name"})
+				page, err := s.files.List(
+					ctx,
+					core.FileFilter{Folders: []core.FolderID{s.folders[i].ID}},
+					core.Page{After: after, Limit: pageSize, OrderBy: "name"},
+				)
 				if core.KindOf(err) == core.NotFound && after != "" {
 					break // the file that the page began behind was deleted meanwhile
 				}
@@ -176,7 +180,7 @@ func (s *shelf) all(ctx context.Context) iter.Seq2[core.File, error] {
 
 // text returns what a file says, or why that is not known.
 func (s *shelf) text(ctx context.Context, f *core.File) (core.Document, error) {
-	doc, err := s.store.Files().Document(ctx, f.ID)
+	doc, err := s.files.Document(ctx, f.ID)
 	if core.KindOf(err) != core.NotFound {
 		return doc, err
 	}

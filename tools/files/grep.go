@@ -28,7 +28,7 @@ const noFiles = "No files are currently attached to search"
 
 // Grep is grep_files.
 func Grep(ctx context.Context, args GrepArgs, env core.ToolEnv) (core.ToolResult, error) {
-	shelf, err := shelfOf(ctx, env.Store, env.Agent.ID)
+	shelf, err := shelfOf(ctx, env.Read, env.Agent.ID)
 	if err != nil {
 		return core.ToolResult{}, err
 	}
@@ -44,21 +44,32 @@ func Grep(ctx context.Context, args GrepArgs, env core.ToolEnv) (core.ToolResult
 		q.Offset = *args.Offset
 	}
 	found, err := ingest.Grep(ctx, shelf.lines(ctx, wanted, ingest.Needed(args.Pattern)), q)
-	note := ""
-	switch {
-	case ctx.Err() != nil:
+	if ctx.Err() != nil {
 		return core.ToolResult{}, context.Cause(ctx)
+	}
+	if err == nil && found.Looked == 0 {
+		return shelf.nothing(ctx, args.Include)
+	}
+	return told(found, err, env.MaxReturn)
+}
+
+// told is what a model reads of a search. One that was cut short by time is no success, whatever it found until then: it
+// does not say what there is.
+func told(found ingest.GrepResult, err error, room int) (core.ToolResult, error) {
+	switch {
 	case core.KindOf(err) == core.Timeout && found.Looked > 0:
-		note = fmt.Sprintf("\n\nNote: the search stopped after %s, when %d files were searched. Name fewer files with include, or use a simpler pattern.", ingest.GrepTime, found.Looked)
+		note := fmt.Sprintf(
+			"\n\nThe search is not complete: it stopped after %s, when %d files had been searched. Name fewer files with include, or use a simpler pattern.",
+			ingest.GrepTime,
+			found.Looked,
+		)
+		return core.ToolError(fit(found, room-utf8.RuneCountInString(note)) + note), nil
 	case core.KindOf(err) == core.Timeout:
 		return core.ToolResult{}, core.E(core.Invalid, "%v", err)
 	case err != nil:
 		return core.ToolResult{}, err
 	}
-	if found.Looked == 0 && note == "" {
-		return shelf.nothing(ctx, args.Include)
-	}
-	return core.ToolResult{Text: fit(found, env.MaxReturn-utf8.RuneCountInString(note)) + note}, nil
+	return core.ToolResult{Text: fit(found, room)}, nil
 }
 
 // How many files are read at once, while those before are searched: so many, of so many characters together.
@@ -138,7 +149,7 @@ func (s *shelf) loadPart(ctx context.Context, files []core.File, word string, ou
 	for i := range files {
 		ids[i], at[files[i].ID] = files[i].ID, i
 	}
-	docs, err := s.store.Files().Documents(ctx, ids, word)
+	docs, err := s.files.Documents(ctx, ids, word)
 	if err != nil {
 		out[0].err = err
 		return
@@ -161,7 +172,9 @@ func (s *shelf) nothing(ctx context.Context, include string) (core.ToolResult, e
 	case n == 0:
 		return core.ToolResult{Text: noFiles}, nil
 	case include != "":
-		return core.ToolResult{Text: fmt.Sprintf("None of the %d attached files that matches %q can be searched", n, clip(include, 200))}, nil
+		return core.ToolResult{
+			Text: fmt.Sprintf("None of the %d attached files that matches %q can be searched", n, clip(include, 200)),
+		}, nil
 	default:
 		return core.ToolResult{Text: "None of the attached files has been read yet; try again in a moment"}, nil
 	}
@@ -172,7 +185,7 @@ func (s *shelf) count(ctx context.Context, status ...core.FileStatus) (int, erro
 	if len(s.folders) == 0 {
 		return 0, nil
 	}
-	return s.store.Files().Count(ctx, core.FileFilter{Folders: s.ids(), Status: status})
+	return s.files.Count(ctx, core.FileFilter{Folders: s.ids(), Status: status})
 }
 
 // fit writes a page of matches, as many of them as there is room for; the rest is on the next page.

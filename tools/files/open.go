@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -77,7 +78,7 @@ func Open(ctx context.Context, args OpenArgs, env core.ToolEnv) (core.ToolResult
 	if env.MaxReturn > 0 {
 		limits.Chars = min(limits.Chars, max((env.MaxReturn-spare)/len(args.Requests)-100, 200))
 	}
-	shelf, err := shelfOf(ctx, env.Store, env.Agent.ID)
+	shelf, err := shelfOf(ctx, env.Read, env.Agent.ID)
 	if err != nil {
 		return core.ToolResult{}, err
 	}
@@ -90,27 +91,33 @@ func Open(ctx context.Context, args OpenArgs, env core.ToolEnv) (core.ToolResult
 		s.open.UsedAt = env.Now.Add(time.Duration(i) * time.Microsecond)
 		sights = append(sights, s)
 	}
-	return core.ToolResult{Apply: func(ctx context.Context, tx core.Store) (core.ToolResult, error) {
+	return core.ToolResult{Apply: func(ctx context.Context, tx core.ToolEdits) (core.ToolResult, error) {
 		return record(ctx, tx, env.Agent.ID, sights, limits, args.CloseOthers)
 	}}, nil
 }
 
 // look reads what is asked for.
 func (s *shelf) look(ctx context.Context, r FileRequest, limit int) (sight, error) {
-	file, err := s.find(ctx, r.Name)
-	if err != nil {
-		return sight{}, err
-	}
-	doc, err := s.text(ctx, &file)
-	if err != nil {
-		return sight{}, err
-	}
 	at := ingest.Range{}
 	if r.Offset != nil {
 		at.Offset = core.Some(*r.Offset)
 	}
 	if r.Length != nil {
 		at.Length = core.Some(*r.Length)
+	}
+	file, err := s.find(ctx, r.Name)
+	if name, line, char, ok := position(r.Name); err != nil && ok {
+		if f, within := s.find(ctx, name); within == nil {
+			file, err = f, nil
+			at.Offset, at.Skip = core.Some(line-1), char-1
+		}
+	}
+	if err != nil {
+		return sight{}, err
+	}
+	doc, err := s.text(ctx, &file)
+	if err != nil {
+		return sight{}, err
 	}
 	seen := sight{file: file, name: s.name(&file), open: core.OpenFile{File: file.ID, Open: true}}
 	if seen.view, err = ingest.Show(ingest.Lines(doc), at, limit); err != nil {
@@ -122,9 +129,40 @@ func (s *shelf) look(ctx context.Context, r FileRequest, limit int) (sight, erro
 	return seen, nil
 }
 
+// position reads a name that says where in the file to begin: at which character of which line, both from 1. A view that
+// ends within a long line gives it.
+func position(name string) (file string, line, char int, ok bool) {
+	rest, last, ok := cutLast(name)
+	if !ok {
+		return "", 0, 0, false
+	}
+	file, first, ok := cutLast(rest)
+	if !ok {
+		return "", 0, 0, false
+	}
+	line, lineErr := strconv.Atoi(first)
+	char, charErr := strconv.Atoi(last)
+	return file, line, char, lineErr == nil && charErr == nil && line > 0 && char > 0
+}
+
+func cutLast(name string) (before, after string, ok bool) {
+	i := strings.LastIndexByte(name, ':')
+	if i < 0 {
+		return "", "", false
+	}
+	return name[:i], name[i+1:], true
+}
+
 // record keeps what is open now, and says what was opened and what was closed for it.
-func record(ctx context.Context, tx core.Store, agent core.AgentID, sights []sight, limits core.FileLimits, alone bool) (core.ToolResult, error) {
-	before, err := tx.Files().Opened(ctx, agent)
+func record(
+	ctx context.Context,
+	tx core.ToolEdits,
+	agent core.AgentID,
+	sights []sight,
+	limits core.FileLimits,
+	alone bool,
+) (core.ToolResult, error) {
+	before, err := tx.Files.Opened(ctx, agent)
 	if err != nil {
 		return core.ToolResult{}, err
 	}
@@ -139,12 +177,12 @@ func record(ctx context.Context, tx core.Store, agent core.AgentID, sights []sig
 		room = 0 // none but those that are opened
 	}
 	closing := core.LeastRecent(before, opening, room)
-	if err := tx.Files().Close(ctx, agent, closing...); err != nil {
+	if err := tx.Files.Close(ctx, agent, closing...); err != nil {
 		return core.ToolResult{}, err
 	}
 	var b strings.Builder
 	for i, s := range sights {
-		err := tx.Files().Open(ctx, agent, s.open)
+		err := tx.Files.Open(ctx, agent, s.open)
 		if core.KindOf(err) == core.NotFound {
 			return core.ToolResult{}, core.E(core.Invalid, "the file %q was deleted just now", clip(s.name, 200))
 		}
@@ -159,7 +197,7 @@ func record(ctx context.Context, tx core.Store, agent core.AgentID, sights []sig
 	if err := closed(ctx, tx, agent, &b, closing, limits.Open, alone); err != nil {
 		return core.ToolResult{}, err
 	}
-	return core.ToolResult{Text: b.String()}, tx.Conversations().MarkStale(ctx, agent)
+	return core.ToolResult{Text: b.String()}, tx.Conversations.MarkStale(ctx, agent)
 }
 
 // write says what was opened, and shows it.
@@ -171,8 +209,11 @@ func (s *sight) write(b *strings.Builder, before []core.OpenFile) {
 		}
 	}
 	b.WriteString("\n" + s.view.Text)
-	if s.view.Cut && s.view.End < s.view.Total {
-		fmt.Fprintf(b, "\n(More does not fit into one view: go on with offset=%d.)", s.view.End)
+	switch offset, skip, ok := s.view.Next(); {
+	case ok && skip > 0:
+		fmt.Fprintf(b, "\n(Line %d goes on: to read on, open it under the name %s:%d:%d.)", s.view.End, s.name, offset+1, skip+1)
+	case ok:
+		fmt.Fprintf(b, "\n(More does not fit into one view: go on with offset=%d.)", offset)
 	}
 }
 
@@ -188,17 +229,17 @@ func span(start, end int) string {
 }
 
 // closed says which files were closed and why.
-func closed(ctx context.Context, tx core.Store, agent core.AgentID, b *strings.Builder, ids []core.FileID, most int, alone bool) error {
+func closed(ctx context.Context, tx core.ToolEdits, agent core.AgentID, b *strings.Builder, ids []core.FileID, most int, alone bool) error {
 	if len(ids) == 0 {
 		return nil
 	}
-	shelf, err := shelfOf(ctx, tx, agent)
+	shelf, err := shelfOf(ctx, tx.Read, agent)
 	if err != nil {
 		return err
 	}
 	var names []string
 	for _, id := range ids {
-		f, err := tx.Files().Get(ctx, id)
+		f, err := tx.Read.Files.Get(ctx, id)
 		if err != nil {
 			return err
 		}

@@ -32,7 +32,7 @@ func Semantic(ctx context.Context, args SemanticArgs, env core.ToolEnv) (core.To
 	if strings.TrimSpace(args.Query) == "" {
 		return core.ToolResult{}, core.E(core.Invalid, "the query is empty")
 	}
-	shelf, err := shelfOf(ctx, env.Store, env.Agent.ID)
+	shelf, err := shelfOf(ctx, env.Read, env.Agent.ID)
 	if err != nil {
 		return core.ToolResult{}, err
 	}
@@ -45,11 +45,11 @@ func Semantic(ctx context.Context, args SemanticArgs, env core.ToolEnv) (core.To
 	for i := range shelf.folders {
 		filter.Archives = append(filter.Archives, shelf.folders[i].Archive)
 	}
-	hits, err := env.Store.Passages().Match(ctx, core.SearchQuery{Text: args.Query, Limit: limit, Today: env.Now}, filter)
+	hits, err := env.Search.Passages(ctx, core.SearchQuery{Text: args.Query, Limit: limit, Today: env.Now}, filter)
 	if err != nil {
 		return core.ToolResult{}, err
 	}
-	groups, err := shelf.group(ctx, hits)
+	groups, err := shelf.group(ctx, hits.Hits)
 	if err != nil {
 		return core.ToolResult{}, err
 	}
@@ -105,10 +105,10 @@ type numbered struct {
 
 // numbered reads a file; nil: it is gone.
 func (s *shelf) numbered(ctx context.Context, id core.FileID) (*numbered, error) {
-	f, err := s.store.Files().Get(ctx, id)
+	f, err := s.files.Get(ctx, id)
 	if err == nil {
 		var doc core.Document
-		if doc, err = s.store.Files().Document(ctx, id); err == nil {
+		if doc, err = s.files.Document(ctx, id); err == nil {
 			return &numbered{s.name(&f), doc, ingest.Lines(doc), ingest.Chunks(doc, 0)}, nil
 		}
 	}
@@ -125,17 +125,17 @@ func (n *numbered) shown(p *core.Passage) (where, body string) {
 	if !ok || len(n.lines) == 0 {
 		return "", indented(p.Text)
 	}
-	first, last := ingest.LineAt(n.lines, start), ingest.LineAt(n.lines, end-1)
-	where = fmt.Sprintf(" lines %d-%d", first, last)
-	if page := n.lines[first-1].Page; page > 0 {
+	lines := ingest.Between(n.lines, start, end)
+	where = fmt.Sprintf(" lines %d-%d", lines[0].Number, lines[len(lines)-1].Number)
+	if page := lines[0].Page; page > 0 {
 		where += fmt.Sprintf(", page %d", page)
 	}
 	var rows []string
 	if lead, _ := strings.CutSuffix(strings.TrimSpace(p.Text), n.doc.Text[start:end]); strings.TrimSpace(lead) != "" {
 		rows = append(rows, indented(lead))
 	}
-	for i := first; i <= last; i++ {
-		rows = append(rows, fmt.Sprintf("%d: %s", i, n.lines[i-1].Text))
+	for _, l := range lines {
+		rows = append(rows, fmt.Sprintf("%d: %s", l.Number, l.Text))
 	}
 	return where, strings.Join(rows, "\n")
 }
@@ -147,14 +147,16 @@ func indented(text string) string {
 }
 
 // unfinished says that not everything could be searched.
-func (s *shelf) unfinished(ctx context.Context, hits []core.PassageHit) (string, error) {
+func (s *shelf) unfinished(ctx context.Context, hits core.Results[core.PassageHit]) (string, error) {
 	n, err := s.count(ctx, core.FilePending, core.FileParsing, core.FileEmbedding)
 	switch {
 	case err != nil:
 		return "", err
 	case n > 0:
 		return fmt.Sprintf("\n\nNote: %d of the files are still being read, so that more may be found later.", n), nil
-	case len(hits) > 0 && (hits[0].Partial || hits[0].Why.NoModel):
+	case hits.Partial:
+		return "\n\nNote: " + results.Partial, nil
+	case len(hits.Hits) > 0 && hits.Hits[0].Why.NoModel:
 		return "\n\nNote: not everything could be searched by meaning just now.", nil
 	}
 	return "", nil

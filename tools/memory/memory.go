@@ -81,7 +81,7 @@ func Insert(_ context.Context, args InsertArgs, env core.ToolEnv) (core.ToolResu
 	if args.InsertLine != nil {
 		line = *args.InsertLine
 	}
-	return core.ToolResult{Apply: func(ctx context.Context, tx core.Store) (core.ToolResult, error) {
+	return core.ToolResult{Apply: func(ctx context.Context, tx core.ToolEdits) (core.ToolResult, error) {
 		block, err := open(ctx, tx, env.Agent.ID, args.Label)
 		if err != nil {
 			return core.ToolResult{}, err
@@ -99,7 +99,7 @@ func Insert(_ context.Context, args InsertArgs, env core.ToolEnv) (core.ToolResu
 
 // edit returns a result that changes a block's value when it is applied.
 func edit(env core.ToolEnv, label string, change func(core.Block) (string, error)) core.ToolResult {
-	return core.ToolResult{Apply: func(ctx context.Context, tx core.Store) (core.ToolResult, error) {
+	return core.ToolResult{Apply: func(ctx context.Context, tx core.ToolEdits) (core.ToolResult, error) {
 		block, err := open(ctx, tx, env.Agent.ID, label)
 		if err != nil {
 			return core.ToolResult{}, err
@@ -113,8 +113,8 @@ func edit(env core.ToolEnv, label string, change func(core.Block) (string, error
 }
 
 // open reads the newest state of a block that the agent may edit.
-func open(ctx context.Context, tx core.Store, agent core.AgentID, label string) (core.Block, error) {
-	blocks, err := tx.Blocks().OfAgent(ctx, agent)
+func open(ctx context.Context, tx core.ToolEdits, agent core.AgentID, label string) (core.Block, error) {
+	blocks, err := tx.Blocks.OfAgent(ctx, agent)
 	if err != nil {
 		return core.Block{}, err
 	}
@@ -136,7 +136,7 @@ func open(ctx context.Context, tx core.Store, agent core.AgentID, label string) 
 }
 
 // write stores a value within its limit and returns it as the tool's return.
-func write(ctx context.Context, tx core.Store, env core.ToolEnv, block core.Block, next string) (core.ToolResult, error) {
+func write(ctx context.Context, tx core.ToolEdits, env core.ToolEnv, block core.Block, next string) (core.ToolResult, error) {
 	if err := memory.CheckLimit(block.Value, next, block.Limit); err != nil {
 		return core.ToolResult{}, err
 	}
@@ -155,8 +155,10 @@ const miscounted = "so insert_line may mean another line. Nothing was inserted."
 
 // stale refuses what was written for another version of a block, and shows the newest so that the next try is right.
 func stale(tool string, block core.Block, why string, numbered bool) core.ToolResult {
-	result := core.ToolError(fmt.Sprintf("Error executing function %s: ValueError: the block %q has changed since you were shown it, %s The value is now:\n%s",
-		tool, block.Label, why, shown(block.Value, numbered)))
+	result := core.ToolError(
+		fmt.Sprintf("Error executing function %s: ValueError: the block %q has changed since you were shown it, %s The value is now:\n%s",
+			tool, block.Label, why, shown(block.Value, numbered)),
+	)
 	result.Shows = map[core.BlockID]int{block.ID: block.Version}
 	return result
 }

@@ -36,7 +36,11 @@ func Omni(ctx context.Context, args OmniArgs, env core.ToolEnv) (core.ToolResult
 		if err := needs(args.Command, argument{"path", args.Path}, argument{"old_string", args.OldString}); err != nil {
 			return core.ToolResult{}, err
 		}
-		return ReplaceUnique(ctx, ReplaceUniqueArgs{Label: labelOf(*args.Path), OldString: *args.OldString, NewString: value(args.NewString)}, env)
+		return ReplaceUnique(
+			ctx,
+			ReplaceUniqueArgs{Label: labelOf(*args.Path), OldString: *args.OldString, NewString: value(args.NewString)},
+			env,
+		)
 	case "insert":
 		if err := needs(args.Command, argument{"path", args.Path}, argument{"insert_text", args.InsertText}); err != nil {
 			return core.ToolResult{}, err
@@ -47,7 +51,7 @@ func Omni(ctx context.Context, args OmniArgs, env core.ToolEnv) (core.ToolResult
 			return core.ToolResult{}, err
 		}
 		label := labelOf(*args.Path)
-		return confirmed(func(ctx context.Context, tx core.Store) (string, error) {
+		return confirmed(func(ctx context.Context, tx core.ToolEdits) (string, error) {
 			return fmt.Sprintf("The block %q is no longer part of your memory.", label), detach(ctx, tx, env, label)
 		}), nil
 	default:
@@ -63,7 +67,7 @@ func omniCreate(args OmniArgs, env core.ToolEnv) (core.ToolResult, error) {
 		return core.ToolResult{}, err
 	}
 	block := core.Block{Label: labelOf(*args.Path), Value: value(args.FileText), Description: *args.Description}
-	return core.ToolResult{Apply: func(ctx context.Context, tx core.Store) (core.ToolResult, error) {
+	return core.ToolResult{Apply: func(ctx context.Context, tx core.ToolEdits) (core.ToolResult, error) {
 		id, err := create(ctx, tx, env, block)
 		if err != nil {
 			return core.ToolResult{}, err
@@ -79,7 +83,7 @@ func omniRename(args OmniArgs, env core.ToolEnv) (core.ToolResult, error) {
 			return core.ToolResult{}, err
 		}
 		label := labelOf(*args.Path)
-		return confirmed(func(ctx context.Context, tx core.Store) (string, error) {
+		return confirmed(func(ctx context.Context, tx core.ToolEdits) (string, error) {
 			block, err := open(ctx, tx, env.Agent.ID, label)
 			if err != nil {
 				return "", err
@@ -96,7 +100,7 @@ func omniRename(args OmniArgs, env core.ToolEnv) (core.ToolResult, error) {
 		return core.ToolResult{}, err
 	}
 	old, label := labelOf(*from), labelOf(*args.NewPath)
-	return confirmed(func(ctx context.Context, tx core.Store) (string, error) {
+	return confirmed(func(ctx context.Context, tx core.ToolEdits) (string, error) {
 		block, err := open(ctx, tx, env.Agent.ID, old)
 		if err != nil {
 			return "", err
@@ -138,8 +142,8 @@ func value(s *string) string {
 }
 
 // confirmed returns a result that makes an edit when it is applied and says so.
-func confirmed(fn func(ctx context.Context, tx core.Store) (string, error)) core.ToolResult {
-	return core.ToolResult{Apply: func(ctx context.Context, tx core.Store) (core.ToolResult, error) {
+func confirmed(fn func(ctx context.Context, tx core.ToolEdits) (string, error)) core.ToolResult {
+	return core.ToolResult{Apply: func(ctx context.Context, tx core.ToolEdits) (core.ToolResult, error) {
 		said, err := fn(ctx, tx)
 		if err != nil {
 			return core.ToolResult{}, err
@@ -149,7 +153,7 @@ func confirmed(fn func(ctx context.Context, tx core.Store) (string, error)) core
 }
 
 // create makes a block of the agent.
-func create(ctx context.Context, tx core.Store, env core.ToolEnv, block core.Block) (core.BlockID, error) {
+func create(ctx context.Context, tx core.ToolEdits, env core.ToolEnv, block core.Block) (core.BlockID, error) {
 	block.ID, block.Limit, block.CreatedAt, block.UpdatedAt = core.NewBlockID(), core.DefaultBlockLimit, env.Now, env.Now
 	if err := block.Validate(); err != nil {
 		return "", err
@@ -157,41 +161,41 @@ func create(ctx context.Context, tx core.Store, env core.ToolEnv, block core.Blo
 	if err := memory.CheckLimit("", block.Value, block.Limit); err != nil {
 		return "", err
 	}
-	if err := tx.Blocks().Create(ctx, &block, env.Author); err != nil {
+	if err := tx.Blocks.Create(ctx, &block, env.Author); err != nil {
 		return "", err
 	}
-	if err := told(tx.Blocks().Attach(ctx, env.Agent.ID, block.ID)); err != nil {
+	if err := told(tx.Blocks.Attach(ctx, env.Agent.ID, block.ID)); err != nil {
 		return "", err
 	}
-	return block.ID, tx.Conversations().MarkStale(ctx, env.Agent.ID)
+	return block.ID, tx.Conversations.MarkStale(ctx, env.Agent.ID)
 }
 
 // detach takes a block away from the agent; the block itself stays.
-func detach(ctx context.Context, tx core.Store, env core.ToolEnv, label string) error {
+func detach(ctx context.Context, tx core.ToolEdits, env core.ToolEnv, label string) error {
 	block, err := open(ctx, tx, env.Agent.ID, label)
 	if err != nil {
 		return err
 	}
-	if err := tx.Blocks().Detach(ctx, env.Agent.ID, block.ID); err != nil {
+	if err := tx.Blocks.Detach(ctx, env.Agent.ID, block.ID); err != nil {
 		return err
 	}
-	return tx.Conversations().MarkStale(ctx, env.Agent.ID)
+	return tx.Conversations.MarkStale(ctx, env.Agent.ID)
 }
 
 // save stores an edited block for every agent that has it.
-func save(ctx context.Context, tx core.Store, env core.ToolEnv, block *core.Block) error {
+func save(ctx context.Context, tx core.ToolEdits, env core.ToolEnv, block *core.Block) error {
 	block.UpdatedAt = env.Now
 	if err := block.Validate(); err != nil {
 		return err
 	}
-	if err := told(tx.Blocks().Update(ctx, block, env.Author)); err != nil {
+	if err := told(tx.Blocks.Update(ctx, block, env.Author)); err != nil {
 		return err
 	}
-	agents, err := tx.Blocks().AgentsOf(ctx, block.ID)
+	agents, err := tx.Blocks.AgentsOf(ctx, block.ID)
 	if err != nil {
 		return err
 	}
-	return tx.Conversations().MarkStale(ctx, agents...)
+	return tx.Conversations.MarkStale(ctx, agents...)
 }
 
 // told makes a conflict something that the model can mend: a label is taken.

@@ -27,13 +27,15 @@ func Rethink(_ context.Context, args RethinkArgs, env core.ToolEnv) (core.ToolRe
 	if err := memory.CheckNumbers("new_memory", args.NewMemory); err != nil {
 		return core.ToolResult{}, err
 	}
-	return core.ToolResult{Apply: func(ctx context.Context, tx core.Store) (core.ToolResult, error) {
+	return core.ToolResult{Apply: func(ctx context.Context, tx core.ToolEdits) (core.ToolResult, error) {
 		block, err := open(ctx, tx, env.Agent.ID, args.Label)
 		if err != nil {
 			return core.ToolResult{}, err
 		}
 		if movedOn(env, block) {
-			why := "and your text would have overwritten that. Nothing was written: your text, beginning " + memory.Excerpt(args.NewMemory) + ", is not kept."
+			why := "and your text would have overwritten that. Nothing was written: your text, beginning " + memory.Excerpt(
+				args.NewMemory,
+			) + ", is not kept."
 			return stale("memory_rethink", block, why, env.LineNumbers), nil
 		}
 		return write(ctx, tx, env, block, args.NewMemory)
@@ -63,7 +65,7 @@ func ApplyPatch(_ context.Context, args PatchArgs, env core.ToolEnv) (core.ToolR
 	if !several {
 		return edit(env, args.Label, func(b core.Block) (string, error) { return memory.Patch(b.Value, args.Patch) }), nil
 	}
-	return core.ToolResult{Apply: func(ctx context.Context, tx core.Store) (core.ToolResult, error) {
+	return core.ToolResult{Apply: func(ctx context.Context, tx core.ToolEdits) (core.ToolResult, error) {
 		done, shows := make([]string, 0, len(edits)), map[core.BlockID]int{}
 		for _, e := range edits {
 			said, err := applyEdit(ctx, tx, env, e, shows)
@@ -77,7 +79,7 @@ func ApplyPatch(_ context.Context, args PatchArgs, env core.ToolEnv) (core.ToolR
 }
 
 // applyEdit makes one of a patch's edits and says what it did.
-func applyEdit(ctx context.Context, tx core.Store, env core.ToolEnv, e memory.BlockEdit, shows map[core.BlockID]int) (string, error) {
+func applyEdit(ctx context.Context, tx core.ToolEdits, env core.ToolEnv, e memory.BlockEdit, shows map[core.BlockID]int) (string, error) {
 	switch e.Kind {
 	case memory.EditAdd:
 		id, err := create(ctx, tx, env, core.Block{Label: e.Label, Value: e.Value, Description: e.Description})

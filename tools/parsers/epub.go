@@ -73,7 +73,8 @@ func (c *container) readable() error {
 		return err
 	}
 	return c.j.walk(data, func(n node) error {
-		if n.start && n.name == "EncryptionMethod" && !strings.Contains(n.get("Algorithm"), "obfuscation") && !strings.Contains(n.get("Algorithm"), "ns.adobe.com/pdf/enc") {
+		if n.start && n.name == "EncryptionMethod" && !strings.Contains(n.get("Algorithm"), "obfuscation") &&
+			!strings.Contains(n.get("Algorithm"), "ns.adobe.com/pdf/enc") {
 			return core.E(core.Unsupported, "%q is copy-protected", c.j.name)
 		}
 		return nil

@@ -49,14 +49,16 @@ func TestReadingEndsWithItsContextAndItsTime(t *testing.T) {
 		p.Stream(6, "/Type /XObject /Subtype /Form /BBox [0 0 1 1]", "BT /F1 9 Tf (y) Tj ET")
 	})
 	for _, s := range parserstest.Samples(t) {
-		if s.Kind == core.FileText || s.Kind == core.FileMarkdown || s.Kind == core.FileCode || s.Kind == core.FileCSV || s.Kind == core.FileJSON {
+		if s.Kind == core.FileText || s.Kind == core.FileMarkdown || s.Kind == core.FileCode || s.Kind == core.FileCSV ||
+			s.Kind == core.FileJSON {
 			continue // read at once
 		}
 		if _, err := parsers.New().Parse(ctx, core.ParseInput{Name: s.Name, Data: s.Data}); core.KindOf(err) != core.Cancelled {
 			t.Errorf("%s: %v, want it cancelled", s.Name, err)
 		}
 	}
-	_, err := parsers.New().Parse(context.Background(), core.ParseInput{Name: "slow.pdf", Data: slow, Limits: core.ParseLimits{Time: time.Millisecond}})
+	_, err := parsers.New().
+		Parse(context.Background(), core.ParseInput{Name: "slow.pdf", Data: slow, Limits: core.ParseLimits{Time: time.Millisecond}})
 	if core.KindOf(err) != core.Timeout {
 		t.Errorf("slow.pdf: %v, want a timeout", err)
 	}
@@ -65,7 +67,11 @@ func TestReadingEndsWithItsContextAndItsTime(t *testing.T) {
 func TestAFormThatDrawsItselfIsDrawnOnce(t *testing.T) {
 	t.Parallel()
 	data := parserstest.PDFWith("/X1 Do", true, func(p *parserstest.PDFFile) {
-		p.Stream(6, "/Type /XObject /Subtype /Form /BBox [0 0 1 1] /Resources << /Font << /F1 5 0 R >> /XObject << /X1 6 0 R >> >>", "BT /F1 9 Tf (once) Tj ET /X1 Do /X1 Do")
+		p.Stream(
+			6,
+			"/Type /XObject /Subtype /Form /BBox [0 0 1 1] /Resources << /Font << /F1 5 0 R >> /XObject << /X1 6 0 R >> >>",
+			"BT /F1 9 Tf (once) Tj ET /X1 Do /X1 Do",
+		)
 	})
 	doc, err := parsers.New().Parse(context.Background(), core.ParseInput{Name: "a.pdf", Data: data})
 	if err != nil || strings.Count(doc.Text, "once") != 1 {

@@ -68,7 +68,12 @@ func (Parsers) Parse(ctx context.Context, in core.ParseInput) (doc core.Document
 func (j *job) read(kind core.FileKind) (doc core.Document, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			doc, err = core.Document{}, core.E(core.Invalid, "%q is damaged in a way that cannot be read: %s", j.name, firstWords(fmt.Sprint(p)))
+			doc, err = core.Document{}, core.E(
+				core.Invalid,
+				"%q is damaged in a way that cannot be read: %s",
+				j.name,
+				firstWords(fmt.Sprint(p)),
+			)
 		}
 	}()
 	switch kind {
@@ -97,7 +102,13 @@ func (j *job) explain(kind core.FileKind, err error) error {
 	case errors.As(err, &e):
 		return err
 	}
-	return core.E(core.Invalid, "%q is damaged and cannot be read as %s: %s", j.name, strings.ToUpper(string(kind)), firstWords(err.Error()))
+	return core.E(
+		core.Invalid,
+		"%q is damaged and cannot be read as %s: %s",
+		j.name,
+		strings.ToUpper(string(kind)),
+		firstWords(err.Error()),
+	)
 }
 
 // check asserts what a Document promises.
@@ -122,7 +133,8 @@ func (j *job) check(doc core.Document) error {
 }
 
 func (j *job) tooMuchText() error {
-	return core.E(core.TooLarge, "the text of %q is longer than the %s allowed", j.name, size(int64(j.limits.Text))).WithHint("split the file")
+	return core.E(core.TooLarge, "the text of %q is longer than the %s allowed", j.name, size(int64(j.limits.Text))).
+		WithHint("split the file")
 }
 
 func (j *job) tooDeep() error {

@@ -33,7 +33,7 @@ func TestKnownSentencesAreFoundAtTheirPlace(t *testing.T) {
 			lines := ingest.Lines(doc)
 			for _, want := range s.Want {
 				found := 0
-				for i, l := range lines {
+				for _, l := range lines {
 					if l.Text != want.Text {
 						continue
 					}
@@ -44,8 +44,8 @@ func TestKnownSentencesAreFoundAtTheirPlace(t *testing.T) {
 					if at := sectionAt(doc, l.Start); strings.Join(at.Path, "/") != want.Path {
 						t.Errorf("%q stands under %q, want %q", want.Text, at.Path, want.Path)
 					}
-					if ingest.LineAt(lines, l.Start) != i+1 {
-						t.Errorf("%q is line %d, but byte %d is on %d", want.Text, i+1, l.Start, ingest.LineAt(lines, l.Start))
+					if ingest.LineAt(lines, l.Start) != l.Number {
+						t.Errorf("%q is line %d, but byte %d is on %d", want.Text, l.Number, l.Start, ingest.LineAt(lines, l.Start))
 					}
 				}
 				if found != 1 {
@@ -71,7 +71,8 @@ func checkDocument(tb testing.TB, doc core.Document) {
 	tb.Helper()
 	at := 0
 	for i, s := range doc.Sections {
-		if s.Start != at || s.End <= s.Start || s.Line != 1+strings.Count(doc.Text[:s.Start], "\n") || s.EndLine != 1+strings.Count(doc.Text[:s.End-1], "\n") {
+		if s.Start != at || s.End <= s.Start || s.Line != 1+strings.Count(doc.Text[:s.Start], "\n") ||
+			s.EndLine != 1+strings.Count(doc.Text[:s.End-1], "\n") {
 			tb.Fatalf("section %d is %+v, the one before ends at %d", i, s, at)
 		}
 		at = s.End
@@ -93,7 +94,14 @@ func checkDocument(tb testing.TB, doc core.Document) {
 
 func TestTitlesComeFromTheFile(t *testing.T) {
 	t.Parallel()
-	want := map[string]string{"notes.md": "Garden", "page.html": "Lighthouse keepers", "minutes.docx": "Minutes of March", "tale.epub": "A Tale of Tides", "plain.pdf": "A report by hand", "packed.pdf": "A report by hand"}
+	want := map[string]string{
+		"notes.md":     "Garden",
+		"page.html":    "Lighthouse keepers",
+		"minutes.docx": "Minutes of March",
+		"tale.epub":    "A Tale of Tides",
+		"plain.pdf":    "A report by hand",
+		"packed.pdf":   "A report by hand",
+	}
 	for _, s := range parserstest.Samples(t) {
 		if title, ok := want[s.Name]; ok && parse(t, s).Title != title {
 			t.Errorf("%s: title %q, want %q", s.Name, parse(t, s).Title, title)
@@ -109,6 +117,19 @@ func TestWhatNobodySeesIsNotRead(t *testing.T) {
 			if s.Name != "old.log" && strings.Contains(doc.Text, hidden) {
 				t.Errorf("%s shows %q", s.Name, hidden)
 			}
+		}
+	}
+}
+
+func TestNothingButANewlineEndsALineWhereThereAreNewlines(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"the first\r\nsecond\fand\fthird\rof them\r\nlast": "the first\nsecond and third of them\nlast",
+		"made\ron an old\rmachine":                         "made\non an old\nmachine",
+		"a page of text\n\f\nand another\n":                "a page of text\n \nand another\n",
+	} {
+		if doc := parse(t, parserstest.Sample{Name: "f.txt", Kind: core.FileText, Data: []byte(text)}); doc.Text != want {
+			t.Errorf("%q is read as %q, want %q", text, doc.Text, want)
 		}
 	}
 }

@@ -178,7 +178,7 @@ func (d *drawing) move(x, y float64) {
 	d.tm = d.line
 }
 
-// form draws a form inside of the drawing.
+// form draws a form inside the drawing.
 func (d *drawing) form(args []operand, resources types.Dict, depth int) error {
 	if len(args) == 0 || args[0].kind != opName || depth >= maxForms {
 		return nil

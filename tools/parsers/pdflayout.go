@@ -120,7 +120,8 @@ func layPage(c *composer, lines []*pdfLine, body float64) error {
 		end := i + 1
 		ratio := lines[i].size / math.Max(body, 0.1)
 		for end < len(lines) && end-i < maxParagraph {
-			if !continues(lines[end-1], lines[end], lines[i], right, leading) && !(ratio >= headingRatio && sameHeading(lines[end-1], lines[end])) {
+			if !continues(lines[end-1], lines[end], lines[i], right, leading) &&
+				!(ratio >= headingRatio && sameHeading(lines[end-1], lines[end])) {
 				break
 			}
 			text = joinLines(text, strings.TrimSpace(lines[end].text.String()))
@@ -239,7 +240,8 @@ func joinLines(a, b string) string {
 		}
 		return a + b
 	}
-	if unicode.In(last, unicode.Han, unicode.Hiragana, unicode.Katakana) && unicode.In(next, unicode.Han, unicode.Hiragana, unicode.Katakana) {
+	if unicode.In(last, unicode.Han, unicode.Hiragana, unicode.Katakana) &&
+		unicode.In(next, unicode.Han, unicode.Hiragana, unicode.Katakana) {
 		return a + b
 	}
 	return a + " " + b

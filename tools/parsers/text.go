@@ -114,18 +114,23 @@ func single(m *charmap.Charmap, data []byte) string {
 	return b.String()
 }
 
-// cleanText ends lines by a newline and drops what no reader sees: NULs, control characters, broken bytes.
+// cleanText ends lines by a newline and drops what no reader sees: NULs, control characters, broken bytes. Lines are those
+// that other programs count: where there are newlines, nothing else ends one.
 func cleanText(s string) string {
 	s = strings.ToValidUTF8(s, "\ufffd")
 	if strings.ContainsRune(s, '\r') {
-		s = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(s)
+		alone := "\n"
+		if strings.ContainsRune(s, '\n') {
+			alone = " "
+		}
+		s = strings.NewReplacer("\r\n", "\n", "\r", alone).Replace(s)
 	}
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || r == '\t':
 			return r
 		case r == '\f' || r == '\v':
-			return '\n'
+			return ' '
 		case r < ' ' || r >= 0x7f && r < 0xa0 || r == '\ufeff':
 			return -1
 		}

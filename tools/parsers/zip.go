@@ -32,7 +32,8 @@ func (j *job) container() (*container, error) {
 	}
 	c := &container{j: j, parts: make(map[string]*zip.File, len(z.File))}
 	for _, f := range z.File {
-		if strings.HasPrefix(f.Name, "/") || strings.Contains(f.Name, "\\") || path.Clean("/"+f.Name) != "/"+strings.TrimSuffix(f.Name, "/") {
+		if strings.HasPrefix(f.Name, "/") || strings.Contains(f.Name, "\\") ||
+			path.Clean("/"+f.Name) != "/"+strings.TrimSuffix(f.Name, "/") {
 			return nil, core.E(core.Invalid, "%q holds a file whose name leads out of it: %q", j.name, cut(f.Name))
 		}
 		if _, twice := c.parts[f.Name]; twice {

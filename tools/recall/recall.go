@@ -1,4 +1,4 @@
-// Package recall is the built-in tool that searches an agent's messages, those that left its window included.
+// Package recall is the built-in tool that searches an agent's messages, including those that left its window.
 //
 // Layer 1, below tools: it imports core and core/memory.
 package recall
@@ -26,7 +26,7 @@ type SearchArgs struct {
 	End   string   `json:"end_date,omitempty" jsonschema:"Only up to this date, that day included."`
 }
 
-// spare is how many more messages are read than wanted, since some say nothing that is shown.
+// spare is how many extra messages are read, since some have nothing to show.
 const spare = 20
 
 type answer struct {
@@ -41,10 +41,12 @@ type found struct {
 	Content   string             `json:"content,omitempty"`
 	Thinking  string             `json:"thinking,omitempty"`
 	Relevance *results.Relevance `json:"relevance,omitempty"`
+
+	id string
 }
 
-// Search is conversation_search. Tool returns, records of the program and messages of the running turn are not found:
-// a search does not find itself.
+// Search is conversation_search. It doesn't find tool returns, records of the program, or messages of the current turn,
+// so a search never finds itself.
 func Search(ctx context.Context, args SearchArgs, env core.ToolEnv) (core.ToolResult, error) {
 	limit, err := results.Limit("limit", args.Limit)
 	if err != nil {
@@ -61,36 +63,40 @@ func Search(ctx context.Context, args SearchArgs, env core.ToolEnv) (core.ToolRe
 			filter.Roles = append(filter.Roles, core.Role(role))
 		}
 	}
-	hits, err := match(ctx, env.Store.Messages(), core.SearchQuery{Text: args.Query, Limit: limit + spare, Today: env.Now, But: env.Run}, filter)
+	hits, err := match(ctx, env, core.SearchQuery{Text: args.Query, Limit: limit + spare, Today: env.Now, But: env.Run}, filter)
 	if err != nil {
 		return core.ToolResult{}, err
 	}
 	var list []found
-	for _, h := range hits {
-		if f, says := show(h, env); says && len(list) < limit {
+	for _, h := range hits.Hits {
+		if f, says := show(h, hits.Partial, env); says && len(list) < limit {
 			list = append(list, f)
 		}
 	}
-	return write(list, env.MaxReturn)
+	return write(list, hits.Partial, env.MaxReturn)
 }
 
-func match(ctx context.Context, messages core.MessageStore, query core.SearchQuery, filter core.MessageFilter) ([]core.MessageHit, error) {
+func match(
+	ctx context.Context,
+	env core.ToolEnv,
+	query core.SearchQuery,
+	filter core.MessageFilter,
+) (found core.Results[core.MessageHit], err error) {
 	if strings.TrimSpace(query.Text) != "" {
-		return messages.Match(ctx, query, filter)
+		return env.Search.Messages(ctx, query, filter)
 	}
-	newest, err := messages.List(ctx, filter, core.Page{Limit: query.Limit, Desc: true})
+	newest, err := env.Read.Messages.List(ctx, filter, core.Page{Limit: query.Limit, Desc: true})
 	if err != nil {
-		return nil, err
+		return found, err
 	}
-	hits := make([]core.MessageHit, 0, len(newest))
 	for i := range newest {
-		hits = append(hits, core.MessageHit{Message: newest[len(newest)-1-i]}) // a page is oldest first
+		found.Hits = append(found.Hits, core.MessageHit{Message: newest[len(newest)-1-i]}) // a page is oldest first
 	}
-	return hits, nil
+	return found, nil
 }
 
-// show returns a message as a result; says is false if it holds nothing that somebody said.
-func show(h core.MessageHit, env core.ToolEnv) (f found, says bool) {
+// show returns a message as a result; says is false if it contains nothing that anybody said.
+func show(h core.MessageHit, partial bool, env core.ToolEnv) (f found, says bool) {
 	m := &h.Message
 	if m.Run == env.Run && env.Run != "" || m.Role != core.RoleUser && m.Role != core.RoleAssistant {
 		return found{}, false
@@ -110,6 +116,7 @@ func show(h core.MessageHit, env core.ToolEnv) (f found, says bool) {
 		return found{}, false
 	}
 	f = found{
+		id:        string(m.ID),
 		Timestamp: m.CreatedAt.In(env.Now.Location()).Format(time.RFC3339),
 		TimeAgo:   results.Ago(m.CreatedAt, env.Now),
 		Role:      m.Role,
@@ -121,18 +128,28 @@ func show(h core.MessageHit, env core.ToolEnv) (f found, says bool) {
 	if f.Content == "" && f.Thinking == "" {
 		return found{}, false
 	}
-	f.Relevance = results.Why(h.Score, h.Words, h.Why, h.Partial)
+	f.Relevance = results.Why(h.Score, h.Words, h.Why, partial)
 	return f, true
 }
 
-func write(list []found, maxReturn int) (core.ToolResult, error) {
+func write(list []found, partial bool, maxReturn int) (core.ToolResult, error) {
 	out := answer{Message: "No results found.", Results: []found{}}
 	if len(list) > 0 {
 		fitting, err := results.Fit(list, maxReturn)
 		if err != nil {
 			return core.ToolResult{}, err
 		}
+		ids := make([]string, len(fitting))
+		for i, f := range fitting {
+			ids[i] = f.id
+		}
+		for _, f := range fitting {
+			f.Relevance.Among(ids)
+		}
 		out = answer{Message: fmt.Sprintf("Showing %d results:", len(fitting)), Results: fitting}
+	}
+	if partial {
+		out.Message += " " + results.Partial
 	}
 	text, err := results.JSON(out)
 	if err != nil {

@@ -1,5 +1,6 @@
-// Package meter draws what fills a model's context window, for the chat and for the command line alike. It knows the
-// numbers and the width alone: no colours, no terminal.
+// Package meter draws what fills a model's context window, for both the chat
+// and the command line. It knows only numbers and a width: no colours, no
+// terminal.
 package meter
 
 import (
@@ -24,9 +25,13 @@ type part struct {
 	tokens int
 }
 
-// parts are what a request is made of. Those that only some agents have are left out where they are empty.
+// parts are what a request is made of. Parts that only some agents have are
+// left out when they are empty.
 func parts(w api.ContextWindow) []part {
-	out := []part{{"system", w.NumTokensSystem + w.NumTokensToolUsageRules + w.NumTokensExternalMemorySummary}, {"memory", w.NumTokensCoreMemory + w.NumTokensMemoryFilesystem}}
+	out := []part{
+		{"system", w.NumTokensSystem + w.NumTokensToolUsageRules + w.NumTokensExternalMemorySummary},
+		{"memory", w.NumTokensCoreMemory + w.NumTokensMemoryFilesystem},
+	}
 	out = append(out, part{"tools", w.NumTokensFunctionsDefinitions})
 	if w.NumTokensDirectories > 0 {
 		out = append(out, part{"files", w.NumTokensDirectories})
@@ -43,7 +48,8 @@ func Line(w api.ContextWindow) string {
 		Share(w.ContextWindowSizeCurrent, w.ContextWindowSizeMax), counted(w.NumMessages))
 }
 
-// Rows are the parts, each with a bar and its share as far as the width has room for them.
+// Rows are the parts, each with a bar and its share if the width has room for
+// them.
 func Rows(w api.ContextWindow, width int) []string {
 	bar := min(width-nameWidth-tokensWidth-shareWidth, mostBar)
 	free := max(w.ContextWindowSizeMax-w.ContextWindowSizeCurrent, 0)
@@ -53,7 +59,7 @@ func Rows(w api.ContextWindow, width int) []string {
 		switch {
 		case bar >= leastBar:
 			row += drawn(p.tokens, w.ContextWindowSizeMax, bar)
-		case bar < 0: // no room but for the number
+		case bar < 0: // room for the number only
 			out = append(out, row+fmt.Sprintf("%*s", width-nameWidth, grouped(p.tokens)))
 			continue
 		}
@@ -62,7 +68,7 @@ func Rows(w api.ContextWindow, width int) []string {
 	return out
 }
 
-// drawn is a bar: what is there at all shows.
+// drawn is a bar. Anything above zero gets at least one mark.
 func drawn(tokens, most, width int) string {
 	full := 0
 	if most > 0 && tokens > 0 {
@@ -71,7 +77,7 @@ func drawn(tokens, most, width int) string {
 	return strings.Repeat("█", full) + strings.Repeat("░", width-full)
 }
 
-// Share is how much of the window that many tokens are.
+// Share is the percentage of the window that tokens take up.
 func Share(tokens, most int) string {
 	if most <= 0 {
 		return "-"

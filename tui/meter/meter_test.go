@@ -37,7 +37,12 @@ func TestEachPartHasItsBar(t *testing.T) {
 
 func TestRowsFitTheirWidthAndOddNumbersDrawToo(t *testing.T) {
 	t.Parallel()
-	full := api.ContextWindow{ContextWindowSizeMax: 10, ContextWindowSizeCurrent: 1_000_000, NumTokensMessages: 1_000_000, NumTokensDirectories: 3}
+	full := api.ContextWindow{
+		ContextWindowSizeMax:     10,
+		ContextWindowSizeCurrent: 1_000_000,
+		NumTokensMessages:        1_000_000,
+		NumTokensDirectories:     3,
+	}
 	for _, w := range []api.ContextWindow{{}, full, window()} {
 		for _, width := range []int{20, 25, 26, 34, 40, 66, 200} {
 			for _, row := range Rows(w, width) {

@@ -1,8 +1,8 @@
-// Package panel draws what takes the whole screen for a moment: a list to choose
-// from, a text to read, a text to edit, a search. Panels are plain structs that
-// take keys and answer with an Action; what an action means is the caller's
-// matter. At every size all of a panel fits or scrolls, and Escape closes it
-// without losing text: changed text is asked about first.
+// Package panel draws what takes over the whole screen for a moment: a list to
+// choose from, a text to read, a text to edit, a search. Panels are plain
+// structs that take keys and answer with an Action; the caller decides what an
+// action does. At every size a panel fits or scrolls, and Escape closes it
+// without losing text: it asks about unsaved changes first.
 package panel
 
 import (
@@ -26,9 +26,13 @@ const (
 	None   Kind = iota
 	Close       // leave the panel
 	Choose      // Action.Index was chosen
-	New         // something new is wanted
-	Save        // Action.Text is to be saved
-	Query       // Action.Text is to be searched
+	New         // make something new
+	Save        // save Action.Text
+	Query       // search for Action.Text
+	Above       // load what is above, soon to be scrolled to
+	Below       // load what is below, soon to be scrolled to
+	First       // go to the beginning
+	Last        // go to the end
 )
 
 // Action is what a key asks for.
@@ -38,7 +42,7 @@ type Action struct {
 	Text  string
 }
 
-// Panel is a screen that takes keys.
+// Panel is a full screen that takes keys.
 type Panel interface {
 	Key(msg tea.KeyPressMsg) Action
 	Paste(text string)
@@ -51,19 +55,19 @@ type Entry struct {
 	Current     bool
 }
 
-// List is a list to choose from. What is typed filters it.
+// List is a list to choose from. Typing filters it.
 type List struct {
 	Theme   theme.Theme
 	Title   string
 	Entries []Entry
-	Empty   string // said when there are none
-	NewKey  string // what ctrl+n makes; empty: nothing
+	Empty   string // shown when there are none
+	NewKey  string // what ctrl+n creates; empty: nothing
 
 	filter string
-	at     int // in the filtered list
+	at     int // position in the filtered list
 }
 
-// Select puts the bar on an entry.
+// Select moves the bar to an entry.
 func (l *List) Select(index int) { l.at = max(0, min(index, len(l.Entries)-1)) }
 
 func (l *List) shown() []int {
@@ -77,7 +81,7 @@ func (l *List) shown() []int {
 	return out
 }
 
-// Key takes a key.
+// Key handles a key.
 func (l *List) Key(msg tea.KeyPressMsg) Action {
 	shown := l.shown()
 	switch msg.String() {
@@ -163,7 +167,7 @@ func (l *List) View(width, height int) (string, *tea.Cursor) {
 func (l *List) row(e Entry, at bool, width int) string {
 	th := l.Theme
 	mark, title := "  ", e.Title
-	if note := term.Width(e.Note); width >= 40 && note > 0 && note <= width/4 { // a short note is worth more than the end of a title
+	if note := term.Width(e.Note); width >= 40 && note > 0 && note <= width/4 { // keep a short note rather than the end of a title
 		title = transcript.Short(title, max(width-note-7, 1))
 	}
 	if at {
@@ -181,8 +185,8 @@ func (l *List) row(e Entry, at bool, width int) string {
 	return transcript.Short(row, width)
 }
 
-// frameRows is what a panel needs beside its rows: head, filter and foot, with
-// an empty row above the foot where there is room.
+// frameRows is how many rows a panel needs besides its own: head, filter and
+// foot, with an empty row above the foot if there is room.
 func frameRows(height int) int {
 	if height >= 10 {
 		return 4
@@ -205,12 +209,12 @@ func frame(body []string, foot string, width, height int) string {
 	return strings.Join(body, "\n")
 }
 
-// Text is a text to read. Draw gives its lines for a width.
+// Text is a text to read. Draw returns its lines for a width.
 type Text struct {
 	Theme theme.Theme
 	Title string
 	Draw  func(width int) string
-	Foot  string // keys beside the usual ones
+	Foot  string // keys besides the usual ones
 	End   bool   // start at the end
 	Keys  func(msg tea.KeyPressMsg) (Action, bool)
 
@@ -218,7 +222,7 @@ type Text struct {
 	seen            bool
 }
 
-// Key takes a key.
+// Key handles a key.
 func (t *Text) Key(msg tea.KeyPressMsg) Action {
 	if t.Keys != nil {
 		if a, ok := t.Keys(msg); ok {
@@ -245,10 +249,10 @@ func (t *Text) Key(msg tea.KeyPressMsg) Action {
 	return Action{}
 }
 
-// Paste does nothing: there is nothing to write.
+// Paste does nothing: there is nothing to edit.
 func (t *Text) Paste(string) {}
 
-// View draws the part that is scrolled to.
+// View draws the visible part.
 func (t *Text) View(width, height int) (string, *tea.Cursor) {
 	lines := term.Rows(t.Draw(width), width, 1)
 	t.rows, t.room = len(lines), max(1, height-2)
@@ -282,7 +286,8 @@ type Edit struct {
 	problem string
 }
 
-// NewEdit edits text. A single one has one line, which Enter saves.
+// NewEdit edits text. If single is set, the text is one line and Enter saves
+// it.
 func NewEdit(th theme.Theme, title, text string, single bool) *Edit {
 	a := textarea.New()
 	a.ShowLineNumbers = false
@@ -299,13 +304,19 @@ func NewEdit(th theme.Theme, title, text string, single bool) *Edit {
 	return &Edit{theme: th, Title: title, area: a, before: a.Value(), single: single}
 }
 
-// Refuse says why the text was not saved. It stays as it is.
+// Refuse says why the text wasn't saved. The text stays as it is.
 func (e *Edit) Refuse(why string) { e.problem = why }
 
-// Value is the text as it stands.
+// Value is the current text.
 func (e *Edit) Value() string { return e.area.Value() }
 
-// Key takes a key.
+// SetValue replaces the text. The original still decides what counts as unsaved.
+func (e *Edit) SetValue(text string) {
+	e.area.SetValue(transcript.Clean(text))
+	e.asked = false
+}
+
+// Key handles a key.
 func (e *Edit) Key(msg tea.KeyPressMsg) Action {
 	switch msg.String() {
 	case "esc", "ctrl+c":
@@ -322,7 +333,7 @@ func (e *Edit) Key(msg tea.KeyPressMsg) Action {
 		}
 	}
 	e.asked = false
-	e.area, _ = e.area.Update(msg) // its command only blinks a cursor that is not used
+	e.area, _ = e.area.Update(msg) // the command only blinks a virtual cursor, which we don't use
 	return Action{}
 }
 
@@ -345,7 +356,7 @@ func (e *Edit) Paste(text string) {
 	e.asked = false
 }
 
-// View draws title, text and what can be done.
+// View draws the title, the text and the available keys.
 func (e *Edit) View(width, height int) (string, *tea.Cursor) {
 	th := e.theme
 	head := []string{th.Strong.Render(e.Title)}
@@ -379,37 +390,38 @@ func (e *Edit) View(width, height int) (string, *tea.Cursor) {
 	return frame(body, foot, width, height), cursor
 }
 
-// Search is a query and what it found. Enter searches, and once there are
-// results, opens the one under the bar.
+// Search is a query and its results. Enter searches or, once there are results,
+// opens the selected one.
 type Search struct {
 	Theme   theme.Theme
 	Title   string
 	Results []Entry
 	Busy    bool
 	Problem string
-	Hint    string // shown while nothing was searched
+	Note    string // shown above the results
+	Hint    string // shown before the first search
 
 	query, done string
 	at          int
 }
 
-// Found puts the results of a query; one that is no longer wanted is dropped,
-// which it reports.
-func (s *Search) Found(query string, results []Entry, problem string) bool {
+// Found sets the results of a query along with a note or problem. Results of an
+// outdated query are dropped, and Found returns false.
+func (s *Search) Found(query string, results []Entry, note, problem string) bool {
 	if query != s.done {
 		return false
 	}
-	s.Results, s.Problem, s.Busy, s.at = results, problem, false, 0
+	s.Results, s.Note, s.Problem, s.Busy, s.at = results, note, problem, false, 0
 	return true
 }
 
-// Ask starts with a query.
+// Ask starts with a query already entered.
 func (s *Search) Ask(query string) Action {
 	s.query, s.done, s.Busy = query, query, true
 	return Action{Kind: Query, Text: query}
 }
 
-// Key takes a key.
+// Key handles a key.
 func (s *Search) Key(msg tea.KeyPressMsg) Action {
 	switch msg.String() {
 	case "esc", "ctrl+c":
@@ -438,10 +450,10 @@ func (s *Search) Key(msg tea.KeyPressMsg) Action {
 	return Action{}
 }
 
-// Paste adds to the query.
+// Paste appends to the query.
 func (s *Search) Paste(text string) { s.query += transcript.OneLine(text) }
 
-// View draws query and results.
+// View draws the query and the results.
 func (s *Search) View(width, height int) (string, *tea.Cursor) {
 	th := s.Theme
 	body := []string{th.Strong.Render(s.Title), th.Accent.Render(transcript.Mark) + " " + s.query}
@@ -450,13 +462,15 @@ func (s *Search) View(width, height int) (string, *tea.Cursor) {
 		body = append(body, th.Dim.Render("  searching…"))
 	case s.Problem != "":
 		body = append(body, "  "+th.Bad.Render(s.Problem))
+	case s.Note != "" && s.done != "":
+		body = append(body, "  "+th.Dim.Render(transcript.Short(s.Note, max(width-2, 1))))
 	case s.done != "" && len(s.Results) == 0:
 		body = append(body, th.Dim.Render("  nothing found"))
 	case s.done == "" && s.Hint != "":
 		body = append(body, "  "+th.Dim.Render(transcript.Short(s.Hint, max(width-2, 1))))
 	}
 	list := List{Theme: th}
-	room := max(1, height-frameRows(height))
+	room := max(1, height-frameRows(height)-(len(body)-2))
 	first := max(0, min(s.at-room/2, len(s.Results)-room))
 	for i := first; i < min(first+room, len(s.Results)); i++ {
 		body = append(body, list.row(s.Results[i], i == s.at, width))

@@ -37,7 +37,7 @@ func panels() map[string]Panel {
 	edit.Note, edit.Limit = "what the agent knows", 5000
 	search := &Search{Theme: th(), Title: "Search"}
 	search.Ask("tea")
-	search.Found("tea", entries, "")
+	search.Found("tea", entries, "", "")
 	return map[string]Panel{
 		"list":   &List{Theme: th(), Title: "Agents", Entries: entries, NewKey: "makes one"},
 		"empty":  &List{Theme: th(), Title: "Agents", Empty: "none yet"},
@@ -163,8 +163,8 @@ func TestASearchShowsOnlyWhatWasAskedLast(t *testing.T) {
 	}
 	typed(s, "s")
 	hit(s, tea.Key{Code: tea.KeyEnter})
-	s.Found("tea", []Entry{{Title: "late"}}, "")
-	s.Found("teas", []Entry{{Title: "wanted"}}, "")
+	s.Found("tea", []Entry{{Title: "late"}}, "", "")
+	s.Found("teas", []Entry{{Title: "wanted"}}, "", "")
 	v, _ := s.View(60, 10)
 	if strings.Contains(v, "late") || !strings.Contains(v, "wanted") {
 		t.Errorf("results:\n%s", v)

@@ -1,16 +1,15 @@
-// Package prompt is where a person writes: an editor of several lines with
-// history, a queue of messages that wait for the agent, and the completion of
-// slash commands. It is a plain struct that takes keys and returns what they
-// mean; it sends nothing itself.
+// Package prompt is where a person writes: a multi-line editor with history, a
+// queue of messages waiting for the agent, and completion of slash commands. It
+// is a plain struct that takes keys and returns what they mean; it sends
+// nothing itself.
 //
-// Promise: no key but those that delete text on purpose ever destroys what was
-// typed or queued. Escape only closes what it opened.
+// Promise: only keys that delete text on purpose ever destroy what was typed or
+// queued. Escape only closes what it opened.
 package prompt
 
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"charm.land/bubbles/v2/key"
 	"charm.land/bubbles/v2/textarea"
@@ -23,13 +22,13 @@ import (
 
 // Limits of the prompt.
 const (
-	maxRows    = 12      // the editor is never taller
-	listRows   = 7       // of a list of commands
-	queueRows  = 3       // of the queue
-	foldLines  = 10      // a paste of more lines is folded
-	foldChars  = 1500    // or of more characters
-	foldBack   = 10_000  // a text that is brought back is folded above this
-	maxPaste   = 1 << 20 // bytes of one paste
+	maxRows    = 12      // rows of the editor
+	listRows   = 7       // rows of the command list
+	queueRows  = 3       // rows of the queue
+	foldLines  = 10      // a paste with this many newlines is folded
+	foldChars  = 1500    // or of more characters than this
+	foldBack   = 10_000  // longer text is folded when it is brought back
+	maxPaste   = 1 << 20 // bytes in one paste
 	maxHistory = 500
 )
 
@@ -45,13 +44,13 @@ type Event int
 // The events.
 const (
 	Ignored Event = iota // not for the prompt
-	Edited               // text or cursor changed, or nothing did
-	Submit               // what was typed is to be sent: Take it
+	Edited               // the prompt took it; text or cursor may have changed
+	Submit               // send what was typed: call Take
 )
 
-// Prompt is the editor with what belongs to it.
+// Prompt is the editor and everything that goes with it.
 type Prompt struct {
-	Queue []string // messages that wait, oldest first
+	Queue []string // waiting messages, oldest first
 
 	area     textarea.Model
 	theme    theme.Theme
@@ -61,14 +60,16 @@ type Prompt struct {
 	history []string
 	at      int    // position in history; len(history) is the draft
 	draft   string // what was typed before the history was entered
-	offered string // the text that was given back, as long as nobody touched it
-	taken   bool   // a queued message is being edited
+	offered string // the text that was given back, until somebody touches it
+	place   int    // queue position of the message being edited, or none
+	from    int    // queue position of the message taken last
+	aside   string // text put aside
 
-	pastes []string // folded pastes by their number
+	pastes []string // folded pastes, by number
 
-	chosen int  // in the list of commands
-	moved  bool // the person chose there
-	closed bool // the list was closed by Escape
+	chosen int  // in the command list
+	moved  bool // the person moved the selection
+	closed bool // Escape closed the list
 }
 
 // New returns an empty prompt.
@@ -82,7 +83,7 @@ func New(th theme.Theme, commands []Command) *Prompt {
 	a.KeyMap.Paste = key.NewBinding()
 	a.KeyMap.CopySelection = key.NewBinding()
 	a.Focus()
-	p := &Prompt{area: a, commands: commands, width: 80}
+	p := &Prompt{area: a, commands: commands, width: 80, place: none, from: none}
 	p.SetTheme(th)
 	p.Resize(80, 24)
 	return p
@@ -111,7 +112,7 @@ func (p *Prompt) Resize(width, height int) {
 	p.area.SetWidth(max(width, 6))
 }
 
-// Text is what was typed, with folded pastes in full.
+// Text is what was typed, with folded pastes expanded.
 func (p *Prompt) Text() string {
 	text := p.area.Value()
 	for i, full := range p.pastes {
@@ -120,11 +121,11 @@ func (p *Prompt) Text() string {
 	return text
 }
 
-// Empty reports whether nothing but spaces was typed.
+// Empty reports whether nothing but whitespace was typed.
 func (p *Prompt) Empty() bool { return strings.TrimSpace(p.area.Value()) == "" }
 
-// Set replaces what was typed. The caller answers for what was there. A text that
-// would be folded if it were pasted is folded.
+// Set replaces what was typed; the old text is the caller's responsibility.
+// Text that is too long is folded, as a paste would be.
 func (p *Prompt) Set(text string) {
 	text = transcript.Clean(text)
 	if len(text) > foldBack {
@@ -136,8 +137,8 @@ func (p *Prompt) Set(text string) {
 	p.touched()
 }
 
-// Offer gives a text back for editing, if nothing is being typed. Else it is left
-// in the history, where ↑ finds it, and Offer reports false.
+// Offer gives a text back for editing if nothing is being typed. Otherwise it
+// goes into the history, where ↑ finds it, and Offer returns false.
 func (p *Prompt) Offer(text string) bool {
 	if p.area.Value() != "" {
 		p.put(text)
@@ -148,7 +149,7 @@ func (p *Prompt) Offer(text string) bool {
 	return true
 }
 
-// Withdraw leaves an offered text that was not touched to the history, so that
+// Withdraw moves an offered text that nobody touched into the history, so that
 // something else can be typed. It reports whether there was one.
 func (p *Prompt) Withdraw() bool {
 	if p.offered == "" || p.area.Value() != p.offered {
@@ -167,18 +168,18 @@ func (p *Prompt) Take() string {
 	}
 	p.Remember(text)
 	p.area.Reset()
-	p.pastes, p.taken = nil, false
+	p.pastes, p.from, p.place = nil, p.place, none
 	p.touched()
 	return text
 }
 
-// Remember adds to the history, newest last, and stands at its end.
+// Remember adds to the history, newest last, and moves to its end.
 func (p *Prompt) Remember(texts ...string) {
 	p.put(texts...)
 	p.at, p.draft = len(p.history), ""
 }
 
-// put adds to the history and leaves the person where they are in it.
+// put adds to the history without moving the person's position in it.
 func (p *Prompt) put(texts ...string) {
 	end := p.at == len(p.history)
 	for _, t := range texts {
@@ -194,7 +195,7 @@ func (p *Prompt) put(texts ...string) {
 	}
 }
 
-// Paste inserts a text as one piece. A long one is folded into its name.
+// Paste inserts a text as one piece. A long one is folded into a name.
 func (p *Prompt) Paste(text string) {
 	text = transcript.Clean(text[:min(len(text), maxPaste)])
 	if strings.Count(text, "\n") >= foldLines || len(text) > foldChars {
@@ -205,14 +206,7 @@ func (p *Prompt) Paste(text string) {
 	p.touched()
 }
 
-func pasteName(i int, text string) string {
-	if lines := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1; lines > 1 {
-		return fmt.Sprintf("[paste %d: %d lines]", i+1, lines)
-	}
-	return fmt.Sprintf("[paste %d: %d characters]", i+1, utf8.RuneCountInString(text))
-}
-
-// Key takes a key.
+// Key handles a key.
 func (p *Prompt) Key(msg tea.KeyPressMsg) Event {
 	if list := p.list(); len(list) > 0 {
 		switch msg.String() {
@@ -245,39 +239,48 @@ func (p *Prompt) Key(msg tea.KeyPressMsg) Event {
 		if p.newer() {
 			return Edited
 		}
+	case "ctrl+s":
+		p.swapAside()
+		return Edited
 	case "tab", "shift+tab", "esc", "pgup", "pgdown":
 		return Ignored
 	}
-	before := p.area.Value()
-	p.area, _ = p.area.Update(msg) // its command only blinks a cursor that is not used
+	before, caret := p.area.Value(), p.caret()
+	p.area, _ = p.area.Update(msg) // the command only blinks a virtual cursor, which we don't use
+	p.mend(before, caret)
 	if p.area.Value() != before {
 		p.touched()
 	}
 	return Edited
 }
 
+// swapAside puts what was typed aside and brings back what was put aside
+// earlier.
+func (p *Prompt) swapAside() {
+	text := p.Text()
+	p.Set(p.aside)
+	p.aside = text
+}
+
+// Aside is the text put aside.
+func (p *Prompt) Aside() string { return p.aside }
+
 func (p *Prompt) touched() {
 	p.chosen, p.moved, p.closed = 0, false, false
 	p.offered = ""
 }
 
-// queueNext reports whether ↑ takes the newest message of the queue back into
-// the editor. One after the other: the second ↑ is not to empty the queue.
-func (p *Prompt) queueNext() bool {
-	return len(p.Queue) > 0 && (p.Empty() || p.at == len(p.history) && !p.taken)
-}
-
-// older goes back: into the queue, else into the history.
+// older goes back: through the queue first, then the history.
 func (p *Prompt) older() bool {
 	if p.area.Line() > 0 || p.area.LineInfo().RowOffset > 0 {
 		return false
 	}
 	if p.queueNext() {
-		n := len(p.Queue)
-		p.put(p.Text()) // what was being typed is found in the history
-		p.Set(p.Queue[n-1])
-		p.Queue, p.taken = p.Queue[:n-1], true
+		p.olderQueued()
 		return true
+	}
+	if p.place != none {
+		return true // the oldest
 	}
 	if p.at == 0 {
 		return true
@@ -295,6 +298,10 @@ func (p *Prompt) newer() bool {
 	if p.area.Line() < p.area.LineCount()-1 || info.RowOffset < info.Height-1 {
 		return false
 	}
+	if p.place != none {
+		p.newerQueued()
+		return true
+	}
 	if p.at >= len(p.history) {
 		return false
 	}
@@ -306,17 +313,8 @@ func (p *Prompt) newer() bool {
 	return true
 }
 
-// Next takes the oldest message of the queue.
-func (p *Prompt) Next() (string, bool) {
-	if len(p.Queue) == 0 {
-		return "", false
-	}
-	text := p.Queue[0]
-	p.Queue = p.Queue[1:]
-	return text, true
-}
-
-// list is what the slash word may become: an exact name first, then prefixes.
+// list is the commands that the slash word matches: an exact name first, then
+// prefixes.
 func (p *Prompt) list() []Command {
 	text := p.area.Value()
 	word, slash := strings.CutPrefix(text, "/")
@@ -335,7 +333,7 @@ func (p *Prompt) list() []Command {
 	return append(exact, prefix...)
 }
 
-// completion is the command that Enter means, if it is not what was typed.
+// completion is the command that Enter runs, if the command list is open.
 func (p *Prompt) completion() (string, bool) {
 	list := p.list()
 	if len(list) == 0 {
@@ -344,7 +342,8 @@ func (p *Prompt) completion() (string, bool) {
 	return list[min(p.chosen, len(list)-1)].Name, true
 }
 
-// View draws queue, list and editor, and says where the caret is.
+// View draws the queue, the list and the editor, and returns the caret's
+// position.
 func (p *Prompt) View() (string, *tea.Cursor) {
 	var rows []string
 	rows = append(rows, p.queueView()...)
@@ -359,21 +358,6 @@ func (p *Prompt) View() (string, *tea.Cursor) {
 		cursor.X = min(cursor.X, max(p.width-1, 0))
 	}
 	return strings.Join(rows, "\n"), cursor
-}
-
-func (p *Prompt) queueView() []string {
-	var rows []string
-	for i, q := range p.Queue {
-		if i == queueRows-1 && len(p.Queue) > queueRows {
-			rows = append(rows, p.theme.Dim.Render(transcript.Short(fmt.Sprintf("⋯ and %d more", len(p.Queue)-i), p.width)))
-			break
-		}
-		rows = append(rows, p.theme.Dim.Render(transcript.Short("⋯ "+transcript.OneLine(q), p.width)))
-	}
-	if len(rows) > 0 && p.queueNext() && len(p.list()) == 0 {
-		rows[len(rows)-1] += p.theme.Dim.Render(transcript.Short("  ↑ edits", p.width-term.Width(rows[len(rows)-1])))
-	}
-	return rows
 }
 
 func (p *Prompt) listView() []string {
@@ -397,6 +381,9 @@ func (p *Prompt) listView() []string {
 			name = "  " + name
 		}
 		rows = append(rows, transcript.Short(name+"  "+help, p.width))
+	}
+	if len(list) > show {
+		rows = append(rows, p.theme.Dim.Render(transcript.Short(fmt.Sprintf("  %d of %d · ↑↓", p.chosen+1, len(list)), p.width)))
 	}
 	return rows
 }

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -26,7 +27,17 @@ func press(p *Prompt, keys ...string) Event {
 }
 
 func keyOf(name string) tea.KeyPressMsg {
-	codes := map[string]rune{"enter": tea.KeyEnter, "up": tea.KeyUp, "down": tea.KeyDown, "tab": tea.KeyTab, "esc": tea.KeyEscape, "left": tea.KeyLeft, "backspace": tea.KeyBackspace}
+	codes := map[string]rune{
+		"enter":     tea.KeyEnter,
+		"up":        tea.KeyUp,
+		"down":      tea.KeyDown,
+		"tab":       tea.KeyTab,
+		"esc":       tea.KeyEscape,
+		"left":      tea.KeyLeft,
+		"right":     tea.KeyRight,
+		"delete":    tea.KeyDelete,
+		"backspace": tea.KeyBackspace,
+	}
 	k := tea.Key{}
 	rest := name
 	for {
@@ -144,21 +155,94 @@ func TestTheQueueComesBackForEditingAndWhatWasTypedStaysInTheHistory(t *testing.
 	if p.Text() != "second" || !cmp.Equal(p.Queue, []string{"first"}) {
 		t.Errorf("%q, %v", p.Text(), p.Queue)
 	}
-	if got := view(p); strings.Contains(got, "↑ edits") {
-		t.Errorf("↑ is the history now: %q", got)
+	if got := view(p); !strings.Contains(got, "⋯ first  editing 2 of 2 · ↑↓") {
+		t.Errorf("view %q", got)
 	}
 	press(p, "up")
-	if p.Text() != "draft" || len(p.Queue) != 1 {
+	if p.Text() != "first" || !cmp.Equal(p.Queue, []string{"second"}) {
 		t.Errorf("%q, %v", p.Text(), p.Queue)
+	}
+	press(p, "up") // there is nothing before it
+	write(p, "!")
+	p.Enqueue(p.Take())
+	if !cmp.Equal(p.Queue, []string{"first!", "second"}) {
+		t.Errorf("queue %v", p.Queue)
+	}
+	press(p, "up", "up")
+	press(p, "down")
+	if p.Text() != "second" || !cmp.Equal(p.Queue, []string{"first!"}) {
+		t.Errorf("back to %q, %v", p.Text(), p.Queue)
+	}
+	if next, _ := p.Next(); next != "first!" {
+		t.Errorf("sent %q", next)
 	}
 	press(p, "down")
-	if p.Text() != "second" {
-		t.Errorf("back to %q", p.Text())
+	if p.Text() != "" || !cmp.Equal(p.Queue, []string{"second"}) {
+		t.Errorf("back to what was typed: %q, %v", p.Text(), p.Queue)
 	}
-	p.Take()
-	write(p, "more")
-	if press(p, "up"); p.Text() != "first" || len(p.Queue) != 0 {
-		t.Errorf("%q, %v", p.Text(), p.Queue)
+	p.Enqueue("third")
+	if !cmp.Equal(p.Queue, []string{"second", "third"}) {
+		t.Errorf("queue %v", p.Queue)
+	}
+}
+
+func TestAFoldedPasteIsOneUnit(t *testing.T) {
+	t.Parallel()
+	paste := strings.Repeat("line\n", 20)
+	const name = "[paste 1: 20 lines]"
+	for keys, want := range map[string]string{
+		"backspace":                    "ab",
+		"ctrl+w":                       "ab",
+		"left backspace":               name + "b",
+		"left delete":                  "ab",
+		"left left delete":             name + "b",
+		"left right backspace":         "ab",
+		"left x":                       "ax" + name + "b",
+		"left left right right x":      "a" + name + "xb",
+		"left left right left right x": "ax" + name + "b",
+	} {
+		p := fresh()
+		write(p, "ab")
+		press(p, "left")
+		p.Paste(paste)
+		for key := range strings.FieldsSeq(keys) {
+			if key == "x" {
+				write(p, "x")
+				continue
+			}
+			press(p, key)
+		}
+		if got := p.area.Value(); got != want {
+			t.Errorf("%s: %q, want %q", keys, got, want)
+		}
+	}
+}
+
+func TestADraftIsPutAsideAndComesBack(t *testing.T) {
+	t.Parallel()
+	p := fresh()
+	p.Set("two\nlines")
+	press(p, "ctrl+s")
+	if p.Text() != "" || p.Aside() != "two\nlines" {
+		t.Errorf("%q, aside %q", p.Text(), p.Aside())
+	}
+	write(p, "other")
+	press(p, "ctrl+s")
+	if p.Text() != "two\nlines" || p.Aside() != "other" {
+		t.Errorf("%q, aside %q", p.Text(), p.Aside())
+	}
+}
+
+func TestAListOfCommandsThatGoesOnSaysSo(t *testing.T) {
+	t.Parallel()
+	var many []Command
+	for i := range 12 {
+		many = append(many, Command{Name: fmt.Sprint("c", i)})
+	}
+	p := New(theme.New(theme.None), many)
+	write(p, "/c")
+	if got := view(p); !strings.Contains(got, "1 of 12 · ↑↓") {
+		t.Errorf("list:\n%s", got)
 	}
 }
 

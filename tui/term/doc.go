@@ -1,25 +1,29 @@
-// Package term is the one writer of the terminal.
+// Package term is the only writer to the terminal.
 //
 // The chat is inline: finished text is printed once into the terminal's own
-// scrollback, above a small live region that is drawn again and again. Printing
-// above a live region goes wrong in several ways when it is left to the
-// renderer, and every one of them leaves garbage that can never be removed. So
-// everything that reaches the terminal passes here, and these promises hold:
+// scrollback, above a small live region that is redrawn again and again.
+// Mistakes there leave garbage that can never be removed, so the package does
+// its own drawing: the program's renderer gets nothing to draw and only sets up
+// the terminal. The package promises:
 //
-//   - a print is cut into pieces that fit above the live region;
-//   - rows are counted by display width, with tabs expanded, by the same
-//     formula that the renderer uses to make room for them;
+//   - a print and the region below it reach the terminal in one write, as one
+//     synchronised update;
+//   - positions are counted from the caret only, never from the edges of the screen,
+//     so a terminal whose height changed before the program heard of it still gets
+//     each line once and in its place;
+//   - when the width of the terminal changes, the region is redrawn where the
+//     terminal has wrapped it to;
+//   - a change below the caret, such as a spinner or a clock, wraps nothing, even in
+//     a terminal that is narrower than the program knows;
 //   - the live region is never as tall as the screen and never wider than it;
-//   - a live region that becomes shorter leaves no copy of its upper rows;
-//   - a frame of a spinner or a clock that comes to a terminal which has become too
-//     narrow for it meanwhile wraps nothing and leaves the cursor where it was;
-//   - a print and the frame that follows it reach the terminal in one write,
-//     as one synchronised update;
-//   - nothing is printed while a panel holds the alternate screen, before the
-//     first frame has gone out, or between a resize and the frame that answers
-//     it. Such prints wait and come in order.
+//   - nothing is printed while a panel holds the alternate screen;
+//   - nothing is written while nothing changes.
 //
-// Output is the io.Writer that the program is given; Screen is what the model
-// talks to. Screen belongs to the update loop and is not safe for other
-// goroutines; Output is safe for all. The package knows nothing of chats.
+// There is no way to know what happened to region rows that were drawn after
+// the terminal became narrower but before it said so: some of them may stay
+// behind.
+//
+// Output is the io.Writer given to the program; Screen is what the model talks
+// to. Screen belongs to the update loop and is not safe for other goroutines;
+// Output is safe for all. The package knows nothing about chats.
 package term

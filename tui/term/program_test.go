@@ -1,6 +1,7 @@
 package term
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"strconv"
@@ -20,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// program is a model that is driven by typed commands; see do.
+// program is a model driven by typed commands; see do.
 type program struct {
 	screen *Screen
 	live   int
@@ -39,7 +40,7 @@ func runProgram(mode string) int {
 	}
 	out := NewOutput(os.Stdout)
 	p := &program{screen: NewScreen(out, w, h), live: 4, early: mode == "early"}
-	_, err = tea.NewProgram(p, tea.WithOutput(out), tea.WithFPS(120), tea.WithFilter(Filter(out))).Run()
+	err = Run(context.Background(), p, os.Stdin, out)
 	_ = out.Close()
 	if err != nil {
 		return 4
@@ -50,35 +51,31 @@ func runProgram(mode string) int {
 func (p *program) Init() tea.Cmd {
 	if p.early {
 		p.print("e", 5)
-		return p.screen.Pump()
 	}
 	return nil
 }
 
 func (p *program) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	if !p.screen.Update(msg) {
-		switch msg := msg.(type) {
-		case tea.WindowSizeMsg:
-			p.screen.Resize(msg.Width, msg.Height)
-		case tea.KeyPressMsg:
-			switch msg.String() {
-			case "enter":
-				p.do(p.typed)
-				p.typed = ""
-			case "tab":
-				p.status += strings.Repeat("s", 10)
-			case "space":
-				p.typed += " "
-			default:
-				p.typed += msg.Text
-			}
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		p.screen.Resize(msg.Width, msg.Height)
+	case tea.KeyPressMsg:
+		switch msg.String() {
+		case "enter":
+			p.do(p.typed)
+			p.typed = ""
+		case "tab":
+			p.status += strings.Repeat("s", 10)
+		case "space":
+			p.typed += " "
+		default:
+			p.typed += msg.Text
 		}
 	}
-	cmd := p.screen.Pump()
-	if p.quit && cmd == nil && p.screen.Idle() {
-		cmd = tea.Quit
+	if p.quit {
+		return p, tea.Quit
 	}
-	return p, cmd
+	return p, nil
 }
 
 func (p *program) do(command string) {
@@ -106,27 +103,17 @@ func (p *program) do(command string) {
 	case "tabs":
 		p.screen.Print(strings.Repeat("\t", n) + "end\nafter")
 	case "panel":
-		if p.panel = !p.panel; p.panel {
-			p.screen.Open()
-		} else {
-			p.screen.Shut()
-		}
+		p.panel = !p.panel
 	case "swap": // open or shut, and shrink the region in the same frame
 		p.live = n
 		p.do("panel")
-	case "blink": // open and shut within one message, with a print
-		p.screen.Open()
-		p.print("b", 3)
-		p.screen.Shut()
 	case "clear":
 		p.screen.Clear()
 		p.print("c", n)
 	case "quit":
 		p.screen.Print("bye")
-		p.screen.Leave()
 		p.quit = true
 	case "silent":
-		p.screen.Leave()
 		p.quit = true
 	}
 }
@@ -141,9 +128,7 @@ func (p *program) print(mark string, n int) {
 
 func (p *program) View() tea.View {
 	if p.panel {
-		if v, ok := p.screen.Panel("PANEL "+p.typed, nil); ok {
-			return v
-		}
+		return p.screen.Panel("PANEL "+p.typed, nil)
 	}
 	if p.quit {
 		return p.screen.View("", tea.NewCursor(0, 0))

@@ -11,8 +11,8 @@ const tabStop = 4
 // maxStyle bounds what is repeated on every row while a style stays open.
 const maxStyle = 256
 
-// Width is the display width of s: the wider of the two ways in which terminals
-// count, so that text that fits by it fits everywhere.
+// Width is the display width of s. Terminals count in two ways; this is the
+// wider one, so text that fits by it fits everywhere.
 func Width(s string) int {
 	w := ansi.StringWidth(s)
 	if isASCII(s) {
@@ -21,16 +21,16 @@ func Width(s string) int {
 	return max(w, ansi.StringWidthWc(s))
 }
 
-// Rows cuts text into lines that a print may consist of: no tabs, no line that
-// the terminal would wrap at another place than we count, each with its styles
-// closed at its end and opened again on the next. A long line of single-width
-// characters stays whole (it copies as one line) if it fits into limit rows.
+// Rows splits text into lines fit for printing: no tabs, and styles closed at
+// the end of each line and reopened on the next. A long line of single-width
+// characters stays whole, so that it copies as one line, if it fits into limit
+// rows.
 func Rows(text string, width, limit int) []string {
 	width, limit = max(width, 1), max(limit, 1)
 	var rows []string
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r", ""), "\n") {
 		line = ExpandTabs(line)
-		if w := Width(line); w <= width || softWraps(line, w, width, limit) {
+		if w := Width(line); w <= width || w <= width*limit && isASCII(ansi.Strip(line)) {
 			rows = append(rows, line)
 			continue
 		}
@@ -39,16 +39,7 @@ func Rows(text string, width, limit int) []string {
 	return closeStyles(rows)
 }
 
-// Height is how many rows of the screen a line from Rows takes.
-func Height(line string, width int) int {
-	w := ansi.StringWidth(line)
-	if w <= width {
-		return 1
-	}
-	return 1 + w/max(width, 1)
-}
-
-// ExpandTabs replaces tabs by spaces up to the next tab stop.
+// ExpandTabs replaces tabs with spaces up to the next tab stop.
 func ExpandTabs(line string) string {
 	if !strings.ContainsRune(line, '\t') {
 		return line
@@ -67,8 +58,8 @@ func ExpandTabs(line string) string {
 	return b.String()
 }
 
-// TrimRight takes the spaces off the end of a line, also where styles are set
-// around them.
+// TrimRight removes the spaces at the end of a line, even with styles around
+// them.
 func TrimRight(line string) string {
 	plain := ansi.Strip(line)
 	kept := strings.TrimRight(plain, " \u00a0")
@@ -80,9 +71,9 @@ func TrimRight(line string) string {
 	}
 	cut := ansi.Truncate(line, ansi.StringWidth(kept), "")
 	short := cut
-	for { // the styles of the spaces that are gone
+	for { // the styles of the spaces removed
 		i := strings.LastIndex(short, "\x1b[")
-		if i < 0 || strings.TrimLeft(short[i+2:], "0123456789;:") != "m" { // text may follow it
+		if i < 0 || strings.TrimLeft(short[i+2:], "0123456789;:") != "m" { // it may be followed by text
 			break
 		}
 		short = short[:i]
@@ -91,13 +82,6 @@ func TrimRight(line string) string {
 		short += ansi.ResetStyle
 	}
 	return short
-}
-
-// softWraps reports whether the renderer counts the rows of a long line as the
-// terminal makes them: it divides, which is wrong at exact multiples of the
-// width and where a wide character moves to the next row early.
-func softWraps(line string, w, width, limit int) bool {
-	return isASCII(ansi.Strip(line)) && w%width != 0 && 1+w/width <= limit
 }
 
 func hardwrap(line string, width int) []string {
@@ -121,8 +105,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// closeStyles makes every row whole in itself: styles and links that are open
-// at its end are closed there and opened again on the next row.
+// closeStyles makes each row self-contained: styles and links open at its end
+// are closed there and reopened on the next row.
 func closeStyles(rows []string) []string {
 	var style, link string
 	out := make([]string, len(rows))

@@ -1,8 +1,8 @@
-// Package theme turns a few tokens into everything that has a colour: styles of
-// the chat and the style of its Markdown. There is one accent. Every theme reads
-// well without colours too, because marks and words carry the meaning and
-// colour only repeats it. The package does no work until New is called and
-// knows nothing of chats.
+// Package theme derives everything that has a colour from a few tokens: the
+// styles of the chat and of its Markdown. There is one accent. Every theme
+// reads well without colours too: marks and words carry the meaning, and colour
+// only repeats it. The package does no work until New is called and knows
+// nothing about chats.
 package theme
 
 import (
@@ -20,7 +20,8 @@ const (
 	None              // no colours at all
 )
 
-// tokens are colours of the 256-colour palette; empty means the terminal's own.
+// tokens are colours from the 256-colour palette; empty means the terminal's
+// own.
 type tokens struct {
 	accent, dim, good, bad, warn, code, syntax string
 }
@@ -36,16 +37,16 @@ func tokensOf(k Kind) tokens {
 	return tokens{accent: "110", dim: "245", good: "108", bad: "174", warn: "179", code: "146", syntax: "nord"}
 }
 
-// Theme is a set of styles. The zero value is not of use; see New.
+// Theme is a set of styles. The zero value isn't usable; call New.
 type Theme struct {
 	Kind Kind
 
-	Accent lipgloss.Style // marks and what is chosen
+	Accent lipgloss.Style // marks and the selection
 	Strong lipgloss.Style // names, titles, what a person said
-	Dim    lipgloss.Style // what may be overlooked
+	Dim    lipgloss.Style // secondary text
 	Good   lipgloss.Style // added, done
 	Bad    lipgloss.Style // removed, failed
-	Warn   lipgloss.Style // wants to be seen
+	Warn   lipgloss.Style // needs attention
 	Plain  lipgloss.Style
 
 	tokens tokens
@@ -71,13 +72,17 @@ func New(k Kind) Theme {
 	return th
 }
 
-// Markdown is the theme as a style of Markdown: flush left, no margins, nothing
-// left of code that would be copied with it.
+// Markdown is the theme as a Markdown style: flush left, no margins, and nothing
+// to the left of code that would get copied with it.
 func (t Theme) Markdown() ansi.StyleConfig {
 	c := ansi.StyleConfig{
-		Heading:        ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Bold: on(), Color: color(t.tokens.accent)}},
-		H1:             ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Underline: on()}},
-		BlockQuote:     ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Color: color(t.tokens.dim)}, Indent: num(1), IndentToken: text("┃ ")},
+		Heading: ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Bold: on(), Color: color(t.tokens.accent)}},
+		H1:      ansi.StyleBlock{StylePrimitive: ansi.StylePrimitive{Underline: on()}},
+		BlockQuote: ansi.StyleBlock{
+			StylePrimitive: ansi.StylePrimitive{Color: color(t.tokens.dim)},
+			Indent:         num(1),
+			IndentToken:    text("┃ "),
+		},
 		List:           ansi.StyleList{LevelIndent: 2},
 		Item:           ansi.StylePrimitive{BlockPrefix: "• "},
 		Enumeration:    ansi.StylePrimitive{BlockPrefix: ". "},
@@ -99,7 +104,7 @@ func (t Theme) Markdown() ansi.StyleConfig {
 		},
 	}
 	if t.Kind == None {
-		c.Code.BlockPrefix, c.Code.BlockSuffix = "`", "`"
+		c.Code.Prefix, c.Code.Suffix = "`", "`"
 	}
 	return c
 }

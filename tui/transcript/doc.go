@@ -1,9 +1,10 @@
-// Package transcript makes text of what happens in a conversation: items (what a
-// person said, an answer, reasoning, a tool call, a notice) and the Markdown of
-// an answer while it streams. It draws for a width and returns lines; it does
-// not know the terminal, the wire or the model of the chat.
+// Package transcript turns what happens in a conversation into text: items
+// (what a person said, an answer, reasoning, a tool call, a notice) and the
+// Markdown of an answer while it streams. It draws for a given width and
+// returns lines; it knows nothing about the terminal, the wire or the chat's
+// model.
 //
-// Promises: text that Stream has given out as a block is never taken back; a
+// Promises: text that Stream has returned as a block is never taken back; a
 // block is rendered once; text from outside can never carry terminal control
-// sequences into what is drawn.
+// sequences into the output.
 package transcript

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Kind says what an item is.
+// Kind is the type of an item.
 type Kind int
 
 // The kinds of items.
@@ -15,26 +15,27 @@ const (
 	Assistant             // what the agent said, Markdown
 	Reasoning             // what the model thought
 	Tool                  // a call with its return
-	Notice                // something worth a quiet line
-	Failure               // something that went wrong
-	Recalled              // a summary of what was said before, or what joined a turn from memory
+	Notice                // worth a quiet line
+	Failure               // something went wrong
+	Recalled              // a summary of earlier messages, or what was recalled from memory
 )
 
-// Item is one thing of a conversation.
+// Item is one entry in a conversation.
 type Item struct {
 	Kind Kind
 	ID   string
 	Text string
 	Call Call
 	Took time.Duration // how long reasoning took, if known
-	Note string        // on a user's item: what became of it, as "not delivered"
-	Head string        // what stands for a text that is folded; empty: its first words
+	Note string        // on a user's item: what became of it, such as "not delivered"
+	Head string        // shown in place of folded text; empty: its first words
 }
 
-// Mark is what stands left of what a person says.
+// Mark is the prefix of what a person says.
 const Mark = "›"
 
-// Item draws an item as it stands in the scrollback. Open shows what is folded.
+// Item draws an item as it appears in the scrollback. Open unfolds what is
+// folded.
 func (r *Renderer) Item(it Item, open bool) string {
 	th := r.Theme
 	switch it.Kind {
@@ -68,7 +69,7 @@ func (r *Renderer) Item(it Item, open bool) string {
 	return r.marked(th.Dim.Render("·"), th.Dim.Render, it.Text)
 }
 
-// Gap reports whether an empty line stands between two items.
+// Gap reports whether an empty line goes between two items.
 func Gap(above, below Kind) bool {
 	quiet := func(k Kind) bool { return k == Tool || k == Reasoning || k == Notice }
 	return !quiet(above) || !quiet(below)
@@ -82,7 +83,7 @@ func (r *Renderer) user(it Item) string {
 	return out
 }
 
-// marked sets a mark before the first line and the others under its text.
+// marked puts a mark before the first line and indents the rest to match.
 func (r *Renderer) marked(mark string, style func(...string) string, text string) string {
 	lines := strings.Split(wrap(strings.TrimRight(Clean(text), "\n"), min(r.Width-2, readable)), "\n")
 	for i, l := range lines {
@@ -104,6 +105,9 @@ func (r *Renderer) answer(text string) string {
 	var b strings.Builder
 	for i, bl := range blocks {
 		drawn := r.Markdown(bl)
+		if drawn == "" {
+			continue
+		}
 		if i > 0 {
 			b.WriteString("\n")
 			if !bl.Tight {
@@ -122,17 +126,17 @@ func (r *Renderer) reasoning(it Item, open bool) string {
 		head += fmt.Sprintf(" for %ds", int(it.Took.Seconds()))
 	}
 	if !open {
-		return th.Dim.Render(Short(head+" · "+OneLine(it.Text), r.Width))
+		return th.Dim.Render(Short(head+" · "+OneLine(unmarked(it.Text)), r.Width))
 	}
 	return th.Dim.Render(head) + "\n" + r.indent(lines(th.Dim.Render, wrap(strings.TrimSpace(Clean(it.Text)), min(r.Width-2, readable))))
 }
 
-// Thinking draws reasoning under way as one row: its newest words.
+// Thinking draws reasoning in progress as one row: its latest words.
 func (r *Renderer) Thinking(text string) string {
 	if most := r.Width * 4; len(text) > most {
 		text = strings.ToValidUTF8(text[len(text)-most:], "")
 	}
-	words := OneLine(text)
+	words := OneLine(unmarked(text))
 	head := "∴ "
 	room := r.Width - 3
 	for room > 0 && len([]rune(words)) > room {
@@ -145,7 +149,22 @@ func (r *Renderer) Thinking(text string) string {
 	return r.Theme.Dim.Render(Short(head+words, r.Width))
 }
 
-// CodeBlocks are the fenced code blocks of a text, without their fences.
+// unmarked strips the Markdown marks from a text that will be shown on one row.
+func unmarked(text string) string {
+	text = strings.NewReplacer("**", "", "__", "", "```", "", "`", "").Replace(text)
+	var out []string
+	for line := range strings.SplitSeq(text, "\n") {
+		line = strings.TrimSpace(line)
+		bare := strings.TrimLeft(line, "#>")
+		if bare != line && (bare == "" || strings.HasPrefix(bare, " ")) {
+			line = bare
+		}
+		out = append(out, strings.TrimPrefix(strings.TrimPrefix(line, "- "), "* "))
+	}
+	return strings.Join(out, "\n")
+}
+
+// CodeBlocks returns the fenced code blocks in a text, without their fences.
 func CodeBlocks(text string) []string {
 	var (
 		out  []string

@@ -11,14 +11,14 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// overdueRows is how many rows an open paragraph of one line may have before its
-// rows are final whatever is in it. What stays open too long is in the way when
-// the terminal becomes narrower.
+// overdueRows is how many rows an open one-line paragraph may have before its
+// rows become final whatever they contain. Text that stays open too long gets
+// in the way when the terminal becomes narrower.
 const overdueRows = 5
 
-// takeOverdue cuts rows from an open paragraph of one line that is long. Marks
-// that are open at the cut are closed there and opened again in what follows. A
-// table whose head is that long, or a link around the cut, reads as text.
+// takeOverdue cuts rows from a long open paragraph that is all on one line.
+// Marks open at the cut are closed there and reopened in what follows. A table
+// with such a long header, or a link across the cut, becomes plain text.
 func (s *Stream) takeOverdue() []Block {
 	if len(s.open) <= s.Wide*overdueRows || bytes.IndexByte(s.open, '\n') >= 0 || !s.isParagraph() {
 		return nil
@@ -32,7 +32,7 @@ func (s *Stream) takeOverdue() []Block {
 		rest := bytes.TrimLeft(s.open[cut:], " ")
 		first, _ := utf8.DecodeRune(rest)
 		if len(rest) == len(s.open)-cut || !unicode.IsLetter(first) {
-			continue // within a word, or where another block might begin
+			continue // inside a word, or where another block might begin
 		}
 		marks := openMarks(string(s.open[:cut]))
 		b := Block{Source: string(s.open[:cut]) + closing(marks) + "\n", Tight: s.list}
@@ -52,15 +52,15 @@ func (s *Stream) isParagraph() bool {
 	return ok && p.NextSibling() == nil
 }
 
-// openMarks are the marks of emphasis and code that a text of one line opens and
-// does not close, the outermost first.
+// openMarks returns the emphasis and code marks that a line opens and does not
+// close, outermost first.
 func openMarks(s string) []string {
 	var open []string
 	before := ' '
 	for i := 0; i < len(s); {
 		c, size := utf8.DecodeRuneInString(s[i:])
 		if !strings.ContainsRune("*_`", c) {
-			if c == '\\' && i+size < len(s) { // what follows is no mark
+			if c == '\\' && i+size < len(s) { // what follows is escaped
 				size++
 			}
 			before, i = c, i+size
@@ -78,7 +78,7 @@ func openMarks(s string) []string {
 	return open
 }
 
-// marked closes or opens a run of marks.
+// marked opens or closes a run of marks.
 func marked(open []string, run string, before, after rune) []string {
 	n := len(open)
 	code := n > 0 && open[n-1][0] == '`'
@@ -88,14 +88,14 @@ func marked(open []string, run string, before, after rune) []string {
 	case code, run[0] != '`' && (len(run) > 3 || unicode.IsSpace(after)):
 		return open
 	case run[0] == '_' && (unicode.IsLetter(before) || unicode.IsDigit(before)):
-		return open // within a word
+		return open // inside a word
 	case run[0] != '`' && !unicode.IsSpace(before) && !unicode.IsPunct(before):
-		return open // within a word as well: more often text than a mark
+		return open // also inside a word: more often text than a mark
 	}
 	return append(open, run)
 }
 
-// closing closes marks, the innermost first.
+// closing closes marks, innermost first.
 func closing(marks []string) string {
 	var b strings.Builder
 	for i := len(marks) - 1; i >= 0; i-- {

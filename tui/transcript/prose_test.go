@@ -34,12 +34,26 @@ func TestAnOpenParagraphGivesItsRowsEarlyAndReadsAsOne(t *testing.T) {
 			got.WriteString(r.Markdown(b) + "\n")
 		}
 		whole := r.Markdown(Block{Source: text + "\n"})
-		if early < 3 || strings.Join(strings.Fields(ansi.Strip(got.String())), " ") != strings.Join(strings.Fields(ansi.Strip(whole)), " ") {
+		if early < 3 ||
+			strings.Join(strings.Fields(ansi.Strip(got.String())), " ") != strings.Join(strings.Fields(ansi.Strip(whole)), " ") {
 			t.Errorf("%s: %d early blocks read\n%s\nwant\n%s", name, early, got.String(), whole)
 		}
 		if name == "plain" && strings.TrimSpace(got.String()) != whole {
 			t.Errorf("cut at another place than the wrap:\n%s\nwant\n%s", got.String(), whole)
 		}
+	}
+}
+
+func TestAnOpenParagraphAfterAnotherBlockGivesItsRowsEarlyToo(t *testing.T) {
+	t.Parallel()
+	s := Stream{Wide: 40}
+	s.Write("```\ncode\n```\n\nsome ")
+	var early []Block
+	for range 40 {
+		early = append(early, s.Write("words ")...)
+	}
+	if len(early) < 3 || early[0].Source != "```\ncode\n```\n\n" || early[1].Tight || !early[2].Tight {
+		t.Errorf("early blocks: %+v", early)
 	}
 }
 
@@ -66,7 +80,7 @@ func TestALongParagraphIsCutWhateverIsOpenInIt(t *testing.T) {
 		"“Quoted ": "”", "_It **is ": "so** then_ over.", "5 * 3 and 2_a_b ": "", "**Bold** and *thin ": "end*.", "\\*no mark ": "*",
 	} {
 		s := Stream{Wide: 40}
-		r := NewRenderer(theme.New(theme.None), 40)
+		r := NewRenderer(theme.New(theme.Dark), 40)
 		whole := start + strings.Repeat("words ", 60) + tail
 		var got strings.Builder
 		for word := range strings.SplitAfterSeq(whole, " ") {
@@ -85,7 +99,7 @@ func TestALongParagraphIsCutWhateverIsOpenInIt(t *testing.T) {
 		}
 		want := strings.Join(strings.Fields(ansi.Strip(r.Markdown(Block{Source: whole + "\n"}))), " ")
 		if strings.HasPrefix(start, "see [") {
-			want = strings.Join(strings.Fields(whole), " ") // the link reads as text
+			want = strings.Join(strings.Fields(whole), " ") // the link becomes plain text
 		}
 		if text := strings.Join(strings.Fields(got.String()), " "); text != want {
 			t.Errorf("%q reads\n%s\nwant\n%s", start, text, want)

@@ -12,12 +12,11 @@ import (
 	"loci/tui/theme"
 )
 
-// readable is the widest that prose is set.
+// readable is the maximum width of prose.
 const readable = 100
 
-// Renderer draws for one theme and width. Its Markdown renderers are made when
-// they are first needed, because making one is not free and a chat that only
-// starts needs none.
+// Renderer draws for one theme and width. Its Markdown renderers are created on
+// first use: creating one is slow, and a chat that is only starting needs none.
 type Renderer struct {
 	Theme theme.Theme
 	Width int
@@ -26,15 +25,15 @@ type Renderer struct {
 	parser             parser.Parser
 }
 
-// NewRenderer returns a renderer. Width is at least 8 cells.
+// NewRenderer returns a renderer. Widths below 8 cells count as 8.
 func NewRenderer(th theme.Theme, width int) *Renderer {
 	return &Renderer{Theme: th, Width: max(width, 8)}
 }
 
-// Markdown draws a block. Lines have no spaces at their ends; code is not
-// wrapped, so that it copies as it was written.
+// Markdown draws a block. Lines have no trailing spaces. Code isn't wrapped, so
+// it copies exactly as written.
 func (r *Renderer) Markdown(b Block) string {
-	source := Clean(b.Source)
+	source := strings.TrimLeft(Clean(b.Source), "\n")
 	isCode := fenceMark(source) != ""
 	shown, broken := source, false
 	if !isCode {
@@ -49,7 +48,7 @@ func (r *Renderer) Markdown(b Block) string {
 		return r.Plain(source)
 	}
 	rows := strings.Split(out, "\n")
-	if isCode { // empty lines of code count, those around it do not
+	if isCode { // empty lines inside code count, those around it don't
 		rows = rows[1:min(1+codeLines(source), len(rows))]
 	}
 	for i, l := range rows {
@@ -61,11 +60,21 @@ func (r *Renderer) Markdown(b Block) string {
 	for !isCode && len(rows) > 0 && blank(rows[len(rows)-1]) {
 		rows = rows[:len(rows)-1]
 	}
-	return strings.Join(rows[min(b.Skip, len(rows)):], "\n")
+	rows = rows[min(b.Skip, len(rows)):]
+	if isCode && r.Theme.Kind == theme.None { // there is no colour to show that it is code
+		head, _, _ := strings.Cut(source, "\n")
+		if b.Skip == 0 {
+			rows = append([]string{strings.TrimSpace(head)}, rows...)
+		}
+		if !b.Goes {
+			rows = append(rows, fenceMark(source))
+		}
+	}
+	return strings.Join(rows, "\n")
 }
 
-// marks makes text of what would be taken for HTML, and reports whether lines
-// end where they end in the source.
+// marks escapes what Markdown would take for HTML, and reports whether the
+// source has hard line breaks.
 func (r *Renderer) marks(source string) (shown string, broken bool) {
 	if !strings.ContainsAny(source, "<") && !strings.Contains(source, "  \n") && !strings.Contains(source, "\\\n") {
 		return source, false
@@ -77,7 +86,8 @@ func (r *Renderer) marks(source string) (shown string, broken bool) {
 	return shown, hasBreaks(r.parser, shown)
 }
 
-// renderer is the one for a text; broken says that it has lines of its own.
+// renderer picks the renderer for a text; broken says that the text has hard
+// line breaks.
 func (r *Renderer) renderer(source string, broken bool) (*glamour.TermRenderer, error) {
 	slot, wrap := &r.prose, min(r.Width, readable)
 	if broken {
@@ -86,7 +96,7 @@ func (r *Renderer) renderer(source string, broken bool) (*glamour.TermRenderer, 
 	if fenceMark(source) != "" {
 		slot, wrap = &r.code, 0
 	} else if w := tableWidth(source); w > 0 {
-		slot, wrap = new(*glamour.TermRenderer), min(r.Width, w) // a table fills the width it is given
+		slot, wrap = new(*glamour.TermRenderer), min(r.Width, w) // a table fills the width it gets
 	}
 	if *slot != nil {
 		return *slot, nil
@@ -104,16 +114,16 @@ func (r *Renderer) renderer(source string, broken bool) (*glamour.TermRenderer, 
 	return md, err
 }
 
-// Prose is how many columns prose is set to.
+// Prose is the width of prose in columns.
 func (r *Renderer) Prose() int { return min(r.Width, readable) }
 
-// Plain wraps text without giving its marks a meaning.
+// Plain wraps text without interpreting Markdown.
 func (r *Renderer) Plain(source string) string {
 	return strings.TrimRight(wrap(Clean(source), min(r.Width, readable)), "\n")
 }
 
-// Open draws the end of a block that still grows, at most rows rows of it. It
-// costs the same however long the block has become.
+// Open draws the end of a block that is still growing, at most rows rows of it.
+// The cost doesn't depend on how long the block has become.
 func (r *Renderer) Open(source string, rows int) string {
 	cut := false
 	if most := rows * r.Width * 4; len(source) > most {
@@ -152,24 +162,27 @@ func (r *Renderer) Open(source string, rows int) string {
 	return strings.Join(lines, "\n")
 }
 
-// Clean takes everything out of a text that a terminal would obey: control
-// characters, escape sequences, and marks that turn the direction of text
-// around. Newlines and tabs stay.
+// Clean removes everything a terminal would act on: control characters, escape
+// sequences, and marks that change the direction of text. Newlines and tabs
+// stay.
 func Clean(s string) string {
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
-	if strings.IndexFunc(s, hostile) < 0 {
+	if strings.IndexFunc(s, Hostile) < 0 {
 		return s
 	}
 	s = ansi.Strip(strings.ToValidUTF8(s, "\uFFFD"))
 	return strings.Map(func(c rune) rune {
-		if hostile(c) {
+		if Hostile(c) {
 			return -1
 		}
 		return c
 	}, s)
 }
 
-func hostile(c rune) bool {
+// Hostile reports whether a character could drive a terminal or change the
+// direction of its text: controls, including C1, and the overrides, embeddings
+// and isolates of bidirectional text.
+func Hostile(c rune) bool {
 	switch {
 	case c == '\n' || c == '\t':
 		return false
@@ -181,7 +194,7 @@ func hostile(c rune) bool {
 	return unicode.IsControl(c)
 }
 
-// OneLine makes a single line of a text.
+// OneLine joins a text into a single line.
 func OneLine(s string) string { return strings.Join(strings.Fields(Clean(s)), " ") }
 
 // Short cuts a line to width cells and marks the cut.
@@ -225,7 +238,7 @@ func hardwrap(s string, width int) string {
 
 func blank(line string) bool { return strings.TrimSpace(ansi.Strip(line)) == "" }
 
-// codeLines is how many lines of code a fence holds.
+// codeLines counts the lines of code in a fence.
 func codeLines(source string) int {
 	all := strings.Split(strings.TrimRight(source, "\n"), "\n")
 	n := len(all) - 1
@@ -235,8 +248,8 @@ func codeLines(source string) int {
 	return n
 }
 
-// lines applies a style to each line by itself: styled as one, lines would be
-// padded to the longest.
+// lines styles each line separately: styled together, lines would be padded to
+// the longest.
 func lines(style func(...string) string, s string) string {
 	out := strings.Split(s, "\n")
 	for i, l := range out {
@@ -247,8 +260,8 @@ func lines(style func(...string) string, s string) string {
 	return strings.Join(out, "\n")
 }
 
-// tableWidth is how wide a table must be set for its cells to fit on one line,
-// or 0 if source is no table.
+// tableWidth is how wide a table must be for each cell to fit on one line, or 0
+// if source isn't a table.
 func tableWidth(source string) int {
 	rows := strings.Split(strings.TrimSpace(source), "\n")
 	if len(rows) < 2 || !strings.Contains(rows[0], "|") || strings.Trim(rows[1], "|-: \t") != "" {

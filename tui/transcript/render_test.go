@@ -22,10 +22,33 @@ func items() []Item {
 		{Kind: User, Text: "Plan a day in Kyōto.\nI have until six."},
 		{Kind: Reasoning, Text: "The person likes quiet places. I should look at what I know and then plan around opening times."},
 		{Kind: Tool, Call: Call{Name: "conversation_search", Arguments: `{"query":"Kyōto 京都"}`, Return: `{"results":[1,2,3]}`, Done: true}},
-		{Kind: Tool, Call: Call{Name: "memory_insert", Arguments: `{"label":"human","new_str":"Likes quiet places, tea and long walks before noon, dislikes buses","insert_line":-1}`, Done: true}},
-		{Kind: Tool, Call: Call{Name: "core_memory_replace", Arguments: `{"label":"human","old_content":"Lives in Oslo","new_content":"Lives in Kyōto"}`, Done: true}},
+		{
+			Kind: Tool,
+			Call: Call{
+				Name:      "memory_insert",
+				Arguments: `{"label":"human","new_str":"Likes quiet places, tea and long walks before noon, dislikes buses","insert_line":-1}`,
+				Done:      true,
+			},
+		},
+		{
+			Kind: Tool,
+			Call: Call{
+				Name:      "core_memory_replace",
+				Arguments: `{"label":"human","old_content":"Lives in Oslo","new_content":"Lives in Kyōto"}`,
+				Done:      true,
+			},
+		},
 		{Kind: Tool, Call: Call{Name: "roll_dice", Arguments: `{"sides":20,"why":"luck"}`}},
-		{Kind: Tool, Call: Call{Name: "memory_replace", Arguments: `{"label":"human","old_str":"x","new_str":"y"}`, Done: true, Failed: true, Return: "no such text in the block human: x"}},
+		{
+			Kind: Tool,
+			Call: Call{
+				Name:      "memory_replace",
+				Arguments: `{"label":"human","old_str":"x","new_str":"y"}`,
+				Done:      true,
+				Failed:    true,
+				Return:    "no such text in the block human: x",
+			},
+		},
 		{Kind: Assistant, Text: sample},
 		{Kind: Notice, Text: "model: openai/gpt-4o"},
 		{Kind: Failure, Text: "the provider does not answer"},
@@ -172,7 +195,9 @@ func TestAFenceInPiecesIsDrawnAsAWholeOne(t *testing.T) {
 		var parts []string
 		for l := range strings.Lines(code.String()) {
 			for _, b := range s.Write(l) {
-				parts = append(parts, r.Markdown(b))
+				if drawn := r.Markdown(b); drawn != "" {
+					parts = append(parts, drawn)
+				}
 			}
 		}
 		if len(parts) < 5 {
@@ -188,8 +213,13 @@ func TestAFenceInPiecesIsDrawnAsAWholeOne(t *testing.T) {
 func TestLongBlocksInPiecesAreDrawnAsWholeOnes(t *testing.T) {
 	t.Parallel()
 	parts := []string{
-		"A paragraph.\n\n", "# Title\n\n", "```go\nx := 1\n\n\ny := `a\nb`\n// c\n// d\n```\n", "\n", "~~~~\n```\nnot a fence\n```\n\nmore\n~~~~\n\n",
-		"| a | b |\n|---|---|\n| 1 | 2 |\n\n", "```\nopen until the end\n",
+		"A paragraph.\n\n",
+		"# Title\n\n",
+		"```go\nx := 1\n\n\ny := `a\nb`\n// c\n// d\n```\n",
+		"\n",
+		"~~~~\n```\nnot a fence\n```\n\nmore\n~~~~\n\n",
+		"| a | b |\n|---|---|\n| 1 | 2 |\n\n",
+		"```\nopen until the end\n",
 	}
 	rnd := rand.New(rand.NewPCG(3, 4))
 	r := NewRenderer(theme.New(theme.None), 80)
@@ -202,13 +232,17 @@ func TestLongBlocksInPiecesAreDrawnAsWholeOnes(t *testing.T) {
 		var got strings.Builder
 		add := func(blocks []Block) {
 			for _, b := range blocks {
+				drawn := r.Markdown(b)
+				if drawn == "" {
+					continue
+				}
 				if got.Len() > 0 {
 					got.WriteString("\n")
 				}
 				if got.Len() > 0 && !b.Tight {
 					got.WriteString("\n")
 				}
-				got.WriteString(r.Markdown(b))
+				got.WriteString(drawn)
 			}
 		}
 		for rest := doc.String(); rest != ""; {
@@ -218,7 +252,7 @@ func TestLongBlocksInPiecesAreDrawnAsWholeOnes(t *testing.T) {
 		}
 		add(s.Close())
 		want := r.Item(Item{Kind: Assistant, Text: doc.String()}, false)
-		if strings.TrimRight(got.String(), "\n ") != strings.TrimRight(want, "\n ") {
+		if strings.TrimRight(got.String(), "\n `") != strings.TrimRight(want, "\n `") {
 			t.Fatalf("%q\nin pieces:\n%q\nwhole:\n%q", doc.String(), got.String(), want)
 		}
 	}

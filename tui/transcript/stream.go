@@ -14,26 +14,27 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// Block is a piece of an answer that will not change any more.
+// Block is a piece of an answer that won't change any more.
 type Block struct {
 	Source string // Markdown, complete in itself
-	Tight  bool   // continues the block before it: no empty line between them
-	Skip   int    // rows of the rendering that were shown with the block before
+	Tight  bool   // continues the previous block: no empty line between them
+	Skip   int    // rows of the rendering already shown with the previous block
+	Goes   bool   // code that continues in the next block
 }
 
-// Stream cuts Markdown that grows into blocks that are final. At a line end
-// every top-level block but the last is final; within a line nothing is. An
-// open fence gives whole lines and an open list whole items once they are longer
-// than Long rows. The zero value is ready.
+// Stream cuts growing Markdown into final blocks. At the end of a line, every
+// top-level block but the last is final; within a line nothing is. Once they
+// are longer than Long rows, an open fence gives up whole lines and an open
+// list whole items. The zero value is ready to use.
 type Stream struct {
-	Long int // rows; 0: an open block is never cut
-	Wide int // columns that prose is set to; 0: an open paragraph is never cut
+	Long int // rows; 0: never cut an open block
+	Wide int // columns of prose; 0: never cut an open paragraph
 
-	open   []byte // what is not final
-	parsed int    // up to here the open text has been looked at
-	fence  fence  // the open text continues a fence of which lines are out
-	added  int    // bytes at the start of the open text that nobody wrote: marks that a cut closed, opened again
-	list   bool   // the open text continues a list or paragraph of which a part is out
+	open   []byte // not final yet
+	parsed int    // bytes of the open text already examined
+	fence  fence  // set when the open text continues a fence whose earlier lines are out
+	added  int    // bytes at the start of the open text that we added: marks closed at a cut and reopened
+	list   bool   // the open text continues a list or paragraph that is partly out
 	md     parser.Parser
 }
 
@@ -45,10 +46,11 @@ type fence struct {
 	lines int // in tail
 }
 
-// keepLines is how many lines before a cut are lexed again for its colours.
+// keepLines is how many lines before a cut are lexed again to get the colours
+// right.
 const keepLines = 200
 
-// Write adds text and returns the blocks that are final now.
+// Write adds text and returns the blocks that have become final.
 func (s *Stream) Write(delta string) []Block {
 	s.open = append(s.open, delta...)
 	if strings.IndexByte(delta, '\n') < 0 {
@@ -57,7 +59,7 @@ func (s *Stream) Write(delta string) []Block {
 	return s.take(bytes.LastIndexByte(s.open, '\n') + 1)
 }
 
-// Open is the text that may still change, in the form of a Markdown block.
+// Open is the text that may still change, as a Markdown block.
 func (s *Stream) Open() string {
 	if s.fence.mark != "" {
 		return s.fence.head + string(s.open)
@@ -65,24 +67,24 @@ func (s *Stream) Open() string {
 	return string(s.open)
 }
 
-// Continues reports whether the open text goes on with a block of which a part
-// is final already.
+// Continues reports whether the open text continues a block that is already
+// partly final.
 func (s *Stream) Continues() bool { return s.list || s.fence.lines > 0 }
 
-// InFence reports whether the open text is code in a fence.
+// InFence reports whether the open text is inside a code fence.
 func (s *Stream) InFence() bool { return s.fence.mark != "" || fenceMark(string(s.open)) != "" }
 
-// Pending is how many bytes of what was written are not final.
+// Pending is how many of the bytes written are not final yet.
 func (s *Stream) Pending() int { return len(s.open) - s.added }
 
-// Close ends the text and returns what is left.
+// Close ends the text and returns the rest.
 func (s *Stream) Close() []Block {
 	var out []Block
 	if len(s.open) > 0 && s.open[len(s.open)-1] != '\n' {
 		s.open = append(s.open, '\n')
 	}
 	out = append(out, s.take(len(s.open))...)
-	if s.fence.mark != "" && len(s.open) > 0 {
+	if s.fence.mark != "" {
 		out = append(out, s.fenceBlock(string(s.open)))
 	} else if rest := string(s.open); strings.TrimSpace(rest) != "" {
 		out = append(out, Block{Source: rest, Tight: s.list})
@@ -91,7 +93,7 @@ func (s *Stream) Close() []Block {
 	return out
 }
 
-// take cuts what is final from the first end bytes, which end with a newline.
+// take cuts what is final from the first end bytes, which end in a newline.
 func (s *Stream) take(end int) []Block {
 	if end <= s.parsed {
 		return nil
@@ -102,19 +104,7 @@ func (s *Stream) take(end int) []Block {
 	s.parsed = end
 	source := s.open[:end]
 	doc := s.parser().Parse(text.NewReader(source))
-	var out []Block
-	cut, tight := 0, s.list
-	for n := doc.FirstChild(); n != nil && n.NextSibling() != nil; n = n.NextSibling() {
-		next := lineStart(source, n.NextSibling().Pos())
-		if next <= cut {
-			continue // nothing but what the block before it holds
-		}
-		out = append(out, Block{Source: string(source[cut:next]), Tight: tight})
-		cut, tight = next, false
-	}
-	if len(out) > 0 {
-		s.list = false
-	}
+	out, cut := s.final(doc, source)
 	last := doc.LastChild()
 	s.drop(cut)
 	if s.Long > 0 && last != nil && bytes.Count(source[cut:], []byte{'\n'}) > s.Long {
@@ -123,20 +113,52 @@ func (s *Stream) take(end int) []Block {
 	return out
 }
 
-// proseMost is how many rows an open paragraph may have before all but its last
-// are final.
+// final returns every block of a document but the last, and where they end. A
+// list that follows a paragraph without an empty line stays tight to it.
+func (s *Stream) final(doc ast.Node, source []byte) (out []Block, cut int) {
+	tight := s.list
+	for n := doc.FirstChild(); n != nil && n.NextSibling() != nil; n = n.NextSibling() {
+		next := lineStart(source, n.NextSibling().Pos())
+		if next <= cut {
+			continue // holds nothing but what the previous block already has
+		}
+		out = append(out, Block{Source: string(source[cut:next]), Tight: tight})
+		_, list := n.NextSibling().(*ast.List)
+		_, text := n.(*ast.Paragraph)
+		tight = list && text && !bytes.HasSuffix(source[cut:next], []byte("\n\n"))
+		cut = next
+	}
+	s.list = tight
+	return out, cut
+}
+
+// proseMost is how many rows an open paragraph may have before all but the last
+// become final.
 const proseMost = 2
 
-// takeProse cuts rows from an open paragraph of one line, where no mark of
-// Markdown is open: nothing that follows changes them.
+// takeProse cuts rows from an open one-line paragraph where no Markdown mark is
+// open, so nothing that follows can change them.
 func (s *Stream) takeProse() []Block {
-	if s.Wide <= 0 || s.fence.mark != "" || len(s.open) <= s.Wide*proseMost {
+	if s.Wide <= 0 || s.fence.mark != "" {
 		return nil
+	}
+	s.drop(len(s.open) - len(bytes.TrimLeft(s.open, "\n"))) // what separates it from the previous block
+	if len(s.open) <= s.Wide*proseMost {
+		return nil
+	}
+	if i := bytes.LastIndex(s.open, []byte("\n\n")); i >= 0 && len(s.open)-i > s.Wide*proseMost && isProse(s.open[i+2:]) {
+		source := append(bytes.Clone(s.open), '\n')
+		doc := s.parser().Parse(text.NewReader(source))
+		if p, ok := doc.LastChild().(*ast.Paragraph); ok && lineStart(source, p.Pos()) == i+2 {
+			out, cut := s.final(doc, source)
+			s.drop(cut)
+			return append(out, s.takeProse()...)
+		}
 	}
 	if !isProse(s.open) {
 		return s.takeOverdue()
 	}
-	bare := strings.NewReplacer("*", "", "`", "").Replace(string(s.open)) // as wide as it will be
+	bare := strings.NewReplacer("*", "", "`", "").Replace(string(s.open)) // its width without marks
 	rows := strings.Split(ansi.Wrap(bare, s.Wide, ""), "\n")
 	if len(rows) <= proseMost || len(strings.Fields(bare)) != len(bytes.Fields(s.open)) {
 		return nil
@@ -145,7 +167,7 @@ func (s *Stream) takeProse() []Block {
 		cut := afterWords(s.open, len(strings.Fields(strings.Join(rows[:last], " "))))
 		rest := bytes.TrimLeft(s.open[cut:], " ")
 		if len(rest) == len(s.open)-cut || !isProse(rest) || !balanced(s.open[:cut]) {
-			continue // within a word, where another block might begin, or within marks
+			continue // inside a word, where another block might begin, or between marks
 		}
 		b := Block{Source: string(s.open[:cut]) + "\n", Tight: s.list}
 		s.drop(len(s.open) - len(rest))
@@ -155,7 +177,7 @@ func (s *Stream) takeProse() []Block {
 	return s.takeOverdue()
 }
 
-// isProse reports whether a text can be nothing but a paragraph of one line.
+// isProse reports whether a text can only be a paragraph of one line.
 func isProse(text []byte) bool {
 	first, _ := utf8.DecodeRune(bytes.TrimLeft(text, "*`"))
 	if bytes.HasPrefix(text, []byte("* ")) || bytes.HasPrefix(text, []byte("```")) {
@@ -164,7 +186,7 @@ func isProse(text []byte) bool {
 	return unicode.IsLetter(first) && !bytes.ContainsAny(text, "\n\t<\\|~")
 }
 
-// balanced reports whether every mark of a text has its partner.
+// balanced reports whether every mark in a text has its partner.
 func balanced(text []byte) bool {
 	for _, mark := range []string{"*", "**", "_", "`"} {
 		if bytes.Count(text, []byte(mark))%2 != 0 {
@@ -174,7 +196,7 @@ func balanced(text []byte) bool {
 	return bytes.Count(text, []byte("[")) == bytes.Count(text, []byte("]"))
 }
 
-// afterWords is where the first n words of a text end.
+// afterWords is the offset at which the first n words of a text end.
 func afterWords(text []byte, n int) int {
 	cut := 0
 	for range n {
@@ -188,7 +210,7 @@ func afterWords(text []byte, n int) int {
 	return cut
 }
 
-// takeLong cuts from a last block that is long. Its text starts at cut in source.
+// takeLong cuts from a long last block, whose text starts at cut in source.
 func (s *Stream) takeLong(last ast.Node, source []byte, cut int) []Block {
 	switch n := last.(type) {
 	case *ast.FencedCodeBlock:
@@ -198,11 +220,11 @@ func (s *Stream) takeLong(last ast.Node, source []byte, cut int) []Block {
 		line, _, _ := bytes.Cut(source[cut:], []byte{'\n'})
 		mark := fenceMark(string(line))
 		if mark == "" || bytes.HasPrefix(line, []byte{' '}) {
-			return nil // the indent would have to come off every line
+			return nil // the indent would have to be removed from every line
 		}
 		s.fence = fence{mark: mark, head: string(line) + "\n"}
 		s.drop(len(line) + 1)
-		s.parsed = 0 // its end may be here already
+		s.parsed = 0 // its end may already be here
 		return s.takeFence(len(source) - cut - len(line) - 1)
 	case *ast.List:
 		item := n.LastChild()
@@ -221,8 +243,8 @@ func (s *Stream) takeLong(last ast.Node, source []byte, cut int) []Block {
 	return nil
 }
 
-// takeFence looks for the end of the open fence in the first end bytes, and cuts
-// whole lines when there are many.
+// takeFence looks for the end of the open fence in the first end bytes, and
+// cuts whole lines once there are many.
 func (s *Stream) takeFence(end int) []Block {
 	body := s.open[:end]
 	for at := s.parsed; at < len(body); {
@@ -230,9 +252,7 @@ func (s *Stream) takeFence(end int) []Block {
 		next := at + len(line) + 1
 		if closesFence(string(line), s.fence.mark) {
 			var out []Block
-			if at > 0 {
-				out = append(out, s.fenceBlock(string(body[:at])))
-			}
+			out = append(out, s.fenceBlock(string(body[:at])))
 			s.fence = fence{}
 			s.drop(next)
 			return append(out, s.take(bytes.LastIndexByte(s.open, '\n')+1)...)
@@ -244,12 +264,14 @@ func (s *Stream) takeFence(end int) []Block {
 		return nil
 	}
 	b := s.fenceBlock(string(body))
+	b.Goes = true
 	s.drop(end)
 	return []Block{b}
 }
 
-// fenceBlock makes a block of lines of the open fence, lexed together with the
-// lines before them so that a comment or string that began there has its colour.
+// fenceBlock makes a block from lines of the open fence. They are lexed
+// together with the lines before them, so that a comment or string that began
+// there is coloured correctly.
 func (s *Stream) fenceBlock(lines string) Block {
 	f := &s.fence
 	b := Block{Source: f.head + strings.Join(f.tail, "") + lines + f.mark + "\n", Tight: f.lines > 0, Skip: len(f.tail)}
@@ -283,8 +305,8 @@ func lineStart(source []byte, pos int) int {
 	return bytes.LastIndexByte(source[:pos], '\n') + 1
 }
 
-// fenceMark is the run of marks that opens the fence on the first line of a
-// text, or nothing.
+// fenceMark is the run of marks that opens a fence on the first line of a text,
+// or "".
 func fenceMark(source string) string {
 	line, _, _ := strings.Cut(source, "\n")
 	trimmed := strings.TrimLeft(line, " ")

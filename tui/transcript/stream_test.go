@@ -12,7 +12,7 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// pieces of Markdown from which documents are made.
+// pieces of Markdown to build documents from.
 var pieces = []string{
 	"# Title\n", "Setext\n===\n", "Setext two\n---\n", "***\n", "A paragraph\nover two lines.\n", "word ",
 	"- one\n", "- two\n  more\n", "  - nested\n", "1. first\n", "2. second\n\n   loose\n", "> quote\n", "> > deep\n", "lazy\n",
@@ -74,13 +74,13 @@ func FuzzStream(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, doc string, step uint8) {
 		if strings.Contains(doc, "]:") || strings.ContainsAny(doc, "\x00\r") {
-			t.Skip() // a link reference that comes later may change what was before
+			t.Skip() // a later link reference may change earlier text
 		}
 		checkStream(t, doc, func(int) int { return 1 + int(step) })
 	})
 }
 
-// whole joins blocks to the text that they stand for.
+// whole joins blocks into the text they represent.
 func whole(blocks []Block) string {
 	var b strings.Builder
 	for _, bl := range blocks {

@@ -10,12 +10,12 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// tagRounds bounds how often a text is looked at again: what an escaped block
-// holds is parsed as a paragraph only then.
+// tagRounds bounds how often a text is reparsed: the content of an escaped
+// block is parsed as a paragraph only on the next round.
 const tagRounds = 8
 
-// showTags escapes what Markdown takes for HTML. A terminal has none, and drawn
-// as such it would not be there: `List<String>` would lose its half.
+// showTags escapes what Markdown takes for HTML. A terminal can't show HTML, so
+// it would vanish: `List<String>` would lose its second half.
 func showTags(md parser.Parser, source string) string {
 	for range tagRounds {
 		if !strings.Contains(source, "<") {
@@ -37,11 +37,12 @@ func showTags(md parser.Parser, source string) string {
 	return source
 }
 
-// tagMarks is where a backslash makes text of HTML: before the first bracket of
-// a tag, of each line of a block, and at the ends of its lines, which stay lines.
+// tagMarks returns where a backslash turns HTML into text: before the first
+// bracket of a tag and of each line of a block, and at the ends of those lines,
+// so that they stay lines.
 func tagMarks(md parser.Parser, source []byte) []int {
 	var marks []int
-	_ = ast.Walk(md.Parse(text.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) { // it has no errors
+	_ = ast.Walk(md.Parse(text.NewReader(source)), func(n ast.Node, entering bool) (ast.WalkStatus, error) { // it never fails
 		if !entering {
 			return ast.WalkContinue, nil
 		}
@@ -57,7 +58,8 @@ func tagMarks(md parser.Parser, source []byte) []int {
 				if at := bytes.IndexByte(line.Value(source), '<'); at >= 0 {
 					marks = append(marks, line.Start+at-line.Padding)
 				}
-				if i+1 < len(lines) && !blankBytes(line.Value(source)) && !blankBytes(lines[i+1].Value(source)) && source[line.Stop-1] == '\n' {
+				if i+1 < len(lines) && !blankBytes(line.Value(source)) && !blankBytes(lines[i+1].Value(source)) &&
+					source[line.Stop-1] == '\n' {
 					marks = append(marks, line.Stop-1)
 				}
 			}
@@ -70,11 +72,11 @@ func tagMarks(md parser.Parser, source []byte) []int {
 
 func blankBytes(line []byte) bool { return len(bytes.TrimSpace(line)) == 0 }
 
-// hasBreaks reports whether a line of a text ends by its own mark: two spaces or
-// a backslash.
+// hasBreaks reports whether any line of a text ends in a hard break: two spaces
+// or a backslash.
 func hasBreaks(md parser.Parser, source string) bool {
 	found := false
-	_ = ast.Walk(md.Parse(text.NewReader([]byte(source))), func(n ast.Node, _ bool) (ast.WalkStatus, error) { // it has no errors
+	_ = ast.Walk(md.Parse(text.NewReader([]byte(source))), func(n ast.Node, _ bool) (ast.WalkStatus, error) { // it never fails
 		if t, ok := n.(*ast.Text); ok && t.HardLineBreak() {
 			found = true
 			return ast.WalkStop, nil

@@ -9,24 +9,24 @@ import (
 	"loci/tui/term"
 )
 
-// Call is a tool call and, once it is there, its return.
+// Call is a tool call and, once it arrives, its return.
 type Call struct {
 	ID, Name  string
-	Arguments string // JSON, maybe not whole yet
+	Arguments string // JSON, possibly incomplete
 	Return    string
 	Done      bool
 	Failed    bool
 }
 
-// look says how calls of a tool are shown on one row.
+// look says how a tool's calls are shown on one row.
 type look struct {
 	mark string
-	verb string                                // what it does, said to a person
-	what func(r *Renderer, args fields) string // to what
-	tell func(ret string) string               // what came of it; nil: nothing
+	verb string                                // what it does, in a person's words
+	what func(r *Renderer, args fields) string // what it does it to
+	tell func(ret string) string               // the outcome; nil: nothing
 }
 
-// looks has one row for each tool that is not shown by its name and arguments.
+// looks has a row for each tool that isn't shown by its name and arguments.
 func looks() map[string]look {
 	return map[string]look{
 		"core_memory_append":     {"✎", "remembers in", difference("", "content"), nil},
@@ -48,7 +48,8 @@ func looks() map[string]look {
 	}
 }
 
-// Tool draws a call as one row: a state, what is done to what, and how it went.
+// Tool draws a call as one row: its state, what it does to what, and how it
+// went.
 func (r *Renderer) Tool(c Call) string {
 	th := r.Theme
 	l, known := looks()[c.Name]
@@ -72,7 +73,7 @@ func (r *Renderer) Tool(c Call) string {
 	return r.row(mark+" "+head, what, tail)
 }
 
-// row joins the parts of a one-line item. The middle gives way first.
+// row joins the parts of a one-line item. The middle is shortened first.
 func (r *Renderer) row(head, middle, tail string) string {
 	if tail != "" {
 		room := max(r.Width-term.Width(head)-4, r.Width/3)
@@ -91,7 +92,7 @@ func (r *Renderer) row(head, middle, tail string) string {
 	return Short(head, r.Width)
 }
 
-// Detail is a call in full, for a view with folds.
+// Detail is a call in full, for views that unfold.
 func (r *Renderer) Detail(c Call) string {
 	var b strings.Builder
 	for _, f := range parseArguments(c.Arguments) {
@@ -107,7 +108,7 @@ func (r *Renderer) indent(s string) string {
 	return "  " + strings.ReplaceAll(s, "\n", "\n  ")
 }
 
-// field is one argument of a call, fields all in the order of the model.
+// field is one argument of a call; fields is all of them, in the model's order.
 type (
 	field  struct{ name, value string }
 	fields []field
@@ -130,7 +131,7 @@ func (f fields) String() string {
 	return strings.Join(parts, ", ")
 }
 
-// parseArguments reads as much as there is of a JSON object.
+// parseArguments reads as much of a JSON object as has arrived.
 func parseArguments(s string) fields {
 	d := json.NewDecoder(strings.NewReader(s))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -151,7 +152,7 @@ func parseArguments(s string) fields {
 			break
 		}
 		if key == "request_heartbeat" || key == "thinking" {
-			continue // how the loop goes on, not what is done
+			continue // controls the loop, says nothing about the call
 		}
 		text, isText := v.(string)
 		if !isText {
@@ -177,7 +178,8 @@ func quoted(names string) func(*Renderer, fields) string {
 	}
 }
 
-// difference draws an edit of a block as one line: what went, what came.
+// difference draws an edit of a block on one line: what was removed, what was
+// added.
 func difference(old, neu string) func(*Renderer, fields) string {
 	return func(r *Renderer, args fields) string {
 		out := r.Theme.Strong.Render(OneLine(args.get("label")))
@@ -236,7 +238,7 @@ func fileNames(_ *Renderer, args fields) string {
 	return strings.Join(names, ", ")
 }
 
-// matched says how much a search of files found.
+// matched says how much a file search found.
 func matched(ret string) string {
 	first, _, _ := strings.Cut(ret, "\n")
 	var n int

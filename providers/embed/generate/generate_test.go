@@ -119,7 +119,10 @@ func TestIrregularFormsAreThoseThatTheStemmerMisses(t *testing.T) {
 func TestAStemIsAsFrequentAsItsGlossesAndTagsSay(t *testing.T) {
 	t.Parallel()
 	v := newVocabulary(read(t, small()), 100)
-	if diff := cmp.Diff([]string{"anim", "bark", "cat", "dog", "find", "found", "go", "hound", "hous", "mild", "tame"}, v.stems); diff != "" {
+	if diff := cmp.Diff(
+		[]string{"anim", "bark", "cat", "dog", "find", "found", "go", "hound", "hous", "mild", "tame"},
+		v.stems,
+	); diff != "" {
 		t.Error(diff)
 	}
 	want := map[string]int{"dog": 42, "find": 91, "found": 5, "go": 1, "hous": 1, "mild": 0}

@@ -6,11 +6,11 @@ import (
 	"slices"
 )
 
-// The weights of what makes a row.
+// The weights of what a row is made of.
 const (
-	untagged  = .3   // a sense of a lemma that no tagged text has
+	untagged  = .3   // a sense of a lemma that doesn't occur in tagged texts
 	steps     = 2    // of the walk over relations
-	decay     = .5   // of each step
+	decay     = .5   // per step
 	usedBy    = .3   // a synset whose gloss uses the word, divided by the root of the word's frequency
 	explained = .03  // a word of a sense's gloss, times its IDF
 	smallest  = .002 // cells below are dropped
@@ -104,7 +104,7 @@ func (v *vocabulary) uses() [][]int {
 	return out
 }
 
-// idf returns how much a gloss that uses a stem says by it.
+// idf returns how informative each stem is in a gloss.
 func (v *vocabulary) idf() []float64 {
 	out := make([]float64, len(v.stems))
 	for row, synsets := range v.uses() {
@@ -113,7 +113,7 @@ func (v *vocabulary) idf() []float64 {
 	return out
 }
 
-// walk goes one step over the relations.
+// walk takes one step over the relations.
 func walk(net *wordNet, from []cell) []cell {
 	sum := map[int]float64{}
 	for _, c := range from {
@@ -129,7 +129,7 @@ func walk(net *wordNet, from []cell) []cell {
 	return out
 }
 
-// scale dampens large cells and common columns, and brings rows to length 1.
+// scale dampens large cells and common columns, and normalises rows.
 func (m *matrix) scale() {
 	degree := make([]float64, m.columns)
 	for _, row := range m.rows {

@@ -88,7 +88,7 @@ func addScaled(to []float64, by float64, from []float64) {
 	}
 }
 
-// gram is the products of all columns with each other.
+// gram returns the products of all pairs of columns.
 func (d *dense) gram() *dense {
 	g := newDense(d.k, d.k)
 	for i := range d.n {
@@ -139,8 +139,8 @@ func (d *dense) orthonormalise() {
 	}
 }
 
-// eigen returns the eigenvalues of a symmetric matrix, largest first, and its eigenvectors as columns (Jacobi's rotations
-// in cyclic order). It uses the matrix up.
+// eigen returns the eigenvalues of a symmetric matrix, largest first, and its eigenvectors as columns (Jacobi's
+// rotations in cyclic order). It destroys the matrix.
 func eigen(s *dense) ([]float64, *dense) {
 	k := s.k
 	v := newDense(k, k)
@@ -164,7 +164,7 @@ func eigen(s *dense) ([]float64, *dense) {
 	return values, vectors
 }
 
-// rotateAll does one sweep and reports whether it changed something.
+// rotateAll does one sweep and reports whether it changed anything.
 func rotateAll(s, v *dense) bool {
 	k, changed := s.k, false
 	for p := range k {
@@ -199,8 +199,8 @@ func rotate(s, v *dense, p, q int, cos, sin float64) {
 	}
 }
 
-// quantise leaves out the first component (how common a word is), weighs the others by the root of their singular value,
-// and rounds each row to int8, its largest entry to ±127.
+// quantise drops the first component (how common a word is), weighs the others by the root of their singular value, and
+// rounds each row to int8, its largest entry to ±127.
 func quantise(u *dense, sigma []float64) []int8 {
 	out := make([]int8, 0, u.n*(u.k-1))
 	for i := range u.n {

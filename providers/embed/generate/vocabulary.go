@@ -45,7 +45,7 @@ func newVocabulary(net *wordNet, size int) *vocabulary {
 		v.stems = append(v.stems, stem)
 		v.total += n
 	}
-	slices.SortFunc(v.stems, func(a, b string) int { // of equally frequent ones the shorter: fewer of them are technical
+	slices.SortFunc(v.stems, func(a, b string) int { // of equally frequent stems, keep the shorter: fewer of them are technical
 		return cmp.Or(cmp.Compare(freq[b], freq[a]), cmp.Compare(len(a), len(b)), cmp.Compare(a, b))
 	})
 	v.stems = v.stems[:min(size, len(v.stems))]
@@ -60,8 +60,8 @@ func newVocabulary(net *wordNet, size int) *vocabulary {
 	return v
 }
 
-// stems returns how often each stem of a lemma is used. Lemmas are base forms: they are stemmed only, so that "found" the
-// verb keeps a row of its own, which "founded" reaches, while "found" is read as a form of "find".
+// stems returns how often each stem of a lemma is used. Lemmas are base forms and are only stemmed. So the verb "found"
+// keeps its own row, which "founded" reaches, while "found" is read as a form of "find".
 func stems(net *wordNet, used map[string]int) map[string]int {
 	freq := map[string]int{}
 	for _, lemma := range net.lemmas {
@@ -103,8 +103,8 @@ func (v *vocabulary) rarity() []byte {
 	return out
 }
 
-// exceptions returns the irregular forms that the stemmer does not lead to their base form. A form that is more used as a
-// word of its own than its base form ("number", "data") keeps itself.
+// exceptions returns the irregular forms that the stemmer doesn't lead to their base form. A form used more often as its
+// own word than its base form is ("number", "data") stays as it is.
 func exceptions(net *wordNet) [][2]string {
 	seen := map[string]bool{}
 	var out [][2]string
@@ -114,7 +114,8 @@ func exceptions(net *wordNet) [][2]string {
 			continue
 		}
 		seen[form] = true
-		if table.StopWord(form) || table.StopWord(base) || english.Stem(form, true) == english.Stem(base, true) || net.tags[form] > net.tags[base] {
+		if table.StopWord(form) || table.StopWord(base) || english.Stem(form, true) == english.Stem(base, true) ||
+			net.tags[form] > net.tags[base] {
 			continue
 		}
 		out = append(out, f)
@@ -123,7 +124,7 @@ func exceptions(net *wordNet) [][2]string {
 	return out
 }
 
-// keys returns the way from a word to its stem, remembering each.
+// keys returns a cached function from a word to its stem.
 func keys(base map[string]string) func(word string) string {
 	known := map[string]string{}
 	lookup := func(word string) string { return cmp.Or(base[word], word) }

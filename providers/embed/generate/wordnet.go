@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// wordNet is what is read of the database.
+// wordNet is what is read from the database.
 type wordNet struct {
 	synsets []synset
 	senses  map[string][]sense // by lemma, in the order of files and ranks
@@ -78,7 +78,7 @@ func readWordNet(dir fs.FS) (*wordNet, error) {
 	return net, lines(dir, "cntlist.rev", net.count)
 }
 
-// lines calls f for each line but the licence, whose lines begin with a blank.
+// lines calls f for each line except the licence, whose lines begin with a space.
 func lines(dir fs.FS, name string, f func(line string) error) error {
 	file, err := dir.Open(name)
 	if err != nil {

@@ -2,7 +2,6 @@ package wire
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net"
 	"net/http"
@@ -16,15 +15,15 @@ import (
 	"loci/core"
 )
 
-// Who is asked: what an error may say of it, and what it must not.
+// Who describes the server: what an error may say about it, and what it must not.
 type Who struct {
 	Provider string
-	Endpoint string      // base URL without credentials
-	Key      core.Secret // removed from every text
-	KeyVar   string      // the variable that holds it, for hints
+	Endpoint string        // base URL without credentials
+	Secrets  []core.Secret // removed from every text
+	KeyVar   string        // the variable that holds the key, for hints
 }
 
-// overflow lists how servers say that a request does not fit the window, in lower case.
+// overflow lists, in lower case, how servers say that a request doesn't fit the window.
 var overflow = []string{
 	"context_length_exceeded", "model_context_window_exceeded", "exceed_context_size", "context window",
 	"maximum context length", "prompt is too long", "input is too long", "exceed context limit", "input token count",
@@ -33,15 +32,51 @@ var overflow = []string{
 	"available context size", "greater than the context length", "the input length exceeds", "too large for model with",
 	"inputs` tokens + `max_new_tokens", "token limit exceeded", "request_too_large",
 	"input tokens exceed the configured limit", "context length currently available",
+	"when context the overflows", "with a larger context length", // LM Studio
 }
 
 var (
 	rateWords   = []string{"rate_limit", "rate limit", "too many requests", "tokens per minute", "requests per minute"}
-	creditWords = []string{"insufficient_quota", "exceeded your current quota", "insufficient credits", "insufficient balance", "billing_hard_limit", "credit balance"}
-	keyWords    = []string{"invalid_api_key", "incorrect api key", "invalid api key", "authentication_error", "invalid_authentication"}
-	againWords  = []string{"server_error", "overloaded", "service_unavailable", "internal_error", "api_error", "tool_use_failed", "server busy", "try again"}
-	badWords    = []string{"invalid_request", "invalid_prompt", "string_above_max_length", "bad_request", "not_found", "unsupported"}
+	creditWords = []string{
+		"insufficient_quota",
+		"exceeded your current quota",
+		"insufficient credits",
+		"insufficient balance",
+		"billing_hard_limit",
+		"credit balance",
+	}
+	keyWords   = []string{"invalid_api_key", "incorrect api key", "invalid api key", "authentication_error", "invalid_authentication"}
+	againWords = []string{
+		"server_error",
+		"overloaded",
+		"service_unavailable",
+		"internal_error",
+		"api_error",
+		"tool_use_failed",
+		"server busy",
+		"try again",
+	}
+	missingWords = []string{"model_not_found", "deploymentnotfound", "model_not_available"}
+	badWords     = []string{"invalid_request", "invalid_prompt", "string_above_max_length", "bad_request", "not_found", "unsupported"}
+	filterWords  = []string{"moderation", "flagged", "content_filter", "content_policy", "content management policy"}
+	busyWords    = []string{
+		"loading model",
+		"model is loading",
+		"currently loading",
+		"still loading",
+		"server busy",
+		"server is busy",
+		"warming up",
+		"starting up",
+		"maximum pending requests",
+		"no available server",
+	}
 )
+
+// Busy reports whether a server said that it will answer later: it is loading a model or serving others first.
+func Busy(err error) bool {
+	return core.KindOf(err) == core.Unavailable && has(strings.ToLower(err.Error()), busyWords)
+}
 
 func has(text string, words []string) bool {
 	for _, w := range words {
@@ -52,34 +87,37 @@ func has(text string, words []string) bool {
 	return false
 }
 
-// Status makes the error for a response that is not a success.
+// Status makes the error for a response with a failure status.
 func (w Who) Status(status int, header http.Header, body []byte) *core.Error {
 	said := parseSaid(body)
-	return w.make(w.kind(status, said), status, said, retryAfter(header))
+	said.moderated = said.moderated || status == http.StatusForbidden && has(strings.ToLower(said.typ+" "+said.text), filterWords)
+	kind := w.kind(status, said)
+	return w.make(kind, status, said, pauseOf(kind, header, said.text))
 }
 
-// InBand makes the error for one that arrived inside a successful response. The status is what the error itself
-// carries, if anything.
+// InBand makes the error for one that arrived inside a successful response. The status is the one in the error itself,
+// if any.
 func (w Who) InBand(body []byte) *core.Error {
 	said := parseSaid(body)
 	status, _ := strconv.Atoi(said.code)
 	if status < 400 || status > 599 {
 		status = 0
 	}
-	return w.make(w.kind(status, said), status, said, 0)
+	kind := w.kind(status, said)
+	return w.make(kind, status, said, pauseOf(kind, nil, said.text))
 }
 
-// Empty is the error for a reply with nothing in it.
+// Empty returns the error for a reply with nothing in it.
 func (w Who) Empty() *core.Error {
 	return w.E(core.Unavailable, "%s gave an empty reply", w.Provider)
 }
 
-// Cut is the error for a stream that ended before the model had.
+// Cut returns the error for a stream that ended before the answer did.
 func (w Who) Cut() *core.Error {
 	return w.E(core.Unavailable, "the answer of %s broke off before its end", w.Provider)
 }
 
-// E makes an error that the provider is to blame for.
+// E makes an error that is the provider's fault.
 func (w Who) E(kind core.Kind, format string, args ...any) *core.Error {
 	e := core.E(kind, format, args...)
 	e.Msg, e.Provider = w.clean(e.Msg), true
@@ -98,14 +136,18 @@ func (w Who) kind(status int, s said) core.Kind {
 		return core.Invalid
 	case status != http.StatusUnauthorized && has(text, overflow):
 		return core.TooLong
+	case s.moderated, refusal(text) != "":
+		return core.Invalid
 	case status == http.StatusUnauthorized, status == http.StatusForbidden, has(text, keyWords):
 		return core.Unauthenticated
-	case strings.Contains(text, "tool_use_failed"): // the model wrote a call that the server could not read: ask again
+	case strings.Contains(text, "tool_use_failed"): // the model wrote a call that the server couldn't parse: retry
 		return core.Unavailable
 	case status == http.StatusRequestEntityTooLarge:
 		return core.TooLong
 	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
 		return core.Timeout
+	case status == http.StatusNotFound && strings.Contains(text, "model"), has(text, missingWords):
+		return core.NotFound
 	case status >= 500:
 		return core.Unavailable
 	case status >= 300:
@@ -137,6 +179,8 @@ func (w Who) make(kind core.Kind, status int, s said, after time.Duration) *core
 		}
 	case kind == core.NoCredit:
 		e.Hint = "add credit to the account of " + w.Provider + ", or choose another model"
+	case s.moderated:
+		e.Hint = "the provider's filter refuses it: word it differently, or choose another model"
 	case status == http.StatusNotFound:
 		e.Hint = "see `loci models` for the models that work here"
 	case status >= 300 && status < 400:
@@ -146,8 +190,8 @@ func (w Who) make(kind core.Kind, status int, s said, after time.Duration) *core
 	return e
 }
 
-// Network makes the error for a request that got no or no whole response. ctx is the caller's own context and decides
-// between a stop that was asked for and a server that failed.
+// Network makes the error for a request that got no response or an incomplete one. ctx is the caller's own context: it
+// tells a deliberate stop from a server failure.
 func (w Who) Network(ctx context.Context, watch *Watch, err error) *core.Error {
 	if ctx.Err() != nil {
 		kind := core.Cancelled
@@ -165,12 +209,12 @@ func (w Who) Network(ctx context.Context, watch *Watch, err error) *core.Error {
 	}
 	var inURL *url.Error
 	if errors.As(err, &inURL) {
-		err = inURL.Err // the URL may hold credentials
+		err = inURL.Err // the URL may contain credentials
 	}
 	var dns *net.DNSError
 	var timeout net.Error
 	switch {
-	case errors.Is(err, ErrLineTooLong), errors.Is(err, ErrTooMuch):
+	case errors.Is(err, ErrLineTooLong), errors.Is(err, ErrTooMuch), errors.Is(err, ErrComments), errors.Is(err, ErrEncoding):
 		return w.E(core.Unavailable, "%s: %w", w.Provider, err)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e := w.E(core.Unavailable, "nothing answers at %s: %w", w.Endpoint, syscall.ECONNREFUSED)
@@ -185,10 +229,12 @@ func (w Who) Network(ctx context.Context, watch *Watch, err error) *core.Error {
 	}
 }
 
-// clean takes the key and control characters out of a text and bounds it.
+// clean removes keys and control characters from a text and limits its length.
 func (w Who) clean(text string) string {
-	if key := w.Key.Reveal(); len(key) >= 4 {
-		text = strings.ReplaceAll(text, key, w.Key.String())
+	for _, s := range w.Secrets {
+		if len(s) >= 4 {
+			text = strings.ReplaceAll(text, s.Reveal(), s.String())
+		}
 	}
 	text = strings.Map(func(r rune) rune {
 		switch {
@@ -208,80 +254,4 @@ func (w Who) clean(text string) string {
 		text = text[:cut] + "…"
 	}
 	return text
-}
-
-// said is what an error body says, in whatever shape.
-type said struct{ text, code, typ string }
-
-// parseSaid reads the shapes in use: {"error":{…}}, {"error":"text"}, {"code":…,"error":"text"}, {"message":…},
-// {"detail":…}, an array with one of these, or plain text.
-func parseSaid(body []byte) said {
-	trimmed := strings.TrimSpace(string(body))
-	if strings.HasPrefix(trimmed, "[") {
-		var list []json.RawMessage
-		if json.Unmarshal([]byte(trimmed), &list) == nil && len(list) > 0 {
-			trimmed = string(list[0])
-		}
-	}
-	var outer map[string]json.RawMessage
-	if json.Unmarshal([]byte(trimmed), &outer) != nil {
-		if strings.HasPrefix(trimmed, "<") { // a proxy's page: nothing that helps
-			return said{}
-		}
-		return said{text: trimmed}
-	}
-	s := readSaid(outer)
-	var inner map[string]json.RawMessage
-	if json.Unmarshal(outer["error"], &inner) == nil && inner != nil {
-		in := readSaid(inner)
-		if in.text == "" {
-			in.text = s.text
-		}
-		return in
-	}
-	if s.text == "" {
-		s.text = text(outer["error"])
-	}
-	return s
-}
-
-func readSaid(m map[string]json.RawMessage) said {
-	s := said{text: text(m["message"]), code: text(m["code"]), typ: text(m["type"])}
-	if s.text == "" {
-		s.text = text(m["detail"])
-	}
-	return s
-}
-
-// text reads a string, a number, or anything else as its JSON.
-func text(raw json.RawMessage) string {
-	if len(raw) == 0 || string(raw) == "null" || raw[0] == '{' && string(raw) == "{}" {
-		return ""
-	}
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	return string(raw)
-}
-
-// retryAfter reads how long the server wants to be left alone.
-func retryAfter(h http.Header) time.Duration {
-	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
-		return bounded(ms / 1000)
-	}
-	v := h.Get("Retry-After")
-	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
-		return bounded(s)
-	}
-	if at, err := http.ParseTime(v); err == nil {
-		if d := time.Until(at); d > 0 {
-			return min(d, 24*time.Hour)
-		}
-	}
-	return 0
-}
-
-func bounded(seconds float64) time.Duration {
-	return time.Duration(min(seconds, 86400) * float64(time.Second))
 }

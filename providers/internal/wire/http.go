@@ -8,8 +8,8 @@ import (
 )
 
 // NewTransport returns the one transport that all providers share. It honours HTTP_PROXY, HTTPS_PROXY and NO_PROXY as
-// every Go program does (loopback is never proxied). dial, if not nil, opens its connections. It has no overall or header timeout: a slow answer is watched by
-// Watch, which knows when bytes last came.
+// every Go program does (loopback is never proxied). dial, if not nil, opens its connections. It has no overall or
+// header timeout: Watch handles slow answers, since it knows when bytes last arrived.
 func NewTransport(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Transport {
 	if dial == nil {
 		dial = (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext
@@ -26,5 +26,5 @@ func NewTransport(dial func(ctx context.Context, network, address string) (net.C
 	}
 }
 
-// NoRedirect refuses to follow: a request with a key goes where it was addressed to, nowhere else.
+// NoRedirect refuses redirects: a request with a key goes only where it was sent.
 func NoRedirect(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }

@@ -7,72 +7,155 @@ import (
 	"loci/core"
 )
 
-// Splitter takes reasoning out of a text that starts with a <think> block, for servers that leave it there. Text that
-// does not start so passes untouched, at once.
+// Splitter extracts reasoning from a text that starts with a <think> block, for servers that leave the block in the
+// text, or only its end. Other text passes through unchanged and without delay.
 type Splitter struct {
-	state int  // 0 before, 1 inside, 2 after, 3 after, until the first visible character
-	begun bool // some reasoning was returned
+	Hold  bool // the server is known to drop the opening mark: hold text back until the block ends
+	state splitState
+	begun bool // some reasoning has been returned
+	shown bool // some text has been returned
+	early bool // there was an opening mark in the text
+	last  byte // last byte of the text returned
 	held  string
 }
+
+type splitState int
+
+const (
+	splitBefore splitState = iota
+	splitInside
+	splitClosed // until the first visible character
+	splitAfter
+	splitPlain // text that does not start with the mark
+)
 
 const (
 	thinkOpen  = "<think>"
 	thinkClose = "</think>"
 )
 
+// mostThought limits what is held back.
+const mostThought = 256 << 10
+
+// Split is what a piece consists of. Flip says that all text returned so far was reasoning.
+type Split struct {
+	Flip            bool
+	Reasoning, Text string
+}
+
 // Add takes the next piece and returns what is reasoning and what is text.
-func (s *Splitter) Add(piece string) (reasoning, text string) {
-	if s.state == 2 {
-		return "", piece
+func (s *Splitter) Add(piece string) Split {
+	if s.state == splitAfter {
+		return Split{Text: piece}
 	}
 	s.held += piece
-	if s.state == 0 {
+	if s.state == splitBefore {
 		lead := strings.TrimLeft(s.held, " \r\n\t")
-		if len(lead) < len(thinkOpen) && strings.HasPrefix(thinkOpen, lead) {
-			return "", ""
+		switch {
+		case len(lead) < len(thinkOpen) && strings.HasPrefix(thinkOpen, lead):
+			return Split{}
+		case strings.HasPrefix(lead, thinkOpen):
+			s.state, s.held = splitInside, lead[len(thinkOpen):]
+		default:
+			s.state = splitPlain
 		}
-		if !strings.HasPrefix(lead, thinkOpen) {
-			return "", s.release()
-		}
-		s.state, s.held = 1, lead[len(thinkOpen):]
 	}
-	if s.state == 1 {
-		if !s.begun {
-			s.held = strings.TrimLeft(s.held, "\r\n")
-		}
-		before, after, closed := strings.Cut(s.held, thinkClose)
-		if !closed {
-			keep := partial(s.held, thinkClose)
-			reasoning, s.held = s.held[:len(s.held)-keep], s.held[len(s.held)-keep:]
-			s.begun = s.begun || reasoning != ""
-			return reasoning, ""
-		}
-		s.state, s.held, reasoning = 3, after, before
+	var out Split
+	switch s.state {
+	case splitInside:
+		out.Reasoning = s.inside()
+	case splitPlain:
+		out = s.plain(false)
+	case splitBefore, splitClosed, splitAfter:
 	}
-	s.held = strings.TrimLeft(s.held, " \r\n\t")
-	if s.held == "" {
-		return reasoning, ""
+	if s.state != splitClosed {
+		return out
 	}
-	return reasoning, s.release()
+	if s.held = strings.TrimLeft(s.held, " \r\n\t"); s.held != "" {
+		out.Text, s.held, s.state = s.held, "", splitAfter
+	}
+	return out
 }
 
-// End returns what was held back in doubt.
-func (s *Splitter) End() (reasoning, text string) {
+func (s *Splitter) inside() (reasoning string) {
+	if !s.begun {
+		s.held = strings.TrimLeft(s.held, "\r\n")
+	}
+	before, after, closed := strings.Cut(s.held, thinkClose)
+	if closed {
+		s.state, s.held = splitClosed, after
+		return before
+	}
+	keep := partial(s.held, thinkClose)
+	reasoning, s.held = s.held[:len(s.held)-keep], s.held[len(s.held)-keep:]
+	s.begun = s.begun || reasoning != ""
+	return reasoning
+}
+
+// plain passes text on, watching for the end of a block whose opening mark the server dropped.
+func (s *Splitter) plain(end bool) Split {
+	at := strings.Index(s.held, thinkClose)
+	switch {
+	case at < 0:
+	case at+len(thinkClose) == len(s.held) && !end:
+		return s.pass(at) // depends on what follows
+	case s.closes(at):
+		out := Split{Flip: s.shown, Reasoning: s.held[:at]}
+		s.state, s.held = splitClosed, s.held[at+len(thinkClose):]
+		return out
+	}
+	if s.Hold && !end && !s.early && at < 0 && len(s.held) < mostThought {
+		return Split{}
+	}
+	if end {
+		return s.pass(len(s.held))
+	}
+	return s.pass(len(s.held) - max(partial(s.held, thinkClose), partial(s.held, thinkOpen)))
+}
+
+// closes distinguishes a mark from text that mentions it.
+func (s *Splitter) closes(at int) bool {
+	if s.early || strings.Contains(s.held[:at], thinkOpen) {
+		return false
+	}
+	before := s.last
+	if at > 0 {
+		before = s.held[at-1]
+	}
+	rest := s.held[at+len(thinkClose):]
+	switch before {
+	case '`', '"', '\'', '(':
+		return false
+	case ' ':
+		return rest == "" || rest[0] == '\n' || rest[0] == '\r'
+	}
+	return true
+}
+
+func (s *Splitter) pass(n int) Split {
+	text := s.held[:n]
+	s.held = s.held[n:]
+	if text != "" {
+		s.shown, s.last = true, text[len(text)-1]
+		s.early = s.early || strings.Contains(text, thinkOpen)
+	}
+	return Split{Text: text}
+}
+
+// End returns what is still held back.
+func (s *Splitter) End() Split {
+	if s.state == splitPlain {
+		return s.plain(true)
+	}
 	held := s.held
 	s.held = ""
-	if s.state == 1 {
-		return held, ""
+	if s.state == splitInside {
+		return Split{Reasoning: held}
 	}
-	return "", held
+	return Split{Text: held}
 }
 
-func (s *Splitter) release() string {
-	held := s.held
-	s.state, s.held = 2, ""
-	return held
-}
-
-// partial returns how many bytes at the end of text may be the beginning of mark.
+// partial returns how many bytes at the end of text may be the start of mark.
 func partial(text, mark string) int {
 	for n := min(len(text), len(mark)-1); n > 0; n-- {
 		if strings.HasSuffix(text, mark[:n]) {
@@ -87,7 +170,7 @@ const (
 	callClose = "</tool_call>"
 )
 
-// Calls holds back text from the first <tool_call> on, for models whose template makes no calls of them.
+// Calls holds back text from the first <tool_call> on, for models whose template doesn't turn them into calls.
 type Calls struct{ held string }
 
 // Add takes the next piece and returns the text before any call.
@@ -102,7 +185,7 @@ func (c *Calls) Add(piece string) string {
 	return out
 }
 
-// End returns the calls among what was held, or all of it as text if it is not calls to offered tools.
+// End returns the calls in the held text, or all of it as text if it isn't calls to offered tools.
 func (c *Calls) End(offered func(name string) bool) (calls []core.ToolCall, text string) {
 	rest := c.held
 	for {
@@ -132,7 +215,7 @@ func (c *Calls) End(offered func(name string) bool) (calls []core.ToolCall, text
 	return calls, ""
 }
 
-// Arguments returns the JSON text of arguments that came as an object or as text; "{}" when there are none.
+// Arguments returns the JSON text of arguments sent as an object or as text; "{}" if there are none.
 func Arguments(raw json.RawMessage) string {
 	s := text(raw)
 	if strings.TrimSpace(s) == "" {

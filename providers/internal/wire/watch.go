@@ -12,13 +12,14 @@ const DefaultIdle = 5 * time.Minute
 
 var errIdle = errors.New("the server sent nothing for too long")
 
-// Watch ends a request whose server has gone silent. It counts only while somebody waits for the server, so a slow
-// consumer of a stream never looks like a silent server.
+// Watch ends a request whose server has gone silent. Its timer runs only while somebody waits for the server, so a slow
+// consumer of a stream is never mistaken for a silent server.
 type Watch struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	timer  *time.Timer
 	idle   time.Duration
+	end    *time.Timer
 }
 
 // NewWatch derives the context that the request must use.
@@ -33,16 +34,28 @@ func NewWatch(parent context.Context, idle time.Duration) *Watch {
 // Context is the request's context.
 func (w *Watch) Context() context.Context { return w.ctx }
 
+// Within ends the request after d, even if more arrives: the answer is complete, and only the end of the stream is
+// missing.
+func (w *Watch) Within(d time.Duration) {
+	if w.end != nil {
+		w.end.Stop()
+	}
+	w.end = time.AfterFunc(d, func() { w.cancel(errIdle) })
+}
+
 // Stop releases the watch and ends what is left of the request.
 func (w *Watch) Stop() {
 	w.timer.Stop()
+	if w.end != nil {
+		w.end.Stop()
+	}
 	w.cancel(context.Canceled)
 }
 
-// Pause stops counting until the next wait.
+// Pause stops the timer until the next wait.
 func (w *Watch) Pause() { w.timer.Stop() }
 
-// Reader counts while it waits for r.
+// Reader runs the timer while it waits for r.
 func (w *Watch) Reader(r io.Reader) io.Reader { return watched{w, r} }
 
 type watched struct {

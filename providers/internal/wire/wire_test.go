@@ -1,8 +1,13 @@
 package wire
 
 import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -34,8 +39,8 @@ func TestLinesTellACleanEndFromABrokenOne(t *testing.T) {
 		}
 	}
 	long := strings.Repeat("x", 100_000)
-	lines, err := read(strings.NewReader("a\r\n\n" + long + "\nlast"))
-	if diff := cmp.Diff([]string{"a", "", long, "last"}, lines); diff != "" || !errors.Is(err, io.EOF) {
+	lines, err := read(iotest.OneByteReader(strings.NewReader("a\r\n\nb\rc\r\r\n" + long + "\nlast")))
+	if diff := cmp.Diff([]string{"a", "", "b", "c", "", long, "last"}, lines); diff != "" || !errors.Is(err, io.EOF) {
 		t.Errorf("%v %s", err, diff)
 	}
 	broke := errors.New("broke")
@@ -59,21 +64,52 @@ func TestReasoningInTheTextIsSplitOffHoweverItIsCut(t *testing.T) {
 		"a <think>late</think>":                {"", "a <think>late</think>"},
 		"<think></think>x":                     {"", "x"},
 		"":                                     {"", ""},
+		"hm\n</think>\n\nso":                   {"hm\n", "so"},
+		"hm</think>so </think>":                {"hm", "so </think>"},
+		"hm </think>\nso":                      {"hm ", "so"},
+		"</think>so":                           {"", "so"},
+		"hm</think>":                           {"hm", ""},
+		"it ends with </think> and":            {"", "it ends with </think> and"},
+		"the mark `</think>` ends it":          {"", "the mark `</think>` ends it"},
+		"a <think>x</think>\nb":                {"", "a <think>x</think>\nb"},
 	} {
 		for size := 1; size <= len(text)+1; size++ {
 			var s Splitter
 			var got [2]string
+			take := func(p Split) {
+				if p.Flip {
+					got[0], got[1] = got[0]+got[1], ""
+				}
+				got[0], got[1] = got[0]+p.Reasoning, got[1]+p.Text
+			}
 			for rest := text; rest != ""; {
 				n := min(size, len(rest))
-				r, x := s.Add(rest[:n])
-				got[0], got[1], rest = got[0]+r, got[1]+x, rest[n:]
+				take(s.Add(rest[:n]))
+				rest = rest[n:]
 			}
-			r, x := s.End()
-			got[0], got[1] = got[0]+r, got[1]+x
+			take(s.End())
 			if got != want {
 				t.Errorf("%q in pieces of %d: %q, want %q", text, size, got, want)
 			}
 		}
+	}
+}
+
+func TestTextOfAServerThatSwallowsTheMarkWaitsForItsEnd(t *testing.T) {
+	t.Parallel()
+	s := Splitter{Hold: true}
+	pieces, want := []string{"hm", "m\n", "</think>\nfi", "ne"}, []Split{{}, {}, {Reasoning: "hmm\n", Text: "fi"}, {Text: "ne"}}
+	for i, p := range pieces {
+		if got := s.Add(p); got != want[i] {
+			t.Errorf("%q: %+v, want %+v", p, got, want[i])
+		}
+	}
+	s = Splitter{Hold: true}
+	if got := s.Add("no thoughts"); got != (Split{}) {
+		t.Errorf("got %+v", got)
+	}
+	if got := s.End(); got != (Split{Text: "no thoughts"}) {
+		t.Errorf("at the end %+v", got)
 	}
 }
 
@@ -132,8 +168,17 @@ func TestFailuresHaveTheirKinds(t *testing.T) {
 		{504, `<html>`, core.Timeout},
 		{502, `<html>bad gateway</html>`, core.Unavailable},
 		{529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, core.Unavailable},
-		{404, `{"error":"model 'x' not found"}`, core.Invalid},
+		{404, `{"error":"model 'x' not found"}`, core.NotFound},
+		{400, `{"error":{"message":"The model does not exist","code":"model_not_found"}}`, core.NotFound},
+		{404, `{"error":{"code":"DeploymentNotFound","message":"The API deployment for this resource does not exist."}}`, core.NotFound},
+		{404, `{"detail":"Not Found"}`, core.Invalid},
+		{404, `<html>the model page</html>`, core.Invalid},
 		{422, `{"detail":[{"loc":["body"],"msg":"field required"}]}`, core.Invalid},
+		{400, `{"error":"Trying to keep the first 5012 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough. Try to load the model with a larger context length, or provide a shorter input"}`, core.TooLong},
+		{403, `{"error":{"code":403,"message":"x requires moderation","metadata":{"reasons":["violence"],"flagged_input":"…","provider_name":"OpenAI"}}}`, core.Invalid},
+		{403, `{"error":{"message":"Your input was flagged by our safety filter"}}`, core.Invalid},
+		{500, `{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}`, core.Invalid},
+		{503, `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`, core.Unavailable},
 	} {
 		e := who.Status(c.status, http.Header{}, []byte(c.body))
 		if e.Kind != c.want || !e.Provider || e.Msg == "" || strings.Contains(e.Msg, "<html>") {
@@ -142,14 +187,74 @@ func TestFailuresHaveTheirKinds(t *testing.T) {
 	}
 }
 
+func TestWhatAServerSaidIsFoundInEveryShape(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]string{
+		`<!DOCTYPE html><html><head><title>502 Bad Gateway &amp; more</title></head><body>nginx</body></html>`: "502 Bad Gateway & more",
+		`<html><body><h1 class="x">Upstream is down</h1></body></html>`:                                        "Upstream is down",
+		`<html></html>`:          "bad gateway",
+		`upstream connect error`: "upstream connect error",
+		`"just a text"`:          "just a text",
+		"event: error\ndata: {\"error\":{\"message\":\"boom\"}}\n\n":                                                                                    "boom",
+		`{"detail":[{"loc":["body","messages",0],"msg":"field required"},{"msg":"too long"}]}`:                                                          "body.messages.0: field required; too long",
+		`{"errors":[{"message":"no capacity"}]}`:                                                                                                        "no capacity",
+		`{"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"{\"error\":{\"message\":\"engine gone\"}}","provider_name":"X"}}}`: "Provider returned error: engine gone (X)",
+		`{"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"plain words"}}}`:                                                   "Provider returned error: plain words",
+	} {
+		if e := (Who{Provider: "vendor"}).Status(502, nil, []byte(body)); e.Msg != "vendor: "+want {
+			t.Errorf("%s: %q", body, e.Msg)
+		}
+	}
+	deep := `{"error":{"message":"a","code":429,"metadata":{"raw":"{\"error\":{\"message\":\"Please try again in 3s\",\"code\":\"rate_limit_exceeded\"}}"}}}`
+	if e := (Who{Provider: "v"}).InBand([]byte(deep)); e.Kind != core.RateLimited || e.RetryAfter != 3*time.Second {
+		t.Errorf("%s %v", e.Kind, e.RetryAfter)
+	}
+}
+
+func TestWhatMayBeLeftOutIsToldFromOtherErrors(t *testing.T) {
+	t.Parallel()
+	for body, want := range map[string]Refusal{
+		`{"error":{"message":"request argument supplied: stream_options"}}`:                                                       RefusedUsage,
+		`{"error":{"message":"System role not supported"}}`:                                                                       RefusedSystem,
+		`{"error":{"message":"Unsupported value: 'messages[0].role' does not support 'system' with this model."}}`:                RefusedSystem,
+		`{"error":"registry.ollama.ai/library/gemma:2b does not support tools"}`:                                                  RefusedTools,
+		`{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"}`: RefusedTools,
+		`{"error":{"message":"No endpoints found that support tool use."}}`:                                                       RefusedTools,
+		`{"error":{"message":"Unsupported parameter: 'reasoning.summary'"}}`:                                                      RefusedSummary,
+		`{"error":{"message":"messages is empty"}}`:                                                                               "",
+	} {
+		if got := Refused((Who{Provider: "v"}).Status(400, nil, []byte(body))); got != want {
+			t.Errorf("%s: %q", body, got)
+		}
+	}
+}
+
+func TestNamesOfToolsAreFoundInsideOfMarks(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"weather": "weather", "functions.weather": "weather", "functions.weather:0": "weather", "weather<|channel|>commentary": "weather",
+		"<|channel|>commentary to=functions.weather<|constrain|>json": "weather", "weather<|": "weather",
+		"functions.other": "functions.other", "we$ather": "we$ather", "": "",
+	} {
+		if got := ToolName(name, []string{"weather", "clock"}); got != want {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+}
+
 func TestTextsOfFailuresAreBoundedAndClean(t *testing.T) {
 	t.Parallel()
-	who := Who{Provider: "vendor", Key: "sk-0123456789"}
+	who := Who{Provider: "vendor", Secrets: []core.Secret{"sk-0123456789"}}
 	e := who.Status(400, nil, []byte(`{"error":{"message":"key sk-0123456789\u001b[31m\nis `+strings.Repeat("ü", 5000)+`"}}`))
-	if strings.ContainsAny(e.Msg, "\x1b\n") || strings.Contains(e.Msg, "sk-0123456789") || len(e.Msg) > 700 || !strings.HasSuffix(e.Msg, "ü…") {
+	if strings.ContainsAny(e.Msg, "\x1b\n") || strings.Contains(e.Msg, "sk-0123456789") || len(e.Msg) > 700 ||
+		!strings.HasSuffix(e.Msg, "ü…") {
 		t.Errorf("%q", e.Msg)
 	}
-	e = who.Network(t.Context(), nil, &url.Error{Op: "Post", URL: "http://user:sk-0123456789@host/", Err: errors.New("sk-0123456789 refused")})
+	e = who.Network(
+		t.Context(),
+		nil,
+		&url.Error{Op: "Post", URL: "http://user:sk-0123456789@host/", Err: errors.New("sk-0123456789 refused")},
+	)
 	if strings.Contains(e.Error(), "sk-0123456789") || e.Kind != core.Unavailable {
 		t.Errorf("%q", e.Error())
 	}
@@ -167,6 +272,76 @@ func TestAPauseIsReadInEveryForm(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestALimitThatIsResetIsReadInEveryForm(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		header := func(pairs ...string) http.Header {
+			h := http.Header{}
+			for i := 0; i < len(pairs); i += 2 {
+				h.Set(pairs[i], pairs[i+1])
+			}
+			return h
+		}
+		in := func(d time.Duration) int64 { return time.Now().Add(d).UnixMilli() }
+		for name, c := range map[string]struct {
+			header http.Header
+			said   string
+			want   time.Duration
+		}{
+			"in words":             {nil, "Rate limit reached. Please try again in 2.5s. Visit", 2500 * time.Millisecond},
+			"in milliseconds":      {nil, "Please try again in 120ms.", 120 * time.Millisecond},
+			"in minutes":           {nil, "Please try again in 1m2.5s.", 62500 * time.Millisecond},
+			"in long words":        {nil, "quota: retry after 20 seconds", 20 * time.Second},
+			"in a bare number":     {nil, "please retry in 7", 7 * time.Second},
+			"not said":             {nil, "try again later", 0},
+			"the header first":     {header("Retry-After", "1"), "try again in 9s", time.Second},
+			"a span":               {header("x-ratelimit-reset-requests", "6m0s", "x-ratelimit-remaining-requests", "3", "x-ratelimit-reset-tokens", "7.66s", "x-ratelimit-remaining-tokens", "0"), "", 7660 * time.Millisecond},
+			"milliseconds of Unix": {header("X-RateLimit-Reset", fmt.Sprint(in(4*time.Second))), "", 4 * time.Second},
+			"seconds of Unix":      {header("X-RateLimit-Reset", fmt.Sprint(in(4*time.Second)/1000)), "", 4 * time.Second},
+			"seconds":              {header("RateLimit-Reset", "12"), "", 12 * time.Second},
+			"a date":               {header("anthropic-ratelimit-tokens-reset", time.Now().Add(5*time.Second).UTC().Format(time.RFC3339)), "", 5 * time.Second},
+			"nonsense":             {header("x-ratelimit-reset", "soon-ish"), "", 0},
+			"the past":             {header("x-ratelimit-reset", "900000000"), "", 0},
+		} {
+			body := `{"error":{"message":"` + c.said + `"}}`
+			if e := (Who{Provider: "v"}).Status(429, c.header, []byte(body)); e.RetryAfter != c.want || e.Kind != core.RateLimited {
+				t.Errorf("%s: %s %v, want %v", name, e.Kind, e.RetryAfter, c.want)
+			}
+		}
+	})
+}
+
+func TestAPackedAnswerIsUnpacked(t *testing.T) {
+	t.Parallel()
+	const said = "data: hello\n\n"
+	var zlibbed, raw, gzipped bytes.Buffer
+	z := zlib.NewWriter(&zlibbed)
+	f, _ := flate.NewWriter(&raw, 5)
+	g := gzip.NewWriter(&gzipped)
+	for _, w := range []io.WriteCloser{z, f, g} {
+		_, _ = io.WriteString(w, said)
+		_ = w.Close()
+	}
+	for name, c := range map[string]struct {
+		how  string
+		body []byte
+	}{
+		"zlib": {"deflate", zlibbed.Bytes()}, "raw": {"Deflate", raw.Bytes()}, "gzip": {"gzip", gzipped.Bytes()}, "plain": {"identity", []byte(said)},
+	} {
+		resp := &http.Response{Header: http.Header{"Content-Encoding": {c.how}}, Body: io.NopCloser(bytes.NewReader(c.body))}
+		Unpack(resp)
+		if got, err := io.ReadAll(resp.Body); string(got) != said || err != nil {
+			t.Errorf("%s: %q %v", name, got, err)
+		}
+	}
+	resp := &http.Response{Header: http.Header{"Content-Encoding": {"br"}}, Body: io.NopCloser(strings.NewReader("x"))}
+	Unpack(resp)
+	_, err := io.ReadAll(resp.Body)
+	if e := (Who{Provider: "v"}).Network(t.Context(), nil, err); e.Kind != core.Unavailable || !strings.Contains(e.Msg, "br") {
+		t.Errorf("%v", e)
+	}
 }
 
 func TestAWatchCountsOnlyWhileSomebodyWaits(t *testing.T) {
@@ -200,7 +375,12 @@ func FuzzErrorBodies(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
 		for _, status := range []int{0, 200, 400, 429, 500} {
-			if e := (Who{Provider: "v", Key: "secret-key"}).Status(status, nil, body); e.Kind == "" || e.Msg == "" || strings.Contains(e.Msg, "secret-key") {
+			if e := (Who{Provider: "v", Secrets: []core.Secret{"secret-key"}}).Status(
+				status,
+				nil,
+				body,
+			); e.Kind == "" || e.Msg == "" ||
+				strings.Contains(e.Msg, "secret-key") {
 				t.Errorf("%d %q: %+v", status, body, e)
 			}
 		}

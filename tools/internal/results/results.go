@@ -97,22 +97,48 @@ type Relevance struct {
 	Date    bool     `json:"date,omitempty"`    // of the time that the query names
 	Alike   bool     `json:"alike,omitempty"`   // alike in meaning
 	Partial bool     `json:"partial,omitempty"` // not everything could be searched
+
+	inherited []core.Inherited
 }
+
+// Partial is what a search says that could not look at everything.
+const Partial = "Not everything could be searched yet, so more may be found in a moment. Nothing that was stored is lost: do not store it again."
 
 // Why converts the reasons of a hit, nil for one that has none.
 func Why(score float64, words []string, why core.Why, partial bool) *Relevance {
 	if score == 0 && len(words) == 0 {
 		return nil
 	}
-	r := &Relevance{Score: math.Round(score*1000) / 1000, Words: words, Speaker: why.Speaker, Date: why.Date, Alike: why.Vector > 0, Partial: partial || why.NoModel}
-	for _, from := range why.Inherited {
+	r := &Relevance{
+		Score:     math.Round(score*1000) / 1000,
+		Words:     words,
+		Speaker:   why.Speaker,
+		Date:      why.Date,
+		Alike:     why.Vector > 0,
+		Partial:   partial || why.NoModel,
+		inherited: why.Inherited,
+	}
+	r.Among(nil)
+	return r
+}
+
+// Among keeps of the context only what texts with these ids say (nil: any text): a result quotes nothing of a text that
+// is not shown with it, so that what lists no forgotten text has no word of it.
+func (r *Relevance) Among(ids []string) {
+	if r == nil {
+		return
+	}
+	r.Context = nil
+	for _, from := range r.inherited {
+		if ids != nil && !slices.Contains(ids, from.From) {
+			continue
+		}
 		for _, w := range from.Words {
 			if !slices.Contains(r.Context, w) {
 				r.Context = append(r.Context, w)
 			}
 		}
 	}
-	return r
 }
 
 // Excerpt returns a text that is short enough to be one of several results.

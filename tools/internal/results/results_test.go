@@ -35,7 +35,8 @@ func TestRangesAreReadInTheZoneAndIncludeTheLastDay(t *testing.T) {
 				got  time.Time
 				want string
 			}{{from, tt.from}, {until, tt.until}} {
-				if side.want == "" && !side.got.IsZero() || side.want != "" && side.got.UTC().Truncate(time.Second).Format(time.RFC3339) != side.want {
+				if side.want == "" && !side.got.IsZero() ||
+					side.want != "" && side.got.UTC().Truncate(time.Second).Format(time.RFC3339) != side.want {
 					t.Errorf("%v, want %s", side.got.UTC(), side.want)
 				}
 			}
@@ -87,7 +88,8 @@ func TestExcerptsShowTheWordThatWasFound(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("äb ", 5000) + "Nadel " + strings.Repeat("cd ", 5000)
 	got := Excerpt(text, []string{"nadel"})
-	if !strings.Contains(got, "Nadel") || utf8.RuneCountInString(got) != maxExcerpt+2 || !strings.HasPrefix(got, "…") || !strings.HasSuffix(got, "…") {
+	if !strings.Contains(got, "Nadel") || utf8.RuneCountInString(got) != maxExcerpt+2 || !strings.HasPrefix(got, "…") ||
+		!strings.HasSuffix(got, "…") {
 		t.Errorf("%d characters: %.40s", utf8.RuneCountInString(got), got)
 	}
 	if got := Excerpt(text, nil); !strings.HasPrefix(got, "äb") {
@@ -109,5 +111,19 @@ func TestResultsThatDoNotFitLeaveWhole(t *testing.T) {
 	}
 	if len(items) != 3 || items[2] == "" {
 		t.Error("Fit changed what it was given")
+	}
+}
+
+func TestAResultQuotesOnlyTextsThatAreShownWithIt(t *testing.T) {
+	t.Parallel()
+	why := core.Why{Inherited: []core.Inherited{{From: "a", Words: []string{"oboe", "day"}}, {From: "b", Words: []string{"day", "rain"}}}}
+	for _, tt := range []struct {
+		ids  []string
+		want string
+	}{{nil, "oboe day rain"}, {[]string{"b", "c"}, "day rain"}, {[]string{}, ""}} {
+		r := Why(1, nil, why, false)
+		if r.Among(tt.ids); strings.Join(r.Context, " ") != tt.want {
+			t.Errorf("among %v: %v, want %s", tt.ids, r.Context, tt.want)
+		}
 	}
 }

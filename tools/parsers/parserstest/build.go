@@ -89,7 +89,10 @@ func Report(packed bool, pages ...[]string) []byte {
 		p.Stream(content, "", c.String())
 	}
 	p.Object(1, "<< /Type /Catalog /Pages 2 0 R >>")
-	p.Object(2, fmt.Sprintf("<< /Type /Pages /Count %d /Kids [%s] /Resources << /Font << /F1 3 0 R >> >> >>", len(kids), strings.Join(kids, " ")))
+	p.Object(
+		2,
+		fmt.Sprintf("<< /Type /Pages /Count %d /Kids [%s] /Resources << /Font << /F1 3 0 R >> >> >>", len(kids), strings.Join(kids, " ")),
+	)
 	p.Object(3, "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>")
 	p.Object(4, "<< /Title (A report by hand) >>")
 	return p.End("/Info 4 0 R")
@@ -155,8 +158,16 @@ func EPUB(tb testing.TB, title string, chapters ...string) []byte {
 	for i, body := range chapters {
 		fmt.Fprintf(&items, `<item id="c%d" href="text/ch%%20%d.xhtml" media-type="application/xhtml+xml"/>`, i, i)
 		fmt.Fprintf(&refs, `<itemref idref="c%d"/>`, i)
-		parts = append(parts, fmt.Sprintf("OEBPS/text/ch %d.xhtml", i), `<?xml version="1.0"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml"><head><title/><script src="x.js"/></head><body>`+body+`</body></html>`)
+		parts = append(
+			parts,
+			fmt.Sprintf("OEBPS/text/ch %d.xhtml", i),
+			`<?xml version="1.0"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml"><head><title/><script src="x.js"/></head><body>`+body+`</body></html>`,
+		)
 	}
-	parts = append(parts, "OEBPS/book.opf", `<package><metadata><dc:title>`+title+`</dc:title></metadata><manifest>`+items.String()+`</manifest><spine>`+refs.String()+`</spine></package>`)
+	parts = append(
+		parts,
+		"OEBPS/book.opf",
+		`<package><metadata><dc:title>`+title+`</dc:title></metadata><manifest>`+items.String()+`</manifest><spine>`+refs.String()+`</spine></package>`,
+	)
 	return ZipFile(tb, parts...)
 }

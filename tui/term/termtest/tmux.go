@@ -1,6 +1,5 @@
 // Package termtest runs a program in a real terminal multiplexer, so that tests
-// can see what a person would: the screen and the scrollback. It is used by
-// tests only.
+// see what a person would: the screen and the scrollback. Only tests use it.
 package termtest
 
 import (
@@ -28,8 +27,9 @@ type Tmux struct {
 	socket string
 }
 
-// Start runs a shell command in a window of the given size, after printing
-// before, as if it had stood in the terminal already. It skips without tmux.
+// Start runs a shell command in a window of the given size. It first prints
+// before, as if that had already been in the terminal. It skips the test
+// without tmux.
 func Start(tb testing.TB, width, height int, before, command string) *Tmux {
 	tb.Helper()
 	if _, err := exec.LookPath("tmux"); err != nil {
@@ -47,7 +47,11 @@ func Start(tb testing.TB, width, height int, before, command string) *Tmux {
 		_ = os.RemoveAll(dir)
 	})
 	conf := filepath.Join(dir, "conf")
-	if err := os.WriteFile(conf, []byte("set -g status off\nset -g history-limit 20000\nset -sg escape-time 0\nset -g default-terminal tmux-256color\n"), 0o600); err != nil {
+	if err := os.WriteFile(
+		conf,
+		[]byte("set -g status off\nset -g history-limit 20000\nset -sg escape-time 0\nset -g default-terminal tmux-256color\n"),
+		0o600,
+	); err != nil {
 		tb.Fatal(err)
 	}
 	script := filepath.Join(dir, "run")
@@ -59,13 +63,13 @@ func Start(tb testing.TB, width, height int, before, command string) *Tmux {
 	return x
 }
 
-// Keys sends key names as tmux knows them: Enter, Escape, C-l, Up.
+// Keys sends keys by their tmux names: Enter, Escape, C-l, Up.
 func (x *Tmux) Keys(names ...string) {
 	x.t.Helper()
 	x.run(append([]string{"send-keys"}, names...)...)
 }
 
-// Type sends text as it stands.
+// Type sends text literally.
 func (x *Tmux) Type(text string) {
 	x.t.Helper()
 	x.run("send-keys", "-l", text)
@@ -81,16 +85,24 @@ func (x *Tmux) Paste(text string) {
 // Resize changes the size of the window.
 func (x *Tmux) Resize(width, height int) {
 	x.t.Helper()
-	x.run("resize-window", "-x", strconv.Itoa(width), "-y", strconv.Itoa(height))
+	x.ResizeAtOnce(width, height)
 	tty := x.tty()
 	want := fmt.Sprint(width, " ", height)
-	x.Wait("the size "+want, func() string { // the program is told a little later
+	x.Wait("the size "+want, func() string { // the program hears of it a little later
 		w, h, err := xterm.GetSize(tty.Fd())
 		return fmt.Sprint(w, " ", h, err)
 	}, func(s string) bool { return strings.HasPrefix(s, want) })
 }
 
-// Tell makes the program believe that the window has another width than it has.
+// ResizeAtOnce changes the size of the window without waiting for the program
+// to learn of it.
+func (x *Tmux) ResizeAtOnce(width, height int) {
+	x.t.Helper()
+	x.run("resize-window", "-x", strconv.Itoa(width), "-y", strconv.Itoa(height))
+}
+
+// Tell makes the program believe that the window's width is different from what
+// it is.
 func (x *Tmux) Tell(width int) {
 	x.t.Helper()
 	cmd := exec.CommandContext(x.t.Context(), "stty", "cols", strconv.Itoa(width))
@@ -100,8 +112,8 @@ func (x *Tmux) Tell(width int) {
 	}
 }
 
-// Record notes what the program writes from now on. The function gives it, as far
-// as it has come.
+// Record starts recording what the program writes. The returned function
+// returns what has been written so far.
 func (x *Tmux) Record() func() string {
 	x.t.Helper()
 	file := filepath.Join(filepath.Dir(x.socket), "written")
@@ -116,7 +128,7 @@ func (x *Tmux) Record() func() string {
 	}
 }
 
-// tty is the terminal as the program has it, until the test ends.
+// tty is the program's terminal, open until the test ends.
 func (x *Tmux) tty() *os.File {
 	x.t.Helper()
 	tty, err := os.Open(strings.TrimSpace(x.run("display-message", "-p", "#{pane_tty}")))
@@ -127,25 +139,25 @@ func (x *Tmux) tty() *os.File {
 	return tty
 }
 
-// Screen is the visible rows, without trailing spaces and empty rows at the end.
+// Screen is the visible rows, without trailing spaces or empty rows at the end.
 func (x *Tmux) Screen() string {
 	x.t.Helper()
 	return strings.TrimRight(x.run("capture-pane", "-p"), "\n ")
 }
 
-// All is the scrollback and the screen, long lines joined.
+// All is the scrollback and the screen, row by row.
 func (x *Tmux) All() string {
 	x.t.Helper()
 	return strings.TrimRight(x.run("capture-pane", "-p", "-S", "-"), "\n ")
 }
 
-// Joined is All with lines that the terminal wrapped put together again.
+// Joined is All, with lines that the terminal wrapped joined again.
 func (x *Tmux) Joined() string {
 	x.t.Helper()
 	return strings.TrimRight(x.run("capture-pane", "-p", "-J", "-S", "-"), "\n ")
 }
 
-// Cursor is the position of the real cursor, from 0.
+// Cursor is the position of the real cursor, counted from 0.
 func (x *Tmux) Cursor() (col, row int) {
 	x.t.Helper()
 	if _, err := fmt.Sscanf(x.run("display-message", "-p", "#{cursor_x} #{cursor_y}"), "%d %d", &col, &row); err != nil {
@@ -154,7 +166,7 @@ func (x *Tmux) Cursor() (col, row int) {
 	return col, row
 }
 
-// Wait polls look until ok says yes, and returns what was seen last. It fails
+// Wait polls look until ok returns true, and returns what it saw last. It fails
 // the test at the deadline.
 func (x *Tmux) Wait(what string, look func() string, ok func(string) bool) string {
 	x.t.Helper()
@@ -179,7 +191,7 @@ func (x *Tmux) WaitFor(text string) string {
 	return x.Wait(strconv.Quote(text), x.Screen, func(s string) bool { return strings.Contains(s, text) })
 }
 
-// WaitAll waits until scrollback and screen are exactly want.
+// WaitAll waits until the scrollback and the screen are exactly want.
 func (x *Tmux) WaitAll(want string) {
 	x.t.Helper()
 	x.Wait("exactly\n"+want+"\n", x.All, func(s string) bool { return s == want })
@@ -196,7 +208,8 @@ func (x *Tmux) run(args ...string) string {
 	return string(out)
 }
 
-// Self is a shell command that runs the test binary again with one variable set.
+// Self is a shell command that runs the test binary again with one variable
+// set.
 func Self(name, value string) string {
 	return name + "=" + quote(value) + " " + quote(os.Args[0])
 }

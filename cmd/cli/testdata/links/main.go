@@ -1,4 +1,4 @@
-// Command links prints its version like Loci does and does nothing else, but links the same libraries: the yardstick for
+// Command links prints its version like Loci and does nothing else, but links the same libraries: a baseline for
 // what their initialisation costs every command.
 package main
 

@@ -6,9 +6,9 @@ import (
 	"loci/core/search"
 )
 
-// Key returns the stem under which a written word stands in the table, empty for stop words and for what is no plain
-// lower-case word of a to z. base maps irregular forms. It is core/search's way to a word, with the exceptions of the
-// table in place of search's own list, so that a table fits its reader whatever that list becomes.
+// Key returns the stem under which the table has a written word, empty for stop words and for anything but a plain
+// lower-case word of a to z. base maps irregular forms. It does what core/search does, but with the table's exceptions
+// instead of search's own list, so that a table fits its reader even if that list changes.
 func Key(word string, base func(string) string) string {
 	if !Plain(word) || StopWord(word) {
 		return ""
@@ -26,5 +26,5 @@ func Plain(word string) bool {
 	return word != ""
 }
 
-// StopWord reports words that search does not look at.
+// StopWord reports words that search ignores.
 func StopWord(word string) bool { return len(search.Words(word)) == 0 }

@@ -42,7 +42,7 @@ type Table struct {
 	rows       []byte
 }
 
-// Parse reads and validates a file. The table keeps using data.
+// Parse reads and validates a file. The table keeps using data, so don't change it.
 func Parse(data []byte) (*Table, error) {
 	if len(data) < header+4 || string(data[:len(magic)]) != magic {
 		return nil, errors.New("not a table of word vectors")
@@ -140,7 +140,7 @@ func (l list) search(s string) int {
 	return sort.Search(l.len(), func(i int) bool { return string(l.at(i)) >= s })
 }
 
-// validate makes sure that no later reading can leave the bytes or miss an entry. An entry is a word of a to z, or a pair
+// validate makes sure that no later read can go out of bounds or miss an entry. An entry is a word of a to z, or a pair
 // of them; the first words are distinct and sorted.
 func (l list) validate(pairs bool) error {
 	if l.offset(0) != 0 || l.offset(l.len()) != len(l.text) {

@@ -25,7 +25,7 @@ func encoded(tb testing.TB) []byte {
 	return data
 }
 
-// sealed gives a changed file a right checksum.
+// sealed gives a changed file a valid checksum.
 func sealed(data []byte) []byte {
 	body := data[:len(data)-4]
 	return binary.LittleEndian.AppendUint32(append([]byte(nil), body...), crc32.ChecksumIEEE(body))
@@ -130,7 +130,7 @@ func TestKeysAreStemsOfPlainWordsWithoutStopWords(t *testing.T) {
 	}
 }
 
-// Whatever the bytes, and even with a right checksum, a table is refused or can be read from end to end.
+// Whatever the bytes, and even with a valid checksum, a table is refused or can be read from end to end.
 func FuzzParse(f *testing.F) {
 	data := encoded(f)
 	f.Add(data)

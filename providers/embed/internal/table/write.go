@@ -12,14 +12,20 @@ type Contents struct {
 	Dim        int
 	Words      []string
 	Rarity     []byte
-	Rows       []int8 // of each word in turn
+	Rows       []int8 // word after word
 	Exceptions [][2]string
 }
 
-// Encode returns the file. What Parse would refuse is an error.
+// Encode returns the file. It fails if Parse would refuse the result.
 func (c Contents) Encode() ([]byte, error) {
 	if len(c.Rarity) != len(c.Words) || len(c.Rows) != len(c.Words)*c.Dim {
-		return nil, fmt.Errorf("%d words of %d numbers do not fit %d rarities and %d cells", len(c.Words), c.Dim, len(c.Rarity), len(c.Rows))
+		return nil, fmt.Errorf(
+			"%d words of %d numbers do not fit %d rarities and %d cells",
+			len(c.Words),
+			c.Dim,
+			len(c.Rarity),
+			len(c.Rows),
+		)
 	}
 	pairs := make([]string, 0, len(c.Exceptions))
 	for _, e := range c.Exceptions {

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"go.yaml.in/yaml/v3"
+)
+
+// importRules are the linter's allow-lists, in order.
+func importRules(t *testing.T) (names []string, rules map[string]importRule) {
+	t.Helper()
+	text, err := os.ReadFile("../../.golangci.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var file struct {
+		Linters struct {
+			Settings struct {
+				Depguard struct {
+					Rules yaml.Node `yaml:"rules"`
+				} `yaml:"depguard"`
+			} `yaml:"settings"`
+		} `yaml:"linters"`
+	}
+	if err := yaml.Unmarshal(text, &file); err != nil {
+		t.Fatal(err)
+	}
+	node := file.Linters.Settings.Depguard.Rules
+	if err := node.Decode(&rules); err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i < len(node.Content); i += 2 {
+		names = append(names, node.Content[i].Value)
+	}
+	return names, rules
+}
+
+type importRule struct {
+	Mode  string   `yaml:"list-mode"`
+	Files []string `yaml:"files"`
+	Allow []string `yaml:"allow"`
+}
+
+// row is a rule in the form docs/architecture.md has it. A package may always import what is below it in its own
+// tree.
+func (r importRule) row() string {
+	var of, may []string
+	for _, f := range r.Files {
+		if strings.HasPrefix(f, "!") {
+			continue
+		}
+		of = append(of, strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(f, "**/"), "/*.go"), "/**"))
+	}
+	for _, a := range r.Allow {
+		name, ours := strings.CutPrefix(a, "loci/")
+		if !ours {
+			continue
+		}
+		alone := strings.HasSuffix(name, "$")
+		name = strings.TrimSuffix(name, "$")
+		below := len(of) == 1 && name == of[0]
+		switch {
+		case below && name != "daemon" && name != "core":
+			continue
+		case !alone && (name == "core" || name == "daemon"):
+			name += "/…"
+		}
+		may = append(may, "`"+name+"`")
+	}
+	if len(may) == 0 {
+		may = []string{"nothing"}
+	}
+	return fmt.Sprintf("| `%s` | %s |", strings.Join(of, "`, `"), strings.Join(may, ", "))
+}
+
+func TestArchitecturePageDrawsTheImportsThatTheLinterAllows(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, ok := strings.Cut(string(page), "| packages | may import, of ours |\n|---|---|\n")
+	if !ok {
+		t.Fatal("the page has no table of imports")
+	}
+	table, _, _ = strings.Cut(table, "\n\n")
+	names, rules := importRules(t)
+	var want []string
+	for _, name := range names {
+		if rules[name].Mode != "strict" {
+			t.Errorf("the list %q is not strict", name)
+		}
+		want = append(want, rules[name].row())
+	}
+	if diff := cmp.Diff(strings.Join(want, "\n"), table); diff != "" {
+		t.Errorf(
+			"docs/architecture.md and .golangci.yaml differ (-lists +page):\n%s\nthe table should be\n%s",
+			diff,
+			strings.Join(want, "\n"),
+		)
+	}
+}
+
+// TestImportListsNameFoldersThatExist finds lists that no longer guard anything.
+func TestImportListsNameFoldersThatExist(t *testing.T) {
+	t.Parallel()
+	_, rules := importRules(t)
+	for name, rule := range rules {
+		for _, f := range rule.Files {
+			if strings.HasPrefix(f, "!") {
+				continue
+			}
+			folder := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(f, "**/"), "/*.go"), "/**")
+			if found, err := filepath.Glob(filepath.Join("../..", folder)); err != nil || len(found) == 0 {
+				t.Errorf("the list %q guards %s, which does not exist", name, folder)
+			}
+		}
+	}
+}

@@ -1,0 +1,21 @@
+package cli
+
+import (
+	"testing"
+
+	"loci/daemon/api"
+)
+
+func TestWhyAResultWasFoundIsSaidInWords(t *testing.T) {
+	t.Parallel()
+	for want, metadata := range map[string]api.Object{
+		"says: green tea":                     {"words": []any{"green", "tea"}},
+		"beside: green; who said it; the day": {"inherited": []any{map[string]any{"words": []any{"green"}}}, "speaker": true, "date": true},
+		"says: tea; like in meaning":          {"words": []any{"tea"}, "vector": 0.8},
+		"":                                    {},
+	} {
+		if got := why(metadata); got != want {
+			t.Errorf("%v: %q, want %q", metadata, got, want)
+		}
+	}
+}

@@ -1,0 +1,464 @@
+package past
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"loci/core"
+	"loci/core/moment"
+	"loci/core/request"
+)
+
+// RewindOptions say what a rewind takes back.
+type RewindOptions struct {
+	Before bool   // the input that the step answered is taken back too
+	Shared bool   // blocks shared with other agents are taken back
+	By     string // the caller's client session; may be empty
+}
+
+// Rewind takes a conversation and its agent back to when a step was sent: the conversation's window, pin and cut; the
+// agent's settings, rules and attachments; the content of its own blocks, as new versions. It marks deleted the passages
+// that the agent itself inserted later into archives of its own. Nothing is lost: UndoRewind restores it all. It returns
+// Busy while a run of the conversation is active.
+func (p *Past) Rewind(ctx context.Context, conv core.ConversationID, step core.StepID, o RewindOptions) (core.Rewind, error) {
+	return p.travel(ctx, conv, func(ctx context.Context, tx core.Store) (target, core.Rewind, error) {
+		m, err := targetOf(ctx, tx, conv, step, o.Before)
+		m.shared = o.Shared
+		return m, core.Rewind{Step: step, Before: o.Before, Shared: o.Shared, By: o.By}, err
+	})
+}
+
+// UndoRewind restores what was there before a rewind. That is a rewind too: undoing it redoes the first one.
+func (p *Past) UndoRewind(ctx context.Context, id core.RewindID, by string) (core.Rewind, error) {
+	was, err := p.store.Rewinds().Get(ctx, id)
+	if err != nil {
+		return core.Rewind{}, err
+	}
+	return p.travel(ctx, was.Conversation, func(context.Context, core.Store) (target, core.Rewind, error) {
+		state, err := moment.Read(was.State)
+		m := target{
+			State: state, rev: was.Rev, at: core.RewindPoint{Rewind: was.ID}, shared: was.Shared, changed: was.Blocks, revived: was.Revived,
+		}
+		return m, core.Rewind{Undoes: was.ID, Shared: was.Shared, By: by}, err
+	})
+}
+
+// travel restores a target in one transaction, while no run of the conversation is active.
+func (p *Past) travel(
+	ctx context.Context,
+	conv core.ConversationID,
+	to func(ctx context.Context, tx core.Store) (target, core.Rewind, error),
+) (core.Rewind, error) {
+	var done core.Rewind
+	var others []core.AgentID
+	err := p.lanes.Exclusive(ctx, conv, func(ctx context.Context, tx core.Store) error {
+		m, record, err := to(ctx, tx)
+		if err != nil {
+			return err
+		}
+		record.ID, record.Conversation, record.CreatedAt = core.NewRewindID(), conv, p.clock()
+		r := &restoring{tx: tx, m: m, record: record}
+		err = r.run(ctx)
+		done, others = r.record, slices.Sorted(maps.Keys(r.others))
+		return err
+	})
+	if err != nil {
+		return core.Rewind{}, err
+	}
+	p.lanes.Announce(core.Change{Agent: done.Agent, Conversation: conv})
+	for _, a := range others {
+		p.lanes.Announce(core.Change{Agent: a})
+	}
+	return done, nil
+}
+
+// target is a state to go back to.
+type target struct {
+	moment.State
+	rev     int // of the conversation
+	at      core.RewindPoint
+	before  bool           // without the input that came with the step
+	shared  bool           // also take back blocks that other agents have
+	changed []core.BlockID // by the rewind being undone
+	revived []core.BlockID // … and what it restored
+}
+
+// targetOf returns the state that a step was sent in or, with before, the state when its input arrived.
+func targetOf(ctx context.Context, tx core.Store, conv core.ConversationID, id core.StepID, before bool) (target, error) {
+	step, err := tx.Steps().Get(ctx, id)
+	if err != nil {
+		return target{}, err
+	}
+	if step.Conversation != conv {
+		return target{}, core.E(core.Invalid, "step %s belongs to the conversation %s", id, step.Conversation)
+	}
+	state, err := moment.At(ctx, tx, &step)
+	if err != nil {
+		return target{}, err
+	}
+	m := target{State: state, rev: step.SentRev, at: core.RewindPoint{Step: id}, before: before || step.WithInput}
+	if !before || step.WithInput {
+		return m, nil
+	}
+	rows, err := tx.Messages().ContextAt(ctx, conv, m.rev)
+	if err != nil {
+		return m, err
+	}
+	answers := func(r core.InContext) bool { return r.Row.Entered == m.rev && r.Message.Step == id }
+	if !slices.ContainsFunc(rows, answers) {
+		return m, core.E(core.Invalid, "step %s went on with an answer under way: there is no input before it", id).
+			WithHint("name the first step of its run, %s", step.Run)
+	}
+	m.rev--
+	return m, nil
+}
+
+// restoring is one rewind in progress, inside its transaction.
+type restoring struct {
+	tx     core.Store
+	m      target
+	record core.Rewind
+	conv   core.Conversation
+	agent  core.Agent
+	shown  map[core.BlockID]int
+	stale  bool                        // message 0 no longer matches the blocks
+	others map[core.AgentID]struct{}   // whose prompts show a block that changed
+	archs  map[core.ArchiveID]struct{} // the agent's own
+}
+
+func (r *restoring) run(ctx context.Context) error {
+	var err error
+	if r.conv, err = r.tx.Conversations().Get(ctx, r.record.Conversation); err != nil {
+		return err
+	}
+	if r.agent, err = r.tx.Agents().Get(ctx, r.conv.Agent); err != nil {
+		return err
+	}
+	if err := r.remember(ctx); err != nil {
+		return err
+	}
+	r.conv.Rev++
+	if err := r.tx.Messages().Restore(ctx, r.conv.ID, r.conv.Rev, r.m.rev); err != nil {
+		return err
+	}
+	for _, part := range []func(context.Context) error{r.blocks, r.folders, r.settings, r.archive, r.passages, r.conversation} {
+		if err := part(ctx); err != nil {
+			return err
+		}
+	}
+	return r.tx.Rewinds().Create(ctx, &r.record)
+}
+
+// remember keeps what the rewind replaces.
+func (r *restoring) remember(ctx context.Context) error {
+	state, err := moment.Now(ctx, r.tx, &r.agent, &r.conv)
+	if err != nil {
+		return err
+	}
+	r.record.Agent, r.record.Rev, r.record.State = r.agent.ID, r.conv.Rev, request.JSON(state)
+	return nil
+}
+
+// blocks attaches the earlier blocks, in order, and restores the content of those that are the agent's own.
+func (r *restoring) blocks(ctx context.Context) error {
+	now, err := r.tx.Blocks().OfAgent(ctx, r.agent.ID)
+	if err != nil {
+		return err
+	}
+	for _, b := range now {
+		if err := r.tx.Blocks().Detach(ctx, r.agent.ID, b.ID); err != nil {
+			return err
+		}
+	}
+	r.shown, r.others = maps.Clone(r.m.Pin.Shown), map[core.AgentID]struct{}{}
+	if r.m.before && r.m.Pin.Before != nil {
+		r.shown = maps.Clone(r.m.Pin.Before)
+	}
+	for _, at := range r.m.Blocks {
+		if err := r.block(ctx, at); err != nil {
+			return err
+		}
+	}
+	for _, id := range r.m.revived {
+		sharers, err := r.tx.Blocks().AgentsOf(ctx, id)
+		if err != nil {
+			return err
+		}
+		if len(sharers) > 0 {
+			continue
+		}
+		if err := r.tx.Blocks().Delete(ctx, id); err != nil && core.KindOf(err) != core.NotFound {
+			return err
+		}
+	}
+	return nil
+}
+
+// block restores one block. It leaves out a block whose version was forgotten.
+func (r *restoring) block(ctx context.Context, at moment.BlockAt) error {
+	then, err := r.tx.Blocks().Version(ctx, at.ID, at.Version)
+	if core.KindOf(err) == core.NotFound {
+		r.stale = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	by := core.BlockAuthor{Kind: core.AuthorUser, ID: r.record.By, Restores: at.Version}
+	b, err := r.tx.Blocks().Get(ctx, at.ID)
+	switch {
+	case core.KindOf(err) == core.NotFound:
+		if b, err = r.tx.Blocks().Revive(ctx, at.ID, at.Version, by); err != nil {
+			return err
+		}
+		r.record.Revived = append(r.record.Revived, b.ID)
+	case err != nil:
+		return err
+	case !sameContent(&b, &then):
+		if err := r.content(ctx, &b, &then, by); err != nil {
+			return err
+		}
+	}
+	if !sameContent(&b, &then) {
+		r.stale = true
+	} else if v, ok := r.shown[b.ID]; ok && v == at.Version {
+		r.shown[b.ID] = b.Version // the window shows it, though under another number
+	}
+	err = r.tx.Blocks().Attach(ctx, r.agent.ID, b.ID)
+	if core.KindOf(err) == core.Conflict {
+		return core.E(core.Conflict, "the block %q has a label that another block of the agent had then: %w", b.Label, err).
+			WithHint("rename one of them, then try again")
+	}
+	return err
+}
+
+// content restores a block's earlier value, unless it is shared and Shared wasn't requested.
+func (r *restoring) content(ctx context.Context, b *core.Block, then *core.BlockVersion, by core.BlockAuthor) error {
+	sharers, err := r.tx.Blocks().AgentsOf(ctx, b.ID) // the agent itself is detached now
+	if err != nil {
+		return err
+	}
+	if len(sharers) > 0 && !r.m.shared && !slices.Contains(r.m.changed, b.ID) {
+		return nil
+	}
+	b.Value, b.Label, b.Description, b.Limit, b.UpdatedAt = then.Value, then.Label, then.Description, then.Limit, r.record.CreatedAt
+	if err := r.tx.Blocks().Update(ctx, b, by); err != nil {
+		return err
+	}
+	r.record.Blocks = append(r.record.Blocks, b.ID)
+	for _, a := range sharers {
+		r.others[a] = struct{}{}
+	}
+	return nil
+}
+
+func sameContent(b *core.Block, v *core.BlockVersion) bool {
+	return b.Value == v.Value && b.Label == v.Label && b.Description == v.Description && b.Limit == v.Limit
+}
+
+// settings restores the agent's earlier model, settings, rules, tools and system text.
+func (r *restoring) settings(ctx context.Context) error {
+	_, text, err := r.tx.Snapshots().Get(ctx, r.m.Text)
+	if err != nil {
+		return err
+	}
+	a, err := r.tx.Agents().Get(ctx, r.agent.ID) // its rev was raised by the blocks
+	if err != nil {
+		return err
+	}
+	r.m.Into(&a, text)
+	a.UpdatedAt = r.record.CreatedAt
+	a.Rev++
+	r.agent = a
+	return r.tx.Agents().Update(ctx, &a)
+}
+
+// archive attaches the earlier archive. One that the agent made since stays: a person may have put something into it.
+func (r *restoring) archive(ctx context.Context) error {
+	now, has, err := r.tx.Archives().OfAgent(ctx, r.agent.ID)
+	if err != nil {
+		return err
+	}
+	r.archs = map[core.ArchiveID]struct{}{}
+	if has {
+		if err := r.own(ctx, now.ID); err != nil {
+			return err
+		}
+	}
+	then := r.m.Archive
+	if then != "" {
+		if _, err := r.tx.Archives().Get(ctx, then); core.KindOf(err) == core.NotFound {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	_, mine := r.archs[now.ID]
+	if then == now.ID || then == "" && mine {
+		return nil
+	}
+	if has {
+		if err := r.tx.Archives().Detach(ctx, r.agent.ID, now.ID); err != nil {
+			return err
+		}
+	}
+	if then == "" {
+		return nil
+	}
+	if err := r.own(ctx, then); err != nil {
+		return err
+	}
+	return r.tx.Archives().Attach(ctx, r.agent.ID, then)
+}
+
+// own notes an archive that no other agent has.
+func (r *restoring) own(ctx context.Context, id core.ArchiveID) error {
+	sharers, err := r.tx.Archives().AgentsOf(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(sharers, func(a core.AgentID) bool { return a != r.agent.ID }) {
+		r.archs[id] = struct{}{}
+	}
+	return nil
+}
+
+// passages restores the agent's own insertions to what they were.
+func (r *restoring) passages(ctx context.Context) error {
+	take, bring, err := r.tx.Rewinds().Passages(ctx, r.agent.ID, slices.Sorted(maps.Keys(r.archs)), r.m.at)
+	if err != nil {
+		return err
+	}
+	for _, id := range take {
+		if err := r.tx.Passages().Delete(ctx, id); err != nil {
+			return err
+		}
+	}
+	for _, id := range bring {
+		if err := r.tx.Passages().Revive(ctx, id); err != nil {
+			return err
+		}
+	}
+	r.record.Taken, r.record.Brought = take, bring
+	return nil
+}
+
+// conversation restores the conversation's pin, message 0, and what its window showed.
+func (r *restoring) conversation(ctx context.Context) error {
+	c, pin := &r.conv, &r.m.Pin
+	_, text, err := r.tx.Snapshots().Get(ctx, pin.Stored)
+	if err != nil {
+		return err
+	}
+	if err := r.tx.Messages().SetText(ctx, c.SystemMessage, text); err != nil {
+		return err
+	}
+	stale := append(slices.Sorted(maps.Keys(r.others)), r.agent.ID)
+	if err := r.tx.Conversations().MarkStale(ctx, stale...); err != nil {
+		return err
+	}
+	c.PinSystem, c.PinTools, c.PinKey, c.Prefix, c.Cut, c.System = pin.System, pin.Tools, pin.Key, pin.Prefix, pin.Cut, pin.Stored
+	c.Stale = c.ID.IsDefault() && (pin.Stale || r.stale)
+	c.Shown, c.LastFolder = r.shown, pin.Folder
+	if r.m.before {
+		c.LastFolder = "" // the folder named before the input isn't stored: the next input names it again
+	}
+	c.Model, c.Settings = r.m.Override, nil
+	if r.m.Own != nil {
+		c.Settings = &r.m.Settings
+	}
+	if c.LastMessageAt = pin.At; c.LastMessageAt.IsZero() {
+		rows, err := r.tx.Messages().Context(ctx, c.ID)
+		if err != nil {
+			return err
+		}
+		c.LastMessageAt = lastSaid(rows)
+	}
+	c.UpdatedAt = r.record.CreatedAt
+	return r.tx.Conversations().Update(ctx, c)
+}
+
+// lastSaid returns when something was last said in a window.
+func lastSaid(rows []core.InContext) (last time.Time) {
+	for _, in := range rows {
+		said := in.Message.Role == core.RoleUser || in.Message.Role == core.RoleAssistant
+		if said && in.Message.Hidden == core.NotHidden && in.Message.CreatedAt.After(last) {
+			last = in.Message.CreatedAt
+		}
+	}
+	return last
+}
+
+// folders attaches the earlier folders, in order, and opens what was open. Files themselves stay as they are.
+func (r *restoring) folders(ctx context.Context) error {
+	now, err := r.tx.Folders().OfAgent(ctx, r.agent.ID)
+	if err != nil {
+		return err
+	}
+	for i := range now {
+		if err := r.tx.Folders().Detach(ctx, r.agent.ID, now[i].ID); err != nil {
+			return err
+		}
+	}
+	missing, err := restoreFolders(ctx, r.tx, r.agent.ID, r.m.Folders, r.m.Files)
+	if err != nil {
+		return err
+	}
+	for _, at := range r.m.Files {
+		f, err := r.tx.Files().Get(ctx, at.File)
+		if core.KindOf(err) == core.NotFound {
+			continue // already reported
+		}
+		if err != nil {
+			return err
+		}
+		if at.Changed(&f) {
+			missing = append(missing, fmt.Sprintf("the open file %q has changed since and stays as it is", f.Name))
+		}
+	}
+	r.stale = r.stale || len(missing) > 0
+	r.record.Missing = missing
+	return nil
+}
+
+// restoreFolders gives an agent without folders those of a snapshot, and reports which of them, and how many of the
+// files that were open, are gone.
+func restoreFolders(
+	ctx context.Context,
+	tx core.Store,
+	agent core.AgentID,
+	folders []moment.FolderAt,
+	files []moment.OpenAt,
+) (missing []string, err error) {
+	for _, at := range folders {
+		err := tx.Folders().Attach(ctx, agent, at.ID)
+		if core.KindOf(err) == core.NotFound {
+			missing = append(missing, fmt.Sprintf("the folder %q is deleted", at.Name))
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	gone := 0
+	for _, at := range files {
+		o, err := at.OpenFile(ctx, tx)
+		if err == nil {
+			err = tx.Files().Open(ctx, agent, o)
+		}
+		if core.KindOf(err) == core.NotFound {
+			gone++
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if gone > 0 {
+		missing = append(missing, fmt.Sprintf("%d files that were open are deleted", gone))
+	}
+	return missing, nil
+}

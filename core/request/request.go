@@ -1,0 +1,202 @@
+// Package request builds a model request from what a conversation's window holds, and estimates its size.
+//
+// Promises: the same parts give the same request byte for byte, now and when a step is reproduced; gaps in a history are
+// repaired here, once for every provider; the arguments that an agent type adds to its tools are added and removed here
+// and nowhere else. Everything is a function of its values.
+//
+// Layer 1: it imports core and core/memory, which words messages.
+package request
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"loci/core"
+	"loci/core/memory"
+)
+
+// Parts are everything a request is made from. The same values give the same request, now and when a step is reproduced.
+type Parts struct {
+	Model        string
+	Info         core.ModelInfo
+	System       string
+	Tools        []core.ToolSpec
+	Offer        []string // names, if a rule reduced the offer; empty: all
+	Choice       core.ToolChoice
+	Parallel     bool
+	Settings     core.ModelSettings
+	Window       int
+	Prefix       string
+	Conversation core.ConversationID
+	Rows         []core.InContext // by position, without message 0
+	Policy       core.Policy
+}
+
+// Interrupted is the return of a call that was in progress when the daemon stopped.
+const Interrupted = "The call was interrupted; it may or may not have run."
+
+// Request builds the request. It repairs gaps in the history, once for every provider: a call without a return gets one;
+// a return without a call and a message without content are left out.
+func (p *Parts) Request() core.ChatRequest {
+	req := core.ChatRequest{
+		Model: p.Model, System: p.System, Choice: p.Choice, Parallel: p.Parallel, Settings: p.Settings, Window: p.Window,
+		Prefix: p.Prefix, CacheKey: string(p.Conversation),
+	}
+	if p.Info.Tools {
+		for _, t := range p.Tools {
+			if len(p.Offer) == 0 || slices.Contains(p.Offer, t.Name) {
+				req.Tools = append(req.Tools, t)
+			}
+		}
+	}
+	if len(req.Tools) == 0 {
+		req.Choice = core.ToolChoice{}
+	}
+	rows := slices.Clone(p.Rows)
+	slices.SortStableFunc(rows, func(a, b core.InContext) int { return rank(a) - rank(b) })
+	var open []core.ToolCall // calls waiting for their returns
+	for i := range rows {
+		m, cut := &rows[i].Message, rows[i].Row.CutTo
+		if m.Role == core.RoleTool {
+			if msg, ok := returnsOf(m, open, cut); ok {
+				req.Messages = append(req.Messages, msg)
+			}
+			open = nil
+			continue
+		}
+		if len(open) > 0 {
+			req.Messages = append(req.Messages, unanswered(open))
+			open = nil
+		}
+		msg, ok := p.message(m, cut)
+		if !ok {
+			continue
+		}
+		req.Messages = append(req.Messages, msg)
+		open = msg.Calls
+	}
+	if len(open) > 0 {
+		req.Messages = append(req.Messages, unanswered(open))
+	}
+	return req
+}
+
+// StandsForOthers reports whether a record stands for messages that left the window: a summary, or the marker of an
+// eviction.
+func StandsForOthers(r core.InContext) bool { return rank(r) < rankPlain }
+
+// rank sorts a summary first and the marker of a later eviction after it; everything else keeps its order of arrival.
+func rank(r core.InContext) int {
+	switch {
+	case r.Message.Role == core.RoleSummary:
+		return 0
+	case r.Message.Hidden == core.HiddenMarker:
+		return 1
+	default:
+		return rankPlain
+	}
+}
+
+// rankPlain is the rank of everything that is neither a summary nor a marker.
+const rankPlain = 2
+
+func (p *Parts) message(m *core.Message, cut int) (core.ChatMessage, bool) {
+	text := Cut(m.PlainText(), cut)
+	switch {
+	case m.Hidden != core.NotHidden || m.Role == core.RoleSystem || m.Role == core.RoleSummary:
+		return core.ChatMessage{Role: core.ChatReminder, Text: text}, text != ""
+	case m.Role == core.RoleUser:
+		if m.Preface != "" {
+			text = m.Preface + "\n" + text
+		}
+		return core.ChatMessage{Role: core.ChatUser, Text: text, Name: m.Name}, text != ""
+	default:
+		msg := core.ChatMessage{Role: core.ChatAssistant, Text: text}
+		thinking := ""
+		for _, c := range m.Content {
+			switch c.Type {
+			case core.ContentReasoning:
+				if c.Prompted {
+					thinking += c.Text
+				} else {
+					msg.Reasoning += c.Text
+				}
+			case core.ContentCall:
+				msg.Calls = append(msg.Calls, p.call(*c.Call, thinking))
+				thinking = ""
+			case core.ContentText:
+			}
+		}
+		if len(msg.Calls) == 0 && msg.Text == "" {
+			msg.Text = thinking // what a legacy agent thought without making a call
+		}
+		if p.replays(m.Native) {
+			msg.Native = m.Native
+		}
+		return msg, msg.Text != "" || len(msg.Calls) > 0
+	}
+}
+
+// replays reports whether a provider's own item may be sent back to it: it must have come from there and, if the model
+// binds its prefix, follow the same one.
+func (p *Parts) replays(n *core.Native) bool {
+	return n != nil && n.Provider == p.Info.Provider && n.Model == p.Model && (n.Endpoint == "" || n.Endpoint == p.Info.Endpoint) &&
+		(!p.Info.BindsPrefix || n.Prefix == p.Prefix)
+}
+
+func (p *Parts) call(c core.ToolCall, thinking string) core.ToolCall {
+	if _, err := core.ParseArguments(c.Arguments); err != nil || strings.TrimSpace(c.Arguments) == "" {
+		c.Arguments = "{}" // servers refuse a history with broken JSON; the return says what was wrong
+	}
+	if !core.LegalToolName(c.Name) { // from an imported conversation
+		c.Name = core.NoToolName
+	}
+	if p.Policy.ThinkingArg {
+		c.Arguments = withThinking(c.Arguments, thinking)
+	}
+	return c
+}
+
+// returnsOf answers each open call, in call order.
+func returnsOf(m *core.Message, open []core.ToolCall, cut int) (core.ChatMessage, bool) {
+	msg := core.ChatMessage{Role: core.ChatTool}
+	for _, call := range open {
+		i := slices.IndexFunc(m.Returns, func(r core.ToolReturn) bool { return r.CallID == call.ID })
+		r := core.ToolReturn{CallID: call.ID, Name: call.Name, Text: Interrupted, IsError: true}
+		if i >= 0 {
+			r = m.Returns[i]
+		}
+		r.Text = Cut(r.Text, cut)
+		msg.Returns = append(msg.Returns, chatReturn(r, m.CreatedAt))
+	}
+	return msg, len(msg.Returns) > 0
+}
+
+// chatReturn packs a return in UTC, so that the bytes already sent don't change if the agent moves to another zone.
+func chatReturn(r core.ToolReturn, at time.Time) core.ChatReturn {
+	return core.ChatReturn{CallID: r.CallID, Name: r.Name, Text: memory.PackReturn(r, at.UTC()), IsError: r.IsError}
+}
+
+func unanswered(open []core.ToolCall) core.ChatMessage {
+	msg := core.ChatMessage{Role: core.ChatTool}
+	for _, c := range open {
+		msg.Returns = append(
+			msg.Returns,
+			chatReturn(core.ToolReturn{CallID: c.ID, Name: c.Name, Text: Interrupted, IsError: true}, time.Unix(0, 0)),
+		)
+	}
+	return msg
+}
+
+// Cut keeps the first limit characters of a text and says how many were left out; 0 keeps all.
+func Cut(text string, limit int) string {
+	n := utf8.RuneCountInString(text)
+	if limit <= 0 || n <= limit {
+		return text
+	}
+	kept := []rune(text)[:limit]
+	return string(kept) + "\n[… " + strconv.Itoa(n-limit) + " more characters did not fit here and were left out; the whole is kept]"
+}

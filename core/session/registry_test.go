@@ -1,0 +1,108 @@
+package session
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"loci/core"
+)
+
+func TestAThousandScriptsAnHourKeepNobodyOut(t *testing.T) {
+	t.Parallel()
+	r := New(Config{})
+	t.Cleanup(r.Close)
+	working, err := r.Register(Hello{Kind: core.ClientChat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.busy = func() map[core.ClientID]bool { return map[core.ClientID]bool{working.ID: true} }
+	idle, err := r.Register(Hello{Kind: core.ClientChat})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 2 * maxSessions {
+		if _, err := r.Register(Hello{Kind: core.ClientScript, Variables: map[string]string{"OPENAI_API_KEY": "sk"}}); err != nil {
+			t.Fatalf("client %d: %v", i, err)
+		}
+	}
+	if n := r.Count(); n != maxSessions {
+		t.Errorf("%d sessions live", n)
+	}
+	if _, ok := r.find(working.ID); !ok {
+		t.Error("a session with a run under way gave way")
+	}
+	if _, err := r.Get(idle.ID); core.KindOf(err) != core.Precondition {
+		t.Errorf("the session that gave way is told %v", err)
+	}
+}
+
+func TestAClientsVariablesComeFirstThenTheDaemons(t *testing.T) {
+	t.Parallel()
+	daemon := func(name string) (core.Secret, bool) { return core.Secret("daemon"), name != "NOBODY" }
+	r := New(Config{Env: daemon})
+	t.Cleanup(r.Close)
+	c, err := r.Register(Hello{Kind: core.ClientChat, Variables: map[string]string{"OWN_KEY": "mine", "EMPTY": ""}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"OWN_KEY": "mine", "EMPTY": "daemon", "OTHER": "daemon"} {
+		if got, ok := c.Env(name); !ok || got.Reveal() != want {
+			t.Errorf("%s = %q, want %q", name, got.Reveal(), want)
+		}
+	}
+	if _, ok := c.Env("NOBODY"); ok {
+		t.Error("a variable nobody has was found")
+	}
+	for _, bad := range []Hello{
+		{Variables: map[string]string{"lower": "x"}},
+		{Variables: map[string]string{"A": strings.Repeat("x", maxVariable+1)}},
+		{Folder: "not/absolute"},
+		{Zone: "Nowhere/Else"},
+		{Mode: "everything"},
+	} {
+		if _, err := r.Register(bad); err == nil {
+			t.Errorf("%+v was registered", bad)
+		}
+	}
+}
+
+func TestASessionEndsAnHourAfterItsLastRequestAndForgetsItsVariables(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		r := New(Config{})
+		own := &variables{vars: map[string]string{"A_KEY": "x"}}
+		env := r.layered(own)
+		var runs atomic.Bool
+		r.busy = func() map[core.ClientID]bool { return map[core.ClientID]bool{"client-b": runs.Load()} }
+		for _, id := range []core.ClientID{"client-a", "client-b"} {
+			if err := r.keep(core.Client{ID: id, Env: env}, own, 0); err != nil {
+				t.Fatal(err)
+			}
+		}
+		runs.Store(true)
+		<-time.After(40 * time.Minute)
+		if _, ok := r.find("client-a"); !ok {
+			t.Fatal("a session ended early")
+		}
+		<-time.After(50 * time.Minute)
+		if r.Count() != 2 {
+			t.Fatal("a request or a run did not keep a session alive")
+		}
+		runs.Store(false)
+		<-time.After(3 * time.Hour)
+		if _, err := r.Get("client-a"); core.KindOf(err) != core.Precondition || r.Count() != 0 {
+			t.Errorf("%d sessions live on: %v", r.Count(), err)
+		}
+		if _, ok := env("A_KEY"); ok {
+			t.Error("a variable outlived its session")
+		}
+		r.Close()
+		if err := r.keep(core.Client{}, own, 0); !errors.Is(err, core.ErrShutdown) {
+			t.Errorf("a session after the end: %v", err)
+		}
+	})
+}

@@ -1,0 +1,17 @@
+package client
+
+import (
+	"context"
+	"net/url"
+
+	"loci/daemon/api"
+)
+
+// Fit reports how much of a message would reach the model. An agent's id stands for its default conversation.
+func (c *Client) Fit(ctx context.Context, conversation string, in api.Fit) (api.Fitted, error) {
+	return call[api.Fitted](
+		ctx,
+		c,
+		request{method: post, path: api.PathConversations + "/" + url.PathEscape(conversation) + "/fit", body: in},
+	)
+}

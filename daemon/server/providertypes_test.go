@@ -1,0 +1,29 @@
+package server
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"loci/core"
+)
+
+func TestProvidersAreShownByTheWordsOfTheContract(t *testing.T) {
+	t.Parallel()
+	for provider, want := range map[string][4]string{ // provider, endpoint, embedding, settings
+		"openai": {"openai", "openai", "openai", "openai"}, "groq": {"groq", "groq", "groq", "groq"},
+		"openrouter": {"openrouter", "openrouter", "openai", "openrouter"}, "lmstudio": {"lmstudio_openai", "lmstudio", "lmstudio", "openai"},
+		"llamacpp": {"openai", "llamacpp", "llamacpp", "openai"}, "sglang": {"sglang", "openai", "openai", "sglang"},
+		"cerebras": {"cerebras", "openai", "openai", "openai"}, "vllm": {"vllm", "vllm", "vllm", "openai"},
+		"offline": {"letta", "openai", "openai", "openai"}, "builtin": {"letta", "openai", "openai", "openai"},
+	} {
+		m := core.ModelInfo{Provider: provider, Protocol: "openai"}
+		got := [4]string{providerType(provider, "openai"), endpointType(m), listedType(embeddingTypes, provider, "openai"), settingsType(m)}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", provider, diff)
+		}
+	}
+	if got := providerType("ollama", "ollama"); got != "ollama" {
+		t.Errorf("ollama: %s", got)
+	}
+}

@@ -1,0 +1,49 @@
+package wire
+
+import (
+	"slices"
+	"strings"
+)
+
+// ToolName strips what templates leave around a tool's name, like "functions.weather", "weather:0" or
+// "weather<|channel|>commentary". A name that contains no offered one is returned unchanged.
+func ToolName(name string, offered []string) string {
+	if slices.Contains(offered, name) || len(name) > mostName {
+		return name
+	}
+	for _, part := range parts(name) {
+		_, after, ok := strings.Cut(part, "to=")
+		if ok {
+			part = after
+		}
+		part = strings.TrimSpace(part)
+		part = part[strings.LastIndexByte(part, ' ')+1:]
+		part = strings.TrimPrefix(part, "functions.")
+		if base, n, ok := strings.Cut(part, ":"); ok && strings.Trim(n, "0123456789") == "" {
+			part = base
+		}
+		if slices.Contains(offered, part) {
+			return part
+		}
+	}
+	return name
+}
+
+// mostName limits how much of a name is searched.
+const mostName = 256
+
+// parts splits at marks like <|channel|>.
+func parts(name string) []string {
+	var out []string
+	for {
+		before, rest, ok := strings.Cut(name, "<|")
+		out = append(out, before)
+		if !ok {
+			return out
+		}
+		_, name, ok = strings.Cut(rest, "|>")
+		if !ok {
+			return out
+		}
+	}
+}

@@ -1,0 +1,60 @@
+package wire
+
+import (
+	"strings"
+
+	"loci/core"
+)
+
+// Refusal is a part of a request that some servers do not take and that can be left out.
+type Refusal string
+
+// The parts that are refused.
+const (
+	RefusedUsage   Refusal = "stream_options" // usage at the end of a stream
+	RefusedSummary Refusal = "summary"        // a summary of the reasoning
+	RefusedSystem  Refusal = "system"         // a system message
+	RefusedTools   Refusal = "tools"
+)
+
+// refusals is how servers say it, in lower case.
+var refusals = []struct {
+	part  Refusal
+	words []string
+}{
+	{RefusedUsage, []string{"stream_options"}},
+	{RefusedSystem, []string{
+		"system role not supported", "system role is not supported", "does not support 'system'", "does not support system",
+		"system message is not supported", "system messages are not supported", "developer instruction is not enabled",
+		"only user and assistant roles are supported", "unexpected role system", "system prompt is not supported",
+	}},
+	{RefusedTools, []string{
+		"does not support tool", "doesn't support tool", "does not support function", "support tool use", "tool use is not supported",
+		"tools are not supported", "tools is not supported", "tool calling is not supported", "function calling is not supported",
+		"function calling is not enabled", "enable-auto-tool-choice", "requires --jinja", "request argument supplied: tools",
+	}},
+}
+
+func refusal(lower string) Refusal {
+	for _, r := range refusals {
+		if has(lower, r.words) {
+			return r.part
+		}
+	}
+	return ""
+}
+
+// Refused returns the part of the request that an error complains of, and nothing for any other error.
+func Refused(err error) Refusal {
+	if core.KindOf(err) != core.Invalid {
+		return ""
+	}
+	lower := strings.ToLower(err.Error())
+	if part := refusal(lower); part != "" {
+		return part
+	}
+	if strings.Contains(lower, "summar") {
+		return RefusedSummary
+	}
+	return ""
+}

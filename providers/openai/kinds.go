@@ -1,0 +1,117 @@
+package openai
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// otherTypes are the types of listed models that don't chat.
+var otherTypes = []string{
+	"embedding", "embeddings", "image", "image_generation", "video", "audio", "audio_speech", "audio_transcription", "speech", "tts", "stt",
+	"transcribe", "transcription", "rerank", "reranker", "moderation", "language", "code", "completion",
+}
+
+// otherWords are words in the names of models that don't chat. Only whole words count: my-guardian-7b isn't a guard.
+var otherWords = []string{
+	"embed",
+	"embedding",
+	"embeddings",
+	"whisper",
+	"tts",
+	"rerank",
+	"reranker",
+	"moderation",
+	"dall",
+	"transcribe",
+	"sora",
+	"bge",
+	"davinci",
+	"babbage",
+}
+
+// chatWords are the words for chat in a list of capabilities.
+var chatWords = []string{
+	"chat",
+	"chat_completion",
+	"chat-completion",
+	"chat-completions",
+	"completion",
+	"completions",
+	"generate",
+	"text-generation",
+}
+
+// capability is what a row says its model can do, in whatever form; nil means not said.
+type capability struct {
+	tools, chat *bool
+	reasoning   bool
+	embeds      bool
+}
+
+// capabilities reads an object of flags or a list of words.
+func (e entry) capabilities() capability {
+	var flags struct {
+		Tools *bool `json:"function_calling"`
+		Chat  *bool `json:"completion_chat"`
+	}
+	if json.Unmarshal(e.Capabilities, &flags) == nil {
+		return capability{tools: flags.Tools, chat: flags.Chat}
+	}
+	var words []string
+	if json.Unmarshal(e.Capabilities, &words) != nil {
+		return capability{}
+	}
+	has := func(any ...string) bool {
+		return slices.ContainsFunc(words, func(w string) bool { return slices.Contains(any, strings.ToLower(w)) })
+	}
+	can := capability{reasoning: has("reasoning", "thinking"), embeds: has("embedding", "embeddings", "embed")}
+	if has("tools", "tool_use", "tool-use", "function_calling", "function-calling", "tool_calling", "tool-calling") {
+		can.tools = new(true) // a list that lacks the word may just not know it
+	}
+	if has(chatWords...) {
+		can.chat = new(true)
+	} else if can.embeds || has("rerank", "image-generation", "image_generation", "speech", "transcription", "moderation") {
+		can.chat = new(false)
+	}
+	return can
+}
+
+// hidden says why a model can't chat ("" if it can or nothing suggests otherwise) and whether it embeds.
+func (e entry) hidden(can capability) (why string, embeds bool) {
+	kind := strings.ToLower(e.Type)
+	if kind == "" || kind == "model" {
+		kind = strings.ToLower(e.Mode)
+	}
+	embeds = can.embeds || strings.HasPrefix(kind, "embedding")
+	switch {
+	case e.Active != nil && !*e.Active:
+		return "it is not active", false
+	case slices.Contains(otherTypes, kind):
+		return "it is listed as " + kind, embeds
+	case e.Architecture != nil && len(e.Architecture.Output) > 0 && !slices.Contains(e.Architecture.Output, "text"):
+		return "it gives " + strings.Join(e.Architecture.Output, " and ") + ", no text", embeds
+	case can.chat != nil && !*can.chat:
+		return "its capabilities leave out chatting", embeds
+	case can.chat != nil && *can.chat || kind != "" && kind != "model": // declared to chat: its name doesn't matter
+		return "", embeds
+	}
+	for _, word := range strings.FieldsFunc(strings.ToLower(e.ID), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+		if slices.Contains(otherWords, word) {
+			return "its name says " + word, embeds || strings.HasPrefix(word, "embed") || word == "bge"
+		}
+	}
+	return "", embeds
+}
+
+// ownChat reports whether a model in OpenAI's own listing chats: the listing has only names.
+func ownChat(id string) bool {
+	if !strings.HasPrefix(id, "gpt-") && !strings.HasPrefix(id, "chatgpt-") && !Reasons(id) {
+		return false
+	}
+	return !slices.ContainsFunc(
+		[]string{"instruct", "audio", "realtime", "image", "search", "transcribe", "tts"},
+		func(word string) bool { return strings.Contains(id, word) },
+	)
+}

@@ -1,0 +1,333 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"loci/core"
+	"loci/storage"
+	"loci/storage/sqlite"
+)
+
+// restore puts a backup in the place of a home's facts.
+func restore(t *testing.T, dir, file string) (kept string, err error) {
+	t.Helper()
+	r, err := Prepare(t.Context(), t.TempDir(), file)
+	if err != nil {
+		return "", err
+	}
+	return r.Put(t.Context(), dir, nil)
+}
+
+// foreign makes a backup and lets somebody change it by hand, beside every check of the store.
+func foreign(tb testing.TB, statements ...string) (file string) {
+	tb.Helper()
+	s, err := storage.Open(tb.Context(), storage.Config{Dir: tb.TempDir()})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	a := newAgent(tb, s)
+	say(tb, s, a, 1)
+	folder := core.Folder{ID: core.NewFolderID(), Name: "papers", CreatedAt: time.Now(), UpdatedAt: time.Now()}
+	if err := s.Folders().Create(tb.Context(), &folder); err != nil {
+		tb.Fatal(err)
+	}
+	file = filepath.Join(tb.TempDir(), "foreign.db")
+	if err := Write(tb.Context(), s, file); err != nil {
+		tb.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	db, err := sqlite.OpenPool(tb.Context(), file, sqlite.Full, false)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for _, statement := range slices.Concat([]string{`PRAGMA foreign_keys = 0`}, statements, []string{`PRAGMA journal_mode = DELETE`}) {
+		if _, err := db.ExecContext(tb.Context(), statement); err != nil {
+			tb.Fatalf("%s: %v", statement, err)
+		}
+	}
+	if err := db.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return file
+}
+
+func TestARestoredHomeOwnsNoPathOutsideUntilSomebodySaysSo(t *testing.T) {
+	t.Parallel()
+	dir, outside := t.TempDir(), t.TempDir()
+	mine := filepath.Join(outside, "mine.db")
+	part := filepath.Join(outside, "x.part-1")
+	for _, path := range []string{mine, mine + "-wal", part} {
+		if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	quote := func(s string) string { return "'" + strings.ReplaceAll(s, "'", "''") + "'" }
+	file := foreign(t,
+		`INSERT INTO backups (path, at) VALUES (`+quote(mine)+`, 0), (`+quote(part)+`, 0), ('/old/copy.db', 5)`,
+		`INSERT INTO mirrors (agent_id, path, branch, is_on, created_at) SELECT id, `+quote(outside)+`, 'main', 1, 7 FROM agents`,
+		// What the column denies the data may still say.
+		`UPDATE folders SET mirrored = 0, data = json_set(data, '$.mirror', json('{"path":"/etc"}'))`,
+	)
+	if _, err := restore(t, dir, file); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, storage.Config{Dir: dir})
+	if err := Write(t.Context(), s, filepath.Join(t.TempDir(), "again.db")); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Maintain(t.Context(), func() error { return nil }); err != nil { // as forgetting begins
+		t.Fatal(err)
+	}
+	for _, path := range []string{mine, mine + "-wal", part} {
+		if _, err := os.Stat(path); err != nil {
+			t.Errorf("a file of somebody else is gone: %v", err)
+		}
+	}
+	if on, err := s.Mirrors().List(t.Context()); err != nil || len(on) > 0 {
+		t.Errorf("mirrors are on: %v, %v", on, err)
+	}
+	folders, err := s.Folders().List(t.Context(), core.FolderFilter{}, core.Page{})
+	if err != nil || len(folders) != 1 || folders[0].Mirror != nil {
+		t.Fatalf("folders: %+v, %v", folders, err)
+	}
+	held, err := Waiting(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	type shown struct {
+		Kind       HeldKind
+		Name, Path string
+	}
+	got := make([]shown, len(held))
+	for i, h := range held {
+		got[i] = shown{h.Kind, h.Name, h.Path}
+	}
+	want := []shown{
+		{HeldMirror, "a", outside},
+		{HeldFolder, "papers", "/etc"},
+		{HeldPart, "", mine},
+		{HeldPart, "", part},
+		{HeldBackup, "", "/old/copy.db"},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("what waits (-want +got):\n%s", diff)
+	}
+	allowedAndDropped(t, s, outside, mine, part)
+}
+
+// allowedAndDropped lets two paths act again and drops the rest.
+func allowedAndDropped(t *testing.T, s *storage.Store, mirror, mine, part string) {
+	t.Helper()
+	chosen, err := Settle(t.Context(), s, true, func(h Held) bool { return slices.Contains([]string{mirror, "/etc", mine, part}, h.Path) })
+	if err != nil || len(chosen) != 4 {
+		t.Fatalf("allowed %d: %v", len(chosen), err)
+	}
+	on, err := s.Mirrors().List(t.Context())
+	if err != nil || len(on) != 1 || on[0].Path != mirror {
+		t.Errorf("mirrors: %+v, %v", on, err)
+	}
+	folders, err := s.Folders().List(t.Context(), core.FolderFilter{Mirrored: true}, core.Page{})
+	if err != nil || len(folders) != 1 || folders[0].Mirror == nil || folders[0].Mirror.Path != "/etc" {
+		t.Errorf("folders: %+v, %v", folders, err)
+	}
+	if err := Write(t.Context(), s, filepath.Join(t.TempDir(), "third.db")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(part); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the part is not removed: %v", err)
+	}
+	if _, err := os.Stat(mine); err != nil {
+		t.Errorf("what is not named as a part is removed: %v", err)
+	}
+	if dropped, err := Settle(t.Context(), s, false, func(Held) bool { return true }); err != nil || len(dropped) != 1 {
+		t.Errorf("dropped %v, %v", dropped, err)
+	}
+	if held, err := Waiting(t.Context(), s.Config().Dir); err != nil || len(held) > 0 {
+		t.Errorf("still waiting: %v, %v", held, err)
+	}
+}
+
+func TestRestoreAcceptsOnlyWhatLociStores(t *testing.T) {
+	t.Parallel()
+	for name, statements := range map[string][]string{
+		"a trigger":           {`CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM agents; END`},
+		"a view":              {`CREATE VIEW v AS SELECT 1`},
+		"a table more":        {`CREATE TABLE more (x)`},
+		"an index more":       {`CREATE INDEX more ON agents (id, name)`},
+		"an index less":       {`DROP INDEX messages_run`},
+		"a trigger less":      {`DROP TRIGGER vectors_fixed`},
+		"a trigger changed":   {`DROP TRIGGER vectors_fixed`, `CREATE TRIGGER vectors_fixed BEFORE UPDATE ON vectors BEGIN SELECT 1; END`},
+		"a view as a table":   {`DROP TABLE workspaces`, `CREATE VIEW workspaces AS SELECT '' AS path, '' AS agent_id, '' AS conversation_id, 0 AS used_at`},
+		"a column more":       {`ALTER TABLE agents ADD COLUMN more TEXT`},
+		"a migration unknown": {`INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, 1)`},
+		"a migration less":    {`DELETE FROM goose_db_version WHERE version_id = 6`},
+		"no migration":        {`DELETE FROM goose_db_version`},
+		"a reference to none": {`UPDATE messages SET conversation_id = 'conv-none'`},
+		"a row of no JSON":    {`UPDATE messages SET data = '{"content":'`},
+		"JSON of another kind": {
+			`UPDATE agents SET data = '{"tags":{"a":1}}'`,
+		},
+		"a text for a number": {`UPDATE messages SET tokens = 'many'`},
+		"a list of no list":   {`INSERT INTO meta (key, value) VALUES ('held', '{}')`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := restore(t, t.TempDir(), foreign(t, statements...)); core.KindOf(err) != core.Invalid || core.HintOf(err) == "" {
+				t.Errorf("restore: %v (%s)", err, core.HintOf(err))
+			}
+		})
+	}
+	if _, err := restore(t, t.TempDir(), foreign(t)); err != nil {
+		t.Errorf("a backup that nobody changed: %v", err)
+	}
+}
+
+func TestARestoreStopsWhenItIsToldTo(t *testing.T) {
+	t.Parallel()
+	file := foreign(t)
+	trial := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Prepare(ctx, trial, file); core.KindOf(err) != core.Cancelled {
+		t.Errorf("prepare: %v", err)
+	}
+	r, err := Prepare(t.Context(), trial, file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if _, err := r.Put(ctx, dir, nil); core.KindOf(err) != core.Cancelled {
+		t.Errorf("put: %v", err)
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
+		t.Errorf("a cancelled restore left %v, %v", entries, err)
+	}
+}
+
+func TestABackupTooLargeIsNotEvenCopied(t *testing.T) {
+	t.Parallel()
+	file, trial := foreign(t), t.TempDir()
+	if err := os.Truncate(file, maxBackup+4096); err != nil {
+		t.Skip("no sparse files here:", err)
+	}
+	if _, err := Prepare(t.Context(), trial, file); core.KindOf(err) != core.Invalid {
+		t.Errorf("prepare: %v", err)
+	}
+	if entries, err := os.ReadDir(trial); err != nil || len(entries) > 0 {
+		t.Errorf("it was copied: %v, %v", entries, err)
+	}
+}
+
+// patched is a file with pieces of it replaced: each is three bytes of where, one of how many, and the bytes.
+func patched(file, patch []byte) []byte {
+	out := slices.Clone(file)
+	for len(patch) > 4 {
+		at, n := int(patch[0])<<16|int(patch[1])<<8|int(patch[2]), min(int(patch[3]), len(patch)-4)
+		copy(out[at%len(out):], patch[4:4+n])
+		patch = patch[4+n:]
+	}
+	return out
+}
+
+// FuzzBackup opens backups that somebody changed: they are refused, or the home they make works.
+func FuzzBackup(f *testing.F) {
+	whole, err := os.ReadFile(foreign(f))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte{}, uint32(len(whole)))
+	f.Add([]byte{}, uint32(4096))
+	f.Add([]byte{}, uint32(50))
+	f.Add([]byte{0, 0, 16, 2, 0, 1}, uint32(len(whole)))             // the size of pages
+	f.Add([]byte{0, 0, 100, 4, 13, 255, 255, 0}, uint32(len(whole))) // the first page of the schema
+	f.Add([]byte{0, 16, 0, 8, 10, 0, 0, 255, 0, 0, 0, 0}, uint32(len(whole)))
+	f.Fuzz(func(t *testing.T, patch []byte, size uint32) {
+		data := patched(whole, patch)
+		data = data[:min(len(data), int(size))]
+		file := filepath.Join(t.TempDir(), "backup")
+		if err := os.WriteFile(file, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second) // whatever the file says, there is little of it
+		defer cancel()
+		r, err := Prepare(ctx, t.TempDir(), file)
+		if err == nil {
+			_, err = r.Put(ctx, dir, nil)
+		}
+		if err != nil {
+			if kind := core.KindOf(err); kind != core.Invalid && kind != core.Unsupported {
+				t.Errorf("refused as %s: %v", kind, err)
+			}
+			return
+		}
+		s, err := storage.Open(t.Context(), storage.Config{Dir: dir})
+		if err != nil {
+			t.Fatalf("it is accepted and does not open: %v", err)
+		}
+		defer func() { _ = s.Close() }() // the test is about its opening
+		if _, err := s.Agents().List(t.Context(), core.AgentFilter{}, core.Page{}); err != nil {
+			t.Error(err)
+		}
+		if _, err := s.Messages().List(t.Context(), core.MessageFilter{}, core.Page{}); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func open(t *testing.T, cfg storage.Config) *storage.Store {
+	t.Helper()
+	if cfg.Dir == "" {
+		cfg.Dir = t.TempDir()
+	}
+	s, err := storage.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func newAgent(tb testing.TB, s core.Store) core.AgentID {
+	tb.Helper()
+	a := core.Agent{ID: core.NewAgentID(), Name: "a", Type: core.AgentLettaV1, CreatedAt: time.Now(), UpdatedAt: time.Now()}
+	if err := s.Agents().Create(tb.Context(), &a); err != nil {
+		tb.Fatalf("create agent: %v", err)
+	}
+	c := core.Conversation{ID: core.DefaultConversation(a.ID), Agent: a.ID, CreatedAt: time.Now()}
+	if err := s.Conversations().Create(tb.Context(), &c); err != nil {
+		tb.Fatalf("create conversation: %v", err)
+	}
+	return a.ID
+}
+
+func say(tb testing.TB, s core.Store, a core.AgentID, i int) {
+	tb.Helper()
+	conv := core.DefaultConversation(a)
+	err := s.Tx(tb.Context(), func(ctx context.Context, tx core.Store) error {
+		m := core.Message{
+			ID: core.NewMessageID(), Agent: a, Conversation: conv, Role: core.RoleUser, CreatedAt: time.Now(),
+			Content: []core.Content{core.Text(fmt.Sprintf("message %d of the thread", i))},
+		}
+		if err := tx.Messages().Insert(ctx, &m); err != nil {
+			return err
+		}
+		return tx.Messages().Enter(ctx, conv, i+1, []core.MessageID{m.ID}, nil)
+	})
+	if err != nil {
+		tb.Errorf("say: %v", err)
+	}
+}

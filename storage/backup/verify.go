@@ -1,0 +1,205 @@
+package backup
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/jmoiron/sqlx"
+
+	"loci/core"
+	"loci/storage"
+	"loci/storage/sqlite"
+)
+
+// The bounds of a backup, whoever made it.
+const (
+	maxBackup = 64 << 30  // bytes
+	maxCell   = 256 << 20 // bytes of one value
+	maxSchema = 1 << 20   // bytes of one statement of the schema
+)
+
+// The first bytes of an SQLite file: the magic, then the size of its pages, where 1 stands for 65536.
+const (
+	headerBytes = 100
+	pageSizeAt  = 16
+)
+
+// distrust keeps SQL of the schema from calling functions that have effects.
+const distrust = "trusted_schema(0)"
+
+const hintBackup = "give the path of a file that `loci backup` wrote"
+
+// checkHeader looks at a file before anything of it is copied or opened as a database.
+func checkHeader(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return core.E(core.NotFound, "the backup cannot be read: %w", err).WithHint(hintBackup)
+	case err != nil:
+		return core.E(core.Invalid, "the backup cannot be read: %w", err).WithHint(hintBackup)
+	case !info.Mode().IsRegular():
+		return core.E(core.Invalid, "%s is not a file", path).WithHint(hintBackup)
+	case info.Size() > maxBackup:
+		return core.E(core.Invalid, "%s has %d GB, more than the %d GB that a backup may have", path, info.Size()>>30, maxBackup>>30).
+			WithHint(hintBackup)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return core.E(core.Forbidden, "the backup cannot be read: %w", err).WithHint(hintBackup)
+	}
+	defer func() { _ = f.Close() }() // it was only read from
+	head := make([]byte, headerBytes)
+	_, err = io.ReadFull(f, head)
+	page := int64(binary.BigEndian.Uint16(head[pageSizeAt:]))
+	if page == 1 {
+		page = 65536
+	}
+	if err != nil || !bytes.HasPrefix(head, []byte(sqlite.Magic)) || page < 512 || info.Size()%page != 0 {
+		return notBackup(path)
+	}
+	return nil
+}
+
+func notBackup(path string) *core.Error {
+	return core.E(core.Invalid, "%s is not a backup of loci, or is damaged", path).WithHint(hintBackup)
+}
+
+// checkCopy reads a whole copy of the facts, of whatever origin. Its schema comes first: until that is known to be what the
+// migrations make, statement by statement, no statement runs that could start a trigger or read a view of somebody else's.
+func checkCopy(ctx context.Context, db *sqlx.DB, path string) error {
+	have, _, err := storage.FactsSchema().Check(ctx, db)
+	if core.KindOf(err) == core.Unsupported || ctx.Err() != nil {
+		return err
+	}
+	if err != nil || have == 0 {
+		return notBackup(path)
+	}
+	if err := checkSchema(ctx, db, path); err != nil {
+		return err
+	}
+	var result string
+	if err := db.GetContext(ctx, &result, `PRAGMA integrity_check(1)`); err != nil || result != "ok" {
+		if ctx.Err() != nil {
+			return sqlite.Classify("check the copy", err)
+		}
+		return core.E(core.Invalid, "%s is damaged: %s", path, result).WithHint("use an older backup")
+	}
+	var table string
+	err = db.QueryRowxContext(ctx, `SELECT "table" FROM pragma_foreign_key_check LIMIT 1`).Scan(&table)
+	if err == nil {
+		return core.E(core.Invalid, "%s is damaged: rows of %s refer to others that are not there", path, table).
+			WithHint("use an older backup")
+	}
+	if !errors.Is(err, sql.ErrNoRows) {
+		return sqlite.Classify("check references", err)
+	}
+	return nil
+}
+
+// checkSchema compares a file's schema with that of a fresh home after the same migrations, in the order of the file.
+func checkSchema(ctx context.Context, db *sqlx.DB, path string) error {
+	other := core.E(core.Invalid, "%s is not a backup of loci: its schema is not one that loci made", path).WithHint(hintBackup)
+	var applied []struct {
+		Version int64 `db:"version_id"`
+		Applied bool  `db:"is_applied"`
+	}
+	if err := db.SelectContext(ctx, &applied, `SELECT version_id, is_applied FROM goose_db_version ORDER BY id LIMIT 1000`); err != nil {
+		return classifyOr(ctx, err, other)
+	}
+	fresh, err := sqlx.Open("sqlite", ":memory:")
+	if err != nil {
+		return sqlite.Classify("make a schema to compare with", err)
+	}
+	defer func() { _ = fresh.Close() }()
+	fresh.SetMaxOpenConns(1) // each connection would be a database of its own
+	provider, err := storage.FactsSchema().Provider(fresh)
+	if err != nil {
+		return err
+	}
+	for _, a := range applied {
+		if a.Version == 0 {
+			continue
+		}
+		if _, err := provider.ApplyVersion(ctx, a.Version, true); err != nil || !a.Applied {
+			return classifyOr(ctx, err, other)
+		}
+	}
+	want, err := statements(ctx, fresh)
+	if err != nil {
+		return err
+	}
+	have, err := statements(ctx, db)
+	if err != nil || !slices.Equal(want, have) {
+		return classifyOr(ctx, err, other)
+	}
+	return nil
+}
+
+// classifyOr is the end of the context, or else what is told of any other error.
+func classifyOr(ctx context.Context, err error, otherwise *core.Error) error {
+	if ctx.Err() != nil && err != nil {
+		return sqlite.Classify("check the schema", err)
+	}
+	return otherwise
+}
+
+// statements is the schema of a file, in an order of its own.
+func statements(ctx context.Context, db *sqlx.DB) ([]string, error) {
+	var out []string
+	err := db.SelectContext(
+		ctx,
+		&out,
+		`SELECT type || ' ' || name || ' ' || tbl_name || ' ' || substr(COALESCE(sql, ''), 1, $1) FROM sqlite_master
+		ORDER BY 1 LIMIT 1000`,
+		maxSchema,
+	)
+	return out, sqlite.Classify("read the schema", err)
+}
+
+// countWhole checks a copy that this store made, and counts its rows.
+func countWhole(ctx context.Context, path string) (map[string]int, error) {
+	db, err := sqlite.OpenPool(ctx, path, sqlite.Full, false, distrust)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = db.Close() }()
+	if err := checkCopy(ctx, db, path); err != nil {
+		return nil, err
+	}
+	return countRows(ctx, db.GetContext)
+}
+
+// checkCells refuses values that are larger than anything that loci writes, before any of them is read.
+func checkCells(ctx context.Context, db *sqlx.DB, path string) error {
+	for _, c := range []struct{ table, columns string }{
+		{"agents", "octet_length(data)"},
+		{"messages", "max(octet_length(data), COALESCE(octet_length(native), 0))"},
+		{"runs", "octet_length(data)"},
+		{"steps", "octet_length(data)"},
+		{"blocks", "octet_length(value)"},
+		{"block_versions", "octet_length(value)"},
+		{"passages", "octet_length(text)"},
+		{"folders", "octet_length(data)"},
+		{"files", "octet_length(data)"},
+		{"snapshots", "octet_length(body)"},
+		{"meta", "octet_length(value)"},
+	} {
+		var most int64
+		if err := db.GetContext(ctx, &most, `SELECT COALESCE(MAX(`+c.columns+`), 0) FROM `+c.table); err != nil {
+			return sqlite.Classify("measure "+c.table, err)
+		}
+		if most > maxCell {
+			return core.E(core.Invalid, "%s is not a backup of loci: a value in %s has %d MB", filepath.Base(path), c.table, most>>20).
+				WithHint(hintBackup)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,118 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jmoiron/sqlx"
+
+	"loci/core"
+	"loci/storage/sqlite"
+)
+
+// rowCheck reads every row of a table as the store does.
+type rowCheck struct {
+	table string
+	read  func(ctx context.Context, db *sqlx.DB, damaged func(key string, err error) bool) error
+}
+
+// decodes is the check of a table whose rows become nouns; key names a row.
+func decodes[R, N any](table, query string, key func(*R) string, noun func(*R) (N, error)) rowCheck {
+	return rowCheck{table, func(ctx context.Context, db *sqlx.DB, damaged func(string, error) bool) error {
+		rows, err := db.QueryxContext(ctx, query)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }() // what was read is complete or Err says so
+		for n := 1; rows.Next(); n++ {
+			var row R
+			name := fmt.Sprintf("row %d", n)
+			err := rows.StructScan(&row)
+			if err == nil {
+				name = key(&row)
+				_, err = noun(&row)
+			}
+			if err != nil && !damaged(name, err) {
+				return nil
+			}
+		}
+		return rows.Err()
+	}}
+}
+
+type packedRow struct {
+	Key  string `db:"key"`
+	Body []byte `db:"body"`
+}
+
+func (r *packedRow) key() string { return r.Key }
+
+// rowChecks are all tables that hold more than numbers and texts.
+func rowChecks() []rowCheck {
+	id := func(r *packedRow) (core.Document, error) {
+		text, err := Unpack(r.Body)
+		var doc core.Document
+		if err == nil {
+			err = sqlite.Decode(text, &doc)
+		}
+		return doc, err
+	}
+	return []rowCheck{
+		decodes("agents", selectAgents, func(r *agentRow) string { return string(r.ID) }, (*agentRow).agent),
+		decodes("blocks", selectBlocks, func(r *blockRow) string { return string(r.ID) }, (*blockRow).block),
+		decodes("block_versions", selectVersions, func(r *versionRow) string { return string(r.Block) }, (*versionRow).version),
+		decodes(
+			"conversations",
+			selectConversations,
+			func(r *conversationRow) string { return string(r.ID) },
+			(*conversationRow).conversation,
+		),
+		decodes(
+			"messages",
+			`SELECT `+messageColumns+` FROM messages m`,
+			func(r *messageRow) string { return string(r.ID) },
+			(*messageRow).decode,
+		),
+		decodes("runs", selectRuns, func(r *runRow) string { return string(r.ID) }, (*runRow).run),
+		decodes("steps", selectSteps, func(r *stepRow) string { return string(r.ID) }, (*stepRow).step),
+		decodes("archives", selectArchives, func(r *archiveRow) string { return string(r.ID) }, (*archiveRow).archive),
+		decodes("passages", selectPassages, func(r *passageRow) string { return string(r.ID) }, (*passageRow).passage),
+		decodes("folders", selectFolders, func(r *folderRow) string { return string(r.ID) }, (*folderRow).folder),
+		decodes("files", `SELECT `+fileColumns+` FROM files f`, func(r *fileRow) string { return string(r.ID) }, (*fileRow).file),
+		decodes("rewinds", selectRewinds, func(r *rewindRow) string { return string(r.ID) }, (*rewindRow).rewind),
+		decodes("mirrors", selectMirrors, func(r *mirrorRow) string { return string(r.Agent) }, (*mirrorRow).mirror),
+		decodes("file_texts", `SELECT file_id AS key, body FROM file_texts`, (*packedRow).key, id),
+		decodes(
+			"snapshots",
+			`SELECT hash AS key, body FROM snapshots`,
+			(*packedRow).key,
+			func(r *packedRow) (string, error) { return Unpack(r.Body) },
+		),
+	}
+}
+
+// maxNamed is how many damaged rows are named.
+const maxNamed = 20
+
+// DamagedRows names the rows of a copy of the facts that cannot be read, at most twenty of them.
+func DamagedRows(ctx context.Context, db *sqlx.DB) ([]string, error) {
+	var out []string
+	for _, c := range rowChecks() {
+		err := c.read(ctx, db, func(key string, err error) bool {
+			out = append(out, fmt.Sprintf("%s of %s: %v", key, c.table, err))
+			return len(out) < maxNamed
+		})
+		if err != nil {
+			return nil, sqlite.Classify("read "+c.table, err)
+		}
+		if len(out) >= maxNamed {
+			break
+		}
+	}
+	return out, nil
+}
+
+// Damaged names the rows of the facts that cannot be read, at most twenty of them. What else there is goes on without them.
+func (s *Store) Damaged(ctx context.Context) ([]string, error) {
+	return DamagedRows(ctx, s.facts.Readers)
+}

@@ -1,0 +1,81 @@
+package tui
+
+import (
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"loci/tui/panel"
+)
+
+// editor is the program a person writes texts in. It has the terminal while it
+// runs; the live region comes back afterwards.
+type editor struct {
+	command string // includes arguments
+	in, out *os.File
+	file    string
+}
+
+// editedMsg is the outcome of an editor.
+type editedMsg struct {
+	text string
+	err  error
+	take func(string)
+}
+
+// Run opens the file in the editor.
+func (e *editor) Run() error {
+	args := append(strings.Fields(e.command), e.file)
+	cmd := exec.Command(args[0], args[1:]...) //nolint:noctx // the person's own choice, and it ends when they say so
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = e.in, e.out, e.out
+	return cmd.Run()
+}
+
+// SetStdin, SetStdout and SetStderr do nothing: the editor gets the terminal
+// itself.
+func (*editor) SetStdin(io.Reader) {}
+
+// SetStdout is like SetStdin.
+func (*editor) SetStdout(io.Writer) {}
+
+// SetStderr is like SetStdin.
+func (*editor) SetStderr(io.Writer) {}
+
+// editOutside opens a text in the person's editor and passes on what they save.
+func (m *Model) editOutside(text string, take func(string)) tea.Cmd {
+	if strings.TrimSpace(m.opts.Editor) == "" {
+		m.flash = "no editor: set `editor` in the configuration, or $EDITOR"
+		return nil
+	}
+	f, err := os.CreateTemp("", "loci-*.md")
+	if err == nil {
+		_, err = f.WriteString(text)
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		m.flash = "no file for the editor: " + err.Error()
+		return nil
+	}
+	e := &editor{command: m.opts.Editor, in: m.opts.In, out: m.opts.Out, file: f.Name()}
+	return tea.Exec(e, func(err error) tea.Msg {
+		text, readErr := os.ReadFile(e.file)
+		err = errors.Join(err, readErr, os.Remove(e.file))
+		return editedMsg{strings.TrimRight(string(text), "\n"), err, take}
+	})
+}
+
+func (m *Model) editPrompt() tea.Cmd { return m.editOutside(m.prompt.Text(), m.prompt.Set) }
+
+func (m *Model) editPanel(e *panel.Edit) tea.Cmd { return m.editOutside(e.Value(), e.SetValue) }
+
+func (m *Model) onEdited(msg editedMsg) {
+	if msg.err != nil {
+		m.flash = "the editor failed, the text is as it was: " + msg.err.Error()
+		return
+	}
+	msg.take(msg.text)
+}

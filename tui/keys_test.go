@@ -1,0 +1,81 @@
+package tui
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+)
+
+// TestThePageOfTheChatHasItsKeysAndCommands checks docs/chat.md against the
+// tables that help is made from.
+func TestThePageOfTheChatHasItsKeysAndCommands(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../docs/chat.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want []string
+	for _, k := range bindings() {
+		want = append(want, fmt.Sprintf("| %s | %s |", k.keys, k.help))
+	}
+	for _, c := range commands() {
+		name := strings.TrimSpace("/" + c.name + " " + c.args)
+		if c.alias != "" {
+			name += ", /" + c.alias
+		}
+		want = append(want, fmt.Sprintf("| `%s` | %s |", name, c.help))
+	}
+	rows := 0
+	for line := range strings.SplitSeq(string(page), "\n") {
+		if strings.HasPrefix(line, "| ") && !strings.HasPrefix(line, "| ---") && !strings.Contains(line, "| What it does |") {
+			rows++
+		}
+	}
+	for _, row := range want {
+		if !strings.Contains(string(page), row+"\n") {
+			t.Errorf("docs/chat.md lacks the row %s", row)
+		}
+	}
+	if rows != len(want) {
+		t.Errorf("docs/chat.md has %d rows, the tables %d", rows, len(want))
+	}
+}
+
+func TestTheSessionTellsWhichDaemonItIs(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.f.mu.Lock()
+	defer r.f.mu.Unlock()
+	if r.f.statuses != 0 || r.m.daemonPID != 1 {
+		t.Errorf("asked for the status %d times, the daemon is %d", r.f.statuses, r.m.daemonPID)
+	}
+}
+
+// TestAQueuedMessageEditedWhileTheRunEndsIsSentOnce takes a message out of the
+// queue, lets the run end, and sends the changed text. That text goes first,
+// because the queue waits after a stop, and each message is sent once.
+func TestAQueuedMessageEditedWhileTheRunEndsIsSentOnce(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("mute please")
+	r.until("the run", func() bool { return r.m.turn != nil && r.m.turn.run != "" })
+	r.say("one")
+	r.say("two")
+	r.key(tea.Key{Code: tea.KeyUp})
+	r.holds("two")
+	r.key(esc()) // the run ends during the edit
+	r.idle()
+	r.typ("!")
+	r.enter()
+	r.idle()
+	r.enter()
+	r.until("all of them", func() bool { return len(r.f.heard()) >= 3 && r.m.turn == nil })
+	r.say("last")
+	r.idle()
+	if got, want := strings.Join(r.f.heard(), "|"), "mute please|two!|one|last"; got != want {
+		t.Errorf("sent %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,110 @@
+package prompt
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// The name of a folded paste behaves as one unit in the text: the caret never
+// stops inside it, and a key that would delete part of it deletes all of it.
+
+func pasteName(i int, text string) string {
+	if lines := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1; lines > 1 {
+		return fmt.Sprintf("[paste %d: %d lines]", i+1, lines)
+	}
+	return fmt.Sprintf("[paste %d: %d characters]", i+1, utf8.RuneCountInString(text))
+}
+
+// span is a part of a text, in runes.
+type span struct{ from, to int }
+
+// folds finds the names of pastes in a text.
+func (p *Prompt) folds(text []rune) []span {
+	var out []span
+	for i, full := range p.pastes {
+		name := []rune(pasteName(i, full))
+		for at := 0; at+len(name) <= len(text); at++ {
+			if slices.Equal(text[at:at+len(name)], name) {
+				out = append(out, span{at, at + len(name)})
+			}
+		}
+	}
+	return out
+}
+
+// caret is the caret's position in the text.
+func (p *Prompt) caret() int {
+	at := p.area.Column()
+	for i, line := range strings.Split(p.area.Value(), "\n") {
+		if i == p.area.Line() {
+			break
+		}
+		at += utf8.RuneCountInString(line) + 1
+	}
+	return at
+}
+
+func (p *Prompt) setCaret(at int) {
+	p.area.MoveToBegin()
+	lines := strings.Split(p.area.Value(), "\n")
+	line := 0
+	for line < len(lines)-1 && at > utf8.RuneCountInString(lines[line]) {
+		at -= utf8.RuneCountInString(lines[line]) + 1
+		line++
+	}
+	for p.area.Line() < line {
+		p.area.CursorDown()
+	}
+	p.area.SetCursorColumn(at)
+}
+
+// mend repairs paste names after a key. Text and caret are from before the key.
+func (p *Prompt) mend(text string, caret int) {
+	before, after := []rune(text), []rune(p.area.Value())
+	folds := p.folds(before)
+	if len(folds) == 0 {
+		return
+	}
+	if p.area.Value() == text {
+		p.leap(folds, caret)
+		return
+	}
+	from := 0
+	for from < min(len(before), len(after)) && before[from] == after[from] {
+		from++
+	}
+	tail := 0
+	for tail < min(len(before), len(after))-from && before[len(before)-1-tail] == after[len(after)-1-tail] {
+		tail++
+	}
+	cut := span{from, len(before) - tail}
+	put := after[from : len(after)-tail]
+	whole := cut
+	for _, f := range folds {
+		if cut.from < f.to && f.from < cut.to {
+			whole = span{min(whole.from, f.from), max(whole.to, f.to)}
+		}
+	}
+	if whole != cut {
+		p.area.SetValue(string(slices.Concat(before[:whole.from], put, before[whole.to:])))
+		p.setCaret(whole.from + len(put))
+	}
+}
+
+// leap moves a caret that stopped inside a name to whichever end it was heading
+// for.
+func (p *Prompt) leap(folds []span, before int) {
+	at := p.caret()
+	for _, f := range folds {
+		if f.from < at && at < f.to {
+			if at < before {
+				p.setCaret(f.from)
+			} else {
+				p.setCaret(f.to)
+			}
+			return
+		}
+	}
+}
