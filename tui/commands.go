@@ -88,21 +88,21 @@ func (m *Model) runCommand(text, name, arg string) tea.Cmd {
 			continue
 		}
 		if !c.offline && !m.connected {
-			m.flash = "/" + name + " needs the daemon, which does not answer yet"
+			m.ui.flash = "/" + name + " needs the daemon, which does not answer yet"
 			m.prompt.Set(text)
 			return nil
 		}
 		return c.run(m, arg)
 	}
 	m.prompt.Set(text)
-	m.failure(fmt.Sprintf("there is no command /%s; /help lists them (to send a text that starts with a slash, begin with a space)", name))
+	m.ui.failure(fmt.Sprintf("there is no command /%s; /help lists them (to send a text that starts with a slash, begin with a space)", name))
 	return nil
 }
 
 // helpText is the help page for a given width.
 func (m *Model) helpText(width int) string {
 	var b strings.Builder
-	th := m.theme
+	th := m.ui.theme
 	section := func(title string, rows [][2]string) {
 		b.WriteString(th.Strong.Render(title) + "\n")
 		widest := 0

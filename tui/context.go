@@ -18,11 +18,11 @@ import (
 func (m *Model) openContext(string) tea.Cmd {
 	thread := m.thread
 	read := func(ctx context.Context) (api.ContextWindow, error) { return m.backend.Context(ctx, thread) }
-	return load(m, read, func(m *Model, w api.ContextWindow) tea.Cmd {
+	return load(m.ctx, m.ui, read, func(w api.ContextWindow) tea.Cmd {
 		if thread == m.thread {
 			m.contextUsed, m.contextMost = w.ContextWindowSizeCurrent, w.ContextWindowSizeMax
 		}
-		m.push(&panel.Text{Theme: m.theme, Title: "What " + m.name() + " has in mind", Draw: func(width int) string {
+		m.ui.push(&panel.Text{Theme: m.ui.theme, Title: "What " + m.name() + " has in mind", Draw: func(width int) string {
 			return wrapTo(meter.Line(w), width) + "\n\n" + strings.Join(meter.Rows(w, width), "\n")
 		}, Foot: "/compact makes room"}, nil)
 		return nil
@@ -46,14 +46,14 @@ type compacted struct {
 func (m *Model) compact(mode string) tea.Cmd {
 	switch {
 	case m.turn != nil:
-		m.flash = m.name() + " is busy; /compact works when it has answered"
+		m.ui.flash = m.name() + " is busy; /compact works when it has answered"
 		return nil
 	case mode != "" && !slices.Contains(compactModes(), mode):
-		m.failure("there is no mode " + transcript.OneLine(mode) + "; the modes are " + strings.Join(compactModes(), ", "))
+		m.ui.failure("there is no mode " + transcript.OneLine(mode) + "; the modes are " + strings.Join(compactModes(), ", "))
 		return nil
 	}
 	thread, after := m.thread, m.lastID
-	m.flash = "writing a summary …"
+	m.ui.flash = "writing a summary …"
 	call := func(ctx context.Context) (compacted, error) {
 		var out compacted
 		var err error
@@ -63,15 +63,15 @@ func (m *Model) compact(mode string) tea.Cmd {
 		out.missed, err = m.backend.Messages(ctx, thread, Span{After: after, Limit: historyMost})
 		return out, err
 	}
-	return load(m, call, func(m *Model, c compacted) tea.Cmd {
+	return load(m.ctx, m.ui, call, func(c compacted) tea.Cmd {
 		if thread != m.thread {
 			return nil
 		}
-		m.flash = ""
-		m.show(transcript.Item{Kind: transcript.Notice, Text: fmt.Sprintf("%d messages became %d; what left is still searched",
-			c.result.NumMessagesBefore, c.result.NumMessagesAfter)})
+		m.ui.flash = ""
+		m.ui.notice(fmt.Sprintf("%d messages became %d; what left is still searched",
+			c.result.NumMessagesBefore, c.result.NumMessagesAfter))
 		if c.result.Notice != "" {
-			m.show(transcript.Item{Kind: transcript.Notice, Text: c.result.Notice})
+			m.ui.notice(c.result.Notice)
 		}
 		if m.turn == nil {
 			m.history(m.missed(c.missed))

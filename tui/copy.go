@@ -25,14 +25,9 @@ func copyTools() [][]string {
 // which works over ssh but never reports back, and also runs a tool or, failing
 // that, writes a file. It says which of them it used.
 func (m *Model) copyAnswer(arg string) tea.Cmd {
-	var text string
-	for _, it := range m.items {
-		if it.Kind == transcript.Assistant && strings.TrimSpace(it.Text) != "" {
-			text = it.Text
-		}
-	}
+	text := m.ui.answer()
 	if text == "" {
-		m.flash = "there is no answer to copy yet"
+		m.ui.flash = "there is no answer to copy yet"
 		return nil
 	}
 	what := "the answer"
@@ -40,7 +35,7 @@ func (m *Model) copyAnswer(arg string) tea.Cmd {
 		n, err := strconv.Atoi(arg)
 		blocks := transcript.CodeBlocks(text)
 		if err != nil || n < 1 || n > len(blocks) {
-			m.flash = "the last answer has " + strconv.Itoa(len(blocks)) + " code blocks"
+			m.ui.flash = "the last answer has " + strconv.Itoa(len(blocks)) + " code blocks"
 			return nil
 		}
 		text, what = blocks[n-1], "code block "+arg
@@ -52,8 +47,8 @@ func (m *Model) copyAnswer(arg string) tea.Cmd {
 	ctx := m.ctx
 	also := func() tea.Msg {
 		second := copyBeside(ctx, text, file)
-		return panelMsg{func(m *Model) tea.Cmd {
-			m.show(transcript.Item{Kind: transcript.Notice, Text: "copied " + what + " by the terminal (OSC 52)" + second})
+		return loadedMsg{func() tea.Cmd {
+			m.ui.notice("copied " + what + " by the terminal (OSC 52)" + second)
 			return nil
 		}}
 	}

@@ -48,7 +48,7 @@ func (*editor) SetStderr(io.Writer) {}
 // editOutside opens a text in the person's editor and passes on what they save.
 func (m *Model) editOutside(text string, take func(string)) tea.Cmd {
 	if strings.TrimSpace(m.opts.Editor) == "" {
-		m.flash = "no editor: set `editor` in the configuration, or $EDITOR"
+		m.ui.flash = "no editor: set `editor` in the configuration, or $EDITOR"
 		return nil
 	}
 	f, err := os.CreateTemp("", "loci-*.md")
@@ -57,7 +57,7 @@ func (m *Model) editOutside(text string, take func(string)) tea.Cmd {
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
-		m.flash = "no file for the editor: " + err.Error()
+		m.ui.flash = "no file for the editor: " + err.Error()
 		return nil
 	}
 	e := &editor{command: m.opts.Editor, in: m.opts.In, out: m.opts.Out, file: f.Name()}
@@ -74,7 +74,7 @@ func (m *Model) editPanel(e *panel.Edit) tea.Cmd { return m.editOutside(e.Value(
 
 func (m *Model) onEdited(msg editedMsg) {
 	if msg.err != nil {
-		m.flash = "the editor failed, the text is as it was: " + msg.err.Error()
+		m.ui.flash = "the editor failed, the text is as it was: " + msg.err.Error()
 		return
 	}
 	msg.take(msg.text)

@@ -7,7 +7,6 @@ import (
 
 	"loci/daemon/api"
 	"loci/daemon/client"
-	"loci/tui/transcript"
 )
 
 // ended says once that the daemon was stopped on purpose. The chat doesn't
@@ -22,7 +21,7 @@ func (m *Model) ended(err error) {
 		return
 	}
 	m.over = text
-	m.show(transcript.Item{Kind: transcript.Notice, Text: text})
+	m.ui.notice(text)
 }
 
 // wake starts a daemon that was stopped during a run. It resumes that run and
@@ -47,16 +46,16 @@ func (m *Model) lookForThread() tea.Cmd {
 		if err == nil {
 			messages, err = m.backend.Messages(m.ctx, thread, lately())
 		}
-		return panelMsg{func(m *Model) tea.Cmd {
+		return loadedMsg{func() tea.Cmd {
 			switch {
 			case thread != m.thread:
 			case client.KindOf(err) == api.KindNotFound:
-				m.failure(m.name() + " is not in this home any more: it was restored, or the agent deleted; /agents shows who is there")
+				m.ui.failure(m.name() + " is not in this home any more: it was restored, or the agent deleted; /agents shows who is there")
 			case err != nil:
-				m.failure("the conversation cannot be read: " + explain(err))
+				m.ui.failure("the conversation cannot be read: " + explain(err))
 			case m.turn == nil:
 				m.replace(messages)
-				m.marked("the home was replaced; what stands above may no longer be part of it · ctrl+o shows what is")
+				m.ui.marked("the home was replaced; what stands above may no longer be part of it · ctrl+o shows what is")
 			}
 			return m.goOn()
 		}}

@@ -19,7 +19,7 @@ func (m *Model) measure(text string) tea.Cmd {
 	thread, model := m.thread, m.override
 	return func() tea.Msg {
 		f, err := m.backend.Fit(m.ctx, thread, text, model)
-		return panelMsg{func(m *Model) tea.Cmd {
+		return loadedMsg{func() tea.Cmd {
 			if thread != m.thread || m.prompt.Text() != text {
 				return nil // sent or changed in the meantime
 			}
@@ -34,7 +34,7 @@ func (m *Model) measure(text string) tea.Cmd {
 
 // askToCut says what part of a message doesn't fit, and lets the person choose.
 func (m *Model) askToCut(text string, f api.Fitted) {
-	m.ask("The message is too long for "+f.Model, []string{
+	m.ui.ask("The message is too long for "+f.Model, []string{
 		fmt.Sprintf(
 			"Of its %d characters %d fit into the %d tokens of its window, beside the agent's instructions and tools, and what it recalls.",
 			f.Characters,
@@ -44,14 +44,14 @@ func (m *Model) askToCut(text string, f api.Fitted) {
 		"What is cut stays in the conversation: it is listed and searched, but this model does not read it. esc leaves the message in the prompt.",
 	}, []choice{
 		{'s', fmt.Sprintf("send it: the model reads its first %d characters", f.Sent), func() tea.Cmd {
-			m.closePanels()
+			m.ui.closePanels()
 			if m.prompt.Text() != text {
 				return nil
 			}
 			return m.deliver()
 		}},
 		{'e', "edit it first", func() tea.Cmd {
-			m.closePanels()
+			m.ui.closePanels()
 			return nil
 		}},
 	})

@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"iter"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,7 +12,6 @@ import (
 
 	"loci/daemon/api"
 	"loci/daemon/client"
-	"loci/tui/panel"
 	"loci/tui/prompt"
 	"loci/tui/term"
 	"loci/tui/theme"
@@ -23,8 +20,7 @@ import (
 
 // Limits of the chat.
 const (
-	historyMost = 80   // messages read when a conversation is opened
-	itemsMost   = 2000 // items kept for the transcript
+	historyMost = 80 // messages read when a conversation is opened
 	spinEvery   = 125 * time.Millisecond
 	retryFirst  = 250 * time.Millisecond
 	retryMost   = 10 * time.Second
@@ -43,15 +39,10 @@ type Model struct {
 	opts    Options
 	now     func() time.Time
 
-	screen  *term.Screen
+	ui      *display
 	out     *term.Output
-	theme   theme.Theme
-	render  *transcript.Renderer
 	prompt  *prompt.Prompt
-	width   int
-	height  int
 	keysOK  bool // the terminal can tell shift+enter from enter
-	panels  []opened
 	quitErr error
 
 	ground bool          // the colours are settled: what is printed keeps them
@@ -70,14 +61,8 @@ type Model struct {
 	contextUsed int
 	contextMost int
 
-	// What was said.
-	items   []transcript.Item
-	printed bool            // part of the conversation is printed above
-	above   int             // how many rows of it, at most a screenful
-	last    transcript.Kind // the last kind printed
-	lastID  string          // newest known message
-	seen    map[string]bool // runs already shown
-	told    map[string]bool // notices about the model already shown
+	lastID string          // newest known message
+	seen   map[string]bool // runs already shown
 
 	turn      *turn
 	foreign   []string            // other terminals' runs, waiting to be shown
@@ -94,17 +79,10 @@ type Model struct {
 	changed time.Duration // wait before asking for changes again
 
 	offered  time.Time // when a text was given back to the prompt
-	flash    string    // on the status line until the next key
 	armed    bool      // pressing ctrl+c again leaves
 	quitting bool
 	spin     int
 	ticking  bool
-}
-
-// opened is a panel with the handler of its actions.
-type opened struct {
-	panel.Panel
-	act func(panel.Action) tea.Cmd
 }
 
 type (
@@ -173,11 +151,9 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 		opts:     o,
 		now:      time.Now,
 		out:      out,
-		theme:    th,
-		screen:   term.NewScreen(out, width, height),
+		ui:       newDisplay(th, term.NewScreen(out, width, height)),
 		prompt:   prompt.New(th, completions()),
 		seen:     map[string]bool{},
-		told:     map[string]bool{},
 		waiting:  map[Thread][]string{},
 		unsure:   map[said]string{},
 		override: o.Model,
@@ -190,12 +166,10 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 }
 
 func (m *Model) resize(width, height int) {
-	m.width, m.height = max(width, 1), max(height, 2)
-	m.screen.Resize(m.width, m.height)
-	m.prompt.Resize(m.width, m.height)
-	m.render = transcript.NewRenderer(m.theme, m.width)
+	m.ui.resize(width, height)
+	m.prompt.Resize(m.ui.width(), m.ui.height())
 	if m.turn != nil {
-		m.turn.stream.Wide = m.render.Prose()
+		m.turn.stream.Wide = m.ui.render.Prose()
 	}
 }
 
@@ -273,10 +247,10 @@ func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
 	}
 	m.history(msg.history)
 	if msg.historyErr != nil {
-		m.failure("earlier messages cannot be read: " + explain(msg.historyErr))
+		m.ui.failure("earlier messages cannot be read: " + explain(msg.historyErr))
 	}
 	if s.Notice != "" {
-		m.show(transcript.Item{Kind: transcript.Notice, Text: s.Notice})
+		m.ui.notice(s.Notice)
 	}
 	m.met(s.Status)
 	cmds := []tea.Cmd{m.loadAgent(), m.loadContext(), m.watch()}
@@ -308,85 +282,8 @@ func (m *Model) history(messages []api.Message) {
 			m.seen[msg.RunID] = true
 		}
 	}
-	m.keep(items...)
-	m.reprint(items)
-}
-
-// reprint prints the last items, as many as fit above the live region.
-func (m *Model) reprint(items []transcript.Item) {
-	room := m.height - 5
-	first := len(items)
-	rows := 0
-	var drawn []string // from the last item to the first
-	for first > 0 && rows < room {
-		first--
-		text := m.folded(items[first], max(room-rows, 4))
-		drawn = append(drawn, text)
-		rows += strings.Count(text, "\n") + 2
-	}
-	for i, it := range items[first:] {
-		m.emit(it.Kind, drawn[len(drawn)-1-i], false)
-	}
-}
-
-// folded draws a history item in at most most rows: its first and its last.
-// Ctrl+o shows it in full.
-func (m *Model) folded(it transcript.Item, most int) string {
-	hidden := 0
-	if lines := strings.SplitAfter(it.Text, "\n"); len(lines) > 4*most { // no need to draw all of it
-		hidden = len(lines) - 4*most
-		it.Text = strings.Join(lines[:2*most], "") + strings.Join(lines[len(lines)-2*most:], "")
-	}
-	if bytes := 8 * most * max(m.width, 20); len(it.Text) > bytes {
-		head, tail := it.Text[:bytes/2], it.Text[len(it.Text)-bytes/2:]
-		hidden += (len(it.Text) - bytes) / m.width
-		it.Text = strings.ToValidUTF8(head, "") + strings.ToValidUTF8(tail, "")
-	}
-	rows := strings.Split(m.render.Item(it, false), "\n")
-	if len(rows) <= most && hidden == 0 {
-		return strings.Join(rows, "\n")
-	}
-	shown := min(len(rows), most-1)
-	head := shown * 2 / 3
-	tail := shown - head
-	hidden += len(rows) - head - tail
-	note := transcript.Short(m.theme.Dim.Render(fmt.Sprintf("  … %d more lines (ctrl+o)", hidden)), m.width)
-	return strings.Join(append(append(rows[:head:head], note), rows[len(rows)-tail:]...), "\n")
-}
-
-// keep adds items to the transcript.
-func (m *Model) keep(items ...transcript.Item) {
-	m.items = append(m.items, items...)
-	if over := len(m.items) - itemsMost; over > itemsMost/4 && (m.turn == nil || m.turn.item < 0) {
-		m.items = append([]transcript.Item(nil), m.items[over:]...)
-	}
-}
-
-// show prints an item and keeps it.
-func (m *Model) show(it transcript.Item) {
-	m.keep(it)
-	m.emit(it.Kind, m.render.Item(it, false), false)
-}
-
-// showSaid prints what a person said, folded if it doesn't fit the screen: they
-// know what they pasted, and it must not push everything else away.
-func (m *Model) showSaid(it transcript.Item) {
-	m.keep(it)
-	m.emit(it.Kind, m.folded(it, max(m.height-5, 4)), false)
-}
-
-func (m *Model) failure(text string) {
-	m.show(transcript.Item{Kind: transcript.Failure, Text: text})
-}
-
-// emit prints text of a kind, after an empty line where one belongs.
-func (m *Model) emit(kind transcript.Kind, text string, tight bool) {
-	if m.printed && !tight && transcript.Gap(m.last, kind) {
-		m.screen.Print("")
-	}
-	m.screen.Print(text)
-	m.printed, m.last = true, kind
-	m.above = min(m.above+strings.Count(text, "\n")+1, m.height)
+	m.ui.keep(items...)
+	m.ui.reprint(items)
 }
 
 // submit sends, queues or runs what was typed. Long texts are measured first.
@@ -415,7 +312,7 @@ func (m *Model) deliver() tea.Cmd {
 
 // send starts a run with a message.
 func (m *Model) send(text string) tea.Cmd {
-	m.showSaid(transcript.Item{Kind: transcript.User, Text: text})
+	m.ui.showSaid(transcript.Item{Kind: transcript.User, Text: text})
 	thread, model := m.thread, m.override
 	otid := m.otidOf(text)
 	f := startFeed(m.ctx, m.wg, func(ctx context.Context) iter.Seq2[api.Message, error] {
@@ -506,7 +403,7 @@ func (m *Model) onReopened(msg reopenedMsg) tea.Cmd {
 		return m.after(&m.changed, reopenMsg{})
 	}
 	if msg.status.PID != m.daemonPID && m.daemonPID != 0 && m.turn == nil && m.toldAway != m.daemonPID { // a turn says so itself
-		m.show(transcript.Item{Kind: transcript.Notice, Text: "the daemon was away and is back"})
+		m.ui.notice("the daemon was away and is back")
 	}
 	m.over = ""
 	m.met(msg.status)
@@ -530,10 +427,7 @@ func (m *Model) met(s api.Status) {
 	if m.opts.About == nil {
 		return
 	}
-	if line := m.opts.About(s); line != "" && !m.told[line] {
-		m.told[line] = true
-		m.show(transcript.Item{Kind: transcript.Notice, Text: line})
-	}
+	m.ui.noticeOnce(m.opts.About(s))
 }
 
 func (m *Model) loadAgent() tea.Cmd {

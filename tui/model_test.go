@@ -95,7 +95,7 @@ func TestAHugeMessageOfTheHistoryIsFoldedToAScreen(t *testing.T) {
 	for name, text := range map[string]string{"lines": strings.Repeat("a line\n", 50_000), "one line": strings.Repeat("words ", 100_000)} {
 		r := newRobot(t, newFake(), 80, 24)
 		for _, kind := range []transcript.Kind{transcript.User, transcript.Assistant} {
-			got := r.m.folded(transcript.Item{Kind: kind, Text: "first\n" + text + "last"}, 19)
+			got := r.m.ui.folded(transcript.Item{Kind: kind, Text: "first\n" + text + "last"}, 19)
 			if n := strings.Count(got, "\n") + 1; n > 19 || !strings.Contains(got, "more lines (ctrl+o)") ||
 				!strings.Contains(got, "first") || !strings.Contains(got, "last") {
 				t.Errorf("%s: %d rows:\n%s", name, n, got)
@@ -308,11 +308,11 @@ func TestWhatIsToBeKnownOfTheDaemonIsSaidOnce(t *testing.T) {
 func TestAHugeMessageOfOnesOwnDoesNotPushAllElseAway(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, newFake(), 80, 24).connect()
-	before := r.m.above
+	before := r.m.ui.above
 	r.m.prompt.Paste("mute " + strings.Repeat("pasted line\n", 300)) // nothing is answered, so that only the message is printed
 	r.enter()
 	r.until("the message", func() bool { return len(r.f.heard()) > 0 }) // it is measured first
-	if n := r.m.above - before; n > 19 {
+	if n := r.m.ui.above - before; n > 19 {
 		t.Errorf("%d rows are printed", n)
 	}
 	if got := r.f.heard(); len(got) != 1 || strings.Count(got[0], "pasted line") != 300 {

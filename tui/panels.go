@@ -16,41 +16,14 @@ import (
 	"loci/tui/transcript"
 )
 
-// panelMsg is what a panel was waiting for.
-type panelMsg struct{ open func(m *Model) tea.Cmd }
-
-// load runs a call outside the loop and then shows the result inside it.
-func load[T any](m *Model, call func(context.Context) (T, error), then func(m *Model, v T) tea.Cmd) tea.Cmd {
-	return func() tea.Msg {
-		v, err := call(m.ctx)
-		return panelMsg{func(m *Model) tea.Cmd {
-			if err != nil {
-				if m.flash = explain(err); len(m.panels) > 0 { // panels cover the status line
-					m.closePanels()
-					m.failure(m.flash)
-					m.flash = ""
-				}
-				return nil
-			}
-			return then(m, v)
-		}}
-	}
-}
-
-func (m *Model) push(p panel.Panel, act func(panel.Action) tea.Cmd) {
-	m.panels = append(m.panels, opened{p, act})
-}
-
-func (m *Model) closePanels() { m.panels = nil }
-
 func (m *Model) openHelp(string) tea.Cmd {
-	m.push(&panel.Text{Theme: m.theme, Title: "Help", Draw: m.helpText}, nil)
+	m.ui.push(&panel.Text{Theme: m.ui.theme, Title: "Help", Draw: m.helpText}, nil)
 	return nil
 }
 
 func (m *Model) openAgents(name string) tea.Cmd {
-	return load(m, m.backend.Agents, func(m *Model, agents []api.AgentState) tea.Cmd {
-		l := &panel.List{Theme: m.theme, Title: "Agents", Empty: "none yet", NewKey: "makes one"}
+	return load(m.ctx, m.ui, m.backend.Agents, func(agents []api.AgentState) tea.Cmd {
+		l := &panel.List{Theme: m.ui.theme, Title: "Agents", Empty: "none yet", NewKey: "makes one"}
 		for i, a := range agents {
 			if name != "" && (a.Name == name || a.ID == name) {
 				return m.openThread(a, Thread{Agent: a.ID})
@@ -64,14 +37,14 @@ func (m *Model) openAgents(name string) tea.Cmd {
 			}
 		}
 		if name != "" {
-			m.flash = "there is no agent " + transcript.OneLine(name)
+			m.ui.flash = "there is no agent " + transcript.OneLine(name)
 			return nil
 		}
-		m.push(l, func(a panel.Action) tea.Cmd {
+		m.ui.push(l, func(a panel.Action) tea.Cmd {
 			if a.Kind == panel.New {
 				return m.nameAgent(a.Text)
 			}
-			m.closePanels()
+			m.ui.closePanels()
 			chosen := agents[a.Index]
 			return m.openThread(chosen, Thread{Agent: chosen.ID})
 		})
@@ -89,9 +62,9 @@ func agentNote(a api.AgentState) string {
 
 // nameAgent asks for the name of a new agent and creates it.
 func (m *Model) nameAgent(name string) tea.Cmd {
-	e := panel.NewEdit(m.theme, "Name of the new agent", name, true)
+	e := panel.NewEdit(m.ui.theme, "Name of the new agent", name, true)
 	asked := false
-	m.push(e, func(a panel.Action) tea.Cmd {
+	m.ui.push(e, func(a panel.Action) tea.Cmd {
 		name := transcript.OneLine(a.Text)
 		if name == "" {
 			e.Refuse("it needs a name")
@@ -102,12 +75,12 @@ func (m *Model) nameAgent(name string) tea.Cmd {
 		asked = true
 		return func() tea.Msg {
 			s, err := m.backend.Open(m.ctx, api.Open{Agent: api.OpenNew, Name: name})
-			return panelMsg{func(m *Model) tea.Cmd {
+			return loadedMsg{func() tea.Cmd {
 				if asked = false; err != nil {
-					m.refuse(e, err)
+					m.ui.refuse(e, err)
 					return nil
 				}
-				m.closePanels()
+				m.ui.closePanels()
 				return m.onThread(threadMsg{
 					thread: threadOf(s.AgentID, s.ConversationID), name: s.AgentName, model: s.Model,
 					notice: "This is " + s.AgentName + ", a new agent.",
@@ -116,16 +89,6 @@ func (m *Model) nameAgent(name string) tea.Cmd {
 		}
 	})
 	return nil
-}
-
-// refuse says in an editor why its text wasn't saved, or on the status line if
-// the editor was closed in the meantime.
-func (m *Model) refuse(e *panel.Edit, err error) {
-	if n := len(m.panels); n == 0 || m.panels[n-1].Panel != panel.Panel(e) {
-		m.flash = explain(err)
-		return
-	}
-	e.Refuse(explain(err))
 }
 
 // openThread reads a conversation of an agent and switches to it.
@@ -143,7 +106,7 @@ func (m *Model) openThread(a api.AgentState, t Thread) tea.Cmd {
 // to finish on its own.
 func (m *Model) onThread(msg threadMsg) tea.Cmd {
 	if msg.err != nil {
-		m.flash = explain(msg.err)
+		m.ui.flash = explain(msg.err)
 		return nil
 	}
 	if t := m.turn; t != nil {
@@ -152,24 +115,24 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 			t.feed.stop()
 		}
 		m.turn = nil
-		m.show(transcript.Item{Kind: transcript.Notice, Text: m.name() + " goes on working there"})
+		m.ui.notice(m.name() + " goes on working there")
 	}
 	m.keepQueue()
 	if msg.thread.Agent != m.thread.Agent {
 		m.contextMost, m.offline = 0, false
 	}
 	m.thread, m.agentName, m.model, m.contextUsed = msg.thread, msg.name, cmp.Or(msg.model, m.model), 0
-	m.items, m.lastID, m.foreign = nil, "", nil
+	m.ui.items, m.lastID, m.foreign = nil, "", nil
 	m.prompt.Queue = m.waiting[m.thread]
 	delete(m.waiting, m.thread)
 	m.held = len(m.prompt.Queue) > 0 // they have waited a long time: the person says when to send them
 	m.opts.Open = api.Open{Agent: msg.thread.Agent, Conversation: msg.thread.Conversation}
 	notice := cmp.Or(msg.notice, "with "+m.name())
-	m.show(transcript.Item{Kind: transcript.Notice, Text: notice})
+	m.ui.notice(notice)
 	if msg.quiet {
-		m.items = nil
+		m.ui.items = nil
 		m.replace(msg.history)
-		m.keep(transcript.Item{Kind: transcript.Notice, Text: notice})
+		m.ui.keep(transcript.Item{Kind: transcript.Notice, Text: notice})
 	} else {
 		m.history(msg.history)
 	}
@@ -191,7 +154,7 @@ func (m *Model) keepQueue() {
 	if n > 1 {
 		what = fmt.Sprintf("%d queued messages wait", n)
 	}
-	m.show(transcript.Item{Kind: transcript.Notice, Text: what + " there until you come back"})
+	m.ui.notice(what + " there until you come back")
 }
 
 func (m *Model) newConversation(string) tea.Cmd {
@@ -209,8 +172,8 @@ func (m *Model) newConversation(string) tea.Cmd {
 func (m *Model) openConversations(string) tea.Cmd {
 	agent := api.AgentState{ID: m.thread.Agent, Name: m.agentName, Model: api.PtrTo(m.model)}
 	list := func(ctx context.Context) ([]api.Conversation, error) { return m.backend.Conversations(ctx, agent.ID) }
-	return load(m, list, func(m *Model, conversations []api.Conversation) tea.Cmd {
-		l := &panel.List{Theme: m.theme, Title: "Conversations with " + agent.Name}
+	return load(m.ctx, m.ui, list, func(conversations []api.Conversation) tea.Cmd {
+		l := &panel.List{Theme: m.ui.theme, Title: "Conversations with " + agent.Name}
 		l.Entries = []panel.Entry{{Title: "the first one", Note: "where this agent lives", Current: m.thread.Conversation == ""}}
 		threads := []Thread{{Agent: agent.ID}}
 		for _, c := range conversations {
@@ -224,8 +187,8 @@ func (m *Model) openConversations(string) tea.Cmd {
 			threads = append(threads, t)
 			l.Entries = append(l.Entries, panel.Entry{Title: conversationTitle(c), Note: conversationNote(c), Current: t == m.thread})
 		}
-		m.push(l, func(a panel.Action) tea.Cmd {
-			m.closePanels()
+		m.ui.push(l, func(a panel.Action) tea.Cmd {
+			m.ui.closePanels()
 			return m.openThread(agent, threads[a.Index])
 		})
 		return nil
@@ -253,8 +216,8 @@ func (m *Model) openModels(handle string) tea.Cmd {
 	if handle != "" {
 		return m.setModel(handle)
 	}
-	return load(m, m.backend.Models, func(m *Model, models []api.Model) tea.Cmd {
-		l := &panel.List{Theme: m.theme, Title: "Models", Empty: "none can be reached; `loci doctor` says why"}
+	return load(m.ctx, m.ui, m.backend.Models, func(models []api.Model) tea.Cmd {
+		l := &panel.List{Theme: m.ui.theme, Title: "Models", Empty: "none can be reached; `loci doctor` says why"}
 		var handles []string
 		for _, x := range models {
 			h := api.Val(x.Handle)
@@ -271,8 +234,8 @@ func (m *Model) openModels(handle string) tea.Cmd {
 			handles = append(handles, h)
 			l.Entries = append(l.Entries, panel.Entry{Title: h, Note: note, Current: h == m.model})
 		}
-		m.push(l, func(a panel.Action) tea.Cmd {
-			m.closePanels()
+		m.ui.push(l, func(a panel.Action) tea.Cmd {
+			m.ui.closePanels()
 			return m.setModel(handles[a.Index])
 		})
 		return nil
@@ -282,12 +245,12 @@ func (m *Model) openModels(handle string) tea.Cmd {
 func (m *Model) setModel(handle string) tea.Cmd {
 	agent := m.thread.Agent
 	set := func(ctx context.Context) (string, error) { return m.backend.SetModel(ctx, agent, handle) }
-	return load(m, set, func(m *Model, warning string) tea.Cmd {
+	return load(m.ctx, m.ui, set, func(warning string) tea.Cmd {
 		m.answers(handle)
 		m.override, m.contextMost = "", 0
-		m.show(transcript.Item{Kind: transcript.Notice, Text: m.name() + " now answers with " + handle})
+		m.ui.notice(m.name() + " now answers with " + handle)
 		if warning != "" {
-			m.show(transcript.Item{Kind: transcript.Notice, Text: warning})
+			m.ui.notice(warning)
 		}
 		return m.loadAgent()
 	})
@@ -299,12 +262,12 @@ func (m *Model) openMemory(label string) tea.Cmd {
 		return m.editBlock(agent, label)
 	}
 	list := func(ctx context.Context) ([]api.Block, error) { return m.backend.Blocks(ctx, agent) }
-	return load(m, list, func(m *Model, blocks []api.Block) tea.Cmd {
-		l := &panel.List{Theme: m.theme, Title: "What " + m.name() + " remembers", Empty: "nothing: it has no memory blocks"}
+	return load(m.ctx, m.ui, list, func(blocks []api.Block) tea.Cmd {
+		l := &panel.List{Theme: m.ui.theme, Title: "What " + m.name() + " remembers", Empty: "nothing: it has no memory blocks"}
 		for _, b := range blocks {
 			l.Entries = append(l.Entries, panel.Entry{Title: api.Val(b.Label), Note: cmp.Or(transcript.OneLine(b.Value), "empty")})
 		}
-		m.push(l, func(a panel.Action) tea.Cmd { return m.editBlock(agent, api.Val(blocks[a.Index].Label)) })
+		m.ui.push(l, func(a panel.Action) tea.Cmd { return m.editBlock(agent, api.Val(blocks[a.Index].Label)) })
 		return nil
 	})
 }
@@ -325,18 +288,18 @@ func (m *Model) readBlock(agent, label string) func(context.Context) (tagged, er
 // editBlock opens a block for editing. If the block changed in the meantime, it
 // isn't overwritten: the new text is shown, and only a second save replaces it.
 func (m *Model) editBlock(agent, label string) tea.Cmd {
-	return load(m, m.readBlock(agent, label), func(m *Model, v tagged) tea.Cmd {
+	return load(m.ctx, m.ui, m.readBlock(agent, label), func(v tagged) tea.Cmd {
 		if v.block.ReadOnly {
-			m.push(
-				&panel.Text{Theme: m.theme, Title: label + " (read only)", Draw: func(w int) string { return wrapTo(v.block.Value, w) }},
+			m.ui.push(
+				&panel.Text{Theme: m.ui.theme, Title: label + " (read only)", Draw: func(w int) string { return wrapTo(v.block.Value, w) }},
 				nil,
 			)
 			return nil
 		}
-		e := panel.NewEdit(m.theme, label, v.block.Value, false)
+		e := panel.NewEdit(m.ui.theme, label, v.block.Value, false)
 		e.Note, e.Limit = transcript.OneLine(api.Val(v.block.Description)), v.block.Limit
 		etag := v.etag
-		m.push(e, func(a panel.Action) tea.Cmd {
+		m.ui.push(e, func(a panel.Action) tea.Cmd {
 			return func() tea.Msg {
 				err := m.backend.UpdateBlock(m.ctx, agent, label, a.Text, etag)
 				var newest tagged
@@ -345,11 +308,11 @@ func (m *Model) editBlock(agent, label string) tea.Cmd {
 						newest = v
 					}
 				}
-				return panelMsg{func(m *Model) tea.Cmd {
+				return loadedMsg{func() tea.Cmd {
 					switch {
 					case err == nil:
-						m.closePanels()
-						m.show(transcript.Item{Kind: transcript.Notice, Text: "saved: " + label})
+						m.ui.closePanels()
+						m.ui.notice("saved: " + label)
 					case newest.etag != "":
 						etag = newest.etag
 						e.Refuse("changed meanwhile to “" + transcript.OneLine(newest.block.Value) + "” · ctrl+s again replaces that")

@@ -69,7 +69,7 @@ func (m *Model) busyFor(command string) bool {
 	if m.turn == nil {
 		return false
 	}
-	m.flash = m.name() + " is busy; " + command + " works when it has answered, or after esc"
+	m.ui.flash = m.name() + " is busy; " + command + " works when it has answered, or after esc"
 	return true
 }
 
@@ -96,15 +96,15 @@ func (m *Model) openRewind(string) tea.Cmd {
 		return nil
 	}
 	thread := m.thread
-	return load(m, m.readPast(thread), func(m *Model, b been) tea.Cmd {
-		l := &panel.List{Theme: m.theme, Title: "Go back to before …", Empty: "nothing was said yet"}
+	return load(m.ctx, m.ui, m.readPast(thread), func(b been) tea.Cmd {
+		l := &panel.List{Theme: m.ui.theme, Title: "Go back to before …", Empty: "nothing was said yet"}
 		last, undoable := client.LastRewind(b.rewinds)
 		if undoable {
 			l.Entries = append(l.Entries, panel.Entry{Title: "↷ undo the rewind of " + m.when(last.CreatedAt.Time), Note: rewindNote(last)})
 		}
 		before := len(l.Entries)
 		l.Entries = append(l.Entries, m.placeEntries(b.places)...)
-		m.push(l, func(a panel.Action) tea.Cmd {
+		m.ui.push(l, func(a panel.Action) tea.Cmd {
 			if a.Index < before {
 				return m.askUndoRewind(thread, last, b.places)
 			}
@@ -117,7 +117,7 @@ func (m *Model) openRewind(string) tea.Cmd {
 func (m *Model) placeEntries(places []place) []panel.Entry {
 	var out []panel.Entry
 	for _, p := range places {
-		words := transcript.Short(transcript.OneLine(p.words), max(m.width-22, 12))
+		words := transcript.Short(transcript.OneLine(p.words), max(m.ui.width()-22, 12))
 		out = append(out, panel.Entry{Title: m.when(p.at) + "  " + words, Note: count(p.turns, "turn") + " back"})
 	}
 	return out
@@ -219,9 +219,9 @@ func stepPlaces(p place, steps []api.Step, messages []api.Message) []place {
 
 // askRewind says what a rewind would do, and asks for confirmation.
 func (m *Model) askRewind(t Thread, p place) tea.Cmd {
-	return load(m, m.lookBack(t, p), func(m *Model, o outlook) tea.Cmd {
+	return load(m.ctx, m.ui, m.lookBack(t, p), func(o outlook) tea.Cmd {
 		if o.thread != t {
-			m.ask("Fork "+p.name()+"?", []string{
+			m.ui.ask("Fork "+p.name()+"?", []string{
 				"That was said before this conversation was forked: it cannot go back there, but another fork can begin there.",
 			}, []choice{{'f', "fork from there", func() tea.Cmd { return m.fork(t, p) }}})
 			return nil
@@ -246,18 +246,18 @@ func (m *Model) askRewind(t Thread, p place) tea.Cmd {
 				choice{'s', "choose one of its " + count(len(o.places), "step"), func() tea.Cmd { return m.openSteps(t, o.places) }},
 			)
 		}
-		m.ask("Go back to "+p.name()+"?", m.outlookText(p, o), choices)
+		m.ui.ask("Go back to "+p.name()+"?", m.outlookText(p, o), choices)
 		return nil
 	})
 }
 
 // openSteps lets the person choose a step of a turn.
 func (m *Model) openSteps(t Thread, places []place) tea.Cmd {
-	l := &panel.List{Theme: m.theme, Title: "Go back to what was sent with …"}
+	l := &panel.List{Theme: m.ui.theme, Title: "Go back to what was sent with …"}
 	for _, p := range places {
 		l.Entries = append(l.Entries, panel.Entry{Title: p.label})
 	}
-	m.push(l, func(a panel.Action) tea.Cmd { return m.askRewind(t, places[a.Index]) })
+	m.ui.push(l, func(a panel.Action) tea.Cmd { return m.askRewind(t, places[a.Index]) })
 	return nil
 }
 
@@ -279,47 +279,6 @@ func (m *Model) outlookText(p place, o outlook) []string {
 	return append(out, "Stays: files, shared archives, other conversations.", "/undo takes it back.")
 }
 
-// choice is one answer to a question in a panel.
-type choice struct {
-	key  rune
-	help string
-	do   func() tea.Cmd
-}
-
-// ask shows a question with its answers. Only the answers' own keys count, so a
-// stray space or enter does nothing.
-func (m *Model) ask(title string, lines []string, choices []choice) {
-	draw := func(width int) string {
-		var rows []string
-		for _, c := range choices {
-			text := strings.ReplaceAll(wrapTo(c.help, max(width-3, 8)), "\n", "\n   ")
-			rows = append(rows, m.theme.Accent.Render(string(c.key))+"  "+text)
-		}
-		rows = append(rows, "")
-		for _, l := range lines {
-			rows = append(rows, wrapTo(l, width))
-		}
-		return strings.Join(rows, "\n")
-	}
-	keys := func(msg tea.KeyPressMsg) (panel.Action, bool) {
-		if msg.String() == "enter" {
-			return panel.Action{}, true // Enter must not close a question
-		}
-		for i, c := range choices {
-			if msg.String() == string(c.key) {
-				return panel.Action{Kind: panel.Choose, Index: i}, true
-			}
-		}
-		return panel.Action{}, false
-	}
-	m.push(
-		&panel.Text{Theme: m.theme, Title: title, Draw: draw, Keys: keys, Foot: string(choices[0].key) + " " + choices[0].help},
-		func(a panel.Action) tea.Cmd {
-			return choices[a.Index].do()
-		},
-	)
-}
-
 // travelled is the state of a conversation after a rewind.
 type travelled struct {
 	rewind  api.Rewind
@@ -327,8 +286,8 @@ type travelled struct {
 }
 
 // travel goes back or forward and reads the resulting conversation.
-func (m *Model) travel(t Thread, call func(context.Context) (api.Rewind, error), then func(m *Model, v travelled) tea.Cmd) tea.Cmd {
-	m.closePanels()
+func (m *Model) travel(t Thread, call func(context.Context) (api.Rewind, error), then func(v travelled) tea.Cmd) tea.Cmd {
+	m.ui.closePanels()
 	m.travelling = true
 	return func() tea.Msg {
 		var v travelled
@@ -336,14 +295,14 @@ func (m *Model) travel(t Thread, call func(context.Context) (api.Rewind, error),
 		if v.rewind, err = call(m.ctx); err == nil {
 			v.history, err = m.backend.Messages(m.ctx, t, lately())
 		}
-		return panelMsg{func(m *Model) tea.Cmd {
+		return loadedMsg{func() tea.Cmd {
 			m.travelling = false
 			switch {
 			case err != nil && v.rewind.ID != "": // the next hint will show the result
-				m.failure("it went back, but the conversation cannot be read: " + explain(err))
+				m.ui.failure("it went back, but the conversation cannot be read: " + explain(err))
 				return nil
 			case err != nil:
-				m.failure(explain(err))
+				m.ui.failure(explain(err))
 				return nil
 			}
 			m.rewound = v.rewind.ID
@@ -351,7 +310,7 @@ func (m *Model) travel(t Thread, call func(context.Context) (api.Rewind, error),
 				return nil
 			}
 			m.replace(v.history)
-			next := then(m, v)
+			next := then(v)
 			m.tellMissing(v.rewind)
 			return tea.Batch(next, m.loadAgent(), m.loadContext())
 		}}
@@ -360,8 +319,8 @@ func (m *Model) travel(t Thread, call func(context.Context) (api.Rewind, error),
 
 // replace replaces what was shown of a conversation with its current state.
 func (m *Model) replace(history []api.Message) {
-	m.items, m.lastID, m.contextMost = nil, "", 0
-	m.keep(itemsOf(history)...)
+	m.ui.items, m.lastID, m.contextMost = nil, "", 0
+	m.ui.keep(itemsOf(history)...)
 	for _, x := range history {
 		m.lastID = cmp.Or(x.ID, m.lastID)
 		if x.RunID != "" {
@@ -377,8 +336,8 @@ func (m *Model) rewind(t Thread, p place, shared bool) tea.Cmd {
 		in = api.RewindRequest{StepID: p.step, Shared: shared}
 	}
 	call := func(ctx context.Context) (api.Rewind, error) { return m.backend.Rewind(ctx, in) }
-	return m.travel(t, call, func(m *Model, v travelled) tea.Cmd {
-		m.marked(
+	return m.travel(t, call, func(v travelled) tea.Cmd {
+		m.ui.marked(
 			"went back to " + p.name() + rewindParts(
 				v.rewind,
 			) + "; what stands above from there on is no longer part of the conversation · /undo brings it back",
@@ -390,20 +349,6 @@ func (m *Model) rewind(t Thread, p place, shared bool) tea.Cmd {
 	})
 }
 
-// marked prints a line that says how the conversation changed, followed by the
-// conversation's end.
-func (m *Model) marked(text string) {
-	ends := ""
-	for _, it := range slices.Backward(m.items) {
-		if it.Kind == transcript.User || it.Kind == transcript.Assistant {
-			ends = "its last words now: " + transcript.Short(transcript.OneLine(it.Text), wordsMost)
-			break
-		}
-	}
-	m.show(transcript.Item{Kind: transcript.Notice, Text: text})
-	m.show(transcript.Item{Kind: transcript.Notice, Text: cmp.Or(ends, "it is empty now")})
-}
-
 // giveBack puts a text into the prompt if that is empty, and otherwise where
 // the person can find it. It never mixes with what they are typing.
 func (m *Model) giveBack(text, why string) {
@@ -412,7 +357,7 @@ func (m *Model) giveBack(text, why string) {
 		where, m.offered = "it is in the prompt again", m.now()
 	}
 	if why != "" {
-		m.show(transcript.Item{Kind: transcript.Notice, Text: why + "; " + where})
+		m.ui.notice(why + "; " + where)
 	}
 }
 
@@ -445,7 +390,7 @@ func (m *Model) tellMissing(r api.Rewind) {
 	if more := len(r.Missing) - len(parts); more > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", more))
 	}
-	m.show(transcript.Item{Kind: transcript.Notice, Text: "not as it was: " + strings.Join(parts, "; ")})
+	m.ui.notice("not as it was: " + strings.Join(parts, "; "))
 }
 
 func rewindNote(r api.Rewind) string {
@@ -455,13 +400,13 @@ func rewindNote(r api.Rewind) string {
 // openFork lets the person choose where a new conversation branches off.
 func (m *Model) openFork(string) tea.Cmd {
 	thread := m.thread
-	return load(m, m.readPast(thread), func(m *Model, b been) tea.Cmd {
-		l := &panel.List{Theme: m.theme, Title: "Fork this conversation …"}
+	return load(m.ctx, m.ui, m.readPast(thread), func(b been) tea.Cmd {
+		l := &panel.List{Theme: m.ui.theme, Title: "Fork this conversation …"}
 		l.Entries = append([]panel.Entry{{Title: "here", Note: "as it is now"}}, m.placeEntries(b.places)...)
 		for i := range b.places {
 			l.Entries[i+1].Title = "before " + l.Entries[i+1].Title
 		}
-		m.push(l, func(a panel.Action) tea.Cmd {
+		m.ui.push(l, func(a panel.Action) tea.Cmd {
 			if a.Index == 0 {
 				return m.fork(thread, place{})
 			}
@@ -474,7 +419,7 @@ func (m *Model) openFork(string) tea.Cmd {
 // fork makes a conversation that shares everything up to a place, and switches
 // to it.
 func (m *Model) fork(t Thread, p place) tea.Cmd {
-	m.closePanels()
+	m.ui.closePanels()
 	name, model, from := m.agentName, m.model, m.threadName()
 	return func() tea.Msg {
 		c, err := m.forkAt(m.ctx, t, p)
@@ -537,7 +482,7 @@ func (m *Model) lookWhetherRewound() tea.Cmd {
 		}
 		v := travelled{rewind: rewinds[0]}
 		v.history, err = m.backend.Messages(m.ctx, thread, lately())
-		return panelMsg{func(m *Model) tea.Cmd {
+		return loadedMsg{func() tea.Cmd {
 			if err != nil || thread != m.thread || m.travelling || m.turn != nil || v.rewind.ID == m.rewound {
 				return nil
 			}
@@ -547,7 +492,7 @@ func (m *Model) lookWhetherRewound() tea.Cmd {
 			if v.rewind.Undoes != nil {
 				what = "another terminal undid a rewind of this conversation"
 			}
-			m.marked(what + rewindParts(v.rewind) + "; what stands above may no longer be part of it · ctrl+o shows what is")
+			m.ui.marked(what + rewindParts(v.rewind) + "; what stands above may no longer be part of it · ctrl+o shows what is")
 			return m.loadContext()
 		}}
 	}

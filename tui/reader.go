@@ -50,9 +50,9 @@ type piece struct {
 }
 
 func (m *Model) newReader(t Thread, title string) *reader {
-	r := &reader{ctx: m.ctx, backend: m.backend, thread: t, theme: m.theme}
+	r := &reader{ctx: m.ctx, backend: m.backend, thread: t, theme: m.ui.theme}
 	r.scroll = &panel.Scroll{
-		Theme: m.theme,
+		Theme: m.ui.theme,
 		Title: title,
 		Foot:  "tab folds",
 		Len:   func() int { return len(r.items) },
@@ -65,9 +65,9 @@ func (m *Model) newReader(t Thread, title string) *reader {
 // openTranscript shows the conversation, with folds that open.
 func (m *Model) openTranscript() tea.Cmd {
 	r := m.newReader(m.thread, m.name())
-	r.tail, r.bottom, r.top = slices.Clone(m.items), true, !m.connected
+	r.tail, r.bottom, r.top = slices.Clone(m.ui.items), true, !m.connected
 	r.items = r.tail
-	m.push(r.scroll, r.act)
+	m.ui.push(r.scroll, r.act)
 	return nil
 }
 
@@ -79,7 +79,7 @@ func (m *Model) openResult(hit api.MessageResult) tea.Cmd {
 	text := cmp.Or(hit.Content.String(), hit.Reasoning)
 	return func() tea.Msg {
 		above, below, err := r.around(hit.MessageID)
-		return panelMsg{func(m *Model) tea.Cmd {
+		return loadedMsg{func() tea.Cmd {
 			r.take(slices.Concat(above, below))
 			at := slices.IndexFunc(r.items, func(it transcript.Item) bool { return it.ID == hit.MessageID && it.Text == text })
 			if at < 0 { // in no list, such as a message that was rewound
@@ -92,7 +92,7 @@ func (m *Model) openResult(hit api.MessageResult) tea.Cmd {
 				r.scroll.State = explain(err)
 			}
 			r.scroll.Show(max(at-1, 0))
-			m.push(r.scroll, r.act)
+			m.ui.push(r.scroll, r.act)
 			return nil
 		}}
 	}
@@ -144,7 +144,7 @@ func (r *reader) read(call func() ([]api.Message, error), then func([]api.Messag
 	r.reading, r.scroll.State = true, "reading …"
 	return func() tea.Msg {
 		page, err := call()
-		return panelMsg{func(*Model) tea.Cmd {
+		return loadedMsg{func() tea.Cmd {
 			r.reading, r.scroll.State = false, ""
 			if err != nil {
 				r.scroll.State = explain(err)

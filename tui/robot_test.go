@@ -137,8 +137,8 @@ func (r *robot) status() string { return ansi.Strip(r.m.status()) }
 // said is what was printed, one item after another.
 func (r *robot) said() string {
 	var b strings.Builder
-	for _, it := range r.m.items {
-		b.WriteString(ansi.Strip(transcript.NewRenderer(r.m.theme, 200).Item(it, false)) + "\n")
+	for _, it := range r.m.ui.items {
+		b.WriteString(ansi.Strip(transcript.NewRenderer(r.m.ui.theme, 200).Item(it, false)) + "\n")
 	}
 	return b.String()
 }
@@ -154,8 +154,6 @@ func (r *robot) view() string {
 }
 
 func (r *robot) top() panel.Panel {
-	if len(r.m.panels) == 0 {
-		return nil
-	}
-	return r.m.panels[len(r.m.panels)-1].Panel
+	top, _ := r.m.ui.top()
+	return top.Panel
 }

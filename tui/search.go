@@ -122,10 +122,10 @@ func (w wanted) keep(found []api.MessageResult) []api.MessageResult {
 }
 
 func (m *Model) openSearch(query string) tea.Cmd {
-	s := &panel.Search{Theme: m.theme, Title: "Search what was said with " + m.name(), Hint: searchHelp}
+	s := &panel.Search{Theme: m.ui.theme, Title: "Search what was said with " + m.name(), Hint: searchHelp}
 	agent := m.thread.Agent
 	var results []api.MessageResult
-	m.push(s, func(a panel.Action) tea.Cmd {
+	m.ui.push(s, func(a panel.Action) tea.Cmd {
 		if a.Kind == panel.Choose {
 			return m.openResult(results[a.Index])
 		}
@@ -138,7 +138,7 @@ func (m *Model) openSearch(query string) tea.Cmd {
 		}
 		return func() tea.Msg {
 			found, partial, err := m.backend.Search(m.ctx, w.request(agent))
-			return panelMsg{func(*Model) tea.Cmd {
+			return loadedMsg{func() tea.Cmd {
 				problem := ""
 				if err != nil {
 					problem = explain(err)
@@ -151,7 +151,7 @@ func (m *Model) openSearch(query string) tea.Cmd {
 		}
 	})
 	if query != "" {
-		top := m.panels[len(m.panels)-1]
+		top, _ := m.ui.top()
 		return top.act(s.Ask(query))
 	}
 	return nil

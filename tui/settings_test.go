@@ -17,8 +17,8 @@ func TestTheThemeOfTheConfigurationHoldsWhateverTheTerminalSays(t *testing.T) {
 		r := newRobot(t, newFake(), 80, 24, func(o *Options) { o.NoColor, o.Theme = false, name })
 		r.feed(firstFrameMsg{})
 		r.connect()
-		if r.m.background(name == "light"); r.m.theme.Kind != kind {
-			t.Errorf("%s: the theme is %v", name, r.m.theme.Kind)
+		if r.m.background(name == "light"); r.m.ui.theme.Kind != kind {
+			t.Errorf("%s: the theme is %v", name, r.m.ui.theme.Kind)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func TestTheEditorOfTheConfigurationChangesWhatIsTyped(t *testing.T) {
 func TestAProblemInTheStatusLineWraps(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, newFake(), 40, 24).connect()
-	r.m.flash = "the model openai/gpt-4o cannot be asked: the key is refused (check OPENAI_API_KEY)"
+	r.m.ui.flash = "the model openai/gpt-4o cannot be asked: the key is refused (check OPENAI_API_KEY)"
 	if got, want := r.status(), "the model openai/gpt-4o cannot be asked:\nthe key is refused (check\nOPENAI_API_KEY)\nAda · openai/gpt-4o · 12%"; got != want {
 		t.Errorf("status\n%s\nwant\n%s", got, want)
 	}

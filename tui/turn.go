@@ -34,7 +34,6 @@ type turn struct {
 	text   strings.Builder
 	stream transcript.Stream
 	blocks int // of the answer, printed so far
-	item   int // index of the answer in items
 
 	calls []transcript.Call // in progress
 
@@ -54,10 +53,10 @@ type turn struct {
 
 // begin starts showing a run.
 func (m *Model) begin(t *turn) tea.Cmd {
-	t.started, t.item, t.wait = m.now(), -1, retryFirst
-	t.stream.Long, t.stream.Wide = max(6, m.height/2), m.render.Prose()
+	t.started, t.wait = m.now(), retryFirst
+	t.stream.Long, t.stream.Wide = max(6, m.ui.height()/2), m.ui.render.Prose()
 	m.turn = t
-	m.flash = ""
+	m.ui.flash = ""
 	return tea.Batch(t.feed.next, m.tick())
 }
 
@@ -111,8 +110,8 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 		t.compacting = msg.MessageType == api.MessageEvent
 	}
 	if t.waits != "" && msg.MessageType != api.MessageNotice && msg.MessageType != api.MessagePing {
-		if m.flash == t.waits {
-			m.flash = "" // the wait is over
+		if m.ui.flash == t.waits {
+			m.ui.flash = "" // the wait is over
 		}
 		t.waits = ""
 	}
@@ -129,7 +128,7 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 			t.call(c, msg.Delta)
 		}
 		if msg.MessageType == api.MessageApprovalRequest && !msg.Delta {
-			m.flash = "a tool call waits for an approval"
+			m.ui.flash = "a tool call waits for an approval"
 		}
 	case api.MessageToolReturn:
 		m.closePart(t)
@@ -139,7 +138,7 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 		}
 	case api.MessageUserInput, api.MessageUser:
 		if text := msg.Content.String(); t.foreign && !isMachine(text) {
-			m.showSaid(transcript.Item{Kind: transcript.User, ID: msg.ID, Text: text})
+			m.ui.showSaid(transcript.Item{Kind: transcript.User, ID: msg.ID, Text: text})
 		}
 	case api.MessageStopReason:
 		t.stop = msg.StopReason
@@ -153,10 +152,10 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 		return m.noticed(t, msg)
 	case api.MessageSummary:
 		m.closePart(t)
-		m.show(transcript.Item{Kind: transcript.Recalled, ID: msg.ID, Text: msg.Summary})
+		m.ui.show(transcript.Item{Kind: transcript.Recalled, ID: msg.ID, Text: msg.Summary})
 	case api.MessageSystem, api.MessageHiddenReasoning, api.MessageEvent, api.MessageApprovalResponse:
 	default:
-		m.show(transcript.Item{Kind: transcript.Notice, Text: "unknown event: " + string(msg.MessageType)})
+		m.ui.notice("unknown event: " + string(msg.MessageType))
 	}
 	return nil
 }
@@ -177,7 +176,7 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 	n := *msg.Notice
 	switch n.Kind {
 	case api.NoticeQueued, api.NoticeRetry:
-		m.flash, t.waits = n.Text, n.Text
+		m.ui.flash, t.waits = n.Text, n.Text
 	case api.NoticeDiscard:
 		// What is printed stays printed; the answer that follows is the one
 		// that counts.
@@ -190,25 +189,22 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 		case t.told:
 			n.Text = "the answer begins anew"
 		}
-		m.show(transcript.Item{Kind: transcript.Notice, Text: cmp.Or(n.Text, "that attempt was lost; it begins again")})
+		m.ui.notice(cmp.Or(n.Text, "that attempt was lost; it begins again"))
 	case api.NoticeBroken:
 		m.broke(t) // mentioned once the run goes on
 	case api.NoticeResumed:
 		t.broken = false
-		m.show(transcript.Item{Kind: transcript.Notice, Text: n.Text})
+		m.ui.notice(n.Text)
 	case api.NoticeModel:
 		if handle, ok := n.Data["model"].(string); ok && handle != "" {
 			m.answers(handle)
 		}
-		if n.Text != "" && !m.told[n.Text] {
-			m.told[n.Text] = true
-			m.show(transcript.Item{Kind: transcript.Notice, Text: n.Text})
-		}
+		m.ui.noticeOnce(n.Text)
 		return m.loadAgent()
 	case api.NoticeRecalled:
-		m.show(recalledItem(msg.ID, &n))
+		m.ui.show(recalledItem(msg.ID, &n))
 	default:
-		m.show(transcript.Item{Kind: transcript.Notice, Text: n.Text})
+		m.ui.notice(n.Text)
 	}
 	return nil
 }
@@ -220,7 +216,7 @@ func (m *Model) broke(t *turn) { t.broken, t.daemon = true, m.daemonPID }
 // meeting the next daemon doesn't repeat it.
 func (m *Model) tellAway(t *turn, text string) {
 	t.broken, t.told, m.toldAway = false, true, t.daemon
-	m.show(transcript.Item{Kind: transcript.Notice, Text: text})
+	m.ui.notice(text)
 }
 
 // answers sets the model shown on the status line.
@@ -245,9 +241,9 @@ func (m *Model) grow(t *turn, kind transcript.Kind, msg *api.Message, text strin
 	text = transcript.Clean(text)
 	t.text.WriteString(text)
 	if kind == transcript.Assistant {
-		if t.item < 0 {
-			t.item = len(m.items)
-			m.items = append(m.items, transcript.Item{Kind: transcript.Assistant, ID: msg.ID})
+		if m.ui.growing == none {
+			m.ui.growing = len(m.ui.items)
+			m.ui.items = append(m.ui.items, transcript.Item{Kind: transcript.Assistant, ID: msg.ID})
 		}
 		m.commit(t, t.stream.Write(text))
 	}
@@ -256,15 +252,15 @@ func (m *Model) grow(t *turn, kind transcript.Kind, msg *api.Message, text strin
 // commit prints the blocks of an answer that are final.
 func (m *Model) commit(t *turn, blocks []transcript.Block) {
 	for _, b := range blocks {
-		drawn := m.render.Markdown(b)
+		drawn := m.ui.render.Markdown(b)
 		if drawn == "" {
 			continue // the end of a fence whose lines are all out
 		}
-		m.emit(transcript.Assistant, drawn, b.Tight && t.blocks > 0)
+		m.ui.emit(transcript.Assistant, drawn, b.Tight && t.blocks > 0)
 		t.blocks++
 	}
-	if t.item >= 0 && t.item < len(m.items) {
-		m.items[t.item].Text = t.text.String()
+	if at := m.ui.growing; at != none && at < len(m.ui.items) {
+		m.ui.items[at].Text = t.text.String()
 	}
 }
 
@@ -278,11 +274,11 @@ func (m *Model) closePart(t *turn) {
 		m.commit(t, t.stream.Close())
 	case transcript.Reasoning:
 		if text := strings.TrimSpace(t.text.String()); text != "" {
-			m.show(transcript.Item{Kind: transcript.Reasoning, Text: text, Took: m.now().Sub(t.since)})
+			m.ui.show(transcript.Item{Kind: transcript.Reasoning, Text: text, Took: m.now().Sub(t.since)})
 		}
 	case transcript.User, transcript.Tool, transcript.Notice, transcript.Failure, transcript.Recalled: // these arrive whole
 	}
-	t.key, t.item, t.blocks = "", -1, 0
+	t.key, m.ui.growing, t.blocks = "", none, 0
 	t.text.Reset()
 }
 
@@ -314,7 +310,7 @@ func (m *Model) returned(t *turn, r api.ToolReturn) {
 			c := t.calls[i]
 			t.calls = append(t.calls[:i:i], t.calls[i+1:]...)
 			finish(&c, r)
-			m.show(transcript.Item{Kind: transcript.Tool, Call: c})
+			m.ui.show(transcript.Item{Kind: transcript.Tool, Call: c})
 			return
 		}
 	}
@@ -324,20 +320,20 @@ func (m *Model) returned(t *turn, r api.ToolReturn) {
 func (m *Model) finishTurn(t *turn) tea.Cmd {
 	m.closePart(t)
 	for _, c := range t.calls {
-		m.show(transcript.Item{Kind: transcript.Tool, Call: c})
+		m.ui.show(transcript.Item{Kind: transcript.Tool, Call: c})
 	}
 	m.turn = nil
 	stopped := t.stop == api.StopCancelled || t.cancel
 	delivered := t.stored || (t.problem == "" && t.stop != api.StopError && t.stop != api.StopLLMAPIError &&
 		t.stop != api.StopInvalidLLMResponse && (!stopped || t.shown))
 	if t.problem != "" && !stopped {
-		m.failure(t.problem)
+		m.ui.failure(t.problem)
 	}
 	if text, ok := stopWord(t.stop); ok && !stopped && t.problem == "" {
-		m.show(transcript.Item{Kind: transcript.Notice, Text: text})
+		m.ui.notice(text)
 	}
 	if stopped {
-		m.show(transcript.Item{Kind: transcript.Notice, Text: "stopped"})
+		m.ui.notice("stopped")
 	}
 	delivered = delivered || t.unheard
 	if delivered {

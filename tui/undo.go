@@ -108,14 +108,14 @@ func (m *Model) turnChange(command string, redo bool, nothing string) tea.Cmd {
 		return nil
 	}
 	thread := m.thread
-	return load(m, m.lastChange(thread, redo), func(m *Model, c change) tea.Cmd {
+	return load(m.ctx, m.ui, m.lastChange(thread, redo), func(c change) tea.Cmd {
 		switch {
 		case c.rewind != nil:
 			return m.askUndoRewind(thread, *c.rewind, c.places)
 		case c.block.ID != "":
 			return m.turnBlock(c, redo)
 		}
-		m.flash = nothing
+		m.ui.flash = nothing
 		return nil
 	})
 }
@@ -132,7 +132,7 @@ func (m *Model) askUndoRewind(t Thread, r api.Rewind, places []place) tea.Cmd {
 	if since == 0 {
 		return m.undoRewind(t, r)
 	}
-	m.ask("Undo the rewind of "+m.when(r.CreatedAt.Time)+"?", []string{
+	m.ui.ask("Undo the rewind of "+m.when(r.CreatedAt.Time)+"?", []string{
 		"The conversation becomes what it was before it.",
 		"Leaves it: " + count(since, "turn") + " that followed the rewind. Nothing is deleted: /undo goes between the two.",
 	}, []choice{{'y', "do it", func() tea.Cmd { return m.undoRewind(t, r) }}})
@@ -141,12 +141,12 @@ func (m *Model) askUndoRewind(t Thread, r api.Rewind, places []place) tea.Cmd {
 
 func (m *Model) undoRewind(t Thread, r api.Rewind) tea.Cmd {
 	call := func(ctx context.Context) (api.Rewind, error) { return m.backend.UndoRewind(ctx, r.ID) }
-	return m.travel(t, call, func(m *Model, v travelled) tea.Cmd {
+	return m.travel(t, call, func(v travelled) tea.Cmd {
 		what := "undid the rewind of " + m.when(r.CreatedAt.Time) + rewindParts(v.rewind) + " · /redo goes back again"
 		if r.Undoes != nil {
 			what = "went back again" + rewindParts(v.rewind) + " · /undo brings it back"
 		}
-		m.marked(what)
+		m.ui.marked(what)
 		return nil
 	})
 }
@@ -170,7 +170,7 @@ func (m *Model) turnBlock(c change, redo bool) tea.Cmd {
 		}
 		return m.backend.BlockDiff(ctx, c.block.ID, c.now.Version, done.Version)
 	}
-	return load(m, do, func(m *Model, diff string) tea.Cmd {
+	return load(m.ctx, m.ui, do, func(diff string) tea.Cmd {
 		what, how := "undone: the change of ", "/redo brings it back"
 		if redo {
 			what, how = "done again: the change of ", "/undo takes it back"
@@ -179,7 +179,7 @@ func (m *Model) turnBlock(c change, redo bool) tea.Cmd {
 		if d := shortDiff(diff); d != "" {
 			text += ": " + d
 		}
-		m.show(transcript.Item{Kind: transcript.Notice, Text: text + " · " + how})
+		m.ui.notice(text + " · " + how)
 		return nil
 	})
 }

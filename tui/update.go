@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -10,7 +11,6 @@ import (
 	"loci/tui/panel"
 	"loci/tui/prompt"
 	"loci/tui/theme"
-	"loci/tui/transcript"
 )
 
 // Update handles a message. What it prints appears with the next view.
@@ -50,13 +50,13 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 		m.background(msg.IsDark())
 		return m.settle()
 	case tea.ColorProfileMsg:
-		m.screen.SetProfile(msg.Profile)
+		m.ui.screen.SetProfile(msg.Profile)
 	case batchMsg[api.Message]:
 		return m.take(msg)
 	case batchMsg[api.Change]:
 		return m.onChanges(msg)
-	case panelMsg:
-		return msg.open(m)
+	case loadedMsg:
+		return msg.show()
 	default:
 		return m.handleRest(msg)
 	}
@@ -84,7 +84,7 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 	case threadMsg:
 		return m.onThread(msg)
 	case noteMsg:
-		m.show(transcript.Item{Kind: transcript.Notice, Text: string(msg)})
+		m.ui.notice(string(msg))
 		return m.nextNote
 	case tickMsg:
 		m.ticking = false
@@ -94,11 +94,11 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 		}
 	case disarmMsg:
 		if m.armed {
-			m.armed, m.flash = false, ""
+			m.armed, m.ui.flash = false, ""
 		}
 	case cancelMsg:
 		if msg.err != nil && m.turn != nil {
-			m.flash = "cannot stop it: " + explain(msg.err)
+			m.ui.flash = "cannot stop it: " + explain(msg.err)
 			m.turn.cancel, m.turn.asked = false, false
 		}
 	case statusMsg:
@@ -147,12 +147,11 @@ func (m *Model) background(dark bool) {
 	if dark {
 		kind = theme.Dark
 	}
-	if m.ground || m.theme.Kind == kind {
+	if m.ground || m.ui.theme.Kind == kind {
 		return
 	}
-	m.theme = theme.New(kind)
-	m.prompt.SetTheme(m.theme)
-	m.render = transcript.NewRenderer(m.theme, m.width)
+	m.ui.setTheme(theme.New(kind))
+	m.prompt.SetTheme(m.ui.theme)
 }
 
 // settle carries on with a connection that was waiting for the terminal's
@@ -167,8 +166,8 @@ func (m *Model) settle() tea.Cmd {
 }
 
 func (m *Model) paste(text string) {
-	if n := len(m.panels); n > 0 {
-		m.panels[n-1].Paste(text)
+	if top, ok := m.ui.top(); ok {
+		top.Paste(text)
 		return
 	}
 	m.keepApart()
@@ -183,24 +182,23 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		m.armed = false
 	}
 	if name != "ctrl+c" {
-		m.flash = ""
+		m.ui.flash = ""
 	}
-	if n := len(m.panels); n > 0 {
-		top := m.panels[n-1]
+	if top, ok := m.ui.top(); ok {
 		if e, ok := top.Panel.(*panel.Edit); ok && name == "ctrl+g" {
 			return m.editPanel(e)
 		}
-		return m.act(top, top.Key(msg))
+		return m.ui.act(top, top.Key(msg))
 	}
 	switch name {
 	case "ctrl+c":
 		if m.armed {
 			return m.quitCommand("")
 		}
-		m.armed, m.flash = true, "ctrl+c again leaves"
+		m.armed, m.ui.flash = true, "ctrl+c again leaves"
 		stop := m.stop()
 		if m.turn != nil {
-			m.flash = "stopping · ctrl+c again leaves"
+			m.ui.flash = "stopping · ctrl+c again leaves"
 		}
 		return batch(stop, tea.Tick(quitWithin, func(time.Time) tea.Msg { return disarmMsg{} }))
 	case "ctrl+d":
@@ -208,7 +206,12 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 			return m.quitCommand("")
 		}
 	case "ctrl+l":
-		m.redraw()
+		final := ""
+		if t := m.turn; t != nil {
+			whole := t.text.String()
+			final = whole[:len(whole)-t.stream.Pending()]
+		}
+		m.ui.redraw(final)
 		return nil
 	case "ctrl+o":
 		return m.openTranscript()
@@ -245,68 +248,25 @@ const quiet = 700 * time.Millisecond
 // back, so that the two don't mix.
 func (m *Model) keepApart() {
 	if m.now().Sub(m.offered) < quiet && m.prompt.Withdraw() {
-		m.flash = "↑ brings the text back"
+		m.ui.flash = "↑ brings the text back"
 	}
-}
-
-// act does what a key in a panel asked for. Close works the same for all
-// panels.
-func (m *Model) act(p opened, a panel.Action) tea.Cmd {
-	switch a.Kind {
-	case panel.None:
-		return nil
-	case panel.Close:
-		m.panels = m.panels[:len(m.panels)-1]
-		return nil
-	case panel.Choose, panel.New, panel.Save, panel.Query, panel.Above, panel.Below, panel.First, panel.Last:
-	}
-	if p.act == nil {
-		return nil
-	}
-	return p.act(a)
-}
-
-// redraw clears the screen and reprints the end of the conversation in the
-// current width and colours.
-func (m *Model) redraw() {
-	m.screen.Clear()
-	m.printed, m.above = false, 0
-	items := append([]transcript.Item(nil), m.items...)
-	if t := m.turn; t != nil && t.item >= 0 && t.item < len(items) {
-		whole := t.text.String()
-		items[t.item].Text = whole[:len(whole)-t.stream.Pending()]
-		if items[t.item].Text == "" {
-			items = items[:t.item]
-		}
-	}
-	m.reprint(items)
 }
 
 // quitCommand leaves the chat. A run goes on in the daemon.
 func (m *Model) quitCommand(string) tea.Cmd {
 	if m.turn != nil && !m.turn.cancel {
-		m.emit(transcript.Notice, m.render.Item(transcript.Item{
-			Kind: transcript.Notice,
-			Text: m.name() + " goes on working; `loci` shows the answer",
-		}, false), false)
+		m.ui.farewell(m.name() + " goes on working; `loci` shows the answer")
 	}
-	m.unsent(append(m.prompt.Queue, m.prompt.Aside(), m.prompt.Text()))
+	unsent := slices.Concat(m.prompt.Queue, []string{m.prompt.Aside(), m.prompt.Text()})
 	for _, queue := range m.waiting {
-		m.unsent(queue)
+		unsent = append(unsent, queue...)
 	}
-	m.leave()
-	return nil
-}
-
-// unsent prints what would be lost with the chat, so that it can be copied.
-func (m *Model) unsent(texts []string) {
-	for _, q := range texts {
-		if q != "" {
-			m.emit(transcript.Notice, m.render.Item(transcript.Item{Kind: transcript.Notice, Text: "not sent: " + q}, false), false)
+	for _, text := range unsent { // it would be lost with the chat: here it can be copied
+		if text != "" {
+			m.ui.farewell("not sent: " + text)
 		}
 	}
-}
-
-func (m *Model) leave() {
-	m.panels, m.quitting = nil, true
+	m.ui.closePanels()
+	m.quitting = true
+	return nil
 }

@@ -19,30 +19,30 @@ import (
 // no frame, rule or padding: those would leave ghosts on a resize.
 func (m *Model) View() tea.View {
 	if m.quitting {
-		return m.screen.View("", tea.NewCursor(0, 0))
+		return m.ui.screen.View("", tea.NewCursor(0, 0))
 	}
-	if n := len(m.panels); n > 0 {
-		content, cursor := m.panels[n-1].View(m.width, m.height)
-		return m.screen.Panel(content, cursor)
+	if top, ok := m.ui.top(); ok {
+		content, cursor := top.View(m.ui.width(), m.ui.height())
+		return m.ui.screen.Panel(content, cursor)
 	}
 	content, cursor := m.live()
-	return m.screen.View(content, cursor)
+	return m.ui.screen.View(content, cursor)
 }
 
 func (m *Model) live() (string, *tea.Cursor) {
 	written, cursor := m.prompt.View()
 	status := m.status()
-	room := m.height - 1 - strings.Count(written, "\n") - 1 - strings.Count(status, "\n") - 1 // minus prompt and status
+	room := m.ui.height() - 1 - strings.Count(written, "\n") - 1 - strings.Count(status, "\n") - 1 // minus prompt and status
 	var above []string
 	if m.turn != nil {
 		above = m.turnRows(max(room-2, 1))
 	}
-	if !m.printed && m.turn == nil {
+	if !m.ui.printed && m.turn == nil {
 		above = m.greeting()
 		if len(above) > room {
 			above = nil
 		}
-	} else if len(above)+1 <= room && m.height > 6 {
+	} else if len(above)+1 <= room && m.ui.height() > 6 {
 		above = append(above, "")
 	}
 	if cursor != nil {
@@ -64,8 +64,8 @@ func (m *Model) greeting() []string {
 		newline = "shift+enter"
 	}
 	return []string{
-		transcript.Short(m.theme.Strong.Render(hello), m.width),
-		transcript.Short(m.theme.Dim.Render("enter sends · "+newline+" new line · / commands"), m.width),
+		transcript.Short(m.ui.theme.Strong.Render(hello), m.ui.width()),
+		transcript.Short(m.ui.theme.Dim.Render("enter sends · "+newline+" new line · / commands"), m.ui.width()),
 	}
 }
 
@@ -77,24 +77,24 @@ func (m *Model) turnRows(room int) []string {
 	switch {
 	case t.key == "":
 	case t.kind == transcript.Assistant:
-		if open := m.render.Open(t.stream.Open(), m.openRows(room-1-len(t.calls), t.stream.InFence())); open != "" {
+		if open := m.ui.render.Open(t.stream.Open(), m.openRows(room-1-len(t.calls), t.stream.InFence())); open != "" {
 			rows = append(rows, strings.Split(open, "\n")...)
 		}
 	case t.kind == transcript.Reasoning:
-		rows = append(rows, m.render.Thinking(t.text.String()))
+		rows = append(rows, m.ui.render.Thinking(t.text.String()))
 	}
 	if len(rows) == 0 {
 		kind = transcript.Tool
 	}
 	for i, c := range t.calls {
 		if len(rows) >= room-1 && i < len(t.calls)-1 {
-			rows = append(rows, m.theme.Dim.Render(fmt.Sprintf("▸ and %d more", len(t.calls)-i)))
+			rows = append(rows, m.ui.theme.Dim.Render(fmt.Sprintf("▸ and %d more", len(t.calls)-i)))
 			break
 		}
-		rows = append(rows, m.render.Tool(c))
+		rows = append(rows, m.ui.render.Tool(c))
 	}
 	tight := t.key != "" && t.kind == transcript.Assistant && t.blocks > 0 && t.stream.Continues()
-	if len(rows) > 0 && m.printed && !tight && transcript.Gap(m.last, kind) && len(rows) < room {
+	if len(rows) > 0 && m.ui.printed && !tight && transcript.Gap(m.ui.last, kind) && len(rows) < room {
 		rows = append([]string{""}, rows...)
 	}
 	return rows
@@ -120,8 +120,8 @@ func (m *Model) openRows(room int, code bool) int {
 	if code {
 		return max(min(room, mostOpen), 1)
 	}
-	rows := room * narrowest / max(m.render.Prose(), narrowest)
-	return max(min(rows, max(m.above, leastOpen), room, mostOpen), 1)
+	rows := room * narrowest / max(m.ui.render.Prose(), narrowest)
+	return max(min(rows, max(m.ui.above, leastOpen), room, mostOpen), 1)
 }
 
 func (m *Model) name() string { return cmp.Or(m.agentName, "the agent") }
@@ -137,16 +137,16 @@ const problemRows = 4
 // it is long.
 func (m *Model) problem(text string) string {
 	text = transcript.OneLine(text)
-	if term.Width(text) <= m.width {
-		return m.theme.Warn.Render(text)
+	if term.Width(text) <= m.ui.width() {
+		return m.ui.theme.Warn.Render(text)
 	}
-	rows := strings.Split(wrapTo(text, m.width), "\n")
+	rows := strings.Split(wrapTo(text, m.ui.width()), "\n")
 	if len(rows) > problemRows {
 		rows = rows[:problemRows]
-		rows[problemRows-1] = transcript.Short(rows[problemRows-1], m.width-1) + "…"
+		rows[problemRows-1] = transcript.Short(rows[problemRows-1], m.ui.width()-1) + "…"
 	}
 	for i, r := range rows {
-		rows[i] = m.theme.Warn.Render(r)
+		rows[i] = m.ui.theme.Warn.Render(r)
 	}
 	return strings.Join(rows, "\n")
 }
@@ -154,11 +154,11 @@ func (m *Model) problem(text string) string {
 // status is the line under the prompt: who, which model, how full, and what is
 // going on. A problem too long for it gets rows above.
 func (m *Model) status() string {
-	th := m.theme
+	th := m.ui.theme
 	var parts []string
 	switch {
-	case m.flash != "":
-		parts = append(parts, m.problem(m.flash))
+	case m.ui.flash != "":
+		parts = append(parts, m.problem(m.ui.flash))
 	case m.turn != nil:
 		parts = append(parts, m.working())
 	case m.connecting != "":
@@ -169,7 +169,7 @@ func (m *Model) status() string {
 		parts = append(parts, th.Warn.Render("queue waits: enter sends it"))
 	}
 	if m.connected {
-		if m.turn == nil || m.width >= 60 {
+		if m.turn == nil || m.ui.width() >= 60 {
 			parts = append(parts, th.Dim.Render(m.name()))
 		}
 		if model := cmp.Or(m.override, m.model); model != "" {
@@ -186,7 +186,7 @@ func (m *Model) status() string {
 	if len(parts) > 0 && strings.Contains(parts[0], "\n") {
 		above, parts = parts[0]+"\n", parts[1:]
 	}
-	return above + transcript.Short(strings.Join(parts, th.Dim.Render(" · ")), m.width)
+	return above + transcript.Short(strings.Join(parts, th.Dim.Render(" · ")), m.ui.width())
 }
 
 func (m *Model) working() string {
@@ -195,7 +195,7 @@ func (m *Model) working() string {
 	word := "thinking"
 	switch {
 	case t.away != "":
-		word = m.theme.Warn.Render(t.away + " · trying again")
+		word = m.ui.theme.Warn.Render(t.away + " · trying again")
 	case t.cancel:
 		word = "stopping"
 	case t.compacting:
@@ -205,12 +205,12 @@ func (m *Model) working() string {
 	case t.key != "" && t.kind == transcript.Assistant:
 		word = "answering"
 	}
-	out := m.theme.Accent.Render(mark) + " " + word
+	out := m.ui.theme.Accent.Render(mark) + " " + word
 	if s := m.now().Sub(t.started); s >= time.Second {
-		out += m.theme.Dim.Render(fmt.Sprintf(" %ds", int(s.Seconds())))
+		out += m.ui.theme.Dim.Render(fmt.Sprintf(" %ds", int(s.Seconds())))
 	}
 	if !t.cancel {
-		out += m.theme.Dim.Render(" · esc stops")
+		out += m.ui.theme.Dim.Render(" · esc stops")
 	}
 	return out
 }

@@ -157,11 +157,11 @@ func TestAWaitIsSaidUntilTheAnswerComes(t *testing.T) {
 	const waits = "llamacpp: Loading model. It is asked again for up to 1m0s."
 	r.m.message(r.m.turn, &api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeRetry, Text: waits}})
 	r.m.message(r.m.turn, &api.Message{MessageType: api.MessagePing})
-	if r.m.flash != waits {
-		t.Errorf("the status line says %q", r.m.flash)
+	if r.m.ui.flash != waits {
+		t.Errorf("the status line says %q", r.m.ui.flash)
 	}
 	r.m.message(r.m.turn, &api.Message{MessageType: api.MessageAssistant, ID: "m", Content: api.Text("Hello")})
-	if r.m.flash != "" {
-		t.Errorf("the status line still says %q", r.m.flash)
+	if r.m.ui.flash != "" {
+		t.Errorf("the status line still says %q", r.m.ui.flash)
 	}
 }

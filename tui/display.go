@@ -1,0 +1,147 @@
+package tui
+
+import (
+	"context"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"loci/tui/panel"
+	"loci/tui/term"
+	"loci/tui/theme"
+	"loci/tui/transcript"
+)
+
+// display is all that a person sees besides the prompt: what was said, the
+// panels over it, and a passing word on the status line, which panels cover.
+type display struct {
+	*scrollback
+	theme  theme.Theme
+	panels []openPanel
+	flash  string // on the status line until the next key
+}
+
+// openPanel is a panel with the handler of its actions.
+type openPanel struct {
+	panel.Panel
+	act func(panel.Action) tea.Cmd
+}
+
+func newDisplay(th theme.Theme, screen *term.Screen) *display {
+	d := &display{scrollback: newScrollback(screen)}
+	d.setTheme(th)
+	return d
+}
+
+// setTheme changes the colours of what is drawn from now on.
+func (d *display) setTheme(th theme.Theme) {
+	d.theme, d.render = th, transcript.NewRenderer(th, d.width())
+}
+
+func (d *display) resize(width, height int) {
+	d.screen.Resize(width, height)
+	d.render = transcript.NewRenderer(d.theme, d.width())
+}
+
+func (d *display) push(p panel.Panel, act func(panel.Action) tea.Cmd) {
+	d.panels = append(d.panels, openPanel{p, act})
+}
+
+// top is the panel that has the screen, if one has.
+func (d *display) top() (p openPanel, ok bool) {
+	if n := len(d.panels); n > 0 {
+		return d.panels[n-1], true
+	}
+	return openPanel{}, false
+}
+
+func (d *display) closePanels() { d.panels = nil }
+
+// act does what a key in a panel asked for. Close works the same for all
+// panels.
+func (d *display) act(p openPanel, a panel.Action) tea.Cmd {
+	switch a.Kind {
+	case panel.None:
+		return nil
+	case panel.Close:
+		d.panels = d.panels[:len(d.panels)-1]
+		return nil
+	case panel.Choose, panel.New, panel.Save, panel.Query, panel.Above, panel.Below, panel.First, panel.Last:
+	}
+	if p.act == nil {
+		return nil
+	}
+	return p.act(a)
+}
+
+// refuse says in an editor why its text wasn't saved, or on the status line if
+// the editor was closed in the meantime.
+func (d *display) refuse(e *panel.Edit, err error) {
+	if top, ok := d.top(); !ok || top.Panel != panel.Panel(e) {
+		d.flash = explain(err)
+		return
+	}
+	e.Refuse(explain(err))
+}
+
+// choice is one answer to a question in a panel.
+type choice struct {
+	key  rune
+	help string
+	do   func() tea.Cmd
+}
+
+// ask shows a question with its answers. Only the answers' own keys count, so a
+// stray space or enter does nothing.
+func (d *display) ask(title string, lines []string, choices []choice) {
+	draw := func(width int) string {
+		var rows []string
+		for _, c := range choices {
+			text := strings.ReplaceAll(wrapTo(c.help, max(width-3, 8)), "\n", "\n   ")
+			rows = append(rows, d.theme.Accent.Render(string(c.key))+"  "+text)
+		}
+		rows = append(rows, "")
+		for _, l := range lines {
+			rows = append(rows, wrapTo(l, width))
+		}
+		return strings.Join(rows, "\n")
+	}
+	keys := func(msg tea.KeyPressMsg) (panel.Action, bool) {
+		if msg.String() == "enter" {
+			return panel.Action{}, true // Enter must not close a question
+		}
+		for i, c := range choices {
+			if msg.String() == string(c.key) {
+				return panel.Action{Kind: panel.Choose, Index: i}, true
+			}
+		}
+		return panel.Action{}, false
+	}
+	d.push(
+		&panel.Text{Theme: d.theme, Title: title, Draw: draw, Keys: keys, Foot: string(choices[0].key) + " " + choices[0].help},
+		func(a panel.Action) tea.Cmd {
+			return choices[a.Index].do()
+		},
+	)
+}
+
+// loadedMsg is what a panel or a command was waiting for.
+type loadedMsg struct{ show func() tea.Cmd }
+
+// load runs a call outside the loop and then shows the result inside it.
+func load[T any](ctx context.Context, d *display, call func(context.Context) (T, error), then func(T) tea.Cmd) tea.Cmd {
+	return func() tea.Msg {
+		v, err := call(ctx)
+		return loadedMsg{func() tea.Cmd {
+			if err == nil {
+				return then(v)
+			}
+			if d.flash = explain(err); len(d.panels) > 0 { // panels cover the status line
+				d.closePanels()
+				d.failure(d.flash)
+				d.flash = ""
+			}
+			return nil
+		}}
+	}
+}

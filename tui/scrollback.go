@@ -1,0 +1,182 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"loci/tui/term"
+	"loci/tui/transcript"
+)
+
+const (
+	itemsMost = 2000 // items kept for the transcript
+	liveRows  = 5    // rows of the screen left to the live region when a conversation is printed
+)
+
+// scrollback is what was said: printed once into the terminal's own scrollback,
+// where nothing can be changed any more, and kept for the transcript.
+type scrollback struct {
+	screen *term.Screen
+	render *transcript.Renderer
+
+	items   []transcript.Item
+	growing int             // index of the answer that is still being written, or none
+	printed bool            // part of the conversation is printed above
+	above   int             // how many rows of it, at most a screenful
+	last    transcript.Kind // the last kind printed
+	told    map[string]bool // notices that are shown only once
+}
+
+// none is no index.
+const none = -1
+
+func newScrollback(screen *term.Screen) *scrollback {
+	return &scrollback{screen: screen, growing: none, told: map[string]bool{}}
+}
+
+func (s *scrollback) width() int {
+	width, _ := s.screen.Size()
+	return width
+}
+
+func (s *scrollback) height() int {
+	_, height := s.screen.Size()
+	return height
+}
+
+// reprint prints the last items, as many as fit above the live region.
+func (s *scrollback) reprint(items []transcript.Item) {
+	room := s.height() - liveRows
+	first := len(items)
+	rows := 0
+	var drawn []string // from the last item to the first
+	for first > 0 && rows < room {
+		first--
+		text := s.folded(items[first], max(room-rows, 4))
+		drawn = append(drawn, text)
+		rows += strings.Count(text, "\n") + 2
+	}
+	for i, it := range items[first:] {
+		s.emit(it.Kind, drawn[len(drawn)-1-i], false)
+	}
+}
+
+// folded draws a history item in at most most rows: its first and its last.
+// Ctrl+o shows it in full.
+func (s *scrollback) folded(it transcript.Item, most int) string {
+	hidden := 0
+	if lines := strings.SplitAfter(it.Text, "\n"); len(lines) > 4*most { // no need to draw all of it
+		hidden = len(lines) - 4*most
+		it.Text = strings.Join(lines[:2*most], "") + strings.Join(lines[len(lines)-2*most:], "")
+	}
+	if bytes := 8 * most * max(s.width(), 20); len(it.Text) > bytes {
+		head, tail := it.Text[:bytes/2], it.Text[len(it.Text)-bytes/2:]
+		hidden += (len(it.Text) - bytes) / s.width()
+		it.Text = strings.ToValidUTF8(head, "") + strings.ToValidUTF8(tail, "")
+	}
+	rows := strings.Split(s.render.Item(it, false), "\n")
+	if len(rows) <= most && hidden == 0 {
+		return strings.Join(rows, "\n")
+	}
+	shown := min(len(rows), most-1)
+	head := shown * 2 / 3
+	tail := shown - head
+	hidden += len(rows) - head - tail
+	note := transcript.Short(s.render.Theme.Dim.Render(fmt.Sprintf("  … %d more lines (ctrl+o)", hidden)), s.width())
+	return strings.Join(append(append(rows[:head:head], note), rows[len(rows)-tail:]...), "\n")
+}
+
+// keep adds items to the transcript.
+func (s *scrollback) keep(items ...transcript.Item) {
+	s.items = append(s.items, items...)
+	if over := len(s.items) - itemsMost; over > itemsMost/4 && s.growing == none {
+		s.items = append([]transcript.Item(nil), s.items[over:]...)
+	}
+}
+
+// show prints an item and keeps it.
+func (s *scrollback) show(it transcript.Item) {
+	s.keep(it)
+	s.emit(it.Kind, s.render.Item(it, false), false)
+}
+
+// showSaid prints what a person said, folded if it doesn't fit the screen: they
+// know what they pasted, and it must not push everything else away.
+func (s *scrollback) showSaid(it transcript.Item) {
+	s.keep(it)
+	s.emit(it.Kind, s.folded(it, max(s.height()-liveRows, 4)), false)
+}
+
+func (s *scrollback) notice(text string) {
+	s.show(transcript.Item{Kind: transcript.Notice, Text: text})
+}
+
+// noticeOnce shows a notice, unless it was shown before.
+func (s *scrollback) noticeOnce(text string) {
+	if text != "" && !s.told[text] {
+		s.told[text] = true
+		s.notice(text)
+	}
+}
+
+func (s *scrollback) failure(text string) {
+	s.show(transcript.Item{Kind: transcript.Failure, Text: text})
+}
+
+// farewell prints a notice that only this terminal needs: nobody will open the
+// transcript again.
+func (s *scrollback) farewell(text string) {
+	s.emit(transcript.Notice, s.render.Item(transcript.Item{Kind: transcript.Notice, Text: text}, false), false)
+}
+
+// marked prints a line that says how the conversation changed, followed by the
+// conversation's end.
+func (s *scrollback) marked(text string) {
+	ends := ""
+	for _, it := range slices.Backward(s.items) {
+		if it.Kind == transcript.User || it.Kind == transcript.Assistant {
+			ends = "its last words now: " + transcript.Short(transcript.OneLine(it.Text), wordsMost)
+			break
+		}
+	}
+	s.notice(text)
+	s.notice(cmp.Or(ends, "it is empty now"))
+}
+
+// emit prints text of a kind, after an empty line where one belongs.
+func (s *scrollback) emit(kind transcript.Kind, text string, tight bool) {
+	if s.printed && !tight && transcript.Gap(s.last, kind) {
+		s.screen.Print("")
+	}
+	s.screen.Print(text)
+	s.printed, s.last = true, kind
+	s.above = min(s.above+strings.Count(text, "\n")+1, s.height())
+}
+
+// redraw clears the screen and reprints the end of the conversation in the
+// current width and colours. Of an answer that is being written, that is only
+// the part which is final.
+func (s *scrollback) redraw(final string) {
+	s.screen.Clear()
+	s.printed, s.above = false, 0
+	items := append([]transcript.Item(nil), s.items...)
+	if at := s.growing; at != none && at < len(items) {
+		items[at].Text = final
+		if final == "" {
+			items = items[:at]
+		}
+	}
+	s.reprint(items)
+}
+
+// answer is the last answer that has a text, if there is one.
+func (s *scrollback) answer() string {
+	for _, it := range slices.Backward(s.items) {
+		if it.Kind == transcript.Assistant && strings.TrimSpace(it.Text) != "" {
+			return it.Text
+		}
+	}
+	return ""
+}
