@@ -50,6 +50,38 @@ func TestAWindowLargerThanTheContractShowsIsMeasured(t *testing.T) {
 	}
 }
 
+func TestTheFirstFrameWithAnAgentShowsHowFullItsWindowIs(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.session.Used, f.session.Window = 15_000, 60_000
+	f.agents[0].Name, f.agents[0].LLMConfig.ContextWindow = "Ada B.", 60_000
+	r := newRobot(t, f, 80, 24)
+	r.until("the connection", func() bool { return r.m.connected })
+	if got := r.status(); !strings.Contains(got, "25%") {
+		t.Errorf("the first status is %q", got)
+	}
+	r.until("the agent's state", func() bool { return r.m.agentName == "Ada B." })
+	if got := r.status(); !strings.Contains(got, "25%") {
+		t.Errorf("then it is %q", got)
+	}
+	if n := f.measures.Load(); n > 0 {
+		t.Errorf("what the session said was asked for again %d times", n)
+	}
+}
+
+func TestAModelOfThisChatAloneKeepsItsOwnWindow(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.session.Used, f.session.Window, f.session.Model = 15_000, 60_000, "other/model"
+	f.agents[0].Name = "Ada B."
+	r := newRobot(t, f, 80, 24, func(o *Options) { o.Model = "other/model" })
+	r.until("the connection", func() bool { return r.m.connected })
+	r.until("the agent's state", func() bool { return r.m.agentName == "Ada B." })
+	if got := r.status(); !strings.Contains(got, "other/model · 25%") {
+		t.Errorf("the status is %q", got)
+	}
+}
+
 func TestTheStatusSaysThatASummaryIsBeingWritten(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, newFake(), 80, 24).connect()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"loci/daemon/api"
@@ -52,6 +53,7 @@ type fake struct {
 
 	compacts   []string
 	compactErr error
+	measures   atomic.Int32 // of the context
 }
 
 func newFake() *fake {
@@ -162,6 +164,7 @@ func (f *fake) Messages(_ context.Context, t Thread, s Span) ([]api.Message, err
 }
 
 func (f *fake) Context(context.Context, Thread) (api.ContextWindow, error) {
+	f.measures.Add(1)
 	return api.ContextWindow{
 		ContextWindowSizeMax: max(f.window, 128_000), ContextWindowSizeCurrent: 15360, NumMessages: 21, NumTokensSystem: 1200, NumTokensCoreMemory: 160,
 		NumTokensFunctionsDefinitions: 2000, NumTokensSummaryMemory: 400, NumTokensMessages: 11600,

@@ -242,6 +242,9 @@ func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
 	m.opts.Open = api.Open{Agent: s.AgentID, Conversation: s.ConversationID}
 	m.thread = threadOf(s.AgentID, s.ConversationID)
 	m.agentName, m.model, m.offline = s.AgentName, s.Model, s.Offline
+	if s.Used > 0 {
+		m.contextUsed, m.contextMost = s.Used, s.Window
+	}
 	if s.AgentNew && m.agentName != "" {
 		m.opts.greet = "This is " + m.agentName + ", a new agent. It remembers what you tell it."
 	}

@@ -126,11 +126,18 @@ func (m *Model) onAgent(msg agentMsg) tea.Cmd {
 		return nil
 	}
 	m.agentName = msg.agent.Name
+	if m.override != "" { // another model answers here, with its own window
+		return nil
+	}
+	before := m.model
 	if h := api.Val(msg.agent.Model); h != "" {
 		m.answers(h)
 	}
 	if w := msg.agent.LLMConfig.ContextWindow; w > 0 && w < windowShown {
 		m.contextMost = w
+	}
+	if m.model != before {
+		return m.loadContext()
 	}
 	return nil
 }

@@ -47,6 +47,21 @@ func (e *Engine) Overview(ctx context.Context, conv core.ConversationID, env cor
 	return o, nil
 }
 
+// Use says how much of its window, in estimated tokens, the next request of a conversation takes beside new input when the
+// model of info answers it. It asks no provider.
+func (e *Engine) Use(ctx context.Context, conv core.ConversationID, info core.ModelInfo) (used, window int, err error) {
+	t, end, err := e.aside(ctx, conv, nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer end()
+	t.choice = Choice{Info: info}
+	if err := t.decidePin(ctx); err != nil {
+		return 0, 0, err
+	}
+	return t.win.tokens(), request.WindowOf(&t.agent, info), nil
+}
+
 // forecast readies a turn as the next run would, and changes nothing. A model that cannot be reached is taken for one that
 // calls tools.
 func (t *turn) forecast(ctx context.Context) error {
@@ -68,7 +83,7 @@ func (o *Overview) measure(t *turn) {
 		*parts[i] = min(core.EstimateTokens(text), o.System) // each is rounded up, and together they are no more than the whole
 		o.System -= *parts[i]
 	}
-	o.Current = t.win.fixedTokens() + request.TokensOfRows(t.win.rows)
+	o.Current = t.win.tokens()
 	o.Tools = t.win.fixedTokens() - core.EstimateTokens(t.win.pinned.System)
 	for i := range t.win.rows {
 		m, tokens := &t.win.rows[i].Message, request.TokensInContext(&t.win.rows[i])

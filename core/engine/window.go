@@ -74,6 +74,11 @@ func (w *window) fixedTokens() int {
 	return n
 }
 
+// tokens is what a request without new input takes, by estimate.
+func (w *window) tokens() int {
+	return w.fixedTokens() + request.TokensOfRows(w.rows)
+}
+
 // room is what messages may take, in estimated tokens.
 func (w *window) room() int {
 	return int(float64(w.trigger())/w.ratio) - w.fixedTokens()

@@ -111,3 +111,19 @@ func (c *Clients) tellModel(ctx, patience context.Context, client core.Client, i
 		o.Model.Handle = o.Agent.Model
 	}
 }
+
+// tellUse says how full the window is. It reads the store only, and not for long: a chat can ask again without hurry.
+func (c *Clients) tellUse(ctx context.Context, o *Opened) {
+	info := o.Model
+	if info.ContextWindow <= 0 {
+		if o.Agent.Settings.ContextWindow <= 0 {
+			return
+		}
+		info.Tools = true // as the overview takes a model that nobody reaches
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.RegisterWithin/4)
+	defer cancel()
+	if used, window, err := c.Engine.Use(ctx, o.Conversation.ID, info); err == nil {
+		o.Used, o.Window = used, window
+	}
+}

@@ -38,6 +38,7 @@ type Opened struct {
 	Unbuilt      []string       // provider variables of the client whose provider is not built yet
 	Model        core.ModelInfo // that answers the next run, as far as it is known at once
 	Sure         bool           // it can be asked: it exists, and there is a key
+	Used, Window int            // estimated tokens of the next request beside new input, and how many it may have; 0: not known at once
 	Unreached    error          // why no model can answer
 }
 
@@ -64,6 +65,7 @@ func (c *Clients) Open(ctx context.Context, client core.Client, in Open) (Opened
 		return Opened{}, err
 	}
 	c.tellModel(ctx, patience, client, in, &opened)
+	c.tellUse(ctx, &opened)
 	return opened, nil
 }
 

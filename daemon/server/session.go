@@ -56,7 +56,7 @@ func coreClient(in api.Client) session.Hello {
 func (s *Server) fillSession(out *api.Session, o service.Opened) {
 	out.AgentID, out.ConversationID, out.AgentName = string(o.Agent.ID), string(o.Conversation.ID), o.Agent.Name
 	out.AgentNew, out.RecallCount = o.AgentNew, o.Conversation.MessageCount
-	out.Model, out.ModelSure, out.Window = string(o.Model.Handle), o.Sure, o.Model.ContextWindow
+	out.Model, out.ModelSure, out.Used, out.Window = string(o.Model.Handle), o.Sure, o.Used, o.Window
 	out.Offline = o.Model.Handle.Provider() == core.OfflineHandle.Provider()
 	out.Notice = unbuiltNotice(o.Unbuilt)
 	if o.Unreached != nil {
