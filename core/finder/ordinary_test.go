@@ -37,6 +37,16 @@ type library struct {
 // small is a store whose archive holds some texts, embedded as a home embeds them.
 func small(t *testing.T, texts ...string) *library {
 	t.Helper()
+	passages := make([]*core.Passage, len(texts))
+	for i, text := range texts {
+		passages[i] = &core.Passage{Text: text, CreatedAt: time.Now()}
+	}
+	return archived(t, passages...)
+}
+
+// archived is a store with one archive of some passages, embedded as a home embeds them.
+func archived(t *testing.T, passages ...*core.Passage) *library {
+	t.Helper()
 	model := embed.New()
 	s, err := storage.Open(t.Context(), storage.Config{Dir: t.TempDir()})
 	if err != nil {
@@ -48,14 +58,13 @@ func small(t *testing.T, texts ...string) *library {
 	if err := s.Archives().Create(t.Context(), &archive); err != nil {
 		t.Fatal(err)
 	}
-	passages := make([]*core.Passage, len(texts))
-	for i, text := range texts {
-		passages[i] = &core.Passage{ID: core.NewPassageID(), Archive: archive.ID, Text: text, CreatedAt: now, UpdatedAt: now}
+	for _, p := range passages {
+		p.ID, p.Archive, p.UpdatedAt = core.NewPassageID(), archive.ID, now
 	}
 	if err := s.Passages().Insert(t.Context(), passages...); err != nil {
 		t.Fatal(err)
 	}
-	waiting, err := s.Vectors().Waiting(t.Context(), 0, len(texts))
+	waiting, err := s.Vectors().Waiting(t.Context(), 0, len(passages))
 	if err != nil {
 		t.Fatal(err)
 	}
