@@ -57,6 +57,7 @@ func TestManuals(t *testing.T) {
 			"model":    startModel,
 			"kill9":    killDaemon,
 			"silent":   runSilent,
+			"nobody":   runThrownAway,
 			"waitrun":  waitRun,
 			"headless": runHeadless,
 
@@ -170,15 +171,30 @@ func runSilent(ts *testscript.TestScript, neg bool, args []string) {
 // runHeadless runs the program with the null device as standard input.
 func runHeadless(ts *testscript.TestScript, neg bool, args []string) { run(ts, neg, nil, args) }
 
+// runThrownAway runs the program as Python's and Node's launchers do when its answer is of no interest: with the null
+// device, open for reading and writing, as standard output.
+func runThrownAway(ts *testscript.TestScript, neg bool, args []string) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	ts.Check(err)
+	defer func() { _ = null.Close() }()
+	cmd := command(ts, args...)
+	cmd.Stdout, cmd.Stderr = null, ts.Stderr()
+	ended(ts, neg, cmd)
+}
+
 func run(ts *testscript.TestScript, neg bool, in *os.File, args []string) {
 	cmd := command(ts, args...)
 	if in != nil {
 		cmd.Stdin = in
 	}
 	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
+	ended(ts, neg, cmd)
+}
+
+func ended(ts *testscript.TestScript, neg bool, cmd *exec.Cmd) {
 	err := cmd.Run()
 	if (err != nil) != neg {
-		ts.Fatalf("loci %s: %v", strings.Join(args, " "), err)
+		ts.Fatalf("%s: %v", strings.Join(cmd.Args, " "), err)
 	}
 }
 

@@ -5,14 +5,21 @@ package cli
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// closedOutput says whether standard output was closed when the program started. In that case Go opens the null
-// device for reading and writing, whereas a shell's redirection opens it only for writing.
+// closedOutput says whether a shell closed standard output (>&-). In that case Go opens the null device for reading and
+// writing before this program begins. Launchers that throw the answer away on purpose open it in the same way, so
+// this looks at who started the program: only a shell that itself writes elsewhere counts. Where /proc doesn't
+// tell, nothing does.
 func closedOutput(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	if !ok {
@@ -27,7 +34,21 @@ func closedOutput(w io.Writer) bool {
 		return false
 	}
 	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
-	return err == nil && flags&unix.O_ACCMODE == unix.O_RDWR
+	return err == nil && flags&unix.O_ACCMODE == unix.O_RDWR && shellWritesElsewhere(os.Getppid(), null)
+}
+
+// shellWritesElsewhere says whether a process is a shell whose own standard output isn't the null device.
+func shellWritesElsewhere(pid int, null os.FileInfo) bool {
+	proc := filepath.Join("/proc", strconv.Itoa(pid))
+	name, err := os.ReadFile(filepath.Join(proc, "comm"))
+	if err != nil || !slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh", "fish", "busybox"}, strings.TrimSpace(string(name))) {
+		return false
+	}
+	out, err := os.Stat(filepath.Join(proc, "fd", "1"))
+	if errors.Is(err, fs.ErrNotExist) { // dash closes its own while the command runs
+		return true
+	}
+	return err == nil && !os.SameFile(out, null)
 }
 
 // lookAtReader is how often to check whether a pipe still has a reader.
