@@ -9,7 +9,7 @@ import (
 	"loci/storage/sqlite"
 )
 
-type agents struct{ v *view }
+type agents struct{ v *scope }
 
 // agentRow is an agent as it is stored. message_count is only ever incremented, passages is the counter of its archive.
 type agentRow struct {

@@ -7,7 +7,7 @@ import (
 	"loci/storage/sqlite"
 )
 
-type archives struct{ v *view }
+type archives struct{ v *scope }
 
 type archiveRow struct {
 	ID        core.ArchiveID `db:"id"`

@@ -8,7 +8,7 @@ import (
 	"loci/storage/sqlite"
 )
 
-type blocks struct{ v *view }
+type blocks struct{ v *scope }
 
 type blockRow struct {
 	ID           core.BlockID  `db:"id"`

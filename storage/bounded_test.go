@@ -37,14 +37,14 @@ func TestLongTextsAreReadFewAtOnce(t *testing.T) {
 	// Each reads once after a number and returns the numbers of what it read, and the length of the texts.
 	readers := map[string]func(after int64) (seqs []int64, bytes int, err error){
 		"all": func(after int64) (seqs []int64, bytes int, err error) {
-			docs, _, _, err := s.search.All(ctx, search.Message, after, 2000)
+			docs, _, _, err := source{s.quiet}.All(ctx, search.Message, after, 2000)
 			for _, d := range docs {
 				seqs, bytes = append(seqs, d.Seq), bytes+len(d.Text)
 			}
 			return seqs, bytes, err
 		},
 		"changes": func(after int64) (seqs []int64, bytes int, err error) {
-			changes, err := s.search.Changes(ctx, after, 4000)
+			changes, err := source{s.quiet}.Changes(ctx, after, 4000)
 			var ids []string
 			for _, c := range changes {
 				seqs, ids = append(seqs, c.Seq), append(ids, c.ID)
@@ -52,7 +52,7 @@ func TestLongTextsAreReadFewAtOnce(t *testing.T) {
 			if len(ids) == 0 {
 				return nil, 0, err
 			}
-			docs, err2 := s.search.Docs(ctx, search.Message, ids)
+			docs, err2 := source{s.quiet}.Docs(ctx, search.Message, ids)
 			for _, d := range docs {
 				bytes += len(d.Text)
 			}

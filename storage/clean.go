@@ -2,13 +2,10 @@ package storage
 
 import (
 	"context"
-	"errors"
 	"path/filepath"
-	"time"
 
-	"loci/core"
-	"loci/core/search"
 	"loci/storage/sqlite"
+	"loci/storage/view"
 )
 
 // Clean takes from the files beside the facts, and from unused pages of all, what the facts do not hold any more.
@@ -16,37 +13,14 @@ func (s *Store) Clean(ctx context.Context) error {
 	if err := s.events.Wipe(ctx); err != nil {
 		return err
 	}
-	if err := s.search.compact(ctx); err != nil {
+	if err := s.search.Compact(ctx); err != nil {
 		return err
-	}
-	if err := s.near.purge(ctx); err != nil {
-		return sqlite.Classify("write the vector index anew", err)
 	}
 	if err := s.facts.Vacuum(ctx); err != nil {
 		return err
 	}
 	return s.cleaned(ctx)
 }
-
-// compact leaves nothing of removed texts in the index.
-func (r *searcher) compact(ctx context.Context) error {
-	_, last, err := r.Bounds(ctx)
-	if err != nil {
-		return err
-	}
-	for range 2 { // once more if it turned out damaged
-		if !r.x.Wait(ctx, last, cleanPatience) {
-			return core.E(core.Unavailable, "the search index is behind")
-		}
-		if err = r.x.Compact(ctx); !errors.Is(err, search.ErrUnavailable) {
-			return sqlite.Classify("write the search index anew", err)
-		}
-	}
-	return errIndexing()
-}
-
-// cleanPatience is how long forgetting waits for the index, which may be in the middle of being built.
-const cleanPatience = 10 * time.Minute
 
 func (s *Store) cleaned(ctx context.Context) error {
 	return s.write(ctx, "forget", func(ctx context.Context, q *sqlite.Querier) error {
@@ -65,7 +39,7 @@ func (s *Store) finishForgetting(ctx context.Context) error {
 	for _, name := range []string{EventsFile, IndexFile} {
 		sqlite.Remove(filepath.Join(s.cfg.Dir, name))
 	}
-	RemoveVectors(s.cfg.Dir)
+	view.RemoveVectors(s.cfg.Dir)
 	if err := s.facts.Vacuum(ctx); err != nil {
 		return err
 	}

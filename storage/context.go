@@ -44,7 +44,7 @@ func (s messages) Enter(ctx context.Context, conv core.ConversationID, rev int, 
 		if err := q.Get(ctx, &last, `SELECT COALESCE(MAX(position), 0) FROM context WHERE conversation_id = $1`, conv); err != nil {
 			return err
 		}
-		for chunk := range Chunks(ids) {
+		for chunk := range sqlite.Chunks(ids) {
 			w := &sqlite.Where{}
 			values := make([]string, len(chunk))
 			for i, id := range chunk {
@@ -125,7 +125,7 @@ func leave(ctx context.Context, q *sqlite.Querier, conv core.ConversationID, rev
 	if why != core.LeftReset && why != core.LeftRewind {
 		return nil
 	}
-	for chunk := range Chunks(ids) {
+	for chunk := range sqlite.Chunks(ids) {
 		if err := reindex(ctx, q, conv, chunk, false); err != nil {
 			return err
 		}

@@ -8,7 +8,7 @@ import (
 	"loci/storage/sqlite"
 )
 
-type conversations struct{ v *view }
+type conversations struct{ v *scope }
 
 type conversationRow struct {
 	ID            core.ConversationID `db:"id"`
@@ -213,7 +213,7 @@ func (s conversations) MarkStale(ctx context.Context, ids ...core.AgentID) error
 		return nil
 	}
 	return s.v.write(ctx, "mark conversations stale", func(ctx context.Context, q *sqlite.Querier) error {
-		for chunk := range Chunks(ids) {
+		for chunk := range sqlite.Chunks(ids) {
 			w := &sqlite.Where{}
 			w.And("deleted_at IS NULL")
 			sqlite.In(w, "id", chunk) // the id of a default conversation is its agent's

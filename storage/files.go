@@ -11,7 +11,7 @@ import (
 	"loci/storage/sqlite"
 )
 
-type files struct{ v *view }
+type files struct{ v *scope }
 
 var _ core.FileStore = files{}
 
@@ -382,7 +382,7 @@ func (s files) Documents(ctx context.Context, ids []core.FileID, word string) ([
 	var out []core.FileDocument
 	var id core.FileID
 	var body sql.RawBytes
-	for chunk := range Chunks(ids) {
+	for chunk := range sqlite.Chunks(ids) {
 		w := &sqlite.Where{}
 		w.And("f.deleted_at IS NULL")
 		sqlite.In(w, "t.file_id", chunk)
@@ -621,7 +621,7 @@ func (s files) Close(ctx context.Context, agent core.AgentID, files ...core.File
 		return nil
 	}
 	return s.v.write(ctx, "close files", func(ctx context.Context, q *sqlite.Querier) error {
-		for chunk := range Chunks(files) {
+		for chunk := range sqlite.Chunks(files) {
 			w := &sqlite.Where{}
 			w.And("agent_id = ?", agent)
 			sqlite.In(w, "file_id", chunk)

@@ -270,7 +270,7 @@ func TestTheIndexCatchesUpWithWhatItMissed(t *testing.T) {
 	if n := count(t, s, "thread"); n != 1 {
 		t.Fatalf("%d found", n)
 	}
-	s.search.x.Close() // the daemon dies after the commit and before the indexer saw it
+	s.search.Words.Close() // the daemon dies after the commit and before the indexer saw it
 	for i := range 1200 {
 		say(t, s, a, i)
 	}
@@ -283,12 +283,12 @@ func TestTheIndexCatchesUpWithWhatItMissed(t *testing.T) {
 		t.Fatal(err)
 	}
 	s2 := open(t, Config{Dir: dir})
-	coretest.Until(t, "the index has everything", func() bool { return s2.search.x.Applied() >= 1201 })
+	coretest.Until(t, "the index has everything", func() bool { return s2.search.Words.Applied() >= 1201 })
 	if n := count(t, s2, "thread"); n != 100 {
 		t.Errorf("%d found", n)
 	}
-	if _, last, err := s2.search.Bounds(t.Context()); err != nil || s2.search.x.Applied() != last {
-		t.Errorf("applied %d of %d (%v)", s2.search.x.Applied(), last, err)
+	if _, last, err := (source{s2.quiet}).Bounds(t.Context()); err != nil || s2.search.Words.Applied() != last {
+		t.Errorf("applied %d of %d (%v)", s2.search.Words.Applied(), last, err)
 	}
 }
 
@@ -322,7 +322,7 @@ func TestASearchBehindItsIndexReadsTheNewestAndSaysThatItIsPartial(t *testing.T)
 		t.Fatalf("%d found", n)
 	}
 	x, err := index.Open(t.Context(), index.Config{
-		Path: filepath.Join(t.TempDir(), IndexFile), Home: "h", Source: stuck{s.search}, Logger: slog.New(slog.DiscardHandler),
+		Path: filepath.Join(t.TempDir(), IndexFile), Home: "h", Source: stuck{source{s.quiet}}, Logger: slog.New(slog.DiscardHandler),
 		Open: func(ctx context.Context, path string, readOnly bool) (*sqlx.DB, error) {
 			return sqlite.OpenPool(ctx, path, sqlite.Normal, readOnly)
 		},
@@ -335,8 +335,8 @@ func TestASearchBehindItsIndexReadsTheNewestAndSaysThatItIsPartial(t *testing.T)
 		t.Fatal("the index is not built")
 	}
 	say(t, s, a, 22)
-	s.search.x.Close()
-	s.search.x = x
+	s.search.Words.Close()
+	s.search.Words = x
 	match := func(word string) (core.Results[core.MessageHit], error) {
 		return finder.New(finder.Config{Store: s}).Messages(t.Context(), core.SearchQuery{Text: word}, core.MessageFilter{})
 	}

@@ -9,7 +9,7 @@ import (
 	"loci/storage/sqlite"
 )
 
-type folders struct{ v *view }
+type folders struct{ v *scope }
 
 var _ core.FolderStore = folders{}
 

@@ -3,20 +3,13 @@ package storage
 import (
 	"context"
 	"encoding/json"
-	"iter"
 	"slices"
 
 	"loci/core"
 	"loci/storage/sqlite"
 )
 
-type messages struct{ v *view }
-
-// chunkSize bounds how many ids one statement names.
-const chunkSize = 500
-
-// Chunks are parts of a list that are short enough for one statement.
-func Chunks[T any](all []T) iter.Seq[[]T] { return slices.Chunk(all, chunkSize) }
+type messages struct{ v *scope }
 
 type messageRow struct {
 	Seq          int64               `db:"seq"`
@@ -377,4 +370,48 @@ func (s messages) place(ctx context.Context, q *sqlite.Querier, conv core.Conver
 		return at, core.E(core.NotFound, "the cursor %s does not exist: no such message", id)
 	}
 	return at, nil
+}
+
+// notReset is false of messages whose newest row in their own conversation was closed by reset or rewind, unless a fork
+// shows them. The plus keeps the index of what left a conversation out: all that was compacted away stands there.
+const notReset = `(NOT EXISTS (SELECT 1 FROM context c WHERE c.conversation_id = m.conversation_id AND c.message_id = m.id
+	AND +c."left" IS NOT NULL AND c.why NOT IN ('eviction', 'compaction')
+	AND c.entered = (SELECT MAX(x.entered) FROM context x WHERE x.conversation_id = c.conversation_id AND x.message_id = c.message_id))
+	OR EXISTS (SELECT 1 FROM context c JOIN conversations v ON v.id = c.conversation_id AND v.deleted_at IS NULL
+		WHERE c.message_id = m.id AND c.conversation_id <> m.conversation_id AND ` + shown + `))`
+
+func (s messages) Newest(ctx context.Context, f core.MessageFilter, before int64, limit int) ([]core.Message, error) {
+	ctx, q := s.v.read(ctx)
+	w := &sqlite.Where{}
+	s.filter(w, f)
+	if f.Conversation != "" {
+		w.And("m.conversation_id = ?", f.Conversation)
+	}
+	if before > 0 {
+		w.And("m.seq < ?", before)
+	}
+	w.And(notReset)
+	var rows []messageRow
+	err := q.All(ctx, &rows, `SELECT `+messageColumns+` FROM messages m`+w.String()+` ORDER BY m.seq DESC LIMIT `+w.Arg(limit), w.Args...)
+	if err != nil {
+		return nil, sqlite.Classify("search", err)
+	}
+	return sqlite.Convert(rows, (*messageRow).message)
+}
+
+func (s messages) Among(ctx context.Context, f core.MessageFilter, ids []core.MessageID) ([]core.Message, error) {
+	ctx, q := s.v.read(ctx)
+	w := &sqlite.Where{}
+	sqlite.In(w, "m.id", ids)
+	if f.Agent != "" {
+		w.And("m.agent_id"+unindexed+" = ?", f.Agent)
+		f.Agent = ""
+	}
+	s.filter(w, f)
+	w.And(notReset)
+	var rows []messageRow
+	if err := q.All(ctx, &rows, `SELECT `+messageColumns+` FROM messages m`+w.String(), w.Args...); err != nil {
+		return nil, sqlite.Classify("search", err)
+	}
+	return sqlite.Convert(rows, (*messageRow).message)
 }

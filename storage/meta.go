@@ -7,7 +7,7 @@ import (
 	"loci/storage/sqlite"
 )
 
-type meta struct{ v *view }
+type meta struct{ v *scope }
 
 func (s meta) Get(ctx context.Context, key string) (string, bool, error) {
 	ctx, q := s.v.read(ctx)
@@ -30,7 +30,7 @@ func putMeta(ctx context.Context, q *sqlite.Querier, key, value string) error {
 	return err
 }
 
-type workspaces struct{ v *view }
+type workspaces struct{ v *scope }
 
 type workspaceRow struct {
 	Path         string              `db:"path"`

@@ -11,7 +11,7 @@ import (
 	"loci/storage/sqlite"
 )
 
-type mirrors struct{ v *view }
+type mirrors struct{ v *scope }
 
 type mirrorRow struct {
 	Agent     core.AgentID  `db:"agent_id"`

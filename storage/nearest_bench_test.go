@@ -16,8 +16,6 @@ import (
 
 	"loci/core"
 	"loci/core/coretest"
-	"loci/core/search"
-	"loci/storage/index"
 	"loci/storage/vectors"
 )
 
@@ -40,9 +38,9 @@ func BenchmarkNearestInTheStore(b *testing.B) {
 			v := keepVectors(b, shape)
 			v.restart(b)
 			v.dump(b, shape)
-			b.Run("all", func(b *testing.B) { v.measure(b, index.Filter{}, func(int) bool { return true }) })
+			b.Run("all", func(b *testing.B) { v.measure(b, vectors.Filter{}, func(int) bool { return true }) })
 			b.Run("half", func(b *testing.B) {
-				v.measure(b, index.Filter{Owners: []string{string(v.archives[0])}}, func(i int) bool { return i%2 == 0 })
+				v.measure(b, vectors.Filter{Groups: []uint64{vectors.Key(string(v.archives[0]))}}, func(i int) bool { return i%2 == 0 })
 			})
 		})
 	}
@@ -135,7 +133,7 @@ func (v *keptVectors) add(b *testing.B, one func() []float32, n int) time.Durati
 func (v *keptVectors) find(b *testing.B) {
 	b.Helper()
 	var err error
-	if v.x, err = v.s.near.of(b.Context(), core.VectorPassage, core.WordsHandle, benchDim); err != nil || v.x == nil {
+	if v.x, err = v.s.search.Vectors(b.Context(), core.VectorPassage, core.WordsHandle, benchDim); err != nil || v.x == nil {
 		b.Fatal(v.x, err)
 	}
 }
@@ -150,7 +148,7 @@ func (v *keptVectors) restart(b *testing.B) {
 	before := heap()
 	began := time.Now()
 	v.open(b)
-	v.search(b, v.queries[0], index.Filter{})
+	v.search(b, v.queries[0], vectors.Filter{})
 	v.figures["ready-ms"] = time.Since(began).Seconds() * 1e3
 	v.figures["heap-MB"] = max(0, heap()-before)
 	v.find(b)
@@ -164,20 +162,23 @@ func heap() float64 {
 	return float64(m.HeapAlloc) / (1 << 20)
 }
 
-func (v *keptVectors) search(b *testing.B, query []float32, f index.Filter) []vectors.Near {
+func (v *keptVectors) search(b *testing.B, query []float32, f vectors.Filter) []vectors.Near {
 	b.Helper()
-	m, err := v.s.near.begin(b.Context(), search.Passage, f, []search.Vector{{Model: core.WordsHandle, Values: query}})
-	if err != nil || m.indexes[core.WordsHandle] == nil {
-		b.Fatal(m, err)
+	x, err := v.s.search.Vectors(b.Context(), core.VectorPassage, core.WordsHandle, benchDim)
+	if err == nil {
+		_, err = x.Apply(b.Context())
 	}
-	near, err := m.indexes[core.WordsHandle].Nearest(b.Context(), vectors.Query{Vector: query, K: 10, Filter: m.filter})
+	if err != nil {
+		b.Fatal(err)
+	}
+	near, err := x.Nearest(b.Context(), vectors.Query{Vector: query, K: 10, Filter: f})
 	if err != nil || len(near) != 10 {
 		b.Fatal(near, err)
 	}
 	return near
 }
 
-func (v *keptVectors) measure(b *testing.B, f index.Filter, within func(i int) bool) {
+func (v *keptVectors) measure(b *testing.B, f vectors.Filter, within func(i int) bool) {
 	b.Helper()
 	var took []time.Duration
 	for i := 0; b.Loop(); i++ {

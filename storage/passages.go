@@ -8,7 +8,7 @@ import (
 	"loci/storage/sqlite"
 )
 
-type passages struct{ v *view }
+type passages struct{ v *scope }
 
 type passageRow struct {
 	Seq       int64          `db:"seq"`
@@ -287,4 +287,15 @@ func (s passages) TopTags(ctx context.Context, archive core.ArchiveID, limit int
 		out[i] = core.TagCount{Tag: r.Tag, Count: r.Uses}
 	}
 	return out, nil
+}
+
+func (s passages) Among(ctx context.Context, f core.PassageFilter, ids []core.PassageID) ([]core.Passage, error) {
+	ctx, q := s.v.read(ctx)
+	w := s.filterBy(f, unindexed)
+	sqlite.In(w, "p.id", ids)
+	var rows []passageRow
+	if err := q.All(ctx, &rows, selectPassages+w.String(), w.Args...); err != nil {
+		return nil, sqlite.Classify("search", err)
+	}
+	return sqlite.Convert(rows, (*passageRow).passage)
 }

@@ -54,7 +54,7 @@ func TestALargeFileIsRemovedWithoutANewIndex(t *testing.T) {
 // indexed waits until the index has what was committed: a search waits less, for whom it keeps waiting.
 func indexed(t *testing.T, s *Store) {
 	t.Helper()
-	if _, last, err := s.search.Bounds(t.Context()); err != nil || !s.search.x.Wait(t.Context(), last, 2*time.Minute) {
+	if _, last, err := (source{s.quiet}).Bounds(t.Context()); err != nil || !s.search.Words.Wait(t.Context(), last, 2*time.Minute) {
 		t.Fatalf("the index does not catch up: %v", err)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"loci/storage/sqlite"
 )
 
-type rewinds struct{ v *view }
+type rewinds struct{ v *scope }
 
 type rewindRow struct {
 	Number       int64               `db:"number"`
@@ -401,7 +401,7 @@ func (w *rewriting) write(ctx context.Context, q *sqlite.Querier) error {
 			return err
 		}
 	}
-	for chunk := range Chunks(w.reindex) {
+	for chunk := range sqlite.Chunks(w.reindex) {
 		if err := reindex(ctx, q, w.conv, chunk, false); err != nil {
 			return err
 		}

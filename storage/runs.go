@@ -8,7 +8,7 @@ import (
 	"loci/storage/sqlite"
 )
 
-type runs struct{ v *view }
+type runs struct{ v *scope }
 
 type runRow struct {
 	Number       int64               `db:"number"`

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"loci/core"
+	"loci/storage/view"
 )
 
 // Part is files of a home that serve one purpose.
@@ -53,7 +54,7 @@ func sizeOf(info fs.FileInfo) int64 {
 
 // partOf is the number of the part that a file belongs to, -1: of none.
 func partOf(name string) int {
-	for i, prefix := range []string{FactsFile, EventsFile, IndexFile, VectorFiles, CopyPrefix} {
+	for i, prefix := range []string{FactsFile, EventsFile, IndexFile, view.VectorFiles, CopyPrefix} {
 		if strings.HasPrefix(name, prefix) {
 			return i
 		}

@@ -14,7 +14,7 @@ import (
 	"loci/storage/sqlite"
 )
 
-type snapshots struct{ v *view }
+type snapshots struct{ v *scope }
 
 // maxSnapshot bounds what a damaged row may unpack to, in bytes.
 const maxSnapshot = 256 << 20

@@ -15,14 +15,19 @@ import (
 // batchBytes bounds the texts that are read at once for the index or for embedding; one that is longer comes alone.
 const batchBytes = 8 << 20
 
-var _ index.Source = (*searcher)(nil)
+// source reads the texts that search may find.
+type source struct {
+	facts *sqlite.Querier // like the store's readers, but callers did not cause these statements
+}
 
-func (r *searcher) Bounds(ctx context.Context) (first, last int64, err error) {
+var _ index.Source = source{}
+
+func (s source) Bounds(ctx context.Context) (first, last int64, err error) {
 	var row struct {
 		First int64 `db:"first_seq"`
 		Last  int64 `db:"last_seq"`
 	}
-	err = r.facts.Get(
+	err = s.facts.Get(
 		ctx,
 		&row,
 		`SELECT COALESCE((SELECT MIN(seq) FROM changes), 0) AS first_seq, COALESCE((SELECT MAX(seq) FROM changes), 0) AS last_seq`,
@@ -30,8 +35,8 @@ func (r *searcher) Bounds(ctx context.Context) (first, last int64, err error) {
 	return row.First, row.Last, sqlite.Classify("read changes", err)
 }
 
-func (r *searcher) Changes(ctx context.Context, after int64, limit int) ([]index.Change, error) {
-	rows, _, err := readUpTo(ctx, r.facts, batchBytes, func(row *changeRow) int { return row.Bytes }, selectChanges, after, limit)
+func (s source) Changes(ctx context.Context, after int64, limit int) ([]index.Change, error) {
+	rows, _, err := readUpTo(ctx, s.facts, batchBytes, func(row *changeRow) int { return row.Bytes }, selectChanges, after, limit)
 	if err != nil {
 		return nil, sqlite.Classify("read changes", err)
 	}
@@ -85,31 +90,31 @@ func readUpTo[R any](
 // findable is true of messages that search may find; roles are checked by Searchable.
 const findable = `m.hidden = '' AND NOT m.is_error AND m.role IN ('user', 'assistant', 'approval', 'summary') AND ` + alive + ` AND ` + notReset
 
-func (r *searcher) Docs(ctx context.Context, kind search.Kind, ids []string) (docs []index.Doc, err error) {
+func (s source) Docs(ctx context.Context, kind search.Kind, ids []string) (docs []index.Doc, err error) {
 	w := &sqlite.Where{}
 	if kind == search.Passage {
 		w.And(livingPassage)
 		sqlite.In(w, "p.id", ids)
-		docs, _, err = r.passageDocs(ctx, w, "", math.MaxInt)
+		docs, _, err = s.passageDocs(ctx, w, "", math.MaxInt)
 		return docs, err
 	}
 	w.And(findable)
 	sqlite.In(w, "m.id", ids)
-	docs, _, err = r.messageDocs(ctx, w, "", math.MaxInt)
+	docs, _, err = s.messageDocs(ctx, w, "", math.MaxInt)
 	return docs, err
 }
 
-func (r *searcher) All(ctx context.Context, kind search.Kind, after int64, limit int) (docs []index.Doc, next int64, done bool, err error) {
+func (s source) All(ctx context.Context, kind search.Kind, after int64, limit int) (docs []index.Doc, next int64, done bool, err error) {
 	w := &sqlite.Where{}
 	var more bool
 	if kind == search.Passage {
 		w.And(livingPassage)
 		w.And("p.seq > ?", after)
-		docs, more, err = r.passageDocs(ctx, w, " ORDER BY p.seq LIMIT "+w.Arg(limit), batchBytes)
+		docs, more, err = s.passageDocs(ctx, w, " ORDER BY p.seq LIMIT "+w.Arg(limit), batchBytes)
 	} else {
 		w.And(findable)
 		w.And("m.seq > ?", after)
-		docs, more, err = r.messageDocs(ctx, w, " ORDER BY m.seq LIMIT "+w.Arg(limit), batchBytes)
+		docs, more, err = s.messageDocs(ctx, w, " ORDER BY m.seq LIMIT "+w.Arg(limit), batchBytes)
 	}
 	if err != nil || len(docs) == 0 {
 		return nil, after, true, err
@@ -117,10 +122,10 @@ func (r *searcher) All(ctx context.Context, kind search.Kind, after int64, limit
 	return docs, docs[len(docs)-1].Seq, !more && len(docs) < limit, nil
 }
 
-func (r *searcher) messageDocs(ctx context.Context, w *sqlite.Where, tail string, most int) (docs []index.Doc, more bool, err error) {
+func (s source) messageDocs(ctx context.Context, w *sqlite.Where, tail string, most int) (docs []index.Doc, more bool, err error) {
 	rows, more, err := readUpTo(
 		ctx,
-		r.facts,
+		s.facts,
 		most,
 		(*messageRow).bytes,
 		`SELECT `+messageColumns+` FROM messages m`+w.String()+tail,
@@ -144,10 +149,10 @@ func (r *searcher) messageDocs(ctx context.Context, w *sqlite.Where, tail string
 	return docs, more, err
 }
 
-func (r *searcher) passageDocs(ctx context.Context, w *sqlite.Where, tail string, most int) (docs []index.Doc, more bool, err error) {
+func (s source) passageDocs(ctx context.Context, w *sqlite.Where, tail string, most int) (docs []index.Doc, more bool, err error) {
 	rows, more, err := readUpTo(
 		ctx,
-		r.facts,
+		s.facts,
 		most,
 		func(row *passageRow) int { return len(row.Text) },
 		selectPassages+w.String()+tail,

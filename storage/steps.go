@@ -7,7 +7,7 @@ import (
 	"loci/storage/sqlite"
 )
 
-type steps struct{ v *view }
+type steps struct{ v *scope }
 
 type stepRow struct {
 	ID           core.StepID         `db:"id"`

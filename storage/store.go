@@ -14,15 +14,17 @@ import (
 	"github.com/google/uuid"
 
 	"loci/core"
+	"loci/core/search"
 	"loci/storage/runlog"
 	"loci/storage/sqlite"
+	"loci/storage/view"
 )
 
 // The files of a home.
 const (
 	FactsFile  = "loci.db"
 	EventsFile = runlog.File
-	IndexFile  = "index.db"
+	IndexFile  = view.File
 )
 
 // The keys of meta that the store itself keeps.
@@ -43,12 +45,14 @@ type Config struct {
 
 // Store is the home's storage. It is safe for use from many goroutines.
 type Store struct {
-	*view
+	*scope
 	cfg    Config
 	facts  *sqlite.File
 	events *runlog.Log
-	search *searcher
-	near   *nearby
+	quiet  *sqlite.Querier // reads what is committed, without callers that cause it
+	search *view.Index
+
+	changed chan struct{} // buffered, one: something was committed
 
 	maintenance sync.Mutex // held by Maintain and Sweep, so that the counts of a backup can be compared
 	closed      sync.Once
@@ -91,8 +95,8 @@ func openOnce(ctx context.Context, cfg Config) (*Store, error) {
 			return nil, core.E(core.Internal, "make the data folder: %w", err).WithHint("check that %s can be written", filepath.Dir(dir))
 		}
 	}
-	s := &Store{cfg: cfg}
-	s.view = &view{s: s}
+	s := &Store{cfg: cfg, changed: make(chan struct{}, 1)}
+	s.scope = &scope{s: s}
 	if err := s.openFacts(ctx); err != nil {
 		return nil, err
 	}
@@ -109,16 +113,12 @@ func openOnce(ctx context.Context, cfg Config) (*Store, error) {
 		_ = s.facts.Close()
 		return nil, err
 	}
-	gen := generation{uuid: uuid, before: before, now: after}
-	near, err := openNearby(ctx, s, gen)
-	if err == nil {
-		s.near = near
-		s.search, err = openSearcher(ctx, s, gen)
-	}
+	s.quiet = sqlite.NewQuerier(s.facts.Readers, nil)
+	s.search, err = view.Open(ctx, view.Config{
+		Dir: cfg.Dir, Facts: s.quiet, Source: source{s.quiet}, Home: uuid, Before: before, Now: after, Logger: cfg.Logger,
+	})
 	if err != nil {
-		if near != nil {
-			near.close()
-		}
+		s.quiet.Close()
 		_ = s.events.Close()
 		_ = s.facts.Close()
 		return nil, err
@@ -185,12 +185,6 @@ func checkEmptied(dir string) error {
 		WithHint("restore a backup with `loci restore FILE`, or delete the folder %s to begin anew", dir)
 }
 
-// generation tells which opening of which home an index belongs to.
-type generation struct {
-	uuid        string
-	before, now int64 // the epoch before this opening and from it on
-}
-
 // begin makes the home's uuid if it has none and raises the epoch.
 func (s *Store) begin(ctx context.Context) (id string, before, now int64, err error) {
 	err = s.Tx(ctx, func(ctx context.Context, tx core.Store) error {
@@ -229,8 +223,8 @@ func (s *Store) Events() core.EventLog { return s.events }
 func (s *Store) Close() error {
 	var err error
 	s.closed.Do(func() {
-		s.search.close()
-		s.near.close()
+		s.search.Close()
+		s.quiet.Close()
 		err = s.events.Close()
 		if ferr := s.facts.Close(); err == nil {
 			err = ferr
@@ -241,10 +235,24 @@ func (s *Store) Close() error {
 
 func (s *Store) now() sqlite.Micros { return sqlite.ToMicros(s.cfg.Clock()) }
 
-// nudge wakes the indexer after a commit.
+// nudge wakes who embeds and the indexers after a commit.
 func (s *Store) nudge() {
-	if s.search != nil {
-		s.near.nudge()
-		s.search.nudge()
+	if s.search == nil {
+		return
 	}
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+	s.search.Nudge()
+}
+
+// Models returns the models whose vectors the texts of a scope have.
+func (s *Store) Models(ctx context.Context, scope search.Scope) ([]core.Handle, error) {
+	return s.search.Models(ctx, scope)
+}
+
+// View opens a view of what search may find. It waits for the index to have what was committed, for a bounded time.
+func (s *Store) View(ctx context.Context, scope search.Scope, vectors []search.Vector) (search.View, error) {
+	return s.search.View(ctx, scope, vectors)
 }

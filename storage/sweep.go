@@ -99,12 +99,12 @@ func (s *Store) Sweep(ctx context.Context) (int, error) {
 			}
 		}
 	}
-	gone, err := s.near.sweep(ctx)
+	gone, err := s.sweepVectors(ctx)
 	total += gone
 	if err != nil {
 		return total, err
 	}
-	bound := s.search.x.Applied() - keepChanges
+	bound := s.search.Words.Applied() - keepChanges
 	for {
 		n, err := s.sweepOnce(
 			ctx,
@@ -127,4 +127,36 @@ func (s *Store) sweepOnce(ctx context.Context, text string, args ...any) (int, e
 		return err
 	})
 	return int(n), err
+}
+
+// sweepVectors removes the record of deletions that every index has saved.
+func (s *Store) sweepVectors(ctx context.Context) (int, error) {
+	total := 0
+	for id, bound := range s.search.Saved() {
+		for {
+			removed := 0
+			err := s.write(ctx, "sweep", func(ctx context.Context, q *sqlite.Querier) error {
+				if _, err := q.Exec(ctx, `UPDATE vector_sets SET pruned = $1 WHERE id = $2 AND pruned < $1`, bound, id); err != nil {
+					return err
+				}
+				gone, err := q.Exec(
+					ctx,
+					`DELETE FROM vector_gone WHERE seq IN (SELECT seq FROM vector_gone WHERE seq <= $1 AND set_id = $2 ORDER BY seq LIMIT $3)`,
+					bound,
+					id,
+					sweepBatch,
+				)
+				removed = int(gone)
+				return err
+			})
+			total += removed
+			if err != nil {
+				return total, err
+			}
+			if removed < sweepBatch {
+				break
+			}
+		}
+	}
+	return total, nil
 }

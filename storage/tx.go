@@ -8,66 +8,66 @@ import (
 	"loci/storage/sqlite"
 )
 
-// view is the aggregates over one place where statements run: outside of a transaction (reads on the reader pool, each
+// scope is the aggregates over one place where statements run: outside of a transaction (reads on the reader pool, each
 // write in a transaction of its own) or inside of one.
-type view struct {
+type scope struct {
 	s     *Store
 	tx    *sqlite.Querier // the writer's, inside a transaction; nil outside
 	depth int             // of savepoints
 	over  bool            // the function it was made for has returned
 }
 
-var _ core.Store = (*view)(nil)
+var _ core.Store = (*scope)(nil)
 
-func (v *view) Agents() core.AgentStore               { return agents{v} }
-func (v *view) Blocks() core.BlockStore               { return blocks{v} }
-func (v *view) Messages() core.MessageStore           { return messages{v} }
-func (v *view) Conversations() core.ConversationStore { return conversations{v} }
-func (v *view) Runs() core.RunStore                   { return runs{v} }
-func (v *view) Steps() core.StepStore                 { return steps{v} }
-func (v *view) Snapshots() core.SnapshotStore         { return snapshots{v} }
-func (v *view) Archives() core.ArchiveStore           { return archives{v} }
-func (v *view) Passages() core.PassageStore           { return passages{v} }
-func (v *view) Workspaces() core.WorkspaceStore       { return workspaces{v} }
-func (v *view) Meta() core.MetaStore                  { return meta{v} }
-func (v *view) Rewinds() core.RewindStore             { return rewinds{v} }
-func (v *view) Vectors() core.VectorStore             { return vectorStore{v} }
-func (v *view) Folders() core.FolderStore             { return folders{v} }
-func (v *view) Files() core.FileStore                 { return files{v} }
-func (v *view) Mirrors() core.MirrorStore             { return mirrors{v} }
+func (v *scope) Agents() core.AgentStore               { return agents{v} }
+func (v *scope) Blocks() core.BlockStore               { return blocks{v} }
+func (v *scope) Messages() core.MessageStore           { return messages{v} }
+func (v *scope) Conversations() core.ConversationStore { return conversations{v} }
+func (v *scope) Runs() core.RunStore                   { return runs{v} }
+func (v *scope) Steps() core.StepStore                 { return steps{v} }
+func (v *scope) Snapshots() core.SnapshotStore         { return snapshots{v} }
+func (v *scope) Archives() core.ArchiveStore           { return archives{v} }
+func (v *scope) Passages() core.PassageStore           { return passages{v} }
+func (v *scope) Workspaces() core.WorkspaceStore       { return workspaces{v} }
+func (v *scope) Meta() core.MetaStore                  { return meta{v} }
+func (v *scope) Rewinds() core.RewindStore             { return rewinds{v} }
+func (v *scope) Vectors() core.VectorStore             { return vectorStore{v} }
+func (v *scope) Folders() core.FolderStore             { return folders{v} }
+func (v *scope) Files() core.FileStore                 { return files{v} }
+func (v *scope) Mirrors() core.MirrorStore             { return mirrors{v} }
 
 // txKey marks the context of a function inside a transaction with its store.
 type txKey struct{}
 
 // Tx runs fn in one transaction, or inside of one in a savepoint.
-func (v *view) Tx(ctx context.Context, fn func(ctx context.Context, tx core.Store) error) error {
+func (v *scope) Tx(ctx context.Context, fn func(ctx context.Context, tx core.Store) error) error {
 	if v.tx == nil {
-		return v.outer(ctx, func(ctx context.Context, tx *view) error { return fn(ctx, tx) })
+		return v.outer(ctx, func(ctx context.Context, tx *scope) error { return fn(ctx, tx) })
 	}
-	return v.savepoint(ctx, func(ctx context.Context, tx *view) error { return fn(ctx, tx) })
+	return v.savepoint(ctx, func(ctx context.Context, tx *scope) error { return fn(ctx, tx) })
 }
 
 // outer hands fn to the writer.
-func (v *view) outer(ctx context.Context, fn func(ctx context.Context, tx *view) error) error {
+func (v *scope) outer(ctx context.Context, fn func(ctx context.Context, tx *scope) error) error {
 	if ctx.Value(txKey{}) == v.s {
 		panic("storage: a transaction was begun on the outer store from inside a transaction; use the tx it was given")
 	}
 	return v.s.facts.Do(ctx, func(ctx context.Context, q *sqlite.Querier) error {
-		tx := &view{s: v.s, tx: q}
+		tx := &scope{s: v.s, tx: q}
 		defer tx.end()
 		return fn(context.WithValue(ctx, txKey{}, v.s), tx)
 	})
 }
 
 // savepoint runs fn so that its error takes back only what it did.
-func (v *view) savepoint(ctx context.Context, fn func(ctx context.Context, tx *view) error) error {
+func (v *scope) savepoint(ctx context.Context, fn func(ctx context.Context, tx *scope) error) error {
 	v.check()
 	ctx = context.WithoutCancel(ctx)
 	name := "nested" + strconv.Itoa(v.depth+1)
 	if _, err := v.tx.Exec(ctx, "SAVEPOINT "+name); err != nil {
 		return sqlite.Classify("savepoint", err)
 	}
-	inner := &view{s: v.s, tx: v.tx, depth: v.depth + 1}
+	inner := &scope{s: v.s, tx: v.tx, depth: v.depth + 1}
 	defer inner.end()
 	result := fn(ctx, inner)
 	if result != nil {
@@ -81,9 +81,9 @@ func (v *view) savepoint(ctx context.Context, fn func(ctx context.Context, tx *v
 	return result
 }
 
-func (v *view) end() { v.over = true }
+func (v *scope) end() { v.over = true }
 
-func (v *view) check() {
+func (v *scope) check() {
 	if v.over {
 		panic("storage: a transaction was used after its function returned")
 	}
@@ -91,7 +91,7 @@ func (v *view) check() {
 
 // read returns where to read, and the context for it: inside a transaction a cancelled statement would take the whole
 // group with it, so there only the writer decides.
-func (v *view) read(ctx context.Context) (context.Context, *sqlite.Querier) {
+func (v *scope) read(ctx context.Context) (context.Context, *sqlite.Querier) {
 	if v.tx == nil {
 		return ctx, v.s.facts.Read
 	}
@@ -100,25 +100,25 @@ func (v *view) read(ctx context.Context) (context.Context, *sqlite.Querier) {
 }
 
 // write runs fn in the transaction, or outside in one of its own. op names what was tried in errors.
-func (v *view) write(ctx context.Context, op string, fn func(ctx context.Context, q *sqlite.Querier) error) error {
+func (v *scope) write(ctx context.Context, op string, fn func(ctx context.Context, q *sqlite.Querier) error) error {
 	if v.tx != nil {
 		v.check()
 		return sqlite.Classify(op, fn(context.WithoutCancel(ctx), v.tx))
 	}
-	return v.outer(ctx, func(ctx context.Context, tx *view) error { return sqlite.Classify(op, fn(ctx, tx.tx)) })
+	return v.outer(ctx, func(ctx context.Context, tx *scope) error { return sqlite.Classify(op, fn(ctx, tx.tx)) })
 }
 
 // atomic is write for what may fail half way: inside a transaction it takes a savepoint.
-func (v *view) atomic(ctx context.Context, op string, fn func(ctx context.Context, q *sqlite.Querier) error) error {
+func (v *scope) atomic(ctx context.Context, op string, fn func(ctx context.Context, q *sqlite.Querier) error) error {
 	if v.tx == nil {
 		return v.write(ctx, op, fn)
 	}
-	return v.savepoint(ctx, func(ctx context.Context, tx *view) error { return sqlite.Classify(op, fn(ctx, tx.tx)) })
+	return v.savepoint(ctx, func(ctx context.Context, tx *scope) error { return sqlite.Classify(op, fn(ctx, tx.tx)) })
 }
 
 // Transact runs fn in one transaction, with its statements, for what changes whole tables: forgetting.
 func (s *Store) Transact(ctx context.Context, fn func(ctx context.Context, tx core.Store, q *sqlite.Querier) error) error {
-	return s.outer(ctx, func(ctx context.Context, tx *view) error { return fn(ctx, tx, tx.tx) })
+	return s.outer(ctx, func(ctx context.Context, tx *scope) error { return fn(ctx, tx, tx.tx) })
 }
 
 // Reader runs statements that read what is committed.

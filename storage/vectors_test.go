@@ -20,6 +20,7 @@ import (
 	"loci/core/finder"
 	"loci/storage/sqlite"
 	"loci/storage/vectors"
+	"loci/storage/view"
 )
 
 const testDim = 24
@@ -120,9 +121,9 @@ func (l *library) embed() {
 // indexed waits until the index has everything, which on a busy machine takes longer than a search waits.
 func (l *library) indexed() {
 	l.Helper()
-	_, last, err := l.s.search.Bounds(l.Context())
+	_, last, err := source{l.s.quiet}.Bounds(l.Context())
 	l.check(err)
-	if !l.s.search.x.Wait(l.Context(), last, 5*time.Minute) {
+	if !l.s.search.Words.Wait(l.Context(), last, 5*time.Minute) {
 		l.Fatal("the index does not catch up")
 	}
 }
@@ -329,7 +330,7 @@ func TestMeaningSurvivesAnyHistory(t *testing.T) {
 // interrupt does to the code files of a closed home what happens to files.
 func interrupt(l *library, how int) {
 	l.Helper()
-	paths, err := filepath.Glob(filepath.Join(l.dir, VectorFiles+"*"+vectors.Ending))
+	paths, err := filepath.Glob(filepath.Join(l.dir, view.VectorFiles+"*"+vectors.Ending))
 	l.check(err)
 	for _, p := range paths {
 		switch how {
@@ -451,7 +452,7 @@ func TestASearchThatFindsTheVectorsDamagedGoesByWordsAndSaysSo(t *testing.T) {
 		return found
 	}
 	coretest.Until(t, "a search is whole", func() bool { return !search().Partial })
-	codes, err := filepath.Glob(filepath.Join(l.dir, VectorFiles+"*"))
+	codes, err := filepath.Glob(filepath.Join(l.dir, view.VectorFiles+"*"))
 	l.check(err)
 	coretest.Until(t, "a search meets the damage", func() bool {
 		for _, path := range codes {

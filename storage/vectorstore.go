@@ -9,11 +9,11 @@ import (
 )
 
 // vectorStore keeps vectors. What waits for one is written by triggers, with the text itself.
-type vectorStore struct{ v *view }
+type vectorStore struct{ v *scope }
 
 var _ core.VectorStore = vectorStore{}
 
-func (s vectorStore) Changed() <-chan struct{} { return s.v.s.near.changed }
+func (s vectorStore) Changed() <-chan struct{} { return s.v.s.changed }
 
 func (s vectorStore) Waiting(ctx context.Context, after int64, limit int) ([]core.Unembedded, error) {
 	ctx, q := s.v.read(ctx)
@@ -59,7 +59,7 @@ const selectWaiting = `SELECT v.num, v.kind, v.owner, COALESCE(CASE v.kind
 
 func passageTexts(ctx context.Context, q *sqlite.Querier, owners []int64) (map[int64]core.Unembedded, error) {
 	out := map[int64]core.Unembedded{}
-	for chunk := range Chunks(owners) {
+	for chunk := range sqlite.Chunks(owners) {
 		w := &sqlite.Where{}
 		w.And(livingPassage)
 		sqlite.In(w, "p.seq", chunk)
@@ -83,7 +83,7 @@ func passageTexts(ctx context.Context, q *sqlite.Querier, owners []int64) (map[i
 
 func messageTexts(ctx context.Context, q *sqlite.Querier, owners []int64) (map[int64]core.Unembedded, error) {
 	out := map[int64]core.Unembedded{}
-	for chunk := range Chunks(owners) {
+	for chunk := range sqlite.Chunks(owners) {
 		w := &sqlite.Where{}
 		w.And(alive)
 		sqlite.In(w, "m.seq", chunk)

@@ -15,6 +15,7 @@ import (
 	"loci/core"
 	"loci/storage"
 	"loci/storage/sqlite"
+	"loci/storage/view"
 )
 
 // Restoration is a backup that was read whole and may take the place of a home's facts.
@@ -95,7 +96,7 @@ func (r *Restoration) Put(ctx context.Context, dir string, clock func() time.Tim
 	}
 	sqlite.Remove(filepath.Join(dir, storage.IndexFile))
 	sqlite.Remove(filepath.Join(dir, storage.EventsFile))
-	storage.RemoveVectors(dir)
+	view.RemoveVectors(dir)
 	if err := os.Rename(r.path, path); err != nil {
 		return kept, core.E(core.Internal, "put the backup in place: %w", err)
 	}

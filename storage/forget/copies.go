@@ -19,6 +19,7 @@ import (
 	"loci/storage"
 	"loci/storage/sqlite"
 	"loci/storage/vectors"
+	"loci/storage/view"
 )
 
 // copies lists what still holds the texts and isn't touched: backups at the paths they were written to, copies of the
@@ -62,7 +63,7 @@ func (g *Forgetter) copies(ctx context.Context, f *pass) ([]core.ForgetCopy, err
 
 // followed finds the files on disk that the texts of files were read from.
 func (g *Forgetter) followed(ctx context.Context, ids []core.FileID, kinds map[string]core.CopyKind) error {
-	for chunk := range storage.Chunks(ids) {
+	for chunk := range sqlite.Chunks(ids) {
 		w := &sqlite.Where{}
 		w.And("d.mirrored")
 		sqlite.In(w, "f.id", chunk)
@@ -175,7 +176,7 @@ func (g *Forgetter) filesIn(dir string, kinds map[string]core.CopyKind, kind cor
 		case e.IsDir() && name == gitFolder:
 			return fs.SkipDir
 		case !e.Type().IsRegular() || slices.Contains(own, path) || kinds[path] != "",
-			strings.HasPrefix(name, storage.VectorFiles) && strings.HasSuffix(name, vectors.Ending):
+			strings.HasPrefix(name, view.VectorFiles) && strings.HasSuffix(name, vectors.Ending):
 			return nil
 		}
 		kinds[path] = kind

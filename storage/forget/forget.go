@@ -412,7 +412,7 @@ type pinned struct {
 // conversations returns the conversations whose window holds a changed message or that are pinned to a changed prompt.
 func (f *pass) conversations(ctx context.Context) (map[string]pinned, error) {
 	touched := map[string]bool{}
-	for chunk := range storage.Chunks(f.messages) {
+	for chunk := range sqlite.Chunks(f.messages) {
 		w := &sqlite.Where{}
 		sqlite.In(w, "message_id", chunk)
 		var ids []string

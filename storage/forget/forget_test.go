@@ -21,6 +21,7 @@ import (
 	"loci/storage/backup"
 	"loci/storage/sqlite"
 	"loci/storage/vectors"
+	"loci/storage/view"
 )
 
 // textless lists the columns of texts and bytes that hold no user content: ids, hashes, words of ours, and what is
@@ -479,7 +480,7 @@ func TestForgettingThatWasInterruptedIsFinishedAtTheNextStart(t *testing.T) {
 	_, err := d.s.remove(t.Context(), core.ForgetQuery{Text: "zanzibarowitz", IgnoreCase: true})
 	d.check(err)
 	d.check(d.s.Close())
-	codes := filepath.Join(d.dir, storage.VectorFiles+"99"+vectors.Ending)
+	codes := filepath.Join(d.dir, view.VectorFiles+"99"+vectors.Ending)
 	d.check(os.WriteFile(codes, []byte("of what was forgotten"), 0o600))
 	d.open()
 	if _, err := os.Stat(codes); !os.IsNotExist(err) {

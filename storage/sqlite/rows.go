@@ -2,6 +2,8 @@ package sqlite
 
 import (
 	"encoding/json"
+	"iter"
+	"slices"
 	"time"
 
 	"loci/core"
@@ -57,3 +59,9 @@ func Convert[R, N any](rows []R, f func(*R) (N, error)) ([]N, error) {
 	}
 	return out, nil
 }
+
+// chunkSize bounds how many ids one statement names.
+const chunkSize = 500
+
+// Chunks are parts of a list that are short enough for one statement.
+func Chunks[T any](all []T) iter.Seq[[]T] { return slices.Chunk(all, chunkSize) }

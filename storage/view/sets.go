@@ -1,4 +1,4 @@
-package storage
+package view
 
 import (
 	"context"
@@ -25,12 +25,10 @@ const (
 	embedBehind   = 256                    // texts that wait from which on it does not
 )
 
-// nearby finds texts by their vectors: one index for each set, opened when it is first needed.
-type nearby struct {
-	s       *Store
-	facts   *sqlite.Querier
-	gen     generation
-	changed chan struct{} // buffered, one: something was committed
+// vectorSets finds texts by their vectors: one index for each set, opened when it is first needed.
+type vectorSets struct {
+	cfg   Config
+	facts *sqlite.Querier
 
 	opened atomic.Pointer[[]*vectors.Index] // those in sets, for who must not wait
 	vain   atomic.Int64                     // the last ticket that a search waited for in vain
@@ -50,10 +48,9 @@ type set struct {
 	Dim int   `db:"dim"`
 }
 
-func openNearby(ctx context.Context, s *Store, g generation) (*nearby, error) {
-	n := &nearby{
-		s: s, facts: sqlite.NewQuerier(s.facts.Readers, nil), gen: g, changed: make(chan struct{}, 1),
-		sets: map[int64]*vectors.Index{}, tags: map[string]*tagSet{},
+func openSets(ctx context.Context, cfg Config) (*vectorSets, error) {
+	n := &vectorSets{
+		cfg: cfg, facts: cfg.Facts, sets: map[int64]*vectors.Index{}, tags: map[string]*tagSet{},
 	}
 	var sets []struct {
 		set
@@ -72,22 +69,17 @@ func openNearby(ctx context.Context, s *Store, g generation) (*nearby, error) {
 	return n, nil
 }
 
-func (n *nearby) close() {
+func (n *vectorSets) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.closed = true
 	for _, x := range n.sets {
 		x.Close()
 	}
-	n.facts.Close()
 }
 
-// nudge tells who embeds and the indexes that something was committed.
-func (n *nearby) nudge() {
-	select {
-	case n.changed <- struct{}{}:
-	default:
-	}
+// nudge tells the indexes that something was committed.
+func (n *vectorSets) nudge() {
 	if list := n.opened.Load(); list != nil {
 		for _, x := range *list {
 			x.Nudge()
@@ -96,7 +88,7 @@ func (n *nearby) nudge() {
 }
 
 // open returns the index of a set.
-func (n *nearby) open(ctx context.Context, kind core.VectorKind, one set) (*vectors.Index, error) {
+func (n *vectorSets) open(ctx context.Context, kind core.VectorKind, one set) (*vectors.Index, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.closed {
@@ -106,8 +98,8 @@ func (n *nearby) open(ctx context.Context, kind core.VectorKind, one set) (*vect
 		return x, nil
 	}
 	x, err := vectors.Open(ctx, vectors.Config{
-		Path: n.path(one.ID), Home: n.gen.uuid, Set: one.ID, Dim: one.Dim, Before: n.gen.before, Now: n.gen.now,
-		Source: &vectorSource{facts: n.facts, set: one.ID, kind: kind}, Logger: n.s.cfg.Logger,
+		Path: n.path(one.ID), Home: n.cfg.Home, Set: one.ID, Dim: one.Dim, Before: n.cfg.Before, Now: n.cfg.Now,
+		Source: &vectorSource{facts: n.facts, set: one.ID, kind: kind}, Logger: n.cfg.Logger,
 	})
 	if err == nil {
 		n.sets[one.ID] = x
@@ -117,8 +109,8 @@ func (n *nearby) open(ctx context.Context, kind core.VectorKind, one set) (*vect
 	return x, err
 }
 
-func (n *nearby) path(set int64) string {
-	return filepath.Join(n.s.cfg.Dir, VectorFiles+strconv.FormatInt(set, 10))
+func (n *vectorSets) path(set int64) string {
+	return filepath.Join(n.cfg.Dir, VectorFiles+strconv.FormatInt(set, 10))
 }
 
 // VectorFiles is how the names of code files begin.
@@ -139,7 +131,7 @@ func RemoveVectors(dir string) {
 
 // of returns the index of a model's vectors, nil where it has made none. A model that has changed its dimension counts
 // with the newer one.
-func (n *nearby) of(ctx context.Context, kind core.VectorKind, model core.Handle, dim int) (*vectors.Index, error) {
+func (n *vectorSets) of(ctx context.Context, kind core.VectorKind, model core.Handle, dim int) (*vectors.Index, error) {
 	var one set
 	ok, err := n.facts.Find(ctx, &one, `SELECT id, dim FROM vector_sets WHERE kind = $1 AND model = $2 AND dim = $3`, kind, model, dim)
 	if err != nil || !ok {
@@ -149,7 +141,7 @@ func (n *nearby) of(ctx context.Context, kind core.VectorKind, model core.Handle
 }
 
 // purge leaves nothing of deleted vectors in the files, and no tag in memory.
-func (n *nearby) purge(ctx context.Context) error {
+func (n *vectorSets) purge(ctx context.Context) error {
 	n.tagMu.Lock()
 	clear(n.tags)
 	n.tagMu.Unlock()
@@ -164,42 +156,15 @@ func (n *nearby) purge(ctx context.Context) error {
 	return nil
 }
 
-// sweep removes the record of deletions that every index has saved.
-func (n *nearby) sweep(ctx context.Context) (int, error) {
+// saved returns the last deletion that each index has saved.
+func (n *vectorSets) saved() map[int64]int64 {
 	n.mu.Lock()
+	defer n.mu.Unlock()
 	saved := map[int64]int64{}
 	for id, x := range n.sets {
 		saved[id] = x.Saved()
 	}
-	n.mu.Unlock()
-	total := 0
-	for id, bound := range saved {
-		for {
-			removed := 0
-			err := n.s.write(ctx, "sweep", func(ctx context.Context, q *sqlite.Querier) error {
-				if _, err := q.Exec(ctx, `UPDATE vector_sets SET pruned = $1 WHERE id = $2 AND pruned < $1`, bound, id); err != nil {
-					return err
-				}
-				gone, err := q.Exec(
-					ctx,
-					`DELETE FROM vector_gone WHERE seq IN (SELECT seq FROM vector_gone WHERE seq <= $1 AND set_id = $2 ORDER BY seq LIMIT $3)`,
-					bound,
-					id,
-					sweepBatch,
-				)
-				removed = int(gone)
-				return err
-			})
-			total += removed
-			if err != nil {
-				return total, err
-			}
-			if removed < sweepBatch {
-				break
-			}
-		}
-	}
-	return total, nil
+	return saved
 }
 
 // meaning is a search by vectors under way.
@@ -210,7 +175,7 @@ type meaning struct {
 }
 
 // begin makes a search by vectors ready: those of the texts that were just written are waited for a moment.
-func (n *nearby) begin(ctx context.Context, kind search.Kind, f index.Filter, queries []search.Vector) (*meaning, error) {
+func (n *vectorSets) begin(ctx context.Context, kind search.Kind, f index.Filter, queries []search.Vector) (*meaning, error) {
 	m := &meaning{indexes: map[core.Handle]*vectors.Index{}}
 	var err error
 	if m.filter, err = n.filter(ctx, f); err != nil {
@@ -257,7 +222,7 @@ func catchUp(ctx context.Context, x *vectors.Index) (late bool, err error) {
 }
 
 // models returns the models whose vectors the texts of owners have.
-func (n *nearby) models(ctx context.Context, kind search.Kind, owners []string) ([]core.Handle, error) {
+func (n *vectorSets) models(ctx context.Context, kind search.Kind, owners []string) ([]core.Handle, error) {
 	if kind == search.Message {
 		return []core.Handle{core.WordsHandle}, nil
 	}
@@ -277,7 +242,7 @@ func (n *nearby) models(ctx context.Context, kind search.Kind, owners []string) 
 
 // await waits a moment for texts that were just written to get their vectors, and returns whether every text has one. What
 // was waited for in vain is not waited for again: its model may be in trouble for long.
-func (n *nearby) await(ctx context.Context) bool {
+func (n *vectorSets) await(ctx context.Context) bool {
 	var q struct {
 		Last   int64 `db:"last_num"`
 		Behind int64 `db:"behind"`
@@ -308,13 +273,13 @@ func (n *nearby) await(ctx context.Context) bool {
 }
 
 // waits reports whether a ticket after one and up to another is still on the list.
-func (n *nearby) waits(ctx context.Context, after, upTo int64) (still bool) {
+func (n *vectorSets) waits(ctx context.Context, after, upTo int64) (still bool) {
 	err := n.facts.Get(ctx, &still, `SELECT EXISTS (SELECT 1 FROM vector_queue WHERE num > $1 AND num <= $2)`, after, upTo)
 	return err == nil && still
 }
 
 // filter turns the filter of a search into one over vectors.
-func (n *nearby) filter(ctx context.Context, of index.Filter) (vectors.Filter, error) {
+func (n *vectorSets) filter(ctx context.Context, of index.Filter) (vectors.Filter, error) {
 	f := vectors.Filter{From: of.From, Until: of.Until}
 	for _, o := range of.Owners {
 		f.Groups = append(f.Groups, vectors.Key(o))
@@ -354,9 +319,9 @@ func (n *nearby) filter(ctx context.Context, of index.Filter) (vectors.Filter, e
 }
 
 // chunks returns the passages of files.
-func (n *nearby) chunks(ctx context.Context, files []string) (*vectors.Owners, error) {
+func (n *vectorSets) chunks(ctx context.Context, files []string) (*vectors.Owners, error) {
 	set := &vectors.Owners{}
-	for some := range Chunks(files) {
+	for some := range sqlite.Chunks(files) {
 		w := &sqlite.Where{}
 		w.And("file_id <> ''")
 		sqlite.In(w, "file_id", some)

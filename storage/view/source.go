@@ -1,4 +1,4 @@
-package storage
+package view
 
 import (
 	"context"
@@ -93,7 +93,7 @@ const (
 )
 
 // tag returns the passages with a tag.
-func (n *nearby) tag(ctx context.Context, tag string) (*vectors.Owners, error) {
+func (n *vectorSets) tag(ctx context.Context, tag string) (*vectors.Owners, error) {
 	n.tagMu.Lock()
 	defer n.tagMu.Unlock()
 	n.clock++
@@ -120,7 +120,7 @@ func (n *nearby) tag(ctx context.Context, tag string) (*vectors.Owners, error) {
 }
 
 // follow brings a tag's set up to date.
-func (n *nearby) follow(ctx context.Context, tag string, t *tagSet) error {
+func (n *vectorSets) follow(ctx context.Context, tag string, t *tagSet) error {
 	var last int64
 	if err := n.facts.Get(ctx, &last, `SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'changes'), 0)`); err != nil {
 		return err
