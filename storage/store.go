@@ -96,10 +96,10 @@ func openOnce(ctx context.Context, cfg Config) (*Store, error) {
 		}
 	}
 	s := &Store{cfg: cfg, changed: make(chan struct{}, 1)}
-	s.scope = &scope{s: s}
 	if err := s.openFacts(ctx); err != nil {
 		return nil, err
 	}
+	s.scope = &scope{s: s, on: s.facts.Scope()}
 	uuid, before, after, err := s.begin(ctx)
 	if err != nil {
 		_ = s.facts.Close()

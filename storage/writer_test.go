@@ -132,7 +132,8 @@ func TestABrokenSavepointRunsEveryoneAgainAlone(t *testing.T) {
 			put(ctx, t, tx, fmt.Sprint("k", i))
 			if i == 2 && first {
 				// As SQLite does by itself when the disk is full: the whole transaction is gone.
-				if _, err := tx.(*scope).tx.Exec(ctx, "ROLLBACK"); err != nil {
+				_, q := tx.(*scope).read(ctx)
+				if _, err := q.Exec(ctx, "ROLLBACK"); err != nil {
 					t.Errorf("rollback: %v", err)
 				}
 				return errors.New("broken")
@@ -162,7 +163,7 @@ func TestAFailedCommitIsHeardByEveryone(t *testing.T) {
 			put(ctx, t, tx, fmt.Sprint("k", i))
 			switch i {
 			case 0: // a violation that shows only at the commit
-				q := tx.(*scope).tx
+				_, q := tx.(*scope).read(ctx)
 				if _, err := q.Exec(ctx, "PRAGMA defer_foreign_keys = ON"); err != nil {
 					return err
 				}
