@@ -113,25 +113,27 @@ type neighbour struct {
 	doc    int
 	share  float64 // of its words
 	answer float64 // of its words in questions; 0: the same as share
+	scale  float64 // of all of that: a long text inherits little
 }
 
 // neighbours returns the docs that a doc inherits from.
 func (r *ranking) neighbours(i int, buf []neighbour) []neighbour {
 	buf = buf[:0]
+	scale := min(1, inheritors/float64(max(r.docs[i].Len, 1)))
 	if r.link[i] {
-		n := neighbour{doc: i - 1, share: fromBefore}
+		n := neighbour{doc: i - 1, share: fromBefore, scale: scale}
 		if r.docs[i].Who != r.docs[i-1].Who || r.docs[i].Who == "" {
 			n.answer = answers
 		}
 		buf = append(buf, n)
 		if r.link[i-1] {
-			buf = append(buf, neighbour{doc: i - 2, share: fromNear})
+			buf = append(buf, neighbour{doc: i - 2, share: fromNear, scale: scale})
 		}
 	}
 	if i+1 < len(r.docs) && r.link[i+1] {
-		buf = append(buf, neighbour{doc: i + 1, share: fromNear})
+		buf = append(buf, neighbour{doc: i + 1, share: fromNear, scale: scale})
 		if i+2 < len(r.docs) && r.link[i+2] {
-			buf = append(buf, neighbour{doc: i + 2, share: fromNear})
+			buf = append(buf, neighbour{doc: i + 2, share: fromNear, scale: scale})
 		}
 	}
 	return buf
@@ -140,11 +142,11 @@ func (r *ranking) neighbours(i int, buf []neighbour) []neighbour {
 func (s *scorer) inherits(n neighbour, o occurrence) float64 {
 	switch {
 	case s.terms[o.term].next != "" && n.share == fromBefore:
-		return fromBefore * o.value
+		return n.scale * fromBefore * o.value
 	case o.asked && n.answer > 0:
-		return n.answer * o.value
+		return n.scale * n.answer * o.value
 	}
-	return n.share * o.value
+	return n.scale * n.share * o.value
 }
 
 // all returns each doc's score: the sum over terms, its own and inherited, times the matched share.

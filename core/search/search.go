@@ -31,6 +31,7 @@ const (
 	answers       = 1.5  // what a text inherits from its neighbour's question
 	fromBefore    = 0.15 // … and from any other word of the previous text
 	fromNear      = 0.3  // … and of the next one and those two away
+	inheritors    = 40   // the words up to which a text inherits all of that; a longer one inherits less
 	shareExp      = 0.8  // how strongly the matched share of the query counts
 	speakerBonus  = 2.0
 	calendarBonus = 2.0

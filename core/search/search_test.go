@@ -99,6 +99,35 @@ func TestAnAnswerInheritsTheWordsOfItsQuestion(t *testing.T) {
 	}
 }
 
+// TestALongTextInheritsLess: it says so much that it would collect the words of whatever stands beside it.
+func TestALongTextInheritsLess(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat(" Regatta sail harbour wind anchor rope deck mast.", 20)
+	turns := []string{
+		"(1:56 pm on 8 May, 2023) User: I practise the oboe. Which instrument is easier to practise?",
+		"(1:56 pm on 8 May, 2023) Assistant: Good question." + long,
+		"(1:57 pm on 8 May, 2023) User: I see.",
+	}
+	hits := searched("instrument practise", NoDay, corpus(turns...))
+	if len(hits) == 0 || hits[0].ID != "0" {
+		t.Errorf("a long reply takes its question's place: %+v", hits)
+	}
+	for n, want := range map[int]float64{inheritors / 2: 1, inheritors: 1, 4 * inheritors: .25} {
+		docs := corpus(turns[0], "(1:56 pm on 8 May, 2023) Bob: "+strings.Repeat("sail ", n))
+		texts := Load(docs)
+		r := newRanking(Analyse("instrument", NoDay), texts.Stats(), texts)
+		s := r.scorer(r.queryTerms())
+		s.all()
+		from := r.neighbours(1, nil)
+		if len(from) != 1 || len(s.in(0)) != 1 {
+			t.Fatalf("%d words: %+v", n, from)
+		}
+		if got := s.inherits(from[0], s.in(0)[0]) / s.in(0)[0].value; math.Abs(got-want*answers) > 1e-9 {
+			t.Errorf("a text of %d words inherits %v of a question, not %v", n, got, want*answers)
+		}
+	}
+}
+
 func TestNotesInheritNothing(t *testing.T) {
 	t.Parallel()
 	for name, texts := range map[string][]string{
