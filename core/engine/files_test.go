@@ -248,7 +248,7 @@ func TestOpenFilesLeaveRoomInASmallWindow(t *testing.T) {
 	if run.Status != core.RunCompleted {
 		t.Fatalf("%s: %v", run.Status, run.Error)
 	}
-	o, err := h.engine.Overview(t.Context(), core.DefaultConversation(a.ID), nil)
+	o, err := h.engine.Overview(t.Context(), core.DefaultConversation(a.ID), nil, core.ModelInfo{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -24,7 +24,7 @@ func (e *Engine) Fit(ctx context.Context, conv core.ConversationID, text string,
 	}
 	defer end()
 	t.run.Config.Model = override
-	if err := t.forecast(ctx); err != nil {
+	if err := t.forecast(ctx, core.ModelInfo{}); err != nil {
 		return Fit{}, err
 	}
 	m := core.Message{Role: core.RoleUser, Content: []core.Content{core.Text(text)}}

@@ -23,14 +23,15 @@ type Overview struct {
 	MessageCount, PassageCount                     int
 }
 
-// Overview says what the next request of a conversation would hold.
-func (e *Engine) Overview(ctx context.Context, conv core.ConversationID, env core.Env) (Overview, error) {
+// Overview says what the next request of a conversation would hold. Where no model can be reached, known is what is known of
+// the one that should answer.
+func (e *Engine) Overview(ctx context.Context, conv core.ConversationID, env core.Env, known core.ModelInfo) (Overview, error) {
 	t, end, err := e.aside(ctx, conv, env)
 	if err != nil {
 		return Overview{}, err
 	}
 	defer end()
-	if err := t.forecast(ctx); err != nil {
+	if err := t.forecast(ctx, known); err != nil {
 		return Overview{}, err
 	}
 	o := Overview{
@@ -55,22 +56,30 @@ func (e *Engine) Use(ctx context.Context, conv core.ConversationID, info core.Mo
 		return 0, 0, err
 	}
 	defer end()
-	t.choice = Choice{Info: info}
+	t.choice = unasked(info)
 	if err := t.decidePin(ctx); err != nil {
 		return 0, 0, err
 	}
 	return t.win.tokens(), request.WindowOf(&t.agent, info), nil
 }
 
-// forecast readies a turn as the next run would, and changes nothing. A model that cannot be reached is taken for one that
-// calls tools.
-func (t *turn) forecast(ctx context.Context) error {
+// forecast readies a turn as the next run would, and changes nothing. Where no model can be reached, known stands for the one
+// that should answer.
+func (t *turn) forecast(ctx context.Context, known core.ModelInfo) error {
 	choice, err := t.chooser().choose(ctx)
 	if err != nil {
-		choice = Choice{Info: core.ModelInfo{Tools: true}}
+		choice = unasked(known)
 	}
 	t.choice = choice
 	return t.decidePin(ctx)
+}
+
+// unasked is the choice of a model that wasn't asked. One of which nothing is known is taken for one that calls tools.
+func unasked(info core.ModelInfo) Choice {
+	if info.ContextWindow <= 0 {
+		info.Tools = true
+	}
+	return Choice{Info: info}
 }
 
 // measure counts the parts.

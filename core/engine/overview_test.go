@@ -17,7 +17,7 @@ import (
 // overview checks that the parts add up and returns it.
 func (h *house) overview(a core.Agent) engine.Overview {
 	h.t.Helper()
-	o, err := h.engine.Overview(h.t.Context(), core.DefaultConversation(a.ID), nil)
+	o, err := h.engine.Overview(h.t.Context(), core.DefaultConversation(a.ID), nil, core.ModelInfo{})
 	if err != nil {
 		h.t.Fatal(err)
 	}

@@ -94,8 +94,9 @@ func within[T any](ctx, patience context.Context, a *asks, ask func(context.Cont
 }
 
 // tellModel says which model answers the next run: the one it names, the conversation's, the agent's, or for an agent
-// without one of its own the first real one there is. It is sure once it is known that this one can be asked.
-func (c *Clients) tellModel(ctx, patience context.Context, client core.Client, in Open, o *Opened) {
+// without one of its own the first real one there is. It is sure once it is known that this one can be asked. It reports
+// whether more may become known by waiting.
+func (c *Clients) tellModel(ctx, patience context.Context, client core.Client, in Open, o *Opened) (more bool) {
 	override := cmp.Or(in.Run, o.Conversation.Model)
 	choice, err := within(ctx, patience, &c.asking, func(ctx context.Context) (engine.Choice, error) {
 		return c.Engine.Choose(ctx, o.Agent, override, client.Env)
@@ -110,20 +111,18 @@ func (c *Clients) tellModel(ctx, patience context.Context, client core.Client, i
 		o.Unreached = err
 		o.Model.Handle = o.Agent.Model
 	}
+	return errors.Is(err, errNotYet)
 }
 
-// tellUse says how full the window is. It reads the store only, and not for long: a chat can ask again without hurry.
-func (c *Clients) tellUse(ctx context.Context, o *Opened) {
-	info := o.Model
-	if info.ContextWindow <= 0 {
-		if o.Agent.Settings.ContextWindow <= 0 {
-			return
-		}
-		info.Tools = true // as the overview takes a model that nobody reaches
+// tellUse says how full the window is, unless more may become known of the model and its size isn't. It reads the store
+// only, and not for long: a chat can ask again without hurry.
+func (c *Clients) tellUse(ctx context.Context, more bool, o *Opened) {
+	if more && o.Model.ContextWindow <= 0 && o.Agent.Settings.ContextWindow <= 0 {
+		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.RegisterWithin/4)
 	defer cancel()
-	if used, window, err := c.Engine.Use(ctx, o.Conversation.ID, info); err == nil {
+	if used, window, err := c.Engine.Use(ctx, o.Conversation.ID, o.Model); err == nil {
 		o.Used, o.Window = used, window
 	}
 }

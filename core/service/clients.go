@@ -64,8 +64,8 @@ func (c *Clients) Open(ctx context.Context, client core.Client, in Open) (Opened
 	if err != nil {
 		return Opened{}, err
 	}
-	c.tellModel(ctx, patience, client, in, &opened)
-	c.tellUse(ctx, &opened)
+	more := c.tellModel(ctx, patience, client, in, &opened)
+	c.tellUse(ctx, more, &opened)
 	return opened, nil
 }
 

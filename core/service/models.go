@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -151,6 +152,16 @@ func (m *Models) Info(ctx context.Context, handle core.Handle, env core.Env) cor
 	}
 	m.remember(info)
 	return info
+}
+
+// Overview says what the next request of a conversation would hold, by what is remembered of its model if it can't be reached.
+func (m *Models) Overview(ctx context.Context, conv core.Conversation, env core.Env) (engine.Overview, error) {
+	agent, err := m.Store.Agents().Get(ctx, conv.Agent)
+	if err != nil {
+		return engine.Overview{}, err
+	}
+	known, _ := m.remembered(cmp.Or(conv.Model, agent.Model))
+	return m.Engine.Overview(ctx, conv.ID, env, known)
 }
 
 // remembered returns what was recently found out about a model, or else only its name.

@@ -170,7 +170,7 @@ func (s *Server) agentContext(ctx context.Context, in *agentContextInput) (*body
 	if err != nil {
 		return nil, err
 	}
-	overview, err := s.engine().Overview(ctx, conv.ID, callOf(ctx).client.Env)
+	overview, err := s.services().Models.Overview(ctx, conv, callOf(ctx).client.Env)
 	return answer(wireOverview(overview), err)
 }
 

@@ -76,7 +76,7 @@ func TestASessionSaysHowFullTheWindowInForceIs(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, always("ok"))
 	a := f.agent(map[string]any{"context_window_limit": 8000})
-	for _, said := range []int{0, 1} {
+	for said := range 2 {
 		s := as[api.Session](f.socket("POST", api.PathClients, api.Client{Kind: "chat", Open: &api.Open{Agent: a.ID}}, ""))
 		w := as[api.ContextWindow](f.call("GET", "/v1/agents/"+a.ID+"/context", nil))
 		if s.Window != 8000 || s.Used == 0 || s.Window != w.ContextWindowSizeMax || s.Used != w.ContextWindowSizeCurrent {
@@ -84,6 +84,14 @@ func TestASessionSaysHowFullTheWindowInForceIs(t *testing.T) {
 				said, s.Used, s.Window, w.ContextWindowSizeCurrent, w.ContextWindowSizeMax)
 		}
 		f.call("POST", "/v1/agents/"+a.ID+"/messages", text("hi")).want(http.StatusOK)
+	}
+	a = f.agent(nil)
+	f.model.keyless.Store(true)
+	s := as[api.Session](f.socket("POST", api.PathClients, api.Client{Kind: "chat", Open: &api.Open{Agent: a.ID}}, ""))
+	w := as[api.ContextWindow](f.call("GET", "/v1/agents/"+a.ID+"/context", nil))
+	if s.Used == 0 || s.Window != w.ContextWindowSizeMax || s.Used != w.ContextWindowSizeCurrent {
+		t.Errorf("without a key the session says %d of %d tokens, the agent's context %d of %d",
+			s.Used, s.Window, w.ContextWindowSizeCurrent, w.ContextWindowSizeMax)
 	}
 }
 
