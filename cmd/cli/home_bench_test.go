@@ -21,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"loci/core/coretest"
 	"loci/daemon/api"
 	"loci/daemon/client"
 	"loci/providers/embed"
@@ -223,24 +224,15 @@ func (h *homeBench) send(method, path string, in any) {
 func (h *homeBench) settled() {
 	h.b.Helper()
 	began := time.Now()
-	poll := time.NewTicker(100 * time.Millisecond)
-	defer poll.Stop()
-	for {
+	const patience = time.Second // a search that takes longer is waiting for the index
+	coretest.UntilWithin(h.b, "the home is settled", 100*time.Millisecond, 2*time.Hour, func() bool {
 		s, err := h.client.Status(h.b.Context())
 		if err != nil {
 			h.b.Fatal(err)
 		}
-		const patience = time.Second // a search that takes longer is waiting for the index
-		if s.Embedding == nil && h.passages(h.b, h.talk.ask(h.draw)) < patience && h.messages(h.b, h.talk.ask(h.draw)) < patience {
-			h.figures["settle-s"] = time.Since(began).Seconds()
-			return
-		}
-		select {
-		case <-poll.C:
-		case <-h.b.Context().Done():
-			h.b.Fatal(h.b.Context().Err())
-		}
-	}
+		return s.Embedding == nil && h.passages(h.b, h.talk.ask(h.draw)) < patience && h.messages(h.b, h.talk.ask(h.draw)) < patience
+	})
+	h.figures["settle-s"] = time.Since(began).Seconds()
 }
 
 // start measures from a stopped daemon to the first results.

@@ -12,15 +12,21 @@ const patience = 2 * time.Minute
 // Until polls until a condition holds, and fails the test where it does not come to hold in time.
 func Until(tb testing.TB, what string, holds func() bool) {
 	tb.Helper()
-	tick := time.NewTicker(2 * time.Millisecond)
+	UntilWithin(tb, what, 2*time.Millisecond, patience, holds)
+}
+
+// UntilWithin is Until for what takes long: it asks only every so often, because asking has a cost of its own there.
+func UntilWithin(tb testing.TB, what string, every, limit time.Duration, holds func() bool) {
+	tb.Helper()
+	tick := time.NewTicker(every)
 	defer tick.Stop()
-	late := time.NewTimer(patience)
+	late := time.NewTimer(limit)
 	defer late.Stop()
 	for !holds() {
 		select {
 		case <-tick.C:
 		case <-late.C:
-			tb.Fatalf("%s: not within %s", what, patience)
+			tb.Fatalf("%s: not within %s", what, limit)
 		}
 	}
 }

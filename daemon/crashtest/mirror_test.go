@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"loci/core/coretest"
 	"loci/daemon/api"
 	"loci/daemon/client"
 )
@@ -99,20 +100,16 @@ func (r *reflection) begin() {
 // settle syncs until nothing is kept aside any more for what an editor may still write.
 func (r *reflection) settle(c *client.Client) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), settleWithin)
-	defer cancel()
-	for {
-		if _, err := c.SyncMirror(ctx, r.agent); err != nil {
+	coretest.Until(r.t, "nothing is kept aside", func() bool {
+		if _, err := c.SyncMirror(r.t.Context(), r.agent); err != nil {
 			r.t.Fatal(err)
 		}
 		left, err := os.ReadDir(filepath.Join(r.dir, ".git", "loci", "aside"))
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		if len(left) == 0 {
-			return
-		}
-	}
+		return len(left) == 0
+	})
 }
 
 func (r *reflection) file(label string) string { return filepath.Join(r.dir, "system", label+".md") }

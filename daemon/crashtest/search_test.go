@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"loci/core/coretest"
 	"loci/daemon/api"
 	"loci/daemon/client"
 )
@@ -26,6 +27,11 @@ func TestSearchFindsWhatIsStoredAfterAnyEnd(t *testing.T) {
 	t.Parallel()
 	s := &shelf{t: t, house: openHouse(t), seed: seedOf(), kept: map[string]string{}, gone: map[string]bool{}}
 	s.rnd = rand.New(rand.NewPCG(s.seed, 7))
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("the daemon said: %s", s.house.said())
+		}
+	})
 	s.must(s.house.start(t.Context()))
 	s.open()
 	for n := range max(*kills, len(damages())) {
@@ -77,9 +83,12 @@ type shelf struct {
 
 func (s *shelf) fail(format string, args ...any) {
 	s.t.Helper()
-	s.t.Fatalf(
-		"seed %d, round %d, %s: "+format+"\nthe daemon said: %s",
-		append([]any{s.seed, s.round, s.what}, append(args, s.house.said())...)...)
+	s.t.Fatalf("%s"+format, append([]any{s.where()}, args...)...)
+}
+
+// where is how to come to this point again.
+func (s *shelf) where() string {
+	return fmt.Sprintf("seed %d, round %d, %s: ", s.seed, s.round, s.what)
 }
 
 func (s *shelf) must(err error) {
@@ -305,46 +314,38 @@ func (s *shelf) stored(ctx context.Context, c *client.Client) map[string]string 
 }
 
 // find searches until the index has everything.
-func (s *shelf) find(ctx context.Context, c *client.Client, query string) []api.PassageResult {
+func (s *shelf) find(ctx context.Context, c *client.Client, query string) (hits []api.PassageResult) {
 	s.t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		hits, partial, err := c.SearchPassages(ctx, api.SearchPassages{Query: &query, AgentID: &s.agent, Limit: new(50)})
-		whole := err == nil && partial == ""
-		if status, serr := c.Status(ctx); whole && serr == nil && status.Embedding == nil {
-			return hits
-		}
+	s.until(fmt.Sprintf("a search for %q is whole", query), func() bool {
+		var partial api.Partial
+		var err error
+		hits, partial, err = c.SearchPassages(ctx, api.SearchPassages{Query: &query, AgentID: &s.agent, Limit: new(50)})
 		if err != nil && kindOf(err) != api.KindUnavailable {
 			s.fail("search %q: %v", query, err)
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			s.fail("a search stays partial: %v", err)
-		}
-	}
+		status, serr := c.Status(ctx)
+		return err == nil && partial == "" && serr == nil && status.Embedding == nil
+	})
+	return hits
 }
 
 // said searches messages until there is an index. That it has everything is known from a search of passages before.
-func (s *shelf) said(ctx context.Context, c *client.Client, q api.SearchMessages) []api.MessageResult {
+func (s *shelf) said(ctx context.Context, c *client.Client, q api.SearchMessages) (hits []api.MessageResult) {
 	s.t.Helper()
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		hits, _, err := c.SearchMessages(ctx, q)
-		if err == nil {
-			return hits
-		}
-		if kindOf(err) != api.KindUnavailable {
+	s.until(fmt.Sprintf("messages can be searched for %q", q.Query), func() bool {
+		var err error
+		if hits, _, err = c.SearchMessages(ctx, q); err != nil && kindOf(err) != api.KindUnavailable {
 			s.fail("search %q among messages: %v", q.Query, err)
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			s.fail("messages cannot be searched: %v", err)
-		}
-	}
+		return err == nil
+	})
+	return hits
+}
+
+// until waits for something that the daemon does by itself.
+func (s *shelf) until(what string, holds func() bool) {
+	s.t.Helper()
+	coretest.Until(s.t, s.where()+what, holds)
 }
 
 // rank is a hit as it is compared.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/coretest"
 )
 
 const benchFiles = 10_000
@@ -29,16 +30,7 @@ func (h *house) fill() {
 // read waits until so many files are read. It asks seldom, so that asking costs nothing.
 func (h *house) read(files int) {
 	h.Helper()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
-	late := time.After(5 * time.Minute)
-	for h.state().Done < files {
-		select {
-		case <-tick.C:
-		case <-late:
-			h.Fatalf("not all are read: %+v", h.state())
-		}
-	}
+	coretest.UntilWithin(h, "the files are read", 100*time.Millisecond, 5*time.Minute, func() bool { return h.state().Done >= files })
 }
 
 // BenchmarkFollow takes in 10,000 files, until all are read and embedded.
