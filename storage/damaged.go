@@ -7,6 +7,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"loci/core"
+	"loci/storage/deflate"
 	"loci/storage/sqlite"
 )
 
@@ -50,7 +51,7 @@ func (r *packedRow) key() string { return r.Key }
 // rowChecks are all tables that hold more than numbers and texts.
 func rowChecks() []rowCheck {
 	id := func(r *packedRow) (core.Document, error) {
-		text, err := Unpack(r.Body)
+		text, err := deflate.Decompress(r.Body)
 		var doc core.Document
 		if err == nil {
 			err = sqlite.Decode(text, &doc)
@@ -86,7 +87,7 @@ func rowChecks() []rowCheck {
 			"snapshots",
 			`SELECT hash AS key, body FROM snapshots`,
 			(*packedRow).key,
-			func(r *packedRow) (string, error) { return Unpack(r.Body) },
+			func(r *packedRow) (string, error) { return deflate.Decompress(r.Body) },
 		),
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"loci/core"
+	"loci/storage/deflate"
 	"loci/storage/sqlite"
 )
 
@@ -210,7 +211,7 @@ func (s files) Fill(ctx context.Context, f *core.File, doc core.Document, chunks
 	if err != nil {
 		return core.E(core.Internal, "encode a document: %w", err)
 	}
-	body, err := Pack(string(text))
+	body, err := deflate.Compress(string(text))
 	if err != nil {
 		return err
 	}
@@ -367,7 +368,7 @@ func (s files) Document(ctx context.Context, id core.FileID) (core.Document, err
 	if !ok {
 		return core.Document{}, core.E(core.NotFound, "file %s has no text yet", string(id))
 	}
-	text, err := Unpack(body)
+	text, err := deflate.Decompress(body)
 	if err != nil {
 		return core.Document{}, err
 	}
@@ -377,8 +378,8 @@ func (s files) Document(ctx context.Context, id core.FileID) (core.Document, err
 
 func (s files) Documents(ctx context.Context, ids []core.FileID, word string) ([]core.FileDocument, error) {
 	ctx, q := s.v.read(ctx)
-	u, _ := unpackers.Get().(*unpacker)
-	defer unpackers.Put(u)
+	texts := deflate.NewDecompressor()
+	defer texts.Close()
 	var out []core.FileDocument
 	var id core.FileID
 	var body sql.RawBytes
@@ -392,7 +393,7 @@ func (s files) Documents(ctx context.Context, ids []core.FileID, word string) ([
 			w.Args,
 			[]any{&id, &body},
 			func() error {
-				text, err := u.unpack(body)
+				text, err := texts.Decompress(body)
 				if err != nil {
 					return err
 				}

@@ -6,6 +6,7 @@ import (
 
 	"loci/core"
 	"loci/core/ingest"
+	"loci/storage/deflate"
 	"loci/storage/sqlite"
 )
 
@@ -39,7 +40,7 @@ func renumberFile(ctx context.Context, tx *sql.Tx, id core.FileID) error {
 	if err := tx.QueryRowContext(ctx, `SELECT body FROM file_texts WHERE file_id = $1`, id).Scan(&body); err != nil {
 		return err
 	}
-	text, err := Unpack(body)
+	text, err := deflate.Decompress(body)
 	if err != nil {
 		return nil //nolint:nilerr // told by whoever opens the file
 	}

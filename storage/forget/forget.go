@@ -11,6 +11,7 @@ import (
 	"loci/core"
 	"loci/core/redact"
 	"loci/storage"
+	"loci/storage/deflate"
 	"loci/storage/sqlite"
 )
 
@@ -169,7 +170,7 @@ func (f *pass) declared(ctx context.Context) error {
 	f.r.Tools, f.r.Declared = map[string]bool{}, map[string]bool{}
 	var body []byte
 	return f.q.Each(ctx, `SELECT body FROM snapshots WHERE kind = $1`, []any{core.SnapshotTools}, []any{&body}, func() error {
-		text, err := storage.Unpack(body)
+		text, err := deflate.Decompress(body)
 		if err != nil {
 			return err
 		}
@@ -259,7 +260,7 @@ func (f *pass) look(p *textPlace, h *held, values []string) (hit bool, err error
 				now = ""
 			}
 		case formPacked, formDocument:
-			if was, err = storage.Unpack([]byte(was)); err != nil {
+			if was, err = deflate.Decompress([]byte(was)); err != nil {
 				return false, err
 			}
 			if c.form == formPacked {
@@ -347,7 +348,7 @@ func (f *pass) write(ctx context.Context, p *textPlace, h *held) error {
 		}
 		h.set[c.name] = now
 		if c.form.packed() {
-			packed, err := storage.Pack(now)
+			packed, err := deflate.Compress(now)
 			if err != nil {
 				return err
 			}
