@@ -17,6 +17,7 @@ import (
 
 	"loci/core"
 	"loci/core/ingest"
+	"loci/storage/migrations"
 	"loci/storage/sqlite"
 )
 
@@ -194,9 +195,10 @@ func renumberUntilKilled(dir string) int {
 	ctx := context.Background()
 	db, err := sqlite.OpenPool(ctx, filepath.Join(dir, FactsFile), sqlite.Full, false)
 	if err == nil {
-		s := FactsSchema()
+		s := migrations.Facts()
+		renumber := s.Steps[10]
 		s.Steps = map[int64]sqlite.Step{10: func(ctx context.Context, tx *sql.Tx) error {
-			if err := renumberFiles(ctx, tx); err != nil {
+			if err := renumber(ctx, tx); err != nil {
 				return err
 			}
 			_, _ = fmt.Fprintln(os.Stdout, "renumbered")

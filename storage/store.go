@@ -15,6 +15,7 @@ import (
 
 	"loci/core"
 	"loci/core/search"
+	"loci/storage/migrations"
 	"loci/storage/runlog"
 	"loci/storage/sqlite"
 	"loci/storage/view"
@@ -22,7 +23,7 @@ import (
 
 // The files of a home.
 const (
-	FactsFile  = "loci.db"
+	FactsFile  = migrations.File
 	EventsFile = runlog.File
 	IndexFile  = view.File
 )
@@ -138,7 +139,7 @@ func (s *Store) openFacts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kept, err := FactsSchema().Migrate(ctx, db, func(version int64) string { return copyName(s.cfg.BackupDir, version, s.cfg.Clock()) })
+	kept, err := migrations.Facts().Migrate(ctx, db, func(version int64) string { return copyName(s.cfg.BackupDir, version, s.cfg.Clock()) })
 	if err == nil {
 		err = os.Chmod(path, 0o600)
 	}

@@ -14,6 +14,7 @@ import (
 
 	"loci/core"
 	"loci/storage"
+	"loci/storage/migrations"
 	"loci/storage/sqlite"
 	"loci/storage/view"
 )
@@ -60,7 +61,7 @@ func (r *Restoration) accept(ctx context.Context, db *sqlx.DB, file string) erro
 	if err := checkCells(ctx, db, file); err != nil {
 		return err
 	}
-	if _, err := storage.FactsSchema().Migrate(ctx, db, nil); err != nil {
+	if _, err := migrations.Facts().Migrate(ctx, db, nil); err != nil {
 		return err
 	}
 	damaged, err := storage.DamagedRows(ctx, db)

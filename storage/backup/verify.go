@@ -15,7 +15,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"loci/core"
-	"loci/storage"
+	"loci/storage/migrations"
 	"loci/storage/sqlite"
 )
 
@@ -75,7 +75,7 @@ func notBackup(path string) *core.Error {
 // checkCopy reads a whole copy of the facts, of whatever origin. Its schema comes first: until that is known to be what the
 // migrations make, statement by statement, no statement runs that could start a trigger or read a view of somebody else's.
 func checkCopy(ctx context.Context, db *sqlx.DB, path string) error {
-	have, _, err := storage.FactsSchema().Check(ctx, db)
+	have, _, err := migrations.Facts().Check(ctx, db)
 	if core.KindOf(err) == core.Unsupported || ctx.Err() != nil {
 		return err
 	}
@@ -120,7 +120,7 @@ func checkSchema(ctx context.Context, db *sqlx.DB, path string) error {
 	}
 	defer func() { _ = fresh.Close() }()
 	fresh.SetMaxOpenConns(1) // each connection would be a database of its own
-	provider, err := storage.FactsSchema().Provider(fresh)
+	provider, err := migrations.Facts().Provider(fresh)
 	if err != nil {
 		return err
 	}
