@@ -16,7 +16,7 @@ import (
 	"loci/daemon/api"
 	"loci/providers"
 	"loci/sandbox"
-	"loci/storage"
+	"loci/storage/datadir"
 )
 
 const (
@@ -50,7 +50,7 @@ func (d *Daemon) Doctor(ctx context.Context, env core.Env) []api.Check {
 
 // sizes lists the files of the home, what each is for and how much space it takes.
 func sizes(dir string) []api.Check {
-	parts, err := storage.Sizes(dir)
+	parts, err := datadir.Sizes(dir)
 	if err != nil {
 		return []api.Check{api.Broken("disk", err.Error(), "check the disk under "+dir)}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 
+	"loci/storage/datadir"
 	"loci/storage/sqlite"
 	"loci/storage/view"
 )
@@ -36,7 +37,7 @@ func (s *Store) finishForgetting(ctx context.Context) error {
 		return sqlite.Classify("look for what was being forgotten", err)
 	}
 	s.cfg.Logger.InfoContext(ctx, "finishing to forget a text: the run log and the search index are made anew")
-	for _, name := range []string{EventsFile, IndexFile} {
+	for _, name := range []string{datadir.EventsFile, datadir.IndexFile} {
 		sqlite.Remove(filepath.Join(s.cfg.Dir, name))
 	}
 	view.RemoveVectors(s.cfg.Dir)

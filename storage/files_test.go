@@ -21,6 +21,7 @@ import (
 	"loci/core"
 	"loci/core/coretest"
 	"loci/core/finder"
+	"loci/storage/datadir"
 	"loci/storage/index"
 	"loci/storage/sqlite"
 )
@@ -67,7 +68,7 @@ func TestANewerSchemaIsRefused(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sqlite.OpenPool(t.Context(), filepath.Join(dir, FactsFile), sqlite.Full, false)
+	db, err := sqlite.OpenPool(t.Context(), filepath.Join(dir, datadir.FactsFile), sqlite.Full, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +98,7 @@ func TestAnExistingFileIsCopiedBeforeItsMigration(t *testing.T) {
 	}
 	defer func() { _ = db.Close() }()
 	at := time.Date(2026, 5, 6, 7, 8, 9, 0, time.UTC)
-	name := func(version int64) string { return copyName(dir, version, at) }
+	name := func(version int64) string { return datadir.CopyName(dir, version, at) }
 	if kept, err := (sqlite.Schema{Name: "x.db", Root: one, Folder: "m"}).Migrate(t.Context(), db, name); err != nil || kept != "" {
 		t.Fatalf("a new file: copy %q, %v", kept, err)
 	}
@@ -196,7 +197,7 @@ func TestTheIndexIsRebuiltWhenItCannotBeTrusted(t *testing.T) {
 		"too far behind": {func(t *testing.T, path string) { // what is missing in it is told of no more
 			t.Helper()
 			edit(`UPDATE marks SET value = '5' WHERE key = 'applied'`)(t, path)
-			edit(`DELETE FROM changes WHERE seq <= 20`)(t, filepath.Join(filepath.Dir(path), FactsFile))
+			edit(`DELETE FROM changes WHERE seq <= 20`)(t, filepath.Join(filepath.Dir(path), datadir.FactsFile))
 		}, true},
 		"behind":     {edit(`UPDATE marks SET value = '5' WHERE key = 'applied'`), false},
 		"unfinished": {edit(`UPDATE marks SET value = '-1' WHERE key = 'applied'`), true},
@@ -215,7 +216,7 @@ func TestTheIndexIsRebuiltWhenItCannotBeTrusted(t *testing.T) {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			c.harm(t, filepath.Join(dir, IndexFile))
+			c.harm(t, filepath.Join(dir, datadir.IndexFile))
 			var out lockedBuilder
 			s = open(t, Config{Dir: dir, Logger: slog.New(slog.NewTextHandler(&out, nil))})
 			if n := count(t, s, "thread"); n != 30 {
@@ -322,7 +323,7 @@ func TestASearchBehindItsIndexReadsTheNewestAndSaysThatItIsPartial(t *testing.T)
 		t.Fatalf("%d found", n)
 	}
 	x, err := index.Open(t.Context(), index.Config{
-		Path: filepath.Join(t.TempDir(), IndexFile), Home: "h", Source: stuck{source{s.quiet}}, Logger: slog.New(slog.DiscardHandler),
+		Path: filepath.Join(t.TempDir(), datadir.IndexFile), Home: "h", Source: stuck{source{s.quiet}}, Logger: slog.New(slog.DiscardHandler),
 		Open: func(ctx context.Context, path string, readOnly bool) (*sqlx.DB, error) {
 			return sqlite.OpenPool(ctx, path, sqlite.Normal, readOnly)
 		},
@@ -372,7 +373,7 @@ func damaged(t *testing.T) *Store {
 	if n := count(t, s, "thread"); n != 1 {
 		t.Fatalf("%d found", n)
 	}
-	db, err := sqlite.OpenPool(t.Context(), filepath.Join(dir, IndexFile), sqlite.Normal, false)
+	db, err := sqlite.OpenPool(t.Context(), filepath.Join(dir, datadir.IndexFile), sqlite.Normal, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -478,14 +479,14 @@ func TestABrokenRunLogIsPutAside(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, EventsFile), []byte(strings.Repeat("not a database ", 500)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, datadir.EventsFile), []byte(strings.Repeat("not a database ", 500)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s = open(t, Config{Dir: dir})
 	if err := s.Events().Append(t.Context(), core.Event{Run: "run-a", Seq: 1, Body: core.Said{}}); err != nil {
 		t.Error(err)
 	}
-	kept, err := filepath.Glob(filepath.Join(dir, EventsFile+".broken-*"))
+	kept, err := filepath.Glob(filepath.Join(dir, datadir.EventsFile+".broken-*"))
 	if err != nil || len(kept) == 0 {
 		t.Errorf("nothing kept: %v", err)
 	}
@@ -494,7 +495,7 @@ func TestABrokenRunLogIsPutAside(t *testing.T) {
 func TestDamagedFactsAreAnErrorWithAHint(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, FactsFile), []byte(strings.Repeat("not a database ", 500)), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, datadir.FactsFile), []byte(strings.Repeat("not a database ", 500)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	_, err := Open(t.Context(), Config{Dir: dir})
@@ -506,7 +507,7 @@ func TestDamagedFactsAreAnErrorWithAHint(t *testing.T) {
 func TestAnEmptiedFactsFileIsNotTakenForAFreshHome(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	facts := filepath.Join(dir, FactsFile)
+	facts := filepath.Join(dir, datadir.FactsFile)
 	if err := os.WriteFile(facts, nil, 0o600); err != nil { // a first opening that was killed
 		t.Fatal(err)
 	}
@@ -527,13 +528,13 @@ func TestAnEmptiedFactsFileIsNotTakenForAFreshHome(t *testing.T) {
 	if info, err := os.Stat(facts); err != nil || info.Size() != 0 {
 		t.Errorf("the file was touched: %v %v", info, err)
 	}
-	for _, beside := range []string{"", FactsFile + "-wal"} { // nor are missing ones, also where only their log is left
+	for _, beside := range []string{"", datadir.FactsFile + "-wal"} { // nor are missing ones, also where only their log is left
 		if err := os.Remove(facts); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)
 		}
 		if beside != "" {
-			sqlite.Remove(filepath.Join(dir, EventsFile))
-			sqlite.Remove(filepath.Join(dir, IndexFile))
+			sqlite.Remove(filepath.Join(dir, datadir.EventsFile))
+			sqlite.Remove(filepath.Join(dir, datadir.IndexFile))
 			if err := os.WriteFile(filepath.Join(dir, beside), []byte("what was committed last"), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -554,14 +555,14 @@ func TestAnEmptiedFactsFileIsNotTakenForAFreshHome(t *testing.T) {
 func TestAKilledMigrationLeavesNoHalfCopy(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	half := copyName(dir, 1, time.Now()) + sqlite.PartMark + "copy"
+	half := datadir.CopyName(dir, 1, time.Now()) + sqlite.PartMark + "copy"
 	for _, name := range []string{half, half + "-journal"} {
 		if err := os.WriteFile(name, []byte("half"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
 	open(t, Config{Dir: dir})
-	if left, err := filepath.Glob(filepath.Join(dir, CopyPrefix+"*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(dir, datadir.CopyPrefix+"*")); err != nil || len(left) > 0 {
 		t.Errorf("left: %v, %v", left, err)
 	}
 	db, err := sqlite.OpenPool(t.Context(), filepath.Join(dir, "x.db"), sqlite.Full, false)

@@ -17,6 +17,7 @@ import (
 
 	"loci/core"
 	"loci/core/ingest"
+	"loci/storage/datadir"
 	"loci/storage/migrations"
 	"loci/storage/sqlite"
 )
@@ -100,7 +101,7 @@ func (h *oldNumbers) check(err error) {
 
 func (h *oldNumbers) sql(with func(db *sqlx.DB)) {
 	h.Helper()
-	db, err := sqlite.OpenPool(h.Context(), filepath.Join(h.dir, FactsFile), sqlite.Full, false)
+	db, err := sqlite.OpenPool(h.Context(), filepath.Join(h.dir, datadir.FactsFile), sqlite.Full, false)
 	h.check(err)
 	with(db)
 	h.check(db.Close())
@@ -193,7 +194,7 @@ const renumberDir = "LOCI_TEST_RENUMBER_DIR"
 // renumberUntilKilled is that process.
 func renumberUntilKilled(dir string) int {
 	ctx := context.Background()
-	db, err := sqlite.OpenPool(ctx, filepath.Join(dir, FactsFile), sqlite.Full, false)
+	db, err := sqlite.OpenPool(ctx, filepath.Join(dir, datadir.FactsFile), sqlite.Full, false)
 	if err == nil {
 		s := migrations.Facts()
 		renumber := s.Steps[10]

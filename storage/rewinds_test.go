@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/storage/datadir"
 	"loci/storage/sqlite"
 )
 
@@ -25,7 +26,7 @@ func TestMigrationsMayComeInEitherOrder(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = db.Close() }()
-	name := func(version int64) string { return copyName(dir, version, time.Now()) }
+	name := func(version int64) string { return datadir.CopyName(dir, version, time.Now()) }
 	for _, root := range []fstest.MapFS{one, all, all} {
 		if _, err := (sqlite.Schema{Name: "x.db", Root: root, Folder: "m"}).Migrate(t.Context(), db, name); err != nil {
 			t.Fatal(err)

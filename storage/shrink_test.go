@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/storage/datadir"
 )
 
 func TestTheRunLogGivesTheSpaceOfARunawayBack(t *testing.T) {
@@ -19,7 +20,7 @@ func TestTheRunLogGivesTheSpaceOfARunawayBack(t *testing.T) {
 	}
 	defer func() { _ = s.Close() }()
 	events, size := s.Events(), func() int64 {
-		info, err := os.Stat(filepath.Join(dir, EventsFile))
+		info, err := os.Stat(filepath.Join(dir, datadir.EventsFile))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,8 +2,6 @@ package storage
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -15,17 +13,11 @@ import (
 
 	"loci/core"
 	"loci/core/search"
+	"loci/storage/datadir"
 	"loci/storage/migrations"
 	"loci/storage/runlog"
 	"loci/storage/sqlite"
 	"loci/storage/view"
-)
-
-// The files of a home.
-const (
-	FactsFile  = migrations.File
-	EventsFile = runlog.File
-	IndexFile  = view.File
 )
 
 // The keys of meta that the store itself keeps.
@@ -66,7 +58,7 @@ type Store struct {
 // given back then, so that what is stored can be read, and every write says that the disk is full.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s, err := openOnce(ctx, cfg)
-	reserve := filepath.Join(cfg.Dir, ReserveFile)
+	reserve := filepath.Join(cfg.Dir, datadir.ReserveFile)
 	if sqlite.IsFull(err) && os.Remove(reserve) == nil {
 		if s, err = openOnce(ctx, cfg); err == nil {
 			s.cfg.Logger.WarnContext(ctx, "the disk is full; the reserve was given back, so that the home can be read")
@@ -74,7 +66,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		return s, err
 	}
 	if err == nil {
-		if rerr := layUp(reserve); rerr != nil {
+		if rerr := datadir.LayUp(reserve); rerr != nil {
 			s.cfg.Logger.WarnContext(ctx, "no reserve was laid up for a full disk", slog.Any("error", rerr))
 		}
 	}
@@ -128,24 +120,24 @@ func openOnce(ctx context.Context, cfg Config) (*Store, error) {
 }
 
 func (s *Store) openFacts(ctx context.Context) error {
-	path := filepath.Join(s.cfg.Dir, FactsFile)
-	if err := checkEmptied(s.cfg.Dir); err != nil {
+	path := filepath.Join(s.cfg.Dir, datadir.FactsFile)
+	if err := datadir.CheckEmptied(s.cfg.Dir); err != nil {
 		return err
 	}
-	if err := sweepCopies(s.cfg.BackupDir); err != nil {
+	if err := datadir.SweepCopies(s.cfg.BackupDir); err != nil {
 		return err
 	}
 	db, err := sqlite.OpenPool(ctx, path, sqlite.Full, false)
 	if err != nil {
 		return err
 	}
-	kept, err := migrations.Facts().Migrate(ctx, db, func(version int64) string { return copyName(s.cfg.BackupDir, version, s.cfg.Clock()) })
+	kept, err := migrations.Facts().Migrate(ctx, db, func(version int64) string { return datadir.CopyName(s.cfg.BackupDir, version, s.cfg.Clock()) })
 	if err == nil {
 		err = os.Chmod(path, 0o600)
 	}
 	if err != nil {
 		_ = db.Close()
-		return sqlite.Classify("open "+FactsFile, err)
+		return sqlite.Classify("open "+datadir.FactsFile, err)
 	}
 	if kept != "" {
 		s.cfg.Logger.InfoContext(ctx, "copied the database before its migration", slog.String("copy", kept))
@@ -155,35 +147,6 @@ func (s *Store) openFacts(ctx context.Context) error {
 		_ = db.Close()
 	}
 	return err
-}
-
-// checkEmptied refuses facts that are missing, or without a byte, beside files that only come after them: somebody's memory
-// is gone, and a fresh home in its place would hide that. A first opening that was killed leaves none of them.
-func checkEmptied(dir string) error {
-	size := func(names ...string) (bytes int64) {
-		for _, name := range names {
-			if info, err := os.Stat(filepath.Join(dir, name)); err == nil {
-				bytes += info.Size()
-			}
-		}
-		return bytes
-	}
-	path := filepath.Join(dir, FactsFile)
-	after := size(EventsFile, EventsFile+"-wal", IndexFile, IndexFile+"-wal")
-	_, err := os.Stat(path)
-	missing := errors.Is(err, fs.ErrNotExist)
-	if missing {
-		after += size(FactsFile + "-wal") // which SQLite would remove
-	}
-	if size(FactsFile) > 0 || !missing && size(FactsFile+"-wal") > 0 || after == 0 {
-		return nil
-	}
-	what := "empty"
-	if missing {
-		what = "missing"
-	}
-	return core.E(core.Internal, "%s is %s, but the files beside it are not: what it held is lost", path, what).
-		WithHint("restore a backup with `loci restore FILE`, or delete the folder %s to begin anew", dir)
 }
 
 // begin makes the home's uuid if it has none and raises the epoch.

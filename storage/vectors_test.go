@@ -18,6 +18,7 @@ import (
 	"loci/core"
 	"loci/core/coretest"
 	"loci/core/finder"
+	"loci/storage/datadir"
 	"loci/storage/sqlite"
 	"loci/storage/vectors"
 	"loci/storage/view"
@@ -394,7 +395,7 @@ func TestAHomeFromBeforeVectorsIsEmbedded(t *testing.T) {
 	l := newLibrary(t)
 	l.insert(l.archive, nil, "kept from before")
 	l.check(l.s.Close())
-	db, err := sqlite.OpenPool(t.Context(), filepath.Join(l.dir, FactsFile), sqlite.Full, false)
+	db, err := sqlite.OpenPool(t.Context(), filepath.Join(l.dir, datadir.FactsFile), sqlite.Full, false)
 	l.check(err)
 	var triggers []string
 	l.check(

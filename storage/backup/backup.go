@@ -11,6 +11,7 @@ import (
 
 	"loci/core"
 	"loci/storage"
+	"loci/storage/datadir"
 	"loci/storage/sqlite"
 )
 
@@ -121,7 +122,7 @@ func isFolder(path string) error {
 
 // copyFacts writes a copy on a connection of its own: readers refuse to write, and the writer has work to do.
 func copyFacts(ctx context.Context, s *storage.Store, to string) error {
-	db, err := sqlite.OpenPool(ctx, filepath.Join(s.Config().Dir, storage.FactsFile), sqlite.Full, false)
+	db, err := sqlite.OpenPool(ctx, filepath.Join(s.Config().Dir, datadir.FactsFile), sqlite.Full, false)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"loci/core"
 	"loci/storage"
+	"loci/storage/datadir"
 	"loci/storage/sqlite"
 )
 
@@ -170,7 +171,7 @@ func nameHeld(ctx context.Context, on sqlx.QueryerContext, all []Held) error {
 
 // Waiting lists the paths of the home in dir that wait for a person; its store may be open.
 func Waiting(ctx context.Context, dir string) ([]Held, error) {
-	path := filepath.Join(dir, storage.FactsFile)
+	path := filepath.Join(dir, datadir.FactsFile)
 	if _, err := os.Stat(path); err != nil {
 		return nil, nil // where nothing is stored nothing waits
 	}

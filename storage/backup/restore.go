@@ -14,6 +14,7 @@ import (
 
 	"loci/core"
 	"loci/storage"
+	"loci/storage/datadir"
 	"loci/storage/migrations"
 	"loci/storage/sqlite"
 	"loci/storage/view"
@@ -33,7 +34,7 @@ func Prepare(ctx context.Context, dir, file string) (*Restoration, error) {
 	if err := checkHeader(file); err != nil {
 		return nil, err
 	}
-	r := &Restoration{path: filepath.Join(dir, storage.FactsFile)}
+	r := &Restoration{path: filepath.Join(dir, datadir.FactsFile)}
 	if err := copyFile(ctx, file, r.path); err != nil {
 		return nil, err
 	}
@@ -81,7 +82,7 @@ func (r *Restoration) Put(ctx context.Context, dir string, clock func() time.Tim
 	if clock == nil {
 		clock = time.Now
 	}
-	path := filepath.Join(dir, storage.FactsFile)
+	path := filepath.Join(dir, datadir.FactsFile)
 	if err := raiseEpoch(ctx, r.path, max(epochOf(ctx, path), epochOf(ctx, r.path))+1); err != nil {
 		return "", err
 	}
@@ -95,8 +96,8 @@ func (r *Restoration) Put(ctx context.Context, dir string, clock func() time.Tim
 	if kept, err = keep(context.WithoutCancel(ctx), path, clock()); err != nil {
 		return kept, err
 	}
-	sqlite.Remove(filepath.Join(dir, storage.IndexFile))
-	sqlite.Remove(filepath.Join(dir, storage.EventsFile))
+	sqlite.Remove(filepath.Join(dir, datadir.IndexFile))
+	sqlite.Remove(filepath.Join(dir, datadir.EventsFile))
 	view.RemoveVectors(dir)
 	if err := os.Rename(r.path, path); err != nil {
 		return kept, core.E(core.Internal, "put the backup in place: %w", err)

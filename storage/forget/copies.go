@@ -17,6 +17,7 @@ import (
 	"loci/core"
 	"loci/core/redact"
 	"loci/storage"
+	"loci/storage/datadir"
 	"loci/storage/sqlite"
 	"loci/storage/vectors"
 	"loci/storage/view"
@@ -159,8 +160,8 @@ const gitFolder = ".git"
 // names say otherwise.
 func (g *Forgetter) filesIn(dir string, kinds map[string]core.CopyKind, kind core.CopyKind) {
 	dataDir := g.s.Config().Dir
-	own := []string{filepath.Join(dataDir, storage.ReserveFile)}
-	for _, name := range []string{storage.FactsFile, storage.EventsFile, storage.IndexFile} {
+	own := []string{filepath.Join(dataDir, datadir.ReserveFile)}
+	for _, name := range []string{datadir.FactsFile, datadir.EventsFile, datadir.IndexFile} {
 		for _, suffix := range []string{"", "-wal", "-shm"} {
 			own = append(own, filepath.Join(dataDir, name+suffix))
 		}
@@ -181,7 +182,7 @@ func (g *Forgetter) filesIn(dir string, kinds map[string]core.CopyKind, kind cor
 		}
 		kinds[path] = kind
 		switch {
-		case strings.HasPrefix(name, storage.CopyPrefix):
+		case strings.HasPrefix(name, datadir.CopyPrefix):
 			kinds[path] = core.CopyMigration
 		case strings.Contains(name, ".db.replaced-") || strings.Contains(name, ".db.broken-"):
 			kinds[path] = core.CopyReplaced

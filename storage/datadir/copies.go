@@ -1,4 +1,4 @@
-package storage
+package datadir
 
 import (
 	"errors"
@@ -13,8 +13,8 @@ import (
 	"loci/storage/sqlite"
 )
 
-// sweepCopies removes what killed migrations left of copies in a folder.
-func sweepCopies(dir string) error {
+// SweepCopies removes what killed migrations left of copies in a folder.
+func SweepCopies(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return core.E(core.Internal, "look for copies in %s: %w", dir, err)
@@ -32,8 +32,8 @@ func sweepCopies(dir string) error {
 // CopyPrefix is how the names of copies made before a migration begin.
 const CopyPrefix = "loci-v"
 
-// copyName returns the name of a copy made before a migration: the version it holds and when it was made.
-func copyName(dir string, version int64, now time.Time) string {
+// CopyName returns the name of a copy made before a migration: the version it holds and when it was made.
+func CopyName(dir string, version int64, now time.Time) string {
 	name := fmt.Sprintf(CopyPrefix+"%d-%s", version, now.UTC().Format("20060102T150405"))
 	path := filepath.Join(dir, name+".db")
 	for n := 2; ; n++ {

@@ -1,4 +1,4 @@
-package storage
+package datadir
 
 import (
 	"os"
@@ -9,7 +9,7 @@ import (
 func TestTheReserveSpellsNoText(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), ReserveFile)
-	if err := layUp(path); err != nil {
+	if err := LayUp(path); err != nil {
 		t.Fatal(err)
 	}
 	room, err := os.ReadFile(path)

@@ -1,4 +1,4 @@
-package storage
+package datadir
 
 import (
 	"os"
@@ -40,7 +40,7 @@ func TestSizesAreAddedUpByWhatFilesAreFor(t *testing.T) {
 
 func TestCopiesMadeBeforeAMigrationAreCountedAsSuch(t *testing.T) {
 	t.Parallel()
-	if part := partOf(filepath.Base(copyName(t.TempDir(), 3, time.Unix(0, 0)))); part != 4 {
+	if part := partOf(filepath.Base(CopyName(t.TempDir(), 3, time.Unix(0, 0)))); part != 4 {
 		t.Errorf("a copy belongs to part %d", part)
 	}
 }

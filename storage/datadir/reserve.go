@@ -1,4 +1,4 @@
-package storage
+package datadir
 
 import (
 	"crypto/rand"
@@ -13,8 +13,8 @@ const (
 	reserveBytes = 1 << 20
 )
 
-// layUp makes the reserve if it is not there.
-func layUp(path string) error {
+// LayUp makes the reserve if it is not there.
+func LayUp(path string) error {
 	if info, err := os.Stat(path); err == nil && info.Size() == reserveBytes {
 		return nil
 	}

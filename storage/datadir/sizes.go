@@ -1,4 +1,4 @@
-package storage
+package datadir
 
 import (
 	"io/fs"
