@@ -11,8 +11,6 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"golang.org/x/text/unicode/norm"
-
 	"loci/core"
 	"loci/core/recall"
 )
@@ -64,24 +62,21 @@ func Forms(texts []string) []string {
 	return out
 }
 
-// accented returns the forms of a text that a reader can't tell apart: accents as part of letters, or as marks after
-// them.
-func accented(text string) []string {
-	all := []string{text, norm.NFC.String(text), norm.NFD.String(text)}
-	slices.Sort(all)
-	return slices.Compact(all)
-}
-
 // variants returns the forms of a text: as it is, and inside JSON strings, once and twice, as the common writers escape
 // it.
 func variants(text string) []string {
 	all := []string{text}
-	for _, write := range []func(string) string{goJSON, plainJSON, rawJSON, asciiJSON, upperJSON, slashJSON} {
+	for _, write := range escapers() {
 		once := write(text)
 		all = append(all, once, write(once))
 	}
 	slices.Sort(all)
 	return slices.Compact(all)
+}
+
+// escapers are the common writers of JSON.
+func escapers() []func(string) string {
+	return []func(string) string{goJSON, plainJSON, rawJSON, asciiJSON, upperJSON, slashJSON}
 }
 
 func goJSON(s string) string { return inJSON(s, true) }

@@ -19,13 +19,14 @@ type Redactor struct {
 	Tools    map[string]bool // names of the tools that were sent
 	Declared map[string]bool // their parameters: kept as names of arguments
 
-	heads  map[string][]string // texts by their first bytes, longest first
-	first  [256]uint64         // by first byte, a bit for each possible second byte
-	re     *regexp.Regexp      // replaces heads if case is ignored
-	plain  string              // the mark in names, labels and tags, which don't allow brackets
-	hints  []string            // for each text, the longest part that is the same in all its forms
-	quotes *quotes             // for longer texts; nil if only whole ones are searched for
-	words  map[string]bool     // of the texts, as the index stores them
+	heads  map[string][]pattern // texts by their first bytes
+	first  [256]uint64          // by first byte, a bit for each possible second byte
+	re     *regexp.Regexp       // replaces heads if case is ignored
+	most   int                  // length of the longest text in bytes; if case is ignored, a letter's other case may take more
+	plain  string               // the mark in names, labels and tags, which don't allow brackets
+	hints  []string             // for each text, the longest part that is the same in all its forms
+	quotes *quotes              // for longer texts; nil if only whole ones are searched for
+	words  map[string]bool      // of the texts, as the index stores them
 }
 
 // headBytes is the length of a text's head; no text is shorter.
@@ -34,42 +35,34 @@ const headBytes = 3
 // New returns a Redactor for the texts. Each is searched for as it is and as it appears in JSON that is embedded in a
 // text: the arguments of a call, or what a tool returned. fold ignores case.
 func New(texts []string, fold bool) *Redactor {
-	r := &Redactor{heads: map[string][]string{}, words: map[string]bool{}}
-	var all []string
+	r := &Redactor{heads: map[string][]pattern{}, words: map[string]bool{}}
+	var all []pattern
+	size := 0
 	for _, t := range texts {
-		for _, t := range accented(t) {
-			all = append(all, variants(t)...)
-			r.hints = append(r.hints, longestPlain(t))
-			if fold { // a letter's other case may have a different length
-				all = append(append(all, variants(strings.ToLower(t))...), variants(strings.ToUpper(t))...)
-			}
-		}
+		size += len(t)
+		all = append(all, patterns(t, size <= maxMixed, fold)...)
+		r.hints = append(r.hints, written(t, fold).hint())
 		for _, w := range search.Words(t) {
 			r.words[w] = true
 		}
 	}
-	slices.Sort(all)
-	all = slices.Compact(all)
-	if fold {
-		seen := map[string]bool{}
-		all = slices.DeleteFunc(all, func(t string) bool {
-			t = strings.ToLower(t)
-			was := seen[t]
-			seen[t] = true
-			return was
-		})
+	for _, p := range all {
+		r.most = max(r.most, p.longest())
 	}
-	slices.SortStableFunc(all, func(a, b string) int { return len(b) - len(a) })
 	if fold {
+		slices.SortStableFunc(all, func(a, b pattern) int { return b.longest() - a.longest() })
 		quoted := make([]string, len(all))
-		for i, t := range all {
-			quoted[i] = anyCase(regexp.QuoteMeta(t))
+		for i, p := range all {
+			quoted[i] = p.expression(func(s string) string { return anyCase(regexp.QuoteMeta(s)) })
 		}
 		r.re = regexp.MustCompile("(?i)" + strings.Join(quoted, "|")) // longest first; quoted, so it always compiles
+		r.most *= utf8.UTFMax
 	} else {
-		for _, t := range all {
-			r.heads[t[:headBytes]] = append(r.heads[t[:headBytes]], t)
-			r.first[t[0]] |= 1 << (t[1] & 63)
+		for _, p := range all {
+			for _, h := range p.heads() {
+				r.heads[h] = append(r.heads[h], p)
+				r.first[h[0]] |= 1 << (h[1] & 63)
+			}
 		}
 	}
 	r.Mark = r.pick("[forgotten]", "[removed]", "[…]", "[#]", "")
@@ -124,12 +117,11 @@ func (r *Redactor) headed(s string) int {
 	if len(s) < headBytes || r.first[s[0]]&(1<<(s[1]&63)) == 0 {
 		return 0
 	}
-	for _, t := range r.heads[s[:headBytes]] {
-		if strings.HasPrefix(s, t) {
-			return len(t)
-		}
+	n := 0
+	for _, p := range r.heads[s[:headBytes]] {
+		n = max(n, p.match(s))
 	}
-	return 0
+	return n
 }
 
 // joined extends a match over other matches that begin inside it.

@@ -36,7 +36,7 @@ type Scanner struct {
 var errFound = errors.New("it is found")
 
 func NewScanner(r *Redactor) *Scanner {
-	n := r.longest()
+	n := max(r.most, quoteBytes)
 	return &Scanner{r: r, room: make([]byte, n+1<<20), overlap: n}
 }
 
@@ -63,16 +63,4 @@ func (s *Scanner) End(err error) (bool, error) {
 		return true, nil
 	}
 	return false, err
-}
-
-// longest returns the length of the longest text in bytes; if case is ignored, a letter's other case may take more.
-func (r *Redactor) longest() int {
-	n := quoteBytes
-	for _, texts := range r.heads {
-		n = max(n, len(texts[0]))
-	}
-	if r.re != nil {
-		n = 4 * len(r.re.String())
-	}
-	return n
 }
