@@ -169,7 +169,7 @@ func (m *Model) resize(width, height int) {
 	m.ui.resize(width, height)
 	m.prompt.Resize(m.ui.width(), m.ui.height())
 	if m.turn != nil {
-		m.turn.stream.Wide = m.ui.render.Prose()
+		m.turn.part.stream.Wide = m.ui.render.Prose()
 	}
 }
 

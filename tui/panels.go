@@ -110,7 +110,7 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 		return nil
 	}
 	if t := m.turn; t != nil {
-		m.closePart(t)
+		t.part.close()
 		if t.feed != nil {
 			t.feed.stop()
 		}

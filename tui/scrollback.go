@@ -155,6 +155,23 @@ func (s *scrollback) emit(kind transcript.Kind, text string, tight bool) {
 	s.above = min(s.above+strings.Count(text, "\n")+1, s.height())
 }
 
+// startAnswer keeps an answer that will grow, unless one is growing already.
+func (s *scrollback) startAnswer(id string) {
+	if s.growing == none {
+		s.growing = len(s.items)
+		s.items = append(s.items, transcript.Item{Kind: transcript.Assistant, ID: id})
+	}
+}
+
+// setAnswer is what the growing answer says so far.
+func (s *scrollback) setAnswer(text string) {
+	if at := s.growing; at != none && at < len(s.items) {
+		s.items[at].Text = text
+	}
+}
+
+func (s *scrollback) endAnswer() { s.growing = none }
+
 // redraw clears the screen and reprints the end of the conversation in the
 // current width and colours. Of an answer that is being written, that is only
 // the part which is final.

@@ -27,14 +27,7 @@ type turn struct {
 	unheard bool               // it was accepted, but its outcome can't be read
 	started time.Time
 
-	// The part that is growing: an answer, reasoning, or nothing.
-	kind   transcript.Kind
-	key    string
-	since  time.Time
-	text   strings.Builder
-	stream transcript.Stream
-	blocks int // of the answer, printed so far
-
+	part  part
 	calls []transcript.Call // in progress
 
 	cancel  bool // the person wants it to stop
@@ -54,7 +47,8 @@ type turn struct {
 // begin starts showing a run.
 func (m *Model) begin(t *turn) tea.Cmd {
 	t.started, t.wait = m.now(), retryFirst
-	t.stream.Long, t.stream.Wide = max(6, m.ui.height()/2), m.ui.render.Prose()
+	t.part.ui, t.part.now = m.ui, m.now
+	t.part.stream.Long, t.part.stream.Wide = max(6, m.ui.height()/2), m.ui.render.Prose()
 	m.turn = t
 	m.ui.flash = ""
 	return tea.Batch(t.feed.next, m.tick())
@@ -118,11 +112,11 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 	switch msg.MessageType {
 	case api.MessagePing:
 	case api.MessageAssistant:
-		m.grow(t, transcript.Assistant, msg, msg.Content.String())
+		t.write(transcript.Assistant, msg, msg.Content.String())
 	case api.MessageReasoning:
-		m.grow(t, transcript.Reasoning, msg, msg.Reasoning)
+		t.write(transcript.Reasoning, msg, msg.Reasoning)
 	case api.MessageToolCall, api.MessageApprovalRequest:
-		m.closePart(t)
+		t.part.close()
 		t.shown = true
 		for _, c := range msg.ToolCalls {
 			t.call(c, msg.Delta)
@@ -131,10 +125,10 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 			m.ui.flash = "a tool call waits for an approval"
 		}
 	case api.MessageToolReturn:
-		m.closePart(t)
+		t.part.close()
 		t.stored = true
 		for _, r := range msg.ToolReturns {
-			m.returned(t, r)
+			t.returned(r)
 		}
 	case api.MessageUserInput, api.MessageUser:
 		if text := msg.Content.String(); t.foreign && !isMachine(text) {
@@ -151,7 +145,7 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 	case api.MessageNotice:
 		return m.noticed(t, msg)
 	case api.MessageSummary:
-		m.closePart(t)
+		t.part.close()
 		m.ui.show(transcript.Item{Kind: transcript.Recalled, ID: msg.ID, Text: msg.Summary})
 	case api.MessageSystem, api.MessageHiddenReasoning, api.MessageEvent, api.MessageApprovalResponse:
 	default:
@@ -180,7 +174,7 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 	case api.NoticeDiscard:
 		// What is printed stays printed; the answer that follows is the one
 		// that counts.
-		m.closePart(t)
+		t.part.close()
 		t.calls = nil
 		switch {
 		case t.broken:
@@ -227,59 +221,10 @@ func (m *Model) answers(handle string) {
 	m.model, m.offline = handle, strings.HasPrefix(handle, offlinePrefix)
 }
 
-// grow adds to the open part, or opens another.
-func (m *Model) grow(t *turn, kind transcript.Kind, msg *api.Message, text string) {
-	key := string(msg.MessageType) + msg.ID + msg.OTID
-	if t.key != key {
-		m.closePart(t)
-		t.key, t.kind, t.since = key, kind, m.now()
-	}
-	if text == "" {
-		return
-	}
-	t.shown = true
-	text = transcript.Clean(text)
-	t.text.WriteString(text)
-	if kind == transcript.Assistant {
-		if m.ui.growing == none {
-			m.ui.growing = len(m.ui.items)
-			m.ui.items = append(m.ui.items, transcript.Item{Kind: transcript.Assistant, ID: msg.ID})
-		}
-		m.commit(t, t.stream.Write(text))
-	}
-}
-
-// commit prints the blocks of an answer that are final.
-func (m *Model) commit(t *turn, blocks []transcript.Block) {
-	for _, b := range blocks {
-		drawn := m.ui.render.Markdown(b)
-		if drawn == "" {
-			continue // the end of a fence whose lines are all out
-		}
-		m.ui.emit(transcript.Assistant, drawn, b.Tight && t.blocks > 0)
-		t.blocks++
-	}
-	if at := m.ui.growing; at != none && at < len(m.ui.items) {
-		m.ui.items[at].Text = t.text.String()
-	}
-}
-
-// closePart prints the rest of the open part.
-func (m *Model) closePart(t *turn) {
-	if t.key == "" {
-		return
-	}
-	switch t.kind {
-	case transcript.Assistant:
-		m.commit(t, t.stream.Close())
-	case transcript.Reasoning:
-		if text := strings.TrimSpace(t.text.String()); text != "" {
-			m.ui.show(transcript.Item{Kind: transcript.Reasoning, Text: text, Took: m.now().Sub(t.since)})
-		}
-	case transcript.User, transcript.Tool, transcript.Notice, transcript.Failure, transcript.Recalled: // these arrive whole
-	}
-	t.key, m.ui.growing, t.blocks = "", none, 0
-	t.text.Reset()
+// write adds text to what the agent is saying.
+func (t *turn) write(kind transcript.Kind, msg *api.Message, text string) {
+	t.part.grow(kind, msg, text)
+	t.shown = t.shown || text != ""
 }
 
 // call adds a call, or a fragment of one.
@@ -304,13 +249,13 @@ func (t *turn) call(c api.ToolCall, delta bool) {
 }
 
 // returned prints a call once its return has arrived.
-func (m *Model) returned(t *turn, r api.ToolReturn) {
+func (t *turn) returned(r api.ToolReturn) {
 	for i := range t.calls {
 		if t.calls[i].ID == r.ToolCallID {
 			c := t.calls[i]
 			t.calls = append(t.calls[:i:i], t.calls[i+1:]...)
 			finish(&c, r)
-			m.ui.show(transcript.Item{Kind: transcript.Tool, Call: c})
+			t.part.ui.show(transcript.Item{Kind: transcript.Tool, Call: c})
 			return
 		}
 	}
@@ -318,7 +263,7 @@ func (m *Model) returned(t *turn, r api.ToolReturn) {
 
 // finishTurn stops showing a run and goes on with what is waiting.
 func (m *Model) finishTurn(t *turn) tea.Cmd {
-	m.closePart(t)
+	t.part.close()
 	for _, c := range t.calls {
 		m.ui.show(transcript.Item{Kind: transcript.Tool, Call: c})
 	}

@@ -215,8 +215,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+l":
 		final := ""
 		if t := m.turn; t != nil {
-			whole := t.text.String()
-			final = whole[:len(whole)-t.stream.Pending()]
+			final = t.part.final()
 		}
 		m.ui.redraw(final)
 		return nil

@@ -2,9 +2,7 @@ package tui
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
@@ -35,7 +33,7 @@ func (m *Model) live() (string, *tea.Cursor) {
 	room := m.ui.height() - 1 - strings.Count(written, "\n") - 1 - strings.Count(status, "\n") - 1 // minus prompt and status
 	var above []string
 	if m.turn != nil {
-		above = m.turnRows(max(room-2, 1))
+		above = m.turn.rows(max(room-2, 1))
 	}
 	if !m.ui.printed && m.turn == nil {
 		above = m.greeting()
@@ -69,66 +67,7 @@ func (m *Model) greeting() []string {
 	}
 }
 
-// turnRows is the part of a run that still changes, in at most room rows.
-func (m *Model) turnRows(room int) []string {
-	t := m.turn
-	var rows []string
-	kind := t.kind
-	switch {
-	case t.key == "":
-	case t.kind == transcript.Assistant:
-		if open := m.ui.render.Open(t.stream.Open(), m.openRows(room-1-len(t.calls), t.stream.InFence())); open != "" {
-			rows = append(rows, strings.Split(open, "\n")...)
-		}
-	case t.kind == transcript.Reasoning:
-		rows = append(rows, m.ui.render.Thinking(t.text.String()))
-	}
-	if len(rows) == 0 {
-		kind = transcript.Tool
-	}
-	for i, c := range t.calls {
-		if len(rows) >= room-1 && i < len(t.calls)-1 {
-			rows = append(rows, m.ui.theme.Dim.Render(fmt.Sprintf("▸ and %d more", len(t.calls)-i)))
-			break
-		}
-		rows = append(rows, m.ui.render.Tool(c))
-	}
-	tight := t.key != "" && t.kind == transcript.Assistant && t.blocks > 0 && t.stream.Continues()
-	if len(rows) > 0 && m.ui.printed && !tight && transcript.Gap(m.ui.last, kind) && len(rows) < room {
-		rows = append([]string{""}, rows...)
-	}
-	return rows
-}
-
-// narrowest is the width down to which the terminal can be narrowed in one go
-// while an open block is shown, without leaving any of it behind.
-const narrowest = 40
-
-// An open block shows at least leastOpen and at most mostOpen rows: when a
-// terminal becomes lower, it pushes rows off its top for good, and rows of the
-// live region must not be among them.
-const (
-	leastOpen = 3
-	mostOpen  = 6
-)
-
-// openRows is how many rows of an open block to show if there is room. A
-// terminal that becomes narrower rewraps its rows, and whatever that pushes off
-// the screen is gone for good, starting with what is above the region. Lines of
-// code are shown anyway: they are soon printed, and few are that wide.
-func (m *Model) openRows(room int, code bool) int {
-	if code {
-		return max(min(room, mostOpen), 1)
-	}
-	rows := room * narrowest / max(m.ui.render.Prose(), narrowest)
-	return max(min(rows, max(m.ui.above, leastOpen), room, mostOpen), 1)
-}
-
 func (m *Model) name() string { return cmp.Or(m.agentName, "the agent") }
-
-// The spinner turns at most eight times a second, and only while the agent
-// works.
-const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 
 // problemRows bounds the height of a problem under the prompt.
 const problemRows = 4
@@ -160,7 +99,7 @@ func (m *Model) status() string {
 	case m.ui.flash != "":
 		parts = append(parts, m.problem(m.ui.flash))
 	case m.turn != nil:
-		parts = append(parts, m.working())
+		parts = append(parts, m.turn.working(m.spin))
 	case m.connecting != "":
 		parts = append(parts, m.problem(m.connecting))
 	case !m.connected:
@@ -187,32 +126,6 @@ func (m *Model) status() string {
 		above, parts = parts[0]+"\n", parts[1:]
 	}
 	return above + transcript.Short(strings.Join(parts, th.Dim.Render(" · ")), m.ui.width())
-}
-
-func (m *Model) working() string {
-	t := m.turn
-	mark := string([]rune(spinner)[m.spin%len([]rune(spinner))])
-	word := "thinking"
-	switch {
-	case t.away != "":
-		word = m.ui.theme.Warn.Render(t.away + " · trying again")
-	case t.cancel:
-		word = "stopping"
-	case t.compacting:
-		word = "summarising what was said earlier"
-	case len(t.calls) > 0:
-		word = "working"
-	case t.key != "" && t.kind == transcript.Assistant:
-		word = "answering"
-	}
-	out := m.ui.theme.Accent.Render(mark) + " " + word
-	if s := m.now().Sub(t.started); s >= time.Second {
-		out += m.ui.theme.Dim.Render(fmt.Sprintf(" %ds", int(s.Seconds())))
-	}
-	if !t.cancel {
-		out += m.ui.theme.Dim.Render(" · esc stops")
-	}
-	return out
 }
 
 // wrapTo wraps text at word boundaries.
