@@ -16,13 +16,13 @@ import (
 
 // openContext shows what the next request would contain.
 func (m *Model) openContext(string) tea.Cmd {
-	thread := m.thread
+	thread := m.conv.thread
 	read := func(ctx context.Context) (api.ContextWindow, error) { return m.backend.Context(ctx, thread) }
 	return load(m.ctx, m.ui, read, func(w api.ContextWindow) tea.Cmd {
-		if thread == m.thread {
-			m.contextUsed, m.contextMost = w.ContextWindowSizeCurrent, w.ContextWindowSizeMax
+		if thread == m.conv.thread {
+			m.conv.contextUsed, m.conv.contextMost = w.ContextWindowSizeCurrent, w.ContextWindowSizeMax
 		}
-		m.ui.push(&panel.Text{Theme: m.ui.theme, Title: "What " + m.name() + " has in mind", Draw: func(width int) string {
+		m.ui.push(&panel.Text{Theme: m.ui.theme, Title: "What " + m.conv.name() + " has in mind", Draw: func(width int) string {
 			return wrapTo(meter.Line(w), width) + "\n\n" + strings.Join(meter.Rows(w, width), "\n")
 		}, Foot: "/compact makes room"}, nil)
 		return nil
@@ -46,13 +46,13 @@ type compacted struct {
 func (m *Model) compact(mode string) tea.Cmd {
 	switch {
 	case m.turn != nil:
-		m.ui.flash = m.name() + " is busy; /compact works when it has answered"
+		m.ui.flash = m.conv.name() + " is busy; /compact works when it has answered"
 		return nil
 	case mode != "" && !slices.Contains(compactModes(), mode):
 		m.ui.failure("there is no mode " + transcript.OneLine(mode) + "; the modes are " + strings.Join(compactModes(), ", "))
 		return nil
 	}
-	thread, after := m.thread, m.lastID
+	thread, after := m.conv.thread, m.conv.lastID
 	m.ui.flash = "writing a summary …"
 	call := func(ctx context.Context) (compacted, error) {
 		var out compacted
@@ -64,7 +64,7 @@ func (m *Model) compact(mode string) tea.Cmd {
 		return out, err
 	}
 	return load(m.ctx, m.ui, call, func(c compacted) tea.Cmd {
-		if thread != m.thread {
+		if thread != m.conv.thread {
 			return nil
 		}
 		m.ui.flash = ""
@@ -74,20 +74,9 @@ func (m *Model) compact(mode string) tea.Cmd {
 			m.ui.notice(c.result.Notice)
 		}
 		if m.turn == nil {
-			m.history(m.missed(c.missed))
+			m.history(m.conv.missed(c.missed))
 		}
-		m.contextMost = 0
-		return m.loadContext()
+		m.conv.contextMost = 0
+		return m.conv.loadContext()
 	})
-}
-
-// missed returns the messages that no run has shown.
-func (m *Model) missed(messages []api.Message) []api.Message {
-	var out []api.Message
-	for _, x := range messages {
-		if x.RunID == "" || !m.seen[x.RunID] {
-			out = append(out, x)
-		}
-	}
-	return out
 }

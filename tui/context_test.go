@@ -24,9 +24,9 @@ func TestCompactShowsTheSummaryAndWhatItWon(t *testing.T) {
 	if got := r.said(); !strings.Contains(got, "21 messages became 3") || strings.Count(got, "They spoke of tea.") != 1 {
 		t.Errorf("said:\n%s", got)
 	}
-	r.until("the measure", func() bool { return r.m.contextMost > 0 })
-	if r.m.lastID != "message-summary" || strings.Contains(r.status(), "writing") {
-		t.Errorf("last %q, status %q", r.m.lastID, r.status())
+	r.until("the measure", func() bool { return r.m.conv.contextMost > 0 })
+	if r.m.conv.lastID != "message-summary" || strings.Contains(r.status(), "writing") {
+		t.Errorf("last %q, status %q", r.m.conv.lastID, r.status())
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -44,9 +44,9 @@ func TestAWindowLargerThanTheContractShowsIsMeasured(t *testing.T) {
 	r.until("the connection", func() bool { return r.m.connected && r.m.daemonPID > 0 })
 	r.say("hello")
 	r.idle()
-	r.until("the measure", func() bool { return r.m.contextMost > 0 })
-	if r.m.contextMost != f.window || !strings.Contains(r.status(), " 2%") {
-		t.Errorf("a window of %d tokens; status %q", r.m.contextMost, r.status())
+	r.until("the measure", func() bool { return r.m.conv.contextMost > 0 })
+	if r.m.conv.contextMost != f.window || !strings.Contains(r.status(), " 2%") {
+		t.Errorf("a window of %d tokens; status %q", r.m.conv.contextMost, r.status())
 	}
 }
 
@@ -60,7 +60,7 @@ func TestTheFirstFrameWithAnAgentShowsHowFullItsWindowIs(t *testing.T) {
 	if got := r.status(); !strings.Contains(got, "25%") {
 		t.Errorf("the first status is %q", got)
 	}
-	r.until("the agent's state", func() bool { return r.m.agentName == "Ada B." })
+	r.until("the agent's state", func() bool { return r.m.conv.agentName == "Ada B." })
 	if got := r.status(); !strings.Contains(got, "25%") {
 		t.Errorf("then it is %q", got)
 	}
@@ -76,7 +76,7 @@ func TestAModelOfThisChatAloneKeepsItsOwnWindow(t *testing.T) {
 	f.agents[0].Name = "Ada B."
 	r := newRobot(t, f, 80, 24, func(o *Options) { o.Model = "other/model" })
 	r.until("the connection", func() bool { return r.m.connected })
-	r.until("the agent's state", func() bool { return r.m.agentName == "Ada B." })
+	r.until("the agent's state", func() bool { return r.m.conv.agentName == "Ada B." })
 	if got := r.status(); !strings.Contains(got, "other/model · 25%") {
 		t.Errorf("the status is %q", got)
 	}
@@ -87,7 +87,7 @@ func TestTheStatusSaysThatASummaryIsBeingWritten(t *testing.T) {
 	r := newRobot(t, newFake(), 80, 24).connect()
 	r.say("full window")
 	r.until("the summary under way", func() bool { return strings.Contains(r.status(), "summarising what was said earlier") })
-	if r.m.lastID == "message-of-no-record" {
+	if r.m.conv.lastID == "message-of-no-record" {
 		t.Error("what is told of a compaction is taken for the last message")
 	}
 	r.key(tea.Key{Code: tea.KeyEscape})

@@ -39,7 +39,7 @@ func (m *Model) wake() tea.Cmd {
 // lookForThread reloads the conversation when the last message shown is no
 // longer in the home, as after a restore, or says that the agent is gone.
 func (m *Model) lookForThread() tea.Cmd {
-	thread := m.thread
+	thread := m.conv.thread
 	return func() tea.Msg {
 		_, err := m.backend.Agent(m.ctx, thread.Agent)
 		var messages []api.Message
@@ -48,13 +48,13 @@ func (m *Model) lookForThread() tea.Cmd {
 		}
 		return loadedMsg{func() tea.Cmd {
 			switch {
-			case thread != m.thread:
+			case thread != m.conv.thread:
 			case client.KindOf(err) == api.KindNotFound:
-				m.ui.failure(m.name() + " is not in this home any more: it was restored, or the agent deleted; /agents shows who is there")
+				m.ui.failure(m.conv.name() + " is not in this home any more: it was restored, or the agent deleted; /agents shows who is there")
 			case err != nil:
 				m.ui.failure("the conversation cannot be read: " + explain(err))
 			case m.turn == nil:
-				m.replace(messages)
+				m.conv.replace(m.ui.scrollback, messages)
 				m.ui.marked("the home was replaced; what stands above may no longer be part of it · ctrl+o shows what is")
 			}
 			return m.goOn()

@@ -85,8 +85,8 @@ func TestAHomeThatWasRestoredIsReadAnew(t *testing.T) {
 	r.until("the word", func() bool {
 		return strings.Contains(r.said(), "the home was replaced") && strings.Contains(r.said(), "said before")
 	})
-	if r.m.lastID != "early" {
-		t.Errorf("it goes on after %q", r.m.lastID)
+	if r.m.conv.lastID != "early" {
+		t.Errorf("it goes on after %q", r.m.conv.lastID)
 	}
 }
 

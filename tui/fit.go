@@ -16,11 +16,11 @@ const fitFrom = 1500
 // the text if that is all of it. Until then the text stays in the prompt, where
 // a person who doesn't want it cut can edit it.
 func (m *Model) measure(text string) tea.Cmd {
-	thread, model := m.thread, m.override
+	thread, model := m.conv.thread, m.conv.override
 	return func() tea.Msg {
 		f, err := m.backend.Fit(m.ctx, thread, text, model)
 		return loadedMsg{func() tea.Cmd {
-			if thread != m.thread || m.prompt.Text() != text {
+			if thread != m.conv.thread || m.prompt.Text() != text {
 				return nil // sent or changed in the meantime
 			}
 			if err != nil || f.Whole() { // if it can't be measured, send it: the run says what it cuts

@@ -26,7 +26,7 @@ type followMsg struct{ turn *turn }
 // otidOf picks a message's otid. A text that may already have arrived keeps its
 // old one, so that it doesn't arrive twice.
 func (m *Model) otidOf(text string) string {
-	return cmp.Or(m.unsure[said{m.thread, text}], client.NewOTID())
+	return cmp.Or(m.unsure[said{m.conv.thread, text}], client.NewOTID())
 }
 
 // lose records that the feed of a run ended with an error of its own. It
@@ -65,7 +65,7 @@ func (m *Model) followOn(t *turn) tea.Cmd {
 // undelivered gives back the text of a run that didn't take it. If that isn't
 // certain, the text keeps its otid, so that sending it again is harmless.
 func (m *Model) undelivered(t *turn) {
-	key, why := said{m.thread, t.input}, "not delivered"
+	key, why := said{m.conv.thread, t.input}, "not delivered"
 	if delete(m.unsure, key); t.unsure {
 		m.unsure[key] = t.otid
 		why = "not confirmed, and safe to send again"

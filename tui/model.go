@@ -27,8 +27,6 @@ const (
 	quitWithin  = 2 * time.Second
 
 	groundWithin = 200 * time.Millisecond // by then the terminal has reported its background, or won't
-
-	offlinePrefix = "offline/" // prefix of handles for models that need no provider
 )
 
 // Model is the chat. It is the only tea.Model and lives in the program's loop.
@@ -41,6 +39,7 @@ type Model struct {
 
 	ui      *display
 	out     *term.Output
+	conv    *conversation
 	prompt  *prompt.Prompt
 	keysOK  bool // the terminal can tell shift+enter from enter
 	quitErr error
@@ -49,23 +48,12 @@ type Model struct {
 	early  *connectedMsg // arrived before the colours settled
 
 	// Who we are talking to.
-	connected   bool
-	connecting  string // why it is taking long
-	over        string // why no daemon answers and we start none; set once the person was told
-	retry       time.Duration
-	thread      Thread
-	agentName   string
-	model       string
-	offline     bool
-	override    string // this chat's model, from a flag
-	contextUsed int
-	contextMost int
-
-	lastID string          // newest known message
-	seen   map[string]bool // runs already shown
+	connected  bool
+	connecting string // why it is taking long
+	over       string // why no daemon answers and we start none; set once the person was told
+	retry      time.Duration
 
 	turn      *turn
-	foreign   []string            // other terminals' runs, waiting to be shown
 	held      bool                // the queue waits for the person
 	unsure    map[said]string     // otids of texts that may have arrived
 	waiting   map[Thread][]string // queues of the conversations we left
@@ -95,16 +83,7 @@ type (
 
 		historyErr error // the agent opened anyway
 	}
-	retryMsg   struct{}
-	contextMsg struct {
-		thread Thread
-		window api.ContextWindow
-		err    error
-	}
-	agentMsg struct {
-		agent api.AgentState
-		err   error
-	}
+	retryMsg  struct{}
 	threadMsg struct { // another conversation or agent is open
 		thread  Thread
 		name    string
@@ -144,22 +123,22 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 		ground = false // ask the terminal
 	}
 	th := theme.New(kind)
+	ctx = client.Unasked(ctx)
 	m := &Model{
-		ctx:      client.Unasked(ctx),
-		wg:       wg,
-		backend:  o.Backend,
-		opts:     o,
-		now:      time.Now,
-		out:      out,
-		ui:       newDisplay(th, term.NewScreen(out, width, height)),
-		prompt:   prompt.New(th, completions()),
-		seen:     map[string]bool{},
-		waiting:  map[Thread][]string{},
-		unsure:   map[said]string{},
-		override: o.Model,
-		retry:    retryFirst,
-		changed:  retryFirst,
-		ground:   ground,
+		ctx:     ctx,
+		wg:      wg,
+		backend: o.Backend,
+		opts:    o,
+		now:     time.Now,
+		out:     out,
+		conv:    &conversation{ctx: ctx, backend: o.Backend, override: o.Model, seen: map[string]bool{}},
+		ui:      newDisplay(th, term.NewScreen(out, width, height)),
+		prompt:  prompt.New(th, completions()),
+		waiting: map[Thread][]string{},
+		unsure:  map[said]string{},
+		retry:   retryFirst,
+		changed: retryFirst,
+		ground:  ground,
 	}
 	m.resize(width, height)
 	return m
@@ -240,13 +219,13 @@ func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
 	s := msg.session
 	m.connected, m.connecting, m.retry = true, "", retryFirst
 	m.opts.Open = api.Open{Agent: s.AgentID, Conversation: s.ConversationID}
-	m.thread = threadOf(s.AgentID, s.ConversationID)
-	m.agentName, m.model, m.offline = s.AgentName, s.Model, s.Offline
+	m.conv.thread = threadOf(s.AgentID, s.ConversationID)
+	m.conv.agentName, m.conv.model, m.conv.offline = s.AgentName, s.Model, s.Offline
 	if s.Used > 0 {
-		m.contextUsed, m.contextMost = s.Used, s.Window
+		m.conv.contextUsed, m.conv.contextMost = s.Used, s.Window
 	}
-	if s.AgentNew && m.agentName != "" {
-		m.opts.greet = "This is " + m.agentName + ", a new agent. It remembers what you tell it."
+	if s.AgentNew && m.conv.agentName != "" {
+		m.opts.greet = "This is " + m.conv.agentName + ", a new agent. It remembers what you tell it."
 	}
 	m.history(msg.history)
 	if msg.historyErr != nil {
@@ -256,9 +235,9 @@ func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
 		m.ui.notice(s.Notice)
 	}
 	m.met(s.Status)
-	cmds := []tea.Cmd{m.loadAgent(), m.loadContext(), m.watch()}
+	cmds := []tea.Cmd{m.conv.loadAgent(), m.conv.loadContext(), m.watch()}
 	if s.PendingRun != "" {
-		m.foreign = append(m.foreign, s.PendingRun)
+		m.conv.foreign = append(m.conv.foreign, s.PendingRun)
 	}
 	return tea.Batch(append(cmds, m.goOn())...)
 }
@@ -279,12 +258,7 @@ func (m *Model) history(messages []api.Message) {
 			m.prompt.Remember(it.Text)
 		}
 	}
-	for _, msg := range messages {
-		m.lastID = cmp.Or(msg.ID, m.lastID)
-		if msg.RunID != "" {
-			m.seen[msg.RunID] = true
-		}
-	}
+	m.conv.note(messages)
 	m.ui.keep(items...)
 	m.ui.reprint(items)
 }
@@ -316,7 +290,7 @@ func (m *Model) deliver() tea.Cmd {
 // send starts a run with a message.
 func (m *Model) send(text string) tea.Cmd {
 	m.ui.showSaid(transcript.Item{Kind: transcript.User, Text: text})
-	thread, model := m.thread, m.override
+	thread, model := m.conv.thread, m.conv.override
 	otid := m.otidOf(text)
 	f := startFeed(m.ctx, m.wg, func(ctx context.Context) iter.Seq2[api.Message, error] {
 		return m.backend.Send(ctx, thread, text, model, otid)
@@ -326,7 +300,7 @@ func (m *Model) send(text string) tea.Cmd {
 
 // follow shows a run that isn't ours.
 func (m *Model) follow(run string) tea.Cmd {
-	m.seen[run] = true
+	m.conv.seen[run] = true
 	return m.begin(&turn{foreign: true, run: run, feed: m.followFeed(run, 0)})
 }
 
@@ -345,7 +319,7 @@ func (m *Model) stop() tea.Cmd {
 }
 
 func (m *Model) cancelRun(run string) tea.Cmd {
-	thread := m.thread
+	thread := m.conv.thread
 	return func() tea.Msg { return cancelMsg{m.backend.Cancel(m.ctx, thread, run)} }
 }
 
@@ -364,14 +338,14 @@ func (m *Model) onChanges(msg batchMsg[api.Change]) tea.Cmd {
 	for _, c := range msg.items {
 		m.changed, m.toldAway = retryFirst, 0 // the daemon is there
 		switch {
-		case c.Kind == api.ChangeRun && threadOf(c.AgentID, c.ConversationID) == m.thread:
-			if run := cmp.Or(c.RunID, c.ID); !m.seen[run] {
-				m.foreign = append(m.foreign, run)
+		case c.Kind == api.ChangeRun && threadOf(c.AgentID, c.ConversationID) == m.conv.thread:
+			if run := cmp.Or(c.RunID, c.ID); !m.conv.seen[run] {
+				m.conv.foreign = append(m.conv.foreign, run)
 			}
-		case c.Kind == api.ChangeAgent && cmp.Or(c.AgentID, c.ID) == m.thread.Agent:
-			cmds = append(cmds, m.loadAgent())
-		case c.Kind == api.ChangeConversation && threadOf(c.AgentID, cmp.Or(c.ConversationID, c.ID)) == m.thread:
-			cmds = append(cmds, m.loadAgent(), m.lookWhetherRewound())
+		case c.Kind == api.ChangeAgent && cmp.Or(c.AgentID, c.ID) == m.conv.thread.Agent:
+			cmds = append(cmds, m.conv.loadAgent())
+		case c.Kind == api.ChangeConversation && threadOf(c.AgentID, cmp.Or(c.ConversationID, c.ID)) == m.conv.thread:
+			cmds = append(cmds, m.conv.loadAgent(), m.lookWhetherRewound())
 		}
 	}
 	if msg.over {
@@ -385,7 +359,7 @@ func (m *Model) onChanges(msg batchMsg[api.Change]) tea.Cmd {
 
 // reopen asks for what we missed while we heard nothing.
 func (m *Model) reopen() tea.Cmd {
-	thread, after := m.thread, m.lastID
+	thread, after := m.conv.thread, m.conv.lastID
 	return func() tea.Msg {
 		status, err := m.backend.Status(m.ctx)
 		if err != nil {
@@ -415,7 +389,7 @@ func (m *Model) onReopened(msg reopenedMsg) tea.Cmd {
 		return tea.Batch(m.watch(), m.lookForThread())
 	}
 	if m.turn == nil {
-		m.history(m.missed(msg.messages))
+		m.history(m.conv.missed(msg.messages))
 	}
 	m.connecting = ""
 	return tea.Batch(m.watch(), m.followOn(m.turn), m.goOn())
@@ -431,25 +405,6 @@ func (m *Model) met(s api.Status) {
 		return
 	}
 	m.ui.noticeOnce(m.opts.About(s))
-}
-
-func (m *Model) loadAgent() tea.Cmd {
-	id := m.thread.Agent
-	return func() tea.Msg {
-		a, err := m.backend.Agent(m.ctx, id)
-		return agentMsg{a, err}
-	}
-}
-
-func (m *Model) loadContext() tea.Cmd {
-	if !m.connected || m.contextMost > 0 {
-		return nil
-	}
-	thread := m.thread
-	return func() tea.Msg {
-		w, err := m.backend.Context(m.ctx, thread)
-		return contextMsg{thread, w, err}
-	}
 }
 
 // tick keeps the status line's spinner turning while the agent works.

@@ -193,9 +193,9 @@ func TestAnAgentIsMadeAndTalkedTo(t *testing.T) {
 	r.key(tea.Key{Code: 'n', Mod: tea.ModCtrl})
 	r.typ("Zoë")
 	r.enter()
-	r.until("the agent", func() bool { return r.m.thread.Agent == "agent-3" })
-	if r.m.agentName != "Zoë" || r.top() != nil {
-		t.Errorf("name %q", r.m.agentName)
+	r.until("the agent", func() bool { return r.m.conv.thread.Agent == "agent-3" })
+	if r.m.conv.agentName != "Zoë" || r.top() != nil {
+		t.Errorf("name %q", r.m.conv.agentName)
 	}
 }
 
@@ -206,12 +206,12 @@ func TestAnotherConversationIsOpenedWithItsHistory(t *testing.T) {
 	r.until("the list", func() bool { return r.top() != nil })
 	r.typ("tea")
 	r.enter()
-	r.until("the conversation", func() bool { return r.m.thread.Conversation == "conv-1" })
+	r.until("the conversation", func() bool { return r.m.conv.thread.Conversation == "conv-1" })
 	if !strings.Contains(r.said(), "words in agent-1conv-1") {
 		t.Errorf("said\n%s", r.said())
 	}
 	r.say("/new")
-	r.until("a new one", func() bool { return r.m.thread.Conversation == "conv-new" })
+	r.until("a new one", func() bool { return r.m.conv.thread.Conversation == "conv-new" })
 }
 
 func TestTheModelIsChangedForTheAgent(t *testing.T) {
@@ -358,7 +358,7 @@ func TestARefusedNameOfAnAgentStaysInItsFieldWithTheReason(t *testing.T) {
 	}
 	r.key(tea.Key{Code: tea.KeyBackspace})
 	r.enter()
-	r.until("the agent", func() bool { return r.m.thread.Agent == "agent-3" && r.top() == nil })
+	r.until("the agent", func() bool { return r.m.conv.thread.Agent == "agent-3" && r.top() == nil })
 }
 
 func TestCtrlCStopsTheAgentAndThenLeaves(t *testing.T) {

@@ -30,9 +30,9 @@ func (m *Model) openAgents(name string) tea.Cmd {
 			}
 			l.Entries = append(
 				l.Entries,
-				panel.Entry{Title: transcript.OneLine(a.Name), Note: agentNote(a), Current: a.ID == m.thread.Agent},
+				panel.Entry{Title: transcript.OneLine(a.Name), Note: agentNote(a), Current: a.ID == m.conv.thread.Agent},
 			)
-			if a.ID == m.thread.Agent {
+			if a.ID == m.conv.thread.Agent {
 				l.Select(i)
 			}
 		}
@@ -93,7 +93,7 @@ func (m *Model) nameAgent(name string) tea.Cmd {
 
 // openThread reads a conversation of an agent and switches to it.
 func (m *Model) openThread(a api.AgentState, t Thread) tea.Cmd {
-	if t == m.thread {
+	if t == m.conv.thread {
 		return nil
 	}
 	return func() tea.Msg {
@@ -115,23 +115,20 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 			t.feed.stop()
 		}
 		m.turn = nil
-		m.ui.notice(m.name() + " goes on working there")
+		m.ui.notice(m.conv.name() + " goes on working there")
 	}
 	m.keepQueue()
-	if msg.thread.Agent != m.thread.Agent {
-		m.contextMost, m.offline = 0, false
-	}
-	m.thread, m.agentName, m.model, m.contextUsed = msg.thread, msg.name, cmp.Or(msg.model, m.model), 0
-	m.ui.items, m.lastID, m.foreign = nil, "", nil
-	m.prompt.Queue = m.waiting[m.thread]
-	delete(m.waiting, m.thread)
+	m.conv.switchTo(msg.thread, msg.name, msg.model)
+	m.ui.items = nil
+	m.prompt.Queue = m.waiting[m.conv.thread]
+	delete(m.waiting, m.conv.thread)
 	m.held = len(m.prompt.Queue) > 0 // they have waited a long time: the person says when to send them
 	m.opts.Open = api.Open{Agent: msg.thread.Agent, Conversation: msg.thread.Conversation}
-	notice := cmp.Or(msg.notice, "with "+m.name())
+	notice := cmp.Or(msg.notice, "with "+m.conv.name())
 	m.ui.notice(notice)
 	if msg.quiet {
 		m.ui.items = nil
-		m.replace(msg.history)
+		m.conv.replace(m.ui.scrollback, msg.history)
 		m.ui.keep(transcript.Item{Kind: transcript.Notice, Text: notice})
 	} else {
 		m.history(msg.history)
@@ -139,7 +136,7 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 	if msg.draft != "" {
 		m.giveBack(msg.draft, "")
 	}
-	return tea.Batch(m.loadAgent(), m.loadContext(), m.goOn())
+	return tea.Batch(m.conv.loadAgent(), m.conv.loadContext(), m.goOn())
 }
 
 // keepQueue stores the queued messages with the conversation they were written
@@ -149,7 +146,7 @@ func (m *Model) keepQueue() {
 	if n == 0 {
 		return
 	}
-	m.waiting[m.thread], m.prompt.Queue = m.prompt.Queue, nil
+	m.waiting[m.conv.thread], m.prompt.Queue = m.prompt.Queue, nil
 	what := "a queued message waits"
 	if n > 1 {
 		what = fmt.Sprintf("%d queued messages wait", n)
@@ -158,8 +155,8 @@ func (m *Model) keepQueue() {
 }
 
 func (m *Model) newConversation(string) tea.Cmd {
-	agent := m.thread.Agent
-	name, model := m.agentName, m.model
+	agent := m.conv.thread.Agent
+	name, model := m.conv.agentName, m.conv.model
 	return func() tea.Msg {
 		c, err := m.backend.CreateConversation(m.ctx, agent)
 		return threadMsg{
@@ -170,22 +167,22 @@ func (m *Model) newConversation(string) tea.Cmd {
 }
 
 func (m *Model) openConversations(string) tea.Cmd {
-	agent := api.AgentState{ID: m.thread.Agent, Name: m.agentName, Model: api.PtrTo(m.model)}
+	agent := api.AgentState{ID: m.conv.thread.Agent, Name: m.conv.agentName, Model: api.PtrTo(m.conv.model)}
 	list := func(ctx context.Context) ([]api.Conversation, error) { return m.backend.Conversations(ctx, agent.ID) }
 	return load(m.ctx, m.ui, list, func(conversations []api.Conversation) tea.Cmd {
 		l := &panel.List{Theme: m.ui.theme, Title: "Conversations with " + agent.Name}
-		l.Entries = []panel.Entry{{Title: "the first one", Note: "where this agent lives", Current: m.thread.Conversation == ""}}
+		l.Entries = []panel.Entry{{Title: "the first one", Note: "where this agent lives", Current: m.conv.thread.Conversation == ""}}
 		threads := []Thread{{Agent: agent.ID}}
 		for _, c := range conversations {
 			t := threadOf(agent.ID, c.ID)
 			if t.Conversation == "" {
 				continue
 			}
-			if t == m.thread {
+			if t == m.conv.thread {
 				l.Select(len(threads))
 			}
 			threads = append(threads, t)
-			l.Entries = append(l.Entries, panel.Entry{Title: conversationTitle(c), Note: conversationNote(c), Current: t == m.thread})
+			l.Entries = append(l.Entries, panel.Entry{Title: conversationTitle(c), Note: conversationNote(c), Current: t == m.conv.thread})
 		}
 		m.ui.push(l, func(a panel.Action) tea.Cmd {
 			m.ui.closePanels()
@@ -228,11 +225,11 @@ func (m *Model) openModels(handle string) tea.Cmd {
 			if window := max(x.MaxContextWindow, x.ContextWindow); window > 0 { // context_window is capped at 128,000
 				note = fmt.Sprintf("%dk context", window/1000)
 			}
-			if h == m.model {
+			if h == m.conv.model {
 				l.Select(len(handles))
 			}
 			handles = append(handles, h)
-			l.Entries = append(l.Entries, panel.Entry{Title: h, Note: note, Current: h == m.model})
+			l.Entries = append(l.Entries, panel.Entry{Title: h, Note: note, Current: h == m.conv.model})
 		}
 		m.ui.push(l, func(a panel.Action) tea.Cmd {
 			m.ui.closePanels()
@@ -243,27 +240,27 @@ func (m *Model) openModels(handle string) tea.Cmd {
 }
 
 func (m *Model) setModel(handle string) tea.Cmd {
-	agent := m.thread.Agent
+	agent := m.conv.thread.Agent
 	set := func(ctx context.Context) (string, error) { return m.backend.SetModel(ctx, agent, handle) }
 	return load(m.ctx, m.ui, set, func(warning string) tea.Cmd {
-		m.answers(handle)
-		m.override, m.contextMost = "", 0
-		m.ui.notice(m.name() + " now answers with " + handle)
+		m.conv.answers(handle)
+		m.conv.override, m.conv.contextMost = "", 0
+		m.ui.notice(m.conv.name() + " now answers with " + handle)
 		if warning != "" {
 			m.ui.notice(warning)
 		}
-		return m.loadAgent()
+		return m.conv.loadAgent()
 	})
 }
 
 func (m *Model) openMemory(label string) tea.Cmd {
-	agent := m.thread.Agent
+	agent := m.conv.thread.Agent
 	if label != "" {
 		return m.editBlock(agent, label)
 	}
 	list := func(ctx context.Context) ([]api.Block, error) { return m.backend.Blocks(ctx, agent) }
 	return load(m.ctx, m.ui, list, func(blocks []api.Block) tea.Cmd {
-		l := &panel.List{Theme: m.ui.theme, Title: "What " + m.name() + " remembers", Empty: "nothing: it has no memory blocks"}
+		l := &panel.List{Theme: m.ui.theme, Title: "What " + m.conv.name() + " remembers", Empty: "nothing: it has no memory blocks"}
 		for _, b := range blocks {
 			l.Entries = append(l.Entries, panel.Entry{Title: api.Val(b.Label), Note: cmp.Or(transcript.OneLine(b.Value), "empty")})
 		}

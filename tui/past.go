@@ -69,7 +69,7 @@ func (m *Model) busyFor(command string) bool {
 	if m.turn == nil {
 		return false
 	}
-	m.ui.flash = m.name() + " is busy; " + command + " works when it has answered, or after esc"
+	m.ui.flash = m.conv.name() + " is busy; " + command + " works when it has answered, or after esc"
 	return true
 }
 
@@ -95,7 +95,7 @@ func (m *Model) openRewind(string) tea.Cmd {
 	if m.busyFor("/rewind") {
 		return nil
 	}
-	thread := m.thread
+	thread := m.conv.thread
 	return load(m.ctx, m.ui, m.readPast(thread), func(b been) tea.Cmd {
 		l := &panel.List{Theme: m.ui.theme, Title: "Go back to before …", Empty: "nothing was said yet"}
 		last, undoable := client.LastRewind(b.rewinds)
@@ -272,7 +272,7 @@ func (m *Model) outlookText(p place, o outlook) []string {
 		out = append(out, "Comes back: memory "+b+".")
 	}
 	out = append(out, "Comes back: model, settings, tools and what was attached.",
-		"Set aside: what "+m.name()+" put into its own archive since.")
+		"Set aside: what "+m.conv.name()+" put into its own archive since.")
 	if len(o.shared) > 0 {
 		out = append(out, "Stays: shared memory that changed since ("+strings.Join(o.shared, ", ")+").")
 	}
@@ -306,26 +306,14 @@ func (m *Model) travel(t Thread, call func(context.Context) (api.Rewind, error),
 				return nil
 			}
 			m.rewound = v.rewind.ID
-			if t != m.thread {
+			if t != m.conv.thread {
 				return nil
 			}
-			m.replace(v.history)
+			m.conv.replace(m.ui.scrollback, v.history)
 			next := then(v)
 			m.tellMissing(v.rewind)
-			return tea.Batch(next, m.loadAgent(), m.loadContext())
+			return tea.Batch(next, m.conv.loadAgent(), m.conv.loadContext())
 		}}
-	}
-}
-
-// replace replaces what was shown of a conversation with its current state.
-func (m *Model) replace(history []api.Message) {
-	m.ui.items, m.lastID, m.contextMost = nil, "", 0
-	m.ui.keep(itemsOf(history)...)
-	for _, x := range history {
-		m.lastID = cmp.Or(x.ID, m.lastID)
-		if x.RunID != "" {
-			m.seen[x.RunID] = true
-		}
 	}
 }
 
@@ -399,7 +387,7 @@ func rewindNote(r api.Rewind) string {
 
 // openFork lets the person choose where a new conversation branches off.
 func (m *Model) openFork(string) tea.Cmd {
-	thread := m.thread
+	thread := m.conv.thread
 	return load(m.ctx, m.ui, m.readPast(thread), func(b been) tea.Cmd {
 		l := &panel.List{Theme: m.ui.theme, Title: "Fork this conversation …"}
 		l.Entries = append([]panel.Entry{{Title: "here", Note: "as it is now"}}, m.placeEntries(b.places)...)
@@ -420,7 +408,7 @@ func (m *Model) openFork(string) tea.Cmd {
 // to it.
 func (m *Model) fork(t Thread, p place) tea.Cmd {
 	m.ui.closePanels()
-	name, model, from := m.agentName, m.model, m.threadName()
+	name, model, from := m.conv.agentName, m.conv.model, m.conv.threadName()
 	return func() tea.Msg {
 		c, err := m.forkAt(m.ctx, t, p)
 		if err != nil {
@@ -463,18 +451,10 @@ func (m *Model) forkAt(ctx context.Context, t Thread, p place) (api.Conversation
 	return m.backend.Fork(ctx, turn.thread, step)
 }
 
-// threadName is the open conversation's name as /resume lists it.
-func (m *Model) threadName() string {
-	if m.thread.Conversation == "" {
-		return "the first conversation"
-	}
-	return "this conversation"
-}
-
 // lookWhetherRewound checks, after a hint, whether another terminal rewound the
 // conversation, and says so.
 func (m *Model) lookWhetherRewound() tea.Cmd {
-	thread := m.thread
+	thread := m.conv.thread
 	return func() tea.Msg {
 		rewinds, err := m.backend.Rewinds(m.ctx, thread)
 		if err != nil || len(rewinds) == 0 {
@@ -483,17 +463,17 @@ func (m *Model) lookWhetherRewound() tea.Cmd {
 		v := travelled{rewind: rewinds[0]}
 		v.history, err = m.backend.Messages(m.ctx, thread, lately())
 		return loadedMsg{func() tea.Cmd {
-			if err != nil || thread != m.thread || m.travelling || m.turn != nil || v.rewind.ID == m.rewound {
+			if err != nil || thread != m.conv.thread || m.travelling || m.turn != nil || v.rewind.ID == m.rewound {
 				return nil
 			}
 			m.rewound = v.rewind.ID
-			m.replace(v.history)
+			m.conv.replace(m.ui.scrollback, v.history)
 			what := "another terminal took this conversation back"
 			if v.rewind.Undoes != nil {
 				what = "another terminal undid a rewind of this conversation"
 			}
 			m.ui.marked(what + rewindParts(v.rewind) + "; what stands above may no longer be part of it · ctrl+o shows what is")
-			return m.loadContext()
+			return m.conv.loadContext()
 		}}
 	}
 }

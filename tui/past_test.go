@@ -191,8 +191,8 @@ func TestAForkIsGoneOnInAndSaysHowToGoBack(t *testing.T) {
 	r.list("/fork")
 	r.enter()
 	r.hears("a fork of the first conversation; memory is one and the same in both · /resume goes back")
-	if r.m.thread != (Thread{Agent: "agent-1", Conversation: "conv-fork"}) {
-		t.Errorf("in %v", r.m.thread)
+	if r.m.conv.thread != (Thread{Agent: "agent-1", Conversation: "conv-fork"}) {
+		t.Errorf("in %v", r.m.conv.thread)
 	}
 	if diff := cmp.Diff([]string{"agent-1 "}, r.f.forked()); diff != "" {
 		t.Error(diff)

@@ -64,7 +64,7 @@ func (m *Model) newReader(t Thread, title string) *reader {
 
 // openTranscript shows the conversation, with folds that open.
 func (m *Model) openTranscript() tea.Cmd {
-	r := m.newReader(m.thread, m.name())
+	r := m.newReader(m.conv.thread, m.conv.name())
 	r.tail, r.bottom, r.top = slices.Clone(m.ui.items), true, !m.connected
 	r.items = r.tail
 	m.ui.push(r.scroll, r.act)
@@ -75,7 +75,7 @@ func (m *Model) openTranscript() tea.Cmd {
 // it.
 func (m *Model) openResult(hit api.MessageResult) tea.Cmd {
 	title := whose(hit.MessageType) + ", " + hit.CreatedAt.Local().Format("Mon 2 Jan 2006, 15:04")
-	r := m.newReader(threadOf(cmp.Or(api.Val(hit.AgentID), m.thread.Agent), api.Val(hit.ConversationID)), title)
+	r := m.newReader(threadOf(cmp.Or(api.Val(hit.AgentID), m.conv.thread.Agent), api.Val(hit.ConversationID)), title)
 	text := cmp.Or(hit.Content.String(), hit.Reasoning)
 	return func() tea.Msg {
 		above, below, err := r.around(hit.MessageID)

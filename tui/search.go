@@ -122,8 +122,8 @@ func (w wanted) keep(found []api.MessageResult) []api.MessageResult {
 }
 
 func (m *Model) openSearch(query string) tea.Cmd {
-	s := &panel.Search{Theme: m.ui.theme, Title: "Search what was said with " + m.name(), Hint: searchHelp}
-	agent := m.thread.Agent
+	s := &panel.Search{Theme: m.ui.theme, Title: "Search what was said with " + m.conv.name(), Hint: searchHelp}
+	agent := m.conv.thread.Agent
 	var results []api.MessageResult
 	m.ui.push(s, func(a panel.Action) tea.Cmd {
 		if a.Kind == panel.Choose {

@@ -43,7 +43,7 @@ func TestAQueueStaysWithItsConversation(t *testing.T) {
 	r.until("the run", func() bool { return r.m.turn != nil && r.m.turn.run != "" })
 	r.say("only for the first one")
 	r.say("/new")
-	r.until("the new conversation", func() bool { return r.m.thread.Conversation == "conv-new" })
+	r.until("the new conversation", func() bool { return r.m.conv.thread.Conversation == "conv-new" })
 	if len(r.m.prompt.Queue) != 0 {
 		t.Errorf("the queue went along: %q", r.m.prompt.Queue)
 	}
@@ -54,7 +54,7 @@ func TestAQueueStaysWithItsConversation(t *testing.T) {
 		t.Errorf("sent elsewhere: %q", r.f.heard())
 	}
 	r.run(r.m.openThread(agent("agent-1", "Ada"), Thread{Agent: "agent-1"}))
-	r.until("the first conversation", func() bool { return r.m.thread.Conversation == "" })
+	r.until("the first conversation", func() bool { return r.m.conv.thread.Conversation == "" })
 	if !slices.Equal(r.m.prompt.Queue, []string{"only for the first one"}) || !strings.Contains(r.status(), "queue waits") {
 		t.Errorf("queue %q, status %q", r.m.prompt.Queue, r.status())
 	}

@@ -88,14 +88,14 @@ func (m *Model) take(msg batchMsg[api.Message]) tea.Cmd {
 func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 	if msg.RunID != "" && t.run == "" {
 		t.run = msg.RunID
-		m.seen[t.run] = true
+		m.conv.seen[t.run] = true
 	}
 	if msg.ID != "" &&
 		!slices.Contains(
 			[]api.MessageType{api.MessagePing, api.MessageUserInput, api.MessageEvent},
 			msg.MessageType,
 		) { // these aren't records
-		m.lastID = msg.ID
+		m.conv.lastID = msg.ID
 	}
 	if t.broken && msg.MessageType != api.MessagePing && msg.MessageType != api.MessageNotice {
 		m.tellAway(t, "the daemon was away; the answer goes on")
@@ -138,7 +138,7 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 		t.stop = msg.StopReason
 	case api.MessageUsage:
 		if msg.Usage != nil && msg.Usage.ContextTokens != nil {
-			m.contextUsed = *msg.Usage.ContextTokens
+			m.conv.contextUsed = *msg.Usage.ContextTokens
 		}
 	case api.MessageError:
 		t.problem = problemOf(msg)
@@ -191,10 +191,10 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 		m.ui.notice(n.Text)
 	case api.NoticeModel:
 		if handle, ok := n.Data["model"].(string); ok && handle != "" {
-			m.answers(handle)
+			m.conv.answers(handle)
 		}
 		m.ui.noticeOnce(n.Text)
-		return m.loadAgent()
+		return m.conv.loadAgent()
 	case api.NoticeRecalled:
 		m.ui.show(recalledItem(msg.ID, &n))
 	default:
@@ -211,14 +211,6 @@ func (m *Model) broke(t *turn) { t.broken, t.daemon = true, m.daemonPID }
 func (m *Model) tellAway(t *turn, text string) {
 	t.broken, t.told, m.toldAway = false, true, t.daemon
 	m.ui.notice(text)
-}
-
-// answers sets the model shown on the status line.
-func (m *Model) answers(handle string) {
-	if m.model != handle {
-		m.contextMost = 0 // belongs to the other model
-	}
-	m.model, m.offline = handle, strings.HasPrefix(handle, offlinePrefix)
 }
 
 // write adds text to what the agent is saying.
@@ -282,12 +274,12 @@ func (m *Model) finishTurn(t *turn) tea.Cmd {
 	}
 	delivered = delivered || t.unheard
 	if delivered {
-		delete(m.unsure, said{m.thread, t.input})
+		delete(m.unsure, said{m.conv.thread, t.input})
 	} else if !t.foreign {
 		m.undelivered(t)
 	}
 	m.held = stopped || !delivered || t.problem != ""
-	return tea.Batch(m.loadAgent(), m.loadContext(), m.goOn())
+	return tea.Batch(m.conv.loadAgent(), m.conv.loadContext(), m.goOn())
 }
 
 // goOn shows the next run of another terminal, or sends what is queued.
@@ -295,12 +287,8 @@ func (m *Model) goOn() tea.Cmd {
 	if m.turn != nil || !m.connected || m.quitting {
 		return nil
 	}
-	for len(m.foreign) > 0 {
-		run := m.foreign[0]
-		m.foreign = m.foreign[1:]
-		if !m.seen[run] {
-			return m.follow(run)
-		}
+	if run, ok := m.conv.nextForeign(); ok {
+		return m.follow(run)
 	}
 	if m.held {
 		return nil

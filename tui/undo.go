@@ -107,7 +107,7 @@ func (m *Model) turnChange(command string, redo bool, nothing string) tea.Cmd {
 	if m.busyFor(command) {
 		return nil
 	}
-	thread := m.thread
+	thread := m.conv.thread
 	return load(m.ctx, m.ui, m.lastChange(thread, redo), func(c change) tea.Cmd {
 		switch {
 		case c.rewind != nil:
@@ -157,7 +157,7 @@ const diffMost = 160
 // turnBlock undoes or redoes the last edit of a block, and says which it was.
 // It is refused if the block has changed since it was read.
 func (m *Model) turnBlock(c change, redo bool) tea.Cmd {
-	agent, label := m.name(), transcript.OneLine(api.Val(c.block.Label))
+	agent, label := m.conv.name(), transcript.OneLine(api.Val(c.block.Label))
 	etag := strconv.Quote(strconv.Itoa(c.now.Version))
 	do := func(ctx context.Context) (string, error) {
 		call := m.backend.UndoBlock

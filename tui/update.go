@@ -76,11 +76,9 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 	case retryMsg:
 		return m.connect()
 	case agentMsg:
-		return m.onAgent(msg)
+		return m.conv.onAgent(msg)
 	case contextMsg:
-		if msg.err == nil && msg.thread == m.thread {
-			m.contextUsed, m.contextMost = msg.window.ContextWindowSizeCurrent, msg.window.ContextWindowSizeMax
-		}
+		m.conv.onContext(msg)
 	case threadMsg:
 		return m.onThread(msg)
 	case noteMsg:
@@ -113,31 +111,6 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 		return m.reopen()
 	case reopenedMsg:
 		return m.onReopened(msg)
-	}
-	return nil
-}
-
-// windowShown is the size at which the contract caps context windows: larger
-// ones have to be measured.
-const windowShown = 128_000
-
-func (m *Model) onAgent(msg agentMsg) tea.Cmd {
-	if msg.err != nil || msg.agent.ID != m.thread.Agent {
-		return nil
-	}
-	m.agentName = msg.agent.Name
-	if m.override != "" { // another model answers here, with its own window
-		return nil
-	}
-	before := m.model
-	if h := api.Val(msg.agent.Model); h != "" {
-		m.answers(h)
-	}
-	if w := msg.agent.LLMConfig.ContextWindow; w > 0 && w < windowShown {
-		m.contextMost = w
-	}
-	if m.model != before {
-		return m.loadContext()
 	}
 	return nil
 }
@@ -261,7 +234,7 @@ func (m *Model) keepApart() {
 // quitCommand leaves the chat. A run goes on in the daemon.
 func (m *Model) quitCommand(string) tea.Cmd {
 	if m.turn != nil && !m.turn.cancel {
-		m.ui.farewell(m.name() + " goes on working; `loci` shows the answer")
+		m.ui.farewell(m.conv.name() + " goes on working; `loci` shows the answer")
 	}
 	unsent := slices.Concat(m.prompt.Queue, []string{m.prompt.Aside(), m.prompt.Text()})
 	for _, queue := range m.waiting {

@@ -54,8 +54,8 @@ func (m *Model) greeting() []string {
 	hello := "Loci"
 	if m.opts.greet != "" {
 		hello = m.opts.greet
-	} else if m.connected && m.agentName != "" {
-		hello = "Talk to " + m.agentName + "."
+	} else if m.connected && m.conv.agentName != "" {
+		hello = "Talk to " + m.conv.agentName + "."
 	}
 	newline := "ctrl+j"
 	if m.keysOK {
@@ -66,8 +66,6 @@ func (m *Model) greeting() []string {
 		transcript.Short(m.ui.theme.Dim.Render("enter sends · "+newline+" new line · / commands"), m.ui.width()),
 	}
 }
-
-func (m *Model) name() string { return cmp.Or(m.agentName, "the agent") }
 
 // problemRows bounds the height of a problem under the prompt.
 const problemRows = 4
@@ -109,15 +107,15 @@ func (m *Model) status() string {
 	}
 	if m.connected {
 		if m.turn == nil || m.ui.width() >= 60 {
-			parts = append(parts, th.Dim.Render(m.name()))
+			parts = append(parts, th.Dim.Render(m.conv.name()))
 		}
-		if model := cmp.Or(m.override, m.model); model != "" {
+		if model := cmp.Or(m.conv.override, m.conv.model); model != "" {
 			parts = append(parts, th.Dim.Render(model))
 		}
-		if m.contextMost > 0 && m.contextUsed > 0 {
-			parts = append(parts, th.Dim.Render(meter.Share(m.contextUsed, m.contextMost)))
+		if m.conv.contextMost > 0 && m.conv.contextUsed > 0 {
+			parts = append(parts, th.Dim.Render(meter.Share(m.conv.contextUsed, m.conv.contextMost)))
 		}
-		if m.offline && len(parts) < 4 && m.turn == nil {
+		if m.conv.offline && len(parts) < 4 && m.turn == nil {
 			parts = append(parts, th.Warn.Render("no language model: /model"))
 		}
 	}
