@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"context"
 	"iter"
 
@@ -14,20 +13,8 @@ import (
 // A failed connection says nothing about the run behind it: once a run was
 // accepted, it is followed again until the daemon says what became of it.
 
-// said is something that was said in a conversation.
-type said struct {
-	thread Thread
-	text   string
-}
-
 // followMsg says it is time to follow a run again.
 type followMsg struct{ turn *turn }
-
-// otidOf picks a message's otid. A text that may already have arrived keeps its
-// old one, so that it doesn't arrive twice.
-func (m *Model) otidOf(text string) string {
-	return cmp.Or(m.unsure[said{m.conv.thread, text}], client.NewOTID())
-}
 
 // lose records that the feed of a run ended with an error of its own. It
 // reports whether to follow the run again.
@@ -60,15 +47,4 @@ func (m *Model) followOn(t *turn) tea.Cmd {
 	}
 	t.feed = m.followFeed(t.run, t.seq)
 	return t.feed.next
-}
-
-// undelivered gives back the text of a run that didn't take it. If that isn't
-// certain, the text keeps its otid, so that sending it again is harmless.
-func (m *Model) undelivered(t *turn) {
-	key, why := said{m.conv.thread, t.input}, "not delivered"
-	if delete(m.unsure, key); t.unsure {
-		m.unsure[key] = t.otid
-		why = "not confirmed, and safe to send again"
-	}
-	m.giveBack(t.input, why)
 }

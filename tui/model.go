@@ -41,6 +41,7 @@ type Model struct {
 	out     *term.Output
 	conv    *conversation
 	prompt  *prompt.Prompt
+	outbox  *outbox
 	keysOK  bool // the terminal can tell shift+enter from enter
 	quitErr error
 
@@ -54,9 +55,6 @@ type Model struct {
 	retry      time.Duration
 
 	turn      *turn
-	held      bool                // the queue waits for the person
-	unsure    map[said]string     // otids of texts that may have arrived
-	waiting   map[Thread][]string // queues of the conversations we left
 	daemonPID int
 	toldAway  int // pid of the daemon whose absence a turn has announced
 
@@ -66,8 +64,7 @@ type Model struct {
 	changes *feed[api.Change]
 	changed time.Duration // wait before asking for changes again
 
-	offered  time.Time // when a text was given back to the prompt
-	armed    bool      // pressing ctrl+c again leaves
+	armed    bool // pressing ctrl+c again leaves
 	quitting bool
 	spin     int
 	ticking  bool
@@ -124,22 +121,24 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 	}
 	th := theme.New(kind)
 	ctx = client.Unasked(ctx)
+	if o.now == nil {
+		o.now = time.Now
+	}
 	m := &Model{
 		ctx:     ctx,
 		wg:      wg,
 		backend: o.Backend,
 		opts:    o,
-		now:     time.Now,
-		out:     out,
-		conv:    &conversation{ctx: ctx, backend: o.Backend, override: o.Model, seen: map[string]bool{}},
+		now:     o.now,
 		ui:      newDisplay(th, term.NewScreen(out, width, height)),
 		prompt:  prompt.New(th, completions()),
-		waiting: map[Thread][]string{},
-		unsure:  map[said]string{},
+		out:     out,
+		conv:    &conversation{ctx: ctx, backend: o.Backend, override: o.Model, seen: map[string]bool{}},
 		retry:   retryFirst,
 		changed: retryFirst,
 		ground:  ground,
 	}
+	m.outbox = newOutbox(m.prompt, m.ui, m.now)
 	m.resize(width, height)
 	return m
 }
@@ -279,7 +278,7 @@ func (m *Model) deliver() tea.Cmd {
 	if name, arg, ok := parseCommand(text); ok {
 		return m.runCommand(text, name, arg)
 	}
-	m.held = false
+	m.outbox.held = false
 	if !m.connected || m.turn != nil {
 		m.prompt.Enqueue(text)
 		return m.wake()
@@ -291,7 +290,7 @@ func (m *Model) deliver() tea.Cmd {
 func (m *Model) send(text string) tea.Cmd {
 	m.ui.showSaid(transcript.Item{Kind: transcript.User, Text: text})
 	thread, model := m.conv.thread, m.conv.override
-	otid := m.otidOf(text)
+	otid := m.outbox.otid(thread, text)
 	f := startFeed(m.ctx, m.wg, func(ctx context.Context) iter.Seq2[api.Message, error] {
 		return m.backend.Send(ctx, thread, text, model, otid)
 	})

@@ -117,12 +117,9 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 		m.turn = nil
 		m.ui.notice(m.conv.name() + " goes on working there")
 	}
-	m.keepQueue()
+	m.outbox.swap(m.conv.thread, msg.thread)
 	m.conv.switchTo(msg.thread, msg.name, msg.model)
 	m.ui.items = nil
-	m.prompt.Queue = m.waiting[m.conv.thread]
-	delete(m.waiting, m.conv.thread)
-	m.held = len(m.prompt.Queue) > 0 // they have waited a long time: the person says when to send them
 	m.opts.Open = api.Open{Agent: msg.thread.Agent, Conversation: msg.thread.Conversation}
 	notice := cmp.Or(msg.notice, "with "+m.conv.name())
 	m.ui.notice(notice)
@@ -134,24 +131,9 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 		m.history(msg.history)
 	}
 	if msg.draft != "" {
-		m.giveBack(msg.draft, "")
+		m.outbox.giveBack(msg.draft, "")
 	}
 	return tea.Batch(m.conv.loadAgent(), m.conv.loadContext(), m.goOn())
-}
-
-// keepQueue stores the queued messages with the conversation they were written
-// for.
-func (m *Model) keepQueue() {
-	n := len(m.prompt.Queue)
-	if n == 0 {
-		return
-	}
-	m.waiting[m.conv.thread], m.prompt.Queue = m.prompt.Queue, nil
-	what := "a queued message waits"
-	if n > 1 {
-		what = fmt.Sprintf("%d queued messages wait", n)
-	}
-	m.ui.notice(what + " there until you come back")
 }
 
 func (m *Model) newConversation(string) tea.Cmd {

@@ -331,22 +331,10 @@ func (m *Model) rewind(t Thread, p place, shared bool) tea.Cmd {
 			) + "; what stands above from there on is no longer part of the conversation · /undo brings it back",
 		)
 		if p.step == "" {
-			m.giveBack(p.words, "")
+			m.outbox.giveBack(p.words, "")
 		}
 		return nil
 	})
-}
-
-// giveBack puts a text into the prompt if that is empty, and otherwise where
-// the person can find it. It never mixes with what they are typing.
-func (m *Model) giveBack(text, why string) {
-	where := "↑ brings it back"
-	if m.prompt.Offer(text) {
-		where, m.offered = "it is in the prompt again", m.now()
-	}
-	if why != "" {
-		m.ui.notice(why + "; " + where)
-	}
 }
 
 // rewindParts says what a rewind changed besides the conversation.

@@ -41,8 +41,8 @@ func newRobot(t *testing.T, f *fake, width, height int, opts ...func(*Options)) 
 		opt(&o)
 	}
 	r := &robot{t: t, f: f, msgs: make(chan tea.Msg, 256), ctx: ctx, now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}
+	o.now = func() time.Time { return r.now }
 	r.m = newModel(ctx, &wg, o, out, width, height)
-	r.m.now = func() time.Time { return r.now }
 	t.Cleanup(func() {
 		cancel()
 		_ = out.Close()

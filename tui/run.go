@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 	xterm "github.com/charmbracelet/x/term"
@@ -37,6 +38,7 @@ type Options struct {
 	Out *os.File // nil: standard output
 
 	greet string
+	now   func() time.Time // nil: time.Now
 }
 
 // Notes returns a function for client.Options.Notify and the channel it feeds.

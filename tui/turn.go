@@ -274,11 +274,11 @@ func (m *Model) finishTurn(t *turn) tea.Cmd {
 	}
 	delivered = delivered || t.unheard
 	if delivered {
-		delete(m.unsure, said{m.conv.thread, t.input})
+		m.outbox.delivered(m.conv.thread, t.input)
 	} else if !t.foreign {
-		m.undelivered(t)
+		m.outbox.undelivered(m.conv.thread, t)
 	}
-	m.held = stopped || !delivered || t.problem != ""
+	m.outbox.held = stopped || !delivered || t.problem != ""
 	return tea.Batch(m.conv.loadAgent(), m.conv.loadContext(), m.goOn())
 }
 
@@ -290,10 +290,7 @@ func (m *Model) goOn() tea.Cmd {
 	if run, ok := m.conv.nextForeign(); ok {
 		return m.follow(run)
 	}
-	if m.held {
-		return nil
-	}
-	if text, ok := m.prompt.Next(); ok {
+	if text, ok := m.outbox.next(); ok {
 		return m.send(text)
 	}
 	return nil

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -150,7 +149,7 @@ func (m *Model) paste(text string) {
 		top.Paste(text)
 		return
 	}
-	m.keepApart()
+	m.outbox.keepApart()
 	m.prompt.Paste(text)
 }
 
@@ -200,12 +199,12 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return tea.Suspend
 	case "enter":
 		if m.prompt.Empty() && len(m.prompt.Queue) > 0 {
-			m.held = false
+			m.outbox.held = false
 			return m.goOn()
 		}
 	}
 	if msg.Text != "" {
-		m.keepApart()
+		m.outbox.keepApart()
 	}
 	switch m.prompt.Key(msg) {
 	case prompt.Submit:
@@ -219,31 +218,13 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// quiet is how long, after a text was given back, a key still belongs to what
-// the person had begun to type before they saw it.
-const quiet = 700 * time.Millisecond
-
-// keepApart makes room for what is typed or pasted just as a text is given
-// back, so that the two don't mix.
-func (m *Model) keepApart() {
-	if m.now().Sub(m.offered) < quiet && m.prompt.Withdraw() {
-		m.ui.flash = "↑ brings the text back"
-	}
-}
-
 // quitCommand leaves the chat. A run goes on in the daemon.
 func (m *Model) quitCommand(string) tea.Cmd {
 	if m.turn != nil && !m.turn.cancel {
 		m.ui.farewell(m.conv.name() + " goes on working; `loci` shows the answer")
 	}
-	unsent := slices.Concat(m.prompt.Queue, []string{m.prompt.Aside(), m.prompt.Text()})
-	for _, queue := range m.waiting {
-		unsent = append(unsent, queue...)
-	}
-	for _, text := range unsent { // it would be lost with the chat: here it can be copied
-		if text != "" {
-			m.ui.farewell("not sent: " + text)
-		}
+	for _, text := range m.outbox.unsent() { // here it can be copied
+		m.ui.farewell("not sent: " + text)
 	}
 	m.ui.closePanels()
 	m.quitting = true

@@ -102,7 +102,7 @@ func (m *Model) status() string {
 		parts = append(parts, m.problem(m.connecting))
 	case !m.connected:
 		parts = append(parts, th.Dim.Render("connecting…"))
-	case m.held && len(m.prompt.Queue) > 0:
+	case m.outbox.waits():
 		parts = append(parts, th.Warn.Render("queue waits: enter sends it"))
 	}
 	if m.connected {
