@@ -25,18 +25,20 @@ type Span struct {
 // lately is the end of a conversation, as much as is read on opening it.
 func lately() Span { return Span{Limit: historyMost} }
 
+// messageReader reads conversations.
+type messageReader interface {
+	// Messages returns part of a conversation, oldest first. Notices among them say
+	// what was recalled.
+	Messages(ctx context.Context, t Thread, s Span) ([]api.Message, error)
+}
+
 // Backend is what the chat needs from the daemon. client.KindOf tells the kinds
 // of its errors.
 type Backend interface {
-	// Open registers the chat and finds or creates the agent to talk to. It starts
-	// the daemon if it isn't running.
-	Open(ctx context.Context, open api.Open) (api.Session, error)
-
-	// Status identifies the running daemon, among other things.
-	Status(ctx context.Context) (api.Status, error)
+	linkBackend
+	conversationBackend
 
 	Agents(ctx context.Context) ([]api.AgentState, error)
-	Agent(ctx context.Context, id string) (api.AgentState, error)
 	// SetModel returns a warning about the model to show to the person, if there is
 	// one.
 	SetModel(ctx context.Context, agent, handle string) (warning string, err error)
@@ -44,10 +46,6 @@ type Backend interface {
 
 	Conversations(ctx context.Context, agent string) ([]api.Conversation, error)
 	CreateConversation(ctx context.Context, agent string) (api.Conversation, error)
-	// Messages returns part of a conversation, oldest first. Notices among them say
-	// what was recalled.
-	Messages(ctx context.Context, t Thread, s Span) ([]api.Message, error)
-	Context(ctx context.Context, t Thread) (api.ContextWindow, error)
 	// Fit says how much of a message a run would send. An empty model means the
 	// conversation's.
 	Fit(ctx context.Context, t Thread, text, model string) (api.Fitted, error)
@@ -61,17 +59,6 @@ type Backend interface {
 	Blocks(ctx context.Context, agent string) ([]api.Block, error)
 	Block(ctx context.Context, agent, label string) (api.Block, string, error)
 	UpdateBlock(ctx context.Context, agent, label, value, etag string) error
-
-	// Send starts a run and yields its messages until it ends, reconnecting as
-	// often as necessary. Sending again with the same otid doesn't start a second
-	// run.
-	Send(ctx context.Context, t Thread, text, model, otid string) iter.Seq2[api.Message, error]
-	// Follow yields the messages of a run somebody else started, those after a
-	// seq_id.
-	Follow(ctx context.Context, run string, after int64) iter.Seq2[api.Message, error]
-	Cancel(ctx context.Context, t Thread, run string) error
-	// Changes yields hints that something changed, until the connection breaks.
-	Changes(ctx context.Context) iter.Seq2[api.Change, error]
 }
 
 const (

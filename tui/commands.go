@@ -87,7 +87,7 @@ func (m *Model) runCommand(text, name, arg string) tea.Cmd {
 		if c.name != name && (c.alias == "" || c.alias != name) {
 			continue
 		}
-		if !c.offline && !m.connected {
+		if !c.offline && !m.link.connected {
 			m.ui.flash = "/" + name + " needs the daemon, which does not answer yet"
 			m.prompt.Set(text)
 			return nil

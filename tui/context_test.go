@@ -41,7 +41,7 @@ func TestAWindowLargerThanTheContractShowsIsMeasured(t *testing.T) {
 	f.window = 1_000_000
 	f.agents[0].LLMConfig.ContextWindow = windowShown
 	r := newRobot(t, f, 80, 24)
-	r.until("the connection", func() bool { return r.m.connected && r.m.daemonPID > 0 })
+	r.until("the connection", func() bool { return r.m.link.connected && r.m.link.daemonPID > 0 })
 	r.say("hello")
 	r.idle()
 	r.until("the measure", func() bool { return r.m.conv.contextMost > 0 })
@@ -56,7 +56,7 @@ func TestTheFirstFrameWithAnAgentShowsHowFullItsWindowIs(t *testing.T) {
 	f.session.Used, f.session.Window = 15_000, 60_000
 	f.agents[0].Name, f.agents[0].LLMConfig.ContextWindow = "Ada B.", 60_000
 	r := newRobot(t, f, 80, 24)
-	r.until("the connection", func() bool { return r.m.connected })
+	r.until("the connection", func() bool { return r.m.link.connected })
 	if got := r.status(); !strings.Contains(got, "25%") {
 		t.Errorf("the first status is %q", got)
 	}
@@ -75,7 +75,7 @@ func TestAModelOfThisChatAloneKeepsItsOwnWindow(t *testing.T) {
 	f.session.Used, f.session.Window, f.session.Model = 15_000, 60_000, "other/model"
 	f.agents[0].Name = "Ada B."
 	r := newRobot(t, f, 80, 24, func(o *Options) { o.Model = "other/model" })
-	r.until("the connection", func() bool { return r.m.connected })
+	r.until("the connection", func() bool { return r.m.link.connected })
 	r.until("the agent's state", func() bool { return r.m.conv.agentName == "Ada B." })
 	if got := r.status(); !strings.Contains(got, "other/model · 25%") {
 		t.Errorf("the status is %q", got)

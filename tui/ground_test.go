@@ -25,13 +25,13 @@ func TestTheHistoryIsDrawnInTheColoursOfTheTerminalsBackground(t *testing.T) {
 			f := newFake()
 			f.history = []api.Message{{MessageType: api.MessageUser, ID: "u", Content: api.Text("an earlier question")}}
 			r := newRobot(t, f, 80, 24, func(o *Options) { o.NoColor = false })
-			r.until("the answer of the daemon", func() bool { return r.m.early != nil || r.m.connected })
-			if r.m.connected || len(r.m.ui.items) > 0 {
+			r.until("the answer of the daemon", func() bool { return r.m.early != nil || r.m.link.connected })
+			if r.m.link.connected || len(r.m.ui.items) > 0 {
 				t.Fatalf("shown before the background is known:\n%s", r.said())
 			}
 			r.feed(c.answer)
-			if !r.m.connected || len(r.m.ui.items) == 0 || r.m.ui.theme.Kind != c.want {
-				t.Errorf("connected %v, theme %d, items:\n%s", r.m.connected, r.m.ui.theme.Kind, r.said())
+			if !r.m.link.connected || len(r.m.ui.items) == 0 || r.m.ui.theme.Kind != c.want {
+				t.Errorf("connected %v, theme %d, items:\n%s", r.m.link.connected, r.m.ui.theme.Kind, r.said())
 			}
 			r.connect()
 		})

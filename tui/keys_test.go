@@ -49,8 +49,8 @@ func TestTheSessionTellsWhichDaemonItIs(t *testing.T) {
 	r := newRobot(t, newFake(), 80, 24).connect()
 	r.f.mu.Lock()
 	defer r.f.mu.Unlock()
-	if r.f.statuses != 0 || r.m.daemonPID != 1 {
-		t.Errorf("asked for the status %d times, the daemon is %d", r.f.statuses, r.m.daemonPID)
+	if r.f.statuses != 0 || r.m.link.daemonPID != 1 {
+		t.Errorf("asked for the status %d times, the daemon is %d", r.f.statuses, r.m.link.daemonPID)
 	}
 }
 

@@ -91,12 +91,12 @@ func TestADaemonThatATurnToldOfIsNotToldOfAgainBehindIt(t *testing.T) {
 		r.say(word + " stream")
 		r.idle()
 		f.restart(2)
-		r.until("the new daemon", func() bool { return r.m.daemonPID == 2 && r.f.watches() == 2 })
+		r.until("the new daemon", func() bool { return r.m.link.daemonPID == 2 && r.f.watches() == 2 })
 		if n := strings.Count(r.said(), "the daemon was away"); n != 1 {
 			t.Errorf("said %d times\n%s", n, r.said())
 		}
 		f.restart(3)
-		r.until("the next new daemon", func() bool { return r.m.daemonPID == 3 && r.f.watches() == 3 })
+		r.until("the next new daemon", func() bool { return r.m.link.daemonPID == 3 && r.f.watches() == 3 })
 		if n := strings.Count(r.said(), "the daemon was away and is back"); n != 1 {
 			t.Errorf("the next time is said %d times\n%s", n, r.said())
 		}
@@ -110,7 +110,7 @@ func TestAStreamThatOnlyBrokeHidesNoRestartToCome(t *testing.T) {
 	r.say("broken stream")
 	r.idle()
 	f.hints <- api.Change{Kind: api.ChangeRun, AgentID: "agent-1", RunID: "run-1"} // it is still the same daemon
-	r.until("the hint", func() bool { return len(f.hints) == 0 && r.m.toldAway == 0 })
+	r.until("the hint", func() bool { return len(f.hints) == 0 && r.m.link.toldAway == 0 })
 	f.restart(2)
 	r.until("the restart", func() bool { return strings.Contains(r.said(), "the daemon was away and is back") })
 }

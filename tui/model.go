@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"iter"
 	"sync"
 	"time"
 
@@ -22,8 +21,6 @@ import (
 const (
 	historyMost = 80 // messages read when a conversation is opened
 	spinEvery   = 125 * time.Millisecond
-	retryFirst  = 250 * time.Millisecond
-	retryMost   = 10 * time.Second
 	quitWithin  = 2 * time.Second
 
 	groundWithin = 200 * time.Millisecond // by then the terminal has reported its background, or won't
@@ -32,11 +29,11 @@ const (
 // Model is the chat. It is the only tea.Model and lives in the program's loop.
 type Model struct {
 	ctx     context.Context
-	wg      *sync.WaitGroup
 	backend Backend
 	opts    Options
 	now     func() time.Time
 
+	link    *link
 	ui      *display
 	out     *term.Output
 	conv    *conversation
@@ -48,21 +45,10 @@ type Model struct {
 	ground bool          // the colours are settled: what is printed keeps them
 	early  *connectedMsg // arrived before the colours settled
 
-	// Who we are talking to.
-	connected  bool
-	connecting string // why it is taking long
-	over       string // why no daemon answers and we start none; set once the person was told
-	retry      time.Duration
-
-	turn      *turn
-	daemonPID int
-	toldAway  int // pid of the daemon whose absence a turn has announced
+	turn *turn
 
 	travelling bool   // we are rewinding
 	rewound    string // the last rewind shown
-
-	changes *feed[api.Change]
-	changed time.Duration // wait before asking for changes again
 
 	armed    bool // pressing ctrl+c again leaves
 	quitting bool
@@ -73,15 +59,7 @@ type Model struct {
 type (
 	firstFrameMsg struct{}
 	groundMsg     struct{} // the terminal didn't report its background in time
-	connectedMsg  struct {
-		session api.Session
-		history []api.Message
-		err     error
-
-		historyErr error // the agent opened anyway
-	}
-	retryMsg  struct{}
-	threadMsg struct { // another conversation or agent is open
+	threadMsg     struct { // another conversation or agent is open
 		thread  Thread
 		name    string
 		model   string
@@ -91,20 +69,9 @@ type (
 		quiet   bool   // the history is already on the screen
 		err     error
 	}
-	noteMsg     string
-	tickMsg     struct{}
-	disarmMsg   struct{}
-	cancelMsg   struct{ err error }
-	reopenMsg   struct{}
-	reopenedMsg struct {
-		status   api.Status
-		messages []api.Message
-		err      error
-	}
-	statusMsg struct {
-		status api.Status
-		err    error
-	}
+	noteMsg   string
+	tickMsg   struct{}
+	disarmMsg struct{}
 )
 
 // newModel makes the chat for a screen of the given size. It does nothing slow:
@@ -126,7 +93,6 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 	}
 	m := &Model{
 		ctx:     ctx,
-		wg:      wg,
 		backend: o.Backend,
 		opts:    o,
 		now:     o.now,
@@ -134,10 +100,9 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 		prompt:  prompt.New(th, completions()),
 		out:     out,
 		conv:    &conversation{ctx: ctx, backend: o.Backend, override: o.Model, seen: map[string]bool{}},
-		retry:   retryFirst,
-		changed: retryFirst,
 		ground:  ground,
 	}
+	m.link = &link{ctx: ctx, wg: wg, backend: o.Backend, ui: m.ui, about: o.About, retry: retryFirst, changed: retryFirst}
 	m.outbox = newOutbox(m.prompt, m.ui, m.now)
 	m.resize(width, height)
 	return m
@@ -153,7 +118,7 @@ func (m *Model) resize(width, height int) {
 
 // Init connects.
 func (m *Model) Init() tea.Cmd {
-	cmds := []tea.Cmd{m.connect()}
+	cmds := []tea.Cmd{m.link.connect(m.opts.Open)}
 	cmds = append(cmds, func() tea.Msg {
 		select {
 		case <-m.out.First():
@@ -176,22 +141,6 @@ func (m *Model) nextNote() tea.Msg {
 	}
 }
 
-// connect registers the chat and reads the end of the conversation.
-func (m *Model) connect() tea.Cmd {
-	open := m.opts.Open
-	return func() tea.Msg {
-		s, err := m.backend.Open(m.ctx, open)
-		if err != nil {
-			return connectedMsg{err: err}
-		}
-		msg := connectedMsg{session: s}
-		if s.RecallCount > 0 {
-			msg.history, msg.historyErr = m.backend.Messages(m.ctx, threadOf(s.AgentID, s.ConversationID), lately())
-		}
-		return msg
-	}
-}
-
 // threadOf names a thread. The default conversation has several spellings.
 func threadOf(agent, conversation string) Thread {
 	if conversation == api.DefaultConversation || conversation == agent {
@@ -207,16 +156,15 @@ func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
 		return nil
 	}
 	if msg.err != nil {
-		if kind := client.KindOf(msg.err); kind != api.KindUnavailable && kind != api.KindTimeout {
-			m.quitErr = msg.err
-			m.quitting = true
-			return nil
+		if unreachable(msg.err) {
+			return m.link.tryAgain(msg.err)
 		}
-		m.connecting = explain(msg.err) + " · trying again"
-		return m.after(&m.retry, retryMsg{})
+		m.quitErr = msg.err
+		m.quitting = true
+		return nil
 	}
 	s := msg.session
-	m.connected, m.connecting, m.retry = true, "", retryFirst
+	m.link.up()
 	m.opts.Open = api.Open{Agent: s.AgentID, Conversation: s.ConversationID}
 	m.conv.thread = threadOf(s.AgentID, s.ConversationID)
 	m.conv.agentName, m.conv.model, m.conv.offline = s.AgentName, s.Model, s.Offline
@@ -233,19 +181,12 @@ func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
 	if s.Notice != "" {
 		m.ui.notice(s.Notice)
 	}
-	m.met(s.Status)
-	cmds := []tea.Cmd{m.conv.loadAgent(), m.conv.loadContext(), m.watch()}
+	m.link.met(s.Status)
+	cmds := []tea.Cmd{m.conv.loadAgent(), m.conv.loadContext(), m.link.watch()}
 	if s.PendingRun != "" {
 		m.conv.foreign = append(m.conv.foreign, s.PendingRun)
 	}
 	return tea.Batch(append(cmds, m.goOn())...)
-}
-
-// after waits, and doubles the wait for next time.
-func (m *Model) after(wait *time.Duration, msg tea.Msg) tea.Cmd {
-	d := *wait
-	*wait = min(2*d, retryMost)
-	return tea.Tick(d, func(time.Time) tea.Msg { return msg })
 }
 
 // history shows the last screenful of a conversation and keeps the rest for the
@@ -264,7 +205,7 @@ func (m *Model) history(messages []api.Message) {
 
 // submit sends, queues or runs what was typed. Long texts are measured first.
 func (m *Model) submit() tea.Cmd {
-	if text := m.prompt.Text(); m.connected && len(text) > fitFrom {
+	if text := m.prompt.Text(); m.link.connected && len(text) > fitFrom {
 		if _, _, ok := parseCommand(text); !ok {
 			return m.measure(text)
 		}
@@ -279,9 +220,12 @@ func (m *Model) deliver() tea.Cmd {
 		return m.runCommand(text, name, arg)
 	}
 	m.outbox.held = false
-	if !m.connected || m.turn != nil {
+	if !m.link.connected || m.turn != nil {
 		m.prompt.Enqueue(text)
-		return m.wake()
+		if m.turn == nil {
+			return nil
+		}
+		return m.link.wake()
 	}
 	return m.send(text)
 }
@@ -291,16 +235,13 @@ func (m *Model) send(text string) tea.Cmd {
 	m.ui.showSaid(transcript.Item{Kind: transcript.User, Text: text})
 	thread, model := m.conv.thread, m.conv.override
 	otid := m.outbox.otid(thread, text)
-	f := startFeed(m.ctx, m.wg, func(ctx context.Context) iter.Seq2[api.Message, error] {
-		return m.backend.Send(ctx, thread, text, model, otid)
-	})
-	return m.begin(&turn{input: text, otid: otid, feed: f})
+	return m.begin(&turn{input: text, otid: otid, feed: m.link.send(thread, text, model, otid)})
 }
 
 // follow shows a run that isn't ours.
 func (m *Model) follow(run string) tea.Cmd {
 	m.conv.seen[run] = true
-	return m.begin(&turn{foreign: true, run: run, feed: m.followFeed(run, 0)})
+	return m.begin(&turn{foreign: true, run: run, feed: m.link.follow(run, 0)})
 }
 
 // stop interrupts the run being shown.
@@ -314,28 +255,17 @@ func (m *Model) stop() tea.Cmd {
 		return nil // sent as soon as the run has an id
 	}
 	t.asked = true
-	return m.cancelRun(t.run)
-}
-
-func (m *Model) cancelRun(run string) tea.Cmd {
-	thread := m.conv.thread
-	return func() tea.Msg { return cancelMsg{m.backend.Cancel(m.ctx, thread, run)} }
-}
-
-// watch listens for changes made elsewhere.
-func (m *Model) watch() tea.Cmd {
-	m.changes = startFeed(m.ctx, m.wg, m.backend.Changes)
-	return m.changes.next
+	return m.link.cancel(m.conv.thread, t.run)
 }
 
 // onChanges handles hints and, when they end, asks again a little later.
 func (m *Model) onChanges(msg batchMsg[api.Change]) tea.Cmd {
-	if msg.feed != m.changes {
+	if msg.feed != m.link.changes {
 		return nil
 	}
 	var cmds []tea.Cmd
 	for _, c := range msg.items {
-		m.changed, m.toldAway = retryFirst, 0 // the daemon is there
+		m.link.heard()
 		switch {
 		case c.Kind == api.ChangeRun && threadOf(c.AgentID, c.ConversationID) == m.conv.thread:
 			if run := cmp.Or(c.RunID, c.ID); !m.conv.seen[run] {
@@ -348,62 +278,51 @@ func (m *Model) onChanges(msg batchMsg[api.Change]) tea.Cmd {
 		}
 	}
 	if msg.over {
-		if k := client.KindOf(msg.err); k == api.KindNotFound || k == api.KindUnsupported || m.ctx.Err() != nil {
-			return tea.Batch(cmds...)
-		}
-		return tea.Batch(append(cmds, m.after(&m.changed, reopenMsg{}))...)
+		return tea.Batch(append(cmds, m.link.watchAgain(msg.err))...)
 	}
-	return tea.Batch(append(cmds, m.goOn(), m.changes.next)...)
-}
-
-// reopen asks for what we missed while we heard nothing.
-func (m *Model) reopen() tea.Cmd {
-	thread, after := m.conv.thread, m.conv.lastID
-	return func() tea.Msg {
-		status, err := m.backend.Status(m.ctx)
-		if err != nil {
-			return reopenedMsg{err: err}
-		}
-		messages, err := m.backend.Messages(m.ctx, thread, Span{After: after, Limit: historyMost})
-		return reopenedMsg{status, messages, err}
-	}
+	return tea.Batch(append(cmds, m.goOn(), m.link.changes.next)...)
 }
 
 func (m *Model) onReopened(msg reopenedMsg) tea.Cmd {
-	if errors.Is(msg.err, client.ErrStopped) || errors.Is(msg.err, client.ErrHomeGone) {
-		m.ended(msg.err)
-		return m.after(&m.changed, reopenMsg{})
+	if again := m.link.down(msg.err); again != nil {
+		return again
 	}
-	if kind := client.KindOf(msg.err); kind == api.KindUnavailable || kind == api.KindTimeout {
-		m.connecting = explain(msg.err) + " · trying again"
-		return m.after(&m.changed, reopenMsg{})
-	}
-	if msg.status.PID != m.daemonPID && m.daemonPID != 0 && m.turn == nil && m.toldAway != m.daemonPID { // a turn says so itself
-		m.ui.notice("the daemon was away and is back")
-	}
-	m.over = ""
-	m.met(msg.status)
+	m.link.back(msg.status, m.turn == nil) // a turn says so itself
 	if client.KindOf(msg.err) == api.KindNotFound {
-		m.connecting = ""
-		return tea.Batch(m.watch(), m.lookForThread())
+		m.link.connecting = ""
+		return tea.Batch(m.link.watch(), m.lookForThread())
 	}
 	if m.turn == nil {
 		m.history(m.conv.missed(msg.messages))
 	}
-	m.connecting = ""
-	return tea.Batch(m.watch(), m.followOn(m.turn), m.goOn())
+	m.link.connecting = ""
+	return tea.Batch(m.link.watch(), m.followOn(m.turn), m.goOn())
 }
 
-// met notes which daemon is answering, and says what there is to know about it.
-func (m *Model) met(s api.Status) {
-	if s.PID == 0 || s.PID == m.daemonPID {
-		return
+// lookForThread reloads the conversation when the last message shown is no
+// longer in the home, as after a restore, or says that the agent is gone.
+func (m *Model) lookForThread() tea.Cmd {
+	thread := m.conv.thread
+	return func() tea.Msg {
+		_, err := m.backend.Agent(m.ctx, thread.Agent)
+		var messages []api.Message
+		if err == nil {
+			messages, err = m.backend.Messages(m.ctx, thread, lately())
+		}
+		return loadedMsg{func() tea.Cmd {
+			switch {
+			case thread != m.conv.thread:
+			case client.KindOf(err) == api.KindNotFound:
+				m.ui.failure(m.conv.name() + " is not in this home any more: it was restored, or the agent deleted; /agents shows who is there")
+			case err != nil:
+				m.ui.failure("the conversation cannot be read: " + explain(err))
+			case m.turn == nil:
+				m.conv.replace(m.ui.scrollback, messages)
+				m.ui.marked("the home was replaced; what stands above may no longer be part of it · ctrl+o shows what is")
+			}
+			return m.goOn()
+		}}
 	}
-	m.daemonPID = s.PID
-	if m.opts.About == nil {
-		return
-	}
-	m.ui.noticeOnce(m.opts.About(s))
 }
 
 // tick keeps the status line's spinner turning while the agent works.

@@ -133,13 +133,13 @@ func TestAConnectionOfHintsThatOnlyEndedIsNoRestart(t *testing.T) {
 	t.Parallel()
 	f := newFake()
 	r := newRobot(t, f, 80, 24).connect()
-	old := r.m.changes
+	old := r.m.link.changes
 	f.mu.Lock()
 	broken := f.broken
 	f.broken = make(chan struct{})
 	f.mu.Unlock()
 	close(broken)
-	r.until("another connection", func() bool { return r.m.changes != old })
+	r.until("another connection", func() bool { return r.m.link.changes != old })
 	if strings.Contains(r.said(), "away") {
 		t.Errorf("said\n%s", r.said())
 	}
@@ -299,7 +299,7 @@ func TestWhatIsToBeKnownOfTheDaemonIsSaidOnce(t *testing.T) {
 	f.broken = make(chan struct{})
 	f.mu.Unlock()
 	close(broken)
-	r.until("the other daemon", func() bool { return r.m.daemonPID == 2 })
+	r.until("the other daemon", func() bool { return r.m.link.daemonPID == 2 })
 	if n := strings.Count(r.said(), "other settings"); n != 1 {
 		t.Errorf("said %d times:\n%s", n, r.said())
 	}

@@ -65,7 +65,7 @@ func (m *Model) newReader(t Thread, title string) *reader {
 // openTranscript shows the conversation, with folds that open.
 func (m *Model) openTranscript() tea.Cmd {
 	r := m.newReader(m.conv.thread, m.conv.name())
-	r.tail, r.bottom, r.top = slices.Clone(m.ui.items), true, !m.connected
+	r.tail, r.bottom, r.top = slices.Clone(m.ui.items), true, !m.link.connected
 	r.items = r.tail
 	m.ui.push(r.scroll, r.act)
 	return nil

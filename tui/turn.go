@@ -9,6 +9,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"loci/daemon/api"
+	"loci/daemon/client"
 	"loci/tui/transcript"
 )
 
@@ -70,18 +71,33 @@ func (m *Model) take(msg batchMsg[api.Message]) tea.Cmd {
 	}
 	if t.cancel && !t.asked && t.run != "" {
 		t.asked = true
-		cmds = append(cmds, m.cancelRun(t.run))
+		cmds = append(cmds, m.link.cancel(m.conv.thread, t.run))
 	}
 	if !msg.over {
 		return tea.Batch(append(cmds, t.feed.next)...)
 	}
 	if msg.err != nil {
-		if m.lose(t, msg.err) {
-			return tea.Batch(append(cmds, m.after(&t.wait, followMsg{t}))...)
+		if t.lose(msg.err, m.link.daemonPID) {
+			return tea.Batch(append(cmds, after(&t.wait, followMsg{t}))...)
 		}
 		t.problem = cmp.Or(t.problem, explain(msg.err))
 	}
 	return tea.Batch(append(cmds, m.finishTurn(t))...)
+}
+
+// A failed connection says nothing about the run behind it: once a run was
+// accepted, it is followed again until the daemon says what became of it.
+
+// followMsg says it is time to follow a run again.
+type followMsg struct{ turn *turn }
+
+// followOn follows a lost run from where it left off.
+func (m *Model) followOn(t *turn) tea.Cmd {
+	if t == nil || t != m.turn || t.feed != nil || m.quitting {
+		return nil
+	}
+	t.feed = m.link.follow(t.run, t.seq)
+	return t.feed.next
 }
 
 // message shows one message of a stream.
@@ -98,7 +114,7 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 		m.conv.lastID = msg.ID
 	}
 	if t.broken && msg.MessageType != api.MessagePing && msg.MessageType != api.MessageNotice {
-		m.tellAway(t, "the daemon was away; the answer goes on")
+		t.tellAway(m.link, "the daemon was away; the answer goes on")
 	}
 	if msg.MessageType != api.MessagePing {
 		t.compacting = msg.MessageType == api.MessageEvent
@@ -178,14 +194,14 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 		t.calls = nil
 		switch {
 		case t.broken:
-			m.tellAway(t, "the daemon was away; the answer begins anew")
+			t.tellAway(m.link, "the daemon was away; the answer begins anew")
 			return nil
 		case t.told:
 			n.Text = "the answer begins anew"
 		}
 		m.ui.notice(cmp.Or(n.Text, "that attempt was lost; it begins again"))
 	case api.NoticeBroken:
-		m.broke(t) // mentioned once the run goes on
+		t.broke(m.link.daemonPID) // mentioned once the run goes on
 	case api.NoticeResumed:
 		t.broken = false
 		m.ui.notice(n.Text)
@@ -203,14 +219,31 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 	return nil
 }
 
-// broke records that the connection of a run broke.
-func (m *Model) broke(t *turn) { t.broken, t.daemon = true, m.daemonPID }
+// lose records that the feed of a run ended with an error of its own. It
+// reports whether to follow the run again.
+func (t *turn) lose(err error, pid int) bool {
+	cut := unreachable(err)
+	switch {
+	case t.run == "":
+		t.unsure = cut
+	case cut:
+		t.feed, t.away = nil, explain(err)
+		t.broke(pid)
+		return true
+	default:
+		t.unheard = client.KindOf(err) != api.KindNotFound // not found: the daemon never accepted it for good
+	}
+	return false
+}
+
+// broke records that the connection of a run to a daemon broke.
+func (t *turn) broke(pid int) { t.broken, t.daemon = true, pid }
 
 // tellAway says, once, that the daemon was away and what became of the run;
 // meeting the next daemon doesn't repeat it.
-func (m *Model) tellAway(t *turn, text string) {
-	t.broken, t.told, m.toldAway = false, true, t.daemon
-	m.ui.notice(text)
+func (t *turn) tellAway(l *link, text string) {
+	t.broken, t.told, l.toldAway = false, true, t.daemon
+	l.ui.notice(text)
 }
 
 // write adds text to what the agent is saying.
@@ -284,7 +317,7 @@ func (m *Model) finishTurn(t *turn) tea.Cmd {
 
 // goOn shows the next run of another terminal, or sends what is queued.
 func (m *Model) goOn() tea.Cmd {
-	if m.turn != nil || !m.connected || m.quitting {
+	if m.turn != nil || !m.link.connected || m.quitting {
 		return nil
 	}
 	if run, ok := m.conv.nextForeign(); ok {

@@ -73,7 +73,7 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 	case connectedMsg:
 		return m.onConnected(msg)
 	case retryMsg:
-		return m.connect()
+		return m.link.connect(m.opts.Open)
 	case agentMsg:
 		return m.conv.onAgent(msg)
 	case contextMsg:
@@ -100,14 +100,14 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 		}
 	case statusMsg:
 		if msg.err == nil {
-			m.met(msg.status)
+			m.link.met(msg.status)
 		}
 	case editedMsg:
 		m.onEdited(msg)
 	case followMsg:
 		return m.followOn(msg.turn)
 	case reopenMsg:
-		return m.reopen()
+		return m.link.reopen(m.conv.thread, m.conv.lastID)
 	case reopenedMsg:
 		return m.onReopened(msg)
 	}

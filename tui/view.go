@@ -54,7 +54,7 @@ func (m *Model) greeting() []string {
 	hello := "Loci"
 	if m.opts.greet != "" {
 		hello = m.opts.greet
-	} else if m.connected && m.conv.agentName != "" {
+	} else if m.link.connected && m.conv.agentName != "" {
 		hello = "Talk to " + m.conv.agentName + "."
 	}
 	newline := "ctrl+j"
@@ -98,14 +98,14 @@ func (m *Model) status() string {
 		parts = append(parts, m.problem(m.ui.flash))
 	case m.turn != nil:
 		parts = append(parts, m.turn.working(m.spin))
-	case m.connecting != "":
-		parts = append(parts, m.problem(m.connecting))
-	case !m.connected:
+	case m.link.connecting != "":
+		parts = append(parts, m.problem(m.link.connecting))
+	case !m.link.connected:
 		parts = append(parts, th.Dim.Render("connecting…"))
 	case m.outbox.waits():
 		parts = append(parts, th.Warn.Render("queue waits: enter sends it"))
 	}
-	if m.connected {
+	if m.link.connected {
 		if m.turn == nil || m.ui.width() >= 60 {
 			parts = append(parts, th.Dim.Render(m.conv.name()))
 		}
