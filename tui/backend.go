@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -12,6 +13,9 @@ import (
 // Thread is a conversation of an agent. An empty Conversation is the agent's
 // default one.
 type Thread struct{ Agent, Conversation string }
+
+// conversation is how API paths name the thread.
+func (t Thread) conversation() string { return cmp.Or(t.Conversation, t.Agent) }
 
 // Span selects messages of a conversation: by default the newest between Before
 // and After.
@@ -37,28 +41,14 @@ type messageReader interface {
 type Backend interface {
 	linkBackend
 	conversationBackend
-
-	Agents(ctx context.Context) ([]api.AgentState, error)
-	// SetModel returns a warning about the model to show to the person, if there is
-	// one.
-	SetModel(ctx context.Context, agent, handle string) (warning string, err error)
-	Models(ctx context.Context) ([]api.Model, error)
-
-	Conversations(ctx context.Context, agent string) ([]api.Conversation, error)
-	CreateConversation(ctx context.Context, agent string) (api.Conversation, error)
-	// Fit says how much of a message a run would send. An empty model means the
-	// conversation's.
-	Fit(ctx context.Context, t Thread, text, model string) (api.Fitted, error)
-	// Compact replaces earlier messages with a summary. An empty mode means the
-	// agent's own.
-	Compact(ctx context.Context, t Thread, mode string) (api.Compaction, error)
-	Search(ctx context.Context, q api.SearchMessages) ([]api.MessageResult, api.Partial, error)
-
-	past
-
-	Blocks(ctx context.Context, agent string) ([]api.Block, error)
-	Block(ctx context.Context, agent, label string) (api.Block, string, error)
-	UpdateBlock(ctx context.Context, agent, label, value, etag string) error
+	agentBackend
+	conversationLister
+	modelBackend
+	memoryBackend
+	searchBackend
+	timelineBackend
+	fitBackend
+	compactBackend
 }
 
 const (
@@ -182,4 +172,53 @@ func (d daemon) Follow(ctx context.Context, run string, after int64) iter.Seq2[a
 func (d daemon) Cancel(ctx context.Context, t Thread, run string) error {
 	_, err := d.Client.Cancel(ctx, t.Agent, run)
 	return err
+}
+
+func (d daemon) Said(ctx context.Context, t Thread) ([]api.Message, error) {
+	list, err := d.ConversationMessages(ctx, t.conversation(), api.ListConversationMessages{
+		Page: api.Page{Limit: listMost, Order: "desc"}, IncludeReturnMessageTypes: []string{string(api.MessageUser)},
+	})
+	if t.Conversation == "" { // the default one's list is always oldest first
+		slices.Reverse(list)
+	}
+	return list, err
+}
+
+func (d daemon) Turn(ctx context.Context, run string) (ran, error) {
+	r, err := d.Run(ctx, run)
+	if err != nil {
+		return ran{}, err
+	}
+	page := api.Page{Limit: listMost, Order: "asc"}
+	out := ran{thread: threadOf(r.AgentID, api.Val(r.ConversationID))}
+	if out.steps, err = d.RunSteps(ctx, run, page); err == nil {
+		out.messages, err = d.RunMessages(ctx, run, page)
+	}
+	return out, err
+}
+
+func (d daemon) Rewinds(ctx context.Context, t Thread) ([]api.Rewind, error) {
+	return d.Client.Rewinds(ctx, api.ListRewinds{ConversationID: t.conversation(), Page: api.Page{Limit: listMost}})
+}
+
+func (d daemon) Fork(ctx context.Context, t Thread, step string) (api.Conversation, error) {
+	return d.ForkConversation(ctx, t.conversation(), t.Agent, api.ForkConversation{StepID: step})
+}
+
+func (d daemon) Versions(ctx context.Context, block string) ([]api.BlockVersion, error) {
+	return d.BlockVersions(ctx, block, api.Page{Limit: listMost})
+}
+
+func (d daemon) Sharers(ctx context.Context, block string) (int, error) {
+	agents, err := d.BlockAgents(ctx, block, api.ListBlockAgents{Page: api.Page{Limit: listMost}})
+	return len(agents), err
+}
+
+func (d daemon) BlockDiff(ctx context.Context, block string, from, to int) (string, error) {
+	diff, err := d.Client.BlockDiff(ctx, block, api.BlockDiffParams{From: api.Given(from), To: api.Given(to)})
+	return diff.Diff, err
+}
+
+func (d daemon) UndoBlock(ctx context.Context, block, etag string) (api.BlockUndone, error) {
+	return d.Client.UndoBlock(ctx, block, api.UndoBlock{}, etag)
 }

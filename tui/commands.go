@@ -6,7 +6,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"loci/tui/panel"
 	"loci/tui/prompt"
+	"loci/tui/theme"
 )
 
 // command is a slash command. Completion, help and dispatch all come from one
@@ -16,25 +18,62 @@ type command struct {
 	alias            string
 	run              func(m *Model, arg string) tea.Cmd
 	offline          bool // works before the daemon answers
+	idle             bool // has to wait for the run being shown
 }
 
 func commands() []command {
 	return []command{
-		{name: "help", help: "keys and commands", run: (*Model).openHelp, offline: true},
-		{name: "agents", args: "[name]", help: "choose an agent, or make one", run: (*Model).openAgents},
-		{name: "memory", args: "[block]", help: "read and edit what the agent remembers", run: (*Model).openMemory},
-		{name: "model", args: "[handle]", help: "choose the model", run: (*Model).openModels},
-		{name: "new", help: "begin a new conversation", run: (*Model).newConversation},
-		{name: "resume", help: "go on with an earlier conversation", run: (*Model).openConversations},
-		{name: "search", args: "[words]", help: "search what was said", run: (*Model).openSearch},
-		{name: "rewind", help: "take the conversation back to an earlier message", run: (*Model).openRewind},
-		{name: "fork", help: "go on in a second conversation, from here or earlier", run: (*Model).openFork},
-		{name: "undo", help: "take back the last edit of memory, or the last rewind", run: (*Model).undo},
-		{name: "redo", help: "redo what was undone", run: (*Model).redo},
+		{name: "help", help: "keys and commands", run: help, offline: true},
+		{
+			name: "agents", args: "[name]", help: "choose an agent, or make one",
+			run: func(m *Model, arg string) tea.Cmd { return agentPanel{m.ui, m.conv, m.backend}.open(arg) },
+		},
+		{
+			name: "memory", args: "[block]", help: "read and edit what the agent remembers",
+			run: func(m *Model, arg string) tea.Cmd { return memoryPanel{m.ui, m.conv, m.backend}.open(arg) },
+		},
+		{
+			name: "model", args: "[handle]", help: "choose the model",
+			run: func(m *Model, arg string) tea.Cmd { return modelPanel{m.ui, m.conv, m.backend}.open(arg) },
+		},
+		{
+			name: "new", help: "begin a new conversation",
+			run: func(m *Model, _ string) tea.Cmd { return conversationPanel{m.ui, m.conv, m.backend}.begin() },
+		},
+		{
+			name: "resume", help: "go on with an earlier conversation",
+			run: func(m *Model, _ string) tea.Cmd { return conversationPanel{m.ui, m.conv, m.backend}.open() },
+		},
+		{
+			name: "search", args: "[words]", help: "search what was said",
+			run: func(m *Model, arg string) tea.Cmd { return searchPanel{m.ui, m.conv, m.backend, m.now}.open(arg) },
+		},
+		{
+			name: "rewind", help: "take the conversation back to an earlier message", idle: true,
+			run: func(m *Model, _ string) tea.Cmd { return m.timeline.openRewind() },
+		},
+		{
+			name: "fork", help: "go on in a second conversation, from here or earlier",
+			run: func(m *Model, _ string) tea.Cmd { return m.timeline.openFork() },
+		},
+		{
+			name: "undo", help: "take back the last edit of memory, or the last rewind", idle: true,
+			run: func(m *Model, _ string) tea.Cmd { return m.timeline.undo() },
+		},
+		{
+			name: "redo", help: "redo what was undone", idle: true,
+			run: func(m *Model, _ string) tea.Cmd { return m.timeline.redo() },
+		},
 		{name: "context", help: "what fills the model's context window", run: (*Model).openContext},
 		{name: "compact", args: "[mode]", help: "replace what was said earlier by a summary", run: (*Model).compact},
-		{name: "copy", args: "[n]", help: "copy the last answer, or its code block n", run: (*Model).copyAnswer, offline: true},
-		{name: "quit", alias: "exit", help: "leave; the agent stays", run: (*Model).quitCommand, offline: true},
+		{
+			name: "copy", args: "[n]", help: "copy the last answer, or its code block n", offline: true,
+			run: func(m *Model, arg string) tea.Cmd { return copyAnswer(m.ui, arg, m.opts.CopyFile) },
+		},
+		{
+			name: "quit", alias: "exit", help: "leave; the agent stays", offline: true,
+			run: func(m *Model, _ string) tea.Cmd { return m.leave() },
+		},
 	}
 }
 
@@ -92,6 +131,10 @@ func (m *Model) runCommand(text, name, arg string) tea.Cmd {
 			m.prompt.Set(text)
 			return nil
 		}
+		if c.idle && m.turn != nil {
+			m.ui.flash = m.conv.name() + " is busy; /" + name + " works when it has answered, or after esc"
+			return nil
+		}
 		return c.run(m, arg)
 	}
 	m.prompt.Set(text)
@@ -99,10 +142,15 @@ func (m *Model) runCommand(text, name, arg string) tea.Cmd {
 	return nil
 }
 
+func help(m *Model, _ string) tea.Cmd {
+	draw := func(width int) string { return helpText(m.ui.theme, width) }
+	m.ui.push(&panel.Text{Theme: m.ui.theme, Title: "Help", Draw: draw}, nil)
+	return nil
+}
+
 // helpText is the help page for a given width.
-func (m *Model) helpText(width int) string {
+func helpText(th theme.Theme, width int) string {
 	var b strings.Builder
-	th := m.ui.theme
 	section := func(title string, rows [][2]string) {
 		b.WriteString(th.Strong.Render(title) + "\n")
 		widest := 0

@@ -18,7 +18,7 @@ import (
 func (m *Model) openContext(string) tea.Cmd {
 	thread := m.conv.thread
 	read := func(ctx context.Context) (api.ContextWindow, error) { return m.backend.Context(ctx, thread) }
-	return load(m.ctx, m.ui, read, func(w api.ContextWindow) tea.Cmd {
+	return load(m.ui, read, func(w api.ContextWindow) tea.Cmd {
 		if thread == m.conv.thread {
 			m.conv.contextUsed, m.conv.contextMost = w.ContextWindowSizeCurrent, w.ContextWindowSizeMax
 		}
@@ -27,6 +27,13 @@ func (m *Model) openContext(string) tea.Cmd {
 		}, Foot: "/compact makes room"}, nil)
 		return nil
 	})
+}
+
+// compactBackend summarises.
+type compactBackend interface {
+	// Compact replaces earlier messages with a summary. An empty mode means the
+	// agent's own.
+	Compact(ctx context.Context, t Thread, mode string) (api.Compaction, error)
 }
 
 // compactModes are the compaction modes a person may name.
@@ -63,7 +70,7 @@ func (m *Model) compact(mode string) tea.Cmd {
 		out.missed, err = m.backend.Messages(ctx, thread, Span{After: after, Limit: historyMost})
 		return out, err
 	}
-	return load(m.ctx, m.ui, call, func(c compacted) tea.Cmd {
+	return load(m.ui, call, func(c compacted) tea.Cmd {
 		if thread != m.conv.thread {
 			return nil
 		}

@@ -20,6 +20,7 @@ const (
 
 // conversationBackend is what a conversation asks the daemon about itself.
 type conversationBackend interface {
+	messageReader
 	Agent(ctx context.Context, id string) (api.AgentState, error)
 	Context(ctx context.Context, t Thread) (api.ContextWindow, error)
 }
@@ -64,6 +65,17 @@ func (c *conversation) threadName() string {
 		return "the first conversation"
 	}
 	return "this conversation"
+}
+
+// openThread reads a conversation of an agent, to switch to it.
+func (c *conversation) openThread(a api.AgentState, t Thread) tea.Cmd {
+	if t == c.thread {
+		return nil
+	}
+	return func() tea.Msg {
+		messages, err := c.backend.Messages(c.ctx, t, lately())
+		return threadMsg{thread: t, name: a.Name, model: api.Val(a.Model), history: messages, err: err}
+	}
 }
 
 // switchTo opens another conversation, of which nothing has been seen yet.

@@ -24,10 +24,10 @@ func copyTools() [][]string {
 // copyAnswer copies the last answer, or its code block n. It asks the terminal,
 // which works over ssh but never reports back, and also runs a tool or, failing
 // that, writes a file. It says which of them it used.
-func (m *Model) copyAnswer(arg string) tea.Cmd {
-	text := m.ui.answer()
+func copyAnswer(d *display, arg, file string) tea.Cmd {
+	text := d.answer()
 	if text == "" {
-		m.ui.flash = "there is no answer to copy yet"
+		d.flash = "there is no answer to copy yet"
 		return nil
 	}
 	what := "the answer"
@@ -35,20 +35,18 @@ func (m *Model) copyAnswer(arg string) tea.Cmd {
 		n, err := strconv.Atoi(arg)
 		blocks := transcript.CodeBlocks(text)
 		if err != nil || n < 1 || n > len(blocks) {
-			m.ui.flash = "the last answer has " + strconv.Itoa(len(blocks)) + " code blocks"
+			d.flash = "the last answer has " + strconv.Itoa(len(blocks)) + " code blocks"
 			return nil
 		}
 		text, what = blocks[n-1], "code block "+arg
 	}
-	file := m.opts.CopyFile
 	if file == "" {
 		file = filepath.Join(os.TempDir(), "loci-copy.md")
 	}
-	ctx := m.ctx
 	also := func() tea.Msg {
-		second := copyBeside(ctx, text, file)
+		second := copyBeside(d.ctx, text, file)
 		return loadedMsg{func() tea.Cmd {
-			m.ui.notice("copied " + what + " by the terminal (OSC 52)" + second)
+			d.notice("copied " + what + " by the terminal (OSC 52)" + second)
 			return nil
 		}}
 	}

@@ -16,6 +16,7 @@ import (
 // panels over it, and a passing word on the status line, which panels cover.
 type display struct {
 	*scrollback
+	ctx    context.Context // of what panels and commands load
 	theme  theme.Theme
 	panels []openPanel
 	flash  string // on the status line until the next key
@@ -27,8 +28,8 @@ type openPanel struct {
 	act func(panel.Action) tea.Cmd
 }
 
-func newDisplay(th theme.Theme, screen *term.Screen) *display {
-	d := &display{scrollback: newScrollback(screen)}
+func newDisplay(ctx context.Context, th theme.Theme, screen *term.Screen) *display {
+	d := &display{ctx: ctx, scrollback: newScrollback(screen)}
 	d.setTheme(th)
 	return d
 }
@@ -125,13 +126,34 @@ func (d *display) ask(title string, lines []string, choices []choice) {
 	)
 }
 
+// problemRows bounds the height of a problem under the prompt.
+const problemRows = 4
+
+// problem goes before everything else under the prompt, on a row of its own if
+// it is long.
+func (d *display) problem(text string) string {
+	text = transcript.OneLine(text)
+	if term.Width(text) <= d.width() {
+		return d.theme.Warn.Render(text)
+	}
+	rows := strings.Split(wrapTo(text, d.width()), "\n")
+	if len(rows) > problemRows {
+		rows = rows[:problemRows]
+		rows[problemRows-1] = transcript.Short(rows[problemRows-1], d.width()-1) + "…"
+	}
+	for i, r := range rows {
+		rows[i] = d.theme.Warn.Render(r)
+	}
+	return strings.Join(rows, "\n")
+}
+
 // loadedMsg is what a panel or a command was waiting for.
 type loadedMsg struct{ show func() tea.Cmd }
 
 // load runs a call outside the loop and then shows the result inside it.
-func load[T any](ctx context.Context, d *display, call func(context.Context) (T, error), then func(T) tea.Cmd) tea.Cmd {
+func load[T any](d *display, call func(context.Context) (T, error), then func(T) tea.Cmd) tea.Cmd {
 	return func() tea.Msg {
-		v, err := call(ctx)
+		v, err := call(d.ctx)
 		return loadedMsg{func() tea.Cmd {
 			if err == nil {
 				return then(v)

@@ -8,8 +8,6 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
-
-	"loci/tui/panel"
 )
 
 // editor is the program a person writes texts in. It has the terminal while it
@@ -45,8 +43,8 @@ func (*editor) SetStdout(io.Writer) {}
 // SetStderr is like SetStdin.
 func (*editor) SetStderr(io.Writer) {}
 
-// editOutside opens a text in the person's editor and passes on what they save.
-func (m *Model) editOutside(text string, take func(string)) tea.Cmd {
+// edit opens a text in the person's editor and passes on what they save.
+func (m *Model) edit(text string, take func(string)) tea.Cmd {
 	if strings.TrimSpace(m.opts.Editor) == "" {
 		m.ui.flash = "no editor: set `editor` in the configuration, or $EDITOR"
 		return nil
@@ -68,13 +66,10 @@ func (m *Model) editOutside(text string, take func(string)) tea.Cmd {
 	})
 }
 
-func (m *Model) editPrompt() tea.Cmd { return m.editOutside(m.prompt.Text(), m.prompt.Set) }
-
-func (m *Model) editPanel(e *panel.Edit) tea.Cmd { return m.editOutside(e.Value(), e.SetValue) }
-
-func (m *Model) onEdited(msg editedMsg) {
+// done passes on the text, or says why there is none.
+func (msg editedMsg) done(d *display) {
 	if msg.err != nil {
-		m.ui.flash = "the editor failed, the text is as it was: " + msg.err.Error()
+		d.flash = "the editor failed, the text is as it was: " + msg.err.Error()
 		return
 	}
 	msg.take(msg.text)

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"context"
 	"fmt"
 
 	tea "charm.land/bubbletea/v2"
@@ -11,6 +12,13 @@ import (
 // fitFrom is the size in bytes from which a message is measured before it is
 // sent: shorter ones fit every window.
 const fitFrom = 1500
+
+// fitBackend measures messages.
+type fitBackend interface {
+	// Fit says how much of a message a run would send. An empty model means the
+	// conversation's.
+	Fit(ctx context.Context, t Thread, text, model string) (api.Fitted, error)
+}
 
 // measure asks how much of the prompt's text the model would be sent, and sends
 // the text if that is all of it. Until then the text stays in the prompt, where

@@ -45,10 +45,8 @@ type Model struct {
 	ground bool          // the colours are settled: what is printed keeps them
 	early  *connectedMsg // arrived before the colours settled
 
-	turn *turn
-
-	travelling bool   // we are rewinding
-	rewound    string // the last rewind shown
+	timeline *timeline
+	turn     *turn
 
 	armed    bool // pressing ctrl+c again leaves
 	quitting bool
@@ -96,7 +94,7 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 		backend: o.Backend,
 		opts:    o,
 		now:     o.now,
-		ui:      newDisplay(th, term.NewScreen(out, width, height)),
+		ui:      newDisplay(ctx, th, term.NewScreen(out, width, height)),
 		prompt:  prompt.New(th, completions()),
 		out:     out,
 		conv:    &conversation{ctx: ctx, backend: o.Backend, override: o.Model, seen: map[string]bool{}},
@@ -104,6 +102,7 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 	}
 	m.link = &link{ctx: ctx, wg: wg, backend: o.Backend, ui: m.ui, about: o.About, retry: retryFirst, changed: retryFirst}
 	m.outbox = newOutbox(m.prompt, m.ui, m.now)
+	m.timeline = &timeline{ui: m.ui, conv: m.conv, outbox: m.outbox, backend: o.Backend, now: o.now}
 	m.resize(width, height)
 	return m
 }
@@ -274,7 +273,7 @@ func (m *Model) onChanges(msg batchMsg[api.Change]) tea.Cmd {
 		case c.Kind == api.ChangeAgent && cmp.Or(c.AgentID, c.ID) == m.conv.thread.Agent:
 			cmds = append(cmds, m.conv.loadAgent())
 		case c.Kind == api.ChangeConversation && threadOf(c.AgentID, cmp.Or(c.ConversationID, c.ID)) == m.conv.thread:
-			cmds = append(cmds, m.conv.loadAgent(), m.lookWhetherRewound())
+			cmds = append(cmds, m.conv.loadAgent(), m.timeline.look())
 		}
 	}
 	if msg.over {
@@ -323,6 +322,40 @@ func (m *Model) lookForThread() tea.Cmd {
 			return m.goOn()
 		}}
 	}
+}
+
+// onThread switches the conversation. If the old one is answering, it is left
+// to finish on its own.
+func (m *Model) onThread(msg threadMsg) tea.Cmd {
+	if msg.err != nil {
+		m.ui.flash = explain(msg.err)
+		return nil
+	}
+	if t := m.turn; t != nil {
+		t.part.close()
+		if t.feed != nil {
+			t.feed.stop()
+		}
+		m.turn = nil
+		m.ui.notice(m.conv.name() + " goes on working there")
+	}
+	m.outbox.swap(m.conv.thread, msg.thread)
+	m.conv.switchTo(msg.thread, msg.name, msg.model)
+	m.ui.items = nil
+	m.opts.Open = api.Open{Agent: msg.thread.Agent, Conversation: msg.thread.Conversation}
+	notice := cmp.Or(msg.notice, "with "+m.conv.name())
+	m.ui.notice(notice)
+	if msg.quiet {
+		m.ui.items = nil
+		m.conv.replace(m.ui.scrollback, msg.history)
+		m.ui.keep(transcript.Item{Kind: transcript.Notice, Text: notice})
+	} else {
+		m.history(msg.history)
+	}
+	if msg.draft != "" {
+		m.outbox.giveBack(msg.draft, "")
+	}
+	return tea.Batch(m.conv.loadAgent(), m.conv.loadContext(), m.goOn())
 }
 
 // tick keeps the status line's spinner turning while the agent works.

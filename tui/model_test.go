@@ -255,7 +255,7 @@ func TestNotesOfTheClientAreShown(t *testing.T) {
 func TestEveryCommandIsInTheHelpAndHasItsOwnName(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, newFake(), 80, 24)
-	help := r.m.helpText(80)
+	help := helpText(r.m.ui.theme, 80)
 	seen := map[string]bool{}
 	for _, c := range commands() {
 		for _, name := range []string{c.name, c.alias} {

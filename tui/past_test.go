@@ -237,7 +237,7 @@ func TestUndoTakesTheLastEditOfMemoryBackAndRedoDoesItAgain(t *testing.T) {
 	t.Parallel()
 	r := withPast(t)
 	r.say("/undo")
-	r.hears("undone: the change of human by Ada, " + r.m.when(day(10, 31)) + ": − Likes tea. · /redo brings it back")
+	r.hears("undone: the change of human by Ada, " + when(day(10, 31), r.now) + ": − Likes tea. · /redo brings it back")
 	if got := r.f.block("human"); got != "Name: Ada" {
 		t.Errorf("the block holds %q", got)
 	}
@@ -292,7 +292,7 @@ func TestARewindOfOneSelfIsNotSaidToBeAnothers(t *testing.T) {
 	r := withPast(t)
 	r.goBack()
 	r.hears("went back to")
-	r.feed(r.m.lookWhetherRewound()()) // as a hint would
+	r.feed(r.m.timeline.look()()) // as a hint would
 	if strings.Contains(r.said(), "another terminal") {
 		t.Errorf("said:\n%s", r.said())
 	}

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -26,7 +25,7 @@ const (
 // once the two meet, what the chat itself has shown below them.
 type reader struct {
 	ctx     context.Context
-	backend Backend
+	backend messageReader
 	thread  Thread
 	theme   theme.Theme
 	scroll  *panel.Scroll
@@ -49,10 +48,10 @@ type piece struct {
 	gap  bool
 }
 
-func (m *Model) newReader(t Thread, title string) *reader {
-	r := &reader{ctx: m.ctx, backend: m.backend, thread: t, theme: m.ui.theme}
+func newReader(d *display, b messageReader, t Thread, title string) *reader {
+	r := &reader{ctx: d.ctx, backend: b, thread: t, theme: d.theme}
 	r.scroll = &panel.Scroll{
-		Theme: m.ui.theme,
+		Theme: d.theme,
 		Title: title,
 		Foot:  "tab folds",
 		Len:   func() int { return len(r.items) },
@@ -64,38 +63,11 @@ func (m *Model) newReader(t Thread, title string) *reader {
 
 // openTranscript shows the conversation, with folds that open.
 func (m *Model) openTranscript() tea.Cmd {
-	r := m.newReader(m.conv.thread, m.conv.name())
+	r := newReader(m.ui, m.backend, m.conv.thread, m.conv.name())
 	r.tail, r.bottom, r.top = slices.Clone(m.ui.items), true, !m.link.connected
 	r.items = r.tail
 	m.ui.push(r.scroll, r.act)
 	return nil
-}
-
-// openResult shows a search hit together with what was said before and after
-// it.
-func (m *Model) openResult(hit api.MessageResult) tea.Cmd {
-	title := whose(hit.MessageType) + ", " + hit.CreatedAt.Local().Format("Mon 2 Jan 2006, 15:04")
-	r := m.newReader(threadOf(cmp.Or(api.Val(hit.AgentID), m.conv.thread.Agent), api.Val(hit.ConversationID)), title)
-	text := cmp.Or(hit.Content.String(), hit.Reasoning)
-	return func() tea.Msg {
-		above, below, err := r.around(hit.MessageID)
-		return loadedMsg{func() tea.Cmd {
-			r.take(slices.Concat(above, below))
-			at := slices.IndexFunc(r.items, func(it transcript.Item) bool { return it.ID == hit.MessageID && it.Text == text })
-			if at < 0 { // in no list, such as a message that was rewound
-				r.items, r.tail = []transcript.Item{{Kind: transcript.Assistant, Text: text}}, nil
-				at, r.top, r.bottom = 0, true, true
-			} else {
-				r.found = r.items[at]
-			}
-			if err != nil && client.KindOf(err) != api.KindNotFound {
-				r.scroll.State = explain(err)
-			}
-			r.scroll.Show(max(at-1, 0))
-			m.ui.push(r.scroll, r.act)
-			return nil
-		}}
-	}
 }
 
 // around reads what is above a message, and the message with what is below it.

@@ -2,7 +2,9 @@ package tui
 
 import (
 	"cmp"
+	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,6 +12,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"loci/daemon/api"
+	"loci/daemon/client"
 	"loci/tui/panel"
 	"loci/tui/transcript"
 )
@@ -121,23 +124,37 @@ func (w wanted) keep(found []api.MessageResult) []api.MessageResult {
 	return out
 }
 
-func (m *Model) openSearch(query string) tea.Cmd {
-	s := &panel.Search{Theme: m.ui.theme, Title: "Search what was said with " + m.conv.name(), Hint: searchHelp}
-	agent := m.conv.thread.Agent
+// searchBackend is what searching, and reading on from a result, needs.
+type searchBackend interface {
+	messageReader
+	Search(ctx context.Context, q api.SearchMessages) ([]api.MessageResult, api.Partial, error)
+}
+
+// searchPanel is /search.
+type searchPanel struct {
+	ui      *display
+	conv    *conversation
+	backend searchBackend
+	now     func() time.Time
+}
+
+func (p searchPanel) open(query string) tea.Cmd {
+	s := &panel.Search{Theme: p.ui.theme, Title: "Search what was said with " + p.conv.name(), Hint: searchHelp}
+	agent := p.conv.thread.Agent
 	var results []api.MessageResult
-	m.ui.push(s, func(a panel.Action) tea.Cmd {
+	p.ui.push(s, func(a panel.Action) tea.Cmd {
 		if a.Kind == panel.Choose {
-			return m.openResult(results[a.Index])
+			return p.openResult(results[a.Index])
 		}
 		s.Ask(a.Text)
-		w, err := parseSearch(a.Text, m.now().Local())
+		w, err := parseSearch(a.Text, p.now().Local())
 		if err != nil {
 			results = nil
 			s.Found(a.Text, nil, "", err.Error())
 			return nil
 		}
 		return func() tea.Msg {
-			found, partial, err := m.backend.Search(m.ctx, w.request(agent))
+			found, partial, err := p.backend.Search(p.ui.ctx, w.request(agent))
 			return loadedMsg{func() tea.Cmd {
 				problem := ""
 				if err != nil {
@@ -151,10 +168,37 @@ func (m *Model) openSearch(query string) tea.Cmd {
 		}
 	})
 	if query != "" {
-		top, _ := m.ui.top()
+		top, _ := p.ui.top()
 		return top.act(s.Ask(query))
 	}
 	return nil
+}
+
+// openResult shows a search hit together with what was said before and after
+// it.
+func (p searchPanel) openResult(hit api.MessageResult) tea.Cmd {
+	title := whose(hit.MessageType) + ", " + hit.CreatedAt.Local().Format("Mon 2 Jan 2006, 15:04")
+	r := newReader(p.ui, p.backend, threadOf(cmp.Or(api.Val(hit.AgentID), p.conv.thread.Agent), api.Val(hit.ConversationID)), title)
+	text := cmp.Or(hit.Content.String(), hit.Reasoning)
+	return func() tea.Msg {
+		above, below, err := r.around(hit.MessageID)
+		return loadedMsg{func() tea.Cmd {
+			r.take(slices.Concat(above, below))
+			at := slices.IndexFunc(r.items, func(it transcript.Item) bool { return it.ID == hit.MessageID && it.Text == text })
+			if at < 0 { // in no list, such as a message that was rewound
+				r.items, r.tail = []transcript.Item{{Kind: transcript.Assistant, Text: text}}, nil
+				at, r.top, r.bottom = 0, true, true
+			} else {
+				r.found = r.items[at]
+			}
+			if err != nil && client.KindOf(err) != api.KindNotFound {
+				r.scroll.State = explain(err)
+			}
+			r.scroll.Show(max(at-1, 0))
+			p.ui.push(r.scroll, r.act)
+			return nil
+		}}
+	}
 }
 
 // noteOf says what a search had to leave out.

@@ -53,7 +53,7 @@ func TestAQueueStaysWithItsConversation(t *testing.T) {
 	if slices.Contains(r.f.heard(), "only for the first one") {
 		t.Errorf("sent elsewhere: %q", r.f.heard())
 	}
-	r.run(r.m.openThread(agent("agent-1", "Ada"), Thread{Agent: "agent-1"}))
+	r.run(r.m.conv.openThread(agent("agent-1", "Ada"), Thread{Agent: "agent-1"}))
 	r.until("the first conversation", func() bool { return r.m.conv.thread.Conversation == "" })
 	if !slices.Equal(r.m.prompt.Queue, []string{"only for the first one"}) || !strings.Contains(r.status(), "queue waits") {
 		t.Errorf("queue %q, status %q", r.m.prompt.Queue, r.status())

@@ -15,6 +15,20 @@ import (
 	"loci/tui/transcript"
 )
 
+// blockHistory is the versions of memory blocks.
+type blockHistory interface {
+	Blocks(ctx context.Context, agent string) ([]api.Block, error)
+	// Versions returns the versions of a block, newest first.
+	Versions(ctx context.Context, block string) ([]api.BlockVersion, error)
+	// Sharers returns how many agents have a block.
+	Sharers(ctx context.Context, block string) (int, error)
+	BlockDiff(ctx context.Context, block string, from, to int) (string, error)
+	// UndoBlock undoes the latest change of a block that isn't undone yet;
+	// RedoBlock redoes it.
+	UndoBlock(ctx context.Context, block, etag string) (api.BlockUndone, error)
+	RedoBlock(ctx context.Context, block, etag string) (api.BlockUndone, error)
+}
+
 // change is something that /undo undoes or /redo redoes: a rewind, or a change
 // to a memory block.
 type change struct {
@@ -49,10 +63,10 @@ func lineOf(newestFirst []api.BlockVersion) line {
 
 // lastChange finds what /undo (or, with redo, /redo) refers to: the newest
 // change of all.
-func (m *Model) lastChange(t Thread, redo bool) func(context.Context) (change, error) {
+func lastChange(from timelineBackend, t Thread, redo bool) func(context.Context) (change, error) {
 	return func(ctx context.Context) (change, error) {
 		var last change
-		b, err := m.readPast(t)(ctx)
+		b, err := readPast(from, t)(ctx)
 		if err != nil {
 			return last, err
 		}
@@ -63,12 +77,12 @@ func (m *Model) lastChange(t Thread, redo bool) func(context.Context) (change, e
 		if r, ok := find(b.rewinds); ok {
 			last = change{rewind: &r, at: r.CreatedAt.Time, places: b.places}
 		}
-		blocks, err := m.backend.Blocks(ctx, t.Agent)
+		blocks, err := from.Blocks(ctx, t.Agent)
 		if err != nil {
 			return last, err
 		}
 		for _, block := range blocks {
-			versions, err := m.backend.Versions(ctx, block.ID)
+			versions, err := from.Versions(ctx, block.ID)
 			if err != nil {
 				return last, err
 			}
@@ -94,35 +108,32 @@ func blockChange(b api.Block, versions []api.BlockVersion, redo bool) (change, b
 }
 
 // undo undoes the last change to a memory block, or the last rewind.
-func (m *Model) undo(string) tea.Cmd {
-	return m.turnChange("/undo", false, "there is nothing to undo: no memory block was edited, and nothing rewound")
+func (tl *timeline) undo() tea.Cmd {
+	return tl.turnChange(false, "there is nothing to undo: no memory block was edited, and nothing rewound")
 }
 
 // redo redoes what was last undone.
-func (m *Model) redo(string) tea.Cmd {
-	return m.turnChange("/redo", true, "there is nothing to redo: nothing was undone since the last change")
+func (tl *timeline) redo() tea.Cmd {
+	return tl.turnChange(true, "there is nothing to redo: nothing was undone since the last change")
 }
 
-func (m *Model) turnChange(command string, redo bool, nothing string) tea.Cmd {
-	if m.busyFor(command) {
-		return nil
-	}
-	thread := m.conv.thread
-	return load(m.ctx, m.ui, m.lastChange(thread, redo), func(c change) tea.Cmd {
+func (tl *timeline) turnChange(redo bool, nothing string) tea.Cmd {
+	thread := tl.conv.thread
+	return load(tl.ui, lastChange(tl.backend, thread, redo), func(c change) tea.Cmd {
 		switch {
 		case c.rewind != nil:
-			return m.askUndoRewind(thread, *c.rewind, c.places)
+			return tl.askUndoRewind(thread, *c.rewind, c.places)
 		case c.block.ID != "":
-			return m.turnBlock(c, redo)
+			return tl.turnBlock(c, redo)
 		}
-		m.ui.flash = nothing
+		tl.ui.flash = nothing
 		return nil
 	})
 }
 
 // askUndoRewind undoes a rewind. It asks first if messages were said since,
 // because they would leave the conversation.
-func (m *Model) askUndoRewind(t Thread, r api.Rewind, places []place) tea.Cmd {
+func (tl *timeline) askUndoRewind(t Thread, r api.Rewind, places []place) tea.Cmd {
 	since := 0
 	for _, p := range places {
 		if p.at.After(r.CreatedAt.Time) {
@@ -130,23 +141,23 @@ func (m *Model) askUndoRewind(t Thread, r api.Rewind, places []place) tea.Cmd {
 		}
 	}
 	if since == 0 {
-		return m.undoRewind(t, r)
+		return tl.undoRewind(t, r)
 	}
-	m.ui.ask("Undo the rewind of "+m.when(r.CreatedAt.Time)+"?", []string{
+	tl.ui.ask("Undo the rewind of "+when(r.CreatedAt.Time, tl.now())+"?", []string{
 		"The conversation becomes what it was before it.",
 		"Leaves it: " + count(since, "turn") + " that followed the rewind. Nothing is deleted: /undo goes between the two.",
-	}, []choice{{'y', "do it", func() tea.Cmd { return m.undoRewind(t, r) }}})
+	}, []choice{{'y', "do it", func() tea.Cmd { return tl.undoRewind(t, r) }}})
 	return nil
 }
 
-func (m *Model) undoRewind(t Thread, r api.Rewind) tea.Cmd {
-	call := func(ctx context.Context) (api.Rewind, error) { return m.backend.UndoRewind(ctx, r.ID) }
-	return m.travel(t, call, func(v travelled) tea.Cmd {
-		what := "undid the rewind of " + m.when(r.CreatedAt.Time) + rewindParts(v.rewind) + " · /redo goes back again"
+func (tl *timeline) undoRewind(t Thread, r api.Rewind) tea.Cmd {
+	call := func(ctx context.Context) (api.Rewind, error) { return tl.backend.UndoRewind(ctx, r.ID) }
+	return tl.travel(t, call, func(v travelled) tea.Cmd {
+		what := "undid the rewind of " + when(r.CreatedAt.Time, tl.now()) + rewindParts(v.rewind) + " · /redo goes back again"
 		if r.Undoes != nil {
 			what = "went back again" + rewindParts(v.rewind) + " · /undo brings it back"
 		}
-		m.ui.marked(what)
+		tl.ui.marked(what)
 		return nil
 	})
 }
@@ -156,30 +167,30 @@ const diffMost = 160
 
 // turnBlock undoes or redoes the last edit of a block, and says which it was.
 // It is refused if the block has changed since it was read.
-func (m *Model) turnBlock(c change, redo bool) tea.Cmd {
-	agent, label := m.conv.name(), transcript.OneLine(api.Val(c.block.Label))
+func (tl *timeline) turnBlock(c change, redo bool) tea.Cmd {
+	agent, label := tl.conv.name(), transcript.OneLine(api.Val(c.block.Label))
 	etag := strconv.Quote(strconv.Itoa(c.now.Version))
 	do := func(ctx context.Context) (string, error) {
-		call := m.backend.UndoBlock
+		call := tl.backend.UndoBlock
 		if redo {
-			call = m.backend.RedoBlock
+			call = tl.backend.RedoBlock
 		}
 		done, err := call(ctx, c.block.ID, etag)
 		if err != nil {
 			return "", err
 		}
-		return m.backend.BlockDiff(ctx, c.block.ID, c.now.Version, done.Version)
+		return tl.backend.BlockDiff(ctx, c.block.ID, c.now.Version, done.Version)
 	}
-	return load(m.ctx, m.ui, do, func(diff string) tea.Cmd {
+	return load(tl.ui, do, func(diff string) tea.Cmd {
 		what, how := "undone: the change of ", "/redo brings it back"
 		if redo {
 			what, how = "done again: the change of ", "/undo takes it back"
 		}
-		text := what + label + " by " + author(c.edit, agent) + ", " + m.when(c.edit.CreatedAt.Time)
+		text := what + label + " by " + author(c.edit, agent) + ", " + when(c.edit.CreatedAt.Time, tl.now())
 		if d := shortDiff(diff); d != "" {
 			text += ": " + d
 		}
-		m.ui.notice(text + " · " + how)
+		tl.ui.notice(text + " · " + how)
 		return nil
 	})
 }

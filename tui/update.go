@@ -78,6 +78,10 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 		return m.conv.onAgent(msg)
 	case contextMsg:
 		m.conv.onContext(msg)
+	case latestRewindMsg:
+		if m.turn == nil {
+			return m.timeline.onRewound(msg)
+		}
 	case threadMsg:
 		return m.onThread(msg)
 	case noteMsg:
@@ -103,7 +107,7 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 			m.link.met(msg.status)
 		}
 	case editedMsg:
-		m.onEdited(msg)
+		msg.done(m.ui)
 	case followMsg:
 		return m.followOn(msg.turn)
 	case reopenMsg:
@@ -165,14 +169,14 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	if top, ok := m.ui.top(); ok {
 		if e, ok := top.Panel.(*panel.Edit); ok && name == "ctrl+g" {
-			return m.editPanel(e)
+			return m.edit(e.Value(), e.SetValue)
 		}
 		return m.ui.act(top, top.Key(msg))
 	}
 	switch name {
 	case "ctrl+c":
 		if m.armed {
-			return m.quitCommand("")
+			return m.leave()
 		}
 		m.armed, m.ui.flash = true, "ctrl+c again leaves"
 		stop := m.stop()
@@ -182,7 +186,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return batch(stop, tea.Tick(quitWithin, func(time.Time) tea.Msg { return disarmMsg{} }))
 	case "ctrl+d":
 		if m.prompt.Empty() {
-			return m.quitCommand("")
+			return m.leave()
 		}
 	case "ctrl+l":
 		final := ""
@@ -194,7 +198,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	case "ctrl+o":
 		return m.openTranscript()
 	case "ctrl+g":
-		return m.editPrompt()
+		return m.edit(m.prompt.Text(), m.prompt.Set)
 	case "ctrl+z":
 		return tea.Suspend
 	case "enter":
@@ -218,8 +222,8 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	return nil
 }
 
-// quitCommand leaves the chat. A run goes on in the daemon.
-func (m *Model) quitCommand(string) tea.Cmd {
+// leave ends the chat. A run goes on in the daemon.
+func (m *Model) leave() tea.Cmd {
 	if m.turn != nil && !m.turn.cancel {
 		m.ui.farewell(m.conv.name() + " goes on working; `loci` shows the answer")
 	}

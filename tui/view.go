@@ -67,27 +67,6 @@ func (m *Model) greeting() []string {
 	}
 }
 
-// problemRows bounds the height of a problem under the prompt.
-const problemRows = 4
-
-// problem goes before everything else under the prompt, on a row of its own if
-// it is long.
-func (m *Model) problem(text string) string {
-	text = transcript.OneLine(text)
-	if term.Width(text) <= m.ui.width() {
-		return m.ui.theme.Warn.Render(text)
-	}
-	rows := strings.Split(wrapTo(text, m.ui.width()), "\n")
-	if len(rows) > problemRows {
-		rows = rows[:problemRows]
-		rows[problemRows-1] = transcript.Short(rows[problemRows-1], m.ui.width()-1) + "…"
-	}
-	for i, r := range rows {
-		rows[i] = m.ui.theme.Warn.Render(r)
-	}
-	return strings.Join(rows, "\n")
-}
-
 // status is the line under the prompt: who, which model, how full, and what is
 // going on. A problem too long for it gets rows above.
 func (m *Model) status() string {
@@ -95,11 +74,11 @@ func (m *Model) status() string {
 	var parts []string
 	switch {
 	case m.ui.flash != "":
-		parts = append(parts, m.problem(m.ui.flash))
+		parts = append(parts, m.ui.problem(m.ui.flash))
 	case m.turn != nil:
 		parts = append(parts, m.turn.working(m.spin))
 	case m.link.connecting != "":
-		parts = append(parts, m.problem(m.link.connecting))
+		parts = append(parts, m.ui.problem(m.link.connecting))
 	case !m.link.connected:
 		parts = append(parts, th.Dim.Render("connecting…"))
 	case m.outbox.waits():

@@ -1,0 +1,107 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net/http"
+
+	tea "charm.land/bubbletea/v2"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+	"loci/tui/panel"
+	"loci/tui/transcript"
+)
+
+// memoryBackend is what reading and editing memory needs.
+type memoryBackend interface {
+	Blocks(ctx context.Context, agent string) ([]api.Block, error)
+	// Block returns a block and the tag of its version, with which UpdateBlock
+	// replaces only that version.
+	Block(ctx context.Context, agent, label string) (api.Block, string, error)
+	UpdateBlock(ctx context.Context, agent, label, value, etag string) error
+}
+
+// memoryPanel is /memory.
+type memoryPanel struct {
+	ui      *display
+	conv    *conversation
+	backend memoryBackend
+}
+
+func (p memoryPanel) open(label string) tea.Cmd {
+	agent := p.conv.thread.Agent
+	if label != "" {
+		return p.edit(agent, label)
+	}
+	list := func(ctx context.Context) ([]api.Block, error) { return p.backend.Blocks(ctx, agent) }
+	return load(p.ui, list, func(blocks []api.Block) tea.Cmd {
+		l := &panel.List{Theme: p.ui.theme, Title: "What " + p.conv.name() + " remembers", Empty: "nothing: it has no memory blocks"}
+		for _, b := range blocks {
+			l.Entries = append(l.Entries, panel.Entry{Title: api.Val(b.Label), Note: cmp.Or(transcript.OneLine(b.Value), "empty")})
+		}
+		p.ui.push(l, func(a panel.Action) tea.Cmd { return p.edit(agent, api.Val(blocks[a.Index].Label)) })
+		return nil
+	})
+}
+
+// tagged is a block with the tag of the version read.
+type tagged struct {
+	block api.Block
+	etag  string
+}
+
+func (p memoryPanel) read(agent, label string) func(context.Context) (tagged, error) {
+	return func(ctx context.Context) (tagged, error) {
+		b, etag, err := p.backend.Block(ctx, agent, label)
+		return tagged{b, etag}, err
+	}
+}
+
+// edit opens a block for editing. If the block changed in the meantime, it
+// isn't overwritten: the new text is shown, and only a second save replaces it.
+func (p memoryPanel) edit(agent, label string) tea.Cmd {
+	return load(p.ui, p.read(agent, label), func(v tagged) tea.Cmd {
+		if v.block.ReadOnly {
+			p.ui.push(
+				&panel.Text{Theme: p.ui.theme, Title: label + " (read only)", Draw: func(w int) string { return wrapTo(v.block.Value, w) }},
+				nil,
+			)
+			return nil
+		}
+		e := panel.NewEdit(p.ui.theme, label, v.block.Value, false)
+		e.Note, e.Limit = transcript.OneLine(api.Val(v.block.Description)), v.block.Limit
+		etag := v.etag
+		p.ui.push(e, func(a panel.Action) tea.Cmd {
+			return func() tea.Msg {
+				err := p.backend.UpdateBlock(p.ui.ctx, agent, label, a.Text, etag)
+				var newest tagged
+				if isStale(err) {
+					if v, readErr := p.read(agent, label)(p.ui.ctx); readErr == nil {
+						newest = v
+					}
+				}
+				return loadedMsg{func() tea.Cmd {
+					switch {
+					case err == nil:
+						p.ui.closePanels()
+						p.ui.notice("saved: " + label)
+					case newest.etag != "":
+						etag = newest.etag
+						e.Refuse("changed meanwhile to “" + transcript.OneLine(newest.block.Value) + "” · ctrl+s again replaces that")
+					default:
+						e.Refuse(explain(err))
+					}
+					return nil
+				}}
+			}
+		})
+		return nil
+	})
+}
+
+func isStale(err error) bool {
+	var e *client.Error
+	return errors.As(err, &e) && (e.Status == http.StatusConflict || e.Status == http.StatusPreconditionFailed)
+}

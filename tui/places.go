@@ -1,0 +1,180 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"loci/daemon/api"
+	"loci/tui/transcript"
+)
+
+// wordsMost bounds how much of a message is quoted in a line.
+const wordsMost = 48
+
+// place is a point in a conversation's past: before something the person said
+// or, if step is set, what that step was sent.
+type place struct {
+	run, step string
+	words     string // what the person said
+	label     string // of the step
+	at        time.Time
+	turns     int // how many turns would go, including this one
+}
+
+// name describes a place.
+func (p place) name() string {
+	words := "“" + transcript.Short(transcript.OneLine(p.words), wordsMost) + "”"
+	if p.step != "" {
+		return p.label + " of " + words
+	}
+	return "before " + words
+}
+
+// placesOf finds the turns of a conversation from what was said in it, newest
+// first. A message that no run answered is not a place to go back to.
+func placesOf(said []api.Message) []place {
+	var out []place
+	for _, x := range said {
+		text := x.Content.String()
+		if x.RunID == "" || isMachine(text) || slices.ContainsFunc(out, func(p place) bool { return p.run == x.RunID }) {
+			continue
+		}
+		out = append(out, place{run: x.RunID, words: text, at: x.Date.Time, turns: len(out) + 1})
+	}
+	return out
+}
+
+// stepPlaces are the steps of a turn, if it has more than one to go back to.
+func stepPlaces(p place, steps []api.Step, messages []api.Message) []place {
+	if len(steps) < 2 {
+		return nil
+	}
+	var out []place
+	for i, s := range steps {
+		q := p
+		q.step, q.label = s.ID, fmt.Sprintf("step %d", i+1)
+		var did []string
+		for _, x := range messages {
+			if x.StepID != s.ID {
+				continue
+			}
+			for _, c := range x.ToolCalls {
+				did = append(did, c.Name)
+			}
+			if x.MessageType == api.MessageAssistant {
+				did = append(did, transcript.OneLine(x.Content.String()))
+			}
+		}
+		q.words = p.words
+		if len(did) > 0 {
+			q.label += " (" + transcript.Short(transcript.OneLine(strings.Join(did, ", ")), wordsMost) + ")"
+		}
+		out = append(out, q)
+	}
+	return out
+}
+
+// ran is a run and what it did.
+type ran struct {
+	thread   Thread // where it ran: a fork also shows what was said in its original
+	steps    []api.Step
+	messages []api.Message
+}
+
+// been is what /rewind and /fork show: what was said, and the rewinds so far.
+type been struct {
+	places  []place
+	rewinds []api.Rewind
+}
+
+func readPast(b timelineBackend, t Thread) func(context.Context) (been, error) {
+	return func(ctx context.Context) (been, error) {
+		said, err := b.Said(ctx, t)
+		if err != nil {
+			return been{}, err
+		}
+		rewinds, err := b.Rewinds(ctx, t)
+		return been{placesOf(said), rewinds}, err
+	}
+}
+
+// outlook is what a rewind would do, as far as can be told in advance.
+type outlook struct {
+	thread Thread   // where the turn ran
+	places []place  // the steps of the turn
+	back   []string // what memory blocks go back to
+	shared []string // labels of blocks that changed but are shared with other agents
+}
+
+// lookBack finds out what a rewind to a place would do.
+func lookBack(from timelineBackend, t Thread, p place) func(context.Context) (outlook, error) {
+	return func(ctx context.Context) (outlook, error) {
+		turn, err := from.Turn(ctx, p.run)
+		o := outlook{thread: turn.thread, places: stepPlaces(p, turn.steps, turn.messages)}
+		if err != nil || o.thread != t {
+			return o, err
+		}
+		blocks, err := from.Blocks(ctx, t.Agent)
+		if err != nil {
+			return outlook{}, err
+		}
+		for _, b := range blocks {
+			versions, err := from.Versions(ctx, b.ID)
+			if err != nil {
+				return outlook{}, err
+			}
+			then, ok := versionAt(versions, p.at)
+			if !ok || then.Value == b.Value {
+				continue
+			}
+			sharers, err := from.Sharers(ctx, b.ID)
+			if err != nil {
+				return outlook{}, err
+			}
+			label := transcript.OneLine(api.Val(b.Label))
+			if sharers > 1 {
+				o.shared = append(o.shared, label)
+				continue
+			}
+			value := transcript.Short(transcript.OneLine(then.Value), 2*wordsMost)
+			o.back = append(o.back, label+" as it was: "+cmp.Or(strings.TrimRight(value, "."), "empty"))
+		}
+		return o, nil
+	}
+}
+
+// versionAt is the version a block had when a message came. Message times are
+// cut to seconds: within that second, a person's edits count as earlier and a
+// step's edits as later.
+func versionAt(newestFirst []api.BlockVersion, at time.Time) (api.BlockVersion, bool) {
+	for _, v := range newestFirst {
+		if v.CreatedAt.Before(at.Add(time.Second)) && v.StepID == nil || v.CreatedAt.Before(at) {
+			return v, true
+		}
+	}
+	return api.BlockVersion{}, false
+}
+
+// forkAt forks a conversation at a place. If the conversation is itself a fork,
+// the place may lie in the part it shares with its original.
+func forkAt(ctx context.Context, b timelineBackend, t Thread, p place) (api.Conversation, error) {
+	if p.run == "" {
+		return b.Fork(ctx, t, "")
+	}
+	turn, err := b.Turn(ctx, p.run)
+	if err != nil {
+		return api.Conversation{}, err
+	}
+	step := p.step
+	if step == "" {
+		if len(turn.steps) == 0 {
+			return api.Conversation{}, fmt.Errorf("run %s has no step to fork from", p.run)
+		}
+		step = turn.steps[0].ID
+	}
+	return b.Fork(ctx, turn.thread, step)
+}

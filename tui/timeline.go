@@ -1,0 +1,338 @@
+package tui
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+	"loci/tui/panel"
+	"loci/tui/transcript"
+)
+
+// timelineBackend is what going back, forward and apart needs.
+type timelineBackend interface {
+	messageReader
+	blockHistory
+
+	// Said returns what the person said in the current state of a conversation,
+	// newest first.
+	Said(ctx context.Context, t Thread) ([]api.Message, error)
+	// Turn returns a run with its steps and messages, both oldest first.
+	Turn(ctx context.Context, run string) (ran, error)
+	Rewind(ctx context.Context, to api.RewindRequest) (api.Rewind, error)
+	UndoRewind(ctx context.Context, id string) (api.Rewind, error)
+	// Rewinds returns the rewinds of a conversation, newest first.
+	Rewinds(ctx context.Context, t Thread) ([]api.Rewind, error)
+	// Fork makes a conversation that branches off another: from its current state,
+	// or from what a step was sent.
+	Fork(ctx context.Context, t Thread, step string) (api.Conversation, error)
+}
+
+// timeline takes the open conversation back, forward and apart: /rewind, /fork,
+// /undo and /redo.
+type timeline struct {
+	ui      *display
+	conv    *conversation
+	outbox  *outbox
+	backend timelineBackend
+	now     func() time.Time
+
+	travelling bool   // we are rewinding
+	rewound    string // the last rewind shown
+}
+
+// openRewind lets the person choose where to take the conversation back to.
+func (tl *timeline) openRewind() tea.Cmd {
+	thread := tl.conv.thread
+	return load(tl.ui, readPast(tl.backend, thread), func(b been) tea.Cmd {
+		l := &panel.List{Theme: tl.ui.theme, Title: "Go back to before …", Empty: "nothing was said yet"}
+		last, undoable := client.LastRewind(b.rewinds)
+		if undoable {
+			l.Entries = append(l.Entries, panel.Entry{Title: "↷ undo the rewind of " + when(last.CreatedAt.Time, tl.now()), Note: rewindNote(last)})
+		}
+		before := len(l.Entries)
+		l.Entries = append(l.Entries, tl.placeEntries(b.places)...)
+		tl.ui.push(l, func(a panel.Action) tea.Cmd {
+			if a.Index < before {
+				return tl.askUndoRewind(thread, last, b.places)
+			}
+			return tl.askRewind(thread, b.places[a.Index-before])
+		})
+		return nil
+	})
+}
+
+// askRewind says what a rewind would do, and asks for confirmation.
+func (tl *timeline) askRewind(t Thread, p place) tea.Cmd {
+	return load(tl.ui, lookBack(tl.backend, t, p), func(o outlook) tea.Cmd {
+		if o.thread != t {
+			tl.ui.ask("Fork "+p.name()+"?", []string{
+				"That was said before this conversation was forked: it cannot go back there, but another fork can begin there.",
+			}, []choice{{'f', "fork from there", func() tea.Cmd { return tl.fork(t, p) }}})
+			return nil
+		}
+		choices := []choice{
+			{'y', "go back", func() tea.Cmd { return tl.rewind(t, p, false) }},
+			{'f', "fork from there instead: this conversation stays as it is", func() tea.Cmd { return tl.fork(t, p) }},
+		}
+		if len(o.shared) > 0 {
+			choices = append(
+				choices,
+				choice{
+					'a',
+					"go back, and take shared memory back for all: " + strings.Join(o.shared, ", "),
+					func() tea.Cmd { return tl.rewind(t, p, true) },
+				},
+			)
+		}
+		if p.step == "" && len(o.places) > 1 {
+			choices = append(
+				choices,
+				choice{'s', "choose one of its " + count(len(o.places), "step"), func() tea.Cmd { return tl.openSteps(t, o.places) }},
+			)
+		}
+		tl.ui.ask("Go back to "+p.name()+"?", tl.outlookText(p, o), choices)
+		return nil
+	})
+}
+
+// openSteps lets the person choose a step of a turn.
+func (tl *timeline) openSteps(t Thread, places []place) tea.Cmd {
+	l := &panel.List{Theme: tl.ui.theme, Title: "Go back to what was sent with …"}
+	for _, p := range places {
+		l.Entries = append(l.Entries, panel.Entry{Title: p.label})
+	}
+	tl.ui.push(l, func(a panel.Action) tea.Cmd { return tl.askRewind(t, places[a.Index]) })
+	return nil
+}
+
+// travelled is the state of a conversation after a rewind.
+type travelled struct {
+	rewind  api.Rewind
+	history []api.Message
+}
+
+// travel goes back or forward and reads the resulting conversation.
+func (tl *timeline) travel(t Thread, call func(context.Context) (api.Rewind, error), then func(v travelled) tea.Cmd) tea.Cmd {
+	tl.ui.closePanels()
+	tl.travelling = true
+	return func() tea.Msg {
+		var v travelled
+		var err error
+		if v.rewind, err = call(tl.ui.ctx); err == nil {
+			v.history, err = tl.backend.Messages(tl.ui.ctx, t, lately())
+		}
+		return loadedMsg{func() tea.Cmd {
+			tl.travelling = false
+			switch {
+			case err != nil && v.rewind.ID != "": // the next hint will show the result
+				tl.ui.failure("it went back, but the conversation cannot be read: " + explain(err))
+				return nil
+			case err != nil:
+				tl.ui.failure(explain(err))
+				return nil
+			}
+			tl.rewound = v.rewind.ID
+			if t != tl.conv.thread {
+				return nil
+			}
+			tl.conv.replace(tl.ui.scrollback, v.history)
+			next := then(v)
+			tl.tellMissing(v.rewind)
+			return tea.Batch(next, tl.conv.loadAgent(), tl.conv.loadContext())
+		}}
+	}
+}
+
+// rewind takes the conversation back.
+func (tl *timeline) rewind(t Thread, p place, shared bool) tea.Cmd {
+	in := api.RewindRequest{RunID: p.run, Shared: shared}
+	if p.step != "" {
+		in = api.RewindRequest{StepID: p.step, Shared: shared}
+	}
+	call := func(ctx context.Context) (api.Rewind, error) { return tl.backend.Rewind(ctx, in) }
+	return tl.travel(t, call, func(v travelled) tea.Cmd {
+		tl.ui.marked(
+			"went back to " + p.name() + rewindParts(
+				v.rewind,
+			) + "; what stands above from there on is no longer part of the conversation · /undo brings it back",
+		)
+		if p.step == "" {
+			tl.outbox.giveBack(p.words, "")
+		}
+		return nil
+	})
+}
+
+// openFork lets the person choose where a new conversation branches off.
+func (tl *timeline) openFork() tea.Cmd {
+	thread := tl.conv.thread
+	return load(tl.ui, readPast(tl.backend, thread), func(b been) tea.Cmd {
+		l := &panel.List{Theme: tl.ui.theme, Title: "Fork this conversation …"}
+		l.Entries = append([]panel.Entry{{Title: "here", Note: "as it is now"}}, tl.placeEntries(b.places)...)
+		for i := range b.places {
+			l.Entries[i+1].Title = "before " + l.Entries[i+1].Title
+		}
+		tl.ui.push(l, func(a panel.Action) tea.Cmd {
+			if a.Index == 0 {
+				return tl.fork(thread, place{})
+			}
+			return tl.fork(thread, b.places[a.Index-1])
+		})
+		return nil
+	})
+}
+
+// fork makes a conversation that shares everything up to a place, and switches
+// to it.
+func (tl *timeline) fork(t Thread, p place) tea.Cmd {
+	tl.ui.closePanels()
+	name, model, from := tl.conv.agentName, tl.conv.model, tl.conv.threadName()
+	return func() tea.Msg {
+		c, err := forkAt(tl.ui.ctx, tl.backend, t, p)
+		if err != nil {
+			return threadMsg{err: err}
+		}
+		made := threadOf(t.Agent, c.ID)
+		messages, err := tl.backend.Messages(tl.ui.ctx, made, lately())
+		what := "a fork of " + from
+		if p.run != "" {
+			what += ", as it was " + p.name()
+		}
+		msg := threadMsg{
+			thread: made, name: name, model: cmp.Or(api.Val(c.Model), model), history: messages, err: err, quiet: true,
+			notice: what + "; memory is one and the same in both · /resume goes back",
+		}
+		if p.step == "" {
+			msg.draft = p.words
+		}
+		return msg
+	}
+}
+
+func (tl *timeline) placeEntries(places []place) []panel.Entry {
+	var out []panel.Entry
+	for _, p := range places {
+		words := transcript.Short(transcript.OneLine(p.words), max(tl.ui.width()-22, 12))
+		out = append(out, panel.Entry{Title: when(p.at, tl.now()) + "  " + words, Note: count(p.turns, "turn") + " back"})
+	}
+	return out
+}
+
+// outlookText says what comes back and what stays.
+func (tl *timeline) outlookText(p place, o outlook) []string {
+	goes := "Leaves the conversation: " + count(p.turns, "turn") + ", from that message on. "
+	if p.step != "" {
+		goes = "Leaves the conversation: what that step and all after it said. "
+	}
+	out := []string{goes + "Nothing is deleted; what stands in this terminal's scrollback stays there."}
+	for _, b := range o.back {
+		out = append(out, "Comes back: memory "+b+".")
+	}
+	out = append(out, "Comes back: model, settings, tools and what was attached.",
+		"Set aside: what "+tl.conv.name()+" put into its own archive since.")
+	if len(o.shared) > 0 {
+		out = append(out, "Stays: shared memory that changed since ("+strings.Join(o.shared, ", ")+").")
+	}
+	return append(out, "Stays: files, shared archives, other conversations.", "/undo takes it back.")
+}
+
+// missingMost is how many of the things that couldn't be restored are named.
+const missingMost = 5
+
+// tellMissing says what a rewind couldn't restore.
+func (tl *timeline) tellMissing(r api.Rewind) {
+	if len(r.Missing) == 0 {
+		return
+	}
+	var parts []string
+	for _, what := range r.Missing[:min(len(r.Missing), missingMost)] {
+		parts = append(parts, transcript.OneLine(what))
+	}
+	if more := len(r.Missing) - len(parts); more > 0 {
+		parts = append(parts, fmt.Sprintf("and %d more", more))
+	}
+	tl.ui.notice("not as it was: " + strings.Join(parts, "; "))
+}
+
+// rewindParts says what a rewind changed besides the conversation.
+func rewindParts(r api.Rewind) string {
+	var out strings.Builder
+	for _, p := range []struct {
+		n          int
+		what, done string
+	}{{len(r.BlockIDs), "memory block", "changed"}, {r.PassagesTaken, "passage", "set aside"}, {r.PassagesReturned, "passage", "brought back"}} {
+		if p.n > 0 {
+			out.WriteString(", " + count(p.n, p.what) + " " + p.done)
+		}
+	}
+	return out.String()
+}
+
+func rewindNote(r api.Rewind) string {
+	return strings.TrimPrefix(rewindParts(r), ", ")
+}
+
+// latestRewindMsg is the newest rewind of a conversation.
+type latestRewindMsg struct {
+	thread  Thread
+	rewind  api.Rewind
+	history []api.Message
+}
+
+// look reads, after a hint, whether another terminal rewound the conversation.
+func (tl *timeline) look() tea.Cmd {
+	thread := tl.conv.thread
+	return func() tea.Msg {
+		rewinds, err := tl.backend.Rewinds(tl.ui.ctx, thread)
+		if err != nil || len(rewinds) == 0 {
+			return nil
+		}
+		history, err := tl.backend.Messages(tl.ui.ctx, thread, lately())
+		if err != nil {
+			return nil
+		}
+		return latestRewindMsg{thread, rewinds[0], history}
+	}
+}
+
+// onRewound says that another terminal rewound the conversation, unless that is
+// known.
+func (tl *timeline) onRewound(msg latestRewindMsg) tea.Cmd {
+	if msg.thread != tl.conv.thread || tl.travelling || msg.rewind.ID == tl.rewound {
+		return nil
+	}
+	tl.rewound = msg.rewind.ID
+	tl.conv.replace(tl.ui.scrollback, msg.history)
+	what := "another terminal took this conversation back"
+	if msg.rewind.Undoes != nil {
+		what = "another terminal undid a rewind of this conversation"
+	}
+	tl.ui.marked(what + rewindParts(msg.rewind) + "; what stands above may no longer be part of it · ctrl+o shows what is")
+	return tl.conv.loadContext()
+}
+
+// when is a moment in as few words as possible.
+func when(t, now time.Time) string {
+	t, now = t.Local(), now.Local()
+	switch {
+	case t.Format(time.DateOnly) == now.Format(time.DateOnly):
+		return t.Format("15:04")
+	case t.Year() == now.Year():
+		return t.Format("2 Jan 15:04")
+	}
+	return t.Format("2 Jan 2006 15:04")
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
