@@ -6,9 +6,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"loci/tui/panel"
 	"loci/tui/prompt"
-	"loci/tui/theme"
 )
 
 // command is a slash command. Completion, help and dispatch all come from one
@@ -77,25 +75,6 @@ func commands() []command {
 	}
 }
 
-// binding is a key as shown in help.
-type binding struct{ keys, help string }
-
-func bindings() []binding {
-	return []binding{
-		{"enter", "send; while the agent works, queue"},
-		{"ctrl+j, alt+enter, shift+enter", "new line"},
-		{"↑ ↓", "history; first of all what is queued, to edit it"},
-		{"ctrl+s", "put what is typed aside; again brings it back"},
-		{"ctrl+g", "write in your editor"},
-		{"tab", "complete a command"},
-		{"esc", "stop the agent; never deletes text"},
-		{"ctrl+o", "the conversation with everything unfolded"},
-		{"ctrl+l", "clear the screen and draw the last of it again"},
-		{"ctrl+c twice, ctrl+d", "leave; ctrl+c once stops the agent"},
-		{"ctrl+z", "suspend"},
-	}
-}
-
 // completions are the commands in the form the prompt takes.
 func completions() []prompt.Command {
 	var out []prompt.Command
@@ -140,50 +119,4 @@ func (m *Model) runCommand(text, name, arg string) tea.Cmd {
 	m.prompt.Set(text)
 	m.ui.failure(fmt.Sprintf("there is no command /%s; /help lists them (to send a text that starts with a slash, begin with a space)", name))
 	return nil
-}
-
-func help(m *Model, _ string) tea.Cmd {
-	draw := func(width int) string { return helpText(m.ui.theme, width) }
-	m.ui.push(&panel.Text{Theme: m.ui.theme, Title: "Help", Draw: draw}, nil)
-	return nil
-}
-
-// helpText is the help page for a given width.
-func helpText(th theme.Theme, width int) string {
-	var b strings.Builder
-	section := func(title string, rows [][2]string) {
-		b.WriteString(th.Strong.Render(title) + "\n")
-		widest := 0
-		for _, r := range rows {
-			widest = max(widest, len([]rune(r[0])))
-		}
-		for _, r := range rows {
-			if widest+4+16 > width { // too narrow for two columns
-				b.WriteString(th.Accent.Render(r[0]) + "\n")
-				b.WriteString(wrapTo("  "+r[1], width) + "\n")
-				continue
-			}
-			pad := strings.Repeat(" ", widest-len([]rune(r[0])))
-			text := strings.ReplaceAll(wrapTo(r[1], width-widest-4), "\n", "\n"+strings.Repeat(" ", widest+4))
-			b.WriteString("  " + th.Accent.Render(r[0]) + pad + "  " + text + "\n")
-		}
-		b.WriteString("\n")
-	}
-	var rows [][2]string
-	for _, c := range commands() {
-		name := strings.TrimSpace("/" + c.name + " " + c.args)
-		if c.alias != "" {
-			name += ", /" + c.alias
-		}
-		rows = append(rows, [2]string{name, c.help})
-	}
-	section("Commands", rows)
-	rows = nil
-	for _, k := range bindings() {
-		rows = append(rows, [2]string{k.keys, k.help})
-	}
-	section("Keys", rows)
-	b.WriteString(wrapTo("Everything said stands in the terminal's own scrollback: scroll, select and search as always. "+
-		"What the agent knows about you is in /memory.", width))
-	return b.String()
 }

@@ -49,7 +49,8 @@ func (m *Model) askToCut(text string, f api.Fitted) {
 			f.Sent,
 			f.Window,
 		),
-		"What is cut stays in the conversation: it is listed and searched, but this model does not read it. esc leaves the message in the prompt.",
+		"What is cut stays in the conversation: it is listed and searched, but this model does not read it. " +
+			"esc leaves the message in the prompt.",
 	}, []choice{
 		{'s', fmt.Sprintf("send it: the model reads its first %d characters", f.Sent), func() tea.Cmd {
 			m.ui.closePanels()

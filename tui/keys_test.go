@@ -44,6 +44,21 @@ func TestThePageOfTheChatHasItsKeysAndCommands(t *testing.T) {
 	}
 }
 
+// TestEveryKeyIsInOneRowAndCalledByItsName checks that help names each key that
+// a row handles.
+func TestEveryKeyIsInOneRowAndCalledByItsName(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, b := range bindings() {
+		for name := range b.on {
+			if seen[name] || !strings.Contains(b.keys, name) {
+				t.Errorf("the row %q handles %s", b.keys, name)
+			}
+			seen[name] = true
+		}
+	}
+}
+
 func TestTheSessionTellsWhichDaemonItIs(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, newFake(), 80, 24).connect()

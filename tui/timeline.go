@@ -267,7 +267,11 @@ func rewindParts(r api.Rewind) string {
 	for _, p := range []struct {
 		n          int
 		what, done string
-	}{{len(r.BlockIDs), "memory block", "changed"}, {r.PassagesTaken, "passage", "set aside"}, {r.PassagesReturned, "passage", "brought back"}} {
+	}{
+		{len(r.BlockIDs), "memory block", "changed"},
+		{r.PassagesTaken, "passage", "set aside"},
+		{r.PassagesReturned, "passage", "brought back"},
+	} {
 		if p.n > 0 {
 			out.WriteString(", " + count(p.n, p.what) + " " + p.done)
 		}

@@ -85,13 +85,12 @@ func (m *Model) take(msg batchMsg[api.Message]) tea.Cmd {
 	return tea.Batch(append(cmds, m.finishTurn(t))...)
 }
 
-// A failed connection says nothing about the run behind it: once a run was
-// accepted, it is followed again until the daemon says what became of it.
-
 // followMsg says it is time to follow a run again.
 type followMsg struct{ turn *turn }
 
-// followOn follows a lost run from where it left off.
+// followOn follows a lost run from where it left off. A failed connection says
+// nothing about the run behind it: once a run was accepted, it is followed again
+// until the daemon says what became of it.
 func (m *Model) followOn(t *turn) tea.Cmd {
 	if t == nil || t != m.turn || t.feed != nil || m.quitting {
 		return nil

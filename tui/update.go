@@ -7,8 +7,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"loci/daemon/api"
-	"loci/tui/panel"
-	"loci/tui/prompt"
 	"loci/tui/theme"
 )
 
@@ -155,71 +153,6 @@ func (m *Model) paste(text string) {
 	}
 	m.outbox.keepApart()
 	m.prompt.Paste(text)
-}
-
-// key handles a key: the open panel comes first, then the chat's own keys, then
-// the prompt.
-func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
-	name := msg.String()
-	if m.armed && name != "ctrl+c" {
-		m.armed = false
-	}
-	if name != "ctrl+c" {
-		m.ui.flash = ""
-	}
-	if top, ok := m.ui.top(); ok {
-		if e, ok := top.Panel.(*panel.Edit); ok && name == "ctrl+g" {
-			return m.edit(e.Value(), e.SetValue)
-		}
-		return m.ui.act(top, top.Key(msg))
-	}
-	switch name {
-	case "ctrl+c":
-		if m.armed {
-			return m.leave()
-		}
-		m.armed, m.ui.flash = true, "ctrl+c again leaves"
-		stop := m.stop()
-		if m.turn != nil {
-			m.ui.flash = "stopping · ctrl+c again leaves"
-		}
-		return batch(stop, tea.Tick(quitWithin, func(time.Time) tea.Msg { return disarmMsg{} }))
-	case "ctrl+d":
-		if m.prompt.Empty() {
-			return m.leave()
-		}
-	case "ctrl+l":
-		final := ""
-		if t := m.turn; t != nil {
-			final = t.part.final()
-		}
-		m.ui.redraw(final)
-		return nil
-	case "ctrl+o":
-		return m.openTranscript()
-	case "ctrl+g":
-		return m.edit(m.prompt.Text(), m.prompt.Set)
-	case "ctrl+z":
-		return tea.Suspend
-	case "enter":
-		if m.prompt.Empty() && len(m.prompt.Queue) > 0 {
-			m.outbox.held = false
-			return m.goOn()
-		}
-	}
-	if msg.Text != "" {
-		m.outbox.keepApart()
-	}
-	switch m.prompt.Key(msg) {
-	case prompt.Submit:
-		return m.submit()
-	case prompt.Ignored:
-		if name == "esc" {
-			return m.stop()
-		}
-	case prompt.Edited:
-	}
-	return nil
 }
 
 // leave ends the chat. A run goes on in the daemon.

@@ -1,0 +1,132 @@
+package tui
+
+import (
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"loci/tui/panel"
+	"loci/tui/prompt"
+)
+
+// binding is a row of the keys. Help, docs/chat.md and dispatch all come from
+// one table of them.
+type binding struct {
+	keys, help string             // as help shows them
+	on         map[string]handler // by the key's name; the prompt handles what isn't here
+	late       bool               // only when the prompt has no use for it
+}
+
+// handler is what a key does. If it returns false, the key is the prompt's.
+type handler func(m *Model) (cmd tea.Cmd, taken bool)
+
+func bindings() []binding {
+	return []binding{
+		{keys: "enter", help: "send; while the agent works, queue", on: map[string]handler{"enter": (*Model).sendQueued}},
+		{keys: "ctrl+j, alt+enter, shift+enter", help: "new line"},
+		{keys: "↑ ↓", help: "history; first of all what is queued, to edit it"},
+		{keys: "ctrl+s", help: "put what is typed aside; again brings it back"},
+		{keys: "ctrl+g", help: "write in your editor", on: map[string]handler{"ctrl+g": always((*Model).editPrompt)}},
+		{keys: "tab", help: "complete a command"},
+		{keys: "esc", help: "stop the agent; never deletes text", on: map[string]handler{"esc": always((*Model).stop)}, late: true},
+		{
+			keys: "ctrl+o", help: "the conversation with everything unfolded",
+			on: map[string]handler{"ctrl+o": always((*Model).openTranscript)},
+		},
+		{
+			keys: "ctrl+l", help: "clear the screen and draw the last of it again",
+			on: map[string]handler{"ctrl+l": always((*Model).redraw)},
+		},
+		{
+			keys: "ctrl+c twice, ctrl+d", help: "leave; ctrl+c once stops the agent",
+			on: map[string]handler{"ctrl+c": always((*Model).interrupt), "ctrl+d": (*Model).leaveEmpty},
+		},
+		{keys: "ctrl+z", help: "suspend", on: map[string]handler{"ctrl+z": func(*Model) (tea.Cmd, bool) { return tea.Suspend, true }}},
+	}
+}
+
+// always makes a handler that takes its key whatever the prompt holds.
+func always(do func(*Model) tea.Cmd) handler {
+	return func(m *Model) (tea.Cmd, bool) { return do(m), true }
+}
+
+// bound runs the handler of a key, if it has one at this point.
+func (m *Model) bound(name string, late bool) (cmd tea.Cmd, taken bool) {
+	for _, b := range bindings() {
+		if do, ok := b.on[name]; ok && b.late == late {
+			return do(m)
+		}
+	}
+	return nil, false
+}
+
+// key handles a key: the open panel comes first, then the chat's own keys, then
+// the prompt.
+func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
+	name := msg.String()
+	if name != "ctrl+c" {
+		m.armed, m.ui.flash = false, ""
+	}
+	if top, ok := m.ui.top(); ok {
+		if e, ok := top.Panel.(*panel.Edit); ok && name == "ctrl+g" {
+			return m.edit(e.Value(), e.SetValue)
+		}
+		return m.ui.act(top, top.Key(msg))
+	}
+	if cmd, taken := m.bound(name, false); taken {
+		return cmd
+	}
+	if msg.Text != "" {
+		m.outbox.keepApart()
+	}
+	switch m.prompt.Key(msg) {
+	case prompt.Submit:
+		return m.submit()
+	case prompt.Ignored:
+		cmd, _ := m.bound(name, true)
+		return cmd
+	case prompt.Edited:
+	}
+	return nil
+}
+
+// sendQueued sends what is queued when nothing was typed.
+func (m *Model) sendQueued() (cmd tea.Cmd, taken bool) {
+	if !m.prompt.Empty() || len(m.prompt.Queue) == 0 {
+		return nil, false
+	}
+	m.outbox.held = false
+	return m.goOn(), true
+}
+
+func (m *Model) editPrompt() tea.Cmd { return m.edit(m.prompt.Text(), m.prompt.Set) }
+
+func (m *Model) redraw() tea.Cmd {
+	final := ""
+	if t := m.turn; t != nil {
+		final = t.part.final()
+	}
+	m.ui.redraw(final)
+	return nil
+}
+
+// interrupt stops the agent, or leaves when it was pressed just before.
+func (m *Model) interrupt() tea.Cmd {
+	if m.armed {
+		return m.leave()
+	}
+	m.armed, m.ui.flash = true, "ctrl+c again leaves"
+	stop := m.stop()
+	if m.turn != nil {
+		m.ui.flash = "stopping · ctrl+c again leaves"
+	}
+	return batch(stop, tea.Tick(quitWithin, func(time.Time) tea.Msg { return disarmMsg{} }))
+}
+
+// leaveEmpty leaves, unless something was typed: then the key deletes.
+func (m *Model) leaveEmpty() (cmd tea.Cmd, taken bool) {
+	if !m.prompt.Empty() {
+		return nil, false
+	}
+	return m.leave(), true
+}
