@@ -8,6 +8,7 @@ import (
 
 	"loci/core"
 	"loci/core/search"
+	"loci/storage/sqlite"
 )
 
 // hoard is a store with long messages and a short passage behind them.
@@ -76,7 +77,7 @@ func TestLongTextsAreReadFewAtOnce(t *testing.T) {
 			if len(seqs) == 0 {
 				break
 			}
-			if bytes > batchBytes {
+			if bytes > sqlite.BatchBytes {
 				t.Errorf("%s: %d bytes at once", name, bytes)
 			}
 			total, after = total+bytes, seqs[len(seqs)-1]

@@ -4,16 +4,11 @@ import (
 	"context"
 	"math"
 
-	"github.com/jmoiron/sqlx"
-
 	"loci/core"
 	"loci/core/search"
 	"loci/storage/index"
 	"loci/storage/sqlite"
 )
-
-// batchBytes bounds the texts that are read at once for the index or for embedding; one that is longer comes alone.
-const batchBytes = 8 << 20
 
 // source reads the texts that search may find.
 type source struct {
@@ -36,7 +31,7 @@ func (s source) Bounds(ctx context.Context) (first, last int64, err error) {
 }
 
 func (s source) Changes(ctx context.Context, after int64, limit int) ([]index.Change, error) {
-	rows, _, err := readUpTo(ctx, s.facts, batchBytes, func(row *changeRow) int { return row.Bytes }, selectChanges, after, limit)
+	rows, _, err := sqlite.ReadUpTo(ctx, s.facts, sqlite.BatchBytes, func(row *changeRow) int { return row.Bytes }, selectChanges, after, limit)
 	if err != nil {
 		return nil, sqlite.Classify("read changes", err)
 	}
@@ -54,38 +49,6 @@ const selectChanges = `SELECT c.seq, c.kind, c.id, c.op, COALESCE(CASE c.kind
 		WHEN 'message' THEN (SELECT octet_length(m.data) + COALESCE(octet_length(m.native), 0) FROM messages m WHERE m.id = c.id)
 		WHEN 'passage' THEN (SELECT octet_length(p.text) FROM passages p WHERE p.id = c.id)
 	END, 0) AS bytes FROM changes c WHERE c.seq > $1 ORDER BY c.seq LIMIT $2`
-
-// readUpTo scans rows while their texts together, as size counts them, have at most so many bytes, and the first in any
-// case; more says that it left some.
-func readUpTo[R any](
-	ctx context.Context,
-	q *sqlite.Querier,
-	most int,
-	size func(*R) int,
-	text string,
-	args ...any,
-) (rows []R, more bool, err error) {
-	err = q.With(ctx, text, func(s *sqlx.Stmt) error {
-		found, err := s.QueryxContext(ctx, args...)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = found.Close() }() // what was read is complete or Err says so
-		for found.Next() {
-			var row R
-			if err := found.StructScan(&row); err != nil {
-				return err
-			}
-			most -= size(&row)
-			if more = most < 0 && len(rows) > 0; more {
-				return nil
-			}
-			rows = append(rows, row)
-		}
-		return found.Err()
-	})
-	return rows, more, err
-}
 
 // findable is true of messages that search may find; roles are checked by Searchable.
 const findable = `m.hidden = '' AND NOT m.is_error AND m.role IN ('user', 'assistant', 'approval', 'summary') AND ` + alive + ` AND ` + notReset
@@ -110,11 +73,11 @@ func (s source) All(ctx context.Context, kind search.Kind, after int64, limit in
 	if kind == search.Passage {
 		w.And(livingPassage)
 		w.And("p.seq > ?", after)
-		docs, more, err = s.passageDocs(ctx, w, " ORDER BY p.seq LIMIT "+w.Arg(limit), batchBytes)
+		docs, more, err = s.passageDocs(ctx, w, " ORDER BY p.seq LIMIT "+w.Arg(limit), sqlite.BatchBytes)
 	} else {
 		w.And(findable)
 		w.And("m.seq > ?", after)
-		docs, more, err = s.messageDocs(ctx, w, " ORDER BY m.seq LIMIT "+w.Arg(limit), batchBytes)
+		docs, more, err = s.messageDocs(ctx, w, " ORDER BY m.seq LIMIT "+w.Arg(limit), sqlite.BatchBytes)
 	}
 	if err != nil || len(docs) == 0 {
 		return nil, after, true, err
@@ -123,7 +86,7 @@ func (s source) All(ctx context.Context, kind search.Kind, after int64, limit in
 }
 
 func (s source) messageDocs(ctx context.Context, w *sqlite.Where, tail string, most int) (docs []index.Doc, more bool, err error) {
-	rows, more, err := readUpTo(
+	rows, more, err := sqlite.ReadUpTo(
 		ctx,
 		s.facts,
 		most,
@@ -150,7 +113,7 @@ func (s source) messageDocs(ctx context.Context, w *sqlite.Where, tail string, m
 }
 
 func (s source) passageDocs(ctx context.Context, w *sqlite.Where, tail string, most int) (docs []index.Doc, more bool, err error) {
-	rows, more, err := readUpTo(
+	rows, more, err := sqlite.ReadUpTo(
 		ctx,
 		s.facts,
 		most,
@@ -171,4 +134,57 @@ func passageDoc(p core.Passage, row *passageRow) index.Doc {
 	return index.Doc{
 		Seq: p.Seq, ID: string(p.ID), Owner: string(p.Archive), File: string(p.File), At: int64(row.CreatedAt), Tags: p.Tags, Text: p.Text,
 	}
+}
+
+// unembedded reads the texts that wait for a vector.
+func unembedded(ctx context.Context, q *sqlite.Querier, kind core.VectorKind, owners []int64) (map[int64]core.Unembedded, error) {
+	if kind == core.VectorMessage {
+		return messageTexts(ctx, q, owners)
+	}
+	return passageTexts(ctx, q, owners)
+}
+
+func passageTexts(ctx context.Context, q *sqlite.Querier, owners []int64) (map[int64]core.Unembedded, error) {
+	out := map[int64]core.Unembedded{}
+	for chunk := range sqlite.Chunks(owners) {
+		w := &sqlite.Where{}
+		w.And(livingPassage)
+		sqlite.In(w, "p.seq", chunk)
+		var rows []struct {
+			Seq     int64          `db:"seq"`
+			Archive core.ArchiveID `db:"archive_id"`
+			Text    string         `db:"text"`
+			Model   core.Handle    `db:"model"`
+		}
+		err := q.All(ctx, &rows, `SELECT p.seq, p.archive_id, p.text, COALESCE(json_extract(a.data, '$.embedding'), '') AS model
+			FROM passages p JOIN archives a ON a.id = p.archive_id`+w.String(), w.Args...)
+		if err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			out[r.Seq] = core.Unembedded{Archive: r.Archive, Text: r.Text, Model: r.Model}
+		}
+	}
+	return out, nil
+}
+
+func messageTexts(ctx context.Context, q *sqlite.Querier, owners []int64) (map[int64]core.Unembedded, error) {
+	out := map[int64]core.Unembedded{}
+	for chunk := range sqlite.Chunks(owners) {
+		w := &sqlite.Where{}
+		w.And(alive)
+		sqlite.In(w, "m.seq", chunk)
+		var rows []messageRow
+		if err := q.All(ctx, &rows, `SELECT `+messageColumns+` FROM messages m`+w.String(), w.Args...); err != nil {
+			return nil, err
+		}
+		for i := range rows {
+			m, err := rows[i].message()
+			if err != nil {
+				return nil, err
+			}
+			out[m.Seq] = core.Unembedded{Text: m.Said()}
+		}
+	}
+	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"loci/core"
 	"loci/storage/sqlite"
+	"loci/storage/vectorstore"
 )
 
 // scope is the aggregates over one place where statements run, outside of a transaction or inside of one.
@@ -27,7 +28,7 @@ func (v *scope) Passages() core.PassageStore           { return passages{v} }
 func (v *scope) Workspaces() core.WorkspaceStore       { return workspaces{v} }
 func (v *scope) Meta() core.MetaStore                  { return meta{v} }
 func (v *scope) Rewinds() core.RewindStore             { return rewinds{v} }
-func (v *scope) Vectors() core.VectorStore             { return vectorStore{v} }
+func (v *scope) Vectors() core.VectorStore             { return vectorstore.New(v.on, unembedded, v.s.changed) }
 func (v *scope) Folders() core.FolderStore             { return folders{v} }
 func (v *scope) Files() core.FileStore                 { return files{v} }
 func (v *scope) Mirrors() core.MirrorStore             { return mirrors{v} }

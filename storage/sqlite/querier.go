@@ -122,6 +122,41 @@ func (q *Querier) Each(ctx context.Context, text string, args, dest []any, use f
 	})
 }
 
+// BatchBytes bounds the texts that are read at once for the index or for embedding; one that is longer comes alone.
+const BatchBytes = 8 << 20
+
+// ReadUpTo scans rows while their texts together, as size counts them, have at most so many bytes, and the first in any
+// case; more says that it left some.
+func ReadUpTo[R any](
+	ctx context.Context,
+	q *Querier,
+	most int,
+	size func(*R) int,
+	text string,
+	args ...any,
+) (rows []R, more bool, err error) {
+	err = q.With(ctx, text, func(s *sqlx.Stmt) error {
+		found, err := s.QueryxContext(ctx, args...)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = found.Close() }() // what was read is complete or Err says so
+		for found.Next() {
+			var row R
+			if err := found.StructScan(&row); err != nil {
+				return err
+			}
+			most -= size(&row)
+			if more = most < 0 && len(rows) > 0; more {
+				return nil
+			}
+			rows = append(rows, row)
+		}
+		return found.Err()
+	})
+	return rows, more, err
+}
+
 // Named runs a statement with :name placeholders filled from a row struct.
 func (q *Querier) Named(ctx context.Context, text string, row any) (int64, error) {
 	bound, args, err := sqlx.BindNamed(sqlx.DOLLAR, text, row)

@@ -1,4 +1,5 @@
-package storage
+// Package vectorstore keeps the vectors of texts, and the list of the texts that wait for one.
+package vectorstore
 
 import (
 	"context"
@@ -8,16 +9,28 @@ import (
 	"loci/storage/vectors"
 )
 
-// vectorStore keeps vectors. What waits for one is written by triggers, with the text itself.
-type vectorStore struct{ v *scope }
+// Store is the vectors within one scope. What waits for one is written by triggers, with the text itself.
+type Store struct {
+	on      *sqlite.Scope
+	texts   Texts
+	changed <-chan struct{}
+}
 
-var _ core.VectorStore = vectorStore{}
+// Texts reads texts by their numbers; those that are gone are left out.
+type Texts func(ctx context.Context, q *sqlite.Querier, kind core.VectorKind, owners []int64) (map[int64]core.Unembedded, error)
 
-func (s vectorStore) Changed() <-chan struct{} { return s.v.s.changed }
+var _ core.VectorStore = Store{}
 
-func (s vectorStore) Waiting(ctx context.Context, after int64, limit int) ([]core.Unembedded, error) {
-	ctx, q := s.v.read(ctx)
-	rows, _, err := readUpTo(ctx, q, batchBytes, func(row *waitingRow) int { return row.Bytes }, selectWaiting, after, limit)
+// New returns the vectors within a scope; changed gets a value after a commit.
+func New(on *sqlite.Scope, texts Texts, changed <-chan struct{}) Store {
+	return Store{on: on, texts: texts, changed: changed}
+}
+
+func (s Store) Changed() <-chan struct{} { return s.changed }
+
+func (s Store) Waiting(ctx context.Context, after int64, limit int) ([]core.Unembedded, error) {
+	ctx, q := s.on.Read(ctx)
+	rows, _, err := sqlite.ReadUpTo(ctx, q, sqlite.BatchBytes, func(row *waitingRow) int { return row.Bytes }, selectWaiting, after, limit)
 	if err != nil {
 		return nil, sqlite.Classify("list what waits for a vector", err)
 	}
@@ -26,11 +39,10 @@ func (s vectorStore) Waiting(ctx context.Context, after int64, limit int) ([]cor
 		owners[r.Kind] = append(owners[r.Kind], r.Owner)
 	}
 	texts := map[core.VectorKind]map[int64]core.Unembedded{}
-	if texts[core.VectorPassage], err = passageTexts(ctx, q, owners[core.VectorPassage]); err == nil {
-		texts[core.VectorMessage], err = messageTexts(ctx, q, owners[core.VectorMessage])
-	}
-	if err != nil {
-		return nil, sqlite.Classify("read what waits for a vector", err)
+	for _, kind := range []core.VectorKind{core.VectorPassage, core.VectorMessage} {
+		if texts[kind], err = s.texts(ctx, q, kind, owners[kind]); err != nil {
+			return nil, sqlite.Classify("read what waits for a vector", err)
+		}
 	}
 	out := make([]core.Unembedded, len(rows))
 	for i, r := range rows {
@@ -57,52 +69,7 @@ const selectWaiting = `SELECT v.num, v.kind, v.owner, COALESCE(CASE v.kind
 		ELSE (SELECT octet_length(p.text) FROM passages p WHERE p.seq = v.owner)
 	END, 0) AS bytes FROM vector_queue v WHERE v.num > $1 ORDER BY v.num LIMIT $2`
 
-func passageTexts(ctx context.Context, q *sqlite.Querier, owners []int64) (map[int64]core.Unembedded, error) {
-	out := map[int64]core.Unembedded{}
-	for chunk := range sqlite.Chunks(owners) {
-		w := &sqlite.Where{}
-		w.And(livingPassage)
-		sqlite.In(w, "p.seq", chunk)
-		var rows []struct {
-			Seq     int64          `db:"seq"`
-			Archive core.ArchiveID `db:"archive_id"`
-			Text    string         `db:"text"`
-			Model   core.Handle    `db:"model"`
-		}
-		err := q.All(ctx, &rows, `SELECT p.seq, p.archive_id, p.text, COALESCE(json_extract(a.data, '$.embedding'), '') AS model
-			FROM passages p JOIN archives a ON a.id = p.archive_id`+w.String(), w.Args...)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range rows {
-			out[r.Seq] = core.Unembedded{Archive: r.Archive, Text: r.Text, Model: r.Model}
-		}
-	}
-	return out, nil
-}
-
-func messageTexts(ctx context.Context, q *sqlite.Querier, owners []int64) (map[int64]core.Unembedded, error) {
-	out := map[int64]core.Unembedded{}
-	for chunk := range sqlite.Chunks(owners) {
-		w := &sqlite.Where{}
-		w.And(alive)
-		sqlite.In(w, "m.seq", chunk)
-		var rows []messageRow
-		if err := q.All(ctx, &rows, `SELECT `+messageColumns+` FROM messages m`+w.String(), w.Args...); err != nil {
-			return nil, err
-		}
-		for i := range rows {
-			m, err := rows[i].message()
-			if err != nil {
-				return nil, err
-			}
-			out[m.Seq] = core.Unembedded{Text: m.Said()}
-		}
-	}
-	return out, nil
-}
-
-func (s vectorStore) Put(ctx context.Context, done ...core.Embedded) error {
+func (s Store) Put(ctx context.Context, done ...core.Embedded) error {
 	units := make([][]float32, len(done))
 	for i, d := range done {
 		if d.Vector == nil {
@@ -114,7 +81,7 @@ func (s vectorStore) Put(ctx context.Context, done ...core.Embedded) error {
 		}
 		units[i] = unit
 	}
-	return s.v.atomic(ctx, "put vectors", func(ctx context.Context, q *sqlite.Querier) error {
+	return s.on.Atomic(ctx, "put vectors", func(ctx context.Context, q *sqlite.Querier) error {
 		sets := map[core.VectorCount]int64{} // looked up once
 		for i, d := range done {
 			n, err := q.Exec(ctx, `DELETE FROM vector_queue WHERE num = $1 AND kind = $2 AND owner = $3`, d.Ticket, d.Kind, d.Owner)
@@ -164,12 +131,12 @@ func putVector(ctx context.Context, q *sqlite.Querier, sets map[core.VectorCount
 	return err
 }
 
-func (s vectorStore) Move(ctx context.Context, limit int) (more bool, err error) {
-	reading, q := s.v.read(ctx)
+func (s Store) Move(ctx context.Context, limit int) (more bool, err error) {
+	reading, q := s.on.Read(ctx)
 	if err := q.Get(reading, &more, `SELECT EXISTS (SELECT 1 FROM vector_moves)`); err != nil || !more {
 		return false, sqlite.Classify("look for archives to move", err) // without a commit, which would wake who asks
 	}
-	err = s.v.atomic(ctx, "move an archive to another model", func(ctx context.Context, q *sqlite.Querier) error {
+	err = s.on.Atomic(ctx, "move an archive to another model", func(ctx context.Context, q *sqlite.Querier) error {
 		var at struct {
 			Archive core.ArchiveID `db:"archive_id"`
 			At      int64          `db:"after_at"`
@@ -225,8 +192,8 @@ func requeue(ctx context.Context, q *sqlite.Querier, owner int64) error {
 	return err
 }
 
-func (s vectorStore) Progress(ctx context.Context) (core.VectorProgress, error) {
-	ctx, q := s.v.read(ctx)
+func (s Store) Progress(ctx context.Context) (core.VectorProgress, error) {
+	ctx, q := s.on.Read(ctx)
 	var p struct {
 		Waiting int `db:"waiting"`
 		Moving  int `db:"moving"`
@@ -235,8 +202,8 @@ func (s vectorStore) Progress(ctx context.Context) (core.VectorProgress, error) 
 	return core.VectorProgress(p), sqlite.Classify("read the progress of embedding", err)
 }
 
-func (s vectorStore) Made(ctx context.Context) ([]core.VectorCount, error) {
-	ctx, q := s.v.read(ctx)
+func (s Store) Made(ctx context.Context) ([]core.VectorCount, error) {
+	ctx, q := s.on.Read(ctx)
 	var rows []struct {
 		Kind  core.VectorKind `db:"kind"`
 		Model core.Handle     `db:"model"`
