@@ -13,7 +13,8 @@ type ranking struct {
 	st    Stats
 	docs  []Doc
 	texts *Texts
-	norm  []float64 // of BM25, by length
+	k1    float64   // of BM25
+	norm  []float64 // … and what a text's length makes of it
 	link  []bool    // the doc and the previous one are consecutive turns of a session
 	sess  []int     // the session of a turn, -1: none
 	said  []bool    // the query names the speaker
@@ -33,6 +34,8 @@ func newRanking(q Query, st Stats, texts *Texts) *ranking {
 		q: q, st: st, docs: docs, texts: texts, norm: make([]float64, n), link: make([]bool, n), sess: make([]int, n),
 		said: make([]bool, n), dated: make([]bool, n), own: make([]bool, n), parts: map[string][]string{},
 	}
+	k1, b := BM25(st.AvgLen)
+	r.k1 = k1
 	turns := make([]bool, n)
 	for i := range docs {
 		r.norm[i] = k1 * (1 - b + b*float64(docs[i].Len)/st.AvgLen)

@@ -98,7 +98,7 @@ func (r *ranking) scorer(terms []weighted) *scorer {
 			asked[t] = asked[t] || q
 		})
 		for _, t := range touched {
-			v := terms[t].value * float64(tf[t]) * (k1 + 1) / (float64(tf[t]) + r.norm[i])
+			v := terms[t].value * float64(tf[t]) * (r.k1 + 1) / (float64(tf[t]) + r.norm[i])
 			s.occ = append(s.occ, occurrence{int(t), v, asked[t]})
 			tf[t], asked[t] = 0, false
 		}

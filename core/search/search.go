@@ -24,8 +24,6 @@ const (
 
 // The parameters of the ranking, tuned on one half of a data set of conversations and rounded.
 const (
-	k1            = 0.6
-	b             = 0.3
 	nameWeight    = 0.25 // of a word that names a speaker
 	pairWeight    = 0.35 // of two consecutive query words
 	answers       = 1.5  // what a text inherits from its neighbour's question

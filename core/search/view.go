@@ -67,7 +67,7 @@ type View interface {
 type Reach struct {
 	Texts    int     // of the owners and the thread
 	Total    int     // of the kind, including other owners; 0: not counted
-	AvgWords float64 // of these
+	AvgWords float64 // of the texts of the owners and the thread
 	Behind   bool    // the latest texts are missing
 	Building bool    // so are most of the earlier ones
 }

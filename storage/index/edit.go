@@ -24,7 +24,7 @@ type edit struct {
 	err   error
 
 	scopes   map[string]int64 // scope key to number
-	docs     map[int64]int64  // by scope number
+	sizes    map[int64]*size  // by scope number
 	terms    map[string]*change
 	entries  int // across all terms
 	speakers map[speaker]int64
@@ -48,7 +48,7 @@ func newEdit(tx *sqlx.Tx, kind search.Kind) *edit {
 		kind:     kind,
 		t:        tablesOf(kind),
 		scopes:   map[string]int64{},
-		docs:     map[int64]int64{},
+		sizes:    map[int64]*size{},
 		terms:    map[string]*change{},
 		speakers: map[speaker]int64{},
 	}
@@ -104,7 +104,7 @@ func (e *edit) scope(ctx context.Context, key string) int64 {
 	if num, ok := e.scopes[key]; ok {
 		return num
 	}
-	e.exec(ctx, `INSERT OR IGNORE INTO `+e.t.scopes+` (key, docs) VALUES ($1, 0)`, key)
+	e.exec(ctx, `INSERT OR IGNORE INTO `+e.t.scopes+` (key, docs, words) VALUES ($1, 0, 0)`, key)
 	var num int64
 	if e.err == nil {
 		e.err = e.tx.GetContext(ctx, &num, `SELECT num FROM `+e.t.scopes+` WHERE key = $1`, key)
@@ -144,12 +144,13 @@ type document struct {
 
 // count adds a document to the counters and postings, or removes it.
 func (e *edit) count(d document, by int64) {
+	words := by * int64(len(d.words))
 	e.total += by
-	e.length += by * int64(len(d.words))
-	e.docs[d.owner] += by
+	e.length += words
+	e.resize(d.owner, by, words)
 	e.post(d.seq, scopeTerm(d.owner), 1, by)
 	if d.lane != d.owner {
-		e.docs[d.lane] += by
+		e.resize(d.lane, by, words)
 		e.post(d.seq, scopeTerm(d.lane), 1, by)
 	}
 	for _, tag := range d.tags {
@@ -170,6 +171,19 @@ func (e *edit) count(d document, by int64) {
 		e.post(d.seq, d.words[0], n, by)
 		d.words = d.words[n:]
 	}
+}
+
+// size is how much a scope holds, or by how much that changes.
+type size struct{ docs, words int64 }
+
+func (e *edit) resize(scope, docs, words int64) {
+	s := e.sizes[scope]
+	if s == nil {
+		s = &size{}
+		e.sizes[scope] = s
+	}
+	s.docs += docs
+	s.words += words
 }
 
 // post records that a document contains a term, or no longer does.
@@ -292,14 +306,14 @@ func (e *edit) finish(ctx context.Context) error {
 	return e.err
 }
 
-// settle writes the document counts.
+// settle writes how much each scope holds.
 func (e *edit) settle(ctx context.Context) {
-	for num, by := range e.docs {
-		if by != 0 {
-			e.exec(ctx, `UPDATE `+e.t.scopes+` SET docs = docs + $1 WHERE num = $2`, by, num)
+	for num, by := range e.sizes {
+		if *by != (size{}) {
+			e.exec(ctx, `UPDATE `+e.t.scopes+` SET docs = docs + $1, words = words + $2 WHERE num = $3`, by.docs, by.words, num)
 		}
 	}
-	clear(e.docs)
+	clear(e.sizes)
 	if e.err != nil || e.total == 0 && e.length == 0 {
 		return
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // schemaVersion changes with the tables. Together with the version of the words it decides whether a file can be used.
-const schemaVersion = "5"
+const schemaVersion = "6"
 
 func version() string { return schemaVersion + "/" + search.Version }
 
@@ -39,8 +39,8 @@ func inLane(column string, lane int64) string {
 	return column + " >= " + strconv.FormatInt(docKey(lane, 0), 10) + " AND " + column + " < " + strconv.FormatInt(docKey(lane+1, 0), 10)
 }
 
-// create creates the tables of an empty file. Counters hold what a search counts: documents per scope (owners, and the
-// threads of messages), per part of a speaker's name, and per term. The index on ids, which arrive in no order, is
+// create creates the tables of an empty file. Counters hold what a search counts: documents and their words per scope (owners, and
+// the threads of messages), documents per part of a speaker's name, and per term. The index on ids, which arrive in no order, is
 // created once the initial documents are in. Documents are stored in lane order because a search reads some of them with
 // their neighbours.
 func create(ctx context.Context, db *sqlx.DB, home string, epoch int64) error {
@@ -49,7 +49,7 @@ func create(ctx context.Context, db *sqlx.DB, home string, epoch int64) error {
 		t := tablesOf(k)
 		texts = append(
 			texts,
-			`CREATE TABLE `+t.scopes+` (num INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, docs BIGINT NOT NULL)`,
+			`CREATE TABLE `+t.scopes+` (num INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, docs BIGINT NOT NULL, words BIGINT NOT NULL)`,
 			`CREATE TABLE `+t.docs+` (key INTEGER PRIMARY KEY, seq BIGINT NOT NULL, id TEXT NOT NULL, owner BIGINT NOT NULL, at BIGINT NOT NULL, minute BIGINT NOT NULL, data BLOB NOT NULL)`,
 			`CREATE UNIQUE INDEX `+t.docs+`_seq ON `+t.docs+` (seq)`,
 			`CREATE INDEX `+t.docs+`_minute ON `+t.docs+` (owner, minute)`,

@@ -7,6 +7,8 @@ import (
 	"math"
 	mathbits "math/bits"
 	"slices"
+
+	"loci/core/search"
 )
 
 // list holds a term's postings by block.
@@ -76,7 +78,7 @@ func (v *View) fill(ctx context.Context, l *list, row *termRow) error {
 			return err
 		}
 	}
-	const k1 = 0.6 // as in core/search, but without length normalisation
+	k1, _ := search.BM25(v.Reach().AvgWords) // without normalising lengths, which postings don't hold
 	idf := math.Log(1 + (float64(v.total)-float64(row.docs)+.5)/(float64(row.docs)+.5))
 	for tf := range l.values {
 		l.values[tf] = float32(idf * float64(tf) * (k1 + 1) / (float64(tf) + k1))

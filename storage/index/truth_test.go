@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math"
 	"math/rand/v2"
 	"path/filepath"
 	"slices"
@@ -265,7 +266,7 @@ func counters(t *testing.T, x *Index, f *facts) {
 	caughtUp(t, fresh, f)
 	for _, query := range []string{ // except scopes, which are numbered in order of arrival
 		`SELECT s.part || ' ' || o.key || ' ' || s.docs FROM speakers_passage s JOIN scopes_passage o ON o.num = s.owner ORDER BY 1`,
-		`SELECT key || ' ' || docs FROM scopes_passage WHERE docs <> 0 ORDER BY 1`,
+		`SELECT key || ' ' || docs || ' ' || words FROM scopes_passage WHERE docs <> 0 ORDER BY 1`,
 		`SELECT key || ' ' || value FROM marks WHERE key LIKE 'docs_%' OR key LIKE 'len_%' ORDER BY 1`,
 		`SELECT seq || ' ' || tag FROM tags_passage ORDER BY 1`,
 	} {
@@ -285,6 +286,42 @@ func counters(t *testing.T, x *Index, f *facts) {
 	if diff := cmp.Diff(postingsOf(t, fresh), postingsOf(t, x)); diff != "" {
 		t.Errorf("postings (-fresh +followed):\n%s", diff)
 	}
+}
+
+// TestTheMeanLengthIsThatOfWhatIsSearched: an archive of notes beside one of papers is ranked as notes are, and the
+// candidates in both are chosen as the texts there are ranked.
+func TestTheMeanLengthIsThatOfWhatIsSearched(t *testing.T) {
+	t.Parallel()
+	f := &facts{docs: map[string]Doc{}}
+	for i, text := range []string{"lake boat", "lake lake lake", strings.Repeat("lake boat oboe bread ", 50)} {
+		f.write(search.Passage, Doc{ID: fmt.Sprint("p", i), Owner: []string{"notes", "notes", "papers"}[i], Text: text})
+	}
+	x := opened(t, f)
+	caughtUp(t, x, f)
+	repeated := func(mean float64, owners ...string) float32 {
+		v, err := x.View(t.Context(), search.Passage, Ask{Filter: Filter{Owners: owners}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer v.Close()
+		if got := v.Reach().AvgWords; math.Abs(got-mean) > 1e-9 {
+			t.Errorf("%q: a mean length of %v, not %v", owners, got, mean)
+		}
+		lists, err := v.lists(t.Context(), []string{"lake"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lists[0].values[5] / lists[0].values[1]
+	}
+	short, long, both := repeated(2.5, "notes"), repeated(200, "papers"), repeated(205./3)
+	if short >= both || both >= long {
+		t.Errorf("five of a word count %v times one in notes, %v in papers, %v in both", short, long, both)
+	}
+	f.remove("passage", "p1")
+	x.Nudge()
+	caughtUp(t, x, f)
+	repeated(2, "notes")
+	repeated(0, "none")
 }
 
 // postingsOf reads the postings of all terms except scopes: it doesn't matter where blocks are stored, but each must

@@ -51,11 +51,11 @@ type View struct {
 	ask     Ask
 	applied int64 // the last change in the index
 	total   int64 // texts of the kind
-	words   int64 // … and the words in them
 
 	owners  []int64 // numbers of the scopes to search; nil: all
 	lane    int64   // 0: all
 	inReach int64   // texts in those scopes
+	words   int64   // … and the words in them
 }
 
 var _ search.Counter = (*View)(nil)
@@ -114,7 +114,7 @@ func (v *View) Applied() int64 { return v.applied }
 
 // Reach returns how much the scope holds.
 func (v *View) Reach() search.Reach {
-	return search.Reach{Texts: int(v.inReach), Total: int(v.total), AvgWords: float64(v.words) / float64(max(v.total, 1))}
+	return search.Reach{Texts: int(v.inReach), Total: int(v.total), AvgWords: float64(v.words) / float64(max(v.inReach, 1))}
 }
 
 // met requests a rebuild if an error says that the file is damaged. The caller must keep the files from being replaced
@@ -190,11 +190,12 @@ func (v *View) reach(ctx context.Context) error {
 	}
 	v.inReach = v.total
 	type scope struct {
-		Num  int64 `db:"num"`
-		Docs int64 `db:"docs"`
+		Num   int64 `db:"num"`
+		Docs  int64 `db:"docs"`
+		Words int64 `db:"words"`
 	}
 	find := func(keys []string) (found []scope, err error) {
-		query, args, err := sqlx.In(`SELECT num, docs FROM `+v.t.scopes+` WHERE key IN (?)`, keys)
+		query, args, err := sqlx.In(`SELECT num, docs, words FROM `+v.t.scopes+` WHERE key IN (?)`, keys)
 		if err == nil {
 			err = v.tx.SelectContext(ctx, &found, query, args...)
 		}
@@ -209,19 +210,20 @@ func (v *View) reach(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		v.inReach, v.owners = 0, []int64{}
+		v.inReach, v.words, v.owners = 0, 0, []int64{}
 		for _, s := range found {
 			v.inReach += s.Docs
+			v.words += s.Words
 			v.owners = append(v.owners, s.Num)
 		}
 	}
 	if v.ask.Filter.Thread != "" {
 		found, err := find([]string{threadKey(v.ask.Filter.Thread)})
 		if err != nil || len(found) == 0 {
-			v.inReach = 0
+			v.inReach, v.words = 0, 0
 			return err
 		}
-		v.lane, v.inReach = found[0].Num, min(v.inReach, found[0].Docs)
+		v.lane, v.inReach, v.words = found[0].Num, min(v.inReach, found[0].Docs), min(v.words, found[0].Words)
 	}
 	return nil
 }
