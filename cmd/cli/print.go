@@ -97,6 +97,7 @@ func (a *app) oneShot(ctx context.Context, f *chatFlags, words []string) error {
 	if closedOutput(a.out) {
 		return invalid("standard output is closed: nobody could read the answer").withHint("to throw it away: loci -p … >/dev/null")
 	}
+	defer failBrokenWrites()()
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	t := &turn{

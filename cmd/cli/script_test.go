@@ -54,12 +54,14 @@ func TestManuals(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"model":    startModel,
-			"kill9":    killDaemon,
-			"silent":   runSilent,
-			"nobody":   runThrownAway,
-			"waitrun":  waitRun,
-			"headless": runHeadless,
+			"model":   startModel,
+			"kill9":   killDaemon,
+			"silent":  runSilent,
+			"nobody":  runThrownAway,
+			"waitrun": waitRun,
+
+			"waitstatus": waitStatus,
+			"headless":   runHeadless,
 
 			"waitmemory": waitMemory,
 		},
@@ -206,15 +208,33 @@ func waitMemory(ts *testscript.TestScript, _ bool, args []string) {
 	})
 }
 
-// waitRun waits until a run is active.
+// waitRun waits until a run is under way.
 func waitRun(ts *testscript.TestScript, _ bool, _ []string) {
+	poll(ts, func() bool { return newestStatus(ts, "--active") == "running" })
+}
+
+// waitStatus waits until the newest run is over, and expects it to have ended as given.
+func waitStatus(ts *testscript.TestScript, _ bool, args []string) {
+	var got string
 	poll(ts, func() bool {
-		var runs []struct {
-			Status string `json:"status"`
-		}
-		out, err := command(ts, "runs", "--active", "--json").Output()
-		return err == nil && json.Unmarshal(out, &runs) == nil && len(runs) > 0 && runs[0].Status == "running"
+		got = newestStatus(ts)
+		return got != "" && got != "running" && got != "created"
 	})
+	if got != args[0] {
+		ts.Fatalf("the newest run is %s, not %s", got, args[0])
+	}
+}
+
+// newestStatus is how the newest run stands, empty when there is none.
+func newestStatus(ts *testscript.TestScript, flags ...string) string {
+	var runs []struct {
+		Status string `json:"status"`
+	}
+	out, err := command(ts, append([]string{"runs", "--limit", "1", "--json"}, flags...)...).Output()
+	if err != nil || json.Unmarshal(out, &runs) != nil || len(runs) == 0 {
+		return ""
+	}
+	return runs[0].Status
 }
 
 func output(ts *testscript.TestScript, args ...string) []byte {

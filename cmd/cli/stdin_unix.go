@@ -7,10 +7,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -49,6 +51,14 @@ func shellWritesElsewhere(pid int, null os.FileInfo) bool {
 		return true
 	}
 	return err == nil && !os.SameFile(out, null)
+}
+
+// failBrokenWrites lets a write to a pipe without a reader fail until stop is called, where it would otherwise end the
+// program before it could cancel its run. Programs that this one starts aren't affected.
+func failBrokenWrites() (stop func()) {
+	unread := make(chan os.Signal, 1)
+	signal.Notify(unread, syscall.SIGPIPE)
+	return func() { signal.Stop(unread) }
 }
 
 // lookAtReader is how often to check whether a pipe still has a reader.
