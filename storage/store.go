@@ -17,6 +17,7 @@ import (
 	"loci/storage/migrations"
 	"loci/storage/runlog"
 	"loci/storage/sqlite"
+	"loci/storage/sweep"
 	"loci/storage/view"
 )
 
@@ -219,4 +220,11 @@ func (s *Store) Models(ctx context.Context, scope search.Scope) ([]core.Handle, 
 // View opens a view of what search may find. It waits for the index to have what was committed, for a bounded time.
 func (s *Store) View(ctx context.Context, scope search.Scope, vectors []search.Vector) (search.View, error) {
 	return s.search.View(ctx, scope, vectors)
+}
+
+// Sweep removes what is marked as deleted and nothing names any more, and returns how many rows went.
+func (s *Store) Sweep(ctx context.Context) (int, error) {
+	s.maintenance.Lock()
+	defer s.maintenance.Unlock()
+	return sweep.Run(ctx, s.on, s.search)
 }

@@ -82,6 +82,9 @@ func (x *Index) Nudge() {
 	x.Words.Nudge()
 }
 
+// Applied returns the last change that the index of words has.
+func (x *Index) Applied() int64 { return x.Words.Applied() }
+
 // Saved returns the last deletion of vectors that the index of each set has saved.
 func (x *Index) Saved() map[int64]int64 { return x.sets.saved() }
 

@@ -1,4 +1,5 @@
-package storage
+// Package sweep removes what is marked as deleted and nothing names any more.
+package sweep
 
 import (
 	"context"
@@ -6,13 +7,13 @@ import (
 	"loci/storage/sqlite"
 )
 
-// sweepBatch is how many rows one transaction of the sweeper removes, so that nobody waits long for the writer.
-const sweepBatch = 1000
+// batch is how many rows one transaction of the sweeper removes, so that nobody waits long for the writer.
+const batch = 1000
 
 // keepChanges is how many changes stay behind what the index has, for an index that is a little older.
 const keepChanges = 10_000
 
-// sweeps are what Sweep removes, children first: each selects the keys of at most a batch of rows. A message stays while
+// sweeps are what a sweep removes, children first: each selects the keys of at most a batch of rows. A message stays while
 // a context row names it, a conversation's rows stay while it has runs (their steps name what they were sent), block
 // versions and snapshots stay.
 func sweeps() []struct{ table, key, sel string } {
@@ -81,47 +82,59 @@ func sweeps() []struct{ table, key, sel string } {
 	}
 }
 
-// Sweep removes what is marked as deleted and nothing names any more, a batch at a time, and returns how many rows went.
+// Indexes says what the indexes have: records of changes that they still need stay.
+type Indexes interface {
+	// Applied returns the last change that the index of words has.
+	Applied() int64
+	// Saved returns the last deletion of vectors that the index of each set has saved.
+	Saved() map[int64]int64
+}
+
+type sweeper struct {
+	on      *sqlite.Scope
+	indexes Indexes
+}
+
+// Run removes what is marked as deleted and nothing names any more, a batch at a time, and returns how many rows went.
 // It may be stopped at any moment and goes on with the next call.
-func (s *Store) Sweep(ctx context.Context) (int, error) {
-	s.maintenance.Lock()
-	defer s.maintenance.Unlock()
+func Run(ctx context.Context, on *sqlite.Scope, indexes Indexes) (int, error) {
+	s := sweeper{on: on, indexes: indexes}
 	total := 0
 	for _, sw := range sweeps() {
 		for {
-			n, err := s.sweepOnce(ctx, `DELETE FROM `+sw.table+` WHERE `+sw.key+` IN (`+sw.sel+` LIMIT $1)`, sweepBatch)
+			n, err := s.once(ctx, `DELETE FROM `+sw.table+` WHERE `+sw.key+` IN (`+sw.sel+` LIMIT $1)`, batch)
 			total += n
 			if err != nil {
 				return total, err
 			}
-			if n < sweepBatch {
+			if n < batch {
 				break
 			}
 		}
 	}
-	gone, err := s.sweepVectors(ctx)
+	gone, err := s.vectors(ctx)
 	total += gone
 	if err != nil {
 		return total, err
 	}
-	bound := s.search.Words.Applied() - keepChanges
+	bound := s.indexes.Applied() - keepChanges
 	for {
-		n, err := s.sweepOnce(
+		n, err := s.once(
 			ctx,
 			`DELETE FROM changes WHERE seq IN (SELECT seq FROM changes WHERE seq <= $1 ORDER BY seq LIMIT $2)`,
 			bound,
-			sweepBatch,
+			batch,
 		)
 		total += n
-		if err != nil || n < sweepBatch {
+		if err != nil || n < batch {
 			return total, err
 		}
 	}
 }
 
-func (s *Store) sweepOnce(ctx context.Context, text string, args ...any) (int, error) {
+func (s sweeper) once(ctx context.Context, text string, args ...any) (int, error) {
 	var n int64
-	err := s.write(ctx, "sweep", func(ctx context.Context, q *sqlite.Querier) error {
+	err := s.on.Write(ctx, "sweep", func(ctx context.Context, q *sqlite.Querier) error {
 		var err error
 		n, err = q.Exec(ctx, text, args...)
 		return err
@@ -129,13 +142,13 @@ func (s *Store) sweepOnce(ctx context.Context, text string, args ...any) (int, e
 	return int(n), err
 }
 
-// sweepVectors removes the record of deletions that every index has saved.
-func (s *Store) sweepVectors(ctx context.Context) (int, error) {
+// vectors removes the record of deletions that every index has saved.
+func (s sweeper) vectors(ctx context.Context) (int, error) {
 	total := 0
-	for id, bound := range s.search.Saved() {
+	for id, bound := range s.indexes.Saved() {
 		for {
 			removed := 0
-			err := s.write(ctx, "sweep", func(ctx context.Context, q *sqlite.Querier) error {
+			err := s.on.Write(ctx, "sweep", func(ctx context.Context, q *sqlite.Querier) error {
 				if _, err := q.Exec(ctx, `UPDATE vector_sets SET pruned = $1 WHERE id = $2 AND pruned < $1`, bound, id); err != nil {
 					return err
 				}
@@ -144,7 +157,7 @@ func (s *Store) sweepVectors(ctx context.Context) (int, error) {
 					`DELETE FROM vector_gone WHERE seq IN (SELECT seq FROM vector_gone WHERE seq <= $1 AND set_id = $2 ORDER BY seq LIMIT $3)`,
 					bound,
 					id,
-					sweepBatch,
+					batch,
 				)
 				removed = int(gone)
 				return err
@@ -153,7 +166,7 @@ func (s *Store) sweepVectors(ctx context.Context) (int, error) {
 			if err != nil {
 				return total, err
 			}
-			if removed < sweepBatch {
+			if removed < batch {
 				break
 			}
 		}
