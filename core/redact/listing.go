@@ -20,11 +20,14 @@ type listing struct {
 	dec   *json.Decoder
 	items []listed
 	spans []span
+	texts []string        // what the objects show
+	shown map[string]bool // the words of that; nil until it is needed
 }
 
 // listed is an object in a document.
 type listed struct {
 	around int    // index of the enclosing object; -1: none
+	key    string // it is stored under
 	id     string // of the record it lists, if given
 	holds  bool   // it holds a forgotten text
 }
@@ -72,7 +75,7 @@ func (l *listing) value(item int, key string) {
 	switch t := token.(type) {
 	case json.Delim:
 		if t == '{' {
-			l.object(item)
+			l.object(item, key)
 			return
 		}
 		said := item >= 0 && (key == "tags" || key == "words" || key == "context")
@@ -93,6 +96,7 @@ func (l *listing) value(item int, key string) {
 			return
 		}
 		l.items[item].holds = l.items[item].holds || l.r.Finds(t)
+		l.texts = append(l.texts, t)
 		if key == "id" {
 			l.items[item].id = t
 		}
@@ -102,9 +106,9 @@ func (l *listing) value(item int, key string) {
 	}
 }
 
-func (l *listing) object(around int) {
+func (l *listing) object(around int, key string) {
 	item := len(l.items)
-	l.items = append(l.items, listed{around: around})
+	l.items = append(l.items, listed{around: around, key: key})
 	for l.dec.More() {
 		token, _ := l.dec.Token()
 		key, _ := token.(string)
@@ -134,9 +138,11 @@ func (l *listing) without() string {
 }
 
 // left returns what replaces a value that goes in whole or in part; false: it stays. For a record, everything said about
-// it goes; for a text, its words. A neighbour found by what the text says keeps its other words.
+// it goes; for a text, its words. A neighbour found by what the text says keeps its other words. A search that doesn't
+// list the text keeps those that it shows; older ones also quoted texts that they didn't show.
 func (l *listing) left(s span, lists bool) (string, bool) {
 	i := l.items[s.item]
+	quotes := s.key == "context" && (lists || i.key == "relevance")
 	if s.key != "content" && i.id == "" && !i.holds && i.around >= 0 {
 		i = l.items[i.around]
 	}
@@ -146,8 +152,10 @@ func (l *listing) left(s span, lists bool) (string, bool) {
 		return `"` + plainJSON(l.r.Mark) + `"`, i.id == l.r.Record
 	case about && l.r.Record != "":
 		return "[]", true
-	case s.key == "context" && lists || s.key == "words" && about:
-		kept := slices.DeleteFunc(slices.Clone(s.elements), l.r.spells)
+	case quotes || s.key == "words" && about:
+		kept := slices.DeleteFunc(slices.Clone(s.elements), func(word string) bool {
+			return l.r.spells(word) && (lists || about || !l.shows(word))
+		})
 		return "[" + strings.Join(kept, ",") + "]", len(kept) < len(s.elements)
 	}
 	return "", false
@@ -161,14 +169,35 @@ func (l *listing) about(i listed) bool {
 	return i.holds
 }
 
-// spells reports whether a JSON string is a word of what is being forgotten.
-func (r *Redactor) spells(quoted string) bool {
-	var s string
-	_ = json.Unmarshal([]byte(quoted), &s) // anything but a string isn't a word
-	return slices.ContainsFunc(search.Words(s), func(w string) bool { return r.words[w] })
+// shows reports whether a JSON string is a word of a text in the document.
+func (l *listing) shows(quoted string) bool {
+	if l.shown == nil {
+		l.shown = map[string]bool{}
+		for _, t := range l.texts {
+			for _, w := range search.Words(t) {
+				l.shown[w] = true
+			}
+		}
+	}
+	return slices.ContainsFunc(wordsOf(quoted), func(w string) bool { return l.shown[w] })
 }
 
-// lists reports whether a text may list the record, however short it is, or is a prompt with its tags.
+// spells reports whether a JSON string is a word of what is being forgotten.
+func (r *Redactor) spells(quoted string) bool {
+	return slices.ContainsFunc(wordsOf(quoted), func(w string) bool { return r.words[w] })
+}
+
+func wordsOf(quoted string) []string {
+	var s string
+	_ = json.Unmarshal([]byte(quoted), &s) // anything but a string isn't a word
+	return search.Words(s)
+}
+
+// quoting is in every search that says which words were found around a text.
+const quoting = `"context"`
+
+// lists reports whether a text may list the record, however short it is, or quote its words, or is a prompt with its tags.
 func (r *Redactor) lists(s string) bool {
-	return r.Record != "" && strings.Contains(s, r.Record) || len(r.Tags) > 0 && strings.Contains(s, memory.TagsLine)
+	return r.Record != "" && strings.Contains(s, r.Record) || len(r.Tags) > 0 && strings.Contains(s, memory.TagsLine) ||
+		len(r.words) > 0 && strings.Contains(s, quoting)
 }

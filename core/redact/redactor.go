@@ -239,6 +239,9 @@ func (r *Redactor) Parts() (all []string, fold, ok bool) {
 	if len(r.Tags) > 0 {
 		all = append(all, memory.TagsLine)
 	}
+	if len(r.words) > 0 {
+		all = append(all, strings.Trim(quoting, `"`)) // its quotes are escaped where it is stored
+	}
 	slices.Sort(all)
 	all = slices.Compact(all)
 	return all, r.re != nil, r.quotes == nil && !slices.Contains(all, "")

@@ -228,6 +228,57 @@ func TestTheWordsThatFoundATextGoWithItAndFromTheContextOfItsNeighbours(t *testi
 	}
 }
 
+// TestOlderSearchesLoseTheWordsOfANeighbourThatTheyDoNotList: searches once quoted words of texts that were not shown.
+func TestOlderSearchesLoseTheWordsOfANeighbourThatTheyDoNotList(t *testing.T) {
+	t.Parallel()
+	const text = "The boats of Xyloquartzia lie in the Harbour."
+	search := func(context string) string {
+		return `{"results":[{"id":"b","content":"So it is, in words.","relevance":{"score":1,"words":["words"],"context":` + context +
+			`}},{"id":"c","content":"A boat of another.","relevance":{"score":1}}]}`
+	}
+	for name, query := range map[string]func(core.MessageID) core.ForgetQuery{
+		"a text": func(core.MessageID) core.ForgetQuery { return core.ForgetQuery{Text: "boats of Xyloquartzia"} },
+		"a text of any case": func(core.MessageID) core.ForgetQuery {
+			return core.ForgetQuery{Text: "BOATS of xyloquartzia", IgnoreCase: true}
+		},
+		"a record": func(id core.MessageID) core.ForgetQuery { return core.ForgetQuery{Message: id} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := newDiary(t)
+			returned := func(list string) core.MessageID {
+				return d.keep(
+					core.Message{Role: core.RoleTool, Returns: []core.ToolReturn{{CallID: "a", Name: "conversation_search", Text: list}}},
+				)
+			}
+			id := d.keep(core.Message{Role: core.RoleUser, Content: []core.Content{core.Text(text)}})
+			older, other := returned(search(`["xyloquartzia","boats","words"]`)), returned(search(`["boats", "words"]`))
+			data := returned(`{"context":["harbour"]}`) // no search
+			plan, err := d.s.Trace(t.Context(), query(id))
+			d.check(err)
+			done, err := d.s.Forget(t.Context(), query(id))
+			d.check(err)
+			if plan.Total() != 2 || done.Total() != 2 {
+				t.Errorf("planned %d, did %d: %+v", plan.Total(), done.Total(), done.Places)
+			}
+			for id, want := range map[core.MessageID]string{
+				older: search(`["boats","words"]`), // a text that is shown has boats too
+				other: search(`["boats", "words"]`),
+				data:  `{"context":["harbour"]}`,
+			} {
+				m, err := d.s.Messages().Get(t.Context(), id)
+				d.check(err)
+				if diff := cmp.Diff(want, m.Returns[0].Text); diff != "" || m.RedactedAt.IsZero() == (id == older) {
+					t.Errorf("redacted at %v, the search (-want +got):\n%s", m.RedactedAt, diff)
+				}
+			}
+			if left := remains(t, d.s, d.dir, "xyloquartzia"); len(left) > 0 {
+				t.Error(left)
+			}
+		})
+	}
+}
+
 func TestATextIsForgottenHoweverItsAccentsAreWritten(t *testing.T) {
 	t.Parallel()
 	const composed, decomposed = "caf\u00e9 Xylo\u017d\u00fcrich", "cafe\u0301 XyloZ\u030cu\u0308rich"
