@@ -23,16 +23,16 @@ const (
 	searchHelp  = "from:me|agent|thoughts · after:2026-03-01 · before:yesterday"
 )
 
-// wanted is a search as a person wrote it: words, who said it, and when.
-type wanted struct {
+// searchQuery is a search as a person wrote it: words, who said it, and when.
+type searchQuery struct {
 	words         string
 	role          api.MessageType // empty: anyone
 	after, before time.Time       // days; zero: any
 }
 
 // parseSearch takes the words that narrow a search out of the query.
-func parseSearch(query string, now time.Time) (wanted, error) {
-	var w wanted
+func parseSearch(query string, now time.Time) (searchQuery, error) {
+	var q searchQuery
 	var words []string
 	for word := range strings.FieldsSeq(query) {
 		key, value, ok := strings.Cut(word, ":")
@@ -41,30 +41,30 @@ func parseSearch(query string, now time.Time) (wanted, error) {
 		case !ok || value == "" || strings.HasPrefix(value, "/"):
 			words = append(words, word)
 		case key == "from" || key == "role":
-			w.role, err = roleOf(value)
+			q.role, err = roleOf(value)
 		case key == "after" || key == "since":
-			w.after, err = dayOf(value, now)
+			q.after, err = dayOf(value, now)
 		case key == "before":
-			w.before, err = dayOf(value, now)
+			q.before, err = dayOf(value, now)
 		case key == "until": // includes that day, as on the command line
-			if w.before, err = dayOf(value, now); err == nil {
-				w.before = w.before.AddDate(0, 0, 1)
+			if q.before, err = dayOf(value, now); err == nil {
+				q.before = q.before.AddDate(0, 0, 1)
 			}
 		case key == "on":
-			if w.after, err = dayOf(value, now); err == nil {
-				w.before = w.after.AddDate(0, 0, 1)
+			if q.after, err = dayOf(value, now); err == nil {
+				q.before = q.after.AddDate(0, 0, 1)
 			}
 		default:
 			words = append(words, word)
 		}
 		if err != nil {
-			return w, err
+			return q, err
 		}
 	}
-	if w.words = strings.Join(words, " "); w.words == "" {
-		return w, fmt.Errorf("it needs a word to look for, too")
+	if q.words = strings.Join(words, " "); q.words == "" {
+		return q, fmt.Errorf("it needs a word to look for, too")
 	}
-	return w, nil
+	return q, nil
 }
 
 func roleOf(name string) (api.MessageType, error) {
@@ -103,21 +103,21 @@ func dayOf(name string, now time.Time) (time.Time, error) {
 }
 
 // request is the search in the daemon's form.
-func (w wanted) request(agent string) api.SearchMessages {
+func (q searchQuery) request(agent string) api.SearchMessages {
 	limit := searchMost
-	if w.role != "" {
+	if q.role != "" {
 		limit = searchRoles // the API searches all roles together
 	}
 	return api.SearchMessages{
-		Query: w.words, AgentID: &agent, Limit: &limit, StartDate: api.AtText(w.after), EndDate: api.AtText(w.before),
+		Query: q.words, AgentID: &agent, Limit: &limit, StartDate: api.AtText(q.after), EndDate: api.AtText(q.before),
 	}
 }
 
 // keep filters the results by role, and limits how many there are.
-func (w wanted) keep(found []api.MessageResult) []api.MessageResult {
+func (q searchQuery) keep(found []api.MessageResult) []api.MessageResult {
 	var out []api.MessageResult
 	for _, r := range found {
-		if (w.role == "" || r.MessageType == w.role) && len(out) < searchMost {
+		if (q.role == "" || r.MessageType == q.role) && len(out) < searchMost {
 			out = append(out, r)
 		}
 	}
@@ -147,20 +147,20 @@ func (p searchPanel) open(query string) tea.Cmd {
 			return p.openResult(results[a.Index])
 		}
 		s.Ask(a.Text)
-		w, err := parseSearch(a.Text, p.now().Local())
+		q, err := parseSearch(a.Text, p.now().Local())
 		if err != nil {
 			results = nil
 			s.Found(a.Text, nil, "", err.Error())
 			return nil
 		}
 		return func() tea.Msg {
-			found, partial, err := p.backend.Search(p.ui.ctx, w.request(agent))
+			found, partial, err := p.backend.Search(p.ui.ctx, q.request(agent))
 			return loadedMsg{func() tea.Cmd {
 				problem := ""
 				if err != nil {
 					problem = explain(err)
 				}
-				if found = w.keep(found); s.Found(a.Text, entriesOf(found), noteOf(len(found), partial), problem) {
+				if found = q.keep(found); s.Found(a.Text, entriesOf(found), noteOf(len(found), partial), problem) {
 					results = found
 				}
 				return nil
