@@ -46,23 +46,23 @@ func (p memoryPanel) open(label string) tea.Cmd {
 	})
 }
 
-// tagged is a block with the tag of the version read.
-type tagged struct {
+// taggedBlock is a block with the tag of the version read.
+type taggedBlock struct {
 	block api.Block
 	etag  string
 }
 
-func (p memoryPanel) read(agent, label string) func(context.Context) (tagged, error) {
-	return func(ctx context.Context) (tagged, error) {
+func (p memoryPanel) read(agent, label string) func(context.Context) (taggedBlock, error) {
+	return func(ctx context.Context) (taggedBlock, error) {
 		b, etag, err := p.backend.Block(ctx, agent, label)
-		return tagged{b, etag}, err
+		return taggedBlock{b, etag}, err
 	}
 }
 
 // edit opens a block for editing. If the block changed in the meantime, it
 // isn't overwritten: the new text is shown, and only a second save replaces it.
 func (p memoryPanel) edit(agent, label string) tea.Cmd {
-	return load(p.ui, p.read(agent, label), func(v tagged) tea.Cmd {
+	return load(p.ui, p.read(agent, label), func(v taggedBlock) tea.Cmd {
 		if v.block.ReadOnly {
 			p.ui.push(
 				&panel.Text{Theme: p.ui.theme, Title: label + " (read only)", Draw: func(w int) string { return wrapTo(v.block.Value, w) }},
@@ -76,7 +76,7 @@ func (p memoryPanel) edit(agent, label string) tea.Cmd {
 		p.ui.push(e, func(a panel.Action) tea.Cmd {
 			return func() tea.Msg {
 				err := p.backend.UpdateBlock(p.ui.ctx, agent, label, a.Text, etag)
-				var newest tagged
+				var newest taggedBlock
 				if isStale(err) {
 					if v, readErr := p.read(agent, label)(p.ui.ctx); readErr == nil {
 						newest = v
