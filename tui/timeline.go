@@ -112,18 +112,20 @@ func (tl *timeline) openSteps(t Thread, places []place) tea.Cmd {
 	return nil
 }
 
-// travelled is the state of a conversation after a rewind.
-type travelled struct {
+// rewindResult is the state of a conversation after a rewind.
+type rewindResult struct {
 	rewind  api.Rewind
 	history []api.Message
 }
 
 // travel goes back or forward and reads the resulting conversation.
-func (tl *timeline) travel(t Thread, call func(context.Context) (api.Rewind, error), then func(v travelled) tea.Cmd) tea.Cmd {
+func (tl *timeline) travel(
+	t Thread, call func(context.Context) (api.Rewind, error), then func(v rewindResult) tea.Cmd,
+) tea.Cmd {
 	tl.ui.closePanels()
 	tl.travelling = true
 	return func() tea.Msg {
-		var v travelled
+		var v rewindResult
 		var err error
 		if v.rewind, err = call(tl.ui.ctx); err == nil {
 			v.history, err = tl.backend.Messages(tl.ui.ctx, t, lately())
@@ -157,7 +159,7 @@ func (tl *timeline) rewind(t Thread, p place, shared bool) tea.Cmd {
 		in = api.RewindRequest{StepID: p.step, Shared: shared}
 	}
 	call := func(ctx context.Context) (api.Rewind, error) { return tl.backend.Rewind(ctx, in) }
-	return tl.travel(t, call, func(v travelled) tea.Cmd {
+	return tl.travel(t, call, func(v rewindResult) tea.Cmd {
 		tl.ui.marked(
 			"went back to " + p.name() + rewindParts(
 				v.rewind,

@@ -152,7 +152,7 @@ func (tl *timeline) askUndoRewind(t Thread, r api.Rewind, places []place) tea.Cm
 
 func (tl *timeline) undoRewind(t Thread, r api.Rewind) tea.Cmd {
 	call := func(ctx context.Context) (api.Rewind, error) { return tl.backend.UndoRewind(ctx, r.ID) }
-	return tl.travel(t, call, func(v travelled) tea.Cmd {
+	return tl.travel(t, call, func(v rewindResult) tea.Cmd {
 		what := "undid the rewind of " + when(r.CreatedAt.Time, tl.now()) + rewindParts(v.rewind) + " · /redo goes back again"
 		if r.Undoes != nil {
 			what = "went back again" + rewindParts(v.rewind) + " · /undo brings it back"
