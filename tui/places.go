@@ -85,20 +85,20 @@ type ran struct {
 	messages []api.Message
 }
 
-// been is what /rewind and /fork show: what was said, and the rewinds so far.
-type been struct {
+// conversationPast is what /rewind and /fork show: what was said, and the rewinds so far.
+type conversationPast struct {
 	places  []place
 	rewinds []api.Rewind
 }
 
-func readPast(b timelineBackend, t Thread) func(context.Context) (been, error) {
-	return func(ctx context.Context) (been, error) {
+func readPast(b timelineBackend, t Thread) func(context.Context) (conversationPast, error) {
+	return func(ctx context.Context) (conversationPast, error) {
 		said, err := b.Said(ctx, t)
 		if err != nil {
-			return been{}, err
+			return conversationPast{}, err
 		}
 		rewinds, err := b.Rewinds(ctx, t)
-		return been{placesOf(said), rewinds}, err
+		return conversationPast{placesOf(said), rewinds}, err
 	}
 }
 

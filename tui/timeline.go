@@ -50,7 +50,7 @@ type timeline struct {
 // openRewind lets the person choose where to take the conversation back to.
 func (tl *timeline) openRewind() tea.Cmd {
 	thread := tl.conv.thread
-	return load(tl.ui, readPast(tl.backend, thread), func(b been) tea.Cmd {
+	return load(tl.ui, readPast(tl.backend, thread), func(b conversationPast) tea.Cmd {
 		l := &panel.List{Theme: tl.ui.theme, Title: "Go back to before …", Empty: "nothing was said yet"}
 		last, undoable := client.LastRewind(b.rewinds)
 		if undoable {
@@ -175,7 +175,7 @@ func (tl *timeline) rewind(t Thread, p place, shared bool) tea.Cmd {
 // openFork lets the person choose where a new conversation branches off.
 func (tl *timeline) openFork() tea.Cmd {
 	thread := tl.conv.thread
-	return load(tl.ui, readPast(tl.backend, thread), func(b been) tea.Cmd {
+	return load(tl.ui, readPast(tl.backend, thread), func(b conversationPast) tea.Cmd {
 		l := &panel.List{Theme: tl.ui.theme, Title: "Fork this conversation …"}
 		l.Entries = append([]panel.Entry{{Title: "here", Note: "as it is now"}}, tl.placeEntries(b.places)...)
 		for i := range b.places {
