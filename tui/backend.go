@@ -184,13 +184,13 @@ func (d daemon) Said(ctx context.Context, t Thread) ([]api.Message, error) {
 	return list, err
 }
 
-func (d daemon) Turn(ctx context.Context, run string) (ran, error) {
+func (d daemon) Turn(ctx context.Context, run string) (runDetails, error) {
 	r, err := d.Run(ctx, run)
 	if err != nil {
-		return ran{}, err
+		return runDetails{}, err
 	}
 	page := api.Page{Limit: listMost, Order: "asc"}
-	out := ran{thread: threadOf(r.AgentID, api.Val(r.ConversationID))}
+	out := runDetails{thread: threadOf(r.AgentID, api.Val(r.ConversationID))}
 	if out.steps, err = d.RunSteps(ctx, run, page); err == nil {
 		out.messages, err = d.RunMessages(ctx, run, page)
 	}

@@ -102,10 +102,10 @@ func (f *fake) Said(_ context.Context, t Thread) ([]api.Message, error) {
 	return out, nil
 }
 
-func (f *fake) Turn(_ context.Context, run string) (ran, error) {
+func (f *fake) Turn(_ context.Context, run string) (runDetails, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	out := ran{thread: Thread{Agent: "agent-1"}}
+	out := runDetails{thread: Thread{Agent: "agent-1"}}
 	for _, x := range f.history {
 		if x.RunID != run {
 			continue

@@ -78,8 +78,8 @@ func stepPlaces(p place, steps []api.Step, messages []api.Message) []place {
 	return out
 }
 
-// ran is a run and what it did.
-type ran struct {
+// runDetails is a run and what it did.
+type runDetails struct {
 	thread   Thread // where it ran: a fork also shows what was said in its original
 	steps    []api.Step
 	messages []api.Message

@@ -24,7 +24,7 @@ type timelineBackend interface {
 	// newest first.
 	Said(ctx context.Context, t Thread) ([]api.Message, error)
 	// Turn returns a run with its steps and messages, both oldest first.
-	Turn(ctx context.Context, run string) (ran, error)
+	Turn(ctx context.Context, run string) (runDetails, error)
 	Rewind(ctx context.Context, to api.RewindRequest) (api.Rewind, error)
 	UndoRewind(ctx context.Context, id string) (api.Rewind, error)
 	// Rewinds returns the rewinds of a conversation, newest first.
