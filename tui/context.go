@@ -43,8 +43,8 @@ func compactModes() []string {
 	}
 }
 
-// compacted is the outcome of a compaction on request.
-type compacted struct {
+// compactionResult is the outcome of a compaction on request.
+type compactionResult struct {
 	result api.Compaction
 	missed []api.Message
 }
@@ -61,8 +61,8 @@ func (m *Model) compact(mode string) tea.Cmd {
 	}
 	thread, after := m.conv.thread, m.conv.lastID
 	m.ui.flash = "writing a summary …"
-	call := func(ctx context.Context) (compacted, error) {
-		var out compacted
+	call := func(ctx context.Context) (compactionResult, error) {
+		var out compactionResult
 		var err error
 		if out.result, err = m.backend.Compact(ctx, thread, mode); err != nil {
 			return out, err
@@ -70,7 +70,7 @@ func (m *Model) compact(mode string) tea.Cmd {
 		out.missed, err = m.backend.Messages(ctx, thread, Span{After: after, Limit: historyMost})
 		return out, err
 	}
-	return load(m.ui, call, func(c compacted) tea.Cmd {
+	return load(m.ui, call, func(c compactionResult) tea.Cmd {
 		if thread != m.conv.thread {
 			return nil
 		}
