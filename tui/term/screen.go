@@ -38,21 +38,21 @@ func NewScreen(out *Output, width, height int) *Screen {
 // Run runs a model in the terminal out. The model makes its views with a Screen
 // of out.
 func Run(ctx context.Context, m tea.Model, in *os.File, out *Output) error {
-	_, err := tea.NewProgram(unseen{m}, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out),
+	_, err := tea.NewProgram(hiddenModel{m}, tea.WithContext(ctx), tea.WithInput(in), tea.WithOutput(out),
 		tea.WithFPS(wakeups), tea.WithFilter(Filter)).Run()
 	return err
 }
 
-// unseen hides a model's views from the program's renderer.
-type unseen struct{ tea.Model }
+// hiddenModel hides a model's views from the program's renderer.
+type hiddenModel struct{ tea.Model }
 
-func (u unseen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	m, cmd := u.Model.Update(msg)
-	return unseen{m}, cmd
+func (h hiddenModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	m, cmd := h.Model.Update(msg)
+	return hiddenModel{m}, cmd
 }
 
-func (u unseen) View() tea.View {
-	u.Model.View()
+func (h hiddenModel) View() tea.View {
+	h.Model.View()
 	return tea.View{}
 }
 
