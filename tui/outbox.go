@@ -22,20 +22,20 @@ type outbox struct {
 	prompt  *prompt.Prompt
 	ui      *display
 	now     func() time.Time
-	held    bool                // the queue waits for the person
-	waiting map[Thread][]string // queues of the conversations we left
-	unsure  map[said]string     // otids of texts that may have arrived
-	offered time.Time           // when a text was given back to the prompt
+	held    bool                 // the queue waits for the person
+	waiting map[Thread][]string  // queues of the conversations we left
+	unsure  map[utterance]string // otids of texts that may have arrived
+	offered time.Time            // when a text was given back to the prompt
 }
 
-// said is something that was said in a conversation.
-type said struct {
+// utterance is something that was said in a conversation.
+type utterance struct {
 	thread Thread
 	text   string
 }
 
 func newOutbox(p *prompt.Prompt, ui *display, now func() time.Time) *outbox {
-	return &outbox{prompt: p, ui: ui, now: now, waiting: map[Thread][]string{}, unsure: map[said]string{}}
+	return &outbox{prompt: p, ui: ui, now: now, waiting: map[Thread][]string{}, unsure: map[utterance]string{}}
 }
 
 // next takes the oldest message of the queue, unless the queue is held.
@@ -69,16 +69,16 @@ func (o *outbox) swap(from, to Thread) {
 // otid picks a message's otid. A text that may already have arrived keeps its
 // old one, so that it doesn't arrive twice.
 func (o *outbox) otid(t Thread, text string) string {
-	return cmp.Or(o.unsure[said{t, text}], client.NewOTID())
+	return cmp.Or(o.unsure[utterance{t, text}], client.NewOTID())
 }
 
 // delivered says that a text has arrived.
-func (o *outbox) delivered(t Thread, text string) { delete(o.unsure, said{t, text}) }
+func (o *outbox) delivered(t Thread, text string) { delete(o.unsure, utterance{t, text}) }
 
 // undelivered gives back the text of a run that didn't take it. If that isn't
 // certain, the text keeps its otid, so that sending it again is harmless.
 func (o *outbox) undelivered(thread Thread, t *turn) {
-	key, why := said{thread, t.input}, "not delivered"
+	key, why := utterance{thread, t.input}, "not delivered"
 	if delete(o.unsure, key); t.unsure {
 		o.unsure[key] = t.otid
 		why = "not confirmed, and safe to send again"
