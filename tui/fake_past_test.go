@@ -178,7 +178,7 @@ func (f *fake) BlockDiff(_ context.Context, block string, from, to int) (string,
 }
 
 func (f *fake) UndoBlock(_ context.Context, block, etag string) (api.BlockUndone, error) {
-	return f.turn(block, etag, func(l line) (int, bool) {
+	return f.turn(block, etag, func(l undoStacks) (int, bool) {
 		if n := len(l.past); n > 1 {
 			return l.past[n-2].Version, true
 		}
@@ -187,7 +187,7 @@ func (f *fake) UndoBlock(_ context.Context, block, etag string) (api.BlockUndone
 }
 
 func (f *fake) RedoBlock(_ context.Context, block, etag string) (api.BlockUndone, error) {
-	return f.turn(block, etag, func(l line) (int, bool) {
+	return f.turn(block, etag, func(l undoStacks) (int, bool) {
 		if n := len(l.future); n > 0 {
 			return l.future[n-1].Version, true
 		}
@@ -195,14 +195,14 @@ func (f *fake) RedoBlock(_ context.Context, block, etag string) (api.BlockUndone
 	})
 }
 
-func (f *fake) turn(block, etag string, pick func(line) (int, bool)) (api.BlockUndone, error) {
+func (f *fake) turn(block, etag string, pick func(undoStacks) (int, bool)) (api.BlockUndone, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	versions := f.edits[block]
 	if etag != fmt.Sprintf(`"%d"`, versions[0].Version) {
 		return api.BlockUndone{}, &client.Error{Status: 409, Kind: api.KindConflict, Message: "the block changed"}
 	}
-	back, ok := pick(lineOf(versions))
+	back, ok := pick(undoStacksOf(versions))
 	if !ok {
 		return api.BlockUndone{}, &client.Error{Status: 409, Kind: api.KindConflict, Message: "nothing to undo"}
 	}

@@ -40,13 +40,14 @@ type change struct {
 	places []place // in the conversation, for a rewind
 }
 
-// line is the versions of a block that are in effect, and those that were
-// undone. In both, the next one to undo or redo comes last.
-type line struct{ past, future []api.BlockVersion }
+// undoStacks are the versions of a block that are in effect, and those that
+// were undone. In both, the next one to undo or redo comes last.
+type undoStacks struct{ past, future []api.BlockVersion }
 
-// lineOf traces the versions of a block in the same way as the daemon's undo.
-func lineOf(newestFirst []api.BlockVersion) line {
-	var l line
+// undoStacksOf traces the versions of a block in the same way as the daemon's
+// undo.
+func undoStacksOf(newestFirst []api.BlockVersion) undoStacks {
+	var l undoStacks
 	for _, v := range slices.Backward(newestFirst) {
 		p, f, back := len(l.past), len(l.future), api.Val(v.Restores)
 		switch {
@@ -97,7 +98,7 @@ func lastChange(from timelineBackend, t Thread, redo bool) func(context.Context)
 // blockChange is the last edit of a block in effect or, with redo, the last one
 // undone. Edits made by a rewind are left to undoing the rewind.
 func blockChange(b api.Block, versions []api.BlockVersion, redo bool) (change, bool) {
-	l := lineOf(versions)
+	l := undoStacksOf(versions)
 	switch p, f := len(l.past), len(l.future); {
 	case redo && f > 0:
 		return change{block: b, now: versions[0], edit: l.future[f-1], at: versions[0].CreatedAt.Time}, true
