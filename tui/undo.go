@@ -29,9 +29,9 @@ type blockHistory interface {
 	RedoBlock(ctx context.Context, block, etag string) (api.BlockUndone, error)
 }
 
-// change is something that /undo undoes or /redo redoes: a rewind, or a change
-// to a memory block.
-type change struct {
+// undoTarget is something that /undo undoes or /redo redoes: a rewind, or a
+// change to a memory block.
+type undoTarget struct {
 	rewind *api.Rewind
 	block  api.Block
 	now    api.BlockVersion // the newest
@@ -64,9 +64,9 @@ func undoStacksOf(newestFirst []api.BlockVersion) undoStacks {
 
 // lastChange finds what /undo (or, with redo, /redo) refers to: the newest
 // change of all.
-func lastChange(from timelineBackend, t Thread, redo bool) func(context.Context) (change, error) {
-	return func(ctx context.Context) (change, error) {
-		var last change
+func lastChange(from timelineBackend, t Thread, redo bool) func(context.Context) (undoTarget, error) {
+	return func(ctx context.Context) (undoTarget, error) {
+		var last undoTarget
 		b, err := readPast(from, t)(ctx)
 		if err != nil {
 			return last, err
@@ -76,7 +76,7 @@ func lastChange(from timelineBackend, t Thread, redo bool) func(context.Context)
 			find = client.LastUndo
 		}
 		if r, ok := find(b.rewinds); ok {
-			last = change{rewind: &r, at: r.CreatedAt.Time, places: b.places}
+			last = undoTarget{rewind: &r, at: r.CreatedAt.Time, places: b.places}
 		}
 		blocks, err := from.Blocks(ctx, t.Agent)
 		if err != nil {
@@ -97,15 +97,15 @@ func lastChange(from timelineBackend, t Thread, redo bool) func(context.Context)
 
 // blockChange is the last edit of a block in effect or, with redo, the last one
 // undone. Edits made by a rewind are left to undoing the rewind.
-func blockChange(b api.Block, versions []api.BlockVersion, redo bool) (change, bool) {
+func blockChange(b api.Block, versions []api.BlockVersion, redo bool) (undoTarget, bool) {
 	l := undoStacksOf(versions)
 	switch p, f := len(l.past), len(l.future); {
 	case redo && f > 0:
-		return change{block: b, now: versions[0], edit: l.future[f-1], at: versions[0].CreatedAt.Time}, true
+		return undoTarget{block: b, now: versions[0], edit: l.future[f-1], at: versions[0].CreatedAt.Time}, true
 	case !redo && p > 1 && l.past[p-1].Restores == nil:
-		return change{block: b, now: versions[0], edit: l.past[p-1], at: l.past[p-1].CreatedAt.Time}, true
+		return undoTarget{block: b, now: versions[0], edit: l.past[p-1], at: l.past[p-1].CreatedAt.Time}, true
 	}
-	return change{}, false
+	return undoTarget{}, false
 }
 
 // undo undoes the last change to a memory block, or the last rewind.
@@ -120,7 +120,7 @@ func (tl *timeline) redo() tea.Cmd {
 
 func (tl *timeline) turnChange(redo bool, nothing string) tea.Cmd {
 	thread := tl.conv.thread
-	return load(tl.ui, lastChange(tl.backend, thread, redo), func(c change) tea.Cmd {
+	return load(tl.ui, lastChange(tl.backend, thread, redo), func(c undoTarget) tea.Cmd {
 		switch {
 		case c.rewind != nil:
 			return tl.askUndoRewind(thread, *c.rewind, c.places)
@@ -168,7 +168,7 @@ const diffMost = 160
 
 // turnBlock undoes or redoes the last edit of a block, and says which it was.
 // It is refused if the block has changed since it was read.
-func (tl *timeline) turnBlock(c change, redo bool) tea.Cmd {
+func (tl *timeline) turnBlock(c undoTarget, redo bool) tea.Cmd {
 	agent, label := tl.conv.name(), transcript.OneLine(api.Val(c.block.Label))
 	etag := strconv.Quote(strconv.Itoa(c.now.Version))
 	do := func(ctx context.Context) (string, error) {
