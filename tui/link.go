@@ -83,6 +83,10 @@ type (
 	}
 )
 
+func newLink(ctx context.Context, wg *sync.WaitGroup, b linkBackend, ui *display, about func(api.Status) string) *link {
+	return &link{ctx: ctx, wg: wg, backend: b, ui: ui, about: about, retry: retryFirst, changed: retryFirst}
+}
+
 // after waits, and doubles the wait for next time.
 func after(wait *time.Duration, msg tea.Msg) tea.Cmd {
 	d := *wait

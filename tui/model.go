@@ -33,25 +33,24 @@ type Model struct {
 	opts    Options
 	now     func() time.Time
 
-	link    *link
-	ui      *display
-	out     *term.Output
-	conv    *conversation
-	prompt  *prompt.Prompt
-	outbox  *outbox
-	keysOK  bool // the terminal can tell shift+enter from enter
-	quitErr error
+	link     *link
+	conv     *conversation
+	ui       *display
+	prompt   *prompt.Prompt
+	outbox   *outbox
+	timeline *timeline
+	turn     *turn // nil: no run is being shown
 
+	out    *term.Output
+	keysOK bool          // the terminal can tell shift+enter from enter
 	ground bool          // the colours are settled: what is printed keeps them
 	early  *connectedMsg // arrived before the colours settled
 
-	timeline *timeline
-	turn     *turn
-
-	armed    bool // pressing ctrl+c again leaves
-	quitting bool
 	spin     int
 	ticking  bool
+	armed    bool // pressing ctrl+c again leaves
+	quitting bool
+	quitErr  error
 }
 
 type (
@@ -89,20 +88,24 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 	if o.now == nil {
 		o.now = time.Now
 	}
+	ui := newDisplay(ctx, th, term.NewScreen(out, width, height))
+	written := prompt.New(th, completions())
+	conv := &conversation{ctx: ctx, backend: o.Backend, override: o.Model, seen: map[string]bool{}}
+	box := newOutbox(written, ui, o.now)
 	m := &Model{
-		ctx:     ctx,
-		backend: o.Backend,
-		opts:    o,
-		now:     o.now,
-		ui:      newDisplay(ctx, th, term.NewScreen(out, width, height)),
-		prompt:  prompt.New(th, completions()),
-		out:     out,
-		conv:    &conversation{ctx: ctx, backend: o.Backend, override: o.Model, seen: map[string]bool{}},
-		ground:  ground,
+		ctx:      ctx,
+		backend:  o.Backend,
+		opts:     o,
+		now:      o.now,
+		link:     newLink(ctx, wg, o.Backend, ui, o.About),
+		conv:     conv,
+		ui:       ui,
+		prompt:   written,
+		outbox:   box,
+		timeline: &timeline{ui: ui, conv: conv, outbox: box, backend: o.Backend, now: o.now},
+		out:      out,
+		ground:   ground,
 	}
-	m.link = &link{ctx: ctx, wg: wg, backend: o.Backend, ui: m.ui, about: o.About, retry: retryFirst, changed: retryFirst}
-	m.outbox = newOutbox(m.prompt, m.ui, m.now)
-	m.timeline = &timeline{ui: m.ui, conv: m.conv, outbox: m.outbox, backend: o.Backend, now: o.now}
 	m.resize(width, height)
 	return m
 }
