@@ -120,7 +120,7 @@ func (m *Model) interrupt() tea.Cmd {
 	if m.turn != nil {
 		m.ui.flash = "stopping · ctrl+c again leaves"
 	}
-	return batch(stop, tea.Tick(quitWithin, func(time.Time) tea.Msg { return disarmMsg{} }))
+	return tea.Batch(stop, tea.Tick(quitWithin, func(time.Time) tea.Msg { return disarmMsg{} }))
 }
 
 // leaveEmpty leaves, unless something was typed: then the key deletes.

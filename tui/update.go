@@ -19,19 +19,6 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	return m, cmd
 }
 
-func batch(cmds ...tea.Cmd) tea.Cmd {
-	var some []tea.Cmd
-	for _, c := range cmds {
-		if c != nil {
-			some = append(some, c)
-		}
-	}
-	if len(some) == 1 {
-		return some[0]
-	}
-	return tea.Batch(some...)
-}
-
 // handle passes a message to its handler.
 func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
