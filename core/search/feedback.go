@@ -90,11 +90,11 @@ func sortedKeys(m map[int]float64) []int {
 // names returns the words that name speakers, or that the query uses for them.
 func (r *ranking) names() map[string]bool {
 	names := map[string]bool{}
-	seen := map[string]bool{}
+	seen := map[speaker]bool{}
 	for i := range r.docs {
-		if who := r.docs[i].Who; !seen[who] {
-			seen[who] = true
-			for _, part := range r.nameParts(who) {
+		if s := r.docs[i].speaker(); !seen[s] {
+			seen[s] = true
+			for _, part := range r.speakerParts(i) {
 				names[indexed(part)] = true
 			}
 		}

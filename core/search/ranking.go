@@ -20,7 +20,7 @@ type ranking struct {
 	said  []bool    // the query names the speaker
 	dated []bool    // matches the query's time
 	own   []bool    // the doc matches something of the query: words (inherited ones too), speaker, time or meaning
-	parts map[string][]string
+	parts map[speaker][]string
 }
 
 func newRanking(q Query, st Stats, texts *Texts) *ranking {
@@ -32,7 +32,7 @@ func newRanking(q Query, st Stats, texts *Texts) *ranking {
 	n := len(docs)
 	r := &ranking{
 		q: q, st: st, docs: docs, texts: texts, norm: make([]float64, n), link: make([]bool, n), sess: make([]int, n),
-		said: make([]bool, n), dated: make([]bool, n), own: make([]bool, n), parts: map[string][]string{},
+		said: make([]bool, n), dated: make([]bool, n), own: make([]bool, n), parts: map[speaker][]string{},
 	}
 	k1, b := BM25(st.AvgLen)
 	r.k1 = k1
@@ -107,7 +107,7 @@ func (r *ranking) bonuses(scores []float64) []float64 {
 		}
 		for i := range r.docs {
 			bonus := 0.0
-			for _, part := range r.nameParts(r.docs[i].Who) {
+			for _, part := range r.speakerParts(i) {
 				bonus = max(bonus, value[part])
 			}
 			if bonus > 0 {
@@ -182,12 +182,21 @@ func (r *ranking) sessions(scores []float64) []float64 {
 	return out
 }
 
-// nameParts splits each name once.
-func (r *ranking) nameParts(who string) []string {
-	parts, ok := r.parts[who]
+// speaker is what decides on the parts of a speaker's name.
+type speaker struct {
+	voice string
+	flags Flags
+}
+
+func (d *Doc) speaker() speaker { return speaker{d.Who, d.Flags & (Turn | Dated | Named)} }
+
+// speakerParts splits each name once.
+func (r *ranking) speakerParts(i int) []string {
+	s := r.docs[i].speaker()
+	parts, ok := r.parts[s]
 	if !ok {
-		parts = NameParts(who)
-		r.parts[who] = parts
+		parts = SpeakerParts(s.voice, s.flags)
+		r.parts[s] = parts
 	}
 	return parts
 }

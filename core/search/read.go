@@ -53,10 +53,11 @@ func Read(s Source) Reading {
 		r.Minute, body = minute, body[rest:]
 		r.Flags |= Dated
 	}
-	if name, rest, ok := leadingName(body, r.Flags&Dated != 0); ok && !s.Part {
+	dated := r.Flags&Dated != 0
+	if name, rest, ok := leadingName(body, dated); ok && !s.Part && (dated || !s.Turn) { // who said a turn is in its columns
 		r.Speaker = name
 		r.Flags |= Named
-		if r.Flags&Dated != 0 { // otherwise it may be the word that the text is about
+		if dated { // otherwise it may be the word that the text is about
 			body = body[rest:]
 		}
 	}
@@ -149,9 +150,10 @@ func Voice(name, role string) string {
 	return unnamed + role
 }
 
-// NameParts returns the words of a speaker's name that a query may use, without accents.
-func NameParts(voice string) []string {
-	if strings.HasPrefix(voice, unnamed) {
+// SpeakerParts returns the words of a text's speaker's name that a query may use, without accents. What only begins like
+// "Name:" was said by nobody: that may be a title.
+func SpeakerParts(voice string, f Flags) []string {
+	if f&Turn == 0 && f&(Dated|Named) != Dated|Named || strings.HasPrefix(voice, unnamed) {
 		return nil
 	}
 	return strings.FieldsFunc(fold(strings.ToLower(voice)), func(r rune) bool { return !wordRune(r) })

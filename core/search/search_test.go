@@ -182,6 +182,41 @@ func TestWhoIsNamedCounts(t *testing.T) {
 	}
 }
 
+// TestATitleIsNoSpeaker: only what is stored as a turn, or states its time and speaker, was said by somebody.
+func TestATitleIsNoSpeaker(t *testing.T) {
+	t.Parallel()
+	titled := corpus(
+		"Information: on the needs of libraries and their retrieval systems",
+		"Information: a new journal",
+		"Information: the price of paper",
+		"Paper: the retrieval of information, and who wants information",
+		"Gardens: roses", "Boats: sails",
+	)
+	for _, h := range searched("information retrieval", NoDay, titled) {
+		if h.Why.Speaker {
+			t.Errorf("%s is found for its speaker", h.ID)
+		}
+	}
+	if st := Load(titled).Stats(); len(st.Speakers) != 0 {
+		t.Errorf("counted as speakers: %v", st.Speakers)
+	}
+	for _, c := range []struct {
+		source Source
+		parts  []string
+	}{
+		{Source{Text: "Summary: it rained", Speaker: "Ann Lee", Turn: true}, []string{"ann", "lee"}},
+		{Source{Text: "(8 May 2023) Zoë: it rained"}, []string{"zoe"}},
+		{Source{Text: "(8 May 2023) Zoë: it rained", Speaker: "Ann", Turn: true}, []string{"zoe"}},
+		{Source{Text: "Zoë: it rained"}, nil},
+		{Source{Text: "(8 May 2023) Zoë: it rained", Part: true}, nil},
+	} {
+		r := Read(c.source)
+		if diff := cmp.Diff(c.parts, SpeakerParts(Voice(r.Speaker, ""), r.Flags)); diff != "" {
+			t.Errorf("%+v (-want +got):\n%s", c.source, diff)
+		}
+	}
+}
+
 func TestDaysAreFoundInEverySpelling(t *testing.T) {
 	t.Parallel()
 	day := func(y, m, d int) Span { n := dayOf(y, time.Month(m), d); return Span{n, n} }

@@ -129,12 +129,12 @@ func (t *Texts) Stats() Stats {
 	for w, n := range df {
 		st.DF[t.words[w]] = n
 	}
-	said := map[string]int{}
+	said := map[speaker]int{}
 	for i := range t.docs {
-		said[t.docs[i].Who]++
+		said[t.docs[i].speaker()]++
 	}
-	for who, n := range said {
-		for _, part := range distinct(NameParts(who)) {
+	for s, n := range said {
+		for _, part := range distinct(SpeakerParts(s.voice, s.flags)) {
 			st.Speakers[part] += n
 		}
 	}

@@ -128,7 +128,7 @@ func (e *edit) put(ctx context.Context, docs []reading) {
 		for _, tag := range d.tags {
 			tags = append(tags, d.Seq, tag)
 		}
-		e.count(document{d.Seq, owner, lane, search.NameParts(d.who), d.tags, d.words}, 1)
+		e.count(document{d.Seq, owner, lane, d.parts, d.tags, d.words}, 1)
 	}
 	e.insert(ctx, `INSERT INTO `+e.t.docs+` (key, seq, id, owner, at, minute, data) VALUES `, columns, rows)
 	e.insert(ctx, `INSERT INTO `+e.t.tags+` (seq, tag) VALUES `, 2, tags)
@@ -258,7 +258,7 @@ func (e *edit) remove(ctx context.Context, rows []dropped) {
 		e.exec(ctx, `DELETE FROM `+e.t.docs+` WHERE key = $1`, r.Key)
 		s, err := unpack(string(r.Data))
 		e.err = errors.Join(e.err, err)
-		e.count(document{r.Seq, r.Owner, r.Key >> laneShift, search.NameParts(s.who), tags[r.Seq], search.LoadWords(s.words)}, -1)
+		e.count(document{r.Seq, r.Owner, r.Key >> laneShift, search.SpeakerParts(s.who, search.Flags(s.flags)), tags[r.Seq], search.LoadWords(s.words)}, -1)
 	}
 }
 

@@ -14,7 +14,7 @@ import (
 type reading struct {
 	*Doc
 	minute int64
-	who    string
+	parts  []string // of the speaker's name
 	tags   []string // no duplicates
 	words  []string
 	stored []byte
@@ -68,7 +68,9 @@ func readDoc(kind search.Kind, d *Doc) reading {
 		tags = append(tags, fileTag(d.File))
 	}
 	slices.Sort(tags)
-	return reading{Doc: d, minute: r.Minute, who: s.who, tags: slices.Compact(tags), words: r.Words, stored: s.pack()}
+	return reading{
+		Doc: d, minute: r.Minute, parts: search.SpeakerParts(s.who, r.Flags), tags: slices.Compact(tags), words: r.Words, stored: s.pack(),
+	}
 }
 
 // stored is what ranking needs of a document and no query selects by. It is one column because a search reads thousands.

@@ -324,6 +324,28 @@ func TestTheMeanLengthIsThatOfWhatIsSearched(t *testing.T) {
 	repeated(0, "none")
 }
 
+func TestATitleIsNotCountedAsASpeaker(t *testing.T) {
+	t.Parallel()
+	f := &facts{docs: map[string]Doc{}}
+	f.write(search.Passage, Doc{ID: "title", Owner: "a", Text: "Information: on the needs of libraries"})
+	f.write(search.Passage, Doc{ID: "turn", Owner: "a", Text: "(8 May 2023) Ingrid: the lake"})
+	f.write(search.Passage, Doc{ID: "gone", Owner: "a", Text: "Inquiry: of the lake"})
+	x := opened(t, f)
+	caughtUp(t, x, f)
+	f.remove("passage", "gone")
+	x.Nudge()
+	caughtUp(t, x, f)
+	v, err := x.View(t.Context(), search.Passage, Ask{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	got, err := v.Speakers(t.Context(), []string{"in"})
+	if diff := cmp.Diff(map[string]int{"ingrid": 1}, got); err != nil || diff != "" {
+		t.Errorf("%v (-want +got):\n%s", err, diff)
+	}
+}
+
 // postingsOf reads the postings of all terms except scopes: it doesn't matter where blocks are stored, but each must
 // exist once.
 func postingsOf(t *testing.T, x *Index) map[string]string {
