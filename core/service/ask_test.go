@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/await"
 	"loci/core/engine"
 	"loci/core/session"
 	"loci/storage"
@@ -45,7 +46,7 @@ func TestASessionIsOpenedWithoutWaitingForAProvider(t *testing.T) {
 	if err != nil || named.Agent.ID != made.Agent.ID || named.Model.Handle != "real/one" {
 		t.Errorf("opened %+v, %v", named, err)
 	}
-	if took := time.Since(begun); took > askMost/2 {
+	if took := time.Since(begun); took > await.Most/2 {
 		t.Errorf("it took %v", took)
 	}
 	s.Close() // who still asks is told to stop, and waited for

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"loci/core"
+	"loci/core/await"
 	"loci/core/memory"
 	"loci/core/session"
 )
@@ -18,7 +19,7 @@ type Clients struct {
 	sessions      *session.Registry
 	agents        *Agents
 	conversations *Conversations
-	asking        asks
+	asking        await.Questions
 }
 
 // Open asks to find or make the agent to talk to.
@@ -101,11 +102,11 @@ func (c *Clients) prepare(ctx, patience context.Context, client core.Client, in 
 	}}
 	if want.in.Model == "" {
 		want.in.ModelAuto = true // its first run says which it is and why
-		first, err := within(ctx, patience, &c.asking, func(ctx context.Context) (core.Handle, error) {
+		first, err := await.Within(ctx, patience, &c.asking, func(ctx context.Context) (core.Handle, error) {
 			found := c.models.first(ctx, client.Env)
 			return found, c.answerable(ctx, client, in, found)
 		})
-		if err != nil && !errors.Is(err, errNotYet) {
+		if err != nil && !errors.Is(err, await.ErrNotYet) {
 			return want, err
 		}
 		want.in.Model = first

@@ -113,7 +113,7 @@ func New(cfg Config) *Services {
 // Close forgets the client sessions and their variables, and ends what was asked for them.
 func (s *Services) Close() {
 	s.Sessions.Close()
-	s.Clients.asking.close()
+	s.Clients.asking.Close()
 }
 
 // parts is what all services share.
