@@ -20,6 +20,7 @@ type term struct {
 	written string // as in the query
 	surface string // the same in lower case
 	capital bool   // it is capitalised somewhere
+	times   int    // how often the query has it
 	name    []string
 }
 
@@ -102,15 +103,19 @@ func (q *Query) read(text string, today int) []string {
 	}
 	capital := capitals(text)
 	var words []string
-	at := map[string]bool{}
+	at := map[string]int{} // where each term is, plus one
 	scan(text, func(written, surface, word string) bool {
 		if months[surface] {
 			word = ""
 		}
 		words = append(words, word)
-		if word != "" && !at[word] {
-			at[word] = true
-			q.terms = append(q.terms, term{word: word, surface: surface, written: written, capital: capital[surface]})
+		switch i := at[word]; {
+		case word == "":
+		case i > 0:
+			q.terms[i-1].times++
+		default:
+			q.terms = append(q.terms, term{word: word, surface: surface, written: written, capital: capital[surface], times: 1})
+			at[word] = len(q.terms)
 		}
 		return len(words) < maxQueryWords
 	})

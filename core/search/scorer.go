@@ -15,9 +15,9 @@ type weighted struct {
 func (r *ranking) queryTerms() []weighted {
 	out := make([]weighted, 0, len(r.q.terms)+len(r.q.pairs))
 	for _, t := range r.q.terms {
-		w := 1.0
+		w := float64(min(t.times, repeats))
 		if len(t.name) > 0 {
-			w = nameWeight
+			w *= nameWeight
 		}
 		out = append(out, weighted{word: t.word, weight: w, value: w * r.idf(r.st.DF[t.word])})
 	}

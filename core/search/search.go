@@ -25,6 +25,7 @@ const (
 // The parameters of the ranking, tuned on one half of a data set of conversations and rounded.
 const (
 	nameWeight    = 0.25 // of a word that names a speaker
+	repeats       = 4    // how often at most a word of the query counts that it repeats
 	pairWeight    = 0.35 // of two consecutive query words
 	answers       = 1.5  // what a text inherits from its neighbour's question
 	fromBefore    = 0.15 // … and from any other word of the previous text

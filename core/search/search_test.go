@@ -64,6 +64,28 @@ func TestWordsThatFollowEachOtherBeatTheSameWordsApart(t *testing.T) {
 	}
 }
 
+// TestAWordThatTheQueryRepeatsCountsMore: who says it again asks about it, but a pasted log does not.
+func TestAWordThatTheQueryRepeatsCountsMore(t *testing.T) {
+	t.Parallel()
+	texts := []string{"boat one", "lake two", "hill three", "road four"}
+	if got := found("boat lake", texts...); got != "0 1" {
+		t.Errorf("each once: order %q", got)
+	}
+	if got := found("boat lake, and which lake", texts...); got != "1 0" {
+		t.Errorf("one of them twice: order %q", got)
+	}
+	weight := func(query string) float64 {
+		loaded := Load(corpus(texts...))
+		st := loaded.Stats()
+		return newRanking(Analyse(query, NoDay).Resolve(st.Speakers, st.DF), st, loaded).queryTerms()[0].weight
+	}
+	for n, want := range map[int]float64{1: 1, 2: 2, 4: 4, 50: 4} {
+		if got := weight(strings.Repeat("lake. ", n)); got != want {
+			t.Errorf("%d times: a weight of %v, not %v", n, got, want)
+		}
+	}
+}
+
 func TestEqualScoresKeepTheirOrder(t *testing.T) {
 	t.Parallel()
 	if got := found("lake", "lake one", "lake two", "lake three", "hill"); got != "0 1 2" {
