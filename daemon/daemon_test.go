@@ -447,7 +447,7 @@ func TestTheDoctorNamesEveryProvider(t *testing.T) {
 	for _, c := range d.Doctor(t.Context(), env) {
 		got[c.Name] = c.Level
 		if c.Name == "lmstudio" &&
-			(c.Detail != "LM Studio lists 2 models of which none chats" || !strings.Contains(c.Fix, "loci models --all")) {
+			(c.Detail != "LM Studio lists 2 models, and none for chats" || !strings.Contains(c.Fix, "loci models --all")) {
 			t.Errorf("%+v", c)
 		}
 	}

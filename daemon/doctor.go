@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -75,12 +74,12 @@ func checkSandbox(ctx context.Context) (check api.Check, known bool) {
 			lacks = append(lacks, layer.Name+" ("+layer.Detail+")")
 		}
 	}
-	detail := "nothing runs yet that must be confined"
+	detail := "nothing to do: agents run no programs of yours yet"
 	if len(there) > 0 {
-		detail += "; this machine has " + strings.Join(there, ", ")
+		detail += "; ready to confine them: " + strings.Join(there, ", ")
 	}
 	if len(lacks) > 0 {
-		detail += "; it lacks " + strings.Join(lacks, ", ")
+		detail += "; not there: " + strings.Join(lacks, ", ")
 	}
 	return api.Good("sandbox", detail), len(there)+len(lacks) > 0
 }
@@ -115,7 +114,7 @@ func (d *Daemon) checkStore(ctx context.Context) api.Check {
 			"restore a backup that was made before: loci restore FILE",
 		)
 	}
-	return api.Good(name, fmt.Sprintf("read whole and found good: %d agents, %d messages", r.Agents, r.Messages))
+	return api.Good(name, "read whole and found good: "+core.Count(r.Agents, "agent")+", "+core.Count(r.Messages, "message"))
 }
 
 // checkProviders queries every configured provider and lists those that can't be queried.
@@ -177,13 +176,13 @@ func checkProvider(row providers.Row, models, mute int, env core.Env) (api.Check
 			"use another provider for now: docs/models.md",
 		), true
 	case models > 0 && by == "":
-		return api.Good(row.Name, strconv.Itoa(models)+" chat models"), true
+		return api.Good(row.Name, core.Count(models, "chat model")), true
 	case models > 0:
-		return api.Good(row.Name, fmt.Sprintf("%d chat models, by %s", models, by)), true
+		return api.Good(row.Name, core.Count(models, "chat model")+", by "+by), true
 	case mute > 0:
 		return api.Warning(
 			row.Name,
-			fmt.Sprintf("%s lists %d models of which none chats", row.Title, mute),
+			row.Title+" lists "+core.Count(mute, "model")+", and none for chats",
 			"loci models --all says why; any of them can be named with --model",
 		), true
 	case len(set) > 0 && row.Local:

@@ -23,7 +23,7 @@ func (d *Daemon) checkEmbedding(ctx context.Context) []api.Check {
 	if p.Waiting == 0 && p.Moving == 0 {
 		return nil
 	}
-	waits := fmt.Sprintf("%d texts wait to be found by their meaning; they are found by their words meanwhile", p.Waiting)
+	waits := core.Count(p.Waiting, "text") + " to be made findable by meaning; until then by words alone"
 	if len(troubles) == 0 {
 		return []api.Check{api.Good(name, waits)}
 	}

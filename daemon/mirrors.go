@@ -39,12 +39,12 @@ func (d *Daemon) checkMirrors() []api.Check {
 				checks,
 				api.Warning(
 					name,
-					fmt.Sprintf("%s: %d files or blocks are not mirrored", s.Mirror.Path, len(s.Notes)),
+					fmt.Sprintf("%s: %d not mirrored", s.Mirror.Path, len(s.Notes)),
 					"loci memory mirror says which",
 				),
 			)
 		default:
-			checks = append(checks, api.Good(name, fmt.Sprintf("%s: %d blocks are in sync with their files", s.Mirror.Path, s.Blocks)))
+			checks = append(checks, api.Good(name, s.Mirror.Path+": "+core.Count(s.Blocks, "block")+" in sync with files"))
 		}
 	}
 	return checks

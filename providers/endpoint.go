@@ -285,8 +285,8 @@ func (e endpoint) failure(err error, models []core.ModelInfo) string {
 	switch {
 	case err == nil && len(models) > 0:
 		said = fmt.Sprintf(
-			"lists %d models of which none chats (%s: %s): loci models --all shows them, and any can be named with --model",
-			len(models),
+			"lists %s, none for chats (%s: %s): loci models --all shows them, and any can be named with --model",
+			core.Count(len(models), "model"),
 			models[0].Name,
 			models[0].Hidden,
 		)

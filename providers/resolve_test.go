@@ -446,7 +446,7 @@ func TestWhatIsSetUpAndDoesNotWorkIsNamed(t *testing.T) {
 		"GROQ_API_KEY is set, but Groq at " + down.V1() + " cannot be reached":                       {"GROQ_BASE_URL": down.V1(), "GROQ_API_KEY": "k"},
 		"VLLM_BASE_URL is set, but vLLM at " + empty.V1() + " lists no model: name one with --model": {"VLLM_BASE_URL": empty.URL},
 		"OPENAI_BASE_URL is not the address of a server":                                             {"OPENAI_BASE_URL": "nowhere", "OPENAI_API_KEY": "k"},
-		"VLLM_BASE_URL is set, but vLLM at " + mute.V1() + " lists 2 models of which none chats (text-embedding-3-small: its name says embedding): " +
+		"VLLM_BASE_URL is set, but vLLM at " + mute.V1() + " lists 2 models, none for chats (text-embedding-3-small: its name says embedding): " +
 			"loci models --all shows them, and any can be named with --model": {"VLLM_BASE_URL": mute.URL},
 	} {
 		found := resolver(t, &contacts{}, keyed, empty, mute, down).First(t.Context(), env(vars))

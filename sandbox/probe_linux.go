@@ -81,7 +81,8 @@ func seccomp() Layer {
 // cgroup reports whether the memory of a whole process tree can be limited.
 func cgroup() Layer {
 	const name = "cgroup"
-	missing := Layer{Name: name, Detail: "no part of the cgroup tree is delegated to this account; a watchdog has to count memory"}
+	missing := Layer{Name: name, Detail: "this account may not limit the memory of a program and its children",
+		Fix: "a systemd user session allows it"}
 	own, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
 		return missing

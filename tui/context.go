@@ -75,8 +75,8 @@ func (m *Model) compact(mode string) tea.Cmd {
 			return nil
 		}
 		m.ui.flash = ""
-		m.ui.notice(fmt.Sprintf("%d messages became %d; what left is still searched",
-			c.result.NumMessagesBefore, c.result.NumMessagesAfter))
+		m.ui.notice(fmt.Sprintf("%s became %d; what left is still searched",
+			count(c.result.NumMessagesBefore, "message"), c.result.NumMessagesAfter))
 		if c.result.Notice != "" {
 			m.ui.notice(c.result.Notice)
 		}

@@ -97,7 +97,7 @@ func (a *app) agentsCreate() *cobra.Command {
 				return writeJSON(a.out, g)
 			}
 			fmt.Fprintln(a.out, g.ID)
-			fmt.Fprintf(a.errOut, "loci: made %s; talk to it with: loci --agent %s\n", oneLine(g.Name), quoteArg(g.Name))
+			a.note(fmt.Sprintf("made %s; talk to it with: loci --agent %s", g.Name, quoteArg(g.Name)))
 			return nil
 		},
 	}

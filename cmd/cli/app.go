@@ -40,7 +40,7 @@ func (a *app) report(value any, format string, args ...any) error {
 	if a.json {
 		return writeJSON(a.out, value)
 	}
-	fmt.Fprintf(a.errOut, "loci: %s\n", oneLine(fmt.Sprintf(format, args...)))
+	a.note(fmt.Sprintf(format, args...))
 	return nil
 }
 

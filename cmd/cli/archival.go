@@ -64,7 +64,7 @@ func (a *app) archivalList(agent *string) *cobra.Command {
 			}
 			t := table{head: []string{"ID", "WHEN", "TAGS", "TEXT"}}
 			for _, p := range found {
-				t.add(p.ID, moment(p.CreatedAt), strings.Join(p.Tags, ","), clip(oneLine(p.Text), 100))
+				t.add(p.ID, moment(p.CreatedAt), strings.Join(p.Tags, ","), p.Text)
 			}
 			return a.list(t, "there are no passages")
 		},
@@ -166,8 +166,8 @@ func (a *app) archivalSearch(agent *string) *cobra.Command {
 					r.Passage.ID,
 					moment(r.Passage.CreatedAt),
 					strings.Join(r.Passage.Tags, ","),
-					clip(why(r.Metadata), 40),
-					clip(oneLine(r.Passage.Text), 100),
+					why(r.Metadata),
+					r.Passage.Text,
 				)
 			}
 			return t.write(a.out)
@@ -183,11 +183,15 @@ func (a *app) archivalSearch(agent *string) *cobra.Command {
 // why says how a result was found, the strongest reason first.
 func why(metadata api.Object) string {
 	var parts []string
-	text := func(words any) string {
+	said := map[string]bool{}
+	text := func(words any) string { // each word is said once, in its strongest place
 		list, _ := words.([]any)
-		out := make([]string, len(list))
-		for i, w := range list {
-			out[i] = fmt.Sprint(w)
+		var out []string
+		for _, w := range list {
+			if word := fmt.Sprint(w); !said[strings.ToLower(word)] {
+				said[strings.ToLower(word)] = true
+				out = append(out, word)
+			}
 		}
 		return strings.Join(out, " ")
 	}
@@ -196,7 +200,9 @@ func why(metadata api.Object) string {
 	}
 	if inherited, _ := metadata["inherited"].([]any); len(inherited) > 0 {
 		from, _ := inherited[0].(map[string]any)
-		parts = append(parts, "beside: "+text(from["words"]))
+		if words := text(from["words"]); words != "" {
+			parts = append(parts, "beside: "+words)
+		}
 	}
 	for _, k := range [][2]string{{"speaker", "who said it"}, {"date", "the day"}} {
 		if metadata[k[0]] == true {

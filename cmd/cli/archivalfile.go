@@ -55,7 +55,7 @@ func (a *app) archivalAddFiles(ctx context.Context, agent string, args, files, t
 		}
 		made = append(made, some...)
 	}
-	return a.report(made, "added %d passages to the archival memory of %s", len(made), g.Name)
+	return a.report(made, "added %s to the archival memory of %s", counted(len(made), "passage"), g.Name)
 }
 
 // textOf reads the text of a file, or of standard input.

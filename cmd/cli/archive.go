@@ -29,7 +29,7 @@ func (a *app) archivalArchives() *cobra.Command {
 			}
 			t := table{head: []string{"ID", "NAME", "EMBEDDING"}}
 			for _, r := range found {
-				t.add(r.ID, clip(r.Name, 60), embeddingOf(r))
+				t.add(r.ID, r.Name, embeddingOf(r))
 			}
 			return a.list(t, "there are no archives yet")
 		},

@@ -170,7 +170,7 @@ func TestTablesAlignWideTextAndStayHarmless(t *testing.T) {
 	if err := tbl.write(&b); err != nil {
 		t.Fatal(err)
 	}
-	want := "NAME   TEXT\n日本   one two\ne\u0301      [31mred\nplain  \n"
+	want := "NAME   TEXT\n日本   one two\ne\u0301      [31mred\nplain\n"
 	if diff := cmp.Diff(want, b.String()); diff != "" {
 		t.Errorf("table (-want +got):\n%s", diff)
 	}

@@ -92,7 +92,7 @@ func (a *app) ensureOptions(p config.Paths, environ []string) (*client.EnsureOpt
 }
 
 // note writes one line to standard error.
-func (a *app) note(line string) { fmt.Fprintf(a.errOut, "loci: %s\n", oneLine(line)) }
+func (a *app) note(line string) { say(a.errOut, oneLine(line)) }
 
 // verbose says whether the person wants to hear about routine events.
 func (a *app) verbose() bool {

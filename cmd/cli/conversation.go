@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +36,7 @@ func (a *app) conversationsList(agent *string) *cobra.Command {
 			}
 			t := table{head: []string{"ID", "LAST MESSAGE", "SUMMARY"}}
 			for _, v := range found {
-				t.add(v.ID, moment(v.LastMessageAt), clip(oneLine(text(v.Summary)), 80))
+				t.add(v.ID, moment(v.LastMessageAt), text(v.Summary))
 			}
 			return a.list(t, "there are no conversations beside the default one")
 		},
@@ -64,7 +63,7 @@ func (a *app) conversationsShow() *cobra.Command {
 			t := table{head: []string{"CONVERSATION", v.ID}}
 			t.add("agent", v.AgentID)
 			t.add("summary", text(v.Summary))
-			t.add("in context", fmt.Sprintf("%d messages", len(v.InContextMessageIDs)))
+			t.add("in context", counted(len(v.InContextMessageIDs), "message"))
 			t.add("made", moment(v.CreatedAt))
 			t.add("last message", moment(v.LastMessageAt))
 			return t.write(a.out)

@@ -55,13 +55,18 @@ func (a *app) doctor(ctx context.Context) error {
 	return err
 }
 
+// checkIndent is where the text of a check begins.
+const checkIndent = 24
+
 func (a *app) printChecks(checks []api.Check) error {
+	width := columnsOf(a.out)
 	for _, c := range checks {
-		if _, err := fmt.Fprintf(a.out, "%-8s %-14s %s\n", levelWord(c.Level), oneLine(c.Name), oneLine(c.Detail)); err != nil {
+		line := fmt.Sprintf("%-8s %-14s %s", levelWord(c.Level), oneLine(c.Name), oneLine(c.Detail))
+		if _, err := fmt.Fprintln(a.out, filled(line, width, checkIndent)); err != nil {
 			return err
 		}
 		if c.Fix != "" {
-			fmt.Fprintf(a.out, "%-8s %-14s try: %s\n", "", "", oneLine(c.Fix))
+			fmt.Fprintln(a.out, filled(strings.Repeat(" ", checkIndent)+"try: "+oneLine(c.Fix), width, checkIndent+len("try: ")))
 		}
 	}
 	return nil

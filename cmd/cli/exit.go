@@ -143,9 +143,9 @@ func fail(w io.Writer, err error) int {
 	if kind == api.KindCancelled && errors.Is(err, context.Canceled) {
 		return exitInterrupted
 	}
-	fmt.Fprintf(w, "loci: %s\n", safe(err.Error()))
+	say(w, safe(err.Error()))
 	if hint != "" {
-		fmt.Fprintf(w, "  try: %s\n", safe(hint))
+		fmt.Fprintln(w, filled("  try: "+safe(hint), columnsOf(w), 7))
 	}
 	return codeOf(kind)
 }

@@ -113,11 +113,11 @@ func (r *fileRows) add(folder api.Folder, files []api.File) error {
 		for _, one := range files {
 			r.t.add(
 				one.ID,
-				clip(folder.Name+"/"+api.Val(one.FileName), 60),
+				folder.Name+"/"+api.Val(one.FileName),
 				one.ProcessingStatus,
 				size(api.Val(one.FileSize)),
 				chunks(one),
-				clip(api.Val(one.ErrorMessage), 80),
+				api.Val(one.ErrorMessage),
 			)
 		}
 		if len(r.t.rows) < filesAtOnce {
@@ -335,7 +335,7 @@ func (a *app) filesSearch(folder *string) *cobra.Command {
 			}
 			t := table{head: []string{"FILE", "LINES", "WHY", "TEXT"}}
 			for _, r := range found {
-				t.add(clip(r.FolderName+"/"+r.FileName, 60), lines(r), clip(why(r.Why), 40), clip(oneLine(r.Text), 100))
+				t.add(r.FolderName+"/"+r.FileName, lines(r), why(r.Why), r.Text)
 			}
 			return t.write(a.out)
 		},

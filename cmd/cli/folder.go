@@ -57,7 +57,7 @@ func (a *app) foldersList() *cobra.Command {
 			}
 			t := table{head: []string{"ID", "NAME", "FILES", "SIZE", "DESCRIPTION"}}
 			for _, f := range found {
-				t.add(f.ID, clip(f.Name, 60), fmt.Sprint(held[f.ID].FileCount), size(held[f.ID].TotalSize), clip(text(f.Description), 60))
+				t.add(f.ID, f.Name, fmt.Sprint(held[f.ID].FileCount), size(held[f.ID].TotalSize), text(f.Description))
 			}
 			return a.list(t, "there are no folders yet")
 		},

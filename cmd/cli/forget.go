@@ -143,11 +143,10 @@ func (a *app) printForgetting(f api.Forgetting) error {
 		return err
 	}
 	if f.Conversations > 0 {
-		fmt.Fprintf(
-			a.errOut,
-			"loci: it is in the window or the prompt of %s, whose next request a provider reads anew\n",
+		a.note(fmt.Sprintf(
+			"it is in the window or the prompt of %s, whose next request a provider reads anew",
 			counted(f.Conversations, "conversation"),
-		)
+		))
 	}
 	a.printCopies(f)
 	return nil
@@ -167,7 +166,7 @@ func (a *app) printCopies(f api.Forgetting) {
 		case c.Unknown:
 			verb = "cannot be read, and may hold it"
 		}
-		fmt.Fprintf(a.errOut, "loci: %s %s %s; %s\n", k.what, oneLine(c.Path), verb, k.do)
+		a.note(fmt.Sprintf("%s %s %s; %s", k.what, c.Path, verb, k.do))
 	}
 }
 

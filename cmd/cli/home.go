@@ -267,7 +267,7 @@ func (a *app) canAsk() bool {
 
 // confirm asks a person; only an explicit yes counts.
 func (a *app) confirm(question string) bool {
-	fmt.Fprintf(a.errOut, "loci: %s [y/N] ", question)
+	fmt.Fprint(a.errOut, filled(fmt.Sprintf("loci: %s [y/N] ", question), columnsOf(a.errOut), 2))
 	answer, err := bufio.NewReader(a.in).ReadString('\n')
 	if err != nil {
 		return false

@@ -84,7 +84,7 @@ func (a *app) printMirror(g api.AgentState, m api.MemoryMirror) error {
 		return writeJSON(a.out, m)
 	}
 	if !m.On {
-		fmt.Fprintf(a.errOut, "loci: the memory of %s has no mirror; make one with: loci memory mirror DIR\n", oneLine(g.Name))
+		a.note(fmt.Sprintf("the memory of %s has no mirror; make one with: loci memory mirror DIR", g.Name))
 		return nil
 	}
 	word := "blocks are"
@@ -94,9 +94,9 @@ func (a *app) printMirror(g api.AgentState, m api.MemoryMirror) error {
 	_, err := fmt.Fprintf(a.out, "%s (branch %s): %d %s in sync with their files\n", oneLine(m.Path), oneLine(m.Branch), m.Blocks, word)
 	a.printNotes(m.Notes)
 	if m.Error != "" {
-		fmt.Fprintf(a.out, "%-10s  %s\n", "waits", oneLine(m.Error))
+		fmt.Fprintln(a.out, filled(fmt.Sprintf("%-10s  %s", "waits", oneLine(m.Error)), columnsOf(a.out), 12))
 		if m.Hint != "" {
-			fmt.Fprintf(a.out, "%-10s  try: %s\n", "", oneLine(m.Hint))
+			fmt.Fprintln(a.out, filled(fmt.Sprintf("%-10s  try: %s", "", oneLine(m.Hint)), columnsOf(a.out), 17))
 		}
 	}
 	return err
@@ -104,7 +104,7 @@ func (a *app) printMirror(g api.AgentState, m api.MemoryMirror) error {
 
 func (a *app) printNotes(notes []api.MemoryNote) {
 	for _, n := range notes {
-		fmt.Fprintf(a.out, "%-10s  %s: %s\n", n.Kind, oneLine(cmp.Or(n.Path, n.Label)), oneLine(n.Text))
+		fmt.Fprintln(a.out, filled(fmt.Sprintf("%-10s  %s: %s", n.Kind, oneLine(cmp.Or(n.Path, n.Label)), oneLine(n.Text)), columnsOf(a.out), 12))
 	}
 }
 
@@ -186,14 +186,9 @@ func (a *app) importMemory(ctx context.Context, agent, dir string, f importFlags
 	}
 	a.printNotes(done.Notes)
 	if len(done.Kept) > 0 {
-		fmt.Fprintf(a.errOut, "loci: %s has another text under these labels; --replace takes the folder's\n", oneLine(g.Name))
+		a.note(g.Name + " has another text under these labels; --replace takes the folder's")
 	}
-	fmt.Fprintf(
-		a.errOut,
-		"loci: read into %s; to keep both alike from now on: loci memory mirror %s --agent %s\n",
-		oneLine(g.Name),
-		quoteArg(dir),
-		quoteArg(g.Name),
-	)
+	a.note(fmt.Sprintf("read into %s; to keep both alike from now on: loci memory mirror %s --agent %s",
+		g.Name, quoteArg(dir), quoteArg(g.Name)))
 	return nil
 }

@@ -66,8 +66,11 @@ type table struct {
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
-// write aligns the columns and doesn't pad the last. An empty table writes nothing: silence is an answer too.
-func (t *table) write(w io.Writer) error {
+// write aligns the columns and doesn't pad the last; in a terminal they fit its width. An empty table writes nothing: silence
+// is an answer too.
+func (t *table) write(w io.Writer) error { return t.writeIn(w, columnsOf(w)) }
+
+func (t *table) writeIn(w io.Writer, width int) error {
 	if len(t.rows) == 0 {
 		return nil
 	}
@@ -82,15 +85,10 @@ func (t *table) write(w io.Writer) error {
 	if t.more {
 		rows = rows[1:]
 	}
+	l := fit(t.head, widths, width)
 	var b strings.Builder
 	for _, row := range rows {
-		for i, cell := range row {
-			b.WriteString(cell)
-			if i < len(row)-1 {
-				b.WriteString(strings.Repeat(" ", widths[i]-cellWidth(cell)+2))
-			}
-		}
-		b.WriteByte('\n')
+		l.write(&b, row)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -131,6 +129,18 @@ func safe(s string) string {
 		}
 		return r
 	}, s)
+}
+
+// cut shortens a text to n columns.
+func cut(s string, n int) string {
+	if cellWidth(s) <= n {
+		return s
+	}
+	for cellWidth(s) > n-1 {
+		_, size := utf8.DecodeLastRuneInString(s)
+		s = s[:len(s)-size]
+	}
+	return s + "…"
 }
 
 // clip shortens a text to n characters.

@@ -144,33 +144,27 @@ func (t *turn) ask(ctx context.Context, prompt string) error {
 
 // announce tells the person on standard error what to know before the answer.
 func (t *turn) announce() {
-	s, w := t.session, t.app.errOut
+	s := t.session
 	if s.ModelSure {
 		t.announceModel()
 	}
 	t.tell(s.Notice)
 	if t.flags.newAgent {
-		fmt.Fprintf(
-			w,
-			"loci: made agent %s (%s); talk to it again with --agent %s\n",
-			oneLine(s.AgentName),
-			s.AgentID,
-			quoteArg(s.AgentName),
-		)
+		t.app.note(fmt.Sprintf("made agent %s (%s); talk to it again with --agent %s", s.AgentName, s.AgentID, quoteArg(s.AgentName)))
 	}
 	if t.flags.conversation == api.OpenNew {
-		fmt.Fprintf(w, "loci: made conversation %s; go on with --conversation %s\n", s.ConversationID, s.ConversationID)
+		t.app.note(fmt.Sprintf("made conversation %s; go on with --conversation %s", s.ConversationID, s.ConversationID))
 	}
 	if s.PendingRun != "" {
-		fmt.Fprintf(w, "loci: %s is still busy with %s; this waits for it\n", oneLine(s.AgentName), s.PendingRun)
+		t.app.note(fmt.Sprintf("%s is still busy with %s; this waits for it", s.AgentName, s.PendingRun))
 	}
 }
 
-// announceModel says who answers and with which model, as soon as that is certain: if a provider has to be asked,
+// announceModel says who asks which model, as soon as that is certain: if a provider has to be asked,
 // that is when the model first says something.
 func (t *turn) announceModel() {
 	if t.session.Model != "" {
-		t.tell(t.session.AgentName + " answers with " + t.session.Model)
+		t.tell(t.session.AgentName + " asks " + t.session.Model)
 	}
 }
 
@@ -355,7 +349,7 @@ func (t *turn) outcome() error {
 	case api.StopCancelled:
 		return &fault{kind: api.KindCancelled, msg: "the run was cancelled"}
 	case api.StopMaxSteps:
-		return (&fault{kind: kindMaxSteps, msg: fmt.Sprintf("the run stopped after %d steps, the most it may take", t.usage.StepCount)}).
+		return (&fault{kind: kindMaxSteps, msg: "the run stopped after " + counted(t.usage.StepCount, "step") + ", the most it may take"}).
 			withHint("a higher --max-steps, or ask the agent to go on")
 	case api.StopRequiresApproval:
 		return (&fault{kind: api.KindConflict, msg: "the agent waits for the approval of a tool call"}).withHint(

@@ -95,7 +95,7 @@ func TestAOneShotMakesTwoRequests(t *testing.T) {
 		if err := a.oneShot(t.Context(), &chatFlags{print: true, format: formatText}, []string{prompt}); err != nil {
 			t.Fatal(err)
 		}
-		if said := errOut.String(); strings.Count(said, " answers with offline/loci\n") != 1 || out.Len() < 2 {
+		if said := errOut.String(); strings.Count(said, " asks offline/loci\n") != 1 || out.Len() < 2 {
 			t.Errorf("it answers %q and says %q", out.String(), said)
 		}
 		got := asked()

@@ -278,13 +278,7 @@ func (a *app) copyAgent(ctx context.Context, ref string, in api.CopyAgent) error
 		return writeJSON(a.out, whole)
 	}
 	fmt.Fprintln(a.out, made.ID)
-	fmt.Fprintf(
-		a.errOut,
-		"loci: made %s from %s; talk to it with: loci --agent %s\n",
-		oneLine(made.Name),
-		oneLine(g.Name),
-		quoteArg(made.Name),
-	)
+	a.note(fmt.Sprintf("made %s from %s; talk to it with: loci --agent %s", made.Name, g.Name, quoteArg(made.Name)))
 	return nil
 }
 
@@ -298,7 +292,7 @@ func (a *app) printSent(ctx context.Context, c *client.Client, step string) erro
 		return writeJSON(a.out, sent)
 	}
 	if sent.Redacted {
-		fmt.Fprintln(a.errOut, "loci: a text of it was forgotten since; this is what is left")
+		a.note("a text of it was forgotten since; this is what is left")
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "=== %s to %s ===\n", sent.StepID, sent.Model)

@@ -115,6 +115,7 @@ func startModel(ts *testscript.TestScript, neg bool, args []string) {
 	switch args[0] {
 	case "openai":
 		s.Key = "key-of-the-test"
+		s.Models = append(s.Models, providertest.Model{Name: "text-embedding-3-small"})
 		ts.Setenv("OPENAI_API_KEY", s.Key)
 		ts.Setenv("OPENAI_BASE_URL", s.V1())
 	case "ollama":

@@ -137,9 +137,9 @@ func (a *app) searchMessages(ctx context.Context, agent string, f messageFlags, 
 		row := []string{local(r.Message.CreatedAt.Time)}
 		if f.all {
 			id := api.Val(r.Message.AgentID)
-			row = append(row, clip(cmp.Or(names[id], id), 40))
+			row = append(row, cmp.Or(names[id], id))
 		}
-		t.add(append(row, speaker(r), clip(why(r.Metadata), 40), clip(oneLine(foundText(r)), 120))...)
+		t.add(append(row, speaker(r), why(r.Metadata), foundText(r))...)
 	}
 	return a.list(t, "nothing was found")
 }

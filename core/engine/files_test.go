@@ -296,7 +296,7 @@ func TestARewindSaysWhichFoldersAndFilesItCannotBringBack(t *testing.T) {
 	}
 	want := []string{
 		`the folder "gone" is deleted`,
-		"2 files that were open are deleted",
+		"deleted since: 2 open files",
 		`the open file "changed.go" has changed since and stays as it is`,
 	}
 	if diff := cmp.Diff(want, r.Missing); diff != "" {

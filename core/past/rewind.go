@@ -458,7 +458,7 @@ func restoreFolders(
 		}
 	}
 	if gone > 0 {
-		missing = append(missing, fmt.Sprintf("%d files that were open are deleted", gone))
+		missing = append(missing, "deleted since: "+core.Count(gone, "open file"))
 	}
 	return missing, nil
 }

@@ -135,7 +135,7 @@ func (f *pass) allRead(ctx context.Context) error {
 	if err != nil || n == 0 {
 		return err
 	}
-	return core.E(core.Busy, "%d files are still to be read, and may hold it", n).
+	return core.E(core.Busy, "still to be read, and may hold it: %s", core.Count(n, "file")).
 		WithHint("wait until that is done, or delete them; then try again")
 }
 

@@ -1,0 +1,177 @@
+package cli
+
+import (
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// What a person reads fits the width of their terminal: prose is wrapped at words, and tables are folded and cut. A pipe
+// gets everything on lines of any length.
+
+// columnsOf is the width of the terminal behind a stream; 0: it is none, and nothing is fitted.
+func columnsOf(w io.Writer) int {
+	f, ok := w.(*os.File)
+	if !ok {
+		return 0
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// say writes a line to a person on standard error.
+func say(w io.Writer, line string) {
+	_, _ = io.WriteString(w, filled("loci: "+line, columnsOf(w), 2)+"\n")
+}
+
+// filled wraps a text at words, with an indent from its second row on. A word that is longer than a row stays whole, so that
+// it can be copied. A width of 0 changes nothing.
+func filled(text string, width, indent int) string {
+	if width <= indent || cellWidth(text) <= width {
+		return text
+	}
+	var b strings.Builder
+	at := 0
+	for i, word := range strings.Split(text, " ") {
+		n := cellWidth(word)
+		switch {
+		case i == 0:
+		case at+1+n > width && at > indent:
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			at = indent
+		default:
+			b.WriteByte(' ')
+			at++
+		}
+		b.WriteString(word)
+		at += n
+	}
+	return b.String()
+}
+
+const (
+	gutter    = 2  // between two columns
+	foldedBy  = 4  // the indent of what doesn't fit beside the rest
+	leastLast = 40 // a last column with less room than this and more to say stands below
+	leastText = 12 // what is left of another text that is cut
+	longWord  = 14 // what wrapping at words may leave empty at the end of a row
+)
+
+// freeText are the headers of columns that may be cut, because nobody has to type what they say.
+func freeText(head string) bool {
+	return slices.Contains([]string{"TEXT", "WHY", "TAGS", "SUMMARY", "DESCRIPTION", "FOR EXAMPLE", "WHAT IT IS", "CANNOT CHAT", "ERROR"}, head)
+}
+
+// layout says how a table stands in a terminal: how wide each column is, and which of them begin a row of their own.
+type layout struct {
+	widths []int
+	folds  []bool
+	wraps  bool // the last column is wrapped, not cut
+	brief  bool // to two rows
+}
+
+// fit lays columns out within a width.
+func fit(head []string, widths []int, width int) layout {
+	last := len(widths) - 1
+	out := layout{widths: slices.Clone(widths), folds: make([]bool, len(widths))}
+	switch {
+	case width <= 0 || total(widths) <= width:
+		return out
+	case last == 1:
+		out.wraps = true
+		out.folds[1] = widths[0]+gutter+leastLast > width
+	case freeText(head[last]) && total(widths[:last])+gutter+min(widths[last], leastLast) <= width:
+		out.widths[last] = width - total(widths[:last]) - gutter
+		return out
+	case freeText(head[last]):
+		out.folds[last], out.wraps, out.brief = true, true, true
+		shrink(head[:last], out.widths[:last], width)
+	default:
+		shrink(head, out.widths, width)
+	}
+	at := 0
+	for i, n := range out.widths {
+		wrapped := out.wraps && i == last
+		if i > 0 && !out.folds[i] && !wrapped && at+gutter+n > width {
+			out.folds[i] = true
+		}
+		switch {
+		case i == 0:
+			at = n
+		case out.folds[i]:
+			at = foldedBy + n
+		default:
+			at += gutter + n
+		}
+	}
+	if out.wraps {
+		room := foldedBy
+		if !out.folds[last] {
+			room = total(out.widths[:last]) + gutter
+		}
+		out.widths[last] = max(width-room, leastText)
+	}
+	return out
+}
+
+// write writes one row of cells. Nothing is padded that nothing follows.
+func (l layout) write(b *strings.Builder, row []string) {
+	pad, at := 0, 0
+	for i, cell := range row {
+		last := i == len(row)-1
+		switch {
+		case i > 0 && l.folds[i] && (cell != "" || !last):
+			b.WriteString("\n" + strings.Repeat(" ", foldedBy))
+			at, pad = foldedBy, 0
+		case cell == "":
+			pad += l.widths[i] + gutter
+			continue
+		default:
+			b.WriteString(strings.Repeat(" ", pad))
+			at += pad
+		}
+		if last && l.wraps {
+			if l.brief {
+				cell = cut(cell, 2*l.widths[i]-longWord)
+			}
+			b.WriteString(filled(strings.Repeat(" ", at)+cell, at+l.widths[i], at)[at:])
+			break
+		}
+		cell = cut(cell, l.widths[i])
+		b.WriteString(cell)
+		at += cellWidth(cell)
+		pad = l.widths[i] - cellWidth(cell) + gutter
+	}
+	b.WriteByte('\n')
+}
+
+// shrink makes the widest free texts narrower until all columns fit, if they can.
+func shrink(head []string, widths []int, width int) {
+	for total(widths) > width {
+		widest := -1
+		for i, n := range widths {
+			if freeText(head[i]) && n > leastText && (widest < 0 || n > widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			return
+		}
+		widths[widest]--
+	}
+}
+
+// total is the width of columns side by side.
+func total(widths []int) int {
+	n := gutter * (len(widths) - 1)
+	for _, w := range widths {
+		n += w
+	}
+	return max(n, 0)
+}

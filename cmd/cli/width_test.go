@@ -1,0 +1,90 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestATableFitsTheTerminal(t *testing.T) {
+	t.Parallel()
+	const id = "agent-6935cfee-0482-4fa6-93d1-f9f799524af3"
+	const long = "Ada told of a heron that stood in the garden of her aunt, and of the tea that they had there before the rain came."
+	for _, c := range []struct {
+		name  string
+		width int
+		rows  [][]string
+		want  string
+	}{
+		{"nothing is cut in a pipe", 0, [][]string{{"ID", "TEXT", "WHY"}, {id, long, "says: heron"}}, `
+ID                                          TEXT` + strings.Repeat(" ", len(long)-2) + `WHY
+` + id + "  " + long + `  says: heron
+`},
+		{"a last text is cut", 80, [][]string{{"WHEN", "WHO", "TEXT"}, {"2026-11-23", "you", long}}, `
+WHEN        WHO  TEXT
+2026-11-23  you  Ada told of a heron that stood in the garden of her aunt, and …
+`},
+		{"or stands below", 80, [][]string{
+			{"ID", "WHEN", "WHY", "TEXT"}, {id, "2026-11-23 02:08", "says: heron, garden, tea and rain", long},
+		}, `
+ID                                          WHEN              WHY
+    TEXT
+` + id + `  2026-11-23 02:08  says: heron, gard…
+    Ada told of a heron that stood in the garden of her aunt, and of the tea
+    that they had there before the rain came.
+`},
+		{"a value is wrapped at words", 40, [][]string{{"AGENT", "Ada"}, {"tools", "memory_insert, memory_replace, archival_memory_insert"}}, `
+AGENT
+    Ada
+tools
+    memory_insert, memory_replace,
+    archival_memory_insert
+`},
+		{"beside its name where there is room", 60, [][]string{
+			{"AGENT", "Ada"}, {"tools", "memory_insert, memory_replace, archival_memory_insert"},
+		}, `
+AGENT  Ada
+tools  memory_insert, memory_replace, archival_memory_insert
+`},
+		{"what can't be cut is folded", 80, [][]string{{"ID", "STATUS", "STARTED", "AGENT"}, {"run-1", "completed", "2026-11-23 02:08", id + id[:10]}}, `
+ID     STATUS     STARTED
+    AGENT
+run-1  completed  2026-11-23 02:08
+    ` + id + id[:10] + `
+`},
+		{"nothing stands for what is empty", 20, [][]string{{"ID", "A", "TEXT"}, {"1", "", "b"}, {"1", "a", ""}}, `
+ID  A  TEXT
+1      b
+1   a
+`},
+		{"wide characters count twice", 50, [][]string{{"ID", "WHEN", "TEXT"}, {"a", "b", strings.Repeat("漢", 40)}}, `
+ID  WHEN  TEXT
+a   b     ` + strings.Repeat("漢", 19) + `…
+`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			var b strings.Builder
+			tbl := table{head: c.rows[0], rows: c.rows[1:]}
+			if err := tbl.writeIn(&b, c.width); err != nil || "\n"+b.String() != c.want {
+				t.Errorf("%v\n%s\nwant%s", err, b.String(), c.want)
+			}
+		})
+	}
+}
+
+func TestProseIsWrappedAtWords(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"loci: one two three", 0, "loci: one two three"},
+		{"loci: one two three", 14, "loci: one two\n  three"},
+		{"loci: /a/path/longer/than/the/row it is", 20, "loci:\n  /a/path/longer/than/the/row\n  it is"},
+	} {
+		if got := filled(c.text, c.width, 2); got != c.want {
+			t.Errorf("%q at %d: %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+}
