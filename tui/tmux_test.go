@@ -330,7 +330,9 @@ func TestARewindIsMarkedBelowWhatTheTerminalKeeps(t *testing.T) {
 	for _, size := range [][2]int{{80, 24}, {200, 50}, {20, 8}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			x := chat(t, size[0], size[1], "past")
-			before := x.Wait("the history", x.All, func(s string) bool { return strings.Contains(s, "Answer 2") })
+			before := x.Wait("the history and the window's use, cut on a narrow screen", x.All, func(s string) bool {
+				return strings.Contains(s, "Answer 2") && (strings.HasSuffix(s, "%") || strings.HasSuffix(s, "…"))
+			})
 			say1(x, "/rewind")
 			x.WaitFor("type to filter") // commands in the prompt have a ▸ too
 			x.Keys("Escape")
