@@ -3,10 +3,14 @@ package tui
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
 	tea "charm.land/bubbletea/v2"
+
+	"loci/tui/prompt"
+	"loci/tui/theme"
 )
 
 // TestThePageOfTheChatHasItsKeysAndCommands checks docs/chat.md against the
@@ -55,6 +59,32 @@ func TestEveryKeyIsInOneRowAndCalledByItsName(t *testing.T) {
 				t.Errorf("the row %q handles %s", b.keys, name)
 			}
 			seen[name] = true
+		}
+	}
+}
+
+// TestThePromptTakesEveryKeyThatHasNoHandler presses the keys that help names
+// and the chat leaves to the prompt, in the middle of its history.
+func TestThePromptTakesEveryKeyThatHasNoHandler(t *testing.T) {
+	t.Parallel()
+	keys := map[string]tea.Key{
+		"ctrl+j": {Code: 'j', Mod: tea.ModCtrl}, "alt+enter": {Code: tea.KeyEnter, Mod: tea.ModAlt},
+		"shift+enter": {Code: tea.KeyEnter, Mod: tea.ModShift}, "↑": {Code: tea.KeyUp}, "↓": {Code: tea.KeyDown},
+		"ctrl+s": {Code: 's', Mod: tea.ModCtrl}, "tab": {Code: tea.KeyTab},
+	}
+	left := slices.DeleteFunc(bindings(), func(b binding) bool { return b.on != nil })
+	for _, b := range left {
+		for name := range strings.FieldsFuncSeq(b.keys, func(c rune) bool { return c == ',' || c == ' ' }) {
+			p := prompt.New(theme.New(theme.None), completions())
+			p.Remember("one", "two")
+			p.Key(tea.KeyPressMsg{Code: tea.KeyUp})
+			if name == "tab" {
+				p.Set("/he")
+			}
+			before := p.Text()
+			if p.Key(tea.KeyPressMsg(keys[name])); p.Text() == before {
+				t.Errorf("nothing takes %s", name)
+			}
 		}
 	}
 }
