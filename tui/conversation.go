@@ -124,10 +124,10 @@ func (c *conversation) onAgent(msg agentMsg) tea.Cmd {
 	return nil
 }
 
-// loadContext measures the window, unless its size is known.
+// loadContext measures the window, unless its size and use are known.
 func (c *conversation) loadContext() tea.Cmd {
 	thread := c.thread
-	if thread == (Thread{}) || c.contextMost > 0 {
+	if thread == (Thread{}) || c.contextMost > 0 && c.contextUsed > 0 {
 		return nil
 	}
 	return func() tea.Msg {

@@ -36,6 +36,14 @@ func TestAModelChangedElsewhereIsSeenAfterTheRun(t *testing.T) {
 	r.until("the model", func() bool { return strings.Contains(r.status(), "openai/gpt-6") })
 }
 
+func TestAConversationThatIsOpenedShowsHowFullItsWindowIs(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("/new")
+	r.until("the new conversation", func() bool { return r.m.conv.thread.Conversation == "conv-new" })
+	r.until("its use", func() bool { return strings.Contains(r.status(), "12%") })
+}
+
 func TestAQueueStaysWithItsConversation(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, newFake(), 80, 24).connect()
