@@ -154,8 +154,8 @@ func (c *conversation) note(messages []api.Message) {
 
 // replace replaces what is kept of the conversation with its current state.
 func (c *conversation) replace(s *scrollback, history []api.Message) {
-	s.items, c.lastID, c.contextMost = nil, "", 0
-	s.keep(itemsOf(history)...)
+	c.lastID, c.contextMost = "", 0
+	s.replace(itemsOf(history))
 	c.note(history)
 }
 

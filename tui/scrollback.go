@@ -96,6 +96,17 @@ func (s *scrollback) keep(items ...transcript.Item) {
 	}
 }
 
+// replace keeps other items than before. An answer that is growing comes after
+// them.
+func (s *scrollback) replace(items []transcript.Item) {
+	if at := s.growing; at != none && at < len(s.items) {
+		items = append(items, s.items[at])
+		s.growing = len(items) - 1
+	}
+	s.items = nil
+	s.keep(items...)
+}
+
 // show prints an item and keeps it.
 func (s *scrollback) show(it transcript.Item) {
 	s.keep(it)
