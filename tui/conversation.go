@@ -33,6 +33,7 @@ type conversation struct {
 
 	thread      Thread // zero until the daemon has answered
 	agentName   string
+	greet       string // above the prompt while nothing is said; empty: the usual words
 	model       string
 	offline     bool
 	override    string // this chat's model, from a flag

@@ -167,14 +167,13 @@ func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
 	}
 	s := msg.session
 	m.link.up()
-	m.opts.Open = api.Open{Agent: s.AgentID, Conversation: s.ConversationID}
 	m.conv.thread = threadOf(s.AgentID, s.ConversationID)
 	m.conv.agentName, m.conv.model, m.conv.offline = s.AgentName, s.Model, s.Offline
 	if s.Used > 0 {
 		m.conv.contextUsed, m.conv.contextMost = s.Used, s.Window
 	}
 	if s.AgentNew && m.conv.agentName != "" {
-		m.opts.greet = "This is " + m.conv.agentName + ", a new agent. It remembers what you tell it."
+		m.conv.greet = "This is " + m.conv.agentName + ", a new agent. It remembers what you tell it."
 	}
 	m.history(msg.history)
 	if msg.historyErr != nil {
@@ -345,11 +344,9 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 	m.outbox.swap(m.conv.thread, msg.thread)
 	m.conv.switchTo(msg.thread, msg.name, msg.model)
 	m.ui.items = nil
-	m.opts.Open = api.Open{Agent: msg.thread.Agent, Conversation: msg.thread.Conversation}
 	notice := cmp.Or(msg.notice, "with "+m.conv.name())
 	m.ui.notice(notice)
 	if msg.quiet {
-		m.ui.items = nil
 		m.conv.replace(m.ui.scrollback, msg.history)
 		m.ui.keep(transcript.Item{Kind: transcript.Notice, Text: notice})
 	} else {

@@ -37,8 +37,7 @@ type Options struct {
 	In  *os.File // nil: standard input
 	Out *os.File // nil: standard output
 
-	greet string
-	now   func() time.Time // nil: time.Now
+	now func() time.Time // nil: time.Now
 }
 
 // Notes returns a function for client.Options.Notify and the channel it feeds.

@@ -52,8 +52,8 @@ func (m *Model) live() (string, *tea.Cursor) {
 // greeting is shown above the prompt of an empty conversation.
 func (m *Model) greeting() []string {
 	hello := "Loci"
-	if m.opts.greet != "" {
-		hello = m.opts.greet
+	if m.conv.greet != "" {
+		hello = m.conv.greet
 	} else if m.link.connected && m.conv.agentName != "" {
 		hello = "Talk to " + m.conv.agentName + "."
 	}
