@@ -193,21 +193,61 @@ func (c *calendar) month(i int, month time.Month, short bool) (mention, bool) {
 				after++
 			}
 		}
-		if c.t[i].capital || !ambiguous(c.t[i].text) {
+		if c.t[i].capital || !ambiguous(c.t[i].text) || !measured(c.get(after)) {
 			return c.dayOfMonth(next.number, month, after)
 		}
 	}
-	if short || ambiguous(c.t[i].text) && (!c.t[i].capital || !introduces(c.get(i-1).text)) {
+	if by, after, ok := c.yearStep(i + 1); ok && c.ref != NoDay {
+		return mention{span: wholeMonth(dateOf(c.ref).Year()+by, month), next: after}, true
+	}
+	by, stepped := direction(c.get(i - 1).text)
+	if by == 0 && (short || ambiguous(c.t[i].text) && (!c.t[i].capital || !introduces(c.get(i-1).text))) {
 		return mention{}, false
 	}
 	m := mention{month: month, next: i + 1}
-	if c.ref != NoDay {
+	switch {
+	case c.ref == NoDay:
+	case stepped:
+		m.month, m.span = 0, stepMonth(c.ref, month, by)
+	default:
 		m.span = wholeMonth(nearestYear(c.ref, month, 0), month)
-		if c.get(i-1).text == "last" && m.span.From > c.ref {
-			m.span = wholeMonth(dateOf(m.span.From).Year()-1, month)
-		}
 	}
 	return m, true
+}
+
+// yearStep reads "last year" and "of this year" after a month.
+func (c *calendar) yearStep(i int) (by, next int, ok bool) {
+	if c.get(i).text == "of" {
+		i++
+	}
+	by, ok = direction(c.get(i).text)
+	return by, i + 2, ok && c.get(i+1).text == "year"
+}
+
+// direction reads the words that step from today to another time.
+func direction(w string) (by int, ok bool) {
+	switch w {
+	case "last", "past", "previous":
+		return -1, true
+	case "this":
+		return 0, true
+	case "next":
+		return 1, true
+	}
+	return 0, false
+}
+
+// stepMonth returns the latest such month that is over, this year's, or the next to begin.
+func stepMonth(ref int, month time.Month, by int) Span {
+	year := dateOf(ref).Year()
+	m := wholeMonth(year, month)
+	switch {
+	case by < 0 && m.To >= ref:
+		return wholeMonth(year-1, month)
+	case by > 0 && m.From <= ref:
+		return wholeMonth(year+1, month)
+	}
+	return m
 }
 
 // ambiguous reports the months that are also other words.
@@ -268,7 +308,7 @@ func (c *calendar) relative(i int) (mention, bool) {
 
 // step reads last Friday, this weekend, next month, last summer and the last three weeks.
 func (c *calendar) step(i int) (mention, bool) {
-	by := map[string]int{"last": -1, "past": -1, "previous": -1, "this": 0, "next": 1}[c.t[i].text]
+	by, _ := direction(c.t[i].text)
 	unit := c.get(i + 1)
 	if day, ok := weekdayOf(unit.text); ok {
 		return one(stepWeekday(c.ref, day, by), i+2), true

@@ -341,6 +341,41 @@ func TestAQueryForADayFindsWhatIsOfItOrTalksAboutIt(t *testing.T) {
 	}
 }
 
+// TestAMonthBesideAWordOfTimeIsOneMonth: "last March" is one March, also in small letters, and no other year's.
+func TestAMonthBesideAWordOfTimeIsOneMonth(t *testing.T) {
+	t.Parallel()
+	today := dayOf(2026, time.November, 22)
+	month := func(y int, m time.Month) asked { return asked{Span: wholeMonth(y, m)} }
+	for query, want := range map[string][]asked{
+		"last March":                {month(2026, time.March)},
+		"what happened last march":  {month(2026, time.March)},
+		"last November":             {month(2025, time.November)},
+		"last December":             {month(2025, time.December)},
+		"in the previous may":       {month(2026, time.May)},
+		"next March":                {month(2027, time.March)},
+		"next november":             {month(2027, time.November)},
+		"this November":             {month(2026, time.November)},
+		"notes of last sep":         {month(2026, time.September)},
+		"january this year":         {month(2026, time.January)},
+		"in march of last year":     {month(2025, time.March)},
+		"last March 2024":           {month(2024, time.March)},
+		"may 2024":                  {month(2024, time.May)},
+		"march 5th, 2026":           {{Span: Span{dayOf(2026, 3, 5), dayOf(2026, 3, 5)}}},
+		"5 march 2026":              {{Span: Span{dayOf(2026, 3, 5), dayOf(2026, 3, 5)}}},
+		"this may be a long march":  nil,
+		"what may I eat in the sun": nil,
+		"they sep arated":           nil,
+	} {
+		q := Analyse(query, today)
+		if diff := cmp.Diff(want, q.times, cmp.AllowUnexported(asked{}), cmpopts.EquateEmpty()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", query, diff)
+		}
+	}
+	if q := Analyse("may 7", today); len(q.times) != 1 || q.times[0].month != time.May || q.times[0].day != 7 {
+		t.Errorf("a day beside a month in small letters: %+v", q.times)
+	}
+}
+
 func TestTheKindOfAnswerCounts(t *testing.T) {
 	t.Parallel()
 	if got := found("how many eggs", "eggs are good", "twelve eggs", "milk", "bread"); got != "1 0" {
