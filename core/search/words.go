@@ -48,6 +48,7 @@ func Surface(text string, terms []string) []string {
 // scan calls emit for each word as written, as written in lower case, and as indexed, until emit returns false.
 func scan(text string, emit func(written, surface, word string) bool) {
 	text = norm.NFKC.String(strings.ToValidUTF8(text, " "))
+	free, freeTo := false, 0 // the word that ended there names a time that one may have off
 	for i := 0; i < len(text); {
 		r, size := utf8.DecodeRuneInString(text[i:])
 		if !wordRune(r) || unicode.IsMark(r) { // a mark needs a letter before it
@@ -75,10 +76,24 @@ func scan(text string, emit func(written, surface, word string) bool) {
 			run = cutRunes(run, maxWordRunes)
 		}
 		surface := strings.ToLower(run)
-		if word := indexed(surface); word != "" && !emit(run, surface, word) {
+		word := indexed(surface)
+		if surface == "off" && free && text[freeTo:start] == " " {
+			word = surface
+		}
+		free, freeTo = worked(surface), i
+		if word != "" && !emit(run, surface, word) {
 			return
 		}
 	}
+}
+
+// worked reports the times after which "off" is a word: a day off is no day.
+func worked(w string) bool {
+	switch w {
+	case "day", "days", "week", "weeks", "weekend", "month", "months", "year", "morning", "afternoon", "evening", "night", "time":
+		return true
+	}
+	return false
 }
 
 func cutRunes(s string, n int) string {

@@ -32,6 +32,8 @@ func TestWordsNormalise(t *testing.T) {
 		{"Party 🎉🎉 ☕️ 👍🏽 *%→─", []string{"parti", "🎉", "🎉", "☕", "👍"}},
 		{`"quoted" OR body:x*`, []string{"quot", "bodi", "x"}},
 		{"\xff\xfebroken", []string{"break"}},
+		{"a day off, not the day. Off we go", []string{"day", "off", "day", "go"}},
+		{"Two days off and time off; turn it off", []string{"two", "day", "off", "time", "off", "turn"}},
 		{"went bought knives", []string{"go", "buy", "knife"}},
 	} {
 		if diff := cmp.Diff(c.want, Words(c.text)); diff != "" {
