@@ -48,10 +48,19 @@ func TestATextIsFoundInAnyMixOfComposedAndDecomposedLetters(t *testing.T) {
 		"accents": {"d\u00e9j\u00e0 \u017d\u00fcrich", [][]string{
 			{"d"}, {"\u00e9", "e\u0301"}, {"j"}, {"\u00e0", "a\u0300"}, {" "}, {"\u017d", "Z\u030c"}, {"\u00fc", "u\u0308"}, {"rich"},
 		}},
-		"two marks":         {"Vi\u1ec7t b\u1ea1n", [][]string{{"Vi"}, {"\u1ec7", "e\u0323\u0302", "\u1eb9\u0302", "\u00ea\u0323"}, {"t b"}, {"\u1ea1", "a\u0323"}, {"n"}}},
-		"as Windows types":  {"Vi\u00ea\u0323t \u1ebf", [][]string{{"Vi"}, {"\u1ec7", "e\u0323\u0302", "\u00ea\u0323"}, {"t "}, {"\u1ebf", "\u00ea\u0301", "e\u0302\u0301"}}},
-		"syllables":         {"\ud55c\uad6d\uc5b4\uc694", [][]string{{"\ud55c", "\u1112\u1161\u11ab", "\ud558\u11ab"}, {"\uad6d", "\u1100\u116e\u11a8"}, {"\uc5b4", "\u110b\u1165"}, {"\uc694", "\u110b\u116d"}}},
-		"nothing but marks": {"\u00e9\u00e0\u00fc\u00f6", [][]string{{"\u00e9", "e\u0301"}, {"\u00e0", "a\u0300"}, {"\u00fc", "u\u0308"}, {"\u00f6", "o\u0308"}}},
+		"two marks": {"Vi\u1ec7t b\u1ea1n", [][]string{
+			{"Vi"}, {"\u1ec7", "e\u0323\u0302", "\u1eb9\u0302", "\u00ea\u0323"}, {"t b"}, {"\u1ea1", "a\u0323"}, {"n"},
+		}},
+		"as Windows types": {"Vi\u00ea\u0323t \u1ebf", [][]string{
+			{"Vi"}, {"\u1ec7", "e\u0323\u0302", "\u00ea\u0323"}, {"t "}, {"\u1ebf", "\u00ea\u0301", "e\u0302\u0301"},
+		}},
+		"syllables": {"\ud55c\uad6d\uc5b4\uc694", [][]string{
+			{"\ud55c", "\u1112\u1161\u11ab", "\ud558\u11ab"}, {"\uad6d", "\u1100\u116e\u11a8"},
+			{"\uc5b4", "\u110b\u1165"}, {"\uc694", "\u110b\u116d"},
+		}},
+		"nothing plain": {"\u00e9\u00e0\u00fc\u00f6", [][]string{
+			{"\u00e9", "e\u0301"}, {"\u00e0", "a\u0300"}, {"\u00fc", "u\u0308"}, {"\u00f6", "o\u0308"},
+		}},
 	} {
 		for range 50 {
 			in := ""
