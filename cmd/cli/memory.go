@@ -44,7 +44,7 @@ func (a *app) memoryShow(agent *string) *cobra.Command {
 				if a.json {
 					return writeJSON(a.out, b)
 				}
-				_, err = fmt.Fprintln(a.out, a.shown(b.Value))
+				_, err = fmt.Fprintln(a.out, filled(a.shown(b.Value), columnsOf(a.out), 0))
 				return err
 			}
 			if a.json {
@@ -68,11 +68,9 @@ func (a *app) printBlocks(g api.AgentState) error {
 			note = ", read-only"
 		}
 		fmt.Fprintf(a.out, "%s (%d of %d characters%s)\n", oneLine(text(b.Label)), len([]rune(b.Value)), b.Limit, note)
-		value := strings.TrimRight(a.shown(b.Value), "\n")
-		for line := range strings.SplitSeq(cmp.Or(value, "(empty)"), "\n") {
-			if _, err := fmt.Fprintf(a.out, "  %s\n", line); err != nil {
-				return err
-			}
+		value := cmp.Or(strings.TrimRight(a.shown(b.Value), "\n"), "(empty)")
+		if _, err := fmt.Fprintln(a.out, filled(indent(value), columnsOf(a.out), 2)); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -63,7 +63,7 @@ func (a *app) listMessages(ctx context.Context, agent, conversation string, limi
 	for _, m := range msgs {
 		if line := messageLine(m); line != "" {
 			lines++
-			if _, err := fmt.Fprintln(a.out, line); err != nil {
+			if _, err := fmt.Fprintln(a.out, filled(line, columnsOf(a.out), messageIndent)); err != nil {
 				return err
 			}
 		}
@@ -119,6 +119,9 @@ func (a *app) tellLost(ctx context.Context, c *client.Client, agentID, conversat
 // stepSucceeded is the status of a successful step.
 const stepSucceeded = "success"
 
+// messageIndent is where a message begins on its line.
+const messageIndent = 27
+
 // messageLine formats a message for a person: when, who, what.
 func messageLine(m api.Message) string {
 	var who, what string
@@ -155,6 +158,6 @@ func messageLine(m api.Message) string {
 		"%s  %-8s %s",
 		local(m.Date.Time),
 		who,
-		safe(strings.ReplaceAll(strings.TrimSpace(what), "\n", "\n"+strings.Repeat(" ", 27))),
+		safe(strings.ReplaceAll(strings.TrimSpace(what), "\n", "\n"+strings.Repeat(" ", messageIndent))),
 	)
 }

@@ -147,6 +147,19 @@ func strictCompletion(root *cobra.Command) {
 // strictHelp makes an unknown topic a usage error; by default cobra would only print help.
 func (a *app) strictHelp(root *cobra.Command) {
 	root.InitDefaultHelpCmd()
+	page := root.HelpFunc()
+	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		width := columnsOf(a.out)
+		if width == 0 {
+			page(cmd, args)
+			return
+		}
+		var b strings.Builder
+		cmd.SetOut(&b)
+		page(cmd, args)
+		cmd.SetOut(nil)
+		_, _ = io.WriteString(a.out, filledHelp(b.String(), width))
+	})
 	for _, c := range root.Commands() {
 		if c.Name() != "help" {
 			continue

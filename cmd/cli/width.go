@@ -30,15 +30,26 @@ func say(w io.Writer, line string) {
 	_, _ = io.WriteString(w, filled("loci: "+line, columnsOf(w), 2)+"\n")
 }
 
-// filled wraps a text at words, with an indent from its second row on. A word that is longer than a row stays whole, so that
-// it can be copied. A width of 0 changes nothing.
+// filled wraps the lines of a text at words, with an indent for what follows. A word that is longer than a row stays whole, so
+// that it can be copied. A width of 0 changes nothing.
 func filled(text string, width, indent int) string {
-	if width <= indent || cellWidth(text) <= width {
+	if width <= indent {
 		return text
+	}
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = filledLine(line, width, indent)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func filledLine(line string, width, indent int) string {
+	if cellWidth(line) <= width {
+		return line
 	}
 	var b strings.Builder
 	at := 0
-	for i, word := range strings.Split(text, " ") {
+	for i, word := range strings.Split(line, " ") {
 		n := cellWidth(word)
 		switch {
 		case i == 0:
@@ -55,11 +66,28 @@ func filled(text string, width, indent int) string {
 	return b.String()
 }
 
+// filledHelp wraps a page of help: what is long goes on where its column begins.
+func filledHelp(page string, width int) string {
+	lines := strings.Split(page, "\n")
+	for i, line := range lines {
+		indent := len(line) - len(strings.TrimLeft(line, " "))
+		if gap := strings.LastIndex(line[:min(len(line), width)], "  "); gap >= indent {
+			indent = gap + 2
+		}
+		if width-indent < leastHelp {
+			indent = 6
+		}
+		lines[i] = filledLine(line, width, indent)
+	}
+	return strings.Join(lines, "\n")
+}
+
 const (
 	gutter    = 2  // between two columns
 	foldedBy  = 4  // the indent of what doesn't fit beside the rest
 	leastLast = 40 // a last column with less room than this and more to say stands below
 	leastText = 12 // what is left of another text that is cut
+	leastHelp = 24 // what is said of a flag in less room than this goes on below the flag
 	longWord  = 14 // what wrapping at words may leave empty at the end of a row
 )
 
@@ -105,7 +133,8 @@ func fit(head []string, widths []int, width int) layout {
 		case i == 0:
 			at = n
 		case out.folds[i]:
-			at = foldedBy + n
+			out.widths[i] = max(n, min(widths[i], width-foldedBy)) // it has the row to itself
+			at = foldedBy + out.widths[i]
 		default:
 			at += gutter + n
 		}

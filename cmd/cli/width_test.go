@@ -51,6 +51,14 @@ ID     STATUS     STARTED
 run-1  completed  2026-11-23 02:08
     ` + id + id[:10] + `
 `},
+		{"what is folded has its whole width again", 40, [][]string{{"ID", "WHY", "TEXT"}, {id, "says: heron, garden", "tea"}}, `
+ID
+    WHY
+    TEXT
+` + id + `
+    says: heron, garden
+    tea
+`},
 		{"nothing stands for what is empty", 20, [][]string{{"ID", "A", "TEXT"}, {"1", "", "b"}, {"1", "a", ""}}, `
 ID  A  TEXT
 1      b
@@ -81,10 +89,16 @@ func TestProseIsWrappedAtWords(t *testing.T) {
 	}{
 		{"loci: one two three", 0, "loci: one two three"},
 		{"loci: one two three", 14, "loci: one two\n  three"},
+		{"a line\n  and another", 8, "a line\n  and\n  another"},
 		{"loci: /a/path/longer/than/the/row it is", 20, "loci:\n  /a/path/longer/than/the/row\n  it is"},
 	} {
 		if got := filled(c.text, c.width, 2); got != c.want {
 			t.Errorf("%q at %d: %q, want %q", c.text, c.width, got, c.want)
 		}
+	}
+	const page = "Flags:\n  -h, --help   what it says about this and that\n  plain prose that goes on and on, and on"
+	const want = "Flags:\n  -h, --help   what it says about this\n               and that\n  plain prose that goes on and on, and\n  on"
+	if got := filledHelp(page, 40); got != want {
+		t.Errorf("help: %q", got)
 	}
 }
