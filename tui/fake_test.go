@@ -49,7 +49,7 @@ type fake struct {
 	statuses int                 // how often the status was requested
 	found    []api.MessageResult // by every search, if there are any
 	partial  api.Partial         // of searches
-	fakePast
+	fakeTimeline
 
 	compacts   []string
 	compactErr error

@@ -10,8 +10,8 @@ import (
 	"loci/daemon/client"
 )
 
-// fakePast is what the fake knows about the past.
-type fakePast struct {
+// fakeTimeline is what the fake knows about the past.
+type fakeTimeline struct {
 	rewinds  []api.Rewind // newest first
 	before   [][]api.Message
 	asked    []api.RewindRequest
