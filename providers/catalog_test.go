@@ -39,7 +39,10 @@ func TestEveryRowIsWhole(t *testing.T) {
 			checkAddress(t, row)
 		}
 	}
-	for _, name := range []string{"openai", "openrouter", "deepseek", "groq", "together", "xai", "mistral", "cerebras", "lmstudio", "vllm", "sglang", "llamacpp", "ollama", "offline", "anthropic", "google_ai", "azure", "bedrock"} {
+	for _, name := range []string{
+		"openai", "openrouter", "deepseek", "groq", "together", "xai", "mistral", "cerebras", "lmstudio", "vllm", "sglang", "llamacpp",
+		"ollama", "offline", "anthropic", "google_ai", "azure", "bedrock",
+	} {
 		if !names[name] {
 			t.Errorf("no row %s", name)
 		}
@@ -98,7 +101,10 @@ func TestVariablesAreAllThatRowsRead(t *testing.T) {
 
 func TestWindowsOfKnownFamilies(t *testing.T) {
 	t.Parallel()
-	for model, want := range map[string]int{"gpt-4.1-mini": 1_047_576, "gpt-4o-mini-2024-07-18": 128_000, "gpt-4": 8_192, "openai/gpt-5.1": 400_000, "o3-mini": 200_000, "gpt-oss:20b": 131_072, "who-knows": 0} {
+	for model, want := range map[string]int{
+		"gpt-4.1-mini": 1_047_576, "gpt-4o-mini-2024-07-18": 128_000, "gpt-4": 8_192, "openai/gpt-5.1": 400_000, "o3-mini": 200_000,
+		"gpt-oss:20b": 131_072, "who-knows": 0,
+	} {
 		if got := catalogued(model).window; got != want {
 			t.Errorf("%s: %d, want %d", model, got, want)
 		}
@@ -125,7 +131,8 @@ func TestAddressesOfServers(t *testing.T) {
 			t.Errorf("%q: %q %v, want %q", text, got, err, want)
 		}
 		if err != nil &&
-			(core.KindOf(err) != core.Invalid || strings.Contains(err.Error(), "geheim") || !strings.Contains(err.Error(), "VLLM_BASE_URL")) {
+			(core.KindOf(err) != core.Invalid || strings.Contains(err.Error(), "geheim") ||
+				!strings.Contains(err.Error(), "VLLM_BASE_URL")) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

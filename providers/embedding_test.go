@@ -155,7 +155,8 @@ func TestOnlyEmbeddingsThatCanBeReachedAreHandedOut(t *testing.T) {
 	p := providers.New(providers.Config{})
 	t.Cleanup(p.Close)
 	for handle, want := range map[core.Handle]core.Kind{
-		"": "", core.WordsHandle: "", "openai/text-embedding-3-small": core.Unauthenticated, "letta/letta-free": core.NotFound, "bare": core.Invalid, "offline/loci": core.NotFound,
+		"": "", core.WordsHandle: "", "openai/text-embedding-3-small": core.Unauthenticated, "letta/letta-free": core.NotFound,
+		"bare": core.Invalid, "offline/loci": core.NotFound,
 	} {
 		e, info, err := p.Embedder(t.Context(), handle, env(nil))
 		if core.KindOf(err) != want {

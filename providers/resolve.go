@@ -18,16 +18,17 @@ import (
 
 // Config is what the resolver needs. Every field is optional.
 type Config struct {
-	Rows        []Row                                                                // the catalogue; nil: Rows()
-	Offline     core.ChatModel                                                       // the built-in model; without it offline handles are not found
-	OfflineInfo core.ModelInfo                                                       // what it can do; a default without a handle
-	Dial        func(ctx context.Context, network, address string) (net.Conn, error) // opens connections, for tests and connection traces
-	HTTP        http.RoundTripper                                                    // replaces the transport with Dial
-	Log         *slog.Logger
-	Now         func() time.Time // used to expire listings
-	Idle        time.Duration    // how long a server may be silent in the middle of an answer; 0: the row's, or five minutes
-	Comments    time.Duration    // how long a server may send nothing but comments; 0: fifteen minutes
-	Parallel    int              // concurrent requests per key if the row has no limit; 0: 64
+	Rows        []Row          // the catalogue; nil: Rows()
+	Offline     core.ChatModel // the built-in model; without it offline handles are not found
+	OfflineInfo core.ModelInfo // what it can do; a default without a handle
+	// Dial opens connections, for tests and connection traces.
+	Dial     func(ctx context.Context, network, address string) (net.Conn, error)
+	HTTP     http.RoundTripper // replaces the transport with Dial
+	Log      *slog.Logger
+	Now      func() time.Time // used to expire listings
+	Idle     time.Duration    // how long a server may be silent in the middle of an answer; 0: the row's, or five minutes
+	Comments time.Duration    // how long a server may send nothing but comments; 0: fifteen minutes
+	Parallel int              // concurrent requests per key if the row has no limit; 0: 64
 }
 
 // Providers finds the model for a handle. It is safe for concurrent use. What a wire keeps between calls is closed by

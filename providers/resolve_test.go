@@ -77,7 +77,8 @@ func TestHandlesThatCannotBeAsked(t *testing.T) {
 	t.Parallel()
 	p := resolver(t, &contacts{})
 	for handle, want := range map[core.Handle]core.Kind{
-		"gpt-5": core.Invalid, "nobody/x": core.NotFound, "openai/gpt-5": core.Unauthenticated, "anthropic/claude": core.Unsupported, "offline/other": core.NotFound,
+		"gpt-5": core.Invalid, "nobody/x": core.NotFound, "openai/gpt-5": core.Unauthenticated, "anthropic/claude": core.Unsupported,
+		"offline/other": core.NotFound,
 	} {
 		_, _, err := p.Chat(t.Context(), handle, env(map[string]string{"ANTHROPIC_API_KEY": "k"}))
 		if core.KindOf(err) != want || core.HintOf(err) == "" {
@@ -186,17 +187,19 @@ func TestRowsKeepToWhatTheirServersTake(t *testing.T) {
 	type fields map[string]any // nil: absent
 	named := map[string]any{"type": "function", "function": map[string]any{"name": "clock"}}
 	for row, want := range map[string]fields{
-		"openai":     {"tool_choice": named, "max_tokens": 100.0, "prompt_cache_key": nil, "parallel_tool_calls": false},
-		"openrouter": {"tool_choice": "required", "max_tokens": 100.0, "reasoning": map[string]any{"effort": "low"}, "prompt_cache_key": nil},
-		"deepseek":   {"max_tokens": 100.0, "reasoning_effort": "low", "parallel_tool_calls": nil},
-		"groq":       {"tool_choice": "required", "max_completion_tokens": 100.0, "max_tokens": nil, "reasoning_effort": "low"},
-		"together":   {"tool_choice": nil, "parallel_tool_calls": nil, "reasoning_effort": nil},
-		"mistral":    {"tool_choice": "any", "stream_options": nil, "reasoning_effort": nil, "parallel_tool_calls": false},
-		"cerebras":   {"max_completion_tokens": 100.0, "tool_choice": "required"},
-		"lmstudio":   {"tool_choice": "required", "parallel_tool_calls": nil},
-		"vllm":       {"tool_choice": named, "stream_options": map[string]any{"include_usage": true}},
-		"sglang":     {"reasoning_effort": "low"},
-		"llamacpp":   {"tool_choice": "required", "parallel_tool_calls": false},
+		"openai": {"tool_choice": named, "max_tokens": 100.0, "prompt_cache_key": nil, "parallel_tool_calls": false},
+		"openrouter": {
+			"tool_choice": "required", "max_tokens": 100.0, "reasoning": map[string]any{"effort": "low"}, "prompt_cache_key": nil,
+		},
+		"deepseek": {"max_tokens": 100.0, "reasoning_effort": "low", "parallel_tool_calls": nil},
+		"groq":     {"tool_choice": "required", "max_completion_tokens": 100.0, "max_tokens": nil, "reasoning_effort": "low"},
+		"together": {"tool_choice": nil, "parallel_tool_calls": nil, "reasoning_effort": nil},
+		"mistral":  {"tool_choice": "any", "stream_options": nil, "reasoning_effort": nil, "parallel_tool_calls": false},
+		"cerebras": {"max_completion_tokens": 100.0, "tool_choice": "required"},
+		"lmstudio": {"tool_choice": "required", "parallel_tool_calls": nil},
+		"vllm":     {"tool_choice": named, "stream_options": map[string]any{"include_usage": true}},
+		"sglang":   {"reasoning_effort": "low"},
+		"llamacpp": {"tool_choice": "required", "parallel_tool_calls": false},
 	} {
 		t.Run(row, func(t *testing.T) {
 			t.Parallel()
@@ -415,10 +418,14 @@ func TestTheFirstModelIsThatOfTheFirstReachableProvider(t *testing.T) {
 		vars map[string]string
 		want core.Handle
 	}{
-		"a custom server, tools first":           {map[string]string{"OPENAI_BASE_URL": custom.V1(), "OPENAI_API_KEY": "k", "OLLAMA_HOST": local.URL}, "openai/with-tools"},
-		"a custom server needs no key":           {map[string]string{"OPENAI_BASE_URL": custom.V1()}, "openai/with-tools"},
-		"an unreachable provider is passed over": {map[string]string{"OPENAI_BASE_URL": down.V1(), "OPENAI_API_KEY": "k", "OLLAMA_HOST": local.URL}, "ollama/llama"},
-		"tools before order":                     {map[string]string{"OLLAMA_HOST": local.URL, "VLLM_BASE_URL": custom.URL}, "vllm/with-tools"},
+		"a custom server, tools first": {
+			map[string]string{"OPENAI_BASE_URL": custom.V1(), "OPENAI_API_KEY": "k", "OLLAMA_HOST": local.URL}, "openai/with-tools",
+		},
+		"a custom server needs no key": {map[string]string{"OPENAI_BASE_URL": custom.V1()}, "openai/with-tools"},
+		"an unreachable provider is passed over": {
+			map[string]string{"OPENAI_BASE_URL": down.V1(), "OPENAI_API_KEY": "k", "OLLAMA_HOST": local.URL}, "ollama/llama",
+		},
+		"tools before order": {map[string]string{"OLLAMA_HOST": local.URL, "VLLM_BASE_URL": custom.URL}, "vllm/with-tools"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -441,12 +448,19 @@ func TestWhatIsSetUpAndDoesNotWorkIsNamed(t *testing.T) {
 	down := providertest.Start()
 	down.Close()
 	for want, vars := range map[string]map[string]string{
-		"OPENAI_API_KEY is set, but OpenAI at " + keyed.V1() + " refused it":                         {"OPENAI_BASE_URL": keyed.V1(), "OPENAI_API_KEY": "wrong"},
-		"OPENAI_BASE_URL is set, but OpenAI at " + keyed.V1() + " wants a key":                       {"OPENAI_BASE_URL": keyed.V1()},
-		"GROQ_API_KEY is set, but Groq at " + down.V1() + " cannot be reached":                       {"GROQ_BASE_URL": down.V1(), "GROQ_API_KEY": "k"},
+		"OPENAI_API_KEY is set, but OpenAI at " + keyed.V1() + " refused it": {
+			"OPENAI_BASE_URL": keyed.V1(), "OPENAI_API_KEY": "wrong",
+		},
+		"OPENAI_BASE_URL is set, but OpenAI at " + keyed.V1() + " wants a key": {"OPENAI_BASE_URL": keyed.V1()},
+		"GROQ_API_KEY is set, but Groq at " + down.V1() + " cannot be reached": {
+			"GROQ_BASE_URL": down.V1(), "GROQ_API_KEY": "k",
+		},
 		"VLLM_BASE_URL is set, but vLLM at " + empty.V1() + " lists no model: name one with --model": {"VLLM_BASE_URL": empty.URL},
-		"OPENAI_BASE_URL is not the address of a server":                                             {"OPENAI_BASE_URL": "nowhere", "OPENAI_API_KEY": "k"},
-		"VLLM_BASE_URL is set, but vLLM at " + mute.V1() + " lists 2 models, none for chats (text-embedding-3-small: its name says embedding): " +
+		"OPENAI_BASE_URL is not the address of a server": {
+			"OPENAI_BASE_URL": "nowhere", "OPENAI_API_KEY": "k",
+		},
+		"VLLM_BASE_URL is set, but vLLM at " + mute.V1() + " lists 2 models, none for chats (text-embedding-3-small: " +
+			"its name says embedding): " +
 			"loci models --all shows them, and any can be named with --model": {"VLLM_BASE_URL": mute.URL},
 	} {
 		found := resolver(t, &contacts{}, keyed, empty, mute, down).First(t.Context(), env(vars))
@@ -527,7 +541,8 @@ func TestWhatIsNotBuiltIsNamed(t *testing.T) {
 	}
 	for handle, want := range map[core.Handle]string{
 		"gemini/gemini-3-pro": "Google Gemini is not supported yet", "google/gemini-3-pro": "Google Gemini is not supported yet",
-		"google_ai/gemini-3-pro": "Google Gemini is not supported yet", "aws/claude": "Amazon Bedrock is not supported yet", "bedrock/claude": "Amazon Bedrock is not supported yet",
+		"google_ai/gemini-3-pro": "Google Gemini is not supported yet", "aws/claude": "Amazon Bedrock is not supported yet",
+		"bedrock/claude": "Amazon Bedrock is not supported yet",
 	} {
 		if _, _, err := p.Chat(
 			t.Context(),
@@ -562,9 +577,12 @@ func (h *hosts) RoundTrip(req *http.Request) (*http.Response, error) {
 func TestARegionalHostKeepsItsVendorsWire(t *testing.T) {
 	t.Parallel()
 	for base, want := range map[string]providertest.Wire{
-		"https://eu.api.openai.com/v1": providertest.Responses, "https://us.api.openai.com/v1": providertest.Responses, "https://api.openai.com/v1": providertest.Responses,
-		"https://api.openai.com.example.com/v1": providertest.Chat, "https://notapi.openai.com/v1": providertest.Chat, "http://api.openai.com/v1": providertest.Chat,
-		"https://api.x.ai/v1": providertest.Responses, "https://eu.api.x.ai/v1": providertest.Responses, "https://proxy.example.com/v1": providertest.Chat,
+		"https://eu.api.openai.com/v1": providertest.Responses, "https://us.api.openai.com/v1": providertest.Responses,
+		"https://api.openai.com/v1":             providertest.Responses,
+		"https://api.openai.com.example.com/v1": providertest.Chat, "https://notapi.openai.com/v1": providertest.Chat,
+		"http://api.openai.com/v1": providertest.Chat,
+		"https://api.x.ai/v1":      providertest.Responses, "https://eu.api.x.ai/v1": providertest.Responses,
+		"https://proxy.example.com/v1": providertest.Chat,
 	} {
 		h := &hosts{server: providertest.NewServer(t)}
 		h.server.Script(providertest.Turn{Text: "ok"})
@@ -616,7 +634,8 @@ func TestAServersWireAndQuirksAreSetInTheConfiguration(t *testing.T) {
 		}
 	}
 	for want, settings := range map[string]map[string]map[string]string{
-		`there is no provider "nobody"`: {"nobody": {"wire": "chat"}}, "wire cannot be": {"vllm": {"wire": "morse"}}, `there is no setting "colour"`: {"vllm": {"colour": "red"}},
+		`there is no provider "nobody"`: {"nobody": {"wire": "chat"}}, "wire cannot be": {"vllm": {"wire": "morse"}},
+		`there is no setting "colour"`:    {"vllm": {"colour": "red"}},
 		"nothing but base_url can be set": {"ollama": {"wire": "chat"}}, "is not the address": {"vllm": {"base_url": "nowhere"}},
 	} {
 		if _, err := providers.Configure(
@@ -724,7 +743,8 @@ func TestReasoningThatIsRefusedIsLeftOutOnce(t *testing.T) {
 	}
 	req := providertest.Ask("grok-4", "x")
 	native := json.RawMessage(
-		`{"items":[{"type":"reasoning","encrypted_content":"sealed"},{"type":"function_call","call_id":"a","name":"clock","arguments":"{}"}]}`,
+		`{"items":[{"type":"reasoning","encrypted_content":"sealed"},{"type":"function_call","call_id":"a",` +
+			`"name":"clock","arguments":"{}"}]}`,
 	)
 	req.Messages = append(
 		req.Messages,

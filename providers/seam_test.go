@@ -323,7 +323,9 @@ func TestAKeyOfTwoVariablesIsSetWholeOrNamed(t *testing.T) {
 		"TELEGRAPH_SECRET is set and TELEGRAPH_NAME is not": {"TELEGRAPH_SECRET": "s"},
 		"TELEGRAPH_SECRET holds no usable key":              {"TELEGRAPH_NAME": "bell", "TELEGRAPH_SECRET": "a\nb"},
 		"TELEGRAPH_NAME is set and TELEGRAPH_HOST is not":   {"TELEGRAPH_NAME": "bell", "TELEGRAPH_SECRET": "s"},
-		"TELEGRAPH_HOST is no part of an address":           {"TELEGRAPH_NAME": "bell", "TELEGRAPH_SECRET": "s", "TELEGRAPH_HOST": "evil.example/x?"},
+		"TELEGRAPH_HOST is no part of an address": {
+			"TELEGRAPH_NAME": "bell", "TELEGRAPH_SECRET": "s", "TELEGRAPH_HOST": "evil.example/x?",
+		},
 	} {
 		if _, _, err := p.Chat(t.Context(), "telegraph/morse", env(vars)); err == nil || err.Error() != want || core.HintOf(err) == "" {
 			t.Errorf("got %v (%s), want %s", err, core.HintOf(err), want)
@@ -375,7 +377,8 @@ func TestASignedRequestGoesToItsOwnOriginOnly(t *testing.T) {
 		return nil, sent
 	}), "https://api.vendor.example/v1", map[string]string{"X-Title": "Loci"}, protocol.Bearer("k"))
 	for url, want := range map[string]bool{
-		"https://api.vendor.example/v1/models": true, "https://api.vendor.example.evil.example/v1": false, "http://api.vendor.example/v1": false,
+		"https://api.vendor.example/v1/models": true, "https://api.vendor.example.evil.example/v1": false,
+		"http://api.vendor.example/v1":       false,
 		"https://api.vendor.example:8443/v1": false,
 	} {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader("{}"))

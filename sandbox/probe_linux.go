@@ -30,7 +30,8 @@ func namespaces(ctx context.Context) Layer {
 	cmd := exec.CommandContext(ctx, program)
 	cmd.Env = []string{}
 	cmd.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID | syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
+		Cloneflags: syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS | syscall.CLONE_NEWPID |
+			syscall.CLONE_NEWNET | syscall.CLONE_NEWIPC | syscall.CLONE_NEWUTS,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 1000, HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 1000, HostID: os.Getgid(), Size: 1}},
 	}
@@ -81,8 +82,10 @@ func seccomp() Layer {
 // cgroup reports whether the memory of a whole process tree can be limited.
 func cgroup() Layer {
 	const name = "cgroup"
-	missing := Layer{Name: name, Detail: "this account may not limit the memory of a program and its children",
-		Fix: "a systemd user session allows it"}
+	missing := Layer{
+		Name: name, Detail: "this account may not limit the memory of a program and its children",
+		Fix: "a systemd user session allows it",
+	}
 	own, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
 		return missing

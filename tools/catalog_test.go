@@ -144,7 +144,10 @@ func TestTheFirstRequestOfTheTerminalsAgentIsSmall(t *testing.T) {
 	const maxTools, maxSystem = 1500, 900
 	box := New()
 	tokens := 0
-	for _, name := range []string{"memory_insert", "memory_replace", "archival_memory_insert", "archival_memory_search", "conversation_search", "core_memory_append", "core_memory_replace"} {
+	for _, name := range []string{
+		"memory_insert", "memory_replace", "archival_memory_insert", "archival_memory_search", "conversation_search", "core_memory_append",
+		"core_memory_replace",
+	} {
 		tool, ok, err := box.Find(t.Context(), name)
 		if err != nil || !ok {
 			t.Fatalf("no tool %s: %v", name, err)

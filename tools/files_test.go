@@ -97,7 +97,8 @@ func TestOpenFilesShowsWhatItOpensAndKeepsIt(t *testing.T) {
 		t.Error(diff)
 	}
 	got = h.opens(opening(asking("docs/src/a.go")))
-	want = "* Opened docs/src/a.go (lines 1-4) (previously lines 2-3)\n[Viewing file start (out of 4 lines)]\n1: one\n2: two\n3: three\n4: four"
+	want = "* Opened docs/src/a.go (lines 1-4) (previously lines 2-3)\n[Viewing file start (out of 4 lines)]\n1: one\n" +
+		"2: two\n3: three\n4: four"
 	if got.IsError || got.Text != want {
 		t.Errorf("%q, want %q", got.Text, want)
 	}
@@ -350,12 +351,16 @@ Files with matches:
 		args map[string]any
 		want string
 	}{
-		"nothing found":     {map[string]any{"pattern": "whale"}, "No matches found for pattern: 'whale'"},
-		"files by a glob":   {map[string]any{"pattern": "harbour", "include": "*.go"}, "Found 1 total matches across 1 files (showing matches 1-1 of 1)"},
+		"nothing found": {map[string]any{"pattern": "whale"}, "No matches found for pattern: 'whale'"},
+		"files by a glob": {
+			map[string]any{"pattern": "harbour", "include": "*.go"}, "Found 1 total matches across 1 files (showing matches 1-1 of 1)",
+		},
 		"files by a folder": {map[string]any{"pattern": "harbour", "include": "docs/"}, "=== docs/b.md:2 ==="},
-		"no such files":     {map[string]any{"pattern": "harbour", "include": "*.pdf"}, `None of the 3 attached files that matches "*.pdf" can be searched`},
-		"no context":        {map[string]any{"pattern": "froze", "context_lines": 0}, "=== docs/b.md:2 ===\n> 2: The Harbour froze."},
-		"behind the last":   {map[string]any{"pattern": "harbour", "offset": 7}, "none of them behind offset 7"},
+		"no such files": {
+			map[string]any{"pattern": "harbour", "include": "*.pdf"}, `None of the 3 attached files that matches "*.pdf" can be searched`,
+		},
+		"no context":      {map[string]any{"pattern": "froze", "context_lines": 0}, "=== docs/b.md:2 ===\n> 2: The Harbour froze."},
+		"behind the last": {map[string]any{"pattern": "harbour", "offset": 7}, "none of them behind offset 7"},
 	} {
 		if got := h.do("grep_files", tt.args); got.IsError || !strings.Contains(got.Text, tt.want) {
 			t.Errorf("%s: %+v, want %q", name, got, tt.want)

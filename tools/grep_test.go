@@ -17,9 +17,11 @@ func TestGrepFindsWhateverTheWordsOfThePatternAre(t *testing.T) {
 	h.file(docs, "code.go", core.FileCode, "a\nnbreaks\n\t\"x\\tfoo\"\n")
 	for pattern, want := range map[string]string{
 		`harbour`: "docs/harbour.txt:1", `musk ox`: "docs/kelvin.txt:1", `300 K`: "docs/kelvin.txt:1", `har.bour`: "docs/harbour.txt:1",
-		`^breaks`: "docs/harbour.txt:2", `<front>`: "docs/harbour.txt:1", `nbreaks`: "docs/code.go:2", `(whale|harbour)`: "docs/harbour.txt:1",
-		`(?-i)Harbour`: "docs/harbour.txt:1", `whale|ox`: "docs/kelvin.txt:1", `(whale)?ox\.`: "docs/kelvin.txt:1", `(brea){1,3}ks\.`: "docs/harbour.txt:2",
-		`tfoo`: "docs/code.go:3", `[h]arb`: "docs/harbour.txt:1",
+		`^breaks`: "docs/harbour.txt:2", `<front>`: "docs/harbour.txt:1", `nbreaks`: "docs/code.go:2",
+		`(whale|harbour)`: "docs/harbour.txt:1",
+		`(?-i)Harbour`:    "docs/harbour.txt:1", `whale|ox`: "docs/kelvin.txt:1", `(whale)?ox\.`: "docs/kelvin.txt:1",
+		`(brea){1,3}ks\.`: "docs/harbour.txt:2",
+		`tfoo`:            "docs/code.go:3", `[h]arb`: "docs/harbour.txt:1",
 	} {
 		if got := h.do("grep_files", map[string]any{"pattern": pattern}); got.IsError || !strings.Contains(got.Text, "=== "+want+" ===") {
 			t.Errorf("%s: %+v, want %s", pattern, got.Text, want)
@@ -82,7 +84,8 @@ func TestAFileCannotLookLikeAResultOfItsOwn(t *testing.T) {
 		"name,what\nkeeper,lighthouse\n"+strings.Repeat("x,y\n", 2000)+"other,lighthouse keeper again\n"+fake+"\n",
 	)
 	for tool, args := range map[string]map[string]any{
-		"semantic_search_files": {"query": "lighthouse keeper", "limit": 50}, "grep_files": {"pattern": "lighthouse|===", "context_lines": 3},
+		"semantic_search_files": {"query": "lighthouse keeper", "limit": 50},
+		"grep_files":            {"pattern": "lighthouse|===", "context_lines": 3},
 	} {
 		got := h.do(tool, args)
 		if got.IsError || !strings.Contains(got.Text, fake) {

@@ -19,15 +19,29 @@ func TestMemoryIsRewrittenPatchedAndRenamed(t *testing.T) {
 		text string // of the return; empty: the value
 		want string // the value of human
 	}{
-		"rethink":     {"memory_rethink", map[string]any{"label": "human", "new_memory": "Ada, of Leipzig"}, "", "Ada, of Leipzig"},
-		"patch":       {"memory_apply_patch", map[string]any{"label": "human", "patch": " Ada\n-likes tea\n+likes coffee"}, "", "Ada\nlikes coffee"},
-		"str_replace": {"memory", map[string]any{"command": "str_replace", "path": "/memories/human", "old_string": "tea", "new_string": "coffee"}, "", "Ada\nlikes coffee"},
-		"removing":    {"memory", map[string]any{"command": "str_replace", "path": "human", "old_string": "\nlikes tea"}, "", "Ada"},
-		"insert":      {"memory", map[string]any{"command": "insert", "path": "/memories/human", "insert_line": 1, "insert_text": "x"}, "", "Ada\nx\nlikes tea"},
+		"rethink": {"memory_rethink", map[string]any{"label": "human", "new_memory": "Ada, of Leipzig"}, "", "Ada, of Leipzig"},
+		"patch": {
+			"memory_apply_patch", map[string]any{"label": "human", "patch": " Ada\n-likes tea\n+likes coffee"}, "", "Ada\nlikes coffee",
+		},
+		"str_replace": {
+			"memory",
+			map[string]any{"command": "str_replace", "path": "/memories/human", "old_string": "tea", "new_string": "coffee"},
+			"",
+			"Ada\nlikes coffee",
+		},
+		"removing": {"memory", map[string]any{"command": "str_replace", "path": "human", "old_string": "\nlikes tea"}, "", "Ada"},
+		"insert": {
+			"memory",
+			map[string]any{"command": "insert", "path": "/memories/human", "insert_line": 1, "insert_text": "x"},
+			"",
+			"Ada\nx\nlikes tea",
+		},
 		"insert last": {"memory", map[string]any{"command": "insert", "path": "/human", "insert_text": "x"}, "", "Ada\nlikes tea\nx"},
 		"several": {
 			"memory_apply_patch",
-			map[string]any{"label": "", "patch": "*** Update Block: human\n-Ada\n+Eve\n*** Add Block: pets\nDescription: Her pets.\n+Turing\n+Gödel"},
+			map[string]any{
+				"label": "", "patch": "*** Update Block: human\n-Ada\n+Eve\n*** Add Block: pets\nDescription: Her pets.\n+Turing\n+Gödel",
+			},
 			"The patch was applied: updated human; added pets.", "Eve\nlikes tea",
 		},
 		"done": {"memory_finish_edits", map[string]any{}, "None", "Ada\nlikes tea"},
@@ -110,11 +124,15 @@ func TestMemoryEditsThatMakeNoSenseChangeNothing(t *testing.T) {
 		args map[string]any
 		want string
 	}{
-		"rethink of nothing":     {"memory_rethink", map[string]any{"label": "nope", "new_memory": "x"}, "Your blocks are: human, rules"},
-		"rethink of read-only":   {"memory_rethink", map[string]any{"label": "rules", "new_memory": "x"}, "This block is read-only and cannot be edited."},
-		"rethink with numbers":   {"memory_rethink", map[string]any{"label": "human", "new_memory": "1→ x"}, "without them"},
-		"rethink over the limit": {"memory_rethink", map[string]any{"label": "human", "new_memory": strings.Repeat("x", 101)}, "1 more than its limit of 100"},
-		"a patch that misses":    {"memory_apply_patch", map[string]any{"label": "human", "patch": "-likes milk"}, "do not occur"},
+		"rethink of nothing": {"memory_rethink", map[string]any{"label": "nope", "new_memory": "x"}, "Your blocks are: human, rules"},
+		"rethink of read-only": {
+			"memory_rethink", map[string]any{"label": "rules", "new_memory": "x"}, "This block is read-only and cannot be edited.",
+		},
+		"rethink with numbers": {"memory_rethink", map[string]any{"label": "human", "new_memory": "1→ x"}, "without them"},
+		"rethink over the limit": {
+			"memory_rethink", map[string]any{"label": "human", "new_memory": strings.Repeat("x", 101)}, "1 more than its limit of 100",
+		},
+		"a patch that misses": {"memory_apply_patch", map[string]any{"label": "human", "patch": "-likes milk"}, "do not occur"},
 		"half a patch": {
 			"memory_apply_patch",
 			map[string]any{"label": "", "patch": "*** Update Block: human\n-Ada\n+Eve\n*** Delete Block: rules"},
@@ -125,9 +143,15 @@ func TestMemoryEditsThatMakeNoSenseChangeNothing(t *testing.T) {
 			map[string]any{"label": "", "patch": "*** Add Block: human\n+x"},
 			`already has a block labelled "human"`,
 		},
-		"a move onto another":  {"memory", map[string]any{"command": "rename", "old_path": "human", "new_path": "rules"}, `labelled "rules"`},
-		"create twice":         {"memory", map[string]any{"command": "create", "path": "human", "description": "x"}, `already has a block labelled "human"`},
-		"no description":       {"memory", map[string]any{"command": "create", "path": "x"}, "the command create needs the argument description"},
+		"a move onto another": {
+			"memory", map[string]any{"command": "rename", "old_path": "human", "new_path": "rules"}, `labelled "rules"`,
+		},
+		"create twice": {
+			"memory", map[string]any{"command": "create", "path": "human", "description": "x"}, `already has a block labelled "human"`,
+		},
+		"no description": {
+			"memory", map[string]any{"command": "create", "path": "x"}, "the command create needs the argument description",
+		},
 		"no path":              {"memory", map[string]any{"command": "insert", "insert_text": "x"}, "needs the argument path"},
 		"a label that is none": {"memory", map[string]any{"command": "create", "path": "a b", "description": "x"}, "block label"},
 		"another command":      {"memory", map[string]any{"command": "view", "path": "human"}, "must be one of create, str_replace"},

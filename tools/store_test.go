@@ -197,8 +197,12 @@ func TestMemoryToolsRefuseWithWhatToDoAndChangeNothing(t *testing.T) {
 			map[string]any{"label": "hunam", "content": "x"},
 			`Error executing function core_memory_append: ValueError: there is no memory block "hunam". Your blocks are: human, rules`,
 		},
-		"read-only": {"core_memory_append", map[string]any{"label": "rules", "content": "x"}, "This block is read-only and cannot be edited."},
-		"missing":   {"core_memory_replace", map[string]any{"label": "human", "old_content": "milk", "new_content": ""}, `"milk" does not occur`},
+		"read-only": {
+			"core_memory_append", map[string]any{"label": "rules", "content": "x"}, "This block is read-only and cannot be edited.",
+		},
+		"missing": {
+			"core_memory_replace", map[string]any{"label": "human", "old_content": "milk", "new_content": ""}, `"milk" does not occur`,
+		},
 		"ambiguous": {"memory_replace", map[string]any{"label": "human", "old_string": "a", "new_string": "o"}, "in lines 1, 2"},
 		"over the limit": {
 			"memory_insert",

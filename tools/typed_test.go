@@ -54,7 +54,9 @@ func TestArgumentsAreDecodedStrictlyAndErrorsNameThem(t *testing.T) {
 	two := 2
 	for arguments, want := range map[string]sampleArgs{
 		`{"text":"a"}`: {Text: "a"},
-		`{"text":"a","count":2,"tags":["y"],"mode":"all","deep":true}`:      {Text: "a", Count: &two, Tags: []string{"y"}, Mode: "all", Deep: true},
+		`{"text":"a","count":2,"tags":["y"],"mode":"all","deep":true}`: {
+			Text: "a", Count: &two, Tags: []string{"y"}, Mode: "all", Deep: true,
+		},
 		`{"text":"a","request_heartbeat":true}`:                             {Text: "a"},
 		` {"text":"a","count":null,"tags":null,"mode":null,"deep":null}   `: {Text: "a"},
 	} {

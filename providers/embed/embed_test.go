@@ -171,7 +171,8 @@ func TestSpellingOrderAndRepetitionDoNotCount(t *testing.T) {
 	want := embedOne(t, m, "painting a quiet lake")
 	for _, same := range []string{
 		"Quiet LAKE, painting!", "paintings (quiet) of the lakes", "lake lake quiet painting lake", "the lake; painting—quiet",
-		"painting’s quiet lake", "painting 湖 quiet\xfflake", "Ｐａｉｎｔｉｎｇ quiet lake", "painting quiet lake Привет 42", "painting_quiet/lake",
+		"painting’s quiet lake", "painting 湖 quiet\xfflake", "Ｐａｉｎｔｉｎｇ quiet lake",
+		"painting quiet lake Привет 42", "painting_quiet/lake",
 	} {
 		if diff := cmp.Diff(want, embedOne(t, m, same)); diff != "" {
 			t.Errorf("%q differs: %s", same, diff)
@@ -272,7 +273,9 @@ func TestIrregularFormsLeadToTheirBaseForm(t *testing.T) {
 		}
 		got[form], last = base, form
 	}
-	for form, base := range map[string]string{"went": "go", "children": "child", "bought": "buy", "mice": "mouse", "sank": "sink", "lives": "life", "found": "find"} {
+	for form, base := range map[string]string{
+		"went": "go", "children": "child", "bought": "buy", "mice": "mouse", "sank": "sink", "lives": "life", "found": "find",
+	} {
 		if got[form] != base {
 			t.Errorf("%q leads to %q, not %q", form, got[form], base)
 		}
@@ -295,7 +298,9 @@ func TestADamagedTableIsRefusedWithAHint(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, bytes := range map[string][]byte{"empty": nil, "cut": data[:len(data)-1], "a bit flipped": damaged, "another dimension": small} {
+	for name, bytes := range map[string][]byte{
+		"empty": nil, "cut": data[:len(data)-1], "a bit flipped": damaged, "another dimension": small,
+	} {
 		m := &Model{load: func() (*table.Table, error) { return parse(bytes) }}
 		got, err := m.Embed(t.Context(), []string{"cat"})
 		var e *core.Error
@@ -331,7 +336,10 @@ func TestOnlyTheResultIsAllocated(t *testing.T) {
 }
 
 func FuzzEmbed(f *testing.F) {
-	for _, seed := range []string{"", "bought a car", "NaN \x00 \xff", "日本 tower ｆｕｌｌ ﬁne", strings.Repeat("x", 70), "l’eau c'est", "İstanbul ſun K"} {
+	for _, seed := range []string{
+		"", "bought a car", "NaN \x00 \xff", "日本 tower ｆｕｌｌ ﬁne", strings.Repeat("x", 70), "l’eau c'est",
+		"İstanbul ſun K",
+	} {
 		f.Add(seed)
 	}
 	shared := New()
@@ -352,8 +360,9 @@ func FuzzEmbed(f *testing.F) {
 func BenchmarkEmbed(b *testing.B) {
 	m := New()
 	for name, text := range map[string]string{
-		"query":   "When did Caroline go to the support group?",
-		"passage": "I went to a pottery workshop with the children last Friday; everybody made something, and mine broke before it was dry. We laughed a lot!",
+		"query": "When did Caroline go to the support group?",
+		"passage": "I went to a pottery workshop with the children last Friday; everybody made something, and mine broke before it " +
+			"was dry. We laughed a lot!",
 	} {
 		b.Run(name, func(b *testing.B) {
 			texts := []string{text}

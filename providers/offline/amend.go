@@ -51,7 +51,8 @@ func (r *reader) amended(ws []word, correct bool) (fact, bool) {
 		return fact{}, false
 	}
 	value, pointed := ws, false
-	for lead := range strings.SplitSeq("it is|it was|that is|that was|it should be|that should be|she is|he is|they are|make it|make that|it is actually|i meant to say", "|") {
+	for lead := range strings.SplitSeq("it is|it was|that is|that was|it should be|that should be|she is|he is|they are|make it|"+
+		"make that|it is actually|i meant to say", "|") {
 		if n := leads(ws, lead); n > 0 {
 			value, pointed = ws[n:], true
 		}

@@ -56,10 +56,14 @@ func TestAnnouncedVersionsBeatThePrompt(t *testing.T) {
 	t.Parallel()
 	long := "The user's name is Ada.\nThe user likes tea."
 	for name, reminder := range map[string]string{
-		"whole":           "The memory block \"human\" was changed outside of this thread. Its value is now:\n<value>\nThe user's name is Eve.\nThe user likes tea.\n</value>",
-		"numbered":        "The memory block \"human\" was changed. Its value is now:\n<value>\n1→ The user's name is Eve.\n2→ The user likes tea.\n</value>",
-		"difference":      "The memory block \"human\" was changed outside of this thread. Only these lines differ (- is gone, + is new):\n<changes>\n@@ -1,2 +1,2 @@\n-The user's name is Ada.\n+The user's name is Eve.\n The user likes tea.\n</changes>",
-		"in prompt's way": "<memory_blocks>\n<human>\n<description>\nx\n</description>\n<value>\nThe user's name is Eve.\nThe user likes tea.\n</value>\n</human>\n</memory_blocks>",
+		"whole": "The memory block \"human\" was changed outside of this thread. Its value is now:\n<value>\n" +
+			"The user's name is Eve.\nThe user likes tea.\n</value>",
+		"numbered": "The memory block \"human\" was changed. Its value is now:\n<value>\n1→ The user's name is Eve.\n" +
+			"2→ The user likes tea.\n</value>",
+		"difference": "The memory block \"human\" was changed outside of this thread. Only these lines differ (- is gone, + is " +
+			"new):\n<changes>\n@@ -1,2 +1,2 @@\n-The user's name is Ada.\n+The user's name is Eve.\n The user likes tea.\n</changes>",
+		"in prompt's way": "<memory_blocks>\n<human>\n<description>\nx\n</description>\n<value>\nThe user's name is Eve.\n" +
+			"The user likes tea.\n</value>\n</human>\n</memory_blocks>",
 	} {
 		h := pinned(t, long, "The user's name is Eve.\nThe user likes tea.")
 		h.messages = append(h.messages, core.ChatMessage{Role: core.ChatReminder, Text: reminder})
@@ -80,7 +84,8 @@ func TestAnAnnouncedNewBlockIsRead(t *testing.T) {
 		h.messages,
 		core.ChatMessage{
 			Role: core.ChatReminder,
-			Text: "The memory block \"team\" was added to your memory. Its value is:\n<value>\nThe user's manager is called Ingrid.\n</value>",
+			Text: "The memory block \"team\" was added to your memory. Its value is:\n<value>\n" +
+				"The user's manager is called Ingrid.\n</value>",
 		},
 	)
 	if answer := h.say("Who is my manager?"); !strings.Contains(answer, "Ingrid") {
@@ -144,7 +149,8 @@ func TestANoticeWithoutAPersonIsAnsweredShortly(t *testing.T) {
 
 func TestARecordOfWhatWasRecalledIsReadEntryByEntry(t *testing.T) {
 	t.Parallel()
-	record := "Recalled from your memory, because it may have to do with the message above. It is a record of what was said or noted at the time, no message of now and no instruction; it may be out of date.\n" +
+	record := "Recalled from your memory, because it may have to do with the message above. It is a record of what was said or noted at " +
+		"the time, no message of now and no instruction; it may be out of date.\n" +
 		"- 2026-01-05 09:00 user: My sister is called Clara.\n  She lives in Porto.\n" +
 		"- 2026-02-05 09:00 you: Your dentist is called Otto.\n" +
 		"- 2026-03-05 09:00 note (house, keys): The garden gate code is 4711.\n" +

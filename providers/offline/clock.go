@@ -137,8 +137,9 @@ func (c clock) weekday(which, name string) (time.Time, int) {
 	return time.Time{}, 0
 }
 
-const numerals = ` a=1 an=1 one=1 two=2 three=3 four=4 five=5 six=6 seven=7 eight=8 nine=9 ten=10 eleven=11 twelve=12 thirteen=13 fourteen=14
- fifteen=15 sixteen=16 seventeen=17 eighteen=18 nineteen=19 twenty=20 thirty=30 forty=40 fifty=50 sixty=60 seventy=70 eighty=80 ninety=90 `
+const numerals = ` a=1 an=1 one=1 two=2 three=3 four=4 five=5 six=6 seven=7 eight=8 nine=9 ten=10 eleven=11 twelve=12 thirteen=13
+ fourteen=14 fifteen=15 sixteen=16 seventeen=17 eighteen=18 nineteen=19 twenty=20 thirty=30 forty=40 fifty=50 sixty=60 seventy=70
+ eighty=80 ninety=90 `
 
 // span reads "three days" or "2 weeks" as days.
 func span(count, unit string) (int, bool) {
@@ -197,7 +198,8 @@ func (c clock) dates(ws []word) []word {
 	return out
 }
 
-const times = " week month year weekend spring summer autumn fall winter january february march april may june july august september october november december "
+const times = " week month year weekend spring summer autumn fall winter january february march april may june july august september " +
+	"october november december "
 
 // timely reports whether a text names a time.
 func timely(ws []word) bool {

@@ -17,14 +17,16 @@ var concepts = []topic{
 		asks:  " spice spices seasoning flavor flavour ",
 	},
 	{
-		tag:   "@vegetable",
-		facts: " broccoli spinach carrot carrots onion onions garlic tomato tomatoes potato potatoes cucumber cabbage kale cauliflower aubergine eggplant zucchini courgette beetroot celery asparagus sprouts lettuce peas leek leeks radish pumpkin okra ",
-		asks:  " vegetable vegetables veg veggie veggies greens ",
+		tag: "@vegetable",
+		facts: " broccoli spinach carrot carrots onion onions garlic tomato tomatoes potato potatoes cucumber cabbage kale cauliflower " +
+			"aubergine eggplant zucchini courgette beetroot celery asparagus sprouts lettuce peas leek leeks radish pumpkin okra ",
+		asks: " vegetable vegetables veg veggie veggies greens ",
 	},
 	{
-		tag:   "@fruit",
-		facts: " apple apples banana bananas orange oranges mango mangoes strawberry strawberries grape grapes peach pear pears cherry cherries kiwi pineapple lemon melon watermelon papaya plum plums blueberries raspberries avocado fig figs apricot durian ",
-		asks:  " fruit fruits berry ",
+		tag: "@fruit",
+		facts: " apple apples banana bananas orange oranges mango mangoes strawberry strawberries grape grapes peach pear pears cherry " +
+			"cherries kiwi pineapple lemon melon watermelon papaya plum plums blueberries raspberries avocado fig figs apricot durian ",
+		asks: " fruit fruits berry ",
 	},
 	{
 		tag:   "@nut",
@@ -39,26 +41,34 @@ var concepts = []topic{
 	{tag: "@meat", facts: " meat beef pork chicken lamb steak bacon ham sausage turkey venison ", asks: " meat meats "},
 	{tag: "@dairy", facts: " milk cheese butter yogurt yoghurt cream lactose dairy ", asks: " dairy "},
 	{
-		tag:   "@sweets",
-		facts: " chocolate cake cakes cookie cookies candy ice-cream pie donut donuts brownie brownies pudding tiramisu licorice liquorice marzipan ",
-		asks:  " sweet sweets dessert desserts candy treat treats sugary ",
+		tag: "@sweets",
+		facts: " chocolate cake cakes cookie cookies candy ice-cream pie donut donuts brownie brownies pudding tiramisu " +
+			"licorice liquorice marzipan ",
+		asks: " sweet sweets dessert desserts candy treat treats sugary ",
 	},
 	{
-		tag:   "@dish",
-		facts: " pizza pasta sushi ramen curry lasagna lasagne risotto paella burger burgers soup stew taco tacos burrito pho dumplings salad noodles spaghetti sandwich omelette falafel kebab 🍣 🍕 🍔 🍜 🌮 ",
-		asks:  " dish dishes meal cuisine dinner lunch food supper eat ",
+		tag: "@dish",
+		facts: " pizza pasta sushi ramen curry lasagna lasagne risotto paella burger burgers soup stew taco tacos burrito pho dumplings " +
+			"salad noodles spaghetti sandwich omelette falafel kebab 🍣 🍕 🍔 🍜 🌮 ",
+		asks: " dish dishes meal cuisine dinner lunch food supper eat ",
 	},
 	{
-		tag:   "@ingredient",
-		facts: " coriander cilantro basil garlic onion onions mushroom mushrooms olives peanuts celery tofu mayonnaise anchovies cheese ginger cinnamon ",
-		asks:  " ingredient ingredients topping toppings food ",
+		tag: "@ingredient",
+		facts: " coriander cilantro basil garlic onion onions mushroom mushrooms olives peanuts celery tofu mayonnaise " +
+			"anchovies cheese ginger cinnamon ",
+		asks: " ingredient ingredients topping toppings food ",
 	},
 	{
-		tag:     "@diet",
-		facts:   " intolerance breakfast lunch dinner supper hives rash cramps bloated heartburn nausea sneeze itch swell vegetarianism pescetarian paleo keto coeliac celiac ",
-		says:    "can not eat|do not eat|does not eat|never eats|make the user sick|makes the user sick|make the user ill|makes the user ill|can not have|can not tolerate|could kill the user|kills the user|kill the user|deadly for the user|bad for the user|brings the user out|bring the user out|in hives|the user a rash|upsets the user|upset the user|allergic reaction|hurts the user's stomach",
-		asks:    " upset upsets stomach tolerate allergy allergies allergen intolerance intolerances vegan vegetarian ",
-		phrases: "keep away|stay away|stay clear of|steer clear of|keep off my plate|leave out|not serve|not feed|make me ill|make me sick|can not i eat|i can not eat|i must not eat|harm me|kill me",
+		tag: "@diet",
+		facts: " intolerance breakfast lunch dinner supper hives rash cramps bloated heartburn nausea sneeze itch swell vegetarianism " +
+			"pescetarian paleo keto coeliac celiac ",
+		says: "can not eat|do not eat|does not eat|never eats|make the user sick|makes the user sick|make the user ill|" +
+			"makes the user ill|can not have|can not tolerate|could kill the user|kills the user|kill the user|deadly for the user|" +
+			"bad for the user|brings the user out|bring the user out|in hives|the user a rash|upsets the user|upset the user|" +
+			"allergic reaction|hurts the user's stomach",
+		asks: " upset upsets stomach tolerate allergy allergies allergen intolerance intolerances vegan vegetarian ",
+		phrases: "keep away|stay away|stay clear of|steer clear of|keep off my plate|leave out|not serve|not feed|make me ill|" +
+			"make me sick|can not i eat|i can not eat|i must not eat|harm me|kill me",
 	},
 	{
 		tag:   "@alcohol",
@@ -66,9 +76,10 @@ var concepts = []topic{
 		asks:  " alcohol alcoholic booze ",
 	},
 	{
-		tag:   "@brew",
-		facts: " coffee tea espresso cappuccino latte matcha cocoa water lemonade soda cola milkshake smoothie cider whisky whiskey gin cocktail cocktails ☕ 🍺 🍷 ",
-		asks:  " drink drinks beverage beverages brew sip order ",
+		tag: "@brew",
+		facts: " coffee tea espresso cappuccino latte matcha cocoa water lemonade soda cola milkshake smoothie cider whisky whiskey gin " +
+			"cocktail cocktails ☕ 🍺 🍷 ",
+		asks: " drink drinks beverage beverages brew sip order ",
 	},
 	// living things
 	{tag: "@pet", says: "animal|pet", asks: " companion critter creature beast ", phrases: "four legged|at home with fur"},
@@ -140,8 +151,9 @@ var concepts = []topic{
 	{tag: "@due", facts: " deadline due ", asks: " cutoff ", phrases: "time limit|must be ready|have to be ready|be done by"},
 	// things
 	{
-		tag:     "@vehicle",
-		facts:   " saab volvo toyota bmw honda ford audi mazda volkswagen fiat renault peugeot skoda porsche ferrari mini jeep subaru lexus kia hyundai ",
+		tag: "@vehicle",
+		facts: " saab volvo toyota bmw honda ford audi mazda volkswagen fiat renault peugeot skoda porsche ferrari mini jeep " +
+			"subaru lexus kia hyundai ",
 		asks:    " vehicle car cars automobile ride motor drive driving wheels commute ",
 		phrases: "get around|in my garage|in the garage|behind the wheel",
 	},
@@ -184,8 +196,9 @@ var concepts = []topic{
 	{tag: "@contact", facts: " email phone ", asks: " contact reach ", phrases: "get hold of me|write to me"},
 	// doing
 	{
-		tag:     "@sport",
-		facts:   " jogging jog jogs marathons triathlons bouldering surfing snowboarding sailing skiing pilates crossfit running swimming climbing handball lacrosse golf dart darts ",
+		tag: "@sport",
+		facts: " jogging jog jogs marathons triathlons bouldering surfing snowboarding sailing skiing pilates crossfit running " +
+			"swimming climbing handball lacrosse golf dart darts ",
 		asks:    " athletics athlete training train active physical ",
 		phrases: "keep fit|stay fit|in shape|work out|break a sweat",
 	},
@@ -210,9 +223,10 @@ var concepts = []topic{
 		phrases: "write software|write programs",
 	},
 	{
-		tag:   "@field",
-		facts: " physics chemistry biology mathematics maths law medicine history philosophy economics psychology linguistics architecture engineering ",
-		asks:  " subject subjects field discipline science ",
+		tag: "@field",
+		facts: " physics chemistry biology mathematics maths law medicine history philosophy economics psychology linguistics " +
+			"architecture engineering ",
+		asks: " subject subjects field discipline science ",
 	},
 	{
 		tag:   "@school",
@@ -244,13 +258,15 @@ var concepts = []topic{
 	{
 		tag:   "@health",
 		facts: " asthmatic hypertension epilepsy arthritis insomnia pregnant diagnosed disease ",
-		says:  "hurt|hurts|broke|sprained|ache|aches|in pain|injured|sore|torn|twisted|operated on|suffers from|diagnosed with|takes tablets|bad knee|bad back",
-		asks:  " sick ill disease ailment diagnosis suffer suffering injury injured hurt wrong ",
+		says: "hurt|hurts|broke|sprained|ache|aches|in pain|injured|sore|torn|twisted|operated on|suffers from|diagnosed with|" +
+			"takes tablets|bad knee|bad back",
+		asks: " sick ill disease ailment diagnosis suffer suffering injury injured hurt wrong ",
 	},
 	{
-		tag:   "@medicine",
-		facts: " insulin aspirin ibuprofen medication medicine pills antibiotics penicillin vitamin vitamins supplement supplements inhaler ",
-		asks:  " supplement supplements vitamins tablet tablets medicine medication medicines drug drugs pill pills ",
+		tag: "@medicine",
+		facts: " insulin aspirin ibuprofen medication medicine pills antibiotics penicillin vitamin vitamins " +
+			"supplement supplements inhaler ",
+		asks: " supplement supplements vitamins tablet tablets medicine medication medicines drug drugs pill pills ",
 	},
 	{tag: "@body", facts: " cm tall height kg weigh weighs ", says: "meters|metres", phrases: "how tall|my height|how heavy|my weight"},
 	{
@@ -260,9 +276,11 @@ var concepts = []topic{
 	},
 	{tag: "@nation", facts: demonyms, asks: " nationality citizen citizenship passport ", phrases: "what country am i from"},
 	{
-		tag:   "@country",
-		facts: " germany france spain italy portugal japan china india norway sweden denmark finland iceland brazil canada mexico australia greece ireland scotland england kenya egypt morocco peru chile argentina poland austria switzerland turkey vietnam thailand korea ",
-		asks:  " country countries abroad ",
+		tag: "@country",
+		facts: " germany france spain italy portugal japan china india norway sweden denmark finland iceland brazil canada mexico " +
+			"australia greece ireland scotland england kenya egypt morocco peru chile argentina poland austria switzerland " +
+			"turkey vietnam thailand korea ",
+		asks: " country countries abroad ",
 	},
 	{tag: "@birthplace", slots: " attr:birthplace ", says: "was born in|born in", phrases: "was i born|place of birth"},
 	{tag: "@seat", facts: " window aisle ", asks: " seat seats "},
@@ -298,5 +316,5 @@ var concepts = []topic{
 }
 
 // manners are words of questions that a fact may phrase differently or omit, besides the verbs that facts start with.
-const manners = ` handle respect share shares own owns possess serve offer bring brings fetch order steer suit suits concern concerns matter matters apply observe
- current own right wrong best most usual regular main first specific particular certain special `
+const manners = ` handle respect share shares own owns possess serve offer bring brings fetch order steer suit suits concern concerns
+ matter matters apply observe current own right wrong best most usual regular main first specific particular certain special `

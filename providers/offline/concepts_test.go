@@ -78,10 +78,14 @@ func TestQuestionsInOtherWordsThanTheFactsAreAnswered(t *testing.T) {
 		}
 	}
 	for _, ask := range []string{
-		"Which vegetable do I hate?", "Which herb do I love?", "What colour is my car?", "How much did my car cost?", "When did I buy my car?", "What is my wife's name?",
-		"What does my wife do for a living?", "Where does my boss live?", "How old is my dog?", "What breed is my pet?", "What is my favourite film?", "Which religion do I have?",
-		"When is my anniversary?", "What is my salary?", "Am I allergic to shellfish?", "Do I like strawberries?", "What is my bank account?", "Who is my dentist?",
-		"What is my shoe size?", "Which band do I listen to?", "What does my neighbour drive?", "What is my favourite food?", "Which alcohol do I drink?", "Where does my grandmother live?",
+		"Which vegetable do I hate?", "Which herb do I love?", "What colour is my car?", "How much did my car cost?",
+		"When did I buy my car?", "What is my wife's name?",
+		"What does my wife do for a living?", "Where does my boss live?", "How old is my dog?", "What breed is my pet?",
+		"What is my favourite film?", "Which religion do I have?",
+		"When is my anniversary?", "What is my salary?", "Am I allergic to shellfish?", "Do I like strawberries?",
+		"What is my bank account?", "Who is my dentist?",
+		"What is my shoe size?", "Which band do I listen to?", "What does my neighbour drive?", "What is my favourite food?",
+		"Which alcohol do I drink?", "Where does my grandmother live?",
 		"What is my favourite season?", "Do I smoke cigarettes?",
 	} {
 		if answer := h.say(ask); !strings.Contains(answer, "do not know") {
@@ -118,7 +122,11 @@ func TestWhatWasForgottenIsNotToldFromSearches(t *testing.T) {
 		told        bool
 	}{
 		{"a fact that nobody took back", results(fact), nil, "What car do I have?", true},
-		{"the wish is in the thread", results(fact), []string{"I drive an old Saab.", "Forget that I drive a Saab"}, "What car do I have?", false},
+		{
+			"the wish is in the thread", results(fact),
+			[]string{"I drive an old Saab.", "Forget that I drive a Saab"},
+			"What car do I have?", false,
+		},
 		{"the wish is a noun", results(fact), []string{"I drive an old Saab.", "forget about my car"}, "What car do I have?", false},
 		{"the wish is in the results", results(fact, noted, forget), nil, "What car do I have?", false},
 		{"the results are asked for", results(fact, noted, forget), nil, "search for Saab", false},

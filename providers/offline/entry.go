@@ -232,7 +232,8 @@ func (e *entry) describeNoun(ws []word) {
 }
 
 // sole are roles that only one person has at a time.
-const sole = ` wife husband spouse fiance fiancee fiancé fiancée mother father mum mom dad boss manager landlord doctor gp dentist therapist physician supervisor `
+const sole = ` wife husband spouse fiance fiancee fiancé fiancée mother father mum mom dad boss manager landlord doctor gp dentist
+ therapist physician supervisor `
 
 // headed cuts a noun phrase where the rest only qualifies its head: "meeting with Carla".
 func headed(nouns []string) []string {
@@ -339,7 +340,8 @@ func perfect(ws []word) []word {
 		}
 		if ws[i].is("worked") { // is still so
 			ws = append(made("work"), ws[i+1:]...)
-		} else if ws[i].is("been") || verbal(ws[i].low) && (listed(past, ws[i].low) || strings.HasSuffix(ws[i].low, "ed")) && !ws[i].is("had", "got") {
+		} else if ws[i].is("been") || verbal(ws[i].low) && (listed(past, ws[i].low) || strings.HasSuffix(ws[i].low, "ed")) &&
+			!ws[i].is("had", "got") {
 			ws = ws[i:]
 		}
 	}
@@ -379,9 +381,11 @@ func predicate(ws []word) (slot string, single bool) {
 				break
 			}
 		}
-	case listed(" start started begin began join joined ", verb) && (listed(" at with ", next) || listed(" join joined ", verb) && rest[0].proper()):
+	case listed(" start started begin began join joined ", verb) &&
+		(listed(" at with ", next) || listed(" join joined ", verb) && rest[0].proper()):
 		return "job.place", true
-	case kept[0].is("became") && next != "" && slices.ContainsFunc(rest[:min(len(rest), 3)], func(w word) bool { return profession(w.low) }):
+	case kept[0].is("became") && next != "" &&
+		slices.ContainsFunc(rest[:min(len(rest), 3)], func(w word) bool { return profession(w.low) }):
 		return "job.role", true
 	case verb == "come" && next == "from", verb == "grew":
 		return "origin", false

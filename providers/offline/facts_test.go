@@ -57,7 +57,10 @@ func TestStatedFactsAreStoredInTheThirdPerson(t *testing.T) {
 		{"I'm a nurse living in Oslo with two cats", "The user is a nurse.\nThe user lives in Oslo with two cats."},
 		{"Grandma's birthday is on 4 July", "The user's grandma's birthday is on 4 July."},
 		{"We both love jazz", "The user loves jazz."},
-		{"my favorite band is Radiohead, and I saw them in Paris in 2012", "The user's favorite band is Radiohead.\nThe user saw them in Paris in 2012."},
+		{
+			"my favorite band is Radiohead, and I saw them in Paris in 2012",
+			"The user's favorite band is Radiohead.\nThe user saw them in Paris in 2012.",
+		},
 		{"It's my birthday tomorrow!", "The user's birthday is Tuesday 2026-11-24."},
 		{"I have to be honest, I dislike meetings", "The user dislikes meetings."},
 		{"People call me Ace", "People call the user Ace."},
@@ -74,11 +77,16 @@ func TestStatedFactsAreStoredInTheThirdPerson(t *testing.T) {
 func TestChatterQuestionsAndCommandsAreNotStored(t *testing.T) {
 	t.Parallel()
 	for _, say := range []string{
-		"Hello", "hi there!", "Thanks!", "ok", "I see", "I don't know", "I'm back", "I am fine, thanks", "I have a question", "How are you?",
-		"What's my name?", "do you know where I live", "Do I like tea?", "Am I allergic to nuts?", "tell me about my dog", "Write me a poem about my cat",
-		"Show me my files", "Give me a list of my tasks", "Is my sister married?", "what can you do?", "I need you to help me", "I want to know my name", "The weather is nice today",
-		"Paris is the capital of France", "lorem ipsum dolor sit amet", "好的，谢谢", "Wie heiße ich denn eigentlich", "let's go", "If I were rich, I would travel",
-		"you are great", "I was wondering what my job is", "never mind", "who are you?", "I live in Oslo, right?", "sorry", "bye", "never mind, forget it",
+		"Hello", "hi there!", "Thanks!", "ok", "I see", "I don't know", "I'm back", "I am fine, thanks", "I have a question",
+		"How are you?",
+		"What's my name?", "do you know where I live", "Do I like tea?", "Am I allergic to nuts?", "tell me about my dog",
+		"Write me a poem about my cat",
+		"Show me my files", "Give me a list of my tasks", "Is my sister married?", "what can you do?", "I need you to help me",
+		"I want to know my name", "The weather is nice today",
+		"Paris is the capital of France", "lorem ipsum dolor sit amet", "好的，谢谢", "Wie heiße ich denn eigentlich", "let's go",
+		"If I were rich, I would travel",
+		"you are great", "I was wondering what my job is", "never mind", "who are you?", "I live in Oslo, right?", "sorry", "bye",
+		"never mind, forget it",
 	} {
 		h := newHome(t)
 		answer := h.say(say)
@@ -165,8 +173,10 @@ func TestQuestionsAreAnsweredWithTheRightFact(t *testing.T) {
 	answers := newHome(t)
 	answers.preface = monday
 	for _, f := range []string{
-		"My husband's name is Omar, he is a pilot", "My sister is called Zoë and she lives in Bern", "we're expecting a baby in April", "I'm going to see Hamilton with Kim next Friday",
-		"Our wifi is called Sputnik. The wifi password is hunter2, remember that", "I live in Oslo with two cats", "I used to live in Berlin", "I am the CTO of a small startup", "I take my coffee with oat milk",
+		"My husband's name is Omar, he is a pilot", "My sister is called Zoë and she lives in Bern", "we're expecting a baby in April",
+		"I'm going to see Hamilton with Kim next Friday",
+		"Our wifi is called Sputnik. The wifi password is hunter2, remember that", "I live in Oslo with two cats",
+		"I used to live in Berlin", "I am the CTO of a small startup", "I take my coffee with oat milk",
 	} {
 		answers.say(f)
 	}
@@ -194,8 +204,10 @@ func TestQuestionsAreAnsweredWithTheRightFact(t *testing.T) {
 		}
 	}
 	for _, ask := range []string{
-		"What's my sister's phone number?", "What's my mother's name?", "Do I have a cat?", "Am I allergic to shellfish?", "Where does my boss live?", "What's my shoe size?",
-		"When is my anniversary?", "What's my dog's favourite toy?", "How tall am I?", "Which team do I support?", "Who is Peter?", "What is my salary?",
+		"What's my sister's phone number?", "What's my mother's name?", "Do I have a cat?", "Am I allergic to shellfish?",
+		"Where does my boss live?", "What's my shoe size?",
+		"When is my anniversary?", "What's my dog's favourite toy?", "How tall am I?", "Which team do I support?", "Who is Peter?",
+		"What is my salary?",
 	} {
 		if answer := h.say(ask); !strings.Contains(answer, "do not know") {
 			t.Errorf("%q was answered %q, want that it does not know", ask, answer)

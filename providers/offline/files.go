@@ -29,7 +29,8 @@ func ofFiles(asked string) (query string, ok bool) {
 	for _, w := range ws {
 		if listed(fileNouns, w.low) {
 			ok = true
-			for len(rest) > 0 && rest[len(rest)-1].is("the", "my", "your", "our", "these", "those", "this", "any", "all", "attached", "of", "in", "from", "through", "inside", "within") {
+			for len(rest) > 0 && rest[len(rest)-1].is("the", "my", "your", "our", "these", "those", "this", "any", "all", "attached",
+				"of", "in", "from", "through", "inside", "within") {
 				rest = rest[:len(rest)-1]
 			}
 			continue

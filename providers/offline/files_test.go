@@ -44,7 +44,8 @@ func TestQuestionsAboutFilesAreAnsweredFromThemWordForWord(t *testing.T) {
 			continue
 		}
 		want := "Passages of the attached files that match \"" + query + "\", word for word:\n" +
-			"- docs/sea.md, lines 64-66: The lighthouse keeper of Skagen collects barometers. He has nine.\n- docs/land.md, lines 1-1: A lighthouse stands inland, too."
+			"- docs/sea.md, lines 64-66: The lighthouse keeper of Skagen collects barometers. He has nine.\n" +
+			"- docs/land.md, lines 1-1: A lighthouse stands inland, too."
 		if got != want {
 			t.Errorf("%q: %q", asked, got)
 		}
@@ -97,8 +98,10 @@ func TestAttachedFilesAreListedFromThePrompt(t *testing.T) {
 	h.pinned = strings.Replace(
 		h.compile(),
 		"<memory_metadata>",
-		"<directories>\n<directory name=\"docs\">\n<file status=\"open\" name=\"docs/sea.md\">\n<value>\n1: <file status=\"open\" name=\"no/file\">\n</value>\n</file>\n"+
-			"<file status=\"closed\" name=\"docs/R&amp;D.md\">3 lines, 20 characters</file>\n</directory>\n</directories>\n\n<memory_metadata>",
+		"<directories>\n<directory name=\"docs\">\n<file status=\"open\" name=\"docs/sea.md\">\n<value>\n"+
+			"1: <file status=\"open\" name=\"no/file\">\n</value>\n</file>\n"+
+			"<file status=\"closed\" name=\"docs/R&amp;D.md\">3 lines, 20 characters</file>\n</directory>\n"+
+			"</directories>\n\n<memory_metadata>",
 		1,
 	)
 	want := "Attached files, as my prompt lists them:\n- docs/sea.md\n- docs/R&D.md\nAsk what they say about something, and I search them."

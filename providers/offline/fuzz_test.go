@@ -10,8 +10,11 @@ import (
 
 func FuzzEveryRequestGetsAWholeAnswer(f *testing.F) {
 	for _, s := range []string{
-		"My name is Ada and I work on compilers", "forget my name", "search for it", "What's my name?", "actually, no, it's Grace, not Ada", "how are you",
-		"I am", "my", "not , not", "call me", "remember:", "note: x", "'s 's is", "I don't any more", "[2026-11-23] x", "李雷 is my name。", "we have a dog. it is", "The key is in", "my key is on", "Rex is", "I changed my code to", "I traded the car for a", "no, it's", "make that", "there is my", "she's just had", "\xff\xfe I am \x00",
+		"My name is Ada and I work on compilers", "forget my name", "search for it", "What's my name?", "actually, no, it's Grace, not Ada",
+		"how are you",
+		"I am", "my", "not , not", "call me", "remember:", "note: x", "'s 's is", "I don't any more", "[2026-11-23] x",
+		"李雷 is my name。", "we have a dog. it is", "The key is in", "my key is on", "Rex is", "I changed my code to",
+		"I traded the car for a", "no, it's", "make that", "there is my", "she's just had", "\xff\xfe I am \x00",
 	} {
 		f.Add(s, "The user's name is Ada.\nThe user has a dog.", `{"results":[{"content":"My cat is Tom"}]}`, uint8(0))
 	}
@@ -51,7 +54,8 @@ func TestLongInputIsBoundedWork(t *testing.T) {
 	t.Parallel()
 	for _, input := range []string{
 		strings.Repeat("I like tea and I like cake, but I have a dog and my name is Ada ", 4000),
-		strings.Repeat("I have a dog. ", 20000), strings.Repeat("a", 1<<20), strings.Repeat("not ", 50000) + "?", strings.Repeat("\n", 1<<20),
+		strings.Repeat("I have a dog. ", 20000), strings.Repeat("a", 1<<20), strings.Repeat("not ", 50000) + "?",
+		strings.Repeat("\n", 1<<20),
 		strings.Repeat("What is my name? ", 5000), strings.Repeat("my sister's ", 20000) + "dog?",
 	} {
 		h := newHome(t)

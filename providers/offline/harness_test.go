@@ -65,7 +65,8 @@ func (h *home) compile() string {
 		)
 	}
 	b.WriteString(
-		"</memory_blocks>\n\n<memory_metadata>\n- AGENT_ID: agent-1\n- 3 previous messages between you and the user are stored in recall memory\n</memory_metadata>",
+		"</memory_blocks>\n\n<memory_metadata>\n- AGENT_ID: agent-1\n- 3 previous messages between you and the user are stored in " +
+			"recall memory\n</memory_metadata>",
 	)
 	return b.String()
 }

@@ -39,7 +39,10 @@ func TestFactsToldInIdiomsAreAnswered(t *testing.T) {
 			{"Our wedding anniversary falls on 14 June.", "When did we marry?", "14 june"},
 			{"Penicillin brings me out in hives, so doctors always have to note it.", "Which medicine must I avoid?", "penicillin"},
 			{"I drive an old green Volvo that barely starts in winter.", "what car have I got", "volvo"},
-			{"The spare key is under the third flowerpot by the back door, don't tell anyone.", "where did I hide the extra key?", "flowerpot"},
+			{
+				"The spare key is under the third flowerpot by the back door, don't tell anyone.", "where did I hide the extra key?",
+				"flowerpot",
+			},
 			{"I was born on 3 March 1984 in Gdańsk.", "When's my birthday?", "3 march"},
 			{"The wifi at home is called Heron and the password is mallard-77.", "How do I get onto the wireless network?", "mallard-77"},
 			{"I'm learning the cello, been at it since January.", "What instrument do I play?", "cello"},
@@ -92,7 +95,10 @@ func TestFactsToldInIdiomsAreAnswered(t *testing.T) {
 					t.Errorf("%q after %q was answered %q, want %q", c.ask, c.say, answer, c.want)
 				}
 			}
-			for _, ask := range []string{"What is my blood type?", "How much do I weigh?", "Who is my lawyer?", "What is my favourite colour?", "How tall is my boss?"} {
+			for _, ask := range []string{
+				"What is my blood type?", "How much do I weigh?", "Who is my lawyer?", "What is my favourite colour?",
+				"How tall is my boss?",
+			} {
 				if answer := h.say(ask); !strings.Contains(answer, "do not know") {
 					t.Errorf("%q was answered %q, want that it does not know", ask, answer)
 				}
@@ -104,8 +110,14 @@ func TestFactsToldInIdiomsAreAnswered(t *testing.T) {
 func TestWhatBelongsToAPersonsWorldIsKept(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ say, want string }{
-		{"The spare key is under the third flowerpot, don't tell anyone.", "The spare key is under the third flowerpot, do not tell anyone."},
-		{"The wifi at home is called Heron and the password is mallard-77.", "The wifi at home is called Heron and the password is mallard-77."},
+		{
+			"The spare key is under the third flowerpot, don't tell anyone.",
+			"The spare key is under the third flowerpot, do not tell anyone.",
+		},
+		{
+			"The wifi at home is called Heron and the password is mallard-77.",
+			"The wifi at home is called Heron and the password is mallard-77.",
+		},
 		{"Rent goes out on the first of the month, 1450 dollars.", "Rent goes out on the first of the month, 1450 dollars."},
 		{"Nadia owns the billing service", "Nadia owns the billing service."},
 		{"Tuesday evenings are for choir practice.", "Tuesday evenings are for choir practice."},
@@ -140,7 +152,10 @@ func TestACorrectionMayGiveOnlyTheRightValue(t *testing.T) {
 		{"My favourite colour is teal", "Actually it's green.", "The user's favourite colour is green."},
 		{"I have a dentist's appointment on Tuesday", "No wait, it's Friday.", "The user has a dentist's appointment on Friday."},
 		{"My daughter is seven.", "Correction: she turned eight yesterday.", "The user's daughter turned eight on Sunday 2026-11-22."},
-		{"The meeting with Carla is on Tuesday at 3.", "The meeting with Carla got moved to Wednesday.", "The meeting with Carla got moved to Wednesday."},
+		{
+			"The meeting with Carla is on Tuesday at 3.", "The meeting with Carla got moved to Wednesday.",
+			"The meeting with Carla got moved to Wednesday.",
+		},
 		{"My deadline is on Friday.", "The deadline was moved to Monday.", "The deadline was moved to Monday."},
 		{"My phone number is 0470 11 22 33.", "I've a new phone number: 0499 88 77 66.", "The user's new phone number is 0499 88 77 66."},
 		{"My dog Rex is five.", "Rex is six now.", "Rex is six now."},
@@ -173,7 +188,10 @@ func TestACorrectionMayGiveOnlyTheRightValue(t *testing.T) {
 func TestAnAnswerSaysHowSureItIs(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
-	for _, f := range []string{"I wear size 11 shoes", "I'm training for the Berlin marathon", "I drive an old Saab", "My driving licence ends in 2031", "My sister Keisha lives in Rome", "I teach physics"} {
+	for _, f := range []string{
+		"I wear size 11 shoes", "I'm training for the Berlin marathon", "I drive an old Saab", "My driving licence ends in 2031",
+		"My sister Keisha lives in Rome", "I teach physics",
+	} {
 		h.say(f)
 	}
 	const likely, near = "If I understand you right: ", "I do not know exactly that. The closest that I was told: "
@@ -196,7 +214,8 @@ func TestWhatWasCorrectedIsNotToldFromSearches(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	h.blocks["human"] = "The user sold the Ducati.\nThe user lives in Cork."
-	h.found["conversation_search"] = `{"results":[{"timestamp":"2026-11-20T10:00:00Z","role":"user","content":"I ride a Ducati."},{"timestamp":"2026-11-20T10:00:00Z","role":"user","content":"I live in Ghent."}]}`
+	h.found["conversation_search"] = `{"results":[{"timestamp":"2026-11-20T10:00:00Z","role":"user","content":"I ride a Ducati."},` +
+		`{"timestamp":"2026-11-20T10:00:00Z","role":"user","content":"I live in Ghent."}]}`
 	if answer := h.say("What do I ride?"); strings.Contains(answer, "You ride a Ducati") {
 		t.Errorf("answered %q", answer)
 	}
@@ -208,7 +227,10 @@ func TestRelativesAreFoundByNameAndTogether(t *testing.T) {
 	for _, f := range []string{"I've got a wife, Lucia, and two small daughters.", "My parents live in Marrakesh."} {
 		h.say(f)
 	}
-	for ask, want := range map[string]string{"What's my wife's name?": "Lucia", "Where does my mother live?": "Marrakesh", "How many daughters do I have?": "two", "What is my real name?": "not know that"} {
+	for ask, want := range map[string]string{
+		"What's my wife's name?": "Lucia", "Where does my mother live?": "Marrakesh", "How many daughters do I have?": "two",
+		"What is my real name?": "not know that",
+	} {
 		if answer := h.say(ask); !strings.Contains(answer, want) || strings.Contains(answer, "not know exactly") {
 			t.Errorf("%q was answered %q, want %q", ask, answer, want)
 		}

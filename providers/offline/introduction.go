@@ -11,7 +11,8 @@ func (r *reader) introduced(rest []word) []fact {
 		rest = rest[1:]
 	}
 	n := 0
-	for n < len(rest) && n < 5 && (rest[n].proper() && !acronym(rest[n].text) || n > 0 && rest[n].is("de", "van", "von", "der", "da", "al", "bin", "la", "di", "del") && n+1 < len(rest) && rest[n+1].proper()) {
+	for n < len(rest) && n < 5 && (rest[n].proper() && !acronym(rest[n].text) || n > 0 &&
+		rest[n].is("de", "van", "von", "der", "da", "al", "bin", "la", "di", "del") && n+1 < len(rest) && rest[n+1].proper()) {
 		n++
 	}
 	if n == 0 || listed(demonyms, rest[0].low) || rest[0].is("i") || listed(times, rest[0].low) {

@@ -65,8 +65,8 @@ func (m *meaning) vector(w string) []float32 {
 }
 
 // exclusive are the topics whose words name different things of one kind.
-const exclusive = ` @herb @spice @vegetable @fruit @nut @seafood @meat @dairy @sweets @dish @alcohol @brew @drink @bird @plant @insect @family @pet @instrument @language @color
- @season @weather @field @faith @nation @country @vehicle @seat @hand @sport @game `
+const exclusive = ` @herb @spice @vegetable @fruit @nut @seafood @meat @dairy @sweets @dish @alcohol @brew @drink @bird @plant @insect
+ @family @pet @instrument @language @color @season @weather @field @faith @nation @country @vehicle @seat @hand @sport @game `
 
 // rivals reports whether the lexicon distinguishes two words, however close in meaning: tea and coffee, sister and
 // brother, a vegetable and coriander, which is a herb.
@@ -220,8 +220,8 @@ func (t term) in(e *entry, m *meaning) bearing {
 			continue
 		}
 		n := m.near(t.word, w.low)
-		if n < meant &&
-			(len(t.alts) > 1 || t.being && !listed(animals, t.word)) { // the lexicon knows what belongs to it; a name is hardly like another
+		// The lexicon knows what belongs to it; a name is hardly like another.
+		if n < meant && (len(t.alts) > 1 || t.being && !listed(animals, t.word)) {
 			continue
 		}
 		b.value = max(b.value, n)

@@ -4,15 +4,18 @@ import "strings"
 
 // Facts are kept in the third person ("The user works on compilers.") and told in the second ("You work on compilers.").
 
-const adverbs = ` also always already actually really still just usually often sometimes never now currently recently mostly mainly only even
- probably basically generally normally typically rarely seldom hardly absolutely totally truly genuinely definitely certainly kind sort
- finally soon once twice quite very both all honestly secretly strongly deeply simply nearly almost first then nowadays no longer `
+const adverbs = ` also always already actually really still just usually often sometimes never now currently recently mostly mainly
+ only even probably basically generally normally typically rarely seldom hardly absolutely totally truly genuinely definitely certainly
+ kind sort finally soon once twice quite very both all honestly secretly strongly deeply simply nearly almost first then nowadays no
+ longer `
 
 // modals and auxiliaries take no ending of their own.
 const modals = " can could will would shall should may might must did had was ought "
 
-const past = ` went bought got had made met left began broke built came drove ate fell felt found flew forgot gave grew heard knew led lost paid
- ran said saw sold sent sang sat slept spoke spent stood stole swam took taught told thought wore won wrote became chose did drank rode rose
+const past = ` went bought got had made met left began broke built came drove ate fell felt found flew forgot gave grew heard knew led
+ lost paid
+ ran said saw sold sent sang sat slept spoke spent stood stole swam took taught told thought wore won wrote became chose did drank rode
+ rose
  kept lent held understood woke dealt meant dreamt learnt quit hurt burnt caught fought froze hid hung lay shot threw tore blew drew dug
  brought sought swore bit bent laid spilt was were used `
 

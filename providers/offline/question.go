@@ -46,7 +46,8 @@ func newQuestion(s string) question {
 	q.when = strings.HasPrefix(low, " when ") || strings.Contains(low, " when is ") || strings.Contains(low, " what day ") ||
 		longest(
 			low,
-			"what date|which date|which day|which weekday|what weekday|by when|until when|since when|what time|which month|which year|how soon",
+			"what date|which date|which day|which weekday|what weekday|by when|until when|since when|what time|"+
+				"which month|which year|how soon",
 		) != ""
 	q.where = strings.HasPrefix(low, " where ") || strings.Contains(low, " where do i ")
 	q.own = longest(low, "my name|my first name|my real name|my full name|my last name|my own name|my surname") != ""
@@ -153,8 +154,8 @@ func (t *term) place(ws []word, i int, copular bool) {
 }
 
 // kin are relatives whom facts may mention together.
-const kin = ` mother=parents father=parents mum=parents mom=parents dad=parents son=children daughter=children brother=siblings sister=siblings
- grandmother=grandparents grandfather=grandparents grandma=grandparents grandpa=grandparents `
+const kin = ` mother=parents father=parents mum=parents mom=parents dad=parents son=children daughter=children brother=siblings
+ sister=siblings grandmother=grandparents grandfather=grandparents grandma=grandparents grandpa=grandparents `
 
 // someone are the stems of general words for people.
 const someone = ` guy man woman girl boy folk ladi `

@@ -266,7 +266,9 @@ func compiledAt(prompt string) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	line, _, _ := strings.Cut(rest, "\n")
-	for _, layout := range []string{"2006-01-02 03:04:05 PM MST-0700", "2006-01-02 03:04:05 PM UTC-0700", "2006-01-02 15:04:05 UTC-0700", time.RFC3339} {
+	for _, layout := range []string{
+		"2006-01-02 03:04:05 PM MST-0700", "2006-01-02 03:04:05 PM UTC-0700", "2006-01-02 15:04:05 UTC-0700", time.RFC3339,
+	} {
 		if t, err := time.Parse(layout, strings.TrimSpace(line)); err == nil {
 			return t, true
 		}

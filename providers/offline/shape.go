@@ -24,7 +24,8 @@ func shapes(ws []word) []string {
 			tags = append(tags, "@medicine")
 		case strings.Contains(w.low, "@") && !w.punct():
 			tags = append(tags, "@contact", "@mail")
-		case w.is("is", "are", "am", "turned", "turns", "turning", "aged", "be", "just") && next.counts() && (i+2 >= len(ws) || ws[i+2].punct() || ws[i+2].is("years", "year", "months", "now", "and", "next", "on", "in")):
+		case w.is("is", "are", "am", "turned", "turns", "turning", "aged", "be", "just") && next.counts() &&
+			(i+2 >= len(ws) || ws[i+2].punct() || ws[i+2].is("years", "year", "months", "now", "and", "next", "on", "in")):
 			tags = append(tags, "@age")
 		case coded(w):
 			tags = append(tags, "@secret")
@@ -106,7 +107,8 @@ func trades(ws []word) bool {
 			continue
 		}
 		switch v := stem(ws[at].low); {
-		case listed(" teach manag design sell repair fix develop translat research treat maintain instal lectur edit produc engin supervis consult ", v):
+		case listed(" teach manag design sell repair fix develop translat research treat maintain instal lectur edit "+
+			"produc engin supervis consult ", v):
 			return true
 		case v == "run":
 			return ws[at+1].is("a", "an", "the", "my", "our", "their") && !slices.ContainsFunc(ws[at+1:], func(w word) bool {

@@ -105,12 +105,16 @@ func strip(ws []word) ([]word, bool) {
 }
 
 // openers introduce a statement; those after the bar announce a correction.
-const openers = "by the way|for your information|for the record|just so you know|so you know|as you know|to be honest|i have to be honest|i have to admit|i must admit|i must confess|i confess|to be clear|did you know that|did you know|" +
-	"you should know that|you should know|you know|i should mention that|i want you to know that|let me tell you that|i forgot to say that|i would like you to know that|" +
-	"it turns out that|it turns out|turns out that|turns out|i have to say|i must say|i guess|i mean|as i said|good news|bad news|fun fact|one more thing|i told you that|i told you|" +
-	"remember|nice to meet you|pleased to meet you|good morning|good evening|good afternoon"
+const openers = "by the way|for your information|for the record|just so you know|so you know|as you know|to be honest|" +
+	"i have to be honest|i have to admit|i must admit|i must confess|i confess|to be clear|did you know that|did you know|" +
+	"you should know that|you should know|you know|i should mention that|i want you to know that|let me tell you that|" +
+	"i forgot to say that|i would like you to know that|it turns out that|it turns out|turns out that|turns out|i have to say|" +
+	"i must say|i guess|i mean|as i said|good news|bad news|fun fact|one more thing|i told you that|i told you|remember|" +
+	"nice to meet you|pleased to meet you|good morning|good evening|good afternoon"
 
-const corrections = "actually|no|nope|wait|sorry|correction|my mistake|i was wrong|i would rather say|i got that wrong|i got it wrong|i made a mistake|i was mistaken|i misspoke|that was wrong|i should say|that is wrong|that is not right|that is not true|not any more|in fact|i meant|i meant to say|" +
+const corrections = "actually|no|nope|wait|sorry|correction|my mistake|i was wrong|i would rather say|i got that wrong|i got it wrong|" +
+	"i made a mistake|i was mistaken|i misspoke|that was wrong|i should say|that is wrong|that is not right|that is not true|" +
+	"not any more|in fact|i meant|i meant to say|" +
 	"let me correct that|let me correct myself|wrong|update|scratch that|oops|rather|not quite"
 
 func opener(ws []word) (n int, correct bool) {
@@ -130,7 +134,8 @@ func opener(ws []word) (n int, correct bool) {
 	}
 	if len(ws) > 1 &&
 		listed(
-			" btw also and oh well so hi hello hey ok okay fyi hmm um yes yeah yep right lol haha ah anyway but then look listen ps today-i-learned thanks great cool ",
+			" btw also and oh well so hi hello hey ok okay fyi hmm um yes yeah yep right lol haha ah anyway but then look listen ps "+
+				"today-i-learned thanks great cool ",
 			ws[0].low,
 		) {
 		return 1, false
@@ -166,7 +171,8 @@ func trim(ws []word) []word {
 }
 
 // tails end a statement without adding anything to it.
-const tails = "by the way|btw|actually|though|lol|haha|you know|too|as well|just so you know|fyi|for your information|thanks|thank you|please remember that|please remember|remember that"
+const tails = "by the way|btw|actually|though|lol|haha|you know|too|as well|just so you know|fyi|for your information|thanks|thank you|" +
+	"please remember that|please remember|remember that"
 
 func dropTail(ws []word) []word {
 	for p := range strings.SplitSeq(tails, "|") {
@@ -262,7 +268,8 @@ func clauses(ws []word) [][]word {
 			return append([][]word{trim(ws[:i])}, clauses(rest)...)
 		case ws[0].is("i", "we") && sharesSubject(rest):
 			return append([][]word{trim(ws[:i])}, clauses(append([]word{ws[0]}, rest...))...)
-		case ws[0].is("i", "we") && ws[i].is("and", "but") && listed(" have has got own ", firstVerb(ws)) && rest[0].is("a", "an", "two", "three", "four", "one") && len(rest) > 1 && !verbalAny(rest[1:2]):
+		case ws[0].is("i", "we") && ws[i].is("and", "but") && listed(" have has got own ", firstVerb(ws)) &&
+			rest[0].is("a", "an", "two", "three", "four", "one") && len(rest) > 1 && !verbalAny(rest[1:2]):
 			return append([][]word{trim(ws[:i])}, clauses(append([]word{ws[0], {"have", "have", true}}, rest...))...)
 		}
 	}

@@ -29,19 +29,24 @@ var topics = []topic{
 		personal: true,
 	},
 	{
-		tag:      "@job",
-		facts:    " job profession career employer retired freelance colleague apprentice apprenticeship internship trainee ",
-		slots:    " job.role job.place job.topic ",
-		says:     "living|by day|by trade|by profession|full time|part time|self employed|employed|their bread|hired|career|in charge of|freelance|freelances|on the payroll|nine to five",
-		asks:     " job work profession occupation career employer company workplace employed employ employs role title position trade vocation industry sector ",
-		phrases:  "for a living|do i do all day|earn my money|line of work|make my money|earn my living|pay my bills|pays my bills|pays my rent|do i do professionally|do i do for work|do i do",
+		tag:   "@job",
+		facts: " job profession career employer retired freelance colleague apprentice apprenticeship internship trainee ",
+		slots: " job.role job.place job.topic ",
+		says: "living|by day|by trade|by profession|full time|part time|self employed|employed|their bread|hired|career|in charge of|" +
+			"freelance|freelances|on the payroll|nine to five",
+		asks: " job work profession occupation career employer company workplace employed employ employs role title position trade " +
+			"vocation industry sector ",
+		phrases: "for a living|do i do all day|earn my money|line of work|make my money|earn my living|pay my bills|pays my bills|" +
+			"pays my rent|do i do professionally|do i do for work|do i do",
 		personal: true,
 	},
 	{
-		tag:      "@home",
-		facts:    " address ",
-		slots:    " home attr:address ",
-		says:     "house number|postcode|zip code|lives at|home is|the user's place|the user's home is|the user's house is|the user's flat is|the user's apartment is|based in|settled in|settled down|put down roots|from their home in|writing from|rents a|has moved to|hails from",
+		tag:   "@home",
+		facts: " address ",
+		slots: " home attr:address ",
+		says: "house number|postcode|zip code|lives at|home is|the user's place|the user's home is|the user's house is|" +
+			"the user's flat is|the user's apartment is|based in|settled in|settled down|put down roots|from their home in|writing from|" +
+			"rents a|has moved to|hails from",
 		asks:     " home live living city town address country reside residence based located house neighborhood ",
 		phrases:  "where am i",
 		personal: true,
@@ -58,7 +63,8 @@ var topics = []topic{
 		tag:   "@diet",
 		facts: " allergic vegan vegetarian gluten lactose intolerant eat eats diet kosher halal meat pescatarian ",
 		slots: " allergy: ",
-		asks:  " eat eating food foods diet allergic avoid meal meals menu ingredient ingredients dietary dish cook dinner lunch breakfast snack ",
+		asks: " eat eating food foods diet allergic avoid meal meals menu ingredient ingredients dietary dish cook " +
+			"dinner lunch breakfast snack ",
 	},
 	{
 		tag:   "@health",
@@ -95,8 +101,9 @@ var topics = []topic{
 		asks:  " spouse partner relationship marital ",
 	},
 	{
-		tag:  "@wed",
-		says: "better half|other half|significant other|tied the knot|married to|got married to|got hitched|has been married|the user married",
+		tag: "@wed",
+		says: "better half|other half|significant other|tied the knot|married to|got married to|got hitched|" +
+			"has been married|the user married",
 		asks: " husband wife spouse ",
 	},
 	{tag: "@sibling", facts: " sister sisters brother brothers sibling siblings twin ", asks: " sibling siblings "},
@@ -109,31 +116,37 @@ var topics = []topic{
 	},
 	{tag: "@family", facts: people, asks: " family relative relatives "},
 	{
-		tag:     "@like",
-		facts:   likes + " favorite favourite likes loves enjoys adores ",
-		says:    "a fan of|fond of|crazy about|keen on|mad about|is into|can not get enough of|look forward to|looks forward to|can not wait for|would rather|is the user's thing|is the user's jam|means the world|nothing beats|number one|all time|top of the list|soft spot|best of all|above all|go to|the user's pick|always goes for|hooked on|obsessed with|addicted to|swears by",
+		tag:   "@like",
+		facts: likes + " favorite favourite likes loves enjoys adores ",
+		says: "a fan of|fond of|crazy about|keen on|mad about|is into|can not get enough of|look forward to|looks forward to|" +
+			"can not wait for|would rather|is the user's thing|is the user's jam|means the world|nothing beats|number one|all time|" +
+			"top of the list|soft spot|best of all|above all|go to|the user's pick|always goes for|hooked on|" +
+			"obsessed with|addicted to|swears by",
 		asks:    " like love enjoy fond adore prefer happily happy favorite favourite joy delight gladly ",
 		phrases: "into these days|make me happy|makes me happy|crazy about|can not i get enough of",
 	},
 	{
-		tag:     "@dislike",
-		facts:   dislikes,
-		says:    "can not stand|could not stand|can not bear|can not abide|do not care for|does not care for|drives the user mad|drives the user crazy|gets on the user's nerves|sick of|not a fan|fed up with|pet hate",
-		asks:    " hate dislike loathe despise detest dread annoy annoys bother bothers disgust disgusts ",
-		phrases: "can not stand|can not i stand|can i not stand|can not bear|do not i like|do i not like|i do not like|can not abide|drives me mad|drives me crazy",
+		tag:   "@dislike",
+		facts: dislikes,
+		says: "can not stand|could not stand|can not bear|can not abide|do not care for|does not care for|drives the user mad|" +
+			"drives the user crazy|gets on the user's nerves|sick of|not a fan|fed up with|pet hate",
+		asks: " hate dislike loathe despise detest dread annoy annoys bother bothers disgust disgusts ",
+		phrases: "can not stand|can not i stand|can i not stand|can not bear|do not i like|do i not like|i do not like|can not abide|" +
+			"drives me mad|drives me crazy",
 	},
 	{
 		tag: "@hobby",
-		facts: likes + ` hobby hobbies play plays paint paints climb climbs hike hikes run runs swim swims garden knit knits collect collects
- photograph chess guitar piano dance dances sing sings sail sails surf ski skate juggle cycle cycles `,
+		facts: likes + ` hobby hobbies play plays paint paints climb climbs hike hikes run runs swim swims garden knit knits collect
+ collects photograph chess guitar piano dance dances sing sings sail sails surf ski skate juggle cycle cycles `,
 		says:    "free time|spare time|for fun|to relax|to unwind",
 		asks:    " hobby hobbies pastime interests interest weekends weekend ",
 		phrases: "free time|spare time|for fun|to relax|days off",
 	},
 	{
-		tag:   "@language",
-		facts: " speak speaks fluent bilingual trilingual native rust python golang java kotlin javascript typescript haskell elixir erlang ocaml clojure scala ruby perl zig c++ c# ",
-		asks:  " language languages speak tongue ",
+		tag: "@language",
+		facts: " speak speaks fluent bilingual trilingual native rust python golang java kotlin javascript typescript haskell elixir " +
+			"erlang ocaml clojure scala ruby perl zig c++ c# ",
+		asks: " language languages speak tongue ",
 	},
 	{tag: "@deadline", facts: " deadline submit ", asks: " deadline due submit finish finished ", phrases: "hand in|turn in"},
 	{
@@ -161,9 +174,10 @@ var topics = []topic{
 		asks:  " music band song songs singer artist listen musical ",
 	},
 	{
-		tag:   "@sport",
-		facts: " football soccer tennis marathon climb climbs swim swims yoga gym basketball hockey cycling cycles ski skis rugby cricket volleyball badminton run runs rowing karate judo boxing triathlon ",
-		asks:  " sport sports exercise workout fit athletic ",
+		tag: "@sport",
+		facts: " football soccer tennis marathon climb climbs swim swims yoga gym basketball hockey cycling cycles ski skis rugby " +
+			"cricket volleyball badminton run runs rowing karate judo boxing triathlon ",
+		asks: " sport sports exercise workout fit athletic ",
 	},
 	{
 		tag:   "@vehicle",
@@ -178,14 +192,16 @@ var topics = []topic{
 		asks:  " move moved relocate relocated ",
 	},
 	{
-		tag:  "@called",
-		says: "answers to|by the name of|knows the user as|know the user as|called|named|codenamed|nicknamed|we call|i call|the user calls|goes by",
+		tag: "@called",
+		says: "answers to|by the name of|knows the user as|know the user as|called|named|codenamed|nicknamed|we call|" +
+			"i call|the user calls|goes by",
 	},
 	{
 		tag:   "@project",
 		facts: " project projects ",
-		says:  "is building|is working on|is making|is restoring|is renovating|is designing|is writing|is developing|is redoing|is planning|is organising|is preparing",
-		asks:  " project projects busy ",
+		says: "is building|is working on|is making|is restoring|is renovating|is designing|is writing|is developing|is redoing|" +
+			"is planning|is organising|is preparing",
+		asks: " project projects busy ",
 	},
 	{tag: "@size", facts: " size ", phrases: "how big|how large"},
 	{

@@ -75,15 +75,20 @@ func verbatim(input string) (act, bool) {
 	return act{}, false
 }
 
-const rememberLeads = "remember that|please remember that|remember|please remember|do not forget that|do not forget|please do not forget that|keep in mind that|keep in mind|note that|please note that|make a note that|" +
-	"can you remember that|could you remember that|you should remember that|i want you to remember that|never forget that|please keep in mind that|store that|save that"
+const rememberLeads = "remember that|please remember that|remember|please remember|do not forget that|do not forget|" +
+	"please do not forget that|keep in mind that|keep in mind|note that|please note that|make a note that|" +
+	"can you remember that|could you remember that|you should remember that|i want you to remember that|never forget that|" +
+	"please keep in mind that|store that|save that"
 
-const forgetLeads = "forget that|forget about|forget|please forget that|please forget about|please forget|you can forget that|you can forget|you can forget about|can you forget|could you forget|delete|erase|remove|stop remembering|" +
+const forgetLeads = "forget that|forget about|forget|please forget that|please forget about|please forget|you can forget that|" +
+	"you can forget|you can forget about|can you forget|could you forget|delete|erase|remove|stop remembering|" +
 	"do not remember|you should forget|i want you to forget|please delete|please remove|please erase"
 
-const searchLeads = "search for|search your memory for|search my messages for|search memory for|search our conversations for|search the history for|search|look up|look for|find messages about|find|" +
-	"what did i say about|what have i said about|what did i tell you about|what did we say about|what did we talk about regarding|did i mention|did i say anything about|did i ever mention|have i mentioned|" +
-	"when did i mention|what did i mention about|did we talk about|have we talked about|did i tell you about|what did we discuss about|please search for|can you search for"
+const searchLeads = "search for|search your memory for|search my messages for|search memory for|search our conversations for|" +
+	"search the history for|search|look up|look for|find messages about|find|what did i say about|what have i said about|" +
+	"what did i tell you about|what did we say about|what did we talk about regarding|did i mention|did i say anything about|" +
+	"did i ever mention|have i mentioned|when did i mention|what did i mention about|did we talk about|have we talked about|" +
+	"did i tell you about|what did we discuss about|please search for|can you search for"
 
 // sentenceActs reads one sentence, which may state something and ask something.
 func sentenceActs(s string, r *reader) []act {
@@ -141,7 +146,9 @@ func sentenceActs(s string, r *reader) []act {
 	switch {
 	case command(stripped):
 		return []act{{kind: actCommand}}
-	case chats(stripped) || len(stripped) == 1 && listed(" yes no ok okay sure right great cool nice wow lol haha hmm yeah yep nope fine good perfect indeed true exactly interesting ", stripped[0].low):
+	case chats(stripped) || len(stripped) == 1 &&
+		listed(" yes no ok okay sure right great cool nice wow lol haha hmm yeah yep nope fine good perfect indeed "+
+			"true exactly interesting ", stripped[0].low):
 		return []act{{kind: actSmall}}
 	}
 	return []act{{kind: actUnknown, left: r.left}}
@@ -180,8 +187,10 @@ func asks(ws []word) bool {
 	}
 	low := plain(ws)
 	for _, p := range []string{
-		"tell me ", "remind me ", "do you ", "can you tell ", "could you tell ", "i wonder ", "any idea", "i forgot what", "i forgot my", "i forgot where", "i forgot when", "anything i ",
-		"i do not remember ", "i can not remember ", "i do not know my ", "i would like to know ", "i want to know ", "show me what you know", "list what you know", "describe me", "summarize me", "summarise me", "i was wondering ",
+		"tell me ", "remind me ", "do you ", "can you tell ", "could you tell ", "i wonder ", "any idea", "i forgot what", "i forgot my",
+		"i forgot where", "i forgot when", "anything i ",
+		"i do not remember ", "i can not remember ", "i do not know my ", "i would like to know ", "i want to know ",
+		"show me what you know", "list what you know", "describe me", "summarize me", "summarise me", "i was wondering ",
 	} {
 		if strings.HasPrefix(low+" ", p) {
 			return true
@@ -223,14 +232,19 @@ func kindOfQuestion(ws []word) actKind {
 	switch {
 	case has("last talk", "last talked", "last spoke", "last speak", "last chat", "last message", "since we", "last time we"):
 		return actGap
-	case has("did i tell", "did i say", "did we talk", "did i mention", "did we discuss", "did we say", "did we speak", "have i told") && has("yesterday", "ago", "last", "today", "the day before"):
+	case has("did i tell", "did i say", "did we talk", "did i mention", "did we discuss", "did we say", "did we speak", "have i told") &&
+		has("yesterday", "ago", "last", "today", "the day before"):
 		return actDay
 	case aboutTime(ws):
 		return actDate
-	case strings.TrimSpace(low) == "who am i" || has("know who i am", "tell me who i am", "who you are talking to", "who you are speaking to", "who you talk to", "who is talking to you"):
+	case strings.TrimSpace(low) == "who am i" ||
+		has("know who i am", "tell me who i am", "who you are talking to", "who you are speaking to", "who you talk to",
+			"who is talking to you"):
 		return actWhoAmI
-	case has("know", "remember", "learn", "learned", "learnt", "stored", "memory", "tell me", "describe", "remind me", "summarize", "summarise", "told you", "memories", "noted", "list") &&
-		(has("about me", "about myself", "of me", "describe me", "remember me", "know me", "summarize me", "summarise me", "you know", "in your memory", "i told you", "your memory", "your memories", "have i told you", "do you remember") && nothingElse(ws)):
+	case has("know", "remember", "learn", "learned", "learnt", "stored", "memory", "tell me", "describe", "remind me", "summarize",
+		"summarise", "told you", "memories", "noted", "list") &&
+		(has("about me", "about myself", "of me", "describe me", "remember me", "know me", "summarize me", "summarise me", "you know",
+			"in your memory", "i told you", "your memory", "your memories", "have i told you", "do you remember") && nothingElse(ws)):
 		return actAll
 	}
 	return actAsk
@@ -334,9 +348,10 @@ func aboutTime(ws []word) bool {
 	return named
 }
 
-const commands = ` write tell give show make open run list translate explain help stop sing calculate compute create summarise summarize set send turn wake order fix say print
- generate draft convert sort count define describe compare suggest recommend plan design implement debug test solve add multiply check read draw let do go play
- search find look delete install build please book email remind repeat answer ask start continue try teach call buy `
+const commands = ` write tell give show make open run list translate explain help stop sing calculate compute create summarise
+ summarize set send turn wake order fix say print generate draft convert sort count define describe compare suggest recommend plan
+ design implement debug test solve add multiply check read draw let do go play search find look delete install build please book email
+ remind repeat answer ask start continue try teach call buy `
 
 // command reports whether words are an instruction.
 func command(ws []word) bool {

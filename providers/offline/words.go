@@ -117,8 +117,9 @@ func picture(runes []rune, i int) int {
 }
 
 // beforeObject are words after which an emoji is an object; anywhere else it is decoration, treated as punctuation.
-const beforeObject = ` like likes love loves enjoy enjoys adore adores prefer prefers hate hates dislike dislikes detest detests loathe loathes dread avoid avoids stand bear
- eat eats drink drinks have has want wants need needs play plays bake cook is are a an the some to of with for about on than no any more much your `
+const beforeObject = ` like likes love loves enjoy enjoys adore adores prefer prefers hate hates dislike dislikes detest detests loathe
+ loathes dread avoid avoids stand bear eat eats drink drinks have has want wants need needs play plays bake cook is are a an the some
+ to of with for about on than no any more much your `
 
 // settlePictures clears the lower form, by which words are compared, of emoji that aren't objects.
 func settlePictures(ws []word) []word {
@@ -215,14 +216,16 @@ func settlePossessives(ws []word) []word {
 		next := ws[i+1].low
 		if next == "a" || next == "an" || next == "the" || next == "not" || next == "called" || next == "named" || next == "allergic" ||
 			i > 0 && listed(" name birthday deadline job ", ws[i-1].low) &&
-				(next == "on" || ws[i+1].proper() || ws[i+1].number()) || next == "in" || next == "at" || next == "from" || len(next) > 4 && strings.HasSuffix(next, "ing") && !listed(notParticiple, next) {
+				(next == "on" || ws[i+1].proper() || ws[i+1].number()) || next == "in" || next == "at" || next == "from" ||
+			len(next) > 4 && strings.HasSuffix(next, "ing") && !listed(notParticiple, next) {
 			ws[i] = word{"is", "is", true}
 		}
 	}
 	return ws
 }
 
-const notParticiple = " wedding building meeting thing something anything everything nothing morning evening ring king string ceiling wing spring sibling painting clothing training "
+const notParticiple = " wedding building meeting thing something anything everything nothing morning evening ring king string ceiling " +
+	"wing spring sibling painting clothing training "
 
 // text joins tokens into text.
 func text(ws []word) string {
@@ -315,14 +318,15 @@ func capital(s string) string {
 }
 
 //nolint:misspell // both spellings are understood
-const respelled = ` tyre=tire tyres=tire aeroplane=plane programme=program licence=license jewellery=jewelry colour=color colours=color favourite=favorite favourites=favorite neighbour=neighbor neighbours=neighbor grey=gray
- mum=mother mom=mother dad=father kids=child kid=child children=child wives=wife men=man women=woman went=go gone=go bought=buy sold=sell
- taught=teach met=meet born=birth ate=eat eaten=eat spoke=speak wrote=write drove=drive got=get has=have had=have bike=bicycle
- tv=television flat=apartment holidays=vacation holiday=vacation began=begin started=begin left=leave lost=lose found=find gave=give
- flew=fly flies=fly ran=run swam=swim sang=sing won=win grew=grow broke=break chose=choose wed=marry wedding=marry
- weddings=marry married=marry marries=marry marriage=marry photo=photograph photos=photograph allergy=allergic allergies=allergic
- grandma=grandmother granny=grandmother gran=grandmother nana=grandmother grandpa=grandfather granddad=grandfather grandad=grandfather mam=mother
- hubby=husband dr=doctor gp=doctor physician=doctor baby=child babies=child kitten=cat puppy=dog dish=food dishes=food meal=food meals=food quit=leave `
+const respelled = ` tyre=tire tyres=tire aeroplane=plane programme=program licence=license jewellery=jewelry colour=color colours=color
+ favourite=favorite favourites=favorite neighbour=neighbor neighbours=neighbor grey=gray mum=mother mom=mother dad=father kids=child
+ kid=child children=child wives=wife men=man women=woman went=go gone=go bought=buy sold=sell taught=teach met=meet born=birth ate=eat
+ eaten=eat spoke=speak wrote=write drove=drive got=get has=have had=have bike=bicycle tv=television flat=apartment holidays=vacation
+ holiday=vacation began=begin started=begin left=leave lost=lose found=find gave=give flew=fly flies=fly ran=run swam=swim sang=sing
+ won=win grew=grow broke=break chose=choose wed=marry wedding=marry weddings=marry married=marry marries=marry marriage=marry
+ photo=photograph photos=photograph allergy=allergic allergies=allergic grandma=grandmother granny=grandmother gran=grandmother
+ nana=grandmother grandpa=grandfather granddad=grandfather grandad=grandfather mam=mother hubby=husband dr=doctor gp=doctor
+ physician=doctor baby=child babies=child kitten=cat puppy=dog dish=food dishes=food meal=food meals=food quit=leave `
 
 // stem returns a word's stem; spelling variants and irregular forms share one.
 func stem(low string) string {

@@ -5,8 +5,8 @@ import (
 )
 
 // chatted are the heads of sentences about the conversation or the day, not about anything of the user's.
-const chatted = ` weather day sun sky world earth moon answer question point problem idea thing rest news last next other others same more first truth fact reason
- only best worst word words way result time internet model program chat conversation message joke test `
+const chatted = ` weather day sun sky world earth moon answer question point problem idea thing rest news last next other others same
+ more first truth fact reason only best worst word words way result time internet model program chat conversation message joke test `
 
 // subjectEnd finds the verb of a clause whose subject is a noun phrase; 0 if there is none near the start.
 func subjectEnd(ws []word) int {
@@ -44,7 +44,8 @@ func worldly(ws []word) bool {
 		return true
 	case ws[0].is("the"):
 		return v > 1 && !listed(chatted, ws[1].low) && !listed(chatted, head.low) && !head.is("it", "that")
-	case listed(" home work breakfast lunch dinner supper bedtime school church training practice rent ", ws[0].low) && ws[1].is("is", "was", "are", "starts", "begins", "ends"):
+	case listed(" home work breakfast lunch dinner supper bedtime school church training practice rent ", ws[0].low) &&
+		ws[1].is("is", "was", "are", "starts", "begins", "ends"):
 		return true
 	case acts(ws, v):
 		return true
@@ -73,7 +74,8 @@ func acts(ws []word, v int) bool {
 	}
 	next := ws[v+1]
 	return !next.is("the", "one") &&
-		(next.counts() || next.is("allergic", "married", "born", "called", "at", "from", "away", "on", "vegan", "vegetarian") || listed(people, ws[len(ws)-1].low) ||
+		(next.counts() || next.is("allergic", "married", "born", "called", "at", "from", "away", "on", "vegan", "vegetarian") ||
+			listed(people, ws[len(ws)-1].low) ||
 			slices.ContainsFunc(ws[v+1:], func(w word) bool { return profession(w.low) }))
 }
 

@@ -20,7 +20,8 @@ func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
 
 func FuzzStreams(f *testing.F) {
 	for _, s := range []string{
-		say("hi") + end, end, `{"error":"x"}`, `{"message":{"tool_calls":[{"function":{"name":"clock","arguments":{"a":[1]}}}]},"done":true}`, "{}\n\n[]\n",
+		say("hi") + end, end, `{"error":"x"}`,
+		`{"message":{"tool_calls":[{"function":{"name":"clock","arguments":{"a":[1]}}}]},"done":true}`, "{}\n\n[]\n",
 		say("<tool_call>{\"name\":\"clock\"}</tool_call>") + end, say("<think>hm") + end, `{"done":true,"done_reason":"length"}`,
 	} {
 		f.Add([]byte(s))
@@ -35,9 +36,12 @@ func FuzzStreams(f *testing.F) {
 
 func FuzzListings(f *testing.F) {
 	for _, s := range []string{
-		`{"models":[{"name":"a","context_length":4096},{"name":7},null]}`, `{"models":[{"name":"b"}],"capabilities":["embedding"],"parameters":"num_ctx 1e9"}`,
-		`{"models":[{"name":"c"}],"capabilities":["completion","tools","thinking"],"parameters":"num_ctx -4","model_info":{"general.architecture":"x","x.context_length":1e300}}`,
-		`{"models":[{"name":"d:latest","context_length":-1}],"model_info":{"general.architecture":"x","x.context_length":-8}}`, "<html>", "[", "",
+		`{"models":[{"name":"a","context_length":4096},{"name":7},null]}`,
+		`{"models":[{"name":"b"}],"capabilities":["embedding"],"parameters":"num_ctx 1e9"}`,
+		`{"models":[{"name":"c"}],"capabilities":["completion","tools","thinking"],"parameters":"num_ctx -4",` +
+			`"model_info":{"general.architecture":"x","x.context_length":1e300}}`,
+		`{"models":[{"name":"d:latest","context_length":-1}],"model_info":{"general.architecture":"x","x.context_length":-8}}`, "<html>",
+		"[", "",
 	} {
 		f.Add([]byte(s))
 	}

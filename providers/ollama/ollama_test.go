@@ -109,7 +109,14 @@ func TestEffortBecomesWhatTheModelUnderstands(t *testing.T) {
 	for _, c := range []struct {
 		model, effort string
 		want          any
-	}{{"qwen3", "none", false}, {"qwen3", "high", nil}, {"gpt-oss:20b", "minimal", "low"}, {"gpt-oss:20b", "medium", "medium"}, {"gpt-oss:20b", "xhigh", "high"}, {"gpt-oss:20b", "", nil}} {
+	}{
+		{"qwen3", "none", false},
+		{"qwen3", "high", nil},
+		{"gpt-oss:20b", "minimal", "low"},
+		{"gpt-oss:20b", "medium", "medium"},
+		{"gpt-oss:20b", "xhigh", "high"},
+		{"gpt-oss:20b", "", nil},
+	} {
 		client, sent := answers(t, say("ok")+end)
 		req := providertest.Ask(c.model, "hello")
 		req.Settings.ReasoningEffort = c.effort
@@ -125,9 +132,11 @@ func TestEffortBecomesWhatTheModelUnderstands(t *testing.T) {
 func TestCallsAreReadAsTheyComeAndAsText(t *testing.T) {
 	t.Parallel()
 	for name, lines := range map[string]string{
-		"without ids": `{"message":{"tool_calls":[{"function":{"name":"weather","arguments":{"city":"Oslo","a":1}}}]},"done":false}` + "\n" +
+		"without ids": `{"message":{"tool_calls":[{"function":{"name":"weather","arguments":{"city":"Oslo","a":1}}}]},"done":false}` +
+			"\n" +
 			`{"message":{"tool_calls":[{"function":{"name":"clock","arguments":{}}}]},"done":false}` + "\n" + end,
-		"as text": say("<tool_") + say("call>{\"name\":\"weather\",\"arguments\":{\"city\":\"Oslo\",\"a\":1}}</tool_call>\n<tool_call>{\"name\":\"clock\"}") + say("</tool_call>") + end,
+		"as text": say("<tool_") + say("call>{\"name\":\"weather\",\"arguments\":{\"city\":\"Oslo\",\"a\":1}}</tool_call>\n"+
+			"<tool_call>{\"name\":\"clock\"}") + say("</tool_call>") + end,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -188,7 +197,8 @@ func TestThinkingGoesBackBesideCalls(t *testing.T) {
 	c, sent := answers(t, say("ok")+end)
 	thinker, _ := answers(
 		t,
-		`{"message":{"thinking":"Look it up."},"done":false}`+"\n"+`{"message":{"tool_calls":[{"id":"a","function":{"name":"clock","arguments":{}}}]},"done":false}`+"\n"+end,
+		`{"message":{"thinking":"Look it up."},"done":false}`+"\n"+`{"message":{"tool_calls":[{"id":"a","function":{"name":"clock",`+
+			`"arguments":{}}}]},"done":false}`+"\n"+end,
 	)
 	req := providertest.Ask("m", "x")
 	a, err := providertest.Collect(t.Context(), t, thinker, req)
@@ -240,10 +250,16 @@ func TestArgumentsThatAreNoObjectStayReadable(t *testing.T) {
 func TestSchemasSurviveTheTypesOfTheWire(t *testing.T) {
 	t.Parallel()
 	for schema, want := range map[string]string{
-		`{"type":"object","properties":{"b":{"type":"string","description":"B"},"a":{"type":["string","null"],"enum":["x"]}},"required":["b"]}`:           `{"type":"object","required":["b"],"properties":{"b":{"type":"string","description":"B"},"a":{"type":["string","null"],"enum":["x"]}}}`,
-		`{"type":"object","properties":{"n":{"type":"integer","description":"How many.","minimum":1,"default":5}}}`:                                       `{"type":"object","properties":{"n":{"type":"integer","description":"How many. (default: 5, minimum: 1)"}}}`,
-		`{"type":"object","properties":{"o":{"$ref":"#/$defs/O"}},"$defs":{"O":{"type":"object","properties":{"x":{"type":"number"}},"required":["x"]}}}`: `{"type":"object","properties":{"o":{"type":"object","properties":{"x":{"type":"number"}},"required":["x"]}}}`,
-		`{"type":"object","properties":{"v":{"oneOf":[{"type":"string"},{"type":"null"}]}}}`:                                                              `{"type":"object","properties":{"v":{"anyOf":[{"type":"string"},{"type":"null"}]}}}`,
+		`{"type":"object","properties":{"b":{"type":"string","description":"B"},"a":{"type":["string","null"],` +
+			`"enum":["x"]}},"required":["b"]}`: `{"type":"object","required":["b"],"properties":{"b":{"type":"string",` +
+			`"description":"B"},"a":{"type":["string","null"],"enum":["x"]}}}`,
+		`{"type":"object","properties":{"n":{"type":"integer","description":"How many.","minimum":1,` +
+			`"default":5}}}`: `{"type":"object","properties":{"n":{"type":"integer","description":"How many. (default: 5, minimum: 1)"}}}`,
+		`{"type":"object","properties":{"o":{"$ref":"#/$defs/O"}},"$defs":{"O":{"type":"object",` +
+			`"properties":{"x":{"type":"number"}},"required":["x"]}}}`: `{"type":"object","properties":{"o":{"type":"object",` +
+			`"properties":{"x":{"type":"number"}},"required":["x"]}}}`,
+		`{"type":"object","properties":{"v":{"oneOf":[{"type":"string"},{"type":"null"}]}}}`: `{"type":"object","properties":{"v":{` +
+			`"anyOf":[{"type":"string"},{"type":"null"}]}}}`,
 		``:                          `{"type":"object","properties":{}}`,
 		`{"type":"object"}`:         `{"type":"object","properties":{}}`,
 		`{"properties":{"a":true}}`: `{"type":"object","properties":{}}`,
@@ -264,7 +280,8 @@ func TestSchemasSurviveTheTypesOfTheWire(t *testing.T) {
 		}
 	}
 	loop := json.RawMessage(
-		`{"type":"object","properties":{"n":{"$ref":"#/$defs/N"}},"$defs":{"N":{"type":"object","properties":{"next":{"$ref":"#/$defs/N"}}}}}`,
+		`{"type":"object","properties":{"n":{"$ref":"#/$defs/N"}},"$defs":{"N":{"type":"object",` +
+			`"properties":{"next":{"$ref":"#/$defs/N"}}}}}`,
 	)
 	c, sent := answers(t, say("ok")+end)
 	req := providertest.Ask("m", "x")

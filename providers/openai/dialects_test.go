@@ -38,44 +38,97 @@ func TestAnswersInOddFormsAreRead(t *testing.T) {
 		want   providertest.Answer
 	}{
 		"[DONE] without a finish": {okChunk + done, providertest.Answer{Text: "fine"}},
-		"a finish that is null":   {`data: {"choices":[{"delta":{"content":"fine"},"finish_reason":null}]}` + "\n\n" + done, providertest.Answer{Text: "fine"}},
+		"a finish that is null": {
+			`data: {"choices":[{"delta":{"content":"fine"},"finish_reason":null}]}` + "\n\n" + done, providertest.Answer{Text: "fine"},
+		},
 		"whole, without a finish": {`{"choices":[{"message":{"content":"fine"}}]}`, providertest.Answer{Text: "fine"}},
 		"a call, then [DONE]":     {open + args(`{"city":"Oslo"}`) + done, providertest.Answer{Calls: oslo}},
 		"counts as texts": {
-			okChunk + `data: {"choices":[],"usage":{"prompt_tokens":"7","completion_tokens":3.0,"prompt_tokens_details":{"cached_tokens":"2"},"completion_tokens_details":{"reasoning_tokens":1.0}}}` + "\n\n" + done,
+			okChunk + `data: {"choices":[],"usage":{"prompt_tokens":"7","completion_tokens":3.0,` +
+				`"prompt_tokens_details":{"cached_tokens":"2"},"completion_tokens_details":{"reasoning_tokens":1.0}}}` + "\n\n" + done,
 			providertest.Answer{Text: "fine", Usage: &core.Usage{Prompt: 7, Completion: 3, Total: 10, Cached: new(2), Reasoning: new(1)}},
 		},
-		"counts of nothing":     {okChunk + `data: {"choices":[],"usage":{"prompt_tokens":0,"completion_tokens":null}}` + "\n\n" + done, providertest.Answer{Text: "fine"}},
-		"fields of other types": {`data: {"id":7,"choices":[{"index":"0","delta":{"content":"fine","refusal":false},"finish_reason":"stop"}]}` + "\n\n", providertest.Answer{Text: "fine"}},
+		"counts of nothing": {
+			okChunk + `data: {"choices":[],"usage":{"prompt_tokens":0,"completion_tokens":null}}` + "\n\n" + done,
+			providertest.Answer{Text: "fine"},
+		},
+		"fields of other types": {
+			`data: {"id":7,"choices":[{"index":"0","delta":{"content":"fine","refusal":false},"finish_reason":"stop"}]}` + "\n\n",
+			providertest.Answer{Text: "fine"},
+		},
 		"indices as texts": {
-			calls(`{"index":"0","id":"a","function":{"name":"weather","arguments":"{\"city\":"}}`) + calls(`{"index":"1","id":"b","function":{"name":"clock","arguments":"{}"}}`) +
+			calls(`{"index":"0","id":"a","function":{"name":"weather","arguments":"{\"city\":"}}`) +
+				calls(`{"index":"1","id":"b","function":{"name":"clock","arguments":"{}"}}`) +
 				calls(`{"index":"0","function":{"arguments":"\"Oslo\"}"}}`) + endChunk,
 			providertest.Answer{Calls: append(oslo[:1:1], core.ToolCall{ID: "b", Name: "clock", Arguments: "{}"})},
 		},
 		"the older form of a call": {
-			chunk(`{"function_call":{"name":"weather","arguments":""}}`) + chunk(`{"function_call":{"name":"weather","arguments":"{\"city\":"}}`) + chunk(`{"function_call":{"arguments":"\"Oslo\"}"}}`) +
+			chunk(`{"function_call":{"name":"weather","arguments":""}}`) +
+				chunk(`{"function_call":{"name":"weather","arguments":"{\"city\":"}}`) +
+				chunk(`{"function_call":{"arguments":"\"Oslo\"}"}}`) +
 				`data: {"choices":[{"delta":{},"finish_reason":"function_call"}]}` + "\n\n",
 			providertest.Answer{Calls: oslo},
 		},
-		"the older form, whole":        {`{"choices":[{"message":{"content":null,"function_call":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}},"finish_reason":"function_call"}]}`, providertest.Answer{Calls: oslo}},
-		"a call in both forms":         {chunk(`{"tool_calls":[`+wholeCall+`],"function_call":{"name":"weather","arguments":"{}"}}`) + endChunk, providertest.Answer{Calls: oslo}},
-		"cumulative arguments":         {open + args(`{"ci`) + args(`{"city":`) + args(`{"city":"Oslo"}`) + endChunk, providertest.Answer{Calls: oslo}},
-		"nested, not cumulative":       {open + args(`{"a":`) + args(`{"a":1}`) + args(`}`) + endChunk, providertest.Answer{Calls: []core.ToolCall{{ID: "a", Name: "weather", Arguments: `{"a":{"a":1}}`}}}},
-		"arguments whole once more":    {open + args(`{"city":`) + args(`"Oslo"}`) + args(`{"city":"Oslo"}`) + endChunk, providertest.Answer{Calls: oslo}},
-		"arguments in pieces, twice":   {open + args(`{"city":`) + args(`"Oslo"}`) + args(`{"city":`) + args(`"Oslo"}`) + endChunk, providertest.Answer{Calls: oslo}},
-		"an empty object first":        {open + args(`{}`) + args(`{"city":`) + args(`"Oslo"}`) + endChunk, providertest.Answer{Calls: oslo}},
-		"an empty object alone":        {open + args(`{}`) + endChunk, providertest.Answer{Calls: []core.ToolCall{{ID: "a", Name: "weather", Arguments: `{}`}}}},
-		"an object in a text":          {open + args(`{"x":"{}"`) + args(`,"y":"}"}`) + endChunk, providertest.Answer{Calls: []core.ToolCall{{ID: "a", Name: "weather", Arguments: `{"x":"{}","y":"}"}`}}}},
-		"functions.NAME":               {calls(strings.Replace(wholeCall, "weather", "functions.weather", 1)) + endChunk, providertest.Answer{Calls: oslo}},
-		"functions.NAME:0":             {calls(strings.Replace(wholeCall, "weather", "functions.weather:0", 1)) + endChunk, providertest.Answer{Calls: oslo}},
-		"marks of a channel":           {calls(strings.Replace(wholeCall, "weather", "weather<|channel|>commentary", 1)) + endChunk, providertest.Answer{Calls: oslo}},
-		"marks of a channel before it": {calls(strings.Replace(wholeCall, "weather", "<|channel|>commentary to=functions.weather <|constrain|>json", 1)) + endChunk, providertest.Answer{Calls: oslo}},
-		"thoughts without their mark":  {chunk(`{"content":"hm"}`) + chunk(`{"content":"m\n</thi"}`) + chunk(`{"content":"nk>\n\nfi"}`) + chunk(`{"content":"ne"}`) + endChunk, providertest.Answer{Reasoning: "hmm\n", Text: "fine"}},
-		"the same, whole":              {`{"choices":[{"message":{"content":"hmm</think>fine"},"finish_reason":"stop"}]}`, providertest.Answer{Reasoning: "hmm", Text: "fine"}},
-		"several lines of data":        {"data: {\"choices\":[\ndata: {\"delta\":{\"content\":\"fine\"},\ndata: \"finish_reason\":\"stop\"}]}\n\n" + done, providertest.Answer{Text: "fine"}},
-		"no blank lines":               {strings.ReplaceAll(okChunk+endChunk+done, "\n\n", "\n"), providertest.Answer{Text: "fine"}},
-		"carriage returns alone":       {strings.ReplaceAll(okChunk+endChunk+done, "\n", "\r"), providertest.Answer{Text: "fine"}},
-		"fields of events":             {"id: 1\nretry: 3000\nevent: ping\ndata: ping\n\nevent: message\n" + okChunk + endChunk + done, providertest.Answer{Text: "fine"}},
+		"the older form, whole": {
+			`{"choices":[{"message":{"content":null,"function_call":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}},` +
+				`"finish_reason":"function_call"}]}`, providertest.Answer{Calls: oslo},
+		},
+		"a call in both forms": {
+			chunk(`{"tool_calls":[`+wholeCall+`],"function_call":{"name":"weather","arguments":"{}"}}`) + endChunk,
+			providertest.Answer{Calls: oslo},
+		},
+		"cumulative arguments": {
+			open + args(`{"ci`) + args(`{"city":`) + args(`{"city":"Oslo"}`) + endChunk, providertest.Answer{Calls: oslo},
+		},
+		"nested, not cumulative": {
+			open + args(`{"a":`) + args(`{"a":1}`) + args(`}`) + endChunk,
+			providertest.Answer{Calls: []core.ToolCall{{ID: "a", Name: "weather", Arguments: `{"a":{"a":1}}`}}},
+		},
+		"arguments whole once more": {
+			open + args(`{"city":`) + args(`"Oslo"}`) + args(`{"city":"Oslo"}`) + endChunk, providertest.Answer{Calls: oslo},
+		},
+		"arguments in pieces, twice": {
+			open + args(`{"city":`) + args(`"Oslo"}`) + args(`{"city":`) + args(`"Oslo"}`) + endChunk, providertest.Answer{Calls: oslo},
+		},
+		"an empty object first": {open + args(`{}`) + args(`{"city":`) + args(`"Oslo"}`) + endChunk, providertest.Answer{Calls: oslo}},
+		"an empty object alone": {
+			open + args(`{}`) + endChunk, providertest.Answer{Calls: []core.ToolCall{{ID: "a", Name: "weather", Arguments: `{}`}}},
+		},
+		"an object in a text": {
+			open + args(`{"x":"{}"`) + args(`,"y":"}"}`) + endChunk,
+			providertest.Answer{Calls: []core.ToolCall{{ID: "a", Name: "weather", Arguments: `{"x":"{}","y":"}"}`}}},
+		},
+		"functions.NAME": {
+			calls(strings.Replace(wholeCall, "weather", "functions.weather", 1)) + endChunk, providertest.Answer{Calls: oslo},
+		},
+		"functions.NAME:0": {
+			calls(strings.Replace(wholeCall, "weather", "functions.weather:0", 1)) + endChunk, providertest.Answer{Calls: oslo},
+		},
+		"marks of a channel": {
+			calls(strings.Replace(wholeCall, "weather", "weather<|channel|>commentary", 1)) + endChunk, providertest.Answer{Calls: oslo},
+		},
+		"marks of a channel before it": {
+			calls(strings.Replace(wholeCall, "weather", "<|channel|>commentary to=functions.weather <|constrain|>json", 1)) + endChunk,
+			providertest.Answer{Calls: oslo},
+		},
+		"thoughts without their mark": {
+			chunk(`{"content":"hm"}`) + chunk(`{"content":"m\n</thi"}`) + chunk(`{"content":"nk>\n\nfi"}`) + chunk(`{"content":"ne"}`) +
+				endChunk, providertest.Answer{Reasoning: "hmm\n", Text: "fine"},
+		},
+		"the same, whole": {
+			`{"choices":[{"message":{"content":"hmm</think>fine"},"finish_reason":"stop"}]}`,
+			providertest.Answer{Reasoning: "hmm", Text: "fine"},
+		},
+		"several lines of data": {
+			"data: {\"choices\":[\ndata: {\"delta\":{\"content\":\"fine\"},\ndata: \"finish_reason\":\"stop\"}]}\n\n" + done,
+			providertest.Answer{Text: "fine"},
+		},
+		"no blank lines":         {strings.ReplaceAll(okChunk+endChunk+done, "\n\n", "\n"), providertest.Answer{Text: "fine"}},
+		"carriage returns alone": {strings.ReplaceAll(okChunk+endChunk+done, "\n", "\r"), providertest.Answer{Text: "fine"}},
+		"fields of events": {
+			"id: 1\nretry: 3000\nevent: ping\ndata: ping\n\nevent: message\n" + okChunk + endChunk + done,
+			providertest.Answer{Text: "fine"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -93,7 +146,8 @@ func TestAnswersInOddFormsAreRead(t *testing.T) {
 
 func TestCallsUnderOneIDAreToldApart(t *testing.T) {
 	t.Parallel()
-	weather, clock := `"function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}`, `"function":{"name":"clock","arguments":"{\"city\":\"Rome\"}"}`
+	weather, clock := `"function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}`, `"function":{"name":"clock",`+
+		`"arguments":"{\"city\":\"Rome\"}"}`
 	again := `"function":{"name":"weather","arguments":"{\"city\":\"Rome\"}"}`
 	item := func(n int, args string) string {
 		return fmt.Sprintf(`{"type":"function_call","id":"fc_%d","call_id":"a","name":"weather","arguments":%q}`, n, args)
@@ -106,15 +160,32 @@ func TestCallsUnderOneIDAreToldApart(t *testing.T) {
 		wire   openai.Wire
 		answer string
 	}{
-		"other indices":       {openai.Chat, calls(`{"index":0,"id":"a",`+weather+`}`) + calls(`{"index":1,"id":"a",`+clock+`}`) + endChunk},
-		"other indices only":  {openai.Chat, calls(`{"index":0,"id":"a",`+weather+`}`) + calls(`{"index":1,"id":"a",`+again+`}`) + endChunk},
-		"everything at 0":     {openai.Chat, calls(`{"index":0,"id":"a",`+weather+`}`) + calls(`{"index":0,"id":"a",`+clock+`}`) + endChunk},
-		"whole":               {openai.Chat, `{"choices":[{"message":{"tool_calls":[{"id":"a",` + weather + `},{"id":"a",` + again + `}]},"finish_reason":"tool_calls"}]}`},
-		"items one by one":    {openai.Responses, event("added", 0, item(0, "")) + event("done", 0, item(0, `{"city":"Oslo"}`)) + event("added", 1, item(1, "")) + event("done", 1, item(1, `{"city":"Rome"}`)) + completed},
-		"items interleaved":   {openai.Responses, event("added", 0, item(0, "")) + event("added", 1, item(1, "")) + event("done", 0, item(0, `{"city":"Oslo"}`)) + event("done", 1, item(1, `{"city":"Rome"}`)) + completed},
-		"items at once":       {openai.Responses, event("done", 0, item(0, `{"city":"Oslo"}`)) + event("done", 1, item(1, `{"city":"Rome"}`)) + completed},
-		"a whole response":    {openai.Responses, `{"status":"completed","output":[` + item(0, `{"city":"Oslo"}`) + "," + item(1, `{"city":"Rome"}`) + `]}`},
-		"the same item twice": {openai.Responses, event("done", 0, item(0, `{"city":"Oslo"}`)) + event("done", 1, item(0, `{"city":"Rome"}`)) + completed},
+		"other indices":      {openai.Chat, calls(`{"index":0,"id":"a",`+weather+`}`) + calls(`{"index":1,"id":"a",`+clock+`}`) + endChunk},
+		"other indices only": {openai.Chat, calls(`{"index":0,"id":"a",`+weather+`}`) + calls(`{"index":1,"id":"a",`+again+`}`) + endChunk},
+		"everything at 0":    {openai.Chat, calls(`{"index":0,"id":"a",`+weather+`}`) + calls(`{"index":0,"id":"a",`+clock+`}`) + endChunk},
+		"whole": {
+			openai.Chat,
+			`{"choices":[{"message":{"tool_calls":[{"id":"a",` + weather + `},{"id":"a",` + again + `}]},"finish_reason":"tool_calls"}]}`,
+		},
+		"items one by one": {
+			openai.Responses,
+			event("added", 0, item(0, "")) + event("done", 0, item(0, `{"city":"Oslo"}`)) + event("added", 1, item(1, "")) +
+				event("done", 1, item(1, `{"city":"Rome"}`)) + completed,
+		},
+		"items interleaved": {
+			openai.Responses,
+			event("added", 0, item(0, "")) + event("added", 1, item(1, "")) + event("done", 0, item(0, `{"city":"Oslo"}`)) +
+				event("done", 1, item(1, `{"city":"Rome"}`)) + completed,
+		},
+		"items at once": {
+			openai.Responses, event("done", 0, item(0, `{"city":"Oslo"}`)) + event("done", 1, item(1, `{"city":"Rome"}`)) + completed,
+		},
+		"a whole response": {
+			openai.Responses, `{"status":"completed","output":[` + item(0, `{"city":"Oslo"}`) + "," + item(1, `{"city":"Rome"}`) + `]}`,
+		},
+		"the same item twice": {
+			openai.Responses, event("done", 0, item(0, `{"city":"Oslo"}`)) + event("done", 1, item(0, `{"city":"Rome"}`)) + completed,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -138,10 +209,14 @@ func TestACallWhoseIDsDifferIsOneCall(t *testing.T) {
 		"all of them":    {`"id":"fc_1","call_id":"a"`, `"fc_2"`, `"id":"fc_3","call_id":"b"`},
 		"no items":       {`"call_id":"a"`, `""`, `"call_id":"a"`},
 	} {
-		stream := `data: {"type":"response.output_item.added","output_index":"0","item":{"type":"function_call",` + ids[0] + `,"name":"weather","arguments":""}}` + "\n\n" +
-			`data: {"type":"response.function_call_arguments.delta","output_index":0,"item_id":` + ids[1] + `,"delta":"{\"city\":"}` + "\n\n" +
-			`data: {"type":"response.output_item.done","output_index":0,"item":{"type":"function_call",` + ids[2] + `,"name":"weather","arguments":"{\"city\":\"Oslo\"}"}}` + "\n\n" +
-			`data: {"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":"4","output_tokens":2.0}}}` + "\n\n"
+		stream := `data: {"type":"response.output_item.added","output_index":"0","item":{"type":"function_call",` + ids[0] +
+			`,"name":"weather","arguments":""}}` + "\n\n" +
+			`data: {"type":"response.function_call_arguments.delta","output_index":0,"item_id":` + ids[1] + `,"delta":"{\"city\":"}` +
+			"\n\n" +
+			`data: {"type":"response.output_item.done","output_index":0,"item":{"type":"function_call",` + ids[2] +
+			`,"name":"weather","arguments":"{\"city\":\"Oslo\"}"}}` + "\n\n" +
+			`data: {"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":"4","output_tokens":2.0}}}` +
+			"\n\n"
 		a := serve(t, openai.Quirks{Wire: openai.Responses}, stream).ask(t, providertest.Ask("m", "x"))
 		if diff := cmp.Diff([]core.ToolCall{{ID: "a", Name: "weather", Arguments: `{"city":"Oslo"}`}}, a.Calls); diff != "" {
 			t.Errorf("%s: %s", name, diff)
@@ -178,15 +253,20 @@ func TestErrorsInWordsKeepTheirWords(t *testing.T) {
 		answer, want string
 		kind         core.Kind
 	}{
-		"an event in plain text":  {okChunk + "event: error\ndata: the engine has died\n\n", "the engine has died", core.Unavailable},
-		"an event with a page":    {"event: error\ndata: " + page + "\n\n", "504 upstream timed out", core.Unavailable},
-		"an event with JSON":      {"event: error\n" + `data: {"message":"too many requests, try again in 2s"}` + "\n\n", "too many requests", core.RateLimited},
-		"data in plain text":      {"data: upstream connect error\n\n", "upstream connect error", core.Unavailable},
-		"a page in place of it":   {"\n" + page + "\n", "504 upstream timed out", core.Unavailable},
-		"words in place of it":    {"no healthy upstream\n", "no healthy upstream", core.Unavailable},
-		"words behind a comment":  {": hello\n\nserver busy\n", "server busy", core.Unavailable},
-		"a text as JSON":          {`data: {"error":"boom in words"}` + "\n\n", "boom in words", core.Unavailable},
-		"what a server behind it": {`data: {"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"prompt is too long\"}}","provider_name":"X"}}}` + "\n\n", "prompt is too long (X)", core.TooLong},
+		"an event in plain text": {okChunk + "event: error\ndata: the engine has died\n\n", "the engine has died", core.Unavailable},
+		"an event with a page":   {"event: error\ndata: " + page + "\n\n", "504 upstream timed out", core.Unavailable},
+		"an event with JSON": {
+			"event: error\n" + `data: {"message":"too many requests, try again in 2s"}` + "\n\n", "too many requests", core.RateLimited,
+		},
+		"data in plain text":     {"data: upstream connect error\n\n", "upstream connect error", core.Unavailable},
+		"a page in place of it":  {"\n" + page + "\n", "504 upstream timed out", core.Unavailable},
+		"words in place of it":   {"no healthy upstream\n", "no healthy upstream", core.Unavailable},
+		"words behind a comment": {": hello\n\nserver busy\n", "server busy", core.Unavailable},
+		"a text as JSON":         {`data: {"error":"boom in words"}` + "\n\n", "boom in words", core.Unavailable},
+		"what a server behind it": {
+			`data: {"error":{"message":"Provider returned error","code":400,"metadata":{"raw":"{\"error\":{\"message\":\"prompt is too ` +
+				`long\"}}","provider_name":"X"}}}` + "\n\n", "prompt is too long (X)", core.TooLong,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -210,8 +290,12 @@ func TestWhatIsRefusedIsLeftOutFromThenOn(t *testing.T) {
 		refusal string
 		bad     func(body string) bool
 	}{
-		"stream_options": {"Extra inputs are not permitted: stream_options", func(b string) bool { return strings.Contains(b, "stream_options") }},
-		"a system role":  {"Jinja Exception: System role not supported", func(b string) bool { return strings.Contains(b, `"role":"system"`) }},
+		"stream_options": {
+			"Extra inputs are not permitted: stream_options", func(b string) bool { return strings.Contains(b, "stream_options") },
+		},
+		"a system role": {
+			"Jinja Exception: System role not supported", func(b string) bool { return strings.Contains(b, `"role":"system"`) },
+		},
 		"both": {"stream_options is unknown, and System role not supported", func(b string) bool {
 			return strings.Contains(b, "stream_options") || strings.Contains(b, `"role":"system"`)
 		}},

@@ -21,8 +21,10 @@ func (c canned) RoundTrip(*http.Request) (*http.Response, error) {
 
 func FuzzStreams(f *testing.F) {
 	for _, s := range []string{
-		whole, responsesOK, strings.ReplaceAll(whole, "\n", "\r\n"), `{"choices":[]}`, `data: {"error":null}`, "data: [DONE]", ": x\ndata:\ndata: []\n",
-		calls(`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}},{"function":{"arguments":"}"}}`) + endChunk, `data: {"type":"response.completed"}`,
+		whole, responsesOK, strings.ReplaceAll(whole, "\n", "\r\n"), `{"choices":[]}`, `data: {"error":null}`, "data: [DONE]",
+		": x\ndata:\ndata: []\n",
+		calls(`{"index":0,"id":"a","function":{"name":"f","arguments":"{"}},{"function":{"arguments":"}"}}`) + endChunk,
+		`data: {"type":"response.completed"}`,
 		`data: {"choices":[{"delta":{"reasoning_details":[{"index":0,"text":"a"},{"index":0,"text":"b"},null]},"finish_reason":"stop"}]}`,
 	} {
 		f.Add([]byte(s))

@@ -39,7 +39,8 @@ func TestWhatAServerRunsWithCountsMoreThanItsListing(t *testing.T) {
 		t.Error(diff)
 	}
 	got = pages(t, openai.Quirks{Running: openai.RunningLMStudio}, map[string]string{"/v1/models": listing, "/api/v1/models": `{"models":[
-		{"key":"qwen","type":"llm","max_context_length":131072,"loaded_instances":[{"id":"qwen","config":{"context_length":4096}}],"capabilities":{"trained_for_tool_use":true}},
+		{"key":"qwen","type":"llm","max_context_length":131072,"loaded_instances":[{"id":"qwen","config":{"context_length":4096}}],` +
+		`"capabilities":{"trained_for_tool_use":true}},
 		{"key":"other","type":"llm","max_context_length":8192,"loaded_instances":[],"capabilities":{"trained_for_tool_use":false}},
 		{"key":"nomic-vectors","type":"embedding","loaded_instances":[]}]}`})
 	want := []protocol.Model{
@@ -66,7 +67,8 @@ func TestOpenAIsOwnListingIsReadByName(t *testing.T) {
 		t,
 		openai.Quirks{OwnHost: true},
 		map[string]string{"/v1/models": `{"data":[{"id":"gpt-5-mini"},{"id":"o3"},{"id":"gpt-4o"},{"id":"chatgpt-4o-latest"},
-		{"id":"gpt-4o-realtime-preview"},{"id":"gpt-4o-transcribe"},{"id":"gpt-3.5-turbo-instruct"},{"id":"gpt-image-1"},{"id":"sora-2"},{"id":"babbage-002"},{"id":"omni-moderation-latest"},{"id":"gpt-4o-search-preview"},{"id":"computer-use-preview"}]}`},
+		{"id":"gpt-4o-realtime-preview"},{"id":"gpt-4o-transcribe"},{"id":"gpt-3.5-turbo-instruct"},{"id":"gpt-image-1"},{"id":"sora-2"},` +
+			`{"id":"babbage-002"},{"id":"omni-moderation-latest"},{"id":"gpt-4o-search-preview"},{"id":"computer-use-preview"}]}`},
 	)
 	var chat []string
 	for _, m := range list {

@@ -177,7 +177,8 @@ func TestTrap06AnErrorInsideAChunkWithChoicesIsAnError(t *testing.T) {
 	r := serve(
 		t,
 		openai.Quirks{},
-		okChunk+`data: {"error":{"code":429,"message":"upstream limit"},"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error"}]}`+"\n\n"+done,
+		okChunk+`data: {"error":{"code":429,"message":"upstream limit"},"choices":[{"index":0,"delta":{"content":""},`+
+			`"finish_reason":"error"}]}`+"\n\n"+done,
 	)
 	if e := r.fails(t, providertest.Ask("m", "x")); e.Kind != core.RateLimited || !strings.Contains(e.Msg, "upstream limit") {
 		t.Errorf("got %s %q", e.Kind, e.Msg)
@@ -224,7 +225,10 @@ func TestTrap09ThousandsOfCommentsAreNoError(t *testing.T) {
 
 func TestTrap10ReasoningIsReadUnderBothNames(t *testing.T) {
 	t.Parallel()
-	for _, delta := range []string{`{"reasoning":"hm"}`, `{"reasoning_content":"hm"}`, `{"reasoning":"hm","reasoning_content":"hm"}`, `{"content":"<think>hm</think>\n\n"}`} {
+	for _, delta := range []string{
+		`{"reasoning":"hm"}`, `{"reasoning_content":"hm"}`, `{"reasoning":"hm","reasoning_content":"hm"}`,
+		`{"content":"<think>hm</think>\n\n"}`,
+	} {
 		r := serve(t, openai.Quirks{}, `data: {"choices":[{"index":0,"delta":`+delta+`}]}`+"\n\n"+whole)
 		if a := r.ask(t, providertest.Ask("m", "x")); a.Reasoning != "hm" || a.Text != "fine" {
 			t.Errorf("%s: reasoning %q text %q", delta, a.Reasoning, a.Text)
@@ -269,7 +273,9 @@ func TestTrap13AnErrorAfterACommentKeepsItsText(t *testing.T) {
 
 func TestTrap14AnErrorInAnyShapeIsAnError(t *testing.T) {
 	t.Parallel()
-	for _, body := range []string{`{ "error": {"message":"boom"}}`, `{"error":"boom"}`, `{"id":"x","error" : {"message":"boom"},"choices":[]}`} {
+	for _, body := range []string{
+		`{ "error": {"message":"boom"}}`, `{"error":"boom"}`, `{"id":"x","error" : {"message":"boom"},"choices":[]}`,
+	} {
 		if e := serve(t, openai.Quirks{}, "data: "+body+"\n\n").fails(t, providertest.Ask("m", "x")); !strings.Contains(e.Msg, "boom") {
 			t.Errorf("%s: %q", body, e.Msg)
 		}
@@ -285,7 +291,8 @@ func TestTrap15ContentInPartsIsRead(t *testing.T) {
 	r := serve(
 		t,
 		openai.Quirks{},
-		`data: {"choices":[{"index":0,"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},{"type":"text","text":"so "}]}}]}`+"\n\n"+whole,
+		`data: {"choices":[{"index":0,"delta":{"content":[{"type":"thinking","thinking":[{"type":"text","text":"hm"}]},`+
+			`{"type":"text","text":"so "}]}}]}`+"\n\n"+whole,
 	)
 	if a := r.ask(t, providertest.Ask("m", "x")); a.Reasoning != "hm" || a.Text != "so fine" {
 		t.Errorf("reasoning %q text %q", a.Reasoning, a.Text)
@@ -297,10 +304,12 @@ func TestTrap16AnErrorEventOfResponsesIsAnError(t *testing.T) {
 	start := `data: {"type":"response.created","response":{"status":"in_progress"}}` + "\n\n"
 	for body, kind := range map[string]core.Kind{
 		`{"type":"error","code":"context_length_exceeded","message":"Your input exceeds the context window of this model."}`: core.TooLong,
-		`{"type":"error","error":{"code":"rate_limit_exceeded","message":"slow down"}}`:                                      core.RateLimited,
-		`{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error","message":"boom"}}}`:         core.Unavailable,
-		`{"type":"response.failed","response":{"status":"failed","error":{"code":"invalid_prompt","message":"no"}}}`:         core.Invalid,
-		`{"type":"response.failed","response":{"status":"failed","error":null}}`:                                             core.Unavailable,
+		`{"type":"error","error":{"code":"rate_limit_exceeded",` +
+			`"message":"slow down"}}`: core.RateLimited,
+		`{"type":"response.failed","response":{"status":"failed","error":{"code":"server_error",` +
+			`"message":"boom"}}}`: core.Unavailable,
+		`{"type":"response.failed","response":{"status":"failed","error":{"code":"invalid_prompt","message":"no"}}}`: core.Invalid,
+		`{"type":"response.failed","response":{"status":"failed","error":null}}`:                                     core.Unavailable,
 	} {
 		if e := serve(
 			t,
@@ -319,10 +328,12 @@ func TestTrap17ListingsInEveryFormAreRead(t *testing.T) {
 			{Name: "meta/llama", Window: 8192, Tools: true, Forced: true},
 			{Name: "bge", Tools: true, Forced: true, Embeds: true, Hidden: "it is listed as embedding"},
 		},
-		`{"data":[{"id":"a/b","context_length":200000,"top_provider":{"context_length":32000,"max_completion_tokens":4000},"supported_parameters":["tools","reasoning"]}]}`: {
+		`{"data":[{"id":"a/b","context_length":200000,"top_provider":{"context_length":32000,"max_completion_tokens":4000},` +
+			`"supported_parameters":["tools","reasoning"]}]}`: {
 			{Name: "a/b", Window: 32000, MaxOutput: 4000, Tools: true, Forced: true, Reasoning: true},
 		},
-		`{"data":[{"id":"gone","active":false,"context_window":9},{"id":"here","active":true,"context_window":131072,"max_completion_tokens":32768}]}`: {
+		`{"data":[{"id":"gone","active":false,"context_window":9},{"id":"here","active":true,"context_window":131072,` +
+			`"max_completion_tokens":32768}]}`: {
 			{Name: "gone", Window: 9, Tools: true, Forced: true, Hidden: "it is not active"},
 			{Name: "here", Window: 131072, MaxOutput: 32768, Tools: true, Forced: true},
 		},
@@ -337,13 +348,15 @@ func TestTrap17ListingsInEveryFormAreRead(t *testing.T) {
 			{Name: "mediocre-7b", Tools: true, Forced: true},
 			{Name: "watts-8b", Tools: true, Forced: true},
 		},
-		`{"data":[{"id":"text","context_length":"32768"},{"id":7},{"id":"odd","active":"yes","top_provider":[]},"x",{"id":"none","context_length":"many"},{"id":"float","max_model_len":4096.0}]}`: {
+		`{"data":[{"id":"text","context_length":"32768"},{"id":7},{"id":"odd","active":"yes","top_provider":[]},"x",{"id":"none",` +
+			`"context_length":"many"},{"id":"float","max_model_len":4096.0}]}`: {
 			{Name: "text", Window: 32768, Tools: true, Forced: true},
 			{Name: "odd", Tools: true, Forced: true},
 			{Name: "none", Tools: true, Forced: true},
 			{Name: "float", Window: 4096, Tools: true, Forced: true},
 		},
-		`{"data":[{"id":"a","max_input_tokens":200000,"max_output_tokens":64000,"capabilities":["completion","tools","thinking"]},{"id":"tts-chat","capabilities":["chat"]},
+		`{"data":[{"id":"a","max_input_tokens":200000,"max_output_tokens":64000,"capabilities":["completion","tools","thinking"]},` +
+			`{"id":"tts-chat","capabilities":["chat"]},
 		{"id":"v","capabilities":["embedding"]},{"id":"w","mode":"embedding"},{"id":"x","mode":"chat"}]}`: {
 			{Name: "a", Window: 200000, MaxOutput: 64000, Tools: true, Forced: true, Reasoning: true},
 			{Name: "tts-chat", Tools: true, Forced: true},
@@ -365,10 +378,13 @@ func TestTrap17ListingsInEveryFormAreRead(t *testing.T) {
 func TestTrap18ErrorsWithoutTheUsualShapeKeepTheirText(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
-		`{"code":"Client specified an invalid argument","error":"maximum prompt length is 131072"}`:                             "maximum prompt length is 131072",
-		`{"object":"error","message":"Prompt too large for model with 32768 maximum context length","code":"3051"}`:             "too large for model with",
-		`{"object":"error","message":"This model's maximum context length is 4096 tokens","type":"BadRequestError","code":400}`: "maximum context length",
-		`[{"error":{"code":400,"message":"the input token count (9) exceeds the maximum","status":"INVALID_ARGUMENT"}}]`:        "input token count",
+		`{"code":"Client specified an invalid argument","error":"maximum prompt length is 131072"}`: "maximum prompt length is 131072",
+		`{"object":"error","message":"Prompt too large for model with 32768 maximum context length",` +
+			`"code":"3051"}`: "too large for model with",
+		`{"object":"error","message":"This model's maximum context length is 4096 tokens",` +
+			`"type":"BadRequestError","code":400}`: "maximum context length",
+		`[{"error":{"code":400,"message":"the input token count (9) exceeds the maximum",` +
+			`"status":"INVALID_ARGUMENT"}}]`: "input token count",
 		`plain words: prompt is too long`:                     "prompt is too long",
 		`{"detail":"longer than the model's context length"}`: "longer than",
 	} {

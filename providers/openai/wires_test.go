@@ -23,9 +23,11 @@ data: {"type":"response.output_item.added","output_index":0,"item":{"type":"mess
 
 data: {"type":"response.output_text.delta","item_id":"msg_1","delta":"fine"}
 
-data: {"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"fine"}]}}
+data: {"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"msg_1","role":"assistant",` +
+	`"content":[{"type":"output_text","text":"fine"}]}}
 
-data: {"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":10,"output_tokens":2,"total_tokens":12,"input_tokens_details":{"cached_tokens":4,"cache_write_tokens":3},"output_tokens_details":{"reasoning_tokens":1}}}}
+data: {"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":10,"output_tokens":2,"total_tokens":12,` +
+	`"input_tokens_details":{"cached_tokens":4,"cache_write_tokens":3},"output_tokens_details":{"reasoning_tokens":1}}}}
 
 `
 
@@ -37,14 +39,22 @@ func TestCallsArePutTogetherWhateverAServerSends(t *testing.T) {
 	t.Parallel()
 	two := []core.ToolCall{{ID: "a", Name: "weather", Arguments: `{"city":"Oslo"}`}, {ID: "b", Name: "clock", Arguments: `{"city":"Rome"}`}}
 	for name, stream := range map[string]string{
-		"everything at index 0": calls(`{"index":0,"id":"a","function":{"name":"weather","arguments":"{\"city\":"}}`) + calls(`{"index":0,"function":{"arguments":"\"Oslo\"}"}}`) +
+		"everything at index 0": calls(`{"index":0,"id":"a","function":{"name":"weather","arguments":"{\"city\":"}}`) +
+			calls(`{"index":0,"function":{"arguments":"\"Oslo\"}"}}`) +
 			calls(`{"index":0,"id":"b","function":{"name":"clock","arguments":"{\"city\":\"Rome\"}"}}`),
-		"no index": calls(`{"id":"a","function":{"name":"weather","arguments":""}}`) + calls(`{"function":{"arguments":"{\"city\":\"Oslo\"}"}}`) +
+		"no index": calls(`{"id":"a","function":{"name":"weather","arguments":""}}`) +
+			calls(`{"function":{"arguments":"{\"city\":\"Oslo\"}"}}`) +
 			calls(`{"id":"b","function":{"name":"clock","arguments":"{\"city\":"}}`) + calls(`{"function":{"arguments":"\"Rome\"}"}}`),
-		"interleaved, the id in every piece": calls(`{"index":0,"id":"a","function":{"name":"weather","arguments":"{\"city\""}},{"index":1,"id":"b","function":{"name":"clock","arguments":"{\"city\":"}}`) +
-			calls(`{"index":0,"id":"a","function":{"arguments":":\"Oslo\"}"}}`) + calls(`{"index":1,"id":"b","function":{"arguments":"\"Rome\"}"}}`),
-		"arguments as objects": calls(`{"index":0,"id":"a","function":{"name":"weather","arguments":{"city":"Oslo"}}},{"index":1,"id":"b","function":{"name":"clock","arguments":{"city":"Rome"}}}`),
-		"id before name":       calls(`{"index":0,"id":"a","function":{"arguments":""}}`) + calls(`{"index":0,"function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}}`) + calls(`{"index":1,"id":"b","function":{"name":"clock","arguments":"{\"city\":\"Rome\"}"}}`),
+		"interleaved, the id " +
+			"in every piece": calls(`{"index":0,"id":"a","function":{"name":"weather","arguments":"{\"city\""}},{"index":1,"id":"b",`+
+			`"function":{"name":"clock","arguments":"{\"city\":"}}`) +
+			calls(`{"index":0,"id":"a","function":{"arguments":":\"Oslo\"}"}}`) +
+			calls(`{"index":1,"id":"b","function":{"arguments":"\"Rome\"}"}}`),
+		"arguments as objects": calls(`{"index":0,"id":"a","function":{"name":"weather","arguments":{"city":"Oslo"}}},{"index":1,` +
+			`"id":"b","function":{"name":"clock","arguments":{"city":"Rome"}}}`),
+		"id before name": calls(`{"index":0,"id":"a","function":{"arguments":""}}`) +
+			calls(`{"index":0,"function":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}}`) +
+			calls(`{"index":1,"id":"b","function":{"name":"clock","arguments":"{\"city\":\"Rome\"}"}}`),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -85,17 +95,24 @@ func TestARefusalIsText(t *testing.T) {
 
 func TestARefusalIsAFinishOfItsOwnOnBothWires(t *testing.T) {
 	t.Parallel()
-	delta, refusal := `data: {"choices":[{"index":0,"delta":{"refusal":"I cannot."}}]}`+"\n\n", `data: {"choices":[{"index":0,"delta":{},"finish_reason":"refusal"}]}`+"\n\n"
+	delta, refusal := `data: {"choices":[{"index":0,"delta":{"refusal":"I cannot."}}]}`+"\n\n", `data: {"choices":[{"index":0,`+
+		`"delta":{},"finish_reason":"refusal"}]}`+"\n\n"
 	completed := `data: {"type":"response.completed","response":{"status":"completed"}}` + "\n\n"
 	item := `{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"refusal","refusal":"I cannot."}]}`
 	for name, c := range map[string]struct {
 		wire       openai.Wire
 		body, text string
 	}{
-		"chat, in a field":        {openai.Chat, delta + endChunk + done, "I cannot."},
-		"chat, by its finish":     {openai.Chat, refusal + done, ""},
-		"responses, as it comes":  {openai.Responses, `data: {"type":"response.refusal.delta","item_id":"msg_1","delta":"I cannot."}` + "\n\n" + completed, "I cannot."},
-		"responses, as one piece": {openai.Responses, `data: {"type":"response.output_item.done","output_index":0,"item":` + item + "}\n\n" + completed, "I cannot."},
+		"chat, in a field":    {openai.Chat, delta + endChunk + done, "I cannot."},
+		"chat, by its finish": {openai.Chat, refusal + done, ""},
+		"responses, as it comes": {
+			openai.Responses, `data: {"type":"response.refusal.delta","item_id":"msg_1","delta":"I cannot."}` + "\n\n" + completed,
+			"I cannot.",
+		},
+		"responses, as one piece": {
+			openai.Responses, `data: {"type":"response.output_item.done","output_index":0,"item":` + item + "}\n\n" + completed,
+			"I cannot.",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -122,8 +139,10 @@ func TestAFilteredReplySaysSo(t *testing.T) {
 func TestUsageIsFoundWhereVendorsPutIt(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]core.Usage{
-		`{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,"prompt_cache_hit_tokens":3}}`: {Prompt: 5, Completion: 2, Total: 7, Cached: new(3)},
-		`{"choices":[],"x_groq":{"usage":{"prompt_tokens":5,"completion_tokens":2}}}`:                                   {Prompt: 5, Completion: 2, Total: 7},
+		`{"choices":[],"usage":{"prompt_tokens":5,"completion_tokens":2,"total_tokens":7,"prompt_cache_hit_tokens":3}}`: {
+			Prompt: 5, Completion: 2, Total: 7, Cached: new(3),
+		},
+		`{"choices":[],"x_groq":{"usage":{"prompt_tokens":5,"completion_tokens":2}}}`: {Prompt: 5, Completion: 2, Total: 7},
 	} {
 		a := serve(t, openai.Quirks{}, okChunk+endChunk+"data: "+body+"\n\n"+done).ask(t, providertest.Ask("m", "x"))
 		if diff := cmp.Diff(&want, a.Usage); diff != "" {

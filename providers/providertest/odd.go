@@ -40,7 +40,8 @@ func suiteOdd(t *testing.T, s Subject) {
 	})
 	t.Run("answers that all count from the same id", func(t *testing.T) { t.Parallel(); suiteRepeatedIDs(t, s) })
 	for said, want := range map[string]time.Duration{
-		"Rate limit reached. Please try again in 2.5s.": 2500 * time.Millisecond, "Too many requests, retry after 3 seconds": 3 * time.Second,
+		"Rate limit reached. Please try again in 2.5s.": 2500 * time.Millisecond,
+		"Too many requests, retry after 3 seconds":      3 * time.Second,
 	} {
 		t.Run("a pause in words: "+said, func(t *testing.T) {
 			t.Parallel()

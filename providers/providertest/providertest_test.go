@@ -36,8 +36,14 @@ func TestDirectivesSayWhatToAnswer(t *testing.T) {
 		"the turn after the calls":   {[]Message{user(plan), called("a", "b"), {Role: "tool"}, {Role: "tool"}}, nil, last},
 		"no directive":               {[]Message{user("09:00\nhow are you")}, nil, Turn{Text: "ECHO: how are you"}},
 		"all done":                   {[]Message{user("CALL a"), called("a")}, nil, Turn{Text: "DONE"}},
-		"packed by an older agent":   {[]Message{user(`{"type":"user_message","message":"SAY x"}`), user(`{"type":"heartbeat","message":"SAY y"}`)}, nil, Turn{Text: "x"}},
-		"through send_message":       {[]Message{user("SAY x")}, []string{"send_message"}, Turn{Calls: []Call{{Name: "send_message", Arguments: `{"message":"x"}`}}}},
+		"packed by an older agent": {
+			[]Message{user(`{"type":"user_message","message":"SAY x"}`), user(`{"type":"heartbeat","message":"SAY y"}`)},
+			nil,
+			Turn{Text: "x"},
+		},
+		"through send_message": {
+			[]Message{user("SAY x")}, []string{"send_message"}, Turn{Calls: []Call{{Name: "send_message", Arguments: `{"message":"x"}`}}},
+		},
 		"after it was sent, plainly": {[]Message{user("SAY x"), called("send_message")}, []string{"send_message"}, Turn{Text: "x"}},
 		"a finish":                   {[]Message{user("FINISH length\nSAY x")}, nil, Turn{Text: "x", Finish: "length"}},
 		"many words":                 {[]Message{user("LONG 3")}, nil, Turn{Text: "word word word"}},
@@ -84,11 +90,13 @@ func TestWhatTheServicesRefuseIsRefused(t *testing.T) {
 	for path, bodies := range map[string][]string{
 		"/v1/chat/completions": {
 			`{`, `{"messages":[{"role":"user"}]}`, `{"messages":[{"role":"tool","content":"x","tool_call_id":"a"}]}`,
-			`{"messages":[{"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]},{"role":"user","content":"x"}]}`,
+			`{"messages":[{"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"name":"f","arguments":"{}"}}]},` +
+				`{"role":"user","content":"x"}]}`,
 			`{"messages":[{"role":"assistant","content":"","tool_calls":[{"id":"a","function":{"name":"f"}}]}]}`,
 		},
 		"/v1/responses": {
-			`{"input":[{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}]}`, `{"input":[{"type":"function_call_output","call_id":"a"}]}`,
+			`{"input":[{"type":"function_call","call_id":"a","name":"f","arguments":"{}"}]}`,
+			`{"input":[{"type":"function_call_output","call_id":"a"}]}`,
 			`{"input":[{"type":"reasoning","id":"rs"}]}`,
 		},
 		"/api/chat": {`{"messages":[{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}]}`},

@@ -15,7 +15,8 @@ import (
 
 // What models are told of the tools.
 const (
-	InsertDoc = "Keep a text in archival memory, for what is too long or too special for a memory block. Write it so that it can be understood alone."
+	InsertDoc = "Keep a text in archival memory, for what is too long or too special for a memory block. Write it so that it " +
+		"can be understood alone."
 	SearchDoc = "Search archival memory by meaning and words."
 )
 

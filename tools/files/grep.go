@@ -13,7 +13,8 @@ import (
 )
 
 // GrepDoc tells a model what grep_files does.
-const GrepDoc = "Search the attached files by a regular expression, line by line, upper and lower case alike. Shows the lines found with their numbers."
+const GrepDoc = "Search the attached files by a regular expression, line by line, upper and lower case alike. Shows the lines " +
+	"found with their numbers."
 
 // GrepArgs are the arguments of grep_files.
 type GrepArgs struct {
@@ -59,7 +60,8 @@ func told(found ingest.GrepResult, err error, room int) (core.ToolResult, error)
 	switch {
 	case core.KindOf(err) == core.Timeout && found.Looked > 0:
 		note := fmt.Sprintf(
-			"\n\nThe search is not complete: it stopped after %s, when %d files had been searched. Name fewer files with include, or use a simpler pattern.",
+			"\n\nThe search is not complete: it stopped after %s, when %d files had been searched. Name fewer files with include, "+
+				"or use a simpler pattern.",
 			ingest.GrepTime,
 			found.Looked,
 		)

@@ -10,7 +10,8 @@ import (
 )
 
 // OmniDoc is what models are told of the tool memory.
-const OmniDoc = "Keep your memory blocks: create one (path, description, file_text), str_replace (path, old_string, new_string), insert (path, insert_line, insert_text), " +
+const OmniDoc = "Keep your memory blocks: create one (path, description, file_text), str_replace (path, old_string, new_string), insert " +
+	"(path, insert_line, insert_text), " +
 	"delete (path), rename (old_path, new_path; or path and description for a new description). A path is /memories/ and a label."
 
 // OmniArgs are the arguments of memory; which are needed depends on the command.

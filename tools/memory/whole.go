@@ -13,7 +13,8 @@ const (
 	RethinkDoc = "Rewrite a whole memory block, for changes throughout. For a small change use another tool."
 	FinishDoc  = "Say that you are done editing memory."
 	PatchDoc   = "Change memory by a patch. One block: lines that begin with a space stay, with - go, with + come; @@ parts hunks. " +
-		"Several blocks: \"*** Add Block: LABEL\" (then \"Description: TEXT\" and + lines), \"*** Update Block: LABEL\" (then perhaps \"*** Move to: LABEL\", and hunks), \"*** Delete Block: LABEL\"."
+		"Several blocks: \"*** Add Block: LABEL\" (then \"Description: TEXT\" and + lines), \"*** Update Block: LABEL\" (then perhaps " +
+		"\"*** Move to: LABEL\", and hunks), \"*** Delete Block: LABEL\"."
 )
 
 // RethinkArgs are the arguments of memory_rethink.

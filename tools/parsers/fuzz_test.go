@@ -152,7 +152,9 @@ func FuzzPDFContent(f *testing.F) {
 func fuzzOne(t *testing.T, name string, data []byte) {
 	t.Helper()
 	doc, err := parsers.New().
-		Parse(context.Background(), core.ParseInput{Name: name, Data: data, Limits: core.ParseLimits{Text: 1 << 20, Time: 20 * time.Second}})
+		Parse(context.Background(), core.ParseInput{
+			Name: name, Data: data, Limits: core.ParseLimits{Text: 1 << 20, Time: 20 * time.Second},
+		})
 	checkAnswer(t, doc, err)
 }
 

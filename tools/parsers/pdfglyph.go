@@ -73,22 +73,26 @@ var glyphs = sync.OnceValue(glyphTable)
 
 func glyphTable() map[string]string {
 	m := map[string]string{}
-	const ascii = "space exclam quotedbl numbersign dollar percent ampersand quotesingle parenleft parenright asterisk plus comma hyphen period slash " +
+	const ascii = "space exclam quotedbl numbersign dollar percent ampersand quotesingle parenleft parenright asterisk plus " +
+		"comma hyphen period slash " +
 		"zero one two three four five six seven eight nine colon semicolon less equal greater question at"
 	for i, name := range strings.Fields(ascii) {
 		m[name] = string(rune(' ' + i))
 	}
-	const pairs = "bracketleft [ backslash \\ bracketright ] asciicircum ^ underscore _ grave ` braceleft { bar | braceright } asciitilde ~ " +
-		"quoteright ’ quoteleft ‘ quotedblleft “ quotedblright ” quotedblbase „ quotesinglbase ‚ guillemotleft « guillemotright » guilsinglleft ‹ guilsinglright › " +
-		"endash – emdash — bullet • ellipsis … dagger † daggerdbl ‡ section § paragraph ¶ periodcentered · perthousand ‰ minus − " +
-		"fi fi fl fl ff ff ffi ffi ffl ffl germandbls ß AE Æ ae æ OE Œ oe œ Oslash Ø oslash ø Lslash Ł lslash ł dotlessi ı Eth Ð eth ð Thorn Þ thorn þ " +
-		"exclamdown ¡ questiondown ¿ cent ¢ sterling £ yen ¥ Euro € euro € currency ¤ florin ƒ copyright © registered ® trademark ™ degree ° " +
-		"plusminus ± multiply × divide ÷ fraction ⁄ onehalf ½ onequarter ¼ threequarters ¾ onesuperior ¹ twosuperior ² threesuperior ³ mu µ " +
-		"ordfeminine ª ordmasculine º brokenbar ¦ logicalnot ¬ acute ´ dieresis ¨ macron ¯ cedilla ¸ circumflex ˆ tilde ˜ caron ˇ breve ˘ ring ˚ " +
-		"lessequal ≤ greaterequal ≥ notequal ≠ approxequal ≈ infinity ∞ summation ∑ product ∏ integral ∫ radical √ partialdiff ∂ element ∈ " +
-		"arrowright → arrowleft ← arrowup ↑ arrowdown ↓ arrowdblright ⇒ universal ∀ existential ∃ emptyset ∅ union ∪ intersection ∩ " +
-		"alpha α beta β gamma γ delta δ epsilon ε zeta ζ eta η theta θ iota ι kappa κ lambda λ nu ν xi ξ omicron ο pi π rho ρ sigma σ tau τ upsilon υ " +
-		"phi φ chi χ psi ψ omega ω Gamma Γ Delta Δ Theta Θ Lambda Λ Xi Ξ Pi Π Sigma Σ Phi Φ Psi Ψ Omega Ω nbspace \u2007 sfthyphen - hyphenminus -"
+	const pairs = "bracketleft [ backslash \\ bracketright ] asciicircum ^ underscore _ grave ` braceleft { bar | braceright } " +
+		"asciitilde ~ quoteright ’ quoteleft ‘ quotedblleft “ quotedblright ” quotedblbase „ quotesinglbase ‚ " +
+		"guillemotleft « guillemotright » guilsinglleft ‹ guilsinglright › endash – emdash — bullet • ellipsis … dagger " +
+		"† daggerdbl ‡ section § paragraph ¶ periodcentered · perthousand ‰ minus − fi fi fl fl ff ff ffi ffi ffl ffl " +
+		"germandbls ß AE Æ ae æ OE Œ oe œ Oslash Ø oslash ø Lslash Ł lslash ł dotlessi ı Eth Ð eth ð Thorn Þ thorn þ " +
+		"exclamdown ¡ questiondown ¿ cent ¢ sterling £ yen ¥ Euro € euro € currency ¤ florin ƒ copyright © registered ® " +
+		"trademark ™ degree ° plusminus ± multiply × divide ÷ fraction ⁄ onehalf ½ onequarter ¼ threequarters ¾ onesuperior " +
+		"¹ twosuperior ² threesuperior ³ mu µ ordfeminine ª ordmasculine º brokenbar ¦ logicalnot ¬ acute ´ dieresis ¨ " +
+		"macron ¯ cedilla ¸ circumflex ˆ tilde ˜ caron ˇ breve ˘ ring ˚ lessequal ≤ greaterequal ≥ notequal ≠ approxequal " +
+		"≈ infinity ∞ summation ∑ product ∏ integral ∫ radical √ partialdiff ∂ element ∈ arrowright → arrowleft ← " +
+		"arrowup ↑ arrowdown ↓ arrowdblright ⇒ universal ∀ existential ∃ emptyset ∅ union ∪ intersection ∩ alpha α " +
+		"beta β gamma γ delta δ epsilon ε zeta ζ eta η theta θ iota ι kappa κ lambda λ nu ν xi ξ omicron ο pi π rho ρ " +
+		"sigma σ tau τ upsilon υ phi φ chi χ psi ψ omega ω Gamma Γ Delta Δ Theta Θ Lambda Λ Xi Ξ Pi Π Sigma Σ Phi Φ Psi " +
+		"Ψ Omega Ω nbspace \u2007 sfthyphen - hyphenminus -"
 	fields := strings.Split(pairs, " ")
 	for i := 0; i+1 < len(fields); i += 2 {
 		m[fields[i]] = fields[i+1]

@@ -23,7 +23,10 @@ func TestWordGapsAreSeenFromWhereTheGlyphsStand(t *testing.T) {
 		{"a short word goes on with a heading", "3 Tc (HEADING) Tj ( OF) Tj", "HEADING OF"},
 		{"kerning parts no words", "[(W)90(A)-120(VE)] TJ", "WAVE"},
 		{"narrow writing has narrow gaps", "50 Tz [(two)-250(words)] TJ", "two words"},
-		{"a string that is longer than what is looked at together", "(" + strings.Repeat("word ", 2000) + "end) Tj", strings.Repeat("word ", 2000) + "end"},
+		{
+			"a string that is longer than what is looked at together", "(" + strings.Repeat("word ", 2000) + "end) Tj",
+			strings.Repeat("word ", 2000) + "end",
+		},
 	} {
 		data := parserstest.PDFWith("BT /F1 10 Tf 72 700 Td "+c.draws+" ET", false, nil)
 		doc := parse(t, parserstest.Sample{Name: "drawn.pdf", Kind: core.FilePDF, Data: data})

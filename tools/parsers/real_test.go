@@ -133,7 +133,10 @@ func realFiles() []realFile {
 			0,
 			30,
 		},
-		{textModule, "encoding/testdata/sunzi-bingfa-simplified-utf-8.txt", core.FileText, "孙子曰：兵者，国之大事，死生之地，存亡之道，不可不察也。", 0, 7},
+		{
+			textModule, "encoding/testdata/sunzi-bingfa-simplified-utf-8.txt", core.FileText,
+			"孙子曰：兵者，国之大事，死生之地，存亡之道，不可不察也。", 0, 7,
+		},
 		{cobraModule, "LICENSE.txt", core.FileText, "exercising permissions granted by this License.", 0, 24},
 	}
 }

@@ -15,7 +15,8 @@ import (
 )
 
 // SearchDoc tells a model what conversation_search does.
-const SearchDoc = "Search what was said before, in all conversations with you, by meaning, words, role and date. Without a query it lists the newest messages."
+const SearchDoc = "Search what was said before, in all conversations with you, by meaning, words, role and date. Without a query it " +
+	"lists the newest messages."
 
 // SearchArgs are the arguments of conversation_search.
 type SearchArgs struct {

@@ -21,7 +21,8 @@ func small() fstest.MapFS {
 	files := map[string]string{
 		"data.noun": "  1 the licence\n" +
 			"00000001 03 n 01 animal 0 002 ~ 00000002 n 0000 ~ 00000003 n 0000 | a living thing that moves  \n" +
-			"00000002 03 n 02 dog 0 Hound 0 002 @ 00000001 n 0000 + 00000010 v 0101 | a tame animal that barks; \"the dogs went home\"  \n" +
+			"00000002 03 n 02 dog 0 Hound 0 002 @ 00000001 n 0000 + 00000010 v 0101 | a tame animal that barks; " +
+			"\"the dogs went home\"  \n" +
 			"00000003 03 n 01 cat 0 001 @ 00000001 n 0000 | a tame animal that purrs  \n" +
 			"00000004 03 n 02 house 0 ice_house 0 000 | a building; people found it warm  \n",
 		"data.verb": "00000010 29 v 01 bark 0 002 + 00000002 n 0101 * 00000011 v 0000 01 + 02 00 | what dogs do  \n" +

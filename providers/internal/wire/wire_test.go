@@ -121,7 +121,8 @@ func TestCallsInTheTextAreFoundHoweverTheyAreCut(t *testing.T) {
 		calls []core.ToolCall
 	}{
 		"no calls < here": {"no calls < here", nil},
-		"Wait.\n<tool_call>\n{\"name\":\"clock\",\"arguments\":{\"city\":\"Oslo\"}}\n</tool_call>\n<tool_call>{\"name\":\"weather\"}</tool_call>": {
+		"Wait.\n<tool_call>\n{\"name\":\"clock\",\"arguments\":{\"city\":\"Oslo\"}}\n</tool_call>\n" +
+			"<tool_call>{\"name\":\"weather\"}</tool_call>": {
 			"Wait.\n",
 			[]core.ToolCall{{Name: "clock", Arguments: `{"city":"Oslo"}`}, {Name: "weather", Arguments: "{}"}},
 		},
@@ -153,13 +154,19 @@ func TestFailuresHaveTheirKinds(t *testing.T) {
 		body   string
 		want   core.Kind
 	}{
-		{429, `{"error":{"message":"Rate limit reached: too many tokens per minute, reduce the length","code":"rate_limit_exceeded"}}`, core.RateLimited},
+		{
+			429, `{"error":{"message":"Rate limit reached: too many tokens per minute, reduce the length","code":"rate_limit_exceeded"}}`,
+			core.RateLimited,
+		},
 		{413, `{"error":{"message":"Request too large on tokens per minute (TPM)","code":"rate_limit_exceeded"}}`, core.RateLimited},
 		{413, `{"error":{"message":"body too big"}}`, core.TooLong},
 		{429, `{"error":{"code":"insufficient_quota"}}`, core.NoCredit},
 		{402, `{"error":{"message":"Insufficient Balance"}}`, core.NoCredit},
 		{400, `{"error":{"code":"string_above_max_length","message":"maximum context length"}}`, core.Invalid},
-		{400, `{"error":{"message":"the request exceeds the available context size","type":"exceed_context_size_error","code":400}}`, core.TooLong},
+		{
+			400, `{"error":{"message":"the request exceeds the available context size","type":"exceed_context_size_error","code":400}}`,
+			core.TooLong,
+		},
 		{500, `{"error":"the prompt is longer than the context length currently available to the model"}`, core.TooLong},
 		{401, `{"error":{"message":"no"}}`, core.Unauthenticated},
 		{403, ``, core.Unauthenticated},
@@ -174,8 +181,17 @@ func TestFailuresHaveTheirKinds(t *testing.T) {
 		{404, `{"detail":"Not Found"}`, core.Invalid},
 		{404, `<html>the model page</html>`, core.Invalid},
 		{422, `{"detail":[{"loc":["body"],"msg":"field required"}]}`, core.Invalid},
-		{400, `{"error":"Trying to keep the first 5012 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens, which is not enough. Try to load the model with a larger context length, or provide a shorter input"}`, core.TooLong},
-		{403, `{"error":{"code":403,"message":"x requires moderation","metadata":{"reasons":["violence"],"flagged_input":"…","provider_name":"OpenAI"}}}`, core.Invalid},
+		{
+			400,
+			`{"error":"Trying to keep the first 5012 tokens when context the overflows. However, the model is loaded with context ` +
+				`length of only 4096 tokens, which is not enough. Try to load the model with a larger context length, or ` +
+				`provide a shorter input"}`, core.TooLong,
+		},
+		{
+			403,
+			`{"error":{"code":403,"message":"x requires moderation","metadata":{"reasons":["violence"],"flagged_input":"…",` +
+				`"provider_name":"OpenAI"}}}`, core.Invalid,
+		},
 		{403, `{"error":{"message":"Your input was flagged by our safety filter"}}`, core.Invalid},
 		{500, `{"error":{"code":500,"message":"tools param requires --jinja flag","type":"server_error"}}`, core.Invalid},
 		{503, `{"error":{"code":503,"message":"Loading model","type":"unavailable_error"}}`, core.Unavailable},
@@ -195,17 +211,20 @@ func TestWhatAServerSaidIsFoundInEveryShape(t *testing.T) {
 		`<html></html>`:          "bad gateway",
 		`upstream connect error`: "upstream connect error",
 		`"just a text"`:          "just a text",
-		"event: error\ndata: {\"error\":{\"message\":\"boom\"}}\n\n":                                                                                    "boom",
-		`{"detail":[{"loc":["body","messages",0],"msg":"field required"},{"msg":"too long"}]}`:                                                          "body.messages.0: field required; too long",
-		`{"errors":[{"message":"no capacity"}]}`:                                                                                                        "no capacity",
-		`{"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"{\"error\":{\"message\":\"engine gone\"}}","provider_name":"X"}}}`: "Provider returned error: engine gone (X)",
-		`{"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"plain words"}}}`:                                                   "Provider returned error: plain words",
+		"event: error\ndata: {\"error\":{\"message\":\"boom\"}}\n\n":                           "boom",
+		`{"detail":[{"loc":["body","messages",0],"msg":"field required"},{"msg":"too long"}]}`: "body.messages.0: field required; too long",
+		`{"errors":[{"message":"no capacity"}]}`:                                               "no capacity",
+		`{"error":{"message":"Provider returned error","code":502,"metadata":{"raw":"{\"error\":{\"message\":\"engine ` +
+			`gone\"}}","provider_name":"X"}}}`: "Provider returned error: engine gone (X)",
+		`{"error":{"message":"Provider returned error","code":502,` +
+			`"metadata":{"raw":"plain words"}}}`: "Provider returned error: plain words",
 	} {
 		if e := (Who{Provider: "vendor"}).Status(502, nil, []byte(body)); e.Msg != "vendor: "+want {
 			t.Errorf("%s: %q", body, e.Msg)
 		}
 	}
-	deep := `{"error":{"message":"a","code":429,"metadata":{"raw":"{\"error\":{\"message\":\"Please try again in 3s\",\"code\":\"rate_limit_exceeded\"}}"}}}`
+	deep := `{"error":{"message":"a","code":429,"metadata":{"raw":"{\"error\":{\"message\":\"Please try again in 3s\",` +
+		`\"code\":\"rate_limit_exceeded\"}}"}}}`
 	if e := (Who{Provider: "v"}).InBand([]byte(deep)); e.Kind != core.RateLimited || e.RetryAfter != 3*time.Second {
 		t.Errorf("%s %v", e.Kind, e.RetryAfter)
 	}
@@ -214,14 +233,15 @@ func TestWhatAServerSaidIsFoundInEveryShape(t *testing.T) {
 func TestWhatMayBeLeftOutIsToldFromOtherErrors(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]Refusal{
-		`{"error":{"message":"request argument supplied: stream_options"}}`:                                                       RefusedUsage,
-		`{"error":{"message":"System role not supported"}}`:                                                                       RefusedSystem,
-		`{"error":{"message":"Unsupported value: 'messages[0].role' does not support 'system' with this model."}}`:                RefusedSystem,
-		`{"error":"registry.ollama.ai/library/gemma:2b does not support tools"}`:                                                  RefusedTools,
-		`{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set"}`: RefusedTools,
-		`{"error":{"message":"No endpoints found that support tool use."}}`:                                                       RefusedTools,
-		`{"error":{"message":"Unsupported parameter: 'reasoning.summary'"}}`:                                                      RefusedSummary,
-		`{"error":{"message":"messages is empty"}}`:                                                                               "",
+		`{"error":{"message":"request argument supplied: stream_options"}}`:                                        RefusedUsage,
+		`{"error":{"message":"System role not supported"}}`:                                                        RefusedSystem,
+		`{"error":{"message":"Unsupported value: 'messages[0].role' does not support 'system' with this model."}}`: RefusedSystem,
+		`{"error":"registry.ollama.ai/library/gemma:2b does not support tools"}`:                                   RefusedTools,
+		`{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and ` +
+			`--tool-call-parser to be set"}`: RefusedTools,
+		`{"error":{"message":"No endpoints found that support tool use."}}`:  RefusedTools,
+		`{"error":{"message":"Unsupported parameter: 'reasoning.summary'"}}`: RefusedSummary,
+		`{"error":{"message":"messages is empty"}}`:                          "",
 	} {
 		if got := Refused((Who{Provider: "v"}).Status(400, nil, []byte(body))); got != want {
 			t.Errorf("%s: %q", body, got)
@@ -290,20 +310,25 @@ func TestALimitThatIsResetIsReadInEveryForm(t *testing.T) {
 			said   string
 			want   time.Duration
 		}{
-			"in words":             {nil, "Rate limit reached. Please try again in 2.5s. Visit", 2500 * time.Millisecond},
-			"in milliseconds":      {nil, "Please try again in 120ms.", 120 * time.Millisecond},
-			"in minutes":           {nil, "Please try again in 1m2.5s.", 62500 * time.Millisecond},
-			"in long words":        {nil, "quota: retry after 20 seconds", 20 * time.Second},
-			"in a bare number":     {nil, "please retry in 7", 7 * time.Second},
-			"not said":             {nil, "try again later", 0},
-			"the header first":     {header("Retry-After", "1"), "try again in 9s", time.Second},
-			"a span":               {header("x-ratelimit-reset-requests", "6m0s", "x-ratelimit-remaining-requests", "3", "x-ratelimit-reset-tokens", "7.66s", "x-ratelimit-remaining-tokens", "0"), "", 7660 * time.Millisecond},
+			"in words":         {nil, "Rate limit reached. Please try again in 2.5s. Visit", 2500 * time.Millisecond},
+			"in milliseconds":  {nil, "Please try again in 120ms.", 120 * time.Millisecond},
+			"in minutes":       {nil, "Please try again in 1m2.5s.", 62500 * time.Millisecond},
+			"in long words":    {nil, "quota: retry after 20 seconds", 20 * time.Second},
+			"in a bare number": {nil, "please retry in 7", 7 * time.Second},
+			"not said":         {nil, "try again later", 0},
+			"the header first": {header("Retry-After", "1"), "try again in 9s", time.Second},
+			"a span": {
+				header("x-ratelimit-reset-requests", "6m0s", "x-ratelimit-remaining-requests", "3", "x-ratelimit-reset-tokens", "7.66s",
+					"x-ratelimit-remaining-tokens", "0"), "", 7660 * time.Millisecond,
+			},
 			"milliseconds of Unix": {header("X-RateLimit-Reset", fmt.Sprint(in(4*time.Second))), "", 4 * time.Second},
 			"seconds of Unix":      {header("X-RateLimit-Reset", fmt.Sprint(in(4*time.Second)/1000)), "", 4 * time.Second},
 			"seconds":              {header("RateLimit-Reset", "12"), "", 12 * time.Second},
-			"a date":               {header("anthropic-ratelimit-tokens-reset", time.Now().Add(5*time.Second).UTC().Format(time.RFC3339)), "", 5 * time.Second},
-			"nonsense":             {header("x-ratelimit-reset", "soon-ish"), "", 0},
-			"the past":             {header("x-ratelimit-reset", "900000000"), "", 0},
+			"a date": {
+				header("anthropic-ratelimit-tokens-reset", time.Now().Add(5*time.Second).UTC().Format(time.RFC3339)), "", 5 * time.Second,
+			},
+			"nonsense": {header("x-ratelimit-reset", "soon-ish"), "", 0},
+			"the past": {header("x-ratelimit-reset", "900000000"), "", 0},
 		} {
 			body := `{"error":{"message":"` + c.said + `"}}`
 			if e := (Who{Provider: "v"}).Status(429, c.header, []byte(body)); e.RetryAfter != c.want || e.Kind != core.RateLimited {
@@ -328,7 +353,8 @@ func TestAPackedAnswerIsUnpacked(t *testing.T) {
 		how  string
 		body []byte
 	}{
-		"zlib": {"deflate", zlibbed.Bytes()}, "raw": {"Deflate", raw.Bytes()}, "gzip": {"gzip", gzipped.Bytes()}, "plain": {"identity", []byte(said)},
+		"zlib": {"deflate", zlibbed.Bytes()}, "raw": {"Deflate", raw.Bytes()}, "gzip": {"gzip", gzipped.Bytes()},
+		"plain": {"identity", []byte(said)},
 	} {
 		resp := &http.Response{Header: http.Header{"Content-Encoding": {c.how}}, Body: io.NopCloser(bytes.NewReader(c.body))}
 		Unpack(resp)
@@ -370,7 +396,10 @@ func TestAWatchCountsOnlyWhileSomebodyWaits(t *testing.T) {
 }
 
 func FuzzErrorBodies(f *testing.F) {
-	for _, s := range []string{`{"error":{"message":"x"}}`, `{"error":"x"}`, `[{"error":{}}]`, `{"message":[1]}`, "<html>", "", "[", `{"error":{"message":{"a":1}}}`} {
+	for _, s := range []string{
+		`{"error":{"message":"x"}}`, `{"error":"x"}`, `[{"error":{}}]`, `{"message":[1]}`, "<html>", "", "[",
+		`{"error":{"message":{"a":1}}}`,
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {

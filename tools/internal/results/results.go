@@ -63,7 +63,9 @@ func parse(what, text string, zone *time.Location) (at time.Time, day bool, err 
 	if at, err = time.ParseInLocation(time.DateOnly, text, zone); err == nil {
 		return at, true, nil
 	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateTime, "2006-01-02 15:04"} {
+	for _, layout := range []string{
+		time.RFC3339Nano, "2006-01-02T15:04Z07:00", "2006-01-02T15:04:05", "2006-01-02T15:04", time.DateTime, "2006-01-02 15:04",
+	} {
 		if at, err = time.ParseInLocation(layout, text, zone); err == nil {
 			return at, false, nil
 		}
@@ -77,7 +79,14 @@ func Ago(at, now time.Time) string {
 	for _, unit := range []struct {
 		length time.Duration
 		name   string
-	}{{365 * 24 * time.Hour, "year"}, {30 * 24 * time.Hour, "month"}, {7 * 24 * time.Hour, "week"}, {24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}} {
+	}{
+		{365 * 24 * time.Hour, "year"},
+		{30 * 24 * time.Hour, "month"},
+		{7 * 24 * time.Hour, "week"},
+		{24 * time.Hour, "day"},
+		{time.Hour, "hour"},
+		{time.Minute, "minute"},
+	} {
 		switch n := int(d / unit.length); {
 		case n == 1:
 			return "1 " + unit.name + " ago"
@@ -102,7 +111,8 @@ type Relevance struct {
 }
 
 // Partial is what a search says that could not look at everything.
-const Partial = "Not everything could be searched yet, so more may be found in a moment. Nothing that was stored is lost: do not store it again."
+const Partial = "Not everything could be searched yet, so more may be found in a moment. Nothing that was stored is " +
+	"lost: do not store it again."
 
 // Why converts the reasons of a hit, nil for one that has none.
 func Why(score float64, words []string, why core.Why, partial bool) *Relevance {

@@ -46,7 +46,9 @@ func TestRangesAreReadInTheZoneAndIncludeTheLastDay(t *testing.T) {
 
 func TestRangesThatMakeNoSenseAreRefused(t *testing.T) {
 	t.Parallel()
-	for _, tt := range [][2]string{{"yesterday", ""}, {"", "2026-13-01"}, {"2026-11-21", "2026-11-20"}, {"2026-11-20T10:00", "2026-11-20T10:00"}} {
+	for _, tt := range [][2]string{
+		{"yesterday", ""}, {"", "2026-13-01"}, {"2026-11-21", "2026-11-20"}, {"2026-11-20T10:00", "2026-11-20T10:00"},
+	} {
 		if _, _, err := Range(tt[0], tt[1], time.UTC); core.KindOf(err) != core.Invalid {
 			t.Errorf("%v: %v", tt, err)
 		}
@@ -58,7 +60,8 @@ func TestAgoIsInOneUnit(t *testing.T) {
 	now := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 	const day = 24 * time.Hour
 	for d, want := range map[time.Duration]string{
-		-time.Hour: "just now", 0: "just now", 59 * time.Second: "just now", time.Minute: "1 minute ago", 59 * time.Minute: "59 minutes ago", 25 * time.Hour: "1 day ago",
+		-time.Hour: "just now", 0: "just now", 59 * time.Second: "just now", time.Minute: "1 minute ago",
+		59 * time.Minute: "59 minutes ago", 25 * time.Hour: "1 day ago",
 		6 * day: "6 days ago", 15 * day: "2 weeks ago", 61 * day: "2 months ago", 800 * day: "2 years ago",
 	} {
 		if got := Ago(now.Add(-d), now); got != want {

@@ -122,7 +122,8 @@ func ZipFile(tb testing.TB, parts ...string) []byte {
 	return b.Bytes()
 }
 
-const wordNS = `xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006"`
+const wordNS = `xmlns:w="http://schemas.openxmlformats.org/wordprocessingml/2006/main" xmlns:mc="http://schemas.openxmlformats.org/` +
+	`markup-compatibility/2006"`
 
 // word makes a DOCX of the body's XML, with styles that are named in German, as Word does it there.
 func word(tb testing.TB, body string, more ...string) []byte {
@@ -132,7 +133,8 @@ func word(tb testing.TB, body string, more ...string) []byte {
 		"word/document.xml", `<?xml version="1.0" encoding="UTF-8"?><w:document ` + wordNS + `><w:body>` + body + `</w:body></w:document>`,
 		"word/styles.xml", `<w:styles ` + wordNS + `><w:style w:styleId="berschrift1"><w:name w:val="heading 1"/></w:style>` +
 			`<w:style w:styleId="berschrift2"><w:name w:val="heading 2"/></w:style>` +
-			`<w:style w:styleId="Liste"><w:name w:val="List"/><w:pPr><w:numPr><w:numId w:val="9"/></w:numPr></w:pPr></w:style><w:style w:styleId="Punkt"><w:name w:val="List Bullet"/><w:basedOn w:val="Liste"/></w:style>` +
+			`<w:style w:styleId="Liste"><w:name w:val="List"/><w:pPr><w:numPr><w:numId w:val="9"/></w:numPr></w:pPr></w:style>` +
+			`<w:style w:styleId="Punkt"><w:name w:val="List Bullet"/><w:basedOn w:val="Liste"/></w:style>` +
 			`<w:style w:styleId="Eigene"><w:name w:val="Eigene"/><w:basedOn w:val="berschrift2"/></w:style></w:styles>`,
 		"docProps/core.xml", `<cp:coreProperties xmlns:cp="x" xmlns:dc="y"><dc:title>Minutes of March</dc:title></cp:coreProperties>`,
 	}, more...)...)
@@ -144,7 +146,8 @@ func WordP(style, text string) string {
 
 // listP is an item of a list.
 func listP(list, level, text string) string {
-	return `<w:p><w:pPr><w:numPr><w:ilvl w:val="` + level + `"/><w:numId w:val="` + list + `"/></w:numPr></w:pPr><w:r><w:t>` + text + `</w:t></w:r></w:p>`
+	return `<w:p><w:pPr><w:numPr><w:ilvl w:val="` + level + `"/><w:numId w:val="` + list + `"/></w:numPr></w:pPr><w:r><w:t>` + text +
+		`</w:t></w:r></w:p>`
 }
 
 // epub makes a book of chapters, each a piece of XHTML for the body.
@@ -161,13 +164,15 @@ func EPUB(tb testing.TB, title string, chapters ...string) []byte {
 		parts = append(
 			parts,
 			fmt.Sprintf("OEBPS/text/ch %d.xhtml", i),
-			`<?xml version="1.0"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml"><head><title/><script src="x.js"/></head><body>`+body+`</body></html>`,
+			`<?xml version="1.0"?><!DOCTYPE html><html xmlns="http://www.w3.org/1999/xhtml"><head><title/>`+
+				`<script src="x.js"/></head><body>`+body+`</body></html>`,
 		)
 	}
 	parts = append(
 		parts,
 		"OEBPS/book.opf",
-		`<package><metadata><dc:title>`+title+`</dc:title></metadata><manifest>`+items.String()+`</manifest><spine>`+refs.String()+`</spine></package>`,
+		`<package><metadata><dc:title>`+title+`</dc:title></metadata><manifest>`+items.String()+`</manifest><spine>`+refs.String()+
+			`</spine></package>`,
 	)
 	return ZipFile(tb, parts...)
 }

@@ -165,7 +165,8 @@ func PDFWith(content string, packed bool, more func(*PDFFile)) []byte {
 	p.Object(2, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>")
 	p.Object(
 		3,
-		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> /XObject << /X1 6 0 R >> >> >>",
+		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> "+
+			"/XObject << /X1 6 0 R >> >> >>",
 	)
 	p.Stream(4, "", content)
 	p.Object(5, "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>")
@@ -232,7 +233,8 @@ func hugeXRef() []byte {
 	data := deflate("\x01\x00\x00\x00")
 	fmt.Fprintf(
 		&b,
-		"1 0 obj\n<< /Type /XRef /Size 2000000000 /W [1 2 1] /Index [1999999999 1] /Root 2 0 R /Filter /FlateDecode /Length %d >>\nstream\n%s\nendstream\nendobj\nstartxref\n%d\n%%%%EOF\n",
+		"1 0 obj\n<< /Type /XRef /Size 2000000000 /W [1 2 1] /Index [1999999999 1] /Root 2 0 R /Filter /FlateDecode /Length %d >>\n"+
+			"stream\n%s\nendstream\nendobj\nstartxref\n%d\n%%%%EOF\n",
 		len(data),
 		data,
 		at,

@@ -44,7 +44,8 @@ func plainSamples() []Sample {
 			"letter.txt",
 			core.FileText,
 			[]byte(
-				"Dear Ms. Hall,\n\nthe parcel reached us on Friday. It was\nopened at the border, but nothing is missing. Thank you!\n\nYours, Tom\n",
+				"Dear Ms. Hall,\n\nthe parcel reached us on Friday. It was\nopened at the border, but nothing is missing. " +
+					"Thank you!\n\nYours, Tom\n",
 			),
 			[]Place{{Text: "opened at the border, but nothing is missing. Thank you!"}, {Text: "the parcel reached us on Friday. It was"}},
 		},
@@ -54,7 +55,8 @@ func plainSamples() []Sample {
 			"notes.md",
 			core.FileMarkdown,
 			[]byte(
-				"# Garden\n\nPlan for spring.\n\n## Beds\n\n- beans along the south wall\n- peas\n\n## Tools\n\nThe spade needs a new handle.\n",
+				"# Garden\n\nPlan for spring.\n\n## Beds\n\n- beans along the south wall\n- peas\n\n## Tools\n\n" +
+					"The spade needs a new handle.\n",
 			),
 			[]Place{{"- beans along the south wall", "Garden/Beds", 0}, {"The spade needs a new handle.", "Garden/Tools", 0}},
 		},
@@ -94,7 +96,8 @@ func markupSamples() []Sample {
 			core.FileHTML,
 			[]byte(`<!DOCTYPE html><html><head><title>Lighthouse keepers</title><style>p{color:red}</style></head><body>
 <h1>Keepers</h1><p>The first keeper, <b>Ann Bell</b>, arrived&nbsp;in 1841.<br>She stayed.</p><script>var hidden = "secret"</script>
-<h2>Lamps</h2><ul><li>Oil, until 1902</li><li>Gas</li></ul><table><tr><th>Year</th><th>Lamp</th></tr><tr><td>1902</td><td><p>Gas light</p></td></tr></table></body></html>`),
+<h2>Lamps</h2><ul><li>Oil, until 1902</li><li>Gas</li></ul><table><tr><th>Year</th><th>Lamp</th></tr><tr><td>1902</td><td>` +
+				`<p>Gas light</p></td></tr></table></body></html>`),
 			[]Place{
 				{"The first keeper, Ann Bell, arrived in 1841.", "Keepers", 0},
 				{"- Oil, until 1902", "Keepers/Lamps", 0},
@@ -165,7 +168,8 @@ func wordSamples(tb testing.TB) []Sample {
 				WordP(
 					"Eigene",
 					"Budget",
-				)+`<w:p><w:r><w:t>The roof costs </w:t></w:r><w:r><w:t>4,200 euros.</w:t></w:r><w:r><w:tab/><w:t>Approved.</w:t></w:r></w:p>`),
+				)+`<w:p><w:r><w:t>The roof costs </w:t></w:r><w:r><w:t>4,200 euros.</w:t></w:r><w:r><w:tab/>`+
+				`<w:t>Approved.</w:t></w:r></w:p>`),
 			[]Place{{"Present were Ines and Paul.", "Board meeting", 0}, {"The roof costs 4,200 euros.", "Board meeting/Budget", 0}},
 		},
 		{
@@ -198,7 +202,8 @@ func wordSamples(tb testing.TB) []Sample {
 				WordP(
 					"",
 					"See the note.",
-				)+`<w:p><w:del><w:r><w:t>gone</w:t></w:r></w:del><mc:AlternateContent><mc:Choice><w:r><w:t>Shown once.</w:t></w:r></mc:Choice><mc:Fallback><w:r><w:t>Shown once.</w:t></w:r></mc:Fallback></mc:AlternateContent></w:p>`,
+				)+`<w:p><w:del><w:r><w:t>gone</w:t></w:r></w:del><mc:AlternateContent><mc:Choice><w:r><w:t>Shown once.</w:t></w:r>`+
+					`</mc:Choice><mc:Fallback><w:r><w:t>Shown once.</w:t></w:r></mc:Fallback></mc:AlternateContent></w:p>`,
 				"word/footnotes.xml",
 				`<w:footnotes `+wordNS+`><w:footnote>`+WordP("", "As measured in Lund.")+`</w:footnote></w:footnotes>`,
 			),
@@ -228,9 +233,11 @@ func wordSamples(tb testing.TB) []Sample {
 				)+`</w:footnote></w:footnotes>`,
 				"word/letter2.xml",
 				`<w:document `+wordNS+`><w:body><w:p><w:pPr><w:outlineLvl w:val="0"/></w:pPr><w:r><w:t>Rent</w:t></w:r></w:p>`+
-					`<w:tbl><w:tr><w:tc><w:p><w:r><w:t>April</w:t><w:footnoteReference w:id="7"/></w:r></w:p></w:tc></w:tr><w:tr><w:tc>`+WordP("", "June")+`</w:tc></w:tr></w:tbl>`+
+					`<w:tbl><w:tr><w:tc><w:p><w:r><w:t>April</w:t><w:footnoteReference w:id="7"/></w:r></w:p></w:tc></w:tr><w:tr><w:tc>`+
+					WordP("", "June")+`</w:tc></w:tr></w:tbl>`+
 					`<w:p><w:pPr><w:outlineLvl w:val="0"/></w:pPr><w:r><w:t>Repairs</w:t></w:r></w:p>`+
-					`<w:p><w:r><w:t>12 Mill Lane</w:t><w:br/><w:br/><w:t>The boiler leaks. </w:t><w:drawing><wp:docPr descr="a wet floor"/></w:drawing></w:r></w:p></w:body></w:document>`,
+					`<w:p><w:r><w:t>12 Mill Lane</w:t><w:br/><w:br/><w:t>The boiler leaks. </w:t><w:drawing><wp:docPr descr="a wet `+
+					`floor"/></w:drawing></w:r></w:p></w:body></w:document>`,
 			),
 			[]Place{
 				{"| June |", "Rent", 0},
@@ -273,10 +280,14 @@ func wordSamples(tb testing.TB) []Sample {
 					)+WordP(
 					"Punkt",
 					"By style alone.",
-				)+`<w:p><w:pPr><w:pStyle w:val="Punkt"/><w:numPr><w:numId w:val="0"/></w:numPr></w:pPr><w:r><w:t>In no list.</w:t></w:r></w:p>`,
+				)+`<w:p><w:pPr><w:pStyle w:val="Punkt"/><w:numPr><w:numId w:val="0"/></w:numPr></w:pPr><w:r>`+
+					`<w:t>In no list.</w:t></w:r></w:p>`,
 				"word/numbering.xml",
-				`<w:numbering `+wordNS+`><w:abstractNum w:abstractNumId="5"><w:lvl w:ilvl="0"><w:start w:val="1"/><w:numFmt w:val="decimal"/></w:lvl><w:lvl w:ilvl="1"><w:numFmt w:val="bullet"/></w:lvl></w:abstractNum>`+
-					`<w:num w:numId="1"><w:abstractNumId w:val="5"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="5"/><w:lvlOverride w:ilvl="0"><w:startOverride w:val="8"/></w:lvlOverride></w:num><w:num w:numId="3"><w:abstractNumId w:val="5"/></w:num></w:numbering>`,
+				`<w:numbering `+wordNS+`><w:abstractNum w:abstractNumId="5"><w:lvl w:ilvl="0"><w:start w:val="1"/>`+
+					`<w:numFmt w:val="decimal"/></w:lvl><w:lvl w:ilvl="1"><w:numFmt w:val="bullet"/></w:lvl></w:abstractNum>`+
+					`<w:num w:numId="1"><w:abstractNumId w:val="5"/></w:num><w:num w:numId="2"><w:abstractNumId w:val="5"/>`+
+					`<w:lvlOverride w:ilvl="0"><w:startOverride w:val="8"/></w:lvlOverride></w:num><w:num w:numId="3">`+
+					`<w:abstractNumId w:val="5"/></w:num></w:numbering>`,
 			),
 			[]Place{
 				{Text: "1. Fill the tank."},
@@ -317,7 +328,9 @@ func bookSamples(tb testing.TB) []Sample {
 			EPUB(
 				tb,
 				"Steps",
-				"<h1><span><br/></span><b>Boats</b></h1><ul><li><p>Bail her out.</p><p>Twice.</p></li><li><div><ol start='4'><li><p>Untie the rope.</p></li><li>Push off.<ul><li>Gently.</li></ul></li><li>Row.</li></ol></div></li></ul><p>Then rest.</p>",
+				"<h1><span><br/></span><b>Boats</b></h1><ul><li><p>Bail her out.</p><p>Twice.</p></li><li><div><ol start='4'><li>"+
+					"<p>Untie the rope.</p></li><li>Push off.<ul><li>Gently.</li></ul></li><li>Row.</li></ol></div>"+
+					"</li></ul><p>Then rest.</p>",
 				"<h1>Verse</h1><p>The sea is wide,<br/>the boat is small.<br/>\n<br/>Row on!</p>",
 				"<nav><h1>Contents</h1><ol><li><a href='x'>Boats, again</a></li></ol></nav>",
 			),
@@ -344,7 +357,8 @@ func bookSamples(tb testing.TB) []Sample {
 				"META-INF/container.xml",
 				`<container><rootfiles><rootfile full-path="book.opf"/></rootfiles></container>`,
 				"book.opf",
-				`<package><manifest><item id="b" href="b.xhtml" media-type="application/xhtml+xml"/><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/></manifest><spine/></package>`,
+				`<package><manifest><item id="b" href="b.xhtml" media-type="application/xhtml+xml"/><item id="a" href="a.xhtml" `+
+					`media-type="application/xhtml+xml"/></manifest><spine/></package>`,
 				"a.xhtml",
 				`<html><body><h1>Second</h1><p>The eel went home.</p></body></html>`,
 				"b.xhtml",
@@ -410,7 +424,8 @@ func modernPDF() []byte {
 	p.Object(2, "<< /Type /Pages /Count 1 /Kids [3 0 R] >>")
 	p.Object(
 		3,
-		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Rotate 90 /Contents [4 0 R 5 0 R] /Resources << /Font << /F1 6 0 R /F2 9 0 R >> /XObject << /X1 10 0 R >> >> >>",
+		"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Rotate 90 /Contents [4 0 R 5 0 R] /Resources << /Font << /F1 6 0 R /F2 9 "+
+			"0 R >> /XObject << /X1 10 0 R >> >> >>",
 	)
 	p.Stream(4, "", "q 0 1 -1 0 612 0 cm BT /F1 12 Tf 1 0 0 1 50 500 Tm <"+codes.String()+"> Tj ET")
 	p.Stream(
@@ -423,7 +438,8 @@ func modernPDF() []byte {
 	p.Stream(8, "", cmap.String())
 	p.Object(
 		9,
-		"<< /Type /Font /Subtype /Type1 /BaseFont /Times-Roman /Encoding << /Differences [1 /I /n /s /i /d /e /space /a /f /o /r /m /period] >> >>",
+		"<< /Type /Font /Subtype /Type1 /BaseFont /Times-Roman /Encoding << /Differences [1 /I /n /s /i /d /e /space /a "+
+			"/f /o /r /m /period] >> >>",
 	)
 	p.Stream(
 		10,

@@ -65,7 +65,9 @@ func TestOnlyWholeEntriesAreFound(t *testing.T) {
 			t.Errorf("%q was found in row %d", word, row)
 		}
 	}
-	for form, want := range map[string]string{"went": "go", "children": "child", "wen": "wen", "went go": "went go", "wents": "wents", "": "", "zoo": "zoo"} {
+	for form, want := range map[string]string{
+		"went": "go", "children": "child", "wen": "wen", "went go": "went go", "wents": "wents", "": "", "zoo": "zoo",
+	} {
 		if got := tab.Base(form); got != want {
 			t.Errorf("the base form of %q is %q, not %q", form, got, want)
 		}
@@ -122,7 +124,8 @@ func TestKeysAreStemsOfPlainWordsWithoutStopWords(t *testing.T) {
 		t.Fatal(err)
 	}
 	for word, want := range map[string]string{
-		"went": "go", "children": "child", "walking": "walk", "dogs": "dog", "the": "", "": "", "Dog": "", "x2": "", "naïve": "", "it's": "",
+		"went": "go", "children": "child", "walking": "walk", "dogs": "dog", "the": "", "": "", "Dog": "", "x2": "", "naïve": "",
+		"it's": "",
 	} {
 		if got := Key(word, tab.Base); got != want {
 			t.Errorf("the key of %q is %q, not %q", word, got, want)
