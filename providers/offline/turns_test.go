@@ -15,84 +15,6 @@ import (
 
 const monday = "[Monday 2026-11-23 09:15 CET (UTC+01:00)]"
 
-//nolint:misspell // both spellings are understood
-func TestACorrectionReplacesTheOldFact(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct {
-		name string
-		have string
-		say  string
-		want string
-	}{
-		{"name", "The user's name is Ada.\nThe user works on compilers.", "actually my name is Grace", "The user's name is Grace.\nThe user works on compilers."},
-		{"name without a word of correction", "The user's name is Ada.", "My name is Grace", "The user's name is Grace."},
-		{"work", "The user's name is Ada.\nThe user works on compilers.", "no, I work on databases now", "The user's name is Ada.\nThe user works on databases now."},
-		{"home", "The user moved to Lisbon last spring.", "I moved to Porto", "The user moved to Porto."},
-		{"home in other words", "The user lives in Lisbon.", "Actually, I live in Porto.", "The user lives in Porto."},
-		{"what is gone", "The user has a dog.\nThe user's dog is called Biscuit.\nThe user likes tea.", "we don't have the dog any more", "The user no longer has the dog.\nThe user likes tea."},
-		{"gone with its name alone", "The user's dog is called Biscuit.", "We no longer have the dog.", "The user no longer has the dog."},
-		{"liking", "The user hates mornings.", "Actually I like mornings", "The user likes mornings."},
-		{"not liking", "The user likes coffee.", "I don't like coffee anymore", "The user no longer likes coffee."},
-		{"editor", "The user uses Vim.", "I switched from Vim to Helix", "The user switched from Vim to Helix."},
-		{"deadline", "The user's deadline is March 3rd.", "My deadline is April 1st", "The user's deadline is April 1st."},
-		{"favourite", "The user's favourite colour is teal.", "my favorite color is red now", "The user's favorite color is red now."},
-		{"one word", "The user's name is Ada.\nThe user likes tea.", "It's Grace, not Ada", "The user's name is Grace.\nThe user likes tea."},
-		{"tail", "The user lives in Lisbon.", "I live in Porto, not Lisbon", "The user lives in Porto."},
-		{"negation first", "The user's name is Ada.", "My name is not Ada, it's Grace.", "The user's name is Grace."},
-		{"allergy", "The user is allergic to peanuts.", "I am not allergic to peanuts", "The user is not allergic to peanuts."},
-		{
-			"a place that was left", "The user works in Tampere.\nThe user lives in Tampere.", "Actually I left Tampere, I'm in Oulu now",
-			"The user works in Tampere.\nThe user lives in Oulu now.",
-		},
-		{"a place that was left in a perfect", "The user moved to Tampere.", "I've left Tampere and live in Oulu", "The user lives in Oulu."},
-		{"another place was left", "The user lives in Rome.", "Actually I moved to Bern and left Oslo", "The user moved to Bern.\nThe user left Oslo."},
-		{"of somebody else", "The user's sister lives in Rome.\nThe user lives in Oslo.", "My sister lives in Bern now", "The user's sister lives in Bern now.\nThe user lives in Oslo."},
-		{"age", "The user is 34 years old.", "I'm 35 now", "The user is 35 now."},
-		{"bullets stay", "- The user's name is Ada.\n- The user likes tea.", "Sorry, my name is Grace", "- The user's name is Grace.\n- The user likes tea."},
-		{"inside a paragraph", "The user's name is Ada. The user likes tea.", "my name is Grace", "The user's name is Grace. The user likes tea."},
-		{"by hand", "Name: Ada\nLikes: tea", "my name is Grace", "The user's name is Grace.\nLikes: tea"},
-		{"named head", "The user works for Acme.", "No, not Acme, I work for Initech", "The user works for Initech."},
-		{"the same verb", "The user studies medicine in Berlin.", "Correction: I study law", "The user studies law."},
-		{"back again", "The user switched from Vim to Helix.", "I use Vim again", "The user uses Vim again."},
-		{"inside the sentence", "The user's name is Tom.", "My name is actually Thomas", "The user's name is Thomas."},
-		{"within one message", "", "My name is Ada. No wait, my name is Grace.", "The user's name is Grace."},
-		{"pet's name", "The user's dog is called Biscuit.\nThe user's cat is called Tom.", "our dog is called Crumb", "The user's dog is called Crumb.\nThe user's cat is called Tom."},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			h := newHome(t)
-			h.blocks["human"] = c.have
-			answer := h.say(c.say)
-			if got := h.blocks["human"]; got != c.want {
-				t.Errorf("%q made %q, want %q (answer %q)", c.say, got, c.want, answer)
-			}
-			if strings.Contains(c.have, ".") && !strings.Contains(answer, "Corrected") {
-				t.Errorf("%q was answered %q", c.say, answer)
-			}
-		})
-	}
-}
-
-//nolint:misspell // both spellings are understood
-func TestTheSameFactIsNotStoredTwice(t *testing.T) {
-	t.Parallel()
-	for _, c := range []struct{ first, again string }{
-		{"My name is Ada and I work on compilers", "my name is Ada and I work on compilers."},
-		{"I live in Oslo", "I'm living in Oslo"},
-		{"We have a dog called Biscuit", "I have a dog"},
-		{"our dog is called Biscuit", "we have a dog"},
-		{"I hate mornings", "I really hate mornings!"},
-		{"My favourite colour is teal", "Teal is my favorite color"},
-	} {
-		h := newHome(t)
-		h.say(c.first)
-		before := h.blocks["human"]
-		if answer := h.say(c.again); h.blocks["human"] != before || !strings.Contains(answer, "already know") {
-			t.Errorf("%q after %q made %q of %q (answer %q)", c.again, c.first, h.blocks["human"], before, answer)
-		}
-	}
-}
-
 func TestANoteIsWrittenOnceWhereThereIsNoArchive(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
@@ -201,7 +123,8 @@ func TestTheToolChoiceIsObeyed(t *testing.T) {
 	}
 	weather := tool(
 		"weather",
-		`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"},"unit":{"type":"string","enum":["C","F"]}},"required":["city","days","unit"]}`,
+		`{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"},"unit":{"type":"string","enum":["C","F"]}},`+
+			`"required":["city","days","unit"]}`,
 	)
 	req := core.ChatRequest{
 		Messages: []core.ChatMessage{{Role: core.ChatUser, Text: "My name is Ada"}},
@@ -213,9 +136,21 @@ func TestTheToolChoiceIsObeyed(t *testing.T) {
 		args   map[string]any
 	}{
 		{core.ToolChoice{Mode: core.ChoiceNone}, "", nil},
-		{core.ToolChoice{}, "memory_insert", map[string]any{"label": "human", "new_string": "The user's name is Ada.", "insert_line": -1.0}},
-		{core.ToolChoice{Mode: core.ChoiceNamed, Name: "weather"}, "weather", map[string]any{"city": "My name is Ada", "days": 1.0, "unit": "C"}},
-		{core.ToolChoice{Mode: core.ChoiceNamed, Name: "memory_insert"}, "memory_insert", map[string]any{"label": "human", "new_string": "The user's name is Ada.", "insert_line": -1.0}},
+		{
+			core.ToolChoice{},
+			"memory_insert",
+			map[string]any{"label": "human", "new_string": "The user's name is Ada.", "insert_line": -1.0},
+		},
+		{
+			core.ToolChoice{Mode: core.ChoiceNamed, Name: "weather"},
+			"weather",
+			map[string]any{"city": "My name is Ada", "days": 1.0, "unit": "C"},
+		},
+		{
+			core.ToolChoice{Mode: core.ChoiceNamed, Name: "memory_insert"},
+			"memory_insert",
+			map[string]any{"label": "human", "new_string": "The user's name is Ada.", "insert_line": -1.0},
+		},
 	} {
 		req.Choice = c.choice
 		_, calls := collect(t, req)
@@ -258,13 +193,32 @@ func TestSearchesComeBeforeNotKnowing(t *testing.T) {
 		want           string
 		calls          []string
 	}{
-		{"found in messages", `{"message":"Showing 2 results:","results":[
+		{
+			"found in messages", `{"message":"Showing 2 results:","results":[
 			{"timestamp":"2026-11-20T10:00:00+01:00","time_ago":"3d","role":"user","content":"What's my cat called?","relevance":{}},
-			{"timestamp":"2026-11-19T10:00:00+01:00","time_ago":"4d","role":"user","content":"My cat is called Tom","relevance":{}}]}`, "", "cat is called Tom", []string{"conversation_search"}},
-		{"found in the archive", `{"message":"No results found.","results":[]}`, `[{"timestamp":"2026-11-19","content":"The user's cat is called Tom.","tags":[]}]`, "cat is called Tom", []string{"conversation_search", "archival_memory_search"}},
-		{"in another shape", `{"message":"No results found.","results":[]}`, `{"results":[{"passage":{"text":"Cats: our cat is called Tom"}}]}`, "cat is called Tom", []string{"conversation_search", "archival_memory_search"}},
-		{"own words are no source", `{"results":[{"role":"assistant","content":"The user's cat is called Zed."}]}`, "No results", "do not know", []string{"conversation_search", "archival_memory_search"}},
-		{"nowhere", `{"message":"No results found.","results":[]}`, `[]`, "do not know", []string{"conversation_search", "archival_memory_search"}},
+			{"timestamp":"2026-11-19T10:00:00+01:00","time_ago":"4d","role":"user","content":"My cat is called Tom","relevance":{}}]}`, "",
+			"cat is called Tom",
+			[]string{"conversation_search"},
+		},
+		{
+			"found in the archive", `{"message":"No results found.","results":[]}`,
+			`[{"timestamp":"2026-11-19","content":"The user's cat is called Tom.","tags":[]}]`, "cat is called Tom",
+			[]string{"conversation_search", "archival_memory_search"},
+		},
+		{
+			"in another shape", `{"message":"No results found.","results":[]}`,
+			`{"results":[{"passage":{"text":"Cats: our cat is called Tom"}}]}`, "cat is called Tom",
+			[]string{"conversation_search", "archival_memory_search"},
+		},
+		{
+			"own words are no source", `{"results":[{"role":"assistant","content":"The user's cat is called Zed."}]}`, "No results",
+			"do not know",
+			[]string{"conversation_search", "archival_memory_search"},
+		},
+		{
+			"nowhere", `{"message":"No results found.","results":[]}`, `[]`, "do not know",
+			[]string{"conversation_search", "archival_memory_search"},
+		},
 	} {
 		h := newHome(t)
 		h.found["conversation_search"], h.found["archival_memory_search"] = c.messages, c.arch
@@ -303,7 +257,8 @@ func TestWhatWasSaidOnADayIsSearchedByItsDate(t *testing.T) {
 	h.schemas = map[string]string{
 		"conversation_search": `{"type":"object","properties":{"query":{},"start_date":{},"end_date":{},"limit":{}}}`,
 	}
-	h.found["conversation_search"] = `{"results":[{"timestamp":"2026-11-22T10:00:00+01:00","role":"user","content":"The boiler is broken"}]}`
+	h.found["conversation_search"] = `{"results":[{"timestamp":"2026-11-22T10:00:00+01:00","role":"user",` +
+		`"content":"The boiler is broken"}]}`
 	answer := h.say("What did I tell you yesterday?")
 	want := map[string]any{"start_date": "2026-11-22", "end_date": "2026-11-22", "limit": 10.0}
 	if diff := cmp.Diff(
@@ -455,7 +410,9 @@ func TestAReadingThatIsKeptChangesNoAnswer(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
 	h.blocks["human"] = notes(50) + "\nThe user's sister is called Zoë.\nThe user lives in Tampere."
-	for _, say := range []string{"What is my sister's name?", "Actually I left Tampere, I'm in Oulu now", "Where do I live?", "What is my sister's name?"} {
+	for _, say := range []string{
+		"What is my sister's name?", "Actually I left Tampere, I'm in Oulu now", "Where do I live?", "What is my sister's name?",
+	} {
 		h.messages = nil
 		h.say(say)
 		req := h.request()
