@@ -85,7 +85,8 @@ type runDetails struct {
 	messages []api.Message
 }
 
-// conversationPast is what /rewind and /fork show: what was said, and the rewinds so far.
+// conversationPast is what /rewind and /fork show: what was said, and the
+// rewinds so far.
 type conversationPast struct {
 	places  []place
 	rewinds []api.Rewind
