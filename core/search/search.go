@@ -12,7 +12,7 @@
 package search
 
 // Version must change whenever the result of Read changes.
-const Version = "5"
+const Version = "6"
 
 // How much the meaning of a text counts beside its words. Deviations have no scale, so one weight serves models with any
 // range of cosines.

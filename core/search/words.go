@@ -17,8 +17,8 @@ const (
 )
 
 // Words returns the normalised words of a text, in order: lower case, without stop words, irregular forms as their base
-// form, stemmed, Latin letters without accents; runs of Han, Kana or Hangul as overlapping pairs of characters; each
-// emoji. All other words contain only letters, digits and marks.
+// form, stemmed, Latin letters without accents; a name in code, then its parts; runs of Han, Kana or Hangul as overlapping
+// pairs of characters; each emoji. All other words contain only letters, digits and marks.
 func Words(text string) []string {
 	var out []string
 	scan(text, func(_, _, word string) bool {
@@ -83,6 +83,15 @@ func scan(text string, emit func(written, surface, word string) bool) {
 		free, freeTo = worked(surface), i
 		if word != "" && !emit(run, surface, word) {
 			return
+		}
+		if surface == run {
+			continue
+		}
+		for _, part := range identifierParts(text, start, start+len(run)) {
+			surface := strings.ToLower(part)
+			if word := indexed(surface); word != "" && !emit(part, surface, word) {
+				return
+			}
 		}
 	}
 }

@@ -14,7 +14,7 @@ const (
 	maxLetters = 64     // per word; the table has no longer one
 )
 
-// read adds the rows of a text's words. It splits a text where core/search does, but allocates nothing: words with
+// read adds the rows of a text's words. It splits a text where core/search does, except names in code, and allocates nothing: words with
 // letters other than a to z aren't in the table.
 func (m *Model) read(t *table.Table, text string, rows *rowSet) {
 	var word [maxLetters]byte
