@@ -1,0 +1,100 @@
+package tui
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"github.com/creack/pty"
+	"golang.org/x/sys/unix"
+)
+
+var idleFor = flag.Duration("idle", 0, "how long an idle chat is watched; 0: 3 s with -short, else 15 s")
+
+// idleShare is the most of a core that an idle chat may take.
+const idleShare = 0.003
+
+// onceOnly is what may happen once, however long the chat is watched, like a collection of garbage.
+const onceOnly = 5 * time.Millisecond
+
+// quietFor is how long nothing was written when a chat counts as settled.
+const quietFor = time.Second
+
+// cpuOf is the time that all threads of a process have taken of any core.
+func cpuOf(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	var at unix.Timespec
+	if err := unix.ClockGettime(int32(^pid)<<3|2, &at); err != nil { // the kernel's number for that process's clock
+		t.Skip("no clock of another process: ", err)
+	}
+	return time.Duration(at.Nano())
+}
+
+func TestAnIdleChatWritesNothingAndHardlyWorks(t *testing.T) {
+	t.Parallel()
+	long := *idleFor
+	switch {
+	case long > 0:
+	case testing.Short():
+		long = 3 * time.Second
+	default:
+		long = 15 * time.Second
+	}
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "TUI_TEST_PROGRAM=run", "TERM=xterm-256color")
+	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
+	if err != nil {
+		t.Skip("no pseudo terminal: ", err)
+	}
+	wrote, read := make(chan []byte, 64), make(chan struct{})
+	go func() {
+		defer close(read)
+		for {
+			b := make([]byte, 4096)
+			n, err := tty.Read(b)
+			if err != nil {
+				return
+			}
+			wrote <- b[:n]
+		}
+	}()
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		_ = tty.Close()
+		for {
+			select {
+			case <-wrote:
+			case <-read:
+				return
+			}
+		}
+	})
+	var seen []byte
+	limit := time.After(time.Minute)
+	for settled := false; !settled; {
+		select {
+		case b := <-wrote:
+			seen = append(seen, b...)
+		case <-time.After(quietFor):
+			settled = bytes.Contains(seen, []byte("openai/gpt-4o"))
+		case <-limit:
+			t.Fatalf("the chat never settled: %q", seen)
+		}
+	}
+	began, before := time.Now(), cpuOf(t, cmd.Process.Pid)
+	select {
+	case b := <-wrote:
+		t.Fatalf("an idle chat wrote %q", b)
+	case <-time.After(long):
+	}
+	took, over := cpuOf(t, cmd.Process.Pid)-before, time.Since(began)
+	share := float64(took) / float64(over)
+	t.Logf("%v of a core in %v: %.2f %%", took, over.Round(time.Millisecond), 100*share)
+	if took > onceOnly+time.Duration(idleShare*float64(over)) {
+		t.Errorf("an idle chat took %v of a core in %v, %.2f %%", took, over, 100*share)
+	}
+}
