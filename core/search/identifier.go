@@ -12,8 +12,11 @@ func identifierParts(text string, start, end int) []string {
 	const shortest = 2
 	var parts []string
 	from := 0
-	for i := 1; i < len(run); i++ {
-		if !beginsPart(run, i) {
+	for i := range len(run) {
+		if run[i] >= utf8.RuneSelf { // of another language
+			return nil
+		}
+		if i == 0 || !beginsPart(run, i) {
 			continue
 		}
 		if i-from < shortest {
