@@ -93,8 +93,9 @@ type ToolCall struct {
 // Native keeps a provider's own form of an assistant turn (signed reasoning, encrypted items, call ids) so that it can
 // be replayed to the same provider, endpoint and model and, if the model binds the prefix, only after the same prefix.
 type Native struct {
-	Provider string          `json:"provider"`
-	Endpoint string          `json:"endpoint,omitempty"` // where it came from, without credentials; empty: recorded before endpoints were kept
+	Provider string `json:"provider"`
+	// Endpoint is where it came from, without credentials; empty: recorded before endpoints were kept.
+	Endpoint string          `json:"endpoint,omitempty"`
 	Model    string          `json:"model"`
 	Prefix   string          `json:"prefix"`
 	Data     json.RawMessage `json:"data"`

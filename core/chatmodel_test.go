@@ -27,8 +27,9 @@ func TestAModelThatItsProviderDoesNotListIsWarnedOf(t *testing.T) {
 	known := listing{handles: []Handle{"openai/gpt-4o", "openrouter/a/b", "ollama/qwen3:latest", OfflineHandle}}
 	for handle, want := range map[Handle]string{
 		"openai/gpt-4o": "", "openai/nope": `openai does not list "nope"; asking it anyway. The closest names are openai/gpt-4o.`,
-		"openrouter/a/b:nitro": "", "openrouter/a/c": `openrouter does not list "a/c"; asking it anyway. The closest names are openrouter/a/b.`,
-		"ollama/qwen3": "", "vllm/listed-nowhere": "", OfflineHandle: "",
+		"openrouter/a/b:nitro": "",
+		"openrouter/a/c":       `openrouter does not list "a/c"; asking it anyway. The closest names are openrouter/a/b.`,
+		"ollama/qwen3":         "", "vllm/listed-nowhere": "", OfflineHandle: "",
 	} {
 		if got := Unlisted(t.Context(), known, handle, nil); got != want {
 			t.Errorf("%s: %q, want %q", handle, got, want)

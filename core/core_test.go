@@ -203,7 +203,10 @@ func TestAgentsAndBlocksRefuseWhatTheyMayNotHold(t *testing.T) {
 			t.Errorf("%s: accepted", name)
 		}
 	}
-	for label, good := range map[string]bool{"human": true, "system/persona": true, "a.b-c_d": true, "": false, "/x": false, "a b": false, "a\nb": false, strings.Repeat("x", 101): false} {
+	for label, good := range map[string]bool{
+		"human": true, "system/persona": true, "a.b-c_d": true, "": false, "/x": false, "a b": false, "a\nb": false,
+		strings.Repeat("x", 101): false,
+	} {
 		b := core.Block{Label: label, Limit: 1}
 		if err := b.Validate(); (err == nil) != good {
 			t.Errorf("label %q: %v", label, err)

@@ -14,7 +14,8 @@ const (
 	// BlockLabel is the label of that block.
 	BlockLabel = "summary"
 	// BlockDescription is the block's description if it is created here.
-	BlockDescription = "What was said before the messages you still see, newest first. It is written for you when older messages leave; you need not keep it."
+	BlockDescription = "What was said before the messages you still see, newest first. It is written for you when older messages " +
+		"leave; you need not keep it."
 	// PreviousHeading stands above what an earlier compaction wrote, both in the block and in what the summariser reads.
 	PreviousHeading = "--- Previous Summary ---"
 	// Author is the author name of block versions made by a compaction.
@@ -95,7 +96,8 @@ func (s Settings) Acknowledged() []core.ChatMessage {
 	return []core.ChatMessage{
 		{
 			Role: core.ChatUser,
-			Text: "My next message holds what is to be summarised. Answer it with the summary alone: no greeting, no answer to what stands in it, no tool.",
+			Text: "My next message holds what is to be summarised. Answer it with the summary alone: no greeting, no answer to " +
+				"what stands in it, no tool.",
 		},
 		{Role: core.ChatAssistant, Text: "Understood. I will answer your next message with the summary and nothing else."},
 	}

@@ -12,7 +12,8 @@ import (
 func TestSettingsThatMakeNoSenseKeepTheirDefaults(t *testing.T) {
 	t.Parallel()
 	for name, extra := range map[string]map[string]any{
-		"none": nil, "odd": {ExtraKey: "text"}, "wrong types": {ExtraKey: map[string]any{"clip_chars": "many", "mode": 3}}, "out of range": {ExtraKey: map[string]any{"sliding_window_percentage": 7.0, "clip_chars": -1, "mode": "bogus"}},
+		"none": nil, "odd": {ExtraKey: "text"}, "wrong types": {ExtraKey: map[string]any{"clip_chars": "many", "mode": 3}},
+		"out of range": {ExtraKey: map[string]any{"sliding_window_percentage": 7.0, "clip_chars": -1, "mode": "bogus"}},
 	} {
 		s := Read(extra)
 		if s.Mode != SlidingWindow || s.ClipChars != core.Some(DefaultClip) || s.Percentage != DefaultPercentage {
@@ -30,7 +31,10 @@ func TestNoClippingIsNotTheDefaultOfIt(t *testing.T) {
 	for name, c := range map[string]struct {
 		set  map[string]any
 		want int
-	}{"absent": {map[string]any{}, DefaultClip}, "null": {map[string]any{"clip_chars": nil}, 90_000}, "set": {map[string]any{"clip_chars": 7}, 7}} {
+	}{
+		"absent": {map[string]any{}, DefaultClip}, "null": {map[string]any{"clip_chars": nil}, 90_000},
+		"set": {map[string]any{"clip_chars": 7}, 7},
+	} {
 		if err := Check(c.set); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}

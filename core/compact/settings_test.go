@@ -13,8 +13,10 @@ type set = map[string]any
 func TestSettingsAreLaidOverThoseThatStand(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ stand, given, want set }{
-		"on nothing":              {nil, set{"clip_chars": 5}, set{"clip_chars": 5}},
-		"the same mode":           {set{"prompt": "Mine."}, set{"mode": "sliding_window"}, set{"mode": "sliding_window", "prompt": "Mine."}},
+		"on nothing": {nil, set{"clip_chars": 5}, set{"clip_chars": 5}},
+		"the same mode": {
+			set{"prompt": "Mine."}, set{"mode": "sliding_window"}, set{"mode": "sliding_window", "prompt": "Mine."},
+		},
 		"another mode":            {set{"prompt": "Mine.", "clip_chars": 5}, set{"mode": "all"}, set{"mode": "all", "clip_chars": 5}},
 		"another mode and prompt": {set{"prompt": "Mine."}, set{"mode": "all", "prompt": "New."}, set{"mode": "all", "prompt": "New."}},
 		"nothing":                 {set{"mode": "all", "prompt": "Mine."}, nil, set{"mode": "all", "prompt": "Mine."}},
@@ -41,7 +43,12 @@ func TestSettingsThatMakeNoSenseAreRefused(t *testing.T) {
 			t.Errorf("%.40v: %v", bad, err)
 		}
 	}
-	for _, good := range []set{nil, {}, {"mode": "self_compact_all", "model": "a/b", "clip_chars": 1, "sliding_window_percentage": 1.0, "prompt": ""}, {"model": ""}} {
+	for _, good := range []set{
+		nil,
+		{},
+		{"mode": "self_compact_all", "model": "a/b", "clip_chars": 1, "sliding_window_percentage": 1.0, "prompt": ""},
+		{"model": ""},
+	} {
 		if err := Check(good); err != nil {
 			t.Errorf("%v: %v", good, err)
 		}

@@ -21,8 +21,10 @@ func (w *Worker) embedder(ctx context.Context, model core.Handle) (core.Embedder
 		return nil, info, err
 	}
 	if agreed != "" && agreed != info.Endpoint {
-		return nil, info, core.E(core.Conflict, "texts for %s are sent to %s, and the daemon's variables now name %s: nothing is sent there", info.Handle, agreed, info.Endpoint).
-			WithHint("loci archival embedding %s agrees to the new server; a daemon restarted with its former variables goes on with the old one", info.Handle)
+		return nil, info, core.E(core.Conflict, "texts for %s are sent to %s, and the daemon's variables now name "+
+			"%s: nothing is sent there", info.Handle, agreed, info.Endpoint).
+			WithHint("loci archival embedding %s agrees to the new server; a daemon restarted with its former variables "+
+				"goes on with the old one", info.Handle)
 	}
 	return embedder, info, nil
 }

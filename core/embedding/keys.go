@@ -59,7 +59,8 @@ func (w *Worker) find(ctx context.Context, model core.Handle) (core.Embedder, co
 		case theirs.Endpoint == info.Endpoint:
 			return embedder, theirs, nil
 		default:
-			err = core.E(core.Unauthenticated, "the daemon has no key for %s; the one of a shell is for %s", info.Endpoint, theirs.Endpoint).
+			err = core.E(core.Unauthenticated, "the daemon has no key for %s; the one of a shell is for %s", info.Endpoint,
+				theirs.Endpoint).
 				WithHint("loci daemon restart in that shell makes its server the daemon's")
 		}
 	}

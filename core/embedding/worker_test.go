@@ -125,7 +125,9 @@ func (h *keeping) insert(texts ...string) []*core.Passage {
 	h.t.Helper()
 	var ps []*core.Passage
 	for _, text := range texts {
-		ps = append(ps, &core.Passage{ID: core.NewPassageID(), Archive: h.archive.ID, Text: text, CreatedAt: time.Now(), UpdatedAt: time.Now()})
+		ps = append(ps, &core.Passage{
+			ID: core.NewPassageID(), Archive: h.archive.ID, Text: text, CreatedAt: time.Now(), UpdatedAt: time.Now(),
+		})
 	}
 	h.ok(h.store.Passages().Insert(h.t.Context(), ps...))
 	return ps
@@ -243,7 +245,9 @@ func TestAnEmbedderThatFailsLosesAndDoublesNothing(t *testing.T) {
 				defer h.embedding.mu.Unlock()
 				return len(h.embedding.models)+len(h.embedding.texts) > 0
 			})
-			found, err := h.search.Passages(t.Context(), core.SearchQuery{Text: "note 7", Limit: 3}, core.PassageFilter{Archives: []core.ArchiveID{h.archive.ID}})
+			found, err := h.search.Passages(t.Context(), core.SearchQuery{Text: "note 7", Limit: 3}, core.PassageFilter{
+				Archives: []core.ArchiveID{h.archive.ID},
+			})
 			if err != nil || len(found.Hits) == 0 || !strings.Contains(found.Hits[0].Passage.Text, "note 7 ") {
 				t.Errorf("not found by words: %v %v", found.Hits, err)
 			}
@@ -358,7 +362,9 @@ func TestAnArchiveWhoseModelCannotBeReachedTakesTheBuiltInOneAndSaysSo(t *testin
 	if a, err := h.store.Archives().Get(t.Context(), h.archive.ID); err != nil || a.Embedding != "vendor/keyed" {
 		t.Errorf("a key that is away for a while moved the archive: %+v %v", a, err)
 	}
-	found, err := h.search.Passages(t.Context(), core.SearchQuery{Text: "later"}, core.PassageFilter{Archives: []core.ArchiveID{h.archive.ID}})
+	found, err := h.search.Passages(t.Context(), core.SearchQuery{Text: "later"}, core.PassageFilter{
+		Archives: []core.ArchiveID{h.archive.ID},
+	})
 	if err != nil || len(found.Hits) == 0 || !found.Hits[0].Why.NoModel {
 		t.Errorf("by words alone: %+v %v", found.Hits, err)
 	}
@@ -373,7 +379,10 @@ func TestSearchesAndWritesGoOnTogether(t *testing.T) {
 	for w := range 3 {
 		wg.Go(func() {
 			for i := range 30 {
-				p := &core.Passage{ID: core.NewPassageID(), Archive: h.archive.ID, Text: fmt.Sprintf("writer %d, note %d", w, i), CreatedAt: time.Now(), UpdatedAt: time.Now()}
+				p := &core.Passage{
+					ID: core.NewPassageID(), Archive: h.archive.ID, Text: fmt.Sprintf("writer %d, note %d", w, i), CreatedAt: time.Now(),
+					UpdatedAt: time.Now(),
+				}
 				err := h.store.Passages().Insert(t.Context(), p)
 				if err == nil && i%3 == 0 {
 					err = h.store.Passages().Delete(t.Context(), p.ID)
@@ -391,7 +400,8 @@ func TestSearchesAndWritesGoOnTogether(t *testing.T) {
 		})
 		wg.Go(func() {
 			for i := range 15 {
-				found, err := h.search.Passages(t.Context(), core.SearchQuery{Text: fmt.Sprintf("writer %d, note %d", w, i)}, core.PassageFilter{Archives: []core.ArchiveID{h.archive.ID}})
+				found, err := h.search.Passages(t.Context(), core.SearchQuery{Text: fmt.Sprintf("writer %d, note %d", w, i)},
+					core.PassageFilter{Archives: []core.ArchiveID{h.archive.ID}})
 				if err != nil {
 					t.Error(err)
 				}
@@ -414,7 +424,8 @@ type keyed struct{ *embedders }
 
 func (k keyed) Embedder(ctx context.Context, h core.Handle, env core.Env) (core.Embedder, core.EmbeddingInfo, error) {
 	if _, ok := env("OPENAI_API_KEY"); !ok && h != "" && h != core.WordsHandle {
-		return nil, core.EmbeddingInfo{Handle: h, Endpoint: serverOf(h, env)}, core.E(core.Unauthenticated, "there is no key").WithHint("set OPENAI_API_KEY")
+		return nil, core.EmbeddingInfo{Handle: h, Endpoint: serverOf(h, env)}, core.E(core.Unauthenticated, "there is no key").
+			WithHint("set OPENAI_API_KEY")
 	}
 	e, info, err := k.embedders.Embedder(ctx, h, env)
 	info.Endpoint = serverOf(h, env)
@@ -450,11 +461,17 @@ func TestTextsAreSentOnlyWhereConsentSays(t *testing.T) {
 		want        string
 		kind        core.Kind
 	}{
-		"a key that a session lends for the daemon's server": {asking: keyOnly, sessions: []core.Env{other, keyOnly}, want: "http://elsewhere"},
-		"another server than the daemon's":                   {asking: other, sessions: []core.Env{other, keyOnly}, want: "http://elsewhere", kind: core.Conflict},
-		"another server, and no key for the daemon's":        {asking: other, sessions: []core.Env{other}, want: "http://elsewhere", kind: core.Conflict},
-		"the server that the daemon has been given":          {own: other, asking: other, sessions: []core.Env{keyOnly}, want: "http://other"},
-		"no key, from somebody without variables":            {sessions: []core.Env{other}, want: "http://elsewhere", kind: core.Unauthenticated},
+		"a key that a session lends for the daemon's server": {
+			asking: keyOnly, sessions: []core.Env{other, keyOnly}, want: "http://elsewhere",
+		},
+		"another server than the daemon's": {
+			asking: other, sessions: []core.Env{other, keyOnly}, want: "http://elsewhere", kind: core.Conflict,
+		},
+		"another server, and no key for the daemon's": {
+			asking: other, sessions: []core.Env{other}, want: "http://elsewhere", kind: core.Conflict,
+		},
+		"the server that the daemon has been given": {own: other, asking: other, sessions: []core.Env{keyOnly}, want: "http://other"},
+		"no key, from somebody without variables":   {sessions: []core.Env{other}, want: "http://elsewhere", kind: core.Unauthenticated},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -24,7 +24,8 @@ func tellAll(text string, cuts ...int) map[string]string {
 
 func TestArgumentsAreToldWhileTheyComeWhereverTheyAreCut(t *testing.T) {
 	t.Parallel()
-	text := `{"thinking": "I \"note\" it: é😀\n", "n": 3, "deep": {"message": "no"}, "list": ["no", {"message":"no"}], "message" : "Hé\u00e9 \ud83d\ude00 \ud800 end"}`
+	text := `{"thinking": "I \"note\" it: é😀\n", "n": 3, "deep": {"message": "no"}, "list": ["no", {"message":"no"}], "message" : ` +
+		`"Hé\u00e9 \ud83d\ude00 \ud800 end"}`
 	var want map[string]any
 	if err := json.Unmarshal([]byte(text), &want); err != nil {
 		t.Fatal(err)

@@ -79,7 +79,8 @@ func (c *commit) begin(ctx context.Context, tx core.Store) error {
 	c.entered, c.hashes, c.shows, c.next, c.returns, c.after = nil, nil, nil, nil, nil, nil
 	c.run, c.step = *c.win.run, *c.sent
 	if c.win.moved { // else somebody may have recompiled meanwhile: that pin counts from the next run on
-		conv.PinSystem, conv.PinTools, conv.PinKey, conv.Prefix = c.win.conv.PinSystem, c.win.conv.PinTools, c.win.conv.PinKey, c.win.conv.Prefix
+		conv.PinSystem, conv.PinTools = c.win.conv.PinSystem, c.win.conv.PinTools
+		conv.PinKey, conv.Prefix = c.win.conv.PinKey, c.win.conv.Prefix
 		conv.Shown = c.win.conv.Shown
 	}
 	conv.LastFolder = c.win.conv.LastFolder

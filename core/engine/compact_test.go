@@ -127,8 +127,8 @@ func (l *longTalk) turn(i int, text string) {
 	}
 }
 
-// inOrder is how a turn tells of a message that is cut, and then of its compactions: each begins and then either ends with a summary or fails, and what had
-// to leave is evicted; nothing comes behind the answer's end.
+// inOrder is how a turn tells of a message that is cut, and then of its compactions: each begins and then either ends with a
+// summary or fails, and what had to leave is evicted; nothing comes behind the answer's end.
 var inOrder = regexp.MustCompile(`^(cut )?((compacting (summary|summary_failed evicted)|evicted) )*stop$`)
 
 // sparse reports whether no five turns in a row asked for two summaries.

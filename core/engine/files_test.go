@@ -283,7 +283,8 @@ func TestARewindSaysWhichFoldersAndFilesItCannotBringBack(t *testing.T) {
 	same.UpdatedAt = h.clock() // no other file by that
 	for _, err := range []error{
 		h.store.Files().Update(t.Context(), &same),
-		h.fill(t.Context(), h.store, &changed, "after"), h.store.Files().Delete(t.Context(), deleted.ID), h.store.Folders().Delete(t.Context(), gone.ID),
+		h.fill(t.Context(), h.store, &changed, "after"), h.store.Files().Delete(t.Context(), deleted.ID),
+		h.store.Folders().Delete(t.Context(), gone.ID),
 		h.store.Folders().Detach(t.Context(), a.ID, docs.ID),
 	} {
 		if err != nil {

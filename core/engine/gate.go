@@ -58,7 +58,8 @@ func stageRules(t *turn, state *rules.State, p *pending) {
 	}
 	for _, r := range t.agent.ToolRules {
 		if r.Type == core.RuleRequiresApproval && r.Tool == p.call.Name {
-			p.refusal = "Error executing function " + p.call.Name + ": PermissionError: this tool needs a person's approval, which cannot be asked for here"
+			p.refusal = "Error executing function " + p.call.Name + ": PermissionError: this tool needs a person's approval, which " +
+				"cannot be asked for here"
 			return
 		}
 	}
@@ -69,7 +70,8 @@ func stageRules(t *turn, state *rules.State, p *pending) {
 		}
 		for k, v := range prefill {
 			if !hasProperty(p.tool.Info.Spec.Parameters, k) {
-				p.refusal = "Error executing function " + p.call.Name + ": ValueError: a tool rule gives it the argument " + k + ", which it does not have"
+				p.refusal = "Error executing function " + p.call.Name + ": ValueError: a tool rule gives it the argument " + k +
+					", which it does not have"
 				return
 			}
 			args[k] = v

@@ -290,7 +290,8 @@ func busy(l *lane) error {
 	}
 	err := core.E(
 		core.Busy,
-		"Cannot send a new message: Another request (run_id=%s) is currently being processed for this conversation. Please wait for it to complete.",
+		"Cannot send a new message: Another request (run_id=%s) is currently being processed for this conversation. Please "+
+			"wait for it to complete.",
 		id,
 	)
 	err.Run = id

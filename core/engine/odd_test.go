@@ -40,14 +40,20 @@ func TestARunawayAnswerIsStoppedWithAnErrorOfItsOwn(t *testing.T) {
 		deltas []core.Delta
 		want   string
 	}{
-		"text":                     {many(5, func(int) core.Delta { return core.Delta{Text: strings.Repeat("x", 1<<20)} }), "over 4 MB"},
-		"reasoning":                {many(5, func(int) core.Delta { return core.Delta{Reasoning: strings.Repeat("x", 1<<20)} }), "over 4 MB"},
-		"arguments":                {many(5, func(int) core.Delta { return piece(0, "", "", strings.Repeat("x", 1<<20)) }), "over 4 MB"},
-		"blanks":                   {many(2100, func(i int) core.Delta { return piece(0, "", "", strings.Repeat(" ", 1+i%3)) }), "repeat themselves"},
-		"the same few":             {many(2100, func(i int) core.Delta { return piece(0, "", "", []string{"to ", "be ", "or "}[i%3]) }), "repeat themselves"},
-		"a page is no runaway":     {append(many(2500, func(i int) core.Delta { return piece(0, "", "", fmt.Sprintf("%d ", i)) }), piece(0, "", "", `"}`)), ""},
-		"calls without a number":   {many(1100, func(i int) core.Delta { return piece(i+1, "", "memory_insert", "{}") }), "1000 tools"},
-		"a long list is no circle": {append(many(1900, func(int) core.Delta { return piece(0, "", "", "- ") }), piece(0, "", "", `"}`)), ""},
+		"text":      {many(5, func(int) core.Delta { return core.Delta{Text: strings.Repeat("x", 1<<20)} }), "over 4 MB"},
+		"reasoning": {many(5, func(int) core.Delta { return core.Delta{Reasoning: strings.Repeat("x", 1<<20)} }), "over 4 MB"},
+		"arguments": {many(5, func(int) core.Delta { return piece(0, "", "", strings.Repeat("x", 1<<20)) }), "over 4 MB"},
+		"blanks":    {many(2100, func(i int) core.Delta { return piece(0, "", "", strings.Repeat(" ", 1+i%3)) }), "repeat themselves"},
+		"the same few": {
+			many(2100, func(i int) core.Delta { return piece(0, "", "", []string{"to ", "be ", "or "}[i%3]) }), "repeat themselves",
+		},
+		"a page is no runaway": {
+			append(many(2500, func(i int) core.Delta { return piece(0, "", "", fmt.Sprintf("%d ", i)) }), piece(0, "", "", `"}`)), "",
+		},
+		"calls without a number": {many(1100, func(i int) core.Delta { return piece(i+1, "", "memory_insert", "{}") }), "1000 tools"},
+		"a long list is no circle": {
+			append(many(1900, func(int) core.Delta { return piece(0, "", "", "- ") }), piece(0, "", "", `"}`)), "",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -111,7 +117,8 @@ func TestTheFirstRunWithAModelThatIsNotListedSaysSo(t *testing.T) {
 		_, events := h.send(a, "go")
 		n := 0
 		for _, ev := range events {
-			if said, ok := ev.Body.(core.Notice); ok && said.Kind == "model" && strings.Contains(said.Text, "The closest names are openai/gpt-listed") {
+			if said, ok := ev.Body.(core.Notice); ok && said.Kind == "model" &&
+				strings.Contains(said.Text, "The closest names are openai/gpt-listed") {
 				n++
 			}
 		}

@@ -468,7 +468,8 @@ func TestModelChoice(t *testing.T) {
 	announced := false
 	for _, ev := range events {
 		if n, ok := ev.Body.(core.Notice); ok && n.Kind == "model" &&
-			n.Text == "This agent now uses openai/gpt-test (OPENAI_API_KEY is set); it keeps everything it remembers. To change that: /model in the chat, --model for one run." {
+			n.Text == "This agent now uses openai/gpt-test (OPENAI_API_KEY is set); it keeps everything it remembers. To change that: "+
+				"/model in the chat, --model for one run." {
 			announced = true
 		}
 	}

@@ -104,7 +104,8 @@ func newPast(t *testing.T, seed uint64) *history {
 		archive := core.Archive{ID: core.NewArchiveID(), Name: "notes", CreatedAt: p.clock()}
 		for _, err := range []error{
 			tx.Archives().Create(ctx, &archive), tx.Archives().Attach(ctx, p.a.ID, archive.ID),
-			tx.Blocks().Detach(ctx, p.b.ID, own.ID), tx.Blocks().Attach(ctx, p.b.ID, shared.ID), tx.Blocks().Attach(ctx, p.b.ID, p.spare.ID),
+			tx.Blocks().Detach(ctx, p.b.ID, own.ID), tx.Blocks().Attach(ctx, p.b.ID, shared.ID),
+			tx.Blocks().Attach(ctx, p.b.ID, p.spare.ID),
 			p.engine.Prompts().Begin(ctx, tx, &second, nil),
 		} {
 			if err != nil {
@@ -466,7 +467,8 @@ func TestRewindRestoresWhatEveryStepSentAndUndoRestoresAll(t *testing.T) {
 		if taken.Load() == 0 || summaries.Load() == 0 || failures.Load() == 0 || open.Load() == 0 ||
 			blocks.Load() == 0 && !testing.Short() {
 			t.Errorf(
-				"%d passages taken, %d summaries, %d failed steps, %d with a summary block, %d files opened again: the test does not cover it",
+				"%d passages taken, %d summaries, %d failed steps, %d with a summary block, %d files opened again: "+
+					"the test does not cover it",
 				taken.Load(),
 				summaries.Load(),
 				failures.Load(),
@@ -763,7 +765,8 @@ func TestArchivesGoBackAsTheyWereAttached(t *testing.T) {
 	h.send(a, "another note")
 	shared := core.Archive{ID: core.NewArchiveID(), Name: "shared"}
 	for _, err := range []error{
-		archives.Create(ctx, &shared), archives.Attach(ctx, other.ID, shared.ID), archives.Detach(ctx, a.ID, own), archives.Attach(ctx, a.ID, shared.ID),
+		archives.Create(ctx, &shared), archives.Attach(ctx, other.ID, shared.ID), archives.Detach(ctx, a.ID, own),
+		archives.Attach(ctx, a.ID, shared.ID),
 	} {
 		if err != nil {
 			t.Fatal(err)

@@ -89,7 +89,8 @@ func (w *window) room() int {
 func (w *window) fit(ctx context.Context, step core.StepID, force bool) error {
 	room := w.room()
 	if room <= 0 {
-		err := core.E(core.TooLong, "the system prompt and the tools alone do not fit into the %d tokens of %s", request.WindowOf(w.agent, w.choice.Info), w.choice.Handle).
+		err := core.E(core.TooLong, "the system prompt and the tools alone do not fit into the %d tokens of %s",
+			request.WindowOf(w.agent, w.choice.Info), w.choice.Handle).
 			WithHint("shorten the memory blocks or the system prompt, detach tools, or choose a model with a larger window")
 		err.Detail = core.StopSystemPromptFull
 		return err

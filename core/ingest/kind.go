@@ -87,9 +87,10 @@ var extensions = sync.OnceValue(func() map[string]core.FileKind {
 		".md": core.FileMarkdown, ".markdown": core.FileMarkdown, ".mdx": core.FileMarkdown, ".mkd": core.FileMarkdown,
 		".txt": core.FileText, ".text": core.FileText, ".rst": core.FileText, ".adoc": core.FileText, ".org": core.FileText,
 	}
-	const code = "asm s bash bat c cc cfg clj cljs cmake conf cpp cs css cxx d dart diff dockerfile el elm env erl ex exs f90 fish fs gitignore go gql " +
-		"gradle graphql groovy h hcl hpp hs ini java jl js jsx kt kts less lisp log lua m mk mod ml mm nim nix patch php pl plist pm proto ps1 py " +
-		"pyi r rb rs sass scala scss sh sql sum svelte svg swift tcl tex tf toml ts tsx v vb vim vue xml xsd xsl yaml yml zig zsh"
+	const code = "asm s bash bat c cc cfg clj cljs cmake conf cpp cs css cxx d dart diff dockerfile el elm env erl ex exs f90 fish fs " +
+		"gitignore go gql gradle graphql groovy h hcl hpp hs ini java jl js jsx kt kts less lisp log lua m mk mod ml mm nim nix patch " +
+		"php pl plist pm proto ps1 py pyi r rb rs sass scala scss sh sql sum svelte svg swift tcl tex tf toml ts tsx v vb vim vue xml " +
+		"xsd xsl yaml yml zig zsh"
 	for ext := range strings.FieldsSeq(code) {
 		m["."+ext] = core.FileCode
 	}

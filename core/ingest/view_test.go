@@ -31,7 +31,8 @@ func texts(ls []ingest.Line) []string {
 
 func TestProseIsCountedBySentencesAndCodeByLines(t *testing.T) {
 	t.Parallel()
-	text := "# Title\n\nMr. Gray paid 3.50 for it. \"Too much!\" he said. Was it?\nIt was\nnot. e.g. this stays.\n\n1. first item\n   goes on\n2. second\n\n日本語です。次の文。\n"
+	text := "# Title\n\nMr. Gray paid 3.50 for it. \"Too much!\" he said. Was it?\nIt was\nnot. e.g. this stays.\n\n1. first item\n" +
+		"   goes on\n2. second\n\n日本語です。次の文。\n"
 	want := []string{
 		"# Title",
 		"Mr. Gray paid 3.50 for it.",
@@ -204,7 +205,10 @@ func TestOldNumbersLeadToTheLinesThatSaidTheSame(t *testing.T) {
 		}
 	}
 	for _, doc := range []core.Document{
-		{Kind: core.FileCode, Text: "a\n\nb\n"}, {Kind: core.FileText, Text: "One by one.\nTwo by two.\n"}, {Kind: core.FileMarkdown, Text: "One. Two.\n\nThree."}, {Kind: core.FileText},
+		{Kind: core.FileCode, Text: "a\n\nb\n"},
+		{Kind: core.FileText, Text: "One by one.\nTwo by two.\n"},
+		{Kind: core.FileMarkdown, Text: "One. Two.\n\nThree."},
+		{Kind: core.FileText},
 	} {
 		if _, changed := ingest.NewRenumbering(doc); changed {
 			t.Errorf("%s %q is numbered anew", doc.Kind, doc.Text)
@@ -348,8 +352,10 @@ func TestIncludesAreGlobsPartsOfNamesOrExpressions(t *testing.T) {
 	t.Parallel()
 	names := []string{"src/main.go", "src/deep/util.go", "docs/guide.md", "docs/Guide.MD", "a[1].txt"}
 	for pattern, want := range map[string]string{
-		"*.go": "src/main.go src/deep/util.go", "src/*.go": "src/main.go", "src/**/*.go": "src/main.go src/deep/util.go", "*.{md,txt}": "docs/guide.md docs/Guide.MD a[1].txt",
-		"guide": "docs/guide.md docs/Guide.MD", `.*\.go$`: "src/main.go src/deep/util.go", "m??n.go": "src/main.go", "[!d]*.md": "docs/guide.md docs/Guide.MD", "": strings.Join(names, " "),
+		"*.go": "src/main.go src/deep/util.go", "src/*.go": "src/main.go", "src/**/*.go": "src/main.go src/deep/util.go",
+		"*.{md,txt}": "docs/guide.md docs/Guide.MD a[1].txt",
+		"guide":      "docs/guide.md docs/Guide.MD", `.*\.go$`: "src/main.go src/deep/util.go", "m??n.go": "src/main.go",
+		"[!d]*.md": "docs/guide.md docs/Guide.MD", "": strings.Join(names, " "),
 	} {
 		var files []ingest.GrepFile
 		for _, n := range names {
@@ -368,7 +374,10 @@ func TestIncludesAreGlobsPartsOfNamesOrExpressions(t *testing.T) {
 func TestACatastrophicExpressionEndsInTimeOrIsRefused(t *testing.T) {
 	t.Parallel()
 	f := ingest.GrepFile{Name: "f", Lines: []ingest.Line{{Text: strings.Repeat("a", 1<<20) + "!", Number: 1}}}
-	for _, pattern := range []string{"(a+)+$", "(a|a)*b", "((a?){30}){30}(a{30})", strings.Repeat("(a*)*", 100) + "b", "(a{1000}){1000}", strings.Repeat("x", 2000), "(", "(?<=a)b", "", "(.*a){20}b"} {
+	for _, pattern := range []string{
+		"(a+)+$", "(a|a)*b", "((a?){30}){30}(a{30})", strings.Repeat("(a*)*", 100) + "b", "(a{1000}){1000}", strings.Repeat("x", 2000), "(",
+		"(?<=a)b", "", "(.*a){20}b",
+	} {
 		start := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), ingest.GrepTime/10)
 		if pattern == "(.*a){20}b" { // this one runs into the search's own bound

@@ -55,7 +55,8 @@ func Skills(skills []core.Skill) string {
 	}
 	var b strings.Builder
 	b.WriteString(
-		"The client offers these skills now, in place of any that it offered before. To use one, first read the instructions at its location.\n" +
+		"The client offers these skills now, in place of any that it offered before. To use one, first read the " +
+			"instructions at its location.\n" +
 			"<available_skills>\n",
 	)
 	for _, s := range skills {

@@ -20,7 +20,8 @@ const stampLayout = "2006-01-02 03:04:05 PM MST-0700"
 func Stamp(t time.Time) string { return t.Format(stampLayout) }
 
 // lineWarning precedes numbered values; the tools that edit lines refuse text that contains it.
-const lineWarning = "The numbers and arrows before the lines below are for display: they are no part of the value and do not belong into what you write."
+const lineWarning = "The numbers and arrows before the lines below are for display: they are no part of the value and do not " +
+	"belong into what you write."
 
 // CompileInput is everything a compiled prompt depends on.
 type CompileInput struct {

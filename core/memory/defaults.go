@@ -42,7 +42,8 @@ const defaultPersona = "I am calm, warm and precise. I remember what I am told, 
 func DefaultDescription(label string) string {
 	switch label {
 	case LabelHuman:
-		return "What you know about the person you talk with: name, work, people, likes, plans, how they want to be answered. One fact a line."
+		return "What you know about the person you talk with: name, work, people, likes, plans, how they want to be " +
+			"answered. One fact a line."
 	case LabelPersona:
 		return "Who you are: character, voice, and what you have learned about doing this well. It shapes every answer."
 	default:

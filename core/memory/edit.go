@@ -108,7 +108,8 @@ func CheckLimit(before, after string, limit int) error {
 	}
 	return core.E(
 		core.Invalid,
-		"the block would have %d characters, %d more than its limit of %d. Nothing was changed: shorten what is there, or keep this in archival memory",
+		"the block would have %d characters, %d more than its limit of %d. Nothing was changed: shorten what is there, or "+
+			"keep this in archival memory",
 		n,
 		n-limit,
 		limit,

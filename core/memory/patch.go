@@ -37,7 +37,8 @@ func Patch(value, patch string) (string, error) {
 		case 0:
 			return "", core.E(
 				core.Invalid,
-				"no change was made: the lines of hunk %d beginning %s do not occur in the block one after the other. Copy them exactly as the block has them",
+				"no change was made: the lines of hunk %d beginning %s do not occur in the block one after the other. Copy them "+
+					"exactly as the block has them",
 				i+1,
 				Excerpt(c.old[0]),
 			)
@@ -46,7 +47,8 @@ func Patch(value, patch string) (string, error) {
 		default:
 			return "", core.E(
 				core.Invalid,
-				"no change was made: the lines of hunk %d beginning %s occur %d times, from lines %s. Add lines around them so that they are unique",
+				"no change was made: the lines of hunk %d beginning %s occur %d times, from lines %s. Add lines around "+
+					"them so that they are unique",
 				i+1,
 				Excerpt(c.old[0]),
 				len(at),

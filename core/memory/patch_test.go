@@ -13,13 +13,19 @@ func TestAPatchChangesTheLinesThatItNames(t *testing.T) {
 	t.Parallel()
 	const value = "Ada\nlikes tea\nlikes cats\n\nlives in Leipzig"
 	for name, tt := range map[string]struct{ patch, want string }{
-		"replace":            {"-likes tea\n+likes coffee", "Ada\nlikes coffee\nlikes cats\n\nlives in Leipzig"},
-		"with lines around":  {"@@ -1,2 +1,3 @@\n Ada\n+is a programmer\n likes tea\n", "Ada\nis a programmer\nlikes tea\nlikes cats\n\nlives in Leipzig"},
-		"two hunks, swapped": {"@@\n-lives in Leipzig\n+lives in Jena\n@@\n-Ada\n+Ada Lovelace", "Ada Lovelace\nlikes tea\nlikes cats\n\nlives in Jena"},
-		"an empty line":      {" likes cats\n\n-lives in Leipzig", "Ada\nlikes tea\nlikes cats\n"},
-		"only adding":        {"+has a dog\n+and a horse", value + "\nhas a dog\nand a horse"},
-		"a file's header":    {"--- a/human\n+++ b/human\n@@\n-Ada\n+Eve\n\\ No newline at end of file", "Eve\nlikes tea\nlikes cats\n\nlives in Leipzig"},
-		"everything":         {"-Ada\n-likes tea\n-likes cats\n-\n-lives in Leipzig", ""},
+		"replace": {"-likes tea\n+likes coffee", "Ada\nlikes coffee\nlikes cats\n\nlives in Leipzig"},
+		"with lines around": {
+			"@@ -1,2 +1,3 @@\n Ada\n+is a programmer\n likes tea\n", "Ada\nis a programmer\nlikes tea\nlikes cats\n\nlives in Leipzig",
+		},
+		"two hunks, swapped": {
+			"@@\n-lives in Leipzig\n+lives in Jena\n@@\n-Ada\n+Ada Lovelace", "Ada Lovelace\nlikes tea\nlikes cats\n\nlives in Jena",
+		},
+		"an empty line": {" likes cats\n\n-lives in Leipzig", "Ada\nlikes tea\nlikes cats\n"},
+		"only adding":   {"+has a dog\n+and a horse", value + "\nhas a dog\nand a horse"},
+		"a file's header": {
+			"--- a/human\n+++ b/human\n@@\n-Ada\n+Eve\n\\ No newline at end of file", "Eve\nlikes tea\nlikes cats\n\nlives in Leipzig",
+		},
+		"everything": {"-Ada\n-likes tea\n-likes cats\n-\n-lives in Leipzig", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -60,7 +66,8 @@ func TestAPatchThatDoesNotFitSaysWhy(t *testing.T) {
 
 func TestAPatchOfSeveralBlocksIsReadByItsHeaders(t *testing.T) {
 	t.Parallel()
-	patch := "*** Begin Patch\n*** Add Block: project\nDescription: What we build.\n+Loci\n+\n+in Go\n\n*** Update Block: human\n*** Move to: person\n@@\n-Ada\n+Eve\n" +
+	patch := "*** Begin Patch\n*** Add Block: project\nDescription: What we build.\n+Loci\n+\n+in Go\n\n*** Update Block: human\n" +
+		"*** Move to: person\n@@\n-Ada\n+Eve\n" +
 		"*** Update Block: notes\n*** Move to: old/notes\n*** Delete Block: scratch\n*** End Patch\nThat was it."
 	want := []BlockEdit{
 		{Kind: EditAdd, Label: "project", Description: "What we build.", Value: "Loci\n\nin Go"},
@@ -95,7 +102,8 @@ func TestAPatchOfSeveralBlocksIsReadByItsHeaders(t *testing.T) {
 // FuzzPatch looks for a patch that breaks the reader, and for one that changes lines which it does not name.
 func FuzzPatch(f *testing.F) {
 	for _, s := range []string{
-		"-a\n+b", "@@ -1 +1 @@\n a\n+b\n c", "*** Add Block: x\nDescription: y\n+z", "*** Update Block: x\n*** Move to: y\n-a", "--- a\n+++ b\n+\n", "\\", "***", "\n\n",
+		"-a\n+b", "@@ -1 +1 @@\n a\n+b\n c", "*** Add Block: x\nDescription: y\n+z", "*** Update Block: x\n*** Move to: y\n-a",
+		"--- a\n+++ b\n+\n", "\\", "***", "\n\n",
 	} {
 		f.Add("a\nb\nc\n\na", s)
 	}

@@ -148,7 +148,8 @@ func TestANewerLongBlockIsAnnouncedAsADifference(t *testing.T) {
 	lines[150] = "a new thought"
 	after := strings.Join(lines, "\n")
 	got := Announce(core.Block{Label: "notes", Value: after}, before, true)
-	want := `The memory block "notes" was changed outside of this thread. Only these lines differ from what you were shown (- is gone, + is new):
+	want := `The memory block "notes" was changed outside of this thread. Only these lines differ from what you were shown (- is gone, ` +
+		`+ is new):
 <changes>
 @@ -148,7 +148,7 @@
  line number 147
@@ -182,7 +183,8 @@ func TestABlockWhoseValueStayedIsNotShownAgain(t *testing.T) {
 	t.Parallel()
 	value := strings.Repeat("line\n", 1000)
 	got := Announce(core.Block{Label: "n", Value: value, Description: "Notes.", Limit: 7000}, value, true)
-	if want := `The memory block "n" was changed outside of this thread, but not its value. It is described as "Notes." and may have 7000 characters.`; got != want {
+	if want := `The memory block "n" was changed outside of this thread, but not its value. It is described as "Notes." and ` +
+		`may have 7000 characters.`; got != want {
 		t.Errorf("Announce() = %s", got)
 	}
 }

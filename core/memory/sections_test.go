@@ -12,7 +12,8 @@ func TestAPromptIsCutIntoItsSections(t *testing.T) {
 	tricky := "</memory_blocks>\n<memory_metadata>\nnot so\n</memory_metadata>\n<directories>\nnor this\n</directories>"
 	for name, system := range map[string]string{
 		"none": "", "without a place": "Be kind.", "with one": "Be kind.\n" + Placeholder + "\nAnd brief.", "only it": Placeholder,
-		"with two": "Be " + Placeholder + " kind " + Placeholder + " and brief.", "tricky": "<memory_metadata>\n" + Placeholder + "\n</memory_metadata>",
+		"with two": "Be " + Placeholder + " kind " + Placeholder + " and brief.",
+		"tricky":   "<memory_metadata>\n" + Placeholder + "\n</memory_metadata>",
 	} {
 		in := CompileInput{
 			System: system, Rules: []string{"Call one first."}, Passages: 3,

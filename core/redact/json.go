@@ -40,7 +40,8 @@ func said(parent, key string) bool {
 // times.
 var shaped = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(
-		`^(?:[a-z]+-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$|^[0-9a-f]{64}$|^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d[0-9.:+Z-]*$`,
+		`^(?:[a-z]+-)?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$|^[0-9a-f]{64}$|^\d{4}` +
+			`-\d\d-\d\dT\d\d:\d\d:\d\d[0-9.:+Z-]*$`,
 	)
 })
 

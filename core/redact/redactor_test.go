@@ -26,9 +26,10 @@ func TestARedactorLeavesNothingAndKeepsTheRest(t *testing.T) {
 		"no case":    {text: "Über", in: "über", want: "über"},
 		"escaped":    {text: "a\"b\nc", in: `{"x":"a\"b\nc"}`, want: `{"x":"[forgotten]"}`},
 		"ascii":      {text: "Ada 🚀", in: `"Ada \ud83d\ude80"`, want: `"[forgotten]"`},
-		"unescaped":  {text: "a\"b\u2028c", in: "{\"x\":\"a\\\"b\u2028c\"}", want: `{"x":"[forgotten]"}`}, // as JavaScript and Python write it
-		"slashes":    {text: "https://a/b", in: `"https:\/\/a\/b"`, want: `"[forgotten]"`},                // as PHP does
-		"any digits": {text: "a über", in: `"a \u00FCber"`, want: `"[forgotten]"`},                        // as .NET does
+		// as JavaScript and Python write it
+		"unescaped":  {text: "a\"b\u2028c", in: "{\"x\":\"a\\\"b\u2028c\"}", want: `{"x":"[forgotten]"}`},
+		"slashes":    {text: "https://a/b", in: `"https:\/\/a\/b"`, want: `"[forgotten]"`}, // as PHP does
+		"any digits": {text: "a über", in: `"a \u00FCber"`, want: `"[forgotten]"`},         // as .NET does
 		"ascii case": {text: "ÜBER Öl", in: `"\u00fcber \u00f6L, \u00DCBER \u00D6L"`, want: `"[forgotten], [forgotten]"`, fold: true},
 		"twice deep": {text: "a\"b\nc", in: `"{\"x\":\"a\\\"b\\nc\"}"`, want: `"{\"x\":\"[forgotten]\"}"`},
 	} {
@@ -55,8 +56,10 @@ func TestATextIsFoundInAnyMixOfComposedAndDecomposedLetters(t *testing.T) {
 			{"Vi"}, {"\u1ec7", "e\u0323\u0302", "\u00ea\u0323"}, {"t "}, {"\u1ebf", "\u00ea\u0301", "e\u0302\u0301"},
 		}},
 		"syllables": {"\ud55c\uad6d\uc5b4\uc694", [][]string{
-			{"\ud55c", "\u1112\u1161\u11ab", "\ud558\u11ab"}, {"\uad6d", "\u1100\u116e\u11a8"},
-			{"\uc5b4", "\u110b\u1165"}, {"\uc694", "\u110b\u116d"},
+			{"\ud55c", "\u1112\u1161\u11ab", "\ud558\u11ab"},
+			{"\uad6d", "\u1100\u116e\u11a8"},
+			{"\uc5b4", "\u110b\u1165"},
+			{"\uc694", "\u110b\u116d"},
 		}},
 		"nothing plain": {"\u00e9\u00e0\u00fc\u00f6", [][]string{
 			{"\u00e9", "e\u0301"}, {"\u00e0", "a\u0300"}, {"\u00fc", "u\u0308"}, {"\u00f6", "o\u0308"},
@@ -98,15 +101,19 @@ func TestTheStructureOfADocumentStays(t *testing.T) {
 	r := New([]string{"user", "text", "1234", "name"}, false)
 	r.Declared, r.Tools = map[string]bool{"name": true, "text": true}, map[string]bool{"text": true}
 	for in, want := range map[string]string{
-		`{"type":"text","text":"a text"}`:                                      `{"type":"text","text":"a [forgotten]"}`,
-		`{"role":"user", "id":"message-12340000-0000-4000-8000-000000001234"}`: `{"role":"user", "id":"message-12340000-0000-4000-8000-000000001234"}`,
-		`{"call":{"name":"text","arguments":"{\"name\":\"user\"}"}}`:           `{"call":{"name":"text","arguments":"{\"name\":\"[forgotten]\"}"}}`,
-		`{"at":"1234-01-02T03:04:05Z","n":1234,"name":"user"}`:                 `{"at":"1234-01-02T03:04:05Z","n":1234,"name":"[forgotten]"}`,
-		`{"metadata":{"user":{"text":[1234, true, null]}}}`:                    `{"metadata":{"[forgotten]":{"[forgotten]":["[forgotten]", true, null]}}}`,
-		`{"tags":["user","b"]}`:                                                `{"tags":["forgotten","b"]}`,
-		`{"call":{"arguments":"{\"text\":{\"user\":{\"name\":1}}}"}}`:          `{"call":{"arguments":"{\"text\":{\"[forgotten]\":{\"[forgotten]\":1}}}"}}`,
-		`{"call":{"arguments":"{\"user\":1,\"a user\":{\"b\":2}}"}}`:           `{"call":{"arguments":"{\"[forgotten]\":1,\"a [forgotten]\":{\"b\":2}}"}}`,
-		`{"rules":[{"args":{"user":"user","text":1}}]}`:                        `{"rules":[{"args":{"[forgotten]":"[forgotten]","text":1}}]}`,
+		`{"type":"text","text":"a text"}`: `{"type":"text","text":"a [forgotten]"}`,
+		`{"role":"user", "id":"message-12340000-0000-4000-8000-000000001234"}`: `{"role":"user", ` +
+			`"id":"message-12340000-0000-4000-8000-000000001234"}`,
+		`{"call":{"name":"text","arguments":"{\"name\":\"user\"}"}}`: `{"call":{"name":"text","arguments":"{\"name\":\"[forgotten]\"}"}}`,
+		`{"at":"1234-01-02T03:04:05Z","n":1234,"name":"user"}`:       `{"at":"1234-01-02T03:04:05Z","n":1234,"name":"[forgotten]"}`,
+		`{"metadata":{"user":{"text":[1234, true, null]}}}`: `{"metadata":{"[forgotten]":{"[forgotten]":[` +
+			`"[forgotten]", true, null]}}}`,
+		`{"tags":["user","b"]}`: `{"tags":["forgotten","b"]}`,
+		`{"call":{"arguments":"{\"text\":{\"user\":{\"name\":1}}}"}}`: `{"call":{"arguments":"{\"text\":{` +
+			`\"[forgotten]\":{\"[forgotten]\":1}}}"}}`,
+		`{"call":{"arguments":"{\"user\":1,\"a user\":{\"b\":2}}"}}`: `{"call":{"arguments":"{\"[forgotten]\":1,` +
+			`\"a [forgotten]\":{\"b\":2}}"}}`,
+		`{"rules":[{"args":{"user":"user","text":1}}]}`: `{"rules":[{"args":{"[forgotten]":"[forgotten]","text":1}}]}`,
 		`not json, text`: `not json, [forgotten]`,
 		`[]`:             `[]`,
 	} {
@@ -121,12 +128,16 @@ func TestWhatAClientSentIsForgottenInEverySetting(t *testing.T) {
 	r := New([]string{"Quimby"}, false)
 	r.Declared, r.Tools = map[string]bool{"query": true}, map[string]bool{"QuimbySearch": true}
 	for in, want := range map[string]string{
-		`{"extra":{"template_id":"a Quimby","embedding_config":{"Quimby":"Quimby","status":"Quimby"}}}`:                        `{"extra":{"template_id":"a [forgotten]","embedding_config":{"[forgotten]":"[forgotten]","status":"[forgotten]"}}}`,
-		`{"input":[{"otid":"Quimby-1","sender_id":"Quimby"}]}`:                                                                 `{"input":[{"otid":"[forgotten]-1","sender_id":"[forgotten]"}]}`,
-		`{"settings":{"response_format":{"json_schema":{"Quimby's":{"properties":{"Quimby":{"type":"string"},"query":{}}}}}}}`: `{"settings":{"response_format":{"json_schema":{"[forgotten]'s":{"properties":{"[forgotten]":{"type":"string"},"query":{}}}}}}}`,
-		`{"content":[{"type":"call","call":{"name":"note_Quimby","arguments":"{}"}}]}`:                                         `{"content":[{"type":"call","call":{"name":"note_forgotten","arguments":"{}"}}]}`,
-		`{"returns":[{"name":"note_Quimby"},{"name":"QuimbySearch"}]}`:                                                         `{"returns":[{"name":"note_forgotten"},{"name":"QuimbySearch"}]}`,
-		`{"base_template_id":"Quimby"}`: `{"base_template_id":"Quimby"}`,
+		`{"extra":{"template_id":"a Quimby","embedding_config":{"Quimby":"Quimby","status":"Quimby"}}}`: `{"extra":{"template_id":"a ` +
+			`[forgotten]","embedding_config":{"[forgotten]":"[forgotten]","status":"[forgotten]"}}}`,
+		`{"input":[{"otid":"Quimby-1","sender_id":"Quimby"}]}`: `{"input":[{"otid":"[forgotten]-1","sender_id":"[forgotten]"}]}`,
+		`{"settings":{"response_format":{"json_schema":{"Quimby's":{"properties":{"Quimby":{"type":"string"},` +
+			`"query":{}}}}}}}`: `{"settings":{"response_format":{"json_schema":{"[forgotten]'s":{"properties":{"[forgotten]":{` +
+			`"type":"string"},"query":{}}}}}}}`,
+		`{"content":[{"type":"call","call":{"name":"note_Quimby","arguments":"{}"}}]}`: `{"content":[{"type":"call",` +
+			`"call":{"name":"note_forgotten","arguments":"{}"}}]}`,
+		`{"returns":[{"name":"note_Quimby"},{"name":"QuimbySearch"}]}`: `{"returns":[{"name":"note_forgotten"},{"name":"QuimbySearch"}]}`,
+		`{"base_template_id":"Quimby"}`:                                `{"base_template_id":"Quimby"}`,
 	} {
 		if got := r.JSON(in, ""); got != want {
 			t.Errorf("%s\n got %s\nwant %s", in, got, want)
@@ -170,8 +181,14 @@ func TestTheSectionsOfADocumentMoveWithItsText(t *testing.T) {
 		forget, text string
 		parts        []string
 	}{
-		{"secret", "# One\nab [forgotten] cd\n# [forgotten] two\n[forgotten]\n[forgotten]", []string{"# One\nab [forgotten] cd\n", "# [forgotten] two\n[forgotten]\n[forgotten]"}},
-		{"cd\n# secret", "# One\nab secret [forgotten] two\nsecret\nsecret", []string{"# One\nab secret [forgotten]", " two\nsecret\nsecret"}}, // across two sections
+		{
+			"secret", "# One\nab [forgotten] cd\n# [forgotten] two\n[forgotten]\n[forgotten]",
+			[]string{"# One\nab [forgotten] cd\n", "# [forgotten] two\n[forgotten]\n[forgotten]"},
+		},
+		{ // across two sections
+			"cd\n# secret", "# One\nab secret [forgotten] two\nsecret\nsecret",
+			[]string{"# One\nab secret [forgotten]", " two\nsecret\nsecret"},
+		},
 	} {
 		var got core.Document
 		if err := json.Unmarshal(raw, &got); err != nil {
