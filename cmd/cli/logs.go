@@ -128,11 +128,14 @@ func (a *app) logFrom(path string, offset int64) (int64, error) {
 	}
 }
 
+// logIndent is that of what doesn't fit beside the rest of a log's line.
+const logIndent = 4
+
 // logLine prints one line: unchanged for a script, in words for a person.
 func (a *app) logLine(line []byte) error {
 	text := strings.TrimRight(string(line), "\n")
 	if !a.json {
-		text = wordsOf(text)
+		text = filled(wordsOf(text), columnsOf(a.out), logIndent)
 	}
 	_, err := fmt.Fprintln(a.out, text)
 	return err
