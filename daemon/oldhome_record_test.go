@@ -153,7 +153,8 @@ func (r *recorder) agents() {
 	shared, err := r.c.CreateBlock(ctx, api.CreateBlock{Label: "house", Value: "Nobody has been here yet."})
 	r.must(err)
 	for name, model := range map[string]string{
-		"Chat": "openai/test-model", "Responses": "xai/test-model", "Ollama": "ollama/test-model", "Offline": "offline/loci", "Small": "openai/small-model",
+		"Chat": "openai/test-model", "Responses": "xai/test-model", "Ollama": "ollama/test-model", "Offline": "offline/loci",
+		"Small": "openai/small-model",
 	} {
 		a, err := r.c.CreateAgent(ctx, api.CreateAgent{
 			Name:     &name,
@@ -265,7 +266,8 @@ func (r *recorder) talk() {
 		r.say(agent, "CALL memory_insert {\"label\":\"house\",\"new_string\":\"The lamp was lit by "+agent+".\"}\nSAY The lamp is lit.")
 		r.say(
 			agent,
-			"THINK She wants to know about boats.\nCALL archival_memory_insert {\"content\":\"The ferry was painted green.\",\"tags\":[\"boats\"]}\n"+
+			"THINK She wants to know about boats.\nCALL archival_memory_insert {\"content\":\"The ferry was painted "+
+				"green.\",\"tags\":[\"boats\"]}\n"+
 				"CALL& archival_memory_search {\"query\":\"lighthouse\"}\nTHINK Both are done.\nSAY The ferry is green.",
 		)
 		r.say(agent, "CALL conversation_search {\"query\":\"lamp\"}\nSAY The lamp was lit.")
@@ -273,7 +275,8 @@ func (r *recorder) talk() {
 	}
 	r.say(
 		"Chat",
-		"CALL open_files {\"file_requests\":[{\"file_name\":\"papers/doors.txt\",\"offset\":20,\"length\":10},{\"file_name\":\"papers/boats.md\"}]}\nSAY Open.",
+		"CALL open_files {\"file_requests\":[{\"file_name\":\"papers/doors.txt\",\"offset\":20,\"length\":10},"+
+			"{\"file_name\":\"papers/boats.md\"}]}\nSAY Open.",
 	)
 	r.say(
 		"Chat",

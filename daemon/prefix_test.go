@@ -285,8 +285,8 @@ func (h *prefixHouse) notices(run string) (compacted bool, recalled string) {
 }
 
 // TestOverSixtyTurnsAWirePrefixStays looks at what a provider really gets: while the agent edits its memory, keeps notes,
-// is reminded of others, opens and searches files, another agent edits a block of both, each request begins with the one before. Only the request
-// after a tool was attached, and those after a compaction, may begin anew.
+// is reminded of others, opens and searches files, another agent edits a block of both, each request begins with the one
+// before. Only the request after a tool was attached, and those after a compaction, may begin anew.
 func TestOverSixtyTurnsAWirePrefixStays(t *testing.T) {
 	t.Parallel()
 	for name, wire := range map[string]struct {

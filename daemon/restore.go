@@ -107,7 +107,9 @@ func Waiting(ctx context.Context, p config.Paths) ([]api.Waiting, error) {
 func SettleWaiting(ctx context.Context, p config.Paths, allow bool, paths []string) (done []api.Waiting, err error) {
 	var chosen []backups.Held
 	err = whileStopped(ctx, p, func(store *storage.Store) error {
-		chosen, err = backups.Settle(ctx, store, allow, func(h backups.Held) bool { return len(paths) == 0 || slices.Contains(paths, h.Path) })
+		chosen, err = backups.Settle(ctx, store, allow, func(h backups.Held) bool {
+			return len(paths) == 0 || slices.Contains(paths, h.Path)
+		})
 		return err
 	})
 	if err == nil && len(chosen) == 0 {

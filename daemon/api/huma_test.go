@@ -75,7 +75,8 @@ func TestTheFrameworkReadsBodiesAsClientsSendThem(t *testing.T) {
 
 	for _, body := range []string{
 		`{"input":"hi"}`, `{"input":[{"type":"text","text":"hi"}]}`,
-		`{"messages":[{"role":"user","content":"hi"},{"type":"approval","approve":true,"approval_request_id":"message-1"}],"agent_id":null}`,
+		`{"messages":[{"role":"user","content":"hi"},{"type":"approval","approve":true,` +
+			`"approval_request_id":"message-1"}],"agent_id":null}`,
 	} {
 		if w := ask(mux, http.MethodPost, "/send", body); w.Code != http.StatusOK {
 			t.Errorf("%s: %d %s", body, w.Code, w.Body)

@@ -174,9 +174,11 @@ func TestContentIsAStringOrParts(t *testing.T) {
 func TestAnswersToAToolCallSayTheirType(t *testing.T) {
 	t.Parallel()
 	for want, v := range map[string]any{
-		`{"type":"approval","tool_call_id":"c","approve":false}`:                  Approval{ToolCallID: "c", Approve: new(false)},
-		`{"type":"tool","tool_call_id":"c","tool_return":"r","status":"success"}`: Approval{ToolCallID: "c", ToolReturn: &Content{Text: "r"}, Status: StatusSuccess},
-		`{"type":"tool","tool_return":"","status":"error","tool_call_id":"c"}`:    ToolReturn{ToolCallID: "c", Status: StatusError},
+		`{"type":"approval","tool_call_id":"c","approve":false}`: Approval{ToolCallID: "c", Approve: new(false)},
+		`{"type":"tool","tool_call_id":"c","tool_return":"r","status":"success"}`: Approval{
+			ToolCallID: "c", ToolReturn: &Content{Text: "r"}, Status: StatusSuccess,
+		},
+		`{"type":"tool","tool_return":"","status":"error","tool_call_id":"c"}`: ToolReturn{ToolCallID: "c", Status: StatusError},
 	} {
 		if got, err := json.Marshal(v); err != nil || string(got) != want {
 			t.Errorf("%s (%v), want %s", got, err, want)

@@ -194,7 +194,8 @@ func wantedOperations() map[string]bool {
 	for _, path := range []string{
 		"/v1/agents/", "/v1/blocks/", "/v1/agents/{agent_id}/messages", "/v1/agents/{agent_id}/messages/async",
 		"/v1/agents/{agent_id}/messages/cancel", "/v1/agents/{agent_id}/archival-memory", "/v1/conversations/",
-		"/v1/conversations/{conversation_id}/messages", "/v1/runs/{run_id}/stream", "/v1/agents/{agent_id}/summarize", "/v1/conversations/{conversation_id}/compact", "/v1/messages/search", "/v1/passages/search",
+		"/v1/conversations/{conversation_id}/messages", "/v1/runs/{run_id}/stream", "/v1/agents/{agent_id}/summarize",
+		"/v1/conversations/{conversation_id}/compact", "/v1/messages/search", "/v1/passages/search",
 		"/v1/agents/messages/search", "/v1/archives/", "/v1/archives/{archive_id}/passages", "/v1/archives/{archive_id}/passages/batch",
 		"/v1/folders/", "/v1/sources/",
 	} {
@@ -206,7 +207,8 @@ func wantedOperations() map[string]bool {
 		"/v1/agents/{agent_id}/archives/detach/{archive_id}", "/v1/folders/{folder_id}", "/v1/sources/{source_id}",
 		"/v1/agents/{agent_id}/folders/attach/{folder_id}", "/v1/agents/{agent_id}/folders/detach/{folder_id}",
 		"/v1/agents/{agent_id}/sources/attach/{source_id}", "/v1/agents/{agent_id}/sources/detach/{source_id}",
-		"/v1/agents/{agent_id}/files/close-all", "/v1/agents/{agent_id}/files/{file_id}/open", "/v1/agents/{agent_id}/files/{file_id}/close",
+		"/v1/agents/{agent_id}/files/close-all", "/v1/agents/{agent_id}/files/{file_id}/open",
+		"/v1/agents/{agent_id}/files/{file_id}/close",
 	} {
 		out[http.MethodPatch+" "+path] = true
 	}

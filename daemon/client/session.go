@@ -72,5 +72,6 @@ func (c *Client) registerAgain(ctx context.Context, forgotten string) error {
 func cutOff(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Status == 0 &&
-		(errors.Is(e.Err, syscall.ECONNRESET) || errors.Is(e.Err, syscall.EPIPE) || errors.Is(e.Err, io.EOF) || errors.Is(e.Err, io.ErrUnexpectedEOF))
+		(errors.Is(e.Err, syscall.ECONNRESET) || errors.Is(e.Err, syscall.EPIPE) || errors.Is(e.Err, io.EOF) ||
+			errors.Is(e.Err, io.ErrUnexpectedEOF))
 }

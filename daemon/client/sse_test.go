@@ -66,7 +66,9 @@ func TestAnEventThatIsTooLongEndsTheStream(t *testing.T) {
 }
 
 func FuzzEventsAreBoundedAndSplitTheSameHoweverTheyArrive(f *testing.F) {
-	for _, seed := range []string{"data: a\n\n", "event: error\r\ndata: {}\r\n\r\n", ":\n\n\n", "data\n", "data: a\ndata: b\n\ndata: [DONE]\n\n", "\r\r\n"} {
+	for _, seed := range []string{
+		"data: a\n\n", "event: error\r\ndata: {}\r\n\r\n", ":\n\n\n", "data\n", "data: a\ndata: b\n\ndata: [DONE]\n\n", "\r\r\n",
+	} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {

@@ -41,7 +41,8 @@ func TestFlagsWinOverEnvironmentOverFileOverDefaults(t *testing.T) {
 	}
 	for key, want := range map[string]said{
 		"model": {"flag/m", FromFlag}, "log_level": {"error", FromEnvironment},
-		"max_steps": {"7", FromFile}, "run_timeout": {"1m30s", FromFile}, "color": {"auto", FromDefault}, "log_size_mb": {"10", FromDefault},
+		"max_steps": {"7", FromFile}, "run_timeout": {"1m30s", FromFile}, "color": {"auto", FromDefault},
+		"log_size_mb": {"10", FromDefault},
 	} {
 		if diff := cmp.Diff(want, got[key]); diff != "" {
 			t.Errorf("%s: %s", key, diff)

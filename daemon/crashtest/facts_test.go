@@ -47,16 +47,22 @@ func (s *facts) whole(ctx context.Context, f *findings) {
 // none returns queries whose every row is a fault.
 func none() map[string]string {
 	return map[string]string{
-		"runs that never end":         `SELECT id, status FROM runs WHERE status IN ('created', 'running')`,
-		"steps that never end":        `SELECT s.id, s.status FROM steps s JOIN runs r ON r.id = s.run_id WHERE s.status = 'pending' AND r.status NOT IN ('created', 'running')`,
-		"messages of no run":          `SELECT id, run_id FROM messages WHERE run_id <> '' AND run_id NOT IN (SELECT id FROM runs)`,
-		"messages in no context":      `SELECT id, role FROM messages WHERE id NOT IN (SELECT message_id FROM context)`,
-		"broken references":           `SELECT "table", parent FROM pragma_foreign_key_check`,
-		"edits without a return":      `SELECT block_id, version FROM block_versions WHERE author_kind = 'agent' AND step_id NOT IN (SELECT step_id FROM messages WHERE role = 'tool')`,
-		"blocks beside their version": `SELECT b.id, b.version FROM blocks b WHERE NOT EXISTS (SELECT 1 FROM block_versions v WHERE v.block_id = b.id AND v.version = b.version AND v.value = b.value)`,
-		"wrong counts of passages":    `SELECT a.id, a.passages FROM archives a WHERE a.passages <> (SELECT COUNT(*) FROM passages p WHERE p.archive_id = a.id AND p.deleted_at IS NULL)`,
-		"wrong counts of messages":    `SELECT c.id, c.message_count FROM conversations c WHERE c.message_count <> (SELECT COUNT(*) FROM messages m WHERE m.conversation_id = c.id AND m.hidden = '')`,
-		"ended runs with open input":  `SELECT r.id, r.status FROM runs r WHERE r.status = 'completed' AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.run_id = r.id AND m.role = 'user')`,
+		"runs that never end": `SELECT id, status FROM runs WHERE status IN ('created', 'running')`,
+		"steps that never end": `SELECT s.id, s.status FROM steps s JOIN runs r ON r.id = s.run_id WHERE s.status = 'pending' AND ` +
+			`r.status NOT IN ('created', 'running')`,
+		"messages of no run":     `SELECT id, run_id FROM messages WHERE run_id <> '' AND run_id NOT IN (SELECT id FROM runs)`,
+		"messages in no context": `SELECT id, role FROM messages WHERE id NOT IN (SELECT message_id FROM context)`,
+		"broken references":      `SELECT "table", parent FROM pragma_foreign_key_check`,
+		"edits without a return": `SELECT block_id, version FROM block_versions WHERE author_kind = 'agent' AND step_id NOT IN (SELECT ` +
+			`step_id FROM messages WHERE role = 'tool')`,
+		"blocks beside their version": `SELECT b.id, b.version FROM blocks b WHERE NOT EXISTS (SELECT 1 FROM block_versions v WHERE ` +
+			`v.block_id = b.id AND v.version = b.version AND v.value = b.value)`,
+		"wrong counts of passages": `SELECT a.id, a.passages FROM archives a WHERE a.passages <> (SELECT COUNT(*) FROM passages p WHERE ` +
+			`p.archive_id = a.id AND p.deleted_at IS NULL)`,
+		"wrong counts of messages": `SELECT c.id, c.message_count FROM conversations c WHERE c.message_count <> (SELECT COUNT(*) FROM ` +
+			`messages m WHERE m.conversation_id = c.id AND m.hidden = '')`,
+		"ended runs with open input": `SELECT r.id, r.status FROM runs r WHERE r.status = 'completed' AND NOT EXISTS (SELECT 1 FROM ` +
+			`messages m WHERE m.run_id = r.id AND m.role = 'user')`,
 	}
 }
 
@@ -78,10 +84,12 @@ func (s *facts) consistent(ctx context.Context, since time.Time, f *findings) {
 func badEnds() map[string]string {
 	const isEnd = `CAST(data AS TEXT) LIKE '{"k":"stop"%'`
 	return map[string]string{
-		"runs with more than one end": `SELECT run_id, COUNT(*) FROM events WHERE at >= ? AND ` + isEnd + ` GROUP BY run_id HAVING COUNT(*) > 1`,
+		"runs with more than one end": `SELECT run_id, COUNT(*) FROM events WHERE at >= ? AND ` + isEnd +
+			` GROUP BY run_id HAVING COUNT(*) > 1`,
 		"events behind the end": `SELECT run_id, MAX(seq) FROM events WHERE at >= ? GROUP BY run_id
 			HAVING MAX(seq) > MAX(CASE WHEN ` + isEnd + ` THEN seq END)`,
-		"ends that are not noted": `SELECT run_id, seq FROM events WHERE at >= ? AND ` + isEnd + ` AND run_id NOT IN (SELECT run_id FROM run_ends)`,
+		"ends that are not noted": `SELECT run_id, seq FROM events WHERE at >= ? AND ` + isEnd + ` AND run_id NOT IN ` +
+			`(SELECT run_id FROM run_ends)`,
 	}
 }
 

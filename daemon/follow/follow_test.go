@@ -67,8 +67,10 @@ func TestOnlyWhatCountsIsTakenAndThePlanSaysSoBefore(t *testing.T) {
 	h.write(".gitignore", "*.log\n/build/\n!keep.log\n")
 	h.write("sub/.gitignore", "draft*\n!draft-kept.txt\n")
 	for name, text := range map[string]string{
-		"a.txt": "a", "x.log": "x", "keep.log": "kept", "build/out.txt": "x", "sub/build/in.txt": "in", "sub/draft.txt": "x", "sub/draft-kept.txt": "kept",
-		".hidden": "x", ".dir/x.txt": "x", "empty.txt": "", "blob.bin": "a\x00b", "late.bin": strings.Repeat("text ", 3000) + "\x00",
+		"a.txt": "a", "x.log": "x", "keep.log": "kept", "build/out.txt": "x", "sub/build/in.txt": "in", "sub/draft.txt": "x",
+		"sub/draft-kept.txt": "kept",
+		".hidden":            "x", ".dir/x.txt": "x", "empty.txt": "", "blob.bin": "a\x00b",
+		"late.bin": strings.Repeat("text ", 3000) + "\x00",
 	} {
 		h.write(name, text)
 	}

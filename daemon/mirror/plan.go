@@ -217,7 +217,8 @@ func (p *planner) detached(row core.MirrorFile) {
 			core.MirrorDetached,
 			row.Path,
 			labelOf(row.Path),
-			"its block is not attached to the agent any more, and what was edited here goes nowhere; save the text under another name to make a new block of it",
+			"its block is not attached to the agent any more, and what was edited here goes nowhere; save the text under another name "+
+				"to make a new block of it",
 		)
 	}
 }

@@ -23,12 +23,14 @@ func TestAFileSaysWhatItsFrontMatterAndTextSay(t *testing.T) {
 		text string
 		want said
 	}{
-		"text alone":             {"just text\n", said{"just text", "old words", 7, true}},
-		"nothing":                {"", said{"", "old words", 7, true}},
-		"everything":             {"---\ndescription: who\nlimit: 20\nread_only: true\n---\n\nAda\n", said{"Ada", "who", 20, true}},
-		"no empty line":          {"---\ndescription: who\n---\nAda", said{"Ada", "who", 7, false}},
-		"two empty lines":        {"---\nlimit: 9\n---\n\n\nAda\n\n", said{"\nAda\n", "old words", 9, false}},
-		"quoted and folded":      {"---\ndescription: 'it''s: long\n  and goes on'\nlimit: 9\n---\nA", said{"A", "it's: long and goes on", 9, false}},
+		"text alone":      {"just text\n", said{"just text", "old words", 7, true}},
+		"nothing":         {"", said{"", "old words", 7, true}},
+		"everything":      {"---\ndescription: who\nlimit: 20\nread_only: true\n---\n\nAda\n", said{"Ada", "who", 20, true}},
+		"no empty line":   {"---\ndescription: who\n---\nAda", said{"Ada", "who", 7, false}},
+		"two empty lines": {"---\nlimit: 9\n---\n\n\nAda\n\n", said{"\nAda\n", "old words", 9, false}},
+		"quoted and folded": {
+			"---\ndescription: 'it''s: long\n  and goes on'\nlimit: 9\n---\nA", said{"A", "it's: long and goes on", 9, false},
+		},
 		"a block of text":        {"---\ndescription: |\n  # one\n  two\nlimit: 9\n---\nA", said{"A", "# one\ntwo\n", 9, false}},
 		"unknown keys":           {"---\ntags: [a, b]\nlimit: 9\nmeta:\n  limit: 3\n---\nA", said{"A", "old words", 9, false}},
 		"nulls":                  {"---\ndescription:\nlimit: ~\nread_only: null\n---\nA", said{"A", "", 7, false}},
@@ -93,7 +95,10 @@ func TestWhatAPersonWroteIntoTheFrontMatterIsKept(t *testing.T) {
 
 // FuzzFile: whatever a file holds, a block that is printed over it reads back as that block.
 func FuzzFile(f *testing.F) {
-	for _, seed := range []string{"", "---\na: &x 1\ndescription: *x\n---\n", "---\ndescription: &x 1\na: *x\n---\nb", "---\n? a\n: b\n---\n", "---\n\"a\\nb\": 1\n---\n", "---\n...\nx: 1\n---\n"} {
+	for _, seed := range []string{
+		"", "---\na: &x 1\ndescription: *x\n---\n", "---\ndescription: &x 1\na: *x\n---\nb", "---\n? a\n: b\n---\n",
+		"---\n\"a\\nb\": 1\n---\n", "---\n...\nx: 1\n---\n",
+	} {
 		f.Add(seed, "who: she is", "Ada\n---\n", 3, true)
 	}
 	f.Add("x", "yes", "\r\n", 1, false)

@@ -195,8 +195,10 @@ func TestAHostileFolderHarmsNobody(t *testing.T) {
 	h.save(
 		".git/config",
 		h.file(".git/config")+"[core]\n\thooksPath = "+h.path(".git/hooks")+"\n\tfsmonitor = "+h.path(".git/hooks/fsmonitor")+
-			"\n\tpager = touch "+touched+"\n\teditor = touch "+touched+"\n[filter \"evil\"]\n\tclean = touch "+touched+"\n\tsmudge = touch "+touched+
-			"\n[commit]\n\tgpgSign = true\n[gpg]\n\tprogram = "+h.path(".git/hooks/fsmonitor")+"\n[extensions]\n\tpartialClone = evil\n[remote \"evil\"]\n\turl = \"ext::touch "+touched+"\"\n\tpromisor = true\n",
+			"\n\tpager = touch "+touched+"\n\teditor = touch "+touched+"\n[filter \"evil\"]\n\tclean = touch "+touched+
+			"\n\tsmudge = touch "+touched+
+			"\n[commit]\n\tgpgSign = true\n[gpg]\n\tprogram = "+h.path(".git/hooks/fsmonitor")+"\n[extensions]\n\tpartialClone = evil\n"+
+			"[remote \"evil\"]\n\turl = \"ext::touch "+touched+"\"\n\tpromisor = true\n",
 	)
 	h.set(human.ID, "Ada Lovelace")
 	s := h.sync()

@@ -78,7 +78,9 @@ func TestAPassageIsMendedInPlace(t *testing.T) {
 	}))
 	path := "/loci/v1/passages/" + made.ID
 	found := func(query string) (texts []string) {
-		for _, r := range as[[]api.PassageResult](f.call("POST", "/v1/passages/search", map[string]any{"archive_id": archive.ID, "query": query})) {
+		for _, r := range as[[]api.PassageResult](f.call("POST", "/v1/passages/search", map[string]any{
+			"archive_id": archive.ID, "query": query,
+		})) {
 			texts = append(texts, r.Passage.Text)
 		}
 		return texts
@@ -96,7 +98,9 @@ func TestAPassageIsMendedInPlace(t *testing.T) {
 	if !slices.Equal(got.Tags, []string{"race"}) || len(got.Metadata) != 0 || got.Text != "the race begins on Friday" {
 		t.Errorf("changed to %+v", got)
 	}
-	for _, bad := range []map[string]any{{"text": ""}, {"text": nil}, {"text": strings.Repeat("x", core.MaxPassageChars+1)}, {"tags": []string{""}}} {
+	for _, bad := range []map[string]any{
+		{"text": ""}, {"text": nil}, {"text": strings.Repeat("x", core.MaxPassageChars+1)}, {"tags": []string{""}},
+	} {
 		f.call("PATCH", path, bad).want(http.StatusBadRequest)
 	}
 	f.call("DELETE", "/v1/archives/"+archive.ID+"/passages/"+made.ID, nil).want(http.StatusNoContent)
@@ -153,7 +157,9 @@ func TestMessagesOfAllAgentsAreSearchedWithRolesAndWhy(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, always("The harbour lies in the fog."))
 	a := f.agent(nil)
-	f.call("POST", "/v1/agents/"+a.ID+"/messages", map[string]any{"messages": []map[string]any{{"role": "user", "content": "How is the harbour?"}}}).
+	f.call("POST", "/v1/agents/"+a.ID+"/messages", map[string]any{
+		"messages": []map[string]any{{"role": "user", "content": "How is the harbour?"}},
+	}).
 		want(http.StatusOK)
 	ask := func(body map[string]any) []api.AgentMessageResult {
 		return as[[]api.AgentMessageResult](f.call("POST", "/v1/agents/messages/search", body))
@@ -185,7 +191,9 @@ func TestADateThatEndsASearchCountsWholeWhereTheAgentIs(t *testing.T) {
 		}
 		now := time.Now().In(at)
 		a := f.agent(map[string]any{"timezone": zone})
-		f.call("POST", "/v1/agents/"+a.ID+"/messages", map[string]any{"messages": []map[string]any{{"role": "user", "content": "How is the harbour?"}}}).
+		f.call("POST", "/v1/agents/"+a.ID+"/messages", map[string]any{
+			"messages": []map[string]any{{"role": "user", "content": "How is the harbour?"}},
+		}).
 			want(http.StatusOK)
 		f.call("POST", "/v1/agents/"+a.ID+"/archival-memory", map[string]any{"text": "The harbour freezes in winter."}).want(http.StatusOK)
 		for _, path := range []string{"/v1/messages/search", "/v1/agents/messages/search", "/v1/passages/search"} {

@@ -274,7 +274,10 @@ func TestSkillsOfTheClientJoinTheTurnAndAreShownNowhere(t *testing.T) {
 		f.call("POST", path, with(text("hello there"), "client_skills", []any{skill})).want(http.StatusOK)
 	}
 	got := sent()
-	for _, want := range []string{"<available_skills>", "<name>baking</name>", "<description>Bakes bread</description>", "<location>skills/baking/SKILL.md</location>"} {
+	for _, want := range []string{
+		"<available_skills>", "<name>baking</name>", "<description>Bakes bread</description>",
+		"<location>skills/baking/SKILL.md</location>",
+	} {
 		if strings.Count(got, want) != 1 {
 			t.Errorf("%d times %s in\n%s", strings.Count(got, want), want, got)
 		}
@@ -333,7 +336,9 @@ func TestTheRetiredConfigurationHasItsEffectOrIsRefused(t *testing.T) {
 	if diff := cmp.Diff(want, settings(agent)); diff != "" {
 		t.Errorf("changed by it (-want +got):\n%s", diff)
 	}
-	for _, body := range []map[string]any{{"llm_config": with(config, "strict", true)}, {"model_settings": map[string]any{"strict": true}}} {
+	for _, body := range []map[string]any{
+		{"llm_config": with(config, "strict", true)}, {"model_settings": map[string]any{"strict": true}},
+	} {
 		f.call("POST", "/v1/agents", body).want(http.StatusNotImplemented)
 		f.call("PATCH", "/v1/agents/"+agent.ID, body).want(http.StatusNotImplemented)
 	}

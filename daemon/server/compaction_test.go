@@ -75,7 +75,8 @@ func unpacked(t *testing.T, m api.Message) packed {
 func TestACompactionIsToldAsTheRequestAskedForIt(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ asked, tokens, stream bool }{
-		"asked, whole": {asked: true, stream: true}, "asked, tokens": {asked: true, stream: true, tokens: true}, "asked, no stream": {asked: true},
+		"asked, whole": {asked: true, stream: true}, "asked, tokens": {asked: true, stream: true, tokens: true},
+		"asked, no stream": {asked: true},
 		"not asked, whole": {stream: true}, "not asked, tokens": {stream: true, tokens: true}, "not asked, no stream": {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +123,8 @@ func TestACompactionIsToldAsTheRequestAskedForIt(t *testing.T) {
 					at[m.MessageType] = i
 				}
 				if at[api.MessageEvent] > at[api.MessageSummary] || event.ID == "" || event.OTID == "" || event.EventType != "compaction" ||
-					event.EventData["trigger"] != "post_step_context_check" || event.EventData["context_window"] != 4000.0 || event.EventData["context_token_estimate"] == nil {
+					event.EventData["trigger"] != "post_step_context_check" || event.EventData["context_window"] != 4000.0 ||
+					event.EventData["context_token_estimate"] == nil {
 					t.Errorf("event %+v of %v", event, identities(msgs))
 				}
 			} else if strings.Contains(string(mustJSON(t, msgs)), string(api.MessageEvent)) {
@@ -190,7 +192,12 @@ func TestSummarizeAndCompactAnswerWithTheSummaryAndTheCounts(t *testing.T) {
 		{"/v1/agents/" + a.ID + "/summarize", a.ID, nil},
 		{"/v1/conversations/" + conv.ID + "/compact", conv.ID, map[string]any{"compaction_settings": nil}},
 		{"/v1/conversations/default/compact", a.ID, map[string]any{"agent_id": a.ID, "compaction_settings": map[string]any{"mode": "all"}}},
-		{"/v1/conversations/" + a.ID + "/compact", a.ID, map[string]any{"compaction_settings": map[string]any{"mode": "self_compact_all", "prompt": "the summary that will take the place"}}},
+		{
+			"/v1/conversations/" + a.ID + "/compact", a.ID,
+			map[string]any{
+				"compaction_settings": map[string]any{"mode": "self_compact_all", "prompt": "the summary that will take the place"},
+			},
+		},
 	} {
 		for range 8 {
 			as[api.Response](f.call("POST", "/v1/conversations/"+c.read+"/messages", with(text("tell me of herons"), "streaming", false)))
@@ -359,7 +366,8 @@ func TestTheContextIsTheSumOfItsParts(t *testing.T) {
 	check := func(summary bool) {
 		t.Helper()
 		w := as[api.ContextWindow](f.call("GET", "/v1/agents/"+a.ID+"/context", nil))
-		sum := w.NumTokensSystem + w.NumTokensCoreMemory + w.NumTokensExternalMemorySummary + w.NumTokensMemoryFilesystem + w.NumTokensToolUsageRules +
+		sum := w.NumTokensSystem + w.NumTokensCoreMemory + w.NumTokensExternalMemorySummary + w.NumTokensMemoryFilesystem +
+			w.NumTokensToolUsageRules +
 			w.NumTokensDirectories + w.NumTokensSummaryMemory + w.NumTokensFunctionsDefinitions + w.NumTokensMessages
 		if sum != w.ContextWindowSizeCurrent || (w.NumTokensSummaryMemory > 0) != summary ||
 			(api.Val(w.SummaryMemory) == herons) != summary {

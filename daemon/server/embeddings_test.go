@@ -76,7 +76,9 @@ func TestAnUnknownEmbeddingIsNotFoundWhereverItIsNamed(t *testing.T) {
 	agent := f.agent(map[string]any{"name": "Ada"})
 	folder := as[api.Folder](f.call("POST", "/v1/folders/", map[string]any{"name": "Library"}))
 	source := as[api.Source](f.call("POST", "/v1/sources/", map[string]any{"name": "Other"}))
-	for i, name := range []string{"test/nope", "nobody/small", "letta/letta-free", "test/small", "silent/any", "keyless/any", string(core.WordsHandle)} {
+	for i, name := range []string{
+		"test/nope", "nobody/small", "letta/letta-free", "test/small", "silent/any", "keyless/any", string(core.WordsHandle),
+	} {
 		unknown := slices.Contains([]string{"test/nope", "nobody/small", "letta/letta-free"}, name)
 		status := http.StatusOK
 		if unknown {

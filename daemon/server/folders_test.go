@@ -393,7 +393,10 @@ func TestAnEmbeddingIsNamedByItsHandleOrByItsConfig(t *testing.T) {
 	}{
 		{nil, nil, ""},
 		{nil, &api.EmbeddingConfig{}, ""},
-		{nil, &api.EmbeddingConfig{EmbeddingEndpointType: "openai", EmbeddingModel: "text-embedding-3-small"}, "openai/text-embedding-3-small"},
+		{
+			nil, &api.EmbeddingConfig{EmbeddingEndpointType: "openai", EmbeddingModel: "text-embedding-3-small"},
+			"openai/text-embedding-3-small",
+		},
 		{nil, words, "builtin/words"},
 		{api.PtrTo("ollama/nomic"), words, "ollama/nomic"},
 	} {

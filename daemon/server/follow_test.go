@@ -62,7 +62,8 @@ func TestOnlyTheSocketNamesDirectoriesToFollow(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, r := range []reply{
-		f.socket(http.MethodPut, path, api.SetFolderMirror{Path: "/d"}, ""), f.call(http.MethodGet, path, nil), f.call(http.MethodDelete, path, nil),
+		f.socket(http.MethodPut, path, api.SetFolderMirror{Path: "/d"}, ""), f.call(http.MethodGet, path, nil),
+		f.call(http.MethodDelete, path, nil),
 	} {
 		got := as[api.FolderMirror](r)
 		if got.LookedAt == nil {

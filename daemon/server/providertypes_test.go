@@ -12,8 +12,9 @@ func TestProvidersAreShownByTheWordsOfTheContract(t *testing.T) {
 	t.Parallel()
 	for provider, want := range map[string][4]string{ // provider, endpoint, embedding, settings
 		"openai": {"openai", "openai", "openai", "openai"}, "groq": {"groq", "groq", "groq", "groq"},
-		"openrouter": {"openrouter", "openrouter", "openai", "openrouter"}, "lmstudio": {"lmstudio_openai", "lmstudio", "lmstudio", "openai"},
-		"llamacpp": {"openai", "llamacpp", "llamacpp", "openai"}, "sglang": {"sglang", "openai", "openai", "sglang"},
+		"openrouter": {"openrouter", "openrouter", "openai", "openrouter"},
+		"lmstudio":   {"lmstudio_openai", "lmstudio", "lmstudio", "openai"},
+		"llamacpp":   {"openai", "llamacpp", "llamacpp", "openai"}, "sglang": {"sglang", "openai", "openai", "sglang"},
 		"cerebras": {"cerebras", "openai", "openai", "openai"}, "vllm": {"vllm", "vllm", "vllm", "openai"},
 		"offline": {"letta", "openai", "openai", "openai"}, "builtin": {"letta", "openai", "openai", "openai"},
 	} {

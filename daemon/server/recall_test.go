@@ -30,7 +30,9 @@ func TestRecallIsOnForTheTerminalsAgentsAndOffForOthers(t *testing.T) {
 	if got := as[api.Recall](f.call("PUT", path, api.Recall{Tokens: 1500})); got.Tokens != 1500 {
 		t.Errorf("set to %d", got.Tokens)
 	}
-	for _, bad := range []any{map[string]any{"tokens": 7}, map[string]any{"tokens": -1}, map[string]any{"tokens": 1_000_000}, map[string]any{}} {
+	for _, bad := range []any{
+		map[string]any{"tokens": 7}, map[string]any{"tokens": -1}, map[string]any{"tokens": 1_000_000}, map[string]any{},
+	} {
 		f.call("PUT", path, bad).want(http.StatusBadRequest)
 	}
 	f.call("PUT", path, map[string]any{"tokens": "many"}).want(http.StatusUnprocessableEntity)

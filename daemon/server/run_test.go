@@ -40,7 +40,8 @@ func TestAConversationThatIsBusyIsAConflictWithTheRunsID(t *testing.T) {
 	run := as[api.Run](f.call("POST", "/v1/agents/"+a.ID+"/messages/async", text("first")))
 	<-g.reached
 	r := f.call("POST", "/v1/conversations/"+a.ID+"/messages", text("second")).want(http.StatusConflict)
-	want := "Cannot send a new message: Another request (run_id=" + run.ID + ") is currently being processed for this conversation. Please wait for it to complete."
+	want := "Cannot send a new message: Another request (run_id=" + run.ID + ") is currently being processed for this conversation. " +
+		"Please wait for it to complete."
 	if r.detail() != want || !strings.Contains(string(r.body), `"run_id":"`+run.ID+`"`) {
 		t.Errorf("body = %s", r.body)
 	}
@@ -291,8 +292,10 @@ func TestAConversationIsFreeOnceTheEndOfItsRunWasSeen(t *testing.T) {
 func TestAHalfCallOfACancelledStepIsNoWholeMessage(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string][]any{
-		"behind words":        {"half "},
-		"behind a whole call": {"half ", core.Delta{Call: &core.CallDelta{ID: "call_0", Name: "conversation_search", Arguments: `{"query":"x"}`}}},
+		"behind words": {"half "},
+		"behind a whole call": {
+			"half ", core.Delta{Call: &core.CallDelta{ID: "call_0", Name: "conversation_search", Arguments: `{"query":"x"}`}},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

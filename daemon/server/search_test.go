@@ -14,7 +14,8 @@ func TestAPassageSearchSaysWhyItFoundWhat(t *testing.T) {
 	f := newFixture(t, always("ok"))
 	a := f.agent(nil)
 	for _, text := range []string{
-		"(1:56 pm on 8 May, 2023) Ann: Which instrument do you practise?", "(1:56 pm on 8 May, 2023) Bob: The oboe.", "(1:56 pm on 9 May, 2023) Bob: It rains.",
+		"(1:56 pm on 8 May, 2023) Ann: Which instrument do you practise?", "(1:56 pm on 8 May, 2023) Bob: The oboe.",
+		"(1:56 pm on 9 May, 2023) Bob: It rains.",
 	} {
 		f.call("POST", "/v1/agents/"+a.ID+"/archival-memory", map[string]any{"text": text})
 	}

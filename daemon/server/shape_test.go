@@ -433,9 +433,11 @@ func TestRequestsWaitUntilTheStoreIsOpenButTheStatusDoesNot(t *testing.T) {
 func TestEveryKindHasAStatusAndInternalErrorsTellNothing(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[core.Kind]int{
-		core.Invalid: 400, core.TooLong: 400, core.Unauthenticated: 401, core.NoCredit: 402, core.Forbidden: 403, core.NotFound: 404, core.Timeout: 408,
-		core.Conflict: 409, core.Busy: 409, core.Gone: 410, core.Precondition: 412, core.TooLarge: 413, core.Cancelled: 499, core.RateLimited: 429,
-		core.Internal: 500, core.Unsupported: 501, core.Unavailable: 503,
+		core.Invalid: 400, core.TooLong: 400, core.Unauthenticated: 401, core.NoCredit: 402, core.Forbidden: 403, core.NotFound: 404,
+		core.Timeout:  408,
+		core.Conflict: 409, core.Busy: 409, core.Gone: 410, core.Precondition: 412, core.TooLarge: 413, core.Cancelled: 499,
+		core.RateLimited: 429,
+		core.Internal:    500, core.Unsupported: 501, core.Unavailable: 503,
 	} {
 		if got := asStatus(core.E(kind, "x")); got.status != want || got.kind != kind {
 			t.Errorf("%s = %d, want %d", kind, got.status, want)
@@ -445,8 +447,10 @@ func TestEveryKindHasAStatusAndInternalErrorsTellNothing(t *testing.T) {
 		t.Errorf("an internal error says %q", got.body.Text())
 	}
 	for kind, want := range map[core.Kind]string{
-		core.NoCredit: "402 llm_insufficient_credits", core.Unauthenticated: "401 llm_authentication", core.RateLimited: "429 llm_rate_limit",
-		core.Invalid: "400 llm_bad_request", core.NotFound: "404 llm_bad_request", core.Unavailable: "500 llm_error", core.Timeout: "504 llm_timeout",
+		core.NoCredit: "402 llm_insufficient_credits", core.Unauthenticated: "401 llm_authentication",
+		core.RateLimited: "429 llm_rate_limit",
+		core.Invalid:     "400 llm_bad_request", core.NotFound: "404 llm_bad_request", core.Unavailable: "500 llm_error",
+		core.Timeout: "504 llm_timeout",
 	} {
 		got := asStatus(&core.Error{Kind: kind, Msg: "x", Provider: true})
 		if text := itoa(got.status) + " " + got.body.Err.Type; text != want {
@@ -465,7 +469,9 @@ func TestTheStatusTellsOfRunsBeforeAnybodyElseAsked(t *testing.T) {
 	held := make(chan struct{})
 	f := newFixture(t, always(func() { <-held }, core.Delta{Text: "ok"}))
 	a := f.agent(nil).ID
-	f.call("POST", "/v1/agents/"+a+"/messages/async", map[string]any{"messages": []any{map[string]any{"role": "user", "content": "go on"}}}).
+	f.call("POST", "/v1/agents/"+a+"/messages/async", map[string]any{
+		"messages": []any{map[string]any{"role": "user", "content": "go on"}},
+	}).
 		want(http.StatusOK)
 	parts := f.srv.cfg.Parts
 	f.srv = New(Config{Version: "1", Host: readyHost{}, Open: func(context.Context) (Parts, error) { return parts, nil }})

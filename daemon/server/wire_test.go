@@ -133,7 +133,9 @@ func TestAMissingKeyIsUnavailableToAPersonAndNothingToTryAgain(t *testing.T) {
 	f := newFixture(t, always("ok"))
 	a := f.agent(nil)
 	f.model.keyless.Store(true)
-	for name, in := range map[string]map[string]any{"a run": text("hello"), "a model by name": with(text("hello"), "override_model", "test/model")} {
+	for name, in := range map[string]map[string]any{
+		"a run": text("hello"), "a model by name": with(text("hello"), "override_model", "test/model"),
+	} {
 		r := f.call("POST", "/v1/agents/"+a.ID+"/messages", in).want(http.StatusUnauthorized)
 		if got := r.header.Get(
 			api.HeaderError,
