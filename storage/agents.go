@@ -114,7 +114,8 @@ func (r *agentRow) agent() (core.Agent, error) {
 	}, nil
 }
 
-const selectAgents = `SELECT a.id, a.name, a.name_key, a.type, a.model, a.hidden, a.last_stop, a.last_run_at, a.last_run_ms, a.message_count,
+const selectAgents = `SELECT a.id, a.name, a.name_key, a.type, a.model, a.hidden, a.last_stop, a.last_run_at, a.last_run_ms, ` +
+	`a.message_count,
 	COALESCE((SELECT r.passages FROM agent_archives aa JOIN archives r ON r.id = aa.archive_id WHERE aa.agent_id = a.id), 0) AS passages,
 	a.rev, a.created_at, a.updated_at, a.data FROM agents a`
 
@@ -126,7 +127,8 @@ func (s agents) Create(ctx context.Context, a *core.Agent) error {
 	return s.v.write(ctx, "create agent", func(ctx context.Context, q *sqlite.Querier) error {
 		_, err := q.Named(ctx, `INSERT INTO agents
 			(id, name, name_key, type, model, hidden, last_stop, last_run_at, last_run_ms, rev, created_at, updated_at, data) VALUES
-			(:id, :name, :name_key, :type, :model, :hidden, :last_stop, :last_run_at, :last_run_ms, :rev, :created_at, :updated_at, :data)`, row)
+			(:id, :name, :name_key, :type, :model, :hidden, :last_stop, :last_run_at, :last_run_ms, :rev, :created_at, `+
+			`:updated_at, :data)`, row)
 		if err != nil {
 			return err
 		}

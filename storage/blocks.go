@@ -108,7 +108,8 @@ func (s blocks) Update(ctx context.Context, b *core.Block, by core.BlockAuthor) 
 			return err
 		}
 		if old.Version != expected {
-			return core.E(core.Conflict, "block %q changed meanwhile: it has version %d, the edit was made on %d", old.Label, old.Version, expected).
+			return core.E(core.Conflict, "block %q changed meanwhile: it has version %d, the edit was made on %d", old.Label, old.Version,
+				expected).
 				WithHint("read it again and repeat the edit")
 		}
 		b.Version = expected
@@ -183,7 +184,9 @@ func (s blocks) filter(f core.BlockFilter) *sqlite.Where {
 	if f.Name != "" {
 		w.And("b.template_name = ?", f.Name)
 	}
-	for _, s := range []struct{ column, text string }{{"label", f.LabelSearch}, {"value", f.ValueSearch}, {"description", f.DescriptionSearch}} {
+	for _, s := range []struct{ column, text string }{
+		{"label", f.LabelSearch}, {"value", f.ValueSearch}, {"description", f.DescriptionSearch},
+	} {
 		if s.text != "" {
 			w.And(`LOWER(b.`+s.column+`) LIKE LOWER(?) ESCAPE '\'`, sqlite.Contains(s.text))
 		}
@@ -192,7 +195,8 @@ func (s blocks) filter(f core.BlockFilter) *sqlite.Where {
 	if f.Agent != "" {
 		w.And("EXISTS (SELECT 1 FROM agent_blocks ab WHERE ab.block_id = b.id AND ab.agent_id = ?)", f.Agent)
 	}
-	const sharers = "(SELECT COUNT(*) FROM agent_blocks ab JOIN agents a ON a.id = ab.agent_id WHERE ab.block_id = b.id AND a.deleted_at IS NULL)"
+	const sharers = "(SELECT COUNT(*) FROM agent_blocks ab JOIN agents a ON a.id = ab.agent_id WHERE ab.block_id = b.id " +
+		"AND a.deleted_at IS NULL)"
 	if f.SharersOver.Set() {
 		w.And(sharers+" > ?", f.SharersOver.Value)
 	}

@@ -31,7 +31,8 @@ func (r *contextRow) inContext() (core.InContext, error) {
 	return core.InContext{Row: row, Message: m}, err
 }
 
-const selectContext = `SELECT ` + messageColumns + `, c.conversation_id AS in_conversation, c.position, c.entered, c."left" AS left_rev, c.why, c.cut_to
+const selectContext = `SELECT ` + messageColumns + `, c.conversation_id AS in_conversation, c.position, c.entered, c."left" AS ` +
+	`left_rev, c.why, c.cut_to
 	FROM context c JOIN messages m ON m.id = c.message_id`
 
 // Enter opens rows behind everything that ever entered the conversation.

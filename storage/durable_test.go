@@ -257,7 +257,8 @@ func grow(t *testing.T, s *Store, a core.AgentID, n int) {
 			id := fmt.Sprint("old-", i)
 			_, err := q.Exec(
 				ctx,
-				`INSERT INTO messages (id, agent_id, conversation_id, run_id, step_id, role, hidden, is_error, tokens, created_at, preface, data)
+				`INSERT INTO messages (id, agent_id, conversation_id, run_id, step_id, role, hidden, is_error, tokens, created_at, `+
+					`preface, data)
 				VALUES ($1, $2, $3, '', '', 'user', '', FALSE, 1, 1, '', '{}')`,
 				id,
 				a,

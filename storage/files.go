@@ -308,7 +308,8 @@ type settled struct {
 	Waiting  int   `db:"waiting"`
 }
 
-const waitingChunks = `(SELECT COUNT(*) FROM passages p JOIN vector_queue v ON v.kind = $4 AND v.owner = p.seq WHERE p.file_id = f.id AND p.file_id <> '' AND p.deleted_at IS NULL)`
+const waitingChunks = `(SELECT COUNT(*) FROM passages p JOIN vector_queue v ON v.kind = $4 AND v.owner = p.seq WHERE p.file_id = f.id ` +
+	`AND p.file_id <> '' AND p.deleted_at IS NULL)`
 
 const selectSettled = `SELECT f.seq, f.chunks, f.embedded, ` + waitingChunks + ` AS waiting FROM files f
 	WHERE f.status = $1 AND f.status IN ('pending', 'parsing', 'embedding') AND f.deleted_at IS NULL AND f.seq > $2 ORDER BY f.seq LIMIT $3`
@@ -322,8 +323,10 @@ func (s files) settle(ctx context.Context, moved []settled) error {
 		now := s.v.s.now()
 		for _, r := range moved {
 			_, err := q.Exec(ctx, `UPDATE files AS f SET embedded = f.chunks - `+waitingChunks+`,
-				status = CASE WHEN `+waitingChunks+` = 0 THEN $3 ELSE f.status END, updated_at = CASE WHEN `+waitingChunks+` = 0 THEN $5 ELSE f.updated_at END
-				WHERE f.seq = $1 AND f.status = $2 AND f.deleted_at IS NULL`, r.Seq, core.FileEmbedding, core.FileCompleted, core.VectorPassage, now)
+				status = CASE WHEN `+waitingChunks+` = 0 THEN $3 ELSE f.status END, updated_at = CASE WHEN `+waitingChunks+
+				` = 0 THEN $5 ELSE f.updated_at END
+				WHERE f.seq = $1 AND f.status = $2 AND f.deleted_at IS NULL`, r.Seq, core.FileEmbedding, core.FileCompleted,
+				core.VectorPassage, now)
 			if err != nil {
 				return err
 			}

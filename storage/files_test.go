@@ -323,7 +323,8 @@ func TestASearchBehindItsIndexReadsTheNewestAndSaysThatItIsPartial(t *testing.T)
 		t.Fatalf("%d found", n)
 	}
 	x, err := index.Open(t.Context(), index.Config{
-		Path: filepath.Join(t.TempDir(), datadir.IndexFile), Home: "h", Source: stuck{source{s.quiet}}, Logger: slog.New(slog.DiscardHandler),
+		Path: filepath.Join(t.TempDir(), datadir.IndexFile), Home: "h", Source: stuck{source{s.quiet}},
+		Logger: slog.New(slog.DiscardHandler),
 		Open: func(ctx context.Context, path string, readOnly bool) (*sqlx.DB, error) {
 			return sqlite.OpenPool(ctx, path, sqlite.Normal, readOnly)
 		},
@@ -379,7 +380,8 @@ func damaged(t *testing.T) *Store {
 	}
 	for _, text := range []string{
 		`PRAGMA wal_checkpoint(TRUNCATE)`, `PRAGMA writable_schema = ON`,
-		`UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'docs_message_seq') WHERE name = 'docs_message'`,
+		`UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'docs_message_seq') ` +
+			`WHERE name = 'docs_message'`,
 		`PRAGMA schema_version = 99999`,
 	} {
 		if _, err := db.Exec(text); err != nil {
@@ -658,7 +660,9 @@ func TestRestoreRefusesWhatIsNoBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	overwrite(t, good, 9000)
-	for file, want := range map[string]core.Kind{garbage: core.Invalid, empty: core.Invalid, good: core.Invalid, filepath.Join(dir, "none"): core.NotFound} {
+	for file, want := range map[string]core.Kind{
+		garbage: core.Invalid, empty: core.Invalid, good: core.Invalid, filepath.Join(dir, "none"): core.NotFound,
+	} {
 		if _, err := restore(t, dir, file); core.KindOf(err) != want {
 			t.Errorf("%s: %v, want %s", filepath.Base(file), err, want)
 		}
@@ -689,7 +693,8 @@ func TestTheSweeperRemovesWhatNothingNames(t *testing.T) {
 		s.Blocks().Create(ctx, &block, core.BlockAuthor{}), s.Archives().Create(ctx, &archive), s.Passages().Insert(ctx, &passage),
 		s.Conversations().Create(ctx, &thread), s.Runs().Create(ctx, &ran), s.Messages().Insert(ctx, &kept),
 		s.Messages().Enter(ctx, thread.ID, 1, []core.MessageID{kept.ID}, nil),
-		s.Agents().Delete(ctx, gone), s.Blocks().Delete(ctx, block.ID), s.Archives().Delete(ctx, archive.ID), s.Conversations().Delete(ctx, thread.ID),
+		s.Agents().Delete(ctx, gone), s.Blocks().Delete(ctx, block.ID), s.Archives().Delete(ctx, archive.ID),
+		s.Conversations().Delete(ctx, thread.ID),
 	} {
 		if err != nil {
 			t.Fatal(err)
@@ -715,7 +720,9 @@ func TestTheSweeperRemovesWhatNothingNames(t *testing.T) {
 }
 
 func FuzzMatch(f *testing.F) {
-	for _, q := range []string{"", "lake", `"lake"`, "lake* OR (", "NEAR(a b)", "東京", "\x00\xff", `a"b`, "scope : x", strings.Repeat("w ", 300)} {
+	for _, q := range []string{
+		"", "lake", `"lake"`, "lake* OR (", "NEAR(a b)", "東京", "\x00\xff", `a"b`, "scope : x", strings.Repeat("w ", 300),
+	} {
 		f.Add(q)
 	}
 	s, err := Open(context.Background(), Config{Dir: f.TempDir()})
@@ -729,7 +736,9 @@ func FuzzMatch(f *testing.F) {
 	}
 	for _, text := range []string{`the "lake" near scope`, "東京タワー", "body words or and not"} {
 		if err := s.Passages().
-			Insert(context.Background(), &core.Passage{ID: core.NewPassageID(), Archive: archive.ID, Text: text, Tags: []string{text}}); err != nil {
+			Insert(context.Background(), &core.Passage{
+				ID: core.NewPassageID(), Archive: archive.ID, Text: text, Tags: []string{text},
+			}); err != nil {
 			f.Fatal(err)
 		}
 	}

@@ -92,7 +92,8 @@ func insertChunks(ctx context.Context, q *sqlite.Querier, archive core.ArchiveID
 	}
 	_, err := q.Exec(
 		ctx,
-		`INSERT INTO changes (kind, id, op) SELECT $1, id, $2 FROM passages WHERE file_id = $3 AND file_id <> '' AND deleted_at IS NULL ORDER BY place`,
+		`INSERT INTO changes (kind, id, op) SELECT $1, id, $2 FROM passages WHERE file_id = $3 AND file_id <> '' AND `+
+			`deleted_at IS NULL ORDER BY place`,
 		kindPassage,
 		opWrite,
 		file,

@@ -54,7 +54,8 @@ func (r *folderRow) folder() (core.Folder, error) {
 	}, nil
 }
 
-const folderColumns = `d.id, d.name, d.archive_id, COALESCE(json_extract(a.data, '$.embedding'), '') AS embedding, d.mirrored, d.files, d.bytes,
+const folderColumns = `d.id, d.name, d.archive_id, COALESCE(json_extract(a.data, '$.embedding'), '') AS embedding, d.mirrored, d.files, ` +
+	`d.bytes,
 	d.created_at, d.updated_at, d.data`
 
 const selectFolders = `SELECT ` + folderColumns + ` FROM folders d JOIN archives a ON a.id = d.archive_id`

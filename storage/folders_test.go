@@ -26,7 +26,9 @@ func TestTheSweeperRemovesAFolderThatIsGone(t *testing.T) {
 		if name == "read" {
 			check(
 				s.Files().
-					Fill(ctx, &f, core.Document{Text: "x"}, []core.Passage{{ID: core.NewPassageID(), Text: "x", Tags: []string{"t"}, CreatedAt: now}}),
+					Fill(ctx, &f, core.Document{Text: "x"}, []core.Passage{
+						{ID: core.NewPassageID(), Text: "x", Tags: []string{"t"}, CreatedAt: now},
+					}),
 			)
 		}
 		check(s.Folders().Attach(ctx, a, folder.ID))
@@ -43,7 +45,10 @@ func TestTheSweeperRemovesAFolderThatIsGone(t *testing.T) {
 	check(s.Folders().Delete(ctx, folder.ID))
 	_, err = s.Sweep(ctx)
 	check(err)
-	for _, table := range []string{"folders", "files", "file_bytes", "file_texts", "folder_agents", "open_files", "archives", "passages", "passage_tags", "archive_tags", "vector_queue"} {
+	for _, table := range []string{
+		"folders", "files", "file_bytes", "file_texts", "folder_agents", "open_files", "archives", "passages", "passage_tags",
+		"archive_tags", "vector_queue",
+	} {
 		var n int
 		check(s.facts.Read.Get(ctx, &n, `SELECT COUNT(*) FROM `+table))
 		if n != 0 {

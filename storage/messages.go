@@ -137,12 +137,14 @@ func (r *messageRow) decode() (core.Message, error) {
 	return m, nil
 }
 
-const messageColumns = `m.seq, m.id, m.agent_id, m.conversation_id, m.run_id, m.step_id, m.role, m.hidden, m.is_error, m.tokens, m.created_at,
+const messageColumns = `m.seq, m.id, m.agent_id, m.conversation_id, m.run_id, m.step_id, m.role, m.hidden, m.is_error, m.tokens, ` +
+	`m.created_at,
 	m.preface, m.native, m.data`
 
 // alive is true of messages that are not deleted and whose conversation, or a fork that shares them, is not.
 const alive = `m.deleted_at IS NULL AND (EXISTS (SELECT 1 FROM conversations v WHERE v.id = m.conversation_id AND v.deleted_at IS NULL)
-	OR EXISTS (SELECT 1 FROM context y JOIN conversations v ON v.id = y.conversation_id WHERE y.message_id = m.id AND v.deleted_at IS NULL))`
+	OR EXISTS (SELECT 1 FROM context y JOIN conversations v ON v.id = y.conversation_id WHERE y.message_id = m.id ` +
+	`AND v.deleted_at IS NULL))`
 
 func (s messages) Insert(ctx context.Context, msgs ...*core.Message) error {
 	if len(msgs) == 0 {
@@ -157,7 +159,8 @@ func (s messages) Insert(ctx context.Context, msgs ...*core.Message) error {
 			}
 			err = q.NamedGet(ctx, &m.Seq, `INSERT INTO messages
 				(id, agent_id, conversation_id, run_id, step_id, role, hidden, is_error, tokens, created_at, preface, native, data) VALUES
-				(:id, :agent_id, :conversation_id, :run_id, :step_id, :role, :hidden, :is_error, :tokens, :created_at, :preface, :native, :data)
+				(:id, :agent_id, :conversation_id, :run_id, :step_id, :role, :hidden, :is_error, :tokens, :created_at, :preface, `+
+				`:native, :data)
 				RETURNING seq`, row)
 			if err != nil {
 				return err
@@ -209,7 +212,8 @@ func (c *counters) write(ctx context.Context, q *sqlite.Querier) error {
 	for _, id := range c.order {
 		n := c.of[id]
 		changed, err := q.Exec(ctx, `UPDATE conversations SET message_count = message_count + $1,
-			last_message_at = CASE WHEN last_message_at < $2 THEN $2 ELSE last_message_at END WHERE id = $3 AND deleted_at IS NULL`, n.visible, n.last, id)
+			last_message_at = CASE WHEN last_message_at < $2 THEN $2 ELSE last_message_at END WHERE id = $3 AND deleted_at IS NULL`,
+			n.visible, n.last, id)
 		if err != nil {
 			return err
 		}
@@ -297,7 +301,8 @@ func (s messages) filter(w *sqlite.Where, f core.MessageFilter) {
 }
 
 // shown is true of the newest row of a message in a conversation, if a list may show it.
-const shown = `c.entered = (SELECT MAX(x.entered) FROM context x WHERE x.conversation_id = c.conversation_id AND x.message_id = c.message_id)
+const shown = `c.entered = (SELECT MAX(x.entered) FROM context x WHERE x.conversation_id = c.conversation_id AND x.message_id = ` +
+	`c.message_id)
 	AND (c."left" IS NULL OR c.why IN ('eviction', 'compaction'))`
 
 func (s messages) List(ctx context.Context, f core.MessageFilter, p core.Page) ([]core.Message, error) {

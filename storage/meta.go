@@ -66,7 +66,8 @@ func (s workspaces) Last(ctx context.Context) (core.Workspace, bool, error) {
 func (s workspaces) Put(ctx context.Context, w core.Workspace) error {
 	return s.v.write(ctx, "put workspace", func(ctx context.Context, q *sqlite.Querier) error {
 		_, err := q.Exec(ctx, `INSERT INTO workspaces (path, agent_id, conversation_id, used_at) VALUES ($1, $2, $3, $4)
-			ON CONFLICT (path) DO UPDATE SET agent_id = excluded.agent_id, conversation_id = excluded.conversation_id, used_at = excluded.used_at`,
+			ON CONFLICT (path) DO UPDATE SET agent_id = excluded.agent_id, conversation_id = excluded.conversation_id, used_at = `+
+			`excluded.used_at`,
 			w.Path, w.Agent, w.Conversation, sqlite.ToMicros(w.UsedAt))
 		return err
 	})

@@ -45,7 +45,8 @@ func (s mirrors) Put(ctx context.Context, m core.MemoryMirror) error {
 		_, err = q.Named(
 			ctx,
 			`INSERT INTO mirrors (agent_id, path, branch, is_on, created_at) VALUES (:agent_id, :path, :branch, :is_on, :created_at)
-			ON CONFLICT (agent_id) DO UPDATE SET path = excluded.path, branch = excluded.branch, is_on = excluded.is_on, created_at = excluded.created_at`,
+			ON CONFLICT (agent_id) DO UPDATE SET path = excluded.path, branch = excluded.branch, is_on = excluded.is_on, `+
+				`created_at = excluded.created_at`,
 			row,
 		)
 		return err

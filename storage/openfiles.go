@@ -47,7 +47,8 @@ func (s files) Open(ctx context.Context, agent core.AgentID, o core.OpenFile) er
 		_, err := q.Exec(
 			ctx,
 			`INSERT INTO open_files (agent_id, file_id, open, start_line, end_line, used_at) VALUES ($1, $2, $3, $4, $5, $6)
-			ON CONFLICT (agent_id, file_id) DO UPDATE SET open = excluded.open, start_line = excluded.start_line, end_line = excluded.end_line,
+			ON CONFLICT (agent_id, file_id) DO UPDATE SET open = excluded.open, start_line = excluded.start_line, end_line = `+
+				`excluded.end_line,
 			used_at = excluded.used_at`,
 			agent,
 			o.File,

@@ -50,7 +50,8 @@ func (r *passageRow) passage() (core.Passage, error) {
 }
 
 //nolint:gosec // G101: a passage is no password
-const selectPassages = `SELECT p.seq, p.id, p.archive_id, p.text, p.agent_id, p.step_id, p.file_id, p.place, p.created_at, p.updated_at, p.data FROM passages p`
+const selectPassages = `SELECT p.seq, p.id, p.archive_id, p.text, p.agent_id, p.step_id, p.file_id, p.place, p.created_at, ` +
+	`p.updated_at, p.data FROM passages p`
 
 // livingPassage is true of passages that are not deleted and whose archive is not.
 //

@@ -113,7 +113,8 @@ func (h *oldNumbers) kept() (opened, passages map[string]lineRange) {
 	opened, passages = map[string]lineRange{}, map[string]lineRange{}
 	h.sql(func(db *sqlx.DB) {
 		for query, into := range map[string]map[string]lineRange{
-			`SELECT f.name AS of, o.start_line AS start, o.end_line AS end, f.data ->> '$.lines' AS lines FROM open_files o JOIN files f ON f.id = o.file_id`: opened,
+			`SELECT f.name AS of, o.start_line AS start, o.end_line AS end, f.data ->> '$.lines' AS lines FROM open_files o JOIN ` +
+				`files f ON f.id = o.file_id`: opened,
 			`SELECT f.name AS of, p.data ->> '$.metadata.line' AS start, p.data ->> '$.metadata.end_line' AS end, 0 AS lines FROM passages p
 				JOIN files f ON f.id = p.file_id WHERE p.data ->> '$.metadata.path[0]' = 'kept'`: passages,
 		} {

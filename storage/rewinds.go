@@ -59,7 +59,8 @@ func (r *rewindRow) rewind() (core.Rewind, error) {
 	}, nil
 }
 
-const selectRewinds = `SELECT w.number, w.id, w.agent_id, w.conversation_id, w.step_id, w.undoes, w.rev, w.created_at, w.data FROM rewinds w`
+const selectRewinds = `SELECT w.number, w.id, w.agent_id, w.conversation_id, w.step_id, w.undoes, w.rev, ` +
+	`w.created_at, w.data FROM rewinds w`
 
 func (s rewinds) Create(ctx context.Context, r *core.Rewind) error {
 	data, err := sqlite.Encode(rewindData{
@@ -177,11 +178,13 @@ func (s rewinds) Passages(
 	if !ok {
 		return nil, nil, core.E(core.NotFound, "there is no step or rewind %s%s", at.Step, at.Rewind)
 	}
-	const last = `COALESCE((SELECT r.taken FROM rewind_passages r WHERE r.passage_id = p.id AND r.rewind < ? ORDER BY r.rewind DESC LIMIT 1), FALSE)`
+	const last = `COALESCE((SELECT r.taken FROM rewind_passages r WHERE r.passage_id = p.id AND r.rewind < ? ORDER BY ` +
+		`r.rewind DESC LIMIT 1), FALSE)`
 	w := &sqlite.Where{}
 	columns := w.Bind(
 		`SELECT p.id, p.deleted_at IS NULL AS living, s.num <= ? AND NOT `+last+` AS wanted, EXISTS (SELECT 1 FROM rewind_passages r
-		WHERE r.passage_id = p.id AND r.taken AND r.rewind = (SELECT MAX(x.rewind) FROM rewind_passages x WHERE x.passage_id = p.id)) AS taken
+		WHERE r.passage_id = p.id AND r.taken AND r.rewind = (SELECT MAX(x.rewind) FROM rewind_passages x WHERE x.passage_id = `+
+			`p.id)) AS taken
 		FROM steps s JOIN passages p ON p.step_id = s.id AND p.step_id <> ''`,
 		before.Step,
 		before.Rewind,

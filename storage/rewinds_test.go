@@ -61,7 +61,8 @@ func TestTheSweeperKeepsWhatARewindTookUntilItsConversationIsGone(t *testing.T) 
 		return n
 	}
 	for _, err := range []error{
-		s.Archives().Create(ctx, &ar), s.Passages().Insert(ctx, &p, &gone), s.Passages().Delete(ctx, p.ID), s.Passages().Delete(ctx, gone.ID),
+		s.Archives().Create(ctx, &ar), s.Passages().Insert(ctx, &p, &gone), s.Passages().Delete(ctx, p.ID),
+		s.Passages().Delete(ctx, gone.ID),
 		s.Rewinds().Create(ctx, &r),
 	} {
 		if err != nil {

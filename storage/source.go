@@ -31,7 +31,8 @@ func (s source) Bounds(ctx context.Context) (first, last int64, err error) {
 }
 
 func (s source) Changes(ctx context.Context, after int64, limit int) ([]index.Change, error) {
-	rows, _, err := sqlite.ReadUpTo(ctx, s.facts, sqlite.BatchBytes, func(row *changeRow) int { return row.Bytes }, selectChanges, after, limit)
+	rows, _, err := sqlite.ReadUpTo(ctx, s.facts, sqlite.BatchBytes, func(row *changeRow) int { return row.Bytes }, selectChanges, after,
+		limit)
 	if err != nil {
 		return nil, sqlite.Classify("read changes", err)
 	}
@@ -51,7 +52,8 @@ const selectChanges = `SELECT c.seq, c.kind, c.id, c.op, COALESCE(CASE c.kind
 	END, 0) AS bytes FROM changes c WHERE c.seq > $1 ORDER BY c.seq LIMIT $2`
 
 // findable is true of messages that search may find; roles are checked by Searchable.
-const findable = `m.hidden = '' AND NOT m.is_error AND m.role IN ('user', 'assistant', 'approval', 'summary') AND ` + alive + ` AND ` + notReset
+const findable = `m.hidden = '' AND NOT m.is_error AND m.role IN ('user', 'assistant', 'approval', 'summary') AND ` + alive + ` AND ` +
+	notReset
 
 func (s source) Docs(ctx context.Context, kind search.Kind, ids []string) (docs []index.Doc, err error) {
 	w := &sqlite.Where{}

@@ -123,7 +123,8 @@ func (r *stepRow) step() (core.Step, error) {
 	}, nil
 }
 
-const selectSteps = `SELECT s.id, s.run_id, s.agent_id, s.conversation_id, s.number, s.status, s.model, s.feedback, s.system_hash, s.tools_hash,
+const selectSteps = `SELECT s.id, s.run_id, s.agent_id, s.conversation_id, s.number, s.status, s.model, s.feedback, s.system_hash, ` +
+	`s.tools_hash,
 	s.agent_hash, s.created_at, s.data FROM steps s JOIN runs r ON r.id = s.run_id`
 
 func (s steps) Create(ctx context.Context, st *core.Step) error {
@@ -133,8 +134,10 @@ func (s steps) Create(ctx context.Context, st *core.Step) error {
 	}
 	return s.v.write(ctx, "create step", func(ctx context.Context, q *sqlite.Querier) error {
 		_, err := q.Named(ctx, `INSERT INTO steps
-			(id, run_id, agent_id, conversation_id, number, status, model, feedback, system_hash, tools_hash, agent_hash, created_at, data) VALUES
-			(:id, :run_id, :agent_id, :conversation_id, :number, :status, :model, :feedback, :system_hash, :tools_hash, :agent_hash, :created_at, :data)`, row)
+			(id, run_id, agent_id, conversation_id, number, status, model, feedback, system_hash, tools_hash, `+
+			`agent_hash, created_at, data) VALUES
+			(:id, :run_id, :agent_id, :conversation_id, :number, :status, :model, :feedback, :system_hash, :tools_hash, `+
+			`:agent_hash, :created_at, :data)`, row)
 		return err
 	})
 }

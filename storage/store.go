@@ -132,7 +132,9 @@ func (s *Store) openFacts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	kept, err := migrations.Facts().Migrate(ctx, db, func(version int64) string { return datadir.CopyName(s.cfg.BackupDir, version, s.cfg.Clock()) })
+	kept, err := migrations.Facts().Migrate(ctx, db, func(version int64) string {
+		return datadir.CopyName(s.cfg.BackupDir, version, s.cfg.Clock())
+	})
 	if err == nil {
 		err = os.Chmod(path, 0o600)
 	}

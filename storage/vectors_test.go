@@ -171,7 +171,10 @@ func TestWhatMeansTheSameIsFoundWithoutAWord(t *testing.T) {
 	for name, c := range map[string]struct {
 		f    core.PassageFilter
 		want bool
-	}{"everywhere": {core.PassageFilter{}, true}, "its archive": {in, true}, "its tag": {tagged, true}, "tags that nothing has": {both, false}, "before it": {early, false}} {
+	}{
+		"everywhere": {core.PassageFilter{}, true}, "its archive": {in, true}, "its tag": {tagged, true},
+		"tags that nothing has": {both, false}, "before it": {early, false},
+	} {
 		if got := first(c.f); (got == texts[7]) != c.want {
 			t.Errorf("%s: found %q", name, got)
 		}

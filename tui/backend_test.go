@@ -134,7 +134,10 @@ func TestTheHistorySaysWhatWasRecalledWhereItWas(t *testing.T) {
 			t.Errorf("asked for %s", r.URL.RawQuery)
 		}
 		_ = json.NewEncoder(w).
-			Encode([]api.Message{notice("n2", "run-2", "recalled 1 memory"), notice("n1", "run-1", "recalled 2 memories"), notice("n0", "run-0", "recalled 9 memories")})
+			Encode([]api.Message{
+				notice("n2", "run-2", "recalled 1 memory"), notice("n1", "run-1", "recalled 2 memories"),
+				notice("n0", "run-0", "recalled 9 memories"),
+			})
 	})
 	rows := func(after string) (out []string) {
 		t.Helper()
@@ -207,7 +210,8 @@ func TestAMessageIsSentAndAnsweredInOneStream(t *testing.T) {
 		}
 		_, _ = w.Write([]byte("data: {\"message_type\":\"ping\",\"run_id\":\"run-1\"}\n\n" +
 			"data: {\"message_type\":\"loci_notice\",\"kind\":\"model\",\"text\":\"moved\",\"run_id\":\"run-1\",\"seq_id\":1}\n\n" +
-			"data: {\"message_type\":\"assistant_message\",\"id\":\"m\",\"content\":\"hi\",\"run_id\":\"run-1\",\"seq_id\":2}\n\ndata: [DONE]\n\n"))
+			"data: {\"message_type\":\"assistant_message\",\"id\":\"m\",\"content\":\"hi\",\"run_id\":\"run-1\"," +
+			"\"seq_id\":2}\n\ndata: [DONE]\n\n"))
 	})
 	var said, notices string
 	for m, err := range (daemon{Client: c}).Send(t.Context(), Thread{Agent: "agent-1"}, "hello", "openai/gpt-5", "otid-1") {

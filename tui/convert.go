@@ -41,8 +41,9 @@ func itemsOf(messages []api.Message) []transcript.Item {
 			if m.Notice != nil && m.Notice.Kind == api.NoticeRecalled {
 				items = append(items, recalledItem(m.ID, m.Notice))
 			}
+		// These are not part of the conversation.
 		case api.MessageSystem, api.MessageHiddenReasoning, api.MessageApprovalResponse, api.MessageEvent,
-			api.MessagePing, api.MessageStopReason, api.MessageUsage, api.MessageError, api.MessageUserInput: // not part of the conversation
+			api.MessagePing, api.MessageStopReason, api.MessageUsage, api.MessageError, api.MessageUserInput:
 		}
 	}
 	return items

@@ -58,10 +58,12 @@ type fake struct {
 
 func newFake() *fake {
 	return &fake{
-		session:  api.Session{Client: "client-1", AgentID: "agent-1", ConversationID: "agent-1", AgentName: "Ada", Model: "openai/gpt-4o"},
-		agents:   []api.AgentState{agent("agent-1", "Ada"), agent("agent-2", "Bob 漢字")},
-		threads:  []api.Conversation{{ID: "conv-1", AgentID: "agent-1", Summary: api.PtrTo("tea in Kyōto")}},
-		models:   []api.Model{{Handle: api.PtrTo("openai/gpt-4o"), ContextWindow: 128000}, {Handle: api.PtrTo("offline/loci"), ContextWindow: 32000}},
+		session: api.Session{Client: "client-1", AgentID: "agent-1", ConversationID: "agent-1", AgentName: "Ada", Model: "openai/gpt-4o"},
+		agents:  []api.AgentState{agent("agent-1", "Ada"), agent("agent-2", "Bob 漢字")},
+		threads: []api.Conversation{{ID: "conv-1", AgentID: "agent-1", Summary: api.PtrTo("tea in Kyōto")}},
+		models: []api.Model{
+			{Handle: api.PtrTo("openai/gpt-4o"), ContextWindow: 128000}, {Handle: api.PtrTo("offline/loci"), ContextWindow: 32000},
+		},
 		blocks:   map[string]string{"human": "Name: Ada\nLikes tea.", "persona": "I remember."},
 		versions: map[string]int{}, cancels: map[string]chan struct{}{}, others: map[string][]api.Message{},
 		hints: make(chan api.Change, 8), broken: make(chan struct{}), pid: 1,
@@ -166,7 +168,8 @@ func (f *fake) Messages(_ context.Context, t Thread, s Span) ([]api.Message, err
 func (f *fake) Context(context.Context, Thread) (api.ContextWindow, error) {
 	f.measures.Add(1)
 	return api.ContextWindow{
-		ContextWindowSizeMax: max(f.window, 128_000), ContextWindowSizeCurrent: 15360, NumMessages: 21, NumTokensSystem: 1200, NumTokensCoreMemory: 160,
+		ContextWindowSizeMax: max(f.window, 128_000), ContextWindowSizeCurrent: 15360, NumMessages: 21, NumTokensSystem: 1200,
+		NumTokensCoreMemory:           160,
 		NumTokensFunctionsDefinitions: 2000, NumTokensSummaryMemory: 400, NumTokensMessages: 11600,
 	}, nil
 }
@@ -210,7 +213,9 @@ func (f *fake) Blocks(context.Context, string) ([]api.Block, error) {
 func (f *fake) Block(_ context.Context, _, label string) (api.Block, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return api.Block{Label: &label, Value: f.blocks[label], Limit: 5000, ReadOnly: label == "persona"}, fmt.Sprint("v", f.versions[label]), nil
+	return api.Block{
+		Label: &label, Value: f.blocks[label], Limit: 5000, ReadOnly: label == "persona",
+	}, fmt.Sprint("v", f.versions[label]), nil
 }
 
 func (f *fake) UpdateBlock(_ context.Context, _, label, value, etag string) error {
@@ -377,113 +382,5 @@ func (f *fake) Send(ctx context.Context, _ Thread, text, _, otid string) iter.Se
 				return
 			}
 		}
-	}
-}
-
-const (
-	waitForever api.MessageType = "wait"
-	cutOff      api.MessageType = "cut"
-)
-
-func say(text string) []api.Message {
-	var out []api.Message
-	for part := range strings.SplitAfterSeq(text, " ") {
-		out = append(out, api.Message{MessageType: api.MessageAssistant, Content: api.Text(part)})
-	}
-	return out
-}
-
-func done(used int) []api.Message {
-	return []api.Message{
-		{MessageType: api.MessageStopReason, StopReason: api.StopEndTurn},
-		{MessageType: api.MessageUsage, Usage: &api.Usage{ContextTokens: &used}},
-	}
-}
-
-// script is what the daemon does in response to a text.
-func script(text string) []api.Message {
-	ping := []api.Message{{MessageType: api.MessagePing}}
-	word, arg, _ := strings.Cut(text, " ")
-	switch word {
-	case "motley", "rapid":
-		return sayMotley(arg)
-	case "full":
-		return append(ping, api.Message{MessageType: api.MessageEvent, ID: "message-of-no-record", EventType: "compaction"}, api.Message{MessageType: waitForever})
-	case "tools":
-		out := append(ping,
-			api.Message{MessageType: api.MessageReasoning, Reasoning: "The person said "},
-			api.Message{MessageType: api.MessageReasoning, Reasoning: "something worth keeping."},
-			api.Message{MessageType: api.MessageToolCall, Delta: true, ToolCalls: []api.ToolCall{{Name: "memory_insert", ToolCallID: "c1", Arguments: `{"label":"human",`}}},
-			api.Message{MessageType: api.MessageToolCall, Delta: true, ToolCalls: []api.ToolCall{{Arguments: `"new_str":"Likes tea"}`}}},
-			api.Message{MessageType: api.MessageToolReturn, ToolReturns: []api.ToolReturn{{ToolCallID: "c1", Status: api.StatusSuccess, ToolReturn: api.Text("ok")}}})
-		return append(append(out, say("I will **remember** that.")...), done(20000)...)
-	case "long":
-		var b strings.Builder
-		b.WriteString("# Numbers\n\n")
-		for i := range 40 {
-			fmt.Fprintf(&b, "Paragraph %d has some words in it.\n\n", i)
-		}
-		b.WriteString("```go\n")
-		for i := range 60 {
-			fmt.Fprintf(&b, "line(%d)\n", i)
-		}
-		b.WriteString("```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThe end.")
-		return append(append(ping, say(b.String())...), done(60000)...)
-	case "moved":
-		out := append(ping, api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{
-			Kind: api.NoticeModel, Text: "This agent now uses openai/gpt-5.", Data: api.Object{"model": "openai/gpt-5"},
-		}})
-		return append(append(out, say("By the new one.")...), done(10)...)
-	case "remembered":
-		out := append(ping, api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{
-			Kind: api.NoticeRecalled, Text: "recalled 2 memories", Data: api.Object{"text": "Recalled from your memory.\n- 2026-11-20 12:00 note: Odd keeps the light."},
-		}})
-		return append(append(out, say("Odd does.")...), done(10)...)
-	case "prose":
-		out := ping
-		for i := range 130 {
-			out = append(out, api.Message{MessageType: api.MessageAssistant, Content: api.Text(fmt.Sprintf("word%03d ", i))})
-		}
-		return append(out, api.Message{MessageType: waitForever})
-	case "marks":
-		out := append(ping, api.Message{MessageType: api.MessageAssistant, Content: api.Text("**Bold** ")})
-		for i := range 60 {
-			out = append(out, api.Message{MessageType: api.MessageAssistant, Content: api.Text(fmt.Sprintf("word%03d ", i))})
-		}
-		return append(out, api.Message{MessageType: waitForever})
-	case "openmark", "bar", "number", "item":
-		out := append(ping, api.Message{MessageType: api.MessageAssistant, Content: api.Text(map[string]string{
-			"openmark": "Some **bold ", "bar": "Either | or ", "number": "1984 was ", "item": "- an item ",
-		}[word])})
-		for i := range 300 {
-			out = append(out, api.Message{MessageType: api.MessageAssistant, Content: api.Text(fmt.Sprintf("word%03d ", i))})
-		}
-		return append(out, api.Message{MessageType: waitForever})
-	case "cut":
-		return append(append(ping, say("Before ")...), api.Message{MessageType: cutOff})
-	case "slow":
-		return append(append(ping, say("This much was said")...), api.Message{MessageType: waitForever})
-	case "mute":
-		return append(ping, api.Message{MessageType: waitForever})
-	case "fail":
-		return append(ping, api.Message{MessageType: api.MessageError, ErrorType: "llm_error", ErrorText: "the provider is down"},
-			api.Message{MessageType: api.MessageStopReason, StopReason: api.StopLLMAPIError})
-	case "broken":
-		return append(append(append(ping, say("Before ")...),
-			api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeBroken, Text: "going on where it was: the connection broke"}}),
-			append(say("and after."), done(10)...)...)
-	case "restarted":
-		return append(append(append(ping, say("Before ")...),
-			api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeBroken, Text: "going on where it was: unexpected EOF"}},
-			api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeDiscard, Text: "The daemon was restarted; the answer begins anew."}}),
-			append(say("Anew."), done(10)...)...)
-	case "late": // what the log has beyond what was seen comes before the notice that discards it
-		return append(append(append(append(append(ping, say("Before ")...),
-			api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeBroken, Text: "going on where it was: unexpected EOF"}}),
-			say("and")...),
-			api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeDiscard, Text: "The daemon was restarted; the answer begins anew."}}),
-			append(say("Anew."), done(10)...)...)
-	default:
-		return append(append(ping, say("You said: "+text)...), done(15360)...)
 	}
 }

@@ -28,7 +28,9 @@ func TestWhatDoesNotFitIsSaidBeforeItIsSent(t *testing.T) {
 	t.Parallel()
 	r := tooLong(t)
 	v := strings.Join(strings.Fields(r.view()), " ")
-	for _, want := range []string{"too long for openai/gpt-4o", "Of its 11003 characters 5000 fit into the 128000 tokens", "s send it", "e edit it first"} {
+	for _, want := range []string{
+		"too long for openai/gpt-4o", "Of its 11003 characters 5000 fit into the 128000 tokens", "s send it", "e edit it first",
+	} {
 		if !strings.Contains(v, want) {
 			t.Errorf("%q is not said:\n%s", want, r.view())
 		}

@@ -314,7 +314,8 @@ func (m *Model) lookForThread() tea.Cmd {
 			switch {
 			case thread != m.conv.thread:
 			case client.KindOf(err) == api.KindNotFound:
-				m.ui.failure(m.conv.name() + " is not in this home any more: it was restored, or the agent deleted; /agents shows who is there")
+				m.ui.failure(m.conv.name() + " is not in this home any more: it was restored, or the agent deleted; " +
+					"/agents shows who is there")
 			case err != nil:
 				m.ui.failure("the conversation cannot be read: " + explain(err))
 			case m.turn == nil:

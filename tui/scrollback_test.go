@@ -17,7 +17,9 @@ func TestAnAnswerThatGrowsOutlivesTheReplacementOfWhatWasSaid(t *testing.T) {
 	s.keep(transcript.Item{Kind: transcript.User, Text: "hello"})
 	s.startAnswer("a")
 	s.setAnswer("half")
-	history := []transcript.Item{{Kind: transcript.User, Text: "one"}, {Kind: transcript.User, Text: "two"}, {Kind: transcript.User, Text: "three"}}
+	history := []transcript.Item{
+		{Kind: transcript.User, Text: "one"}, {Kind: transcript.User, Text: "two"}, {Kind: transcript.User, Text: "three"},
+	}
 	s.replace(history)
 	s.setAnswer("whole")
 	if n := len(s.items); n != 4 || s.items[1].Text != "two" || s.answer() != "whole" {

@@ -54,7 +54,9 @@ func (tl *timeline) openRewind() tea.Cmd {
 		l := &panel.List{Theme: tl.ui.theme, Title: "Go back to before …", Empty: "nothing was said yet"}
 		last, undoable := client.LastRewind(b.rewinds)
 		if undoable {
-			l.Entries = append(l.Entries, panel.Entry{Title: "↷ undo the rewind of " + when(last.CreatedAt.Time, tl.now()), Note: rewindNote(last)})
+			l.Entries = append(l.Entries, panel.Entry{
+				Title: "↷ undo the rewind of " + when(last.CreatedAt.Time, tl.now()), Note: rewindNote(last),
+			})
 		}
 		before := len(l.Entries)
 		l.Entries = append(l.Entries, tl.placeEntries(b.places)...)

@@ -66,7 +66,9 @@ func TestARewindSaysWhatComesBackAndAsksFirst(t *testing.T) {
 	}
 	r.key(tea.Key{Code: tea.KeyDown})
 	r.question()
-	for _, want := range []string{"before “I like tea from 京都”?", "2 turns", "human as it was: Name: Ada", "Stays: files", "fork from there"} {
+	for _, want := range []string{
+		"before “I like tea from 京都”?", "2 turns", "human as it was: Name: Ada", "Stays: files", "fork from there",
+	} {
 		if v := r.view(); !strings.Contains(v, want) {
 			t.Errorf("the question lacks %q:\n%s", want, v)
 		}
@@ -369,7 +371,8 @@ func TestASearchIsNarrowedByWhoAndWhen(t *testing.T) {
 		t.Errorf("asked %+v", q)
 	}
 	for query, until := range map[string]time.Time{ // as with --until on the command line, the whole day counts
-		"tea until:2026-02-01": time.Date(2026, 2, 2, 0, 0, 0, 0, time.UTC), "tea before:2026-02-01": time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC),
+		"tea until:2026-02-01":  time.Date(2026, 2, 2, 0, 0, 0, 0, time.UTC),
+		"tea before:2026-02-01": time.Date(2026, 2, 1, 0, 0, 0, 0, time.UTC),
 	} {
 		if w, err := parseSearch(query, r.now.UTC()); err != nil || !w.before.Equal(until) {
 			t.Errorf("%s: %v, %v", query, w.before, err)
@@ -377,7 +380,8 @@ func TestASearchIsNarrowedByWhoAndWhen(t *testing.T) {
 	}
 	now := time.Date(2026, 3, 1, 12, 30, 0, 0, time.UTC)
 	for query, since := range map[string]string{
-		"tea after:today": "2026-03-01", "tea since:yesterday": "2026-02-28", "tea after:7d": "2026-02-22", "tea on:2026-01-31": "2026-01-31",
+		"tea after:today": "2026-03-01", "tea since:yesterday": "2026-02-28", "tea after:7d": "2026-02-22",
+		"tea on:2026-01-31": "2026-01-31",
 	} {
 		if w, err := parseSearch(query, now); err != nil || w.after.Format(time.DateTime) != since+" 00:00:00" {
 			t.Errorf("%s: %v, %v", query, w.after, err)

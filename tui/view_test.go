@@ -54,7 +54,8 @@ func scenes() map[string]func(r *robot) {
 			grow(
 				r,
 				answer(
-					"# Title\n\nA finished paragraph.\n\nAn open one with 漢字, and words enough for more than one row of the screen,\nwhich stands",
+					"# Title\n\nA finished paragraph.\n\nAn open one with 漢字, and words enough for more than one row of "+
+						"the screen,\nwhich stands",
 				),
 			)
 		},

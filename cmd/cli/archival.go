@@ -116,7 +116,8 @@ func (a *app) archivalAdd(agent *string) *cobra.Command {
 	}
 	c.Flags().StringSliceVar(&tags, "tag", nil, "a tag; may be repeated")
 	c.Flags().
-		StringArrayVar(&files, "file", nil, "add the text of this file, split into passages at its headings and paragraphs; \"-\" is standard input; may be repeated")
+		StringArrayVar(&files, "file", nil, "add the text of this file, split into passages at its headings and paragraphs; \"-\" is "+
+			"standard input; may be repeated")
 	return c
 }
 

@@ -18,7 +18,8 @@ func TestATextIsSplitAtItsHeadingsAndParagraphs(t *testing.T) {
 		"# A\n\nabout a\n\n## B\nabout b\n# C\n## D\n\nabout d": {"# A\n\nabout a", "## B\nabout b", "# C\n\n## D\n\nabout d"},
 		"#1 is no heading\n\n#nor this":                         {"#1 is no heading\n\n#nor this"},
 		"# Ferry\n\n" + long + "\n\nEnd.": {
-			"# Ferry\n\n" + strings.TrimSpace(strings.Repeat("The ferry leaves at nine. ", 46)), strings.TrimSpace(strings.Repeat("The ferry leaves at nine. ", 14)) + "\n\nEnd.",
+			"# Ferry\n\n" + strings.TrimSpace(strings.Repeat("The ferry leaves at nine. ", 46)),
+			strings.TrimSpace(strings.Repeat("The ferry leaves at nine. ", 14)) + "\n\nEnd.",
 		},
 	} {
 		if diff := cmp.Diff(want, passagesOf(text)); diff != "" {
@@ -31,8 +32,10 @@ func TestSplittingATextLosesNothingOfIt(t *testing.T) {
 	t.Parallel()
 	bare := func(s string) string { return strings.Join(strings.Fields(s), "") }
 	for _, text := range []string{
-		strings.Repeat("x", 5000), strings.Repeat("é界😀", 3000), strings.Repeat("word ", 4000), strings.Repeat("# h\n", 3000), strings.Repeat("a line\n", 2000),
-		strings.Repeat("# "+strings.Repeat("heading ", 400)+"\n\ntext\n\n", 5), strings.Repeat(strings.Repeat(" ", 2000)+"x", 5), strings.Repeat("一句话。", 2000),
+		strings.Repeat("x", 5000), strings.Repeat("é界😀", 3000), strings.Repeat("word ", 4000), strings.Repeat("# h\n", 3000),
+		strings.Repeat("a line\n", 2000),
+		strings.Repeat("# "+strings.Repeat("heading ", 400)+"\n\ntext\n\n", 5), strings.Repeat(strings.Repeat(" ", 2000)+"x", 5),
+		strings.Repeat("一句话。", 2000),
 		strings.Repeat("One paragraph of some words.\n\n", 1000),
 	} {
 		got := passagesOf(text)

@@ -352,7 +352,9 @@ func TestARunSaysWhatToDoAboutItsError(t *testing.T) {
 		said map[string]any
 		want string
 	}{
-		"its own hint":         {map[string]any{"error_type": "internal_error", "kind": "unavailable", "hint": "start Ollama", "detail": "x"}, "start Ollama"},
+		"its own hint": {
+			map[string]any{"error_type": "internal_error", "kind": "unavailable", "hint": "start Ollama", "detail": "x"}, "start Ollama",
+		},
 		"only a detail":        {map[string]any{"error_type": "llm_error", "detail": "overloaded"}, "overloaded"},
 		"none, by its kind":    {map[string]any{"error_type": "internal_error", "kind": "rate_limited"}, faultHint(api.KindRateLimited)},
 		"none, by its type":    {map[string]any{"error_type": "llm_authentication"}, faultHint(api.KindUnauthenticated)},
@@ -370,8 +372,10 @@ func TestTheStatusSaysWhatWaitsForItsEmbeddingAndWhy(t *testing.T) {
 	next := api.At(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))
 	for want, s := range map[string]*api.EmbeddingStatus{
 		"": {},
-		"1 text waiting; 2 archives changing models":                                                          {Waiting: 1, Moving: 2},
-		"3 texts waiting; openai/e is asked again at " + next.Local().Format(time.TimeOnly) + ": no key here": {Waiting: 3, Troubles: []api.EmbeddingTrouble{{Model: "openai/e", Error: "no key\nhere", Next: next}}},
+		"1 text waiting; 2 archives changing models": {Waiting: 1, Moving: 2},
+		"3 texts waiting; openai/e is asked again at " + next.Local().Format(time.TimeOnly) + ": no key here": {
+			Waiting: 3, Troubles: []api.EmbeddingTrouble{{Model: "openai/e", Error: "no key\nhere", Next: next}},
+		},
 	} {
 		if got := embeddingText(s); got != want {
 			t.Errorf("%q, want %q", got, want)

@@ -81,7 +81,9 @@ func TestOnlyFilesThatEndAreSent(t *testing.T) {
 	if err := errors.Join(os.WriteFile(large, []byte("text"), 0o600), os.Truncate(large, maxFileSize+1)); err != nil {
 		t.Fatal(err)
 	}
-	for path, want := range map[string]string{os.DevNull: "no regular file", dir: "no regular file", large: "more than the 50.0 MB", filepath.Join(dir, "none"): "none"} {
+	for path, want := range map[string]string{
+		os.DevNull: "no regular file", dir: "no regular file", large: "more than the 50.0 MB", filepath.Join(dir, "none"): "none",
+	} {
 		_, err := (&addition{}).upload(t.Context(), source{path: path})
 		if kind, _ := explain(err); err == nil || kind != api.KindInvalid || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", path, err, want)

@@ -101,7 +101,8 @@ func (a *app) foldersCreate() *cobra.Command {
 	c.Flags().StringVar(&description, "description", "", "what it holds, for people and agents")
 	c.Flags().StringVar(&instructions, "instructions", "", "how agents should use it")
 	c.Flags().
-		StringVar(&embedding, "embedding", "", "what its files are embedded with, by `HANDLE`; by default the built-in one, which sends no text anywhere")
+		StringVar(&embedding, "embedding", "", "what its files are embedded with, by `HANDLE`; by default the built-in one, "+
+			"which sends no text anywhere")
 	return c
 }
 

@@ -99,7 +99,8 @@ func (a *app) memoryUndo(agent *string) *cobra.Command {
 				if n == 0 {
 					return invalid(
 						"version 0 is the empty one before the first: there is nothing to go back to",
-					).withHint("loci memory history %s lists the versions; loci memory set %s '' empties it", quoteArg(args[0]), quoteArg(args[0]))
+					).withHint("loci memory history %s lists the versions; loci memory set %s '' empties it", quoteArg(args[0]),
+						quoteArg(args[0]))
 				}
 				in.Version = n
 			}

@@ -104,7 +104,8 @@ func (a *app) printMirror(g api.AgentState, m api.MemoryMirror) error {
 
 func (a *app) printNotes(notes []api.MemoryNote) {
 	for _, n := range notes {
-		fmt.Fprintln(a.out, filled(fmt.Sprintf("%-10s  %s: %s", n.Kind, oneLine(cmp.Or(n.Path, n.Label)), oneLine(n.Text)), columnsOf(a.out), 12))
+		fmt.Fprintln(a.out,
+			filled(fmt.Sprintf("%-10s  %s: %s", n.Kind, oneLine(cmp.Or(n.Path, n.Label)), oneLine(n.Text)), columnsOf(a.out), 12))
 	}
 }
 

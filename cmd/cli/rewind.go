@@ -43,7 +43,8 @@ what the agent itself put into its own archive since is set aside. Files, and wh
 		&f.agent,
 		"agent",
 		"",
-		"the agent, by `NAME|ID`: whose last rewind is meant, by default that of the one last used here; a step or run of another is refused",
+		"the agent, by `NAME|ID`: whose last rewind is meant, by default that of the one last used here; a step or "+
+			"run of another is refused",
 	)
 	fs.StringVar(&f.conversation, "conversation", "", "… and the conversation's `ID`; by default the agent's main one")
 	fs.IntVar(&f.limit, "limit", 0, "of --list: how many at most (20)")
@@ -151,7 +152,11 @@ func rewound(r api.Rewind, what string) string {
 	for _, p := range []struct {
 		n          int
 		what, done string
-	}{{len(r.BlockIDs), "memory block", "changed"}, {r.PassagesTaken, "passage", "set aside"}, {r.PassagesReturned, "passage", "brought back"}} {
+	}{
+		{len(r.BlockIDs), "memory block", "changed"},
+		{r.PassagesTaken, "passage", "set aside"},
+		{r.PassagesReturned, "passage", "brought back"},
+	} {
 		if p.n > 0 {
 			parts = append(parts, counted(p.n, p.what)+" "+p.done)
 		}
@@ -261,7 +266,9 @@ func (a *app) copyAgent(ctx context.Context, ref string, in api.CopyAgent) error
 			return err
 		}
 		if len(same) > 0 { // the API allows it, but no command could tell them apart
-			return (&fault{kind: api.KindConflict, msg: fmt.Sprintf("there is an agent %q already: %s", clip(in.Name, 60), same[0].ID)}).withHint(
+			return (&fault{
+				kind: api.KindConflict, msg: fmt.Sprintf("there is an agent %q already: %s", clip(in.Name, 60), same[0].ID),
+			}).withHint(
 				"another --name",
 			)
 		}

@@ -190,7 +190,9 @@ func flagFault(err error) *fault {
 	if !errors.As(err, &wrong) {
 		return invalid("%s", err)
 	}
-	wants := map[string]string{"int": "a whole number", "duration": "a time like 90s or 5m", "bool": "true or false"}[wrong.GetFlag().Value.Type()]
+	wants := map[string]string{
+		"int": "a whole number", "duration": "a time like 90s or 5m", "bool": "true or false",
+	}[wrong.GetFlag().Value.Type()]
 	if wants == "" {
 		return invalid("--%s cannot be %q", wrong.GetFlag().Name, clip(wrong.GetValue(), 40))
 	}

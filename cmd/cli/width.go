@@ -93,7 +93,8 @@ const (
 
 // freeText are the headers of columns that may be cut, because nobody has to type what they say.
 func freeText(head string) bool {
-	return slices.Contains([]string{"TEXT", "WHY", "TAGS", "SUMMARY", "DESCRIPTION", "FOR EXAMPLE", "WHAT IT IS", "CANNOT CHAT", "ERROR"}, head)
+	return slices.Contains([]string{"TEXT", "WHY", "TAGS", "SUMMARY", "DESCRIPTION", "FOR EXAMPLE", "WHAT IT IS", "CANNOT CHAT", "ERROR"},
+		head)
 }
 
 // layout says how a table stands in a terminal: how wide each column is, and which of them begin a row of their own.

@@ -32,25 +32,33 @@ ID                                          WHEN              WHY
     Ada told of a heron that stood in the garden of her aunt, and of the tea
     that they had there before the rain came.
 `},
-		{"a value is wrapped at words", 40, [][]string{{"AGENT", "Ada"}, {"tools", "memory_insert, memory_replace, archival_memory_insert"}}, `
+		{
+			"a value is wrapped at words", 40,
+			[][]string{{"AGENT", "Ada"}, {"tools", "memory_insert, memory_replace, archival_memory_insert"}},
+			`
 AGENT
     Ada
 tools
     memory_insert, memory_replace,
     archival_memory_insert
-`},
+`,
+		},
 		{"beside its name where there is room", 60, [][]string{
 			{"AGENT", "Ada"}, {"tools", "memory_insert, memory_replace, archival_memory_insert"},
 		}, `
 AGENT  Ada
 tools  memory_insert, memory_replace, archival_memory_insert
 `},
-		{"what can't be cut is folded", 80, [][]string{{"ID", "STATUS", "STARTED", "AGENT"}, {"run-1", "completed", "2026-11-23 02:08", id + id[:10]}}, `
+		{
+			"what can't be cut is folded", 80,
+			[][]string{{"ID", "STATUS", "STARTED", "AGENT"}, {"run-1", "completed", "2026-11-23 02:08", id + id[:10]}},
+			`
 ID     STATUS     STARTED
     AGENT
 run-1  completed  2026-11-23 02:08
     ` + id + id[:10] + `
-`},
+`,
+		},
 		{"what is folded has its whole width again", 40, [][]string{{"ID", "WHY", "TEXT"}, {id, "says: heron, garden", "tea"}}, `
 ID
     WHY

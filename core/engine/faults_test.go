@@ -215,7 +215,9 @@ func TestNoFailureOfTheStoreIsTakenForASuccess(t *testing.T) {
 		case req.Messages[len(req.Messages)-1].Role != core.ChatUser:
 			return say("done")
 		}
-		return calling("launch", map[string]any{}, calling("memory_insert", map[string]any{"label": "human", "new_string": "Likes herons."}))
+		return calling("launch", map[string]any{}, calling("memory_insert", map[string]any{
+			"label": "human", "new_string": "Likes herons.",
+		}))
 	}
 	names := []string{"launch", "memory_insert"}
 	t.Run("a turn", func(t *testing.T) {

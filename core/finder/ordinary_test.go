@@ -143,7 +143,9 @@ func TestAQueryWithoutWordsIsLookedForAsItStands(t *testing.T) {
 		}
 		return texts
 	}
-	for query, want := range map[string][]string{" % ": {"Up 5 % in May, 🎉"}, "🎉": {"Up 5 % in May, 🎉"}, "*": {}, "☕": {}, "%%": {}} {
+	for query, want := range map[string][]string{
+		" % ": {"Up 5 % in May, 🎉"}, "🎉": {"Up 5 % in May, 🎉"}, "*": {}, "☕": {}, "%%": {},
+	} {
 		if diff := cmp.Diff(want, found(t, s, query)); diff != "" {
 			t.Errorf("passages, %q (-want +got):\n%s", query, diff)
 		}
@@ -167,7 +169,9 @@ func TestFewTextsAreFoundByMeaningToo(t *testing.T) {
 				t.Errorf("among %d texts %q finds %q", n, query, got)
 			}
 		}
-		for _, query := range []string{"zzyzx", "photosynthesis", "How tall is Mount Everest?", "guitar lessons", "quantum physics", "football"} {
+		for _, query := range []string{
+			"zzyzx", "photosynthesis", "How tall is Mount Everest?", "guitar lessons", "quantum physics", "football",
+		} {
 			if got := found(t, s, query); len(got) > 0 {
 				t.Errorf("among %d texts %q finds %q", n, query, got)
 			}

@@ -362,7 +362,9 @@ func stepWeekday(ref int, day time.Weekday, by int) int {
 
 // season returns the last, the current or the next one, for the northern hemisphere.
 func season(ref int, name string, by int) Span {
-	first := map[string]time.Month{"spring": time.March, "summer": time.June, "fall": time.September, "autumn": time.September, "winter": time.December}[name]
+	first := map[string]time.Month{
+		"spring": time.March, "summer": time.June, "fall": time.September, "autumn": time.September, "winter": time.December,
+	}[name]
 	year := dateOf(ref).Year()
 	span := func(y int) Span { return Span{dayOf(y, first, 1), dayOf(y, first+3, 1) - 1} }
 	switch {

@@ -36,9 +36,11 @@ func stopWord(w string) bool {
 	switch w {
 	case "a", "an", "the", "this", "that", "these", "those",
 		"i", "me", "my", "mine", "myself", "we", "us", "our", "ours", "ourselves", "you", "your", "yours", "yourself", "yourselves",
-		"he", "him", "his", "himself", "she", "her", "hers", "herself", "it", "its", "itself", "they", "them", "their", "theirs", "themselves",
+		"he", "him", "his", "himself", "she", "her", "hers", "herself", "it", "its", "itself", "they", "them", "their", "theirs",
+		"themselves",
 		"who", "whom", "whose", "which", "what", "when", "where", "why", "how",
-		"in", "on", "at", "by", "for", "with", "about", "against", "between", "into", "through", "during", "before", "after", "above", "below",
+		"in", "on", "at", "by", "for", "with", "about", "against", "between", "into", "through", "during", "before", "after", "above",
+		"below",
 		"to", "from", "up", "down", "out", "off", "over", "under", "of", "upon",
 		"and", "but", "or", "nor", "if", "because", "as", "until", "while", "than", "so", "then", "though", "although",
 		"am", "is", "are", "was", "were", "be", "been", "being", "have", "has", "had", "having", "do", "does", "did", "doing", "done",

@@ -28,7 +28,8 @@ func TestNamesInCodeAreFoundByTheirParts(t *testing.T) {
 	}
 	texts := []string{"MAX_RETRY_BACKOFF is 30 seconds", "parseManifest() fails", "the lake", "a boat"}
 	for query, want := range map[string]string{
-		"maxRetryBackoff": "0", "retry backoff": "0", "parse manifest": "1", "parse_manifest": "1", "parsemanifest": "1", `"parse manifest"`: "1",
+		"maxRetryBackoff": "0", "retry backoff": "0", "parse manifest": "1", "parse_manifest": "1", "parsemanifest": "1",
+		`"parse manifest"`: "1",
 	} {
 		if got := found(query, texts...); got != want {
 			t.Errorf("%s finds %q", query, got)

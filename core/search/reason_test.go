@@ -9,7 +9,8 @@ import (
 func TestEveryHitHasAReason(t *testing.T) {
 	t.Parallel()
 	draw := rand.New(rand.NewPCG(7, 1))
-	words := strings.Fields("Ann Bob lake paint cello soup the when how many 3 May 2023 yesterday rain? tea. boat cat. dog? 🎉 naïve Zoë")
+	words := strings.Fields("Ann Bob lake paint cello soup the when how many 3 May 2023 yesterday rain? tea. boat " +
+		"cat. dog? 🎉 naïve Zoë")
 	some := func(n int) string {
 		out := make([]string, n)
 		for i := range out {

@@ -153,9 +153,11 @@ func TestALongTextInheritsLess(t *testing.T) {
 func TestNotesInheritNothing(t *testing.T) {
 	t.Parallel()
 	for name, texts := range map[string][]string{
-		"plain":        {"Where is the key to the shed?", "Milk and bread", "Call the dentist"},
-		"headed":       {"Shed: where is the key?", "Shopping: milk and bread", "Todo: call the dentist"},
-		"chunks":       {"… the key to the shed hangs behind the door. It is", "door. It is small and red. Next to it stands", "stands a bucket."},
+		"plain":  {"Where is the key to the shed?", "Milk and bread", "Call the dentist"},
+		"headed": {"Shed: where is the key?", "Shopping: milk and bread", "Todo: call the dentist"},
+		"chunks": {
+			"… the key to the shed hangs behind the door. It is", "door. It is small and red. Next to it stands", "stands a bucket.",
+		},
 		"dated":        {"(8 May 2023) where is the key to the shed?", "(8 May 2023) milk and bread", "(8 May 2023) call"},
 		"in brackets":  {"(see the letter of 8 May 2023) shed key?", "(see the letter of 8 May 2023) bread", "(draft) dentist"},
 		"a list":       {"Book: the key of the shed", "Book: milk", "Book: bread", "Book: dentist"},
@@ -194,7 +196,10 @@ func TestWhoIsNamedCounts(t *testing.T) {
 		"(10 May, 2023) Sam: Hey Mel, it rains.",
 		"(11 May, 2023) Zoë: I paint lakes.",
 	}
-	for query, first := range map[string]string{"What does Zoe paint?": "3", "What does Zoë paint?": "3", "What does Melanie paint?": "1", "What does Mel paint?": "1", "What does Caroline paint?": "0"} {
+	for query, first := range map[string]string{
+		"What does Zoe paint?": "3", "What does Zoë paint?": "3", "What does Melanie paint?": "1", "What does Mel paint?": "1",
+		"What does Caroline paint?": "0",
+	} {
 		if hits := searched(query, NoDay, corpus(turns...)); hits[0].ID != first || !hits[0].Why.Speaker {
 			t.Errorf("%s: %+v", query, hits)
 		}
@@ -472,7 +477,9 @@ func TestALongQueryKeepsItsRarestWords(t *testing.T) {
 }
 
 func FuzzAnalyse(f *testing.F) {
-	for _, s := range []string{"", "When did Ann go?", `"a b" "c`, "last 3 weeks ago 5/7/", "\xff(8 May", strings.Repeat("ab ", 5000), "東京 in May"} {
+	for _, s := range []string{
+		"", "When did Ann go?", `"a b" "c`, "last 3 weeks ago 5/7/", "\xff(8 May", strings.Repeat("ab ", 5000), "東京 in May",
+	} {
 		f.Add(s, 19_000)
 	}
 	docs := corpus("(8 May, 2023) Ann: Which instrument is it?", "(8 May, 2023) Bob: The oboe, since May 2020.", "a b c", "東京タワー")
@@ -486,12 +493,4 @@ func FuzzAnalyse(f *testing.F) {
 			}
 		}
 	})
-}
-
-func BenchmarkRead(b *testing.B) {
-	text := "(1:56 pm on 8 May, 2023) Caroline: I went to a support group yesterday and it was so powerful. What did you do last weekend? [shares a photo of a lake]"
-	for b.Loop() {
-		r := Read(Source{Text: text})
-		_ = r.Store()
-	}
 }

@@ -51,7 +51,9 @@ func TestSurfaceShowsTheSpellingsThatMatched(t *testing.T) {
 }
 
 func FuzzWords(f *testing.F) {
-	for _, s := range []string{"", "hello world", "東京 \xff", "don't \"NEAR(\" ) OR *", "ａｂｃ", "\u0301\u0301", strings.Repeat("y", 300)} {
+	for _, s := range []string{
+		"", "hello world", "東京 \xff", "don't \"NEAR(\" ) OR *", "ａｂｃ", "\u0301\u0301", strings.Repeat("y", 300),
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -92,4 +94,13 @@ func FuzzWords(f *testing.F) {
 			}
 		}
 	})
+}
+
+func BenchmarkRead(b *testing.B) {
+	text := "(1:56 pm on 8 May, 2023) Caroline: I went to a support group yesterday and it was so powerful. What did you do last " +
+		"weekend? [shares a photo of a lake]"
+	for b.Loop() {
+		r := Read(Source{Text: text})
+		_ = r.Store()
+	}
 }

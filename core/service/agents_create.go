@@ -111,7 +111,8 @@ func (a *Agents) draftModel(ctx context.Context, agent *core.Agent, env core.Env
 		agent.Model = a.models.first(ctx, env)
 		if agent.Model == "" {
 			return core.ModelInfo{}, core.E(core.Invalid, "a model is needed: give `model` or `llm_config`").
-				WithHint("no provider can be reached; set a key such as OPENAI_API_KEY, start Ollama, or use the model %s", core.OfflineHandle)
+				WithHint("no provider can be reached; set a key such as OPENAI_API_KEY, start Ollama, or use the model %s",
+					core.OfflineHandle)
 		}
 	}
 	info, err := a.models.resolve(ctx, agent.Model, env)

@@ -75,7 +75,9 @@ func (a *Agents) Update(ctx context.Context, id core.AgentID, patch AgentPatch, 
 
 // checkPatch makes the requests that can't be made inside a transaction.
 func (a *Agents) checkPatch(ctx context.Context, agent core.Agent, patch *AgentPatch, env core.Env) error {
-	for _, nulled := range []bool{patch.Name.Present && patch.Name.Null, patch.Model.Present && patch.Model.Null, patch.System.Present && patch.System.Null} {
+	for _, nulled := range []bool{
+		patch.Name.Present && patch.Name.Null, patch.Model.Present && patch.Model.Null, patch.System.Present && patch.System.Null,
+	} {
 		if nulled {
 			return core.E(core.Invalid, "name, model and system of an agent cannot be null")
 		}

@@ -128,7 +128,10 @@ func inDocuments() []inDocument {
 		{"person.csv", core.FileCSV, `"Anastasia","Baburova"`, 4, "", 0},
 		{"names.csv", core.FileCSV, "Bob,McCornick,3979870", 4, "", 0},
 		{"candide-utf-8.txt", core.FileText, "Il y avait en Vestphalie, dans le château de M. le baron de", 30, "", 0},
-		{"sunzi-bingfa-simplified-utf-8.txt", core.FileText, "孙子曰：兵者，国之大事，死生之地，存亡之道，不可不察也。", 7, "", 0},
+		{
+			"sunzi-bingfa-simplified-utf-8.txt", core.FileText,
+			"孙子曰：兵者，国之大事，死生之地，存亡之道，不可不察也。", 7, "", 0,
+		},
 		{"LICENSE.txt", core.FileText, "exercising permissions granted by this License.", 24, "", 0},
 	}
 }

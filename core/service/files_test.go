@@ -178,7 +178,10 @@ func TestKnownSentencesAreFoundViewedAndGreppedAtTheirPlaceInEveryFormat(t *test
 			}
 		}
 	}
-	for _, kind := range []core.FileKind{core.FileText, core.FileMarkdown, core.FileCode, core.FileHTML, core.FilePDF, core.FileDOCX, core.FileCSV, core.FileJSON, core.FileEPUB} {
+	for _, kind := range []core.FileKind{
+		core.FileText, core.FileMarkdown, core.FileCode, core.FileHTML, core.FilePDF, core.FileDOCX, core.FileCSV, core.FileJSON,
+		core.FileEPUB,
+	} {
 		if kinds[kind] < 3 {
 			t.Errorf("only %d documents of kind %s", kinds[kind], kind)
 		}

@@ -142,7 +142,8 @@ func (h *History) bring(
 		if agents, err = tx.Blocks().AgentsOf(ctx, id); err != nil {
 			return err
 		}
-		block.Value, block.Label, block.Description, block.Limit, block.UpdatedAt = then.Value, then.Label, then.Description, then.Limit, h.Clock()
+		block.Value, block.Label, block.Description = then.Value, then.Label, then.Description
+		block.Limit, block.UpdatedAt = then.Limit, h.Clock()
 		if err := labelFree(ctx, tx, block, agents); err != nil {
 			return err
 		}

@@ -160,7 +160,9 @@ func TestAnAgentOfTheAPINeedsAModel(t *testing.T) {
 	if _, err := s.Agents.Create(t.Context(), NewAgent{}, nil); core.KindOf(err) != core.Invalid || core.HintOf(err) == "" {
 		t.Errorf("without any model: %v", err)
 	}
-	for handle, want := range map[core.Handle]core.Kind{"none/none": core.NotFound, "bare": core.Invalid, "keyed/model": "", core.OfflineHandle: ""} {
+	for handle, want := range map[core.Handle]core.Kind{
+		"none/none": core.NotFound, "bare": core.Invalid, "keyed/model": "", core.OfflineHandle: "",
+	} {
 		if _, err := s.Agents.Create(t.Context(), NewAgent{Model: handle}, nil); core.KindOf(err) != want {
 			t.Errorf("%s: %v, want kind %q", handle, err, want)
 		}
@@ -264,7 +266,8 @@ func TestAttachmentsRaiseTheRevisionOnce(t *testing.T) {
 func TestBaseRulesAreLeftOutForModelsThatDoWithoutThem(t *testing.T) {
 	t.Parallel()
 	for handle, want := range map[core.Handle]bool{
-		"openai/gpt-5": true, "openai/gpt-5-mini": false, "google_ai/gemini-2.5-pro": true, "openai/gpt-4o": false, "anthropic/claude-3-5-sonnet-20241022": true,
+		"openai/gpt-5": true, "openai/gpt-5-mini": false, "google_ai/gemini-2.5-pro": true, "openai/gpt-4o": false,
+		"anthropic/claude-3-5-sonnet-20241022": true,
 	} {
 		if got := lacksBaseRules(handle); got != want {
 			t.Errorf("%s: %v", handle, got)

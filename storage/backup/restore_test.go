@@ -163,14 +163,16 @@ func allowedAndDropped(t *testing.T, s *storage.Store, mirror, mine, part string
 func TestRestoreAcceptsOnlyWhatLociStores(t *testing.T) {
 	t.Parallel()
 	for name, statements := range map[string][]string{
-		"a trigger":           {`CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM agents; END`},
-		"a view":              {`CREATE VIEW v AS SELECT 1`},
-		"a table more":        {`CREATE TABLE more (x)`},
-		"an index more":       {`CREATE INDEX more ON agents (id, name)`},
-		"an index less":       {`DROP INDEX messages_run`},
-		"a trigger less":      {`DROP TRIGGER vectors_fixed`},
-		"a trigger changed":   {`DROP TRIGGER vectors_fixed`, `CREATE TRIGGER vectors_fixed BEFORE UPDATE ON vectors BEGIN SELECT 1; END`},
-		"a view as a table":   {`DROP TABLE workspaces`, `CREATE VIEW workspaces AS SELECT '' AS path, '' AS agent_id, '' AS conversation_id, 0 AS used_at`},
+		"a trigger":         {`CREATE TRIGGER t AFTER INSERT ON meta BEGIN DELETE FROM agents; END`},
+		"a view":            {`CREATE VIEW v AS SELECT 1`},
+		"a table more":      {`CREATE TABLE more (x)`},
+		"an index more":     {`CREATE INDEX more ON agents (id, name)`},
+		"an index less":     {`DROP INDEX messages_run`},
+		"a trigger less":    {`DROP TRIGGER vectors_fixed`},
+		"a trigger changed": {`DROP TRIGGER vectors_fixed`, `CREATE TRIGGER vectors_fixed BEFORE UPDATE ON vectors BEGIN SELECT 1; END`},
+		"a view as a table": {
+			`DROP TABLE workspaces`, `CREATE VIEW workspaces AS SELECT '' AS path, '' AS agent_id, '' AS conversation_id, 0 AS used_at`,
+		},
 		"a column more":       {`ALTER TABLE agents ADD COLUMN more TEXT`},
 		"a migration unknown": {`INSERT INTO goose_db_version (version_id, is_applied) VALUES (2, 1)`},
 		"a migration less":    {`DELETE FROM goose_db_version WHERE version_id = 6`},

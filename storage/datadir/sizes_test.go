@@ -13,7 +13,8 @@ func TestSizesAreAddedUpByWhatFilesAreFor(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for name, n := range map[string]int{
-		"loci.db": 5, "loci.db-wal": 6, "index.db": 7, "vectors-1.3.codes": 8, "vectors-2.1.codes": 9, "loci-v3-20260101T000000.db": 10, "other": 11,
+		"loci.db": 5, "loci.db-wal": 6, "index.db": 7, "vectors-1.3.codes": 8, "vectors-2.1.codes": 9, "loci-v3-20260101T000000.db": 10,
+		"other": 11,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), make([]byte, n), 0o600); err != nil {
 			t.Fatal(err)

@@ -75,7 +75,8 @@ func TestEveryColumnIsAPlaceOfTextsOrKnownToHoldNone(t *testing.T) {
 	}
 	var have []at
 	err := s.Reader().All(t.Context(), &have, `SELECT m.name AS tbl, c.name AS col FROM sqlite_master m JOIN pragma_table_info(m.name) c
-		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name <> 'goose_db_version' AND c.type IN ('TEXT', 'BLOB', '') ORDER BY 1, 2`)
+		WHERE m.type = 'table' AND m.name NOT LIKE 'sqlite_%' AND m.name <> 'goose_db_version' AND c.type IN ('TEXT', `+
+		`'BLOB', '') ORDER BY 1, 2`)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +200,8 @@ func (d *diary) fill(ctx context.Context, tx core.Store) error {
 	for kind, body := range map[core.SnapshotKind]string{
 		core.SnapshotSystem: "<human>\n" + secret + "\n</human>", core.SnapshotText: secret,
 		core.SnapshotTools: `[{"name":"note","description":` + quote(secret) + `,"parameters":{"type":"object"}}]`,
-		core.SnapshotAgent: `{"type":"letta_v1_agent","rules":[{"type":"run_first","tool_name":"note","args":{"text":` + quote(secret) + `}}],"pin":{"at":"2026-01-02T03:04:05Z"}}`,
+		core.SnapshotAgent: `{"type":"letta_v1_agent","rules":[{"type":"run_first","tool_name":"note","args":{"text":` + quote(secret) +
+			`}}],"pin":{"at":"2026-01-02T03:04:05Z"}}`,
 	} {
 		hash, err := tx.Snapshots().Put(ctx, kind, body)
 		d.check(err)
@@ -284,10 +286,19 @@ func (d *diary) messages(ctx context.Context, tx core.Store) {
 	now := time.Now()
 	nested := `{"results":[{"text":` + quote(secret) + `}]}`
 	for i, m := range []core.Message{
-		{ID: d.message, Role: core.RoleUser, Run: "run-a", Content: []core.Content{core.Text("Hello. " + secret + "\nBye.")}, Preface: "in /home/Zanzibarowitz"},
+		{
+			ID: d.message, Role: core.RoleUser, Run: "run-a", Content: []core.Content{core.Text("Hello. " + secret + "\nBye.")},
+			Preface: "in /home/Zanzibarowitz",
+		},
 		{Role: core.RoleAssistant, Content: []core.Content{
 			{Type: core.ContentReasoning, Text: secret, Signature: "signed"},
-			{Type: core.ContentCall, Call: &core.ToolCall{ID: "call-1", Name: "note", Arguments: `{"text":` + quote(secret) + `,` + quote(secret) + `:1,"again":` + quote(nested) + `}`}},
+			{
+				Type: core.ContentCall,
+				Call: &core.ToolCall{
+					ID: "call-1", Name: "note",
+					Arguments: `{"text":` + quote(secret) + `,` + quote(secret) + `:1,"again":` + quote(nested) + `}`,
+				},
+			},
 		}, Native: &core.Native{Provider: "p", Model: "m", Data: json.RawMessage(`{"type":"message","text":"` + inASCII(secret) + `"}`)}},
 		{Role: core.RoleTool, Returns: []core.ToolReturn{{CallID: "call-1", Name: "note", Text: nested, Stdout: []string{secret}}}},
 		{Role: core.RoleUser, Hidden: core.HiddenRecall, Content: []core.Content{core.Text("recalled: " + secret)}},
@@ -632,7 +643,9 @@ func TestBackupsAndCopiesThatHoldTheTextAreNamed(t *testing.T) {
 	beside, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "b.db")
 	d.s.beside = []string{beside}
 	d.check(backup.Write(t.Context(), d.s.Store, elsewhere))
-	for name, text := range map[string]string{"copied.txt": "x " + secret, "other.txt": "nothing", "loci.db.replaced-1-wal": "bytes " + secret} {
+	for name, text := range map[string]string{
+		"copied.txt": "x " + secret, "other.txt": "nothing", "loci.db.replaced-1-wal": "bytes " + secret,
+	} {
 		dir := beside
 		if strings.HasPrefix(name, "loci") {
 			dir = d.dir

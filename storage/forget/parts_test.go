@@ -143,7 +143,9 @@ func TestTheWordsByWhichATextWasFoundAreForgottenWithIt(t *testing.T) {
 	d := newDiary(t)
 	d.check(
 		d.s.Passages().
-			Insert(t.Context(), &core.Passage{ID: core.NewPassageID(), Archive: d.archive, Text: "The boats of Xyloquartzia.", CreatedAt: time.Now()}),
+			Insert(t.Context(), &core.Passage{
+				ID: core.NewPassageID(), Archive: d.archive, Text: "The boats of Xyloquartzia.", CreatedAt: time.Now(),
+			}),
 	)
 	d.indexed()
 	hits, err := matchPassages(
@@ -199,7 +201,8 @@ func TestTheWordsThatFoundATextGoWithItAndFromTheContextOfItsNeighbours(t *testi
 		},
 		"a record": {
 			func(id core.MessageID) core.ForgetQuery { return core.ForgetQuery{Message: id} },
-			hits("a", "[forgotten]", `["Xyloquartzia","boats","lie"]`, `["words"]`, `["boats"]`), // its id is not that which the search names
+			// Its id is not that which the search names.
+			hits("a", "[forgotten]", `["Xyloquartzia","boats","lie"]`, `["words"]`, `["boats"]`),
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -286,7 +289,8 @@ func TestATextIsForgottenHoweverItsAccentsAreWritten(t *testing.T) {
 	for name, q := range map[string]core.ForgetQuery{
 		"as typed": {Text: composed}, "as typed, decomposed": {Text: decomposed},
 		"as typed, mixed": {Text: mixed}, "any case, mixed": {Text: strings.ToUpper(mixed), IgnoreCase: true},
-		"any case": {Text: strings.ToUpper(composed), IgnoreCase: true}, "any case, decomposed": {Text: strings.ToUpper(decomposed), IgnoreCase: true},
+		"any case":             {Text: strings.ToUpper(composed), IgnoreCase: true},
+		"any case, decomposed": {Text: strings.ToUpper(decomposed), IgnoreCase: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

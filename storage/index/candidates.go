@@ -328,9 +328,8 @@ func (v *View) stretches(ctx context.Context, seqs []int64) ([]stretch, error) {
 	lane := `((d.key >> ` + strconv.Itoa(laneShift) + `) << ` + strconv.Itoa(laneShift) + `)`
 	end := lane + ` + ` + strconv.Itoa(1<<laneShift-1)
 	edge := func(between, order, or string) string {
-		return `COALESCE((SELECT n.key FROM ` + v.t.docs + ` n WHERE ` + between + ` ORDER BY n.key ` + order + ` LIMIT 1 OFFSET ` + strconv.Itoa(
-			around-1,
-		) + `), ` + or + `)`
+		return `COALESCE((SELECT n.key FROM ` + v.t.docs + ` n WHERE ` + between + ` ORDER BY n.key ` + order + ` LIMIT 1 OFFSET ` +
+			strconv.Itoa(around-1) + `), ` + or + `)`
 	}
 	var found []stretch
 	for chunk := range slices.Chunk(seqs, lookupBatch) {

@@ -85,7 +85,8 @@ func damage(t *testing.T, dir string) {
 	}
 	for _, text := range []string{
 		`PRAGMA writable_schema = ON`,
-		`UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'docs_passage_seq') WHERE name = 'docs_passage'`,
+		`UPDATE sqlite_schema SET rootpage = (SELECT rootpage FROM sqlite_schema WHERE name = 'docs_passage_seq') ` +
+			`WHERE name = 'docs_passage'`,
 		`PRAGMA schema_version = 99999`,
 	} {
 		if _, err := db.ExecContext(t.Context(), text); err != nil {

@@ -72,7 +72,9 @@ func (e *edit) remove(ctx context.Context, rows []dropped) {
 		e.exec(ctx, `DELETE FROM `+e.t.docs+` WHERE key = $1`, r.Key)
 		s, err := unpack(string(r.Data))
 		e.err = errors.Join(e.err, err)
-		e.count(document{r.Seq, r.Owner, r.Key >> laneShift, search.SpeakerParts(s.who, search.Flags(s.flags)), tags[r.Seq], search.LoadWords(s.words)}, -1)
+		e.count(document{
+			r.Seq, r.Owner, r.Key >> laneShift, search.SpeakerParts(s.who, search.Flags(s.flags)), tags[r.Seq], search.LoadWords(s.words),
+		}, -1)
 	}
 }
 

@@ -50,13 +50,16 @@ func create(ctx context.Context, db *sqlx.DB, home string, epoch int64) error {
 		texts = append(
 			texts,
 			`CREATE TABLE `+t.scopes+` (num INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, docs BIGINT NOT NULL, words BIGINT NOT NULL)`,
-			`CREATE TABLE `+t.docs+` (key INTEGER PRIMARY KEY, seq BIGINT NOT NULL, id TEXT NOT NULL, owner BIGINT NOT NULL, at BIGINT NOT NULL, minute BIGINT NOT NULL, data BLOB NOT NULL)`,
+			`CREATE TABLE `+t.docs+` (key INTEGER PRIMARY KEY, seq BIGINT NOT NULL, id TEXT NOT NULL, owner BIGINT NOT NULL, at BIGINT `+
+				`NOT NULL, minute BIGINT NOT NULL, data BLOB NOT NULL)`,
 			`CREATE UNIQUE INDEX `+t.docs+`_seq ON `+t.docs+` (seq)`,
 			`CREATE INDEX `+t.docs+`_minute ON `+t.docs+` (owner, minute)`,
 			`CREATE TABLE `+t.tags+` (seq BIGINT NOT NULL, tag TEXT NOT NULL, PRIMARY KEY (seq, tag)) WITHOUT ROWID`,
-			`CREATE TABLE `+t.terms+` (term TEXT NOT NULL PRIMARY KEY, num BIGINT NOT NULL, docs BIGINT NOT NULL, upto BIGINT NOT NULL, tail BLOB NOT NULL) WITHOUT ROWID`,
+			`CREATE TABLE `+t.terms+` (term TEXT NOT NULL PRIMARY KEY, num BIGINT NOT NULL, docs BIGINT NOT NULL, upto BIGINT NOT NULL, `+
+				`tail BLOB NOT NULL) WITHOUT ROWID`,
 			`CREATE TABLE `+t.postings+` (key INTEGER PRIMARY KEY, data BLOB NOT NULL)`,
-			`CREATE TABLE `+t.speakers+` (part TEXT NOT NULL, owner BIGINT NOT NULL, docs BIGINT NOT NULL, PRIMARY KEY (part, owner)) WITHOUT ROWID`,
+			`CREATE TABLE `+t.speakers+` (part TEXT NOT NULL, owner BIGINT NOT NULL, docs BIGINT NOT NULL, PRIMARY KEY `+
+				`(part, owner)) WITHOUT ROWID`,
 			`INSERT INTO marks (key, value) VALUES ('docs_`+string(k)+`', '0'), ('len_`+string(k)+`', '0'), ('terms_`+string(k)+`', '0')`,
 		)
 	}

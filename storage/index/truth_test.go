@@ -247,7 +247,10 @@ func TestAfterAnyHistoryTheRankingIsThatOfWhatIsStored(t *testing.T) {
 						own = append(own, d)
 					}
 				}
-				for _, query := range []string{"lake", "boat on the lake", "What did Mel play yesterday?", "violin letter on 5 May 2023", "Bob", "東京", "how many trains?", "nothing"} {
+				for _, query := range []string{
+					"lake", "boat on the lake", "What did Mel play yesterday?", "violin letter on 5 May 2023", "Bob", "東京",
+					"how many trains?", "nothing",
+				} {
 					want, got := reference(query, own), ask(t, x, query, Filter{Owners: []string{"a"}})
 					if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 						t.Fatalf("round %d, %q (-want +got):\n%s", round, query, diff)

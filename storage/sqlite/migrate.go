@@ -69,7 +69,8 @@ func (s Schema) Check(ctx context.Context, db *sqlx.DB) (have, newest int64, err
 		return 0, 0, err
 	}
 	if have > newest {
-		return have, newest, core.E(core.Unsupported, "%s was written by a newer version of loci: its schema is %d, this program knows up to %d", s.Name, have, newest).
+		return have, newest, core.E(core.Unsupported, "%s was written by a newer version of loci: its schema is %d, "+
+			"this program knows up to %d", s.Name, have, newest).
 			WithHint("install the newer version again, or restore an older backup with `loci restore FILE`")
 	}
 	return have, newest, nil

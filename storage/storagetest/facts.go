@@ -274,7 +274,8 @@ func (h *home) blockLists() {
 	for name, f := range map[string]core.BlockFilter{
 		"label": {Label: "human"}, "name": {Name: "tmpl"}, "value": {ValueSearch: "100% WOOL"}, "label part": {LabelSearch: "uma"},
 		"description": {DescriptionSearch: "about h"}, "ids": {IDs: []core.BlockID{a.ID}},
-		"sharers": {SharersOver: core.Some(1)}, "number of sharers": {Sharers: []int{3, 2}}, "sharers between": {SharersOver: core.Some(0), SharersUnder: core.Some(3)},
+		"sharers": {SharersOver: core.Some(1)}, "number of sharers": {Sharers: []int{3, 2}},
+		"sharers between": {SharersOver: core.Some(0), SharersUnder: core.Some(3)},
 	} {
 		got := must[[]core.Block](h)(h.s.Blocks().List(h.ctx, f, core.Page{}))
 		if len(got) != 1 || got[0].ID != a.ID {

@@ -417,7 +417,8 @@ func (h *home) searchAnyText() {
 		h.say(a.ID, h.conversation(a.ID, core.NewConversationID()).ID, text)
 	}
 	for q, want := range map[string]int{
-		`"lake" OR (`: 2, `lake*`: 2, `body : lake`: 2, `NEAR(lake`: 2, `lake AND NOT lake`: 2, `'; DROP TABLE docs`: 0, "東京": 1, "\x00lake\xff": 2,
+		`"lake" OR (`: 2, `lake*`: 2, `body : lake`: 2, `NEAR(lake`: 2, `lake AND NOT lake`: 2, `'; DROP TABLE docs`: 0, "東京": 1,
+		"\x00lake\xff":                       2,
 		strings.Repeat("word lake ", 12_000): 2, "": 3, `"""`: 0, "^": 0, `"`: 1,
 	} {
 		got := h.match(q, core.MessageFilter{Agent: a.ID})

@@ -46,7 +46,8 @@ func sweeps() []struct{ table, key, sel string } {
 			AND NOT EXISTS (SELECT 1 FROM context c WHERE c.conversation_id = v.id)
 			AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.conversation_id = v.id)`},
 		{"agents", "id", `SELECT a.id FROM agents a WHERE a.deleted_at IS NOT NULL
-			AND NOT EXISTS (SELECT 1 FROM conversations v WHERE v.agent_id = a.id) AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.agent_id = a.id)`},
+			AND NOT EXISTS (SELECT 1 FROM conversations v WHERE v.agent_id = a.id) AND NOT EXISTS (SELECT 1 FROM runs r WHERE ` +
+			`r.agent_id = a.id)`},
 		{"passage_tags", "(passage_id, tag)", `SELECT t.passage_id, t.tag FROM archives a JOIN passages p ON p.archive_id = a.id
 			JOIN passage_tags t ON t.passage_id = p.id WHERE a.deleted_at IS NOT NULL`},
 		// What a rewind took away comes back when it is undone.
@@ -76,7 +77,8 @@ func sweeps() []struct{ table, key, sel string } {
 			"archives",
 			"id",
 			`SELECT a.id FROM archives a WHERE a.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM folders d WHERE d.archive_id = a.id)
-			AND NOT EXISTS (SELECT 1 FROM passages p WHERE p.archive_id = a.id) AND NOT EXISTS (SELECT 1 FROM archive_tags t WHERE t.archive_id = a.id)`,
+			AND NOT EXISTS (SELECT 1 FROM passages p WHERE p.archive_id = a.id) AND NOT EXISTS (SELECT 1 FROM archive_tags t ` +
+				`WHERE t.archive_id = a.id)`,
 		},
 		{"blocks", "id", `SELECT b.id FROM blocks b WHERE b.deleted_at IS NOT NULL`},
 	}
@@ -154,7 +156,8 @@ func (s sweeper) vectors(ctx context.Context) (int, error) {
 				}
 				gone, err := q.Exec(
 					ctx,
-					`DELETE FROM vector_gone WHERE seq IN (SELECT seq FROM vector_gone WHERE seq <= $1 AND set_id = $2 ORDER BY seq LIMIT $3)`,
+					`DELETE FROM vector_gone WHERE seq IN (SELECT seq FROM vector_gone WHERE seq <= $1 AND set_id = `+
+						`$2 ORDER BY seq LIMIT $3)`,
 					bound,
 					id,
 					batch,

@@ -62,9 +62,8 @@ func (h *header) parse(b []byte) bool {
 	for i := range fields {
 		fields[i] = int64(binary.LittleEndian.Uint64(b[76+8*i:]))
 	}
-	h.Set, h.Dim, h.Epoch, h.Gen, h.Blocks, h.Last, h.Gone, h.Mean = fields[0], fields[1], fields[2], fields[3], fields[4], fields[5], fields[6], uint32(
-		fields[7],
-	)
+	h.Set, h.Dim, h.Epoch, h.Gen = fields[0], fields[1], fields[2], fields[3]
+	h.Blocks, h.Last, h.Gone, h.Mean = fields[4], fields[5], fields[6], uint32(fields[7])
 	return true
 }
 

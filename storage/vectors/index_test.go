@@ -36,7 +36,8 @@ func TestEstimatesErrAsMuchAsTheCascadeAllows(t *testing.T) {
 					f.one * q.scale[stagePair] * product(signs, q.coarse[:2]),
 					f.one * q.scale[stageQuery] * product(signs, q.coarse[:]),
 					f.two * q.scale[stageRow] * (product(signs, q.coarse[:]) + product(rest[:n], q.coarse[:])/2),
-					f.all * q.scale[stageAll] * (product(signs, q.fine[:]) + product(rest[:n], q.fine[:])/2 + product(rest[n:2*n], q.fine[:])/4 + product(rest[2*n:], q.fine[:])/8),
+					f.all * q.scale[stageAll] * (product(signs, q.fine[:]) + product(rest[:n], q.fine[:])/2 +
+						product(rest[n:2*n], q.fine[:])/4 + product(rest[2*n:], q.fine[:])/8),
 				} {
 					off := float64(d+offset) - truth
 					squares[stage] += off * off
@@ -57,7 +58,15 @@ func TestTheNearestAreFoundInAnyDimension(t *testing.T) {
 	for _, c := range []struct {
 		dim, rows int
 		make      func(*rand.Rand, int) maker
-	}{{3, 3000, sphere}, {64, 6000, sphere}, {96, 22_000, clusters}, {100, 6000, sphere}, {768, 6000, clusters}, {768, 6000, sphere}, {1000, 3000, clusters}} {
+	}{
+		{3, 3000, sphere},
+		{64, 6000, sphere},
+		{96, 22_000, clusters},
+		{100, 6000, sphere},
+		{768, 6000, clusters},
+		{768, 6000, sphere},
+		{1000, 3000, clusters},
+	} {
 		t.Run(fmt.Sprint(c.dim), func(t *testing.T) {
 			t.Parallel()
 			r := rand.New(rand.NewPCG(1, uint64(c.dim)))
@@ -382,7 +391,11 @@ func TestCosinesAreExactFromTheFloorOn(t *testing.T) {
 func TestUselessQueriesAreRefused(t *testing.T) {
 	t.Parallel()
 	x := open(t, fill(sphere(rand.New(rand.NewPCG(1, 1)), 8), 10), 8)
-	for _, v := range [][]float32{nil, make([]float32, 8), make([]float32, 9), {1, 2, 3, 4, 5, 6, 7, float32(math.NaN())}, {1, 2, 3, 4, 5, 6, 7, float32(math.Inf(1))}} {
+	for _, v := range [][]float32{
+		nil, make([]float32, 8), make([]float32, 9),
+		{1, 2, 3, 4, 5, 6, 7, float32(math.NaN())},
+		{1, 2, 3, 4, 5, 6, 7, float32(math.Inf(1))},
+	} {
 		if _, err := x.Nearest(t.Context(), Query{Vector: v, K: 3}); err == nil {
 			t.Errorf("%v was searched for", v)
 		}

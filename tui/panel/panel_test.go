@@ -31,7 +31,9 @@ func typed(p Panel, text string) {
 func panels() map[string]Panel {
 	var entries []Entry
 	for i := range 60 {
-		entries = append(entries, Entry{Title: fmt.Sprintf("agent %d 漢字", i), Note: strings.Repeat("a long note ", 20), Current: i == 3})
+		entries = append(entries, Entry{
+			Title: fmt.Sprintf("agent %d 漢字", i), Note: strings.Repeat("a long note ", 20), Current: i == 3,
+		})
 	}
 	edit := NewEdit(th(), "human", strings.Repeat("A line of memory that is rather long.\n", 60), false)
 	edit.Note, edit.Limit = "what the agent knows", 5000

@@ -47,14 +47,28 @@ func TestAFrameWritesOnlyWhatChanged(t *testing.T) {
 		lines []string
 		want  string
 	}{
-		"nothing":                     {to: shown(1, long, ">", "status")},
-		"a longer status wraps never": {to: shown(1, long, ">", "status!"), want: syncBegin + ansi.ResetModeAutoWrap + "\n\r\x1b[Kstatus!\x1b[A\r\x1b[3G" + ansi.SetModeAutoWrap + ends},
-		"a short row above":           {to: shown(1, long, "> a", "status"), want: syncBegin + ansi.ResetModeAutoWrap + "\r\x1b[K> a\r\x1b[3G" + ansi.SetModeAutoWrap + ends},
-		"a long row above":            {to: shown(1, long+"l", ">", "status"), want: syncBegin + "\x1b[A\r" + eraseDown + long + "l\r\n>\r\nstatus\x1b[A\r\x1b[3G" + ends},
-		"a row more":                  {to: shown(2, long, "new", ">", "status"), want: syncBegin + "\r" + eraseDown + "new\r\n>\r\nstatus\x1b[A\r\x1b[3G" + ends},
-		"a row less":                  {to: shown(0, ">", "status"), want: syncBegin + "\x1b[A\r" + eraseDown + ">\r\nstatus\x1b[A\r\x1b[3G" + ends},
-		"the caret":                   {to: shown(2, long, ">", "status"), want: syncBegin + "\n\r\x1b[3G" + ends},
-		"a print":                     {to: shown(1, long, ">", "status"), lines: []string{"one", "two"}, want: syncBegin + "\x1b[A\r" + eraseDown + "one\r\ntwo\r\n" + long + "\r\n>\r\nstatus\x1b[A\r\x1b[3G" + ends},
+		"nothing": {to: shown(1, long, ">", "status")},
+		"a longer status wraps never": {
+			to:   shown(1, long, ">", "status!"),
+			want: syncBegin + ansi.ResetModeAutoWrap + "\n\r\x1b[Kstatus!\x1b[A\r\x1b[3G" + ansi.SetModeAutoWrap + ends,
+		},
+		"a short row above": {
+			to:   shown(1, long, "> a", "status"),
+			want: syncBegin + ansi.ResetModeAutoWrap + "\r\x1b[K> a\r\x1b[3G" + ansi.SetModeAutoWrap + ends,
+		},
+		"a long row above": {
+			to:   shown(1, long+"l", ">", "status"),
+			want: syncBegin + "\x1b[A\r" + eraseDown + long + "l\r\n>\r\nstatus\x1b[A\r\x1b[3G" + ends,
+		},
+		"a row more": {
+			to: shown(2, long, "new", ">", "status"), want: syncBegin + "\r" + eraseDown + "new\r\n>\r\nstatus\x1b[A\r\x1b[3G" + ends,
+		},
+		"a row less": {to: shown(0, ">", "status"), want: syncBegin + "\x1b[A\r" + eraseDown + ">\r\nstatus\x1b[A\r\x1b[3G" + ends},
+		"the caret":  {to: shown(2, long, ">", "status"), want: syncBegin + "\n\r\x1b[3G" + ends},
+		"a print": {
+			to: shown(1, long, ">", "status"), lines: []string{"one", "two"},
+			want: syncBegin + "\x1b[A\r" + eraseDown + "one\r\ntwo\r\n" + long + "\r\n>\r\nstatus\x1b[A\r\x1b[3G" + ends,
+		},
 	} {
 		var r region
 		r.paint(shown(1, long, ">", "status"), nil, false, 80, 24)

@@ -59,7 +59,9 @@ func TestAnOpenParagraphAfterAnotherBlockGivesItsRowsEarlyToo(t *testing.T) {
 
 func TestAnOpenParagraphWithAnOpenMarkIsNotCut(t *testing.T) {
 	t.Parallel()
-	for _, start := range []string{"**never closed ", "a | b ", "1. item ", "- item ", "# head ", "> quote ", "see [a link ", "some `code "} {
+	for _, start := range []string{
+		"**never closed ", "a | b ", "1. item ", "- item ", "# head ", "> quote ", "see [a link ", "some `code ",
+	} {
 		s := Stream{Wide: 40}
 		if got := s.Write(start + strings.Repeat("words ", 20)); len(got) > 0 {
 			t.Errorf("%q was cut after %q", start, got[0].Source)

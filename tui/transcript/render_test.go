@@ -13,21 +13,28 @@ import (
 )
 
 const sample = "# Trip to Kyōto\n\nYou said you like **quiet** places, *tea* and `go test ./...` — so:\n\n" +
-	"1. Philosopher's Path\n2. Kennin-ji, early, before the groups that come with the first buses from the station arrive\n   - bring cash\n\n" +
-	"> walk slowly\n\n```go\nfunc main() {\n\tfmt.Println(\"a line that is rather long so that it does not fit into eighty columns at all\")\n}\n```\n\n" +
-	"| place | when | 価格 |\n|---|:-:|--:|\n| Nanzen-ji | 08:30 | 600 |\n| 京都 | 10:00 | 1200 |\n\n---\n\nSee [the map](https://example.org/map) ~~or not~~.\n\n- [x] booked\n- [ ] packed\n"
+	"1. Philosopher's Path\n2. Kennin-ji, early, before the groups that come with the first buses from the station " +
+	"arrive\n   - bring cash\n\n" +
+	"> walk slowly\n\n```go\nfunc main() {\n\tfmt.Println(\"a line that is rather long so that it does not fit into eighty " +
+	"columns at all\")\n}\n```\n\n" +
+	"| place | when | 価格 |\n|---|:-:|--:|\n| Nanzen-ji | 08:30 | 600 |\n| 京都 | 10:00 | 1200 |\n\n---\n\n" +
+	"See [the map](https://example.org/map) ~~or not~~.\n\n- [x] booked\n- [ ] packed\n"
 
 func items() []Item {
 	return []Item{
 		{Kind: User, Text: "Plan a day in Kyōto.\nI have until six."},
 		{Kind: Reasoning, Text: "The person likes quiet places. I should look at what I know and then plan around opening times."},
-		{Kind: Tool, Call: Call{Name: "conversation_search", Arguments: `{"query":"Kyōto 京都"}`, Return: `{"results":[1,2,3]}`, Done: true}},
+		{
+			Kind: Tool,
+			Call: Call{Name: "conversation_search", Arguments: `{"query":"Kyōto 京都"}`, Return: `{"results":[1,2,3]}`, Done: true},
+		},
 		{
 			Kind: Tool,
 			Call: Call{
-				Name:      "memory_insert",
-				Arguments: `{"label":"human","new_str":"Likes quiet places, tea and long walks before noon, dislikes buses","insert_line":-1}`,
-				Done:      true,
+				Name: "memory_insert",
+				Arguments: `{"label":"human","new_str":"Likes quiet places, tea and long walks before noon, dislikes ` +
+					`buses","insert_line":-1}`,
+				Done: true,
 			},
 		},
 		{

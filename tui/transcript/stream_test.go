@@ -18,7 +18,8 @@ var pieces = []string{
 	"- one\n", "- two\n  more\n", "  - nested\n", "1. first\n", "2. second\n\n   loose\n", "> quote\n", "> > deep\n", "lazy\n",
 	"```go\nfunc f() {}\n", "```\n", "~~~\ntext\n~~~\n", "```\n\n", "    indented\n", "\tindented by tab\n",
 	"| a | b |\n", "|---|---|\n", "| 1 | 2 |\n", "<div>\n", "</div>\n", "<!-- comment\n", "-->\n", "\n", "\n\n", "* * *\n",
-	"- [ ] task\n", "漢字 emoji 👩‍👩‍👧\n", "**open\n", "`code\n", "\\\n", "    \n", "+ plus\n", "10) ten\n", "#\n", "-\n", "a | b\n-|-\n",
+	"- [ ] task\n", "漢字 emoji 👩‍👩‍👧\n", "**open\n", "`code\n", "\\\n", "    \n", "+ plus\n", "10) ten\n", "#\n", "-\n",
+	"a | b\n-|-\n",
 }
 
 func document(r *rand.Rand) string {

@@ -55,7 +55,9 @@ func TestALineThatEndsByItsMarkEndsThere(t *testing.T) {
 
 func TestATextOfManyTagsIsDrawnInTheEnd(t *testing.T) {
 	t.Parallel()
-	for _, source := range []string{strings.Repeat("<a>\n", 300), strings.Repeat("<a> ", 3000), strings.Repeat("<", 3000), strings.Repeat("> <b>\n\n", 200)} {
+	for _, source := range []string{
+		strings.Repeat("<a>\n", 300), strings.Repeat("<a> ", 3000), strings.Repeat("<", 3000), strings.Repeat("> <b>\n\n", 200),
+	} {
 		got := ansi.Strip(NewRenderer(theme.New(theme.None), 80).Markdown(Block{Source: source}))
 		if a, b := strings.Count(source, "<"), strings.Count(got, "<"); a != b {
 			t.Errorf("%.20q: %d brackets of %d are drawn", source, b, a)
