@@ -50,7 +50,7 @@ const (
 	model      = "openai/test-model"
 	ownBlock   = "notes"
 	sharedName = "shared"
-	window     = 16000 // tokens: some conversations outgrow it, no single turn does
+	window     = 32000 // tokens: some conversations outgrow it; a turn that did would forget, and repeat, its own first edits
 )
 
 // makeCast makes three agents that share a block, with five conversations.
@@ -188,7 +188,7 @@ func (l *load) compose(w way, r *rand.Rand) *sent {
 	}
 	s.script(lines...)
 	if r.IntN(5) == 0 { // fills the window
-		s.text = strings.Replace(s.text, "\n", " "+strings.Repeat("filler ", 600)+"\n", 1)
+		s.text = strings.Replace(s.text, "\n", " "+strings.Repeat("filler ", 1200)+"\n", 1)
 	}
 	return s
 }
