@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +31,48 @@ func TestAPlainTurnIsSavedAnnouncedAndEnds(t *testing.T) {
 	}
 	if last := events[len(events)-1]; last.Body != (core.Stop{Reason: core.StopEndTurn, Status: core.RunCompleted}) {
 		t.Errorf("last event %+v", last)
+	}
+	steps, err := h.store.Steps().List(t.Context(), core.StepFilter{Run: run.ID}, core.Page{})
+	if err != nil || len(steps) != 1 || steps[0].StopReason != core.StopEndTurn {
+		t.Errorf("the steps are %+v, %v", steps, err)
+	}
+}
+
+func TestEverythingSavedIsAnnouncedAndTheFactsTellWhatTheLogTold(t *testing.T) {
+	t.Parallel()
+	h := open(t, func(n int, _ core.ChatRequest) turn {
+		if n == 0 {
+			return calling("memory_insert", map[string]any{"label": "human", "new_string": "Her name is Ada."})
+		}
+		return say("Noted.")
+	})
+	a := h.agent(nil)
+	run, events := h.send(a, "My name is Ada")
+	announced := map[core.MessageID]bool{}
+	for _, ev := range events {
+		switch body := ev.Body.(type) {
+		case core.Saved:
+			for _, id := range body.Messages {
+				announced[id] = true
+			}
+		case core.ToolReturned:
+			announced[ev.Message] = true
+		}
+	}
+	for _, m := range h.list(a) {
+		if m.Run == run.ID && !announced[m.ID] {
+			t.Errorf("the %s message %q is saved and not announced", m.Role, m.PlainText())
+		}
+	}
+	facts, err := h.engine.Facts(t.Context(), run.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := func(events []core.Event) []string { // a call comes in other pieces, and what is saved in other groups
+		return slices.DeleteFunc(kinds(events), func(kind string) bool { return kind == "core.ToolCallDelta" || kind == "core.Saved" })
+	}
+	if diff := cmp.Diff(whole(events), whole(facts)); diff != "" {
+		t.Errorf("the facts tell something else (-log +facts):\n%s", diff)
 	}
 }
 

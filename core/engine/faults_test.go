@@ -258,7 +258,11 @@ func TestNoFailureOfTheStoreIsTakenForASuccess(t *testing.T) {
 	})
 	t.Run("a compaction", func(t *testing.T) {
 		t.Parallel()
-		for _, mode := range []compact.Mode{compact.PartialEvict, compact.All} {
+		for _, c := range []struct {
+			mode  compact.Mode
+			again bool // it is not the first
+			moved bool // what it is pinned to has changed
+		}{{compact.PartialEvict, false, false}, {compact.PartialEvict, true, false}, {compact.All, true, true}} {
 			h, f, _ := faulty(t, func(n int, req core.ChatRequest) turn {
 				if asksForSummary(req) {
 					return say("They spoke of herons.")
@@ -266,15 +270,25 @@ func TestNoFailureOfTheStoreIsTakenForASuccess(t *testing.T) {
 				return say("ok")
 			})
 			everyFault(t, f, func(n int) (any, error) {
-				a := h.agent(func(a *core.Agent) { a.Extra = map[string]any{compact.ExtraKey: map[string]any{"mode": string(mode)}} })
+				a := h.agent(func(a *core.Agent) {
+					a.Extra = map[string]any{compact.ExtraKey: map[string]any{"mode": string(c.mode)}}
+				})
 				conv := core.DefaultConversation(a.ID)
 				for i := range 8 {
-					if i == 6 {
+					if i == 6 && c.again {
 						if _, err := h.engine.Compact(t.Context(), conv, nil, nil); err != nil {
 							t.Fatal(err)
 						}
 					}
 					h.send(a, "hello")
+				}
+				if c.moved {
+					a.System = "You are another."
+					if err := h.store.Tx(t.Context(), func(ctx context.Context, tx core.Store) error {
+						return tx.Agents().Update(ctx, &a)
+					}); err != nil {
+						t.Fatal(err)
+					}
 				}
 				f.plan(n)
 				done, err := h.engine.Compact(t.Context(), conv, nil, nil)
@@ -287,7 +301,7 @@ func TestNoFailureOfTheStoreIsTakenForASuccess(t *testing.T) {
 				run, _ := h.send(a, "hello")
 				reqs := h.model.sent()
 				out["summary"], out["next"], out["sent"] = done.Summary, run.Status, len(reqs[len(reqs)-1].Messages)
-				if mode == compact.PartialEvict {
+				if c.mode == compact.PartialEvict {
 					out["kept"] = h.block(a, compact.BlockLabel).Value
 				}
 				return out, nil

@@ -188,6 +188,18 @@ func TestTheProgramsOwnMessagesRecallNothing(t *testing.T) {
 	}
 }
 
+func TestAMessageOfTheProgramBehindThePersonsHidesNothing(t *testing.T) {
+	t.Parallel()
+	h := open(t, func(int, core.ChatRequest) turn { return say("ok") })
+	a := h.rememberer(800, "The lighthouse keeper is called Odd.")
+	req := h.request(a, "Tell me of the lighthouse")
+	req.Input = append(req.Input, engine.Input{Role: core.RoleSystem, Text: "The window is open."})
+	h.submit(req)
+	if got := recalled(h.model.sent()[0]); len(got) != 1 {
+		t.Errorf("recalled %q", got)
+	}
+}
+
 // slow makes searches wait until they are given up, or fail.
 type slow struct{ err error }
 

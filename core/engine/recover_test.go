@@ -208,8 +208,12 @@ func TestRule11ACallUnderWayIsNeverRunASecondTime(t *testing.T) {
 			failed++
 		}
 	}
-	if failed != 1 {
-		t.Errorf("%d failed steps, want the lost one", failed)
+	if failed != 1 || len(steps) != 2 || steps[0].Number != 1 || steps[1].Number != 2 {
+		t.Errorf("%d failed steps, want the lost one, of %+v", failed, steps)
+	}
+	rows, err := h.store.Messages().Context(t.Context(), run.Conversation)
+	if err != nil || len(rows) != 5 || rows[3].Row.Entered <= rows[2].Row.Entered {
+		t.Errorf("the return enters no later than its call: %+v, %v", rows, err)
 	}
 	close(release)
 }
