@@ -276,12 +276,12 @@ func (s files) Settle(ctx context.Context) (left int, err error) {
 	var after int64
 	for {
 		reading, q := s.v.read(ctx)
-		var rows []settled
+		var rows []fileProgress
 		err := q.All(reading, &rows, selectSettled, core.FileEmbedding, after, settleBatch, core.VectorPassage)
 		if err != nil {
 			return left, sqlite.Classify("look for files that are embedded", err)
 		}
-		var moved []settled
+		var moved []fileProgress
 		for _, r := range rows {
 			after = r.Seq
 			if r.Waiting > 0 {
@@ -300,8 +300,8 @@ func (s files) Settle(ctx context.Context) (left int, err error) {
 	}
 }
 
-// settled is a file on its way to its vectors.
-type settled struct {
+// fileProgress is a file on its way to its vectors.
+type fileProgress struct {
 	Seq      int64 `db:"seq"`
 	Chunks   int   `db:"chunks"`
 	Embedded int   `db:"embedded"`
@@ -315,7 +315,7 @@ const selectSettled = `SELECT f.seq, f.chunks, f.embedded, ` + waitingChunks + `
 	WHERE f.status = $1 AND f.status IN ('pending', 'parsing', 'embedding') AND f.deleted_at IS NULL AND f.seq > $2 ORDER BY f.seq LIMIT $3`
 
 // settle writes how far files are, as it is at the writing.
-func (s files) settle(ctx context.Context, moved []settled) error {
+func (s files) settle(ctx context.Context, moved []fileProgress) error {
 	if len(moved) == 0 {
 		return nil
 	}

@@ -333,7 +333,7 @@ func (s messages) Restore(ctx context.Context, conv core.ConversationID, rev, to
 		if err != nil {
 			return err
 		}
-		w := &rewriting{conv: conv, rev: rev, close: map[core.LeftWhy][]core.MessageID{}}
+		w := &contextChange{conv: conv, rev: rev, close: map[core.LeftWhy][]core.MessageID{}}
 		for len(rows) > 0 {
 			n := 1
 			for n < len(rows) && rows[n].Message == rows[0].Message {
@@ -346,8 +346,8 @@ func (s messages) Restore(ctx context.Context, conv core.ConversationID, rev, to
 	})
 }
 
-// rewriting is what a restored context needs written.
-type rewriting struct {
+// contextChange is what a restored context needs written.
+type contextChange struct {
 	conv    core.ConversationID
 	rev     int
 	close   map[core.LeftWhy][]core.MessageID
@@ -356,7 +356,7 @@ type rewriting struct {
 }
 
 // add compares the newest row of a message with the one of then; rows are those of one message, oldest first.
-func (w *rewriting) add(rows []interval, to int) {
+func (w *contextChange) add(rows []interval, to int) {
 	now := &rows[len(rows)-1]
 	var then *interval
 	for i := range rows {
@@ -391,7 +391,7 @@ func (w *rewriting) add(rows []interval, to int) {
 	w.reindex = append(w.reindex, now.Message)
 }
 
-func (w *rewriting) write(ctx context.Context, q *sqlite.Querier) error {
+func (w *contextChange) write(ctx context.Context, q *sqlite.Querier) error {
 	for why, ids := range w.close {
 		if err := leave(ctx, q, w.conv, w.rev, why, ids); err != nil {
 			return err

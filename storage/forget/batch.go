@@ -10,7 +10,7 @@ import (
 )
 
 // batch reads the next rows and keeps those that hold a text; last is where to continue.
-func (f *pass) batch(ctx context.Context, p *textPlace, after int64) (rows []held, last int64, err error) {
+func (f *pass) batch(ctx context.Context, p *textPlace, after int64) (rows []textRow, last int64, err error) {
 	exprs, filtered := make([]string, len(p.columns)), make([]string, 0, len(p.columns))
 	for i, c := range p.columns {
 		exprs[i] = "COALESCE(" + c.name + ", '')"
@@ -32,7 +32,7 @@ func (f *pass) batch(ctx context.Context, p *textPlace, after int64) (rows []hel
 		` ORDER BY rowid LIMIT ` + strconv.Itoa(
 		forgetBatch,
 	)
-	h := held{}
+	h := textRow{}
 	values := make([]string, len(p.columns))
 	dest := []any{&h.row, &h.id, &h.extra}
 	for i := range values {
@@ -41,7 +41,7 @@ func (f *pass) batch(ctx context.Context, p *textPlace, after int64) (rows []hel
 	last = after
 	err = f.q.Each(ctx, text, append(args, after), dest, func() error {
 		last = h.row
-		one := held{row: h.row, id: h.id, extra: h.extra, was: map[string]string{}, now: map[string]string{}, set: map[string]any{}}
+		one := textRow{row: h.row, id: h.id, extra: h.extra, was: map[string]string{}, now: map[string]string{}, set: map[string]any{}}
 		hit, err := f.look(p, &one, values)
 		if hit {
 			rows = append(rows, one)

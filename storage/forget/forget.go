@@ -245,7 +245,7 @@ func (f *pass) place(ctx context.Context, p *textPlace, found *core.ForgetPlace)
 }
 
 // look fills in what a row holds and what it will hold, and reports whether they differ.
-func (f *pass) look(p *textPlace, h *held, values []string) (hit bool, err error) {
+func (f *pass) look(p *textPlace, h *textRow, values []string) (hit bool, err error) {
 	for i, c := range p.columns {
 		was, now := values[i], ""
 		switch c.form {
@@ -300,7 +300,7 @@ func (f *pass) document(raw string) (string, error) {
 }
 
 // example describes a row for display.
-func (f *pass) example(p *textPlace, h *held) core.ForgetExample {
+func (f *pass) example(p *textPlace, h *textRow) core.ForgetExample {
 	e := core.ForgetExample{ID: h.id}
 	if p.drop {
 		return e
@@ -317,7 +317,7 @@ func (f *pass) example(p *textPlace, h *held) core.ForgetExample {
 }
 
 // note records what must follow for a row that isn't being changed now.
-func (f *pass) note(p *textPlace, h *held) {
+func (f *pass) note(p *textPlace, h *textRow) {
 	switch p.table {
 	case "messages":
 		f.messages = append(f.messages, core.MessageID(h.id))
@@ -331,7 +331,7 @@ func (f *pass) note(p *textPlace, h *held) {
 }
 
 // write changes a row.
-func (f *pass) write(ctx context.Context, p *textPlace, h *held) error {
+func (f *pass) write(ctx context.Context, p *textPlace, h *textRow) error {
 	if p.drop {
 		_, err := f.q.Exec(ctx, `DELETE FROM `+p.table+` WHERE rowid = $1`, h.row)
 		return err
@@ -405,13 +405,13 @@ func (f *pass) follow(ctx context.Context) error {
 	return nil
 }
 
-type pinned struct {
+type pin struct {
 	rev  int
 	data storage.ConversationData
 }
 
 // conversations returns the conversations whose window holds a changed message or that are pinned to a changed prompt.
-func (f *pass) conversations(ctx context.Context) (map[string]pinned, error) {
+func (f *pass) conversations(ctx context.Context) (map[string]pin, error) {
 	touched := map[string]bool{}
 	for chunk := range sqlite.Chunks(f.messages) {
 		w := &sqlite.Where{}
@@ -424,7 +424,7 @@ func (f *pass) conversations(ctx context.Context) (map[string]pinned, error) {
 			touched[id] = true
 		}
 	}
-	out := map[string]pinned{}
+	out := map[string]pin{}
 	if len(touched) == 0 && len(f.hashes) == 0 {
 		return out, nil
 	}
@@ -436,7 +436,7 @@ func (f *pass) conversations(ctx context.Context) (map[string]pinned, error) {
 		nil,
 		[]any{&id, &agent, &rev, &data},
 		func() error {
-			p := pinned{rev: rev}
+			p := pin{rev: rev}
 			if err := sqlite.Decode(data, &p.data); err != nil {
 				return err
 			}

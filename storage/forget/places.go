@@ -40,13 +40,13 @@ type textPlace struct {
 	columns []column
 	drop    bool // delete a row that holds the text
 	// amend makes further changes to a row before it is written.
-	amend func(f *pass, h *held) error
+	amend func(f *pass, h *textRow) error
 	// then does what must follow a change.
-	then func(ctx context.Context, f *pass, h *held) error
+	then func(ctx context.Context, f *pass, h *textRow) error
 }
 
-// held is a row that holds a text.
-type held struct {
+// textRow is a row that holds a text.
+type textRow struct {
 	row       int64
 	id, extra string
 	was, now  map[string]string
@@ -79,14 +79,14 @@ func places() []textPlace {
 			table:   "archive_tags",
 			id:      "archive_id",
 			columns: []column{{"tag", formName}},
-			then: func(_ context.Context, f *pass, h *held) error {
+			then: func(_ context.Context, f *pass, h *textRow) error {
 				f.archives[h.id] = true
 				return nil
 			},
 		},
 		{name: "memory blocks", table: "blocks", id: "id", columns: []column{
 			{"label", formName}, {"template_name", formName}, {"value", formText}, {"description", formText}, {"data", formJSON},
-		}, amend: func(f *pass, h *held) error {
+		}, amend: func(f *pass, h *textRow) error {
 			f.blocks[h.id] = true
 			return nil
 		}},
@@ -101,7 +101,7 @@ func places() []textPlace {
 			table:   "agents",
 			id:      "id",
 			columns: []column{{"name", formName}, {"data", formJSON}},
-			amend: func(_ *pass, h *held) error {
+			amend: func(_ *pass, h *textRow) error {
 				h.set["name_key"] = strings.ToLower(h.now["name"])
 				return nil
 			},
@@ -112,7 +112,7 @@ func places() []textPlace {
 		{name: "steps", table: "steps", id: "id", columns: []column{{"feedback", formText}, {"data", formJSON}}},
 		{
 			name: "prompts that were sent", table: "snapshots", id: "hash", extra: "kind", columns: []column{{"body", formPacked}},
-			amend: func(f *pass, h *held) error {
+			amend: func(f *pass, h *textRow) error {
 				h.set["redacted"] = f.at
 				f.hashes[h.id] = true
 				return nil
@@ -127,7 +127,7 @@ func places() []textPlace {
 			table:   "file_texts",
 			id:      "file_id",
 			columns: []column{{"body", formDocument}},
-			then: func(_ context.Context, f *pass, h *held) error {
+			then: func(_ context.Context, f *pass, h *textRow) error {
 				f.files = append(f.files, core.FileID(h.id))
 				return nil
 			},
@@ -137,7 +137,7 @@ func places() []textPlace {
 }
 
 // amendMessage marks the message as redacted and removes signatures that covered the removed words.
-func amendMessage(f *pass, h *held) error {
+func amendMessage(f *pass, h *textRow) error {
 	if h.was["native"] != "" {
 		h.set["native"] = nil
 	}
@@ -163,7 +163,7 @@ func markRedacted(d *storage.MessageData, at int64) {
 	}
 }
 
-func messageForgotten(ctx context.Context, f *pass, h *held) error {
+func messageForgotten(ctx context.Context, f *pass, h *textRow) error {
 	f.messages = append(f.messages, core.MessageID(h.id))
 	if core.Role(h.extra).Searchable() {
 		return storage.ReindexMessage(ctx, f.q, h.id)
@@ -173,7 +173,7 @@ func messageForgotten(ctx context.Context, f *pass, h *held) error {
 
 // passageForgotten deletes a passage of which nothing is left. If a passage is forgotten as a whole, everything said
 // about its copies goes too.
-func passageForgotten(ctx context.Context, f *pass, h *held) error {
+func passageForgotten(ctx context.Context, f *pass, h *textRow) error {
 	only := f.r.Only(h.now["text"])
 	if only && f.r.Record != "" {
 		data, err := sqlite.Encode(storage.PassageData{})
@@ -203,7 +203,7 @@ func passageForgotten(ctx context.Context, f *pass, h *held) error {
 	return storage.ReindexPassage(ctx, f.q, h.id)
 }
 
-func tagForgotten(ctx context.Context, f *pass, h *held) error {
+func tagForgotten(ctx context.Context, f *pass, h *textRow) error {
 	var archive string
 	if ok, err := f.q.Find(ctx, &archive, `SELECT archive_id FROM passages WHERE id = $1`, h.id); err != nil || !ok {
 		return err
@@ -213,7 +213,7 @@ func tagForgotten(ctx context.Context, f *pass, h *held) error {
 }
 
 // amendRun marks the input messages that were changed.
-func amendRun(f *pass, h *held) error {
+func amendRun(f *pass, h *textRow) error {
 	var was, now storage.RunData
 	if err := sqlite.Decode(h.was["data"], &was); err != nil {
 		return err

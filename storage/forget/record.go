@@ -186,7 +186,7 @@ func (f *pass) ownMessage(ctx context.Context, id core.MessageID) error {
 	if row.Hidden != core.NotHidden {
 		role = ""
 	}
-	if err := messageForgotten(ctx, f, &held{id: string(id), extra: string(role)}); err != nil {
+	if err := messageForgotten(ctx, f, &textRow{id: string(id), extra: string(role)}); err != nil {
 		return err
 	}
 	return f.ownInput(ctx, row.Run, id)

@@ -107,7 +107,7 @@ func (v *View) pick(ctx context.Context, words, named []string, found map[int64]
 }
 
 // keep adds the first of a list that fall within the filter's times.
-func (v *View) keep(ctx context.Context, list []scored, found map[int64]bool) error {
+func (v *View) keep(ctx context.Context, list []docScore, found map[int64]bool) error {
 	f := v.ask.Filter
 	kept := 0
 	for chunk := range slices.Chunk(list, lookupBatch) {

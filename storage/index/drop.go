@@ -12,7 +12,7 @@ import (
 	"loci/core/search"
 )
 
-type dropped struct {
+type docRow struct {
 	Key   int64  `db:"key"`
 	Seq   int64  `db:"seq"`
 	Owner int64  `db:"owner"`
@@ -48,7 +48,7 @@ func (e *edit) removeAll(ctx context.Context, of string, args ...any) {
 }
 
 // some reads the next documents to remove, up to a limit in number and bytes: long texts have long data.
-func (e *edit) some(ctx context.Context, of string, args ...any) (found []dropped) {
+func (e *edit) some(ctx context.Context, of string, args ...any) (found []docRow) {
 	rows, err := e.tx.QueryxContext(ctx, selectDropped+e.t.docs+` WHERE `+of, args...)
 	if err != nil {
 		e.err = err
@@ -56,7 +56,7 @@ func (e *edit) some(ctx context.Context, of string, args ...any) (found []droppe
 	}
 	defer func() { e.err = errors.Join(e.err, rows.Err(), rows.Close()) }()
 	for bytes := 0; bytes < dropBytes && len(found) < batch && rows.Next(); {
-		var d dropped
+		var d docRow
 		if e.err = rows.StructScan(&d); e.err != nil {
 			return nil
 		}
@@ -65,7 +65,7 @@ func (e *edit) some(ctx context.Context, of string, args ...any) (found []droppe
 	return found
 }
 
-func (e *edit) remove(ctx context.Context, rows []dropped) {
+func (e *edit) remove(ctx context.Context, rows []docRow) {
 	tags := e.tagsOf(ctx, rows)
 	for _, r := range rows {
 		e.exec(ctx, `DELETE FROM `+e.t.tags+` WHERE seq = $1`, r.Seq)
@@ -78,7 +78,7 @@ func (e *edit) remove(ctx context.Context, rows []dropped) {
 	}
 }
 
-func (e *edit) tagsOf(ctx context.Context, rows []dropped) map[int64][]string {
+func (e *edit) tagsOf(ctx context.Context, rows []docRow) map[int64][]string {
 	if e.err != nil || len(rows) == 0 {
 		return nil
 	}

@@ -181,7 +181,7 @@ func (v *View) each(ctx context.Context, text string, args []any, use func(row [
 	})
 }
 
-func (v *View) doc(d search.Doc, at int64, s *stored) search.Doc {
+func (v *View) doc(d search.Doc, at int64, s *docRecord) search.Doc {
 	f := v.ask.Filter
 	d.Who, d.Flags, d.Len, d.Words, d.Spans = s.who, search.Flags(s.flags), s.count, s.words, search.LoadSpans(s.spans)
 	d.Allowed = d.Allowed && (f.From == 0 || at >= f.From) && (f.Until == 0 || at < f.Until) &&

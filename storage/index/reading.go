@@ -55,7 +55,7 @@ func readDoc(kind search.Kind, d *Doc) reading {
 	r := search.Read(
 		search.Source{Text: d.Text, Speaker: d.Name, At: time.UnixMicro(d.At).UTC(), Turn: kind == search.Message, Part: d.File != ""},
 	)
-	s := stored{
+	s := docRecord{
 		role:  d.Role,
 		who:   search.Voice(r.Speaker, d.Role),
 		flags: int64(r.Flags),
@@ -73,8 +73,8 @@ func readDoc(kind search.Kind, d *Doc) reading {
 	}
 }
 
-// stored is what ranking needs of a document and no query selects by. It is one column because a search reads thousands.
-type stored struct {
+// docRecord is what ranking needs of a document and no query selects by. It is one column because a search reads thousands.
+type docRecord struct {
 	role, who string
 	flags     int64
 	count     int // number of words
@@ -82,7 +82,7 @@ type stored struct {
 	words     string
 }
 
-func (s *stored) pack() []byte {
+func (s *docRecord) pack() []byte {
 	out := make([]byte, 0, len(s.words)+len(s.who)+len(s.role)+len(s.spans)+16)
 	out = binary.AppendUvarint(out, uint64(s.flags))
 	out = binary.AppendUvarint(out, uint64(s.count))
@@ -94,7 +94,7 @@ func (s *stored) pack() []byte {
 }
 
 // unpack reads what pack wrote. The strings it returns are slices of packed.
-func unpack(packed string) (s stored, err error) {
+func unpack(packed string) (s docRecord, err error) {
 	number := func() (v uint64) {
 		for shift := 0; shift < 64 && packed != ""; shift += 7 {
 			b := packed[0]

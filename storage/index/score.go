@@ -125,8 +125,8 @@ func union(lists []*list, number int64) *bits {
 	return b
 }
 
-// scored is a document with its score for the words.
-type scored struct {
+// docScore is a document with its score for the words.
+type docScore struct {
 	seq   int64
 	value float32
 }
@@ -134,11 +134,11 @@ type scored struct {
 // best keeps the n best of many, the newest among equals.
 type best struct {
 	n    int
-	list []scored
+	list []docScore
 	low  float32 // anything lower can't be among them
 }
 
-func (b *best) add(s scored) {
+func (b *best) add(s docScore) {
 	if b.n == 0 || s.value < b.low {
 		return
 	}
@@ -149,7 +149,7 @@ func (b *best) add(s scored) {
 
 // cut sorts, and drops all beyond n.
 func (b *best) cut() {
-	slices.SortFunc(b.list, func(x, y scored) int { return cmp.Or(cmp.Compare(y.value, x.value), cmp.Compare(y.seq, x.seq)) })
+	slices.SortFunc(b.list, func(x, y docScore) int { return cmp.Or(cmp.Compare(y.value, x.value), cmp.Compare(y.seq, x.seq)) })
 	if len(b.list) > b.n {
 		b.list = b.list[:b.n]
 		b.low = b.list[b.n-1].value
@@ -204,7 +204,7 @@ func score(words []*list, g gates, names []*list, all, theirs *best) {
 			if value == 0 || pass != nil && !pass.has(o) {
 				continue
 			}
-			s := scored{number<<blockBits | int64(o), value}
+			s := docScore{number<<blockBits | int64(o), value}
 			all.add(s)
 			if named != nil && named.has(o) {
 				theirs.add(s)
@@ -243,7 +243,7 @@ func newest(lists []*list, g gates, all *best) {
 		found, pass := union(lists, number), g.open(number)
 		for o := range blockSize {
 			if found.has(o) && (pass == nil || pass.has(o)) {
-				all.add(scored{number<<blockBits | int64(o), 1})
+				all.add(docScore{number<<blockBits | int64(o), 1})
 			}
 		}
 		if len(all.list) >= all.n {

@@ -68,13 +68,13 @@ func renumberFile(ctx context.Context, tx *sql.Tx, id core.FileID) error {
 
 // renumberOpened maps what agents have open of a file. Their prompts show it by its old numbers, and are compiled anew.
 func renumberOpened(ctx context.Context, tx *sql.Tx, id core.FileID, numbers ingest.Renumbering) error {
-	type opened struct {
+	type openRange struct {
 		agent      core.AgentID
 		start, end int
 	}
-	var all []opened
+	var all []openRange
 	err := eachRow(ctx, tx, func(rows *sql.Rows) error {
-		var o opened
+		var o openRange
 		err := rows.Scan(&o.agent, &o.start, &o.end)
 		all = append(all, o)
 		return err
@@ -102,13 +102,13 @@ func renumberOpened(ctx context.Context, tx *sql.Tx, id core.FileID, numbers ing
 
 // renumberPassages writes anew on which lines the passages of a file stand.
 func renumberPassages(ctx context.Context, tx *sql.Tx, id core.FileID, doc core.Document, numbers ingest.Renumbering) error {
-	type placed struct {
+	type chunkLines struct {
 		passage    core.Passage
 		line, last int
 	}
-	var all []placed
+	var all []chunkLines
 	err := eachRow(ctx, tx, func(rows *sql.Rows) error {
-		var p placed
+		var p chunkLines
 		err := rows.Scan(&p.passage.ID, &p.passage.Text, &p.passage.Place, &p.line, &p.last)
 		all = append(all, p)
 		return err

@@ -14,8 +14,8 @@ import (
 // maxGroup bounds how many callers share a commit, so that the first of a crowd doesn't wait for everybody.
 const maxGroup = 256
 
-// job is one caller's function waiting for its commit.
-type job struct {
+// writeRequest is one caller's function waiting for its commit.
+type writeRequest struct {
 	ctx   context.Context
 	fn    func(ctx context.Context, q *Querier) error
 	bare  bool        // run alone and outside of a transaction
@@ -32,7 +32,7 @@ type job struct {
 type writer struct {
 	conn    *sqlx.Conn
 	q       *Querier
-	jobs    chan *job
+	jobs    chan *writeRequest
 	closing chan struct{}
 	wg      sync.WaitGroup
 	after   func()       // called after each commit; may be nil
@@ -45,7 +45,7 @@ func newWriter(ctx context.Context, db *sqlx.DB, hook func(string), after func()
 		return nil, Classify("open writer", err)
 	}
 	w := &writer{
-		conn: conn, q: NewQuerier(conn, hook), jobs: make(chan *job, maxGroup), closing: make(chan struct{}), after: after,
+		conn: conn, q: NewQuerier(conn, hook), jobs: make(chan *writeRequest, maxGroup), closing: make(chan struct{}), after: after,
 	}
 	w.wg.Go(w.run)
 	return w, nil
@@ -63,15 +63,15 @@ var ErrClosed = &core.Error{Kind: core.Unavailable, Msg: "the store is closed"}
 
 // do runs fn in a transaction and returns after the commit. The caller's context matters only until fn begins.
 func (w *writer) do(ctx context.Context, fn func(ctx context.Context, q *Querier) error) error {
-	return w.submit(ctx, &job{ctx: ctx, fn: fn, done: make(chan error, 1)})
+	return w.submit(ctx, &writeRequest{ctx: ctx, fn: fn, done: make(chan error, 1)})
 }
 
 // bare runs fn while nobody else writes, but not in a transaction, for what SQLite doesn't do inside one.
 func (w *writer) bare(ctx context.Context, fn func(ctx context.Context, q *Querier) error) error {
-	return w.submit(ctx, &job{ctx: ctx, fn: fn, bare: true, done: make(chan error, 1)})
+	return w.submit(ctx, &writeRequest{ctx: ctx, fn: fn, bare: true, done: make(chan error, 1)})
 }
 
-func (w *writer) submit(ctx context.Context, j *job) error {
+func (w *writer) submit(ctx context.Context, j *writeRequest) error {
 	if err := ctx.Err(); err != nil {
 		return context.Cause(ctx)
 	}
@@ -124,7 +124,7 @@ func (w *writer) run() {
 }
 
 // serve runs everything that is waiting now.
-func (w *writer) serve(first *job) {
+func (w *writer) serve(first *writeRequest) {
 	group, bare := w.gather(first)
 	w.group(group)
 	if bare != nil {
@@ -134,7 +134,7 @@ func (w *writer) serve(first *job) {
 
 // gather takes everything that is waiting now, up to a job that runs alone, and marks it as begun. It skips jobs whose
 // callers have given up.
-func (w *writer) gather(first *job) (group []*job, bare *job) {
+func (w *writer) gather(first *writeRequest) (group []*writeRequest, bare *writeRequest) {
 	for j := first; ; {
 		if j.begun.CompareAndSwap(false, true) {
 			if j.bare {
@@ -155,7 +155,7 @@ func (w *writer) gather(first *job) (group []*job, bare *job) {
 
 // group runs all jobs in one transaction. If a savepoint can't be rolled back, the transaction is useless to everybody
 // and every job is rerun on its own.
-func (w *writer) group(jobs []*job) {
+func (w *writer) group(jobs []*writeRequest) {
 	if len(jobs) <= 1 {
 		for _, j := range jobs {
 			j.done <- w.alone(j)
@@ -187,7 +187,7 @@ func (w *writer) group(jobs []*job) {
 }
 
 // answer tells every caller its job's own error or, failing that, the group's.
-func answer(jobs []*job, results []error, err error) {
+func answer(jobs []*writeRequest, results []error, err error) {
 	for i, j := range jobs {
 		if results != nil && results[i] != nil {
 			j.done <- results[i]
@@ -198,7 +198,7 @@ func answer(jobs []*job, results []error, err error) {
 }
 
 // savepoint runs one job; err means that the transaction is broken, not that the job failed.
-func (w *writer) savepoint(j *job) (result, err error) {
+func (w *writer) savepoint(j *writeRequest) (result, err error) {
 	ctx := context.WithoutCancel(j.ctx)
 	if err := w.exec(ctx, "SAVEPOINT job"); err != nil {
 		return nil, err
@@ -212,7 +212,7 @@ func (w *writer) savepoint(j *job) (result, err error) {
 }
 
 // alone runs a job in its own transaction.
-func (w *writer) alone(j *job) error {
+func (w *writer) alone(j *writeRequest) error {
 	ctx := context.WithoutCancel(j.ctx)
 	if err := w.exec(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err

@@ -6,15 +6,15 @@ import (
 	"loci/core"
 )
 
-// view is what a context and its list show.
-type view struct {
+// contextView is what a context and its list show.
+type contextView struct {
 	Window []core.ContextRow
 	Listed []string
 }
 
-func (h *home) view(conv core.ConversationID) view {
+func (h *home) view(conv core.ConversationID) contextView {
 	h.Helper()
-	v := view{}
+	v := contextView{}
 	for _, c := range must[[]core.InContext](h)(h.s.Messages().Context(h.ctx, conv)) {
 		c.Row.Entered = 0 // a row that opened again is another one
 		v.Window = append(v.Window, c.Row)
@@ -31,7 +31,7 @@ func (h *home) restoredContext() {
 	zero := h.newMessage(a.ID, conv, core.RoleSystem, "system")
 	h.ok(h.s.Messages().Insert(h.ctx, &zero))
 	h.ok(h.s.Messages().EnterFirst(h.ctx, conv, 1, zero.ID))
-	was := []view{{}, h.view(conv)} // by rev
+	was := []contextView{{}, h.view(conv)} // by rev
 	whys := []core.LeftWhy{core.LeftEviction, core.LeftCompaction, core.LeftReset}
 	for rev := 2; rev < 120; rev++ {
 		switch open := must[[]core.InContext](h)(h.s.Messages().Context(h.ctx, conv)); {

@@ -255,7 +255,7 @@ func (x *Index) step(ctx context.Context, s *state, encoders []*encoder) (more b
 
 // takeRows reads, encodes and adds one batch.
 func (x *Index) takeRows(ctx context.Context, s *state, encoders []*encoder) (int, error) {
-	rows := make([]coded, 0, batchRows)
+	rows := make([]encodedRow, 0, batchRows)
 	var floats [][]float32
 	err := x.cfg.Source.Rows(ctx, s.last, batchRows, func(r Row) error {
 		v := Floats(r.Data, x.cfg.Dim)
@@ -263,7 +263,7 @@ func (x *Index) takeRows(ctx context.Context, s *state, encoders []*encoder) (in
 			v = make([]float32, x.cfg.Dim) // can't be a vector checked on storing; a zero vector is near nothing
 		}
 		r.Data = nil
-		rows, floats = append(rows, coded{row: r}), append(floats, v)
+		rows, floats = append(rows, encodedRow{row: r}), append(floats, v)
 		return nil
 	})
 	if err != nil || len(rows) == 0 {
@@ -286,8 +286,8 @@ func (x *Index) takeRows(ctx context.Context, s *state, encoders []*encoder) (in
 	return len(rows), nil
 }
 
-func encode(rows []coded, floats [][]float32, encoders []*encoder, l layout) {
-	part := func(e *encoder, rows []coded, floats [][]float32) {
+func encode(rows []encodedRow, floats [][]float32, encoders []*encoder, l layout) {
+	part := func(e *encoder, rows []encodedRow, floats [][]float32) {
 		planes := make([]uint64, len(rows)*l.words*codeBits)
 		for i := range rows {
 			c := &rows[i]

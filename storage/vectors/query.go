@@ -58,8 +58,8 @@ func (x *Index) Nearest(ctx context.Context, in Query) ([]Near, error) {
 }
 
 // scan returns the rows that may be among the nearest.
-func (x *Index) scan(unit []float32, in *Query) ([]scored, error) {
-	var found []scored
+func (x *Index) scan(unit []float32, in *Query) ([]candidate, error) {
+	var found []candidate
 	err := x.read(func(s *state) (err error) {
 		found, err = s.scan(newQuery(newEncoder(x.rot, s.mean), unit), &in.Filter, in.K, x.cfg.Threads)
 		return err
@@ -70,7 +70,7 @@ func (x *Index) scan(unit []float32, in *Query) ([]scored, error) {
 // settle reads the floats of the best rows in batches until no other row can be among them.
 //
 // The result is not whole if rows that belong in it are no longer stored.
-func (x *Index) settle(ctx context.Context, unit []float32, found []scored, k int) (best []Near, whole bool, err error) {
+func (x *Index) settle(ctx context.Context, unit []float32, found []candidate, k int) (best []Near, whole bool, err error) {
 	got, fetched, limit := 0, 0, max(maxFetch, 4*k)
 	for len(found) > 0 && fetched < limit {
 		if len(best) == k && float64(found[0].score+found[0].slack) < best[k-1].Cos {

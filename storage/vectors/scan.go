@@ -18,8 +18,8 @@ const (
 	minWaiting = 16_384
 )
 
-// scored is a row with its estimated cosine and that estimate's possible error.
-type scored struct {
+// candidate is a row with its estimated cosine and that estimate's possible error.
+type candidate struct {
 	slot      int32
 	id, owner int64
 	score     float32
@@ -79,7 +79,7 @@ func sift(heap []float32) {
 }
 
 // scan runs the cascade over all rows that pass the filter and returns those that may be among the k best, best first.
-func (s *state) scan(q *query, f *Filter, k, threads int) (found []scored, err error) {
+func (s *state) scan(q *query, f *Filter, k, threads int) (found []candidate, err error) {
 	if s.rows < oneThread {
 		threads = 1
 	}
@@ -108,9 +108,9 @@ func (s *state) scan(q *query, f *Filter, k, threads int) (found []scored, err e
 }
 
 // keep drops what can no longer be among the best and sorts the rest.
-func keep(found []scored, least float32) []scored {
-	found = slices.DeleteFunc(found, func(c scored) bool { return c.score+c.slack < least })
-	slices.SortFunc(found, func(a, b scored) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.id, b.id)) })
+func keep(found []candidate, least float32) []candidate {
+	found = slices.DeleteFunc(found, func(c candidate) bool { return c.score+c.slack < least })
+	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.id, b.id)) })
 	return found
 }
 
@@ -120,13 +120,13 @@ type worker struct {
 	q          *query
 	f          *Filter
 	top        *bound
-	waiting    []waiting
+	waiting    []estimate
 	maxWaiting int
-	refined    []scored
+	refined    []candidate
 	err        error
 }
 
-type waiting struct {
+type estimate struct {
 	slot  int32
 	score float32
 }
@@ -232,7 +232,7 @@ func (w *worker) second(b *block, at, row int) {
 		w.refine(slot, score)
 		return
 	}
-	w.waiting = append(w.waiting, waiting{slot: int32(slot), score: score})
+	w.waiting = append(w.waiting, estimate{slot: int32(slot), score: score})
 }
 
 // flush refines the waiting rows. It touches their cache lines first, a few rows at a time, so that cache misses
@@ -284,13 +284,13 @@ func (w *worker) refine(slot int, score float32) {
 }
 
 // full6 returns the best estimate that the codes allow.
-func (s *state) full6(q *query, slot int) scored {
+func (s *state) full6(q *query, slot int) candidate {
 	b, row := s.at(slot)
 	n := s.l.words
 	rest := b.rest[row*n*(codeBits-1) : (row+1)*n*(codeBits-1)]
 	d := product(b.signs[row*n:(row+1)*n], q.fine[:])
 	d += product(rest[:n], q.fine[:])/2 + product(rest[n:2*n], q.fine[:])/4 + product(rest[2*n:], q.fine[:])/8
-	return scored{
+	return candidate{
 		slot: int32(slot), id: b.id(row), owner: b.owners[row],
 		score: b.all[row]*q.scale[stageAll]*d + b.offsets[row] + q.base,
 		slack: b.one[row] * q.slack[stageAll],

@@ -60,8 +60,8 @@ func (s *state) at(slot int) (*block, int) { return s.blocks[slot/blockRows], sl
 
 func (s *state) isLive(slot int) bool { return s.live[slot/64]>>(slot%64)&1 == 1 }
 
-// coded is an encoded row, ready to add.
-type coded struct {
+// encodedRow is an encoded row, ready to add.
+type encodedRow struct {
 	row         Row
 	f           factors
 	offset      float32
@@ -69,7 +69,7 @@ type coded struct {
 }
 
 // push adds a row whose id is higher than all before it. If that fills a block, the caller writes the block out.
-func (s *state) push(c *coded) {
+func (s *state) push(c *encodedRow) {
 	if s.rows == len(s.blocks)*blockRows {
 		s.blocks = append(s.blocks, s.l.fresh())
 		s.live = append(s.live, make([]uint64, blockRows/64)...)

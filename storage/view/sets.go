@@ -167,16 +167,16 @@ func (n *vectorSets) saved() map[int64]int64 {
 	return saved
 }
 
-// meaning is a search by vectors under way.
-type meaning struct {
+// vectorView is a search by vectors under way.
+type vectorView struct {
 	filter  vectors.Filter
 	indexes map[core.Handle]*vectors.Index
 	late    atomic.Bool // vectors may be missing
 }
 
 // begin makes a search by vectors ready: those of the texts that were just written are waited for a moment.
-func (n *vectorSets) begin(ctx context.Context, kind search.Kind, f index.Filter, queries []search.Vector) (*meaning, error) {
-	m := &meaning{indexes: map[core.Handle]*vectors.Index{}}
+func (n *vectorSets) begin(ctx context.Context, kind search.Kind, f index.Filter, queries []search.Vector) (*vectorView, error) {
+	m := &vectorView{indexes: map[core.Handle]*vectors.Index{}}
 	var err error
 	if m.filter, err = n.filter(ctx, f); err != nil {
 		return nil, err
@@ -345,7 +345,7 @@ func roleBit(r core.Role) uint8 {
 }
 
 // Spread says how the cosines of a query lie over the texts of the scope's owners.
-func (m *meaning) Spread(ctx context.Context, v search.Vector) (search.Spread, bool, error) {
+func (m *vectorView) Spread(ctx context.Context, v search.Vector) (search.Spread, bool, error) {
 	x := m.indexes[v.Model]
 	if x == nil {
 		return search.Spread{}, false, nil
@@ -358,7 +358,7 @@ func (m *meaning) Spread(ctx context.Context, v search.Vector) (search.Spread, b
 }
 
 // Nearest returns the texts that are nearest in meaning.
-func (m *meaning) Nearest(ctx context.Context, v search.Vector, most int) ([]int64, error) {
+func (m *vectorView) Nearest(ctx context.Context, v search.Vector, most int) ([]int64, error) {
 	x := m.indexes[v.Model]
 	if x == nil {
 		return nil, nil
@@ -375,7 +375,7 @@ func (m *meaning) Nearest(ctx context.Context, v search.Vector, most int) ([]int
 }
 
 // Cosines returns the cosines of texts, exact above the floor.
-func (m *meaning) Cosines(ctx context.Context, v search.Vector, seqs []int64, floor float64) (map[int64]float64, error) {
+func (m *vectorView) Cosines(ctx context.Context, v search.Vector, seqs []int64, floor float64) (map[int64]float64, error) {
 	x := m.indexes[v.Model]
 	if x == nil {
 		return nil, nil
@@ -385,7 +385,7 @@ func (m *meaning) Cosines(ctx context.Context, v search.Vector, seqs []int64, fl
 }
 
 // met forgives a damage: the index is made anew, and the search goes by what else there is.
-func (m *meaning) met(err error) error {
+func (m *vectorView) met(err error) error {
 	if errors.Is(err, vectors.ErrDamaged) {
 		m.late.Store(true)
 		return nil

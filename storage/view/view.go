@@ -158,32 +158,32 @@ func (x *Index) open(ctx context.Context, scope search.Scope, vectors []search.V
 			return nil, err
 		}
 		if behind := words.Applied() < last; !behind || late || round > 0 {
-			return &joint{View: words, meaning: m, behind: behind}, nil
+			return &joinedView{View: words, vectorView: m, behind: behind}, nil
 		}
 		words.Close()
 	}
 }
 
-// joint joins the view of the words with the vectors.
-type joint struct {
+// joinedView joins the view of the words with the vectors.
+type joinedView struct {
 	*index.View
-	*meaning
+	*vectorView
 	behind bool // the index does not have everything
 }
 
 var (
 	_ search.Index   = (*Index)(nil)
-	_ search.Counter = (*joint)(nil)
-	_ search.Meaning = (*joint)(nil)
+	_ search.Counter = (*joinedView)(nil)
+	_ search.Meaning = (*joinedView)(nil)
 )
 
-func (v *joint) Reach() search.Reach {
+func (v *joinedView) Reach() search.Reach {
 	r := v.View.Reach()
 	r.Behind, r.Building = v.behind, v.Applied() < 0
 	return r
 }
 
-func (v *joint) Partial() bool { return v.behind || v.late.Load() }
+func (v *joinedView) Partial() bool { return v.behind || v.late.Load() }
 
 // noView is the view of a scope without archives.
 type noView struct{}
