@@ -25,7 +25,7 @@ const maxParallel = 8
 // decide saves the answer, runs what it called and returns nil when another step follows.
 func (t *turn) decide(ctx context.Context, state *rules.State, a *answer) *ending {
 	calls := toolGate().pass(t, state, a)
-	outside := slices.ContainsFunc(calls, func(p *pending) bool { return p.refusal == "" && p.tool.Info.Effect == core.EffectOutside })
+	outside := slices.ContainsFunc(calls, func(p *pendingCall) bool { return p.refusal == "" && p.tool.Info.Effect == core.EffectOutside })
 	c := t.newCommit(a)
 	c.calls, c.state = calls, state
 	if len(calls) == 0 {
@@ -45,7 +45,7 @@ func (t *turn) decide(ctx context.Context, state *rules.State, a *answer) *endin
 
 // callAll calls the tools. Those that only touch our facts run in order and leave their edits to the save; those with
 // outside effects run side by side where each of them says it may, results in call order.
-func (t *turn) callAll(ctx context.Context, calls []*pending) error {
+func (t *turn) callAll(ctx context.Context, calls []*pendingCall) error {
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxParallel)
 	for _, p := range calls {
@@ -71,7 +71,7 @@ func (t *turn) callAll(ctx context.Context, calls []*pending) error {
 	return group.Wait()
 }
 
-func (t *turn) callOne(ctx context.Context, p *pending) (err error) {
+func (t *turn) callOne(ctx context.Context, p *pendingCall) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			t.e.cfg.Logger.ErrorContext(ctx, "tool panicked", logRun(t.run.ID), logAny("tool", p.call.Name), logAny("panic", v), logStack())
@@ -127,7 +127,7 @@ func (t *turn) callsStopped(ctx context.Context, c *commit, err error) *ending {
 }
 
 // finalReturn runs the edit of the call's result, in a savepoint of its own, and returns what the model reads.
-func (p *pending) finalReturn(ctx context.Context, tx core.Store) (core.ToolReturn, map[core.BlockID]int, error) {
+func (p *pendingCall) finalReturn(ctx context.Context, tx core.Store) (core.ToolReturn, map[core.BlockID]int, error) {
 	result := p.result
 	if result.Apply != nil {
 		err := tx.Tx(ctx, func(ctx context.Context, sp core.Store) error {

@@ -23,7 +23,7 @@ type commit struct {
 	seen    *hashes
 
 	answer    *answer
-	calls     []*pending
+	calls     []*pendingCall
 	state     *rules.State
 	outcome   rules.Outcome // of a response without calls; with calls it follows from their returns
 	end       *ending       // the run ends with this, whatever the outcome

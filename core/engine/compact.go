@@ -187,7 +187,7 @@ func (w *window) summed(
 	s compact.Settings,
 	step core.StepID,
 	done summary,
-	stand standing,
+	stand priorSummary,
 	leaving []core.InContext,
 ) (summary, error) {
 	gone := stand.gone + request.Visible(leaving)
@@ -238,15 +238,15 @@ func (w *window) summarised(s compact.Settings, goal int) []core.InContext {
 	return slices.Concat(groups[:s.Leaving(sizes, goal, keep)]...)
 }
 
-// standing is what was summarised before.
-type standing struct {
+// priorSummary is what was summarised before.
+type priorSummary struct {
 	text   string // what a summariser is given of it
 	record string // the summary that the window begins with; empty where it stands in the block
 	gone   int    // how many messages it and the marker stand for
 }
 
-func (w *window) standing(ctx context.Context, s compact.Settings) (standing, error) {
-	var out standing
+func (w *window) standing(ctx context.Context, s compact.Settings) (priorSummary, error) {
+	var out priorSummary
 	for _, r := range w.rows {
 		switch {
 		case r.Message.Role == core.RoleSummary:

@@ -189,7 +189,7 @@ func (e *Engine) missing(ctx context.Context, run core.Run) ([]core.Event, error
 }
 
 // wholeRun makes the events of a run from its facts, less what was shown already (nil: nothing was).
-func (e *Engine) wholeRun(ctx context.Context, run core.Run, was *shown) ([]core.Event, error) {
+func (e *Engine) wholeRun(ctx context.Context, run core.Run, was *logState) ([]core.Event, error) {
 	if was == nil {
 		was = newShown()
 	}
@@ -233,8 +233,8 @@ func inputEvent(m core.Message) core.Event {
 	return core.Event{Message: m.ID, OTID: otid, Body: core.UserInput{Role: m.Role, Text: m.PlainText(), Name: m.Name}}
 }
 
-// shown is what the log of a run already tells.
-type shown struct {
+// logState is what the log of a run already tells.
+type logState struct {
 	input  map[core.MessageID]bool
 	saved  map[core.MessageID]bool
 	text   map[partKey]string // of texts and reasoning
@@ -248,8 +248,8 @@ type partKey struct {
 	index   int
 }
 
-func newShown() *shown {
-	return &shown{
+func newShown() *logState {
+	return &logState{
 		input: map[core.MessageID]bool{},
 		saved: map[core.MessageID]bool{},
 		text:  map[partKey]string{},
@@ -257,7 +257,7 @@ func newShown() *shown {
 	}
 }
 
-func (s *shown) add(ev core.Event) {
+func (s *logState) add(ev core.Event) {
 	key := partKey{ev.Message, ev.Part}
 	if n := len(s.order); isPiece(ev.Body) && (n == 0 || s.order[n-1] != ev.Message) {
 		s.order = append(s.order, ev.Message)
@@ -284,7 +284,7 @@ func (s *shown) add(ev core.Event) {
 }
 
 // rest makes the events of a stored message that were not shown. A text that was shown in part goes on where it stopped.
-func (s *shown) rest(m *core.Message, speak core.Speak) []core.Event {
+func (s *logState) rest(m *core.Message, speak core.Speak) []core.Event {
 	if s.saved[m.ID] {
 		return nil
 	}

@@ -10,8 +10,8 @@ import (
 	"loci/core/rules"
 )
 
-// pending is a call on its way through the step: what the gate said, what calling it gave.
-type pending struct {
+// pendingCall is a call on its way through the step: what the gate said, what calling it gave.
+type pendingCall struct {
 	call    core.ToolCall
 	tool    core.BoundTool
 	wrong   string // what it was called by, where that is no name
@@ -21,7 +21,7 @@ type pending struct {
 }
 
 // stage judges one call: it may refuse it or change its arguments.
-type stage func(t *turn, state *rules.State, p *pending)
+type stage func(t *turn, state *rules.State, p *pendingCall)
 
 // gate is the one way from a tool call to its execution, for every kind of tool: its stages, in their order. No later
 // stage can undo a refusal.
@@ -31,7 +31,7 @@ type gate []stage
 func toolGate() gate { return gate{stageArguments, stageRules} }
 
 // stageArguments finds the tool and refuses arguments that are no JSON object.
-func stageArguments(t *turn, state *rules.State, p *pending) {
+func stageArguments(t *turn, state *rules.State, p *pendingCall) {
 	i := slices.IndexFunc(t.win.pinned.Bound, func(b core.BoundTool) bool { return b.Info.Spec.Name == p.call.Name })
 	if p.wrong != "" {
 		p.refusal = fmt.Sprintf("Error executing function %s: NameError: there is no tool %q", p.call.Name, p.wrong)
@@ -51,7 +51,7 @@ func stageArguments(t *turn, state *rules.State, p *pending) {
 }
 
 // stageRules refuses what a rule forbids now and fills in what a rule prescribes.
-func stageRules(t *turn, state *rules.State, p *pending) {
+func stageRules(t *turn, state *rules.State, p *pendingCall) {
 	if text := state.Check(p.call.Name); text != "" {
 		p.refusal = text
 		return
@@ -92,11 +92,11 @@ func hasProperty(schema json.RawMessage, name string) bool {
 }
 
 // pass sends every call of a response through the gate, before the first one runs.
-func (g gate) pass(t *turn, state *rules.State, a *answer) []*pending {
-	var calls []*pending
+func (g gate) pass(t *turn, state *rules.State, a *answer) []*pendingCall {
+	var calls []*pendingCall
 	m := core.Message{Content: a.content}
 	for _, c := range m.Calls() {
-		p := &pending{call: c, beat: a.heartbeat(c.ID), wrong: a.wrong(c.ID)}
+		p := &pendingCall{call: c, beat: a.heartbeat(c.ID), wrong: a.wrong(c.ID)}
 		for _, judge := range g {
 			if judge(t, state, p); p.refusal != "" {
 				break

@@ -219,7 +219,7 @@ func (e *Engine) reopenLog(ctx context.Context, j *job) error {
 }
 
 // unsaved returns the messages that were shown, at least in part, and are no facts.
-func (s *shown) unsaved(stored map[core.MessageID]bool) []core.MessageID {
+func (s *logState) unsaved(stored map[core.MessageID]bool) []core.MessageID {
 	var ids []core.MessageID
 	for _, id := range s.order {
 		if !stored[id] {

@@ -81,7 +81,7 @@ func (t *turn) saveInterrupted(ctx context.Context, a *answer, dropped []string,
 	c.end, c.dropped = end, dropped
 	m := core.Message{Content: a.content}
 	for _, call := range m.Calls() {
-		c.calls = append(c.calls, &pending{call: call, refusal: cancelledReturn, result: core.ToolError(cancelledReturn)})
+		c.calls = append(c.calls, &pendingCall{call: call, refusal: cancelledReturn, result: core.ToolError(cancelledReturn)})
 	}
 	if out := t.saveStep(ctx, c); out == nil || !out.saved {
 		return core.E(core.Internal, "the interrupted answer could not be saved: %w", out.err)

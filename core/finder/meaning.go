@@ -55,8 +55,8 @@ func (f *Finder) vector(ctx context.Context, q core.SearchQuery, model core.Hand
 	return v
 }
 
-// meaning is a search by vectors in a view; nil searches by words alone.
-type meaning struct {
+// vectorSearch is a search by vectors in a view; nil searches by words alone.
+type vectorSearch struct {
 	in     search.Meaning
 	models []comparison
 }
@@ -68,12 +68,12 @@ type comparison struct {
 }
 
 // meaning prepares a search by vectors; nil if there is nothing to compare with.
-func (f *Finder) meaning(ctx context.Context, view search.View, vectors []search.Vector) (*meaning, error) {
+func (f *Finder) meaning(ctx context.Context, view search.View, vectors []search.Vector) (*vectorSearch, error) {
 	in, ok := view.(search.Meaning)
 	if !ok || len(vectors) == 0 {
 		return nil, nil
 	}
-	m := &meaning{in: in}
+	m := &vectorSearch{in: in}
 	for _, v := range vectors {
 		spread, ok, err := in.Spread(ctx, v)
 		if err != nil {
@@ -99,7 +99,7 @@ type neighbours struct {
 }
 
 // nearest starts the search by vectors, in parallel with reading by words. The channel delivers the result.
-func (m *meaning) nearest(ctx context.Context, wg *sync.WaitGroup) <-chan neighbours {
+func (m *vectorSearch) nearest(ctx context.Context, wg *sync.WaitGroup) <-chan neighbours {
 	out := make(chan neighbours, 1)
 	if m == nil {
 		out <- neighbours{}
@@ -121,7 +121,7 @@ func (m *meaning) nearest(ctx context.Context, wg *sync.WaitGroup) <-chan neighb
 }
 
 // load prepares docs for ranking: their words and, in parallel, how far they stand out by their vectors.
-func (m *meaning) load(ctx context.Context, docs []search.Doc) (texts *search.Texts, v search.Vectors, err error) {
+func (m *vectorSearch) load(ctx context.Context, docs []search.Doc) (texts *search.Texts, v search.Vectors, err error) {
 	if m == nil {
 		return search.Load(docs), v, nil
 	}
@@ -133,7 +133,7 @@ func (m *meaning) load(ctx context.Context, docs []search.Doc) (texts *search.Te
 }
 
 // vectors returns how far docs stand out.
-func (m *meaning) vectors(ctx context.Context, docs []search.Doc) (search.Vectors, error) {
+func (m *vectorSearch) vectors(ctx context.Context, docs []search.Doc) (search.Vectors, error) {
 	seqs := make([]int64, len(docs))
 	for i := range docs {
 		seqs[i] = docs[i].Seq
@@ -150,7 +150,7 @@ func (m *meaning) vectors(ctx context.Context, docs []search.Doc) (search.Vector
 
 // deviations returns by how many standard deviations the cosines of texts exceed the mean, for those that stand out:
 // only theirs are exact, and only theirs count.
-func (m *meaning) deviations(ctx context.Context, seqs []int64) (map[int64]float64, error) {
+func (m *vectorSearch) deviations(ctx context.Context, seqs []int64) (map[int64]float64, error) {
 	out := map[int64]float64{}
 	for _, c := range m.models {
 		cosines, err := m.in.Cosines(ctx, c.vector, seqs, c.spread.Mean+search.StandsOut*c.spread.SD)

@@ -84,7 +84,7 @@ func Rank(ctx context.Context, view search.View, query search.Query, explain int
 }
 
 // rank ranks the texts in a view and gives reasons for the first explain hits.
-func rank(ctx context.Context, view search.View, query search.Query, m *meaning, explain int) ([]search.Hit, error) {
+func rank(ctx context.Context, view search.View, query search.Query, m *vectorSearch, explain int) ([]search.Hit, error) {
 	reach := view.Reach()
 	switch {
 	case reach.Texts == 0:
@@ -96,7 +96,7 @@ func rank(ctx context.Context, view search.View, query search.Query, m *meaning,
 }
 
 // whole ranks all texts of a small scope, counting words in the scope only.
-func whole(ctx context.Context, view search.View, q search.Query, m *meaning, explain int) ([]search.Hit, error) {
+func whole(ctx context.Context, view search.View, q search.Query, m *vectorSearch, explain int) ([]search.Hit, error) {
 	docs, err := view.All(ctx)
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func whole(ctx context.Context, view search.View, q search.Query, m *meaning, ex
 }
 
 // counted ranks docs by counts made over the docs themselves.
-func counted(ctx context.Context, docs []search.Doc, q search.Query, m *meaning, explain int) ([]search.Hit, error) {
+func counted(ctx context.Context, docs []search.Doc, q search.Query, m *vectorSearch, explain int) ([]search.Hit, error) {
 	texts, vectors, err := m.load(ctx, docs)
 	if err != nil {
 		return nil, err
@@ -115,7 +115,7 @@ func counted(ctx context.Context, docs []search.Doc, q search.Query, m *meaning,
 }
 
 // sampled ranks candidates and the texts near them.
-func sampled(ctx context.Context, view search.View, q search.Query, m *meaning, explain int) ([]search.Hit, error) {
+func sampled(ctx context.Context, view search.View, q search.Query, m *vectorSearch, explain int) ([]search.Hit, error) {
 	var wg sync.WaitGroup
 	defer wg.Wait() // nothing outlives the search
 	nearest := m.nearest(ctx, &wg)

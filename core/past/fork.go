@@ -97,7 +97,7 @@ func (p *Past) CopyAgent(ctx context.Context, id core.AgentID, o CopyOptions) (c
 		return core.Agent{}, err
 	}
 	defer done()
-	c := &copying{p: p, o: o}
+	c := &copier{p: p, o: o}
 	if err := c.look(ctx, id); err != nil {
 		return core.Agent{}, err
 	}
@@ -122,8 +122,8 @@ func joined(err, other error) error {
 	return err
 }
 
-// copying is one copy in progress.
-type copying struct {
+// copier is one copy in progress.
+type copier struct {
 	p      *Past
 	o      CopyOptions
 	from   core.Agent
@@ -134,7 +134,7 @@ type copying struct {
 }
 
 // look reads what to copy and decides on names and ids.
-func (c *copying) look(ctx context.Context, id core.AgentID) (err error) {
+func (c *copier) look(ctx context.Context, id core.AgentID) (err error) {
 	s := c.p.store
 	if c.from, err = s.Agents().Get(ctx, id); err != nil {
 		return err
@@ -184,7 +184,7 @@ func (c *copying) look(ctx context.Context, id core.AgentID) (err error) {
 }
 
 // name finds a name that no agent has.
-func (c *copying) name(ctx context.Context) (string, error) {
+func (c *copier) name(ctx context.Context) (string, error) {
 	word := " copy"
 	if c.o.History {
 		word = " fork"
@@ -210,7 +210,7 @@ const copyBatch = 500
 
 // archive decides which archive the copy gets, and copies it if it is the agent's own. This happens before the agent is
 // created, in batches, since there may be a million passages.
-func (c *copying) archive(ctx context.Context) error {
+func (c *copier) archive(ctx context.Context) error {
 	s := c.p.store
 	archive, has, err := s.Archives().OfAgent(ctx, c.from.ID)
 	if err != nil || !has {
@@ -255,7 +255,7 @@ func (c *copying) archive(ctx context.Context) error {
 }
 
 // passages copies an archive, except what the agent inserted after the step.
-func (c *copying) passages(ctx context.Context, from core.ArchiveID, later map[core.PassageID]bool) error {
+func (c *copier) passages(ctx context.Context, from core.ArchiveID, later map[core.PassageID]bool) error {
 	s := c.p.store
 	for after := ""; ; {
 		page, err := s.Passages().List(ctx, core.PassageFilter{Archives: []core.ArchiveID{from}}, core.Page{After: after, Limit: copyBatch})
@@ -277,7 +277,7 @@ func (c *copying) passages(ctx context.Context, from core.ArchiveID, later map[c
 }
 
 // write makes the agent with its blocks and its default conversation.
-func (c *copying) write(ctx context.Context, tx core.Store) error {
+func (c *copier) write(ctx context.Context, tx core.Store) error {
 	a := c.made
 	if err := tx.Agents().Create(ctx, &a); err != nil {
 		return err
@@ -311,7 +311,7 @@ func (c *copying) write(ctx context.Context, tx core.Store) error {
 }
 
 // blocks copies the blocks, shared ones too, in their order.
-func (c *copying) blocks(ctx context.Context, tx core.Store) error {
+func (c *copier) blocks(ctx context.Context, tx core.Store) error {
 	blocks, err := tx.Blocks().OfAgent(ctx, c.from.ID)
 	if err != nil {
 		return err
@@ -334,7 +334,7 @@ func (c *copying) blocks(ctx context.Context, tx core.Store) error {
 }
 
 // folders attaches the folders, which the copy shares, and opens what was open.
-func (c *copying) folders(ctx context.Context, tx core.Store) error {
+func (c *copier) folders(ctx context.Context, tx core.Store) error {
 	var folders []moment.FolderAt
 	var files []moment.OpenAt
 	if c.state != nil {
@@ -372,7 +372,7 @@ func blocksAt(ctx context.Context, tx core.Store, at []moment.BlockAt) ([]core.B
 }
 
 // history copies the window: the original's runs aren't runs of the copy, and what left the window stays behind.
-func (c *copying) history(ctx context.Context, tx core.Store, a core.Agent, conv *core.Conversation) error {
+func (c *copier) history(ctx context.Context, tx core.Store, a core.Agent, conv *core.Conversation) error {
 	rows, err := windowAt(ctx, tx, c.o.Conversation, c.o.Step)
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ func (p *Past) travel(
 			return err
 		}
 		record.ID, record.Conversation, record.CreatedAt = core.NewRewindID(), conv, p.clock()
-		r := &restoring{tx: tx, m: m, record: record}
+		r := &restorer{tx: tx, m: m, record: record}
 		err = r.run(ctx)
 		done, others = r.record, slices.Sorted(maps.Keys(r.others))
 		return err
@@ -116,8 +116,8 @@ func targetOf(ctx context.Context, tx core.Store, conv core.ConversationID, id c
 	return m, nil
 }
 
-// restoring is one rewind in progress, inside its transaction.
-type restoring struct {
+// restorer is one rewind in progress, inside its transaction.
+type restorer struct {
 	tx     core.Store
 	m      target
 	record core.Rewind
@@ -129,7 +129,7 @@ type restoring struct {
 	archs  map[core.ArchiveID]struct{} // the agent's own
 }
 
-func (r *restoring) run(ctx context.Context) error {
+func (r *restorer) run(ctx context.Context) error {
 	var err error
 	if r.conv, err = r.tx.Conversations().Get(ctx, r.record.Conversation); err != nil {
 		return err
@@ -153,7 +153,7 @@ func (r *restoring) run(ctx context.Context) error {
 }
 
 // remember keeps what the rewind replaces.
-func (r *restoring) remember(ctx context.Context) error {
+func (r *restorer) remember(ctx context.Context) error {
 	state, err := moment.Now(ctx, r.tx, &r.agent, &r.conv)
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (r *restoring) remember(ctx context.Context) error {
 }
 
 // blocks attaches the earlier blocks, in order, and restores the content of those that are the agent's own.
-func (r *restoring) blocks(ctx context.Context) error {
+func (r *restorer) blocks(ctx context.Context) error {
 	now, err := r.tx.Blocks().OfAgent(ctx, r.agent.ID)
 	if err != nil {
 		return err
@@ -198,7 +198,7 @@ func (r *restoring) blocks(ctx context.Context) error {
 }
 
 // block restores one block. It leaves out a block whose version was forgotten.
-func (r *restoring) block(ctx context.Context, at moment.BlockAt) error {
+func (r *restorer) block(ctx context.Context, at moment.BlockAt) error {
 	then, err := r.tx.Blocks().Version(ctx, at.ID, at.Version)
 	if core.KindOf(err) == core.NotFound {
 		r.stale = true
@@ -236,7 +236,7 @@ func (r *restoring) block(ctx context.Context, at moment.BlockAt) error {
 }
 
 // content restores a block's earlier value, unless it is shared and Shared wasn't requested.
-func (r *restoring) content(ctx context.Context, b *core.Block, then *core.BlockVersion, by core.BlockAuthor) error {
+func (r *restorer) content(ctx context.Context, b *core.Block, then *core.BlockVersion, by core.BlockAuthor) error {
 	sharers, err := r.tx.Blocks().AgentsOf(ctx, b.ID) // the agent itself is detached now
 	if err != nil {
 		return err
@@ -260,7 +260,7 @@ func sameContent(b *core.Block, v *core.BlockVersion) bool {
 }
 
 // settings restores the agent's earlier model, settings, rules, tools and system text.
-func (r *restoring) settings(ctx context.Context) error {
+func (r *restorer) settings(ctx context.Context) error {
 	_, text, err := r.tx.Snapshots().Get(ctx, r.m.Text)
 	if err != nil {
 		return err
@@ -277,7 +277,7 @@ func (r *restoring) settings(ctx context.Context) error {
 }
 
 // archive attaches the earlier archive. One that the agent made since stays: a person may have put something into it.
-func (r *restoring) archive(ctx context.Context) error {
+func (r *restorer) archive(ctx context.Context) error {
 	now, has, err := r.tx.Archives().OfAgent(ctx, r.agent.ID)
 	if err != nil {
 		return err
@@ -315,7 +315,7 @@ func (r *restoring) archive(ctx context.Context) error {
 }
 
 // own notes an archive that no other agent has.
-func (r *restoring) own(ctx context.Context, id core.ArchiveID) error {
+func (r *restorer) own(ctx context.Context, id core.ArchiveID) error {
 	sharers, err := r.tx.Archives().AgentsOf(ctx, id)
 	if err != nil {
 		return err
@@ -327,7 +327,7 @@ func (r *restoring) own(ctx context.Context, id core.ArchiveID) error {
 }
 
 // passages restores the agent's own insertions to what they were.
-func (r *restoring) passages(ctx context.Context) error {
+func (r *restorer) passages(ctx context.Context) error {
 	take, bring, err := r.tx.Rewinds().Passages(ctx, r.agent.ID, slices.Sorted(maps.Keys(r.archs)), r.m.at)
 	if err != nil {
 		return err
@@ -347,7 +347,7 @@ func (r *restoring) passages(ctx context.Context) error {
 }
 
 // conversation restores the conversation's pin, message 0, and what its window showed.
-func (r *restoring) conversation(ctx context.Context) error {
+func (r *restorer) conversation(ctx context.Context) error {
 	c, pin := &r.conv, &r.m.Pin
 	_, text, err := r.tx.Snapshots().Get(ctx, pin.Stored)
 	if err != nil {
@@ -393,7 +393,7 @@ func lastSaid(rows []core.InContext) (last time.Time) {
 }
 
 // folders attaches the earlier folders, in order, and opens what was open. Files themselves stay as they are.
-func (r *restoring) folders(ctx context.Context) error {
+func (r *restorer) folders(ctx context.Context) error {
 	now, err := r.tx.Folders().OfAgent(ctx, r.agent.ID)
 	if err != nil {
 		return err

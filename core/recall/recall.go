@@ -84,8 +84,8 @@ func Choose(query string, found []Text, held *Window, tokens int, zone *time.Loc
 	return chosen
 }
 
-// ranked is a text with a score that can be compared with the other kind's.
-type ranked struct {
+// candidate is a text with a score that can be compared with the other kind's.
+type candidate struct {
 	Text
 	rank float64
 }
@@ -101,15 +101,15 @@ func outstanding(found []Text) []Text {
 	if max(matter[true], matter[false]) < leastMatter {
 		return nil
 	}
-	var list []ranked
+	var list []candidate
 	for _, t := range found {
 		top := best[t.note()]
 		if t.Score <= 0 || t.Score < leastScore*top || !t.stands() {
 			continue
 		}
-		list = append(list, ranked{t, t.Score / top * matter[t.note()]})
+		list = append(list, candidate{t, t.Score / top * matter[t.note()]})
 	}
-	slices.SortStableFunc(list, func(a, b ranked) int { return cmp.Compare(b.rank, a.rank) })
+	slices.SortStableFunc(list, func(a, b candidate) int { return cmp.Compare(b.rank, a.rank) })
 	out := make([]Text, len(list))
 	for i := range list {
 		out[i] = list[i].Text

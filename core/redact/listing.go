@@ -18,14 +18,14 @@ type listing struct {
 	r     *Redactor
 	in    string
 	dec   *json.Decoder
-	items []listed
+	items []object
 	spans []span
 	texts []string        // what the objects show
 	shown map[string]bool // the words of that; nil until it is needed
 }
 
-// listed is an object in a document.
-type listed struct {
+// object is an object in a document.
+type object struct {
 	around int    // index of the enclosing object; -1: none
 	key    string // it is stored under
 	id     string // of the record it lists, if given
@@ -108,7 +108,7 @@ func (l *listing) value(item int, key string) {
 
 func (l *listing) object(around int, key string) {
 	item := len(l.items)
-	l.items = append(l.items, listed{around: around, key: key})
+	l.items = append(l.items, object{around: around, key: key})
 	for l.dec.More() {
 		token, _ := l.dec.Token()
 		key, _ := token.(string)
@@ -162,7 +162,7 @@ func (l *listing) left(s span, lists bool) (string, bool) {
 }
 
 // about reports whether an object is about the record, or about what holds the text.
-func (l *listing) about(i listed) bool {
+func (l *listing) about(i object) bool {
 	if l.r.Record != "" && i.id != "" {
 		return i.id == l.r.Record
 	}

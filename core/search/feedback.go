@@ -7,7 +7,7 @@ import (
 )
 
 // feedback returns the words of the best texts and their neighbours as terms, weighted by how specific they are to them.
-func (r *ranking) feedback(scores []float64) []weighted {
+func (r *ranking) feedback(scores []float64) []weightedTerm {
 	weights := r.examples(scores)
 	if len(weights) == 0 {
 		return nil
@@ -30,12 +30,12 @@ func (r *ranking) feedback(scores []float64) []weighted {
 	if r.st.More != nil {
 		df = r.st.More(order)
 	}
-	out := make([]weighted, 0, len(order))
+	out := make([]weightedTerm, 0, len(order))
 	for _, w := range order {
 		v := r.idf(max(df[w], 1))
-		out = append(out, weighted{word: w, weight: v * mass[w], value: v})
+		out = append(out, weightedTerm{word: w, weight: v * mass[w], value: v})
 	}
-	slices.SortStableFunc(out, func(a, b weighted) int {
+	slices.SortStableFunc(out, func(a, b weightedTerm) int {
 		return cmp.Or(cmp.Compare(b.weight, a.weight), strings.Compare(a.word, b.word))
 	})
 	out = out[:min(len(out), feedbackTerms)]

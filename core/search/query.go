@@ -24,14 +24,14 @@ type term struct {
 	name    []string
 }
 
-// asked is a time that a query asks for.
-type asked struct {
+// queryTime is a time that a query asks for.
+type queryTime struct {
 	Span
 	month time.Month // if set: this month, or day of it, in every year
 	day   int
 }
 
-func (a asked) days() int {
+func (a queryTime) days() int {
 	switch {
 	case a.month == 0:
 		return a.Span.days()
@@ -42,7 +42,7 @@ func (a asked) days() int {
 }
 
 // matches reports whether a span fits the time asked for: it overlaps, and isn't much vaguer than the question.
-func (a asked) matches(s Span) bool {
+func (a queryTime) matches(s Span) bool {
 	if s.days() > max(31, a.days()) {
 		return false
 	}
@@ -69,7 +69,7 @@ func (a asked) matches(s Span) bool {
 type Query struct {
 	terms      []term
 	pairs      [][2]string // consecutive terms
-	times      []asked
+	times      []queryTime
 	phrases    [][]string // set if the query is nothing but quoted phrases: each must occur in a text
 	wantDate   bool
 	wantNumber bool
@@ -94,7 +94,7 @@ func (q *Query) read(text string, today int) []string {
 	c := &calendar{t: tokens(text), ref: today}
 	months := map[string]bool{}
 	for _, m := range c.mentions() {
-		q.times = append(q.times, asked{m.span, m.month, m.day})
+		q.times = append(q.times, queryTime{m.span, m.month, m.day})
 		for _, t := range c.t[m.first:m.next] {
 			if month, _ := monthOf(t.text); month != 0 {
 				months[t.text] = true

@@ -5,26 +5,26 @@ import (
 	"slices"
 )
 
-// weighted is a word or pair of words to score by.
-type weighted struct {
+// weightedTerm is a word or pair of words to score by.
+type weightedTerm struct {
 	word, next string // next: of a pair
 	weight     float64
 	value      float64 // weight · idf
 }
 
-func (r *ranking) queryTerms() []weighted {
-	out := make([]weighted, 0, len(r.q.terms)+len(r.q.pairs))
+func (r *ranking) queryTerms() []weightedTerm {
+	out := make([]weightedTerm, 0, len(r.q.terms)+len(r.q.pairs))
 	for _, t := range r.q.terms {
 		w := float64(min(t.times, repeats))
 		if len(t.name) > 0 {
 			w *= nameWeight
 		}
-		out = append(out, weighted{word: t.word, weight: w, value: w * r.idf(r.st.DF[t.word])})
+		out = append(out, weightedTerm{word: t.word, weight: w, value: w * r.idf(r.st.DF[t.word])})
 	}
-	out = slices.DeleteFunc(out, func(t weighted) bool { return r.st.DF[t.word] == 0 })
+	out = slices.DeleteFunc(out, func(t weightedTerm) bool { return r.st.DF[t.word] == 0 })
 	for i, df := range r.pairsFound() {
 		if df > 0 {
-			out = append(out, weighted{word: r.q.pairs[i][0], next: r.q.pairs[i][1], weight: pairWeight, value: pairWeight * r.idf(df)})
+			out = append(out, weightedTerm{word: r.q.pairs[i][0], next: r.q.pairs[i][1], weight: pairWeight, value: pairWeight * r.idf(df)})
 		}
 	}
 	return out
@@ -36,9 +36,9 @@ func (r *ranking) pairsFound() []int {
 	if len(found) == 0 {
 		return found
 	}
-	terms := make([]weighted, len(found))
+	terms := make([]weightedTerm, len(found))
 	for i, p := range r.q.pairs {
-		terms[i] = weighted{word: p[0], next: p[1]}
+		terms[i] = weightedTerm{word: p[0], next: p[1]}
 	}
 	f := r.texts.finder(terms)
 	last := make([]int, len(found))
@@ -63,7 +63,7 @@ type occurrence struct {
 // scorer scores docs by terms.
 type scorer struct {
 	r         *ranking
-	terms     []weighted
+	terms     []weightedTerm
 	possible  float64      // the score of a text that literally contains them all
 	matters   []float64    // how much each term counts for what the query is about; nil: not used
 	about     float64      // … and their total
@@ -81,7 +81,7 @@ func (s *scorer) in(i int) []occurrence {
 	return s.occ[s.ends[i-1]:s.ends[i]]
 }
 
-func (r *ranking) scorer(terms []weighted) *scorer {
+func (r *ranking) scorer(terms []weightedTerm) *scorer {
 	s := &scorer{r: r, terms: terms, occ: make([]occurrence, 0, 2*len(r.docs)), ends: make([]int, len(r.docs))}
 	for _, t := range terms {
 		s.possible += t.value

@@ -350,8 +350,8 @@ func TestAQueryForADayFindsWhatIsOfItOrTalksAboutIt(t *testing.T) {
 func TestAMonthBesideAWordOfTimeIsOneMonth(t *testing.T) {
 	t.Parallel()
 	today := dayOf(2026, time.November, 22)
-	month := func(y int, m time.Month) asked { return asked{Span: wholeMonth(y, m)} }
-	for query, want := range map[string][]asked{
+	month := func(y int, m time.Month) queryTime { return queryTime{Span: wholeMonth(y, m)} }
+	for query, want := range map[string][]queryTime{
 		"last March":                {month(2026, time.March)},
 		"what happened last march":  {month(2026, time.March)},
 		"last November":             {month(2025, time.November)},
@@ -372,7 +372,7 @@ func TestAMonthBesideAWordOfTimeIsOneMonth(t *testing.T) {
 		"they sep arated":           nil,
 	} {
 		q := Analyse(query, today)
-		if diff := cmp.Diff(want, q.times, cmp.AllowUnexported(asked{}), cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want, q.times, cmp.AllowUnexported(queryTime{}), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", query, diff)
 		}
 	}

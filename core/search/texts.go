@@ -161,7 +161,7 @@ type finder struct {
 	pairs  map[uint64]int32
 }
 
-func (t *Texts) finder(terms []weighted) *finder {
+func (t *Texts) finder(terms []weightedTerm) *finder {
 	f := &finder{single: make([]int32, len(t.words)), starts: make([]bool, len(t.words)), pairs: map[uint64]int32{}}
 	for i := range f.single {
 		f.single[i] = -1
