@@ -9,8 +9,8 @@ import (
 	"loci/core"
 )
 
-// learned is what a server's refusals have taught us. The zero value knows nothing.
-type learned struct {
+// refusalMemory is what a server's refusals have taught us. The zero value knows nothing.
+type refusalMemory struct {
 	mu    sync.Mutex
 	tools map[string]bool // models that refuse tools
 	stale map[uint64]bool // hashes of native items that were refused
@@ -20,7 +20,7 @@ type learned struct {
 // mostStale bounds what is remembered: a conversation has one item per answer in its window.
 const mostStale = 10_000
 
-func (l *learned) noTools(model string) {
+func (l *refusalMemory) noTools(model string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.tools == nil {
@@ -29,14 +29,14 @@ func (l *learned) noTools(model string) {
 	l.tools[model] = true
 }
 
-func (l *learned) toolless(model string) bool {
+func (l *refusalMemory) toolless(model string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.tools[model]
 }
 
 // refused remembers the native items of a request, so that no later request sends them again.
-func (l *learned) refused(req core.ChatRequest) {
+func (l *refusalMemory) refused(req core.ChatRequest) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.stale == nil || len(l.stale) > mostStale {
@@ -50,7 +50,7 @@ func (l *learned) refused(req core.ChatRequest) {
 }
 
 // fresh returns the request without native items that were refused; their normalised form is sent instead.
-func (l *learned) fresh(req core.ChatRequest) core.ChatRequest {
+func (l *refusalMemory) fresh(req core.ChatRequest) core.ChatRequest {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.stale) == 0 {

@@ -246,9 +246,9 @@ func pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// gate limits the concurrent requests to one server with one key, and holds all of them back when the server asked for a
+// limiter limits the concurrent requests to one server with one key, and holds all of them back when the server asked for a
 // pause.
-type gate struct {
+type limiter struct {
 	slots chan struct{}
 	mu    sync.Mutex
 	until time.Time
@@ -257,15 +257,15 @@ type gate struct {
 // defaultParallel is how many concurrent requests one key may have.
 const defaultParallel = 64
 
-func newGate(most int) *gate {
+func newGate(most int) *limiter {
 	if most <= 0 {
 		most = defaultParallel
 	}
-	return &gate{slots: make(chan struct{}, most)}
+	return &limiter{slots: make(chan struct{}, most)}
 }
 
 // enter waits for a free place and for the end of a pause.
-func (g *gate) enter(ctx context.Context) (leave func(), err error) {
+func (g *limiter) enter(ctx context.Context) (leave func(), err error) {
 	select {
 	case g.slots <- struct{}{}:
 	case <-ctx.Done():
@@ -284,13 +284,13 @@ func (g *gate) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-func (g *gate) left() time.Duration {
+func (g *limiter) left() time.Duration {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return time.Until(g.until)
 }
 
-func (g *gate) rest(d time.Duration) {
+func (g *limiter) rest(d time.Duration) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if until := time.Now().Add(d); until.After(g.until) {

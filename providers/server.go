@@ -27,13 +27,13 @@ const (
 type server struct {
 	endpoint
 	who    wire.Who
-	gate   *gate
+	gate   *limiter
 	now    func() time.Time
 	log    *slog.Logger
 	wire   protocol.Server
 	signer protocol.Signer
 
-	learned learned // what its models don't accept
+	learned refusalMemory // what its models don't accept
 
 	used    time.Time // this and the next two are guarded by Providers.mu
 	users   int       // calls that hold it

@@ -2,9 +2,9 @@ package providers
 
 import "strings"
 
-// known is a family of models and its window, for servers whose listing has no sizes. As of 21 November 2026; if a
+// modelFamily is a family of models and its window, for servers whose listing has no sizes. As of 21 November 2026; if a
 // family's members differ, the smallest.
-type known struct {
+type modelFamily struct {
 	prefix string
 	window int
 	output int
@@ -13,8 +13,8 @@ type known struct {
 }
 
 // families is searched in order, so longer prefixes come before shorter ones.
-func families() []known {
-	return []known{
+func families() []modelFamily {
+	return []modelFamily{
 		{prefix: "gpt-4.1", window: 1_047_576, output: 32_768},
 		{prefix: "gpt-4o", window: 128_000, output: 16_384},
 		{prefix: "gpt-4-turbo", window: 128_000, output: 4_096},
@@ -51,12 +51,12 @@ const (
 )
 
 // catalogued returns what the table knows of a model; a vendor prefix in the name is ignored.
-func catalogued(model string) known {
+func catalogued(model string) modelFamily {
 	name := strings.ToLower(model[strings.LastIndexByte(model, '/')+1:])
 	for _, k := range families() {
 		if strings.HasPrefix(name, k.prefix) {
 			return k
 		}
 	}
-	return known{}
+	return modelFamily{}
 }

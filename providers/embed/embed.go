@@ -58,14 +58,14 @@ func Exceptions() (iter.Seq2[string, string], error) {
 // Model embeds texts with the table. It may be used by several goroutines at once.
 type Model struct {
 	load func() (*table.Table, error)
-	seen [slots]atomic.Pointer[found] // by hash of the spelling: stemming costs more than everything else
+	seen [slots]atomic.Pointer[match] // by hash of the spelling: stemming costs more than everything else
 }
 
 // slots bounds how many spellings a model caches.
 const slots = 4096
 
-// found is the result for a spelling.
-type found struct {
+// match is the result for a spelling.
+type match struct {
 	spelling string
 	row      int // negative: none
 }

@@ -109,11 +109,11 @@ func (m *Model) add(t *table.Table, word []byte, rows *rowSet) {
 	}
 }
 
-func look(t *table.Table, word string) *found {
+func look(t *table.Table, word string) *match {
 	if stem := table.Key(word, t.Base); stem != "" {
 		if row, ok := t.Find(stem); ok {
-			return &found{word, row}
+			return &match{word, row}
 		}
 	}
-	return &found{word, -1}
+	return &match{word, -1}
 }

@@ -7,7 +7,7 @@ import (
 )
 
 // recall tells a reader what was said just before: what "she" would refer to, and which facts a correction may mean.
-func (r *reader) recall(thread []said, kept func(text string) bool) {
+func (r *reader) recall(thread []userMessage, kept func(text string) bool) {
 	const far = 4 // messages
 	for i := len(thread) - 1; i >= max(0, len(thread)-far); i-- {
 		before := &reader{clock: thread[i].clock, known: r.known}

@@ -25,11 +25,11 @@ type decider struct {
 	memory    []*entry // what was recalled, read when first needed
 	remembers bool
 	wishes    []wish // what was asked to be forgotten, read when first needed
-	meaning   *meaning
+	meaning   *similarity
 }
 
 // decide returns calls while there is something left to store or search for, then the answer.
-func decide(s *scene, m *meaning) reply {
+func decide(s *scene, m *similarity) reply {
 	d := &decider{s: s, p: newPlanner(s, m.readings), meaning: m}
 	if s.input != "" {
 		r := &reader{clock: s.clock, known: d.knownName}

@@ -9,9 +9,9 @@ import (
 	"loci/core"
 )
 
-// meaning tells how close two words are in meaning, using the built-in word vectors. It is used only if no fact answers
+// similarity tells how close two words are in meaning, using the built-in word vectors. It is used only if no fact answers
 // a question by its words and topics.
-type meaning struct {
+type similarity struct {
 	ctx      context.Context //nolint:containedctx // lives only as long as one answer
 	words    core.Embedder   // nil: no words are close to each other
 	readings *readings
@@ -28,7 +28,7 @@ const (
 const likeness = 0.3
 
 // near returns how well one word can stand for another, from 0 to 0.9: the very same word is better.
-func (m *meaning) near(a, b string) float64 {
+func (m *similarity) near(a, b string) float64 {
 	if rivals(a, b) {
 		return 0
 	}
@@ -46,7 +46,7 @@ func (m *meaning) near(a, b string) float64 {
 	return min(0.9, 1.3*sum)
 }
 
-func (m *meaning) vector(w string) []float32 {
+func (m *similarity) vector(w string) []float32 {
 	if m == nil || m.words == nil {
 		return nil
 	}
@@ -116,7 +116,7 @@ const (
 )
 
 // closest returns the facts that fit a question best in meaning, and how well they answer it.
-func (q question) closest(facts []*entry, m *meaning) (hits []*entry, answers grade) {
+func (q question) closest(facts []*entry, m *similarity) (hits []*entry, answers grade) {
 	if len(q.terms) == 0 {
 		return nil, remote
 	}
@@ -145,7 +145,7 @@ func (q question) closest(facts []*entry, m *meaning) (hits []*entry, answers gr
 
 // fit says how well a fact fits a question in meaning, from 0 to 1: how much of what the question says is in the fact,
 // in whatever words.
-func (q question) fit(e *entry, m *meaning) (float64, grade) {
+func (q question) fit(e *entry, m *similarity) (float64, grade) {
 	if q.when && !timed(e) || q.where && !placed(e) || q.other(e) {
 		return 0, remote
 	}
@@ -203,7 +203,7 @@ type bearing struct {
 }
 
 // in returns what a fact has of a term.
-func (t term) in(e *entry, m *meaning) bearing {
+func (t term) in(e *entry, m *similarity) bearing {
 	var b bearing
 	for _, a := range t.alts {
 		if e.terms[a.key] {

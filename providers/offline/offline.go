@@ -42,7 +42,7 @@ func (m *Model) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[core
 		if ended(ctx, yield) {
 			return
 		}
-		answer := decide(newScene(req), &meaning{ctx: ctx, words: m.words, readings: &m.readings})
+		answer := decide(newScene(req), &similarity{ctx: ctx, words: m.words, readings: &m.readings})
 		for d := range answer.deltas(callSeed(req)) {
 			if ended(ctx, yield) || !yield(d, nil) {
 				return

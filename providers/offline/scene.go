@@ -20,13 +20,13 @@ type scene struct {
 	before []*block // the blocks as they were before this turn's own edits
 	done   []deed   // calls made in this turn, with their returns
 
-	passages []string // what reminders recall
-	thread   []said   // what the user said earlier in the window
-	stored   []string // what our own calls wrote to blocks, in the whole window
+	passages []string      // what reminders recall
+	thread   []userMessage // what the user said earlier in the window
+	stored   []string      // what our own calls wrote to blocks, in the whole window
 }
 
-// said is an earlier message of the user.
-type said struct {
+// userMessage is an earlier message of the user.
+type userMessage struct {
 	text  string
 	clock clock
 }
@@ -150,7 +150,7 @@ func (s *scene) readThread(start int) {
 				stale = compiled.After(at.Add(time.Minute))
 			}
 			if i < start {
-				s.thread = append(s.thread, said{text, c})
+				s.thread = append(s.thread, userMessage{text, c})
 			}
 		case core.ChatReminder:
 			found := announcements(m.Text)

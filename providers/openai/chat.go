@@ -30,7 +30,7 @@ type chatTurn struct {
 	req    openai.ChatCompletionRequest
 }
 
-func newChatTurn(c *Client, req core.ChatRequest, x *exchange) turn {
+func newChatTurn(c *Client, req core.ChatRequest, x *exchange) roundTrip {
 	b := chatBuilder{q: c.quirks, req: req, set: map[string]any{"model": req.Model}}
 	left := c.leftOut(req.Model)
 	b.q.NoStreamOptions = b.q.NoStreamOptions || left[wire.RefusedUsage]

@@ -60,8 +60,8 @@ func New(opts protocol.Options, quirks Quirks) *Client {
 	}
 }
 
-// turn is one request and the reading of its answer.
-type turn interface {
+// roundTrip is one request and the reading of its answer.
+type roundTrip interface {
 	// open sends the request.
 	open(ctx context.Context) (stream, error)
 	// event reads one event and yields what is new; done says that the answer is complete.
@@ -135,7 +135,7 @@ func (c *Client) swallowing(model string) bool {
 }
 
 func (c *Client) ask(ctx context.Context, req core.ChatRequest, out func(core.Delta) bool) error {
-	var t turn
+	var t roundTrip
 	x := &exchange{who: c.who, whole: c.quirks.Whole, comments: c.opts.Comments}
 	on := c.quirks.wire(req.Model)
 	req.Messages = wire.UniqueCalls(req.Messages, on == Responses)
@@ -161,7 +161,7 @@ func (c *Client) ask(ctx context.Context, req core.ChatRequest, out func(core.De
 	return nil
 }
 
-func (c *Client) read(ctx context.Context, x *exchange, s stream, t turn, out func(core.Delta) bool) (core.Delta, error) {
+func (c *Client) read(ctx context.Context, x *exchange, s stream, t roundTrip, out func(core.Delta) bool) (core.Delta, error) {
 	for done, settled := false, false; ; {
 		data, err := s.RecvRaw()
 		if errors.Is(err, io.EOF) || err != nil && done && ctx.Err() == nil {

@@ -24,7 +24,7 @@ type responsesTurn struct {
 	req    openai.CreateResponseRequest
 }
 
-func newResponsesTurn(c *Client, req core.ChatRequest, x *exchange) turn {
+func newResponsesTurn(c *Client, req core.ChatRequest, x *exchange) roundTrip {
 	t := &responsesTurn{client: c, responsesReader: responsesReader{who: c.who, x: x, offered: names(req.Tools), text: map[string]bool{}}}
 	t.req = responsesRequest(c.quirks, req, !c.leftOut(req.Model)[wire.RefusedSummary])
 	x.set = map[string]any{"input": responsesInput(req.Messages)}

@@ -43,10 +43,10 @@ func Signed(base http.RoundTripper, baseURL string, headers map[string]string, s
 	if err != nil {
 		u = &url.URL{}
 	}
-	return &signed{base: base, scheme: u.Scheme, host: u.Host, headers: headers, signer: signer}
+	return &signedTransport{base: base, scheme: u.Scheme, host: u.Host, headers: headers, signer: signer}
 }
 
-type signed struct {
+type signedTransport struct {
 	base         http.RoundTripper
 	scheme, host string
 	headers      map[string]string
@@ -54,7 +54,7 @@ type signed struct {
 }
 
 // RoundTrip implements http.RoundTripper.
-func (s *signed) RoundTrip(req *http.Request) (*http.Response, error) {
+func (s *signedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
 	out := req.Clone(req.Context())
 	err := s.prepare(out)
 	if err != nil {
@@ -66,7 +66,7 @@ func (s *signed) RoundTrip(req *http.Request) (*http.Response, error) {
 	return s.base.RoundTrip(out)
 }
 
-func (s *signed) prepare(out *http.Request) error {
+func (s *signedTransport) prepare(out *http.Request) error {
 	if out.URL.Scheme != s.scheme || out.URL.Host != s.host {
 		return core.E(core.Invalid, "a request for %s is not sent to %s", s.host, out.URL.Host)
 	}

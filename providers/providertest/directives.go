@@ -58,21 +58,21 @@ func (s *Server) Directives(req Request) Turn {
 	return throughTool(req, at, Turn{Text: "DONE"})
 }
 
-type planned struct {
+type plannedTurn struct {
 	turn  Turn
 	fail  *Fail
 	times int
 	key   string
 }
 
-func parsePlan(text string) []planned {
-	var plan []planned
-	var next planned
+func parsePlan(text string) []plannedTurn {
+	var plan []plannedTurn
+	var next plannedTurn
 	var gap time.Duration
 	push := func(t Turn) {
 		t.Reasoning, t.Delay, t.Finish, t.TokenDelay = next.turn.Reasoning, next.turn.Delay, next.turn.Finish, gap
-		plan = append(plan, planned{turn: t, fail: next.fail, times: next.times, key: next.key})
-		next = planned{}
+		plan = append(plan, plannedTurn{turn: t, fail: next.fail, times: next.times, key: next.key})
+		next = plannedTurn{}
 	}
 	for line := range strings.Lines(text) {
 		word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")

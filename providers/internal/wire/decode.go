@@ -21,12 +21,12 @@ func Unpack(resp *http.Response) {
 	if how == "" || how == "identity" {
 		return
 	}
-	resp.Body = &unpacked{Closer: resp.Body, from: bufio.NewReader(resp.Body), how: how}
+	resp.Body = &lazyReader{Closer: resp.Body, from: bufio.NewReader(resp.Body), how: how}
 	resp.ContentLength = -1
 }
 
-// unpacked opens its decompressor at the first read, because opening reads, and that may block.
-type unpacked struct {
+// lazyReader opens its decompressor at the first read, because opening reads, and that may block.
+type lazyReader struct {
 	io.Closer
 	from *bufio.Reader
 	how  string
@@ -34,7 +34,7 @@ type unpacked struct {
 }
 
 // Read implements io.Reader.
-func (u *unpacked) Read(p []byte) (int, error) {
+func (u *lazyReader) Read(p []byte) (int, error) {
 	if u.r == nil {
 		r, err := u.open()
 		if err != nil {
@@ -45,7 +45,7 @@ func (u *unpacked) Read(p []byte) (int, error) {
 	return u.r.Read(p)
 }
 
-func (u *unpacked) open() (io.Reader, error) {
+func (u *lazyReader) open() (io.Reader, error) {
 	switch u.how {
 	case "gzip", "x-gzip":
 		return gzip.NewReader(u.from)

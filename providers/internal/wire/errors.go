@@ -124,7 +124,7 @@ func (w Who) E(kind core.Kind, format string, args ...any) *core.Error {
 	return e
 }
 
-func (w Who) kind(status int, s said) core.Kind {
+func (w Who) kind(status int, s errorBody) core.Kind {
 	text := strings.ToLower(s.code + " " + s.typ + " " + s.text)
 	rate := status == http.StatusTooManyRequests || has(text, rateWords)
 	switch {
@@ -161,7 +161,7 @@ func (w Who) kind(status int, s said) core.Kind {
 	}
 }
 
-func (w Who) make(kind core.Kind, status int, s said, after time.Duration) *core.Error {
+func (w Who) make(kind core.Kind, status int, s errorBody, after time.Duration) *core.Error {
 	text := s.text
 	if text == "" {
 		text = strings.ToLower(http.StatusText(status))

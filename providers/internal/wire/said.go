@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// said is what an error body says, whatever its shape.
-type said struct {
+// errorBody is what an error body says, whatever its shape.
+type errorBody struct {
 	text, code, typ string
 	moderated       bool // a filter refused the request
 }
 
 // parseSaid reads the common shapes: {"error":{…}}, {"error":"text"}, {"code":…,"error":"text"}, {"message":…},
 // {"detail":…}, {"errors":[…]}, an array with one of these, an event with one of these, an HTML page, or plain text.
-func parseSaid(body []byte) said { return parse(string(body), 0) }
+func parseSaid(body []byte) errorBody { return parse(string(body), 0) }
 
 // mostNested limits the search for errors within errors: gateways pass on a server's message as text inside text.
 const mostNested = 3
 
-func parse(body string, depth int) said {
+func parse(body string, depth int) errorBody {
 	body = eventData(strings.TrimSpace(body))
 	if strings.HasPrefix(body, "[") {
 		var list []json.RawMessage
@@ -34,7 +34,7 @@ func parse(body string, depth int) said {
 		if json.Unmarshal([]byte(body), &words) == nil {
 			body = words
 		}
-		return said{text: pageText(body)}
+		return errorBody{text: pageText(body)}
 	}
 	s := readSaid(outer, depth)
 	var inner map[string]json.RawMessage
@@ -53,8 +53,8 @@ func parse(body string, depth int) said {
 	return s
 }
 
-func readSaid(m map[string]json.RawMessage, depth int) said {
-	s := said{text: text(m["message"]), code: text(m["code"]), typ: text(m["type"])}
+func readSaid(m map[string]json.RawMessage, depth int) errorBody {
+	s := errorBody{text: text(m["message"]), code: text(m["code"]), typ: text(m["type"])}
 	if s.text == "" {
 		s.text = text(m["detail"])
 	}
@@ -65,7 +65,7 @@ func readSaid(m map[string]json.RawMessage, depth int) said {
 }
 
 // metadata reads what OpenRouter adds: the message of the server behind it, and why a filter refused.
-func (s *said) metadata(raw json.RawMessage, depth int) {
+func (s *errorBody) metadata(raw json.RawMessage, depth int) {
 	var m struct {
 		Raw      json.RawMessage `json:"raw"`
 		Provider string          `json:"provider_name"`
@@ -91,7 +91,7 @@ func (s *said) metadata(raw json.RawMessage, depth int) {
 	s.add(in.text)
 }
 
-func (s *said) add(more string) {
+func (s *errorBody) add(more string) {
 	if s.text != "" && more != "" {
 		s.text += ": "
 	}

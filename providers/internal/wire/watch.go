@@ -56,14 +56,14 @@ func (w *Watch) Stop() {
 func (w *Watch) Pause() { w.timer.Stop() }
 
 // Reader runs the timer while it waits for r.
-func (w *Watch) Reader(r io.Reader) io.Reader { return watched{w, r} }
+func (w *Watch) Reader(r io.Reader) io.Reader { return watchedReader{w, r} }
 
-type watched struct {
+type watchedReader struct {
 	w *Watch
 	r io.Reader
 }
 
-func (r watched) Read(p []byte) (int, error) {
+func (r watchedReader) Read(p []byte) (int, error) {
 	r.w.timer.Reset(r.w.idle)
 	n, err := r.r.Read(p)
 	r.w.timer.Stop()
