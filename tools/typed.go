@@ -37,21 +37,21 @@ func Typed[Args any](name, doc string, fn Func[Args]) core.BoundTool {
 	spec := core.ToolSpec{Name: name, Description: doc, Parameters: encoded}
 	return core.BoundTool{
 		Info: core.ToolInfo{ID: core.BuiltinToolID(name), Kind: core.ToolCore, Effect: core.EffectFacts, Spec: spec},
-		Tool: &typed[Args]{spec: spec, params: params, fn: fn},
+		Tool: &typedTool[Args]{spec: spec, params: params, fn: fn},
 	}
 }
 
-type typed[Args any] struct {
+type typedTool[Args any] struct {
 	spec   core.ToolSpec
 	params []parameter
 	fn     Func[Args]
 }
 
 // Spec implements core.Tool.
-func (t *typed[Args]) Spec() core.ToolSpec { return t.spec }
+func (t *typedTool[Args]) Spec() core.ToolSpec { return t.spec }
 
 // Call implements core.Tool.
-func (t *typed[Args]) Call(ctx context.Context, call core.ToolCall, env core.ToolEnv) (core.ToolResult, error) {
+func (t *typedTool[Args]) Call(ctx context.Context, call core.ToolCall, env core.ToolEnv) (core.ToolResult, error) {
 	var args Args
 	if err := decode(t.params, call.Arguments, reflect.ValueOf(&args).Elem()); err != nil {
 		return t.told("TypeError", err), nil
@@ -73,7 +73,7 @@ func (t *typed[Args]) Call(ctx context.Context, call core.ToolCall, env core.Too
 }
 
 // failed tells the model about errors it can fix, and passes on the others.
-func (t *typed[Args]) failed(err error) (core.ToolResult, error) {
+func (t *typedTool[Args]) failed(err error) (core.ToolResult, error) {
 	var e *core.Error
 	if errors.As(err, &e) && (e.Kind == core.Invalid || e.Kind == core.TooLarge) {
 		return t.told("ValueError", err), nil
@@ -81,7 +81,7 @@ func (t *typed[Args]) failed(err error) (core.ToolResult, error) {
 	return core.ToolResult{}, err
 }
 
-func (t *typed[Args]) told(class string, err error) core.ToolResult {
+func (t *typedTool[Args]) told(class string, err error) core.ToolResult {
 	text := fmt.Sprintf("Error executing function %s: %s: %s", t.spec.Name, class, err.Error())
 	if utf8.RuneCountInString(text) > maxErrorChars {
 		text = string([]rune(text)[:maxErrorChars-1]) + "…"

@@ -99,7 +99,7 @@ type SearchArgs struct {
 	End      string   `json:"end_datetime,omitempty" jsonschema:"Only up to this date (that day included) or time."`
 }
 
-type found struct {
+type passageResult struct {
 	ID        core.PassageID     `json:"id"`
 	Timestamp string             `json:"timestamp"`
 	Content   string             `json:"content"`
@@ -168,9 +168,9 @@ func write(hits core.Results[core.PassageHit], env core.ToolEnv) (core.ToolResul
 		}
 		return core.ToolResult{Text: text}, nil
 	}
-	list := make([]found, 0, len(hits.Hits))
+	list := make([]passageResult, 0, len(hits.Hits))
 	for _, h := range hits.Hits {
-		f := found{
+		f := passageResult{
 			ID:        h.Passage.ID,
 			Timestamp: h.Passage.CreatedAt.In(env.Now.Location()).Format(time.RFC3339),
 			Content:   h.Passage.Text,

@@ -83,12 +83,12 @@ const (
 // lines gives the wanted files that have been read, in their order; those without a word that is needed have no lines.
 func (s *shelf) lines(ctx context.Context, wanted func(string) bool, word string) iter.Seq2[ingest.GrepFile, error] {
 	return func(yield func(ingest.GrepFile, error) bool) {
-		var ready []loaded
+		var ready []grepFile
 		var next []core.File
 		chars := 0
 		// turn gives what is ready while the next files are read.
 		turn := func() (more bool) {
-			var read []loaded
+			var read []grepFile
 			var wg sync.WaitGroup
 			wg.Go(func() { read = s.load(ctx, next, word) })
 			more = give(ready, yield)
@@ -116,7 +116,7 @@ func (s *shelf) lines(ctx context.Context, wanted func(string) bool, word string
 }
 
 // give yields what was read; it reports whether more is wanted.
-func give(files []loaded, yield func(ingest.GrepFile, error) bool) (more bool) {
+func give(files []grepFile, yield func(ingest.GrepFile, error) bool) (more bool) {
 	for _, l := range files {
 		if (l.ok || l.err != nil) && (!yield(l.file, l.err) || l.err != nil) {
 			return false
@@ -125,16 +125,16 @@ func give(files []loaded, yield func(ingest.GrepFile, error) bool) (more bool) {
 	return true
 }
 
-// loaded is a file with its lines; neither ok nor an error: it has not been read yet, or was deleted meanwhile.
-type loaded struct {
+// grepFile is a file with its lines; neither ok nor an error: it has not been read yet, or was deleted meanwhile.
+type grepFile struct {
 	file ingest.GrepFile
 	ok   bool
 	err  error
 }
 
 // load reads files side by side, some at a time: taking a text apart is most of the work of a search.
-func (s *shelf) load(ctx context.Context, files []core.File, word string) []loaded {
-	out := make([]loaded, len(files))
+func (s *shelf) load(ctx context.Context, files []core.File, word string) []grepFile {
+	out := make([]grepFile, len(files))
 	parts := min(runtime.GOMAXPROCS(0), len(files))
 	var wg sync.WaitGroup
 	for i := range parts {
@@ -145,7 +145,7 @@ func (s *shelf) load(ctx context.Context, files []core.File, word string) []load
 	return out
 }
 
-func (s *shelf) loadPart(ctx context.Context, files []core.File, word string, out []loaded) {
+func (s *shelf) loadPart(ctx context.Context, files []core.File, word string, out []grepFile) {
 	at := make(map[core.FileID]int, len(files))
 	ids := make([]core.FileID, len(files))
 	for i := range files {
@@ -158,7 +158,7 @@ func (s *shelf) loadPart(ctx context.Context, files []core.File, word string, ou
 	}
 	for _, d := range docs {
 		i := at[d.File]
-		out[i] = loaded{file: ingest.GrepFile{Name: s.name(&files[i])}, ok: true}
+		out[i] = grepFile{file: ingest.GrepFile{Name: s.name(&files[i])}, ok: true}
 		if !d.Without {
 			out[i].file.Lines = ingest.Lines(d.Doc)
 		}

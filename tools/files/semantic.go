@@ -60,17 +60,17 @@ func Semantic(ctx context.Context, args SemanticArgs, env core.ToolEnv) (core.To
 	return core.ToolResult{Text: tell(groups, args.Query, env.MaxReturn-utf8.RuneCountInString(note)) + note}, nil
 }
 
-// found is what was found in one file.
-type found struct {
+// fileMatches is what was found in one file.
+type fileMatches struct {
 	name  string
 	parts []string
 }
 
 // group puts what was found under its files, the best first.
-func (s *shelf) group(ctx context.Context, hits []core.PassageHit) ([]found, error) {
-	var out []found
+func (s *shelf) group(ctx context.Context, hits []core.PassageHit) ([]fileMatches, error) {
+	var out []fileMatches
 	at := map[core.FileID]int{}
-	texts := map[core.FileID]*numbered{}
+	texts := map[core.FileID]*numberedFile{}
 	for i := range hits {
 		p := &hits[i].Passage
 		text, seen := texts[p.File]
@@ -81,7 +81,7 @@ func (s *shelf) group(ctx context.Context, hits []core.PassageHit) ([]found, err
 			}
 			if texts[p.File] = text; text != nil {
 				at[p.File] = len(out)
-				out = append(out, found{name: text.name})
+				out = append(out, fileMatches{name: text.name})
 			}
 		}
 		if text == nil {
@@ -95,8 +95,8 @@ func (s *shelf) group(ctx context.Context, hits []core.PassageHit) ([]found, err
 	return out, nil
 }
 
-// numbered is a file with its lines.
-type numbered struct {
+// numberedFile is a file with its lines.
+type numberedFile struct {
 	name   string
 	doc    core.Document
 	lines  []ingest.Line
@@ -104,12 +104,12 @@ type numbered struct {
 }
 
 // numbered reads a file; nil: it is gone.
-func (s *shelf) numbered(ctx context.Context, id core.FileID) (*numbered, error) {
+func (s *shelf) numbered(ctx context.Context, id core.FileID) (*numberedFile, error) {
 	f, err := s.files.Get(ctx, id)
 	if err == nil {
 		var doc core.Document
 		if doc, err = s.files.Document(ctx, id); err == nil {
-			return &numbered{s.name(&f), doc, ingest.Lines(doc), ingest.Chunks(doc, 0)}, nil
+			return &numberedFile{s.name(&f), doc, ingest.Lines(doc), ingest.Chunks(doc, 0)}, nil
 		}
 	}
 	if core.KindOf(err) == core.NotFound {
@@ -120,7 +120,7 @@ func (s *shelf) numbered(ctx context.Context, id core.FileID) (*numbered, error)
 
 // shown says at which lines a passage stands, as views number them, and on which page, and writes these lines. The
 // headings that come with it, and a passage whose place is not known, are indented: nothing of a file begins a line.
-func (n *numbered) shown(p *core.Passage) (where, body string) {
+func (n *numberedFile) shown(p *core.Passage) (where, body string) {
 	start, end, ok := ingest.Locate(n.doc, n.chunks, *p)
 	if !ok || len(n.lines) == 0 {
 		return "", indented(p.Text)
@@ -163,7 +163,7 @@ func (s *shelf) unfinished(ctx context.Context, hits core.Results[core.PassageHi
 }
 
 // tell writes what was found, as much as there is room for.
-func tell(groups []found, query string, room int) string {
+func tell(groups []fileMatches, query string, room int) string {
 	query = clip(strings.Join(strings.Fields(query), " "), maxQueryShown)
 	for {
 		total := 0

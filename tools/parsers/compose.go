@@ -11,7 +11,7 @@ import (
 // composer writes the text of a document block by block, in the few marks of Markdown that views and chunks understand,
 // and remembers its headings and pages. It stops with an error at the limit of text.
 type composer struct {
-	j        *job
+	j        *parseTask
 	b        strings.Builder
 	sections ingest.SectionBuilder
 	title    string // the first heading

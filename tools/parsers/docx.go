@@ -17,7 +17,7 @@ const (
 	partEndnotes  = "endnotes"
 )
 
-func (j *job) docx() (core.Document, error) {
+func (j *parseTask) docx() (core.Document, error) {
 	z, err := j.container()
 	if err != nil {
 		return core.Document{}, err

@@ -13,7 +13,7 @@ type wordStyle struct {
 
 // wordStyles reads the styles by their ids, what they inherit included: ids are translated in other languages, names and
 // outline levels are not.
-func (j *job) wordStyles(data []byte) (map[string]wordStyle, error) {
+func (j *parseTask) wordStyles(data []byte) (map[string]wordStyle, error) {
 	styles := map[string]wordStyle{}
 	id := ""
 	err := j.walk(data, func(n node) error {
@@ -105,7 +105,7 @@ type wordLevel struct {
 }
 
 // wordNumberings reads how each list is numbered.
-func (j *job) wordNumberings(data []byte) (map[string]wordNumbering, error) {
+func (j *parseTask) wordNumberings(data []byte) (map[string]wordNumbering, error) {
 	kinds, lists := map[string][]wordLevel{}, map[string]wordNumbering{}
 	var at []wordLevel // of what is being read
 	level, list := 0, ""

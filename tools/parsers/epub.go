@@ -14,7 +14,7 @@ type book struct {
 	spine []string // names of the parts, in reading order
 }
 
-func (j *job) epub() (core.Document, error) {
+func (j *parseTask) epub() (core.Document, error) {
 	z, err := j.container()
 	if err != nil {
 		return core.Document{}, err
@@ -43,7 +43,7 @@ func (j *job) epub() (core.Document, error) {
 }
 
 // chapter writes XHTML, or, where it is not well formed, the HTML that it then is.
-func (j *job) chapter(c *composer, data []byte) error {
+func (j *parseTask) chapter(c *composer, data []byte) error {
 	if j.walk(data, func(node) error { return nil }) != nil {
 		_, err := j.htmlInto(c, data, "text/html; charset=utf-8", true)
 		return err
@@ -103,7 +103,7 @@ func (c *container) book() (book, error) {
 	return c.j.readPackage(data, path.Dir(root))
 }
 
-func (j *job) readPackage(data []byte, dir string) (book, error) {
+func (j *parseTask) readPackage(data []byte, dir string) (book, error) {
 	var b book
 	inTitle := false
 	hrefs, seen := map[string]string{}, map[string]bool{}

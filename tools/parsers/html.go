@@ -21,7 +21,7 @@ const (
 // maxToken bounds one tag or run of text, in bytes.
 const maxToken = 4 << 20
 
-func (j *job) html() (core.Document, error) {
+func (j *parseTask) html() (core.Document, error) {
 	c := &composer{j: j}
 	title, err := j.htmlInto(c, j.data, "text/html", false)
 	if err != nil {
@@ -31,7 +31,7 @@ func (j *job) html() (core.Document, error) {
 }
 
 // htmlInto writes the text of a page and returns its title. In XHTML an element that closes itself is closed.
-func (j *job) htmlInto(c *composer, data []byte, contentType string, xhtml bool) (string, error) {
+func (j *parseTask) htmlInto(c *composer, data []byte, contentType string, xhtml bool) (string, error) {
 	r, err := charset.NewReader(bytes.NewReader(data), contentType)
 	if err != nil {
 		return "", err

@@ -30,8 +30,8 @@ var _ core.Parser = Parsers{}
 // New returns the parsers.
 func New() Parsers { return Parsers{} }
 
-// job is the reading of one file.
-type job struct {
+// parseTask is the reading of one file.
+type parseTask struct {
 	ctx      context.Context // lives for one call of Parse
 	name     string
 	data     []byte
@@ -54,7 +54,7 @@ func (Parsers) Parse(ctx context.Context, in core.ParseInput) (doc core.Document
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limits.Time, core.E(core.Timeout, "reading %q took longer than %s", in.Name, limits.Time))
 	defer cancel()
-	j := &job{ctx: ctx, name: in.Name, data: in.Data, limits: limits}
+	j := &parseTask{ctx: ctx, name: in.Name, data: in.Data, limits: limits}
 	doc, err = j.read(kind)
 	if err != nil {
 		return core.Document{}, j.explain(kind, err)
@@ -65,7 +65,7 @@ func (Parsers) Parse(ctx context.Context, in core.ParseInput) (doc core.Document
 }
 
 // read dispatches, and turns a panic into an error: a library that stumbles over a file must not take the daemon along.
-func (j *job) read(kind core.FileKind) (doc core.Document, err error) {
+func (j *parseTask) read(kind core.FileKind) (doc core.Document, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			doc, err = core.Document{}, core.E(
@@ -94,7 +94,7 @@ func (j *job) read(kind core.FileKind) (doc core.Document, err error) {
 }
 
 // explain gives an error of a library a kind and the file's name.
-func (j *job) explain(kind core.FileKind, err error) error {
+func (j *parseTask) explain(kind core.FileKind, err error) error {
 	var e *core.Error
 	switch {
 	case j.ctx.Err() != nil:
@@ -112,7 +112,7 @@ func (j *job) explain(kind core.FileKind, err error) error {
 }
 
 // check asserts what a Document promises.
-func (j *job) check(doc core.Document) error {
+func (j *parseTask) check(doc core.Document) error {
 	switch {
 	case len(doc.Text) > j.limits.Text:
 		return j.tooMuchText()
@@ -132,12 +132,12 @@ func (j *job) check(doc core.Document) error {
 	return nil
 }
 
-func (j *job) tooMuchText() error {
+func (j *parseTask) tooMuchText() error {
 	return core.E(core.TooLarge, "the text of %q is longer than the %s allowed", j.name, size(int64(j.limits.Text))).
 		WithHint("split the file")
 }
 
-func (j *job) tooDeep() error {
+func (j *parseTask) tooDeep() error {
 	return core.E(core.Invalid, "%q nests deeper than the %d levels allowed", j.name, j.limits.Depth)
 }
 

@@ -23,7 +23,7 @@ const (
 
 // pdfReader holds what is read from one PDF.
 type pdfReader struct {
-	j       *job
+	j       *parseTask
 	x       *model.XRefTable
 	fonts   map[int]*pdfFont // by object number
 	pages   [][]pdfRun
@@ -35,7 +35,7 @@ type pdfReader struct {
 	ops     int
 }
 
-func (j *job) pdf() (core.Document, error) {
+func (j *parseTask) pdf() (core.Document, error) {
 	ctx, err := j.openPDF()
 	if err != nil {
 		return core.Document{}, err
@@ -62,7 +62,7 @@ func (j *job) pdf() (core.Document, error) {
 }
 
 // openPDF reads the structure of the file: the cross references, the objects, what encryption without a password hides.
-func (j *job) openPDF() (*model.Context, error) {
+func (j *parseTask) openPDF() (*model.Context, error) {
 	streams := bytes.Count(j.data, []byte("/ObjStm"))
 	if streams > j.limits.Parts {
 		return nil, core.E(core.TooLarge, "%q has more parts than can be read", j.name)

@@ -17,7 +17,7 @@ import (
 // longLine is the length from which JSON is taken to be minified and laid out anew, so that its lines mean something.
 const longLine = 1000
 
-func (j *job) text(kind core.FileKind) (core.Document, error) {
+func (j *parseTask) text(kind core.FileKind) (core.Document, error) {
 	text := decodeText(j.data)
 	if len(text) > j.limits.Text {
 		return core.Document{}, j.tooMuchText()
@@ -34,7 +34,7 @@ func (j *job) text(kind core.FileKind) (core.Document, error) {
 	return doc, nil
 }
 
-func (j *job) json() (core.Document, error) {
+func (j *parseTask) json() (core.Document, error) {
 	text := decodeText(j.data)
 	if longestLine(text) > longLine {
 		var b bytes.Buffer

@@ -17,12 +17,12 @@ import (
 
 // container is a zip archive whose parts are read one by one, in memory, within the job's bounds.
 type container struct {
-	j     *job
+	j     *parseTask
 	parts map[string]*zip.File
 }
 
 // container opens the file as an archive. A part whose name leads elsewhere, or too many of them, condemn the whole.
-func (j *job) container() (*container, error) {
+func (j *parseTask) container() (*container, error) {
 	z, err := zip.NewReader(bytes.NewReader(j.data), int64(len(j.data)))
 	if err != nil {
 		return nil, err
@@ -58,22 +58,22 @@ func (c *container) read(name string) ([]byte, error) {
 		return nil, err
 	}
 	defer r.Close()
-	data, err := io.ReadAll(&bounded{c.j, r, int64(f.CompressedSize64), 0})
+	data, err := io.ReadAll(&boundedReader{c.j, r, int64(f.CompressedSize64), 0})
 	if err != nil {
 		return nil, err
 	}
 	return data, nil
 }
 
-// bounded counts what comes out of a decompressor, and ends it at the limits and with the context.
-type bounded struct {
-	j      *job
+// boundedReader counts what comes out of a decompressor, and ends it at the limits and with the context.
+type boundedReader struct {
+	j      *parseTask
 	r      io.Reader
 	packed int64
 	out    int64
 }
 
-func (b *bounded) Read(p []byte) (int, error) {
+func (b *boundedReader) Read(p []byte) (int, error) {
 	if err := b.j.ctx.Err(); err != nil {
 		return 0, err
 	}
@@ -106,7 +106,7 @@ func (n node) get(name string) string {
 
 // walk reads XML from front to back. No entities but those of XML and HTML, one character each, are known, so none can
 // expand; documents that define some are refused outright.
-func (j *job) walk(data []byte, visit func(node) error) error {
+func (j *parseTask) walk(data []byte, visit func(node) error) error {
 	d := xml.NewDecoder(bytes.NewReader(data))
 	d.CharsetReader = charset.NewReaderLabel
 	d.Entity = xml.HTMLEntity

@@ -31,11 +31,11 @@ type SearchArgs struct {
 const spare = 20
 
 type answer struct {
-	Message string  `json:"message"`
-	Results []found `json:"results"`
+	Message string          `json:"message"`
+	Results []messageResult `json:"results"`
 }
 
-type found struct {
+type messageResult struct {
 	Timestamp string             `json:"timestamp"`
 	TimeAgo   string             `json:"time_ago"`
 	Role      core.Role          `json:"role"`
@@ -68,7 +68,7 @@ func Search(ctx context.Context, args SearchArgs, env core.ToolEnv) (core.ToolRe
 	if err != nil {
 		return core.ToolResult{}, err
 	}
-	var list []found
+	var list []messageResult
 	for _, h := range hits.Hits {
 		if f, says := show(h, hits.Partial, env); says && len(list) < limit {
 			list = append(list, f)
@@ -97,10 +97,10 @@ func match(
 }
 
 // show returns a message as a result; says is false if it contains nothing that anybody said.
-func show(h core.MessageHit, partial bool, env core.ToolEnv) (f found, says bool) {
+func show(h core.MessageHit, partial bool, env core.ToolEnv) (f messageResult, says bool) {
 	m := &h.Message
 	if m.Run == env.Run && env.Run != "" || m.Role != core.RoleUser && m.Role != core.RoleAssistant {
-		return found{}, false
+		return messageResult{}, false
 	}
 	var content, thinking []string
 	for _, part := range m.Parts(core.DefaultSpeak) {
@@ -114,9 +114,9 @@ func show(h core.MessageHit, partial bool, env core.ToolEnv) (f found, says bool
 	}
 	said := strings.Join(content, "\n")
 	if m.Role == core.RoleUser && memory.IsPacked(said) {
-		return found{}, false
+		return messageResult{}, false
 	}
-	f = found{
+	f = messageResult{
 		id:        string(m.ID),
 		Timestamp: m.CreatedAt.In(env.Now.Location()).Format(time.RFC3339),
 		TimeAgo:   results.Ago(m.CreatedAt, env.Now),
@@ -127,14 +127,14 @@ func show(h core.MessageHit, partial bool, env core.ToolEnv) (f found, says bool
 		f.Thinking = results.Excerpt(strings.Join(thinking, "\n"), h.Words)
 	}
 	if f.Content == "" && f.Thinking == "" {
-		return found{}, false
+		return messageResult{}, false
 	}
 	f.Relevance = results.Why(h.Score, h.Words, h.Why, partial)
 	return f, true
 }
 
-func write(list []found, partial bool, maxReturn int) (core.ToolResult, error) {
-	out := answer{Message: "No results found.", Results: []found{}}
+func write(list []messageResult, partial bool, maxReturn int) (core.ToolResult, error) {
+	out := answer{Message: "No results found.", Results: []messageResult{}}
 	if len(list) > 0 {
 		fitting, err := results.Fit(list, maxReturn)
 		if err != nil {
