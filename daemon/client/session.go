@@ -31,12 +31,12 @@ func (c *Client) Register(ctx context.Context, who api.Client) (api.Session, err
 	return again.Session, err
 }
 
-type registered struct {
+type registration struct {
 	api.Session
 	daemon string // its version
 }
 
-func (c *Client) register(ctx context.Context, who api.Client) (registered, error) {
+func (c *Client) register(ctx context.Context, who api.Client) (registration, error) {
 	r := request{method: post, path: api.PathClients, body: who, bare: true}
 	session, header, err := callHeader[api.Session](ctx, c, r)
 	if cutOff(err) && (who.Open == nil || who.Open.Agent != api.OpenNew) {
@@ -45,13 +45,13 @@ func (c *Client) register(ctx context.Context, who api.Client) (registered, erro
 		session, header, err = callHeader[api.Session](ctx, c, r)
 	}
 	if err != nil {
-		return registered{}, err
+		return registration{}, err
 	}
 	who.Open = nil
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.registered, c.session = &who, session.Client
-	return registered{session, header.Get(api.HeaderVersion)}, nil
+	return registration{session, header.Get(api.HeaderVersion)}, nil
 }
 
 // registerAgain replaces a session that the daemon has forgotten, unless another goroutine already has.

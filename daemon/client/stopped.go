@@ -15,18 +15,18 @@ var (
 	ErrHomeGone = errors.New("the home is gone")
 )
 
-type unasked struct{}
+type unaskedKey struct{}
 
 // Unasked marks calls that nobody has just asked for: reads that a program makes by itself to stay up to date. They
 // restart a daemon that crashed, but not one that somebody stopped.
-func Unasked(ctx context.Context) context.Context { return context.WithValue(ctx, unasked{}, true) }
+func Unasked(ctx context.Context) context.Context { return context.WithValue(ctx, unaskedKey{}, true) }
 
 // Asked marks calls that a person has just asked for. That is the default.
-func Asked(ctx context.Context) context.Context { return context.WithValue(ctx, unasked{}, false) }
+func Asked(ctx context.Context) context.Context { return context.WithValue(ctx, unaskedKey{}, false) }
 
 // IsUnasked reports whether a call is marked as unasked.
 func IsUnasked(ctx context.Context) bool {
-	marked, _ := ctx.Value(unasked{}).(bool)
+	marked, _ := ctx.Value(unaskedKey{}).(bool)
 	return marked
 }
 

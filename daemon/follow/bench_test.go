@@ -93,11 +93,11 @@ func BenchmarkChange(b *testing.B) {
 func BenchmarkLook(b *testing.B) {
 	h := newHouse(b, true)
 	h.fill()
-	d := &directory{root: h.dir, known: map[string]stored{}}
+	d := &directory{root: h.dir, known: map[string]storedFile{}}
 	first, err := scan(h.ctx, h.dir, nil)
 	h.ok(err)
 	for name, e := range first.files {
-		d.known[name] = stored{entry: e}
+		d.known[name] = storedFile{entry: e}
 	}
 	for b.Loop() {
 		seen, err := scan(h.ctx, h.dir, nil)

@@ -38,11 +38,11 @@ type directory struct {
 
 	cancel context.CancelFunc
 
-	known  map[string]stored // by name; nil: not loaded yet
-	others int               // files in the folder that were added and don't come from the directory
-	passed map[string]passed // files that aren't taken, as they were when that was decided
-	deaf   bool              // the system can't report changes
-	cost   time.Duration     // duration of the last scan, without the work it led to
+	known  map[string]storedFile  // by name; nil: not loaded yet
+	others int                    // files in the folder that were added and don't come from the directory
+	passed map[string]skippedFile // files that aren't taken, as they were when that was decided
+	deaf   bool                   // the system can't report changes
+	cost   time.Duration          // duration of the last scan, without the work it led to
 
 	mu      sync.Mutex // guards the fields below
 	watch   *watch     // nil: changes are polled for
@@ -51,16 +51,16 @@ type directory struct {
 	looking bool
 }
 
-// stored is what the folder has of a file.
-type stored struct {
+// storedFile is what the folder has of a file.
+type storedFile struct {
 	entry
 	id     core.FileID
 	hash   string
 	unsure bool // it may have changed undetected
 }
 
-// passed is a file that isn't taken.
-type passed struct {
+// skippedFile is a file that isn't taken.
+type skippedFile struct {
 	entry
 	why core.SkipReason
 }
@@ -260,7 +260,7 @@ func (d *directory) listen(ctx context.Context) {
 
 // load reads what the folder has.
 func (d *directory) load(ctx context.Context) error {
-	known, others := map[string]stored{}, 0
+	known, others := map[string]storedFile{}, 0
 	page := core.Page{Limit: 1000}
 	for {
 		some, err := d.f.cfg.Store.Files().List(ctx, core.FileFilter{Folders: []core.FolderID{d.id}}, page)
@@ -275,14 +275,14 @@ func (d *directory) load(ctx context.Context) error {
 			}
 			// A file without a hash had disappeared when it was about to be read.
 			unsure := f.Hash == "" || d.known[f.Name].unsure
-			known[f.Name] = stored{entry: entry{f.Size, f.ModifiedAt}, id: f.ID, hash: f.Hash, unsure: unsure}
+			known[f.Name] = storedFile{entry: entry{f.Size, f.ModifiedAt}, id: f.ID, hash: f.Hash, unsure: unsure}
 		}
 		if len(some) < page.Limit {
 			break
 		}
 	}
 	if d.passed == nil || others != d.others {
-		d.passed = map[string]passed{}
+		d.passed = map[string]skippedFile{}
 	}
 	d.known, d.others = known, others
 	return nil
@@ -292,18 +292,18 @@ func (d *directory) load(ctx context.Context) error {
 type pass struct {
 	*directory
 	seen    *listing
-	todo    []string            // to be read, in this order
-	gone    map[string]stored   // by name: no longer there
-	byHash  map[string][]string // names of files that are gone
-	batch   []service.Followed  // read but not stored yet
-	unsure  map[string]bool     // those of the batch
+	todo    []string              // to be read, in this order
+	gone    map[string]storedFile // by name: no longer there
+	byHash  map[string][]string   // names of files that are gone
+	batch   []service.Followed    // read but not stored yet
+	unsure  map[string]bool       // those of the batch
 	plan    core.DirectoryPlan
 	changed int
 	again   bool
 }
 
 func (d *directory) newPass(seen *listing, dirty map[string]bool) *pass {
-	p := &pass{directory: d, seen: seen, gone: map[string]stored{}, byHash: map[string][]string{}, unsure: map[string]bool{}}
+	p := &pass{directory: d, seen: seen, gone: map[string]storedFile{}, byHash: map[string][]string{}, unsure: map[string]bool{}}
 	p.plan = core.DirectoryPlan{Path: d.root, Files: len(seen.files), Bytes: seen.bytes, Skipped: maps.Clone(seen.skipped)}
 	for name, e := range seen.files {
 		if old, ok := d.passed[name]; ok && old.same(e) && !dirty[name] {
@@ -377,7 +377,7 @@ func (p *pass) take(top *os.Root, name string) error {
 		p.leave(name, core.SkipUnreadable)
 		return nil //nolint:nilerr // reported as skipped
 	case c.binary:
-		p.passed[name] = passed{p.seen.files[name], core.SkipBinary}
+		p.passed[name] = skippedFile{p.seen.files[name], core.SkipBinary}
 		p.leave(name, core.SkipBinary)
 		if had {
 			p.gone[name] = old
@@ -429,11 +429,11 @@ func (p *pass) store(ctx context.Context, gone []core.FileID) error {
 	for i, f := range files {
 		name := p.batch[i].Name
 		if f.ID == "" {
-			p.passed[name] = passed{p.seen.files[name], core.SkipName}
+			p.passed[name] = skippedFile{p.seen.files[name], core.SkipName}
 			p.leave(name, core.SkipName)
 			continue
 		}
-		p.known[name] = stored{entry: entry{f.Size, f.ModifiedAt}, id: f.ID, hash: f.Hash, unsure: p.unsure[name]}
+		p.known[name] = storedFile{entry: entry{f.Size, f.ModifiedAt}, id: f.ID, hash: f.Hash, unsure: p.unsure[name]}
 	}
 	p.changed += len(p.batch) + len(gone)
 	p.batch = p.batch[:0]

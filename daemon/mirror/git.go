@@ -61,7 +61,7 @@ type git struct {
 
 // run returns git's standard output.
 func (g *git) run(ctx context.Context, in []byte, env []string, args ...string) (string, error) {
-	out := &bounded{most: gitSays}
+	out := &boundedBuffer{most: gitSays}
 	err := g.pipe(ctx, in, out, env, args...)
 	if err == nil && out.cut {
 		err = core.E(core.Unavailable, "git %s in %s says more than is read", args[0], g.dir)
@@ -101,7 +101,7 @@ func (g *git) pipe(ctx context.Context, in []byte, out io.Writer, env []string, 
 		"GIT_COMMITTER_NAME=Loci",
 		"GIT_COMMITTER_EMAIL=loci@localhost",
 	}, env...)
-	said := &bounded{most: 4 << 10}
+	said := &boundedBuffer{most: 4 << 10}
 	cmd.Stdout, cmd.Stderr = out, said
 	if err := cmd.Run(); err != nil {
 		return core.E(core.Unavailable, "git %s in %s: %w: %s", args[0], g.dir, err, strings.TrimSpace(said.String()))
@@ -123,14 +123,14 @@ func History(ctx context.Context, dir string, out io.Writer) error {
 	return g.pipe(ctx, nil, out, nil, "cat-file", "--batch-all-objects", "--batch", "--unordered", "--buffer")
 }
 
-// bounded keeps the beginning of what is written to it.
-type bounded struct {
+// boundedBuffer keeps the beginning of what is written to it.
+type boundedBuffer struct {
 	bytes.Buffer
 	most int
 	cut  bool
 }
 
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *boundedBuffer) Write(p []byte) (int, error) {
 	if room := b.most - b.Len(); room < len(p) {
 		b.cut = true
 		b.Buffer.Write(p[:room])

@@ -58,20 +58,20 @@ func (s *Server) countBlocks(ctx context.Context, in *api.BlockFilter) (*body[in
 	return answer(s.services().Blocks.Count(ctx, blockFilter(*in)))
 }
 
-// versioned is a block with its version's ETag.
-type versioned struct {
+// blockResponse is a block with its version's ETag.
+type blockResponse struct {
 	ETag string `header:"ETag"`
 	Body api.Block
 }
 
-func tagged(b core.Block, err error) (*versioned, error) {
+func tagged(b core.Block, err error) (*blockResponse, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &versioned{ETag: etag(b), Body: wireBlock(b)}, nil
+	return &blockResponse{ETag: etag(b), Body: wireBlock(b)}, nil
 }
 
-func (s *Server) getBlock(ctx context.Context, in *BlockPath) (*versioned, error) {
+func (s *Server) getBlock(ctx context.Context, in *BlockPath) (*blockResponse, error) {
 	return tagged(s.services().Blocks.Get(ctx, core.BlockID(in.BlockID)))
 }
 
@@ -81,7 +81,7 @@ type updateBlockInput struct {
 	Body    api.UpdateBlock
 }
 
-func (s *Server) updateBlock(ctx context.Context, in *updateBlockInput) (*versioned, error) {
+func (s *Server) updateBlock(ctx context.Context, in *updateBlockInput) (*blockResponse, error) {
 	version, err := ifMatch(in.IfMatch)
 	if err != nil {
 		return nil, err
@@ -117,7 +117,7 @@ type agentBlockInput struct {
 	Label string `path:"block_label"`
 }
 
-func (s *Server) getAgentBlock(ctx context.Context, in *agentBlockInput) (*versioned, error) {
+func (s *Server) getAgentBlock(ctx context.Context, in *agentBlockInput) (*blockResponse, error) {
 	return tagged(s.services().Blocks.ByLabel(ctx, in.id(), in.Label))
 }
 
@@ -128,7 +128,7 @@ type updateAgentBlockInput struct {
 	Body    api.UpdateBlock
 }
 
-func (s *Server) updateAgentBlock(ctx context.Context, in *updateAgentBlockInput) (*versioned, error) {
+func (s *Server) updateAgentBlock(ctx context.Context, in *updateAgentBlockInput) (*blockResponse, error) {
 	version, err := ifMatch(in.IfMatch)
 	if err != nil {
 		return nil, err

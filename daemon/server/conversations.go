@@ -173,7 +173,7 @@ func (s *Server) sendConversation(ctx context.Context, in *sendConversationInput
 	if err != nil {
 		return nil, err
 	}
-	return s.send(ctx, sending{agent: conv.Agent, conversation: conv.ID, body: in.Body.StreamingRequest, streaming: streaming})
+	return s.send(ctx, sendRequest{agent: conv.Agent, conversation: conv.ID, body: in.Body.StreamingRequest, streaming: streaming})
 }
 
 type resumeConversationInput struct {

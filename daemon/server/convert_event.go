@@ -38,20 +38,20 @@ type converter struct {
 	calls   map[callIndex]string
 	failure *core.Event
 	usage   *core.Event
-	view    view
+	view    audience
 }
 
-// view is the kind of reader of a stream.
-type view int
+// audience is the kind of reader of a stream.
+type audience int
 
 const (
-	viewContract   view = iota
-	viewCompaction      // the contract's, with compactions shown as such
-	viewOwn             // our own: always with notices, input and usage
+	viewContract   audience = iota
+	viewCompaction          // the contract's, with compactions shown as such
+	viewOwn                 // our own: always with notices, input and usage
 )
 
 // viewOf returns the view that a request asked for.
-func viewOf(config core.RunConfig) view {
+func viewOf(config core.RunConfig) audience {
 	if config.IncludeCompaction {
 		return viewCompaction
 	}
@@ -64,7 +64,7 @@ type callIndex struct {
 }
 
 // convert turns the events of a run, from its beginning, into frames.
-func convert(events iter.Seq2[core.Event, error], as view) iter.Seq2[frame, error] {
+func convert(events iter.Seq2[core.Event, error], as audience) iter.Seq2[frame, error] {
 	return func(yield func(frame, error) bool) {
 		c := &converter{calls: map[callIndex]string{}, view: as}
 		for ev, err := range events {

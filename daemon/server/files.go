@@ -26,10 +26,10 @@ type FilePath struct {
 func (p FilePath) file() core.FileID { return core.FileID(p.FileID) }
 
 func (s *Server) registerFiles(a huma.API) {
-	handle(a, "POST", "/v1/folders/{folder_id}/upload", func(ctx context.Context, in *uploadToFolder) (*uploaded, error) {
+	handle(a, "POST", "/v1/folders/{folder_id}/upload", func(ctx context.Context, in *uploadToFolder) (*uploadResponse, error) {
 		return s.upload(ctx, in.folder(), in.UploadParams, in.request)
 	})
-	handle(a, "POST", "/v1/sources/{source_id}/upload", func(ctx context.Context, in *uploadToSource) (*uploaded, error) {
+	handle(a, "POST", "/v1/sources/{source_id}/upload", func(ctx context.Context, in *uploadToSource) (*uploadResponse, error) {
 		return s.upload(ctx, in.folder(), in.UploadParams, in.request)
 	})
 	describeForm(a, "/v1/folders/{folder_id}/upload", "/v1/sources/{source_id}/upload")
@@ -114,8 +114,8 @@ type deleteFromSource struct {
 	FilePath
 }
 
-// uploaded is the response to an upload.
-type uploaded struct {
+// uploadResponse is the response to an upload.
+type uploadResponse struct {
 	Result string `header:"X-Upload-Result"`
 	Same   string `header:"Loci-Same-Content"`
 	Body   api.File
@@ -151,7 +151,7 @@ func bodyLimit(r *http.Request) int64 {
 	return maxBody
 }
 
-func (s *Server) upload(ctx context.Context, folder core.FolderID, in api.UploadParams, r *http.Request) (*uploaded, error) {
+func (s *Server) upload(ctx context.Context, folder core.FolderID, in api.UploadParams, r *http.Request) (*uploadResponse, error) {
 	if _, err := s.services().Folders.Get(ctx, folder); err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (s *Server) upload(ctx context.Context, folder core.FolderID, in api.Upload
 	if err != nil {
 		return nil, err
 	}
-	out := &uploaded{Body: wireFile(up.File, nil), Same: string(up.Same.ID)}
+	out := &uploadResponse{Body: wireFile(up.File, nil), Same: string(up.Same.ID)}
 	if up.Skipped {
 		out.Result = api.UploadSkipped
 	}

@@ -65,7 +65,7 @@ func callOf(ctx context.Context) call {
 // guard is what every request passes through before its operation.
 func (s *Server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		t := &tracked{ResponseWriter: w}
+		t := &responseTracker{ResponseWriter: w}
 		w = t
 		w.Header().Set(api.HeaderVersion, s.cfg.Version)
 		c := call{
@@ -112,29 +112,29 @@ func (s *Server) guard(next http.Handler) http.Handler {
 	})
 }
 
-// tracked is a response that knows whether it has started.
-type tracked struct {
+// responseTracker is a response that knows whether it has started.
+type responseTracker struct {
 	http.ResponseWriter
 	begun bool
 }
 
-func (t *tracked) WriteHeader(status int) {
+func (t *responseTracker) WriteHeader(status int) {
 	t.begun = t.begun || status >= http.StatusOK
 	t.ResponseWriter.WriteHeader(status)
 }
 
-func (t *tracked) Write(b []byte) (int, error) {
+func (t *responseTracker) Write(b []byte) (int, error) {
 	t.begun = true
 	return t.ResponseWriter.Write(b)
 }
 
 // Unwrap is for http.ResponseController.
-func (t *tracked) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+func (t *responseTracker) Unwrap() http.ResponseWriter { return t.ResponseWriter }
 
 // recovered turns a handler's panic into a response and a log line. A panic that aborts the connection is passed on,
 // and so is one in the middle of a response, where an appended error would only garble it: the client sees that the
 // response broke off.
-func (s *Server) recovered(ctx context.Context, w *tracked, r *http.Request) {
+func (s *Server) recovered(ctx context.Context, w *responseTracker, r *http.Request) {
 	v := recover()
 	if v == nil {
 		return

@@ -161,16 +161,16 @@ func (s *Server) sendMessage(ctx context.Context, in *sendInput) (*huma.StreamRe
 			return nil, err
 		}
 	}
-	return s.send(ctx, sending{agent: in.id(), body: in.Body, streaming: streaming, queue: !streaming})
+	return s.send(ctx, sendRequest{agent: in.id(), body: in.Body, streaming: streaming, queue: !streaming})
 }
 
 // streamMessage refuses while a run is active, as the contract does; one of our own sessions waits.
 func (s *Server) streamMessage(ctx context.Context, in *sendInput) (*huma.StreamResponse, error) {
-	return s.send(ctx, sending{agent: in.id(), body: in.Body, streaming: true})
+	return s.send(ctx, sendRequest{agent: in.id(), body: in.Body, streaming: true})
 }
 
-// sending is one request to an agent.
-type sending struct {
+// sendRequest is one request to an agent.
+type sendRequest struct {
 	agent        core.AgentID
 	conversation core.ConversationID // empty: the default one
 	body         api.StreamingRequest
@@ -178,7 +178,7 @@ type sending struct {
 	queue        bool // wait behind an active run instead of failing with a conflict
 }
 
-func (s *Server) send(ctx context.Context, in sending) (*huma.StreamResponse, error) {
+func (s *Server) send(ctx context.Context, in sendRequest) (*huma.StreamResponse, error) {
 	kind := "send_message"
 	if in.streaming {
 		kind = "send_message_streaming"
@@ -199,7 +199,7 @@ func (s *Server) send(ctx context.Context, in sending) (*huma.StreamResponse, er
 }
 
 // submit gets a request accepted as a run.
-func (s *Server) submit(ctx context.Context, in sending, kind string) (core.Run, error) {
+func (s *Server) submit(ctx context.Context, in sendRequest, kind string) (core.Run, error) {
 	input, err := coreInput(in.body.Request)
 	if err != nil {
 		return core.Run{}, s.existsFirst(ctx, in.agent, err)
@@ -320,7 +320,7 @@ func (s *Server) sendAsync(ctx context.Context, in *sendAsyncInput) (*body[api.R
 	}
 	background := true
 	request := api.StreamingRequest{Request: in.Body.Request, Background: &background}
-	run, err := s.submit(ctx, sending{agent: in.id(), body: request, queue: true}, "send_message_async")
+	run, err := s.submit(ctx, sendRequest{agent: in.id(), body: request, queue: true}, "send_message_async")
 	return answer(wireRun(run), err)
 }
 

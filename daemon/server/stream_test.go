@@ -120,7 +120,7 @@ func TestADiscardIsTellableOnlyWhereThePiecesWere(t *testing.T) {
 		at(messageA, 0, core.Notice{Kind: api.NoticeDiscard, Data: map[string]any{"message_id": messageA}}),
 	)
 	for _, tc := range []struct {
-		as    view
+		as    audience
 		whole bool
 		want  int
 	}{{viewOwn, false, 2}, {viewContract, false, 1}, {viewOwn, true, 0}, {viewContract, true, 0}} {
