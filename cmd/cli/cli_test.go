@@ -244,7 +244,7 @@ func TestZonesAreNamesThatAreKnown(t *testing.T) {
 func TestAnswersAreTheLastThingSaid(t *testing.T) {
 	t.Parallel()
 	var said strings.Builder
-	f := &turn{
+	f := &exchange{
 		app:   &app{out: io.Discard, errOut: &said},
 		flags: &chatFlags{format: formatText},
 		text:  map[string]string{},
@@ -283,7 +283,7 @@ func TestEveryEndThatIsNotGoodIsAnError(t *testing.T) {
 		api.StopNoCredits: 8, api.StopSystemPromptFull: 2, api.StopError: 1, api.StopLLMAPIError: 1, "": 6, "unheard_of": 1,
 	} {
 		got := exitOK
-		if err := (&turn{stop: stop}).outcome(); err != nil {
+		if err := (&exchange{stop: stop}).outcome(); err != nil {
 			got = fail(io.Discard, err)
 		}
 		if got != code {
@@ -298,18 +298,18 @@ func TestFailuresOfAProviderEndWithTheirCode(t *testing.T) {
 		"llm_authentication": 5, "llm_error": 6, "llm_rate_limit": 8, "llm_insufficient_credits": 8, "llm_timeout": 7,
 		"llm_bad_request": 1, "model_not_found": 3, "internal_error": 1, "context_window_overflow": 2,
 	} {
-		err := (&turn{fault: &api.Message{ErrorType: wire, ErrorText: "no"}}).outcome()
+		err := (&exchange{fault: &api.Message{ErrorType: wire, ErrorText: "no"}}).outcome()
 		if got := fail(io.Discard, err); got != code {
 			t.Errorf("%s ends with %d, want %d", wire, got, code)
 		}
 	}
 	for kind, code := range map[string]int{api.KindUnavailable: 6, api.KindUnauthenticated: 5, api.KindNotFound: 1, api.KindInvalid: 1, "": 1} {
-		err := (&turn{fault: &api.Message{ErrorType: "internal_error", ErrorKind: kind, ErrorText: "no"}}).outcome()
+		err := (&exchange{fault: &api.Message{ErrorType: "internal_error", ErrorKind: kind, ErrorText: "no"}}).outcome()
 		if got := fail(io.Discard, err); got != code {
 			t.Errorf("an error of kind %q ends with %d, want %d", kind, got, code)
 		}
 	}
-	noKey := (&turn{fault: &api.Message{ErrorType: "llm_authentication", ErrorKind: api.KindUnavailable, ErrorText: "no"}}).outcome()
+	noKey := (&exchange{fault: &api.Message{ErrorType: "llm_authentication", ErrorKind: api.KindUnavailable, ErrorText: "no"}}).outcome()
 	if got := fail(io.Discard, noKey); got != 6 {
 		t.Errorf("a key that is missing ends with %d", got)
 	}
@@ -318,7 +318,7 @@ func TestFailuresOfAProviderEndWithTheirCode(t *testing.T) {
 func TestANoticeIsSaidOnce(t *testing.T) {
 	t.Parallel()
 	var said strings.Builder
-	f := &turn{app: &app{errOut: &said}, told: map[string]bool{}}
+	f := &exchange{app: &app{errOut: &said}, told: map[string]bool{}}
 	f.tell("one")
 	f.tell("one")
 	f.tell("")

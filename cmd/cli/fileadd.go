@@ -138,8 +138,8 @@ func distinct(all []source) ([]source, error) {
 	return out, nil
 }
 
-// refused is a file that was rejected or couldn't be read.
-type refused struct {
+// rejection is a file that was rejected or couldn't be read.
+type rejection struct {
 	Name  string `json:"name"`
 	Error string `json:"error"`
 }
@@ -157,7 +157,7 @@ type addition struct {
 	unchanged int
 	same      int // stored, though another file has the same content
 	leftOut   int // skipped in directories: nothing readable in them
-	refused   []refused
+	refused   []rejection
 	seen      int
 	err       error // what ended it early
 	shown     time.Time
@@ -221,7 +221,7 @@ func (j *addition) one(ctx context.Context, s source) {
 	case s.found && errors.As(err, &answered) && answered.Status == http.StatusUnsupportedMediaType:
 		j.leftOut++
 	case errors.As(err, &own) || errors.As(err, &answered) && answered.Status/100 == 4:
-		j.refused = append(j.refused, refused{Name: s.path, Error: err.Error()})
+		j.refused = append(j.refused, rejection{Name: s.path, Error: err.Error()})
 	case j.err == nil:
 		j.err = err
 	}
@@ -362,7 +362,7 @@ func (j *addition) broken(ctx context.Context) {
 	_, j.err = inPages(math.MaxInt, filesAtOnce, listOf(ctx, j.c, j.folder.ID, api.FileError), fileID, func(files []api.File) error {
 		for _, f := range files {
 			if name, ours := j.ids[f.ID]; ours {
-				j.refused = append(j.refused, refused{Name: name, Error: api.Val(f.ErrorMessage)})
+				j.refused = append(j.refused, rejection{Name: name, Error: api.Val(f.ErrorMessage)})
 				delete(j.ids, f.ID)
 			}
 		}

@@ -21,8 +21,8 @@ const cancelGrace = 3 * time.Second
 // noticeEvicted says that messages left the window: routine, shown only when verbose.
 const noticeEvicted = "evicted"
 
-// turn is a one-shot prompt: what was asked, what came back, and how to print it.
-type turn struct {
+// exchange is a one-shot prompt: what was asked, what came back, and how to print it.
+type exchange struct {
 	app     *app
 	flags   *chatFlags
 	began   time.Time
@@ -52,7 +52,7 @@ func (a *app) oneShot(ctx context.Context, f *chatFlags, words []string) error {
 	defer failBrokenWrites()()
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
-	t := &turn{
+	t := &exchange{
 		app:   a,
 		flags: f,
 		began: time.Now(),
@@ -69,7 +69,7 @@ func (a *app) oneShot(ctx context.Context, f *chatFlags, words []string) error {
 }
 
 // ask opens the agent and follows the run to its end.
-func (t *turn) ask(ctx context.Context, prompt string) error {
+func (t *exchange) ask(ctx context.Context, prompt string) error {
 	if t.flags.timeout > 0 {
 		var stop context.CancelFunc
 		ctx, stop = context.WithTimeoutCause(ctx, t.flags.timeout, (&fault{
@@ -95,7 +95,7 @@ func (t *turn) ask(ctx context.Context, prompt string) error {
 }
 
 // announce tells the person on standard error what to know before the answer.
-func (t *turn) announce() {
+func (t *exchange) announce() {
 	s := t.session
 	if s.ModelSure {
 		t.announceModel()
@@ -114,14 +114,14 @@ func (t *turn) announce() {
 
 // announceModel says who asks which model, as soon as that is certain: if a provider has to be asked,
 // that is when the model first says something.
-func (t *turn) announceModel() {
+func (t *exchange) announceModel() {
 	if t.session.Model != "" {
 		t.tell(t.session.AgentName + " asks " + t.session.Model)
 	}
 }
 
 // tell shows a notice once: the same one may come both before the run and during it.
-func (t *turn) tell(line string) {
+func (t *exchange) tell(line string) {
 	if line == "" || t.told[line] {
 		return
 	}
@@ -130,7 +130,7 @@ func (t *turn) tell(line string) {
 }
 
 // request is the body of the request that sends the prompt.
-func (t *turn) request(prompt string) api.StreamingRequest {
+func (t *exchange) request(prompt string) api.StreamingRequest {
 	req := api.StreamingRequest{}
 	req.Messages = []api.Input{api.UserInput(prompt, uuid.NewString())}
 	req.MaxSteps = api.PtrTo(t.flags.maxSteps)
@@ -141,7 +141,7 @@ func (t *turn) request(prompt string) api.StreamingRequest {
 
 // follow reads the run's messages. When ctx ends, it cancels the run and gives it a moment to end properly, so that
 // what was said so far is kept and shown.
-func (t *turn) follow(ctx context.Context, c *client.Client, req api.StreamingRequest) error {
+func (t *exchange) follow(ctx context.Context, c *client.Client, req api.StreamingRequest) error {
 	reading, stopReading := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopReading()
 	ended := make(chan struct{})
@@ -172,14 +172,14 @@ func (t *turn) follow(ctx context.Context, c *client.Client, req api.StreamingRe
 func routine(kind string) bool { return kind == noticeEvicted || kind == api.NoticeRecalled }
 
 // watchReader ends the turn once the reader of standard output is gone, even while there is nothing to write.
-func (t *turn) watchReader(ended <-chan struct{}) {
+func (t *exchange) watchReader(ended <-chan struct{}) {
 	if readerGone(t.app.out, ended) {
 		t.leave(syscall.EPIPE)
 	}
 }
 
 // cancel waits until the run is known and asks the daemon to stop it. If that doesn't end it, cancel stops reading.
-func (t *turn) cancel(c *client.Client, ended <-chan struct{}, stopReading func()) {
+func (t *exchange) cancel(c *client.Client, ended <-chan struct{}, stopReading func()) {
 	ctx, stop := context.WithTimeout(context.Background(), cancelGrace)
 	defer stop()
 	defer stopReading()
@@ -209,7 +209,7 @@ func because(ctx context.Context, err error) error {
 }
 
 // take records a message, and prints it if the format is line by line.
-func (t *turn) take(m api.Message) error {
+func (t *exchange) take(m api.Message) error {
 	if m.RunID != "" && t.run == "" {
 		t.run = m.RunID
 		close(t.known)
@@ -247,7 +247,7 @@ func (t *turn) take(m api.Message) error {
 
 // write writes a piece of the answer at once, in the text format. Each message starts on a new line, after an empty
 // one.
-func (t *turn) write(message, text string) error {
+func (t *exchange) write(message, text string) error {
 	if t.flags.format != formatText || t.left || text == "" {
 		return nil
 	}
@@ -260,7 +260,7 @@ func (t *turn) write(message, text string) error {
 }
 
 // notice says on standard error what happened besides the answer, and drops text from an attempt that was lost.
-func (t *turn) notice(n *api.Notice) {
+func (t *exchange) notice(n *api.Notice) {
 	if n == nil {
 		return
 	}
@@ -281,7 +281,7 @@ func (t *turn) notice(n *api.Notice) {
 }
 
 // answer is the last thing the agent said.
-func (t *turn) answer() string {
+func (t *exchange) answer() string {
 	for i := len(t.order) - 1; i >= 0; i-- {
 		if s := t.text[t.order[i]]; s != "" {
 			return s
@@ -291,7 +291,7 @@ func (t *turn) answer() string {
 }
 
 // outcome is the error of a run that didn't end well.
-func (t *turn) outcome() error {
+func (t *exchange) outcome() error {
 	if t.fault != nil {
 		return t.runFault()
 	}
@@ -326,7 +326,7 @@ func (t *turn) outcome() error {
 }
 
 // runFault is the error reported by the run.
-func (t *turn) runFault() error {
+func (t *exchange) runFault() error {
 	m := t.fault
 	f := &fault{kind: faultKind(m.ErrorType, m.ErrorKind), msg: m.ErrorText}
 	if f.msg == "" {

@@ -17,8 +17,8 @@ import (
 // all stands for every waiting path.
 const all = "all"
 
-// restored is the --json output of a restore.
-type restored struct {
+// restoreReport is the --json output of a restore.
+type restoreReport struct {
 	Restored string        `json:"restored"`
 	Kept     string        `json:"kept"`
 	Waiting  []api.Waiting `json:"waiting"` // paths outside the home, not used yet
@@ -81,7 +81,7 @@ func (a *app) restore(ctx context.Context, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	out := restored{Restored: path, Kept: kept, Waiting: nonNil(r.Waiting())}
+	out := restoreReport{Restored: path, Kept: kept, Waiting: nonNil(r.Waiting())}
 	if kept == "" {
 		err = a.report(out, "restored %s", path)
 	} else {

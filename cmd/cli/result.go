@@ -58,7 +58,7 @@ type envelope struct {
 }
 
 // init is the first line of stream-json.
-func (t *turn) init() error {
+func (t *exchange) init() error {
 	s := t.session
 	return t.line("system", struct {
 		Subtype        string `json:"subtype"`
@@ -72,7 +72,7 @@ func (t *turn) init() error {
 }
 
 // line writes a line of stream-json with value flattened into it; other formats write nothing.
-func (t *turn) line(kind string, value any) error {
+func (t *exchange) line(kind string, value any) error {
 	if t.flags.format != formatStream || t.left {
 		return nil
 	}
@@ -98,12 +98,12 @@ func joinObjects(a, b json.RawMessage) json.RawMessage {
 	return append(append(a[:len(a)-1:len(a)-1], ','), b[1:]...)
 }
 
-func (t *turn) envelope() *envelope {
+func (t *exchange) envelope() *envelope {
 	return &envelope{SessionID: t.session.AgentID, UUID: uuid.NewString(), Timestamp: time.Now().UTC().Format(time.RFC3339Nano)}
 }
 
 // finish prints the answer and returns the error; in the JSON formats the error is part of the answer too.
-func (t *turn) finish(err error) error {
+func (t *exchange) finish(err error) error {
 	switch t.flags.format {
 	case formatJSON:
 		return errors.Join(err, writeJSON(t.app.out, t.result(err)))
@@ -120,7 +120,7 @@ func (t *turn) finish(err error) error {
 }
 
 // result sums up the turn.
-func (t *turn) result(err error) result {
+func (t *exchange) result(err error) result {
 	now, s := time.Now(), t.session
 	r := result{
 		Type: "result", Subtype: "success", DurationMS: now.Sub(t.began).Milliseconds(),

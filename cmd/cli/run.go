@@ -228,8 +228,8 @@ func took(r api.Run) string {
 	return time.Duration(*r.TotalDurationNS).Round(time.Millisecond).String()
 }
 
-// reported is what a run used; null is what no provider reported, where the API says 0.
-type reported struct {
+// usageReport is what a run used; null is what no provider reported, where the API says 0.
+type usageReport struct {
 	CompletionTokens *int `json:"completion_tokens"`
 	PromptTokens     *int `json:"prompt_tokens"`
 	TotalTokens      *int `json:"total_tokens"`
@@ -238,8 +238,8 @@ type reported struct {
 	CompletionTokensDetails *api.CompletionTokenDetails `json:"completion_tokens_details"`
 }
 
-func reportedOf(u api.RunUsage) reported {
-	out := reported{PromptTokensDetails: u.PromptTokensDetails, CompletionTokensDetails: u.CompletionTokensDetails}
+func reportedOf(u api.RunUsage) usageReport {
+	out := usageReport{PromptTokensDetails: u.PromptTokensDetails, CompletionTokensDetails: u.CompletionTokensDetails}
 	if u.TotalTokens > 0 {
 		out.CompletionTokens, out.PromptTokens, out.TotalTokens = &u.CompletionTokens, &u.PromptTokens, &u.TotalTokens
 	}

@@ -81,7 +81,7 @@ func TestAServersTroubleSaysWhatToTry(t *testing.T) {
 		var said strings.Builder
 		if fail(
 			&said,
-			(&turn{fault: &api.Message{ErrorType: wire, ErrorText: "no"}}).outcome(),
+			(&exchange{fault: &api.Message{ErrorType: wire, ErrorText: "no"}}).outcome(),
 		); !strings.Contains(
 			said.String(),
 			"\n  try: ",

@@ -17,11 +17,11 @@ type dataset struct {
 type conversation struct {
 	ID        string     `json:"id"`
 	Speakers  []string   `json:"speakers"`
-	Turns     []turn     `json:"turns"`
+	Turns     []message  `json:"turns"`
 	Questions []question `json:"questions"`
 }
 
-type turn struct {
+type message struct {
 	ID      string `json:"id"`
 	Session int    `json:"session"`
 	Date    string `json:"date"`
@@ -37,7 +37,7 @@ type question struct {
 }
 
 // text is a turn in the form it is stored.
-func (t turn) text() string {
+func (t message) text() string {
 	text := "(" + t.Date + ") " + t.Speaker + ": " + t.Said
 	if t.Caption != "" {
 		text += " [shares " + t.Caption + "]"
@@ -61,7 +61,7 @@ func readData(path string) (*dataset, error) {
 }
 
 // session is turns that belong together.
-type session []turn
+type session []message
 
 func (c *conversation) sessions() []session {
 	var out []session
@@ -128,7 +128,7 @@ func (d *dataset) noise(turns int, seed uint64) []session {
 			for j := range said {
 				said[j] = sentence()
 			}
-			s = append(s, turn{Date: date, Speaker: names[pair[i%2]], Said: strings.Join(said, " ")})
+			s = append(s, message{Date: date, Speaker: names[pair[i%2]], Said: strings.Join(said, " ")})
 		}
 		s = s[:min(len(s), turns-n)]
 		out, n = append(out, s), n+len(s)

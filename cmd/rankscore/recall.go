@@ -13,13 +13,13 @@ import (
 	"loci/daemon/client"
 )
 
-// recalled counts how many requests contained the evidence for a question.
-type recalled struct {
+// recallCount counts how many requests contained the evidence for a question.
+type recallCount struct {
 	questions, any, all int
 	share               float64 // mean over the data set of each question's share of evidence
 }
 
-func (r *recalled) add(found, evidence int) {
+func (r *recallCount) add(found, evidence int) {
 	r.questions++
 	if found > 0 {
 		r.any++
@@ -38,8 +38,8 @@ type recallScorer struct {
 	*scorer
 	tokens       int
 	kind         string
-	own          recalled
-	by           map[string]*recalled
+	own          recallCount
+	by           map[string]*recallCount
 	spent        []int // tokens of what was recalled
 	foreign      int
 	foreignSpent []int
@@ -47,7 +47,7 @@ type recallScorer struct {
 }
 
 func (s *scorer) recall(ctx context.Context, tokens int, kind string) error {
-	r := &recallScorer{scorer: s, tokens: tokens, kind: kind, by: map[string]*recalled{}, took: map[bool][]time.Duration{}}
+	r := &recallScorer{scorer: s, tokens: tokens, kind: kind, by: map[string]*recallCount{}, took: map[bool][]time.Duration{}}
 	agents := make([]string, len(s.set.Conversations))
 	for i := range s.set.Conversations {
 		var err error
@@ -110,7 +110,7 @@ func (r *recallScorer) questions(ctx context.Context, c *conversation, agent, ot
 		}
 		r.own.add(found, len(evidence))
 		if r.by[q.Category] == nil {
-			r.by[q.Category] = &recalled{}
+			r.by[q.Category] = &recallCount{}
 		}
 		r.by[q.Category].add(found, len(evidence))
 		r.spent = append(r.spent, tokens)
@@ -197,7 +197,7 @@ func (r *recallScorer) report() error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nrecall of at most %d tokens, memory as %s: questions whose evidence stands in the request\n%-14s %9s  %6s  %6s  %6s",
 		r.tokens, r.kind, "", "questions", "all", "any", "share")
-	line := func(name string, t *recalled) {
+	line := func(name string, t *recallCount) {
 		n := float64(max(t.questions, 1))
 		fmt.Fprintf(&b, "\n%-14s %9d  %6.4f  %6.4f  %6.4f", name, t.questions, float64(t.all)/n, float64(t.any)/n, t.share/n)
 	}

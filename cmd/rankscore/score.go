@@ -90,7 +90,7 @@ func (s *scorer) agent(ctx context.Context, name string, first []api.Input) (str
 }
 
 // store adds turns as passages and records which passage came from which turn.
-func (s *scorer) store(ctx context.Context, agent string, turns []turn, ids map[string]string) error {
+func (s *scorer) store(ctx context.Context, agent string, turns []message, ids map[string]string) error {
 	for _, t := range turns {
 		made, err := s.client.CreatePassage(ctx, agent, api.CreatePassage{Text: t.text()})
 		if err != nil {
