@@ -17,6 +17,7 @@ import (
 	"loci/daemon/mirror"
 	"loci/daemon/server"
 	"loci/providers"
+	"loci/providers/embed"
 	"loci/providers/offline"
 	"loci/storage"
 	"loci/storage/forget"
@@ -76,7 +77,9 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		ctx,
 		embedding.Config{Store: p.store, Embedders: p.reached, Env: d.env, Logger: d.logger, After: p.intake.Nudge},
 	)
-	search := finder.New(finder.Config{Store: p.store, Embed: p.embedding.Query, Clock: d.cfg.Clock, Logger: d.logger})
+	search := finder.New(finder.Config{
+		Store: p.store, Known: embed.Knows, Embed: p.embedding.Query, Clock: d.cfg.Clock, Logger: d.logger,
+	})
 	toolbox, settings := tools.New(), d.cfg.Settings
 	p.engine = engine.New(engine.Config{
 		Store:  p.store,

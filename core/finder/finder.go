@@ -29,9 +29,10 @@ type Store interface {
 // Config is what a finder needs. Only Store is required.
 type Config struct {
 	Store  Store
-	Embed  embedder         // embeds a query, in a time bounded by its implementation; nil: words alone
-	Clock  func() time.Time // nil: time.Now
-	Logger *slog.Logger     // nil: none
+	Known  func(word string) bool // whether a lower-case word is spelt correctly; nil: none is known to be
+	Embed  embedder               // embeds a query, in a time bounded by its implementation; nil: words alone
+	Clock  func() time.Time       // nil: time.Now
+	Logger *slog.Logger           // nil: none
 }
 
 type embedder = func(ctx context.Context, model core.Handle, text string) ([]float32, error)
@@ -48,6 +49,9 @@ var _ core.Searcher = (*Finder)(nil)
 func New(cfg Config) *Finder {
 	if cfg.Clock == nil {
 		cfg.Clock = time.Now
+	}
+	if cfg.Known == nil {
+		cfg.Known = func(string) bool { return false }
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -196,7 +200,7 @@ func find[H any](ctx context.Context, f *Finder, q core.SearchQuery, s search.Sc
 		today = f.cfg.Clock().UTC()
 	}
 	s.Zone = today.Location()
-	query := search.Analyse(q.Text, search.DayOf(today))
+	query := search.Analyse(q.Text, search.DayOf(today)).Check(f.cfg.Known)
 	if query.Empty() {
 		hits, err := literally(q, limit, t)
 		return core.Results[H]{Hits: hits}, err

@@ -86,7 +86,9 @@ func archived(t *testing.T, passages ...*core.Passage) *library {
 func newLibrary(s *storage.Store, views finder.Store, model core.Embedder) *library {
 	return &library{
 		s,
-		finder.New(finder.Config{Store: views, Embed: func(ctx context.Context, _ core.Handle, text string) ([]float32, error) {
+		finder.New(finder.Config{Store: views, Known: embed.Knows, Embed: func(
+			ctx context.Context, _ core.Handle, text string,
+		) ([]float32, error) {
 			v, err := model.Embed(ctx, []string{text})
 			if err != nil {
 				return nil, err

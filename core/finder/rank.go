@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"slices"
 	"sync"
 
@@ -111,6 +112,7 @@ func counted(ctx context.Context, docs []search.Doc, q search.Query, m *vectorSe
 		return nil, err
 	}
 	st := texts.Stats()
+	q = q.Respell(st.DF, func(string) []string { return slices.Collect(maps.Keys(st.DF)) })
 	return search.Rank(q.Narrow(st.DF).Resolve(st.Speakers, st.DF), st, texts, vectors, explain), nil
 }
 
@@ -129,7 +131,10 @@ func sampled(ctx context.Context, view search.View, q search.Query, m *vectorSea
 	}
 	reach := view.Reach()
 	st := search.Stats{Docs: reach.Total, AvgLen: reach.AvgWords}
-	var err error
+	q, err := respelt(ctx, view, counter, q)
+	if err != nil {
+		return nil, err
+	}
 	if st.DF, err = counter.Frequencies(ctx, q.Terms()); err != nil {
 		return nil, err
 	}
@@ -160,6 +165,25 @@ func sampled(ctx context.Context, view search.View, q search.Query, m *vectorSea
 	}
 	hits := search.Rank(q, st, texts, vectors, explain)
 	return hits, errors.Join(failed, days.err)
+}
+
+// respelt replaces the words of a query that occur nowhere, as far as a view can tell.
+func respelt(ctx context.Context, view search.View, counter search.Counter, q search.Query) (search.Query, error) {
+	df, err := counter.Frequencies(ctx, slices.Concat(q.Terms(), q.Spellings()))
+	if err != nil {
+		return q, err
+	}
+	var failed error
+	q = q.Respell(df, func(word string) []string {
+		lexicon, ok := view.(search.Lexicon)
+		if !ok || failed != nil {
+			return nil
+		}
+		words, err := lexicon.Like(ctx, word)
+		failed = err
+		return words
+	})
+	return q, failed
 }
 
 // around reads the candidates found by clues and by vectors, with the texts around them.

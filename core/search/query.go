@@ -16,12 +16,13 @@ const maxQueryWords = 2000
 
 // term is a distinct word of a query.
 type term struct {
-	word    string // normalised
-	written string // as in the query
-	surface string // the same in lower case
-	capital bool   // it is capitalised somewhere
-	times   int    // how often the query has it
-	name    []string
+	word     string // normalised
+	written  string // as in the query
+	surface  string // the same in lower case
+	capital  bool   // it is capitalised somewhere
+	times    int    // how often the query has it
+	doubtful bool   // it may be a typo
+	name     []string
 }
 
 // queryTime is a time that a query asks for.

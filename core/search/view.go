@@ -90,6 +90,12 @@ type Counter interface {
 	OnDays(ctx context.Context, s Span, most int) (int, error)
 }
 
+// Lexicon is a view that knows all words. Otherwise only what is counted as a whole corrects typos.
+type Lexicon interface {
+	// Like returns words that begin with the same letter as a word and are about as long.
+	Like(ctx context.Context, word string) ([]string, error)
+}
+
 // Meaning is a view that has vectors. Its methods may be called concurrently with the view's.
 type Meaning interface {
 	// Spread returns how a vector's cosines are distributed over the scope's texts; ok is false if there is nothing to

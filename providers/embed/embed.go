@@ -81,6 +81,12 @@ func (*Model) Handle() core.Handle { return core.WordsHandle }
 // Dim is the dimension of its vectors.
 func (*Model) Dim() int { return Dim }
 
+// Knows reports whether a word in lower case is in the table, in any of its forms.
+func Knows(word string) bool {
+	t, err := load()
+	return err == nil && look(t, word).row >= 0
+}
+
 // Embed returns a vector of length 1 per text, nil for a text without a known word. A word counts once; the rarer it is,
 // the more.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {

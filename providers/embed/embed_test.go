@@ -290,6 +290,15 @@ func TestIrregularFormsLeadToTheirBaseForm(t *testing.T) {
 	}
 }
 
+func TestCorrectWordsAreKnown(t *testing.T) {
+	t.Parallel()
+	for word, want := range map[string]bool{"radiators": true, "went": true, "volcano": true, "golash": false, "": false, "größe": false} {
+		if got := Knows(word); got != want {
+			t.Errorf("%q is known: %v", word, got)
+		}
+	}
+}
+
 func TestADamagedTableIsRefusedWithAHint(t *testing.T) {
 	t.Parallel()
 	damaged := append([]byte(nil), data...)

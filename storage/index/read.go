@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"loci/core/search"
 )
@@ -214,6 +215,27 @@ func (v *View) Frequencies(ctx context.Context, words []string) (map[string]int,
 		}
 	}
 	return df, nil
+}
+
+// maxLike limits the words compared with a typo: a million texts have fewer that begin alike.
+const maxLike = 50_000
+
+// Like returns the words that begin with the same letter as a word and are about as long.
+func (v *View) Like(ctx context.Context, word string) ([]string, error) {
+	first, size := utf8.DecodeRuneInString(word)
+	if size == 0 {
+		return nil, nil
+	}
+	const longer = 2
+	n := utf8.RuneCountInString(word)
+	var words []string
+	err := v.tx.SelectContext(
+		ctx,
+		&words,
+		`SELECT term FROM `+v.t.terms+` WHERE term >= $1 AND term < $2 AND LENGTH(term) BETWEEN $3 AND $4 LIMIT `+strconv.Itoa(maxLike),
+		string(first), string(first+1), n-longer, n+longer,
+	)
+	return words, v.met(err)
 }
 
 // Speakers returns the name parts in scope that begin with one of the words, and how many texts each speaker has.

@@ -349,6 +349,24 @@ func TestATitleIsNotCountedAsASpeaker(t *testing.T) {
 	}
 }
 
+// TestTyposAreReadAsWordsOfALargeArchive: where candidates are counted, as in a small one, which is ranked as a whole.
+func TestTyposAreReadAsWordsOfALargeArchive(t *testing.T) {
+	t.Parallel()
+	f := &facts{docs: map[string]Doc{}}
+	for i := range wholeScope + 10 {
+		f.write(search.Passage, Doc{ID: fmt.Sprint("p", i), Owner: "a", Text: fmt.Sprint("lake v", i)})
+	}
+	f.write(search.Passage, Doc{ID: "soup", Owner: "a", Text: "Goulash with Müller"})
+	x := opened(t, f)
+	caughtUp(t, x, f)
+	for _, query := range []string{"golash", "goulahs", "Mueller"} {
+		hits, _, err := match(t.Context(), x, search.Analyse(query, search.NoDay).Check(func(string) bool { return false }), Filter{}, 3)
+		if err != nil || len(hits) != 1 || hits[0].ID != "soup" {
+			t.Errorf("%s finds %+v, %v", query, hits, err)
+		}
+	}
+}
+
 // postingsOf reads the postings of all terms except scopes: it doesn't matter where blocks are stored, but each must
 // exist once.
 func postingsOf(t *testing.T, x *Index) map[string]string {

@@ -58,7 +58,10 @@ type View struct {
 	words   int64   // … and the words in them
 }
 
-var _ search.Counter = (*View)(nil)
+var (
+	_ search.Counter = (*View)(nil)
+	_ search.Lexicon = (*View)(nil)
+)
 
 // View opens a view. Its errors, and those of the view's methods, wrap search.ErrUnavailable if the file is damaged or
 // missing. The file is then rebuilt; call Wait to wait for that.
