@@ -303,7 +303,9 @@ func TestFailuresOfAProviderEndWithTheirCode(t *testing.T) {
 			t.Errorf("%s ends with %d, want %d", wire, got, code)
 		}
 	}
-	for kind, code := range map[string]int{api.KindUnavailable: 6, api.KindUnauthenticated: 5, api.KindNotFound: 1, api.KindInvalid: 1, "": 1} {
+	for kind, code := range map[string]int{
+		api.KindUnavailable: 6, api.KindUnauthenticated: 5, api.KindNotFound: 1, api.KindInvalid: 1, "": 1,
+	} {
 		err := (&exchange{fault: &api.Message{ErrorType: "internal_error", ErrorKind: kind, ErrorText: "no"}}).outcome()
 		if got := fail(io.Discard, err); got != code {
 			t.Errorf("an error of kind %q ends with %d, want %d", kind, got, code)
