@@ -12,14 +12,21 @@ const (
 	maxSearch      = 100
 	maxQueryChars  = 1_000_000
 	messagesByPage = 100
+	maxMessageScan = 50_000 // what one request reads in search of messages that it shows
 )
 
 // Messages are the use cases of stored messages. Hidden records are in none of them.
 type Messages struct{ *parts }
 
 // Window lists the messages of one conversation as the contract lists an agent's: oldest first within the page, After
-// newer and Before older whatever the order, Desc picks the newest.
-func (m *Messages) Window(ctx context.Context, f core.MessageFilter, pg core.Page) ([]core.Message, error) {
+// newer and Before older whatever the order, Desc picks the newest. The page is filled with messages that shown takes; nil
+// takes all.
+func (m *Messages) Window(
+	ctx context.Context,
+	f core.MessageFilter,
+	pg core.Page,
+	shown func(core.Message) bool,
+) ([]core.Message, error) {
 	pg, err := page(pg, messagesByPage)
 	if err != nil {
 		return nil, err
@@ -29,17 +36,68 @@ func (m *Messages) Window(ctx context.Context, f core.MessageFilter, pg core.Pag
 			return nil, err
 		}
 	}
-	return m.Store.Messages().List(ctx, f, pg)
+	if shown == nil {
+		return m.Store.Messages().List(ctx, f, pg)
+	}
+	return m.fill(ctx, f, pg, shown)
+}
+
+// fill reads on until the page is full: clients take an empty page for the end of the list.
+func (m *Messages) fill(
+	ctx context.Context,
+	f core.MessageFilter,
+	pg core.Page,
+	shown func(core.Message) bool,
+) (found []core.Message, err error) {
+	ask := pg
+	for read := 0; read < maxMessageScan; read += ask.Limit {
+		if read > 0 {
+			ask.Limit = maxPage
+		}
+		some, err := m.Store.Messages().List(ctx, f, ask)
+		if err != nil {
+			return nil, err
+		}
+		last := len(some) < ask.Limit
+		if len(some) > 0 {
+			ask.After, ask.Before = beyond(ask, some)
+		}
+		some = slices.DeleteFunc(some, func(msg core.Message) bool { return !shown(msg) })
+		if pg.Desc {
+			found = append(some, found...)
+			found = found[max(0, len(found)-pg.Limit):]
+		} else {
+			found = append(found, some...)
+			found = found[:min(len(found), pg.Limit)]
+		}
+		if last || len(found) == pg.Limit {
+			break
+		}
+	}
+	return found, nil
+}
+
+// beyond returns the cursors of what follows a page of a window.
+func beyond(pg core.Page, page []core.Message) (after, before string) {
+	if pg.Desc {
+		return pg.After, string(page[0].ID)
+	}
+	return string(page[len(page)-1].ID), pg.Before
 }
 
 // Ordered lists messages in the requested order: After is later in it and Before earlier, and with Desc the newest comes first.
-func (m *Messages) Ordered(ctx context.Context, f core.MessageFilter, pg core.Page) ([]core.Message, error) {
+func (m *Messages) Ordered(
+	ctx context.Context,
+	f core.MessageFilter,
+	pg core.Page,
+	shown func(core.Message) bool,
+) ([]core.Message, error) {
 	if !pg.Desc {
-		return m.Window(ctx, f, pg)
+		return m.Window(ctx, f, pg, shown)
 	}
 	pg.After, pg.Before = pg.Before, pg.After
 	pg.Desc = pg.After == "" // what lies next to a cursor, else the newest
-	msgs, err := m.Window(ctx, f, pg)
+	msgs, err := m.Window(ctx, f, pg, shown)
 	slices.Reverse(msgs)
 	return msgs, err
 }

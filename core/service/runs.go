@@ -47,13 +47,18 @@ func (r *Runs) Delete(ctx context.Context, id core.RunID) (core.Run, error) {
 }
 
 // Messages returns what a run added, its input too: from the run itself while that is no message of the conversation yet.
-func (r *Runs) Messages(ctx context.Context, id core.RunID, pg core.Page) ([]core.Message, error) {
+func (r *Runs) Messages(
+	ctx context.Context,
+	id core.RunID,
+	pg core.Page,
+	shown func(core.Message) bool,
+) ([]core.Message, error) {
 	run, err := r.Get(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	if run.Delivered {
-		return (&Messages{parts: r.parts}).Ordered(ctx, core.MessageFilter{Run: id}, pg)
+		return (&Messages{parts: r.parts}).Ordered(ctx, core.MessageFilter{Run: id}, pg, shown)
 	}
 	if pg.After != "" || pg.Before != "" {
 		return nil, nil
@@ -111,11 +116,16 @@ func (r *Runs) Steps(ctx context.Context, f core.StepFilter, pg core.Page, limit
 }
 
 // StepMessages returns the messages of a step.
-func (r *Runs) StepMessages(ctx context.Context, id core.StepID, pg core.Page) ([]core.Message, error) {
+func (r *Runs) StepMessages(
+	ctx context.Context,
+	id core.StepID,
+	pg core.Page,
+	shown func(core.Message) bool,
+) ([]core.Message, error) {
 	if _, err := r.Step(ctx, id); err != nil {
 		return nil, err
 	}
-	return (&Messages{parts: r.parts}).Ordered(ctx, core.MessageFilter{Step: id}, pg)
+	return (&Messages{parts: r.parts}).Ordered(ctx, core.MessageFilter{Step: id}, pg, shown)
 }
 
 // Feedback records what a person thinks of a step: positive, negative or nothing. Tags that are given replace those there

@@ -115,6 +115,9 @@ type shows struct {
 
 func (s shows) takes(t api.MessageType) bool { return len(s.types) == 0 || slices.Contains(s.types, t) }
 
+// some reports whether anything of a message is shown.
+func (s shows) some(m core.Message) bool { return len(wireMessages([]core.Message{m}, s)) > 0 }
+
 // wireMessages converts a list of stored messages.
 func wireMessages(in []core.Message, s shows) []api.Message {
 	out := []api.Message{}

@@ -48,11 +48,11 @@ func (s *Server) listAgentMessages(ctx context.Context, in *listAgentMessagesInp
 		return nil, err
 	}
 	f := core.MessageFilter{Agent: in.id(), Conversation: conv.ID, IncludeErr: in.IncludeErr.Or(false)}
-	msgs, err := s.services().Messages.Window(ctx, f, pageOf(in.Page, true))
+	show.compaction = in.ConversationID != "" // a client that knows conversations knows summaries
+	msgs, err := s.services().Messages.Window(ctx, f, pageOf(in.Page, true), show.some)
 	if err != nil {
 		return nil, err
 	}
-	show.compaction = in.ConversationID != "" // a client that knows conversations knows summaries
 	return answer(wireMessages(msgs, show), nil)
 }
 
@@ -69,7 +69,7 @@ func (s *Server) listAllMessages(ctx context.Context, in *api.ListMessages) (*bo
 		return nil, err
 	}
 	f := core.MessageFilter{Conversation: core.ConversationID(in.ConversationID), IncludeErr: in.IncludeErr.Or(false)}
-	msgs, err := s.services().Messages.Window(ctx, f, pageOf(in.Page, true))
+	msgs, err := s.services().Messages.Window(ctx, f, pageOf(in.Page, true), show.some)
 	if err != nil {
 		return nil, err
 	}

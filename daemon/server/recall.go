@@ -54,6 +54,7 @@ func (s *Server) listRecalled(ctx context.Context, in *listRecalledInput) (*body
 		ctx,
 		core.MessageFilter{Agent: conv.Agent, Conversation: conv.ID, Hidden: core.HiddenRecall},
 		pageOf(in.Page, true),
+		nil,
 	)
 	return list(records, err, wireRecalled)
 }

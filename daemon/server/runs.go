@@ -84,7 +84,7 @@ func (s *Server) runMessages(ctx context.Context, in *runThings) (*body[[]api.Me
 	}
 	page, show := pageOf(in.Page, false), showsOf(run.Config)
 	show.reversed = page.Desc
-	msgs, err := s.services().Runs.Messages(ctx, in.id(), page)
+	msgs, err := s.services().Runs.Messages(ctx, in.id(), page, show.some)
 	if err != nil {
 		return nil, err
 	}
@@ -199,11 +199,12 @@ type stepThings struct {
 
 func (s *Server) stepMessages(ctx context.Context, in *stepThings) (*body[[]api.Message], error) {
 	page := pageOf(in.Page, false)
-	msgs, err := s.services().Runs.StepMessages(ctx, in.id(), page)
+	show := shows{speak: core.DefaultSpeak, reversed: page.Desc}
+	msgs, err := s.services().Runs.StepMessages(ctx, in.id(), page, show.some)
 	if err != nil {
 		return nil, err
 	}
-	return answer(wireMessages(msgs, shows{speak: core.DefaultSpeak, reversed: page.Desc}), nil)
+	return answer(wireMessages(msgs, show), nil)
 }
 
 type feedbackInput struct {

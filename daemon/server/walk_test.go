@@ -79,6 +79,10 @@ func furnished(t *testing.T) (*shelf, []served) {
 	run := as[[]api.Run](s.call("GET", "/v1/runs?limit=1", nil))[0].ID
 	step := as[[]api.Step](s.call("GET", "/v1/steps?limit=1", nil))[0].ID
 	own := "/v1/agents/" + agent
+	few := []string{"assistant_message"}
+	s.call("POST", own+"/messages", with(text("narrow"), "include_return_message_types", few)).want(http.StatusOK)
+	narrow := as[[]api.Run](s.call("GET", "/v1/runs?limit=1", nil))[0].ID
+	const rare = "include_return_message_types=system_message"
 	return s, []served{
 		{path: "/v1/agents", barren: "name=nobody"},
 		{path: own + "/tools"},
@@ -86,6 +90,8 @@ func furnished(t *testing.T) (*shelf, []served) {
 		{path: own + "/folders"},
 		{path: own + "/sources"},
 		{path: own + "/messages", window: true, barren: "include_return_message_types=event_message"},
+		{path: own + "/messages", query: rare, want: 1, window: true},
+		{path: own + "/messages", query: "include_return_message_types=user_message", window: true},
 		{path: own + "/archival-memory", barren: "search=zebra"},
 		{path: "/v1/archives", barren: "name=nothing"},
 		{path: "/v1/archives/" + archive.ID + "/agents"},
@@ -93,7 +99,9 @@ func furnished(t *testing.T) (*shelf, []served) {
 		{path: "/v1/blocks/" + block.ID + "/agents"},
 		{path: "/v1/conversations", query: "agent_id=" + agent, barren: "summary_search=zebra", single: true},
 		{path: "/v1/conversations/" + conv + "/messages", barren: "include_return_message_types=event_message"},
+		{path: "/v1/conversations/" + conv + "/messages", query: rare, want: 1},
 		{path: "/v1/conversations/" + agent + "/messages", window: true},
+		{path: "/v1/conversations/" + agent + "/messages", query: rare, want: 1, window: true},
 		{path: "/v1/folders", barren: "name=nothing"},
 		{path: "/v1/folders/" + s.folder.ID + "/agents"},
 		{path: "/v1/folders/" + s.folder.ID + "/files"},
@@ -102,8 +110,10 @@ func furnished(t *testing.T) (*shelf, []served) {
 		{path: "/v1/sources/" + s.folder.ID + "/files"},
 		{path: "/v1/sources/" + s.folder.ID + "/passages"},
 		{path: "/v1/messages", window: true, barren: "include_return_message_types=event_message"},
+		{path: "/v1/messages", query: rare, window: true},
 		{path: "/v1/runs", barren: "statuses=failed"},
 		{path: "/v1/runs/" + run + "/messages", want: 2},
+		{path: "/v1/runs/" + narrow + "/messages", want: 1},
 		{path: "/v1/runs/" + run + "/steps", want: 1},
 		{path: "/v1/steps", barren: "model=none"},
 		{path: "/v1/steps/" + step + "/messages", want: 2},
