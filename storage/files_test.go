@@ -530,6 +530,19 @@ func TestAnEmptiedFactsFileIsNotTakenForAFreshHome(t *testing.T) {
 	if info, err := os.Stat(facts); err != nil || info.Size() != 0 {
 		t.Errorf("the file was touched: %v %v", info, err)
 	}
+	wal := facts + "-wal" // in which SQLite finds nothing of a file without a byte, so that it removes it
+	if err := os.WriteFile(wal, []byte("what was committed last"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = Open(t.Context(), Config{Dir: dir}); core.KindOf(err) != core.Internal || !strings.Contains(err.Error(), "is empty") {
+		t.Errorf("with a write-ahead log: %v", err)
+	}
+	if kept, err := os.ReadFile(wal); err != nil || string(kept) != "what was committed last" {
+		t.Errorf("the write-ahead log was touched: %d bytes, %v", len(kept), err)
+	}
+	if err := os.Remove(wal); err != nil {
+		t.Fatal(err)
+	}
 	for _, beside := range []string{"", datadir.FactsFile + "-wal"} { // nor are missing ones, also where only their log is left
 		if err := os.Remove(facts); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			t.Fatal(err)

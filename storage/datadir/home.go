@@ -22,7 +22,8 @@ const (
 )
 
 // CheckEmptied refuses facts that are missing, or without a byte, beside files that only come after them: somebody's memory
-// is gone, and a fresh home in its place would hide that. A first opening that was killed leaves none of them.
+// is gone, and a fresh home in its place would hide that. A first opening that was killed leaves none of them: the
+// facts have their first page before their write-ahead log begins, which SQLite removes where they have none.
 func CheckEmptied(dir string) error {
 	size := func(names ...string) (bytes int64) {
 		for _, name := range names {
@@ -33,15 +34,12 @@ func CheckEmptied(dir string) error {
 		return bytes
 	}
 	path := filepath.Join(dir, FactsFile)
-	after := size(EventsFile, EventsFile+"-wal", IndexFile, IndexFile+"-wal")
-	_, err := os.Stat(path)
-	missing := errors.Is(err, fs.ErrNotExist)
-	if missing {
-		after += size(FactsFile + "-wal") // which SQLite would remove
-	}
-	if size(FactsFile) > 0 || !missing && size(FactsFile+"-wal") > 0 || after == 0 {
+	after := size(FactsFile+"-wal", EventsFile, EventsFile+"-wal", IndexFile, IndexFile+"-wal")
+	if size(FactsFile) > 0 || after == 0 {
 		return nil
 	}
+	_, err := os.Stat(path)
+	missing := errors.Is(err, fs.ErrNotExist)
 	what := "empty"
 	if missing {
 		what = "missing"
