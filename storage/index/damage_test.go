@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"sync/atomic"
 	"testing"
@@ -36,6 +37,20 @@ func TestTheIndexIsBuiltAnewAtOnceWhereItDidNotFailBefore(t *testing.T) {
 	caughtUp(t, x, f)
 	x.rest = time.Hour
 	damage(t, dir)
+	repaired(t, x)
+}
+
+func TestAWriteAheadLogThatIsEmptiedUnderAnOpenIndexIsADamage(t *testing.T) {
+	t.Parallel()
+	f, dir := oneText(), t.TempDir()
+	x := openedIn(t, dir, f)
+	caughtUp(t, x, f)
+	if err := os.Truncate(filepath.Join(dir, "index.db-wal"), 0); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := match(t.Context(), x, search.Analyse("lake", 19_500), Filter{}, 3); !errors.Is(err, search.ErrUnavailable) {
+		t.Errorf("the search that finds it: %v", err)
+	}
 	repaired(t, x)
 }
 

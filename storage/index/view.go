@@ -159,8 +159,14 @@ func (x *Index) use(do func(f *files) error) error {
 
 func isDamage(err error) bool {
 	var se *sqlite.Error
-	return errors.Is(err, errDamaged) ||
-		errors.As(err, &se) && (se.Code()&0xff == sqlite3.SQLITE_CORRUPT || se.Code()&0xff == sqlite3.SQLITE_NOTADB)
+	if !errors.As(err, &se) {
+		return errors.Is(err, errDamaged)
+	}
+	switch se.Code() {
+	case sqlite3.SQLITE_IOERR_SHORT_READ, sqlite3.SQLITE_IOERR_READ, sqlite3.SQLITE_IOERR_DATA, sqlite3.SQLITE_IOERR_CORRUPTFS:
+		return true // a file that was cut short, or whose sectors cannot be read
+	}
+	return se.Code()&0xff == sqlite3.SQLITE_CORRUPT || se.Code()&0xff == sqlite3.SQLITE_NOTADB
 }
 
 // All returns all texts in scope.
