@@ -65,8 +65,15 @@ func TestMistakesAreCounted(t *testing.T) {
 		a, b string
 		want int
 	}{
-		{"goulash", "goulash", 0}, {"golash", "goulash", 1}, {"gouulash", "goulash", 1}, {"goulsah", "goulash", 1}, {"goulosh", "goulash", 1},
-		{"gooloshes", "goulash", 4}, {"", "ab", 2}, {"öl", "ol", 1}, {"abcd", "badc", 2},
+		{"goulash", "goulash", 0},
+		{"golash", "goulash", 1},
+		{"gouulash", "goulash", 1},
+		{"goulsah", "goulash", 1},
+		{"goulosh", "goulash", 1},
+		{"gooloshes", "goulash", 4},
+		{"", "ab", 2},
+		{"öl", "ol", 1},
+		{"abcd", "badc", 2},
 	} {
 		if got := mistakes([]rune(c.a), []rune(c.b), 5); got != c.want {
 			t.Errorf("%s, %s: %d", c.a, c.b, got)
