@@ -99,10 +99,21 @@ func (l *Loaded) readFile(path string) error {
 	if path == "" {
 		return nil
 	}
-	meta, err := toml.DecodeFile(path, &l.Config)
+	text, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
+	if err != nil {
+		return err
+	}
+	var written map[string]any
+	if _, err := toml.Decode(string(text), &written); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := checkKinds(written); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	meta, err := toml.Decode(string(text), &l.Config)
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -128,7 +139,7 @@ func (l *Loaded) readEnv(lookup Env) error {
 			l.origins[f.Tag.Get("toml")] = FromEnvironment
 		}
 	}
-	return l.set(values, "environment")
+	return l.set(values, func(f reflect.StructField) string { return f.Tag.Get("env") + " (from the environment)" })
 }
 
 func (l *Loaded) readFlags(flags map[string]string) error {
@@ -141,17 +152,18 @@ func (l *Loaded) readFlags(flags map[string]string) error {
 		values[f.Tag.Get("env")] = v
 		l.origins[key] = FromFlag
 	}
-	return l.set(values, "flags")
+	return l.set(values, func(f reflect.StructField) string { return f.Tag.Get("toml") + " (from a flag)" })
 }
 
 // set parses values by the names of their variables into the configuration and leaves everything else alone.
-func (l *Loaded) set(values map[string]string, source string) error {
+// called is what an error calls a setting.
+func (l *Loaded) set(values map[string]string, called func(reflect.StructField) string) error {
 	if len(values) == 0 {
 		return nil
 	}
 	var parsed Config
 	if err := env.ParseWithOptions(&parsed, env.Options{Environment: values}); err != nil {
-		return fmt.Errorf("%s: %w", source, err)
+		return unread(err, values, called)
 	}
 	from, to := reflect.ValueOf(parsed), reflect.ValueOf(&l.Config).Elem()
 	for f := range keyFields() {

@@ -1,0 +1,107 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+)
+
+// takes says what a setting can be, with times and texts between quotes if the source needs them.
+func takes(f reflect.StructField, quote string) string {
+	switch {
+	case f.Type == reflect.TypeFor[time.Duration]():
+		return "a time with its unit, like " + quote + "5m" + quote + " or " + quote + "90s" + quote
+	case f.Type.Kind() == reflect.Int:
+		return "a whole number, like " + f.Tag.Get("envDefault")
+	case f.Type.Kind() == reflect.Bool:
+		return "true or false"
+	case f.Type.Kind() == reflect.Slice:
+		return "a list of texts"
+	}
+	return "a text in quotes"
+}
+
+// unread says which of the values could not be parsed. The parser's own error names Go's fields and functions.
+func unread(err error, values map[string]string, called func(reflect.StructField) string) error {
+	var all env.AggregateError
+	var wrong env.ParseError
+	if !errors.As(err, &all) || len(all.Errors) == 0 || !errors.As(all.Errors[0], &wrong) {
+		return err
+	}
+	f, ok := reflect.TypeFor[Config]().FieldByName(wrong.Name)
+	if !ok {
+		return err
+	}
+	return fmt.Errorf("%s is %q; it takes %s", called(f), values[f.Tag.Get("env")], takes(f, ""))
+}
+
+// checkKinds compares a file's values with what the settings take, before the decoder does: its errors name Go's types,
+// and it reads a bare number as nanoseconds.
+func checkKinds(written map[string]any) error {
+	for f := range keyFields() {
+		if v, ok := written[f.Tag.Get("toml")]; ok && !fits(f, v) {
+			return fmt.Errorf("%s is %s; it takes %s", f.Tag.Get("toml"), shownOf(f, v), takes(f, `"`))
+		}
+	}
+	if written["providers"] == nil {
+		return nil
+	}
+	tables, ok := written["providers"].(map[string]any)
+	if !ok {
+		return fmt.Errorf("providers is %s; it takes tables, like [providers.vllm]", shown(written["providers"]))
+	}
+	for _, name := range slices.Sorted(maps.Keys(tables)) {
+		table, ok := tables[name].(map[string]any)
+		if !ok {
+			return fmt.Errorf("providers.%s is %s; it takes a table, [providers.%s]", name, shown(tables[name]), name)
+		}
+		for _, key := range slices.Sorted(maps.Keys(table)) {
+			if _, ok := table[key].(string); !ok {
+				return fmt.Errorf("providers.%s.%s is %s; it takes a text in quotes", name, key, shown(table[key]))
+			}
+		}
+	}
+	return nil
+}
+
+func fits(f reflect.StructField, v any) bool {
+	switch v := v.(type) {
+	case string:
+		if f.Type == reflect.TypeFor[time.Duration]() {
+			_, err := time.ParseDuration(v)
+			return err == nil
+		}
+		return f.Type.Kind() == reflect.String
+	case int64:
+		return f.Type.Kind() == reflect.Int || v == 0 && f.Type == reflect.TypeFor[time.Duration]()
+	case bool:
+		return f.Type.Kind() == reflect.Bool
+	case []any:
+		return f.Type.Kind() == reflect.Slice && !slices.ContainsFunc(v, func(one any) bool { _, ok := one.(string); return !ok })
+	}
+	return false
+}
+
+// shownOf writes a setting's value as a file does; a secret isn't repeated.
+func shownOf(f reflect.StructField, v any) string {
+	if f.Tag.Get("secret") == "true" {
+		return "no text"
+	}
+	return shown(v)
+}
+
+func shown(v any) string {
+	switch v := v.(type) {
+	case string:
+		return strconv.Quote(v)
+	case map[string]any:
+		return "a table"
+	}
+	return fmt.Sprint(v)
+}
