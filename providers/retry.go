@@ -68,7 +68,7 @@ func (a *chatModel) stream(ctx context.Context, s *server, req core.ChatRequest,
 		if left := s.gate.left(); !w.say(
 			noticeRetry,
 			left,
-			a.info.Provider+" asked for a pause. It is asked again in "+left.Round(time.Second).String()+".",
+			a.info.Provider+" asked for a pause. It is asked again in "+core.InWords(left)+".",
 		) {
 			return
 		}
@@ -201,9 +201,7 @@ func plan(ctx context.Context, err error, attempt int, begun bool, spent time.Du
 	}
 	if e.RetryAfter > longestPause {
 		if e.Hint == "" {
-			e.Hint = "it asks to be left alone for " + e.RetryAfter.Round(time.Second).
-				String() +
-				"; try again then, or choose another model"
+			e.Hint = "it asks to be left alone for " + core.InWords(e.RetryAfter) + "; try again then, or choose another model"
 		}
 		return step{}
 	}
@@ -213,16 +211,17 @@ func plan(ctx context.Context, err error, attempt int, begun bool, spent time.Du
 	gone := e.Kind == core.Unavailable && errors.Is(err, syscall.ECONNREFUSED)
 	switch {
 	case gone:
-		return within(starting, d, spent, e)
+		d = min(firstWait, starting-spent) // refusing is quick, and so is asking: the last time is when we give up
+		return within(starting, d, e, spent < starting)
 	case wire.Busy(err), e.Kind == core.RateLimited && e.RetryAfter == 0:
-		return within(patience, d, spent, e)
+		return within(patience, d, e, spent+d <= patience)
 	case e.Kind == core.Timeout: // the timeout itself was long enough
 		return step{again: attempt == 1, wait: d}
 	case e.Kind == core.RateLimited, e.Kind == core.Unavailable:
 		return step{
 			attempt < mostAttempts,
 			d,
-			e.Error() + ". It is asked again in " + max(d.Round(time.Second), time.Second).String() + ".",
+			e.Error() + ". It is asked again in " + core.InWords(max(d, time.Second)) + ".",
 			d,
 		}
 	}
@@ -230,8 +229,8 @@ func plan(ctx context.Context, err error, attempt int, begun bool, spent time.Du
 }
 
 // within retries until most has passed in total.
-func within(most, d, spent time.Duration, e *core.Error) step {
-	return step{spent+d <= most, d, e.Error() + ". It is asked again for up to " + most.String() + ".", most}
+func within(most, d time.Duration, e *core.Error, again bool) step {
+	return step{again, d, e.Error() + ". It is asked again for up to " + core.InWords(most) + ".", most}
 }
 
 // pause waits, and reports whether the full time passed.

@@ -154,11 +154,11 @@ func TestABusyServerIsWaitedForAMinuteAndThatIsSaid(t *testing.T) {
 		most time.Duration
 		said string
 	}{
-		"loading":             {busy("Loading model"), time.Minute, "Loading model. It is asked again for up to 1m0s."},
+		"loading":             {busy("Loading model"), time.Minute, "Loading model. It is asked again for up to 1 minute."},
 		"busy":                {busy("server busy, please try again.  maximum pending requests exceeded"), time.Minute, "server busy"},
 		"a limit":             {limit, time.Minute, "too many requests"},
 		"not there":           {gone, 5 * time.Second, "nothing answers"},
-		"a pause it asks for": {slow, 70 * time.Second, "asked again in 20s"},
+		"a pause it asks for": {slow, 70 * time.Second, "asked again in 20 seconds"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -178,6 +178,50 @@ func TestABusyServerIsWaitedForAMinuteAndThatIsSaid(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+func TestAServerThatIsNotThereIsAskedEveryHalfSecondUntilFiveHavePassed(t *testing.T) {
+	t.Parallel()
+	gone := core.E(core.Unavailable, "nothing answers: %w", syscall.ECONNREFUSED)
+	for name, c := range map[string]struct {
+		fails int
+		took  time.Duration
+	}{
+		"never there":          {99, 5 * time.Second},
+		"there at the last":    {10, 5 * time.Second},
+		"there after a moment": {7, 3500 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				start := time.Now()
+				notices, err := hear(t.Context(), behind(&model{fails: times(c.fails, gone)}, 1), core.ChatRequest{})
+				if took := time.Since(start); took != c.took || (err == nil) != (c.fails < 99) {
+					t.Errorf("after %v: %v", took, err)
+				}
+				if len(notices) != 1 || !strings.HasSuffix(notices[0], "It is asked again for up to 5 seconds.") {
+					t.Errorf("said %q", notices)
+				}
+			})
+		})
+	}
+}
+
+func TestAnHourIsCalledAnHour(t *testing.T) {
+	t.Parallel()
+	slow := fail(core.RateLimited)
+	slow.RetryAfter = time.Hour
+	err := run(t.Context(), behind(&model{fails: times(9, slow)}, 1))
+	if hint := core.HintOf(err); !strings.Contains(hint, "left alone for 1 hour;") {
+		t.Errorf("the hint is %q", hint)
+	}
+	for d, want := range map[time.Duration]string{
+		0: "0 seconds", 90 * time.Second: "1 minute 30 seconds", 3*time.Hour + 40*time.Second: "3 hours", 26 * time.Hour: "26 hours",
+	} {
+		if got := core.InWords(d); got != want {
+			t.Errorf("%v is %q, want %q", d, got, want)
+		}
 	}
 }
 
@@ -313,7 +357,7 @@ func TestAPauseOverAMinuteIsNotWaitedFor(t *testing.T) {
 	limited.RetryAfter = 5 * time.Minute
 	m := &model{fails: times(1, limited)}
 	err := run(t.Context(), behind(m, 1))
-	if core.KindOf(err) != core.RateLimited || m.asked.Load() != 1 || !strings.Contains(core.HintOf(err), "5m0s") {
+	if core.KindOf(err) != core.RateLimited || m.asked.Load() != 1 || !strings.Contains(core.HintOf(err), "5 minutes") {
 		t.Errorf("asked %d times: %v, hint %q", m.asked.Load(), err, core.HintOf(err))
 	}
 }

@@ -155,7 +155,7 @@ func TestAWaitIsSaidUntilTheAnswerComes(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, newFake(), 80, 24).connect()
 	r.m.begin(&turn{feed: &feed[api.Message]{signal: make(chan struct{}, 1), stop: func() {}}, run: "run-9"})
-	const waits = "llamacpp: Loading model. It is asked again for up to 1m0s."
+	const waits = "llamacpp: Loading model. It is asked again for up to 1 minute."
 	r.m.message(r.m.turn, &api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeRetry, Text: waits}})
 	r.m.message(r.m.turn, &api.Message{MessageType: api.MessagePing})
 	if r.m.ui.flash != waits {

@@ -201,7 +201,7 @@ func (w Who) Network(ctx context.Context, watch *Watch, err error) *core.Error {
 		return w.E(kind, "the request to %s was stopped: %w", w.Provider, context.Cause(ctx))
 	}
 	if watch != nil && errors.Is(context.Cause(watch.ctx), errIdle) {
-		return w.E(core.Timeout, "%s sent nothing for %s", w.Provider, watch.idle)
+		return w.E(core.Timeout, "%s sent nothing for %s", w.Provider, core.InWords(watch.idle))
 	}
 	var known *core.Error
 	if errors.As(err, &known) {
