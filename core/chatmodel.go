@@ -146,6 +146,8 @@ type Models interface {
 	// First looks for the first reachable real model in the caller's environment (keys present, a local server up),
 	// preferring one with tools.
 	First(ctx context.Context, env Env) Reach
+	// Silent says which providers the caller has set up offer no model, and why, as sentences without a full stop.
+	Silent(ctx context.Context, env Env) []string
 	// Unbuilt names the variables that are set for providers that aren't built yet. It makes no request.
 	Unbuilt(env Env) []string
 	// Moved says which providers the caller's variables move to another address: it maps the provider's name to a digest of

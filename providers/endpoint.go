@@ -3,6 +3,7 @@ package providers
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"net"
 	"net/url"
@@ -11,6 +12,7 @@ import (
 	"unicode"
 
 	"loci/core"
+	"loci/providers/internal/wire"
 	"loci/providers/protocol"
 )
 
@@ -292,6 +294,8 @@ func (e endpoint) failure(err error, models []core.ModelInfo) string {
 		)
 	case err == nil:
 		said = "lists no model: name one with --model"
+	case errors.Is(err, wire.ErrListing):
+		said = "answered something that is no list of models"
 	case said == "refused it" && e.keyVar == "":
 		said = "wants a key"
 	case said == "":

@@ -133,23 +133,46 @@ func (p *Providers) Chat(ctx context.Context, handle core.Handle, env core.Env) 
 // List implements core.Models.
 func (p *Providers) List(ctx context.Context, env core.Env) ([]core.ModelInfo, error) {
 	endpoints, _ := p.reachable(env)
-	lists := make([][]core.ModelInfo, len(endpoints))
-	var wg sync.WaitGroup
-	for i, e := range endpoints {
-		wg.Go(func() { lists[i], _ = p.models(ctx, e) }) // an unreachable endpoint has none
-	}
-	wg.Wait()
+	lists := p.listings(ctx, endpoints)
 	if err := ctx.Err(); err != nil {
 		return nil, core.E(core.KindOf(err), "list the models: %w", context.Cause(ctx))
 	}
 	var out []core.ModelInfo
-	for _, list := range lists {
-		out = append(out, list...)
+	for _, l := range lists {
+		out = append(out, l.models...) // an unreachable endpoint has none
 	}
 	if p.cfg.Offline != nil {
 		out = append(out, p.cfg.OfflineInfo)
 	}
 	return out, nil
+}
+
+// Silent implements core.Models.
+func (p *Providers) Silent(ctx context.Context, env core.Env) []string {
+	endpoints, out := p.reachable(env)
+	for i, l := range p.listings(ctx, endpoints) {
+		if why := endpoints[i].failure(l.err, l.models); why != "" && ctx.Err() == nil {
+			out = append(out, why)
+		}
+	}
+	return out
+}
+
+// listing is what one endpoint lists, or why it lists nothing.
+type listing struct {
+	models []core.ModelInfo
+	err    error
+}
+
+// listings asks endpoints for their models, all at once.
+func (p *Providers) listings(ctx context.Context, endpoints []endpoint) []listing {
+	lists := make([]listing, len(endpoints))
+	var wg sync.WaitGroup
+	for i, e := range endpoints {
+		wg.Go(func() { lists[i].models, lists[i].err = p.models(ctx, e) })
+	}
+	wg.Wait()
+	return lists
 }
 
 // models returns what one endpoint lists.
@@ -169,10 +192,6 @@ func (p *Providers) First(ctx context.Context, env core.Env) core.Reach {
 	ctx, cancel := context.WithCancel(ctx)
 	endpoints, wrong := p.reachable(env)
 	found.Failed = wrong
-	type listing struct {
-		models []core.ModelInfo
-		err    error
-	}
 	lists := make([]chan listing, len(endpoints))
 	var wg sync.WaitGroup
 	defer wg.Wait()

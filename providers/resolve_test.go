@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"iter"
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
 	"sync"
@@ -466,6 +468,44 @@ func TestWhatIsSetUpAndDoesNotWorkIsNamed(t *testing.T) {
 		found := resolver(t, &contacts{}, keyed, empty, mute, down).First(t.Context(), env(vars))
 		if diff := cmp.Diff(core.Reach{Failed: []string{want}}, found); diff != "" {
 			t.Error(diff)
+		}
+	}
+}
+
+func TestAProviderWithoutModelsIsNamedThoughAnotherLists(t *testing.T) {
+	t.Parallel()
+	lists := providertest.NewServer(t)
+	lists.Models = []providertest.Model{{Name: "m"}, {Name: "m"}, {Name: "other"}}
+	p := providers.New(providers.Config{})
+	t.Cleanup(p.Close)
+	for body, want := range map[string]string{
+		`[]`: "lists no model: name one with --model", `{"data":{"a":1}}`: "answered something that is no list of models",
+		`{"data":[{"id":"a"`: "answered something that is no list of models",
+		`<html></html>`:      "answered something that is no list of models",
+		"":                   "did not list its models",
+	} {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if body == "" {
+				http.NotFound(w, r)
+				return
+			}
+			_, _ = io.WriteString(w, body)
+		}))
+		t.Cleanup(server.Close)
+		vars := env(map[string]string{"VLLM_BASE_URL": lists.URL, "OPENAI_BASE_URL": server.URL + "/v1"})
+		silent := []string{"OPENAI_BASE_URL is set, but OpenAI at " + server.URL + "/v1 " + want}
+		if diff := cmp.Diff(silent, p.Silent(t.Context(), vars)); diff != "" {
+			t.Errorf("%q: %s", body, diff)
+		}
+		var handles []core.Handle
+		models, err := p.List(t.Context(), vars)
+		for _, m := range models {
+			if m.Provider == "vllm" {
+				handles = append(handles, m.Handle)
+			}
+		}
+		if diff := cmp.Diff([]core.Handle{"vllm/m", "vllm/other"}, handles); err != nil || diff != "" {
+			t.Errorf("listed: %v, %s", err, diff)
 		}
 	}
 }

@@ -104,7 +104,7 @@ func (s *server) all(ctx context.Context) ([]protocol.Model, error) {
 		return list, err
 	}
 	listing, err := s.fetch(ctx)
-	list := listing.Models
+	list := unique(listing.Models)
 	if ctx.Err() != nil {
 		return nil, s.who.Network(ctx, nil, ctx.Err()) // the caller gave up: that says nothing about the server
 	}
@@ -120,6 +120,16 @@ func (s *server) all(ctx context.Context) ([]protocol.Model, error) {
 	defer s.mu.Unlock()
 	s.list, s.listErr, s.until = list, err, s.now().Add(fresh)
 	return list, err
+}
+
+// unique drops the models that a listing repeats.
+func unique(list []protocol.Model) []protocol.Model {
+	seen := map[string]bool{}
+	return slices.DeleteFunc(list, func(m protocol.Model) bool {
+		again := seen[m.Name]
+		seen[m.Name] = true
+		return again
+	})
 }
 
 // remembered returns the last listing while it is valid.

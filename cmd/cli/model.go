@@ -46,15 +46,20 @@ func (a *app) modelsCommand() *cobra.Command {
 	return cmd
 }
 
-// noteChoice adds to a list of models which keys can't be used yet, and why no model can be reached.
+// noteChoice adds to a list of models which keys can't be used yet, and why no model, or none of a provider, can be reached.
 func (a *app) noteChoice(ctx context.Context, c *client.Client) {
 	choice, err := c.Model(ctx, "", "")
 	switch {
 	case err != nil:
 	case choice.Offline && choice.Notice != "":
 		a.note(choice.Notice)
+		return
 	case len(choice.UnbuiltKeys) > 0:
 		a.note(unbuiltNote(choice.UnbuiltKeys))
+	}
+	silent, _ := c.SilentProviders(ctx) // the list itself says what went wrong
+	for _, why := range silent {
+		a.note(why + ".")
 	}
 }
 

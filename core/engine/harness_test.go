@@ -92,6 +92,8 @@ func (s *script) List(context.Context, core.Env) ([]core.ModelInfo, error) { ret
 
 func (s *script) Unbuilt(core.Env) []string { return nil }
 
+func (s *script) Silent(context.Context, core.Env) []string { return nil }
+
 func (s *script) Moved(env core.Env) map[string]string {
 	if at, ok := env("OPENAI_BASE_URL"); ok {
 		return map[string]string{"openai": at.Reveal()}

@@ -50,6 +50,8 @@ func (r reach) Unbuilt(env core.Env) []string {
 	return nil
 }
 
+func (r reach) Silent(context.Context, core.Env) []string { return nil }
+
 func (r reach) Moved(core.Env) map[string]string { return nil }
 
 func (r reach) First(context.Context, core.Env) core.Reach {

@@ -11,6 +11,7 @@ const (
 	PathShutdown = "/loci/v1/shutdown"
 	PathModel    = "/loci/v1/model"
 	PathModels   = "/loci/v1/models"
+	PathSilent   = "/loci/v1/models/silent"
 	PathDoctor   = "/loci/v1/doctor"
 )
 

@@ -375,6 +375,11 @@ func (c *Client) AllModels(ctx context.Context) ([]api.ListedModel, error) {
 	return call[[]api.ListedModel](ctx, c, request{method: get, path: api.PathModels})
 }
 
+// SilentProviders says which providers that are set up offer no model, and why, as sentences without a full stop.
+func (c *Client) SilentProviders(ctx context.Context) ([]string, error) {
+	return call[[]string](ctx, c, request{method: get, path: api.PathSilent})
+}
+
 // Doctor asks the daemon to check itself.
 func (c *Client) Doctor(ctx context.Context) ([]api.Check, error) {
 	return call[[]api.Check](ctx, c, request{method: get, path: api.PathDoctor})

@@ -25,6 +25,7 @@ func (s *Server) registerLoci(a huma.API) {
 	handle(a, "POST", api.PathShutdown, s.shutdown)
 	handle(a, "GET", api.PathModel, s.model)
 	handle(a, "GET", api.PathModels, s.allModels)
+	handle(a, "GET", api.PathSilent, s.silent)
 	handle(a, "GET", api.PathDoctor, s.doctor)
 }
 
@@ -203,6 +204,11 @@ func (s *Server) allModels(ctx context.Context, _ *struct{}) (*body[[]api.Listed
 	return list(infos, err, func(m core.ModelInfo) api.ListedModel {
 		return api.ListedModel{Handle: string(m.Handle), ContextWindow: m.ContextWindow, Hidden: m.Hidden}
 	})
+}
+
+// silent says which providers that are set up offer no model, and why.
+func (s *Server) silent(ctx context.Context, _ *struct{}) (*body[[]string], error) {
+	return list(s.services().Models.Silent(ctx, callOf(ctx).client.Env), nil, func(why string) string { return why })
 }
 
 func (s *Server) doctor(ctx context.Context, _ *struct{}) (*body[[]api.Check], error) {
