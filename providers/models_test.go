@@ -1,0 +1,201 @@
+package providers_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"loci/core"
+	"loci/providers"
+	"loci/providers/providertest"
+)
+
+func TestListShowsChatModelsInOrderAndOfflineLast(t *testing.T) {
+	t.Parallel()
+	s, local := providertest.NewServer(t), providertest.NewServer(t)
+	s.Models = []providertest.Model{
+		{Name: "text-embedding-3-small"},
+		{Name: "llama-guard"},
+		{Name: "plain", NoTools: true},
+		{Name: "other", Window: 9000},
+		{Name: "openai/gpt-oss-120b"},
+	}
+	local.Models = []providertest.Model{
+		{Name: "nomic-embed", Embed: true},
+		{Name: "tiny:latest", NoTools: true, Window: 2048},
+		{Name: "qwen3", Thinking: true, Window: 40960, Running: 32768},
+	}
+	p := resolver(t, &contacts{}, s, local)
+	vars := env(map[string]string{"GROQ_API_KEY": "k", "GROQ_BASE_URL": s.URL, "OLLAMA_HOST": strings.TrimPrefix(local.URL, "http://")})
+	list, err := p.List(t.Context(), vars)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got, hidden []string
+	list = slices.DeleteFunc(list, func(m core.ModelInfo) bool {
+		if m.Hidden != "" {
+			hidden = append(hidden, string(m.Handle)+": "+m.Hidden)
+		}
+		return m.Hidden != ""
+	})
+	for _, m := range list {
+		got = append(got, string(m.Handle))
+	}
+	why := []string{
+		"groq/text-embedding-3-small: its name says embedding",
+		"ollama/nomic-embed: its capabilities are embedding, not completion",
+	}
+	if diff := cmp.Diff(why, hidden); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff(
+		[]string{
+			"groq/openai/gpt-oss-120b",
+			"groq/other",
+			"groq/llama-guard",
+			"groq/plain",
+			"ollama/qwen3",
+			"ollama/tiny:latest",
+			"offline/loci",
+		},
+		got,
+	); diff != "" {
+		t.Error(diff)
+	}
+	if m := list[4]; m.ContextWindow != 32768 || !m.Reasoning || !m.Tools || m.ForcedTools {
+		t.Errorf("qwen3: %+v", m)
+	}
+	if m := list[5]; m.ContextWindow != 2048 || m.Tools {
+		t.Errorf("tiny: %+v", m)
+	}
+	before := s.Listings()
+	if _, _, err := p.Chat(t.Context(), "groq/other", vars); err != nil || s.Listings() != before {
+		t.Errorf("the listing was fetched again: %v", err)
+	}
+}
+
+func TestTheFirstModelIsThatOfTheFirstReachableProvider(t *testing.T) {
+	t.Parallel()
+	custom, local := providertest.NewServer(t), providertest.NewServer(t)
+	custom.Models = []providertest.Model{{Name: "no-tools", NoTools: true}, {Name: "with-tools"}}
+	local.Models = []providertest.Model{{Name: "llama", NoTools: true, Window: 8192}}
+	down := providertest.Start()
+	down.Close()
+	for name, c := range map[string]struct {
+		vars map[string]string
+		want core.Handle
+	}{
+		"a custom server, tools first": {
+			map[string]string{"OPENAI_BASE_URL": custom.V1(), "OPENAI_API_KEY": "k", "OLLAMA_HOST": local.URL}, "openai/with-tools",
+		},
+		"a custom server needs no key": {map[string]string{"OPENAI_BASE_URL": custom.V1()}, "openai/with-tools"},
+		"an unreachable provider is passed over": {
+			map[string]string{"OPENAI_BASE_URL": down.V1(), "OPENAI_API_KEY": "k", "OLLAMA_HOST": local.URL}, "ollama/llama",
+		},
+		"tools before order": {map[string]string{"OLLAMA_HOST": local.URL, "VLLM_BASE_URL": custom.URL}, "vllm/with-tools"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := resolver(t, &contacts{}, custom, local, down)
+			found := p.First(t.Context(), env(c.vars))
+			if !found.OK || found.Info.Handle != c.want ||
+				!strings.Contains(found.Because, "; it is asked on this machine, at 127.0.0.1:") {
+				t.Errorf("got %+v, want %q", found, c.want)
+			}
+		})
+	}
+}
+
+func TestWhatIsSetUpAndDoesNotWorkIsNamed(t *testing.T) {
+	t.Parallel()
+	keyed, empty := providertest.NewServer(t), providertest.NewServer(t)
+	keyed.Key, empty.Models = "right", []providertest.Model{}
+	mute := providertest.NewServer(t)
+	mute.Models = []providertest.Model{{Name: "text-embedding-3-small"}, {Name: "dall-e-3"}}
+	down := providertest.Start()
+	down.Close()
+	for want, vars := range map[string]map[string]string{
+		"OPENAI_API_KEY is set, but OpenAI at " + keyed.V1() + " refused it": {
+			"OPENAI_BASE_URL": keyed.V1(), "OPENAI_API_KEY": "wrong",
+		},
+		"OPENAI_BASE_URL is set, but OpenAI at " + keyed.V1() + " wants a key": {"OPENAI_BASE_URL": keyed.V1()},
+		"GROQ_API_KEY is set, but Groq at " + down.V1() + " cannot be reached": {
+			"GROQ_BASE_URL": down.V1(), "GROQ_API_KEY": "k",
+		},
+		"VLLM_BASE_URL is set, but vLLM at " + empty.V1() + " lists no model: name one with --model": {"VLLM_BASE_URL": empty.URL},
+		"OPENAI_BASE_URL is not the address of a server": {
+			"OPENAI_BASE_URL": "nowhere", "OPENAI_API_KEY": "k",
+		},
+		"VLLM_BASE_URL is set, but vLLM at " + mute.V1() + " lists 2 models, none for chats (text-embedding-3-small: " +
+			"its name says embedding): " +
+			"loci models --all shows them, and any can be named with --model": {"VLLM_BASE_URL": mute.URL},
+	} {
+		found := resolver(t, &contacts{}, keyed, empty, mute, down).First(t.Context(), env(vars))
+		if diff := cmp.Diff(core.Reach{Failed: []string{want}}, found); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestListingIsBoundedInTime(t *testing.T) {
+	t.Parallel()
+	// Naming a host means knowing about it.
+	for host, want := range map[string]time.Duration{"": 300 * time.Millisecond, "127.0.0.1:9": 2 * time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			p, start := providers.New(providers.Config{HTTP: thinker(time.Hour)}), time.Now()
+			if p.First(t.Context(), env(map[string]string{"OLLAMA_HOST": host})).OK {
+				t.Error("a model was found")
+			}
+			if d := time.Since(start); d != want {
+				t.Errorf("gave the server %q up after %v, want %v", host, d, want)
+			}
+		})
+	}
+}
+
+func TestAModelThatOllamaHasNotIsNotFound(t *testing.T) {
+	t.Parallel()
+	s := providertest.NewServer(t)
+	p := resolver(t, &contacts{}, s)
+	vars := env(map[string]string{"OLLAMA_HOST": s.URL})
+	_, _, err := p.Chat(t.Context(), "ollama/missing", vars)
+	if core.KindOf(err) != core.NotFound || !strings.Contains(core.HintOf(err), "ollama pull missing") {
+		t.Errorf("got %v, hint %q", err, core.HintOf(err))
+	}
+	if _, _, err := p.Chat(t.Context(), "ollama/test-model", vars); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestPreferredModelsComeFirst(t *testing.T) {
+	t.Parallel()
+	s := providertest.NewServer(t)
+	s.Models = []providertest.Model{
+		{Name: "aaa"},
+		{Name: "google/gemini-9"},
+		{Name: "anthropic/claude-sonnet-9"},
+		{Name: "anthropic/claude-sonnet"},
+	}
+	p := resolver(t, &contacts{}, s)
+	list, err := p.List(t.Context(), env(map[string]string{"OPENROUTER_API_KEY": "k", "OPENROUTER_BASE_URL": s.URL}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, m := range list {
+		got = append(got, m.Name)
+	}
+	if diff := cmp.Diff(
+		[]string{"anthropic/claude-sonnet", "anthropic/claude-sonnet-9", "google/gemini-9", "aaa", "loci"},
+		got,
+	); diff != "" {
+		t.Error(diff)
+	}
+	if !list[0].BindsPrefix {
+		t.Error("reasoning that is bound to its prefix is not known to be")
+	}
+}
