@@ -47,7 +47,9 @@ func (m *Models) List(ctx context.Context, env core.Env, hidden bool) ([]core.Mo
 }
 
 // Silent says which providers that the caller has set up offer no model, and why.
-func (m *Models) Silent(ctx context.Context, env core.Env) []string { return m.Models.Silent(ctx, m.env(env)) }
+func (m *Models) Silent(ctx context.Context, env core.Env) []string {
+	return m.Models.Silent(ctx, m.env(env))
+}
 
 // Embeddings returns the embedding models that the caller can use, the built-in one first.
 func (m *Models) Embeddings(ctx context.Context, env core.Env) ([]core.EmbeddingInfo, error) {

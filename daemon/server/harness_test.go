@@ -67,7 +67,9 @@ func (m *script) List(context.Context, core.Env) ([]core.ModelInfo, error) {
 
 func (m *script) Unbuilt(core.Env) []string { return nil }
 
-func (m *script) Silent(context.Context, core.Env) []string { return []string{"another lists no model"} }
+func (m *script) Silent(context.Context, core.Env) []string {
+	return []string{"another lists no model"}
+}
 
 func (m *script) Moved(core.Env) map[string]string { return nil }
 

@@ -100,10 +100,17 @@ func (l *callList) find(index *int, id, name string) int {
 	return len(l.list) - 1
 }
 
-// end returns what was held back.
+// end returns what was held back, and the whole calls that never got a name: the model hears that there is no such tool.
 func (l *callList) end() []core.CallDelta {
 	var out []core.CallDelta
 	for i, c := range l.list {
+		if c.name == "" && strings.HasPrefix(strings.TrimSpace(c.held), "{") && json.Valid([]byte(c.held)) {
+			if c.id == "" {
+				c.id = newCallID()
+			}
+			l.opened++
+			out = append(out, core.CallDelta{Index: i, ID: c.id, Name: wire.ToolName(c.name, l.offered), Arguments: c.held})
+		}
 		if rest := c.rest(); rest != "" && c.name != "" {
 			out = append(out, core.CallDelta{Index: i, Arguments: rest})
 		}

@@ -69,6 +69,11 @@ func TestAnswersInOddFormsAreRead(t *testing.T) {
 				`data: {"choices":[{"delta":{},"finish_reason":"function_call"}]}` + "\n\n",
 			providertest.Answer{Calls: oslo},
 		},
+		"a call with an empty name": {
+			calls(`{"index":0,"id":"a","type":"function","function":{"name":"","arguments":"{\"city\":"}}`) +
+				calls(`{"index":0,"function":{"arguments":"\"Oslo\"}"}}`) + endChunk,
+			providertest.Answer{Calls: []core.ToolCall{{ID: "a", Name: core.NoToolName, Arguments: `{"city":"Oslo"}`}}},
+		},
 		"the older form, whole": {
 			`{"choices":[{"message":{"content":null,"function_call":{"name":"weather","arguments":"{\"city\":\"Oslo\"}"}},` +
 				`"finish_reason":"function_call"}]}`, providertest.Answer{Calls: oslo},

@@ -97,9 +97,11 @@ func (e entry) hidden(can capability) (why string, embeds bool) {
 	case can.chat != nil && *can.chat || kind != "" && kind != "model": // declared to chat: its name doesn't matter
 		return "", embeds
 	}
-	for _, word := range strings.FieldsFunc(strings.ToLower(e.ID), func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
-	}) {
+	words := strings.FieldsFunc(strings.ToLower(e.ID), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	if slices.Contains(words, "chat") {
+		return "", embeds
+	}
+	for _, word := range words {
 		if slices.Contains(otherWords, word) {
 			return "its name says " + word, embeds || strings.HasPrefix(word, "embed") || word == "bge"
 		}

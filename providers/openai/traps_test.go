@@ -341,12 +341,14 @@ func TestTrap17ListingsInEveryFormAreRead(t *testing.T) {
 			{Name: "m", Window: 32768},
 		},
 		`{"models":[{"id":"v","max_model_len":4096}]}`: {{Name: "v", Window: 4096, Tools: true, Forced: true}},
-		`{"data":[{"id":"text-embedding-3"},{"id":"whisper-1"},{"id":"my-guardian-7b"},{"id":"mediocre-7b"},{"id":"watts-8b"}]}`: {
+		`{"data":[{"id":"text-embedding-3"},{"id":"whisper-1"},{"id":"my-guardian-7b"},{"id":"mediocre-7b"},{"id":"watts-8b"},` +
+			`{"id":"tts-chat-8b"}]}`: {
 			{Name: "text-embedding-3", Tools: true, Forced: true, Embeds: true, Hidden: "its name says embedding"},
 			{Name: "whisper-1", Tools: true, Forced: true, Hidden: "its name says whisper"},
 			{Name: "my-guardian-7b", Tools: true, Forced: true},
 			{Name: "mediocre-7b", Tools: true, Forced: true},
 			{Name: "watts-8b", Tools: true, Forced: true},
+			{Name: "tts-chat-8b", Tools: true, Forced: true},
 		},
 		`{"data":[{"id":"text","context_length":"32768"},{"id":7},{"id":"odd","active":"yes","top_provider":[]},"x",{"id":"none",` +
 			`"context_length":"many"},{"id":"float","max_model_len":4096.0}]}`: {

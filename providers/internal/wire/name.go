@@ -3,12 +3,18 @@ package wire
 import (
 	"slices"
 	"strings"
+
+	"loci/core"
 )
 
 // ToolName strips what templates leave around a tool's name, like "functions.weather", "weather:0" or
-// "weather<|channel|>commentary". A name that contains no offered one is returned unchanged.
+// "weather<|channel|>commentary". A name that contains no offered one is returned unchanged, and none at all
+// becomes core.NoToolName.
 func ToolName(name string, offered []string) string {
-	if slices.Contains(offered, name) || len(name) > mostName {
+	switch {
+	case strings.TrimSpace(name) == "":
+		return core.NoToolName // what has no name is still answered, as a call of an unknown tool
+	case slices.Contains(offered, name) || len(name) > mostName:
 		return name
 	}
 	for _, part := range parts(name) {

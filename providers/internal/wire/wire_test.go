@@ -254,7 +254,8 @@ func TestNamesOfToolsAreFoundInsideOfMarks(t *testing.T) {
 	for name, want := range map[string]string{
 		"weather": "weather", "functions.weather": "weather", "functions.weather:0": "weather", "weather<|channel|>commentary": "weather",
 		"<|channel|>commentary to=functions.weather<|constrain|>json": "weather", "weather<|": "weather",
-		"functions.other": "functions.other", "we$ather": "we$ather", "": "",
+		"functions.other": "functions.other", "we$ather": "we$ather",
+		"": core.NoToolName, " ": core.NoToolName,
 	} {
 		if got := ToolName(name, []string{"weather", "clock"}); got != want {
 			t.Errorf("%q: %q", name, got)
