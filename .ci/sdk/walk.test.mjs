@@ -2,11 +2,12 @@
 // LOCI names the binary. The daemon gets a home and a port of its own and is stopped at the end.
 import { after, before, test } from 'node:test';
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Letta } from '@letta-ai/letta-client';
 
 const model = 'offline/loci';
@@ -169,12 +170,27 @@ test('an agent is changed, and gone once deleted', async () => {
   assert.ok((await client.models.list()).some((m) => m.handle === model));
 });
 
-test('the example in docs/api.md works as typed', async (t) => {
+test('docs/api.md works as typed, top to bottom', async (t) => {
+  if (spawnSync('curl', ['--version']).error) return t.skip("the page's commands need curl");
   const page = await readFile(process.env.LOCI_API_PAGE, 'utf8');
-  const [, code] = /^```js\n(.*?)^```$/ms.exec(page);
+  const free = createServer().listen(0, '127.0.0.1');
+  await once(free, 'listening');
+  const address = `127.0.0.1:${free.address().port}`;
+  free.close();
+  const own = await mkdtemp(join(tmpdir(), 'loci-page-'));
   const file = join(import.meta.dirname, 'example.mjs');
-  await writeFile(file, code.replaceAll('http://127.0.0.1:8283', client.baseURL));
-  const said = t.mock.method(console, 'log', () => {});
-  await import(file);
-  assert.match(said.mock.calls.at(-1).arguments[0], /Ada/);
+  const env = { HOME: own, LOCI_HOME: own, PATH: `${dirname(process.env.LOCI)}:${process.env.PATH}` };
+  t.after(async () => {
+    spawnSync(process.env.LOCI, ['daemon', 'stop'], { env });
+    await rm(own, { recursive: true, force: true });
+  });
+  let script = '';
+  for (const [, language, code] of page.matchAll(/^```(sh|js)\n(.*?)^```$/gms)) {
+    const typed = code.replaceAll('127.0.0.1:8283', address);
+    if (language === 'js') await writeFile(file, typed);
+    script += language === 'js' ? `node '${file}' >js.out\n` : typed;
+  }
+  const { status, stderr } = spawnSync('sh', ['-eu'], { input: script, env, cwd: own, encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  assert.match(await readFile(join(own, 'js.out'), 'utf8'), /Ada/);
 });

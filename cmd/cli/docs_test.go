@@ -93,7 +93,8 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// TestDocumentedPythonWorksAsTyped runs the page's example if the SDK is installed; nothing here installs it.
+// TestDocumentedPythonWorksAsTyped types the page top to bottom, with its Python, if the SDK is installed; nothing here
+// installs it.
 func TestDocumentedPythonWorksAsTyped(t *testing.T) {
 	t.Parallel()
 	if err := exec.CommandContext(t.Context(), "python3", "-c", "import letta_client").Run(); err != nil {
@@ -104,9 +105,11 @@ func TestDocumentedPythonWorksAsTyped(t *testing.T) {
 		t.Fatal(err)
 	}
 	var script strings.Builder
-	fmt.Fprintf(&script, "loci daemon start --listen %s\n", documentedPort)
 	for _, m := range example.FindAllStringSubmatch(string(text), -1) {
-		if m[2] == "python" {
+		switch m[2] {
+		case "sh":
+			script.WriteString(m[3])
+		case "python":
 			fmt.Fprintf(&script, "python3 - <<'END'\n%sEND\n", m[3])
 		}
 	}
