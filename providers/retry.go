@@ -196,7 +196,7 @@ type step struct {
 // a piece of the answer has been handed out.
 func plan(ctx context.Context, err error, attempt int, begun bool, spent time.Duration) step {
 	var e *core.Error
-	if begun || ctx.Err() != nil || !errors.As(err, &e) {
+	if begun || ctx.Err() != nil || !errors.As(err, &e) || errors.Is(err, wire.ErrComments) {
 		return step{}
 	}
 	if e.RetryAfter > longestPause {

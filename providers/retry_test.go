@@ -125,6 +125,7 @@ func TestWhatPassesByItselfIsAskedAgain(t *testing.T) {
 		"a wrong key":             {times(1, fail(core.Unauthenticated)), 1, core.Unauthenticated},
 		"an empty account":        {times(1, fail(core.NoCredit)), 1, core.NoCredit},
 		"too long":                {times(1, fail(core.TooLong)), 1, core.TooLong},
+		"keep-alives alone":       {times(1, wire.Who{}.Silent()), 1, core.Unavailable},
 		"a cancellation":          {times(1, fail(core.Cancelled)), 1, core.Cancelled},
 	} {
 		t.Run(name, func(t *testing.T) {

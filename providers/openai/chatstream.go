@@ -153,6 +153,7 @@ func (r *chatReader) event(data []byte, out func(core.Delta) bool) (done bool, e
 			r.usage = known
 		}
 	}
+	alive := true // and nothing else
 	for _, choice := range c.Choices {
 		p := choice.Delta
 		if p == nil {
@@ -165,6 +166,12 @@ func (r *chatReader) event(data []byte, out func(core.Delta) bool) (done bool, e
 		if choice.FinishReason != "" {
 			r.finish = choice.FinishReason
 		}
+		alive = alive && choice.FinishReason == "" && p.empty()
+	}
+	if !alive {
+		r.x.heard()
+	} else if err := r.x.keptAlive(); err != nil {
+		return false, r.who.Silent()
 	}
 	if r.calls.lost > mostLost {
 		return false, r.who.E(core.Unavailable, "%s sends pieces of a tool call that never gets a name", r.who.Provider)
@@ -194,6 +201,16 @@ func (p *piece) number() {
 	for i := range p.ToolCalls {
 		p.ToolCalls[i].Index.n = new(i)
 	}
+}
+
+// empty reports whether nothing of the answer is in a piece: some servers keep a stream alive with those.
+func (p *piece) empty() bool {
+	if p == nil {
+		return true
+	}
+	reasoning, text := content(p.Content)
+	return reasoning+text+p.Refusal+plain(p.ReasoningContent)+plain(p.Reasoning) == "" &&
+		len(p.ReasoningDetails)+len(p.ToolCalls) == 0 && p.FunctionCall == nil
 }
 
 // settled reports whether nothing that matters is still to come.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loci/core"
+	"loci/providers/internal/wire"
 	"loci/providers/openai"
 	"loci/providers/protocol"
 	"loci/providers/providertest"
@@ -361,18 +363,23 @@ func TestAServerThatSwallowsAMarkIsKnownAfterItsFirstAnswer(t *testing.T) {
 // held answers with some bytes and then stays open until the request ends.
 type held struct {
 	answer string
-	beat   time.Duration // a comment comes as often
+	beat   time.Duration // a keep-alive comes as often
+	alive  string        // what it is; "": a comment
 }
 
 func (h held) RoundTrip(req *http.Request) (*http.Response, error) {
-	body := &heldBody{ctx: req.Context(), from: strings.NewReader(h.answer), beat: h.beat}
+	body := &heldBody{ctx: req.Context(), from: strings.NewReader(h.answer), beat: h.beat, alive: h.alive}
+	if body.alive == "" {
+		body.alive = ": waiting\n\n"
+	}
 	return &http.Response{StatusCode: http.StatusOK, Header: http.Header{}, Body: body, Request: req}, nil
 }
 
 type heldBody struct {
-	ctx  context.Context
-	from *strings.Reader
-	beat time.Duration
+	ctx   context.Context
+	from  *strings.Reader
+	beat  time.Duration
+	alive string
 }
 
 func (b *heldBody) Read(p []byte) (int, error) {
@@ -387,7 +394,7 @@ func (b *heldBody) Read(p []byte) (int, error) {
 	}
 	select {
 	case <-beat:
-		return copy(p, ": waiting\n\n"), nil
+		return copy(p, b.alive), nil
 	case <-b.ctx.Done():
 		return 0, b.ctx.Err()
 	}
@@ -414,7 +421,7 @@ func TestAnAnswerThatStaysOpenEnds(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				client := openai.New(
-					protocol.Options{Provider: "vendor", BaseURL: "http://vendor.test/v1", HTTP: held{c.answer, c.beat}},
+					protocol.Options{Provider: "vendor", BaseURL: "http://vendor.test/v1", HTTP: held{answer: c.answer, beat: c.beat}},
 					openai.Quirks{Wire: c.wire},
 				)
 				start := time.Now()
@@ -427,26 +434,66 @@ func TestAnAnswerThatStaysOpenEnds(t *testing.T) {
 	}
 }
 
-func TestCommentsAloneEndAStream(t *testing.T) {
+func TestKeepAlivesAloneEndAStream(t *testing.T) {
 	t.Parallel()
-	for _, c := range []struct{ set, want time.Duration }{{0, 15 * time.Minute}, {time.Minute, time.Minute}} {
-		synctest.Test(t, func(t *testing.T) {
-			client := openai.New(
-				protocol.Options{
-					Provider: "vendor",
-					BaseURL:  "http://vendor.test/v1",
-					HTTP:     held{okChunk, 10 * time.Second},
-					Comments: c.set,
-				},
-				openai.Quirks{},
-			)
-			start := time.Now()
-			_, err := providertest.Collect(t.Context(), t, client, providertest.Ask("m", "x"))
-			took := time.Since(start)
-			if core.KindOf(err) != core.Unavailable || !strings.Contains(err.Error(), "comments") || took < c.want ||
-				took > c.want+30*time.Second {
-				t.Errorf("after %v: %v", took, err)
-			}
+	for name, c := range map[string]struct {
+		alive     string
+		set, want time.Duration
+	}{
+		"comments":                 {"", 0, 15 * time.Minute},
+		"comments for a minute":    {"", time.Minute, time.Minute},
+		"empty pieces":             {chunk(`{"content":""}`), time.Minute, time.Minute},
+		"pieces of nothing at all": {chunk(`{}`), time.Minute, time.Minute},
+		"events without a piece":   {`data: {"choices":[]}` + "\n\n", time.Minute, time.Minute},
+		"pieces without a delta":   {`data: {"choices":[{"index":0,"delta":null}]}` + "\n\n", time.Minute, time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				client := openai.New(
+					protocol.Options{
+						Provider: "vendor",
+						BaseURL:  "http://vendor.test/v1",
+						HTTP:     held{okChunk, 10 * time.Second, c.alive},
+						Comments: c.set,
+					},
+					openai.Quirks{},
+				)
+				ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+				defer stop()
+				start := time.Now()
+				_, err := providertest.Collect(ctx, t, client, providertest.Ask("m", "x"))
+				took := time.Since(start)
+				if !errors.Is(err, wire.ErrComments) || core.HintOf(err) == "" || took < c.want || took > c.want+30*time.Second {
+					t.Errorf("after %v: %v", took, err)
+				}
+			})
+		})
+	}
+}
+
+func TestAnAnswerThatIsSlowIsNotKeptAliveAlone(t *testing.T) {
+	t.Parallel()
+	for name, beat := range map[string]string{
+		"text": chunk(`{"content":"x"}`), "reasoning": chunk(`{"content":"","reasoning_content":"x"}`),
+		"arguments": calls(`{"index":0,"id":"c","function":{"name":"memory_insert","arguments":"x"}}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				client := openai.New(
+					protocol.Options{
+						Provider: "vendor", BaseURL: "http://vendor.test/v1", HTTP: held{okChunk, 50 * time.Second, beat}, Comments: time.Minute,
+					},
+					openai.Quirks{},
+				)
+				ctx, stop := context.WithTimeout(t.Context(), time.Hour)
+				defer stop()
+				_, err := providertest.Collect(ctx, t, client, providertest.Ask("m", "x"))
+				if !errors.Is(err, context.DeadlineExceeded) {
+					t.Errorf("it ended with %v", err)
+				}
+			})
 		})
 	}
 }

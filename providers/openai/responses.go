@@ -249,6 +249,7 @@ func (r *responsesReader) event(data []byte, out func(core.Delta) bool) (done bo
 	if !decode(data, &e) {
 		return false, r.who.E(core.Unavailable, "%s sent an event that cannot be read", r.who.Provider)
 	}
+	r.x.heard()
 	ok := true
 	switch e.Type {
 	case "response.output_text.delta", "response.refusal.delta":

@@ -23,7 +23,8 @@ type exchange struct {
 	whole bool
 	watch *wire.Watch
 
-	comments time.Duration // how long the server may send nothing but comments
+	comments time.Duration // how long the server may send nothing but keep-alives
+	quiet    time.Time     // when the first of them arrived after the last piece of the answer
 	ended    bool          // the server has said that the answer is complete
 }
 
@@ -123,11 +124,10 @@ type mender struct {
 	lines   *wire.Lines
 	pending []byte
 	begun   bool
-	event   string    // name of the event whose data is arriving
-	part    []byte    // data that isn't complete JSON yet: more lines follow
-	stray   []byte    // lines that aren't part of an event, as long as there was none
-	heard   bool      // an event has arrived
-	quiet   time.Time // when the first comment after the last event arrived
+	event   string // name of the event whose data is arriving
+	part    []byte // data that isn't complete JSON yet: more lines follow
+	stray   []byte // lines that aren't part of an event, as long as there was none
+	heard   bool   // an event has arrived
 	err     error
 }
 
@@ -182,16 +182,26 @@ func (m *mender) fill() {
 	}
 }
 
-// comment gives up on a server that has sent nothing but comments for too long.
 func (m *mender) comment() {
-	now := time.Now()
-	if m.quiet.IsZero() {
-		m.quiet = now
-	}
-	if now.Sub(m.quiet) > m.x.comments {
-		m.err = wire.ErrComments
+	if err := m.x.keptAlive(); err != nil {
+		m.err = err
 	}
 }
+
+// keptAlive notes a keep-alive and gives up on a server that has sent nothing else for too long.
+func (x *exchange) keptAlive() error {
+	now := time.Now()
+	if x.quiet.IsZero() {
+		x.quiet = now
+	}
+	if now.Sub(x.quiet) > x.comments {
+		return wire.ErrComments
+	}
+	return nil
+}
+
+// heard notes a piece of the answer.
+func (x *exchange) heard() { x.quiet = time.Time{} }
 
 // last ends the body. An answer that wasn't a stream at all is treated as the server's message.
 func (m *mender) last(err error) {
@@ -247,7 +257,7 @@ func (m *mender) dispatch() {
 			event = one.Bytes()
 		}
 	}
-	m.part, m.heard, m.quiet = m.part[:0], true, time.Time{}
+	m.part, m.heard = m.part[:0], true
 	if e := m.inBand(event); e != nil {
 		m.err = e
 		return

@@ -120,6 +120,14 @@ func (w Who) Cut() *core.Error {
 	return w.E(core.Unavailable, "the answer of %s broke off before its end", w.Provider)
 }
 
+// Silent returns the error for a server that kept a stream alive and said nothing. It ends the run: it took so long that
+// the run would be over before a second time were.
+func (w Who) Silent() *core.Error {
+	e := w.E(core.Unavailable, "%s: %w", w.Provider, ErrComments)
+	e.Detail = core.StopLLMAPIError
+	return e.WithHint("ask again, or choose another model; comments_timeout in the configuration is how long it may")
+}
+
 // E makes an error that is the provider's fault.
 func (w Who) E(kind core.Kind, format string, args ...any) *core.Error {
 	e := core.E(kind, format, args...)
@@ -217,7 +225,9 @@ func (w Who) Network(ctx context.Context, watch *Watch, err error) *core.Error {
 	var dns *net.DNSError
 	var timeout net.Error
 	switch {
-	case errors.Is(err, ErrLineTooLong), errors.Is(err, ErrTooMuch), errors.Is(err, ErrComments), errors.Is(err, ErrEncoding):
+	case errors.Is(err, ErrComments):
+		return w.Silent()
+	case errors.Is(err, ErrLineTooLong), errors.Is(err, ErrTooMuch), errors.Is(err, ErrEncoding):
 		return w.E(core.Unavailable, "%s: %w", w.Provider, err)
 	case errors.Is(err, syscall.ECONNREFUSED):
 		e := w.E(core.Unavailable, "nothing answers at %s: %w", w.Endpoint, syscall.ECONNREFUSED)

@@ -15,11 +15,11 @@ const (
 	MaxError  = 64 << 10  // bytes of an error body that are read
 )
 
-// Errors for a server that sent more than it may, or nothing but comments.
+// Errors for a server that sent more than it may, or nothing but keep-alives.
 var (
 	ErrLineTooLong = errors.New("a line of the stream is longer than 8 MB")
 	ErrTooMuch     = errors.New("the stream is longer than 256 MB")
-	ErrComments    = errors.New("nothing but comments came for too long")
+	ErrComments    = errors.New("nothing but keep-alives (comments, empty pieces) came for too long")
 )
 
 // Lines reads lines up to a maximum length. Unlike bufio.Scanner it grows as needed, and it distinguishes a clean end
