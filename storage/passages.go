@@ -49,7 +49,6 @@ func (r *passageRow) passage() (core.Passage, error) {
 	}, nil
 }
 
-//nolint:gosec // G101: a passage is no password
 const selectPassages = `SELECT p.seq, p.id, p.archive_id, p.text, p.agent_id, p.step_id, p.file_id, p.place, p.created_at, ` +
 	`p.updated_at, p.data FROM passages p`
 

@@ -158,7 +158,7 @@ func (l layout) write(b *strings.Builder, row []string) {
 		switch {
 		case i > 0 && l.folds[i] && (cell != "" || !last):
 			b.WriteString("\n" + strings.Repeat(" ", foldedBy))
-			at, pad = foldedBy, 0
+			at = foldedBy
 		case cell == "":
 			pad += l.widths[i] + gutter
 			continue

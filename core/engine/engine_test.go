@@ -50,12 +50,12 @@ func TestEverythingSavedIsAnnouncedAndTheFactsTellWhatTheLogTold(t *testing.T) {
 	run, events := h.send(a, "My name is Ada")
 	announced := map[core.MessageID]bool{}
 	for _, ev := range events {
-		switch body := ev.Body.(type) {
-		case core.Saved:
-			for _, id := range body.Messages {
+		if saved, ok := ev.Body.(core.Saved); ok {
+			for _, id := range saved.Messages {
 				announced[id] = true
 			}
-		case core.ToolReturned:
+		}
+		if _, ok := ev.Body.(core.ToolReturned); ok {
 			announced[ev.Message] = true
 		}
 	}
