@@ -255,6 +255,12 @@ func TestAVectorThatComesTooLateStandsForNothing(t *testing.T) {
 	if err != nil || also != nil || progress.Waiting != 1 || len(made) != 0 {
 		t.Errorf("%+v %+v %v %v", progress, made, err, also)
 	}
+	page, err = l.s.Vectors().Waiting(t.Context(), 0, 10)
+	l.check(err)
+	l.check(l.s.Vectors().Put(t.Context(), late, core.Embedded{Unembedded: page[0], Vector: meaningOf("after")}))
+	if progress, err = l.s.Vectors().Progress(t.Context()); err != nil || progress.Waiting != 0 {
+		t.Errorf("beside one that is late: %+v %v", progress, err)
+	}
 	bad := core.Embedded{Unembedded: page[0], Vector: make([]float32, 3)}
 	if err := l.s.Vectors().Put(t.Context(), bad); core.KindOf(err) != core.Invalid {
 		t.Errorf("zeros were taken: %v", err)

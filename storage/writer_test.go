@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -212,6 +213,36 @@ func TestACallerThatGivesUpBeforeItsTurnWritesNothing(t *testing.T) {
 	put(t.Context(), t, s, "next")
 	if has(t, s, "gone") {
 		t.Error("it was written all the same")
+	}
+}
+
+func TestACallerThatHadGivenUpIsTold(t *testing.T) {
+	t.Parallel()
+	s := open(t, Config{})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(core.ErrCancelled)
+	if err := s.Meta().Put(ctx, "gone", "x"); core.KindOf(err) != core.Cancelled {
+		t.Errorf("error %v", err)
+	}
+	if has(t, s, "gone") {
+		t.Error("it was written all the same")
+	}
+}
+
+func TestACopyThatFailsLeavesNoPart(t *testing.T) {
+	t.Parallel()
+	s := open(t, Config{})
+	dir := t.TempDir()
+	to := filepath.Join(dir, "copy.db")
+	if err := os.MkdirAll(filepath.Join(to, "taken"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := sqlite.CopyWhole(t.Context(), s.facts.Readers, to, "copy"); err == nil {
+		t.Error("a folder was replaced")
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 {
+		t.Errorf("%v are left, %v", left, err)
 	}
 }
 
