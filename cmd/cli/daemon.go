@@ -155,6 +155,9 @@ func (a *app) startDaemon(ctx context.Context, f *daemonFlags, stop func(context
 	} else {
 		found, err = client.Ensure(ctx, *o)
 	}
+	if errors.Is(err, client.ErrSilent) {
+		return a.hung(ctx, p)
+	}
 	if err != nil {
 		return err
 	}

@@ -107,15 +107,17 @@ func hungHome(t *testing.T, name string) (a *app, said *bytes.Buffer, holder *ex
 	}, said, holder
 }
 
-func TestADaemonThatHangsIsNamedByItsStatus(t *testing.T) {
+func TestADaemonThatHangsIsNamed(t *testing.T) {
 	t.Parallel()
 	a, _, holder := hungHome(t, "loci")
-	err := a.command(t.Context(), []string{"daemon", "status"})
-	kind, hint := explain(err)
-	if kind != api.KindTimeout ||
-		!strings.Contains(err.Error(), fmt.Sprintf("pid %d, holds the home and does not answer", holder.Process.Pid)) ||
-		!strings.Contains(hint, "loci daemon stop") {
-		t.Errorf("status: %v (%s), try %q", err, kind, hint)
+	for _, asked := range []string{"status", "start"} {
+		err := a.command(t.Context(), []string{"daemon", asked})
+		kind, hint := explain(err)
+		if kind != api.KindTimeout ||
+			!strings.Contains(err.Error(), fmt.Sprintf("pid %d, holds the home and does not answer", holder.Process.Pid)) ||
+			!strings.Contains(hint, "loci daemon stop") {
+			t.Errorf("%s: %v (%s), try %q", asked, err, kind, hint)
+		}
 	}
 	if err := a.command(t.Context(), []string{"daemon", "stop"}); err != nil {
 		t.Errorf("stop: %v", err)

@@ -56,7 +56,11 @@ func Ensure(ctx context.Context, o EnsureOptions) (Ensured, error) {
 		return found, nil
 	}
 	if err != nil && !ipc.Refused(err) {
-		return Ensured{}, transportError(ctx, err)
+		err = transportError(ctx, err)
+		if KindOf(err) == api.KindTimeout && ctx.Err() == nil {
+			err = silentError(probeTimeout)
+		}
+		return Ensured{}, err
 	}
 	if err := ipc.PrivateDir(filepath.Dir(o.StartLock)); err != nil {
 		return Ensured{}, startError(err)
