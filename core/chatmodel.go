@@ -198,16 +198,18 @@ func Unlisted(ctx context.Context, models Models, handle Handle, env Env) string
 	if len(named) == 0 {
 		return ""
 	}
-	return fmt.Sprintf(
-		"%s does not list %q; asking it anyway. The closest names are %s.",
-		provider,
-		name,
-		strings.Join(near(string(handle), named), ", "),
-	)
+	said := fmt.Sprintf("%s does not list %q; asking it anyway.", provider, name)
+	if like := near(base, named); len(like) > 0 {
+		return said + " The closest names are " + strings.Join(like, ", ") + "."
+	}
+	return said + " What it lists: loci models."
 }
 
-// near returns a few of the names, those most like the word first.
-func near(word string, names []string) []string {
+// leastAlike is the share of common pairs of letters from which a name may be what was meant.
+const leastAlike = .25
+
+// near returns the handles of a few models whose names are like the word, those most like it first.
+func near(word string, handles []string) []string {
 	pairs := func(s string) map[string]bool {
 		out := map[string]bool{}
 		for i := range len(s) - 1 {
@@ -223,9 +225,16 @@ func near(word string, names []string) []string {
 				shared++
 			}
 		}
-		return float64(shared) / float64(len(of)+len(theirs)+1)
+		return 2 * float64(shared) / max(float64(len(of)+len(theirs)), 1)
 	}
-	names = slices.Clone(names)
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(alike(b), alike(a)) })
-	return names[:min(len(names), mostNear)]
+	likeness := map[string]float64{}
+	var out []string
+	for _, h := range handles {
+		if _, name, _ := Handle(h).Split(); alike(name) >= leastAlike {
+			likeness[h] = alike(name)
+			out = append(out, h)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b string) int { return cmp.Compare(likeness[b], likeness[a]) })
+	return out[:min(len(out), mostNear)]
 }

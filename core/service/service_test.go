@@ -179,7 +179,7 @@ func TestAnAgentOfTheAPINeedsAModel(t *testing.T) {
 		a.Model,
 		nil,
 	).Notice; err != nil || a.Model != "real/unlisted" ||
-		!strings.Contains(said, "The closest names are real/one") {
+		!strings.Contains(said, `real does not list "unlisted"`) {
 		t.Errorf("a model that is not listed: %s %v, warned %q", a.Model, err, said)
 	}
 	if _, err := real.Agents.Create(t.Context(), NewAgent{Model: "real/nope"}, nil); core.KindOf(err) != core.NotFound {
