@@ -13,6 +13,7 @@ import (
 	"loci/core/finder"
 	"loci/core/intake"
 	"loci/core/service"
+	"loci/daemon/config"
 	"loci/daemon/follow"
 	"loci/daemon/mirror"
 	"loci/daemon/server"
@@ -123,6 +124,12 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 // ProviderVariables returns the names of the variables that tell how to reach a provider. A client passes the ones it
 // has to the daemon; a daemon that a command starts on its own inherits none of them.
 func ProviderVariables() []string { return providers.Variables() }
+
+// CheckProviders says what is wrong with the settings of providers, with which a daemon would not start.
+func CheckProviders(c config.Config) error {
+	_, err := providers.Configure(providers.Rows(), c.Providers)
+	return err
+}
 
 // env looks up one of the daemon's own provider variables.
 func (d *Daemon) env(name string) (core.Secret, bool) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -54,12 +55,28 @@ func (a *app) config() (*config.Loaded, error) {
 		}
 		l, err := config.Load(p.Config, config.OSEnv, nil)
 		if err != nil {
-			return nil, invalid("the configuration is wrong: %s", err).withHint("fix it, then check it with: loci config")
+			return nil, invalid("the configuration is wrong: %s", err).withHint(checkConfig)
 		}
 		a.loaded = &l
 	}
 	return a.loaded, nil
 }
+
+// checkedConfig is the configuration, with the settings of providers checked as a daemon does when it starts.
+func (a *app) checkedConfig() (*config.Loaded, error) {
+	l, err := a.config()
+	if err != nil {
+		return nil, err
+	}
+	if err := daemon.CheckProviders(l.Config); err != nil {
+		_, hint := daemon.Explain(err)
+		return nil, invalid("the configuration is wrong: %s", err).withHint("%s", cmp.Or(hint, checkConfig))
+	}
+	return l, nil
+}
+
+// checkConfig is the hint to an error in the configuration that has none of its own.
+const checkConfig = "fix it, then check it with: loci config"
 
 // options say how to reach the daemon, and how to start it unless starting is disabled.
 func (a *app) options() (client.Options, error) {

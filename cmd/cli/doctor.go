@@ -90,7 +90,7 @@ func (a *app) localChecks() []api.Check {
 		return append(checks, api.Broken("home", err.Error(), "set HOME or LOCI_HOME"))
 	}
 	checks = append(checks, homeCheck(p))
-	if _, err := a.config(); err != nil {
+	if _, err := a.checkedConfig(); err != nil {
 		_, hint := explain(err)
 		checks = append(checks, api.Broken("configuration", err.Error(), hint))
 	} else {

@@ -67,7 +67,7 @@ func (a *app) configCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "config", Short: "Show every setting, its value and where it came from", Args: exactly(),
 		RunE: func(*cobra.Command, []string) error {
-			l, err := a.config()
+			l, err := a.checkedConfig()
 			if err != nil {
 				return err
 			}
