@@ -171,12 +171,7 @@ func (a *app) strictHelp(root *cobra.Command) {
 			case err != nil || topic == root && len(rest) > 0:
 				return a.unknown(args[0])
 			case len(rest) > 0 && topic.HasSubCommands():
-				f := invalid("unknown command %q of %s", clip(rest[0], 40), topic.CommandPath())
-				topic.SuggestionsMinimumDistance = suggestWithin
-				if like := topic.SuggestionsFor(rest[0]); len(like) > 0 {
-					return f.meaning(topic.CommandPath() + " " + like[0])
-				}
-				return f.withHint("%s --help", topic.CommandPath())
+				return unknownBelow(topic, rest[0])
 			}
 			topic.InitDefaultHelpFlag()
 			return topic.Help()
@@ -293,6 +288,16 @@ func (a *app) unknown(word string) error {
 	return f.withHint(`loci --help; to send a prompt: loci -p "…"`)
 }
 
+// unknownBelow is the error for a word that isn't a command below another.
+func unknownBelow(c *cobra.Command, word string) error {
+	f := invalid("unknown command %q of %s", clip(word, 40), c.CommandPath())
+	c.SuggestionsMinimumDistance = suggestWithin
+	if like := c.SuggestionsFor(word); len(like) > 0 {
+		return f.meaning(c.CommandPath() + " " + like[0])
+	}
+	return f.withHint("%s --help", c.CommandPath())
+}
+
 // near says whether a word is probably a misspelling of a name: one is the start of the other, or the word is its
 // singular.
 func near(word, name string) bool {
@@ -308,7 +313,7 @@ func parent(use, short string, alone *cobra.Command, others ...*cobra.Command) *
 			if len(args) == 0 {
 				return nil
 			}
-			return invalid("unknown command %q of %s", clip(args[0], 40), cmd.CommandPath()).withHint("%s --help", cmd.CommandPath())
+			return unknownBelow(cmd, args[0])
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return alone.RunE(cmd, nil) },
 	}

@@ -141,7 +141,7 @@ func (a *app) searchMessages(ctx context.Context, agent string, f messageFlags, 
 		}
 		t.add(append(row, speaker(r), why(r.Metadata), foundText(r))...)
 	}
-	return a.list(t, "nothing was found")
+	return t.write(a.out)
 }
 
 // agentNames maps the ids of agents to their names.
