@@ -56,6 +56,11 @@ func hold(ctx context.Context, db *sqlx.DB) ([]Held, error) {
 	if err != nil {
 		return nil, err
 	}
+	for _, h := range all {
+		if err := h.check(); err != nil {
+			return nil, err
+		}
+	}
 	for _, take := range []func(context.Context, *sqlx.Tx) ([]Held, error){holdMirrors, holdFolders, holdCopies} {
 		more, err := take(ctx, tx)
 		if err != nil {
@@ -63,6 +68,7 @@ func hold(ctx context.Context, db *sqlx.DB) ([]Held, error) {
 		}
 		all = append(all, more...)
 	}
+	all = newest(all)
 	if len(all) > maxHeld {
 		return nil, core.E(core.Invalid, "the backup names %d paths outside of its home, more than %d", len(all), maxHeld).
 			WithHint(hintBackup)
@@ -74,6 +80,46 @@ func hold(ctx context.Context, db *sqlx.DB) ([]Held, error) {
 		return nil, err
 	}
 	return all, sqlite.Classify("hold paths", tx.Commit())
+}
+
+// check refuses what hold never keeps. The list came with the backup, so what it shows must be all that it does.
+func (h *Held) check() error {
+	ok := false
+	switch h.Kind {
+	case HeldMirror:
+		ok = h.ID != "" && h.Mirror == nil
+	case HeldFolder:
+		ok = h.ID != "" && h.Mirror != nil && h.Mirror.Path == h.Path
+	case HeldPart, HeldBackup:
+		ok = h.ID == "" && h.Mirror == nil && (h.Kind == HeldPart) == (h.At == storage.Unfinished)
+	}
+	if !ok || h.Path == "" {
+		return core.E(core.Invalid, "the list of paths that wait holds one that loci did not put there: %q", h.Path).WithHint(hintBackup)
+	}
+	return nil
+}
+
+// newest leaves the last that waits for each agent, folder and copy: what acted when the backup was made stands behind what
+// waited already.
+func newest(all []Held) []Held {
+	type key struct{ kind, of string }
+	last := map[key]int{}
+	of := func(h *Held) key {
+		if h.ID == "" {
+			return key{"copy", h.Path}
+		}
+		return key{string(h.Kind), h.ID}
+	}
+	for i := range all {
+		last[of(&all[i])] = i
+	}
+	var out []Held
+	for i := range all {
+		if last[of(&all[i])] == i {
+			out = append(out, all[i])
+		}
+	}
+	return out
 }
 
 func holdMirrors(ctx context.Context, tx *sqlx.Tx) ([]Held, error) {
@@ -222,6 +268,9 @@ func Settle(ctx context.Context, s *storage.Store, allow bool, pick func(Held) b
 func allowed(ctx context.Context, tx core.Store, q *sqlite.Querier, h Held) error {
 	if h.Name == "" && (h.Kind == HeldMirror || h.Kind == HeldFolder) {
 		return nil
+	}
+	if !filepath.IsAbs(h.Path) || filepath.Clean(h.Path) != h.Path {
+		return core.E(core.Invalid, "%q is no whole path on this computer", h.Path).WithHint("drop it: loci restore --drop PATH")
 	}
 	switch h.Kind {
 	case HeldMirror:

@@ -59,7 +59,7 @@ func (r *Restoration) accept(ctx context.Context, db *sqlx.DB, file string) erro
 	if err := checkCopy(ctx, db, file); err != nil {
 		return err
 	}
-	if err := checkCells(ctx, db, file); err != nil {
+	if err := checkCells(ctx, db, file, maxCell); err != nil {
 		return err
 	}
 	if _, err := migrations.Facts().Migrate(ctx, db, nil); err != nil {

@@ -182,8 +182,14 @@ func TestRestoreAcceptsOnlyWhatLociStores(t *testing.T) {
 		"JSON of another kind": {
 			`UPDATE agents SET data = '{"tags":{"a":1}}'`,
 		},
-		"a text for a number": {`UPDATE messages SET tokens = 'many'`},
-		"a list of no list":   {`INSERT INTO meta (key, value) VALUES ('held', '{}')`},
+		"a text for a number":  {`UPDATE messages SET tokens = 'many'`},
+		"a counter at its end": {`UPDATE sqlite_sequence SET seq = 9223372036854775807 WHERE name = 'messages'`},
+		"a counter of words":   {`UPDATE sqlite_sequence SET seq = 'many'`},
+		"a place at the end":   {`UPDATE context SET position = 9223372036854775807`},
+		"a key at its end":     {`UPDATE messages SET seq = 9223372036854775807`},
+		"an epoch at its end":  {`UPDATE meta SET value = '9223372036854775807' WHERE key = 'epoch'`},
+		"an epoch of words":    {`UPDATE meta SET value = 'late' WHERE key = 'epoch'`},
+		"a list of no list":    {`INSERT INTO meta (key, value) VALUES ('held', '{}')`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -194,6 +200,67 @@ func TestRestoreAcceptsOnlyWhatLociStores(t *testing.T) {
 	}
 	if _, err := restore(t, t.TempDir(), foreign(t)); err != nil {
 		t.Errorf("a backup that nobody changed: %v", err)
+	}
+}
+
+// held makes a backup bring a list of what waits, in which F is its folder and A its agent.
+func held(list string) string {
+	return `INSERT INTO meta (key, value) VALUES ('held', replace(replace('` + list + `', 'F', (SELECT id FROM folders)), 'A',
+		(SELECT id FROM agents)))`
+}
+
+func TestWhatWaitsInABackupDoesOnlyWhatItShows(t *testing.T) {
+	t.Parallel()
+	for name, list := range map[string]string{
+		"a folder of another path":  `[{"kind":"folder","id":"F","path":"/harmless","mirror":{"path":"/secret"}}]`,
+		"a folder without a mirror": `[{"kind":"folder","id":"F","path":"/harmless"}]`,
+		"a mirror with two paths":   `[{"kind":"mirror","id":"A","path":"/harmless","mirror":{"path":"/secret"}}]`,
+		"a mirror of nobody":        `[{"kind":"mirror","path":"/harmless"}]`,
+		"a kind unknown":            `[{"kind":"other","path":"/harmless"}]`,
+		"a copy to be removed":      `[{"kind":"backup","path":"/harmless"}]`,
+		"a part that is whole":      `[{"kind":"part","path":"/harmless","at":5}]`,
+		"no path":                   `[{"kind":"mirror","id":"A"}]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if _, err := restore(t, t.TempDir(), foreign(t, held(list))); core.KindOf(err) != core.Invalid || core.HintOf(err) == "" {
+				t.Errorf("restore: %v (%s)", err, core.HintOf(err))
+			}
+		})
+	}
+}
+
+func TestOnePathWaitsForEachAndOnlyAWholeOneIsAllowed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := foreign(t,
+		held(`[{"kind":"mirror","id":"A","path":"/older"},{"kind":"folder","id":"F","path":"/x/../etc","mirror":{"path":"/x/../etc"}},
+			{"kind":"backup","path":"copy.db","at":5},{"kind":"backup","path":"copy.db","at":6}]`),
+		`INSERT INTO mirrors (agent_id, path, branch, is_on, created_at) SELECT id, '/newer', 'main', 1, 7 FROM agents`,
+	)
+	if _, err := restore(t, dir, file); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, storage.Config{Dir: dir})
+	waiting, err := Waiting(t.Context(), dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]string, len(waiting))
+	for i, h := range waiting {
+		got[i] = h.Path
+	}
+	if diff := cmp.Diff([]string{"/x/../etc", "copy.db", "/newer"}, got); diff != "" {
+		t.Errorf("what waits (-want +got):\n%s", diff)
+	}
+	for _, path := range []string{"/x/../etc", "copy.db"} {
+		pick := func(h Held) bool { return h.Path == path }
+		if _, err := Settle(t.Context(), s, true, pick); core.KindOf(err) != core.Invalid {
+			t.Errorf("allow %s: %v", path, err)
+		}
+		if _, err := Settle(t.Context(), s, false, pick); err != nil {
+			t.Errorf("drop %s: %v", path, err)
+		}
 	}
 }
 
@@ -216,6 +283,63 @@ func TestARestoreStopsWhenItIsToldTo(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) > 0 {
 		t.Errorf("a cancelled restore left %v, %v", entries, err)
+	}
+}
+
+// TestEveryCellOfABackupIsMeasured puts a large value into one column after the other, of every table that there is.
+func TestEveryCellOfABackupIsMeasured(t *testing.T) {
+	t.Parallel()
+	const most = 100_000
+	db, err := sqlite.OpenPool(t.Context(), foreign(t), sqlite.Full, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	if _, err := db.ExecContext(t.Context(), `PRAGMA foreign_keys = 0`); err != nil {
+		t.Fatal(err)
+	}
+	if err := checkCells(t.Context(), db, "x", most); err != nil {
+		t.Fatalf("a backup that nobody changed: %v", err)
+	}
+	var cells []struct {
+		Table  string `db:"t"`
+		Column string `db:"c"`
+		Key    bool   `db:"key"`
+	}
+	if err := db.SelectContext(t.Context(), &cells, `SELECT m.name AS t, c.name AS c, c.type = 'INTEGER' AND c.pk > 0 AS key FROM sqlite_master m,
+		pragma_table_info(m.name) c WHERE m.type = 'table'`); err != nil {
+		t.Fatal(err)
+	}
+	if len(cells) < 100 {
+		t.Errorf("only %d columns", len(cells))
+	}
+	for _, large := range cells {
+		if large.Key {
+			continue
+		}
+		var columns, values []string
+		for _, c := range cells {
+			if c.Table != large.Table || c.Key {
+				continue
+			}
+			value := "'" + c.Column + "'"
+			if c == large {
+				value = fmt.Sprintf("zeroblob(%d)", most+1)
+			}
+			columns, values = append(columns, `"`+c.Column+`"`), append(values, value)
+		}
+		tx := db.MustBeginTx(t.Context(), nil)
+		_, err := tx.ExecContext(t.Context(), `INSERT INTO "`+large.Table+`" (`+strings.Join(columns, ", ")+`) VALUES (`+
+			strings.Join(values, ", ")+`)`)
+		if err != nil {
+			t.Errorf("%s.%s: %v", large.Table, large.Column, err)
+		} else if err := checkCells(t.Context(), tx, "x", most); core.KindOf(err) != core.Invalid ||
+			!strings.Contains(err.Error(), large.Table) {
+			t.Errorf("a large %s.%s: %v", large.Table, large.Column, err)
+		}
+		if err := tx.Rollback(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -11,10 +11,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/jmoiron/sqlx"
 
 	"loci/core"
+	"loci/storage"
 	"loci/storage/migrations"
 	"loci/storage/sqlite"
 )
@@ -24,6 +26,8 @@ const (
 	maxBackup = 64 << 30  // bytes
 	maxCell   = 256 << 20 // bytes of one value
 	maxSchema = 1 << 20   // bytes of one statement of the schema
+
+	minNumber, maxNumber = "-4611686018427387904", "4611686018427387904" // half of what SQLite can count
 )
 
 // The first bytes of an SQLite file: the magic, then the size of its pages, where 1 stands for 65536.
@@ -177,29 +181,67 @@ func countWhole(ctx context.Context, path string) (map[string]int, error) {
 	return countRows(ctx, db.GetContext)
 }
 
-// checkCells refuses values that are larger than anything that loci writes, before any of them is read.
-func checkCells(ctx context.Context, db *sqlx.DB, path string) error {
-	for _, c := range []struct{ table, columns string }{
-		{"agents", "octet_length(data)"},
-		{"messages", "max(octet_length(data), COALESCE(octet_length(native), 0))"},
-		{"runs", "octet_length(data)"},
-		{"steps", "octet_length(data)"},
-		{"blocks", "octet_length(value)"},
-		{"block_versions", "octet_length(value)"},
-		{"passages", "octet_length(text)"},
-		{"folders", "octet_length(data)"},
-		{"files", "octet_length(data)"},
-		{"snapshots", "octet_length(body)"},
-		{"meta", "octet_length(value)"},
-	} {
-		var most int64
-		if err := db.GetContext(ctx, &most, `SELECT COALESCE(MAX(`+c.columns+`), 0) FROM `+c.table); err != nil {
-			return sqlite.Classify("measure "+c.table, err)
+// checkCells refuses values that are larger than anything that loci writes, before any of them is read, and numbers that
+// leave no room to count on. The schema says which there are: it has been compared with ours.
+func checkCells(ctx context.Context, db sqlx.QueryerContext, path string, most int64) error {
+	var columns []struct {
+		Table string `db:"t"`
+		Name  string `db:"name"`
+		Type  string `db:"type"`
+	}
+	err := sqlx.SelectContext(ctx, db, &columns, `SELECT m.name AS t, c.name, c.type FROM sqlite_master m, pragma_table_info(m.name) c
+		WHERE m.type = 'table' ORDER BY m.name, c.cid`)
+	if err != nil {
+		return sqlite.Classify("list the columns", err)
+	}
+	sizes, far := map[string][]string{}, map[string][]string{}
+	for _, c := range columns {
+		name := `"` + c.Name + `"`
+		sizes[c.Table] = append(sizes[c.Table], `COALESCE(octet_length(`+name+`), 0)`)
+		if c.Type != "TEXT" && c.Type != "BLOB" { // those keep no number as one
+			far[c.Table] = append(far[c.Table], `typeof(`+name+`) = 'integer' AND `+name+` NOT BETWEEN `+minNumber+` AND `+maxNumber)
 		}
-		if most > maxCell {
-			return core.E(core.Invalid, "%s is not a backup of loci: a value in %s has %d MB", filepath.Base(path), c.table, most>>20).
+	}
+	for table, of := range sizes {
+		var found struct {
+			Most int64 `db:"most"`
+			Far  bool  `db:"far"`
+		}
+		text := `SELECT COALESCE(MAX(max(0, ` + strings.Join(of, ", ") + `)), 0) AS most,
+			COALESCE(MAX(` + strings.Join(append(far[table], "0"), " OR ") + `), 0) AS far FROM "` + table + `"`
+		if err := sqlx.GetContext(ctx, db, &found, text); err != nil {
+			return sqlite.Classify("measure "+table, err)
+		}
+		if found.Most > most {
+			return core.E(core.Invalid, "%s is not a backup of loci: a value in %s has %d MB", filepath.Base(path), table, found.Most>>20).
 				WithHint(hintBackup)
+		}
+		if found.Far {
+			return noRoom(path, table)
+		}
+	}
+	return checkCounters(ctx, db, path)
+}
+
+// checkCounters refuses counters that are no numbers.
+func checkCounters(ctx context.Context, db sqlx.QueryerContext, path string) error {
+	for table, text := range map[string]string{
+		"sqlite_sequence": `SELECT COUNT(*) FROM sqlite_sequence WHERE typeof(seq) <> 'integer' OR seq < 0`,
+		"meta": `SELECT COUNT(*) FROM meta WHERE key = '` + storage.MetaEpoch + `' AND
+			(value <> CAST(CAST(value AS INTEGER) AS TEXT) OR CAST(value AS INTEGER) NOT BETWEEN 0 AND ` + maxNumber + `)`,
+	} {
+		var n int
+		if err := sqlx.GetContext(ctx, db, &n, text); err != nil {
+			return sqlite.Classify("look at "+table, err)
+		}
+		if n > 0 {
+			return noRoom(path, table)
 		}
 	}
 	return nil
+}
+
+func noRoom(path, table string) error {
+	return core.E(core.Invalid, "%s is not a backup of loci: a number in %s leaves no room to count on", filepath.Base(path), table).
+		WithHint(hintBackup)
 }
