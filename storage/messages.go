@@ -137,9 +137,13 @@ func (r *messageRow) decode() (core.Message, error) {
 	return m, nil
 }
 
-const messageColumns = `m.seq, m.id, m.agent_id, m.conversation_id, m.run_id, m.step_id, m.role, m.hidden, m.is_error, m.tokens, ` +
-	`m.created_at,
-	m.preface, m.native, m.data`
+// readable is false of messages with a number that is none: SQLite keeps a text in any column.
+const readable = `typeof(m.tokens) = 'integer' AND typeof(m.created_at) = 'integer' AND m.is_error IN (0, 1)`
+
+// messageColumns take the data away where a number is none, so that one such row counts as damaged and no list fails by it.
+const messageColumns = `m.seq, m.id, m.agent_id, m.conversation_id, m.run_id, m.step_id, m.role, m.hidden,
+	m.is_error IN (1) AS is_error, iif(typeof(m.tokens) = 'integer', m.tokens, 0) AS tokens,
+	iif(typeof(m.created_at) = 'integer', m.created_at, 0) AS created_at, m.preface, m.native, iif(` + readable + `, m.data, '') AS data`
 
 // alive is true of messages that are not deleted and whose conversation, or a fork that shares them, is not.
 const alive = `m.deleted_at IS NULL AND (EXISTS (SELECT 1 FROM conversations v WHERE v.id = m.conversation_id AND v.deleted_at IS NULL)

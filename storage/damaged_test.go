@@ -1,0 +1,45 @@
+package storage
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"loci/core"
+	"loci/storage/sqlite"
+)
+
+// TestANumberThatIsNoneDamagesOneMessage: SQLite keeps a text in any column.
+func TestANumberThatIsNoneDamagesOneMessage(t *testing.T) {
+	t.Parallel()
+	for _, column := range []string{"created_at = 'abc'", "created_at = 1.5", "tokens = 'many'", "is_error = 'no'"} {
+		t.Run(column, func(t *testing.T) {
+			t.Parallel()
+			s := open(t, Config{})
+			a := newAgent(t, s)
+			say(t, s, a, 1)
+			say(t, s, a, 2)
+			err := s.Transact(t.Context(), func(ctx context.Context, _ core.Store, q *sqlite.Querier) error {
+				_, err := q.Exec(ctx, `UPDATE messages SET `+column+` WHERE seq = 1`)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			list, err := s.Messages().List(t.Context(), core.MessageFilter{}, core.Page{})
+			const damage = "is damaged"
+			if err != nil || len(list) != 2 || !strings.Contains(list[0].Said(), damage) || strings.Contains(list[1].Said(), damage) {
+				t.Errorf("the list: %+v, %v", list, err)
+			}
+			window, err := s.Messages().Context(t.Context(), core.DefaultConversation(a))
+			if err != nil || len(window) != 2 {
+				t.Errorf("the context: %+v, %v", window, err)
+			}
+			damaged, err := s.Damaged(t.Context())
+			if err != nil || !slices.ContainsFunc(damaged, func(row string) bool { return strings.Contains(row, string(list[0].ID)) }) {
+				t.Errorf("damaged: %v, %v", damaged, err)
+			}
+		})
+	}
+}
