@@ -15,6 +15,7 @@ import (
 	"loci/daemon/api"
 	"loci/providers"
 	"loci/sandbox"
+	backups "loci/storage/backup"
 	"loci/storage/datadir"
 )
 
@@ -84,7 +85,7 @@ func checkSandbox(ctx context.Context) (check api.Check, known bool) {
 	return api.Good("sandbox", detail), len(there)+len(lacks) > 0
 }
 
-// checkStore reads all facts by making a backup, which is verified like any other, and then deletes it.
+// checkStore reads all facts by making a copy, which is verified like any backup and leaves nothing.
 func (d *Daemon) checkStore(ctx context.Context) api.Check {
 	const name = "store"
 	info, err := os.Stat(filepath.Join(d.cfg.Paths.Data, "loci.db"))
@@ -94,12 +95,11 @@ func (d *Daemon) checkStore(ctx context.Context) api.Check {
 	if info != nil && info.Size() > maxProbe {
 		return api.Good(name, fmt.Sprintf("open, %d MB; too large to be read whole now", info.Size()>>20))
 	}
-	dir, err := os.MkdirTemp(d.cfg.Paths.Data, "doctor-")
-	if err != nil {
-		return api.Broken(name, err.Error(), "free some space, or check the disk under "+d.cfg.Paths.Data)
+	store := d.current().store
+	if store == nil {
+		return api.Broken(name, "the store is not open", "loci daemon logs says why")
 	}
-	defer func() { _ = os.RemoveAll(dir) }() // at worst a leftover is removed by hand
-	r, err := d.Backup(ctx, filepath.Join(dir, "probe.db"))
+	r, err := contents(ctx, store, func() error { return backups.Probe(ctx, store, filepath.Join(d.cfg.Paths.Data, "probe")) })
 	if err != nil {
 		return api.Broken(
 			name,

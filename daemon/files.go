@@ -139,10 +139,24 @@ func whileStopped(ctx context.Context, p config.Paths, do func(*storage.Store) e
 
 // backup writes the copy, which the store reads back before giving it its final name, and counts its contents.
 func backup(ctx context.Context, store *storage.Store, path string) (api.BackupResult, error) {
-	r := api.BackupResult{Path: path}
 	if !filepath.IsAbs(path) {
-		return r, core.E(core.Invalid, "a backup is named by its absolute path, not %q", path)
+		return api.BackupResult{Path: path}, core.E(core.Invalid, "a backup is named by its absolute path, not %q", path)
 	}
+	r, err := contents(ctx, store, func() error { return backups.Write(ctx, store, path) })
+	r.Path = path
+	if err != nil {
+		return r, err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return r, core.E(core.Internal, "look at the backup: %w", err)
+	}
+	r.Bytes = info.Size()
+	return r, nil
+}
+
+// contents counts what the store holds, lets write copy it, and names the rows that cannot be read.
+func contents(ctx context.Context, store *storage.Store, write func() error) (r api.BackupResult, err error) {
 	page := core.Page{Limit: 1000}
 	for {
 		agents, err := store.Agents().List(ctx, core.AgentFilter{Hidden: true}, page)
@@ -156,14 +170,9 @@ func backup(ctx context.Context, store *storage.Store, path string) (api.BackupR
 			break
 		}
 	}
-	if err := backups.Write(ctx, store, path); err != nil {
+	if err := write(); err != nil {
 		return r, err
 	}
-	info, err := os.Stat(path)
-	if err != nil {
-		return r, core.E(core.Internal, "look at the backup: %w", err)
-	}
-	r.Bytes = info.Size()
 	r.Damaged, err = store.Damaged(ctx)
 	return r, err
 }

@@ -38,9 +38,14 @@ func Write(ctx context.Context, s *storage.Store, path string) error {
 	return s.Maintain(ctx, func() error { return write(ctx, s, path) })
 }
 
+// Probe reads all facts by writing a verified copy beside path and removing it: nothing of it is left.
+func Probe(ctx context.Context, s *storage.Store, path string) error {
+	return s.Maintain(ctx, func() error { return copied(ctx, s, path, func(string) error { return nil }) })
+}
+
 // write is Write while nobody else makes a backup.
-func write(ctx context.Context, s *storage.Store, path string) (err error) {
-	path, err = filepath.Abs(path)
+func write(ctx context.Context, s *storage.Store, path string) error {
+	path, err := filepath.Abs(path)
 	if err != nil {
 		return core.E(core.Invalid, "backup path %q: %w", path, err)
 	}
@@ -50,6 +55,19 @@ func write(ctx context.Context, s *storage.Store, path string) (err error) {
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return core.E(core.Conflict, "%s exists already", path).WithHint("choose another name")
 	}
+	return copied(ctx, s, path, func(temp string) error {
+		if err := note(ctx, s, path, sqlite.ToMicros(s.Config().Clock())); err != nil {
+			return err
+		}
+		if err := os.Rename(temp, path); err != nil {
+			return core.E(core.Internal, "name the backup: %w", err)
+		}
+		return sqlite.SyncFile(path)
+	})
+}
+
+// copied writes a copy beside path, verifies it and hands it to use. What is left of it then is removed.
+func copied(ctx context.Context, s *storage.Store, path string, use func(temp string) error) (err error) {
 	before, err := countRows(ctx, s.Reader().Get)
 	if err != nil {
 		return err
@@ -78,13 +96,7 @@ func write(ctx context.Context, s *storage.Store, path string) (err error) {
 			return core.E(core.Internal, "the backup holds %d rows of %s, the database %d", after[table], table, n)
 		}
 	}
-	if err := note(ctx, s, path, sqlite.ToMicros(s.Config().Clock())); err != nil {
-		return err
-	}
-	if err := os.Rename(temp, path); err != nil {
-		return core.E(core.Internal, "name the backup: %w", err)
-	}
-	return sqlite.SyncFile(path)
+	return use(temp)
 }
 
 func note(ctx context.Context, s *storage.Store, path string, at sqlite.Micros) error {

@@ -286,6 +286,23 @@ func TestARestoreStopsWhenItIsToldTo(t *testing.T) {
 	}
 }
 
+func TestAProbeLeavesNothing(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	s := open(t, storage.Config{Dir: dir})
+	say(t, s, newAgent(t, s), 1)
+	if err := Probe(t.Context(), s, filepath.Join(dir, "probe")); err != nil {
+		t.Fatal(err)
+	}
+	var noted int
+	if err := s.Reader().Get(t.Context(), &noted, `SELECT COUNT(*) FROM backups`); err != nil || noted > 0 {
+		t.Errorf("%d copies are noted, %v", noted, err)
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, "probe*")); err != nil || len(left) > 0 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
 // TestEveryCellOfABackupIsMeasured puts a large value into one column after the other, of every table that there is.
 func TestEveryCellOfABackupIsMeasured(t *testing.T) {
 	t.Parallel()
@@ -306,8 +323,8 @@ func TestEveryCellOfABackupIsMeasured(t *testing.T) {
 		Column string `db:"c"`
 		Key    bool   `db:"key"`
 	}
-	if err := db.SelectContext(t.Context(), &cells, `SELECT m.name AS t, c.name AS c, c.type = 'INTEGER' AND c.pk > 0 AS key FROM sqlite_master m,
-		pragma_table_info(m.name) c WHERE m.type = 'table'`); err != nil {
+	if err := db.SelectContext(t.Context(), &cells, `SELECT m.name AS t, c.name AS c, c.type = 'INTEGER' AND c.pk > 0 AS key
+		FROM sqlite_master m, pragma_table_info(m.name) c WHERE m.type = 'table'`); err != nil {
 		t.Fatal(err)
 	}
 	if len(cells) < 100 {
