@@ -168,13 +168,14 @@ func related(n *entry, facts []*entry) *entry {
 	return best
 }
 
-// leftPlace returns the place that a fact says the user left, in lower case; empty: none.
+// leftPlace returns what a fact says the user left, in lower case; empty: nothing. Only what is known says whether it is a
+// place, because many people write names in lower case.
 func leftPlace(e *entry) string {
 	ws := e.predicate()
-	if len(ws) < 2 || !ws[0].is("left") || slices.ContainsFunc(ws[1:], func(w word) bool { return !w.proper() }) {
-		return ""
+	if n := leads(ws, "left|moved out of|moved away from"); n > 0 {
+		return plain(ws[n:])
 	}
-	return plain(ws[1:])
+	return ""
 }
 
 // predicate returns what a fact says about the user, without auxiliaries, adverbs, punctuation and "now".
@@ -197,5 +198,12 @@ func (e *entry) livesIn(place string) bool {
 // settles reports whether a fact says that the user lives or is anywhere other than in the place they left.
 func (e *entry) settles(left string) bool {
 	ws := e.predicate()
-	return len(ws) > 2 && (e.slot == "home" || ws[0].is("is") && ws[1].is("in")) && ws[2].proper() && indexWord(plain(ws), left) < 0
+	if len(ws) < 3 || e.slot != "home" && !(ws[0].is("is") && ws[1].is("in")) || indexWord(plain(ws), left) >= 0 {
+		return false
+	}
+	return ws[2].proper() || !listed(functionWords, ws[2].low) && !listed(conditions, ws[2].low)
 }
+
+// conditions are what somebody can be "in" that is no place to live in.
+const conditions = ` bed love trouble class school college hospital therapy training treatment quarantine town transit meetings prison jail
+ charge need pain shock tears shape debt doubt `

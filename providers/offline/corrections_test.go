@@ -51,6 +51,14 @@ func TestACorrectionReplacesTheOldFact(t *testing.T) {
 			"The user lives in Oulu.",
 		},
 		{
+			"a place that was moved out of", "The user lives in Berlin.", "Actually I moved out of Berlin, I live in Turku now.",
+			"The user lives in Turku now.",
+		},
+		{
+			"a place in lower case", "The user lives in New York.", "actually i left new york, i'm in san francisco now",
+			"The user lives in san francisco now.",
+		},
+		{
 			"another place was left", "The user lives in Rome.", "Actually I moved to Bern and left Oslo",
 			"The user moved to Bern.\nThe user left Oslo.",
 		},
@@ -90,6 +98,32 @@ func TestACorrectionReplacesTheOldFact(t *testing.T) {
 				t.Errorf("%q was answered %q", c.say, answer)
 			}
 		})
+	}
+}
+
+func TestWhoIsInBedStillLivesSomewhere(t *testing.T) {
+	t.Parallel()
+	h := newHome(t)
+	h.blocks["human"] = "The user lives in New York."
+	h.say("i left new york, i'm in bed now")
+	if got := h.blocks["human"]; !strings.Contains(got, "lives in New York") {
+		t.Errorf("kept: %q", got)
+	}
+}
+
+func TestTwoFactsThatReplaceOneAreBothKept(t *testing.T) {
+	t.Parallel()
+	for _, say := range []string{
+		"Actually I moved out of Berlin, I live in Turku now.", "Actually I am no longer in Berlin, I live in Turku now.",
+	} {
+		h := newHome(t)
+		h.parallel = true
+		h.blocks["human"] = "The user lives in Berlin."
+		answer := h.say(say)
+		if got := h.blocks["human"]; strings.Contains(answer, "could not") || !strings.Contains(got, "lives in Turku") ||
+			strings.Contains(got, "lives in Berlin") {
+			t.Errorf("%q made %q (answer %q)", say, got, answer)
+		}
 	}
 }
 

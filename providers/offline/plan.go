@@ -74,6 +74,7 @@ type planner struct {
 	facts   []*entry
 	inserts []string // facts to add
 	edits   []call   // replacements and removals
+	gone    []*entry // facts that an edit replaces: another fact cannot replace them, too
 	archive []string
 }
 
@@ -116,7 +117,7 @@ func (p *planner) settle(f fact) outcome {
 		switch {
 		case same(e.text) == same(n.text):
 			exact = e
-		case conflicts(f, n, e):
+		case conflicts(f, n, e) && !slices.Contains(p.gone, e):
 			old = append(old, e)
 		}
 	}
@@ -132,7 +133,7 @@ func (p *planner) settle(f fact) outcome {
 				return outcome{kind: outKnown, text: e.text}
 			}
 		}
-		if e := related(n, p.facts); e != nil && f.correct {
+		if e := related(n, p.facts); e != nil && f.correct && !slices.Contains(p.gone, e) {
 			old = append(old, e)
 		}
 	}
@@ -194,10 +195,12 @@ func (p *planner) replace(f fact, old []*entry, present bool) outcome {
 		e := old[0]
 		indent := e.raw[:len(e.raw)-len(bullets(e.raw))]
 		p.edit(e.block, e.raw, indent+f.text)
+		p.gone = append(p.gone, e)
 		old = old[1:]
 	}
 	for _, e := range old {
 		p.remove(e)
+		p.gone = append(p.gone, e)
 	}
 	return outcome{kind: outPending, text: f.text}
 }
