@@ -196,6 +196,10 @@ func (s *Store) Close() error {
 		if ferr := s.facts.Close(); err == nil {
 			err = ferr
 		}
+		// The logs that were just folded in leave room where the reserve was given back.
+		if rerr := datadir.LayUp(filepath.Join(s.cfg.Dir, datadir.ReserveFile)); rerr != nil {
+			s.cfg.Logger.Warn("no reserve was laid up for a full disk", slog.Any("error", rerr))
+		}
 	})
 	return sqlite.Classify("close store", err)
 }

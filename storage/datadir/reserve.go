@@ -11,9 +11,10 @@ import (
 const (
 	ReserveFile  = "reserve"
 	reserveBytes = 1 << 20
+	leastReserve = 256 << 10 // with which an opening succeeds
 )
 
-// LayUp makes the reserve if it is not there.
+// LayUp makes the reserve if it is not there, a smaller one where the disk has no more room.
 func LayUp(path string) error {
 	if info, err := os.Stat(path); err == nil && info.Size() == reserveBytes {
 		return nil
@@ -23,12 +24,15 @@ func LayUp(path string) error {
 	for i := range room {
 		room[i] |= 0x80 // no letter: by chance it would spell a text that was forgotten
 	}
-	if err == nil {
-		err = os.WriteFile(path, room, 0o600)
-	}
-	if err != nil {
+	for size := reserveBytes; err == nil && size >= leastReserve; size /= 2 {
+		werr := os.WriteFile(path, room[:size], 0o600)
+		if werr == nil {
+			return nil
+		}
 		_ = os.Remove(path) // half of it is of no use
-		return core.E(core.Internal, "lay up %s: %w", path, err)
+		if size/2 < leastReserve {
+			err = werr
+		}
 	}
-	return nil
+	return core.E(core.Internal, "lay up %s: %w", path, err)
 }

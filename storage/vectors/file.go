@@ -91,6 +91,7 @@ func createFile(path string, h header, mean []float32, l layout) (*codeFile, err
 	}
 	if err != nil {
 		_ = f.Close()
+		_ = removeFile(path) // half of it would take room on a full disk, at each attempt
 		return nil, err
 	}
 	return c, nil

@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -60,6 +61,10 @@ func openSets(ctx context.Context, cfg Config) (*vectorSets, error) {
 	for _, one := range sets {
 		if err == nil {
 			_, err = n.open(ctx, one.Kind, one.set)
+		}
+		if sqlite.IsFull(err) { // the first search that needs it tries again
+			n.cfg.Logger.WarnContext(ctx, "the disk is full; vectors are not searched", slog.Int64("set", one.ID))
+			err = nil
 		}
 	}
 	if err != nil {
@@ -186,6 +191,10 @@ func (n *vectorSets) begin(ctx context.Context, kind search.Kind, f index.Filter
 	}
 	for _, q := range queries {
 		x, err := n.of(ctx, core.VectorKind(kind), q.Model, len(q.Values))
+		if sqlite.IsFull(err) { // what is stored can be found by its words
+			m.late.Store(true)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -215,7 +224,7 @@ func catchUp(ctx context.Context, x *vectors.Index) (late bool, err error) {
 	if ctx.Err() != nil {
 		return true, context.Cause(ctx)
 	}
-	if errors.Is(err, vectors.ErrDamaged) {
+	if errors.Is(err, vectors.ErrDamaged) || sqlite.IsFull(err) {
 		return true, nil
 	}
 	return !whole || x.Stats().Doubted, err
