@@ -6,7 +6,8 @@
 // request is answered; Run returns within ten seconds of its context ending; the log contains no secrets and no
 // conversation text.
 //
-// Layer 5.
+// Layer 5. A picture of what it wires is in docs/architecture.md, "The house"; the order of a shutdown in "Rules of
+// concurrency".
 package daemon
 
 import (

@@ -5,4 +5,5 @@
 // Its promises: a delete is a mark that takes effect at once everywhere, and a sweeper removes what is marked; what a step
 // writes costs the same whatever the history holds; errors are core.Error values. It is an adapter: it implements core.Store
 // and core.EventLog over the engine in storage/sqlite, one file for each noun, and imports the core and its helpers only.
+// What the packages below it do is in docs/architecture.md, "Where things lie, and why"; adding a migration in "Recipes".
 package storage

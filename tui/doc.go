@@ -16,5 +16,6 @@
 // (term, transcript, prompt, panel, theme) are plain structs.
 //
 // The daemon is known only through Backend, which daemon/client satisfies: the
-// sum of the small interfaces declared beside the parts that call them.
+// sum of the small interfaces declared beside the parts that call them. How to
+// add a panel or a key is in docs/architecture.md, "Recipes".
 package tui

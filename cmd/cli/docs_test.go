@@ -116,6 +116,39 @@ func TestDocumentedPythonWorksAsTyped(t *testing.T) {
 	typeIn(t, script.String(), false)
 }
 
+// cited is a chapter of the page on architecture that a comment names.
+var cited = regexp.MustCompile(`docs/architecture\.md,\s+(?://\s+)?"([^"]+)"`)
+
+func TestCommentsNameChaptersThatExist(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for _, pattern := range []string{"../../*/*.go", "../../*/*/*.go"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			code, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range cited.FindAllSubmatch(code, -1) {
+				named++
+				if !strings.Contains(string(page), "\n## "+string(m[1])+"\n") {
+					t.Errorf("%s names the chapter %q, which isn't there", file, m[1])
+				}
+			}
+		}
+	}
+	if named < 6 {
+		t.Errorf("%d chapters are named", named)
+	}
+}
+
 var linked = regexp.MustCompile(`\]\(([a-z-]+\.md)\)`)
 
 func TestDocsLinkToPagesThatExist(t *testing.T) {

@@ -5,6 +5,9 @@
 // runs one run at a time in the order of acceptance; no watcher sees an event that is not in the log; a whole message is
 // announced after the facts that hold it are committed; every run has exactly one terminal event.
 //
+// The way of a run through this package is told in docs/architecture.md, "The life of a message"; what its goroutines keep
+// to in "Rules of concurrency".
+//
 // Layer 2: it imports core and the pure helpers (core/memory, core/rules); never an adapter.
 package engine
 

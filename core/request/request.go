@@ -2,7 +2,8 @@
 //
 // Promises: the same parts give the same request byte for byte, now and when a step is reproduced; gaps in a history are
 // repaired here, once for every provider; the arguments that an agent type adds to its tools are added and removed here
-// and nowhere else. Everything is a function of its values.
+// and nowhere else. Everything is a function of its values. Why a request may only grow at its end, and when it may not, is
+// in docs/architecture.md, "The prefix rule".
 //
 // Layer 1: it imports core and core/memory, which words messages.
 package request

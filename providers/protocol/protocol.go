@@ -4,6 +4,7 @@
 // A Server that can do more implements one of the small interfaces below: Embedder, Prober, io.Closer. What every wire
 // needs is in Options, so that a wire never reads a variable, never sees a key that it doesn't sign with, and never
 // knows the catalogue. The package imports core only; the wires implement it and the resolver uses it.
+// How to add a wire or a vendor is in docs/architecture.md, "Recipes".
 package protocol
 
 import (
