@@ -100,8 +100,12 @@ func TestAFaultNamesItsKeyAndWhereItCameFrom(t *testing.T) {
 		{"no list", "origins = 'a'", nil, nil, []string{`origins is "a"; it takes a list of texts`}},
 		{"a list of numbers", "origins = [1]", nil, nil, []string{"origins is [1]; it takes a list of texts"}},
 		{"no table", "providers = 1", nil, nil, []string{"providers is 1; it takes tables, like [providers.vllm]"}},
-		{"no table of a provider", "[providers]\nvllm = 'x'", nil, nil, []string{`providers.vllm is "x"; it takes a table, [providers.vllm]`}},
-		{"a number for a provider", "[providers.vllm]\nwire = 2", nil, nil, []string{"providers.vllm.wire is 2; it takes a text in quotes"}},
+		{"no table of a provider", "[providers]\nvllm = 'x'", nil, nil, []string{
+			`providers.vllm is "x"; it takes a table, [providers.vllm]`,
+		}},
+		{"a number for a provider", "[providers.vllm]\nwire = 2", nil, nil, []string{
+			"providers.vllm.wire is 2; it takes a text in quotes",
+		}},
 		{"not in the list", "log_level = 'loud'", nil, nil, []string{"log_level", "file", "loud", "debug"}},
 		{"bad variable", "", map[string]string{"LOCI_MAX_STEPS": "many"}, nil, []string{
 			`LOCI_MAX_STEPS (from the environment) is "many"; it takes a whole number, like 50`,

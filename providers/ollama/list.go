@@ -176,7 +176,8 @@ func (c *Client) fetch(ctx context.Context, method, path string, body []byte, in
 		return err
 	}
 	if json.Unmarshal(raw, into) != nil {
-		return c.who.E(core.Unavailable, "%s answers %s in a form that cannot be read (is it Ollama?): %w", c.opts.BaseURL, path, wire.ErrListing)
+		const why = "%s answers %s in a form that cannot be read (is it Ollama?): %w"
+		return c.who.E(core.Unavailable, why, c.opts.BaseURL, path, wire.ErrListing)
 	}
 	return nil
 }

@@ -483,7 +483,8 @@ func TestAnAnswerThatIsSlowIsNotKeptAliveAlone(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				client := openai.New(
 					protocol.Options{
-						Provider: "vendor", BaseURL: "http://vendor.test/v1", HTTP: held{okChunk, 50 * time.Second, beat}, Comments: time.Minute,
+						Provider: "vendor", BaseURL: "http://vendor.test/v1", Comments: time.Minute,
+						HTTP: held{okChunk, 50 * time.Second, beat},
 					},
 					openai.Quirks{},
 				)

@@ -62,7 +62,8 @@ func (c *Client) List(ctx context.Context) (protocol.Listing, error) {
 	}
 	rows, err := parseListing(body)
 	if err != nil {
-		return protocol.Listing{}, c.who.E(core.Unavailable, "%s answered something that cannot be read: %w", c.opts.Provider, wire.ErrListing)
+		const why = "%s answered something that cannot be read: %w"
+		return protocol.Listing{}, c.who.E(core.Unavailable, why, c.opts.Provider, wire.ErrListing)
 	}
 	out := make([]protocol.Model, 0, len(rows))
 	for _, row := range rows {
