@@ -16,6 +16,7 @@ type similarity struct {
 	words    core.Embedder   // nil: no words are close to each other
 	readings *readings
 	seen     map[string][]float32
+	pairs    map[[2]string]float64 // what near said: notes use the same words over and over
 }
 
 // Limits on what is compared for one question.
@@ -29,6 +30,22 @@ const likeness = 0.3
 
 // near returns how well one word can stand for another, from 0 to 0.9: the very same word is better.
 func (m *similarity) near(a, b string) float64 {
+	if m == nil || m.words == nil {
+		return 0
+	}
+	pair := [2]string{a, b}
+	value, ok := m.pairs[pair]
+	if !ok {
+		if m.pairs == nil {
+			m.pairs = map[[2]string]float64{}
+		}
+		value = m.compare(a, b)
+		m.pairs[pair] = value
+	}
+	return value
+}
+
+func (m *similarity) compare(a, b string) float64 {
 	if rivals(a, b) {
 		return 0
 	}
