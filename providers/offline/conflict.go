@@ -198,7 +198,10 @@ func (e *entry) livesIn(place string) bool {
 // settles reports whether a fact says that the user lives or is anywhere other than in the place they left.
 func (e *entry) settles(left string) bool {
 	ws := e.predicate()
-	if len(ws) < 3 || e.slot != "home" && !(ws[0].is("is") && ws[1].is("in")) || indexWord(plain(ws), left) >= 0 {
+	if len(ws) < 3 || indexWord(plain(ws), left) >= 0 {
+		return false
+	}
+	if e.slot != "home" && (!ws[0].is("is") || !ws[1].is("in")) {
 		return false
 	}
 	return ws[2].proper() || !listed(functionWords, ws[2].low) && !listed(conditions, ws[2].low)
