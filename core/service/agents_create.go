@@ -41,7 +41,7 @@ type NewAgent struct {
 
 // Create makes an agent with its blocks and its default conversation.
 func (a *Agents) Create(ctx context.Context, in NewAgent, env core.Env) (core.Agent, error) {
-	draft, err := a.draft(ctx, in, env)
+	draft, err := a.draft(ctx, ctx, in, env)
 	if err != nil {
 		return core.Agent{}, err
 	}
@@ -58,8 +58,9 @@ func (a *Agents) Create(ctx context.Context, in NewAgent, env core.Env) (core.Ag
 	return made, nil
 }
 
-// draft returns the agent row to store, with everything resolved that needs tools and models.
-func (a *Agents) draft(ctx context.Context, in NewAgent, env core.Env) (core.Agent, error) {
+// draft returns the agent row to store, with everything resolved that needs tools and models. It waits for a provider until
+// patience ends, and then goes without.
+func (a *Agents) draft(ctx, patience context.Context, in NewAgent, env core.Env) (core.Agent, error) {
 	agent := core.Agent{
 		Name: in.Name, Type: in.Type, Description: in.Description, Model: in.Model, ModelAuto: in.ModelAuto, Settings: in.Settings,
 		Embedding: in.Embedding, ToolRules: in.ToolRules, Tags: unique(in.Tags), Metadata: in.Metadata, Timezone: in.Timezone,
@@ -92,11 +93,11 @@ func (a *Agents) draft(ctx context.Context, in NewAgent, env core.Env) (core.Age
 	if err := compact.Check(compact.Of(agent.Extra)); err != nil {
 		return agent, err
 	}
-	info, err := a.draftModel(ctx, &agent, env)
+	info, err := a.draftModel(patience, &agent, env)
 	if err != nil {
 		return agent, err
 	}
-	if err := a.checkEmbedding(ctx, agent.Embedding, env); err != nil {
+	if err := a.checkEmbedding(patience, agent.Embedding, env); err != nil {
 		return agent, err
 	}
 	settle(&agent, compact.Of(agent.Extra), info)

@@ -57,3 +57,36 @@ func TestASessionIsOpenedWithoutWaitingForAProvider(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// unlisting answers which model it has, but never what else there is.
+type unlisting struct{ reach }
+
+func (unlisting) List(ctx context.Context, _ core.Env) ([]core.ModelInfo, error) {
+	<-ctx.Done()
+	return nil, ctx.Err()
+}
+
+func TestAnAgentIsMadeForASessionWithoutWaitingForAListing(t *testing.T) {
+	t.Parallel()
+	store, err := storage.Open(context.Background(), storage.Config{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	models := unlisting{reach{"real/one"}}
+	box := tools.New()
+	eng := engine.New(engine.Config{Store: store, Log: store.Events(), Models: models, Tools: box})
+	s := New(Config{Store: store, Engine: eng, Models: models, Tools: box})
+	ctx, stop := context.WithTimeout(t.Context(), await.Most)
+	defer stop()
+	made, err := s.Clients.Open(ctx, register(t, s, session.Hello{Kind: core.ClientScript}), Open{Agent: OpenNew})
+	if err != nil || made.Agent.Model != "real/one" {
+		t.Errorf("made %+v, %v", made.Agent, err)
+	}
+	if ctx.Err() != nil {
+		t.Error("it waited for the listing")
+	}
+	s.Close()
+	if err := errors.Join(eng.Shutdown(context.Background()), store.Close()); err != nil {
+		t.Error(err)
+	}
+}

@@ -115,7 +115,7 @@ func (c *Clients) prepare(ctx, patience context.Context, client core.Client, in 
 		want.in.Model = core.OfflineHandle
 	}
 	var err error
-	want.draft, err = c.agents.draft(ctx, want.in, client.Env)
+	want.draft, err = c.agents.draft(ctx, patience, want.in, client.Env)
 	return want, err
 }
 
