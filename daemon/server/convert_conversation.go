@@ -13,9 +13,7 @@ import (
 // settings.
 func wireConversation(c core.Conversation, window []core.MessageID, model core.ModelInfo) api.Conversation {
 	out := api.Conversation{
-		ID: string(
-			c.ID,
-		),
+		ID:                  string(c.ID),
 		AgentID:             string(c.Agent),
 		CreatedAt:           api.AtPtr(c.CreatedAt),
 		UpdatedAt:           api.AtPtr(c.UpdatedAt),
@@ -31,7 +29,7 @@ func wireConversation(c core.Conversation, window []core.MessageID, model core.M
 		out.ModelSettings = &api.ModelSettings{}
 		remarshal(c.Settings.Wire, out.ModelSettings)
 		if out.ModelSettings.ProviderType == "" {
-			out.ModelSettings.ProviderType = model.Protocol
+			out.ModelSettings.ProviderType = settingsType(model)
 		}
 	}
 	return out

@@ -28,3 +28,16 @@ func TestProvidersAreShownByTheWordsOfTheContract(t *testing.T) {
 		t.Errorf("ollama: %s", got)
 	}
 }
+
+func TestSettingsOfAConversationHaveTheTypeOfItsAgentsSettings(t *testing.T) {
+	t.Parallel()
+	settings := core.ModelSettings{Wire: map[string]any{"temperature": .5}}
+	for _, m := range []core.ModelInfo{
+		{Provider: "sglang", Protocol: "openai"}, {Provider: "openrouter", Protocol: "openai"}, {Provider: "offline", Protocol: "offline"},
+	} {
+		conv := wireConversation(core.Conversation{Settings: &settings}, nil, m)
+		if got, want := conv.ModelSettings.ProviderType, wireSettings(settings, m).ProviderType; got != want {
+			t.Errorf("%s: a conversation says %q, its agent %q", m.Provider, got, want)
+		}
+	}
+}
