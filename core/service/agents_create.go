@@ -67,7 +67,7 @@ func (a *Agents) draft(ctx, patience context.Context, in NewAgent, env core.Env)
 		Hidden: in.Hidden || slices.Contains(in.Tags, tagSubagent), Autoclear: in.Autoclear, Recall: in.Recall, Extra: in.Extra, Rev: 1,
 	}
 	if agent.Name == "" {
-		agent.Name = randomName()
+		agent.Name = core.RandomName()
 	}
 	if agent.Type == "" {
 		agent.Type = core.AgentLettaV1

@@ -1,4 +1,4 @@
-package service
+package core
 
 import "math/rand/v2"
 
@@ -17,7 +17,7 @@ var (
 	}
 )
 
-// randomName makes a name in the contract's form: an adjective and a noun in one word.
-func randomName() string {
+// RandomName makes an agent's name in the contract's form: an adjective and a noun in one word.
+func RandomName() string {
 	return adjectives[rand.N(len(adjectives))] + nouns[rand.N(len(nouns))] //nolint:gosec // a name is no secret
 }
