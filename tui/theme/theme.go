@@ -37,6 +37,9 @@ func tokensOf(k Kind) tokens {
 	return tokens{accent: "110", dim: "245", good: "108", bad: "174", warn: "179", code: "146", syntax: "nord"}
 }
 
+// QuoteMark stands to the left of quoted text.
+const QuoteMark = "┃"
+
 // Theme is a set of styles. The zero value isn't usable; call New.
 type Theme struct {
 	Kind Kind
@@ -81,7 +84,7 @@ func (t Theme) Markdown() ansi.StyleConfig {
 		BlockQuote: ansi.StyleBlock{
 			StylePrimitive: ansi.StylePrimitive{Color: color(t.tokens.dim)},
 			Indent:         num(1),
-			IndentToken:    text("┃ "),
+			IndentToken:    text(QuoteMark + " "),
 		},
 		List:           ansi.StyleList{LevelIndent: 2},
 		Item:           ansi.StylePrimitive{BlockPrefix: "• "},

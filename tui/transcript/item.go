@@ -99,8 +99,11 @@ func (r *Renderer) marked(mark string, style func(...string) string, text string
 	return strings.Join(lines, "\n")
 }
 
-func (r *Renderer) answer(text string) string {
-	var s Stream
+func (r *Renderer) answer(text string) string { return r.blocks(text, false) }
+
+// blocks draws a Markdown text. In a tight one no empty lines separate blocks.
+func (r *Renderer) blocks(text string, tight bool) string {
+	s := Stream{md: r.markdown()}
 	blocks := append(s.Write(text), s.Close()...)
 	var b strings.Builder
 	for i, bl := range blocks {
@@ -110,7 +113,7 @@ func (r *Renderer) answer(text string) string {
 		}
 		if i > 0 {
 			b.WriteString("\n")
-			if !bl.Tight {
+			if !bl.Tight && !tight {
 				b.WriteString("\n")
 			}
 		}

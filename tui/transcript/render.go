@@ -23,6 +23,7 @@ type Renderer struct {
 
 	prose, verse, code *glamour.TermRenderer
 	parser             parser.Parser
+	within             map[int]*Renderer // by the columns they lack
 }
 
 // NewRenderer returns a renderer. Widths below 8 cells count as 8.
@@ -35,6 +36,11 @@ func NewRenderer(th theme.Theme, width int) *Renderer {
 func (r *Renderer) Markdown(b Block) string {
 	source := strings.TrimLeft(Clean(b.Source), "\n")
 	isCode := fenceMark(source) != ""
+	if !isCode {
+		if drawn, ok := r.nested(source); ok {
+			return drawn
+		}
+	}
 	shown, broken := source, false
 	if !isCode {
 		shown, broken = r.marks(source)
@@ -54,7 +60,7 @@ func (r *Renderer) Markdown(b Block) string {
 	for i, l := range rows {
 		rows[i] = term.TrimRight(l)
 	}
-	for !isCode && len(rows) > 0 && blank(rows[0]) {
+	for !isCode && len(rows) > 0 && (blank(rows[0]) || strings.TrimSpace(ansi.Strip(rows[0])) == theme.QuoteMark) {
 		rows = rows[1:]
 	}
 	for !isCode && len(rows) > 0 && blank(rows[len(rows)-1]) {
@@ -79,11 +85,15 @@ func (r *Renderer) marks(source string) (shown string, broken bool) {
 	if !strings.ContainsAny(source, "<") && !strings.Contains(source, "  \n") && !strings.Contains(source, "\\\n") {
 		return source, false
 	}
+	shown = showTags(r.markdown(), source)
+	return shown, hasBreaks(r.markdown(), shown)
+}
+
+func (r *Renderer) markdown() parser.Parser {
 	if r.parser == nil {
 		r.parser = newParser()
 	}
-	shown = showTags(r.parser, source)
-	return shown, hasBreaks(r.parser, shown)
+	return r.parser
 }
 
 // renderer picks the renderer for a text; broken says that the text has hard
