@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
 // Kind is the type of an item.
@@ -63,7 +65,7 @@ func (r *Renderer) Item(it Item, open bool) string {
 		if head == "" {
 			head = it.Text
 		}
-		return Short(th.Dim.Render("↺ "+OneLine(head)), r.Width)
+		return Short(th.Dim.Render("↺ "+OneLine(r.plainText(head))), r.Width)
 	case Notice:
 	}
 	return r.marked(th.Dim.Render("·"), th.Dim.Render, it.Text)
@@ -129,9 +131,9 @@ func (r *Renderer) reasoning(it Item, open bool) string {
 		head += fmt.Sprintf(" for %ds", int(it.Took.Seconds()))
 	}
 	if !open {
-		return th.Dim.Render(Short(head+" · "+OneLine(unmarked(it.Text)), r.Width))
+		return th.Dim.Render(Short(head+" · "+OneLine(r.plainText(it.Text)), r.Width))
 	}
-	return th.Dim.Render(head) + "\n" + r.indent(lines(th.Dim.Render, wrap(strings.TrimSpace(Clean(it.Text)), min(r.Width-2, readable))))
+	return th.Dim.Render(head) + "\n" + r.indent(lines(th.Dim.Render, ansi.Strip(r.narrowed(2).answer(it.Text))))
 }
 
 // Thinking draws reasoning in progress as one row: its latest words.
@@ -139,7 +141,7 @@ func (r *Renderer) Thinking(text string) string {
 	if most := r.Width * 4; len(text) > most {
 		text = strings.ToValidUTF8(text[len(text)-most:], "")
 	}
-	words := OneLine(unmarked(text))
+	words := OneLine(r.plainText(text))
 	head := "∴ "
 	room := r.Width - 3
 	for room > 0 && len([]rune(words)) > room {
@@ -150,21 +152,6 @@ func (r *Renderer) Thinking(text string) string {
 		words = rest
 	}
 	return r.Theme.Dim.Render(Short(head+words, r.Width))
-}
-
-// unmarked strips the Markdown marks from a text that will be shown on one row.
-func unmarked(text string) string {
-	text = strings.NewReplacer("**", "", "__", "", "```", "", "`", "").Replace(text)
-	var out []string
-	for line := range strings.SplitSeq(text, "\n") {
-		line = strings.TrimSpace(line)
-		bare := strings.TrimLeft(line, "#>")
-		if bare != line && (bare == "" || strings.HasPrefix(bare, " ")) {
-			line = bare
-		}
-		out = append(out, strings.TrimPrefix(strings.TrimPrefix(line, "- "), "* "))
-	}
-	return strings.Join(out, "\n")
 }
 
 // CodeBlocks returns the fenced code blocks in a text, without their fences.

@@ -62,9 +62,7 @@ func (r *Renderer) list(list *ast.List, source []byte) string {
 			body = strings.TrimLeft(body, " \t")
 		}
 		wide := term.Width(mark)
-		drawn := r.narrowed(wide).blocks(body, list.IsTight)
-		hang := "\n" + strings.Repeat(" ", wide)
-		drawn = strings.ReplaceAll(strings.ReplaceAll(drawn, "\n", hang), hang+"\n", "\n\n")
+		drawn := hang(r.narrowed(wide).blocks(body, list.IsTight), wide)
 		items = append(items, strings.TrimRight(mark+drawn, " "))
 	}
 	return strings.Join(items, "\n")

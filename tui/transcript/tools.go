@@ -104,8 +104,17 @@ func (r *Renderer) Detail(c Call) string {
 	return r.indent(lines(r.Theme.Dim.Render, strings.TrimRight(hardwrap(Clean(b.String()), r.Width-2), "\n")))
 }
 
-func (r *Renderer) indent(s string) string {
-	return "  " + strings.ReplaceAll(s, "\n", "\n  ")
+func (r *Renderer) indent(s string) string { return "  " + hang(s, 2) }
+
+// hang indents every line but the first and the empty ones.
+func hang(s string, columns int) string {
+	lines := strings.Split(s, "\n")
+	for i, l := range lines {
+		if i > 0 && l != "" {
+			lines[i] = strings.Repeat(" ", columns) + l
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // field is one argument of a call; fields is all of them, in the model's order.
