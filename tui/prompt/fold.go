@@ -17,6 +17,34 @@ func pasteName(i int, text string) string {
 	return fmt.Sprintf("[paste %d: %d characters]", i+1, utf8.RuneCountInString(text))
 }
 
+// maxKnown is how many folded pastes are remembered.
+const maxKnown = 32
+
+// fold gives a text a name to stand for it.
+func (p *Prompt) fold(text string) string {
+	p.pastes = append(p.pastes, text)
+	return pasteName(len(p.pastes)-1, text)
+}
+
+// know remembers a paste that was folded.
+func (p *Prompt) know(text string) {
+	p.known = append(slices.DeleteFunc(p.known, func(k string) bool { return k == text }), text)
+	p.known = p.known[max(0, len(p.known)-maxKnown):]
+}
+
+// refold folds what was folded before in a text that comes back. Sending drops
+// the space at the end.
+func (p *Prompt) refold(text string) string {
+	for _, full := range p.known {
+		if strings.Contains(text, full) {
+			text = strings.ReplaceAll(text, full, p.fold(full))
+		} else if bare := strings.TrimRight(full, " \n"); bare != "" && strings.HasSuffix(text, bare) {
+			text = strings.TrimSuffix(text, bare) + p.fold(bare)
+		}
+	}
+	return text
+}
+
 // span is a part of a text, in runes.
 type span struct{ from, to int }
 

@@ -66,6 +66,7 @@ type Prompt struct {
 	aside   string // text put aside
 
 	pastes []string // folded pastes, by number
+	known  []string // pastes that were folded lately: they are folded again when they come back
 
 	chosen int  // in the command list
 	moved  bool // the person moved the selection
@@ -128,11 +129,13 @@ func (p *Prompt) Empty() bool { return strings.TrimSpace(p.area.Value()) == "" }
 // Text that is too long is folded, as a paste would be.
 func (p *Prompt) Set(text string) {
 	text = transcript.Clean(text)
-	if len(text) > foldBack {
-		p.pastes = append(p.pastes, text)
-		text = pasteName(len(p.pastes)-1, text)
+	p.pastes = nil
+	folded := p.refold(text)
+	if len(folded) > foldBack {
+		p.pastes = nil
+		folded = p.fold(text)
 	}
-	p.area.SetValue(text)
+	p.area.SetValue(folded)
 	p.area.MoveToEnd()
 	p.touched()
 }
@@ -199,8 +202,8 @@ func (p *Prompt) put(texts ...string) {
 func (p *Prompt) Paste(text string) {
 	text = transcript.Clean(text[:min(len(text), maxPaste)])
 	if strings.Count(text, "\n") >= foldLines || len(text) > foldChars {
-		p.pastes = append(p.pastes, text)
-		text = pasteName(len(p.pastes)-1, text)
+		p.know(text)
+		text = p.fold(text)
 	}
 	p.area.InsertString(text)
 	p.touched()
@@ -286,7 +289,7 @@ func (p *Prompt) older() bool {
 		return true
 	}
 	if p.at == len(p.history) {
-		p.draft = p.area.Value()
+		p.draft = p.Text()
 	}
 	p.at--
 	p.Set(p.history[p.at])

@@ -218,6 +218,40 @@ func TestAFoldedPasteIsOneUnit(t *testing.T) {
 	}
 }
 
+func TestAFoldedPasteThatComesBackIsStillOneUnit(t *testing.T) {
+	t.Parallel()
+	paste := strings.Repeat("line\n", 40)
+	bring := map[string]func(p *Prompt){
+		"aside": func(p *Prompt) { press(p, "ctrl+s", "ctrl+s") },
+		"sent": func(p *Prompt) {
+			p.Take()
+			press(p, "up")
+		},
+		"queued": func(p *Prompt) {
+			p.Enqueue(p.Take())
+			press(p, "up")
+		},
+		"a draft of the history": func(p *Prompt) {
+			p.history, p.at = []string{"old"}, 1
+			press(p, "up", "down")
+		},
+		"given back": func(p *Prompt) { p.Offer(p.Take()) },
+	}
+	for name, back := range bring {
+		p := fresh()
+		write(p, "see ")
+		p.Paste(paste)
+		want := strings.TrimRight(p.Text(), "\n")
+		back(p)
+		if got := p.area.Value(); got != "see [paste 1: 40 lines]" {
+			t.Errorf("%s: %.60q", name, got)
+		}
+		if got := strings.TrimRight(p.Text(), "\n"); got != want {
+			t.Errorf("%s: %d bytes, want %d", name, len(got), len(want))
+		}
+	}
+}
+
 func TestADraftIsPutAsideAndComesBack(t *testing.T) {
 	t.Parallel()
 	p := fresh()
