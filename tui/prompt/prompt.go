@@ -163,16 +163,20 @@ func (p *Prompt) Withdraw() bool {
 	return true
 }
 
-// Take returns what was typed and empties the editor. The text joins the history.
+// Take returns what was typed and empties the editor. The text joins the
+// history. After a queued message, what was being typed before comes back.
 func (p *Prompt) Take() string {
 	text := strings.TrimRight(p.Text(), " \n")
 	if name, ok := p.completion(); ok {
 		text = "/" + name
 	}
+	draft := ""
+	if p.place != none {
+		draft = p.draft
+	}
 	p.Remember(text)
-	p.area.Reset()
-	p.pastes, p.from, p.place = nil, p.place, none
-	p.touched()
+	p.Set(draft)
+	p.from, p.place = p.place, none
 	return text
 }
 

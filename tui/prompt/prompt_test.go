@@ -168,6 +168,9 @@ func TestTheQueueComesBackForEditingAndWhatWasTypedStaysInTheHistory(t *testing.
 	if !cmp.Equal(p.Queue, []string{"first!", "second"}) {
 		t.Errorf("queue %v", p.Queue)
 	}
+	if p.Text() != "draft" {
+		t.Errorf("the draft is now %q", p.Text())
+	}
 	press(p, "up", "up")
 	press(p, "down")
 	if p.Text() != "second" || !cmp.Equal(p.Queue, []string{"first!"}) {
@@ -177,7 +180,7 @@ func TestTheQueueComesBackForEditingAndWhatWasTypedStaysInTheHistory(t *testing.
 		t.Errorf("sent %q", next)
 	}
 	press(p, "down")
-	if p.Text() != "" || !cmp.Equal(p.Queue, []string{"second"}) {
+	if p.Text() != "draft" || !cmp.Equal(p.Queue, []string{"second"}) {
 		t.Errorf("back to what was typed: %q, %v", p.Text(), p.Queue)
 	}
 	p.Enqueue("third")
