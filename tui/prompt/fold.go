@@ -5,10 +5,14 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
 )
 
-// The name of a folded paste behaves as one unit in the text: the caret never
-// stops inside it, and a key that would delete part of it deletes all of it.
+// The name of a folded paste behaves as one unit in the text, and so does a
+// character of several code points, such as an emoji of a family: the caret
+// never stops inside it, and a key that would delete part of it deletes all of
+// it.
 
 func pasteName(i int, text string) string {
 	if lines := strings.Count(strings.TrimRight(text, "\n"), "\n") + 1; lines > 1 {
@@ -48,9 +52,10 @@ func (p *Prompt) refold(text string) string {
 // span is a part of a text, in runes.
 type span struct{ from, to int }
 
-// folds finds the names of pastes in a text.
-func (p *Prompt) folds(text []rune) []span {
-	var out []span
+// units finds the names of pastes in a text, and the characters of several code
+// points.
+func (p *Prompt) units(text []rune) []span {
+	out := clusters(string(text))
 	for i, full := range p.pastes {
 		name := []rune(pasteName(i, full))
 		for at := 0; at+len(name) <= len(text); at++ {
@@ -61,6 +66,27 @@ func (p *Prompt) folds(text []rune) []span {
 	}
 	return out
 }
+
+// clusters finds the characters of several code points in a text.
+func clusters(text string) []span {
+	var out []span
+	if strings.IndexFunc(text, func(c rune) bool { return c >= firstJoining }) < 0 {
+		return nil
+	}
+	for at := 0; text != ""; {
+		c, _ := ansi.FirstGraphemeCluster(text, ansi.GraphemeWidth)
+		n := utf8.RuneCountInString(c)
+		if n > 1 {
+			out = append(out, span{at, at + n})
+		}
+		at, text = at+n, text[len(c):]
+	}
+	return out
+}
+
+// firstJoining is the first code point that can join another: most texts have
+// none, and need no look at each character.
+const firstJoining = 0x300
 
 // caret is the caret's position in the text.
 func (p *Prompt) caret() int {
@@ -88,19 +114,19 @@ func (p *Prompt) setCaret(at int) {
 	p.area.SetCursorColumn(at)
 }
 
-// mend repairs paste names after a key. Text and caret are from before the key.
+// mend repairs units after a key. Text and caret are from before the key.
 func (p *Prompt) mend(text string, caret int) {
 	before, after := []rune(text), []rune(p.area.Value())
-	folds := p.folds(before)
-	if len(folds) == 0 {
+	units := p.units(before)
+	if len(units) == 0 {
 		return
 	}
 	if p.area.Value() == text {
-		p.leap(folds, caret)
+		p.leap(units, caret)
 		return
 	}
-	from := 0
-	for from < min(len(before), len(after)) && before[from] == after[from] {
+	from, most := 0, min(len(before), len(after), caret, p.caret()) // which of two equal characters it was, the caret says
+	for from < most && before[from] == after[from] {
 		from++
 	}
 	tail := 0
@@ -110,7 +136,7 @@ func (p *Prompt) mend(text string, caret int) {
 	cut := span{from, len(before) - tail}
 	put := after[from : len(after)-tail]
 	whole := cut
-	for _, f := range folds {
+	for _, f := range units {
 		if cut.from < f.to && f.from < cut.to {
 			whole = span{min(whole.from, f.from), max(whole.to, f.to)}
 		}
@@ -121,11 +147,11 @@ func (p *Prompt) mend(text string, caret int) {
 	}
 }
 
-// leap moves a caret that stopped inside a name to whichever end it was heading
+// leap moves a caret that stopped inside a unit to whichever end it was heading
 // for.
-func (p *Prompt) leap(folds []span, before int) {
+func (p *Prompt) leap(units []span, before int) {
 	at := p.caret()
-	for _, f := range folds {
+	for _, f := range units {
 		if f.from < at && at < f.to {
 			if at < before {
 				p.setCaret(f.from)

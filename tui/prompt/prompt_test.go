@@ -255,6 +255,33 @@ func TestAFoldedPasteThatComesBackIsStillOneUnit(t *testing.T) {
 	}
 }
 
+func TestACharacterOfSeveralCodePointsIsOneUnit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []string{"👨‍👩‍👧", "👍🏽", "🇩🇪", "🇪🇪", "e\u0301"} {
+		for keys, want := range map[string]string{
+			"backspace":                  "a" + c + "b",
+			"left backspace":             "a" + c + "b",
+			"left delete":                "a" + c + "b",
+			"left x":                     "a" + c + "x" + c + "b",
+			"left left x":                "ax" + c + c + "b",
+			"left left right x":          "a" + c + "x" + c + "b",
+			"left left delete x":         "ax" + c + "b",
+			"left left left right right": "a" + c + c + "b",
+			"right backspace":            "a" + c + c,
+		} {
+			p := fresh()
+			p.Set("a" + c + c + "b")
+			press(p, "left")
+			for key := range strings.FieldsSeq(keys) {
+				press(p, key)
+			}
+			if got := p.area.Value(); got != want {
+				t.Errorf("%s: %q, want %q", keys, got, want)
+			}
+		}
+	}
+}
+
 func TestADraftIsPutAsideAndComesBack(t *testing.T) {
 	t.Parallel()
 	p := fresh()
