@@ -1,8 +1,11 @@
 package tui
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -33,6 +36,25 @@ func (e *editor) Run() error {
 	return cmd.Run()
 }
 
+// failure says in a person's words why the editor didn't run, or how it ended.
+func (e *editor) failure(err error) error {
+	var ended *exec.ExitError
+	name := strings.Fields(e.command)[0]
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &ended) && ended.Exited():
+		return fmt.Errorf("%s ended with status %d", name, ended.ExitCode())
+	case errors.As(err, &ended):
+		return fmt.Errorf("%s was ended by a signal", name)
+	case errors.Is(err, exec.ErrNotFound), errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("there is no program %s", name)
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s may not be run", name)
+	}
+	return fmt.Errorf("%s did not start", name)
+}
+
 // SetStdin, SetStdout and SetStderr do nothing: the editor gets the terminal
 // itself.
 func (*editor) SetStdin(io.Reader) {}
@@ -61,7 +83,7 @@ func (m *Model) edit(text string, take func(string)) tea.Cmd {
 	e := &editor{command: m.opts.Editor, in: m.opts.In, out: m.opts.Out, file: f.Name()}
 	return tea.Exec(e, func(err error) tea.Msg {
 		text, readErr := os.ReadFile(e.file)
-		err = errors.Join(err, readErr, os.Remove(e.file))
+		err = cmp.Or(e.failure(err), readErr, os.Remove(e.file))
 		return editedMsg{strings.TrimRight(string(text), "\n"), err, take}
 	})
 }
