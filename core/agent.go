@@ -48,6 +48,7 @@ type Agent struct {
 	Hidden      bool
 	Autoclear   bool           // message_buffer_autoclear
 	Recall      int            // up to how many tokens of memories are recalled into a turn automatically; 0: none
+	Terminal    bool           // it is the terminal's: its tools may return more than those of the contract do
 	Extra       map[string]any // settings of the contract that are kept and shown, and that nothing reads yet
 
 	LastStopReason StopReason

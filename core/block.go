@@ -57,22 +57,23 @@ func (b *Block) Validate() error {
 	return nil
 }
 
-// AuthorKind says who changed a block.
+// AuthorKind says who changed a block or passage.
 type AuthorKind string
 
-// The authors of block versions.
+// The authors of versions.
 const (
 	AuthorUser   AuthorKind = "user"
 	AuthorAgent  AuthorKind = "agent"
 	AuthorSystem AuthorKind = "system"
 )
 
-// BlockAuthor is who made a version: a person (ID is the client, may be empty), or an agent during a step.
-type BlockAuthor struct {
+// Author is who made a version: a person (ID is the client, may be empty), or an agent during a step.
+type Author struct {
 	Kind     AuthorKind `json:"kind"`
 	ID       string     `json:"id,omitempty"`
 	Step     StepID     `json:"step,omitempty"`
 	Restores int        `json:"restores,omitempty"` // the version whose content this one brings back (undo, redo, rewind); 0: an edit
+	Rewind   RewindID   `json:"rewind,omitempty"`   // the rewind that brought it back, of a passage; empty: none
 }
 
 // BlockVersion is one state of a block, kept forever.
@@ -83,7 +84,7 @@ type BlockVersion struct {
 	Label       string
 	Description string
 	Limit       int
-	Author      BlockAuthor
+	Author      Author
 	At          time.Time
 }
 

@@ -56,7 +56,7 @@ const (
 type ChatRole string
 
 // The roles in a request. A reminder comes from the program, not from a person: providers without a mid-thread system
-// role get it as a user message inside <system-reminder> tags.
+// role get it as a user message, see Reminder.
 const (
 	ChatUser      ChatRole = "user"
 	ChatAssistant ChatRole = "assistant"
@@ -68,11 +68,47 @@ const (
 type ChatMessage struct {
 	Role      ChatRole
 	Text      string
+	Joined    []string     // of a user message: the reminders that Text holds before what the user says
 	Name      string       // of a user; optional
 	Reasoning string       // of an assistant turn, normalised
 	Calls     []ToolCall   // of an assistant turn
 	Returns   []ChatReturn // of a tool message: one for each call of the preceding turn, in call order
 	Native    *Native      // the provider's own item for an assistant turn, set only if it may be replayed
+}
+
+// ReminderTag is the tag around a reminder in a user message.
+const ReminderTag = "system-reminder"
+
+// Reminder returns what the program says as it stands in a user message.
+func Reminder(text string) string {
+	return "<" + ReminderTag + ">\n" + text + "\n</" + ReminderTag + ">"
+}
+
+// Asked returns a user message: the preface as its first line, then what joins it, then the text, so that a question
+// stands last. Nothing that joins it can end its reminder early.
+func Asked(preface, text string, joins ...string) ChatMessage {
+	m := ChatMessage{Role: ChatUser}
+	var b strings.Builder
+	if preface != "" {
+		b.WriteString(preface + "\n")
+	}
+	for _, j := range joins {
+		j = Untagged(j, ReminderTag)
+		m.Joined = append(m.Joined, j)
+		b.WriteString(Reminder(j) + "\n")
+	}
+	b.WriteString(text)
+	m.Text = b.String()
+	return m
+}
+
+// Said returns the text without what joined it.
+func (m *ChatMessage) Said() string {
+	text := m.Text
+	for _, j := range m.Joined {
+		text = strings.Replace(text, Reminder(j)+"\n", "", 1)
+	}
+	return text
 }
 
 // ChatReturn is a tool's return as the model sees it.
@@ -137,12 +173,12 @@ const (
 
 // Models finds the model that answers.
 type Models interface {
-	// Chat resolves a handle with the caller's variables. An unknown handle is not_found, a missing key is unauthenticated
-	// (ErrNoKey).
+	// Chat resolves a handle with the caller's variables. An unknown handle is not_found; a missing key is unauthenticated
+	// (ErrNoKey), and the information returned with it is what is known without asking.
 	Chat(ctx context.Context, handle Handle, env Env) (ChatModel, ModelInfo, error)
 	// List returns the models that can be reached with the caller's variables, in order of preference; those that can't chat
-	// say why.
-	List(ctx context.Context, env Env) ([]ModelInfo, error)
+	// say why. With the name of a provider it asks that one and no other.
+	List(ctx context.Context, env Env, provider string) ([]ModelInfo, error)
 	// First looks for the first reachable real model in the caller's environment (keys present, a local server up),
 	// preferring one with tools.
 	First(ctx context.Context, env Env) Reach
@@ -177,7 +213,7 @@ func Unlisted(ctx context.Context, models Models, handle Handle, env Env) string
 	if !ok || provider == OfflineHandle.Provider() {
 		return ""
 	}
-	all, err := models.List(ctx, env)
+	all, err := models.List(ctx, env, provider)
 	if err != nil {
 		return "" // a provider that can't be asked may have it
 	}

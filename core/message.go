@@ -66,6 +66,7 @@ type Message struct {
 	SenderID     string
 	Preface      string // one line of local time sent before the text of a user message; the API's text leaves it out
 	Hidden       HiddenKind
+	Joins        MessageID // of a hidden record: the user message it is sent in, before the text; empty: it is sent on its own
 	IsError      bool
 	Native       *Native
 	Model        Handle           // of an assistant turn

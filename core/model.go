@@ -52,6 +52,35 @@ type ModelInfo struct {
 	Own           any    // what its provider wants back in a request; opaque to everybody else
 }
 
+// defaultWindow is the context window, in tokens, to assume if nothing says how large it is.
+const defaultWindow = 32_768
+
+// WindowOf returns the context window in force for an agent: its own limit, else the model's.
+func WindowOf(a *Agent, info ModelInfo) int {
+	window := info.ContextWindow
+	if window <= 0 {
+		window = defaultWindow
+	}
+	if own := a.Settings.ContextWindow; own > 0 && (own < window || info.ContextWindow <= 0) {
+		window = own
+	}
+	return window
+}
+
+// maxShownWindow is the largest context window that the contract shows unless a limit was asked for.
+const maxShownWindow = 128_000
+
+// ShownWindow returns the part of the window in force that clients are told about, which an agent's file limits follow too.
+func ShownWindow(a *Agent, window int) int {
+	if a.Settings.ContextWindow > 0 {
+		return window
+	}
+	return min(window, maxShownWindow)
+}
+
+// MaxTemperature is the highest temperature that the contract has.
+const MaxTemperature = 2
+
 // ModelSettings are an agent's settings for its model; a nil or zero value leaves the provider's default.
 type ModelSettings struct {
 	Temperature     *float64 `json:"temperature,omitempty"`
@@ -62,6 +91,25 @@ type ModelSettings struct {
 	ResponseFormat  any      `json:"response_format,omitempty"`
 	// Wire keeps the settings object as an API client sent it, so that it can be shown again.
 	Wire map[string]any `json:"wire,omitempty"`
+}
+
+// Over lays a conversation's settings over its agent's: they replace them, but for a limit of the answer that they don't give.
+func (s ModelSettings) Over(agent ModelSettings) ModelSettings {
+	if s.MaxOutputTokens == 0 {
+		s.MaxOutputTokens = agent.MaxOutputTokens
+	}
+	return s
+}
+
+// Validate refuses numbers that no model takes.
+func (s ModelSettings) Validate() error {
+	switch t := s.Temperature; {
+	case t != nil && !(*t >= 0 && *t <= MaxTemperature):
+		return E(Invalid, "a temperature is a number from 0 to %d", MaxTemperature)
+	case s.MaxOutputTokens < 0 || s.ContextWindow < 0:
+		return E(Invalid, "a context window and the limit of an answer cannot be negative")
+	}
+	return nil
 }
 
 // Env finds a provider variable (a key, a base URL) for the caller: the client's own first, then the daemon's.

@@ -20,9 +20,9 @@ type FileLimits struct {
 	Chars int // of the view of one file
 }
 
-// FileLimitsOf returns the agent's own limits or, if it has none, limits that suit a context window of this many tokens
-// (0: unknown).
+// FileLimitsOf returns the agent's own limits or, if it has none, limits that suit the context window in force.
 func FileLimitsOf(a *Agent, window int) FileLimits {
+	window = ShownWindow(a, window)
 	var l FileLimits
 	switch {
 	case window <= 8_192:
@@ -35,9 +35,6 @@ func FileLimitsOf(a *Agent, window int) FileLimits {
 		l = FileLimits{10, 40_000}
 	default:
 		l = FileLimits{15, 40_000}
-	}
-	if window <= 0 {
-		l = FileLimits{5, 15_000}
 	}
 	if n, ok := extraNumber(a.Extra[ExtraMaxFilesOpen]); ok {
 		l.Open = min(max(n, 1), maxFilesOpen)

@@ -28,6 +28,7 @@ type Rewind struct {
 	Revived      []BlockID   // deleted blocks that it restored
 	Taken        []PassageID // passages that it marked deleted
 	Brought      []PassageID // passages of an earlier rewind that it restored
+	Turned       []PassageID // passages whose earlier content it restored
 	Missing      []string    // what couldn't be restored, each described for a person
 	By           string      // client session of whoever did it; may be empty
 	CreatedAt    time.Time
@@ -46,13 +47,20 @@ type RewindStore interface {
 	Get(ctx context.Context, id RewindID) (Rewind, error)
 	// List returns the rewinds of a conversation, oldest first unless the page says otherwise.
 	List(ctx context.Context, conv ConversationID, p Page) ([]Rewind, error)
-	// Passages compares the passages that the agent itself inserted into these archives with those that existed at the
-	// point: it returns which to mark deleted, and which of those marked by a rewind to restore.
-	Passages(ctx context.Context, agent AgentID, archives []ArchiveID, at RewindPoint) (take, bring []PassageID, err error)
+	// Passages says what takes the agent's passages back to a point: those that it inserted into its own archives, and its
+	// changes of passages there and in the others. What somebody else changed later stays.
+	Passages(ctx context.Context, agent AgentID, own, others []ArchiveID, at RewindPoint) (PassagesBack, error)
 }
 
-// BlockLink says how a version of a block came about: by an edit, or by restoring an earlier version.
-type BlockLink struct {
-	Version  int
-	Restores int // the version whose content it restored; 0: an edit
+// PassagesBack is what takes an agent's passages back to a point in its past.
+type PassagesBack struct {
+	Take  []PassageID   // inserted since: to be deleted
+	Bring []PassageID   // deleted by a rewind since: to be revived
+	Turn  []PassageTurn // changed since: to be given an earlier content
+}
+
+// PassageTurn names the version of a passage to go back to.
+type PassageTurn struct {
+	Passage PassageID
+	Version int
 }

@@ -61,11 +61,11 @@ type AgentFilter struct {
 // BlockStore keeps blocks, their versions, and which agents they are attached to.
 type BlockStore interface {
 	// Create stores the block and its version 1.
-	Create(ctx context.Context, b *Block, by BlockAuthor) error
+	Create(ctx context.Context, b *Block, by Author) error
 	Get(ctx context.Context, id BlockID) (Block, error)
 	// Update stores the block; if value, label, description or limit changed, it increments b.Version and keeps the version.
 	// b.Version must match the stored version, else it is a conflict: two writers of one block never lose an edit silently.
-	Update(ctx context.Context, b *Block, by BlockAuthor) error
+	Update(ctx context.Context, b *Block, by Author) error
 	Delete(ctx context.Context, id BlockID) error
 	List(ctx context.Context, f BlockFilter, p Page) ([]Block, error)
 	Count(ctx context.Context, f BlockFilter) (int, error)
@@ -80,9 +80,9 @@ type BlockStore interface {
 	Version(ctx context.Context, id BlockID, version int) (BlockVersion, error)
 	Versions(ctx context.Context, id BlockID, p Page) ([]BlockVersion, error)
 	// Lineage says how each version of the block came about, oldest first.
-	Lineage(ctx context.Context, id BlockID) ([]BlockLink, error)
+	Lineage(ctx context.Context, id BlockID) ([]VersionLink, error)
 	// Revive restores a deleted block with the content of one of its versions, as a new version.
-	Revive(ctx context.Context, id BlockID, version int, by BlockAuthor) (Block, error)
+	Revive(ctx context.Context, id BlockID, version int, by Author) (Block, error)
 }
 
 // MessageStore keeps messages and which of them are in a conversation's context.
@@ -194,10 +194,22 @@ type ArchiveStore interface {
 type PassageStore interface {
 	Insert(ctx context.Context, ps ...*Passage) error
 	Get(ctx context.Context, id PassageID) (Passage, error)
-	Update(ctx context.Context, p *Passage) error
+	// Update stores the passage; if text, tags or metadata changed, it keeps the version.
+	Update(ctx context.Context, p *Passage, by Author) error
+	// Delete deletes a passage for good: only a rewind that took it can Revive it.
 	Delete(ctx context.Context, id PassageID) error
-	// Revive undeletes a passage.
 	Revive(ctx context.Context, id PassageID) error
+	// Retire deletes a passage by a version of its own, so that Restore can bring it back.
+	Retire(ctx context.Context, id PassageID, by Author) error
+	// Restore gives a passage, retired or not, the content of one of its versions, as a new version.
+	Restore(ctx context.Context, id PassageID, version int, by Author) error
+	// Version returns one version; Versions returns all, newest first, and Lineage how each came about, oldest first. A
+	// passage that was deleted for good has none.
+	Version(ctx context.Context, id PassageID, version int) (PassageVersion, error)
+	Versions(ctx context.Context, id PassageID, p Page) ([]PassageVersion, error)
+	Lineage(ctx context.Context, id PassageID) ([]VersionLink, error)
+	// Changed returns the passages of an archive that were changed or retired, the last one first.
+	Changed(ctx context.Context, archive ArchiveID, limit int) ([]PassageID, error)
 	List(ctx context.Context, f PassageFilter, p Page) ([]Passage, error)
 	// Among returns those of the given passages that match the filter, in no order.
 	Among(ctx context.Context, f PassageFilter, ids []PassageID) ([]Passage, error)

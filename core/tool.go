@@ -83,8 +83,9 @@ type ToolEnv struct {
 	LineNumbers  bool            // whether the prompt shows line numbers of blocks
 	MaxReturn    int             // characters a return may have before it is cut
 	Files        FileLimits      // how many files the agent may have open, and how much of them
-	Author       BlockAuthor     // who edits are recorded as
+	Author       Author          // who edits are recorded as
 	Chain        []RunID         // the runs that led here, this one last
+	Kept         []Passage       // what earlier calls of the same response will store
 }
 
 // ToolResult is the outcome of a call. Apply, if set, makes the edit and returns the final result: the engine runs it in
@@ -95,7 +96,8 @@ type ToolResult struct {
 	IsError bool
 	Stdout  []string
 	Stderr  []string
-	Shows   map[BlockID]int // versions of blocks whose whole new value is in Text
+	Shows   map[BlockID]int // versions of blocks that Text shows, whole or by what changed since the version shown before
+	Keeps   []Passage       // what Apply will store, for later calls of the response to know
 	Apply   func(ctx context.Context, tx ToolEdits) (ToolResult, error)
 }
 

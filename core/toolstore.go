@@ -11,7 +11,9 @@ type ToolReads struct {
 		OfAgent(ctx context.Context, agent AgentID) (Archive, bool, error)
 	}
 	Passages interface {
+		Get(ctx context.Context, id PassageID) (Passage, error)
 		List(ctx context.Context, f PassageFilter, p Page) ([]Passage, error)
+		Among(ctx context.Context, f PassageFilter, ids []PassageID) ([]Passage, error)
 	}
 	Folders interface {
 		OfAgent(ctx context.Context, agent AgentID) ([]Folder, error)
@@ -49,8 +51,8 @@ type ToolEdits struct {
 type BlockEditor interface {
 	OfAgent(ctx context.Context, agent AgentID) ([]Block, error)
 	AgentsOf(ctx context.Context, block BlockID) ([]AgentID, error)
-	Create(ctx context.Context, b *Block, by BlockAuthor) error
-	Update(ctx context.Context, b *Block, by BlockAuthor) error
+	Create(ctx context.Context, b *Block, by Author) error
+	Update(ctx context.Context, b *Block, by Author) error
 	Attach(ctx context.Context, agent AgentID, block BlockID) error
 	Detach(ctx context.Context, agent AgentID, block BlockID) error
 }
@@ -61,9 +63,11 @@ type ArchiveMaker interface {
 	Attach(ctx context.Context, agent AgentID, archive ArchiveID) error
 }
 
-// PassageWriter stores new passages.
+// PassageWriter stores passages and changes them. What it changes can be brought back.
 type PassageWriter interface {
 	Insert(ctx context.Context, ps ...*Passage) error
+	Update(ctx context.Context, p *Passage, by Author) error
+	Retire(ctx context.Context, id PassageID, by Author) error
 }
 
 // FileOpener records which files an agent has open.

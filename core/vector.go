@@ -65,8 +65,8 @@ type VectorStore interface {
 type Embedders interface {
 	Embedder(ctx context.Context, handle Handle, env Env) (Embedder, EmbeddingInfo, error)
 	// Embeddings returns the embedding models that can be reached with the caller's variables, the built-in one first. It
-	// asks their servers.
-	Embeddings(ctx context.Context, env Env) []EmbeddingInfo
+	// asks their servers; with the name of a provider, that one and no other.
+	Embeddings(ctx context.Context, env Env, provider string) []EmbeddingInfo
 }
 
 // EmbeddingInfo is what is known of an embedding model.

@@ -61,6 +61,7 @@ type Config struct {
 const (
 	endRuns    = 7 * time.Second // runs finish or are cancelled, lanes drain
 	endStreams = time.Second     // responses in progress are written out
+	endAnswers = endStreams / 2  // of that, the responses of runs, which end by themselves
 	waitForOld = 12 * time.Second
 
 	// waitForHeirs is how long a socket that accepts connections may still belong to a killed daemon: a child that it
@@ -271,8 +272,10 @@ func (d *Daemon) httpServer(requests context.Context) *http.Server {
 func (d *Daemon) takeDown(srv *http.Server, endRequests func()) {
 	ctx, cancel := context.WithTimeout(context.Background(), endRuns+endStreams)
 	defer cancel()
+	written := make(chan struct{}) // every response is
 	var closing sync.WaitGroup
 	closing.Go(func() {
+		defer close(written)
 		if err := srv.Shutdown(ctx); err != nil {
 			d.logger.WarnContext(ctx, "connections were cut", slog.Any("error", err))
 			_ = srv.Close() // nobody is left to report the error to
@@ -287,7 +290,11 @@ func (d *Daemon) takeDown(srv *http.Server, endRequests func()) {
 		}
 		endOfRuns()
 	}
-	endRequests() // ends streams that don't belong to a run
+	select { // whoever follows a run that has just ended still reads its end
+	case <-written:
+	case <-time.After(endAnswers):
+	}
+	endRequests()
 	closing.Wait()
 	if p.mirrors != nil {
 		p.mirrors.Close()

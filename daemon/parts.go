@@ -53,7 +53,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	// opening it.
 	opening, giveUp := context.WithCancel(context.WithoutCancel(ctx))
 	defer context.AfterFunc(ctx, giveUp)()
-	rows, err := providers.Configure(providers.Rows(), d.cfg.Settings.Providers)
+	rows, err := catalogue(d.cfg.Settings)
 	if err != nil {
 		return p, err
 	}
@@ -79,7 +79,8 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		embedding.Config{Store: p.store, Embedders: p.reached, Env: d.env, Logger: d.logger, After: p.intake.Nudge},
 	)
 	search := finder.New(finder.Config{
-		Store: p.store, Known: embed.Knows, Embed: p.embedding.Query, Clock: d.cfg.Clock, Logger: d.logger,
+		Store: p.store, Known: embed.Knows, Common: embed.Common, Related: embed.Related, Embed: p.embedding.Query,
+		Clock: d.cfg.Clock, Logger: d.logger,
 	})
 	toolbox, settings := tools.New(), d.cfg.Settings
 	p.engine = engine.New(engine.Config{
@@ -125,10 +126,22 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 // has to the daemon; a daemon that a command starts on its own inherits none of them.
 func ProviderVariables() []string { return providers.Variables() }
 
-// CheckProviders says what is wrong with the settings of providers, with which a daemon would not start.
+// CheckProviders says what is wrong with the settings of providers and of the model, with which a daemon would not start.
 func CheckProviders(c config.Config) error {
-	_, err := providers.Configure(providers.Rows(), c.Providers)
+	_, err := catalogue(c)
 	return err
+}
+
+// catalogue is the providers as the settings want them, with that of the default model among them.
+func catalogue(c config.Config) ([]providers.Row, error) {
+	rows, err := providers.Configure(providers.Rows(), c.Providers)
+	if err != nil || c.Model == "" {
+		return rows, err
+	}
+	if err := providers.Known(rows, core.Handle(c.Model)); err != nil {
+		return nil, core.E(core.Invalid, "model: %w", err).WithHint("%s", core.HintOf(err))
+	}
+	return rows, nil
 }
 
 // env looks up one of the daemon's own provider variables.

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 
 	"loci/core"
@@ -139,7 +138,7 @@ func (d *Daemon) checkWaiting(ctx context.Context) []api.Check {
 	return []api.Check{
 		api.Warning(
 			name,
-			strconv.Itoa(len(all))+" paths that the restored backup names are not used, the first is "+all[0].Path,
+			core.Count(len(all), "path")+" of the restored backup wait to be allowed, the first is "+all[0].Path,
 			"loci restore --waiting",
 		),
 	}

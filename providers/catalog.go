@@ -236,13 +236,28 @@ func Variables() []string {
 }
 
 // find returns the row with this name or alias.
-func (p *Providers) find(name string) (Row, bool) {
-	for _, row := range p.rows {
+func (p *Providers) find(name string) (Row, bool) { return find(p.rows, name) }
+
+func find(rows []Row, name string) (Row, bool) {
+	for _, row := range rows {
 		if row.Name == name || slices.Contains(row.Aliases, name) {
 			return row, true
 		}
 	}
 	return Row{}, false
+}
+
+// Known returns an error if no row is the provider of a model.
+func Known(rows []Row, model core.Handle) error {
+	name, _, _ := model.Split()
+	if _, ok := find(rows, name); !ok {
+		return unknown(rows, name)
+	}
+	return nil
+}
+
+func unknown(rows []Row, name string) *core.Error {
+	return core.E(core.NotFound, "there is no provider %q", name).WithHint("the providers are %s", strings.Join(builtNames(rows), ", "))
 }
 
 // value returns the first of the variables that isn't empty.

@@ -34,7 +34,7 @@ func (p *Providers) Embedder(_ context.Context, handle core.Handle, env core.Env
 	switch {
 	case !ok || row.Offline:
 		return nil, core.EmbeddingInfo{}, core.E(core.NotFound, "no provider %q embeds texts", name).
-			WithHint("the providers are %s; the built-in embedding is %s", strings.Join(p.builtNames(), ", "), core.WordsHandle)
+			WithHint("the providers are %s; the built-in embedding is %s", strings.Join(builtNames(p.rows), ", "), core.WordsHandle)
 	case !row.Built():
 		return nil, core.EmbeddingInfo{}, core.E(core.Unsupported, "%s is not supported yet", row.Title)
 	}
@@ -78,8 +78,8 @@ func (e endpoint) embeddingInfo(model string) core.EmbeddingInfo {
 }
 
 // Embeddings implements core.Embedders.
-func (p *Providers) Embeddings(ctx context.Context, env core.Env) []core.EmbeddingInfo {
-	endpoints, _ := p.reachable(env)
+func (p *Providers) Embeddings(ctx context.Context, env core.Env, provider string) []core.EmbeddingInfo {
+	endpoints, _ := p.reachable(env, provider)
 	lists := make([][]core.EmbeddingInfo, len(endpoints))
 	var wg sync.WaitGroup
 	for i, e := range endpoints {

@@ -1,6 +1,8 @@
 package providers_test
 
 import (
+	"io"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -31,7 +33,7 @@ func TestListShowsChatModelsInOrderAndOfflineLast(t *testing.T) {
 	}
 	p := resolver(t, &contacts{}, s, local)
 	vars := env(map[string]string{"GROQ_API_KEY": "k", "GROQ_BASE_URL": s.URL, "OLLAMA_HOST": strings.TrimPrefix(local.URL, "http://")})
-	list, err := p.List(t.Context(), vars)
+	list, err := p.List(t.Context(), vars, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -181,7 +183,7 @@ func TestPreferredModelsComeFirst(t *testing.T) {
 		{Name: "anthropic/claude-sonnet"},
 	}
 	p := resolver(t, &contacts{}, s)
-	list, err := p.List(t.Context(), env(map[string]string{"OPENROUTER_API_KEY": "k", "OPENROUTER_BASE_URL": s.URL}))
+	list, err := p.List(t.Context(), env(map[string]string{"OPENROUTER_API_KEY": "k", "OPENROUTER_BASE_URL": s.URL}), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,4 +200,39 @@ func TestPreferredModelsComeFirst(t *testing.T) {
 	if !list[0].BindsPrefix {
 		t.Error("reasoning that is bound to its prefix is not known to be")
 	}
+}
+
+// oneAnswers is a network in which one host lists a model and nobody else ever says anything.
+type oneAnswers string
+
+func (host oneAnswers) RoundTrip(req *http.Request) (*http.Response, error) {
+	if req.URL.Host != string(host) {
+		return thinker(time.Hour).RoundTrip(req)
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK,
+		Body:       io.NopCloser(strings.NewReader(`{"data":[{"id":"chatty"},{"id":"small-embed"}]}`)),
+		Request:    req,
+	}, nil
+}
+
+func TestForOneHandleNoOtherProviderIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		p := providers.New(providers.Config{HTTP: oneAnswers("api.groq.com")})
+		vars, begun := env(map[string]string{"GROQ_API_KEY": "k", "OPENAI_API_KEY": "k", "VLLM_BASE_URL": "http://10.0.0.1"}), time.Now()
+		if said := core.Unlisted(t.Context(), p, "groq/nope", vars); !strings.Contains(said, `groq does not list "nope"`) {
+			t.Errorf("a model that is not listed: %q", said)
+		}
+		var names []string
+		for _, m := range p.Embeddings(t.Context(), vars, "groq") {
+			names = append(names, string(m.Handle))
+		}
+		if diff := cmp.Diff([]string{string(core.WordsHandle), "groq/small-embed"}, names); diff != "" {
+			t.Error(diff)
+		}
+		if took := time.Since(begun); took != 0 {
+			t.Errorf("it took %v", took)
+		}
+	})
 }

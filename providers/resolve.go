@@ -7,13 +7,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
 	"loci/core"
 	"loci/providers/embed"
 	"loci/providers/internal/wire"
+	"loci/providers/protocol"
 )
 
 // Config is what the resolver needs. Every field is optional.
@@ -99,8 +99,7 @@ func (p *Providers) Chat(ctx context.Context, handle core.Handle, env core.Env) 
 	row, ok := p.find(name)
 	switch {
 	case !ok:
-		return nil, core.ModelInfo{}, core.E(core.NotFound, "there is no provider %q", name).
-			WithHint("the providers are %s", strings.Join(p.builtNames(), ", "))
+		return nil, core.ModelInfo{}, unknown(p.rows, name)
 	case !row.Built():
 		return nil, core.ModelInfo{}, core.E(core.Unsupported, "%s is not supported yet", row.Title).
 			WithHint("models of %s can be reached through openrouter", row.Title)
@@ -112,15 +111,16 @@ func (p *Providers) Chat(ctx context.Context, handle core.Handle, env core.Env) 
 		return p.cfg.Offline, p.cfg.OfflineInfo, nil
 	}
 	e, err := p.endpoint(row, env)
+	unasked := e.info(protocol.Model{Name: model, Tools: true}) // as far as the catalogue goes
 	if err != nil {
-		return nil, core.ModelInfo{}, err
+		return nil, unasked, err
 	}
 	if e.keyVar == "" && !e.keyless() {
-		return nil, core.ModelInfo{}, e.noKey()
+		return nil, unasked, e.noKey()
 	}
 	s, err := p.hold(e)
 	if err != nil {
-		return nil, core.ModelInfo{}, err
+		return nil, unasked, err
 	}
 	defer p.release(s)
 	info, err := s.describe(ctx, model)
@@ -131,8 +131,8 @@ func (p *Providers) Chat(ctx context.Context, handle core.Handle, env core.Env) 
 }
 
 // List implements core.Models.
-func (p *Providers) List(ctx context.Context, env core.Env) ([]core.ModelInfo, error) {
-	endpoints, _ := p.reachable(env)
+func (p *Providers) List(ctx context.Context, env core.Env, provider string) ([]core.ModelInfo, error) {
+	endpoints, _ := p.reachable(env, provider)
 	lists := p.listings(ctx, endpoints)
 	if err := ctx.Err(); err != nil {
 		return nil, core.E(core.KindOf(err), "list the models: %w", context.Cause(ctx))
@@ -141,7 +141,7 @@ func (p *Providers) List(ctx context.Context, env core.Env) ([]core.ModelInfo, e
 	for _, l := range lists {
 		out = append(out, l.models...) // an unreachable endpoint has none
 	}
-	if p.cfg.Offline != nil {
+	if p.cfg.Offline != nil && (provider == "" || provider == p.cfg.OfflineInfo.Provider) {
 		out = append(out, p.cfg.OfflineInfo)
 	}
 	return out, nil
@@ -149,7 +149,7 @@ func (p *Providers) List(ctx context.Context, env core.Env) ([]core.ModelInfo, e
 
 // Silent implements core.Models.
 func (p *Providers) Silent(ctx context.Context, env core.Env) []string {
-	endpoints, out := p.reachable(env)
+	endpoints, out := p.reachable(env, "")
 	for i, l := range p.listings(ctx, endpoints) {
 		if why := endpoints[i].failure(l.err, l.models); why != "" && ctx.Err() == nil {
 			out = append(out, why)
@@ -190,7 +190,7 @@ func (p *Providers) models(ctx context.Context, e endpoint) ([]core.ModelInfo, e
 func (p *Providers) First(ctx context.Context, env core.Env) core.Reach {
 	var found core.Reach
 	ctx, cancel := context.WithCancel(ctx)
-	endpoints, wrong := p.reachable(env)
+	endpoints, wrong := p.reachable(env, "")
 	found.Failed = wrong
 	lists := make([]chan listing, len(endpoints))
 	var wg sync.WaitGroup
@@ -257,10 +257,11 @@ func (p *Providers) Moved(env core.Env) map[string]string {
 	return at
 }
 
-// reachable returns the endpoints that may be asked for models, in catalogue order, and what is set up wrongly.
-func (p *Providers) reachable(env core.Env) (out []endpoint, wrong []string) {
+// reachable returns the endpoints that may be asked for models, in catalogue order, and what is set up wrongly: of one
+// provider, or of all if it has no name.
+func (p *Providers) reachable(env core.Env, provider string) (out []endpoint, wrong []string) {
 	for _, row := range p.rows {
-		if row.Protocol == nil {
+		if row.Protocol == nil || provider != "" && row.Name != provider {
 			continue
 		}
 		e, err := p.endpoint(row, env)
@@ -276,9 +277,9 @@ func (p *Providers) reachable(env core.Env) (out []endpoint, wrong []string) {
 	return out, wrong
 }
 
-func (p *Providers) builtNames() []string {
+func builtNames(rows []Row) []string {
 	var names []string
-	for _, row := range p.rows {
+	for _, row := range rows {
 		if row.Built() {
 			names = append(names, row.Name)
 		}

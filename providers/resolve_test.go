@@ -85,6 +85,10 @@ func TestHandlesThatCannotBeAsked(t *testing.T) {
 			t.Errorf("%s: %v, hint %q", handle, err, core.HintOf(err))
 		}
 	}
+	if _, info, err := p.Chat(t.Context(), "openai/gpt-5", nil); err == nil || info.Handle != "openai/gpt-5" ||
+		info.ContextWindow != 400_000 || info.MaxOutput != 128_000 {
+		t.Errorf("what is known without a key: %+v %v", info, err)
+	}
 	if m, info, err := p.Chat(t.Context(), core.OfflineHandle, nil); err != nil || m != (fake{}) || !info.Offline || info.CacheTTL != 0 {
 		t.Errorf("offline: %+v %v", info, err)
 	}
@@ -304,7 +308,7 @@ func TestNothingIsContactedThatIsNotConfigured(t *testing.T) {
 	if diff := cmp.Diff([]string{"ANTHROPIC_API_KEY", "GEMINI_API_KEY"}, p.Unbuilt(set)); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := p.List(t.Context(), nil); err != nil {
+	if _, err := p.List(t.Context(), nil, ""); err != nil {
 		t.Error(err)
 	}
 	for _, address := range d.addresses {
@@ -343,7 +347,7 @@ func TestAProviderWithoutModelsIsNamedThoughAnotherLists(t *testing.T) {
 			t.Errorf("%q: %s", body, diff)
 		}
 		var handles []core.Handle
-		models, err := p.List(t.Context(), vars)
+		models, err := p.List(t.Context(), vars, "")
 		for _, m := range models {
 			if m.Provider == "vllm" {
 				handles = append(handles, m.Handle)
@@ -409,7 +413,7 @@ func TestAKeyIsInNoErrorAndNoLog(t *testing.T) {
 			t.Errorf("endpoint %q", info.Endpoint)
 		}
 	}
-	if _, err := p.List(t.Context(), vars); err != nil {
+	if _, err := p.List(t.Context(), vars, ""); err != nil {
 		t.Error(err)
 	}
 	if logged.Len() == 0 || strings.Contains(logged.String(), key) {

@@ -227,19 +227,19 @@ func (s *server) describe(ctx context.Context, model string) (core.ModelInfo, er
 
 // info merges what the server says with the catalogue. The window is the server's, else the catalogue's, else a cautious
 // default.
-func (s *server) info(m protocol.Model) core.ModelInfo {
+func (e endpoint) info(m protocol.Model) core.ModelInfo {
 	known := catalogued(m.Name)
 	info := core.ModelInfo{
-		Handle: core.Handle(s.row.Name + "/" + m.Name), Name: m.Name, Provider: s.row.Name, Protocol: s.protocol.Name(),
-		Endpoint: s.base, ContextWindow: m.Window, MaxOutput: m.MaxOutput, Tools: m.Tools, ForcedTools: m.Forced, Reasoning: m.Reasoning,
-		BindsPrefix: m.Binds || known.binds, CacheTTL: s.row.CacheTTL, Hidden: m.Hidden, Own: m.Own,
+		Handle: core.Handle(e.row.Name + "/" + m.Name), Name: m.Name, Provider: e.row.Name, Protocol: e.protocol.Name(),
+		Endpoint: e.base, ContextWindow: m.Window, MaxOutput: m.MaxOutput, Tools: m.Tools, ForcedTools: m.Forced, Reasoning: m.Reasoning,
+		BindsPrefix: m.Binds || known.binds, CacheTTL: e.row.CacheTTL, Hidden: m.Hidden, Own: m.Own,
 	}
-	if info.ContextWindow <= 0 && (!s.local() || !known.open) { // a local server runs open models with any window
+	if info.ContextWindow <= 0 && (!e.local() || !known.open) { // a local server runs open models with any window
 		info.ContextWindow = known.window
 	}
 	if info.ContextWindow <= 0 {
 		info.ContextWindow = unknownCloud
-		if s.local() {
+		if e.local() {
 			info.ContextWindow = unknownLocal
 		}
 	}

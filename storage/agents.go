@@ -43,6 +43,7 @@ type agentData struct {
 	Timezone    string             `json:"timezone,omitempty"`
 	Autoclear   bool               `json:"autoclear,omitempty"`
 	Recall      int                `json:"recall,omitempty"`
+	Terminal    bool               `json:"terminal,omitempty"`
 	Extra       map[string]any     `json:"extra,omitempty"`
 }
 
@@ -60,6 +61,7 @@ func newAgentRow(a *core.Agent) (agentRow, error) {
 		Timezone:    a.Timezone,
 		Autoclear:   a.Autoclear,
 		Recall:      a.Recall,
+		Terminal:    a.Terminal,
 		Extra:       a.Extra,
 	})
 	return agentRow{
@@ -102,6 +104,7 @@ func (r *agentRow) agent() (core.Agent, error) {
 		Hidden:         r.Hidden,
 		Autoclear:      d.Autoclear,
 		Recall:         d.Recall,
+		Terminal:       d.Terminal,
 		Extra:          d.Extra,
 		LastStopReason: r.LastStop,
 		LastRunAt:      r.LastRunAt.Time(),

@@ -2,7 +2,6 @@ package storage
 
 import (
 	"context"
-	"strings"
 
 	"loci/core"
 	"loci/storage/sqlite"
@@ -54,7 +53,7 @@ func (r *blockRow) block() (core.Block, error) {
 const selectBlocks = `SELECT b.id, b.label, b.template_name, b.value, b.description, b.limit_chars, b.hidden, b.version, b.created_at,
 	b.updated_at, b.data FROM blocks b`
 
-func (s blocks) Create(ctx context.Context, b *core.Block, by core.BlockAuthor) error {
+func (s blocks) Create(ctx context.Context, b *core.Block, by core.Author) error {
 	return s.v.write(ctx, "create block", func(ctx context.Context, q *sqlite.Querier) error {
 		b.Version = 1
 		row, err := newBlockRow(b)
@@ -74,7 +73,7 @@ func (s blocks) Create(ctx context.Context, b *core.Block, by core.BlockAuthor) 
 	})
 }
 
-func keepVersion(ctx context.Context, q *sqlite.Querier, b *core.Block, by core.BlockAuthor, at sqlite.Micros) error {
+func keepVersion(ctx context.Context, q *sqlite.Querier, b *core.Block, by core.Author, at sqlite.Micros) error {
 	_, err := q.Exec(ctx, `INSERT INTO block_versions
 		(block_id, version, value, label, description, limit_chars, author_kind, author_id, step_id, restores, at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
@@ -100,9 +99,9 @@ func getBlock(ctx context.Context, q *sqlite.Querier, id core.BlockID) (blockRow
 	return row, err
 }
 
-func (s blocks) Update(ctx context.Context, b *core.Block, by core.BlockAuthor) error {
+func (s blocks) Update(ctx context.Context, b *core.Block, by core.Author) error {
 	expected := b.Version
-	return s.v.atomic(ctx, "update block", func(ctx context.Context, q *sqlite.Querier) error {
+	err := s.v.atomic(ctx, "update block", func(ctx context.Context, q *sqlite.Querier) error {
 		old, err := getBlock(ctx, q, b.ID)
 		if err != nil {
 			return err
@@ -142,6 +141,10 @@ func (s blocks) Update(ctx context.Context, b *core.Block, by core.BlockAuthor) 
 		}
 		return sqlite.Retag(ctx, q, "block_tags", "block_id", string(b.ID), b.Tags, false)
 	})
+	if err != nil {
+		b.Version = expected // so that the same edit can be tried again
+	}
+	return err
 }
 
 // relabel keeps labels unique among the blocks of each agent the block is attached to.
@@ -316,7 +319,7 @@ type versionRow struct {
 func (r *versionRow) version() (core.BlockVersion, error) {
 	return core.BlockVersion{
 		Block: r.Block, Version: r.Version, Value: r.Value, Label: r.Label, Description: r.Description, Limit: r.Limit,
-		Author: core.BlockAuthor{Kind: r.AuthorKind, ID: r.AuthorID, Step: r.Step, Restores: r.Restores}, At: r.At.Time(),
+		Author: core.Author{Kind: r.AuthorKind, ID: r.AuthorID, Step: r.Step, Restores: r.Restores}, At: r.At.Time(),
 	}, nil
 }
 
@@ -341,37 +344,16 @@ func getVersion(ctx context.Context, q *sqlite.Querier, id core.BlockID, version
 	return row.version()
 }
 
-// Versions pages by version number: the cursor is its text.
 func (s blocks) Versions(ctx context.Context, id core.BlockID, p core.Page) ([]core.BlockVersion, error) {
 	ctx, q := s.v.read(ctx)
 	w := &sqlite.Where{}
 	w.And("block_id = ?", id)
-	for _, c := range []struct{ cursor, cmp string }{{p.After, "<"}, {p.Before, ">"}} {
-		if c.cursor == "" {
-			continue
-		}
-		var at int
-		ok, err := q.Find(
-			ctx,
-			&at,
-			`SELECT version FROM block_versions WHERE block_id = $1 AND CAST(version AS TEXT) = $2`,
-			id,
-			strings.TrimSpace(c.cursor),
-		)
-		if err != nil {
-			return nil, sqlite.Classify("find cursor", err)
-		}
-		if !ok {
-			return nil, core.E(core.NotFound, "the cursor %s does not exist: no such version", c.cursor)
-		}
-		w.And("version "+c.cmp+" ?", at)
-	}
-	limit := 50
-	if p.Limit > 0 {
-		limit = p.Limit
+	tail, err := sqlite.PagedVersions(ctx, q, w, "block_versions", "block_id", string(id), p)
+	if err != nil {
+		return nil, err
 	}
 	var rows []versionRow
-	if err := q.All(ctx, &rows, selectVersions+w.String()+` ORDER BY version DESC LIMIT `+w.Arg(limit), w.Args...); err != nil {
+	if err := q.All(ctx, &rows, selectVersions+w.String()+tail, w.Args...); err != nil {
 		return nil, sqlite.Classify("list block versions", err)
 	}
 	return sqlite.Convert(rows, (*versionRow).version)

@@ -13,3 +13,8 @@ func TestSQLiteIsAStore(t *testing.T) {
 		return storagetest.OpenTest(t)
 	})
 }
+
+func TestAStatementThatFailsLeavesNothingByHalf(t *testing.T) {
+	t.Parallel()
+	storagetest.RunFaults(t)
+}

@@ -15,11 +15,12 @@ func TestALongWindowLeavesWithFewStatements(t *testing.T) {
 	t.Parallel()
 	var updates atomic.Int32
 	var text atomic.Value
-	s := open(t, Config{OnStatement: func(sql string) {
+	s := open(t, Config{OnStatement: func(sql string) error {
 		if strings.HasPrefix(sql, "UPDATE context") {
 			updates.Add(1)
 			text.Store(sql)
 		}
+		return nil
 	}})
 	a := newAgent(t, s)
 	conv, ctx := core.DefaultConversation(a), t.Context()

@@ -8,6 +8,7 @@ import (
 
 	"loci/core"
 	"loci/storage/deflate"
+	"loci/storage/passagelog"
 	"loci/storage/sqlite"
 )
 
@@ -78,6 +79,8 @@ func rowChecks() []rowCheck {
 		decodes("steps", selectSteps, func(r *stepRow) string { return string(r.ID) }, (*stepRow).step),
 		decodes("archives", selectArchives, func(r *archiveRow) string { return string(r.ID) }, (*archiveRow).archive),
 		decodes("passages", selectPassages, func(r *passageRow) string { return string(r.ID) }, (*passageRow).passage),
+		decodes("passage_versions", passagelog.Select, func(r *passagelog.Row) string { return string(r.Passage) },
+			(*passagelog.Row).PassageVersion),
 		decodes("folders", selectFolders, func(r *folderRow) string { return string(r.ID) }, (*folderRow).folder),
 		decodes("files", `SELECT `+fileColumns+` FROM files f`, func(r *fileRow) string { return string(r.ID) }, (*fileRow).file),
 		decodes("rewinds", selectRewinds, func(r *rewindRow) string { return string(r.ID) }, (*rewindRow).rewind),

@@ -221,10 +221,11 @@ func TestAStepCostsTheSameWhateverTheHistory(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var seen []string
-	s := open(t, Config{OnStatement: func(text string) {
+	s := open(t, Config{OnStatement: func(text string) error {
 		mu.Lock()
 		defer mu.Unlock()
 		seen = append(seen, text)
+		return nil
 	}})
 	record := func() []string {
 		mu.Lock()

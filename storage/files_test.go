@@ -25,10 +25,11 @@ func TestReadsOfAHistoryUseAnIndex(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var seen []string
-	s := open(t, Config{OnStatement: func(text string) {
+	s := open(t, Config{OnStatement: func(text string) error {
 		mu.Lock()
 		defer mu.Unlock()
 		seen = append(seen, text)
+		return nil
 	}})
 	a := newAgent(t, s)
 	conv, ctx := core.DefaultConversation(a), t.Context()
@@ -374,7 +375,7 @@ func TestTheSweeperRemovesWhatNothingNames(t *testing.T) {
 	kept := core.Message{ID: core.NewMessageID(), Agent: stays, Conversation: thread.ID, Role: core.RoleUser}
 	for _, err := range []error{
 		s.Runs().Create(ctx, &run), s.Steps().Create(ctx, &core.Step{ID: core.NewStepID(), Run: run.ID, Agent: gone}),
-		s.Blocks().Create(ctx, &block, core.BlockAuthor{}), s.Archives().Create(ctx, &archive), s.Passages().Insert(ctx, &passage),
+		s.Blocks().Create(ctx, &block, core.Author{}), s.Archives().Create(ctx, &archive), s.Passages().Insert(ctx, &passage),
 		s.Conversations().Create(ctx, &thread), s.Runs().Create(ctx, &ran), s.Messages().Insert(ctx, &kept),
 		s.Messages().Enter(ctx, thread.ID, 1, []core.MessageID{kept.ID}, nil),
 		s.Agents().Delete(ctx, gone), s.Blocks().Delete(ctx, block.ID), s.Archives().Delete(ctx, archive.ID),
@@ -439,7 +440,7 @@ func FuzzMatch(f *testing.F) {
 func TestALargeFileIsStoredWithFewStatements(t *testing.T) {
 	t.Parallel()
 	var statements atomic.Int32
-	s := open(t, Config{OnStatement: func(string) { statements.Add(1) }})
+	s := open(t, Config{OnStatement: func(string) error { statements.Add(1); return nil }})
 	ctx, now := t.Context(), time.Now()
 	folder := core.Folder{ID: core.NewFolderID(), Name: "f", CreatedAt: now, UpdatedAt: now}
 	f := core.File{ID: core.NewFileID(), Folder: folder.ID, Name: "n", Status: core.FileParsing, CreatedAt: now, UpdatedAt: now}

@@ -39,20 +39,21 @@ type MessageData struct {
 
 	Compaction *core.CompactionStats `json:"compaction,omitempty"`
 	Recalled   []string              `json:"recalled,omitempty"`
+	Joins      core.MessageID        `json:"joins,omitempty"`
 	RedactedAt sqlite.Micros         `json:"redacted_at,omitempty"`
 }
 
 func newMessageData(m *core.Message) MessageData {
 	return MessageData{
 		Content: m.Content, Returns: m.Returns, Name: m.Name, OTID: m.OTID, SenderID: m.SenderID, Model: m.Model, Compaction: m.Compaction,
-		Recalled: m.Recalled, RedactedAt: sqlite.ToMicros(m.RedactedAt),
+		Recalled: m.Recalled, Joins: m.Joins, RedactedAt: sqlite.ToMicros(m.RedactedAt),
 	}
 }
 
 // into sets the fields of a message that the data holds.
 func (d *MessageData) into(m *core.Message) {
 	m.Content, m.Returns, m.Name, m.OTID, m.SenderID, m.Model = d.Content, d.Returns, d.Name, d.OTID, d.SenderID, d.Model
-	m.Compaction, m.Recalled, m.RedactedAt = d.Compaction, d.Recalled, d.RedactedAt.Time()
+	m.Compaction, m.Recalled, m.Joins, m.RedactedAt = d.Compaction, d.Recalled, d.Joins, d.RedactedAt.Time()
 }
 
 func newMessageRow(m *core.Message) (messageRow, error) {
@@ -335,7 +336,7 @@ func (s messages) List(ctx context.Context, f core.MessageFilter, p core.Page) (
 		if f.Conversation == "" {
 			w.And("m.seq "+cursor.cmp+" ?", at.Seq)
 		} else {
-			w.And("(c.position, m.seq) "+cursor.cmp+" (?, ?)", at.Position, at.Seq)
+			w.And("c.position "+cursor.cmp+"= ? AND (c.position, m.seq) "+cursor.cmp+" (?, ?)", at.Position, at.Position, at.Seq)
 		}
 	}
 	sort := " ORDER BY " + key

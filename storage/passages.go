@@ -5,10 +5,14 @@ import (
 	"slices"
 
 	"loci/core"
+	"loci/storage/passagelog"
 	"loci/storage/sqlite"
 )
 
-type passages struct{ v *scope }
+type passages struct {
+	passagelog.Reader
+	v *scope
+}
 
 type passageRow struct {
 	Seq       int64          `db:"seq"`
@@ -107,14 +111,6 @@ func insertPassage(ctx context.Context, q *sqlite.Querier, p *core.Passage) erro
 	return changed(ctx, q, kindPassage, string(p.ID), opWrite)
 }
 
-// notAChunk refuses to touch a part of a file.
-func notAChunk(p *core.Passage) error {
-	if p.File == "" {
-		return nil
-	}
-	return core.E(core.Conflict, "passage %s is a part of file %s", string(p.ID), string(p.File)).WithHint("change or delete the file")
-}
-
 // countTags keeps the counters of an archive's tags when a passage's change.
 func countTags(ctx context.Context, q *sqlite.Querier, archive core.ArchiveID, old, tags []string) error {
 	count := func(tag string, by int) error {
@@ -167,59 +163,125 @@ func getPassage(ctx context.Context, q *sqlite.Querier, id core.PassageID) (core
 	return row.passage()
 }
 
-func (s passages) Update(ctx context.Context, p *core.Passage) error {
+// getNote returns a passage that may be changed: a chunk changes with its file.
+func getNote(ctx context.Context, q *sqlite.Querier, id core.PassageID) (core.Passage, error) {
+	p, err := getPassage(ctx, q, id)
+	if err == nil && p.File != "" {
+		err = core.E(core.Conflict, "passage %s is a part of file %s", string(p.ID), string(p.File)).WithHint("change or delete the file")
+	}
+	return p, err
+}
+
+func (s passages) Update(ctx context.Context, p *core.Passage, by core.Author) error {
+	return s.v.atomic(ctx, "update passage", func(ctx context.Context, q *sqlite.Querier) error {
+		old, err := getNote(ctx, q, p.ID)
+		if err != nil {
+			return err
+		}
+		if passagelog.Changes(&old, p) {
+			if err := passagelog.Keep(ctx, q, &old, p, false, by, s.v.s.now()); err != nil {
+				return err
+			}
+		}
+		return rewritten(ctx, q, &old, p)
+	})
+}
+
+// rewritten writes what a passage is now over what it was.
+func rewritten(ctx context.Context, q *sqlite.Querier, old, p *core.Passage) error {
 	row, err := newPassageRow(p)
 	if err != nil {
 		return err
 	}
-	return s.v.write(ctx, "update passage", func(ctx context.Context, q *sqlite.Querier) error {
-		old, err := getPassage(ctx, q, p.ID)
-		if err == nil {
-			err = notAChunk(&old)
-		}
-		if err != nil {
-			return err
-		}
-		_, err = q.Named(
-			ctx,
-			`UPDATE passages SET text = :text, created_at = :created_at, updated_at = :updated_at, data = :data WHERE id = :id`,
-			row,
-		)
-		if err != nil {
-			return err
-		}
-		if err := countTags(ctx, q, old.Archive, old.Tags, p.Tags); err != nil {
-			return err
-		}
-		if err := sqlite.Retag(ctx, q, "passage_tags", "passage_id", string(p.ID), p.Tags, false); err != nil {
-			return err
-		}
-		return changed(ctx, q, kindPassage, string(p.ID), opWrite)
-	})
+	_, err = q.Named(
+		ctx,
+		`UPDATE passages SET text = :text, created_at = :created_at, updated_at = :updated_at, data = :data WHERE id = :id`,
+		row,
+	)
+	if err != nil {
+		return err
+	}
+	return tagged(ctx, q, p, old.Tags)
+}
+
+// tagged writes the tags of a passage that had others, and has it indexed.
+func tagged(ctx context.Context, q *sqlite.Querier, p *core.Passage, old []string) error {
+	if err := countTags(ctx, q, p.Archive, old, p.Tags); err != nil {
+		return err
+	}
+	if err := sqlite.Retag(ctx, q, "passage_tags", "passage_id", string(p.ID), p.Tags, false); err != nil {
+		return err
+	}
+	return changed(ctx, q, kindPassage, string(p.ID), opWrite)
 }
 
 func (s passages) Delete(ctx context.Context, id core.PassageID) error {
-	return s.v.write(ctx, "delete passage", func(ctx context.Context, q *sqlite.Querier) error {
-		old, err := getPassage(ctx, q, id)
-		if err == nil {
-			err = notAChunk(&old)
-		}
+	return s.v.atomic(ctx, "delete passage", func(ctx context.Context, q *sqlite.Querier) error {
+		old, err := getNote(ctx, q, id)
 		if err != nil {
 			return err
 		}
-		if _, err := q.Exec(ctx, `UPDATE passages SET deleted_at = $1 WHERE id = $2`, s.v.s.now(), id); err != nil {
+		return s.remove(ctx, q, &old)
+	})
+}
+
+// remove marks a passage as deleted and no longer counts it.
+func (s passages) remove(ctx context.Context, q *sqlite.Querier, p *core.Passage) error {
+	if _, err := q.Exec(ctx, `UPDATE passages SET deleted_at = $1 WHERE id = $2`, s.v.s.now(), p.ID); err != nil {
+		return err
+	}
+	if _, err := q.Exec(ctx, `UPDATE archives SET passages = passages - 1 WHERE id = $1`, p.Archive); err != nil {
+		return err
+	}
+	if err := countTags(ctx, q, p.Archive, p.Tags, nil); err != nil {
+		return err
+	}
+	if err := sqlite.Retag(ctx, q, "passage_tags", "passage_id", string(p.ID), nil, false); err != nil {
+		return err
+	}
+	return changed(ctx, q, kindPassage, string(p.ID), opDelete)
+}
+
+func (s passages) Retire(ctx context.Context, id core.PassageID, by core.Author) error {
+	return s.v.atomic(ctx, "retire passage", func(ctx context.Context, q *sqlite.Querier) error {
+		old, err := getNote(ctx, q, id)
+		if err != nil {
 			return err
 		}
-		if _, err := q.Exec(ctx, `UPDATE archives SET passages = passages - 1 WHERE id = $1`, old.Archive); err != nil {
+		if err := passagelog.Keep(ctx, q, &old, &old, true, by, s.v.s.now()); err != nil {
 			return err
 		}
-		if err := countTags(ctx, q, old.Archive, old.Tags, nil); err != nil {
+		return s.remove(ctx, q, &old)
+	})
+}
+
+func (s passages) Restore(ctx context.Context, id core.PassageID, version int, by core.Author) error {
+	return s.v.atomic(ctx, "restore passage", func(ctx context.Context, q *sqlite.Querier) error {
+		old, living, err := passagelog.Open(ctx, q, id)
+		if err != nil {
 			return err
 		}
-		if err := sqlite.Retag(ctx, q, "passage_tags", "passage_id", string(id), nil, false); err != nil {
+		then, err := passagelog.At(ctx, q, &old, version)
+		if err != nil {
 			return err
 		}
-		return changed(ctx, q, kindPassage, string(id), opDelete)
+		is, now := old, s.v.s.now()
+		is.Text, is.Tags, is.Metadata, is.UpdatedAt = then.Text, then.Tags, then.Metadata, now.Time()
+		by.Restores = version
+		if err := passagelog.Keep(ctx, q, &old, &is, then.Gone, by, now); err != nil {
+			return err
+		}
+		switch {
+		case then.Gone && !living:
+			return nil
+		case then.Gone:
+			return s.remove(ctx, q, &old)
+		case !living:
+			if err := revive(ctx, q, &old); err != nil {
+				return err
+			}
+		}
+		return rewritten(ctx, q, &old, &is)
 	})
 }
 

@@ -16,10 +16,11 @@ func TestWhatASearchFoundIsReadByItsIDs(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	var texts []string
-	s, err := Open(t.Context(), Config{Dir: t.TempDir(), OnStatement: func(sql string) {
+	s, err := Open(t.Context(), Config{Dir: t.TempDir(), OnStatement: func(sql string) error {
 		mu.Lock()
 		defer mu.Unlock()
 		texts = append(texts, sql)
+		return nil
 	}})
 	if err != nil {
 		t.Fatal(err)

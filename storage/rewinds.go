@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"loci/core"
+	"loci/storage/passagelog"
 	"loci/storage/sqlite"
 )
 
@@ -29,6 +30,7 @@ type rewindData struct {
 	Revived []core.BlockID   `json:"revived,omitempty"`
 	Taken   []core.PassageID `json:"taken,omitempty"`
 	Brought []core.PassageID `json:"brought,omitempty"`
+	Turned  []core.PassageID `json:"turned,omitempty"`
 	Missing []string         `json:"missing,omitempty"`
 	By      string           `json:"by,omitempty"`
 }
@@ -53,6 +55,7 @@ func (r *rewindRow) rewind() (core.Rewind, error) {
 		Revived:      d.Revived,
 		Taken:        d.Taken,
 		Brought:      d.Brought,
+		Turned:       d.Turned,
 		Missing:      d.Missing,
 		By:           d.By,
 		CreatedAt:    r.CreatedAt.Time(),
@@ -71,6 +74,7 @@ func (s rewinds) Create(ctx context.Context, r *core.Rewind) error {
 		Revived: r.Revived,
 		Taken:   r.Taken,
 		Brought: r.Brought,
+		Turned:  r.Turned,
 		Missing: r.Missing,
 		By:      r.By,
 	})
@@ -144,111 +148,60 @@ func (s rewinds) List(ctx context.Context, conv core.ConversationID, p core.Page
 	return sqlite.Convert(rows, (*rewindRow).rewind)
 }
 
-// Passages compares what is there with what was: a passage was there if its step was before the point, and the last
-// rewind before the point that touched it did not take it.
+// Passages implements core.RewindStore.
 func (s rewinds) Passages(
 	ctx context.Context,
 	agent core.AgentID,
-	archives []core.ArchiveID,
+	own, others []core.ArchiveID,
 	at core.RewindPoint,
-) (take, bring []core.PassageID, err error) {
-	if len(archives) == 0 {
-		return nil, nil, nil
-	}
+) (core.PassagesBack, error) {
 	ctx, q := s.v.read(ctx)
-	var before struct {
-		Step   int64 `db:"step"`   // the last step before the point
-		Rewind int64 `db:"rewind"` // the first rewind that is not
-	}
-	var ok bool
-	if at.Step != "" {
-		ok, err = q.Find(
-			ctx,
-			&before,
-			`SELECT s.num - 1 AS step, COALESCE((SELECT MAX(number) FROM rewinds WHERE after_step < s.num), 0) + 1 AS rewind
-			FROM steps s WHERE s.id = $1`,
-			at.Step,
-		)
-	} else {
-		ok, err = q.Find(ctx, &before, `SELECT after_step AS step, number AS rewind FROM rewinds WHERE id = $1`, at.Rewind)
-	}
-	if err != nil {
-		return nil, nil, sqlite.Classify("find a point in the past", err)
-	}
-	if !ok {
-		return nil, nil, core.E(core.NotFound, "there is no step or rewind %s%s", at.Step, at.Rewind)
-	}
-	const last = `COALESCE((SELECT r.taken FROM rewind_passages r WHERE r.passage_id = p.id AND r.rewind < ? ORDER BY ` +
-		`r.rewind DESC LIMIT 1), FALSE)`
-	w := &sqlite.Where{}
-	columns := w.Bind(
-		`SELECT p.id, p.deleted_at IS NULL AS living, s.num <= ? AND NOT `+last+` AS wanted, EXISTS (SELECT 1 FROM rewind_passages r
-		WHERE r.passage_id = p.id AND r.taken AND r.rewind = (SELECT MAX(x.rewind) FROM rewind_passages x WHERE x.passage_id = `+
-			`p.id)) AS taken
-		FROM steps s JOIN passages p ON p.step_id = s.id AND p.step_id <> ''`,
-		before.Step,
-		before.Rewind,
-	)
-	w.And("s.agent_id = ? AND p.agent_id = ?", agent, agent)
-	w.And("(s.num > ? OR p.id IN (SELECT passage_id FROM rewind_passages))", before.Step)
-	sqlite.In(w, "p.archive_id", archives)
-	var rows []struct {
-		ID     core.PassageID `db:"id"`
-		Living bool           `db:"living"`
-		Wanted bool           `db:"wanted"`
-		Taken  bool           `db:"taken"` // what deleted it was a rewind
-	}
-	if err := q.All(ctx, &rows, columns+w.String()+` ORDER BY p.seq`, w.Args...); err != nil {
-		return nil, nil, sqlite.Classify("compare passages", err)
-	}
-	for _, r := range rows {
-		switch {
-		case r.Living && !r.Wanted:
-			take = append(take, r.ID)
-		case !r.Living && r.Wanted && r.Taken:
-			bring = append(bring, r.ID)
-		}
-	}
-	return take, bring, nil
+	return passagelog.Back(ctx, q, agent, own, others, at)
 }
 
-// Revive counts a deleted passage in again.
 func (s passages) Revive(ctx context.Context, id core.PassageID) error {
 	return s.v.atomic(ctx, "revive passage", func(ctx context.Context, q *sqlite.Querier) error {
-		n, err := q.Exec(ctx, `UPDATE passages SET deleted_at = NULL WHERE id = $1 AND deleted_at IS NOT NULL`, id)
+		var row passageRow
+		ok, err := q.Find(ctx, &row, selectPassages+` WHERE p.id = $1 AND p.deleted_at IS NOT NULL`, id)
 		if err != nil {
 			return err
 		}
-		if n == 0 {
+		if !ok {
 			return core.E(core.NotFound, "there is no deleted passage %s", string(id))
 		}
-		p, err := getPassage(ctx, q, id)
+		p, err := row.passage()
 		if err != nil {
 			return err
 		}
-		if _, err := q.Exec(ctx, `UPDATE archives SET passages = passages + 1 WHERE id = $1`, p.Archive); err != nil {
-			return err
-		}
-		if err := countTags(ctx, q, p.Archive, nil, p.Tags); err != nil {
-			return err
-		}
-		if err := sqlite.Retag(ctx, q, "passage_tags", "passage_id", string(id), p.Tags, false); err != nil {
-			return err
-		}
-		return changed(ctx, q, kindPassage, string(id), opWrite)
+		return revive(ctx, q, &p)
 	})
 }
 
-func (s blocks) Lineage(ctx context.Context, id core.BlockID) ([]core.BlockLink, error) {
+// revive counts a deleted passage in again.
+func revive(ctx context.Context, q *sqlite.Querier, p *core.Passage) error {
+	if _, err := q.Exec(ctx, `UPDATE passages SET deleted_at = NULL WHERE id = $1`, p.ID); err != nil {
+		return err
+	}
+	n, err := q.Exec(ctx, `UPDATE archives SET passages = passages + 1 WHERE id = $1 AND deleted_at IS NULL`, p.Archive)
+	if err != nil {
+		return err
+	}
+	if n == 0 {
+		return sqlite.NotFound("archive", string(p.Archive))
+	}
+	return tagged(ctx, q, p, nil)
+}
+
+func (s blocks) Lineage(ctx context.Context, id core.BlockID) ([]core.VersionLink, error) {
 	ctx, q := s.v.read(ctx)
-	links := []core.BlockLink{}
+	links := []core.VersionLink{}
 	err := q.All(ctx, &links, `SELECT version, restores FROM block_versions WHERE block_id = $1 ORDER BY version`, id)
 	return links, sqlite.Classify("read the line of a block", err)
 }
 
 // Revive takes the mark of a deleted block away. One that the sweeper has removed is made anew from its version; what
 // versions do not hold (tags, metadata) is gone then.
-func (s blocks) Revive(ctx context.Context, id core.BlockID, version int, by core.BlockAuthor) (core.Block, error) {
+func (s blocks) Revive(ctx context.Context, id core.BlockID, version int, by core.Author) (core.Block, error) {
 	var block core.Block
 	err := s.v.atomic(ctx, "revive block", func(ctx context.Context, q *sqlite.Querier) error {
 		if _, err := getBlock(ctx, q, id); core.KindOf(err) != core.NotFound {

@@ -88,3 +88,50 @@ func TestTheSweeperKeepsWhatARewindTookUntilItsConversationIsGone(t *testing.T) 
 		t.Errorf("the rewind of a deleted agent: %v", err)
 	}
 }
+
+func TestTheSweeperKeepsWhatAnAgentRetiredUntilItsArchiveIsGone(t *testing.T) {
+	t.Parallel()
+	s := open(t, Config{})
+	ctx := t.Context()
+	agent := core.Author{Kind: core.AuthorAgent, ID: string(newAgent(t, s))}
+	ar := core.Archive{ID: core.NewArchiveID(), Name: "a"}
+	var ps [3]core.Passage
+	for i := range ps {
+		ps[i] = core.Passage{ID: core.NewPassageID(), Archive: ar.ID, Text: "was"}
+	}
+	retired, deleted, restored := &ps[0], &ps[1], &ps[2]
+	count := func(table string) (n int) {
+		t.Helper()
+		if err := s.facts.Read.Get(ctx, &n, `SELECT COUNT(*) FROM `+table); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	swept := func(passages, versions int) {
+		t.Helper()
+		if _, err := s.Sweep(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if p, v := count("passages"), count("passage_versions"); p != passages || v != versions {
+			t.Fatalf("%d passages and %d versions are left, want %d and %d", p, v, passages, versions)
+		}
+	}
+	do := func(errs ...error) {
+		t.Helper()
+		for _, err := range errs {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	do(s.Archives().Create(ctx, &ar), s.Passages().Insert(ctx, retired, deleted, restored))
+	deleted.Text, restored.Text = "is", "is"
+	do(s.Passages().Update(ctx, deleted, agent), s.Passages().Update(ctx, restored, agent), s.Passages().Retire(ctx, retired.ID, agent),
+		s.Passages().Retire(ctx, restored.ID, agent), s.Passages().Delete(ctx, deleted.ID))
+	swept(2, 5)
+	do(s.Passages().Restore(ctx, retired.ID, 1, agent), s.Passages().Restore(ctx, restored.ID, 1, agent),
+		s.Passages().Delete(ctx, restored.ID))
+	swept(1, 3)
+	do(s.Archives().Delete(ctx, ar.ID))
+	swept(0, 0)
+}

@@ -33,8 +33,8 @@ type Config struct {
 	BackupDir string           // where copies made before a migration go; default: Dir
 	Clock     func() time.Time // default: time.Now
 	Logger    *slog.Logger     // default: none
-	// OnStatement sees the text of every statement that callers cause on the facts; for tests.
-	OnStatement func(sql string)
+	// OnStatement sees the text of every statement that callers cause on the facts; one that it refuses isn't run. For tests.
+	OnStatement func(sql string) error
 }
 
 // Store is the home's storage. It is safe for use from many goroutines.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"loci/core"
+	"loci/storage/passagelog"
 	"loci/storage/sqlite"
 	"loci/storage/vectorstore"
 )
@@ -24,7 +25,7 @@ func (v *scope) Runs() core.RunStore                   { return runs{v} }
 func (v *scope) Steps() core.StepStore                 { return steps{v} }
 func (v *scope) Snapshots() core.SnapshotStore         { return snapshots{v} }
 func (v *scope) Archives() core.ArchiveStore           { return archives{v} }
-func (v *scope) Passages() core.PassageStore           { return passages{v} }
+func (v *scope) Passages() core.PassageStore           { return passages{passagelog.Reader{On: v.on}, v} }
 func (v *scope) Workspaces() core.WorkspaceStore       { return workspaces{v} }
 func (v *scope) Meta() core.MetaStore                  { return meta{v} }
 func (v *scope) Rewinds() core.RewindStore             { return rewinds{v} }

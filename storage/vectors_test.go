@@ -181,7 +181,7 @@ func TestWhatMeansTheSameIsFoundWithoutAWord(t *testing.T) {
 	}
 	p := ps[7]
 	p.Tags = []string{"odd"}
-	l.check(l.s.Passages().Update(t.Context(), &p))
+	l.check(l.s.Passages().Update(t.Context(), &p, core.Author{}))
 	if got := first(tagged); got == texts[7] {
 		t.Error("found under a tag that it lost")
 	}
@@ -189,7 +189,7 @@ func TestWhatMeansTheSameIsFoundWithoutAWord(t *testing.T) {
 		t.Errorf("another tag made it wait for another vector: %v %v", page, err)
 	}
 	p.Text = "quite another text"
-	l.check(l.s.Passages().Update(t.Context(), &p))
+	l.check(l.s.Passages().Update(t.Context(), &p, core.Author{}))
 	if got := first(in); got == texts[7] {
 		t.Error("found by what it was")
 	}
@@ -247,7 +247,7 @@ func TestAVectorThatComesTooLateStandsForNothing(t *testing.T) {
 	l.check(err)
 	p := ps[0]
 	p.Text = "after"
-	l.check(l.s.Passages().Update(t.Context(), &p))
+	l.check(l.s.Passages().Update(t.Context(), &p, core.Author{}))
 	late := core.Embedded{Unembedded: page[0], Vector: meaningOf("before")}
 	l.check(l.s.Vectors().Put(t.Context(), late, late))
 	progress, err := l.s.Vectors().Progress(t.Context())
@@ -302,7 +302,7 @@ func TestMeaningSurvivesAnyHistory(t *testing.T) {
 						if r.IntN(6) == 0 {
 							n++
 							p.Text = fmt.Sprintf("text number %d", n)
-							l.check(l.s.Passages().Update(t.Context(), &p))
+							l.check(l.s.Passages().Update(t.Context(), &p, core.Author{}))
 							stored[id] = p
 						}
 					}

@@ -16,7 +16,9 @@ import (
 // builtins is the table of the tools that need no row in the store.
 func builtins() []core.BoundTool {
 	return []core.BoundTool{
+		row(core.ToolCore, Typed("archival_memory_delete", archival.DeleteDoc, archival.Delete)),
 		row(core.ToolCore, Typed("archival_memory_insert", archival.InsertDoc, archival.Insert)),
+		row(core.ToolCore, Typed("archival_memory_replace", archival.ReplaceDoc, archival.Replace)),
 		row(core.ToolCore, Typed("archival_memory_search", archival.SearchDoc, archival.Search), whole),
 		row(core.ToolCore, Typed("conversation_search", recall.SearchDoc, recall.Search), whole),
 		row(core.ToolMemory, Typed("core_memory_append", memory.AppendDoc, memory.Append)),
@@ -24,6 +26,7 @@ func builtins() []core.BoundTool {
 		row(core.ToolFiles, Typed("grep_files", files.GrepDoc, files.Grep), whole),
 		row(core.ToolMemory, Typed("memory", memory.OmniDoc, memory.Omni)),
 		row(core.ToolMemory, Typed("memory_apply_patch", memory.PatchDoc, memory.ApplyPatch)),
+		row(core.ToolMemory, Typed("memory_create", memory.CreateDoc, memory.Create)),
 		row(core.ToolMemory, Typed("memory_finish_edits", memory.FinishDoc, memory.Finish), terminal),
 		row(core.ToolMemory, Typed("memory_insert", memory.InsertDoc, memory.Insert)),
 		row(core.ToolMemory, Typed("memory_replace", memory.ReplaceUniqueDoc, memory.ReplaceUnique)),

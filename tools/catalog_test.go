@@ -69,18 +69,21 @@ func TestEveryRowOfTheCatalogueIsWhole(t *testing.T) {
 func TestTheCatalogueHasTheContractsToolsAndArguments(t *testing.T) {
 	t.Parallel()
 	want := map[string]struct{ required, optional []string }{
-		"archival_memory_insert": {[]string{"content"}, []string{"tags"}},
-		"archival_memory_search": {[]string{"query"}, []string{"tags", "tag_match_mode", "top_k", "start_datetime", "end_datetime"}},
-		"conversation_search":    {nil, []string{"query", "roles", "limit", "start_date", "end_date"}},
-		"core_memory_append":     {[]string{"label", "content"}, nil},
-		"core_memory_replace":    {[]string{"label", "old_content", "new_content"}, nil},
-		"grep_files":             {[]string{"pattern"}, []string{"include", "context_lines", "offset"}},
-		"open_files":             {[]string{"file_requests"}, []string{"close_all_others"}},
-		"semantic_search_files":  {[]string{"query"}, []string{"limit"}},
+		"archival_memory_insert":  {[]string{"content"}, []string{"tags"}},
+		"archival_memory_replace": {[]string{"id", "content"}, []string{"tags"}},
+		"archival_memory_delete":  {[]string{"id"}, nil},
+		"archival_memory_search":  {[]string{"query"}, []string{"tags", "tag_match_mode", "top_k", "start_datetime", "end_datetime"}},
+		"conversation_search":     {nil, []string{"query", "roles", "limit", "start_date", "end_date"}},
+		"core_memory_append":      {[]string{"label", "content"}, nil},
+		"core_memory_replace":     {[]string{"label", "old_content", "new_content"}, nil},
+		"grep_files":              {[]string{"pattern"}, []string{"include", "context_lines", "offset"}},
+		"open_files":              {[]string{"file_requests"}, []string{"close_all_others"}},
+		"semantic_search_files":   {[]string{"query"}, []string{"limit"}},
 		"memory": {[]string{"command"}, []string{
 			"path", "file_text", "description", "old_string", "new_string", "insert_line", "insert_text", "old_path", "new_path",
 		}},
 		"memory_apply_patch":  {[]string{"label", "patch"}, nil},
+		"memory_create":       {[]string{"label", "description", "value"}, nil},
 		"memory_finish_edits": {nil, nil},
 		"memory_insert":       {[]string{"label", "new_string"}, []string{"insert_line"}},
 		"memory_replace":      {[]string{"label", "old_string", "new_string"}, nil},
@@ -139,14 +142,48 @@ func TestTheToolboxKeepsTheOrderAskedForAndLeavesOutTheUnknown(t *testing.T) {
 	}
 }
 
+func TestPromptAndToolsOfTheTerminalsAgentsStayUnderTwoThousandTokens(t *testing.T) {
+	t.Parallel()
+	policy, _ := core.PolicyOf(core.AgentLettaV1)
+	box := New()
+	var specs []core.ToolSpec
+	for _, name := range memory.TerminalTools() {
+		tool, ok, err := box.Find(t.Context(), name)
+		if err != nil || !ok {
+			t.Fatalf("no tool %s: %v", name, err)
+		}
+		specs = append(specs, tool.Info.Spec)
+	}
+	raw, err := json.Marshal(specs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	system := memory.Compile(
+		memory.CompileInput{System: memory.SystemOf(policy, true), Blocks: memory.DefaultBlocks(), Agent: core.NewAgentID()},
+	)
+	n := core.EstimateTokens(system) + core.EstimateTokens(string(raw))
+	t.Logf("system %d, with tools %d tokens", core.EstimateTokens(system), n)
+	if n >= 2000 {
+		t.Errorf("prompt and tools take %d tokens", n)
+	}
+	for _, said := range []string{
+		"In a block goes", "In archival memory goes", "archival_memory_search for", "conversation_search for", "Rephrase once", "dates",
+		"may carry memories", "Do not store secrets", "passing moods", "Example:",
+	} {
+		if !strings.Contains(system, said) {
+			t.Errorf("the prompt does not say %q", said)
+		}
+	}
+}
+
 func TestTheFirstRequestOfTheTerminalsAgentIsSmall(t *testing.T) {
 	t.Parallel()
 	const maxTools, maxSystem = 1500, 900
 	box := New()
 	tokens := 0
 	for _, name := range []string{
-		"memory_insert", "memory_replace", "archival_memory_insert", "archival_memory_search", "conversation_search", "core_memory_append",
-		"core_memory_replace",
+		"memory_insert", "memory_replace", "archival_memory_insert", "archival_memory_replace", "archival_memory_delete",
+		"archival_memory_search", "conversation_search", "core_memory_append", "core_memory_replace",
 	} {
 		tool, ok, err := box.Find(t.Context(), name)
 		if err != nil || !ok {

@@ -50,7 +50,7 @@ func newHome(tb testing.TB) *home {
 		Now:          now,
 		Shown:        map[core.BlockID]int{},
 		MaxReturn:    50_000,
-		Author:       core.BlockAuthor{Kind: core.AuthorAgent, ID: string(agent.ID)},
+		Author:       core.Author{Kind: core.AuthorAgent, ID: string(agent.ID)},
 	}
 	h.must(h.store.Agents().Create(tb.Context(), &agent))
 	h.must(h.store.Conversations().Create(tb.Context(), &conv))
@@ -77,7 +77,7 @@ func (h *home) block(label, value string, limit int, readOnly bool) {
 		CreatedAt: h.env.Now,
 		UpdatedAt: h.env.Now,
 	}
-	h.must(h.store.Blocks().Create(h.t.Context(), &b, core.BlockAuthor{Kind: core.AuthorUser}))
+	h.must(h.store.Blocks().Create(h.t.Context(), &b, core.Author{Kind: core.AuthorUser}))
 	h.must(h.store.Blocks().Attach(h.t.Context(), h.env.Agent.ID, b.ID))
 	h.env.Shown[b.ID] = b.Version
 }
@@ -251,7 +251,7 @@ func TestLineNumbersOfAnotherVersionAreRefusedWithTheNewestText(t *testing.T) {
 	h := newHome(t)
 	block := h.read("human")
 	block.Value = "new first line\nAda\nlikes tea"
-	h.must(h.store.Blocks().Update(t.Context(), &block, core.BlockAuthor{Kind: core.AuthorUser}))
+	h.must(h.store.Blocks().Update(t.Context(), &block, core.Author{Kind: core.AuthorUser}))
 	at := func(line int) map[string]any {
 		return map[string]any{"label": "human", "new_string": "x", "insert_line": line}
 	}

@@ -201,6 +201,10 @@ func (d daemon) Rewinds(ctx context.Context, t Thread) ([]api.Rewind, error) {
 	return d.Client.Rewinds(ctx, api.ListRewinds{ConversationID: t.conversation(), Page: api.Page{Limit: listMost}})
 }
 
+func (d daemon) RewindBlocks(ctx context.Context, to api.RewindRequest) ([]api.BlockVersion, error) {
+	return d.Client.RewindBlocks(ctx, api.RewindBlocks{StepID: to.StepID, RunID: to.RunID})
+}
+
 func (d daemon) Fork(ctx context.Context, t Thread, step string) (api.Conversation, error) {
 	return d.ForkConversation(ctx, t.conversation(), t.Agent, api.ForkConversation{StepID: step})
 }

@@ -36,10 +36,10 @@ func (e *editor) Run() error {
 	return cmd.Run()
 }
 
-// failure says in a person's words why the editor didn't run, or how it ended.
-func (e *editor) failure(err error) error {
+// EditorFailure says in a person's words why their editor didn't run, or how it ended. The command includes arguments.
+func EditorFailure(command string, err error) error {
 	var ended *exec.ExitError
-	name := strings.Fields(e.command)[0]
+	name := strings.Fields(command)[0]
 	switch {
 	case err == nil:
 		return nil
@@ -83,7 +83,7 @@ func (m *Model) edit(text string, take func(string)) tea.Cmd {
 	e := &editor{command: m.opts.Editor, in: m.opts.In, out: m.opts.Out, file: f.Name()}
 	return tea.Exec(e, func(err error) tea.Msg {
 		text, readErr := os.ReadFile(e.file)
-		err = cmp.Or(e.failure(err), readErr, os.Remove(e.file))
+		err = cmp.Or(EditorFailure(e.command, err), readErr, os.Remove(e.file))
 		return editedMsg{strings.TrimRight(string(text), "\n"), err, take}
 	})
 }

@@ -24,11 +24,11 @@ func TestAnEditorThatFailsIsToldInPlainWords(t *testing.T) {
 		"false":                               "false ended with status 1",
 	} {
 		e := &editor{command: command, file: "x"}
-		if got := e.failure(e.Run()); got == nil || got.Error() != want {
+		if got := EditorFailure(e.command, e.Run()); got == nil || got.Error() != want {
 			t.Errorf("%s: %v, want %s", command, got, want)
 		}
 	}
-	if err := (&editor{command: "x"}).failure(nil); err != nil {
+	if err := EditorFailure("x", nil); err != nil {
 		t.Error(err)
 	}
 }

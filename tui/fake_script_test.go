@@ -120,6 +120,18 @@ func script(text string) []api.Message {
 				Notice:      &api.Notice{Kind: api.NoticeDiscard, Text: "The daemon was restarted; the answer begins anew."},
 			}),
 			append(say("Anew."), done(10)...)...)
+	case "retried":
+		out := append(ping, api.Message{MessageType: api.MessageReasoning, ID: "m1", Reasoning: "Tea, then."},
+			api.Message{
+				MessageType: api.MessageToolCall, ID: "m1", Delta: true,
+				ToolCalls: []api.ToolCall{{Name: "memory_insert", ToolCallID: "c1", Arguments: `{"label":"hu`}},
+			},
+			api.Message{
+				MessageType: api.MessageNotice,
+				Notice:      &api.Notice{Kind: api.NoticeDiscard, Text: "The answer broke off; the model is asked again."},
+			},
+			api.Message{MessageType: api.MessageReasoning, ID: "m2", Reasoning: "Tea it is."})
+		return append(append(out, say("You like tea.")...), done(10)...)
 	case "late": // what the log has beyond what was seen comes before the notice that discards it
 		return append(append(append(append(append(ping, say("Before ")...),
 			api.Message{

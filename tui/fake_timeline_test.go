@@ -21,7 +21,9 @@ type fakeTimeline struct {
 	pastErr  error
 	unread   error // for the next read of messages
 	rewindNo int
-	missing  []string // what the next rewind can't restore
+	missing  []string           // what the next rewind can't restore
+	then     []api.BlockVersion // what a rewind would restore, unless the times of the edits say it
+	slow     chan struct{}      // rewinds wait until it is closed; nil: they don't
 
 	fits     int // characters in a message; 0: no limit
 	fitErr   error
@@ -119,6 +121,9 @@ func (f *fake) Turn(_ context.Context, run string) (runDetails, error) {
 }
 
 func (f *fake) Rewind(_ context.Context, to api.RewindRequest) (api.Rewind, error) {
+	if f.slow != nil {
+		<-f.slow
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked = append(f.asked, to)
@@ -165,6 +170,28 @@ func (f *fake) Versions(_ context.Context, block string) ([]api.BlockVersion, er
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.edits[block]), nil
+}
+
+// RewindBlocks goes by the times of the edits: turns are an hour apart.
+func (f *fake) RewindBlocks(_ context.Context, to api.RewindRequest) ([]api.BlockVersion, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.then != nil {
+		return f.then, nil
+	}
+	at := slices.IndexFunc(f.history, func(m api.Message) bool {
+		return m.RunID == to.RunID && to.RunID != "" || m.StepID == to.StepID && to.StepID != ""
+	})
+	var out []api.BlockVersion
+	for _, versions := range f.edits {
+		for _, v := range versions {
+			if !v.CreatedAt.After(f.history[at].Date.Time) {
+				out = append(out, v)
+				break
+			}
+		}
+	}
+	return out, nil
 }
 
 func (f *fake) Sharers(_ context.Context, block string) (int, error) {

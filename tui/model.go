@@ -221,7 +221,7 @@ func (m *Model) deliver() tea.Cmd {
 		return m.runCommand(text, name, arg)
 	}
 	m.outbox.held = false
-	if !m.link.connected || m.turn != nil {
+	if !m.link.connected || m.turn != nil || m.timeline.travelling {
 		m.prompt.Enqueue(text)
 		if m.turn == nil {
 			return nil

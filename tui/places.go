@@ -34,6 +34,14 @@ func (p place) name() string {
 	return "before " + words
 }
 
+// target is the place as a rewind names it.
+func (p place) target() api.RewindRequest {
+	if p.step != "" {
+		return api.RewindRequest{StepID: p.step}
+	}
+	return api.RewindRequest{RunID: p.run}
+}
+
 // placesOf finds the turns of a conversation from what was said in it, newest
 // first. A message that no run answered is not a place to go back to.
 func placesOf(said []api.Message) []place {
@@ -123,13 +131,13 @@ func lookBack(from timelineBackend, t Thread, p place) func(context.Context) (ou
 		if err != nil {
 			return outlook{}, err
 		}
+		then, err := from.RewindBlocks(ctx, p.target())
+		if err != nil {
+			return outlook{}, err
+		}
 		for _, b := range blocks {
-			versions, err := from.Versions(ctx, b.ID)
-			if err != nil {
-				return outlook{}, err
-			}
-			then, ok := versionAt(versions, p.at)
-			if !ok || then.Value == b.Value {
+			i := slices.IndexFunc(then, func(v api.BlockVersion) bool { return v.BlockID == b.ID })
+			if i < 0 || then[i].Value == b.Value {
 				continue
 			}
 			sharers, err := from.Sharers(ctx, b.ID)
@@ -141,23 +149,11 @@ func lookBack(from timelineBackend, t Thread, p place) func(context.Context) (ou
 				o.shared = append(o.shared, label)
 				continue
 			}
-			value := transcript.Short(transcript.OneLine(then.Value), 2*wordsMost)
+			value := transcript.Short(transcript.OneLine(then[i].Value), 2*wordsMost)
 			o.back = append(o.back, label+" as it was: "+cmp.Or(strings.TrimRight(value, "."), "empty"))
 		}
 		return o, nil
 	}
-}
-
-// versionAt is the version a block had when a message came. Message times are
-// cut to seconds: within that second, a person's edits count as earlier and a
-// step's edits as later.
-func versionAt(newestFirst []api.BlockVersion, at time.Time) (api.BlockVersion, bool) {
-	for _, v := range newestFirst {
-		if v.CreatedAt.Before(at.Add(time.Second)) && v.StepID == nil || v.CreatedAt.Before(at) {
-			return v, true
-		}
-	}
-	return api.BlockVersion{}, false
 }
 
 // forkAt forks a conversation at a place. If the conversation is itself a fork,

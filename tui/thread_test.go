@@ -83,3 +83,17 @@ func TestWhatWasRecalledIsOneFoldedRowThatOpensInTheTranscript(t *testing.T) {
 		t.Errorf("the transcript:\n%s", v)
 	}
 }
+
+func TestThoughtsOfAnAttemptThatBrokeOffAreNotPrinted(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("retried")
+	r.idle()
+	said := r.said()
+	if strings.Contains(said, "Tea, then") || strings.Contains(said, "memory_insert") || strings.Contains(said, "✎") {
+		t.Errorf("the attempt that broke off is printed:\n%s", said)
+	}
+	if strings.Count(said, "∴ thought") != 1 || strings.Count(said, "the model is asked again") != 1 {
+		t.Errorf("said:\n%s", said)
+	}
+}

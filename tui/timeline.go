@@ -26,6 +26,8 @@ type timelineBackend interface {
 	// Turn returns a run with its steps and messages, both oldest first.
 	Turn(ctx context.Context, run string) (runDetails, error)
 	Rewind(ctx context.Context, to api.RewindRequest) (api.Rewind, error)
+	// RewindBlocks returns the versions of memory blocks that a rewind would restore.
+	RewindBlocks(ctx context.Context, to api.RewindRequest) ([]api.BlockVersion, error)
 	UndoRewind(ctx context.Context, id string) (api.Rewind, error)
 	// Rewinds returns the rewinds of a conversation, newest first.
 	Rewinds(ctx context.Context, t Thread) ([]api.Rewind, error)
@@ -43,7 +45,7 @@ type timeline struct {
 	backend timelineBackend
 	now     func() time.Time
 
-	travelling bool   // we are rewinding
+	travelling bool   // we are rewinding: what is said meanwhile waits
 	rewound    string // the last rewind shown
 }
 
@@ -156,10 +158,8 @@ func (tl *timeline) travel(
 
 // rewind takes the conversation back.
 func (tl *timeline) rewind(t Thread, p place, shared bool) tea.Cmd {
-	in := api.RewindRequest{RunID: p.run, Shared: shared}
-	if p.step != "" {
-		in = api.RewindRequest{StepID: p.step, Shared: shared}
-	}
+	in := p.target()
+	in.Shared = shared
 	call := func(ctx context.Context) (api.Rewind, error) { return tl.backend.Rewind(ctx, in) }
 	return tl.travel(t, call, func(v rewindResult) tea.Cmd {
 		tl.ui.marked(
@@ -290,13 +290,14 @@ func rewindNote(r api.Rewind) string {
 // latestRewindMsg is the newest rewind of a conversation.
 type latestRewindMsg struct {
 	thread  Thread
+	lastID  string // newest message known when the history was requested
 	rewind  api.Rewind
 	history []api.Message
 }
 
 // look reads, after a hint, whether another terminal rewound the conversation.
 func (tl *timeline) look() tea.Cmd {
-	thread := tl.conv.thread
+	thread, lastID := tl.conv.thread, tl.conv.lastID
 	return func() tea.Msg {
 		rewinds, err := tl.backend.Rewinds(tl.ui.ctx, thread)
 		if err != nil || len(rewinds) == 0 {
@@ -306,7 +307,7 @@ func (tl *timeline) look() tea.Cmd {
 		if err != nil {
 			return nil
 		}
-		return latestRewindMsg{thread, rewinds[0], history}
+		return latestRewindMsg{thread, lastID, rewinds[0], history}
 	}
 }
 
@@ -315,6 +316,9 @@ func (tl *timeline) look() tea.Cmd {
 func (tl *timeline) onRewound(msg latestRewindMsg) tea.Cmd {
 	if msg.thread != tl.conv.thread || tl.travelling || msg.rewind.ID == tl.rewound {
 		return nil
+	}
+	if msg.lastID != tl.conv.lastID {
+		return tl.look() // the history may lack what was said since
 	}
 	tl.rewound = msg.rewind.ID
 	tl.conv.replace(tl.ui.scrollback, msg.history)

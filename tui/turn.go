@@ -131,7 +131,7 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 	case api.MessageReasoning:
 		t.write(transcript.Reasoning, msg, msg.Reasoning)
 	case api.MessageToolCall, api.MessageApprovalRequest:
-		t.part.close()
+		t.part.pause()
 		t.shown = true
 		for _, c := range msg.ToolCalls {
 			t.call(c, msg.Delta)
@@ -184,13 +184,13 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 	}
 	n := *msg.Notice
 	switch n.Kind {
-	case api.NoticeQueued, api.NoticeRetry:
+	case api.NoticeQueued, api.NoticeRetry, api.NoticeWaiting:
 		m.ui.flash, t.waits = n.Text, n.Text
 	case api.NoticeDiscard:
 		// What is printed stays printed; the answer that follows is the one
 		// that counts.
-		t.part.close()
-		t.calls = nil
+		t.part.drop()
+		t.calls, t.shown = nil, false
 		switch {
 		case t.broken:
 			t.tellAway(m.link, "the daemon was away; the answer begins anew")
@@ -316,7 +316,7 @@ func (m *Model) finishTurn(t *turn) tea.Cmd {
 
 // goOn shows the next run of another terminal, or sends what is queued.
 func (m *Model) goOn() tea.Cmd {
-	if m.turn != nil || !m.link.connected || m.quitting {
+	if m.turn != nil || !m.link.connected || m.quitting || m.timeline.travelling {
 		return nil
 	}
 	if run, ok := m.conv.nextForeign(); ok {

@@ -37,6 +37,10 @@ func (p *part) rows(room int) []string {
 		if open := p.ui.render.Open(p.stream.Open(), p.openRows(room, p.stream.InFence())); open != "" {
 			return strings.Split(open, "\n")
 		}
+	case p.kind == transcript.Reasoning && !p.until.IsZero():
+		if it := p.thought(); it.Text != "" {
+			return []string{p.ui.render.Item(it, false)}
+		}
 	case p.kind == transcript.Reasoning:
 		return []string{p.ui.render.Thinking(p.text.String())}
 	}

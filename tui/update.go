@@ -40,7 +40,7 @@ func (m *Model) handle(msg tea.Msg) tea.Cmd {
 	case batchMsg[api.Change]:
 		return m.onChanges(msg)
 	case loadedMsg:
-		return msg.show()
+		return tea.Batch(msg.show(), m.goOn()) // the queue may have waited for it
 	default:
 		return m.handleRest(msg)
 	}

@@ -26,6 +26,7 @@ func (a *app) agentsCommand() *cobra.Command {
 		a.agentsFork(),
 		a.agentsRewind(),
 		a.agentsRecall(),
+		a.agentsRenew(),
 	)
 }
 
@@ -45,7 +46,7 @@ func (a *app) agentsList() *cobra.Command {
 			if a.json {
 				return writeJSON(a.out, nonNil(agents))
 			}
-			t := table{head: []string{"NAME", "ID", "MODEL", "LAST RUN"}}
+			t := table{head: []string{"NAME", "ID", "MODEL", "LAST RUN"}, single: true, spare: []string{"LAST RUN"}}
 			for _, g := range agents {
 				last := "-"
 				if g.LastRunCompletion != nil {
@@ -176,6 +177,8 @@ func (a *app) agentsDelete() *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use: "delete NAME|ID", Short: "Delete an agent with its conversations", Args: exactly("the agent"),
+		Long: "Delete an agent with its conversations.\n\n" +
+			"Its memory blocks and its archive stay, because other agents may have them or get them. `loci forget` removes what they say.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, g, err := a.agentOf(cmd.Context(), args[0])
 			if err != nil {
@@ -196,7 +199,7 @@ func (a *app) agentsDelete() *cobra.Command {
 
 // sureToDelete asks a person to confirm; a script says --yes.
 func (a *app) sureToDelete(g api.AgentState, yes bool) error {
-	question := "delete " + oneLine(g.Name) + ", its conversations and its memory?"
+	question := "delete " + oneLine(g.Name) + " and its conversations, but not its memory blocks and its archive?"
 	return a.sure(yes, question, "nothing was deleted", "loci agents delete "+quoteArg(g.Name)+" --yes")
 }
 
@@ -259,7 +262,7 @@ func (a *app) agentHere(ctx context.Context, c *client.Client) (api.AgentState, 
 }
 
 func noAgent(ref string) *fault {
-	return (&fault{kind: api.KindNotFound, msg: fmt.Sprintf("there is no agent %q", clip(ref, 60))}).withHint("loci agents lists them")
+	return (&fault{kind: api.KindNotFound, msg: fmt.Sprintf("there is no agent %q", clip(ref, 60))}).withHint("`loci agents` lists them")
 }
 
 // wholeAgent lists the relations of an agent that a person wants to see.

@@ -62,7 +62,7 @@ func (a *app) archivalList(agent *string) *cobra.Command {
 			if a.json {
 				return writeJSON(a.out, nonNil(found))
 			}
-			t := table{head: []string{"ID", "WHEN", "TAGS", "TEXT"}}
+			t := table{head: []string{"ID", "WHEN", "TAGS", "TEXT"}, single: true, spare: []string{"TAGS"}}
 			for _, p := range found {
 				t.add(p.ID, moment(p.CreatedAt), strings.Join(p.Tags, ","), p.Text)
 			}
@@ -198,6 +198,9 @@ func why(metadata api.Object) string {
 	}
 	if words := text(metadata["words"]); words != "" {
 		parts = append(parts, "says: "+words)
+	}
+	if words := text(metadata["also"]); words != "" {
+		parts = append(parts, "also: "+words)
 	}
 	if inherited, _ := metadata["inherited"].([]any); len(inherited) > 0 {
 		from, _ := inherited[0].(map[string]any)

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -49,7 +48,7 @@ func chatFlagSet(f *chatFlags) *pflag.FlagSet {
 	fs.StringVar(&f.agent, "agent", "", "talk to this agent, by `NAME|ID`; by default the one last used here")
 	fs.BoolVar(&f.newAgent, "new", false, "talk to a new agent")
 	fs.StringVar(&f.conversation, "conversation", "", "`new|ID`: a conversation of the agent beside its default one")
-	fs.StringVar(&f.model, "model", "", "the model for this run, as `provider/model`")
+	fs.StringVar(&f.model, "model", "", "the model for this run, as `provider/model`; with --new, the new agent's own")
 	fs.IntVar(&f.maxSteps, "max-steps", 0, "with -p: model calls that the run may take")
 	fs.DurationVar(&f.timeout, "timeout", 0, "with -p: how long it may take, like 90s or 5m")
 	fs.StringVar(&f.format, "output-format", formatText, "with -p: `text|json|stream-json`")
@@ -114,11 +113,18 @@ func (f *chatFlags) check(fs *pflag.FlagSet) error {
 
 // open is what to ask the daemon to open.
 func (f *chatFlags) open() *api.Open {
-	o := &api.Open{Agent: f.agent, Conversation: f.conversation, RunModel: f.model}
 	if f.newAgent {
-		o.Agent = api.OpenNew
+		return &api.Open{Agent: api.OpenNew, Conversation: f.conversation, Model: f.model}
 	}
-	return o
+	return &api.Open{Agent: f.agent, Conversation: f.conversation, RunModel: f.model}
+}
+
+// override is the model that answers in place of the agent's own.
+func (f *chatFlags) override() string {
+	if f.newAgent {
+		return ""
+	}
+	return f.model
 }
 
 // unbuiltNote names the keys whose provider isn't supported yet.
@@ -141,6 +147,10 @@ func (a *app) chat(ctx context.Context, f *chatFlags) error {
 	if err != nil {
 		return err
 	}
+	editor, err := a.editor()
+	if err != nil {
+		return err
+	}
 	p, err := a.paths()
 	if err != nil {
 		return err
@@ -153,8 +163,8 @@ func (a *app) chat(ctx context.Context, f *chatFlags) error {
 	c := client.New(o)
 	defer c.Close()
 	return tui.Run(ctx, tui.Options{
-		Client: c, Who: who(api.ClientChat, nil), Open: *f.open(), Model: f.model, NoColor: noColor(l.Color), Theme: l.Theme,
-		Editor:   cmp.Or(l.Editor, os.Getenv("VISUAL"), os.Getenv("EDITOR")),
+		Client: c, Who: who(api.ClientChat, nil), Open: *f.open(), Model: f.override(), NoColor: noColor(l.Color), Theme: l.Theme,
+		Editor:   editor,
 		CopyFile: filepath.Join(p.State, "copied.txt"), Notes: notes, About: a.otherSettings, In: in, Out: out,
 	})
 }

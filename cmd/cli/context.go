@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -16,9 +17,12 @@ const contextWidth = 80
 func (a *app) contextCommand() *cobra.Command {
 	var agent, conversation string
 	c := &cobra.Command{
-		Use: "context", Short: "Show what fills the model's context window", Args: exactly(),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, g, err := a.agentOf(cmd.Context(), agent)
+		Use: "context [NAME|ID]", Short: "Show what fills the model's context window", Args: atMost(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if agent != "" && len(args) > 0 {
+				return invalid("name the agent once: %s, or --agent", quoteArg(clip(args[0], 60)))
+			}
+			c, g, err := a.agentOf(cmd.Context(), cmp.Or(agent, first(args)))
 			if err != nil {
 				return err
 			}

@@ -168,6 +168,7 @@ func (a *app) startDaemon(ctx context.Context, f *daemonFlags, stop func(context
 		return a.report(found.Status, "the daemon is running (pid %d, %s)", found.Status.PID, found.Socket)
 	}
 	a.noteSettings(found.Status)
+	a.noteListen(f.listen, found.Status.Listen)
 	return a.report(found.Status, "the daemon was running already (pid %d, %s)", found.Status.PID, found.Socket)
 }
 
@@ -328,6 +329,13 @@ func (a *app) daemonStatus() *cobra.Command {
 			}
 			return t.write(a.out)
 		},
+	}
+}
+
+// noteListen says if a running daemon doesn't listen where it was told to. Port 0 is any port.
+func (a *app) noteListen(wanted, on string) {
+	if wanted != "" && wanted != on && (on == "" || !strings.HasSuffix(wanted, ":0")) {
+		a.note("the daemon does not listen on " + wanted + ": loci daemon restart --listen " + wanted)
 	}
 }
 

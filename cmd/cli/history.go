@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,7 +21,7 @@ func (a *app) memoryHistory(agent *string) *cobra.Command {
 		Use: "history LABEL", Short: "List the versions of a block, the newest first", Args: exactly("the block's label"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			c, _, b, _, err := a.blockOf(ctx, *agent, args[0])
+			c, g, b, _, err := a.blockOf(ctx, *agent, args[0])
 			if err != nil {
 				return err
 			}
@@ -30,13 +32,20 @@ func (a *app) memoryHistory(agent *string) *cobra.Command {
 			if a.json {
 				return writeJSON(a.out, nonNil(versions))
 			}
+			names, err := writersOf(ctx, c, g, versions)
+			if err != nil {
+				return err
+			}
 			t := table{head: []string{"VERSION", "WHEN", "BY", "CHARACTERS", "BRINGS BACK", "STEP"}}
 			for _, v := range versions {
 				back := ""
 				if v.Restores != nil {
 					back = strconv.Itoa(*v.Restores)
 				}
-				by := v.Author
+				by := cmp.Or(names[text(v.AuthorID)], v.Author)
+				if v.Author == "user" {
+					by = "you"
+				}
 				if text(v.AuthorID) == api.AuthorMirror {
 					by += ", in a file"
 				}
@@ -47,6 +56,14 @@ func (a *app) memoryHistory(agent *string) *cobra.Command {
 	}
 	c.Flags().IntVar(&limit, "limit", 0, "how many at most (50)")
 	return c
+}
+
+// writersOf are the names of the agents that wrote versions of a block of g's; others that share it are looked up.
+func writersOf(ctx context.Context, c *client.Client, g api.AgentState, versions []api.BlockVersion) (map[string]string, error) {
+	if slices.ContainsFunc(versions, func(v api.BlockVersion) bool { return isID(text(v.AuthorID), "agent") && *v.AuthorID != g.ID }) {
+		return agentNames(ctx, c)
+	}
+	return map[string]string{g.ID: g.Name}, nil
 }
 
 // memoryDiff is `loci memory diff`.

@@ -185,7 +185,7 @@ func (a *app) uninstall(ctx context.Context, purge, yes bool) error {
 		return err
 	}
 	if purge {
-		question := "delete everything in " + p.Home + ", all agents and their memory?"
+		question := "delete all agents, their memory, the configuration and the log in " + p.Home + "?"
 		if err := a.sure(yes, question, "nothing was deleted", "loci uninstall --purge --yes"); err != nil {
 			return err
 		}
@@ -232,7 +232,7 @@ func (a *app) purge(p config.Paths) (left []string, err error) {
 	for _, dir := range []string{filepath.Dir(p.Socket), p.Run, filepath.Dir(p.Config), p.Home} {
 		_ = os.Remove(dir) // only if it is empty
 	}
-	return nil, nil
+	return []string{p.Home}, nil
 }
 
 func existing(paths []string) []string {
@@ -245,8 +245,8 @@ func existing(paths []string) []string {
 	return out
 }
 
-// sure asks a person whether to go on; a script says --yes. The error of a no consists of the texts nothing, what
-// was not done, and again, how to do it after all.
+// sure asks a person whether to go on; a script says --yes. The error of a no says with nothing what was not done, and only
+// where there is nobody to ask, with again, how to do it without being asked.
 func (a *app) sure(yes bool, question, nothing, again string) error {
 	switch {
 	case yes:
@@ -254,7 +254,7 @@ func (a *app) sure(yes bool, question, nothing, again string) error {
 	case !a.canAsk():
 		return (&fault{kind: api.KindConflict, msg: nothing + ": there is no terminal to ask at"}).withHint("%s", again)
 	case !a.confirm(question):
-		return (&fault{kind: api.KindCancelled, msg: nothing}).withHint("%s", again)
+		return &fault{kind: api.KindCancelled, msg: nothing}
 	}
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 
 	"loci/daemon/api"
 	"loci/daemon/client"
+	"loci/tui"
 )
 
 // memoryCommand is `loci memory`: the blocks an agent always sees, read and edited by hand.
@@ -101,7 +102,7 @@ func (a *app) memoryAppend(agent *string) *cobra.Command {
 
 func (a *app) memoryEdit(agent *string) *cobra.Command {
 	return &cobra.Command{
-		Use: "edit LABEL", Short: "Edit a block in $VISUAL or $EDITOR", Args: exactly("the block's label"),
+		Use: "edit LABEL", Short: "Edit a block in your editor", Args: exactly("the block's label"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			c, g, err := a.agentOf(ctx, *agent)
@@ -112,7 +113,7 @@ func (a *app) memoryEdit(agent *string) *cobra.Command {
 			if err != nil {
 				return noBlock(err, g, args[0])
 			}
-			edited, kept, err := editText(ctx, args[0], b.Value)
+			edited, kept, err := a.editText(ctx, b.Value)
 			switch {
 			case kept == "":
 				return err
@@ -202,24 +203,28 @@ func noBlock(err error, g api.AgentState, label string) error {
 
 // editText opens a text in the person's editor. The file is private, and removing it is up to the caller, so that a
 // text that couldn't be saved isn't lost, even if the editor failed. If there is no file, path is empty.
-func editText(ctx context.Context, label, value string) (edited, path string, failed error) {
-	editor := cmp.Or(os.Getenv("VISUAL"), os.Getenv("EDITOR"))
-	if editor == "" {
-		return "", "", invalid("neither $VISUAL nor $EDITOR is set").withHint("EDITOR=nano loci memory edit %s", quoteArg(label))
+func (a *app) editText(ctx context.Context, value string) (edited, path string, failed error) {
+	command, err := a.editor()
+	switch {
+	case err != nil:
+		return "", "", err
+	case strings.TrimSpace(command) == "":
+		return "", "", invalid("no editor is set").withHint("set `editor` in the configuration, or $EDITOR: export EDITOR=nano")
 	}
 	dir, err := os.MkdirTemp("", "loci-edit-")
 	if err != nil {
 		return "", "", err
 	}
 	path = filepath.Join(dir, "block.md")
-	if err := os.WriteFile(path, []byte(value), 0o600); err != nil {
+	open := strings.TrimSuffix(value, "\n") + "\n" // with an end of line, as editors leave it, so that a line can be put behind it
+	if err := os.WriteFile(path, []byte(open), 0o600); err != nil {
 		return "", "", err
 	}
-	words := append(strings.Fields(editor), path)
+	words := append(strings.Fields(command), path)
 	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
-	if err := cmd.Run(); err != nil {
-		failed = invalid("%s failed: %v; nothing was written", words[0], err).withHint("set $EDITOR to an editor that works")
+	if err := tui.EditorFailure(command, cmd.Run()); err != nil {
+		failed = invalid("%v; nothing was written", err).withHint("set `editor` in the configuration, or $EDITOR, to an editor that works")
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
@@ -227,9 +232,18 @@ func editText(ctx context.Context, label, value string) (edited, path string, fa
 	}
 	edited = string(data)
 	if !strings.HasSuffix(value, "\n") {
-		edited = strings.TrimSuffix(edited, "\n") // editors add a final newline
+		edited = strings.TrimSuffix(edited, "\n")
 	}
 	return edited, path, failed
+}
+
+// editor is the command that a person edits texts with; empty: none is set.
+func (a *app) editor() (string, error) {
+	l, err := a.config()
+	if err != nil {
+		return "", err
+	}
+	return cmp.Or(l.Editor, os.Getenv("VISUAL"), os.Getenv("EDITOR")), nil
 }
 
 // shown makes a text safe for a terminal; a pipe gets it unchanged.

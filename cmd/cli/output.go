@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -62,36 +63,55 @@ type table struct {
 	head []string
 	rows [][]string
 	more bool // the header was already written with earlier rows
+
+	single bool     // a record takes one row
+	spare  []string // … even without these columns, the first one first
 }
 
 func (t *table) add(cells ...string) { t.rows = append(t.rows, cells) }
 
 // write aligns the columns and doesn't pad the last; in a terminal they fit its width. An empty table writes nothing: silence
 // is an answer too.
-func (t *table) write(w io.Writer) error { return t.writeIn(w, columnsOf(w)) }
+func (t *table) write(w io.Writer) error { return t.writeAt(w, columnsOf(w), time.Now()) }
 
-func (t *table) writeIn(w io.Writer, width int) error {
+// writeAt writes for a width, and what time it is.
+func (t *table) writeAt(w io.Writer, width int, now time.Time) error {
 	if len(t.rows) == 0 {
 		return nil
 	}
-	rows := append([][]string{t.head}, t.rows...)
-	widths := make([]int, len(t.head))
-	for _, row := range rows {
+	for _, row := range t.rows {
 		for i, cell := range row {
 			row[i] = oneLine(cell)
-			widths[i] = max(widths[i], cellWidth(row[i]))
 		}
 	}
-	if t.more {
-		rows = rows[1:]
+	head, rows, widths := t.head, t.rows, columnWidths(t.head, t.rows)
+	l := fit(head, widths, width)
+	if t.single && width > 0 && total(widths) > width {
+		if narrow, widths, ok := t.narrowed(width, now); ok {
+			head, rows = narrow.head, narrow.rows
+			l = layout{widths: widths, folds: make([]bool, len(widths))}
+		}
 	}
-	l := fit(t.head, widths, width)
 	var b strings.Builder
+	if !t.more {
+		l.write(&b, head)
+	}
 	for _, row := range rows {
 		l.write(&b, row)
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// columnWidths are as wide as what they hold.
+func columnWidths(head []string, rows [][]string) []int {
+	widths := make([]int, len(head))
+	for _, row := range slices.Insert(slices.Clone(rows), 0, head) {
+		for i, cell := range row {
+			widths[i] = max(widths[i], cellWidth(cell))
+		}
+	}
+	return widths
 }
 
 // cellWidth counts terminal columns well enough for alignment: none for combining marks, two for East Asian wide
@@ -162,12 +182,14 @@ func isTerminal(w any) bool {
 	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
+const listedTime = "2006-01-02 15:04"
+
 // local formats a time in this machine's zone.
 func local(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	return t.Local().Format("2006-01-02 15:04")
+	return t.Local().Format(listedTime)
 }
 
 // size formats a number of bytes for a person.

@@ -42,6 +42,7 @@ type exchange struct {
 	left    bool                    // nobody reads the answer any more
 	written string                  // id of the message at the end of standard output, in the text format
 	midLine bool                    // standard output doesn't end with a newline
+	wrap    wrapper                 // of what a terminal shows
 }
 
 // oneShot sends a prompt and prints the answer.
@@ -134,7 +135,7 @@ func (t *exchange) request(prompt string) api.StreamingRequest {
 	req := api.StreamingRequest{}
 	req.Messages = []api.Input{api.UserInput(prompt, uuid.NewString())}
 	req.MaxSteps = api.PtrTo(t.flags.maxSteps)
-	req.OverrideModel = api.PtrTo(t.flags.model)
+	req.OverrideModel = api.PtrTo(t.flags.override())
 	req.IncludeCompactionMessages = new(true)
 	return req
 }
@@ -255,7 +256,12 @@ func (t *exchange) write(message, text string) error {
 		text = strings.Repeat("\n", 1+map[bool]int{true: 1}[t.midLine]) + text
 	}
 	t.written, t.midLine = message, !strings.HasSuffix(text, "\n")
-	_, err := io.WriteString(t.app.out, t.app.shown(text))
+	text = t.app.shown(text)
+	if width := columnsOf(t.app.out); width > 0 {
+		text = t.wrap.wrap(text, width)
+		t.midLine = t.wrap.at > 0
+	}
+	_, err := io.WriteString(t.app.out, text)
 	return err
 }
 

@@ -47,9 +47,19 @@ func (a *app) runsList() *cobra.Command {
 			if a.json {
 				return writeJSON(a.out, nonNil(runs))
 			}
-			t := table{head: []string{"ID", "STATUS", "STOP", "STARTED", "TOOK", "AGENT"}}
+			names := map[string]string{}
+			if len(runs) > 0 {
+				if names, err = agentNames(ctx, c); err != nil {
+					return err
+				}
+			}
+			t := table{
+				head:   []string{"ID", "STATUS", "STOP", "STARTED", "TOOK", "AGENT"},
+				single: true, spare: []string{"STOP", "TOOK"},
+			}
 			for _, r := range runs {
-				t.add(r.ID, string(r.Status), stopText(r.StopReason), moment(&r.CreatedAt), took(r), r.AgentID)
+				who := cmp.Or(names[r.AgentID], r.AgentID)
+				t.add(r.ID, string(r.Status), stopText(r.StopReason), moment(&r.CreatedAt), took(r), who)
 			}
 			return a.list(t, "there are no runs yet")
 		},

@@ -15,8 +15,10 @@ func TestWhyAResultWasFoundIsSaidInWords(t *testing.T) {
 		"says: Ada; beside: tea": {
 			"words": []any{"Ada", "ada"}, "inherited": []any{map[string]any{"words": []any{"ada", "tea"}}},
 		},
-		"says: Ada": {"words": []any{"Ada"}, "inherited": []any{map[string]any{"words": []any{"Ada"}}}},
-		"":          {},
+		"also: purchase":        {"also": []any{"purchase"}},
+		"says: car; also: sold": {"words": []any{"car"}, "also": []any{"car", "sold"}},
+		"says: Ada":             {"words": []any{"Ada"}, "inherited": []any{map[string]any{"words": []any{"Ada"}}}},
+		"":                      {},
 	} {
 		if got := why(metadata); got != want {
 			t.Errorf("%v: %q, want %q", metadata, got, want)

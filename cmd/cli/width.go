@@ -31,7 +31,8 @@ func say(w io.Writer, line string) {
 }
 
 // filled wraps the lines of a text at words, with an indent for what follows. A word that is longer than a row stays whole, so
-// that it can be copied. A width of 0 changes nothing.
+// that it can be copied, unless it is of wide characters: those are written without spaces, and end a row anywhere. A width
+// of 0 changes nothing.
 func filled(text string, width, indent int) string {
 	if width <= indent {
 		return text
@@ -52,6 +53,12 @@ func filledLine(line string, width, indent int) string {
 	for i, word := range strings.Split(line, " ") {
 		n := cellWidth(word)
 		switch {
+		case n > width-indent && strings.ContainsFunc(word, wide):
+			if i > 0 {
+				word = " " + word
+			}
+			at = hardFilled(&b, word, at, width, indent)
+			continue
 		case i == 0:
 		case at+1+n > width && at > indent:
 			b.WriteString("\n" + strings.Repeat(" ", indent))
@@ -66,9 +73,25 @@ func filledLine(line string, width, indent int) string {
 	return b.String()
 }
 
-// filledHelp wraps a page of help: what is long goes on where its column begins.
+// hardFilled writes a word that ends a row wherever the row is full, and returns where it is then.
+func hardFilled(b *strings.Builder, word string, at, width, indent int) int {
+	joined := false // emoji of several characters stay whole
+	for _, r := range word {
+		n := cellWidth(string(r))
+		if at+n > width && at > indent && n > 0 && !joined {
+			b.WriteString("\n" + strings.Repeat(" ", indent))
+			at = indent
+		}
+		b.WriteRune(r)
+		at += n
+		joined = r == '\u200d'
+	}
+	return at
+}
+
+// filledHelp wraps a page of help: a paragraph flows, and what else is long goes on where its column begins.
 func filledHelp(page string, width int) string {
-	lines := strings.Split(page, "\n")
+	lines := flowing(strings.Split(page, "\n"))
 	for i, line := range lines {
 		indent := len(line) - len(strings.TrimLeft(line, " "))
 		if gap := strings.LastIndex(line[:min(len(line), width)], "  "); gap >= indent {
@@ -80,6 +103,22 @@ func filledHelp(page string, width int) string {
 		lines[i] = filledLine(line, width, indent)
 	}
 	return strings.Join(lines, "\n")
+}
+
+// flowing joins the lines of each paragraph. An indented line stands for itself, and so does a heading.
+func flowing(lines []string) []string {
+	var out []string
+	prose := false
+	for _, line := range lines {
+		is := line != "" && !strings.HasPrefix(line, " ") && !strings.HasPrefix(line, "\t") && !strings.HasSuffix(line, ":")
+		if is && prose {
+			out[len(out)-1] += " " + line
+		} else {
+			out = append(out, line)
+		}
+		prose = is
+	}
+	return out
 }
 
 const (

@@ -3,6 +3,7 @@ package cli
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestATableFitsTheTerminal(t *testing.T) {
@@ -81,7 +82,7 @@ a   b     ` + strings.Repeat("漢", 19) + `…
 			t.Parallel()
 			var b strings.Builder
 			tbl := table{head: c.rows[0], rows: c.rows[1:]}
-			if err := tbl.writeIn(&b, c.width); err != nil || "\n"+b.String() != c.want {
+			if err := tbl.writeAt(&b, c.width, time.Time{}); err != nil || "\n"+b.String() != c.want {
 				t.Errorf("%v\n%s\nwant%s", err, b.String(), c.want)
 			}
 		})
@@ -98,6 +99,7 @@ func TestProseIsWrappedAtWords(t *testing.T) {
 		{"loci: one two three", 0, "loci: one two three"},
 		{"loci: one two three", 14, "loci: one two\n  three"},
 		{"a line\n  and another", 8, "a line\n  and\n  another"},
+		{"loci: 私の名前はアダです。東京に住んでいます", 20, "loci: 私の名前はアダ\n  です。東京に住んで\n  います"},
 		{"loci: /a/path/longer/than/the/row it is", 20, "loci:\n  /a/path/longer/than/the/row\n  it is"},
 	} {
 		if got := filled(c.text, c.width, 2); got != c.want {
@@ -108,5 +110,11 @@ func TestProseIsWrappedAtWords(t *testing.T) {
 	const want = "Flags:\n  -h, --help   what it says about this\n               and that\n  plain prose that goes on and on, and\n  on"
 	if got := filledHelp(page, 40); got != want {
 		t.Errorf("help: %q", got)
+	}
+	const rest = "\n\nAnother one\n\n  loci       kept\n  loci help  as it is\n\nUsage:\nx"
+	const broken = "A paragraph that is broken where its author's\nlines end." + rest
+	const flows = "A paragraph that is broken where its\nauthor's lines end." + rest
+	if got := filledHelp(broken, 40); got != flows {
+		t.Errorf("paragraphs: %q", got)
 	}
 }

@@ -3,6 +3,10 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -31,6 +35,43 @@ func TestWhatIsWrongWithACommandIsSaidInPlainWords(t *testing.T) {
 		if kind, hint := explain(err); err == nil || err.Error() != want[0] || !strings.Contains(hint, want[1]) || kind != api.KindInvalid {
 			t.Errorf("loci %s: %v (%s), try %q", args, err, kind, hint)
 		}
+	}
+}
+
+// namedCommand is a command in a text, as far as it can be told from prose: `loci` and up to two words in lower case.
+var namedCommand = regexp.MustCompile(`\bloci ([a-z]+)(?: ([a-z]+))?`)
+
+func TestEveryCommandThatAMessageNamesExists(t *testing.T) {
+	t.Parallel()
+	root := (&app{}).root()
+	seen := 0
+	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		code, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(string(code)) {
+			if strings.HasPrefix(strings.TrimSpace(line), "//") {
+				continue
+			}
+			for _, m := range namedCommand.FindAllStringSubmatch(line, -1) {
+				group, _, err := root.Find([]string{m[1]})
+				if err != nil || group == root || !group.HasSubCommands() || m[2] == "" {
+					continue
+				}
+				seen++
+				if leaf, _, err := root.Find(m[1:]); err != nil || leaf == group {
+					t.Errorf("%s names %q, which isn't there: %s", path, m[0], strings.TrimSpace(line))
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil || seen < 50 {
+		t.Errorf("%d commands are named, %v", seen, err)
 	}
 }
 

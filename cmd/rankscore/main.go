@@ -33,6 +33,7 @@ func main() {
 // options are the arguments.
 type options struct {
 	data, loci, variants string
+	by                   string
 	noise                int
 	seed                 uint64
 	every, recall        int
@@ -47,6 +48,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	flags.IntVar(&o.noise, "noise", 50_000, "how many turns are made up for together")
 	flags.Uint64Var(&o.seed, "seed", 1, "of what is made up")
 	flags.IntVar(&o.recall, "recall", 0, "measure, in place of searches, what joins a turn by itself: at most so many `tokens`")
+	flags.StringVar(&o.by, "by", "", "with -recall: only evidence counts that this `speaker` said")
 	flags.IntVar(&o.every, "every", 1, "ask every n-th question")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -66,7 +68,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 			if variant != "passages" && variant != "messages" {
 				return fmt.Errorf("there is no recall of the variant %q", variant)
 			}
-			if err := s.recall(ctx, o.recall, variant); err != nil {
+			if err := s.recall(ctx, &o, variant); err != nil {
 				return err
 			}
 			continue

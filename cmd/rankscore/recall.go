@@ -38,16 +38,20 @@ type recallScorer struct {
 	*scorer
 	tokens       int
 	kind         string
-	own          recallCount
+	speaker      string // whose evidence counts; empty: everybody's
+	own, odd     recallCount
 	by           map[string]*recallCount
 	spent        []int // tokens of what was recalled
 	foreign      int
 	foreignSpent []int
+	oddForeign   []int
 	took         map[bool][]time.Duration // per turn, with recall and without
 }
 
-func (s *scorer) recall(ctx context.Context, tokens int, kind string) error {
-	r := &recallScorer{scorer: s, tokens: tokens, kind: kind, by: map[string]*recallCount{}, took: map[bool][]time.Duration{}}
+func (s *scorer) recall(ctx context.Context, o *options, kind string) error {
+	r := &recallScorer{
+		scorer: s, tokens: o.recall, kind: kind, speaker: o.by, by: map[string]*recallCount{}, took: map[bool][]time.Duration{},
+	}
 	agents := make([]string, len(s.set.Conversations))
 	for i := range s.set.Conversations {
 		var err error
@@ -57,7 +61,7 @@ func (s *scorer) recall(ctx context.Context, tokens int, kind string) error {
 	}
 	for i := range s.set.Conversations {
 		other := agents[(i+1)%len(agents)]
-		if err := r.questions(ctx, &s.set.Conversations[i], agents[i], other); err != nil {
+		if err := r.questions(ctx, i, agents[i], other); err != nil {
 			return err
 		}
 	}
@@ -84,13 +88,17 @@ func (r *recallScorer) remembering(ctx context.Context, c *conversation) (string
 	return a.ID, err
 }
 
-func (r *recallScorer) questions(ctx context.Context, c *conversation, agent, other string) error {
+func (r *recallScorer) questions(ctx context.Context, n int, agent, other string) error {
+	c := &r.set.Conversations[n]
 	turns := map[string]string{}
 	for _, t := range c.Turns {
-		turns[t.ID] = oneSpace(t.text())
+		if r.speaker == "" || t.Speaker == r.speaker {
+			turns[t.ID] = oneSpace(t.text())
+		}
 	}
-	asked := 0
+	asked, odd := 0, n%2 == 0 // conversations count from one
 	for _, q := range c.Questions {
+		q.Evidence = slices.DeleteFunc(slices.Clone(q.Evidence), func(id string) bool { return turns[id] == "" })
 		if len(q.Evidence) == 0 {
 			continue
 		}
@@ -109,6 +117,9 @@ func (r *recallScorer) questions(ctx context.Context, c *conversation, agent, ot
 			evidence[e] = true
 		}
 		r.own.add(found, len(evidence))
+		if odd {
+			r.odd.add(found, len(evidence))
+		}
 		if r.by[q.Category] == nil {
 			r.by[q.Category] = &recallCount{}
 		}
@@ -119,6 +130,9 @@ func (r *recallScorer) questions(ctx context.Context, c *conversation, agent, ot
 		}
 		if r.foreignSpent = append(r.foreignSpent, tokens); tokens == 0 {
 			r.foreign++
+		}
+		if odd {
+			r.oddForeign = append(r.oddForeign, tokens)
 		}
 		if err := r.without(ctx, agent, q.Text); err != nil {
 			return fmt.Errorf("%q: %w", q.Text, err)
@@ -150,11 +164,19 @@ func (r *recallScorer) turn(ctx context.Context, agent, q string) (sent string, 
 	var all []string
 	for _, m := range req.Messages {
 		all = append(all, oneSpace(m.Text))
-		if m.Role == "reminder" {
-			tokens += (len(m.Text) + 3) / 4
-		}
+		tokens += (len(reminded(m)) + 3) / 4
 	}
 	return strings.Join(all, "\n"), tokens, nil
+}
+
+// reminded is what the program says in a message: in one of its own, or before what a person says.
+func reminded(m api.SentMessage) string {
+	if m.Role == "reminder" {
+		return m.Text
+	}
+	_, rest, _ := strings.Cut(m.Text, "<system-reminder>\n")
+	record, _, _ := strings.Cut(rest, "\n</system-reminder>\n")
+	return record
 }
 
 // without times the same turn with recall off.
@@ -205,8 +227,9 @@ func (r *recallScorer) report() error {
 		line(name, r.by[name])
 	}
 	line("all", &r.own)
-	fmt.Fprintf(&b, "\ntokens recalled: %s; of a question about somebody else: %s, nothing for %.2f of them\n",
-		mean(r.spent), mean(r.foreignSpent), float64(r.foreign)/float64(max(len(r.foreignSpent), 1)))
+	line("odd half", &r.odd)
+	fmt.Fprintf(&b, "\ntokens recalled: %s; of a question about somebody else: %s (odd half: %s), nothing for %.2f of them\n",
+		mean(r.spent), mean(r.foreignSpent), mean(r.oddForeign), float64(r.foreign)/float64(max(len(r.foreignSpent), 1)))
 	fmt.Fprintf(&b, "a turn took p50 %s with recall, %s without\n", median(r.took[true]), median(r.took[false]))
 	_, err := r.out.Write([]byte(b.String()))
 	return err

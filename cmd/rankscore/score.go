@@ -155,7 +155,7 @@ func (c *conversation) first() (first []api.Input, turns map[string][]string) {
 	turns = map[string][]string{}
 	for _, t := range c.Turns {
 		role := "user"
-		if t.Speaker != c.Speakers[0] {
+		if t.Speaker != c.user() {
 			role = "assistant"
 		}
 		content := api.Text(t.text())
@@ -163,6 +163,14 @@ func (c *conversation) first() (first []api.Input, turns map[string][]string) {
 		turns[t.text()] = append(turns[t.text()], t.ID)
 	}
 	return first, turns
+}
+
+// user is who the user is: the first of two people who talk.
+func (c *conversation) user() string {
+	if len(c.Speakers) > 0 {
+		return c.Speakers[0]
+	}
+	return "User"
 }
 
 // ask asks the questions that have evidence.

@@ -246,6 +246,34 @@ func Bound(summary string, limit int) string {
 	return string([]rune(summary)[:limit]) + "\n[the summary was cut here]"
 }
 
+// A summary is too short if it has fewer than leastSummary tokens and less than one in leastShare of what it replaces. Good
+// ones have one in five to one in thirty; one in two hundred says that something was talked about, not what. Where fewer
+// than sparseTalk tokens leave, a sentence may be all there is to say.
+const (
+	leastSummary = 60
+	leastShare   = 200
+	sparseTalk   = 4000
+)
+
+// TooShort reports whether a summary can't possibly hold what matters of so many tokens. One that fills clip_chars is as long
+// as the settings want it.
+func (s Settings) TooShort(summary string, replaced int) bool {
+	n := core.EstimateTokens(summary)
+	if utf8.RuneCountInString(summary) >= s.ClipChars.Or(DefaultClip) {
+		return false
+	}
+	return replaced >= sparseTalk && n < leastSummary && n*leastShare < replaced
+}
+
+// Again returns the turns that ask for a summary once more; by is the role in which it was asked for.
+func Again(summary string, by core.ChatRole) []core.ChatMessage {
+	return []core.ChatMessage{{Role: core.ChatAssistant, Text: summary}, {
+		Role: by,
+		Text: "That is far too short: it takes the place of all those messages, and what it leaves out is no longer before anybody. " +
+			"Write the summary anew, with the facts, names, dates, decisions and open ends.",
+	}}
+}
+
 // Most is how many characters a summary may have if there is room for room.
 func (s Settings) Most(room int) int { return min(s.ClipChars.Or(room), room) }
 

@@ -131,3 +131,25 @@ func TestARecordGivesItsSummaryBack(t *testing.T) {
 		t.Errorf("bounded to %q", got)
 	}
 }
+
+func TestASummaryIsTooShortOnlyForMuch(t *testing.T) {
+	t.Parallel()
+	words := func(tokens int) string { return strings.Repeat("abcd", tokens) }
+	for name, c := range map[string]struct {
+		tokens, replaced int
+		want             bool
+	}{
+		"a word for a long talk":     {2, 12_000, true},
+		"a sentence for a long talk": {40, 12_000, true},
+		"a paragraph":                {60, 100_000, false},
+		"one in two hundred":         {30, 6000, false},
+		"a word for a short talk":    {2, 3999, false},
+	} {
+		if got := Read(nil).TooShort(words(c.tokens), c.replaced); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+	if Read(map[string]any{ExtraKey: map[string]any{"clip_chars": 8}}).TooShort(words(2), 12_000) {
+		t.Error("a summary as long as the settings let it be is refused")
+	}
+}

@@ -22,7 +22,7 @@ type embedders struct {
 	find  func(model core.Handle) error
 }
 
-func (m *embedders) Embeddings(context.Context, core.Env) []core.EmbeddingInfo { return nil }
+func (m *embedders) Embeddings(context.Context, core.Env, string) []core.EmbeddingInfo { return nil }
 
 func (m *embedders) Embedder(_ context.Context, h core.Handle, _ core.Env) (core.Embedder, core.EmbeddingInfo, error) {
 	if h == "" {

@@ -28,7 +28,7 @@ func TestEveryTextGetsItsVectorOnce(t *testing.T) {
 	m.mu.Unlock()
 	h.ok(h.store.Passages().Delete(t.Context(), ps[0].ID))
 	ps[1].Text = "changed"
-	h.ok(h.store.Passages().Update(t.Context(), ps[1]))
+	h.ok(h.store.Passages().Update(t.Context(), ps[1], core.Author{}))
 	h.until("the update", func(p core.VectorProgress) bool { return p.Waiting == 0 && h.count(core.WordsHandle) == 102 })
 }
 

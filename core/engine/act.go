@@ -48,6 +48,7 @@ func (t *turn) decide(ctx context.Context, state *rules.State, a *answer) *endin
 func (t *turn) callAll(ctx context.Context, calls []*pendingCall) error {
 	group, gctx := errgroup.WithContext(ctx)
 	group.SetLimit(maxParallel)
+	var kept []core.Passage // each call knows what those before it will store
 	for _, p := range calls {
 		if p.refusal != "" {
 			p.result = core.ToolError(p.refusal)
@@ -58,20 +59,22 @@ func (t *turn) callAll(ctx context.Context, calls []*pendingCall) error {
 			parallel = ps.ParallelSafe()
 		}
 		if parallel {
-			group.Go(func() error { return t.callOne(gctx, p) })
+			env := t.toolEnv(kept)
+			group.Go(func() error { return t.callOne(gctx, p, env) })
 			continue
 		}
-		if err := t.callOne(ctx, p); err != nil {
+		if err := t.callOne(ctx, p, t.toolEnv(kept)); err != nil {
 			if werr := group.Wait(); werr != nil {
 				return errors.Join(err, werr)
 			}
 			return err
 		}
+		kept = append(slices.Clip(kept), p.result.Keeps...)
 	}
 	return group.Wait()
 }
 
-func (t *turn) callOne(ctx context.Context, p *pendingCall) (err error) {
+func (t *turn) callOne(ctx context.Context, p *pendingCall, env core.ToolEnv) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			t.e.cfg.Logger.ErrorContext(ctx, "tool panicked", logRun(t.run.ID), logAny("tool", p.call.Name), logAny("panic", v), logStack())
@@ -81,14 +84,14 @@ func (t *turn) callOne(ctx context.Context, p *pendingCall) (err error) {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	p.result, err = p.tool.Tool.Call(ctx, p.call, t.toolEnv())
+	p.result, err = p.tool.Tool.Call(ctx, p.call, env)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	return err
 }
 
-func (t *turn) toolEnv() core.ToolEnv {
+func (t *turn) toolEnv(kept []core.Passage) core.ToolEnv {
 	shown := t.win.shownAfter(t.win.conv.Shown, nil)
 	return core.ToolEnv{
 		Agent:        t.agent,
@@ -102,8 +105,9 @@ func (t *turn) toolEnv() core.ToolEnv {
 		LineNumbers:  t.policy.LineNumbers,
 		MaxReturn:    defaultReturnLimit,
 		Files:        core.FileLimitsOf(&t.agent, t.e.prompts.WindowFor(&t.agent)),
-		Author:       core.BlockAuthor{Kind: core.AuthorAgent, ID: string(t.agent.ID), Step: t.step.ID},
+		Author:       core.Author{Kind: core.AuthorAgent, ID: string(t.agent.ID), Step: t.step.ID},
 		Chain:        t.run.Chain,
+		Kept:         kept,
 	}
 }
 

@@ -28,6 +28,7 @@ type answer struct {
 	usage   *core.Usage
 	ended   bool
 	said    bool // something was announced
+	spoke   bool // … and some of it was text
 	renamed bool // a call has a name or an id that cannot be replayed
 }
 
@@ -79,7 +80,10 @@ func (a *answer) add(d core.Delta) []piece {
 		a.ended, a.finish, a.usage = true, d.Finish, d.Usage
 		out = append(out, a.close()...)
 	}
-	a.said = a.said || len(out) > 0
+	for _, p := range out {
+		_, text := p.body.(core.Said)
+		a.said, a.spoke = true, a.spoke || text
+	}
 	return out
 }
 

@@ -17,7 +17,10 @@ func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
 	t.step.StartedAt, t.step.Model, t.step.Endpoint = t.e.cfg.Clock(), t.choice.Handle, t.choice.Info.Endpoint
 	t.step.Window, t.step.Choice, t.step.Offer, t.step.Parallel = s.Window, s.Choice, s.Offer, s.Parallel
 	guard := newGuard(t.choice.Handle, t.e.cfg.AnswerLimit)
+	quiet := newSilence(t.e.cfg.Silence, t.waiting)
+	defer func() { quiet.end() }()
 	for d, err := range t.choice.Chat.Stream(ctx, s.Request()) {
+		quiet.end()
 		if err == nil {
 			err = guard.check(d)
 		}
@@ -26,6 +29,7 @@ func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
 		}
 		if d.Notice != nil {
 			t.emit(core.Event{Step: t.step.ID, Body: *d.Notice})
+			quiet = newSilence(t.e.cfg.Silence*saidSilence, t.waiting)
 			continue
 		}
 		if t.step.ResponseAt.IsZero() {
@@ -47,6 +51,7 @@ func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
 	}
 	t.step.LoggedAt = t.e.cfg.Clock()
 	t.calibrate(&s, a)
+	t.notePace(a)
 	if a.empty() && a.finish == core.FinishRefused {
 		err := core.E(core.Invalid, "%s declined to answer", t.choice.Handle).WithHint("put it in other words, or choose another model")
 		err.Provider = true
@@ -59,6 +64,11 @@ func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
 		return a, err
 	}
 	return a, nil
+}
+
+// waiting says that the model has not answered yet.
+func (t *turn) waiting() {
+	t.emit(core.Event{Step: t.step.ID, Body: core.Notice{Kind: "waiting", Text: string(t.choice.Handle) + " has not answered yet."}})
 }
 
 // show puts pieces of an answer into the run log.
@@ -76,15 +86,21 @@ func (t *turn) rethink(a *answer) *answer {
 	if !ok {
 		return a
 	}
-	if a.said {
-		t.emit(core.Event{Step: t.step.ID, Message: a.message, Body: core.Notice{
-			Kind: noticeDiscard, Text: "What came so far were the model's thoughts.", Data: map[string]any{"message_id": string(a.message)},
-		}})
-	}
+	t.takeBack(a, "What came so far were the model's thoughts.")
 	again := newAnswer(a.policy, a.speak)
 	again.message = core.NewMessageID()
 	t.show(again, again.add(core.Delta{Reasoning: thoughts}))
 	return again
+}
+
+// takeBack tells readers to drop what they were shown of an answer.
+func (t *turn) takeBack(a *answer, why string) {
+	if !a.said {
+		return
+	}
+	t.emit(core.Event{Step: t.step.ID, Message: a.message, Body: core.Notice{
+		Kind: noticeDiscard, Text: why, Data: map[string]any{"message_id": string(a.message)},
+	}})
 }
 
 // calibrate learns from the provider's own count how far the estimate is off.

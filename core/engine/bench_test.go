@@ -63,13 +63,14 @@ func (h *house) grow(a core.Agent, n, recent int) {
 // counted opens a store that counts what it runs.
 func counted(tb testing.TB, n *atomic.Int64) *storage.Store {
 	tb.Helper()
-	s, err := storage.Open(tb.Context(), storage.Config{Dir: tb.TempDir(), OnStatement: func(sql string) {
+	s, err := storage.Open(tb.Context(), storage.Config{Dir: tb.TempDir(), OnStatement: func(sql string) error {
 		// How many callers share a commit, and when the indexer prunes behind itself, is chance.
 		word, _, _ := strings.Cut(strings.TrimSpace(sql), " ")
 		if !slices.Contains([]string{"BEGIN", "COMMIT", "SAVEPOINT", "RELEASE", "ROLLBACK"}, word) &&
 			!strings.Contains(sql, "DELETE FROM changes") {
 			n.Add(1)
 		}
+		return nil
 	}})
 	if err != nil {
 		tb.Fatal(err)

@@ -36,7 +36,8 @@ func (c *Choice) counts() bool { return !c.Info.Offline && c.Why != whyFlag }
 
 // Choose resolves the model for an agent: override, else the agent's own, else the configured default, else the first
 // that env reaches, else the built-in offline one. A home in which a real model has answered never falls back to
-// offline: it is unavailable. It reads only; a Choice with Move set is carried out by the run.
+// offline: it is unavailable. It reads only; a Choice with Move set is carried out by the run. With an error, Info is what
+// is known all the same of the model that was named.
 func (e *Engine) Choose(ctx context.Context, agent core.Agent, override core.Handle, env core.Env) (Choice, error) {
 	c, err := e.choose(ctx, agent, override, env)
 	return c, unreached(err)
@@ -164,7 +165,7 @@ func (e *Engine) resolve(ctx context.Context, h core.Handle, why string, env cor
 	}
 	chat, info, err := e.cfg.Models.Chat(ctx, h, env)
 	if err != nil {
-		return Choice{}, err
+		return Choice{Info: info}, err
 	}
 	return Choice{Handle: h, Info: info, Chat: chat, Why: why, Unbuilt: e.cfg.Models.Unbuilt(env)}, nil
 }

@@ -56,7 +56,7 @@ func (w *window) shrink(ctx context.Context, step core.StepID, goal, now int, fo
 // relieve makes the window smaller after a step that filled more than nine tenths of it, as the provider counted. After a
 // run's last step its end is a fact already: nothing that fails here takes it back, and nobody is told to come again later.
 func (t *turn) relieve(ctx context.Context, end *ending) error {
-	used, window := t.win.used, request.WindowOf(&t.agent, t.choice.Info)
+	used, window := t.win.used, core.WindowOf(&t.agent, t.choice.Info)
 	t.win.used = 0
 	if used <= window-window/10 || end != nil && (!end.saved || end.reason.Status() != core.RunCompleted) {
 		return nil
@@ -143,7 +143,7 @@ func (w *window) summarise(
 	if w.run.ID == "" && stand.text == "" && request.Visible(leaving) < 2 { // one message for one: nothing would be won
 		return done, nil
 	}
-	window := request.WindowOf(w.agent, w.choice.Info)
+	window := core.WindowOf(w.agent, w.choice.Info)
 	done.stats = core.CompactionStats{
 		Trigger:        trigger,
 		TokensBefore:   now + w.fixedTokens(),
@@ -302,21 +302,35 @@ func (w *window) askSummary(
 
 // askOne asks one model and bounds what it says. One that finds the request too long is asked once more, with half.
 func (w *window) askOne(ctx context.Context, from Choice, s compact.Settings, earlier string, leaving []core.InContext) (string, error) {
-	wait, cancel := context.WithTimeout(ctx, w.cfg.SummaryWait)
+	req := w.summaryRequest(s, earlier, leaving, from.Info, 1)
+	most := w.cfg.SummaryWait
+	if quiet := w.quiet(from, req); quiet > w.cfg.SummaryQuiet { // a slow reader
+		most += quiet
+	}
+	wait, cancel := context.WithTimeout(ctx, most)
 	defer cancel()
-	text, err := w.readSummary(wait, from, s, w.summaryRequest(s, earlier, leaving, from.Info, 1))
+	text, err := w.readSummary(wait, from, s, req)
 	if core.KindOf(err) == core.TooLong && !s.Mode.Self() {
-		text, err = w.readSummary(wait, from, s, w.summaryRequest(s, earlier, leaving, from.Info, 2))
+		req = w.summaryRequest(s, earlier, leaving, from.Info, 2)
+		text, err = w.readSummary(wait, from, s, req)
+	}
+	gone := request.TokensOfRows(leaving)
+	if err == nil && text != "" && s.TooShort(text, gone) {
+		req.Messages = append(req.Messages, compact.Again(text, req.Messages[len(req.Messages)-1].Role)...)
+		text, err = w.readSummary(wait, from, s, req)
 	}
 	switch {
 	case err != nil && wait.Err() != nil && ctx.Err() == nil:
-		return "", core.E(core.Timeout, "%s did not finish the summary within %s", from.Handle, w.cfg.SummaryWait)
+		return "", core.E(core.Timeout, "%s did not finish the summary within %s", from.Handle, most)
 	case err != nil:
 		return "", err
 	case text == "":
 		return "", core.E(core.Unavailable, "%s said nothing when it was asked for the summary", from.Handle)
 	}
-	read := request.TokensOfRows(leaving)
+	if s.TooShort(text, gone) {
+		return "", core.E(core.Invalid, "%s wrote far too short a summary twice, for %d tokens", from.Handle, gone)
+	}
+	read := gone
 	if !s.Mode.Buffer() { // else what stood before is kept beside it
 		read += core.EstimateTokens(earlier)
 	}
@@ -326,14 +340,36 @@ func (w *window) askOne(ctx context.Context, from Choice, s compact.Settings, ea
 	return compact.Bound(text, s.Most(w.summaryChars())), nil
 }
 
-// readSummary collects one answer, as far as it counts.
+// quiet is how long a summariser may go without a token.
+func (w *window) quiet(from Choice, req core.ChatRequest) time.Duration {
+	return w.pace.patience(from.Handle, tokensSent(req), w.cfg.SummaryQuiet)
+}
+
+// readSummary collects one answer, as far as it counts, from a model that doesn't fall silent.
 func (w *window) readSummary(ctx context.Context, from Choice, s compact.Settings, req core.ChatRequest) (string, error) {
+	patience := w.quiet(from, req)
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	silent := core.E(core.Timeout, "%s gave no token of the summary for %s", from.Handle, patience.Round(time.Second))
+	timer := time.AfterFunc(patience, func() { cancel(silent) })
+	defer timer.Stop()
+	begun, first := w.cfg.Clock(), true
 	var b strings.Builder
 	most := s.ClipChars.Or(max(compact.DefaultClip, w.summaryChars()))
 	for d, err := range from.Chat.Stream(ctx, req) {
 		if err != nil {
+			if context.Cause(ctx) == silent { //nolint:errorlint // ours, not one like it
+				return "", silent
+			}
 			return "", err
 		}
+		if d.Notice != nil { // of a wait, not of the answer
+			continue
+		}
+		if timer.Reset(patience); first && !s.Mode.Self() { // behind its own history, much is cached
+			w.pace.note(from.Handle, tokensSent(req), w.cfg.Clock().Sub(begun))
+		}
+		first = false
 		if d.Thought {
 			b.Reset()
 		}
@@ -366,7 +402,7 @@ func (w *window) summaryRequest(
 	part int,
 ) core.ChatRequest {
 	_, model, _ := info.Handle.Split()
-	window := request.WindowOf(w.agent, info)
+	window := core.WindowOf(w.agent, info)
 	if s.Mode.Self() {
 		again := request.Parts{
 			Model: model, Info: info, System: w.pinned.System, Tools: w.pinned.Tools, Settings: w.settings(), Window: window,

@@ -212,7 +212,7 @@ func TestTheSummaryBlockNeverOutgrowsTheWindow(t *testing.T) {
 			ReadOnly:  true,
 			CreatedAt: h.clock(),
 		}
-		if err := tx.Blocks().Create(ctx, &b, core.BlockAuthor{Kind: core.AuthorUser}); err != nil {
+		if err := tx.Blocks().Create(ctx, &b, core.Author{Kind: core.AuthorUser}); err != nil {
 			return err
 		}
 		return tx.Blocks().Attach(ctx, a.ID, b.ID)

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"loci/core"
 )
@@ -45,4 +46,9 @@ func (e *Engine) Watched() int {
 	e.hub.mu.Lock()
 	defer e.hub.mu.Unlock()
 	return len(e.hub.runs)
+}
+
+// Patience is how long a summariser of this model may go without a token after a prompt of so many.
+func (e *Engine) Patience(h core.Handle, tokens int) time.Duration {
+	return e.pace.patience(h, tokens, e.cfg.SummaryQuiet)
 }

@@ -30,7 +30,7 @@ func (e *Engine) Fit(ctx context.Context, conv core.ConversationID, text string,
 	m := core.Message{Role: core.RoleUser, Content: []core.Content{core.Text(text)}}
 	m.Tokens = request.Tokens(&m)
 	n := utf8.RuneCountInString(text)
-	f := Fit{Characters: n, Sent: n, Window: request.WindowOf(&t.agent, t.choice.Info), Model: t.choice.Handle}
+	f := Fit{Characters: n, Sent: n, Window: core.WindowOf(&t.agent, t.choice.Info), Model: t.choice.Handle}
 	if room := t.win.room(); room > 0 { // where there is none the run says so
 		f.Sent = t.win.sentOf(&m, m.Tokens, t.win.inputShare(room))
 	}

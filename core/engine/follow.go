@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"iter"
+	"slices"
 	"strings"
 	"time"
 
@@ -279,7 +280,11 @@ func (s *logState) add(ev core.Event) {
 		}
 	case core.Failure:
 		s.failed = true
-	case core.Notice, core.Compacting, core.UsageReport, core.Stop:
+	case core.Notice:
+		if b.Kind == noticeDiscard {
+			s.order = slices.DeleteFunc(s.order, func(id core.MessageID) bool { return id == ev.Message })
+		}
+	case core.Compacting, core.UsageReport, core.Stop:
 	}
 }
 

@@ -88,7 +88,9 @@ func (s *script) Chat(_ context.Context, h core.Handle, env core.Env) (core.Chat
 	return s, info, nil
 }
 
-func (s *script) List(context.Context, core.Env) ([]core.ModelInfo, error) { return s.listed, nil }
+func (s *script) List(context.Context, core.Env, string) ([]core.ModelInfo, error) {
+	return s.listed, nil
+}
 
 func (s *script) Unbuilt(core.Env) []string { return nil }
 
@@ -279,7 +281,7 @@ func (h *house) agent(change func(*core.Agent), toolNames ...string) core.Agent 
 		}
 		for _, label := range []string{"human", "persona"} {
 			b := core.Block{ID: core.NewBlockID(), Label: label, Value: label + " value", Limit: 5000, CreatedAt: h.clock()}
-			if err := tx.Blocks().Create(ctx, &b, core.BlockAuthor{Kind: core.AuthorUser}); err != nil {
+			if err := tx.Blocks().Create(ctx, &b, core.Author{Kind: core.AuthorUser}); err != nil {
 				return err
 			}
 			if err := tx.Blocks().Attach(ctx, a.ID, b.ID); err != nil {

@@ -21,22 +21,23 @@ import (
 // history is a house with a random history: agents that share blocks, two conversations, edits by everybody.
 type history struct {
 	*house
-	rng    *rand.Rand
-	a, b   core.Agent
-	conv   core.ConversationID
-	second core.ConversationID
-	sent   map[core.StepID]core.ChatRequest
-	steps  []core.Step // of conv, those that came to a request
-	spare  core.Block  // attached and detached
-	mine   core.Block  // the same, and of no other agent
-	docs   core.Folder // the same, with three files
-	papers core.Folder
-	files  []core.File
+	rng     *rand.Rand
+	a, b    core.Agent
+	conv    core.ConversationID
+	second  core.ConversationID
+	sent    map[core.StepID]core.ChatRequest
+	notesAt map[core.StepID][]string // what was kept when the first step of a run was sent
+	steps   []core.Step              // of conv, those that came to a request
+	spare   core.Block               // attached and detached
+	mine    core.Block               // the same, and of no other agent
+	docs    core.Folder              // the same, with three files
+	papers  core.Folder
+	files   []core.File
 }
 
 func newPast(t *testing.T, seed uint64) *history {
 	t.Helper()
-	p := &history{rng: rand.New(rand.NewPCG(seed, 11)), sent: map[core.StepID]core.ChatRequest{}}
+	p := &history{rng: rand.New(rand.NewPCG(seed, 11)), sent: map[core.StepID]core.ChatRequest{}, notesAt: map[core.StepID][]string{}}
 	p.house = open(t, func(n int, req core.ChatRequest) turn {
 		if strings.HasSuffix(req.CacheKey, "-summary") {
 			return say(fmt.Sprint("They spoke. Summary ", n))
@@ -59,6 +60,11 @@ func newPast(t *testing.T, seed uint64) *history {
 			return calling("memory_insert", map[string]any{"label": "human", "new_string": fmt.Sprint("fact ", n)})
 		case n%4 >= 2 && n%8 < 6 && has("archival_memory_insert"):
 			return calling("archival_memory_insert", map[string]any{"content": fmt.Sprint("note ", n), "tags": []string{"t"}})
+		case n%8 == 6 && has("archival_memory_replace") && keptIn(req) != "":
+			if n%3 == 0 {
+				return calling("archival_memory_delete", map[string]any{"id": keptIn(req)})
+			}
+			return calling("archival_memory_replace", map[string]any{"id": keptIn(req), "content": fmt.Sprint("mended ", n)})
 		case n%4 == 3 && has("conversation_search"):
 			return calling("conversation_search", map[string]any{"query": "words"})
 		}
@@ -73,14 +79,15 @@ func newPast(t *testing.T, seed uint64) *history {
 		}
 	}
 	p.a = p.agent(func(a *core.Agent) {
-		a.Recall = 400
+		a.Recall, a.Terminal = 400, true
 		a.ToolRules = []core.ToolRule{
 			{Type: core.RuleConstrainChild, Tool: "memory_insert", Children: []string{"conversation_search", "memory_insert"}},
 		}
 		if seed%3 == 2 {
 			a.Extra = map[string]any{compact.ExtraKey: map[string]any{"mode": string(compact.StaticBuffer), "message_buffer_limit": 12}}
 		}
-	})
+	}, "memory_insert", "memory_replace", "archival_memory_insert", "archival_memory_replace", "archival_memory_delete",
+		"archival_memory_search", "conversation_search")
 	p.b = p.agent(func(b *core.Agent) { b.Name = "Bob" })
 	p.conv = core.DefaultConversation(p.a.ID)
 	p.do(func(ctx context.Context, tx core.Store) error {
@@ -96,7 +103,7 @@ func newPast(t *testing.T, seed uint64) *history {
 		p.second = second.ID
 		for label, b := range map[string]*core.Block{"spare": &p.spare, "mine": &p.mine} {
 			*b = core.Block{ID: core.NewBlockID(), Label: label, Value: "spare value", Limit: 5000, CreatedAt: p.clock()}
-			if err := tx.Blocks().Create(ctx, b, core.BlockAuthor{Kind: core.AuthorUser}); err != nil {
+			if err := tx.Blocks().Create(ctx, b, core.Author{Kind: core.AuthorUser}); err != nil {
 				return err
 			}
 		}
@@ -121,6 +128,18 @@ func newPast(t *testing.T, seed uint64) *history {
 	return p
 }
 
+// keptIn returns the id of the newest passage that a return in a request names; empty: there is none.
+func keptIn(req core.ChatRequest) string {
+	for _, m := range slices.Backward(req.Messages) {
+		for _, r := range m.Returns {
+			if _, id, ok := strings.Cut(r.Text, "Kept as "); ok {
+				return id[:len(core.NewPassageID())]
+			}
+		}
+	}
+	return ""
+}
+
 func (p *history) do(fn func(ctx context.Context, tx core.Store) error) {
 	p.t.Helper()
 	if err := p.store.Tx(p.t.Context(), fn); err != nil {
@@ -131,7 +150,7 @@ func (p *history) do(fn func(ctx context.Context, tx core.Store) error) {
 // say sends a message and notes what each step sent.
 func (p *history) say(a core.Agent, conv core.ConversationID, text string) {
 	p.t.Helper()
-	before := len(p.model.sent())
+	before, notes := len(p.model.sent()), p.noted()
 	req := p.request(a, text)
 	req.Conversation = conv
 	run, _ := p.submit(req)
@@ -149,6 +168,9 @@ func (p *history) say(a core.Agent, conv core.ConversationID, text string) {
 		p.t.Fatalf("%d steps sent %d requests: %+v", len(steps), len(reqs), run.Error)
 	}
 	for i, s := range steps {
+		if i == 0 {
+			p.notesAt[s.ID] = notes
+		}
 		if s.WithInput { // built without input, it is what was sent less the input
 			reqs[i].Messages = reqs[i].Messages[:len(reqs[i].Messages)-len(run.Input)]
 			if len(reqs[i].Messages) == 0 {
@@ -170,7 +192,7 @@ func (p *history) edit(id core.BlockID, text string) {
 			return err
 		}
 		b.Value = b.Value[max(0, len(b.Value)-200):] + text
-		if err := tx.Blocks().Update(ctx, &b, core.BlockAuthor{Kind: core.AuthorUser}); err != nil {
+		if err := tx.Blocks().Update(ctx, &b, core.Author{Kind: core.AuthorUser}); err != nil {
 			return err
 		}
 		agents, err := tx.Blocks().AgentsOf(ctx, id)
@@ -358,6 +380,11 @@ func (p *history) back(step core.Step, o past.RewindOptions) core.Rewind {
 	}
 	if moves {
 		p.t.Errorf("step %s: the pin does not stay", step.ID)
+	}
+	if notes, first := p.notesAt[step.ID]; first {
+		if diff := cmp.Diff(notes, p.noted()); diff != "" {
+			p.t.Fatalf("step %s: passages (-then +restored):\n%s", step.ID, diff)
+		}
 	}
 	return r
 }

@@ -84,7 +84,9 @@ func TestCompactionOverTwoHundredTurns(t *testing.T) {
 	broken.Provider = true
 	never := make(chan struct{})
 	summaries := map[string]func(int) turn{
-		"good":    func(n int) turn { return say(fmt.Sprint("The user told of a bird. Summary ", n, ".")) },
+		"good": func(n int) turn {
+			return say(fmt.Sprint("The user told of a bird. Summary ", n, ".", strings.Repeat(" They spoke.", 20)))
+		},
 		"failing": func(int) turn { return turn{err: broken} },
 		"empty":   func(int) turn { return turn{} },
 		"hanging": func(int) turn { return turn{deltas: []core.Delta{{Text: "The"}}, gate: never} },

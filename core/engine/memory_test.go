@@ -44,14 +44,14 @@ func TestOverSixtyTurnsEachRequestBeginsWithTheOneBefore(t *testing.T) {
 		if i%10 == 4 { // a person edits
 			b := h.block(a, "human")
 			b.Value += fmt.Sprint("\nperson's edit ", i)
-			if err := h.store.Blocks().Update(t.Context(), &b, core.BlockAuthor{Kind: core.AuthorUser}); err != nil {
+			if err := h.store.Blocks().Update(t.Context(), &b, core.Author{Kind: core.AuthorUser}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		if i%10 == 8 { // another agent edits the shared block
 			b := h.block(other, "persona")
 			b.Value = fmt.Sprint("the other agent's edit ", i)
-			if err := h.store.Blocks().Update(t.Context(), &b, core.BlockAuthor{Kind: core.AuthorAgent, ID: string(other.ID)}); err != nil {
+			if err := h.store.Blocks().Update(t.Context(), &b, core.Author{Kind: core.AuthorAgent, ID: string(other.ID)}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -97,7 +97,7 @@ func TestThePinMovesWhenTheCacheIsColdAndNotBefore(t *testing.T) {
 	edit := func(v string) {
 		b := h.block(a, "human")
 		b.Value = v
-		if err := h.store.Blocks().Update(t.Context(), &b, core.BlockAuthor{Kind: core.AuthorUser}); err != nil {
+		if err := h.store.Blocks().Update(t.Context(), &b, core.Author{Kind: core.AuthorUser}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -118,8 +118,8 @@ func TestThePinMovesWhenTheCacheIsColdAndNotBefore(t *testing.T) {
 
 func countReminders(req core.ChatRequest, text string) int {
 	n := 0
-	for _, m := range req.Messages {
-		if m.Role == core.ChatReminder && strings.Contains(m.Text, text) {
+	for _, said := range reminders(req) {
+		if strings.Contains(said, text) {
 			n++
 		}
 	}
@@ -158,7 +158,7 @@ func TestEveryStepIsReproducedExactly(t *testing.T) {
 		if rng.IntN(5) == 0 {
 			b := h.block(a, "persona")
 			b.Value = fmt.Sprint("edit ", i)
-			if err := h.store.Blocks().Update(t.Context(), &b, core.BlockAuthor{Kind: core.AuthorUser}); err != nil {
+			if err := h.store.Blocks().Update(t.Context(), &b, core.Author{Kind: core.AuthorUser}); err != nil {
 				t.Fatal(err)
 			}
 		}

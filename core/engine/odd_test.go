@@ -265,12 +265,60 @@ func TestAnAnswerThatBreaksOffUnseenIsAskedForAgain(t *testing.T) {
 	if run, n := ask(unseen, unseen, unseen); run.Status != core.RunFailed || n != 2 {
 		t.Errorf("again and again: %s after %d requests", run.Status, n)
 	}
-	seen := turn{deltas: []core.Delta{{Text: "I see"}}, err: cut}
+	seen := turn{deltas: []core.Delta{piece(0, "c", "send_message", `{"thinking": "I greet.", "message": "Hel`)}, err: cut}
 	if run, n := ask(seen); run.Status != core.RunFailed || n != 1 {
 		t.Errorf("seen: %s after %d requests", run.Status, n)
 	}
 	if run, n := ask(turn{err: cut}); run.Status != core.RunFailed || n != 1 {
 		t.Errorf("never reached: %s after %d requests", run.Status, n)
+	}
+}
+
+func TestThoughtsAndCallsThatBreakOffAreTakenBackWhereEveryReaderCanDropThem(t *testing.T) {
+	t.Parallel()
+	cut := core.E(core.Timeout, "the answer broke off")
+	cut.Provider = true
+	thought, call := core.Delta{Reasoning: "They greet me."}, piece(0, "c", "memory_insert", `{"label": "hu`)
+	contract := func(tokens bool) func(*engine.Request) {
+		return func(r *engine.Request) { r.Config.StreamTokens = tokens }
+	}
+	own := func(r *engine.Request) {
+		r.Client, r.Config.StreamTokens = core.Client{ID: "client-1", Kind: core.ClientChat}, true
+	}
+	for name, tc := range map[string]struct {
+		of    func(*engine.Request)
+		first []core.Delta
+		again bool
+	}{
+		"a thought, a client that gets whole messages":      {contract(false), []core.Delta{thought}, true},
+		"half a call, a client that gets whole messages":    {contract(false), []core.Delta{call}, true},
+		"both, a client of ours":                            {own, []core.Delta{thought, call}, true},
+		"a text, a client of ours":                          {own, []core.Delta{thought, {Text: "Hel"}}, false},
+		"a text, a client that gets whole messages":         {contract(false), []core.Delta{{Text: "Hel"}}, false},
+		"a thought, a client that shows pieces and no more": {contract(true), []core.Delta{thought}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := open(t, func(n int, _ core.ChatRequest) turn {
+				if n == 0 {
+					return turn{deltas: tc.first, err: cut}
+				}
+				return say("Hello")
+			})
+			req := h.request(h.agent(nil), "hi")
+			tc.of(&req)
+			run, events := h.submit(req)
+			want, status := 1, core.RunFailed
+			if tc.again {
+				want, status = 2, core.RunCompleted
+			}
+			if n := len(h.model.sent()); run.Status != status || n != want {
+				t.Errorf("run %s after %d requests, want %s after %d", run.Status, n, status, want)
+			}
+			if n := len(notices(events, "discard")); n != want-1 {
+				t.Errorf("%d discards, want %d", n, want-1)
+			}
+		})
 	}
 }
 

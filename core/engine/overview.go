@@ -35,7 +35,7 @@ func (e *Engine) Overview(ctx context.Context, conv core.ConversationID, env cor
 		return Overview{}, err
 	}
 	o := Overview{
-		Window: request.WindowOf(&t.agent, t.choice.Info), SystemText: t.win.pinned.System,
+		Window: core.WindowOf(&t.agent, t.choice.Info), SystemText: t.win.pinned.System,
 		MessageCount: t.win.conv.MessageCount, PassageCount: t.agent.PassageCount,
 	}
 	if t.choice.Info.Tools {
@@ -60,7 +60,7 @@ func (e *Engine) Use(ctx context.Context, conv core.ConversationID, info core.Mo
 	if err := t.decidePin(ctx); err != nil {
 		return 0, 0, err
 	}
-	return t.win.tokens(), request.WindowOf(&t.agent, info), nil
+	return t.win.tokens(), core.WindowOf(&t.agent, info), nil
 }
 
 // forecast readies a turn as the next run would, and changes nothing. Where no model can be reached, known stands for the one
@@ -68,6 +68,9 @@ func (e *Engine) Use(ctx context.Context, conv core.ConversationID, info core.Mo
 func (t *turn) forecast(ctx context.Context, known core.ModelInfo) error {
 	choice, err := t.chooser().choose(ctx)
 	if err != nil {
+		if choice.Info.ContextWindow > 0 {
+			known = choice.Info
+		}
 		choice = unasked(known)
 	}
 	t.choice = choice

@@ -60,7 +60,7 @@ func notQuiet(run core.RunID) error {
 		return core.E(core.Busy, "an agent is being copied, and this needs that to rest").WithHint("wait for it, then try again")
 	}
 	err := core.E(core.Busy, "run %s is under way, and this needs all of them to rest", run).
-		WithHint("wait for it, or cancel it: loci runs cancel %s", run)
+		WithHint("wait for it, or cancel it where it was begun: esc in the chat, ctrl+c with loci -p")
 	err.Run = run
 	return err
 }

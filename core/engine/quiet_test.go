@@ -105,7 +105,7 @@ func TestAfterForgettingTheNextRequestHoldsNothingOfIt(t *testing.T) {
 	first, _ := h.send(a, "I am Ada Zanzibarowitz")
 	b := h.block(a, "persona")
 	b.Value = "I serve Ada Zanzibarowitz"
-	if err := h.store.Blocks().Update(t.Context(), &b, core.BlockAuthor{Kind: core.AuthorUser}); err != nil {
+	if err := h.store.Blocks().Update(t.Context(), &b, core.Author{Kind: core.AuthorUser}); err != nil {
 		t.Fatal(err)
 	}
 	h.later(time.Hour) // the pin moves: the prompt holds the name

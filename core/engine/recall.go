@@ -91,22 +91,31 @@ func recallTokens(w *window) int {
 
 // recallQuery is what the newest user message says; empty where no person or program spoke, but this one.
 func recallQuery(run *core.Run) string {
+	m := asked(run)
+	if m == nil {
+		return ""
+	}
+	text := strings.TrimSpace(m.PlainText())
+	if runes := []rune(text); len(runes) > recallAsked {
+		const half = recallAsked / 2
+		text = string(runes[:half]) + "\n" + string(runes[len(runes)-half:])
+	}
+	return text
+}
+
+// asked is the newest user message of a run's input; nil where nobody said anything in it.
+func asked(run *core.Run) *core.Message {
 	for i := len(run.Input) - 1; i >= 0; i-- {
 		m := &run.Input[i]
 		if m.Hidden != core.NotHidden || m.Role != core.RoleUser {
 			continue
 		}
-		text := strings.TrimSpace(m.PlainText())
-		if memory.IsPacked(text) {
-			return ""
+		if text := strings.TrimSpace(m.PlainText()); text == "" || memory.IsPacked(text) {
+			return nil
 		}
-		if runes := []rune(text); len(runes) > recallAsked {
-			const half = recallAsked / 2
-			text = string(runes[:half]) + "\n" + string(runes[len(runes)-half:])
-		}
-		return text
+		return m
 	}
-	return ""
+	return nil
 }
 
 // held is what the window has already: its messages, what was recalled before, what tools were given and gave back.

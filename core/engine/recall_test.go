@@ -42,15 +42,27 @@ func (h *house) rememberer(tokens int, notes ...string) core.Agent {
 // recalled returns the records of what was recalled in a request.
 func recalled(req core.ChatRequest) []string {
 	var out []string
-	for _, m := range req.Messages {
-		if m.Role == core.ChatReminder && strings.HasPrefix(m.Text, recalledHead) {
-			out = append(out, m.Text)
+	for _, text := range reminders(req) {
+		if strings.HasPrefix(text, recalledHead) {
+			out = append(out, text)
 		}
 	}
 	return out
 }
 
-// lastAsked is the newest user message of a request: records may follow it.
+// reminders returns what the program says in a request, in messages of its own or before what a person says.
+func reminders(req core.ChatRequest) []string {
+	var out []string
+	for _, m := range req.Messages {
+		if m.Role == core.ChatReminder {
+			out = append(out, m.Text)
+		}
+		out = append(out, m.Joined...)
+	}
+	return out
+}
+
+// lastAsked is the newest user message of a request.
 func lastAsked(req core.ChatRequest) string {
 	for i := len(req.Messages) - 1; i >= 0; i-- {
 		if req.Messages[i].Role == core.ChatUser {
@@ -89,8 +101,8 @@ func TestMemoriesJoinTheTurnAsOneHiddenRecord(t *testing.T) {
 		!strings.Contains(records[0], "user: My lighthouse has a red door.") || strings.Contains(records[0], "Bread") {
 		t.Fatalf("recalled %q", records)
 	}
-	if last := reqs[1].Messages[len(reqs[1].Messages)-2]; !strings.Contains(last.Text, "Tell me of the lighthouse") {
-		t.Errorf("the record does not follow the message: %q", last.Text)
+	if last := reqs[1].Messages[len(reqs[1].Messages)-1]; !strings.HasSuffix(last.Text, "\nTell me of the lighthouse") {
+		t.Errorf("the question does not stand last: %q", last.Text)
 	}
 	if n, ok := notice(events); !ok || n.Text != "recalled 2 memories" || n.Data["text"] != records[0] {
 		t.Errorf("the run tells %+v", n)

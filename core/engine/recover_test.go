@@ -402,3 +402,45 @@ func TestRule11AResumedRunWhoseAddressIsGoneSaysWhatToDo(t *testing.T) {
 		t.Errorf("the next run is %s %+v", r.Status, r.Error)
 	}
 }
+
+func TestWhatWasTakenBackOnceIsNotTakenBackAgainAfterARestart(t *testing.T) {
+	t.Parallel()
+	cut := core.E(core.Unavailable, "the answer broke off")
+	cut.Provider = true
+	never := make(chan struct{})
+	h := open(t, func(n int, _ core.ChatRequest) turn {
+		switch n {
+		case 0:
+			return turn{deltas: []core.Delta{{Reasoning: "first"}}, err: cut}
+		case 1:
+			return turn{deltas: []core.Delta{{Reasoning: "second"}}, gate: never}
+		}
+		return say("third")
+	})
+	req := h.request(h.agent(nil), "hello")
+	req.Background = true
+	run, err := h.engine.Submit(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.waitFor(run.ID, func(ev core.Event) bool {
+		r, ok := ev.Body.(core.Reasoning)
+		return ok && r.Text == "second"
+	})
+	h.restart()
+	_, events := h.follow(run.ID)
+	taken := map[core.MessageID]int{}
+	for _, ev := range events {
+		if n, ok := ev.Body.(core.Notice); ok && n.Kind == "discard" {
+			taken[ev.Message]++
+		}
+	}
+	if len(taken) != 2 {
+		t.Errorf("%d messages were taken back, want both attempts", len(taken))
+	}
+	for id, n := range taken {
+		if n != 1 {
+			t.Errorf("%s was taken back %d times", id, n)
+		}
+	}
+}

@@ -14,14 +14,15 @@ import (
 
 func TestRewindRestoresWhatEveryStepSentAndUndoRestoresAll(t *testing.T) {
 	t.Parallel()
-	var taken, summaries, failures, blocks, open atomic.Int64
+	var taken, turned, summaries, failures, blocks, open atomic.Int64
 	t.Cleanup(func() { // after all histories
-		if taken.Load() == 0 || summaries.Load() == 0 || failures.Load() == 0 || open.Load() == 0 ||
+		if taken.Load() == 0 || turned.Load() == 0 || summaries.Load() == 0 || failures.Load() == 0 || open.Load() == 0 ||
 			blocks.Load() == 0 && !testing.Short() {
 			t.Errorf(
-				"%d passages taken, %d summaries, %d failed steps, %d with a summary block, %d files opened again: "+
+				"%d passages taken, %d turned back, %d summaries, %d failed steps, %d with a summary block, %d files opened again: "+
 					"the test does not cover it",
 				taken.Load(),
+				turned.Load(),
 				summaries.Load(),
 				failures.Load(),
 				blocks.Load(),
@@ -40,7 +41,7 @@ func TestRewindRestoresWhatEveryStepSentAndUndoRestoresAll(t *testing.T) {
 				}
 			}
 			for _, step := range p.steps { // every one, from wherever the one before has led to
-				p.back(step, past.RewindOptions{})
+				turned.Add(int64(len(p.back(step, past.RewindOptions{}).Turned)))
 				_, files := p.openFiles(p.a)
 				open.Add(int64(len(files)))
 				if step.WithInput {
@@ -73,7 +74,7 @@ func (h *house) edit(a core.Agent, label, value string) core.Block {
 	h.t.Helper()
 	b := h.block(a, label)
 	b.Value = value
-	if err := h.store.Blocks().Update(h.t.Context(), &b, core.BlockAuthor{Kind: core.AuthorUser}); err != nil {
+	if err := h.store.Blocks().Update(h.t.Context(), &b, core.Author{Kind: core.AuthorUser}); err != nil {
 		h.t.Fatal(err)
 	}
 	return b
@@ -97,7 +98,7 @@ func TestARewindBeforeTheInputTakesItAndItsAnnouncementBack(t *testing.T) {
 	h.send(a, "two again")
 	reqs := h.model.sent()
 	last := reqs[len(reqs)-1]
-	if len(last.Messages) != 4 || countReminders(last, "a person's edit") != 1 || last.System != reqs[0].System {
+	if len(last.Messages) != 3 || countReminders(last, "a person's edit") != 1 || last.System != reqs[0].System {
 		t.Errorf("sent %+v", last.Messages)
 	}
 	found, err := h.cfg.Search.Messages(t.Context(), core.SearchQuery{Text: "three"}, core.MessageFilter{Agent: a.ID})

@@ -186,7 +186,7 @@ func TestRule3OnlyTheLaneChangesAConversation(t *testing.T) {
 	}
 	b := h.block(a, "human")
 	b.Value = "edited by a person"
-	if err := h.store.Blocks().Update(t.Context(), &b, core.BlockAuthor{Kind: core.AuthorUser}); err != nil {
+	if err := h.store.Blocks().Update(t.Context(), &b, core.Author{Kind: core.AuthorUser}); err != nil {
 		t.Errorf("a block edit waits for nobody: %v", err)
 	}
 	close(gate)

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -180,7 +181,7 @@ func TestASummariserWithASmallerWindowIsAskedForLess(t *testing.T) {
 			err.Provider = true
 			return turn{err: err}
 		}
-		return say("Short.")
+		return say(strings.Repeat("They spoke. ", 20))
 	})
 	small(h, 8000)
 	a := h.agent(nil)
@@ -188,7 +189,119 @@ func TestASummariserWithASmallerWindowIsAskedForLess(t *testing.T) {
 		h.send(a, strings.Repeat("some words ", 60))
 	}
 	done, err := h.engine.Compact(t.Context(), core.DefaultConversation(a.ID), nil, map[string]any{"mode": "all"})
-	if err != nil || done.Summary != "Short." {
+	if err != nil || !strings.HasPrefix(done.Summary, "They spoke.") {
 		t.Errorf("%+v, %v", done, err)
 	}
+}
+
+func TestASummaryFarTooShortForWhatItReplacesIsMadeAnewOnce(t *testing.T) {
+	t.Parallel()
+	good := strings.Repeat("They spoke of herons by the mill. ", 12)
+	for name, c := range map[string]struct {
+		second string
+		asked  int
+		fails  bool
+	}{
+		"and then is long enough": {good, 2, false},
+		"and then is refused":     {"Done again.", 2, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := open(t, summariser(func(n int) turn {
+				if n == 1 {
+					return say("They talked.")
+				}
+				return say(c.second)
+			}))
+			a := h.agent(nil)
+			for range 12 {
+				h.send(a, strings.Repeat("some words ", 300))
+			}
+			conv := core.DefaultConversation(a.ID)
+			done, err := h.engine.Compact(t.Context(), conv, nil, map[string]any{"mode": "all"})
+			if (err != nil) != c.fails || !c.fails && done.Summary != strings.TrimSpace(good) {
+				t.Errorf("got %+v, %v", done, err)
+			}
+			if err != nil && !strings.Contains(err.Error(), "too short a summary twice") {
+				t.Errorf("it says %v", err)
+			}
+			reqs := h.summaryRequests()
+			if len(reqs) != c.asked {
+				t.Fatalf("asked %d times", len(reqs))
+			}
+			first, again := reqs[0].Messages, reqs[1].Messages
+			if len(again) != len(first)+2 || again[len(first)].Text != "They talked." ||
+				!strings.Contains(again[len(first)+1].Text, "too short") {
+				t.Errorf("asked again with %+v", again[len(first):])
+			}
+			if rows, err := h.store.Messages().Context(t.Context(), conv); err != nil || c.fails != (len(rows) > 2) {
+				t.Errorf("%d rows in the window, %v", len(rows), err)
+			}
+		})
+	}
+}
+
+// TestASummariserThatGivesNoTokenIsGivenUpEarly fails on the test's patience if the summariser is waited for to the end.
+func TestASummariserThatGivesNoTokenIsGivenUpEarly(t *testing.T) {
+	t.Parallel()
+	for name, before := range map[string][]core.Delta{
+		"from the beginning": nil,
+		"in the middle":      {{Text: "They"}},
+		"but for notices":    {{Notice: &core.Notice{Kind: "retry", Text: "It is asked again in 1 second."}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := open(t, summariser(func(int) turn { return turn{deltas: before, gate: make(chan struct{})} }), func(c *engine.Config) {
+				c.SummaryWait, c.SummaryQuiet = time.Hour, time.Millisecond
+			})
+			a := h.agent(nil)
+			for range 3 {
+				h.send(a, "some words")
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
+			defer cancel()
+			_, err := h.engine.Compact(ctx, core.DefaultConversation(a.ID), nil, map[string]any{"mode": "all"})
+			if core.KindOf(err) != core.Timeout || !strings.Contains(err.Error(), "no token") {
+				t.Errorf("got %v", err)
+			}
+		})
+	}
+}
+
+func TestASlowSummariserIsGivenThreeTimesWhatItsSpeedPredicts(t *testing.T) {
+	t.Parallel()
+	cached := 9000
+	usage := core.Usage{Prompt: 1000, Completion: 1, Total: 1001}
+	var h *house
+	h = open(t, func(int, core.ChatRequest) turn {
+		h.later(20 * time.Second)
+		return turn{deltas: []core.Delta{{Text: "ok"}}, usage: &usage}
+	})
+	a := h.agent(nil)
+	near := func(when string, want time.Duration) {
+		t.Helper()
+		if got := h.engine.Patience("openai/gpt-test", 2000); got < want || got > want+time.Second {
+			t.Errorf("%s: %s, want %s", when, got, want)
+		}
+	}
+	near("unknown", 20*time.Second)
+	h.send(a, "one") // 50 tokens a second
+	near("after a cold prompt", 2*time.Minute)
+	if got := h.engine.Patience("openai/gpt-test", 100); got != 20*time.Second {
+		t.Errorf("for a short prompt: %s", got)
+	}
+	usage.Prompt = 10_000
+	h.send(a, "two") // nobody says how much of it was cached
+	near("after a warm prompt", 2*time.Minute)
+	for range 3 { // 1000 new tokens of 10,000 each
+		usage.Cached = &cached
+		h.send(a, "three")
+	}
+	near("after prompts that were cached", 2*time.Minute)
+	usage.Cached = nil
+	for range 3 {
+		h.later(time.Hour)
+		h.send(a, "four")
+	}
+	near("of a faster model", 20*time.Second)
 }

@@ -12,7 +12,7 @@ import (
 // writesBlock returns what writes a summary into the agent's summary block, over what stands there; record is the summary
 // that the window began with until now. It is made for a transaction: the newest text counts, whoever wrote it.
 func (w *window) writesBlock(step core.StepID, text, record string) func(context.Context, core.Store) error {
-	by := core.BlockAuthor{Kind: core.AuthorSystem, ID: compact.Author, Step: step}
+	by := core.Author{Kind: core.AuthorSystem, ID: compact.Author, Step: step}
 	id, most := core.NewBlockID(), w.summaryChars()
 	return func(ctx context.Context, tx core.Store) error {
 		now := w.cfg.Clock()

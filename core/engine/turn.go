@@ -330,7 +330,8 @@ func (t *turn) oneStep(ctx context.Context) *ending {
 			a, err = t.ask(ctx, state)
 		}
 	}
-	if err != nil && t.unseen(ctx, a, err) {
+	if err != nil && t.unread(ctx, a, err) {
+		t.takeBack(a, "The answer broke off; the model is asked again.")
 		a, err = t.ask(ctx, state)
 	}
 	if err != nil {
@@ -339,12 +340,17 @@ func (t *turn) oneStep(ctx context.Context) *ending {
 	return t.decide(ctx, state, a)
 }
 
-// unseen reports whether an answer broke off before anybody saw a piece of it, so that it may be asked for once more. A
-// model that was not even reached is not: whoever asks it has tried again already.
-func (t *turn) unseen(ctx context.Context, a *answer, err error) bool {
+// unread reports whether an answer broke off before anybody read a piece of it, so that it may be asked for once more. A
+// model that was not even reached is not: whoever asks it has tried again already. Thoughts and unfinished calls count as
+// unread where every reader can drop them: whole messages are sent when they are saved, and our own clients print neither
+// before that. A client of the contract that streams pieces would show both attempts.
+func (t *turn) unread(ctx context.Context, a *answer, err error) bool {
 	var e *core.Error
-	return ctx.Err() == nil && !a.said && !t.step.ResponseAt.IsZero() && errors.As(err, &e) && e.Provider && e.Detail == nil &&
-		(e.Kind == core.Unavailable || e.Kind == core.Timeout)
+	if ctx.Err() != nil || t.step.ResponseAt.IsZero() || !errors.As(err, &e) || !e.Provider || e.Detail != nil ||
+		e.Kind != core.Unavailable && e.Kind != core.Timeout {
+		return false
+	}
+	return !a.said || !a.spoke && (!t.run.Config.StreamTokens || t.run.Client.ID != "")
 }
 
 func (t *turn) stepNumber() int {
@@ -397,7 +403,7 @@ func (t *turn) parts(state *rules.State) request.Parts {
 		Choice:       state.Choice(),
 		Parallel:     state.Parallel() && t.wantsParallel(),
 		Settings:     t.win.settings(),
-		Window:       request.WindowOf(&t.agent, t.choice.Info),
+		Window:       core.WindowOf(&t.agent, t.choice.Info),
 		Prefix:       t.win.prefix,
 		Conversation: t.win.conv.ID,
 		Rows:         t.win.rows,

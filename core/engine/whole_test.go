@@ -16,7 +16,7 @@ type whole struct {
 	Agent   core.Agent
 	Conv    core.Conversation
 	Archive core.ArchiveID
-	Notes   []core.PassageID
+	Notes   []string
 	Tags    []core.TagCount
 	Folders []core.FolderID
 	Open    []core.OpenFile
@@ -60,13 +60,7 @@ func (p *history) whole() whole {
 		p.t.Fatal(err)
 	} else if ok {
 		w.Archive = a.ID
-		notes, err := s.Passages().List(ctx, core.PassageFilter{Archives: []core.ArchiveID{a.ID}}, core.Page{Limit: 10_000})
-		if err != nil {
-			p.t.Fatal(err)
-		}
-		for _, n := range notes {
-			w.Notes = append(w.Notes, n.ID)
-		}
+		w.Notes = p.noted()
 		if w.Tags, err = s.Passages().TopTags(ctx, a.ID, 10); err != nil {
 			p.t.Fatal(err)
 		}
@@ -75,6 +69,16 @@ func (p *history) whole() whole {
 		}
 	}
 	return w
+}
+
+// noted returns the passages of the agent's archive.
+func (p *history) noted() (lines []string) {
+	p.t.Helper()
+	_, notes := p.notes(p.a)
+	for _, n := range notes {
+		lines = append(lines, string(n.ID)+" "+n.Text)
+	}
+	return lines
 }
 
 func (p *history) same(what string, want, got whole) {

@@ -46,6 +46,7 @@ type window struct {
 	cfg     *Config
 	prompts *prompt.Compiler
 	slow    *pauses
+	pace    *paces
 	resolve func(ctx context.Context, h core.Handle, why string, env core.Env) (Choice, error)
 	emit    func(...core.Event)
 }
@@ -55,14 +56,14 @@ func (e *Engine) newTurn(j *job, run core.Run, step *core.Step) *turn {
 	t := &turn{e: e, j: j, run: run, step: step}
 	t.win = window{
 		ratio: 1, cutTo: map[core.MessageID]int{}, run: &t.run, agent: &t.agent, choice: &t.choice, policy: &t.policy, env: &t.env,
-		cfg: &e.cfg, prompts: e.prompts, slow: e.slow, resolve: e.resolve, emit: t.emit,
+		cfg: &e.cfg, prompts: e.prompts, slow: e.slow, pace: e.pace, resolve: e.resolve, emit: t.emit,
 	}
 	return t
 }
 
 // trigger is how many tokens a request may take.
 func (w *window) trigger() int {
-	return request.Limit(w.agent, request.WindowOf(w.agent, w.choice.Info))
+	return request.Limit(w.agent, core.WindowOf(w.agent, w.choice.Info))
 }
 
 // fixedTokens is what system and tools take, by estimate.
@@ -90,7 +91,7 @@ func (w *window) fit(ctx context.Context, step core.StepID, force bool) error {
 	room := w.room()
 	if room <= 0 {
 		err := core.E(core.TooLong, "the system prompt and the tools alone do not fit into the %d tokens of %s",
-			request.WindowOf(w.agent, w.choice.Info), w.choice.Handle).
+			core.WindowOf(w.agent, w.choice.Info), w.choice.Handle).
 			WithHint("shorten the memory blocks or the system prompt, detach tools, or choose a model with a larger window")
 		err.Detail = core.StopSystemPromptFull
 		return err
@@ -119,25 +120,36 @@ func (w *window) fit(ctx context.Context, step core.StepID, force bool) error {
 const NoticeCut = "cut"
 
 // cutInput decides how much of an oversized input enters: all of what came may fill the room that a return and what is
-// recalled leave, each message in proportion to its length. What does not fit is said before anything is sent.
+// recalled leave, each message in proportion to its length. What joins a message gets what that leaves: it is cut first.
+// What does not fit of a message is said before anything is sent.
 func (w *window) cutInput(room int) {
 	pending := w.pendingInput()
-	total := 0
+	said, joins := 0, 0
 	for _, m := range pending {
-		total += m.Tokens
+		if m.Joins == "" {
+			said += m.Tokens
+		} else {
+			joins += m.Tokens
+		}
 	}
-	share := w.inputShare(room)
 	for _, m := range pending {
+		total, share := said, w.inputShare(room)
+		if m.Joins != "" {
+			total, share = joins, max(int(float64(room)*(1-returnShare))-said, 0)
+		}
 		n := utf8.RuneCountInString(m.PlainText())
 		limit := w.sentOf(m, total, share)
-		if _, said := w.cutTo[m.ID]; limit >= n || said {
+		if _, known := w.cutTo[m.ID]; limit >= n || known {
 			continue
 		}
 		w.cutTo[m.ID] = limit
+		if m.Hidden != core.NotHidden {
+			continue // no person sent it
+		}
 		w.emit(core.Event{Body: core.Notice{
 			Kind: NoticeCut, Data: map[string]any{"message_id": string(m.ID), "characters": n, "sent": limit},
 			Text: fmt.Sprintf("The message is too long for the %d tokens of %s: %d of its %d characters are sent.",
-				request.WindowOf(w.agent, w.choice.Info), w.choice.Handle, limit, n),
+				core.WindowOf(w.agent, w.choice.Info), w.choice.Handle, limit, n),
 		}})
 	}
 }
@@ -218,8 +230,8 @@ func (w *window) groups() [][]core.InContext {
 		switch {
 		case m.Run == w.run.ID:
 			k = "step " + string(m.Step)
-		case m.Run == "" && m.Role == core.RoleUser: // of an initial sequence: a turn begins with each user message
-			k = "message " + string(m.ID)
+		case m.Run == "" && m.Role == core.RoleUser && m.Hidden == core.NotHidden:
+			k = "message " + string(m.ID) // of an initial sequence: a turn begins with each user message
 		case m.Run == "":
 			k = key
 		}
@@ -327,20 +339,23 @@ func (w *window) applyEviction(conv core.Conversation, now prompt.Prompt, record
 	}
 }
 
-// hidden makes a record that joins the turn from outside.
+// hidden makes a record that joins the turn from outside: what the run's input says, if it says anything.
 func (w *window) hidden(kind core.HiddenKind, text string) *core.Message {
 	m := &core.Message{
 		ID: core.NewMessageID(), Agent: w.agent.ID, Conversation: w.conv.ID, Run: w.run.ID, Role: core.RoleUser, Hidden: kind,
 		Content: []core.Content{core.Text(text)}, CreatedAt: w.cfg.Clock(),
 	}
+	if said := asked(w.run); said != nil {
+		m.Joins = said.ID
+	}
 	m.Tokens = request.Tokens(m)
 	return m
 }
 
-// settings are the model settings that count: the conversation's own, else the agent's.
+// settings are the model settings that count: the conversation's own over the agent's.
 func (w *window) settings() core.ModelSettings {
 	if w.conv.Settings != nil {
-		return *w.conv.Settings
+		return w.conv.Settings.Over(w.agent.Settings)
 	}
 	return w.agent.Settings
 }

@@ -28,11 +28,13 @@ type Store interface {
 
 // Config is what a finder needs. Only Store is required.
 type Config struct {
-	Store  Store
-	Known  func(word string) bool // whether a lower-case word is spelt correctly; nil: none is known to be
-	Embed  embedder               // embeds a query, in a time bounded by its implementation; nil: words alone
-	Clock  func() time.Time       // nil: time.Now
-	Logger *slog.Logger           // nil: none
+	Store   Store
+	Known   func(word string) bool              // whether a lower-case word is spelt correctly; nil: none is known to be
+	Common  func(word string) float64           // how common a lower-case word is in general, 0 to 1; nil: none is
+	Related func(word string) []search.Relative // what is near an indexed word in meaning, the nearest first; nil: nothing
+	Embed   embedder                            // embeds a query, in a time bounded by its implementation; nil: words alone
+	Clock   func() time.Time                    // nil: time.Now
+	Logger  *slog.Logger                        // nil: none
 }
 
 type embedder = func(ctx context.Context, model core.Handle, text string) ([]float32, error)
@@ -52,6 +54,9 @@ func New(cfg Config) *Finder {
 	}
 	if cfg.Known == nil {
 		cfg.Known = func(string) bool { return false }
+	}
+	if cfg.Common == nil {
+		cfg.Common = func(string) float64 { return 0 }
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -180,13 +185,20 @@ type texts[H any] struct {
 	tell   func(h *H, score float64, words []string, why core.Why)
 }
 
-// words returns the query's words in a hit, as written there.
-func (t *texts[H]) words(q core.SearchQuery, h *H, hit search.Hit) []string {
-	if q.Bare {
+// words returns indexed words in a hit, as written there.
+func (t *texts[H]) words(q core.SearchQuery, h *H, terms []string) []string {
+	if q.Bare || len(terms) == 0 {
 		return nil
 	}
 	_, text := t.said(h)
-	return search.Surface(text, hit.Why.Terms)
+	return search.Surface(text, terms)
+}
+
+// found tells a hit why it was found.
+func (t *texts[H]) found(q core.SearchQuery, h *H, hit search.Hit, noModel bool) {
+	w := why(hit, noModel)
+	w.Also = t.words(q, h, hit.Why.Also)
+	t.tell(h, hit.Score, t.words(q, h, hit.Why.Terms), w)
 }
 
 // find runs a search.
@@ -200,7 +212,7 @@ func find[H any](ctx context.Context, f *Finder, q core.SearchQuery, s search.Sc
 		today = f.cfg.Clock().UTC()
 	}
 	s.Zone = today.Location()
-	query := search.Analyse(q.Text, search.DayOf(today)).Check(f.cfg.Known)
+	query := search.Analyse(q.Text, search.DayOf(today)).Check(f.cfg.Known).Weigh(f.cfg.Common).Relate(f.cfg.Related)
 	if query.Empty() {
 		hits, err := literally(q, limit, t)
 		return core.Results[H]{Hits: hits}, err
@@ -240,7 +252,7 @@ func gather[H any](q core.SearchQuery, limit int, found ranking, t texts[H]) ([]
 			if h == nil || len(out) == limit {
 				continue
 			}
-			t.tell(h, hit.Score, t.words(q, h, hit), why(hit, found.noModel))
+			t.found(q, h, hit, found.noModel)
 			out = append(out, *h)
 		}
 		ranked = ranked[n:]
@@ -250,7 +262,9 @@ func gather[H any](q core.SearchQuery, limit int, found ranking, t texts[H]) ([]
 
 // why converts the reasons of a hit.
 func why(h search.Hit, noModel bool) core.Why {
-	w := core.Why{NoModel: noModel, Speaker: h.Why.Speaker, Date: h.Why.Date, Vector: h.Why.Vector, Share: h.Why.Share}
+	w := core.Why{
+		NoModel: noModel, Speaker: h.Why.Speaker, Date: h.Why.Date, Vector: h.Why.Vector, Share: h.Why.Share, Own: h.Why.Own,
+	}
 	for _, i := range h.Why.Inherited {
 		w.Inherited = append(w.Inherited, core.Inherited(i))
 	}

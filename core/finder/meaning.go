@@ -139,13 +139,26 @@ func (m *vectorSearch) vectors(ctx context.Context, docs []search.Doc) (search.V
 		seqs[i] = docs[i].Seq
 	}
 	found, err := m.deviations(ctx, seqs)
-	v := search.Vectors{SD: 1, Cos: map[string]float64{}, Weight: search.MeaningWeight, Gate: search.MeaningGate}
+	v := search.Vectors{SD: 1, Cos: map[string]float64{}, Weight: search.MeaningWeight, Gate: search.MeaningGate, Alone: m.alone()}
 	for i := range docs {
 		if z, ok := found[docs[i].Seq]; ok && z > search.StandsOut {
 			v.Cos[docs[i].ID] = z
 		}
 	}
 	return v, err
+}
+
+// wordsAlone is how far a text must stand out to be found by the built-in embedding alone: it knows words, not texts.
+const wordsAlone = 4.0
+
+// alone returns how far a text must stand out to be found by its meaning alone.
+func (m *vectorSearch) alone() float64 {
+	for _, c := range m.models {
+		if c.vector.Model != core.WordsHandle {
+			return search.StandsOut
+		}
+	}
+	return wordsAlone
 }
 
 // deviations returns by how many standard deviations the cosines of texts exceed the mean, for those that stand out:

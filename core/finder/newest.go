@@ -87,7 +87,7 @@ func scan[H any](ctx context.Context, q core.SearchQuery, query search.Query, s 
 	hits := make([]H, len(ranked))
 	for i, hit := range ranked {
 		h := read[hit.ID]
-		t.tell(h, hit.Score, t.words(q, h, hit), why(hit, false))
+		t.found(q, h, hit, false)
 		hits[i] = *h
 	}
 	return hits, nil

@@ -113,7 +113,7 @@ func counted(ctx context.Context, docs []search.Doc, q search.Query, m *vectorSe
 	}
 	st := texts.Stats()
 	q = q.Respell(st.DF, func(string) []string { return slices.Collect(maps.Keys(st.DF)) })
-	return search.Rank(q.Narrow(st.DF).Resolve(st.Speakers, st.DF), st, texts, vectors, explain), nil
+	return search.Rank(q.Narrow(st.DF).Resolve(st.Speakers, st.DF).Widen(st), st, texts, vectors, explain), nil
 }
 
 // sampled ranks candidates and the texts near them.
@@ -142,8 +142,11 @@ func sampled(ctx context.Context, view search.View, q search.Query, m *vectorSea
 	if st.Speakers, err = counter.Speakers(ctx, q.Surfaces()); err != nil {
 		return nil, err
 	}
-	q = q.Resolve(st.Speakers, st.DF)
-	docs, err := around(ctx, view, search.Clues{Words: q.Rarest(st.DF, maxEntries), Names: q.Names(), Days: q.Days()}, nearest)
+	if q, err = widened(ctx, counter, q.Resolve(st.Speakers, st.DF), st); err != nil {
+		return nil, err
+	}
+	clues := search.Clues{Words: q.Rarest(st.DF, maxEntries), Near: q.Near(st), Names: q.Names(), Days: q.Days()}
+	docs, err := around(ctx, view, clues, nearest)
 	if err != nil || len(docs) == 0 {
 		return nil, err
 	}
@@ -184,6 +187,20 @@ func respelt(ctx context.Context, view search.View, counter search.Counter, q se
 		return words
 	})
 	return q, failed
+}
+
+// widened adds relatives to the rare words of a query, and their counts to what is known.
+func widened(ctx context.Context, counter search.Counter, q search.Query, st search.Stats) (search.Query, error) {
+	relatives := q.Relatives(st)
+	if len(relatives) == 0 {
+		return q, nil
+	}
+	df, err := counter.Frequencies(ctx, relatives)
+	if err != nil {
+		return q, err
+	}
+	maps.Copy(st.DF, df)
+	return q.Widen(st), nil
 }
 
 // around reads the candidates found by clues and by vectors, with the texts around them.

@@ -106,6 +106,39 @@ func TestDefaultPromptsCompile(t *testing.T) {
 			t.Errorf("%s: the system text does not have the placeholder once", kind)
 		}
 		golden(t, "default_"+policy.PromptPolicy, Compile(in))
+		if kind == core.AgentLettaV1 {
+			in.System = SystemOf(policy, true)
+			golden(t, "default_terminal", Compile(in))
+		}
+	}
+}
+
+func TestAnAgentIsRenewedAndItsOwnPromptOnlyOnRequest(t *testing.T) {
+	t.Parallel()
+	policy, _ := core.PolicyOf(core.AgentLettaV1)
+	own := core.BuiltinToolID("grep_files")
+	agent := core.Agent{
+		ID: agentID, Type: core.AgentLettaV1, System: DefaultSystem(policy), Tools: []core.ToolID{own, core.BuiltinToolID("memory_insert")},
+	}
+	if err := Renew(&agent, false); err != nil || agent.System != SystemOf(policy, true) || !agent.Terminal {
+		t.Fatalf("renewed: %v, %+v", err, agent)
+	}
+	if len(agent.Tools) != len(TerminalTools())+1 || agent.Tools[0] != own {
+		t.Errorf("its tools are %v", agent.Tools)
+	}
+	if err := Renew(&agent, false); err != nil || len(agent.Tools) != len(TerminalTools())+1 {
+		t.Errorf("renewed again: %v, %v", err, agent.Tools)
+	}
+	agent.System = "You are a pirate."
+	if err := Renew(&agent, false); core.KindOf(err) != core.Conflict || agent.System != "You are a pirate." {
+		t.Errorf("its own prompt: %v, %q", err, agent.System)
+	}
+	if err := Renew(&agent, true); err != nil || agent.System != SystemOf(policy, true) {
+		t.Errorf("replaced: %v", err)
+	}
+	agent.Type = core.AgentMemGPTV2
+	if err := Renew(&agent, true); core.KindOf(err) != core.Unsupported {
+		t.Errorf("of another type: %v", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package memory
 
 import (
 	_ "embed"
+	"slices"
 	"strings"
 
 	"loci/core"
@@ -12,6 +13,8 @@ var (
 	systemV1 string
 	//go:embed templates/v2.md
 	systemV2 string
+	//go:embed templates/terminal.md
+	systemTerminal string
 )
 
 // DefaultSystem returns the system text, before compilation, of an agent created without one.
@@ -20,6 +23,43 @@ func DefaultSystem(policy core.Policy) string {
 		return strings.TrimSpace(systemV2)
 	}
 	return strings.TrimSpace(systemV1)
+}
+
+// SystemOf is DefaultSystem, or for an agent of the terminal the text that knows its tools.
+func SystemOf(policy core.Policy, terminal bool) string {
+	if terminal {
+		return strings.TrimSpace(systemTerminal)
+	}
+	return DefaultSystem(policy)
+}
+
+// TerminalTools are the tools of an agent that the terminal makes.
+func TerminalTools() []string {
+	return []string{
+		"memory_insert", "memory_replace", "memory_rethink", "memory_create", "archival_memory_insert", "archival_memory_replace",
+		"archival_memory_delete", "archival_memory_search", "conversation_search",
+	}
+}
+
+// Renew gives an agent the prompt and the tools that the terminal's new agents have; further tools stay. A prompt that
+// somebody wrote is replaced only if replace says so.
+func Renew(agent *core.Agent, replace bool) error {
+	policy, _ := core.PolicyOf(agent.Type)
+	system := SystemOf(policy, true)
+	switch {
+	case policy.ForceTool:
+		return core.E(core.Unsupported, "the terminal's agents answer in plain text, and one of type %s doesn't", agent.Type)
+	case !replace && agent.System != system && agent.System != DefaultSystem(policy):
+		return core.E(core.Conflict, "the agent's system prompt was written for it, or by an earlier version, and would be replaced").
+			WithHint("to replace it: loci agents renew %s --replace", agent.ID)
+	}
+	agent.System, agent.Terminal = system, true
+	for _, name := range TerminalTools() {
+		if id := core.BuiltinToolID(name); !slices.Contains(agent.Tools, id) {
+			agent.Tools = append(slices.Clip(agent.Tools), id)
+		}
+	}
+	return nil
 }
 
 // The labels of the blocks that every agent created in the terminal has.

@@ -204,7 +204,7 @@ func Of(a *core.Agent, c *core.Conversation, has Attachments, text string) State
 		},
 	}
 	if c.Settings != nil {
-		s.Settings, s.Own = *c.Settings, &a.Settings
+		s.Settings, s.Own = c.Settings.Over(a.Settings), &a.Settings
 	}
 	for _, b := range has.Blocks {
 		s.Blocks = append(s.Blocks, BlockAt{b.ID, b.Version})

@@ -231,14 +231,11 @@ func (c *copier) archive(ctx context.Context) error {
 		c.store = archive
 		return nil
 	}
-	later := map[core.PassageID]bool{}
+	var back core.PassagesBack
 	if c.o.Step != "" {
-		take, _, err := s.Rewinds().Passages(ctx, c.from.ID, []core.ArchiveID{archive.ID}, core.RewindPoint{Step: c.o.Step})
-		if err != nil {
+		own := []core.ArchiveID{archive.ID}
+		if back, err = s.Rewinds().Passages(ctx, c.from.ID, own, nil, core.RewindPoint{Step: c.o.Step}); err != nil {
 			return err
-		}
-		for _, id := range take {
-			later[id] = true
 		}
 	}
 	from := archive.ID
@@ -248,32 +245,70 @@ func (c *copier) archive(ctx context.Context) error {
 		return err
 	}
 	c.store, c.copied = archive, true
-	if err := c.passages(ctx, from, later); err != nil {
+	if err := c.passages(ctx, from, back); err != nil {
 		return joined(err, s.Archives().Delete(context.WithoutCancel(ctx), archive.ID))
 	}
 	return nil
 }
 
-// passages copies an archive, except what the agent inserted after the step.
-func (c *copier) passages(ctx context.Context, from core.ArchiveID, later map[core.PassageID]bool) error {
+// passages copies an archive, except what the agent inserted after the step; what it changed since as it was then.
+func (c *copier) passages(ctx context.Context, from core.ArchiveID, back core.PassagesBack) error {
 	s := c.p.store
+	later, then := map[core.PassageID]bool{}, map[core.PassageID]core.PassageVersion{}
+	for _, id := range back.Take {
+		later[id] = true
+	}
+	for _, turn := range back.Turn {
+		v, err := s.Passages().Version(ctx, turn.Passage, turn.Version)
+		if err != nil && core.KindOf(err) != core.NotFound {
+			return err
+		}
+		if err == nil {
+			then[turn.Passage] = v
+		}
+	}
+	add := func(batch []*core.Passage) error {
+		for _, p := range batch {
+			p.ID, p.Archive, p.Agent, p.Step = core.NewPassageID(), c.store.ID, "", ""
+		}
+		return s.Passages().Insert(ctx, batch...)
+	}
 	for after := ""; ; {
 		page, err := s.Passages().List(ctx, core.PassageFilter{Archives: []core.ArchiveID{from}}, core.Page{After: after, Limit: copyBatch})
-		if err != nil || len(page) == 0 {
+		if err != nil {
 			return err
+		}
+		if len(page) == 0 {
+			return add(retired(then))
 		}
 		after = string(page[len(page)-1].ID)
 		var batch []*core.Passage
 		for i := range page {
-			if p := &page[i]; !later[p.ID] {
-				p.ID, p.Archive, p.Agent, p.Step = core.NewPassageID(), c.store.ID, "", ""
-				batch = append(batch, p)
+			p := &page[i]
+			v, changed := then[p.ID]
+			delete(then, p.ID)
+			if later[p.ID] || changed && v.Gone {
+				continue
 			}
+			if changed {
+				p.Text, p.Tags, p.Metadata = v.Text, v.Tags, v.Metadata
+			}
+			batch = append(batch, p)
 		}
-		if err := s.Passages().Insert(ctx, batch...); err != nil {
+		if err := add(batch); err != nil {
 			return err
 		}
 	}
+}
+
+// retired returns the passages that an archive has no more, as they were.
+func retired(then map[core.PassageID]core.PassageVersion) (list []*core.Passage) {
+	for _, id := range slices.Sorted(maps.Keys(then)) {
+		if v := then[id]; !v.Gone {
+			list = append(list, &core.Passage{Text: v.Text, Tags: v.Tags, Metadata: v.Metadata, CreatedAt: v.Created, UpdatedAt: v.At})
+		}
+	}
+	return list
 }
 
 // write makes the agent with its blocks and its default conversation.
@@ -323,7 +358,7 @@ func (c *copier) blocks(ctx context.Context, tx core.Store) error {
 	}
 	for _, b := range blocks {
 		b.ID, b.CreatedAt, b.UpdatedAt = core.NewBlockID(), c.made.CreatedAt, c.made.CreatedAt
-		if err := tx.Blocks().Create(ctx, &b, core.BlockAuthor{Kind: core.AuthorUser}); err != nil {
+		if err := tx.Blocks().Create(ctx, &b, core.Author{Kind: core.AuthorUser}); err != nil {
 			return err
 		}
 		if err := tx.Blocks().Attach(ctx, c.made.ID, b.ID); err != nil {
@@ -350,23 +385,36 @@ func (c *copier) folders(ctx context.Context, tx core.Store) error {
 	return err
 }
 
-// blocksAt reads versions of blocks, leaving out forgotten ones.
-func blocksAt(ctx context.Context, tx core.Store, at []moment.BlockAt) ([]core.Block, error) {
-	var out []core.Block
+// versionsAt reads versions of blocks, leaving out forgotten ones.
+func versionsAt(ctx context.Context, s core.Store, at []moment.BlockAt) ([]core.BlockVersion, error) {
+	var out []core.BlockVersion
 	for _, v := range at {
-		then, err := tx.Blocks().Version(ctx, v.ID, v.Version)
+		then, err := s.Blocks().Version(ctx, v.ID, v.Version)
 		if core.KindOf(err) == core.NotFound {
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		b, err := tx.Blocks().Get(ctx, v.ID) // what versions do not hold
+		out = append(out, then)
+	}
+	return out, nil
+}
+
+// blocksAt returns blocks as they were.
+func blocksAt(ctx context.Context, tx core.Store, at []moment.BlockAt) ([]core.Block, error) {
+	versions, err := versionsAt(ctx, tx, at)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]core.Block, len(versions))
+	for i, then := range versions {
+		b, err := tx.Blocks().Get(ctx, then.Block) // what versions do not hold
 		if err != nil && core.KindOf(err) != core.NotFound {
 			return nil, err
 		}
 		b.Value, b.Label, b.Description, b.Limit = then.Value, then.Label, then.Description, then.Limit
-		out = append(out, b)
+		out[i] = b
 	}
 	return out, nil
 }
@@ -392,10 +440,12 @@ func (c *copier) history(ctx context.Context, tx core.Store, a core.Agent, conv 
 	if err := c.p.prompts.BeginEmpty(ctx, tx, a, conv); err != nil {
 		return err
 	}
-	msgs := make([]*core.Message, len(rows))
+	msgs, ids := make([]*core.Message, len(rows)), map[core.MessageID]core.MessageID{}
 	for i := range rows {
 		m := &rows[i].Message
-		m.ID, m.Agent, m.Conversation, m.Run, m.Step, m.OTID = core.NewMessageID(), a.ID, conv.ID, "", "", ""
+		ids[m.ID] = core.NewMessageID()
+		m.ID, m.Agent, m.Conversation, m.Run, m.Step, m.OTID = ids[m.ID], a.ID, conv.ID, "", "", ""
+		m.Joins = ids[m.Joins] // which came before it
 		if m.Role == core.RoleSummary {
 			m.Content = []core.Content{core.Text(compact.Moved(m.PlainText()))}
 			m.Tokens = request.Tokens(m)

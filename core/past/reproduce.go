@@ -95,3 +95,16 @@ func (p *Past) Redacted(ctx context.Context, id core.StepID) (bool, error) {
 		return r.Message.RedactedAt.After(step.CreatedAt) && r.Row.Position > 0
 	}), nil
 }
+
+// BlocksAt returns the versions of memory blocks that a rewind to a step restores, leaving out forgotten ones.
+func (p *Past) BlocksAt(ctx context.Context, id core.StepID) ([]core.BlockVersion, error) {
+	step, err := p.store.Steps().Get(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	state, err := moment.At(ctx, p.store, &step)
+	if err != nil {
+		return nil, err
+	}
+	return versionsAt(ctx, p.store, state.Blocks)
+}

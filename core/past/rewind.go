@@ -21,8 +21,9 @@ type RewindOptions struct {
 
 // Rewind takes a conversation and its agent back to when a step was sent: the conversation's window, pin and cut; the
 // agent's settings, rules and attachments; the content of its own blocks, as new versions. It marks deleted the passages
-// that the agent itself inserted later into archives of its own. Nothing is lost: UndoRewind restores it all. It returns
-// Busy while a run of the conversation is active.
+// that the agent itself inserted later into archives of its own, and takes back its changes of passages that were there,
+// unless somebody else has changed them since. Nothing is lost: UndoRewind restores it all. It returns Busy while a run of
+// the conversation is active.
 func (p *Past) Rewind(ctx context.Context, conv core.ConversationID, step core.StepID, o RewindOptions) (core.Rewind, error) {
 	return p.travel(ctx, conv, func(ctx context.Context, tx core.Store) (target, core.Rewind, error) {
 		m, err := targetOf(ctx, tx, conv, step, o.Before)
@@ -124,9 +125,9 @@ type restorer struct {
 	conv   core.Conversation
 	agent  core.Agent
 	shown  map[core.BlockID]int
-	stale  bool                        // message 0 no longer matches the blocks
-	others map[core.AgentID]struct{}   // whose prompts show a block that changed
-	archs  map[core.ArchiveID]struct{} // the agent's own
+	stale  bool                      // message 0 no longer matches the blocks
+	others map[core.AgentID]struct{} // whose prompts show a block that changed
+	archs  map[core.ArchiveID]bool   // those the agent has or had then: whether they are its own
 }
 
 func (r *restorer) run(ctx context.Context) error {
@@ -207,7 +208,7 @@ func (r *restorer) block(ctx context.Context, at moment.BlockAt) error {
 	if err != nil {
 		return err
 	}
-	by := core.BlockAuthor{Kind: core.AuthorUser, ID: r.record.By, Restores: at.Version}
+	by := core.Author{Kind: core.AuthorUser, ID: r.record.By, Restores: at.Version}
 	b, err := r.tx.Blocks().Get(ctx, at.ID)
 	switch {
 	case core.KindOf(err) == core.NotFound:
@@ -236,7 +237,7 @@ func (r *restorer) block(ctx context.Context, at moment.BlockAt) error {
 }
 
 // content restores a block's earlier value, unless it is shared and Shared wasn't requested.
-func (r *restorer) content(ctx context.Context, b *core.Block, then *core.BlockVersion, by core.BlockAuthor) error {
+func (r *restorer) content(ctx context.Context, b *core.Block, then *core.BlockVersion, by core.Author) error {
 	sharers, err := r.tx.Blocks().AgentsOf(ctx, b.ID) // the agent itself is detached now
 	if err != nil {
 		return err
@@ -282,7 +283,7 @@ func (r *restorer) archive(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.archs = map[core.ArchiveID]struct{}{}
+	r.archs = map[core.ArchiveID]bool{}
 	if has {
 		if err := r.own(ctx, now.ID); err != nil {
 			return err
@@ -296,8 +297,7 @@ func (r *restorer) archive(ctx context.Context) error {
 			return err
 		}
 	}
-	_, mine := r.archs[now.ID]
-	if then == now.ID || then == "" && mine {
+	if then == now.ID || then == "" && r.archs[now.ID] {
 		return nil
 	}
 	if has {
@@ -314,35 +314,52 @@ func (r *restorer) archive(ctx context.Context) error {
 	return r.tx.Archives().Attach(ctx, r.agent.ID, then)
 }
 
-// own notes an archive that no other agent has.
+// own notes an archive, and whether no other agent has it.
 func (r *restorer) own(ctx context.Context, id core.ArchiveID) error {
 	sharers, err := r.tx.Archives().AgentsOf(ctx, id)
 	if err != nil {
 		return err
 	}
-	if !slices.ContainsFunc(sharers, func(a core.AgentID) bool { return a != r.agent.ID }) {
-		r.archs[id] = struct{}{}
-	}
+	r.archs[id] = !slices.ContainsFunc(sharers, func(a core.AgentID) bool { return a != r.agent.ID })
 	return nil
 }
 
-// passages restores the agent's own insertions to what they were.
+// passages takes the agent's own insertions and changes back.
 func (r *restorer) passages(ctx context.Context) error {
-	take, bring, err := r.tx.Rewinds().Passages(ctx, r.agent.ID, slices.Sorted(maps.Keys(r.archs)), r.m.at)
+	var own, others []core.ArchiveID
+	for _, id := range slices.Sorted(maps.Keys(r.archs)) {
+		if r.archs[id] {
+			own = append(own, id)
+		} else {
+			others = append(others, id)
+		}
+	}
+	back, err := r.tx.Rewinds().Passages(ctx, r.agent.ID, own, others, r.m.at)
 	if err != nil {
 		return err
 	}
-	for _, id := range take {
+	for _, id := range back.Take {
 		if err := r.tx.Passages().Delete(ctx, id); err != nil {
 			return err
 		}
 	}
-	for _, id := range bring {
+	for _, id := range back.Bring {
 		if err := r.tx.Passages().Revive(ctx, id); err != nil {
 			return err
 		}
 	}
-	r.record.Taken, r.record.Brought = take, bring
+	by := core.Author{Kind: core.AuthorUser, ID: r.record.By, Rewind: r.record.ID}
+	for _, turn := range back.Turn {
+		err := r.tx.Passages().Restore(ctx, turn.Passage, turn.Version, by)
+		if core.KindOf(err) == core.NotFound { // somebody deleted it for good, or it was forgotten
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		r.record.Turned = append(r.record.Turned, turn.Passage)
+	}
+	r.record.Taken, r.record.Brought = back.Take, back.Bring
 	return nil
 }
 

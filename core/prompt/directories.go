@@ -151,13 +151,17 @@ func (s *sizes) note(h core.Handle, window int) {
 	s.of[h] = window
 }
 
-// NoteWindow records how many tokens a model takes (0: unknown), for prompts and windows made before it is asked.
-func (k *Compiler) NoteWindow(model core.Handle, tokens int) { k.sizes.note(model, tokens) }
+// NoteWindow records how many tokens a model takes, for prompts and windows made before it is asked; 0 says nothing.
+func (k *Compiler) NoteWindow(model core.Handle, tokens int) {
+	if tokens > 0 {
+		k.sizes.note(model, tokens)
+	}
+}
 
 // WindowFor returns an agent's context window as far as it is known without asking its model.
 func (k *Compiler) WindowFor(a *core.Agent) int {
 	k.sizes.mu.Lock()
 	known := k.sizes.of[a.Model]
 	k.sizes.mu.Unlock()
-	return request.WindowOf(a, core.ModelInfo{ContextWindow: known})
+	return core.WindowOf(a, core.ModelInfo{ContextWindow: known})
 }

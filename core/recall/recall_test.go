@@ -13,9 +13,9 @@ import (
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-// note and said are finds that match a share of the query.
+// note and said are finds that match a share of the query by their own words.
 func note(id, text string, score, share float64) Text {
-	return Text{ID: id, Text: text, At: noon, Score: score, Why: core.Why{Share: share}}
+	return Text{ID: id, Text: text, At: noon, Score: score, Why: core.Why{Share: share, Own: share}}
 }
 
 func said(id, who, text string, score, share float64) Text {
@@ -40,17 +40,22 @@ func TestOnlyWhatStandsOutIsChosen(t *testing.T) {
 	alike.Why.Vector = 4.5
 	near := alike
 	near.ID, near.Why.Vector = "near", 3
+	beside := said("beside", "user", "two", 0.9, 0.9)
+	beside.Why.Own, beside.Why.Inherited = 0, []core.Inherited{{From: "a", Words: []string{"one"}}}
+	asked := beside
+	asked.ID, asked.Why.Speaker = "asked", true
 	for name, c := range map[string]struct {
 		found []Text
 		want  string
 	}{
-		"nothing is found":                    {nil, ""},
-		"the best says too little of it":      {[]Text{note("a", "one", 1, 0.2), note("b", "two", 0.9, 0.2)}, ""},
-		"what is far behind the best stays":   {[]Text{note("a", "one", 1, 0.9), note("b", "two", 0.1, 0.9)}, "a"},
-		"what has little of the matter stays": {[]Text{note("a", "one", 1, 0.9), note("b", "two", 0.9, 0.05)}, "a"},
-		"a day that is asked for counts":      {[]Text{old}, "day"},
-		"a meaning counts that stands out":    {[]Text{alike, near}, "alike"},
-		"a query without words finds nothing": {[]Text{{ID: "newest", Text: "newest", At: noon}}, ""},
+		"what only stands beside a match stays":           {[]Text{said("a", "you", "one", 1, 0.9), beside}, "a"},
+		"what somebody said who is asked for comes along": {[]Text{said("a", "you", "one", 1, 0.9), asked}, "a asked"},
+		"nothing is found":                                {nil, ""},
+		"the best says too little of it":                  {[]Text{note("a", "one", 1, 0.17), note("b", "two", 0.9, 0.17)}, ""},
+		"what is far behind the best stays":               {[]Text{note("a", "one", 1, 0.9), note("b", "two", 0.09, 0.9)}, "a"},
+		"a day that is asked for counts":                  {[]Text{old}, "day"},
+		"a meaning counts that stands out":                {[]Text{alike, near}, "alike"},
+		"a query without words finds nothing":             {[]Text{{ID: "newest", Text: "newest", At: noon}}, ""},
 		"each kind is measured by its own best, and by how much of the matter it knows": {
 			[]Text{note("n", "one", 3, 0.3), said("m", "user", "two", 0.9, 0.8)}, "m n",
 		},
@@ -97,6 +102,43 @@ func TestWhatTheWindowHoldsIsNotChosen(t *testing.T) {
 	}
 }
 
+// TestTheLessOfAMessageIsMatchedTheLessIsRecalled: a question about something unknown matches this and that by chance.
+func TestTheLessOfAMessageIsMatchedTheLessIsRecalled(t *testing.T) {
+	t.Parallel()
+	last := 0
+	for _, share := range []float64{0.17, 0.2, 0.25, 0.3, 0.35, 1} {
+		var found []Text
+		for i := range 60 {
+			found = append(found, note(fmt.Sprint(i), fmt.Sprintf("boat %d %s", i, strings.Repeat("on the sea ", 10)), 1, share))
+		}
+		n := 0
+		if chosen := Choose("boat", found, &Window{}, 1500, time.UTC); len(chosen) > 0 {
+			n = core.EstimateTokens(Record(chosen, time.UTC))
+		}
+		if n < last || share < leastMatter && n > 0 || n > int(worth*share*share) || share == 1 && n < 1400 {
+			t.Errorf("where the best matches %g, %d tokens are recalled, after %d", share, n, last)
+		}
+		last = n
+	}
+}
+
+func TestALongTextIsCutAndComesBehindShortOnesThatMatchAsMuch(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("sand ", 300) + "the anchor lies here " + strings.Repeat("sand ", 300)
+	longest := strings.Repeat("stone ", maxChars/len("stone "))
+	found := []Text{note("long", long, 1, 1), note("whole", longest, 0.99, 1), note("short", "The anchor is old.", 0.9, 1)}
+	chosen := Choose("where is the anchor?", found, &Window{}, 1500, time.UTC)
+	if got := ids(chosen); got != "short whole long" {
+		t.Fatalf("chosen %q", got)
+	}
+	if chosen[1].Text != strings.TrimSpace(longest) {
+		t.Error("a text that may be recalled whole is cut")
+	}
+	if n := len(chosen[2].Text); n > excerpt+2*len("…") || !strings.Contains(chosen[2].Text, "the anchor lies here") {
+		t.Errorf("of a long text %d bytes are recalled: %s", n, chosen[2].Text)
+	}
+}
+
 func TestARecordKeepsToItsTokens(t *testing.T) {
 	t.Parallel()
 	var found []Text
@@ -114,6 +156,19 @@ func TestARecordKeepsToItsTokens(t *testing.T) {
 	chosen := Choose("where is the anchor?", []Text{long}, &Window{}, 800, time.UTC)
 	if len(chosen) != 1 || !strings.Contains(chosen[0].Text, "the anchor lies here") {
 		t.Errorf("a long text is not cut around what is asked for: %d texts", len(chosen))
+	}
+}
+
+func TestTagsAreTakenOutOfRecordsOfEitherWording(t *testing.T) {
+	t.Parallel()
+	tagged := note("1", "My boat is called Alma.", 1, 1)
+	tagged.Tags = []string{"harbour"}
+	record := Record([]Text{tagged}, time.UTC)
+	for _, r := range []string{record, strings.Replace(record, heading, following, 1)} {
+		if got := Bare(r, func(entry string) int { return strings.Index(entry, "My boat") }); strings.Contains(got, "harbour") ||
+			!strings.Contains(got, "note: My boat") {
+			t.Errorf("left %q", got)
+		}
 	}
 }
 

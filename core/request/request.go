@@ -58,6 +58,7 @@ func (p *Parts) Request() core.ChatRequest {
 	}
 	rows := slices.Clone(p.Rows)
 	slices.SortStableFunc(rows, func(a, b core.InContext) int { return rank(a) - rank(b) })
+	joins := joining(rows)
 	var open []core.ToolCall // calls waiting for their returns
 	for i := range rows {
 		m, cut := &rows[i].Message, rows[i].Row.CutTo
@@ -72,8 +73,8 @@ func (p *Parts) Request() core.ChatRequest {
 			req.Messages = append(req.Messages, unanswered(open))
 			open = nil
 		}
-		msg, ok := p.message(m, cut)
-		if !ok {
+		msg, ok := p.message(m, cut, joins[m.ID])
+		if joins.carried(m) || !ok {
 			continue
 		}
 		req.Messages = append(req.Messages, msg)
@@ -104,16 +105,47 @@ func rank(r core.InContext) int {
 // rankPlain is the rank of everything that is neither a summary nor a marker.
 const rankPlain = 2
 
-func (p *Parts) message(m *core.Message, cut int) (core.ChatMessage, bool) {
+// joined is what joins user messages: the texts of the records, by the message that each is sent in.
+type joined map[core.MessageID][]string
+
+// joining collects the records whose message is in the window. Where that has left it, a record is sent on its own.
+func joining(rows []core.InContext) joined {
+	var joins joined
+	for i := range rows {
+		m := &rows[i].Message
+		if m.Joins == "" {
+			continue
+		}
+		if joins == nil {
+			joins = joined{}
+			for j := range rows {
+				if u := &rows[j].Message; u.Role == core.RoleUser && u.Hidden == core.NotHidden {
+					joins[u.ID] = nil
+				}
+			}
+		}
+		if texts, here := joins[m.Joins]; here {
+			joins[m.Joins] = append(texts, Cut(m.PlainText(), rows[i].Row.CutTo))
+		}
+	}
+	return joins
+}
+
+// carried reports whether a record is sent in another message.
+func (j joined) carried(m *core.Message) bool {
+	_, here := j[m.Joins]
+	return here && m.Joins != ""
+}
+
+func (p *Parts) message(m *core.Message, cut int, joins []string) (core.ChatMessage, bool) {
 	text := Cut(m.PlainText(), cut)
 	switch {
 	case m.Hidden != core.NotHidden || m.Role == core.RoleSystem || m.Role == core.RoleSummary:
 		return core.ChatMessage{Role: core.ChatReminder, Text: text}, text != ""
 	case m.Role == core.RoleUser:
-		if m.Preface != "" {
-			text = m.Preface + "\n" + text
-		}
-		return core.ChatMessage{Role: core.ChatUser, Text: text, Name: m.Name}, text != ""
+		msg := core.Asked(m.Preface, text, joins...)
+		msg.Name = m.Name
+		return msg, msg.Text != ""
 	default:
 		msg := core.ChatMessage{Role: core.ChatAssistant, Text: text}
 		thinking := ""

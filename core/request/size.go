@@ -9,24 +9,8 @@ import (
 	"loci/core/memory"
 )
 
-const (
-	// defaultWindow is the context window, in tokens, to assume if nothing says how large it is.
-	defaultWindow = 32_768
-	// KeepShare is the share that an eviction keeps of the room left by system and tools.
-	KeepShare = 0.6
-)
-
-// WindowOf returns the context window in force for an agent: its own limit, else the model's.
-func WindowOf(a *core.Agent, info core.ModelInfo) int {
-	window := info.ContextWindow
-	if window <= 0 {
-		window = defaultWindow
-	}
-	if own := a.Settings.ContextWindow; own > 0 && (own < window || info.ContextWindow <= 0) {
-		window = own
-	}
-	return window
-}
+// KeepShare is the share that an eviction keeps of the room left by system and tools.
+const KeepShare = 0.6
 
 // Limit returns how many tokens of a window a request may take, which leaves room for the answer.
 func Limit(a *core.Agent, window int) int {
@@ -45,6 +29,9 @@ func Tokens(m *core.Message) int {
 	n := MessageOverhead
 	if m.Preface != "" {
 		n += core.EstimateTokens(m.Preface)
+	}
+	if m.Joins != "" {
+		n += core.EstimateTokens(core.Reminder(""))
 	}
 	for _, c := range m.Content {
 		n += core.EstimateTokens(c.Text)

@@ -1,28 +1,21 @@
 package search
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// Excerpt returns at most limit characters of a text plus a mark for what was cut: all of it, or the part around the
-// first of the words.
+// Excerpt returns at most limit characters of a text plus a mark for what was cut: all of it, or the first part around a
+// word in which most of the words occur.
 func Excerpt(text string, words []string, limit int) string {
 	runes := []rune(text)
 	if len(runes) <= limit {
 		return text
 	}
-	at := len(runes)
-	lower := strings.Map(unicode.ToLower, text) // rune for rune, so that positions stay the same
-	for _, w := range words {
-		if i := strings.Index(lower, strings.ToLower(w)); i >= 0 {
-			at = min(at, utf8.RuneCountInString(lower[:i]))
-		}
-	}
-	if at == len(runes) {
-		at = 0
-	}
+	at := densest(occurrences(text, words), limit-limit/4)
 	from := max(0, min(at-limit/4, len(runes)-limit))
 	cut := string(runes[from : from+limit])
 	if from > 0 {
@@ -32,4 +25,51 @@ func Excerpt(text string, words []string, limit int) string {
 		cut += "…"
 	}
 	return cut
+}
+
+// place is where a word occurs in a text: its first character.
+type place struct{ at, word int }
+
+// maxPlaces limits how many times each word is looked for.
+const maxPlaces = 100
+
+// occurrences finds words in a text, in order of place.
+func occurrences(text string, words []string) []place {
+	lower := strings.Map(unicode.ToLower, text) // rune for rune, so that positions stay the same
+	var out []place
+	for n, w := range words {
+		w = strings.ToLower(w)
+		at, rest := 0, lower
+		for range maxPlaces {
+			i := strings.Index(rest, w)
+			if i < 0 || w == "" {
+				break
+			}
+			at += utf8.RuneCountInString(rest[:i])
+			out = append(out, place{at, n})
+			at += utf8.RuneCountInString(w)
+			rest = rest[i+len(w):]
+		}
+	}
+	slices.SortStableFunc(out, func(a, b place) int { return cmp.Compare(a.at, b.at) })
+	return out
+}
+
+// densest returns the first place within reach of which most of the words begin; 0 if there is none.
+func densest(places []place, reach int) int {
+	best, most := 0, 0
+	seen := map[int]int{} // how often each word begins within reach
+	next := 0
+	for _, p := range places {
+		for ; next < len(places) && places[next].at < p.at+reach; next++ {
+			seen[places[next].word]++
+		}
+		if len(seen) > most {
+			best, most = p.at, len(seen)
+		}
+		if seen[p.word]--; seen[p.word] == 0 {
+			delete(seen, p.word)
+		}
+	}
+	return best
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // MaxTerms limits how many words of a query are looked up: for a pasted file, the rarest ones.
@@ -16,13 +17,16 @@ const maxQueryWords = 2000
 
 // term is a distinct word of a query.
 type term struct {
-	word     string // normalised
-	written  string // as in the query
-	surface  string // the same in lower case
-	capital  bool   // it is capitalised somewhere
-	times    int    // how often the query has it
-	doubtful bool   // it may be a typo
+	word     string  // normalised
+	written  string  // as in the query
+	surface  string  // the same in lower case
+	capital  bool    // it is capitalised somewhere
+	proper   bool    // … and within a sentence, as names are
+	times    int     // how often the query has it
+	doubtful bool    // it may be a typo
+	ordinary float64 // how common it is in general, 0 to 1
 	name     []string
+	near     []near // the relatives that it is widened by
 }
 
 // queryTime is a time that a query asks for.
@@ -74,6 +78,7 @@ type Query struct {
 	phrases    [][]string // set if the query is nothing but quoted phrases: each must occur in a text
 	wantDate   bool
 	wantNumber bool
+	related    func(word string) []Relative
 }
 
 // Analyse reads a query made on a given day; with NoDay relative days are not read.
@@ -102,7 +107,7 @@ func (q *Query) read(text string, today int) []string {
 			}
 		}
 	}
-	capital := capitals(text)
+	capital, proper := capitals(text)
 	var words []string
 	at := map[string]int{} // where each term is, plus one
 	scan(text, func(written, surface, word string) bool {
@@ -115,7 +120,9 @@ func (q *Query) read(text string, today int) []string {
 		case i > 0:
 			q.terms[i-1].times++
 		default:
-			q.terms = append(q.terms, term{word: word, surface: surface, written: written, capital: capital[surface], times: 1})
+			q.terms = append(q.terms, term{
+				word: word, surface: surface, written: written, capital: capital[surface], proper: proper[surface], times: 1,
+			})
 			at[word] = len(q.terms)
 		}
 		return len(words) < maxQueryWords
@@ -141,15 +148,28 @@ func (q *Query) read(text string, today int) []string {
 	return words
 }
 
-// capitals returns the words, in lower case, that a text writes with a capital.
-func capitals(text string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.FieldsFunc(text, func(r rune) bool { return !wordRune(r) }) {
-		if first := []rune(w)[0]; unicode.IsUpper(first) {
-			out[strings.ToLower(w)] = true
+// capitals returns the words, in lower case, that a text writes with a capital, and those that do so within a sentence.
+func capitals(text string) (all, within map[string]bool) {
+	all, within = map[string]bool{}, map[string]bool{}
+	begins := true // a sentence
+	for text != "" {
+		start := strings.IndexFunc(text, wordRune)
+		if start < 0 {
+			break
 		}
+		begins = begins || strings.ContainsAny(text[:start], ".?!:\n")
+		text = text[start:]
+		end := strings.IndexFunc(text, func(r rune) bool { return !wordRune(r) })
+		if end < 0 {
+			end = len(text)
+		}
+		if first, _ := utf8.DecodeRuneInString(text); unicode.IsUpper(first) {
+			w := strings.ToLower(text[:end])
+			all[w], within[w] = true, within[w] || !begins
+		}
+		text, begins = text[end:], false
 	}
-	return out
+	return all, within
 }
 
 // phrasesOnly returns the words of each phrase if a query is nothing but phrases in quotation marks.
@@ -184,6 +204,16 @@ func words(terms []term) []string {
 		out[i] = t.word
 	}
 	return out
+}
+
+// Weigh notes how common the query's words are in general, 0 to 1: a common one says little of what a query is about, even
+// where few texts have it.
+func (q Query) Weigh(ordinary func(word string) float64) Query {
+	q.terms = slices.Clone(q.terms)
+	for i := range q.terms {
+		q.terms[i].ordinary = ordinary(q.terms[i].surface)
+	}
+	return q
 }
 
 // Narrow keeps the rarest terms, at most MaxTerms, which limits the cost of a pasted file.

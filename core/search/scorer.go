@@ -19,12 +19,34 @@ func (r *ranking) queryTerms() []weightedTerm {
 		if len(t.name) > 0 {
 			w *= nameWeight
 		}
-		out = append(out, weightedTerm{word: t.word, weight: w, value: w * r.idf(r.st.DF[t.word])})
+		if worth := t.worth(r); worth > 0 {
+			out = append(out, weightedTerm{word: t.word, weight: w, value: w * worth})
+		}
 	}
-	out = slices.DeleteFunc(out, func(t weightedTerm) bool { return r.st.DF[t.word] == 0 })
 	for i, df := range r.pairsFound() {
 		if df > 0 {
 			out = append(out, weightedTerm{word: r.q.pairs[i][0], next: r.q.pairs[i][1], weight: pairWeight, value: pairWeight * r.idf(df)})
+		}
+	}
+	return out
+}
+
+// relative is a word that stands for a term, if less well.
+type relative struct {
+	word  string
+	of    int // the term
+	value float64
+}
+
+// relatives returns what the query was widened by.
+func (r *ranking) relatives(terms []weightedTerm) []relative {
+	var out []relative
+	for _, t := range r.q.terms {
+		of := slices.IndexFunc(terms, func(w weightedTerm) bool { return w.word == t.word && w.next == "" })
+		for _, n := range t.near {
+			if of >= 0 {
+				out = append(out, relative{n.word, of, terms[of].weight * n.value})
+			}
 		}
 	}
 	return out
@@ -58,16 +80,19 @@ type occurrence struct {
 	term  int
 	value float64 // its BM25 value here
 	asked bool    // it occurs in a question
+	near  bool    // it is a relative of the term
 }
 
 // scorer scores docs by terms.
 type scorer struct {
 	r         *ranking
 	terms     []weightedTerm
+	relatives []relative
 	possible  float64      // the score of a text that literally contains them all
 	matters   []float64    // how much each term counts for what the query is about; nil: not used
 	about     float64      // … and their total
 	matched   []float64    // … and how much of that each text matches
+	literal   []bool       // a text has a term itself
 	occ       []occurrence // of all texts, one after the other
 	ends      []int        // where a text's occurrences end
 	bestShare float64
@@ -81,13 +106,20 @@ func (s *scorer) in(i int) []occurrence {
 	return s.occ[s.ends[i-1]:s.ends[i]]
 }
 
-func (r *ranking) scorer(terms []weightedTerm) *scorer {
-	s := &scorer{r: r, terms: terms, occ: make([]occurrence, 0, 2*len(r.docs)), ends: make([]int, len(r.docs))}
+func (r *ranking) scorer(terms []weightedTerm, relatives []relative) *scorer {
+	n := len(r.docs)
+	s := &scorer{
+		r: r, terms: terms, relatives: relatives, literal: make([]bool, n), occ: make([]occurrence, 0, 2*n), ends: make([]int, n),
+	}
 	for _, t := range terms {
 		s.possible += t.value
 	}
-	f := r.texts.finder(terms)
-	tf, asked := make([]int, len(terms)), make([]bool, len(terms))
+	sought := slices.Clone(terms)
+	for _, n := range relatives {
+		sought = append(sought, weightedTerm{word: n.word, value: n.value})
+	}
+	f := r.texts.finder(sought)
+	tf, asked := make([]int, len(sought)), make([]bool, len(sought))
 	var touched []int32
 	for i := range r.docs {
 		f.each(r.texts.of(i), func(t int32, q bool) {
@@ -98,8 +130,14 @@ func (r *ranking) scorer(terms []weightedTerm) *scorer {
 			asked[t] = asked[t] || q
 		})
 		for _, t := range touched {
-			v := terms[t].value * float64(tf[t]) * (r.k1 + 1) / (float64(tf[t]) + r.norm[i])
-			s.occ = append(s.occ, occurrence{int(t), v, asked[t]})
+			v, of := sought[t].value*float64(tf[t])*(r.k1+1)/(float64(tf[t])+r.norm[i]), int(t)
+			near := of >= len(terms)
+			if near {
+				of = relatives[of-len(terms)].of
+			} else {
+				s.literal[i] = true
+			}
+			s.occ = append(s.occ, occurrence{of, v, asked[t], near})
 			tf[t], asked[t] = 0, false
 		}
 		s.ends[i] = len(s.occ)

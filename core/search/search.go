@@ -24,14 +24,15 @@ const (
 
 // The parameters of the ranking, tuned on one half of a data set of conversations and rounded.
 const (
-	nameWeight    = 0.25 // of a word that names a speaker
-	repeats       = 4    // how often at most a word of the query counts that it repeats
-	pairWeight    = 0.35 // of two consecutive query words
-	answers       = 1.5  // what a text inherits from its neighbour's question
-	fromBefore    = 0.15 // … and from any other word of the previous text
-	fromNear      = 0.3  // … and of the next one and those two away
-	inheritors    = 40   // the words up to which a text inherits all of that; a longer one inherits less
-	shareExp      = 0.8  // how strongly the matched share of the query counts
+	leastMatch    = 1.0 / 8 // of a query: where no text matches more, nothing answers
+	nameWeight    = 0.25    // of a word that names a speaker
+	repeats       = 4       // how often at most a word of the query counts that it repeats
+	pairWeight    = 0.35    // of two consecutive query words
+	answers       = 1.5     // what a text inherits from its neighbour's question
+	fromBefore    = 0.15    // … and from any other word of the previous text
+	fromNear      = 0.3     // … and of the next one and those two away
+	inheritors    = 40      // the words up to which a text inherits all of that; a longer one inherits less
+	shareExp      = 0.8     // how strongly the matched share of the query counts
 	speakerBonus  = 2.0
 	calendarBonus = 2.0
 	kindBonus     = 1.0
@@ -79,6 +80,7 @@ type Vectors struct {
 	Cos          map[string]float64
 	Mean, SD     float64
 	Weight, Gate float64
+	Alone        float64 // by how many deviations a text must stand out to be found by its meaning alone; 0: StandsOut
 }
 
 // Hit is a text found, with its score and why.
@@ -91,14 +93,16 @@ type Hit struct {
 // Why says what made something a hit.
 type Why struct {
 	Terms     []string    // the query's words in the text itself, normalised
+	Also      []string    // relatives of the query's words in the text itself, normalised
 	Inherited []Inherited // from neighbours, strongest first
 	Speaker   bool        // the query names the person who said it
 	Date      bool        // the query asks for a time that it is from or talks about
 	Vector    float64     // by how many standard deviations its cosine stands out; 0: it doesn't
 	Share     float64     // how much of the query it matches, including what it inherits: 0 to 1
+	Own       float64     // … and by its own words
 }
 
-// Inherited are words of the query found in a neighbour, as the query writes them.
+// Inherited are words of the query found in a neighbour, themselves or by relatives, as the query writes them.
 type Inherited struct {
 	From  string
 	Words []string
@@ -108,16 +112,20 @@ type Inherited struct {
 // The first explain hits come with reasons.
 func Rank(q Query, st Stats, texts *Texts, v Vectors, explain int) []Hit {
 	r := newRanking(q, st, texts)
-	first := r.scorer(r.queryTerms())
+	terms := r.queryTerms()
+	first := r.scorer(terms, r.relatives(terms))
 	first.weighMatter()
 	scores := r.bonuses(first.all())
 	best := r.sessions(scores)
 	if words := r.feedback(best); len(words) > 0 {
-		for i, s := range r.scorer(words).all() {
+		for i, s := range r.scorer(words, nil).all() {
 			scores[i] += s
 		}
 	}
 	scores = r.join(scores, v, first.bestShare)
 	scores = r.sessions(scores)
+	if !first.answered(v) {
+		return nil
+	}
 	return r.hits(scores, first, v, explain)
 }

@@ -111,6 +111,9 @@ func TestAnAnswerInheritsTheWordsOfItsQuestion(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	for _, h := range hits {
+		if h.ID == "1" && (h.Why.Own <= 0 || h.Why.Own > h.Why.Share) {
+			t.Errorf("of its own the question matches %g of %g", h.Why.Own, h.Why.Share)
+		}
 		if h.ID == "4" {
 			t.Error("what was said the next day inherits, too")
 		}
@@ -138,7 +141,7 @@ func TestALongTextInheritsLess(t *testing.T) {
 		docs := corpus(turns[0], "(1:56 pm on 8 May, 2023) Bob: "+strings.Repeat("sail ", n))
 		texts := Load(docs)
 		r := newRanking(Analyse("instrument", NoDay), texts.Stats(), texts)
-		s := r.scorer(r.queryTerms())
+		s := r.scorer(r.queryTerms(), nil)
 		s.all()
 		from := r.neighbours(1, nil)
 		if len(from) != 1 || len(s.in(0)) != 1 {

@@ -75,6 +75,7 @@ type Reach struct {
 // Clues are what candidates are selected by. Each is sufficient on its own.
 type Clues struct {
 	Words   []string // selects the texts in which they weigh most
+	Near    []Lesser // … together with these
 	Names   []string // … and those said by people with these names
 	Days    []Span
 	Nearest []int64 // found by vectors: those within the filter are kept

@@ -104,3 +104,21 @@ func BenchmarkRead(b *testing.B) {
 		_ = r.Store()
 	}
 }
+
+func TestAnExcerptIsWhereMostOfTheWordsStand(t *testing.T) {
+	t.Parallel()
+	sand := strings.Repeat("sand ", 100)
+	text := "The anchor. " + sand + "Grün is the anchor, and rusty. " + sand + "A rusty, green anchor chain." + sand
+	for want, words := range map[string][]string{
+		"The anchor.":                    {"anchor"},
+		"Grün is the anchor, and rusty.": {"rusty", "Anchor"},
+		"A rusty, green anchor chain.":   {"anchor", "rusty", "chain"},
+	} {
+		if got := Excerpt(text, words, 80); !strings.Contains(got, want) || utf8.RuneCountInString(got) > 82 {
+			t.Errorf("%q: %q", words, got)
+		}
+	}
+	if got := Excerpt(text, []string{"", "nowhere"}, 80); !strings.HasPrefix(got, "The anchor.") {
+		t.Errorf("without any of them: %q", got)
+	}
+}

@@ -142,10 +142,7 @@ func (s *Files) lookedAt(ctx context.Context, id core.AgentID) (map[core.FolderI
 // openOnes returns a page of the files that are open: never many. The one that the page begins behind may have been closed
 // since.
 func (s *Files) openOnes(
-	ctx context.Context,
-	folders map[core.FolderID]core.Folder,
-	opened map[core.FileID]core.OpenFile,
-	pg core.Page,
+	ctx context.Context, folders map[core.FolderID]core.Folder, opened map[core.FileID]core.OpenFile, pg core.Page,
 ) ([]core.File, error) {
 	behind := func(core.File) bool { return true }
 	order := func(a, b core.File) int {
@@ -184,11 +181,7 @@ func (s *Files) openOnes(
 
 // filesOf returns a page of the files of folders; closed leaves the open ones out.
 func (s *Files) filesOf(
-	ctx context.Context,
-	folders map[core.FolderID]core.Folder,
-	opened map[core.FileID]core.OpenFile,
-	closed bool,
-	pg core.Page,
+	ctx context.Context, folders map[core.FolderID]core.Folder, opened map[core.FileID]core.OpenFile, closed bool, pg core.Page,
 ) ([]core.File, error) {
 	of := core.FileFilter{Folders: slices.Collect(maps.Keys(folders))}
 	var out []core.File

@@ -35,6 +35,7 @@ type NewAgent struct {
 	Hidden      bool
 	Autoclear   bool
 	Recall      int            // tokens that automatic recall may add to a turn
+	Terminal    bool           // made by the terminal
 	First       []core.Message // the conversation's first messages; nil: the type's own
 	Extra       map[string]any
 }
@@ -62,15 +63,14 @@ func (a *Agents) Create(ctx context.Context, in NewAgent, env core.Env) (core.Ag
 // patience ends, and then goes without.
 func (a *Agents) draft(ctx, patience context.Context, in NewAgent, env core.Env) (core.Agent, error) {
 	agent := core.Agent{
-		Name: in.Name, Type: in.Type, Description: in.Description, Model: in.Model, ModelAuto: in.ModelAuto, Settings: in.Settings,
+		Name: in.Name, Type: cmp.Or(in.Type, core.AgentLettaV1), Description: in.Description, Model: in.Model,
+		ModelAuto: in.ModelAuto, Settings: in.Settings,
 		Embedding: in.Embedding, ToolRules: in.ToolRules, Tags: unique(in.Tags), Metadata: in.Metadata, Timezone: in.Timezone,
 		Hidden: in.Hidden || slices.Contains(in.Tags, tagSubagent), Autoclear: in.Autoclear, Recall: in.Recall, Extra: in.Extra, Rev: 1,
+		Terminal: in.Terminal,
 	}
 	if agent.Name == "" {
 		agent.Name = core.RandomName()
-	}
-	if agent.Type == "" {
-		agent.Type = core.AgentLettaV1
 	}
 	if agent.Timezone == "" {
 		agent.Timezone = "UTC"
@@ -79,12 +79,12 @@ func (a *Agents) draft(ctx, patience context.Context, in NewAgent, env core.Env)
 	if !ok {
 		return agent, agent.Validate()
 	}
-	agent.System = memory.DefaultSystem(policy)
+	agent.System = memory.SystemOf(policy, agent.Terminal)
 	if in.System.Set() {
 		agent.System = in.System.Value
 	}
 	agent.ToolRules = distinct(agent.ToolRules)
-	if err := cmp.Or(checkTags(agent.Tags), checkRules(agent.ToolRules)); err != nil {
+	if err := cmp.Or(agent.Settings.Validate(), checkTags(agent.Tags), checkRules(agent.ToolRules)); err != nil {
 		return agent, err
 	}
 	if len(in.Blocks)+len(in.BlockIDs) > maxAgentBlocks {
@@ -120,22 +120,12 @@ func (a *Agents) draftModel(ctx context.Context, agent *core.Agent, env core.Env
 	if err != nil {
 		return info, err
 	}
-	a.Engine.Prompts().NoteWindow(agent.Model, info.ContextWindow)
 	return info, checkWindow(agent.Settings, info)
 }
 
 func checkWindow(s core.ModelSettings, info core.ModelInfo) error {
-	if s.ContextWindow < 0 {
-		return core.E(core.Invalid, "a context window must be positive")
-	}
-	if info.ContextWindow > 0 && s.ContextWindow > info.ContextWindow {
-		return core.E(
-			core.Invalid,
-			"the context window of %d tokens is larger than the %d of %s",
-			s.ContextWindow,
-			info.ContextWindow,
-			info.Handle,
-		)
+	if most := info.ContextWindow; most > 0 && s.ContextWindow > most {
+		return core.E(core.Invalid, "the context window of %d tokens is larger than the %d of %s", s.ContextWindow, most, info.Handle)
 	}
 	return nil
 }
@@ -250,7 +240,7 @@ func (a *Agents) createIn(ctx context.Context, tx core.Store, draft core.Agent, 
 		if err := b.Validate(); err != nil {
 			return agent, err
 		}
-		if err := tx.Blocks().Create(ctx, &b, core.BlockAuthor{Kind: core.AuthorUser}); err != nil {
+		if err := tx.Blocks().Create(ctx, &b, core.Author{Kind: core.AuthorUser}); err != nil {
 			return agent, err
 		}
 		if err := tx.Blocks().Attach(ctx, agent.ID, b.ID); err != nil {

@@ -93,7 +93,11 @@ func (a *Agents) checkPatch(ctx context.Context, agent core.Agent, patch *AgentP
 		return core.E(core.Invalid, "an agent has at most %d blocks", maxAgentBlocks)
 	}
 	patch.ToolRules.Value = distinct(patch.ToolRules.Value)
-	if err := cmp.Or(checkTags(patch.Tags.Value), checkRules(patch.ToolRules.Value)); err != nil {
+	asked := core.ModelSettings{
+		Temperature: cmp.Or(patch.Settings.Value.Temperature, patch.Wishes.Temperature), ContextWindow: patch.Window.Value,
+		MaxOutputTokens: min(patch.Settings.Value.MaxOutputTokens, patch.Wishes.MaxOutputTokens, patch.MaxTokens.Value),
+	}
+	if err := cmp.Or(asked.Validate(), checkTags(patch.Tags.Value), checkRules(patch.ToolRules.Value)); err != nil {
 		return err
 	}
 	if err := compact.Check(compact.Of(patch.Extra)); err != nil {
@@ -177,9 +181,10 @@ func (p *AgentPatch) apply(agent *core.Agent) (prompt bool) {
 }
 
 func (p *AgentPatch) applySettings(s *core.ModelSettings) {
-	window := s.ContextWindow
+	before := *s
 	set(s, p.Settings)
-	s.ContextWindow = window
+	*s = s.Over(before)
+	s.ContextWindow = before.ContextWindow
 	p.applyWishes(s)
 	set(&s.ContextWindow, p.Window)
 	set(&s.MaxOutputTokens, p.MaxTokens)

@@ -26,6 +26,8 @@ func (c *Clients) tellModel(ctx, patience context.Context, client core.Client, i
 	case err == nil:
 		o.Model, o.Sure = choice.Info, true
 		o.Model.Handle = choice.Handle
+	case choice.Info.ContextWindow > 0:
+		o.Model = choice.Info
 	case !o.Agent.ModelAuto || override != "":
 		o.Model, _ = c.models.remembered(cmp.Or(override, o.Agent.Model))
 	case !errors.Is(err, await.ErrNotYet):

@@ -63,7 +63,7 @@ func (s *Blocks) Create(ctx context.Context, b core.Block) (core.Block, error) {
 		return core.Block{}, err
 	}
 	err := s.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
-		return tx.Blocks().Create(ctx, &b, core.BlockAuthor{Kind: core.AuthorUser})
+		return tx.Blocks().Create(ctx, &b, core.Author{Kind: core.AuthorUser})
 	})
 	return b, err
 }
@@ -149,12 +149,7 @@ func blockByID(id core.BlockID) func(context.Context, core.Store) (core.Block, e
 
 // UpdateByLabel changes an agent's block of that label, see Update.
 func (s *Blocks) UpdateByLabel(
-	ctx context.Context,
-	agent core.AgentID,
-	label string,
-	patch BlockPatch,
-	ifVersion int,
-	by string,
+	ctx context.Context, agent core.AgentID, label string, patch BlockPatch, ifVersion int, by string,
 ) (core.Block, error) {
 	return s.update(ctx, patch, ifVersion, by, func(ctx context.Context, tx core.Store) (core.Block, error) {
 		if _, err := tx.Agents().Get(ctx, agent); err != nil {
@@ -199,7 +194,7 @@ func (s *Blocks) update(
 				return err
 			}
 		}
-		if err := tx.Blocks().Update(ctx, &block, core.BlockAuthor{Kind: core.AuthorUser, ID: by}); err != nil {
+		if err := tx.Blocks().Update(ctx, &block, core.Author{Kind: core.AuthorUser, ID: by}); err != nil {
 			return err
 		}
 		if also != nil {

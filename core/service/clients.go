@@ -98,7 +98,7 @@ var errNeedsAgent = core.E(core.Precondition, "an agent has to be made")
 func (c *Clients) prepare(ctx, patience context.Context, client core.Client, in Open) (newAgent, error) {
 	want := newAgent{ready: true, in: NewAgent{
 		Name: in.Name, Type: core.AgentLettaV1, Model: in.Model, Blocks: memory.DefaultBlocks(),
-		Tools: TerminalTools(), NoBaseTools: true, Timezone: zoneOr(client.Zone), Recall: core.DefaultRecall,
+		Tools: memory.TerminalTools(), NoBaseTools: true, Timezone: zoneOr(client.Zone), Recall: core.DefaultRecall, Terminal: true,
 	}}
 	if want.in.Model == "" {
 		want.in.ModelAuto = true // its first run says which it is and why
@@ -126,11 +126,6 @@ func (c *Clients) answerable(ctx context.Context, client core.Client, in Open, f
 	}
 	_, err := c.Engine.Choose(ctx, core.Agent{ModelAuto: true}, "", client.Env)
 	return err
-}
-
-// TerminalTools are the tools of an agent that the terminal makes.
-func TerminalTools() []string {
-	return []string{"memory_insert", "memory_replace", "archival_memory_insert", "archival_memory_search", "conversation_search"}
 }
 
 func zoneOr(zone string) string {
@@ -207,11 +202,7 @@ func (c *Clients) findAgent(ctx context.Context, tx core.Store, name string, las
 
 // findConversation finds the thread that is meant: the folder's own where it belongs to the agent, else the default one.
 func (c *Clients) findConversation(
-	ctx context.Context,
-	tx core.Store,
-	name string,
-	agent core.Agent,
-	last core.Workspace,
+	ctx context.Context, tx core.Store, name string, agent core.Agent, last core.Workspace,
 ) (core.Conversation, error) {
 	switch name {
 	case OpenNew:

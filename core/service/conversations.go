@@ -39,6 +39,11 @@ func (c *Conversations) Create(ctx context.Context, in NewConversation, env core
 	if len(in.Summary) > maxSummary {
 		return core.Conversation{}, core.E(core.Invalid, "a summary has at most %d bytes", maxSummary)
 	}
+	if in.Settings != nil {
+		if err := in.Settings.Validate(); err != nil {
+			return core.Conversation{}, err
+		}
+	}
 	if in.Model != "" {
 		if _, err := c.models.resolve(ctx, in.Model, env); err != nil {
 			return core.Conversation{}, err
@@ -116,6 +121,9 @@ func (c *Conversations) Update(
 ) (core.Conversation, error) {
 	if len(patch.Summary.Value) > maxSummary {
 		return core.Conversation{}, core.E(core.Invalid, "a summary has at most %d bytes", maxSummary)
+	}
+	if err := patch.Settings.Value.Validate(); err != nil {
+		return core.Conversation{}, err
 	}
 	if patch.Model.Set() {
 		if _, err := c.models.resolve(ctx, patch.Model.Value, env); err != nil {

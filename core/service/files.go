@@ -193,7 +193,7 @@ func (s *Files) openWhereThereIsRoom(ctx context.Context, tx core.Store, f *core
 		if err != nil {
 			return err
 		}
-		if len(stillOpen(opened)) >= core.FileLimitsOf(&agent, agent.Settings.ContextWindow).Open {
+		if len(stillOpen(opened)) >= core.FileLimitsOf(&agent, s.Engine.Prompts().WindowFor(&agent)).Open {
 			continue
 		}
 		if err := tx.Files().Open(ctx, id, core.OpenFile{File: f.ID, Open: true, UsedAt: s.Clock()}); err != nil {

@@ -27,7 +27,7 @@ import (
 // anyVectors are embeddings that give every text the same vector.
 type anyVectors struct{}
 
-func (anyVectors) Embeddings(context.Context, core.Env) []core.EmbeddingInfo { return nil }
+func (anyVectors) Embeddings(context.Context, core.Env, string) []core.EmbeddingInfo { return nil }
 
 func (a anyVectors) Embedder(context.Context, core.Handle, core.Env) (core.Embedder, core.EmbeddingInfo, error) {
 	return a, core.EmbeddingInfo{Handle: core.WordsHandle, Batch: 16}, nil

@@ -302,11 +302,7 @@ func (p *parts) fileRoom(ctx context.Context, id core.AgentID, env core.Env) (mo
 
 // fileLimits are an agent's own, or those that suit its model.
 func (p *parts) fileLimits(ctx context.Context, agent *core.Agent, env core.Env) core.FileLimits {
-	window := agent.Settings.ContextWindow
-	if window == 0 {
-		window = p.models.Info(ctx, agent.Model, env).ContextWindow
-	}
-	return core.FileLimitsOf(agent, window)
+	return core.FileLimitsOf(agent, core.WindowOf(agent, p.models.Info(ctx, agent.Model, env)))
 }
 
 // Detach takes a folder away; one that is not attached is not_found.

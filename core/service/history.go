@@ -68,54 +68,30 @@ func differ(a, b core.BlockVersion) string {
 // makes a new version, so nothing is lost. ifVersion is the version the caller has read, 0 if it didn't say. It also
 // returns the number of the version that was restored.
 func (h *History) Undo(ctx context.Context, id core.BlockID, to, ifVersion int, by string) (core.Block, int, error) {
-	return h.bring(ctx, id, ifVersion, by, func(l line) (int, error) {
+	return h.bring(ctx, id, ifVersion, by, func(l core.VersionLine) (int, error) {
 		if to > 0 {
 			return to, nil
 		}
-		if len(l.past) < 2 {
+		if len(l.Past) < 2 {
 			return 0, core.E(core.Conflict, "there is nothing to undo: the block holds what it was made with")
 		}
-		return l.past[len(l.past)-2], nil
+		return l.Past[len(l.Past)-2], nil
 	})
 }
 
 // Redo redoes what was last undone.
 func (h *History) Redo(ctx context.Context, id core.BlockID, ifVersion int, by string) (core.Block, int, error) {
-	return h.bring(ctx, id, ifVersion, by, func(l line) (int, error) {
-		if len(l.future) == 0 {
+	return h.bring(ctx, id, ifVersion, by, func(l core.VersionLine) (int, error) {
+		if len(l.Future) == 0 {
 			return 0, core.E(core.Conflict, "there is nothing to redo: the last change was not an undo")
 		}
-		return l.future[len(l.future)-1], nil
+		return l.Future[len(l.Future)-1], nil
 	})
-}
-
-// line is a block's versions as undo and redo see them: past ends with the block's current state, and future holds what
-// was undone since, with the next one to redo last.
-type line struct{ past, future []int }
-
-func lineOf(links []core.BlockLink) line {
-	var l line
-	for _, link := range links {
-		p, f := len(l.past), len(l.future)
-		switch {
-		case link.Restores > 0 && p > 1 && l.past[p-2] == link.Restores:
-			l.past, l.future = l.past[:p-1], append(l.future, l.past[p-1])
-		case link.Restores > 0 && f > 0 && l.future[f-1] == link.Restores:
-			l.past, l.future = append(l.past, l.future[f-1]), l.future[:f-1]
-		default: // an edit, or a jump to some version: what was undone before it can no longer be redone
-			l.past, l.future = append(l.past, link.Version), nil
-		}
-	}
-	return l
 }
 
 // bring stores the content of an earlier version as a new one.
 func (h *History) bring(
-	ctx context.Context,
-	id core.BlockID,
-	ifVersion int,
-	by string,
-	pick func(line) (int, error),
+	ctx context.Context, id core.BlockID, ifVersion int, by string, pick func(core.VersionLine) (int, error),
 ) (core.Block, int, error) {
 	var block core.Block
 	var agents []core.AgentID
@@ -132,7 +108,7 @@ func (h *History) bring(
 		if err != nil {
 			return err
 		}
-		if target, err = pick(lineOf(links)); err != nil {
+		if target, err = pick(core.LineOf(links)); err != nil {
 			return err
 		}
 		then, err := tx.Blocks().Version(ctx, id, target)
@@ -147,7 +123,7 @@ func (h *History) bring(
 		if err := labelFree(ctx, tx, block, agents); err != nil {
 			return err
 		}
-		if err := tx.Blocks().Update(ctx, &block, core.BlockAuthor{Kind: core.AuthorUser, ID: by, Restores: target}); err != nil {
+		if err := tx.Blocks().Update(ctx, &block, core.Author{Kind: core.AuthorUser, ID: by, Restores: target}); err != nil {
 			return err
 		}
 		return tx.Conversations().MarkStale(ctx, agents...)
@@ -176,6 +152,15 @@ func (h *History) Rewind(ctx context.Context, to RewindTo) (core.Rewind, error) 
 	}
 	o := past.RewindOptions{Before: to.Before || to.Run != "", Shared: to.Shared, By: to.By}
 	return h.past.Rewind(ctx, step.Conversation, step.ID, o)
+}
+
+// BlocksAt returns the versions of memory blocks that a rewind restores, where they aren't shared.
+func (h *History) BlocksAt(ctx context.Context, to RewindTo) ([]core.BlockVersion, error) {
+	step, err := h.place(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	return h.past.BlocksAt(ctx, step.ID)
 }
 
 // place finds the step to rewind to: for a run, the first that got as far as a request.

@@ -95,7 +95,7 @@ func TestAnUndoMarksPromptsStaleAndHeedsTheVersionThatWasRead(t *testing.T) {
 		t.Errorf("the stored prompt is not stale: %v", err)
 	}
 	v, err := s.Blocks.Store.Blocks().Version(t.Context(), b.ID, 3)
-	want := core.BlockAuthor{Kind: core.AuthorUser, ID: "client-x", Restores: 1}
+	want := core.Author{Kind: core.AuthorUser, ID: "client-x", Restores: 1}
 	if diff := cmp.Diff(want, v.Author); diff != "" || err != nil {
 		t.Errorf("author %v:\n%s", err, diff)
 	}

@@ -75,16 +75,16 @@ func TestWhatWasInterruptedAnywhereGoesOnAndStoresNoChunkTwice(t *testing.T) {
 	var mu sync.Mutex
 	var kept []string
 	counting, seen, texts := atomic.Bool{}, 0, map[string]bool{}
-	hook := func(sql string) {
+	hook := func(sql string) error {
 		if !counting.Load() || !strings.HasPrefix(sql, "INSERT") && !strings.HasPrefix(sql, "UPDATE") && !strings.HasPrefix(sql, "DELETE") {
-			return
+			return nil
 		}
 		mu.Lock()
 		defer mu.Unlock()
 		first := !texts[sql] // so that each state of a file is met, however its steps and others' fall together
 		texts[sql] = true
 		if seen++; seen%20 != 0 && !first {
-			return
+			return nil
 		}
 		to := filepath.Join(copies, fmt.Sprint(seen))
 		for _, name := range []string{"loci.db", "loci.db-wal"} {
@@ -93,6 +93,7 @@ func TestWhatWasInterruptedAnywhereGoesOnAndStoresNoChunkTwice(t *testing.T) {
 			}
 		}
 		kept = append(kept, to)
+		return nil
 	}
 	text := strings.Repeat("A sentence about the harbour and its boats. ", 200)
 	l := newLibrary(t, storage.Config{Dir: home, OnStatement: hook})

@@ -12,7 +12,6 @@ const (
 	maxSearch      = 100
 	maxQueryChars  = 1_000_000
 	messagesByPage = 100
-	maxMessageScan = 50_000 // what one request reads in search of messages that it shows
 )
 
 // Messages are the use cases of stored messages. Hidden records are in none of them.
@@ -42,18 +41,15 @@ func (m *Messages) Window(
 	return m.fill(ctx, f, pg, shown)
 }
 
-// fill reads on until the page is full: clients take an empty page for the end of the list.
+// fill reads on, a bounded part at a time, until the page is full, the list ends or whoever asked has left: clients take an
+// empty page for the end of the list.
 func (m *Messages) fill(
 	ctx context.Context,
 	f core.MessageFilter,
 	pg core.Page,
 	shown func(core.Message) bool,
 ) (found []core.Message, err error) {
-	ask := pg
-	for read := 0; read < maxMessageScan; read += ask.Limit {
-		if read > 0 {
-			ask.Limit = maxPage
-		}
+	for ask := pg; ; ask.Limit = maxPage {
 		some, err := m.Store.Messages().List(ctx, f, ask)
 		if err != nil {
 			return nil, err
@@ -71,10 +67,9 @@ func (m *Messages) fill(
 			found = found[:min(len(found), pg.Limit)]
 		}
 		if last || len(found) == pg.Limit {
-			break
+			return found, nil
 		}
 	}
-	return found, nil
 }
 
 // beyond returns the cursors of what follows a page of a window.

@@ -50,7 +50,7 @@ func (s *Mirrors) Make(ctx context.Context, agent core.AgentID, b core.Block, kn
 		if len(have) >= maxAgentBlocks {
 			return false, core.E(core.Invalid, "an agent has at most %d blocks", maxAgentBlocks)
 		}
-		if err := tx.Blocks().Create(ctx, &b, core.BlockAuthor{Kind: core.AuthorUser, ID: MirrorAuthor}); err != nil {
+		if err := tx.Blocks().Create(ctx, &b, core.Author{Kind: core.AuthorUser, ID: MirrorAuthor}); err != nil {
 			return false, err
 		}
 		if err := tx.Blocks().Attach(ctx, agent, b.ID); err != nil || known == nil {

@@ -33,7 +33,7 @@ type knownModel struct {
 
 // List returns the models that the caller can reach, in order of preference; with hidden, also those that can't chat.
 func (m *Models) List(ctx context.Context, env core.Env, hidden bool) ([]core.ModelInfo, error) {
-	infos, err := m.Models.List(ctx, m.env(env))
+	infos, err := m.Models.List(ctx, m.env(env), "")
 	if err != nil {
 		return nil, err
 	}
@@ -41,7 +41,7 @@ func (m *Models) List(ctx context.Context, env core.Env, hidden bool) ([]core.Mo
 		infos = slices.DeleteFunc(infos, func(i core.ModelInfo) bool { return i.Hidden != "" })
 	}
 	for _, info := range infos {
-		m.remember(info)
+		m.remember(info, nil)
 	}
 	return infos, nil
 }
@@ -56,7 +56,7 @@ func (m *Models) Embeddings(ctx context.Context, env core.Env) ([]core.Embedding
 	if m.Embedders == nil {
 		return nil, nil
 	}
-	return m.Embedders.Embeddings(ctx, m.env(env)), nil
+	return m.Embedders.Embeddings(ctx, m.env(env), ""), nil
 }
 
 // checkEmbedding refuses an embedding that nobody can make: its provider doesn't exist or doesn't embed, or lists other
@@ -76,7 +76,7 @@ func (p *parts) checkEmbedding(ctx context.Context, handle core.Handle, env core
 		return nil //nolint:nilerr // a server that can't be asked now may have it
 	}
 	var named []string
-	for _, m := range p.Embedders.Embeddings(ctx, p.env(env)) {
+	for _, m := range p.Embedders.Embeddings(ctx, p.env(env), info.Provider) {
 		if m.Handle == handle {
 			return nil
 		}
@@ -117,7 +117,7 @@ func (m *Models) first(ctx context.Context, env core.Env) core.Handle {
 	if !found.OK {
 		return ""
 	}
-	m.remember(found.Info)
+	m.remember(found.Info, nil)
 	return found.Info.Handle
 }
 
@@ -131,13 +131,13 @@ func (m *Models) resolve(ctx context.Context, handle core.Handle, env core.Env) 
 	switch kind := core.KindOf(err); {
 	case err == nil:
 		info.Notice = core.Unlisted(ctx, m.Models, handle, m.env(env))
-		m.remember(info)
-		return info, nil
 	case kind == core.NotFound || kind == core.Invalid || kind == core.Unsupported:
 		return core.ModelInfo{}, err
-	default:
-		return bareInfo(handle), nil
+	case info.Handle == "":
+		info = bareInfo(handle)
 	}
+	m.remember(info, err)
+	return info, nil
 }
 
 // Info returns what is known about a model, for display. It never fails: for a model that can't be asked, it returns
@@ -149,13 +149,10 @@ func (m *Models) Info(ctx context.Context, handle core.Handle, env core.Env) cor
 	ctx, cancel := context.WithTimeout(ctx, modelInfoWait)
 	defer cancel()
 	_, info, err := m.Models.Chat(ctx, handle, m.env(env))
-	if core.KindOf(err) == core.Unauthenticated { // another client may bring the key
-		return bareInfo(handle)
-	}
-	if err != nil {
+	if info.Handle == "" {
 		info = bareInfo(handle)
 	}
-	m.remember(info)
+	m.remember(info, err)
 	return info
 }
 
@@ -179,7 +176,12 @@ func (m *Models) remembered(handle core.Handle) (core.ModelInfo, bool) {
 	return bareInfo(handle), false
 }
 
-func (m *Models) remember(info core.ModelInfo) {
+// remember keeps what is known of a model, here for a while and for prompts until more is known.
+func (m *Models) remember(info core.ModelInfo, err error) {
+	m.Engine.Prompts().NoteWindow(info.Handle, info.ContextWindow)
+	if core.KindOf(err) == core.Unauthenticated { // another client may bring the key
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if len(m.known) >= maxKnown {

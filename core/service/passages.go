@@ -23,6 +23,7 @@ type PassagePatch struct {
 	Text     core.Opt[string]
 	Tags     core.Opt[[]string]
 	Metadata core.Opt[map[string]any]
+	By       string // the client session of who mends it; may be empty
 }
 
 // PassageQuery asks for passages by words. Of Agent and Archive at most one is set; neither asks everywhere.
@@ -148,7 +149,7 @@ func (s *Passages) Update(ctx context.Context, agent core.AgentID, id core.Passa
 		if agents, err = tx.Archives().AgentsOf(ctx, p.Archive); err != nil {
 			return err
 		}
-		return tx.Passages().Update(ctx, &p)
+		return tx.Passages().Update(ctx, &p, core.Author{Kind: core.AuthorUser, ID: patch.By})
 	})
 	if err != nil {
 		return core.Passage{}, err

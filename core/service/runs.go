@@ -131,9 +131,7 @@ func (r *Runs) StepMessages(
 // Feedback records what a person thinks of a step: positive, negative or nothing. Tags that are given replace those there
 // are.
 func (r *Runs) Feedback(ctx context.Context, id core.StepID, feedback string, tags core.Opt[[]string]) (core.Step, error) {
-	switch feedback {
-	case "", "positive", "negative":
-	default:
+	if !slices.Contains([]string{"", "positive", "negative"}, feedback) {
 		return core.Step{}, core.E(core.Invalid, "feedback is positive, negative or null")
 	}
 	if err := checkTags(tags.Value); err != nil {

@@ -91,10 +91,10 @@ type CreateAgent struct {
 	Embedding                    *string             `json:"embedding,omitempty"`
 	ModelSettings                *ModelSettings      `json:"model_settings,omitempty"`
 	CompactionSettings           *CompactionSettings `json:"compaction_settings,omitempty"`
-	ContextWindowLimit           *int                `json:"context_window_limit,omitempty"`
-	EmbeddingChunkSize           *int                `json:"embedding_chunk_size,omitempty"`
-	MaxTokens                    *int                `json:"max_tokens,omitempty"`
-	MaxReasoningTokens           *int                `json:"max_reasoning_tokens,omitempty"`
+	ContextWindowLimit           *int                `json:"context_window_limit,omitempty" minimum:"0"`
+	EmbeddingChunkSize           *int                `json:"embedding_chunk_size,omitempty" minimum:"0"`
+	MaxTokens                    *int                `json:"max_tokens,omitempty" minimum:"0"`
+	MaxReasoningTokens           *int                `json:"max_reasoning_tokens,omitempty" minimum:"0"`
 	EnableReasoner               *bool               `json:"enable_reasoner,omitempty"`
 	Reasoning                    *bool               `json:"reasoning,omitempty"`
 	FromTemplate                 *string             `json:"from_template,omitempty"`
@@ -111,8 +111,8 @@ type CreateAgent struct {
 	EnableSleeptime              *bool               `json:"enable_sleeptime,omitempty"`
 	ResponseFormat               *ResponseFormat     `json:"response_format,omitempty"`
 	Timezone                     *string             `json:"timezone,omitempty"`
-	MaxFilesOpen                 *int                `json:"max_files_open,omitempty"`
-	PerFileViewWindowCharLimit   *int                `json:"per_file_view_window_char_limit,omitempty"`
+	MaxFilesOpen                 *int                `json:"max_files_open,omitempty" minimum:"0"`
+	PerFileViewWindowCharLimit   *int                `json:"per_file_view_window_char_limit,omitempty" minimum:"0"`
 	Hidden                       *bool               `json:"hidden,omitempty"`
 	ParallelToolCalls            *bool               `json:"parallel_tool_calls,omitempty"`
 }
@@ -141,20 +141,20 @@ type UpdateAgent struct {
 	Embedding                    Opt[string]             `json:"embedding,omitzero"`
 	ModelSettings                Opt[ModelSettings]      `json:"model_settings,omitzero"`
 	CompactionSettings           Opt[CompactionSettings] `json:"compaction_settings,omitzero"`
-	ContextWindowLimit           Opt[int]                `json:"context_window_limit,omitzero"`
+	ContextWindowLimit           Opt[int]                `json:"context_window_limit,omitzero" minimum:"0"`
 	Reasoning                    Opt[bool]               `json:"reasoning,omitzero"`
 	LLMConfig                    Opt[LLMConfig]          `json:"llm_config,omitzero"`
 	EmbeddingConfig              Opt[EmbeddingConfig]    `json:"embedding_config,omitzero"`
 	ParallelToolCalls            Opt[bool]               `json:"parallel_tool_calls,omitzero"`
 	ResponseFormat               Opt[ResponseFormat]     `json:"response_format,omitzero"`
-	MaxTokens                    Opt[int]                `json:"max_tokens,omitzero"`
+	MaxTokens                    Opt[int]                `json:"max_tokens,omitzero" minimum:"0"`
 	EnableSleeptime              Opt[bool]               `json:"enable_sleeptime,omitzero"`
 	LastRunCompletion            Opt[Time]               `json:"last_run_completion,omitzero"`
-	LastRunDurationMs            Opt[int]                `json:"last_run_duration_ms,omitzero"`
+	LastRunDurationMs            Opt[int]                `json:"last_run_duration_ms,omitzero" minimum:"0"`
 	LastStopReason               Opt[StopReason]         `json:"last_stop_reason,omitzero"`
 	Timezone                     Opt[string]             `json:"timezone,omitzero"`
-	MaxFilesOpen                 Opt[int]                `json:"max_files_open,omitzero"`
-	PerFileViewWindowCharLimit   Opt[int]                `json:"per_file_view_window_char_limit,omitzero"`
+	MaxFilesOpen                 Opt[int]                `json:"max_files_open,omitzero" minimum:"0"`
+	PerFileViewWindowCharLimit   Opt[int]                `json:"per_file_view_window_char_limit,omitzero" minimum:"0"`
 	Hidden                       Opt[bool]               `json:"hidden,omitzero"`
 }
 
@@ -197,13 +197,13 @@ type CompactionSettings struct {
 	ModelSettings           *ModelSettings `json:"model_settings,omitempty"`
 	Prompt                  *string        `json:"prompt,omitempty"`
 	PromptAcknowledgement   *bool          `json:"prompt_acknowledgement,omitempty"`
-	ClipChars               Opt[int]       `json:"clip_chars,omitzero"` // null: a summary is not cut
+	ClipChars               Opt[int]       `json:"clip_chars,omitzero" minimum:"1"` // null: a summary is not cut
 	Mode                    *string        `json:"mode,omitempty"`
-	SlidingWindowPercentage *float64       `json:"sliding_window_percentage,omitempty"`
+	SlidingWindowPercentage *float64       `json:"sliding_window_percentage,omitempty" exclusiveMinimum:"0" maximum:"1"`
 
-	MessageBufferLimit               *int     `json:"message_buffer_limit,omitempty"`
-	MessageBufferMin                 *int     `json:"message_buffer_min,omitempty"`
-	PartialEvictSummarizerPercentage *float64 `json:"partial_evict_summarizer_percentage,omitempty"`
+	MessageBufferLimit               *int     `json:"message_buffer_limit,omitempty" minimum:"2"`
+	MessageBufferMin                 *int     `json:"message_buffer_min,omitempty" minimum:"1"`
+	PartialEvictSummarizerPercentage *float64 `json:"partial_evict_summarizer_percentage,omitempty" exclusiveMinimum:"0" maximum:"1"`
 }
 
 // CompactAgent is the body of POST /v1/agents/{id}/summarize; the settings override the agent's for this call.

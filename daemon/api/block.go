@@ -27,7 +27,7 @@ type Block struct {
 type CreateBlock struct {
 	Label               string   `json:"label" required:"true"`
 	Value               string   `json:"value" required:"true"`
-	Limit               *int     `json:"limit,omitempty"`
+	Limit               *int     `json:"limit,omitempty" minimum:"1"`
 	ProjectID           *string  `json:"project_id,omitempty"`
 	TemplateName        *string  `json:"template_name,omitempty"`
 	IsTemplate          *bool    `json:"is_template,omitempty"`
@@ -47,7 +47,7 @@ type CreateBlock struct {
 type UpdateBlock struct {
 	Label               Opt[string]   `json:"label,omitzero"`
 	Value               Opt[string]   `json:"value,omitzero"`
-	Limit               Opt[int]      `json:"limit,omitzero"`
+	Limit               Opt[int]      `json:"limit,omitzero" minimum:"1"`
 	ProjectID           Opt[string]   `json:"project_id,omitzero"`
 	TemplateName        Opt[string]   `json:"template_name,omitzero"`
 	IsTemplate          Opt[bool]     `json:"is_template,omitzero"`

@@ -38,11 +38,11 @@ const DefaultConversation = "default"
 // ListConversations are the parameters of GET /v1/conversations/.
 type ListConversations struct {
 	AgentID       string `query:"agent_id"`
-	Limit         int    `query:"limit"`
+	Limit         int    `query:"limit" minimum:"1" maximum:"1000"`
 	After         string `query:"after"`
 	SummarySearch string `query:"summary_search"`
-	Order         string `query:"order"`
-	OrderBy       string `query:"order_by"`
+	Order         string `query:"order" enum:"asc,desc"`
+	OrderBy       string `query:"order_by" enum:"created_at,last_run_completion,last_message_at"`
 }
 
 // AgentParam names the agent whose default conversation is meant.

@@ -58,6 +58,13 @@ type RewindRequest struct {
 	Shared bool   `json:"shared,omitempty"` // also rewind blocks that other agents share
 }
 
+// RewindBlocks are the parameters of GET /loci/v1/rewinds/blocks, which returns the versions of memory blocks that a
+// rewind would restore; of those shared with other agents only if asked to.
+type RewindBlocks struct {
+	StepID string `query:"step_id"`
+	RunID  string `query:"run_id"`
+}
+
 // Rewind is the result of a rewind or of its undo.
 type Rewind struct {
 	ID               string       `json:"id"`

@@ -139,6 +139,7 @@ const (
 	NoticeQueued   = "queued"   // the run is waiting for another
 	NoticeResumed  = "resumed"  // the daemon restarted and resumed the run
 	NoticeRetry    = "retry"    // the provider is being retried
+	NoticeWaiting  = "waiting"  // the model has not answered yet
 	NoticeTools    = "tools"    // the model refused tools and is retried without them
 	NoticeRecalled = "recalled" // what joined the turn from memory: data.text is the record
 	NoticeBroken   = "broken"   // made by the client: the connection broke and is being resumed

@@ -4,9 +4,9 @@ package api
 type Page struct {
 	Before  string `query:"before"`
 	After   string `query:"after"`
-	Limit   int    `query:"limit"`
+	Limit   int    `query:"limit" minimum:"1" maximum:"1000"`
 	Order   string `query:"order" enum:"asc,desc"`
-	OrderBy string `query:"order_by"`
+	OrderBy string `query:"order_by" enum:"created_at,updated_at,last_run_completion,last_message_at,name"`
 }
 
 // ListTags are the parameters of GET /v1/tags/. The response is an array of strings.

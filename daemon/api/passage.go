@@ -73,8 +73,8 @@ type SearchPassages struct {
 	AgentID      *string  `json:"agent_id,omitempty"`
 	ArchiveID    *string  `json:"archive_id,omitempty"`
 	Tags         []string `json:"tags,omitempty"`
-	TagMatchMode *string  `json:"tag_match_mode,omitempty"`
-	Limit        *int     `json:"limit,omitempty"`
+	TagMatchMode *string  `json:"tag_match_mode,omitempty" enum:"any,all"`
+	Limit        *int     `json:"limit,omitempty" minimum:"1" maximum:"100"`
 	StartDate    *string  `json:"start_date,omitempty"`
 	EndDate      *string  `json:"end_date,omitempty"`
 }
@@ -91,7 +91,7 @@ type PassageResult struct {
 type ListPassages struct {
 	Before    string      `query:"before"`
 	After     string      `query:"after"`
-	Limit     int         `query:"limit"`
+	Limit     int         `query:"limit" minimum:"1" maximum:"1000"`
 	Search    string      `query:"search"`
 	Ascending Param[bool] `query:"ascending"`
 }

@@ -8,3 +8,9 @@ const DefaultRecall = 800
 type Recall struct {
 	Tokens int `json:"tokens"`
 }
+
+// Renew is the body of /loci/v1/agents/{id}/renew, which gives an agent the prompt and the tools of the terminal's new
+// agents. Replace allows that for a prompt that somebody wrote.
+type Renew struct {
+	Replace bool `json:"replace,omitempty"`
+}

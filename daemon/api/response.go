@@ -1,5 +1,7 @@
 package api
 
+import "github.com/danielgtaylor/huma/v2"
+
 // StopReason is why a run or a step ended.
 type StopReason string
 
@@ -19,6 +21,15 @@ const (
 	StopRequiresApproval   StopReason = "requires_approval"
 	StopSystemPromptFull   StopReason = "context_window_overflow_in_system_prompt"
 )
+
+// Schema names the reasons, so that any other is refused.
+func (StopReason) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Enum: []any{
+		string(StopEndTurn), string(StopError), string(StopLLMAPIError), string(StopInvalidLLMResponse), string(StopInvalidToolCall),
+		string(StopMaxSteps), string(StopMaxTokensExceeded), string(StopNoToolCall), string(StopToolRule), string(StopCancelled),
+		string(StopNoCredits), string(StopRequiresApproval), string(StopSystemPromptFull),
+	}}
+}
 
 // Response is the answer to a non-streaming request: what the run added, why it ended, and its usage.
 type Response struct {

@@ -83,7 +83,7 @@ type ResumeStream struct {
 	AgentID       *string  `json:"agent_id,omitempty"`
 	RunID         *string  `json:"run_id,omitempty"`
 	OTID          *string  `json:"otid,omitempty"`
-	StartingAfter *int     `json:"starting_after,omitempty"`
+	StartingAfter *int     `json:"starting_after,omitempty" minimum:"0"`
 	IncludePings  *bool    `json:"include_pings,omitempty"`
 	PollInterval  *float64 `json:"poll_interval,omitempty"`
 	BatchSize     *int     `json:"batch_size,omitempty"`

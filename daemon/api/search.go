@@ -11,7 +11,7 @@ type SearchMessages struct {
 	SearchMode     *string `json:"search_mode,omitempty" enum:"vector,fts,hybrid"`
 	AgentID        *string `json:"agent_id,omitempty"`
 	ConversationID *string `json:"conversation_id,omitempty"`
-	Limit          *int    `json:"limit,omitempty"`
+	Limit          *int    `json:"limit,omitempty" minimum:"1" maximum:"100"`
 	StartDate      *string `json:"start_date,omitempty"`
 	EndDate        *string `json:"end_date,omitempty"`
 }
@@ -24,7 +24,7 @@ type SearchAgentMessages struct {
 	Roles          []string `json:"roles,omitempty" enum:"assistant,user,tool,function,system,approval,summary"`
 	AgentID        *string  `json:"agent_id,omitempty"`
 	ConversationID *string  `json:"conversation_id,omitempty"`
-	Limit          *int     `json:"limit,omitempty"`
+	Limit          *int     `json:"limit,omitempty" minimum:"1" maximum:"100"`
 	StartDate      *string  `json:"start_date,omitempty"`
 	EndDate        *string  `json:"end_date,omitempty"`
 }

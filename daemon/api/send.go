@@ -17,7 +17,7 @@ type Request struct {
 	OverrideModel             *string       `json:"override_model,omitempty"`
 	IncludeCompactionMessages *bool         `json:"include_compaction_messages,omitempty"`
 	ReturnLogprobs            *bool         `json:"return_logprobs,omitempty"`
-	TopLogprobs               *int          `json:"top_logprobs,omitempty"`
+	TopLogprobs               *int          `json:"top_logprobs,omitempty" minimum:"0"`
 	ReturnTokenIDs            *bool         `json:"return_token_ids,omitempty"`
 	OverrideSystem            *string       `json:"override_system,omitempty"`
 }
@@ -68,11 +68,11 @@ const (
 // Input is one message of a request: a message, an answer to a pending approval, or the results of client-side tools.
 // Kind says which; each kind uses a few of the keys.
 type Input struct {
-	Type    string  `json:"type,omitempty"`
+	Type    string  `json:"type,omitempty" enum:"message,approval,tool_return"`
 	OTID    *string `json:"otid,omitempty"`
 	GroupID *string `json:"group_id,omitempty"`
 
-	Role        string   `json:"role,omitempty"` // message
+	Role        string   `json:"role,omitempty" enum:"user,system,assistant"` // message
 	Content     *Content `json:"content,omitempty"`
 	Text        *string  `json:"text,omitempty"` // the name that clients from 2024 use for content
 	Name        *string  `json:"name,omitempty"`
@@ -120,12 +120,12 @@ const (
 
 // Approval answers one pending tool call: a person's decision, or the result of a tool that the client ran.
 type Approval struct {
-	Type       string   `json:"type,omitempty"`
+	Type       string   `json:"type,omitempty" enum:"approval,tool"`
 	ToolCallID string   `json:"tool_call_id" required:"true"`
 	Approve    *bool    `json:"approve,omitempty"` // approval
 	Reason     *string  `json:"reason,omitempty"`
 	ToolReturn *Content `json:"tool_return,omitempty"` // tool
-	Status     string   `json:"status,omitempty"`
+	Status     string   `json:"status,omitempty" enum:"success,error"`
 	Stdout     []string `json:"stdout,omitempty"`
 	Stderr     []string `json:"stderr,omitempty"`
 }
@@ -153,7 +153,7 @@ const (
 type ToolReturn struct {
 	Type       string   `json:"type,omitempty"`
 	ToolReturn Content  `json:"tool_return" required:"true"`
-	Status     string   `json:"status" required:"true"`
+	Status     string   `json:"status" required:"true" enum:"success,error"`
 	ToolCallID string   `json:"tool_call_id" required:"true"`
 	Stdout     []string `json:"stdout,omitempty"`
 	Stderr     []string `json:"stderr,omitempty"`

@@ -86,7 +86,7 @@ type ListSteps struct {
 	Model       string      `query:"model"`
 	AgentID     string      `query:"agent_id"`
 	TraceIDs    []string    `query:"trace_ids,explode"`
-	Feedback    string      `query:"feedback"`
+	Feedback    string      `query:"feedback" enum:"positive,negative"`
 	HasFeedback Param[bool] `query:"has_feedback"`
 	Tags        []string    `query:"tags,explode"`
 	ProjectID   string      `query:"project_id"`

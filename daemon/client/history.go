@@ -40,6 +40,11 @@ func (c *Client) Rewinds(ctx context.Context, p api.ListRewinds) ([]api.Rewind, 
 	return call[[]api.Rewind](ctx, c, request{method: get, path: api.PathRewinds, query: p})
 }
 
+// RewindBlocks returns the versions of memory blocks that a rewind would restore.
+func (c *Client) RewindBlocks(ctx context.Context, p api.RewindBlocks) ([]api.BlockVersion, error) {
+	return call[[]api.BlockVersion](ctx, c, request{method: get, path: api.PathRewinds + "/blocks", query: p})
+}
+
 // UndoRewind restores the state before a rewind.
 func (c *Client) UndoRewind(ctx context.Context, id string) (api.Rewind, error) {
 	return call[api.Rewind](ctx, c, request{method: post, path: api.PathRewinds + "/" + url.PathEscape(id) + "/undo"})

@@ -47,8 +47,8 @@ func (m *Mirrors) Import(ctx context.Context, agent core.AgentID, dir string, re
 			p.note(core.MirrorSkipped, path, label, "the file is nobody's memory")
 		case at < 0:
 			p.fresh(files[path], label)
-		case files[path].Err != nil:
-			p.note(core.MirrorUnreadable, path, label, "the file is not taken into the block: %s", files[path].Err)
+		case refusal(files[path], blocks[at]) != nil:
+			p.note(core.MirrorUnreadable, path, label, "the file is not taken into the block: %s", refusal(files[path], blocks[at]))
 		default:
 			if err := m.importInto(ctx, blocks[at], files[path].Doc, replace, &out); err != nil {
 				return out, err

@@ -102,7 +102,7 @@ func (d *document) readFront(front string) error {
 	d.ReadOnly = core.Opt[bool]{Present: true}
 	var root yaml.Node
 	if err := yaml.Unmarshal([]byte(front), &root); err != nil {
-		return fmt.Errorf("its front matter is no YAML: %w", err)
+		return fmt.Errorf("its front matter is no YAML: %s", strings.TrimPrefix(err.Error(), "yaml: "))
 	}
 	if len(root.Content) == 0 { // only comments, or nothing
 		d.front = []segment{{lines: front}}

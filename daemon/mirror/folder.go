@@ -57,8 +57,8 @@ func openFolder(dir string) (*folder, error) {
 
 func (f *folder) close() { _ = f.root.Close() } // it was only read from; written files are closed separately
 
-// walk calls use for every Markdown name under system/, including links, and nothing else.
-func (f *folder) walk(use func(name string, d fs.DirEntry) error) error {
+// walk calls use for every wanted name under system/, including links, and nothing else.
+func (f *folder) walk(want func(name string) bool, use func(name string, d fs.DirEntry) error) error {
 	entries, files := 0, 0
 	err := fs.WalkDir(f.root.FS(), blocksDir, func(name string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -76,11 +76,11 @@ func (f *folder) walk(use func(name string, d fs.DirEntry) error) error {
 			}
 			return nil
 		}
-		if !readable(d.Name()) {
+		if !want(d.Name()) {
 			return nil
 		}
 		if files++; files > maxFiles {
-			return core.E(core.TooLarge, "more than %d Markdown files stand under %s", maxFiles, blocksDir)
+			return core.E(core.TooLarge, "more than %d files of memory stand under %s", maxFiles, blocksDir)
 		}
 		return use(name, d)
 	})
@@ -94,7 +94,7 @@ func (f *folder) walk(use func(name string, d fs.DirEntry) error) error {
 func (f *folder) scan() (map[string]*file, error) {
 	files := map[string]*file{}
 	total := 0
-	err := f.walk(func(name string, _ fs.DirEntry) error {
+	err := f.walk(readable, func(name string, _ fs.DirEntry) error {
 		one := f.read(name)
 		if one == nil {
 			return nil
@@ -160,7 +160,7 @@ func (f *folder) look() (string, error) {
 			stamp(name, info)
 		}
 	}
-	err := f.walk(func(name string, d fs.DirEntry) error {
+	err := f.walk(readable, func(name string, d fs.DirEntry) error {
 		if info, err := d.Info(); err == nil { // one that disappeared shows up in the next look
 			stamp(name, info)
 		}

@@ -430,7 +430,7 @@ func usable(dir string) (string, error) {
 	}
 	defer f.close()
 	found := false
-	if err := f.walk(func(string, fs.DirEntry) error { found = true; return nil }); err != nil {
+	if err := f.walk(readable, func(string, fs.DirEntry) error { found = true; return nil }); err != nil {
 		return "", err
 	}
 	if !found {

@@ -54,6 +54,11 @@ func (p *pass) run(ctx context.Context) (core.MirrorState, error) {
 			break
 		}
 	}
+	if err := p.folder.tellRefused(last.notes); err != nil {
+		p.troubles = append(p.troubles, core.MirrorNote{
+			Kind: core.MirrorUnreadable, Path: blocksDir, Text: "the notes beside refused files are not up to date: " + err.Error(),
+		})
+	}
 	state.Notes = append(last.notes, p.troubles...)
 	state.Blocks = last.alike
 	state.SyncedAt = time.Now()

@@ -168,8 +168,8 @@ func (p *planner) content(b core.Block, path string, row core.MirrorFile, known 
 		return true
 	case same:
 		p.do(write, b, row, path)
-	case f.Err != nil:
-		p.note(core.MirrorUnreadable, path, b.Label, "the file is not taken into the block: %s", f.Err)
+	case refusal(f, b) != nil:
+		p.note(core.MirrorUnreadable, path, b.Label, "the file is not taken into the block: %s", refusal(f, b))
 	case known && hash == row.BlockHash && row.NextFile == "":
 		p.do(take, b, row, path)
 	case !known && strings.TrimSpace(b.Value) == "":
@@ -253,8 +253,8 @@ func (p *planner) rest(rows []core.MirrorFile) {
 
 // fresh makes a block from a new file.
 func (p *planner) fresh(f *file, label string) {
-	if f.Err != nil {
-		p.note(core.MirrorUnreadable, f.Path, label, "the file does not become a block: %s", f.Err)
+	if err := refusal(f, core.Block{Limit: core.DefaultBlockLimit}); err != nil {
+		p.note(core.MirrorUnreadable, f.Path, label, "the file does not become a block: %s", err)
 		return
 	}
 	b := f.Doc.over(core.Block{Label: label, Limit: core.DefaultBlockLimit})

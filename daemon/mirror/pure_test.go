@@ -75,6 +75,8 @@ func TestAFileThatSaysNothingClearIsRefused(t *testing.T) {
 			t.Parallel()
 			if d, err := parse([]byte(text)); err == nil {
 				t.Errorf("read as %+v", d)
+			} else if strings.Contains(err.Error(), "yaml:") {
+				t.Errorf("said to a person: %v", err)
 			}
 		})
 	}

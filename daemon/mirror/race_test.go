@@ -139,7 +139,7 @@ func TestARenameThatIsKilledGoesOn(t *testing.T) {
 			h.on()
 			b := h.get(a.ID)
 			b.Label = "b"
-			h.ok(h.store.Blocks().Update(h.ctx, &b, core.BlockAuthor{Kind: core.AuthorUser}))
+			h.ok(h.store.Blocks().Update(h.ctx, &b, core.Author{Kind: core.AuthorUser}))
 			h.dies(moment)
 			s := h.sync()
 			same(t, "notes", []string{}, noted(s))

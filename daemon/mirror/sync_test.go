@@ -39,7 +39,7 @@ func TestBlocksBecomeFilesAndEditsOfEitherSideReachTheOther(t *testing.T) {
 	same(t, "the block", []any{"saw", "what we use", 50, true}, []any{b.Value, b.Description, b.Limit, b.ReadOnly})
 	versions, err := h.services.Blocks.Versions(h.ctx, deep.ID, core.Page{})
 	h.ok(err)
-	same(t, "its author", core.BlockAuthor{Kind: core.AuthorUser, ID: service.MirrorAuthor}, versions[0].Author)
+	same(t, "its author", core.Author{Kind: core.AuthorUser, ID: service.MirrorAuthor}, versions[0].Author)
 	same(t, "git status", "", h.git("status", "--porcelain"))
 	same(t, "the author of commits", "Loci", h.git("log", "-1", "--format=%an"))
 

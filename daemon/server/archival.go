@@ -105,7 +105,9 @@ type updatePassageInput struct {
 }
 
 func (s *Server) updatePassage(ctx context.Context, in *updatePassageInput) (*body[api.Passage], error) {
-	patch := service.PassagePatch{Text: opt(in.Body.Text), Tags: opt(in.Body.Tags), Metadata: opt(in.Body.Metadata)}
+	patch := service.PassagePatch{
+		Text: opt(in.Body.Text), Tags: opt(in.Body.Tags), Metadata: opt(in.Body.Metadata), By: string(callOf(ctx).client.ID),
+	}
 	p, err := s.services().Passages.Update(ctx, core.AgentID(in.AgentID), core.PassageID(in.PassageID), patch)
 	return answer(wirePassage(p), err)
 }

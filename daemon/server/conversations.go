@@ -149,7 +149,7 @@ func (s *Server) listConversationMessages(ctx context.Context, in *listConversat
 	if !conv.ID.IsDefault() {
 		read, show.reversed = s.services().Messages.Ordered, page.Desc
 	}
-	f := core.MessageFilter{Agent: conv.Agent, Conversation: conv.ID, IncludeErr: in.IncludeErr.Or(false)}
+	f := core.MessageFilter{Agent: conv.Agent, Conversation: conv.ID, Roles: show.roles(), IncludeErr: in.IncludeErr.Or(false)}
 	msgs, err := read(ctx, f, page, show.some)
 	if err != nil {
 		return nil, err

@@ -60,7 +60,7 @@ type agentFacts struct {
 // wireAgent converts an agent.
 func wireAgent(f agentFacts) api.AgentState {
 	a := f.agent
-	limits := core.FileLimitsOf(&a, cmp.Or(a.Settings.ContextWindow, f.model.ContextWindow))
+	limits := core.FileLimitsOf(&a, core.WindowOf(&a, f.model))
 	no := false
 	out := api.AgentState{
 		ID: string(

@@ -20,7 +20,7 @@ func wireRewind(r core.Rewind) api.Rewind {
 	return api.Rewind{
 		ID: string(r.ID), AgentID: string(r.Agent), ConversationID: string(r.Conversation), StepID: api.PtrTo(string(r.Step)),
 		Undoes: api.PtrTo(string(r.Undoes)), Before: r.Before, Shared: r.Shared, BlockIDs: strs(r.Blocks), PassagesTaken: len(r.Taken),
-		PassagesReturned: len(r.Brought), Missing: r.Missing, CreatedAt: api.At(r.CreatedAt),
+		PassagesReturned: len(r.Brought) + len(r.Turned), Missing: r.Missing, CreatedAt: api.At(r.CreatedAt),
 	}
 }
 

@@ -131,6 +131,28 @@ func wireMessages(in []core.Message, s shows) []api.Message {
 	return out
 }
 
+// roles returns whose records may hold something that is shown, so that others aren't read; nil: anybody's.
+func (s shows) roles() []core.Role {
+	var out []core.Role
+	for _, t := range s.types {
+		switch t { //nolint:exhaustive // the others are all of what an agent says
+		case api.MessageSystem:
+			out = append(out, core.RoleSystem)
+		case api.MessageUser:
+			out = append(out, core.RoleUser, core.RoleSummary) // whoever doesn't ask for summaries gets them as alerts
+		case api.MessageSummary:
+			out = append(out, core.RoleSummary)
+		case api.MessageToolReturn:
+			out = append(out, core.RoleTool)
+		case api.MessageEvent:
+			out = append(out, core.Role(t)) // nobody's: events are only in streams
+		default:
+			out = append(out, core.RoleAssistant, core.RoleApproval)
+		}
+	}
+	return out
+}
+
 // speakOf returns the presentation that a request asks for.
 func speakOf(use *bool, tool, arg string) core.Speak {
 	if use != nil && !*use {

@@ -30,13 +30,17 @@ func wirePassage(p core.Passage) api.Passage {
 	}
 }
 
-// wireWhy explains why something was found: the query words in its own text, those in neighbouring messages, whether
-// the query names its speaker or time, by how many standard deviations its embedding stands out, and whether the
+// wireWhy explains why something was found: the query words in its own text, words there that are near them in meaning, the
+// query words in neighbouring messages, whether the query names its speaker or time, by how many standard deviations its
+// embedding stands out, and whether the
 // search missed what wasn't indexed yet.
 func wireWhy(words []string, why core.Why, partial bool) api.Object {
 	out := api.Object{}
 	if len(words) > 0 {
 		out["words"] = words
+	}
+	if len(why.Also) > 0 {
+		out["also"] = why.Also
 	}
 	if len(why.Inherited) > 0 {
 		inherited := make([]api.Object, len(why.Inherited))
@@ -89,7 +93,7 @@ func wireEmbedding(h core.Handle) *api.EmbeddingConfig {
 	}
 	provider, model, _ := h.Split()
 	return &api.EmbeddingConfig{
-		EmbeddingEndpointType: listedType(embeddingTypes, provider),
+		EmbeddingEndpointType: listedType(api.EmbeddingTypes(), provider),
 		EmbeddingModel:        model,
 		EmbeddingDim:          dim,
 		Handle:                api.PtrTo(string(h)),

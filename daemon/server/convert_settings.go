@@ -8,18 +8,8 @@ import (
 	"loci/daemon/api"
 )
 
-// maxWindow is the context window that the contract shows unless a limit was requested.
-const maxWindow = 128_000
-
 // wireLLMConfig returns the deprecated copy of the model and its settings.
 func wireLLMConfig(a core.Agent, m core.ModelInfo) api.LLMConfig {
-	window := m.ContextWindow
-	if window == 0 || window > maxWindow {
-		window = maxWindow
-	}
-	if a.Settings.ContextWindow > 0 {
-		window = a.Settings.ContextWindow
-	}
 	base, thoughts, handle := "base", false, string(a.Model)
 	out := api.LLMConfig{
 		Model:             m.Name,
@@ -27,7 +17,7 @@ func wireLLMConfig(a core.Agent, m core.ModelInfo) api.LLMConfig {
 		ModelEndpoint:     api.PtrTo(m.Endpoint),
 		ProviderName:      api.PtrTo(m.Provider),
 		ProviderCategory:  &base,
-		ContextWindow:     window,
+		ContextWindow:     core.ShownWindow(&a, core.WindowOf(&a, m)),
 		Handle:            &handle,
 		Temperature:       a.Settings.Temperature,
 		MaxTokens:         api.PtrTo(a.Settings.MaxOutputTokens),
@@ -112,7 +102,7 @@ func defaultTemperature(providerType string) *float64 {
 	switch {
 	case providerType == "anthropic":
 		return api.PtrTo(1.0)
-	case slices.Contains(settingsTypes, providerType):
+	case slices.Contains(api.SettingsTypes(), providerType):
 		return api.PtrTo(0.7)
 	default:
 		return nil

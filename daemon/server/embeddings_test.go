@@ -18,7 +18,7 @@ import (
 // listed are embeddings of which one provider lists two, another keeps its list to itself, and a third has no key.
 type listed struct{ blank }
 
-func (listed) Embeddings(context.Context, core.Env) []core.EmbeddingInfo {
+func (listed) Embeddings(context.Context, core.Env, string) []core.EmbeddingInfo {
 	return []core.EmbeddingInfo{
 		{Handle: core.WordsHandle, Name: "words", Provider: "builtin", Protocol: "builtin", Dim: 96, Batch: 256},
 		{Handle: "test/small", Name: "small", Provider: "test", Protocol: "openai", Endpoint: "http://127.0.0.1:1/v1", Batch: 64},

@@ -24,7 +24,7 @@ import (
 // blank is an embedding that knows no word.
 type blank struct{}
 
-func (blank) Embeddings(context.Context, core.Env) []core.EmbeddingInfo { return nil }
+func (blank) Embeddings(context.Context, core.Env, string) []core.EmbeddingInfo { return nil }
 
 func (blank) Embedder(context.Context, core.Handle, core.Env) (core.Embedder, core.EmbeddingInfo, error) {
 	return blank{}, core.EmbeddingInfo{Handle: core.WordsHandle, Batch: 100}, nil

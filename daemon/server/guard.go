@@ -119,7 +119,10 @@ type responseTracker struct {
 }
 
 func (t *responseTracker) WriteHeader(status int) {
-	t.begun = t.begun || status >= http.StatusOK
+	if t.begun { // an error of writing the answer, whose reader has left
+		return
+	}
+	t.begun = status >= http.StatusOK
 	t.ResponseWriter.WriteHeader(status)
 }
 

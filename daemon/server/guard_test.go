@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -40,6 +41,26 @@ func TestAPanicIsAnsweredOnlyWhereNothingWasAnsweredYet(t *testing.T) {
 	}
 	if err, ok := thrown.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
 		t.Errorf("the connection is not ended: %v", thrown)
+	}
+}
+
+// statuses counts what is sent as the status of a response.
+type statuses struct {
+	http.ResponseWriter
+	sent []int
+}
+
+func (s *statuses) WriteHeader(status int) { s.sent = append(s.sent, status) }
+
+func TestAResponseHasOneStatus(t *testing.T) {
+	t.Parallel()
+	s := &statuses{ResponseWriter: httptest.NewRecorder()}
+	r := &responseTracker{ResponseWriter: s}
+	for _, status := range []int{http.StatusContinue, http.StatusOK, 499} {
+		r.WriteHeader(status)
+	}
+	if !slices.Equal(s.sent, []int{http.StatusContinue, http.StatusOK}) {
+		t.Errorf("sent %v", s.sent)
 	}
 }
 

@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
@@ -36,6 +37,8 @@ type script struct {
 	requests []core.ChatRequest
 	say      answers
 	keyless  atomic.Bool // its key is gone
+	told     atomic.Bool // what it is like is known without a key
+	window   atomic.Int64
 }
 
 func (m *script) info() core.ModelInfo {
@@ -44,7 +47,7 @@ func (m *script) info() core.ModelInfo {
 		Name:          "model",
 		Provider:      "test",
 		Protocol:      "openai",
-		ContextWindow: 100_000,
+		ContextWindow: int(cmp.Or(m.window.Load(), 100_000)),
 		Tools:         true,
 		ForcedTools:   true,
 		CacheTTL:      5 * time.Minute,
@@ -53,7 +56,12 @@ func (m *script) info() core.ModelInfo {
 
 func (m *script) Chat(_ context.Context, h core.Handle, _ core.Env) (core.ChatModel, core.ModelInfo, error) {
 	if m.keyless.Load() {
-		return nil, core.ModelInfo{}, core.E(core.Unauthenticated, "%w for Test", core.ErrNoKey)
+		var info core.ModelInfo
+		if m.told.Load() {
+			info = m.info()
+			info.MaxOutput = 4000
+		}
+		return nil, info, core.E(core.Unauthenticated, "%w for Test", core.ErrNoKey)
 	}
 	if h != "test/model" {
 		return nil, core.ModelInfo{}, core.E(core.NotFound, "there is no model %s", h)
@@ -61,7 +69,7 @@ func (m *script) Chat(_ context.Context, h core.Handle, _ core.Env) (core.ChatMo
 	return m, m.info(), nil
 }
 
-func (m *script) List(context.Context, core.Env) ([]core.ModelInfo, error) {
+func (m *script) List(context.Context, core.Env, string) ([]core.ModelInfo, error) {
 	return []core.ModelInfo{m.info()}, nil
 }
 

@@ -21,6 +21,7 @@ func (s *Server) registerHistory(a huma.API) {
 	handle(a, "POST", api.PathBlocks+"/{block_id}/redo", s.redoBlock)
 	handle(a, "GET", api.PathRewinds, s.listRewinds)
 	handle(a, "POST", api.PathRewinds, s.rewind)
+	handle(a, "GET", api.PathRewinds+"/blocks", s.rewindBlocks)
 	handle(a, "POST", api.PathRewinds+"/{rewind_id}/undo", s.undoRewind)
 	handle(a, "POST", api.PathAgents+"/{agent_id}/copy", s.copyAgent)
 	handle(a, "GET", api.PathSteps+"/{step_id}/request", s.stepRequest)
@@ -133,6 +134,12 @@ func (s *Server) rewind(ctx context.Context, in *rewindInput) (*body[api.Rewind]
 		By:     string(callOf(ctx).client.ID),
 	})
 	return answer(wireRewind(r), err)
+}
+
+func (s *Server) rewindBlocks(ctx context.Context, in *api.RewindBlocks) (*body[[]api.BlockVersion], error) {
+	to := service.RewindTo{Step: core.StepID(in.StepID), Run: core.RunID(in.RunID)}
+	versions, err := s.services().History.BlocksAt(ctx, to)
+	return list(versions, err, wireVersion)
 }
 
 func (s *Server) undoRewind(ctx context.Context, in *RewindPath) (*body[api.Rewind], error) {

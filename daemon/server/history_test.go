@@ -98,3 +98,28 @@ func TestAnAgentIsTakenBackAndForkedThroughTheAPI(t *testing.T) {
 	f.call("POST", api.PathRewinds, map[string]any{"step_id": "step-none"}).want(http.StatusNotFound)
 	f.call("GET", api.PathRewinds, nil).want(http.StatusUnprocessableEntity)
 }
+
+func TestWhatMemoryARewindBringsBackIsToldByOrderNotByTime(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, func(_ context.Context, n int, _ core.ChatRequest) []any {
+		if n == 0 {
+			return calls("memory_insert", `{"label":"human","new_string":"Name: Ada"}`)
+		}
+		return []any{"ok"}
+	})
+	a := f.agent(human())
+	f.call("POST", "/v1/agents/"+a.ID+"/messages", text("one")).want(http.StatusOK)
+	f.call("POST", "/v1/agents/"+a.ID+"/messages", text("two")).want(http.StatusOK) // within the same second
+	runs := as[[]api.Run](f.call("GET", "/v1/runs?order=asc&agent_id="+a.ID, nil))
+	steps := as[[]api.Step](f.call("GET", "/v1/runs/"+runs[0].ID+"/steps?order=asc", nil))
+	for at, want := range map[string]string{
+		"run_id=" + runs[0].ID: "", "step_id=" + steps[1].ID: "Name: Ada", "run_id=" + runs[1].ID: "Name: Ada",
+	} {
+		got := as[[]api.BlockVersion](f.call("GET", api.PathRewinds+"/blocks?"+at, nil))
+		if len(got) != 1 || got[0].BlockID != a.Blocks[0].ID || strings.TrimSpace(got[0].Value) != want {
+			t.Errorf("before %s: %+v, want %q", at, got, want)
+		}
+	}
+	f.call("GET", api.PathRewinds+"/blocks", nil).want(http.StatusBadRequest)
+	f.call("GET", api.PathRewinds+"/blocks?step_id=step-none", nil).want(http.StatusNotFound)
+}

@@ -47,7 +47,7 @@ func (s *Server) listAgentMessages(ctx context.Context, in *listAgentMessagesInp
 	if err != nil {
 		return nil, err
 	}
-	f := core.MessageFilter{Agent: in.id(), Conversation: conv.ID, IncludeErr: in.IncludeErr.Or(false)}
+	f := core.MessageFilter{Agent: in.id(), Conversation: conv.ID, Roles: show.roles(), IncludeErr: in.IncludeErr.Or(false)}
 	show.compaction = in.ConversationID != "" // a client that knows conversations knows summaries
 	msgs, err := s.services().Messages.Window(ctx, f, pageOf(in.Page, true), show.some)
 	if err != nil {
@@ -68,7 +68,9 @@ func (s *Server) listAllMessages(ctx context.Context, in *api.ListMessages) (*bo
 	if err != nil {
 		return nil, err
 	}
-	f := core.MessageFilter{Conversation: core.ConversationID(in.ConversationID), IncludeErr: in.IncludeErr.Or(false)}
+	f := core.MessageFilter{
+		Conversation: core.ConversationID(in.ConversationID), Roles: show.roles(), IncludeErr: in.IncludeErr.Or(false),
+	}
 	msgs, err := s.services().Messages.Window(ctx, f, pageOf(in.Page, true), show.some)
 	if err != nil {
 		return nil, err

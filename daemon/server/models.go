@@ -41,7 +41,7 @@ func wireEmbeddingModel(m core.EmbeddingInfo) api.EmbeddingModel {
 		ProviderName: m.Provider,
 		ModelType:    "embedding",
 		EmbeddingEndpointType: listedType(
-			embeddingTypes,
+			api.EmbeddingTypes(),
 			m.Provider,
 			m.Protocol,
 		),
@@ -72,7 +72,7 @@ func wireModel(m core.ModelInfo) api.Model {
 		),
 		ModelEndpoint:            api.PtrTo(m.Endpoint),
 		ProviderCategory:         &base,
-		ContextWindow:            min(m.ContextWindow, maxWindow),
+		ContextWindow:            core.ShownWindow(&core.Agent{}, m.ContextWindow),
 		MaxContextWindow:         m.ContextWindow,
 		PutInnerThoughtsInKwargs: &no,
 		MaxTokens:                api.PtrTo(m.MaxOutput),

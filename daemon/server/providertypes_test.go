@@ -6,6 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loci/core"
+	"loci/daemon/api"
 )
 
 func TestProvidersAreShownByTheWordsOfTheContract(t *testing.T) {
@@ -19,7 +20,8 @@ func TestProvidersAreShownByTheWordsOfTheContract(t *testing.T) {
 		"offline": {"letta", "openai", "openai", "openai"}, "builtin": {"letta", "openai", "openai", "openai"},
 	} {
 		m := core.ModelInfo{Provider: provider, Protocol: "openai"}
-		got := [4]string{providerType(provider, "openai"), endpointType(m), listedType(embeddingTypes, provider, "openai"), settingsType(m)}
+		embeds := listedType(api.EmbeddingTypes(), provider, "openai")
+		got := [4]string{providerType(provider, "openai"), endpointType(m), embeds, settingsType(m)}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: %s", provider, diff)
 		}

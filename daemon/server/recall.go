@@ -10,11 +10,12 @@ import (
 	"loci/daemon/api"
 )
 
-// registerRecall registers the automatic recall setting and the list of what recall brought into a conversation: the
-// contract has neither, and its lists show no hidden records.
+// registerRecall registers what the terminal's agents have beyond the contract: the automatic recall setting, the list of
+// what recall brought into a conversation, which the contract's lists don't show, and the newest prompt and tools.
 func (s *Server) registerRecall(a huma.API) {
 	handle(a, "GET", api.PathAgents+"/{agent_id}/recall", s.recall)
 	handle(a, "PUT", api.PathAgents+"/{agent_id}/recall", s.setRecall)
+	handle(a, "POST", api.PathAgents+"/{agent_id}/renew", s.renew)
 	handle(a, "GET", api.PathConversations+"/{conversation_id}/recalled", s.listRecalled)
 }
 
@@ -36,6 +37,19 @@ func (s *Server) setRecall(ctx context.Context, in *setRecallInput) (*body[api.R
 	}
 	a, err := s.services().Agents.SetRecall(ctx, in.id(), *in.Body.Tokens)
 	return answer(api.Recall{Tokens: a.Recall}, err)
+}
+
+type renewInput struct {
+	AgentPath
+	Body api.Renew
+}
+
+func (s *Server) renew(ctx context.Context, in *renewInput) (*body[api.AgentState], error) {
+	agent, err := s.services().Agents.Renew(ctx, in.id(), in.Body.Replace)
+	if err != nil {
+		return nil, err
+	}
+	return answer(s.agentState(ctx, agent, everything))
 }
 
 type listRecalledInput struct {

@@ -89,7 +89,7 @@ func TestWhatIsRecalledIsToldOnOurSideAlone(t *testing.T) {
 	}
 	steps := as[[]api.Step](f.call("GET", "/v1/runs/"+run+"/steps", nil))
 	sent := as[api.SentRequest](f.call("GET", api.PathSteps+"/"+steps[0].ID+"/request", nil))
-	if last := sent.Messages[len(sent.Messages)-1]; last.Role != "reminder" || last.Text != record {
+	if last := sent.Messages[len(sent.Messages)-1]; last.Role != "user" || !strings.Contains(last.Text, "\n"+record+"\n") {
 		t.Errorf("sent %+v", last)
 	}
 }

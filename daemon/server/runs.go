@@ -210,7 +210,7 @@ func (s *Server) stepMessages(ctx context.Context, in *stepThings) (*body[[]api.
 type feedbackInput struct {
 	StepPath
 	Body struct {
-		Feedback *string  `json:"feedback,omitempty"`
+		Feedback *string  `json:"feedback,omitempty" enum:"positive,negative"`
 		Tags     []string `json:"tags,omitempty"`
 	}
 }

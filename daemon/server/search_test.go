@@ -45,7 +45,7 @@ func TestAPassageSearchSaysWhyItFoundWhat(t *testing.T) {
 func TestASearchGivesNoMoreResultsThanItsClientsKnowOf(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, always("ok"))
-	for limit, status := range map[int]int{api.SearchMost: http.StatusOK, api.SearchMost + 1: http.StatusBadRequest} {
+	for limit, status := range map[int]int{api.SearchMost: http.StatusOK, api.SearchMost + 1: http.StatusUnprocessableEntity} {
 		f.call("POST", "/v1/messages/search", map[string]any{"query": "tea", "limit": limit}).want(status)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loci/core"
+	"loci/core/memory"
 	"loci/daemon/api"
 )
 
@@ -37,7 +38,7 @@ func TestASessionFindsTheFoldersAgentAndOnlyAnEmptyHomeMakesOne(t *testing.T) {
 	for _, tool := range a.Tools {
 		names = append(names, *tool.Name)
 	}
-	want := []string{"memory_insert", "memory_replace", "archival_memory_insert", "archival_memory_search", "conversation_search"}
+	want := memory.TerminalTools()
 	if diff := cmp.Diff(want, names); diff != "" || strings.Join(labels, " ") != "persona human" || *a.Timezone != "Europe/Berlin" {
 		t.Errorf("the terminal's agent has blocks %v, zone %s, tools (-want +got):\n%s", labels, *a.Timezone, diff)
 	}

@@ -87,6 +87,22 @@ func Knows(word string) bool {
 	return err == nil && look(t, word).row >= 0
 }
 
+// Common returns how common a word in lower case is in English, 0 to 1; 0 for a word that isn't in the table.
+func Common(word string) float64 {
+	t, err := load()
+	if err != nil {
+		return 0
+	}
+	row := look(t, word).row
+	if row < 0 {
+		return 0
+	}
+	return max(0, 1-float64(t.Rarity(row))/rare)
+}
+
+// rare is the rarity of a word that weighs 1: 16 bits, as the table counts it in eighths.
+const rare = 8 * 16
+
 // Embed returns a vector of length 1 per text, nil for a text without a known word. A word counts once; the rarer it is,
 // the more.
 func (m *Model) Embed(ctx context.Context, texts []string) ([][]float32, error) {
@@ -126,8 +142,7 @@ func (s *rowSet) vector(t *table.Table) []float32 {
 			if square == 0 {
 				continue
 			}
-			const bit, unit = 8, 16 // rarity is in eighths of a bit; 16 bits weigh 1
-			weight := float32(float64(t.Rarity(row)) / (bit * unit) / math.Sqrt(float64(square)))
+			weight := float32(float64(t.Rarity(row)) / rare / math.Sqrt(float64(square)))
 			for j, c := range cells {
 				sum[j] += float32(weight * float32(int8(c)))
 			}

@@ -393,3 +393,14 @@ func BenchmarkLoad(b *testing.B) {
 		}
 	}
 }
+
+func TestOrdinaryWordsAreCommon(t *testing.T) {
+	t.Parallel()
+	for _, w := range []struct{ common, rarer string }{
+		{"time", "gondola"}, {"picture", "oboe"}, {"friends", "zyzzyva"}, {"went", "abseiled"},
+	} {
+		if c, r := Common(w.common), Common(w.rarer); c <= r || c >= 1 || r < 0 {
+			t.Errorf("%s is common by %g, %s by %g", w.common, c, w.rarer, r)
+		}
+	}
+}

@@ -124,6 +124,7 @@ type edit struct {
 	value     string                      // the complete value afterwards, as far as the return shows it
 	whole     bool                        // value is certainly complete
 	apply     func(string) (string, bool) // the change itself; false: it doesn't fit that value
+	partial   bool                        // the return shows only what changed
 	effect    string                      // a text that has been in the block since then
 }
 
@@ -151,8 +152,15 @@ func ownEdit(c core.ToolCall, ret string) (edit, bool) {
 	case "core_memory_replace":
 		e.effect = str("new_content")
 		e.apply = replacing(str("old_content"), e.effect)
+	case "memory_rethink":
+		e.effect = str("new_memory")
+		e.apply = func(string) (string, bool) { return e.effect, true }
 	default:
 		return edit{}, false
+	}
+	if strings.HasSuffix(unpack(ret), "</changes>") {
+		e.partial = true
+		return e, e.label != ""
 	}
 	e.value = unnumber(trimEnds(unpack(ret)))
 	e.whole = strings.TrimSpace(e.effect) != "" && holdsLines(e.value, e.effect)
@@ -218,6 +226,8 @@ func newest(prompt string, edits []edit) string {
 		case following && fits:
 			state = after
 		case fits && sameLines(after, e.value):
+			state, following = after, true
+		case fits && e.partial && e.effect == "": // what it removes is still there
 			state, following = after, true
 		case fits && !e.whole && e.effect != "" && !holdsLines(state, e.effect):
 			state, following = after, true

@@ -149,7 +149,7 @@ func TestANoticeWithoutAPersonIsAnsweredShortly(t *testing.T) {
 
 func TestARecordOfWhatWasRecalledIsReadEntryByEntry(t *testing.T) {
 	t.Parallel()
-	record := "Recalled from your memory, because it may have to do with the message above. It is a record of what was said or noted at " +
+	record := "Recalled from your memory, because it may have to do with the message below. It is a record of what was said or noted at " +
 		"the time, no message of now and no instruction; it may be out of date.\n" +
 		"- 2026-01-05 09:00 user: My sister is called Clara.\n  She lives in Porto.\n" +
 		"- 2026-02-05 09:00 you: Your dentist is called Otto.\n" +
@@ -164,12 +164,33 @@ func TestARecordOfWhatWasRecalledIsReadEntryByEntry(t *testing.T) {
 		"What is the name of my dentist": "!Otto",
 		"What is my phone number?":       "!555",
 	} {
-		h := newHome(t)
-		h.messages = append(h.messages, core.ChatMessage{Role: core.ChatReminder, Text: record})
-		answer := h.say(question)
-		not, forbidden := strings.CutPrefix(want, "!")
-		if forbidden == strings.Contains(answer, not) || strings.Contains(answer, "2026-") || strings.Contains(answer, "Berlin") {
-			t.Errorf("%s: %q, want %s", question, answer, want)
+		joined, followed := newHome(t), newHome(t)
+		joined.joins = []string{record}
+		followed.messages = append(
+			followed.messages,
+			core.ChatMessage{Role: core.ChatReminder, Text: strings.Replace(record, "below", "above", 1)},
+		)
+		for way, h := range map[string]*home{"before it": joined, "in a message of its own": followed} {
+			answer := h.say(question)
+			not, forbidden := strings.CutPrefix(want, "!")
+			if forbidden == strings.Contains(answer, not) || strings.Contains(answer, "2026-") || strings.Contains(answer, "Berlin") {
+				t.Errorf("%s, recalled %s: %q, want %s", question, way, answer, want)
+			}
 		}
+	}
+}
+
+func TestAnAnnouncementBeforeTheTextIsNoPartOfIt(t *testing.T) {
+	t.Parallel()
+	long := "The user's name is Ada.\nThe user likes tea."
+	h := pinned(t, long, "The user's name is Eve.\nThe user likes tea.")
+	h.joins = []string{"The memory block \"human\" was changed outside of this thread. Its value is now:\n<value>\n" +
+		"The user's name is Eve.\nThe user likes tea.\n</value>"}
+	if answer := h.say("What's my name?"); !strings.Contains(answer, "Eve") || strings.Contains(answer, "Ada") {
+		t.Errorf("answered %q", answer)
+	}
+	h.say("Actually my name is Grace")
+	if want := "The user's name is Grace.\nThe user likes tea."; h.blocks["human"] != want {
+		t.Errorf("stored %q, want %q", h.blocks["human"], want)
 	}
 }

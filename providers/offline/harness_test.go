@@ -25,6 +25,7 @@ type home struct {
 	parallel bool
 	pinned   string // a prompt that stays; empty: compiled for every request
 	preface  string
+	joins    []string // what joins the next message
 	messages []core.ChatMessage
 	found    map[string]string // what the search tools return, by tool
 	archive  []string
@@ -98,10 +99,8 @@ func (h *home) request() core.ChatRequest {
 // say sends a message and runs the loop until the turn ends; it returns the answer.
 func (h *home) say(input string) string {
 	h.t.Helper()
-	if h.preface != "" {
-		input = h.preface + "\n" + input
-	}
-	h.messages = append(h.messages, core.ChatMessage{Role: core.ChatUser, Text: input})
+	h.messages = append(h.messages, core.Asked(h.preface, input, h.joins...))
+	h.joins = nil
 	for range 16 {
 		text, calls := answerOf(h.t, h.model, h.request())
 		h.messages = append(h.messages, core.ChatMessage{Role: core.ChatAssistant, Text: text, Calls: calls})

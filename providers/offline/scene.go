@@ -95,7 +95,7 @@ func (s *scene) readTurn() int {
 	var parts []string
 	for _, m := range msgs[first : last+1] {
 		if m.Role == core.ChatUser {
-			c, text := cutPreface(unwrap(m.Text))
+			c, text := cutPreface(unwrap(m.Said()))
 			if !c.at.IsZero() {
 				s.clock = c
 			}
@@ -145,23 +145,18 @@ func (s *scene) readThread(start int) {
 			if automatic(m.Text) {
 				continue
 			}
-			c, text := cutPreface(unwrap(m.Text))
+			c, text := cutPreface(unwrap(m.Said()))
 			if at, ok := c.utc(); ok && known {
 				stale = compiled.After(at.Add(time.Minute))
 			}
 			if i < start {
 				s.thread = append(s.thread, userMessage{text, c})
 			}
+			for _, j := range m.Joined {
+				s.readReminder(j, stale, edits)
+			}
 		case core.ChatReminder:
-			found := announcements(m.Text)
-			for _, e := range found {
-				if !stale {
-					edits[e.label] = append(edits[e.label], e)
-				}
-			}
-			if len(found) == 0 && !strings.Contains(m.Text, "conversation_search") {
-				s.passages = append(s.passages, m.Text)
-			}
+			s.readReminder(m.Text, stale, edits)
 		case core.ChatAssistant, core.ChatTool:
 			for _, c := range m.Calls {
 				own[c.ID] = c
@@ -185,6 +180,19 @@ func (s *scene) readThread(start int) {
 		}
 	}
 	s.settleBlocks(edits, cut)
+}
+
+// readReminder reads what the program says: of blocks, if the prompt isn't newer, or of what was recalled.
+func (s *scene) readReminder(text string, stale bool, edits map[string][]edit) {
+	found := announcements(text)
+	for _, e := range found {
+		if !stale {
+			edits[e.label] = append(edits[e.label], e)
+		}
+	}
+	if len(found) == 0 && !strings.Contains(text, "conversation_search") {
+		s.passages = append(s.passages, text)
+	}
 }
 
 // settleBlocks works out every block's current value, and its value before this turn.

@@ -213,7 +213,7 @@ func messages(req core.ChatRequest) []api.Message {
 		case core.ChatUser:
 			out = append(out, api.Message{Role: "user", Content: m.Text})
 		case core.ChatReminder:
-			out = append(out, api.Message{Role: "user", Content: "<system-reminder>\n" + m.Text + "\n</system-reminder>"})
+			out = append(out, api.Message{Role: "user", Content: core.Reminder(m.Text)})
 		case core.ChatAssistant:
 			out = append(out, assistant(m))
 		case core.ChatTool:

@@ -203,7 +203,7 @@ func (b *chatBuilder) messages() {
 			}
 			b.user(m.Text, name)
 		case core.ChatReminder:
-			b.user(reminder(m.Text), "")
+			b.user(core.Reminder(m.Text), "")
 		case core.ChatAssistant:
 			b.assistant(m)
 		case core.ChatTool:
@@ -213,10 +213,6 @@ func (b *chatBuilder) messages() {
 		}
 	}
 }
-
-// reminder formats what the program says mid-thread on wires without a system role there. The format is the same
-// everywhere.
-func reminder(text string) string { return "<system-reminder>\n" + text + "\n</system-reminder>" }
 
 func (b *chatBuilder) add(m chatMessage) { b.out = append(b.out, m) }
 

@@ -13,23 +13,13 @@ var otherTypes = []string{
 	"transcribe", "transcription", "rerank", "reranker", "moderation", "language", "code", "completion",
 }
 
-// otherWords are words in the names of models that don't chat. Only whole words count: my-guardian-7b isn't a guard.
-var otherWords = []string{
-	"embed",
-	"embedding",
-	"embeddings",
-	"whisper",
-	"tts",
-	"rerank",
-	"reranker",
-	"moderation",
-	"dall",
-	"transcribe",
-	"sora",
-	"bge",
-	"davinci",
-	"babbage",
-}
+// Words in the names of models that don't chat. Only whole words count: my-guardian-7b isn't a guard. What embeds or ranks
+// says so whatever else its name says; the other words don't count beside "chat".
+var (
+	rankWords  = []string{"rerank", "reranker"}
+	embedWords = []string{"embed", "embedding", "embeddings", "bge"}
+	otherWords = []string{"whisper", "tts", "moderation", "dall", "transcribe", "sora", "davinci", "babbage"}
+)
 
 // chatWords are the words for chat in a list of capabilities.
 var chatWords = []string{
@@ -88,25 +78,35 @@ func (e entry) hidden(can capability) (why string, embeds bool) {
 	switch {
 	case e.Active != nil && !*e.Active:
 		return "it is not active", false
-	case slices.Contains(otherTypes, kind):
+	case strings.HasPrefix(kind, "embedding") || slices.Contains(otherTypes, kind):
 		return "it is listed as " + kind, embeds
 	case e.Architecture != nil && len(e.Architecture.Output) > 0 && !slices.Contains(e.Architecture.Output, "text"):
-		return "it gives " + strings.Join(e.Architecture.Output, " and ") + ", no text", embeds
+		gives := e.Architecture.Output
+		return "it gives " + strings.Join(gives, " and ") + ", no text", embeds || slices.Contains(gives, "embeddings")
 	case can.chat != nil && !*can.chat:
 		return "its capabilities leave out chatting", embeds
 	case can.chat != nil && *can.chat || kind != "" && kind != "model": // declared to chat: its name doesn't matter
 		return "", embeds
 	}
 	words := strings.FieldsFunc(strings.ToLower(e.ID), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+	says := func(any []string) (string, bool) {
+		at := slices.IndexFunc(words, func(w string) bool { return slices.Contains(any, w) })
+		if at < 0 {
+			return "", false
+		}
+		return "its name says " + words[at], true
+	}
+	if why, ok := says(rankWords); ok {
+		return why, false
+	}
+	if why, ok := says(embedWords); ok {
+		return why, true
+	}
 	if slices.Contains(words, "chat") {
 		return "", embeds
 	}
-	for _, word := range words {
-		if slices.Contains(otherWords, word) {
-			return "its name says " + word, embeds || strings.HasPrefix(word, "embed") || word == "bge"
-		}
-	}
-	return "", embeds
+	why, _ = says(otherWords)
+	return why, embeds
 }
 
 // ownChat reports whether a model in OpenAI's own listing chats: the listing has only names.

@@ -181,8 +181,11 @@ func lmStudio(body []byte, models []protocol.Model) {
 			}
 			models[i].Window = loaded // not loaded: unknown, since LM Studio chooses the size when it loads a model
 			models[i].Tools = m.Capabilities.Tools == nil || *m.Capabilities.Tools
-			if m.Type == "embedding" {
+			switch m.Type {
+			case "embedding":
 				models[i].Hidden, models[i].Embeds = "it is listed as embedding", true
+			case "llm": // declared to chat: its name doesn't matter
+				models[i].Hidden, models[i].Embeds = "", false
 			}
 		}
 	}

@@ -124,7 +124,7 @@ func responsesInput(messages []core.ChatMessage) []any {
 		case core.ChatUser:
 			items = append(items, openai.ResponseInputMessage{Type: "message", Role: "user", Content: m.Text})
 		case core.ChatReminder:
-			items = append(items, openai.ResponseInputMessage{Type: "message", Role: "user", Content: reminder(m.Text)})
+			items = append(items, openai.ResponseInputMessage{Type: "message", Role: "user", Content: core.Reminder(m.Text)})
 		case core.ChatAssistant:
 			items = append(items, assistantItems(m)...)
 		case core.ChatTool:

@@ -31,7 +31,8 @@ func pages(t *testing.T, q openai.Quirks, docs map[string]string) []protocol.Mod
 
 func TestWhatAServerRunsWithCountsMoreThanItsListing(t *testing.T) {
 	t.Parallel()
-	listing := `{"data":[{"id":"qwen","context_length":131072},{"id":"other","context_length":8192},{"id":"nomic-vectors"}]}`
+	listing := `{"data":[{"id":"qwen","context_length":131072},{"id":"other","context_length":8192},{"id":"nomic-vectors"},` +
+		`{"id":"tts-writer"}]}`
 	got := pages(t, openai.Quirks{Running: openai.RunningProps}, map[string]string{
 		"/v1/models": `{"data":[{"id":"qwen","meta":{"n_ctx_train":131072}}]}`, "/props": `{"default_generation_settings":{"n_ctx":4096}}`,
 	})
@@ -42,11 +43,12 @@ func TestWhatAServerRunsWithCountsMoreThanItsListing(t *testing.T) {
 		{"key":"qwen","type":"llm","max_context_length":131072,"loaded_instances":[{"id":"qwen","config":{"context_length":4096}}],` +
 		`"capabilities":{"trained_for_tool_use":true}},
 		{"key":"other","type":"llm","max_context_length":8192,"loaded_instances":[],"capabilities":{"trained_for_tool_use":false}},
-		{"key":"nomic-vectors","type":"embedding","loaded_instances":[]}]}`})
+		{"key":"nomic-vectors","type":"embedding","loaded_instances":[]},{"key":"tts-writer","type":"llm"}]}`})
 	want := []protocol.Model{
 		{Name: "qwen", Window: 4096, Tools: true, Forced: true},
 		{Name: "other"},
 		{Name: "nomic-vectors", Tools: true, Forced: true, Embeds: true, Hidden: "it is listed as embedding"},
+		{Name: "tts-writer", Tools: true, Forced: true},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"loci/core"
 )
 
 // Directives answers from what the last user message says, one directive to a line; other lines are ignored:
@@ -152,7 +154,7 @@ func (s *Server) failsNow(key string, times int) bool {
 func anchor(messages []Message) int {
 	for i := len(messages) - 1; i >= 0; i-- {
 		m := messages[i]
-		if m.Role != "user" || strings.HasPrefix(strings.TrimSpace(m.Text), "<system-reminder>") || spoken(m.Text) == "" {
+		if m.Role != "user" || spoken(m.Text) == "" {
 			continue
 		}
 		return i
@@ -160,8 +162,16 @@ func anchor(messages []Message) int {
 	return -1
 }
 
-// spoken returns what a person said, unpacking the envelope of older agents.
+// spoken returns what a person said: without reminders, and out of the envelope of older agents.
 func spoken(text string) string {
+	for {
+		before, rest, found := strings.Cut(text, "<"+core.ReminderTag+">")
+		if !found {
+			break
+		}
+		_, after, _ := strings.Cut(rest, "</"+core.ReminderTag+">")
+		text = strings.TrimSpace(before + strings.TrimPrefix(after, "\n"))
+	}
 	var packed struct {
 		Type    string `json:"type"`
 		Message string `json:"message"`

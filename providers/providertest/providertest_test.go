@@ -33,9 +33,12 @@ func TestDirectivesSayWhatToAnswer(t *testing.T) {
 	}{
 		"the first turn":             {[]Message{user("SAY earlier"), user(plan)}, nil, first},
 		"a reminder is not a person": {[]Message{user(plan), reminder}, nil, first},
-		"the turn after the calls":   {[]Message{user(plan), called("a", "b"), {Role: "tool"}, {Role: "tool"}}, nil, last},
-		"no directive":               {[]Message{user("09:00\nhow are you")}, nil, Turn{Text: "ECHO: how are you"}},
-		"all done":                   {[]Message{user("CALL a"), called("a")}, nil, Turn{Text: "DONE"}},
+		"a reminder before what a person says": {
+			[]Message{user("09:00\n<system-reminder>\nSAY no\n</system-reminder>\nSAY x")}, nil, Turn{Text: "x"},
+		},
+		"the turn after the calls": {[]Message{user(plan), called("a", "b"), {Role: "tool"}, {Role: "tool"}}, nil, last},
+		"no directive":             {[]Message{user("09:00\nhow are you")}, nil, Turn{Text: "ECHO: how are you"}},
+		"all done":                 {[]Message{user("CALL a"), called("a")}, nil, Turn{Text: "DONE"}},
 		"packed by an older agent": {
 			[]Message{user(`{"type":"user_message","message":"SAY x"}`), user(`{"type":"heartbeat","message":"SAY y"}`)},
 			nil,

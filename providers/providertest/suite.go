@@ -302,6 +302,8 @@ func suiteRequests(t *testing.T, s Subject) {
 			{Role: core.ChatUser, Text: "first"},
 			{Role: core.ChatAssistant, Text: "yes"},
 			{Role: core.ChatReminder, Text: "The block human has changed."},
+			core.Asked("Monday, 09:00", "second", "It changed again."),
+			{Role: core.ChatAssistant, Text: "no"},
 		}, req.Messages...)
 		if _, err := Collect(t.Context(), t, model, req); err != nil {
 			t.Fatal(err)
@@ -311,6 +313,8 @@ func suiteRequests(t *testing.T, s Subject) {
 			{Role: "user", Text: "first"},
 			{Role: "assistant", Text: "yes"},
 			{Role: "user", Text: "<system-reminder>\nThe block human has changed.\n</system-reminder>"},
+			{Role: "user", Text: "Monday, 09:00\n<system-reminder>\nIt changed again.\n</system-reminder>\nsecond"},
+			{Role: "assistant", Text: "no"},
 			{Role: "user", Text: "hello"},
 		}
 		same(t, "messages", want, got.Messages)

@@ -29,6 +29,7 @@ func counted() []string {
 		"snapshots",
 		"archives",
 		"passages",
+		"passage_versions",
 	}
 }
 

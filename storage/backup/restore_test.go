@@ -230,6 +230,19 @@ func TestWhatWaitsInABackupDoesOnlyWhatItShows(t *testing.T) {
 	}
 }
 
+func TestAsMuchWaitsAsMayAndNoMore(t *testing.T) {
+	t.Parallel()
+	for n, kind := range map[int]core.Kind{maxHeld: "", maxHeld + 1: core.Invalid} {
+		list := make([]string, n)
+		for i := range list {
+			list[i] = fmt.Sprintf(`{"kind":"backup","path":"/%d","at":5}`, i)
+		}
+		if _, err := restore(t, t.TempDir(), foreign(t, held("["+strings.Join(list, ",")+"]"))); core.KindOf(err) != kind {
+			t.Errorf("%d paths: %v", n, err)
+		}
+	}
+}
+
 func TestOnePathWaitsForEachAndOnlyAWholeOneIsAllowed(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

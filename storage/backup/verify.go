@@ -46,7 +46,7 @@ func checkHeader(path string) error {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return core.E(core.NotFound, "the backup cannot be read: %w", err).WithHint(hintBackup)
+		return core.E(core.NotFound, "there is no file %s", path).WithHint(hintBackup)
 	case err != nil:
 		return core.E(core.Invalid, "the backup cannot be read: %w", err).WithHint(hintBackup)
 	case !info.Mode().IsRegular():

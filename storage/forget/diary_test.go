@@ -30,6 +30,7 @@ type diary struct {
 	message core.MessageID
 	whole   core.PassageID // the passage of which nothing is left
 	part    core.PassageID
+	mended  core.PassageID // what it held once is in its versions
 	block   core.BlockID
 	file    core.FileID
 	disk    string
@@ -130,7 +131,7 @@ func (d *diary) fill(ctx context.Context, tx core.Store) error {
 		ID: d.block, Label: "Zanzibarowitz", Value: "Name: " + secret + "\nlikes tea", Description: secret, Limit: 1000, Version: 1,
 		Metadata: map[string]any{"a": secret}, Tags: []string{secret}, CreatedAt: now, UpdatedAt: now,
 	}
-	d.check(tx.Blocks().Create(ctx, &b, core.BlockAuthor{Kind: core.AuthorUser}))
+	d.check(tx.Blocks().Create(ctx, &b, core.Author{Kind: core.AuthorUser}))
 	d.check(tx.Blocks().Attach(ctx, d.agent, d.block))
 	run := core.Run{
 		ID:           "run-a",
@@ -237,7 +238,14 @@ func (d *diary) passages(ctx context.Context, tx core.Store) error {
 			Metadata: map[string]any{"who": secret}, CreatedAt: now, UpdatedAt: now,
 		},
 		&core.Passage{ID: core.NewPassageID(), Archive: d.archive, Text: "unconcerned", CreatedAt: now, UpdatedAt: now}, &gone))
-	return tx.Passages().Delete(ctx, gone.ID)
+	d.check(tx.Passages().Delete(ctx, gone.ID))
+	d.mended = core.NewPassageID()
+	mended := core.Passage{ID: d.mended, Archive: d.archive, Text: "once: " + secret, Tags: []string{"Zanzibarowitz"}, CreatedAt: now}
+	d.check(tx.Passages().Insert(ctx, &mended))
+	mended.Text, mended.Tags, mended.Metadata = "nothing of it", nil, map[string]any{"was": secret}
+	d.check(tx.Passages().Update(ctx, &mended, core.Author{Kind: core.AuthorUser}))
+	mended.Metadata = nil
+	return tx.Passages().Update(ctx, &mended, core.Author{Kind: core.AuthorUser})
 }
 
 // remains reads all files of a home and returns where a word of the secret is left, even inside compressed data.

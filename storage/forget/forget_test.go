@@ -23,41 +23,42 @@ import (
 // derived from texts without spelling them.
 func textless() map[string][]string {
 	return map[string][]string{
-		"meta":            {"key", "value"},
-		"agents":          {"id", "type", "model", "last_stop", "name_key"},
-		"agent_tags":      {"agent_id"},
-		"blocks":          {"id"},
-		"block_tags":      {"block_id"},
-		"block_versions":  {"block_id", "author_kind", "author_id", "step_id"},
-		"agent_blocks":    {"agent_id", "block_id"},
-		"conversations":   {"id", "agent_id"},
-		"messages":        {"id", "agent_id", "conversation_id", "run_id", "step_id", "role", "hidden"},
-		"context":         {"conversation_id", "message_id", "why"},
-		"runs":            {"id", "agent_id", "conversation_id", "status", "stop_reason", "request"},
-		"steps":           {"id", "run_id", "agent_id", "conversation_id", "status", "model", "system_hash", "tools_hash", "agent_hash"},
-		"snapshots":       {"hash", "kind"},
-		"archives":        {"id", "folder_id"},
-		"agent_archives":  {"agent_id", "archive_id"},
-		"passages":        {"id", "archive_id", "agent_id", "step_id", "file_id"},
-		"passage_tags":    {"passage_id"},
-		"archive_tags":    {"archive_id"},
-		"workspaces":      {"agent_id", "conversation_id"},
-		"changes":         {"kind", "id", "op"},
-		"rewinds":         {"id", "agent_id", "conversation_id", "step_id", "undoes"},
-		"rewind_passages": {"passage_id"},
-		"vector_sets":     {"kind", "model"},
-		"vectors":         {"data"}, // removed with their text
-		"vector_queue":    {"kind"},
-		"vector_moves":    {"archive_id"},
-		"folders":         {"id", "archive_id"},
-		"files":           {"id", "folder_id", "hash", "status"},
-		"file_bytes":      {"file_id", "data"}, // nothing is forgotten while files are waiting to be read
-		"file_texts":      {"file_id"},
-		"folder_agents":   {"agent_id", "folder_id"},
-		"open_files":      {"agent_id", "file_id"},
-		"mirrors":         {"agent_id", "path", "branch"}, // says where a mirror is, which is reported
-		"mirror_files":    {"agent_id", "block_id", "path", "block_hash", "file_hash", "next_block", "next_file"},
-		"backups":         {"path"}, // says where a backup is, which stays there
+		"meta":             {"key", "value"},
+		"agents":           {"id", "type", "model", "last_stop", "name_key"},
+		"agent_tags":       {"agent_id"},
+		"blocks":           {"id"},
+		"block_tags":       {"block_id"},
+		"block_versions":   {"block_id", "author_kind", "author_id", "step_id"},
+		"agent_blocks":     {"agent_id", "block_id"},
+		"conversations":    {"id", "agent_id"},
+		"messages":         {"id", "agent_id", "conversation_id", "run_id", "step_id", "role", "hidden"},
+		"context":          {"conversation_id", "message_id", "why"},
+		"runs":             {"id", "agent_id", "conversation_id", "status", "stop_reason", "request"},
+		"steps":            {"id", "run_id", "agent_id", "conversation_id", "status", "model", "system_hash", "tools_hash", "agent_hash"},
+		"snapshots":        {"hash", "kind"},
+		"archives":         {"id", "folder_id"},
+		"agent_archives":   {"agent_id", "archive_id"},
+		"passages":         {"id", "archive_id", "agent_id", "step_id", "file_id"},
+		"passage_tags":     {"passage_id"},
+		"passage_versions": {"passage_id", "archive_id", "author_kind", "author_id", "step_id", "rewind_id"},
+		"archive_tags":     {"archive_id"},
+		"workspaces":       {"agent_id", "conversation_id"},
+		"changes":          {"kind", "id", "op"},
+		"rewinds":          {"id", "agent_id", "conversation_id", "step_id", "undoes"},
+		"rewind_passages":  {"passage_id"},
+		"vector_sets":      {"kind", "model"},
+		"vectors":          {"data"}, // removed with their text
+		"vector_queue":     {"kind"},
+		"vector_moves":     {"archive_id"},
+		"folders":          {"id", "archive_id"},
+		"files":            {"id", "folder_id", "hash", "status"},
+		"file_bytes":       {"file_id", "data"}, // nothing is forgotten while files are waiting to be read
+		"file_texts":       {"file_id"},
+		"folder_agents":    {"agent_id", "folder_id"},
+		"open_files":       {"agent_id", "file_id"},
+		"mirrors":          {"agent_id", "path", "branch"}, // says where a mirror is, which is reported
+		"mirror_files":     {"agent_id", "block_id", "path", "block_hash", "file_hash", "next_block", "next_file"},
+		"backups":          {"path"}, // says where a backup is, which stays there
 	}
 }
 
@@ -192,8 +193,20 @@ func TestARecordIsForgottenWithItsCopies(t *testing.T) {
 				}
 				a, err := d.s.Archives().Get(d.Context(), d.archive)
 				d.check(err)
-				if a.Passages != 2 {
+				if a.Passages != 3 {
 					d.Errorf("%d passages are counted", a.Passages)
+				}
+			},
+		},
+		"versions of a passage": {
+			func(d *diary) core.ForgetQuery { return core.ForgetQuery{Passage: d.mended} },
+			func(d *diary) {
+				if left := remains(d.T, d.s, d.dir, "nothing of it", "once: "); len(left) > 0 {
+					d.Errorf("left: %v", left)
+				}
+				err := d.s.Passages().Restore(d.Context(), d.mended, 1, core.Author{})
+				if core.KindOf(err) != core.NotFound {
+					d.Errorf("it came back: %v", err)
 				}
 			},
 		},
@@ -292,6 +305,9 @@ func TestBackupsAndCopiesThatHoldTheTextAreNamed(t *testing.T) {
 	beside, elsewhere := t.TempDir(), filepath.Join(t.TempDir(), "b.db")
 	d.s.beside = []string{beside}
 	d.check(backup.Write(t.Context(), d.s.Store, elsewhere))
+	removed := filepath.Join(t.TempDir(), "c.db")
+	d.check(backup.Write(t.Context(), d.s.Store, removed))
+	d.check(os.Remove(removed))
 	for name, text := range map[string]string{
 		"copied.txt": "x " + secret, "other.txt": "nothing", "loci.db.replaced-1-wal": "bytes " + secret,
 	} {

@@ -11,6 +11,7 @@ import (
 	"loci/core/coretest"
 	"loci/core/finder"
 	"loci/storage"
+	"loci/storage/storagetest"
 )
 
 // home is a store with its Forgetter.
@@ -52,6 +53,7 @@ type library struct {
 	dir     string
 	s       *home
 	archive core.ArchiveID
+	faults  storagetest.Faults
 }
 
 func newLibrary(t *testing.T) *library {
@@ -72,7 +74,7 @@ func (l *library) check(err error) {
 
 func (l *library) open() {
 	l.Helper()
-	s, err := storage.Open(context.Background(), storage.Config{Dir: l.dir})
+	s, err := storage.Open(context.Background(), storage.Config{Dir: l.dir, OnStatement: l.faults.See})
 	l.check(err)
 	l.s = &home{s, New(s, nil, nil)}
 }

@@ -73,6 +73,10 @@ func places() []textPlace {
 			name: "passages", table: "passages", id: "id", extra: "CASE WHEN deleted_at IS NULL THEN archive_id ELSE '' END",
 			columns: []column{{"text", formText}, {"data", formJSON}}, then: passageForgotten,
 		},
+		{
+			name: "versions of passages", table: "passage_versions", id: "passage_id || ' v' || version", extra: "passage_id",
+			columns: []column{{"text", formText}, {"data", formJSON}}, then: versionForgotten,
+		},
 		{name: "tags of passages", table: "passage_tags", id: "passage_id", columns: []column{{"tag", formName}}, then: tagForgotten},
 		{
 			name:    "tags of archives",
@@ -201,6 +205,17 @@ func passageForgotten(ctx context.Context, f *pass, h *textRow) error {
 		f.archives[h.extra] = true
 	}
 	return storage.ReindexPassage(ctx, f.q, h.id)
+}
+
+// versionForgotten deletes a version of which nothing is left, so that nobody goes back to a bare mark. The newest one
+// stays while its passage does, which says the same.
+func versionForgotten(ctx context.Context, f *pass, h *textRow) error {
+	if !f.r.Only(h.now["text"]) {
+		return nil
+	}
+	_, err := f.q.Exec(ctx, `DELETE FROM passage_versions WHERE rowid = $1 AND version <> (SELECT MAX(n.version)
+		FROM passage_versions n WHERE n.passage_id = $2)`, h.row, h.extra)
+	return err
 }
 
 func tagForgotten(ctx context.Context, f *pass, h *textRow) error {

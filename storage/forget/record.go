@@ -55,7 +55,8 @@ func (f *pass) textsOf(ctx context.Context, q core.ForgetQuery) ([]string, error
 	return texts, nil
 }
 
-// passageTexts returns the text of a passage and, if it is part of a file, its lines as views and searches show them.
+// passageTexts returns the texts of a passage in all its versions and, if it is part of a file, its lines as views and
+// searches show them.
 func (f *pass) passageTexts(ctx context.Context, id core.PassageID) ([]string, error) {
 	var row struct {
 		Text string `db:"text"`
@@ -64,7 +65,16 @@ func (f *pass) passageTexts(ctx context.Context, id core.PassageID) ([]string, e
 	if ok, err := f.q.Find(ctx, &row, `SELECT text, file_id FROM passages WHERE id = $1`, id); err != nil || !ok {
 		return nil, orNotFound(err, "passage", string(id))
 	}
+	var was []string
+	if err := f.q.All(ctx, &was, `SELECT DISTINCT text FROM passage_versions WHERE passage_id = $1 AND text <> ''`, id); err != nil {
+		return nil, err
+	}
 	texts := []string{row.Text}
+	for _, text := range was {
+		if text != row.Text {
+			texts = append(texts, text)
+		}
+	}
 	if row.File != "" {
 		texts = append(texts, strings.Join(ingest.Sentences(row.Text), "\n"))
 	}
@@ -147,8 +157,10 @@ func (f *pass) own(ctx context.Context, q core.ForgetQuery) error {
 			return err
 		}
 		f.archives[archive] = true // a tag that nothing else has goes too
-		if _, err := f.q.Exec(ctx, `DELETE FROM passage_tags WHERE passage_id = $1`, q.Passage); err != nil {
-			return err
+		for _, table := range []string{"passage_tags", "passage_versions"} {
+			if _, err := f.q.Exec(ctx, `DELETE FROM `+table+` WHERE passage_id = $1`, q.Passage); err != nil {
+				return err
+			}
 		}
 		_, err = f.q.Exec(ctx, `UPDATE passages SET text = $1, data = $2 WHERE id = $3`, f.r.Mark, data, q.Passage)
 		return err

@@ -16,8 +16,8 @@ import (
 func (v *View) Candidates(ctx context.Context, c search.Clues) (map[int64]bool, error) {
 	found := map[int64]bool{}
 	var err error
-	if len(c.Words)+len(c.Names) > 0 {
-		err = v.pick(ctx, c.Words, c.Names, found)
+	if len(c.Words)+len(c.Near)+len(c.Names) > 0 {
+		err = v.pick(ctx, c, found)
 	}
 	if err == nil {
 		err = v.pickDays(ctx, c.Days, found)
@@ -72,20 +72,20 @@ func (v *View) gates(ctx context.Context) (gates, error) {
 
 // pick adds the texts that score best for the words, precise enough to choose what to rank, and as many again of the
 // named speakers' texts. If no text of theirs matches a word, it adds their newest.
-func (v *View) pick(ctx context.Context, words, named []string, found map[int64]bool) error {
+func (v *View) pick(ctx context.Context, c search.Clues, found map[int64]bool) error {
 	g, err := v.gates(ctx)
 	if err != nil {
 		return err
 	}
 	var who []string
-	for _, n := range named {
+	for _, n := range c.Names {
 		who = append(who, whoTerm(n))
 	}
 	names, err := v.lists(ctx, who)
 	if err != nil {
 		return err
 	}
-	lists, err := v.lists(ctx, words)
+	lists, err := v.weighed(ctx, c)
 	if err != nil {
 		return err
 	}

@@ -91,12 +91,11 @@ func (e *edit) insert(ctx context.Context, text string, columns int, args []any)
 	}
 }
 
-// closeStatements closes the prepared statements.
+// closeStatements closes the prepared statements; use begins with new ones.
 func (e *edit) closeStatements() {
 	for _, s := range e.stmts {
 		_ = s.Close()
 	}
-	e.stmts = map[string]*sqlx.Stmt{}
 }
 
 // scope returns a scope's number, creating the scope if needed.

@@ -2,6 +2,7 @@ package index
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -60,5 +61,39 @@ func TestNeighboursAreThoseOfTheLane(t *testing.T) {
 			t.Fatalf("round %d, %d docs (-want +got):\n%s", round, len(docs), diff)
 		}
 		m.Close()
+	}
+}
+
+// TestAFilterByTimeReachesBehindWhatScoresBetter has more texts outside of the times than a search looks at.
+func TestAFilterByTimeReachesBehindWhatScoresBetter(t *testing.T) {
+	t.Parallel()
+	f := &facts{docs: map[string]Doc{}}
+	const n = 2 * maxCandidates
+	for i := range n {
+		text := "lake lake lake"
+		if i == 0 || i == n-1 {
+			text = "the boat on the lake"
+		}
+		f.write(search.Passage, Doc{ID: fmt.Sprint("p", i), Owner: "a", At: int64(i+1) * 1e6, Text: text})
+	}
+	x := opened(t, f)
+	caughtUp(t, x, f)
+	for name, c := range map[string]struct {
+		filter Filter
+		want   []int64
+	}{
+		"from":    {Filter{From: n * 1e6}, []int64{n}},
+		"until":   {Filter{Until: 2e6}, []int64{1}},
+		"between": {Filter{From: 2e6, Until: 4e6}, []int64{2, 3}},
+	} {
+		v, err := x.View(t.Context(), search.Passage, Ask{Filter: c.filter, Zone: time.UTC})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found, err := v.Candidates(t.Context(), search.Clues{Words: []string{"lake"}})
+		if got := slices.Sorted(maps.Keys(found)); err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("%s: candidates %v, %v", name, got, err)
+		}
+		v.Close()
 	}
 }

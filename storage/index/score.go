@@ -52,6 +52,25 @@ func (v *View) lists(ctx context.Context, terms []string) ([]*list, error) {
 	return out, nil
 }
 
+// weighed reads the postings of the words that select texts.
+func (v *View) weighed(ctx context.Context, c search.Clues) ([]*list, error) {
+	words := slices.Clone(c.Words)
+	for _, n := range c.Near {
+		words = append(words, n.Word)
+	}
+	lists, err := v.lists(ctx, words)
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range c.Near {
+		values := &lists[len(c.Words)+i].values
+		for tf := range values {
+			values[tf] *= float32(n.Weight)
+		}
+	}
+	return lists, nil
+}
+
 // fill reads the blocks of a term.
 func (v *View) fill(ctx context.Context, l *list, row *termRow) error {
 	if row.upto >= 0 {

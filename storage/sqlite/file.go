@@ -15,7 +15,7 @@ type File struct {
 }
 
 // Start opens the readers and starts the writer of a file whose writer pool is open.
-func Start(ctx context.Context, writerDB *sqlx.DB, path, synchronous string, hook func(string), after func()) (*File, error) {
+func Start(ctx context.Context, writerDB *sqlx.DB, path, synchronous string, hook func(string) error, after func()) (*File, error) {
 	readers, err := OpenPool(ctx, path, synchronous, true)
 	if err != nil {
 		return nil, err

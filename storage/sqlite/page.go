@@ -121,6 +121,36 @@ func (o Order) find(ctx context.Context, q *Querier, id string) (place, error) {
 	return at, nil
 }
 
+// PagedVersions adds the conditions of a page of versions, newest first, and returns its ORDER BY and LIMIT. The cursor is
+// the text of a version's number.
+func PagedVersions(ctx context.Context, q *Querier, w *Where, table, owner, id string, p core.Page) (string, error) {
+	for _, c := range []struct{ cursor, cmp string }{{p.After, "<"}, {p.Before, ">"}} {
+		if c.cursor == "" {
+			continue
+		}
+		var at int
+		ok, err := q.Find(
+			ctx,
+			&at,
+			"SELECT version FROM "+table+" WHERE "+owner+" = $1 AND CAST(version AS TEXT) = $2",
+			id,
+			strings.TrimSpace(c.cursor),
+		)
+		if err != nil {
+			return "", Classify("find cursor", err)
+		}
+		if !ok {
+			return "", core.E(core.NotFound, "the cursor %s does not exist: no such version", c.cursor)
+		}
+		w.And("version "+c.cmp+" ?", at)
+	}
+	limit := 50
+	if p.Limit > 0 {
+		limit = p.Limit
+	}
+	return " ORDER BY version DESC LIMIT " + w.Arg(limit), nil
+}
+
 // Tagged adds the condition that a noun has any or all of some tags, using its join table.
 func Tagged(w *Where, id, table, owner string, tags []string, all bool) {
 	if len(tags) == 0 {

@@ -24,21 +24,23 @@ type preparer interface {
 // Querier runs statements, compiled once each.
 type Querier struct {
 	on   preparer
-	hook func(sql string) // sees every statement; may be nil
+	hook func(sql string) error // sees every statement and may refuse it; may be nil
 
 	mu     sync.Mutex // guards stmts and closed
 	stmts  map[string]*sqlx.Stmt
 	closed bool
 }
 
-func NewQuerier(on preparer, hook func(string)) *Querier {
+func NewQuerier(on preparer, hook func(string) error) *Querier {
 	return &Querier{on: on, hook: hook, stmts: map[string]*sqlx.Stmt{}}
 }
 
 // With runs use on the compiled statement. A statement that isn't kept is closed afterwards.
 func (q *Querier) With(ctx context.Context, text string, use func(s *sqlx.Stmt) error) error {
 	if q.hook != nil {
-		q.hook(text)
+		if err := q.hook(text); err != nil {
+			return err
+		}
 	}
 	q.mu.Lock()
 	known, closed := q.stmts[text], q.closed

@@ -39,7 +39,7 @@ type writer struct {
 	commits atomic.Int64 // how many transactions were committed
 }
 
-func newWriter(ctx context.Context, db *sqlx.DB, hook func(string), after func()) (*writer, error) {
+func newWriter(ctx context.Context, db *sqlx.DB, hook func(string) error, after func()) (*writer, error) {
 	conn, err := db.Connx(ctx)
 	if err != nil {
 		return nil, Classify("open writer", err)
@@ -241,7 +241,8 @@ func (w *writer) exec(ctx context.Context, text string) error {
 	return Classify("transaction", err)
 }
 
-// protect turns a panic in fn into an error: the writer serves everybody and must outlive it.
+// protect turns a panic in fn into an error: the writer serves everybody and must outlive it. It can't survive an fn that ends
+// its goroutine, as a test's FailNow does: the writer is gone then, and whoever waits for it waits for ever.
 func protect(ctx context.Context, q *Querier, fn func(ctx context.Context, q *Querier) error) (err error) {
 	defer func() {
 		if v := recover(); v != nil {

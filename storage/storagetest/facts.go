@@ -19,7 +19,7 @@ func (h *home) everyField() {
 	equal(h, a, must[core.Agent](h)(h.s.Agents().Get(h.ctx, a.ID)))
 
 	b := filled(core.Block{ID: core.NewBlockID()})
-	h.ok(h.s.Blocks().Create(h.ctx, &b, core.BlockAuthor{}))
+	h.ok(h.s.Blocks().Create(h.ctx, &b, core.Author{}))
 	equal(h, b, must[core.Block](h)(h.s.Blocks().Get(h.ctx, b.ID)))
 
 	c := filled(core.Conversation{ID: core.NewConversationID(), Agent: a.ID})
@@ -199,7 +199,7 @@ func (h *home) deletedAgent() {
 func (h *home) blockVersions() {
 	b := h.block("human", "one")
 	first := b
-	author := core.BlockAuthor{Kind: core.AuthorAgent, ID: "agent-x", Step: "step-x"}
+	author := core.Author{Kind: core.AuthorAgent, ID: "agent-x", Step: "step-x"}
 	b.Value, b.UpdatedAt = "two", h.tick()
 	h.ok(h.s.Blocks().Update(h.ctx, &b, author))
 	equal(h, 2, b.Version)
@@ -234,7 +234,7 @@ func (h *home) labels() {
 	equal(h, []core.Block{persona, human}, of)
 	equal(h, human, must[core.Block](h)(h.s.Blocks().ByLabel(h.ctx, a.ID, "human")))
 	persona.Label = "human"
-	h.kind(core.Conflict, h.s.Blocks().Update(h.ctx, &persona, core.BlockAuthor{}))
+	h.kind(core.Conflict, h.s.Blocks().Update(h.ctx, &persona, core.Author{}))
 	equal(h, "persona", must[core.Block](h)(h.s.Blocks().Get(h.ctx, persona.ID)).Label)
 	h.ok(h.s.Blocks().Detach(h.ctx, a.ID, human.ID))
 	h.kind(core.NotFound, h.s.Blocks().Detach(h.ctx, a.ID, human.ID))
@@ -262,7 +262,7 @@ func (h *home) blockLists() {
 		if name != "" {
 			b.Extra = map[string]any{"template_name": name}
 		}
-		h.ok(h.s.Blocks().Create(h.ctx, &b, core.BlockAuthor{}))
+		h.ok(h.s.Blocks().Create(h.ctx, &b, core.Author{}))
 		return b
 	}
 	a := mk("human", "Ada likes 100% wool", "tmpl", "t")
@@ -352,7 +352,7 @@ func (h *home) passages() {
 	equal(h, []string{"First"}, list(core.PassageFilter{From: p1.CreatedAt, Until: p2.CreatedAt}, core.Page{}))
 	equal(h, []core.TagCount{{Tag: "x", Count: 2}, {Tag: "y", Count: 1}}, must[[]core.TagCount](h)(h.s.Passages().TopTags(h.ctx, a.ID, 5)))
 	p1.Tags, p1.Text = []string{"z"}, "Changed"
-	h.ok(h.s.Passages().Update(h.ctx, &p1))
+	h.ok(h.s.Passages().Update(h.ctx, &p1, core.Author{}))
 	equal(h, []core.TagCount{{Tag: "x", Count: 1}, {Tag: "z", Count: 1}}, must[[]core.TagCount](h)(h.s.Passages().TopTags(h.ctx, a.ID, 5)))
 	h.ok(h.s.Passages().Delete(h.ctx, p2.ID))
 	equal(h, []core.TagCount{{Tag: "z", Count: 1}}, must[[]core.TagCount](h)(h.s.Passages().TopTags(h.ctx, a.ID, 5)))

@@ -224,7 +224,7 @@ func (h *home) fileChunks() {
 	stale := f
 	stale.Hash = "older"
 	h.kind(core.Conflict, h.s.Files().Fill(h.ctx, &stale, core.Document{Text: "x"}, nil))
-	h.kind(core.Conflict, h.s.Passages().Update(h.ctx, &second[0]))
+	h.kind(core.Conflict, h.s.Passages().Update(h.ctx, &second[0], core.Author{}))
 	h.kind(core.Conflict, h.s.Passages().Delete(h.ctx, second[0].ID))
 	h.ok(h.s.Files().Delete(h.ctx, g.ID))
 	equal(h, []string{"lake four"}, h.found("lake", in))

@@ -38,9 +38,9 @@ func (h *home) mirrors() {
 	block := h.block("human", "x")
 	for _, change := range []func(){
 		func() { h.ok(h.s.Blocks().Attach(h.ctx, a.ID, block.ID)) },
-		func() { block.Value = "y"; h.ok(h.s.Blocks().Update(h.ctx, &block, core.BlockAuthor{})) },
-		func() { block.ReadOnly = true; h.ok(h.s.Blocks().Update(h.ctx, &block, core.BlockAuthor{})) },
-		func() { block.Label = "people"; h.ok(h.s.Blocks().Update(h.ctx, &block, core.BlockAuthor{})) },
+		func() { block.Value = "y"; h.ok(h.s.Blocks().Update(h.ctx, &block, core.Author{})) },
+		func() { block.ReadOnly = true; h.ok(h.s.Blocks().Update(h.ctx, &block, core.Author{})) },
+		func() { block.Label = "people"; h.ok(h.s.Blocks().Update(h.ctx, &block, core.Author{})) },
 	} {
 		change()
 		if now := stamp(); seen[now] {

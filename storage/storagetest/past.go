@@ -55,6 +55,7 @@ func (h *home) restoredContext() {
 	for rev := range was[1:] { // nothing of the past was changed by going back to it
 		var window []core.ContextRow
 		for _, c := range must[[]core.InContext](h)(h.s.Messages().ContextAt(h.ctx, conv, rev+1)) {
+			equal(h, c.Row.Left == 0, c.Row.Why == "")
 			c.Row.Entered, c.Row.Left, c.Row.Why = 0, 0, ""
 			window = append(window, c.Row)
 		}
@@ -88,8 +89,8 @@ func (h *home) forkedMessages() {
 func (h *home) revivedBlocks() {
 	b := h.block("human", "one")
 	b.Value, b.Tags, b.ReadOnly = "two", []string{"t"}, true
-	h.ok(h.s.Blocks().Update(h.ctx, &b, core.BlockAuthor{Kind: core.AuthorUser}))
-	by := core.BlockAuthor{Kind: core.AuthorUser, Restores: 1}
+	h.ok(h.s.Blocks().Update(h.ctx, &b, core.Author{Kind: core.AuthorUser}))
+	by := core.Author{Kind: core.AuthorUser, Restores: 1}
 	_, err := h.s.Blocks().Revive(h.ctx, b.ID, 1, by)
 	h.kind(core.Conflict, err)
 	h.ok(h.s.Blocks().Delete(h.ctx, b.ID))
@@ -101,8 +102,8 @@ func (h *home) revivedBlocks() {
 	equal(h, by, must[core.BlockVersion](h)(h.s.Blocks().Version(h.ctx, b.ID, 3)).Author)
 	equal(
 		h,
-		[]core.BlockLink{{Version: 1}, {Version: 2}, {Version: 3, Restores: 1}},
-		must[[]core.BlockLink](h)(h.s.Blocks().Lineage(h.ctx, b.ID)),
+		[]core.VersionLink{{Version: 1}, {Version: 2}, {Version: 3, Restores: 1}},
+		must[[]core.VersionLink](h)(h.s.Blocks().Lineage(h.ctx, b.ID)),
 	)
 	_, err = h.s.Blocks().Revive(h.ctx, core.NewBlockID(), 1, by)
 	h.kind(core.NotFound, err)
@@ -134,8 +135,8 @@ func (h *home) rewoundPassages() {
 	own := []core.ArchiveID{ar.ID}
 	apply := func(at core.RewindPoint) (core.Rewind, []core.PassageID, []core.PassageID) {
 		h.Helper()
-		take, bring, err := h.s.Rewinds().Passages(h.ctx, a.ID, own, at)
-		h.ok(err)
+		back := must[core.PassagesBack](h)(h.s.Rewinds().Passages(h.ctx, a.ID, own, nil, at))
+		take, bring := back.Take, back.Bring
 		for _, id := range take {
 			h.ok(h.s.Passages().Delete(h.ctx, id))
 		}
@@ -182,6 +183,6 @@ func (h *home) rewoundPassages() {
 	_, _, bring = apply(core.RewindPoint{Rewind: undone.ID})
 	equal(h, 0, len(bring))
 	must[core.Passage](h)(h.s.Passages().Get(h.ctx, byHand))
-	_, _, err := h.s.Rewinds().Passages(h.ctx, a.ID, own, core.RewindPoint{Step: "step-none"})
+	_, err := h.s.Rewinds().Passages(h.ctx, a.ID, own, nil, core.RewindPoint{Step: "step-none"})
 	h.kind(core.NotFound, err)
 }

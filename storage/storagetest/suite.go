@@ -58,6 +58,8 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"an agent's open files are kept, the last used first", (*home).openedFiles},
 		{"a file is taken back with its transaction", (*home).takenBackFiles},
 		{"a point in the past knows its passages", (*home).rewoundPassages},
+		{"passages keep their versions and come back from them", (*home).passageVersions},
+		{"a point in the past knows who changed a passage since", (*home).turnedPassages},
 		{"a folder remembers its agent", (*home).workspaces},
 		{"a mirror knows its files and notices every change of a block", (*home).mirrors},
 		{"an error rolls back its transaction and a nested one its part", (*home).transactions},
@@ -170,7 +172,7 @@ func (h *home) block(label, value string) core.Block {
 	h.Helper()
 	at := h.tick()
 	b := core.Block{ID: core.NewBlockID(), Label: label, Value: value, Limit: 1000, CreatedAt: at, UpdatedAt: at}
-	h.ok(h.s.Blocks().Create(h.ctx, &b, core.BlockAuthor{Kind: core.AuthorUser}))
+	h.ok(h.s.Blocks().Create(h.ctx, &b, core.Author{Kind: core.AuthorUser}))
 	return b
 }
 

@@ -311,7 +311,7 @@ func (h *home) searchFresh() {
 	equal(h, []string{"bicycles"}, got[0].Words)
 	p := h.passage(ar.ID, "old words")
 	p.Text = "fresh words"
-	h.ok(h.s.Passages().Update(h.ctx, &p))
+	h.ok(h.s.Passages().Update(h.ctx, &p, core.Author{}))
 	for q, want := range map[string]int{"old": 0, "fresh": 1} {
 		equal(
 			h,
@@ -329,7 +329,7 @@ func (h *home) searchVisible() {
 	h.say(a.ID, other.ID, "zebra deleted conversation")
 	h.say(gone.ID, core.DefaultConversation(gone.ID), "zebra deleted agent")
 	for _, m := range []core.Message{
-		{Role: core.RoleUser, Hidden: core.HiddenRecall, Content: []core.Content{core.Text("zebra hidden")}},
+		{Role: core.RoleUser, Hidden: core.HiddenRecall, Joins: msgs[0].ID, Content: []core.Content{core.Text("zebra hidden")}},
 		{Role: core.RoleSystem, Content: []core.Content{core.Text("zebra system")}},
 		{Role: core.RoleTool, Content: []core.Content{core.Text("zebra tool")}, Returns: []core.ToolReturn{{Text: "zebra return"}}},
 	} {
@@ -338,7 +338,7 @@ func (h *home) searchVisible() {
 	}
 	equal(h, 6, len(h.match("zebra", core.MessageFilter{})))
 	hidden := must[[]core.Message](h)(h.s.Messages().List(h.ctx, core.MessageFilter{Agent: a.ID, Hidden: core.HiddenRecall}, core.Page{}))
-	if len(hidden) != 1 || hidden[0].PlainText() != "zebra hidden" {
+	if len(hidden) != 1 || hidden[0].PlainText() != "zebra hidden" || hidden[0].Joins != msgs[0].ID {
 		h.Errorf("the records of what was recalled are %+v", hidden)
 	}
 	h.ok(h.s.Messages().Leave(h.ctx, conv, 9, core.LeftEviction, []core.MessageID{msgs[1].ID}))

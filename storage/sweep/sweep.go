@@ -50,11 +50,20 @@ func sweeps() []struct{ table, key, sel string } {
 			`r.agent_id = a.id)`},
 		{"passage_tags", "(passage_id, tag)", `SELECT t.passage_id, t.tag FROM archives a JOIN passages p ON p.archive_id = a.id
 			JOIN passage_tags t ON t.passage_id = p.id WHERE a.deleted_at IS NOT NULL`},
-		// What a rewind took away comes back when it is undone.
+		// What a rewind took away comes back when it is undone, and what an agent retired when that is. The oldest versions go
+		// first: the newest tells which it was.
+		{"passage_versions", "num", `SELECT v.num FROM passages p JOIN passage_versions v ON v.passage_id = p.id
+			WHERE p.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM rewind_passages r WHERE r.passage_id = p.id)
+			AND NOT (SELECT n.gone FROM passage_versions n WHERE n.passage_id = p.id ORDER BY n.version DESC LIMIT 1)
+			ORDER BY v.passage_id, v.version`},
+		{"passage_versions", "num", `SELECT v.num FROM archives a JOIN passage_versions v ON v.archive_id = a.id
+			WHERE a.deleted_at IS NOT NULL`},
 		{"passages", "seq", `SELECT p.seq FROM passages p WHERE p.deleted_at IS NOT NULL
-			AND NOT EXISTS (SELECT 1 FROM rewind_passages r WHERE r.passage_id = p.id)`},
+			AND NOT EXISTS (SELECT 1 FROM rewind_passages r WHERE r.passage_id = p.id)
+			AND NOT EXISTS (SELECT 1 FROM passage_versions v WHERE v.passage_id = p.id)`},
 		{"passages", "seq", `SELECT p.seq FROM archives a JOIN passages p ON p.archive_id = a.id
-			WHERE a.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM passage_tags t WHERE t.passage_id = p.id)`},
+			WHERE a.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM passage_tags t WHERE t.passage_id = p.id)
+			AND NOT EXISTS (SELECT 1 FROM passage_versions v WHERE v.passage_id = p.id)`},
 		{
 			"archive_tags",
 			"(archive_id, tag)",
@@ -105,10 +114,10 @@ func Run(ctx context.Context, on *sqlite.Scope, indexes Indexes) (int, error) {
 	for _, sw := range sweeps() {
 		for {
 			n, err := s.once(ctx, `DELETE FROM `+sw.table+` WHERE `+sw.key+` IN (`+sw.sel+` LIMIT $1)`, batch)
-			total += n
 			if err != nil {
 				return total, err
 			}
+			total += n
 			if n < batch {
 				break
 			}
@@ -127,9 +136,11 @@ func Run(ctx context.Context, on *sqlite.Scope, indexes Indexes) (int, error) {
 			bound,
 			batch,
 		)
-		total += n
-		if err != nil || n < batch {
+		if err != nil {
 			return total, err
+		}
+		if total += n; n < batch {
+			return total, nil
 		}
 	}
 }
@@ -165,10 +176,10 @@ func (s sweeper) vectors(ctx context.Context) (int, error) {
 				removed = int(gone)
 				return err
 			})
-			total += removed
 			if err != nil {
 				return total, err
 			}
+			total += removed
 			if removed < batch {
 				break
 			}

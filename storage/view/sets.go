@@ -268,7 +268,12 @@ func (n *vectorSets) await(ctx context.Context) bool {
 	defer timer.Stop()
 	poll := time.NewTicker(embedPatience / 50)
 	defer poll.Stop()
-	for n.waits(ctx, n.vain.Load(), q.Last) {
+	for {
+		if waits, err := n.waits(ctx, n.vain.Load(), q.Last); err != nil {
+			return false
+		} else if !waits {
+			break
+		}
 		select {
 		case <-poll.C:
 		case <-timer.C:
@@ -278,13 +283,14 @@ func (n *vectorSets) await(ctx context.Context) bool {
 			return false
 		}
 	}
-	return !n.waits(ctx, 0, q.Last)
+	waits, err := n.waits(ctx, 0, q.Last)
+	return err == nil && !waits
 }
 
 // waits reports whether a ticket after one and up to another is still on the list.
-func (n *vectorSets) waits(ctx context.Context, after, upTo int64) (still bool) {
-	err := n.facts.Get(ctx, &still, `SELECT EXISTS (SELECT 1 FROM vector_queue WHERE num > $1 AND num <= $2)`, after, upTo)
-	return err == nil && still
+func (n *vectorSets) waits(ctx context.Context, after, upTo int64) (still bool, err error) {
+	err = n.facts.Get(ctx, &still, `SELECT EXISTS (SELECT 1 FROM vector_queue WHERE num > $1 AND num <= $2)`, after, upTo)
+	return still, err
 }
 
 // filter turns the filter of a search into one over vectors.

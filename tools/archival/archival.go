@@ -29,8 +29,9 @@ type InsertArgs struct {
 	Tags    []string `json:"tags,omitempty" jsonschema:"Short tags to find it by."`
 }
 
-// Insert is archival_memory_insert. The agent's archive is made with its first passage.
-func Insert(_ context.Context, args InsertArgs, env core.ToolEnv) (core.ToolResult, error) {
+// Insert is archival_memory_insert. The agent's archive is made with its first passage. The terminal's agents read the id and
+// what is similar already; to others it returns what the contract's tool does.
+func Insert(ctx context.Context, args InsertArgs, env core.ToolEnv) (core.ToolResult, error) {
 	tags, err := clean(args.Tags)
 	if err != nil {
 		return core.ToolResult{}, err
@@ -42,17 +43,29 @@ func Insert(_ context.Context, args InsertArgs, env core.ToolEnv) (core.ToolResu
 	if err := passage.Validate(); err != nil {
 		return core.ToolResult{}, err
 	}
-	return core.ToolResult{Apply: func(ctx context.Context, tx core.ToolEdits) (core.ToolResult, error) {
+	passage.ID, passage.Agent, passage.Step = core.NewPassageID(), env.Agent.ID, env.Step
+	var maybe []core.PassageID
+	if env.Agent.Terminal {
+		maybe = candidates(ctx, passage.Text, env)
+	}
+	return core.ToolResult{Keeps: []core.Passage{passage}, Apply: func(ctx context.Context, tx core.ToolEdits) (core.ToolResult, error) {
 		archive, err := archiveOf(ctx, tx, env)
 		if err != nil {
 			return core.ToolResult{}, err
 		}
-		kept := passage
-		kept.ID, kept.Archive, kept.Agent, kept.Step = core.NewPassageID(), archive, env.Agent.ID, env.Step
+		kept, text := passage, "None"
+		kept.Archive = archive
+		if env.Agent.Terminal {
+			also, err := similar(ctx, tx, kept.Text, archive, maybe, env.Now.Location())
+			if err != nil {
+				return core.ToolResult{}, err
+			}
+			text = "Kept as " + string(kept.ID) + "." + also
+		}
 		if err := tx.Passages.Insert(ctx, &kept); err != nil {
 			return core.ToolResult{}, err
 		}
-		return core.ToolResult{Text: "None"}, nil
+		return core.ToolResult{Text: text}, nil
 	}}, nil
 }
 

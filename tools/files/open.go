@@ -67,7 +67,7 @@ const spare = 2000
 func Open(ctx context.Context, args OpenArgs, env core.ToolEnv) (core.ToolResult, error) {
 	limits := env.Files
 	if limits.Open == 0 {
-		limits = core.FileLimitsOf(&env.Agent, 0)
+		limits = core.FileLimitsOf(&env.Agent, core.WindowOf(&env.Agent, core.ModelInfo{}))
 	}
 	switch n := len(args.Requests); {
 	case n == 0:

@@ -135,16 +135,21 @@ func open(ctx context.Context, tx core.ToolEdits, agent core.AgentID, label stri
 	return core.Block{}, core.E(core.Invalid, "there is no memory block %q. Your blocks are: %s", label, strings.Join(labels, ", "))
 }
 
-// write stores a value within its limit and returns it as the tool's return.
+// write stores a value within its limit and returns it as the tool's return; of a long one, the terminal's agents read what
+// changed, if they were shown the rest.
 func write(ctx context.Context, tx core.ToolEdits, env core.ToolEnv, block core.Block, next string) (core.ToolResult, error) {
 	if err := memory.CheckLimit(block.Value, next, block.Limit); err != nil {
 		return core.ToolResult{}, err
+	}
+	text := shown(next, env.LineNumbers)
+	if env.Agent.Terminal && !env.LineNumbers && !movedOn(env, block) {
+		text = memory.Changed(block.Label, block.Value, next)
 	}
 	block.Value = next
 	if err := save(ctx, tx, env, &block); err != nil {
 		return core.ToolResult{}, err
 	}
-	return core.ToolResult{Text: shown(block.Value, env.LineNumbers), Shows: map[core.BlockID]int{block.ID: block.Version}}, nil
+	return core.ToolResult{Text: text, Shows: map[core.BlockID]int{block.ID: block.Version}}, nil
 }
 
 // movedOn reports whether a block has a newer version than the one its editor was last shown.

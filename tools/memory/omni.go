@@ -68,13 +68,7 @@ func omniCreate(args OmniArgs, env core.ToolEnv) (core.ToolResult, error) {
 		return core.ToolResult{}, err
 	}
 	block := core.Block{Label: labelOf(*args.Path), Value: value(args.FileText), Description: *args.Description}
-	return core.ToolResult{Apply: func(ctx context.Context, tx core.ToolEdits) (core.ToolResult, error) {
-		id, err := create(ctx, tx, env, block)
-		if err != nil {
-			return core.ToolResult{}, err
-		}
-		return core.ToolResult{Text: fmt.Sprintf("The block %q was made.", block.Label), Shows: map[core.BlockID]int{id: 1}}, nil
-	}}, nil
+	return makes(env, block), nil
 }
 
 // omniRename gives a block a new label, or with a description alone that.
@@ -155,7 +149,10 @@ func confirmed(fn func(ctx context.Context, tx core.ToolEdits) (string, error)) 
 
 // create makes a block of the agent.
 func create(ctx context.Context, tx core.ToolEdits, env core.ToolEnv, block core.Block) (core.BlockID, error) {
-	block.ID, block.Limit, block.CreatedAt, block.UpdatedAt = core.NewBlockID(), core.DefaultBlockLimit, env.Now, env.Now
+	if block.Limit == 0 {
+		block.Limit = core.DefaultBlockLimit
+	}
+	block.ID, block.CreatedAt, block.UpdatedAt = core.NewBlockID(), env.Now, env.Now
 	if err := block.Validate(); err != nil {
 		return "", err
 	}

@@ -12,7 +12,7 @@
 //     so a terminal whose height changed before the program heard of it still gets
 //     each line once and in its place;
 //   - when the width of the terminal changes, the region is redrawn where the
-//     terminal has wrapped it to;
+//     terminal has wrapped it to, once the size has settled;
 //   - a change below the caret, such as a spinner or a clock, wraps nothing, even in
 //     a terminal that is narrower than the program knows;
 //   - the live region is never as tall as the screen and never wider than it;
@@ -20,8 +20,9 @@
 //   - nothing is written while nothing changes.
 //
 // There is no way to know what happened to region rows that were drawn after
-// the terminal became narrower but before it said so: some of them may stay
-// behind.
+// the terminal became narrower but before it said so. So nothing is drawn for a
+// moment after a change, while another one may be under way; only rows drawn in
+// the instant of a first change may stay behind.
 //
 // Output is the io.Writer given to the program; Screen is what the model talks
 // to. Screen belongs to the update loop and is not safe for other goroutines;

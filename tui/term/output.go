@@ -14,6 +14,12 @@ import (
 // gap is the minimum time between two frames.
 const gap = 8 * time.Millisecond
 
+// settle is how long nothing is drawn after the terminal has changed its size.
+// tmux wraps its rows at once, but tells the program of a second change only a
+// quarter of a second after the first. Rows drawn in between would be wrapped
+// in a way that nobody can work out afterwards.
+const settle = 300 * time.Millisecond
+
 const (
 	keysOn   = ansi.SetModifyOtherKeys2 + "\x1b[>1u"
 	keysOff  = ansi.ResetModifyOtherKeys + "\x1b[<1u"
@@ -38,6 +44,8 @@ type Output struct {
 	alt           bool // the alternate screen is shown
 	away          bool // something else has the terminal, until the program sets it up again
 	last          time.Time
+	seen          [2]int      // the terminal's size when it was last asked for
+	resized       time.Time   // when that became another one
 	timer         *time.Timer // draws when gap is over; nil: nothing to draw
 	first         chan struct{}
 	framed        bool
@@ -120,21 +128,38 @@ func (o *Output) Close() error {
 }
 
 func (o *Output) drawSoonLocked() {
+	unsettled := o.unsettledLocked()
 	if o.timer != nil || o.away || o.closed {
 		return
 	}
-	if wait := gap - time.Since(o.last); wait > 0 {
+	if wait := max(gap-time.Since(o.last), unsettled); wait > 0 {
 		o.timer = time.AfterFunc(wait, func() {
 			o.mu.Lock()
 			defer o.mu.Unlock()
 			if o.timer != nil {
 				o.timer = nil
-				o.drawLocked()
+				o.drawSoonLocked()
 			}
 		})
 		return
 	}
 	o.drawLocked()
+}
+
+// unsettledLocked is how long to wait until the terminal has kept its size long
+// enough. A panel doesn't wait, as its rows have fixed places.
+func (o *Output) unsettledLocked() time.Duration {
+	width, height := o.sizeLocked()
+	if now := [2]int{width, height}; o.seen != now {
+		if o.framed {
+			o.resized = time.Now()
+		}
+		o.seen = now
+	}
+	if o.view.panel {
+		return 0
+	}
+	return settle - time.Since(o.resized)
 }
 
 // drawLocked draws in one write. It asks for the size each time, because the

@@ -112,6 +112,37 @@ func TestFramesAreAtMostOneInEachGap(t *testing.T) {
 	})
 }
 
+func TestNothingIsDrawnUntilTheTerminalHasKeptItsSize(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, got := written(t)
+		s := NewScreen(o, 80, 24)
+		s.View("one", nil)
+		got()
+		wait := func(d time.Duration) string {
+			time.Sleep(d) //nolint:forbidigo // the bubble's own clock
+			synctest.Wait()
+			return got()
+		}
+		wait(gap)
+		for _, width := range []int{100, 60} {
+			s.Resize(width, 24)
+			s.Print("printed")
+			s.View("two", nil)
+			if out := got() + wait(settle-time.Millisecond); out != "" {
+				t.Errorf("drawn too early at %d: %q", width, out)
+			}
+		}
+		if out := wait(time.Millisecond); !strings.Contains(out, "printed\r\nprinted\r\ntwo") {
+			t.Errorf("drawn when it has settled: %q", out)
+		}
+		s.Resize(50, 24)
+		s.Panel("panel", nil)
+		if out := got() + wait(gap); !strings.Contains(out, "panel") {
+			t.Errorf("a panel waits: %q", out)
+		}
+	})
+}
+
 func TestWhatTheProgramSetsUpPassesAndWhatItDrawsDoesNot(t *testing.T) {
 	t.Parallel()
 	o, got := written(t)

@@ -58,7 +58,10 @@ func (r *Renderer) Item(it Item, open bool) string {
 	case Failure:
 		return r.marked(th.Bad.Render("!"), th.Bad.Render, it.Text)
 	case Recalled:
-		if open {
+		switch {
+		case open && it.Head == "": // a summary is a model's Markdown
+			return th.Dim.Render("↺") + " " + hang(r.quiet(it.Text), 2)
+		case open:
 			return r.marked(th.Dim.Render("↺"), th.Dim.Render, it.Text)
 		}
 		head := it.Head
@@ -133,7 +136,13 @@ func (r *Renderer) reasoning(it Item, open bool) string {
 	if !open {
 		return th.Dim.Render(Short(head+" · "+OneLine(r.plainText(it.Text)), r.Width))
 	}
-	return th.Dim.Render(head) + "\n" + r.indent(lines(th.Dim.Render, ansi.Strip(r.narrowed(2).answer(it.Text))))
+	return th.Dim.Render(head) + "\n" + r.indent(r.quiet(it.Text))
+}
+
+// quiet draws Markdown that isn't an answer, two columns narrower and in one dim
+// colour.
+func (r *Renderer) quiet(text string) string {
+	return lines(r.Theme.Dim.Render, ansi.Strip(r.narrowed(2).answer(text)))
 }
 
 // Thinking draws reasoning in progress as one row: its latest words.

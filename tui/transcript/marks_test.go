@@ -77,3 +77,16 @@ func TestARowOfASummaryShowsNoMarks(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+func TestAnOpenSummaryShowsNoMarksAndMemoriesStayAsTheyAre(t *testing.T) {
+	t.Parallel()
+	r := NewRenderer(theme.New(theme.Dark), 60)
+	it := Item{Kind: Recalled, Text: "## Before\n\n- one\n- two **bold**, `code`\n\nThe end."}
+	if got := ansi.Strip(r.Item(it, true)); got != "↺ Before\n\n  • one\n  • two bold, code\n\n  The end." {
+		t.Errorf("%q", got)
+	}
+	it = Item{Kind: Recalled, Head: "recalled 1 memory", Text: "Recalled from your memory.\n- note: 2*3*4 is 24"}
+	if got := ansi.Strip(r.Item(it, true)); got != "↺ Recalled from your memory.\n  - note: 2*3*4 is 24" {
+		t.Errorf("%q", got)
+	}
+}

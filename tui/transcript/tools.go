@@ -29,22 +29,25 @@ type look struct {
 // looks has a row for each tool that isn't shown by its name and arguments.
 func looks() map[string]look {
 	return map[string]look{
-		"core_memory_append":     {"✎", "remembers in", difference("", "content"), nil},
-		"core_memory_replace":    {"✎", "corrects", difference("old_content", "new_content"), nil},
-		"memory_insert":          {"✎", "remembers in", difference("", "new_str|new_string"), nil},
-		"memory_replace":         {"✎", "corrects", difference("old_str|old_string", "new_str|new_string"), nil},
-		"memory_rethink":         {"✎", "rewrites", difference("", "new_memory"), nil},
-		"memory_finish_edits":    {"✎", "has finished editing memory", nothing, nil},
-		"archival_memory_insert": {"✎", "keeps", quoted("content"), nil},
-		"archival_memory_search": {"⌕", "searches the archive", quoted("query"), found},
-		"conversation_search":    {"⌕", "searches conversations", quoted("query"), found},
-		"open_files":             {"▸", "opens", fileNames, nil},
-		"grep_files":             {"⌕", "searches the files", quoted("pattern"), matched},
-		"semantic_search_files":  {"⌕", "searches the files", quoted("query"), matched},
-		"send_message":           {"›", "says", quoted("message"), nil},
-		"web_search":             {"⌕", "searches the web", quoted("query"), nil},
-		"fetch_webpage":          {"⌕", "reads", quoted("url"), nil},
-		"run_code":               {"▸", "runs code", quoted("code"), nil},
+		"core_memory_append":      {"✎", "remembers in", difference("", "content"), nil},
+		"core_memory_replace":     {"✎", "corrects", difference("old_content", "new_content"), nil},
+		"memory_insert":           {"✎", "remembers in", difference("", "new_str|new_string"), nil},
+		"memory_replace":          {"✎", "corrects", difference("old_str|old_string", "new_str|new_string"), nil},
+		"memory_rethink":          {"✎", "rewrites", difference("", "new_memory"), nil},
+		"memory_finish_edits":     {"✎", "has finished editing memory", nothing, nil},
+		"memory_create":           {"✎", "makes a block", difference("", "value"), nil},
+		"archival_memory_insert":  {"✎", "keeps", quoted("content"), similar},
+		"archival_memory_replace": {"✎", "replaces a passage by", quoted("content"), passageWas},
+		"archival_memory_delete":  {"✎", "deletes a passage", nothing, passageWas},
+		"archival_memory_search":  {"⌕", "searches the archive", quoted("query"), found},
+		"conversation_search":     {"⌕", "searches conversations", quoted("query"), found},
+		"open_files":              {"▸", "opens", fileNames, nil},
+		"grep_files":              {"⌕", "searches the files", quoted("pattern"), matched},
+		"semantic_search_files":   {"⌕", "searches the files", quoted("query"), matched},
+		"send_message":            {"›", "says", quoted("message"), nil},
+		"web_search":              {"⌕", "searches the web", quoted("query"), nil},
+		"fetch_webpage":           {"⌕", "reads", quoted("url"), nil},
+		"run_code":                {"▸", "runs code", quoted("code"), nil},
 	}
 }
 
@@ -227,6 +230,25 @@ func found(ret string) string {
 		if object.Results != nil {
 			return count(len(object.Results))
 		}
+	}
+	return OneLine(ret)
+}
+
+// similar says that something like what was kept was kept before.
+func similar(ret string) string {
+	_, what, _ := strings.Cut(ret, "\nSimilar to ")
+	_, day, found := strings.Cut(what, ", of ")
+	if !found {
+		return ""
+	}
+	day, _, _ = strings.Cut(day, ":")
+	return "similar to a passage of " + OneLine(day)
+}
+
+// passageWas quotes what a passage said before.
+func passageWas(ret string) string {
+	if _, was, found := strings.Cut(ret, ", which said: "); found {
+		return "it said “" + OneLine(was) + "”"
 	}
 	return OneLine(ret)
 }

@@ -181,7 +181,7 @@ func TestTheSameDatabaseGivesTheSameFile(t *testing.T) {
 	var files [][]byte
 	for i := range 2 {
 		out := filepath.Join(dir, fmt.Sprint("out", i))
-		if err := run(dir, out, io.Discard); err == nil || !strings.Contains(err.Error(), "too few words") {
+		if err := run(dir, "", out, io.Discard); err == nil || !strings.Contains(err.Error(), "too few words") {
 			t.Fatalf("a table of less than its size is written: %v", err)
 		}
 		data, err := build(read(t, os.DirFS(dir)), settings{words: 9, dim: 4, oversample: 3, rounds: 4}, quiet).Encode()

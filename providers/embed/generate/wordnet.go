@@ -18,8 +18,16 @@ type wordNet struct {
 }
 
 type synset struct {
-	links []link
-	gloss string
+	links    []link
+	pointers []pointer
+	words    []string // as written, with capitals
+	gloss    string
+}
+
+// pointer is a relation as the database has it.
+type pointer struct {
+	symbol string
+	to     int
 }
 
 type link struct {
@@ -116,7 +124,12 @@ func (net *wordNet) data(pos, line string, at map[string]int, pointers *[][]stri
 		return fmt.Errorf("wrong number of pointers")
 	}
 	at[pos+fields[0]] = len(net.synsets)
-	net.synsets = append(net.synsets, synset{gloss: strings.TrimSpace(gloss)})
+	s := synset{gloss: strings.TrimSpace(gloss)}
+	for i := range int(words) {
+		word, _, _ := strings.Cut(fields[4+2*i], "(") // an adjective may say where it stands
+		s.words = append(s.words, word)
+	}
+	net.synsets = append(net.synsets, s)
 	*pointers = append(*pointers, rest[1:1+4*n])
 	return nil
 }
@@ -135,6 +148,7 @@ func (net *wordNet) link(from int, fields []string, at map[string]int) error {
 		if !ok || !known {
 			return fmt.Errorf("synset %d: pointer %s %s%s leads nowhere", from, fields[0], pos, fields[1])
 		}
+		s.pointers = append(s.pointers, pointer{fields[0], to})
 		if i, ok := place[to]; ok {
 			s.links[i].weight = max(s.links[i].weight, weight)
 			continue

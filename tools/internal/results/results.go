@@ -101,6 +101,7 @@ func Ago(at, now time.Time) string {
 type Relevance struct {
 	Score   float64  `json:"score"`
 	Words   []string `json:"words,omitempty"`
+	Also    []string `json:"also,omitempty"`    // words near them in meaning
 	Context []string `json:"context,omitempty"` // words that what was said around it has
 	Speaker bool     `json:"speaker,omitempty"` // said by whom the query names
 	Date    bool     `json:"date,omitempty"`    // of the time that the query names
@@ -116,12 +117,13 @@ const Partial = "Not everything could be searched yet, so more may be found in a
 
 // Why converts the reasons of a hit, nil for one that has none.
 func Why(score float64, words []string, why core.Why, partial bool) *Relevance {
-	if score == 0 && len(words) == 0 {
+	if score == 0 && len(words) == 0 && len(why.Also) == 0 {
 		return nil
 	}
 	r := &Relevance{
 		Score:     math.Round(score*1000) / 1000,
 		Words:     words,
+		Also:      why.Also,
 		Speaker:   why.Speaker,
 		Date:      why.Date,
 		Alike:     why.Vector > 0,

@@ -1,0 +1,28 @@
+package core
+
+// VersionLink says how a version of a block or passage came about: by an edit, or by restoring an earlier version.
+type VersionLink struct {
+	Version  int
+	Restores int // the version whose content it restored; 0: an edit
+}
+
+// VersionLine is versions as undo and redo see them: Past ends with the current state, and Future holds what was undone
+// since, with the next one to redo last.
+type VersionLine struct{ Past, Future []int }
+
+// LineOf returns the line of versions, which come oldest first.
+func LineOf(links []VersionLink) VersionLine {
+	var l VersionLine
+	for _, link := range links {
+		p, f := len(l.Past), len(l.Future)
+		switch {
+		case link.Restores > 0 && p > 1 && l.Past[p-2] == link.Restores:
+			l.Past, l.Future = l.Past[:p-1], append(l.Future, l.Past[p-1])
+		case link.Restores > 0 && f > 0 && l.Future[f-1] == link.Restores:
+			l.Past, l.Future = append(l.Past, l.Future[f-1]), l.Future[:f-1]
+		default: // an edit, or a jump to some version: what was undone before it can no longer be redone
+			l.Past, l.Future = append(l.Past, link.Version), nil
+		}
+	}
+	return l
+}
