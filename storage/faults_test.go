@@ -157,7 +157,7 @@ func TestAViewThatCannotReadTheFactsSaysSo(t *testing.T) {
 	x, err := view.Open(t.Context(), cfg)
 	l.check(err)
 	defer x.Close()
-	meaning := []search.Vector{{Model: core.WordsHandle, Values: meaningOf("the hill")}}
+	meaning := []search.Vector{{Model: madeUp, Values: meaningOf("the hill")}}
 	for name, scope := range map[string]search.Scope{
 		"everywhere": {Kind: search.Passage},
 		"tags":       {Kind: search.Passage, Owners: []string{string(l.archive)}, Tags: []string{"t", "u"}},
@@ -203,7 +203,7 @@ func TestAViewIsPartialWhileATextWaitsForItsVector(t *testing.T) {
 	partial := func() bool {
 		t.Helper()
 		v, err := x.View(t.Context(), search.Scope{Kind: search.Passage}, []search.Vector{
-			{Model: core.WordsHandle, Values: meaningOf("the hill")},
+			{Model: madeUp, Values: meaningOf("the hill")},
 		})
 		l.check(err)
 		defer v.Close()

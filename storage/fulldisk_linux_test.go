@@ -24,7 +24,7 @@ func TestAFullDiskIsSearchedByWords(t *testing.T) {
 	codes, err := filepath.Glob(filepath.Join(l.dir, view.VectorFiles+"*"))
 	l.check(err)
 	coretest.FillDisk(t, l.dir)
-	ask := core.SearchQuery{Text: "lake", Vectors: map[core.Handle][]float32{core.WordsHandle: meaningOf("lake")}}
+	ask := core.SearchQuery{Text: "lake", Vectors: map[core.Handle][]float32{madeUp: meaningOf("lake")}}
 	found, err := finder.New(finder.Config{Store: l.s}).Passages(t.Context(), ask, core.PassageFilter{})
 	if err != nil || len(found.Hits) == 0 || !found.Partial {
 		t.Errorf("found %+v, %v", found, err)

@@ -26,6 +26,9 @@ import (
 
 const testDim = 24
 
+// madeUp is the model of the tests' vectors. It isn't the built-in one, whose meaning alone has to stand out further.
+const madeUp core.Handle = "test/directions"
+
 // meaningOf is a fixed random direction for each text.
 func meaningOf(text string) []float32 {
 	h := fnv.New64a()
@@ -71,7 +74,7 @@ func (l *library) open() {
 
 func (l *library) newArchive() core.ArchiveID {
 	l.Helper()
-	a := core.Archive{ID: core.NewArchiveID(), Name: "a", CreatedAt: time.Now(), UpdatedAt: time.Now()}
+	a := core.Archive{ID: core.NewArchiveID(), Name: "a", Embedding: madeUp, CreatedAt: time.Now(), UpdatedAt: time.Now()}
 	l.check(l.s.Archives().Create(l.Context(), &a))
 	return a.ID
 }
@@ -134,7 +137,7 @@ func (l *library) byMeaning(like string, f core.PassageFilter) []core.PassageHit
 	l.Helper()
 	l.indexed()
 	hits, err := matchPassages(l.Context(), l.s, core.SearchQuery{
-		Text: "xylophone", Limit: 50, Vectors: map[core.Handle][]float32{core.WordsHandle: meaningOf(like)},
+		Text: "xylophone", Limit: 50, Vectors: map[core.Handle][]float32{madeUp: meaningOf(like)},
 	}, f)
 	l.check(err)
 	return hits
@@ -430,7 +433,7 @@ func TestAHomeFromBeforeVectorsIsEmbedded(t *testing.T) {
 	l.check(db.Close())
 	l.open()
 	page, err := l.s.Vectors().Waiting(t.Context(), 0, 10)
-	if err != nil || len(page) != 1 || page[0].Text != "kept from before" || page[0].Model != core.WordsHandle {
+	if err != nil || len(page) != 1 || page[0].Text != "kept from before" || page[0].Model != madeUp {
 		t.Errorf("%+v %v", page, err)
 	}
 	entries, err := os.ReadDir(l.dir)
@@ -453,7 +456,7 @@ func TestASearchThatFindsTheVectorsDamagedGoesByWordsAndSaysSo(t *testing.T) {
 	}
 	l.insert(l.archive, nil, texts...)
 	l.embed()
-	ask := core.SearchQuery{Text: "number 4001", Vectors: map[core.Handle][]float32{core.WordsHandle: meaningOf(texts[7])}}
+	ask := core.SearchQuery{Text: "number 4001", Vectors: map[core.Handle][]float32{madeUp: meaningOf(texts[7])}}
 	search := func() core.Results[core.PassageHit] {
 		found, err := finder.New(finder.Config{Store: l.s}).Passages(l.Context(), ask, core.PassageFilter{})
 		if err != nil || len(found.Hits) == 0 {
