@@ -111,8 +111,8 @@ type CreateAgent struct {
 	EnableSleeptime              *bool               `json:"enable_sleeptime,omitempty"`
 	ResponseFormat               *ResponseFormat     `json:"response_format,omitempty"`
 	Timezone                     *string             `json:"timezone,omitempty"`
-	MaxFilesOpen                 *int                `json:"max_files_open,omitempty" minimum:"0"`
-	PerFileViewWindowCharLimit   *int                `json:"per_file_view_window_char_limit,omitempty" minimum:"0"`
+	MaxFilesOpen                 *int                `json:"max_files_open,omitempty" minimum:"0" maximum:"1000"`
+	PerFileViewWindowCharLimit   *int                `json:"per_file_view_window_char_limit,omitempty" minimum:"0" maximum:"1000000"`
 	Hidden                       *bool               `json:"hidden,omitempty"`
 	ParallelToolCalls            *bool               `json:"parallel_tool_calls,omitempty"`
 }
@@ -153,8 +153,8 @@ type UpdateAgent struct {
 	LastRunDurationMs            Opt[int]                `json:"last_run_duration_ms,omitzero" minimum:"0"`
 	LastStopReason               Opt[StopReason]         `json:"last_stop_reason,omitzero"`
 	Timezone                     Opt[string]             `json:"timezone,omitzero"`
-	MaxFilesOpen                 Opt[int]                `json:"max_files_open,omitzero" minimum:"0"`
-	PerFileViewWindowCharLimit   Opt[int]                `json:"per_file_view_window_char_limit,omitzero" minimum:"0"`
+	MaxFilesOpen                 Opt[int]                `json:"max_files_open,omitzero" minimum:"0" maximum:"1000"`
+	PerFileViewWindowCharLimit   Opt[int]                `json:"per_file_view_window_char_limit,omitzero" minimum:"0" maximum:"1000000"`
 	Hidden                       Opt[bool]               `json:"hidden,omitzero"`
 }
 

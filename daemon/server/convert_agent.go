@@ -293,9 +293,13 @@ func coreFirst(in []api.Input) ([]core.Message, error) {
 				"an initial message has a content and the role user, system or assistant",
 			)
 		}
+		text, err := coreText("body.initial_message_sequence", content)
+		if err != nil {
+			return nil, err
+		}
 		out = append(
 			out,
-			core.Message{Role: role, Content: []core.Content{core.Text(content.String())}, Name: api.Val(m.Name), OTID: api.Val(m.OTID)},
+			core.Message{Role: role, Content: []core.Content{core.Text(text)}, Name: api.Val(m.Name), OTID: api.Val(m.OTID)},
 		)
 	}
 	return out, nil

@@ -65,8 +65,8 @@ func coreRules(in []api.ToolRule) ([]core.ToolRule, error) {
 		if !rule.Type.Valid() {
 			return nil, unprocessable("body.tool_rules", "tool rule type %q is not known", r.Type)
 		}
-		if rule.Type == core.RuleMaxCount && rule.MaxCount < 1 {
-			return nil, unprocessable("body.tool_rules", "max_count_limit must be at least 1")
+		if err := completeRule(r, rule.Type); err != nil {
+			return nil, err
 		}
 		for _, c := range r.ChildArgNodes {
 			rule.ChildArgs = append(rule.ChildArgs, core.ChildArgs{Name: c.Name, Args: c.Args})
@@ -74,4 +74,21 @@ func coreRules(in []api.ToolRule) ([]core.ToolRule, error) {
 		out = append(out, rule)
 	}
 	return out, nil
+}
+
+// completeRule checks what the contract requires of a rule of a type.
+func completeRule(r api.ToolRule, kind core.ToolRuleType) error {
+	missing := ""
+	switch {
+	case (kind == core.RuleConstrainChild || kind == core.RuleParentLast) && r.Children == nil:
+		missing = "children"
+	case kind == core.RuleConditional && r.ChildOutputMapping == nil:
+		missing = "child_output_mapping"
+	case kind == core.RuleMaxCount && api.Val(r.MaxCountLimit) < 1:
+		return unprocessable("body.tool_rules", "a rule of type %s has a max_count_limit of at least 1", r.Type)
+	}
+	if missing != "" {
+		return unprocessable("body.tool_rules", "a rule of type %s has %s", r.Type, missing)
+	}
+	return nil
 }
