@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strings"
 	"time"
@@ -78,7 +79,7 @@ func argFinder(parent, word string) finder {
 		return labelsOfBlocks
 	case word == "FOLDER":
 		return namesOfFolders
-	case word == "RUN|STEP" || word == "STEP|RUN":
+	case word == "RUN|STEP" || word == "STEP|RUN" || word == "RUN":
 		return idsOfRuns
 	case word == "FILE" && parent == "files":
 		return namesOfFiles
@@ -137,17 +138,25 @@ func (a *app) offered(cmd *cobra.Command, find finder, typed string) []string {
 	return out
 }
 
-// offersOf offers the id instead of a name that several things share.
+// offersOf offers names. Of a name that several things share it offers their ids, too, since the command asks for one.
 func offersOf[T any](found []T, name, id func(T) string) []offer {
 	count := map[string]int{}
 	for _, f := range found {
 		count[name(f)]++
 	}
-	out := make([]offer, len(found))
-	for i, f := range found {
-		if out[i] = (offer{name(f), id(f)}); count[name(f)] > 1 {
-			out[i] = offer{id(f), name(f)}
+	var out []offer
+	shared := map[string]bool{}
+	for _, f := range found {
+		n := count[name(f)]
+		if n == 1 {
+			out = append(out, offer{name(f), id(f)})
+			continue
 		}
+		if !shared[name(f)] {
+			shared[name(f)] = true
+			out = append(out, offer{name(f), fmt.Sprintf("%d have this name", n)})
+		}
+		out = append(out, offer{id(f), name(f)})
 	}
 	return out
 }

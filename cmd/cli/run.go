@@ -17,7 +17,7 @@ import (
 
 // runsCommand is `loci runs`: what agents were asked, and how it went.
 func (a *app) runsCommand() *cobra.Command {
-	return parent("runs", "List and show runs", a.runsList(), a.runsShow())
+	return parent("runs", "List, show and cancel runs", a.runsList(), a.runsShow(), a.runsCancel())
 }
 
 func (a *app) runsList() *cobra.Command {
@@ -97,6 +97,36 @@ func (a *app) runsShow() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&prompt, "prompt", false, "print exactly what was sent to the model: by this step, or by the run's last one")
 	return cmd
+}
+
+func (a *app) runsCancel() *cobra.Command {
+	return &cobra.Command{
+		Use:   "cancel RUN",
+		Short: "Cancel a run that has not ended; what it said and did so far stays",
+		Args:  exactly("the run's id"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			if !isID(args[0], "run") {
+				return noSuch("run", args[0], "loci runs list --active")
+			}
+			c, err := a.connect(ctx)
+			if err != nil {
+				return err
+			}
+			r, err := c.Run(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			if !r.Status.Active() {
+				return &fault{kind: api.KindConflict, msg: fmt.Sprintf("%s has already ended: %s", r.ID, r.Status)}
+			}
+			said, err := c.Cancel(ctx, r.AgentID, r.ID)
+			if err != nil {
+				return err
+			}
+			return a.report(said, "%s is cancelled", r.ID)
+		},
+	}
 }
 
 // showRun prints a run: what was asked, how it went and, if it failed, why.
