@@ -137,10 +137,26 @@ func whileStopped(ctx context.Context, p config.Paths, do func(*storage.Store) e
 	return do(store)
 }
 
+// within reports whether a path lies in a folder, also by way of links.
+func within(folder, path string) bool {
+	real := func(p string) string {
+		if r, err := filepath.EvalSymlinks(p); err == nil {
+			return r
+		}
+		return p
+	}
+	rel, err := filepath.Rel(real(folder), real(filepath.Dir(path)))
+	return err == nil && filepath.IsLocal(rel)
+}
+
 // backup writes the copy, which the store reads back before giving it its final name, and counts its contents.
 func backup(ctx context.Context, store *storage.Store, path string) (api.BackupResult, error) {
 	if !filepath.IsAbs(path) {
 		return api.BackupResult{Path: path}, core.E(core.Invalid, "a backup is named by its absolute path, not %q", path)
+	}
+	if within(store.Config().Dir, path) {
+		return api.BackupResult{Path: path}, core.E(core.Invalid, "%s lies in the home, and would be lost with it", path).
+			WithHint("choose a file elsewhere, on another disk if there is one")
 	}
 	r, err := contents(ctx, store, func() error { return backups.Write(ctx, store, path) })
 	r.Path = path

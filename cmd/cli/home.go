@@ -115,31 +115,27 @@ func (a *app) backupCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			good := "found good"
 			if len(r.Damaged) > 0 {
-				a.note(
-					fmt.Sprintf(
-						"%s of the home cannot be read; loci restore refuses this copy. The first: %s",
-						counted(len(r.Damaged), "row"),
-						r.Damaged[0],
-					),
-				)
-				return a.report(
-					r,
-					"%s: %s, %s, %s; read back, as damaged as the home is",
-					r.Path,
-					size(r.Bytes),
-					counted(r.Agents, "agent"),
-					counted(r.Messages, "message"),
-				)
+				good = "found as damaged as the home is"
 			}
-			return a.report(
+			err = a.report(
 				r,
-				"%s: %s, %s, %s; read back and found good",
+				"%s: %s, %s, %s; read back and %s",
 				r.Path,
 				size(r.Bytes),
 				counted(r.Agents, "agent"),
 				counted(r.Messages, "message"),
+				good,
 			)
+			if err == nil && len(r.Damaged) > 0 {
+				return (&fault{kind: api.KindInternal, msg: fmt.Sprintf(
+					"%s of the home cannot be read, and loci restore refuses this copy. The first: %s",
+					counted(len(r.Damaged), "row"),
+					r.Damaged[0],
+				)}).withHint("loci doctor")
+			}
+			return err
 		},
 	}
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"net/http"
 	"os"
@@ -64,6 +65,7 @@ func TestManuals(t *testing.T) {
 			"headless":   runHeadless,
 
 			"waitmemory": waitMemory,
+			"facts":      changeFacts,
 		},
 	})
 }
@@ -267,4 +269,16 @@ func poll(ts *testscript.TestScript, ask func() bool) {
 			ts.Fatalf("waited for nothing")
 		}
 	}
+}
+
+// changeFacts runs a statement on the facts of a home whose daemon is stopped: facts STATEMENT.
+func changeFacts(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: facts STATEMENT")
+	}
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(ts.Getenv("LOCI_HOME"), "data", "loci.db"))
+	ts.Check(err)
+	defer func() { _ = db.Close() }() // what it wrote is committed
+	_, err = db.ExecContext(context.Background(), args[0])
+	ts.Check(err)
 }
