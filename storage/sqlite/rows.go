@@ -37,7 +37,7 @@ func Encode(v any) (string, error) {
 
 func Decode(data string, v any) error {
 	if err := json.Unmarshal([]byte(data), v); err != nil {
-		return core.E(core.Internal, "what it holds is damaged").WithHint("`loci doctor` checks the database file")
+		return core.E(core.Internal, "its row is damaged").WithHint("`loci doctor` checks the database file")
 	}
 	return nil
 }
