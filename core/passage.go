@@ -52,6 +52,17 @@ type PassageVersion struct {
 	Author   Author
 	At       time.Time
 	Created  time.Time // when the passage itself was
+	Seq      int64     // order among the changes of all passages, set by the store; 0: the passage never changed
+}
+
+// PassageChanges selects changes of passages: versions but the first ones. Of passages deleted for good there are none.
+type PassageChanges struct {
+	Archive  ArchiveID
+	By       AgentID // only those that this agent made; empty: everyone's
+	Restored AgentID // only what people restored of passages that this agent wrote or changed; empty: everything
+	Before   int64   // only older ones than this Seq; 0: from the newest on
+	After    int64   // only newer ones than this Seq
+	Limit    int     // 0: 50
 }
 
 // Validate checks the text.

@@ -208,8 +208,8 @@ type PassageStore interface {
 	Version(ctx context.Context, id PassageID, version int) (PassageVersion, error)
 	Versions(ctx context.Context, id PassageID, p Page) ([]PassageVersion, error)
 	Lineage(ctx context.Context, id PassageID) ([]VersionLink, error)
-	// Changed returns the passages of an archive that were changed or retired, the last one first.
-	Changed(ctx context.Context, archive ArchiveID, limit int) ([]PassageID, error)
+	// Changes returns the changes of an archive's passages, the newest first.
+	Changes(ctx context.Context, f PassageChanges) ([]PassageVersion, error)
 	List(ctx context.Context, f PassageFilter, p Page) ([]Passage, error)
 	// Among returns those of the given passages that match the filter, in no order.
 	Among(ctx context.Context, f PassageFilter, ids []PassageID) ([]Passage, error)

@@ -12,6 +12,7 @@ import (
 
 // Row is a row of passage_versions.
 type Row struct {
+	Seq        int64           `db:"num"`
 	Passage    core.PassageID  `db:"passage_id"`
 	Version    int             `db:"version"`
 	Archive    core.ArchiveID  `db:"archive_id"`
@@ -40,12 +41,12 @@ func (r *Row) PassageVersion() (core.PassageVersion, error) {
 	return core.PassageVersion{
 		Passage: r.Passage, Archive: r.Archive, Version: r.Version, Text: r.Text, Tags: d.Tags, Metadata: d.Metadata, Gone: r.Gone,
 		Author: core.Author{Kind: r.AuthorKind, ID: r.AuthorID, Step: r.Step, Restores: r.Restores, Rewind: r.Rewind},
-		At:     r.At.Time(),
+		At:     r.At.Time(), Seq: r.Seq,
 	}, nil
 }
 
 // Select reads versions.
-const Select = `SELECT passage_id, version, archive_id, text, gone, author_kind, author_id, step_id, rewind_id, restores, at, data
+const Select = `SELECT num, passage_id, version, archive_id, text, gone, author_kind, author_id, step_id, rewind_id, restores, at, data
 	FROM passage_versions`
 
 // first is what a passage was before it changed.
@@ -224,14 +225,4 @@ func (r Reader) Lineage(ctx context.Context, id core.PassageID) ([]core.VersionL
 		links = append(links, core.VersionLink{Version: 1})
 	}
 	return links, nil
-}
-
-// Changed implements core.PassageStore.
-func (r Reader) Changed(ctx context.Context, archive core.ArchiveID, limit int) ([]core.PassageID, error) {
-	ctx, q := r.On.Read(ctx)
-	ids := []core.PassageID{}
-	err := q.All(ctx, &ids, `SELECT v.passage_id FROM passage_versions v JOIN passages p ON p.id = v.passage_id
-		WHERE v.archive_id = $1 AND v.version = (SELECT MAX(n.version) FROM passage_versions n WHERE n.passage_id = v.passage_id)
-		AND (p.deleted_at IS NULL) = NOT v.gone ORDER BY v.num DESC LIMIT $2`, archive, limit)
-	return ids, sqlite.Classify("list changed passages", err)
 }

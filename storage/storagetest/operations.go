@@ -249,8 +249,8 @@ func (w *world) passageOps() []storeOp {
 		reads("passage lineage", func(ctx context.Context, s core.Store) ([]core.VersionLink, error) {
 			return s.Passages().Lineage(ctx, one.ID)
 		}),
-		reads("changed passages", func(ctx context.Context, s core.Store) ([]core.PassageID, error) {
-			return s.Passages().Changed(ctx, w.archive.ID, 5)
+		reads("changes of passages", func(ctx context.Context, s core.Store) ([]core.PassageVersion, error) {
+			return s.Passages().Changes(ctx, core.PassageChanges{Archive: w.archive.ID})
 		}),
 		reads("list passages", func(ctx context.Context, s core.Store) ([]core.Passage, error) {
 			return s.Passages().List(ctx, of, core.Page{After: string(one.ID)})

@@ -28,26 +28,34 @@ func (h *home) passageVersions() {
 		}
 		return out
 	}
-	changed := func() []core.PassageID {
+	changed := func(f core.PassageChanges) (numbers []int) {
 		h.Helper()
-		return must[[]core.PassageID](h)(h.s.Passages().Changed(h.ctx, ar.ID, 10))
+		f.Archive = ar.ID
+		numbers = []int{}
+		for _, v := range must[[]core.PassageVersion](h)(h.s.Passages().Changes(h.ctx, f)) {
+			equal(h, v, must[core.PassageVersion](h)(h.s.Passages().Version(h.ctx, p.ID, v.Version)))
+			numbers = append(numbers, v.Version)
+		}
+		return numbers
 	}
 	found := func(text string) []string {
 		h.Helper()
 		return h.found(text, core.PassageFilter{Archives: []core.ArchiveID{ar.ID}})
 	}
 	equal(h, []core.PassageVersion{first}, versions())
-	equal(h, []core.PassageID{}, changed())
+	equal(h, []int{}, changed(core.PassageChanges{}))
 	h.ok(h.s.Passages().Update(h.ctx, &p, agent)) // nothing is another
 	equal(h, 1, len(versions()))
 	p.Text, p.Tags = "the pond is shallow", []string{"u"}
 	h.ok(h.s.Passages().Update(h.ctx, &p, agent))
 	second := versions()[0]
+	first.Seq = versions()[1].Seq
+	equal(h, true, 0 < first.Seq && first.Seq < second.Seq)
 	equal(h, first, versions()[1])
 	equal(h, agent, second.Author)
 	equal(h, core.PassageVersion{
 		Passage: p.ID, Archive: ar.ID, Version: 2, Text: p.Text, Tags: p.Tags, Metadata: p.Metadata, Author: agent, At: second.At,
-		Created: p.CreatedAt,
+		Created: p.CreatedAt, Seq: second.Seq,
 	}, second)
 	h.ok(h.s.Passages().Retire(h.ctx, p.ID, agent))
 	_, err := h.s.Passages().Get(h.ctx, p.ID)
@@ -67,12 +75,18 @@ func (h *home) passageVersions() {
 	equal(h, []core.TagCount{{Tag: "t", Count: 1}}, must[[]core.TagCount](h)(h.s.Passages().TopTags(h.ctx, ar.ID, 5)))
 	equal(h, []string{"the lake is deep"}, found("lake"))
 	equal(h, []string{}, found("pond"))
-	equal(h, []core.PassageID{p.ID}, changed())
+	equal(h, []int{4, 3, 2}, changed(core.PassageChanges{}))
+	equal(h, []int{4, 3}, changed(core.PassageChanges{Limit: 2}))
+	equal(h, []int{3, 2}, changed(core.PassageChanges{By: a.ID}))
+	equal(h, []int{2}, changed(core.PassageChanges{By: a.ID, Before: versions()[1].Seq}))
+	equal(h, []int{4}, changed(core.PassageChanges{Restored: a.ID}))
+	equal(h, []int{}, changed(core.PassageChanges{Restored: a.ID, After: versions()[0].Seq}))
+	equal(h, []int{}, changed(core.PassageChanges{Restored: h.agent("b").ID}))
 	h.ok(h.s.Passages().Delete(h.ctx, p.ID)) // for good
 	h.kind(core.NotFound, h.s.Passages().Restore(h.ctx, p.ID, 1, agent))
 	_, err = h.s.Passages().Versions(h.ctx, p.ID, core.Page{})
 	h.kind(core.NotFound, err)
-	equal(h, []core.PassageID{}, changed())
+	equal(h, []int{}, changed(core.PassageChanges{}))
 }
 
 func (h *home) turnedPassages() {
