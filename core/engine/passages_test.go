@@ -193,6 +193,30 @@ func TestARewindLeavesWhatOthersChangedSince(t *testing.T) {
 	h.holds(a, "for all", "mine, by the other", "ours, by a person", "theirs, by the other")
 }
 
+func TestARewindGoesBackBehindWhatAPersonUndidOfTheAgentsChanges(t *testing.T) {
+	t.Parallel()
+	h, a := keeper(t)
+	h.send(a, "do: keep one + keep two + keep three")
+	early, _ := h.send(a, "do: mend 1 one, mended + mend 2 two, mended + mend 3 three, mended")
+	h.send(a, "do: mend 1 one, mended twice + mend 2 two, mended twice + drop 3")
+	_, notes := h.notes(a)
+	versions, err := h.store.Passages().Changes(t.Context(), core.PassageChanges{Archive: notes[0].Archive, Limit: 1})
+	if err != nil || !versions[0].Gone {
+		t.Fatalf("%+v, %v", versions, err)
+	}
+	three, person := versions[0].Passage, core.Author{Kind: core.AuthorUser}
+	for id, back := range map[core.PassageID]int{notes[0].ID: 2, notes[1].ID: 1, three: 2} {
+		if err := h.store.Passages().Restore(t.Context(), id, back, person); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.holds(a, "one, mended", "three, mended", "two")
+	r := h.rewindTo(a, early)
+	h.holds(a, "one", "three", "two")
+	h.undoRewind(r)
+	h.holds(a, "one, mended", "three, mended", "two")
+}
+
 func TestAnAgentIsForkedWithTheArchiveOfThen(t *testing.T) {
 	t.Parallel()
 	h, a := keeper(t)

@@ -109,7 +109,8 @@ func inserted(
 
 // turned finds the passages whose last changes are the agent's own since the point, or were made by rewinds since, and
 // the version that each had before these. What somebody else changed later stays; so does a passage that the agent
-// inserted since, unless it is taken whole.
+// inserted since, unless it is taken whole. Who undid some of the agent's changes, up to an earlier one of these, changed
+// nothing else.
 func turned(
 	ctx context.Context,
 	q *sqlite.Querier,
@@ -119,7 +120,7 @@ func turned(
 ) (turns []core.PassageTurn, err error) {
 	w := &sqlite.Where{}
 	columns := w.Bind(
-		`SELECT v.passage_id, v.version, v.author_kind = 'agent' AND v.author_id = ? AND COALESCE(s.num, 0) > ? OR `+
+		`SELECT v.passage_id, v.version, v.restores, v.author_kind = 'agent' AND v.author_id = ? AND COALESCE(s.num, 0) > ? OR `+
 			`COALESCE(r.number, 0) >= ? AS since
 		FROM passage_versions v LEFT JOIN steps s ON s.id = v.step_id LEFT JOIN rewinds r ON r.id = v.rewind_id AND r.agent_id = ?`,
 		agent, before.Step, before.Rewind, agent,
@@ -131,12 +132,19 @@ func turned(
 		WHERE w.agent_id = ? AND w.number >= ?)`, agent, before.Step, agent, before.Rewind)
 	sqlite.In(w, "v.archive_id", archives)
 	var rows []struct {
-		Passage core.PassageID `db:"passage_id"`
-		Version int            `db:"version"`
-		Since   bool           `db:"since"`
+		Passage  core.PassageID `db:"passage_id"`
+		Version  int            `db:"version"`
+		Restores int            `db:"restores"`
+		Since    bool           `db:"since"`
 	}
 	if err := q.All(ctx, &rows, columns+w.String()+` ORDER BY v.passage_id, v.version DESC`, w.Args...); err != nil {
 		return nil, sqlite.Classify("compare versions of passages", err)
+	}
+	since := map[core.PassageTurn]bool{}
+	for i := len(rows) - 1; i >= 0; i-- {
+		r := &rows[i]
+		r.Since = r.Since || since[core.PassageTurn{Passage: r.Passage, Version: r.Restores}]
+		since[core.PassageTurn{Passage: r.Passage, Version: r.Version}] = r.Since
 	}
 	for i := 0; i < len(rows); {
 		id, newest := rows[i].Passage, i
