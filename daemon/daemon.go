@@ -31,6 +31,7 @@ import (
 	"loci/core/engine"
 	"loci/core/intake"
 	"loci/core/service"
+	"loci/core/undo"
 	"loci/daemon/api"
 	"loci/daemon/config"
 	"loci/daemon/follow"
@@ -99,6 +100,7 @@ type parts struct {
 	intake    *intake.Worker
 	engine    *engine.Engine
 	services  *service.Services
+	undo      *undo.Passages
 	mirrors   *mirror.Mirrors
 	follower  *follow.Follower
 }

@@ -13,6 +13,7 @@ import (
 	"loci/core/finder"
 	"loci/core/intake"
 	"loci/core/service"
+	"loci/core/undo"
 	"loci/daemon/config"
 	"loci/daemon/follow"
 	"loci/daemon/mirror"
@@ -108,6 +109,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Accepted:  p.intake.Nudge,
 		Forgetter: forget.New(p.store, beside, mirror.History), Forgotten: p.embedding.Forget,
 	})
+	p.undo = undo.New(undo.Config{Store: p.store, Announce: p.engine.Announce})
 	p.mirrors = mirror.New(mirror.Config{Store: p.store, Services: p.services, Logger: d.logger})
 	p.follower = follow.New(follow.Config{
 		Store:    p.store,
@@ -166,7 +168,7 @@ func (d *Daemon) awaitParts(ctx context.Context) (server.Parts, error) {
 		return server.Parts{}, core.E(kind, "the store does not open: %w", err).WithHint("%s", orDoctor(core.HintOf(err)))
 	}
 	p := d.current()
-	return server.Parts{Services: p.services, Engine: p.engine, Mirrors: p.mirrors, Follower: p.follower}, nil
+	return server.Parts{Services: p.services, Engine: p.engine, Undo: p.undo, Mirrors: p.mirrors, Follower: p.follower}, nil
 }
 
 func orDoctor(hint string) string {

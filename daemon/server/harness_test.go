@@ -20,6 +20,7 @@ import (
 	"loci/core/engine"
 	"loci/core/intake"
 	"loci/core/service"
+	"loci/core/undo"
 	"loci/daemon/api"
 	"loci/storage"
 	"loci/storage/storagetest"
@@ -171,7 +172,8 @@ func newFixture(t *testing.T, say answers, change ...func(*Config)) *fixture {
 			RegisterWithin: time.Minute,
 		},
 	)
-	cfg := Config{Parts: Parts{Services: services, Engine: eng}, Version: "1.2.3"}
+	turns := undo.New(undo.Config{Store: store, Announce: eng.Announce})
+	cfg := Config{Parts: Parts{Services: services, Engine: eng, Undo: turns}, Version: "1.2.3"}
 	for _, c := range change {
 		c(&cfg)
 	}

@@ -6,7 +6,7 @@
 // are bounded, and everything wrong with one is reported at once; all streams are written by one function and come
 // from the run log, so resuming is the normal path; requests from other sites and for other hosts are rejected.
 //
-// Layer 4: it imports daemon/api, core, core/service and core/engine.
+// Layer 4: it imports daemon/api, core, and the use cases below core.
 package server
 
 import (
@@ -24,6 +24,7 @@ import (
 	"loci/core"
 	"loci/core/engine"
 	"loci/core/service"
+	"loci/core/undo"
 	"loci/daemon/api"
 )
 
@@ -50,6 +51,7 @@ type Doctor interface {
 type Parts struct {
 	Services *service.Services
 	Engine   *engine.Engine
+	Undo     *undo.Passages
 	Mirrors  Mirrors  // nil: memory cannot be mirrored
 	Follower Follower // nil: no folder can follow a directory
 }
@@ -135,6 +137,7 @@ func (s *Server) register(a huma.API) {
 	s.registerMessages(a)
 	s.registerMirror(a)
 	s.registerModels(a)
+	s.registerPassageHistory(a)
 	s.registerRuns(a)
 	s.registerTools(a)
 }
