@@ -37,7 +37,7 @@ func (w *window) shrink(ctx context.Context, step core.StepID, goal, now int, fo
 		trigger = triggerExceeded
 	}
 	settings := compact.Read(w.agent.Extra)
-	due, err := w.summaryDue(ctx)
+	due, err := w.summaryDue(ctx, w.run, "")
 	if err != nil {
 		return err
 	}
@@ -84,12 +84,13 @@ func (w *window) overfull(ctx context.Context) (bool, error) {
 	if w.run.Delivered || !compact.Read(w.agent.Extra).Overfull(request.Visible(w.rows)) {
 		return false, nil
 	}
-	return w.summaryDue(ctx)
+	return w.summaryDue(ctx, w.run, "")
 }
 
-// summaryDue reports whether a summary may be asked for: enough turns have begun since the one that made the last, or tried
-// to in vain, and none hung lately. The window does not say: in a small one the turns since then may have left already.
-func (w *window) summaryDue(ctx context.Context) (bool, error) {
+// summaryDue reports whether a summary may be asked for in a run, or after it: enough turns have begun since the one that made
+// the last, or tried to in vain, as also did, and none hung lately. The window does not say: in a small one the turns since
+// then may have left already.
+func (w *window) summaryDue(ctx context.Context, run *core.Run, also core.RunID) (bool, error) {
 	if w.slow.paused(w.conv.ID, w.cfg.Clock()) {
 		return false, nil
 	}
@@ -100,16 +101,16 @@ func (w *window) summaryDue(ctx context.Context) (bool, error) {
 		}
 	}
 	tried := w.slow.tried(w.conv.ID)
-	if made == nil && tried == "" {
+	if made == nil && tried == "" && also == "" {
 		return true, nil
 	}
-	before := core.Page{After: string(w.run.ID), Desc: true, Limit: summaryTurns - 1}
+	before := core.Page{After: string(run.ID), Desc: true, Limit: summaryTurns - 1}
 	runs, err := w.cfg.Store.Runs().List(ctx, core.RunFilter{Conversation: w.conv.ID}, before)
 	if err != nil {
 		return false, err
 	}
-	for _, r := range append(runs, *w.run) {
-		if r.ID == tried || made != nil && (r.ID == made.Run || made.Run == "" && r.CreatedAt.Before(made.CreatedAt)) {
+	for _, r := range append(runs, *run) {
+		if r.ID == tried || r.ID == also || made != nil && (r.ID == made.Run || made.Run == "" && r.CreatedAt.Before(made.CreatedAt)) {
 			return false, nil
 		}
 	}

@@ -40,6 +40,7 @@ type Config struct {
 	KeyWait      time.Duration // how long a resumed run waits for a client with its key, 0: ten minutes
 	SummaryWait  time.Duration // how long one model may take for a summary, 0: two minutes
 	SummaryQuiet time.Duration // how long a summariser may go without a token, 0: 20 s, and longer for a model known to be slow
+	Rest         time.Duration // how long a conversation rests before a summary is made between turns, 0: two seconds
 	RecallWait   time.Duration // how long a turn waits for what is recalled, 0: 300 ms
 	Silence      time.Duration // after which watchers are told that a model has not answered yet, 0: ten seconds
 	AnswerLimit  int           // bytes that one answer of a model may have, 0: 4 MB
@@ -77,6 +78,7 @@ type Engine struct {
 	wins    *windows         // context rows of the conversations used last
 	recall  *recaller        // finds what memory holds on an input
 	slow    *pauses          // conversations whose summariser failed lately
+	vain    *pauses          // … between turns, where nothing had to leave
 	pace    *paces           // how fast models read
 	seen    *hashes          // snapshots known to be stored
 	envs    *sessions        // provider variables of clients that came since the start, for resumed runs
@@ -126,6 +128,9 @@ func New(cfg Config) *Engine {
 	if cfg.SummaryQuiet == 0 {
 		cfg.SummaryQuiet = defaultQuiet
 	}
+	if cfg.Rest == 0 {
+		cfg.Rest = defaultRest
+	}
 	if cfg.Silence == 0 {
 		cfg.Silence = defaultSilence
 	}
@@ -141,6 +146,7 @@ func New(cfg Config) *Engine {
 		seen:    newHashes(),
 		wins:    newWindows(),
 		slow:    newPauses(),
+		vain:    newPauses(),
 		pace:    newPaces(),
 		envs:    newSessions(),
 		prompts: prompt.New(cfg.Store, cfg.Tools, cfg.Clock),

@@ -52,3 +52,10 @@ func (e *Engine) Watched() int {
 func (e *Engine) Patience(h core.Handle, tokens int) time.Duration {
 	return e.pace.patience(h, tokens, e.cfg.SummaryQuiet)
 }
+
+// AtRest reports whether nobody wants anything of a conversation, and nothing is done for it.
+func (e *Engine) AtRest(conv core.ConversationID) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.lanes[conv] == nil
+}

@@ -37,6 +37,7 @@ func (t *turn) finish(end ending) []core.Event {
 	if t.win.conv.ID != "" {
 		t.e.wins.put(t.win.conv.ID, t.win.conv.Rev, t.win.rows)
 	}
+	t.noteUpkeep()
 	usage, steps, err := t.e.cfg.Store.Runs().Usage(ctx, t.run.ID)
 	if err != nil {
 		t.e.cfg.Logger.Warn("sum the usage of a run", logRun(t.run.ID), logErr(err))

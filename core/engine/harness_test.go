@@ -213,6 +213,7 @@ func open(tb testing.TB, answer func(n int, req core.ChatRequest) turn, change .
 		Clock:      h.clock,
 		Grace:      time.Millisecond,
 		RecallWait: time.Minute,
+		Rest:       time.Hour, // tests of what happens between turns say less
 	}
 	for _, c := range change {
 		c(&h.cfg)

@@ -13,8 +13,9 @@ type lane struct {
 	queue   []*job
 	queued  chan struct{} // filled when a run enters the queue, for a resumed run that waits for its key
 	current *job
-	held    bool // Exclusive works on the conversation
-	users   int  // who holds or waits for accept; the lane is dropped when nobody needs it
+	held    bool    // Exclusive works on the conversation
+	upkeep  *upkeep // what it does while nobody wants anything; it never begins while anybody holds or waits for accept
+	users   int     // who holds or waits for accept; the lane is dropped when nobody needs it
 }
 
 // job is an accepted run until it is over.
@@ -28,6 +29,7 @@ type job struct {
 	seq    int64         // of the last event appended
 	step   *core.Step    // step 1, when it was recorded as pending at acceptance
 	resume bool          // taken up after a restart
+	ratio  float64       // true tokens to estimated ones, where its run left a window that is to be summarised ahead; 0: it did not
 }
 
 // enter returns the lane of a conversation with its accept token taken; leave gives it back. behind says that the caller
@@ -59,14 +61,14 @@ func (e *Engine) enter(ctx context.Context, conv core.ConversationID, behind boo
 	}
 }
 
-// letPass waits for a run whose end is a fact already but that has not left its lane, so that a caller that has just seen
-// the run finish doesn't get Busy. One that may wait behind it need not.
+// letPass ends the lane's upkeep, and waits for a run whose end is a fact already but that has not left its lane, so that a
+// caller that has just seen the run finish doesn't get Busy. One that may wait behind it need not.
 func (e *Engine) letPass(ctx context.Context, l *lane, behind bool) error {
 	e.mu.Lock()
-	j := l.current
+	j, upkeep := l.current, l.upkeep
 	e.mu.Unlock()
 	if j == nil {
-		return nil
+		return upkeep.over(ctx)
 	}
 	run, err := e.cfg.Store.Runs().Get(ctx, j.run.ID)
 	if err != nil || !run.Status.Final() {
@@ -114,11 +116,14 @@ func (e *Engine) laneLocked(conv core.ConversationID) *lane {
 }
 
 func (e *Engine) dropLocked(conv core.ConversationID, l *lane) {
-	if e.lanes[conv] == l && l.users == 0 && l.current == nil && len(l.queue) == 0 && !l.held {
+	if e.lanes[conv] == l && !l.wanted() && l.upkeep == nil {
 		delete(e.lanes, conv)
 		e.lessLocked()
 	}
 }
+
+// wanted reports whether anybody wants anything of a lane.
+func (l *lane) wanted() bool { return l.users > 0 || l.current != nil || len(l.queue) > 0 || l.held }
 
 // work executes the lane's runs until none is left, or another goroutine has taken the lane over: the lane is free before
 // the end of a run is announced, so that a caller that has just seen the end doesn't get Busy.
@@ -134,8 +139,10 @@ func (e *Engine) work(conv core.ConversationID, l *lane) {
 		e.announceEnd(j, last)
 		e.mu.Lock()
 		if l.current != nil || l.held || len(l.queue) == 0 {
+			keepUp := e.keepUpLocked(l, j)
 			e.dropLocked(conv, l)
 			e.mu.Unlock()
+			keepUp()
 			return
 		}
 		l.current, l.queue = l.queue[0], l.queue[1:]
@@ -209,8 +216,7 @@ func (e *Engine) Cancel(ctx context.Context, run core.RunID) error {
 	j := e.active[run]
 	if j == nil {
 		e.mu.Unlock()
-		_, err := e.cfg.Store.Runs().Get(ctx, run)
-		return err
+		return e.cancelAfter(ctx, run)
 	}
 	if l := e.lanes[j.run.Conversation]; l != nil {
 		if i := slices.Index(l.queue, j); i >= 0 {
@@ -227,6 +233,20 @@ func (e *Engine) Cancel(ctx context.Context, run core.RunID) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
+}
+
+// cancelAfter is the cancel of a run that is over: it ends what its lane does since.
+func (e *Engine) cancelAfter(ctx context.Context, id core.RunID) error {
+	run, err := e.cfg.Store.Runs().Get(ctx, id)
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if l := e.lanes[run.Conversation]; l != nil {
+		l.upkeep.end()
+	}
+	return nil
 }
 
 // endWaiting ends a run that was cancelled before its turn came.

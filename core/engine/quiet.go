@@ -28,6 +28,7 @@ func (e *Engine) silence(ctx context.Context) error {
 		return core.E(core.Busy, "this is being done already").WithHint("wait for it, then try again")
 	}
 	e.silent = make(chan struct{})
+	e.endUpkeepsLocked()
 	e.mu.Unlock()
 	patience, cancel := context.WithTimeout(ctx, e.cfg.Patience)
 	defer cancel()

@@ -233,6 +233,7 @@ func (s *logState) unsaved(stored map[core.MessageID]bool) []core.MessageID {
 func (e *Engine) Shutdown(ctx context.Context) error {
 	e.mu.Lock()
 	e.closed = true
+	e.endUpkeepsLocked()
 	e.mu.Unlock()
 	drained := make(chan struct{})
 	var waiter sync.WaitGroup
