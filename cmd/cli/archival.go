@@ -25,6 +25,9 @@ func (a *app) archivalCommand() *cobra.Command {
 		a.archivalSearch(&agent),
 		a.archivalEdit(&agent),
 		a.archivalRemove(&agent),
+		a.archivalHistory(&agent),
+		a.archivalUndo(&agent),
+		a.archivalRedo(&agent),
 		a.archivalEmbedding(&agent),
 		a.archivalArchives(),
 		a.archivalShare(

@@ -77,6 +77,8 @@ func argFinder(parent, word string) finder {
 	switch {
 	case word == "LABEL":
 		return labelsOfBlocks
+	case word == "PASSAGE":
+		return idsOfChangedPassages
 	case word == "FOLDER":
 		return namesOfFolders
 	case word == "RUN|STEP" || word == "STEP|RUN" || word == "RUN":

@@ -32,7 +32,11 @@ func (a *app) memoryHistory(agent *string) *cobra.Command {
 			if a.json {
 				return writeJSON(a.out, nonNil(versions))
 			}
-			names, err := writersOf(ctx, c, g, versions)
+			var writers []string
+			for _, v := range versions {
+				writers = append(writers, text(v.AuthorID))
+			}
+			names, err := writersOf(ctx, c, g, writers)
 			if err != nil {
 				return err
 			}
@@ -58,9 +62,9 @@ func (a *app) memoryHistory(agent *string) *cobra.Command {
 	return c
 }
 
-// writersOf are the names of the agents that wrote versions of a block of g's; others that share it are looked up.
-func writersOf(ctx context.Context, c *client.Client, g api.AgentState, versions []api.BlockVersion) (map[string]string, error) {
-	if slices.ContainsFunc(versions, func(v api.BlockVersion) bool { return isID(text(v.AuthorID), "agent") && *v.AuthorID != g.ID }) {
+// writersOf are the names of the agents among who wrote versions of what is g's; others that share it are looked up.
+func writersOf(ctx context.Context, c *client.Client, g api.AgentState, writers []string) (map[string]string, error) {
+	if slices.ContainsFunc(writers, func(id string) bool { return isID(id, "agent") && id != g.ID }) {
 		return agentNames(ctx, c)
 	}
 	return map[string]string{g.ID: g.Name}, nil
@@ -78,7 +82,7 @@ func (a *app) memoryDiff(agent *string) *cobra.Command {
 				if len(args) <= i+1 {
 					break
 				}
-				n, err := versionNumber(args[i+1])
+				n, err := versionNumber(args[i+1], "loci memory history LABEL")
 				if err != nil {
 					return err
 				}
@@ -109,7 +113,7 @@ func (a *app) memoryUndo(agent *string) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var in api.UndoBlock
 			if to != "" {
-				n, err := versionNumber(to)
+				n, err := versionNumber(to, "loci memory history LABEL")
 				if err != nil {
 					return err
 				}
@@ -190,11 +194,11 @@ func (a *app) blockOf(ctx context.Context, agent, label string) (*client.Client,
 	return c, g, b, tag, err
 }
 
-// versionNumber parses a version number.
-func versionNumber(s string) (int, error) {
+// versionNumber parses a version number; lister is the command that lists them.
+func versionNumber(s, lister string) (int, error) {
 	n, err := strconv.Atoi(strings.TrimPrefix(s, "v"))
 	if err != nil || n < 0 {
-		return 0, invalid("%q is not the number of a version", clip(s, 20)).withHint("loci memory history LABEL lists them")
+		return 0, invalid("%q is not the number of a version", clip(s, 20)).withHint("%s lists them", lister)
 	}
 	return n, nil
 }
