@@ -65,9 +65,18 @@ type ToolInfo struct {
 	Effect          Effect
 	Spec            ToolSpec
 	Tags            []string
-	ReturnCharLimit int  // 0: the default, 50,000 characters
-	WholeReturn     bool // exempt from the limit (the searches)
-	Terminal        bool // ends the turn of a tool-forced agent by default
+	ReturnCharLimit int       // 0: the default, 50,000 characters
+	WholeReturn     bool      // exempt from the limit (the searches)
+	Terminal        bool      // ends the turn of a tool-forced agent by default
+	Wider           *ToolSpec // what the terminal's agents are offered in place of Spec, under the same name; nil: Spec
+}
+
+// SpecFor returns what an agent's model is told of a tool.
+func (i *ToolInfo) SpecFor(a *Agent) ToolSpec {
+	if a.Terminal && i.Wider != nil {
+		return *i.Wider
+	}
+	return i.Spec
 }
 
 // ToolEnv is what a call may know and use. Edits go through ToolResult.Apply.

@@ -6,6 +6,10 @@ import "context"
 type ToolReads struct {
 	Messages interface {
 		List(ctx context.Context, f MessageFilter, p Page) ([]Message, error)
+		Among(ctx context.Context, f MessageFilter, ids []MessageID) ([]Message, error)
+	}
+	Conversations interface {
+		Get(ctx context.Context, id ConversationID) (Conversation, error)
 	}
 	Archives interface {
 		OfAgent(ctx context.Context, agent AgentID) (Archive, bool, error)
@@ -32,7 +36,10 @@ type FileReader interface {
 
 // ReadsOf returns what a call may read of a store.
 func ReadsOf(s Store) ToolReads {
-	return ToolReads{Messages: s.Messages(), Archives: s.Archives(), Passages: s.Passages(), Folders: s.Folders(), Files: s.Files()}
+	return ToolReads{
+		Messages: s.Messages(), Conversations: s.Conversations(), Archives: s.Archives(), Passages: s.Passages(),
+		Folders: s.Folders(), Files: s.Files(),
+	}
 }
 
 // ToolEdits is what Apply may read and write in the transaction that saves its return, and nothing more.

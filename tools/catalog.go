@@ -19,8 +19,14 @@ func builtins() []core.BoundTool {
 		row(core.ToolCore, Typed("archival_memory_delete", archival.DeleteDoc, archival.Delete)),
 		row(core.ToolCore, Typed("archival_memory_insert", archival.InsertDoc, archival.Insert)),
 		row(core.ToolCore, Typed("archival_memory_replace", archival.ReplaceDoc, archival.Replace)),
-		row(core.ToolCore, Typed("archival_memory_search", archival.SearchDoc, archival.Search), whole),
-		row(core.ToolCore, Typed("conversation_search", recall.SearchDoc, recall.Search), whole),
+		row(core.ToolCore, widened(
+			Typed("archival_memory_search", archival.SearchDoc, archival.Search),
+			Typed("archival_memory_search", archival.TerminalSearchDoc, archival.TerminalSearch),
+		), whole),
+		row(core.ToolCore, widened(
+			Typed("conversation_search", recall.SearchDoc, recall.Search),
+			Typed("conversation_search", recall.TerminalDoc, recall.TerminalSearch),
+		), whole),
 		row(core.ToolMemory, Typed("core_memory_append", memory.AppendDoc, memory.Append)),
 		row(core.ToolMemory, Typed("core_memory_replace", memory.ReplaceDoc, memory.Replace)),
 		row(core.ToolFiles, Typed("grep_files", files.GrepDoc, files.Grep), whole),

@@ -20,8 +20,11 @@ func TestSearchesSayThatMeaningIsSearchedToo(t *testing.T) {
 		if err != nil || !ok {
 			t.Fatalf("%s: %v %v", name, ok, err)
 		}
-		if said := tool.Tool.Spec().Description; !strings.Contains(said, "meaning") || !strings.Contains(said, "words") {
-			t.Errorf("%s: %q", name, said)
+		for _, terminal := range []bool{false, true} {
+			said := tool.Info.SpecFor(&core.Agent{Terminal: terminal}).Description
+			if !strings.Contains(said, "meaning") || !strings.Contains(said, "words") {
+				t.Errorf("%s: %q", name, said)
+			}
 		}
 	}
 }
@@ -54,6 +57,26 @@ func TestEveryRowOfTheCatalogueIsWhole(t *testing.T) {
 		}
 		if _, err := schema.Resolve(nil); err != nil {
 			t.Errorf("%s: schema does not resolve: %v", name, err)
+		}
+		if wider := info.Wider; wider != nil {
+			var more jsonschema.Schema
+			if err := json.Unmarshal(wider.Parameters, &more); err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			_, err := more.Resolve(nil)
+			if err != nil || wider.Name != name || more.Type != "object" || !slices.Equal(more.Required, schema.Required) {
+				t.Errorf("%s for the terminal's agents: %v, %s", name, err, wider.Parameters)
+			}
+			for p, s := range schema.Properties {
+				if got := more.Properties[p]; got == nil || got.Type != s.Type || !slices.Equal(got.Enum, s.Enum) {
+					t.Errorf("%s.%s is another argument for the terminal's agents", name, p)
+				}
+			}
+			for p, s := range more.Properties {
+				if s.Description == "" || s.Type == "" {
+					t.Errorf("%s.%s has no description or no single type: %s", name, p, wider.Parameters)
+				}
+			}
 		}
 		if schema.Type != "object" || !strings.Contains(string(info.Spec.Parameters), `"properties":{`) {
 			t.Errorf("%s: parameters are no object: %s", name, info.Spec.Parameters)
@@ -152,7 +175,7 @@ func TestPromptAndToolsOfTheTerminalsAgentsStayUnderTwoThousandTokens(t *testing
 		if err != nil || !ok {
 			t.Fatalf("no tool %s: %v", name, err)
 		}
-		specs = append(specs, tool.Info.Spec)
+		specs = append(specs, tool.Info.SpecFor(&core.Agent{Terminal: true}))
 	}
 	raw, err := json.Marshal(specs)
 	if err != nil {

@@ -72,6 +72,26 @@ func (t *typedTool[Args]) Call(ctx context.Context, call core.ToolCall, env core
 	return result, nil
 }
 
+// widened joins two tools of one name: the contract's, and the one with more arguments that the terminal's agents get.
+func widened(contract, terminal core.BoundTool) core.BoundTool {
+	contract.Info.Wider = &terminal.Info.Spec
+	contract.Tool = &widenedTool{contract.Tool, terminal.Tool}
+	return contract
+}
+
+type widenedTool struct{ contract, terminal core.Tool }
+
+// Spec implements core.Tool.
+func (t *widenedTool) Spec() core.ToolSpec { return t.contract.Spec() }
+
+// Call implements core.Tool.
+func (t *widenedTool) Call(ctx context.Context, call core.ToolCall, env core.ToolEnv) (core.ToolResult, error) {
+	if env.Agent.Terminal {
+		return t.terminal.Call(ctx, call, env)
+	}
+	return t.contract.Call(ctx, call, env)
+}
+
 // failed tells the model about errors it can fix, and passes on the others.
 func (t *typedTool[Args]) failed(err error) (core.ToolResult, error) {
 	var e *core.Error

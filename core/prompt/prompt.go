@@ -79,6 +79,9 @@ func (k *Compiler) Outline(ctx context.Context, s core.Store, a core.Agent) (Pro
 		return Prompt{}, err
 	}
 	p := Prompt{Blocks: blocks, Bound: bound, Folders: folders, Shown: map[core.BlockID]int{}}
+	for i := range bound {
+		bound[i].Info.Spec = bound[i].Info.SpecFor(&a)
+	}
 	names, terminal := ToolNames(bound)
 	state := rules.New(rules.Input{Rules: a.ToolRules, Attached: names, Terminal: terminal, Policy: policy})
 	for _, t := range bound {

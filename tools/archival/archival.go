@@ -126,32 +126,38 @@ func Search(ctx context.Context, args SearchArgs, env core.ToolEnv) (core.ToolRe
 	if err != nil {
 		return core.ToolResult{}, err
 	}
-	from, until, err := results.Range(args.Start, args.End, env.Now.Location())
+	hits, err := find(ctx, args, limit, env)
 	if err != nil {
 		return core.ToolResult{}, err
+	}
+	return write(hits, env)
+}
+
+// find searches the agent's archive.
+func find(ctx context.Context, args SearchArgs, limit int, env core.ToolEnv) (hits core.Results[core.PassageHit], err error) {
+	from, until, err := results.Range(args.Start, args.End, env.Now.Location())
+	if err != nil {
+		return hits, err
 	}
 	tags, err := clean(args.Tags)
 	if err != nil {
-		return core.ToolResult{}, err
+		return hits, err
 	}
 	archive, has, err := env.Read.Archives.OfAgent(ctx, env.Agent.ID)
 	if err != nil {
-		return core.ToolResult{}, err
+		return hits, err
 	}
-	var hits core.Results[core.PassageHit]
-	if has {
-		filter := core.PassageFilter{
-			Archives: []core.ArchiveID{archive.ID},
-			Tags:     tags,
-			AllTags:  args.TagMatch == "all",
-			From:     from,
-			Until:    until,
-		}
-		if hits, err = match(ctx, env, core.SearchQuery{Text: args.Query, Limit: limit, Today: env.Now}, filter); err != nil {
-			return core.ToolResult{}, err
-		}
+	if !has {
+		return hits, nil
 	}
-	return write(hits, env)
+	filter := core.PassageFilter{
+		Archives: []core.ArchiveID{archive.ID},
+		Tags:     tags,
+		AllTags:  args.TagMatch == "all",
+		From:     from,
+		Until:    until,
+	}
+	return match(ctx, env, core.SearchQuery{Text: args.Query, Limit: limit, Today: env.Now}, filter)
 }
 
 func match(

@@ -53,16 +53,9 @@ func Search(ctx context.Context, args SearchArgs, env core.ToolEnv) (core.ToolRe
 	if err != nil {
 		return core.ToolResult{}, err
 	}
-	from, until, err := results.Range(args.Start, args.End, env.Now.Location())
+	filter, err := filterOf(args.Roles, args.Start, args.End, env)
 	if err != nil {
 		return core.ToolResult{}, err
-	}
-	filter := core.MessageFilter{Agent: env.Agent.ID, Roles: []core.Role{core.RoleUser, core.RoleAssistant}, From: from, Until: until}
-	if len(args.Roles) > 0 {
-		filter.Roles = nil
-		for _, role := range args.Roles {
-			filter.Roles = append(filter.Roles, core.Role(role))
-		}
 	}
 	hits, err := match(ctx, env, core.SearchQuery{Text: args.Query, Limit: limit + spare, Today: env.Now, But: env.Run}, filter)
 	if err != nil {
@@ -76,6 +69,22 @@ func Search(ctx context.Context, args SearchArgs, env core.ToolEnv) (core.ToolRe
 	}
 	return write(list, hits.Partial, env.MaxReturn)
 }
+
+// filterOf selects what a search may find.
+func filterOf(roles []string, start, end string, env core.ToolEnv) (core.MessageFilter, error) {
+	from, until, err := results.Range(start, end, env.Now.Location())
+	f := core.MessageFilter{Agent: env.Agent.ID, Roles: speakers(), From: from, Until: until}
+	if len(roles) > 0 {
+		f.Roles = nil
+		for _, role := range roles {
+			f.Roles = append(f.Roles, core.Role(role))
+		}
+	}
+	return f, err
+}
+
+// speakers are the roles of messages that somebody said.
+func speakers() []core.Role { return []core.Role{core.RoleUser, core.RoleAssistant} }
 
 func match(
 	ctx context.Context,
@@ -99,38 +108,44 @@ func match(
 // show returns a message as a result; says is false if it contains nothing that anybody said.
 func show(h core.MessageHit, partial bool, env core.ToolEnv) (f messageResult, says bool) {
 	m := &h.Message
-	if m.Run == env.Run && env.Run != "" || m.Role != core.RoleUser && m.Role != core.RoleAssistant {
-		return messageResult{}, false
-	}
-	var content, thinking []string
-	for _, part := range m.Parts(core.DefaultSpeak) {
-		switch part.Kind {
-		case core.PartUser, core.PartAssistant:
-			content = append(content, part.Text)
-		case core.PartReasoning:
-			thinking = append(thinking, part.Text)
-		case core.PartSystem, core.PartCalls, core.PartReturns, core.PartSummary:
-		}
-	}
-	said := strings.Join(content, "\n")
-	if m.Role == core.RoleUser && memory.IsPacked(said) {
-		return messageResult{}, false
-	}
+	content, thinking := said(m, env)
 	f = messageResult{
 		id:        string(m.ID),
 		Timestamp: m.CreatedAt.In(env.Now.Location()).Format(time.RFC3339),
 		TimeAgo:   results.Ago(m.CreatedAt, env.Now),
 		Role:      m.Role,
-		Content:   results.Excerpt(said, h.Words),
+		Content:   results.Excerpt(content, h.Words),
 	}
 	if f.Content == "" {
-		f.Thinking = results.Excerpt(strings.Join(thinking, "\n"), h.Words)
+		f.Thinking = results.Excerpt(thinking, h.Words)
 	}
 	if f.Content == "" && f.Thinking == "" {
 		return messageResult{}, false
 	}
 	f.Relevance = results.Why(h.Score, h.Words, h.Why, partial)
 	return f, true
+}
+
+// said returns what a message says, and what was thought with it; nothing of the current turn or of the program's records.
+func said(m *core.Message, env core.ToolEnv) (content, thinking string) {
+	if m.Run == env.Run && env.Run != "" || m.Role != core.RoleUser && m.Role != core.RoleAssistant {
+		return "", ""
+	}
+	var texts, thoughts []string
+	for _, part := range m.Parts(core.DefaultSpeak) {
+		switch part.Kind {
+		case core.PartUser, core.PartAssistant:
+			texts = append(texts, part.Text)
+		case core.PartReasoning:
+			thoughts = append(thoughts, part.Text)
+		case core.PartSystem, core.PartCalls, core.PartReturns, core.PartSummary:
+		}
+	}
+	content = strings.Join(texts, "\n")
+	if m.Role == core.RoleUser && memory.IsPacked(content) {
+		return "", ""
+	}
+	return content, strings.Join(thoughts, "\n")
 }
 
 func write(list []messageResult, partial bool, maxReturn int) (core.ToolResult, error) {

@@ -228,10 +228,24 @@ func found(ret string) string {
 			return count(*object.Count)
 		}
 		if object.Results != nil {
-			return count(len(object.Results))
+			return count(messagesIn(object.Results))
 		}
 	}
 	return OneLine(ret)
+}
+
+// messagesIn counts results, in a search by conversation those in each.
+func messagesIn(results []json.RawMessage) (n int) {
+	for _, one := range results {
+		var conversation struct {
+			Messages []json.RawMessage `json:"messages"`
+		}
+		if json.Unmarshal(one, &conversation) != nil || conversation.Messages == nil {
+			n++
+		}
+		n += len(conversation.Messages)
+	}
+	return n
 }
 
 // similar says that something like what was kept was kept before.

@@ -44,6 +44,12 @@ func TestCallsThatLookIntoFilesAreOneRow(t *testing.T) {
 			}, "⌕ searches the files “the keeper” · 1 found",
 		},
 		{
+			Call{
+				Name: "conversation_search", Arguments: `{"query":"ice"}`,
+				Return: `{"results":[{"in":"Sea","messages":[{"id":"a"},{"id":"b"}]},{"in":"Ice","messages":[{"id":"c"}]}]}`, Done: true,
+			}, "⌕ searches conversations “ice” · 3 found",
+		},
+		{
 			Call{Name: "semantic_search_files", Arguments: `{"query":"x"}`, Return: "No semantic matches found for query: 'x'", Done: true},
 			"⌕ searches the files “x” · nothing found",
 		},
