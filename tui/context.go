@@ -87,3 +87,26 @@ func (m *Model) compact(mode string) tea.Cmd {
 		return m.conv.loadContext()
 	})
 }
+
+// lookForSummary reads, after a hint, whether earlier messages became a summary between turns.
+func (m *Model) lookForSummary() tea.Cmd {
+	thread, after := m.conv.thread, m.conv.lastID
+	return func() tea.Msg {
+		messages, err := m.backend.Messages(m.ctx, thread, Span{After: after, Limit: historyMost})
+		messages = slices.DeleteFunc(messages, func(x api.Message) bool { return x.MessageType != api.MessageSummary })
+		if err != nil || after == "" || len(messages) == 0 {
+			return nil
+		}
+		return loadedMsg{func() tea.Cmd {
+			switch {
+			case thread != m.conv.thread || m.turn != nil: // which tells of its own, and of the window at its end
+				return nil
+			case after != m.conv.lastID: // it may have been shown since
+				return m.lookForSummary()
+			}
+			m.history(messages)
+			m.conv.contextMost = 0
+			return m.conv.loadContext()
+		}}
+	}
+}

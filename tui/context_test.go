@@ -134,3 +134,27 @@ func TestCompactSaysInALineWhyItCannot(t *testing.T) {
 		t.Errorf("said:\n%s", got)
 	}
 }
+
+func TestASummaryThatWasMadeBetweenTurnsIsShownOnce(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.history = []api.Message{{MessageType: api.MessageUser, ID: "message-1", Content: api.Text("tea")}}
+	r := newRobot(t, f, 80, 24).connect()
+	r.until("the measure", func() bool { return r.m.conv.contextMost > 0 })
+	measures := f.measures.Load()
+	f.mu.Lock()
+	f.history = append(f.history,
+		api.Message{MessageType: api.MessageUser, ID: "message-2", Content: api.Text("said by a program")},
+		api.Message{MessageType: api.MessageSummary, ID: "message-summary", Summary: "They spoke of tea."})
+	f.mu.Unlock()
+	hint := api.Change{Kind: api.ChangeConversation, ID: "agent-1", AgentID: "agent-1", ConversationID: "agent-1"}
+	f.hints <- hint
+	r.until("the summary", func() bool { return strings.Contains(r.said(), "↺ They spoke of tea.") })
+	r.until("the measure after it", func() bool { return r.m.conv.contextMost > 0 && f.measures.Load() > measures })
+	f.hints <- hint
+	r.say("hello")
+	r.hears("You said: hello")
+	if n := strings.Count(r.said(), "They spoke of tea."); n != 1 || strings.Contains(r.said(), "said by a program") {
+		t.Errorf("shown %d times:\n%s", n, r.said())
+	}
+}

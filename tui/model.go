@@ -275,7 +275,7 @@ func (m *Model) onChanges(msg batchMsg[api.Change]) tea.Cmd {
 		case c.Kind == api.ChangeAgent && cmp.Or(c.AgentID, c.ID) == m.conv.thread.Agent:
 			cmds = append(cmds, m.conv.loadAgent())
 		case c.Kind == api.ChangeConversation && threadOf(c.AgentID, cmp.Or(c.ConversationID, c.ID)) == m.conv.thread:
-			cmds = append(cmds, m.conv.loadAgent(), m.timeline.look())
+			cmds = append(cmds, m.conv.loadAgent(), m.timeline.look(), m.lookForSummary())
 		}
 	}
 	if msg.over {
