@@ -335,7 +335,7 @@ func (a *app) filesSearch(folder *string) *cobra.Command {
 			}
 			t := table{head: []string{"FILE", "LINES", "WHY", "TEXT"}}
 			for _, r := range found {
-				t.add(r.FolderName+"/"+r.FileName, lines(r), why(r.Why), r.Text)
+				t.add(r.FolderName+"/"+r.FileName, lines(r), why(r.Why), r.Excerpt)
 			}
 			return t.write(a.out)
 		},

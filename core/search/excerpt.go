@@ -16,12 +16,40 @@ func Excerpt(text string, words []string, limit int) string {
 		return text
 	}
 	at := densest(occurrences(text, words), limit-limit/4)
-	from := max(0, min(at-limit/4, len(runes)-limit))
-	cut := string(runes[from : from+limit])
+	return part(runes, max(0, min(at-limit/4, len(runes)-limit)), limit)
+}
+
+// What Found shows before the words: all that stands there if it is short.
+const (
+	lead     = 16
+	mostLead = 40
+)
+
+// Found is an excerpt for where perhaps only its beginning is seen: it begins close before the words.
+func Found(text string, words []string, limit int) string {
+	runes := []rune(text)
+	from := densest(occurrences(text, words), limit-mostLead)
+	if from <= mostLead {
+		return part(runes, 0, limit)
+	}
+	from -= lead
+	for i := range lead {
+		if unicode.IsSpace(runes[from+i]) {
+			from += i + 1
+			break
+		}
+	}
+	return part(runes, from, limit)
+}
+
+// part returns at most limit characters of a text from one on, with marks for what was cut.
+func part(runes []rune, from, limit int) string {
+	to := min(from+limit, len(runes))
+	cut := string(runes[from:to])
 	if from > 0 {
 		cut = "…" + cut
 	}
-	if from+limit < len(runes) {
+	if to < len(runes) {
 		cut += "…"
 	}
 	return cut

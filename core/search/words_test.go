@@ -122,3 +122,21 @@ func TestAnExcerptIsWhereMostOfTheWordsStand(t *testing.T) {
 		t.Errorf("without any of them: %q", got)
 	}
 }
+
+func TestWhatWasFoundIsSeenAtTheBeginning(t *testing.T) {
+	t.Parallel()
+	sand := strings.Repeat("sand ", 1000)
+	for text, want := range map[string]string{
+		sand + "and an anchor":              "…sand and an anchor",
+		sand + "and an anchor chain" + sand: "…sand and an anchor chainsand",
+		"Here is an anchor, " + sand:        "Here is an anchor, sand",
+		sand + "no such word":               "sand sand",
+		"The anchor":                        "The anchor",
+		strings.Repeat("x", 90) + "anchor":  "…" + strings.Repeat("x", 16) + "anchor",
+		strings.Repeat("砂", 90) + "锚anchor": "…" + strings.Repeat("砂", 15) + "锚anchor",
+	} {
+		if got := Found(text, []string{"anchor"}, 80); !strings.HasPrefix(got, want) || utf8.RuneCountInString(got) > 82 {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}

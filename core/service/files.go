@@ -11,6 +11,7 @@ import (
 
 	"loci/core"
 	"loci/core/ingest"
+	"loci/core/search"
 )
 
 // Files are the use cases of files.
@@ -286,6 +287,12 @@ type FileHit struct {
 	core.PassageHit
 	File   core.File
 	Folder core.Folder
+}
+
+// Excerpt is what was found of the passage: its text around the words.
+func (h *FileHit) Excerpt() string {
+	const most = 300 // characters: a few rows of a terminal
+	return search.Found(h.Passage.Text, slices.Concat(h.Words, h.Why.Also), most)
 }
 
 // Search finds places in files by meaning and by words.

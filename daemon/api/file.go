@@ -125,6 +125,7 @@ type FileResult struct {
 	EndPage    int      `json:"end_page,omitempty"`
 	Path       []string `json:"path,omitempty"` // the headings above it
 	Text       string   `json:"text"`
+	Excerpt    string   `json:"excerpt"` // of a long text, where it was found
 	Score      float64  `json:"score"`
 	Why        Object   `json:"why"`
 }

@@ -194,6 +194,7 @@ func wireFileHit(h service.FileHit, partial bool) api.FileResult {
 		Page:    number("page"),
 		EndPage: number("end_page"),
 		Text:    h.Passage.Text,
+		Excerpt: h.Excerpt(),
 		Score:   h.Score,
 		Why:     wireWhy(h.Words, h.Why, partial),
 	}

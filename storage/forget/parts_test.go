@@ -439,3 +439,24 @@ func TestThePassageThatIsForgottenTakesItsTagsAlongWhereverTheyAreListedWithIt(t
 		})
 	}
 }
+
+func TestAForgottenMessageLeavesTheExchangesThatQuoteIt(t *testing.T) {
+	t.Parallel()
+	secret := "I told you that the boats of Xyloquartzia lie in the old harbour, and nobody else knows where that is to be found."
+	cut := func(chars int) string { return secret[:chars] + "…" }
+	answer := func(title, before, own, after string) string {
+		return `{"results":[{"in":` + quote(title) + `,"messages":[{"before":` + quote(before) +
+			`,"id":"b","time":"2026-11-20T09:00:00Z","role":"assistant","content":"I see.","after":` + quote(after) +
+			`},{"id":"a","time":"2026-11-20T09:01:00Z","role":"user","content":` + quote(own) + `}]}]}`
+	}
+	d := newDiary(t)
+	id := d.keep(core.Message{Role: core.RoleUser, Content: []core.Content{core.Text(secret)}})
+	// A title has 64 characters of it, a line of many results 100, what stands beside a hit all of it.
+	list := strings.Replace(answer(cut(64), secret, cut(100), cut(80)), `"a"`, quote(string(id)), 1)
+	d.keep(core.Message{Role: core.RoleTool, Returns: []core.ToolReturn{{CallID: "a", Name: "conversation_search", Text: list}}})
+	_, err := d.s.Forget(t.Context(), core.ForgetQuery{Message: id})
+	d.check(err)
+	if left := remains(t, d.s, d.dir, "xyloquartzia", "boats of"); len(left) > 0 {
+		t.Error(left)
+	}
+}
