@@ -98,7 +98,11 @@ func (a *app) agentsCreate() *cobra.Command {
 				return writeJSON(a.out, g)
 			}
 			fmt.Fprintln(a.out, g.ID)
-			a.note(fmt.Sprintf("made %s; talk to it with: loci --agent %s", g.Name, quoteArg(g.Name)))
+			ref := g.Name
+			if _, err := a.findAgent(ctx, c, g.Name); err != nil { // others have this name, too
+				ref = g.ID
+			}
+			a.note(fmt.Sprintf("made %s; talk to it with: loci --agent %s", g.Name, quoteArg(ref)))
 			return nil
 		},
 	}

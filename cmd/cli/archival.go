@@ -33,7 +33,7 @@ func (a *app) archivalCommand() *cobra.Command {
 		a.archivalShare(
 			&agent,
 			"attach",
-			"Give the agent an archive that others have, too",
+			"Attach an archive that other agents may have, too",
 			"%s now has %s",
 			(*client.Client).AttachArchive,
 		),

@@ -120,7 +120,7 @@ func (a *app) archivalUndo(agent *string) *cobra.Command {
 // archivalRedo is `loci archival redo`.
 func (a *app) archivalRedo(agent *string) *cobra.Command {
 	return &cobra.Command{
-		Use: "redo PASSAGE", Short: "Do again what was last undone", Args: exactly("the passage's id"),
+		Use: "redo PASSAGE", Short: "Redo the last undo", Args: exactly("the passage's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.turnPassage(cmd.Context(), *agent, args[0],
 				func(ctx context.Context, c *client.Client, agentID string) (api.PassageUndone, error) {

@@ -223,7 +223,7 @@ func (a *app) hung(ctx context.Context, p config.Paths) error {
 	if pid, err := daemon.Holder(ctx, p); err == nil && pid > 0 {
 		f.msg = fmt.Sprintf("the daemon, pid %d, holds the home and does not answer", pid)
 	}
-	return f.withHint("loci daemon stop ends it, by force if need be; loci daemon logs may say what happened")
+	return f.withHint("loci daemon stop ends it, forcibly if necessary; loci daemon logs may say what happened")
 }
 
 // endHung ends a daemon that doesn't stop by itself.

@@ -39,7 +39,7 @@ func exitCodes() []exitCode {
 		{
 			exitUsage,
 			[]string{api.KindInvalid, api.KindUnsupported, api.KindTooLarge, api.KindTooLong},
-			"the command, a flag or the input makes no sense, or is too large",
+			"the command, a flag or the input is not valid, or the input is too large",
 		},
 		{exitNotFound, []string{api.KindNotFound, api.KindGone}, "what was named does not exist, or not any more"},
 		{

@@ -142,7 +142,7 @@ func (a *app) memoryUndo(agent *string) *cobra.Command {
 // memoryRedo is `loci memory redo`.
 func (a *app) memoryRedo(agent *string) *cobra.Command {
 	return &cobra.Command{
-		Use: "redo LABEL", Short: "Do again what was last undone", Args: exactly("the block's label"),
+		Use: "redo LABEL", Short: "Redo the last undo", Args: exactly("the block's label"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.turnBack(
 				cmd.Context(),

@@ -101,7 +101,9 @@ func (t *exchange) announce() {
 	if s.ModelSure {
 		t.announceModel()
 	}
-	t.tell(s.Notice)
+	if s.Model != "" { // else the run says which model it has found, or that there is none
+		t.tell(s.Notice)
+	}
 	if t.flags.newAgent {
 		t.app.note(fmt.Sprintf("made agent %s (%s); talk to it again with --agent %s", s.AgentName, s.AgentID, quoteArg(s.AgentName)))
 	}
@@ -127,6 +129,10 @@ func (t *exchange) tell(line string) {
 		return
 	}
 	t.told[line] = true
+	if t.midLine && samePlace(t.app.out, t.app.errOut) {
+		_, _ = io.WriteString(t.app.out, "\n") // the next write of the answer says if it fails
+		t.midLine, t.wrap = false, wrapper{}
+	}
 	t.app.note(line)
 }
 

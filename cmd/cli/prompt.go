@@ -69,7 +69,7 @@ func readPiped(ctx context.Context, in io.Reader, wait bool, errOut io.Writer) (
 				return "", err
 			}
 			if !ready {
-				say(errOut, `standard input is an open pipe without data: left alone ("-" waits for it)`)
+				say(errOut, `ignoring standard input: nothing has come through that pipe yet ("-" waits for it)`)
 				return "", nil
 			}
 		}

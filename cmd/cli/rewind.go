@@ -245,7 +245,7 @@ func (a *app) agentsCopy() *cobra.Command {
 	var name string
 	var history bool
 	c := &cobra.Command{
-		Use: "copy [NAME|ID]", Short: "Make a new agent from one, its memory copied, its conversation not unless asked", Args: atMost(1),
+		Use: "copy [NAME|ID]", Short: "Copy an agent and its memory; with --history its conversation, too", Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.copyAgent(cmd.Context(), first(args), api.CopyAgent{Name: name, History: history})
 		},

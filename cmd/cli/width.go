@@ -25,6 +25,21 @@ func columnsOf(w io.Writer) int {
 	return width
 }
 
+// samePlace reports whether two writers write to the same terminal, pipe or file.
+func samePlace(a, b io.Writer) bool {
+	f, ok := a.(*os.File)
+	g, also := b.(*os.File)
+	if !ok || !also {
+		return false
+	}
+	one, err := f.Stat()
+	if err != nil {
+		return false
+	}
+	other, err := g.Stat()
+	return err == nil && os.SameFile(one, other)
+}
+
 // say writes a line to a person on standard error.
 func say(w io.Writer, line string) {
 	_, _ = io.WriteString(w, filled("loci: "+line, columnsOf(w), 2)+"\n")

@@ -1,6 +1,10 @@
 package api
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
 
 // Our own headers on requests and responses.
 const (
@@ -77,6 +81,9 @@ func (e ErrorBody) Text() string {
 	case nil:
 		return ""
 	case string:
+		if text := plainFaults(d); text != "" {
+			return text
+		}
 		return d
 	case map[string]any:
 		if m, ok := d["message"].(string); ok {
@@ -88,4 +95,28 @@ func (e ErrorBody) Text() string {
 		return ""
 	}
 	return string(text)
+}
+
+// plainFaults words the list of what is wrong with a request, which the contract has as JSON in a string; empty: it isn't one.
+func plainFaults(detail string) string {
+	var faults []struct {
+		Loc   []string `json:"loc"`
+		Msg   string   `json:"msg"`
+		Input any      `json:"input"`
+	}
+	if !strings.HasPrefix(detail, "[{") || json.Unmarshal([]byte(detail), &faults) != nil {
+		return ""
+	}
+	var out []string
+	for _, f := range faults {
+		text := f.Msg
+		if f.Input != nil {
+			text += fmt.Sprintf(", not %v", f.Input)
+		}
+		if len(f.Loc) > 1 { // the first says where in the request
+			text = strings.Join(f.Loc[1:], ".") + ": " + text
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, "; ")
 }

@@ -74,6 +74,11 @@ func TestAnErrorHasItsKindTextHintAndRun(t *testing.T) {
 			},
 		)
 	})
+	mux.HandleFunc("GET /v1/runs/run-4", func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusUnprocessableEntity)
+		answer(w, api.ErrorBody{Detail: `[{"type":"value_error","loc":["query","limit"],"msg":"expected number \u003c= 1000","input":1001},` +
+			`{"type":"value_error","loc":["body"],"msg":"it is not a list"}]`})
+	})
 	mux.HandleFunc("GET /v1/runs/run-3", func(w http.ResponseWriter, _ *http.Request) { raw(w, "no JSON") })
 	c := clientOf(t, mux)
 	get := func(id string) *Error {
@@ -93,6 +98,9 @@ func TestAnErrorHasItsKindTextHintAndRun(t *testing.T) {
 	e := get("run-2")
 	if p, ok := e.Pending(); !ok || p.PendingRequestID != "message-1" || e.Message != "answer first" || e.Kind != api.KindConflict {
 		t.Errorf("%+v %+v", e, p)
+	}
+	if e := get("run-4"); e.Message != "limit: expected number <= 1000, not 1001; it is not a list" {
+		t.Errorf("%+v", e)
 	}
 	if e := get("run-3"); e.Kind != api.KindInternal {
 		t.Errorf("%+v", e)

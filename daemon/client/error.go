@@ -129,7 +129,10 @@ func transportError(ctx context.Context, err error) error {
 	case ipc.Refused(err):
 		e.Message, e.Hint = "the daemon is not running", "start it with `loci daemon start`"
 	default:
-		e.Message = "the connection to the daemon broke: " + err.Error()
+		e.Message = "the connection to the daemon broke"
+		if !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			e.Message += ": " + err.Error()
+		}
 	}
 	return e
 }

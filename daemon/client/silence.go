@@ -26,7 +26,7 @@ func silentError(after time.Duration) error {
 		Kind:    api.KindTimeout,
 		Err:     ErrSilent,
 		Message: fmt.Sprintf("%v: it has said nothing for %v", ErrSilent, after.Round(time.Millisecond)),
-		Hint:    "loci daemon status says who holds the home; loci daemon restart ends it, by force if need be",
+		Hint:    "loci daemon status says who holds the home; loci daemon restart replaces it, forcibly if necessary",
 	}
 }
 

@@ -3,6 +3,7 @@ package wire
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -237,6 +238,8 @@ func (w Who) Network(ctx context.Context, watch *Watch, err error) *core.Error {
 		return w.E(core.Unavailable, "%s cannot be found: the name of %s does not resolve", w.Provider, w.Endpoint)
 	case errors.As(err, &timeout) && timeout.Timeout():
 		return w.E(core.Timeout, "%s at %s does not answer in time", w.Provider, w.Endpoint)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return w.E(core.Unavailable, "%s ended the connection before its answer was whole", w.Provider)
 	default:
 		return w.E(core.Unavailable, "the connection to %s broke: %w", w.Provider, err)
 	}
