@@ -82,7 +82,7 @@ func TestTheIndexIsRebuiltWhenItCannotBeTrusted(t *testing.T) {
 			if n := count(t, s, "thread"); n != 30 {
 				t.Errorf("%d found after", n)
 			}
-			if got := strings.Contains(out.String(), "built anew"); got != c.rebuilt {
+			if got := strings.Contains(out.String(), "rebuilding"); got != c.rebuilt {
 				t.Errorf("rebuilt %v, want %v: %s", got, c.rebuilt, out.String())
 			}
 		})

@@ -25,8 +25,8 @@ func Sizes(dir string) ([]Part, error) {
 	}
 	parts := []Part{
 		{Name: "facts", For: "all that was said and remembered, with the vectors: the only part that a backup needs"},
-		{Name: "run log", For: "what watchers of runs read: it may be deleted while the daemon is stopped"},
-		{Name: "index", For: "finds texts by their words: made anew from the facts when it is missing"},
+		{Name: "run log", For: "events for clients that follow a run: safe to delete while the daemon is stopped"},
+		{Name: "index", For: "full-text search: rebuilt from the facts if missing"},
 		{Name: "vectors", For: "finds texts by their meaning: made anew from the facts when they are missing"},
 		{Name: "copies", For: "the facts as they were before a migration: delete them when you no longer want to go back"},
 	}

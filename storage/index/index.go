@@ -127,7 +127,7 @@ func Open(ctx context.Context, cfg Config) (*Index, error) {
 		if err := x.replace(ctx); err != nil {
 			return nil, err
 		}
-		cfg.Logger.InfoContext(ctx, "the search index is built anew", slog.String("reason", why))
+		cfg.Logger.InfoContext(ctx, "rebuilding the search index", slog.String("reason", why))
 	}
 	run, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	x.cancel = cancel

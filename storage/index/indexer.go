@@ -24,7 +24,7 @@ func (x *Index) follow(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		x.cfg.Logger.WarnContext(ctx, "the search index failed and is built anew", slog.Any("error", err))
+		x.cfg.Logger.WarnContext(ctx, "the search index failed: rebuilding it", slog.Any("error", err))
 		x.reached(-1)
 		if err := x.replace(ctx); err != nil {
 			x.cfg.Logger.WarnContext(ctx, "the search index cannot be made", slog.Any("error", err))
