@@ -76,8 +76,8 @@ func TestAnErrorHasItsKindTextHintAndRun(t *testing.T) {
 	})
 	mux.HandleFunc("GET /v1/runs/run-4", func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusUnprocessableEntity)
-		answer(w, api.ErrorBody{Detail: `[{"type":"value_error","loc":["query","limit"],"msg":"expected number \u003c= 1000","input":1001},` +
-			`{"type":"value_error","loc":["body"],"msg":"it is not a list"}]`})
+		answer(w, api.ErrorBody{Detail: `[{"type":"value_error","loc":["query","limit"],"msg":"expected number \u003c= 1000",` +
+			`"input":1001},{"type":"value_error","loc":["body"],"msg":"it is not a list"}]`})
 	})
 	mux.HandleFunc("GET /v1/runs/run-3", func(w http.ResponseWriter, _ *http.Request) { raw(w, "no JSON") })
 	c := clientOf(t, mux)
