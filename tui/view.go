@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"loci/tui/meter"
 	"loci/tui/term"
@@ -108,5 +107,5 @@ func (m *Model) status() string {
 // wrapTo wraps text at word boundaries.
 func wrapTo(s string, width int) string {
 	width = max(width, 4)
-	return strings.Join(term.Rows(ansi.Wrap(s, width, ""), width, 1), "\n")
+	return strings.Join(term.Rows(term.Wrap(s, width), width, 1), "\n")
 }

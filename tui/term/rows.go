@@ -11,16 +11,6 @@ const tabStop = 4
 // maxStyle bounds what is repeated on every row while a style stays open.
 const maxStyle = 256
 
-// Width is the display width of s. Terminals count in two ways; this is the
-// wider one, so text that fits by it fits everywhere.
-func Width(s string) int {
-	w := ansi.StringWidth(s)
-	if isASCII(s) {
-		return w
-	}
-	return max(w, ansi.StringWidthWc(s))
-}
-
 // Rows splits text into lines fit for printing: no tabs, and styles closed at
 // the end of each line and reopened on the next. A long line of single-width
 // characters stays whole, so that it copies as one line, if it fits into limit
@@ -34,7 +24,7 @@ func Rows(text string, width, limit int) []string {
 			rows = append(rows, line)
 			continue
 		}
-		rows = append(rows, hardwrap(line, width)...)
+		rows = append(rows, strings.Split(Hardwrap(line, width), "\n")...)
 	}
 	return closeStyles(rows)
 }
@@ -53,7 +43,7 @@ func ExpandTabs(line string) string {
 			col += n
 		}
 		b.WriteString(part)
-		col += ansi.StringWidth(part)
+		col += Width(part)
 	}
 	return b.String()
 }
@@ -69,7 +59,7 @@ func TrimRight(line string) string {
 	if kept == "" {
 		return ""
 	}
-	cut := ansi.Truncate(line, ansi.StringWidth(kept), "")
+	cut := Truncate(line, Width(kept), "")
 	short := cut
 	for { // the styles of the spaces removed
 		i := strings.LastIndex(short, "\x1b[")
@@ -82,18 +72,6 @@ func TrimRight(line string) string {
 		short += ansi.ResetStyle
 	}
 	return short
-}
-
-func hardwrap(line string, width int) []string {
-	var rows []string
-	for row := range strings.SplitSeq(ansi.Hardwrap(line, width, true), "\n") {
-		if Width(row) > width {
-			rows = append(rows, strings.Split(ansi.HardwrapWc(row, width, true), "\n")...)
-			continue
-		}
-		rows = append(rows, row)
-	}
-	return rows
 }
 
 func isASCII(s string) bool {

@@ -58,6 +58,7 @@ func TestRowsAreWholeInThemselves(t *testing.T) {
 }
 
 func FuzzRows(f *testing.F) {
+	f.Add(strings.Repeat("👩\u200d", 40), 7, 1)
 	f.Add("漢\tabc\x1b[31mdef\x1b]8;;http://x\x07link\x1b]8;;\x07", 7, 5)
 	f.Fuzz(func(t *testing.T, text string, width, limit int) {
 		width, limit = 2+abs(width)%200, 1+abs(limit)%60

@@ -137,15 +137,7 @@ func SizeOr(width, height int) (w, h int) {
 
 // Clip cuts a row to width cells.
 func Clip(row string, width int) string {
-	row = ExpandTabs(row)
-	if Width(row) <= width {
-		return row
-	}
-	row = ansi.Truncate(row, width, "")
-	if Width(row) > width {
-		row = ansi.TruncateWc(row, width, "")
-	}
-	return row
+	return Truncate(ExpandTabs(row), width, "")
 }
 
 func (s *Screen) downsample(text string) string {

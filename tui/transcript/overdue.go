@@ -6,9 +6,10 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/text"
+
+	"loci/tui/term"
 )
 
 // overdueRows is how many rows an open one-line paragraph may have before its
@@ -23,7 +24,7 @@ func (s *Stream) takeOverdue() []Block {
 	if len(s.open) <= s.Wide*overdueRows || bytes.IndexByte(s.open, '\n') >= 0 || !s.isParagraph() {
 		return nil
 	}
-	rows := strings.Split(ansi.Wrap(string(s.open), s.Wide, ""), "\n")
+	rows := strings.Split(term.Wrap(string(s.open), s.Wide), "\n")
 	if len(rows) <= overdueRows {
 		return nil
 	}

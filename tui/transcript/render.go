@@ -41,19 +41,20 @@ func (r *Renderer) Markdown(b Block) string {
 			return drawn
 		}
 	}
-	shown, broken := source, false
+	shown, broken, release := source, false, func(s string) string { return s }
 	if !isCode {
+		source, release = term.Hold(source)
 		shown, broken = r.marks(source)
 	}
 	md, err := r.renderer(source, broken)
 	if err != nil {
-		return r.Plain(source)
+		return r.Plain(release(source))
 	}
 	out, err := md.Render(shown)
 	if err != nil {
-		return r.Plain(source)
+		return r.Plain(release(source))
 	}
-	rows := strings.Split(out, "\n")
+	rows := strings.Split(release(out), "\n")
 	if isCode { // empty lines inside code count, those around it don't
 		rows = rows[1:min(1+codeLines(source), len(rows))]
 	}
@@ -212,34 +213,19 @@ func Short(s string, width int) string {
 	if width < 1 {
 		return ""
 	}
-	if term.Width(s) <= width {
-		return s
-	}
-	out := ansi.Truncate(s, width, "…")
-	if term.Width(out) > width {
-		out = ansi.TruncateWc(s, width, "…")
-	}
-	return out
+	return term.Truncate(s, width, "…")
 }
 
-func wrap(s string, width int) string {
+func wrap(s string, width int) string { return eachLine(s, width, term.Wrap) }
+
+func hardwrap(s string, width int) string { return eachLine(s, width, term.Hardwrap) }
+
+func eachLine(s string, width int, breakUp func(string, int) string) string {
 	lines := strings.Split(s, "\n")
 	for i, l := range lines {
 		l = term.ExpandTabs(l)
 		if term.Width(l) > width {
-			l = hardwrap(ansi.Wrap(l, width, ""), width)
-		}
-		lines[i] = l
-	}
-	return strings.Join(lines, "\n")
-}
-
-func hardwrap(s string, width int) string {
-	lines := strings.Split(s, "\n")
-	for i, l := range lines {
-		l = term.ExpandTabs(l)
-		if term.Width(l) > width {
-			l = ansi.HardwrapWc(l, width, true)
+			l = breakUp(l, width)
 		}
 		lines[i] = l
 	}

@@ -6,12 +6,13 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/charmbracelet/x/ansi"
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
+
+	"loci/tui/term"
 )
 
 // Block is a piece of an answer that won't change any more.
@@ -159,7 +160,7 @@ func (s *Stream) takeProse() []Block {
 		return s.takeOverdue()
 	}
 	bare := strings.NewReplacer("*", "", "`", "").Replace(string(s.open)) // its width without marks
-	rows := strings.Split(ansi.Wrap(bare, s.Wide, ""), "\n")
+	rows := strings.Split(term.Wrap(bare, s.Wide), "\n")
 	if len(rows) <= proseMost || len(strings.Fields(bare)) != len(bytes.Fields(s.open)) {
 		return nil
 	}
