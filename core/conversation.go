@@ -24,6 +24,7 @@ type Conversation struct {
 	Cut           int       // rev of the last compaction or eviction
 	Rev           int       // rises with each group of rows that enters or leaves the context
 	Shown         map[BlockID]int
+	Told          int64     // the change of passages, by its Seq, up to which the window was told what people took back
 	AskedAt       time.Time // when a model was last asked; zero: never
 	LastMessageAt time.Time
 	LastFolder    string // the workspace last named in the window

@@ -38,6 +38,7 @@ type ConversationData struct {
 	Prefix        string               `json:"prefix,omitempty"`
 	Cut           int                  `json:"cut,omitempty"`
 	Shown         map[core.BlockID]int `json:"shown,omitempty"`
+	Told          int64                `json:"told,omitempty"`
 	AskedAt       sqlite.Micros        `json:"asked_at,omitempty"`
 	LastFolder    string               `json:"last_folder,omitempty"`
 }
@@ -55,6 +56,7 @@ func newConversationRow(c *core.Conversation) (conversationRow, error) {
 		Prefix:        c.Prefix,
 		Cut:           c.Cut,
 		Shown:         c.Shown,
+		Told:          c.Told,
 		AskedAt:       sqlite.ToMicros(c.AskedAt),
 		LastFolder:    c.LastFolder,
 	})
@@ -96,6 +98,7 @@ func (r *conversationRow) conversation() (core.Conversation, error) {
 		Cut:           d.Cut,
 		Rev:           r.Rev,
 		Shown:         d.Shown,
+		Told:          d.Told,
 		AskedAt:       d.AskedAt.Time(),
 		LastMessageAt: r.LastMessageAt.Time(),
 		LastFolder:    d.LastFolder,

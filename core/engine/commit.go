@@ -216,6 +216,7 @@ func (c *commit) deliver(ctx context.Context, tx core.Store) error {
 		return err
 	}
 	c.run.Delivered = true
+	c.conv.Told = max(c.conv.Told, c.win.told)
 	c.conv.Shown = c.win.shownAfter(c.conv.Shown, nil)
 	return nil
 }

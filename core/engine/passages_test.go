@@ -217,6 +217,102 @@ func TestARewindGoesBackBehindWhatAPersonUndidOfTheAgentsChanges(t *testing.T) {
 	h.holds(a, "one, mended", "three, mended", "two")
 }
 
+// takeBack gives a passage an earlier version, as a person does.
+func (h *house) takeBack(id core.PassageID, version int) {
+	h.t.Helper()
+	if err := h.store.Passages().Restore(h.t.Context(), id, version, core.Author{Kind: core.AuthorUser, ID: "me"}); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// lastSent is all that the last request said in the name of the user.
+func (h *house) lastSent() string {
+	reqs := h.model.sent()
+	var said []string
+	for _, m := range reqs[len(reqs)-1].Messages {
+		if m.Role == core.ChatUser || m.Role == core.ChatReminder {
+			said = append(said, m.Text)
+		}
+	}
+	return strings.Join(said, "\n")
+}
+
+func TestTheAgentIsToldWhatAPersonTookBackInItsArchive(t *testing.T) {
+	t.Parallel()
+	h, a := keeper(t)
+	h.send(a, "do: keep one + keep two + keep three")
+	h.send(a, "do: mend 1 one, mended + drop 2")
+	archive, notes := h.notes(a)
+	versions, err := h.store.Passages().Changes(t.Context(), core.PassageChanges{Archive: archive, Limit: 1})
+	if err != nil || !versions[0].Gone {
+		t.Fatalf("%+v, %v", versions, err)
+	}
+	const says = "These passages say now:"
+	if said := h.lastSent(); strings.Contains(said, says) {
+		t.Errorf("told before anything was taken back: %s", said)
+	}
+	one, two := notes[0].ID, versions[0].Passage
+	day := notes[0].CreatedAt.Format("2006-01-02")
+	h.takeBack(one, 1)
+	h.takeBack(two, 1)
+	h.takeBack(two, 2)
+	run, _ := h.send(a, "do: keep four")
+	want := says + "\n- " + string(two) + ", of " + day + ": (it is deleted)\n- " + string(one) + ", of " + day + ": one"
+	if said := h.lastSent(); strings.Count(said, want) != 1 || strings.Index(said, want) > strings.Index(said, "do: keep four") {
+		t.Errorf("sent %s\nwant %q before the question", said, want)
+	}
+	h.send(a, "do: keep five")
+	if said := h.lastSent(); strings.Count(said, says) != 1 {
+		t.Errorf("told again: %s", said)
+	}
+	fork, err := h.past().Fork(t.Context(), core.DefaultConversation(a.ID), "")
+	if err != nil || fork.Told == 0 {
+		t.Errorf("the fork was told up to %d, %v", fork.Told, err)
+	}
+	h.rewindTo(a, run)
+	h.send(a, "do: keep six")
+	if said := h.lastSent(); strings.Count(said, want) != 1 {
+		t.Errorf("after a rewind behind it, what a person took back is not told: %s", said)
+	}
+	h.takeBack(one, 2)
+	for i := range 7 {
+		h.mend(notes[1].ID, fmt.Sprint("three, by a person ", i), core.Author{Kind: core.AuthorUser})
+	}
+	h.send(a, "do: keep seven")
+	if said := h.lastSent(); strings.Count(said, says) != 2 || strings.Contains(said, "by a person") {
+		t.Errorf("told of more than what was taken back: %s", said)
+	}
+}
+
+func TestOnlyWhoChangedAPassageIsToldThatItWasTakenBackAndNoEmptyWindowIs(t *testing.T) {
+	t.Parallel()
+	h, a := keeper(t)
+	h.send(a, "do: keep one")
+	archive, notes := h.notes(a)
+	other := h.agent(nil)
+	if err := h.store.Archives().Attach(t.Context(), other.ID, archive); err != nil {
+		t.Fatal(err)
+	}
+	h.send(other, "do: keep it")
+	h.mend(notes[0].ID, "mended", core.Author{Kind: core.AuthorUser})
+	h.takeBack(notes[0].ID, 1)
+	h.send(other, "do: keep it")
+	if said := h.lastSent(); strings.Contains(said, "undone") {
+		t.Errorf("the other is told: %s", said)
+	}
+	h.takeBack(notes[0].ID, 2)
+	empty := h.imported(a, 0)
+	h.sendTo(a, empty, "do: keep two")
+	if said := h.lastSent(); strings.Contains(said, "undone") {
+		t.Errorf("an empty window is told: %s", said)
+	}
+	h.takeBack(notes[0].ID, 1)
+	h.sendTo(a, empty, "do: keep three")
+	if said := h.lastSent(); !strings.Contains(said, "undone") {
+		t.Errorf("not told: %s", said)
+	}
+}
+
 func TestAnAgentIsForkedWithTheArchiveOfThen(t *testing.T) {
 	t.Parallel()
 	h, a := keeper(t)

@@ -237,7 +237,8 @@ func (t *turn) movePin(ctx context.Context, now prompt.Prompt) error {
 }
 
 // readyInput makes the messages that enter with the first successful step: the input with its preface, then one hidden
-// record for every block version that the window does not show yet, and one of what is recalled.
+// record for every block version that the window does not show yet, one of passages that a person took back, and one of
+// what is recalled.
 func (t *turn) readyInput(ctx context.Context) error {
 	zone := zoneOf(&t.run, &t.agent)
 	last, folder := t.win.conv.LastMessageAt, t.win.conv.LastFolder
@@ -258,6 +259,9 @@ func (t *turn) readyInput(ctx context.Context) error {
 	}
 	t.win.conv.LastFolder = folder
 	if err := t.announce(ctx); err != nil {
+		return err
+	}
+	if err := t.tellTakenBack(ctx); err != nil {
 		return err
 	}
 	t.offerSkills()

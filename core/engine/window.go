@@ -33,6 +33,7 @@ type window struct {
 	input  []*core.Message  // what enters with the first successful step: the run's input, then what joins it
 	cutTo  map[core.MessageID]int
 	raise  map[core.BlockID]int // versions the window shows once the input entered
+	told   int64                // the change of passages that it is told of once the input entered
 	ratio  float64              // true tokens to estimated ones, as the provider last reported
 	used   int                  // tokens of the last step, its answer too, as the provider reported; 0: it did not
 

@@ -3,6 +3,7 @@ package memory
 import (
 	"fmt"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"loci/core"
@@ -45,6 +46,28 @@ func Announce(block core.Block, shown string, haveShown bool) string {
 		block.Label,
 		diff,
 	)
+}
+
+// maxTakenBack bounds what is told of the text of one passage, in characters.
+const maxTakenBack = 500
+
+// TakenBack returns the record that tells a model which passages of its archival memory a person gave an earlier content
+// again, the last one first; more of them than are told of is a positive number.
+func TakenBack(passages []core.PassageVersion, more int, zone *time.Location) string {
+	var b strings.Builder
+	b.WriteString("Changes in your archival memory were undone or redone outside of this thread. These passages say now:")
+	for i := range passages {
+		p := &passages[i]
+		text := firstChars(strings.TrimSpace(p.Text), maxTakenBack)
+		if p.Gone {
+			text = "(it is deleted)"
+		}
+		fmt.Fprintf(&b, "\n- %s, of %s: %s", p.Passage, p.Created.In(zone).Format(time.DateOnly), text)
+	}
+	if more > 0 {
+		fmt.Fprintf(&b, "\nand %d more; archival_memory_search returns what they say.", more)
+	}
+	return b.String()
 }
 
 // Skills returns the record that lists what the client of a request knows how to do; with no skills it revokes an

@@ -72,7 +72,8 @@ type Pin struct {
 	Folder string               `json:"folder,omitempty"`
 	Shown  map[core.BlockID]int `json:"shown,omitempty"`
 	Before map[core.BlockID]int `json:"before,omitempty"` // Shown without the input, if an announcement came with it
-	At     time.Time            `json:"at,omitzero"`      // of the last message; only kept by rewinds
+	Told   int64                `json:"told,omitempty"`
+	At     time.Time            `json:"at,omitzero"` // of the last message; only kept by rewinds
 }
 
 // OpenAt is a file that an agent had open, as stored in a snapshot.
@@ -200,7 +201,7 @@ func Of(a *core.Agent, c *core.Conversation, has Attachments, text string) State
 		Files:      has.OpenedAt(),
 		Pin: Pin{
 			System: c.PinSystem, Tools: c.PinTools, Key: c.PinKey, Prefix: c.Prefix, Cut: c.Cut, Stored: c.System, Stale: c.Stale,
-			Folder: c.LastFolder, Shown: c.Shown,
+			Folder: c.LastFolder, Shown: c.Shown, Told: c.Told,
 		},
 	}
 	if c.Settings != nil {

@@ -41,7 +41,7 @@ func (p *Past) Fork(ctx context.Context, conv core.ConversationID, step core.Ste
 		if err := enterRows(ctx, tx, &c, rows); err != nil {
 			return err
 		}
-		c.LastFolder, c.LastMessageAt = parent.LastFolder, lastSaid(rows)
+		c.Told, c.LastFolder, c.LastMessageAt = parent.Told, parent.LastFolder, lastSaid(rows)
 		if err := tx.Conversations().Update(ctx, &c); err != nil {
 			return err
 		}

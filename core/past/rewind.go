@@ -379,7 +379,7 @@ func (r *restorer) conversation(ctx context.Context) error {
 	}
 	c.PinSystem, c.PinTools, c.PinKey, c.Prefix, c.Cut, c.System = pin.System, pin.Tools, pin.Key, pin.Prefix, pin.Cut, pin.Stored
 	c.Stale = c.ID.IsDefault() && (pin.Stale || r.stale)
-	c.Shown, c.LastFolder = r.shown, pin.Folder
+	c.Shown, c.Told, c.LastFolder = r.shown, pin.Told, pin.Folder
 	if r.m.before {
 		c.LastFolder = "" // the folder named before the input isn't stored: the next input names it again
 	}
