@@ -97,7 +97,8 @@ func (e *Engine) keepUp(ctx context.Context, l *lane, j *job) {
 	case <-ctx.Done():
 		return
 	}
-	if err := e.summariseAhead(ctx, j); err != nil && ctx.Err() == nil {
+	err := e.summariseAhead(ctx, j)
+	if err != nil && ctx.Err() == nil && core.KindOf(err) != core.NotFound { // else the agent, or its model, is gone
 		e.cfg.Logger.WarnContext(ctx, "no summary was made between turns", logRun(j.run.ID), logErr(err))
 	}
 }

@@ -3,12 +3,16 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"loci/core"
 	"loci/core/compact"
@@ -79,12 +83,14 @@ func TestASummaryIsMadeBetweenTurnsOnceTheWindowIsNearlyFull(t *testing.T) {
 			a := h.agent(func(a *core.Agent) { a.Extra = map[string]any{compact.ExtraKey: map[string]any{"mode": string(mode)}} })
 			hints := h.hints()
 			var made []int
+			var runs []core.Run
 			last := core.MessageID("")
 			for i := range 40 {
 				run, events := h.send(a, strings.Repeat("some words ", 30))
 				if got := told(events); !slices.Equal(got, []string{"said", "saved", "stop"}) {
 					t.Errorf("turn %d was told as %v", i, got)
 				}
+				runs = append(runs, run)
 				before := len(h.log(run.ID))
 				h.rest(a)
 				if after := len(h.log(run.ID)); after != before {
@@ -109,18 +115,22 @@ func TestASummaryIsMadeBetweenTurnsOnceTheWindowIsNearlyFull(t *testing.T) {
 			if len(made) < 2 || len(made) != len(h.summaryRequests()) {
 				t.Errorf("summaries after the turns %v, %d requests", made, len(h.summaryRequests()))
 			}
-			h.checkRequests(made)
+			h.checkRequests(made, runs)
 		})
 	}
 }
 
-// checkRequests asks that each request goes on from the one before, but behind a new summary.
-func (h *house) checkRequests(made []int) {
+// checkRequests asks that each run's request goes on from the one before, but behind a new summary, and is reproduced.
+func (h *house) checkRequests(made []int, runs []core.Run) {
 	t, _ := h.t.(*testing.T)
 	t.Helper()
 	reqs := slices.DeleteFunc(h.model.sent(), asksForSummary)
 	for i, req := range reqs {
 		validHistory(t, i, req)
+		again, err := h.past().Reproduce(t.Context(), h.firstStep(runs[i]).ID)
+		if diff := cmp.Diff(req, again, cmpopts.EquateEmpty()); err != nil || diff != "" {
+			t.Errorf("request %d: %v (-sent +reproduced):\n%s", i, err, diff)
+		}
 		switch {
 		case i > 0 && !slices.Contains(made, i-1):
 			prefixHolds(t, i, reqs[i-1], req)
@@ -362,5 +372,72 @@ func TestNoSummaryIsMadeBetweenTurns(t *testing.T) {
 				t.Errorf("%d were asked for", n)
 			}
 		})
+	}
+}
+
+// TestABadSummariserIsTreatedBetweenTurnsAsInTheStream: what is asked for again at once, and what is not asked for any more.
+func TestABadSummariserIsTreatedBetweenTurnsAsInTheStream(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		summary turn
+		asked   int  // requests for the one summary between turns
+		net     bool // whether it is asked for once more when the window is full
+		quiet   time.Duration
+	}{
+		"that says far too little": {summary: say("They talked."), asked: 2, net: true},
+		"that gives no token":      {summary: turn{gate: make(chan struct{})}, asked: 1, quiet: time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := open(t, summariser(func(int) turn { return c.summary }), soon, func(cfg *engine.Config) { cfg.SummaryQuiet = c.quiet })
+			const window = 24_000
+			small(h, window)
+			a := h.agent(nil)
+			for h.use(a, window) < 0.85 {
+				h.send(a, strings.Repeat("some words ", 600))
+				h.rest(a)
+			}
+			if n := len(h.summaryRequests()); n != c.asked || h.summary(a) != nil {
+				t.Fatalf("asked %d times for %+v", n, h.summary(a))
+			}
+			var got []string
+			for !slices.Contains(got, "evicted") {
+				_, events := h.send(a, strings.Repeat("some words ", 600))
+				for _, ev := range events {
+					if n, ok := ev.Body.(core.Notice); ok {
+						got = append(got, n.Kind)
+					}
+				}
+				h.rest(a)
+			}
+			if slices.Contains(got, "summary_failed") != c.net {
+				t.Errorf("at the full window it was told as %v", got)
+			}
+		})
+	}
+}
+
+// TestAnAgentThatIsDeletedWhileItsSummaryIsMadeIsNothingToComplainOf deletes during the call.
+func TestAnAgentThatIsDeletedWhileItsSummaryIsMadeIsNothingToComplainOf(t *testing.T) {
+	t.Parallel()
+	asked, goOn := make(chan struct{}), make(chan struct{})
+	var log strings.Builder
+	h := open(t, summariser(func(int) turn {
+		close(asked)
+		return turn{deltas: []core.Delta{{Text: "They spoke of herons."}}, gate: goOn}
+	}), soon, func(c *engine.Config) {
+		c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	})
+	small(h, 4000)
+	a := h.agent(nil)
+	h.untilAsked(a)
+	<-asked
+	if err := h.store.Agents().Delete(t.Context(), a.ID); err != nil {
+		t.Fatal(err)
+	}
+	close(goOn)
+	h.rest(a)
+	if log.Len() > 0 || h.summary(a) != nil {
+		t.Errorf("summary %+v, the log:\n%s", h.summary(a), log.String())
 	}
 }
