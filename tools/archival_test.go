@@ -135,6 +135,38 @@ func TestAnInsertTellsWhatIsSimilarAlready(t *testing.T) {
 	}
 }
 
+func TestAReplacementTellsWhatOtherPassageIsSimilar(t *testing.T) {
+	t.Parallel()
+	h := terminalHome(t)
+	keep := func(text string) core.PassageID {
+		return h.keptID(h.do("archival_memory_insert", map[string]any{"content": text}))
+	}
+	graz, ferry := keep("Berta studies medicine in Graz."), keep("The ferry leaves at nine.")
+	replace := func(id core.PassageID, text string) core.ToolResult {
+		return h.call("archival_memory_replace", map[string]any{"id": id, "content": text})
+	}
+	got := h.apply(replace(ferry, "Berta studies medicine in Vienna."))[0].Text
+	want := "Replaced " + string(ferry) + ", of 2026-11-23, which said: The ferry leaves at nine." +
+		"\nSimilar to " + string(graz) + ", of 2026-11-23: Berta studies medicine in Graz."
+	if got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	h.do("archival_memory_delete", map[string]any{"id": graz})
+	if got := h.apply(replace(ferry, "Berta studies medicine in Linz."))[0].Text; strings.Contains(got, "Similar") {
+		t.Errorf("similar to itself: %q", got)
+	}
+	first := h.call("archival_memory_insert", map[string]any{"content": "Carl plays the oboe on Mondays."})
+	h.env.Kept = append(h.env.Kept, first.Keeps...)
+	both := h.apply(first, replace(ferry, "Carl plays the oboe on Tuesdays."))
+	if want := "\nSimilar to " + string(h.keptID(both[0])) + ", of"; !strings.Contains(both[1].Text, want) {
+		t.Errorf("%q, want %q in it", both[1].Text, want)
+	}
+	h.env.Kept, h.env.Agent.Terminal = nil, false
+	if got := h.apply(replace(ferry, "Carl plays the oboe on Fridays."))[0].Text; strings.Contains(got, "Similar") {
+		t.Errorf("an agent of the API reads %q", got)
+	}
+}
+
 func TestAnInsertTellsWhatEarlierCallsOfTheResponseKeep(t *testing.T) {
 	t.Parallel()
 	h := terminalHome(t)

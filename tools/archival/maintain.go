@@ -2,6 +2,7 @@ package archival
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -21,8 +22,8 @@ type ReplaceArgs struct {
 	Tags    []string `json:"tags,omitempty" jsonschema:"Its tags from now on; without this they stay."`
 }
 
-// Replace is archival_memory_replace.
-func Replace(_ context.Context, args ReplaceArgs, env core.ToolEnv) (core.ToolResult, error) {
+// Replace is archival_memory_replace. The terminal's agents read what other passage is similar already.
+func Replace(ctx context.Context, args ReplaceArgs, env core.ToolEnv) (core.ToolResult, error) {
 	tags, err := clean(args.Tags)
 	if err != nil {
 		return core.ToolResult{}, err
@@ -34,8 +35,16 @@ func Replace(_ context.Context, args ReplaceArgs, env core.ToolEnv) (core.ToolRe
 	if err := next.Validate(); err != nil {
 		return core.ToolResult{}, err
 	}
+	var maybe []core.PassageID
+	if env.Agent.Terminal {
+		maybe = slices.DeleteFunc(candidates(ctx, next.Text, env), func(id core.PassageID) bool { return id == next.ID })
+	}
 	return core.ToolResult{Keeps: []core.Passage{next}, Apply: func(ctx context.Context, tx core.ToolEdits) (core.ToolResult, error) {
 		p, err := own(ctx, tx, env, args.ID)
+		if err != nil {
+			return core.ToolResult{}, err
+		}
+		also, err := similar(ctx, tx, args.Content, p.Archive, maybe, env.Now.Location())
 		if err != nil {
 			return core.ToolResult{}, err
 		}
@@ -47,7 +56,7 @@ func Replace(_ context.Context, args ReplaceArgs, env core.ToolEnv) (core.ToolRe
 		if err := tx.Passages.Update(ctx, &p, env.Author); err != nil {
 			return core.ToolResult{}, err
 		}
-		return core.ToolResult{Text: "Replaced " + told(&p, was, env)}, nil
+		return core.ToolResult{Text: "Replaced " + told(&p, was, env) + also}, nil
 	}}, nil
 }
 
