@@ -30,9 +30,8 @@ type chatTurn struct {
 	req    openai.ChatCompletionRequest
 }
 
-func newChatTurn(c *Client, req core.ChatRequest, x *exchange) roundTrip {
+func newChatTurn(c *Client, req core.ChatRequest, x *exchange, left map[wire.Refusal]bool) roundTrip {
 	b := chatBuilder{q: c.quirks, req: req, set: map[string]any{"model": req.Model}}
-	left := c.leftOut(req.Model)
 	b.q.NoStreamOptions = b.q.NoStreamOptions || left[wire.RefusedUsage]
 	b.fold = left[wire.RefusedSystem]
 	t := &chatTurn{client: c, req: b.build(), chatReader: newChatReader(c, req, x)}

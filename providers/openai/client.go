@@ -86,9 +86,11 @@ func (c *Client) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[cor
 	return func(yield func(core.Delta, error) bool) {
 		sent := false
 		out := func(d core.Delta) bool { sent = true; return yield(d, nil) }
-		err := c.ask(ctx, req, out)
-		for err != nil && !sent && c.leaveOut(req.Model, wire.Refused(err)) {
-			err = c.ask(ctx, req, out)
+		left := c.leftOut(req.Model)
+		err := c.ask(ctx, req, left, out)
+		for err != nil && !sent && c.leaveOut(req.Model, wire.Refused(err), left) {
+			left = c.leftOut(req.Model)
+			err = c.ask(ctx, req, left, out)
 		}
 		if err != nil && !errors.Is(err, errBreak) {
 			yield(core.Delta{}, err)
@@ -97,19 +99,16 @@ func (c *Client) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[cor
 }
 
 // leaveOut remembers that a part of the request was refused, and reports whether a retry without it may help: whether
-// this wire has such a part, and the request had it.
-func (c *Client) leaveOut(model string, part wire.Refusal) bool {
+// this wire has such a part, and the request that failed still had it. Another request may have learned it meanwhile.
+func (c *Client) leaveOut(model string, part wire.Refusal, left map[wire.Refusal]bool) bool {
 	onResponses := part == wire.RefusedSummary
-	if part == "" || part == wire.RefusedTools || onResponses != (c.quirks.wire(model) == Responses) {
+	if part == "" || part == wire.RefusedTools || left[part] || onResponses != (c.quirks.wire(model) == Responses) {
 		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.left[model] == nil {
 		c.left[model] = map[wire.Refusal]bool{}
-	}
-	if c.left[model][part] {
-		return false
 	}
 	c.left[model][part] = true
 	return true
@@ -134,15 +133,15 @@ func (c *Client) swallowing(model string) bool {
 	return c.open[model]
 }
 
-func (c *Client) ask(ctx context.Context, req core.ChatRequest, out func(core.Delta) bool) error {
+func (c *Client) ask(ctx context.Context, req core.ChatRequest, left map[wire.Refusal]bool, out func(core.Delta) bool) error {
 	var t roundTrip
 	x := &exchange{who: c.who, whole: c.quirks.Whole, comments: c.opts.Comments}
 	on := c.quirks.wire(req.Model)
 	req.Messages = wire.UniqueCalls(req.Messages, on == Responses)
 	if on == Responses {
-		t = newResponsesTurn(c, req, x)
+		t = newResponsesTurn(c, req, x, left)
 	} else {
-		t = newChatTurn(c, req, x)
+		t = newChatTurn(c, req, x, left)
 	}
 	x.watch = wire.NewWatch(context.WithValue(ctx, exchangeKey{}, x), c.opts.Idle)
 	defer x.watch.Stop()

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -334,6 +335,43 @@ func TestWhatIsRefusedIsLeftOutFromThenOn(t *testing.T) {
 			r.ask(t, withCall("{}", "x")) // of another model: nothing is known
 			if r.asked.Load() < first+2 {
 				t.Error("not asked")
+			}
+		})
+	}
+}
+
+func TestRequestsAtOnceEachLeaveOutWhatIsRefused(t *testing.T) {
+	t.Parallel()
+	for name, refusal := range map[string]string{
+		"stream_options":  "Unknown parameter: stream_options",
+		`"role":"system"`: "System role not supported",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			const most = 4
+			var before sync.WaitGroup // every first request is on its way before one is refused
+			before.Add(most)
+			r := serveFunc(t, openai.Quirks{}, func(w http.ResponseWriter, req *http.Request) {
+				if body, _ := io.ReadAll(req.Body); !strings.Contains(string(body), name) {
+					_, _ = io.WriteString(w, whole)
+					return
+				}
+				before.Done()
+				before.Wait()
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = fmt.Fprintf(w, `{"error":{"message":%q}}`, refusal)
+			})
+			var all sync.WaitGroup
+			for range most {
+				all.Go(func() {
+					if a, err := providertest.Collect(t.Context(), t, r.client, providertest.Ask("m", "hello")); err != nil || a.Text != "fine" {
+						t.Errorf("%q, %v", a.Text, err)
+					}
+				})
+			}
+			all.Wait()
+			if n := r.asked.Load(); n != 2*most {
+				t.Errorf("asked %d times", n)
 			}
 		})
 	}

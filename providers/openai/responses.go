@@ -24,9 +24,9 @@ type responsesTurn struct {
 	req    openai.CreateResponseRequest
 }
 
-func newResponsesTurn(c *Client, req core.ChatRequest, x *exchange) roundTrip {
+func newResponsesTurn(c *Client, req core.ChatRequest, x *exchange, left map[wire.Refusal]bool) roundTrip {
 	t := &responsesTurn{client: c, responsesReader: responsesReader{who: c.who, x: x, offered: names(req.Tools), text: map[string]bool{}}}
-	t.req = responsesRequest(c.quirks, req, !c.leftOut(req.Model)[wire.RefusedSummary])
+	t.req = responsesRequest(c.quirks, req, !left[wire.RefusedSummary])
 	x.set = map[string]any{"input": responsesInput(req.Messages)}
 	x.wrap = wrapResponse
 	return t

@@ -1,6 +1,7 @@
 package openai_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -39,6 +40,7 @@ func serveFunc(t *testing.T, q openai.Quirks, answer http.HandlerFunc) *raw {
 	r := &raw{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		body, _ := io.ReadAll(req.Body)
+		req.Body = io.NopCloser(bytes.NewReader(body))
 		r.body.Store(&body)
 		r.header.Store(&req.Header)
 		r.asked.Add(1)
