@@ -5,9 +5,9 @@ import (
 	"errors"
 	"io"
 	"iter"
-	"maps"
 	"math"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -35,8 +35,8 @@ type Client struct {
 	api    *openai.Client
 
 	mu   sync.Mutex
-	left map[string]map[wire.Refusal]bool // what is left out of a model's requests because it was refused
-	open map[string]bool                  // models whose thoughts arrive without their opening mark
+	left map[string]map[wire.Refusal]time.Time // what was refused of a model's requests, and when
+	open map[string]bool                       // models whose thoughts arrive without their opening mark
 }
 
 var (
@@ -54,7 +54,7 @@ func New(opts protocol.Options, quirks Quirks) *Client {
 		opts.Comments = DefaultComments
 	}
 	return &Client{
-		opts: opts, quirks: quirks, left: map[string]map[wire.Refusal]bool{}, open: map[string]bool{},
+		opts: opts, quirks: quirks, left: map[string]map[wire.Refusal]time.Time{}, open: map[string]bool{},
 		who: wire.Who{Provider: opts.Provider, Endpoint: opts.BaseURL, Secrets: opts.Values.Secrets(), KeyVar: opts.KeyVar},
 		api: openai.NewClientWithConfig(config),
 	}
@@ -88,7 +88,7 @@ func (c *Client) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[cor
 		out := func(d core.Delta) bool { sent = true; return yield(d, nil) }
 		left := c.leftOut(req.Model)
 		err := c.ask(ctx, req, left, out)
-		for err != nil && !sent && c.leaveOut(req.Model, wire.Refused(err), left) {
+		for err != nil && !sent && c.leaveOut(req, wire.Refused(err), left) {
 			left = c.leftOut(req.Model)
 			err = c.ask(ctx, req, left, out)
 		}
@@ -100,17 +100,23 @@ func (c *Client) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[cor
 
 // leaveOut remembers that a part of the request was refused, and reports whether a retry without it may help: whether
 // this wire has such a part, and the request that failed still had it. Another request may have learned it meanwhile.
-func (c *Client) leaveOut(model string, part wire.Refusal, left map[wire.Refusal]bool) bool {
-	onResponses := part == wire.RefusedSummary
-	if part == "" || part == wire.RefusedTools || left[part] || onResponses != (c.quirks.wire(model) == Responses) {
+func (c *Client) leaveOut(req core.ChatRequest, part wire.Refusal, left map[wire.Refusal]bool) bool {
+	responses := c.quirks.wire(req.Model) == Responses
+	switch {
+	case left[part]:
+		return false
+	case part == wire.RefusedChoice && (len(req.Tools) == 0 || req.Choice.Mode == core.ChoiceAuto),
+		part == wire.RefusedSummary && !responses,
+		(part == wire.RefusedUsage || part == wire.RefusedSystem) && responses,
+		part == wire.RefusedTools, part == "":
 		return false
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.left[model] == nil {
-		c.left[model] = map[wire.Refusal]bool{}
+	if c.left[req.Model] == nil {
+		c.left[req.Model] = map[wire.Refusal]time.Time{}
 	}
-	c.left[model][part] = true
+	c.left[req.Model][part] = time.Now()
 	return true
 }
 
@@ -118,7 +124,32 @@ func (c *Client) leaveOut(model string, part wire.Refusal, left map[wire.Refusal
 func (c *Client) leftOut(model string) map[wire.Refusal]bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return maps.Clone(c.left[model])
+	out := map[wire.Refusal]bool{}
+	for part, at := range c.left[model] {
+		if time.Since(at) < wire.RefusalFresh {
+			out[part] = true
+		}
+	}
+	return out
+}
+
+// unforced asks in words for the call that may not be forced. The tools stay offered, unless none was to be called.
+func unforced(req core.ChatRequest) core.ChatRequest {
+	words := ""
+	switch {
+	case len(req.Tools) == 0:
+	case req.Choice.Mode == core.ChoiceNone:
+		req.Tools = nil
+	case req.Choice.Mode == core.ChoiceNamed:
+		words = "Answer with a call of " + req.Choice.Name + "."
+	case req.Choice.Mode == core.ChoiceRequired:
+		words = "Answer with a call of a tool."
+	}
+	if words != "" {
+		req.Messages = append(slices.Clip(req.Messages), core.ChatMessage{Role: core.ChatReminder, Text: words})
+	}
+	req.Choice = core.ToolChoice{}
+	return req
 }
 
 func (c *Client) swallows(model string) {
@@ -137,6 +168,9 @@ func (c *Client) ask(ctx context.Context, req core.ChatRequest, left map[wire.Re
 	var t roundTrip
 	x := &exchange{who: c.who, whole: c.quirks.Whole, comments: c.opts.Comments}
 	on := c.quirks.wire(req.Model)
+	if left[wire.RefusedChoice] {
+		req = unforced(req)
+	}
 	req.Messages = wire.UniqueCalls(req.Messages, on == Responses)
 	if on == Responses {
 		t = newResponsesTurn(c, req, x, left)

@@ -340,6 +340,68 @@ func TestWhatIsRefusedIsLeftOutFromThenOn(t *testing.T) {
 	}
 }
 
+// refuser is a server that answers 400 to requests with some text in them.
+type refuser struct {
+	text, said string
+	bodies     []string
+}
+
+func (r *refuser) RoundTrip(req *http.Request) (*http.Response, error) {
+	body, err := io.ReadAll(req.Body)
+	if err != nil {
+		return nil, err
+	}
+	r.bodies = append(r.bodies, string(body))
+	status, answer := 200, whole
+	if strings.Contains(req.URL.Path, "responses") {
+		answer = responsesOK
+	}
+	if strings.Contains(string(body), r.text) {
+		status, answer = 400, fmt.Sprintf(`{"error":{"message":%q}}`, r.said)
+	}
+	return &http.Response{
+		StatusCode: status, Header: http.Header{"Content-Type": {"text/event-stream"}},
+		Body: io.NopCloser(strings.NewReader(answer)), Request: req,
+	}, nil
+}
+
+func TestAForcedChoiceThatIsRefusedIsAskedForInWords(t *testing.T) {
+	t.Parallel()
+	for _, on := range []openai.Wire{openai.Chat, openai.Responses} {
+		for mode, words := range map[core.ToolChoiceMode]string{
+			core.ChoiceNamed: "Answer with a call of clock.", core.ChoiceRequired: "Answer with a call of a tool.",
+		} {
+			t.Run(fmt.Sprint(on, " ", mode), func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					server := &refuser{text: `"tool_choice"`, said: "This model does not support tool_choice=required"}
+					client := openai.New(
+						protocol.Options{Provider: "vendor", BaseURL: "http://vendor.test/v1", HTTP: server}, openai.Quirks{Wire: on},
+					)
+					req := providertest.Ask("m", "hello")
+					req.Tools = []core.ToolSpec{{Name: "clock"}}
+					req.Choice = core.ToolChoice{Mode: mode, Name: "clock"}
+					ask := func(requests int) {
+						t.Helper()
+						server.bodies = nil
+						a, err := providertest.Collect(t.Context(), t, client, req)
+						if err != nil || a.Text != "fine" || len(server.bodies) != requests {
+							t.Fatalf("%q after %d requests, %v", a.Text, len(server.bodies), err)
+						}
+						if last := server.bodies[requests-1]; !strings.Contains(last, words) || !strings.Contains(last, `"tools":[{`) {
+							t.Errorf("sent %s", last)
+						}
+					}
+					ask(2)
+					ask(1)
+					time.Sleep(wire.RefusalFresh)
+					ask(2) // it may have learned it since
+				})
+			})
+		}
+	}
+}
+
 func TestRequestsAtOnceEachLeaveOutWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	for name, refusal := range map[string]string{
@@ -364,7 +426,8 @@ func TestRequestsAtOnceEachLeaveOutWhatIsRefused(t *testing.T) {
 			var all sync.WaitGroup
 			for range most {
 				all.Go(func() {
-					if a, err := providertest.Collect(t.Context(), t, r.client, providertest.Ask("m", "hello")); err != nil || a.Text != "fine" {
+					a, err := providertest.Collect(t.Context(), t, r.client, providertest.Ask("m", "hello"))
+					if err != nil || a.Text != "fine" {
 						t.Errorf("%q, %v", a.Text, err)
 					}
 				})

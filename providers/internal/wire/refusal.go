@@ -2,6 +2,7 @@ package wire
 
 import (
 	"strings"
+	"time"
 
 	"loci/core"
 )
@@ -15,7 +16,11 @@ const (
 	RefusedSummary Refusal = "summary"        // a summary of the reasoning
 	RefusedSystem  Refusal = "system"         // a system message
 	RefusedTools   Refusal = "tools"
+	RefusedChoice  Refusal = "tool_choice" // that a tool must be called, or which one
 )
+
+// RefusalFresh is how long a refusal is remembered. By then the server may have been started anew with other options.
+const RefusalFresh = 10 * time.Minute
 
 // refusals is how servers say it, in lower case.
 var refusals = []struct {
@@ -33,9 +38,14 @@ var refusals = []struct {
 		"tools are not supported", "tools is not supported", "tool calling is not supported", "function calling is not supported",
 		"function calling is not enabled", "enable-auto-tool-choice", "requires --jinja", "request argument supplied: tools",
 	}},
+	{RefusedChoice, []string{"support the provided '" + choiceWord}},
 }
 
+// choiceWord stands for the choice among tools, so that its refusal isn't taken for one of tools as such.
+const choiceWord = "<choice>"
+
 func refusal(lower string) Refusal {
+	lower = aboutChoice(lower)
 	for _, r := range refusals {
 		if has(lower, r.words) {
 			return r.part
@@ -44,16 +54,22 @@ func refusal(lower string) Refusal {
 	return ""
 }
 
+func aboutChoice(lower string) string {
+	return strings.ReplaceAll(strings.ReplaceAll(lower, "tool_choice", choiceWord), "tool choice", choiceWord)
+}
+
 // Refused returns the part of the request that an error complains of, and nothing for any other error.
 func Refused(err error) Refusal {
 	if core.KindOf(err) != core.Invalid {
 		return ""
 	}
 	lower := strings.ToLower(err.Error())
-	if part := refusal(lower); part != "" {
+	switch part := refusal(lower); {
+	case part != "":
 		return part
-	}
-	if strings.Contains(lower, "summar") {
+	case strings.Contains(aboutChoice(lower), choiceWord):
+		return RefusedChoice
+	case strings.Contains(lower, "summar"):
 		return RefusedSummary
 	}
 	return ""

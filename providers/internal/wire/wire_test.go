@@ -239,9 +239,15 @@ func TestWhatMayBeLeftOutIsToldFromOtherErrors(t *testing.T) {
 		`{"error":"registry.ollama.ai/library/gemma:2b does not support tools"}`:                                   RefusedTools,
 		`{"object":"error","message":"\"auto\" tool choice requires --enable-auto-tool-choice and ` +
 			`--tool-call-parser to be set"}`: RefusedTools,
-		`{"error":{"message":"No endpoints found that support tool use."}}`:  RefusedTools,
-		`{"error":{"message":"Unsupported parameter: 'reasoning.summary'"}}`: RefusedSummary,
-		`{"error":{"message":"messages is empty"}}`:                          "",
+		`{"error":{"message":"No endpoints found that support tool use."}}`:                                       RefusedTools,
+		`{"error":{"message":"No endpoints found that support the provided 'tool_choice' value."}}`:               RefusedChoice,
+		`{"error":{"message":"Tool choice is required, but model did not call a tool","code":"tool_use_failed"}}`: "",
+		`{"error":{"message":"gemma does not support tool calling"}}`:                                             RefusedTools,
+		`{"error":{"message":"This model does not support tool_choice=required"}}`:                                RefusedChoice,
+		`{"error":{"message":"deepseek-reasoner does not support this tool_choice"}}`:                             RefusedChoice,
+		`{"error":{"message":"request argument supplied: tools: 'tool_choice' unsupported"}}`:                     RefusedTools,
+		`{"error":{"message":"Unsupported parameter: 'reasoning.summary'"}}`:                                      RefusedSummary,
+		`{"error":{"message":"messages is empty"}}`:                                                               "",
 	} {
 		if got := Refused((Who{Provider: "v"}).Status(400, nil, []byte(body))); got != want {
 			t.Errorf("%s: %q", body, got)
