@@ -5,34 +5,44 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"loci/core"
+	"loci/providers/internal/wire"
 )
 
 // refusalMemory is what a server's refusals have taught us. The zero value knows nothing.
 type refusalMemory struct {
 	mu    sync.Mutex
-	tools map[string]bool // models that refuse tools
-	stale map[uint64]bool // hashes of native items that were refused
+	tools map[string]refusedTools // by model
+	stale map[uint64]bool         // hashes of native items that were refused
 	seed  maphash.Seed
+}
+
+// refusedTools is when a model refused tools, and in which words.
+type refusedTools struct {
+	at    time.Time
+	words string
 }
 
 // mostStale bounds what is remembered: a conversation has one item per answer in its window.
 const mostStale = 10_000
 
-func (l *refusalMemory) noTools(model string) {
+func (l *refusalMemory) noTools(model, words string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.tools == nil {
-		l.tools = map[string]bool{}
+		l.tools = map[string]refusedTools{}
 	}
-	l.tools[model] = true
+	l.tools[model] = refusedTools{now, words}
 }
 
-func (l *refusalMemory) toolless(model string) bool {
+// toolless returns in which words a model has refused tools, unless that is long ago.
+func (l *refusalMemory) toolless(model string, now time.Time) (words string, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.tools[model]
+	r, ok := l.tools[model]
+	return r.words, ok && now.Sub(r.at) < wire.RefusalFresh
 }
 
 // refused remembers the native items of a request, so that no later request sends them again.

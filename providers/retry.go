@@ -59,11 +59,15 @@ func (a *chatModel) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[
 
 // stream asks until there is an answer or a permanent error.
 func (a *chatModel) stream(ctx context.Context, s *server, req core.ChatRequest, yield func(core.Delta, error) bool) {
-	if !a.info.Tools || s.learned.toolless(a.info.Name) {
+	w := wait{yield: yield, start: time.Now()}
+	words, toolless := s.learned.toolless(a.info.Name, s.now())
+	if toolless && len(req.Tools) > 0 && !w.say(noticeTools, quietWait, withoutToolsWords(words)) {
+		return
+	}
+	if !a.info.Tools || toolless {
 		req = withoutTools(req)
 	}
 	req = s.learned.fresh(req)
-	w := wait{yield: yield, start: time.Now()}
 	for w.attempt = 1; ; w.attempt++ {
 		if left := s.gate.left(); !w.say(
 			noticeRetry,
@@ -112,11 +116,16 @@ func (a *chatModel) adapt(s *server, req core.ChatRequest, err error) (*core.Cha
 		req = s.learned.fresh(req)
 		return &req, ""
 	case wire.Refused(err) == wire.RefusedTools && len(req.Tools) > 0:
-		s.learned.noTools(a.info.Name)
+		s.learned.noTools(a.info.Name, err.Error(), s.now())
 		req = withoutTools(req)
-		return &req, err.Error() + ". It is asked without tools: the agent can neither edit its memory nor search."
+		return &req, withoutToolsWords(err.Error())
 	}
 	return nil, ""
+}
+
+func withoutToolsWords(refusal string) string {
+	return refusal + ". It is asked without tools for up to " + core.InWords(wire.RefusalFresh) +
+		": the agent can neither edit its memory nor search."
 }
 
 // once makes one attempt. The error is nil when the answer is complete or the consumer has left.

@@ -291,16 +291,47 @@ func TestAModelThatRefusesToolsIsAskedWithoutAndThatIsSaid(t *testing.T) {
 		{Role: core.ChatAssistant, Calls: []core.ToolCall{{ID: "a", Name: "clock", Arguments: "{}"}}},
 		{Role: core.ChatTool, Returns: []core.ChatReturn{{CallID: "a", Name: "clock", Text: "noon"}}},
 	}}
-	said, err := hear(t.Context(), a, req)
-	if err != nil || len(said) != 1 || !strings.Contains(said[0], "without tools") {
-		t.Errorf("said %q, %v", said, err)
+	for _, asked := range []int{2, 3} {
+		said, err := hear(t.Context(), a, req)
+		if err != nil || len(said) != 1 || !strings.Contains(said[0], "does not support tools. It is asked without tools") ||
+			len(p.got) != asked {
+			t.Errorf("said %q, asked %d times, %v", said, len(p.got), err)
+		}
 	}
-	if said, err = hear(t.Context(), a, req); err != nil || len(said) != 0 || len(p.got) != 3 {
-		t.Errorf("the second time: said %q, asked %d times, %v", said, len(p.got), err)
+	if said, err := hear(t.Context(), a, core.ChatRequest{}); err != nil || len(said) != 0 {
+		t.Errorf("a request that offers none: said %q, %v", said, err)
 	}
 	if last := p.got[2].Messages; last[1].Calls != nil || !strings.Contains(last[2].Text, "noon") {
 		t.Errorf("sent %+v", last)
 	}
+}
+
+func TestARefusalOfToolsIsForgottenAfterAWhile(t *testing.T) {
+	t.Parallel()
+	refusing := true
+	p := &picky{refuse: func(req core.ChatRequest) error {
+		if refusing && len(req.Tools) > 0 {
+			return (wire.Who{Provider: "vendor"}).Status(400, nil, []byte(`{"error":"tool choice requires --enable-auto-tool-choice"}`))
+		}
+		return nil
+	}}
+	a := behind(p, 1)
+	now := time.Unix(1e9, 0)
+	a.providers.cfg.Now = func() time.Time { return now }
+	req := core.ChatRequest{Tools: []core.ToolSpec{{Name: "clock"}}}
+	ask := func(offered bool) {
+		t.Helper()
+		said, err := hear(t.Context(), a, req)
+		if err != nil || len(p.got[len(p.got)-1].Tools) > 0 != offered || (len(said) == 0) != offered {
+			t.Errorf("said %q, sent %+v, %v", said, p.got[len(p.got)-1], err)
+		}
+	}
+	ask(false)
+	refusing = false
+	now = now.Add(wire.RefusalFresh - time.Second)
+	ask(false)
+	now = now.Add(time.Second)
+	ask(true)
 }
 
 func TestNothingIsAskedAgainOnceSomethingWasShown(t *testing.T) {
