@@ -303,7 +303,7 @@ func (s *factScript) done(verb, key string, returns []core.ChatReturn) turn {
 // inBlock keeps a fact in a block. The old text is in the last return of an edit, or found in the conversation, which half of
 // the facts are looked up in at once; a fork that was never told of it reads the prompt.
 func (s *factScript) inBlock(req core.ChatRequest, at int, verb, key, fact string, returns []core.ChatReturn) turn {
-	old := ""
+	var old string
 	switch {
 	case verb == "note" && len(returns) == 0:
 		return calling("memory_insert", map[string]any{"label": "human", "new_string": fact})

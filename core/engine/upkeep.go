@@ -81,7 +81,7 @@ func (u *upkeep) over(ctx context.Context) error {
 func (e *Engine) keepUp(ctx context.Context, l *lane, j *job) {
 	defer func() {
 		if v := recover(); v != nil {
-			e.cfg.Logger.Error("the summary between turns panicked", logRun(j.run.ID), logAny("panic", v), logStack())
+			e.cfg.Logger.ErrorContext(ctx, "the summary between turns panicked", logRun(j.run.ID), logAny("panic", v), logStack())
 		}
 		e.mu.Lock()
 		defer e.mu.Unlock()

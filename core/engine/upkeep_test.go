@@ -421,12 +421,12 @@ func TestABadSummariserIsTreatedBetweenTurnsAsInTheStream(t *testing.T) {
 func TestAnAgentThatIsDeletedWhileItsSummaryIsMadeIsNothingToComplainOf(t *testing.T) {
 	t.Parallel()
 	asked, goOn := make(chan struct{}), make(chan struct{})
-	var log strings.Builder
+	var said strings.Builder
 	h := open(t, summariser(func(int) turn {
 		close(asked)
 		return turn{deltas: []core.Delta{{Text: "They spoke of herons."}}, gate: goOn}
 	}), soon, func(c *engine.Config) {
-		c.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+		c.Logger = slog.New(slog.NewTextHandler(&said, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	})
 	small(h, 4000)
 	a := h.agent(nil)
@@ -437,7 +437,7 @@ func TestAnAgentThatIsDeletedWhileItsSummaryIsMadeIsNothingToComplainOf(t *testi
 	}
 	close(goOn)
 	h.rest(a)
-	if log.Len() > 0 || h.summary(a) != nil {
-		t.Errorf("summary %+v, the log:\n%s", h.summary(a), log.String())
+	if said.Len() > 0 || h.summary(a) != nil {
+		t.Errorf("summary %+v, the log:\n%s", h.summary(a), said.String())
 	}
 }

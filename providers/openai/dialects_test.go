@@ -394,8 +394,8 @@ func TestAForcedChoiceThatIsRefusedIsAskedForInWords(t *testing.T) {
 					}
 					ask(2)
 					ask(1)
-					time.Sleep(wire.RefusalFresh)
-					ask(2) // it may have learned it since
+					time.Sleep(wire.RefusalFresh) //nolint:forbidigo // the bubble's own clock
+					ask(2)                        // it may have learned it since
 				})
 			})
 		}
