@@ -231,11 +231,18 @@ type WorkspaceStore interface {
 	Put(ctx context.Context, w Workspace) error
 }
 
-// MetaStore keeps single values of the home: real_at, uuid, epoch.
+// MetaStore keeps single values of the home: real_at, uuid, epoch and others.
 type MetaStore interface {
 	Get(ctx context.Context, key string) (string, bool, error)
 	Put(ctx context.Context, key, value string) error
 }
+
+// MetaEmbeddingEndpoint, followed by a model's handle, is the key of the server that the model's texts are sent to: what
+// somebody agreed to. EmbeddingHeld stands there in a restored home until a person allows what the backup says.
+const (
+	MetaEmbeddingEndpoint = "embedding_endpoint:"
+	EmbeddingHeld         = "held"
+)
 
 // MetaRealAt is set once a real model has answered for an agent's own or default choice.
 const MetaRealAt = "real_at"

@@ -112,7 +112,7 @@ func SettleWaiting(ctx context.Context, p config.Paths, allow bool, paths []stri
 		return err
 	})
 	if err == nil && len(chosen) == 0 {
-		err = core.E(core.NotFound, "no such path waits").WithHint("loci restore --waiting lists those that do")
+		err = core.E(core.NotFound, "no such path or server waits").WithHint("loci restore --waiting lists those that do")
 	}
 	return waiting(chosen), err
 }
@@ -138,7 +138,7 @@ func (d *Daemon) checkWaiting(ctx context.Context) []api.Check {
 	return []api.Check{
 		api.Warning(
 			name,
-			core.Count(len(all), "path")+" of the restored backup wait to be allowed, the first is "+all[0].Path,
+			core.Count(len(all), "place")+" named by the restored backup wait to be allowed, the first is "+all[0].Path,
 			"loci restore --waiting",
 		),
 	}

@@ -83,7 +83,7 @@ func TestTheOldHomeIsRestoredAndWaits(t *testing.T) {
 	if err != nil || len(agents) < len(recorded.Agents) {
 		t.Fatalf("%d agents, %v", len(agents), err)
 	}
-	if checks := d.checkWaiting(t.Context()); len(checks) != 1 || !strings.Contains(checks[0].Detail, "2 paths") {
+	if checks := d.checkWaiting(t.Context()); len(checks) != 1 || !strings.Contains(checks[0].Detail, "2 places") {
 		t.Errorf("doctor: %+v", checks)
 	}
 	if m, err := c.Mirror(t.Context(), recorded.Agents["Ollama"]); err != nil || m.On {

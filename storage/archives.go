@@ -2,6 +2,9 @@ package storage
 
 import (
 	"context"
+	"slices"
+
+	"github.com/jmoiron/sqlx"
 
 	"loci/core"
 	"loci/storage/sqlite"
@@ -217,4 +220,59 @@ func (s archives) AgentsOf(ctx context.Context, archive core.ArchiveID) ([]core.
 	err := q.All(ctx, &ids, `SELECT g.id FROM agent_archives aa JOIN agents g ON g.id = aa.agent_id
 		WHERE aa.archive_id = $1 AND g.deleted_at IS NULL ORDER BY g.created_at, g.id`, archive)
 	return ids, sqlite.Classify("list agents of archive", err)
+}
+
+// EmbeddingModels lists the models, other than the built-in one, that a copy of the facts would have texts sent to: those
+// of its archives, those that archives of its agents would get, and those that made vectors. Every archive is stored anew
+// as it was read, so that nothing that reads it otherwise finds another model in it.
+func EmbeddingModels(ctx context.Context, tx *sqlx.Tx) ([]core.Handle, error) {
+	var models []core.Handle
+	if err := tx.SelectContext(ctx, &models, `SELECT DISTINCT model FROM vector_sets`); err != nil {
+		return nil, sqlite.Classify("list embeddings", err)
+	}
+	var rows []archiveRow
+	if err := tx.SelectContext(ctx, &rows, selectArchives); err != nil {
+		return nil, sqlite.Classify("list embeddings", err)
+	}
+	for i := range rows {
+		a, err := rows[i].archive()
+		if err != nil {
+			return nil, err
+		}
+		models = append(models, a.Embedding)
+		row, err := newArchiveRow(&a)
+		if err != nil {
+			return nil, err
+		}
+		if row.Data == rows[i].Data {
+			continue
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE archives SET data = $1 WHERE id = $2`, row.Data, row.ID); err != nil {
+			return nil, sqlite.Classify("list embeddings", err)
+		}
+	}
+	ofAgents, err := agentEmbeddings(ctx, tx)
+	if err != nil {
+		return nil, err
+	}
+	models = append(models, ofAgents...)
+	slices.Sort(models)
+	models = slices.DeleteFunc(models, func(h core.Handle) bool { return h == "" || h == core.WordsHandle })
+	return slices.Compact(models), nil
+}
+
+func agentEmbeddings(ctx context.Context, tx *sqlx.Tx) ([]core.Handle, error) {
+	var rows []agentRow
+	if err := tx.SelectContext(ctx, &rows, selectAgents); err != nil {
+		return nil, sqlite.Classify("list embeddings of agents", err)
+	}
+	models := make([]core.Handle, len(rows))
+	for i := range rows {
+		a, err := rows[i].agent()
+		if err != nil {
+			return nil, err
+		}
+		models[i] = a.Embedding
+	}
+	return models, nil
 }

@@ -21,7 +21,7 @@ const all = "all"
 type restoreReport struct {
 	Restored string        `json:"restored"`
 	Kept     string        `json:"kept"`
-	Waiting  []api.Waiting `json:"waiting"` // paths outside the home, not used yet
+	Waiting  []api.Waiting `json:"waiting"` // paths and servers outside the home, not used yet
 }
 
 // restoreCommand is `loci restore`.
@@ -33,7 +33,8 @@ func (a *app) restoreCommand() *cobra.Command {
 		Short: "Replace everything by a backup; what it replaces is kept",
 		Long: "Replace everything by a backup; what it replaces is kept.\n\n" +
 			"The backup is read whole first, and refused unless all of it is good. Folders that it names outside of the home (mirrors\n" +
-			"of memory, directories that folders follow) and copies that it wants removed are left alone until you allow each.",
+			"of memory, directories that folders follow) and copies that it wants removed are left alone until you allow each, and no\n" +
+			"text is sent to a server for an embedding.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
 			case waiting:
@@ -53,7 +54,7 @@ func (a *app) restoreCommand() *cobra.Command {
 			return a.restore(cmd.Context(), args[0])
 		},
 	}
-	c.Flags().BoolVar(&waiting, "waiting", false, "list the paths outside of the home that wait to be allowed")
+	c.Flags().BoolVar(&waiting, "waiting", false, "list the paths and servers outside of the home that wait to be allowed")
 	c.Flags().StringArrayVar(&allow, "allow", nil, "use this `PATH` again as the restored home did, or all; may be repeated")
 	c.Flags().StringArrayVar(&drop, "drop", nil, "never use this `PATH`, or all; may be repeated")
 	c.MarkFlagsMutuallyExclusive("waiting", "allow", "drop")
@@ -93,8 +94,8 @@ func (a *app) restore(ctx context.Context, file string) (err error) {
 	a.note(
 		"it names " + counted(
 			len(out.Waiting),
-			"path",
-		) + " outside of the home. Nothing is read, written or removed there until you allow it:",
+			"place",
+		) + " outside of the home. Nothing is read, written, removed or sent there until you allow it:",
 	)
 	return a.writeWaiting(a.errOut, out.Waiting)
 }
@@ -120,7 +121,7 @@ func (a *app) listWaiting(ctx context.Context) error {
 	case a.json:
 		return writeJSON(a.out, nonNil(found))
 	case len(found) == 0:
-		a.note("no path waits")
+		a.note("no path or server waits")
 		return nil
 	}
 	return a.writeWaiting(a.out, found)
@@ -144,9 +145,9 @@ func (a *app) settleWaiting(ctx context.Context, allow, drop []string) error {
 		return err
 	}
 	if len(allow) > 0 {
-		return a.report(nonNil(done), "%s allowed", counted(len(done), "path"))
+		return a.report(nonNil(done), "%s allowed", counted(len(done), "place"))
 	}
-	return a.report(nonNil(done), "%s dropped; nothing there was touched", counted(len(done), "path"))
+	return a.report(nonNil(done), "%s dropped; nothing there was touched", counted(len(done), "place"))
 }
 
 // mostWaiting is how many waiting paths are listed.
@@ -173,6 +174,8 @@ func whatFor(w api.Waiting) string {
 		return "mirror of the memory of " + cmp.Or(w.Name, w.ID)
 	case "folder":
 		return "followed by the folder " + cmp.Or(w.Name, w.ID)
+	case "model":
+		return "texts are sent there for the embedding " + w.ID
 	case "part":
 		return "unfinished backup, to be removed"
 	default:

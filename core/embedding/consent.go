@@ -6,9 +6,6 @@ import (
 	"loci/core"
 )
 
-// metaEndpoint, followed by a model's handle, is the key of the server that the model's texts are sent to.
-const metaEndpoint = "embedding_endpoint:"
-
 // embedder finds a model if its texts may be sent to the server that the current variables name. A daemon started with a
 // server other than the one somebody agreed to sends nothing until somebody agrees again.
 func (w *Worker) embedder(ctx context.Context, model core.Handle) (core.Embedder, core.EmbeddingInfo, error) {
@@ -17,8 +14,20 @@ func (w *Worker) embedder(ctx context.Context, model core.Handle) (core.Embedder
 		return embedder, info, err
 	}
 	agreed, err := w.agreed(ctx, info.Handle)
+	if err == nil && model != info.Handle && agreed != core.EmbeddingHeld { // the model may be held under another name
+		var held string
+		if held, err = w.agreed(ctx, model); held == core.EmbeddingHeld {
+			agreed = held
+		}
+	}
 	if err != nil {
 		return nil, info, err
+	}
+	if agreed == core.EmbeddingHeld {
+		return nil, info, core.E(core.Conflict, "the restored backup wants texts sent to a server for %s: none are until "+
+			"somebody allows it", info.Handle).
+			WithHint("loci restore --waiting shows where, --allow allows it; or agree to the daemon's own server: "+
+				"loci archival embedding %s", info.Handle)
 	}
 	if agreed != "" && agreed != info.Endpoint {
 		return nil, info, core.E(core.Conflict, "texts for %s are sent to %s, and the daemon's variables now name "+
@@ -37,7 +46,7 @@ func (w *Worker) agreed(ctx context.Context, model core.Handle) (string, error) 
 	if endpoint != "" {
 		return endpoint, nil
 	}
-	endpoint, _, err := w.cfg.Store.Meta().Get(ctx, metaEndpoint+string(model))
+	endpoint, _, err := w.cfg.Store.Meta().Get(ctx, core.MetaEmbeddingEndpoint+string(model))
 	if err != nil || endpoint == "" {
 		return "", err
 	}
@@ -52,7 +61,7 @@ func (w *Worker) Agree(ctx context.Context, info core.EmbeddingInfo) error {
 	if info.BuiltIn() {
 		return nil
 	}
-	if err := w.cfg.Store.Meta().Put(ctx, metaEndpoint+string(info.Handle), info.Endpoint); err != nil {
+	if err := w.cfg.Store.Meta().Put(ctx, core.MetaEmbeddingEndpoint+string(info.Handle), info.Endpoint); err != nil {
 		return err
 	}
 	w.mu.Lock()

@@ -285,13 +285,14 @@ func (w *Worker) model(ctx context.Context, model core.Handle, texts []core.Unem
 }
 
 // unreachable handles a model that can't be asked. An archive for which it never worked falls back to the built-in one
-// and says so; if it did work, the key was removed since, and its vectors are kept.
+// and says so; if it did work, the key was removed since, and its vectors are kept. One whose texts wait for somebody to
+// agree keeps waiting.
 func (w *Worker) unreachable(ctx context.Context, model core.Handle, texts []core.Unembedded, cause error) error {
 	dim, err := w.made(ctx, model)
 	if err != nil {
 		return err
 	}
-	if dim > 0 || model == core.WordsHandle {
+	if dim > 0 || model == core.WordsHandle || core.KindOf(cause) == core.Conflict {
 		w.rests(ctx, model, cause)
 		return nil
 	}

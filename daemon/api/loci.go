@@ -166,11 +166,11 @@ type BackupResult struct {
 	Damaged []string `json:"damaged,omitempty"` // rows that can't be read, in the backup and in the home, at most twenty
 }
 
-// Waiting is a path outside a restored home that isn't used until a person allows it. No operation of the server
+// Waiting is a path or server outside a restored home that isn't used until a person allows it. No operation of the server
 // shows it.
 type Waiting struct {
-	Kind string `json:"kind"`         // mirror, folder, part (of an unfinished backup) or backup
-	ID   string `json:"id,omitempty"` // of the agent or folder
+	Kind string `json:"kind"`         // mirror, folder, part (of an unfinished backup), backup or model
+	ID   string `json:"id,omitempty"` // of the agent or folder; a model's handle
 	Name string `json:"name,omitempty"`
 	Path string `json:"path"`
 }

@@ -27,13 +27,15 @@ const (
 	HeldFolder HeldKind = "folder" // a folder of files follows the directory
 	HeldPart   HeldKind = "part"   // an unfinished backup that is to be removed
 	HeldBackup HeldKind = "backup" // a copy that was made, for forgetting to look through
+	HeldModel  HeldKind = "model"  // a server that texts are sent to for an embedding; the path is its address
 )
 
-// Held is a path outside of the home that a backup named. Who made the backup chose it, so a restored home neither reads
-// nor writes nor removes it: it waits until a person allows it, or drops it.
+// Held is a path outside of the home that a backup named, or a server that it agreed to send texts to. Who made the backup
+// chose it, so a restored home neither reads nor writes nor removes anything there, nor sends anything: it waits until a
+// person allows it, or drops it.
 type Held struct {
 	Kind   HeldKind      `json:"kind"`
-	ID     string        `json:"id,omitempty"` // of the agent or folder
+	ID     string        `json:"id,omitempty"` // of the agent or folder; a model's handle
 	Name   string        `json:"-"`            // theirs, as it is now
 	Path   string        `json:"path"`
 	Off    bool          `json:"off,omitempty"` // the mirror was off
@@ -61,7 +63,7 @@ func hold(ctx context.Context, db *sqlx.DB) ([]Held, error) {
 			return nil, err
 		}
 	}
-	for _, take := range []func(context.Context, *sqlx.Tx) ([]Held, error){holdMirrors, holdFolders, holdCopies} {
+	for _, take := range []func(context.Context, *sqlx.Tx) ([]Held, error){holdMirrors, holdFolders, holdCopies, holdModels} {
 		more, err := take(ctx, tx)
 		if err != nil {
 			return nil, err
@@ -90,6 +92,8 @@ func (h *Held) check() error {
 		ok = h.ID != "" && h.Mirror == nil
 	case HeldFolder:
 		ok = h.ID != "" && h.Mirror != nil && h.Mirror.Path == h.Path
+	case HeldModel:
+		ok = h.ID != "" && h.Mirror == nil
 	case HeldPart, HeldBackup:
 		ok = h.ID == "" && h.Mirror == nil && (h.Kind == HeldPart) == (h.At == storage.Unfinished)
 	}
@@ -195,7 +199,7 @@ func nameHeld(ctx context.Context, on sqlx.QueryerContext, all []Held) error {
 		case HeldFolder:
 			table = "folders"
 		case HeldMirror:
-		case HeldPart, HeldBackup:
+		case HeldPart, HeldBackup, HeldModel:
 			continue
 		}
 		var names []string
@@ -230,6 +234,13 @@ func Waiting(ctx context.Context, dir string) ([]Held, error) {
 	if err != nil {
 		return nil, err
 	}
+	agreed, err := endpoints(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	all = slices.DeleteFunc(all, func(h Held) bool { // somebody has agreed to a server meanwhile
+		return h.Kind == HeldModel && agreed[h.ID] != core.EmbeddingHeld
+	})
 	return all, nameHeld(ctx, db, all)
 }
 
@@ -269,6 +280,9 @@ func allowed(ctx context.Context, tx core.Store, q *sqlite.Querier, h Held) erro
 	if h.Name == "" && (h.Kind == HeldMirror || h.Kind == HeldFolder) {
 		return nil
 	}
+	if h.Kind == HeldModel {
+		return allowModel(ctx, tx, h)
+	}
 	if !filepath.IsAbs(h.Path) || filepath.Clean(h.Path) != h.Path {
 		return core.E(core.Invalid, "%q is no whole path on this computer", h.Path).WithHint("drop it: loci restore --drop PATH")
 	}
@@ -288,6 +302,7 @@ func allowed(ctx context.Context, tx core.Store, q *sqlite.Querier, h Held) erro
 		return tx.Folders().Update(ctx, &f)
 	case HeldPart, HeldBackup:
 		return storage.NoteBackup(ctx, q, h.Path, h.At)
+	case HeldModel:
 	}
 	return nil
 }

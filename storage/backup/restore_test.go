@@ -487,3 +487,36 @@ func say(tb testing.TB, s core.Store, a core.AgentID, i int) {
 		tb.Errorf("say: %v", err)
 	}
 }
+
+func TestAConsentToSendTextsWaitsInARestoredHome(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := foreign(t,
+		`INSERT INTO meta (key, value) VALUES ('embedding_endpoint:vendor/small', 'http://127.0.0.1:8099/v1')`,
+		`INSERT INTO archives (id, name, folder_id, created_at, updated_at, data)
+			VALUES ('archive-1', 'theirs', '', 1, 1, '{"embedding":"vendor/shown","EMBEDDING":"vendor/read"}')`,
+		`UPDATE agents SET data = json_set(data, '$.embedding', 'vendor/agents')`,
+	)
+	if _, err := restore(t, dir, file); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, storage.Config{Dir: dir})
+	for _, model := range []string{"vendor/small", "vendor/read", "vendor/agents"} {
+		if at, _, err := s.Meta().Get(t.Context(), core.MetaEmbeddingEndpoint+model); err != nil || at != core.EmbeddingHeld {
+			t.Errorf("texts of %s are sent to %q, %v", model, at, err)
+		}
+	}
+	if dropped, err := Settle(t.Context(), s, false, func(h Held) bool { return h.Kind == HeldModel }); err != nil || len(dropped) != 3 {
+		t.Errorf("dropped %v, %v", dropped, err)
+	}
+	again := filepath.Join(t.TempDir(), "again.db") // a backup of the restored home brings nothing back
+	if err := Write(t.Context(), s, again); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := restore(t, t.TempDir(), again); err != nil {
+		t.Fatal(err)
+	}
+	if at, _, err := s.Meta().Get(t.Context(), core.MetaEmbeddingEndpoint+"vendor/small"); err != nil || at != core.EmbeddingHeld {
+		t.Errorf("a dropped consent is %q, %v", at, err)
+	}
+}
