@@ -254,8 +254,9 @@ func TestAnAnswerThatBreaksOffUnseenIsAskedForAgain(t *testing.T) {
 			}
 			return calling("send_message", map[string]any{"thinking": "I greet.", "message": "Hello"})
 		})
-		a := h.agent(func(a *core.Agent) { a.Type = core.AgentMemGPTV2 }, "send_message")
-		run, _ := h.send(a, "hi")
+		req := h.request(h.agent(func(a *core.Agent) { a.Type = core.AgentMemGPTV2 }, "send_message"), "hi")
+		req.Config.StreamTokens = true
+		run, _ := h.submit(req)
 		return run, len(h.model.sent())
 	}
 	unseen := turn{deltas: []core.Delta{piece(0, "c", "send_message", `{"thi`)}, err: cut} // held back until its thoughts are whole
@@ -274,7 +275,7 @@ func TestAnAnswerThatBreaksOffUnseenIsAskedForAgain(t *testing.T) {
 	}
 }
 
-func TestThoughtsAndCallsThatBreakOffAreTakenBackWhereEveryReaderCanDropThem(t *testing.T) {
+func TestAnswersThatBreakOffAreTakenBackWhereEveryReaderCanDropThem(t *testing.T) {
 	t.Parallel()
 	cut := core.E(core.Timeout, "the answer broke off")
 	cut.Provider = true
@@ -285,6 +286,7 @@ func TestThoughtsAndCallsThatBreakOffAreTakenBackWhereEveryReaderCanDropThem(t *
 	own := func(r *engine.Request) {
 		r.Client, r.Config.StreamTokens = core.Client{ID: "client-1", Kind: core.ClientChat}, true
 	}
+	ownWhole := func(r *engine.Request) { own(r); r.Config.StreamTokens = false }
 	for name, tc := range map[string]struct {
 		of    func(*engine.Request)
 		first []core.Delta
@@ -294,7 +296,9 @@ func TestThoughtsAndCallsThatBreakOffAreTakenBackWhereEveryReaderCanDropThem(t *
 		"half a call, a client that gets whole messages":    {contract(false), []core.Delta{call}, true},
 		"both, a client of ours":                            {own, []core.Delta{thought, call}, true},
 		"a text, a client of ours":                          {own, []core.Delta{thought, {Text: "Hel"}}, false},
-		"a text, a client that gets whole messages":         {contract(false), []core.Delta{{Text: "Hel"}}, false},
+		"a text, a client that gets whole messages":         {contract(false), []core.Delta{{Text: "Hel"}}, true},
+		"a text and a call, a session with whole messages":  {ownWhole, []core.Delta{{Text: "Hel"}, call}, true},
+		"a text, a client that shows pieces and no more":    {contract(true), []core.Delta{{Text: "Hel"}}, false},
 		"a thought, a client that shows pieces and no more": {contract(true), []core.Delta{thought}, false},
 	} {
 		t.Run(name, func(t *testing.T) {

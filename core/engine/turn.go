@@ -345,16 +345,17 @@ func (t *turn) oneStep(ctx context.Context) *ending {
 }
 
 // unread reports whether an answer broke off before anybody read a piece of it, so that it may be asked for once more. A
-// model that was not even reached is not: whoever asks it has tried again already. Thoughts and unfinished calls count as
-// unread where every reader can drop them: whole messages are sent when they are saved, and our own clients print neither
-// before that. A client of the contract that streams pieces would show both attempts.
+// model that was not even reached is not: whoever asks it has tried again already. A run of whole messages sends them when
+// they are saved, and who else watches its pieces is told to drop them. Where a client of ours streams pieces, thoughts and
+// unfinished calls count as unread: it prints neither before they are whole. A client of the contract that streams pieces
+// would show both attempts.
 func (t *turn) unread(ctx context.Context, a *answer, err error) bool {
 	var e *core.Error
 	if ctx.Err() != nil || t.step.ResponseAt.IsZero() || !errors.As(err, &e) || !e.Provider || e.Detail != nil ||
 		e.Kind != core.Unavailable && e.Kind != core.Timeout {
 		return false
 	}
-	return !a.said || !a.spoke && (!t.run.Config.StreamTokens || t.run.Client.ID != "")
+	return !a.said || !t.run.Config.StreamTokens || !a.spoke && t.run.Client.ID != ""
 }
 
 func (t *turn) stepNumber() int {

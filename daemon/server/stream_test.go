@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -110,6 +111,50 @@ func TestASessionGetsItsNoticesFromTheStreamOfItsMessage(t *testing.T) {
 		if m.MessageType == api.MessageNotice || m.MessageType == api.MessageUserInput {
 			t.Errorf("without a session there is a %s", m.MessageType)
 		}
+	}
+}
+
+func TestATextThatBreaksOffIsAskedForAgainForReadersOfWholeMessages(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		path string
+		with []any
+	}{
+		"a plain request":     {"", nil},
+		"a stream":            {"/stream", nil},
+		"a background stream": {"/stream", []any{"background", true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, func(_ context.Context, n int, _ core.ChatRequest) []any {
+				if n == 0 {
+					return []any{"Good ", "mor", &core.Error{Kind: core.Unavailable, Msg: "it broke off", Provider: true}}
+				}
+				return []any{"Good ", "evening."}
+			})
+			got := f.call("POST", "/v1/agents/"+f.agent(human()).ID+"/messages"+tc.path, with(text("hi"), tc.with...)).want(http.StatusOK)
+			var msgs []api.Message
+			if tc.path == "" {
+				msgs = as[api.Response](got).Messages
+			} else {
+				msgs = got.events()
+			}
+			var said []string
+			for _, m := range msgs {
+				if m.MessageType == api.MessageAssistant || m.MessageType == api.MessageError {
+					said = append(said, m.Content.String()+m.ErrorText)
+				}
+			}
+			if diff := cmp.Diff([]string{"Good evening."}, said); diff != "" {
+				t.Errorf("said (-want +got):\n%s", diff)
+			}
+			own := f.call("GET", api.PathRuns+"/"+msgs[0].RunID+"/events", nil).events()
+			if n := len(f.model.requests); n != 2 || !slices.ContainsFunc(own, func(m api.Message) bool {
+				return m.MessageType == api.MessageNotice && m.Notice.Kind == api.NoticeDiscard
+			}) {
+				t.Errorf("%d requests; who watches the pieces was told %v", n, own)
+			}
+		})
 	}
 }
 
