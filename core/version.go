@@ -8,7 +8,10 @@ type VersionLink struct {
 
 // VersionLine is versions as undo and redo see them: Past ends with the current state, and Future holds what was undone
 // since, with the next one to redo last.
-type VersionLine struct{ Past, Future []int }
+type VersionLine struct {
+	Past, Future []int
+	Undid        []int // for each of Future, the version that undid it
+}
 
 // LineOf returns the line of versions, which come oldest first.
 func LineOf(links []VersionLink) VersionLine {
@@ -17,11 +20,11 @@ func LineOf(links []VersionLink) VersionLine {
 		p, f := len(l.Past), len(l.Future)
 		switch {
 		case link.Restores > 0 && p > 1 && l.Past[p-2] == link.Restores:
-			l.Past, l.Future = l.Past[:p-1], append(l.Future, l.Past[p-1])
+			l.Past, l.Future, l.Undid = l.Past[:p-1], append(l.Future, l.Past[p-1]), append(l.Undid, link.Version)
 		case link.Restores > 0 && f > 0 && l.Future[f-1] == link.Restores:
-			l.Past, l.Future = append(l.Past, l.Future[f-1]), l.Future[:f-1]
+			l.Past, l.Future, l.Undid = append(l.Past, l.Future[f-1]), l.Future[:f-1], l.Undid[:f-1]
 		default: // an edit, or a jump to some version: what was undone before it can no longer be redone
-			l.Past, l.Future = append(l.Past, link.Version), nil
+			l.Past, l.Future, l.Undid = append(l.Past, link.Version), nil, nil
 		}
 	}
 	return l

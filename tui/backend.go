@@ -226,3 +226,7 @@ func (d daemon) BlockDiff(ctx context.Context, block string, from, to int) (stri
 func (d daemon) UndoBlock(ctx context.Context, block, etag string) (api.BlockUndone, error) {
 	return d.Client.UndoBlock(ctx, block, api.UndoBlock{}, etag)
 }
+
+func (d daemon) UndoPassage(ctx context.Context, agent, passage, etag string) (api.PassageUndone, error) {
+	return d.Client.UndoPassage(ctx, agent, passage, api.UndoPassage{}, etag)
+}

@@ -12,18 +12,22 @@ import (
 
 // fakeTimeline is what the fake knows about the past.
 type fakeTimeline struct {
-	rewinds  []api.Rewind // newest first
-	before   [][]api.Message
-	asked    []api.RewindRequest
-	forks    []string
-	edits    map[string][]api.BlockVersion // by block, newest first
-	sharers  map[string]int
-	pastErr  error
-	unread   error // for the next read of messages
-	rewindNo int
-	missing  []string           // what the next rewind can't restore
-	then     []api.BlockVersion // what a rewind would restore, unless the times of the edits say it
-	slow     chan struct{}      // rewinds wait until it is closed; nil: they don't
+	rewinds     []api.Rewind // newest first
+	before      [][]api.Message
+	asked       []api.RewindRequest
+	forks       []string
+	edits       map[string][]api.BlockVersion // by block, newest first
+	sharers     map[string]int
+	pastErr     error
+	unread      error // for the next read of messages
+	rewindNo    int
+	archival    []api.LastPassageChange // done by the agent, the last one last
+	undoneIn    []api.LastPassageChange // of these, what was undone
+	archivalErr error                   // instead of these
+	turns       int                     // how many undos and redos there were
+	missing     []string                // what the next rewind can't restore
+	then        []api.BlockVersion      // what a rewind would restore, unless the times of the edits say it
+	slow        chan struct{}           // rewinds wait until it is closed; nil: they don't
 
 	fits     int // characters in a message; 0: no limit
 	fitErr   error
@@ -234,10 +238,57 @@ func (f *fake) turn(block, etag string, pick func(undoStacks) (int, bool)) (api.
 		return api.BlockUndone{}, &client.Error{Status: 409, Kind: api.KindConflict, Message: "nothing to undo"}
 	}
 	v := versions[slices.IndexFunc(versions, func(v api.BlockVersion) bool { return v.Version == back })]
-	v.Version, v.Restores, v.Author, v.CreatedAt = versions[0].Version+1, &back, "user", api.At(day(13, versions[0].Version))
+	v.Version, v.Restores, v.Author, v.CreatedAt = versions[0].Version+1, &back, "user", f.undoTime()
 	f.edits[block] = slices.Insert(versions, 0, v)
 	f.blocks["human"] = v.Value
 	return api.BlockUndone{Version: v.Version, Restores: back}, nil
+}
+
+// undoTime is when the next undo or redo happens, later than all others.
+func (f *fake) undoTime() api.Time {
+	f.turns++
+	return api.At(day(13, f.turns))
+}
+
+func (f *fake) LastPassageChange(_ context.Context, _ string, redo bool) (api.LastPassageChange, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.archivalErr != nil {
+		return api.LastPassageChange{}, f.archivalErr
+	}
+	of := f.archival
+	if redo {
+		of = f.undoneIn
+	}
+	if len(of) == 0 {
+		return api.LastPassageChange{}, nil
+	}
+	return of[len(of)-1], nil
+}
+
+func (f *fake) UndoPassage(_ context.Context, _, passage, etag string) (api.PassageUndone, error) {
+	return f.turnPassage(&f.archival, &f.undoneIn, passage, etag)
+}
+
+func (f *fake) RedoPassage(_ context.Context, _, passage, etag string) (api.PassageUndone, error) {
+	return f.turnPassage(&f.undoneIn, &f.archival, passage, etag)
+}
+
+func (f *fake) turnPassage(from, to *[]api.LastPassageChange, passage, etag string) (api.PassageUndone, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := len(*from) - 1
+	c := (*from)[n]
+	if c.Edit.PassageID != passage || etag != fmt.Sprintf(`"%d"`, c.Now) {
+		return api.PassageUndone{}, &client.Error{Status: 409, Kind: api.KindConflict, Message: "the passage changed"}
+	}
+	at := f.undoTime()
+	c.Now, c.At = c.Now+1, &at
+	if to == &f.archival {
+		c.At = &c.Edit.CreatedAt
+	}
+	*from, *to = (*from)[:n], append(*to, c)
+	return api.PassageUndone{}, nil
 }
 
 // What tests ask it.

@@ -19,6 +19,7 @@ import (
 type timelineBackend interface {
 	messageReader
 	blockHistory
+	passageHistory
 
 	// Said returns what the person said in the current state of a conversation,
 	// newest first.

@@ -29,20 +29,24 @@ type blockHistory interface {
 	RedoBlock(ctx context.Context, block, etag string) (api.BlockUndone, error)
 }
 
-// undoTarget is something that /undo undoes or /redo redoes: a rewind, or a
-// change to a memory block.
+// undoTarget is something that /undo undoes or /redo redoes: a rewind, a change
+// to a memory block, or one that the agent made to a passage.
 type undoTarget struct {
-	rewind *api.Rewind
-	block  api.Block
-	now    api.BlockVersion // the newest
-	edit   api.BlockVersion // the edit to undo or redo
-	at     time.Time
-	places []place // in the conversation, for a rewind
+	rewind  *api.Rewind
+	block   api.Block
+	now     api.BlockVersion // the newest
+	edit    api.BlockVersion // the edit to undo or redo
+	passage api.LastPassageChange
+	at      time.Time
+	places  []place // in the conversation, for a rewind
 }
 
 // undoStacks are the versions of a block that are in effect, and those that
 // were undone. In both, the next one to undo or redo comes last.
-type undoStacks struct{ past, future []api.BlockVersion }
+type undoStacks struct {
+	past, future []api.BlockVersion
+	undone       []time.Time // when each of the future was
+}
 
 // undoStacksOf traces the versions of a block in the same way as the daemon's
 // undo.
@@ -52,11 +56,11 @@ func undoStacksOf(newestFirst []api.BlockVersion) undoStacks {
 		p, f, back := len(l.past), len(l.future), api.Val(v.Restores)
 		switch {
 		case back > 0 && p > 1 && l.past[p-2].Version == back:
-			l.past, l.future = l.past[:p-1], append(l.future, l.past[p-1])
+			l.past, l.future, l.undone = l.past[:p-1], append(l.future, l.past[p-1]), append(l.undone, v.CreatedAt.Time)
 		case back > 0 && f > 0 && l.future[f-1].Version == back:
-			l.past, l.future = append(l.past, l.future[f-1]), l.future[:f-1]
+			l.past, l.future, l.undone = append(l.past, l.future[f-1]), l.future[:f-1], l.undone[:f-1]
 		default:
-			l.past, l.future = append(l.past, v), nil
+			l.past, l.future, l.undone = append(l.past, v), nil, nil
 		}
 	}
 	return l
@@ -91,7 +95,14 @@ func lastChange(from timelineBackend, t Thread, redo bool) func(context.Context)
 				last = c
 			}
 		}
-		return last, nil
+		p, err := from.LastPassageChange(ctx, t.Agent, redo)
+		switch {
+		case client.KindOf(err) == api.KindNotFound: // an older daemon
+			return last, nil
+		case err == nil && p.Edit != nil && p.At.After(last.at):
+			last = undoTarget{passage: p, at: p.At.Time}
+		}
+		return last, err
 	}
 }
 
@@ -101,16 +112,16 @@ func blockChange(b api.Block, versions []api.BlockVersion, redo bool) (undoTarge
 	l := undoStacksOf(versions)
 	switch p, f := len(l.past), len(l.future); {
 	case redo && f > 0:
-		return undoTarget{block: b, now: versions[0], edit: l.future[f-1], at: versions[0].CreatedAt.Time}, true
+		return undoTarget{block: b, now: versions[0], edit: l.future[f-1], at: l.undone[f-1]}, true
 	case !redo && p > 1 && l.past[p-1].Restores == nil:
 		return undoTarget{block: b, now: versions[0], edit: l.past[p-1], at: l.past[p-1].CreatedAt.Time}, true
 	}
 	return undoTarget{}, false
 }
 
-// undo undoes the last change to a memory block, or the last rewind.
+// undo undoes the last change to memory, or the last rewind.
 func (tl *timeline) undo() tea.Cmd {
-	return tl.turnChange(false, "there is nothing to undo: no memory block was edited, and nothing rewound")
+	return tl.turnChange(false, "there is nothing to undo: no memory was edited, and nothing rewound")
 }
 
 // redo redoes what was last undone.
@@ -126,6 +137,8 @@ func (tl *timeline) turnChange(redo bool, nothing string) tea.Cmd {
 			return tl.askUndoRewind(thread, *c.rewind, c.places)
 		case c.block.ID != "":
 			return tl.turnBlock(c, redo)
+		case c.passage.Edit != nil:
+			return tl.turnPassage(c.passage, redo)
 		}
 		tl.ui.flash = nothing
 		return nil

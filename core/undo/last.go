@@ -31,7 +31,7 @@ func (p *Passages) LastOf(ctx context.Context, agent core.AgentID, redo bool) (l
 		return last, false, err
 	}
 	f := core.PassageChanges{Archive: archive, Limit: batch}
-	l := looker{s: p.cfg.Store.Passages(), agent: agent, seen: map[core.PassageID]bool{}}
+	l := looker{s: p.cfg.Store.Passages(), agent: agent}
 	look := l.redoable
 	if !redo {
 		f.By, look = agent, l.undoable
@@ -55,7 +55,6 @@ func (p *Passages) LastOf(ctx context.Context, agent core.AgentID, redo bool) (l
 type looker struct {
 	s     core.PassageStore
 	agent core.AgentID
-	seen  map[core.PassageID]bool // passages whose newest change was looked at
 }
 
 // undoable tells whether an agent's change is in effect. The newest that is comes first, so that what changed the passage
@@ -82,12 +81,9 @@ func (l *looker) undoable(ctx context.Context, c *core.PassageVersion) (last Las
 	return last, err == nil, gone(err)
 }
 
-// redoable tells whether a change is a person's undo of the agent's, and the passage's last one.
+// redoable tells whether a change is the one by which a person undid what can be redone next of a passage, if that is the
+// agent's.
 func (l *looker) redoable(ctx context.Context, c *core.PassageVersion) (last Last, found bool, err error) {
-	if l.seen[c.Passage] {
-		return last, false, nil
-	}
-	l.seen[c.Passage] = true
 	if c.Author.Restores == 0 || c.Author.Rewind != "" {
 		return last, false, nil
 	}
@@ -96,11 +92,15 @@ func (l *looker) redoable(ctx context.Context, c *core.PassageVersion) (last Las
 		return last, false, gone(err)
 	}
 	line := core.LineOf(links)
-	if len(line.Future) == 0 {
+	n := len(line.Future)
+	if n == 0 || line.Undid[n-1] != c.Version {
 		return last, false, nil
 	}
-	last = Last{From: *c, Now: links[len(links)-1].Version, At: c.At}
-	last.Edit, err = l.s.Version(ctx, c.Passage, line.Future[len(line.Future)-1])
+	last = Last{Now: links[len(links)-1].Version, At: c.At}
+	if last.From, err = l.s.Version(ctx, c.Passage, last.Now); err != nil {
+		return last, false, gone(err)
+	}
+	last.Edit, err = l.s.Version(ctx, c.Passage, line.Future[n-1])
 	own := last.Edit.Author.Kind == core.AuthorAgent && last.Edit.Author.ID == string(l.agent)
 	return last, err == nil && own, gone(err)
 }

@@ -23,9 +23,10 @@ type state struct {
 
 // entry is a version of a passage.
 type entry struct {
-	n     int
-	by    core.AgentID // empty: a person
-	order int          // among all changes
+	n      int
+	by     core.AgentID // empty: a person
+	order  int          // among all changes
+	undone int          // when it was undone, among all changes
 	state
 }
 
@@ -34,8 +35,6 @@ type page struct {
 	id           core.PassageID
 	versions     []entry
 	past, future []entry
-	restored     bool // its last change was an undo, a redo or a jump
-	order        int  // of its last change
 }
 
 func (p *page) now() state { return p.past[len(p.past)-1].state }
@@ -51,26 +50,24 @@ func (m *model) change(p *page, s state, by core.AgentID) {
 	m.orders++
 	e := entry{n: len(p.versions) + 1, by: by, order: m.orders, state: s}
 	p.versions, p.past, p.future = append(p.versions, e), append(p.past, e), nil
-	p.restored, p.order = false, m.orders
 }
 
 // restore gives a passage an earlier version, and says whether there is one to take.
 func (m *model) restore(p *page, n int) {
+	m.orders++
 	last, ahead := len(p.past), len(p.future)
 	then := p.versions[n-1].state
 	switch {
 	case last > 1 && p.past[last-2].n == n:
+		p.past[last-1].undone = m.orders
 		p.past, p.future = p.past[:last-1], append(p.future, p.past[last-1])
 	case ahead > 0 && p.future[ahead-1].n == n:
 		p.past, p.future = append(p.past, p.future[ahead-1]), p.future[:ahead-1]
 	default:
 		m.change(p, then, "")
-		p.restored = true
 		return
 	}
-	m.orders++
 	p.versions = append(p.versions, entry{n: len(p.versions) + 1, order: m.orders, state: then})
-	p.restored, p.order = true, m.orders
 }
 
 // last is what an agent changed last that is in effect, and whether somebody else changed it since.
@@ -87,10 +84,9 @@ func (m *model) last(agent core.AgentID) (found *page, edit entry, since bool) {
 
 // undone is what was undone last of an agent's changes.
 func (m *model) undone(agent core.AgentID) (found *page, edit entry) {
-	order := 0
 	for _, p := range m.pages {
-		if n := len(p.future); p.restored && n > 0 && p.future[n-1].by == agent && p.order > order {
-			found, edit, order = p, p.future[n-1], p.order
+		if n := len(p.future); n > 0 && p.future[n-1].by == agent && p.future[n-1].undone > edit.undone {
+			found, edit = p, p.future[n-1]
 		}
 	}
 	return found, edit
@@ -371,6 +367,25 @@ func TestAnAgentsLastChangeIsFoundBehindManyOfOthers(t *testing.T) {
 		t.Errorf("it is %+v", p.now())
 	}
 	h.equal()
+}
+
+func TestWhatWasUndoneInTurnIsRedoneInTheReverseOrder(t *testing.T) {
+	t.Parallel()
+	h := open(t, 4)
+	agent := h.agents[0]
+	p, q := h.insert(agent), h.insert(agent)
+	h.replace(p, agent)
+	h.replace(q, agent)
+	h.replace(p, agent)
+	for range 3 {
+		h.undoLast(agent)
+	}
+	for range 3 {
+		h.redoLast(agent)
+	}
+	if p.now() != p.versions[2].state || q.now() != q.versions[1].state {
+		t.Errorf("they are %+v and %+v", p.now(), q.now())
+	}
 }
 
 func TestWhatARewindTurnedBackIsLeftToIt(t *testing.T) {
