@@ -131,14 +131,11 @@ func sampled(ctx context.Context, view search.View, q search.Query, m *vectorSea
 	}
 	reach := view.Reach()
 	st := search.Stats{Docs: reach.Total, AvgLen: reach.AvgWords}
-	q, err := respelt(ctx, view, counter, q)
+	q, df, err := respelt(ctx, view, counter, q)
 	if err != nil {
 		return nil, err
 	}
-	if st.DF, err = counter.Frequencies(ctx, q.Terms()); err != nil {
-		return nil, err
-	}
-	q = q.Narrow(st.DF)
+	st.DF, q = df, q.Narrow(df)
 	if st.Speakers, err = counter.Speakers(ctx, q.Surfaces()); err != nil {
 		return nil, err
 	}
@@ -170,14 +167,14 @@ func sampled(ctx context.Context, view search.View, q search.Query, m *vectorSea
 	return hits, errors.Join(failed, days.err)
 }
 
-// respelt replaces the words of a query that occur nowhere, as far as a view can tell.
-func respelt(ctx context.Context, view search.View, counter search.Counter, q search.Query) (search.Query, error) {
+// respelt replaces the words of a query that occur nowhere, as far as a view can tell, and counts the texts that have each.
+func respelt(ctx context.Context, view search.View, counter search.Counter, q search.Query) (search.Query, map[string]int, error) {
 	df, err := counter.Frequencies(ctx, slices.Concat(q.Terms(), q.Spellings()))
 	if err != nil {
-		return q, err
+		return q, nil, err
 	}
 	var failed error
-	q = q.Respell(df, func(word string) []string {
+	meant := q.Respell(df, func(word string) []string {
 		lexicon, ok := view.(search.Lexicon)
 		if !ok || failed != nil {
 			return nil
@@ -186,7 +183,10 @@ func respelt(ctx context.Context, view search.View, counter search.Counter, q se
 		failed = err
 		return words
 	})
-	return q, failed
+	if words := meant.Terms(); failed == nil && !slices.Equal(words, q.Terms()) {
+		df, failed = counter.Frequencies(ctx, words)
+	}
+	return meant, df, failed
 }
 
 // widened adds relatives to the rare words of a query, and their counts to what is known.

@@ -85,7 +85,11 @@ func (v *View) pick(ctx context.Context, c search.Clues, found map[int64]bool) e
 	if err != nil {
 		return err
 	}
-	lists, err := v.weighed(ctx, c)
+	own, err := v.lists(ctx, c.Words)
+	if err != nil {
+		return err
+	}
+	near, err := v.relatives(ctx, c.Near)
 	if err != nil {
 		return err
 	}
@@ -93,26 +97,27 @@ func (v *View) pick(ctx context.Context, c search.Clues, found map[int64]bool) e
 	if f := v.ask.Filter; f.From != 0 || f.Until != 0 {
 		n = maxScanned // times have no postings lists
 	}
-	all, theirs := &best{n: n}, &best{n: n}
-	score(lists, g, names, all, theirs)
-	if len(names) > 0 && len(theirs.list) == 0 {
-		newest(names, g, theirs)
+	p := picks{own: best{n: n}, akin: best{n: n}, theirs: best{n: n}}
+	p.score(own, near, g, names)
+	if len(names) > 0 && len(p.theirs.list) == 0 {
+		newest(names, g, &p.theirs)
 	}
-	for _, b := range []*best{all, theirs} {
-		if err := v.keep(ctx, b.list, found); err != nil {
-			return err
-		}
+	all := slices.Concat(p.own.list, p.akin.list)
+	slices.SortFunc(all, better)
+	if err := v.keep(ctx, all, found); err != nil {
+		return err
 	}
-	return nil
+	return v.keep(ctx, p.theirs.list, found)
 }
 
 // keep adds the first of a list that fall within the filter's times.
 func (v *View) keep(ctx context.Context, list []docScore, found map[int64]bool) error {
 	f := v.ask.Filter
-	kept := 0
+	kept, akin := 0, 0
 	for chunk := range slices.Chunk(list, lookupBatch) {
-		timely := map[int64]bool{}
+		var timely map[int64]bool
 		if f.From != 0 || f.Until != 0 {
+			timely = map[int64]bool{}
 			seqs := make([]int64, len(chunk))
 			for i, s := range chunk {
 				seqs[i] = s.seq
@@ -129,13 +134,16 @@ func (v *View) keep(ctx context.Context, list []docScore, found map[int64]bool) 
 			}
 		}
 		for _, s := range chunk {
-			if (f.From == 0 && f.Until == 0 || timely[s.seq]) && kept < maxCandidates {
-				found[s.seq] = true
-				kept++
+			if timely != nil && !timely[s.seq] || s.akin && akin == maxAkin {
+				continue
 			}
-		}
-		if kept == maxCandidates {
-			return nil
+			found[s.seq] = true
+			if s.akin {
+				akin++
+			}
+			if kept++; kept == maxCandidates {
+				return nil
+			}
 		}
 	}
 	return nil

@@ -97,3 +97,44 @@ func TestAFilterByTimeReachesBehindWhatScoresBetter(t *testing.T) {
 		v.Close()
 	}
 }
+
+// TestTextsWithRelativesAloneLeaveRoomForTheWordsOfTheQuery: a relative may be rarer than the word that was asked for.
+func TestTextsWithRelativesAloneLeaveRoomForTheWordsOfTheQuery(t *testing.T) {
+	t.Parallel()
+	f := &facts{docs: map[string]Doc{}}
+	for i := range 4 * maxCandidates {
+		text := "the boat on the lake"
+		switch {
+		case i%3 == 1:
+			text = "the boat on the pond"
+		case i%12 == 0:
+			text = "from the pond to the lake"
+		}
+		f.write(search.Passage, Doc{ID: fmt.Sprint("p", i), Owner: "a", At: int64(i+1) * 1e6, Text: text})
+	}
+	x := opened(t, f)
+	caughtUp(t, x, f)
+	v, err := x.View(t.Context(), search.Passage, Ask{Zone: time.UTC})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.Close()
+	found, err := v.Candidates(t.Context(), search.Clues{Words: []string{"lake"}, Near: []search.Lesser{{Word: "pond", Weight: 1}}})
+	of := map[string]int{}
+	for seq := range found {
+		switch i := seq - 1; {
+		case i%3 == 1:
+			of["pond"]++
+		case i%12 == 0:
+			of["both"]++
+		default:
+			of["lake"]++
+		}
+	}
+	want := map[string]int{"both": 4 * maxCandidates / 12, "pond": maxAkin}
+	want["both"]++ // the first
+	want["lake"] = maxCandidates - want["both"] - want["pond"]
+	if diff := cmp.Diff(want, of); diff != "" || err != nil {
+		t.Errorf("%v, candidates (-want +got):\n%s", err, diff)
+	}
+}

@@ -52,20 +52,19 @@ func (v *View) lists(ctx context.Context, terms []string) ([]*list, error) {
 	return out, nil
 }
 
-// weighed reads the postings of the words that select texts.
-func (v *View) weighed(ctx context.Context, c search.Clues) ([]*list, error) {
-	words := slices.Clone(c.Words)
-	for _, n := range c.Near {
-		words = append(words, n.Word)
+// relatives reads the postings of words that count less than their rarity says.
+func (v *View) relatives(ctx context.Context, near []search.Lesser) ([]*list, error) {
+	words := make([]string, len(near))
+	for i, n := range near {
+		words[i] = n.Word
 	}
 	lists, err := v.lists(ctx, words)
 	if err != nil {
 		return nil, err
 	}
-	for i, n := range c.Near {
-		values := &lists[len(c.Words)+i].values
-		for tf := range values {
-			values[tf] *= float32(n.Weight)
+	for i, n := range near {
+		for tf := range lists[i].values {
+			lists[i].values[tf] *= float32(n.Weight)
 		}
 	}
 	return lists, nil
@@ -148,6 +147,11 @@ func union(lists []*list, number int64) *bits {
 type docScore struct {
 	seq   int64
 	value float32
+	akin  bool // it has none of the words, but relatives of theirs
+}
+
+func better(x, y docScore) int {
+	return cmp.Or(cmp.Compare(y.value, x.value), cmp.Compare(y.seq, x.seq))
 }
 
 // best keeps the n best of many, the newest among equals.
@@ -168,7 +172,7 @@ func (b *best) add(s docScore) {
 
 // cut sorts, and drops all beyond n.
 func (b *best) cut() {
-	slices.SortFunc(b.list, func(x, y docScore) int { return cmp.Or(cmp.Compare(y.value, x.value), cmp.Compare(y.seq, x.seq)) })
+	slices.SortFunc(b.list, better)
 	if len(b.list) > b.n {
 		b.list = b.list[:b.n]
 		b.low = b.list[b.n-1].value
@@ -205,13 +209,25 @@ func numbersOf(lists []*list) []int64 {
 	return slices.Compact(numbers)
 }
 
-// score adds up the words' scores of the documents that pass the gates, and keeps the best overall and the best of those
-// in names.
-func score(words []*list, g gates, names []*list, all, theirs *best) {
+// picks are the documents that score best: of those that have a word of the query's own, of those that have only relatives
+// of its words, and of those by the people it names.
+type picks struct{ own, akin, theirs best }
+
+// score adds up what the query's own words and their relatives are worth in the documents that pass the gates.
+func (p *picks) score(own, near []*list, g gates, names []*list) {
 	var sums [blockSize]float32
-	for _, number := range numbersOf(words) {
+	for _, number := range numbersOf(slices.Concat(own, near)) {
 		clear(sums[:])
-		for _, l := range words {
+		for _, l := range own {
+			l.addTo(&sums, number)
+		}
+		var has bits
+		for o, value := range sums {
+			if value != 0 {
+				has[o/64] |= 1 << (o % 64)
+			}
+		}
+		for _, l := range near {
 			l.addTo(&sums, number)
 		}
 		pass := g.open(number)
@@ -223,15 +239,20 @@ func score(words []*list, g gates, names []*list, all, theirs *best) {
 			if value == 0 || pass != nil && !pass.has(o) {
 				continue
 			}
-			s := docScore{number<<blockBits | int64(o), value}
-			all.add(s)
+			s := docScore{number<<blockBits | int64(o), value, !has.has(o)}
+			if s.akin {
+				p.akin.add(s)
+			} else {
+				p.own.add(s)
+			}
 			if named != nil && named.has(o) {
-				theirs.add(s)
+				p.theirs.add(s)
 			}
 		}
 	}
-	all.cut()
-	theirs.cut()
+	for _, b := range []*best{&p.own, &p.akin, &p.theirs} {
+		b.cut()
+	}
 }
 
 // addTo adds the term's scores for the documents of a block.
@@ -262,7 +283,7 @@ func newest(lists []*list, g gates, all *best) {
 		found, pass := union(lists, number), g.open(number)
 		for o := range blockSize {
 			if found.has(o) && (pass == nil || pass.has(o)) {
-				all.add(docScore{number<<blockBits | int64(o), 1})
+				all.add(docScore{seq: number<<blockBits | int64(o), value: 1})
 			}
 		}
 		if len(all.list) >= all.n {
