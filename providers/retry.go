@@ -209,7 +209,7 @@ func plan(ctx context.Context, err error, attempt int, begun bool, spent time.Du
 		return step{}
 	}
 	if e.RetryAfter > longestPause {
-		if e.Hint == "" {
+		if e.Hint == "" || e.Kind == core.RateLimited || e.Kind == core.Unavailable { // the others' hints say more
 			e.Hint = "it asks to be left alone for " + core.InWords(e.RetryAfter) + "; try again then, or choose another model"
 		}
 		return step{}

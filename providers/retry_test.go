@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"net/http"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -211,11 +212,13 @@ func TestAServerThatIsNotThereIsAskedEveryHalfSecondUntilFiveHavePassed(t *testi
 
 func TestAnHourIsCalledAnHour(t *testing.T) {
 	t.Parallel()
-	slow := fail(core.RateLimited)
-	slow.RetryAfter = time.Hour
-	err := run(t.Context(), behind(&model{fails: times(9, slow)}, 1))
-	if hint := core.HintOf(err); !strings.Contains(hint, "left alone for 1 hour;") {
-		t.Errorf("the hint is %q", hint)
+	after := http.Header{"Retry-After": {"3600"}}
+	for status, want := range map[int]string{429: "left alone for 1 hour;", 503: "left alone for 1 hour;", 402: "add credit"} {
+		slow := (wire.Who{Provider: "vendor"}).Status(status, after, nil)
+		err := run(t.Context(), behind(&model{fails: times(9, slow)}, 1))
+		if hint := core.HintOf(err); !strings.Contains(hint, want) {
+			t.Errorf("the hint after %d is %q", status, hint)
+		}
 	}
 	for d, want := range map[time.Duration]string{
 		0: "0 seconds", 90 * time.Second: "1 minute 30 seconds", 3*time.Hour + 40*time.Second: "3 hours", 26 * time.Hour: "26 hours",

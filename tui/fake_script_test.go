@@ -103,6 +103,10 @@ func script(text string) []api.Message {
 	case "fail":
 		return append(ping, api.Message{MessageType: api.MessageError, ErrorType: "llm_error", ErrorText: "the provider is down"},
 			api.Message{MessageType: api.MessageStopReason, StopReason: api.StopLLMAPIError})
+	case "boom":
+		return append(ping,
+			api.Message{MessageType: api.MessageError, ErrorType: "llm_error", ErrorText: "vllm: boom", Detail: "ask again in a moment"},
+			api.Message{MessageType: api.MessageStopReason, StopReason: api.StopLLMAPIError})
 	case "broken":
 		return append(append(append(ping, say("Before ")...),
 			api.Message{

@@ -389,3 +389,10 @@ func TestATerminalWithoutASizeHasTheCustomaryOne(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestAFailureSaysOnALineOfItsOwnWhatToDo(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("boom now")
+	r.until("the failure", func() bool { return strings.Contains(r.said(), "! vllm: boom\n  try: ask again in a moment\n") })
+}

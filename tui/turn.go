@@ -37,6 +37,7 @@ type turn struct {
 	stored  bool // a step was saved: the input is part of the conversation
 	stop    api.StopReason
 	problem string
+	hint    string // what to do about it
 
 	compacting bool   // a summary is being written
 	broken     bool   // the connection broke, and nobody has been told yet
@@ -156,7 +157,8 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 			m.conv.contextUsed = *msg.Usage.ContextTokens
 		}
 	case api.MessageError:
-		t.problem = problemOf(msg)
+		t.hint = strings.TrimSpace(msg.Detail)
+		t.problem = cmp.Or(strings.TrimSpace(msg.ErrorText), t.hint)
 	case api.MessageNotice:
 		return m.noticed(t, msg)
 	case api.MessageSummary:
@@ -169,13 +171,12 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 	return nil
 }
 
-// problemOf is what went wrong with a run, and why if known.
-func problemOf(msg *api.Message) string {
-	problem := strings.TrimSpace(msg.ErrorText)
-	if d := strings.TrimSpace(msg.Detail); d != "" && !strings.Contains(problem, d) {
-		problem = strings.TrimSpace(problem + ": " + d)
+// failed is what went wrong with a run, and below it what to do.
+func (t *turn) failed() string {
+	if t.hint == "" || strings.Contains(t.problem, t.hint) {
+		return t.problem
 	}
-	return problem
+	return t.problem + "\ntry: " + transcript.OneLine(t.hint)
 }
 
 func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
@@ -296,7 +297,7 @@ func (m *Model) finishTurn(t *turn) tea.Cmd {
 	delivered := t.stored || (t.problem == "" && t.stop != api.StopError && t.stop != api.StopLLMAPIError &&
 		t.stop != api.StopInvalidLLMResponse && (!stopped || t.shown))
 	if t.problem != "" && !stopped {
-		m.ui.failure(t.problem)
+		m.ui.failure(t.failed())
 	}
 	if text, ok := stopWord(t.stop); ok && !stopped && t.problem == "" {
 		m.ui.notice(text)

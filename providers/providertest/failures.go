@@ -64,6 +64,9 @@ func suiteFailures(t *testing.T, s Subject) {
 			if !strings.HasPrefix(k.text, a.Text) {
 				t.Errorf("text %q", a.Text)
 			}
+			if (k.want == core.Unavailable || k.want == core.RateLimited) && core.HintOf(err) == "" {
+				t.Errorf("nothing says what to do about: %v", err)
+			}
 		})
 	}
 	suiteErrors(t, s)

@@ -133,6 +133,12 @@ func (w Who) Silent() *core.Error {
 func (w Who) E(kind core.Kind, format string, args ...any) *core.Error {
 	e := core.E(kind, format, args...)
 	e.Msg, e.Provider = w.clean(e.Msg), true
+	if kind == core.RateLimited {
+		e.Hint = "ask again in a minute, or choose another model"
+	}
+	if kind == core.Unavailable {
+		e.Hint = "ask again in a moment, or choose another model"
+	}
 	return e
 }
 
