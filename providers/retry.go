@@ -72,7 +72,7 @@ func (a *chatModel) stream(ctx context.Context, s *server, req core.ChatRequest,
 		if left := s.gate.left(); !w.say(
 			noticeRetry,
 			left,
-			a.info.Provider+" asked for a pause. It is asked again in "+core.InWords(left)+".",
+			a.info.Provider+" asked for a pause. Retrying in "+core.InWords(left)+".",
 		) {
 			return
 		}
@@ -227,20 +227,27 @@ func plan(ctx context.Context, err error, attempt int, begun bool, spent time.Du
 	case e.Kind == core.Timeout: // the timeout itself was long enough
 		return step{again: attempt == 1, wait: d}
 	case e.Kind == core.RateLimited, e.Kind == core.Unavailable:
-		return step{
-			attempt < mostAttempts,
-			d,
-			e.Error() + ". It is asked again in " + core.InWords(max(d, time.Second)) + ".",
-			d,
-		}
+		return shortly(d, e, attempt)
 	}
 	return step{}
 }
 
 // within retries until most has passed in total.
 func within(most, d time.Duration, e *core.Error, again bool) step {
-	return step{again, d, e.Error() + ". It is asked again for up to " + core.InWords(most) + ".", most}
+	return step{again, d, wordsOf(e) + ". Retrying for up to " + core.InWords(most) + ".", most}
 }
+
+// shortly retries a few times. Once the first retry has failed too, the waits are mentioned however short they are:
+// together they aren't.
+func shortly(d time.Duration, e *core.Error, attempt int) step {
+	again := attempt < mostAttempts
+	if d < quietWait && attempt > 1 {
+		return step{again, d, wordsOf(e) + ". Retrying.", quietWait}
+	}
+	return step{again, d, wordsOf(e) + ". Retrying in " + core.InWords(max(d, time.Second)) + ".", d}
+}
+
+func wordsOf(e *core.Error) string { return strings.TrimRight(e.Error(), ".") }
 
 // pause waits, and reports whether the full time passed.
 func pause(ctx context.Context, d time.Duration) bool {

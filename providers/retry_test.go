@@ -156,11 +156,12 @@ func TestABusyServerIsWaitedForAMinuteAndThatIsSaid(t *testing.T) {
 		most time.Duration
 		said string
 	}{
-		"loading":             {busy("Loading model"), time.Minute, "Loading model. It is asked again for up to 1 minute."},
+		"loading":             {busy("Loading model"), time.Minute, "Loading model. Retrying for up to 1 minute."},
 		"busy":                {busy("server busy, please try again.  maximum pending requests exceeded"), time.Minute, "server busy"},
 		"a limit":             {limit, time.Minute, "too many requests"},
 		"not there":           {gone, 5 * time.Second, "nothing answers"},
-		"a pause it asks for": {slow, 70 * time.Second, "asked again in 20 seconds"},
+		"a failure":           {fail(core.Unavailable), 4 * time.Second, ". Retrying."},
+		"a pause it asks for": {slow, 70 * time.Second, "Retrying in 20 seconds"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -202,7 +203,7 @@ func TestAServerThatIsNotThereIsAskedEveryHalfSecondUntilFiveHavePassed(t *testi
 				if took := time.Since(start); took != c.took || (err == nil) != (c.fails < 99) {
 					t.Errorf("after %v: %v", took, err)
 				}
-				if len(notices) != 1 || !strings.HasSuffix(notices[0], "It is asked again for up to 5 seconds.") {
+				if len(notices) != 1 || !strings.HasSuffix(notices[0], ". Retrying for up to 5 seconds.") {
 					t.Errorf("said %q", notices)
 				}
 			})

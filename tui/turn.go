@@ -42,7 +42,7 @@ type turn struct {
 	compacting bool   // a summary is being written
 	broken     bool   // the connection broke, and nobody has been told yet
 	told       bool   // the person was told
-	waits      string // what it is waiting for, for the status line
+	waits      string // what it is waiting for, above the status line
 	daemon     int    // pid of the daemon that the connection broke to
 }
 
@@ -119,11 +119,8 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 	if msg.MessageType != api.MessagePing {
 		t.compacting = msg.MessageType == api.MessageEvent
 	}
-	if t.waits != "" && msg.MessageType != api.MessageNotice && msg.MessageType != api.MessagePing {
-		if m.ui.flash == t.waits {
-			m.ui.flash = "" // the wait is over
-		}
-		t.waits = ""
+	if msg.MessageType != api.MessageNotice && msg.MessageType != api.MessagePing {
+		t.waits = "" // the wait is over
 	}
 	switch msg.MessageType {
 	case api.MessagePing:
@@ -186,7 +183,7 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 	n := *msg.Notice
 	switch n.Kind {
 	case api.NoticeQueued, api.NoticeRetry, api.NoticeWaiting:
-		m.ui.flash, t.waits = n.Text, n.Text
+		t.waits = n.Text
 	case api.NoticeDiscard:
 		// What is printed stays printed; the answer that follows is the one
 		// that counts.

@@ -67,7 +67,8 @@ func (m *Model) greeting() []string {
 }
 
 // status is the line under the prompt: who, which model, how full, and what is
-// going on. A problem too long for it gets rows above.
+// going on. What the agent waits for, and a problem too long for it, get rows
+// above.
 func (m *Model) status() string {
 	th := m.ui.theme
 	var parts []string
@@ -98,8 +99,11 @@ func (m *Model) status() string {
 		}
 	}
 	above := ""
+	if m.turn != nil && m.turn.waits != "" {
+		above = m.ui.problem(m.turn.waits) + "\n"
+	}
 	if len(parts) > 0 && strings.Contains(parts[0], "\n") {
-		above, parts = parts[0]+"\n", parts[1:]
+		above, parts = above+parts[0]+"\n", parts[1:]
 	}
 	return above + transcript.Short(strings.Join(parts, th.Dim.Render(" · ")), m.ui.width())
 }

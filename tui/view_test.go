@@ -156,17 +156,18 @@ func TestAWaitIsSaidUntilTheAnswerComes(t *testing.T) {
 	r := newRobot(t, newFake(), 80, 24).connect()
 	r.m.begin(&turn{feed: &feed[api.Message]{signal: make(chan struct{}, 1), stop: func() {}}, run: "run-9"})
 	for kind, waits := range map[string]string{
-		api.NoticeRetry:   "llamacpp: Loading model. It is asked again for up to 1 minute.",
+		api.NoticeRetry:   "llamacpp: Loading model. Retrying for up to 1 minute.",
 		api.NoticeWaiting: "llamacpp/gemma has not answered yet.",
 	} {
 		r.m.message(r.m.turn, &api.Message{MessageType: api.MessageNotice, Notice: &api.Notice{Kind: kind, Text: waits}})
 		r.m.message(r.m.turn, &api.Message{MessageType: api.MessagePing})
-		if r.m.ui.flash != waits {
-			t.Errorf("the status line says %q", r.m.ui.flash)
+		r.key(tea.Key{Code: 'x', Text: "x"})
+		if !strings.Contains(r.view(), waits) || !strings.Contains(r.status(), "esc stops") {
+			t.Errorf("a key has removed the wait:\n%s", r.view())
 		}
 		r.m.message(r.m.turn, &api.Message{MessageType: api.MessageAssistant, ID: "m", Content: api.Text("Hello")})
-		if r.m.ui.flash != "" {
-			t.Errorf("the status line still says %q", r.m.ui.flash)
+		if strings.Contains(r.view(), waits) {
+			t.Errorf("the wait is over:\n%s", r.view())
 		}
 	}
 }

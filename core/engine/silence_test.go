@@ -14,7 +14,7 @@ func TestAModelThatSaysNothingIsMentioned(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string][]core.Delta{
 		"from the beginning": nil,
-		"after a wait":       {{Notice: &core.Notice{Kind: "retry", Text: "It is asked again in 1 second."}}},
+		"after a wait":       {{Notice: &core.Notice{Kind: "retry", Text: "Retrying in 1 second."}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

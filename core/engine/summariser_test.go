@@ -247,7 +247,7 @@ func TestASummariserThatGivesNoTokenIsGivenUpEarly(t *testing.T) {
 	for name, before := range map[string][]core.Delta{
 		"from the beginning": nil,
 		"in the middle":      {{Text: "They"}},
-		"but for notices":    {{Notice: &core.Notice{Kind: "retry", Text: "It is asked again in 1 second."}}},
+		"but for notices":    {{Notice: &core.Notice{Kind: "retry", Text: "Retrying in 1 second."}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
