@@ -46,25 +46,38 @@ func (s *scrollback) height() int {
 	return height
 }
 
-// reprint prints the last items, as many as fit above the live region.
+// reprint prints the last items, as many as it takes to fill the screen above
+// the live region.
 func (s *scrollback) reprint(items []transcript.Item) {
-	room := s.height() - liveRows
-	first := len(items)
-	rows := 0
-	var drawn []string // from the last item to the first
-	for first > 0 && rows < room {
-		first--
-		text := s.folded(items[first], max(room-rows, 4))
-		drawn = append(drawn, text)
-		rows += strings.Count(text, "\n") + 2
-	}
-	for i, it := range items[first:] {
-		s.emit(it.Kind, drawn[len(drawn)-1-i], false)
+	drawn := s.lately(items)
+	for i, it := range items[len(items)-len(drawn):] {
+		s.emit(it.Kind, drawn[i], false)
 	}
 }
 
-// folded draws a history item in at most most rows: its first and its last.
-// Ctrl+o shows it in full.
+// lately draws the last items. Of the first one the top may not fit: that goes
+// into the scrollback, where it can be read.
+func (s *scrollback) lately(items []transcript.Item) []string {
+	var drawn []string
+	rows := 0
+	for _, it := range slices.Backward(items) {
+		if rows >= s.height()-liveRows {
+			break
+		}
+		text := s.folded(it, s.screenful())
+		drawn = append(drawn, text)
+		rows += strings.Count(text, "\n") + 2
+	}
+	slices.Reverse(drawn)
+	return drawn
+}
+
+// screenful is how many rows of one item are enough where the item isn't what
+// the person asked for.
+func (s *scrollback) screenful() int { return max(s.height()-liveRows, 4) }
+
+// folded draws an item in most rows, its first and its last, if that saves
+// enough. Ctrl+o shows it in full.
 func (s *scrollback) folded(it transcript.Item, most int) string {
 	hidden := 0
 	if lines := strings.SplitAfter(it.Text, "\n"); len(lines) > 4*most { // no need to draw all of it
@@ -77,7 +90,7 @@ func (s *scrollback) folded(it transcript.Item, most int) string {
 		it.Text = strings.ToValidUTF8(head, "") + strings.ToValidUTF8(tail, "")
 	}
 	rows := strings.Split(s.render.Item(it, false), "\n")
-	if len(rows) <= most && hidden == 0 {
+	if len(rows) <= most+most/2 && hidden == 0 {
 		return strings.Join(rows, "\n")
 	}
 	shown := min(len(rows), most-1)
@@ -117,7 +130,7 @@ func (s *scrollback) show(it transcript.Item) {
 // know what they pasted, and it must not push everything else away.
 func (s *scrollback) showSaid(it transcript.Item) {
 	s.keep(it)
-	s.emit(it.Kind, s.folded(it, max(s.height()-liveRows, 4)), false)
+	s.emit(it.Kind, s.folded(it, s.screenful()), false)
 }
 
 func (s *scrollback) notice(text string) {
