@@ -126,6 +126,7 @@ type Run struct {
 	Input        []Message // with ids and otids; becomes messages with the first successful step
 	Delivered    bool      // the input became messages
 	Attempt      int       // rises with each restart that found the run unfinished
+	Restored     bool      // came unfinished with a restored backup: ends instead of going on
 	Error        *RunError
 	Notices      []string
 	Chain        []RunID

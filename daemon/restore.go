@@ -62,6 +62,9 @@ func (r *Restoration) Put(ctx context.Context) (kept string, err error) {
 // Waiting returns the paths outside the home that the backup names.
 func (r *Restoration) Waiting() []api.Waiting { return waiting(r.facts.Waiting) }
 
+// Ended returns how many runs were under way when the backup was made; they end as failed.
+func (r *Restoration) Ended() int { return r.facts.Ended }
+
 // Close removes the working files.
 func (r *Restoration) Close() error {
 	var err error

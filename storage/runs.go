@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/jmoiron/sqlx"
+
 	"loci/core"
 	"loci/storage/sqlite"
 )
@@ -31,6 +33,7 @@ type RunData struct {
 	Input     []inputData    `json:"input,omitempty"`
 	Delivered bool           `json:"delivered,omitempty"`
 	Attempt   int            `json:"attempt,omitempty"`
+	Restored  bool           `json:"restored,omitempty"`
 	Error     *core.RunError `json:"error,omitempty"`
 	Notices   []string       `json:"notices,omitempty"`
 	Chain     []core.RunID   `json:"chain,omitempty"`
@@ -88,6 +91,7 @@ func newRunRow(r *core.Run) (runRow, error) {
 		Config:    r.Config,
 		Delivered: r.Delivered,
 		Attempt:   r.Attempt,
+		Restored:  r.Restored,
 		Error:     r.Error,
 		Notices:   r.Notices,
 		Chain:     r.Chain,
@@ -122,7 +126,7 @@ func (r *runRow) run() (core.Run, error) {
 		ID: r.ID, Number: r.Number, Agent: r.Agent, Conversation: r.Conversation, Status: r.Status, StopReason: r.StopReason,
 		Background: r.Background, Request: r.Request, Client: d.Client, Config: d.Config, Delivered: d.Delivered, Attempt: d.Attempt,
 		Error: d.Error, Notices: d.Notices, Chain: d.Chain, TTFT: d.TTFT, CreatedAt: r.CreatedAt.Time(),
-		StartedAt: d.StartedAt.Time(), CompletedAt: r.CompletedAt.Time(),
+		StartedAt: d.StartedAt.Time(), CompletedAt: r.CompletedAt.Time(), Restored: d.Restored,
 	}
 	for i := range d.Input {
 		run.Input = append(run.Input, d.Input[i].message())
@@ -242,10 +246,12 @@ func (s runs) FindRequest(ctx context.Context, conv core.ConversationID, request
 	return run, err == nil, err
 }
 
+const selectUnfinished = selectRuns + ` WHERE r.status IN ('created', 'running') AND ` + livingRun + ` ORDER BY r.number`
+
 func (s runs) Unfinished(ctx context.Context) ([]core.Run, error) {
 	ctx, q := s.v.read(ctx)
 	var rows []runRow
-	err := q.All(ctx, &rows, selectRuns+` WHERE r.status IN ('created', 'running') AND `+livingRun+` ORDER BY r.number`)
+	err := q.All(ctx, &rows, selectUnfinished)
 	if err != nil {
 		return nil, sqlite.Classify("list unfinished runs", err)
 	}
@@ -271,4 +277,27 @@ func (s runs) Usage(ctx context.Context, id core.RunID) (core.Usage, int, error)
 		}
 	}
 	return sum, len(data), nil
+}
+
+// RestoreRuns marks the unfinished runs of a copy of the facts as restored, and returns how many there are.
+func RestoreRuns(ctx context.Context, tx *sqlx.Tx) (int, error) {
+	var rows []runRow
+	if err := tx.SelectContext(ctx, &rows, selectUnfinished); err != nil {
+		return 0, sqlite.Classify("mark unfinished runs", err)
+	}
+	for i := range rows {
+		run, err := rows[i].run()
+		if err != nil {
+			return 0, err
+		}
+		run.Restored = true
+		row, err := newRunRow(&run)
+		if err != nil {
+			return 0, err
+		}
+		if _, err := tx.ExecContext(ctx, `UPDATE runs SET data = $1 WHERE id = $2`, row.Data, row.ID); err != nil {
+			return 0, sqlite.Classify("mark unfinished runs", err)
+		}
+	}
+	return len(rows), nil
 }

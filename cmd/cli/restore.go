@@ -22,6 +22,7 @@ type restoreReport struct {
 	Restored string        `json:"restored"`
 	Kept     string        `json:"kept"`
 	Waiting  []api.Waiting `json:"waiting"` // paths and servers outside the home, not used yet
+	Ended    int           `json:"ended"`   // runs that were under way and don't go on
 }
 
 // restoreCommand is `loci restore`.
@@ -82,14 +83,20 @@ func (a *app) restore(ctx context.Context, file string) (err error) {
 	if err != nil {
 		return err
 	}
-	out := restoreReport{Restored: path, Kept: kept, Waiting: nonNil(r.Waiting())}
+	out := restoreReport{Restored: path, Kept: kept, Waiting: nonNil(r.Waiting()), Ended: r.Ended()}
 	if kept == "" {
 		err = a.report(out, "restored %s", path)
 	} else {
 		err = a.report(out, "restored %s; what it replaced is kept in %s", path, kept)
 	}
-	if err != nil || a.json || len(out.Waiting) == 0 {
+	if err != nil || a.json {
 		return err
+	}
+	if out.Ended > 0 {
+		a.note(counted(out.Ended, "run") + " that the backup has under way will not go on: send the message again")
+	}
+	if len(out.Waiting) == 0 {
+		return nil
 	}
 	a.note(
 		"it names " + counted(

@@ -10,14 +10,15 @@ import (
 )
 
 // Recover takes up the runs that the last daemon left: background runs resume at their last saved step, foreground runs
-// end as failed. Call it before the first request is answered.
+// end as failed, and so do those of a restored backup, for which nobody here asked. Call it before the first request is
+// answered.
 func (e *Engine) Recover(ctx context.Context) error {
 	runs, err := e.cfg.Store.Runs().Unfinished(ctx)
 	if err != nil {
 		return err
 	}
 	for _, run := range runs {
-		if run.Background {
+		if run.Background && !run.Restored {
 			err = e.resume(ctx, run)
 		} else {
 			err = e.failLost(ctx, run)
@@ -29,8 +30,14 @@ func (e *Engine) Recover(ctx context.Context) error {
 	return nil
 }
 
-// errLost is why a run ends whose daemon stopped under it.
-var errLost = &core.Error{Kind: core.Unavailable, Msg: "the daemon stopped while the run was under way", Hint: "send the message again"}
+// lossOf is why a run ends that isn't taken up.
+func lossOf(run *core.Run) error {
+	msg := "the daemon stopped while the run was under way"
+	if run.Restored {
+		msg = "the run was under way when the backup was made"
+	}
+	return &core.Error{Kind: core.Unavailable, Msg: msg, Hint: "send the message again"}
+}
 
 // lostSteps closes the steps of a run that never came to an end, answers the calls that were under way, and returns how
 // many steps ended well.
@@ -45,7 +52,7 @@ func (e *Engine) lostSteps(ctx context.Context, tx core.Store, run *core.Run) er
 		if s.Status != core.StepPending {
 			continue
 		}
-		s.Status, s.FinishedAt, s.Error = core.StepFailed, now, stepError(errLost)
+		s.Status, s.FinishedAt, s.Error = core.StepFailed, now, stepError(lossOf(run))
 		if err := tx.Steps().Update(ctx, s); err != nil {
 			return err
 		}
@@ -102,7 +109,7 @@ func (e *Engine) failLost(ctx context.Context, run core.Run) error {
 		}
 		r.Attempt++
 		r.Status, r.StopReason, r.CompletedAt = core.RunFailed, core.StopError, now
-		r.Error = runError(ending{reason: core.StopError, err: errLost})
+		r.Error = runError(ending{reason: core.StopError, err: lossOf(&r)})
 		if !r.Delivered {
 			r.Request = ""
 		}

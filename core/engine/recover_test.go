@@ -261,6 +261,39 @@ func TestRule11AForegroundRunOfADeadDaemonFailsWithItsTerminalEvent(t *testing.T
 	}
 }
 
+func TestARunOfARestoredBackupEndsAndAsksNoModel(t *testing.T) {
+	t.Parallel()
+	h := open(t, func(int, core.ChatRequest) turn { return say("nobody here asked for this") })
+	a := h.agent(nil)
+	lost := core.Run{
+		ID: core.NewRunID(), Agent: a.ID, Conversation: core.DefaultConversation(a.ID), Status: core.RunRunning, Background: true,
+		Restored: true, CreatedAt: h.clock(),
+		Input: []core.Message{{ID: core.NewMessageID(), Role: core.RoleUser, Content: []core.Content{core.Text("go on")}}},
+	}
+	step := core.Step{
+		ID: core.NewStepID(), Run: lost.ID, Agent: a.ID, Conversation: lost.Conversation, Number: 1, Status: core.StepPending,
+		CreatedAt: h.clock(),
+	}
+	if err := h.store.Tx(t.Context(), func(ctx context.Context, tx core.Store) error {
+		return errors.Join(tx.Runs().Create(ctx, &lost), tx.Steps().Create(ctx, &step))
+	}); err != nil {
+		t.Fatal(err)
+	}
+	h.restart()
+	run, events := h.follow(lost.ID)
+	const want = "the run was under way when the backup was made"
+	if run.Status != core.RunFailed || run.Error == nil || run.Error.Message != want {
+		t.Errorf("run %s, %+v", run.Status, run.Error)
+	}
+	stops(t, events)
+	if s, err := h.store.Steps().Get(t.Context(), step.ID); err != nil || s.Status != core.StepFailed || s.Error.Message != want {
+		t.Errorf("step %s %+v %v", s.Status, s.Error, err)
+	}
+	if n := len(h.model.sent()); n > 0 {
+		t.Errorf("the model was asked %d times", n)
+	}
+}
+
 func TestRule11AResumedRunWaitsForItsKey(t *testing.T) {
 	t.Parallel()
 	h, tool := launching(t)

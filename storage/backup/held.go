@@ -48,12 +48,7 @@ type Held struct {
 const maxHeld = 10_000
 
 // hold takes every path outside of the home out of the tables that act on it, and keeps it in a list.
-func hold(ctx context.Context, db *sqlx.DB) ([]Held, error) {
-	tx, err := db.BeginTxx(ctx, nil)
-	if err != nil {
-		return nil, sqlite.Classify("hold paths", err)
-	}
-	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+func hold(ctx context.Context, tx *sqlx.Tx) ([]Held, error) {
 	all, err := heldIn(ctx, tx)
 	if err != nil {
 		return nil, err
@@ -78,10 +73,7 @@ func hold(ctx context.Context, db *sqlx.DB) ([]Held, error) {
 	if err := putHeld(ctx, tx, all); err != nil {
 		return nil, err
 	}
-	if err := nameHeld(ctx, tx, all); err != nil {
-		return nil, err
-	}
-	return all, sqlite.Classify("hold paths", tx.Commit())
+	return all, nameHeld(ctx, tx, all)
 }
 
 // check refuses what hold never keeps. The list came with the backup, so what it shows must be all that it does.

@@ -24,6 +24,7 @@ import (
 type Restoration struct {
 	path    string // of the copy, which is ready to be used
 	Waiting []Held
+	Ended   int // runs that were under way when the backup was made, and don't go on
 }
 
 // Prepare copies a backup, which may be anybody's, into the folder dir and accepts it only whole: the schema that the
@@ -72,8 +73,23 @@ func (r *Restoration) accept(ctx context.Context, db *sqlx.DB, file string) erro
 	if len(damaged) > 0 {
 		return core.E(core.Invalid, "%s is damaged: %s", file, damaged[0]).WithHint("use an older backup")
 	}
-	r.Waiting, err = hold(ctx, db)
-	return err
+	return r.disarm(ctx, db)
+}
+
+// disarm takes from the copy what would act by itself: what it names outside of the home waits, its unfinished runs end.
+func (r *Restoration) disarm(ctx context.Context, db *sqlx.DB) error {
+	tx, err := db.BeginTxx(ctx, nil)
+	if err != nil {
+		return sqlite.Classify("disarm the backup", err)
+	}
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	if r.Waiting, err = hold(ctx, tx); err != nil {
+		return err
+	}
+	if r.Ended, err = storage.RestoreRuns(ctx, tx); err != nil {
+		return err
+	}
+	return sqlite.Classify("disarm the backup", tx.Commit())
 }
 
 // Put replaces the facts of the home in dir, whose store must be closed. What it replaces is kept beside it, and its path

@@ -520,3 +520,33 @@ func TestAConsentToSendTextsWaitsInARestoredHome(t *testing.T) {
 		t.Errorf("a dropped consent is %q, %v", at, err)
 	}
 }
+
+func TestRunsUnderWayInABackupAreMarkedWhateverItSaysOfThem(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	const runs = `INSERT INTO runs (id, agent_id, conversation_id, status, stop_reason, background, request, created_at, completed_at, data)
+		SELECT `
+	file := foreign(t,
+		runs+`'run-1', id, id, 'running', '', 1, '', 1, 0, '{"restored":false,"RESTORED":false}' FROM agents`,
+		runs+`'run-2', id, id, 'created', '', 0, '', 2, 0, '{}' FROM agents`,
+		runs+`'run-3', id, id, 'completed', 'end_turn', 1, '', 3, 4, '{}' FROM agents`,
+	)
+	r, err := Prepare(t.Context(), t.TempDir(), file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Ended != 2 {
+		t.Errorf("%d runs are to end", r.Ended)
+	}
+	if _, err := r.Put(t.Context(), dir, nil); err != nil {
+		t.Fatal(err)
+	}
+	s := open(t, storage.Config{Dir: dir})
+	left, err := s.Runs().Unfinished(t.Context())
+	if err != nil || len(left) != 2 || !left[0].Restored || !left[1].Restored {
+		t.Errorf("unfinished: %+v, %v", left, err)
+	}
+	if done, err := s.Runs().Get(t.Context(), "run-3"); err != nil || done.Restored {
+		t.Errorf("a run that was over: %+v, %v", done, err)
+	}
+}
