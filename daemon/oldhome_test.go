@@ -151,6 +151,7 @@ func TestAHomeOfTheFirstProgramComesThrough(t *testing.T) {
 	h.windowsGoOn()
 	h.isFound()
 	h.memoryHasItsPast()
+	h.passagesCanBeEdited()
 	h.rewinds()
 	h.followsFiles()
 }
@@ -258,6 +259,32 @@ func (h *openedHome) memoryHasItsPast() {
 	if err != nil || len(conversations) != 1 {
 		h.t.Errorf("%d conversations beside the default one, %v", len(conversations), err)
 	}
+}
+
+// passagesCanBeEdited: what the old program archived has versions from its first edit on.
+func (h *openedHome) passagesCanBeEdited() {
+	h.t.Helper()
+	ctx, agent := h.t.Context(), h.old.Agents["Chat"]
+	all, err := h.c.Passages(ctx, agent, api.ListPassages{Search: "observatory"})
+	if err != nil || len(all) == 0 {
+		h.t.Fatalf("%d passages, %v", len(all), err)
+	}
+	old := all[0]
+	if _, err := h.c.UpdatePassage(ctx, agent, old.ID, api.UpdatePassage{Text: api.Some("The planetarium is closed.")}); err != nil {
+		h.t.Fatal(err)
+	}
+	finds := func(query, text string) {
+		h.t.Helper()
+		coretest.Until(h.t, query+" does not find it", func() bool {
+			found, err := h.c.SearchArchival(ctx, agent, api.SearchArchival{Query: query})
+			return err == nil && found.Count > 0 && found.Results[0].Content == text
+		})
+	}
+	finds("planetarium", "The planetarium is closed.")
+	if _, err := h.c.UndoPassage(ctx, agent, old.ID, api.UndoPassage{}, ""); err != nil {
+		h.t.Fatal(err)
+	}
+	finds("observatory", old.Text)
 }
 
 // rewinds: an agent goes back to an old step, and its window is then what that step sent.
