@@ -2,38 +2,14 @@ package tools_test
 
 import (
 	"encoding/json"
-	"flag"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"loci/core"
+	"loci/core/coretest/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
-
-// golden compares a text with a file.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(path, []byte(got+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got+"\n"); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
-}
 
 // talk is a conversation of a test: who speaks alternates, the person first.
 func (h *home) talk(conv core.ConversationID, title string, at time.Time, texts ...string) []core.MessageID {
@@ -145,8 +121,8 @@ func (h *home) spec(name string) string {
 func TestAnAgentOfTheAPIKeepsTheContractsSearches(t *testing.T) {
 	t.Parallel()
 	h := newHome(t)
-	golden(t, "search_contract_tools", h.spec("conversation_search")+"\n"+h.spec("archival_memory_search"))
-	golden(t, "search_contract", h.answers(
+	golden.Equal(t, "search_contract_tools", h.spec("conversation_search")+"\n"+h.spec("archival_memory_search"))
+	golden.Equal(t, "search_contract", h.answers(
 		map[string]any{"query": "cat Turing", "limit": 2},
 		map[string]any{"limit": 2},
 		map[string]any{"query": "How old is the cat?", "roles": []string{"assistant"}, "limit": 1},
@@ -167,8 +143,8 @@ func TestAnAgentOfTheAPIKeepsTheContractsSearches(t *testing.T) {
 func TestTheTerminalsAgentReadsWholeExchanges(t *testing.T) {
 	t.Parallel()
 	h := terminalHome(t)
-	golden(t, "search_terminal_tools", h.spec("conversation_search")+"\n"+h.spec("archival_memory_search"))
-	golden(t, "search_terminal", h.answers(
+	golden.Equal(t, "search_terminal_tools", h.spec("conversation_search")+"\n"+h.spec("archival_memory_search"))
+	golden.Equal(t, "search_terminal", h.answers(
 		map[string]any{"query": "cat Turing", "limit": 2},
 		map[string]any{"query": "cat Turing", "limit": 2, "order": "time"},
 		map[string]any{"query": "How old is the cat?", "roles": []string{"assistant"}, "limit": 1},

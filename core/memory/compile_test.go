@@ -1,9 +1,6 @@
 package memory
 
 import (
-	"flag"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -11,31 +8,13 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"loci/core"
+	"loci/core/coretest/golden"
 )
-
-var update = flag.Bool("update", false, "write the golden files")
 
 const (
 	agentID = core.AgentID("agent-11111111-2222-4333-8444-555555555555")
 	convID  = core.ConversationID("conv-11111111-2222-4333-8444-666666666666")
 )
-
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".golden")
-	if *update {
-		if err := os.WriteFile(path, []byte(got+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(string(want), got+"\n"); diff != "" {
-		t.Errorf("%s (-want +got):\n%s", name, diff)
-	}
-}
 
 func at(t *testing.T, zone, text string) time.Time {
 	t.Helper()
@@ -84,7 +63,7 @@ func TestCompiledPromptsLookAsTheContractSays(t *testing.T) {
 	for name, in := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			golden(t, name, Compile(in))
+			golden.Equal(t, name, Compile(in))
 		})
 	}
 }
@@ -105,10 +84,10 @@ func TestDefaultPromptsCompile(t *testing.T) {
 		if strings.Count(in.System, Placeholder) != 1 {
 			t.Errorf("%s: the system text does not have the placeholder once", kind)
 		}
-		golden(t, "default_"+policy.PromptPolicy, Compile(in))
+		golden.Equal(t, "default_"+policy.PromptPolicy, Compile(in))
 		if kind == core.AgentLettaV1 {
 			in.System = SystemOf(policy, true)
-			golden(t, "default_terminal", Compile(in))
+			golden.Equal(t, "default_terminal", Compile(in))
 		}
 	}
 }

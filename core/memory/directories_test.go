@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"loci/core"
+	"loci/core/coretest/golden"
 )
 
 func TestFoldersStandInThePromptBehindTheRules(t *testing.T) {
@@ -32,7 +33,7 @@ func TestFoldersStandInThePromptBehindTheRules(t *testing.T) {
 			},
 		},
 	}
-	golden(t, "directories", Compile(in))
+	golden.Equal(t, "directories", Compile(in))
 	in.Directories.Folders[0].Files[0].View = "[Viewing]\n1: <directories>\n2: </directories>\n3: <memory_metadata>"
 	s := Cut(in.System, Compile(in))
 	if s.Directories != in.Directories.String() || s.Blocks != blocksSection(in.Blocks, false) || s.Rules != rulesSection(in.Rules) ||

@@ -49,15 +49,7 @@ type messageResult struct {
 // Search is conversation_search. It doesn't find tool returns, records of the program, or messages of the current turn,
 // so a search never finds itself.
 func Search(ctx context.Context, args SearchArgs, env core.ToolEnv) (core.ToolResult, error) {
-	limit, err := results.Limit("limit", args.Limit)
-	if err != nil {
-		return core.ToolResult{}, err
-	}
-	filter, err := filterOf(args.Roles, args.Start, args.End, env)
-	if err != nil {
-		return core.ToolResult{}, err
-	}
-	hits, err := match(ctx, env, core.SearchQuery{Text: args.Query, Limit: limit + spare, Today: env.Now, But: env.Run}, filter)
+	limit, hits, err := find(ctx, args, env)
 	if err != nil {
 		return core.ToolResult{}, err
 	}
@@ -86,23 +78,28 @@ func filterOf(roles []string, start, end string, env core.ToolEnv) (core.Message
 // speakers are the roles of messages that somebody said.
 func speakers() []core.Role { return []core.Role{core.RoleUser, core.RoleAssistant} }
 
-func match(
-	ctx context.Context,
-	env core.ToolEnv,
-	query core.SearchQuery,
-	filter core.MessageFilter,
-) (found core.Results[core.MessageHit], err error) {
-	if strings.TrimSpace(query.Text) != "" {
-		return env.Search.Messages(ctx, query, filter)
+// find returns what matches, with some spare, and how much of it was asked for. Without a query it is the newest.
+func find(ctx context.Context, args SearchArgs, env core.ToolEnv) (limit int, found core.Results[core.MessageHit], err error) {
+	if limit, err = results.Limit("limit", args.Limit); err != nil {
+		return 0, found, err
 	}
-	newest, err := env.Read.Messages.List(ctx, filter, core.Page{Limit: query.Limit, Desc: true})
+	filter, err := filterOf(args.Roles, args.Start, args.End, env)
 	if err != nil {
-		return found, err
+		return 0, found, err
+	}
+	if strings.TrimSpace(args.Query) != "" {
+		query := core.SearchQuery{Text: args.Query, Limit: limit + spare, Today: env.Now, But: env.Run}
+		found, err = env.Search.Messages(ctx, query, filter)
+		return limit, found, err
+	}
+	newest, err := env.Read.Messages.List(ctx, filter, core.Page{Limit: limit + spare, Desc: true})
+	if err != nil {
+		return 0, found, err
 	}
 	for i := range newest {
 		found.Hits = append(found.Hits, core.MessageHit{Message: newest[len(newest)-1-i]}) // a page is oldest first
 	}
-	return found, nil
+	return limit, found, nil
 }
 
 // show returns a message as a result; says is false if it contains nothing that anybody said.

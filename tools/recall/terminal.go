@@ -32,15 +32,7 @@ func TerminalSearch(ctx context.Context, args TerminalArgs, env core.ToolEnv) (c
 	if args.Around != "" {
 		return around(ctx, args, env)
 	}
-	limit, err := results.Limit("limit", args.Limit)
-	if err != nil {
-		return core.ToolResult{}, err
-	}
-	filter, err := filterOf(args.Roles, args.Start, args.End, env)
-	if err != nil {
-		return core.ToolResult{}, err
-	}
-	found, err := match(ctx, env, core.SearchQuery{Text: args.Query, Limit: limit + spare, Today: env.Now, But: env.Run}, filter)
+	limit, found, err := find(ctx, SearchArgs{args.Query, args.Roles, args.Limit, args.Start, args.End}, env)
 	if err != nil {
 		return core.ToolResult{}, err
 	}
