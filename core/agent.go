@@ -81,7 +81,7 @@ func (a *Agent) Validate() error {
 	if _, ok := PolicyOf(a.Type); !ok {
 		return E(Unsupported, "agent type %q is not built yet", string(a.Type)).WithHint("use %s or %s", AgentLettaV1, AgentMemGPTV2)
 	}
-	if _, err := time.LoadLocation(a.Timezone); err != nil {
+	if _, err := time.LoadLocation(a.Timezone); err != nil || a.Timezone == "Local" { // that would be the daemon's own
 		return E(Invalid, "timezone %q is not known", a.Timezone).WithHint("use an IANA name such as Europe/Berlin")
 	}
 	for _, r := range a.ToolRules {

@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -69,7 +70,7 @@ type PassageChanges struct {
 func (p *Passage) Validate() error {
 	n := utf8.RuneCountInString(p.Text)
 	switch {
-	case n == 0:
+	case strings.TrimSpace(p.Text) == "":
 		return E(Invalid, "a passage needs a text")
 	case n > MaxPassageChars:
 		return E(

@@ -229,7 +229,7 @@ type Compaction struct {
 
 // ResponseFormat asks a model for text, for any JSON object, or for JSON that matches a schema.
 type ResponseFormat struct {
-	Type       string `json:"type" enum:"text,json_schema,json_object"`
+	Type       string `json:"type" required:"true" enum:"text,json_schema,json_object"`
 	JSONSchema Object `json:"json_schema,omitempty"`
 }
 

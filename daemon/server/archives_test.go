@@ -99,7 +99,7 @@ func TestAPassageIsMendedInPlace(t *testing.T) {
 		t.Errorf("changed to %+v", got)
 	}
 	for _, bad := range []map[string]any{
-		{"text": ""}, {"text": nil}, {"text": strings.Repeat("x", core.MaxPassageChars+1)}, {"tags": []string{""}},
+		{"text": ""}, {"text": nil}, {"text": " \n"}, {"text": strings.Repeat("x", core.MaxPassageChars+1)}, {"tags": []string{""}},
 	} {
 		f.call("PATCH", path, bad).want(http.StatusBadRequest)
 	}
@@ -131,6 +131,7 @@ func TestABatchOfPassagesIsKeptWholeOrNotAtAll(t *testing.T) {
 	f.call("POST", path+"/batch", map[string]any{"passages": []map[string]any{{"text": "tea needs leaves"}, {"text": ""}}}).
 		want(http.StatusBadRequest)
 	f.call("POST", path+"/batch", map[string]any{"passages": []map[string]any{}}).want(http.StatusBadRequest)
+	f.call("POST", path, map[string]any{"text": " \t\n "}).want(http.StatusBadRequest)
 	f.call("POST", absentArchive+"/passages", map[string]any{"text": "lost"}).want(http.StatusNotFound)
 	search := func(body map[string]any) []api.PassageResult {
 		body["archive_id"] = archive.ID

@@ -108,7 +108,7 @@ type updateConversationInput struct {
 }
 
 func (s *Server) updateConversation(ctx context.Context, in *updateConversationInput) (*body[api.Conversation], error) {
-	if err := checkStrict(nil, &in.Body.ModelSettings.Value); err != nil {
+	if err := checkSettings("body.model_settings", patched(in.Body.ModelSettings)); err != nil {
 		return nil, err
 	}
 	conv, err := s.resolve(ctx, in.ConversationPath, in.AgentID)

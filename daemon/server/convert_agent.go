@@ -177,7 +177,7 @@ func coreCompaction(in *api.CompactionSettings) (map[string]any, error) {
 	if mode := compact.Mode(api.Val(in.Mode)); mode != "" && !mode.Valid() {
 		return nil, unprocessable("body.compaction_settings.mode", "%q is not a mode of compaction", string(mode))
 	}
-	return asMap(in), nil
+	return asMap(in), checkSettings("body.compaction_settings.model_settings", in.ModelSettings)
 }
 
 func extraText(extra map[string]any, key string) *string {
@@ -340,7 +340,13 @@ func unbuilt(in api.CreateAgent) error {
 	case in.FromTemplate != nil && *in.FromTemplate != "":
 		return core.E(core.Unsupported, "templates belong to the hosted service")
 	}
-	return checkStrict(in.LLMConfig, in.ModelSettings)
+	if err := checkConfig(in.LLMConfig); err != nil {
+		return err
+	}
+	if err := checkFormat("body.response_format", in.ResponseFormat); err != nil {
+		return err
+	}
+	return checkSettings("body.model_settings", in.ModelSettings)
 }
 
 // corePatch converts the body that updates an agent.
@@ -350,8 +356,9 @@ func corePatch(in api.UpdateAgent) (service.AgentPatch, error) {
 		ToolExecEnvironmentVariables: in.ToolExecEnvironmentVariables.Value,
 		IdentityIDs:                  in.IdentityIDs.Value,
 		EnableSleeptime:              &in.EnableSleeptime.Value,
-		LLMConfig:                    &in.LLMConfig.Value,
-		ModelSettings:                &in.ModelSettings.Value,
+		LLMConfig:                    patched(in.LLMConfig),
+		ModelSettings:                patched(in.ModelSettings),
+		ResponseFormat:               patched(in.ResponseFormat),
 	}); err != nil {
 		return service.AgentPatch{}, err
 	}

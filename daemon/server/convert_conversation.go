@@ -44,7 +44,7 @@ func coreNewConversation(agent core.AgentID, in *api.CreateConversation) (servic
 		return out, core.E(core.Unsupported, "blocks of one conversation alone are not built yet")
 	}
 	out.Summary, out.Model = api.Val(in.Summary), core.Handle(api.Val(in.Model))
-	if err := checkStrict(nil, in.ModelSettings); err != nil {
+	if err := checkSettings("body.model_settings", in.ModelSettings); err != nil {
 		return out, err
 	}
 	if in.ModelSettings != nil {

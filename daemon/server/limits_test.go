@@ -78,6 +78,10 @@ func TestNumbersAndWordsThatTheContractDoesNotHaveAreRefusedWhereTheyStand(t *te
 		{`"thinking":{"type":"maybe"}`, `thinking","type`},
 		{`"thinking":{"budget_tokens":-1}`, `thinking","budget_tokens`},
 		{`"response_format":{"type":"xml"}`, `response_format","type`},
+		{`"response_format":{"a":1}`, "response_format"},
+		{`"response_format":{"schema":{}}`, "response_format"},
+		{`"response_format":{"type":null}`, `response_format","type`},
+		{`"response_schema":{}`, "response_schema"},
 	}
 	for _, s := range settings {
 		for _, to := range [][2]string{
@@ -107,9 +111,18 @@ func TestNumbersAndWordsThatTheContractDoesNotHaveAreRefusedWhereTheyStand(t *te
 		`{"compaction_settings":{"sliding_window_percentage":2}}`:          `"sliding_window_percentage"`,
 		`{"tool_rules":[{"type":"banana","tool_name":"x"}]}`:               `"body","tool_rules"`,
 		`{"last_stop_reason":"bored"}`:                                     `"body","last_stop_reason"`,
+		`{"response_format":{"a":1}}`:                                      `"body","response_format"`,
+		`{"response_format":{"type":"json_schema"}}`:                       `"response_format","json_schema"`,
+		`{"model_settings":{"response_format":{"type":"json_schema"}}}`:    `"model_settings","response_format","json_schema"`,
+		`{"llm_config":{"response_format":{"type":"json_schema"}}}`:        `"llm_config","response_format","json_schema"`,
 	} {
 		f.refuses("PATCH", agent, body, at)
+		if !strings.Contains(body, "last_stop_reason") {
+			f.refuses("POST", "/v1/agents", body, at)
+		}
 	}
+	f.call("PATCH", agent, `{"response_format":{"type":"json_schema","json_schema":{"name":"a"}}}`).want(http.StatusOK)
+	f.call("PATCH", agent, `{"response_format":null}`).want(http.StatusOK)
 	f.refuses("POST", "/v1/blocks", `{"label":"a","value":"","limit":-1}`, `"body","limit"`)
 	f.refuses("PATCH", "/v1/blocks/"+a.Blocks[0].ID, `{"limit":0}`, `"body","limit"`)
 	f.refuses("PATCH", "/v1/steps/"+step.ID+"/feedback", `{"feedback":"great"}`, `"body","feedback"`)
@@ -128,11 +141,11 @@ func TestNumbersAndWordsThatTheContractDoesNotHaveAreRefusedWhereTheyStand(t *te
 	f.call("PATCH", agent, `{"model_settings":{"provider_type":"openai","temperature":2}}`).want(http.StatusOK)
 }
 
-// refuses checks that a request is answered with 422, which names the place.
+// refuses checks that a request is answered with 422, which names the place: a part of the JSON in the detail's text.
 func (f *fixture) refuses(method, path, body, at string) {
 	f.t.Helper()
 	r := f.call(method, path, body)
-	if r.status != http.StatusUnprocessableEntity || !strings.Contains(r.detail(), at) {
+	if r.status != http.StatusUnprocessableEntity || !strings.Contains(string(r.body), strings.ReplaceAll(at, `"`, `\"`)) {
 		f.t.Errorf("%s %s %s = %d %s, want 422 at %s", method, path, body, r.status, r.body, at)
 	}
 }

@@ -178,6 +178,14 @@ func opt[T any](o api.Opt[T]) core.Opt[T] {
 	return core.Opt[T]{Present: o.Set, Null: o.Null, Value: o.Value}
 }
 
+// patched returns the value of a key of a patch; nil if it is absent or null.
+func patched[T any](o api.Opt[T]) *T {
+	if !o.Set || o.Null {
+		return nil
+	}
+	return &o.Value
+}
+
 // optAs converts a key of a patch and its value.
 func optAs[T, U any](o api.Opt[T], convert func(T) U) core.Opt[U] {
 	out := core.Opt[U]{Present: o.Set, Null: o.Null}
