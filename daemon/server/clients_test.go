@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -337,11 +338,16 @@ func TestTheRetiredConfigurationHasItsEffectOrIsRefused(t *testing.T) {
 		t.Errorf("changed by it (-want +got):\n%s", diff)
 	}
 	for _, body := range []map[string]any{
-		{"llm_config": with(config, "strict", true)}, {"model_settings": map[string]any{"strict": true}},
+		{"llm_config": with(maps.Clone(config), "strict", true)},
+		{"model_settings": map[string]any{"strict": true}},
+		{"llm_config": with(maps.Clone(config), "return_logprobs", true)},
+		{"llm_config": with(maps.Clone(config), "return_token_ids", true)},
 	} {
 		f.call("POST", "/v1/agents", body).want(http.StatusNotImplemented)
 		f.call("PATCH", "/v1/agents/"+agent.ID, body).want(http.StatusNotImplemented)
 	}
+	config = with(config, "return_logprobs", false, "return_token_ids", false, "top_logprobs", nil)
+	f.call("PATCH", "/v1/agents/"+agent.ID, map[string]any{"llm_config": config}).want(http.StatusOK)
 }
 
 func TestModelSettingsHaveTheContractsDefaults(t *testing.T) {

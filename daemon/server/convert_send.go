@@ -82,7 +82,10 @@ func coreConfig(in api.Request, kind string) (core.RunConfig, error) {
 	if len(in.ClientTools) > 0 {
 		return out, core.E(core.Unsupported, "tools that the client runs are not built yet")
 	}
-	var err error
+	err := checkLogprobs(in.ReturnLogprobs, in.TopLogprobs, in.ReturnTokenIDs)
+	if err != nil {
+		return out, err
+	}
 	if out.Skills, err = coreSkills(in.ClientSkills); err != nil {
 		return out, err
 	}

@@ -129,6 +129,9 @@ func checkConfig(in *api.LLMConfig) error {
 	if err := checkStrict(in.Strict); err != nil {
 		return err
 	}
+	if err := checkLogprobs(in.ReturnLogprobs, in.TopLogprobs, in.ReturnTokenIDs); err != nil {
+		return err
+	}
 	return checkFormat("body.llm_config.response_format", in.ResponseFormat)
 }
 
@@ -152,6 +155,22 @@ func checkStrict(strict *bool) error {
 		return core.E(core.Unsupported, "strict schemas of tools are not built yet").WithHint("leave strict out, or set it to false")
 	}
 	return nil
+}
+
+// checkLogprobs rejects what nobody gets: the probabilities and ids of tokens.
+func checkLogprobs(logprobs *bool, top *int, ids *bool) error {
+	var name string
+	switch {
+	case api.Val(logprobs):
+		name = "return_logprobs"
+	case api.Val(ids):
+		name = "return_token_ids"
+	case api.Val(top) > 0:
+		name = "top_logprobs"
+	default:
+		return nil
+	}
+	return core.E(core.Unsupported, "%s is not built yet", name).WithHint("leave it out")
 }
 
 // checkFormat rejects a response format without a type, or a schema's type without the schema. In the contract the type

@@ -404,6 +404,18 @@ func TestWhatIsNotHereSaysSo(t *testing.T) {
 	}
 	f.call("PUT", "/v1/agents", nil).want(http.StatusMethodNotAllowed)
 	f.call("POST", "/v1/agents", map[string]any{"agent_type": "voice_convo_agent"}).want(http.StatusNotImplemented)
+	a := f.agent(nil)
+	conv := as[api.Conversation](f.call("POST", "/v1/conversations?agent_id="+a.ID, nil))
+	messages := "/v1/agents/" + a.ID + "/messages"
+	for key, value := range map[string]any{"return_logprobs": true, "return_token_ids": true, "top_logprobs": 3} {
+		for _, path := range []string{messages, messages + "/stream", messages + "/async", "/v1/conversations/" + conv.ID + "/messages"} {
+			if r := f.call("POST", path, with(text("hi"), key, value)).want(http.StatusNotImplemented); !strings.Contains(r.detail(), key) {
+				t.Errorf("%s is not named: %s", key, r.body)
+			}
+		}
+	}
+	off := with(text("hi"), "return_logprobs", false, "return_token_ids", false, "top_logprobs", nil)
+	f.call("POST", messages, off).want(http.StatusOK)
 	if r := f.call("GET", "/openapi.json", nil).want(http.StatusOK); !strings.Contains(string(r.body), "/v1/agents/{agent_id}/messages") {
 		t.Errorf("the description lacks the operations")
 	}
