@@ -93,9 +93,9 @@ func assumed(name string) protocol.Model {
 
 // description is the part of a model's description that we use. The whole lists every tensor.
 type description struct {
-	Parameters   string         `json:"parameters"`
-	ModelInfo    map[string]any `json:"model_info"`
-	Capabilities []string       `json:"capabilities"`
+	Parameters   string                     `json:"parameters"`
+	ModelInfo    map[string]json.RawMessage `json:"model_info"`
+	Capabilities []string                   `json:"capabilities"`
 }
 
 func (c *Client) show(ctx context.Context, name string) (description, error) {
@@ -146,12 +146,13 @@ func numCtx(parameters string) int {
 }
 
 // trained finds the window that the model was trained for.
-func trained(info map[string]any) int {
-	family, _ := info["general.architecture"].(string)
-	if n, ok := info[family+".context_length"].(float64); ok {
-		return int(n)
+func trained(info map[string]json.RawMessage) int {
+	var family string
+	var window wire.Size
+	if json.Unmarshal(info["general.architecture"], &family) != nil || json.Unmarshal(info[family+".context_length"], &window) != nil {
+		return 0
 	}
-	return 0
+	return int(window)
 }
 
 func trimTag(name string) string { return strings.TrimSuffix(name, ":latest") }
@@ -159,12 +160,15 @@ func trimTag(name string) string { return strings.TrimSuffix(name, ":latest") }
 // running returns the windows of loaded models; none if the server doesn't say.
 func (c *Client) running(ctx context.Context) map[string]int {
 	var ps struct {
-		Models []api.ProcessModelResponse `json:"models"`
+		Models []struct {
+			Name   string    `json:"name"`
+			Window wire.Size `json:"context_length"`
+		} `json:"models"`
 	}
 	out := map[string]int{}
 	if c.fetch(ctx, http.MethodGet, "/api/ps", nil, &ps) == nil {
 		for _, m := range ps.Models {
-			out[trimTag(m.Name)] = m.ContextLength
+			out[trimTag(m.Name)] = int(m.Window)
 		}
 	}
 	return out

@@ -135,6 +135,9 @@ func TestCallsAreReadAsTheyComeAndAsText(t *testing.T) {
 		"without ids": `{"message":{"tool_calls":[{"function":{"name":"weather","arguments":{"city":"Oslo","a":1}}}]},"done":false}` +
 			"\n" +
 			`{"message":{"tool_calls":[{"function":{"name":"clock","arguments":{}}}]},"done":false}` + "\n" + end,
+		"as JSON in a text": `{"message":{"tool_calls":[{"function":{"name":"weather","arguments":"{\"city\":\"Oslo\",\"a\":1}"}}]}}` +
+			"\n" +
+			`{"message":{"tool_calls":[{"function":{"name":"clock","arguments":""}}]},"done":false}` + "\n" + end,
 		"as text": say("<tool_") + say("call>{\"name\":\"weather\",\"arguments\":{\"city\":\"Oslo\",\"a\":1}}</tool_call>\n"+
 			"<tool_call>{\"name\":\"clock\"}") + say("</tool_call>") + end,
 	} {
@@ -148,6 +151,41 @@ func TestCallsAreReadAsTheyComeAndAsText(t *testing.T) {
 			if a.Text != "" || a.Calls[0].Arguments != `{"city":"Oslo","a":1}` || a.Calls[1].Name != "clock" ||
 				a.Calls[1].Arguments != "{}" {
 				t.Errorf("%+v", a)
+			}
+		})
+	}
+}
+
+func TestCountsAreReadInAnyForm(t *testing.T) {
+	t.Parallel()
+	for _, counts := range []string{
+		`"prompt_eval_count":12,"eval_count":3`, `"prompt_eval_count":"12","eval_count":"3"`, `"prompt_eval_count":12.0,"eval_count":3.0`,
+	} {
+		c, _ := answers(t, say("fine")+`{"message":{},"done":true,`+counts+"}\n")
+		a, err := providertest.Collect(t.Context(), t, c, providertest.Ask("m", "x"))
+		if diff := cmp.Diff(&core.Usage{Prompt: 12, Completion: 3, Total: 15}, a.Usage); err != nil || a.Text != "fine" || diff != "" {
+			t.Errorf("%s: %q, %v\n%s", counts, a.Text, err, diff)
+		}
+	}
+}
+
+func TestSizesAreReadInAnyForm(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		shown, running string
+		want           int
+	}{
+		"a text that is shown":     {`"8192"`, `0`, 8192},
+		"a fraction that is shown": {`8192.0`, `0`, 8192},
+		"a text that runs":         {`131072`, `"32768"`, 32768},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client, _ := answers(t, `{"models":[{"name":"m","context_length":`+c.running+
+				`}],"model_info":{"general.architecture":"x","x.context_length":`+c.shown+`}}`)
+			m, err := client.Describe(t.Context(), "m")
+			if err != nil || m.Window != c.want {
+				t.Errorf("window %d, %v", m.Window, err)
 			}
 		})
 	}

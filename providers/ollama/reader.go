@@ -7,8 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/ollama/ollama/api"
-
 	"loci/core"
 	"loci/providers/internal/wire"
 )
@@ -25,7 +23,28 @@ type reader struct {
 	answered bool
 	thought  strings.Builder
 	done     bool
-	last     api.ChatResponse
+	last     reply
+}
+
+// reply is a line of an answer.
+type reply struct {
+	Message struct {
+		Content   string      `json:"content"`
+		Thinking  string      `json:"thinking"`
+		ToolCalls []replyCall `json:"tool_calls"`
+	} `json:"message"`
+	Done       bool      `json:"done"`
+	DoneReason string    `json:"done_reason"`
+	Prompt     wire.Size `json:"prompt_eval_count"`
+	Eval       wire.Size `json:"eval_count"`
+}
+
+type replyCall struct {
+	ID       string `json:"id"`
+	Function struct {
+		Name      string          `json:"name"`
+		Arguments json.RawMessage `json:"arguments"`
+	} `json:"function"`
 }
 
 func newReader(who wire.Who, req core.ChatRequest, out func(core.Delta) bool) *reader {
@@ -48,7 +67,7 @@ func (r *reader) line(data []byte) error {
 	if bytes.Contains(data, []byte(`"error"`)) && json.Unmarshal(data, &failed) == nil && failed.Error != "" {
 		return r.who.InBand(data)
 	}
-	var resp api.ChatResponse
+	var resp reply
 	if json.Unmarshal(data, &resp) != nil {
 		return r.who.E(core.Unavailable, "%s sent a line that cannot be read", r.who.Provider)
 	}
@@ -58,7 +77,7 @@ func (r *reader) line(data []byte) error {
 		return errBreak
 	}
 	for _, call := range resp.Message.ToolCalls {
-		if !r.call(call.ID, call.Function.Name, call.Function.Arguments.String()) {
+		if !r.call(call.ID, call.Function.Name, wire.Unquoted(wire.Arguments(call.Function.Arguments))) {
 			return errBreak
 		}
 	}
@@ -119,12 +138,8 @@ func (r *reader) end() error {
 		return errBreak
 	}
 	last := core.Delta{End: true, Finish: core.FinishStop}
-	if r.last.PromptEvalCount > 0 || r.last.EvalCount > 0 {
-		last.Usage = &core.Usage{
-			Prompt:     r.last.PromptEvalCount,
-			Completion: r.last.EvalCount,
-			Total:      r.last.PromptEvalCount + r.last.EvalCount,
-		}
+	if prompt, eval := int(r.last.Prompt), int(r.last.Eval); prompt > 0 || eval > 0 {
+		last.Usage = &core.Usage{Prompt: prompt, Completion: eval, Total: prompt + eval}
 	}
 	switch {
 	case r.last.DoneReason == "length":

@@ -3,6 +3,7 @@ package openai
 import (
 	"crypto/rand"
 	"encoding/json"
+	"slices"
 	"strings"
 
 	"loci/core"
@@ -27,6 +28,7 @@ type callList struct {
 type openCall struct {
 	id    string
 	name  string
+	told  bool   // the name is handed out
 	held  string // arguments that arrived before the name
 	given strings.Builder
 	depth jsonDepth
@@ -45,23 +47,42 @@ func (l *callList) add(index *int, id, name, args string) []core.CallDelta {
 		return nil
 	}
 	call := l.list[at]
-	if call.name == "" {
-		if name == "" {
-			call.held += args
+	if !call.told {
+		if call.name == "" || l.goesOn(call, name) {
+			call.name += name
+		}
+		if call.held += args; call.name == "" || call.held == "" && l.begins(call.name) {
 			l.lost++
 			return nil
 		}
-		call.name = name
-		l.opened++
-		if call.id == "" {
-			call.id = newCallID()
-		}
-		return []core.CallDelta{{Index: at, ID: call.id, Name: wire.ToolName(name, l.offered), Arguments: call.take(call.held + args)}}
+		return []core.CallDelta{l.tell(at)}
 	}
 	if args = call.take(args); args == "" {
 		return nil
 	}
 	return []core.CallDelta{{Index: at, Arguments: args}}
+}
+
+// tell hands out a call's name, and the arguments that came before or with it.
+func (l *callList) tell(at int) core.CallDelta {
+	call := l.list[at]
+	call.told = true
+	l.opened++
+	if call.id == "" {
+		call.id = newCallID()
+	}
+	return core.CallDelta{Index: at, ID: call.id, Name: wire.ToolName(call.name, l.offered), Arguments: call.take(call.held)}
+}
+
+// begins reports whether a name is the beginning of a longer one that is offered, so that the rest may follow.
+func (l *callList) begins(name string) bool {
+	return slices.ContainsFunc(l.offered, func(o string) bool { return o != name && strings.HasPrefix(o, name) })
+}
+
+// goesOn reports whether a piece of a name is the rest of a call's name, which some servers split.
+func (l *callList) goesOn(c *openCall, rest string) bool {
+	return !c.told && c.name != "" && rest != "" && c.held == "" && !slices.Contains(l.offered, rest) &&
+		(slices.Contains(l.offered, c.name+rest) || l.begins(c.name+rest))
 }
 
 func (l *callList) find(index *int, id, name string) int {
@@ -74,20 +95,20 @@ func (l *callList) find(index *int, id, name string) int {
 	}
 	at, known := l.last[slot]
 	switch {
-	case id != "" && known && (l.list[at].id == "" || l.list[at].id == id && !l.list[at].followed(name)):
+	case id != "" && known && (l.list[at].id == "" || l.list[at].id == id && !l.followed(l.list[at], name)):
 		l.list[at].id = id
 		return at
 	case id != "":
 		for i, c := range l.list {
 			switch {
 			case c.id != id:
-			case c.followed(name) || !known && index != nil && name != "" && c.name != "":
+			case l.followed(c, name) || !known && index != nil && name != "" && c.name != "":
 				id = newCallID() // another call with the same id
 			default:
 				return i
 			}
 		}
-	case known && (index != nil || name == "" || l.list[at].name == ""):
+	case known && (index != nil || name == "" || l.list[at].name == "" || l.goesOn(l.list[at], name)):
 		return at
 	case !known && name == "" && index == nil:
 		if len(l.list) == 0 {
@@ -104,14 +125,11 @@ func (l *callList) find(index *int, id, name string) int {
 func (l *callList) end() []core.CallDelta {
 	var out []core.CallDelta
 	for i, c := range l.list {
-		if c.name == "" && strings.HasPrefix(strings.TrimSpace(c.held), "{") && json.Valid([]byte(c.held)) {
-			if c.id == "" {
-				c.id = newCallID()
-			}
-			l.opened++
-			out = append(out, core.CallDelta{Index: i, ID: c.id, Name: wire.ToolName(c.name, l.offered), Arguments: c.held})
+		nameless := c.name == "" && strings.HasPrefix(strings.TrimSpace(c.held), "{") && json.Valid([]byte(c.held))
+		if !c.told && (c.name != "" || nameless) {
+			out = append(out, l.tell(i))
 		}
-		if rest := c.rest(); rest != "" && c.name != "" {
+		if rest := c.rest(); rest != "" && c.told {
 			out = append(out, core.CallDelta{Index: i, Arguments: rest})
 		}
 	}
@@ -129,11 +147,13 @@ func (l *callList) half() bool {
 }
 
 // followed reports whether a piece with this name belongs to another call than c.
-func (c *openCall) followed(name string) bool { return name != "" && c.name != "" && name != c.name }
+func (l *callList) followed(c *openCall, name string) bool {
+	return name != "" && c.name != "" && name != c.name && !l.goesOn(c, name)
+}
 
 // take returns how much of an arguments piece can be handed out. Some servers repeat everything so far in every piece,
-// some send the whole again at the end, some start with a meaningless empty object. If a piece could be one of those, it
-// is held until the end.
+// some send the whole again at the end, some start with a meaningless empty object, some put quotes around the object. If
+// a piece could be one of those, it is held until the end.
 func (c *openCall) take(piece string) string {
 	given := c.given.String()
 	blank := strings.TrimSpace(piece) == ""
@@ -141,6 +161,7 @@ func (c *openCall) take(piece string) string {
 	case piece == "":
 		return ""
 	case len(c.later) > 0,
+		given == "" && strings.HasPrefix(strings.TrimSpace(piece), `"`),
 		given == "" && strings.TrimSpace(piece) == "{}",
 		!blank && c.depth.closed,
 		strings.TrimSpace(given) != "" && strings.HasPrefix(piece, given):
@@ -167,6 +188,9 @@ func (c *openCall) rest() string {
 		if json.Valid([]byte(last)) {
 			whole = last
 		}
+	}
+	if given == "" {
+		whole = wire.Unquoted(whole)
 	}
 	if !strings.HasPrefix(whole, given) {
 		whole = given // it was already complete

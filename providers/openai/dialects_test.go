@@ -105,6 +105,30 @@ func TestAnswersInOddFormsAreRead(t *testing.T) {
 			open + args(`{"x":"{}"`) + args(`,"y":"}"}`) + endChunk,
 			providertest.Answer{Calls: []core.ToolCall{{ID: "a", Name: "weather", Arguments: `{"x":"{}","y":"}"}`}}},
 		},
+		"arguments in quotes": {
+			open + args(`"{\"city\":`) + args(`\"Oslo\"}"`) + endChunk, providertest.Answer{Calls: oslo},
+		},
+		"arguments in quotes, whole": {
+			`{"choices":[{"message":{"tool_calls":[{"id":"a","function":{"name":"weather",` +
+				`"arguments":"\"{\\\"city\\\":\\\"Oslo\\\"}\""}}]},"finish_reason":"tool_calls"}]}`,
+			providertest.Answer{Calls: oslo},
+		},
+		"a text that is no object": {
+			open + args(`"Oslo"`) + endChunk, providertest.Answer{Calls: []core.ToolCall{{ID: "a", Name: "weather", Arguments: `"Oslo"`}}},
+		},
+		"a name in two pieces": {
+			calls(`{"index":0,"id":"a","function":{"name":"weat"}}`) + calls(`{"index":0,"function":{"name":"her"}}`) +
+				args(`{"city":"Oslo"}`) + endChunk, providertest.Answer{Calls: oslo},
+		},
+		"the same, with the id in both": {
+			calls(`{"index":0,"id":"a","function":{"name":"weat","arguments":""}}`) +
+				calls(`{"index":0,"id":"a","function":{"name":"her","arguments":"{\"city\":\"Oslo\"}"}}`) + endChunk,
+			providertest.Answer{Calls: oslo},
+		},
+		"a name that has only begun": {
+			calls(`{"index":0,"id":"a","function":{"name":"wea"}}`) + endChunk,
+			providertest.Answer{Calls: []core.ToolCall{{ID: "a", Name: "wea"}}},
+		},
 		"functions.NAME": {
 			calls(strings.Replace(wholeCall, "weather", "functions.weather", 1)) + endChunk, providertest.Answer{Calls: oslo},
 		},

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"loci/core"
@@ -21,37 +20,22 @@ type entry struct {
 	Type                string          `json:"type"`
 	Mode                string          `json:"mode"`
 	Active              *bool           `json:"active"`
-	ContextLength       size            `json:"context_length"`
-	ContextWindow       size            `json:"context_window"`
-	MaxContextLength    size            `json:"max_context_length"`
-	MaxInputTokens      size            `json:"max_input_tokens"`
-	MaxModelLen         size            `json:"max_model_len"`
-	MaxCompletionTokens size            `json:"max_completion_tokens"`
-	MaxOutputTokens     size            `json:"max_output_tokens"`
+	ContextLength       wire.Size       `json:"context_length"`
+	ContextWindow       wire.Size       `json:"context_window"`
+	MaxContextLength    wire.Size       `json:"max_context_length"`
+	MaxInputTokens      wire.Size       `json:"max_input_tokens"`
+	MaxModelLen         wire.Size       `json:"max_model_len"`
+	MaxCompletionTokens wire.Size       `json:"max_completion_tokens"`
+	MaxOutputTokens     wire.Size       `json:"max_output_tokens"`
 	Capabilities        json.RawMessage `json:"capabilities"`
 	Supported           []string        `json:"supported_parameters"`
 	TopProvider         *struct {
-		ContextLength       size `json:"context_length"`
-		MaxCompletionTokens size `json:"max_completion_tokens"`
+		ContextLength       wire.Size `json:"context_length"`
+		MaxCompletionTokens wire.Size `json:"max_completion_tokens"`
 	} `json:"top_provider"`
 	Architecture *struct {
 		Output []string `json:"output_modalities"`
 	} `json:"architecture"`
-}
-
-// size is a number of tokens, which some servers send as a string. Anything but a number means unknown.
-type size int
-
-// maxTokens is more than any model accepts.
-const maxTokens = 1 << 30
-
-// UnmarshalJSON implements json.Unmarshaler.
-func (c *size) UnmarshalJSON(data []byte) error {
-	n, err := strconv.ParseFloat(strings.Trim(string(data), `" `), 64)
-	if err == nil && n > 0 && n <= maxTokens {
-		*c = size(n)
-	}
-	return nil
 }
 
 // List implements protocol.Server.
@@ -121,7 +105,7 @@ func parseEntry(row json.RawMessage) (entry, bool) {
 // model converts a row.
 func (c *Client) model(e entry) protocol.Model {
 	m := protocol.Model{Name: e.ID, MaxOutput: int(max(e.MaxCompletionTokens, e.MaxOutputTokens)), Tools: true, Reasoning: Reasons(e.ID)}
-	for _, n := range []size{e.MaxModelLen, e.ContextWindow, e.ContextLength, e.MaxContextLength, e.MaxInputTokens} {
+	for _, n := range []wire.Size{e.MaxModelLen, e.ContextWindow, e.ContextLength, e.MaxContextLength, e.MaxInputTokens} {
 		if n > 0 {
 			m.Window = int(n)
 			break
@@ -157,7 +141,7 @@ func lmStudio(body []byte, models []protocol.Model) {
 			Instances []struct {
 				ID     string `json:"id"`
 				Config struct {
-					Window size `json:"context_length"`
+					Window wire.Size `json:"context_length"`
 				} `json:"config"`
 			} `json:"loaded_instances"`
 			Capabilities struct {
@@ -198,7 +182,7 @@ func (c *Client) running(ctx context.Context, models []protocol.Model) {
 	case RunningProps:
 		var props struct {
 			Settings struct {
-				Window size `json:"n_ctx"`
+				Window wire.Size `json:"n_ctx"`
 			} `json:"default_generation_settings"`
 		}
 		body, err := c.get(ctx, root+"/props")
