@@ -66,3 +66,22 @@ func TestAStreamCutsBetweenTheWordsThatJoinedCharactersStandBeside(t *testing.T)
 		}
 	}
 }
+
+func TestATableALittleTooWideLosesNoLetter(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{"xxxxxx", "👩‍👩‍👧", "**xxxx**"} {
+		table := "| who | what | why |\n|---|---|---|\n| " + name + " fam | words in the middle | and those at the end |\n"
+		for width := 40; width < 64; width++ {
+			r := NewRenderer(theme.New(theme.None), width)
+			drawn := ansi.Strip(r.Markdown(Block{Source: table}))
+			if got := strings.Join(strings.Fields(drawn), " "); !strings.Contains(got, "end") {
+				t.Errorf("%s at %d:\n%s", name, width, drawn)
+			}
+			for row := range strings.SplitSeq(drawn, "\n") {
+				if term.Width(row) > width {
+					t.Errorf("%s at %d is %d wide: %q", name, width, term.Width(row), row)
+				}
+			}
+		}
+	}
+}

@@ -51,6 +51,9 @@ func (r *Renderer) Markdown(b Block) string {
 		return r.Plain(release(source))
 	}
 	out, err := md.Render(shown)
+	if err == nil && !isCode {
+		out, err = r.uncut(out, source, shown, broken)
+	}
 	if err != nil {
 		return r.Plain(release(source))
 	}
@@ -106,23 +109,27 @@ func (r *Renderer) renderer(source string, broken bool) (*glamour.TermRenderer, 
 	}
 	if fenceMark(source) != "" {
 		slot, wrap = &r.code, 0
-	} else if w := tableWidth(source); w > 0 {
+	} else if w, _ := tableWidth(source); w > 0 {
 		slot, wrap = new(*glamour.TermRenderer), min(r.Width, w) // a table fills the width it gets
 	}
 	if *slot != nil {
 		return *slot, nil
 	}
+	md, err := r.newMarkdown(wrap, broken)
+	if err == nil {
+		*slot = md
+	}
+	return md, err
+}
+
+func (r *Renderer) newMarkdown(wrap int, broken bool) (*glamour.TermRenderer, error) {
 	options := []glamour.TermRendererOption{
 		glamour.WithStyles(r.Theme.Markdown()), glamour.WithWordWrap(wrap), glamour.WithTableWrap(true), glamour.WithInlineTableLinks(true),
 	}
 	if broken {
 		options = append(options, glamour.WithPreservedNewLines())
 	}
-	md, err := glamour.NewTermRenderer(options...)
-	if err == nil {
-		*slot = md
-	}
-	return md, err
+	return glamour.NewTermRenderer(options...)
 }
 
 // Prose is the width of prose in columns.
@@ -254,30 +261,4 @@ func lines(style func(...string) string, s string) string {
 		}
 	}
 	return strings.Join(out, "\n")
-}
-
-// tableWidth is how wide a table must be for each cell to fit on one line, or 0
-// if source isn't a table.
-func tableWidth(source string) int {
-	rows := strings.Split(strings.TrimSpace(source), "\n")
-	if len(rows) < 2 || !strings.Contains(rows[0], "|") || strings.Trim(rows[1], "|-: \t") != "" {
-		return 0
-	}
-	var widest []int
-	for i, row := range rows {
-		if i == 1 {
-			continue
-		}
-		for c, cell := range strings.Split(strings.Trim(strings.TrimSpace(row), "|"), "|") {
-			if c == len(widest) {
-				widest = append(widest, 0)
-			}
-			widest[c] = max(widest[c], term.Width(strings.TrimSpace(cell)))
-		}
-	}
-	sum := len(widest) - 1
-	for _, w := range widest {
-		sum += w + 2
-	}
-	return sum
 }
