@@ -105,6 +105,11 @@ func (m *Model) runCommand(text, name, arg string) tea.Cmd {
 		if c.name != name && (c.alias == "" || c.alias != name) {
 			continue
 		}
+		if arg != "" && c.args == "" {
+			m.ui.flash = "/" + name + " takes nothing more; by itself: " + c.help
+			m.prompt.Set(text)
+			return nil
+		}
 		if !c.offline && !m.link.connected {
 			m.ui.flash = "/" + name + " needs the daemon, which does not answer yet"
 			m.prompt.Set(text)

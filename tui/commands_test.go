@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"strings"
 	"testing"
 )
 
@@ -24,4 +25,24 @@ func TestOnlyAPlainWordAfterASlashIsACommand(t *testing.T) {
 			t.Errorf("%q: %q %q %v", c.text, name, arg, ok)
 		}
 	}
+}
+
+func TestACommandThatTakesNothingSaysSo(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	before := r.m.conv.thread
+	r.say("/new extra")
+	if !strings.Contains(r.status(), "/new takes nothing more; by itself: begin a new conversation") || r.m.conv.thread != before {
+		t.Errorf("status %q, thread %+v", r.status(), r.m.conv.thread)
+	}
+	r.holds("/new extra")
+}
+
+func TestAnUnknownMemoryBlockIsAnsweredWithTheKnownOnes(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect()
+	r.say("/memory zz")
+	r.until("the answer", func() bool {
+		return strings.Contains(r.status(), `Ada has no memory block "zz" (its blocks: human, persona)`)
+	})
 }

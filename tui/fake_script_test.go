@@ -111,17 +111,18 @@ func script(text string) []api.Message {
 		return append(append(append(ping, say("Before ")...),
 			api.Message{
 				MessageType: api.MessageNotice,
-				Notice:      &api.Notice{Kind: api.NoticeBroken, Text: "going on where it was: the connection broke"},
+				Notice:      &api.Notice{Kind: api.NoticeBroken, Text: "The connection to the daemon broke; reconnecting."},
 			}),
 			append(say("and after."), done(10)...)...)
 	case "restarted":
 		return append(append(append(ping, say("Before ")...),
 			api.Message{
-				MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeBroken, Text: "going on where it was: unexpected EOF"},
+				MessageType: api.MessageNotice,
+				Notice:      &api.Notice{Kind: api.NoticeBroken, Text: "The connection to the daemon broke; reconnecting."},
 			},
 			api.Message{
 				MessageType: api.MessageNotice,
-				Notice:      &api.Notice{Kind: api.NoticeDiscard, Text: "The daemon was restarted; the answer begins anew."},
+				Notice:      &api.Notice{Kind: api.NoticeDiscard, Text: "The daemon restarted; the answer starts over."},
 			}),
 			append(say("Anew."), done(10)...)...)
 	case "retried":
@@ -139,12 +140,13 @@ func script(text string) []api.Message {
 	case "late": // what the log has beyond what was seen comes before the notice that discards it
 		return append(append(append(append(append(ping, say("Before ")...),
 			api.Message{
-				MessageType: api.MessageNotice, Notice: &api.Notice{Kind: api.NoticeBroken, Text: "going on where it was: unexpected EOF"},
+				MessageType: api.MessageNotice,
+				Notice:      &api.Notice{Kind: api.NoticeBroken, Text: "The connection to the daemon broke; reconnecting."},
 			}),
 			say("and")...),
 			api.Message{
 				MessageType: api.MessageNotice,
-				Notice:      &api.Notice{Kind: api.NoticeDiscard, Text: "The daemon was restarted; the answer begins anew."},
+				Notice:      &api.Notice{Kind: api.NoticeDiscard, Text: "The daemon restarted; the answer starts over."},
 			}),
 			append(say("Anew."), done(10)...)...)
 	default:

@@ -213,6 +213,9 @@ func (f *fake) Blocks(context.Context, string) ([]api.Block, error) {
 func (f *fake) Block(_ context.Context, _, label string) (api.Block, string, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if _, ok := f.blocks[label]; !ok {
+		return api.Block{}, "", &client.Error{Status: 404, Kind: api.KindNotFound, Message: "agent-1 has no block " + label}
+	}
 	return api.Block{
 		Label: &label, Value: f.blocks[label], Limit: 5000, ReadOnly: label == "persona",
 	}, fmt.Sprint("v", f.versions[label]), nil

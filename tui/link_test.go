@@ -28,7 +28,7 @@ func TestARunWhoseConnectionIsLostIsFollowedUntilItsEndIsKnown(t *testing.T) {
 		t.Errorf("given up: prompt %q, sent %q\n%s", r.m.prompt.Text(), f.heard(), r.said())
 	}
 	r.until("what waited", func() bool { return strings.Contains(r.said(), "You said: next") })
-	want := "› cut it\nBefore and after.\n· the daemon was away; the answer goes on\n› next\nYou said: next\n"
+	want := "› cut it\nBefore and after.\n· Reconnected; continuing.\n› next\nYou said: next\n"
 	if diff := cmp.Diff(want, r.said()); diff != "" {
 		t.Error(diff)
 	}
@@ -85,14 +85,14 @@ func TestAMessageThatMayHaveArrivedIsSentAgainUnderTheSameName(t *testing.T) {
 
 func TestADaemonThatATurnToldOfIsNotToldOfAgainBehindIt(t *testing.T) {
 	t.Parallel()
-	for _, word := range []string{"broken", "restarted"} {
+	for word, told := range map[string]string{"broken": "Reconnected; continuing.", "restarted": "The daemon restarted"} {
 		f := newFake()
 		r := newRobot(t, f, 80, 24).connect()
 		r.say(word + " stream")
 		r.idle()
 		f.restart(2)
 		r.until("the new daemon", func() bool { return r.m.link.daemonPID == 2 && r.f.watches() == 2 })
-		if n := strings.Count(r.said(), "the daemon was away"); n != 1 {
+		if n := strings.Count(r.said(), told); n != 1 || strings.Contains(r.said(), "the daemon was away") {
 			t.Errorf("said %d times\n%s", n, r.said())
 		}
 		f.restart(3)

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -53,10 +55,28 @@ type taggedBlock struct {
 }
 
 func (p memoryPanel) read(agent, label string) func(context.Context) (taggedBlock, error) {
+	name := p.conv.name()
 	return func(ctx context.Context) (taggedBlock, error) {
 		b, etag, err := p.backend.Block(ctx, agent, label)
+		if client.KindOf(err) == api.KindNotFound {
+			err = p.missing(ctx, agent, name, label, err)
+		}
 		return taggedBlock{b, etag}, err
 	}
+}
+
+// missing says which blocks there are instead of one that isn't there.
+func (p memoryPanel) missing(ctx context.Context, agent, name, label string, err error) error {
+	blocks, listErr := p.backend.Blocks(ctx, agent)
+	if listErr != nil {
+		return err
+	}
+	labels := make([]string, len(blocks))
+	for i, b := range blocks {
+		labels[i] = api.Val(b.Label)
+	}
+	there := cmp.Or(strings.Join(labels, ", "), "none")
+	return fmt.Errorf("%s has no memory block %q (its blocks: %s)", name, transcript.Short(label, 40), there)
 }
 
 // edit opens a block for editing. If the block changed in the meantime, it

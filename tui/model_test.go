@@ -77,9 +77,9 @@ func TestAFailureHoldsTheQueue(t *testing.T) {
 func TestAStreamThatBrokeSaysOnceWhatBecameOfTheAnswer(t *testing.T) {
 	t.Parallel()
 	for said, want := range map[string]string{
-		"broken stream":    "Before and after.\n· the daemon was away; the answer goes on\n",
-		"restarted stream": "Before\n· the daemon was away; the answer begins anew\nAnew.\n",
-		"late stream":      "Before and\n· the daemon was away; the answer goes on\n· the answer begins anew\nAnew.\n",
+		"broken stream":    "Before and after.\n· Reconnected; continuing.\n",
+		"restarted stream": "Before\n· The daemon restarted; the answer starts over.\nAnew.\n",
+		"late stream":      "Before and\n· Reconnected; continuing.\n· The answer starts over.\nAnew.\n",
 	} {
 		r := newRobot(t, newFake(), 80, 24).connect()
 		r.say(said)

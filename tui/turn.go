@@ -114,7 +114,7 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 		m.conv.lastID = msg.ID
 	}
 	if t.broken && msg.MessageType != api.MessagePing && msg.MessageType != api.MessageNotice {
-		t.tellAway(m.link, "the daemon was away; the answer goes on")
+		t.tellAway(m.link, "Reconnected; continuing.")
 	}
 	if msg.MessageType != api.MessagePing {
 		t.compacting = msg.MessageType == api.MessageEvent
@@ -191,10 +191,10 @@ func (m *Model) noticed(t *turn, msg *api.Message) tea.Cmd {
 		t.calls, t.shown = nil, false
 		switch {
 		case t.broken:
-			t.tellAway(m.link, "the daemon was away; the answer begins anew")
+			t.tellAway(m.link, "The daemon restarted; the answer starts over.")
 			return nil
 		case t.told:
-			n.Text = "the answer begins anew"
+			n.Text = "The answer starts over."
 		}
 		m.ui.notice(cmp.Or(n.Text, "that attempt was lost; it begins again"))
 	case api.NoticeBroken:

@@ -216,7 +216,7 @@ func (e *Engine) reopenLog(ctx context.Context, j *job) error {
 	var discard []core.Event
 	for _, id := range was.unsaved(stored) {
 		discard = append(discard, core.Event{Message: id, Body: core.Notice{
-			Kind: noticeDiscard, Text: "The daemon was restarted; the answer begins anew.", Data: map[string]any{"message_id": string(id)},
+			Kind: noticeDiscard, Text: "The daemon restarted; the answer starts over.", Data: map[string]any{"message_id": string(id)},
 		}})
 	}
 	if events = append(discard, events...); len(events) > 0 {

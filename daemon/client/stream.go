@@ -264,7 +264,9 @@ func broken(err error) bool {
 func brokenNotice(run string, err error) api.Message {
 	return api.Message{
 		MessageType: api.MessageNotice, RunID: run,
-		Notice: &api.Notice{Kind: api.NoticeBroken, Text: "going on where it was: " + err.Error()},
+		Notice: &api.Notice{
+			Kind: api.NoticeBroken, Text: "The connection to the daemon broke; reconnecting.", Data: api.Object{"cause": err.Error()},
+		},
 	}
 }
 
