@@ -142,6 +142,35 @@ func (d daemon) Search(ctx context.Context, q api.SearchMessages) ([]api.Message
 	return d.SearchMessages(ctx, q)
 }
 
+// Reasons searches once more: the contract's search of messages says nothing
+// about why.
+func (d daemon) Reasons(ctx context.Context, q api.SearchMessages) (map[string]reason, error) {
+	found, _, err := d.SearchAgentMessages(ctx, api.SearchAgentMessages{
+		Query: &q.Query, AgentID: q.AgentID, Limit: q.Limit, StartDate: q.StartDate, EndDate: q.EndDate,
+	})
+	out := map[string]reason{}
+	for _, f := range found {
+		r := reason{words: slices.Concat(wordsIn(f.Metadata["words"]), wordsIn(f.Metadata["also"]))}
+		if inherited, _ := f.Metadata["inherited"].([]any); len(inherited) > 0 {
+			strongest, _ := inherited[0].(map[string]any)
+			r.beside = wordsIn(strongest["words"])
+		}
+		out[f.Message.ID] = r
+	}
+	return out, err
+}
+
+func wordsIn(list any) []string {
+	var out []string
+	words, _ := list.([]any)
+	for _, w := range words {
+		if word, ok := w.(string); ok {
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
 func (d daemon) Blocks(ctx context.Context, agent string) ([]api.Block, error) {
 	return d.AgentBlocks(ctx, agent, api.Page{Limit: listMost})
 }

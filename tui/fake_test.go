@@ -48,7 +48,8 @@ type fake struct {
 	spans    []Span
 	statuses int                 // how often the status was requested
 	found    []api.MessageResult // by every search, if there are any
-	partial  api.Partial         // of searches
+	reasons  map[string]reason
+	partial  api.Partial // of searches
 	fakeTimeline
 
 	compacts   []string
@@ -199,6 +200,12 @@ func (f *fake) Search(_ context.Context, q api.SearchMessages) ([]api.MessageRes
 		{MessageType: api.MessageUser, Content: api.Text("I said " + q.Query)},
 		{MessageType: api.MessageAssistant, Content: api.Text("It said " + q.Query)},
 	}, f.partial, nil
+}
+
+func (f *fake) Reasons(context.Context, api.SearchMessages) (map[string]reason, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.reasons, nil
 }
 
 func (f *fake) Blocks(context.Context, string) ([]api.Block, error) {

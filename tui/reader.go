@@ -7,6 +7,8 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"loci/daemon/api"
 	"loci/daemon/client"
 	"loci/tui/panel"
@@ -36,6 +38,7 @@ type reader struct {
 	top, bottom bool              // nothing more above, or below
 	reading     bool
 	found       transcript.Item // the item that was searched for
+	words       []string        // what it was found by
 
 	folded bool
 	render *transcript.Renderer
@@ -281,11 +284,29 @@ func (r *reader) rows(i, width int) []string {
 	}
 	rows := term.Rows(strings.TrimRight(r.render.Item(it, !r.folded), "\n"), width, 1)
 	if it.ID != "" && it == r.found {
-		rows = append([]string{r.theme.Accent.Render("▸ found:")}, rows...)
+		rows = slices.Insert(rows, foundRow(rows, r.words), r.theme.Accent.Render("▸ found:"))
 	}
 	if p.gap {
 		rows = append(rows, "")
 	}
 	r.drawn[p] = rows
 	return rows
+}
+
+const (
+	foundAbove = 3   // rows shown above those that have the words
+	foundReach = 200 // characters within which the words of a search are looked for
+)
+
+// foundRow is the row of an item on which the words of a search stand.
+func foundRow(rows, words []string) int {
+	plain := []rune(ansi.Strip(strings.Join(rows, "\n")))
+	return strings.Count(string(plain[:passage(plain, words, foundReach)]), "\n")
+}
+
+// showFound scrolls to where the words of a search stand in an item.
+func (r *reader) showFound(i, width int) {
+	it := r.items[i]
+	rows := slices.IndexFunc(r.rows(i, width), func(row string) bool { return it == r.found && strings.Contains(row, "▸ found:") })
+	r.scroll.ShowRow(i, max(rows, 0), foundAbove, width)
 }

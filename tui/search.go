@@ -14,6 +14,7 @@ import (
 	"loci/daemon/api"
 	"loci/daemon/client"
 	"loci/tui/panel"
+	"loci/tui/term"
 	"loci/tui/transcript"
 )
 
@@ -128,6 +129,14 @@ func (q searchQuery) keep(found []api.MessageResult) []api.MessageResult {
 type searchBackend interface {
 	messageReader
 	Search(ctx context.Context, q api.SearchMessages) ([]api.MessageResult, api.Partial, error)
+	// Reasons says why a search finds what it finds, by the messages' ids.
+	Reasons(ctx context.Context, q api.SearchMessages) (map[string]reason, error)
+}
+
+// reason is why a message was found.
+type reason struct {
+	words  []string // the query's words, or words near them in meaning, as the message has them
+	beside []string // those that only its neighbours have
 }
 
 // searchPanel is /search.
@@ -142,9 +151,11 @@ func (p searchPanel) open(query string) tea.Cmd {
 	s := &panel.Search{Theme: p.ui.theme, Title: "Search what was said with " + p.conv.name(), Hint: searchHelp}
 	agent := p.conv.thread.Agent
 	var results []api.MessageResult
+	var reasons map[string]reason
 	p.ui.push(s, func(a panel.Action) tea.Cmd {
 		if a.Kind == panel.Choose {
-			return p.openResult(results[a.Index])
+			hit := results[a.Index]
+			return p.openResult(hit, reasons[hit.MessageID].words)
 		}
 		s.Ask(a.Text)
 		q, err := parseSearch(a.Text, p.now().Local())
@@ -155,13 +166,17 @@ func (p searchPanel) open(query string) tea.Cmd {
 		}
 		return func() tea.Msg {
 			found, partial, err := p.backend.Search(p.ui.ctx, q.request(agent))
+			why := map[string]reason{}
+			if err == nil && len(found) > 0 {
+				why, _ = p.backend.Reasons(p.ui.ctx, q.request(agent)) // results without reasons are better than none
+			}
 			return loadedMsg{func() tea.Cmd {
 				problem := ""
 				if err != nil {
 					problem = explain(err)
 				}
-				if found = q.keep(found); s.Found(a.Text, entriesOf(found), noteOf(len(found), partial), problem) {
-					results = found
+				if found = q.keep(found); s.Found(a.Text, entriesOf(found, why), noteOf(len(found), partial), problem) {
+					results, reasons = found, why
 				}
 				return nil
 			}}
@@ -175,8 +190,8 @@ func (p searchPanel) open(query string) tea.Cmd {
 }
 
 // openResult shows a search hit together with what was said before and after
-// it.
-func (p searchPanel) openResult(hit api.MessageResult) tea.Cmd {
+// it, from the row on that has the words.
+func (p searchPanel) openResult(hit api.MessageResult, words []string) tea.Cmd {
 	title := whose(hit.MessageType) + ", " + hit.CreatedAt.Local().Format("Mon 2 Jan 2006, 15:04")
 	r := newReader(p.ui, p.backend, threadOf(cmp.Or(api.Val(hit.AgentID), p.conv.thread.Agent), api.Val(hit.ConversationID)), title)
 	text := cmp.Or(hit.Content.String(), hit.Reasoning)
@@ -194,7 +209,8 @@ func (p searchPanel) openResult(hit api.MessageResult) tea.Cmd {
 			if err != nil && client.KindOf(err) != api.KindNotFound {
 				r.scroll.State = explain(err)
 			}
-			r.scroll.Show(max(at-1, 0))
+			r.words = words
+			r.showFound(at, p.ui.width())
 			p.ui.push(r.scroll, r.act)
 			return nil
 		}}
@@ -219,14 +235,15 @@ func noteOf(n int, partial api.Partial) string {
 // resultWidth leaves room for a result's date on a typical screen.
 const resultWidth = 50
 
-func entriesOf(results []api.MessageResult) []panel.Entry {
+func entriesOf(results []api.MessageResult, reasons map[string]reason) []panel.Entry {
 	var out []panel.Entry
 	for _, r := range results {
-		text := cmp.Or(r.Content.String(), r.Reasoning)
-		out = append(out, panel.Entry{
-			Title: whose(r.MessageType) + ": " + transcript.Short(transcript.OneLine(text), resultWidth),
-			Note:  r.CreatedAt.Local().Format("2 Jan 2006 15:04"),
-		})
+		who, why := whose(r.MessageType)+": ", reasons[r.MessageID]
+		if len(why.words) == 0 && len(why.beside) > 0 {
+			who = transcript.Short("beside: "+strings.Join(why.beside, " "), resultWidth/2) + " · " + who
+		}
+		text := excerpt(cmp.Or(r.Content.String(), r.Reasoning), why.words, max(resultWidth+len("agent: ")-term.Width(who), resultWidth/2))
+		out = append(out, panel.Entry{Title: who + text, Note: r.CreatedAt.Local().Format("2 Jan 2006 15:04")})
 	}
 	return out
 }

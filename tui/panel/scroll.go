@@ -30,6 +30,12 @@ type Scroll struct {
 // Show puts piece i at the top.
 func (s *Scroll) Show(i int) { s.at, s.row, s.placed = i, 0, true }
 
+// ShowRow puts a row of piece i near the top, below some of the rows before it.
+func (s *Scroll) ShowRow(i, row, above, width int) {
+	s.at, s.row, s.width, s.placed = i, row, width, true
+	s.up(above)
+}
+
 // End shows the last pieces.
 func (s *Scroll) End() { s.placed = false }
 
