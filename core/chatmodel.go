@@ -9,6 +9,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 )
 
 // ChatModel streams one assistant turn. The sequence ends with one Delta whose End is set, carrying Finish and Usage, or
@@ -177,8 +178,8 @@ type Models interface {
 	// (ErrNoKey), and the information returned with it is what is known without asking.
 	Chat(ctx context.Context, handle Handle, env Env) (ChatModel, ModelInfo, error)
 	// List returns the models that can be reached with the caller's variables, in order of preference; those that can't chat
-	// say why. With the name of a provider it asks that one and no other.
-	List(ctx context.Context, env Env, provider string) ([]ModelInfo, error)
+	// say why.
+	List(ctx context.Context, env Env, query ModelQuery) ([]ModelInfo, error)
 	// First looks for the first reachable real model in the caller's environment (keys present, a local server up),
 	// preferring one with tools.
 	First(ctx context.Context, env Env) Reach
@@ -190,6 +191,15 @@ type Models interface {
 	// the address. It makes no request.
 	Moved(env Env) map[string]string
 }
+
+// ModelQuery says what to list.
+type ModelQuery struct {
+	Provider string        // this one and no other; empty: all
+	MaxAge   time.Duration // how old the listing of a provider may be; 0: as old as it is remembered
+}
+
+// ListedNow is how old a listing may be that somebody asked for.
+const ListedNow = time.Second
 
 // ErrNoKey says that a model's provider wasn't even asked.
 var ErrNoKey = errors.New("there is no key")
@@ -205,6 +215,9 @@ type Reach struct {
 // mostNear limits how many models a warning names.
 const mostNear = 5
 
+// unlistedAge is how old a listing may be that is said to lack a model: it may have been pulled or loaded just now.
+const unlistedAge = 10 * time.Second
+
 // Unlisted returns a warning if the provider's listing can be read but doesn't contain the model, else "". Such a model
 // may exist all the same: deployments, adapters and aliases are often not listed. A variant of a listed model, after a
 // colon, counts as listed.
@@ -213,22 +226,16 @@ func Unlisted(ctx context.Context, models Models, handle Handle, env Env) string
 	if !ok || provider == OfflineHandle.Provider() {
 		return ""
 	}
-	all, err := models.List(ctx, env, provider)
-	if err != nil {
-		return "" // a provider that can't be asked may have it
-	}
 	base, _, _ := strings.Cut(name, ":")
 	var named []string
-	for _, m := range all {
-		if m.Handle.Provider() != provider {
-			continue
+	for _, age := range []time.Duration{0, unlistedAge} { // what is remembered may do
+		all, err := models.List(ctx, env, ModelQuery{Provider: provider, MaxAge: age})
+		if err != nil {
+			return "" // a provider that can't be asked may have it
 		}
-		_, listed, _ := m.Handle.Split()
-		if listed, _, _ = strings.Cut(listed, ":"); listed == base {
+		var listed bool
+		if named, listed = namedBy(all, provider, base); listed {
 			return ""
-		}
-		if m.Hidden == "" {
-			named = append(named, string(m.Handle))
 		}
 	}
 	if len(named) == 0 {
@@ -239,6 +246,23 @@ func Unlisted(ctx context.Context, models Models, handle Handle, env Env) string
 		return said + " The closest names are " + strings.Join(like, ", ") + "."
 	}
 	return said + " What it lists: loci models."
+}
+
+// namedBy returns the models of a provider that chat, and whether one of its models has a name.
+func namedBy(all []ModelInfo, provider, base string) (named []string, listed bool) {
+	for _, m := range all {
+		if m.Handle.Provider() != provider {
+			continue
+		}
+		_, name, _ := m.Handle.Split()
+		if name, _, _ = strings.Cut(name, ":"); name == base {
+			return nil, true
+		}
+		if m.Hidden == "" {
+			named = append(named, string(m.Handle))
+		}
+	}
+	return named, false
 }
 
 // leastAlike is the share of common pairs of letters from which a name may be what was meant.

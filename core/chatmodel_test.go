@@ -14,7 +14,7 @@ type listing struct {
 	err     error
 }
 
-func (l listing) List(context.Context, Env, string) ([]ModelInfo, error) {
+func (l listing) List(context.Context, Env, ModelQuery) ([]ModelInfo, error) {
 	var out []ModelInfo
 	for _, h := range l.handles {
 		out = append(out, ModelInfo{Handle: h})

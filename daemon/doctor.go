@@ -121,7 +121,7 @@ func (d *Daemon) checkStore(ctx context.Context) api.Check {
 func (d *Daemon) checkProviders(ctx context.Context, env core.Env) []api.Check {
 	ctx, cancel := context.WithTimeout(ctx, doctorAsks)
 	defer cancel()
-	models, err := d.current().models.List(ctx, env, "")
+	models, err := d.current().models.List(ctx, env, core.ModelQuery{MaxAge: core.ListedNow})
 	if err != nil {
 		return []api.Check{api.Broken("providers", err.Error(), "check the network")}
 	}

@@ -99,7 +99,7 @@ func (p *Providers) embeddingsAt(ctx context.Context, e endpoint) []core.Embeddi
 	if _, ok := s.wire.(protocol.Embedder); !ok {
 		return nil
 	}
-	models, _ := s.all(ctx)
+	models, _ := s.all(ctx, 0)
 	var out []core.EmbeddingInfo
 	for _, m := range models {
 		if m.Embeds {

@@ -284,6 +284,7 @@ func (e endpoint) failure(err error, models []core.ModelInfo) string {
 		core.Unauthenticated: "refused it", core.NoCredit: "has no credit left", core.RateLimited: "takes no more requests for now",
 		core.Timeout: "did not answer in time", core.Unavailable: "cannot be reached",
 	}[core.KindOf(err)]
+	var instead *wire.ListingError
 	switch {
 	case err == nil && len(models) > 0:
 		said = fmt.Sprintf(
@@ -294,6 +295,8 @@ func (e endpoint) failure(err error, models []core.ModelInfo) string {
 		)
 	case err == nil:
 		said = "lists no model: name one with --model"
+	case said == "" && errors.As(err, &instead):
+		said = "did not list its models: " + instead.Text
 	case errors.Is(err, wire.ErrListing):
 		said = "answered something that is no list of models"
 	case said == "refused it" && e.keyVar == "":

@@ -3,8 +3,10 @@ package providers_test
 import (
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,7 +35,7 @@ func TestListShowsChatModelsInOrderAndOfflineLast(t *testing.T) {
 	}
 	p := resolver(t, &contacts{}, s, local)
 	vars := env(map[string]string{"GROQ_API_KEY": "k", "GROQ_BASE_URL": s.URL, "OLLAMA_HOST": strings.TrimPrefix(local.URL, "http://")})
-	list, err := p.List(t.Context(), vars, "")
+	list, err := p.List(t.Context(), vars, core.ModelQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -173,6 +175,74 @@ func TestAModelThatOllamaHasNotIsNotFound(t *testing.T) {
 	}
 }
 
+func TestAnErrorInPlaceOfOllamasListingIsSaid(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"error":"the disk is full"}`)
+	}))
+	t.Cleanup(server.Close)
+	p := providers.New(providers.Config{})
+	t.Cleanup(p.Close)
+	got := p.Silent(t.Context(), env(map[string]string{"OLLAMA_HOST": server.URL}))
+	want := []string{"OLLAMA_HOST is set, but Ollama at " + server.URL + " did not list its models: the disk is full"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAListingThatIsAskedForIsNoOldOne(t *testing.T) {
+	t.Parallel()
+	var there atomic.Pointer[string]
+	var listings, passed atomic.Int64
+	there.Store(new(`{"id":"one"}`))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		listings.Add(1)
+		_, _ = io.WriteString(w, `{"data":[`+*there.Load()+`]}`)
+	}))
+	t.Cleanup(server.Close)
+	start := time.Unix(1e9, 0)
+	p := providers.New(providers.Config{Now: func() time.Time { return start.Add(time.Duration(passed.Load())) }})
+	t.Cleanup(p.Close)
+	vars := env(map[string]string{"VLLM_BASE_URL": server.URL})
+	listed := func(q core.ModelQuery) (names []string) {
+		list, err := p.List(t.Context(), vars, q)
+		if err != nil {
+			t.Error(err)
+		}
+		for _, m := range list {
+			names = append(names, m.Name)
+		}
+		return names
+	}
+	fresh := core.ModelQuery{MaxAge: time.Second}
+	listed(fresh)
+	there.Store(new(`{"id":"one"},{"id":"two"}`))
+	if got := listed(fresh); len(got) != 1 || listings.Load() != 1 {
+		t.Errorf("at once: %v of %d listings", got, listings.Load())
+	}
+	passed.Add(int64(2 * time.Second))
+	if got := listed(core.ModelQuery{}); len(got) != 1 || listings.Load() != 1 {
+		t.Errorf("at any age: %v of %d listings", got, listings.Load())
+	}
+	if got := listed(fresh); len(got) != 2 || listings.Load() != 2 {
+		t.Errorf("anew: %v of %d listings", got, listings.Load())
+	}
+	if len(p.Silent(t.Context(), vars)) != 0 || listings.Load() != 2 {
+		t.Error("what follows a listing asks again")
+	}
+	there.Store(new(`{"id":"one"},{"id":"two"},{"id":"three"}`))
+	if said := core.Unlisted(t.Context(), p, "vllm/two", vars); said != "" || listings.Load() != 2 {
+		t.Errorf("a listed model: %q after %d listings", said, listings.Load())
+	}
+	passed.Add(int64(time.Minute))
+	if said := core.Unlisted(t.Context(), p, "vllm/three", vars); said != "" || listings.Load() != 3 {
+		t.Errorf("a model that is new: %q after %d listings", said, listings.Load())
+	}
+	if said := core.Unlisted(t.Context(), p, "vllm/four", vars); !strings.Contains(said, `does not list "four"`) || listings.Load() != 3 {
+		t.Errorf("a model that is not there: %q after %d listings", said, listings.Load())
+	}
+}
+
 func TestPreferredModelsComeFirst(t *testing.T) {
 	t.Parallel()
 	s := providertest.NewServer(t)
@@ -183,7 +253,7 @@ func TestPreferredModelsComeFirst(t *testing.T) {
 		{Name: "anthropic/claude-sonnet"},
 	}
 	p := resolver(t, &contacts{}, s)
-	list, err := p.List(t.Context(), env(map[string]string{"OPENROUTER_API_KEY": "k", "OPENROUTER_BASE_URL": s.URL}), "")
+	list, err := p.List(t.Context(), env(map[string]string{"OPENROUTER_API_KEY": "k", "OPENROUTER_BASE_URL": s.URL}), core.ModelQuery{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -131,9 +131,9 @@ func (p *Providers) Chat(ctx context.Context, handle core.Handle, env core.Env) 
 }
 
 // List implements core.Models.
-func (p *Providers) List(ctx context.Context, env core.Env, provider string) ([]core.ModelInfo, error) {
-	endpoints, _ := p.reachable(env, provider)
-	lists := p.listings(ctx, endpoints)
+func (p *Providers) List(ctx context.Context, env core.Env, q core.ModelQuery) ([]core.ModelInfo, error) {
+	endpoints, _ := p.reachable(env, q.Provider)
+	lists := p.listings(ctx, endpoints, q.MaxAge)
 	if err := ctx.Err(); err != nil {
 		return nil, core.E(core.KindOf(err), "list the models: %w", context.Cause(ctx))
 	}
@@ -141,7 +141,7 @@ func (p *Providers) List(ctx context.Context, env core.Env, provider string) ([]
 	for _, l := range lists {
 		out = append(out, l.models...) // an unreachable endpoint has none
 	}
-	if p.cfg.Offline != nil && (provider == "" || provider == p.cfg.OfflineInfo.Provider) {
+	if p.cfg.Offline != nil && (q.Provider == "" || q.Provider == p.cfg.OfflineInfo.Provider) {
 		out = append(out, p.cfg.OfflineInfo)
 	}
 	return out, nil
@@ -150,7 +150,7 @@ func (p *Providers) List(ctx context.Context, env core.Env, provider string) ([]
 // Silent implements core.Models.
 func (p *Providers) Silent(ctx context.Context, env core.Env) []string {
 	endpoints, out := p.reachable(env, "")
-	for i, l := range p.listings(ctx, endpoints) {
+	for i, l := range p.listings(ctx, endpoints, 0) {
 		if why := endpoints[i].failure(l.err, l.models); why != "" && ctx.Err() == nil {
 			out = append(out, why)
 		}
@@ -164,25 +164,25 @@ type listing struct {
 	err    error
 }
 
-// listings asks endpoints for their models, all at once.
-func (p *Providers) listings(ctx context.Context, endpoints []endpoint) []listing {
+// listings asks endpoints for their models, all at once; see core.ModelQuery.MaxAge.
+func (p *Providers) listings(ctx context.Context, endpoints []endpoint, age time.Duration) []listing {
 	lists := make([]listing, len(endpoints))
 	var wg sync.WaitGroup
 	for i, e := range endpoints {
-		wg.Go(func() { lists[i].models, lists[i].err = p.models(ctx, e) })
+		wg.Go(func() { lists[i].models, lists[i].err = p.models(ctx, e, age) })
 	}
 	wg.Wait()
 	return lists
 }
 
 // models returns what one endpoint lists.
-func (p *Providers) models(ctx context.Context, e endpoint) ([]core.ModelInfo, error) {
+func (p *Providers) models(ctx context.Context, e endpoint, age time.Duration) ([]core.ModelInfo, error) {
 	s, err := p.hold(e)
 	if err != nil {
 		return nil, err
 	}
 	defer p.release(s)
-	return s.models(ctx)
+	return s.models(ctx, age)
 }
 
 // First implements core.Models. It asks all providers at once; the first in catalogue order that has a model wins,
@@ -199,7 +199,7 @@ func (p *Providers) First(ctx context.Context, env core.Env) core.Reach {
 	for i, e := range endpoints {
 		lists[i] = make(chan listing, 1)
 		wg.Go(func() {
-			models, err := p.models(ctx, e)
+			models, err := p.models(ctx, e, 0)
 			lists[i] <- listing{models, err}
 		})
 	}

@@ -308,7 +308,7 @@ func TestNothingIsContactedThatIsNotConfigured(t *testing.T) {
 	if diff := cmp.Diff([]string{"ANTHROPIC_API_KEY", "GEMINI_API_KEY"}, p.Unbuilt(set)); diff != "" {
 		t.Error(diff)
 	}
-	if _, err := p.List(t.Context(), nil, ""); err != nil {
+	if _, err := p.List(t.Context(), nil, core.ModelQuery{}); err != nil {
 		t.Error(err)
 	}
 	for _, address := range d.addresses {
@@ -329,9 +329,15 @@ func TestAProviderWithoutModelsIsNamedThoughAnotherLists(t *testing.T) {
 	t.Cleanup(p.Close)
 	for body, want := range map[string]string{
 		`[]`: "lists no model: name one with --model", `{"data":{"a":1}}`: "answered something that is no list of models",
-		`{"data":[{"id":"a"`: "answered something that is no list of models",
-		`<html></html>`:      "answered something that is no list of models",
-		"":                   "did not list its models",
+		`{"data":[{"id":"a"`:                     "answered something that is no list of models",
+		`<html></html>`:                          "answered something that is no list of models",
+		"":                                       "did not list its models",
+		`{"error":{"message":"no key for you"}}`: "did not list its models: no key for you",
+		`{"error":"out of order","data":[]}`:     "did not list its models: out of order",
+		`{"object":"error","message":"the engine is dead"}`: "did not list its models: the engine is dead",
+		`{"error":{"message":"Invalid API key: sk-no"}}`:    "wants a key",
+		`{"error":null,"data":[{"id":"text-embedding-one"}]}`: "lists 1 model, none for chats (text-embedding-one: its name " +
+			"says embedding): loci models --all shows them, and any can be named with --model",
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if body == "" {
@@ -347,7 +353,7 @@ func TestAProviderWithoutModelsIsNamedThoughAnotherLists(t *testing.T) {
 			t.Errorf("%q: %s", body, diff)
 		}
 		var handles []core.Handle
-		models, err := p.List(t.Context(), vars, "")
+		models, err := p.List(t.Context(), vars, core.ModelQuery{})
 		for _, m := range models {
 			if m.Provider == "vllm" {
 				handles = append(handles, m.Handle)
@@ -413,7 +419,7 @@ func TestAKeyIsInNoErrorAndNoLog(t *testing.T) {
 			t.Errorf("endpoint %q", info.Endpoint)
 		}
 	}
-	if _, err := p.List(t.Context(), vars, ""); err != nil {
+	if _, err := p.List(t.Context(), vars, core.ModelQuery{}); err != nil {
 		t.Error(err)
 	}
 	if logged.Len() == 0 || strings.Contains(logged.String(), key) {

@@ -264,7 +264,7 @@ func TestAProtocolIsAPackageAndARow(t *testing.T) {
 		!strings.HasPrefix(found.Because, "TELEGRAPH_NAME is set") {
 		t.Errorf("first: %+v", found)
 	}
-	list, err := p.List(t.Context(), vars, "")
+	list, err := p.List(t.Context(), vars, core.ModelQuery{})
 	if err != nil ||
 		!slices.ContainsFunc(list, func(m core.ModelInfo) bool { return m.Handle == "telegraph/morse" && m.ContextWindow == 5000 }) {
 		t.Errorf("list: %+v %v", list, err)

@@ -43,7 +43,8 @@ type server struct {
 	mu      sync.Mutex
 	list    []protocol.Model
 	listErr error
-	until   time.Time // when list and listErr expire
+	listed  time.Time // when list and listErr came
+	until   time.Time // when they expire
 }
 
 func (p *Providers) newServer(e endpoint) (*server, error) {
@@ -92,15 +93,15 @@ func (s *server) close() {
 	}
 }
 
-// all returns what the server lists, cached for a while.
-func (s *server) all(ctx context.Context) ([]protocol.Model, error) {
+// all returns what the server lists, cached for a while, but for no longer than an age where one is given.
+func (s *server) all(ctx context.Context, age time.Duration) ([]protocol.Model, error) {
 	select {
 	case s.listing <- struct{}{}:
 		defer func() { <-s.listing }()
 	case <-ctx.Done():
 		return nil, s.who.Network(ctx, nil, ctx.Err())
 	}
-	if list, ok, err := s.remembered(); ok {
+	if list, ok, err := s.remembered(age); ok {
 		return list, err
 	}
 	listing, err := s.fetch(ctx)
@@ -118,7 +119,8 @@ func (s *server) all(ctx context.Context) ([]protocol.Model, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.list, s.listErr, s.until = list, err, s.now().Add(fresh)
+	s.list, s.listErr, s.listed = list, err, s.now()
+	s.until = s.listed.Add(fresh)
 	return list, err
 }
 
@@ -132,11 +134,12 @@ func unique(list []protocol.Model) []protocol.Model {
 	})
 }
 
-// remembered returns the last listing while it is valid.
-func (s *server) remembered() (list []protocol.Model, ok bool, err error) {
+// remembered returns the last listing while it is valid, and no older than an age where one is given.
+func (s *server) remembered(age time.Duration) (list []protocol.Model, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.list, s.now().Before(s.until), s.listErr
+	now := s.now()
+	return s.list, now.Before(s.until) && (age == 0 || now.Sub(s.listed) < age), s.listErr
 }
 
 // fetch fetches the listing. A local server that nobody configured gets less time to show that it is running.
@@ -160,8 +163,8 @@ func (s *server) fetch(ctx context.Context) (protocol.Listing, error) {
 }
 
 // models returns what the server lists: preferred models first, then those with tools, and those that can't chat last.
-func (s *server) models(ctx context.Context) ([]core.ModelInfo, error) {
-	list, err := s.all(ctx)
+func (s *server) models(ctx context.Context, age time.Duration) ([]core.ModelInfo, error) {
+	list, err := s.all(ctx, age)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +206,7 @@ func (s *server) rank(m protocol.Model) int {
 // an answer, assumptions are returned. A model that the server says it doesn't have is not_found.
 func (s *server) describe(ctx context.Context, model string) (core.ModelInfo, error) {
 	named := func(m protocol.Model) bool { return m.Name == model }
-	if list, ok, err := s.remembered(); ok && err == nil {
+	if list, ok, err := s.remembered(0); ok && err == nil {
 		if at := slices.IndexFunc(list, named); at >= 0 {
 			return s.info(list[at]), nil
 		}
@@ -216,7 +219,7 @@ func (s *server) describe(ctx context.Context, model string) (core.ModelInfo, er
 	}
 	m.Name = model
 	if m.Guess && (!s.row.NoSizes || s.foreign || catalogued(model).window == 0) {
-		if list, err := s.all(ctx); err == nil {
+		if list, err := s.all(ctx, 0); err == nil {
 			if at := slices.IndexFunc(list, named); at >= 0 {
 				m = list[at]
 			}

@@ -88,7 +88,7 @@ func (s *script) Chat(_ context.Context, h core.Handle, env core.Env) (core.Chat
 	return s, info, nil
 }
 
-func (s *script) List(context.Context, core.Env, string) ([]core.ModelInfo, error) {
+func (s *script) List(context.Context, core.Env, core.ModelQuery) ([]core.ModelInfo, error) {
 	return s.listed, nil
 }
 

@@ -61,7 +61,7 @@ func TestASessionIsOpenedWithoutWaitingForAProvider(t *testing.T) {
 // unlisting answers which model it has, but never what else there is.
 type unlisting struct{ reach }
 
-func (unlisting) List(ctx context.Context, _ core.Env, _ string) ([]core.ModelInfo, error) {
+func (unlisting) List(ctx context.Context, _ core.Env, _ core.ModelQuery) ([]core.ModelInfo, error) {
 	<-ctx.Done()
 	return nil, ctx.Err()
 }

@@ -33,7 +33,7 @@ type knownModel struct {
 
 // List returns the models that the caller can reach, in order of preference; with hidden, also those that can't chat.
 func (m *Models) List(ctx context.Context, env core.Env, hidden bool) ([]core.ModelInfo, error) {
-	infos, err := m.Models.List(ctx, m.env(env), "")
+	infos, err := m.Models.List(ctx, m.env(env), core.ModelQuery{MaxAge: core.ListedNow})
 	if err != nil {
 		return nil, err
 	}

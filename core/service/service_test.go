@@ -35,7 +35,7 @@ func (r reach) Chat(_ context.Context, h core.Handle, env core.Env) (core.ChatMo
 	return nil, core.ModelInfo{}, core.E(core.NotFound, "no model %s", h)
 }
 
-func (r reach) List(context.Context, core.Env, string) ([]core.ModelInfo, error) {
+func (r reach) List(context.Context, core.Env, core.ModelQuery) ([]core.ModelInfo, error) {
 	var out []core.ModelInfo
 	for _, h := range r {
 		out = append(out, core.ModelInfo{Handle: h})

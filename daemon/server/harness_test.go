@@ -70,7 +70,7 @@ func (m *script) Chat(_ context.Context, h core.Handle, _ core.Env) (core.ChatMo
 	return m, m.info(), nil
 }
 
-func (m *script) List(context.Context, core.Env, string) ([]core.ModelInfo, error) {
+func (m *script) List(context.Context, core.Env, core.ModelQuery) ([]core.ModelInfo, error) {
 	return []core.ModelInfo{m.info()}, nil
 }
 

@@ -38,7 +38,14 @@ func (c *Client) List(ctx context.Context) (protocol.Listing, error) {
 	var tags struct {
 		Models []json.RawMessage `json:"models"`
 	}
-	if err := c.fetch(ctx, http.MethodGet, "/api/tags", nil, &tags); err != nil {
+	raw, err := c.call(ctx, http.MethodGet, "/api/tags", nil)
+	if err == nil {
+		err = c.read("/api/tags", raw, &tags)
+	}
+	if err == nil && len(tags.Models) == 0 {
+		err = c.who.NoListing(raw)
+	}
+	if err != nil {
 		return protocol.Listing{}, err
 	}
 	running := c.running(ctx)
@@ -179,6 +186,10 @@ func (c *Client) fetch(ctx context.Context, method, path string, body []byte, in
 	if err != nil {
 		return err
 	}
+	return c.read(path, raw, into)
+}
+
+func (c *Client) read(path string, raw []byte, into any) error {
 	if json.Unmarshal(raw, into) != nil {
 		const why = "%s answers %s in a form that cannot be read (is it Ollama?): %w"
 		return c.who.E(core.Unavailable, why, c.opts.BaseURL, path, wire.ErrListing)

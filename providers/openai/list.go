@@ -45,6 +45,11 @@ func (c *Client) List(ctx context.Context) (protocol.Listing, error) {
 		return protocol.Listing{}, err
 	}
 	rows, err := parseListing(body)
+	if len(rows) == 0 {
+		if failed := c.who.NoListing(body); failed != nil {
+			return protocol.Listing{}, failed
+		}
+	}
 	if err != nil {
 		const why = "%s answered something that cannot be read: %w"
 		return protocol.Listing{}, c.who.E(core.Unavailable, why, c.opts.Provider, wire.ErrListing)

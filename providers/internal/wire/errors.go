@@ -24,9 +24,6 @@ type Who struct {
 	KeyVar   string        // the variable that holds the key, for hints
 }
 
-// ErrListing says that a server answered a request for its models with something else.
-var ErrListing = errors.New("this is no list of models")
-
 // overflow lists, in lower case, how servers say that a request doesn't fit the window.
 var overflow = []string{
 	"context_length_exceeded", "model_context_window_exceeded", "exceed_context_size", "context window",
