@@ -93,6 +93,12 @@ func silent(err error) error {
 	return silentError{err}
 }
 
+// ErrDamaged is the cause of errors about something whose row in the database cannot be read.
+var ErrDamaged = errors.New("its row is damaged")
+
+// Absent reports whether something cannot be had by trying again: it is gone, or damaged. Whoever lists goes on without it.
+func Absent(err error) bool { return KindOf(err) == NotFound || errors.Is(err, ErrDamaged) }
+
 // The causes a run's context may be cancelled with.
 var (
 	ErrCancelled = &Error{Kind: Cancelled, Msg: "the run was cancelled"}

@@ -251,11 +251,7 @@ func (s agents) List(ctx context.Context, f core.AgentFilter, p core.Page) ([]co
 	if err != nil {
 		return nil, err
 	}
-	var rows []agentRow
-	if err := q.All(ctx, &rows, selectAgents+w.String()+tail, w.Args...); err != nil {
-		return nil, sqlite.Classify("list agents", err)
-	}
-	return sqlite.Convert(rows, (*agentRow).agent)
+	return page(ctx, s.v, q, "list agents", (*agentRow).agent, selectAgents+w.String()+tail, w.Args...)
 }
 
 func (s agents) Count(ctx context.Context, f core.AgentFilter) (int, error) {

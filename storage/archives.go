@@ -41,11 +41,10 @@ func newArchiveRow(a *core.Archive) (archiveRow, error) {
 	}, err
 }
 
+// archive is the archive; of a damaged one, what stands outside of its data.
 func (r *archiveRow) archive() (core.Archive, error) {
 	var d archiveData
-	if err := sqlite.Decode(r.Data, &d); err != nil {
-		return core.Archive{}, err
-	}
+	err := sqlite.Decode(r.Data, &d)
 	return core.Archive{
 		ID:          r.ID,
 		Name:        r.Name,
@@ -57,8 +56,11 @@ func (r *archiveRow) archive() (core.Archive, error) {
 		Passages:    r.Passages,
 		CreatedAt:   r.CreatedAt.Time(),
 		UpdatedAt:   r.UpdatedAt.Time(),
-	}, nil
+	}, err
 }
+
+// embeddingOfArchive is the model of an archive a, empty for the built-in one; so is that of a damaged archive.
+const embeddingOfArchive = `COALESCE(iif(json_valid(a.data), json_extract(a.data, '$.embedding'), ''), '')`
 
 const selectArchives = `SELECT a.id, a.name, a.folder_id, a.passages, a.created_at, a.updated_at, a.data FROM archives a`
 
@@ -153,11 +155,7 @@ func (s archives) List(ctx context.Context, name string, agent core.AgentID, p c
 	if err != nil {
 		return nil, err
 	}
-	var rows []archiveRow
-	if err := q.All(ctx, &rows, selectArchives+w.String()+tail, w.Args...); err != nil {
-		return nil, sqlite.Classify("list archives", err)
-	}
-	return sqlite.Convert(rows, (*archiveRow).archive)
+	return page(ctx, s.v, q, "list archives", (*archiveRow).archive, selectArchives+w.String()+tail, w.Args...)
 }
 
 func (s archives) OfAgent(ctx context.Context, agent core.AgentID) (core.Archive, bool, error) {
@@ -172,8 +170,8 @@ func (s archives) OfAgent(ctx context.Context, agent core.AgentID) (core.Archive
 	if err != nil || !ok {
 		return core.Archive{}, false, sqlite.Classify("find archive of agent", err)
 	}
-	a, err := row.archive()
-	return a, err == nil, err
+	a, _ := row.archive() // an agent goes on with one whose description and embedding cannot be read
+	return a, true, nil
 }
 
 func (s archives) Attach(ctx context.Context, agent core.AgentID, archive core.ArchiveID) error {

@@ -219,11 +219,7 @@ func (s blocks) List(ctx context.Context, f core.BlockFilter, p core.Page) ([]co
 	if err != nil {
 		return nil, err
 	}
-	var rows []blockRow
-	if err := q.All(ctx, &rows, selectBlocks+w.String()+tail, w.Args...); err != nil {
-		return nil, sqlite.Classify("list blocks", err)
-	}
-	return sqlite.Convert(rows, (*blockRow).block)
+	return page(ctx, s.v, q, "list blocks", (*blockRow).block, selectBlocks+w.String()+tail, w.Args...)
 }
 
 func (s blocks) Count(ctx context.Context, f core.BlockFilter) (int, error) {
@@ -271,13 +267,8 @@ func (s blocks) Detach(ctx context.Context, agent core.AgentID, block core.Block
 
 func (s blocks) OfAgent(ctx context.Context, agent core.AgentID) ([]core.Block, error) {
 	ctx, q := s.v.read(ctx)
-	var rows []blockRow
-	err := q.All(ctx, &rows, selectBlocks+` JOIN agent_blocks ab ON ab.block_id = b.id
+	return list(ctx, s.v, q, "list blocks of agent", (*blockRow).block, selectBlocks+` JOIN agent_blocks ab ON ab.block_id = b.id
 		WHERE ab.agent_id = $1 AND b.deleted_at IS NULL ORDER BY ab.position`, agent)
-	if err != nil {
-		return nil, sqlite.Classify("list blocks of agent", err)
-	}
-	return sqlite.Convert(rows, (*blockRow).block)
 }
 
 func (s blocks) ByLabel(ctx context.Context, agent core.AgentID, label string) (core.Block, error) {
@@ -352,9 +343,5 @@ func (s blocks) Versions(ctx context.Context, id core.BlockID, p core.Page) ([]c
 	if err != nil {
 		return nil, err
 	}
-	var rows []versionRow
-	if err := q.All(ctx, &rows, selectVersions+w.String()+tail, w.Args...); err != nil {
-		return nil, sqlite.Classify("list block versions", err)
-	}
-	return sqlite.Convert(rows, (*versionRow).version)
+	return page(ctx, s.v, q, "list block versions", (*versionRow).version, selectVersions+w.String()+tail, w.Args...)
 }

@@ -204,11 +204,7 @@ func (s conversations) List(ctx context.Context, f core.ConversationFilter, p co
 	if err != nil {
 		return nil, err
 	}
-	var rows []conversationRow
-	if err := q.All(ctx, &rows, selectConversations+w.String()+tail, w.Args...); err != nil {
-		return nil, sqlite.Classify("list conversations", err)
-	}
-	return sqlite.Convert(rows, (*conversationRow).conversation)
+	return page(ctx, s.v, q, "list conversations", (*conversationRow).conversation, selectConversations+w.String()+tail, w.Args...)
 }
 
 func (s conversations) MarkStale(ctx context.Context, ids ...core.AgentID) error {

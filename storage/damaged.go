@@ -3,6 +3,7 @@ package storage
 import (
 	"context"
 	"fmt"
+	"log/slog"
 
 	"github.com/jmoiron/sqlx"
 
@@ -92,6 +93,34 @@ func rowChecks() []rowCheck {
 			(*packedRow).key,
 			func(r *packedRow) (string, error) { return deflate.Decompress(r.Body) },
 		),
+	}
+}
+
+// list reads the nouns of a query without the damaged ones, and logs how many those are; op names the query.
+func list[R, N any](
+	ctx context.Context, v *scope, q *sqlite.Querier, op string, noun func(*R) (N, error), text string, args ...any,
+) ([]N, error) {
+	whole, damaged, err := sqlite.Whole(ctx, q, noun, text, args...)
+	v.s.leftOut(ctx, op, damaged)
+	return whole, sqlite.Classify(op, err)
+}
+
+// page is list for a query whose last argument is its limit.
+func page[R, N any](
+	ctx context.Context, v *scope, q *sqlite.Querier, op string, noun func(*R) (N, error), text string, args ...any,
+) ([]N, error) {
+	whole, damaged, err := sqlite.WholePage(ctx, q, noun, text, args...)
+	v.s.leftOut(ctx, op, damaged)
+	return whole, sqlite.Classify(op, err)
+}
+
+// leftOut logs damaged rows once for each kind of query, as lists are read all the time.
+func (s *Store) leftOut(ctx context.Context, op string, damaged int) {
+	if damaged == 0 {
+		return
+	}
+	if _, known := s.damaged.LoadOrStore(op, damaged); !known {
+		s.cfg.Logger.WarnContext(ctx, "damaged rows are left out; loci doctor names them", slog.String("op", op), slog.Int("rows", damaged))
 	}
 }
 

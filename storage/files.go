@@ -253,11 +253,7 @@ func (s files) List(ctx context.Context, f core.FileFilter, p core.Page) ([]core
 	if err != nil {
 		return nil, err
 	}
-	var rows []fileRow
-	if err := q.All(ctx, &rows, `SELECT `+fileColumns+` FROM files f`+w.String()+tail, w.Args...); err != nil {
-		return nil, sqlite.Classify("list files", err)
-	}
-	return sqlite.Convert(rows, (*fileRow).file)
+	return page(ctx, s.v, q, "list files", (*fileRow).file, `SELECT `+fileColumns+` FROM files f`+w.String()+tail, w.Args...)
 }
 
 func (s files) Count(ctx context.Context, f core.FileFilter) (int, error) {

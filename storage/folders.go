@@ -54,8 +54,7 @@ func (r *folderRow) folder() (core.Folder, error) {
 	}, nil
 }
 
-const folderColumns = `d.id, d.name, d.archive_id, COALESCE(json_extract(a.data, '$.embedding'), '') AS embedding, d.mirrored, d.files, ` +
-	`d.bytes,
+const folderColumns = `d.id, d.name, d.archive_id, ` + embeddingOfArchive + ` AS embedding, d.mirrored, d.files, d.bytes,
 	d.created_at, d.updated_at, d.data`
 
 const selectFolders = `SELECT ` + folderColumns + ` FROM folders d JOIN archives a ON a.id = d.archive_id`
@@ -189,11 +188,7 @@ func (s folders) List(ctx context.Context, f core.FolderFilter, p core.Page) ([]
 	if err != nil {
 		return nil, err
 	}
-	var rows []folderRow
-	if err := q.All(ctx, &rows, selectFolders+w.String()+tail, w.Args...); err != nil {
-		return nil, sqlite.Classify("list folders", err)
-	}
-	return sqlite.Convert(rows, (*folderRow).folder)
+	return page(ctx, s.v, q, "list folders", (*folderRow).folder, selectFolders+w.String()+tail, w.Args...)
 }
 
 func (s folders) Count(ctx context.Context, f core.FolderFilter) (int, error) {
@@ -246,13 +241,8 @@ func (s folders) Detach(ctx context.Context, agent core.AgentID, folder core.Fol
 
 func (s folders) OfAgent(ctx context.Context, agent core.AgentID) ([]core.Folder, error) {
 	ctx, q := s.v.read(ctx)
-	var rows []folderRow
-	err := q.All(ctx, &rows, selectFolders+` JOIN folder_agents fa ON fa.folder_id = d.id
+	return list(ctx, s.v, q, "list folders of agent", (*folderRow).folder, selectFolders+` JOIN folder_agents fa ON fa.folder_id = d.id
 		WHERE fa.agent_id = $1 AND d.deleted_at IS NULL ORDER BY fa.position`, agent)
-	if err != nil {
-		return nil, sqlite.Classify("list folders of agent", err)
-	}
-	return sqlite.Convert(rows, (*folderRow).folder)
 }
 
 func (s folders) AgentsOf(ctx context.Context, folder core.FolderID) ([]core.AgentID, error) {

@@ -66,16 +66,8 @@ func (s mirrors) Find(ctx context.Context, agent core.AgentID) (core.MemoryMirro
 
 func (s mirrors) List(ctx context.Context) ([]core.MemoryMirror, error) {
 	ctx, q := s.v.read(ctx)
-	var rows []mirrorRow
-	err := q.All(
-		ctx,
-		&rows,
-		selectMirrors+` JOIN agents a ON a.id = m.agent_id AND a.deleted_at IS NULL WHERE m.is_on ORDER BY m.created_at, m.agent_id`,
-	)
-	if err != nil {
-		return nil, sqlite.Classify("list mirrors", err)
-	}
-	return sqlite.Convert(rows, (*mirrorRow).mirror)
+	return list(ctx, s.v, q, "list mirrors", (*mirrorRow).mirror, selectMirrors+` JOIN agents a ON a.id = m.agent_id
+		AND a.deleted_at IS NULL WHERE m.is_on ORDER BY m.created_at, m.agent_id`)
 }
 
 func (s mirrors) Clear(ctx context.Context, agent core.AgentID) error {

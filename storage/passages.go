@@ -42,15 +42,14 @@ func newPassageRow(p *core.Passage) (passageRow, error) {
 	}, err
 }
 
+// passage is the passage; of a damaged one, what stands outside of its data.
 func (r *passageRow) passage() (core.Passage, error) {
 	var d PassageData
-	if err := sqlite.Decode(r.Data, &d); err != nil {
-		return core.Passage{}, err
-	}
+	err := sqlite.Decode(r.Data, &d)
 	return core.Passage{
 		ID: r.ID, Archive: r.Archive, Text: r.Text, Tags: d.Tags, Metadata: d.Metadata, Agent: r.Agent, Step: r.Step, File: r.File,
 		Place: r.Place, Seq: r.Seq, CreatedAt: r.CreatedAt.Time(), UpdatedAt: r.UpdatedAt.Time(),
-	}, nil
+	}, err
 }
 
 const selectPassages = `SELECT p.seq, p.id, p.archive_id, p.text, p.agent_id, p.step_id, p.file_id, p.place, p.created_at, ` +
@@ -321,11 +320,7 @@ func (s passages) List(ctx context.Context, f core.PassageFilter, p core.Page) (
 	if err != nil {
 		return nil, err
 	}
-	var rows []passageRow
-	if err := q.All(ctx, &rows, selectPassages+w.String()+tail, w.Args...); err != nil {
-		return nil, sqlite.Classify("list passages", err)
-	}
-	return sqlite.Convert(rows, (*passageRow).passage)
+	return page(ctx, s.v, q, "list passages", (*passageRow).passage, selectPassages+w.String()+tail, w.Args...)
 }
 
 func (s passages) TopTags(ctx context.Context, archive core.ArchiveID, limit int) ([]core.TagCount, error) {
@@ -355,9 +350,5 @@ func (s passages) Among(ctx context.Context, f core.PassageFilter, ids []core.Pa
 	ctx, q := s.v.read(ctx)
 	w := s.filterBy(f, unindexed)
 	sqlite.In(w, "p.id", ids)
-	var rows []passageRow
-	if err := q.All(ctx, &rows, selectPassages+w.String(), w.Args...); err != nil {
-		return nil, sqlite.Classify("search", err)
-	}
-	return sqlite.Convert(rows, (*passageRow).passage)
+	return list(ctx, s.v, q, "search", (*passageRow).passage, selectPassages+w.String(), w.Args...)
 }

@@ -141,11 +141,7 @@ func (s rewinds) List(ctx context.Context, conv core.ConversationID, p core.Page
 	if err != nil {
 		return nil, err
 	}
-	var rows []rewindRow
-	if err := q.All(ctx, &rows, selectRewinds+w.String()+tail, w.Args...); err != nil {
-		return nil, sqlite.Classify("list rewinds", err)
-	}
-	return sqlite.Convert(rows, (*rewindRow).rewind)
+	return page(ctx, s.v, q, "list rewinds", (*rewindRow).rewind, selectRewinds+w.String()+tail, w.Args...)
 }
 
 // Passages implements core.RewindStore.

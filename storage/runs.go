@@ -219,11 +219,7 @@ func (s runs) List(ctx context.Context, f core.RunFilter, p core.Page) ([]core.R
 	if err != nil {
 		return nil, err
 	}
-	var rows []runRow
-	if err := q.All(ctx, &rows, selectRuns+w.String()+tail, w.Args...); err != nil {
-		return nil, sqlite.Classify("list runs", err)
-	}
-	return sqlite.Convert(rows, (*runRow).run)
+	return page(ctx, s.v, q, "list runs", (*runRow).run, selectRuns+w.String()+tail, w.Args...)
 }
 
 func (s runs) FindRequest(ctx context.Context, conv core.ConversationID, request string) (core.Run, bool, error) {
@@ -250,12 +246,7 @@ const selectUnfinished = selectRuns + ` WHERE r.status IN ('created', 'running')
 
 func (s runs) Unfinished(ctx context.Context) ([]core.Run, error) {
 	ctx, q := s.v.read(ctx)
-	var rows []runRow
-	err := q.All(ctx, &rows, selectUnfinished)
-	if err != nil {
-		return nil, sqlite.Classify("list unfinished runs", err)
-	}
-	return sqlite.Convert(rows, (*runRow).run)
+	return list(ctx, s.v, q, "list unfinished runs", (*runRow).run, selectUnfinished)
 }
 
 func (s runs) Usage(ctx context.Context, id core.RunID) (core.Usage, int, error) {
@@ -269,10 +260,7 @@ func (s runs) Usage(ctx context.Context, id core.RunID) (core.Usage, int, error)
 		var d struct {
 			Usage *core.Usage `json:"usage"`
 		}
-		if err := sqlite.Decode(text, &d); err != nil {
-			return sum, 0, err
-		}
-		if d.Usage != nil {
+		if sqlite.Decode(text, &d) == nil && d.Usage != nil { // what a damaged step used is not known
 			sum = sum.Add(*d.Usage)
 		}
 	}

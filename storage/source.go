@@ -126,8 +126,8 @@ func (s source) passageDocs(ctx context.Context, w *sqlite.Where, tail string, m
 		return nil, false, sqlite.Classify("read passages", err)
 	}
 	docs, err = sqlite.Convert(rows, func(row *passageRow) (index.Doc, error) {
-		p, err := row.passage()
-		return passageDoc(p, row), err
+		p, _ := row.passage() // its text is whole even where the row is damaged; no search shows it then
+		return passageDoc(p, row), nil
 	})
 	return docs, more, err
 }
@@ -158,7 +158,7 @@ func passageTexts(ctx context.Context, q *sqlite.Querier, owners []int64) (map[i
 			Text    string         `db:"text"`
 			Model   core.Handle    `db:"model"`
 		}
-		err := q.All(ctx, &rows, `SELECT p.seq, p.archive_id, p.text, COALESCE(json_extract(a.data, '$.embedding'), '') AS model
+		err := q.All(ctx, &rows, `SELECT p.seq, p.archive_id, p.text, `+embeddingOfArchive+` AS model
 			FROM passages p JOIN archives a ON a.id = p.archive_id`+w.String(), w.Args...)
 		if err != nil {
 			return nil, err

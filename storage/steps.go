@@ -209,9 +209,5 @@ func (s steps) List(ctx context.Context, f core.StepFilter, p core.Page) ([]core
 	if err != nil {
 		return nil, err
 	}
-	var rows []stepRow
-	if err := q.All(ctx, &rows, selectSteps+w.String()+tail, w.Args...); err != nil {
-		return nil, sqlite.Classify("list steps", err)
-	}
-	return sqlite.Convert(rows, (*stepRow).step)
+	return page(ctx, s.v, q, "list steps", (*stepRow).step, selectSteps+w.String()+tail, w.Args...)
 }

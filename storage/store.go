@@ -50,6 +50,7 @@ type Store struct {
 
 	maintenance sync.Mutex // held by Maintain and Sweep, so that the counts of a backup can be compared
 	closed      sync.Once
+	damaged     sync.Map // the queries whose damaged rows were logged
 }
 
 // Open opens a home's storage, brings its schema up to date and starts its goroutines. A damaged or missing run log or

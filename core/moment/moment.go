@@ -129,7 +129,7 @@ func (has *Attachments) Look(ctx context.Context, s core.Store, agent core.Agent
 	has.hashes = map[core.FileID]string{}
 	for _, o := range has.Files {
 		f, err := s.Files().Get(ctx, o.File)
-		if err != nil {
+		if err != nil && !core.Absent(err) {
 			return err
 		}
 		has.hashes[o.File] = shortHash(&f)

@@ -87,6 +87,9 @@ func viewsOf(ctx context.Context, s core.Store, opened []core.OpenFile, limit, r
 			continue
 		}
 		f, err := s.Files().Get(ctx, o.File)
+		if core.Absent(err) {
+			continue
+		}
 		if err != nil {
 			return nil, nil, err
 		}

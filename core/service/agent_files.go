@@ -165,7 +165,7 @@ func (s *Files) openOnes(
 			continue
 		}
 		f, err := s.Store.Files().Get(ctx, id)
-		if core.KindOf(err) == core.NotFound {
+		if core.Absent(err) {
 			continue
 		}
 		if err != nil {

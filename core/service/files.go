@@ -321,8 +321,8 @@ func (s *Files) Search(ctx context.Context, q FileQuery) (none core.Results[File
 	out := core.Results[FileHit]{Hits: make([]FileHit, 0, len(found.Hits)), Partial: found.Partial, Building: found.Building}
 	for _, h := range found.Hits {
 		f, err := s.Store.Files().Get(ctx, h.Passage.File)
-		if core.KindOf(err) == core.NotFound {
-			continue // gone since
+		if core.Absent(err) {
+			continue // gone since, or damaged
 		}
 		if err != nil {
 			return none, err

@@ -196,18 +196,17 @@ func (r Reader) Versions(ctx context.Context, id core.PassageID, pg core.Page) (
 	if err != nil {
 		return nil, err
 	}
-	var rows []Row
-	if err := q.All(ctx, &rows, Select+w.String()+tail, w.Args...); err != nil {
+	versions, damaged, err := sqlite.WholePage(ctx, q, (*Row).PassageVersion, Select+w.String()+tail, w.Args...)
+	if err != nil {
 		return nil, sqlite.Classify("list passage versions", err)
 	}
-	if len(rows) == 0 && pg.After == "" && pg.Before == "" {
+	if len(versions)+damaged == 0 && pg.After == "" && pg.Before == "" {
 		return []core.PassageVersion{first(&p)}, nil
 	}
-	return sqlite.Convert(rows, func(row *Row) (core.PassageVersion, error) {
-		v, err := row.PassageVersion()
-		v.Created = p.CreatedAt
-		return v, err
-	})
+	for i := range versions {
+		versions[i].Created = p.CreatedAt
+	}
+	return versions, nil
 }
 
 // Lineage implements core.PassageStore.

@@ -1,10 +1,13 @@
 package sqlite
 
 import (
+	"context"
 	"encoding/json"
 	"iter"
 	"slices"
 	"time"
+
+	"github.com/jmoiron/sqlx"
 
 	"loci/core"
 )
@@ -37,7 +40,7 @@ func Encode(v any) (string, error) {
 
 func Decode(data string, v any) error {
 	if err := json.Unmarshal([]byte(data), v); err != nil {
-		return core.E(core.Internal, "its row is damaged").WithHint("`loci doctor` checks the database file")
+		return core.E(core.Internal, "%w", core.ErrDamaged).WithHint("`loci doctor` checks the database file")
 	}
 	return nil
 }
@@ -58,6 +61,53 @@ func Convert[R, N any](rows []R, f func(*R) (N, error)) ([]N, error) {
 		out = append(out, n)
 	}
 	return out, nil
+}
+
+// Whole maps the rows of a query to nouns. Rows that are damaged are left out and counted: one of them must not take what
+// stands beside it along.
+func Whole[R, N any](ctx context.Context, q *Querier, f func(*R) (N, error), text string, args ...any) (whole []N, damaged int, err error) {
+	err = q.With(ctx, text, func(s *sqlx.Stmt) error {
+		rows, err := s.QueryxContext(ctx, args...)
+		if err != nil {
+			return err
+		}
+		defer func() { _ = rows.Close() }() // what was read is complete or Err says so
+		whole = []N{}
+		for rows.Next() {
+			var row R
+			var n N
+			err := rows.StructScan(&row) // SQLite keeps a text in any column
+			if err == nil {
+				n, err = f(&row)
+			}
+			if err != nil {
+				damaged++
+				continue
+			}
+			whole = append(whole, n)
+		}
+		return rows.Err()
+	})
+	return whole, damaged, err
+}
+
+// WholePage is Whole for a query whose last argument is its limit: what follows takes the place of damaged rows, so that a
+// page that isn't full is still the last one.
+func WholePage[R, N any](ctx context.Context, q *Querier, f func(*R) (N, error), text string, args ...any) ([]N, int, error) {
+	last := len(args) - 1
+	most, ok := args[last].(int)
+	if !ok {
+		return nil, 0, core.E(core.Internal, "the last argument of a page is %v, which is no limit", args[last])
+	}
+	args = slices.Clone(args)
+	for limit := most; ; {
+		args[last] = limit
+		whole, damaged, err := Whole(ctx, q, f, text, args...)
+		if err != nil || len(whole) >= most || len(whole)+damaged < limit {
+			return whole[:min(most, len(whole))], damaged, err
+		}
+		limit = most + 2*damaged
+	}
 }
 
 // chunkSize bounds how many ids one statement names.

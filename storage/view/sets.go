@@ -242,7 +242,7 @@ func (n *vectorSets) models(ctx context.Context, kind search.Kind, owners []stri
 	err := n.facts.All(
 		ctx,
 		&models,
-		`SELECT DISTINCT COALESCE(NULLIF(json_extract(data, '$.embedding'), ''), `+w.Arg(
+		`SELECT DISTINCT COALESCE(NULLIF(iif(json_valid(data), json_extract(data, '$.embedding'), ''), ''), `+w.Arg(
 			core.WordsHandle,
 		)+`) FROM archives`+w.String()+` ORDER BY 1`,
 		w.Args...)

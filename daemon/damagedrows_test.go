@@ -1,0 +1,237 @@
+package daemon
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"loci/core/coretest"
+	"loci/daemon/api"
+	"loci/daemon/client"
+	"loci/daemon/config"
+	"loci/providers/providertest"
+)
+
+// requests are plain requests to a daemon, as programs make them.
+type requests struct {
+	t   *testing.T
+	web *http.Client
+}
+
+func newRequests(t *testing.T, socket string) *requests {
+	t.Helper()
+	r := &requests{t, &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+	}}}}
+	t.Cleanup(r.web.CloseIdleConnections)
+	return r
+}
+
+func (r *requests) do(method, path, body string) (status int, answer string) {
+	r.t.Helper()
+	req, err := http.NewRequestWithContext(r.t.Context(), method, "http://localhost/v1/"+path, strings.NewReader(body))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := r.web.Do(req)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return resp.StatusCode, string(raw)
+}
+
+// ids are those of the things in a list or of a single one.
+func (r *requests) ids(method, path, body string) []string {
+	r.t.Helper()
+	status, answer := r.do(method, path, body)
+	type thing struct{ ID string }
+	var all []thing
+	var one thing
+	if err := json.Unmarshal([]byte(answer), &all); err != nil && json.Unmarshal([]byte(answer), &one) == nil {
+		all = []thing{one}
+	}
+	if status != http.StatusOK && status != http.StatusCreated {
+		r.t.Errorf("%s %s: %d %s", method, path, status, answer)
+	}
+	var ids []string
+	for _, one := range all {
+		ids = append(ids, one.ID)
+	}
+	return ids
+}
+
+// shelf is a list in which the middle one of three is damaged.
+type shelf struct{ table, list, get, damage string }
+
+func TestADamagedRowIsMissedAndNothingElse(t *testing.T) {
+	t.Parallel()
+	p, settings := home(t)
+	model := providertest.NewServer(t)
+	cfg := Config{Paths: p, Settings: settings, Environ: environ("OPENAI_API_KEY", "key", "OPENAI_BASE_URL", model.V1())}
+	_, stop := start(t, cfg)
+	c, s := talker(t, p, "/")
+	r := newRequests(t, p.Socket)
+	shelves := fill(t, r, c, s)
+	var damage []string
+	all := map[string][]string{}
+	for _, one := range shelves {
+		all[one.table] = r.ids("GET", one.list, "")
+		if len(all[one.table]) < 3 {
+			t.Fatalf("%s: %v", one.table, all[one.table])
+		}
+		damage = append(damage, `UPDATE `+one.table+` SET `+one.damage+` WHERE id = '`+all[one.table][1]+`'`)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	corrupt(t, p, strings.Join(damage, "; "))
+	start(t, cfg)
+	c, _ = talker(t, p, "/")
+	for _, one := range shelves {
+		r.misses(one, all[one.table])
+	}
+	for path, body := range map[string]string{
+		"passages/search": `{"query":"a note on pears"}`, "messages/search": `{"query":"a word"}`,
+		"agents/messages/search": `{"query":"a word"}`,
+	} {
+		if status, answer := r.do("POST", path, body); status != http.StatusOK || !strings.Contains(answer, "a ") {
+			t.Errorf("%s: %d %s", path, status, answer)
+		}
+	}
+	found, err := c.SearchArchival(t.Context(), s.AgentID, api.SearchArchival{Query: "pears"})
+	if err != nil || len(found.Results) != 2 {
+		t.Errorf("a search: %+v, %v", found, err)
+	}
+	if files, _, err := c.SearchFiles(t.Context(), api.SearchFiles{Query: "figs"}); err != nil || len(files) != 2 {
+		t.Errorf("a search of files: %+v, %v", files, err)
+	}
+	if answer := say(t, c, s, "SAY and on it goes"); answer != "and on it goes" {
+		t.Errorf("it answers %q", answer)
+	}
+	namesAll(t, c, all)
+}
+
+// corrupt is change without the trigger that refuses archives whose data is no JSON: no disk asks it.
+func corrupt(t *testing.T, p config.Paths, statements string) {
+	t.Helper()
+	const name = "archives_moved"
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(p.Data, "loci.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }() // it was only read from
+	var trigger string
+	if err := db.QueryRowContext(t.Context(), `SELECT sql FROM sqlite_master WHERE name = $1`, name).Scan(&trigger); err != nil {
+		t.Fatal(err)
+	}
+	change(t, p, `DROP TRIGGER `+name+`; `+statements+`; `+trigger)
+}
+
+// fill makes three of each noun.
+func fill(t *testing.T, r *requests, c *client.Client, s api.Session) []shelf {
+	t.Helper()
+	agent := url.PathEscape(s.AgentID)
+	for _, n := range []string{"1", "2", "3"} {
+		say(t, c, s, "SAY a word "+n)
+		for _, one := range [][2]string{
+			{"archives", `{"name":"n` + n + `"}`},
+			{"agents/" + agent + "/archival-memory", `{"text":"a note on pears ` + n + `"}`}, // its archive is the second
+			{"agents", `{"name":"n` + n + `"}`},
+			{"blocks", `{"label":"spare","value":"` + n + `"}`},
+			{"conversations?agent_id=" + agent, `{}`},
+			{"folders", `{"name":"n` + n + `"}`},
+		} {
+			r.ids("POST", one[0], one[1])
+		}
+	}
+	folder := r.ids("GET", "folders?order=asc", "")[2]
+	r.ids("PATCH", "agents/"+agent+"/folders/attach/"+folder, "")
+	r.ids("PATCH", "agents/"+agent+"/core-memory/blocks/attach/"+r.ids("GET", "blocks?label=spare", "")[1], "")
+	for _, n := range []string{"1", "2", "3"} {
+		if _, err := c.UploadFile(t.Context(), folder, n+".md", []byte("a page on figs"), api.UploadParams{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	coretest.Until(t, "the files are read", func() bool {
+		_, answer := r.do("GET", "folders/"+folder+"/files", "")
+		return strings.Count(answer, `"processing_status":"completed"`) == 3
+	})
+	const cut = `data = '{"tags":'`
+	return []shelf{
+		{"agents", "agents?order=asc&limit=50", "agents/", cut},
+		{"blocks", "blocks?label=spare&limit=50", "blocks/", cut},
+		{"conversations", "conversations?agent_id=" + agent + "&order=asc&limit=50", "conversations/", cut},
+		{"runs", "runs?order=asc&limit=50", "runs/", cut},
+		{"steps", "steps?order=asc&limit=50", "", "created_at = 'never'"},
+		{"archives", "archives?order=asc&limit=50", "archives/", cut},
+		{"passages", "agents/" + agent + "/archival-memory?ascending=true&limit=50", "", `data = '{"tags":5}'`},
+		{"folders", "folders?order=asc&limit=50", "folders/", cut},
+		{"files", "folders/" + folder + "/files?limit=50", "folders/" + folder + "/files/", cut},
+	}
+}
+
+// misses checks that a list misses the damaged one alone, also page by page, and that whoever asks for it learns why.
+func (r *requests) misses(one shelf, all []string) {
+	r.t.Helper()
+	want := slices.Concat(all[:1], all[2:])
+	if got := r.ids("GET", one.list, ""); !slices.Equal(got, want) {
+		r.t.Errorf("%s: the list is %v, want %v", one.table, got, want)
+	}
+	var paged []string
+	for after := ""; len(paged) <= len(all); {
+		page := r.ids("GET", strings.Replace(one.list, "limit=50", "limit=1", 1)+after, "")
+		if len(page) == 0 {
+			break
+		}
+		paged = append(paged, page...)
+		after = "&after=" + url.QueryEscape(page[len(page)-1])
+	}
+	if !slices.Equal(paged, want) {
+		r.t.Errorf("%s: page by page the list is %v, want %v", one.table, paged, want)
+	}
+	if one.get == "" {
+		return
+	}
+	if status, answer := r.do("GET", one.get+url.PathEscape(all[1]), ""); status != http.StatusInternalServerError ||
+		!strings.Contains(answer, "damaged") {
+		r.t.Errorf("GET %s of the damaged one: %d %s", one.table, status, answer)
+	}
+}
+
+// namesAll checks that doctor and backup name the damaged ones, and that the backup is made.
+func namesAll(t *testing.T, c *client.Client, all map[string][]string) {
+	t.Helper()
+	checks, err := c.Doctor(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(checks, func(c api.Check) bool { return c.Name == "store" })
+	file := filepath.Join(t.TempDir(), "saved")
+	saved, err := c.Backup(t.Context(), file)
+	if err != nil {
+		t.Fatalf("backup: %v", err)
+	}
+	named := strings.Join(saved.Damaged, "\n")
+	for table, ids := range all {
+		if table == "steps" { // what cannot be read of it may be its id
+			ids[1] = "of steps"
+		}
+		if !strings.Contains(named, ids[1]) || !strings.Contains(checks[i].Detail, ids[1]) {
+			t.Errorf("%s of %s is not named:\n%s\n%s", ids[1], table, named, checks[i].Detail)
+		}
+	}
+}
