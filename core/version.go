@@ -11,12 +11,17 @@ type VersionLink struct {
 type VersionLine struct {
 	Past, Future []int
 	Undid        []int // for each of Future, the version that undid it
+	Forgotten    bool  // what was before Past is forgotten
 }
 
-// LineOf returns the line of versions, which come oldest first.
+// LineOf returns the line of versions, which come oldest first. It begins behind a missing one, which was forgotten:
+// nothing older takes its place.
 func LineOf(links []VersionLink) VersionLine {
-	var l VersionLine
-	for _, link := range links {
+	l := VersionLine{Forgotten: len(links) > 0 && links[0].Version > 1}
+	for i, link := range links {
+		if i > 0 && link.Version != links[i-1].Version+1 {
+			l = VersionLine{Forgotten: true}
+		}
 		p, f := len(l.Past), len(l.Future)
 		switch {
 		case link.Restores > 0 && p > 1 && l.Past[p-2] == link.Restores:

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,6 +11,8 @@ import (
 
 	"loci/core"
 	"loci/core/past"
+	"loci/core/undo"
+	"loci/storage/forget"
 )
 
 // keeper is a house with an agent of the terminal that does with its archive what it is told: "keep TEXT", "mend N TEXT"
@@ -191,6 +194,38 @@ func TestARewindLeavesWhatOthersChangedSince(t *testing.T) {
 	h.mend(notes[0].ID, "mine, by the other", agent)
 	h.undoRewind(r)
 	h.holds(a, "for all", "mine, by the other", "ours, by a person", "theirs, by the other")
+}
+
+func TestNothingOlderTakesThePlaceOfAForgottenVersion(t *testing.T) {
+	t.Parallel()
+	h, a := keeper(t)
+	h.send(a, "do: keep door code is OLD + keep window code is OLD + keep hello")
+	_, notes := h.notes(a)
+	person := core.Author{Kind: core.AuthorUser}
+	h.mend(notes[0].ID, "XSECRETNEW", person)
+	h.mend(notes[1].ID, "XSECRETNEW", person)
+	run, _ := h.send(a, "do: drop 1 + mend 2 no more codes + mend 3 hello, mended")
+	h.holds(a, "hello, mended", "no more codes")
+	if err := h.engine.Quiet(t.Context(), func(ctx context.Context) error {
+		_, err := forget.New(h.store, nil, nil).Forget(ctx, core.ForgetQuery{Text: "XSECRETNEW"})
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	r := h.rewindTo(a, run)
+	h.holds(a, "hello", "no more codes")
+	h.undoRewind(r)
+	h.holds(a, "hello, mended", "no more codes")
+	turns := undo.New(undo.Config{Store: h.store, Announce: func(core.Change) {}})
+	for _, note := range notes[:2] {
+		if o, err := turns.Undo(t.Context(), undo.Order{Passage: note.ID}); core.KindOf(err) != core.Conflict {
+			t.Errorf("an undo: %+v, %v", o, err)
+		}
+	}
+	if last, found, err := turns.LastOf(t.Context(), a.ID, false); err != nil || found && last.Edit.Passage != notes[2].ID {
+		t.Errorf("the last change: %+v, %v", last, err)
+	}
+	h.holds(a, "hello, mended", "no more codes")
 }
 
 func TestARewindGoesBackBehindWhatAPersonUndidOfTheAgentsChanges(t *testing.T) {

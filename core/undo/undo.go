@@ -89,6 +89,8 @@ func (p *Passages) Undo(ctx context.Context, o Order) (Outcome, error) {
 		switch {
 		case o.To > 0:
 			return o.To, nil
+		case len(l.Past) < 2 && l.Forgotten:
+			return 0, core.E(core.Conflict, "there is nothing to undo: what the passage said before is forgotten")
 		case len(l.Past) < 2:
 			return 0, core.E(core.Conflict, "there is nothing to undo: the passage says what it was kept with")
 		}

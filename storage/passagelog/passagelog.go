@@ -148,10 +148,13 @@ func turned(
 	}
 	for i := 0; i < len(rows); {
 		id, newest := rows[i].Passage, i
-		for i < len(rows) && rows[i].Passage == id && rows[i].Since {
+		next := func() bool { // a version that was forgotten is missing, and nothing older takes its place
+			return i < len(rows) && rows[i].Passage == id && (i == newest || rows[i].Version == rows[i-1].Version-1)
+		}
+		for next() && rows[i].Since {
 			i++
 		}
-		if i > newest && i < len(rows) && rows[i].Passage == id {
+		if i > newest && next() {
 			turns = append(turns, core.PassageTurn{Passage: id, Version: rows[i].Version})
 		}
 		for i < len(rows) && rows[i].Passage == id {
