@@ -1,6 +1,9 @@
 package core
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // WordsHandle is the built-in embedding: static word vectors, no language model, no network.
 const WordsHandle Handle = "builtin/words"
@@ -13,4 +16,14 @@ const WordsDim = 96
 // server's answer may be wrong.
 type Embedder interface {
 	Embed(ctx context.Context, texts []string) ([][]float32, error)
+}
+
+// Stall says that an embedding model takes requests and doesn't answer any.
+type Stall struct {
+	Model Handle
+	Since time.Time
+}
+
+func (s *Stall) String() string {
+	return string(s.Model) + " has stalled: it takes requests and has not answered since " + s.Since.Local().Format("2006-01-02 15:04")
 }

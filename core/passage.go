@@ -146,8 +146,9 @@ type MessageHit struct {
 // Results are what a search found, best first.
 type Results[H any] struct {
 	Hits     []H
-	Partial  bool // not everything could be searched yet
-	Building bool // … because the index is being built: only the newest texts were searched, and little else
+	Partial  bool   // not everything could be searched yet
+	Building bool   // … because the index is being built: only the newest texts were searched, and little else
+	Stalled  *Stall // the embedding model that is why meaning was not searched, or not everywhere; nil: there is none
 }
 
 // Searcher finds texts by words and by meaning. It sees everything committed before it began, or says that its results

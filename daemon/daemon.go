@@ -443,10 +443,11 @@ func (d *Daemon) embeddingStatus(ctx context.Context) *api.EmbeddingStatus {
 	}
 	out := &api.EmbeddingStatus{Waiting: p.Waiting, Moving: p.Moving, Troubles: []api.EmbeddingTrouble{}}
 	for _, t := range troubles {
-		out.Troubles = append(
-			out.Troubles,
-			api.EmbeddingTrouble{Model: string(t.Model), Error: t.Err.Error(), Failures: t.Failures, Next: api.At(t.Next)},
-		)
+		trouble := api.EmbeddingTrouble{Model: string(t.Model), Error: t.Err.Error(), Failures: t.Failures, Next: api.At(t.Next)}
+		if t.Stall != nil {
+			trouble.Stalled = api.PtrTo(api.At(t.Stall.Since))
+		}
+		out.Troubles = append(out.Troubles, trouble)
 	}
 	return out
 }

@@ -81,7 +81,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	)
 	search := finder.New(finder.Config{
 		Store: p.store, Known: embed.Knows, Common: embed.Common, Related: embed.Related, Embed: p.embedding.Query,
-		Clock: d.cfg.Clock, Logger: d.logger,
+		Stalled: p.embedding.Stalled, Clock: d.cfg.Clock, Logger: d.logger,
 	})
 	toolbox, settings := tools.New(), d.cfg.Settings
 	p.engine = engine.New(engine.Config{

@@ -378,6 +378,12 @@ func TestTheStatusSaysWhatWaitsForItsEmbeddingAndWhy(t *testing.T) {
 		"3 texts waiting; openai/e is asked again at " + next.Local().Format(time.TimeOnly) + ": no key here": {
 			Waiting: 3, Troubles: []api.EmbeddingTrouble{{Model: "openai/e", Error: "no key\nhere", Next: next}},
 		},
+		"3 texts waiting; openai/e has stalled: it has not answered since " + next.Local().Format("2006-01-02 15:04"): {
+			Waiting: 3, Troubles: []api.EmbeddingTrouble{{Model: "openai/e", Error: "it has stalled", Next: next, Stalled: &next}},
+		},
+		"openai/e has stalled: it has not answered since " + next.Local().Format("2006-01-02 15:04"): {
+			Troubles: []api.EmbeddingTrouble{{Model: "openai/e", Error: "it has stalled", Next: next, Stalled: &next}},
+		},
 	} {
 		if got := embeddingText(s); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -425,6 +431,11 @@ func TestResultsOfAnUnfinishedIndexAreTold(t *testing.T) {
 	for partial, wants := range map[api.Partial][]string{
 		api.PartialBuilding: {"nothing found yet: the search index is still being built", "still being built: results may be missing"},
 		api.PartialBehind:   {"nothing found yet: some texts are still being indexed", "still being indexed: results may be missing"},
+		api.PartialStalled("openai/e 5%", time.Date(2026, 11, 23, 9, 30, 0, 0, time.Local)): {
+			"nothing found: not everything was searched by meaning, " +
+				"because openai/e 5% has stalled: it has not answered since 2026-11-23 09:30",
+			"results may be missing: not everything was searched by meaning, because openai/e 5% has stalled",
+		},
 	} {
 		for n, want := range wants {
 			said.Reset()

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -372,7 +373,8 @@ func readyText(s api.Status) string {
 
 // embeddingText says what is waiting for its vector and why; empty if nothing is.
 func embeddingText(s *api.EmbeddingStatus) string {
-	if s == nil || s.Waiting == 0 && s.Moving == 0 {
+	stalled := func(t api.EmbeddingTrouble) bool { return t.Stalled != nil }
+	if s == nil || s.Waiting == 0 && s.Moving == 0 && !slices.ContainsFunc(s.Troubles, stalled) {
 		return ""
 	}
 	var parts []string
@@ -383,6 +385,10 @@ func embeddingText(s *api.EmbeddingStatus) string {
 		parts = append(parts, counted(s.Moving, "archive")+" changing models")
 	}
 	for _, t := range s.Troubles {
+		if stalled(t) {
+			parts = append(parts, fmt.Sprintf("%s has stalled: it has not answered since %s", t.Model, moment(t.Stalled)))
+			continue
+		}
 		parts = append(
 			parts,
 			fmt.Sprintf("%s is asked again at %s: %s", t.Model, t.Next.Local().Format(time.TimeOnly), clip(oneLine(t.Error), 160)),

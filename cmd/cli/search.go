@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -60,11 +61,19 @@ func written(t *time.Time) *string {
 
 // noteFound says if a search found nothing, or may have missed something.
 func (a *app) noteFound(n int, partial api.Partial) {
+	stalled, since, isStalled := partial.Stalled()
 	switch {
 	case partial == api.PartialBuilding && n == 0 && !a.json:
 		a.note("nothing found yet: the search index is still being built; try again in a while")
 	case partial == api.PartialBuilding:
 		a.note("the search index is still being built: results may be missing; try again in a while")
+	case isStalled:
+		found := "results may be missing"
+		if n == 0 {
+			found = "nothing found"
+		}
+		const why = "not everything was searched by meaning, because %s has stalled: it has not answered since %s; see loci doctor"
+		a.note(fmt.Sprintf("%s: "+why, found, stalled, moment(&since)))
 	case partial != "" && n == 0 && !a.json:
 		a.note("nothing found yet: some texts are still being indexed; try again in a moment")
 	case partial != "":

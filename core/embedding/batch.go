@@ -62,7 +62,7 @@ func (b *batch) run(ctx context.Context, texts []core.Unembedded) (done []core.E
 func (b *batch) ask(ctx context.Context, texts []string) ([][]float32, error) {
 	ctx, cancel := context.WithTimeout(ctx, embedTimeout)
 	defer cancel()
-	vectors, err := b.embedder.Embed(ctx, texts)
+	vectors, err := b.w.ask(ctx, b.info.Handle, b.embedder, texts)
 	if err == nil && len(vectors) != len(texts) {
 		err = core.E(core.Unavailable, "%s answers %d texts with %d vectors", b.info.Handle, len(texts), len(vectors))
 	}

@@ -20,6 +20,7 @@ type embedders struct {
 	asked map[core.Handle]int // texts
 	spoil func(model core.Handle, texts []string, out [][]float32) ([][]float32, error)
 	find  func(model core.Handle) error
+	stall func(model core.Handle, texts []string) error // set before the first text; nil: no request is held up
 }
 
 func (m *embedders) Embeddings(context.Context, core.Env, string) []core.EmbeddingInfo { return nil }
@@ -65,6 +66,11 @@ func direction(model core.Handle, text string) []float32 {
 }
 
 func (o *one) Embed(_ context.Context, texts []string) ([][]float32, error) {
+	if o.m.stall != nil {
+		if err := o.m.stall(o.h, texts); err != nil {
+			return nil, err
+		}
+	}
 	o.m.mu.Lock()
 	defer o.m.mu.Unlock()
 	if o.m.asked == nil {
@@ -107,7 +113,7 @@ func newKeeping(t *testing.T, m *embedders, model core.Handle) *keeping {
 	h.ok(store.Archives().Create(t.Context(), &h.archive))
 	h.embedding = Start(t.Context(), Config{Store: store, Embedders: m})
 	t.Cleanup(h.embedding.Close)
-	h.search = finder.New(finder.Config{Store: store, Embed: h.embedding.Query})
+	h.search = finder.New(finder.Config{Store: store, Embed: h.embedding.Query, Stalled: h.embedding.Stalled})
 	return h
 }
 

@@ -49,15 +49,17 @@ type Worker struct {
 	stop context.CancelFunc
 	wg   sync.WaitGroup
 
-	mu     sync.Mutex // guards the rest
-	cache  map[[sha256.Size]byte][]float32
-	order  [][sha256.Size]byte // of the cache, oldest first
-	bytes  int
-	dims   map[core.Handle]int
-	models map[core.Handle]*trouble
-	texts  map[int64]*trouble     // by ticket
-	sent   map[core.Handle]string // where a model's texts are sent
-	keys   keys
+	mu       sync.Mutex               // guards the rest
+	silent   map[core.Handle]*silence // models that were asked and have not answered since
+	patience time.Duration            // how long one may take for a few words
+	cache    map[[sha256.Size]byte][]float32
+	order    [][sha256.Size]byte // of the cache, oldest first
+	bytes    int
+	dims     map[core.Handle]int
+	models   map[core.Handle]*trouble
+	texts    map[int64]*trouble     // by ticket
+	sent     map[core.Handle]string // where a model's texts are sent
+	keys     keys
 }
 
 // Start starts embedding what waits. Call Close before closing the store.
@@ -81,13 +83,15 @@ func newWorker(cfg Config) *Worker {
 		cfg.After = func() {}
 	}
 	return &Worker{
-		cfg:    cfg,
-		cache:  map[[sha256.Size]byte][]float32{},
-		dims:   map[core.Handle]int{},
-		models: map[core.Handle]*trouble{},
-		sent:   map[core.Handle]string{},
-		texts:  map[int64]*trouble{},
-		keys:   keys{joined: make(chan struct{}, 1)},
+		cfg:      cfg,
+		cache:    map[[sha256.Size]byte][]float32{},
+		silent:   map[core.Handle]*silence{},
+		patience: stallAfter,
+		dims:     map[core.Handle]int{},
+		models:   map[core.Handle]*trouble{},
+		sent:     map[core.Handle]string{},
+		texts:    map[int64]*trouble{},
+		keys:     keys{joined: make(chan struct{}, 1)},
 	}
 }
 
@@ -100,9 +104,10 @@ func (w *Worker) Close() {
 // Trouble says why a model's texts are currently not being embedded.
 type Trouble struct {
 	Model    core.Handle
-	Failures int // in a row
-	Next     time.Time
-	Err      error
+	Failures int         // in a row
+	Next     time.Time   // when it is asked again; in the past: it is being asked
+	Err      error       // why it was not embedded last
+	Stall    *core.Stall // it has stalled; nil: it has not
 }
 
 // Status says how far embedding has got and what is in its way.
@@ -112,7 +117,14 @@ func (w *Worker) Status(ctx context.Context) (core.VectorProgress, []Trouble, er
 	defer w.mu.Unlock()
 	var out []Trouble
 	for model, t := range w.models {
-		out = append(out, Trouble{Model: model, Failures: t.failures, Next: t.until, Err: t.err})
+		trouble := Trouble{Model: model, Failures: t.failures, Next: t.until, Err: t.err}
+		trouble.Stall = w.stalledLocked(model)
+		out = append(out, trouble)
+	}
+	for model := range w.silent {
+		if stall := w.stalledLocked(model); stall != nil && w.models[model] == nil {
+			out = append(out, Trouble{Model: model, Next: stall.Since, Err: core.E(core.Timeout, "%s", stall), Stall: stall})
+		}
 	}
 	slices.SortFunc(out, func(a, b Trouble) int { return strings.Compare(string(a.Model), string(b.Model)) })
 	return p, out, err
@@ -134,7 +146,7 @@ func (w *Worker) Query(ctx context.Context, model core.Handle, text string) ([]f
 		ctx, cancel = context.WithTimeout(ctx, queryTimeout)
 		defer cancel()
 	}
-	vectors, err := embedder.Embed(ctx, []string{text})
+	vectors, err := w.ask(ctx, model, embedder, []string{text})
 	if err != nil {
 		return nil, err
 	}

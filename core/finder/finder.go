@@ -33,11 +33,15 @@ type Config struct {
 	Common  func(word string) float64           // how common a lower-case word is in general, 0 to 1; nil: none is
 	Related func(word string) []search.Relative // what is near an indexed word in meaning, the nearest first; nil: nothing
 	Embed   embedder                            // embeds a query, in a time bounded by its implementation; nil: words alone
+	Stalled stalled                             // nil: none is known to
 	Clock   func() time.Time                    // nil: time.Now
 	Logger  *slog.Logger                        // nil: none
 }
 
-type embedder = func(ctx context.Context, model core.Handle, text string) ([]float32, error)
+type (
+	embedder = func(ctx context.Context, model core.Handle, text string) ([]float32, error)
+	stalled  = func(models ...core.Handle) *core.Stall // one of some embedding models that doesn't answer; nil: there is none
+)
 
 // Finder is safe for use from many goroutines.
 type Finder struct {
@@ -226,7 +230,11 @@ func find[H any](ctx context.Context, f *Finder, q core.SearchQuery, s search.Sc
 	if err == nil && found.gap != noGap {
 		hits, err = bridge(ctx, q, query, s, limit, found.gap, hits, t)
 	}
-	return core.Results[H]{Hits: hits, Partial: found.partial, Building: found.gap == mostOfIt}, err
+	out := core.Results[H]{Hits: hits, Partial: found.partial, Building: found.gap == mostOfIt}
+	if (found.partial || found.noModel) && f.cfg.Stalled != nil {
+		out.Stalled = f.cfg.Stalled(found.models...)
+	}
+	return out, err
 }
 
 // gather loads the best hits until there are enough that still exist.

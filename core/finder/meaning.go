@@ -19,6 +19,7 @@ func (f *Finder) embed(ctx context.Context, q core.SearchQuery, s search.Scope, 
 	if err != nil {
 		return nil, err
 	}
+	r.models = models
 	var vectors []search.Vector
 	for _, model := range models {
 		if values := f.vector(ctx, q, model, r); values != nil {

@@ -22,9 +22,10 @@ const (
 // ranking is what was found in the index, best first.
 type ranking struct {
 	hits    []search.Hit
-	gap     gap  // what the index may be missing
-	partial bool // … or the vectors
-	noModel bool // an embedding model didn't answer
+	gap     gap           // what the index may be missing
+	partial bool          // … or the vectors
+	noModel bool          // an embedding model didn't answer
+	models  []core.Handle // that the texts in reach are embedded by
 }
 
 // match embeds the query, asks the index and ranks; if a view can't be read to the end, it tries once more.

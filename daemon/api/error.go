@@ -3,7 +3,9 @@ package api
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
+	"time"
 )
 
 // Our own headers on requests and responses.
@@ -23,6 +25,20 @@ const (
 	PartialBuilding Partial = "building" // the index is being built: only the newest texts, and few others, were searched
 	PartialBehind   Partial = "behind"   // some texts are not indexed yet, by word or by meaning
 )
+
+// PartialStalled says that not everything was searched by meaning, because an embedding model has not answered since a time.
+func PartialStalled(model string, since time.Time) Partial {
+	return Partial(fmt.Sprintf("stalled; since=%s; model=%s", since.UTC().Format(time.RFC3339), url.PathEscape(model)))
+}
+
+// Stalled returns the embedding model that a search is partial because of, and since when it has not answered.
+func (p Partial) Stalled() (model string, since Time, ok bool) {
+	rest, ok := strings.CutPrefix(string(p), "stalled; since=")
+	at, model, found := strings.Cut(rest, "; model=")
+	t, bad := time.Parse(time.RFC3339, at)
+	model, worse := url.PathUnescape(model)
+	return model, At(t), ok && found && bad == nil && worse == nil
+}
 
 // The kinds of errors, as the header names them.
 const (

@@ -45,8 +45,9 @@ type EmbeddingStatus struct {
 type EmbeddingTrouble struct {
 	Model    string `json:"model"`
 	Error    string `json:"error"`
-	Failures int    `json:"failures"` // in a row
-	Next     Time   `json:"next"`     // when it is retried
+	Failures int    `json:"failures"`                // in a row
+	Next     Time   `json:"next"`                    // when it is retried
+	Stalled  *Time  `json:"stalled_since,omitempty"` // it takes requests and has not answered since
 }
 
 // Kinds of clients.

@@ -84,6 +84,8 @@ func partly[H any](found core.Results[H]) api.Partial {
 	switch {
 	case found.Building:
 		return api.PartialBuilding
+	case found.Stalled != nil:
+		return api.PartialStalled(string(found.Stalled.Model), found.Stalled.Since)
 	case found.Partial:
 		return api.PartialBehind
 	}

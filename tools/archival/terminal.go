@@ -59,12 +59,7 @@ func TerminalSearch(ctx context.Context, args TerminalSearchArgs, env core.ToolE
 	if len(l.hits) == 0 {
 		l.notes = append(l.notes, "No results found.")
 	}
-	if found.Partial {
-		l.notes = append(l.notes, results.Partial)
-	}
-	if len(l.hits) > 0 && l.hits[0].Why.NoModel {
-		l.notes = append(l.notes, results.WordsAlone)
-	}
+	l.notes = append(l.notes, results.Unsearched(found.Partial, len(l.hits) > 0 && l.hits[0].Why.NoModel, found.Stalled)...)
 	return l.write()
 }
 

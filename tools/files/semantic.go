@@ -53,7 +53,7 @@ func Semantic(ctx context.Context, args SemanticArgs, env core.ToolEnv) (core.To
 	if err != nil {
 		return core.ToolResult{}, err
 	}
-	note, err := shelf.unfinished(ctx, hits)
+	note, err := shelf.unfinished(ctx, hits, env.Agent.Terminal)
 	if err != nil {
 		return core.ToolResult{}, err
 	}
@@ -147,11 +147,14 @@ func indented(text string) string {
 }
 
 // unfinished says that not everything could be searched.
-func (s *shelf) unfinished(ctx context.Context, hits core.Results[core.PassageHit]) (string, error) {
+func (s *shelf) unfinished(ctx context.Context, hits core.Results[core.PassageHit], terminal bool) (string, error) {
 	n, err := s.count(ctx, core.FilePending, core.FileParsing, core.FileEmbedding)
-	switch {
-	case err != nil:
+	if err != nil {
 		return "", err
+	}
+	switch {
+	case terminal && hits.Stalled != nil:
+		return "\n\nNote: " + strings.Join(results.Unsearched(hits.Partial, false, hits.Stalled), " "), nil
 	case n > 0:
 		return fmt.Sprintf("\n\nNote: %d of the files are still being read, so that more may be found later.", n), nil
 	case hits.Partial:

@@ -47,12 +47,7 @@ func TerminalSearch(ctx context.Context, args TerminalArgs, env core.ToolEnv) (c
 			l.add(*h, text)
 		}
 	}
-	if found.Partial {
-		l.notes = append(l.notes, results.Partial)
-	}
-	if len(found.Hits) > 0 && found.Hits[0].Why.NoModel {
-		l.notes = append(l.notes, results.WordsAlone)
-	}
+	l.notes = results.Unsearched(found.Partial, len(found.Hits) > 0 && found.Hits[0].Why.NoModel, found.Stalled)
 	return l.write(ctx)
 }
 
