@@ -300,7 +300,7 @@ func TestAnUnfinishedBackupStaysNotedWhileItCannotBeRemoved(t *testing.T) {
 	err := s.Transact(ctx, func(ctx context.Context, _ core.Store, q *sqlite.Querier) error {
 		var err error
 		for _, path := range []string{part, other, away} {
-			err = errors.Join(err, NoteBackup(ctx, q, path, Unfinished))
+			err = errors.Join(err, datadir.NoteBackup(ctx, q, path, datadir.Unfinished))
 		}
 		return err
 	})

@@ -74,7 +74,7 @@ func copied(ctx context.Context, s *storage.Store, path string, use func(temp st
 		return err
 	}
 	temp := path + sqlite.PartMark + strconv.FormatInt(s.Config().Clock().UnixNano(), 36)
-	if err := note(ctx, s, temp, storage.Unfinished); err != nil {
+	if err := note(ctx, s, temp, datadir.Unfinished); err != nil {
 		return err
 	}
 	defer func() {
@@ -102,7 +102,7 @@ func copied(ctx context.Context, s *storage.Store, path string, use func(temp st
 
 func note(ctx context.Context, s *storage.Store, path string, at sqlite.Micros) error {
 	return s.Transact(ctx, func(ctx context.Context, _ core.Store, q *sqlite.Querier) error {
-		return storage.NoteBackup(ctx, q, path, at)
+		return datadir.NoteBackup(ctx, q, path, at)
 	})
 }
 

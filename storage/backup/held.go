@@ -87,7 +87,7 @@ func (h *Held) check() error {
 	case HeldModel:
 		ok = h.ID != "" && h.Mirror == nil
 	case HeldPart, HeldBackup:
-		ok = h.ID == "" && h.Mirror == nil && (h.Kind == HeldPart) == (h.At == storage.Unfinished)
+		ok = h.ID == "" && h.Mirror == nil && (h.Kind == HeldPart) == (h.At == datadir.Unfinished)
 	}
 	if !ok || h.Path == "" {
 		return core.E(core.Invalid, "the list of paths that wait holds one that loci did not put there: %q", h.Path).WithHint(hintBackup)
@@ -147,10 +147,10 @@ func holdCopies(ctx context.Context, tx *sqlx.Tx) ([]Held, error) {
 	var out []Held
 	for _, r := range rows {
 		h := Held{Kind: HeldBackup, Path: r.Path, At: r.At}
-		if r.At == storage.Unfinished {
+		if r.At == datadir.Unfinished {
 			h.Kind = HeldPart
 		}
-		if h.Kind == HeldBackup || !storage.Gone(r.Path) {
+		if h.Kind == HeldBackup || !datadir.Gone(r.Path) {
 			out = append(out, h)
 		}
 	}
@@ -293,7 +293,7 @@ func allowed(ctx context.Context, tx core.Store, q *sqlite.Querier, h Held) erro
 		f.Mirror = h.Mirror
 		return tx.Folders().Update(ctx, &f)
 	case HeldPart, HeldBackup:
-		return storage.NoteBackup(ctx, q, h.Path, h.At)
+		return datadir.NoteBackup(ctx, q, h.Path, h.At)
 	case HeldModel:
 	}
 	return nil

@@ -1,5 +1,5 @@
 // Package datadir is the folder of a home's data, without what is in its files: what they are called and how large they are,
-// what must not be missing, and what is laid up for a full disk.
+// what must not be missing, what is laid up for a full disk, and which copies of it are elsewhere.
 package datadir
 
 import (
