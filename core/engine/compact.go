@@ -53,26 +53,6 @@ func (w *window) shrink(ctx context.Context, step core.StepID, goal, now int, fo
 	return w.evict(ctx, w.leaving(goal))
 }
 
-// relieve makes the window smaller after a step that filled more than nine tenths of it, as the provider counted. After a
-// run's last step its end is a fact already: nothing that fails here takes it back, and nobody is told to come again later.
-func (t *turn) relieve(ctx context.Context, end *ending) error {
-	used, window := t.win.used, core.WindowOf(&t.agent, t.choice.Info)
-	t.win.used = 0
-	if used <= window-window/10 || end != nil && (!end.saved || end.reason.Status() != core.RunCompleted) {
-		return nil
-	}
-	now := request.TokensOfRows(t.win.rows)
-	goal := int(float64(max(min(t.win.room(), now), 0)) * request.KeepShare)
-	if end == nil {
-		return t.win.shrink(ctx, t.step.ID, goal, now, false)
-	}
-	close(t.j.over)
-	if err := t.win.shrink(ctx, "", goal, now, false); err != nil && ctx.Err() == nil {
-		t.e.cfg.Logger.WarnContext(ctx, "make the window smaller after a run", logRun(t.run.ID), logErr(err))
-	}
-	return nil
-}
-
 // summarises reports whether the settings want a summary and somebody may be able to write it.
 func (w *window) summarises(s compact.Settings) bool {
 	return s.Mode != compact.Evict && (!w.choice.Info.Offline || s.Model != "" && s.Model != core.OfflineHandle && !s.Mode.Self())
@@ -123,6 +103,7 @@ type summary struct {
 	text   string // what the summariser wrote
 	notice string // what a person should know of how it was made
 	stats  core.CompactionStats
+	scale  float64 // true tokens to estimated ones, for the stats
 }
 
 // summarise replaces the older rows by a summary; it is not made if none could be.
@@ -145,9 +126,11 @@ func (w *window) summarise(
 		return done, nil
 	}
 	window := core.WindowOf(w.agent, w.choice.Info)
+	estimated := now + w.fixedTokens()
+	done.scale = w.scale(estimated)
 	done.stats = core.CompactionStats{
 		Trigger:        trigger,
-		TokensBefore:   now + w.fixedTokens(),
+		TokensBefore:   scaled(estimated, done.scale),
 		Window:         window,
 		MessagesBefore: request.Visible(w.rows),
 	}
@@ -208,7 +191,7 @@ func (w *window) summed(
 		Content: []core.Content{core.Text(text)}, CreatedAt: w.cfg.Clock(),
 	}
 	record.Tokens = request.Tokens(record)
-	done.stats.TokensAfter = request.TokensOfRows(w.rows) - request.TokensOfRows(leaving) + record.Tokens
+	done.stats.TokensAfter = scaled(w.tokens()-request.TokensOfRows(leaving)+record.Tokens, done.scale)
 	done.stats.MessagesAfter = done.stats.MessagesBefore - request.Visible(leaving) + 1
 	record.Compaction = &done.stats
 	if err := w.replace(ctx, leaving, record, core.LeftCompaction, write); err != nil {

@@ -67,23 +67,37 @@ func TestAStepThatFilledTheWindowIsFollowedByACompaction(t *testing.T) {
 	h := open(t, reporting(total))
 	small(h, 10_000)
 	a := h.agent(nil, "memory_insert")
+	hello := strings.Repeat("hello ", 100)
 	for range 3 {
-		_, events := h.send(a, "hello")
+		_, events := h.send(a, hello)
 		if got := told(events); !slices.Equal(got, []string{"said", "saved", "stop"}) {
 			t.Fatalf("a window that is nearly empty was told as %v", got)
 		}
 	}
 	total.Store(9000)
-	if _, events := h.send(a, "hello"); slices.Contains(told(events), "summary") {
+	if _, events := h.send(a, hello); slices.Contains(told(events), "summary") {
 		t.Error("nine tenths of the window are not more than nine tenths")
 	}
 	total.Store(9001)
-	run, events := h.send(a, "hello")
+	run, events := h.send(a, hello)
 	if got := told(events); !slices.Equal(got, []string{"said", "saved", "compacting", "summary", "stop"}) {
 		t.Errorf("told as %v", got)
 	}
 	if run.Status != core.RunCompleted || run.StopReason != core.StopEndTurn {
 		t.Errorf("ended as %s, %s", run.Status, run.StopReason)
+	}
+	for _, ev := range events {
+		switch b := ev.Body.(type) {
+		case core.Compacting:
+			if b.Tokens != 9001 {
+				t.Errorf("a window of %d tokens by the provider's count is told as one of %d", total.Load(), b.Tokens)
+			}
+		case core.Summary: // what is left is on the same scale
+			if s := b.Stats; s.TokensBefore != 9001 || s.TokensAfter < 1000 || s.TokensAfter >= 9001 {
+				t.Errorf("the summary's counts are %+v", s)
+			}
+		default:
+		}
 	}
 	total.Store(20)
 	h.send(a, "and now?")

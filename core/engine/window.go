@@ -25,17 +25,18 @@ const (
 // window is what a turn's next request is made from, and the one place where it is made to fit: what is pinned, the rows,
 // the input that enters with the next step, and how much all that weighs. Rows leave it by a summary or an eviction.
 type window struct {
-	conv   core.Conversation
-	pinned prompt.Prompt    // what is sent: system, tools and their schema as pinned; blocks and bound tools as attached now
-	prefix string           // hash of the prefix that is sent
-	moved  bool             // the pin moved and is stored with the next commit
-	rows   []core.InContext // the open rows, message 0 left out
-	input  []*core.Message  // what enters with the first successful step: the run's input, then what joins it
-	cutTo  map[core.MessageID]int
-	raise  map[core.BlockID]int // versions the window shows once the input entered
-	told   int64                // the change of passages that it is told of once the input entered
-	ratio  float64              // true tokens to estimated ones, as the provider last reported
-	used   int                  // tokens of the last step, its answer too, as the provider reported; 0: it did not
+	conv    core.Conversation
+	pinned  prompt.Prompt    // what is sent: system, tools and their schema as pinned; blocks and bound tools as attached now
+	prefix  string           // hash of the prefix that is sent
+	moved   bool             // the pin moved and is stored with the next commit
+	rows    []core.InContext // the open rows, message 0 left out
+	input   []*core.Message  // what enters with the first successful step: the run's input, then what joins it
+	cutTo   map[core.MessageID]int
+	raise   map[core.BlockID]int // versions the window shows once the input entered
+	told    int64                // the change of passages that it is told of once the input entered
+	counted int                  // tokens of the window as the provider counted them, while it is made smaller because of that; else 0
+	ratio   float64              // true tokens to estimated ones, as the provider last reported
+	used    int                  // tokens of the last step, its answer too, as the provider reported; 0: it did not
 
 	// The turn's, as they are now.
 	run    *core.Run
