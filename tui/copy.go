@@ -10,6 +10,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"loci/tui/transcript"
 )
@@ -43,14 +44,14 @@ func copyAnswer(d *display, arg, file string) tea.Cmd {
 	if file == "" {
 		file = filepath.Join(os.TempDir(), "loci-copy.md")
 	}
-	also := func() tea.Msg {
+	d.screen.Send(ansi.SetSystemClipboard(text))
+	return func() tea.Msg {
 		second := copyBeside(d.ctx, text, file)
 		return loadedMsg{func() tea.Cmd {
 			d.notice("copied " + what + " by the terminal (OSC 52)" + second)
 			return nil
 		}}
 	}
-	return tea.Batch(tea.SetClipboard(text), also)
 }
 
 func copyBeside(ctx context.Context, text, file string) string {

@@ -3,8 +3,12 @@ package tui
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -31,6 +35,31 @@ func cpuOf(t *testing.T, pid int) time.Duration {
 		t.Skip("no clock of another process: ", err)
 	}
 	return time.Duration(at.Nano())
+}
+
+// wakesMost is how often in a second the threads of an idle chat may wake: the runtime's own do a few times for each
+// time that the program does.
+const wakesMost = 25
+
+// wakesOf is how often the threads of a process have waited for something.
+func wakesOf(t *testing.T, pid int) int {
+	t.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+	if err != nil || len(threads) == 0 {
+		t.Skip("no threads to be seen: ", err)
+	}
+	sum := 0
+	for _, thread := range threads {
+		data, err := os.ReadFile(thread)
+		if err != nil {
+			continue // it has ended
+		}
+		_, rest, _ := strings.Cut(string(data), "\nvoluntary_ctxt_switches:")
+		line, _, _ := strings.Cut(rest, "\n")
+		n, _ := strconv.Atoi(strings.TrimSpace(line))
+		sum += n
+	}
+	return sum
 }
 
 func TestAnIdleChatWritesNothingAndHardlyWorks(t *testing.T) {
@@ -85,11 +114,14 @@ func TestAnIdleChatWritesNothingAndHardlyWorks(t *testing.T) {
 			t.Fatalf("the chat never settled: %q", seen)
 		}
 	}
-	began, before := time.Now(), cpuOf(t, cmd.Process.Pid)
+	began, before, woken := time.Now(), cpuOf(t, cmd.Process.Pid), wakesOf(t, cmd.Process.Pid)
 	select {
 	case b := <-wrote:
 		t.Fatalf("an idle chat wrote %q", b)
 	case <-time.After(long):
+	}
+	if n := wakesOf(t, cmd.Process.Pid) - woken; n > wakesMost*int(long/time.Second) {
+		t.Errorf("an idle chat woke %d times in %v", n, long)
 	}
 	took, over := cpuOf(t, cmd.Process.Pid)-before, time.Since(began)
 	share := float64(took) / float64(over)

@@ -91,7 +91,10 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 		if msg.err == nil {
 			m.link.met(msg.status)
 		}
+	case tea.ResumeMsg:
+		m.ui.screen.Resume()
 	case editedMsg:
+		m.ui.screen.Resume()
 		msg.done(m.ui)
 	case followMsg:
 		return m.followOn(msg.turn)

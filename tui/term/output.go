@@ -21,8 +21,10 @@ const gap = 8 * time.Millisecond
 const settle = 300 * time.Millisecond
 
 const (
-	keysOn   = ansi.SetModifyOtherKeys2 + "\x1b[>1u"
+	keysPush = "\x1b[>1u"
+	keysOn   = ansi.SetModifyOtherKeys2 + keysPush
 	keysOff  = ansi.ResetModifyOtherKeys + "\x1b[<1u"
+	begin    = ansi.SetModeBracketedPaste + keysOn + ansi.RequestKittyKeyboard
 	altEnter = keysOff + ansi.SetModeAltScreenSaveCursor + keysOn
 	altLeave = keysOff + ansi.ResetModeAltScreenSaveCursor + keysOn
 )
@@ -43,6 +45,7 @@ type Output struct {
 	panel         panel
 	alt           bool // the alternate screen is shown
 	away          bool // something else has the terminal, until the program sets it up again
+	keys          bool // the keyboard is set up, which is done once: what is pushed twice is popped once
 	last          time.Time
 	seen          [2]int      // the terminal's size when it was last asked for
 	resized       time.Time   // when that became another one
@@ -96,7 +99,17 @@ func (o *Output) Write(b []byte) (int, error) {
 		o.releaseLocked()
 		o.away = true
 	}
-	if own := setup(b); len(own) > 0 {
+	own := setup(b)
+	if o.keys {
+		own = withoutKeys(own)
+	}
+	if bytes.Contains(own, []byte(ansi.SetModifyOtherKeys2)) {
+		o.keys = true
+	}
+	if bytes.Contains(own, []byte(ansi.ResetModifyOtherKeys)) {
+		o.keys = false
+	}
+	if len(own) > 0 {
 		if _, err := o.File.Write(own); err != nil {
 			return 0, err
 		}
@@ -106,6 +119,27 @@ func (o *Output) Write(b []byte) (int, error) {
 		o.drawSoonLocked()
 	}
 	return len(b), nil
+}
+
+// withoutKeys removes what sets up the keyboard.
+func withoutKeys(seqs []byte) []byte {
+	for _, seq := range []string{ansi.SetModifyOtherKeys2, keysPush, ansi.RequestKittyKeyboard} {
+		seqs = bytes.ReplaceAll(seqs, []byte(seq), nil)
+	}
+	return seqs
+}
+
+// Resume sets up the terminal and draws again after something else had it. The
+// program does so as well, but up to a second later.
+func (o *Output) Resume() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.away || o.closed {
+		return
+	}
+	o.away, o.keys = false, true
+	_, _ = o.File.WriteString(begin) // the next frame will hit the same error
+	o.drawSoonLocked()
 }
 
 // WriteString is Write for a string.
@@ -118,6 +152,10 @@ func (o *Output) Close() error {
 	defer o.mu.Unlock()
 	if !o.away && !o.closed {
 		o.releaseLocked()
+	}
+	if o.keys { // the program ended without
+		o.keys = false
+		_, _ = o.File.WriteString(keysOff + ansi.ResetModeBracketedPaste)
 	}
 	o.closed = true
 	if o.timer != nil {
@@ -171,7 +209,8 @@ func (o *Output) drawLocked() {
 	width, height := o.sizeLocked()
 	var b strings.Builder
 	if !o.framed { // the program sets up the terminal a little later, and somebody may paste right away
-		b.WriteString(ansi.SetModeBracketedPaste)
+		b.WriteString(begin)
+		o.keys = true
 	}
 	if o.view.panel {
 		if !o.alt {

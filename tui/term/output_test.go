@@ -179,6 +179,16 @@ func TestATerminalThatIsGivenBackHasNoRegionUntilItIsSetUpAgain(t *testing.T) {
 		if out := got(); out != keysOn+syncBegin+"\r"+eraseDown+"late\r\nrow\r\n>\r\x1b[1G"+syncEnd {
 			t.Errorf("set up again: %q", out)
 		}
+		_, _ = o.WriteString(keysOff)
+		got()
+		o.Resume()
+		_, _ = o.WriteString(keysOn + ansi.RequestKittyKeyboard) // the program comes later
+		time.Sleep(gap)                                          //nolint:forbidigo // the same
+		synctest.Wait()
+		out := got()
+		if !strings.HasPrefix(out, begin+syncBegin) || strings.Count(out, keysPush) != 1 || !strings.Contains(out, "row\r\n>") {
+			t.Errorf("taken back: %q", out)
+		}
 	})
 }
 

@@ -84,6 +84,36 @@ func (r *rawProgram) send(text string) {
 	}
 }
 
+func TestTheKeyboardIsSetUpWithTheFirstFrameAndGivenBackAsOften(t *testing.T) {
+	t.Parallel()
+	r := startRaw(t)
+	if first := r.until("status"); strings.Count(first, keysPush) != 1 {
+		t.Errorf("the first frame: %q", first)
+	}
+	r.send("quit\r")
+	after := r.until("bye") + r.rest()
+	if strings.Contains(after, keysPush) || strings.Count(after, "\x1b[<1u") != 1 {
+		t.Errorf("afterwards: %q", after)
+	}
+}
+
+// rest reads what is written until the end.
+func (r *rawProgram) rest() string {
+	r.t.Helper()
+	end := time.After(time.Minute)
+	for {
+		select {
+		case b, ok := <-r.got:
+			if !ok {
+				return string(r.seen)
+			}
+			r.seen = append(r.seen, b...)
+		case <-end:
+			r.t.Fatalf("it goes on: %q", r.seen)
+		}
+	}
+}
+
 func TestAPrintAndItsFrameAreOneSynchronizedUpdate(t *testing.T) {
 	t.Parallel()
 	r := startRaw(t)

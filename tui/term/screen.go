@@ -14,9 +14,9 @@ import (
 const CutMark = "⋮"
 
 // wakeups is how many times a second the program's own renderer looks for
-// something to draw. There never is anything, but the setup at the start waits
-// for one such look.
-const wakeups = 20
+// something to draw, at least once. There never is anything, and Output sets up
+// the keyboard without waiting for it.
+const wakeups = 1
 
 // Screen is the model's side of the terminal: what to print, what to show. Call
 // its methods only from Update and View.
@@ -73,6 +73,12 @@ func (s *Screen) Print(text string) {
 
 // Clear wipes the screen before the next print. The scrollback stays.
 func (s *Screen) Clear() { s.queue, s.clear = nil, true }
+
+// Send writes, at once, a sequence that draws nothing.
+func (s *Screen) Send(seq string) { s.out.Send(seq) }
+
+// Resume takes the terminal back from another program that has ended.
+func (s *Screen) Resume() { s.out.Resume() }
 
 // SetProfile says which colours the terminal has; output is downsampled to
 // them.
