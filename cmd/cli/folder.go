@@ -215,11 +215,16 @@ func (a *app) foldersShow() *cobra.Command {
 }
 
 func (a *app) foldersDelete() *cobra.Command {
-	return &cobra.Command{
+	yes := false
+	c := &cobra.Command{
 		Use: "delete FOLDER", Short: "Delete a folder with its files, and take it away from every agent", Args: exactly("the folder"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, f, err := a.folderOf(cmd.Context(), args[0])
 			if err != nil {
+				return err
+			}
+			question := "delete the folder " + oneLine(f.Name) + " with its files, and take it away from every agent?"
+			if err := a.sure(yes, question, "nothing was deleted", "loci folders delete "+quoteArg(f.Name)+" --yes"); err != nil {
 				return err
 			}
 			if err := c.DeleteFolder(cmd.Context(), f.ID); err != nil {
@@ -228,6 +233,8 @@ func (a *app) foldersDelete() *cobra.Command {
 			return a.report(map[string]any{"id": f.ID, "name": f.Name, "deleted": true}, "deleted the folder %s (%s)", f.Name, f.ID)
 		},
 	}
+	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return c
 }
 
 // foldersShare attaches a folder to an agent, or detaches it.
