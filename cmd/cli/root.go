@@ -58,6 +58,10 @@ func (a *app) run(ctx context.Context, args []string) error {
 
 // command runs a cobra command.
 func (a *app) command(ctx context.Context, args []string) error {
+	lost := &lostOutput{}
+	if closedOutput(a.out) {
+		a.out = lost
+	}
 	root := a.root()
 	if completing(args) {
 		a.offerNames(root, map[*pflag.Flag]bool{})
@@ -66,7 +70,18 @@ func (a *app) command(ctx context.Context, args []string) error {
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.errOut)
-	return root.ExecuteContext(ctx)
+	if err := root.ExecuteContext(ctx); err != nil || !lost.some {
+		return err
+	}
+	return invalid("standard output is closed: nobody could read what was printed").withHint("to throw it away: >/dev/null")
+}
+
+// lostOutput takes what is written to a standard output that a shell closed.
+type lostOutput struct{ some bool }
+
+func (l *lostOutput) Write(p []byte) (int, error) {
+	l.some = l.some || len(p) > 0
+	return len(p), nil
 }
 
 const rootLong = `Loci is a home for agents that remember.
