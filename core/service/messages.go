@@ -2,6 +2,7 @@ package service
 
 import (
 	"context"
+	"log/slog"
 	"slices"
 	"time"
 
@@ -31,7 +32,7 @@ func (m *Messages) Window(
 		return nil, err
 	}
 	if f.Conversation != "" {
-		if err := m.Engine.Prompts().Refresh(ctx, f.Conversation); err != nil {
+		if err := m.refresh(ctx, f.Conversation); err != nil {
 			return nil, err
 		}
 	}
@@ -39,6 +40,17 @@ func (m *Messages) Window(
 		return m.Store.Messages().List(ctx, f, pg)
 	}
 	return m.fill(ctx, f, pg, shown)
+}
+
+// refresh compiles the system message anew where its text is stale. Where that cannot be stored, as on a full disk, the
+// messages are shown with the text as it is.
+func (m *Messages) refresh(ctx context.Context, conv core.ConversationID) error {
+	err := m.Engine.Prompts().Refresh(ctx, conv)
+	if core.KindOf(err) == core.Unavailable {
+		m.Logger.WarnContext(ctx, "a system message stays stale", slog.Any("error", err))
+		return nil
+	}
+	return err
 }
 
 // fill reads on, a bounded part at a time, until the page is full, the list ends or whoever asked has left: clients take an

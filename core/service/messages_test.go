@@ -4,9 +4,12 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"loci/core"
+	"loci/storage"
 )
 
 // long is a store with one long thread: answers at both ends, and other messages between them.
@@ -86,5 +89,44 @@ func TestAListIsReadNoFurtherForWhoeverHasLeft(t *testing.T) {
 	})
 	if core.KindOf(err) != core.Cancelled || read > 2*maxPage {
 		t.Errorf("%d messages were read: %v", read, err)
+	}
+}
+
+func TestMessagesAreReadThoughTheirSystemMessageCannotBeStored(t *testing.T) {
+	t.Parallel()
+	var full, refused atomic.Bool
+	s := newServicesOn(t, storage.Config{OnStatement: func(sql string) error {
+		if full.Load() && strings.HasPrefix(sql, "UPDATE messages") {
+			refused.Store(true)
+			return core.E(core.Unavailable, "the disk is full")
+		}
+		return nil
+	}}, reach{"real/one"})
+	b, err := s.Blocks.Create(t.Context(), core.Block{Label: "shared", Value: "old"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := s.Agents.Create(t.Context(), NewAgent{BlockIDs: []core.BlockID{b.ID}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Blocks.Update(t.Context(), b.ID, BlockPatch{Value: core.Some("new")}, b.Version, ""); err != nil {
+		t.Fatal(err)
+	}
+	list := func() string {
+		t.Helper()
+		msgs, err := s.Messages.Window(t.Context(), core.MessageFilter{Conversation: core.DefaultConversation(a.ID)}, core.Page{}, nil)
+		if err != nil || len(msgs) == 0 {
+			t.Fatalf("%d messages, %v", len(msgs), err)
+		}
+		return msgs[0].PlainText()
+	}
+	full.Store(true)
+	if system := list(); !strings.Contains(system, "old") || !refused.Load() {
+		t.Errorf("on a full disk: %s", system)
+	}
+	full.Store(false)
+	if system := list(); !strings.Contains(system, "new") {
+		t.Errorf("with room again: %s", system)
 	}
 }

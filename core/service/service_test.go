@@ -67,7 +67,13 @@ func (reach) Stream(context.Context, core.ChatRequest) iter.Seq2[core.Delta, err
 
 func newServices(t *testing.T, models reach, change ...func(*Config)) *Services {
 	t.Helper()
-	store, err := storage.Open(context.Background(), storage.Config{Dir: t.TempDir()})
+	return newServicesOn(t, storage.Config{}, models, change...)
+}
+
+func newServicesOn(t *testing.T, on storage.Config, models reach, change ...func(*Config)) *Services {
+	t.Helper()
+	on.Dir = t.TempDir()
+	store, err := storage.Open(context.Background(), on)
 	if err != nil {
 		t.Fatal(err)
 	}
