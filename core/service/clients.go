@@ -6,6 +6,7 @@ import (
 
 	"loci/core"
 	"loci/core/await"
+	"loci/core/engine"
 	"loci/core/memory"
 	"loci/core/session"
 )
@@ -72,6 +73,11 @@ func (c *Clients) Open(ctx context.Context, client core.Client, in Open) (Opened
 
 func (c *Clients) findOrMake(ctx, patience context.Context, client core.Client, in Open) (Opened, error) {
 	var want newAgent
+	if in.Conversation == OpenNew {
+		if err := c.runnable(ctx, patience, client, in); err != nil {
+			return Opened{}, err
+		}
+	}
 	if in.Agent != OpenNew {
 		opened, err := c.open(ctx, client, in, want)
 		if !errors.Is(err, errNeedsAgent) {
@@ -100,6 +106,9 @@ func (c *Clients) prepare(ctx, patience context.Context, client core.Client, in 
 		Name: in.Name, Type: core.AgentLettaV1, Model: in.Model, Blocks: memory.DefaultBlocks(),
 		Tools: memory.TerminalTools(), NoBaseTools: true, Timezone: zoneOr(client.Zone), Recall: core.DefaultRecall, Terminal: true,
 	}}
+	if err := c.runnable(ctx, patience, client, in); err != nil {
+		return want, err
+	}
 	if want.in.Model == "" {
 		want.in.ModelAuto = true // its first run says which it is and why
 		first, err := await.Within(ctx, patience, &c.asking, func(ctx context.Context) (core.Handle, error) {
@@ -125,6 +134,20 @@ func (c *Clients) answerable(ctx context.Context, client core.Client, in Open, f
 		return nil
 	}
 	_, err := c.Engine.Choose(ctx, core.Agent{ModelAuto: true}, "", client.Env)
+	return err
+}
+
+// runnable refuses to make anything for a command whose one run names a model that can't answer.
+func (c *Clients) runnable(ctx, patience context.Context, client core.Client, in Open) error {
+	if in.Run == "" || client.Kind == core.ClientChat {
+		return nil
+	}
+	_, err := await.Within(ctx, patience, &c.asking, func(ctx context.Context) (engine.Choice, error) {
+		return c.Engine.Choose(ctx, core.Agent{}, in.Run, client.Env)
+	})
+	if errors.Is(err, await.ErrNotYet) {
+		return nil
+	}
 	return err
 }
 
