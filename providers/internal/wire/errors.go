@@ -133,6 +133,9 @@ func (w Who) E(kind core.Kind, format string, args ...any) *core.Error {
 	if kind == core.RateLimited {
 		e.Hint = "ask again in a minute, or choose another model"
 	}
+	if kind == core.TooLong {
+		e.Hint = "send less at once, or choose a model with a larger context window"
+	}
 	if kind == core.Unavailable {
 		e.Hint = "ask again in a moment, or choose another model"
 	}

@@ -422,3 +422,15 @@ func FuzzErrorBodies(f *testing.F) {
 		}
 	})
 }
+
+func TestARequestTooLongForAModelIsToldWhatToDo(t *testing.T) {
+	t.Parallel()
+	const said = `{"error":{"message":"the input is too long","code":"context_length_exceeded"}}`
+	for name, e := range map[string]*core.Error{
+		"a status": (Who{Provider: "v"}).Status(400, nil, []byte(said)), "in the stream": (Who{Provider: "v"}).InBand([]byte(said)),
+	} {
+		if e.Kind != core.TooLong || !strings.Contains(core.HintOf(e), "a model with a larger context window") {
+			t.Errorf("%s: %v, %q", name, e, core.HintOf(e))
+		}
+	}
+}
