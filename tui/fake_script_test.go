@@ -94,6 +94,12 @@ func script(text string) []api.Message {
 			out = append(out, api.Message{MessageType: api.MessageAssistant, Content: api.Text(fmt.Sprintf("word%03d ", i))})
 		}
 		return append(out, api.Message{MessageType: waitForever})
+	case "fence":
+		out := append(ping, say("```go\n")...)
+		for i := range 40 {
+			out = append(out, say(fmt.Sprintf("line(%d)\n", i))...)
+		}
+		return append(out, api.Message{MessageType: waitForever})
 	case "cut":
 		return append(append(ping, say("Before ")...), api.Message{MessageType: cutOff})
 	case "slow":

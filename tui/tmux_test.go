@@ -9,6 +9,7 @@ import (
 
 	"github.com/charmbracelet/x/ansi"
 
+	"loci/tui/term"
 	"loci/tui/term/termtest"
 )
 
@@ -135,6 +136,34 @@ func TestNarrowingWhileAParagraphStreamsShowsEveryWordOnce(t *testing.T) {
 			}
 			if strings.Contains(all, "esc stops") {
 				t.Errorf("a status line was left:\n%s", all)
+			}
+		})
+	}
+}
+
+func TestATerminalThatBecomesVeryLowWhileCodeStreamsShowsEveryLineOnce(t *testing.T) {
+	t.Parallel()
+	for _, height := range []int{5, 6, 8} {
+		t.Run(fmt.Sprint(height), func(t *testing.T) {
+			x := chat(t, 80, 24, "run")
+			say1(x, "fence")
+			x.WaitFor("line(39)")
+			for i, h := range []int{height, 24} {
+				x.Resize(80, h)
+				x.Type("z")
+				x.WaitFor("› " + strings.Repeat("z", i+1))
+			}
+			x.Keys("Escape")
+			x.WaitFor("stopped")
+			x.WaitFor("openai/gpt-4o")
+			all := x.All()
+			for i := range 40 {
+				if n := strings.Count(all, fmt.Sprintf("line(%d)", i)); n != 1 {
+					t.Fatalf("line %d stands there %d times:\n%s", i, n, all)
+				}
+			}
+			if strings.Contains(all, term.CutMark) {
+				t.Errorf("rows of the live region were left:\n%s", all)
 			}
 		})
 	}

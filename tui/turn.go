@@ -50,7 +50,7 @@ type turn struct {
 func (m *Model) begin(t *turn) tea.Cmd {
 	t.started, t.wait = m.now(), retryFirst
 	t.part.ui, t.part.now = m.ui, m.now
-	t.part.stream.Long, t.part.stream.Wide = max(6, m.ui.height()/2), m.ui.render.Prose()
+	t.part.stream.Long, t.part.stream.Wide = max(6, m.ui.height()/3), m.ui.render.Prose()
 	m.turn = t
 	m.ui.flash = ""
 	return tea.Batch(t.feed.next, m.tick())

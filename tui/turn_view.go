@@ -59,10 +59,10 @@ const narrowest = 40
 
 // An open block shows at least leastOpen and at most mostOpen rows: when a
 // terminal becomes lower, it pushes rows off its top for good, and rows of the
-// live region must not be among them.
+// live region must not be among them, even on a screen of five rows.
 const (
-	leastOpen = 3
-	mostOpen  = 6
+	leastOpen = 2
+	mostOpen  = 3
 )
 
 // openRows is how many rows of an open block to show if there is room. A
