@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -131,6 +132,9 @@ func (a *app) archivalEmbedding(agent *string) *cobra.Command {
 
 func (a *app) reembed(ctx context.Context, c *client.Client, archive api.Archive, handle string, yes bool) error {
 	plan, err := c.EmbedArchive(ctx, archive.ID, api.EmbedArchive{Embedding: handle, DryRun: true})
+	if kind, _ := explain(err); kind == api.KindInvalid {
+		return (&fault{kind: kind, msg: err.Error()}).withHint("there are %s", embeddingsOf(ctx, c))
+	}
 	if err != nil {
 		return err
 	}
@@ -148,6 +152,19 @@ func (a *app) reembed(ctx context.Context, c *client.Client, archive api.Archive
 		return err
 	}
 	return a.report(plan, "%s is embedded with %s from now on; loci daemon status says how far it is", archive.Name, handle)
+}
+
+// embeddingsOf names some of the embeddings that can be used.
+func embeddingsOf(ctx context.Context, c *client.Client) string {
+	const most = 10
+	var named []string
+	found, _ := c.EmbeddingModels(ctx) // a hint: what can't be listed is left out
+	for _, m := range found {
+		if h := api.Val(m.Handle); h != "" && len(named) < most {
+			named = append(named, h)
+		}
+	}
+	return strings.Join(named, ", ")
 }
 
 // archiveOf returns the agent's archive, creating it if there is none.

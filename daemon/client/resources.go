@@ -285,6 +285,11 @@ func (c *Client) Models(ctx context.Context, p api.ListModels) ([]api.Model, err
 	return call[[]api.Model](ctx, c, request{method: get, path: "/v1/models", query: p})
 }
 
+// EmbeddingModels lists the models that texts can be embedded with.
+func (c *Client) EmbeddingModels(ctx context.Context) ([]api.EmbeddingModel, error) {
+	return call[[]api.EmbeddingModel](ctx, c, request{method: get, path: "/v1/models/embedding"})
+}
+
 // Passages lists an agent's archival memory.
 func (c *Client) Passages(ctx context.Context, agentID string, p api.ListPassages) ([]api.Passage, error) {
 	return call[[]api.Passage](ctx, c, request{method: get, path: agentPath(agentID) + "/archival-memory", query: p})
