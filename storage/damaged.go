@@ -1,6 +1,7 @@
 package storage
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -29,12 +30,11 @@ func decodes[R, N any](table, query string, key func(*R) string, noun func(*R) (
 		defer func() { _ = rows.Close() }() // what was read is complete or Err says so
 		for n := 1; rows.Next(); n++ {
 			var row R
-			name := fmt.Sprintf("row %d", n)
 			err := rows.StructScan(&row)
 			if err == nil {
-				name = key(&row)
 				_, err = noun(&row)
 			}
+			name := cmp.Or(key(&row), fmt.Sprintf("row %d", n)) // what stands before the damaged column is there
 			if err != nil && !damaged(name, err) {
 				return nil
 			}

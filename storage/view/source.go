@@ -30,7 +30,8 @@ func (v *vectorSource) Bounds(ctx context.Context) (vectors.Bounds, error) {
 }
 
 func (v *vectorSource) Rows(ctx context.Context, after int64, limit int, yield func(vectors.Row) error) error {
-	text := `SELECT v.id, v.owner, v.data, p.archive_id, '', '', p.created_at FROM vectors v CROSS JOIN passages p ON p.seq = v.owner`
+	text := `SELECT v.id, v.owner, v.data, p.archive_id, '', '',
+		iif(typeof(p.created_at) = 'integer', p.created_at, 0) FROM vectors v CROSS JOIN passages p ON p.seq = v.owner`
 	if v.kind == core.VectorMessage {
 		text = `SELECT v.id, v.owner, v.data, m.agent_id, m.conversation_id, m.role,
 			iif(typeof(m.created_at) = 'integer', m.created_at, 0) FROM vectors v CROSS JOIN messages m ON m.seq = v.owner`
