@@ -217,6 +217,33 @@ func TestRule11ACallUnderWayIsNeverRunASecondTime(t *testing.T) {
 	close(release)
 }
 
+func TestARequestThatIsMadeAgainAfterARestartRepeatsNoCall(t *testing.T) {
+	t.Parallel()
+	for name, background := range map[string]bool{"background": true, "foreground": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, tool := launching(t)
+			a := h.agent(nil, "launch")
+			req := h.request(a, "go")
+			req.Once, req.Background, req.Input[0].OTID = true, background, "otid-1"
+			run, err := h.engine.Submit(t.Context(), req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			<-tool.started
+			h.restart()
+			again, err := h.engine.Submit(t.Context(), req)
+			if err != nil || again.ID != run.ID {
+				t.Errorf("it is the run %s, was %s: %v", again.ID, run.ID, err)
+			}
+			h.follow(again.ID)
+			if tool.calls != 1 {
+				t.Errorf("the tool was called %d times", tool.calls)
+			}
+		})
+	}
+}
+
 func TestRule11AForegroundRunOfADeadDaemonFailsWithItsTerminalEvent(t *testing.T) {
 	t.Parallel()
 	h := open(t, func(int, core.ChatRequest) turn { return say("ok") })
