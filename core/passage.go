@@ -110,18 +110,18 @@ type SearchQuery struct {
 
 // Why says what made something a hit.
 type Why struct {
-	Also      []string    // words in its text that are near words of the query in meaning, as written there
-	Inherited []Inherited // words found in its neighbours in the conversation, strongest first
-	Speaker   bool        // the query names the person who said it
-	Date      bool        // the query asks for a day that it is from or talks about
-	Vector    float64     // by how many standard deviations its embedding stands out; 0: it doesn't
-	NoModel   bool        // the embedding model didn't answer: found by words alone
-	Share     float64     // how much of the query it matches, including what it inherits: 0 to 1
-	Own       float64     // … and by its own words
+	Also      []string         // words in its text that are near words of the query in meaning, as written there
+	Inherited []NeighbourWords // words found in its neighbours in the conversation, strongest first
+	Speaker   bool             // the query names the person who said it
+	Date      bool             // the query asks for a day that it is from or talks about
+	Vector    float64          // by how many standard deviations its embedding stands out; 0: it doesn't
+	NoModel   bool             // the embedding model didn't answer: found by words alone
+	Share     float64          // how much of the query it matches, including what it inherits: 0 to 1
+	Own       float64          // … and by its own words
 }
 
-// Inherited are words of the query found in a neighbour of a hit.
-type Inherited struct {
+// NeighbourWords are words of the query found in a neighbour of a hit.
+type NeighbourWords struct {
 	From  string // the neighbour's id
 	Words []string
 }

@@ -11,8 +11,8 @@ const (
 	VectorMessage VectorKind = "message"
 )
 
-// Unembedded is a text that waits for its vector.
-type Unembedded struct {
+// EmbeddingTask is a text that waits for its vector.
+type EmbeddingTask struct {
 	Ticket  int64 // rises; a text that changes while it waits gets a new one
 	Kind    VectorKind
 	Owner   int64 // the Seq of the passage or message
@@ -21,9 +21,9 @@ type Unembedded struct {
 	Text    string // empty: nothing to embed, or the text is gone
 }
 
-// Embedded is the answer to an Unembedded: its vector, or nil if the model knows nothing in the text.
-type Embedded struct {
-	Unembedded
+// EmbeddingResult is the answer to an EmbeddingTask: its vector, or nil if the model knows nothing in the text.
+type EmbeddingResult struct {
+	EmbeddingTask
 	Vector []float32
 }
 
@@ -46,11 +46,11 @@ type VectorProgress struct {
 type VectorStore interface {
 	// Waiting returns texts without a vector whose ticket comes after the given one, in order; fewer than the limit if texts
 	// are long.
-	Waiting(ctx context.Context, after int64, limit int) ([]Unembedded, error)
+	Waiting(ctx context.Context, after int64, limit int) ([]EmbeddingTask, error)
 	// Put stores vectors, scaled to length 1, and takes their texts off the queue. It skips tickets that are no longer
 	// valid, so that nothing is stored twice and no vector stands for an older text. A vector with a NaN or infinite number,
 	// or of length zero, is invalid, and then nothing is stored.
-	Put(ctx context.Context, done ...Embedded) error
+	Put(ctx context.Context, done ...EmbeddingResult) error
 	// Move queues some passages of an archive whose model has changed; more is false when none are left.
 	Move(ctx context.Context, limit int) (more bool, err error)
 	// Progress says how far embedding has got; Made counts the existing vectors.

@@ -60,7 +60,7 @@ func (r *Restoration) Put(ctx context.Context) (kept string, err error) {
 }
 
 // Waiting returns the paths outside the home that the backup names.
-func (r *Restoration) Waiting() []api.Waiting { return waiting(r.facts.Waiting) }
+func (r *Restoration) Waiting() []api.HeldPlace { return waiting(r.facts.Waiting) }
 
 // Ended returns how many runs were under way when the backup was made; they end as failed.
 func (r *Restoration) Ended() int { return r.facts.Ended }
@@ -99,14 +99,14 @@ func sweepTrials(p config.Paths) error {
 }
 
 // Waiting lists the paths outside a restored home that wait for a person's decision.
-func Waiting(ctx context.Context, p config.Paths) ([]api.Waiting, error) {
+func Waiting(ctx context.Context, p config.Paths) ([]api.HeldPlace, error) {
 	all, err := backups.Waiting(ctx, p.Data)
 	return waiting(all), err
 }
 
 // SettleWaiting decides on waiting paths, in a home whose daemon is stopped: it allows or drops them. Without paths
 // it decides on all of them.
-func SettleWaiting(ctx context.Context, p config.Paths, allow bool, paths []string) (done []api.Waiting, err error) {
+func SettleWaiting(ctx context.Context, p config.Paths, allow bool, paths []string) (done []api.HeldPlace, err error) {
 	var chosen []backups.Held
 	err = whileStopped(ctx, p, func(store *storage.Store) error {
 		chosen, err = backups.Settle(ctx, store, allow, func(h backups.Held) bool {
@@ -120,10 +120,10 @@ func SettleWaiting(ctx context.Context, p config.Paths, allow bool, paths []stri
 	return waiting(chosen), err
 }
 
-func waiting(all []backups.Held) []api.Waiting {
-	out := make([]api.Waiting, len(all))
+func waiting(all []backups.Held) []api.HeldPlace {
+	out := make([]api.HeldPlace, len(all))
 	for i, h := range all {
-		out[i] = api.Waiting{Kind: string(h.Kind), ID: h.ID, Name: h.Name, Path: h.Path}
+		out[i] = api.HeldPlace{Kind: string(h.Kind), ID: h.ID, Name: h.Name, Path: h.Path}
 	}
 	return out
 }

@@ -42,7 +42,7 @@ func (r *Row) configure(settings map[string]string) error {
 		if *of == nil {
 			continue
 		}
-		c, ok := (*of).(protocol.Configured)
+		c, ok := (*of).(protocol.Configurer)
 		if !ok {
 			return core.E(core.Invalid, "nothing but base_url can be set for %s", r.Title)
 		}

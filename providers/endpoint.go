@@ -169,7 +169,7 @@ func plain(text string) bool {
 
 // address parses a server's address as its protocol does.
 func address(of protocol.Protocol, variable, text string) (string, error) {
-	if a, ok := of.(protocol.Addressed); ok {
+	if a, ok := of.(protocol.AddressParser); ok {
 		return a.Address(variable, text)
 	}
 	return protocol.Address(variable, text, "")

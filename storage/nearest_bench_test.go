@@ -118,10 +118,10 @@ func (v *keptVectors) add(b *testing.B, one func() []float32, n int) time.Durati
 	if err != nil {
 		b.Fatal(err)
 	}
-	done := make([]core.Embedded, len(page))
+	done := make([]core.EmbeddingResult, len(page))
 	for i, u := range page {
 		v.all = append(v.all, one())
-		done[i] = core.Embedded{Unembedded: u, Vector: v.all[len(v.all)-1]}
+		done[i] = core.EmbeddingResult{EmbeddingTask: u, Vector: v.all[len(v.all)-1]}
 	}
 	began := time.Now()
 	if err := v.s.Vectors().Put(b.Context(), done...); err != nil {

@@ -139,15 +139,15 @@ func passageDoc(p core.Passage, row *passageRow) index.Doc {
 }
 
 // unembedded reads the texts that wait for a vector.
-func unembedded(ctx context.Context, q *sqlite.Querier, kind core.VectorKind, owners []int64) (map[int64]core.Unembedded, error) {
+func unembedded(ctx context.Context, q *sqlite.Querier, kind core.VectorKind, owners []int64) (map[int64]core.EmbeddingTask, error) {
 	if kind == core.VectorMessage {
 		return messageTexts(ctx, q, owners)
 	}
 	return passageTexts(ctx, q, owners)
 }
 
-func passageTexts(ctx context.Context, q *sqlite.Querier, owners []int64) (map[int64]core.Unembedded, error) {
-	out := map[int64]core.Unembedded{}
+func passageTexts(ctx context.Context, q *sqlite.Querier, owners []int64) (map[int64]core.EmbeddingTask, error) {
+	out := map[int64]core.EmbeddingTask{}
 	for chunk := range sqlite.Chunks(owners) {
 		w := &sqlite.Where{}
 		w.And(livingPassage)
@@ -164,14 +164,14 @@ func passageTexts(ctx context.Context, q *sqlite.Querier, owners []int64) (map[i
 			return nil, err
 		}
 		for _, r := range rows {
-			out[r.Seq] = core.Unembedded{Archive: r.Archive, Text: r.Text, Model: r.Model}
+			out[r.Seq] = core.EmbeddingTask{Archive: r.Archive, Text: r.Text, Model: r.Model}
 		}
 	}
 	return out, nil
 }
 
-func messageTexts(ctx context.Context, q *sqlite.Querier, owners []int64) (map[int64]core.Unembedded, error) {
-	out := map[int64]core.Unembedded{}
+func messageTexts(ctx context.Context, q *sqlite.Querier, owners []int64) (map[int64]core.EmbeddingTask, error) {
+	out := map[int64]core.EmbeddingTask{}
 	for chunk := range sqlite.Chunks(owners) {
 		w := &sqlite.Where{}
 		w.And(alive)
@@ -185,7 +185,7 @@ func messageTexts(ctx context.Context, q *sqlite.Querier, owners []int64) (map[i
 			if err != nil {
 				return nil, err
 			}
-			out[m.Seq] = core.Unembedded{Text: m.Said()}
+			out[m.Seq] = core.EmbeddingTask{Text: m.Said()}
 		}
 	}
 	return out, nil

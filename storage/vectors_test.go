@@ -110,9 +110,9 @@ func (l *library) embed() {
 		if len(page) == 0 {
 			return
 		}
-		var done []core.Embedded
+		var done []core.EmbeddingResult
 		for _, u := range page {
-			e := core.Embedded{Unembedded: u}
+			e := core.EmbeddingResult{EmbeddingTask: u}
 			if u.Text != "" {
 				e.Vector = meaningOf(u.Text)
 			}
@@ -251,7 +251,7 @@ func TestAVectorThatComesTooLateStandsForNothing(t *testing.T) {
 	p := ps[0]
 	p.Text = "after"
 	l.check(l.s.Passages().Update(t.Context(), &p, core.Author{}))
-	late := core.Embedded{Unembedded: page[0], Vector: meaningOf("before")}
+	late := core.EmbeddingResult{EmbeddingTask: page[0], Vector: meaningOf("before")}
 	l.check(l.s.Vectors().Put(t.Context(), late, late))
 	progress, err := l.s.Vectors().Progress(t.Context())
 	made, also := l.s.Vectors().Made(t.Context())
@@ -260,11 +260,11 @@ func TestAVectorThatComesTooLateStandsForNothing(t *testing.T) {
 	}
 	page, err = l.s.Vectors().Waiting(t.Context(), 0, 10)
 	l.check(err)
-	l.check(l.s.Vectors().Put(t.Context(), late, core.Embedded{Unembedded: page[0], Vector: meaningOf("after")}))
+	l.check(l.s.Vectors().Put(t.Context(), late, core.EmbeddingResult{EmbeddingTask: page[0], Vector: meaningOf("after")}))
 	if progress, err = l.s.Vectors().Progress(t.Context()); err != nil || progress.Waiting != 0 {
 		t.Errorf("beside one that is late: %+v %v", progress, err)
 	}
-	bad := core.Embedded{Unembedded: page[0], Vector: make([]float32, 3)}
+	bad := core.EmbeddingResult{EmbeddingTask: page[0], Vector: make([]float32, 3)}
 	if err := l.s.Vectors().Put(t.Context(), bad); core.KindOf(err) != core.Invalid {
 		t.Errorf("zeros were taken: %v", err)
 	}

@@ -126,7 +126,7 @@ func (d daemon) Context(ctx context.Context, t Thread) (api.ContextWindow, error
 	return d.Client.Context(ctx, t.Agent, t.Conversation)
 }
 
-func (d daemon) Fit(ctx context.Context, t Thread, text, model string) (api.Fitted, error) {
+func (d daemon) Fit(ctx context.Context, t Thread, text, model string) (api.FitResult, error) {
 	return d.Client.Fit(ctx, t.conversation(), api.Fit{Text: text, Model: model})
 }
 

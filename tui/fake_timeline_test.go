@@ -306,11 +306,11 @@ func (f *fake) forked() []string {
 }
 
 // Fit lets fits characters through, if that is set.
-func (f *fake) Fit(_ context.Context, _ Thread, text, _ string) (api.Fitted, error) {
+func (f *fake) Fit(_ context.Context, _ Thread, text, _ string) (api.FitResult, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := len([]rune(text))
-	out := api.Fitted{Characters: n, Sent: n, Window: 128_000, Model: "openai/gpt-4o"}
+	out := api.FitResult{Characters: n, Sent: n, Window: 128_000, Model: "openai/gpt-4o"}
 	if f.fits > 0 {
 		out.Sent = min(n, f.fits)
 	}

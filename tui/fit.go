@@ -17,7 +17,7 @@ const fitFrom = 1500
 type fitBackend interface {
 	// Fit says how much of a message a run would send. An empty model means the
 	// conversation's.
-	Fit(ctx context.Context, t Thread, text, model string) (api.Fitted, error)
+	Fit(ctx context.Context, t Thread, text, model string) (api.FitResult, error)
 }
 
 // measure asks how much of the prompt's text the model would be sent, and sends
@@ -41,7 +41,7 @@ func (m *Model) measure(text string) tea.Cmd {
 }
 
 // askToCut says what part of a message doesn't fit, and lets the person choose.
-func (m *Model) askToCut(text string, f api.Fitted) {
+func (m *Model) askToCut(text string, f api.FitResult) {
 	m.ui.ask("The message is too long for "+f.Model, []string{
 		fmt.Sprintf(
 			"Of its %d characters %d fit into the %d tokens of its window, beside the agent's instructions and tools, and what it recalls.",

@@ -20,8 +20,8 @@ type app struct {
 
 	patience patience
 
-	loaded *config.Loaded // on first use
-	places *config.Paths  // on first use
+	loaded *config.Settings // on first use
+	places *config.Paths    // on first use
 }
 
 // patience is how long to wait for a daemon.

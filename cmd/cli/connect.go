@@ -47,7 +47,7 @@ func (a *app) paths() (config.Paths, error) {
 }
 
 // config reads the configuration.
-func (a *app) config() (*config.Loaded, error) {
+func (a *app) config() (*config.Settings, error) {
 	if a.loaded == nil {
 		p, err := a.paths()
 		if err != nil {
@@ -63,7 +63,7 @@ func (a *app) config() (*config.Loaded, error) {
 }
 
 // checkedConfig is the configuration, with the settings of providers checked as a daemon does when it starts.
-func (a *app) checkedConfig() (*config.Loaded, error) {
+func (a *app) checkedConfig() (*config.Settings, error) {
 	l, err := a.config()
 	if err != nil {
 		return nil, err

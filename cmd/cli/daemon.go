@@ -150,7 +150,7 @@ func (a *app) startDaemon(ctx context.Context, f *daemonFlags, stop func(context
 		return err
 	}
 	o.Args = f.args()
-	var found client.Ensured
+	var found client.RunningDaemon
 	if stop != nil {
 		found, err = client.Restart(ctx, *o, stop)
 	} else {

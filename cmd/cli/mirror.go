@@ -168,7 +168,7 @@ func (a *app) importMemory(ctx context.Context, agent, dir string, f importFlags
 		return writeJSON(a.out, struct {
 			AgentID   string `json:"agent_id"`
 			AgentName string `json:"agent_name"`
-			api.MemoryImported
+			api.ImportResult
 		}{g.ID, g.Name, done})
 	}
 	for _, row := range []struct {

@@ -19,10 +19,10 @@ const all = "all"
 
 // restoreReport is the --json output of a restore.
 type restoreReport struct {
-	Restored string        `json:"restored"`
-	Kept     string        `json:"kept"`
-	Waiting  []api.Waiting `json:"waiting"` // paths and servers outside the home, not used yet
-	Ended    int           `json:"ended"`   // runs that were under way and don't go on
+	Restored string          `json:"restored"`
+	Kept     string          `json:"kept"`
+	Waiting  []api.HeldPlace `json:"waiting"` // paths and servers outside the home, not used yet
+	Ended    int             `json:"ended"`   // runs that were under way and don't go on
 }
 
 // restoreCommand is `loci restore`.
@@ -160,7 +160,7 @@ func (a *app) settleWaiting(ctx context.Context, allow, drop []string) error {
 // mostWaiting is how many waiting paths are listed.
 const mostWaiting = 100
 
-func (a *app) writeWaiting(w io.Writer, waiting []api.Waiting) error {
+func (a *app) writeWaiting(w io.Writer, waiting []api.HeldPlace) error {
 	t := table{head: []string{"PATH", "WHAT FOR"}}
 	for _, one := range waiting[:min(mostWaiting, len(waiting))] {
 		t.add(one.Path, whatFor(one))
@@ -175,7 +175,7 @@ func (a *app) writeWaiting(w io.Writer, waiting []api.Waiting) error {
 	return nil
 }
 
-func whatFor(w api.Waiting) string {
+func whatFor(w api.HeldPlace) string {
 	switch w.Kind {
 	case "mirror":
 		return "mirror of the memory of " + cmp.Or(w.Name, w.ID)

@@ -18,13 +18,13 @@ type batch struct {
 
 // run returns the vectors of the texts that got one. Its error is the model's; a text that fails on its own is delayed
 // on its own.
-func (b *batch) run(ctx context.Context, texts []core.Unembedded) (done []core.Embedded, err error) {
+func (b *batch) run(ctx context.Context, texts []core.EmbeddingTask) (done []core.EmbeddingResult, err error) {
 	var ask []string
-	var rest []core.Unembedded
+	var rest []core.EmbeddingTask
 	at := map[string]int{}
 	for _, u := range texts {
 		if v, ok := b.w.cached(contentKey(b.info.Handle, u.Text)); ok {
-			done = append(done, core.Embedded{Unembedded: u, Vector: v})
+			done = append(done, core.EmbeddingResult{EmbeddingTask: u, Vector: v})
 			continue
 		}
 		rest = append(rest, u)
@@ -54,7 +54,7 @@ func (b *batch) run(ctx context.Context, texts []core.Unembedded) (done []core.E
 			continue
 		}
 		b.w.remember(contentKey(b.info.Handle, u.Text), v)
-		done = append(done, core.Embedded{Unembedded: u, Vector: v})
+		done = append(done, core.EmbeddingResult{EmbeddingTask: u, Vector: v})
 	}
 	return done, nil
 }
@@ -71,7 +71,7 @@ func (b *batch) ask(ctx context.Context, texts []string) ([][]float32, error) {
 
 // apart splits texts that a model refuses together in halves, to find the one it doesn't accept; a text that is too long
 // is cut. A model that doesn't accept even a plain text is in trouble itself.
-func (b *batch) apart(ctx context.Context, texts []core.Unembedded, refused error) ([]core.Embedded, error) {
+func (b *batch) apart(ctx context.Context, texts []core.EmbeddingTask, refused error) ([]core.EmbeddingResult, error) {
 	if core.KindOf(refused) == core.Invalid && !b.probed {
 		if _, err := b.ask(ctx, []string{"hello"}); err != nil {
 			return nil, refused
@@ -82,13 +82,13 @@ func (b *batch) apart(ctx context.Context, texts []core.Unembedded, refused erro
 		if n := utf8.RuneCountInString(texts[0].Text); core.KindOf(refused) == core.TooLong && n > leastCut {
 			one := texts[0]
 			one.Text = cut(one.Text, max(n/2, leastCut))
-			return b.run(ctx, []core.Unembedded{one})
+			return b.run(ctx, []core.EmbeddingTask{one})
 		}
 		b.w.fails(texts[0].Ticket, refused)
 		return nil, nil
 	}
-	var done []core.Embedded
-	for _, half := range [][]core.Unembedded{texts[:len(texts)/2], texts[len(texts)/2:]} {
+	var done []core.EmbeddingResult
+	for _, half := range [][]core.EmbeddingTask{texts[:len(texts)/2], texts[len(texts)/2:]} {
 		more, err := b.run(ctx, half)
 		done = append(done, more...)
 		if err != nil {

@@ -26,7 +26,7 @@ func (w *Worker) settle(began time.Time) {
 }
 
 // due reports whether neither the text nor its model is being delayed.
-func (w *Worker) due(u core.Unembedded) bool {
+func (w *Worker) due(u core.EmbeddingTask) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()

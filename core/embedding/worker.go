@@ -217,14 +217,14 @@ func (w *Worker) round(ctx context.Context, from int64) (int64, error) {
 }
 
 // page embeds the texts of a page that may be requested now, model by model.
-func (w *Worker) page(ctx context.Context, page []core.Unembedded) error {
+func (w *Worker) page(ctx context.Context, page []core.EmbeddingTask) error {
 	var models []core.Handle
-	byModel := map[core.Handle][]core.Unembedded{}
-	var empty []core.Embedded
+	byModel := map[core.Handle][]core.EmbeddingTask{}
+	var empty []core.EmbeddingResult
 	for _, u := range page {
 		switch {
 		case strings.TrimSpace(u.Text) == "":
-			empty = append(empty, core.Embedded{Unembedded: u})
+			empty = append(empty, core.EmbeddingResult{EmbeddingTask: u})
 		case !w.due(u):
 		default:
 			if byModel[u.Model] == nil {
@@ -251,7 +251,7 @@ func (w *Worker) page(ctx context.Context, page []core.Unembedded) error {
 }
 
 // model embeds texts with one model.
-func (w *Worker) model(ctx context.Context, model core.Handle, texts []core.Unembedded) error {
+func (w *Worker) model(ctx context.Context, model core.Handle, texts []core.EmbeddingTask) error {
 	embedder, info, err := w.embedder(ctx, model)
 	if err != nil {
 		return w.unreachable(ctx, model, texts, err)
@@ -299,7 +299,7 @@ func (w *Worker) model(ctx context.Context, model core.Handle, texts []core.Unem
 // unreachable handles a model that can't be asked. An archive for which it never worked falls back to the built-in one
 // and says so; if it did work, the key was removed since, and its vectors are kept. One whose texts wait for somebody to
 // agree keeps waiting.
-func (w *Worker) unreachable(ctx context.Context, model core.Handle, texts []core.Unembedded, cause error) error {
+func (w *Worker) unreachable(ctx context.Context, model core.Handle, texts []core.EmbeddingTask, cause error) error {
 	dim, err := w.made(ctx, model)
 	if err != nil {
 		return err

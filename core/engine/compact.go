@@ -409,8 +409,8 @@ func (w *window) summaryRequest(
 	}
 }
 
-// Compacted is what a compaction on request did; the counts are of messages in the window.
-type Compacted struct {
+// CompactionResult is what a compaction on request did; the counts are of messages in the window.
+type CompactionResult struct {
 	Summary string
 	Stats   core.CompactionStats
 	Notice  string // what a person should know of how the summary was made
@@ -418,22 +418,22 @@ type Compacted struct {
 
 // Compact replaces a conversation's older messages by a summary on request. extra overrides the agent's settings for this
 // call. It is Busy while a run is active, and Invalid when there is nothing to compact.
-func (e *Engine) Compact(ctx context.Context, conv core.ConversationID, env core.Env, extra map[string]any) (Compacted, error) {
+func (e *Engine) Compact(ctx context.Context, conv core.ConversationID, env core.Env, extra map[string]any) (CompactionResult, error) {
 	l, err := e.hold(ctx, conv)
 	if err != nil {
-		return Compacted{}, err
+		return CompactionResult{}, err
 	}
 	defer e.letGo(conv, l)
 	t, end, err := e.aside(ctx, conv, env)
 	if err != nil {
-		return Compacted{}, err
+		return CompactionResult{}, err
 	}
 	defer end()
 	if err := t.chooseModel(ctx); err != nil {
-		return Compacted{}, err
+		return CompactionResult{}, err
 	}
 	if err := t.decidePin(ctx); err != nil {
-		return Compacted{}, err
+		return CompactionResult{}, err
 	}
 	if extra != nil {
 		t.agent.Extra = map[string]any{compact.ExtraKey: extra}
@@ -443,7 +443,7 @@ func (e *Engine) Compact(ctx context.Context, conv core.ConversationID, env core
 		settings.Mode = compact.SlidingWindow
 	}
 	if !t.win.summarises(settings) {
-		return Compacted{}, core.E(core.Unsupported, "the built-in offline model cannot write a summary").
+		return CompactionResult{}, core.E(core.Unsupported, "the built-in offline model cannot write a summary").
 			WithHint("connect a language model first: `loci doctor` says how")
 	}
 	done, err := t.win.summarise(
@@ -456,15 +456,15 @@ func (e *Engine) Compact(ctx context.Context, conv core.ConversationID, env core
 	)
 	switch {
 	case err != nil:
-		return Compacted{}, err
+		return CompactionResult{}, err
 	case !done.made && settings.Mode == compact.StaticBuffer && request.Visible(t.win.rows) > 0:
-		return Compacted{}, core.E(core.Invalid, "the settings keep the last %d messages, and there are not more", settings.BufferMin).
-			WithHint("lower message_buffer_min, or compact in another mode")
+		why := core.E(core.Invalid, "the settings keep the last %d messages, and there are not more", settings.BufferMin)
+		return CompactionResult{}, why.WithHint("lower message_buffer_min, or compact in another mode")
 	case !done.made:
-		return Compacted{}, core.E(core.Invalid, "there is nothing that a summary could replace")
+		return CompactionResult{}, core.E(core.Invalid, "there is nothing that a summary could replace")
 	}
 	e.wins.put(conv, t.win.conv.Rev, t.win.rows)
-	return Compacted{done.text, done.stats, done.notice}, nil
+	return CompactionResult{done.text, done.stats, done.notice}, nil
 }
 
 // aside is a turn that no run belongs to, for what is asked of a conversation beside its runs. end releases it.

@@ -274,7 +274,7 @@ func why(h search.Hit, noModel bool) core.Why {
 		NoModel: noModel, Speaker: h.Why.Speaker, Date: h.Why.Date, Vector: h.Why.Vector, Share: h.Why.Share, Own: h.Why.Own,
 	}
 	for _, i := range h.Why.Inherited {
-		w.Inherited = append(w.Inherited, core.Inherited(i))
+		w.Inherited = append(w.Inherited, core.NeighbourWords(i))
 	}
 	return w
 }

@@ -68,13 +68,13 @@ func archived(t *testing.T, passages ...*core.Passage) *library {
 	if err != nil {
 		t.Fatal(err)
 	}
-	done := make([]core.Embedded, len(waiting))
+	done := make([]core.EmbeddingResult, len(waiting))
 	for i, u := range waiting {
 		v, err := model.Embed(t.Context(), []string{u.Text})
 		if err != nil {
 			t.Fatal(err)
 		}
-		done[i] = core.Embedded{Unembedded: u, Vector: v[0]}
+		done[i] = core.EmbeddingResult{EmbeddingTask: u, Vector: v[0]}
 	}
 	if err := s.Vectors().Put(t.Context(), done...); err != nil {
 		t.Fatal(err)

@@ -41,7 +41,7 @@ func TestOnlyWhatStandsOutIsChosen(t *testing.T) {
 	near := alike
 	near.ID, near.Why.Vector = "near", 3
 	beside := said("beside", "user", "two", 0.9, 0.9)
-	beside.Why.Own, beside.Why.Inherited = 0, []core.Inherited{{From: "a", Words: []string{"one"}}}
+	beside.Why.Own, beside.Why.Inherited = 0, []core.NeighbourWords{{From: "a", Words: []string{"one"}}}
 	asked := beside
 	asked.ID, asked.Why.Speaker = "asked", true
 	for name, c := range map[string]struct {

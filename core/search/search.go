@@ -92,18 +92,18 @@ type Hit struct {
 
 // Why says what made something a hit.
 type Why struct {
-	Terms     []string    // the query's words in the text itself, normalised
-	Also      []string    // relatives of the query's words in the text itself, normalised
-	Inherited []Inherited // from neighbours, strongest first
-	Speaker   bool        // the query names the person who said it
-	Date      bool        // the query asks for a time that it is from or talks about
-	Vector    float64     // by how many standard deviations its cosine stands out; 0: it doesn't
-	Share     float64     // how much of the query it matches, including what it inherits: 0 to 1
-	Own       float64     // … and by its own words
+	Terms     []string         // the query's words in the text itself, normalised
+	Also      []string         // relatives of the query's words in the text itself, normalised
+	Inherited []NeighbourWords // from neighbours, strongest first
+	Speaker   bool             // the query names the person who said it
+	Date      bool             // the query asks for a time that it is from or talks about
+	Vector    float64          // by how many standard deviations its cosine stands out; 0: it doesn't
+	Share     float64          // how much of the query it matches, including what it inherits: 0 to 1
+	Own       float64          // … and by its own words
 }
 
-// Inherited are words of the query found in a neighbour, themselves or by relatives, as the query writes them.
-type Inherited struct {
+// NeighbourWords are words of the query found in a neighbour, themselves or by relatives, as the query writes them.
+type NeighbourWords struct {
 	From  string
 	Words []string
 }

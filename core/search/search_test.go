@@ -106,7 +106,7 @@ func TestAnAnswerInheritsTheWordsOfItsQuestion(t *testing.T) {
 	if len(hits) == 0 || hits[0].ID != "2" {
 		t.Fatalf("the answer is not first: %+v", hits)
 	}
-	want := Why{Inherited: []Inherited{{From: "1", Words: []string{"instrument", "practise"}}}, Share: 1}
+	want := Why{Inherited: []NeighbourWords{{From: "1", Words: []string{"instrument", "practise"}}}, Share: 1}
 	if diff := cmp.Diff(want, hits[0].Why); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

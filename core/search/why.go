@@ -22,12 +22,12 @@ func (s *scorer) why(i int) Why {
 		}
 	}
 	type source struct {
-		Inherited
+		NeighbourWords
 		value float64
 	}
 	var sources []source
 	for _, n := range r.neighbours(i, nil) {
-		from := source{Inherited: Inherited{From: r.docs[n.doc].ID}}
+		from := source{NeighbourWords: NeighbourWords{From: r.docs[n.doc].ID}}
 		for _, o := range s.in(n.doc) {
 			from.value += s.inherits(n, o)
 			if word := r.written(s.terms[o.term].word); s.terms[o.term].next == "" && !slices.Contains(from.Words, word) {
@@ -40,7 +40,7 @@ func (s *scorer) why(i int) Why {
 	}
 	slices.SortStableFunc(sources, func(a, b source) int { return cmp.Compare(b.value, a.value) })
 	for _, from := range sources {
-		w.Inherited = append(w.Inherited, from.Inherited)
+		w.Inherited = append(w.Inherited, from.NeighbourWords)
 	}
 	return w
 }

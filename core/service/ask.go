@@ -17,7 +17,7 @@ const registerWithin = 40 * time.Millisecond
 // tellModel says which model answers the next run: the one it names, the conversation's, the agent's, or for an agent
 // without one of its own the first real one there is. It is sure once it is known that this one can be asked. It reports
 // whether more may become known by waiting.
-func (c *Clients) tellModel(ctx, patience context.Context, client core.Client, in Open, o *Opened) (more bool) {
+func (c *Clients) tellModel(ctx, patience context.Context, client core.Client, in Open, o *OpenResult) (more bool) {
 	override := cmp.Or(in.Run, o.Conversation.Model)
 	choice, err := await.Within(ctx, patience, &c.asking, func(ctx context.Context) (engine.Choice, error) {
 		return c.Engine.Choose(ctx, o.Agent, override, client.Env)
@@ -39,7 +39,7 @@ func (c *Clients) tellModel(ctx, patience context.Context, client core.Client, i
 
 // tellUse says how full the window is, unless more may become known of the model and its size isn't. It reads the store
 // only, and not for long: a chat can ask again without hurry.
-func (c *Clients) tellUse(ctx context.Context, more bool, o *Opened) {
+func (c *Clients) tellUse(ctx context.Context, more bool, o *OpenResult) {
 	if more && o.Model.ContextWindow <= 0 && o.Agent.Settings.ContextWindow <= 0 {
 		return
 	}

@@ -32,8 +32,8 @@ type Open struct {
 	Run          core.Handle // the model that its first run names itself; empty: that of the agent
 }
 
-// Opened is what was found or made.
-type Opened struct {
+// OpenResult is what was found or made.
+type OpenResult struct {
 	Agent        core.Agent
 	Conversation core.Conversation
 	AgentNew     bool
@@ -59,23 +59,23 @@ func (c *Clients) Register(in session.Hello) (core.Client, error) {
 
 // Open finds or makes the agent and conversation of a client, in one transaction, so that two first starts make one. It
 // says which model answers, and waits for a provider no longer than RegisterWithin.
-func (c *Clients) Open(ctx context.Context, client core.Client, in Open) (Opened, error) {
+func (c *Clients) Open(ctx context.Context, client core.Client, in Open) (OpenResult, error) {
 	patience, cancel := context.WithTimeout(ctx, c.RegisterWithin)
 	defer cancel()
 	opened, err := c.findOrMake(ctx, patience, client, in)
 	if err != nil {
-		return Opened{}, err
+		return OpenResult{}, err
 	}
 	more := c.tellModel(ctx, patience, client, in, &opened)
 	c.tellUse(ctx, more, &opened)
 	return opened, nil
 }
 
-func (c *Clients) findOrMake(ctx, patience context.Context, client core.Client, in Open) (Opened, error) {
+func (c *Clients) findOrMake(ctx, patience context.Context, client core.Client, in Open) (OpenResult, error) {
 	var want newAgent
 	if in.Conversation == OpenNew {
 		if err := c.runnable(ctx, patience, client, in); err != nil {
-			return Opened{}, err
+			return OpenResult{}, err
 		}
 	}
 	if in.Agent != OpenNew {
@@ -87,7 +87,7 @@ func (c *Clients) findOrMake(ctx, patience context.Context, client core.Client, 
 	// An agent has to be made: its model is asked for outside of the transaction, then the search begins again.
 	want, err := c.prepare(ctx, patience, client, in)
 	if err != nil {
-		return Opened{}, err
+		return OpenResult{}, err
 	}
 	return c.open(ctx, client, in, want)
 }
@@ -158,12 +158,12 @@ func zoneOr(zone string) string {
 	return zone
 }
 
-func (c *Clients) open(ctx context.Context, client core.Client, in Open, want newAgent) (Opened, error) {
-	var out Opened
+func (c *Clients) open(ctx context.Context, client core.Client, in Open, want newAgent) (OpenResult, error) {
+	var out OpenResult
 	err := c.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
 		var err error
 		var last core.Workspace
-		out = Opened{Unbuilt: c.Models.Unbuilt(c.env(client.Env))}
+		out = OpenResult{Unbuilt: c.Models.Unbuilt(c.env(client.Env))}
 		if client.Workspace != "" {
 			if last, _, err = tx.Workspaces().Find(ctx, client.Workspace); err != nil {
 				return err
@@ -182,7 +182,7 @@ func (c *Clients) open(ctx context.Context, client core.Client, in Open, want ne
 		return err
 	})
 	if err != nil {
-		return Opened{}, err
+		return OpenResult{}, err
 	}
 	if out.AgentNew || in.Conversation == OpenNew {
 		c.changed(out.Agent.ID)

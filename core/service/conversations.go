@@ -180,8 +180,8 @@ func (c *Conversations) Recompile(ctx context.Context, id core.ConversationID, d
 	return c.Engine.Prompts().Recompile(ctx, id, dry)
 }
 
-// Compacted is what a compaction on request did; the counts are of the messages in the window, the system message too.
-type Compacted struct {
+// CompactionResult is what a compaction on request did; the counts are of the messages in the window, the system message too.
+type CompactionResult struct {
 	Summary       string
 	Notice        string // what a person should know of how it was made
 	Before, After int
@@ -189,17 +189,17 @@ type Compacted struct {
 
 // Compact replaces the older messages of a conversation by a summary; given settings are laid over the agent's for this
 // time.
-func (c *Conversations) Compact(ctx context.Context, id core.ConversationID, given map[string]any, env core.Env) (Compacted, error) {
+func (c *Conversations) Compact(ctx context.Context, id core.ConversationID, given map[string]any, env core.Env) (CompactionResult, error) {
 	conv, err := c.Get(ctx, id)
 	if err != nil {
-		return Compacted{}, err
+		return CompactionResult{}, err
 	}
 	agent, err := c.Store.Agents().Get(ctx, conv.Agent)
 	if err != nil {
-		return Compacted{}, err
+		return CompactionResult{}, err
 	}
 	if err := compact.Check(given); err != nil {
-		return Compacted{}, err
+		return CompactionResult{}, err
 	}
 	var settings map[string]any
 	if len(given) > 0 {
@@ -207,10 +207,10 @@ func (c *Conversations) Compact(ctx context.Context, id core.ConversationID, giv
 	}
 	done, err := c.Engine.Compact(ctx, id, env, settings)
 	if err != nil {
-		return Compacted{}, err
+		return CompactionResult{}, err
 	}
 	c.changed(agent.ID)
-	return Compacted{
+	return CompactionResult{
 		Summary: done.Summary,
 		Notice:  done.Notice,
 		Before:  done.Stats.MessagesBefore + 1,

@@ -37,8 +37,8 @@ type Upload struct {
 	Metadata   map[string]any
 }
 
-// Uploaded is the result of an upload.
-type Uploaded struct {
+// UploadResult is the result of an upload.
+type UploadResult struct {
 	File    core.File
 	Skipped bool      // nothing was stored: File is the existing one
 	Same    core.File // another file of the folder with the same content; its zero value: none
@@ -48,13 +48,13 @@ type Uploaded struct {
 func MaxUpload() int64 { return ingest.DefaultLimits().Input }
 
 // Upload accepts a file: it is stored with its bytes, and read in the background.
-func (s *Files) Upload(ctx context.Context, folder core.FolderID, in Upload) (Uploaded, error) {
+func (s *Files) Upload(ctx context.Context, folder core.FolderID, in Upload) (UploadResult, error) {
 	if in.Duplicates == "" {
 		in.Duplicates = DuplicateSuffix
 	}
 	kind, err := checkUpload(in)
 	if err != nil {
-		return Uploaded{}, err
+		return UploadResult{}, err
 	}
 	sum := sha256.Sum256(in.Data)
 	now := s.Clock()
@@ -71,9 +71,9 @@ func (s *Files) Upload(ctx context.Context, folder core.FolderID, in Upload) (Up
 		CreatedAt: now,
 		UpdatedAt: now,
 	}
-	var out Uploaded
+	var out UploadResult
 	agents, err := s.editFolder(ctx, folder, func(ctx context.Context, tx core.Store) error {
-		out = Uploaded{File: draft}
+		out = UploadResult{File: draft}
 		return s.accept(ctx, tx, &out, in)
 	})
 	if err != nil || out.Skipped {
@@ -102,7 +102,7 @@ func checkUpload(in Upload) (core.FileKind, error) {
 }
 
 // accept stores a file under a free name.
-func (s *Files) accept(ctx context.Context, tx core.Store, out *Uploaded, in Upload) error {
+func (s *Files) accept(ctx context.Context, tx core.Store, out *UploadResult, in Upload) error {
 	f := &out.File
 	if _, err := tx.Folders().Get(ctx, f.Folder); err != nil {
 		return err

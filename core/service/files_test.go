@@ -99,7 +99,7 @@ func (l *library) folder(name string) core.Folder {
 	return f
 }
 
-func (l *library) upload(folder core.FolderID, name, data string, how ...Duplicates) Uploaded {
+func (l *library) upload(folder core.FolderID, name, data string, how ...Duplicates) UploadResult {
 	l.Helper()
 	in := Upload{Name: name, Data: []byte(data)}
 	if len(how) > 0 {

@@ -106,7 +106,7 @@ func TestTwoFirstStartsMakeOneAgent(t *testing.T) {
 	t.Parallel()
 	s := newServices(t, nil)
 	const starts = 8
-	opened := make([]Opened, starts)
+	opened := make([]OpenResult, starts)
 	errs := make([]error, starts)
 	var wg sync.WaitGroup
 	for i := range starts {

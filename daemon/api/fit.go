@@ -7,8 +7,8 @@ type Fit struct {
 	Model string `json:"model,omitempty"`
 }
 
-// Fitted reports how much of a message would reach the model.
-type Fitted struct {
+// FitResult reports how much of a message would reach the model.
+type FitResult struct {
 	Characters int    `json:"characters"`
 	Sent       int    `json:"sent"`   // how many of them, counted from the start
 	Window     int    `json:"window"` // of the model, in tokens
@@ -16,4 +16,4 @@ type Fitted struct {
 }
 
 // Whole reports whether nothing would be cut off.
-func (f Fitted) Whole() bool { return f.Sent >= f.Characters }
+func (f FitResult) Whole() bool { return f.Sent >= f.Characters }

@@ -100,8 +100,8 @@ type CopyAgent struct {
 	StepID         string `json:"step_id,omitempty"`
 }
 
-// AgentCopied names the new agent.
-type AgentCopied struct {
+// CopyResult names the new agent.
+type CopyResult struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
 }

@@ -167,9 +167,9 @@ type BackupResult struct {
 	Damaged []string `json:"damaged,omitempty"` // rows that can't be read, in the backup and in the home, at most twenty
 }
 
-// Waiting is a path or server outside a restored home that isn't used until a person allows it. No operation of the server
+// HeldPlace is a path or server outside a restored home that isn't used until a person allows it. No operation of the server
 // shows it.
-type Waiting struct {
+type HeldPlace struct {
 	Kind string `json:"kind"`         // mirror, folder, part (of an unfinished backup), backup or model
 	ID   string `json:"id,omitempty"` // of the agent or folder; a model's handle
 	Name string `json:"name,omitempty"`

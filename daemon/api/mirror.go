@@ -46,8 +46,8 @@ type ImportMemory struct {
 	Replace bool   `json:"replace,omitempty"`    // blocks whose text differs get the folder's, as a new version
 }
 
-// MemoryImported reports what happened to the files, by label.
-type MemoryImported struct {
+// ImportResult reports what happened to the files, by label.
+type ImportResult struct {
 	Made     List[string]     `json:"made"`
 	Filled   List[string]     `json:"filled"`
 	Replaced List[string]     `json:"replaced"`

@@ -99,9 +99,9 @@ func (c *Client) dial(ctx context.Context) (net.Conn, error) {
 	return ipc.Dial(ctx, c.Socket())
 }
 
-func (c *Client) ensure(ctx context.Context) (Ensured, error) {
+func (c *Client) ensure(ctx context.Context) (RunningDaemon, error) {
 	if err := c.homeGone(); err != nil {
-		return Ensured{}, err
+		return RunningDaemon{}, err
 	}
 	opts := *c.opts.Ensure
 	opts.Socket, opts.Version = c.Socket(), c.opts.Version

@@ -40,8 +40,8 @@ type EnsureOptions struct {
 	Notify    func(string) // gets one line to show to the user; nil: dropped
 }
 
-// Ensured is a running daemon.
-type Ensured struct {
+// RunningDaemon is a running daemon.
+type RunningDaemon struct {
 	Socket  string // where it answers
 	Status  api.Status
 	Started bool // it has just been started
@@ -50,7 +50,7 @@ type Ensured struct {
 // Ensure makes sure that a daemon is running: it uses the one that is there, or starts one; only one process at a
 // time may start one. A daemon of another version is replaced if it is idle; a busy one is left running and Notify
 // says so.
-func Ensure(ctx context.Context, o EnsureOptions) (Ensured, error) {
+func Ensure(ctx context.Context, o EnsureOptions) (RunningDaemon, error) {
 	found, err := o.find(ctx)
 	if err == nil && o.fits(found.Status) {
 		return found, nil
@@ -60,14 +60,14 @@ func Ensure(ctx context.Context, o EnsureOptions) (Ensured, error) {
 		if KindOf(err) == api.KindTimeout && ctx.Err() == nil {
 			err = silentError(probeTimeout)
 		}
-		return Ensured{}, err
+		return RunningDaemon{}, err
 	}
 	if err := ipc.PrivateDir(filepath.Dir(o.StartLock)); err != nil {
-		return Ensured{}, startError(err)
+		return RunningDaemon{}, startError(err)
 	}
 	lock, err := ipc.WaitLock(ctx, o.StartLock)
 	if err != nil {
-		return Ensured{}, startError(err)
+		return RunningDaemon{}, startError(err)
 	}
 	ensured, err := o.ensureLocked(ctx)
 	return ensured, errors.Join(err, lock.Unlock())
@@ -75,15 +75,15 @@ func Ensure(ctx context.Context, o EnsureOptions) (Ensured, error) {
 
 // Restart stops the daemon with stop and starts another. It holds the start lock throughout, so no other process can
 // start a daemon without these arguments in between.
-func Restart(ctx context.Context, o EnsureOptions, stop func(context.Context) error) (Ensured, error) {
+func Restart(ctx context.Context, o EnsureOptions, stop func(context.Context) error) (RunningDaemon, error) {
 	if err := ipc.PrivateDir(filepath.Dir(o.StartLock)); err != nil {
-		return Ensured{}, startError(err)
+		return RunningDaemon{}, startError(err)
 	}
 	lock, err := ipc.WaitLock(ctx, o.StartLock)
 	if err != nil {
-		return Ensured{}, startError(err)
+		return RunningDaemon{}, startError(err)
 	}
-	var ensured Ensured
+	var ensured RunningDaemon
 	if err = stop(ctx); err == nil {
 		ensured, err = o.ensureLocked(ctx)
 	}
@@ -91,7 +91,7 @@ func Restart(ctx context.Context, o EnsureOptions, stop func(context.Context) er
 }
 
 // ensureLocked looks again, because another process may have started a daemon in the meantime, and then starts one.
-func (o *EnsureOptions) ensureLocked(ctx context.Context) (Ensured, error) {
+func (o *EnsureOptions) ensureLocked(ctx context.Context) (RunningDaemon, error) {
 	found, err := o.find(ctx)
 	if err == nil && !o.fits(found.Status) {
 		left, err := o.replace(ctx, found)
@@ -102,7 +102,7 @@ func (o *EnsureOptions) ensureLocked(ctx context.Context) (Ensured, error) {
 		return found, nil
 	}
 	if err := o.stopped(ctx); err != nil {
-		return Ensured{}, err
+		return RunningDaemon{}, err
 	}
 	started, err := o.start(ctx)
 	if port := found.Status.Listen; err == nil && port != "" && started.Status.Listen == "" {
@@ -122,22 +122,22 @@ func (o *EnsureOptions) notify(format string, args ...any) {
 
 // find tries the socket and then the one that the daemon noted in its lock: the socket's place depends on variables
 // that may differ between, say, a terminal and cron.
-func (o *EnsureOptions) find(ctx context.Context) (Ensured, error) {
+func (o *EnsureOptions) find(ctx context.Context) (RunningDaemon, error) {
 	status, err := probe(ctx, o.Socket)
 	if err == nil {
-		return Ensured{Socket: o.Socket, Status: status}, nil
+		return RunningDaemon{Socket: o.Socket, Status: status}, nil
 	}
 	if !ipc.Refused(err) || o.Lock == "" {
-		return Ensured{}, err
+		return RunningDaemon{}, err
 	}
 	noted, noteErr := ipc.ReadNote(o.Lock)
 	if noteErr != nil || noted == "" || noted == o.Socket {
-		return Ensured{}, err
+		return RunningDaemon{}, err
 	}
 	if status, noteErr := probe(ctx, noted); noteErr == nil {
-		return Ensured{Socket: noted, Status: status}, nil
+		return RunningDaemon{Socket: noted, Status: status}, nil
 	}
-	return Ensured{}, err
+	return RunningDaemon{}, err
 }
 
 // probe asks for the daemon's status over a socket.
@@ -150,7 +150,7 @@ func probe(ctx context.Context, socket string) (api.Status, error) {
 }
 
 // replace asks a daemon of another version to make room. It reports whether the old one was left running.
-func (o *EnsureOptions) replace(ctx context.Context, old Ensured) (left bool, err error) {
+func (o *EnsureOptions) replace(ctx context.Context, old RunningDaemon) (left bool, err error) {
 	c := New(Options{Socket: old.Socket})
 	defer c.Close()
 	err = c.Shutdown(ctx, true)
@@ -193,14 +193,14 @@ func (o *EnsureOptions) waitGone(ctx context.Context, socket string) error {
 }
 
 // start starts the daemon and waits until it is ready.
-func (o *EnsureOptions) start(ctx context.Context) (Ensured, error) {
+func (o *EnsureOptions) start(ctx context.Context) (RunningDaemon, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	exited, logFrom, err := o.spawn()
 	if err != nil {
-		return Ensured{}, startError(err)
+		return RunningDaemon{}, startError(err)
 	}
-	var last Ensured
+	var last RunningDaemon
 	err = poll(ctx, func() (bool, error) {
 		select {
 		case err := <-exited:
@@ -231,11 +231,11 @@ func (o *EnsureOptions) start(ctx context.Context) (Ensured, error) {
 		o.notify("the daemon is still preparing its store; requests wait for it")
 		return last, nil
 	case last.Status.Error != "" && errors.Is(err, context.DeadlineExceeded):
-		return Ensured{}, startError(errors.New(last.Status.Error))
+		return RunningDaemon{}, startError(errors.New(last.Status.Error))
 	case errors.Is(err, context.DeadlineExceeded):
-		return Ensured{}, startError(fmt.Errorf("nobody answers at %s after %v; see %s: %w", o.Socket, startTimeout, o.Log, err))
+		return RunningDaemon{}, startError(fmt.Errorf("nobody answers at %s after %v; see %s: %w", o.Socket, startTimeout, o.Log, err))
 	default:
-		return Ensured{}, startError(err)
+		return RunningDaemon{}, startError(err)
 	}
 }
 

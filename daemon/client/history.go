@@ -93,8 +93,8 @@ func (c *Client) ForkConversation(ctx context.Context, id, agentID string, in ap
 }
 
 // CopyAgent creates an agent from another.
-func (c *Client) CopyAgent(ctx context.Context, id string, in api.CopyAgent) (api.AgentCopied, error) {
-	return call[api.AgentCopied](ctx, c, request{method: post, path: api.PathAgents + "/" + url.PathEscape(id) + "/copy", body: in})
+func (c *Client) CopyAgent(ctx context.Context, id string, in api.CopyAgent) (api.CopyResult, error) {
+	return call[api.CopyResult](ctx, c, request{method: post, path: api.PathAgents + "/" + url.PathEscape(id) + "/copy", body: in})
 }
 
 // StepRequest returns exactly what a step sent.

@@ -32,6 +32,6 @@ func (c *Client) SyncMirror(ctx context.Context, agentID string) (api.MemoryMirr
 }
 
 // ImportMemory reads a memory folder into an agent's blocks, once.
-func (c *Client) ImportMemory(ctx context.Context, agentID string, in api.ImportMemory) (api.MemoryImported, error) {
-	return call[api.MemoryImported](ctx, c, request{method: post, path: memoryPath(agentID, "memory/import"), body: in})
+func (c *Client) ImportMemory(ctx context.Context, agentID string, in api.ImportMemory) (api.ImportResult, error) {
+	return call[api.ImportResult](ctx, c, request{method: post, path: memoryPath(agentID, "memory/import"), body: in})
 }

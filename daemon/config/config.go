@@ -71,15 +71,15 @@ type Entry struct {
 	Doc    string `json:"doc"`
 }
 
-// Loaded is a configuration that knows where each of its values came from.
-type Loaded struct {
+// Settings is a configuration that knows where each of its values came from.
+type Settings struct {
 	Config
 	origins map[string]Origin
 }
 
 // Load reads the file if there is one, then the environment, then flags by key. Later sources override earlier ones.
-func Load(file string, lookup Env, flags map[string]string) (Loaded, error) {
-	l := Loaded{origins: map[string]Origin{}}
+func Load(file string, lookup Env, flags map[string]string) (Settings, error) {
+	l := Settings{origins: map[string]Origin{}}
 	if err := env.ParseWithOptions(&l.Config, env.Options{Environment: map[string]string{}}); err != nil {
 		return l, fmt.Errorf("defaults: %w", err)
 	}
@@ -95,7 +95,7 @@ func Load(file string, lookup Env, flags map[string]string) (Loaded, error) {
 	return l, l.validate()
 }
 
-func (l *Loaded) readFile(path string) error {
+func (l *Settings) readFile(path string) error {
 	if path == "" {
 		return nil
 	}
@@ -131,7 +131,7 @@ func (l *Loaded) readFile(path string) error {
 }
 
 // readEnv applies the environment; an empty variable counts as unset.
-func (l *Loaded) readEnv(lookup Env) error {
+func (l *Settings) readEnv(lookup Env) error {
 	values := map[string]string{}
 	for f := range keyFields() {
 		if v, ok := lookup(f.Tag.Get("env")); ok && v != "" {
@@ -142,7 +142,7 @@ func (l *Loaded) readEnv(lookup Env) error {
 	return l.set(values, func(f reflect.StructField) string { return f.Tag.Get("env") + " (from the environment)" })
 }
 
-func (l *Loaded) readFlags(flags map[string]string) error {
+func (l *Settings) readFlags(flags map[string]string) error {
 	values := map[string]string{}
 	for key, v := range flags {
 		f, ok := fieldOf(key)
@@ -157,7 +157,7 @@ func (l *Loaded) readFlags(flags map[string]string) error {
 
 // set parses values by the names of their variables into the configuration and leaves everything else alone.
 // called is what an error calls a setting.
-func (l *Loaded) set(values map[string]string, called func(reflect.StructField) string) error {
+func (l *Settings) set(values map[string]string, called func(reflect.StructField) string) error {
 	if len(values) == 0 {
 		return nil
 	}
@@ -174,7 +174,7 @@ func (l *Loaded) set(values map[string]string, called func(reflect.StructField) 
 	return nil
 }
 
-func (l *Loaded) validate() error {
+func (l *Settings) validate() error {
 	v := reflect.ValueOf(l.Config)
 	for f := range keyFields() {
 		key, value := f.Tag.Get("toml"), v.FieldByIndex(f.Index)
@@ -219,7 +219,7 @@ func validOrigin(origin string) bool {
 		u.Port() != "" && u.Port() != map[string]string{"http": "80", "https": "443"}[u.Scheme]
 }
 
-func (l *Loaded) origin(key string) Origin {
+func (l *Settings) origin(key string) Origin {
 	if o, ok := l.origins[key]; ok {
 		return o
 	}
@@ -227,7 +227,7 @@ func (l *Loaded) origin(key string) Origin {
 }
 
 // Explain lists every key, its value and where it came from. Secrets are redacted.
-func (l *Loaded) Explain() []Entry {
+func (l *Settings) Explain() []Entry {
 	var out []Entry
 	v := reflect.ValueOf(l.Config)
 	for f := range keyFields() {

@@ -20,11 +20,11 @@ type fitInput struct {
 	Body api.Fit
 }
 
-func (s *Server) fit(ctx context.Context, in *fitInput) (*body[api.Fitted], error) {
+func (s *Server) fit(ctx context.Context, in *fitInput) (*body[api.FitResult], error) {
 	conv, err := s.resolve(ctx, in.ConversationPath, in.AgentID)
 	if err != nil {
 		return nil, err
 	}
 	f, err := s.engine().Fit(ctx, conv.ID, in.Body.Text, core.Handle(in.Body.Model), callOf(ctx).client.Env)
-	return answer(api.Fitted{Characters: f.Characters, Sent: f.Sent, Window: f.Window, Model: string(f.Model)}, err)
+	return answer(api.FitResult{Characters: f.Characters, Sent: f.Sent, Window: f.Window, Model: string(f.Model)}, err)
 }

@@ -152,7 +152,7 @@ type copyAgentInput struct {
 	Body *api.CopyAgent
 }
 
-func (s *Server) copyAgent(ctx context.Context, in *copyAgentInput) (*body[api.AgentCopied], error) {
+func (s *Server) copyAgent(ctx context.Context, in *copyAgentInput) (*body[api.CopyResult], error) {
 	o := past.CopyOptions{}
 	if b := in.Body; b != nil {
 		o = past.CopyOptions{
@@ -163,7 +163,7 @@ func (s *Server) copyAgent(ctx context.Context, in *copyAgentInput) (*body[api.A
 		}
 	}
 	a, err := s.services().History.Copy(ctx, in.id(), o)
-	return answer(api.AgentCopied{ID: string(a.ID), Name: a.Name}, err)
+	return answer(api.CopyResult{ID: string(a.ID), Name: a.Name}, err)
 }
 
 func (s *Server) stepRequest(ctx context.Context, in *StepPath) (*body[api.SentRequest], error) {

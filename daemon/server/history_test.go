@@ -81,7 +81,7 @@ func TestAnAgentIsTakenBackAndForkedThroughTheAPI(t *testing.T) {
 	if all := as[[]api.Rewind](f.call("GET", api.PathRewinds+"?conversation_id="+a.ID, nil)); len(all) != 2 || all[0].ID != undone.ID {
 		t.Errorf("rewinds %+v", all)
 	}
-	made := as[api.AgentCopied](
+	made := as[api.CopyResult](
 		f.call("POST", api.PathAgents+"/"+a.ID+"/copy", map[string]any{"history": true, "step_id": steps[0].ID, "name": "Then"}),
 	)
 	then := as[api.AgentState](f.call("GET", "/v1/agents/"+made.ID+"?include=agent.blocks", nil))

@@ -85,7 +85,7 @@ type importMemoryInput struct {
 	Body api.ImportMemory
 }
 
-func (s *Server) importMemory(ctx context.Context, in *importMemoryInput) (*body[api.MemoryImported], error) {
+func (s *Server) importMemory(ctx context.Context, in *importMemoryInput) (*body[api.ImportResult], error) {
 	if err := local(ctx); err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func (s *Server) importMemory(ctx context.Context, in *importMemoryInput) (*body
 		return nil, err
 	}
 	done, err := m.Import(ctx, in.id(), in.Body.Path, in.Body.Replace)
-	return answer(api.MemoryImported{
+	return answer(api.ImportResult{
 		Made: done.Made, Filled: done.Filled, Replaced: done.Replaced, Same: done.Same, Kept: done.Kept, Notes: wireMirrorNotes(done.Notes),
 	}, err)
 }

@@ -66,8 +66,8 @@ func TestOnlyTheSocketNamesFoldersOfAMirror(t *testing.T) {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
-	done := as[api.MemoryImported](f.socket(http.MethodPost, into, api.ImportMemory{Path: "/m"}, ""))
-	if diff := cmp.Diff(api.MemoryImported{
+	done := as[api.ImportResult](f.socket(http.MethodPost, into, api.ImportMemory{Path: "/m"}, ""))
+	if diff := cmp.Diff(api.ImportResult{
 		Made: api.List[string]{
 			"a",
 		},

@@ -53,7 +53,7 @@ func coreClient(in api.Client) session.Hello {
 }
 
 // fillSession describes what was opened.
-func (s *Server) fillSession(out *api.Session, o service.Opened) {
+func (s *Server) fillSession(out *api.Session, o service.OpenResult) {
 	out.AgentID, out.ConversationID, out.AgentName = string(o.Agent.ID), string(o.Conversation.ID), o.Agent.Name
 	out.AgentNew, out.RecallCount = o.AgentNew, o.Conversation.MessageCount
 	out.Model, out.ModelSure, out.Used, out.Window = string(o.Model.Handle), o.Sure, o.Used, o.Window

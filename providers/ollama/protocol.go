@@ -8,7 +8,7 @@ type Protocol struct{}
 // Name implements protocol.Protocol.
 func (Protocol) Name() string { return "ollama" }
 
-// Address implements protocol.Addressed.
+// Address implements protocol.AddressParser.
 func (Protocol) Address(_, text string) (string, error) { return BaseURL(text) }
 
 // Open implements protocol.Protocol.

@@ -12,7 +12,7 @@ import (
 // Name implements protocol.Protocol.
 func (q Quirks) Name() string { return "openai" }
 
-// Address implements protocol.Addressed: these servers have their operations under /v1 unless the address says
+// Address implements protocol.AddressParser: these servers have their operations under /v1 unless the address says
 // otherwise.
 func (q Quirks) Address(variable, text string) (string, error) {
 	return protocol.Address(variable, text, "/v1", "/chat/completions", "/responses", "/models")
@@ -44,7 +44,7 @@ func settable() map[string]map[string]func(q *Quirks) {
 	}
 }
 
-// Set implements protocol.Configured.
+// Set implements protocol.Configurer.
 func (q Quirks) Set(settings map[string]string) (protocol.Protocol, error) {
 	table := settable()
 	for _, name := range slices.Sorted(maps.Keys(settings)) {

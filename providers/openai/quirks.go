@@ -55,13 +55,13 @@ const (
 	ParallelNever Parallel = "never" // the field is refused or unknown
 )
 
-// Running is where a server reports the window it actually runs with.
-type Running string
+// WindowPlace is where a server reports the window it actually runs with.
+type WindowPlace string
 
 // The places. The zero value has none besides the listing.
 const (
-	RunningProps    Running = "props"    // llama.cpp: /props
-	RunningLMStudio Running = "lmstudio" // LM Studio: /api/v1/models
+	RunningProps    WindowPlace = "props"    // llama.cpp: /props
+	RunningLMStudio WindowPlace = "lmstudio" // LM Studio: /api/v1/models
 )
 
 // Quirks is how a server differs. It is the protocol as that server speaks it.
@@ -79,7 +79,7 @@ type Quirks struct {
 	CacheKey        bool   // prompt_cache_key is supported
 	NoSummary       bool   // Responses: a reasoning summary can't be requested
 	SystemRole      string // role of the first message on Chat; "system" if empty
-	Running         Running
+	Running         WindowPlace
 	Whole           bool // requests don't stream
 }
 

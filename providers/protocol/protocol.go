@@ -23,13 +23,13 @@ type Protocol interface {
 	Open(o Options) (Server, error)
 }
 
-// Addressed is a protocol that parses server addresses in its own way; the others use Address.
-type Addressed interface {
+// AddressParser is a protocol that parses server addresses in its own way; the others use Address.
+type AddressParser interface {
 	Address(variable, text string) (string, error)
 }
 
-// Configured is a protocol with options in the configuration. An unknown name or value is an error.
-type Configured interface {
+// Configurer is a protocol with options in the configuration. An unknown name or value is an error.
+type Configurer interface {
 	Set(settings map[string]string) (Protocol, error)
 }
 

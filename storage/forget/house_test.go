@@ -117,9 +117,9 @@ func (l *library) embed() {
 		if len(page) == 0 {
 			return
 		}
-		var done []core.Embedded
+		var done []core.EmbeddingResult
 		for _, u := range page {
-			e := core.Embedded{Unembedded: u}
+			e := core.EmbeddingResult{EmbeddingTask: u}
 			if u.Text != "" {
 				e.Vector = meaningOf(u.Text)
 			}

@@ -13,7 +13,7 @@ func (x *Index) Compact(ctx context.Context) error {
 			return err
 		}
 		return sqlite.Truncate(ctx, func(ctx context.Context) (bool, error) {
-			var row sqlite.Checkpointed
+			var row sqlite.CheckpointResult
 			err := f.w.GetContext(ctx, &row, sqlite.Checkpoint)
 			return row.Busy != 0, err
 		})

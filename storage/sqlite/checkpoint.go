@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Checkpointed is the result row of Checkpoint.
-type Checkpointed struct {
+// CheckpointResult is the result row of Checkpoint.
+type CheckpointResult struct {
 	Busy  int `db:"busy"`
 	Log   int `db:"log"`
 	Pages int `db:"checkpointed"`

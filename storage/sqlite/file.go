@@ -67,7 +67,7 @@ func (f *File) Vacuum(ctx context.Context) error {
 	}
 	return Truncate(ctx, func(ctx context.Context) (busy bool, err error) {
 		err = f.Alone(ctx, func(ctx context.Context, q *Querier) error {
-			var row Checkpointed
+			var row CheckpointResult
 			err := q.Get(ctx, &row, Checkpoint)
 			busy = row.Busy != 0
 			return err

@@ -51,9 +51,9 @@ func (h *home) fill(f *core.File, texts ...string) []core.Passage {
 // embed gives every text that waits a vector.
 func (h *home) embed(limit int) {
 	h.Helper()
-	waiting := must[[]core.Unembedded](h)(h.s.Vectors().Waiting(h.ctx, 0, limit))
+	waiting := must[[]core.EmbeddingTask](h)(h.s.Vectors().Waiting(h.ctx, 0, limit))
 	for _, u := range waiting {
-		e := core.Embedded{Unembedded: u}
+		e := core.EmbeddingResult{EmbeddingTask: u}
 		if u.Text != "" {
 			e.Vector = []float32{1, 0}
 		}
@@ -218,7 +218,7 @@ func (h *home) fileChunks() {
 	equal(h, 2, must[core.Archive](h)(h.s.Archives().Get(h.ctx, folder.Archive)).Passages)
 	_, err = h.s.Passages().Get(h.ctx, first[0].ID)
 	h.kind(core.NotFound, err)
-	equal(h, second[0].Seq, must[[]core.Unembedded](h)(h.s.Vectors().Waiting(h.ctx, 0, 10))[0].Owner)
+	equal(h, second[0].Seq, must[[]core.EmbeddingTask](h)(h.s.Vectors().Waiting(h.ctx, 0, 10))[0].Owner)
 	equal(h, 2, must[[]core.VectorCount](h)(h.s.Vectors().Made(h.ctx))[0].Count) // the archive's and g's
 
 	stale := f

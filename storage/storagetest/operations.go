@@ -261,14 +261,14 @@ func (w *world) passageOps() []storeOp {
 		reads("top tags", func(ctx context.Context, s core.Store) ([]core.TagCount, error) {
 			return s.Passages().TopTags(ctx, w.archive.ID, 3)
 		}),
-		reads("waiting", func(ctx context.Context, s core.Store) ([]core.Unembedded, error) {
+		reads("waiting", func(ctx context.Context, s core.Store) ([]core.EmbeddingTask, error) {
 			return s.Vectors().Waiting(ctx, 0, 99)
 		}),
 		whole("put vectors", func(ctx context.Context, s core.Store) error {
 			waiting, err := s.Vectors().Waiting(ctx, 0, 99)
-			done := make([]core.Embedded, len(waiting))
+			done := make([]core.EmbeddingResult, len(waiting))
 			for i, u := range waiting {
-				done[i] = core.Embedded{Unembedded: u, Vector: []float32{1, 0}}
+				done[i] = core.EmbeddingResult{EmbeddingTask: u, Vector: []float32{1, 0}}
 			}
 			return errors.Join(err, s.Vectors().Put(ctx, done...))
 		}),

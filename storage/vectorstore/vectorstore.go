@@ -17,7 +17,7 @@ type Store struct {
 }
 
 // Texts reads texts by their numbers; those that are gone are left out.
-type Texts func(ctx context.Context, q *sqlite.Querier, kind core.VectorKind, owners []int64) (map[int64]core.Unembedded, error)
+type Texts func(ctx context.Context, q *sqlite.Querier, kind core.VectorKind, owners []int64) (map[int64]core.EmbeddingTask, error)
 
 var _ core.VectorStore = Store{}
 
@@ -28,7 +28,7 @@ func New(on *sqlite.Scope, texts Texts, changed <-chan struct{}) Store {
 
 func (s Store) Changed() <-chan struct{} { return s.changed }
 
-func (s Store) Waiting(ctx context.Context, after int64, limit int) ([]core.Unembedded, error) {
+func (s Store) Waiting(ctx context.Context, after int64, limit int) ([]core.EmbeddingTask, error) {
 	ctx, q := s.on.Read(ctx)
 	rows, _, err := sqlite.ReadUpTo(ctx, q, sqlite.BatchBytes, func(row *waitingRow) int { return row.Bytes }, selectWaiting, after, limit)
 	if err != nil {
@@ -38,13 +38,13 @@ func (s Store) Waiting(ctx context.Context, after int64, limit int) ([]core.Unem
 	for _, r := range rows {
 		owners[r.Kind] = append(owners[r.Kind], r.Owner)
 	}
-	texts := map[core.VectorKind]map[int64]core.Unembedded{}
+	texts := map[core.VectorKind]map[int64]core.EmbeddingTask{}
 	for _, kind := range []core.VectorKind{core.VectorPassage, core.VectorMessage} {
 		if texts[kind], err = s.texts(ctx, q, kind, owners[kind]); err != nil {
 			return nil, sqlite.Classify("read what waits for a vector", err)
 		}
 	}
-	out := make([]core.Unembedded, len(rows))
+	out := make([]core.EmbeddingTask, len(rows))
 	for i, r := range rows {
 		u := texts[r.Kind][r.Owner] // without a text where it is gone
 		u.Ticket, u.Kind, u.Owner = r.Num, r.Kind, r.Owner
@@ -69,7 +69,7 @@ const selectWaiting = `SELECT v.num, v.kind, v.owner, COALESCE(CASE v.kind
 		ELSE (SELECT octet_length(p.text) FROM passages p WHERE p.seq = v.owner)
 	END, 0) AS bytes FROM vector_queue v WHERE v.num > $1 ORDER BY v.num LIMIT $2`
 
-func (s Store) Put(ctx context.Context, done ...core.Embedded) error {
+func (s Store) Put(ctx context.Context, done ...core.EmbeddingResult) error {
 	units := make([][]float32, len(done))
 	for i, d := range done {
 		if d.Vector == nil {
@@ -91,7 +91,7 @@ func (s Store) Put(ctx context.Context, done ...core.Embedded) error {
 			if n == 0 {
 				continue
 			}
-			if err := putVector(ctx, q, sets, d.Unembedded, units[i]); err != nil {
+			if err := putVector(ctx, q, sets, d.EmbeddingTask, units[i]); err != nil {
 				return err
 			}
 		}
@@ -100,7 +100,7 @@ func (s Store) Put(ctx context.Context, done ...core.Embedded) error {
 }
 
 // putVector replaces what vectors of other models the owner has.
-func putVector(ctx context.Context, q *sqlite.Querier, sets map[core.VectorCount]int64, u core.Unembedded, unit []float32) error {
+func putVector(ctx context.Context, q *sqlite.Querier, sets map[core.VectorCount]int64, u core.EmbeddingTask, unit []float32) error {
 	key := core.VectorCount{Kind: u.Kind, Model: u.Model, Dim: len(unit)}
 	set, known := sets[key]
 	if unit != nil && !known {

@@ -108,7 +108,7 @@ type Relevance struct {
 	Alike   bool     `json:"alike,omitempty"`   // alike in meaning
 	Partial bool     `json:"partial,omitempty"` // not everything could be searched
 
-	inherited []core.Inherited
+	inherited []core.NeighbourWords
 }
 
 // Partial is what a search says that could not look at everything.

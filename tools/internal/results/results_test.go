@@ -119,7 +119,9 @@ func TestResultsThatDoNotFitLeaveWhole(t *testing.T) {
 
 func TestAResultQuotesOnlyTextsThatAreShownWithIt(t *testing.T) {
 	t.Parallel()
-	why := core.Why{Inherited: []core.Inherited{{From: "a", Words: []string{"oboe", "day"}}, {From: "b", Words: []string{"day", "rain"}}}}
+	why := core.Why{Inherited: []core.NeighbourWords{
+		{From: "a", Words: []string{"oboe", "day"}}, {From: "b", Words: []string{"day", "rain"}},
+	}}
 	for _, tt := range []struct {
 		ids  []string
 		want string
