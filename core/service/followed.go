@@ -7,8 +7,8 @@ import (
 	"loci/core"
 )
 
-// FollowedFile is a file as it stands in the directory that its folder follows.
-type FollowedFile struct {
+// DiskFile is a file as it stands in the directory that its folder follows.
+type DiskFile struct {
 	Name string
 	Kind core.FileKind
 	Size int64
@@ -21,9 +21,7 @@ type FollowedFile struct {
 // Follow makes files of a folder what they are in the directory at path, in one transaction: those of put are made,
 // renamed or marked to be read anew under the id they have, those of gone are deleted. It returns the files of put in their
 // order, the zero value where the name belongs to a file that was added. A folder that does not follow path is a conflict.
-func (s *Files) Follow(
-	ctx context.Context, folder core.FolderID, path string, put []FollowedFile, gone []core.FileID,
-) ([]core.File, error) {
+func (s *Files) Follow(ctx context.Context, folder core.FolderID, path string, put []DiskFile, gone []core.FileID) ([]core.File, error) {
 	var out []core.File
 	agents, err := s.editFolder(ctx, folder, func(ctx context.Context, tx core.Store) error {
 		f, err := tx.Folders().Get(ctx, folder)
@@ -55,7 +53,7 @@ func (s *Files) Follow(
 }
 
 // put makes one file what it is in the directory.
-func (s *Files) put(ctx context.Context, tx core.Store, folder core.FolderID, p FollowedFile) (core.File, error) {
+func (s *Files) put(ctx context.Context, tx core.Store, folder core.FolderID, p DiskFile) (core.File, error) {
 	f, taken, err := named(ctx, tx, folder, p.Name)
 	switch {
 	case err != nil:
@@ -87,7 +85,7 @@ func (s *Files) put(ctx context.Context, tx core.Store, folder core.FolderID, p 
 
 // renew gives a file the name, the time and the content it has now. With another content it is read anew; the text it
 // had stays until then.
-func (s *Files) renew(ctx context.Context, tx core.Store, f core.File, p FollowedFile) (core.File, error) {
+func (s *Files) renew(ctx context.Context, tx core.Store, f core.File, p DiskFile) (core.File, error) {
 	if f.Hash != p.Hash || f.Status == core.FileFailed {
 		f.Status, f.Error, f.Kind = core.FilePending, "", p.Kind
 	}

@@ -18,11 +18,7 @@ type Mirrors struct {
 
 // Take updates a block from its file. A block that is no longer at ifVersion is a conflict.
 func (s *Mirrors) Take(
-	ctx context.Context,
-	id core.BlockID,
-	patch BlockPatch,
-	ifVersion int,
-	known func(core.Block) core.MirrorFile,
+	ctx context.Context, id core.BlockID, patch BlockPatch, ifVersion int, known func(core.Block) core.MirrorFile,
 ) (core.Block, error) {
 	return s.blocks.update(
 		ctx,

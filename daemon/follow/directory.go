@@ -292,11 +292,11 @@ func (d *directory) load(ctx context.Context) error {
 type pass struct {
 	*directory
 	seen    *listing
-	todo    []string               // to be read, in this order
-	gone    map[string]storedFile  // by name: no longer there
-	byHash  map[string][]string    // names of files that are gone
-	batch   []service.FollowedFile // read but not stored yet
-	unsure  map[string]bool        // those of the batch
+	todo    []string              // to be read, in this order
+	gone    map[string]storedFile // by name: no longer there
+	byHash  map[string][]string   // names of files that are gone
+	batch   []service.DiskFile    // read but not stored yet
+	unsure  map[string]bool       // those of the batch
 	plan    core.DirectoryPlan
 	changed int
 	again   bool
@@ -392,7 +392,7 @@ func (p *pass) take(top *os.Root, name string) error {
 		p.known[name] = old
 		return nil
 	}
-	f := service.FollowedFile{Name: name, Kind: c.kind, Size: c.size, Hash: c.hash, ModifiedAt: c.modified}
+	f := service.DiskFile{Name: name, Kind: c.kind, Size: c.size, Hash: c.hash, ModifiedAt: c.modified}
 	if !had {
 		f.Was = p.moved(name, c.hash)
 	}

@@ -335,7 +335,7 @@ func TestWhatTheDirectoryCouldNotGiveIsReadWhenItCan(t *testing.T) {
 		h.ctx,
 		f.ID,
 		root,
-		[]service.FollowedFile{{Name: "a.txt", Kind: c.kind, Size: c.size, Hash: c.hash, ModifiedAt: c.modified}},
+		[]service.DiskFile{{Name: "a.txt", Kind: c.kind, Size: c.size, Hash: c.hash, ModifiedAt: c.modified}},
 		nil,
 	)
 	h.ok(err)
