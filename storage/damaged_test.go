@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -41,5 +42,32 @@ func TestANumberThatIsNoneDamagesOneMessage(t *testing.T) {
 				t.Errorf("damaged: %v, %v", damaged, err)
 			}
 		})
+	}
+}
+
+// TestANumberThatIsNoneIsSaidToBeDamage: not in the words of the database's library.
+func TestANumberThatIsNoneIsSaidToBeDamage(t *testing.T) {
+	t.Parallel()
+	s := open(t, Config{})
+	a := newAgent(t, s)
+	spoil := func(value string) {
+		t.Helper()
+		err := s.Transact(t.Context(), func(ctx context.Context, _ core.Store, q *sqlite.Querier) error {
+			_, err := q.Exec(ctx, `UPDATE agents SET created_at = `+value)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	spoil("'never'")
+	if _, err := s.Agents().Get(t.Context(), a); !errors.Is(err, core.ErrDamaged) || strings.Contains(err.Error(), "Scan") {
+		t.Errorf("a word for a time: %v", err)
+	}
+	for value, year := range map[string]int{"300000000000000000": 9999, "-9000000000000000000": 1} { // JSON has four digits for a year
+		spoil(value)
+		if got, err := s.Agents().Get(t.Context(), a); err != nil || got.CreatedAt.Year() != year {
+			t.Errorf("%s: made in %d, %v", value, got.CreatedAt.Year(), err)
+		}
 	}
 }

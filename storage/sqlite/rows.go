@@ -22,11 +22,18 @@ func ToMicros(t time.Time) Micros {
 	return Micros(t.UnixMicro())
 }
 
+// The times that JSON can tell: it has four digits for a year.
+var (
+	earliest = time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro()
+	latest   = time.Date(10_000, 1, 1, 0, 0, 0, 0, time.UTC).UnixMicro() - 1
+)
+
+// Time is the time, or the nearest that JSON can tell: a column may hold any number, and one must not end a list.
 func (m Micros) Time() time.Time {
 	if m == 0 {
 		return time.Time{}
 	}
-	return time.UnixMicro(int64(m)).UTC()
+	return time.UnixMicro(min(max(int64(m), earliest), latest)).UTC()
 }
 
 // Encode returns the JSON column of a noun.
@@ -40,9 +47,13 @@ func Encode(v any) (string, error) {
 
 func Decode(data string, v any) error {
 	if err := json.Unmarshal([]byte(data), v); err != nil {
-		return core.E(core.Internal, "%w", core.ErrDamaged).WithHint("`loci doctor` checks the database file")
+		return damaged()
 	}
 	return nil
+}
+
+func damaged() *core.Error {
+	return core.E(core.Internal, "%w", core.ErrDamaged).WithHint("`loci doctor` checks the database file")
 }
 
 // NotFound returns the error for something that doesn't exist.

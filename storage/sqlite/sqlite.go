@@ -94,6 +94,9 @@ func Classify(op string, err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
 		return &core.Error{Kind: core.NotFound, Op: op, Msg: "not found", Err: err}
 	}
+	if strings.HasPrefix(err.Error(), "sql: Scan error") { // a value that is none of its column's kind; the library has no type for it
+		return damaged()
+	}
 	e := &core.Error{Kind: core.Internal, Op: op, Err: err}
 	if IsFull(err) {
 		e.Kind, e.Hint = core.Unavailable, hintFull
