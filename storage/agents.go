@@ -119,7 +119,8 @@ func (r *agentRow) agent() (core.Agent, error) {
 
 const selectAgents = `SELECT a.id, a.name, a.name_key, a.type, a.model, a.hidden, a.last_stop, a.last_run_at, a.last_run_ms, ` +
 	`a.message_count,
-	COALESCE((SELECT r.passages FROM agent_archives aa JOIN archives r ON r.id = aa.archive_id WHERE aa.agent_id = a.id), 0) AS passages,
+	COALESCE((SELECT iif(typeof(r.passages) = 'integer', r.passages, 0) FROM agent_archives aa JOIN archives r ON r.id = aa.archive_id
+		WHERE aa.agent_id = a.id), 0) AS passages,
 	a.rev, a.created_at, a.updated_at, a.data FROM agents a`
 
 func (s agents) Create(ctx context.Context, a *core.Agent) error {

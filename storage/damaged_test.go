@@ -50,22 +50,30 @@ func TestANumberThatIsNoneIsSaidToBeDamage(t *testing.T) {
 	t.Parallel()
 	s := open(t, Config{})
 	a := newAgent(t, s)
-	spoil := func(value string) {
+	spoil := func(column, value string) {
 		t.Helper()
 		err := s.Transact(t.Context(), func(ctx context.Context, _ core.Store, q *sqlite.Querier) error {
-			_, err := q.Exec(ctx, `UPDATE agents SET created_at = `+value)
+			_, err := q.Exec(ctx, `UPDATE `+column+` = `+value)
 			return err
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	spoil("'never'")
+	archive := core.Archive{ID: core.NewArchiveID(), Name: "notes"}
+	if err := errors.Join(s.Archives().Create(t.Context(), &archive), s.Archives().Attach(t.Context(), a, archive.ID)); err != nil {
+		t.Fatal(err)
+	}
+	spoil("archives SET passages", "'many'")
+	if _, err := s.Agents().Get(t.Context(), a); err != nil {
+		t.Errorf("an agent whose archive is damaged: %v", err)
+	}
+	spoil("agents SET created_at", "'never'")
 	if _, err := s.Agents().Get(t.Context(), a); !errors.Is(err, core.ErrDamaged) || strings.Contains(err.Error(), "Scan") {
 		t.Errorf("a word for a time: %v", err)
 	}
 	for value, year := range map[string]int{"300000000000000000": 9999, "-9000000000000000000": 1} { // JSON has four digits for a year
-		spoil(value)
+		spoil("agents SET created_at", value)
 		if got, err := s.Agents().Get(t.Context(), a); err != nil || got.CreatedAt.Year() != year {
 			t.Errorf("%s: made in %d, %v", value, got.CreatedAt.Year(), err)
 		}
