@@ -117,11 +117,9 @@ func (r *agentRow) agent() (core.Agent, error) {
 	}, nil
 }
 
-const selectAgents = `SELECT a.id, a.name, a.name_key, a.type, a.model, a.hidden, a.last_stop, a.last_run_at, a.last_run_ms, ` +
-	`a.message_count,
-	COALESCE((SELECT iif(typeof(r.passages) = 'integer', r.passages, 0) FROM agent_archives aa JOIN archives r ON r.id = aa.archive_id
-		WHERE aa.agent_id = a.id), 0) AS passages,
-	a.rev, a.created_at, a.updated_at, a.data FROM agents a`
+const selectAgents = `SELECT a.id, a.name, a.name_key, a.type, a.model, a.hidden, a.last_stop, a.last_run_at, a.last_run_ms,
+	a.message_count, a.rev, a.created_at, a.updated_at, a.data, COALESCE((SELECT iif(typeof(r.passages) = 'integer', r.passages, 0)
+		FROM agent_archives aa JOIN archives r ON r.id = aa.archive_id WHERE aa.agent_id = a.id), 0) AS passages FROM agents a`
 
 func (s agents) Create(ctx context.Context, a *core.Agent) error {
 	row, err := newAgentRow(a)
