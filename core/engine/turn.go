@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -62,7 +63,8 @@ func (t *turn) guarded() (end ending) {
 			}
 		}
 	}()
-	ctx, cancel := context.WithTimeoutCause(t.j.ctx, t.deadline(), core.ErrDeadline)
+	deadline := cmp.Or(max(t.run.Config.Deadline, 0), t.e.cfg.Deadline)
+	ctx, cancel := context.WithTimeoutCause(t.j.ctx, deadline, core.ErrDeadline)
 	defer cancel()
 	if end := t.prepare(ctx); end != nil {
 		return *end
@@ -76,13 +78,6 @@ func (t *turn) guarded() (end ending) {
 			return *end
 		}
 	}
-}
-
-func (t *turn) deadline() time.Duration {
-	if d := t.run.Config.Deadline; d > 0 {
-		return d
-	}
-	return t.e.cfg.Deadline
 }
 
 // prepare loads what the run needs, chooses the model, decides whether the pin moves and readies the input.
@@ -383,15 +378,9 @@ func (t *turn) beginStep(ctx context.Context, step *core.Step) error {
 	})
 }
 
-func (t *turn) maxSteps() int {
-	if n := t.run.Config.MaxSteps; n > 0 {
-		return n
-	}
-	return t.e.cfg.MaxSteps
-}
-
 func (t *turn) rules() *rules.State {
-	in := rules.Input{Rules: t.agent.ToolRules, History: t.history, StepsLeft: t.maxSteps() - t.step.Number, Policy: t.policy}
+	steps := cmp.Or(max(t.run.Config.MaxSteps, 0), t.e.cfg.MaxSteps)
+	in := rules.Input{Rules: t.agent.ToolRules, History: t.history, StepsLeft: steps - t.step.Number, Policy: t.policy}
 	for _, spec := range t.win.pinned.Tools {
 		in.Attached = append(in.Attached, spec.Name)
 	}
