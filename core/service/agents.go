@@ -98,13 +98,7 @@ func (a *Agents) Delete(ctx context.Context, id core.AgentID) error {
 			return err
 		}
 	}
-	err = a.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
-		if _, err := tx.Agents().Get(ctx, id); err != nil {
-			return err
-		}
-		return tx.Agents().Delete(ctx, id)
-	})
-	if err != nil {
+	if err := a.Store.Agents().Delete(ctx, id); err != nil {
 		return err
 	}
 	a.changed(id)

@@ -250,11 +250,7 @@ func labelFree(ctx context.Context, tx core.Store, block core.Block, agents []co
 // Delete takes a block away from every agent and marks it deleted; its versions stay.
 func (s *Blocks) Delete(ctx context.Context, id core.BlockID) error {
 	var agents []core.AgentID
-	err := s.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
-		if _, err := tx.Blocks().Get(ctx, id); err != nil {
-			return err
-		}
-		var err error
+	err := s.Store.Tx(ctx, func(ctx context.Context, tx core.Store) (err error) {
 		if agents, err = tx.Blocks().AgentsOf(ctx, id); err != nil {
 			return err
 		}
