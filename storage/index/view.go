@@ -15,7 +15,7 @@ import (
 // The limits of one search.
 const (
 	maxCandidates = 200    // per clue
-	maxAkin       = 50     // … of which so many may have none of the words, but relatives
+	maxAkin       = 25     // … of which so many may have none of the words, but relatives
 	maxDays       = 100    // candidates from the days asked for
 	around        = 4      // texts read on each side of a candidate
 	returned      = 2      // … and how many of those may be results
