@@ -205,11 +205,16 @@ func (r *record) dangles(f *findings) {
 	f.add("the calls of message %s, run %s, have no returns behind them", r.id, r.run)
 }
 
-// inOrder checks that a conversation holds one run after another, in the order of acceptance.
+// inOrder checks that a conversation holds one run after another, in the order of acceptance. A summary that was made
+// between turns belongs to no run.
 func inOrder(all []record, numbers map[string]int64, f *findings) {
-	for i := 1; i < len(all); i++ {
-		a, b := &all[i-1], &all[i]
-		if a.conversation == b.conversation && numbers[a.run] > numbers[b.run] {
+	var a *record
+	for i := range all {
+		b := &all[i]
+		if b.run == "" {
+			continue
+		}
+		if a != nil && a.conversation == b.conversation && numbers[a.run] > numbers[b.run] {
 			f.add(
 				"conversation %s: message %s of run %s stands behind run %s, which was accepted later",
 				a.conversation,
@@ -218,6 +223,7 @@ func inOrder(all []record, numbers map[string]int64, f *findings) {
 				a.run,
 			)
 		}
+		a = b
 	}
 }
 

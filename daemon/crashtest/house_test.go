@@ -158,7 +158,10 @@ func (h *house) stop() error {
 }
 
 // client returns a client that never starts a daemon: the test does that.
-func (h *house) client() *client.Client { return client.New(client.Options{Socket: h.paths.Socket}) }
+// client is patient: a daemon that resumes a hundred runs under the race detector is slow, and what counts is what is lost.
+func (h *house) client() *client.Client {
+	return client.New(client.Options{Socket: h.paths.Socket, Patience: time.Minute})
+}
 
 // said returns the end of the daemon's standard error.
 func (h *house) said() string {
