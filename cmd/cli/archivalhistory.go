@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -65,13 +64,7 @@ func (a *app) listPassageVersions(
 		t = table{head: append([]string{"PASSAGE"}, t.head...), single: true, spare: []string{"BRINGS BACK", "BY"}}
 	}
 	for _, v := range versions {
-		back, by, said := "", cmp.Or(names[text(v.AuthorID)], v.Author), v.Text
-		if v.Restores != nil {
-			back = strconv.Itoa(*v.Restores)
-		}
-		if v.Author == "user" {
-			by = "you"
-		}
+		by, said := writer(v.Author, v.AuthorID, names), v.Text
 		if v.RewindID != nil {
 			by += ", rewinding"
 		}
@@ -81,7 +74,7 @@ func (a *app) listPassageVersions(
 		case v.Deleted:
 			said = "(deleted) " + said
 		}
-		row := []string{strconv.Itoa(v.Version), moment(&v.CreatedAt), by, back, said}
+		row := []string{strconv.Itoa(v.Version), moment(&v.CreatedAt), by, brought(v.Restores), said}
 		if several {
 			row = append([]string{v.PassageID}, row...)
 		}

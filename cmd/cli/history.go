@@ -42,18 +42,11 @@ func (a *app) memoryHistory(agent *string) *cobra.Command {
 			}
 			t := table{head: []string{"VERSION", "WHEN", "BY", "CHARACTERS", "BRINGS BACK", "STEP"}}
 			for _, v := range versions {
-				back := ""
-				if v.Restores != nil {
-					back = strconv.Itoa(*v.Restores)
-				}
-				by := cmp.Or(names[text(v.AuthorID)], v.Author)
-				if v.Author == "user" {
-					by = "you"
-				}
+				by := writer(v.Author, v.AuthorID, names)
 				if text(v.AuthorID) == api.AuthorMirror {
 					by += ", in a file"
 				}
-				t.add(strconv.Itoa(v.Version), moment(&v.CreatedAt), by, strconv.Itoa(len([]rune(v.Value))), back, text(v.StepID))
+				t.add(strconv.Itoa(v.Version), moment(&v.CreatedAt), by, strconv.Itoa(len([]rune(v.Value))), brought(v.Restores), text(v.StepID))
 			}
 			return a.list(t, "nobody has written to "+args[0]+" yet")
 		},
@@ -68,6 +61,22 @@ func writersOf(ctx context.Context, c *client.Client, g api.AgentState, writers 
 		return agentNames(ctx, c)
 	}
 	return map[string]string{g.ID: g.Name}, nil
+}
+
+// writer is who wrote a version, by a person's names.
+func writer(author string, id *string, names map[string]string) string {
+	if author == "user" {
+		return "you"
+	}
+	return cmp.Or(names[text(id)], author)
+}
+
+// brought is the version that another one brought back; empty: none.
+func brought(restores *int) string {
+	if restores == nil {
+		return ""
+	}
+	return strconv.Itoa(*restores)
 }
 
 // memoryDiff is `loci memory diff`.

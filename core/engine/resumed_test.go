@@ -10,20 +10,29 @@ import (
 	"loci/core/coretest"
 )
 
-func TestRule11AResumedRunWaitsForItsKey(t *testing.T) {
-	t.Parallel()
+// openAIKey is what a client has that can pay for a run.
+func openAIKey(name string) (core.Secret, bool) { return "sk-test", name == "OPENAI_API_KEY" }
+
+// keyless is a house that was started anew while an agent's background run called a tool, and has no key to go on with it.
+func keyless(t *testing.T) (*house, *outside, core.Agent, core.Run) {
+	t.Helper()
 	h, tool := launching(t)
 	h.model.missing = map[string]string{"openai": "OPENAI_API_KEY"}
-	key := func(name string) (core.Secret, bool) { return "sk-test", name == "OPENAI_API_KEY" }
 	a := h.agent(nil, "launch")
 	req := h.request(a, "go")
-	req.Background, req.Client.Env = true, key
+	req.Background, req.Client.Env = true, openAIKey
 	run, err := h.engine.Submit(t.Context(), req)
 	if err != nil {
 		t.Fatal(err)
 	}
 	<-tool.started
 	h.restart()
+	return h, tool, a, run
+}
+
+func TestRule11AResumedRunWaitsForItsKey(t *testing.T) {
+	t.Parallel()
+	h, tool, _, run := keyless(t)
 	refused := func(times int) {
 		t.Helper()
 		coretest.Until(t, "the run looks for its key", func() bool { return h.model.without() >= times })
@@ -34,7 +43,7 @@ func TestRule11AResumedRunWaitsForItsKey(t *testing.T) {
 	if r, err := h.store.Runs().Get(t.Context(), run.ID); err != nil || r.Status.Final() {
 		t.Fatalf("the run did not wait: %s %v", r.Status, err)
 	}
-	h.engine.Joined(key)
+	h.engine.Joined(openAIKey)
 	if r, _ := h.follow(run.ID); r.Status != core.RunCompleted {
 		t.Errorf("run %s %+v", r.Status, r.Error)
 	}
@@ -43,20 +52,9 @@ func TestRule11AResumedRunWaitsForItsKey(t *testing.T) {
 
 func TestRule11AResumedRunWithoutKeyYieldsToTheNextRun(t *testing.T) {
 	t.Parallel()
-	h, tool := launching(t)
-	h.model.missing = map[string]string{"openai": "OPENAI_API_KEY"}
-	key := func(name string) (core.Secret, bool) { return "sk-test", name == "OPENAI_API_KEY" }
-	a := h.agent(nil, "launch")
-	req := h.request(a, "go")
-	req.Background, req.Client.Env = true, key
-	run, err := h.engine.Submit(t.Context(), req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	<-tool.started
-	h.restart()
+	h, _, a, run := keyless(t)
 	next := h.request(a, "are you there?")
-	next.Client.Env = key
+	next.Client.Env = openAIKey
 	second, err := h.engine.Submit(t.Context(), next)
 	if err != nil {
 		t.Fatal(err)
