@@ -46,7 +46,8 @@ func (a *app) memoryHistory(agent *string) *cobra.Command {
 				if text(v.AuthorID) == api.AuthorMirror {
 					by += ", in a file"
 				}
-				t.add(strconv.Itoa(v.Version), moment(&v.CreatedAt), by, strconv.Itoa(len([]rune(v.Value))), brought(v.Restores), text(v.StepID))
+				size := strconv.Itoa(len([]rune(v.Value)))
+				t.add(strconv.Itoa(v.Version), moment(&v.CreatedAt), by, size, brought(v.Restores), text(v.StepID))
 			}
 			return a.list(t, "nobody has written to "+args[0]+" yet")
 		},
