@@ -98,7 +98,7 @@ func (a *app) archivalUndo(agent *string) *cobra.Command {
 				if n == 0 {
 					return invalid("the first version is 1").withHint("loci archival history %s lists the versions", quoteArg(args[0]))
 				}
-				in.Version = n
+				in.Version = &n
 			}
 			return a.turnPassage(cmd.Context(), *agent, args[0],
 				func(ctx context.Context, c *client.Client, agentID string) (api.PassageUndone, error) {

@@ -133,7 +133,7 @@ func (a *app) memoryUndo(agent *string) *cobra.Command {
 					).withHint("loci memory history %s lists the versions; loci memory set %s '' empties it", quoteArg(args[0]),
 						quoteArg(args[0]))
 				}
-				in.Version = n
+				in.Version = &n
 			}
 			return a.turnBack(
 				cmd.Context(),

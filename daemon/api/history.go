@@ -40,7 +40,7 @@ type BlockDiff struct {
 
 // UndoBlock is the body of an undo. Without a version, the last edit that isn't undone yet is undone.
 type UndoBlock struct {
-	Version int `json:"version,omitempty"`
+	Version *int `json:"version,omitempty" minimum:"1"`
 }
 
 // BlockUndone reports what an undo or redo restored: a new version with the content of an earlier one.

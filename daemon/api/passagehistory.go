@@ -35,7 +35,7 @@ type PassageChanges struct {
 
 // UndoPassage is the body of an undo. Without a version, the last change that isn't undone yet is undone.
 type UndoPassage struct {
-	Version int `json:"version,omitempty" minimum:"0"`
+	Version *int `json:"version,omitempty" minimum:"1"`
 }
 
 // PassageUndone reports what an undo or redo restored: a new version with the content of an earlier one.

@@ -96,7 +96,7 @@ func (s *Server) undoBlock(ctx context.Context, in *undoBlockInput) (*body[api.B
 	}
 	to := 0
 	if in.Body != nil {
-		to = in.Body.Version
+		to = api.Val(in.Body.Version)
 	}
 	b, restores, err := s.services().History.Undo(ctx, core.BlockID(in.BlockID), to, version, string(callOf(ctx).client.ID))
 	return answer(api.BlockUndone{Block: wireBlock(b), Version: b.Version, Restores: restores}, err)

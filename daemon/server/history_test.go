@@ -37,6 +37,9 @@ func TestABlocksPastIsListedComparedAndUndone(t *testing.T) {
 	if jumped := as[api.BlockUndone](f.call("POST", path+"/undo", map[string]any{"version": 1})); jumped.Block.Value != "" {
 		t.Errorf("to the first %+v", jumped)
 	}
+	for _, none := range []int{0, -1} { // only what is absent means the last
+		f.call("POST", path+"/undo", map[string]any{"version": none}).want(http.StatusUnprocessableEntity)
+	}
 	stale := f.request("POST", path+"/undo", nil)
 	stale.Header.Set("If-Match", `"2"`)
 	f.do(stale).want(http.StatusConflict)

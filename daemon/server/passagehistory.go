@@ -60,7 +60,7 @@ func (s *Server) undoPassage(ctx context.Context, in *undoPassageInput) (*body[a
 		return nil, err
 	}
 	if in.Body != nil {
-		o.To = in.Body.Version
+		o.To = api.Val(in.Body.Version)
 	}
 	return undone(s.undo().Undo(ctx, o))
 }

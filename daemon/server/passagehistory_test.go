@@ -93,6 +93,9 @@ func TestAPassagesPastIsListedAndUndone(t *testing.T) {
 			t.Errorf("undone to %q, want %q", undone.Passage.Text, want)
 		}
 	}
+	for _, none := range []int{0, -1} { // only what is absent means the last
+		f.call("POST", path+"/undo", map[string]any{"version": none}).want(http.StatusUnprocessableEntity)
+	}
 	f.call("POST", path+"/undo", nil).want(http.StatusConflict)
 	if redone := as[api.PassageUndone](f.call("POST", path+"/redo", nil)); redone.Passage.Text != "The regatta is in June." {
 		t.Errorf("redone %+v", redone)
