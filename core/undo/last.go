@@ -105,9 +105,10 @@ func (l *looker) redoable(ctx context.Context, c *core.PassageVersion) (last Las
 	return last, err == nil && own, gone(err)
 }
 
-// gone hides that a passage was deleted for good, or a version forgotten, while it was looked at: it can't be turned back.
+// gone hides that a passage was deleted for good, or a version forgotten, while it was looked at, and that either is damaged:
+// it can't be turned back.
 func gone(err error) error {
-	if core.KindOf(err) == core.NotFound {
+	if core.Absent(err) {
 		return nil
 	}
 	return err

@@ -1,6 +1,7 @@
 package undo_test
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"loci/core"
 	"loci/core/undo"
 	"loci/storage"
+	"loci/storage/sqlite"
 	"loci/storage/storagetest"
 )
 
@@ -404,5 +406,40 @@ func TestWhatARewindTurnedBackIsLeftToIt(t *testing.T) {
 	h.ok(h.store.Passages().Restore(t.Context(), p.id, 3, by))
 	if l, found, err := h.turns.LastOf(t.Context(), h.agents[0], false); found {
 		t.Errorf("there is %+v to undo, %v", l, err)
+	}
+}
+
+func TestADamagedVersionHidesNoOtherChange(t *testing.T) {
+	t.Parallel()
+	h := open(t, 5)
+	agent := h.agents[0]
+	spoil := func(set string, p *page, version int) {
+		h.ok(h.store.Transact(t.Context(), func(ctx context.Context, _ core.Store, q *sqlite.Querier) error {
+			_, err := q.Exec(ctx, `UPDATE passage_versions SET `+set+` WHERE passage_id = $1 AND version = $2`, p.id, version)
+			return err
+		}))
+	}
+	deleted, edited, damaged, older := h.insert(agent), h.insert(agent), h.insert(agent), h.insert(agent)
+	h.replace(edited, agent)
+	h.remove(deleted, agent)
+	h.replace(damaged, agent)
+	h.replace(older, agent)
+	spoil(`data = '{"tags":'`, damaged, 2)
+	spoil(`at = 'never'`, deleted, 1) // what it said is not known, that it was deleted is
+	spoil(`data = '{"tags":'`, older, 1)
+	for _, limit := range []int{1, 3, 50} {
+		changes, err := h.turns.Changes(t.Context(), agent, 0, limit)
+		var got []core.PassageID
+		for _, c := range changes {
+			got = append(got, c.Passage)
+		}
+		want := []core.PassageID{older.id, deleted.id, edited.id}[:min(limit, 3)]
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Errorf("%d changes (-want +got):\n%s%v", limit, diff, err)
+		}
+	}
+	l, found, err := h.turns.LastOf(t.Context(), agent, false)
+	if err != nil || !found || l.Edit.Passage != edited.id {
+		t.Errorf("the last that can be undone is of %s, want %s: %v", l.Edit.Passage, edited.id, err)
 	}
 }

@@ -7,6 +7,18 @@ import (
 	"loci/storage/sqlite"
 )
 
+// changeRow is a version with the time its passage was made.
+type changeRow struct {
+	Row
+	Created sqlite.Micros `db:"created_at"`
+}
+
+func (r *changeRow) change() (core.PassageVersion, error) {
+	v, err := r.PassageVersion()
+	v.Created = r.Created.Time()
+	return v, err
+}
+
 // Changes implements core.PassageStore.
 func (r Reader) Changes(ctx context.Context, f core.PassageChanges) ([]core.PassageVersion, error) {
 	ctx, q := r.On.Read(ctx)
@@ -33,24 +45,8 @@ func (r Reader) Changes(ctx context.Context, f core.PassageChanges) ([]core.Pass
 	if f.Limit > 0 {
 		limit = f.Limit
 	}
-	var rows []struct {
-		Row
-		Created sqlite.Micros `db:"created_at"`
-	}
-	err := q.All(ctx, &rows, `SELECT v.*, p.created_at FROM passage_versions v JOIN passages p ON p.id = v.passage_id
-		JOIN archives a ON a.id = v.archive_id AND a.deleted_at IS NULL`+
+	out, _, err := sqlite.WholePage(ctx, q, (*changeRow).change, `SELECT v.*, p.created_at FROM passage_versions v
+		JOIN passages p ON p.id = v.passage_id JOIN archives a ON a.id = v.archive_id AND a.deleted_at IS NULL`+
 		w.String()+` ORDER BY v.num DESC LIMIT `+w.Arg(limit), w.Args...)
-	if err != nil {
-		return nil, sqlite.Classify("list changes of passages", err)
-	}
-	out := make([]core.PassageVersion, 0, len(rows))
-	for i := range rows {
-		v, err := rows[i].PassageVersion()
-		if err != nil {
-			return nil, err
-		}
-		v.Created = rows[i].Created.Time()
-		out = append(out, v)
-	}
-	return out, nil
+	return out, sqlite.Classify("list changes of passages", err)
 }
