@@ -66,13 +66,23 @@ func (c *Client) SendAsync(ctx context.Context, agentID string, req api.AsyncReq
 // second run. The sequence ends without an error once the run has ended, however it ended; stopping the iteration
 // early leaves the run going.
 func (c *Client) Stream(ctx context.Context, to Target, req api.StreamingRequest) iter.Seq2[api.Message, error] {
+	req = inBackground(req)
+	return c.started(ctx, request{method: post, path: to.path(), body: to.body(req), accept: acceptStream})
+}
+
+// inBackground returns the request as one that streams and outlives its connection.
+func inBackground(req api.StreamingRequest) api.StreamingRequest {
 	req.Streaming, req.Background = new(true), new(true)
 	if req.StreamTokens == nil {
 		req.StreamTokens = new(true)
 	}
 	req.Messages = withOTIDs(req)
 	req.Input = nil
-	start := request{method: post, path: to.path(), body: to.body(req), accept: acceptStream}
+	return req
+}
+
+// started starts a run and follows it.
+func (c *Client) started(ctx context.Context, start request) iter.Seq2[api.Message, error] {
 	return func(yield func(api.Message, error) bool) {
 		f := follower{client: c, start: &start}
 		f.follow(ctx, yield)

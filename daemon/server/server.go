@@ -122,6 +122,7 @@ func (s *Server) humaConfig() huma.Config {
 // register registers the operations, one call per noun.
 func (s *Server) register(a huma.API) {
 	s.registerAgents(a)
+	s.registerApprovals(a)
 	s.registerArchival(a)
 	s.registerArchives(a)
 	s.registerBlocks(a)
