@@ -51,6 +51,18 @@ const (
 	EffectOutside Effect = "outside" // acts on the world: saved before it runs
 )
 
+// Touch says what a call reaches beyond what is stored. Who gives permission decides by it.
+type Touch string
+
+// The touches.
+const (
+	TouchNothing Touch = ""        // reads and edits what is stored, and nothing else
+	TouchReads   Touch = "reads"   // reads files of the workspace
+	TouchWrites  Touch = "writes"  // changes files of the workspace
+	TouchRuns    Touch = "runs"    // starts processes
+	TouchNetwork Touch = "network" // leaves the machine
+)
+
 // Tool is something a model can call. A failure that the model should read is a Result with IsError; an error means that
 // Loci failed.
 type Tool interface {
@@ -63,6 +75,8 @@ type ToolInfo struct {
 	ID              ToolID
 	Kind            ToolKind
 	Effect          Effect
+	Touches         Touch
+	Subject         string // the argument that rules of permission match: a path, a shell line, an address; empty: none
 	Spec            ToolSpec
 	Tags            []string
 	ReturnCharLimit int       // 0: the default, 50,000 characters
