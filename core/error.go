@@ -99,6 +99,14 @@ var ErrDamaged = errors.New("its row is damaged")
 // Absent reports whether something cannot be had by trying again: it is gone, or damaged. Whoever lists goes on without it.
 func Absent(err error) bool { return KindOf(err) == NotFound || errors.Is(err, ErrDamaged) }
 
+// IgnoreDamage returns nil for damage: what is to be deleted need not be readable.
+func IgnoreDamage(err error) error {
+	if errors.Is(err, ErrDamaged) {
+		return nil
+	}
+	return err
+}
+
 // The causes a run's context may be cancelled with.
 var (
 	ErrCancelled = &Error{Kind: Cancelled, Msg: "the run was cancelled"}

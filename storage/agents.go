@@ -140,15 +140,7 @@ func (s agents) Create(ctx context.Context, a *core.Agent) error {
 
 func (s agents) Get(ctx context.Context, id core.AgentID) (core.Agent, error) {
 	ctx, q := s.v.read(ctx)
-	var row agentRow
-	ok, err := q.Find(ctx, &row, selectAgents+` WHERE a.id = $1 AND a.deleted_at IS NULL`, id)
-	if err != nil {
-		return core.Agent{}, sqlite.Classify("get agent", err)
-	}
-	if !ok {
-		return core.Agent{}, sqlite.NotFound("agent", string(id))
-	}
-	return row.agent()
+	return sqlite.One(ctx, q, "agent", string(id), (*agentRow).agent, selectAgents+` WHERE a.id = $1 AND a.deleted_at IS NULL`, id)
 }
 
 // Update leaves the message counter alone and never lowers rev: attaching a block may have raised it meanwhile.

@@ -82,15 +82,7 @@ func insertArchive(ctx context.Context, q *sqlite.Querier, row archiveRow) error
 
 func (s archives) Get(ctx context.Context, id core.ArchiveID) (core.Archive, error) {
 	ctx, q := s.v.read(ctx)
-	var row archiveRow
-	ok, err := q.Find(ctx, &row, selectArchives+` WHERE a.id = $1 AND a.deleted_at IS NULL`, id)
-	if err != nil {
-		return core.Archive{}, sqlite.Classify("get archive", err)
-	}
-	if !ok {
-		return core.Archive{}, sqlite.NotFound("archive", string(id))
-	}
-	return row.archive()
+	return sqlite.One(ctx, q, "archive", string(id), (*archiveRow).archive, selectArchives+` WHERE a.id = $1 AND a.deleted_at IS NULL`, id)
 }
 
 // Update leaves the counter of passages and the folder alone.

@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"strconv"
 
 	"loci/core"
 	"loci/storage/sqlite"
@@ -41,13 +42,11 @@ func newBlockRow(b *core.Block) (blockRow, error) {
 
 func (r *blockRow) block() (core.Block, error) {
 	var d blockData
-	if err := sqlite.Decode(r.Data, &d); err != nil {
-		return core.Block{}, err
-	}
+	err := sqlite.Decode(r.Data, &d)
 	return core.Block{
 		ID: r.ID, Label: r.Label, Value: r.Value, Description: r.Description, Limit: r.Limit, ReadOnly: d.ReadOnly, Metadata: d.Metadata,
 		Tags: d.Tags, Hidden: r.Hidden, Extra: d.Extra, Version: r.Version, CreatedAt: r.CreatedAt.Time(), UpdatedAt: r.UpdatedAt.Time(),
-	}, nil
+	}, err
 }
 
 const selectBlocks = `SELECT b.id, b.label, b.template_name, b.value, b.description, b.limit_chars, b.hidden, b.version, b.created_at,
@@ -85,9 +84,10 @@ func (s blocks) Get(ctx context.Context, id core.BlockID) (core.Block, error) {
 	ctx, q := s.v.read(ctx)
 	row, err := getBlock(ctx, q, id)
 	if err != nil {
-		return core.Block{}, sqlite.Classify("get block", err)
+		return core.Block{}, err
 	}
-	return row.block()
+	b, err := row.block()
+	return b, sqlite.NameDamage(err, "block", string(id))
 }
 
 func getBlock(ctx context.Context, q *sqlite.Querier, id core.BlockID) (blockRow, error) {
@@ -96,7 +96,7 @@ func getBlock(ctx context.Context, q *sqlite.Querier, id core.BlockID) (blockRow
 	if err == nil && !ok {
 		err = sqlite.NotFound("block", string(id))
 	}
-	return row, err
+	return row, sqlite.NameDamage(err, "block", string(id))
 }
 
 func (s blocks) Update(ctx context.Context, b *core.Block, by core.Author) error {
@@ -277,12 +277,13 @@ func (s blocks) ByLabel(ctx context.Context, agent core.AgentID, label string) (
 	ok, err := q.Find(ctx, &row, selectBlocks+` JOIN agent_blocks ab ON ab.block_id = b.id
 		WHERE ab.agent_id = $1 AND ab.label = $2 AND b.deleted_at IS NULL`, agent, label)
 	if err != nil {
-		return core.Block{}, sqlite.Classify("get block by label", err)
+		return core.Block{}, sqlite.NameDamage(err, "block", string(row.ID))
 	}
 	if !ok {
 		return core.Block{}, core.E(core.NotFound, "agent %s has no block labelled %q", string(agent), label)
 	}
-	return row.block()
+	b, err := row.block()
+	return b, sqlite.NameDamage(err, "block", string(b.ID))
 }
 
 func (s blocks) AgentsOf(ctx context.Context, block core.BlockID) ([]core.AgentID, error) {
@@ -327,7 +328,7 @@ func getVersion(ctx context.Context, q *sqlite.Querier, id core.BlockID, version
 	var row versionRow
 	ok, err := q.Find(ctx, &row, selectVersions+` WHERE block_id = $1 AND version = $2`, id, version)
 	if err != nil {
-		return core.BlockVersion{}, err
+		return core.BlockVersion{}, sqlite.NameDamage(err, "version "+strconv.Itoa(version)+" of block", string(id))
 	}
 	if !ok {
 		return core.BlockVersion{}, core.E(core.NotFound, "block %s has no version %d", string(id), version)

@@ -77,9 +77,7 @@ func newConversationRow(c *core.Conversation) (conversationRow, error) {
 
 func (r *conversationRow) conversation() (core.Conversation, error) {
 	var d ConversationData
-	if err := sqlite.Decode(r.Data, &d); err != nil {
-		return core.Conversation{}, err
-	}
+	err := sqlite.Decode(r.Data, &d)
 	return core.Conversation{
 		ID:            r.ID,
 		Agent:         r.Agent,
@@ -105,7 +103,7 @@ func (r *conversationRow) conversation() (core.Conversation, error) {
 		MessageCount:  r.MessageCount,
 		CreatedAt:     r.CreatedAt.Time(),
 		UpdatedAt:     r.UpdatedAt.Time(),
-	}, nil
+	}, err
 }
 
 const selectConversations = `SELECT c.id, c.agent_id, c.is_default, c.summary, c.hidden, c.stale, c.rev, c.message_count, c.last_message_at,
@@ -129,15 +127,8 @@ func (s conversations) Create(ctx context.Context, c *core.Conversation) error {
 
 func (s conversations) Get(ctx context.Context, id core.ConversationID) (core.Conversation, error) {
 	ctx, q := s.v.read(ctx)
-	var row conversationRow
-	ok, err := q.Find(ctx, &row, selectConversations+` WHERE c.id = $1 AND c.deleted_at IS NULL`, id)
-	if err != nil {
-		return core.Conversation{}, sqlite.Classify("get conversation", err)
-	}
-	if !ok {
-		return core.Conversation{}, sqlite.NotFound("conversation", string(id))
-	}
-	return row.conversation()
+	return sqlite.One(ctx, q, "conversation", string(id), (*conversationRow).conversation,
+		selectConversations+` WHERE c.id = $1 AND c.deleted_at IS NULL`, id)
 }
 
 // Update leaves the message counter alone, and the time of the last message where none is given.

@@ -52,9 +52,7 @@ func newFileRow(f *core.File) (fileRow, error) {
 
 func (r *fileRow) file() (core.File, error) {
 	var d fileData
-	if err := sqlite.Decode(r.Data, &d); err != nil {
-		return core.File{}, err
-	}
+	err := sqlite.Decode(r.Data, &d)
 	return core.File{
 		ID:         r.ID,
 		Folder:     r.Folder,
@@ -77,7 +75,7 @@ func (r *fileRow) file() (core.File, error) {
 		ModifiedAt: d.ModifiedAt.Time(),
 		CreatedAt:  r.CreatedAt.Time(),
 		UpdatedAt:  r.UpdatedAt.Time(),
-	}, nil
+	}, err
 }
 
 const fileColumns = `f.seq, f.id, f.folder_id, f.name, f.hash, f.status, f.size, f.chunks, f.embedded, f.created_at, f.updated_at, f.data`
@@ -139,15 +137,8 @@ func (s files) Get(ctx context.Context, id core.FileID) (core.File, error) {
 }
 
 func getFile(ctx context.Context, q *sqlite.Querier, id core.FileID) (core.File, error) {
-	var row fileRow
-	ok, err := q.Find(ctx, &row, `SELECT `+fileColumns+` FROM files f WHERE f.id = $1 AND f.deleted_at IS NULL`, id)
-	if err != nil {
-		return core.File{}, err
-	}
-	if !ok {
-		return core.File{}, sqlite.NotFound("file", string(id))
-	}
-	return row.file()
+	return sqlite.One(ctx, q, "file", string(id), (*fileRow).file,
+		`SELECT `+fileColumns+` FROM files f WHERE f.id = $1 AND f.deleted_at IS NULL`, id)
 }
 
 func (s files) Data(ctx context.Context, id core.FileID) ([]byte, error) {

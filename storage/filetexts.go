@@ -180,7 +180,8 @@ func (s files) Document(ctx context.Context, id core.FileID) (core.Document, err
 		return core.Document{}, err
 	}
 	var doc core.Document
-	return doc, sqlite.Decode(text, &doc)
+	err = sqlite.Decode(text, &doc)
+	return doc, sqlite.NameDamage(err, "the text of file", string(id))
 }
 
 func (s files) Documents(ctx context.Context, ids []core.FileID, word string) ([]core.FileDocument, error) {

@@ -45,13 +45,11 @@ func newFolderRow(f *core.Folder) (folderRow, error) {
 
 func (r *folderRow) folder() (core.Folder, error) {
 	var d FolderData
-	if err := sqlite.Decode(r.Data, &d); err != nil {
-		return core.Folder{}, err
-	}
+	err := sqlite.Decode(r.Data, &d)
 	return core.Folder{
 		ID: r.ID, Name: r.Name, Description: d.Description, Instructions: d.Instructions, Metadata: d.Metadata, Embedding: r.Embedding,
 		Archive: r.Archive, Mirror: d.Mirror, Files: r.Files, Bytes: r.Bytes, CreatedAt: r.CreatedAt.Time(), UpdatedAt: r.UpdatedAt.Time(),
-	}, nil
+	}, err
 }
 
 const folderColumns = `d.id, d.name, d.archive_id, ` + embeddingOfArchive + ` AS embedding, d.mirrored, d.files, d.bytes,
@@ -96,15 +94,7 @@ func (s folders) Get(ctx context.Context, id core.FolderID) (core.Folder, error)
 }
 
 func getFolder(ctx context.Context, q *sqlite.Querier, id core.FolderID) (core.Folder, error) {
-	var row folderRow
-	ok, err := q.Find(ctx, &row, selectFolders+` WHERE d.id = $1 AND d.deleted_at IS NULL`, id)
-	if err != nil {
-		return core.Folder{}, err
-	}
-	if !ok {
-		return core.Folder{}, sqlite.NotFound("folder", string(id))
-	}
-	return row.folder()
+	return sqlite.One(ctx, q, "folder", string(id), (*folderRow).folder, selectFolders+` WHERE d.id = $1 AND d.deleted_at IS NULL`, id)
 }
 
 // Update leaves counters and archive alone. Another embedding is the archive's matter, which embeds its chunks anew.

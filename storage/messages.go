@@ -234,15 +234,8 @@ func (c *counters) write(ctx context.Context, q *sqlite.Querier) error {
 
 func (s messages) Get(ctx context.Context, id core.MessageID) (core.Message, error) {
 	ctx, q := s.v.read(ctx)
-	var row messageRow
-	ok, err := q.Find(ctx, &row, `SELECT `+messageColumns+` FROM messages m WHERE m.id = $1 AND `+alive, id)
-	if err != nil {
-		return core.Message{}, sqlite.Classify("get message", err)
-	}
-	if !ok {
-		return core.Message{}, sqlite.NotFound("message", string(id))
-	}
-	return row.message()
+	return sqlite.One(ctx, q, "message", string(id), (*messageRow).message,
+		`SELECT `+messageColumns+` FROM messages m WHERE m.id = $1 AND `+alive, id)
 }
 
 // SetText replaces the text of a message and the estimate of its size.

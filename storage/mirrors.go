@@ -58,7 +58,7 @@ func (s mirrors) Find(ctx context.Context, agent core.AgentID) (core.MemoryMirro
 	var row mirrorRow
 	ok, err := q.Find(ctx, &row, selectMirrors+` WHERE m.agent_id = $1`, agent)
 	if err != nil || !ok {
-		return core.MemoryMirror{}, false, sqlite.Classify("find mirror", err)
+		return core.MemoryMirror{}, false, sqlite.NameDamage(err, "the mirror of agent", string(agent))
 	}
 	m, err := row.mirror()
 	return m, true, err

@@ -157,15 +157,7 @@ func (s passages) Get(ctx context.Context, id core.PassageID) (core.Passage, err
 }
 
 func getPassage(ctx context.Context, q *sqlite.Querier, id core.PassageID) (core.Passage, error) {
-	var row passageRow
-	ok, err := q.Find(ctx, &row, selectPassages+` WHERE p.id = $1 AND `+livingPassage, id)
-	if err != nil {
-		return core.Passage{}, err
-	}
-	if !ok {
-		return core.Passage{}, sqlite.NotFound("passage", string(id))
-	}
-	return row.passage()
+	return sqlite.One(ctx, q, "passage", string(id), (*passageRow).passage, selectPassages+` WHERE p.id = $1 AND `+livingPassage, id)
 }
 
 // getNote returns a passage that may be changed: a chunk changes with its file.

@@ -116,20 +116,8 @@ func (s rewinds) Create(ctx context.Context, r *core.Rewind) error {
 
 func (s rewinds) Get(ctx context.Context, id core.RewindID) (core.Rewind, error) {
 	ctx, q := s.v.read(ctx)
-	var row rewindRow
-	ok, err := q.Find(
-		ctx,
-		&row,
-		selectRewinds+` JOIN conversations c ON c.id = w.conversation_id AND c.deleted_at IS NULL WHERE w.id = $1`,
-		id,
-	)
-	if err != nil {
-		return core.Rewind{}, sqlite.Classify("get rewind", err)
-	}
-	if !ok {
-		return core.Rewind{}, sqlite.NotFound("rewind", string(id))
-	}
-	return row.rewind()
+	return sqlite.One(ctx, q, "rewind", string(id), (*rewindRow).rewind,
+		selectRewinds+` JOIN conversations c ON c.id = w.conversation_id AND c.deleted_at IS NULL WHERE w.id = $1`, id)
 }
 
 func (s rewinds) List(ctx context.Context, conv core.ConversationID, p core.Page) ([]core.Rewind, error) {

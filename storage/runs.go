@@ -119,9 +119,7 @@ func newRunRow(r *core.Run) (runRow, error) {
 
 func (r *runRow) run() (core.Run, error) {
 	var d RunData
-	if err := sqlite.Decode(r.Data, &d); err != nil {
-		return core.Run{}, err
-	}
+	err := sqlite.Decode(r.Data, &d)
 	run := core.Run{
 		ID: r.ID, Number: r.Number, Agent: r.Agent, Conversation: r.Conversation, Status: r.Status, StopReason: r.StopReason,
 		Background: r.Background, Request: r.Request, Client: d.Client, Config: d.Config, Delivered: d.Delivered, Attempt: d.Attempt,
@@ -131,7 +129,7 @@ func (r *runRow) run() (core.Run, error) {
 	for i := range d.Input {
 		run.Input = append(run.Input, d.Input[i].message())
 	}
-	return run, nil
+	return run, err
 }
 
 const selectRuns = `SELECT r.number, r.id, r.agent_id, r.conversation_id, r.status, r.stop_reason, r.background, r.request, r.created_at,
@@ -162,15 +160,7 @@ func (s runs) Create(ctx context.Context, r *core.Run) error {
 
 func (s runs) Get(ctx context.Context, id core.RunID) (core.Run, error) {
 	ctx, q := s.v.read(ctx)
-	var row runRow
-	ok, err := q.Find(ctx, &row, selectRuns+` WHERE r.id = $1 AND `+livingRun, id)
-	if err != nil {
-		return core.Run{}, sqlite.Classify("get run", err)
-	}
-	if !ok {
-		return core.Run{}, sqlite.NotFound("run", string(id))
-	}
-	return row.run()
+	return sqlite.One(ctx, q, "run", string(id), (*runRow).run, selectRuns+` WHERE r.id = $1 AND `+livingRun, id)
 }
 
 func (s runs) Update(ctx context.Context, r *core.Run) error {
@@ -239,7 +229,7 @@ func (s runs) FindRequest(ctx context.Context, conv core.ConversationID, request
 		return core.Run{}, false, sqlite.Classify("find request", err)
 	}
 	run, err := row.run()
-	return run, err == nil, err
+	return run, err == nil, sqlite.NameDamage(err, "run", string(run.ID))
 }
 
 const selectUnfinished = selectRuns + ` WHERE r.status IN ('created', 'running') AND ` + livingRun + ` ORDER BY r.number`

@@ -144,15 +144,7 @@ func (s steps) Create(ctx context.Context, st *core.Step) error {
 
 func (s steps) Get(ctx context.Context, id core.StepID) (core.Step, error) {
 	ctx, q := s.v.read(ctx)
-	var row stepRow
-	ok, err := q.Find(ctx, &row, selectSteps+` WHERE s.id = $1 AND `+livingRun, id)
-	if err != nil {
-		return core.Step{}, sqlite.Classify("get step", err)
-	}
-	if !ok {
-		return core.Step{}, sqlite.NotFound("step", string(id))
-	}
-	return row.step()
+	return sqlite.One(ctx, q, "step", string(id), (*stepRow).step, selectSteps+` WHERE s.id = $1 AND `+livingRun, id)
 }
 
 func (s steps) Update(ctx context.Context, st *core.Step) error {

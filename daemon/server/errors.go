@@ -160,7 +160,7 @@ func asStatus(err error) *statusError {
 	if kind == core.Internal && (e == nil || !e.Provider) {
 		out.body = api.ErrorBody{Detail: "An unknown error occurred"}
 		if errors.Is(err, core.ErrDamaged) { // known, and not ours
-			out.body.Detail = core.ErrDamaged.Error()
+			out.body.Detail = err.Error()
 		}
 	}
 	return out

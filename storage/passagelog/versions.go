@@ -5,6 +5,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 
 	"loci/core"
 	"loci/storage/sqlite"
@@ -133,14 +134,14 @@ func Open(ctx context.Context, q *sqlite.Querier, id core.PassageID) (p core.Pas
 		WHERE p.id = $1 AND p.file_id = '' AND (p.deleted_at IS NULL) = NOT COALESCE((SELECT v.gone FROM passage_versions v
 		WHERE v.passage_id = p.id ORDER BY v.version DESC LIMIT 1), FALSE)`, id)
 	if err != nil {
-		return p, false, err
+		return p, false, sqlite.NameDamage(err, "passage", string(id))
 	}
 	if !ok {
 		return p, false, sqlite.NotFound("passage", string(id))
 	}
 	var d rowData
 	if err := sqlite.Decode(row.Data, &d); err != nil {
-		return p, false, err
+		return p, false, sqlite.NameDamage(err, "passage", string(id))
 	}
 	return core.Passage{
 		ID: id, Archive: row.Archive, Text: row.Text, Tags: d.Tags, Metadata: d.Metadata, Agent: row.Agent, Step: row.Step,
@@ -152,13 +153,14 @@ func Open(ctx context.Context, q *sqlite.Querier, id core.PassageID) (p core.Pas
 func At(ctx context.Context, q *sqlite.Querier, p *core.Passage, version int) (core.PassageVersion, error) {
 	var row Row
 	ok, err := q.Find(ctx, &row, Select+` WHERE passage_id = $1 AND version = $2`, p.ID, version)
+	noun := "version " + strconv.Itoa(version) + " of passage"
 	switch {
 	case err != nil:
-		return core.PassageVersion{}, err
+		return core.PassageVersion{}, sqlite.NameDamage(err, noun, string(p.ID))
 	case ok:
 		v, err := row.PassageVersion()
 		v.Created = p.CreatedAt
-		return v, err
+		return v, sqlite.NameDamage(err, noun, string(p.ID))
 	}
 	last, err := newest(ctx, q, p.ID)
 	switch {

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"iter"
 	"slices"
 	"time"
@@ -52,8 +53,34 @@ func Decode(data string, v any) error {
 	return nil
 }
 
-func damaged() *core.Error {
-	return core.E(core.Internal, "%w", core.ErrDamaged).WithHint("`loci doctor` checks the database file")
+const hintDamaged = "`loci doctor` checks the database file"
+
+func damaged() *core.Error { return core.E(core.Internal, "%w", core.ErrDamaged).WithHint(hintDamaged) }
+
+// NameDamage says which row is damaged, if that is the error.
+func NameDamage(err error, noun, id string) error {
+	err = Classify("get "+noun, err)
+	if errors.Is(err, core.ErrDamaged) {
+		err = core.E(core.Internal, "%s %s cannot be read: %w", noun, id, core.ErrDamaged).WithHint(hintDamaged)
+	}
+	return err
+}
+
+// One maps the row of a query to its noun. Of a damaged row it returns what can be read, with an error that names it.
+func One[R, N any](ctx context.Context, q *Querier, noun, id string, f func(*R) (N, error), text string, args ...any) (n N, err error) {
+	var row R
+	found, err := q.Find(ctx, &row, text, args...)
+	if err == nil && !found {
+		return n, NotFound(noun, id)
+	}
+	if err = NameDamage(err, noun, id); core.IgnoreDamage(err) != nil {
+		return n, err
+	}
+	n, unread := f(&row)
+	if err == nil {
+		err = NameDamage(unread, noun, id)
+	}
+	return n, err
 }
 
 // NotFound returns the error for something that doesn't exist.
