@@ -129,10 +129,13 @@ func TestADamagedRowIsMissedAndNothingElse(t *testing.T) {
 		t.Errorf("it answers %q", answer)
 	}
 	namesAll(t, c, all)
-	for _, one := range shelves { // what is damaged can be got rid of
-		if one.table == "agents" || one.table == "blocks" || one.table == "archives" {
-			r.deletes(one, all[one.table])
+	for _, held := range []string{"folders/" + all["folders"][0], "blocks/" + all["blocks"][0]} { // by the damaged agent
+		if status, answer := r.do("DELETE", held, ""); status != http.StatusOK {
+			t.Errorf("DELETE %s: %d %s", held, status, answer)
 		}
+	}
+	for _, one := range slices.Backward(shelves) { // those that hold others come after them
+		r.deletes(one, all[one.table])
 	}
 }
 
@@ -172,6 +175,9 @@ func fill(t *testing.T, r *requests, c *client.Client, s api.Session) []shelf {
 	folder := r.ids("GET", "folders?order=asc", "")[2]
 	r.ids("PATCH", "agents/"+agent+"/folders/attach/"+folder, "")
 	r.ids("PATCH", "agents/"+agent+"/core-memory/blocks/attach/"+r.ids("GET", "blocks?label=spare", "")[1], "")
+	damaged := "agents/" + r.ids("GET", "agents?order=asc", "")[1]
+	r.ids("PATCH", damaged+"/folders/attach/"+r.ids("GET", "folders?order=asc", "")[0], "")
+	r.ids("PATCH", damaged+"/core-memory/blocks/attach/"+r.ids("GET", "blocks?label=spare&limit=50", "")[0], "")
 	for _, n := range []string{"1", "2", "3"} {
 		if _, err := c.UploadFile(t.Context(), folder, n+".md", []byte("a page on figs"), api.UploadParams{}); err != nil {
 			t.Fatal(err)
@@ -182,6 +188,7 @@ func fill(t *testing.T, r *requests, c *client.Client, s api.Session) []shelf {
 		return strings.Count(answer, `"processing_status":"completed"`) == 3
 	})
 	const cut = `data = '{"tags":'`
+	notes := "agents/" + agent + "/archival-memory"
 	return []shelf{
 		{"agents", "agents?order=asc&limit=50", "agents/", "", cut},
 		{"blocks", "blocks?label=spare&limit=50", "blocks/", "", cut},
@@ -189,8 +196,7 @@ func fill(t *testing.T, r *requests, c *client.Client, s api.Session) []shelf {
 		{"runs", "runs?order=asc&limit=50", "runs/", "", cut},
 		{"steps", "steps?order=asc&limit=50", "steps/", "-", "created_at = 'never'"},
 		{"archives", "archives?order=asc&limit=50", "archives/", "", cut},
-		{"passages", "agents/" + agent + "/archival-memory?ascending=true&limit=50", "", "agents/" + agent + "/archival-memory/",
-			"created_at = 'never'"},
+		{"passages", notes + "?ascending=true&limit=50", "", notes + "/", "created_at = 'never'"},
 		{"folders", "folders?order=asc&limit=50", "folders/", "", cut},
 		{"files", "folders/" + folder + "/files?limit=50", "folders/" + folder + "/files/", "folders/" + folder + "/", cut},
 	}

@@ -196,11 +196,11 @@ func updateFile(ctx context.Context, q *sqlite.Querier, old *core.File, row *fil
 func (s files) Delete(ctx context.Context, id core.FileID) error {
 	return s.v.atomic(ctx, "delete file", func(ctx context.Context, q *sqlite.Querier) error {
 		f, err := getFile(ctx, q, id)
-		if err != nil {
+		if core.IgnoreDamage(err) != nil {
 			return err
 		}
 		folder, err := getFolder(ctx, q, f.Folder)
-		if err != nil {
+		if core.IgnoreDamage(err) != nil {
 			return err
 		}
 		if err := s.dropChunks(ctx, q, folder.Archive, id); err != nil {

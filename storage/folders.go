@@ -129,7 +129,7 @@ func (s folders) Update(ctx context.Context, f *core.Folder) error {
 func (s folders) Delete(ctx context.Context, id core.FolderID) error {
 	return s.v.atomic(ctx, "delete folder", func(ctx context.Context, q *sqlite.Querier) error {
 		f, err := getFolder(ctx, q, id)
-		if err != nil {
+		if core.IgnoreDamage(err) != nil {
 			return err
 		}
 		for _, text := range []string{

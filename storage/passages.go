@@ -163,7 +163,7 @@ func getPassage(ctx context.Context, q *sqlite.Querier, id core.PassageID) (core
 // getNote returns a passage that may be changed: a chunk changes with its file.
 func getNote(ctx context.Context, q *sqlite.Querier, id core.PassageID) (core.Passage, error) {
 	p, err := getPassage(ctx, q, id)
-	if err == nil && p.File != "" {
+	if core.IgnoreDamage(err) == nil && p.File != "" {
 		err = core.E(core.Conflict, "passage %s is a part of file %s", string(p.ID), string(p.File)).WithHint("change or delete the file")
 	}
 	return p, err
@@ -215,7 +215,7 @@ func tagged(ctx context.Context, q *sqlite.Querier, p *core.Passage, old []strin
 func (s passages) Delete(ctx context.Context, id core.PassageID) error {
 	return s.v.atomic(ctx, "delete passage", func(ctx context.Context, q *sqlite.Querier) error {
 		old, err := getNote(ctx, q, id)
-		if err != nil {
+		if core.IgnoreDamage(err) != nil {
 			return err
 		}
 		return s.remove(ctx, q, &old)
@@ -230,7 +230,9 @@ func (s passages) remove(ctx context.Context, q *sqlite.Querier, p *core.Passage
 	if _, err := q.Exec(ctx, `UPDATE archives SET passages = passages - 1 WHERE id = $1`, p.Archive); err != nil {
 		return err
 	}
-	if err := countTags(ctx, q, p.Archive, p.Tags, nil); err != nil {
+	_, err := q.Exec(ctx, `UPDATE archive_tags SET uses = uses - 1
+		WHERE archive_id = $1 AND tag IN (SELECT tag FROM passage_tags WHERE passage_id = $2)`, p.Archive, p.ID)
+	if err != nil {
 		return err
 	}
 	if err := sqlite.Retag(ctx, q, "passage_tags", "passage_id", string(p.ID), nil, false); err != nil {

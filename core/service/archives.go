@@ -194,11 +194,11 @@ func (s *Archives) Insert(ctx context.Context, id core.ArchiveID, drafts ...NewP
 func (s *Archives) DeletePassage(ctx context.Context, id core.ArchiveID, passage core.PassageID) error {
 	var agents []core.AgentID
 	err := s.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
-		if _, err := tx.Archives().Get(ctx, id); err != nil {
+		if _, err := tx.Archives().Get(ctx, id); core.IgnoreDamage(err) != nil {
 			return err
 		}
 		p, err := tx.Passages().Get(ctx, passage)
-		if err != nil {
+		if core.IgnoreDamage(err) != nil {
 			return err
 		}
 		if p.Archive != id {

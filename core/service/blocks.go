@@ -3,7 +3,6 @@ package service
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"loci/core"
@@ -254,11 +253,6 @@ func (s *Blocks) Delete(ctx context.Context, id core.BlockID) error {
 		if agents, err = tx.Blocks().AgentsOf(ctx, id); err != nil {
 			return err
 		}
-		for _, a := range slices.Clone(agents) {
-			if err := detachIn(ctx, tx, a, id); err != nil {
-				return err
-			}
-		}
 		if err := tx.Blocks().Delete(ctx, id); err != nil {
 			return err
 		}
@@ -269,17 +263,4 @@ func (s *Blocks) Delete(ctx context.Context, id core.BlockID) error {
 	}
 	s.changed(agents...)
 	return nil
-}
-
-// detachIn takes a block from an agent and raises the agent's revision.
-func detachIn(ctx context.Context, tx core.Store, agent core.AgentID, block core.BlockID) error {
-	if err := tx.Blocks().Detach(ctx, agent, block); err != nil {
-		return err
-	}
-	a, err := tx.Agents().Get(ctx, agent)
-	if err != nil {
-		return err
-	}
-	a.Rev++
-	return tx.Agents().Update(ctx, &a)
 }

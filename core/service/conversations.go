@@ -92,7 +92,7 @@ func (c *Conversations) Resolve(ctx context.Context, name string, agent core.Age
 		name = string(agent)
 	}
 	conv, err := c.Store.Conversations().Get(ctx, core.ConversationID(name))
-	if err == nil && agent != "" && conv.Agent != agent {
+	if core.IgnoreDamage(err) == nil && agent != "" && conv.Agent != agent {
 		return core.Conversation{}, core.E(core.NotFound, "agent %s has no conversation %s", agent, name)
 	}
 	return conv, err
@@ -161,7 +161,7 @@ func (c *Conversations) Delete(ctx context.Context, id core.ConversationID) erro
 		return core.E(core.Invalid, "the default conversation goes with its agent").WithHint("reset its messages, or delete the agent")
 	}
 	conv, err := c.Get(ctx, id)
-	if err != nil {
+	if core.IgnoreDamage(err) != nil {
 		return err
 	}
 	err = c.Engine.Exclusive(ctx, id, func(ctx context.Context, tx core.Store) error { return tx.Conversations().Delete(ctx, id) })

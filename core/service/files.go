@@ -211,13 +211,10 @@ func (s *Files) Get(ctx context.Context, folder core.FolderID, id core.FileID) (
 
 func fileIn(ctx context.Context, store core.Store, folder core.FolderID, id core.FileID) (core.File, error) {
 	f, err := store.Files().Get(ctx, id)
-	if err == nil && f.Folder != folder {
+	if core.IgnoreDamage(err) == nil && f.Folder != folder {
 		err = core.E(core.NotFound, "folder %s has no file %s", folder, id)
 	}
-	if err != nil {
-		return core.File{}, err
-	}
-	return f, nil
+	return f, err
 }
 
 // Text returns the text of a file; empty until it is read.
@@ -258,10 +255,10 @@ func (s *Files) Passages(ctx context.Context, folder core.FolderID, pg core.Page
 // Delete deletes a file of a folder.
 func (s *Files) Delete(ctx context.Context, folder core.FolderID, id core.FileID) error {
 	agents, err := s.editFolder(ctx, folder, func(ctx context.Context, tx core.Store) error {
-		if _, err := tx.Folders().Get(ctx, folder); err != nil {
+		if _, err := tx.Folders().Get(ctx, folder); core.IgnoreDamage(err) != nil {
 			return err
 		}
-		if _, err := fileIn(ctx, tx, folder, id); err != nil {
+		if _, err := fileIn(ctx, tx, folder, id); core.IgnoreDamage(err) != nil {
 			return err
 		}
 		return tx.Files().Delete(ctx, id)

@@ -245,7 +245,7 @@ func (p *parts) fileTools(ctx context.Context) ([]core.ToolID, error) {
 func (p *parts) retool(ctx context.Context, tx core.Store, id core.AgentID, tools []core.ToolID) error {
 	agent, err := tx.Agents().Get(ctx, id)
 	if err != nil {
-		return err
+		return core.IgnoreDamage(err) // a damaged agent keeps no folder from going
 	}
 	if err := withFileTools(ctx, tx, &agent, tools); err != nil {
 		return err

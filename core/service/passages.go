@@ -162,7 +162,7 @@ func (s *Passages) Update(ctx context.Context, agent core.AgentID, id core.Passa
 func (s *Passages) Delete(ctx context.Context, agent core.AgentID, id core.PassageID) error {
 	err := s.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
 		p, err := tx.Passages().Get(ctx, id)
-		if err == nil {
+		if err = core.IgnoreDamage(err); err == nil {
 			err = ofAgent(ctx, tx, agent, &p)
 		}
 		if err != nil {

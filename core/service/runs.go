@@ -37,10 +37,11 @@ func (r *Runs) Active(ctx context.Context) (int, error) {
 // Delete marks a run deleted; its messages stay. One under way is busy.
 func (r *Runs) Delete(ctx context.Context, id core.RunID) (core.Run, error) {
 	run, err := r.Get(ctx, id)
-	if err != nil {
+	if core.IgnoreDamage(err) != nil {
 		return run, err
 	}
-	if !run.Status.Final() {
+	// One that is damaged is taken up by no start: only what works on it now knows whether it goes on.
+	if !run.Status.Final() && (err == nil || slices.Contains(r.Engine.Active(run.Conversation), id)) {
 		return run, &core.Error{Kind: core.Busy, Msg: "the run is under way", Hint: "cancel it first", Run: id}
 	}
 	return run, r.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error { return tx.Runs().Delete(ctx, id) })

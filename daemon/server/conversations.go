@@ -121,7 +121,7 @@ func (s *Server) updateConversation(ctx context.Context, in *updateConversationI
 
 func (s *Server) deleteConversation(ctx context.Context, in *conversationInput) (*body[any], error) {
 	conv, err := s.resolve(ctx, in.ConversationPath, in.AgentID)
-	if err != nil {
+	if core.IgnoreDamage(err) != nil {
 		return nil, err
 	}
 	return empty(s.services().Conversations.Delete(ctx, conv.ID))
