@@ -39,6 +39,7 @@ import (
 	"loci/daemon/mirror"
 	"loci/daemon/server"
 	"loci/providers"
+	"loci/sandbox"
 	"loci/storage"
 )
 
@@ -103,6 +104,7 @@ type parts struct {
 	undo      *undo.Passages
 	mirrors   *mirror.Mirrors
 	follower  *follow.Follower
+	sandbox   *sandbox.Local
 }
 
 // Open takes the home's lock and starts listening. It neither answers requests nor opens the store yet. If the home
@@ -298,6 +300,9 @@ func (d *Daemon) takeDown(srv *http.Server, endRequests func()) {
 	}
 	endRequests()
 	closing.Wait()
+	if p.sandbox != nil {
+		p.sandbox.Close()
+	}
 	if p.mirrors != nil {
 		p.mirrors.Close()
 	}

@@ -38,8 +38,8 @@ func (d *Daemon) Doctor(ctx context.Context, env core.Env) []api.Check {
 			),
 		)
 	}
-	if check, known := checkSandbox(ctx); known {
-		checks = append(checks, check)
+	if s := d.current().sandbox; s != nil {
+		checks = append(checks, checkSandbox(s.Probe(ctx)))
 	}
 	checks = append(checks, d.checkEmbedding(ctx)...)
 	checks = append(checks, d.checkMirrors()...)
@@ -61,28 +61,16 @@ func sizes(dir string) []api.Check {
 	return checks
 }
 
-// checkSandbox reports what this machine can confine. Nothing needs the sandbox yet, so a missing feature is not a
-// fault.
-func checkSandbox(ctx context.Context) (check api.Check, known bool) {
-	var there, lacks []string
-	for _, layer := range sandbox.Probe(ctx) {
-		switch {
-		case layer.Works:
-			there = append(there, layer.Name)
-		case layer.Fix != "":
-			lacks = append(lacks, layer.Name+" ("+layer.Detail+"; "+layer.Fix+")")
-		default:
-			lacks = append(lacks, layer.Name+" ("+layer.Detail+")")
-		}
+// checkSandbox reports what this machine can confine. Only programs that agents start need it, so that what is missing is no
+// fault of the home.
+func checkSandbox(r sandbox.Report) api.Check {
+	const name = "sandbox"
+	switch r.Level {
+	case sandbox.LevelFull:
+		return api.Good(name, "full: "+strings.Join(r.Layers, ", "))
+	case sandbox.LevelOff, sandbox.LevelNone:
 	}
-	detail := "nothing to do: agents run no programs of yours yet"
-	if len(there) > 0 {
-		detail += "; ready to confine them: " + strings.Join(there, ", ")
-	}
-	if len(lacks) > 0 {
-		detail += "; not there: " + strings.Join(lacks, ", ")
-	}
-	return api.Good("sandbox", detail), len(there)+len(lacks) > 0
+	return api.Warning(name, string(r.Level)+": "+r.Detail, r.Fix)
 }
 
 // checkStore reads all facts by making a copy, which is verified like any backup and leaves nothing.

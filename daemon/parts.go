@@ -21,6 +21,7 @@ import (
 	"loci/providers"
 	"loci/providers/embed"
 	"loci/providers/offline"
+	"loci/sandbox"
 	"loci/storage"
 	"loci/storage/forget"
 	"loci/tools"
@@ -65,6 +66,9 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	if p.models == nil {
 		p.models = p.reached
 	}
+	p.sandbox = sandbox.New(sandbox.Config{
+		Mode: sandbox.Mode(d.cfg.Settings.Sandbox), Scratch: filepath.Join(d.cfg.Paths.State, "jobs"),
+	})
 	p.store, err = storage.Open(opening, storage.Config{
 		Dir: d.cfg.Paths.Data, Clock: d.cfg.Clock, Logger: d.logger,
 	})

@@ -1,28 +1,152 @@
-// Package sandbox finds out how this machine can confine untrusted code. Loci runs no such code yet: the built-in tools
-// only read and change its own store. This package answers the first question, which layers the kernel offers to this
-// process, by trying each of them instead of looking for files, so that the doctor can tell a person early what a
-// machine lacks. It is an adapter: it imports core at most.
+// Package sandbox runs programs that are not trusted. On Linux each job has namespaces and a root of its own in which the
+// machine's secrets don't exist, Landlock and a filter of system calls behind that, and limits; how is in sandbox/stage. What
+// the kernel lacks is never skipped silently: the job is refused, with the step that failed. It is an adapter: it imports core
+// at most.
 package sandbox
 
 import (
 	"context"
+	"os"
+	"runtime"
+	"sync"
 	"time"
+
+	"loci/core"
 )
 
-// probeTime limits a whole Probe.
-const probeTime = 2 * time.Second
+// Mode is what a person chose in the configuration. No agent can.
+type Mode string
 
-// Layer is one way to confine a process.
-type Layer struct {
-	Name   string
-	Works  bool
-	Detail string // what was found: a version, or why it doesn't work
-	Fix    string // what a person can do about it; empty: nothing
+// The modes.
+const (
+	Full Mode = "full" // every layer, or nothing runs
+	Off  Mode = "off"  // programs run as the person would run them
+)
+
+// most is how much a job may write to its outputs before it is stopped.
+const mostOutput = 64 << 20
+
+// Config is what a Local needs.
+type Config struct {
+	Mode    Mode
+	Scratch string // a folder for the temporary files of jobs, made when needed; it holds nothing else
 }
 
-// Probe tries every layer that this system may have, within two seconds. Nil: no layer is known for this system.
-func Probe(ctx context.Context) []Layer {
-	ctx, cancel := context.WithTimeout(ctx, probeTime)
+// Local runs jobs on this machine. What it needs is started with the first job.
+type Local struct {
+	cfg     Config
+	backend backend
+
+	mu      sync.Mutex
+	running sync.WaitGroup
+	closed  bool
+	ctx     context.Context // of all jobs
+	cancel  context.CancelFunc
+}
+
+var _ core.Sandbox = (*Local)(nil)
+
+// New returns a sandbox that Close has to close. What a killed daemon left of its jobs is removed.
+func New(cfg Config) *Local {
+	l := &Local{cfg: cfg}
+	_ = os.RemoveAll(cfg.Scratch) // jobs have folders of their own: what can't be removed is only in nobody's way
+	l.ctx, l.cancel = context.WithCancel(context.Background())
+	return l
+}
+
+// Run runs a job as core.Sandbox says.
+func (l *Local) Run(ctx context.Context, job core.Job) (core.JobResult, error) {
+	if err := job.Validate(); err != nil {
+		return core.JobResult{}, err
+	}
+	if !l.enter() {
+		return core.JobResult{}, core.E(core.Unavailable, "the daemon is shutting down: no program is started any more")
+	}
+	defer l.running.Done()
+	job.Limits = limits(job)
+	began := time.Now()
+	// The cause of the end of this context is the daemon's word on why the job was stopped.
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	defer context.AfterFunc(l.ctx, func() { stop(nil) })()
+	ctx, cancel := context.WithTimeoutCause(ctx, job.Limits.Wall, stopped(core.JobTimedOut))
 	defer cancel()
-	return probe(ctx)
+	c := &call{job: job, out: newOutputs(job.Limits.Output, job.Live, stop), stop: stop}
+	var err error
+	if l.cfg.Mode == Off {
+		err = c.unconfined(ctx)
+	} else {
+		err = c.confined(ctx, l)
+	}
+	c.result.Took = time.Since(began)
+	return c.result, err
+}
+
+func (l *Local) enter() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.closed {
+		l.running.Add(1)
+	}
+	return !l.closed
+}
+
+// Close stops every job, waits for them, and ends what was started for them.
+func (l *Local) Close() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+	l.cancel()
+	l.running.Wait()
+	l.backend.close()
+}
+
+// call is one job while it runs.
+type call struct {
+	job    core.Job
+	out    *outputs
+	stop   context.CancelCauseFunc
+	result core.JobResult
+}
+
+// stopped is the cause of a context that ends because a job went over a limit.
+type stopped core.JobEnd
+
+func (s stopped) Error() string { return "the job was stopped: " + string(s) }
+
+// why says how a job ended that was stopped through its context.
+func why(ctx context.Context) core.JobEnd {
+	if s, ok := context.Cause(ctx).(stopped); ok { //nolint:errorlint // nobody wraps a cause of ours
+		return core.JobEnd(s)
+	}
+	if core.KindOf(context.Cause(ctx)) == core.Timeout {
+		return core.JobTimedOut
+	}
+	return core.JobCancelled
+}
+
+// limits fills in what a job leaves to its profile.
+func limits(job core.Job) core.JobLimits {
+	l := core.JobLimits{
+		Wall: time.Minute, Memory: 512 << 20, Processes: 64, Output: 256 << 10, Files: 256, FileSize: 64 << 20,
+	}
+	if job.Profile == core.JobShell {
+		l = core.JobLimits{
+			Wall: 2 * time.Minute, Memory: machineMemory() / 2, Processes: 1024 + 64*runtime.NumCPU(), Output: 256 << 10, Files: 4096,
+		}
+	}
+	set(&l.Wall, job.Limits.Wall)
+	set(&l.Memory, job.Limits.Memory)
+	set(&l.Processes, job.Limits.Processes)
+	set(&l.Output, job.Limits.Output)
+	set(&l.Files, job.Limits.Files)
+	set(&l.FileSize, job.Limits.FileSize)
+	return l
+}
+
+func set[T comparable](to *T, from T) {
+	var zero T
+	if from != zero {
+		*to = from
+	}
 }

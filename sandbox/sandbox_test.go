@@ -2,43 +2,46 @@ package sandbox
 
 import (
 	"context"
-	"runtime"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"loci/core"
 )
 
-func TestEveryLayerIsTriedAndSaysWhatWasSeen(t *testing.T) {
-	t.Parallel()
-	layers := Probe(t.Context())
-	if runtime.GOOS != "linux" {
-		if len(layers) != 0 {
-			t.Fatalf("%s has layers that nothing here knows: %+v", runtime.GOOS, layers)
-		}
-		return
-	}
-	var names []string
-	for _, l := range layers {
-		names = append(names, l.Name)
-		if l.Detail == "" {
-			t.Errorf("%s says nothing of what was seen", l.Name)
-		}
-		if l.Works && l.Fix != "" {
-			t.Errorf("%s works and yet asks for %q", l.Name, l.Fix)
-		}
-	}
-	if got := strings.Join(names, " "); got != "namespaces Landlock seccomp cgroup" {
-		t.Errorf("the layers are %q", got)
-	}
+const path = "PATH=/usr/local/bin:/usr/bin:/bin"
+
+func local(tb testing.TB) *Local {
+	tb.Helper()
+	l := New(Config{Mode: Full, Scratch: filepath.Join(tb.TempDir(), "jobs")})
+	tb.Cleanup(l.Close)
+	return l
 }
 
-func TestAProbeThatMayTakeNoTimeSaysSo(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS != "linux" {
-		t.Skip("no layers are known here")
+func sh(script string) core.Job {
+	return core.Job{Profile: core.JobTool, Argv: []string{"sh", "-c", script}, Env: []string{path, "HOME=" + core.SandboxHome}}
+}
+
+func run(ctx context.Context, t *testing.T, l *Local, job core.Job) core.JobResult {
+	t.Helper()
+	r, err := l.Run(ctx, job)
+	if err != nil {
+		t.Fatalf("%v (%s)", err, core.HintOf(err))
 	}
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if l := Probe(ctx)[0]; l.Works || !strings.Contains(l.Detail, context.Canceled.Error()) {
-		t.Errorf("a cancelled probe found %+v", l)
+	return r
+}
+
+func TestAProgramsOutputsAndExitCodeComeBack(t *testing.T) {
+	t.Parallel()
+	job := sh("cat; echo out; echo err >&2; exit 7")
+	job.Stdin = []byte("in\n")
+	r := run(t.Context(), t, local(t), job)
+	if r.Ended != core.JobExited || r.ExitCode != 7 || string(r.Stdout.Kept) != "in\nout\n" || string(r.Stderr.Kept) != "err\n" {
+		t.Errorf("%+v %s %s", r, r.Stdout.Kept, r.Stderr.Kept)
+	}
+	for _, layer := range []string{"namespaces", "limits", "capabilities", "Landlock", "seccomp"} {
+		if !strings.Contains(strings.Join(r.Layers, ","), layer) {
+			t.Errorf("%s is not in force: %q", layer, r.Layers)
+		}
 	}
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"loci/providers/providertest"
+	"loci/sandbox/stage"
 )
 
 // The scripts in testdata run the program the way a person does: as processes, with their own daemon in the
@@ -41,6 +42,9 @@ func (s swept) Run() int {
 
 // program is what main does.
 func program() {
+	if code, ours := stage.Main(os.Args); ours {
+		os.Exit(code)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()

@@ -8,9 +8,13 @@ import (
 	"os/signal"
 
 	"loci/cmd/cli"
+	"loci/sandbox/stage"
 )
 
 func main() {
+	if code, ours := stage.Main(os.Args); ours {
+		os.Exit(code)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), endings()...)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
 	os.Exit(cli.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))

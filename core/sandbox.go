@@ -1,0 +1,189 @@
+package core
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// SandboxHome is the folder inside of a sandbox that a job has for itself, its HOME. It is gone after the job.
+const SandboxHome = "/work"
+
+// The bounds of what a job may bring along.
+const (
+	mostJobWords  = 8192     // arguments, and variables
+	mostJobText   = 1 << 20  // bytes of arguments and variables together
+	mostJobStdin  = 16 << 20 // bytes
+	mostJobMounts = 64       // mounts, and paths that are hidden or kept from being written
+	mostJobWall   = 24 * time.Hour
+)
+
+// Sandbox runs programs that are not trusted. Run returns within the job's time, when no process of the job is left. What the
+// job did is in the result, also when it was stopped; an error means that it was refused or that the sandbox failed.
+type Sandbox interface {
+	Run(ctx context.Context, job Job) (JobResult, error)
+}
+
+// JobProfile says what a job is for, and so which limits hold where it names none.
+type JobProfile string
+
+// The profiles.
+const (
+	JobTool  JobProfile = "tool"  // a program that somebody wrote for an agent: little memory, its files in memory
+	JobShell JobProfile = "shell" // work in a person's project: builds and tests, temporary files on disk
+)
+
+// Job is one program to run. It inherits nothing: what it needs is named here.
+type Job struct {
+	Profile JobProfile
+	Argv    []string // the program and its arguments; a name without a slash is searched for in the PATH of Env
+	Dir     string   // where it starts; empty: the project, or SandboxHome
+	Env     []string // NAME=value
+	Stdin   []byte
+	Mounts  []JobMount
+	Project *JobProject
+	Limits  JobLimits
+	Live    io.Writer // gets both outputs while they come, one write at a time; may be nil
+}
+
+// JobMount is a folder or file of the machine that the job sees.
+type JobMount struct {
+	Source   string // absolute
+	Target   string // absolute; empty: its own path
+	Writable bool
+}
+
+// JobProject is the folder that a job works in. It has the same path inside. What git or an editor would later run from it
+// without asking is read-only inside, or reported in JobResult.Changed.
+type JobProject struct {
+	Path     string // absolute
+	Writable bool
+	Masked   []string // what looks empty inside, relative to Path; what does not exist is left out
+	ReadOnly []string // what cannot be written, relative to Path; what does not exist is left out
+}
+
+// JobLimits are what a job may use; 0 is the profile's own limit.
+type JobLimits struct {
+	Wall      time.Duration
+	Memory    int64 // bytes of all processes together
+	Processes int
+	Output    int   // bytes of each output that are kept
+	Files     int   // open in one process
+	FileSize  int64 // bytes of one file
+}
+
+// JobEnd says how a job ended.
+type JobEnd string
+
+// The ways to end. Only JobExited and JobSignalled are the program's own doing.
+const (
+	JobExited        JobEnd = "exited"
+	JobSignalled     JobEnd = "signalled"
+	JobTimedOut      JobEnd = "timed_out"
+	JobCancelled     JobEnd = "cancelled"
+	JobOverMemory    JobEnd = "over_memory"
+	JobOverProcesses JobEnd = "over_processes"
+	JobOverOutput    JobEnd = "over_output"
+	JobKilled        JobEnd = "killed" // from outside: the kernel was out of memory, or a person ended it
+)
+
+// JobResult is what became of a job.
+type JobResult struct {
+	Ended    JobEnd
+	ExitCode int    // for JobExited
+	Signal   string // for JobSignalled
+	Stdout   JobOutput
+	Stderr   JobOutput
+	Layers   []string // what confined it; empty: nothing did
+	Changed  []string // paths of the project, new or changed, that other programs would act on
+	Setup    time.Duration
+	Took     time.Duration // from its start to its end
+}
+
+// JobOutput is what a job wrote: its first bytes, and how many there were.
+type JobOutput struct {
+	Kept  []byte
+	Total int64
+}
+
+// Validate reports the first fault of a job.
+func (j *Job) Validate() error {
+	switch {
+	case j.Profile != JobTool && j.Profile != JobShell:
+		return E(Invalid, "the job's profile is %q; it can be %s or %s", j.Profile, JobTool, JobShell)
+	case len(j.Argv) == 0 || j.Argv[0] == "":
+		return E(Invalid, "the job names no program")
+	case len(j.Argv) > mostJobWords || len(j.Env) > mostJobWords:
+		return E(TooLarge, "a job has at most %d arguments and as many variables", mostJobWords)
+	case len(j.Stdin) > mostJobStdin:
+		return E(TooLarge, "the job's input is %d bytes; at most %d are passed", len(j.Stdin), mostJobStdin)
+	case j.Dir != "" && !filepath.IsAbs(j.Dir):
+		return E(Invalid, "the job's folder %q is no absolute path", j.Dir)
+	}
+	if err := j.validateWords(); err != nil {
+		return err
+	}
+	if err := j.validatePaths(); err != nil {
+		return err
+	}
+	return j.Limits.validate()
+}
+
+func (j *Job) validateWords() error {
+	size := 0
+	for _, list := range [][]string{j.Argv, j.Env} {
+		for _, word := range list {
+			size += len(word)
+			if strings.ContainsRune(word, 0) {
+				return E(Invalid, "an argument or variable of the job contains a zero byte")
+			}
+		}
+	}
+	if size > mostJobText {
+		return E(TooLarge, "the job's arguments and variables are %d bytes; at most %d are passed", size, mostJobText)
+	}
+	for _, v := range j.Env {
+		if name, _, ok := strings.Cut(v, "="); !ok || name == "" {
+			return E(Invalid, "the job's variable %q is not written as NAME=value", v)
+		}
+	}
+	return nil
+}
+
+func (j *Job) validatePaths() error {
+	mounts := j.Mounts
+	count := len(mounts)
+	if p := j.Project; p != nil {
+		count += len(p.Masked) + len(p.ReadOnly)
+		mounts = append([]JobMount{{Source: p.Path}}, mounts...)
+		for _, path := range append(append([]string{}, p.Masked...), p.ReadOnly...) {
+			if !filepath.IsLocal(path) || filepath.Clean(path) == "." {
+				return E(Invalid, "%q is no path inside of the project", path)
+			}
+		}
+	}
+	if count > mostJobMounts {
+		return E(TooLarge, "the job has %d mounts and paths; at most %d are possible", count, mostJobMounts)
+	}
+	for _, m := range mounts {
+		for _, path := range []string{m.Source, m.Target} {
+			if path == "" && m.Source != "" {
+				continue
+			}
+			if !filepath.IsAbs(path) || filepath.Clean(path) == "/" || strings.ContainsRune(path, 0) {
+				return E(Invalid, "the job's mount %q is no absolute path below the root", path)
+			}
+		}
+	}
+	return nil
+}
+
+func (l *JobLimits) validate() error {
+	if l.Wall < 0 || l.Wall > mostJobWall || l.Memory < 0 || l.Processes < 0 || l.Output < 0 || l.Files < 0 || l.FileSize < 0 {
+		return E(Invalid, "the job's limits make no sense: %s", fmt.Sprintf("%+v", *l))
+	}
+	return nil
+}

@@ -1,0 +1,182 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"loci/core"
+	"loci/sandbox/frame"
+)
+
+// lent is what a sandbox gets, and our ends of it.
+type lent struct {
+	control      *net.UnixConn
+	in, out, err *os.File
+	theirs       []*os.File
+}
+
+// confined runs the job in a sandbox of its own.
+func (c *call) confined(ctx context.Context, l *Local) error {
+	began := time.Now()
+	p, err := prepare(c.job, l.cfg.Scratch)
+	if err != nil {
+		return err
+	}
+	defer p.clean()
+	launcher, err := l.backend.current()
+	if err != nil {
+		return core.E(core.Unavailable, "start the launcher of sandboxes: %w", err).WithHint("loci doctor says more")
+	}
+	files, err := lend()
+	if err != nil {
+		return core.E(core.Unavailable, "open what a sandbox needs: %w", err).WithHint("the daemon may have too many files open")
+	}
+	defer files.close()
+	s, err := launcher.begin(ctx, p.who, files.theirs...)
+	frame.Close(files.theirs...)
+	switch {
+	case err != nil && ctx.Err() != nil: // stopped before it began
+		c.result.Ended = why(ctx)
+		return nil
+	case err != nil:
+		return err
+	case s.failed != nil:
+		return refused(s.failed, c.job.Argv[0])
+	}
+	defer frame.Close(s.pidfd)
+	return c.follow(ctx, p, files, s, began)
+}
+
+// follow accompanies a job to its end. When it returns, no process of the job is left.
+func (c *call) follow(ctx context.Context, p *plan, files *lent, s started, began time.Time) error {
+	ends := context.AfterFunc(ctx, func() { kill(s.pidfd) })
+	var work sync.WaitGroup
+	work.Go(func() { c.out.drain(files.out, &c.result.Stdout) })
+	work.Go(func() { c.out.drain(files.err, &c.result.Stderr) })
+	work.Go(func() { feed(files.in, c.job.Stdin) })
+	watching, stopWatching := context.WithCancel(ctx)
+	work.Go(func() { c.watch(watching, s.pid) })
+
+	status, err := converse(files.control, p.spec, func(layers []string) {
+		c.result.Layers, c.result.Setup = layers, time.Since(began)
+	})
+	if err != nil { // it was ended, or it failed in a way that it could not tell
+		kill(s.pidfd)
+	}
+	awaitEnd(s.pidfd)
+	stopWatching()
+	stoppedByUs := !ends()
+	late := time.Now().Add(lastWords)
+	for _, f := range []*os.File{files.out, files.err} {
+		_ = f.SetReadDeadline(late) // pipes have deadlines
+	}
+	_ = files.in.Close() // whatever of it was not read stays unread
+	work.Wait()
+	if p.spec.Scratch != "" || c.job.Project != nil {
+		c.result.Changed = p.changed()
+	}
+	switch {
+	case stoppedByUs:
+		c.result.Ended = why(ctx)
+	case status.Failed != nil:
+		return refused(status.Failed, c.job.Argv[0])
+	case status.Ended == nil && c.result.Layers == nil:
+		return core.E(core.Unavailable, "the sandbox ended before the program began").WithHint("try again; loci doctor says more")
+	case status.Ended == nil:
+		c.result.Ended = core.JobKilled
+	case status.Ended.Signal != 0:
+		c.result.Ended, c.result.Signal = core.JobSignalled, unix.SignalName(syscall.Signal(status.Ended.Signal))
+	default:
+		c.result.Ended, c.result.ExitCode = core.JobExited, status.Ended.Code
+	}
+	return nil
+}
+
+// converse tells a sandbox what to run and returns the last that it says.
+func converse(control *net.UnixConn, spec frame.Spec, runs func(layers []string)) (frame.Status, error) {
+	var status frame.Status
+	if err := frame.Write(control, spec); err != nil {
+		return status, err
+	}
+	if err := frame.Read(control, &status); err != nil || status.Failed != nil {
+		return status, err
+	}
+	runs(status.Layers)
+	var ended frame.Status
+	err := frame.Read(control, &ended)
+	return ended, err
+}
+
+// feed writes the job's input and closes it.
+func feed(to *os.File, text []byte) {
+	_, _ = to.Write(text) // a job may leave its input unread
+	_ = to.Close()        // follow may have closed it
+}
+
+// lend opens what goes into a sandbox.
+func lend() (*lent, error) {
+	l := &lent{}
+	ours, theirs, err := frame.Pair(unix.SOCK_STREAM)
+	if err != nil {
+		return nil, err
+	}
+	l.theirs = append(l.theirs, theirs)
+	if l.control, err = frame.Conn(ours); err != nil {
+		l.close()
+		return nil, err
+	}
+	stdin, in, err := os.Pipe()
+	if err != nil {
+		l.close()
+		return nil, err
+	}
+	l.in, l.theirs = in, append(l.theirs, stdin)
+	for _, to := range []**os.File{&l.out, &l.err} {
+		read, write, err := os.Pipe()
+		if err != nil {
+			l.close()
+			return nil, err
+		}
+		*to, l.theirs = read, append(l.theirs, write)
+	}
+	return l, nil
+}
+
+func (l *lent) close() {
+	if l.control != nil {
+		_ = l.control.Close() // all was said
+	}
+	frame.Close(l.in, l.out, l.err)
+	frame.Close(l.theirs...)
+}
+
+// refused says which step failed, and what helps.
+func refused(f *frame.Fault, program string) error {
+	errno := syscall.Errno(f.Errno)
+	switch {
+	case f.Step == "program", f.Step == "start" && errors.Is(errno, syscall.ENOENT):
+		return core.E(core.NotFound, "there is no program %q in the sandbox", program).
+			WithHint("programs of the system are there, and what is mounted")
+	case f.Step == "start":
+		return core.E(core.Invalid, "%s can't be started: %s", program, f.Text)
+	case f.Step == "mounts":
+		return core.E(core.Invalid, "the sandbox can't show the job its folders: %s", f.Text)
+	}
+	return core.E(core.Unavailable, "this machine can't confine programs: %s: %s", f.Step, f.Text).WithHint("%s", hint(f))
+}
+
+// machineMemory is how much memory the machine has.
+func machineMemory() int64 {
+	var info unix.Sysinfo_t
+	if unix.Sysinfo(&info) != nil {
+		return 1 << 30 // it never fails
+	}
+	return int64(info.Totalram) * int64(info.Unit)
+}

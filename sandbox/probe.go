@@ -1,0 +1,19 @@
+package sandbox
+
+// Level is how much of the sandbox works on a machine.
+type Level string
+
+// The levels.
+const (
+	LevelFull Level = "full"
+	LevelNone Level = "none"
+	LevelOff  Level = "off" // by a person's choice
+)
+
+// Report is what a try of the whole chain found.
+type Report struct {
+	Level  Level
+	Layers []string // in force
+	Detail string   // which step failed, and why
+	Fix    string   // what a person can do about it; empty: nothing
+}

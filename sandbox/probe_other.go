@@ -1,7 +1,0 @@
-//go:build !linux
-
-package sandbox
-
-import "context"
-
-func probe(context.Context) []Layer { return nil }
