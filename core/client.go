@@ -13,11 +13,27 @@ const (
 	ClientDaemon ClientKind = "daemon" // the daemon itself
 )
 
-// PermissionMode is how tools that act on the world get permission; so far there is one mode.
+// PermissionMode is how tools that act on the world get permission where no rule decides.
 type PermissionMode string
 
-// ModeStandard asks a person where a rule says so.
-const ModeStandard PermissionMode = "standard"
+// The modes. Forbidding rules and those of agents that want an approval hold in every one.
+const (
+	ModeStandard PermissionMode = "standard" // asks a person where a rule says so: of everything that isn't a client session
+	ModeAsk      PermissionMode = "ask"      // reading in the folder is free; writing, running and leaving the machine ask
+	ModeEdits    PermissionMode = "edits"    // changing files in the folder is free, too
+	ModePlan     PermissionMode = "plan"     // nothing that changes anything
+	ModeAll      PermissionMode = "all"      // no questions
+)
+
+// Valid reports whether the mode is known.
+func (m PermissionMode) Valid() bool {
+	switch m {
+	case ModeStandard, ModeAsk, ModeEdits, ModePlan, ModeAll:
+		return true
+	default:
+		return false
+	}
+}
 
 // Client is who makes a request and from where. A run records it, except for Env.
 type Client struct {

@@ -88,6 +88,17 @@ func (p Pattern) Match(words []string) bool {
 	return true
 }
 
+// Literals returns the words that the pattern has whole, without a star.
+func (p Pattern) Literals() []string {
+	var words []string
+	for _, g := range p.words {
+		if len(g) == 1 {
+			words = append(words, g[0])
+		}
+	}
+	return words
+}
+
 func (g glob) match(word string) bool {
 	rest, ok := strings.CutPrefix(word, g[0])
 	if !ok {

@@ -1,0 +1,245 @@
+package permission
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"loci/core"
+	"loci/core/shellline"
+)
+
+// Does says what a tool does. Rules about it count for every tool that does it.
+type Does string
+
+// What tools do.
+const (
+	DoesRemember Does = ""       // reads and edits the agent's own facts
+	DoesRead     Does = "read"   // reads files
+	DoesWrite    Does = "write"  // changes files
+	DoesShell    Does = "shell"  // runs a shell line
+	DoesFetch    Does = "fetch"  // reads what a host serves
+	DoesMCP      Does = "mcp"    // calls a tool of a server
+	DoesOther    Does = "other"  // a tool that people wrote
+	DoesClient   Does = "client" // runs in the program that sent the message
+)
+
+// Call is a call of a tool, as far as permission depends on it.
+type Call struct {
+	Tool      string
+	Does      Does
+	Paths     []string // of DoesRead and DoesWrite: absolute and cleaned
+	Line      string   // of DoesShell
+	Host      string   // of DoesFetch
+	Remote    string   // of DoesMCP: server/tool
+	Arguments map[string]any
+}
+
+// Place is where a call runs.
+type Place struct {
+	Mode core.PermissionMode
+	Root string // the workspace, absolute; empty: none is open
+	Dir  string // the folder in it where shell lines begin; empty: Root
+	Home string // the person's home folder
+	Real func(path string) string
+}
+
+func (p Place) real(path string) string {
+	if p.Real == nil || path == "" {
+		return path
+	}
+	return p.Real(path)
+}
+
+// resolved is the place with its folders where they really are.
+func (p Place) resolved() Place {
+	p.Root, p.Home = p.real(p.Root), p.real(p.Home)
+	return p
+}
+
+// part is one thing that a call does, judged on its own: a file, a simple command, a host.
+type part struct {
+	what  string // in words
+	does  Does
+	path  string   // a file
+	real  string   // where it leads
+	words []string // a command
+	forms [][]string
+	files []string // what the words may name
+	doubt string   // why a shell line, or a path, can't be judged
+	free  bool     // a command that only reads
+	offer string   // the rule that would allow it, and what is like it, from now on
+	exact string   // the rule that would allow it alone
+}
+
+// parts takes a call apart.
+func (c *Call) parts(at Place) []part {
+	switch c.Does {
+	case DoesRead, DoesWrite:
+		var parts []part
+		for _, path := range c.Paths {
+			parts = append(parts, at.file(c.Does, path))
+		}
+		if len(parts) == 0 {
+			parts = append(parts, part{what: string(c.Does), does: c.Does, doubt: "it doesn't say which file"})
+		}
+		return parts
+	case DoesShell:
+		return c.shell(at)
+	case DoesFetch:
+		return []part{{what: "fetch from " + c.Host, does: c.Does, offer: rule(c.Does, escape(c.Host))}}
+	case DoesMCP:
+		return []part{{what: "call " + c.Remote, does: c.Does, offer: rule(c.Does, escape(c.Remote))}}
+	case DoesRemember, DoesOther, DoesClient:
+	}
+	return []part{{what: "call " + c.Tool, does: c.Does, offer: c.Tool}}
+}
+
+// file makes the part of one file.
+func (p Place) file(does Does, path string) part {
+	f := part{what: fmt.Sprintf("%s %s", does, path), does: does, path: path, real: p.real(path)}
+	if f.real == "" {
+		f.doubt = "where " + path + " leads can't be said"
+		return f
+	}
+	rest, inside := under(p.Root, path)
+	if p.Root == "" || !inside || rest == "" {
+		f.exact = rule(does, escape(path))
+		f.offer = f.exact
+		return f
+	}
+	f.what = fmt.Sprintf("%s %s", does, rest)
+	f.exact = rule(does, "./"+escape(rest))
+	f.offer = f.exact
+	if i := strings.LastIndex(rest, "/"); i >= 0 {
+		f.offer = rule(does, "./"+escape(rest[:i])+"/**")
+	}
+	return f
+}
+
+// shell makes the parts of a shell line: its simple commands, and the files that it redirects to.
+func (c *Call) shell(at Place) []part {
+	folder := shellline.Folder{Root: at.Root, Dir: at.Dir}
+	if folder.Dir == "" {
+		folder.Dir = at.Root
+	}
+	line := shellline.Parse(c.Line, folder)
+	var parts []part
+	if line.Doubt != "" {
+		parts = append(parts, part{what: "run the line", does: DoesShell, doubt: line.Doubt})
+	}
+	for _, command := range line.Commands {
+		p := part{
+			what: "run " + brief(command.String()), does: DoesShell, words: command.Words, forms: command.Forms(),
+			files: command.Files, doubt: command.Doubt, free: command.Reads,
+		}
+		if command.Always != "" {
+			p.offer, p.exact = rule(DoesShell, command.Always), rule(DoesShell, command.String())
+		}
+		parts = append(parts, p)
+	}
+	for _, path := range line.Writes {
+		parts = append(parts, at.file(DoesWrite, path))
+	}
+	for _, path := range line.Reads {
+		parts = append(parts, at.file(DoesRead, path))
+	}
+	return parts
+}
+
+func rule(does Does, pattern string) string { return string(does) + "(" + pattern + ")" }
+
+// escape writes a text as the pattern that stands for it alone.
+func escape(text string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`).Replace(text)
+}
+
+// argument returns an argument's value as text; ok is false if there is none that a rule can name.
+func (c *Call) argument(name string) (text string, ok bool) {
+	switch v := c.Arguments[name].(type) {
+	case string:
+		return v, true
+	case bool, float64, json.Number:
+		return fmt.Sprint(v), true
+	}
+	return "", false
+}
+
+// matches reports whether the rule stands for a part of a call. What forbids or asks is read widely, what allows
+// narrowly.
+func (r *Rule) matches(c *Call, p *part, at Place) bool {
+	wide := r.Effect != Allow
+	named := r.name == c.Tool || r.name == "*"
+	if r.name != string(p.does) && !named {
+		return wide && r.reaches(p, at)
+	}
+	switch {
+	case r.bare:
+		return true
+	case p.doubt != "" && !wide:
+		return false
+	case len(r.path.segments) > 0 || r.path.base != anywhere:
+		return p.path != "" && r.onPath(p, at)
+	case r.name == string(DoesShell):
+		return r.onWords(p)
+	case r.name == string(DoesFetch):
+		return r.text.match(strings.ToLower(c.Host))
+	case r.name == string(DoesMCP):
+		return r.text.match(c.Remote)
+	case r.argument != "":
+		value, ok := c.argument(r.argument)
+		return ok && r.text.match(value)
+	}
+	return false
+}
+
+func (r *Rule) onPath(p *part, at Place) bool {
+	if r.Effect == Allow {
+		return p.real != "" && r.path.allows(p.path, at) && (p.real == p.path || r.path.allows(p.real, at.resolved()))
+	}
+	return r.path.forbids(p.path, at) || p.real != "" && r.path.forbids(p.real, at.resolved())
+}
+
+func (r *Rule) onWords(p *part) bool {
+	if r.Effect == Allow {
+		return len(p.words) > 0 && r.words.Match(p.words)
+	}
+	for _, form := range p.forms {
+		if r.words.Match(form) {
+			return true
+		}
+	}
+	return false
+}
+
+// reaches reports whether a rule about files stands for one that a command's words may name.
+func (r *Rule) reaches(p *part, at Place) bool {
+	if p.does != DoesShell || r.bare || r.name != string(DoesRead) && r.name != string(DoesWrite) {
+		return false
+	}
+	if r.name == string(DoesWrite) && p.free {
+		return false
+	}
+	for _, path := range p.files {
+		if r.path.forbids(path, at) || r.path.forbids(at.real(path), at.resolved()) {
+			return true
+		}
+	}
+	return false
+}
+
+// names reports whether an allowing rule means a file that is guarded by name, and not only folders or commands around it.
+func (r *Rule) names(guard *Rule, p *part, at Place) bool {
+	switch {
+	case r.bare:
+		return true
+	case p.path != "":
+		return guard.path.forbids(r.path.literal(), at)
+	}
+	for _, word := range r.words.Literals() {
+		if guard.path.forbids("/"+strings.Trim(word, "/"), at) {
+			return true
+		}
+	}
+	return false
+}
