@@ -69,7 +69,7 @@ func (r *Renderer) Tool(c Call) string {
 		mark, tail = th.Warn.Render(mark), th.Dim.Render("…")
 	default:
 		mark = th.Accent.Render(mark)
-		if l.tell != nil {
+		if l.tell != nil && l.tell(c.Return) != "" {
 			tail = th.Dim.Render(l.tell(c.Return))
 		}
 	}
