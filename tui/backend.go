@@ -49,6 +49,7 @@ type Backend interface {
 	timelineBackend
 	fitBackend
 	compactBackend
+	approvalBackend
 }
 
 const (
@@ -192,6 +193,12 @@ func (d daemon) Send(ctx context.Context, t Thread, text, model, otid string) it
 	req.Messages = []api.Input{api.UserInput(text, otid)}
 	req.OverrideModel = api.PtrTo(model)
 	return d.Stream(client.Asked(ctx), client.Target{AgentID: t.Agent, ConversationID: t.Conversation}, req)
+}
+
+func (d daemon) Answer(ctx context.Context, t Thread, req api.AnswerRequest, model string) iter.Seq2[api.Message, error] {
+	req.IncludePings, req.IncludeCompactionMessages = api.PtrTo(true), new(true)
+	req.OverrideModel = api.PtrTo(model)
+	return d.Client.Answer(client.Asked(ctx), client.Target{AgentID: t.Agent, ConversationID: t.Conversation}, req)
 }
 
 func (d daemon) Follow(ctx context.Context, run string, after int64) iter.Seq2[api.Message, error] {

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -54,6 +55,11 @@ func (d *display) top() (p openPanel, ok bool) {
 		return d.panels[n-1], true
 	}
 	return openPanel{}, false
+}
+
+// remove closes a panel, wherever it is.
+func (d *display) remove(p panel.Panel) {
+	d.panels = slices.DeleteFunc(d.panels, func(o openPanel) bool { return o.Panel == p })
 }
 
 func (d *display) closePanels() { d.panels = nil }

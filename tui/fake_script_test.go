@@ -34,6 +34,8 @@ func script(text string) []api.Message {
 	switch word {
 	case "motley", "rapid":
 		return sayMotley(arg)
+	case "ask":
+		return asks(arg)
 	case "full":
 		return append(ping, api.Message{MessageType: api.MessageEvent, ID: "message-of-no-record", EventType: "compaction"},
 			api.Message{MessageType: waitForever})

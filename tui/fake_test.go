@@ -51,6 +51,7 @@ type fake struct {
 	reasons  map[string]reason
 	partial  api.Partial // of searches
 	fakeTimeline
+	fakeApprovals
 
 	compacts   []string
 	compactErr error
@@ -346,7 +347,7 @@ func (f *fake) Changes(ctx context.Context) iter.Seq2[api.Change, error] {
 	}
 }
 
-func (f *fake) Send(ctx context.Context, _ Thread, text, _, otid string) iter.Seq2[api.Message, error] {
+func (f *fake) Send(ctx context.Context, t Thread, text, _, otid string) iter.Seq2[api.Message, error] {
 	f.mu.Lock()
 	f.runs++
 	run := fmt.Sprint("run-", f.runs)
@@ -359,6 +360,9 @@ func (f *fake) Send(ctx context.Context, _ Thread, text, _, otid string) iter.Se
 	}
 	if strings.HasPrefix(text, "moved") {
 		f.model = "openai/gpt-5"
+	}
+	if what, ok := strings.CutPrefix(text, "ask "); ok {
+		f.waiting = []api.WaitingRequest{waitingRequest(t, what)}
 	}
 	cancelled := make(chan struct{})
 	f.cancels[run] = cancelled

@@ -51,6 +51,11 @@ func helpText(th theme.Theme, width int) string {
 		rows = append(rows, [2]string{k.keys, k.help})
 	}
 	section("Keys", rows)
+	rows = nil
+	for _, k := range answerKeys() {
+		rows = append(rows, [2]string{k.keys, k.help})
+	}
+	section("Keys while a tool call waits for you", rows)
 	b.WriteString(wrapTo("Everything said stands in the terminal's own scrollback: scroll, select and search as always. "+
 		"What the agent knows about you is in /memory.", width))
 	return b.String()

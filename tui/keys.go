@@ -67,11 +67,15 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if name != "ctrl+c" {
 		m.armed, m.ui.flash = false, ""
 	}
+	m.question.pressed()
 	if top, ok := m.ui.top(); ok {
 		if e, ok := top.Panel.(*panel.Edit); ok && name == "ctrl+g" {
 			return m.edit(e.Value(), e.SetValue)
 		}
 		return m.ui.act(top, top.Key(msg))
+	}
+	if cmd, taken := m.question.key(msg); taken {
+		return cmd
 	}
 	if cmd, taken := m.bound(name, false); taken {
 		return cmd
@@ -83,6 +87,9 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	case prompt.Submit:
 		return m.submit()
 	case prompt.Ignored:
+		if name == "tab" {
+			return m.question.toggle()
+		}
 		cmd, _ := m.bound(name, true)
 		return cmd
 	case prompt.Edited:
@@ -94,6 +101,10 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 func (m *Model) sendQueued() (cmd tea.Cmd, taken bool) {
 	if !m.prompt.Empty() || len(m.prompt.Queue) == 0 {
 		return nil, false
+	}
+	if m.question.blocks() {
+		m.ui.flash = "the queue waits until you have answered"
+		return nil, true
 	}
 	m.outbox.held = false
 	return m.goOn(), true

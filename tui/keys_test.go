@@ -25,6 +25,9 @@ func TestThePageOfTheChatHasItsKeysAndCommands(t *testing.T) {
 	for _, k := range bindings() {
 		want = append(want, fmt.Sprintf("| %s | %s |", k.keys, k.help))
 	}
+	for _, k := range answerKeys() {
+		want = append(want, fmt.Sprintf("| %s | %s |", k.keys, k.help))
+	}
 	for _, c := range commands() {
 		name := strings.TrimSpace("/" + c.name + " " + c.args)
 		if c.alias != "" {
@@ -57,6 +60,14 @@ func TestEveryKeyIsInOneRowAndCalledByItsName(t *testing.T) {
 		for name := range b.on {
 			if seen[name] || !strings.Contains(b.keys, name) {
 				t.Errorf("the row %q handles %s", b.keys, name)
+			}
+			seen[name] = true
+		}
+	}
+	for _, k := range answerKeys() {
+		for name := range k.on {
+			if seen[name] || !strings.Contains(strings.NewReplacer("↑", "up", "↓", "down").Replace(k.keys), name) {
+				t.Errorf("the row %q handles %s", k.keys, name)
 			}
 			seen[name] = true
 		}

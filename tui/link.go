@@ -32,6 +32,9 @@ type linkBackend interface {
 	// often as necessary. Sending again with the same otid doesn't start a second
 	// run.
 	Send(ctx context.Context, t Thread, text, model, otid string) iter.Seq2[api.Message, error]
+	// Answer answers what waits for a person, and yields the run that goes on from
+	// there as Send does.
+	Answer(ctx context.Context, t Thread, req api.AnswerRequest, model string) iter.Seq2[api.Message, error]
 	// Follow yields the messages of a run somebody else started, those after a
 	// seq_id.
 	Follow(ctx context.Context, run string, after int64) iter.Seq2[api.Message, error]
@@ -219,6 +222,13 @@ func (l *link) wake() tea.Cmd {
 func (l *link) send(t Thread, text, model, otid string) *feed[api.Message] {
 	return startFeed(l.ctx, l.wg, func(ctx context.Context) iter.Seq2[api.Message, error] {
 		return l.backend.Send(ctx, t, text, model, otid)
+	})
+}
+
+// answer answers what waits for a person.
+func (l *link) answer(t Thread, req api.AnswerRequest, model string) *feed[api.Message] {
+	return startFeed(l.ctx, l.wg, func(ctx context.Context) iter.Seq2[api.Message, error] {
+		return l.backend.Answer(ctx, t, req, model)
 	})
 }
 

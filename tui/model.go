@@ -39,6 +39,7 @@ type Model struct {
 	prompt   *prompt.Prompt
 	outbox   *outbox
 	timeline *timeline
+	question *question
 	turn     *turn // nil: no run is being shown
 
 	out    *term.Output
@@ -105,6 +106,9 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 		timeline: &timeline{ui: ui, conv: conv, outbox: box, backend: o.Backend, now: o.now},
 		out:      out,
 		ground:   ground,
+	}
+	m.question = &question{
+		ui: ui, conv: conv, prompt: written, backend: o.Backend, now: o.now, alert: alertOf(o.Getenv), send: m.answer,
 	}
 	m.resize(width, height)
 	return m
@@ -183,7 +187,7 @@ func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
 		m.ui.notice(s.Notice)
 	}
 	m.link.met(s.Status)
-	cmds := []tea.Cmd{m.conv.loadAgent(), m.conv.loadContext(), m.link.watch()}
+	cmds := []tea.Cmd{m.conv.loadAgent(), m.conv.loadContext(), m.link.watch(), m.question.look(nil)}
 	if s.PendingRun != "" {
 		m.conv.foreign = append(m.conv.foreign, s.PendingRun)
 	}
@@ -206,10 +210,15 @@ func (m *Model) history(messages []api.Message) {
 
 // submit sends, queues or runs what was typed. Long texts are measured first.
 func (m *Model) submit() tea.Cmd {
-	if text := m.prompt.Text(); m.link.connected && len(text) > fitFrom {
-		if _, _, ok := parseCommand(text); !ok {
-			return m.measure(text)
-		}
+	text := m.prompt.Text()
+	_, _, command := parseCommand(text)
+	switch {
+	case command:
+	case m.question.stands():
+		m.question.offerToDeny(text)
+		return nil
+	case m.link.connected && len(text) > fitFrom:
+		return m.measure(text)
 	}
 	return m.deliver()
 }
@@ -221,7 +230,7 @@ func (m *Model) deliver() tea.Cmd {
 		return m.runCommand(text, name, arg)
 	}
 	m.outbox.held = false
-	if !m.link.connected || m.turn != nil || m.timeline.travelling {
+	if !m.link.connected || m.turn != nil || m.timeline.travelling || m.question.blocks() {
 		m.prompt.Enqueue(text)
 		if m.turn == nil {
 			return nil
@@ -239,8 +248,25 @@ func (m *Model) send(text string) tea.Cmd {
 	return m.begin(&turn{input: text, otid: otid, feed: m.link.send(thread, text, model, otid)})
 }
 
+// answer sends what was decided about the calls that wait, and a message behind
+// it if there is one.
+func (m *Model) answer(req api.AnswerRequest, text string) tea.Cmd {
+	thread := m.conv.thread
+	t := &turn{answer: true, input: text}
+	if text != "" {
+		m.ui.showSaid(transcript.Item{Kind: transcript.User, Text: text})
+		t.otid = m.outbox.otid(thread, text)
+		req.Messages = []api.Input{api.UserInput(text, t.otid)}
+	}
+	t.feed = m.link.answer(thread, req, m.conv.override)
+	return m.begin(t)
+}
+
 // follow shows a run that isn't ours.
 func (m *Model) follow(run string) tea.Cmd {
+	if m.question.stands() {
+		m.ui.notice("what waited for you was answered elsewhere")
+	}
 	m.conv.seen[run] = true
 	return m.begin(&turn{foreign: true, run: run, feed: m.link.follow(run, 0)})
 }
@@ -275,7 +301,7 @@ func (m *Model) onChanges(msg batchMsg[api.Change]) tea.Cmd {
 		case c.Kind == api.ChangeAgent && cmp.Or(c.AgentID, c.ID) == m.conv.thread.Agent:
 			cmds = append(cmds, m.conv.loadAgent())
 		case c.Kind == api.ChangeConversation && threadOf(c.AgentID, cmp.Or(c.ConversationID, c.ID)) == m.conv.thread:
-			cmds = append(cmds, m.conv.loadAgent(), m.timeline.look(), m.lookForSummary())
+			cmds = append(cmds, m.conv.loadAgent(), m.timeline.look(), m.lookForSummary(), m.question.look(nil))
 		}
 	}
 	if msg.over {
@@ -297,7 +323,7 @@ func (m *Model) onReopened(msg reopenedMsg) tea.Cmd {
 		m.history(m.conv.missed(msg.messages))
 	}
 	m.link.connecting = ""
-	return tea.Batch(m.link.watch(), m.followOn(m.turn), m.goOn())
+	return tea.Batch(m.link.watch(), m.followOn(m.turn), m.question.look(nil), m.goOn())
 }
 
 // lookForThread reloads the conversation when the last message shown is no
@@ -342,6 +368,7 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 		m.turn = nil
 		m.ui.notice(m.conv.name() + " goes on working there")
 	}
+	m.question.drop()
 	m.outbox.swap(m.conv.thread, msg.thread)
 	m.conv.switchTo(msg.thread, msg.name, msg.model)
 	m.ui.items = nil
@@ -356,7 +383,7 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 	if msg.draft != "" {
 		m.outbox.giveBack(msg.draft, "")
 	}
-	return tea.Batch(m.conv.loadAgent(), m.conv.loadContext(), m.goOn())
+	return tea.Batch(m.conv.loadAgent(), m.conv.loadContext(), m.question.look(nil), m.goOn())
 }
 
 // tick keeps the status line's spinner turning while the agent works.

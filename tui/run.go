@@ -25,10 +25,11 @@ type Options struct {
 	Open     api.Open // agent and conversation; zero: the daemon chooses
 	Model    string   // for this chat's runs; empty: the agent's
 	NoColor  bool
-	Theme    string        // dark or light; otherwise the terminal is asked
-	Editor   string        // command of the person's text editor; empty: none
-	CopyFile string        // where /copy leaves its text if there is no clipboard tool
-	Notes    <-chan string // lines from the client to show to the person; may be nil
+	Theme    string              // dark or light; otherwise the terminal is asked
+	Editor   string              // command of the person's text editor; empty: none
+	CopyFile string              // where /copy leaves its text if there is no clipboard tool
+	Getenv   func(string) string // of the person's environment, for what the terminal can do; may be nil
+	Notes    <-chan string       // lines from the client to show to the person; may be nil
 
 	// About says in one line what a person should know about the daemon that
 	// answers; may be nil.

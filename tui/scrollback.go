@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"loci/daemon/api"
 	"loci/tui/term"
 	"loci/tui/transcript"
 )
@@ -124,6 +125,17 @@ func (s *scrollback) replace(items []transcript.Item) {
 func (s *scrollback) show(it transcript.Item) {
 	s.keep(it)
 	s.emit(it.Kind, s.render.Item(it, false), false)
+}
+
+// returned prints a call again whose return was missing, now that it has arrived.
+func (s *scrollback) returned(r api.ToolReturn) {
+	for i, it := range slices.Backward(s.items) {
+		if it.Kind == transcript.Tool && it.Call.ID == r.ToolCallID && !it.Call.Done {
+			finish(&s.items[i].Call, r)
+			s.emit(transcript.Tool, s.render.Item(s.items[i], false), false)
+			return
+		}
+	}
 }
 
 // showSaid prints what a person said, folded if it doesn't fit the screen: they

@@ -19,6 +19,8 @@ type turn struct {
 	input   string
 	otid    string // of the input, as sent
 	foreign bool
+	answer  bool               // it answers calls that waited for the person
+	refused error              // why the daemon didn't take that answer
 	run     string             // known as soon as the daemon has accepted it
 	feed    *feed[api.Message] // nil: lost, will be followed again
 	seq     int64              // the highest seq_id seen
@@ -51,6 +53,7 @@ func (m *Model) begin(t *turn) tea.Cmd {
 	t.started, t.wait = m.now(), retryFirst
 	t.part.ui, t.part.now = m.ui, m.now
 	t.part.stream.Long, t.part.stream.Wide = max(6, m.ui.height()/3), m.ui.render.Prose()
+	t.calls = m.question.drop()
 	m.turn = t
 	m.ui.flash = ""
 	return tea.Batch(t.feed.next, m.tick())
@@ -81,7 +84,11 @@ func (m *Model) take(msg batchMsg[api.Message]) tea.Cmd {
 		if t.lose(msg.err, m.link.daemonPID) {
 			return tea.Batch(append(cmds, after(&t.wait, followMsg{t}))...)
 		}
-		t.problem = cmp.Or(t.problem, explain(msg.err))
+		if t.answer && t.run == "" && !t.unsure {
+			t.refused = msg.err
+		} else {
+			t.problem = cmp.Or(t.problem, explain(msg.err))
+		}
 	}
 	return tea.Batch(append(cmds, m.finishTurn(t))...)
 }
@@ -133,9 +140,6 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 		t.shown = true
 		for _, c := range msg.ToolCalls {
 			t.call(c, msg.Delta)
-		}
-		if msg.MessageType == api.MessageApprovalRequest && !msg.Delta {
-			m.ui.flash = "a tool call waits for an approval"
 		}
 	case api.MessageToolReturn:
 		t.part.close()
@@ -281,17 +285,27 @@ func (t *turn) returned(r api.ToolReturn) {
 			return
 		}
 	}
+	t.part.ui.returned(r)
 }
 
 // finishTurn stops showing a run and goes on with what is waiting.
 func (m *Model) finishTurn(t *turn) tea.Cmd {
 	t.part.close()
+	var look tea.Cmd
+	switch {
+	case t.stop == api.StopRequiresApproval:
+		m.question.await(t.calls)
+		t.calls = nil
+		fallthrough
+	case t.answer, t.foreign, t.problem != "":
+		look = m.question.look(t.refused)
+	}
 	for _, c := range t.calls {
 		m.ui.show(transcript.Item{Kind: transcript.Tool, Call: c})
 	}
 	m.turn = nil
 	stopped := t.stop == api.StopCancelled || t.cancel
-	delivered := t.stored || (t.problem == "" && t.stop != api.StopError && t.stop != api.StopLLMAPIError &&
+	delivered := t.stored || (t.problem == "" && t.refused == nil && t.stop != api.StopError && t.stop != api.StopLLMAPIError &&
 		t.stop != api.StopInvalidLLMResponse && (!stopped || t.shown))
 	if t.problem != "" && !stopped {
 		m.ui.failure(t.failed())
@@ -305,11 +319,11 @@ func (m *Model) finishTurn(t *turn) tea.Cmd {
 	delivered = delivered || t.unheard
 	if delivered {
 		m.outbox.delivered(m.conv.thread, t.input)
-	} else if !t.foreign {
+	} else if !t.foreign && t.input != "" {
 		m.outbox.undelivered(m.conv.thread, t)
 	}
 	m.outbox.held = stopped || !delivered || t.problem != ""
-	return tea.Batch(m.conv.loadAgent(), m.conv.loadContext(), m.goOn())
+	return tea.Batch(m.conv.loadAgent(), m.conv.loadContext(), look, m.goOn())
 }
 
 // goOn shows the next run of another terminal, or sends what is queued.
@@ -320,6 +334,9 @@ func (m *Model) goOn() tea.Cmd {
 	if run, ok := m.conv.nextForeign(); ok {
 		return m.follow(run)
 	}
+	if m.question.blocks() {
+		return nil
+	}
 	if text, ok := m.outbox.next(); ok {
 		return m.send(text)
 	}
@@ -329,14 +346,13 @@ func (m *Model) goOn() tea.Cmd {
 // stopWord says why a run ended, unless it simply ended.
 func stopWord(s api.StopReason) (string, bool) {
 	switch s {
-	case "", api.StopEndTurn, api.StopToolRule, api.StopNoToolCall, api.StopCancelled:
+	case "", api.StopEndTurn, api.StopToolRule, api.StopNoToolCall, api.StopCancelled,
+		api.StopRequiresApproval: // the question says it
 		return "", false
 	case api.StopMaxSteps:
 		return "stopped: the most steps for one run are reached", true
 	case api.StopMaxTokensExceeded:
 		return "the answer was cut: the model wrote as much as it may; say “go on” for the rest", true
-	case api.StopRequiresApproval:
-		return "a tool call waits for an approval", true
 	case api.StopError, api.StopLLMAPIError, api.StopInvalidLLMResponse, api.StopInvalidToolCall, api.StopNoCredits,
 		api.StopSystemPromptFull: // as a reason that is new to us
 	}

@@ -69,6 +69,12 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 		}
 	case threadMsg:
 		return m.onThread(msg)
+	case waitingMsg:
+		if m.turn == nil { // a turn looks at its end
+			return tea.Batch(m.question.found(msg), m.goOn())
+		}
+	case ringMsg:
+		return m.question.ring(msg)
 	case noteMsg:
 		m.ui.notice(string(msg))
 		return m.nextNote
@@ -141,6 +147,7 @@ func (m *Model) paste(text string) {
 		top.Paste(text)
 		return
 	}
+	m.question.pasted()
 	m.outbox.keepApart()
 	m.prompt.Paste(text)
 }
@@ -149,6 +156,9 @@ func (m *Model) paste(text string) {
 func (m *Model) leave() tea.Cmd {
 	if m.turn != nil && !m.turn.cancel {
 		m.ui.farewell(m.conv.name() + " goes on working; `loci` shows the answer")
+	}
+	if m.question.stands() {
+		m.ui.farewell("a tool call waits for your answer; `loci` asks again, and so does `loci approvals`")
 	}
 	for _, text := range m.outbox.unsent() { // here it can be copied
 		m.ui.farewell("not sent: " + text)

@@ -31,10 +31,13 @@ func (m *Model) live() (string, *tea.Cursor) {
 	status := m.status()
 	room := m.ui.height() - 1 - strings.Count(written, "\n") - 1 - strings.Count(status, "\n") - 1 // minus prompt and status
 	var above []string
-	if m.turn != nil {
+	switch {
+	case m.turn != nil:
 		above = m.turn.rows(max(room-2, 1))
+	case m.question.stands():
+		above = m.question.rows(max(room, 1))
 	}
-	if !m.ui.printed && m.turn == nil {
+	if !m.ui.printed && above == nil {
 		above = m.greeting()
 		if len(above) > room {
 			above = nil
@@ -81,6 +84,8 @@ func (m *Model) status() string {
 		parts = append(parts, m.ui.problem(m.link.connecting))
 	case !m.link.connected:
 		parts = append(parts, th.Dim.Render("connecting…"))
+	case m.question.stands():
+		parts = append(parts, th.Warn.Render("waits for you"))
 	case m.outbox.waits():
 		parts = append(parts, th.Warn.Render("queue waits: enter sends it"))
 	}

@@ -105,7 +105,18 @@ func scenes() map[string]func(r *robot) {
 			r.key(tea.Key{Code: tea.KeyDown})
 			r.question()
 		},
-		"searching": func(r *robot) { r.connect().say("/search") },
+		"ask":         func(r *robot) { r.connect().asked("once") },
+		"ask_several": func(r *robot) { r.connect().asked("several").press("n") },
+		"ask_long":    func(r *robot) { r.connect().asked("long") },
+		"ask_wide":    func(r *robot) { r.connect().asked("wide") },
+		"ask_hostile": func(r *robot) { r.connect().asked("hostile") },
+		"ask_client":  func(r *robot) { r.connect().asked("client") },
+		"ask_panel":   func(r *robot) { r.connect().asked("several").press("v") },
+		"ask_edit":    func(r *robot) { r.connect().asked("hostile").press("e") },
+		"ask_reason":  func(r *robot) { r.connect().asked("once").press("r") },
+		"ask_instead": func(r *robot) { r.connect().asked("once").say("Something else.") },
+		"ask_typing":  func(r *robot) { r.connect().asked("once").typ("Something") },
+		"searching":   func(r *robot) { r.connect().say("/search") },
 		"search": func(r *robot) {
 			r.connect().say("/search tea")
 			r.until("results", func() bool {

@@ -165,7 +165,7 @@ func (a *app) chat(ctx context.Context, f *chatFlags) error {
 	return tui.Run(ctx, tui.Options{
 		Client: c, Who: who(api.ClientChat, nil), Open: *f.open(), Model: f.override(), NoColor: noColor(l.Color), Theme: l.Theme,
 		Editor:   editor,
-		CopyFile: filepath.Join(p.State, "copied.txt"), Notes: notes, About: a.otherSettings, In: in, Out: out,
+		CopyFile: filepath.Join(p.State, "copied.txt"), Getenv: os.Getenv, Notes: notes, About: a.otherSettings, In: in, Out: out,
 	})
 }
 

@@ -249,6 +249,10 @@ func (t *Text) Key(msg tea.KeyPressMsg) Action {
 	return Action{}
 }
 
+// AtEnd reports whether the end of the text was on the screen when it was drawn
+// last.
+func (t *Text) AtEnd() bool { return t.seen && t.top+t.room >= t.rows }
+
 // Paste does nothing: there is nothing to edit.
 func (t *Text) Paste(string) {}
 

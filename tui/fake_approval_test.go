@@ -1,0 +1,141 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+)
+
+// fakeApprovals is what waits for a person at the fake daemon, and what was
+// answered.
+type fakeApprovals struct {
+	waiting  []api.WaitingRequest
+	answered []api.AnswerRequest
+	refusals []error // for the first answers
+}
+
+const (
+	whyAsked = "The rule requires_approval of this agent asks for it."
+	hostile  = "rm -rf build\x1b[2K\x1b[1A\u202e\n  command: ls\ny allow once"
+)
+
+// waitingCalls are what an agent asks for in the scripts: "ask" and how much.
+func waitingCalls(what string) []api.WaitingCall {
+	call := func(n int, name, arguments string) api.WaitingCall {
+		return api.WaitingCall{
+			ToolCallID: fmt.Sprint("call-", n), Name: name, Arguments: arguments, Hash: fmt.Sprint("hash-", n), Why: whyAsked,
+		}
+	}
+	keep := call(1, "archival_memory_insert", `{"content":"Ada likes tea 茶","tags":["drinks"]}`)
+	switch what {
+	case "several":
+		return []api.WaitingCall{keep, call(2, "roll_dice", `{"sides":20}`), call(3, "send_mail", `{"to":"bob@example.org"}`)}
+	case "long":
+		return []api.WaitingCall{call(1, "archival_memory_insert", `{"content":"`+strings.Repeat("a line of it\\n", 60)+`the end","n":1}`)}
+	case "hostile":
+		return []api.WaitingCall{call(1, "sh\x1b]0;x\aell", `{"command":`+quoteJSON(hostile)+`}`)}
+	case "wide":
+		return []api.WaitingCall{call(1, "archival_memory_insert", `{"content":"`+strings.Repeat("漢字とかな", 30)+`"}`)}
+	case "client":
+		c := call(1, "open_door", `{"which":"front"}`)
+		c.Client = true
+		return []api.WaitingCall{c}
+	}
+	return []api.WaitingCall{keep}
+}
+
+func quoteJSON(s string) string {
+	s = strings.NewReplacer("\n", `\n`, "\x1b", `\u001b`).Replace(s)
+	return `"` + s + `"`
+}
+
+func waitingRequest(thread Thread, what string) api.WaitingRequest {
+	return api.WaitingRequest{
+		AgentID: thread.Agent, AgentName: "Ada", ConversationID: thread.conversation(), RunID: "run-1", RequestID: "message-asks",
+		Calls: waitingCalls(what),
+	}
+}
+
+// asks is what a run says that ends with a request.
+func asks(what string) []api.Message {
+	calls := waitingCalls(what)
+	out := []api.Message{{MessageType: api.MessagePing}}
+	for _, c := range calls {
+		out = append(out, api.Message{MessageType: api.MessageApprovalRequest, ID: "message-asks", Delta: true, ToolCalls: []api.ToolCall{
+			{Name: c.Name, ToolCallID: c.ToolCallID, Arguments: c.Arguments},
+		}})
+	}
+	return append(out, api.Message{MessageType: api.MessageStopReason, StopReason: api.StopRequiresApproval},
+		api.Message{MessageType: api.MessageUsage, Usage: &api.Usage{}})
+}
+
+func (f *fake) Approvals(_ context.Context, agent string) ([]api.WaitingRequest, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(f.waiting), func(w api.WaitingRequest) bool { return w.AgentID != agent }), nil
+}
+
+func (f *fake) Answer(_ context.Context, t Thread, req api.AnswerRequest, _ string) iter.Seq2[api.Message, error] {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.answered = append(f.answered, req)
+	if len(f.refusals) > 0 {
+		err := f.refusals[0]
+		f.refusals = f.refusals[1:]
+		return func(yield func(api.Message, error) bool) { yield(api.Message{}, err) }
+	}
+	f.waiting = slices.DeleteFunc(f.waiting, func(w api.WaitingRequest) bool { return threadOf(w.AgentID, w.ConversationID) == t })
+	f.runs++
+	run := fmt.Sprint("run-", f.runs)
+	out := []api.Message{{MessageType: api.MessagePing}}
+	var returns []api.ToolReturn
+	for _, d := range req.Approvals {
+		text, status := "done", api.StatusSuccess
+		if !*d.Approve {
+			text, status = "Error: request to call tool denied. User reason: "+api.Val(d.Reason), api.StatusError
+		}
+		returns = append(returns, api.ToolReturn{ToolCallID: d.ToolCallID, Status: status, ToolReturn: api.Text(text)})
+	}
+	out = append(out, api.Message{MessageType: api.MessageToolReturn, ID: "message-returns", ToolReturns: returns})
+	said := "That is settled."
+	for _, m := range req.Messages {
+		said = "You said: " + m.Content.String()
+	}
+	out = append(append(out, say(said)...), done(15360)...)
+	return func(yield func(api.Message, error) bool) {
+		for i, m := range out {
+			m.RunID, m.SeqID = run, int64(i+1)
+			if m.ID == "" {
+				m.ID = "message-" + run
+			}
+			if !yield(m, nil) {
+				return
+			}
+		}
+	}
+}
+
+// wait makes a request wait, as if a run elsewhere had ended with it; none: it
+// was answered or cleared.
+func (f *fake) wait(requests ...api.WaitingRequest) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.waiting = requests
+}
+
+func (f *fake) answers() []api.AnswerRequest {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.answered)
+}
+
+// late is how the daemon refuses an answer that lost the race.
+func late() error {
+	return &client.Error{Status: 400, Kind: api.KindInvalid, Message: "Cannot process approval response: No tool call is currently " +
+		"awaiting approval."}
+}

@@ -1,0 +1,475 @@
+package tui
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"loci/daemon/api"
+	"loci/daemon/client"
+	"loci/tui/panel"
+	"loci/tui/prompt"
+	"loci/tui/transcript"
+)
+
+const (
+	// armAfter is how long a question must have stood, and no key been pressed,
+	// before a key answers it: whoever was typing goes on typing.
+	armAfter = 300 * time.Millisecond
+	// awayAfter is how long nobody must have pressed a key to be called by a bell.
+	awayAfter = 10 * time.Second
+	// reasonMost bounds the reason of a denial, in characters.
+	reasonMost = 2000
+)
+
+// approvalBackend knows what waits for a person.
+type approvalBackend interface {
+	// Approvals returns what waits at an agent, the oldest first.
+	Approvals(ctx context.Context, agent string) ([]api.WaitingRequest, error)
+}
+
+// question is the tool calls of the open conversation that wait for a person.
+// It stands until all of them are answered, here or elsewhere.
+type question struct {
+	ui      *display
+	conv    *conversation
+	prompt  *prompt.Prompt
+	backend approvalBackend
+	now     func() time.Time
+	alert   alert
+	send    func(req api.AnswerRequest, text string) tea.Cmd
+
+	request *api.WaitingRequest // nil: nothing waits, as far as we know
+	awaited bool                // a run ended with one that we haven't read yet
+	replies []reply             // to its calls
+	at      int                 // the call being asked about
+	calls   []transcript.Call   // as the run that asks showed them
+	panels  []panel.Panel       // that belong to it
+
+	typing bool      // keys are the prompt's; tab gives them back
+	took   bool      // the last key was ours
+	quiet  bool      // no key was pressed for a moment before this one
+	last   time.Time // when a key was pressed
+	since  time.Time // when what is asked now was first drawn
+	rung   bool
+}
+
+// reply is what a person decided about a call, as far as they have.
+type reply struct {
+	given   bool
+	approve bool
+	reason  string
+	changed string // arguments that replace those that wait; empty: none do
+	seen    bool   // its end was on the screen
+}
+
+type (
+	// waitingMsg is what waits at the agent of a conversation.
+	waitingMsg struct {
+		thread  Thread
+		waiting []api.WaitingRequest
+		err     error
+		refused error // why the daemon didn't take our answer; nil: it wasn't refused
+	}
+	// ringMsg says it is time to look whether somebody is there.
+	ringMsg struct{ request string }
+)
+
+// answerKey is a row of the keys that answer a question.
+type answerKey struct {
+	keys, help string
+	on         map[string]func(*question) tea.Cmd
+}
+
+func answerKeys() []answerKey {
+	return []answerKey{
+		{
+			"y", "allow the call, this once; works when its end was shown and no key was pressed for a moment",
+			map[string]func(*question) tea.Cmd{"y": (*question).allow},
+		},
+		{"n", "deny it", map[string]func(*question) tea.Cmd{"n": func(q *question) tea.Cmd { return q.deny(q.at, "") }}},
+		{"r", "deny it with a reason, which the agent reads", map[string]func(*question) tea.Cmd{"r": (*question).openReason}},
+		{"e", "edit its arguments first", map[string]func(*question) tea.Cmd{"e": (*question).openEditor}},
+		{"v", "see all of it, if it doesn't fit", map[string]func(*question) tea.Cmd{"v": (*question).openWhole}},
+		{
+			"Y, N", "allow or deny all that wait at once",
+			map[string]func(*question) tea.Cmd{"Y": (*question).allowAll, "N": func(q *question) tea.Cmd { return q.denyAll("", "") }},
+		},
+		{
+			"↑ ↓, of several calls", "choose the one to answer",
+			map[string]func(*question) tea.Cmd{
+				"up": func(q *question) tea.Cmd { return q.choose(-1) }, "down": func(q *question) tea.Cmd { return q.choose(1) },
+			},
+		},
+		{"tab, at a question", "type a message instead, and back", map[string]func(*question) tea.Cmd{"tab": (*question).toggle}},
+	}
+}
+
+// stands reports whether a question is being asked.
+func (q *question) stands() bool { return q.request != nil }
+
+// blocks reports whether the conversation can't go on before a person answers.
+func (q *question) blocks() bool { return q.stands() || q.awaited }
+
+// look reads what waits. If the daemon refused our answer, it says why.
+func (q *question) look(refused error) tea.Cmd {
+	thread := q.conv.thread
+	return func() tea.Msg {
+		waiting, err := q.backend.Approvals(q.ui.ctx, thread.Agent)
+		return waitingMsg{thread, waiting, err, refused}
+	}
+}
+
+// await keeps the calls of a run that ended with a request, until it is read.
+func (q *question) await(calls []transcript.Call) { q.awaited, q.calls = true, calls }
+
+// found asks about what waits in the open conversation, or says that it was
+// answered elsewhere.
+func (q *question) found(msg waitingMsg) tea.Cmd {
+	if msg.thread != q.conv.thread {
+		return nil
+	}
+	awaited := q.awaited
+	q.awaited = false
+	if msg.err != nil {
+		kind := client.KindOf(msg.err)
+		if old := kind == api.KindNotFound || kind == api.KindUnsupported; awaited && !old {
+			q.ui.failure("a tool call waits for an approval, and cannot be read: " + explain(msg.err))
+		}
+		return nil
+	}
+	i := slices.IndexFunc(msg.waiting, func(w api.WaitingRequest) bool {
+		return threadOf(w.AgentID, w.ConversationID) == msg.thread && len(w.Calls) > 0
+	})
+	switch {
+	case i < 0:
+		if q.stands() || msg.refused != nil {
+			q.ui.notice("what waited for you was answered elsewhere")
+		}
+		for _, c := range q.drop() {
+			q.ui.show(transcript.Item{Kind: transcript.Tool, Call: c})
+		}
+		return nil
+	case msg.refused != nil:
+		q.ui.failure(explain(msg.refused))
+	case q.stands() && q.request.RequestID == msg.waiting[i].RequestID:
+		return nil
+	}
+	return q.raise(msg.waiting[i])
+}
+
+// raise begins to ask. What is being typed stays in the prompt, and so do the
+// keys.
+func (q *question) raise(w api.WaitingRequest) tea.Cmd {
+	calls := q.calls
+	q.drop()
+	q.request, q.replies, q.calls = &w, make([]reply, len(w.Calls)), calls
+	q.typing = !q.prompt.Empty()
+	return q.ring(ringMsg{w.RequestID})
+}
+
+// ring calls the person, once nobody has pressed a key for a while.
+func (q *question) ring(msg ringMsg) tea.Cmd {
+	if q.request == nil || q.request.RequestID != msg.request || q.rung {
+		return nil
+	}
+	if idle := q.now().Sub(q.last); idle < awayAfter {
+		return tea.Tick(awayAfter-idle, func(time.Time) tea.Msg { return msg })
+	}
+	q.rung = true
+	q.ui.screen.Send(q.alert.sequence(q.conv.name() + " waits for your answer: " + q.request.Calls[0].Name))
+	return nil
+}
+
+// drop stops asking and returns the calls that the run showed.
+func (q *question) drop() []transcript.Call {
+	calls := q.calls
+	for _, p := range q.panels {
+		q.ui.remove(p)
+	}
+	q.request, q.replies, q.at, q.calls, q.panels = nil, nil, 0, nil, nil
+	q.awaited, q.typing, q.took, q.rung, q.since = false, false, false, false, time.Time{}
+	return calls
+}
+
+// pressed notes that a key was pressed, or something pasted, and what of the
+// question was on the screen by then.
+func (q *question) pressed() {
+	now := q.now()
+	q.quiet, q.last = now.Sub(q.last) >= armAfter, now
+	if p := q.onTop(); p != nil && p.AtEnd() {
+		q.sawAll()
+	}
+}
+
+// pasted notes that something was pasted: it goes into the prompt.
+func (q *question) pasted() {
+	q.pressed()
+	q.typing = q.stands()
+}
+
+// armed reports whether the key just pressed was meant for what is asked.
+func (q *question) armed() bool {
+	return q.quiet && !q.since.IsZero() && q.now().Sub(q.since) >= armAfter
+}
+
+// key takes a key that answers. Any other one begins a message.
+func (q *question) key(msg tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
+	if !q.stands() || q.typing {
+		return nil, false
+	}
+	name := msg.String()
+	do, ours := q.handler(name)
+	switch {
+	case ours && q.armed():
+		q.took = true
+		return do(q), true
+	case ours && q.took: // too soon after another answer
+		return nil, true
+	case msg.Text != "":
+		q.typing, q.took = true, false
+	}
+	return nil, false
+}
+
+// handler is what a key does at this question.
+func (q *question) handler(name string) (do func(*question) tea.Cmd, ok bool) {
+	if (name == "up" || name == "down") && len(q.replies) < 2 {
+		return nil, false
+	}
+	for _, k := range answerKeys() {
+		if do, ok := k.on[name]; ok {
+			return do, true
+		}
+	}
+	return nil, false
+}
+
+// toggle gives the keys to the prompt, or back.
+func (q *question) toggle() tea.Cmd {
+	if q.stands() {
+		q.typing, q.took = !q.typing, true
+	}
+	return nil
+}
+
+func (q *question) choose(by int) tea.Cmd {
+	q.at, q.since = (q.at+by+len(q.replies))%len(q.replies), time.Time{}
+	return nil
+}
+
+// arguments are those that a call would run with.
+func (q *question) arguments(i int) string {
+	return cmp.Or(q.replies[i].changed, q.request.Calls[i].Arguments)
+}
+
+// allow allows a call whose end was seen.
+func (q *question) allow() tea.Cmd {
+	switch {
+	case q.request.Calls[q.at].Client:
+		q.ui.flash = "the program that brought this tool runs it; you can only deny it"
+		return nil
+	case !q.replies[q.at].seen:
+		q.ui.flash = "v shows the rest of it; then y allows it"
+		return nil
+	}
+	q.replies[q.at] = reply{given: true, approve: true, changed: q.replies[q.at].changed, seen: true}
+	return q.next()
+}
+
+func (q *question) allowAll() tea.Cmd {
+	for i, r := range q.replies {
+		switch {
+		case q.request.Calls[i].Client:
+			q.at = i
+			return q.allow()
+		case !r.seen:
+			q.ui.flash = "v shows all of them; then Y allows them"
+			return nil
+		}
+	}
+	for i := range q.replies {
+		q.replies[i].given, q.replies[i].approve, q.replies[i].reason = true, true, ""
+	}
+	return q.next()
+}
+
+func (q *question) deny(i int, reason string) tea.Cmd {
+	q.replies[i].given, q.replies[i].approve, q.replies[i].reason = true, false, reason
+	return q.next()
+}
+
+// denyAll denies everything that waits. A message, if there is one, goes along.
+func (q *question) denyAll(reason, text string) tea.Cmd {
+	for i := range q.replies {
+		q.replies[i] = reply{given: true, reason: reason}
+	}
+	return q.send(q.answer(), text)
+}
+
+// offerToDeny asks what to do about a message, which the agent can't read before
+// it has its answer.
+func (q *question) offerToDeny(text string) {
+	what := "its tool call"
+	if n := len(q.request.Calls); n > 1 {
+		what = count(n, "tool call")
+	}
+	q.ui.ask(q.conv.name()+" waits for your answer", []string{
+		"It cannot read a message before you have answered. The message stays in the prompt until then.",
+	}, []choice{
+		{'d', "deny " + what + " and send the message", func() tea.Cmd {
+			q.ui.closePanels()
+			if q.prompt.Text() != text || !q.stands() {
+				return nil
+			}
+			return q.denyAll("The person sent another message instead.", q.prompt.Take())
+		}},
+		{'b', "go back to the question", func() tea.Cmd {
+			q.ui.closePanels()
+			q.typing = false
+			return nil
+		}},
+	})
+}
+
+// next asks about the next call or, after the last one, sends the answer.
+func (q *question) next() tea.Cmd {
+	for n := range q.replies {
+		if i := (q.at + n) % len(q.replies); !q.replies[i].given {
+			q.at, q.since = i, time.Time{}
+			return nil
+		}
+	}
+	return q.send(q.answer(), "")
+}
+
+// answer is what was decided, bound to the arguments that the person saw.
+func (q *question) answer() api.AnswerRequest {
+	var req api.AnswerRequest
+	for i, c := range q.request.Calls {
+		r := q.replies[i]
+		d := api.Decision{
+			Type: api.ApprovalDecision, ToolCallID: c.ToolCallID, Approve: &r.approve, RequestID: q.request.RequestID, Hash: c.Hash,
+		}
+		if r.reason != "" {
+			d.Reason = &r.reason
+		}
+		if r.approve && r.changed != "" {
+			d.Arguments = &r.changed
+			for n := range q.calls {
+				if q.calls[n].ID == c.ToolCallID {
+					q.calls[n].Arguments = r.changed
+				}
+			}
+		}
+		req.Approvals = append(req.Approvals, d)
+	}
+	return req
+}
+
+// open shows a panel that belongs to the question.
+func (q *question) open(p panel.Panel, act func(panel.Action) tea.Cmd) {
+	q.panels = append(q.panels, p)
+	q.ui.push(p, act)
+}
+
+// openReason asks why a call is denied.
+func (q *question) openReason() tea.Cmd {
+	i := q.at
+	e := panel.NewEdit(q.ui.theme, "Why not? "+q.conv.name()+" reads it", q.replies[i].reason, true)
+	e.Limit = reasonMost
+	q.open(e, func(a panel.Action) tea.Cmd {
+		q.ui.remove(e)
+		return q.deny(i, strings.TrimSpace(a.Text))
+	})
+	return nil
+}
+
+// openEditor edits the arguments of a call. What was changed is asked about
+// again.
+func (q *question) openEditor() tea.Cmd {
+	i := q.at
+	if q.request.Calls[i].Client {
+		q.ui.flash = "the program that brought this tool runs it, with these arguments"
+		return nil
+	}
+	e := panel.NewEdit(q.ui.theme, "Arguments of "+toolName(q.request.Calls[i]), transcript.Pretty(q.arguments(i)), false)
+	e.Note = "JSON; nothing runs before you have allowed what you saved"
+	q.open(e, func(a panel.Action) tea.Cmd {
+		changed, err := compactObject(a.Text)
+		if err != nil {
+			e.Refuse(err.Error())
+			return nil
+		}
+		if before, err := compactObject(transcript.Pretty(q.request.Calls[i].Arguments)); err == nil && before == changed {
+			changed = ""
+		}
+		q.replies[i], q.at, q.since = reply{changed: changed}, i, time.Time{}
+		q.ui.remove(e)
+		return nil
+	})
+	return nil
+}
+
+// compactObject checks that a text is one JSON object, and puts it on a line.
+func compactObject(text string) (string, error) {
+	var object map[string]json.RawMessage
+	var wrong *json.SyntaxError
+	err := json.Unmarshal([]byte(text), &object)
+	switch {
+	case errors.As(err, &wrong):
+		line := 1 + strings.Count(text[:min(int(wrong.Offset), len(text))], "\n")
+		return "", fmt.Errorf("line %d is not JSON: %w", line, err)
+	case err != nil || object == nil:
+		return "", errors.New(`arguments are a JSON object, like {"name": "value"}`)
+	}
+	var b bytes.Buffer
+	if err := json.Compact(&b, []byte(text)); err != nil {
+		return "", err
+	}
+	return b.String(), nil
+}
+
+// openWhole shows all of the calls in a panel, with the keys that answer.
+func (q *question) openWhole() tea.Cmd {
+	if q.onTop() != nil {
+		return nil
+	}
+	keys := func(msg tea.KeyPressMsg) (panel.Action, bool) {
+		_, ours := q.handler(msg.String())
+		return panel.Action{Kind: panel.Choose, Text: msg.String()}, ours && msg.Text != ""
+	}
+	p := &panel.Text{Theme: q.ui.theme, Title: "Waits for you", Draw: q.whole, Foot: q.panelKeys(), Keys: keys}
+	q.open(p, func(a panel.Action) tea.Cmd {
+		do, ok := q.handler(a.Text)
+		if !ok || !q.quiet {
+			return nil
+		}
+		return do(q)
+	})
+	return nil
+}
+
+// onTop is the panel with the whole question, if it has the screen.
+func (q *question) onTop() *panel.Text {
+	top, _ := q.ui.top()
+	text, _ := top.Panel.(*panel.Text)
+	if text == nil || !slices.Contains(q.panels, panel.Panel(text)) {
+		return nil
+	}
+	return text
+}
+
+func (q *question) sawAll() {
+	for i := range q.replies {
+		q.replies[i].seen = true
+	}
+}

@@ -1,0 +1,82 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+
+	"loci/daemon/api"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestAnAnswerThatCameTooLateSaysSo(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	r := newRobot(t, f, 80, 24).connect().asked("once")
+	f.mu.Lock()
+	f.refusals, f.waiting = []error{late()}, nil
+	f.mu.Unlock()
+	r.press("y")
+	r.until("a word", func() bool { return strings.Contains(r.said(), "what waited for you was answered elsewhere") })
+	if r.m.question.stands() || strings.Contains(r.said(), "!") {
+		t.Error(r.said())
+	}
+}
+
+func TestADeniedMessageThatCameTooLateIsInThePromptAgain(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	r := newRobot(t, f, 80, 24).connect().asked("once")
+	f.mu.Lock()
+	f.refusals, f.waiting = []error{late()}, nil
+	f.mu.Unlock()
+	r.say("something else")
+	r.typ("d")
+	r.until("a word", func() bool { return strings.Contains(r.said(), "answered elsewhere") })
+	r.holds("something else")
+}
+
+func TestARefusedAnswerIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.refusals = []error{late()}
+	r := newRobot(t, f, 80, 24).connect().asked("once")
+	r.press("y")
+	r.until("the reason", func() bool { return strings.Contains(r.said(), "! Cannot process approval response") })
+	r.stands()
+	r.press("n")
+	r.until("the answer", func() bool { return len(f.answers()) == 2 && r.m.turn == nil })
+}
+
+func TestAnAnswerFromAnotherTerminalClosesTheQuestion(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.others["run-other"] = append([]api.Message{{
+		MessageType: api.MessageToolReturn,
+		ToolReturns: []api.ToolReturn{{ToolCallID: "call-1", Status: api.StatusSuccess, ToolReturn: api.Text("ok")}},
+	}}, append(say("Noted."), done(10)...)...)
+	r := newRobot(t, f, 80, 24).connect().asked("once")
+	r.press("v")
+	f.wait()
+	f.hints <- api.Change{Kind: api.ChangeRun, ID: "run-other", AgentID: "agent-1", ConversationID: "agent-1"}
+	r.until("the other's answer", func() bool { return strings.Contains(r.said(), "Noted.") && r.m.turn == nil })
+	want := "› ask once\n· what waited for you was answered elsewhere\n✎ keeps “Ada likes tea 茶”\nNoted.\n"
+	if diff := cmp.Diff(want, r.said()); diff != "" {
+		t.Error(diff)
+	}
+	if r.m.question.stands() || r.top() != nil {
+		t.Error("the question still stands")
+	}
+}
+
+func TestARequestClearedElsewhereClosesTheQuestion(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	r := newRobot(t, f, 80, 24).connect().asked("once")
+	f.wait()
+	f.hints <- api.Change{Kind: api.ChangeConversation, ID: "agent-1", AgentID: "agent-1"}
+	r.until("a word", func() bool { return strings.Contains(r.said(), "what waited for you was answered elsewhere") })
+	if r.m.question.stands() {
+		t.Error("it still stands")
+	}
+}
