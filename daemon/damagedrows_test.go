@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"loci/core"
 	"loci/core/coretest"
 	"loci/daemon/api"
 	"loci/daemon/client"
@@ -262,6 +263,93 @@ func namesAll(t *testing.T, c *client.Client, all map[string][]string) {
 	for table, ids := range all {
 		if !strings.Contains(named, ids[1]) || !strings.Contains(checks[i].Detail, ids[1]) {
 			t.Errorf("%s of %s is not named:\n%s\n%s", ids[1], table, named, checks[i].Detail)
+		}
+	}
+}
+
+// TestWhatNoColumnHoldsIsNamedAndBackedUp: a word for a number that nothing reads as a row of its own, nothing where there must
+// be something, and a time after all times.
+func TestWhatNoColumnHoldsIsNamedAndBackedUp(t *testing.T) {
+	t.Parallel()
+	p, settings := home(t)
+	model := providertest.NewServer(t)
+	cfg := Config{Paths: p, Settings: settings, Environ: environ("OPENAI_API_KEY", "key", "OPENAI_BASE_URL", model.V1())}
+	_, stop := start(t, cfg)
+	c, s := talker(t, p, "/")
+	r := newRequests(t, p.Socket)
+	say(t, c, s, "SAY one")
+	say(t, c, s, "SAY two")
+	steps := r.ids("GET", "steps?order=asc&limit=50", "")
+	back, err := c.Rewind(t.Context(), api.RewindRequest{StepID: steps[1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agents := []string{s.AgentID}
+	for _, note := range []string{"a note on pears", "a note on figs"} {
+		r.ids("POST", "agents/"+s.AgentID+"/archival-memory", `{"text":"`+note+`"}`)
+	}
+	for _, name := range []string{"late", "nameless"} {
+		agents = append(agents, r.ids("POST", "agents", `{"name":"`+name+`"}`)...)
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	const message = `(SELECT MIN(seq) FROM messages WHERE role = 'assistant')`
+	loosen(t, p, `UPDATE rewinds SET after_step = 'abc'; UPDATE agents SET created_at = 9000000000000000000 WHERE name = 'late';
+		UPDATE agents SET name = NULL WHERE name = 'nameless'; UPDATE messages SET run_id = NULL WHERE seq = `+message+`;
+		UPDATE passages SET text = NULL WHERE text LIKE '%figs'`)
+	if err := os.Remove(filepath.Join(p.Data, "index.db")); err != nil { // what is found is indexed anew
+		t.Fatal(err)
+	}
+	start(t, cfg)
+	c, _ = talker(t, p, "/")
+	file := filepath.Join(t.TempDir(), "saved")
+	saved, err := c.Backup(t.Context(), file)
+	if err != nil {
+		t.Fatalf("backup: %v", err)
+	}
+	named := strings.Join(saved.Damaged, "\n")
+	want := map[string]string{back.ID: "after_step is no number", agents[1]: "created_at leaves no room", agents[2]: "name is missing"}
+	for id, why := range want {
+		if strings.Count(named, id) != 1 || !strings.Contains(named, why) {
+			t.Errorf("%s: %s is not named once:\n%s", id, why, named)
+		}
+	}
+	if !strings.Contains(named, "of messages: run_id is missing") || !strings.Contains(named, "of passages: text is missing") ||
+		len(saved.Damaged) != 5 {
+		t.Errorf("it names:\n%s", named)
+	}
+	list, err := c.Messages(t.Context(), s.AgentID, api.ListMessages{})
+	if err != nil || !slices.ContainsFunc(list, func(m api.Message) bool { return strings.Contains(m.Content.String(), "one") }) {
+		t.Errorf("the thread has %d messages: %v", len(list), err)
+	}
+	coretest.Until(t, "all is indexed and found", func() bool {
+		found, partial, err := c.SearchPassages(t.Context(), api.SearchPassages{Query: api.PtrTo("a note on pears")})
+		return err == nil && len(found) == 1 && partial == ""
+	})
+	if _, err := PrepareRestore(t.Context(), p, file); core.KindOf(err) != core.Invalid || !strings.Contains(err.Error(), " of ") {
+		t.Errorf("restore: %v", err)
+	}
+}
+
+// loosen is change where every column may be empty: a broken disk asks no constraint. The schema is as before then.
+func loosen(t *testing.T, p config.Paths, statements string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(p.Data, "loci.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }() // what it wrote is committed
+	db.SetMaxOpenConns(1)
+	const edit, done = `PRAGMA writable_schema = ON;`, `; PRAGMA writable_schema = RESET`
+	for _, text := range []string{
+		`CREATE TEMP TABLE was AS SELECT name, sql FROM sqlite_master WHERE type = 'table'`,
+		edit + `UPDATE sqlite_master SET sql = replace(sql, 'NOT NULL', '') WHERE name IN (SELECT name FROM was)` + done,
+		statements,
+		edit + `UPDATE sqlite_master SET sql = (SELECT w.sql FROM was w WHERE w.name = sqlite_master.name) WHERE type = 'table'` + done,
+	} {
+		if _, err := db.ExecContext(t.Context(), text); err != nil {
+			t.Fatalf("%s: %v", text, err)
 		}
 	}
 }

@@ -129,17 +129,27 @@ const maxNamed = 20
 
 // DamagedRows names the rows of a copy of the facts that cannot be read, at most twenty of them.
 func DamagedRows(ctx context.Context, db *sqlx.DB) ([]string, error) {
+	misfits, err := sqlite.Misfits(ctx, db, maxNamed)
+	if err != nil {
+		return nil, err
+	}
 	var out []string
+	named := map[string]bool{}
+	for _, m := range misfits {
+		named[m.Row], out = true, append(out, m.Row+": "+m.Why)
+	}
 	for _, c := range rowChecks() {
+		if len(out) >= maxNamed {
+			break
+		}
 		err := c.read(ctx, db, func(key string, err error) bool {
-			out = append(out, fmt.Sprintf("%s of %s: %v", key, c.table, err))
+			if row := key + " of " + c.table; !named[row] {
+				out = append(out, fmt.Sprintf("%s: %v", row, err))
+			}
 			return len(out) < maxNamed
 		})
 		if err != nil {
 			return nil, sqlite.Classify("read "+c.table, err)
-		}
-		if len(out) >= maxNamed {
-			break
 		}
 	}
 	return out, nil

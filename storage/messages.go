@@ -141,10 +141,14 @@ func (r *messageRow) decode() (core.Message, error) {
 // readable is false of messages with a number that is none: SQLite keeps a text in any column.
 const readable = `typeof(m.tokens) = 'integer' AND typeof(m.created_at) = 'integer' AND m.is_error IN (0, 1)`
 
-// messageColumns take the data away where a number is none, so that one such row counts as damaged and no list fails by it.
-const messageColumns = `m.seq, m.id, m.agent_id, m.conversation_id, m.run_id, m.step_id, m.role, m.hidden,
-	m.is_error IN (1) AS is_error, iif(typeof(m.tokens) = 'integer', m.tokens, 0) AS tokens,
-	iif(typeof(m.created_at) = 'integer', m.created_at, 0) AS created_at, m.preface, m.native, iif(` + readable + `, m.data, '') AS data`
+// messageColumns take the data away where a number is none, so that one such row counts as damaged and no list fails by it;
+// where there is nothing instead of a text, it is an empty one.
+const messageColumns = `m.seq, COALESCE(m.id, '') AS id, COALESCE(m.agent_id, '') AS agent_id,
+	COALESCE(m.conversation_id, '') AS conversation_id, COALESCE(m.run_id, '') AS run_id, COALESCE(m.step_id, '') AS step_id,
+	COALESCE(m.role, '') AS role, COALESCE(m.hidden, '') AS hidden,
+	COALESCE(m.is_error IN (1), FALSE) AS is_error, iif(typeof(m.tokens) = 'integer', m.tokens, 0) AS tokens,
+	iif(typeof(m.created_at) = 'integer', m.created_at, 0) AS created_at, COALESCE(m.preface, '') AS preface, m.native,
+	COALESCE(iif(` + readable + `, m.data, ''), '') AS data`
 
 // alive is true of messages that are not deleted and whose conversation, or a fork that shares them, is not.
 const alive = `m.deleted_at IS NULL AND (EXISTS (SELECT 1 FROM conversations v WHERE v.id = m.conversation_id AND v.deleted_at IS NULL)

@@ -52,14 +52,16 @@ func (r *passageRow) passage() (core.Passage, error) {
 	}, err
 }
 
-// selectPassages takes the data away where a number is none, as messageColumns do: one such row must not end the index.
+// selectPassages takes the data away where a number is none or a text is missing, as messageColumns do: one such row must not
+// end the index.
 //
 //nolint:gosec // G101: a passage is no password
-const selectPassages = `SELECT p.seq, p.id, p.archive_id, p.text, p.agent_id, p.step_id, p.file_id,
+const selectPassages = `SELECT p.seq, COALESCE(p.id, '') AS id, COALESCE(p.archive_id, '') AS archive_id, COALESCE(p.text, '') AS text,
+	COALESCE(p.agent_id, '') AS agent_id, COALESCE(p.step_id, '') AS step_id, COALESCE(p.file_id, '') AS file_id,
 	iif(typeof(p.place) = 'integer', p.place, 0) AS place, iif(typeof(p.created_at) = 'integer', p.created_at, 0) AS created_at,
 	iif(typeof(p.updated_at) = 'integer', p.updated_at, 0) AS updated_at,
-	iif(typeof(p.place) = 'integer' AND typeof(p.created_at) = 'integer' AND typeof(p.updated_at) = 'integer', p.data, '') AS data
-	FROM passages p`
+	COALESCE(iif(typeof(p.place) = 'integer' AND typeof(p.created_at) = 'integer' AND typeof(p.updated_at) = 'integer' AND
+		p.text IS NOT NULL, p.data, ''), '') AS data FROM passages p`
 
 // livingPassage is true of passages that are not deleted and whose archive is not.
 //

@@ -158,7 +158,7 @@ func passageTexts(ctx context.Context, q *sqlite.Querier, owners []int64) (map[i
 			Text    string         `db:"text"`
 			Model   core.Handle    `db:"model"`
 		}
-		err := q.All(ctx, &rows, `SELECT p.seq, p.archive_id, p.text, `+embeddingOfArchive+` AS model
+		err := q.All(ctx, &rows, `SELECT p.seq, p.archive_id, COALESCE(p.text, '') AS text, `+embeddingOfArchive+` AS model
 			FROM passages p JOIN archives a ON a.id = p.archive_id`+w.String(), w.Args...)
 		if err != nil {
 			return nil, err

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jmoiron/sqlx"
@@ -26,8 +27,6 @@ const (
 	maxBackup = 64 << 30  // bytes
 	maxCell   = 256 << 20 // bytes of one value
 	maxSchema = 1 << 20   // bytes of one statement of the schema
-
-	minNumber, maxNumber = "-4611686018427387904", "4611686018427387904" // half of what SQLite can count
 )
 
 // The first bytes of an SQLite file: the magic, then the size of its pages, where 1 stands for 65536.
@@ -89,12 +88,8 @@ func checkCopy(ctx context.Context, db *sqlx.DB, path string) error {
 	if err := checkSchema(ctx, db, path); err != nil {
 		return err
 	}
-	var result string
-	if err := db.GetContext(ctx, &result, `PRAGMA integrity_check(1)`); err != nil || result != "ok" {
-		if ctx.Err() != nil {
-			return sqlite.Classify("check the copy", err)
-		}
-		return core.E(core.Invalid, "%s is damaged: %s", path, result).WithHint("use an older backup")
+	if err := checkIntegrity(ctx, db, path); err != nil {
+		return err
 	}
 	var table string
 	err = db.QueryRowxContext(ctx, `SELECT "table" FROM pragma_foreign_key_check LIMIT 1`).Scan(&table)
@@ -104,6 +99,30 @@ func checkCopy(ctx context.Context, db *sqlx.DB, path string) error {
 	}
 	if !errors.Is(err, sql.ErrNoRows) {
 		return sqlite.Classify("check references", err)
+	}
+	return nil
+}
+
+// maxFaults bounds how many faults of a file are looked at.
+const maxFaults = 1000
+
+// checkIntegrity refuses a file whose structure is damaged. Rows that only lack a value are named with the other damaged ones.
+func checkIntegrity(ctx context.Context, db *sqlx.DB, path string) error {
+	var faults []string
+	err := db.SelectContext(ctx, &faults, `PRAGMA integrity_check(`+strconv.Itoa(maxFaults)+`)`)
+	if err != nil && ctx.Err() != nil {
+		return sqlite.Classify("check the copy", err)
+	}
+	all := len(faults)
+	faults = slices.DeleteFunc(faults, func(f string) bool { return f == "ok" || strings.HasPrefix(f, "NULL value in ") })
+	switch {
+	case err != nil:
+		faults = []string{err.Error()}
+	case all >= maxFaults:
+		faults = append(faults, "it has too many faults to look at")
+	}
+	if len(faults) > 0 {
+		return core.E(core.Invalid, "%s is damaged: %s", path, faults[0]).WithHint("use an older backup")
 	}
 	return nil
 }
@@ -181,54 +200,50 @@ func countWhole(ctx context.Context, path string) (map[string]int, error) {
 	return countRows(ctx, db.GetContext)
 }
 
-// checkCells refuses values that are larger than anything that loci writes, before any of them is read, and numbers that
-// leave no room to count on. The schema says which there are: it has been compared with ours.
+// checkCells refuses values that are larger than anything that loci writes, before any of them is read, and then those that
+// their columns can't hold. The schema says which there are: it has been compared with ours.
 func checkCells(ctx context.Context, db sqlx.QueryerContext, path string, most int64) error {
 	var columns []struct {
 		Table string `db:"t"`
 		Name  string `db:"name"`
-		Type  string `db:"type"`
 	}
-	err := sqlx.SelectContext(ctx, db, &columns, `SELECT m.name AS t, c.name, c.type FROM sqlite_master m, pragma_table_info(m.name) c
+	err := sqlx.SelectContext(ctx, db, &columns, `SELECT m.name AS t, c.name FROM sqlite_master m, pragma_table_info(m.name) c
 		WHERE m.type = 'table' ORDER BY m.name, c.cid`)
 	if err != nil {
 		return sqlite.Classify("list the columns", err)
 	}
-	sizes, far := map[string][]string{}, map[string][]string{}
+	sizes := map[string][]string{}
 	for _, c := range columns {
-		name := `"` + c.Name + `"`
-		sizes[c.Table] = append(sizes[c.Table], `COALESCE(octet_length(`+name+`), 0)`)
-		if c.Type != "TEXT" && c.Type != "BLOB" { // those keep no number as one
-			far[c.Table] = append(far[c.Table], `typeof(`+name+`) = 'integer' AND `+name+` NOT BETWEEN `+minNumber+` AND `+maxNumber)
-		}
+		sizes[c.Table] = append(sizes[c.Table], `COALESCE(octet_length("`+c.Name+`"), 0)`)
 	}
 	for table, of := range sizes {
-		var found struct {
-			Most int64 `db:"most"`
-			Far  bool  `db:"far"`
-		}
-		text := `SELECT COALESCE(MAX(max(0, ` + strings.Join(of, ", ") + `)), 0) AS most,
-			COALESCE(MAX(` + strings.Join(append(far[table], "0"), " OR ") + `), 0) AS far FROM "` + table + `"`
+		var found int64
+		text := `SELECT COALESCE(MAX(max(0, ` + strings.Join(of, ", ") + `)), 0) FROM "` + table + `"`
 		if err := sqlx.GetContext(ctx, db, &found, text); err != nil {
 			return sqlite.Classify("measure "+table, err)
 		}
-		if found.Most > most {
-			return core.E(core.Invalid, "%s is not a backup of loci: a value in %s has %d MB", filepath.Base(path), table, found.Most>>20).
+		if found > most {
+			return core.E(core.Invalid, "%s is not a backup of loci: a value in %s has %d MB", filepath.Base(path), table, found>>20).
 				WithHint(hintBackup)
 		}
-		if found.Far {
-			return noRoom(path, table)
-		}
 	}
-	return checkCounters(ctx, db, path)
+	if err := checkCounters(ctx, db, path); err != nil {
+		return err
+	}
+	misfits, err := sqlite.Misfits(ctx, db, 1)
+	if err == nil && len(misfits) > 0 {
+		err = core.E(core.Invalid, "%s is damaged: %s: %s", path, misfits[0].Row, misfits[0].Why).WithHint("use an older backup")
+	}
+	return err
 }
 
 // checkCounters refuses counters that are no numbers.
 func checkCounters(ctx context.Context, db sqlx.QueryerContext, path string) error {
 	for table, text := range map[string]string{
-		"sqlite_sequence": `SELECT COUNT(*) FROM sqlite_sequence WHERE typeof(seq) <> 'integer' OR seq < 0`,
+		"sqlite_sequence": `SELECT COUNT(*) FROM sqlite_sequence
+			WHERE typeof(seq) <> 'integer' OR seq NOT BETWEEN 0 AND ` + sqlite.MaxNumber,
 		"meta": `SELECT COUNT(*) FROM meta WHERE key = '` + storage.MetaEpoch + `' AND
-			(value <> CAST(CAST(value AS INTEGER) AS TEXT) OR CAST(value AS INTEGER) NOT BETWEEN 0 AND ` + maxNumber + `)`,
+			(value <> CAST(CAST(value AS INTEGER) AS TEXT) OR CAST(value AS INTEGER) NOT BETWEEN 0 AND ` + sqlite.MaxNumber + `)`,
 	} {
 		var n int
 		if err := sqlx.GetContext(ctx, db, &n, text); err != nil {
