@@ -15,12 +15,12 @@ func Explain(rules []core.ToolRule, attached []string) []string {
 	return New(Input{Rules: rules, Attached: attached}).explain(func(core.ToolRule) bool { return true })
 }
 
-// about returns the sentences that name a tool.
+// about returns the sentences that name a tool, or forbid it now.
 func (s *State) about(tool string) []string {
 	return s.explain(func(r core.ToolRule) bool {
-		return r.Tool == tool || slices.Contains(children(r), tool) || slices.Contains(slices.Collect(maps.Values(r.Mapping)), tool) ||
-			r.DefaultChild == tool ||
-			r.Type == core.RuleRunFirst
+		set, constrains := s.allows(r)
+		return constrains && !set[tool] || r.Tool == tool || slices.Contains(children(r), tool) ||
+			slices.Contains(slices.Collect(maps.Values(r.Mapping)), tool) || r.DefaultChild == tool || r.Type == core.RuleRunFirst
 	})
 }
 
