@@ -1,3 +1,5 @@
+//go:build linux
+
 package sandbox
 
 import (
@@ -16,7 +18,7 @@ import (
 func TestAJobThatTakesTooLongIsStoppedWithAllItStarted(t *testing.T) {
 	t.Parallel()
 	job := sh("sleep 1000 & setsid sleep 1000 & echo here; sleep 1000")
-	job.Limits.Wall = 300 * time.Millisecond
+	job.Limits.Wall = 5 * time.Second // a busy machine still begins it in this time
 	r := run(t.Context(), t, local(t), job)
 	if r.Ended != core.JobTimedOut || string(r.Stdout.Kept) != "here\n" {
 		t.Errorf("%s %q", r.Ended, r.Stdout.Kept)
@@ -67,8 +69,8 @@ func TestMemoryOfAllProcessesTogetherIsLimited(t *testing.T) {
 m = mmap.mmap(-1, 90<<20, flags=%s)
 for i in range(0, len(m), 4096): m[i] = 1
 time.sleep(60)`
-	for name, flags := range map[string]string{"private": "mmap.MAP_PRIVATE|mmap.MAP_ANONYMOUS", "shared": "mmap.MAP_SHARED|mmap.MAP_ANONYMOUS"} {
-		code := strings.Replace(held, "%s", flags, 1)
+	for name, flag := range map[string]string{"private": "mmap.MAP_PRIVATE", "shared": "mmap.MAP_SHARED"} {
+		code := strings.Replace(held, "%s", flag+"|mmap.MAP_ANONYMOUS", 1)
 		job := sh(`for i in 1 2 3; do python3 -I -S -c "$CODE" & done; wait`)
 		job.Env = append(job.Env, "CODE="+code)
 		job.Limits.Memory, job.Limits.Wall = 200<<20, 50*time.Second

@@ -1,16 +1,28 @@
+//go:build linux
+
 package sandbox
 
 import (
+	"context"
 	"os"
 	"testing"
 
 	"loci/sandbox/stage"
 )
 
+// orphan makes the tests' program a daemon that a test kills while it runs a job: its value is the job's script.
+const orphan = "LOCI_TEST_ORPHAN"
+
 // TestMain lets the tests' own program be launcher and first process, as the daemon's is.
 func TestMain(m *testing.M) {
 	if code, ours := stage.Main(os.Args); ours {
 		os.Exit(code)
+	}
+	if script := os.Getenv(orphan); script != "" {
+		job := in(os.Getenv("PWD"), script)
+		job.Live = os.Stdout
+		_, _ = New(Config{Mode: Full, Scratch: os.Getenv("LOCI_TEST_SCRATCH")}).Run(context.Background(), job) // it is killed
+		os.Exit(1)
 	}
 	os.Exit(m.Run())
 }
