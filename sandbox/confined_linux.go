@@ -56,7 +56,11 @@ func (c *call) confined(ctx context.Context, l *Local) error {
 
 // follow accompanies a job to its end. When it returns, no process of the job is left.
 func (c *call) follow(ctx context.Context, p *plan, files *lent, s started, began time.Time) error {
-	ends := context.AfterFunc(ctx, func() { kill(s.pidfd) })
+	pidfd, killed := int(s.pidfd.Fd()), make(chan struct{})
+	goesOn := context.AfterFunc(ctx, func() {
+		defer close(killed)
+		kill(pidfd)
+	})
 	var work sync.WaitGroup
 	work.Go(func() { c.out.drain(files.out, &c.result.Stdout) })
 	work.Go(func() { c.out.drain(files.err, &c.result.Stderr) })
@@ -68,11 +72,14 @@ func (c *call) follow(ctx context.Context, p *plan, files *lent, s started, bega
 		c.result.Layers, c.result.Setup = layers, time.Since(began)
 	})
 	if err != nil { // it was ended, or it failed in a way that it could not tell
-		kill(s.pidfd)
+		kill(pidfd)
 	}
-	awaitEnd(s.pidfd)
+	awaitEnd(pidfd)
 	stopWatching()
-	stoppedByUs := !ends()
+	stoppedByUs := !goesOn()
+	if stoppedByUs {
+		<-killed // only then may the descriptor be closed
+	}
 	late := time.Now().Add(lastWords)
 	for _, f := range []*os.File{files.out, files.err} {
 		_ = f.SetReadDeadline(late) // pipes have deadlines

@@ -119,7 +119,7 @@ func (l *launcher) read() {
 		if ok {
 			waits <- s
 		} else if s.pidfd != nil {
-			kill(s.pidfd)
+			kill(int(s.pidfd.Fd()))
 			frame.Close(s.pidfd)
 		}
 	}
@@ -156,14 +156,14 @@ func (l *launcher) begin(ctx context.Context, who identity, files ...*os.File) (
 }
 
 // kill ends a sandbox with all its processes.
-func kill(pidfd *os.File) {
-	_ = unix.PidfdSendSignal(int(pidfd.Fd()), unix.SIGKILL, nil, 0) // it may have ended already
+func kill(pidfd int) {
+	_ = unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0) // it may have ended already
 }
 
 // awaitEnd waits until a process has ended.
-func awaitEnd(pidfd *os.File) {
+func awaitEnd(pidfd int) {
 	for {
-		fds := []unix.PollFd{{Fd: int32(pidfd.Fd()), Events: unix.POLLIN}}
+		fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
 		if n, err := unix.Poll(fds, -1); err != unix.EINTR && (n > 0 || err != nil) {
 			return
 		}

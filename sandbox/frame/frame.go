@@ -74,7 +74,7 @@ const (
 	LayerSeccomp  = "seccomp"
 )
 
-// Status is what the sandbox says: first that the program runs or which step failed, and then how it ended.
+// Status is what the sandbox says: first which layers are in force, and then how the program ended. Either may be a failed step.
 type Status struct {
 	Failed *Fault
 	Layers []string

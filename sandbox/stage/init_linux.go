@@ -64,13 +64,13 @@ func initialize() int {
 	}
 	var pid int
 	if fault == nil {
+		if frame.Write(control, frame.Status{Layers: c.layers}) != nil {
+			return 1
+		}
 		fault = c.run([]step{{"start", func(c *cell) error { pid, err = c.start(); return err }}})
 	}
 	if fault != nil {
 		_ = frame.Write(control, frame.Status{Failed: fault}) // the daemon sees that it says nothing
-		return 1
-	}
-	if frame.Write(control, frame.Status{Layers: c.layers}) != nil {
 		return 1
 	}
 	ended := reapUntil(pid)
