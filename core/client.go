@@ -1,7 +1,5 @@
 package core
 
-import "time"
-
 // ClientKind says what kind of client makes the request.
 type ClientKind string
 
@@ -43,12 +41,4 @@ type Client struct {
 	Mode      PermissionMode `json:"mode,omitempty"`
 	Zone      string         `json:"zone,omitempty"` // IANA name of the person's zone
 	Env       Env            `json:"-"`              // the session's provider variables, then the daemon's
-}
-
-// Workspace says which agent and conversation a folder last used.
-type Workspace struct {
-	Path         string
-	Agent        AgentID
-	Conversation ConversationID
-	UsedAt       time.Time
 }

@@ -223,12 +223,19 @@ type TagCount struct {
 	Count int
 }
 
-// WorkspaceStore remembers which agent a folder last used.
+// WorkspaceStore remembers which agent a folder last used, and what agents read and changed in it.
 type WorkspaceStore interface {
 	Find(ctx context.Context, path string) (Workspace, bool, error)
 	// Last returns the most recently used one anywhere.
 	Last(ctx context.Context) (Workspace, bool, error)
 	Put(ctx context.Context, w Workspace) error
+	// Read returns what a conversation knows of a file.
+	Read(ctx context.Context, conversation ConversationID, path string) (FileRead, bool, error)
+	NoteRead(ctx context.Context, r FileRead) error
+	// NoteChange stores a change and what the conversation will know of the file, and sets the change's Seq.
+	NoteChange(ctx context.Context, c *FileChange) error
+	// Changes returns changes, the newest first.
+	Changes(ctx context.Context, f FileChanges) ([]FileChange, error)
 }
 
 // MetaStore keeps single values of the home: real_at, uuid, epoch and others.

@@ -37,9 +37,10 @@ type ToolKind string
 
 // The kinds of built-in tools.
 const (
-	ToolCore   ToolKind = "letta_core"        // conversation_search, archival…, send_message
-	ToolMemory ToolKind = "letta_memory_core" // the tools that edit blocks
-	ToolFiles  ToolKind = "letta_files_core"  // the tools that read attached folders
+	ToolCore    ToolKind = "letta_core"        // conversation_search, archival…, send_message
+	ToolMemory  ToolKind = "letta_memory_core" // the tools that edit blocks
+	ToolFiles   ToolKind = "letta_files_core"  // the tools that read attached folders
+	ToolBuiltin ToolKind = "letta_builtin"     // the tools that work in a folder
 )
 
 // Effect says what calling a tool touches.
@@ -109,6 +110,7 @@ type ToolEnv struct {
 	Author       Author          // who edits are recorded as
 	Chain        []RunID         // the runs that led here, this one last
 	Kept         []Passage       // what earlier calls of the same response will store
+	Workspace    WorkspaceEnv
 }
 
 // ToolResult is the outcome of a call. Apply, if set, makes the edit and returns the final result: the engine runs it in

@@ -44,11 +44,14 @@ func ReadsOf(s Store) ToolReads {
 
 // ToolEdits is what Apply may read and write in the transaction that saves its return, and nothing more.
 type ToolEdits struct {
-	Read          ToolReads // sees earlier edits
-	Blocks        BlockEditor
-	Archives      ArchiveMaker
-	Passages      PassageWriter
-	Files         FileOpener
+	Read       ToolReads // sees earlier edits
+	Blocks     BlockEditor
+	Archives   ArchiveMaker
+	Passages   PassageWriter
+	Files      FileOpener
+	Workspaces interface {
+		NoteRead(ctx context.Context, r FileRead) error
+	}
 	Conversations interface {
 		MarkStale(ctx context.Context, agents ...AgentID) error
 	}
@@ -88,6 +91,6 @@ type FileOpener interface {
 func EditsOf(tx Store) ToolEdits {
 	return ToolEdits{
 		Read: ReadsOf(tx), Blocks: tx.Blocks(), Archives: tx.Archives(), Passages: tx.Passages(), Files: tx.Files(),
-		Conversations: tx.Conversations(),
+		Workspaces: tx.Workspaces(), Conversations: tx.Conversations(),
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"loci/storage/passagelog"
 	"loci/storage/sqlite"
 	"loci/storage/vectorstore"
+	"loci/storage/workspace"
 )
 
 // scope is the aggregates over one place where statements run, outside of a transaction or inside of one.
@@ -26,7 +27,7 @@ func (v *scope) Steps() core.StepStore                 { return steps{v} }
 func (v *scope) Snapshots() core.SnapshotStore         { return snapshots{v} }
 func (v *scope) Archives() core.ArchiveStore           { return archives{v} }
 func (v *scope) Passages() core.PassageStore           { return passages{passagelog.Reader{On: v.on}, v} }
-func (v *scope) Workspaces() core.WorkspaceStore       { return workspaces{v} }
+func (v *scope) Workspaces() core.WorkspaceStore       { return workspace.Store{On: v.on} }
 func (v *scope) Meta() core.MetaStore                  { return meta{v} }
 func (v *scope) Rewinds() core.RewindStore             { return rewinds{v} }
 func (v *scope) Vectors() core.VectorStore             { return vectorstore.New(v.on, unembedded, v.s.changed) }

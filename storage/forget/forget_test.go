@@ -43,6 +43,8 @@ func textless() map[string][]string {
 		"passage_versions": {"passage_id", "archive_id", "author_kind", "author_id", "step_id", "rewind_id"},
 		"archive_tags":     {"archive_id"},
 		"workspaces":       {"agent_id", "conversation_id"},
+		"file_reads":       {"conversation_id", "hash"},
+		"file_changes":     {"agent_id", "conversation_id", "run_id", "step_id", "call_id", "before_hash", "after_hash"},
 		"changes":          {"kind", "id", "op"},
 		"rewinds":          {"id", "agent_id", "conversation_id", "step_id", "undoes"},
 		"rewind_passages":  {"passage_id"},

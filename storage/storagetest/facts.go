@@ -388,6 +388,52 @@ func (h *home) workspaces() {
 	equal(h, core.DefaultConversation(a.ID), last.Conversation)
 }
 
+func (h *home) workspaceFiles() {
+	a := h.agent("a")
+	conv := core.DefaultConversation(a.ID)
+	ws := h.s.Workspaces()
+	if _, ok, err := ws.Read(h.ctx, conv, "/one/a.go"); ok || err != nil {
+		h.Fatalf("a file is known that nobody read: %v", err)
+	}
+	read := core.FileRead{Conversation: conv, Path: "/one/a.go", Hash: "h1", At: h.tick()}
+	h.ok(ws.NoteRead(h.ctx, read))
+	got, _, err := ws.Read(h.ctx, conv, read.Path)
+	h.ok(err)
+	equal(h, read, got)
+	run := h.run(a.ID, "")
+	var steps []core.StepID
+	for n := range 2 {
+		step := core.Step{ID: core.NewStepID(), Run: run.ID, Agent: a.ID, Conversation: conv, Number: n + 1, Status: core.StepPending}
+		h.ok(h.s.Steps().Create(h.ctx, &step))
+		steps = append(steps, step.ID)
+	}
+	change := func(step core.StepID, before, after string) core.FileChange {
+		c := core.FileChange{
+			Agent: a.ID, Conversation: conv, Run: "run", Step: step, Call: "call", Workspace: "/one", Path: "a.go", Before: before,
+			After: after, Mode: 0o640, Folders: 2, At: h.tick(),
+		}
+		h.ok(ws.NoteChange(h.ctx, &c))
+		return c
+	}
+	first, second := change(steps[0], "h1", "h2"), change(steps[1], "h2", "h3")
+	if got, _, err = ws.Read(h.ctx, conv, read.Path); err != nil || got.Hash != "h3" {
+		h.Errorf("the agent's own change is not what it knows: %v, %v", got, err)
+	}
+	for _, c := range []struct {
+		f    core.FileChanges
+		want []core.FileChange
+	}{
+		{core.FileChanges{Agent: a.ID}, []core.FileChange{second, first}},
+		{core.FileChanges{Conversation: conv}, []core.FileChange{second, first}},
+		{core.FileChanges{Step: steps[0]}, []core.FileChange{first}},
+		{core.FileChanges{Since: steps[1]}, []core.FileChange{second}},
+		{core.FileChanges{Since: steps[0]}, []core.FileChange{second, first}},
+		{core.FileChanges{Agent: "agent-other"}, nil},
+	} {
+		equal(h, c.want, append([]core.FileChange(nil), must[[]core.FileChange](h)(ws.Changes(h.ctx, c.f))...))
+	}
+}
+
 func (h *home) transactions() {
 	boom := errors.New("boom")
 	var a core.Agent

@@ -381,6 +381,20 @@ func (w *world) otherOps() []storeOp {
 			return s.Workspaces().Put(ctx, core.Workspace{Path: "/y", Agent: w.a.ID, Conversation: w.conv})
 		}),
 		op("find workspace", func(ctx context.Context, s core.Store) error { _, _, err := s.Workspaces().Find(ctx, "/x"); return err }),
+		op("note what was read", func(ctx context.Context, s core.Store) error {
+			return s.Workspaces().NoteRead(ctx, core.FileRead{Conversation: w.conv, Path: "/y/a", Hash: "h"})
+		}),
+		op("find what was read", func(ctx context.Context, s core.Store) error {
+			_, _, err := s.Workspaces().Read(ctx, w.conv, "/y/a")
+			return err
+		}),
+		op("note a change of a file", func(ctx context.Context, s core.Store) error {
+			return s.Workspaces().NoteChange(ctx, &core.FileChange{Conversation: w.conv, Workspace: "/y", Path: "a"})
+		}),
+		op("list changes of files", func(ctx context.Context, s core.Store) error {
+			_, err := s.Workspaces().Changes(ctx, core.FileChanges{Conversation: w.conv})
+			return err
+		}),
 		op("last workspace", func(ctx context.Context, s core.Store) error { _, _, err := s.Workspaces().Last(ctx); return err }),
 		op("put meta", func(ctx context.Context, s core.Store) error { return s.Meta().Put(ctx, "k", "v") }),
 		op("get meta", func(ctx context.Context, s core.Store) error { _, _, err := s.Meta().Get(ctx, "k"); return err }),

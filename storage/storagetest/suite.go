@@ -61,6 +61,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"passages keep their versions and come back from them", (*home).passageVersions},
 		{"a point in the past knows who changed a passage since", (*home).turnedPassages},
 		{"a folder remembers its agent", (*home).workspaces},
+		{"what is known of files and what changed them is kept", (*home).workspaceFiles},
 		{"a mirror knows its files and notices every change of a block", (*home).mirrors},
 		{"an error rolls back its transaction and a nested one its part", (*home).transactions},
 		{"search reads its own writes", (*home).searchFresh},

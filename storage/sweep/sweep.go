@@ -41,6 +41,10 @@ func sweeps() []struct{ table, key, sel string } {
 		},
 		{"rewinds", "number", `SELECT w.number FROM conversations v JOIN rewinds w ON w.conversation_id = v.id
 			WHERE v.deleted_at IS NOT NULL AND NOT EXISTS (SELECT 1 FROM rewind_passages r WHERE r.rewind = w.number)`},
+		{"file_reads", "(conversation_id, path)", `SELECT r.conversation_id, r.path FROM conversations v
+			JOIN file_reads r ON r.conversation_id = v.id WHERE v.deleted_at IS NOT NULL`},
+		{"file_changes", "num", `SELECT c.num FROM conversations v JOIN file_changes c ON c.conversation_id = v.id
+			WHERE v.deleted_at IS NOT NULL`},
 		{"conversations", "id", `SELECT v.id FROM conversations v WHERE v.deleted_at IS NOT NULL
 			AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = v.id)
 			AND NOT EXISTS (SELECT 1 FROM context c WHERE c.conversation_id = v.id)

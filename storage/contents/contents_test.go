@@ -1,0 +1,96 @@
+package contents
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"loci/core"
+)
+
+func newStore(t *testing.T, most int64) *Store {
+	t.Helper()
+	now := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
+	return New(Config{Dir: t.TempDir(), Max: most, Logger: slog.New(slog.DiscardHandler), Clock: func() time.Time {
+		now = now.Add(time.Second)
+		return now
+	}})
+}
+
+func TestAContentIsFoundByItsHashAndADamagedOneIsNot(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, 0)
+	content := []byte("package main\n")
+	hash := core.ContentHash(content)
+	if _, err := s.Content(t.Context(), hash); core.KindOf(err) != core.NotFound {
+		t.Errorf("before: %v", err)
+	}
+	for _, lasting := range []bool{false, true} {
+		if err := s.Keep(t.Context(), content, lasting); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got, err := s.Content(t.Context(), hash); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("kept: %q, %v", got, err)
+	}
+	if err := os.WriteFile(s.path(hash), []byte("something else"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Content(t.Context(), hash); core.KindOf(err) != core.NotFound {
+		t.Errorf("damaged: %v", err)
+	}
+	if _, err := s.Content(t.Context(), "../../../../etc/passwd"); core.KindOf(err) != core.NotFound {
+		t.Errorf("no hash: %v", err)
+	}
+	if err := s.Keep(t.Context(), content, true); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Content(t.Context(), hash); err != nil {
+		t.Errorf("kept again over a damaged one: %v", err)
+	}
+}
+
+func TestTheContentsUsedLongestAgoGoFirst(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, 100)
+	texts := []string{strings.Repeat("a", 40), strings.Repeat("b", 40), strings.Repeat("c", 40)}
+	for _, i := range []int{0, 1, 0, 2} { // the first is used again before the third comes
+		if err := s.Keep(t.Context(), []byte(texts[i]), true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i, want := range []core.Kind{"", core.NotFound, ""} {
+		if _, err := s.Content(t.Context(), core.ContentHash([]byte(texts[i]))); err != nil && core.KindOf(err) != want || err == nil && want != "" {
+			t.Errorf("content %d: %v", i, err)
+		}
+	}
+	if err := s.Keep(t.Context(), make([]byte, core.MaxKeptContent+1), true); core.KindOf(err) != core.TooLarge {
+		t.Errorf("too large: %v", err)
+	}
+}
+
+func TestAContentThatHoldsAForgottenTextIsRemoved(t *testing.T) {
+	t.Parallel()
+	s := newStore(t, 0)
+	secret, other := []byte("the word is swordfish"), []byte("nothing")
+	for _, c := range [][]byte{secret, other} {
+		if err := s.Keep(t.Context(), c, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	holds := func(c []byte) bool { return bytes.Contains(c, []byte("swordfish")) }
+	for _, apply := range []bool{false, true} {
+		if n, err := s.Forget(t.Context(), holds, apply); n != 1 || err != nil {
+			t.Errorf("found %d, %v", n, err)
+		}
+	}
+	if _, err := s.Content(t.Context(), core.ContentHash(secret)); core.KindOf(err) != core.NotFound {
+		t.Errorf("forgotten: %v", err)
+	}
+	if _, err := s.Content(t.Context(), core.ContentHash(other)); err != nil {
+		t.Error(err)
+	}
+}

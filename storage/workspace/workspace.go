@@ -1,0 +1,148 @@
+// Package workspace stores what is known of the folders that people work in: which agent used one last, what conversations
+// have read of its files, and what calls changed there.
+//
+// It works within a scope of the store's: whoever calls it brings the statements.
+package workspace
+
+import (
+	"context"
+	"io/fs"
+
+	"loci/core"
+	"loci/storage/sqlite"
+)
+
+// Store is the workspaces within a scope.
+type Store struct{ On *sqlite.Scope }
+
+var _ core.WorkspaceStore = Store{}
+
+type workspaceRow struct {
+	Path         string              `db:"path"`
+	Agent        core.AgentID        `db:"agent_id"`
+	Conversation core.ConversationID `db:"conversation_id"`
+	UsedAt       sqlite.Micros       `db:"used_at"`
+}
+
+// selectWorkspaces shows no agent that is deleted; where only the conversation is, the agent's default one takes its place.
+const selectWorkspaces = `SELECT w.path, w.agent_id, w.used_at,
+	CASE WHEN EXISTS (SELECT 1 FROM conversations c WHERE c.id = w.conversation_id AND c.deleted_at IS NULL)
+		THEN w.conversation_id ELSE w.agent_id END AS conversation_id
+	FROM workspaces w JOIN agents a ON a.id = w.agent_id AND a.deleted_at IS NULL`
+
+func (s Store) find(ctx context.Context, tail string, args ...any) (core.Workspace, bool, error) {
+	ctx, q := s.On.Read(ctx)
+	var row workspaceRow
+	ok, err := q.Find(ctx, &row, selectWorkspaces+tail, args...)
+	if err != nil || !ok {
+		return core.Workspace{}, false, sqlite.Classify("find workspace", err)
+	}
+	return core.Workspace{Path: row.Path, Agent: row.Agent, Conversation: row.Conversation, UsedAt: row.UsedAt.Time()}, true, nil
+}
+
+// Find implements core.WorkspaceStore.
+func (s Store) Find(ctx context.Context, path string) (core.Workspace, bool, error) {
+	return s.find(ctx, ` WHERE w.path = $1`, path)
+}
+
+// Last implements core.WorkspaceStore.
+func (s Store) Last(ctx context.Context) (core.Workspace, bool, error) {
+	return s.find(ctx, ` ORDER BY w.used_at DESC, w.path LIMIT 1`)
+}
+
+// Put implements core.WorkspaceStore.
+func (s Store) Put(ctx context.Context, w core.Workspace) error {
+	return s.On.Write(ctx, "put workspace", func(ctx context.Context, q *sqlite.Querier) error {
+		_, err := q.Exec(ctx, `INSERT INTO workspaces (path, agent_id, conversation_id, used_at) VALUES ($1, $2, $3, $4)
+			ON CONFLICT (path) DO UPDATE SET agent_id = excluded.agent_id, conversation_id = excluded.conversation_id, used_at = `+
+			`excluded.used_at`,
+			w.Path, w.Agent, w.Conversation, sqlite.ToMicros(w.UsedAt))
+		return err
+	})
+}
+
+// Read implements core.WorkspaceStore.
+func (s Store) Read(ctx context.Context, conversation core.ConversationID, path string) (core.FileRead, bool, error) {
+	ctx, q := s.On.Read(ctx)
+	var row struct {
+		Hash string        `db:"hash"`
+		At   sqlite.Micros `db:"at"`
+	}
+	ok, err := q.Find(ctx, &row, `SELECT hash, at FROM file_reads WHERE conversation_id = $1 AND path = $2`, conversation, path)
+	if err != nil || !ok {
+		return core.FileRead{}, false, sqlite.Classify("find what was read", err)
+	}
+	return core.FileRead{Conversation: conversation, Path: path, Hash: row.Hash, At: row.At.Time()}, true, nil
+}
+
+// NoteRead implements core.WorkspaceStore.
+func (s Store) NoteRead(ctx context.Context, r core.FileRead) error {
+	return s.On.Write(ctx, "note what was read", func(ctx context.Context, q *sqlite.Querier) error { return noteRead(ctx, q, r) })
+}
+
+func noteRead(ctx context.Context, q *sqlite.Querier, r core.FileRead) error {
+	_, err := q.Exec(ctx, `INSERT INTO file_reads (conversation_id, path, hash, at) VALUES ($1, $2, $3, $4)
+		ON CONFLICT (conversation_id, path) DO UPDATE SET hash = excluded.hash, at = excluded.at`,
+		r.Conversation, r.Path, r.Hash, sqlite.ToMicros(r.At))
+	return err
+}
+
+type changeRow struct {
+	Seq          int64               `db:"num"`
+	Agent        core.AgentID        `db:"agent_id"`
+	Conversation core.ConversationID `db:"conversation_id"`
+	Run          core.RunID          `db:"run_id"`
+	Step         core.StepID         `db:"step_id"`
+	Call         string              `db:"call_id"`
+	Workspace    string              `db:"workspace"`
+	Path         string              `db:"path"`
+	Before       string              `db:"before_hash"`
+	After        string              `db:"after_hash"`
+	Mode         fs.FileMode         `db:"mode"`
+	Folders      int                 `db:"folders"`
+	At           sqlite.Micros       `db:"at"`
+}
+
+// NoteChange implements core.WorkspaceStore.
+func (s Store) NoteChange(ctx context.Context, c *core.FileChange) error {
+	return s.On.Atomic(ctx, "note a change of a file", func(ctx context.Context, q *sqlite.Querier) error {
+		err := q.Get(ctx, &c.Seq, `INSERT INTO file_changes (agent_id, conversation_id, run_id, step_id, call_id, workspace, path,
+			before_hash, after_hash, mode, folders, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING num`,
+			c.Agent, c.Conversation, c.Run, c.Step, c.Call, c.Workspace, c.Path, c.Before, c.After, c.Mode, c.Folders,
+			sqlite.ToMicros(c.At))
+		if err != nil {
+			return err
+		}
+		return noteRead(ctx, q, core.FileRead{Conversation: c.Conversation, Path: c.Absolute(), Hash: c.After, At: c.At})
+	})
+}
+
+// Changes implements core.WorkspaceStore.
+func (s Store) Changes(ctx context.Context, f core.FileChanges) ([]core.FileChange, error) {
+	ctx, q := s.On.Read(ctx)
+	w := &sqlite.Where{}
+	if f.Agent != "" {
+		w.And("agent_id = ?", f.Agent)
+	}
+	if f.Conversation != "" {
+		w.And("conversation_id = ?", f.Conversation)
+	}
+	if f.Step != "" {
+		w.And("step_id = ?", f.Step)
+	}
+	if f.Since != "" {
+		w.And("step_id IN (SELECT s.id FROM steps s JOIN steps o ON o.id = ? AND s.agent_id = o.agent_id AND s.num >= o.num)", f.Since)
+	}
+	var rows []changeRow
+	if err := q.All(ctx, &rows, `SELECT * FROM file_changes`+w.String()+` ORDER BY num DESC`, w.Args...); err != nil {
+		return nil, sqlite.Classify("list changes of files", err)
+	}
+	out := make([]core.FileChange, len(rows))
+	for i, r := range rows {
+		out[i] = core.FileChange{
+			Seq: r.Seq, Agent: r.Agent, Conversation: r.Conversation, Run: r.Run, Step: r.Step, Call: r.Call, Workspace: r.Workspace,
+			Path: r.Path, Before: r.Before, After: r.After, Mode: r.Mode, Folders: r.Folders, At: r.At.Time(),
+		}
+	}
+	return out, nil
+}
