@@ -110,6 +110,7 @@ type ToolEnv struct {
 	Author       Author          // who edits are recorded as
 	Chain        []RunID         // the runs that led here, this one last
 	Kept         []Passage       // what earlier calls of the same response will store
+	Call         string          // the id of the call
 	Workspace    WorkspaceEnv
 }
 

@@ -81,3 +81,12 @@ type WorkspaceEnv struct {
 
 // Absolute is the path of the file outside of its workspace.
 func (c *FileChange) Absolute() string { return filepath.Join(c.Workspace, filepath.FromSlash(c.Path)) }
+
+// FilesBack is what became of the files that were to be put back.
+type FilesBack struct {
+	Back []string   // paths, as they were before the changes
+	Kept []FileKept // not put back
+}
+
+// FileKept is a file that was not put back, and why.
+type FileKept struct{ Path, Why string }

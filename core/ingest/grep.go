@@ -264,15 +264,18 @@ func (c *clockReader) ReadRune() (rune, int, error) {
 	return r, n, nil
 }
 
-// compile compiles a regular expression of limited size.
-func compile(pattern string) (*regexp.Regexp, error) {
+// compile compiles a regular expression of limited size that ignores case.
+func compile(pattern string) (*regexp.Regexp, error) { return Compile(pattern, syntax.FoldCase) }
+
+// Compile compiles a regular expression of limited size.
+func Compile(pattern string, flags syntax.Flags) (*regexp.Regexp, error) {
 	switch n := utf8.RuneCountInString(pattern); {
 	case n == 0:
 		return nil, core.E(core.Invalid, "a search needs a pattern")
 	case n > MaxPattern:
 		return nil, core.E(core.Invalid, "the pattern has %d characters, more than the %d allowed", n, MaxPattern)
 	}
-	tree, err := syntax.Parse(pattern, syntax.Perl|syntax.FoldCase)
+	tree, err := syntax.Parse(pattern, syntax.Perl|flags)
 	if err != nil {
 		return nil, core.E(core.Invalid, "the pattern %q is no regular expression: %v", pattern, err).
 			WithHint(`put a \ before characters that are meant as they are; look-around and back references do not exist`)
@@ -281,7 +284,10 @@ func compile(pattern string) (*regexp.Regexp, error) {
 		return nil, core.E(core.Invalid, "the pattern %q is too large once its repetitions are counted", pattern).
 			WithHint("use smaller counts in {}")
 	}
-	re, err := regexp.Compile("(?i)" + pattern)
+	if flags&syntax.FoldCase != 0 {
+		pattern = "(?i)" + pattern
+	}
+	re, err := regexp.Compile(pattern)
 	if err != nil {
 		return nil, core.E(core.Invalid, "the pattern %q is no regular expression: %v", pattern, err)
 	}
