@@ -63,7 +63,8 @@ func TestTheContentsUsedLongestAgoGoFirst(t *testing.T) {
 		}
 	}
 	for i, want := range []core.Kind{"", core.NotFound, ""} {
-		if _, err := s.Content(t.Context(), core.ContentHash([]byte(texts[i]))); err != nil && core.KindOf(err) != want || err == nil && want != "" {
+		_, err := s.Content(t.Context(), core.ContentHash([]byte(texts[i])))
+		if err != nil && core.KindOf(err) != want || err == nil && want != "" {
 			t.Errorf("content %d: %v", i, err)
 		}
 	}

@@ -118,7 +118,7 @@ func (f *folder) save(ctx context.Context, d *document, content []byte) error {
 		return err
 	}
 	if missing > 0 {
-		if err := f.root.MkdirAll(path.Dir(d.rel), 0o777); err != nil { //nolint:gosec // the person's umask decides
+		if err := f.root.MkdirAll(path.Dir(d.rel), 0o777); err != nil { // the person's umask decides
 			return core.E(core.Invalid, "the folder of %q cannot be made: %s", clip(d.name, 200), reason(err))
 		}
 	}

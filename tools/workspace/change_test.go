@@ -23,7 +23,8 @@ func TestEditReplacesOneTextOrSeveralOrNone(t *testing.T) {
 	p.says(p.edit("a.go"), "error: ", "give old_string")
 	p.says(p.edit("b.go", Edit{Old: "a", New: "b"}), "error: ", "there is no file", "write")
 	p.says(p.answer(EditFile(t.Context(), EditArgs{Path: "a.go", Old: "c", New: "e"}, p.env)), "line 2")
-	p.says(p.answer(EditFile(t.Context(), EditArgs{Path: "a.go", Old: "c", Edits: []Edit{{Old: "a", New: "b"}}}, p.env)), "error: ", "not both")
+	both := EditArgs{Path: "a.go", Old: "c", Edits: []Edit{{Old: "a", New: "b"}}}
+	p.says(p.answer(EditFile(t.Context(), both, p.env)), "error: ", "not both")
 }
 
 func TestEditSaysWhereAnAbsentTextNearlyStands(t *testing.T) {

@@ -94,10 +94,10 @@ func (a *EditArgs) all() ([]Edit, error) {
 		if err := cmp.Or(checkText(a.Path, e.Old), checkText(a.Path, e.New)); err != nil {
 			return nil, err
 		}
-		switch {
-		case e.Old == "":
+		if e.Old == "" {
 			return nil, core.E(core.Invalid, "old_string is empty; name the text to replace, or make a new file with write")
-		case e.Old == e.New:
+		}
+		if e.Old == e.New {
 			return nil, core.E(core.Invalid, "old_string and new_string are the same, so there is nothing to change")
 		}
 	}
@@ -134,8 +134,8 @@ func (l *lines) apply(e Edit) (at []int, err error) {
 		return at, nil
 	}
 	if n > maxMixed {
-		return nil, core.E(core.Invalid, "old_string stands in the file %d times, more than the %d that can be replaced at once where lines "+
-			"end in different ways", n, maxMixed)
+		return nil, core.E(core.Invalid, "old_string stands in the file %d times, more than the %d that can be replaced at once where "+
+			"lines end in different ways", n, maxMixed)
 	}
 	for from := 0; ; {
 		i := strings.Index(l.text[from:], old)
@@ -192,14 +192,14 @@ func (l *lines) absent(old string) error {
 			continue
 		}
 		if tried++; loose(strings.Join(have[i:i+len(want)], "\n")) == all {
-			return core.E(core.Invalid, "old_string is not in the file as given; lines %d to %d are the same but for white space. Copy them "+
-				"exactly, tabs as tabs", i+1, i+len(want))
+			return core.E(core.Invalid, "old_string is not in the file as given; lines %d to %d are the same but for white space. Copy "+
+				"them exactly, tabs as tabs", i+1, i+len(want))
 		}
 	}
 	for i := range have {
 		if line := strings.TrimSpace(want[0]); len(line) > 3 && strings.Contains(have[i], line) {
-			return core.E(core.Invalid, "old_string is not in the file; its first line stands at line %d, but what follows differs. Read the "+
-				"file there and copy it exactly", i+1)
+			return core.E(core.Invalid, "old_string is not in the file; its first line stands at line %d, but what follows differs. Read "+
+				"the file there and copy it exactly", i+1)
 		}
 	}
 	return core.E(core.Invalid, "old_string is not in the file, nor is its first line; read the file and copy what stands there")

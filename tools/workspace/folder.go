@@ -42,7 +42,9 @@ const noFolder = "No folder is open in this conversation, so there are no files 
 	"`loci` in it; tell them if you need one."
 
 // within calls fn in the workspace of the run.
-func within(ctx context.Context, env core.ToolEnv, fn func(ctx context.Context, f *folder) (core.ToolResult, error)) (core.ToolResult, error) {
+func within(
+	ctx context.Context, env core.ToolEnv, fn func(ctx context.Context, f *folder) (core.ToolResult, error),
+) (core.ToolResult, error) {
 	if env.Workspace.Path == "" {
 		return core.ToolError(noFolder), nil
 	}

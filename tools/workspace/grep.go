@@ -111,11 +111,12 @@ func (f *folder) newSearch(args GrepArgs) (*search, func(string) bool, error) {
 	if args.Literal {
 		pattern = regexp.QuoteMeta(pattern)
 	}
-	re, err := ingest.Compile(pattern, 0)
+	plain, err := ingest.Compile(pattern, 0)
 	if err != nil {
 		return nil, nil, err
 	}
-	if re, err = regexp.Compile("(?m:" + pattern + ")"); err != nil { // ^ and $ are those of lines
+	re, err := regexp.Compile("(?m:" + pattern + ")") // ^ and $ are those of lines
+	if err != nil {
 		return nil, nil, core.E(core.Invalid, "the pattern %q is no regular expression: %v", clip(pattern, 200), err)
 	}
 	wanted, err := ingest.Include(args.Glob)
@@ -123,7 +124,7 @@ func (f *folder) newSearch(args GrepArgs) (*search, func(string) bool, error) {
 		return nil, nil, err
 	}
 	s := &search{f: f, re: re, context: args.Context}
-	if prefix, _ := regexp.MustCompile(pattern).LiteralPrefix(); prefix != "" && !strings.Contains(prefix, "\n") {
+	if prefix, _ := plain.LiteralPrefix(); prefix != "" && !strings.Contains(prefix, "\n") {
 		s.needed = []byte(prefix)
 	}
 	if args.Offset != nil {

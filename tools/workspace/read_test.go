@@ -92,7 +92,9 @@ func TestTextIsWrittenBackInItsEncoding(t *testing.T) {
 			t.Errorf("%q: %q, %v", text, got, err)
 		}
 	}
-	for _, text := range []string{"caf\xe9", "\xff\xfea\x00b", "\xff\xfe\x00\xd8", "\xff\xfe\x00\x00a", "\xef\xbb\xbf\xff", strings.Repeat("a", 9000) + "\x00"} {
+	for _, text := range []string{
+		"caf\xe9", "\xff\xfea\x00b", "\xff\xfe\x00\xd8", "\xff\xfe\x00\x00a", "\xef\xbb\xbf\xff", strings.Repeat("a", 9000) + "\x00",
+	} {
 		if got, _, err := decode([]byte(text)); core.KindOf(err) != core.Invalid {
 			t.Errorf("%q: %q, %v", text, got, err)
 		}

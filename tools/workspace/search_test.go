@@ -94,7 +94,10 @@ func TestGrepShowsMatchingLinesWithTheirContext(t *testing.T) {
 	}{
 		{GrepArgs{Pattern: "hello"}, "keep.log\n1: hello\nmain.go\n4: \tprintln(\"hello\")\nsub/deep.log\n1: hello"},
 		{GrepArgs{Pattern: "(?i)hello", Glob: "*.go"}, "main.go\n4: \tprintln(\"hello\")\nsub/a.go\n3: var Hello = 1"},
-		{GrepArgs{Pattern: "main", Path: "main.go", Context: 1}, "main.go\n1: package main\n2- \n3: func main() {\n4- \tprintln(\"hello\")"},
+		{
+			GrepArgs{Pattern: "main", Path: "main.go", Context: 1},
+			"main.go\n1: package main\n2- \n3: func main() {\n4- \tprintln(\"hello\")",
+		},
 		{GrepArgs{Pattern: "println(", Literal: true}, "main.go\n4: \tprintln(\"hello\")"},
 		{GrepArgs{Pattern: "^var.*1$"}, "sub/a.go\n3: var Hello = 1"},
 		{GrepArgs{Pattern: "nowhere", Path: "sub"}, "No line matches in 3 files."},

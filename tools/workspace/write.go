@@ -43,8 +43,8 @@ func (f *folder) write(ctx context.Context, args WriteArgs) (core.ToolResult, er
 			return core.ToolError(refusal), nil
 		}
 		if !known {
-			return core.ToolResult{}, core.E(core.Invalid, "%q is there already and you have not read it; read it first, or change it with "+
-				"edit", clip(args.Path, 200))
+			return core.ToolResult{}, core.E(core.Invalid, "%q is there already and you have not read it; read it first, or change it "+
+				"with edit", clip(args.Path, 200))
 		}
 		what = "replaced"
 	}

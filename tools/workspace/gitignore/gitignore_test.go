@@ -73,7 +73,7 @@ func TestTheVerdictsAreThoseOfTheInstalledGit(t *testing.T) {
 		t.Fatal("git is not installed:", err)
 	}
 	for seed := range uint64(60) {
-		rnd := rand.New(rand.NewPCG(seed, 13)) //nolint:gosec // a seeded tree
+		rnd := rand.New(rand.NewPCG(seed, 13))
 		root := t.TempDir()
 		run(t, git, root, nil, "init", "-q")
 		paths := plant(t, rnd, root)
