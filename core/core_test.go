@@ -141,7 +141,7 @@ func TestEventsSurviveTheirStoredForm(t *testing.T) {
 		core.Reasoning{Text: "b", Signature: "s", Prompted: true},
 		core.ToolCallDelta{Index: 1, ID: "c", Name: "n", Arguments: "{}"},
 		core.ToolReturned{Returns: []core.ToolReturn{{CallID: "c", Name: "n", Text: "t", IsError: true}}},
-		core.ApprovalRequest{Calls: []core.ToolCall{{ID: "x"}}},
+		core.ToolCallDelta{ID: "x", Name: "n", Asks: true},
 		core.UserInput{Role: core.RoleUser, Text: "hi"},
 		core.Summary{Text: "s"},
 		core.Notice{Kind: "model", Text: "t", Data: map[string]any{"a": "b"}},

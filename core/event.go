@@ -37,20 +37,18 @@ type (
 		Signature string `json:"signature,omitempty"`
 		Prompted  bool   `json:"prompted,omitempty"`
 	}
-	// ToolCallDelta is a piece of a call: the first of an Index has ID and Name, later ones only Arguments.
+	// ToolCallDelta is a piece of a call: the first of an Index has ID and Name, later ones only Arguments. Asks says that the
+	// call is part of a request for approval.
 	ToolCallDelta struct {
 		Index     int    `json:"index"`
 		ID        string `json:"id,omitempty"`
 		Name      string `json:"name,omitempty"`
 		Arguments string `json:"arguments,omitempty"`
+		Asks      bool   `json:"asks,omitempty"`
 	}
 	// ToolReturned holds all returns of one response.
 	ToolReturned struct {
 		Returns []ToolReturn `json:"returns"`
-	}
-	// ApprovalRequest says that calls wait for a person.
-	ApprovalRequest struct {
-		Calls []ToolCall `json:"calls"`
 	}
 	// UserInput opens a run's log: one for each message of its input.
 	UserInput struct {
@@ -99,19 +97,18 @@ type (
 	}
 )
 
-func (Said) eventKind() string            { return "text" }
-func (Reasoning) eventKind() string       { return "reasoning" }
-func (ToolCallDelta) eventKind() string   { return "tool_call" }
-func (ToolReturned) eventKind() string    { return "tool_return" }
-func (ApprovalRequest) eventKind() string { return "approval_request" }
-func (UserInput) eventKind() string       { return "user_input" }
-func (Summary) eventKind() string         { return "summary" }
-func (Compacting) eventKind() string      { return "compacting" }
-func (Notice) eventKind() string          { return "notice" }
-func (Saved) eventKind() string           { return "saved" }
-func (UsageReport) eventKind() string     { return "usage" }
-func (Failure) eventKind() string         { return "failure" }
-func (Stop) eventKind() string            { return "stop" }
+func (Said) eventKind() string          { return "text" }
+func (Reasoning) eventKind() string     { return "reasoning" }
+func (ToolCallDelta) eventKind() string { return "tool_call" }
+func (ToolReturned) eventKind() string  { return "tool_return" }
+func (UserInput) eventKind() string     { return "user_input" }
+func (Summary) eventKind() string       { return "summary" }
+func (Compacting) eventKind() string    { return "compacting" }
+func (Notice) eventKind() string        { return "notice" }
+func (Saved) eventKind() string         { return "saved" }
+func (UsageReport) eventKind() string   { return "usage" }
+func (Failure) eventKind() string       { return "failure" }
+func (Stop) eventKind() string          { return "stop" }
 
 type eventJSON struct {
 	Kind    string          `json:"k"`
@@ -147,19 +144,18 @@ func DecodeEvent(data []byte) (Event, error) {
 
 func decodeBody(kind string, data []byte) (EventBody, error) {
 	decoders := map[string]func([]byte) (EventBody, error){
-		"text":             decodeAs[Said],
-		"reasoning":        decodeAs[Reasoning],
-		"tool_call":        decodeAs[ToolCallDelta],
-		"tool_return":      decodeAs[ToolReturned],
-		"approval_request": decodeAs[ApprovalRequest],
-		"user_input":       decodeAs[UserInput],
-		"summary":          decodeAs[Summary],
-		"compacting":       decodeAs[Compacting],
-		"notice":           decodeAs[Notice],
-		"saved":            decodeAs[Saved],
-		"usage":            decodeAs[UsageReport],
-		"failure":          decodeAs[Failure],
-		"stop":             decodeAs[Stop],
+		"text":        decodeAs[Said],
+		"reasoning":   decodeAs[Reasoning],
+		"tool_call":   decodeAs[ToolCallDelta],
+		"tool_return": decodeAs[ToolReturned],
+		"user_input":  decodeAs[UserInput],
+		"summary":     decodeAs[Summary],
+		"compacting":  decodeAs[Compacting],
+		"notice":      decodeAs[Notice],
+		"saved":       decodeAs[Saved],
+		"usage":       decodeAs[UsageReport],
+		"failure":     decodeAs[Failure],
+		"stop":        decodeAs[Stop],
 	}
 	decode, ok := decoders[kind]
 	if !ok {

@@ -69,6 +69,7 @@ type Message struct {
 	Joins        MessageID // of a hidden record: the user message it is sent in, before the text; empty: it is sent on its own
 	IsError      bool
 	Native       *Native
+	Approval     *Approval        // of an approval record
 	Model        Handle           // of an assistant turn
 	Compaction   *CompactionStats // of a summary record
 	Recalled     []string         // of a recall record: the ids of the passages and messages in it
@@ -118,7 +119,7 @@ func (m *Message) Said() string {
 		case PartUser, PartAssistant, PartSummary:
 			b.WriteString(p.Text)
 			b.WriteByte('\n')
-		case PartSystem, PartReasoning, PartCalls, PartReturns:
+		case PartSystem, PartReasoning, PartCalls, PartReturns, PartRequest, PartAnswer:
 		}
 	}
 	return b.String()
@@ -146,6 +147,8 @@ const (
 	PartReasoning PartKind = "reasoning_message"
 	PartCalls     PartKind = "tool_call_message"
 	PartReturns   PartKind = "tool_return_message"
+	PartRequest   PartKind = "approval_request_message"
+	PartAnswer    PartKind = "approval_response_message"
 	PartSummary   PartKind = "summary_message"
 )
 
@@ -159,6 +162,25 @@ type Part struct {
 	Prompted  bool
 	Calls     []ToolCall
 	Returns   []ToolReturn
+	Decisions []Decision
+}
+
+// RequestPart is the index of the one part of a request for approval. Its id is that of its response minus one, a
+// difference that an otid may not show: no part of the response has this index.
+const RequestPart = 0x7f
+
+// RequestID returns the id of the request for approval that belongs to a response: the uuid, as a number, minus one.
+func RequestID(response MessageID) MessageID {
+	u, err := uuid.Parse(strings.TrimPrefix(string(response), "message-"))
+	if err != nil {
+		return NewMessageID()
+	}
+	for i := len(u) - 1; i >= 0; i-- {
+		if u[i]--; u[i] != 0xff {
+			break
+		}
+	}
+	return MessageID("message-" + u.String())
 }
 
 // Speak says how to show agents that speak through a tool: a call of Tool is shown as an assistant message holding the
@@ -173,8 +195,10 @@ var DefaultSpeak = Speak{Tool: "send_message", Arg: "message"}
 // the speak tool are assistant text and returns that only answer such calls are left out.
 func (m *Message) Parts(asAssistant Speak) []Part {
 	switch m.Role {
-	case RoleAssistant, RoleApproval:
+	case RoleAssistant:
 		return m.assistantParts(asAssistant)
+	case RoleApproval:
+		return m.approvalParts()
 	case RoleTool:
 		returns := make([]ToolReturn, 0, len(m.Returns))
 		for _, r := range m.Returns {
@@ -196,6 +220,18 @@ func (m *Message) Parts(asAssistant Speak) []Part {
 		return []Part{{Kind: kind, OTID: otid, Text: m.PlainText()}}
 	}
 	return nil
+}
+
+// approvalParts makes the one part of a request or of an answer.
+func (m *Message) approvalParts() []Part {
+	if m.Answers() {
+		otid := m.OTID
+		if otid == "" {
+			otid = OTIDOf(m.ID, 0)
+		}
+		return []Part{{Kind: PartAnswer, OTID: otid, Decisions: m.Approval.Decisions}}
+	}
+	return []Part{{Kind: PartRequest, Index: RequestPart, OTID: OTIDOf(m.ID, RequestPart), Calls: m.Calls()}}
 }
 
 func (m *Message) assistantParts(speak Speak) []Part {

@@ -67,6 +67,10 @@ type RunConfig struct {
 	Deadline          time.Duration `json:"deadline,omitempty"`
 	Type              string        `json:"type,omitempty"` // the contract's metadata.run_type
 
+	ClientTools []ToolSpec `json:"client_tools,omitempty"` // that the client runs, for this run only
+	Continues   []RunID    `json:"continues,omitempty"`    // the runs of the same user request before the pauses for an approval
+	Acted       bool       `json:"acted,omitempty"`        // the approved calls began: a crash must not run them again
+
 	// Moved are digests of the addresses that a background run started with, as returned by Models.Moved.
 	Moved map[string]string `json:"moved,omitempty"`
 }

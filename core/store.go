@@ -109,6 +109,8 @@ type MessageStore interface {
 	ContextAt(ctx context.Context, conv ConversationID, rev int) ([]InContext, error)
 	// ContextIDs returns the ids of the open rows that are not hidden, by position.
 	ContextIDs(ctx context.Context, conv ConversationID) ([]MessageID, error)
+	// Waiting returns the requests for approval that conversations of an agent, or of all without an id, end with, oldest first.
+	Waiting(ctx context.Context, agent AgentID) ([]InContext, error)
 	// Newest returns the newest messages that search may find with the filter, those before a Seq (0: all).
 	Newest(ctx context.Context, f MessageFilter, before int64, limit int) ([]Message, error)
 	// Among returns those of the given messages that search may find with the filter, in no order.

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/approval"
 	"loci/core/embedding"
 	"loci/core/engine"
 	"loci/core/intake"
@@ -102,6 +103,7 @@ type parts struct {
 	engine    *engine.Engine
 	services  *service.Services
 	undo      *undo.Passages
+	approvals *approval.Approvals
 	mirrors   *mirror.Mirrors
 	follower  *follow.Follower
 	sandbox   *sandbox.Local

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/approval"
 	"loci/core/embedding"
 	"loci/core/engine"
 	"loci/core/finder"
@@ -113,6 +114,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Accepted:  p.intake.Nudge,
 		Forgetter: forget.New(p.store, beside, mirror.History), Forgotten: p.embedding.Forget,
 	})
+	p.approvals = approval.New(p.store, p.engine, d.cfg.Clock)
 	p.undo = undo.New(undo.Config{Store: p.store, Announce: p.engine.Announce})
 	p.mirrors = mirror.New(mirror.Config{Store: p.store, Services: p.services, Logger: d.logger})
 	p.follower = follow.New(follow.Config{
@@ -172,7 +174,9 @@ func (d *Daemon) awaitParts(ctx context.Context) (server.Parts, error) {
 		return server.Parts{}, core.E(kind, "the store does not open: %w", err).WithHint("%s", orDoctor(core.HintOf(err)))
 	}
 	p := d.current()
-	return server.Parts{Services: p.services, Engine: p.engine, Undo: p.undo, Mirrors: p.mirrors, Follower: p.follower}, nil
+	return server.Parts{
+		Services: p.services, Engine: p.engine, Undo: p.undo, Approvals: p.approvals, Mirrors: p.mirrors, Follower: p.follower,
+	}, nil
 }
 
 func orDoctor(hint string) string {

@@ -145,6 +145,15 @@ func (s messages) ContextAt(ctx context.Context, conv core.ConversationID, rev i
 		UNION ALL `+selectContext+` WHERE c.conversation_id = $1 AND c.entered <= $2 AND c."left" > $2 ORDER BY position, seq`, conv, rev)
 }
 
+// Waiting finds few candidates by the index of approval records, and of them those that nothing came after.
+func (s messages) Waiting(ctx context.Context, agent core.AgentID) ([]core.InContext, error) {
+	rows, err := s.rows(ctx, `WHERE m.role = 'approval' AND m.deleted_at IS NULL AND c."left" IS NULL AND ($1 = '' OR m.agent_id = $1)
+		AND EXISTS (SELECT 1 FROM conversations v WHERE v.id = c.conversation_id AND v.deleted_at IS NULL)
+		AND NOT EXISTS (SELECT 1 FROM context n JOIN messages x ON x.id = n.message_id WHERE n.conversation_id = c.conversation_id
+			AND n."left" IS NULL AND n.position > c.position AND x.role <> 'summary' AND x.hidden <> 'marker') ORDER BY m.seq`, agent)
+	return slices.DeleteFunc(rows, func(r core.InContext) bool { return !r.Message.Asks() }), err
+}
+
 func (s messages) rows(ctx context.Context, tail string, args ...any) ([]core.InContext, error) {
 	ctx, q := s.v.read(ctx)
 	var rows []contextRow

@@ -40,35 +40,27 @@ type MessageData struct {
 	Compaction *core.CompactionStats `json:"compaction,omitempty"`
 	Recalled   []string              `json:"recalled,omitempty"`
 	Joins      core.MessageID        `json:"joins,omitempty"`
+	Approval   *core.Approval        `json:"approval,omitempty"`
 	RedactedAt sqlite.Micros         `json:"redacted_at,omitempty"`
 }
 
 func newMessageData(m *core.Message) MessageData {
 	return MessageData{
 		Content: m.Content, Returns: m.Returns, Name: m.Name, OTID: m.OTID, SenderID: m.SenderID, Model: m.Model, Compaction: m.Compaction,
-		Recalled: m.Recalled, Joins: m.Joins, RedactedAt: sqlite.ToMicros(m.RedactedAt),
+		Recalled: m.Recalled, Joins: m.Joins, Approval: m.Approval, RedactedAt: sqlite.ToMicros(m.RedactedAt),
 	}
 }
 
 // into sets the fields of a message that the data holds.
 func (d *MessageData) into(m *core.Message) {
 	m.Content, m.Returns, m.Name, m.OTID, m.SenderID, m.Model = d.Content, d.Returns, d.Name, d.OTID, d.SenderID, d.Model
-	m.Compaction, m.Recalled, m.Joins, m.RedactedAt = d.Compaction, d.Recalled, d.Joins, d.RedactedAt.Time()
+	m.Compaction, m.Recalled, m.Joins, m.Approval, m.RedactedAt = d.Compaction, d.Recalled, d.Joins, d.Approval, d.RedactedAt.Time()
 }
 
 func newMessageRow(m *core.Message) (messageRow, error) {
 	row := messageRow{
-		ID:           m.ID,
-		Agent:        m.Agent,
-		Conversation: m.Conversation,
-		Run:          m.Run,
-		Step:         m.Step,
-		Role:         m.Role,
-		Hidden:       m.Hidden,
-		IsError:      m.IsError,
-		Tokens:       m.Tokens,
-		CreatedAt:    sqlite.ToMicros(m.CreatedAt),
-		Preface:      m.Preface,
+		ID: m.ID, Agent: m.Agent, Conversation: m.Conversation, Run: m.Run, Step: m.Step, Role: m.Role, Hidden: m.Hidden,
+		IsError: m.IsError, Tokens: m.Tokens, CreatedAt: sqlite.ToMicros(m.CreatedAt), Preface: m.Preface,
 	}
 	var err error
 	if m.Native != nil {
@@ -107,18 +99,8 @@ func (r *messageRow) message() (core.Message, error) {
 // outline is what a row says of a message without its data.
 func (r *messageRow) outline() core.Message {
 	return core.Message{
-		ID:           r.ID,
-		Agent:        r.Agent,
-		Conversation: r.Conversation,
-		Run:          r.Run,
-		Step:         r.Step,
-		Role:         r.Role,
-		Preface:      r.Preface,
-		Hidden:       r.Hidden,
-		IsError:      r.IsError,
-		Tokens:       r.Tokens,
-		Seq:          r.Seq,
-		CreatedAt:    r.CreatedAt.Time(),
+		ID: r.ID, Agent: r.Agent, Conversation: r.Conversation, Run: r.Run, Step: r.Step, Role: r.Role, Preface: r.Preface,
+		Hidden: r.Hidden, IsError: r.IsError, Tokens: r.Tokens, Seq: r.Seq, CreatedAt: r.CreatedAt.Time(),
 	}
 }
 

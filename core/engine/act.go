@@ -24,15 +24,17 @@ const maxParallel = 8
 
 // decide saves the answer, runs what it called and returns nil when another step follows.
 func (t *turn) decide(ctx context.Context, state *rules.State, a *answer) *ending {
-	calls := toolGate().pass(t, state, a)
-	outside := slices.ContainsFunc(calls, func(p *pendingCall) bool { return p.refusal == "" && p.tool.Info.Effect == core.EffectOutside })
+	calls := newGate(t, state).pass(a)
 	c := t.newCommit(a)
 	c.calls, c.state = calls, state
-	if len(calls) == 0 {
+	switch {
+	case len(calls) == 0:
 		c.outcome = state.AfterText(a.finish)
 		return t.saveStep(ctx, c)
-	}
-	if outside {
+	case slices.ContainsFunc(calls, (*pendingCall).asks): // none runs before somebody answered
+		c.outcome = rules.Outcome{Stop: core.StopRequiresApproval}
+		return t.saveStep(ctx, c)
+	case slices.ContainsFunc(calls, (*pendingCall).outside):
 		if err := t.saveCalls(ctx, c); err != nil {
 			return t.broken(ctx, err)
 		}
@@ -41,6 +43,11 @@ func (t *turn) decide(ctx context.Context, state *rules.State, a *answer) *endin
 		return t.callsStopped(ctx, c, err)
 	}
 	return t.saveStep(ctx, c)
+}
+
+// outside reports whether the call acts on the world.
+func (p *pendingCall) outside() bool {
+	return p.refusal == "" && !p.given && p.tool.Info.Effect == core.EffectOutside
 }
 
 // callAll calls the tools. Those that only touch our facts run in order and leave their edits to the save; those with
@@ -52,6 +59,9 @@ func (t *turn) callAll(ctx context.Context, calls []*pendingCall) error {
 	for _, p := range calls {
 		if p.refusal != "" {
 			p.result = core.ToolError(p.refusal)
+			continue
+		}
+		if p.given {
 			continue
 		}
 		parallel := false
@@ -117,17 +127,25 @@ func (t *turn) callsStopped(ctx context.Context, c *commit, err error) *ending {
 	if isShutdown(t.j.ctx) && t.run.Background {
 		return end // the next start answers the calls
 	}
+	stopped(c.calls, end)
+	c.end = end
+	return t.saveStep(context.WithoutCancel(ctx), c)
+}
+
+// stopped gives the calls that have no result a return that says why.
+func stopped(calls []*pendingCall, end *ending) {
 	text := cancelledReturn
 	if end.reason != core.StopCancelled {
 		text = "The call was stopped: " + end.err.Error()
 	}
-	for _, p := range c.calls {
-		if p.refusal == "" && (p.result.Text == "" || p.result.Apply != nil) {
+	for _, p := range calls {
+		switch {
+		case p.refusal != "":
+			p.result = core.ToolError(p.refusal)
+		case !p.given && (p.result.Text == "" || p.result.Apply != nil):
 			p.result = core.ToolError(text)
 		}
 	}
-	c.end = end
-	return t.saveStep(context.WithoutCancel(ctx), c)
 }
 
 // finalReturn runs the edit of the call's result, in a savepoint of its own, and returns what the model reads.
@@ -151,7 +169,7 @@ func (p *pendingCall) finalReturn(ctx context.Context, tx core.Store) (core.Tool
 	r := core.ToolReturn{
 		CallID:  p.call.ID,
 		Name:    p.call.Name,
-		Text:    result.Text,
+		Text:    p.note + result.Text,
 		IsError: result.IsError,
 		Stdout:  result.Stdout,
 		Stderr:  result.Stderr,

@@ -27,9 +27,11 @@ type answer struct {
 	finish  core.Finish
 	usage   *core.Usage
 	ended   bool
-	said    bool // something was announced
-	spoke   bool // … and some of it was text
-	renamed bool // a call has a name or an id that cannot be replayed
+	said    bool                   // something was announced
+	spoke   bool                   // … and some of it was text
+	renamed bool                   // a call has a name or an id that cannot be replayed
+	asks    func(tool string) bool // whether calls of a tool wait for somebody, whatever they say; nil: none does
+	inAsks  int                    // calls of the request for approval
 }
 
 // callBuffer is a call while it comes.
@@ -40,6 +42,7 @@ type callBuffer struct {
 	arguments strings.Builder
 	scan      *argScanner // where an argument is shown while it comes
 	held      bool        // the content is made when the call is whole
+	asks      bool        // it is shown as part of a request for approval
 	content   int         // where it stands in the content, unless held
 	part      int
 	ordinal   int // within the calls part
@@ -49,7 +52,7 @@ type callBuffer struct {
 
 // piece is something to announce: a body and the part it belongs to.
 type piece struct {
-	part int
+	part int // core.RequestPart: of the request for approval
 	body core.EventBody
 }
 
@@ -138,7 +141,7 @@ func (a *answer) call(d core.CallDelta) []piece {
 	if c.held {
 		return nil
 	}
-	body := core.ToolCallDelta{Index: c.ordinal, Arguments: d.Arguments}
+	body := core.ToolCallDelta{Index: c.ordinal, Arguments: d.Arguments, Asks: c.asks}
 	if d.Name != "" {
 		body.ID, body.Name = c.id, c.name
 	}
@@ -166,7 +169,8 @@ func (a *answer) find(d core.CallDelta) *callBuffer {
 		c.id = "call_" + strings.ReplaceAll(uuid.NewString(), "-", "")[:24]
 	}
 	a.calls = append(a.calls, c)
-	speaks := a.speak.Tool != "" && c.name == a.speak.Tool
+	c.asks = a.asks != nil && a.asks(c.name)
+	speaks := a.speak.Tool != "" && c.name == a.speak.Tool && !c.asks
 	if speaks || a.policy.ThinkingArg {
 		c.scan = &argScanner{}
 	}
@@ -180,12 +184,17 @@ func (a *answer) find(d core.CallDelta) *callBuffer {
 		c.part, c.spoken = a.open(), c.content
 		return c
 	}
-	c.part, c.ordinal = a.callsPart()
+	c.part, c.ordinal = a.callsPart(c.asks)
 	return c
 }
 
-// callsPart returns the one part of all calls, opened by the first, and the next place in it.
-func (a *answer) callsPart() (part, ordinal int) {
+// callsPart returns the one part of all calls, opened by the first, and the next place in it. Those that ask have theirs in
+// a message of their own.
+func (a *answer) callsPart(asks bool) (part, ordinal int) {
+	if asks {
+		a.inAsks++
+		return core.RequestPart, a.inAsks - 1
+	}
 	if a.callsAt < 0 {
 		a.callsAt = a.open()
 	}
@@ -205,7 +214,7 @@ func (a *answer) scanned(c *callBuffer, fragment string) []piece {
 			}
 			out = append(out, a.reasoning(text, "", true))
 			c.thinking = len(a.content) - 1
-		case c.name == a.speak.Tool && key == a.speak.Arg:
+		case c.name == a.speak.Tool && key == a.speak.Arg && !c.asks:
 			if c.spoken < 0 {
 				c.content, c.spoken, c.held = len(a.content), len(a.content), false
 				c.part = a.open()
@@ -229,13 +238,15 @@ func (a *answer) close() []piece {
 			arguments, _, _ = request.SplitArguments(arguments)
 		}
 		if c.arguments.Len() == 0 && !c.held && c.spoken < 0 { // what is stored is what was streamed
-			out = append(out, piece{c.part, core.ToolCallDelta{Index: c.ordinal, Arguments: arguments}})
+			out = append(out, piece{c.part, core.ToolCallDelta{Index: c.ordinal, Arguments: arguments, Asks: c.asks}})
 		}
 		if c.held {
 			c.content, c.held = len(a.content), false
 			a.content = append(a.content, core.Content{Type: core.ContentCall, Call: &core.ToolCall{ID: c.id, Name: c.name}})
-			c.part, c.ordinal = a.callsPart()
-			out = append(out, piece{c.part, core.ToolCallDelta{Index: c.ordinal, ID: c.id, Name: c.name, Arguments: arguments}})
+			c.part, c.ordinal = a.callsPart(c.asks)
+			out = append(out, piece{c.part, core.ToolCallDelta{
+				Index: c.ordinal, ID: c.id, Name: c.name, Arguments: arguments, Asks: c.asks,
+			}})
 		}
 		a.content[c.content].Call.Arguments = arguments
 	}

@@ -13,7 +13,7 @@ import (
 func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
 	s := t.parts(state)
 	a := newAnswer(t.policy, t.run.Config.Speak)
-	a.message = core.NewMessageID()
+	a.message, a.asks = core.NewMessageID(), askedByName(t)
 	t.step.StartedAt, t.step.Model, t.step.Endpoint = t.e.cfg.Clock(), t.choice.Handle, t.choice.Info.Endpoint
 	t.step.Window, t.step.Choice, t.step.Offer, t.step.Parallel = s.Window, s.Choice, s.Offer, s.Parallel
 	guard := newGuard(t.choice.Handle, t.e.cfg.AnswerLimit)
@@ -75,7 +75,11 @@ func (t *turn) waiting() {
 func (t *turn) show(a *answer, pieces []piece) {
 	events := make([]core.Event, len(pieces))
 	for i, p := range pieces {
-		events[i] = core.Event{Step: t.step.ID, Message: a.message, OTID: core.OTIDOf(a.message, p.part), Part: p.part, Body: p.body}
+		id := a.message
+		if p.part == core.RequestPart {
+			id = core.RequestID(id)
+		}
+		events[i] = core.Event{Step: t.step.ID, Message: id, OTID: core.OTIDOf(id, p.part), Part: p.part, Body: p.body}
 	}
 	t.emit(events...)
 }
@@ -88,7 +92,7 @@ func (t *turn) rethink(a *answer) *answer {
 	}
 	t.takeBack(a, "What came so far were the model's thoughts.")
 	again := newAnswer(a.policy, a.speak)
-	again.message = core.NewMessageID()
+	again.message, again.asks = core.NewMessageID(), a.asks
 	t.show(again, again.add(core.Delta{Reasoning: thoughts}))
 	return again
 }
@@ -98,9 +102,16 @@ func (t *turn) takeBack(a *answer, why string) {
 	if !a.said {
 		return
 	}
-	t.emit(core.Event{Step: t.step.ID, Message: a.message, Body: core.Notice{
-		Kind: noticeDiscard, Text: why, Data: map[string]any{"message_id": string(a.message)},
-	}})
+	t.emit(discarded(t.step.ID, a.message, why))
+	if a.inAsks > 0 {
+		t.emit(discarded(t.step.ID, core.RequestID(a.message), why))
+	}
+}
+
+func discarded(step core.StepID, id core.MessageID, why string) core.Event {
+	return core.Event{Step: step, Message: id, Body: core.Notice{
+		Kind: noticeDiscard, Text: why, Data: map[string]any{"message_id": string(id)},
+	}}
 }
 
 // calibrate learns from the provider's own count how far the estimate is off.

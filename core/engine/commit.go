@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"maps"
+	"slices"
 	"time"
 
 	"loci/core"
@@ -27,10 +28,11 @@ type commit struct {
 	state     *rules.State
 	outcome   rules.Outcome // of a response without calls; with calls it follows from their returns
 	end       *ending       // the run ends with this, whatever the outcome
-	assistant *core.Message
-	callsIn   bool     // the assistant message is saved already
-	failed    bool     // the step failed: only what it sent is kept
-	dropped   []string // ids of calls that were shown in part and are not kept
+	assistant *core.Message // nil too where the whole response is a request
+	request   *core.Message // the calls of the response that wait for somebody; nil: none does
+	callsIn   bool          // the assistant message is saved already
+	failed    bool          // the step failed: only what it sent is kept
+	dropped   []string      // ids of calls that were shown in part and are not kept
 
 	// What the last run of the transaction made.
 	conv    core.Conversation
@@ -49,8 +51,8 @@ func (t *turn) newCommit(a *answer) *commit {
 	return &commit{win: &t.win, sent: t.step, archive: t.archive, seen: t.e.seen, answer: a}
 }
 
-// message makes the record of the answer.
-func (c *commit) message(now time.Time) *core.Message {
+// record makes the record of the answer: one message, or two where some of its calls wait for somebody.
+func (c *commit) record(now time.Time) {
 	a, w := c.answer, c.win
 	_, model, _ := w.choice.Handle.Split()
 	m := &core.Message{
@@ -62,12 +64,22 @@ func (c *commit) message(now time.Time) *core.Message {
 			Provider: w.choice.Info.Provider,
 			Endpoint: w.choice.Info.Endpoint,
 			Model:    model,
-			Prefix:   w.prefix,
+			Prefix:   w.sentPrefix(),
 			Data:     a.native,
 		}
 	}
-	m.Tokens = request.Tokens(m)
-	return m
+	c.assistant = m
+	if slices.ContainsFunc(c.calls, (*pendingCall).asks) {
+		c.request = requestOf(m, c.calls)
+		if len(m.Content) == 0 {
+			c.request.Native, c.assistant = m.Native, nil
+		}
+	}
+	for _, m := range []*core.Message{c.assistant, c.request} {
+		if m != nil {
+			m.Tokens = request.Tokens(m)
+		}
+	}
 }
 
 // begin reads what others may have changed meanwhile, stores the snapshots and lets the run's input enter.
@@ -103,7 +115,7 @@ func (c *commit) begin(ctx context.Context, tx core.Store) error {
 
 // keepSnapshots stores what was sent, as far as it is not stored already, and names it in the step.
 func (c *commit) keepSnapshots(ctx context.Context, tx core.Store) error {
-	schema := c.win.pinned.Schema
+	schema := c.win.schema()
 	if !c.win.choice.Info.Tools {
 		schema = "[]"
 	}
@@ -137,7 +149,7 @@ func (c *commit) keepSnapshots(ctx context.Context, tx core.Store) error {
 			return err
 		}
 	}
-	c.step.Prefix = c.win.prefix
+	c.step.Prefix = c.win.sentPrefix()
 	text, err := put(core.SnapshotText, c.win.agent.System)
 	if err != nil {
 		return err
@@ -248,12 +260,18 @@ func (c *commit) enterAnswer(ctx context.Context, tx core.Store) error {
 	if c.callsIn {
 		return nil
 	}
-	return c.enter(ctx, tx, nil, c.assistant)
+	var msgs []*core.Message
+	for _, m := range []*core.Message{c.assistant, c.request} {
+		if m != nil {
+			msgs = append(msgs, m)
+		}
+	}
+	return c.enter(ctx, tx, nil, msgs...)
 }
 
 // enterReturns runs the edits of the calls, in call order, and stores their returns as one record.
 func (c *commit) enterReturns(ctx context.Context, tx core.Store, id core.MessageID, now time.Time) error {
-	if len(c.calls) == 0 {
+	if len(c.calls) == 0 || c.request != nil {
 		return nil
 	}
 	m := &core.Message{

@@ -389,8 +389,9 @@ func (w *window) summaryRequest(
 	window := core.WindowOf(w.agent, info)
 	if s.Mode.Self() {
 		again := request.Parts{
-			Model: model, Info: info, System: w.pinned.System, Tools: w.pinned.Tools, Settings: w.settings(), Window: window,
-			Prefix: w.prefix, Conversation: w.conv.ID, Rows: w.rows, Policy: *w.policy, Choice: core.ToolChoice{Mode: core.ChoiceNone},
+			Model: model, Info: info, System: w.pinned.System, Tools: w.tools(), Settings: w.settings(), Window: window,
+			Prefix: w.sentPrefix(), Conversation: w.conv.ID, Rows: w.rows, Policy: *w.policy,
+			Choice: core.ToolChoice{Mode: core.ChoiceNone},
 		}
 		again.Settings.ResponseFormat = nil // a summary is prose, whatever form the answers have
 		req := again.Request()

@@ -60,6 +60,7 @@ type Request struct {
 	Agent        core.AgentID
 	Conversation core.ConversationID // empty: the agent's default one
 	Input        []Input
+	Answer       *Answer // to the request for approval that waits, before the input
 	Client       core.Client
 	Config       core.RunConfig
 	Background   bool

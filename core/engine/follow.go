@@ -196,7 +196,7 @@ func (e *Engine) wholeRun(ctx context.Context, run core.Run, was *logState) ([]c
 	}
 	var events []core.Event
 	for _, m := range run.Input {
-		if m.Hidden == core.NotHidden && !was.input[m.ID] {
+		if m.Hidden == core.NotHidden && !m.Answers() && !was.input[m.ID] {
 			events = append(events, inputEvent(m))
 		}
 	}
@@ -272,7 +272,7 @@ func (s *logState) add(ev core.Event) {
 		s.text[key] += b.Text
 	case core.ToolCallDelta:
 		s.calls[partKey{ev.Message, b.Index}] += b.Arguments
-	case core.ToolReturned, core.Summary, core.ApprovalRequest:
+	case core.ToolReturned, core.Summary:
 		s.saved[ev.Message] = true
 	case core.Saved:
 		for _, id := range b.Messages {
@@ -311,16 +311,18 @@ func (s *logState) rest(m *core.Message, speak core.Speak) []core.Event {
 			} else {
 				add(p, core.Reasoning{Text: text, Signature: p.Signature, Prompted: p.Prompted})
 			}
-		case core.PartCalls:
+		case core.PartCalls, core.PartRequest:
+			asks := p.Kind == core.PartRequest
 			for i, c := range p.Calls {
 				was, seen := s.calls[partKey{m.ID, i}]
 				switch {
 				case !seen:
-					add(p, core.ToolCallDelta{Index: i, ID: c.ID, Name: c.Name, Arguments: c.Arguments})
+					add(p, core.ToolCallDelta{Index: i, ID: c.ID, Name: c.Name, Arguments: c.Arguments, Asks: asks})
 				case strings.HasPrefix(c.Arguments, was) && len(was) < len(c.Arguments):
-					add(p, core.ToolCallDelta{Index: i, Arguments: c.Arguments[len(was):]})
+					add(p, core.ToolCallDelta{Index: i, Arguments: c.Arguments[len(was):], Asks: asks})
 				}
 			}
+		case core.PartAnswer: // whoever answered knows it, and no stream shows it
 		case core.PartReturns:
 			add(p, core.ToolReturned{Returns: p.Returns})
 		case core.PartUser, core.PartSystem:

@@ -1,12 +1,9 @@
 package engine
 
 import (
-	"encoding/json"
-	"fmt"
 	"slices"
 
 	"loci/core"
-	"loci/core/request"
 	"loci/core/rules"
 )
 
@@ -14,94 +11,88 @@ import (
 type pendingCall struct {
 	call    core.ToolCall
 	tool    core.BoundTool
+	client  bool   // the client runs it, not we
 	wrong   string // what it was called by, where that is no name
-	refusal string // why the gate refused it; empty: it runs
+	refusal string // why it does not run, as the model reads it; empty: it runs
+	why     string // which rule asks a person before it runs, in a sentence; empty: none does
+	given   bool   // its result came from outside
+	note    string // what the model must know beside the result
 	result  core.ToolResult
 	beat    bool // it asked for a heartbeat
 }
 
-// stage judges one call: it may refuse it or change its arguments.
-type stage func(t *turn, state *rules.State, p *pendingCall)
+// asks reports whether the call waits for somebody.
+func (p *pendingCall) asks() bool { return p.refusal == "" && p.why != "" }
 
-// gate is the one way from a tool call to its execution, for every kind of tool: its stages, in their order. No later
-// stage can undo a refusal.
-type gate []stage
+// verdict is what a stage says of a call. The zero value allows it as it is.
+type verdict struct {
+	deny      string // what the model reads in place of a result
+	ask       string // which rule asks a person, in a sentence
+	arguments string // what it runs with from here on; empty: unchanged
+}
 
-// toolGate is the gate of every call.
-func toolGate() gate { return gate{stageArguments, stageRules} }
+// stage judges one call, with the arguments that the stage before left.
+type stage func(g *gate, p *pendingCall) verdict
 
-// stageArguments finds the tool and refuses arguments that are no JSON object.
-func stageArguments(t *turn, state *rules.State, p *pendingCall) {
-	i := slices.IndexFunc(t.win.pinned.Bound, func(b core.BoundTool) bool { return b.Info.Spec.Name == p.call.Name })
-	if p.wrong != "" {
-		p.refusal = fmt.Sprintf("Error executing function %s: NameError: there is no tool %q", p.call.Name, p.wrong)
-		return
-	}
-	if i < 0 {
-		p.refusal = state.Check(p.call.Name)
-		if p.refusal == "" {
-			p.refusal = "Error executing function " + p.call.Name + ": NameError: there is no such tool"
-		}
-		return
-	}
-	p.tool = t.win.pinned.Bound[i]
-	if _, err := core.ParseArguments(p.call.Arguments); err != nil {
-		p.refusal = "Error executing function " + p.call.Name + ": ValueError: " + err.Error() + ". Call it again with one JSON object."
+// stages are those of the gate, in their order.
+func stages() []stage { return []stage{stageArguments, stageRules, stageApproval} }
+
+// gate is the one way from a tool call to its execution, for every kind of tool. Any stage may ask, and one question is
+// enough; what a stage denies, no later one sees.
+type gate struct {
+	bound   []core.BoundTool // attached now
+	clients []core.ToolSpec  // what the client runs
+	rules   *rules.State
+	agent   *core.Agent
+	client  core.Client // whose run this is: its mode and its workspace
+}
+
+func newGate(t *turn, state *rules.State) *gate {
+	return &gate{
+		bound: t.win.pinned.Bound, clients: t.run.Config.ClientTools, rules: state, agent: &t.agent, client: t.run.Client,
 	}
 }
 
-// stageRules refuses what a rule forbids now and fills in what a rule prescribes.
-func stageRules(t *turn, state *rules.State, p *pendingCall) {
-	if text := state.Check(p.call.Name); text != "" {
-		p.refusal = text
-		return
+// judge sends a call through all stages.
+func (g *gate) judge(p *pendingCall) {
+	g.find(p)
+	for _, judge := range stages() {
+		v := judge(g, p)
+		if p.refusal = v.deny; p.refusal != "" {
+			return
+		}
+		if p.why == "" {
+			p.why = v.ask
+		}
+		if v.arguments != "" {
+			p.call.Arguments = v.arguments
+		}
 	}
-	for _, r := range t.agent.ToolRules {
-		if r.Type == core.RuleRequiresApproval && r.Tool == p.call.Name {
-			p.refusal = "Error executing function " + p.call.Name + ": PermissionError: this tool needs a person's approval, which " +
-				"cannot be asked for here"
+}
+
+// find looks up what a call names. A tool of the client hides one of ours.
+func (g *gate) find(p *pendingCall) {
+	for _, c := range g.clients {
+		if c.Name == p.call.Name {
+			p.client, p.tool = true, core.BoundTool{Info: core.ToolInfo{Effect: core.EffectFacts, Spec: c}}
 			return
 		}
 	}
-	if prefill := state.Prefill(p.call.Name); len(prefill) > 0 {
-		args, err := core.ParseArguments(p.call.Arguments)
-		if err != nil {
-			return // refused already
-		}
-		for k, v := range prefill {
-			if !hasProperty(p.tool.Info.Spec.Parameters, k) {
-				p.refusal = "Error executing function " + p.call.Name + ": ValueError: a tool rule gives it the argument " + k +
-					", which it does not have"
-				return
-			}
-			args[k] = v
-		}
-		p.call.Arguments = request.JSON(args)
+	if i := slices.IndexFunc(g.bound, func(b core.BoundTool) bool { return b.Info.Spec.Name == p.call.Name }); i >= 0 {
+		p.tool = g.bound[i]
 	}
 }
 
-func hasProperty(schema json.RawMessage, name string) bool {
-	var s struct {
-		Properties map[string]json.RawMessage `json:"properties"`
-	}
-	if json.Unmarshal(schema, &s) != nil {
-		return false
-	}
-	_, ok := s.Properties[name]
-	return ok
-}
+// known reports whether find found something.
+func (p *pendingCall) known() bool { return p.client || p.tool.Tool != nil }
 
 // pass sends every call of a response through the gate, before the first one runs.
-func (g gate) pass(t *turn, state *rules.State, a *answer) []*pendingCall {
+func (g *gate) pass(a *answer) []*pendingCall {
 	var calls []*pendingCall
 	m := core.Message{Content: a.content}
 	for _, c := range m.Calls() {
 		p := &pendingCall{call: c, beat: a.heartbeat(c.ID), wrong: a.wrong(c.ID)}
-		for _, judge := range g {
-			if judge(t, state, p); p.refusal != "" {
-				break
-			}
-		}
+		g.judge(p)
 		calls = append(calls, p)
 	}
 	return calls

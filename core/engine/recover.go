@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -64,14 +65,11 @@ func (e *Engine) lostSteps(ctx context.Context, tx core.Store, run *core.Run) er
 // are never run a second time.
 func (e *Engine) answerLost(ctx context.Context, tx core.Store, run *core.Run, now time.Time) error {
 	rows, err := tx.Messages().Context(ctx, run.Conversation)
+	rows = slices.DeleteFunc(rows, request.StandsForOthers)
 	if err != nil || len(rows) == 0 {
 		return err
 	}
 	last := rows[len(rows)-1].Message
-	calls := last.Calls()
-	if last.Run != run.ID || last.Role != core.RoleAssistant || len(calls) == 0 {
-		return nil
-	}
 	m := core.Message{
 		ID:           core.NewMessageID(),
 		Agent:        run.Agent,
@@ -81,8 +79,17 @@ func (e *Engine) answerLost(ctx context.Context, tx core.Store, run *core.Run, n
 		Role:         core.RoleTool,
 		CreatedAt:    now,
 	}
-	for _, c := range calls {
-		m.Returns = append(m.Returns, core.ToolReturn{CallID: c.ID, Name: c.Name, Text: request.Interrupted, IsError: true})
+	switch {
+	case last.Run != run.ID:
+	case last.Answers():
+		m.Returns = e.lostAnswer(ctx, rows, run, &last)
+	case last.Role == core.RoleAssistant:
+		for _, c := range last.Calls() {
+			m.Returns = append(m.Returns, lostReturn(c, request.Interrupted))
+		}
+	}
+	if len(m.Returns) == 0 {
+		return nil
 	}
 	m.Tokens = request.Tokens(&m)
 	conv, err := tx.Conversations().Get(ctx, run.Conversation)
@@ -97,6 +104,52 @@ func (e *Engine) answerLost(ctx context.Context, tx core.Store, run *core.Run, n
 		return err
 	}
 	return tx.Conversations().Update(ctx, &conv)
+}
+
+func lostReturn(c core.ToolCall, text string) core.ToolReturn {
+	return core.ToolReturn{CallID: c.ID, Name: c.Name, Text: text, IsError: true}
+}
+
+// notRun is the return of an approved call that the daemon's end came before.
+const notRun = "The call was approved but did not run: the daemon stopped before it began. Call it again if it is still wanted."
+
+// lostAnswer returns what the calls of a request returned whose answer was stored and not carried out. A background run whose
+// calls had not begun carries it out when it resumes: then there are none.
+func (e *Engine) lostAnswer(ctx context.Context, rows []core.InContext, run *core.Run, answer *core.Message) []core.ToolReturn {
+	if run.Background && !run.Restored && !run.Config.Acted {
+		return nil
+	}
+	i := slices.IndexFunc(rows, func(r core.InContext) bool { return r.Message.ID == answer.Approval.Request })
+	if i < 0 {
+		return nil
+	}
+	asked := &rows[i].Message
+	var returns []core.ToolReturn
+	for _, c := range core.CallsOf(rows, asked) {
+		r := lostReturn(c, notRun)
+		if run.Config.Acted && e.actsOutside(ctx, c.Name) {
+			r.Text = request.Interrupted
+		}
+		if i := slices.IndexFunc(answer.Approval.Decisions, func(d core.Decision) bool { return d.CallID == c.ID }); i >= 0 {
+			switch d := answer.Approval.Decisions[i]; {
+			case d.Return != nil:
+				r.Text, r.IsError, r.Stdout, r.Stderr = d.Return.Text, d.Return.IsError, d.Return.Stdout, d.Return.Stderr
+			case !d.Approve:
+				r.Text = core.DenialText(d.Reason)
+			}
+		}
+		if i := slices.IndexFunc(asked.Approval.Refused, func(r core.ToolReturn) bool { return r.CallID == c.ID }); i >= 0 {
+			r = asked.Approval.Refused[i]
+		}
+		returns = append(returns, r)
+	}
+	return returns
+}
+
+// actsOutside reports whether calls of a tool may act on the world; those of one that is gone may have.
+func (e *Engine) actsOutside(ctx context.Context, name string) bool {
+	bound, found, err := e.cfg.Tools.Find(ctx, name)
+	return err != nil || !found || bound.Info.Effect == core.EffectOutside
 }
 
 // failLost ends a foreground run: its client is gone. Its terminal event follows when somebody asks for its stream.
@@ -203,7 +256,7 @@ func (e *Engine) reopenLog(ctx context.Context, j *job) error {
 	}
 	var events []core.Event
 	for _, m := range j.run.Input {
-		if m.Hidden == core.NotHidden && !was.input[m.ID] {
+		if m.Hidden == core.NotHidden && !m.Answers() && !was.input[m.ID] {
 			events = append(events, inputEvent(m))
 		}
 	}

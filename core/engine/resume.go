@@ -44,7 +44,7 @@ func (e *Engine) boundary(ctx context.Context, run core.RunID, cursor int64) (in
 // closesMessages says whether all messages that were begun before an event are whole with it.
 func closesMessages(body core.EventBody) bool {
 	switch body.(type) {
-	case core.Saved, core.ToolReturned, core.Summary, core.ApprovalRequest:
+	case core.Saved, core.ToolReturned, core.Summary:
 		return true
 	default:
 		return false

@@ -10,8 +10,8 @@ import (
 // A cancel that comes now is too late for this step: what was shown whole is not lost to it.
 func (t *turn) saveStep(ctx context.Context, c *commit) *ending {
 	ctx = context.WithoutCancel(ctx)
-	if c.assistant == nil {
-		c.assistant = c.message(t.e.cfg.Clock())
+	if !c.callsIn {
+		c.record(t.e.cfg.Clock())
 	}
 	returnsID, afterID, nextID := core.NewMessageID(), core.NewMessageID(), core.NewStepID()
 	now := t.e.cfg.Clock()
@@ -51,7 +51,7 @@ func (t *turn) saveStep(ctx context.Context, c *commit) *ending {
 // saveCalls saves an answer whose calls act on the world, before they run; a cancel stops the calls, not the save.
 func (t *turn) saveCalls(ctx context.Context, c *commit) error {
 	ctx = context.WithoutCancel(ctx)
-	c.assistant = c.message(t.e.cfg.Clock())
+	c.record(t.e.cfg.Clock())
 	err := t.e.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
 		if err := c.begin(ctx, tx); err != nil {
 			return err
@@ -125,7 +125,11 @@ func (t *turn) committed(c *commit) {
 		events = append(events, core.Event{Step: t.step.ID, Body: n})
 	}
 	if len(ids) > 0 {
-		events = append(events, core.Event{Step: t.step.ID, Body: core.Saved{Messages: ids, Dropped: c.dropped}})
+		also, dropped := c.misshown()
+		events = append(events, core.Event{Step: t.step.ID, Body: core.Saved{Messages: ids, Dropped: append(dropped, c.dropped...)}})
+		if len(also) > 0 {
+			events = append(append(events, also...), core.Event{Step: t.step.ID, Body: core.Saved{Messages: ids}})
+		}
 	}
 	if c.returns != nil {
 		t.history = append(t.history, c.returns.Returns...)

@@ -20,7 +20,7 @@ func (e *Engine) Submit(ctx context.Context, req Request) (core.Run, error) {
 	if req.Conversation == "" {
 		req.Conversation = core.DefaultConversation(req.Agent)
 	}
-	if err := checkInput(req.Input); err != nil {
+	if err := req.check(); err != nil {
 		return core.Run{}, err
 	}
 	if req.Config.Model != "" { // an override must resolve before anything is stored
@@ -46,24 +46,28 @@ func (e *Engine) Submit(ctx context.Context, req Request) (core.Run, error) {
 			return run, err
 		}
 	}
-	if run, ok := e.repeated(l, req.Input); ok {
+	fresh := e.newRun(req, hash)
+	if run, ok := e.repeated(l, fresh.Input); ok {
 		return run, nil
+	}
+	if req.Answer != nil && e.answered(l) {
+		return core.Run{}, core.ErrNoneWaits()
 	}
 	idle, err := e.place(l, req.Queue)
 	if err != nil {
 		return core.Run{}, err
 	}
-	j := e.newJob(e.newRun(req, hash), req.Client.Env)
+	j := e.newJob(fresh, req.Client.Env)
 	e.mu.Lock()
 	e.active[j.run.ID] = j // before the commit, so that who finds the run there can follow it
 	e.mu.Unlock()
-	run, step, err := e.commitAccept(ctx, j.run, idle)
+	run, step, err := e.commitAccept(ctx, j.run, req.Answer, idle)
 	return e.accepted(l, j, run, step, err)
 }
 
 // repeated returns the active run of a lane whose input has the same otids.
-func (e *Engine) repeated(l *lane, input []Input) (core.Run, bool) {
-	same := func(in Input, m core.Message) bool { return in.OTID != "" && in.OTID == m.OTID }
+func (e *Engine) repeated(l *lane, input []core.Message) (core.Run, bool) {
+	same := func(in, m core.Message) bool { return in.OTID != "" && in.OTID == m.OTID }
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	jobs := l.queue
@@ -128,8 +132,10 @@ func (e *Engine) checkChain(req Request) error {
 	return nil
 }
 
-// commitAccept stores the run with its input, and its first step as pending when it can begin at once.
-func (e *Engine) commitAccept(ctx context.Context, accepted core.Run, idle bool) (run core.Run, step *core.Step, err error) {
+// commitAccept stores the run with its input, and its first step as pending when it can begin at once with asking a model.
+func (e *Engine) commitAccept(
+	ctx context.Context, accepted core.Run, with *Answer, idle bool,
+) (run core.Run, step *core.Step, err error) {
 	err = e.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
 		run, step = accepted, nil
 		conv, err := tx.Conversations().Get(ctx, run.Conversation)
@@ -142,13 +148,16 @@ func (e *Engine) commitAccept(ctx context.Context, accepted core.Run, idle bool)
 		if _, err := tx.Agents().Get(ctx, run.Agent); err != nil {
 			return err
 		}
+		if err := admit(ctx, tx, &run, with, idle); err != nil {
+			return err
+		}
 		if idle {
 			run.Status, run.StartedAt = core.RunRunning, run.CreatedAt
 		}
 		if err := tx.Runs().Create(ctx, &run); err != nil {
 			return err
 		}
-		if idle {
+		if idle && !answers(&run) {
 			step = newStep(&run, 1, e.cfg.Clock())
 			if err := tx.Steps().Create(ctx, step); err != nil {
 				return err
@@ -166,6 +175,22 @@ func (e *Engine) commitAccept(ctx context.Context, accepted core.Run, idle bool)
 	return run, step, err
 }
 
+// admit lets an answer in where something waits for it, and everything else where nothing does. What has to wait for its turn
+// is asked again then.
+func admit(ctx context.Context, tx core.Store, run *core.Run, with *Answer, idle bool) error {
+	if with != nil {
+		return with.accept(ctx, tx, run)
+	}
+	if !idle {
+		return nil
+	}
+	request, waits, err := waiting(ctx, tx, run.Agent, run.Conversation)
+	if err == nil && waits {
+		err = core.ErrPending(request.ID)
+	}
+	return err
+}
+
 func (e *Engine) newRun(req Request, hash string) core.Run {
 	now := e.cfg.Clock()
 	run := core.Run{
@@ -176,6 +201,9 @@ func (e *Engine) newRun(req Request, hash string) core.Run {
 		run.Config.Moved = e.cfg.Models.Moved(e.envOf(req.Client.Env))
 	}
 	run.Chain = append(append([]core.RunID{}, req.Chain...), run.ID)
+	if req.Answer != nil {
+		run.Input = append(run.Input, req.Answer.input(&run))
+	}
 	for _, in := range req.Input {
 		run.Input = append(run.Input, core.Message{
 			ID:           core.NewMessageID(),
@@ -211,6 +239,17 @@ func newStep(run *core.Run, number int, now time.Time) *core.Step {
 	}
 }
 
+// check refuses a request that makes no sense, whatever it finds.
+func (r *Request) check() error {
+	if r.Answer == nil {
+		return checkInput(r.Input)
+	}
+	if err := r.Answer.check(); err != nil || len(r.Input) == 0 {
+		return err
+	}
+	return checkInput(r.Input)
+}
+
 func checkInput(input []Input) error {
 	if len(input) == 0 {
 		return core.E(core.Invalid, "a request needs at least one message")
@@ -239,6 +278,12 @@ func requestHash(req Request) string {
 		return ""
 	}
 	h := sha256.New()
+	if a := req.Answer; a != nil {
+		if a.OTID == "" {
+			return ""
+		}
+		h.Write([]byte(a.OTID + "\n"))
+	}
 	for _, in := range req.Input {
 		if in.OTID == "" {
 			return ""

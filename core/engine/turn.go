@@ -90,11 +90,23 @@ func (t *turn) prepare(ctx context.Context) *ending {
 		return t.broken(ctx, context.Cause(ctx))
 	}
 	t.openLog()
-	if err := t.chooseModel(ctx); err != nil {
+	if err := mayGoOn(t); err != nil {
 		return t.broken(ctx, err)
+	}
+	failed := t.chooseModel(ctx)
+	if failed != nil && !answers(&t.run) {
+		return t.broken(ctx, failed)
 	}
 	if err := t.decidePin(ctx); err != nil {
 		return t.broken(ctx, err)
+	}
+	if answers(&t.run) { // the calls need no model
+		if end := settle(ctx, t); end != nil {
+			return end
+		}
+		if failed != nil {
+			return t.broken(ctx, failed)
+		}
 	}
 	if !t.run.Delivered {
 		if err := t.readyInput(ctx); err != nil {
@@ -114,6 +126,9 @@ func (t *turn) load(ctx context.Context) error {
 		return err
 	}
 	if t.win.rows, err = t.e.window(ctx, &t.win.conv); err != nil {
+		return err
+	}
+	if t.history, err = t.e.historyOf(ctx, &t.run); err != nil {
 		return err
 	}
 	for _, r := range t.win.rows {
@@ -145,12 +160,15 @@ func (t *turn) openLog() {
 	}
 	events := make([]core.Event, 0, len(t.run.Input))
 	for _, m := range t.run.Input {
-		events = append(events, inputEvent(m))
+		if !m.Answers() {
+			events = append(events, inputEvent(m))
+		}
 	}
 	t.emit(events...)
 }
 
 func (t *turn) chooseModel(ctx context.Context) error {
+	t.policy, _ = core.PolicyOf(t.agent.Type)
 	c := t.chooser()
 	choose := c.choose
 	if t.j.resume {
@@ -166,8 +184,7 @@ func (t *turn) chooseModel(ctx context.Context) error {
 	}
 	t.choice = choice
 	t.e.prompts.NoteWindow(choice.Handle, choice.Info.ContextWindow)
-	policy, _ := core.PolicyOf(t.agent.Type)
-	t.policy = request.Effective(policy, choice.Info)
+	t.policy = request.Effective(t.policy, choice.Info)
 	if choice.Move {
 		if err := t.e.moveAgent(ctx, &t.agent, choice.Handle); err != nil {
 			return err
@@ -204,7 +221,7 @@ func (t *turn) decidePin(ctx context.Context) error {
 	}
 	changed, gone := prompt.Newer(now.Blocks, t.win.conv.Shown)
 	cold := t.e.cfg.Clock().Sub(t.win.conv.AskedAt) >= t.choice.Info.CacheTTL
-	resumed := t.j.resume && t.run.Delivered
+	resumed := t.j.resume && t.run.Delivered || answers(&t.run)
 	differs := t.win.conv.PinKey != now.Key || len(changed) > 0 || gone
 	if t.win.conv.PinSystem == "" || !resumed && (!prompt.SameAttached(t.win.conv.PinKey, now.Key) || differs && cold) {
 		return t.movePin(ctx, now)
@@ -239,8 +256,8 @@ func (t *turn) readyInput(ctx context.Context) error {
 	last, folder := t.win.conv.LastMessageAt, t.win.conv.LastFolder
 	for i := range t.run.Input {
 		m := &t.run.Input[i]
-		if m.Hidden != core.NotHidden {
-			continue // of an earlier attempt: made anew below
+		if m.Answers() || m.Hidden != core.NotHidden {
+			continue // carried out already, or of an earlier attempt: made anew below
 		}
 		if m.Role == core.RoleUser {
 			m.Preface = memory.Preface(m.CreatedAt.In(zone), last, t.run.Client.Workspace, folder)
@@ -354,13 +371,13 @@ func (t *turn) unread(ctx context.Context, a *answer, err error) bool {
 }
 
 func (t *turn) stepNumber() int {
-	n := 0
+	steps := map[core.StepID]bool{}
 	for _, r := range t.win.rows {
-		if r.Message.Run == t.run.ID && r.Message.Role == core.RoleAssistant {
-			n++
+		if m := &r.Message; m.Run == t.run.ID && (m.Role == core.RoleAssistant || m.Asks()) {
+			steps[m.Step] = true
 		}
 	}
-	return n + 1
+	return len(steps) + 1
 }
 
 // beginStep records a step as pending, and the run as running, where the acceptance could not.
@@ -380,8 +397,11 @@ func (t *turn) beginStep(ctx context.Context, step *core.Step) error {
 
 func (t *turn) rules() *rules.State {
 	steps := cmp.Or(max(t.run.Config.MaxSteps, 0), t.e.cfg.MaxSteps)
-	in := rules.Input{Rules: t.agent.ToolRules, History: t.history, StepsLeft: steps - t.step.Number, Policy: t.policy}
-	for _, spec := range t.win.pinned.Tools {
+	if t.step != nil && t.step.Run == t.run.ID { // else it is the one that asked for the approval which this run answers
+		steps -= t.step.Number
+	}
+	in := rules.Input{Rules: t.agent.ToolRules, History: t.history, StepsLeft: steps, Policy: t.policy}
+	for _, spec := range t.win.tools() {
 		in.Attached = append(in.Attached, spec.Name)
 	}
 	_, in.Terminal = prompt.ToolNames(t.win.pinned.Bound)
@@ -393,12 +413,12 @@ func (t *turn) parts(state *rules.State) request.Parts {
 	s := request.Parts{
 		Info:         t.choice.Info,
 		System:       t.win.pinned.System,
-		Tools:        t.win.pinned.Tools,
+		Tools:        t.win.tools(),
 		Choice:       state.Choice(),
 		Parallel:     state.Parallel() && t.wantsParallel(),
 		Settings:     t.win.settings(),
 		Window:       core.WindowOf(&t.agent, t.choice.Info),
-		Prefix:       t.win.prefix,
+		Prefix:       t.win.sentPrefix(),
 		Conversation: t.win.conv.ID,
 		Rows:         t.win.rows,
 		Policy:       t.policy,

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"unicode/utf8"
 
 	"loci/core"
@@ -72,9 +73,37 @@ func (w *window) trigger() int {
 func (w *window) fixedTokens() int {
 	n := core.EstimateTokens(w.pinned.System)
 	if w.choice.Info.Tools {
-		n += core.EstimateTokens(w.pinned.Schema)
+		n += core.EstimateTokens(w.schema())
 	}
 	return n
+}
+
+// tools are what a model is offered: what is pinned, then what the client of this run brings, whose names hide ours.
+func (w *window) tools() []core.ToolSpec {
+	clients := w.run.Config.ClientTools
+	if len(clients) == 0 {
+		return w.pinned.Tools
+	}
+	hidden := func(t core.ToolSpec) bool {
+		return slices.ContainsFunc(clients, func(c core.ToolSpec) bool { return c.Name == t.Name })
+	}
+	return append(slices.DeleteFunc(slices.Clone(w.pinned.Tools), hidden), clients...)
+}
+
+// schema is the tools as the snapshot of a step holds them.
+func (w *window) schema() string {
+	if len(w.run.Config.ClientTools) == 0 {
+		return w.pinned.Schema
+	}
+	return request.JSON(w.tools())
+}
+
+// sentPrefix names what stands before the messages of a request. Tools of the client make it another one for their run.
+func (w *window) sentPrefix() string {
+	if len(w.run.Config.ClientTools) == 0 {
+		return w.prefix
+	}
+	return prompt.Hash(core.SnapshotTools, w.prefix+w.schema())
 }
 
 // tokens is what a request without new input takes, by estimate.
@@ -215,7 +244,7 @@ func (w *window) leaving(goal int) []core.InContext {
 }
 
 // groups splits the rows into what leaves together: whole turns of earlier runs, then the steps of this one. What the
-// running turn was asked never leaves under it.
+// running turn was asked never leaves under it, nor does a request that waits for an approval.
 func (w *window) groups() [][]core.InContext {
 	var groups [][]core.InContext
 	key := ""
@@ -223,14 +252,19 @@ func (w *window) groups() [][]core.InContext {
 	for _, m := range w.run.Input {
 		asked[m.ID] = true
 	}
+	waiting, waits := core.Waiting(w.rows)
+	turns := w.turns()
 	for _, r := range w.rows {
 		m := &r.Message
-		if request.StandsForOthers(r) || asked[m.ID] {
+		run := turns[m.Run]
+		ours := run == turns[w.run.ID]
+		if request.StandsForOthers(r) || asked[m.ID] || waits && m.Step == waiting.Step && m.Run == waiting.Run ||
+			ours && m.Run != w.run.ID && m.Role == core.RoleUser {
 			continue
 		}
-		k := "run " + string(m.Run)
+		k := "run " + string(run)
 		switch {
-		case m.Run == w.run.ID:
+		case ours:
 			k = "step " + string(m.Step)
 		case m.Run == "" && m.Role == core.RoleUser && m.Hidden == core.NotHidden:
 			k = "message " + string(m.ID) // of an initial sequence: a turn begins with each user message
@@ -244,6 +278,26 @@ func (w *window) groups() [][]core.InContext {
 		groups[len(groups)-1] = append(groups[len(groups)-1], r)
 	}
 	return groups
+}
+
+// turns says of each run in which turn its messages stand: one that answers a request for approval goes on with the turn
+// that asked, so that a call and its return leave together.
+func (w *window) turns() map[core.RunID]core.RunID {
+	of := map[core.RunID]core.RunID{w.run.ID: w.run.ID}
+	var last core.RunID
+	for _, r := range w.rows {
+		m := &r.Message
+		if _, known := of[m.Run]; !known || m.Answers() {
+			of[m.Run] = m.Run
+			if m.Answers() {
+				of[m.Run] = of[last]
+			}
+		}
+		if !request.StandsForOthers(r) {
+			last = m.Run
+		}
+	}
+	return of
 }
 
 // evict lets rows leave behind a marker that says how many messages left since the last summary.

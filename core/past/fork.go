@@ -55,7 +55,8 @@ func (p *Past) Fork(ctx context.Context, conv core.ConversationID, step core.Ste
 	return made, nil
 }
 
-// windowAt returns a conversation's context rows, now or as sent with a step, without message 0.
+// windowAt returns a conversation's context rows, now or as sent with a step, without message 0. Calls that wait for an
+// approval stay behind: they are answered once, where they were made.
 func windowAt(ctx context.Context, tx core.Store, conv core.ConversationID, id core.StepID) (rows []core.InContext, err error) {
 	if id == "" {
 		rows, err = tx.Messages().Context(ctx, conv)
@@ -65,7 +66,11 @@ func windowAt(ctx context.Context, tx core.Store, conv core.ConversationID, id c
 			rows, err = tx.Messages().ContextAt(ctx, conv, m.rev)
 		}
 	}
-	return slices.DeleteFunc(rows, func(r core.InContext) bool { return r.Row.Position == 0 }), err
+	asked, waits := core.Waiting(rows)
+	return slices.DeleteFunc(rows, func(r core.InContext) bool {
+		m := &r.Message
+		return r.Row.Position == 0 || waits && m.Step == asked.Step && (m.ID == asked.ID || m.Role == core.RoleAssistant)
+	}), err
 }
 
 // enterRows adds messages to a new conversation in order, cut as before.
@@ -446,6 +451,11 @@ func (c *copier) history(ctx context.Context, tx core.Store, a core.Agent, conv 
 		ids[m.ID] = core.NewMessageID()
 		m.ID, m.Agent, m.Conversation, m.Run, m.Step, m.OTID = ids[m.ID], a.ID, conv.ID, "", "", ""
 		m.Joins = ids[m.Joins] // which came before it
+		if m.Answers() {
+			copied := *m.Approval
+			copied.Request = ids[copied.Request]
+			m.Approval = &copied
+		}
 		if m.Role == core.RoleSummary {
 			m.Content = []core.Content{core.Text(compact.Moved(m.PlainText()))}
 			m.Tokens = request.Tokens(m)

@@ -58,6 +58,7 @@ func (p *Parts) Request() core.ChatRequest {
 	}
 	rows := slices.Clone(p.Rows)
 	slices.SortStableFunc(rows, func(a, b core.InContext) int { return rank(a) - rank(b) })
+	rows = whole(rows)
 	joins := joining(rows)
 	var open []core.ToolCall // calls waiting for their returns
 	for i := range rows {
@@ -84,6 +85,44 @@ func (p *Parts) Request() core.ChatRequest {
 		req.Messages = append(req.Messages, unanswered(open))
 	}
 	return req
+}
+
+// whole makes one message again of each response whose calls were divided by who had to approve them, in the order that the
+// model made them, and leaves out the answers, which the returns tell of.
+func whole(rows []core.InContext) []core.InContext {
+	out := rows[:0]
+	for _, r := range rows {
+		n := len(out)
+		switch {
+		case r.Message.Answers():
+			continue
+		case r.Message.Asks() && n > 0 && out[n-1].Message.Role == core.RoleAssistant && out[n-1].Message.Step == r.Message.Step:
+			first := out[n-1].Message
+			first.Content = slices.Concat(first.Content, r.Message.Content)
+			inOrder(first.Content, r.Message.Approval.Order)
+			out[n-1].Message = first
+		default:
+			out = append(out, r)
+		}
+	}
+	return out
+}
+
+// inOrder puts the calls of a response into the order in which the model made them; everything else keeps its place.
+func inOrder(content []core.Content, order []string) {
+	var places []int
+	var calls []core.Content
+	for i, c := range content {
+		if c.Type == core.ContentCall {
+			places, calls = append(places, i), append(calls, c)
+		}
+	}
+	slices.SortStableFunc(calls, func(a, b core.Content) int {
+		return slices.Index(order, a.Call.ID) - slices.Index(order, b.Call.ID)
+	})
+	for i, at := range places {
+		content[at] = calls[i]
+	}
 }
 
 // StandsForOthers reports whether a record stands for messages that left the window: a summary, or the marker of an

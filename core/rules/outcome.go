@@ -90,7 +90,8 @@ func (s *State) missing(done []Done) []string {
 		if r.Type != core.RuleRequiredBeforeExit || !s.attached[r.Tool] || slices.Contains(names, r.Tool) {
 			continue
 		}
-		called := slices.ContainsFunc(s.called, func(c core.ToolReturn) bool { return c.Name == r.Tool }) ||
+		// One that a person denied counts: else the turn could end in nothing but the same question.
+		called := slices.ContainsFunc(s.in.History, func(c core.ToolReturn) bool { return c.Name == r.Tool && !Refused(c) }) ||
 			slices.ContainsFunc(done, func(d Done) bool { return d.Return.Name == r.Tool && !Refused(d.Return) })
 		if !called {
 			names = append(names, r.Tool)

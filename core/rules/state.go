@@ -27,7 +27,7 @@ type Input struct {
 type State struct {
 	in       Input
 	attached map[string]bool
-	called   []core.ToolReturn // the history without refused calls
+	called   []core.ToolReturn // the history without calls that a rule refused or a person denied
 	offer    []string
 	active   bool // a rule forces the next call
 }
@@ -39,7 +39,7 @@ func New(in Input) *State {
 		s.attached[name] = true
 	}
 	for _, r := range in.History {
-		if !Refused(r) {
+		if !Refused(r) && !r.IsDenied() {
 			s.called = append(s.called, r)
 		}
 	}

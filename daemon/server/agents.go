@@ -147,7 +147,13 @@ func (s *Server) agentState(ctx context.Context, agent core.Agent, rel relations
 			return api.AgentState{}, err
 		}
 	}
-	return wireAgent(f), nil
+	out := wireAgent(f)
+	if rel.pending {
+		if out.PendingApproval, err = s.pendingApproval(ctx, agent.ID); err != nil {
+			return api.AgentState{}, err
+		}
+	}
+	return out, nil
 }
 
 // openFiles returns the files that an agent has open; the limits in its settings keep them few.

@@ -6,6 +6,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"loci/core"
+	"loci/core/approval"
 	"loci/daemon/api"
 )
 
@@ -18,17 +19,51 @@ func (s *Server) registerApprovals(a huma.API) {
 	handle(a, "POST", api.PathConversations+"/{conversation_id}/approvals", s.answerApproval, response)
 }
 
-func (s *Server) listApprovals(ctx context.Context, in *api.ListApprovals) (*body[api.ApprovalList], error) {
-	if in.AgentID != "" {
-		if _, err := s.services().Agents.Get(ctx, core.AgentID(in.AgentID)); err != nil {
-			return nil, err
-		}
-	}
-	return answer(api.ApprovalList{Approvals: []api.WaitingRequest{}}, nil)
+func (s *Server) approvals() *approval.Approvals {
+	parts, _ := s.now()
+	return parts.Approvals
 }
 
-func (s *Server) clearApproval(_ context.Context, in *MessagePath) (*body[any], error) {
-	return nil, core.E(core.NotFound, "no request %s waits for an approval", in.MessageID)
+func (s *Server) listApprovals(ctx context.Context, in *api.ListApprovals) (*body[api.ApprovalList], error) {
+	waiting, err := s.approvals().List(ctx, core.AgentID(in.AgentID))
+	out := api.ApprovalList{Approvals: []api.WaitingRequest{}}
+	for _, w := range waiting {
+		out.Approvals = append(out.Approvals, wireWaiting(w))
+	}
+	return answer(out, err)
+}
+
+func wireWaiting(w approval.Waiting) api.WaitingRequest {
+	m := &w.Request
+	out := api.WaitingRequest{
+		AgentID: string(w.Agent.ID), AgentName: w.Agent.Name, ConversationID: string(w.Conversation), RunID: string(m.Run),
+		RequestID: string(m.ID), RequestedAt: api.At(m.CreatedAt),
+	}
+	names := map[string]string{}
+	for _, c := range m.Calls() {
+		names[c.ID] = c.Name
+	}
+	for _, c := range m.Approval.Waits {
+		out.Calls = append(out.Calls, api.WaitingCall{
+			ToolCallID: c.CallID, Name: names[c.CallID], Arguments: c.Arguments, Hash: core.HashArguments(c.Arguments), Why: c.Why,
+			Client: c.Client,
+		})
+	}
+	return out
+}
+
+// pendingApproval is what waits in an agent's default conversation, as a message of the contract; nil: nothing does.
+func (s *Server) pendingApproval(ctx context.Context, id core.AgentID) (*api.Message, error) {
+	request, waits, err := s.approvals().Pending(ctx, id)
+	if err != nil || !waits {
+		return nil, err
+	}
+	return &wireMessage(request, shows{})[0], nil
+}
+
+// clearApproval denies what waits. The agent is not asked again, so that the answer is there at once.
+func (s *Server) clearApproval(ctx context.Context, in *MessagePath) (*body[any], error) {
+	return empty(s.approvals().Clear(ctx, core.MessageID(in.MessageID)))
 }
 
 type answerInput struct {
@@ -37,9 +72,21 @@ type answerInput struct {
 }
 
 func (s *Server) answerApproval(ctx context.Context, in *answerInput) (*huma.StreamResponse, error) {
-	if _, err := s.resolve(ctx, in.ConversationPath, api.Val(in.Body.AgentID)); err != nil {
+	streaming := in.Body.Streaming == nil || *in.Body.Streaming
+	if !streaming {
+		if err := checkStreaming(in.Body.StreamingRequest); err != nil {
+			return nil, err
+		}
+	}
+	conv, err := s.resolve(ctx, in.ConversationPath, api.Val(in.Body.AgentID))
+	if err != nil {
 		return nil, err
 	}
-	return nil, core.E(core.Invalid, "Cannot process approval response: No tool call is currently awaiting approval. "+
-		"Please send a regular message to interact with the agent.")
+	decisions, err := coreDecisions(in.Body.Approvals, api.Val(in.Body.OTID))
+	if err != nil {
+		return nil, err
+	}
+	return s.send(ctx, sendRequest{
+		agent: conv.Agent, conversation: conv.ID, body: in.Body.StreamingRequest, answer: decisions, streaming: streaming,
+	})
 }

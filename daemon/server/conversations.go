@@ -204,7 +204,7 @@ func (s *Server) cancelConversation(ctx context.Context, in *conversationInput) 
 	if err != nil {
 		return nil, err
 	}
-	return s.cancelled(s.services().Runs.Cancel(ctx, conv.Agent, conv.ID, nil))
+	return s.cancelled(s.cancel(ctx, conv.Agent, conv.ID, nil))
 }
 
 type recompileConversationInput struct {

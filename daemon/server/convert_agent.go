@@ -20,7 +20,7 @@ const (
 )
 
 // relations says which of an agent's relations to show.
-type relations struct{ blocks, tools, tags, folders bool }
+type relations struct{ blocks, tools, tags, folders, pending bool }
 
 var everything = relations{blocks: true, tools: true, tags: true, folders: true}
 
@@ -35,6 +35,7 @@ func relationsFor(current bool, in api.AgentInclude) relations {
 			tools:   has(api.IncludeTools),
 			tags:    has(api.IncludeTags),
 			folders: has(api.IncludeSources),
+			pending: has(api.IncludePendingApproval),
 		}
 	case len(in.IncludeRelationships) > 0:
 		old := func(names ...string) bool {

@@ -109,6 +109,9 @@ func (c *converter) frames(ev core.Event) []frame {
 			core.Part{Kind: core.PartCalls, Calls: []core.ToolCall{{ID: c.callID(ev, body), Name: body.Name, Arguments: body.Arguments}}},
 		)
 		out[0].msg.Delta = true
+		if body.Asks {
+			out[0].msg.MessageType = api.MessageApprovalRequest
+		}
 		return out
 	case core.ToolReturned:
 		return part(boundWhole, core.Part{Kind: core.PartReturns, Returns: body.Returns})
@@ -116,10 +119,6 @@ func (c *converter) frames(ev core.Event) []frame {
 		return one(boundWhole, c.summary(ev, body))
 	case core.Compacting:
 		return c.compacting(ev, body)
-	case core.ApprovalRequest:
-		m := wirePart(eventHead(ev), core.Part{Kind: core.PartCalls, OTID: ev.OTID, Calls: body.Calls})
-		m.MessageType = api.MessageApprovalRequest
-		return one(boundWhole, m)
 	case core.UserInput:
 		return c.input(ev, body)
 	case core.Notice:
@@ -260,7 +259,8 @@ func collapse(frames iter.Seq2[frame, error]) iter.Seq2[frame, error] {
 		var held []frame
 		flush := func() bool {
 			for _, f := range held {
-				if f.msg.MessageType == api.MessageToolCall && len(f.msg.ToolCalls) == 0 {
+				calls := f.msg.MessageType == api.MessageToolCall || f.msg.MessageType == api.MessageApprovalRequest
+				if calls && len(f.msg.ToolCalls) == 0 {
 					continue // none of its calls were kept
 				}
 				if !yield(whole(f), nil) {

@@ -50,7 +50,7 @@ func wirePart(head api.Message, p core.Part) api.Message {
 		if p.Prompted {
 			m.Source = api.SourceNonReasoner
 		}
-	case core.PartCalls:
+	case core.PartCalls, core.PartRequest:
 		for _, c := range p.Calls {
 			m.ToolCalls = append(m.ToolCalls, api.ToolCall{Name: c.Name, Arguments: c.Arguments, ToolCallID: c.ID})
 		}
@@ -60,6 +60,12 @@ func wirePart(head api.Message, p core.Part) api.Message {
 		}
 		if len(p.Returns) > 0 {
 			m.Name = p.Returns[0].Name
+		}
+	case core.PartAnswer:
+		m.Approvals = wireDecisions(p.Decisions)
+		if len(m.Approvals) > 0 { // what clients from before batches read
+			first := m.Approvals[0]
+			m.ApprovalRequestID, m.Approve, m.Reason = first.ToolCallID, first.Approve, api.Val(first.Reason)
 		}
 	case core.PartSummary: // wireSummary makes it, knowing when and why
 	}
@@ -103,6 +109,21 @@ func wireReturn(r core.ToolReturn) api.ToolReturn {
 	return api.ToolReturn{
 		Type: api.ApprovalReturn, ToolReturn: api.Text(r.Text), Status: status, ToolCallID: r.CallID, Stdout: r.Stdout, Stderr: r.Stderr,
 	}
+}
+
+func wireDecisions(in []core.Decision) []api.Approval {
+	out := make([]api.Approval, len(in))
+	for i, d := range in {
+		out[i] = api.Approval{Type: api.ApprovalDecision, ToolCallID: d.CallID, Approve: &d.Approve, Reason: api.PtrTo(d.Reason)}
+		if d.Return != nil {
+			r := wireReturn(*d.Return)
+			out[i] = api.Approval{
+				Type: api.ApprovalReturn, ToolCallID: d.CallID, ToolReturn: &r.ToolReturn, Status: r.Status,
+				Stdout: r.Stdout, Stderr: r.Stderr,
+			}
+		}
+	}
+	return out
 }
 
 // shows says which messages of a list or stream to show, and how.
@@ -202,7 +223,7 @@ func wireHit(h core.MessageHit) []api.MessageResult {
 			r.Content = api.Text(p.Text)
 		case core.PartReasoning:
 			r.Reasoning = p.Text
-		case core.PartCalls, core.PartReturns, core.PartSummary:
+		case core.PartCalls, core.PartReturns, core.PartSummary, core.PartRequest, core.PartAnswer:
 			continue
 		}
 		out = append(out, r)
@@ -243,6 +264,9 @@ func wireStored(in core.InContext) api.StoredMessage {
 	}
 	for _, r := range m.Returns {
 		out.ToolReturns = append(out.ToolReturns, wireReturn(r))
+	}
+	if m.Answers() {
+		out.ApprovalRequestID = api.PtrTo(string(m.Approval.Request))
 	}
 	return out
 }

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"encoding/json"
 	"strings"
 
 	"loci/core"
@@ -8,37 +9,100 @@ import (
 	"loci/daemon/api"
 )
 
-// coreInput converts the messages of a request, which must be in either messages or input, not both.
-func coreInput(in api.Request) ([]engine.Input, error) {
+// coreInput converts the messages of a request, which must be in either messages or input, not both. An answer to what waits
+// for an approval may stand first, and then alone.
+func coreInput(in api.Request, answer *engine.Answer) ([]engine.Input, *engine.Answer, error) {
+	messages := in.Messages
 	switch {
-	case in.Input != nil && len(in.Messages) > 0:
-		return nil, unprocessable("body", "give either messages or input, not both")
+	case in.Input != nil && len(messages) > 0:
+		return nil, nil, unprocessable("body", "give either messages or input, not both")
 	case in.Input != nil:
 		text, err := coreText("body.input", in.Input)
-		return []engine.Input{{Role: core.RoleUser, Text: text}}, err
-	case len(in.Messages) == 0:
-		return nil, unprocessable("body.messages", "give messages or input")
+		return []engine.Input{{Role: core.RoleUser, Text: text}}, answer, err
+	case len(messages) == 0 && answer == nil:
+		return nil, nil, unprocessable("body.messages", "give messages or input")
+	}
+	if answer == nil && messages[0].Kind() != api.InputMessage {
+		var err error
+		if answer, err = coreAnswer(messages[0]); err != nil {
+			return nil, nil, err
+		}
+		messages = messages[1:]
 	}
 	var out []engine.Input
-	for _, m := range in.Messages {
-		if m.Kind() != api.InputMessage {
-			return nil, core.E(core.Invalid, "Cannot process approval response: No tool call is currently awaiting approval.")
-		}
-		if m.Role != "user" && m.Role != "system" && m.Role != "assistant" {
-			return nil, unprocessable("body.messages.role", "%q is not user, system or assistant", m.Role)
-		}
-		content := m.Said()
-		if content == nil {
-			return nil, unprocessable("body.messages.content", "a message has a content")
-		}
-		text, err := coreText("body.messages.content", content)
+	for _, m := range messages {
+		input, err := coreMessage(m)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		out = append(
-			out,
-			engine.Input{Role: core.Role(m.Role), Text: text, Name: api.Val(m.Name), OTID: api.Val(m.OTID), SenderID: api.Val(m.SenderID)},
-		)
+		out = append(out, input)
+	}
+	return out, answer, nil
+}
+
+func coreMessage(m api.Input) (engine.Input, error) {
+	if m.Kind() != api.InputMessage {
+		return engine.Input{}, unprocessable("body.messages", "an answer to a request for approval stands before all other messages")
+	}
+	if m.Role != "user" && m.Role != "system" && m.Role != "assistant" {
+		return engine.Input{}, unprocessable("body.messages.role", "%q is not user, system or assistant", m.Role)
+	}
+	content := m.Said()
+	if content == nil {
+		return engine.Input{}, unprocessable("body.messages.content", "a message has a content")
+	}
+	text, err := coreText("body.messages.content", content)
+	return engine.Input{
+		Role: core.Role(m.Role), Text: text, Name: api.Val(m.Name), OTID: api.Val(m.OTID), SenderID: api.Val(m.SenderID),
+	}, err
+}
+
+// coreAnswer converts an answer in each of the contract's forms: a batch, the results of tools that the client ran, and the
+// one decision that clients from before batches send.
+func coreAnswer(m api.Input) (*engine.Answer, error) {
+	var decisions []api.Decision
+	switch {
+	case m.Kind() == api.InputToolReturn:
+		for _, r := range m.ToolReturns {
+			decisions = append(decisions, api.Decision{
+				Type: api.ApprovalReturn, ToolCallID: r.ToolCallID, ToolReturn: &r.ToolReturn, Status: r.Status,
+				Stdout: r.Stdout, Stderr: r.Stderr,
+			})
+		}
+	case len(m.Approvals) == 0 && m.Approve != nil:
+		decisions = []api.Decision{{ToolCallID: api.Val(m.ApprovalRequestID), Approve: m.Approve, Reason: m.Reason}}
+	default:
+		for _, a := range m.Approvals {
+			decisions = append(decisions, api.Decision{
+				Type: a.Type, ToolCallID: a.ToolCallID, Approve: a.Approve, Reason: a.Reason,
+				ToolReturn: a.ToolReturn, Status: a.Status, Stdout: a.Stdout, Stderr: a.Stderr,
+			})
+		}
+	}
+	return coreDecisions(decisions, api.Val(m.OTID))
+}
+
+func coreDecisions(in []api.Decision, otid string) (*engine.Answer, error) {
+	out := &engine.Answer{OTID: otid}
+	for _, d := range in {
+		one := engine.Decision{Request: core.MessageID(d.RequestID), Hash: d.Hash}
+		one.CallID, one.Reason, one.Arguments = d.ToolCallID, api.Val(d.Reason), api.Val(d.Arguments)
+		switch {
+		case d.Type == api.ApprovalReturn || d.Type == "" && d.ToolReturn != nil:
+			if d.ToolReturn == nil {
+				return nil, unprocessable("body.approvals.tool_return", "the result of a tool has a tool_return")
+			}
+			text, err := coreText("body.approvals.tool_return", d.ToolReturn)
+			if err != nil {
+				return nil, err
+			}
+			one.Return = &core.ToolReturn{Text: text, IsError: d.Status == api.StatusError, Stdout: d.Stdout, Stderr: d.Stderr}
+		case d.Approve == nil:
+			return nil, unprocessable("body.approvals.approve", "a decision has approve")
+		default:
+			one.Approve = *d.Approve
+		}
+		out.Decisions = append(out.Decisions, one)
 	}
 	return out, nil
 }
@@ -79,11 +143,11 @@ func coreConfig(in api.Request, kind string) (core.RunConfig, error) {
 			return out, err
 		}
 	}
-	if len(in.ClientTools) > 0 {
-		return out, core.E(core.Unsupported, "tools that the client runs are not built yet")
-	}
 	err := checkLogprobs(in.ReturnLogprobs, in.TopLogprobs, in.ReturnTokenIDs)
 	if err != nil {
+		return out, err
+	}
+	if out.ClientTools, err = coreClientTools(in.ClientTools); err != nil {
 		return out, err
 	}
 	if out.Skills, err = coreSkills(in.ClientSkills); err != nil {
@@ -117,6 +181,42 @@ func coreSkills(in []api.ClientSkill) ([]core.Skill, error) {
 			return nil, core.E(core.TooLarge, "the skill %q has more than %d characters", clipped(s.Name), maxSkillChars)
 		}
 		out = append(out, core.Skill(s))
+	}
+	return out, nil
+}
+
+// Limits on the tools that a request brings.
+const (
+	maxClientTools     = 200
+	maxClientToolBytes = 100_000
+)
+
+// noParameters is the schema of a tool that takes none.
+const noParameters = `{"type":"object","properties":{}}`
+
+// coreClientTools converts the tools that the client runs itself.
+func coreClientTools(in []api.ClientTool) ([]core.ToolSpec, error) {
+	if len(in) > maxClientTools {
+		return nil, core.E(core.TooLarge, "a request may bring at most %d tools", maxClientTools)
+	}
+	var out []core.ToolSpec
+	seen := map[string]bool{}
+	for _, t := range in {
+		if !core.LegalToolName(t.Name) || seen[t.Name] {
+			return nil, unprocessable("body.client_tools.name", "%q is no name for a tool, or two tools have it", clipped(t.Name))
+		}
+		seen[t.Name] = true
+		spec := core.ToolSpec{Name: t.Name, Description: api.Val(t.Description), Parameters: json.RawMessage(noParameters)}
+		if t.Parameters != nil {
+			var err error
+			if spec.Parameters, err = json.Marshal(t.Parameters); err != nil {
+				return nil, unprocessable("body.client_tools.parameters", "the parameters of %s are no JSON schema", t.Name)
+			}
+		}
+		if len(spec.Description)+len(spec.Parameters) > maxClientToolBytes {
+			return nil, core.E(core.TooLarge, "the tool %s has more than %d bytes", t.Name, maxClientToolBytes)
+		}
+		out = append(out, spec)
 	}
 	return out, nil
 }

@@ -153,7 +153,7 @@ func TestEveryEventIsConverted(t *testing.T) {
 			t.Errorf("%T = %v, want %s", c.body, got, c.want)
 		}
 	}
-	asked := core.ApprovalRequest{Calls: []core.ToolCall{{ID: "c", Name: "n", Arguments: "{}"}}}
+	asked := core.ToolCallDelta{ID: "c", Name: "n", Arguments: "{}", Asks: true}
 	if got := collected(
 		t,
 		convert(logged(at(messageA, 0, asked)), viewContract),

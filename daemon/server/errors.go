@@ -170,6 +170,8 @@ func asStatus(err error) *statusError {
 func detail(out *statusError, e *core.Error) {
 	switch d := e.Detail.(type) {
 	case nil:
+	case core.Pending:
+		out.body.Detail = api.PendingApproval{Code: api.CodePendingApproval, Message: e.Msg, PendingRequestID: string(d.Request)}
 	case *service.StaleBlockError:
 		out.etag = etag(d.Newest)
 		out.body.Detail = staleDetail{Message: e.Msg, Value: d.Newest.Value, Version: d.Newest.Version}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/approval"
 	"loci/core/engine"
 	"loci/core/intake"
 	"loci/core/service"
@@ -173,7 +174,10 @@ func newFixture(t *testing.T, say answers, change ...func(*Config)) *fixture {
 		},
 	)
 	turns := undo.New(undo.Config{Store: store, Announce: eng.Announce})
-	cfg := Config{Parts: Parts{Services: services, Engine: eng, Undo: turns}, Version: "1.2.3"}
+	cfg := Config{
+		Parts:   Parts{Services: services, Engine: eng, Undo: turns, Approvals: approval.New(store, eng, nil)},
+		Version: "1.2.3",
+	}
 	for _, c := range change {
 		c(&cfg)
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"maps"
 	"net/http"
 	"strings"
 
@@ -176,6 +177,7 @@ type sendRequest struct {
 	agent        core.AgentID
 	conversation core.ConversationID // empty: the default one
 	body         api.StreamingRequest
+	answer       *engine.Answer // to what waits for an approval, where the body does not hold it
 	streaming    bool
 	queue        bool // wait behind an active run instead of failing with a conflict
 }
@@ -202,7 +204,7 @@ func (s *Server) send(ctx context.Context, in sendRequest) (*huma.StreamResponse
 
 // submit gets a request accepted as a run.
 func (s *Server) submit(ctx context.Context, in sendRequest, kind string) (core.Run, error) {
-	input, err := coreInput(in.body.Request)
+	input, answer, err := coreInput(in.body.Request, in.answer)
 	if err != nil {
 		return core.Run{}, s.existsFirst(ctx, in.agent, err)
 	}
@@ -214,8 +216,8 @@ func (s *Server) submit(ctx context.Context, in sendRequest, kind string) (core.
 	client := callOf(ctx).client
 	background := api.Val(in.body.Background)
 	return s.services().Runs.Submit(ctx, engine.Request{
-		Agent: in.agent, Conversation: in.conversation, Input: input, Client: client, Config: config, Background: background,
-		Once: background || client.ID != "", Queue: in.queue || client.ID != "",
+		Agent: in.agent, Conversation: in.conversation, Input: input, Answer: answer, Client: client, Config: config,
+		Background: background, Once: background || client.ID != "", Queue: in.queue || client.ID != "",
 	})
 }
 
@@ -343,7 +345,30 @@ func (s *Server) cancelMessages(ctx context.Context, in *cancelInput) (*body[map
 	if err != nil {
 		return nil, err
 	}
-	return s.cancelled(s.services().Runs.Cancel(ctx, in.id(), "", runs))
+	return s.cancelled(s.cancel(ctx, in.id(), "", runs))
+}
+
+// cancel stops runs, and denies what waits for an approval: the contract counts an agent that waits as one at work.
+func (s *Server) cancel(
+	ctx context.Context, agent core.AgentID, conv core.ConversationID, runs []core.RunID,
+) (map[core.RunID]core.RunStatus, error) {
+	out, err := s.services().Runs.Cancel(ctx, agent, conv, runs)
+	none := core.KindOf(err) == core.Conflict
+	if err != nil && !none {
+		return nil, err
+	}
+	denied, failed := s.approvals().Cancel(ctx, agent, conv, runs)
+	if failed != nil {
+		return nil, failed
+	}
+	if none && len(denied) == 0 {
+		return nil, err
+	}
+	if out == nil {
+		out = denied
+	}
+	maps.Copy(out, denied)
+	return out, nil
 }
 
 // cancelled reports for each run whether it was cancelled. A run that had already ended keeps its status.

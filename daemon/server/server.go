@@ -22,6 +22,7 @@ import (
 	"github.com/go-chi/chi/v5"
 
 	"loci/core"
+	"loci/core/approval"
 	"loci/core/engine"
 	"loci/core/service"
 	"loci/core/undo"
@@ -49,11 +50,12 @@ type Doctor interface {
 
 // Parts are what the handlers call.
 type Parts struct {
-	Services *service.Services
-	Engine   *engine.Engine
-	Undo     *undo.Passages
-	Mirrors  Mirrors  // nil: memory cannot be mirrored
-	Follower Follower // nil: no folder can follow a directory
+	Services  *service.Services
+	Engine    *engine.Engine
+	Undo      *undo.Passages
+	Approvals *approval.Approvals
+	Mirrors   Mirrors  // nil: memory cannot be mirrored
+	Follower  Follower // nil: no folder can follow a directory
 }
 
 // Config is what the server is built from.

@@ -1,0 +1,253 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"loci/core"
+	"loci/core/request"
+	"loci/core/rules"
+)
+
+// settlement carries out what an answer decided: all calls of the response in one go, in the step that asked. The answer is
+// a fact before the first call runs, and the returns are one record.
+type settlement struct {
+	t       *turn
+	request core.Message
+	answer  core.Message
+	calls   []*pendingCall
+	state   *rules.State
+}
+
+// settle carries out the answer that a run brings. It returns nil when the model is asked next.
+func settle(ctx context.Context, t *turn) *ending {
+	s := &settlement{t: t, answer: t.run.Input[0]}
+	if t.win.has(s.answer.ID) && !unsettled(t.win.rows, s.answer.ID) {
+		return nil // an earlier attempt did it
+	}
+	for _, r := range t.win.rows {
+		if r.Message.ID == s.answer.Approval.Request {
+			s.request = r.Message
+		}
+	}
+	if !t.win.has(s.answer.ID) {
+		if err := s.keepAnswer(ctx); err != nil {
+			return t.broken(ctx, err)
+		}
+	}
+	step, err := s.step(ctx)
+	if err != nil {
+		return t.broken(ctx, err)
+	}
+	t.step = &step
+	defer func() { t.step = nil }() // the run's own steps follow
+	s.judge()
+	return s.act(ctx)
+}
+
+// unsettled reports whether an answer is the last in a window: none of its returns is stored.
+func unsettled(rows []core.InContext, answer core.MessageID) bool {
+	for i := len(rows) - 1; i >= 0; i-- {
+		if !request.StandsForOthers(rows[i]) {
+			return rows[i].Message.ID == answer
+		}
+	}
+	return false
+}
+
+// keepAnswer stores the answer.
+func (s *settlement) keepAnswer(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	t := s.t
+	s.answer.Tokens = 0 // it is not sent
+	var c *commit
+	err := t.e.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
+		var err error
+		if c, err = s.begin(ctx, tx); err != nil {
+			return err
+		}
+		m := s.answer
+		if err := c.enter(ctx, tx, nil, &m); err != nil {
+			return err
+		}
+		return tx.Conversations().Update(ctx, &c.conv)
+	})
+	if err != nil {
+		return err
+	}
+	t.win.rows, t.win.conv = append(t.win.rows, c.entered...), c.conv
+	return nil
+}
+
+// begin returns a commit of the step that asked.
+func (s *settlement) begin(ctx context.Context, tx core.Store) (*commit, error) {
+	c := s.t.newCommit(nil)
+	c.calls, c.state, c.run = s.calls, s.state, s.t.run
+	if s.t.step != nil {
+		c.step = *s.t.step
+	}
+	conv, err := tx.Conversations().Get(ctx, s.t.win.conv.ID)
+	c.conv = conv
+	return c, err
+}
+
+// step returns the step that asked; one whose run was deleted is made up.
+func (s *settlement) step(ctx context.Context) (core.Step, error) {
+	step, err := s.t.e.cfg.Store.Steps().Get(ctx, s.request.Step)
+	if core.KindOf(err) == core.NotFound {
+		return core.Step{ID: s.request.Step, Run: s.request.Run, Status: core.StepSuccess}, nil
+	}
+	return step, err
+}
+
+// judge sends the calls through the gate again, since much may have changed while they waited.
+func (s *settlement) judge() {
+	t := s.t
+	s.state = t.rules()
+	g := newGate(t, s.state)
+	for _, call := range core.CallsOf(t.win.rows, &s.request) {
+		_, _, beat := request.SplitArguments(call.Arguments)
+		p := &pendingCall{call: call, beat: beat}
+		s.calls = append(s.calls, p)
+		if i := slices.IndexFunc(s.request.Approval.Refused, func(r core.ToolReturn) bool { return r.CallID == call.ID }); i >= 0 {
+			p.refusal = s.request.Approval.Refused[i].Text
+			continue
+		}
+		i := slices.IndexFunc(s.request.Approval.Waits, func(w core.WaitingCall) bool { return w.CallID == call.ID })
+		if i < 0 {
+			if g.judge(p); p.asks() {
+				p.refusal = "Error executing function " + call.Name +
+					": PermissionError: by now this call needs a person's approval. Call it again."
+			}
+			continue
+		}
+		s.decide(g, p, s.request.Approval.Waits[i])
+	}
+}
+
+// decide applies the decision on a call that waited.
+func (s *settlement) decide(g *gate, p *pendingCall, w core.WaitingCall) {
+	i := slices.IndexFunc(s.answer.Approval.Decisions, func(d core.Decision) bool { return d.CallID == p.call.ID })
+	d := s.answer.Approval.Decisions[i]
+	switch {
+	case d.Return != nil:
+		r := d.Return
+		p.given, p.tool.Info.ReturnCharLimit = true, s.t.win.clientLimit()
+		p.result = core.ToolResult{Text: r.Text, IsError: r.IsError, Stdout: r.Stdout, Stderr: r.Stderr}
+		return
+	case !d.Approve:
+		p.refusal = core.DenialText(d.Reason)
+		return
+	case w.Client:
+		p.refusal = "Error executing function " + p.call.Name +
+			": RuntimeError: the program that sent the message runs this tool, and it gave no result"
+		return
+	}
+	p.call.Arguments = w.Arguments
+	if d.Arguments != "" {
+		p.call.Arguments = d.Arguments
+	}
+	g.judge(p)
+	if d.Arguments != "" {
+		p.note = changedNote(p.call.Arguments)
+	}
+}
+
+// act runs the calls and stores what they returned.
+func (s *settlement) act(ctx context.Context) *ending {
+	t := s.t
+	if slices.ContainsFunc(s.calls, (*pendingCall).outside) && ctx.Err() == nil {
+		if err := s.noteActing(ctx); err != nil {
+			return t.broken(ctx, err)
+		}
+	}
+	var end *ending
+	err := context.Cause(ctx)
+	if err == nil {
+		err = t.callAll(ctx, s.calls)
+	}
+	if err != nil {
+		end = t.broken(ctx, err)
+		if isShutdown(t.j.ctx) && t.run.Background {
+			return end // the next start goes on
+		}
+		stopped(s.calls, end)
+	}
+	if err := s.keepReturns(ctx, end); err != nil {
+		return t.broken(ctx, err)
+	}
+	if end != nil {
+		end.saved = true
+		return end
+	}
+	if t.run.Status.Final() {
+		return &ending{reason: t.run.StopReason, saved: true}
+	}
+	return nil
+}
+
+// noteActing stores that calls with effects on the world begin, so that a crash never runs them a second time.
+func (s *settlement) noteActing(ctx context.Context) error {
+	run := s.t.run
+	run.Config.Acted = true
+	err := s.t.e.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error { return tx.Runs().Update(ctx, &run) })
+	if err == nil {
+		s.t.run = run
+	}
+	return err
+}
+
+// keepReturns stores the returns, and with them the run's end where nothing follows. No later failure or cancel takes
+// them back.
+func (s *settlement) keepReturns(ctx context.Context, end *ending) error {
+	t := s.t
+	ctx = context.WithoutCancel(ctx)
+	returnsID, afterID, now := core.NewMessageID(), core.NewMessageID(), t.e.cfg.Clock()
+	var c *commit
+	err := t.e.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
+		var err error
+		if c, err = s.begin(ctx, tx); err != nil {
+			return err
+		}
+		c.end = end
+		if err := c.enterReturns(ctx, tx, returnsID, now); err != nil {
+			return err
+		}
+		if err := c.enterAfter(ctx, tx, afterID, now); err != nil {
+			return err
+		}
+		if err := tx.Steps().Update(ctx, &c.step); err != nil && core.KindOf(err) != core.NotFound {
+			return err
+		}
+		return s.closeRun(ctx, tx, c, now)
+	})
+	if err == nil {
+		t.committed(c)
+	}
+	return err
+}
+
+// closeRun stores the conversation, and the run's end unless the model is asked next: to go on, or with what the person said
+// beside the answer.
+func (s *settlement) closeRun(ctx context.Context, tx core.Store, c *commit, now time.Time) error {
+	c.conv.UpdatedAt = now
+	if err := tx.Conversations().Update(ctx, &c.conv); err != nil {
+		return err
+	}
+	switch {
+	case c.end != nil:
+		endRun(&c.run, *c.end, now)
+	case !c.outcome.Continue && len(c.run.Input) == 1:
+		c.run.Delivered = true
+		endRun(&c.run, ending{reason: c.outcome.Stop}, now)
+	default:
+		return nil
+	}
+	if err := tx.Runs().Update(ctx, &c.run); err != nil {
+		return err
+	}
+	return finishedUnlessGone(ctx, tx, &c.run, now)
+}
