@@ -145,6 +145,11 @@ func (a *app) agentsShow() *cobra.Command {
 			}
 			t.add("memory", strings.Join(labels, ", "))
 			t.add("tools", strings.Join(tools, ", "))
+			if waiting, err := c.Approvals(cmd.Context(), g.ID); err == nil { // nor this
+				for _, w := range waiting {
+					t.add("waits", callNames(w)+", for a person's approval: loci approvals show "+w.RequestID)
+				}
+			}
 			t.add("made", moment(g.CreatedAt))
 			t.add("last run", moment(g.LastRunCompletion))
 			return t.write(a.out)

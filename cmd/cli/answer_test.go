@@ -21,6 +21,14 @@ import (
 // answering returns a client of a daemon that gives the given answers.
 func answering(t *testing.T, answers http.HandlerFunc) *client.Client {
 	t.Helper()
+	c := client.New(client.Options{Socket: socketOf(t, answers)})
+	t.Cleanup(c.Close)
+	return c
+}
+
+// socketOf returns the socket of a daemon that gives the given answers.
+func socketOf(t *testing.T, answers http.Handler) string {
+	t.Helper()
 	dir, err := os.MkdirTemp("", "loci") //nolint:usetesting // a socket's path must be short
 	if err != nil {
 		t.Fatal(err)
@@ -36,9 +44,7 @@ func answering(t *testing.T, answers http.HandlerFunc) *client.Client {
 	s.Listener = listener
 	s.Start()
 	t.Cleanup(s.Close)
-	c := client.New(client.Options{Socket: socket})
-	t.Cleanup(c.Close)
-	return c
+	return socket
 }
 
 func TestTheNameOfAnArchiveDrivesNoTerminal(t *testing.T) {

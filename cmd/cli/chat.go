@@ -26,6 +26,7 @@ type chatFlags struct {
 	maxSteps     int
 	timeout      time.Duration
 	format       string
+	input        string
 	json         bool
 	noStart      bool
 	help         bool
@@ -52,6 +53,7 @@ func chatFlagSet(f *chatFlags) *pflag.FlagSet {
 	fs.IntVar(&f.maxSteps, "max-steps", 0, "with -p: model calls that the run may take")
 	fs.DurationVar(&f.timeout, "timeout", 0, "with -p: how long it may take, like 90s or 5m")
 	fs.StringVar(&f.format, "output-format", formatText, "with -p: `text|json|stream-json`")
+	fs.StringVar(&f.input, "input-format", formatText, "with -p: `text|stream-json`, a JSON line for each message or answer")
 	fs.BoolVar(&f.json, "json", false, "with -p: the same as --output-format json")
 	fs.BoolVar(&f.noStart, "no-daemon-start", false, "fail if the daemon is not running instead of starting it")
 	fs.BoolVarP(&f.help, "help", "h", false, "help")
@@ -90,6 +92,12 @@ func (f *chatFlags) check(fs *pflag.FlagSet) error {
 		return noName("--agent")
 	case f.format != formatText && f.format != formatJSON && f.format != formatStream:
 		return invalid("--output-format %q is not known", clip(f.format, 40)).withHint("text, json or stream-json")
+	case f.input != formatText && f.input != formatStream:
+		return invalid("--input-format %q is not known", clip(f.input, 40)).withHint("text or stream-json")
+	case f.input == formatStream && f.format != formatStream:
+		return invalid("--input-format stream-json needs --output-format stream-json")
+	case f.input == formatStream && fs.NArg() > 0:
+		return invalid("with --input-format stream-json the messages come on standard input, not on the command line")
 	case f.newAgent && f.agent != "":
 		return invalid("--new makes an agent, --agent names one: they exclude each other")
 	case f.newAgent && f.conversation != "" && f.conversation != api.OpenNew:
@@ -100,8 +108,9 @@ func (f *chatFlags) check(fs *pflag.FlagSet) error {
 		return invalid("--timeout must be more than nothing, like 90s or 5m")
 	case f.model != "" && !strings.Contains(f.model, "/"):
 		return invalid("--model %q is not a handle", clip(f.model, 60)).withHint("write it as provider/model; loci models lists them")
-	case !f.print && (fs.Changed("output-format") || f.json || f.timeout > 0 || f.maxSteps > 0):
-		return invalid("--output-format, --json, --max-steps and --timeout belong to one shot").withHint(`loci -p "your question" …`)
+	case !f.print && (fs.Changed("output-format") || fs.Changed("input-format") || f.json || f.timeout > 0 || f.maxSteps > 0):
+		return invalid("--output-format, --input-format, --json, --max-steps and --timeout belong to one shot").
+			withHint(`loci -p "your question" …`)
 	case !f.print && fs.NArg() > 0:
 		return invalid(
 			"unknown command %q",

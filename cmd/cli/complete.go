@@ -87,6 +87,8 @@ func argFinder(parent, word string) finder {
 		return namesOfFiles
 	case word == "ID" && parent == "conversations":
 		return idsOfConversations
+	case word == "ID" && parent == "approvals":
+		return idsOfRequests
 	case word == "NAME|ID" && parent == "archival":
 		return namesOfArchives
 	case word == "NAME|ID":
@@ -106,6 +108,12 @@ func flagFinder(name string) finder {
 		return namesOfModels
 	case "conversation":
 		return idsOfConversations
+	case "call":
+		return idsOfWaitingCalls
+	case "input-format":
+		return func(context.Context, *app, *client.Client, *cobra.Command) ([]offer, error) {
+			return []offer{{name: formatText}, {name: formatStream}}, nil
+		}
 	case "output-format":
 		return func(context.Context, *app, *client.Client, *cobra.Command) ([]offer, error) {
 			return []offer{{name: formatText}, {name: formatJSON}, {name: formatStream}}, nil
@@ -227,6 +235,26 @@ func idsOfRuns(ctx context.Context, _ *app, c *client.Client, _ *cobra.Command) 
 	out := make([]offer, len(found))
 	for i, r := range found {
 		out[i] = offer{r.ID, string(r.Status) + " " + moment(&r.CreatedAt)}
+	}
+	return out, err
+}
+
+func idsOfRequests(ctx context.Context, _ *app, c *client.Client, _ *cobra.Command) ([]offer, error) {
+	found, err := c.Approvals(ctx, "")
+	out := make([]offer, len(found))
+	for i, w := range found {
+		out[i] = offer{w.RequestID, w.AgentName + ": " + callNames(w)}
+	}
+	return out, err
+}
+
+func idsOfWaitingCalls(ctx context.Context, _ *app, c *client.Client, _ *cobra.Command) ([]offer, error) {
+	found, err := c.Approvals(ctx, "")
+	var out []offer
+	for _, w := range found {
+		for _, call := range w.Calls {
+			out = append(out, offer{call.ToolCallID, call.Name + " of " + w.RequestID})
+		}
 	}
 	return out, err
 }

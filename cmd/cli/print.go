@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"sync"
 	"syscall"
@@ -35,8 +36,9 @@ type exchange struct {
 	known chan struct{} // closed once run is set
 	stop  api.StopReason
 	usage api.Usage
-	fault *api.Message    // the error_message, if one came
-	told  map[string]bool // notices already shown, by text
+	fault *api.Message        // the error_message, if one came
+	waits *api.WaitingRequest // what a person has to answer before it goes on
+	told  map[string]bool     // notices already shown, by text
 
 	leave   context.CancelCauseFunc // ends the turn: nobody reads its answer
 	left    bool                    // nobody reads the answer any more
@@ -53,14 +55,16 @@ func (a *app) oneShot(ctx context.Context, f *chatFlags, words []string) error {
 	defer failBrokenWrites()()
 	ctx, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
-	t := &exchange{
-		app:   a,
-		flags: f,
-		began: time.Now(),
-		text:  map[string]string{},
-		known: make(chan struct{}),
-		told:  map[string]bool{},
-		leave: leave,
+	if f.timeout > 0 {
+		var stop context.CancelFunc
+		ctx, stop = context.WithTimeoutCause(ctx, f.timeout, (&fault{
+			kind: api.KindTimeout, msg: fmt.Sprintf("it took longer than --timeout %s", f.timeout),
+		}).withHint("a longer --timeout, or a smaller question"))
+		defer stop()
+	}
+	t := newExchange(a, f, leave)
+	if f.input == formatStream {
+		return t.converse(ctx)
 	}
 	prompt, err := readPrompt(ctx, words, a.in, a.errOut)
 	if err == nil {
@@ -69,30 +73,40 @@ func (a *app) oneShot(ctx context.Context, f *chatFlags, words []string) error {
 	return t.finish(err)
 }
 
+func newExchange(a *app, f *chatFlags, leave context.CancelCauseFunc) *exchange {
+	return &exchange{
+		app:   a,
+		flags: f,
+		began: time.Now(),
+		text:  map[string]string{},
+		known: make(chan struct{}),
+		told:  map[string]bool{},
+		leave: leave,
+	}
+}
+
 // ask opens the agent and follows the run to its end.
 func (t *exchange) ask(ctx context.Context, prompt string) error {
-	if t.flags.timeout > 0 {
-		var stop context.CancelFunc
-		ctx, stop = context.WithTimeoutCause(ctx, t.flags.timeout, (&fault{
-			kind: api.KindTimeout, msg: fmt.Sprintf("it took longer than --timeout %s", t.flags.timeout),
-		}).withHint("a longer --timeout, or a smaller question"))
-		defer stop()
+	c, err := t.open(ctx)
+	if err != nil {
+		return err
 	}
+	return t.follow(ctx, c, t.sent(c, api.UserInput(prompt, uuid.NewString())))
+}
+
+// open finds or makes the agent, and says who it is.
+func (t *exchange) open(ctx context.Context) (*client.Client, error) {
 	c, err := t.app.connect(ctx)
 	if err != nil {
-		return because(ctx, err)
+		return nil, because(ctx, err)
 	}
 	s, err := t.app.register(ctx, c, api.ClientPrint, t.flags.open())
 	if err != nil {
-		return because(ctx, err)
+		return nil, because(ctx, err)
 	}
 	t.session = s
 	t.announce()
-	if err := t.init(); err != nil {
-		return err
-	}
-	t.asked = time.Now()
-	return t.follow(ctx, c, t.request(prompt))
+	return c, t.init()
 }
 
 // announce tells the person on standard error what to know before the answer.
@@ -136,19 +150,33 @@ func (t *exchange) tell(line string) {
 	t.app.note(line)
 }
 
-// request is the body of the request that sends the prompt.
-func (t *exchange) request(prompt string) api.StreamingRequest {
+// request is what all requests of this command have in common.
+func (t *exchange) request() api.StreamingRequest {
 	req := api.StreamingRequest{}
-	req.Messages = []api.Input{api.UserInput(prompt, uuid.NewString())}
 	req.MaxSteps = api.PtrTo(t.flags.maxSteps)
 	req.OverrideModel = api.PtrTo(t.flags.override())
 	req.IncludeCompactionMessages = new(true)
 	return req
 }
 
-// follow reads the run's messages. When ctx ends, it cancels the run and gives it a moment to end properly, so that
+func (t *exchange) target() client.Target {
+	return client.Target{AgentID: t.session.AgentID, ConversationID: t.session.ConversationID}
+}
+
+// runStream is a run's messages, for as long as they are wanted. Reading them starts it.
+type runStream func(context.Context) iter.Seq2[api.Message, error]
+
+// sent is the run that a message starts.
+func (t *exchange) sent(c *client.Client, message api.Input) runStream {
+	req := t.request()
+	req.Messages = []api.Input{message}
+	return func(ctx context.Context) iter.Seq2[api.Message, error] { return c.Stream(ctx, t.target(), req) }
+}
+
+// follow reads a run's messages. When ctx ends, it cancels the run and gives it a moment to end properly, so that
 // what was said so far is kept and shown.
-func (t *exchange) follow(ctx context.Context, c *client.Client, req api.StreamingRequest) error {
+func (t *exchange) follow(ctx context.Context, c *client.Client, messages runStream) error {
+	t.asked = time.Now()
 	reading, stopReading := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopReading()
 	ended := make(chan struct{})
@@ -159,10 +187,9 @@ func (t *exchange) follow(ctx context.Context, c *client.Client, req api.Streami
 	defer interrupted()
 	watching.Go(func() { t.watchReader(ended) })
 
-	target := client.Target{AgentID: t.session.AgentID, ConversationID: t.session.ConversationID}
-	for m, err := range c.Stream(reading, target, req) {
+	for m, err := range messages(reading) {
 		if err != nil {
-			return because(ctx, err)
+			return because(ctx, t.refused(reading, c, err))
 		}
 		if err := t.take(m); err != nil {
 			t.left = true
@@ -171,6 +198,11 @@ func (t *exchange) follow(ctx context.Context, c *client.Client, req api.Streami
 	}
 	if ctx.Err() != nil {
 		return because(ctx, ctx.Err())
+	}
+	if t.stop == api.StopRequiresApproval {
+		if err := t.lookWhatWaits(reading, c); err != nil {
+			return err
+		}
 	}
 	return t.outcome()
 }
@@ -316,10 +348,7 @@ func (t *exchange) outcome() error {
 		return (&fault{kind: kindMaxSteps, msg: "the run stopped after " + counted(t.usage.StepCount, "step") + ", the most it may take"}).
 			withHint("a higher --max-steps, or ask the agent to go on")
 	case api.StopRequiresApproval:
-		return (&fault{kind: api.KindConflict, msg: "the agent waits for the approval of a tool call"}).withHint(
-			"answer it in the chat: loci --agent %s",
-			t.session.AgentID,
-		)
+		return t.waitFault("")
 	case api.StopNoCredits:
 		return &fault{kind: api.KindNoCredit, msg: "the provider's account has no credit"}
 	case api.StopSystemPromptFull:

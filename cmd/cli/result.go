@@ -28,6 +28,8 @@ type result struct {
 	StopReason     string     `json:"stop_reason,omitempty"`
 	Usage          usage      `json:"usage"`
 	Error          *errorInfo `json:"error,omitempty"`
+
+	Approval *api.WaitingRequest `json:"approval,omitempty"` // what a person has to answer
 	*envelope
 }
 
@@ -126,7 +128,7 @@ func (t *exchange) result(err error) result {
 		Type: "result", Subtype: "success", DurationMS: now.Sub(t.began).Milliseconds(),
 		NumTurns: t.usage.StepCount, Result: t.answer(),
 		AgentID: s.AgentID, AgentName: s.AgentName, ConversationID: s.ConversationID, Model: s.Model, RunID: t.run,
-		StopReason: string(t.stop),
+		StopReason: string(t.stop), Approval: t.waits,
 		Usage: usage{
 			StepCount: t.usage.StepCount, CachedInputTokens: t.usage.CachedInputTokens, CacheWriteTokens: t.usage.CacheWriteTokens,
 			ReasoningTokens: t.usage.ReasoningTokens, ContextTokens: t.usage.ContextTokens,

@@ -242,7 +242,7 @@ func checkText(args []string) error {
 func (a *app) agentCommands() []*cobra.Command {
 	return []*cobra.Command{
 		a.agentsCommand(), a.conversationsCommand(), a.memoryCommand(), a.archivalCommand(), a.foldersCommand(), a.filesCommand(),
-		a.messagesCommand(), a.contextCommand(), a.modelsCommand(), a.runsCommand(),
+		a.messagesCommand(), a.approvalsCommand(), a.contextCommand(), a.modelsCommand(), a.runsCommand(),
 	}
 }
 
@@ -257,7 +257,7 @@ func (a *app) homeCommands() []*cobra.Command {
 // that telling a prompt from a command doesn't require building it.
 func isCommand(word string) bool {
 	switch word {
-	case "agents", "conversations", "memory", "archival", "folders", "files", "messages", "context", "models", "runs",
+	case "agents", "conversations", "memory", "archival", "folders", "files", "messages", "approvals", "context", "models", "runs",
 		"daemon", "doctor", "paths", "config", "backup", "restore", "forget", "uninstall", "version",
 		"help", "completion", "exit-codes", "__complete", "__completeNoDesc":
 		return true
