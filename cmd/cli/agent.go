@@ -187,19 +187,26 @@ func (a *app) agentsDelete() *cobra.Command {
 	c := &cobra.Command{
 		Use: "delete NAME|ID", Short: "Delete an agent with its conversations", Args: exactly("the agent"),
 		Long: "Delete an agent with its conversations.\n\n" +
-			"Its memory blocks and its archive stay, because other agents may have them or get them. `loci forget` removes what they say.",
+			"Its memory blocks and its archive stay, because other agents may have them or get them, and so do files that mirror its " +
+			"memory. `loci forget` removes what they say.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, g, err := a.agentOf(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			if err := a.sureToDelete(g, yes); err != nil {
+			mirror, _ := c.Mirror(cmd.Context(), g.ID) // where its files are only has to be told
+			if err := a.sureToDelete(g, mirror.Path, yes); err != nil {
 				return err
 			}
 			if err := c.DeleteAgent(cmd.Context(), g.ID); err != nil {
 				return err
 			}
-			return a.report(map[string]any{"id": g.ID, "name": g.Name, "deleted": true}, "deleted %s (%s)", g.Name, g.ID)
+			done := map[string]any{"id": g.ID, "name": g.Name, "deleted": true}
+			if mirror.Path != "" {
+				done["mirror"] = mirror.Path
+				a.note(mirror.Path + " still holds its memory as files; delete the folder if nobody needs it")
+			}
+			return a.report(done, "deleted %s (%s)", g.Name, g.ID)
 		},
 	}
 	c.Flags().BoolVar(&yes, "yes", false, "do not ask")
@@ -207,8 +214,12 @@ func (a *app) agentsDelete() *cobra.Command {
 }
 
 // sureToDelete asks a person to confirm; a script says --yes.
-func (a *app) sureToDelete(g api.AgentState, yes bool) error {
-	question := "delete " + oneLine(g.Name) + " and its conversations, but not its memory blocks and its archive?"
+func (a *app) sureToDelete(g api.AgentState, mirror string, yes bool) error {
+	kept := "its memory blocks and its archive"
+	if mirror != "" {
+		kept = "its memory blocks, its archive and the files in " + oneLine(mirror)
+	}
+	question := "delete " + oneLine(g.Name) + " and its conversations, but not " + kept + "?"
 	return a.sure(yes, question, "nothing was deleted", "loci agents delete "+quoteArg(g.Name)+" --yes")
 }
 
