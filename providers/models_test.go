@@ -243,6 +243,47 @@ func TestAListingThatIsAskedForIsNoOldOne(t *testing.T) {
 	}
 }
 
+func TestTheWindowOfAModelLoadedSinceTheListingIsKnownAtOnce(t *testing.T) {
+	t.Parallel()
+	var there atomic.Pointer[string]
+	var listings, passed atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		listings.Add(1)
+		_, _ = io.WriteString(w, `{"data":[`+*there.Load()+`]}`)
+	}))
+	t.Cleanup(server.Close)
+	start := time.Unix(1e9, 0)
+	p := providers.New(providers.Config{Now: func() time.Time { return start.Add(time.Duration(passed.Load())) }})
+	t.Cleanup(p.Close)
+	vars := env(map[string]string{"VLLM_BASE_URL": server.URL})
+	const assumed = 32_768
+	for _, step := range []struct {
+		lists    string
+		after    time.Duration
+		model    string
+		window   int
+		listings int64
+	}{
+		{`{"id":"one","max_model_len":9000},{"id":"two"}`, 0, "one", 9000, 1},
+		{`{"id":"one","max_model_len":9000},{"id":"two"}`, 2 * time.Second, "one", 9000, 1},
+		{`{"id":"two","max_model_len":7000},{"id":"new","max_model_len":8000}`, 0, "new", 8000, 2}, // it was not listed
+		{`{"id":"two"},{"id":"new","max_model_len":8000}`, 2 * time.Second, "two", 7000, 2},
+		{`{"id":"two"}`, 6 * time.Minute, "two", assumed, 3},
+		{`{"id":"two","max_model_len":7000}`, 2 * time.Second, "two", assumed, 3}, // it was looked for just now
+		{`{"id":"two","max_model_len":7000}`, 10 * time.Second, "two", 7000, 4},   // its window was not known
+		{`{"id":"two","max_model_len":7000}`, 2 * time.Second, "absent", assumed, 5},
+		{`{"id":"absent","max_model_len":7000}`, 2 * time.Second, "absent", assumed, 5}, // it was looked for just now
+		{`{"id":"absent","max_model_len":7000}`, 10 * time.Second, "absent", 7000, 6},
+	} {
+		there.Store(&step.lists)
+		passed.Add(int64(step.after))
+		_, info, err := p.Chat(t.Context(), core.Handle("vllm/"+step.model), vars)
+		if err != nil || info.ContextWindow != step.window || listings.Load() != step.listings {
+			t.Errorf("%+v: a window of %d after %d listings, %v", step, info.ContextWindow, listings.Load(), err)
+		}
+	}
+}
+
 func TestPreferredModelsComeFirst(t *testing.T) {
 	t.Parallel()
 	s := providertest.NewServer(t)

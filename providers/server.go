@@ -21,6 +21,8 @@ const (
 	listFresh   = 5 * time.Minute        // how long a listing is valid
 	runFresh    = 30 * time.Second       // the same if the running window can change
 	failFresh   = 10 * time.Second       // how long a failed listing is remembered
+	missFresh   = 10 * time.Second       // the same that a listing lacks a model or its window
+	mostMissed  = 100                    // models of which that is remembered
 )
 
 // server is one endpoint: its wire, its limits, and its last listing.
@@ -43,8 +45,9 @@ type server struct {
 	mu      sync.Mutex
 	list    []protocol.Model
 	listErr error
-	listed  time.Time // when list and listErr came
-	until   time.Time // when they expire
+	listed  time.Time            // when list and listErr came
+	until   time.Time            // when they expire
+	missed  map[string]time.Time // when a model was looked for whose window isn't known
 }
 
 func (p *Providers) newServer(e endpoint) (*server, error) {
@@ -205,10 +208,9 @@ func (s *server) rank(m protocol.Model) int {
 // describe returns what is known of one model. It asks the server if the server knows more than the catalogue; without
 // an answer, assumptions are returned. A model that the server says it doesn't have is not_found.
 func (s *server) describe(ctx context.Context, model string) (core.ModelInfo, error) {
-	named := func(m protocol.Model) bool { return m.Name == model }
 	if list, ok, err := s.remembered(0); ok && err == nil {
-		if at := slices.IndexFunc(list, named); at >= 0 {
-			return s.info(list[at]), nil
+		if m, sized := s.among(list, model); sized {
+			return s.info(m), nil
 		}
 	}
 	within, cancel := context.WithTimeout(ctx, listWithin)
@@ -219,13 +221,56 @@ func (s *server) describe(ctx context.Context, model string) (core.ModelInfo, er
 	}
 	m.Name = model
 	if m.Guess && (!s.row.NoSizes || s.foreign || catalogued(model).window == 0) {
-		if list, err := s.all(ctx, 0); err == nil {
-			if at := slices.IndexFunc(list, named); at >= 0 {
-				m = list[at]
-			}
+		if listed := s.listedNow(ctx, model); listed.Name != "" {
+			m = listed
 		}
 	}
 	return s.info(m), nil
+}
+
+// listedNow returns what the listing says of a model; nothing if it lacks it. If it can't tell the window, it is fetched once
+// more: the model may have been loaded since.
+func (s *server) listedNow(ctx context.Context, model string) protocol.Model {
+	list, err := s.all(ctx, 0)
+	m, sized := s.among(list, model)
+	if err != nil || sized || !s.miss(model) {
+		return m
+	}
+	if list, err = s.all(ctx, core.ListedNow); err == nil {
+		m, _ = s.among(list, model)
+	}
+	return m
+}
+
+// among finds a model in a listing, and says whether its window is known.
+func (s *server) among(list []protocol.Model, model string) (m protocol.Model, sized bool) {
+	if at := slices.IndexFunc(list, func(m protocol.Model) bool { return m.Name == model }); at >= 0 {
+		return list[at], s.window(list[at]) > 0
+	}
+	return m, false
+}
+
+// miss remembers that a model is looked for, and reports whether that is due.
+func (s *server) miss(model string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	if at, before := s.missed[model]; before && now.Sub(at) < missFresh {
+		return false
+	}
+	if s.missed == nil || len(s.missed) >= mostMissed {
+		s.missed = map[string]time.Time{}
+	}
+	s.missed[model] = now
+	return true
+}
+
+// window is the size of a model's window that the server or the catalogue knows; 0: neither does.
+func (e endpoint) window(m protocol.Model) int {
+	if known := catalogued(m.Name); m.Window <= 0 && (!e.local() || !known.open) { // a local server runs open models with any window
+		return known.window
+	}
+	return m.Window
 }
 
 // info merges what the server says with the catalogue. The window is the server's, else the catalogue's, else a cautious
@@ -234,11 +279,8 @@ func (e endpoint) info(m protocol.Model) core.ModelInfo {
 	known := catalogued(m.Name)
 	info := core.ModelInfo{
 		Handle: core.Handle(e.row.Name + "/" + m.Name), Name: m.Name, Provider: e.row.Name, Protocol: e.protocol.Name(),
-		Endpoint: e.base, ContextWindow: m.Window, MaxOutput: m.MaxOutput, Tools: m.Tools, ForcedTools: m.Forced, Reasoning: m.Reasoning,
+		Endpoint: e.base, ContextWindow: e.window(m), MaxOutput: m.MaxOutput, Tools: m.Tools, ForcedTools: m.Forced, Reasoning: m.Reasoning,
 		BindsPrefix: m.Binds || known.binds, CacheTTL: e.row.CacheTTL, Hidden: m.Hidden, Own: m.Own,
-	}
-	if info.ContextWindow <= 0 && (!e.local() || !known.open) { // a local server runs open models with any window
-		info.ContextWindow = known.window
 	}
 	if info.ContextWindow <= 0 {
 		info.ContextWindow = unknownCloud
