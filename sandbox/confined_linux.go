@@ -29,6 +29,7 @@ func (c *call) confined(ctx context.Context, l *Local) error {
 	if err != nil {
 		return err
 	}
+	p.spec.Without = l.without
 	defer p.clean()
 	launcher, err := l.backend.current()
 	if err != nil {

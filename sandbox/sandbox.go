@@ -36,6 +36,7 @@ type Config struct {
 type Local struct {
 	cfg     Config
 	backend backend
+	without []string // layers that a test leaves out, to see that what they contain gets out then
 
 	mu      sync.Mutex
 	running sync.WaitGroup

@@ -1,0 +1,60 @@
+//go:build linux
+
+package sandbox
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"loci/core"
+	"loci/sandbox/sandboxtest"
+)
+
+func TestNothingGetsOut(t *testing.T) {
+	t.Parallel()
+	var mu sync.Mutex
+	partial := map[string]*Local{} // by what they leave out
+	none := New(Config{Mode: Off})
+	t.Cleanup(none.Close)
+	sandboxtest.Run(t, sandboxtest.Sandboxes{
+		Whole: local(t), None: none,
+		Without: func(layers []string) core.Sandbox {
+			mu.Lock()
+			defer mu.Unlock()
+			key := strings.Join(layers, " ")
+			if partial[key] == nil {
+				partial[key] = local(t)
+				partial[key].without = layers
+			}
+			return partial[key]
+		},
+	})
+}
+
+// TestNothingGetsOutOfAnOrdinaryAccountsSandbox makes the same attempts with the rights of an ordinary account. One has no others.
+func TestNothingGetsOutOfAnOrdinaryAccountsSandbox(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 || testing.Short() {
+		t.Skip("this is root's, and takes a while")
+	}
+	const account = 1000
+	dir, err := os.MkdirTemp("", "loci") //nolint:usetesting // only root could go through the test's own folder
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	if err := os.Chown(dir, account, account); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run", "^TestNothingGetsOut$", "-test.v")
+	cmd.Dir, cmd.Env = dir, []string{path, "TMPDIR=" + dir, "HOME=" + dir}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: account, Gid: account}}
+	out, err := cmd.CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestNothingGetsOut/files/") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
