@@ -187,8 +187,8 @@ func (a *app) agentsDelete() *cobra.Command {
 	c := &cobra.Command{
 		Use: "delete NAME|ID", Short: "Delete an agent with its conversations", Args: exactly("the agent"),
 		Long: "Delete an agent with its conversations.\n\n" +
-			"Its memory blocks and its archive stay, because other agents may have them or get them, and so do files that mirror its " +
-			"memory. `loci forget` removes what they say.",
+			"Its memory blocks and its archive stay, because other agents may have or get them; `loci forget` removes what they say. " +
+			"Files that mirror its memory stay as well.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, g, err := a.agentOf(cmd.Context(), args[0])
 			if err != nil {
