@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -351,5 +352,42 @@ func loosen(t *testing.T, p config.Paths, statements string) {
 		if _, err := db.ExecContext(t.Context(), text); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
+	}
+}
+
+func TestAnAgentWhoseConversationIsDamagedIsTalkedToInAnother(t *testing.T) {
+	t.Parallel()
+	p, settings := home(t)
+	model := providertest.NewServer(t)
+	cfg := Config{Paths: p, Settings: settings, Environ: environ("OPENAI_API_KEY", "key", "OPENAI_BASE_URL", model.V1())}
+	_, stop := start(t, cfg)
+	c, s := talker(t, p, "/")
+	say(t, c, s, "SAY one")
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	change(t, p, `UPDATE conversations SET data = '{"model":'`)
+	start(t, cfg)
+	c = client.New(client.Options{Socket: p.Socket, Version: "test"})
+	t.Cleanup(c.Close)
+	hello := api.Client{Kind: api.ClientPrint, Folder: "/", Zone: "Europe/Berlin", Open: &api.Open{}}
+	const says, todo = "its row is damaged; its agent can be talked to in another one", " --conversation new"
+	_, err := c.Register(t.Context(), hello)
+	var told *client.Error
+	if !errors.As(err, &told) || !strings.Contains(told.Message, says) || !strings.HasSuffix(told.Hint, s.AgentID+todo) {
+		t.Errorf("opened: %v", err)
+	}
+	r := newRequests(t, p.Socket)
+	status, answer := r.do("POST", "agents/"+s.AgentID+"/messages", `{"input":"SAY two"}`)
+	if status != http.StatusInternalServerError || !strings.Contains(answer, says) {
+		t.Errorf("a message: %d %s", status, answer)
+	}
+	hello.Open = &api.Open{Agent: s.AgentID, Conversation: "new"}
+	another, err := c.Register(t.Context(), hello)
+	if err != nil || another.AgentID != s.AgentID {
+		t.Fatalf("another: %+v, %v", another, err)
+	}
+	if answer := say(t, c, another, "SAY and on it goes"); answer != "and on it goes" {
+		t.Errorf("it answers %q", answer)
 	}
 }

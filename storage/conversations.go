@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"loci/core"
@@ -127,8 +128,13 @@ func (s conversations) Create(ctx context.Context, c *core.Conversation) error {
 
 func (s conversations) Get(ctx context.Context, id core.ConversationID) (core.Conversation, error) {
 	ctx, q := s.v.read(ctx)
-	return sqlite.One(ctx, q, "conversation", string(id), (*conversationRow).conversation,
+	c, err := sqlite.One(ctx, q, "conversation", string(id), (*conversationRow).conversation,
 		selectConversations+` WHERE c.id = $1 AND c.deleted_at IS NULL`, id)
+	if errors.Is(err, core.ErrDamaged) {
+		err = core.E(core.Internal, "%w; its agent can be talked to in another one", err).
+			WithHint("loci --agent %s --conversation new", string(c.Agent))
+	}
+	return c, err
 }
 
 // Update leaves the message counter alone, and the time of the last message where none is given.
