@@ -79,16 +79,31 @@ func HashArguments(arguments string) string {
 // denial begins the return of a call that a person denied; such a call never ran.
 const denial = "Error: request to call tool denied. User reason: "
 
+// noReason stands for the reason that a person did not give.
+const noReason = "None"
+
 // DenialText is what a model reads of a call that a person denied, in the contract's words.
 func DenialText(reason string) string {
 	if reason == "" {
-		reason = "None"
+		reason = noReason
 	}
 	return denial + reason
 }
 
 // IsDenied reports whether a return is that of a call which a person denied.
-func (r ToolReturn) IsDenied() bool { return r.IsError && strings.HasPrefix(r.Text, denial) }
+func (r ToolReturn) IsDenied() bool {
+	_, denied := DenialReason(r.Text)
+	return r.IsError && denied
+}
+
+// DenialReason reads why a person denied a call from what DenialText says; empty: they gave no reason.
+func DenialReason(text string) (reason string, denied bool) {
+	reason, denied = strings.CutPrefix(text, denial)
+	if reason == noReason {
+		reason = ""
+	}
+	return reason, denied
+}
 
 // Pending is the structured detail of a conflict with a request that waits for an approval.
 type Pending struct{ Request MessageID }

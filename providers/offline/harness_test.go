@@ -29,6 +29,7 @@ type home struct {
 	messages []core.ChatMessage
 	found    map[string]string // what the search tools return, by tool
 	archive  []string
+	denied   map[string]string // why a person allows no call, by tool
 	schemas  map[string]string // of tools, where they matter
 	calls    []core.ToolCall
 }
@@ -140,6 +141,9 @@ func (h *home) execute(c core.ToolCall) (string, bool) {
 	}
 	label := str("label")
 	value := h.blocks[label]
+	if why, denied := h.denied[c.Name]; denied {
+		return core.DenialText(why), true
+	}
 	switch c.Name {
 	case "send_message":
 		return "Sent message successfully.", false

@@ -3,6 +3,8 @@ package offline
 import (
 	"slices"
 	"strings"
+
+	"loci/core"
 )
 
 // settled drops duplicates, and facts that a later one in the same message takes back.
@@ -151,6 +153,9 @@ func (p *planner) settle(f fact) outcome {
 // done reads the outcome of a call, and removes what else the fact makes outdated.
 func (p *planner) done(f fact, d deed, old []*entry, present bool) outcome {
 	if d.failed {
+		if _, denied := core.DenialReason(d.ret); denied { // by a person, who then does not want it kept elsewhere either
+			return outcome{kind: outFailed, text: f.text, reason: reason(d.ret)}
+		}
 		if d.name != "archival_memory_insert" && p.s.offers("archival_memory_insert") && strings.HasSuffix(d.name, "insert") ||
 			d.name == "core_memory_append" && p.s.offers("archival_memory_insert") {
 			p.archive = append(p.archive, f.text)
@@ -346,6 +351,12 @@ func unique(value, old, replacement string) (string, string) {
 // reason shortens a tool's error to what the user should know.
 func reason(ret string) string {
 	ret = strings.TrimSpace(ret)
+	if why, denied := core.DenialReason(ret); denied {
+		ret = "you did not allow it"
+		if why != "" {
+			ret += " (" + why + ")"
+		}
+	}
 	if _, rest, ok := strings.Cut(ret, "Error executing function "); ok {
 		_, rest, _ = strings.Cut(rest, ": ")
 		ret = rest
