@@ -18,6 +18,10 @@ type Call struct {
 	Failed    bool
 }
 
+// changedReturn begins the return of a call that ran with other arguments than
+// the model's.
+const changedReturn = "[ran with arguments changed by the person: "
+
 // look says how a tool's calls are shown on one row.
 type look struct {
 	mark string
@@ -65,6 +69,8 @@ func (r *Renderer) Tool(c Call) string {
 	switch {
 	case c.Failed:
 		mark, tail = th.Bad.Render("✗"), th.Bad.Render(OneLine(c.Return))
+	case strings.HasPrefix(c.Return, changedReturn):
+		mark, tail = th.Accent.Render(mark), th.Dim.Render("with arguments that a person changed")
 	case !c.Done:
 		mark, tail = th.Warn.Render(mark), th.Dim.Render("…")
 	default:

@@ -22,6 +22,13 @@ func TestCallsThatLookIntoFilesAreOneRow(t *testing.T) {
 			}, "▸ opens docs/a.md, docs/b.md",
 		},
 		{Call{Name: "open_files", Arguments: `{"file_requests":"docs/a.md"}`}, "▸ opens docs/a.md · …"},
+		{
+			Call{
+				Name: "archival_memory_insert", Arguments: `{"content":"tea"}`, Done: true,
+				Return: "[ran with arguments changed by the person: {\"content\":\"coffee\"}]\nKept as passage-1.",
+			}, "✎ keeps “tea” · with arguments that a person changed",
+		},
+		{Call{Name: "archival_memory_insert", Arguments: `{"content":"tea"}`, Return: "Kept as passage-1.", Done: true}, "✎ keeps “tea”"},
 		{Call{Name: "open_files", Arguments: `{"file_requests":[{"file_na`}, "▸ opens · …"},
 		{
 			Call{
