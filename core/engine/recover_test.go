@@ -50,6 +50,13 @@ func (b *box) Tools(ctx context.Context, ids []core.ToolID) ([]core.BoundTool, e
 	return out, err
 }
 
+func (b *box) Find(ctx context.Context, name string) (core.BoundTool, bool, error) {
+	if name == b.extra.Info.Spec.Name {
+		return b.extra, true, nil
+	}
+	return b.Toolbox.Find(ctx, name)
+}
+
 func withOutside(o *outside) func(*engine.Config) {
 	return func(c *engine.Config) {
 		c.Tools = &box{
