@@ -230,7 +230,8 @@ func TestAQueuedMessageFailsWithTheConflictWhereItsTurnFindsOneWaiting(t *testin
 	close(gate)
 	g.follow(first.ID)
 	run, _ := g.follow(second.ID)
-	if run.Status != core.RunFailed || run.Error == nil || run.Error.Kind != core.Conflict || !strings.Contains(run.Error.Message, "waiting for approval") {
+	if run.Status != core.RunFailed || run.Error == nil || run.Error.Kind != core.Conflict ||
+		!strings.Contains(run.Error.Message, "waiting for approval") {
 		t.Errorf("the queued run: %s %+v", run.Status, run.Error)
 	}
 	if run, _ := g.submit(g.answer(approve(g.waiting().Calls()[0].ID))); run.StopReason != core.StopEndTurn {
@@ -253,7 +254,8 @@ func TestARewindTakesWhatWaitsBackAndForth(t *testing.T) {
 	if _, err := g.past().UndoRewind(t.Context(), done.ID, ""); err != nil {
 		t.Fatal(err)
 	}
-	if run, _ := g.submit(g.answer(approve(g.waiting().Calls()[0].ID))); run.StopReason != core.StopEndTurn || len(g.probe.ran()) != 1 {
+	run, _ := g.submit(g.answer(approve(g.waiting().Calls()[0].ID)))
+	if run.StopReason != core.StopEndTurn || len(g.probe.ran()) != 1 {
 		t.Errorf("the answer after all: %s %+v", run.StopReason, run.Error)
 	}
 }

@@ -170,7 +170,8 @@ func (a *Answer) repeat(ctx context.Context, tx core.Store, run *core.Run) error
 	return nil
 }
 
-// repeats reports whether the answer is the one that was given: by its otid or, without one, by what it says.
+// repeats reports whether the answer is the one that was given: by its otid or, without one, by what it says. One that names
+// the request it means has none.
 func (a *Answer) repeats(given *core.Message) bool {
 	if a.OTID != "" {
 		return a.OTID == given.OTID
@@ -180,7 +181,8 @@ func (a *Answer) repeats(given *core.Message) bool {
 	}
 	for _, d := range a.Decisions {
 		same := func(g core.Decision) bool {
-			return g.CallID == d.CallID && g.Approve == d.Approve && (g.Return == nil) == (d.Return == nil)
+			return d.Request == "" && d.Hash == "" && g.CallID == d.CallID && g.Approve == d.Approve &&
+				(g.Return == nil) == (d.Return == nil)
 		}
 		if !slices.ContainsFunc(given.Approval.Decisions, same) {
 			return false
