@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"loci/daemon/api"
+	"loci/daemon/client"
 
 	"github.com/google/go-cmp/cmp"
 )
@@ -79,4 +80,33 @@ func TestARequestClearedElsewhereClosesTheQuestion(t *testing.T) {
 	if r.m.question.stands() {
 		t.Error("it still stands")
 	}
+}
+
+func TestAMessageThatMeetsARequestComesBackUnderItsQuestion(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	r := newRobot(t, f, 80, 24).connect()
+	f.mu.Lock()
+	f.waiting = []api.WaitingRequest{waitingRequest(Thread{Agent: "agent-1"}, "once")}
+	f.sendErrs = []error{&client.Error{Status: 409, Kind: api.KindConflict, Message: "Cannot send a new message"}}
+	f.mu.Unlock()
+	r.say("hello")
+	r.stands()
+	r.holds("hello")
+	r.press("y")
+	r.undecided("the text is in the prompt")
+	r.press("tab", "y")
+	r.decided("allow " + firstCall)
+}
+
+func TestWhatAnotherTerminalsRunAsksIsAskedHere(t *testing.T) {
+	t.Parallel()
+	f := newFake()
+	f.others["run-other"] = asks("once")
+	r := newRobot(t, f, 80, 24).connect()
+	f.wait(waitingRequest(Thread{Agent: "agent-1"}, "once"))
+	f.hints <- api.Change{Kind: api.ChangeRun, ID: "run-other", AgentID: "agent-1", ConversationID: "agent-1"}
+	r.stands()
+	r.press("n")
+	r.decided("deny " + firstCall)
 }

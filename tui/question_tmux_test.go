@@ -1,0 +1,51 @@
+package tui
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestResizingWhileAQuestionStandsLeavesNoGhosts resizes a terminal in which a
+// question stands that doesn't fit, and then denies.
+func TestResizingWhileAQuestionStandsLeavesNoGhosts(t *testing.T) {
+	x := chat(t, 80, 24, "run")
+	say1(x, "tools first")
+	x.WaitFor("remember that.")
+	say1(x, "ask long")
+	x.WaitFor("n deny")
+	for _, size := range [][2]int{{40, 24}, {79, 20}, {30, 14}, {90, 30}, {20, 8}, {80, 24}} {
+		x.Resize(size[0], size[1])
+		x.Wait("the question", x.Screen, func(s string) bool { return strings.Contains(s, "n deny") && strings.Contains(s, "?") })
+	}
+	x.WaitFor("v shows all, then y allows")
+	all := x.All()
+	for _, once := range []string{"asks to call", "› ask long", "I will remember that.", "waits for you", "n deny"} {
+		if n := strings.Count(all, once); n != 1 {
+			t.Errorf("%q stands there %d times:\n%s", once, n, all)
+		}
+	}
+	x.Keys("n")
+	x.WaitFor("That is settled.")
+}
+
+// TestAQuestionIsReadInThePanelAndAllowedThere types into a real terminal, where
+// keys come with the pauses of a person.
+func TestAQuestionIsReadInThePanelAndAllowedThere(t *testing.T) {
+	x := chat(t, 60, 16, "run")
+	say1(x, "ask long")
+	x.WaitFor("then y allows")
+	calmly := func(key, want string) {
+		last := time.Now()
+		x.Wait(want, x.Screen, func(s string) bool {
+			if !strings.Contains(s, want) && time.Since(last) > 2*armAfter {
+				x.Keys(key)
+				last = time.Now()
+			}
+			return strings.Contains(s, want)
+		})
+	}
+	calmly("v", "Waits for you")
+	calmly("End", "the end")
+	calmly("y", "That is settled.")
+}
