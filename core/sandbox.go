@@ -46,7 +46,7 @@ type Job struct {
 	Mounts  []JobMount
 	Project *JobProject
 	Limits  JobLimits
-	Live    io.Writer // gets both outputs while they come, one write at a time; may be nil
+	Live    io.Writer // gets both outputs while they come, one write at a time; must not block; may be nil
 }
 
 // JobMount is a folder or file of the machine that the job sees.
@@ -87,7 +87,8 @@ const (
 	JobOverMemory    JobEnd = "over_memory"
 	JobOverProcesses JobEnd = "over_processes"
 	JobOverOutput    JobEnd = "over_output"
-	JobKilled        JobEnd = "killed" // from outside: the kernel was out of memory, or a person ended it
+	JobOverDisk      JobEnd = "over_disk" // it left next to no space
+	JobKilled        JobEnd = "killed"    // from outside: the kernel was out of memory, or a person ended it
 )
 
 // JobResult is what became of a job.

@@ -67,7 +67,7 @@ func (c *call) follow(ctx context.Context, p *plan, files *lent, s started, bega
 	work.Go(func() { c.out.drain(files.err, &c.result.Stderr) })
 	work.Go(func() { feed(files.in, c.job.Stdin) })
 	watching, stopWatching := context.WithCancel(ctx)
-	work.Go(func() { c.watch(watching, s.pid) })
+	work.Go(func() { c.watch(watching, s.pid, p.disks()) })
 
 	status, err := converse(files.control, p.spec, func(layers []string) {
 		c.result.Layers, c.result.Setup = layers, time.Since(began)
@@ -87,7 +87,7 @@ func (c *call) follow(ctx context.Context, p *plan, files *lent, s started, bega
 	}
 	_ = files.in.Close() // whatever of it was not read stays unread
 	work.Wait()
-	if p.spec.Scratch != "" || c.job.Project != nil {
+	if c.job.Project != nil && c.job.Project.Writable {
 		c.result.Changed = p.changed()
 	}
 	switch {
@@ -172,6 +172,8 @@ func refused(f *frame.Fault, program string) error {
 	case f.Step == "program", f.Step == "start" && errors.Is(errno, syscall.ENOENT):
 		return core.E(core.NotFound, "there is no program %q in the sandbox", program).
 			WithHint("programs of the system are there, and what is mounted")
+	case f.Step == "folder":
+		return core.E(core.NotFound, "the job's folder is not in the sandbox: %s", f.Text).WithHint("only what is mounted is there")
 	case f.Step == "start":
 		return core.E(core.Invalid, "%s can't be started: %s", program, f.Text)
 	case f.Step == "mounts":

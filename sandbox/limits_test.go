@@ -5,14 +5,18 @@ package sandbox
 import (
 	"bytes"
 	"context"
+	"os"
 	"os/exec"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"loci/core"
 	"loci/core/coretest"
+	"loci/sandbox/frame"
 )
 
 func TestAJobThatTakesTooLongIsStoppedWithAllItStarted(t *testing.T) {
@@ -200,5 +204,64 @@ func need(t *testing.T, program string) {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
 		t.Skip(program + " is not installed")
+	}
+}
+
+func TestAJobThatFillsADiskIsStopped(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	coretest.SmallDisk(t, dir)
+	job := sh("head -c 12000000 /dev/zero > large; sleep 1000")
+	job.Project = &core.JobProject{Path: dir, Writable: true}
+	if r := run(t.Context(), t, local(t), job); r.Ended != core.JobOverDisk {
+		t.Errorf("%s", r.Ended)
+	}
+}
+
+func TestAFolderThatIsNotInTheSandboxIsNamed(t *testing.T) {
+	t.Parallel()
+	job := sh("true")
+	job.Dir = "/root/nowhere"
+	if _, err := local(t).Run(t.Context(), job); core.KindOf(err) != core.NotFound || !strings.Contains(err.Error(), "folder") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestWithoutNamespacesNothingRuns asks for a sandbox where there can be none: in one of ours.
+func TestWithoutNamespacesNothingRunsAndTheStepIsNamed(t *testing.T) {
+	t.Parallel()
+	program, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := local(t)
+	if r := l.Probe(t.Context()); r.Level != LevelFull || len(r.Layers) < 5 {
+		t.Errorf("%+v", r)
+	}
+	job := core.Job{
+		Profile: core.JobShell, Argv: []string{"/tests/program"}, Env: []string{path, probe + "=1", "TMPDIR=/tmp"},
+		Mounts: []core.JobMount{{Source: program, Target: "/tests/program"}},
+	}
+	r := run(t.Context(), t, l, job)
+	for _, said := range []string{"none", "namespaces", "operation not permitted", "security profile", `sandbox = "off"`} {
+		if !strings.Contains(string(r.Stdout.Kept), said) {
+			t.Errorf("%q is missing in: %s%s", said, r.Stdout.Kept, r.Stderr.Kept)
+		}
+	}
+}
+
+func TestEveryFailedStepHasAHint(t *testing.T) {
+	t.Parallel()
+	for f, want := range map[frame.Fault]string{
+		{Step: "namespaces", Errno: int(unix.ENOSPC)}:   "max_user_namespaces",
+		{Step: "namespaces", Errno: int(unix.EPERM)}:    "namespaces",
+		{Step: "Landlock", Errno: int(unix.EOPNOTSUPP)}: "5.19",
+		{Step: "seccomp", Errno: int(unix.EINVAL)}:      "seccomp",
+		{Step: "root", Errno: int(unix.EINVAL)}:         "doctor",
+	} {
+		err := refused(&f, "x")
+		if core.KindOf(err) != core.Unavailable || !strings.Contains(err.Error(), f.Step) || !strings.Contains(core.HintOf(err), want) {
+			t.Errorf("%+v: %v (%s)", f, err, core.HintOf(err))
+		}
 	}
 }

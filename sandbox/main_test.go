@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"testing"
 
@@ -13,10 +14,17 @@ import (
 // orphan makes the tests' program a daemon that a test kills while it runs a job: its value is the job's script.
 const orphan = "LOCI_TEST_ORPHAN"
 
+// probe makes it say what it can confine.
+const probe = "LOCI_TEST_PROBE"
+
 // TestMain lets the tests' own program be launcher and first process, as the daemon's is.
 func TestMain(m *testing.M) {
 	if code, ours := stage.Main(os.Args); ours {
 		os.Exit(code)
+	}
+	if os.Getenv(probe) != "" {
+		_, _ = fmt.Fprintf(os.Stdout, "%+v\n", New(Config{Mode: Full}).Probe(context.Background()))
+		os.Exit(0)
 	}
 	if script := os.Getenv(orphan); script != "" {
 		job := in(os.Getenv("PWD"), script)

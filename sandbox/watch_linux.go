@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"loci/core"
 )
@@ -24,7 +27,7 @@ type usage struct {
 }
 
 // watch stops a job that uses more memory than it may, or has more processes. It looks from outside: nothing inside can hide.
-func (c *call) watch(ctx context.Context, pid int) {
+func (c *call) watch(ctx context.Context, pid int, disks []disk) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
 	for {
@@ -38,12 +41,54 @@ func (c *call) watch(ctx context.Context, pid int) {
 			u.add(child)
 		}
 		switch {
+		case slices.ContainsFunc(disks, disk.full):
+			c.stop(stopped(core.JobOverDisk))
 		case u.threads > c.job.Limits.Processes:
 			c.stop(stopped(core.JobOverProcesses))
 		case u.memory > c.job.Limits.Memory && proportional(pid, u.memory) > c.job.Limits.Memory:
 			c.stop(stopped(core.JobOverMemory))
 		}
 	}
+}
+
+// leastFree is what a job leaves free of a disk that it may write to, if as much was free before.
+const leastFree = 64 << 20
+
+// disk is a folder of the machine that a job may write to.
+type disk struct {
+	path  string
+	least int64 // bytes that stay free
+}
+
+// disks are the folders that the job could fill: of those in memory, the size is limited.
+func (p *plan) disks() []disk {
+	paths := []string{}
+	if p.spec.Scratch != "" {
+		paths = append(paths, p.spec.Scratch)
+	}
+	for _, b := range p.spec.Binds {
+		if b.Writable {
+			paths = append(paths, b.Source)
+		}
+	}
+	var out []disk
+	for _, path := range paths {
+		if free, err := freeOn(path); err == nil {
+			out = append(out, disk{path, min(leastFree, free/2)})
+		}
+	}
+	return out
+}
+
+func (d disk) full() bool {
+	free, err := freeOn(d.path)
+	return err == nil && free < d.least
+}
+
+func freeOn(path string) (int64, error) {
+	var st unix.Statfs_t
+	err := unix.Statfs(path, &st)
+	return int64(st.Bavail) * st.Bsize, err
 }
 
 // add counts a process and all it started. One that has just ended counts nothing.

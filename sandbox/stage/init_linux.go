@@ -100,6 +100,7 @@ func forJob() []step {
 	return []step{
 		{"mounts", (*cell).mountJob},
 		{"pivot", (*cell).leaveRoot},
+		{"folder", func(c *cell) error { return unix.Chdir(c.spec.Dir) }},
 		{"program", (*cell).findProgram},
 		{"limits", (*cell).limit},
 		{"capabilities", func(c *cell) error { return c.layer(dropCapabilities()) }},
@@ -144,6 +145,8 @@ func closeOthers() error {
 
 // becomeInside is the job's account from here on, which no process of the job can look into.
 func becomeInside() error {
+	// Where the machine runs out of memory, a job goes first. Where /proc can't be written, the watch still limits it.
+	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("500"), 0)
 	if err := syscall.Setresgid(insideID, insideID, insideID); err != nil {
 		return err
 	}
