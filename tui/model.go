@@ -297,6 +297,8 @@ func (m *Model) onChanges(msg batchMsg[api.Change]) tea.Cmd {
 		case c.Kind == api.ChangeRun && threadOf(c.AgentID, c.ConversationID) == m.conv.thread:
 			if run := cmp.Or(c.RunID, c.ID); !m.conv.seen[run] {
 				m.conv.foreign = append(m.conv.foreign, run)
+			} else if m.question.stands() { // a request is cleared without a run of its own
+				cmds = append(cmds, m.question.look(nil))
 			}
 		case c.Kind == api.ChangeAgent && cmp.Or(c.AgentID, c.ID) == m.conv.thread.Agent:
 			cmds = append(cmds, m.conv.loadAgent())

@@ -72,13 +72,18 @@ func TestAnAnswerFromAnotherTerminalClosesTheQuestion(t *testing.T) {
 
 func TestARequestClearedElsewhereClosesTheQuestion(t *testing.T) {
 	t.Parallel()
-	f := newFake()
-	r := newRobot(t, f, 80, 24).connect().asked("once")
-	f.wait()
-	f.hints <- api.Change{Kind: api.ChangeConversation, ID: "agent-1", AgentID: "agent-1"}
-	r.until("a word", func() bool { return strings.Contains(r.said(), "what waited for you was answered elsewhere") })
-	if r.m.question.stands() {
-		t.Error("it still stands")
+	for _, hint := range []api.Change{
+		{Kind: api.ChangeConversation, ID: "agent-1", AgentID: "agent-1"},
+		{Kind: api.ChangeRun, ID: "run-1", AgentID: "agent-1", ConversationID: "agent-1"}, // the run that asked
+	} {
+		f := newFake()
+		r := newRobot(t, f, 80, 24).connect().asked("once")
+		f.wait()
+		f.hints <- hint
+		r.until("a word", func() bool { return strings.Contains(r.said(), "what waited for you was answered elsewhere") })
+		if r.m.question.stands() || len(f.follows) > 0 {
+			t.Errorf("it still stands, or %v was followed", f.follows)
+		}
 	}
 }
 
