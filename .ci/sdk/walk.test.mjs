@@ -35,8 +35,8 @@ async function all(list) {
   return items;
 }
 
-before(async () => {
-  home = await mkdtemp(join(tmpdir(), 'loci-sdk-'));
+// listen starts the daemon in its home and connects the SDK to it.
+async function listen() {
   const { PATH } = process.env;
   daemon = spawn(process.env.LOCI, ['daemon', 'run', '--listen', '127.0.0.1:0'], {
     env: { PATH, HOME: home, LOCI_HOME: home },
@@ -50,6 +50,17 @@ before(async () => {
   };
   client = new Letta({ baseURL: await until(address, Boolean), apiKey: 'any' });
   await until(() => client.health(), (health) => health.status === 'ok');
+}
+
+async function restart(signal) {
+  daemon.kill(signal);
+  await once(daemon, 'exit');
+  await listen();
+}
+
+before(async () => {
+  home = await mkdtemp(join(tmpdir(), 'loci-sdk-'));
+  await listen();
   agent = await client.agents.create({
     name: 'sdk',
     model,
@@ -151,6 +162,53 @@ test('a background run ends, with its steps', async () => {
   const steps = await all(client.runs.steps.list(run.id));
   assert.ok(steps.length >= 1);
   assert.ok((await all(client.runs.messages.list(run.id))).some((m) => m.message_type === 'assistant_message'));
+});
+
+const asked = (reply) => {
+  assert.equal(reply.stop_reason.stop_reason, 'requires_approval');
+  assert.equal(reply.messages.at(-1).message_type, 'approval_request_message');
+  return reply.messages.at(-1).tool_calls;
+};
+const answer = (id, approvals) => client.agents.messages.create(id, { messages: [{ type: 'approval', approvals }] });
+
+test('a call that needs a person waits through a restart, is approved, and another is denied with a reason', async () => {
+  const careful = await client.agents.create({ name: 'careful', model, memory_blocks: [{ label: 'human', value: '' }] });
+  await client.agents.tools.updateApproval('memory_insert', { agent_id: careful.id, body_requires_approval: true });
+  const [first] = asked(await client.agents.messages.create(careful.id, { messages: [{ role: 'user', content: 'My name is Ada' }] }));
+  assert.equal(first.name, 'memory_insert');
+  await restart('SIGKILL');
+  const pending = await client.agents.retrieve(careful.id, { include: ['agent.pending_approval'] });
+  assert.equal(pending.pending_approval.tool_calls[0].tool_call_id, first.tool_call_id);
+  await assert.rejects(client.agents.messages.create(careful.id, { messages: [{ role: 'user', content: 'Hello?' }] }), { status: 409 });
+  await assert.rejects(answer(careful.id, [{ type: 'approval', tool_call_id: 'call_x', approve: true }]), { status: 400 });
+  const kept = await answer(careful.id, [{ type: 'approval', tool_call_id: first.tool_call_id, approve: true }]);
+  assert.equal(kept.messages[0].message_type, 'tool_return_message');
+  assert.equal(kept.messages[0].status, 'success');
+  assert.match((await client.agents.blocks.retrieve('human', { agent_id: careful.id })).value, /Ada/);
+
+  const [second] = asked(await client.agents.messages.create(careful.id, { messages: [{ role: 'user', content: 'I work on compilers' }] }));
+  const denied = await answer(careful.id, [{ type: 'approval', tool_call_id: second.tool_call_id, approve: false, reason: 'not that' }]);
+  assert.match(denied.messages[0].tool_return, /request to call tool denied. User reason: not that/);
+  assert.equal(denied.stop_reason.stop_reason, 'end_turn');
+  const listed = (await all(client.agents.messages.list(careful.id, { order: 'asc' }))).map((m) => m.message_type);
+  assert.equal(listed.filter((type) => type === 'approval_request_message').length, 2);
+  assert.equal(listed.filter((type) => type === 'approval_response_message').length, 2);
+});
+
+test('a tool of the program stops the run, and goes on with what it returned', async () => {
+  const plain = await client.agents.create({ name: 'plain', model, include_base_tools: false, memory_blocks: [{ label: 'human', value: '' }] });
+  const client_tools = [{ name: 'memory_insert', description: 'Keeps a line.', parameters: {
+    type: 'object',
+    properties: { label: { type: 'string' }, new_string: { type: 'string' }, insert_line: { type: 'integer' } },
+    required: ['label', 'new_string'],
+  } }];
+  const [call] = asked(await client.agents.messages.create(plain.id, { messages: [{ role: 'user', content: 'My name is Ada' }], client_tools }));
+  assert.equal(call.name, 'memory_insert');
+  await restart('SIGTERM');
+  const back = { type: 'tool', tool_call_id: call.tool_call_id, tool_return: 'kept by the program', status: 'success' };
+  const reply = await client.agents.messages.create(plain.id, { messages: [{ type: 'approval', approvals: [back] }], client_tools });
+  assert.equal(reply.messages[0].tool_return, 'kept by the program');
+  assert.equal(reply.stop_reason.stop_reason, 'end_turn');
 });
 
 test('what is wrong is said with the status that the SDK expects', async () => {

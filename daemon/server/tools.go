@@ -89,6 +89,7 @@ type approvalToggle struct {
 	Query    api.Param[bool] `query:"requires_approval"`
 	Body     *struct {
 		RequiresApproval *bool `json:"requires_approval,omitempty"`
+		ByJavaScript     *bool `json:"body_requires_approval,omitempty"` // the key under which the JavaScript SDK 1.x sends it
 	}
 }
 
@@ -97,6 +98,8 @@ func (s *Server) requireApproval(ctx context.Context, in *approvalToggle) (*body
 	switch {
 	case in.Body != nil && in.Body.RequiresApproval != nil:
 		required = *in.Body.RequiresApproval
+	case in.Body != nil && in.Body.ByJavaScript != nil:
+		required = *in.Body.ByJavaScript
 	case !in.Query.Set:
 		return nil, unprocessable("body.requires_approval", "requires_approval is needed")
 	}
