@@ -73,7 +73,7 @@ type Author struct {
 	ID       string     `json:"id,omitempty"`
 	Step     StepID     `json:"step,omitempty"`
 	Restores int        `json:"restores,omitempty"` // the version whose content this one brings back (undo, redo, rewind); 0: an edit
-	Rewind   RewindID   `json:"rewind,omitempty"`   // the rewind that brought it back, of a passage; empty: none
+	Rewind   RewindID   `json:"rewind,omitempty"`   // the rewind that brought it back; empty: none
 }
 
 // BlockVersion is one state of a block, kept forever.

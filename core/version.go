@@ -1,9 +1,12 @@
 package core
 
+import "slices"
+
 // VersionLink says how a version of a block or passage came about: by an edit, or by restoring an earlier version.
 type VersionLink struct {
 	Version  int
-	Restores int // the version whose content it restored; 0: an edit
+	Restores int      // the version whose content it restored; 0: an edit
+	Rewind   RewindID // the rewind that restored it, of a block; empty: none
 }
 
 // VersionLine is versions as undo and redo see them: Past ends with the current state, and Future holds what was undone
@@ -15,22 +18,32 @@ type VersionLine struct {
 }
 
 // LineOf returns the line of versions, which come oldest first. It begins behind a missing one, which was forgotten:
-// nothing older takes its place.
+// nothing older takes its place. A rewind makes it what it was at the version that it went back to.
 func LineOf(links []VersionLink) VersionLine {
 	l := VersionLine{Forgotten: len(links) > 0 && links[0].Version > 1}
+	top := 0                                   // the last of the past
+	before, at := map[int]int{}, map[int]int{} // what comes before a version of the past, and the top after each version
 	for i, link := range links {
 		if i > 0 && link.Version != links[i-1].Version+1 {
-			l = VersionLine{Forgotten: true}
+			l, top = VersionLine{Forgotten: true}, 0
+			clear(at)
 		}
-		p, f := len(l.Past), len(l.Future)
+		f := len(l.Future)
 		switch {
-		case link.Restores > 0 && p > 1 && l.Past[p-2] == link.Restores:
-			l.Past, l.Future, l.Undid = l.Past[:p-1], append(l.Future, l.Past[p-1]), append(l.Undid, link.Version)
+		case link.Rewind != "" && at[link.Restores] > 0:
+			top, l.Future, l.Undid = at[link.Restores], nil, nil
+		case link.Restores > 0 && before[top] == link.Restores:
+			l.Future, l.Undid, top = append(l.Future, top), append(l.Undid, link.Version), link.Restores
 		case link.Restores > 0 && f > 0 && l.Future[f-1] == link.Restores:
-			l.Past, l.Future, l.Undid = append(l.Past, l.Future[f-1]), l.Future[:f-1], l.Undid[:f-1]
+			l.Future, l.Undid, top = l.Future[:f-1], l.Undid[:f-1], link.Restores
 		default: // an edit, or a jump to some version: what was undone before it can no longer be redone
-			l.Past, l.Future, l.Undid = append(l.Past, link.Version), nil, nil
+			before[link.Version], top, l.Future, l.Undid = top, link.Version, nil, nil
 		}
+		at[link.Version] = top
 	}
+	for ; top > 0; top = before[top] {
+		l.Past = append(l.Past, top)
+	}
+	slices.Reverse(l.Past)
 	return l
 }

@@ -179,7 +179,7 @@ func revive(ctx context.Context, q *sqlite.Querier, p *core.Passage) error {
 func (s blocks) Lineage(ctx context.Context, id core.BlockID) ([]core.VersionLink, error) {
 	ctx, q := s.v.read(ctx)
 	links := []core.VersionLink{}
-	err := q.All(ctx, &links, `SELECT version, restores FROM block_versions WHERE block_id = $1 ORDER BY version`, id)
+	err := q.All(ctx, &links, `SELECT version, restores, rewind_id AS rewind FROM block_versions WHERE block_id = $1 ORDER BY version`, id)
 	return links, sqlite.Classify("read the line of a block", err)
 }
 

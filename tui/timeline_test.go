@@ -269,6 +269,31 @@ func TestUndoOfAnEditBeforeARewindIsTheRewind(t *testing.T) {
 	}
 }
 
+func TestRedoLeavesWhatARewindTookBackToTheRewind(t *testing.T) {
+	t.Parallel()
+	versions := []api.BlockVersion{ // newest first
+		{Version: 3, Restores: new(1), RewindID: new("rewind-1"), CreatedAt: api.At(day(12, 1))},
+		{Version: 2, CreatedAt: api.At(day(10, 0))},
+		{Version: 1, CreatedAt: api.At(day(9, 0))},
+	}
+	if c, ok := blockChange(api.Block{ID: "b"}, versions, true); ok {
+		t.Errorf("the edit %d would be redone", c.edit.Version)
+	}
+	versions = append([]api.BlockVersion{
+		{Version: 4, Restores: new(2), RewindID: new("rewind-2"), CreatedAt: api.At(day(12, 2))},
+	}, versions...)
+	if c, ok := blockChange(api.Block{ID: "b"}, versions, true); ok {
+		t.Errorf("after the rewind is undone the edit %d would be redone", c.edit.Version)
+	}
+	if c, ok := blockChange(api.Block{ID: "b"}, versions, false); !ok || c.edit.Version != 2 {
+		t.Errorf("after the rewind is undone the last edit is %d", c.edit.Version)
+	}
+	versions = append([]api.BlockVersion{{Version: 5, Restores: new(1), CreatedAt: api.At(day(12, 3))}}, versions...)
+	if c, ok := blockChange(api.Block{ID: "b"}, versions, true); !ok || c.edit.Version != 2 {
+		t.Errorf("what a person undid then is the edit %d", c.edit.Version)
+	}
+}
+
 func TestWhatAnotherTerminalRewoundIsSaid(t *testing.T) {
 	t.Parallel()
 	f := withTurns(newFake())

@@ -52,9 +52,12 @@ type undoStacks struct {
 // undo.
 func undoStacksOf(newestFirst []api.BlockVersion) undoStacks {
 	var l undoStacks
+	at := map[int][]api.BlockVersion{} // the past at each version
 	for _, v := range slices.Backward(newestFirst) {
 		p, f, back := len(l.past), len(l.future), api.Val(v.Restores)
 		switch {
+		case v.RewindID != nil && at[back] != nil: // undoing the rewind brings back what it took
+			l = undoStacks{past: at[back]}
 		case back > 0 && p > 1 && l.past[p-2].Version == back:
 			l.past, l.future, l.undone = l.past[:p-1], append(l.future, l.past[p-1]), append(l.undone, v.CreatedAt.Time)
 		case back > 0 && f > 0 && l.future[f-1].Version == back:
@@ -62,6 +65,8 @@ func undoStacksOf(newestFirst []api.BlockVersion) undoStacks {
 		default:
 			l.past, l.future, l.undone = append(l.past, v), nil, nil
 		}
+		l.past = slices.Clip(l.past) // what is added later goes elsewhere
+		at[v.Version] = l.past
 	}
 	return l
 }

@@ -208,7 +208,7 @@ func (r *restorer) block(ctx context.Context, at moment.BlockAt) error {
 	if err != nil {
 		return err
 	}
-	by := core.Author{Kind: core.AuthorUser, ID: r.record.By, Restores: at.Version}
+	by := core.Author{Kind: core.AuthorUser, ID: r.record.By, Restores: at.Version, Rewind: r.record.ID}
 	b, err := r.tx.Blocks().Get(ctx, at.ID)
 	switch {
 	case core.KindOf(err) == core.NotFound:

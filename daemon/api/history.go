@@ -20,7 +20,8 @@ type BlockVersion struct {
 	Author      string  `json:"author"` // user, agent or system
 	AuthorID    *string `json:"author_id"`
 	StepID      *string `json:"step_id"`
-	Restores    *int    `json:"restores"` // the version whose content it restored
+	Restores    *int    `json:"restores"`  // the version whose content it restored
+	RewindID    *string `json:"rewind_id"` // the rewind that restored it
 	CreatedAt   Time    `json:"created_at"`
 }
 

@@ -8,7 +8,8 @@ import (
 func wireVersion(v core.BlockVersion) api.BlockVersion {
 	out := api.BlockVersion{
 		BlockID: string(v.Block), Version: v.Version, Label: v.Label, Value: v.Value, Description: v.Description, Limit: v.Limit,
-		Author: string(v.Author.Kind), AuthorID: api.PtrTo(v.Author.ID), StepID: api.PtrTo(string(v.Author.Step)), CreatedAt: api.At(v.At),
+		Author: string(v.Author.Kind), AuthorID: api.PtrTo(v.Author.ID), StepID: api.PtrTo(string(v.Author.Step)),
+		RewindID: api.PtrTo(string(v.Author.Rewind)), CreatedAt: api.At(v.At),
 	}
 	if v.Author.Restores > 0 {
 		out.Restores = &v.Author.Restores

@@ -77,7 +77,13 @@ func TestAnAgentIsTakenBackAndForkedThroughTheAPI(t *testing.T) {
 	if len(f.messages(a.ID)) != 3 || len(r.BlockIDs) != 1 || *r.StepID != steps[0].ID || !r.Before {
 		t.Errorf("rewound %+v, %d messages", r, len(f.messages(a.ID)))
 	}
+	block := api.PathBlocks + "/" + a.Blocks[0].ID
+	if now := as[[]api.BlockVersion](f.call("GET", block+"/versions?limit=1", nil))[0]; api.Val(now.RewindID) != r.ID {
+		t.Errorf("the block was written by %+v", now)
+	}
+	f.call("POST", block+"/redo", nil).want(http.StatusConflict) // the edit was taken back by the rewind, not undone
 	undone := as[api.Rewind](f.call("POST", api.PathRewinds+"/"+r.ID+"/undo", nil))
+	f.call("POST", block+"/redo", nil).want(http.StatusConflict)
 	if len(f.messages(a.ID)) != before || undone.StepID != nil || *undone.Undoes != r.ID {
 		t.Errorf("undone %+v, %d messages", undone, len(f.messages(a.ID)))
 	}

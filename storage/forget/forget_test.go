@@ -28,7 +28,7 @@ func textless() map[string][]string {
 		"agent_tags":       {"agent_id"},
 		"blocks":           {"id"},
 		"block_tags":       {"block_id"},
-		"block_versions":   {"block_id", "author_kind", "author_id", "step_id"},
+		"block_versions":   {"block_id", "author_kind", "author_id", "step_id", "rewind_id"},
 		"agent_blocks":     {"agent_id", "block_id"},
 		"conversations":    {"id", "agent_id"},
 		"messages":         {"id", "agent_id", "conversation_id", "run_id", "step_id", "role", "hidden"},

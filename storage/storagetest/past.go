@@ -90,7 +90,7 @@ func (h *home) revivedBlocks() {
 	b := h.block("human", "one")
 	b.Value, b.Tags, b.ReadOnly = "two", []string{"t"}, true
 	h.ok(h.s.Blocks().Update(h.ctx, &b, core.Author{Kind: core.AuthorUser}))
-	by := core.Author{Kind: core.AuthorUser, Restores: 1}
+	by := core.Author{Kind: core.AuthorUser, Restores: 1, Rewind: core.NewRewindID()}
 	_, err := h.s.Blocks().Revive(h.ctx, b.ID, 1, by)
 	h.kind(core.Conflict, err)
 	h.ok(h.s.Blocks().Delete(h.ctx, b.ID))
@@ -102,7 +102,7 @@ func (h *home) revivedBlocks() {
 	equal(h, by, must[core.BlockVersion](h)(h.s.Blocks().Version(h.ctx, b.ID, 3)).Author)
 	equal(
 		h,
-		[]core.VersionLink{{Version: 1}, {Version: 2}, {Version: 3, Restores: 1}},
+		[]core.VersionLink{{Version: 1}, {Version: 2}, {Version: 3, Restores: 1, Rewind: by.Rewind}},
 		must[[]core.VersionLink](h)(h.s.Blocks().Lineage(h.ctx, b.ID)),
 	)
 	_, err = h.s.Blocks().Revive(h.ctx, core.NewBlockID(), 1, by)
