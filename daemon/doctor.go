@@ -87,7 +87,7 @@ func (d *Daemon) checkStore(ctx context.Context) api.Check {
 	if store == nil {
 		return api.Broken(name, "the store is not open", "loci daemon logs says why")
 	}
-	r, err := contents(ctx, store, func() error { return backups.Probe(ctx, store, filepath.Join(d.cfg.Paths.Data, "probe")) })
+	r, err := countContents(ctx, store, func() error { return backups.Probe(ctx, store, filepath.Join(d.cfg.Paths.Data, "probe")) })
 	if err != nil {
 		return api.Broken(
 			name,

@@ -158,7 +158,7 @@ func backup(ctx context.Context, store *storage.Store, path string) (api.BackupR
 		return api.BackupResult{Path: path}, core.E(core.Invalid, "%s lies in the home, and would be lost with it", path).
 			WithHint("choose a file elsewhere, on another disk if there is one")
 	}
-	r, err := contents(ctx, store, func() error { return backups.Write(ctx, store, path) })
+	r, err := countContents(ctx, store, func() error { return backups.Write(ctx, store, path) })
 	r.Path = path
 	if err != nil {
 		return r, err
@@ -171,8 +171,8 @@ func backup(ctx context.Context, store *storage.Store, path string) (api.BackupR
 	return r, nil
 }
 
-// contents counts what the store holds, lets write copy it, and names the rows that cannot be read.
-func contents(ctx context.Context, store *storage.Store, write func() error) (r api.BackupResult, err error) {
+// countContents counts what the store holds, lets write copy it, and names the rows that cannot be read.
+func countContents(ctx context.Context, store *storage.Store, write func() error) (r api.BackupResult, err error) {
 	page := core.Page{Limit: 1000}
 	for {
 		agents, err := store.Agents().List(ctx, core.AgentFilter{Hidden: true}, page)

@@ -24,6 +24,7 @@ import (
 	"loci/providers/offline"
 	"loci/sandbox"
 	"loci/storage"
+	"loci/storage/contents"
 	"loci/storage/forget"
 	"loci/tools"
 	"loci/tools/parsers"
@@ -89,15 +90,17 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Stalled: p.embedding.Stalled, Clock: d.cfg.Clock, Logger: d.logger,
 	})
 	toolbox, settings := tools.New(), d.cfg.Settings
+	held := contents.New(contents.Config{Dir: filepath.Join(d.cfg.Paths.Data, contents.Folder), Clock: d.cfg.Clock, Logger: d.logger})
 	p.engine = engine.New(engine.Config{
-		Store:  p.store,
-		Search: search,
-		Log:    p.store.Events(),
-		Models: p.models,
-		Tools:  toolbox,
-		Clock:  d.cfg.Clock,
-		Logger: d.logger,
-		Env:    d.env,
+		Store:    p.store,
+		Search:   search,
+		Log:      p.store.Events(),
+		Models:   p.models,
+		Tools:    toolbox,
+		Contents: held,
+		Clock:    d.cfg.Clock,
+		Logger:   d.logger,
+		Env:      d.env,
 		DefaultModel: core.Handle(
 			settings.Model,
 		),

@@ -11,6 +11,7 @@ import (
 	"loci/tools/memory"
 	"loci/tools/messages"
 	"loci/tools/recall"
+	"loci/tools/workspace"
 )
 
 // builtins is the table of the tools that need no row in the store.
@@ -29,7 +30,11 @@ func builtins() []core.BoundTool {
 		), whole),
 		row(core.ToolMemory, Typed("core_memory_append", memory.AppendDoc, memory.Append)),
 		row(core.ToolMemory, Typed("core_memory_replace", memory.ReplaceDoc, memory.Replace)),
+		row(core.ToolBuiltin, Typed("edit", workspace.EditDoc, workspace.EditFile), whole, changes),
+		row(core.ToolBuiltin, sideBySide(Typed("glob", workspace.GlobDoc, workspace.Glob)), whole, looks),
+		row(core.ToolBuiltin, sideBySide(Typed("grep", workspace.GrepDoc, workspace.Grep)), whole, looks),
 		row(core.ToolFiles, Typed("grep_files", files.GrepDoc, files.Grep), whole),
+		row(core.ToolBuiltin, sideBySide(Typed("list", workspace.ListDoc, workspace.List)), whole, looks),
 		row(core.ToolMemory, Typed("memory", memory.OmniDoc, memory.Omni)),
 		row(core.ToolMemory, Typed("memory_apply_patch", memory.PatchDoc, memory.ApplyPatch)),
 		row(core.ToolMemory, Typed("memory_create", memory.CreateDoc, memory.Create)),
@@ -38,8 +43,10 @@ func builtins() []core.BoundTool {
 		row(core.ToolMemory, Typed("memory_replace", memory.ReplaceUniqueDoc, memory.ReplaceUnique)),
 		row(core.ToolMemory, Typed("memory_rethink", memory.RethinkDoc, memory.Rethink)),
 		row(core.ToolFiles, Typed("open_files", files.OpenDoc, files.Open), whole),
+		row(core.ToolBuiltin, sideBySide(Typed("read", workspace.ReadDoc, workspace.Read)), whole, looks),
 		row(core.ToolFiles, Typed("semantic_search_files", files.SemanticDoc, files.Semantic), whole),
 		row(core.ToolCore, Typed("send_message", messages.SendDoc, messages.Send), terminal),
+		row(core.ToolBuiltin, Typed("write", workspace.WriteDoc, workspace.Write), whole, changes),
 	}
 }
 
@@ -57,6 +64,27 @@ func whole(i *core.ToolInfo) { i.WholeReturn = true }
 
 // terminal marks a tool that ends the turn of a tool-forced agent.
 func terminal(i *core.ToolInfo) { i.Terminal = true }
+
+// looks marks a tool that reads the workspace.
+func looks(i *core.ToolInfo) {
+	i.Effect, i.Touches, i.Subject = core.EffectOutside, core.TouchReads, "path"
+}
+
+// changes marks a tool that changes the workspace.
+func changes(i *core.ToolInfo) {
+	i.Effect, i.Touches, i.Subject = core.EffectOutside, core.TouchWrites, "path"
+}
+
+// sideBySide marks a tool whose calls may run at the same time.
+func sideBySide(tool core.BoundTool) core.BoundTool {
+	tool.Tool = parallelTool{tool.Tool}
+	return tool
+}
+
+type parallelTool struct{ core.Tool }
+
+// ParallelSafe implements core.ParallelSafe.
+func (parallelTool) ParallelSafe() bool { return true }
 
 type toolbox struct {
 	tools []core.BoundTool // by name

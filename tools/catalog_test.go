@@ -45,7 +45,7 @@ func TestEveryRowOfTheCatalogueIsWhole(t *testing.T) {
 		if !regexp.MustCompile(`^[a-z_]{1,48}$`).MatchString(name) {
 			t.Errorf("name %q is not one the contract allows", name)
 		}
-		if info.Spec.Description == "" || info.Kind == "" || info.Effect != core.EffectFacts || info.ID != core.BuiltinToolID(name) {
+		if info.Spec.Description == "" || info.Kind == "" || (info.Effect == core.EffectFacts) != (info.Touches == "") || info.ID != core.BuiltinToolID(name) {
 			t.Errorf("%s is not described whole: %+v", name, info)
 		}
 		if got := tool.Tool.Spec(); got.Name != name || string(got.Parameters) != string(info.Spec.Parameters) {
@@ -112,6 +112,12 @@ func TestTheCatalogueHasTheContractsToolsAndArguments(t *testing.T) {
 		"memory_replace":      {[]string{"label", "old_string", "new_string"}, nil},
 		"memory_rethink":      {[]string{"label", "new_memory"}, nil},
 		"send_message":        {[]string{"message"}, nil},
+		"read":                {[]string{"path"}, []string{"offset", "limit"}},
+		"write":               {[]string{"path", "content"}, nil},
+		"edit":                {[]string{"path"}, []string{"old_string", "new_string", "replace_all", "edits"}},
+		"glob":                {[]string{"pattern"}, []string{"path", "offset"}},
+		"grep":                {[]string{"pattern"}, []string{"path", "glob", "context", "literal", "offset"}},
+		"list":                {nil, []string{"path", "offset"}},
 	}
 	all, err := New().List(t.Context())
 	if err != nil {
@@ -165,12 +171,13 @@ func TestTheToolboxKeepsTheOrderAskedForAndLeavesOutTheUnknown(t *testing.T) {
 	}
 }
 
-func TestPromptAndToolsOfTheTerminalsAgentsStayUnderTwoThousandTokens(t *testing.T) {
-	t.Parallel()
+// firstRequest is the prompt of a terminal's agent with these tools, and the tokens that both take.
+func firstRequest(t *testing.T, workspace bool, names []string) (system string, tokens int) {
+	t.Helper()
 	policy, _ := core.PolicyOf(core.AgentLettaV1)
 	box := New()
 	var specs []core.ToolSpec
-	for _, name := range memory.TerminalTools() {
+	for _, name := range names {
 		tool, ok, err := box.Find(t.Context(), name)
 		if err != nil || !ok {
 			t.Fatalf("no tool %s: %v", name, err)
@@ -181,10 +188,17 @@ func TestPromptAndToolsOfTheTerminalsAgentsStayUnderTwoThousandTokens(t *testing
 	if err != nil {
 		t.Fatal(err)
 	}
-	system := memory.Compile(
-		memory.CompileInput{System: memory.SystemOf(policy, true), Blocks: memory.DefaultBlocks(), Agent: core.NewAgentID()},
+	system = memory.Compile(
+		memory.CompileInput{
+			System: memory.SystemOf(policy, true), Blocks: memory.DefaultBlocks(), Agent: core.NewAgentID(), Workspace: workspace,
+		},
 	)
-	n := core.EstimateTokens(system) + core.EstimateTokens(string(raw))
+	return system, core.EstimateTokens(system) + core.EstimateTokens(string(raw))
+}
+
+func TestPromptAndToolsOfTheTerminalsAgentsStayUnderTwoThousandTokens(t *testing.T) {
+	t.Parallel()
+	system, n := firstRequest(t, false, memory.TerminalTools())
 	t.Logf("system %d, with tools %d tokens", core.EstimateTokens(system), n)
 	if n >= 2000 {
 		t.Errorf("prompt and tools take %d tokens", n)
@@ -196,6 +210,15 @@ func TestPromptAndToolsOfTheTerminalsAgentsStayUnderTwoThousandTokens(t *testing
 		if !strings.Contains(system, said) {
 			t.Errorf("the prompt does not say %q", said)
 		}
+	}
+}
+
+func TestPromptAndToolsWithAllOfTheWorkspaceStayUnderFiveThousandTokens(t *testing.T) {
+	t.Parallel()
+	system, n := firstRequest(t, true, append(memory.TerminalTools(), memory.WorkspaceTools()...))
+	t.Logf("system %d, with tools %d tokens", core.EstimateTokens(system), n)
+	if n >= 5000 || !strings.Contains(system, "# The open folder") {
+		t.Errorf("prompt and tools take %d tokens:\n%s", n, system)
 	}
 }
 

@@ -94,6 +94,7 @@ func (t *turn) callOne(ctx context.Context, p *pendingCall, env core.ToolEnv) (e
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	env.Call = p.call.ID
 	p.result, err = p.tool.Tool.Call(ctx, p.call, env)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -118,6 +119,9 @@ func (t *turn) toolEnv(kept []core.Passage) core.ToolEnv {
 		Author:       core.Author{Kind: core.AuthorAgent, ID: string(t.agent.ID), Step: t.step.ID},
 		Chain:        t.run.Chain,
 		Kept:         kept,
+		Workspace: core.WorkspaceEnv{
+			Path: t.run.Client.Workspace, Contents: t.e.cfg.Contents, Files: t.e.cfg.Store.Workspaces(),
+		},
 	}
 }
 

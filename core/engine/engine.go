@@ -22,14 +22,15 @@ import (
 
 // Config joins the engine's parts. Store, Log, Models and Tools are required.
 type Config struct {
-	Store  core.Store
-	Search core.Searcher
-	Log    core.EventLog
-	Models core.Models
-	Tools  core.Toolbox
-	Clock  func() time.Time // nil: time.Now
-	Logger *slog.Logger     // nil: discarded
-	Env    core.Env         // the daemon's own provider variables
+	Store    core.Store
+	Search   core.Searcher
+	Log      core.EventLog
+	Models   core.Models
+	Tools    core.Toolbox
+	Contents core.ContentStore // what files of workspaces held
+	Clock    func() time.Time  // nil: time.Now
+	Logger   *slog.Logger      // nil: discarded
+	Env      core.Env          // the daemon's own provider variables
 
 	DefaultModel core.Handle   // the configured default; empty: none
 	MaxSteps     int           // 0: core.DefaultMaxSteps

@@ -36,6 +36,7 @@ type CompileInput struct {
 	Passages     int          // in the agent's archive
 	Tags         []string     // the archive's most used tags
 	Directories  *Directories // nil: no folder is attached
+	Workspace    bool         // it has tools that work in the folder that a person opened
 }
 
 // Compile returns the system prompt: the system text with its placeholder replaced by the compiled memory, or, without a
@@ -51,7 +52,7 @@ func Compile(in CompileInput) string {
 	return in.System + "\n\n" + compiled
 }
 
-// Memory returns the compiled memory alone: blocks, tool rules, folders, and facts about what is stored outside the
+// Memory returns the compiled memory alone: blocks, tool rules, folders, working in one, and facts about what is stored outside the
 // prompt.
 func Memory(in CompileInput) string {
 	sections := make([]string, 0, 4)
@@ -63,6 +64,9 @@ func Memory(in CompileInput) string {
 	}
 	if in.Directories != nil {
 		sections = append(sections, in.Directories.String())
+	}
+	if in.Workspace {
+		sections = append(sections, strings.TrimSpace(workspaceSection))
 	}
 	return strings.Join(append(sections, metadataSection(in)), "\n\n")
 }

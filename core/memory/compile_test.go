@@ -88,6 +88,8 @@ func TestDefaultPromptsCompile(t *testing.T) {
 		if kind == core.AgentLettaV1 {
 			in.System = SystemOf(policy, true)
 			golden.Equal(t, "default_terminal", Compile(in))
+			in.Workspace = true
+			golden.Equal(t, "default_workspace", Compile(in))
 		}
 	}
 }

@@ -15,6 +15,8 @@ var (
 	systemV2 string
 	//go:embed templates/terminal.md
 	systemTerminal string
+	//go:embed templates/workspace.md
+	workspaceSection string
 )
 
 // DefaultSystem returns the system text, before compilation, of an agent created without one.
@@ -40,6 +42,9 @@ func TerminalTools() []string {
 		"archival_memory_delete", "archival_memory_search", "conversation_search",
 	}
 }
+
+// WorkspaceTools are what an agent has besides that the terminal makes in a folder.
+func WorkspaceTools() []string { return []string{"read", "write", "edit", "glob", "grep", "list"} }
 
 // Renew gives an agent the prompt and the tools that the terminal's new agents have; further tools stay. A prompt that
 // somebody wrote is replaced only if replace says so.

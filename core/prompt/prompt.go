@@ -112,6 +112,7 @@ func (k *Compiler) Fill(ctx context.Context, s core.Store, a core.Agent, conv *c
 	names, _ := ToolNames(p.Bound)
 	in := memory.CompileInput{
 		System: a.System, Blocks: p.Blocks, LineNumbers: policy.LineNumbers, Rules: rules.Explain(a.ToolRules, names), Agent: a.ID,
+		Workspace:    slices.ContainsFunc(p.Bound, func(t core.BoundTool) bool { return t.Info.Touches == core.TouchWrites }),
 		Conversation: conv.ID, CompiledAt: k.clock().In(a.Location()), Messages: conv.MessageCount,
 	}
 	if archive, ok, err := s.Archives().OfAgent(ctx, a.ID); err != nil {

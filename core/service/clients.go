@@ -106,6 +106,9 @@ func (c *Clients) prepare(ctx, patience context.Context, client core.Client, in 
 		Name: in.Name, Type: core.AgentLettaV1, Model: in.Model, Blocks: memory.DefaultBlocks(),
 		Tools: memory.TerminalTools(), NoBaseTools: true, Timezone: zoneOr(client.Zone), Recall: core.DefaultRecall, Terminal: true,
 	}}
+	if client.Workspace != "" {
+		want.in.Tools = append(want.in.Tools, memory.WorkspaceTools()...)
+	}
 	if err := c.runnable(ctx, patience, client, in); err != nil {
 		return want, err
 	}

@@ -38,7 +38,7 @@ func TestASessionFindsTheFoldersAgentAndOnlyAnEmptyHomeMakesOne(t *testing.T) {
 	for _, tool := range a.Tools {
 		names = append(names, *tool.Name)
 	}
-	want := memory.TerminalTools()
+	want := append(memory.TerminalTools(), memory.WorkspaceTools()...)
 	if diff := cmp.Diff(want, names); diff != "" || strings.Join(labels, " ") != "persona human" || *a.Timezone != "Europe/Berlin" {
 		t.Errorf("the terminal's agent has blocks %v, zone %s, tools (-want +got):\n%s", labels, *a.Timezone, diff)
 	}
