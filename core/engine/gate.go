@@ -35,7 +35,7 @@ type verdict struct {
 type stage func(g *gate, p *pendingCall) verdict
 
 // stages are those of the gate, in their order.
-func stages() []stage { return []stage{stageArguments, stageRules, stageApproval} }
+func stages() []stage { return []stage{stageArguments, stageRules, stageWorkspace, stageApproval} }
 
 // gate is the one way from a tool call to its execution, for every kind of tool. Any stage may ask, and one question is
 // enough; what a stage denies, no later one sees.
