@@ -81,6 +81,8 @@ func argFinder(parent, word string) finder {
 		return idsOfChangedPassages
 	case word == "FOLDER":
 		return namesOfFolders
+	case word == "TOOL":
+		return namesOfTools
 	case word == "RUN|STEP" || word == "STEP|RUN" || word == "RUN":
 		return idsOfRuns
 	case word == "FILE" && parent == "files":

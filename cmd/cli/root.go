@@ -241,7 +241,7 @@ func checkText(args []string) error {
 
 func (a *app) agentCommands() []*cobra.Command {
 	return []*cobra.Command{
-		a.agentsCommand(), a.conversationsCommand(), a.memoryCommand(), a.archivalCommand(), a.foldersCommand(), a.filesCommand(),
+		a.agentsCommand(), a.conversationsCommand(), a.memoryCommand(), a.archivalCommand(), a.foldersCommand(), a.filesCommand(), a.toolsCommand(),
 		a.messagesCommand(), a.approvalsCommand(), a.contextCommand(), a.modelsCommand(), a.runsCommand(),
 	}
 }
@@ -257,8 +257,8 @@ func (a *app) homeCommands() []*cobra.Command {
 // that telling a prompt from a command doesn't require building it.
 func isCommand(word string) bool {
 	switch word {
-	case "agents", "conversations", "memory", "archival", "folders", "files", "messages", "approvals", "context", "models", "runs",
-		"daemon", "doctor", "paths", "config", "backup", "restore", "forget", "uninstall", "version",
+	case "agents", "conversations", "memory", "archival", "folders", "files", "tools", "messages", "approvals", "context", "models",
+		"runs", "daemon", "doctor", "paths", "config", "backup", "restore", "forget", "uninstall", "version",
 		"help", "completion", "exit-codes", "__complete", "__completeNoDesc":
 		return true
 	}
