@@ -45,7 +45,8 @@ func TestEveryRowOfTheCatalogueIsWhole(t *testing.T) {
 		if !regexp.MustCompile(`^[a-z_]{1,48}$`).MatchString(name) {
 			t.Errorf("name %q is not one the contract allows", name)
 		}
-		if info.Spec.Description == "" || info.Kind == "" || (info.Effect == core.EffectFacts) != (info.Touches == "") || info.ID != core.BuiltinToolID(name) {
+		if info.Spec.Description == "" || info.Kind == "" || info.ID != core.BuiltinToolID(name) ||
+			(info.Effect == core.EffectFacts) != (info.Touches == "") {
 			t.Errorf("%s is not described whole: %+v", name, info)
 		}
 		if got := tool.Tool.Spec(); got.Name != name || string(got.Parameters) != string(info.Spec.Parameters) {

@@ -241,8 +241,8 @@ func checkText(args []string) error {
 
 func (a *app) agentCommands() []*cobra.Command {
 	return []*cobra.Command{
-		a.agentsCommand(), a.conversationsCommand(), a.memoryCommand(), a.archivalCommand(), a.foldersCommand(), a.filesCommand(), a.toolsCommand(),
-		a.messagesCommand(), a.approvalsCommand(), a.contextCommand(), a.modelsCommand(), a.runsCommand(),
+		a.agentsCommand(), a.conversationsCommand(), a.memoryCommand(), a.archivalCommand(), a.foldersCommand(), a.filesCommand(),
+		a.toolsCommand(), a.messagesCommand(), a.approvalsCommand(), a.contextCommand(), a.modelsCommand(), a.runsCommand(),
 	}
 }
 

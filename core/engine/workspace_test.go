@@ -26,7 +26,7 @@ func openDesk(t *testing.T, answers ...turn) *desk {
 	t.Helper()
 	d := &desk{dir: t.TempDir()}
 	d.file = filepath.Join(d.dir, "a.txt")
-	d.put("one\ntwo\n", t)
+	d.put(t, "one\ntwo\n")
 	d.house = open(t, func(n int, _ core.ChatRequest) turn {
 		if n < len(answers) {
 			return answers[n]
@@ -40,7 +40,7 @@ func openDesk(t *testing.T, answers ...turn) *desk {
 	return d
 }
 
-func (d *desk) put(text string, t *testing.T) {
+func (d *desk) put(t *testing.T, text string) {
 	t.Helper()
 	if err := os.WriteFile(d.file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -101,7 +101,7 @@ func TestAFileThatAPersonChangedWhileTheQuestionStoodIsNotOverwritten(t *testing
 	if run, _ := d.tell("go"); run.StopReason != core.StopRequiresApproval {
 		t.Fatalf("the run ended %s", run.StopReason)
 	}
-	d.put("one\nmine\n", t)
+	d.put(t, "one\nmine\n")
 	d.restart() // what was read is known across it
 	_, got := d.tell("", approve("call_edit"))
 	if !strings.Contains(got["call_edit"], "changed since you read it") || !strings.Contains(got["call_edit"], "+mine") {
