@@ -38,6 +38,7 @@ import (
 	"loci/daemon/follow"
 	"loci/daemon/ipc"
 	"loci/daemon/mirror"
+	"loci/daemon/permissions"
 	"loci/daemon/server"
 	"loci/providers"
 	"loci/sandbox"
@@ -106,6 +107,8 @@ type parts struct {
 	approvals *approval.Approvals
 	mirrors   *mirror.Mirrors
 	follower  *follow.Follower
+
+	permissions *permissions.Files
 	sandbox   *sandbox.Local
 }
 

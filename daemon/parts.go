@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"loci/daemon/config"
 	"loci/daemon/follow"
 	"loci/daemon/mirror"
+	"loci/daemon/permissions"
 	"loci/daemon/server"
 	"loci/providers"
 	"loci/providers/embed"
@@ -91,6 +93,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	})
 	toolbox, settings := tools.New(), d.cfg.Settings
 	held := contents.New(contents.Config{Dir: filepath.Join(d.cfg.Paths.Data, contents.Folder), Clock: d.cfg.Clock, Logger: d.logger})
+	p.permissions = d.permissions()
 	p.engine = engine.New(engine.Config{
 		Store:    p.store,
 		Search:   search,
@@ -131,6 +134,15 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	}
 	p.mirrors.Start(ctx)
 	return p, p.follower.Start(ctx)
+}
+
+// permissions are the rules that people wrote.
+func (d *Daemon) permissions() *permissions.Files {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "" // rules that begin with ~/ count nowhere
+	}
+	return permissions.New(permissions.Config{Own: d.cfg.Paths.Permissions(), System: config.SystemPermissions(), Home: home})
 }
 
 // ProviderVariables returns the names of the variables that tell how to reach a provider. A client passes the ones it
@@ -179,6 +191,7 @@ func (d *Daemon) awaitParts(ctx context.Context) (server.Parts, error) {
 	p := d.current()
 	return server.Parts{
 		Services: p.services, Engine: p.engine, Undo: p.undo, Approvals: p.approvals, Mirrors: p.mirrors, Follower: p.follower,
+		Permissions: p.permissions,
 	}, nil
 }
 

@@ -29,7 +29,6 @@ type Source string
 const (
 	FromSystem  Source = "the system file"
 	FromUser    Source = "your configuration"
-	FromKept    Source = "what you allowed for good"
 	FromFolder  Source = "what you allowed for this folder"
 	FromProject Source = "the project's file"
 	FromSession Source = "this session"

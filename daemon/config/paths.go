@@ -32,6 +32,18 @@ type Paths struct {
 // maxSocket is the maximum length of a socket's path in its usual place.
 const maxSocket = 100
 
+// Permissions is the person's file of permission rules, beside the settings.
+func (p Paths) Permissions() string { return filepath.Join(filepath.Dir(p.Config), "permissions.toml") }
+
+// SystemPermissions is the file in which whoever runs the machine writes rules that count for everybody; empty: there is
+// none on this system.
+func SystemPermissions() string {
+	if runtime.GOOS == "windows" {
+		return ""
+	}
+	return "/etc/loci/permissions.toml"
+}
+
 // FindPaths determines where everything is. It creates nothing.
 func FindPaths(lookup Env) (Paths, error) {
 	p, err := folders(lookup)

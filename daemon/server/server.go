@@ -56,6 +56,8 @@ type Parts struct {
 	Approvals *approval.Approvals
 	Mirrors   Mirrors  // nil: memory cannot be mirrored
 	Follower  Follower // nil: no folder can follow a directory
+
+	Permissions Permissions // nil: none are kept
 }
 
 // Config is what the server is built from.
@@ -140,6 +142,7 @@ func (s *Server) register(a huma.API) {
 	s.registerMessages(a)
 	s.registerMirror(a)
 	s.registerModels(a)
+	s.registerPermissions(a)
 	s.registerPassageHistory(a)
 	s.registerRuns(a)
 	s.registerTools(a)

@@ -1,0 +1,48 @@
+package api
+
+// Paths of the rules of permission.
+const (
+	PathPermissions      = "/loci/v1/permissions"
+	PathCheckPermissions = PathPermissions + "/check"
+)
+
+// ListPermissions are the parameters of GET /loci/v1/permissions: a folder, or none for what counts everywhere.
+type ListPermissions struct {
+	Folder string `query:"folder"`
+}
+
+// Permissions are the rules that count in a place, and what is wrong with the files that they stand in.
+type Permissions struct {
+	Rules  []PermissionRule `json:"rules"`
+	Faults []string         `json:"faults"`
+}
+
+// PermissionRule is one rule. To add it, Folder says where it counts; without one it counts everywhere.
+type PermissionRule struct {
+	Effect string `json:"effect" enum:"allow,ask,deny" required:"true"`
+	Rule   string `json:"rule" required:"true"`
+	Source string `json:"source,omitempty"` // in words; not of one to add
+	Folder string `json:"folder,omitempty"`
+}
+
+// RemovePermission are the parameters of DELETE /loci/v1/permissions.
+type RemovePermission struct {
+	Rule   string `query:"rule" required:"true"`
+	Folder string `query:"folder"`
+}
+
+// CheckPermission asks what would become of a call. Does is read, write, shell, fetch or mcp, or the name of a tool;
+// Subject is the path, the line, the host, or the server and its tool.
+type CheckPermission struct {
+	Does    string `json:"does" required:"true"`
+	Subject string `json:"subject,omitempty"`
+	Folder  string `json:"folder,omitempty"`
+	Mode    string `json:"mode,omitempty"` // permission mode; empty: ask
+}
+
+// PermissionVerdict is what would become of it.
+type PermissionVerdict struct {
+	Effect string   `json:"effect"`
+	Why    string   `json:"why"`
+	Always []string `json:"always"` // the rules that would allow it
+}

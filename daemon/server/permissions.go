@@ -1,0 +1,126 @@
+package server
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"loci/core"
+	"loci/core/permission"
+	"loci/daemon/api"
+)
+
+// Permissions keeps the rules of permission.
+type Permissions interface {
+	Rules(folder string) (permission.Set, error)
+	List(folder string) (rules permission.Set, faults []string, err error)
+	Add(effect permission.Effect, rule, folder string) error
+	Remove(rule, folder string) error
+	Home() string // the person's home folder
+}
+
+// registerPermissions registers the rules of permission. They are for the socket only: who can reach the daemon over TCP
+// may use agents, and not give them more rights.
+func (s *Server) registerPermissions(a huma.API) {
+	handle(a, "GET", api.PathPermissions, s.listPermissions)
+	handle(a, "POST", api.PathPermissions, s.addPermission)
+	handle(a, "DELETE", api.PathPermissions, s.removePermission)
+	handle(a, "POST", api.PathCheckPermissions, s.checkPermission)
+}
+
+func (s *Server) permissions(ctx context.Context) (Permissions, error) {
+	if err := local(ctx); err != nil {
+		return nil, err
+	}
+	if parts, _ := s.now(); parts.Permissions != nil {
+		return parts.Permissions, nil
+	}
+	return nil, core.E(core.Unsupported, "this daemon keeps no permissions")
+}
+
+func (s *Server) listPermissions(ctx context.Context, in *api.ListPermissions) (*body[api.Permissions], error) {
+	files, err := s.permissions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rules, faults, err := files.List(in.Folder)
+	out := api.Permissions{Rules: []api.PermissionRule{}, Faults: append([]string{}, faults...)}
+	for _, r := range rules {
+		rule := api.PermissionRule{Effect: string(r.Effect), Rule: r.Text, Source: string(r.Source)}
+		if r.Source == permission.FromFolder {
+			rule.Folder = in.Folder
+		}
+		out.Rules = append(out.Rules, rule)
+	}
+	return answer(out, err)
+}
+
+type addPermissionInput struct{ Body api.PermissionRule }
+
+func (s *Server) addPermission(ctx context.Context, in *addPermissionInput) (*body[any], error) {
+	files, err := s.permissions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return answer[any](nil, files.Add(permission.Effect(in.Body.Effect), in.Body.Rule, in.Body.Folder))
+}
+
+func (s *Server) removePermission(ctx context.Context, in *api.RemovePermission) (*body[any], error) {
+	files, err := s.permissions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return answer[any](nil, files.Remove(in.Rule, in.Folder))
+}
+
+type checkPermissionInput struct{ Body api.CheckPermission }
+
+// checkPermission says what would become of a call, by the rules as they stand.
+func (s *Server) checkPermission(ctx context.Context, in *checkPermissionInput) (*body[api.PermissionVerdict], error) {
+	files, err := s.permissions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	mode := core.PermissionMode(in.Body.Mode)
+	if mode == "" {
+		mode = core.ModeAsk
+	}
+	if !mode.Valid() {
+		return nil, core.E(core.Invalid, "permission mode %q is not known", in.Body.Mode)
+	}
+	if in.Body.Folder != "" && !filepath.IsAbs(in.Body.Folder) {
+		return nil, core.E(core.Invalid, "a folder is named by its absolute path")
+	}
+	rules, err := files.Rules(in.Body.Folder)
+	if err != nil {
+		return nil, err
+	}
+	at := permission.Place{Mode: mode, Root: in.Body.Folder, Home: files.Home(), Real: permission.Real}
+	v := rules.Judge(hypothetical(in.Body), at)
+	return answer(api.PermissionVerdict{Effect: string(v.Effect), Why: v.Why, Always: append([]string{}, v.Always...)}, nil)
+}
+
+// hypothetical makes a call of what somebody asks about.
+func hypothetical(in api.CheckPermission) permission.Call {
+	c := permission.Call{Tool: in.Does, Does: permission.Does(in.Does)}
+	switch c.Does {
+	case permission.DoesRead, permission.DoesWrite:
+		path := in.Subject
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(in.Folder, path)
+		}
+		c.Paths = []string{filepath.Clean(path)}
+	case permission.DoesShell:
+		c.Line = in.Subject
+	case permission.DoesFetch:
+		c.Host = in.Subject
+	case permission.DoesMCP:
+		c.Remote = in.Subject
+	case permission.DoesRemember, permission.DoesOther, permission.DoesClient:
+		c.Does = permission.DoesOther
+	default:
+		c.Does = permission.DoesOther
+	}
+	return c
+}
