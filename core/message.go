@@ -97,6 +97,7 @@ type ToolReturn struct {
 	IsError bool     `json:"is_error,omitempty"`
 	Stdout  []string `json:"stdout,omitempty"`
 	Stderr  []string `json:"stderr,omitempty"`
+	Passed  string   `json:"passed,omitempty"` // which rule, mode or person let the call pass, where it needed that; not sent to models
 }
 
 // PlainText returns the text parts joined.

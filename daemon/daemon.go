@@ -109,7 +109,7 @@ type parts struct {
 	follower  *follow.Follower
 
 	permissions *permissions.Files
-	sandbox   *sandbox.Local
+	sandbox     *sandbox.Local
 }
 
 // Open takes the home's lock and starts listening. It neither answers requests nor opens the store yet. If the home

@@ -104,6 +104,9 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Clock:    d.cfg.Clock,
 		Logger:   d.logger,
 		Env:      d.env,
+
+		Permissions: p.permissions,
+
 		DefaultModel: core.Handle(
 			settings.Model,
 		),

@@ -70,7 +70,7 @@ func (t *exchange) init() error {
 		Model          string `json:"model"`
 		Folder         string `json:"cwd"`
 		PermissionMode string `json:"permission_mode"`
-	}{"init", s.AgentID, s.AgentName, s.ConversationID, s.Model, workingFolder(), "standard"})
+	}{"init", s.AgentID, s.AgentName, s.ConversationID, s.Model, workingFolder(), "ask"})
 }
 
 // line writes a line of stream-json with value flattened into it; other formats write nothing.

@@ -3,6 +3,7 @@ package arguments
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
@@ -144,4 +145,27 @@ func FuzzAnyArgumentsAreJudged(f *testing.F) {
 			_ = s.Check(got.JSON)
 		}
 	})
+}
+
+func TestSchemasAreCompiledOnce(t *testing.T) {
+	t.Parallel()
+	var log strings.Builder
+	s := NewSchemas(slog.New(slog.NewTextHandler(&log, nil)))
+	for range 3 {
+		if err := s.Check(json.RawMessage(sample), `{"path":1}`); err == nil {
+			t.Error("a number is a path")
+		}
+		if err := s.Check(json.RawMessage(`{"type":"strung"}`), `{"path":1}`); err != nil {
+			t.Errorf("what is no schema judges: %v", err)
+		}
+	}
+	if n := strings.Count(log.String(), "not checked"); n != 1 {
+		t.Errorf("a schema that can't be judged by is told %d times", n)
+	}
+	for i := range 2 * maxSchemas {
+		_ = s.Check(json.RawMessage(fmt.Sprintf(`{"type":"object","minProperties":%d}`, i)), `{}`)
+	}
+	if len(s.known) > maxSchemas {
+		t.Errorf("%d schemas are kept", len(s.known))
+	}
 }

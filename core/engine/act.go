@@ -177,6 +177,7 @@ func (p *pendingCall) finalReturn(ctx context.Context, tx core.Store) (core.Tool
 		IsError: result.IsError,
 		Stdout:  result.Stdout,
 		Stderr:  result.Stderr,
+		Passed:  p.passed,
 	}
 	limit := p.tool.Info.ReturnCharLimit
 	if limit == 0 {

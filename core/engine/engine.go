@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/arguments"
 	"loci/core/prompt"
 )
 
@@ -31,6 +32,8 @@ type Config struct {
 	Clock    func() time.Time  // nil: time.Now
 	Logger   *slog.Logger      // nil: discarded
 	Env      core.Env          // the daemon's own provider variables
+
+	Permissions Permissions // the rules that people wrote; nil: none
 
 	DefaultModel core.Handle   // the configured default; empty: none
 	MaxSteps     int           // 0: core.DefaultMaxSteps
@@ -83,7 +86,8 @@ type Engine struct {
 	vain    *pauses          // … between turns, where nothing had to leave
 	pace    *paces           // how fast models read
 	seen    *hashes          // snapshots known to be stored
-	envs    *sessions        // provider variables of clients that came since the start, for resumed runs
+	schemas *arguments.Schemas
+	envs    *sessions // provider variables of clients that came since the start, for resumed runs
 
 	mu      sync.Mutex // guards all below, and the fields of lanes
 	lanes   map[core.ConversationID]*lane
@@ -152,6 +156,7 @@ func New(cfg Config) *Engine {
 		pace:    newPaces(),
 		envs:    newSessions(),
 		prompts: prompt.New(cfg.Store, cfg.Tools, cfg.Clock),
+		schemas: arguments.NewSchemas(cfg.Logger),
 		lanes:   map[core.ConversationID]*lane{},
 		active:  map[core.RunID]*job{},
 		ends:    make(chan struct{}, 1),

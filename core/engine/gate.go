@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"loci/core"
+	"loci/core/arguments"
 	"loci/core/rules"
 )
 
@@ -14,6 +15,7 @@ type pendingCall struct {
 	client  bool   // the client runs it, not we
 	wrong   string // what it was called by, where that is no name
 	refusal string // why it does not run, as the model reads it; empty: it runs
+	passed  string // what let it pass: a rule, a mode or a person
 	why     string // which rule asks a person before it runs, in a sentence; empty: none does
 	given   bool   // its result came from outside
 	note    string // what the model must know beside the result
@@ -35,7 +37,7 @@ type verdict struct {
 type stage func(g *gate, p *pendingCall) verdict
 
 // stages are those of the gate, in their order.
-func stages() []stage { return []stage{stageArguments, stageRules, stageWorkspace, stageApproval} }
+func stages() []stage { return []stage{stageArguments, stageRules, stagePermission, stageApproval} }
 
 // gate is the one way from a tool call to its execution, for every kind of tool. Any stage may ask, and one question is
 // enough; what a stage denies, no later one sees.
@@ -45,11 +47,15 @@ type gate struct {
 	rules   *rules.State
 	agent   *core.Agent
 	client  core.Client // whose run this is: its mode and its workspace
+	schemas *arguments.Schemas
+
+	permissions Permissions // nil: no rules, the mode decides
 }
 
 func newGate(t *turn, state *rules.State) *gate {
 	return &gate{
 		bound: t.win.pinned.Bound, clients: t.run.Config.ClientTools, rules: state, agent: &t.agent, client: t.run.Client,
+		schemas: t.e.schemas, permissions: t.e.cfg.Permissions,
 	}
 }
 

@@ -3,10 +3,11 @@ package engine
 import (
 	"fmt"
 
-	"loci/core"
+	"loci/core/arguments"
 )
 
-// stageArguments refuses calls of what there is not, and arguments that are no JSON object.
+// stageArguments refuses calls of what there is not, and arguments that don't fit the schema of the tool. JSON that is broken
+// in one known way is mended, and the return says so.
 func stageArguments(g *gate, p *pendingCall) verdict {
 	if p.wrong != "" {
 		return verdict{deny: fmt.Sprintf("Error executing function %s: NameError: there is no tool %q", p.call.Name, p.wrong)}
@@ -17,9 +18,17 @@ func stageArguments(g *gate, p *pendingCall) verdict {
 		}
 		return verdict{deny: "Error executing function " + p.call.Name + ": NameError: there is no such tool"}
 	}
-	if _, err := core.ParseArguments(p.call.Arguments); err != nil {
+	text, err := arguments.Read(p.call.Arguments)
+	if err != nil {
 		text := "Error executing function " + p.call.Name + ": ValueError: " + err.Error() + ". Call it again with one JSON object."
 		return verdict{deny: text}
 	}
-	return verdict{}
+	if err := g.schemas.Check(p.tool.Info.SpecFor(g.agent).Parameters, text.JSON); err != nil {
+		return verdict{deny: "Error executing function " + p.call.Name + ": TypeError: " + err.Error()}
+	}
+	if text.Mended == "" {
+		return verdict{}
+	}
+	p.note = "[the arguments were no valid JSON, because " + text.Mended + "; they were mended]\n"
+	return verdict{arguments: text.JSON}
 }

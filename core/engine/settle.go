@@ -151,6 +151,7 @@ func (s *settlement) decide(g *gate, p *pendingCall, w core.WaitingCall) {
 		p.call.Arguments = d.Arguments
 	}
 	g.judge(p)
+	p.passed = "a person"
 	if d.Arguments != "" {
 		p.note = changedNote(p.call.Arguments)
 	}

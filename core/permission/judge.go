@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +16,7 @@ type Set []Rule
 type Verdict struct {
 	Effect Effect
 	Why    string   // what decided, in a sentence
+	By     string   // the rule or the mode that decided, without a word of the call
 	Always []string // the rules that would allow it from now on; none where a person wrote that it asks
 }
 
@@ -53,6 +55,9 @@ func (s Set) Judge(c Call, at Place) Verdict {
 	unwritten := true // whether only the mode or Loci asks
 	for _, p := range c.parts(at) {
 		v, byRule := s.part(&c, &p, at)
+		if v.By == "" {
+			v.By = "the mode " + string(cmp.Or(at.Mode, core.ModeStandard))
+		}
 		switch {
 		case v.Effect == Deny:
 			return v
@@ -196,5 +201,7 @@ func said(effect Effect, format string, args ...any) Verdict {
 // decided says which rule decided.
 func decided(effect Effect, p *part, r *Rule) Verdict {
 	verb := map[Effect]string{Allow: "allows to", Ask: "asks before it may", Deny: "forbids to"}[effect]
-	return said(effect, "The rule %s of %s %s %s.", r.Text, r.Source, verb, p.what)
+	v := said(effect, "The rule %s of %s %s %s.", r.Text, r.Source, verb, p.what)
+	v.By = "the rule " + r.Text + " of " + string(r.Source)
+	return v
 }

@@ -28,10 +28,10 @@ type Hello struct {
 func (in Hello) client() (core.Client, error) {
 	client := core.Client{ID: core.NewClientID(), Kind: in.Kind, Workspace: in.Folder, Mode: in.Mode, Zone: in.Zone}
 	if client.Mode == "" {
-		client.Mode = core.ModeStandard
+		client.Mode = core.ModeAsk
 	}
-	if client.Mode != core.ModeStandard {
-		return client, core.E(core.Unsupported, "permission mode %q is not built yet", string(in.Mode))
+	if !client.Mode.Valid() {
+		return client, core.E(core.Invalid, "permission mode %q is not known", string(in.Mode))
 	}
 	if in.Folder != "" {
 		if !filepath.IsAbs(in.Folder) || len(in.Folder) > maxFolder {

@@ -1,0 +1,180 @@
+package engine_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"loci/core"
+	"loci/core/engine"
+	"loci/core/permission"
+)
+
+// written are rules of permission as a test wrote them.
+type written struct {
+	set permission.Set
+	err error
+}
+
+func (w *written) Rules(string) (permission.Set, error) { return w.set, w.err }
+func (w *written) Home() string                         { return "/home/ada" }
+
+func writtenRules(t *testing.T, list permission.List) *written {
+	t.Helper()
+	set, err := permission.ParseList(list, permission.FromUser)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &written{set: set}
+}
+
+// permitted opens a house whose agent has a tool that touches something, its subject being x.
+func permitted(t *testing.T, touches core.Touch, rules *written, answers ...turn) (*house, core.Agent, *probe) {
+	t.Helper()
+	tool := &probe{}
+	h := open(t, func(n int, _ core.ChatRequest) turn {
+		if n < len(answers) {
+			return answers[n]
+		}
+		return say("done")
+	}, func(cfg *engine.Config) {
+		cfg.Permissions = rules
+		cfg.Tools = &box{cfg.Tools, core.BoundTool{
+			Info: core.ToolInfo{
+				ID: core.BuiltinToolID("probe"), Effect: core.EffectOutside, Touches: touches, Subject: "x", Spec: tool.Spec(),
+			},
+			Tool: tool,
+		}}
+	})
+	return h, h.agent(nil, "probe", "core_memory_append"), tool
+}
+
+func TestACallPassesByRuleByModeOrByAPerson(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		touches core.Touch
+		mode    core.PermissionMode
+		list    permission.List
+		x       string
+		ran     bool
+		asked   string // what the request says; empty: nobody is asked
+		refused string
+		passed  string // what let it pass
+	}{
+		"no session":          {touches: core.TouchNothing, mode: core.ModeStandard, x: "a", ran: true, passed: "the mode standard"},
+		"a rule that asks":    {touches: core.TouchNothing, list: permission.List{Ask: []string{"probe(x=a*)"}}, x: "ab", asked: "probe(x=a*)"},
+		"a rule that forbids": {touches: core.TouchNothing, mode: core.ModeAll, list: permission.List{Deny: []string{"probe"}}, x: "a", refused: "forbids"},
+		"reading":             {touches: core.TouchReads, mode: core.ModeAsk, x: "a.go", ran: true, passed: "the mode ask"},
+		"writing":             {touches: core.TouchWrites, mode: core.ModeAsk, x: "a.go", asked: "write a.go"},
+		"writing, edits":      {touches: core.TouchWrites, mode: core.ModeEdits, x: "a.go", ran: true, passed: "the mode edits"},
+		"writing, plan":       {touches: core.TouchWrites, mode: core.ModePlan, x: "a.go", refused: "plan"},
+		"writing elsewhere":   {touches: core.TouchWrites, mode: core.ModeEdits, x: "/etc/x", asked: "/etc/x"},
+		"an allowed file": {
+			touches: core.TouchWrites, mode: core.ModeAsk, list: permission.List{Allow: []string{"write(src/**)"}}, x: "src/a", ran: true,
+			passed: "the rule write(src/**) of your configuration",
+		},
+		"a line that reads": {touches: core.TouchRuns, mode: core.ModeAsk, x: "git status", ran: true, passed: "the mode ask"},
+		"a line that acts":  {touches: core.TouchRuns, mode: core.ModeAsk, x: "make", asked: "run make"},
+		"a host":            {touches: core.TouchNetwork, mode: core.ModeAsk, x: "https://example.com/a", asked: "fetch from example.com"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, a, tool := permitted(t, tt.touches, writtenRules(t, tt.list), probing(tt.x))
+			req := h.request(a, "go")
+			req.Client.Mode, req.Client.Workspace = tt.mode, "/home/ada/project"
+			run, events := h.submit(req)
+			if ran := len(tool.ran()) == 1; ran != tt.ran {
+				t.Fatalf("it ran: %v; %q", ran, returned(events))
+			}
+			if asked := run.StopReason == core.StopRequiresApproval; asked != (tt.asked != "") {
+				t.Fatalf("the run ended %s", run.StopReason)
+			}
+			if tt.asked != "" {
+				rows, err := h.store.Messages().Waiting(t.Context(), a.ID)
+				if err != nil || len(rows) != 1 || !strings.Contains(rows[0].Message.Approval.Waits[0].Why, tt.asked) {
+					t.Errorf("what waits is %+v, %v", rows, err)
+				}
+			}
+			if refused := errorReturns(events); tt.refused != "" && (len(refused) != 1 || !strings.Contains(refused[0], tt.refused)) {
+				t.Errorf("refused: %q", refused)
+			}
+			for _, m := range h.list(a) {
+				for _, r := range m.Returns {
+					if r.Passed != tt.passed {
+						t.Errorf("%q let it pass, not %q", r.Passed, tt.passed)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestAPersonsYesIsRecordedAndRulesThatCameMeanwhileForbid(t *testing.T) {
+	t.Parallel()
+	for _, meanwhile := range []bool{false, true} {
+		rules := writtenRules(t, permission.List{})
+		h, a, tool := permitted(t, core.TouchWrites, rules, probing("a.go"))
+		req := h.request(a, "go")
+		req.Client.Mode, req.Client.Workspace = core.ModeAsk, "/home/ada/project"
+		if run, _ := h.submit(req); run.StopReason != core.StopRequiresApproval {
+			t.Fatalf("the run ended %s", run.StopReason)
+		}
+		if meanwhile {
+			rules.set = writtenRules(t, permission.List{Deny: []string{"write(*.go)"}}).set
+		}
+		answer := h.request(a, "")
+		answer.Input, answer.Answer = nil, &engine.Answer{Decisions: []engine.Decision{approve("call_probe")}}
+		answer.Client.Mode = core.ModeAsk
+		_, events := h.submit(answer)
+		if ran := len(tool.ran()) == 1; ran == meanwhile {
+			t.Errorf("a rule that forbids came meanwhile: %v; the call ran: %v; %q", meanwhile, ran, returned(events))
+		}
+		for _, m := range h.list(a) {
+			for _, r := range m.Returns {
+				if !meanwhile && r.Passed != "a person" {
+					t.Errorf("%q let it pass", r.Passed)
+				}
+			}
+		}
+	}
+}
+
+func TestRulesThatCannotBeKnownAskOfAllButMemory(t *testing.T) {
+	t.Parallel()
+	broken := &written{err: errors.New("the file is broken")}
+	h, a, tool := permitted(t, core.TouchNothing, broken, calling("core_memory_append", map[string]any{"label": "human", "content": "x"}), probing("a"))
+	run, events := h.send(a, "go")
+	if run.StopReason != core.StopRequiresApproval || len(tool.ran()) > 0 || len(errorReturns(events)) > 0 {
+		t.Errorf("the run ended %s, refused %q", run.StopReason, errorReturns(events))
+	}
+}
+
+func TestArgumentsAreMendedAndJudgedBeforeTheyReachTheTool(t *testing.T) {
+	t.Parallel()
+	h, a, tool := permitted(t, core.TouchNothing, writtenRules(t, permission.List{}),
+		raw("probe", `{"x":"a",}`), raw("probe", "```json\n{\"x\":\"b\"}\n```"), raw("probe", `{"x":1}`), raw("probe", `{"x":"c"`+"\n"),
+		raw("probe", `{"x":null}`), raw("probe", `{"x":"d",,}`))
+	_, events := h.send(a, "go")
+	want := []string{`{"x":"a"}`, `{"x":"b"}`, `{"x":"c"}`, `{"x":null}`}
+	if diff := cmp.Diff(want, tool.ran()); diff != "" {
+		t.Errorf("what reached the tool (-want +got):\n%s", diff)
+	}
+	refused := errorReturns(events)
+	if len(refused) != 2 || refused[0] != `Error executing function probe: TypeError: argument "x" must be a string, not a number` ||
+		!strings.Contains(refused[1], "not a JSON object") {
+		t.Errorf("refused: %q", refused)
+	}
+	var told []string
+	for _, m := range h.list(a) {
+		for _, r := range m.Returns {
+			if strings.Contains(r.Text, "mended") {
+				told = append(told, r.Text)
+			}
+		}
+	}
+	if len(told) != 3 || told[0] != "[the arguments were no valid JSON, because a comma stood before a closing bracket; they were mended]\nprobed" {
+		t.Errorf("the returns say %q", told)
+	}
+}
