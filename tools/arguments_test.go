@@ -36,7 +36,10 @@ func TestWhatAToolAcceptsItsSchemaAccepts(t *testing.T) {
 	}
 	r := rand.New(rand.NewPCG(3, 4))
 	names := []string{"text", "count", "tags", "mode", "deep", "request_heartbeat", "other"}
-	values := []string{`"a"`, `2`, `2.5`, `null`, `true`, `"true"`, `["x"]`, `["z"]`, `[null]`, `[1]`, `{}`, `"any"`, `1e2`, `-0`, `"2"`, `2.0`}
+	values := []string{
+		`"a"`, `2`, `2.5`, `null`, `true`, `"true"`, `["x"]`, `["z"]`, `[null]`,
+		`[1]`, `{}`, `"any"`, `1e2`, `-0`, `"2"`, `2.0`,
+	}
 	accepted := 0
 	for range 20_000 {
 		members := []string{`"text":"a"`}

@@ -149,8 +149,8 @@ func FuzzAnyArgumentsAreJudged(f *testing.F) {
 
 func TestSchemasAreCompiledOnce(t *testing.T) {
 	t.Parallel()
-	var log strings.Builder
-	s := NewSchemas(slog.New(slog.NewTextHandler(&log, nil)))
+	var told strings.Builder
+	s := NewSchemas(slog.New(slog.NewTextHandler(&told, nil)))
 	for range 3 {
 		if err := s.Check(json.RawMessage(sample), `{"path":1}`); err == nil {
 			t.Error("a number is a path")
@@ -159,7 +159,7 @@ func TestSchemasAreCompiledOnce(t *testing.T) {
 			t.Errorf("what is no schema judges: %v", err)
 		}
 	}
-	if n := strings.Count(log.String(), "not checked"); n != 1 {
+	if n := strings.Count(told.String(), "not checked"); n != 1 {
 		t.Errorf("a schema that can't be judged by is told %d times", n)
 	}
 	for i := range 2 * maxSchemas {

@@ -63,14 +63,18 @@ func TestACallPassesByRuleByModeOrByAPerson(t *testing.T) {
 		refused string
 		passed  string // what let it pass
 	}{
-		"no session":          {touches: core.TouchNothing, mode: core.ModeStandard, x: "a", ran: true, passed: "the mode standard"},
-		"a rule that asks":    {touches: core.TouchNothing, list: permission.List{Ask: []string{"probe(x=a*)"}}, x: "ab", asked: "probe(x=a*)"},
-		"a rule that forbids": {touches: core.TouchNothing, mode: core.ModeAll, list: permission.List{Deny: []string{"probe"}}, x: "a", refused: "forbids"},
-		"reading":             {touches: core.TouchReads, mode: core.ModeAsk, x: "a.go", ran: true, passed: "the mode ask"},
-		"writing":             {touches: core.TouchWrites, mode: core.ModeAsk, x: "a.go", asked: "write a.go"},
-		"writing, edits":      {touches: core.TouchWrites, mode: core.ModeEdits, x: "a.go", ran: true, passed: "the mode edits"},
-		"writing, plan":       {touches: core.TouchWrites, mode: core.ModePlan, x: "a.go", refused: "plan"},
-		"writing elsewhere":   {touches: core.TouchWrites, mode: core.ModeEdits, x: "/etc/x", asked: "/etc/x"},
+		"no session": {touches: core.TouchNothing, mode: core.ModeStandard, x: "a", ran: true, passed: "the mode standard"},
+		"a rule that asks": {
+			touches: core.TouchNothing, list: permission.List{Ask: []string{"probe(x=a*)"}}, x: "ab", asked: "probe(x=a*)",
+		},
+		"a rule that forbids": {
+			touches: core.TouchNothing, mode: core.ModeAll, list: permission.List{Deny: []string{"probe"}}, x: "a", refused: "forbids",
+		},
+		"reading":           {touches: core.TouchReads, mode: core.ModeAsk, x: "a.go", ran: true, passed: "the mode ask"},
+		"writing":           {touches: core.TouchWrites, mode: core.ModeAsk, x: "a.go", asked: "write a.go"},
+		"writing, edits":    {touches: core.TouchWrites, mode: core.ModeEdits, x: "a.go", ran: true, passed: "the mode edits"},
+		"writing, plan":     {touches: core.TouchWrites, mode: core.ModePlan, x: "a.go", refused: "plan"},
+		"writing elsewhere": {touches: core.TouchWrites, mode: core.ModeEdits, x: "/etc/x", asked: "/etc/x"},
 		"an allowed file": {
 			touches: core.TouchWrites, mode: core.ModeAsk, list: permission.List{Allow: []string{"write(src/**)"}}, x: "src/a", ran: true,
 			passed: "the rule write(src/**) of your configuration",
@@ -144,7 +148,8 @@ func TestAPersonsYesIsRecordedAndRulesThatCameMeanwhileForbid(t *testing.T) {
 func TestRulesThatCannotBeKnownAskOfAllButMemory(t *testing.T) {
 	t.Parallel()
 	broken := &written{err: errors.New("the file is broken")}
-	h, a, tool := permitted(t, core.TouchNothing, broken, calling("core_memory_append", map[string]any{"label": "human", "content": "x"}), probing("a"))
+	memory := calling("core_memory_append", map[string]any{"label": "human", "content": "x"})
+	h, a, tool := permitted(t, core.TouchNothing, broken, memory, probing("a"))
 	run, events := h.send(a, "go")
 	if run.StopReason != core.StopRequiresApproval || len(tool.ran()) > 0 || len(errorReturns(events)) > 0 {
 		t.Errorf("the run ended %s, refused %q", run.StopReason, errorReturns(events))
@@ -174,7 +179,8 @@ func TestArgumentsAreMendedAndJudgedBeforeTheyReachTheTool(t *testing.T) {
 			}
 		}
 	}
-	if len(told) != 3 || told[0] != "[the arguments were no valid JSON, because a comma stood before a closing bracket; they were mended]\nprobed" {
+	said := "[the arguments were no valid JSON, because a comma stood before a closing bracket; they were mended]\nprobed"
+	if len(told) != 3 || told[0] != said {
 		t.Errorf("the returns say %q", told)
 	}
 }

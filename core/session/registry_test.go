@@ -111,7 +111,8 @@ func TestASessionHasItsPermissionMode(t *testing.T) {
 	t.Parallel()
 	r := New(Config{})
 	for given, want := range map[core.PermissionMode]core.PermissionMode{
-		"": core.ModeAsk, core.ModePlan: core.ModePlan, core.ModeEdits: core.ModeEdits, core.ModeAll: core.ModeAll, core.ModeStandard: core.ModeStandard,
+		"": core.ModeAsk, core.ModePlan: core.ModePlan, core.ModeEdits: core.ModeEdits, core.ModeAll: core.ModeAll,
+		core.ModeStandard: core.ModeStandard,
 	} {
 		if c, err := r.Register(Hello{Kind: core.ClientChat, Mode: given}); err != nil || c.Mode != want {
 			t.Errorf("%q became %q, %v", given, c.Mode, err)
