@@ -98,6 +98,7 @@ type ToolReturn struct {
 	Stdout  []string `json:"stdout,omitempty"`
 	Stderr  []string `json:"stderr,omitempty"`
 	Passed  string   `json:"passed,omitempty"` // which rule, mode or person let the call pass, where it needed that; not sent to models
+	Dir     string   `json:"dir,omitempty"`    // of a shell line: where the conversation's next one begins; not sent
 }
 
 // PlainText returns the text parts joined.

@@ -124,6 +124,7 @@ type ToolResult struct {
 	Stderr  []string
 	Shows   map[BlockID]int // versions of blocks that Text shows, whole or by what changed since the version shown before
 	Keeps   []Passage       // what Apply will store, for later calls of the response to know
+	Dir     string          // of a shell line: the folder, absolute, in which the next one begins
 	Apply   func(ctx context.Context, tx ToolEdits) (ToolResult, error)
 }
 

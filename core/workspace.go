@@ -71,6 +71,8 @@ func ContentHash(content []byte) string {
 // WorkspaceEnv is what a call may know and use of the folder that its run works in.
 type WorkspaceEnv struct {
 	Path     string // absolute; empty: no folder is open
+	Dir      string // in it, absolute: where a shell line begins
+	Mode     PermissionMode
 	Contents ContentStore
 	Files    interface {
 		Read(ctx context.Context, conversation ConversationID, path string) (FileRead, bool, error)

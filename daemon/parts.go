@@ -30,6 +30,7 @@ import (
 	"loci/storage/forget"
 	"loci/tools"
 	"loci/tools/parsers"
+	"loci/tools/workspace/shell"
 )
 
 // openParts opens the store and everything built on it, picks up unfinished runs, and lets requests in.
@@ -91,7 +92,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Store: p.store, Known: embed.Knows, Common: embed.Common, Related: embed.Related, Embed: p.embedding.Query,
 		Stalled: p.embedding.Stalled, Clock: d.cfg.Clock, Logger: d.logger,
 	})
-	toolbox, settings := tools.New(), d.cfg.Settings
+	toolbox, settings := tools.NewOn(d.machine(p.sandbox)), d.cfg.Settings
 	held := contents.New(contents.Config{Dir: filepath.Join(d.cfg.Paths.Data, contents.Folder), Clock: d.cfg.Clock, Logger: d.logger})
 	p.permissions = d.permissions()
 	p.engine = engine.New(engine.Config{
@@ -146,6 +147,16 @@ func (d *Daemon) permissions() *permissions.Files {
 		home = "" // rules that begin with ~/ count nowhere
 	}
 	return permissions.New(permissions.Config{Own: d.cfg.Paths.Permissions(), System: config.SystemPermissions(), Home: home})
+}
+
+// machine is what shell lines need to know of it.
+func (d *Daemon) machine(confined core.Sandbox) shell.Config {
+	paths := d.cfg.Paths
+	home, _ := d.cfg.Environ("HOME") // without one, lines have no toolchains of the person's
+	return shell.Config{
+		Sandbox: confined, Caches: filepath.Join(paths.State, "caches"), Home: home,
+		Hidden: []string{paths.Home, paths.Data, paths.State, paths.Run, filepath.Dir(paths.Config), filepath.Dir(paths.Socket)},
+	}
 }
 
 // ProviderVariables returns the names of the variables that tell how to reach a provider. A client passes the ones it

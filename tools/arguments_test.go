@@ -9,13 +9,14 @@ import (
 
 	"loci/core"
 	"loci/core/arguments"
+	"loci/tools/workspace/shell"
 )
 
 // TestWhatAToolAcceptsItsSchemaAccepts draws arguments that a tool may be given: the gate, which judges by the schema,
 // refuses none that the tool would take.
 func TestWhatAToolAcceptsItsSchemaAccepts(t *testing.T) {
 	t.Parallel()
-	for _, tool := range builtins() {
+	for _, tool := range builtins(shell.Config{}) {
 		for _, spec := range []*core.ToolSpec{&tool.Info.Spec, tool.Info.Wider} {
 			if spec == nil {
 				continue

@@ -12,10 +12,11 @@ import (
 	"loci/tools/messages"
 	"loci/tools/recall"
 	"loci/tools/workspace"
+	"loci/tools/workspace/shell"
 )
 
 // builtins is the table of the tools that need no row in the store.
-func builtins() []core.BoundTool {
+func builtins(machine shell.Config) []core.BoundTool {
 	return []core.BoundTool{
 		row(core.ToolCore, Typed("archival_memory_delete", archival.DeleteDoc, archival.Delete)),
 		row(core.ToolCore, Typed("archival_memory_insert", archival.InsertDoc, archival.Insert)),
@@ -46,6 +47,7 @@ func builtins() []core.BoundTool {
 		row(core.ToolBuiltin, sideBySide(Typed("read", workspace.ReadDoc, workspace.Read)), whole, looks),
 		row(core.ToolFiles, Typed("semantic_search_files", files.SemanticDoc, files.Semantic), whole),
 		row(core.ToolCore, Typed("send_message", messages.SendDoc, messages.Send), terminal),
+		row(core.ToolBuiltin, Typed("shell", shell.Doc, shell.New(machine).Run), whole, runs),
 		row(core.ToolBuiltin, Typed("write", workspace.WriteDoc, workspace.Write), whole, changes),
 	}
 }
@@ -75,6 +77,11 @@ func changes(i *core.ToolInfo) {
 	i.Effect, i.Touches, i.Subject = core.EffectOutside, core.TouchWrites, "path"
 }
 
+// runs marks a tool that starts programs in the workspace.
+func runs(i *core.ToolInfo) {
+	i.Effect, i.Touches, i.Subject = core.EffectOutside, core.TouchRuns, "command"
+}
+
 // sideBySide marks a tool whose calls may run at the same time.
 func sideBySide(tool core.BoundTool) core.BoundTool {
 	tool.Tool = parallelTool{tool.Tool}
@@ -91,9 +98,12 @@ type toolbox struct {
 	byID  map[core.ToolID]core.BoundTool
 }
 
-// New returns the built-in tools.
-func New() core.Toolbox {
-	t := &toolbox{tools: builtins(), byID: map[core.ToolID]core.BoundTool{}}
+// New returns the built-in tools where there is no sandbox: shell runs nothing.
+func New() core.Toolbox { return NewOn(shell.Config{}) }
+
+// NewOn returns the built-in tools of a machine.
+func NewOn(machine shell.Config) core.Toolbox {
+	t := &toolbox{tools: builtins(machine), byID: map[core.ToolID]core.BoundTool{}}
 	slices.SortFunc(t.tools, func(a, b core.BoundTool) int { return strings.Compare(a.Info.Spec.Name, b.Info.Spec.Name) })
 	for _, tool := range t.tools {
 		t.byID[tool.Info.ID] = tool

@@ -118,6 +118,7 @@ func TestTheCatalogueHasTheContractsToolsAndArguments(t *testing.T) {
 		"edit":                {[]string{"path"}, []string{"old_string", "new_string", "replace_all", "edits"}},
 		"glob":                {[]string{"pattern"}, []string{"path", "offset"}},
 		"grep":                {[]string{"pattern"}, []string{"path", "glob", "context", "literal", "offset"}},
+		"shell":               {[]string{"command"}, []string{"timeout", "description"}},
 		"list":                {nil, []string{"path", "offset"}},
 	}
 	all, err := New().List(t.Context())

@@ -120,7 +120,8 @@ func (t *turn) toolEnv(kept []core.Passage) core.ToolEnv {
 		Chain:        t.run.Chain,
 		Kept:         kept,
 		Workspace: core.WorkspaceEnv{
-			Path: t.run.Client.Workspace, Contents: t.e.cfg.Contents, Files: t.e.cfg.Store.Workspaces(),
+			Path: t.run.Client.Workspace, Dir: t.win.dir(), Mode: t.run.Client.Mode,
+			Contents: t.e.cfg.Contents, Files: t.e.cfg.Store.Workspaces(),
 		},
 	}
 }
@@ -178,6 +179,7 @@ func (p *pendingCall) finalReturn(ctx context.Context, tx core.Store) (core.Tool
 		Stdout:  result.Stdout,
 		Stderr:  result.Stderr,
 		Passed:  p.passed,
+		Dir:     result.Dir,
 	}
 	limit := p.tool.Info.ReturnCharLimit
 	if limit == 0 {

@@ -50,12 +50,14 @@ type gate struct {
 	schemas *arguments.Schemas
 
 	permissions Permissions // nil: no rules, the mode decides
+	dir         string      // where shell lines begin
 }
 
 func newGate(t *turn, state *rules.State) *gate {
 	return &gate{
 		bound: t.win.pinned.Bound, clients: t.run.Config.ClientTools, rules: state, agent: &t.agent, client: t.run.Client,
 		schemas: t.e.schemas, permissions: t.e.cfg.Permissions,
+		dir: t.win.dir(),
 	}
 }
 

@@ -19,7 +19,7 @@ type Permissions interface {
 
 // stagePermission decides by the rules that people wrote, and where none does, by the mode of the client session.
 func stagePermission(g *gate, p *pendingCall) verdict {
-	at := permission.Place{Mode: g.client.Mode, Root: g.client.Workspace, Real: permission.Real}
+	at := permission.Place{Mode: g.client.Mode, Root: g.client.Workspace, Dir: g.dir, Real: permission.Real}
 	if at.Mode == "" && at.Root != "" {
 		at.Mode = core.ModeAsk // a folder was opened, and nobody said how
 	}

@@ -44,7 +44,9 @@ func TerminalTools() []string {
 }
 
 // WorkspaceTools are what an agent has besides that the terminal makes in a folder.
-func WorkspaceTools() []string { return []string{"read", "write", "edit", "glob", "grep", "list"} }
+func WorkspaceTools() []string {
+	return []string{"read", "write", "edit", "glob", "grep", "list", "shell"}
+}
 
 // Renew gives an agent the prompt and the tools that the terminal's new agents have; further tools stay. A prompt that
 // somebody wrote is replaced only if replace says so.

@@ -1,0 +1,269 @@
+// Package shell holds the built-in tool shell: it runs a line of bash in the folder that a person opened, in a sandbox.
+//
+// Promises: a line sees the folder, programs of the system, toolchains of the person's home (read-only) and one cache folder for
+// each project; nothing of ours and no secret of the person's. It changes nothing where the session only plans. Time and output
+// are bounded, and no process of a line is left when it returns.
+//
+// Layer 1, below tools: it imports core.
+package shell
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"loci/core"
+)
+
+// Doc tells a model what shell does.
+const Doc = "Run a line of bash in the open folder, confined: no network, only this folder can be changed. A cd holds for the next line. " +
+	"What it leaves running is stopped. Use read, grep and edit for files."
+
+// Args are the arguments of shell.
+type Args struct {
+	Command     string `json:"command" jsonschema:"The line, for bash."`
+	Timeout     *int   `json:"timeout,omitempty" jsonschema:"Seconds until it is stopped, default 120, at most 600."`
+	Description string `json:"description,omitempty" jsonschema:"What it does, in a few words for the person."`
+}
+
+// Bounds of a line.
+const (
+	usualTime = 120 * time.Second
+	mostTime  = 600 * time.Second
+	mostLine  = 64 << 10
+)
+
+// Config is what a Shell needs to know of the machine.
+type Config struct {
+	Sandbox core.Sandbox
+	Caches  string   // a folder for one cache folder of each project
+	Home    string   // of the person
+	Hidden  []string // files and folders of ours, which no line may see
+}
+
+// Shell is the tool shell.
+type Shell struct{ cfg Config }
+
+// New returns the tool.
+func New(cfg Config) *Shell { return &Shell{cfg} }
+
+const noFolder = "No folder is open in this conversation, so there is nowhere to run a line. A person opens one by starting " +
+	"`loci` in it; tell them if you need one."
+
+// Run runs a line.
+func (s *Shell) Run(ctx context.Context, args Args, env core.ToolEnv) (core.ToolResult, error) {
+	if env.Workspace.Path == "" {
+		return core.ToolError(noFolder), nil
+	}
+	if s.cfg.Sandbox == nil {
+		return refusal(core.E(core.Unsupported, "there is no sandbox here"))
+	}
+	wall, err := check(args)
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	p, err := s.open(env.Workspace)
+	if err != nil {
+		return refusal(err)
+	}
+	defer p.close()
+	out := &output{}
+	result, err := s.cfg.Sandbox.Run(ctx, core.Job{
+		Profile: core.JobShell, Argv: []string{"bash", "--noprofile", "--norc", "-c", p.frame(), "bash", args.Command},
+		Dir: filepath.Join(p.real, p.dir), Env: p.env, Mounts: p.mounts, Limits: core.JobLimits{Wall: wall}, Live: out,
+		Project: &core.JobProject{Path: p.real, Writable: env.Workspace.Mode != core.ModePlan, Masked: p.masked},
+	})
+	if core.KindOf(err) == core.NotFound && !hasBash() {
+		err = core.E(core.Unsupported, "there is no bash on this machine, and lines are judged in its grammar").WithHint("install bash")
+	}
+	if err != nil {
+		return refusal(err)
+	}
+	return p.answer(result, wall, out), nil
+}
+
+func check(args Args) (time.Duration, error) {
+	switch {
+	case strings.TrimSpace(args.Command) == "":
+		return 0, core.E(core.Invalid, "command is empty; write the line that is to run")
+	case len(args.Command) > mostLine:
+		return 0, core.E(core.TooLarge, "the line has %d bytes; at most %d are run. Write a script and run that",
+			len(args.Command), mostLine)
+	case strings.ContainsRune(args.Command, 0):
+		return 0, core.E(core.Invalid, "the line holds a zero byte")
+	case args.Timeout == nil:
+		return usualTime, nil
+	case *args.Timeout < 1:
+		return 0, core.E(core.Invalid, "timeout is a number of seconds from 1 to %d", mostTime/time.Second)
+	}
+	return min(time.Duration(*args.Timeout)*time.Second, mostTime), nil
+}
+
+// refusal tells a model why nothing ran, with the line that helps. What is no error of ours fails the run.
+func refusal(err error) (core.ToolResult, error) {
+	var ours *core.Error
+	if !errors.As(err, &ours) {
+		return core.ToolResult{}, err
+	}
+	text := "Nothing was run: " + err.Error() + "."
+	if hint := core.HintOf(err); hint != "" {
+		text += " What helps, and only a person can do it: " + hint + "."
+	}
+	return core.ToolError(text), nil
+}
+
+// place is where a line runs, and with what.
+type place struct {
+	named, real string // the folder that is open: as the person named it, and without links
+	dir         string // the folder in it where the line begins
+	env         []string
+	mounts      []core.JobMount
+	masked      []string
+	cache       *os.Root
+	end         string // a file of the cache folder in which bash notes where the line ended
+}
+
+// open finds out what a line gets to see.
+func (s *Shell) open(w core.WorkspaceEnv) (*place, error) {
+	p := &place{named: w.Path, end: ".loci-end-" + strings.ToLower(rand.Text())}
+	var err error
+	if p.real, err = filepath.EvalSymlinks(w.Path); err != nil {
+		return nil, core.E(core.NotFound, "the folder %s can't be opened: %w", w.Path, err)
+	}
+	if err := s.hide(p); err != nil {
+		return nil, err
+	}
+	if p.cache, err = s.openCache(p); err != nil {
+		return nil, err
+	}
+	s.equip(p)
+	p.dir = p.begin(w.Dir)
+	return p, nil
+}
+
+func (p *place) close() {
+	_ = p.cache.Remove(p.end) // the next line has another one
+	_ = p.cache.Close()       // only read from
+}
+
+// hide masks what is ours.
+func (s *Shell) hide(p *place) error {
+	for _, path := range s.cfg.Hidden {
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			continue // it is not there
+		}
+		if _, inside := below(real, p.real); inside {
+			return core.E(core.Forbidden, "the open folder %s belongs to Loci itself, and no line runs in it", p.named)
+		}
+		if rel, inside := below(p.real, real); inside && !slices.Contains(p.masked, rel) {
+			p.masked = append(p.masked, rel)
+		}
+	}
+	return nil
+}
+
+// begin is the folder in which the line before ended, if there still is one.
+func (p *place) begin(dir string) string {
+	rel, inside := below(p.named, dir)
+	if dir == "" || !inside {
+		return "."
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(p.real, rel))
+	if err != nil {
+		return "."
+	}
+	rel, inside = below(p.real, real)
+	if info, err := os.Stat(real); !inside || err != nil || !info.IsDir() {
+		return "."
+	}
+	return rel
+}
+
+// frame is what bash does around the line: both outputs come in their true order, and where the line ends is noted. Evaluated,
+// the line is parsed as if it stood alone, and errors in it name its own rows.
+func (p *place) frame() string {
+	return `exec 2>&1; trap 'pwd -P >"$XDG_CACHE_HOME/` + p.end + `"' EXIT; __line=$1; shift; eval -- "$__line"`
+}
+
+// ended is where the line ended; where that can't be said, or is outside, where it began. A line may write there what it likes.
+func (p *place) ended() string {
+	text := readSmall(p.cache, p.end)
+	rel, inside := below(p.real, strings.TrimSuffix(text, "\n"))
+	if !inside || text == "" {
+		rel = p.dir // it may be gone
+	}
+	return p.begin(filepath.Join(p.named, rel))
+}
+
+func below(dir, path string) (string, bool) {
+	rel, err := filepath.Rel(dir, filepath.Clean(path))
+	return rel, err == nil && filepath.IsLocal(rel)
+}
+
+// answer is what the model reads.
+func (p *place) answer(r core.JobResult, wall time.Duration, out *output) core.ToolResult {
+	head, failed := ending(r, wall)
+	dir := p.ended()
+	if dir != "." {
+		head += fmt.Sprintf(" The next line begins in %s.", filepath.ToSlash(dir))
+	}
+	text := head
+	if shown := out.text(); shown != "" {
+		text += "\n" + shown
+	}
+	if len(r.Changed) > 0 {
+		text += "\n(Other programs act on what was changed here; tell the person: " + p.list(r.Changed) + ")"
+	}
+	if len(r.Layers) == 0 {
+		text += "\n(It ran unconfined, as a person's configuration says.)"
+	}
+	return core.ToolResult{Text: text, IsError: failed, Dir: filepath.Join(p.named, dir)}
+}
+
+// ending says how a line ended. That a program found fault with something is no fault of the call.
+func ending(r core.JobResult, wall time.Duration) (text string, failed bool) {
+	switch r.Ended {
+	case core.JobExited:
+		return fmt.Sprintf("Exit code %d.", r.ExitCode), false
+	case core.JobSignalled:
+		return "It was ended by the signal " + r.Signal + ".", true
+	case core.JobTimedOut:
+		return fmt.Sprintf("It was stopped after %s, with all that it had started; timeout can be up to %d seconds.",
+			wall, mostTime/time.Second), true
+	case core.JobCancelled:
+		return "It was cancelled, with all that it had started.", true
+	case core.JobOverMemory:
+		return "It was stopped because it took more than half of the machine's memory.", true
+	case core.JobOverProcesses:
+		return "It was stopped because it started too many processes.", true
+	case core.JobOverOutput:
+		return "It was stopped because it wrote too much; send the output to a file.", true
+	case core.JobOverDisk:
+		return "It was stopped because the disk was almost full.", true
+	case core.JobKilled:
+	}
+	return "It was killed from outside: the machine may be out of memory.", true
+}
+
+// list names paths, as the model would.
+func (p *place) list(paths []string) string {
+	const most = 20
+	var names []string
+	for _, path := range paths {
+		if rel, inside := below(p.real, path); inside {
+			path = rel
+		}
+		names = append(names, clean(filepath.ToSlash(path)))
+	}
+	if n := len(names); n > most {
+		names = append(names[:most], fmt.Sprintf("and %d more", n-most))
+	}
+	return strings.Join(names, ", ")
+}
