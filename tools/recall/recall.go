@@ -135,7 +135,7 @@ func said(m *core.Message, env core.ToolEnv) (content, thinking string) {
 			texts = append(texts, part.Text)
 		case core.PartReasoning:
 			thoughts = append(thoughts, part.Text)
-		case core.PartSystem, core.PartCalls, core.PartReturns, core.PartSummary:
+		case core.PartSystem, core.PartCalls, core.PartReturns, core.PartSummary, core.PartRequest, core.PartAnswer:
 		}
 	}
 	content = strings.Join(texts, "\n")
