@@ -6,6 +6,7 @@ import (
 	"context"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"loci/core"
@@ -13,8 +14,19 @@ import (
 
 const path = "PATH=/usr/local/bin:/usr/bin:/bin"
 
+// confines tries once whether this machine can confine programs at all, as the doctor does.
+var confines = sync.OnceValue(func() Report {
+	l := New(Config{Mode: Full})
+	defer l.Close()
+	return l.Probe(context.Background())
+})
+
+// local is a sandbox. Where there can be none, as in a container without namespaces, its tests are skipped and say which step fails.
 func local(tb testing.TB) *Local {
 	tb.Helper()
+	if r := confines(); r.Level != LevelFull {
+		tb.Skip("this machine cannot confine programs: " + r.Detail)
+	}
 	l := New(Config{Mode: Full, Scratch: filepath.Join(tb.TempDir(), "jobs")})
 	tb.Cleanup(l.Close)
 	return l

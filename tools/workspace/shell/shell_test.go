@@ -49,6 +49,9 @@ func open(t *testing.T) *place {
 	}
 	box := sandbox.New(sandbox.Config{Mode: sandbox.Full, Scratch: filepath.Join(base, "jobs")})
 	t.Cleanup(box.Close)
+	if r := box.Probe(t.Context()); r.Level != sandbox.LevelFull {
+		t.Skip("this machine cannot confine programs: " + r.Detail)
+	}
 	p.shell = shell.New(shell.Config{Sandbox: box, Caches: filepath.Join(p.ours, "caches"), Home: p.home, Hidden: []string{p.ours}})
 	p.env.Workspace = core.WorkspaceEnv{Path: p.dir, Mode: core.ModeAsk}
 	return p
