@@ -178,7 +178,7 @@ func TestTheFirstRequestOfANewAgentIsSmall(t *testing.T) {
 	if first.System == "" || len(first.Tools) == 0 {
 		t.Fatalf("the first request has a system prompt of %d bytes and the tools %v", len(first.System), first.Tools)
 	}
-	if tokens := core.EstimateTokens(string(first.Body)); tokens >= 3000 { // the whole body, so that what tools take counts
+	if tokens := core.EstimateTokens(string(first.Body)); tokens >= 5000 { // the whole body, with the tools of the folder
 		t.Errorf("the first request takes about %d tokens", tokens)
 	}
 }
