@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"loci/core"
 )
@@ -30,7 +31,7 @@ var (
 	actingFiles = []string{".git", ".envrc", ".vscode", ".idea", ".mcp.json", ".claude", ".loci", ".husky"}
 )
 
-var guarded = func() Set {
+var guarded = sync.OnceValue(func() Set {
 	var rules Set
 	add := func(does Does, patterns []string) {
 		for _, pattern := range patterns {
@@ -45,7 +46,7 @@ var guarded = func() Set {
 	add(DoesWrite, secretFiles)
 	add(DoesWrite, actingFiles)
 	return rules
-}()
+})
 
 // Judge decides about a call.
 func (s Set) Judge(c Call, at Place) Verdict {
@@ -121,7 +122,7 @@ func (s Set) part(c *Call, p *part, at Place) (v Verdict, byRule bool) {
 	if r := asking.first(Ask, c, p, at); r != nil {
 		return decided(Ask, p, r), true
 	}
-	guard := guarded.first(Ask, c, p, at)
+	guard := guarded().first(Ask, c, p, at)
 	if r := s.allowing(c, p, guard, at); r != nil {
 		return decided(Allow, p, r), true
 	}

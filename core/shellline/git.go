@@ -3,6 +3,7 @@ package shellline
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 const (
@@ -14,36 +15,38 @@ const (
 )
 
 // gitReading are the commands of git that only read, with the options that only read too.
-var gitReading = map[string]program{
-	"status": {short: "sbvuz", long: "--short --long --branch --porcelain --untracked-files --ignored --show-stash"},
-	"diff":   {short: "pswbMCRazqt", value: "USG", long: gitDiffLong},
-	"log":    {short: "pswbMCRazqitE", value: "nUSGL", long: gitDiffLong + gitLogLong},
-	"show":   {short: "pswbMCRazqt", value: "nUSG", long: gitDiffLong + gitLogLong},
-	"blame":  {short: "lstfnewcb", value: "LMC", long: "--porcelain --line-porcelain --date --show-email"},
-	"ls-files": {
-		short: "cdmoistkuvzfr",
-		long:  "--cached --deleted --modified --others --stage --exclude-standard --full-name --error-unmatch",
-	},
-	"ls-tree":    {short: "rdtlz", long: "--name-only --name-status --full-tree --long --abbrev"},
-	"rev-parse":  {short: "q", long: "--abbrev-ref --short --verify --show-toplevel --git-dir --is-inside-work-tree --show-prefix --all"},
-	"rev-list":   {short: "n", long: "--count --all --max-count --since --until --no-merges --merges --first-parent --reverse"},
-	"branch":     {short: "avr", long: "--list --all --remotes --show-current --verbose --sort --format --no-color", most: -1},
-	"tag":        {short: "ln", long: "--list --sort", check: checkTag},
-	"remote":     {short: "v", long: "--verbose", check: checkRemote},
-	"describe":   {long: "--tags --always --dirty --abbrev --long --all --match"},
-	"shortlog":   {short: "sne", long: "--since --until --no-merges"},
-	"merge-base": {long: "--is-ancestor --all"},
-	"cat-file":   {short: "tsep"},
-	"grep": {
-		short: "nilwcEFPhHv",
-		value: "ABCe",
-		long:  "--line-number --ignore-case --files-with-matches --word-regexp --count --cached",
-	},
-	"config":        {short: "l", long: "--get --get-all --list", check: checkConfig},
-	"stash":         {check: func(words []string) bool { return slices.Equal(words, []string{"list"}) }},
-	"worktree":      {check: func(words []string) bool { return slices.Equal(words, []string{"list"}) }},
-	"count-objects": {short: "vH"},
-}
+var gitReading = sync.OnceValue(func() map[string]program {
+	return map[string]program{
+		"status": {short: "sbvuz", long: "--short --long --branch --porcelain --untracked-files --ignored --show-stash"},
+		"diff":   {short: "pswbMCRazqt", value: "USG", long: gitDiffLong},
+		"log":    {short: "pswbMCRazqitE", value: "nUSGL", long: gitDiffLong + gitLogLong},
+		"show":   {short: "pswbMCRazqt", value: "nUSG", long: gitDiffLong + gitLogLong},
+		"blame":  {short: "lstfnewcb", value: "LMC", long: "--porcelain --line-porcelain --date --show-email"},
+		"ls-files": {
+			short: "cdmoistkuvzfr",
+			long:  "--cached --deleted --modified --others --stage --exclude-standard --full-name --error-unmatch",
+		},
+		"ls-tree":    {short: "rdtlz", long: "--name-only --name-status --full-tree --long --abbrev"},
+		"rev-parse":  {short: "q", long: "--abbrev-ref --short --verify --show-toplevel --git-dir --is-inside-work-tree --show-prefix --all"},
+		"rev-list":   {short: "n", long: "--count --all --max-count --since --until --no-merges --merges --first-parent --reverse"},
+		"branch":     {short: "avr", long: "--list --all --remotes --show-current --verbose --sort --format --no-color", most: -1},
+		"tag":        {short: "ln", long: "--list --sort", check: checkTag},
+		"remote":     {short: "v", long: "--verbose", check: checkRemote},
+		"describe":   {long: "--tags --always --dirty --abbrev --long --all --match"},
+		"shortlog":   {short: "sne", long: "--since --until --no-merges"},
+		"merge-base": {long: "--is-ancestor --all"},
+		"cat-file":   {short: "tsep"},
+		"grep": {
+			short: "nilwcEFPhHv",
+			value: "ABCe",
+			long:  "--line-number --ignore-case --files-with-matches --word-regexp --count --cached",
+		},
+		"config":        {short: "l", long: "--get --get-all --list", check: checkConfig},
+		"stash":         {check: func(words []string) bool { return slices.Equal(words, []string{"list"}) }},
+		"worktree":      {check: func(words []string) bool { return slices.Equal(words, []string{"list"}) }},
+		"count-objects": {short: "vH"},
+	}
+})
 
 // checkGit judges git: only the pager may be set before the command, because everything else there can start programs or
 // use another repository.
@@ -54,7 +57,7 @@ func checkGit(words []string) bool {
 	if len(words) == 0 {
 		return false
 	}
-	p, known := gitReading[words[0]]
+	p, known := gitReading()[words[0]]
 	words = words[1:]
 	if !known || p.check != nil && !p.check(words) || slices.ContainsFunc(words, func(word string) bool {
 		return strings.Contains(word, "%G") // signatures are checked by another program

@@ -61,7 +61,7 @@ func (c Command) Forms() [][]string {
 	}
 	forms := [][]string{c.Words}
 	last := 1
-	if starters[base(c.Words[0])] {
+	if starters()[base(c.Words[0])] {
 		last = len(c.Words)
 	}
 	for i := range last {
@@ -255,7 +255,7 @@ func (w *walk) command(call *syntax.CallExpr) Command {
 	if c.Doubt != "" {
 		return c
 	}
-	if why := changers[c.Words[0]]; why != "" {
+	if why := changers()[c.Words[0]]; why != "" {
 		c.Doubt = why
 		return c
 	}
@@ -277,7 +277,7 @@ func (w *walk) within(c Command) {
 	switch name := base(c.Words[0]); {
 	case name == "eval":
 		text = strings.Join(c.Words[1:], " ")
-	case shells[name]:
+	case shells()[name]:
 		i := slices.IndexFunc(c.Words, func(word string) bool {
 			return len(word) > 1 && word[0] == '-' && word[1] != '-' && strings.HasSuffix(word, "c")
 		})

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // reads reports whether a command only reads, within the workspace. Loose says that names of files stand where options
@@ -15,10 +16,10 @@ func (w *walk) reads(words []string, loose bool) bool {
 	} else if rest, system := strings.CutPrefix(name, "/bin/"); system {
 		name = rest
 	}
-	if len(words) == 2 && words[1] == "--version" && versions[name] {
+	if len(words) == 2 && words[1] == "--version" && versions()[name] {
 		return true
 	}
-	p, known := reading[name]
+	p, known := reading()[name]
 	if !known || loose && !p.any || !w.near(p, words[1:]) {
 		return false
 	}
@@ -114,11 +115,11 @@ func checkExit(words []string) bool {
 }
 
 // assigning is a format of printf that sets a variable.
-var assigning = regexp.MustCompile(`%[^a-zA-Z%]*[hlLjtz]*n`)
+var assigning = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%[^a-zA-Z%]*[hlLjtz]*n`) })
 
 // checkPrintf leaves out what sets variables: -v and %n.
 func checkPrintf(words []string) bool {
-	return len(words) > 0 && !strings.HasPrefix(words[0], "-") && !assigning.MatchString(words[0])
+	return len(words) > 0 && !strings.HasPrefix(words[0], "-") && !assigning().MatchString(words[0])
 }
 
 // checkTest leaves out -v and -R, whose values are evaluated, and numbers, which some shells evaluate too.
@@ -141,9 +142,9 @@ var (
 func checkFind(words []string) bool {
 	for i := 0; i < len(words); i++ {
 		switch word := words[i]; {
-		case findTakes[word]:
+		case findTakes()[word]:
 			i++
-		case findLooks[word]:
+		case findLooks()[word]:
 		case word == "" || strings.ContainsRune("-(),!", rune(word[0])):
 			return false
 		}

@@ -41,7 +41,7 @@ func (g generator) command() string {
 		"rm", "touch", "tee", "cp", "mv", "sh -c", "eval", "xargs", "env", "timeout 1", "awk", "tar", "dd",
 		"xxd", "split", "mkdir", "python3", "exec",
 	}
-	for name := range reading {
+	for name := range reading() {
 		names = append(names, name)
 	}
 	slices.Sort(names)
