@@ -26,8 +26,11 @@ var gitReading = sync.OnceValue(func() map[string]program {
 			short: "cdmoistkuvzfr",
 			long:  "--cached --deleted --modified --others --stage --exclude-standard --full-name --error-unmatch",
 		},
-		"ls-tree":    {short: "rdtlz", long: "--name-only --name-status --full-tree --long --abbrev"},
-		"rev-parse":  {short: "q", long: "--abbrev-ref --short --verify --show-toplevel --git-dir --is-inside-work-tree --show-prefix --all"},
+		"ls-tree": {short: "rdtlz", long: "--name-only --name-status --full-tree --long --abbrev"},
+		"rev-parse": {
+			short: "q",
+			long:  "--abbrev-ref --short --verify --show-toplevel --git-dir --is-inside-work-tree --show-prefix --all",
+		},
 		"rev-list":   {short: "n", long: "--count --all --max-count --since --until --no-merges --merges --first-parent --reverse"},
 		"branch":     {short: "avr", long: "--list --all --remotes --show-current --verbose --sort --format --no-color", most: -1},
 		"tag":        {short: "ln", long: "--list --sort", check: checkTag},
