@@ -122,7 +122,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Store: p.store, Search: search, Engine: p.engine, Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
 		Env: d.env, Embedders: p.reached, Embedding: p.embedding, DefaultModel: core.Handle(settings.Model),
 		Accepted:  p.intake.Nudge,
-		Forgetter: forget.New(p.store, beside, mirror.History), Forgotten: p.embedding.Forget,
+		Forgetter: forget.New(p.store, beside, mirror.History, held), Forgotten: p.embedding.Forget,
 	})
 	p.approvals = approval.New(p.store, p.engine, d.cfg.Clock)
 	p.undo = undo.New(undo.Config{Store: p.store, Announce: p.engine.Announce})

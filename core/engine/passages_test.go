@@ -207,7 +207,7 @@ func TestNothingOlderTakesThePlaceOfAForgottenVersion(t *testing.T) {
 	run, _ := h.send(a, "do: drop 1 + mend 2 no more codes + mend 3 hello, mended")
 	h.holds(a, "hello, mended", "no more codes")
 	if err := h.engine.Quiet(t.Context(), func(ctx context.Context) error {
-		_, err := forget.New(h.store, nil, nil).Forget(ctx, core.ForgetQuery{Text: "XSECRETNEW"})
+		_, err := forget.New(h.store, nil, nil, nil).Forget(ctx, core.ForgetQuery{Text: "XSECRETNEW"})
 		return err
 	}); err != nil {
 		t.Fatal(err)

@@ -116,7 +116,7 @@ func TestAfterForgettingTheNextRequestHoldsNothingOfIt(t *testing.T) {
 	}
 	prefix := last.Prefix
 	err := h.engine.Quiet(t.Context(), func(ctx context.Context) error {
-		_, err := forget.New(h.store, nil, nil).Forget(ctx, core.ForgetQuery{Text: "Ada Zanzibarowitz"})
+		_, err := forget.New(h.store, nil, nil, nil).Forget(ctx, core.ForgetQuery{Text: "Ada Zanzibarowitz"})
 		return err
 	})
 	if err != nil {

@@ -17,9 +17,10 @@ import (
 
 // Forgetter removes texts from a home for good.
 type Forgetter struct {
-	s       *storage.Store
-	beside  []string
-	history History
+	s        *storage.Store
+	beside   []string
+	history  History
+	contents Contents
 }
 
 var _ core.Forgetter = (*Forgetter)(nil)
@@ -28,9 +29,9 @@ var _ core.Forgetter = (*Forgetter)(nil)
 type History func(ctx context.Context, dir string, out io.Writer) error
 
 // New returns a Forgetter for a store. It also lists files that hold a forgotten text in the directories beside, and in
-// the git history of mirrors; without a history, git isn't asked.
-func New(s *storage.Store, beside []string, history History) *Forgetter {
-	return &Forgetter{s: s, beside: beside, history: history}
+// the git history of mirrors; without a history, git isn't asked. Contents may be nil.
+func New(s *storage.Store, beside []string, history History, contents Contents) *Forgetter {
+	return &Forgetter{s: s, beside: beside, history: history, contents: contents}
 }
 
 // Forgetting is one transaction over all places in the facts. It also records, without a word of the text, that the
@@ -74,6 +75,11 @@ func (g *Forgetter) Trace(ctx context.Context, q core.ForgetQuery) (core.Forgett
 	if err := f.all(ctx, q); err != nil {
 		return core.Forgetting{}, sqlite.Classify("look for a text", err)
 	}
+	kept, err := g.inContents(ctx, f)
+	if err != nil {
+		return core.Forgetting{}, err
+	}
+	f.countContents(kept)
 	f.found.Copies, err = g.copies(ctx, f)
 	return f.found, err
 }
@@ -103,6 +109,7 @@ func (g *Forgetter) Forget(ctx context.Context, q core.ForgetQuery) (core.Forget
 
 // remove removes the text from the facts.
 func (g *Forgetter) remove(ctx context.Context, q core.ForgetQuery) (f *pass, err error) {
+	kept := 0 // the transaction may run again, which then finds none
 	err = g.s.Transact(ctx, func(ctx context.Context, tx core.Store, on *sqlite.Querier) (err error) {
 		if f, err = newPass(ctx, on, q); err != nil {
 			return err
@@ -115,6 +122,12 @@ func (g *Forgetter) remove(ctx context.Context, q core.ForgetQuery) (f *pass, er
 		if err := f.all(ctx, q); err != nil {
 			return err
 		}
+		n, err := g.inContents(ctx, f) // before the commit: afterwards nobody knows the text
+		if err != nil {
+			return err
+		}
+		kept += n
+		f.countContents(kept)
 		_, err = on.Exec(ctx, `INSERT INTO forgets (at, records) VALUES ($1, $2)`, f.at, f.found.Total())
 		return err
 	})

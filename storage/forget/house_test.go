@@ -30,7 +30,7 @@ func open(tb testing.TB, cfg storage.Config) *home {
 		tb.Fatalf("open: %v", err)
 	}
 	tb.Cleanup(func() { _ = s.Close() })
-	return &home{s, New(s, nil, nil)}
+	return &home{s, New(s, nil, nil, nil)}
 }
 
 const testDim = 24
@@ -76,7 +76,7 @@ func (l *library) open() {
 	l.Helper()
 	s, err := storage.Open(context.Background(), storage.Config{Dir: l.dir, OnStatement: l.faults.See})
 	l.check(err)
-	l.s = &home{s, New(s, nil, nil)}
+	l.s = &home{s, New(s, nil, nil, nil)}
 }
 
 func (l *library) newArchive() core.ArchiveID {
