@@ -52,8 +52,8 @@ func Compile(in CompileInput) string {
 	return in.System + "\n\n" + compiled
 }
 
-// Memory returns the compiled memory alone: blocks, tool rules, folders, working in one, and facts about what is stored outside the
-// prompt.
+// Memory returns the compiled memory alone: blocks, tool rules, folders, how to work in an open one, and facts about what is
+// stored outside the prompt.
 func Memory(in CompileInput) string {
 	sections := make([]string, 0, 4)
 	if len(in.Blocks) > 0 {

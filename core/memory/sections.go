@@ -7,6 +7,7 @@ type Sections struct {
 	Blocks      string // the memory blocks
 	Directories string // the files of attached folders
 	Rules       string // the tool rules
+	Workspace   string // how to work in the open folder
 	Facts       string // facts about what is stored outside the prompt
 }
 
@@ -21,7 +22,7 @@ func Cut(system, prompt string) Sections {
 		for _, part := range []struct {
 			name string
 			into *string
-		}{{"memory_metadata", &s.Facts}, {"tool_usage_rules", &s.Rules}, {"directories", &s.Directories}} {
+		}{{"memory_metadata", &s.Facts}, {"tool_usage_rules", &s.Rules}, {"directories", &s.Directories}, {"workspace", &s.Workspace}} {
 			if section, rest, ok := cutLast(compiled, part.name); ok && *part.into == "" {
 				*part.into, compiled, found = section, rest, true
 			}

@@ -37,6 +37,13 @@ func TestAPromptIsCutIntoItsSections(t *testing.T) {
 	if s := Cut(in.System, prompt); s.Directories != files || s.Blocks != blocksSection(in.Blocks, false) || s.Facts == "" {
 		t.Errorf("with files: %+v", s)
 	}
+	in.Workspace = true
+	prompt = strings.Replace(Compile(in), at, at+files+"\n\n", 1)
+	s := Cut(in.System, prompt)
+	if s.Directories != files || s.Blocks != blocksSection(in.Blocks, false) || s.Facts == "" ||
+		s.Workspace != strings.TrimSpace(workspaceSection) {
+		t.Errorf("with files and an open folder: %+v", s)
+	}
 	if s := Cut("another text", prompt); s != (Sections{}) {
 		t.Errorf("a prompt of another system text: %+v", s)
 	}
