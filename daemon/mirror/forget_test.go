@@ -11,7 +11,7 @@ import (
 	forgetting "loci/storage/forget"
 )
 
-func (h *house) forgetter() core.Forgetter { return forgetting.New(h.store, nil, History) }
+func (h *house) forgetter() core.Forgetter { return forgetting.New(h.store, nil, History, nil) }
 
 func TestWhatIsForgottenLeavesTheMirroredFilesAndTheRestIsNamed(t *testing.T) {
 	t.Parallel()
