@@ -253,12 +253,12 @@ func (t *turn) write(kind transcript.Kind, msg *api.Message, text string) {
 	t.shown = t.shown || text != ""
 }
 
-// call adds a call, or a fragment of one.
+// call adds a call, or a fragment of one. One that was shown as a call and turns
+// out to wait for a person is told again from its beginning, with its name.
 func (t *turn) call(c api.ToolCall, delta bool) {
 	for i := range t.calls {
 		if c.ToolCallID != "" && t.calls[i].ID == c.ToolCallID {
-			if delta {
-				t.calls[i].Name += c.Name
+			if delta && c.Name == "" {
 				t.calls[i].Arguments += c.Arguments
 			} else {
 				t.calls[i].Name, t.calls[i].Arguments = c.Name, c.Arguments
