@@ -72,21 +72,12 @@ type answerInput struct {
 }
 
 func (s *Server) answerApproval(ctx context.Context, in *answerInput) (*huma.StreamResponse, error) {
-	streaming := in.Body.Streaming == nil || *in.Body.Streaming
-	if !streaming {
-		if err := checkStreaming(in.Body.StreamingRequest); err != nil {
-			return nil, err
-		}
-	}
-	conv, err := s.resolve(ctx, in.ConversationPath, api.Val(in.Body.AgentID))
+	req, err := s.sendTo(ctx, in.ConversationPath, &in.Body.ConversationRequest)
 	if err != nil {
 		return nil, err
 	}
-	decisions, err := coreDecisions(in.Body.Approvals, api.Val(in.Body.OTID))
-	if err != nil {
+	if req.answer, err = coreDecisions(in.Body.Approvals, api.Val(in.Body.OTID)); err != nil {
 		return nil, err
 	}
-	return s.send(ctx, sendRequest{
-		agent: conv.Agent, conversation: conv.ID, body: in.Body.StreamingRequest, answer: decisions, streaming: streaming,
-	})
+	return s.send(ctx, req)
 }

@@ -164,17 +164,23 @@ type sendConversationInput struct {
 
 // sendConversation streams unless told not to, and refuses while a run is active.
 func (s *Server) sendConversation(ctx context.Context, in *sendConversationInput) (*huma.StreamResponse, error) {
-	streaming := in.Body.Streaming == nil || *in.Body.Streaming
-	if !streaming {
-		if err := checkStreaming(in.Body.StreamingRequest); err != nil {
-			return nil, err
-		}
-	}
-	conv, err := s.resolve(ctx, in.ConversationPath, api.Val(in.Body.AgentID))
+	req, err := s.sendTo(ctx, in.ConversationPath, &in.Body)
 	if err != nil {
 		return nil, err
 	}
-	return s.send(ctx, sendRequest{agent: conv.Agent, conversation: conv.ID, body: in.Body.StreamingRequest, streaming: streaming})
+	return s.send(ctx, req)
+}
+
+// sendTo reads a request to a conversation, which streams unless told not to.
+func (s *Server) sendTo(ctx context.Context, path ConversationPath, body *api.ConversationRequest) (sendRequest, error) {
+	streaming := body.Streaming == nil || *body.Streaming
+	if !streaming {
+		if err := checkStreaming(body.StreamingRequest); err != nil {
+			return sendRequest{}, err
+		}
+	}
+	conv, err := s.resolve(ctx, path, api.Val(body.AgentID))
+	return sendRequest{agent: conv.Agent, conversation: conv.ID, body: body.StreamingRequest, streaming: streaming}, err
 }
 
 type resumeConversationInput struct {
