@@ -9,6 +9,7 @@ import (
 
 	"loci/core"
 	"loci/daemon/api"
+	"loci/daemon/client"
 	"loci/daemon/config"
 	"loci/providers/providertest"
 )
@@ -26,13 +27,20 @@ func change(t *testing.T, p config.Paths, statement string) {
 	}
 }
 
-func TestADamagedMessageDoesNotEndItsThread(t *testing.T) {
-	t.Parallel()
+// inUse is a home whose daemon has a model that says what it is told to, and an agent to talk to.
+func inUse(t *testing.T) (p config.Paths, cfg Config, c *client.Client, s api.Session, stop func() error) {
+	t.Helper()
 	p, settings := home(t)
 	model := providertest.NewServer(t)
-	cfg := Config{Paths: p, Settings: settings, Environ: environ("OPENAI_API_KEY", "key", "OPENAI_BASE_URL", model.V1())}
-	_, stop := start(t, cfg)
-	c, s := talker(t, p, "/")
+	cfg = Config{Paths: p, Settings: settings, Environ: environ("OPENAI_API_KEY", "key", "OPENAI_BASE_URL", model.V1())}
+	_, stop = start(t, cfg)
+	c, s = talker(t, p, "/")
+	return p, cfg, c, s, stop
+}
+
+func TestADamagedMessageDoesNotEndItsThread(t *testing.T) {
+	t.Parallel()
+	p, cfg, c, s, stop := inUse(t)
 	say(t, c, s, "CALL archival_memory_search {\"query\":\"pears\"}\nSAY none")
 	say(t, c, s, "SAY still here")
 	if err := stop(); err != nil {

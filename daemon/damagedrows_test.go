@@ -21,7 +21,6 @@ import (
 	"loci/daemon/api"
 	"loci/daemon/client"
 	"loci/daemon/config"
-	"loci/providers/providertest"
 )
 
 // requests are plain requests to a daemon, as programs make them.
@@ -84,11 +83,7 @@ type shelf struct{ table, list, get, del, damage string }
 
 func TestADamagedRowIsMissedAndNothingElse(t *testing.T) {
 	t.Parallel()
-	p, settings := home(t)
-	model := providertest.NewServer(t)
-	cfg := Config{Paths: p, Settings: settings, Environ: environ("OPENAI_API_KEY", "key", "OPENAI_BASE_URL", model.V1())}
-	_, stop := start(t, cfg)
-	c, s := talker(t, p, "/")
+	p, cfg, c, s, stop := inUse(t)
 	r := newRequests(t, p.Socket)
 	shelves := fill(t, r, c, s)
 	var damage []string
@@ -272,11 +267,7 @@ func namesAll(t *testing.T, c *client.Client, all map[string][]string) {
 // be something, and a time after all times.
 func TestWhatNoColumnHoldsIsNamedAndBackedUp(t *testing.T) {
 	t.Parallel()
-	p, settings := home(t)
-	model := providertest.NewServer(t)
-	cfg := Config{Paths: p, Settings: settings, Environ: environ("OPENAI_API_KEY", "key", "OPENAI_BASE_URL", model.V1())}
-	_, stop := start(t, cfg)
-	c, s := talker(t, p, "/")
+	p, cfg, c, s, stop := inUse(t)
 	r := newRequests(t, p.Socket)
 	say(t, c, s, "SAY one")
 	say(t, c, s, "SAY two")
@@ -357,11 +348,7 @@ func loosen(t *testing.T, p config.Paths, statements string) {
 
 func TestAnAgentWhoseConversationIsDamagedIsTalkedToInAnother(t *testing.T) {
 	t.Parallel()
-	p, settings := home(t)
-	model := providertest.NewServer(t)
-	cfg := Config{Paths: p, Settings: settings, Environ: environ("OPENAI_API_KEY", "key", "OPENAI_BASE_URL", model.V1())}
-	_, stop := start(t, cfg)
-	c, s := talker(t, p, "/")
+	p, cfg, c, s, stop := inUse(t)
 	say(t, c, s, "SAY one")
 	if err := stop(); err != nil {
 		t.Fatal(err)
