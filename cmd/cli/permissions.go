@@ -2,11 +2,13 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
 
 	"loci/daemon/api"
+	"loci/daemon/client"
 )
 
 // permissionsCommand is `loci permissions`.
@@ -43,14 +45,26 @@ func (a *app) permissionsList() *cobra.Command {
 }
 
 // folderFlag adds --folder, and returns what gives its absolute path.
-func folderFlag(c *cobra.Command) func() (string, error) {
+// changing makes a command that changes rules which count in a folder, or everywhere.
+func (a *app) changing(
+	c *cobra.Command, change func(ctx context.Context, c *client.Client, args []string, folder string) error,
+) *cobra.Command {
 	folder := c.Flags().String("folder", "", "count in this folder only; without it, everywhere")
-	return func() (string, error) {
-		if *folder == "" {
-			return "", nil
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		dir := *folder
+		if dir != "" {
+			var err error
+			if dir, err = filepath.Abs(dir); err != nil {
+				return err
+			}
 		}
-		return filepath.Abs(*folder)
+		c, err := a.connect(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return change(cmd.Context(), c, args, dir)
 	}
+	return c
 }
 
 func (a *app) permissionsAdd() *cobra.Command {
@@ -64,23 +78,13 @@ meet, deny counts over ask and ask over allow.`,
   loci permissions add allow 'write(src/**)' --folder .
   loci permissions add deny 'read(secrets/**)'`,
 	}
-	folder := folderFlag(c)
-	c.RunE = func(cmd *cobra.Command, args []string) error {
-		dir, err := folder()
-		if err != nil {
+	return a.changing(c, func(ctx context.Context, c *client.Client, args []string, folder string) error {
+		rule := api.PermissionRule{Effect: args[0], Rule: args[1], Folder: folder}
+		if err := c.AddPermission(ctx, rule); err != nil {
 			return err
 		}
-		client, err := a.connect(cmd.Context())
-		if err != nil {
-			return err
-		}
-		rule := api.PermissionRule{Effect: args[0], Rule: args[1], Folder: dir}
-		if err := client.AddPermission(cmd.Context(), rule); err != nil {
-			return err
-		}
-		return a.report(rule, "%s %s, %s", rule.Effect, rule.Rule, whereOf(dir))
-	}
-	return c
+		return a.report(rule, "%s %s, %s", rule.Effect, rule.Rule, whereOf(folder))
+	})
 }
 
 func (a *app) permissionsRemove() *cobra.Command {
@@ -88,23 +92,13 @@ func (a *app) permissionsRemove() *cobra.Command {
 		Use: "remove RULE", Short: "Take a rule out of your own", Args: exactly("the rule"),
 		Example: `  loci permissions remove 'shell(go test *)'`,
 	}
-	folder := folderFlag(c)
-	c.RunE = func(cmd *cobra.Command, args []string) error {
-		dir, err := folder()
-		if err != nil {
+	return a.changing(c, func(ctx context.Context, c *client.Client, args []string, folder string) error {
+		rule := api.RemovePermission{Rule: args[0], Folder: folder}
+		if err := c.RemovePermission(ctx, rule); err != nil {
 			return err
 		}
-		client, err := a.connect(cmd.Context())
-		if err != nil {
-			return err
-		}
-		rule := api.RemovePermission{Rule: args[0], Folder: dir}
-		if err := client.RemovePermission(cmd.Context(), rule); err != nil {
-			return err
-		}
-		return a.report(map[string]any{"rule": rule.Rule, "folder": dir}, "%s is no rule any more, %s", rule.Rule, whereOf(dir))
-	}
-	return c
+		return a.report(map[string]any{"rule": rule.Rule, "folder": folder}, "%s is no rule any more, %s", rule.Rule, whereOf(folder))
+	})
 }
 
 func whereOf(folder string) string { return cmp.Or(folder, "everywhere") }
