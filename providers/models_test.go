@@ -190,20 +190,30 @@ func TestAnErrorInPlaceOfOllamasListingIsSaid(t *testing.T) {
 	}
 }
 
-func TestAListingThatIsAskedForIsNoOldOne(t *testing.T) {
-	t.Parallel()
-	var there atomic.Pointer[string]
-	var listings, passed atomic.Int64
-	there.Store(new(`{"id":"one"}`))
+// lister is a server that lists what it is told to, and a clock.
+type lister struct {
+	there            atomic.Pointer[string]
+	listings, passed atomic.Int64
+}
+
+func newLister(t *testing.T) (*lister, *providers.Providers, core.Env) {
+	t.Helper()
+	l := &lister{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		listings.Add(1)
-		_, _ = io.WriteString(w, `{"data":[`+*there.Load()+`]}`)
+		l.listings.Add(1)
+		_, _ = io.WriteString(w, `{"data":[`+*l.there.Load()+`]}`)
 	}))
 	t.Cleanup(server.Close)
 	start := time.Unix(1e9, 0)
-	p := providers.New(providers.Config{Now: func() time.Time { return start.Add(time.Duration(passed.Load())) }})
+	p := providers.New(providers.Config{Now: func() time.Time { return start.Add(time.Duration(l.passed.Load())) }})
 	t.Cleanup(p.Close)
-	vars := env(map[string]string{"VLLM_BASE_URL": server.URL})
+	return l, p, env(map[string]string{"VLLM_BASE_URL": server.URL})
+}
+
+func TestAListingThatIsAskedForIsNoOldOne(t *testing.T) {
+	t.Parallel()
+	l, p, vars := newLister(t)
+	l.there.Store(new(`{"id":"one"}`))
 	listed := func(q core.ModelQuery) (names []string) {
 		list, err := p.List(t.Context(), vars, q)
 		if err != nil {
@@ -216,46 +226,36 @@ func TestAListingThatIsAskedForIsNoOldOne(t *testing.T) {
 	}
 	fresh := core.ModelQuery{MaxAge: time.Second}
 	listed(fresh)
-	there.Store(new(`{"id":"one"},{"id":"two"}`))
-	if got := listed(fresh); len(got) != 1 || listings.Load() != 1 {
-		t.Errorf("at once: %v of %d listings", got, listings.Load())
+	l.there.Store(new(`{"id":"one"},{"id":"two"}`))
+	if got := listed(fresh); len(got) != 1 || l.listings.Load() != 1 {
+		t.Errorf("at once: %v of %d listings", got, l.listings.Load())
 	}
-	passed.Add(int64(2 * time.Second))
-	if got := listed(core.ModelQuery{}); len(got) != 1 || listings.Load() != 1 {
-		t.Errorf("at any age: %v of %d listings", got, listings.Load())
+	l.passed.Add(int64(2 * time.Second))
+	if got := listed(core.ModelQuery{}); len(got) != 1 || l.listings.Load() != 1 {
+		t.Errorf("at any age: %v of %d listings", got, l.listings.Load())
 	}
-	if got := listed(fresh); len(got) != 2 || listings.Load() != 2 {
-		t.Errorf("anew: %v of %d listings", got, listings.Load())
+	if got := listed(fresh); len(got) != 2 || l.listings.Load() != 2 {
+		t.Errorf("anew: %v of %d listings", got, l.listings.Load())
 	}
-	if len(p.Silent(t.Context(), vars)) != 0 || listings.Load() != 2 {
+	if len(p.Silent(t.Context(), vars)) != 0 || l.listings.Load() != 2 {
 		t.Error("what follows a listing asks again")
 	}
-	there.Store(new(`{"id":"one"},{"id":"two"},{"id":"three"}`))
-	if said := core.Unlisted(t.Context(), p, "vllm/two", vars); said != "" || listings.Load() != 2 {
-		t.Errorf("a listed model: %q after %d listings", said, listings.Load())
+	l.there.Store(new(`{"id":"one"},{"id":"two"},{"id":"three"}`))
+	if said := core.Unlisted(t.Context(), p, "vllm/two", vars); said != "" || l.listings.Load() != 2 {
+		t.Errorf("a listed model: %q after %d listings", said, l.listings.Load())
 	}
-	passed.Add(int64(time.Minute))
-	if said := core.Unlisted(t.Context(), p, "vllm/three", vars); said != "" || listings.Load() != 3 {
-		t.Errorf("a model that is new: %q after %d listings", said, listings.Load())
+	l.passed.Add(int64(time.Minute))
+	if said := core.Unlisted(t.Context(), p, "vllm/three", vars); said != "" || l.listings.Load() != 3 {
+		t.Errorf("a model that is new: %q after %d listings", said, l.listings.Load())
 	}
-	if said := core.Unlisted(t.Context(), p, "vllm/four", vars); !strings.Contains(said, `does not list "four"`) || listings.Load() != 3 {
-		t.Errorf("a model that is not there: %q after %d listings", said, listings.Load())
+	if said := core.Unlisted(t.Context(), p, "vllm/four", vars); !strings.Contains(said, `does not list "four"`) || l.listings.Load() != 3 {
+		t.Errorf("a model that is not there: %q after %d listings", said, l.listings.Load())
 	}
 }
 
 func TestTheWindowOfAModelLoadedSinceTheListingIsKnownAtOnce(t *testing.T) {
 	t.Parallel()
-	var there atomic.Pointer[string]
-	var listings, passed atomic.Int64
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		listings.Add(1)
-		_, _ = io.WriteString(w, `{"data":[`+*there.Load()+`]}`)
-	}))
-	t.Cleanup(server.Close)
-	start := time.Unix(1e9, 0)
-	p := providers.New(providers.Config{Now: func() time.Time { return start.Add(time.Duration(passed.Load())) }})
-	t.Cleanup(p.Close)
-	vars := env(map[string]string{"VLLM_BASE_URL": server.URL})
+	l, p, vars := newLister(t)
 	const assumed = 32_768
 	for _, step := range []struct {
 		lists    string
@@ -275,11 +275,11 @@ func TestTheWindowOfAModelLoadedSinceTheListingIsKnownAtOnce(t *testing.T) {
 		{`{"id":"absent","max_model_len":7000}`, 2 * time.Second, "absent", assumed, 5}, // it was looked for just now
 		{`{"id":"absent","max_model_len":7000}`, 10 * time.Second, "absent", 7000, 6},
 	} {
-		there.Store(&step.lists)
-		passed.Add(int64(step.after))
+		l.there.Store(&step.lists)
+		l.passed.Add(int64(step.after))
 		_, info, err := p.Chat(t.Context(), core.Handle("vllm/"+step.model), vars)
-		if err != nil || info.ContextWindow != step.window || listings.Load() != step.listings {
-			t.Errorf("%+v: a window of %d after %d listings, %v", step, info.ContextWindow, listings.Load(), err)
+		if err != nil || info.ContextWindow != step.window || l.listings.Load() != step.listings {
+			t.Errorf("%+v: a window of %d after %d listings, %v", step, info.ContextWindow, l.listings.Load(), err)
 		}
 	}
 }
