@@ -20,12 +20,7 @@ import (
 // TestTwoHundredJobsAtOnceLeaveNothing runs alone: it counts what the whole program has open.
 func TestTwoHundredJobsAtOnceLeaveNothing(t *testing.T) {
 	const jobs = 200
-	l := local(t)
-	run(t.Context(), t, l, sh("true"))
-	launcher, err := l.backend.current()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, launcher := launched(t)
 	settled := func() bool { return len(children(launcher.cmd.Process.Pid)) == 1 }
 	coretest.Until(t, "one init stands by", settled)
 	files, mounts, theirs := len(list(t, "/proc/self/fd")), mountsOf(t, "self"), len(list(t, fdsOf(launcher)))

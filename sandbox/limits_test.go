@@ -141,12 +141,7 @@ func TestNothingIsInherited(t *testing.T) {
 
 func TestAfterCloseNothingRunsAndTheLauncherIsGone(t *testing.T) {
 	t.Parallel()
-	l := local(t)
-	run(t.Context(), t, l, sh("true"))
-	launcher, err := l.backend.current()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, launcher := launched(t)
 	began := make(chan struct{})
 	job := sh("echo begun; sleep 1000")
 	job.Live = writerFunc(func([]byte) { close(began) })
@@ -172,12 +167,7 @@ func TestAfterCloseNothingRunsAndTheLauncherIsGone(t *testing.T) {
 
 func TestALauncherThatWasKilledIsReplacedAndItsJobsEnd(t *testing.T) {
 	t.Parallel()
-	l := local(t)
-	run(t.Context(), t, l, sh("true"))
-	launcher, err := l.backend.current()
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, launcher := launched(t)
 	job := sh("echo begun; sleep 1000")
 	job.Live = writerFunc(func([]byte) { _ = launcher.cmd.Process.Kill() })
 	if r := run(t.Context(), t, l, job); r.Ended != core.JobKilled {
@@ -191,12 +181,7 @@ func TestALauncherThatWasKilledIsReplacedAndItsJobsEnd(t *testing.T) {
 
 func TestAnIdleStandbyIsOneProcess(t *testing.T) {
 	t.Parallel()
-	l := local(t)
-	run(t.Context(), t, l, sh("true"))
-	launcher, err := l.backend.current()
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, launcher := launched(t)
 	coretest.Until(t, "the next init stands by, and the last is gone", func() bool { return len(children(launcher.cmd.Process.Pid)) == 1 })
 }
 

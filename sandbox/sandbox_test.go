@@ -45,6 +45,18 @@ func run(ctx context.Context, t *testing.T, l *Local, job core.Job) core.JobResu
 	return r
 }
 
+// launched is a sandbox that has run something, with its launcher.
+func launched(t *testing.T) (*Local, *launcher) {
+	t.Helper()
+	l := local(t)
+	run(t.Context(), t, l, sh("true"))
+	launcher, err := l.backend.current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l, launcher
+}
+
 func TestAProgramsOutputsAndExitCodeComeBack(t *testing.T) {
 	t.Parallel()
 	job := sh("cat; echo out; echo err >&2; exit 7")
