@@ -49,11 +49,7 @@ func (f *folder) glob(ctx context.Context, args GlobArgs) (core.ToolResult, erro
 	if err != nil {
 		return core.ToolResult{}, err
 	}
-	offset := 0
-	if args.Offset != nil {
-		offset = *args.Offset
-	}
-	result, err := f.rows(rows, offset, "No file matches "+clip(args.Pattern, 200)+".", "files")
+	result, err := f.rows(rows, args.Offset, "No file matches "+clip(args.Pattern, 200)+".", "files")
 	return noted(result, full), err
 }
 

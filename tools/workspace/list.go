@@ -47,10 +47,6 @@ func (f *folder) list(ctx context.Context, args ListArgs) (core.ToolResult, erro
 	if err != nil {
 		return core.ToolResult{}, err
 	}
-	offset := 0
-	if args.Offset != nil {
-		offset = *args.Offset
-	}
-	result, err := f.rows(rows, offset, "The folder is empty, or .gitignore leaves out all that is in it.", "entries")
+	result, err := f.rows(rows, args.Offset, "The folder is empty, or .gitignore leaves out all that is in it.", "entries")
 	return noted(result, full && len(rows) >= maxEntries), err
 }

@@ -212,9 +212,13 @@ func (f *folder) start(name string) (rel string, isFile bool, err error) {
 }
 
 // rows joins as many rows as there is room for, from an offset on, and says how to get the others.
-func (f *folder) rows(rows []string, offset int, none, what string) (core.ToolResult, error) {
+func (f *folder) rows(rows []string, skip *int, none, what string) (core.ToolResult, error) {
 	if len(rows) == 0 {
 		return core.ToolResult{Text: none}, nil
+	}
+	offset := 0
+	if skip != nil {
+		offset = *skip
 	}
 	if offset < 0 || offset >= len(rows) {
 		return core.ToolResult{}, core.E(core.Invalid, "there are only %d %s, none behind offset %d", len(rows), what, offset)
