@@ -210,7 +210,7 @@ func TestMuchOutputIsCutInTheMiddle(t *testing.T) {
 func TestWhatOtherProgramsActOnIsNamed(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("no git")
+		t.Fatal("git is not installed:", err)
 	}
 	p := open(t)
 	p.file(filepath.Join(p.home, ".gitconfig"), "[core]\n\tname = no\n[user]\n\tname = \"Ada L\" # hers\n\temail = ada@example.org\n")
