@@ -13,6 +13,7 @@ import (
 // such reference, so both are few.
 const (
 	maxSchema      = 256 << 10
+	maxPatterns    = 8 << 10 // characters of all patterns: what they compile to is far longer
 	maxCost        = 20_000
 	maxCyclicCost  = 500
 	maxCycles      = 2

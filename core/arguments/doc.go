@@ -5,5 +5,5 @@
 // schema may cause are bounded; no schema is loaded from anywhere. A schema that can't be judged within these bounds is
 // said so and judges nothing.
 //
-// Layer 1: it imports core and a validator.
+// Layer 1: it imports core.
 package arguments

@@ -1,16 +1,10 @@
 package arguments
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/santhosh-tekuri/jsonschema/v6/kind"
-	"golang.org/x/text/language"
-	"golang.org/x/text/message"
 )
 
 // The bounds of what is told.
@@ -19,9 +13,8 @@ const (
 	maxFault  = 300 // characters of one
 )
 
-// tell says every fault in words, one after the other.
-func tell(err *jsonschema.ValidationError) string {
-	faults := faultsOf(err)
+// report says faults one after the other.
+func report(faults []string) string {
 	slices.Sort(faults)
 	faults = slices.Compact(faults)
 	more := ""
@@ -31,79 +24,65 @@ func tell(err *jsonschema.ValidationError) string {
 	return strings.Join(faults, "; ") + more
 }
 
-// faultsOf returns the faults at the leaves. Where one of several forms would do, they are told as one.
-func faultsOf(err *jsonschema.ValidationError) []string {
-	switch k := err.ErrorKind.(type) {
-	case *kind.AnyOf, *kind.OneOf:
-		var forms []string
-		for _, cause := range err.Causes {
-			forms = append(forms, faultsOf(cause)...)
-		}
-		if len(forms) == 0 {
-			return []string{short(fmt.Sprintf("%s fits more than one of its forms", subject(err.InstanceLocation)))}
-		}
-		return []string{short(fmt.Sprintf("%s fits none of its forms: %s", subject(err.InstanceLocation), strings.Join(forms, ", or ")))}
-	case *kind.Required:
-		return members("missing required", err.InstanceLocation, k.Missing)
-	case *kind.AdditionalProperties:
-		return members("unexpected", err.InstanceLocation, k.Properties)
+// tell says what is wrong with the value at a place.
+func tell(at []string, predicate string) string { return short(subject(at) + " " + predicate) }
+
+// kindWord names a JSON type in words; nothing if there is no such type.
+func kindWord(kind string) string {
+	switch kind {
+	case "string":
+		return "a string"
+	case "integer":
+		return "an integer"
+	case "number":
+		return "a number"
+	case "boolean":
+		return "a boolean"
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	case "null":
+		return "null"
 	}
-	if len(err.Causes) == 0 {
-		return []string{short(subject(err.InstanceLocation) + " " + predicate(err.ErrorKind))}
-	}
-	var faults []string
-	for _, cause := range err.Causes {
-		faults = append(faults, faultsOf(cause)...)
-	}
-	return faults
+	return ""
 }
 
-// members tells one fault of several members of an object.
-func members(fault string, location, names []string) []string {
-	var faults []string
-	for _, name := range names {
-		faults = append(faults, short(fault+" "+subject(append(slices.Clone(location), name))))
+func kindWords(kinds []string) string {
+	words := make([]string, 0, len(kinds))
+	for _, kind := range kinds {
+		words = append(words, kindWord(kind))
 	}
-	return faults
+	return strings.Join(words, " or ")
 }
 
-var english = message.NewPrinter(language.English)
-
-// predicate says what is wrong with a value.
-func predicate(fault jsonschema.ErrorKind) string {
-	switch k := fault.(type) {
-	case *kind.Type:
-		return "must be " + kinds(k.Want) + ", not " + kinds([]string{k.Got})
-	case *kind.Enum:
-		return "must be one of " + values(k.Want) + ", not " + values([]any{k.Got})
-	case *kind.Const:
-		return "must be " + values([]any{k.Want}) + ", not " + values([]any{k.Got})
-	default:
-		return "is not valid: " + fault.LocalizedString(english)
+// told is the type that is said of a value: whether a number is whole matters only where one is asked for.
+func told(kind string) string {
+	if kind == "integer" {
+		return "number"
 	}
+	return kind
 }
 
-// kinds names JSON types in words.
-func kinds(types []string) string {
-	words := map[string]string{
-		"string": "a string", "integer": "an integer", "number": "a number", "boolean": "a boolean", "array": "a list",
-		"object": "an object", "null": "null",
-	}
+// shown writes values as JSON, as many as can be told.
+func shown(list ...any) string {
 	var all []string
-	for _, t := range types {
-		all = append(all, words[t])
-	}
-	return strings.Join(all, " or ")
-}
-
-func values(list []any) string {
-	var all []string
-	for _, value := range list {
-		text, err := json.Marshal(value)
-		if err != nil {
-			continue
+	size := 0
+	for _, part := range list {
+		var text string
+		switch v := part.(type) {
+		case string:
+			text = strconv.Quote(clipped(v))
+		case []any, map[string]any:
+			text = kindWord(typeOf(v))
+		case nil:
+			text = "null"
+		default:
+			text = clipped(fmt.Sprint(v))
 		}
-		all = append(all, string(text))
+		if all, size = append(all, text), size+len(text); size > 4*maxFault {
+			break
+		}
 	}
 	return strings.Join(all, ", ")
 }
@@ -120,6 +99,7 @@ func subject(location []string) string {
 func path(location []string) string {
 	var b strings.Builder
 	for i, step := range location {
+		step = clipped(step)
 		if _, err := strconv.Atoi(step); err == nil && i > 0 {
 			b.WriteString("[" + step + "]")
 			continue
@@ -131,6 +111,9 @@ func path(location []string) string {
 	}
 	return b.String()
 }
+
+// clipped returns the start of a text that may be very long, at most what a fault has.
+func clipped(text string) string { return short(text[:min(len(text), 4*maxFault)]) }
 
 func short(text string) string {
 	if r := []rune(text); len(r) > maxFault {

@@ -2,10 +2,7 @@ package arguments
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
-
-	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"loci/core"
 )
@@ -15,22 +12,14 @@ const heartbeat = "request_heartbeat"
 
 // Schema judges the arguments of one tool.
 type Schema struct {
-	compiled *jsonschema.Schema
-	cyclic   bool // it refers to itself
-	own      bool // heartbeat is an argument of the tool's own
+	root   *node
+	cyclic bool // it refers to itself
+	tracks bool // it has keywords about what no other looks at
+	own    bool // heartbeat is an argument of the tool's own
 }
 
-// nowhere loads nothing: a schema is complete as it is.
-type nowhere struct{}
-
-// Load implements jsonschema.URLLoader.
-func (nowhere) Load(url string) (any, error) {
-	return nil, core.E(core.Unsupported, "a schema can't be loaded from %s", url)
-}
-
-const schemaName = "arguments.json"
-
-// Compile reads a schema. One that is no schema, or that would take too long to judge by, is an error.
+// Compile reads a schema. One that is no schema, or that would take too long to judge by, is an error. Nothing is loaded from
+// anywhere.
 func Compile(text json.RawMessage) (*Schema, error) {
 	if len(text) > maxSchema || depth(string(text)) > maxDepth {
 		return nil, core.E(core.TooLarge, "the schema is too large or nested too deeply")
@@ -43,17 +32,12 @@ func Compile(text json.RawMessage) (*Schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := jsonschema.NewCompiler()
-	c.UseLoader(nowhere{})
-	if err := c.AddResource(schemaName, value); err != nil {
-		return nil, core.E(core.Invalid, "the schema is not valid: %w", err)
-	}
-	compiled, err := c.Compile(schemaName)
+	root, tracks, err := newNode(value)
 	if err != nil {
-		return nil, core.E(core.Invalid, "the schema is not valid: %w", err)
+		return nil, err
 	}
-	_, own := compiled.Properties[heartbeat]
-	return &Schema{compiled: compiled, cyclic: cyclic, own: own}, nil
+	_, own := root.properties[heartbeat]
+	return &Schema{root: root, cyclic: cyclic, tracks: tracks, own: own}, nil
 }
 
 // Check returns what is wrong with arguments that Read returned, all of it in one error; nil if nothing is. An argument
@@ -62,25 +46,33 @@ func (s *Schema) Check(text string) error {
 	if strings.TrimSpace(text) == "" {
 		text = "{}"
 	}
-	value, err := decode(text)
+	given, err := decode(text)
 	if err != nil {
 		return core.E(core.Invalid, "the arguments are not a JSON object: %w", err)
 	}
 	if s.cyclic && depth(text) > maxCyclicDepth {
 		return core.E(core.Invalid, "the arguments are nested more than %d deep", maxCyclicDepth)
 	}
-	if object, ok := value.(map[string]any); ok && !s.own {
+	if object, ok := given.(map[string]any); ok && !s.own {
 		delete(object, heartbeat)
 	}
-	err = s.compiled.Validate(value)
-	if err == nil || s.compiled.Validate(withoutNulls(value)) == nil {
+	faults, err := s.judge(given)
+	if err != nil || len(faults) == 0 {
+		return err
+	}
+	if rest, err := s.judge(withoutNulls(given)); err == nil && len(rest) == 0 {
 		return nil
 	}
-	var invalid *jsonschema.ValidationError
-	if !errors.As(err, &invalid) {
-		return core.E(core.Invalid, "the arguments can't be judged: %w", err)
+	return core.E(core.Invalid, "%s", report(faults))
+}
+
+func (s *Schema) judge(given any) ([]string, error) {
+	j := judgement{tracks: s.tracks}
+	faults := j.faults(s.root, value{any: given}, nil)
+	if !j.spend(0) {
+		return nil, core.E(core.TooLarge, "the arguments take too long to be judged by their schema")
 	}
-	return core.E(core.Invalid, "%s", tell(invalid))
+	return faults, nil
 }
 
 // withoutNulls returns the value without the members of objects that are null.
