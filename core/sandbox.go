@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -18,6 +19,7 @@ const (
 	mostJobText   = 1 << 20  // bytes of arguments and variables together
 	mostJobStdin  = 16 << 20 // bytes
 	mostJobMounts = 64       // mounts, and paths that are hidden or kept from being written
+	mostJobPorts  = 8
 	mostJobWall   = 24 * time.Hour
 )
 
@@ -45,6 +47,7 @@ type Job struct {
 	Stdin   []byte
 	Mounts  []JobMount
 	Project *JobProject
+	Network *JobNetwork // nil: none but its own
 	Limits  JobLimits
 	Live    io.Writer // gets both outputs while they come, one write at a time; must not block; may be nil
 }
@@ -65,6 +68,14 @@ type JobProject struct {
 	ReadOnly []string // what cannot be written, relative to Path; what does not exist is left out
 }
 
+// JobNetwork is what a job may reach of the network: hosts by their names, and no addresses.
+type JobNetwork struct {
+	// Allows reports whether a person allowed a host, and if named is set, whether they did by a rule that names this one alone.
+	// Addresses are asked about in the second way only. It is called while the job runs, from several goroutines.
+	Allows func(host string, named bool) bool
+	Ports  []uint16 // empty: those of HTTPS and HTTP, and that of SSH for hosts that are named
+}
+
 // JobLimits are what a job may use; 0 is the profile's own limit.
 type JobLimits struct {
 	Wall      time.Duration
@@ -73,6 +84,7 @@ type JobLimits struct {
 	Output    int   // bytes of each output that are kept
 	Files     int   // open in one process
 	FileSize  int64 // bytes of one file
+	Traffic   int64 // bytes from and to other hosts
 }
 
 // JobEnd says how a job ended.
@@ -100,8 +112,16 @@ type JobResult struct {
 	Stderr   JobOutput
 	Layers   []string // what confined it; empty: nothing did
 	Changed  []string // paths of the project, new or changed, that other programs would act on
+	Refused  []JobRefusal
 	Setup    time.Duration
 	Took     time.Duration // from its start to its end
+}
+
+// JobRefusal is a host that a job did not reach.
+type JobRefusal struct {
+	Host string // a name in small letters
+	Why  string // to follow the name: "no rule allows it"
+	Rule string // the host that a rule would have to name, for this one to be reached; empty: none would help
 }
 
 // JobOutput is what a job wrote: its first bytes, and how many there were.
@@ -130,7 +150,24 @@ func (j *Job) Validate() error {
 	if err := j.validatePaths(); err != nil {
 		return err
 	}
+	if err := j.Network.validate(); err != nil {
+		return err
+	}
 	return j.Limits.validate()
+}
+
+func (n *JobNetwork) validate() error {
+	switch {
+	case n == nil:
+		return nil
+	case n.Allows == nil:
+		return E(Invalid, "the job's network doesn't say what it allows")
+	case len(n.Ports) > mostJobPorts:
+		return E(TooLarge, "the job names %d ports; at most %d are possible", len(n.Ports), mostJobPorts)
+	case slices.Contains(n.Ports, 0):
+		return E(Invalid, "the port 0 of the job's network is none")
+	}
+	return nil
 }
 
 func (j *Job) validateWords() error {
@@ -183,7 +220,8 @@ func (j *Job) validatePaths() error {
 }
 
 func (l *JobLimits) validate() error {
-	if l.Wall < 0 || l.Wall > mostJobWall || l.Memory < 0 || l.Processes < 0 || l.Output < 0 || l.Files < 0 || l.FileSize < 0 {
+	if l.Wall < 0 || l.Wall > mostJobWall || l.Memory < 0 || l.Processes < 0 || l.Output < 0 || l.Files < 0 || l.FileSize < 0 ||
+		l.Traffic < 0 {
 		return E(Invalid, "the job's limits make no sense: %s", fmt.Sprintf("%+v", *l))
 	}
 	return nil

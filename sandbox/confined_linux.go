@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"loci/core"
+	"loci/sandbox/egress"
 	"loci/sandbox/frame"
 )
 
@@ -52,11 +53,11 @@ func (c *call) confined(ctx context.Context, l *Local) error {
 		return refused(s.failed, c.job.Argv[0])
 	}
 	defer frame.Close(s.pidfd)
-	return c.follow(ctx, p, files, s, began)
+	return c.follow(ctx, l, p, files, s, began)
 }
 
 // follow accompanies a job to its end. When it returns, no process of the job is left.
-func (c *call) follow(ctx context.Context, p *plan, files *lent, s started, began time.Time) error {
+func (c *call) follow(ctx context.Context, l *Local, p *plan, files *lent, s started, began time.Time) error {
 	pidfd, killed := int(s.pidfd.Fd()), make(chan struct{})
 	goesOn := context.AfterFunc(ctx, func() {
 		defer close(killed)
@@ -69,13 +70,23 @@ func (c *call) follow(ctx context.Context, p *plan, files *lent, s started, bega
 	watching, stopWatching := context.WithCancel(ctx)
 	work.Go(func() { c.watch(watching, s.pid, p.disks()) })
 
-	status, err := converse(files.control, p.spec, func(layers []string) {
+	var network *egress.Egress
+	var fault error
+	status, err := converse(files.control, p.spec, func(layers []string, sockets []*os.File) error {
 		c.result.Layers, c.result.Setup = layers, time.Since(began)
+		if n := c.job.Network; n != nil {
+			network, fault = egress.Start(
+				egress.Config{Allows: n.Allows, Outside: l.cfg.outside(), Bytes: c.job.Limits.Traffic}, sockets)
+		}
+		return fault
 	})
 	if err != nil { // it was ended, or it failed in a way that it could not tell
 		kill(pidfd)
 	}
 	awaitEnd(pidfd)
+	if network != nil {
+		c.result.Refused = network.Close()
+	}
 	stopWatching()
 	stoppedByUs := !goesOn()
 	if stoppedByUs {
@@ -90,9 +101,18 @@ func (c *call) follow(ctx context.Context, p *plan, files *lent, s started, bega
 	if c.job.Project != nil && c.job.Project.Writable {
 		c.result.Changed = p.changed()
 	}
-	switch {
-	case stoppedByUs:
+	if stoppedByUs {
 		c.result.Ended = why(ctx)
+		return nil
+	}
+	return c.ending(status, fault)
+}
+
+// ending says how a job ended that nobody stopped.
+func (c *call) ending(status frame.Status, fault error) error {
+	switch {
+	case fault != nil:
+		return core.E(core.Unavailable, "open the sandbox's network: %w", fault).WithHint("the daemon may have too many files open")
 	case status.Failed != nil:
 		return refused(status.Failed, c.job.Argv[0])
 	case status.Ended == nil && c.result.Layers == nil:
@@ -108,17 +128,22 @@ func (c *call) follow(ctx context.Context, p *plan, files *lent, s started, bega
 }
 
 // converse tells a sandbox what to run and returns the last that it says.
-func converse(control *net.UnixConn, spec frame.Spec, runs func(layers []string)) (frame.Status, error) {
+func converse(
+	control *net.UnixConn, spec frame.Spec, runs func(layers []string, sockets []*os.File) error,
+) (frame.Status, error) {
 	var status frame.Status
 	if err := frame.Write(control, spec); err != nil {
 		return status, err
 	}
-	if err := frame.Read(control, &status); err != nil || status.Failed != nil {
+	sockets, err := frame.ReadWith(control, &status)
+	if err != nil || status.Failed != nil {
 		return status, err
 	}
-	runs(status.Layers)
+	if err := runs(status.Layers, sockets); err != nil {
+		return frame.Status{}, err
+	}
 	var ended frame.Status
-	err := frame.Read(control, &ended)
+	err = frame.Read(control, &ended)
 	return ended, err
 }
 

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"loci/core"
+	"loci/sandbox/egress"
 	"loci/sandbox/frame"
 )
 
@@ -40,6 +41,12 @@ func prepare(job core.Job, scratch string) (*plan, error) {
 			CPU: job.Limits.Wall * time.Duration(max(2, runtime.NumCPU())), FileSize: job.Limits.FileSize, Files: job.Limits.Files,
 			Processes: job.Limits.Processes,
 		},
+	}
+	if n := job.Network; n != nil {
+		p.spec.Network = &frame.Network{Ports: n.Ports}
+		if len(n.Ports) == 0 {
+			p.spec.Network.Ports = egress.Ports()
+		}
 	}
 	if job.Profile == core.JobTool {
 		p.spec.Data = job.Limits.Memory

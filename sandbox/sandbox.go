@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/sandbox/egress"
 )
 
 // Mode is what a person chose in the configuration. No agent can.
@@ -29,7 +30,15 @@ const mostOutput = 64 << 20
 // Config is what a Local needs.
 type Config struct {
 	Mode    Mode
-	Scratch string // a folder for the temporary files of jobs, made when needed; it holds nothing else
+	Scratch string         // a folder for the temporary files of jobs, made when needed; it holds nothing else
+	Outside egress.Outside // the network, as jobs may reach it; nil: the machine's
+}
+
+func (c Config) outside() egress.Outside {
+	if c.Outside == nil {
+		return egress.Machine{}
+	}
+	return c.Outside
 }
 
 // Local runs jobs on this machine. What it needs is started with the first job.
@@ -130,10 +139,12 @@ func why(ctx context.Context) core.JobEnd {
 func limits(job core.Job) core.JobLimits {
 	l := core.JobLimits{
 		Wall: time.Minute, Memory: 512 << 20, Processes: 64, Output: 256 << 10, Files: 256, FileSize: 64 << 20,
+		Traffic: 256 << 20,
 	}
 	if job.Profile == core.JobShell {
 		l = core.JobLimits{
 			Wall: 2 * time.Minute, Memory: machineMemory() / 2, Processes: 1024 + 64*runtime.NumCPU(), Output: 256 << 10, Files: 4096,
+			Traffic: 4 << 30,
 		}
 	}
 	set(&l.Wall, job.Limits.Wall)
@@ -142,6 +153,7 @@ func limits(job core.Job) core.JobLimits {
 	set(&l.Output, job.Limits.Output)
 	set(&l.Files, job.Limits.Files)
 	set(&l.FileSize, job.Limits.FileSize)
+	set(&l.Traffic, job.Limits.Traffic)
 	return l
 }
 

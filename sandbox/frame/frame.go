@@ -56,9 +56,10 @@ type Bind struct {
 type Spec struct {
 	Argv, Env []string
 	Dir       string
-	Binds     []Bind // in order: later ones lie over earlier ones
-	Scratch   string // a folder of the machine that holds the job's home and temporary files; empty: they are in memory
-	Unix      bool   // whether sockets in the file system may be used
+	Binds     []Bind   // in order: later ones lie over earlier ones
+	Scratch   string   // a folder of the machine that holds the job's home and temporary files; empty: they are in memory
+	Network   *Network // nil: none but the sandbox's own
+	Unix      bool     // whether sockets in the file system may be used
 	CPU       time.Duration
 	Data      int64 // bytes of memory of one process; 0: no limit
 	FileSize  int64 // 0: no limit
@@ -67,6 +68,14 @@ type Spec struct {
 
 	Without []string // layers that a test leaves out, to see that its attempt needs them
 }
+
+// Network is what of a sandbox's network is handed over to the daemon.
+type Network struct {
+	Ports []uint16 // on which connections to any address of the sandbox are accepted
+}
+
+// Resolver is where programs of a sandbox with a network ask for names.
+const Resolver = "127.0.0.53"
 
 // The layers that a test can leave out.
 const (
@@ -110,15 +119,23 @@ func FindProgram(name string, env []string) string {
 
 // Write sends a value.
 func Write(w io.Writer, v any) error {
-	text, err := json.Marshal(v)
+	text, err := encode(v)
 	if err != nil {
 		return err
 	}
-	if len(text) > most {
-		return fmt.Errorf("a frame of %d bytes is too large", len(text))
-	}
-	_, err = w.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...))
+	_, err = w.Write(text)
 	return err
+}
+
+func encode(v any) ([]byte, error) {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > most {
+		return nil, fmt.Errorf("a frame of %d bytes is too large", len(text))
+	}
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(text))), text...), nil
 }
 
 // Read receives a value.
@@ -127,6 +144,10 @@ func Read(r io.Reader, v any) error {
 	if _, err := io.ReadFull(r, head[:]); err != nil {
 		return err
 	}
+	return readBody(r, head, v)
+}
+
+func readBody(r io.Reader, head [4]byte, v any) error {
 	size := binary.BigEndian.Uint32(head[:])
 	if size > most {
 		return fmt.Errorf("a frame of %d bytes is too large", size)

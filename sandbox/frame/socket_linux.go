@@ -3,6 +3,7 @@ package frame
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"net"
 	"os"
 
@@ -11,7 +12,7 @@ import (
 
 const (
 	mostPacket = 4096
-	mostFiles  = 8
+	mostFiles  = 12
 )
 
 // Pair returns the two ends of a socket that keeps the bounds of packets, or of a stream. Neither is inherited by programs.
@@ -47,16 +48,58 @@ func Send(c *net.UnixConn, v any, files ...*os.File) error {
 	if len(text) > mostPacket {
 		return fmt.Errorf("a packet of %d bytes is too large", len(text))
 	}
-	var rights []byte
-	if len(files) > 0 {
-		fds := make([]int, len(files))
-		for i, f := range files {
-			fds[i] = int(f.Fd())
-		}
-		rights = unix.UnixRights(fds...)
-	}
-	_, _, err = c.WriteMsgUnix(text, rights, nil)
+	_, _, err = c.WriteMsgUnix(text, rightsTo(files), nil)
 	return err
+}
+
+// rightsTo is how descriptors travel.
+func rightsTo(files []*os.File) []byte {
+	if len(files) == 0 {
+		return nil
+	}
+	fds := make([]int, len(files))
+	for i, f := range files {
+		fds[i] = int(f.Fd())
+	}
+	return unix.UnixRights(fds...)
+}
+
+// WriteWith sends a value as Write does, with descriptors. The socket has to be one that blocks.
+func WriteWith(socket *os.File, v any, files ...*os.File) error {
+	text, err := encode(v)
+	if err != nil {
+		return err
+	}
+	n, err := unix.SendmsgN(int(socket.Fd()), text, rightsTo(files), nil, unix.MSG_NOSIGNAL)
+	if err == nil && n < len(text) { // the descriptors went with the first byte
+		_, err = socket.Write(text[n:])
+	}
+	return err
+}
+
+// ReadWith receives a value that WriteWith sent, and its descriptors, which are the caller's to close.
+func ReadWith(c *net.UnixConn, v any) ([]*os.File, error) {
+	var head [4]byte
+	rights := make([]byte, unix.CmsgSpace(4*mostFiles))
+	n, m, flags, _, err := c.ReadMsgUnix(head[:], rights)
+	if err != nil {
+		return nil, err
+	}
+	files, err := descriptors(rights[:m])
+	if err == nil && (flags&unix.MSG_CTRUNC != 0 || n == 0) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err == nil && n < len(head) {
+		_, err = io.ReadFull(c, head[n:])
+	}
+	if err == nil {
+		err = readBody(c, head, v)
+	}
+	if err != nil {
+		Close(files...)
+		return nil, err
+	}
+	return files, nil
 }
 
 // Receive returns a packet and its descriptors, which are the caller's to close.

@@ -12,7 +12,10 @@ import (
 // initCapabilities are those that an init needs in its namespaces. It starts as an ordinary account there, so that it would
 // lose them all when it is executed if they weren't ambient.
 func initCapabilities() []uintptr {
-	return []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SETUID, unix.CAP_SETGID}
+	return []uintptr{
+		unix.CAP_SYS_ADMIN, unix.CAP_NET_ADMIN, unix.CAP_SETPCAP, unix.CAP_SETUID, unix.CAP_SETGID,
+		unix.CAP_NET_BIND_SERVICE,
+	}
 }
 
 // dropCapabilities removes every capability from every thread, and returns how it says so.

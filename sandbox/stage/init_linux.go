@@ -28,6 +28,7 @@ type cell struct {
 	old     int        // the machine's root, until it is gone
 	placed  []string   // targets of the job's mounts so far
 	system  []string   // what the job may read and execute, of the machine
+	sockets []*os.File // of the job's network, for the daemon
 }
 
 // step is one thing to do, and what it is called where it fails.
@@ -64,7 +65,9 @@ func initialize() int {
 	}
 	var pid int
 	if fault == nil {
-		if frame.Write(control, frame.Status{Layers: c.layers}) != nil {
+		err := frame.WriteWith(control, frame.Status{Layers: c.layers}, c.sockets...)
+		frame.Close(c.sockets...)
+		if err != nil {
 			return 1
 		}
 		fault = c.run([]step{{"start", func(c *cell) error { pid, err = c.start(); return err }}})
@@ -98,6 +101,7 @@ func ahead() []step {
 // forJob is what depends on the job. The order matters: mounts need capabilities, and what comes after seccomp may not mount.
 func forJob() []step {
 	return []step{
+		{"network", (*cell).openNetwork},
 		{"mounts", (*cell).mountJob},
 		{"pivot", (*cell).leaveRoot},
 		{"folder", func(c *cell) error { return unix.Chdir(c.spec.Dir) }},
@@ -160,7 +164,7 @@ func becomeInside() error {
 	return unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 }
 
-// raiseLoopback lets processes of the job talk to each other. There is no other network.
+// raiseLoopback lets processes of the job talk to each other. There is no other network, but for sockets that the daemon serves.
 func raiseLoopback() error {
 	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {

@@ -1,0 +1,144 @@
+// Package egress is the daemon's side of the network of one job: a resolver that knows the names which a person allowed, and
+// connections to those hosts. The job's end are sockets that were made in its own network and handed over, so that nothing of
+// it is reached by an address, and a program needs no proxy and no variable.
+//
+// Promises: a host is resolved here, and the address that is dialled is judged after that; a name that no rule allows does not
+// exist, for any type of question, so that no question leaves the machine. Names, connections and bytes are bounded. When Close
+// returns, every connection is cut and no goroutine is left.
+//
+// It imports core and core/address.
+package egress
+
+import (
+	"context"
+	"net"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"loci/core"
+)
+
+// The bounds of one job.
+const (
+	mostNames       = 4096
+	mostRefused     = 20
+	mostAtOnce      = 64
+	mostConnections = 20_000
+)
+
+// Config is what a job may reach.
+type Config struct {
+	Allows  func(host string, named bool) bool // as core.JobNetwork has it
+	Outside Outside
+	Bytes   int64 // at most so many, in both directions together
+}
+
+// Egress is the network of one job.
+type Egress struct {
+	cfg       Config
+	resolver  net.PacketConn
+	listeners []net.Listener
+
+	ctx    context.Context // of the job
+	cancel context.CancelFunc
+	work   sync.WaitGroup
+	slots  chan struct{} // one for each connection at a time
+	begun  atomic.Int64  // connections so far
+	left   atomic.Int64  // bytes
+
+	mu      sync.Mutex // guards what follows
+	names   map[string]int
+	hosts   []string // by the number that names has
+	refused []core.JobRefusal
+}
+
+// Start serves the sockets of a job, the resolver's first. They are closed in any case.
+func Start(cfg Config, sockets []*os.File) (*Egress, error) {
+	e := &Egress{cfg: cfg, slots: make(chan struct{}, mostAtOnce), names: map[string]int{}}
+	e.left.Store(cfg.Bytes)
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	err := e.adopt(sockets)
+	for _, s := range sockets {
+		_ = s.Close() // what is used was copied
+	}
+	if err != nil {
+		e.Close()
+		return nil, err
+	}
+	e.work.Go(e.answer)
+	for _, l := range e.listeners {
+		e.work.Go(func() { e.accept(l) })
+	}
+	return e, nil
+}
+
+// adopt makes connections and listeners of the sockets.
+func (e *Egress) adopt(sockets []*os.File) (err error) {
+	if len(sockets) == 0 {
+		return core.E(core.Unavailable, "the sandbox handed over no socket")
+	}
+	if e.resolver, err = net.FilePacketConn(sockets[0]); err != nil {
+		return err
+	}
+	for _, s := range sockets[1:] {
+		l, err := net.FileListener(s)
+		if err != nil {
+			return err
+		}
+		e.listeners = append(e.listeners, l)
+	}
+	return nil
+}
+
+// Close cuts every connection and returns what was not reached.
+func (e *Egress) Close() []core.JobRefusal {
+	e.cancel()
+	if e.resolver != nil {
+		_ = e.resolver.Close() // nobody asks any more
+	}
+	for _, l := range e.listeners {
+		_ = l.Close() // likewise
+	}
+	e.work.Wait()
+	return e.refused // nobody writes it any more
+}
+
+// refuse notes a host that is not reached. A program that tries again is noted once.
+func (e *Egress) refuse(r core.JobRefusal) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if len(e.refused) < mostRefused && !slices.Contains(e.refused, r) {
+		e.refused = append(e.refused, r)
+	}
+}
+
+// accept serves the connections that come to one port.
+func (e *Egress) accept(l net.Listener) {
+	for {
+		select {
+		case e.slots <- struct{}{}:
+		case <-e.ctx.Done():
+			return
+		}
+		inside, err := l.Accept()
+		if err != nil {
+			<-e.slots
+			select {
+			case <-e.ctx.Done():
+				return
+			case <-time.After(breath): // the daemon may have too many files open
+				continue
+			}
+		}
+		e.work.Go(func() {
+			defer func() { <-e.slots }()
+			e.serve(inside)
+		})
+	}
+}
+
+// breath is how long nothing is accepted after an error.
+const breath = 50 * time.Millisecond

@@ -1,0 +1,92 @@
+package egress
+
+import (
+	"context"
+	"net"
+	"net/netip"
+	"time"
+
+	"loci/core/address"
+)
+
+// Outside is the network of the machine.
+type Outside interface {
+	// Lookup returns the addresses of a name.
+	Lookup(ctx context.Context, host string) ([]netip.Addr, error)
+	// Dial connects to exactly this address.
+	Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error)
+	// Own returns the addresses of this machine.
+	Own() ([]netip.Addr, error)
+}
+
+// Machine is the network as this machine has it.
+type Machine struct{}
+
+// Lookup implements Outside. The name is whole: no domain of the machine's own is tried behind it.
+func (Machine) Lookup(ctx context.Context, host string) ([]netip.Addr, error) {
+	return net.DefaultResolver.LookupNetIP(ctx, "ip", host+".")
+}
+
+// Dial implements Outside.
+func (Machine) Dial(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", to.String())
+}
+
+// Own implements Outside.
+func (Machine) Own() ([]netip.Addr, error) {
+	all, err := net.InterfaceAddrs()
+	var own []netip.Addr
+	for _, a := range all {
+		if prefix, err := netip.ParsePrefix(a.String()); err == nil {
+			own = append(own, prefix.Addr())
+		}
+	}
+	return own, err
+}
+
+// The bounds of a dial.
+const (
+	dialTime      = 5 * time.Second // of one address
+	lookupTime    = 10 * time.Second
+	mostAddresses = 4
+)
+
+// dial connects to a host. What its name leads to is judged first, and then exactly that is dialled.
+func (e *Egress) dial(host string, port uint16) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(e.ctx, lookupTime)
+	defer cancel()
+	found, err := e.cfg.Outside.Lookup(ctx, host)
+	if err != nil {
+		return nil, unreached{why: "its name can't be resolved"}
+	}
+	own, err := e.cfg.Outside.Own()
+	if err != nil {
+		return nil, unreached{why: "the addresses of this machine can't be known"}
+	}
+	failed := unreached{why: "its name has no address"}
+	for _, a := range found[:min(len(found), mostAddresses)] {
+		a = a.Unmap()
+		if err := address.Public(a, own); err != nil && !e.cfg.Allows(a.String(), true) {
+			failed = unreached{why: "its name leads to " + err.Error(), rule: a.String()}
+			continue
+		}
+		conn, err := e.try(netip.AddrPortFrom(a, port))
+		if err == nil {
+			return conn, nil
+		}
+		failed = unreached{why: "it does not answer"}
+	}
+	return nil, failed
+}
+
+func (e *Egress) try(to netip.AddrPort) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(e.ctx, dialTime)
+	defer cancel()
+	return e.cfg.Outside.Dial(ctx, to)
+}
+
+// unreached says why a host is not reached.
+type unreached struct{ why, rule string }
+
+func (u unreached) Error() string { return u.why }
