@@ -36,11 +36,12 @@ func (e *Egress) hear(from net.Conn, host string, port uint16) (said []byte, err
 	}
 	var heard bytes.Buffer
 	words := io.TeeReader(io.LimitReader(from, mostHello), &heard)
-	name, protocol := "", "TLS"
+	var name string
+	protocol := "HTTP"
 	if port == portHTTPS {
+		protocol = "TLS"
 		name, err = tlsName(e.ctx, words)
 	} else {
-		protocol = "HTTP"
 		name, err = httpName(words)
 	}
 	switch {
@@ -66,7 +67,7 @@ var (
 // tlsName returns the server's name from the first message of TLS.
 func tlsName(ctx context.Context, r io.Reader) (name string, err error) {
 	var hello *tls.ClientHelloInfo
-	//nolint:gosec // G402: nothing is ever agreed on here: it ends with the first message, which says for whom it is
+	// Nothing is ever agreed on here: it ends with the first message, which says for whom it is.
 	server := tls.Server(listener{Reader: r}, &tls.Config{GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
 		hello = h
 		return nil, errHeard
