@@ -18,10 +18,13 @@ const (
 	mostJobWords  = 8192     // arguments, and variables
 	mostJobText   = 1 << 20  // bytes of arguments and variables together
 	mostJobStdin  = 16 << 20 // bytes
-	mostJobMounts = 64       // mounts, and paths that are hidden or kept from being written
+	mostJobMounts = 64
 	mostJobPorts  = 8
 	mostJobWall   = 24 * time.Hour
 )
+
+// MostJobPaths is how many paths of a job can be hidden, kept from being written, or kept where they are.
+const MostJobPaths = 1000
 
 // Sandbox runs programs that are not trusted. Run returns within the job's time, when no process of the job is left. What the
 // job did is in the result, also when it was stopped; an error means that it was refused or that the sandbox failed.
@@ -57,6 +60,7 @@ type JobMount struct {
 	Source   string // absolute
 	Target   string // absolute; empty: its own path
 	Writable bool
+	Masked   []string // what can't be read, relative to Source; what does not exist is left out
 }
 
 // JobProject is the folder that a job works in. It has the same path inside. What git or an editor would later run from it
@@ -64,8 +68,9 @@ type JobMount struct {
 type JobProject struct {
 	Path     string // absolute
 	Writable bool
-	Masked   []string // what looks empty inside, relative to Path; what does not exist is left out
+	Masked   []string // what can't be read, relative to Path; what does not exist is left out
 	ReadOnly []string // what cannot be written, relative to Path; what does not exist is left out
+	Fixed    []string // folders that cannot be moved, relative to Path, outer ones first; what does not exist is left out
 }
 
 // JobNetwork is what a job may reach of the network: hosts by their names, and no addresses.
@@ -193,18 +198,24 @@ func (j *Job) validateWords() error {
 
 func (j *Job) validatePaths() error {
 	mounts := j.Mounts
-	count := len(mounts)
-	if p := j.Project; p != nil {
-		count += len(p.Masked) + len(p.ReadOnly)
-		mounts = append([]JobMount{{Source: p.Path}}, mounts...)
-		for _, path := range append(append([]string{}, p.Masked...), p.ReadOnly...) {
-			if !filepath.IsLocal(path) || filepath.Clean(path) == "." {
-				return E(Invalid, "%q is no path inside of the project", path)
-			}
-		}
+	if len(mounts) > mostJobMounts {
+		return E(TooLarge, "the job has %d mounts; at most %d are possible", len(mounts), mostJobMounts)
 	}
-	if count > mostJobMounts {
-		return E(TooLarge, "the job has %d mounts and paths; at most %d are possible", count, mostJobMounts)
+	var paths []string
+	if p := j.Project; p != nil {
+		mounts = append([]JobMount{{Source: p.Path}}, mounts...)
+		paths = slices.Concat(p.Masked, p.ReadOnly, p.Fixed)
+	}
+	for _, m := range mounts {
+		paths = append(paths, m.Masked...)
+	}
+	if len(paths) > MostJobPaths {
+		return E(TooLarge, "the job has %d paths to hide or to keep; at most %d are possible", len(paths), MostJobPaths)
+	}
+	for _, path := range paths {
+		if !filepath.IsLocal(path) || filepath.Clean(path) == "." {
+			return E(Invalid, "%q is no path inside of what is mounted", path)
+		}
 	}
 	for _, m := range mounts {
 		for _, path := range []string{m.Source, m.Target} {

@@ -73,6 +73,7 @@ type WorkspaceEnv struct {
 	Path     string // absolute; empty: no folder is open
 	Dir      string // in it, absolute: where a shell line begins
 	Mode     PermissionMode
+	Paths    PathRules // what a shell line may do with files; nil: nobody knows
 	Contents ContentStore
 	Files    interface {
 		Read(ctx context.Context, conversation ConversationID, path string) (FileRead, bool, error)
@@ -80,6 +81,38 @@ type WorkspaceEnv struct {
 		NoteChange(ctx context.Context, c *FileChange) error
 	}
 }
+
+// PathRules are the rules of permission about files, as one shell line meets them.
+type PathRules interface {
+	// Of returns those of a folder, by its real path; nil: there are none about anything in it.
+	Of(folder string) FolderRules
+}
+
+// FolderRules are the rules about what is in a folder.
+type FolderRules interface {
+	// Self is what may be done with the folder itself.
+	Self() PathAccess
+	// Entry is what may be done with an entry of it, by its name.
+	Entry(name string) PathAccess
+	// Folder returns the rules about what is in a folder of it.
+	Folder(name string) FolderRules
+}
+
+// PathAccess is how far a shell line may read and change a file or folder.
+type PathAccess struct {
+	Read, Write PathReach
+	Placed      bool // because of where it is: somewhere else it would be open
+}
+
+// PathReach says how much of a file or folder is open.
+type PathReach int
+
+// The reaches.
+const (
+	PathOpen   PathReach = iota
+	PathPartly           // a folder that is closed but for something in it
+	PathClosed
+)
 
 // Absolute is the path of the file outside of its workspace.
 func (c *FileChange) Absolute() string { return filepath.Join(c.Workspace, filepath.FromSlash(c.Path)) }

@@ -94,7 +94,11 @@ func (p *plan) mounts(mounts []core.JobMount) error {
 		if target == "" {
 			target = m.Source
 		}
-		p.spec.Binds = append(p.spec.Binds, frame.Bind{Source: source, Target: filepath.Clean(target), Writable: m.Writable})
+		target = filepath.Clean(target)
+		p.spec.Binds = append(p.spec.Binds, frame.Bind{Source: source, Target: target, Writable: m.Writable})
+		for _, name := range m.Masked {
+			p.spec.Binds = append(p.spec.Binds, frame.Bind{Target: filepath.Join(target, name), Masked: true})
+		}
 	}
 	return nil
 }

@@ -36,6 +36,9 @@ func openProject(j *core.JobProject) (*project, error) {
 	}
 	p := &project{path: path}
 	p.add(path, j.Writable)
+	for _, name := range j.Fixed { // before all others, which would be covered
+		p.fix(filepath.Join(path, name), j.Writable)
+	}
 	if err := p.openGit(j.Writable); err != nil {
 		return nil, err
 	}
@@ -59,6 +62,13 @@ func (p *project) add(path string, writable bool) {
 func (p *project) keep(path string) {
 	if real, ok := p.inside(path); ok {
 		p.add(real, false)
+	}
+}
+
+// fix mounts a folder over itself, so that it can't be moved.
+func (p *project) fix(path string, writable bool) {
+	if real, ok := p.inside(path); ok {
+		p.add(real, writable)
 	}
 }
 

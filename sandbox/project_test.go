@@ -86,7 +86,7 @@ func TestAPlanCanReadAProjectAndChangeNothing(t *testing.T) {
 	git(t, dir, "diff", "--exit-code")
 }
 
-func TestDeniedPathsLookEmptyOrCannotBeWritten(t *testing.T) {
+func TestDeniedPathsCannotBeReadOrCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	dir := repository(t)
 	write(t, filepath.Join(dir, ".env"), "KEY=of-a-person\n")
@@ -109,6 +109,56 @@ func TestDeniedPathsLookEmptyOrCannotBeWritten(t *testing.T) {
 	}
 	if text, err := os.ReadFile(filepath.Join(dir, ".env")); err != nil || string(text) != "KEY=of-a-person\n" {
 		t.Errorf("outside: %q %v", text, err)
+	}
+}
+
+func TestWhatIsHiddenIsNotStoredAsEmpty(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	write(t, filepath.Join(dir, "key.pem"), "of-a-person\n")
+	write(t, filepath.Join(dir, "secret/key"), "of-a-person\n")
+	git(t, dir, "add", ".")
+	git(t, dir, "-c", "user.name=n", "-c", "user.email=e@x", "commit", "-qm", "two")
+	job := in(dir, "cat key.pem; ls secret; tar c . | tar t; echo x > new; git add -A; git commit -qam all; git stash; git status")
+	job.Project.Masked = []string{"key.pem", "secret"}
+	r := run(t.Context(), t, local(t), job)
+	if strings.Count(string(r.Stderr.Kept), "Permission denied") < 4 {
+		t.Errorf("%q %q", r.Stdout.Kept, r.Stderr.Kept)
+	}
+	for name, want := range map[string]string{"key.pem": "of-a-person\n", "secret/key": "of-a-person\n"} {
+		if text, err := os.ReadFile(filepath.Join(dir, name)); err != nil || string(text) != want {
+			t.Errorf("outside, %s: %q %v", name, text, err)
+		}
+		git(t, dir, "diff", "--exit-code", "HEAD", "--", name)
+		git(t, dir, "cat-file", "-e", "HEAD:"+name)
+	}
+}
+
+func TestAFolderThatIsFixedStaysWhereItIs(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	write(t, filepath.Join(dir, "a/b/key"), "of-a-person\n")
+	write(t, filepath.Join(dir, ".git/x"), "of-a-person\n")
+	job := in(dir, "mv a c; mv a/b a/c; mv .git g; echo x > .git/hooks/y; echo new > a/made; mv a/made a/b/moved; rm -rf a/b; "+
+		"cat a/b/key .git/x")
+	job.Project.Masked, job.Project.Fixed = []string{"a/b/key", ".git/x"}, []string{".git", "a", "a/b"}
+	r := run(t.Context(), t, local(t), job)
+	if strings.Contains(string(r.Stdout.Kept), "of-a-person") || strings.Count(string(r.Stderr.Kept), "busy") < 4 ||
+		!strings.Contains(string(r.Stderr.Kept), "Read-only") {
+		t.Errorf("%q %q", r.Stdout.Kept, r.Stderr.Kept)
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "a/b/key")); err != nil || string(text) != "of-a-person\n" {
+		t.Errorf("outside: %q %v", text, err)
+	}
+}
+
+func TestWhatGitWouldRunInAHiddenFolderKeepsNoJobFromRunning(t *testing.T) {
+	t.Parallel()
+	dir := repository(t)
+	job := in(dir, "cat .git/config; cat main.go")
+	job.Project.Masked = []string{".git"}
+	if r := run(t.Context(), t, local(t), job); string(r.Stdout.Kept) != "package main\n" {
+		t.Errorf("%q %q", r.Stdout.Kept, r.Stderr.Kept)
 	}
 }
 
@@ -227,8 +277,9 @@ func TestAMountIsWhereTheJobSaysAndOnlyAsWritableAsItSays(t *testing.T) {
 	t.Parallel()
 	lib, cache := t.TempDir(), t.TempDir()
 	write(t, filepath.Join(lib, "a"), "of lib\n")
-	job := sh("cat /opt/lib/a; echo x > /opt/lib/a; echo x > " + cache + "/new")
-	job.Mounts = []core.JobMount{{Source: lib, Target: "/opt/lib"}, {Source: cache, Writable: true}}
+	write(t, filepath.Join(lib, "key"), "of-a-person\n")
+	job := sh("cat /opt/lib/a; cat /opt/lib/key; echo x > /opt/lib/a; echo x > " + cache + "/new")
+	job.Mounts = []core.JobMount{{Source: lib, Target: "/opt/lib", Masked: []string{"key"}}, {Source: cache, Writable: true}}
 	r := run(t.Context(), t, local(t), job)
 	if string(r.Stdout.Kept) != "of lib\n" || !strings.Contains(string(r.Stderr.Kept), "Read-only") {
 		t.Errorf("%q %q", r.Stdout.Kept, r.Stderr.Kept)

@@ -94,7 +94,7 @@ func (t *turn) callOne(ctx context.Context, p *pendingCall, env core.ToolEnv) (e
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	env.Call = p.call.ID
+	env.Call, env.Workspace.Paths = p.call.ID, p.paths
 	p.result, err = p.tool.Tool.Call(ctx, p.call, env)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -12,13 +12,14 @@ import (
 type pendingCall struct {
 	call    core.ToolCall
 	tool    core.BoundTool
-	client  bool   // the client runs it, not we
-	wrong   string // what it was called by, where that is no name
-	refusal string // why it does not run, as the model reads it; empty: it runs
-	passed  string // what let it pass: a rule, a mode or a person
-	why     string // which rule asks a person before it runs, in a sentence; empty: none does
-	given   bool   // its result came from outside
-	note    string // what the model must know beside the result
+	client  bool           // the client runs it, not we
+	wrong   string         // what it was called by, where that is no name
+	refusal string         // why it does not run, as the model reads it; empty: it runs
+	passed  string         // what let it pass: a rule, a mode or a person
+	why     string         // which rule asks a person before it runs, in a sentence; empty: none does
+	given   bool           // its result came from outside
+	note    string         // what the model must know beside the result
+	paths   core.PathRules // what a shell line may do with files
 	result  core.ToolResult
 	beat    bool // it asked for a heartbeat
 }

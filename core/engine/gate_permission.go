@@ -28,12 +28,16 @@ func stagePermission(g *gate, p *pendingCall) verdict {
 	}
 	call := permissionCall(p, at)
 	var set permission.Set
+	var unknown error
 	if g.permissions != nil {
 		at.Home = g.permissions.Home()
-		var err error
-		if set, err = g.permissions.Rules(at.Root); err != nil && call.Does != permission.DoesRemember {
-			return verdict{ask: "The rules of permission can't be known: " + err.Error() + "."}
-		}
+		set, unknown = g.permissions.Rules(at.Root)
+	}
+	if call.Does == permission.DoesShell {
+		p.paths = set.Paths(call, at)
+	}
+	if unknown != nil && call.Does != permission.DoesRemember {
+		return verdict{ask: "The rules of permission can't be known: " + unknown.Error() + "."}
 	}
 	v := set.Judge(call, at)
 	switch v.Effect {

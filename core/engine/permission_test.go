@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
@@ -140,6 +141,51 @@ func TestAPersonsYesIsRecordedAndRulesThatCameMeanwhileForbid(t *testing.T) {
 				if !meanwhile && r.Passed != "a person" {
 					t.Errorf("%q let it pass", r.Passed)
 				}
+			}
+		}
+	}
+}
+
+// sighted is a shell that notes how far it might read .env.
+type sighted struct {
+	probe
+	reach []core.PathReach
+}
+
+func (s *sighted) Call(_ context.Context, _ core.ToolCall, env core.ToolEnv) (core.ToolResult, error) {
+	s.reach = append(s.reach, env.Workspace.Paths.Of(env.Workspace.Path).Entry(".env").Read)
+	return core.ToolResult{Text: "ran"}, nil
+}
+
+func TestALineGetsTheFilesThatItsApprovalNamed(t *testing.T) {
+	t.Parallel()
+	for x, want := range map[string]core.PathReach{"make": core.PathClosed, "cat .env": core.PathOpen, "cat .e* | sh": core.PathClosed} {
+		for _, fault := range []error{nil, errors.New("the file is broken")} {
+			tool := &sighted{}
+			rules := &written{err: fault}
+			h := open(t, func(n int, _ core.ChatRequest) turn {
+				if n == 0 {
+					return probing(x)
+				}
+				return say("done")
+			}, func(cfg *engine.Config) {
+				cfg.Permissions = rules
+				cfg.Tools = &box{cfg.Tools, core.BoundTool{Tool: tool, Info: core.ToolInfo{
+					ID: core.BuiltinToolID("probe"), Effect: core.EffectOutside, Touches: core.TouchRuns, Subject: "x", Spec: tool.Spec(),
+				}}}
+			})
+			a := h.agent(nil, "probe")
+			req := h.request(a, "go")
+			req.Client.Mode, req.Client.Workspace = core.ModeAsk, "/home/ada/project"
+			if run, _ := h.submit(req); run.StopReason != core.StopRequiresApproval || len(tool.reach) > 0 {
+				t.Fatalf("%s: the run ended %s, it ran %d times", x, run.StopReason, len(tool.reach))
+			}
+			answer := h.request(a, "")
+			answer.Input, answer.Answer = nil, &engine.Answer{Decisions: []engine.Decision{approve("call_probe")}}
+			answer.Client.Mode = core.ModeAsk
+			h.submit(answer)
+			if len(tool.reach) != 1 || tool.reach[0] != want {
+				t.Errorf("%s: it reaches %v, not %d", x, tool.reach, want)
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package permission
 import (
 	"encoding/json"
 	"fmt"
+	"path/filepath"
+	"slices"
 	"strings"
 
 	"loci/core"
@@ -128,23 +130,67 @@ func (c *Call) shell(at Place) []part {
 	if line.Doubt != "" {
 		parts = append(parts, part{what: "run the line", does: DoesShell, doubt: line.Doubt})
 	}
+	dirs := wanders(&line, folder.Dir)
 	for _, command := range line.Commands {
 		p := part{
 			what: "run " + brief(command.String()), does: DoesShell, words: command.Words, forms: command.Forms(),
-			files: command.Files, doubt: command.Doubt, free: command.Reads,
+			files: dirs.from(command.Files), doubt: command.Doubt, free: command.Reads,
 		}
 		if command.Always != "" {
 			p.offer, p.exact = rule(DoesShell, command.Always), rule(DoesShell, command.String())
 		}
 		parts = append(parts, p)
 	}
-	for _, path := range line.Writes {
+	for _, path := range dirs.from(line.Writes) {
 		parts = append(parts, at.file(DoesWrite, path))
 	}
-	for _, path := range line.Reads {
+	for _, path := range dirs.from(line.Reads) {
 		parts = append(parts, at.file(DoesRead, path))
 	}
 	return parts
+}
+
+// whereabouts are the folders that a line's words may be relative to, where it begins first.
+type whereabouts []string
+
+// maxWhereabouts bounds how many folders of one line are considered.
+const maxWhereabouts = 16
+
+// wanders returns where a line may be because of its own cd.
+func wanders(line *shellline.Line, begin string) whereabouts {
+	dirs := whereabouts{begin}
+	for _, c := range line.Commands {
+		if len(c.Words) < 2 || c.Words[0] != "cd" {
+			continue
+		}
+		for _, dir := range dirs {
+			to := filepath.Join(dir, c.Words[len(c.Words)-1])
+			if filepath.IsAbs(c.Words[len(c.Words)-1]) {
+				to = filepath.Clean(c.Words[len(c.Words)-1])
+			}
+			if len(dirs) < maxWhereabouts && !slices.Contains(dirs, to) {
+				dirs = append(dirs, to)
+			}
+		}
+	}
+	return dirs
+}
+
+// from returns the paths, and what they name from the other folders.
+func (w whereabouts) from(paths []string) []string {
+	if len(w) == 1 {
+		return paths
+	}
+	all := slices.Clone(paths)
+	for _, path := range paths {
+		rel, err := filepath.Rel(w[0], path)
+		for _, dir := range w[1:] {
+			if named := filepath.Join(dir, rel); err == nil && !slices.Contains(all, named) {
+				all = append(all, named)
+			}
+		}
+	}
+	return all
 }
 
 func rule(does Does, pattern string) string { return string(does) + "(" + pattern + ")" }

@@ -2,6 +2,8 @@ package stage
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -99,7 +101,7 @@ func (c *cell) rules() []rule {
 	}
 	for _, b := range c.spec.Binds {
 		switch {
-		case b.Masked:
+		case b.Masked, c.hidden(b.Target):
 		case b.Writable:
 			rules = append(rules, rule{b.Target, mayWrite})
 		default:
@@ -107,6 +109,11 @@ func (c *cell) rules() []rule {
 		}
 	}
 	return rules
+}
+
+// hidden reports whether a path is in a folder that is hidden.
+func (c *cell) hidden(path string) bool {
+	return slices.ContainsFunc(c.spec.Binds, func(b frame.Bind) bool { return b.Masked && strings.HasPrefix(path, b.Target+"/") })
 }
 
 func allow(ruleset int, path string, rights uint64) error {

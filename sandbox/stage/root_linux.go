@@ -152,8 +152,12 @@ func (c *cell) writeFiles() error {
 			return err
 		}
 	}
-	for name, mode := range map[string]uint32{"/empty": unix.S_IFDIR, "/none": unix.S_IFREG} { // what masks are made of
+	// What masks are made of. Nobody can open them: were they only empty, git would store emptiness in place of what is hidden.
+	for name, mode := range map[string]uint32{"/empty": unix.S_IFDIR, "/none": unix.S_IFREG} {
 		if err := makeEmpty(name, mode); err != nil {
+			return err
+		}
+		if err := unix.Chmod(name, 0); err != nil {
 			return err
 		}
 	}
@@ -241,6 +245,9 @@ func (c *cell) place(from int, target string, attr uint64) error {
 // mask lays something empty over a path, of the same kind.
 func (c *cell) mask(target string) error {
 	at, err := c.open(target)
+	if errors.Is(err, unix.ENOENT) {
+		return nil // gone since it was found: there is nothing to hide
+	}
 	if err != nil {
 		return fmt.Errorf("hide %s: %w", target, err)
 	}

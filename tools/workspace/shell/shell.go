@@ -1,10 +1,10 @@
 // Package shell holds the built-in tool shell: it runs a line of bash in the folder that a person opened, in a sandbox.
 //
-// Promises: a line sees the folder, programs of the system, toolchains of the person's home (read-only) and one cache folder for
-// each project; nothing of ours and no secret of the person's. It changes nothing where the session only plans. Time and output
-// are bounded, and no process of a line is left when it returns.
+// Promises: a line sees the folder without what rules of permission close, programs of the system, toolchains of the person's
+// home (read-only) and one cache folder for each project; nothing of ours and no secret of the person's. It changes nothing where
+// the session only plans. Time and output are bounded, and no process of a line is left when it returns.
 //
-// Layer 1, below tools: it imports core.
+// Layer 1, below tools: it imports core, and tools/workspace/masks.
 package shell
 
 import (
@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/tools/workspace/masks"
 )
 
 // Doc tells a model what shell does.
@@ -68,7 +69,7 @@ func (s *Shell) Run(ctx context.Context, args Args, env core.ToolEnv) (core.Tool
 	if err != nil {
 		return core.ToolResult{}, err
 	}
-	p, err := s.open(env.Workspace)
+	p, err := s.open(ctx, env.Workspace)
 	if err != nil {
 		return refusal(err)
 	}
@@ -77,7 +78,7 @@ func (s *Shell) Run(ctx context.Context, args Args, env core.ToolEnv) (core.Tool
 	result, err := s.cfg.Sandbox.Run(ctx, core.Job{
 		Profile: core.JobShell, Argv: []string{"bash", "--noprofile", "--norc", "-c", p.frame(), "bash", args.Command},
 		Dir: filepath.Join(p.real, p.dir), Env: p.env, Mounts: p.mounts, Limits: core.JobLimits{Wall: wall}, Live: out,
-		Project: &core.JobProject{Path: p.real, Writable: env.Workspace.Mode != core.ModePlan, Masked: p.masked},
+		Project: p.project(env.Workspace.Mode),
 	})
 	if core.KindOf(err) == core.NotFound && !hasBash() {
 		err = core.E(core.Unsupported, "there is no bash on this machine, and lines are judged in its grammar").WithHint("install bash")
@@ -124,13 +125,14 @@ type place struct {
 	dir         string // the folder in it where the line begins
 	env         []string
 	mounts      []core.JobMount
-	masked      []string
+	masked      []string    // of ours
+	closed      masks.Masks // by rules of permission
 	cache       *os.Root
 	end         string // a file of the cache folder in which bash notes where the line ended
 }
 
 // open finds out what a line gets to see.
-func (s *Shell) open(w core.WorkspaceEnv) (*place, error) {
+func (s *Shell) open(ctx context.Context, w core.WorkspaceEnv) (*place, error) {
 	p := &place{named: w.Path, end: ".loci-end-" + strings.ToLower(rand.Text())}
 	var err error
 	if p.real, err = filepath.EvalSymlinks(w.Path); err != nil {
@@ -143,8 +145,20 @@ func (s *Shell) open(w core.WorkspaceEnv) (*place, error) {
 		return nil, err
 	}
 	s.equip(p)
+	if err := p.obey(ctx, w.Paths); err != nil {
+		p.close()
+		return nil, err
+	}
 	p.dir = p.begin(w.Dir)
 	return p, nil
+}
+
+// project is the folder as the line gets it.
+func (p *place) project(mode core.PermissionMode) *core.JobProject {
+	return &core.JobProject{
+		Path: p.real, Writable: mode != core.ModePlan && !p.closed.AllReadOnly,
+		Masked: slices.Concat(p.masked, p.closed.Hidden), ReadOnly: p.closed.ReadOnly, Fixed: p.closed.Fixed,
+	}
 }
 
 func (p *place) close() {
@@ -180,10 +194,18 @@ func (p *place) begin(dir string) string {
 		return "."
 	}
 	rel, inside = below(p.real, real)
-	if info, err := os.Stat(real); !inside || err != nil || !info.IsDir() {
+	if info, err := os.Stat(real); !inside || err != nil || !info.IsDir() || p.hides(rel) {
 		return "."
 	}
 	return rel
+}
+
+// hides reports whether a line can't enter a folder.
+func (p *place) hides(rel string) bool {
+	return slices.ContainsFunc(slices.Concat(p.masked, p.closed.Hidden), func(hidden string) bool {
+		_, inside := below(hidden, rel)
+		return inside
+	})
 }
 
 // frame is what bash does around the line: both outputs come in their true order, and where the line ends is noted. Evaluated,
@@ -221,7 +243,9 @@ func (p *place) answer(r core.JobResult, wall time.Duration, out *output) core.T
 	if len(r.Changed) > 0 {
 		text += "\n(Other programs act on what was changed here; tell the person: " + p.list(r.Changed) + ")"
 	}
-	if len(r.Layers) == 0 {
+	if len(r.Layers) > 0 {
+		text += p.closedTo()
+	} else {
 		text += "\n(It ran unconfined, as a person's configuration says.)"
 	}
 	return core.ToolResult{Text: text, IsError: failed, Dir: filepath.Join(p.named, dir)}

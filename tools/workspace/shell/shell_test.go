@@ -14,6 +14,7 @@ import (
 
 	"loci/core"
 	"loci/core/coretest"
+	"loci/core/permission"
 	"loci/sandbox"
 	"loci/sandbox/stage"
 	"loci/tools/workspace/shell"
@@ -29,28 +30,29 @@ func TestMain(m *testing.M) {
 
 // place is a project with a person's home and ours.
 type place struct {
-	*testing.T
+	testing.TB
 	dir, home, ours string
 	shell           *shell.Shell
 	env             core.ToolEnv
+	rules           permission.Set
 }
 
-func open(t *testing.T) *place {
-	t.Helper()
-	base, err := filepath.EvalSymlinks(t.TempDir())
+func open(tb testing.TB) *place {
+	tb.Helper()
+	base, err := filepath.EvalSymlinks(tb.TempDir())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	p := &place{T: t, dir: filepath.Join(base, "project"), home: filepath.Join(base, "home"), ours: filepath.Join(base, "ours")}
+	p := &place{TB: tb, dir: filepath.Join(base, "project"), home: filepath.Join(base, "home"), ours: filepath.Join(base, "ours")}
 	for _, dir := range []string{p.dir, p.home, p.ours} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	box := sandbox.New(sandbox.Config{Mode: sandbox.Full, Scratch: filepath.Join(base, "jobs")})
-	t.Cleanup(box.Close)
-	if r := box.Probe(t.Context()); r.Level != sandbox.LevelFull {
-		t.Skip("this machine cannot confine programs: " + r.Detail)
+	tb.Cleanup(box.Close)
+	if r := box.Probe(tb.Context()); r.Level != sandbox.LevelFull {
+		tb.Skip("this machine cannot confine programs: " + r.Detail)
 	}
 	p.shell = shell.New(shell.Config{Sandbox: box, Caches: filepath.Join(p.ours, "caches"), Home: p.home, Hidden: []string{p.ours}})
 	p.env.Workspace = core.WorkspaceEnv{Path: p.dir, Mode: core.ModeAsk}
@@ -69,7 +71,10 @@ func (p *place) file(path, text string) {
 
 func (p *place) call(ctx context.Context, args shell.Args) core.ToolResult {
 	p.Helper()
-	r, err := p.shell.Run(ctx, args, p.env)
+	env := p.env // lines run side by side
+	at := permission.Place{Mode: env.Workspace.Mode, Root: env.Workspace.Path, Dir: env.Workspace.Dir, Home: p.home, Real: permission.Real}
+	env.Workspace.Paths = p.rules.Paths(permission.Call{Tool: "shell", Does: permission.DoesShell, Line: args.Command}, at)
+	r, err := p.shell.Run(ctx, args, env)
 	if err != nil {
 		return core.ToolError("error: " + err.Error())
 	}
@@ -144,7 +149,9 @@ func TestNothingOfOursOrOfThePersonsSecretsIsInside(t *testing.T) {
 	p.file(filepath.Join(p.home, ".ssh", "id_rsa"), "key")
 	p.says(p.line("cat "+p.ours+"/loci.db "+p.home+"/.ssh/id_rsa"), "Exit code 1.", "No such file")
 	p.env.Workspace = core.WorkspaceEnv{Path: filepath.Dir(p.ours), Mode: core.ModeAsk} // our home is in the project
-	p.is(p.line("ls -A ours; cat ours/loci.db"), "Exit code 1.\ncat: ours/loci.db: No such file or directory")
+	p.is(p.line("ls ours; cat ours/loci.db"),
+		"Exit code 1.\nls: cannot open directory 'ours': Permission denied\ncat: ours/loci.db: Permission denied\n"+
+			"(Closed by rules of permission, to read: home/.ssh. A line that names such a file asks the person.)")
 	p.env.Workspace.Path = p.ours
 	p.says(p.line("ls"), "Nothing was run", "belongs to Loci itself")
 }
