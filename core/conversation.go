@@ -19,7 +19,7 @@ type Conversation struct {
 	PinSystem     string    // snapshot of the system text to send; empty: not pinned yet
 	PinTools      string    // snapshot of the tools to send
 	PinRev        int       // the agent's Rev at which it was pinned
-	PinKey        string    // the pin holds while this is unchanged: hash of system text, rules, tools, folders
+	PinKey        string    // the pin holds while this is unchanged: hash of system text, rules, tools, folders, instructions
 	Prefix        string    // hash(system sent, tools sent, cut)
 	Cut           int       // rev of the last compaction or eviction
 	Rev           int       // rises with each group of rows that enters or leaves the context

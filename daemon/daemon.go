@@ -38,6 +38,7 @@ import (
 	"loci/daemon/mirror"
 	"loci/daemon/permissions"
 	"loci/daemon/server"
+	"loci/daemon/trust"
 	"loci/providers"
 	"loci/sandbox"
 	"loci/storage"
@@ -107,6 +108,7 @@ type parts struct {
 	follower  *follow.Follower
 
 	permissions *permissions.Files
+	trust       *trust.Trust
 	sandbox     *sandbox.Local
 }
 

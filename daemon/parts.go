@@ -21,6 +21,7 @@ import (
 	"loci/daemon/mirror"
 	"loci/daemon/permissions"
 	"loci/daemon/server"
+	"loci/daemon/trust"
 	"loci/providers"
 	"loci/providers/embed"
 	"loci/providers/offline"
@@ -94,7 +95,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	})
 	toolbox, settings := tools.NewOn(d.machine(p.sandbox)), d.cfg.Settings
 	held := contents.New(contents.Config{Dir: filepath.Join(d.cfg.Paths.Data, contents.Folder), Clock: d.cfg.Clock, Logger: d.logger})
-	p.permissions = d.permissions()
+	p.permissions, p.trust = d.permissions(), trust.New(d.cfg.Paths.Trust())
 	p.engine = engine.New(engine.Config{
 		Store:    p.store,
 		Search:   search,
@@ -107,6 +108,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Env:      d.env,
 
 		Permissions: p.permissions,
+		Trust:       p.trust,
 
 		DefaultModel: core.Handle(
 			settings.Model,
@@ -205,7 +207,7 @@ func (d *Daemon) awaitParts(ctx context.Context) (server.Parts, error) {
 	p := d.current()
 	return server.Parts{
 		Services: p.services, Engine: p.engine, Undo: p.undo, Approvals: p.approvals, Mirrors: p.mirrors, Follower: p.follower,
-		Permissions: p.permissions,
+		Permissions: p.permissions, Trust: p.trust,
 	}, nil
 }
 

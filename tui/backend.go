@@ -50,6 +50,7 @@ type Backend interface {
 	fitBackend
 	compactBackend
 	approvalBackend
+	trustBackend
 }
 
 const (
@@ -68,6 +69,17 @@ func (d daemon) Open(ctx context.Context, open api.Open) (api.Session, error) {
 	who := d.who
 	who.Open = &open
 	return d.Register(client.Asked(ctx), who)
+}
+
+func (d daemon) Brought(ctx context.Context) (api.FolderItems, error) {
+	if d.who.Folder == "" {
+		return api.FolderItems{Whole: true}, nil
+	}
+	return d.FolderItems(ctx, d.who.Folder)
+}
+
+func (d daemon) Decide(ctx context.Context, decision api.TrustDecision) error {
+	return d.DecideTrust(ctx, api.DecideTrust{Folder: d.who.Folder, Items: []api.TrustDecision{decision}})
 }
 
 func (d daemon) Agents(ctx context.Context) ([]api.AgentState, error) {

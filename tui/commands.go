@@ -62,6 +62,10 @@ func commands() []command {
 			name: "redo", help: "redo what was undone", idle: true,
 			run: func(m *Model, _ string) tea.Cmd { return m.timeline.redo() },
 		},
+		{
+			name: "trust", help: "say which of the folder's instructions agents follow",
+			run: func(m *Model, _ string) tea.Cmd { return trustPanel{m.ui, m.backend}.open() },
+		},
 		{name: "context", help: "what fills the model's context window", run: (*Model).openContext},
 		{name: "compact", args: "[mode]", help: "replace what was said earlier by a summary", run: (*Model).compact},
 		{

@@ -52,6 +52,7 @@ type fake struct {
 	partial  api.Partial // of searches
 	fakeTimeline
 	fakeApprovals
+	fakeTrust
 
 	compacts   []string
 	compactErr error

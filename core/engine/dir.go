@@ -1,9 +1,13 @@
 package engine
 
 import (
+	"cmp"
 	"path/filepath"
 	"strings"
 )
+
+// folder is the open one: that of the run, else the one that the window named last.
+func (w *window) folder() string { return cmp.Or(w.run.Client.Workspace, w.conv.LastFolder) }
 
 // dir is where a shell line begins: where the newest one of the window ended, in the workspace of the run. All lines of a
 // response begin there, as the gate judged them.

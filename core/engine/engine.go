@@ -33,7 +33,8 @@ type Config struct {
 	Logger   *slog.Logger      // nil: discarded
 	Env      core.Env          // the daemon's own provider variables
 
-	Permissions Permissions // the rules that people wrote; nil: none
+	Permissions Permissions  // the rules that people wrote; nil: none
+	Trust       prompt.Trust // what a person trusts of what folders bring; nil: nothing
 
 	DefaultModel core.Handle   // the configured default; empty: none
 	MaxSteps     int           // 0: core.DefaultMaxSteps
@@ -155,7 +156,7 @@ func New(cfg Config) *Engine {
 		vain:    newPauses(),
 		pace:    newPaces(),
 		envs:    newSessions(),
-		prompts: prompt.New(cfg.Store, cfg.Tools, cfg.Clock),
+		prompts: prompt.New(cfg.Store, cfg.Tools, cfg.Trust, cfg.Clock),
 		schemas: arguments.NewSchemas(cfg.Logger),
 		lanes:   map[core.ConversationID]*lane{},
 		active:  map[core.RunID]*job{},

@@ -210,7 +210,7 @@ func (t *turn) chooseModel(ctx context.Context) error {
 // decidePin moves the pin where the rules of the prefix allow it, else loads what is pinned.
 func (t *turn) decidePin(ctx context.Context) error {
 	s := t.e.cfg.Store
-	now, err := t.e.prompts.Outline(ctx, s, t.agent)
+	now, err := t.e.prompts.Outline(ctx, s, t.agent, t.win.folder())
 	if err != nil {
 		return err
 	}

@@ -357,7 +357,10 @@ func (w *window) replace(
 				return err
 			}
 		}
-		if now, err = w.prompts.Compile(ctx, tx, *w.agent, &conv); err != nil {
+		if now, err = w.prompts.Outline(ctx, tx, *w.agent, w.folder()); err != nil {
+			return err
+		}
+		if err := w.prompts.Fill(ctx, tx, *w.agent, &conv, &now); err != nil {
 			return err
 		}
 		return w.prompts.Store(ctx, tx, &conv, &now, true)

@@ -36,6 +36,7 @@ type CompileInput struct {
 	Passages     int          // in the agent's archive
 	Tags         []string     // the archive's most used tags
 	Directories  *Directories // nil: no folder is attached
+	Instructions Instructions // of the open folder
 	Workspace    bool         // it has tools that work in the folder that a person opened
 }
 
@@ -52,12 +53,15 @@ func Compile(in CompileInput) string {
 	return in.System + "\n\n" + compiled
 }
 
-// Memory returns the compiled memory alone: blocks, tool rules, folders, how to work in an open one, and facts about what is
-// stored outside the prompt.
+// Memory returns the compiled memory alone: blocks, what the open folder's files say about working in it, tool rules, folders,
+// how to work in an open one, and facts about what is stored outside the prompt.
 func Memory(in CompileInput) string {
-	sections := make([]string, 0, 4)
+	sections := make([]string, 0, 6)
 	if len(in.Blocks) > 0 {
 		sections = append(sections, blocksSection(in.Blocks, in.LineNumbers))
+	}
+	if len(in.Instructions.Texts) > 0 {
+		sections = append(sections, in.Instructions.String())
 	}
 	if len(in.Rules) > 0 {
 		sections = append(sections, rulesSection(in.Rules))

@@ -4,11 +4,12 @@ import "strings"
 
 // Sections are the parts of a compiled prompt besides the system text; a missing one is empty.
 type Sections struct {
-	Blocks      string // the memory blocks
-	Directories string // the files of attached folders
-	Rules       string // the tool rules
-	Workspace   string // how to work in the open folder
-	Facts       string // facts about what is stored outside the prompt
+	Blocks       string // the memory blocks
+	Instructions string // what files of the open folder say
+	Directories  string // the files of attached folders
+	Rules        string // the tool rules
+	Workspace    string // how to work in the open folder
+	Facts        string // facts about what is stored outside the prompt
 }
 
 // Cut finds the sections in a compiled prompt. system is the text before compilation: nothing that a person wrote there,
@@ -22,7 +23,13 @@ func Cut(system, prompt string) Sections {
 		for _, part := range []struct {
 			name string
 			into *string
-		}{{"memory_metadata", &s.Facts}, {"tool_usage_rules", &s.Rules}, {"directories", &s.Directories}, {"workspace", &s.Workspace}} {
+		}{
+			{"memory_metadata", &s.Facts},
+			{"tool_usage_rules", &s.Rules},
+			{"directories", &s.Directories},
+			{"workspace", &s.Workspace},
+			{"instructions", &s.Instructions},
+		} {
 			if section, rest, ok := cutLast(compiled, part.name); ok && *part.into == "" {
 				*part.into, compiled, found = section, rest, true
 			}

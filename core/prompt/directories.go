@@ -22,6 +22,18 @@ const (
 	fileTokens  = 10 // least that a file takes in the list
 )
 
+// How many characters the instructions of an open folder may take: as many as an eighth of a window has in English, up to a
+// fixed number.
+const (
+	instructionsShare   = 8
+	charsPerToken       = 4
+	maxInstructionsRoom = 24_000
+)
+
+func (k *Compiler) instructionsRoom(a *core.Agent) int {
+	return min(k.WindowFor(a)*charsPerToken/instructionsShare, maxInstructionsRoom)
+}
+
 // directories reads what to say about the folders attached to an agent, in a prompt whose rest takes so many tokens;
 // nil: none is attached.
 func (k *Compiler) directories(

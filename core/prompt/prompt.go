@@ -14,6 +14,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"maps"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -26,17 +27,24 @@ import (
 // maxPromptTags is how many of an archive's tags a prompt lists, most used first.
 const maxPromptTags = 20
 
+// Trust knows what folders bring along and a person trusts.
+type Trust interface {
+	// Instructions returns the texts that stand in a folder of the open one, "." for that itself.
+	Instructions(folder, dir string) []core.Instructions
+}
+
 // Compiler makes prompts.
 type Compiler struct {
 	store core.Store
 	tools core.Toolbox
+	trust Trust // nil: nothing is trusted
 	clock func() time.Time
 	sizes sizes // context windows of models that have answered
 }
 
 // New returns a compiler.
-func New(store core.Store, tools core.Toolbox, clock func() time.Time) *Compiler {
-	return &Compiler{store: store, tools: tools, clock: clock, sizes: sizes{of: map[core.Handle]int{}}}
+func New(store core.Store, tools core.Toolbox, trust Trust, clock func() time.Time) *Compiler {
+	return &Compiler{store: store, tools: tools, trust: trust, clock: clock, sizes: sizes{of: map[core.Handle]int{}}}
 }
 
 // Prompt is what a conversation would be pinned to if it were pinned now.
@@ -44,24 +52,27 @@ type Prompt struct {
 	System  string
 	Tools   []core.ToolSpec
 	Schema  string               // the tools as stored in the snapshot
-	Key     string               // a pin becomes invalid when this changes: system text, rules, tools, folders
+	Key     string               // a pin becomes invalid when this changes: system text, rules, tools, folders, instructions
 	Shown   map[core.BlockID]int // the version of each block in the text
 	Blocks  []core.Block         // attached, in order
 	Bound   []core.BoundTool     // attached, in order
 	Folders []core.Folder        // attached, in order
+
+	Instructions memory.Instructions // of the folder that a person opened
 }
 
 // Compile makes every prompt, for runs, recompilation and the overview alike.
 func (k *Compiler) Compile(ctx context.Context, s core.Store, a core.Agent, conv *core.Conversation) (Prompt, error) {
-	p, err := k.Outline(ctx, s, a)
+	p, err := k.Outline(ctx, s, a, conv.LastFolder)
 	if err != nil {
 		return Prompt{}, err
 	}
 	return p, k.Fill(ctx, s, a, conv, &p)
 }
 
-// Outline returns a prompt without its text: what is attached, and the key that tells whether the text is still valid.
-func (k *Compiler) Outline(ctx context.Context, s core.Store, a core.Agent) (Prompt, error) {
+// Outline returns a prompt without its text: what is attached, what a person trusts of the folder that is open (empty: none
+// is), and the key that tells whether the text is still valid.
+func (k *Compiler) Outline(ctx context.Context, s core.Store, a core.Agent, open string) (Prompt, error) {
 	policy, ok := core.PolicyOf(a.Type)
 	if !ok {
 		return Prompt{}, core.E(core.Unsupported, "agent type %q is not built yet", string(a.Type))
@@ -98,12 +109,40 @@ func (k *Compiler) Outline(ctx context.Context, s core.Store, a core.Agent) (Pro
 	if p.Tools, err = request.ReadTools(p.Schema); err != nil { // the same bytes that are read from the pin later
 		return Prompt{}, err
 	}
-	p.Key = digest(a.System, p.Schema, request.JSON(a.ToolRules))
-	if len(folders) > 0 {
-		attached, listing := foldersKey(folders)
-		p.Key = digest(a.System, p.Schema, request.JSON(a.ToolRules), attached) + listingMark + listing
+	if p.inFolders() {
+		p.Instructions = k.Instructions(open, ".")
 	}
+	p.Key = p.key(&a)
 	return p, nil
+}
+
+// Instructions returns what a person trusts of what stands in a folder of the open one.
+func (k *Compiler) Instructions(open, dir string) memory.Instructions {
+	in := memory.Instructions{Folder: filepath.Join(open, filepath.FromSlash(dir))}
+	if k.trust != nil && open != "" {
+		in.Texts = k.trust.Instructions(open, dir)
+	}
+	return in
+}
+
+// inFolders reports whether the agent has tools that work in the folder that a person opened.
+func (p *Prompt) inFolders() bool {
+	return slices.ContainsFunc(p.Bound, func(t core.BoundTool) bool { return t.Info.Touches == core.TouchWrites })
+}
+
+func (p *Prompt) key(a *core.Agent) string {
+	parts := []string{a.System, p.Schema, request.JSON(a.ToolRules)}
+	attached, listing := foldersKey(p.Folders)
+	if len(p.Folders) > 0 {
+		parts = append(parts, attached)
+	}
+	if len(p.Instructions.Texts) > 0 {
+		parts = append(parts, request.JSON(p.Instructions))
+	}
+	if len(p.Folders) > 0 {
+		return digest(parts...) + listingMark + listing
+	}
+	return digest(parts...)
 }
 
 // Fill compiles the text of a prompt.
@@ -112,9 +151,10 @@ func (k *Compiler) Fill(ctx context.Context, s core.Store, a core.Agent, conv *c
 	names, _ := ToolNames(p.Bound)
 	in := memory.CompileInput{
 		System: a.System, Blocks: p.Blocks, LineNumbers: policy.LineNumbers, Rules: rules.Explain(a.ToolRules, names), Agent: a.ID,
-		Workspace:    slices.ContainsFunc(p.Bound, func(t core.BoundTool) bool { return t.Info.Touches == core.TouchWrites }),
-		Conversation: conv.ID, CompiledAt: k.clock().In(a.Location()), Messages: conv.MessageCount,
+		Workspace:    p.inFolders(),
+		Conversation: conv.ID, CompiledAt: k.clock().In(a.Location()), Messages: conv.MessageCount, Instructions: p.Instructions,
 	}
+	in.Instructions.Room = k.instructionsRoom(&a)
 	if archive, ok, err := s.Archives().OfAgent(ctx, a.ID); err != nil {
 		return err
 	} else if ok {

@@ -35,6 +35,9 @@ const maxSocket = 100
 // Permissions is the person's file of permission rules, beside the settings.
 func (p Paths) Permissions() string { return filepath.Join(filepath.Dir(p.Config), "permissions.toml") }
 
+// Trust is the file of what the person trusts of what folders bring along.
+func (p Paths) Trust() string { return filepath.Join(filepath.Dir(p.Config), "trust.toml") }
+
 // SystemPermissions is the file in which whoever runs the machine writes rules that count for everybody; empty: there is
 // none on this system.
 func SystemPermissions() string {

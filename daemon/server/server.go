@@ -58,6 +58,7 @@ type Parts struct {
 	Follower  Follower // nil: no folder can follow a directory
 
 	Permissions Permissions // nil: none are kept
+	Trust       Trust       // nil: none is kept
 }
 
 // Config is what the server is built from.
@@ -143,6 +144,7 @@ func (s *Server) register(a huma.API) {
 	s.registerMirror(a)
 	s.registerModels(a)
 	s.registerPermissions(a)
+	s.registerTrust(a)
 	s.registerPassageHistory(a)
 	s.registerRuns(a)
 	s.registerTools(a)

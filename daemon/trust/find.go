@@ -1,0 +1,138 @@
+package trust
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"loci/core"
+)
+
+// Bounds of what is read and of one look through a folder.
+const (
+	maxText    = 128 << 10
+	maxItems   = 200
+	maxDepth   = 16
+	maxEntries = 200_000
+	maxTime    = 2 * time.Second
+	atOnce     = 1024 // entries that are read of a folder at a time
+)
+
+// instructionFiles are the names of texts that agents follow, in the order in which they are shown.
+var instructionFiles = []string{"AGENTS.md", "CLAUDE.md"}
+
+// skipped are folders with the work of others, whose instructions nobody here wants.
+var skipped = []string{".git", "node_modules", "vendor", ".venv", "venv", "target"}
+
+// item is what a folder brings, as it is now.
+type item struct {
+	core.FolderItem
+	text string
+}
+
+// read reads an item; ok: there is one.
+func read(root *os.Root, name string) (it item, ok bool) {
+	it = item{FolderItem: core.FolderItem{Kind: core.ItemInstructions, Path: name}}
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return it, false
+	}
+	if err != nil {
+		it.Fault = "it can't be opened in the folder"
+		return it, true
+	}
+	defer func() { _ = file.Close() }() // only read from
+	info, err := file.Stat()
+	if err != nil || info.IsDir() {
+		return it, false
+	}
+	if !info.Mode().IsRegular() {
+		it.Fault = "it is no file"
+		return it, true
+	}
+	it.Bytes = info.Size()
+	text, err := io.ReadAll(io.LimitReader(file, maxText+1))
+	switch {
+	case err != nil:
+		it.Fault = "it can't be read"
+	case len(text) > maxText:
+		it.Fault = "it is larger than 128 KB"
+	case !utf8.Valid(text) || slices.Contains(text, 0):
+		it.Fault = "it is not text in UTF-8"
+	default:
+		sum := sha256.Sum256(text)
+		it.Hash, it.text, it.Bytes = hex.EncodeToString(sum[:]), string(text), int64(len(text))
+	}
+	return it, true
+}
+
+// search is one look through a folder.
+type search struct {
+	root    *os.Root
+	until   time.Time
+	entries int
+	items   []item
+	partly  bool // a bound was met
+}
+
+// find returns what a folder brings, nearer items first, and whether that is all.
+func find(ctx context.Context, root *os.Root) (items []item, whole bool) {
+	s := &search{root: root, until: time.Now().Add(maxTime)}
+	for todo := []string{"."}; len(todo) > 0 && !s.over(ctx); todo = todo[1:] {
+		todo = append(todo, s.enter(ctx, todo[0])...)
+	}
+	return s.items, !s.partly
+}
+
+// over reports whether a bound is met.
+func (s *search) over(ctx context.Context) bool {
+	s.partly = s.partly || s.entries >= maxEntries || len(s.items) >= maxItems || ctx.Err() != nil || time.Now().After(s.until)
+	return s.partly
+}
+
+// enter notes what is in a folder, and returns the folders in it.
+func (s *search) enter(ctx context.Context, name string) (below []string) {
+	dir, err := s.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil // nobody can read it
+	}
+	defer func() { _ = dir.Close() }() // only read from
+	var found []string
+	for !s.over(ctx) {
+		entries, err := dir.ReadDir(atOnce)
+		s.entries += len(entries)
+		for _, e := range entries {
+			switch {
+			case e.IsDir() && !slices.Contains(skipped, e.Name()):
+				below = append(below, path.Join(name, e.Name()))
+			case !e.IsDir() && slices.Contains(instructionFiles, e.Name()):
+				found = append(found, e.Name())
+			}
+		}
+		if err != nil || len(entries) == 0 {
+			break
+		}
+	}
+	slices.Sort(found)
+	for _, file := range found {
+		if it, ok := read(s.root, path.Join(name, file)); ok {
+			s.items = append(s.items, it)
+		}
+	}
+	if strings.Count(name, "/") >= maxDepth && len(below) > 0 {
+		s.partly = true
+		return nil
+	}
+	slices.Sort(below)
+	return below
+}
