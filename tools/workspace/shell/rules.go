@@ -24,7 +24,7 @@ func (p *place) obey(ctx context.Context, paths core.PathRules) error {
 	}
 	if p.closed.AllHidden {
 		return core.E(core.Forbidden, "a rule of permission closes the whole folder %s", p.named).
-			WithHint("loci permissions lists the rules")
+			WithHint("see which: loci permissions")
 	}
 	count := len(p.masked) + len(p.closed.Hidden) + len(p.closed.ReadOnly) + len(p.closed.Fixed)
 	var open []core.JobMount
