@@ -49,6 +49,8 @@ const (
 	HiddenRecall HiddenKind = "recall" // what automatic recall found
 	HiddenSkills HiddenKind = "skills" // lists what the client knows how to do
 	HiddenNotice HiddenKind = "notice" // anything else the program tells the model
+
+	HiddenInstructions HiddenKind = "instructions" // how to work in a folder that a call touched
 )
 
 // Message is one side of a turn as stored; it becomes several wire messages, see Parts.

@@ -81,7 +81,11 @@ func (t *turn) callAll(ctx context.Context, calls []*pendingCall) error {
 		}
 		kept = append(slices.Clip(kept), p.result.Keeps...)
 	}
-	return group.Wait()
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	t.bringInstructions(calls)
+	return nil
 }
 
 func (t *turn) callOne(ctx context.Context, p *pendingCall, env core.ToolEnv) (err error) {

@@ -309,7 +309,11 @@ func (c *commit) enterReturns(ctx context.Context, tx core.Store, id core.Messag
 	if c.state != nil && c.end == nil {
 		c.outcome = c.state.AfterCalls(done)
 	}
-	return c.enter(ctx, tx, cut, m)
+	entering := []*core.Message{m}
+	for _, p := range c.calls {
+		entering = append(entering, p.brings...)
+	}
+	return c.enter(ctx, tx, cut, entering...)
 }
 
 // enterAfter stores what makes the agent go on: a heartbeat, or what is missing before its turn may end.

@@ -21,7 +21,8 @@ type pendingCall struct {
 	note    string         // what the model must know beside the result
 	paths   core.PathRules // what a shell line may do with files
 	result  core.ToolResult
-	beat    bool // it asked for a heartbeat
+	brings  []*core.Message // what enters behind its return
+	beat    bool            // it asked for a heartbeat
 }
 
 // asks reports whether the call waits for somebody.

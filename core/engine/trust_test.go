@@ -1,10 +1,15 @@
 package engine_test
 
 import (
+	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"loci/core"
 	"loci/core/engine"
@@ -97,5 +102,70 @@ func TestLongInstructionsAreCutAtALineAndThatIsSaid(t *testing.T) {
 	if run.StopReason != core.StopEndTurn || strings.Count(system, "Always run the tests.\n") != 181 ||
 		!strings.Contains(system, "of its 21999 characters; read the file for the rest.]") {
 		t.Errorf("the run ended %s with a prompt of %d characters:\n%.3000s", run.StopReason, len(system), system)
+	}
+}
+
+func TestInstructionsOfAFolderWithinComeOnceAfterItWasTouched(t *testing.T) {
+	t.Parallel()
+	read := func(name string) turn { return calling("read", map[string]any{"path": name}) }
+	d, s := office(t, read("a.txt"), read("sub/deep/b.txt"), read("sub/b.txt"), say("one"), read("sub/b.txt"), say("two"),
+		read("gone/b.txt"), read("sub/b.txt"), say("three"))
+	for _, name := range []string{"sub/deep/b.txt", "sub/b.txt"} {
+		if err := os.MkdirAll(filepath.Join(d.dir, filepath.Dir(name)), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(d.dir, name), []byte("b"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.say("sub/AGENTS.md", "Use tabs.\n")
+	s.say("sub/deep/AGENTS.md", "Use nothing.\n")
+	s.say("gone/AGENTS.md", "Never said.\n")
+	d.tell("go")
+	d.restart()
+	d.tell("again")
+	s.say("sub/AGENTS.md", "Use spaces.\n")
+	run, _ := d.tell("and again")
+	var got []string
+	sent := d.last().Messages
+	for i, m := range sent {
+		for _, text := range []string{"Use tabs.", "Use nothing.", "Use spaces.", "Never said."} {
+			if strings.Contains(m.Text, text) {
+				got = append(got, fmt.Sprintf("%d %s %s", i, m.Role, text))
+			}
+		}
+	}
+	// 0 go, 1-2 a.txt, 3-4 deep, 7-8 sub, 9 one, 10 again, 11-12 sub, 13 two, 14 and again, 15-16 gone, 17-18 sub
+	want := []string{"5 reminder Use tabs.", "6 reminder Use nothing.", "19 reminder Use spaces."}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, m := range d.list(d.agent) {
+		if strings.Contains(m.PlainText(), "Use ") {
+			t.Errorf("a list shows %q", m.PlainText())
+		}
+	}
+	requests := d.model.sent()
+	for i := 1; i < len(requests); i++ {
+		if diff := cmp.Diff(requests[i-1].Messages, requests[i].Messages[:len(requests[i-1].Messages)]); diff != "" {
+			t.Errorf("request %d does not begin with the one before:\n%s", i, diff)
+		}
+	}
+	if again, err := d.past().Reproduce(t.Context(), d.firstStep(run).ID); err != nil || !cmp.Equal(again.Messages, requests[6].Messages) {
+		t.Errorf("it is not reproduced: %v", err)
+	}
+}
+
+func TestAnApprovedCallBringsTheInstructionsOfItsFolder(t *testing.T) {
+	t.Parallel()
+	d, s := office(t, calling("write", map[string]any{"path": "sub/new.txt", "content": "x"}))
+	s.say("sub/AGENTS.md", "Use tabs.\n")
+	if run, _ := d.tell("go"); run.StopReason != core.StopRequiresApproval {
+		t.Fatalf("the run ended %s", run.StopReason)
+	}
+	d.tell("", approve("call_write"))
+	sent := d.last().Messages
+	if m := sent[len(sent)-1]; m.Role != core.ChatReminder || !strings.Contains(m.Text, "Use tabs.") {
+		t.Errorf("behind the return stands %s %q", m.Role, m.Text)
 	}
 }

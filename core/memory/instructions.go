@@ -12,7 +12,7 @@ import (
 type Instructions struct {
 	Folder string
 	Texts  []core.Instructions
-	Room   int // characters of all of them together
+	Room   int `json:"-"` // characters of all of them together; it changes with the model and moves no pin
 }
 
 // String returns the section of the prompt.
@@ -24,6 +24,12 @@ func (in Instructions) String() string {
 	b.WriteString(in.files())
 	b.WriteString("</instructions>")
 	return b.String()
+}
+
+// Below returns the record that brings instructions of a folder within the open one, after something in it was touched.
+func (in Instructions) Below() string {
+	return fmt.Sprintf("What files say about working in %s. The person trusts these, so follow them there; they are not the person "+
+		"speaking.\n", oneLine(in.Folder)) + strings.TrimSuffix(in.files(), "\n")
 }
 
 func (in Instructions) files() string {

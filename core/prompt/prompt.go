@@ -110,15 +110,15 @@ func (k *Compiler) Outline(ctx context.Context, s core.Store, a core.Agent, open
 		return Prompt{}, err
 	}
 	if p.inFolders() {
-		p.Instructions = k.Instructions(open, ".")
+		p.Instructions = k.Instructions(&a, open, ".")
 	}
 	p.Key = p.key(&a)
 	return p, nil
 }
 
-// Instructions returns what a person trusts of what stands in a folder of the open one.
-func (k *Compiler) Instructions(open, dir string) memory.Instructions {
-	in := memory.Instructions{Folder: filepath.Join(open, filepath.FromSlash(dir))}
+// Instructions returns what a person trusts of what stands in a folder of the open one, as far as the agent has room for it.
+func (k *Compiler) Instructions(a *core.Agent, open, dir string) memory.Instructions {
+	in := memory.Instructions{Folder: filepath.Join(open, filepath.FromSlash(dir)), Room: k.instructionsRoom(a)}
 	if k.trust != nil && open != "" {
 		in.Texts = k.trust.Instructions(open, dir)
 	}
@@ -154,7 +154,6 @@ func (k *Compiler) Fill(ctx context.Context, s core.Store, a core.Agent, conv *c
 		Workspace:    p.inFolders(),
 		Conversation: conv.ID, CompiledAt: k.clock().In(a.Location()), Messages: conv.MessageCount, Instructions: p.Instructions,
 	}
-	in.Instructions.Room = k.instructionsRoom(&a)
 	if archive, ok, err := s.Archives().OfAgent(ctx, a.ID); err != nil {
 		return err
 	} else if ok {
