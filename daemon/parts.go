@@ -31,6 +31,7 @@ import (
 	"loci/storage/forget"
 	"loci/tools"
 	"loci/tools/parsers"
+	"loci/tools/workspace/masks"
 	"loci/tools/workspace/shell"
 )
 
@@ -207,8 +208,24 @@ func (d *Daemon) awaitParts(ctx context.Context) (server.Parts, error) {
 	p := d.current()
 	return server.Parts{
 		Services: p.services, Engine: p.engine, Undo: p.undo, Approvals: p.approvals, Mirrors: p.mirrors, Follower: p.follower,
-		Permissions: p.permissions, Trust: p.trust,
+		Permissions: p.permissions, Trust: p.trust, Closes: closes,
 	}, nil
+}
+
+// closes finds what rules close to a shell line, as the tool does before it runs one.
+func closes(ctx context.Context, folder string, rules core.PathRules) (hidden, readOnly []string, err error) {
+	about := rules.Of(folder)
+	if about == nil {
+		return nil, nil, nil
+	}
+	found, err := masks.Find(ctx, folder, about)
+	if found.AllHidden {
+		found.Hidden = []string{"."}
+	}
+	if found.AllReadOnly {
+		found.ReadOnly = []string{"."}
+	}
+	return found.Hidden, found.ReadOnly, err
 }
 
 func orDoctor(hint string) string {

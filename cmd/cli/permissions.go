@@ -3,7 +3,9 @@ package cli
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -44,7 +46,6 @@ func (a *app) permissionsList() *cobra.Command {
 	}
 }
 
-// folderFlag adds --folder, and returns what gives its absolute path.
 // changing makes a command that changes rules which count in a folder, or everywhere.
 func (a *app) changing(
 	c *cobra.Command, change func(ctx context.Context, c *client.Client, args []string, folder string) error,
@@ -132,6 +133,12 @@ its tool.`,
 			}
 			t := table{head: []string{"EFFECT", "WHY"}}
 			t.add(v.Effect, v.Why)
+			if len(v.Hidden) > 0 {
+				t.add("", "it can't read "+fewOf(v.Hidden))
+			}
+			if len(v.ReadOnly) > 0 {
+				t.add("", "it can't change "+fewOf(v.ReadOnly))
+			}
 			for _, rule := range v.Always {
 				t.add("", "to allow it: loci permissions add allow "+quoteArg(rule))
 			}
@@ -140,4 +147,13 @@ its tool.`,
 	}
 	c.Flags().StringVar(&mode, "mode", "ask", "the mode of the session: ask, edits, plan, all or standard")
 	return c
+}
+
+// fewOf names the first paths of a list.
+func fewOf(paths []string) string {
+	const most = 5
+	if n := len(paths) - most; n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(paths[:most], ", "), n)
+	}
+	return strings.Join(paths, ", ")
 }

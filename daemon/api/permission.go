@@ -45,4 +45,8 @@ type PermissionVerdict struct {
 	Effect string   `json:"effect"`
 	Why    string   `json:"why"`
 	Always []string `json:"always"` // the rules that would allow it
+
+	// Of a shell line, if it may run: what is closed to it in the folder, by paths in it. "." is all of it.
+	Hidden   []string `json:"hidden,omitempty"`    // it can't read these
+	ReadOnly []string `json:"read_only,omitempty"` // it can't change these
 }

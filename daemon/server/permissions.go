@@ -20,6 +20,9 @@ type Permissions interface {
 	Home() string // the person's home folder
 }
 
+// Closes finds what rules close to a shell line in a folder, given by its real path: what it can't read, and what it can't change.
+type Closes func(ctx context.Context, folder string, rules core.PathRules) (hidden, readOnly []string, err error)
+
 // registerPermissions registers the rules of permission. They are for the socket only: who can reach the daemon over TCP
 // may use agents, and not give them more rights.
 func (s *Server) registerPermissions(a huma.API) {
@@ -97,8 +100,14 @@ func (s *Server) checkPermission(ctx context.Context, in *checkPermissionInput) 
 		return nil, err
 	}
 	at := permission.Place{Mode: mode, Root: in.Body.Folder, Home: files.Home(), Real: permission.Real}
-	v := rules.Judge(hypothetical(in.Body), at)
-	return answer(api.PermissionVerdict{Effect: string(v.Effect), Why: v.Why, Always: append([]string{}, v.Always...)}, nil)
+	call := hypothetical(in.Body)
+	v := rules.Judge(call, at)
+	out := api.PermissionVerdict{Effect: string(v.Effect), Why: v.Why, Always: append([]string{}, v.Always...)}
+	parts, _ := s.now()
+	if call.Does == permission.DoesShell && v.Effect != permission.Deny && at.Root != "" && parts.Closes != nil {
+		out.Hidden, out.ReadOnly, err = parts.Closes(ctx, permission.Real(at.Root), rules.Paths(call, at))
+	}
+	return answer(out, err)
 }
 
 // hypothetical makes a call of what somebody asks about.

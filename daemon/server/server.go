@@ -59,6 +59,7 @@ type Parts struct {
 
 	Permissions Permissions // nil: none are kept
 	Trust       Trust       // nil: none is kept
+	Closes      Closes      // nil: nobody knows
 }
 
 // Config is what the server is built from.
