@@ -73,7 +73,7 @@ type WorkspaceEnv struct {
 	Path     string // absolute; empty: no folder is open
 	Dir      string // in it, absolute: where a shell line begins
 	Mode     PermissionMode
-	Paths    PathRules // what a shell line may do with files; nil: nobody knows
+	Paths    PathRules // what a shell line or a search may do with files that it comes across; nil: nobody knows
 	Contents ContentStore
 	Files    interface {
 		Read(ctx context.Context, conversation ConversationID, path string) (FileRead, bool, error)

@@ -19,7 +19,7 @@ type pendingCall struct {
 	why     string         // which rule asks a person before it runs, in a sentence; empty: none does
 	given   bool           // its result came from outside
 	note    string         // what the model must know beside the result
-	paths   core.PathRules // what a shell line may do with files
+	paths   core.PathRules // what it may do with files that it comes across
 	result  core.ToolResult
 	brings  []*core.Message // what enters behind its return
 	beat    bool            // it asked for a heartbeat

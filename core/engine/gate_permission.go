@@ -33,7 +33,7 @@ func stagePermission(g *gate, p *pendingCall) verdict {
 		at.Home = g.permissions.Home()
 		set, unknown = g.permissions.Rules(at.Root)
 	}
-	if call.Does == permission.DoesShell {
+	if p.inFolder() {
 		p.paths = set.Paths(call, at)
 	}
 	if unknown != nil && call.Does != permission.DoesRemember {

@@ -119,3 +119,16 @@ func TestWithoutAWorkspaceTheToolsSaySoAndNobodyIsAsked(t *testing.T) {
 	}
 	d.holds("one\ntwo\n")
 }
+
+func TestASearchThatNamesNoSecretReadsNone(t *testing.T) {
+	t.Parallel()
+	d := openDesk(t, calling("grep", map[string]any{"pattern": "."}))
+	if err := os.WriteFile(filepath.Join(d.dir, ".env"), []byte("KEY=of-a-person\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run, got := d.tell("go")
+	text := got["call_grep"]
+	if run.StopReason != core.StopEndTurn || strings.Contains(text, "of-a-person") || !strings.Contains(text, "two") {
+		t.Errorf("the run ended %s with %q", run.StopReason, text)
+	}
+}

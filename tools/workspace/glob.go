@@ -40,7 +40,7 @@ func (f *folder) glob(ctx context.Context, args GlobArgs) (core.ToolResult, erro
 		return core.ToolResult{}, err
 	}
 	var rows []string
-	full, err := f.walk(ctx, from, maxDepth, func(rel string, entry fs.DirEntry) bool {
+	full, err := f.walk(ctx, from, maxDepth, func(rel string, entry fs.DirEntry, _ bool) bool {
 		if !entry.IsDir() && (wanted(rel) || from != "." && wanted(strings.TrimPrefix(rel, from+"/"))) {
 			rows = append(rows, rel)
 		}

@@ -54,6 +54,7 @@ type search struct {
 	found   int // matches
 	files   int // looked at
 	large   int // left out for their size
+	closed  int // left out by rules of permission
 	b       strings.Builder
 	shown   int
 }
@@ -80,7 +81,11 @@ func (f *folder) grep(ctx context.Context, args GrepArgs) (core.ToolResult, erro
 	if !isFile {
 		files = nil
 		var searching error
-		full, err = f.walk(ctx, from, maxDepth, func(rel string, entry fs.DirEntry) bool {
+		full, err = f.walk(ctx, from, maxDepth, func(rel string, entry fs.DirEntry, closed bool) bool {
+			if closed && (entry.IsDir() || wanted(rel)) {
+				s.closed++
+				return true
+			}
 			if !entry.Type().IsRegular() || !wanted(rel) {
 				return true
 			}
@@ -310,6 +315,10 @@ func (s *search) told(args GrepArgs, slow bool) string {
 	}
 	if s.large > 0 {
 		fmt.Fprintf(&s.b, "\n(%s larger than %d MB were not searched.)", core.Count(s.large, "file"), core.MaxKeptContent>>20)
+	}
+	if s.closed > 0 {
+		fmt.Fprintf(&s.b, "\n(Not searched, because rules of permission close it: %s. Naming one as path asks the person.)",
+			core.Count(s.closed, "place"))
 	}
 	if slow {
 		fmt.Fprintf(&s.b, "\n(The search is not complete: it stopped after %s. Use a narrower path or glob than %q.)", maxTime, args.Glob)

@@ -31,7 +31,7 @@ func (f *folder) list(ctx context.Context, args ListArgs) (core.ToolResult, erro
 		return core.ToolResult{}, core.E(core.Invalid, "%q is a file; read shows what it says", clip(args.Path, 200))
 	}
 	var rows []string
-	full, err := f.walk(ctx, from, 0, func(rel string, entry fs.DirEntry) bool {
+	full, err := f.walk(ctx, from, 0, func(rel string, entry fs.DirEntry, _ bool) bool {
 		row := path.Base(rel)
 		switch {
 		case entry.IsDir():

@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"loci/core"
+	"loci/core/permission"
 )
 
 func project(p *place) {
@@ -153,5 +156,34 @@ func TestADeepOrHostileTreeIsWalkedWithinBounds(t *testing.T) {
 	p.says(p.grep(GrepArgs{Pattern: strings.Repeat("(n|ne|nee)*", 20) + "dle"}), "needle")
 	if took := time.Since(began); took > maxTime {
 		t.Errorf("it took %s", took)
+	}
+}
+
+func TestASearchReadsNoFileThatRulesClose(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	for _, name := range []string{".env", "a.txt", "secrets/k", "sub/.env.local", "sub/b.txt"} {
+		p.file(name, "hello "+name+"\n")
+	}
+	set, err := permission.ParseList(permission.List{Deny: []string{"read(secrets/**)"}}, permission.FromUser)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := func(path string) core.ToolEnv {
+		call := permission.Call{Tool: "grep", Does: permission.DoesRead, Paths: []string{filepath.Join(p.dir, path)}}
+		env := p.env
+		env.Workspace.Paths = permission.Set(set).Paths(call, permission.Place{Mode: core.ModeAsk, Root: p.dir, Real: permission.Real})
+		return env
+	}
+	got := p.answer(Grep(t.Context(), GrepArgs{Pattern: "hello"}, in(".")))
+	want := "a.txt\n1: hello a.txt\nsub/b.txt\n1: hello sub/b.txt\n" +
+		"\n(Not searched, because rules of permission close it: 3 places. Naming one as path asks the person.)"
+	if got != want {
+		t.Errorf("%q, not %q", got, want)
+	}
+	p.says(p.answer(Grep(t.Context(), GrepArgs{Pattern: "hello", Path: ".env"}, in(".env"))), "hello .env") // it was asked about
+	got = p.answer(Glob(t.Context(), GlobArgs{Pattern: "**"}, in(".")))
+	if want := ".env\na.txt\nsub/.env.local\nsub/b.txt"; got != want {
+		t.Errorf("%q, not %q", got, want)
 	}
 }

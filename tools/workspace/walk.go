@@ -33,24 +33,28 @@ type level struct {
 }
 
 // walker goes through the files of a folder, in order of their names, without what .gitignore leaves out and without .git.
-// Links are told and not followed.
+// Links are told and not followed. It enters no folder that rules of permission close.
 type walker struct {
 	f      *folder
 	levels []level
 	depth  int
 	walked int
 	full   bool // a bound was met, so that not everything was seen
-	// visit gets a path in the workspace; false ends the walk.
-	visit func(rel string, entry fs.DirEntry) bool
+	visit  visitor
 }
+
+// visitor gets a path in the workspace, and whether rules of permission keep it from being read; false ends the walk.
+type visitor func(rel string, entry fs.DirEntry, closed bool) bool
 
 var errEnough = errors.New("the walk has what it needs")
 
 // walk goes through a folder of the workspace, down to a depth.
-func (f *folder) walk(
-	ctx context.Context, rel string, depth int, visit func(rel string, entry fs.DirEntry) bool,
-) (full bool, err error) {
+func (f *folder) walk(ctx context.Context, rel string, depth int, visit visitor) (full bool, err error) {
 	w := &walker{f: f, levels: f.above(), depth: depth, visit: visit}
+	var rules core.FolderRules
+	if paths := f.env.Workspace.Paths; paths != nil {
+		rules = paths.Of(f.real)
+	}
 	if rel != "." {
 		dir := "."
 		for part := range strings.SplitSeq(rel, "/") {
@@ -59,9 +63,10 @@ func (f *folder) walk(
 				w.levels[i].prefix = append(slices.Clip(w.levels[i].prefix), part)
 			}
 			dir = path.Join(dir, part)
+			rules = inner(rules, part)
 		}
 	}
-	err = w.folder(ctx, rel, 0)
+	err = w.folder(ctx, rel, rules, 0)
 	if errors.Is(err, errEnough) {
 		err = nil
 	}
@@ -120,7 +125,15 @@ func (w *walker) ignored(name string, dir bool) bool {
 	return false
 }
 
-func (w *walker) folder(ctx context.Context, rel string, depth int) error {
+// inner returns the rules about what is in a folder of one.
+func inner(rules core.FolderRules, name string) core.FolderRules {
+	if rules == nil {
+		return nil
+	}
+	return rules.Folder(name)
+}
+
+func (w *walker) folder(ctx context.Context, rel string, rules core.FolderRules, depth int) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -142,30 +155,31 @@ func (w *walker) folder(ctx context.Context, rel string, depth int) error {
 			continue
 		}
 		name := path.Join(rel, e.Name())
-		if !w.visit(name, e) {
+		closed := rules != nil && rules.Entry(e.Name()).Read == core.PathClosed
+		if !w.visit(name, e, closed) {
 			return errEnough
 		}
-		if !e.IsDir() {
+		if !e.IsDir() || closed {
 			continue
 		}
 		if depth == w.depth {
 			w.full = true
 			continue
 		}
-		if err := w.below(ctx, name, e.Name(), depth); err != nil {
+		if err := w.below(ctx, name, inner(rules, e.Name()), depth); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w *walker) below(ctx context.Context, rel, name string, depth int) error {
+func (w *walker) below(ctx context.Context, rel string, rules core.FolderRules, depth int) error {
 	outside := w.levels
 	w.levels = make([]level, len(outside), len(outside)+1)
 	for i, l := range outside {
-		w.levels[i] = level{l.rules, append(slices.Clip(l.prefix), name)}
+		w.levels[i] = level{l.rules, append(slices.Clip(l.prefix), path.Base(rel))}
 	}
-	err := w.folder(ctx, rel, depth+1)
+	err := w.folder(ctx, rel, rules, depth+1)
 	w.levels = outside
 	return err
 }
