@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"loci/core"
@@ -14,6 +15,7 @@ import (
 	"loci/core/engine"
 	"loci/core/finder"
 	"loci/core/intake"
+	"loci/core/permission"
 	"loci/core/service"
 	"loci/core/undo"
 	"loci/daemon/config"
@@ -149,7 +151,21 @@ func (d *Daemon) permissions() *permissions.Files {
 	if err != nil {
 		home = "" // rules that begin with ~/ count nowhere
 	}
-	return permissions.New(permissions.Config{Own: d.cfg.Paths.Permissions(), System: config.SystemPermissions(), Home: home})
+	return permissions.New(permissions.Config{
+		Own: d.cfg.Paths.Permissions(), System: config.SystemPermissions(), Home: home, Ours: d.ours(),
+	})
+}
+
+// ours are the folders with what is Loci's own.
+func (d *Daemon) ours() []string {
+	p := d.cfg.Paths
+	named := []string{p.Home, p.Data, p.State, p.Run, filepath.Dir(p.Config), filepath.Dir(p.Socket)}
+	all := slices.Clone(named)
+	for _, path := range named {
+		all = append(all, permission.Real(path))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 // machine is what shell lines need to know of it.
@@ -158,7 +174,7 @@ func (d *Daemon) machine(confined core.Sandbox) shell.Config {
 	home, _ := d.cfg.Environ("HOME") // without one, lines have no toolchains of the person's
 	return shell.Config{
 		Sandbox: confined, Caches: filepath.Join(paths.State, "caches"), Home: home,
-		Hidden: []string{paths.Home, paths.Data, paths.State, paths.Run, filepath.Dir(paths.Config), filepath.Dir(paths.Socket)},
+		Hidden: d.ours(),
 	}
 }
 

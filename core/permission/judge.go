@@ -3,6 +3,7 @@ package permission
 import (
 	"cmp"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -205,4 +206,23 @@ func decided(effect Effect, p *part, r *Rule) Verdict {
 	v := said(effect, "The rule %s of %s %s %s.", r.Text, r.Source, verb, p.what)
 	v.By = "the rule " + r.Text + " of " + string(r.Source)
 	return v
+}
+
+// Closed returns rules that no other one overcomes: what is in these folders, by their absolute paths, is nobody's to read or
+// to change. They are Loci's own, with the rules and what agents may not know of each other.
+func Closed(folders []string) (Set, error) {
+	var rules Set
+	for _, folder := range folders {
+		if !filepath.IsAbs(folder) {
+			continue
+		}
+		for _, does := range []Does{DoesRead, DoesWrite} {
+			r, err := Parse(Deny, rule(does, escape(filepath.ToSlash(folder))), FromLoci)
+			if err != nil {
+				return nil, err
+			}
+			rules = append(rules, r)
+		}
+	}
+	return rules, nil
 }

@@ -242,7 +242,7 @@ func (l *linePaths) overcomesBelow(r *Rule, path string) bool {
 
 // allowing reports whether a rule allows what Loci only asks about because of its name.
 func (l *linePaths) allowing(guard *Rule, holds func(allow *Rule) bool) bool {
-	return guard.Source == FromLoci && slices.ContainsFunc(l.allow, func(a *Rule) bool {
+	return guard.Source == FromLoci && guard.Effect == Ask && slices.ContainsFunc(l.allow, func(a *Rule) bool {
 		return a.name == guard.name && (a.bare || guard.path.forbids(a.path.literal(), l.at)) && holds(a)
 	})
 }

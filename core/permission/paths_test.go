@@ -201,3 +201,32 @@ func TestEveryLineOfAFewWordsThatReachesAGuardedFileIsAskedAbout(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsOursIsClosedToEverybodyInEveryMode(t *testing.T) {
+	t.Parallel()
+	set, err := Closed([]string{"/home/ann/project/.config/[loci]", "", "relative"})
+	if err != nil || len(set) != 2 {
+		t.Fatalf("%v, %v", texts(set), err)
+	}
+	set = append(set, rulesOf(t, FromUser, List{Allow: []string{"read", "write", "shell", "read(.config/\\[loci]/**)"}})...)
+	file := project.Root + "/.config/[loci]/trust.toml"
+	for _, mode := range []core.PermissionMode{core.ModeAsk, core.ModeEdits, core.ModeAll} {
+		for _, call := range []Call{
+			reading(file),
+			reading(filepath.Dir(file)),
+			{Tool: "w", Does: DoesWrite, Paths: []string{file}},
+			running("cat '" + file + "'"),
+			running("echo x > .config/\\[loci]/trust.toml"),
+		} {
+			if v := set.Judge(call, in(mode)); v.Effect != Deny {
+				t.Errorf("%s, %s %v %s: %+v", mode, call.Does, call.Paths, call.Line, v)
+			}
+		}
+		if read, write := reached(set.Paths(running("make"), in(mode)), file); read != core.PathClosed || write != core.PathClosed {
+			t.Errorf("%s: a line reads %d and writes %d", mode, read, write)
+		}
+		if v := set.Judge(reading(project.Root+"/.config/loci"), in(mode)); v.Effect != Allow {
+			t.Errorf("%s: another folder: %+v", mode, v)
+		}
+	}
+}

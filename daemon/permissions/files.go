@@ -27,9 +27,10 @@ const ProjectFile = ".loci/permissions.toml"
 
 // Config says where the files are.
 type Config struct {
-	Own    string // the person's file
-	System string // empty: none
-	Home   string // the person's home folder, which rules write as ~/
+	Own    string   // the person's file
+	System string   // empty: none
+	Home   string   // the person's home folder, which rules write as ~/
+	Ours   []string // folders of Loci's, by their absolute paths, which no agent may read or change
 }
 
 // Files are the rules of one home.
@@ -78,8 +79,8 @@ func (l *list) of(effect permission.Effect) *[]string {
 // Rules returns the rules that count in a folder; empty: where none is open. An error means that some can't be known,
 // and that nobody can say what they forbid.
 func (f *Files) Rules(folder string) (permission.Set, error) {
-	var set permission.Set
-	var faults []error
+	set, err := permission.Closed(f.cfg.Ours)
+	faults := []error{err}
 	for _, s := range f.sources(folder) {
 		rules, err := s.rules()
 		set = append(set, rules...)
