@@ -62,6 +62,7 @@ const (
 	TouchWrites  Touch = "writes"  // changes files of the workspace
 	TouchRuns    Touch = "runs"    // starts processes
 	TouchNetwork Touch = "network" // leaves the machine
+	TouchOwn     Touch = "own"     // sees and ends what earlier calls of the agent began
 )
 
 // Tool is something a model can call. A failure that the model should read is a Result with IsError; an error means that
@@ -111,6 +112,7 @@ type ToolEnv struct {
 	Chain        []RunID         // the runs that led here, this one last
 	Kept         []Passage       // what earlier calls of the same response will store
 	Call         string          // the id of the call
+	Client       Client          // who made the request
 	Workspace    WorkspaceEnv
 }
 

@@ -29,6 +29,7 @@ import (
 	"loci/core/embedding"
 	"loci/core/engine"
 	"loci/core/intake"
+	"loci/core/jobs"
 	"loci/core/service"
 	"loci/core/undo"
 	"loci/daemon/api"
@@ -110,6 +111,7 @@ type parts struct {
 	permissions *permissions.Files
 	trust       *trust.Trust
 	sandbox     *sandbox.Local
+	jobs        *jobs.Registry
 }
 
 // Open takes the home's lock and starts listening. It neither answers requests nor opens the store yet. If the home
@@ -305,6 +307,9 @@ func (d *Daemon) takeDown(srv *http.Server, endRequests func()) {
 	}
 	endRequests()
 	closing.Wait()
+	if p.jobs != nil {
+		p.jobs.Close()
+	}
 	if p.sandbox != nil {
 		p.sandbox.Close()
 	}
@@ -440,8 +445,13 @@ func (d *Daemon) SetLogLevel(level string) error {
 
 // Shutdown starts the shutdown and returns. With ifIdle, a busy daemon keeps running and returns Busy.
 func (d *Daemon) Shutdown(_ context.Context, ifIdle bool) error {
-	if e := d.current().engine; ifIdle && e != nil && !e.Idle() {
-		return core.E(core.Busy, "the daemon is busy with a run").WithHint("wait for it, or stop it anyway: loci daemon stop")
+	p := d.current()
+	switch hint := "wait for it, or stop it anyway: loci daemon stop"; {
+	case !ifIdle || p.engine == nil:
+	case !p.engine.Idle():
+		return core.E(core.Busy, "the daemon is busy with a run").WithHint("%s", hint)
+	case p.jobs.Running() > 0:
+		return core.E(core.Busy, "a shell line goes on in the background").WithHint("%s", hint)
 	}
 	d.markStopped()
 	d.requestStop()

@@ -15,6 +15,7 @@ import (
 	"loci/core/engine"
 	"loci/core/finder"
 	"loci/core/intake"
+	"loci/core/jobs"
 	"loci/core/permission"
 	"loci/core/service"
 	"loci/core/undo"
@@ -96,7 +97,11 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Store: p.store, Known: embed.Knows, Common: embed.Common, Related: embed.Related, Embed: p.embedding.Query,
 		Stalled: p.embedding.Stalled, Clock: d.cfg.Clock, Logger: d.logger,
 	})
-	toolbox, settings := tools.NewOn(d.machine(p.sandbox)), d.cfg.Settings
+	p.jobs = jobs.New(jobs.Config{
+		Clock: d.cfg.Clock, Logger: d.logger, Changed: func(c core.Change) { p.engine.Announce(c) },
+		Ended: func(ctx context.Context, j jobs.Job) { d.wake(ctx, &p, j) },
+	})
+	toolbox, settings := tools.NewOn(d.machine(p.sandbox, p.jobs)), d.cfg.Settings
 	held := contents.New(contents.Config{Dir: filepath.Join(d.cfg.Paths.Data, contents.Folder), Clock: d.cfg.Clock, Logger: d.logger})
 	p.permissions, p.trust = d.permissions(), trust.New(d.cfg.Paths.Trust())
 	p.engine = engine.New(engine.Config{
@@ -127,7 +132,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Store: p.store, Search: search, Engine: p.engine, Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
 		Env: d.env, Embedders: p.reached, Embedding: p.embedding, DefaultModel: core.Handle(settings.Model),
 		Accepted:  p.intake.Nudge,
-		Forgetter: forget.New(p.store, beside, mirror.History, held), Forgotten: p.embedding.Forget,
+		Forgetter: forget.New(p.store, beside, mirror.History, held), Forgotten: func() { p.embedding.Forget(); p.jobs.Forget() },
 	})
 	p.approvals = approval.New(p.store, p.engine, d.cfg.Clock)
 	p.undo = undo.New(undo.Config{Store: p.store, Announce: p.engine.Announce})
@@ -169,12 +174,11 @@ func (d *Daemon) ours() []string {
 }
 
 // machine is what shell lines need to know of it.
-func (d *Daemon) machine(confined core.Sandbox) shell.Config {
+func (d *Daemon) machine(confined core.Sandbox, lines *jobs.Registry) shell.Config {
 	paths := d.cfg.Paths
 	home, _ := d.cfg.Environ("HOME") // without one, lines have no toolchains of the person's
 	return shell.Config{
-		Sandbox: confined, Caches: filepath.Join(paths.State, "caches"), Home: home,
-		Hidden: d.ours(),
+		Sandbox: confined, Jobs: lines, Caches: filepath.Join(paths.State, "caches"), Home: home, Hidden: d.ours(),
 	}
 }
 
@@ -224,7 +228,7 @@ func (d *Daemon) awaitParts(ctx context.Context) (server.Parts, error) {
 	p := d.current()
 	return server.Parts{
 		Services: p.services, Engine: p.engine, Undo: p.undo, Approvals: p.approvals, Mirrors: p.mirrors, Follower: p.follower,
-		Permissions: p.permissions, Trust: p.trust, Closes: closes,
+		Permissions: p.permissions, Trust: p.trust, Closes: closes, Jobs: p.jobs,
 	}, nil
 }
 

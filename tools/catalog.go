@@ -17,6 +17,7 @@ import (
 
 // builtins is the table of the tools that need no row in the store.
 func builtins(machine shell.Config) []core.BoundTool {
+	sh := shell.New(machine)
 	return []core.BoundTool{
 		row(core.ToolCore, Typed("archival_memory_delete", archival.DeleteDoc, archival.Delete)),
 		row(core.ToolCore, Typed("archival_memory_insert", archival.InsertDoc, archival.Insert)),
@@ -35,6 +36,7 @@ func builtins(machine shell.Config) []core.BoundTool {
 		row(core.ToolBuiltin, sideBySide(Typed("glob", workspace.GlobDoc, workspace.Glob)), whole, looks),
 		row(core.ToolBuiltin, sideBySide(Typed("grep", workspace.GrepDoc, workspace.Grep)), whole, looks),
 		row(core.ToolFiles, Typed("grep_files", files.GrepDoc, files.Grep), whole),
+		row(core.ToolBuiltin, Typed("job", shell.JobDoc, sh.Job), whole, minds),
 		row(core.ToolBuiltin, sideBySide(Typed("list", workspace.ListDoc, workspace.List)), whole, looks),
 		row(core.ToolMemory, Typed("memory", memory.OmniDoc, memory.Omni)),
 		row(core.ToolMemory, Typed("memory_apply_patch", memory.PatchDoc, memory.ApplyPatch)),
@@ -47,7 +49,7 @@ func builtins(machine shell.Config) []core.BoundTool {
 		row(core.ToolBuiltin, sideBySide(Typed("read", workspace.ReadDoc, workspace.Read)), whole, looks),
 		row(core.ToolFiles, Typed("semantic_search_files", files.SemanticDoc, files.Semantic), whole),
 		row(core.ToolCore, Typed("send_message", messages.SendDoc, messages.Send), terminal),
-		row(core.ToolBuiltin, Typed("shell", shell.Doc, shell.New(machine).Run), whole, runs),
+		row(core.ToolBuiltin, Typed("shell", shell.Doc, sh.Run), whole, runs),
 		row(core.ToolBuiltin, Typed("write", workspace.WriteDoc, workspace.Write), whole, changes),
 	}
 }
@@ -81,6 +83,9 @@ func changes(i *core.ToolInfo) {
 func runs(i *core.ToolInfo) {
 	i.Effect, i.Touches, i.Subject = core.EffectOutside, core.TouchRuns, "command"
 }
+
+// minds marks a tool that sees and ends what the agent began.
+func minds(i *core.ToolInfo) { i.Effect, i.Touches = core.EffectOutside, core.TouchOwn }
 
 // sideBySide marks a tool whose calls may run at the same time.
 func sideBySide(tool core.BoundTool) core.BoundTool {

@@ -118,7 +118,8 @@ func TestTheCatalogueHasTheContractsToolsAndArguments(t *testing.T) {
 		"edit":                {[]string{"path"}, []string{"old_string", "new_string", "replace_all", "edits"}},
 		"glob":                {[]string{"pattern"}, []string{"path", "offset"}},
 		"grep":                {[]string{"pattern"}, []string{"path", "glob", "context", "literal", "offset"}},
-		"shell":               {[]string{"command"}, []string{"timeout", "description"}},
+		"shell":               {[]string{"command"}, []string{"timeout", "description", "background"}},
+		"job":                 {[]string{"id"}, []string{"wait", "stop"}},
 		"list":                {nil, []string{"path", "offset"}},
 	}
 	all, err := New().List(t.Context())

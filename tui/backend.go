@@ -51,6 +51,7 @@ type Backend interface {
 	compactBackend
 	approvalBackend
 	trustBackend
+	jobBackend
 }
 
 const (

@@ -66,6 +66,10 @@ func commands() []command {
 			name: "trust", help: "say which of the folder's instructions agents follow",
 			run: func(m *Model, _ string) tea.Cmd { return trustPanel{m.ui, m.backend}.open() },
 		},
+		{
+			name: "jobs", help: "shell lines that run: see what they write, stop them",
+			run: func(m *Model, _ string) tea.Cmd { return m.jobs.open() },
+		},
 		{name: "context", help: "what fills the model's context window", run: (*Model).openContext},
 		{name: "compact", args: "[mode]", help: "replace what was said earlier by a summary", run: (*Model).compact},
 		{

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"encoding/json"
+	"strings"
 
 	"loci/daemon/api"
 	"loci/tui/transcript"
@@ -17,6 +18,8 @@ func itemsOf(messages []api.Message) []transcript.Item {
 		case api.MessageUser:
 			if text := m.Content.String(); !isMachine(text) {
 				items = append(items, transcript.Item{Kind: transcript.User, ID: m.ID, Text: text})
+			} else if end := jobEnd(text); end != "" {
+				items = append(items, transcript.Item{Kind: transcript.Notice, ID: m.ID, Text: end})
 			}
 		case api.MessageAssistant:
 			items = append(items, transcript.Item{Kind: transcript.Assistant, ID: m.ID, Text: m.Content.String()})
@@ -72,6 +75,19 @@ func isMachine(text string) bool {
 		return true
 	}
 	return false
+}
+
+// jobEnd is the first row of what tells an agent of the end of a shell line in
+// the background; empty for all else.
+func jobEnd(text string) string {
+	var v struct {
+		Message string `json:"message"`
+	}
+	if json.Unmarshal([]byte(text), &v) != nil || !strings.HasPrefix(v.Message, "job-") {
+		return ""
+	}
+	head, _, _ := strings.Cut(v.Message, "\n")
+	return transcript.OneLine(head)
 }
 
 // withRecalled puts what was recalled after the input of its run, as the live

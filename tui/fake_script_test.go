@@ -104,6 +104,10 @@ func script(text string) []api.Message {
 		return append(out, api.Message{MessageType: waitForever})
 	case "cut":
 		return append(append(ping, say("Before ")...), api.Message{MessageType: cutOff})
+	case "line":
+		return append(ping, api.Message{MessageType: api.MessageToolCall, ToolCalls: []api.ToolCall{
+			{Name: "shell", ToolCallID: "call-line", Arguments: `{"command":"make all"}`},
+		}}, api.Message{MessageType: waitForever})
 	case "slow":
 		return append(append(ping, say("This much was said")...), api.Message{MessageType: waitForever})
 	case "mute":

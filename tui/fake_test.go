@@ -53,6 +53,7 @@ type fake struct {
 	fakeTimeline
 	fakeApprovals
 	fakeTrust
+	fakeJobs
 
 	compacts   []string
 	compactErr error

@@ -41,6 +41,10 @@ func bindings() []binding {
 			keys: "ctrl+c twice, ctrl+d", help: "leave; ctrl+c once stops the agent",
 			on: map[string]handler{"ctrl+c": always((*Model).interrupt), "ctrl+d": (*Model).leaveEmpty},
 		},
+		{
+			keys: "ctrl+b", help: "let the shell line that runs go on in the background",
+			on: map[string]handler{"ctrl+b": (*Model).sendBack},
+		},
 		{keys: "ctrl+z", help: "suspend", on: map[string]handler{"ctrl+z": func(*Model) (tea.Cmd, bool) { return tea.Suspend, true }}},
 	}
 }

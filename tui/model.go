@@ -40,6 +40,7 @@ type Model struct {
 	outbox   *outbox
 	timeline *timeline
 	question *question
+	jobs     *jobs
 	turn     *turn // nil: no run is being shown
 
 	out    *term.Output
@@ -110,6 +111,7 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 	m.question = &question{
 		ui: ui, conv: conv, prompt: written, backend: o.Backend, now: o.now, alert: alertOf(o.Getenv), send: m.answer,
 	}
+	m.jobs = &jobs{ui: ui, conv: conv, backend: o.Backend, now: o.now}
 	m.resize(width, height)
 	return m
 }

@@ -31,7 +31,8 @@ type turn struct {
 	started time.Time
 
 	part  part
-	calls []transcript.Call // in progress
+	calls []transcript.Call          // in progress
+	live  func(call string) []string // what a call's shell line has written last
 
 	cancel  bool // the person wants it to stop
 	asked   bool // the daemon was asked to stop it
@@ -53,7 +54,7 @@ func (m *Model) begin(t *turn) tea.Cmd {
 	t.started, t.wait = m.now(), retryFirst
 	t.part.ui, t.part.now = m.ui, m.now
 	t.part.stream.Long, t.part.stream.Wide = max(6, m.ui.height()/3), m.ui.render.Prose()
-	t.calls = m.question.drop()
+	t.calls, t.live = m.question.drop(), m.jobs.rows
 	m.turn = t
 	m.ui.flash = ""
 	return tea.Batch(t.feed.next, m.tick())
@@ -150,6 +151,8 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 	case api.MessageUserInput, api.MessageUser:
 		if text := msg.Content.String(); t.foreign && !isMachine(text) {
 			m.ui.showSaid(transcript.Item{Kind: transcript.User, ID: msg.ID, Text: text})
+		} else if end := jobEnd(text); end != "" {
+			m.ui.notice(end)
 		}
 	case api.MessageStopReason:
 		t.stop = msg.StopReason

@@ -21,6 +21,9 @@ func (t *turn) rows(room int) []string {
 			break
 		}
 		rows = append(rows, ui.render.Tool(c))
+		if live := t.live(c.ID); len(rows)+len(live) < room {
+			rows = append(rows, live...)
+		}
 	}
 	if len(rows) > 0 && ui.printed && !p.continues() && transcript.Gap(ui.last, kind) && len(rows) < room {
 		rows = append([]string{""}, rows...)

@@ -82,7 +82,7 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 		m.ticking = false
 		if m.turn != nil {
 			m.spin++
-			return m.tick()
+			return tea.Batch(m.tick(), m.jobs.look(m.turn))
 		}
 	case disarmMsg:
 		if m.armed {

@@ -242,7 +242,8 @@ func checkText(args []string) error {
 func (a *app) agentCommands() []*cobra.Command {
 	return []*cobra.Command{
 		a.agentsCommand(), a.conversationsCommand(), a.memoryCommand(), a.archivalCommand(), a.foldersCommand(), a.filesCommand(),
-		a.toolsCommand(), a.messagesCommand(), a.approvalsCommand(), a.contextCommand(), a.modelsCommand(), a.runsCommand(),
+		a.toolsCommand(), a.messagesCommand(), a.approvalsCommand(), a.jobsCommand(), a.contextCommand(),
+		a.modelsCommand(), a.runsCommand(),
 	}
 }
 
@@ -258,8 +259,8 @@ func (a *app) homeCommands() []*cobra.Command {
 func isCommand(word string) bool {
 	switch word {
 	case "agents", "conversations", "memory", "archival", "folders", "files", "tools", "messages", "approvals", "context", "models",
-		"runs", "daemon", "doctor", "paths", "config", "backup", "restore", "forget", "permissions", "trust", "uninstall",
-		"version", "help", "completion", "exit-codes", "__complete", "__completeNoDesc":
+		"runs", "jobs", "daemon", "doctor", "paths", "config", "backup", "restore", "forget", "permissions", "trust",
+		"uninstall", "version", "help", "completion", "exit-codes", "__complete", "__completeNoDesc":
 		return true
 	}
 	return false

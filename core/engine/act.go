@@ -123,6 +123,7 @@ func (t *turn) toolEnv(kept []core.Passage) core.ToolEnv {
 		Author:       core.Author{Kind: core.AuthorAgent, ID: string(t.agent.ID), Step: t.step.ID},
 		Chain:        t.run.Chain,
 		Kept:         kept,
+		Client:       t.run.Client,
 		Workspace: core.WorkspaceEnv{
 			Path: t.run.Client.Workspace, Dir: t.win.dir(), Mode: t.run.Client.Mode,
 			Contents: t.e.cfg.Contents, Files: t.e.cfg.Store.Workspaces(),

@@ -83,6 +83,8 @@ func permissionCall(p *pendingCall, at permission.Place) permission.Call {
 		if u, err := url.Parse(subject); err == nil {
 			c.Host = u.Hostname()
 		}
+	case info.Touches == core.TouchOwn:
+		c.Does = permission.DoesRemember
 	case info.Effect == core.EffectOutside:
 		c.Does = permission.DoesOther
 	}

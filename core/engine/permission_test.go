@@ -81,6 +81,7 @@ func TestACallPassesByRuleByModeOrByAPerson(t *testing.T) {
 			passed: "the rule write(src/**) of your configuration",
 		},
 		"a line that reads": {touches: core.TouchRuns, mode: core.ModeAsk, x: "git status", ran: true, passed: "the mode ask"},
+		"its own job":       {touches: core.TouchOwn, mode: core.ModeAsk, x: "a", ran: true},
 		"a line that acts":  {touches: core.TouchRuns, mode: core.ModeAsk, x: "make", asked: "run make"},
 		"a host":            {touches: core.TouchNetwork, mode: core.ModeAsk, x: "https://example.com/a", asked: "fetch from example.com"},
 	} {

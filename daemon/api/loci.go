@@ -24,7 +24,7 @@ type Status struct {
 	Listen    string `json:"listen"` // the TCP address, empty without one
 	Ready     bool   `json:"ready"`
 	Error     string `json:"error,omitempty"` // why it won't become ready
-	Busy      bool   `json:"busy"`            // a run is active
+	Busy      bool   `json:"busy"`            // a run is active, or a job
 	Runs      int    `json:"runs"`            // active runs
 	Clients   int    `json:"clients"`
 	RealModel bool   `json:"real_model"`      // a model other than the offline one has answered in this home

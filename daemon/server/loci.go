@@ -41,7 +41,7 @@ func (s *Server) status(ctx context.Context, _ *struct{}) (*body[api.Status], er
 	if !open || parts.Services == nil {
 		return answer(out, nil)
 	}
-	out.Busy = !parts.Engine.Idle()
+	out.Busy = !parts.Engine.Idle() || parts.Jobs != nil && parts.Jobs.Running() > 0
 	out.Clients = parts.Services.Sessions.Here()
 	var err error
 	if out.Runs, err = parts.Services.Runs.Active(ctx); err != nil {

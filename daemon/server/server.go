@@ -24,6 +24,7 @@ import (
 	"loci/core"
 	"loci/core/approval"
 	"loci/core/engine"
+	"loci/core/jobs"
 	"loci/core/service"
 	"loci/core/undo"
 	"loci/daemon/api"
@@ -57,9 +58,10 @@ type Parts struct {
 	Mirrors   Mirrors  // nil: memory cannot be mirrored
 	Follower  Follower // nil: no folder can follow a directory
 
-	Permissions Permissions // nil: none are kept
-	Trust       Trust       // nil: none is kept
-	Closes      Closes      // nil: nobody knows
+	Permissions Permissions    // nil: none are kept
+	Trust       Trust          // nil: none is kept
+	Closes      Closes         // nil: nobody knows
+	Jobs        *jobs.Registry // nil: there are none
 }
 
 // Config is what the server is built from.
@@ -140,6 +142,7 @@ func (s *Server) register(a huma.API) {
 	s.registerHistory(a)
 	s.registerRecall(a)
 	s.registerFit(a)
+	s.registerJobs(a)
 	s.registerLoci(a)
 	s.registerMessages(a)
 	s.registerMirror(a)

@@ -2,7 +2,9 @@ package shell
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -12,14 +14,17 @@ const (
 	lastBytes  = 20 << 10
 )
 
-// output collects both outputs of a line in the order in which they come. The sandbox writes one piece at a time, and none
+// output collects both outputs of a line in the order in which they come, and can be read meanwhile. The sandbox writes none
 // once the line has ended.
 type output struct {
+	mu          sync.Mutex // guards all fields
 	first, last []byte
 	total       int64
 }
 
 func (o *output) Write(piece []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	o.total += int64(len(piece))
 	rest := piece
 	if room := firstBytes - len(o.first); room > 0 {
@@ -33,8 +38,10 @@ func (o *output) Write(piece []byte) (int, error) {
 	return len(piece), nil
 }
 
-// text is what the model reads of it.
-func (o *output) text() string {
+// Text implements jobs.Output.
+func (o *output) Text() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	last := o.last[max(0, len(o.last)-lastBytes):]
 	left := o.total - int64(len(o.first)+len(last))
 	if left == 0 {
@@ -42,6 +49,32 @@ func (o *output) text() string {
 	}
 	return clean(string(o.first)) + fmt.Sprintf("\n(… %d of %d bytes are left out here. To see them, send the output to a file such as "+
 		"$XDG_CACHE_HOME/out, which later lines can read in parts.)\n", left, o.total) + clean(string(last))
+}
+
+// Tail implements jobs.Output.
+func (o *output) Tail(rows int) string {
+	o.mu.Lock()
+	end := slices.Concat(o.first, o.last) // what is left out between them is not of the end, since rows are bounded
+	o.mu.Unlock()
+	all := strings.Split(clean(string(end[max(0, len(end)-tailBytes):])), "\n")
+	all = all[max(0, len(all)-rows):]
+	for i, row := range all {
+		all[i] = clip(row)
+	}
+	return strings.Join(all, "\n")
+}
+
+// Bounds of what is shown live, in bytes.
+const (
+	tailBytes = 16 << 10
+	mostRow   = 500
+)
+
+func clip(row string) string {
+	if len(row) <= mostRow {
+		return row
+	}
+	return strings.ToValidUTF8(row[:mostRow], "") + "…"
 }
 
 // clean makes text of what a program meant for a terminal: no escape sequences or controls, and of a row that was written

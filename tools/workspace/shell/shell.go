@@ -2,9 +2,10 @@
 //
 // Promises: a line sees the folder without what rules of permission close, programs of the system, toolchains of the person's
 // home (read-only) and one cache folder for each project; nothing of ours and no secret of the person's. It changes nothing where
-// the session only plans. Time and output are bounded, and no process of a line is left when it returns.
+// the session only plans. Time and output are bounded, and no process of a line is left when it has ended: with its call, or as a
+// job in the background.
 //
-// Layer 1, below tools: it imports core, and tools/workspace/masks.
+// Layer 1, below tools: it imports core, core/jobs and tools/workspace/masks.
 package shell
 
 import (
@@ -19,18 +20,20 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/jobs"
 	"loci/tools/workspace/masks"
 )
 
 // Doc tells a model what shell does.
 const Doc = "Run a line of bash in the open folder, confined: no network, only this folder can be changed. A cd holds for the next line. " +
-	"What it leaves running is stopped. Use read, grep and edit for files."
+	"What it leaves running is stopped; for servers and what takes minutes there is background. Use read, grep and edit for files."
 
 // Args are the arguments of shell.
 type Args struct {
 	Command     string `json:"command" jsonschema:"The line, for bash."`
 	Timeout     *int   `json:"timeout,omitempty" jsonschema:"Seconds until it is stopped, default 120, at most 600."`
 	Description string `json:"description,omitempty" jsonschema:"What it does, in a few words for the person."`
+	Background  bool   `json:"background,omitempty" jsonschema:"Return at once; you are told when it ends."`
 }
 
 // Bounds of a line.
@@ -43,9 +46,10 @@ const (
 // Config is what a Shell needs to know of the machine.
 type Config struct {
 	Sandbox core.Sandbox
-	Caches  string   // a folder for one cache folder of each project
-	Home    string   // of the person
-	Hidden  []string // files and folders of ours, which no line may see
+	Jobs    *jobs.Registry // nil where there is no sandbox
+	Caches  string         // a folder for one cache folder of each project
+	Home    string         // of the person
+	Hidden  []string       // files and folders of ours, which no line may see
 }
 
 // Shell is the tool shell.
@@ -73,11 +77,30 @@ func (s *Shell) Run(ctx context.Context, args Args, env core.ToolEnv) (core.Tool
 	if err != nil {
 		return refusal(err)
 	}
-	defer p.close()
 	out := &output{}
+	result, job, err := s.cfg.Jobs.Run(ctx, jobs.Work{
+		Agent: env.Agent.ID, Conversation: env.Conversation, Run: env.Run, Call: env.Call, Client: env.Client,
+		Command: args.Command, Folder: filepath.Join(p.named, p.dir), Background: args.Background, Time: wall, Output: out,
+		Do: func(ctx context.Context) (core.ToolResult, error) {
+			defer p.close()
+			return s.line(ctx, p, args, env, out)
+		},
+	})
+	switch {
+	case err != nil:
+		p.close() // it may never have begun
+		return refusal(err)
+	case job != "":
+		return behind(job, args.Background, out), nil
+	}
+	return result, nil
+}
+
+// line runs a line to its end.
+func (s *Shell) line(ctx context.Context, p *place, args Args, env core.ToolEnv, out *output) (core.ToolResult, error) {
 	result, err := s.cfg.Sandbox.Run(ctx, core.Job{
 		Profile: core.JobShell, Argv: []string{"bash", "--noprofile", "--norc", "-c", p.frame(), "bash", args.Command},
-		Dir: filepath.Join(p.real, p.dir), Env: p.env, Mounts: p.mounts, Limits: core.JobLimits{Wall: wall}, Live: out,
+		Dir: filepath.Join(p.real, p.dir), Env: p.env, Mounts: p.mounts, Limits: core.JobLimits{Wall: jobs.MaxBehind}, Live: out,
 		Project: p.project(env.Workspace.Mode),
 	})
 	if core.KindOf(err) == core.NotFound && !hasBash() {
@@ -86,7 +109,20 @@ func (s *Shell) Run(ctx context.Context, args Args, env core.ToolEnv) (core.Tool
 	if err != nil {
 		return refusal(err)
 	}
-	return p.answer(result, wall, out), nil
+	return p.answer(result, out), nil
+}
+
+// behind is what the model reads of a line that goes on in the background.
+func behind(job string, wanted bool, out *output) core.ToolResult {
+	text := "It runs in the background as " + job + "."
+	if !wanted {
+		text = "The person sent it to the background, where it goes on as " + job + "."
+	}
+	text += " You are told when it ends; the tool job shows what it has written until then, and stops it."
+	if shown := out.Text(); shown != "" {
+		text += "\n" + shown
+	}
+	return core.ToolResult{Text: text}
 }
 
 func check(args Args) (time.Duration, error) {
@@ -230,14 +266,14 @@ func below(dir, path string) (string, bool) {
 }
 
 // answer is what the model reads.
-func (p *place) answer(r core.JobResult, wall time.Duration, out *output) core.ToolResult {
-	head, failed := ending(r, wall)
+func (p *place) answer(r core.JobResult, out *output) core.ToolResult {
+	head, failed := ending(r)
 	dir := p.ended()
 	if dir != "." {
 		head += fmt.Sprintf(" The next line begins in %s.", filepath.ToSlash(dir))
 	}
 	text := head
-	if shown := out.text(); shown != "" {
+	if shown := out.Text(); shown != "" {
 		text += "\n" + shown
 	}
 	if len(r.Changed) > 0 {
@@ -252,7 +288,7 @@ func (p *place) answer(r core.JobResult, wall time.Duration, out *output) core.T
 }
 
 // ending says how a line ended. That a program found fault with something is no fault of the call.
-func ending(r core.JobResult, wall time.Duration) (text string, failed bool) {
+func ending(r core.JobResult) (text string, failed bool) {
 	switch r.Ended {
 	case core.JobExited:
 		return fmt.Sprintf("Exit code %d.", r.ExitCode), false
@@ -260,7 +296,7 @@ func ending(r core.JobResult, wall time.Duration) (text string, failed bool) {
 		return "It was ended by the signal " + r.Signal + ".", true
 	case core.JobTimedOut:
 		return fmt.Sprintf("It was stopped after %s, with all that it had started; timeout can be up to %d seconds.",
-			wall, mostTime/time.Second), true
+			r.Took.Round(time.Second), mostTime/time.Second), true
 	case core.JobCancelled:
 		return "It was cancelled, with all that it had started.", true
 	case core.JobOverMemory:

@@ -4,6 +4,7 @@ package shell_test
 
 import (
 	"context"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,9 +12,11 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"loci/core"
 	"loci/core/coretest"
+	"loci/core/jobs"
 	"loci/core/permission"
 	"loci/sandbox"
 	"loci/sandbox/stage"
@@ -33,6 +36,7 @@ type place struct {
 	testing.TB
 	dir, home, ours string
 	shell           *shell.Shell
+	jobs            *jobs.Registry
 	env             core.ToolEnv
 	rules           permission.Set
 }
@@ -54,9 +58,20 @@ func open(tb testing.TB) *place {
 	if r := box.Probe(tb.Context()); r.Level != sandbox.LevelFull {
 		tb.Skip("this machine cannot confine programs: " + r.Detail)
 	}
-	p.shell = shell.New(shell.Config{Sandbox: box, Caches: filepath.Join(p.ours, "caches"), Home: p.home, Hidden: []string{p.ours}})
+	p.jobs = registry(tb)
+	p.shell = shell.New(shell.Config{
+		Sandbox: box, Jobs: p.jobs, Caches: filepath.Join(p.ours, "caches"), Home: p.home, Hidden: []string{p.ours},
+	})
 	p.env.Workspace = core.WorkspaceEnv{Path: p.dir, Mode: core.ModeAsk}
 	return p
+}
+
+// registry is one that tells nobody of an end.
+func registry(tb testing.TB) *jobs.Registry {
+	tb.Helper()
+	r := jobs.New(jobs.Config{Clock: time.Now, Logger: slog.New(slog.DiscardHandler)})
+	tb.Cleanup(r.Close)
+	return r
 }
 
 func (p *place) file(path, text string) {
@@ -240,7 +255,7 @@ func TestWhatCannotRunIsRefusedInASentence(t *testing.T) {
 	p.env.Workspace.Path = ""
 	p.says(p.line("ls"), "No folder is open")
 	p.env.Workspace.Path = p.dir
-	p.shell = shell.New(shell.Config{Sandbox: broken{}, Caches: p.ours})
+	p.shell = shell.New(shell.Config{Sandbox: broken{}, Jobs: registry(t), Caches: p.ours})
 	p.is(p.line("ls"), "Nothing was run: no namespaces. What helps, and only a person can do it: turn them on.")
 }
 
