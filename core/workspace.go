@@ -74,6 +74,7 @@ type WorkspaceEnv struct {
 	Dir      string // in it, absolute: where a shell line begins
 	Mode     PermissionMode
 	Paths    PathRules // what a shell line or a search may do with files that it comes across; nil: nobody knows
+	Hosts    HostRules // which hosts a shell line may reach; nil: none
 	Contents ContentStore
 	Files    interface {
 		Read(ctx context.Context, conversation ConversationID, path string) (FileRead, bool, error)
@@ -113,6 +114,14 @@ const (
 	PathPartly           // a folder that is closed but for something in it
 	PathClosed
 )
+
+// HostRules are the rules of permission about hosts, as one shell line meets them. They may be asked by several goroutines.
+type HostRules interface {
+	// Allows reports whether a host may be reached, and if named is set, whether a rule says so that names this one alone.
+	Allows(host string, named bool) bool
+	// Closed says why no further rule would open a host; empty: one would.
+	Closed(host string) string
+}
 
 // Absolute is the path of the file outside of its workspace.
 func (c *FileChange) Absolute() string { return filepath.Join(c.Workspace, filepath.FromSlash(c.Path)) }

@@ -98,7 +98,7 @@ func (t *turn) callOne(ctx context.Context, p *pendingCall, env core.ToolEnv) (e
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	env.Call, env.Workspace.Paths = p.call.ID, p.paths
+	env.Call, env.Workspace.Paths, env.Workspace.Hosts = p.call.ID, p.paths, p.hosts
 	p.result, err = p.tool.Tool.Call(ctx, p.call, env)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -20,6 +20,7 @@ type pendingCall struct {
 	given   bool           // its result came from outside
 	note    string         // what the model must know beside the result
 	paths   core.PathRules // what it may do with files that it comes across
+	hosts   core.HostRules // which hosts it may reach; nil: none
 	result  core.ToolResult
 	brings  []*core.Message // what enters behind its return
 	beat    bool            // it asked for a heartbeat

@@ -36,6 +36,9 @@ func stagePermission(g *gate, p *pendingCall) verdict {
 	if p.inFolder() {
 		p.paths = set.Paths(call, at)
 	}
+	if call.Does == permission.DoesShell && unknown == nil {
+		p.hosts = set.Hosts(at)
+	}
 	if unknown != nil && call.Does != permission.DoesRemember {
 		return verdict{ask: "The rules of permission can't be known: " + unknown.Error() + "."}
 	}

@@ -229,7 +229,7 @@ func (r *Rule) matches(c *Call, p *part, at Place) bool {
 	case r.name == string(DoesShell):
 		return r.onWords(p)
 	case r.name == string(DoesFetch):
-		return r.text.match(strings.ToLower(c.Host))
+		return r.onHost(c.Host)
 	case r.name == string(DoesMCP):
 		return r.text.match(c.Remote)
 	case r.argument != "":

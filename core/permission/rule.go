@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"net/netip"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -119,6 +120,9 @@ func (r *Rule) read(pattern string) (err error) {
 }
 
 func parseHost(pattern string) (segment, error) {
+	if a, err := netip.ParseAddr(pattern); err == nil && a.Zone() == "" {
+		return parseSegment(canonical(pattern))
+	}
 	if strings.ContainsAny(pattern, "/:@ ") {
 		return nil, core.E(core.Invalid, "a host stands without scheme, port and path")
 	}

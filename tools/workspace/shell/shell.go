@@ -1,9 +1,9 @@
 // Package shell holds the built-in tool shell: it runs a line of bash in the folder that a person opened, in a sandbox.
 //
 // Promises: a line sees the folder without what rules of permission close, programs of the system, toolchains of the person's
-// home (read-only) and one cache folder for each project; nothing of ours and no secret of the person's. It changes nothing where
-// the session only plans. Time and output are bounded, and no process of a line is left when it has ended: with its call, or as a
-// job in the background.
+// home (read-only) and one cache folder for each project; nothing of ours and no secret of the person's. It reaches hosts that
+// rules of permission allow, and no others, and changes nothing where the session only plans. Time and output are bounded, and
+// no process of a line is left when it has ended: with its call, or as a job in the background.
 //
 // Layer 1, below tools: it imports core, core/jobs and tools/workspace/masks.
 package shell
@@ -25,7 +25,8 @@ import (
 )
 
 // Doc tells a model what shell does.
-const Doc = "Run a line of bash in the open folder, confined: no network, only this folder can be changed. A cd holds for the next line. " +
+const Doc = "Run a line of bash in the open folder, confined: no network but hosts that the person allowed, only this folder can be " +
+	"changed. A cd holds for the next line. " +
 	"What it leaves running is stopped; for servers and what takes minutes there is background. Use read, grep and edit for files."
 
 // Args are the arguments of shell.
@@ -101,7 +102,7 @@ func (s *Shell) line(ctx context.Context, p *place, args Args, env core.ToolEnv,
 	result, err := s.cfg.Sandbox.Run(ctx, core.Job{
 		Profile: core.JobShell, Argv: []string{"bash", "--noprofile", "--norc", "-c", p.frame(), "bash", args.Command},
 		Dir: filepath.Join(p.real, p.dir), Env: p.env, Mounts: p.mounts, Limits: core.JobLimits{Wall: jobs.MaxBehind}, Live: out,
-		Project: p.project(env.Workspace.Mode),
+		Project: p.project(env.Workspace.Mode), Network: network(env.Workspace.Hosts),
 	})
 	if core.KindOf(err) == core.NotFound && !hasBash() {
 		err = core.E(core.Unsupported, "there is no bash on this machine, and lines are judged in its grammar").WithHint("install bash")
@@ -109,7 +110,7 @@ func (s *Shell) line(ctx context.Context, p *place, args Args, env core.ToolEnv,
 	if err != nil {
 		return refusal(err)
 	}
-	return p.answer(result, out), nil
+	return p.answer(result, out, env.Workspace.Hosts), nil
 }
 
 // behind is what the model reads of a line that goes on in the background.
@@ -266,7 +267,7 @@ func below(dir, path string) (string, bool) {
 }
 
 // answer is what the model reads.
-func (p *place) answer(r core.JobResult, out *output) core.ToolResult {
+func (p *place) answer(r core.JobResult, out *output, rules core.HostRules) core.ToolResult {
 	head, failed := ending(r)
 	dir := p.ended()
 	if dir != "." {
@@ -280,7 +281,7 @@ func (p *place) answer(r core.JobResult, out *output) core.ToolResult {
 		text += "\n(Other programs act on what was changed here; tell the person: " + p.list(r.Changed) + ")"
 	}
 	if len(r.Layers) > 0 {
-		text += p.closedTo()
+		text += p.closedTo() + unreached(r.Refused, rules)
 	} else {
 		text += "\n(It ran unconfined, as a person's configuration says.)"
 	}
