@@ -5,6 +5,7 @@ package sandboxtest
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -208,6 +210,7 @@ func (m *machine) listen(t *testing.T, network, address string) string {
 		t.Fatal(err)
 	}
 	done := make(chan struct{})
+	var open sync.WaitGroup
 	go func() {
 		defer close(done)
 		for {
@@ -215,15 +218,23 @@ func (m *machine) listen(t *testing.T, network, address string) string {
 			if err != nil {
 				return
 			}
-			_, _ = c.Write([]byte("canary\n")) // who asked may be gone
-			_ = c.Close()
+			open.Go(func() { tell(c) })
 		}
 	}()
-	t.Cleanup(func() { _ = l.Close(); <-done })
+	t.Cleanup(func() { _ = l.Close(); <-done; open.Wait() })
 	if tcp, ok := l.Addr().(*net.TCPAddr); ok {
 		return strconv.Itoa(tcp.Port)
 	}
 	return strings.TrimPrefix(address, "@")
+}
+
+// tell says the canary and hears whoever asked out: closed over unread words, the connection would be reset.
+func tell(c net.Conn) {
+	defer func() { _ = c.Close() }()                     // all was said
+	_ = c.SetDeadline(time.Now().Add(10 * time.Second))  // who asked may stay
+	_, _ = c.Write([]byte("canary\n"))                   // or be gone
+	_ = c.(interface{ CloseWrite() error }).CloseWrite() // likewise
+	_, _ = io.Copy(io.Discard, c)                        // likewise
 }
 
 // echo answers every packet with the canary.
