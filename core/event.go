@@ -70,7 +70,7 @@ type (
 	}
 	// Notice is something a person should know: the chosen model, a discarded attempt, an eviction.
 	Notice struct {
-		Kind string         `json:"kind"` // model, discard, evicted, retry, waiting, filtered, cut
+		Kind string         `json:"kind"` // model, discard, evicted, retry, waiting, filtered, cut, hook
 		Text string         `json:"text"`
 		Data map[string]any `json:"data,omitempty"`
 	}

@@ -21,6 +21,7 @@ import (
 	"loci/core/undo"
 	"loci/daemon/config"
 	"loci/daemon/follow"
+	"loci/daemon/hooks"
 	"loci/daemon/mirror"
 	"loci/daemon/permissions"
 	"loci/daemon/server"
@@ -117,6 +118,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 
 		Permissions: p.permissions,
 		Trust:       p.trust,
+		Hooks:       d.hooks(),
 
 		DefaultModel: core.Handle(
 			settings.Model,
@@ -159,6 +161,18 @@ func (d *Daemon) permissions() *permissions.Files {
 	return permissions.New(permissions.Config{
 		Own: d.cfg.Paths.Permissions(), System: config.SystemPermissions(), Home: home, Ours: d.ours(),
 	})
+}
+
+// hooks are the person's own programs around calls. They get what a program needs to run, and no key.
+func (d *Daemon) hooks() *hooks.Hooks {
+	cfg := hooks.Config{Path: d.cfg.Paths.Hooks()}
+	cfg.Home, _ = d.cfg.Environ("HOME")
+	for _, name := range []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"} {
+		if value, ok := d.cfg.Environ(name); ok {
+			cfg.Environ = append(cfg.Environ, name+"="+value)
+		}
+	}
+	return hooks.New(cfg)
 }
 
 // ours are the folders with what is Loci's own.

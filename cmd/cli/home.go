@@ -220,7 +220,7 @@ func (a *app) purge(p config.Paths) (left []string, err error) {
 		// Without our lock file, this could be anybody's folder.
 		return []string{p.Data, p.State, p.Config}, nil
 	}
-	for _, path := range []string{p.Socket, p.StartLock, p.Stopped, p.Config, p.Permissions(), p.Trust(), p.State, p.Data} {
+	for _, path := range []string{p.Socket, p.StartLock, p.Stopped, p.Config, p.Permissions(), p.Trust(), p.Hooks(), p.State, p.Data} {
 		if err := os.RemoveAll(path); err != nil {
 			return nil, err
 		}

@@ -24,7 +24,8 @@ const maxParallel = 8
 
 // decide saves the answer, runs what it called and returns nil when another step follows.
 func (t *turn) decide(ctx context.Context, state *rules.State, a *answer) *ending {
-	calls := newGate(t, state).pass(a)
+	calls := newGate(ctx, t, state).pass(a)
+	t.tellHooks(calls)
 	c := t.newCommit(a)
 	c.calls, c.state = calls, state
 	switch {
@@ -84,6 +85,7 @@ func (t *turn) callAll(ctx context.Context, calls []*pendingCall) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	t.tellHooks(calls)
 	t.bringInstructions(calls)
 	return nil
 }
@@ -102,6 +104,9 @@ func (t *turn) callOne(ctx context.Context, p *pendingCall, env core.ToolEnv) (e
 	p.result, err = p.tool.Tool.Call(ctx, p.call, env)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
+	}
+	if err == nil {
+		t.hookAfter(ctx, p)
 	}
 	return err
 }

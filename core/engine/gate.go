@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"slices"
 
 	"loci/core"
@@ -18,6 +19,7 @@ type pendingCall struct {
 	passed  string         // what let it pass: a rule, a mode or a person
 	why     string         // which rule asks a person before it runs, in a sentence; empty: none does
 	given   bool           // its result came from outside
+	faults  []string       // of hooks, to be told
 	note    string         // what the model must know beside the result
 	paths   core.PathRules // what it may do with files that it comes across
 	hosts   core.HostRules // which hosts it may reach; nil: none
@@ -40,7 +42,9 @@ type verdict struct {
 type stage func(g *gate, p *pendingCall) verdict
 
 // stages are those of the gate, in their order.
-func stages() []stage { return []stage{stageArguments, stageRules, stagePermission, stageApproval} }
+func stages() []stage {
+	return []stage{stageArguments, stageRules, stageHooks, stagePermission, stageApproval}
+}
 
 // gate is the one way from a tool call to its execution, for every kind of tool. Any stage may ask, and one question is
 // enough; what a stage denies, no later one sees.
@@ -52,14 +56,15 @@ type gate struct {
 	client  core.Client // whose run this is: its mode and its workspace
 	schemas *arguments.Schemas
 
-	permissions Permissions // nil: no rules, the mode decides
-	dir         string      // where shell lines begin
+	hooks       func(p *pendingCall) core.HookVerdict // nil: there are none
+	permissions Permissions                           // nil: no rules, the mode decides
+	dir         string                                // where shell lines begin
 }
 
-func newGate(t *turn, state *rules.State) *gate {
+func newGate(ctx context.Context, t *turn, state *rules.State) *gate {
 	return &gate{
 		bound: t.win.pinned.Bound, clients: t.run.Config.ClientTools, rules: state, agent: &t.agent, client: t.run.Client,
-		schemas: t.e.schemas, permissions: t.e.cfg.Permissions,
+		schemas: t.e.schemas, hooks: t.hooksBefore(ctx), permissions: t.e.cfg.Permissions,
 		dir: t.win.dir(),
 	}
 }

@@ -42,7 +42,7 @@ func settle(ctx context.Context, t *turn) *ending {
 	}
 	t.step = &step
 	defer func() { t.step = nil }() // the run's own steps follow
-	s.judge()
+	s.judge(ctx)
 	return s.act(ctx)
 }
 
@@ -104,10 +104,12 @@ func (s *settlement) step(ctx context.Context) (core.Step, error) {
 }
 
 // judge sends the calls through the gate again, since much may have changed while they waited.
-func (s *settlement) judge() {
+func (s *settlement) judge(ctx context.Context) {
 	t := s.t
 	s.state = t.rules()
-	g := newGate(t, s.state)
+	g := newGate(ctx, t, s.state)
+	asked := *g
+	asked.hooks = nil
 	for _, call := range core.CallsOf(t.win.rows, &s.request) {
 		_, _, beat := request.SplitArguments(call.Arguments)
 		p := &pendingCall{call: call, beat: beat}
@@ -124,7 +126,7 @@ func (s *settlement) judge() {
 			}
 			continue
 		}
-		s.decide(g, p, s.request.Approval.Waits[i])
+		s.decide(&asked, p, s.request.Approval.Waits[i])
 	}
 }
 

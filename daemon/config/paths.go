@@ -38,6 +38,9 @@ func (p Paths) Permissions() string { return filepath.Join(filepath.Dir(p.Config
 // Trust is the file of what the person trusts of what folders bring along.
 func (p Paths) Trust() string { return filepath.Join(filepath.Dir(p.Config), "trust.toml") }
 
+// Hooks is the file of the person's own programs around calls of tools.
+func (p Paths) Hooks() string { return filepath.Join(filepath.Dir(p.Config), "hooks.json") }
+
 // SystemPermissions is the file in which whoever runs the machine writes rules that count for everybody; empty: there is
 // none on this system.
 func SystemPermissions() string {
