@@ -23,6 +23,8 @@ type WaitingCall struct {
 	Arguments string `json:"arguments"` // as they would run: a rule may have changed what the model wrote
 	Why       string `json:"why"`       // which rule asks, in a sentence
 	Client    bool   `json:"client,omitempty"`
+
+	Always []string `json:"always,omitempty"` // the rules of permission that would allow it from now on; none: it asks each time
 }
 
 // Decision answers one waiting call.
@@ -32,6 +34,7 @@ type Decision struct {
 	Reason    string      `json:"reason,omitempty"`
 	Arguments string      `json:"arguments,omitempty"` // those that the person put in place of the ones that waited; empty: unchanged
 	Return    *ToolReturn `json:"return,omitempty"`    // of a call that the client ran
+	Keep      []string    `json:"keep,omitempty"`      // rules that from now on allow what is like it, in the folder of the run that asked
 }
 
 // Asks reports whether the message is a request for approval.

@@ -1,5 +1,7 @@
 package core
 
+import "slices"
+
 // ClientKind says what kind of client makes the request.
 type ClientKind string
 
@@ -33,6 +35,14 @@ func (m PermissionMode) Valid() bool {
 	}
 }
 
+// Validate names the modes if it is none of them.
+func (m PermissionMode) Validate() error {
+	if m.Valid() {
+		return nil
+	}
+	return E(Invalid, "permission mode %q is not known", string(m)).WithHint("known are ask, edits, plan, all and standard")
+}
+
 // Client is who makes a request and from where. A run records it, except for Env.
 type Client struct {
 	ID        ClientID       `json:"id,omitempty"` // a client session, empty for the API
@@ -41,4 +51,36 @@ type Client struct {
 	Mode      PermissionMode `json:"mode,omitempty"`
 	Zone      string         `json:"zone,omitempty"` // IANA name of the person's zone
 	Env       Env            `json:"-"`              // the session's provider variables, then the daemon's
+
+	Rules      SessionRules `json:"rules,omitzero"`       // those that a person gave this session
+	Unattended bool         `json:"unattended,omitempty"` // nobody is there to be asked: what would ask is denied
+}
+
+// MaxSessionRules bounds how many rules of permission a session has.
+const MaxSessionRules = 100
+
+// SessionRules are rules of permission that count for one client session, as a person wrote them.
+type SessionRules struct {
+	Allow []string `json:"allow,omitempty"`
+	Deny  []string `json:"deny,omitempty"`
+}
+
+// Allowing returns the rules with some more that allow; those it has already are left alone.
+func (r SessionRules) Allowing(rules ...string) (SessionRules, error) {
+	r.Allow = slices.Clone(r.Allow)
+	for _, rule := range rules {
+		if !slices.Contains(r.Allow, rule) {
+			r.Allow = append(r.Allow, rule)
+		}
+	}
+	return r, r.Validate()
+}
+
+// Validate checks how many there are.
+func (r SessionRules) Validate() error {
+	if len(r.Allow)+len(r.Deny) > MaxSessionRules {
+		return E(TooLarge, "a session has at most %d rules of permission", MaxSessionRules).
+			WithHint("keep them for the folder: loci permissions add")
+	}
+	return nil
 }

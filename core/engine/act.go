@@ -26,6 +26,11 @@ const maxParallel = 8
 func (t *turn) decide(ctx context.Context, state *rules.State, a *answer) *ending {
 	calls := newGate(ctx, t, state).pass(a)
 	t.tellHooks(calls)
+	for _, p := range calls {
+		if p.unasked != nil {
+			t.emit(core.Event{Step: t.step.ID, Body: *p.unasked})
+		}
+	}
 	c := t.newCommit(a)
 	c.calls, c.state = calls, state
 	switch {

@@ -9,6 +9,7 @@ import (
 
 	"loci/core"
 	"loci/core/memory"
+	"loci/core/permission"
 )
 
 // Answer answers the request for approval that a conversation ends with: one decision for each call that waits.
@@ -28,6 +29,7 @@ type Decision struct {
 const (
 	maxDecisions = 1000
 	maxReason    = 20_000 // characters
+	maxKept      = 20     // rules of one decision
 )
 
 // check refuses what no request could be answered by.
@@ -51,6 +53,9 @@ func (a *Answer) check() error {
 		if utf8.RuneCountInString(d.Reason) > maxReason {
 			return core.E(core.TooLarge, "a reason has at most %d characters", maxReason)
 		}
+		if err := d.checkKeep(); err != nil {
+			return err
+		}
 		if d.Arguments == "" {
 			continue
 		}
@@ -62,6 +67,21 @@ func (a *Answer) check() error {
 		}
 	}
 	return nil
+}
+
+// checkKeep checks the rules that a decision keeps. It must say which call it means, so that no other answer passes for it.
+func (d *Decision) checkKeep() error {
+	if len(d.Keep) == 0 {
+		return nil
+	}
+	if !d.Approve || d.Request == "" || d.Hash == "" {
+		return core.E(core.Invalid, "rules are kept with the approval of a call that is named by request and hash")
+	}
+	if len(d.Keep) > maxKept {
+		return core.E(core.TooLarge, "a decision keeps at most %d rules", maxKept)
+	}
+	_, err := permission.ParseList(permission.List{Allow: d.Keep}, permission.FromFolder)
+	return err
 }
 
 // match returns what the answer decides of the calls of a request, in their order. It must decide on all of them and on
@@ -92,6 +112,9 @@ func (a *Answer) match(request *core.Message) ([]core.Decision, error) {
 		if d.Hash != "" && d.Hash != core.HashArguments(w.Arguments) {
 			return nil, core.E(core.Invalid, "Cannot process approval response: the arguments of call %s are not those that were approved.",
 				w.CallID).WithHint("look at what waits again: `loci approvals`")
+		}
+		if len(d.Keep) > 0 && len(w.Always) == 0 {
+			return nil, core.E(core.Invalid, "call %s can only be allowed this once: it asks each time", w.CallID)
 		}
 		if d.Arguments == w.Arguments {
 			d.Arguments = ""

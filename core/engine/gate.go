@@ -18,6 +18,8 @@ type pendingCall struct {
 	refusal string         // why it does not run, as the model reads it; empty: it runs
 	passed  string         // what let it pass: a rule, a mode or a person
 	why     string         // which rule asks a person before it runs, in a sentence; empty: none does
+	unasked *core.Notice   // it was denied, since nobody is there to be asked; nil: it wasn't
+	always  []string       // the rules that would allow it from now on
 	given   bool           // its result came from outside
 	faults  []string       // of hooks, to be told
 	note    string         // what the model must know beside the result
@@ -33,9 +35,10 @@ func (p *pendingCall) asks() bool { return p.refusal == "" && p.why != "" }
 
 // verdict is what a stage says of a call. The zero value allows it as it is.
 type verdict struct {
-	deny      string // what the model reads in place of a result
-	ask       string // which rule asks a person, in a sentence
-	arguments string // what it runs with from here on; empty: unchanged
+	deny      string   // what the model reads in place of a result
+	ask       string   // which rule asks a person, in a sentence
+	always    []string // the rules that would allow it from now on
+	arguments string   // what it runs with from here on; empty: unchanged
 }
 
 // stage judges one call, with the arguments that the stage before left.
@@ -77,8 +80,11 @@ func (g *gate) judge(p *pendingCall) {
 		if p.refusal = v.deny; p.refusal != "" {
 			return
 		}
-		if p.why == "" {
-			p.why = v.ask
+		switch {
+		case v.ask != "" && p.why == "":
+			p.why, p.always = v.ask, v.always
+		case v.ask != "": // a second stage asks, whatever is allowed in the first
+			p.always = nil
 		}
 		if v.arguments != "" {
 			p.call.Arguments = v.arguments

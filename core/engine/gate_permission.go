@@ -1,8 +1,11 @@
 package engine
 
 import (
+	"errors"
 	"net/url"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"loci/core"
 	"loci/core/permission"
@@ -15,6 +18,8 @@ type Permissions interface {
 	Rules(folder string) (permission.Set, error)
 	// Home returns the person's home folder.
 	Home() string
+	// Add keeps a rule, for a folder. One that is there already is left alone.
+	Add(effect permission.Effect, rule, folder string) error
 }
 
 // stagePermission decides by the rules that people wrote, and where none does, by the mode of the client session.
@@ -27,33 +32,74 @@ func stagePermission(g *gate, p *pendingCall) verdict {
 		return verdict{} // the tool answers that no folder is open
 	}
 	call := permissionCall(p, at)
-	var set permission.Set
-	var unknown error
 	if g.permissions != nil {
 		at.Home = g.permissions.Home()
-		set, unknown = g.permissions.Rules(at.Root)
 	}
+	set, err := g.written(at.Root)
 	if p.inFolder() {
 		p.paths = set.Paths(call, at)
 	}
-	if call.Does == permission.DoesShell && unknown == nil {
+	if call.Does == permission.DoesShell && err == nil {
 		p.hosts = set.Hosts(at)
 	}
-	if unknown != nil && call.Does != permission.DoesRemember {
-		return verdict{ask: "The rules of permission can't be known: " + unknown.Error() + "."}
+	if err != nil && call.Does != permission.DoesRemember {
+		v := permission.Verdict{Effect: permission.Ask, Why: "The rules of permission can't be known: " + err.Error() + "."}
+		return g.ask(p, v, permission.Remedy{})
 	}
 	v := set.Judge(call, at)
 	switch v.Effect {
 	case permission.Deny:
-		return verdict{deny: "Error executing function " + p.call.Name + ": PermissionError: " + v.Why}
+		return verdict{deny: forbidden(p, v.Why)}
 	case permission.Ask:
-		return verdict{ask: v.Why}
+		var remedy permission.Remedy
+		if g.client.Unattended {
+			remedy = set.Remedy(call, at, v)
+		}
+		return g.ask(p, v, remedy)
 	case permission.Allow:
 		if call.Does != permission.DoesRemember {
 			p.passed = v.By
 		}
 	}
 	return verdict{}
+}
+
+// written returns the rules that count for the run: what people wrote, and what the session was given.
+func (g *gate) written(folder string) (set permission.Set, err error) {
+	if g.permissions != nil {
+		set, err = g.permissions.Rules(folder)
+	}
+	own := permission.List{Allow: g.client.Rules.Allow, Deny: g.client.Rules.Deny}
+	session, wrong := permission.ParseList(own, permission.FromSession)
+	return slices.Concat(set, session), errors.Join(err, wrong)
+}
+
+// ask asks a person. Where nobody is there to be asked, the call is denied, and both the model and whoever reads the run
+// afterwards are told what would have let it pass.
+func (g *gate) ask(p *pendingCall, v permission.Verdict, remedy permission.Remedy) verdict {
+	if !g.client.Unattended {
+		if g.client.Workspace == "" || g.permissions == nil { // there is nothing to keep it for
+			v.Always = nil
+		}
+		return verdict{ask: v.Why, always: v.Always}
+	}
+	why := v.Why
+	if flags := remedy.Flags(); len(flags) > 0 {
+		why += " It would have passed with " + strings.Join(flags, " ") + "."
+	}
+	p.unasked = &core.Notice{
+		Kind: NoticeDenied, Text: p.call.Name + " was denied, since nobody is there to be asked. " + why,
+		Data: map[string]any{"tool": p.call.Name, "tool_call_id": p.call.ID, "why": v.Why, "flags": remedy.Flags()},
+	}
+	return verdict{deny: forbidden(p, "Nobody is there to be asked. "+why)}
+}
+
+// NoticeDenied tells of a call that would have asked a person, where none is there.
+const NoticeDenied = "denied"
+
+// forbidden is what a model reads of a call that may not run.
+func forbidden(p *pendingCall, why string) string {
+	return "Error executing function " + p.call.Name + ": PermissionError: " + why
 }
 
 // inFolder reports whether the call is of a tool that works in a folder.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -15,8 +16,20 @@ import (
 
 // written are rules of permission as a test wrote them.
 type written struct {
-	set permission.Set
-	err error
+	set  permission.Set
+	err  error
+	mu   sync.Mutex // guards kept
+	kept []string
+	full error // why no rule can be kept; nil: it can
+}
+
+func (w *written) Add(effect permission.Effect, rule, folder string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.full == nil {
+		w.kept = append(w.kept, string(effect)+" "+rule+" in "+folder)
+	}
+	return w.full
 }
 
 func (w *written) Rules(string) (permission.Set, error) { return w.set, w.err }
@@ -229,5 +242,91 @@ func TestArgumentsAreMendedAndJudgedBeforeTheyReachTheTool(t *testing.T) {
 	said := "[the arguments were no valid JSON, because a comma stood before a closing bracket; they were mended]\nprobed"
 	if len(told) != 3 || told[0] != said {
 		t.Errorf("the returns say %q", told)
+	}
+}
+
+func TestRulesOfASessionCountForItsOwnRuns(t *testing.T) {
+	t.Parallel()
+	allow := func(rules ...string) core.SessionRules { return core.SessionRules{Allow: rules} }
+	for name, tt := range map[string]struct {
+		rules core.SessionRules
+		list  permission.List
+		ran   bool
+		want  string // what the return, or the request, says
+	}{
+		"allowed":         {rules: allow("shell(make *)"), ran: true, want: "the rule shell(make *) of this session"},
+		"forbidden":       {rules: core.SessionRules{Deny: []string{"shell(make *)"}}, want: "The rule shell(make *) of this session forbids"},
+		"a person asks":   {rules: allow("shell"), list: permission.List{Ask: []string{"shell(make *)"}}, want: "asks"},
+		"a person forbid": {rules: allow("shell"), list: permission.List{Deny: []string{"shell"}}, want: "forbids"},
+		"a broken one":    {rules: allow("shell", "shell(make"), want: "can't be known"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h, a, tool := permitted(t, core.TouchRuns, writtenRules(t, tt.list), probing("make all"))
+			req := h.request(a, "go")
+			req.Client.Mode, req.Client.Workspace, req.Client.Rules = core.ModeAsk, "/home/ada/project", tt.rules
+			_, events := h.submit(req)
+			if ran := len(tool.ran()) == 1; ran != tt.ran {
+				t.Fatalf("it ran: %v; %q", ran, returned(events))
+			}
+			said := strings.Join(errorReturns(events), "\n")
+			for _, m := range h.list(a) {
+				for _, r := range m.Returns {
+					said += r.Passed
+				}
+				if m.Asks() {
+					said += m.Approval.Waits[0].Why
+				}
+			}
+			if !strings.Contains(said, tt.want) {
+				t.Errorf("%q says nothing of %q", said, tt.want)
+			}
+		})
+	}
+}
+
+func TestWhereNobodyIsThereACallThatAsksIsDeniedAndWhatWouldAllowItIsNamed(t *testing.T) {
+	t.Parallel()
+	free := calling("core_memory_append", map[string]any{"label": "human", "content": "x"})
+	h, a, tool := permitted(t, core.TouchRuns, writtenRules(t, permission.List{}), probing("make all"), free, probing("ls"))
+	req := h.request(a, "go")
+	req.Client.Mode, req.Client.Workspace, req.Client.Unattended = core.ModeAsk, "/home/ada/project", true
+	run, events := h.submit(req)
+	if run.StopReason != core.StopEndTurn || len(tool.ran()) != 1 {
+		t.Fatalf("the run ended %s, the tool ran %q", run.StopReason, tool.ran())
+	}
+	want := "Error executing function probe: PermissionError: Nobody is there to be asked. The mode ask asks before it may run make all. " +
+		"It would have passed with --allow 'shell(make all)'."
+	if refused := errorReturns(events); len(refused) != 1 || refused[0] != want {
+		t.Errorf("refused: %q", refused)
+	}
+	var told []core.Notice
+	for _, ev := range events {
+		if n, ok := ev.Body.(core.Notice); ok && n.Kind == engine.NoticeDenied {
+			told = append(told, n)
+		}
+	}
+	if len(told) != 1 || told[0].Data["tool_call_id"] != "call_probe" || !strings.Contains(told[0].Text, "--allow") {
+		t.Errorf("told: %+v", told)
+	}
+}
+
+func TestAnAnswerBringsItsOwnModeAndRulesAndKeepsTheWorkspace(t *testing.T) {
+	t.Parallel()
+	h, a, tool := permitted(t, core.TouchRuns, writtenRules(t, permission.List{}), probing("make all"), probing("touch b"), probing("rm c"))
+	req := h.request(a, "go")
+	req.Client.Mode, req.Client.Workspace = core.ModeAsk, "/home/ada/project"
+	req.Client.Rules = core.SessionRules{Allow: []string{"shell(rm *)"}}
+	h.submit(req)
+	answer := h.request(a, "")
+	answer.Input, answer.Answer = nil, &engine.Answer{Decisions: []engine.Decision{approve("call_probe")}}
+	answer.Client.Mode, answer.Client.Rules = core.ModeAsk, core.SessionRules{Allow: []string{"shell(touch *)"}}
+	run, _ := h.submit(answer)
+	want := []string{`{"x":"make all"}`, `{"x":"touch b"}`}
+	if diff := cmp.Diff(want, tool.ran()); diff != "" || run.StopReason != core.StopRequiresApproval {
+		t.Errorf("it ended %s (-want +ran):\n%s", run.StopReason, diff)
+	}
+	if run.Client.Workspace != "/home/ada/project" {
+		t.Errorf("the workspace is %q", run.Client.Workspace)
 	}
 }

@@ -23,7 +23,7 @@ func requestOf(m *core.Message, calls []*pendingCall) *core.Message {
 		case p.asks():
 			waits[p.call.ID] = true
 			r.Approval.Waits = append(r.Approval.Waits, core.WaitingCall{
-				CallID: p.call.ID, Arguments: p.call.Arguments, Why: p.why, Client: p.client,
+				CallID: p.call.ID, Arguments: p.call.Arguments, Why: p.why, Client: p.client, Always: p.always,
 			})
 		}
 	}

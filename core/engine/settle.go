@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/permission"
 	"loci/core/request"
 	"loci/core/rules"
 )
@@ -42,6 +43,7 @@ func settle(ctx context.Context, t *turn) *ending {
 	}
 	t.step = &step
 	defer func() { t.step = nil }() // the run's own steps follow
+	s.keepRules()
 	s.judge(ctx)
 	return s.act(ctx)
 }
@@ -101,6 +103,21 @@ func (s *settlement) step(ctx context.Context) (core.Step, error) {
 		return core.Step{ID: s.request.Step, Run: s.request.Run, Status: core.StepSuccess}, nil
 	}
 	return step, err
+}
+
+// keepRules keeps the rules that came with the answer, which is a fact by now: a crash leaves no rule for a call that nobody
+// answered, and keeps them when the run goes on. What can't be kept is said, and the call runs this once.
+func (s *settlement) keepRules() {
+	for _, d := range s.answer.Approval.Decisions {
+		for _, rule := range d.Keep {
+			t := s.t
+			text := "From now on " + rule + " is allowed in this folder; `loci permissions` shows and removes it."
+			if err := t.e.cfg.Permissions.Add(permission.Allow, rule, t.run.Client.Workspace); err != nil {
+				text = "The call is allowed this once: " + rule + " could not be kept: " + err.Error()
+			}
+			t.emit(core.Event{Body: core.Notice{Kind: "kept", Text: text, Data: map[string]any{"rule": rule}}})
+		}
+	}
 }
 
 // judge sends the calls through the gate again, since much may have changed while they waited.

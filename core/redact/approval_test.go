@@ -13,10 +13,12 @@ func TestWhatWaitsAndWhatWasDecidedIsForgottenToo(t *testing.T) {
 	const text = "the regatta of Ada"
 	arguments := `{"content":"` + text + ` in May"}`
 	record := map[string]core.Approval{"approval": {
-		Waits:   []core.WaitingCall{{CallID: "call_1", Arguments: arguments, Why: "A rule asks about " + text}},
+		Waits: []core.WaitingCall{{
+			CallID: "call_1", Arguments: arguments, Why: "A rule asks about " + text, Always: []string{"shell(" + text + ")"},
+		}},
 		Refused: []core.ToolReturn{{CallID: "call_2", Name: "probe", Text: "no " + text}},
 		Decisions: []core.Decision{{
-			CallID: "call_1", Reason: "because of " + text, Arguments: arguments,
+			CallID: "call_1", Reason: "because of " + text, Arguments: arguments, Keep: []string{"shell(" + text + ")"},
 			Return: &core.ToolReturn{Text: "kept " + text, Stdout: []string{text}, Stderr: []string{"x " + text}},
 		}},
 	}}

@@ -21,17 +21,26 @@ type Hello struct {
 	PID       int
 	Folder    string
 	Mode      core.PermissionMode
+	Rules     core.SessionRules // each was parsed before
 	Zone      string
 	Variables map[string]string
+
+	Unattended bool // nobody is there to be asked
 }
 
 func (in Hello) client() (core.Client, error) {
-	client := core.Client{ID: core.NewClientID(), Kind: in.Kind, Workspace: in.Folder, Mode: in.Mode, Zone: in.Zone}
+	client := core.Client{
+		ID: core.NewClientID(), Kind: in.Kind, Workspace: in.Folder, Mode: in.Mode, Zone: in.Zone, Rules: in.Rules,
+		Unattended: in.Unattended,
+	}
 	if client.Mode == "" {
 		client.Mode = core.ModeAsk
 	}
-	if !client.Mode.Valid() {
-		return client, core.E(core.Invalid, "permission mode %q is not known", string(in.Mode))
+	if err := client.Mode.Validate(); err != nil {
+		return client, err
+	}
+	if err := in.Rules.Validate(); err != nil {
+		return client, err
 	}
 	if in.Folder != "" {
 		if !filepath.IsAbs(in.Folder) || len(in.Folder) > maxFolder {

@@ -128,22 +128,25 @@ func (r *Registry) giveWayLocked(busy map[core.ClientID]bool) bool {
 
 // Get returns a living session and keeps it alive. An unknown one must register again.
 func (r *Registry) Get(id core.ClientID) (core.Client, error) {
-	if client, ok := r.find(id); ok {
-		return client, nil
-	}
-	return core.Client{}, core.E(core.Precondition, "this client session is not known").WithHint("register again and repeat the request")
+	return r.Change(id, func(*core.Client) error { return nil })
 }
 
-// find is Get with a bool instead of an error.
-func (r *Registry) find(id core.ClientID) (core.Client, bool) {
+// Change changes what a session may do from its next request on: its mode and its rules. It returns the session as it is
+// then; where change fails, nothing was changed.
+func (r *Registry) Change(id core.ClientID, change func(c *core.Client) error) (core.Client, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	s, ok := r.sessions[id]
 	if !ok {
-		return core.Client{}, false
+		return core.Client{}, core.E(core.Precondition, "this client session is not known").WithHint("register again and repeat the request")
 	}
 	s.seen = r.cfg.Clock()
-	return s.client, true
+	client := s.client
+	if err := change(&client); err != nil {
+		return core.Client{}, err
+	}
+	s.client.Mode, s.client.Rules = client.Mode, client.Rules
+	return s.client, nil
 }
 
 // Anonymous is the client of a request without a session: the API, with the daemon's own variables.
@@ -151,9 +154,17 @@ func (r *Registry) Anonymous() core.Client {
 	return core.Client{Kind: core.ClientAPI, Mode: core.ModeStandard, Env: r.cfg.Env}
 }
 
-// Begin records a request or stream of a live session until done is called. An unknown session must register again.
-func (r *Registry) Begin(id core.ClientID) (client core.Client, done func(), err error) {
-	if client, err = r.Get(id); err != nil {
+// Begin records a request or stream of a live session until done is called. An unknown session must register again. With a
+// mode, that is the session's from here on.
+func (r *Registry) Begin(id core.ClientID, mode core.PermissionMode) (client core.Client, done func(), err error) {
+	client, err = r.Change(id, func(c *core.Client) error {
+		if mode == "" {
+			return nil
+		}
+		c.Mode = mode
+		return mode.Validate()
+	})
+	if err != nil {
 		return client, nil, err
 	}
 	r.count(id, 1)

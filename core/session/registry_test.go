@@ -2,6 +2,7 @@ package session
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -32,7 +33,7 @@ func TestAThousandScriptsAnHourKeepNobodyOut(t *testing.T) {
 	if n := r.Count(); n != maxSessions {
 		t.Errorf("%d sessions live", n)
 	}
-	if _, ok := r.find(working.ID); !ok {
+	if _, err := r.Get(working.ID); err != nil {
 		t.Error("a session with a run under way gave way")
 	}
 	if _, err := r.Get(idle.ID); core.KindOf(err) != core.Precondition {
@@ -85,7 +86,7 @@ func TestASessionEndsAnHourAfterItsLastRequestAndForgetsItsVariables(t *testing.
 		}
 		runs.Store(true)
 		<-time.After(40 * time.Minute)
-		if _, ok := r.find("client-a"); !ok {
+		if _, err := r.Get("client-a"); err != nil {
 			t.Fatal("a session ended early")
 		}
 		<-time.After(50 * time.Minute)
@@ -120,5 +121,59 @@ func TestASessionHasItsPermissionMode(t *testing.T) {
 	}
 	if _, err := r.Register(Hello{Kind: core.ClientChat, Mode: "bold"}); core.KindOf(err) != core.Invalid {
 		t.Errorf("an unknown mode: %v", err)
+	}
+}
+
+func TestASessionChangesItsModeAndItsRulesAsAWholeOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	r := New(Config{})
+	c, err := r.Register(Hello{Kind: core.ClientChat, Rules: core.SessionRules{Deny: []string{"fetch"}}})
+	if err != nil || c.Mode != core.ModeAsk || len(c.Rules.Deny) != 1 {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	begin := func(mode core.PermissionMode) core.Client {
+		t.Helper()
+		c, done, err := r.Begin(c.ID, mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		done()
+		return c
+	}
+	if got := begin(core.ModePlan); got.Mode != core.ModePlan {
+		t.Errorf("asked for a plan, it is %s", got.Mode)
+	}
+	if _, _, err := r.Begin(c.ID, "bold"); core.KindOf(err) != core.Invalid {
+		t.Errorf("an unknown mode: %v", err)
+	}
+	if got := begin(""); got.Mode != core.ModePlan {
+		t.Errorf("the mode is gone: %s", got.Mode)
+	}
+	allow := func(rules ...string) error {
+		_, err := r.Change(c.ID, func(c *core.Client) (err error) {
+			c.Rules, err = c.Rules.Allowing(rules...)
+			return err
+		})
+		return err
+	}
+	before := begin("")
+	if err := allow("shell(go test *)", "shell(make)"); err != nil {
+		t.Error(err)
+	}
+	if err := allow("shell(make)"); err != nil {
+		t.Error(err)
+	}
+	var many []string
+	for i := range core.MaxSessionRules {
+		many = append(many, fmt.Sprintf("shell(%d)", i))
+	}
+	if err := allow(many...); core.KindOf(err) != core.TooLarge {
+		t.Errorf("too many: %v", err)
+	}
+	if got := begin("").Rules; strings.Join(got.Allow, "|") != "shell(go test *)|shell(make)" || len(got.Deny) != 1 {
+		t.Errorf("the rules are %+v", got)
+	}
+	if len(before.Rules.Allow) != 0 {
+		t.Error("what a run has was changed behind its back")
 	}
 }
