@@ -25,7 +25,8 @@ type WaitingRequest struct {
 }
 
 // WaitingCall is one call of a request. Hash is that of its arguments: an answer that names it is refused if they are others
-// by then. Client says that the program that sent the message runs it, and answers with what it returned.
+// by then. Client says that the program that sent the message runs it, and answers with what it returned. Always are the rules
+// that would allow it from now on; none if it asks each time.
 type WaitingCall struct {
 	ToolCallID string `json:"tool_call_id"`
 	Name       string `json:"name"`
@@ -33,6 +34,8 @@ type WaitingCall struct {
 	Hash       string `json:"hash"`
 	Why        string `json:"why"`
 	Client     bool   `json:"client,omitempty"`
+
+	Always []string `json:"always,omitempty"`
 }
 
 // AnswerRequest is the body of POST /loci/v1/conversations/{id}/approvals: the options of a message, with answers in front of
@@ -44,7 +47,8 @@ type AnswerRequest struct {
 }
 
 // Decision answers one waiting call, as Approval does. RequestID and Hash, if given, must be those of what waits. Arguments
-// replace those that wait: JSON text.
+// replace those that wait: JSON text. Rules allow what is like the call from now on: for the session, or in the folder of the
+// run that asked; they need RequestID and Hash.
 type Decision struct {
 	Type       string   `json:"type,omitempty" enum:"approval,tool"`
 	ToolCallID string   `json:"tool_call_id" required:"true"`
@@ -58,4 +62,13 @@ type Decision struct {
 	RequestID string  `json:"request_id,omitempty"`
 	Hash      string  `json:"hash,omitempty"`
 	Arguments *string `json:"arguments,omitempty"`
+
+	Rules []string `json:"rules,omitempty"`
+	Scope string   `json:"scope,omitempty" enum:"session,folder"`
 }
+
+// What rules count for that come with a decision.
+const (
+	ScopeSession = "session"
+	ScopeFolder  = "folder"
+)

@@ -11,6 +11,7 @@ import (
 // Our own headers on requests and responses.
 const (
 	HeaderClient  = "Loci-Client"  // the session a request belongs to
+	HeaderMode    = "Loci-Mode"    // the permission mode that a session has from this request on
 	HeaderVersion = "Loci-Version" // the daemon's version, on every response
 	HeaderError   = "Loci-Error"   // the kind of an error
 	HeaderHint    = "Loci-Hint"    // what a person can do about it, percent-encoded

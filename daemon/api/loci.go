@@ -66,10 +66,14 @@ type Client struct {
 	Kind   string            `json:"kind" required:"true"`
 	PID    int               `json:"pid,omitempty"`
 	Folder string            `json:"folder,omitempty"`
-	Mode   string            `json:"mode,omitempty"` // permission mode
+	Mode   string            `json:"mode,omitempty"`  // permission mode
+	Allow  []string          `json:"allow,omitempty"` // rules of permission that count for this session
+	Deny   []string          `json:"deny,omitempty"`
 	Zone   string            `json:"zone,omitempty"` // IANA name of its time zone
 	Env    map[string]string `json:"env,omitempty"`
 	Open   *Open             `json:"open,omitempty"`
+
+	Unattended bool `json:"unattended,omitempty"` // nobody is there to be asked: what would ask is denied
 }
 
 // Open asks to find or create the agent to talk to. Without Agent it is the one last used in the folder, then the one
@@ -143,6 +147,7 @@ const (
 	NoticeWaiting  = "waiting"  // the model has not answered yet
 	NoticeTools    = "tools"    // the model refused tools and is retried without them
 	NoticeRecalled = "recalled" // what joined the turn from memory: data.text is the record
+	NoticeDenied   = "denied"   // a call would have asked a person, and none is there: data.flags would have let it pass
 	NoticeBroken   = "broken"   // made by the client: the connection broke and is being resumed
 )
 

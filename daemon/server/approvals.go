@@ -7,6 +7,8 @@ import (
 
 	"loci/core"
 	"loci/core/approval"
+	"loci/core/engine"
+	"loci/core/permission"
 	"loci/daemon/api"
 )
 
@@ -46,7 +48,7 @@ func wireWaiting(w approval.Waiting) api.WaitingRequest {
 	for _, c := range m.Approval.Waits {
 		out.Calls = append(out.Calls, api.WaitingCall{
 			ToolCallID: c.CallID, Name: names[c.CallID], Arguments: c.Arguments, Hash: core.HashArguments(c.Arguments), Why: c.Why,
-			Client: c.Client,
+			Client: c.Client, Always: c.Always,
 		})
 	}
 	return out
@@ -79,5 +81,35 @@ func (s *Server) answerApproval(ctx context.Context, in *answerInput) (*huma.Str
 	if req.answer, err = coreDecisions(in.Body.Approvals, api.Val(in.Body.OTID)); err != nil {
 		return nil, err
 	}
+	if req.allows, err = keptRules(ctx, in.Body.Approvals, req.answer); err != nil {
+		return nil, err
+	}
 	return s.send(ctx, req)
+}
+
+// keptRules sorts the rules that come with decisions by what they count for: those for the folder join the answer, those for
+// the session are returned. Only who may write rules may send them.
+func keptRules(ctx context.Context, in []api.Decision, answer *engine.Answer) (session []string, err error) {
+	for i, d := range in {
+		if len(d.Rules) == 0 {
+			continue
+		}
+		if err := local(ctx); err != nil {
+			return nil, err
+		}
+		switch d.Scope {
+		case api.ScopeFolder:
+			answer.Decisions[i].Keep = d.Rules
+		case api.ScopeSession:
+			if callOf(ctx).client.ID == "" || !answer.Decisions[i].Approve || d.RequestID == "" || d.Hash == "" {
+				return nil, core.E(core.Invalid, "rules for the session come from a client that has one, with the approval of a call "+
+					"that is named by request_id and hash")
+			}
+			session = append(session, d.Rules...)
+		default:
+			return nil, unprocessable("body.approvals.scope", "rules count for a session or a folder, not %q", d.Scope)
+		}
+	}
+	_, err = permission.ParseList(permission.List{Allow: session}, permission.FromSession)
+	return session, err
 }

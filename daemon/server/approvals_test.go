@@ -260,3 +260,46 @@ func TestAProgramRunsItsOwnTools(t *testing.T) {
 	bad["client_tools"] = []any{map[string]any{"name": "no name at all"}}
 	f.call("POST", messages, bad).want(http.StatusUnprocessableEntity)
 }
+
+func TestRulesForTheSessionCountFromTheAnswerThatWonOn(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, keeping)
+	agent := f.guardedAgent()
+	session := func() string {
+		return as[api.Session](f.socket("POST", api.PathClients, api.Client{Kind: api.ClientChat}, "")).Client
+	}
+	winner, loser := session(), session()
+	f.socket("POST", "/v1/agents/"+agent+"/messages", user("keep it"), winner).want(http.StatusOK)
+	waits := as[api.ApprovalList](f.call("GET", api.PathApprovals, nil)).Approvals[0]
+	path := api.PathConversations + "/" + agent + "/approvals"
+	answer := func(scope string, approve bool, rules ...string) map[string]any {
+		d := map[string]any{"type": "approval", "tool_call_id": "call_k", "approve": approve, "rules": rules, "scope": scope}
+		d["request_id"], d["hash"] = waits.RequestID, waits.Calls[0].Hash
+		return map[string]any{"approvals": []any{d}}
+	}
+	f.call("POST", path, answer("session", true, "shell(make *)")).want(http.StatusForbidden)
+	f.socket("POST", path, answer("session", true, "shell(make *)"), "").want(http.StatusBadRequest)
+	f.socket("POST", path, answer("session", false, "shell(make *)"), winner).want(http.StatusBadRequest)
+	f.socket("POST", path, answer("session", true, "shell(make"), winner).want(http.StatusBadRequest)
+	f.socket("POST", path, answer("folder", true, "shell(make *)"), winner).want(http.StatusBadRequest) // it asks each time
+	f.socket("POST", path, answer("house", true, "shell(make *)"), winner).want(http.StatusUnprocessableEntity)
+	rulesOf := func(session string) (texts string) {
+		t.Helper()
+		f.socket("POST", "/v1/agents/"+agent+"/messages", user("hello"), session)
+		of := core.RunFilter{Agents: []core.AgentID{core.AgentID(agent)}}
+		runs, err := f.store.Runs().List(t.Context(), of, core.Page{Limit: 1, Desc: true})
+		if err != nil || len(runs) != 1 || string(runs[0].Client.ID) != session {
+			t.Fatalf("%+v, %v", runs, err)
+		}
+		return strings.Join(runs[0].Client.Rules.Allow, "|")
+	}
+	f.socket("POST", path, answer("session", true, "shell(make *)"), winner).want(http.StatusOK)
+	f.socket("POST", path, answer("session", true, "shell"), loser).want(http.StatusBadRequest)
+	if got := rulesOf(winner); got != "shell(make *)" {
+		t.Errorf("the winner's rules are %q", got)
+	}
+	f.call("DELETE", api.PathApprovals+"/"+as[api.ApprovalList](f.call("GET", api.PathApprovals, nil)).Approvals[0].RequestID, nil)
+	if got := rulesOf(loser); got != "" {
+		t.Errorf("the loser's rules are %q", got)
+	}
+}

@@ -232,7 +232,7 @@ func (s *Server) clientOf(r *http.Request, peer Peer) (client core.Client, done 
 	case peer != PeerSocket:
 		return core.Client{}, nothing, core.E(core.Forbidden, "client sessions are for clients on the socket")
 	}
-	return services.Sessions.Begin(core.ClientID(id))
+	return services.Sessions.Begin(core.ClientID(id), core.PermissionMode(r.Header.Get(api.HeaderMode)))
 }
 
 // currentClient recognises clients of version 1.0 and newer by what they send, as the contract does.

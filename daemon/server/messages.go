@@ -177,6 +177,7 @@ type sendRequest struct {
 	agent        core.AgentID
 	conversation core.ConversationID // empty: the default one
 	body         api.StreamingRequest
+	allows       []string       // rules that the session has from an accepted answer on
 	answer       *engine.Answer // to what waits for an approval, where the body does not hold it
 	streaming    bool
 	queue        bool // wait behind an active run instead of failing with a conflict
@@ -214,11 +215,27 @@ func (s *Server) submit(ctx context.Context, in sendRequest, kind string) (core.
 	}
 	config.StreamTokens = api.Val(in.body.StreamTokens)
 	client := callOf(ctx).client
+	if client.Rules, err = client.Rules.Allowing(in.allows...); err != nil {
+		return core.Run{}, err
+	}
 	background := api.Val(in.body.Background)
-	return s.services().Runs.Submit(ctx, engine.Request{
+	run, err := s.services().Runs.Submit(ctx, engine.Request{
 		Agent: in.agent, Conversation: in.conversation, Input: input, Answer: answer, Client: client, Config: config,
 		Background: background, Once: background || client.ID != "", Queue: in.queue || client.ID != "",
 	})
+	if err != nil || len(in.allows) == 0 {
+		return run, err
+	}
+	return run, s.allowed(client.ID, in.allows)
+}
+
+// allowed gives a session the rules that came with its answer, which was accepted.
+func (s *Server) allowed(id core.ClientID, rules []string) error {
+	_, err := s.services().Sessions.Change(id, func(c *core.Client) (err error) {
+		c.Rules, err = c.Rules.Allowing(rules...)
+		return err
+	})
+	return err
 }
 
 // existsFirst keeps the order of checks: an error about an agent's state is reported only if the agent exists.

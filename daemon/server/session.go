@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"loci/core"
+	"loci/core/permission"
 	"loci/core/service"
 	"loci/core/session"
 	"loci/daemon/api"
@@ -18,8 +19,12 @@ func (s *Server) registerClient(ctx context.Context, in *registerClientInput) (*
 	if err := local(ctx); err != nil {
 		return nil, err
 	}
+	hello, err := coreClient(in.Body)
+	if err != nil {
+		return nil, err
+	}
 	clients := s.services().Clients
-	client, err := clients.Register(coreClient(in.Body))
+	client, err := clients.Register(hello)
 	if err != nil {
 		return nil, err
 	}
@@ -42,14 +47,16 @@ func (s *Server) registerClient(ctx context.Context, in *registerClientInput) (*
 	return answer(out, nil)
 }
 
-func coreClient(in api.Client) session.Hello {
+func coreClient(in api.Client) (session.Hello, error) {
 	kind := core.ClientScript
 	if in.Kind == api.ClientChat {
 		kind = core.ClientChat
 	}
+	_, err := permission.ParseList(permission.List{Allow: in.Allow, Deny: in.Deny}, permission.FromSession)
 	return session.Hello{
 		Kind: kind, PID: in.PID, Folder: in.Folder, Mode: core.PermissionMode(in.Mode), Zone: in.Zone, Variables: in.Env,
-	}
+		Rules: core.SessionRules{Allow: in.Allow, Deny: in.Deny}, Unattended: in.Unattended,
+	}, err
 }
 
 // fillSession describes what was opened.

@@ -258,3 +258,40 @@ func TestRunsAndStepsTellWhatTheyTook(t *testing.T) {
 		t.Errorf("%d messages after a reset", n)
 	}
 }
+
+func TestARunHasTheModeAndTheRulesThatItsSessionHadWhenItWasSent(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, always("ok"))
+	a := f.agent(nil)
+	register := func(c api.Client) reply { return f.socket("POST", api.PathClients, c, "") }
+	s := as[api.Session](register(api.Client{
+		Kind: api.ClientPrint, Folder: "/home/ada/a", Mode: "edits", Allow: []string{"shell(make *)"}, Deny: []string{"fetch"},
+		Unattended: true,
+	}))
+	send := func(mode string) reply {
+		req := f.request("POST", "/v1/agents/"+a.ID+"/messages", text("hi"))
+		req.Header.Set(api.HeaderClient, s.Client)
+		if mode != "" {
+			req.Header.Set(api.HeaderMode, mode)
+		}
+		return f.do(req.WithContext(WithPeer(req.Context(), PeerSocket)))
+	}
+	for _, tt := range []struct{ asked, want string }{{"", "edits"}, {"plan", "plan"}, {"", "plan"}} {
+		send(tt.asked).want(http.StatusOK)
+		of := core.RunFilter{Agents: []core.AgentID{core.AgentID(a.ID)}}
+		runs, err := f.store.Runs().List(t.Context(), of, core.Page{Limit: 1, Desc: true})
+		if err != nil || len(runs) != 1 {
+			t.Fatalf("%v, %v", runs, err)
+		}
+		c := runs[0].Client
+		rules := core.SessionRules{Allow: []string{"shell(make *)"}, Deny: []string{"fetch"}}
+		if diff := cmp.Diff(rules, c.Rules); diff != "" || string(c.Mode) != tt.want || !c.Unattended {
+			t.Errorf("asked for %q: the run has the mode %s (-want +rules):\n%s", tt.asked, c.Mode, diff)
+		}
+	}
+	send("bold").want(http.StatusBadRequest)
+	wrong := register(api.Client{Kind: api.ClientChat, Allow: []string{"shell(make"}})
+	if wrong.want(http.StatusBadRequest); !strings.Contains(string(wrong.body), "of this session is not valid: the bracket is not closed") {
+		t.Errorf("a broken rule: %s", wrong.body)
+	}
+}
