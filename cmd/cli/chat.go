@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -27,6 +29,8 @@ type chatFlags struct {
 	timeout      time.Duration
 	format       string
 	input        string
+	mode         string
+	allow, deny  []string
 	json         bool
 	noStart      bool
 	help         bool
@@ -50,6 +54,9 @@ func chatFlagSet(f *chatFlags) *pflag.FlagSet {
 	fs.BoolVar(&f.newAgent, "new", false, "talk to a new agent")
 	fs.StringVar(&f.conversation, "conversation", "", "`new|ID`: a conversation of the agent beside its default one")
 	fs.StringVar(&f.model, "model", "", "the model for this run, as `provider/model`; with --new, the new agent's own")
+	fs.StringVar(&f.mode, "permission-mode", "", "what the agent may do without asking: `ask|edits|plan|all`")
+	fs.StringArrayVar(&f.allow, "allow", nil, "a `RULE` of permission for this session, like 'shell(go test *)'; may be repeated")
+	fs.StringArrayVar(&f.deny, "deny", nil, "a `RULE` that forbids, for this session; may be repeated")
 	fs.IntVar(&f.maxSteps, "max-steps", 0, "with -p: model calls that the run may take")
 	fs.DurationVar(&f.timeout, "timeout", 0, "with -p: how long it may take, like 90s or 5m")
 	fs.StringVar(&f.format, "output-format", formatText, "with -p: `text|json|stream-json`")
@@ -98,6 +105,8 @@ func (f *chatFlags) check(fs *pflag.FlagSet) error {
 		return invalid("--input-format stream-json needs --output-format stream-json")
 	case f.input == formatStream && fs.NArg() > 0:
 		return invalid("with --input-format stream-json the messages come on standard input, not on the command line")
+	case fs.Changed("permission-mode") && !slices.Contains(modes(), f.mode):
+		return invalid("--permission-mode %q is not known", clip(f.mode, 40)).withHint("ask, edits, plan or all")
 	case f.newAgent && f.agent != "":
 		return invalid("--new makes an agent, --agent names one: they exclude each other")
 	case f.newAgent && f.conversation != "" && f.conversation != api.OpenNew:
@@ -118,6 +127,18 @@ func (f *chatFlags) check(fs *pflag.FlagSet) error {
 		).withHint(`to send it as a prompt: loci -p %s`, quoteArg(clip(fs.Arg(0), 40)))
 	}
 	return nil
+}
+
+// modes are the permission modes that a person can choose.
+func modes() []string { return []string{"ask", "edits", "plan", "all"} }
+
+// who describes this client to the daemon, with what the person said about permissions: the mode of the flag, else the
+// configured one.
+func (f *chatFlags) who(kind, configured string, open *api.Open) api.Client {
+	c := who(kind, open)
+	c.Mode, c.Allow, c.Deny = cmp.Or(f.mode, configured), f.allow, f.deny
+	c.Unattended = f.print && f.input != formatStream
+	return c
 }
 
 // open is what to ask the daemon to open.
@@ -172,7 +193,7 @@ func (a *app) chat(ctx context.Context, f *chatFlags) error {
 	c := client.New(o)
 	defer c.Close()
 	return tui.Run(ctx, tui.Options{
-		Client: c, Who: who(api.ClientChat, nil), Open: *f.open(), Model: f.override(), NoColor: noColor(l.Color), Theme: l.Theme,
+		Client: c, Who: f.who(api.ClientChat, l.Mode, nil), Open: *f.open(), Model: f.override(), NoColor: noColor(l.Color), Theme: l.Theme,
 		Editor:   editor,
 		CopyFile: filepath.Join(p.State, "copied.txt"), Getenv: os.Getenv, Notes: notes, About: a.otherSettings, In: in, Out: out,
 	})

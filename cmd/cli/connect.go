@@ -128,7 +128,12 @@ func (a *app) connect(context.Context) (*client.Client, error) {
 
 // register tells the daemon who is asking, from which folder and with which keys.
 func (a *app) register(ctx context.Context, c *client.Client, kind string, open *api.Open) (api.Session, error) {
-	s, err := c.Register(ctx, who(kind, open))
+	return a.registerAs(ctx, c, who(kind, open))
+}
+
+// registerAs is register for a client that says more about itself.
+func (a *app) registerAs(ctx context.Context, c *client.Client, who api.Client) (api.Session, error) {
+	s, err := c.Register(ctx, who)
 	if err != nil {
 		return s, err
 	}

@@ -47,7 +47,11 @@ func exitCodes() []exitCode {
 			[]string{api.KindConflict, api.KindBusy, api.KindPrecondition},
 			"the state does not allow it: changed meanwhile, busy, or waiting for an approval",
 		},
-		{exitForbidden, []string{api.KindUnauthenticated, api.KindForbidden}, "a key is refused, or does not allow it"},
+		{
+			exitForbidden,
+			[]string{api.KindUnauthenticated, api.KindForbidden},
+			"a key is refused, or does not allow it; or an agent was denied what only a person could have allowed",
+		},
 		{exitUnavailable, []string{api.KindUnavailable}, "the daemon or a model cannot be reached, for want of a key too"},
 		{exitTimeout, []string{api.KindTimeout}, "it took too long: --timeout, or the provider's limit"},
 		{exitLimited, []string{api.KindRateLimited, api.KindNoCredit}, "the provider refuses for now: too many requests, or no credit"},

@@ -30,15 +30,17 @@ type exchange struct {
 	asked   time.Time
 	session api.Session
 
-	text  map[string]string // of assistant messages, by id
-	order []string
-	run   string
-	known chan struct{} // closed once run is set
-	stop  api.StopReason
-	usage api.Usage
-	fault *api.Message        // the error_message, if one came
-	waits *api.WaitingRequest // what a person has to answer before it goes on
-	told  map[string]bool     // notices already shown, by text
+	text   map[string]string // of assistant messages, by id
+	order  []string
+	run    string
+	known  chan struct{} // closed once run is set
+	stop   api.StopReason
+	usage  api.Usage
+	fault  *api.Message        // the error_message, if one came
+	mode   string              // the permission mode
+	denied []denial            // what only a person could have allowed
+	waits  *api.WaitingRequest // what a person has to answer before it goes on
+	told   map[string]bool     // notices already shown, by text
 
 	leave   context.CancelCauseFunc // ends the turn: nobody reads its answer
 	left    bool                    // nobody reads the answer any more
@@ -100,11 +102,15 @@ func (t *exchange) open(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, because(ctx, err)
 	}
-	s, err := t.app.register(ctx, c, api.ClientPrint, t.flags.open())
+	l, err := t.app.config()
 	if err != nil {
+		return nil, err
+	}
+	who := t.flags.who(api.ClientPrint, l.Mode, t.flags.open())
+	if t.session, err = t.app.registerAs(ctx, c, who); err != nil {
 		return nil, because(ctx, err)
 	}
-	t.session = s
+	t.mode = who.Mode
 	t.announce()
 	return c, t.init()
 }
@@ -319,6 +325,9 @@ func (t *exchange) notice(n *api.Notice) {
 			text = strings.TrimSpace(strings.ReplaceAll(text, s+".", ""))
 		}
 	}
+	if n.Kind == api.NoticeDenied {
+		t.denied = append(t.denied, denialOf(n))
+	}
 	if !routine(n.Kind) || t.app.verbose() {
 		t.tell(text)
 	}
@@ -341,7 +350,7 @@ func (t *exchange) outcome() error {
 	}
 	switch t.stop {
 	case api.StopEndTurn, api.StopToolRule:
-		return nil
+		return t.deniedFault()
 	case api.StopCancelled:
 		return &fault{kind: api.KindCancelled, msg: "the run was cancelled"}
 	case api.StopMaxSteps:

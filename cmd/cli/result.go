@@ -29,7 +29,8 @@ type result struct {
 	Usage          usage      `json:"usage"`
 	Error          *errorInfo `json:"error,omitempty"`
 
-	Approval *api.WaitingRequest `json:"approval,omitempty"` // what a person has to answer
+	Denials  []denial            `json:"permission_denials,omitempty"` // calls that only a person could have allowed
+	Approval *api.WaitingRequest `json:"approval,omitempty"`           // what a person has to answer
 	*envelope
 }
 
@@ -70,7 +71,7 @@ func (t *exchange) init() error {
 		Model          string `json:"model"`
 		Folder         string `json:"cwd"`
 		PermissionMode string `json:"permission_mode"`
-	}{"init", s.AgentID, s.AgentName, s.ConversationID, s.Model, workingFolder(), "ask"})
+	}{"init", s.AgentID, s.AgentName, s.ConversationID, s.Model, workingFolder(), t.mode})
 }
 
 // line writes a line of stream-json with value flattened into it; other formats write nothing.
@@ -128,7 +129,7 @@ func (t *exchange) result(err error) result {
 		Type: "result", Subtype: "success", DurationMS: now.Sub(t.began).Milliseconds(),
 		NumTurns: t.usage.StepCount, Result: t.answer(),
 		AgentID: s.AgentID, AgentName: s.AgentName, ConversationID: s.ConversationID, Model: s.Model, RunID: t.run,
-		StopReason: string(t.stop), Approval: t.waits,
+		StopReason: string(t.stop), Approval: t.waits, Denials: t.denied,
 		Usage: usage{
 			StepCount: t.usage.StepCount, CachedInputTokens: t.usage.CachedInputTokens, CacheWriteTokens: t.usage.CacheWriteTokens,
 			ReasoningTokens: t.usage.ReasoningTokens, ContextTokens: t.usage.ContextTokens,
