@@ -25,22 +25,14 @@ const (
 	ModeAll      PermissionMode = "all"      // no questions
 )
 
-// Valid reports whether the mode is known.
-func (m PermissionMode) Valid() bool {
-	switch m {
-	case ModeStandard, ModeAsk, ModeEdits, ModePlan, ModeAll:
-		return true
-	default:
-		return false
-	}
-}
-
 // Validate names the modes if it is none of them.
 func (m PermissionMode) Validate() error {
-	if m.Valid() {
+	switch m {
+	case ModeStandard, ModeAsk, ModeEdits, ModePlan, ModeAll:
 		return nil
+	default:
+		return E(Invalid, "permission mode %q is not known", string(m)).WithHint("known are ask, edits, plan, all and standard")
 	}
-	return E(Invalid, "permission mode %q is not known", string(m)).WithHint("known are ask, edits, plan, all and standard")
 }
 
 // Client is who makes a request and from where. A run records it, except for Env.

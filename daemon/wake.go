@@ -36,11 +36,11 @@ func (d *Daemon) wake(ctx context.Context, p *parts, j jobs.Job) {
 }
 
 // waker is who wakes an agent: in the folder of the run that began the job, with what its client session may do as long as that
-// lives. After it nothing is free but what a new session has.
+// lives. After it nothing is free but what a new session has, what was forbidden stays so, and what asks waits for a person.
 func (p *parts) waker(j *jobs.Job) core.Client {
 	client, err := p.services.Sessions.Get(j.Client.ID)
 	if err != nil {
-		client = core.Client{Mode: core.ModeAsk, Zone: j.Client.Zone}
+		client = core.Client{Mode: core.ModeAsk, Zone: j.Client.Zone, Rules: core.SessionRules{Deny: j.Client.Rules.Deny}}
 		if j.Client.Mode == core.ModePlan {
 			client.Mode = core.ModePlan
 		}

@@ -151,10 +151,31 @@ func TestWithoutItsSessionAWokenAgentAsksForEverything(t *testing.T) {
 			t.Fatal(err)
 		}
 		p := x.d.current()
-		got := p.waker(&jobs.Job{Client: core.Client{ID: "client-gone", Mode: mode, Workspace: "/project", Zone: "Asia/Tokyo"}})
+		got := p.waker(&jobs.Job{Client: core.Client{
+			ID: "client-gone", Mode: mode, Workspace: "/project", Zone: "Asia/Tokyo", Unattended: true,
+			Rules: core.SessionRules{Allow: []string{"shell"}, Deny: []string{"write"}},
+		}})
 		if got.Mode != want || got.Workspace != "/project" || got.Zone != "Asia/Tokyo" || got.ID != "" {
 			t.Errorf("after %s: %+v", mode, got)
 		}
+		if got.Unattended || len(got.Rules.Allow) > 0 || !slices.Equal(got.Rules.Deny, []string{"write"}) {
+			t.Errorf("after %s it may what its session might: %+v", mode, got)
+		}
+	}
+}
+
+func TestAWokenAgentHasTheRulesOfItsSession(t *testing.T) {
+	t.Parallel()
+	x := newSleeper(t)
+	p := x.d.current()
+	rules := core.SessionRules{Allow: []string{"shell(make *)"}, Deny: []string{"write"}}
+	id := core.ClientID(x.session.Client)
+	if _, err := p.services.Sessions.Change(id, func(c *core.Client) error { c.Rules = rules; return nil }); err != nil {
+		t.Fatal(err)
+	}
+	got := p.waker(&jobs.Job{Client: core.Client{ID: id, Workspace: "/project"}})
+	if !slices.Equal(got.Rules.Allow, rules.Allow) || !slices.Equal(got.Rules.Deny, rules.Deny) || got.ID != id {
+		t.Errorf("woken with %+v", got)
 	}
 }
 

@@ -16,20 +16,20 @@ func TestARemedyLetsTheVeryCallPassAndNoWiderOneIsNamed(t *testing.T) {
 		call   Call
 		want   string
 	}{
-		"a line":            {call: Call{Does: DoesShell, Line: "go test ./..."}, want: "--allow 'shell(go test *)'"},
-		"two lines":         {call: Call{Does: DoesShell, Line: "make && touch a"}, want: "--allow 'shell(make)' --allow 'shell(touch a)'"},
-		"a file":            {call: Call{Does: DoesWrite, Paths: []string{"/p/src/a.go"}}, want: "--allow 'write(./src/**)'"},
-		"a file's name":     {call: Call{Does: DoesWrite, Paths: []string{"/p/it's"}}, want: `--allow 'write(./it'\''s)'`},
-		"a secret":          {call: Call{Does: DoesRead, Paths: []string{"/p/.env"}}, want: "--allow 'read(./.env)'"},
-		"a host":            {call: Call{Does: DoesFetch, Host: "example.com"}, want: "--allow 'fetch(example.com)'"},
-		"a line in doubt":   {call: Call{Does: DoesShell, Line: "eval $x"}, want: "--allow 'shell'"},
+		"a line":          {call: Call{Does: DoesShell, Line: "go test ./..."}, want: "--allow 'shell(go test *)'"},
+		"two lines":       {call: Call{Does: DoesShell, Line: "make && touch a"}, want: "--allow 'shell(make)' --allow 'shell(touch a)'"},
+		"a file":          {call: Call{Does: DoesWrite, Paths: []string{"/p/src/a.go"}}, want: "--allow 'write(./src/**)'"},
+		"a file's name":   {call: Call{Does: DoesWrite, Paths: []string{"/p/it's"}}, want: `--allow 'write(./it'\''s)'`},
+		"a secret":        {call: Call{Does: DoesRead, Paths: []string{"/p/.env"}}, want: "--allow 'read(./.env)'"},
+		"a host":          {call: Call{Does: DoesFetch, Host: "example.com"}, want: "--allow 'fetch(example.com)'"},
+		"a line in doubt": {call: Call{Does: DoesShell, Line: "eval $x"}, want: "--allow 'shell'"},
 		"doubt, and a deny": {
 			list: List{Deny: []string{"shell(rm *)"}}, call: Call{Does: DoesShell, Line: "eval $x"}, want: "--permission-mode all",
 		},
 		"a person asks": {
 			list: List{Ask: []string{"shell(make *)"}}, call: Call{Does: DoesShell, Line: "make"}, want: "--permission-mode all",
 		},
-		"the system asks":   {list: List{Ask: []string{"shell"}}, source: FromSystem, call: Call{Does: DoesShell, Line: "make"}},
+		"the system asks": {list: List{Ask: []string{"shell"}}, source: FromSystem, call: Call{Does: DoesShell, Line: "make"}},
 	} {
 		if tt.source == "" {
 			tt.source = FromUser

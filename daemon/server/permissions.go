@@ -89,8 +89,8 @@ func (s *Server) checkPermission(ctx context.Context, in *checkPermissionInput) 
 	if mode == "" {
 		mode = core.ModeAsk
 	}
-	if !mode.Valid() {
-		return nil, core.E(core.Invalid, "permission mode %q is not known", in.Body.Mode)
+	if err := mode.Validate(); err != nil {
+		return nil, err
 	}
 	if in.Body.Folder != "" && !filepath.IsAbs(in.Body.Folder) {
 		return nil, core.E(core.Invalid, "a folder is named by its absolute path")
