@@ -84,7 +84,8 @@ func TestARuleIsKeptForTheFolderWithTheAnswerThatWon(t *testing.T) {
 	} {
 		d := allowing(request, w, "shell(make *)")
 		wrong(&d)
-		if _, err := h.engine.Submit(t.Context(), h.answering(a, d)); core.KindOf(err) != core.Invalid && core.KindOf(err) != core.TooLarge {
+		_, err := h.engine.Submit(t.Context(), h.answering(a, d))
+		if kind := core.KindOf(err); kind != core.Invalid && kind != core.TooLarge {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -96,7 +97,8 @@ func TestARuleIsKeptForTheFolderWithTheAnswerThatWon(t *testing.T) {
 	if diff := cmp.Diff(want, rules.kept); diff != "" || len(tool.ran()) != 1 {
 		t.Errorf("the tool ran %q (-want +kept):\n%s", tool.ran(), diff)
 	}
-	if told := notices(events, "kept"); len(told) != 2 || !strings.Contains(told[0], "From now on shell(make *) is allowed in this folder") {
+	told := notices(events, "kept")
+	if len(told) != 2 || !strings.Contains(told[0], "From now on shell(make *) is allowed in this folder") {
 		t.Errorf("told: %q", told)
 	}
 	if _, err := h.engine.Submit(t.Context(), h.answering(a, allowing(request, w, "shell"))); core.KindOf(err) != core.Invalid {
@@ -115,7 +117,8 @@ func TestARuleThatCannotBeKeptLeavesTheCallAllowedThisOnce(t *testing.T) {
 	request, w := askedOnce(t, h, a)
 	_, events := h.submit(h.answering(a, allowing(request, w, "shell(make *)")))
 	told := notices(events, "kept")
-	if len(tool.ran()) != 1 || len(told) != 1 || !strings.Contains(told[0], "this once: shell(make *) could not be kept: the disk is full") {
+	want := "this once: shell(make *) could not be kept: the disk is full"
+	if len(tool.ran()) != 1 || len(told) != 1 || !strings.Contains(told[0], want) {
 		t.Errorf("the tool ran %q, told: %q", tool.ran(), told)
 	}
 }

@@ -254,8 +254,10 @@ func TestRulesOfASessionCountForItsOwnRuns(t *testing.T) {
 		ran   bool
 		want  string // what the return, or the request, says
 	}{
-		"allowed":         {rules: allow("shell(make *)"), ran: true, want: "the rule shell(make *) of this session"},
-		"forbidden":       {rules: core.SessionRules{Deny: []string{"shell(make *)"}}, want: "The rule shell(make *) of this session forbids"},
+		"allowed": {rules: allow("shell(make *)"), ran: true, want: "the rule shell(make *) of this session"},
+		"forbidden": {
+			rules: core.SessionRules{Deny: []string{"shell(make *)"}}, want: "The rule shell(make *) of this session forbids",
+		},
 		"a person asks":   {rules: allow("shell"), list: permission.List{Ask: []string{"shell(make *)"}}, want: "asks"},
 		"a person forbid": {rules: allow("shell"), list: permission.List{Deny: []string{"shell"}}, want: "forbids"},
 		"a broken one":    {rules: allow("shell", "shell(make"), want: "can't be known"},
