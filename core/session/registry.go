@@ -138,7 +138,8 @@ func (r *Registry) Change(id core.ClientID, change func(c *core.Client) error) (
 	defer r.mu.Unlock()
 	s, ok := r.sessions[id]
 	if !ok {
-		return core.Client{}, core.E(core.Precondition, "this client session is not known").WithHint("register again and repeat the request")
+		return core.Client{}, core.E(core.Precondition, "this client session is not known").
+			WithHint("register again and repeat the request")
 	}
 	s.seen = r.cfg.Clock()
 	client := s.client
