@@ -145,6 +145,9 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Logger:   d.logger,
 		Except:   []string{d.cfg.Paths.Home, d.cfg.Paths.Data, d.cfg.Paths.State, d.cfg.Paths.Run},
 	})
+	if err := d.sweepWrites(ctx, p.store); err != nil {
+		return p, err
+	}
 	if err := p.engine.Recover(ctx); err != nil {
 		return p, err
 	}

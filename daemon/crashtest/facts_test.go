@@ -62,7 +62,7 @@ func none() map[string]string {
 		"wrong counts of messages": `SELECT c.id, c.message_count FROM conversations c WHERE c.message_count <> (SELECT COUNT(*) FROM ` +
 			`messages m WHERE m.conversation_id = c.id AND m.hidden = '')`,
 		"ended runs with open input": `SELECT r.id, r.status FROM runs r WHERE r.status = 'completed' AND NOT EXISTS (SELECT 1 FROM ` +
-			`messages m WHERE m.run_id = r.id AND m.role = 'user')`,
+			`messages m WHERE m.run_id = r.id AND m.role IN ('user', 'approval'))`,
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"loci/cmd/cli"
+	"loci/sandbox/stage"
 )
 
 var (
@@ -21,6 +22,9 @@ var (
 const asProgram = "LOCI_CRASHTEST_PROGRAM"
 
 func TestMain(m *testing.M) {
+	if code, ours := stage.Main(os.Args); ours { // the daemon's program is that of its sandboxes, too
+		os.Exit(code)
+	}
 	if os.Getenv(asProgram) != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 		context.AfterFunc(ctx, stop)
