@@ -236,6 +236,8 @@ type WorkspaceStore interface {
 	NoteRead(ctx context.Context, r FileRead) error
 	// NoteChange stores a change and what the conversation will know of the file, and sets the change's Seq.
 	NoteChange(ctx context.Context, c *FileChange) error
+	// NoteChanges stores changes of which the conversation does not know.
+	NoteChanges(ctx context.Context, cs []FileChange) error
 	// Changes returns changes, the newest first.
 	Changes(ctx context.Context, f FileChanges) ([]FileChange, error)
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io/fs"
+	"iter"
 	"path/filepath"
 	"time"
 )
@@ -25,8 +26,38 @@ type FileRead struct {
 	At           time.Time
 }
 
-// FileChange is a change that a call makes to a file of a workspace. It is stored before it is made, so that it may not have
-// been: then the file is still what it was before.
+// PathKind says what stands at a path of a workspace.
+type PathKind string
+
+// The kinds of what stands at a path.
+const (
+	PathAbsent PathKind = ""
+	PathFile   PathKind = "file"
+	PathFolder PathKind = "folder"
+	PathLink   PathKind = "link"
+	PathOther  PathKind = "other" // a pipe, a socket, a device: never put back
+)
+
+// FileState is what stands at a path of a workspace; the zero value: nothing.
+type FileState struct {
+	Kind PathKind
+	Mode fs.FileMode // permissions of a file or a folder
+	Hash string      // of a file's content, or of what a link names; of a file that cannot be kept: what tells it apart
+}
+
+// ModeUnknown stands for the permissions of a file that is yet to be made: the person's umask decides.
+const ModeUnknown = fs.ModeIrregular
+
+// Is reports whether a state is another, as far as the other is known.
+func (s FileState) Is(other FileState) bool {
+	if other.Mode == ModeUnknown {
+		s.Mode = other.Mode
+	}
+	return s == other
+}
+
+// FileChange is a change of a file of a workspace, by a call or by a rewind. That of a tool which edits is stored before it is
+// made, so that it may not have been: then the file is still what it was before.
 type FileChange struct {
 	Seq          int64 // rises from change to change
 	Agent        AgentID
@@ -34,14 +65,17 @@ type FileChange struct {
 	Run          RunID
 	Step         StepID
 	Call         string
-	Workspace    string      // absolute
-	Path         string      // in the workspace, with slashes
-	Before       string      // hash of the content; empty: there was no file
-	After        string      // hash of the content
-	Mode         fs.FileMode // before; of a file that was not there: 0
-	Folders      int         // how many of the folders above it were made for it
+	Rewind       RewindID // instead of run, step and call
+	Workspace    string   // absolute
+	Path         string   // in the workspace, with slashes
+	Before       FileState
+	After        FileState
+	Folders      int // how many of the folders above it were made for it
 	At           time.Time
 }
+
+// Absolute is the path of the file outside of its workspace.
+func (c *FileChange) Absolute() string { return filepath.Join(c.Workspace, filepath.FromSlash(c.Path)) }
 
 // MaxKeptContent is the size of the largest file whose content before a change is kept.
 const MaxKeptContent = 10 << 20
@@ -51,8 +85,14 @@ type FileChanges struct {
 	Agent        AgentID
 	Conversation ConversationID
 	Step         StepID
-	Since        StepID // this step and those after it
+	Rewind       RewindID
+	Since        RewindPoint // what came after it
+	Older        int64       // than the change with this Seq
+	Limit        int         // 0: MaxFileChanges
 }
+
+// MaxFileChanges is how many changes one page has at most.
+const MaxFileChanges = 1000
 
 // ContentStore keeps contents of files by their hash, up to a size of all together: the oldest go first.
 type ContentStore interface {
@@ -123,14 +163,36 @@ type HostRules interface {
 	Closed(host string) string
 }
 
-// Absolute is the path of the file outside of its workspace.
-func (c *FileChange) Absolute() string { return filepath.Join(c.Workspace, filepath.FromSlash(c.Path)) }
+// FileRestorer puts files of workspaces back.
+type FileRestorer interface {
+	// Plan says what makes files what they were before changes, which come with the newest first: one change of each file.
+	Plan(ctx context.Context, changes iter.Seq2[FileChange, error]) (FilesPlan, error)
+	// Apply makes planned changes, as far as the files are still what they were when it was planned. It may be repeated.
+	Apply(ctx context.Context, plan []FileChange) (FilesBack, error)
+}
+
+// FilesPlan is what would become of files that are to be put back.
+type FilesPlan struct {
+	Changes []FileChange
+	Kept    []FileKept // those that stay as they are
+}
 
 // FilesBack is what became of the files that were to be put back.
 type FilesBack struct {
 	Back []string   // paths, as they were before the changes
 	Kept []FileKept // not put back
+	More int        // how many more of either are not named
+}
+
+// Named returns what became of files with so many of either named at most.
+func (b FilesBack) Named(most int) FilesBack {
+	b.More += max(0, len(b.Back)-most) + max(0, len(b.Kept)-most)
+	b.Back, b.Kept = b.Back[:min(len(b.Back), most)], b.Kept[:min(len(b.Kept), most)]
+	return b
 }
 
 // FileKept is a file that was not put back, and why.
-type FileKept struct{ Path, Why string }
+type FileKept struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
+}

@@ -35,6 +35,7 @@ import (
 	"loci/storage/forget"
 	"loci/tools"
 	"loci/tools/parsers"
+	"loci/tools/workspace"
 	"loci/tools/workspace/masks"
 	"loci/tools/workspace/shell"
 )
@@ -133,7 +134,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	p.services = service.New(service.Config{
 		Store: p.store, Search: search, Engine: p.engine, Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
 		Env: d.env, Embedders: p.reached, Embedding: p.embedding, DefaultModel: core.Handle(settings.Model),
-		Accepted:  p.intake.Nudge,
+		Accepted: p.intake.Nudge, Restorer: workspace.Restorer{Contents: held},
 		Forgetter: forget.New(p.store, beside, mirror.History, held), Forgotten: func() { p.embedding.Forget(); p.jobs.Forget() },
 	})
 	p.approvals = approval.New(p.store, p.engine, d.cfg.Clock)
@@ -147,6 +148,9 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	})
 	if err := d.sweepWrites(ctx, p.store); err != nil {
 		return p, err
+	}
+	if err := p.services.History.FinishRewinds(ctx); err != nil { // before runs go on in those folders
+		d.logger.ErrorContext(ctx, "files of an interrupted rewind are not back", slog.Any("error", err))
 	}
 	if err := p.engine.Recover(ctx); err != nil {
 		return p, err

@@ -19,20 +19,25 @@ type rewindRow struct {
 	Undoes       core.RewindID       `db:"undoes"`
 	Rev          int                 `db:"rev"`
 	CreatedAt    sqlite.Micros       `db:"created_at"`
+	Unfinished   bool                `db:"unfinished"`
 	Data         string              `db:"data"`
 }
 
 type rewindData struct {
-	Before  bool             `json:"before,omitempty"`
-	Shared  bool             `json:"shared,omitempty"`
-	State   string           `json:"state"`
-	Blocks  []core.BlockID   `json:"blocks,omitempty"`
-	Revived []core.BlockID   `json:"revived,omitempty"`
-	Taken   []core.PassageID `json:"taken,omitempty"`
-	Brought []core.PassageID `json:"brought,omitempty"`
-	Turned  []core.PassageID `json:"turned,omitempty"`
-	Missing []string         `json:"missing,omitempty"`
-	By      string           `json:"by,omitempty"`
+	What    []core.RewindPart `json:"what,omitempty"`
+	Before  bool              `json:"before,omitempty"`
+	Shared  bool              `json:"shared,omitempty"`
+	State   string            `json:"state"`
+	Blocks  []core.BlockID    `json:"blocks,omitempty"`
+	Revived []core.BlockID    `json:"revived,omitempty"`
+	Taken   []core.PassageID  `json:"taken,omitempty"`
+	Brought []core.PassageID  `json:"brought,omitempty"`
+	Turned  []core.PassageID  `json:"turned,omitempty"`
+	Missing []string          `json:"missing,omitempty"`
+	Files   []string          `json:"files,omitempty"`
+	Kept    []core.FileKept   `json:"kept,omitempty"`
+	More    int               `json:"more,omitempty"`
+	By      string            `json:"by,omitempty"`
 }
 
 func (r *rewindRow) rewind() (core.Rewind, error) {
@@ -47,6 +52,7 @@ func (r *rewindRow) rewind() (core.Rewind, error) {
 		Conversation: r.Conversation,
 		Step:         r.Step,
 		Undoes:       r.Undoes,
+		What:         d.What,
 		Before:       d.Before,
 		Shared:       d.Shared,
 		Rev:          r.Rev,
@@ -57,16 +63,19 @@ func (r *rewindRow) rewind() (core.Rewind, error) {
 		Brought:      d.Brought,
 		Turned:       d.Turned,
 		Missing:      d.Missing,
+		Files:        core.FilesBack{Back: d.Files, Kept: d.Kept, More: d.More},
+		Unfinished:   r.Unfinished,
 		By:           d.By,
 		CreatedAt:    r.CreatedAt.Time(),
 	}, nil
 }
 
 const selectRewinds = `SELECT w.number, w.id, w.agent_id, w.conversation_id, w.step_id, w.undoes, w.rev, ` +
-	`w.created_at, w.data FROM rewinds w`
+	`w.created_at, w.unfinished, w.data FROM rewinds w`
 
 func (s rewinds) Create(ctx context.Context, r *core.Rewind) error {
 	data, err := sqlite.Encode(rewindData{
+		What:    r.What,
 		Before:  r.Before,
 		Shared:  r.Shared,
 		State:   r.State,
@@ -76,6 +85,9 @@ func (s rewinds) Create(ctx context.Context, r *core.Rewind) error {
 		Brought: r.Brought,
 		Turned:  r.Turned,
 		Missing: r.Missing,
+		Files:   r.Files.Back,
+		Kept:    r.Files.Kept,
+		More:    r.Files.More,
 		By:      r.By,
 	})
 	if err != nil {
@@ -89,12 +101,14 @@ func (s rewinds) Create(ctx context.Context, r *core.Rewind) error {
 		Undoes:       r.Undoes,
 		Rev:          r.Rev,
 		CreatedAt:    sqlite.ToMicros(r.CreatedAt),
+		Unfinished:   r.Unfinished,
 		Data:         data,
 	}
 	return s.v.atomic(ctx, "create rewind", func(ctx context.Context, q *sqlite.Querier) error {
 		err := q.NamedGet(ctx, &r.Number, `INSERT INTO rewinds
-			(id, agent_id, conversation_id, step_id, undoes, rev, after_step, created_at, data) VALUES
-			(:id, :agent_id, :conversation_id, :step_id, :undoes, :rev, (SELECT COALESCE(MAX(num), 0) FROM steps), :created_at, :data)
+			(id, agent_id, conversation_id, step_id, undoes, rev, after_step, created_at, unfinished, data) VALUES
+			(:id, :agent_id, :conversation_id, :step_id, :undoes, :rev, (SELECT COALESCE(MAX(num), 0) FROM steps), :created_at,
+			:unfinished, :data)
 			RETURNING number`, row)
 		if err != nil {
 			return err
@@ -130,6 +144,37 @@ func (s rewinds) List(ctx context.Context, conv core.ConversationID, p core.Page
 		return nil, err
 	}
 	return page(ctx, s.v, q, "list rewinds", (*rewindRow).rewind, selectRewinds+w.String()+tail, w.Args...)
+}
+
+// Finish implements core.RewindStore.
+func (s rewinds) Finish(ctx context.Context, id core.RewindID, files core.FilesBack) error {
+	return s.v.atomic(ctx, "finish rewind", func(ctx context.Context, q *sqlite.Querier) error {
+		var text string
+		ok, err := q.Find(ctx, &text, `SELECT data FROM rewinds WHERE id = $1`, id)
+		if err != nil || !ok { // the conversation was deleted meanwhile
+			return err
+		}
+		var d rewindData
+		if err := sqlite.Decode(text, &d); err != nil {
+			return err
+		}
+		d.Files, d.Kept, d.More = files.Back, files.Kept, files.More
+		if text, err = sqlite.Encode(d); err != nil {
+			return err
+		}
+		_, err = q.Exec(ctx, `UPDATE rewinds SET unfinished = FALSE, data = $2 WHERE id = $1`, id, text)
+		return err
+	})
+}
+
+// mostUnfinished is how many are finished at once: each is one that a crash interrupted.
+const mostUnfinished = 1000
+
+// Unfinished implements core.RewindStore.
+func (s rewinds) Unfinished(ctx context.Context) ([]core.Rewind, error) {
+	ctx, q := s.v.read(ctx)
+	return page(ctx, s.v, q, "list unfinished rewinds", (*rewindRow).rewind,
+		selectRewinds+` WHERE w.unfinished ORDER BY w.number LIMIT $1`, mostUnfinished)
 }
 
 // Passages implements core.RewindStore.

@@ -251,7 +251,11 @@ func (d daemon) Rewinds(ctx context.Context, t Thread) ([]api.Rewind, error) {
 }
 
 func (d daemon) RewindBlocks(ctx context.Context, to api.RewindRequest) ([]api.BlockVersion, error) {
-	return d.Client.RewindBlocks(ctx, api.RewindBlocks{StepID: to.StepID, RunID: to.RunID})
+	return d.Client.RewindBlocks(ctx, api.RewindTarget{StepID: to.StepID, RunID: to.RunID})
+}
+
+func (d daemon) RewindFiles(ctx context.Context, to api.RewindRequest) (api.RewindOfFiles, error) {
+	return d.Client.RewindFiles(ctx, api.RewindTarget{StepID: to.StepID, RunID: to.RunID})
 }
 
 func (d daemon) Fork(ctx context.Context, t Thread, step string) (api.Conversation, error) {

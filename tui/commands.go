@@ -55,7 +55,7 @@ func commands() []command {
 			run: func(m *Model, _ string) tea.Cmd { return m.timeline.openFork() },
 		},
 		{
-			name: "undo", help: "take back the last change of memory or rewind", idle: true,
+			name: "undo", help: "take back the last change of memory or files, or rewind", idle: true,
 			run: func(m *Model, _ string) tea.Cmd { return m.timeline.undo() },
 		},
 		{

@@ -27,6 +27,7 @@ type fakeTimeline struct {
 	turns       int                     // how many undos and redos there were
 	missing     []string                // what the next rewind can't restore
 	then        []api.BlockVersion      // what a rewind would restore, unless the times of the edits say it
+	files       api.RewindOfFiles       // what would become of files
 	slow        chan struct{}           // rewinds wait until it is closed; nil: they don't
 
 	fits     int // characters in a message; 0: no limit
@@ -139,7 +140,9 @@ func (f *fake) Rewind(_ context.Context, to api.RewindRequest) (api.Rewind, erro
 		return api.Rewind{}, &client.Error{Kind: api.KindNotFound, Message: "no such place"}
 	}
 	f.history = f.history[:at:at]
-	return f.record(api.Rewind{StepID: api.PtrTo("step"), BlockIDs: []string{"block-human"}, PassagesTaken: 2, Missing: f.missing}), nil
+	return f.record(api.Rewind{
+		StepID: api.PtrTo("step"), BlockIDs: []string{"block-human"}, PassagesTaken: 2, Missing: f.missing, Files: f.files,
+	}), nil
 }
 
 func (f *fake) record(r api.Rewind) api.Rewind {
@@ -196,6 +199,12 @@ func (f *fake) RewindBlocks(_ context.Context, to api.RewindRequest) ([]api.Bloc
 		}
 	}
 	return out, nil
+}
+
+func (f *fake) RewindFiles(context.Context, api.RewindRequest) (api.RewindOfFiles, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.files, nil
 }
 
 func (f *fake) Sharers(_ context.Context, block string) (int, error) {

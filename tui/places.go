@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"loci/daemon/api"
+	"loci/daemon/client"
 	"loci/tui/transcript"
 )
 
@@ -117,6 +118,7 @@ type outlook struct {
 	places []place  // the steps of the turn
 	back   []string // what memory blocks go back to
 	shared []string // labels of blocks that changed but are shared with other agents
+	files  api.RewindOfFiles
 }
 
 // lookBack finds out what a rewind to a place would do.
@@ -152,7 +154,10 @@ func lookBack(from timelineBackend, t Thread, p place) func(context.Context) (ou
 			value := transcript.Short(transcript.OneLine(then[i].Value), 2*wordsMost)
 			o.back = append(o.back, label+" as it was: "+cmp.Or(strings.TrimRight(value, "."), "empty"))
 		}
-		return o, nil
+		if o.files, err = from.RewindFiles(ctx, p.target()); client.KindOf(err) == api.KindNotFound { // an older daemon
+			err = nil
+		}
+		return o, err
 	}
 }
 

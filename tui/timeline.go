@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +32,8 @@ type timelineBackend interface {
 	Rewind(ctx context.Context, to api.RewindRequest) (api.Rewind, error)
 	// RewindBlocks returns the versions of memory blocks that a rewind would restore.
 	RewindBlocks(ctx context.Context, to api.RewindRequest) ([]api.BlockVersion, error)
+	// RewindFiles says what would become of files in a rewind.
+	RewindFiles(ctx context.Context, to api.RewindRequest) (api.RewindOfFiles, error)
 	UndoRewind(ctx context.Context, id string) (api.Rewind, error)
 	// Rewinds returns the rewinds of a conversation, newest first.
 	Rewinds(ctx context.Context, t Thread) ([]api.Rewind, error)
@@ -82,19 +87,21 @@ func (tl *timeline) askRewind(t Thread, p place) tea.Cmd {
 			}, []choice{{'f', "fork from there", func() tea.Cmd { return tl.fork(t, p) }}})
 			return nil
 		}
+		to := p.target()
+		shared := to
+		shared.Shared = true
 		choices := []choice{
-			{'y', "go back", func() tea.Cmd { return tl.rewind(t, p, false) }},
+			{'y', "go back", func() tea.Cmd { return tl.rewind(t, p, to) }},
 			{'f', "fork from there instead: this conversation stays as it is", func() tea.Cmd { return tl.fork(t, p) }},
 		}
+		if len(o.files.Back) > 0 {
+			choices = tl.withFiles(choices, t, p)
+		}
 		if len(o.shared) > 0 {
-			choices = append(
-				choices,
-				choice{
-					'a',
-					"go back, and take shared memory back for all: " + strings.Join(o.shared, ", "),
-					func() tea.Cmd { return tl.rewind(t, p, true) },
-				},
-			)
+			choices = append(choices, choice{
+				'a', "go back, and take shared memory back for all: " + strings.Join(o.shared, ", "),
+				func() tea.Cmd { return tl.rewind(t, p, shared) },
+			})
 		}
 		if p.step == "" && len(o.places) > 1 {
 			choices = append(
@@ -105,6 +112,18 @@ func (tl *timeline) askRewind(t Thread, p place) tea.Cmd {
 		tl.ui.ask("Go back to "+p.name()+"?", tl.outlookText(p, o), choices)
 		return nil
 	})
+}
+
+// withFiles adds the choices that files make possible.
+func (tl *timeline) withFiles(choices []choice, t Thread, p place) []choice {
+	stay, only := p.target(), p.target()
+	stay.What = []api.RewindPart{api.RewindThread, api.RewindMemory}
+	only.What = []api.RewindPart{api.RewindFiles}
+	choices[0].help = "go back, files and memory too"
+	return slices.Insert(choices, 1,
+		choice{'k', "go back, but keep the files as they are now", func() tea.Cmd { return tl.rewind(t, p, stay) }},
+		choice{'o', "only put the files back: conversation and memory stay", func() tea.Cmd { return tl.rewind(t, p, only) }},
+	)
 }
 
 // openSteps lets the person choose a step of a turn.
@@ -157,12 +176,14 @@ func (tl *timeline) travel(
 	}
 }
 
-// rewind takes the conversation back.
-func (tl *timeline) rewind(t Thread, p place, shared bool) tea.Cmd {
-	in := p.target()
-	in.Shared = shared
+// rewind takes the conversation back, or what else is asked for.
+func (tl *timeline) rewind(t Thread, p place, in api.RewindRequest) tea.Cmd {
 	call := func(ctx context.Context) (api.Rewind, error) { return tl.backend.Rewind(ctx, in) }
 	return tl.travel(t, call, func(v rewindResult) tea.Cmd {
+		if len(in.What) > 0 && !slices.Contains(in.What, api.RewindThread) {
+			tl.ui.marked("files are as they were " + p.name() + rewindParts(v.rewind) + " · /undo puts them forward again")
+			return nil
+		}
 		tl.ui.marked(
 			"went back to " + p.name() + rewindParts(
 				v.rewind,
@@ -245,7 +266,43 @@ func (tl *timeline) outlookText(p place, o outlook) []string {
 	if len(o.shared) > 0 {
 		out = append(out, "Stays: shared memory that changed since ("+strings.Join(o.shared, ", ")+").")
 	}
-	return append(out, "Stays: files, shared archives, other conversations.", "/undo takes it back.")
+	out = append(out, fileLines(o.files)...)
+	stays := "Stays: shared archives, other conversations."
+	if len(o.files.Back)+len(o.files.Kept) == 0 {
+		stays = "Stays: files, shared archives, other conversations."
+	}
+	return append(out, stays, "/undo takes it back.")
+}
+
+// fileLines say what becomes of files.
+func fileLines(files api.RewindOfFiles) (out []string) {
+	if n := len(files.Back); n > 0 {
+		out = append(out, "Put back: "+count(n+files.More, "file")+": "+fileNames(files.Back)+".")
+	}
+	for i, k := range files.Kept {
+		if i == missingMost {
+			return append(out, fmt.Sprintf("Stay: %d more files.", len(files.Kept)-i))
+		}
+		out = append(out, "Stays: "+fileNames([]string{k.Path})+", "+transcript.OneLine(k.Why)+".")
+	}
+	return out
+}
+
+// fileNames names the first of some files, as they are called from here.
+func fileNames(paths []string) string {
+	here, err := os.Getwd()
+	var names []string
+	for i, path := range paths {
+		if i == missingMost {
+			names = append(names, fmt.Sprintf("and %d more", len(paths)-i))
+			break
+		}
+		if rel, rerr := filepath.Rel(here, path); err == nil && rerr == nil && filepath.IsLocal(rel) {
+			path = rel
+		}
+		names = append(names, transcript.OneLine(path))
+	}
+	return strings.Join(names, ", ")
 }
 
 // missingMost is how many of the things that couldn't be restored are named.
@@ -253,14 +310,18 @@ const missingMost = 5
 
 // tellMissing says what a rewind couldn't restore.
 func (tl *timeline) tellMissing(r api.Rewind) {
-	if len(r.Missing) == 0 {
+	missing := slices.Clone(r.Missing)
+	for _, k := range r.Files.Kept {
+		missing = append(missing, fileNames([]string{k.Path})+": "+k.Why)
+	}
+	if len(missing) == 0 {
 		return
 	}
 	var parts []string
-	for _, what := range r.Missing[:min(len(r.Missing), missingMost)] {
+	for _, what := range missing[:min(len(missing), missingMost)] {
 		parts = append(parts, transcript.OneLine(what))
 	}
-	if more := len(r.Missing) - len(parts); more > 0 {
+	if more := len(missing) - len(parts); more > 0 {
 		parts = append(parts, fmt.Sprintf("and %d more", more))
 	}
 	tl.ui.notice("not as it was: " + strings.Join(parts, "; "))
@@ -276,6 +337,7 @@ func rewindParts(r api.Rewind) string {
 		{len(r.BlockIDs), "memory block", "changed"},
 		{r.PassagesTaken, "passage", "set aside"},
 		{r.PassagesReturned, "passage", "brought back"},
+		{len(r.Files.Back), "file", "put back (" + fileNames(r.Files.Back) + ")"},
 	} {
 		if p.n > 0 {
 			out.WriteString(", " + count(p.n, p.what) + " " + p.done)

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +102,78 @@ func TestARewindSaysWhatItCouldNotRestore(t *testing.T) {
 	r.goBack()
 	r.hears(`not as it was: the folder "docs" is deleted; another thing; `)
 	r.hears("; and 6 more")
+}
+
+func TestARewindNamesTheFilesAndAsksWhetherTheyGoBack(t *testing.T) {
+	t.Parallel()
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		key  string
+		want api.RewindRequest
+		says string
+	}{
+		{"y", api.RewindRequest{RunID: "run-old-2"}, "1 file put back"},
+		{"k", api.RewindRequest{RunID: "run-old-2", What: []api.RewindPart{api.RewindThread, api.RewindMemory}}, "went back to"},
+		{"o", api.RewindRequest{RunID: "run-old-2", What: []api.RewindPart{api.RewindFiles}}, "files are as they were before"},
+	} {
+		f := withTurns(newFake())
+		f.files = api.RewindOfFiles{
+			Back: []string{filepath.Join(here, "a.txt")}, Kept: []api.FileKept{{Path: "/else/b.txt", Why: "somebody changed it since"}},
+		}
+		r := newRobot(t, f, 80, 24).connect()
+		r.list("/rewind")
+		r.question()
+		for _, want := range []string{"Put back: 1 file: a.txt.", "Stays: /else/b.txt, somebody changed it since.", "keep the files"} {
+			if v := r.view(); !strings.Contains(v, want) {
+				t.Errorf("the question lacks %q:\n%s", want, v)
+			}
+		}
+		r.typ(c.key)
+		r.hears(c.says)
+		r.hears("not as it was: /else/b.txt: somebody changed it since")
+		if diff := cmp.Diff([]api.RewindRequest{c.want}, f.rewindRequests()); diff != "" {
+			t.Error(diff)
+		}
+	}
+}
+
+func TestUndoOfATurnThatChangedFilesNamesThemBeforeItPutsThemBack(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		key  string
+		want []api.RewindRequest
+	}{
+		{"y", []api.RewindRequest{{RunID: "run-old-2", What: []api.RewindPart{api.RewindFiles}}}},
+		{"r", nil}, // asks again, with all that would go back
+	} {
+		f := withTurns(newFake())
+		f.files = api.RewindOfFiles{
+			Back: []string{"/work/a.txt"}, Kept: []api.FileKept{{Path: "/else/b.txt", Why: "somebody changed it since"}},
+		}
+		r := newRobot(t, f, 80, 24).connect()
+		r.say("/undo")
+		r.until("the question", func() bool { return strings.Contains(r.view(), "Put files back?") })
+		for _, want := range []string{"Put back: 1 file: /work/a.txt.", "Stays: /else/b.txt, somebody changed it since."} {
+			if v := r.view(); !strings.Contains(v, want) {
+				t.Errorf("the question lacks %q:\n%s", want, v)
+			}
+		}
+		if len(f.rewindRequests()) > 0 {
+			t.Error("files went back before the answer")
+		}
+		r.typ(c.key)
+		if c.want == nil {
+			r.until("the second question", func() bool { return strings.Contains(r.view(), "keep the files") })
+		} else {
+			r.hears("files are as they were before")
+		}
+		if diff := cmp.Diff(c.want, f.rewindRequests()); diff != "" {
+			t.Error(diff)
+		}
+	}
 }
 
 func TestARewindCanBeUndoneByWordAndFromThePanelAndDoneAgain(t *testing.T) {

@@ -30,7 +30,7 @@ type blockHistory interface {
 }
 
 // undoTarget is something that /undo undoes or /redo redoes: a rewind, a change
-// to a memory block, or one that the agent made to a passage.
+// to a memory block, one that the agent made to a passage, or what a turn did to files.
 type undoTarget struct {
 	rewind  *api.Rewind
 	block   api.Block
@@ -39,6 +39,8 @@ type undoTarget struct {
 	passage api.LastPassageChange
 	at      time.Time
 	places  []place // in the conversation, for a rewind
+	turn    place   // that changed files
+	files   api.RewindOfFiles
 }
 
 // undoStacks are the versions of a block that are in effect, and those that
@@ -107,8 +109,36 @@ func lastChange(from timelineBackend, t Thread, redo bool) func(context.Context)
 		case err == nil && p.Edit != nil && p.At.After(last.at):
 			last = undoTarget{passage: p, at: p.At.Time}
 		}
-		return last, err
+		if err != nil || redo {
+			return last, err
+		}
+		return lastFiles(ctx, from, t, b.places, last)
 	}
+}
+
+// turnsMost is how many turns /undo looks through for changed files.
+const turnsMost = 10
+
+// lastFiles is the newest turn that changed files, if that was after the last other change.
+func lastFiles(ctx context.Context, from timelineBackend, t Thread, places []place, last undoTarget) (undoTarget, error) {
+	for _, p := range places[:min(len(places), turnsMost)] {
+		if !p.at.After(last.at) {
+			break
+		}
+		turn, err := from.Turn(ctx, p.run)
+		if err != nil || turn.thread != t { // from here on it is the past of another conversation
+			return last, err
+		}
+		files, err := from.RewindFiles(ctx, p.target())
+		switch {
+		case client.KindOf(err) == api.KindNotFound: // an older daemon, or a turn that asked nothing of a model
+		case err != nil:
+			return last, err
+		case len(files.Back) > 0:
+			return undoTarget{turn: p, files: files, at: p.at}, nil
+		}
+	}
+	return last, nil
 }
 
 // blockChange is the last edit of a block in effect or, with redo, the last one
@@ -124,9 +154,9 @@ func blockChange(b api.Block, versions []api.BlockVersion, redo bool) (undoTarge
 	return undoTarget{}, false
 }
 
-// undo undoes the last change to memory, or the last rewind.
+// undo undoes the last change to memory or to files, or the last rewind.
 func (tl *timeline) undo() tea.Cmd {
-	return tl.turnChange(false, "there is nothing to undo: no memory was edited, and nothing rewound")
+	return tl.turnChange(false, "there is nothing to undo: no memory was edited, no file changed, and nothing rewound")
 }
 
 // redo redoes what was last undone.
@@ -144,10 +174,24 @@ func (tl *timeline) turnChange(redo bool, nothing string) tea.Cmd {
 			return tl.turnBlock(c, redo)
 		case c.passage.Edit != nil:
 			return tl.turnPassage(c.passage, redo)
+		case len(c.files.Back) > 0:
+			return tl.askFiles(thread, c)
 		}
 		tl.ui.flash = nothing
 		return nil
 	})
+}
+
+// askFiles names the files that go back, and asks.
+func (tl *timeline) askFiles(t Thread, c undoTarget) tea.Cmd {
+	only := c.turn.target()
+	only.What = []api.RewindPart{api.RewindFiles}
+	text := append(fileLines(c.files), "They become what they were "+c.turn.name()+".")
+	tl.ui.ask("Put files back?", text, []choice{
+		{'y', "only put the files back: conversation and memory stay", func() tea.Cmd { return tl.rewind(t, c.turn, only) }},
+		{'r', "go back there with conversation and memory", func() tea.Cmd { return tl.askRewind(t, c.turn) }},
+	})
+	return nil
 }
 
 // askUndoRewind undoes a rewind. It asks first if messages were said since,

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 type rewindFlags struct {
 	agent, conversation string
 	before, shared      bool
+	what                []string
 	undo, redo, list    bool
 	limit               int
 }
@@ -27,15 +29,17 @@ func (a *app) agentsRewind() *cobra.Command {
 		Short: "Take an agent back to a step, or to before a run; nothing is lost by it",
 		Long: `Take an agent back to what it was when a step was sent to its model, or to before a run.
 
-The conversation, the settings and tools, what is attached and the agent's own memory blocks become what they were, and
-what the agent itself put into its own archive since is set aside. Files, and what it shares with other agents, stay;
---shared takes shared blocks back, too. "loci runs list" and "loci runs show RUN" tell of runs and steps.`,
+The conversation, the settings and tools, what is attached and the agent's own memory blocks become what they were, what the
+agent itself put into its own archive since is set aside, and files that it changed in the folder where you worked with it are
+put back; --what leaves parts out. A file that you changed after it stays and is named, and so does what it shares with other
+agents; --shared takes shared blocks back, too. "loci runs list" and "loci runs show RUN" tell of runs and steps.`,
 		Args: atMost(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return a.rewind(cmd.Context(), &f, first(args)) },
 	}
 	fs := c.Flags()
 	fs.BoolVar(&f.before, "before", false, "with a step: go to before the message that it answered")
 	fs.BoolVar(&f.shared, "shared", false, "take back the blocks that other agents have as well")
+	fs.StringSliceVar(&f.what, "what", nil, "which `PARTS` go back, of thread, memory and files; by default all three")
 	fs.BoolVar(&f.undo, "undo", false, "bring back what was before a rewind, by default the last one")
 	fs.BoolVar(&f.redo, "redo", false, "take the last undo back")
 	fs.BoolVar(&f.list, "list", false, "list the rewinds of a conversation")
@@ -59,6 +63,8 @@ func (a *app) rewind(ctx context.Context, f *rewindFlags, to string) error {
 		return invalid("where to? name a step or a run").withHint("loci runs list; loci runs show RUN")
 	case going && !strings.HasPrefix(to, "step-") && !strings.HasPrefix(to, "run-"):
 		return invalid("%q is neither a step nor a run", clip(to, 60)).withHint("loci runs list; loci runs show RUN")
+	case !going && len(f.what) > 0:
+		return invalid("--what goes with a step or a run; an undo takes back what the rewind did")
 	case (f.redo || f.list) && to != "":
 		return invalid("unexpected %q", clip(to, 60)).withHint("loci agents rewind --help")
 	}
@@ -71,6 +77,9 @@ func (a *app) rewind(ctx context.Context, f *rewindFlags, to string) error {
 			return err
 		}
 		in := api.RewindRequest{Before: f.before, Shared: f.shared}
+		for _, part := range f.what {
+			in.What = append(in.What, api.RewindPart(part))
+		}
 		if strings.HasPrefix(to, "run-") {
 			in.RunID = to
 		} else {
@@ -149,6 +158,9 @@ const maxMissing = 5
 // rewound says what a rewind did.
 func rewound(r api.Rewind, what string) string {
 	parts := []string{"the conversation " + what}
+	if len(r.What) > 0 && !slices.Contains(r.What, api.RewindThread) {
+		parts[0] = partsOf(r) + " " + what
+	}
 	for _, p := range []struct {
 		n          int
 		what, done string
@@ -156,10 +168,18 @@ func rewound(r api.Rewind, what string) string {
 		{len(r.BlockIDs), "memory block", "changed"},
 		{r.PassagesTaken, "passage", "set aside"},
 		{r.PassagesReturned, "passage", "brought back"},
+		{len(r.Files.Back), "file", "put back: " + listed(r.Files.Back)},
 	} {
 		if p.n > 0 {
 			parts = append(parts, counted(p.n, p.what)+" "+p.done)
 		}
+	}
+	for i, k := range r.Files.Kept {
+		if i == maxMissing {
+			parts = append(parts, fmt.Sprintf("and %d more files stay as they are", len(r.Files.Kept)-i))
+			break
+		}
+		parts = append(parts, oneLine(k.Path)+" stays as it is: "+k.Why)
 	}
 	for i, m := range r.Missing {
 		if i == maxMissing {
@@ -169,6 +189,28 @@ func rewound(r api.Rewind, what string) string {
 		parts = append(parts, m)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// partsOf names what went back.
+func partsOf(r api.Rewind) string {
+	var names []string
+	for _, part := range r.What {
+		names = append(names, string(part))
+	}
+	return strings.Join(names, " and ")
+}
+
+// listed names the first of some files.
+func listed(paths []string) string {
+	var names []string
+	for i, p := range paths {
+		if i == maxMissing {
+			names = append(names, fmt.Sprintf("and %d more", len(paths)-i))
+			break
+		}
+		names = append(names, oneLine(p))
+	}
+	return strings.Join(names, ", ")
 }
 
 // rewindsOf lists the rewinds of the conversation that the flags name, newest first.
@@ -192,7 +234,7 @@ func (a *app) printRewinds(rewinds []api.Rewind) error {
 	if a.json {
 		return writeJSON(a.out, nonNil(rewinds))
 	}
-	t := table{head: []string{"ID", "WHEN", "WENT TO", "BLOCKS", "PASSAGES"}}
+	t := table{head: []string{"ID", "WHEN", "WENT TO", "BLOCKS", "PASSAGES", "FILES"}}
 	for _, r := range rewinds {
 		to := text(r.StepID)
 		switch {
@@ -201,7 +243,8 @@ func (a *app) printRewinds(rewinds []api.Rewind) error {
 		case r.Before:
 			to = "before " + to
 		}
-		t.add(r.ID, moment(&r.CreatedAt), to, fmt.Sprint(len(r.BlockIDs)), fmt.Sprintf("-%d +%d", r.PassagesTaken, r.PassagesReturned))
+		t.add(r.ID, moment(&r.CreatedAt), to, fmt.Sprint(len(r.BlockIDs)), fmt.Sprintf("-%d +%d", r.PassagesTaken, r.PassagesReturned),
+			fmt.Sprint(len(r.Files.Back)))
 	}
 	return a.list(t, "nothing was rewound yet")
 }

@@ -16,6 +16,7 @@ import (
 	"loci/storage"
 	"loci/storage/storagetest"
 	"loci/tools"
+	"loci/tools/workspace"
 )
 
 // script is a model whose answers a test writes. It keeps every request.
@@ -309,7 +310,7 @@ func (h *house) request(a core.Agent, text string) engine.Request {
 
 // past goes back to what was.
 func (h *house) past() *past.Past {
-	return past.New(h.store, h.engine.Prompts(), h.engine, h.clock)
+	return past.New(h.store, h.engine.Prompts(), h.engine, workspace.Restorer{Contents: h.cfg.Contents}, h.clock)
 }
 
 // reset empties a conversation.

@@ -256,12 +256,21 @@ func (e *Engine) endWaiting(j *job) {
 
 // Exclusive runs fn in one transaction while no run of the conversation is active, else Busy.
 func (e *Engine) Exclusive(ctx context.Context, conv core.ConversationID, fn func(ctx context.Context, tx core.Store) error) error {
-	l, err := e.hold(ctx, conv)
+	release, err := e.Hold(ctx, conv)
 	if err != nil {
 		return err
 	}
-	defer e.letGo(conv, l)
+	defer release()
 	return e.cfg.Store.Tx(ctx, fn)
+}
+
+// Hold keeps runs of a conversation from starting until release; it is Busy while one is active.
+func (e *Engine) Hold(ctx context.Context, conv core.ConversationID) (release func(), err error) {
+	l, err := e.hold(ctx, conv)
+	if err != nil {
+		return nil, err
+	}
+	return func() { e.letGo(conv, l) }, nil
 }
 
 // hold keeps a lane from working until letGo; it is Busy while a run is active.

@@ -183,7 +183,8 @@ func TestQuietIsBusyWhileAnAgentIsCopied(t *testing.T) {
 		quiet = copying.Quiet(ctx, func(context.Context) error { return nil })
 	}}
 	copying = engine.New(cfg)
-	if _, err := past.New(cfg.Store, copying.Prompts(), copying, h.clock).CopyAgent(t.Context(), a.ID, past.CopyOptions{}); err != nil {
+	p := past.New(cfg.Store, copying.Prompts(), copying, nil, h.clock)
+	if _, err := p.CopyAgent(t.Context(), a.ID, past.CopyOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	if core.KindOf(quiet) != core.Busy || !strings.Contains(quiet.Error(), "copied") {

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	"loci/core"
 	"loci/core/engine"
+	"loci/core/past"
 	"loci/storage/contents"
 	"loci/tools/workspace"
 )
@@ -88,11 +90,144 @@ func TestReadingTheFolderIsFreeAndChangingItWaitsForAPerson(t *testing.T) {
 	if err != nil || len(changes) != 1 || changes[0].Call != "call_edit" || changes[0].Step == "" || changes[0].Absolute() != d.file {
 		t.Fatalf("recorded: %+v, %v", changes, err)
 	}
-	back, err := workspace.PutBack(t.Context(), d.held, changes)
-	if err != nil || len(back.Back) != 1 {
-		t.Errorf("put back: %+v, %v", back, err)
+}
+
+// edited is a desk whose agent changed the file after a person allowed it, with the run in which it asked.
+func edited(t *testing.T) (*desk, core.Run) {
+	t.Helper()
+	d := openDesk(t, calling("read", map[string]any{"path": "a.txt"}), editing("two", "2"))
+	run, _ := d.tell("go")
+	d.tell("", approve("call_edit"))
+	d.holds("one\n2\n")
+	return d, run
+}
+
+// rewind goes back to before a run.
+func (d *desk) rewind(run core.Run, what ...core.RewindPart) core.Rewind {
+	d.t.Helper()
+	r, err := d.past().Rewind(d.t.Context(), run.Conversation, d.firstStep(run).ID, past.RewindOptions{Before: true, What: what})
+	if err != nil {
+		d.t.Fatal(err)
 	}
+	return r
+}
+
+func (d *desk) undo(r core.Rewind) core.Rewind {
+	d.t.Helper()
+	r, err := d.past().UndoRewind(d.t.Context(), r.ID, "")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return r
+}
+
+// said counts what the conversation shows.
+func (d *desk) said() int { d.t.Helper(); return len(d.list(d.agent)) }
+
+func TestARewindTakesFilesBackWithTheThreadAndItsUndoPutsThemForward(t *testing.T) {
+	t.Parallel()
+	d, run := edited(t)
+	all := d.said()
+	r := d.rewind(run)
 	d.holds("one\ntwo\n")
+	if r.Unfinished || len(r.Files.Back) != 1 || r.Files.Back[0] != d.file || len(r.Files.Kept) != 0 || d.said() >= all {
+		t.Fatalf("went back: %+v, %d of %d messages", r.Files, d.said(), all)
+	}
+	if stored, err := d.store.Rewinds().Get(t.Context(), r.ID); err != nil || stored.Unfinished || len(stored.Files.Back) != 1 {
+		t.Errorf("stored: %+v, %v", stored.Files, err)
+	}
+	undone := d.undo(r)
+	d.holds("one\n2\n")
+	if d.said() != all {
+		t.Errorf("%d of %d messages are there again", d.said(), all)
+	}
+	again := d.undo(undone)
+	d.holds("one\ntwo\n")
+	d.undo(again)
+	d.holds("one\n2\n")
+	d.rewind(run) // over all that
+	d.holds("one\ntwo\n")
+}
+
+func TestEachPartOfARewindGoesBackAlone(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		what core.RewindPart
+	}{{"thread", core.RewindThread}, {"memory", core.RewindMemory}, {"files", core.RewindFiles}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			d, run := edited(t)
+			all := d.said()
+			block := d.block(d.agent, "human")
+			block.Value = "her cat is Turing"
+			if err := d.store.Blocks().Update(t.Context(), &block, core.Author{Kind: core.AuthorAgent}); err != nil {
+				t.Fatal(err)
+			}
+			look := func() (thread, memory, files bool) {
+				text, err := os.ReadFile(d.file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return d.said() < all, d.block(d.agent, "human").Value != block.Value, string(text) == "one\ntwo\n"
+			}
+			r := d.rewind(run, c.what)
+			thread, memory, files := look()
+			if thread != (c.what == core.RewindThread) || memory != (c.what == core.RewindMemory) || files != (c.what == core.RewindFiles) {
+				t.Errorf("went back: thread %v, memory %v, files %v", thread, memory, files)
+			}
+			d.undo(r)
+			if thread, memory, files = look(); thread || memory || files {
+				t.Errorf("after the undo are back: thread %v, memory %v, files %v", thread, memory, files)
+			}
+			if run, _ := d.tell("and now?"); run.StopReason != core.StopEndTurn {
+				t.Errorf("the run after it ended %s", run.StopReason)
+			}
+		})
+	}
+}
+
+func TestARewindLeavesWhatAPersonChangedAndNamesIt(t *testing.T) {
+	t.Parallel()
+	d, run := edited(t)
+	d.put(t, "one\n2, and mine\n")
+	r := d.rewind(run)
+	d.holds("one\n2, and mine\n")
+	if len(r.Files.Back) != 0 || len(r.Files.Kept) != 1 || r.Files.Kept[0].Path != d.file {
+		t.Errorf("went back: %+v", r.Files)
+	}
+}
+
+// brokenRestorer is interrupted before it puts anything back.
+type brokenRestorer struct{ workspace.Restorer }
+
+func (brokenRestorer) Apply(context.Context, []core.FileChange) (core.FilesBack, error) {
+	return core.FilesBack{}, core.E(core.Unavailable, "interrupted")
+}
+
+func TestFilesThatAnInterruptedRewindLeftAreBackAfterTheNextStart(t *testing.T) {
+	t.Parallel()
+	d, run := edited(t)
+	restorer := workspace.Restorer{Contents: d.held}
+	broken := past.New(d.store, d.engine.Prompts(), d.engine, brokenRestorer{restorer}, d.clock)
+	o := past.RewindOptions{Before: true}
+	r, err := broken.Rewind(t.Context(), run.Conversation, d.firstStep(run).ID, o)
+	if core.KindOf(err) != core.Unavailable || !strings.Contains(core.HintOf(err), "next start") {
+		t.Fatalf("interrupted: %v", err)
+	}
+	d.holds("one\n2\n")
+	d.restart()
+	for range 2 { // the second time there is nothing to do
+		if err := d.past().FinishRewinds(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		d.holds("one\ntwo\n")
+	}
+	if stored, err := d.store.Rewinds().Get(t.Context(), r.ID); err != nil || stored.Unfinished || len(stored.Files.Back) != 1 {
+		t.Errorf("stored: %+v, %v", stored, err)
+	}
+	d.undo(r)
+	d.holds("one\n2\n")
 }
 
 func TestAFileThatAPersonChangedWhileTheQuestionStoodIsNotOverwritten(t *testing.T) {

@@ -14,21 +14,27 @@ import (
 
 // RewindOptions say what a rewind takes back.
 type RewindOptions struct {
-	Before bool   // the input that the step answered is taken back too
-	Shared bool   // blocks shared with other agents are taken back
-	By     string // the caller's client session; may be empty
+	What   []core.RewindPart // empty: everything
+	Before bool              // the input that the step answered is taken back too
+	Shared bool              // blocks shared with other agents are taken back
+	By     string            // the caller's client session; may be empty
 }
 
-// Rewind takes a conversation and its agent back to when a step was sent: the conversation's window, pin and cut; the
-// agent's settings, rules and attachments; the content of its own blocks, as new versions. It marks deleted the passages
-// that the agent itself inserted later into archives of its own, and takes back its changes of passages that were there,
-// unless somebody else has changed them since. Nothing is lost: UndoRewind restores it all. It returns Busy while a run of
-// the conversation is active.
+// Rewind takes a conversation and its agent back to when a step was sent, or parts of them: the conversation's window, pin
+// and cut; the agent's settings, rules and attachments; the content of its own blocks, as new versions. It marks deleted the
+// passages that the agent itself inserted later into archives of its own, and takes back its changes of passages that were
+// there, unless somebody else has changed them since. Files that the conversation's calls changed since become what they
+// were, under the same condition. Nothing is lost: UndoRewind restores it all. It returns Busy while a run of the
+// conversation is active.
 func (p *Past) Rewind(ctx context.Context, conv core.ConversationID, step core.StepID, o RewindOptions) (core.Rewind, error) {
-	return p.travel(ctx, conv, func(ctx context.Context, tx core.Store) (target, core.Rewind, error) {
+	record := core.Rewind{Conversation: conv, Step: step, What: o.What, Before: o.Before, Shared: o.Shared, By: o.By}
+	if len(o.What) == 0 {
+		record.What = core.RewindParts()
+	}
+	return p.travel(ctx, record, core.RewindPoint{Step: step}, func(ctx context.Context, tx core.Store) (target, error) {
 		m, err := targetOf(ctx, tx, conv, step, o.Before)
 		m.shared = o.Shared
-		return m, core.Rewind{Step: step, Before: o.Before, Shared: o.Shared, By: o.By}, err
+		return m, err
 	})
 }
 
@@ -38,42 +44,50 @@ func (p *Past) UndoRewind(ctx context.Context, id core.RewindID, by string) (cor
 	if err != nil {
 		return core.Rewind{}, err
 	}
-	return p.travel(ctx, was.Conversation, func(context.Context, core.Store) (target, core.Rewind, error) {
+	record := core.Rewind{Conversation: was.Conversation, Undoes: was.ID, What: was.What, Shared: was.Shared, By: by}
+	at := core.RewindPoint{Rewind: was.ID}
+	return p.travel(ctx, record, at, func(context.Context, core.Store) (target, error) {
 		state, err := moment.Read(was.State)
-		m := target{
-			State: state, rev: was.Rev, at: core.RewindPoint{Rewind: was.ID}, shared: was.Shared, changed: was.Blocks, revived: was.Revived,
-		}
-		return m, core.Rewind{Undoes: was.ID, Shared: was.Shared, By: by}, err
+		return target{State: state, rev: was.Rev, at: at, shared: was.Shared, changed: was.Blocks, revived: was.Revived}, err
 	})
 }
 
-// travel restores a target in one transaction, while no run of the conversation is active.
+// travel restores a target while no run of the conversation is active: what is stored in one transaction, then files.
 func (p *Past) travel(
-	ctx context.Context,
-	conv core.ConversationID,
-	to func(ctx context.Context, tx core.Store) (target, core.Rewind, error),
+	ctx context.Context, record core.Rewind, at core.RewindPoint, to func(context.Context, core.Store) (target, error),
 ) (core.Rewind, error) {
+	release, err := p.lanes.Hold(ctx, record.Conversation)
+	if err != nil {
+		return core.Rewind{}, err
+	}
+	defer release()
+	record.ID, record.CreatedAt = core.NewRewindID(), p.clock()
+	plan, err := p.planFiles(ctx, &record, at)
+	if err != nil {
+		return core.Rewind{}, err
+	}
 	var done core.Rewind
 	var others []core.AgentID
-	err := p.lanes.Exclusive(ctx, conv, func(ctx context.Context, tx core.Store) error {
-		m, record, err := to(ctx, tx)
+	err = p.store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
+		m, err := to(ctx, tx)
 		if err != nil {
 			return err
 		}
-		record.ID, record.Conversation, record.CreatedAt = core.NewRewindID(), conv, p.clock()
 		r := &restorer{tx: tx, m: m, record: record}
-		err = r.run(ctx)
+		if err := r.run(ctx); err != nil {
+			return err
+		}
 		done, others = r.record, slices.Sorted(maps.Keys(r.others))
-		return err
+		return noteFiles(ctx, tx, &done, plan)
 	})
 	if err != nil {
 		return core.Rewind{}, err
 	}
-	p.lanes.Announce(core.Change{Agent: done.Agent, Conversation: conv})
+	p.lanes.Announce(core.Change{Agent: done.Agent, Conversation: done.Conversation})
 	for _, a := range others {
 		p.lanes.Announce(core.Change{Agent: a})
 	}
-	return done, nil
+	return done, p.applyFiles(context.WithoutCancel(ctx), &done, plan.Changes)
 }
 
 // target is a state to go back to.
@@ -141,16 +155,47 @@ func (r *restorer) run(ctx context.Context) error {
 	if err := r.remember(ctx); err != nil {
 		return err
 	}
-	r.conv.Rev++
-	if err := r.tx.Messages().Restore(ctx, r.conv.ID, r.conv.Rev, r.m.rev); err != nil {
-		return err
+	for _, part := range []struct {
+		of      core.RewindPart
+		restore func(context.Context) error
+	}{
+		{core.RewindThread, r.window},
+		{core.RewindMemory, r.blocks},
+		{core.RewindThread, r.folders},
+		{core.RewindThread, r.settings},
+		{core.RewindMemory, r.archive},
+		{core.RewindMemory, r.passages},
+		{core.RewindThread, r.conversation},
+	} {
+		if !r.record.Took(part.of) {
+			continue
+		}
+		if err := part.restore(ctx); err != nil {
+			return err
+		}
 	}
-	for _, part := range []func(context.Context) error{r.blocks, r.folders, r.settings, r.archive, r.passages, r.conversation} {
-		if err := part(ctx); err != nil {
+	if r.record.Took(core.RewindMemory) && !r.record.Took(core.RewindThread) {
+		if err := r.markStale(ctx); err != nil {
 			return err
 		}
 	}
 	return r.tx.Rewinds().Create(ctx, &r.record)
+}
+
+// window restores what the conversation holds, and which blocks it then showed.
+func (r *restorer) window(ctx context.Context) error {
+	r.shown = maps.Clone(r.m.Pin.Shown)
+	if r.m.before && r.m.Pin.Before != nil {
+		r.shown = maps.Clone(r.m.Pin.Before)
+	}
+	r.stale = !r.record.Took(core.RewindMemory)
+	r.conv.Rev++
+	return r.tx.Messages().Restore(ctx, r.conv.ID, r.conv.Rev, r.m.rev)
+}
+
+// markStale lets message 0 be compiled anew where it shows what changed.
+func (r *restorer) markStale(ctx context.Context) error {
+	return r.tx.Conversations().MarkStale(ctx, append(slices.Sorted(maps.Keys(r.others)), r.agent.ID)...)
 }
 
 // remember keeps what the rewind replaces.
@@ -174,10 +219,7 @@ func (r *restorer) blocks(ctx context.Context) error {
 			return err
 		}
 	}
-	r.shown, r.others = maps.Clone(r.m.Pin.Shown), map[core.AgentID]struct{}{}
-	if r.m.before && r.m.Pin.Before != nil {
-		r.shown = maps.Clone(r.m.Pin.Before)
-	}
+	r.others = map[core.AgentID]struct{}{}
 	for _, at := range r.m.Blocks {
 		if err := r.block(ctx, at); err != nil {
 			return err
@@ -373,8 +415,7 @@ func (r *restorer) conversation(ctx context.Context) error {
 	if err := r.tx.Messages().SetText(ctx, c.SystemMessage, text); err != nil {
 		return err
 	}
-	stale := append(slices.Sorted(maps.Keys(r.others)), r.agent.ID)
-	if err := r.tx.Conversations().MarkStale(ctx, stale...); err != nil {
+	if err := r.markStale(ctx); err != nil {
 		return err
 	}
 	c.PinSystem, c.PinTools, c.PinKey, c.Prefix, c.Cut, c.System = pin.System, pin.Tools, pin.Key, pin.Prefix, pin.Cut, pin.Stored

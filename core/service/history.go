@@ -139,8 +139,9 @@ func (h *History) bring(
 type RewindTo struct {
 	Step   core.StepID
 	Run    core.RunID
-	Before bool // also take back the input that the step answered; always so for a run
-	Shared bool // take back blocks shared with other agents
+	What   []core.RewindPart // empty: everything
+	Before bool              // also take back the input that the step answered; always so for a run
+	Shared bool              // take back blocks shared with other agents
 	By     string
 }
 
@@ -150,7 +151,7 @@ func (h *History) Rewind(ctx context.Context, to RewindTo) (core.Rewind, error) 
 	if err != nil {
 		return core.Rewind{}, err
 	}
-	o := past.RewindOptions{Before: to.Before || to.Run != "", Shared: to.Shared, By: to.By}
+	o := past.RewindOptions{What: to.What, Before: to.Before || to.Run != "", Shared: to.Shared, By: to.By}
 	return h.past.Rewind(ctx, step.Conversation, step.ID, o)
 }
 
@@ -161,6 +162,15 @@ func (h *History) BlocksAt(ctx context.Context, to RewindTo) ([]core.BlockVersio
 		return nil, err
 	}
 	return h.past.BlocksAt(ctx, step.ID)
+}
+
+// FilesAt says what a rewind would do to files.
+func (h *History) FilesAt(ctx context.Context, to RewindTo) (core.FilesPlan, error) {
+	step, err := h.place(ctx, to)
+	if err != nil {
+		return core.FilesPlan{}, err
+	}
+	return h.past.FilesAt(ctx, step)
 }
 
 // place finds the step to rewind to: for a run, the first that got as far as a request.
@@ -190,6 +200,9 @@ func (h *History) place(ctx context.Context, to RewindTo) (core.Step, error) {
 func (h *History) UndoRewind(ctx context.Context, id core.RewindID, by string) (core.Rewind, error) {
 	return h.past.UndoRewind(ctx, id, by)
 }
+
+// FinishRewinds puts files back where a rewind was interrupted.
+func (h *History) FinishRewinds(ctx context.Context) error { return h.past.FinishRewinds(ctx) }
 
 // Rewinds returns the rewinds of a conversation, fifty by default.
 func (h *History) Rewinds(ctx context.Context, conv core.ConversationID, pg core.Page) ([]core.Rewind, error) {

@@ -31,6 +31,8 @@ type Config struct {
 	Forgetter core.Forgetter // nil: nothing can be forgotten
 	Forgotten func()         // called after something was, to drop what was made of it; may be nil
 
+	Restorer core.FileRestorer // nil: files stay as they are
+
 	Clock  func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discarded
 	Env    core.Env         // the daemon's own provider variables; nil: none
@@ -81,7 +83,7 @@ func New(cfg Config) *Services {
 	if cfg.RegisterWithin == 0 {
 		cfg.RegisterWithin = registerWithin
 	}
-	p := &parts{Config: cfg, past: past.New(cfg.Store, cfg.Engine.Prompts(), cfg.Engine, cfg.Clock)}
+	p := &parts{Config: cfg, past: past.New(cfg.Store, cfg.Engine.Prompts(), cfg.Engine, cfg.Restorer, cfg.Clock)}
 	sessions := session.New(session.Config{Runs: cfg.Store.Runs(), Env: cfg.Env, Clock: cfg.Clock, Logger: cfg.Logger})
 	if cfg.Embedding != nil {
 		cfg.Embedding.Lend(sessions.Envs)

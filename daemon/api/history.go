@@ -3,7 +3,7 @@ package api
 // Paths of our own operations on history.
 const (
 	PathBlocks        = "/loci/v1/blocks"        // + /{id}/versions, /diff, /undo, /redo
-	PathRewinds       = "/loci/v1/rewinds"       // + /{id}/undo
+	PathRewinds       = "/loci/v1/rewinds"       // + /blocks, /files, /{id}/undo
 	PathConversations = "/loci/v1/conversations" // + /{id}/fork, /recalled, /fit
 	PathAgents        = "/loci/v1/agents"        // + /{id}/copy, /recall
 	PathSteps         = "/loci/v1/steps"         // + /{id}/request
@@ -57,13 +57,38 @@ type RewindRequest struct {
 	RunID  string `json:"run_id,omitempty"`
 	Before bool   `json:"before,omitempty"` // also remove the input that the step answered
 	Shared bool   `json:"shared,omitempty"` // also rewind blocks that other agents share
+
+	What []RewindPart `json:"what,omitempty"` // which parts go back; empty: all
 }
 
-// RewindBlocks are the parameters of GET /loci/v1/rewinds/blocks, which returns the versions of memory blocks that a
-// rewind would restore; of those shared with other agents only if asked to.
-type RewindBlocks struct {
+// RewindPart is a part of what a rewind takes back.
+type RewindPart string
+
+// The parts of a rewind. The thread comes with the agent's settings, its tools and what is attached.
+const (
+	RewindThread RewindPart = "thread"
+	RewindMemory RewindPart = "memory"
+	RewindFiles  RewindPart = "files"
+)
+
+// RewindTarget are the parameters of GET /loci/v1/rewinds/blocks and /files. The first returns the versions of memory blocks that
+// a rewind would restore, of those shared with other agents only if asked to; the second what would become of files.
+type RewindTarget struct {
 	StepID string `query:"step_id"`
 	RunID  string `query:"run_id"`
+}
+
+// RewindOfFiles says which files go back in a rewind, and which stay although calls changed them.
+type RewindOfFiles struct {
+	Back List[string]   `json:"back"`
+	Kept List[FileKept] `json:"kept"`
+	More int            `json:"more"` // that are not named
+}
+
+// FileKept is a file that is not put back, and why.
+type FileKept struct {
+	Path string `json:"path"`
+	Why  string `json:"why"`
 }
 
 // Rewind is the result of a rewind or of its undo.
@@ -80,6 +105,10 @@ type Rewind struct {
 	PassagesReturned int          `json:"passages_returned"`
 	Missing          List[string] `json:"missing"` // what couldn't be restored, in words
 	CreatedAt        Time         `json:"created_at"`
+
+	What         List[RewindPart] `json:"what"`
+	Files        RewindOfFiles    `json:"files"`
+	FilesPending bool             `json:"files_pending"` // it was interrupted before files went back; the next start does that
 }
 
 // ListRewinds are the parameters of GET /loci/v1/rewinds. An agent's id stands for its default conversation.

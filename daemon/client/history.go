@@ -41,8 +41,13 @@ func (c *Client) Rewinds(ctx context.Context, p api.ListRewinds) ([]api.Rewind, 
 }
 
 // RewindBlocks returns the versions of memory blocks that a rewind would restore.
-func (c *Client) RewindBlocks(ctx context.Context, p api.RewindBlocks) ([]api.BlockVersion, error) {
+func (c *Client) RewindBlocks(ctx context.Context, p api.RewindTarget) ([]api.BlockVersion, error) {
 	return call[[]api.BlockVersion](ctx, c, request{method: get, path: api.PathRewinds + "/blocks", query: p})
+}
+
+// RewindFiles says what would become of files in a rewind.
+func (c *Client) RewindFiles(ctx context.Context, p api.RewindTarget) (api.RewindOfFiles, error) {
+	return call[api.RewindOfFiles](ctx, c, request{method: get, path: api.PathRewinds + "/files", query: p})
 }
 
 // UndoRewind restores the state before a rewind.

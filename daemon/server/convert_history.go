@@ -1,6 +1,8 @@
 package server
 
 import (
+	"slices"
+
 	"loci/core"
 	"loci/daemon/api"
 )
@@ -22,7 +24,39 @@ func wireRewind(r core.Rewind) api.Rewind {
 		ID: string(r.ID), AgentID: string(r.Agent), ConversationID: string(r.Conversation), StepID: api.PtrTo(string(r.Step)),
 		Undoes: api.PtrTo(string(r.Undoes)), Before: r.Before, Shared: r.Shared, BlockIDs: strs(r.Blocks), PassagesTaken: len(r.Taken),
 		PassagesReturned: len(r.Brought) + len(r.Turned), Missing: r.Missing, CreatedAt: api.At(r.CreatedAt),
+		What: wireParts(&r), Files: wireFiles(r.Files), FilesPending: r.Unfinished,
 	}
+}
+
+func wireParts(r *core.Rewind) (out []api.RewindPart) {
+	for _, part := range core.RewindParts() {
+		if r.Took(part) {
+			out = append(out, api.RewindPart(part))
+		}
+	}
+	return out
+}
+
+// rewindParts converts the parts that a request names, each once.
+func rewindParts(in []api.RewindPart) (out []core.RewindPart, err error) {
+	for _, part := range in {
+		p := core.RewindPart(part)
+		if !slices.Contains(core.RewindParts(), p) {
+			return nil, core.E(core.Invalid, "%q is no part of a rewind; what may be thread, memory and files", string(p))
+		}
+		if !slices.Contains(out, p) {
+			out = append(out, p)
+		}
+	}
+	return out, nil
+}
+
+func wireFiles(f core.FilesBack) api.RewindOfFiles {
+	out := api.RewindOfFiles{Back: f.Back, More: f.More}
+	for _, k := range f.Kept {
+		out.Kept = append(out.Kept, api.FileKept{Path: k.Path, Why: k.Why})
+	}
+	return out
 }
 
 // wireSent converts what a step sent.

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"io"
 	"iter"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -24,9 +25,11 @@ import (
 	"loci/core/undo"
 	"loci/daemon/api"
 	"loci/storage"
+	"loci/storage/contents"
 	"loci/storage/storagetest"
 	"loci/tools"
 	"loci/tools/parsers"
+	"loci/tools/workspace"
 )
 
 // answers is what a scripted model says to its n-th request, from 0.
@@ -171,6 +174,9 @@ func newFixture(t *testing.T, say answers, change ...func(*Config)) *fixture {
 			Tools:          box,
 			Accepted:       reading.Nudge,
 			RegisterWithin: time.Minute,
+			Restorer: workspace.Restorer{
+				Contents: contents.New(contents.Config{Dir: t.TempDir(), Clock: time.Now, Logger: slog.New(slog.DiscardHandler)}),
+			},
 		},
 	)
 	turns := undo.New(undo.Config{Store: store, Announce: eng.Announce})

@@ -22,6 +22,7 @@ func (s *Server) registerHistory(a huma.API) {
 	handle(a, "GET", api.PathRewinds, s.listRewinds)
 	handle(a, "POST", api.PathRewinds, s.rewind)
 	handle(a, "GET", api.PathRewinds+"/blocks", s.rewindBlocks)
+	handle(a, "GET", api.PathRewinds+"/files", s.rewindFiles)
 	handle(a, "POST", api.PathRewinds+"/{rewind_id}/undo", s.undoRewind)
 	handle(a, "POST", api.PathAgents+"/{agent_id}/copy", s.copyAgent)
 	handle(a, "GET", api.PathSteps+"/{step_id}/request", s.stepRequest)
@@ -124,22 +125,33 @@ func (s *Server) listRewinds(ctx context.Context, in *api.ListRewinds) (*body[[]
 type rewindInput struct{ Body api.RewindRequest }
 
 func (s *Server) rewind(ctx context.Context, in *rewindInput) (*body[api.Rewind], error) {
+	what, err := rewindParts(in.Body.What)
+	if err != nil {
+		return nil, err
+	}
 	r, err := s.services().History.Rewind(ctx, service.RewindTo{
-		Step: core.StepID(
-			in.Body.StepID,
-		),
-		Run:    core.RunID(in.Body.RunID),
-		Before: in.Body.Before,
-		Shared: in.Body.Shared,
-		By:     string(callOf(ctx).client.ID),
+		Step: core.StepID(in.Body.StepID), Run: core.RunID(in.Body.RunID), What: what, Before: in.Body.Before, Shared: in.Body.Shared,
+		By: string(callOf(ctx).client.ID),
 	})
 	return answer(wireRewind(r), err)
 }
 
-func (s *Server) rewindBlocks(ctx context.Context, in *api.RewindBlocks) (*body[[]api.BlockVersion], error) {
+func (s *Server) rewindBlocks(ctx context.Context, in *api.RewindTarget) (*body[[]api.BlockVersion], error) {
 	to := service.RewindTo{Step: core.StepID(in.StepID), Run: core.RunID(in.RunID)}
 	versions, err := s.services().History.BlocksAt(ctx, to)
 	return list(versions, err, wireVersion)
+}
+
+// maxNamedFiles is how many files an answer names.
+const maxNamedFiles = 1000
+
+func (s *Server) rewindFiles(ctx context.Context, in *api.RewindTarget) (*body[api.RewindOfFiles], error) {
+	plan, err := s.services().History.FilesAt(ctx, service.RewindTo{Step: core.StepID(in.StepID), Run: core.RunID(in.RunID)})
+	files := core.FilesBack{Kept: plan.Kept}
+	for i := range plan.Changes {
+		files.Back = append(files.Back, plan.Changes[i].Absolute())
+	}
+	return answer(wireFiles(files.Named(maxNamedFiles)), err)
 }
 
 func (s *Server) undoRewind(ctx context.Context, in *RewindPath) (*body[api.Rewind], error) {

@@ -3,8 +3,12 @@ package server
 import (
 	"context"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"loci/core"
 	"loci/daemon/api"
@@ -131,4 +135,49 @@ func TestWhatMemoryARewindBringsBackIsToldByOrderNotByTime(t *testing.T) {
 	}
 	f.call("GET", api.PathRewinds+"/blocks", nil).want(http.StatusBadRequest)
 	f.call("GET", api.PathRewinds+"/blocks?step_id=step-none", nil).want(http.StatusNotFound)
+}
+
+func TestFilesGoBackThroughTheAPIAsFarAsTheyAreAskedFor(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, always("ok"))
+	a := f.agent(human())
+	f.call("POST", "/v1/agents/"+a.ID+"/messages", text("one")).want(http.StatusOK)
+	run := as[[]api.Run](f.call("GET", "/v1/runs?agent_id="+a.ID, nil))[0]
+	step := as[[]api.Step](f.call("GET", "/v1/runs/"+run.ID+"/steps", nil))[0]
+	dir := t.TempDir()
+	made, kept := filepath.Join(dir, "made"), filepath.Join(dir, "kept")
+	for _, path := range []string{made, kept} {
+		if err := os.WriteFile(path, []byte("agent"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := core.FileChange{
+			Agent: core.AgentID(a.ID), Conversation: core.ConversationID(a.ID), Step: core.StepID(step.ID), Workspace: dir,
+			Path: filepath.Base(path), After: core.FileState{Kind: core.PathFile, Mode: 0o600, Hash: core.ContentHash([]byte("agent"))},
+		}
+		if err := f.store.Workspaces().NoteChange(t.Context(), &c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(kept, []byte("a person"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	there := func() bool { _, err := os.Stat(made); return err == nil }
+	want := api.RewindOfFiles{Back: api.List[string]{made}, Kept: api.List[api.FileKept]{{Path: kept, Why: "somebody changed it since"}}}
+	if diff := cmp.Diff(want, as[api.RewindOfFiles](f.call("GET", api.PathRewinds+"/files?run_id="+run.ID, nil))); diff != "" {
+		t.Error(diff)
+	}
+	f.call("GET", api.PathRewinds+"/files", nil).want(http.StatusBadRequest)
+	f.call("POST", api.PathRewinds, map[string]any{"run_id": run.ID, "what": []string{"thread", "weather"}}).want(http.StatusBadRequest)
+	said := len(f.messages(a.ID))
+	f.call("POST", api.PathRewinds, map[string]any{"run_id": run.ID, "what": []string{"memory"}}).want(http.StatusOK)
+	if !there() || len(f.messages(a.ID)) != said {
+		t.Error("a rewind of memory took something else back")
+	}
+	r := as[api.Rewind](f.call("POST", api.PathRewinds, map[string]any{"run_id": run.ID}))
+	if diff := cmp.Diff(want, r.Files); diff != "" || there() || len(r.What) != 3 || r.FilesPending || len(f.messages(a.ID)) == said {
+		t.Errorf("rewound %+v, %s", r, diff)
+	}
+	if undone := as[api.Rewind](f.call("POST", api.PathRewinds+"/"+r.ID+"/undo", nil)); len(undone.Files.Back) != 1 || !there() {
+		t.Errorf("put forward again: %+v", undone.Files)
+	}
 }

@@ -44,23 +44,26 @@ func textless() map[string][]string {
 		"archive_tags":     {"archive_id"},
 		"workspaces":       {"agent_id", "conversation_id"},
 		"file_reads":       {"conversation_id", "hash"},
-		"file_changes":     {"agent_id", "conversation_id", "run_id", "step_id", "call_id", "before_hash", "after_hash"},
-		"changes":          {"kind", "id", "op"},
-		"rewinds":          {"id", "agent_id", "conversation_id", "step_id", "undoes"},
-		"rewind_passages":  {"passage_id"},
-		"vector_sets":      {"kind", "model"},
-		"vectors":          {"data"}, // removed with their text
-		"vector_queue":     {"kind"},
-		"vector_moves":     {"archive_id"},
-		"folders":          {"id", "archive_id"},
-		"files":            {"id", "folder_id", "hash", "status"},
-		"file_bytes":       {"file_id", "data"}, // nothing is forgotten while files are waiting to be read
-		"file_texts":       {"file_id"},
-		"folder_agents":    {"agent_id", "folder_id"},
-		"open_files":       {"agent_id", "file_id"},
-		"mirrors":          {"agent_id", "path", "branch"}, // says where a mirror is, which is reported
-		"mirror_files":     {"agent_id", "block_id", "path", "block_hash", "file_hash", "next_block", "next_file"},
-		"backups":          {"path"}, // says where a backup is, which stays there
+		"file_changes": {
+			"agent_id", "conversation_id", "run_id", "step_id", "call_id", "rewind_id",
+			"before_kind", "before_hash", "after_kind", "after_hash",
+		},
+		"changes":         {"kind", "id", "op"},
+		"rewinds":         {"id", "agent_id", "conversation_id", "step_id", "undoes"},
+		"rewind_passages": {"passage_id"},
+		"vector_sets":     {"kind", "model"},
+		"vectors":         {"data"}, // removed with their text
+		"vector_queue":    {"kind"},
+		"vector_moves":    {"archive_id"},
+		"folders":         {"id", "archive_id"},
+		"files":           {"id", "folder_id", "hash", "status"},
+		"file_bytes":      {"file_id", "data"}, // nothing is forgotten while files are waiting to be read
+		"file_texts":      {"file_id"},
+		"folder_agents":   {"agent_id", "folder_id"},
+		"open_files":      {"agent_id", "file_id"},
+		"mirrors":         {"agent_id", "path", "branch"}, // says where a mirror is, which is reported
+		"mirror_files":    {"agent_id", "block_id", "path", "block_hash", "file_hash", "next_block", "next_file"},
+		"backups":         {"path"}, // says where a backup is, which stays there
 	}
 }
 

@@ -11,13 +11,14 @@ import (
 	"loci/storage/sqlite"
 )
 
-// point is a point in the past, between steps and between rewinds.
-type point struct {
+// Point is a point in the past, between steps and between rewinds.
+type Point struct {
 	Step   int64 `db:"step"`   // the last step before the point
 	Rewind int64 `db:"rewind"` // the first rewind that is not
 }
 
-func find(ctx context.Context, q *sqlite.Querier, at core.RewindPoint) (before point, err error) {
+// Find finds the point at which a step was sent, or before a rewind.
+func Find(ctx context.Context, q *sqlite.Querier, at core.RewindPoint) (before Point, err error) {
 	var ok bool
 	if at.Step != "" {
 		ok, err = q.Find(
@@ -50,7 +51,7 @@ func Back(
 	if len(own)+len(others) == 0 {
 		return back, nil
 	}
-	before, err := find(ctx, q, at)
+	before, err := Find(ctx, q, at)
 	if err != nil {
 		return back, err
 	}
@@ -68,7 +69,7 @@ func inserted(
 	q *sqlite.Querier,
 	agent core.AgentID,
 	archives []core.ArchiveID,
-	before point,
+	before Point,
 ) (take, bring []core.PassageID, err error) {
 	if len(archives) == 0 {
 		return nil, nil, nil
@@ -116,7 +117,7 @@ func turned(
 	q *sqlite.Querier,
 	agent core.AgentID,
 	archives []core.ArchiveID,
-	before point,
+	before Point,
 ) (turns []core.PassageTurn, err error) {
 	w := &sqlite.Where{}
 	columns := w.Bind(

@@ -407,10 +407,11 @@ func (h *home) workspaceFiles() {
 		h.ok(h.s.Steps().Create(h.ctx, &step))
 		steps = append(steps, step.ID)
 	}
+	state := func(hash string) core.FileState { return core.FileState{Kind: core.PathFile, Mode: 0o640, Hash: hash} }
 	change := func(step core.StepID, before, after string) core.FileChange {
 		c := core.FileChange{
-			Agent: a.ID, Conversation: conv, Run: "run", Step: step, Call: "call", Workspace: "/one", Path: "a.go", Before: before,
-			After: after, Mode: 0o640, Folders: 2, At: h.tick(),
+			Agent: a.ID, Conversation: conv, Run: "run", Step: step, Call: "call", Workspace: "/one", Path: "a.go", Before: state(before),
+			After: state(after), Folders: 2, At: h.tick(),
 		}
 		h.ok(ws.NoteChange(h.ctx, &c))
 		return c
@@ -419,19 +420,38 @@ func (h *home) workspaceFiles() {
 	if got, _, err = ws.Read(h.ctx, conv, read.Path); err != nil || got.Hash != "h3" {
 		h.Errorf("the agent's own change is not what it knows: %v, %v", got, err)
 	}
+	rewind := core.Rewind{ID: core.NewRewindID(), Agent: a.ID, Conversation: conv, Step: steps[1], Unfinished: true, CreatedAt: h.tick()}
+	h.ok(h.s.Rewinds().Create(h.ctx, &rewind))
+	made := []core.FileChange{{
+		Agent: a.ID, Conversation: conv, Rewind: rewind.ID, Workspace: "/one", Path: "new", Before: state("h3"), At: h.tick(),
+	}}
+	h.ok(ws.NoteChanges(h.ctx, made))
+	if got, _, err = ws.Read(h.ctx, conv, read.Path); err != nil || got.Hash != "h3" {
+		h.Errorf("what a rewind changed is known to the agent: %v, %v", got, err)
+	}
+	back := made[0]
 	for _, c := range []struct {
 		f    core.FileChanges
 		want []core.FileChange
 	}{
-		{core.FileChanges{Agent: a.ID}, []core.FileChange{second, first}},
-		{core.FileChanges{Conversation: conv}, []core.FileChange{second, first}},
+		{core.FileChanges{Since: core.RewindPoint{Rewind: rewind.ID}}, []core.FileChange{back}},
+		{core.FileChanges{Rewind: rewind.ID}, []core.FileChange{back}},
+		{core.FileChanges{Agent: a.ID, Older: back.Seq, Limit: 1}, []core.FileChange{second}},
+		{core.FileChanges{Agent: a.ID}, []core.FileChange{back, second, first}},
+		{core.FileChanges{Conversation: conv}, []core.FileChange{back, second, first}},
 		{core.FileChanges{Step: steps[0]}, []core.FileChange{first}},
-		{core.FileChanges{Since: steps[1]}, []core.FileChange{second}},
-		{core.FileChanges{Since: steps[0]}, []core.FileChange{second, first}},
+		{core.FileChanges{Since: core.RewindPoint{Step: steps[1]}}, []core.FileChange{back, second}},
+		{core.FileChanges{Since: core.RewindPoint{Step: steps[0]}}, []core.FileChange{back, second, first}},
 		{core.FileChanges{Agent: "agent-other"}, nil},
 	} {
 		equal(h, c.want, append([]core.FileChange(nil), must[[]core.FileChange](h)(ws.Changes(h.ctx, c.f))...))
 	}
+	unfinished := must[[]core.Rewind](h)(h.s.Rewinds().Unfinished(h.ctx))
+	equal(h, []core.RewindID{rewind.ID}, []core.RewindID{unfinished[0].ID})
+	files := core.FilesBack{Back: []string{"/one/new"}, Kept: []core.FileKept{{Path: "/one/b", Why: "somebody"}}, More: 3}
+	h.ok(h.s.Rewinds().Finish(h.ctx, rewind.ID, files))
+	equal(h, 0, len(must[[]core.Rewind](h)(h.s.Rewinds().Unfinished(h.ctx))))
+	equal(h, files, must[core.Rewind](h)(h.s.Rewinds().Get(h.ctx, rewind.ID)).Files)
 }
 
 func (h *home) transactions() {

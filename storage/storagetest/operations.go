@@ -398,6 +398,15 @@ func (w *world) otherOps() []storeOp {
 		op("last workspace", func(ctx context.Context, s core.Store) error { _, _, err := s.Workspaces().Last(ctx); return err }),
 		op("put meta", func(ctx context.Context, s core.Store) error { return s.Meta().Put(ctx, "k", "v") }),
 		op("get meta", func(ctx context.Context, s core.Store) error { _, _, err := s.Meta().Get(ctx, "k"); return err }),
+		whole("finish rewind", func(ctx context.Context, s core.Store) error {
+			return s.Rewinds().Finish(ctx, w.rewind.ID, core.FilesBack{Back: []string{"/a"}})
+		}),
+		reads("list unfinished rewinds", func(ctx context.Context, s core.Store) ([]core.Rewind, error) {
+			return s.Rewinds().Unfinished(ctx)
+		}),
+		whole("note changes of files", func(ctx context.Context, s core.Store) error {
+			return s.Workspaces().NoteChanges(ctx, []core.FileChange{{Conversation: w.conv, Workspace: "/y", Path: "b"}})
+		}),
 		whole("create rewind", func(ctx context.Context, s core.Store) error { r := rewind; return s.Rewinds().Create(ctx, &r) }),
 		reads("get rewind", func(ctx context.Context, s core.Store) (core.Rewind, error) { return s.Rewinds().Get(ctx, rewind.ID) }),
 		reads("list rewinds", func(ctx context.Context, s core.Store) ([]core.Rewind, error) {

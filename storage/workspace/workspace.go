@@ -7,8 +7,10 @@ package workspace
 import (
 	"context"
 	"io/fs"
+	"strconv"
 
 	"loci/core"
+	"loci/storage/passagelog"
 	"loci/storage/sqlite"
 )
 
@@ -94,27 +96,55 @@ type changeRow struct {
 	Run          core.RunID          `db:"run_id"`
 	Step         core.StepID         `db:"step_id"`
 	Call         string              `db:"call_id"`
+	Rewind       core.RewindID       `db:"rewind_id"`
 	Workspace    string              `db:"workspace"`
 	Path         string              `db:"path"`
+	BeforeKind   core.PathKind       `db:"before_kind"`
 	Before       string              `db:"before_hash"`
-	After        string              `db:"after_hash"`
 	Mode         fs.FileMode         `db:"mode"`
+	AfterKind    core.PathKind       `db:"after_kind"`
+	After        string              `db:"after_hash"`
+	AfterMode    fs.FileMode         `db:"after_mode"`
 	Folders      int                 `db:"folders"`
 	At           sqlite.Micros       `db:"at"`
+}
+
+func (r *changeRow) change() core.FileChange {
+	return core.FileChange{
+		Seq: r.Seq, Agent: r.Agent, Conversation: r.Conversation, Run: r.Run, Step: r.Step, Call: r.Call, Rewind: r.Rewind,
+		Workspace: r.Workspace, Path: r.Path, Before: core.FileState{Kind: r.BeforeKind, Mode: r.Mode, Hash: r.Before},
+		After: core.FileState{Kind: r.AfterKind, Mode: r.AfterMode, Hash: r.After}, Folders: r.Folders, At: r.At.Time(),
+	}
 }
 
 // NoteChange implements core.WorkspaceStore.
 func (s Store) NoteChange(ctx context.Context, c *core.FileChange) error {
 	return s.On.Atomic(ctx, "note a change of a file", func(ctx context.Context, q *sqlite.Querier) error {
-		err := q.Get(ctx, &c.Seq, `INSERT INTO file_changes (agent_id, conversation_id, run_id, step_id, call_id, workspace, path,
-			before_hash, after_hash, mode, folders, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) RETURNING num`,
-			c.Agent, c.Conversation, c.Run, c.Step, c.Call, c.Workspace, c.Path, c.Before, c.After, c.Mode, c.Folders,
-			sqlite.ToMicros(c.At))
-		if err != nil {
+		if err := noteChange(ctx, q, c); err != nil {
 			return err
 		}
-		return noteRead(ctx, q, core.FileRead{Conversation: c.Conversation, Path: c.Absolute(), Hash: c.After, At: c.At})
+		return noteRead(ctx, q, core.FileRead{Conversation: c.Conversation, Path: c.Absolute(), Hash: c.After.Hash, At: c.At})
 	})
+}
+
+// NoteChanges implements core.WorkspaceStore.
+func (s Store) NoteChanges(ctx context.Context, cs []core.FileChange) error {
+	return s.On.Atomic(ctx, "note changes of files", func(ctx context.Context, q *sqlite.Querier) error {
+		for i := range cs {
+			if err := noteChange(ctx, q, &cs[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func noteChange(ctx context.Context, q *sqlite.Querier, c *core.FileChange) error {
+	return q.Get(ctx, &c.Seq, `INSERT INTO file_changes (agent_id, conversation_id, run_id, step_id, call_id, rewind_id, workspace, path,
+		before_kind, before_hash, mode, after_kind, after_hash, after_mode, folders, at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) RETURNING num`,
+		c.Agent, c.Conversation, c.Run, c.Step, c.Call, c.Rewind, c.Workspace, c.Path, c.Before.Kind, c.Before.Hash, c.Before.Mode,
+		c.After.Kind, c.After.Hash, c.After.Mode, c.Folders, sqlite.ToMicros(c.At))
 }
 
 // Changes implements core.WorkspaceStore.
@@ -130,19 +160,32 @@ func (s Store) Changes(ctx context.Context, f core.FileChanges) ([]core.FileChan
 	if f.Step != "" {
 		w.And("step_id = ?", f.Step)
 	}
-	if f.Since != "" {
-		w.And("step_id IN (SELECT s.id FROM steps s JOIN steps o ON o.id = ? AND s.agent_id = o.agent_id AND s.num >= o.num)", f.Since)
+	if f.Rewind != "" {
+		w.And("rewind_id = ?", f.Rewind)
+	}
+	if f.Since != (core.RewindPoint{}) {
+		p, err := passagelog.Find(ctx, q, f.Since)
+		if err != nil {
+			return nil, err
+		}
+		w.And(`(EXISTS (SELECT 1 FROM steps s WHERE s.id = step_id AND s.num > ?)
+			OR EXISTS (SELECT 1 FROM rewinds r WHERE r.id = rewind_id AND r.number >= ?))`, p.Step, p.Rewind)
+	}
+	if f.Older > 0 {
+		w.And("num < ?", f.Older)
+	}
+	limit := core.MaxFileChanges
+	if f.Limit > 0 {
+		limit = min(limit, f.Limit)
 	}
 	var rows []changeRow
-	if err := q.All(ctx, &rows, `SELECT * FROM file_changes`+w.String()+` ORDER BY num DESC`, w.Args...); err != nil {
+	err := q.All(ctx, &rows, `SELECT * FROM file_changes`+w.String()+` ORDER BY num DESC LIMIT `+strconv.Itoa(limit), w.Args...)
+	if err != nil {
 		return nil, sqlite.Classify("list changes of files", err)
 	}
 	out := make([]core.FileChange, len(rows))
-	for i, r := range rows {
-		out[i] = core.FileChange{
-			Seq: r.Seq, Agent: r.Agent, Conversation: r.Conversation, Run: r.Run, Step: r.Step, Call: r.Call, Workspace: r.Workspace,
-			Path: r.Path, Before: r.Before, After: r.After, Mode: r.Mode, Folders: r.Folders, At: r.At.Time(),
-		}
+	for i := range rows {
+		out[i] = rows[i].change()
 	}
 	return out, nil
 }

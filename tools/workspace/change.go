@@ -97,11 +97,13 @@ func (f *folder) save(ctx context.Context, d *document, content []byte) error {
 	}
 	change := core.FileChange{
 		Agent: f.env.Agent.ID, Conversation: f.env.Conversation, Run: f.env.Run, Step: f.env.Step, Call: f.env.Call,
-		Workspace: f.path, Path: d.rel, After: core.ContentHash(content), At: f.env.Now,
+		Workspace: f.path, Path: d.rel, At: f.env.Now,
+		After: core.FileState{Kind: core.PathFile, Mode: core.ModeUnknown, Hash: core.ContentHash(content)},
 	}
 	kept := f.env.Workspace.Contents
 	if d.info != nil {
-		change.Before, change.Mode = core.ContentHash(d.content), d.info.Mode()
+		change.After.Mode = d.info.Mode() & permissions
+		change.Before = core.FileState{Kind: core.PathFile, Mode: change.After.Mode, Hash: core.ContentHash(d.content)}
 		if err := kept.Keep(ctx, d.content, true); err != nil {
 			return err
 		}
@@ -122,7 +124,7 @@ func (f *folder) save(ctx context.Context, d *document, content []byte) error {
 			return core.E(core.Invalid, "the folder of %q cannot be made: %s", clip(d.name, 200), reason(err))
 		}
 	}
-	if err := replaceFile(f.root, d.rel, d.info, content); err != nil {
+	if err := replaceFile(f.root, d.rel, d.info, content, change.After.Mode); err != nil {
 		return core.E(core.Invalid, "%q was not written: %s", clip(d.name, 200), reason(err))
 	}
 	return nil
@@ -148,16 +150,16 @@ func (f *folder) missingFolders(rel string) (missing int, err error) {
 
 var errMeanwhile = errors.New("somebody else changed it at the same moment; read it again")
 
-// replaceFile puts content in place of a file, whole or not at all; was is the file until now, nil: there was none. Mode and, where
-// the system allows it, owner stay.
-func replaceFile(root *os.Root, rel string, was fs.FileInfo, content []byte) (err error) {
+// replaceFile puts content in place of a file, whole or not at all; was is the file until now, nil: there was none. Where the
+// system allows it, the owner stays.
+func replaceFile(root *os.Root, rel string, was fs.FileInfo, content []byte, mode fs.FileMode) (err error) {
 	dir := path.Dir(rel)
 	temp := path.Join(dir, ".loci-"+strings.ToLower(rand.Text()[:12])+".tmp")
-	mode := fs.FileMode(0o666)
-	if was != nil {
-		mode = 0o600
+	first := fs.FileMode(0o600)
+	if mode == core.ModeUnknown {
+		first = 0o666 // the person's umask decides
 	}
-	file, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	file, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, first)
 	if err != nil {
 		return err
 	}
@@ -169,7 +171,9 @@ func replaceFile(root *os.Root, rel string, was fs.FileInfo, content []byte) (er
 	_, err = file.Write(content)
 	if err == nil && was != nil {
 		keepOwner(file, was)
-		err = file.Chmod(was.Mode())
+	}
+	if err == nil && mode != core.ModeUnknown {
+		err = file.Chmod(mode)
 	}
 	if err == nil {
 		err = file.Sync()

@@ -15,6 +15,19 @@ import (
 	"loci/core"
 )
 
+// putBack takes all changes back.
+func (p *place) putBack() (core.FilesBack, error) {
+	p.Helper()
+	r := Restorer{Contents: p}
+	plan, err := r.Plan(p.Context(), p.newest())
+	if err != nil {
+		return core.FilesBack{}, err
+	}
+	back, err := r.Apply(p.Context(), plan.Changes)
+	back.Kept = append(plan.Kept, back.Kept...)
+	return back, err
+}
+
 // tree is every file with mode and content, and every folder.
 func (p *place) tree() map[string]string {
 	p.Helper()
@@ -72,7 +85,7 @@ func TestRandomChangesAreTakenBackToTheTreeAsItWas(t *testing.T) {
 		if len(p.changes) < 10 {
 			t.Fatalf("seed %d: only %d changes", seed, len(p.changes))
 		}
-		back, err := PutBack(t.Context(), p, p.newest())
+		back, err := p.putBack()
 		if err != nil || len(back.Kept) > 0 {
 			t.Fatalf("seed %d: %+v, %v", seed, back.Kept, err)
 		}
@@ -99,7 +112,7 @@ func TestWhatSomebodyElseChangedIsNamedAndNotOverwritten(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.file("new/beside.txt", "a person's")
-	back, err := PutBack(t.Context(), p, p.newest())
+	back, err := p.putBack()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +138,7 @@ func TestAPersonsChangeBetweenTwoOfTheAgentsStays(t *testing.T) {
 	}
 	p.read("a.txt")
 	p.edit("a.txt", Edit{Old: "three", New: "four"})
-	back, err := PutBack(t.Context(), p, p.newest())
+	back, err := p.putBack()
 	if err != nil || !slices.Equal(back.Back, []string{path}) || len(back.Kept) != 1 {
 		t.Errorf("%+v, %v", back, err)
 	}
@@ -147,9 +160,9 @@ func TestAContentThatIsNotKeptAnyMoreIsNamedAndNothingLeavesTheFolder(t *testing
 	if err := os.Symlink(filepath.Join(elsewhere, "d"), filepath.Join(p.dir, "d")); err != nil {
 		t.Fatal(err)
 	}
-	back, err := PutBack(t.Context(), p, p.newest())
-	if err != nil || len(back.Back) > 0 || len(back.Kept) != 2 || !strings.Contains(back.Kept[0].Why, "link") ||
-		!strings.Contains(back.Kept[1].Why, "not kept any more") {
+	back, err := p.putBack()
+	if err != nil || len(back.Back) > 0 || len(back.Kept) != 2 || !strings.Contains(back.Kept[1].Why, "link") ||
+		!strings.Contains(back.Kept[0].Why, "not kept any more") {
 		t.Errorf("%+v, %v", back, err)
 	}
 	if got, err := os.ReadFile(filepath.Join(elsewhere, "d", "b.txt")); err != nil || string(got) != "two\n" {

@@ -2,6 +2,7 @@ package workspace
 
 import (
 	"context"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -66,20 +67,24 @@ func (p *place) NoteRead(_ context.Context, r core.FileRead) error {
 }
 
 func (p *place) NoteChange(ctx context.Context, c *core.FileChange) error {
-	if _, err := os.Lstat(c.Absolute()); c.Before == "" && err == nil {
+	if _, err := os.Lstat(c.Absolute()); c.Before.Kind == core.PathAbsent && err == nil {
 		p.Errorf("%s was written before it was recorded", c.Path)
 	}
 	p.mu.Lock()
 	p.changes = append(p.changes, *c)
 	p.mu.Unlock()
-	return p.NoteRead(ctx, core.FileRead{Path: c.Absolute(), Hash: c.After})
+	return p.NoteRead(ctx, core.FileRead{Path: c.Absolute(), Hash: c.After.Hash})
 }
 
 // newest are the changes, the newest first.
-func (p *place) newest() []core.FileChange {
-	out := slices.Clone(p.changes)
-	slices.Reverse(out)
-	return out
+func (p *place) newest() iter.Seq2[core.FileChange, error] {
+	return func(yield func(core.FileChange, error) bool) {
+		for _, c := range slices.Backward(p.changes) {
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
 }
 
 func (p *place) file(name, content string) string {
