@@ -38,7 +38,7 @@ func (t *exchange) deniedFault() error {
 	}
 	f := &fault{kind: api.KindForbidden, msg: strings.Join(unique(tools), ", ") + " was denied, since nobody is there to be asked"}
 	if len(flags) == 0 {
-		return f.withHint("loci permissions says which rules count; the chat asks you")
+		return f.withHint("`loci permissions` lists the rules that count; the chat asks you")
 	}
 	return f.withHint("the same with %s", strings.Join(unique(flags), " "))
 }

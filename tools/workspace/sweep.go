@@ -5,13 +5,17 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"regexp"
+	"strings"
 
 	"loci/core"
 )
 
-// tempFile is how replaceFile names what is not whole yet.
-var tempFile = regexp.MustCompile(`^\.loci-[a-z2-7]{12}\.tmp$`)
+// isTemp reports whether replaceFile names so what is not whole yet.
+func isTemp(name string) bool {
+	word, ours := strings.CutPrefix(name, ".loci-")
+	word, whole := strings.CutSuffix(word, ".tmp")
+	return ours && whole && len(word) == 12 && strings.Trim(word, "abcdefghijklmnopqrstuvwxyz234567") == ""
+}
 
 // Sweep removes what is left beside the file of a change that the end of the daemon cut off. No change of it may be under way.
 func Sweep(c *core.FileChange) error {
@@ -29,7 +33,7 @@ func Sweep(c *core.FileChange) error {
 		return nil
 	}
 	for _, e := range entries {
-		if e.Type().IsRegular() && tempFile.MatchString(e.Name()) {
+		if e.Type().IsRegular() && isTemp(e.Name()) {
 			err = errors.Join(err, root.Remove(path.Join(dir, e.Name())))
 		}
 	}
