@@ -76,7 +76,8 @@ func (r *Restoration) accept(ctx context.Context, db *sqlx.DB, file string) erro
 	return r.disarm(ctx, db)
 }
 
-// disarm takes from the copy what would act by itself: what it names outside of the home waits, its unfinished runs end.
+// disarm takes from the copy what would act by itself: what it names outside of the home waits, its unfinished runs end, and no
+// file is put back. What files held is not in a backup, and it could name any file of the machine.
 func (r *Restoration) disarm(ctx context.Context, db *sqlx.DB) error {
 	tx, err := db.BeginTxx(ctx, nil)
 	if err != nil {
@@ -88,6 +89,11 @@ func (r *Restoration) disarm(ctx context.Context, db *sqlx.DB) error {
 	}
 	if r.Ended, err = storage.RestoreRuns(ctx, tx); err != nil {
 		return err
+	}
+	for _, drop := range []string{`DELETE FROM file_changes`, `UPDATE rewinds SET unfinished = FALSE WHERE unfinished`} {
+		if _, err := tx.ExecContext(ctx, drop); err != nil {
+			return sqlite.Classify("disarm the backup", err)
+		}
 	}
 	return sqlite.Classify("disarm the backup", tx.Commit())
 }
