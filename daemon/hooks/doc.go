@@ -7,5 +7,5 @@
 // what the file says, up to a minute, and is ended with all that it started; what it says is bounded. One that fails before a
 // tool asks the person, since nobody knows what it would have said. They are not confined: they are the person's, as is the file.
 //
-// Layer 4: it imports core.
+// Layer 4: it imports core and daemon/ownfile.
 package hooks

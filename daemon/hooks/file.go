@@ -1,16 +1,15 @@
 package hooks
 
 import (
+	"bytes"
 	"encoding/json"
-	"errors"
-	"io/fs"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"loci/core"
+	"loci/daemon/ownfile"
 )
 
 // Bounds of the file and of what it asks for.
@@ -85,21 +84,14 @@ func load(path string) (doc document, err error) {
 	fault := func(err error) (document, error) {
 		return document{}, core.E(core.Invalid, "your hooks in %s can't be read: %w", path, err)
 	}
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	text, err := ownfile.Read(path, maxFile)
+	if err != nil {
+		return fault(err)
+	}
+	if text == nil {
 		return doc, nil
 	}
-	if err != nil {
-		return fault(err)
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return fault(core.E(core.Invalid, "it is no file of at most %d bytes", maxFile))
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return fault(err)
-	}
-	d := json.NewDecoder(strings.NewReader(string(text)))
+	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&doc); err != nil {
 		return fault(err)

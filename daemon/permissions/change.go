@@ -2,7 +2,6 @@ package permissions
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -10,6 +9,7 @@ import (
 
 	"loci/core"
 	"loci/core/permission"
+	"loci/daemon/ownfile"
 )
 
 // List returns the rules that count in a folder, the strongest source first, and what is wrong with the files.
@@ -122,25 +122,7 @@ func save(path string, doc document) error {
 	if b.Len() > maxFile {
 		return core.E(core.TooLarge, "the permissions would be larger than %d bytes", maxFile)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".permissions-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(temp.Name()) }()
-	_, err = temp.Write(b.Bytes())
-	if err == nil {
-		err = temp.Sync()
-	}
-	if cerr := temp.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
+	return ownfile.Replace(path, b.Bytes())
 }
 
 // checkFolder makes sure that a folder has one name.

@@ -13,5 +13,5 @@
 // that can't be read or understood is an error, never an empty list. A project's file can forbid and ask; what it would
 // allow is told and doesn't count.
 //
-// Layer 4: it imports core and core/permission.
+// Layer 4: it imports core, core/permission and daemon/ownfile.
 package permissions

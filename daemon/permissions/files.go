@@ -2,9 +2,6 @@ package permissions
 
 import (
 	"errors"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -13,6 +10,7 @@ import (
 
 	"loci/core"
 	"loci/core/permission"
+	"loci/daemon/ownfile"
 )
 
 // The bounds of a file.
@@ -138,22 +136,7 @@ func load(path string) (doc document, err error) {
 		return document{}, core.E(core.Invalid, "the permissions in %s can't be read: %w", path, err).
 			WithHint("mend or remove the file; until then everything asks")
 	}
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return doc, nil
-	}
-	if err != nil {
-		return fault(err)
-	}
-	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return fault(core.E(core.Invalid, "it is no file of at most %d bytes", maxFile))
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return fault(err)
-	}
-	defer func() { _ = file.Close() }()
-	text, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	text, err := ownfile.Read(path, maxFile)
 	if err != nil {
 		return fault(err)
 	}

@@ -10,5 +10,5 @@
 // of a folder; looking through a folder is bounded in time, depth and count, and says so where it met a bound; the file of
 // decisions is replaced whole or not at all, and one that can't be read is an error, never a yes.
 //
-// Layer 4: it imports core.
+// Layer 4: it imports core and daemon/ownfile.
 package trust

@@ -2,14 +2,11 @@ package trust
 
 import (
 	"bytes"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 
 	"github.com/BurntSushi/toml"
 
 	"loci/core"
+	"loci/daemon/ownfile"
 )
 
 // The bounds of the file.
@@ -93,17 +90,11 @@ func load(path string) (doc document, err error) {
 		return document{}, core.E(core.Invalid, "what you trust, in %s, can't be read: %w", path, err).
 			WithHint("fix or remove the file; until then nothing that a folder brings counts")
 	}
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return doc, nil
-	}
+	text, err := ownfile.Read(path, maxFile)
 	if err != nil {
 		return fault(err)
 	}
-	if !info.Mode().IsRegular() || info.Size() > maxFile {
-		return fault(core.E(core.Invalid, "it is no file of at most %d bytes", maxFile))
-	}
-	if _, err := toml.DecodeFile(path, &doc); err != nil {
+	if _, err := toml.Decode(string(text), &doc); err != nil {
 		return fault(err)
 	}
 	return doc, nil
@@ -116,23 +107,5 @@ func save(path string, doc document) error {
 	if err := toml.NewEncoder(&b).Encode(doc); err != nil {
 		return err
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	temp, err := os.CreateTemp(filepath.Dir(path), ".trust-*")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.Remove(temp.Name()) }()
-	_, err = temp.Write(b.Bytes())
-	if err == nil {
-		err = temp.Sync()
-	}
-	if cerr := temp.Close(); err == nil {
-		err = cerr
-	}
-	if err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
+	return ownfile.Replace(path, b.Bytes())
 }
