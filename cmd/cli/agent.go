@@ -233,6 +233,20 @@ func (a *app) agentOf(ctx context.Context, ref string) (*client.Client, api.Agen
 	return c, g, err
 }
 
+// onlyOf returns the id of the agent that a list is narrowed to; empty: all of them.
+func (a *app) onlyOf(ctx context.Context, c *client.Client, ref string) (string, error) {
+	if ref == "" {
+		return "", nil
+	}
+	g, err := a.findAgent(ctx, c, ref)
+	return g.ID, err
+}
+
+// onlyOfFlag adds the --agent that narrows a list.
+func onlyOfFlag(c *cobra.Command, ref *string) {
+	c.Flags().StringVar(ref, "agent", "", "only of this agent, by `NAME|ID`")
+}
+
 // findAgent finds an agent by id or name, or the one the chat would open here. It never creates one.
 func (a *app) findAgent(ctx context.Context, c *client.Client, ref string) (api.AgentState, error) {
 	if strings.HasPrefix(ref, "agent-") {

@@ -39,13 +39,9 @@ func (a *app) approvalsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			of := ""
-			if agent != "" {
-				g, err := a.findAgent(ctx, c, agent)
-				if err != nil {
-					return err
-				}
-				of = g.ID
+			of, err := a.onlyOf(ctx, c, agent)
+			if err != nil {
+				return err
 			}
 			waiting, err := c.Approvals(ctx, of)
 			if err != nil {
@@ -67,7 +63,7 @@ func (a *app) approvalsList() *cobra.Command {
 			return a.list(t, "nothing waits for an approval")
 		},
 	}
-	c.Flags().StringVar(&agent, "agent", "", "only of this agent, by `NAME|ID`")
+	onlyOfFlag(c, &agent)
 	return c
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"loci/daemon/api"
+	"loci/daemon/client"
 	"loci/tui/transcript"
 )
 
@@ -32,13 +34,9 @@ func (a *app) jobsList() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			of := ""
-			if agent != "" {
-				g, err := a.findAgent(ctx, c, agent)
-				if err != nil {
-					return err
-				}
-				of = g.ID
+			of, err := a.onlyOf(ctx, c, agent)
+			if err != nil {
+				return err
 			}
 			jobs, err := c.Jobs(ctx, of, 0)
 			if err != nil {
@@ -54,7 +52,7 @@ func (a *app) jobsList() *cobra.Command {
 			return a.list(t, "no shell line runs")
 		},
 	}
-	c.Flags().StringVar(&agent, "agent", "", "only of this agent, by `NAME|ID`")
+	onlyOfFlag(c, &agent)
 	return c
 }
 
@@ -69,31 +67,22 @@ func jobState(j api.Job) string {
 }
 
 func (a *app) jobsShow() *cobra.Command {
-	return &cobra.Command{
-		Use: "show ID", Short: "Show a line, and what it has written", Args: exactly("the job's id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			c, err := a.connect(cmd.Context())
-			if err != nil {
-				return err
-			}
-			j, err := c.Job(cmd.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			return a.printJob(j)
-		},
-	}
+	return a.oneJob("show ID", "Show a line, and what it has written", (*client.Client).Job)
 }
 
 func (a *app) jobsStop() *cobra.Command {
+	return a.oneJob("stop ID", "Stop a line with all that it has started, and show what it wrote", (*client.Client).StopJob)
+}
+
+func (a *app) oneJob(use, short string, ask func(*client.Client, context.Context, string) (api.Job, error)) *cobra.Command {
 	return &cobra.Command{
-		Use: "stop ID", Short: "Stop a line with all that it has started, and show what it wrote", Args: exactly("the job's id"),
+		Use: use, Short: short, Args: exactly("the job's id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.connect(cmd.Context())
 			if err != nil {
 				return err
 			}
-			j, err := c.StopJob(cmd.Context(), args[0])
+			j, err := ask(c, cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}

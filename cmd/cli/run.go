@@ -33,12 +33,8 @@ func (a *app) runsList() *cobra.Command {
 				return err
 			}
 			q := api.ListRuns{Page: api.Page{Limit: orDefault(limit, 20), Order: "desc"}, Active: active}
-			if agent != "" {
-				g, err := a.findAgent(ctx, c, agent)
-				if err != nil {
-					return err
-				}
-				q.AgentID = g.ID
+			if q.AgentID, err = a.onlyOf(ctx, c, agent); err != nil {
+				return err
 			}
 			runs, err := c.Runs(ctx, q)
 			if err != nil {
@@ -65,7 +61,7 @@ func (a *app) runsList() *cobra.Command {
 		},
 	}
 	c.Flags().IntVar(&limit, "limit", 0, "how many at most (20)")
-	c.Flags().StringVar(&agent, "agent", "", "only of this agent, by `NAME|ID`")
+	onlyOfFlag(c, &agent)
 	c.Flags().BoolVar(&active, "active", false, "only those that have not ended")
 	return c
 }
