@@ -2,30 +2,61 @@ package daemon
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"path/filepath"
 
 	"loci/core"
 	"loci/tools/workspace"
 )
 
-// sweepWrites removes temporary files that a killed daemon left in folders, beside files that its runs were changing.
+// sweepWrites removes temporary files that a killed daemon left in folders, beside files that its runs and its rewinds were
+// changing.
 func (d *Daemon) sweepWrites(ctx context.Context, store core.Store) error {
 	runs, err := store.Runs().Unfinished(ctx)
-	for i := 0; i < len(runs) && err == nil; i++ {
+	for i := range runs {
 		if runs[i].Client.Workspace == "" || runs[i].Restored {
 			continue
 		}
-		var changes []core.FileChange
-		changes, err = store.Workspaces().Changes(ctx, core.FileChanges{Conversation: runs[i].Conversation})
-		for j := range changes {
-			if changes[j].Run != runs[i].ID {
-				continue
-			}
-			if err := workspace.Sweep(&changes[j]); err != nil {
-				d.logger.WarnContext(ctx, "a temporary file is left in a folder", slog.String("run", string(runs[i].ID)),
-					slog.Any("error", err))
-			}
-		}
+		err = errors.Join(err, d.sweepBeside(ctx, store, core.FileChanges{Conversation: runs[i].Conversation}, func(c *core.FileChange) bool {
+			return c.Run == runs[i].ID
+		}))
+	}
+	rewinds, failed := store.Rewinds().Unfinished(ctx)
+	err = errors.Join(err, failed)
+	for i := range rewinds {
+		err = errors.Join(err, d.sweepBeside(ctx, store, core.FileChanges{Rewind: rewinds[i].ID}, nil))
 	}
 	return err
+}
+
+// sweepBeside goes through changes, the newest first, as long as there are some that are meant; nil: all are.
+func (d *Daemon) sweepBeside(ctx context.Context, store core.Store, f core.FileChanges, of func(*core.FileChange) bool) error {
+	swept := map[string]bool{}
+	for {
+		changes, err := store.Workspaces().Changes(ctx, f)
+		if err != nil {
+			return err
+		}
+		met := false
+		for i := range changes {
+			c := &changes[i]
+			if of != nil && !of(c) {
+				continue
+			}
+			met = true
+			dir := filepath.Dir(c.Absolute())
+			if swept[dir] {
+				continue
+			}
+			swept[dir] = true
+			if err := workspace.Sweep(c); err != nil {
+				d.logger.WarnContext(ctx, "a temporary file is left in a folder", slog.String("folder", dir), slog.Any("error", err))
+			}
+		}
+		if len(changes) < core.MaxFileChanges || !met {
+			return nil
+		}
+		f.Older = changes[len(changes)-1].Seq
+	}
 }

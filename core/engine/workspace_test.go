@@ -230,6 +230,40 @@ func TestFilesThatAnInterruptedRewindLeftAreBackAfterTheNextStart(t *testing.T) 
 	d.holds("one\n2\n")
 }
 
+// onceBroken is interrupted at the first plan.
+type onceBroken struct {
+	workspace.Restorer
+	calls *int
+}
+
+func (o onceBroken) Apply(ctx context.Context, plan []core.FileChange) (core.FilesBack, error) {
+	if *o.calls++; *o.calls == 1 {
+		return brokenRestorer{}.Apply(ctx, plan)
+	}
+	return o.Restorer.Apply(ctx, plan)
+}
+
+func TestARewindThatCannotBeFinishedKeepsNoOtherFromIt(t *testing.T) {
+	t.Parallel()
+	d, run := edited(t)
+	restorer := workspace.Restorer{Contents: d.held}
+	o := past.RewindOptions{Before: true, What: []core.RewindPart{core.RewindFiles}}
+	broken := past.New(d.store, d.engine.Prompts(), d.engine, brokenRestorer{restorer}, d.clock)
+	for range 2 {
+		if _, err := broken.Rewind(t.Context(), run.Conversation, d.firstStep(run).ID, o); core.KindOf(err) != core.Unavailable {
+			t.Fatalf("interrupted: %v", err)
+		}
+	}
+	next := past.New(d.store, d.engine.Prompts(), d.engine, onceBroken{restorer, new(int)}, d.clock)
+	if err := next.FinishRewinds(t.Context()); core.KindOf(err) != core.Unavailable {
+		t.Errorf("finished: %v", err)
+	}
+	d.holds("one\ntwo\n")
+	if left, err := d.store.Rewinds().Unfinished(t.Context()); err != nil || len(left) != 1 {
+		t.Errorf("left: %+v, %v", left, err)
+	}
+}
+
 func TestAFileThatAPersonChangedWhileTheQuestionStoodIsNotOverwritten(t *testing.T) {
 	t.Parallel()
 	d := openDesk(t, calling("read", map[string]any{"path": "a.txt"}), editing("one", "1"))

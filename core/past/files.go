@@ -2,6 +2,7 @@ package past
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"loci/core"
@@ -99,26 +100,25 @@ func (p *Past) applyFiles(ctx context.Context, r *core.Rewind, plan []core.FileC
 	return nil
 }
 
-// FinishRewinds puts files back where a rewind was interrupted before it did.
+// FinishRewinds puts files back where a rewind was interrupted before it did. One that can't be finished keeps no other from it.
 func (p *Past) FinishRewinds(ctx context.Context) error {
 	if p.files == nil {
 		return nil
 	}
 	rewinds, err := p.store.Rewinds().Unfinished(ctx)
-	if err != nil {
-		return err
-	}
 	for i := range rewinds {
-		var plan []core.FileChange
-		for c, err := range p.changes(ctx, core.FileChanges{Rewind: rewinds[i].ID}) {
-			if err != nil {
-				return err
-			}
-			plan = append(plan, c)
-		}
-		if err := p.applyFiles(ctx, &rewinds[i], plan); err != nil {
+		err = errors.Join(err, p.finish(ctx, &rewinds[i]))
+	}
+	return err
+}
+
+func (p *Past) finish(ctx context.Context, r *core.Rewind) error {
+	var plan []core.FileChange
+	for c, err := range p.changes(ctx, core.FileChanges{Rewind: r.ID}) {
+		if err != nil {
 			return err
 		}
+		plan = append(plan, c)
 	}
-	return nil
+	return p.applyFiles(ctx, r, plan)
 }
