@@ -231,15 +231,7 @@ type WorkspaceStore interface {
 	// Last returns the most recently used one anywhere.
 	Last(ctx context.Context) (Workspace, bool, error)
 	Put(ctx context.Context, w Workspace) error
-	// Read returns what a conversation knows of a file.
-	Read(ctx context.Context, conversation ConversationID, path string) (FileRead, bool, error)
-	NoteRead(ctx context.Context, r FileRead) error
-	// NoteChange stores a change and what the conversation will know of the file, and sets the change's Seq.
-	NoteChange(ctx context.Context, c *FileChange) error
-	// NoteChanges stores changes of which the conversation does not know.
-	NoteChanges(ctx context.Context, cs []FileChange) error
-	// Changes returns changes, the newest first.
-	Changes(ctx context.Context, f FileChanges) ([]FileChange, error)
+	FileLog
 }
 
 // MetaStore keeps single values of the home: real_at, uuid, epoch and others.

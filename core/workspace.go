@@ -116,11 +116,20 @@ type WorkspaceEnv struct {
 	Paths    PathRules // what a shell line or a search may do with files that it comes across; nil: nobody knows
 	Hosts    HostRules // which hosts a shell line may reach; nil: none
 	Contents ContentStore
-	Files    interface {
-		Read(ctx context.Context, conversation ConversationID, path string) (FileRead, bool, error)
-		NoteRead(ctx context.Context, r FileRead) error
-		NoteChange(ctx context.Context, c *FileChange) error
-	}
+	Files    FileLog
+}
+
+// FileLog remembers what agents read and changed in workspaces.
+type FileLog interface {
+	// Read returns what a conversation knows of a file.
+	Read(ctx context.Context, conversation ConversationID, path string) (FileRead, bool, error)
+	NoteRead(ctx context.Context, r FileRead) error
+	// NoteChange stores a change and what the conversation will know of the file, and sets the change's Seq.
+	NoteChange(ctx context.Context, c *FileChange) error
+	// NoteChanges stores changes of which the conversation does not know.
+	NoteChanges(ctx context.Context, cs []FileChange) error
+	// Changes returns changes, the newest first.
+	Changes(ctx context.Context, f FileChanges) ([]FileChange, error)
 }
 
 // PathRules are the rules of permission about files, as one shell line meets them.

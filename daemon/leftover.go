@@ -18,9 +18,8 @@ func (d *Daemon) sweepWrites(ctx context.Context, store core.Store) error {
 		if runs[i].Client.Workspace == "" || runs[i].Restored {
 			continue
 		}
-		err = errors.Join(err, d.sweepBeside(ctx, store, core.FileChanges{Conversation: runs[i].Conversation}, func(c *core.FileChange) bool {
-			return c.Run == runs[i].ID
-		}))
+		of := core.FileChanges{Conversation: runs[i].Conversation}
+		err = errors.Join(err, d.sweepBeside(ctx, store, of, func(c *core.FileChange) bool { return c.Run == runs[i].ID }))
 	}
 	rewinds, failed := store.Rewinds().Unfinished(ctx)
 	err = errors.Join(err, failed)

@@ -70,14 +70,14 @@ func TestMemoryOfAllProcessesTogetherIsLimited(t *testing.T) {
 	need(t, "python3")
 	l := local(t)
 	const held = `import time,mmap
-m = mmap.mmap(-1, 90<<20, flags=%s)
+m = mmap.mmap(-1, 230<<20, flags=%s)
 for i in range(0, len(m), 4096): m[i] = 1
 time.sleep(60)`
 	for name, flag := range map[string]string{"private": "mmap.MAP_PRIVATE", "shared": "mmap.MAP_SHARED"} {
 		code := strings.Replace(held, "%s", flag+"|mmap.MAP_ANONYMOUS", 1)
 		job := sh(`for i in 1 2 3; do python3 -I -S -c "$CODE" & done; wait`)
 		job.Env = append(job.Env, "CODE="+code)
-		job.Limits.Memory, job.Limits.Wall = 200<<20, 50*time.Second
+		job.Limits.Memory, job.Limits.Wall = 600<<20, 50*time.Second
 		if r := run(t.Context(), t, l, job); r.Ended != core.JobOverMemory {
 			t.Errorf("%s: %s %q", name, r.Ended, r.Stderr.Kept)
 		}

@@ -17,6 +17,9 @@ import (
 
 // builtins is the table of the tools that need no row in the store.
 func builtins(machine shell.Config) []core.BoundTool {
+	if machine.Watch == nil {
+		machine.Watch = workspace.NewWatcher().Watch
+	}
 	sh := shell.New(machine)
 	return []core.BoundTool{
 		row(core.ToolCore, Typed("archival_memory_delete", archival.DeleteDoc, archival.Delete)),

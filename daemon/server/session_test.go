@@ -122,7 +122,11 @@ func TestChangesTellOfAnAgentThatChanged(t *testing.T) {
 		t.Errorf("first line = %s", line)
 	}
 	as[api.AgentState](f.call("PATCH", "/v1/agents/"+a.ID, map[string]any{"name": "New name"}))
-	if line := next(); !strings.Contains(line, `"agent_id":"`+a.ID+`"`) {
+	line := next()
+	for strings.Contains(line, `"ping"`) { // on a slow machine it is time for another one
+		line = next()
+	}
+	if !strings.Contains(line, `"agent_id":"`+a.ID+`"`) {
 		t.Errorf("line = %s", line)
 	}
 }

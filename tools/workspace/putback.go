@@ -9,7 +9,6 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"loci/core"
 )
@@ -114,6 +113,9 @@ func begin(open folders, c *core.FileChange) *track {
 	}
 	now, why := f.look(c.Path)
 	t.why = why
+	if isStat(c.After.Hash) && now.is(c.After) {
+		now.Hash = c.After.Hash
+	}
 	t.change.Before, t.change.After = now.FileState, now.FileState
 	if why == "" && now.Kind == core.PathAbsent {
 		if t.change.Folders, err = f.missingFolders(c.Path); err != nil {
@@ -147,7 +149,7 @@ func (r Restorer) missing(ctx context.Context, s core.FileState) (why string, er
 		return "it was neither a file nor a link", nil
 	case s.Kind != core.PathFile && s.Kind != core.PathLink:
 		return "", nil
-	case strings.HasPrefix(s.Hash, "stat:"):
+	case isStat(s.Hash):
 		return whyTooLarge, nil
 	}
 	_, err = r.Contents.Content(ctx, s.Hash)
@@ -219,9 +221,9 @@ func replaces(c *core.FileChange) bool {
 
 func (a *applier) remove(ctx context.Context, f *folder, c *core.FileChange, now standing) string {
 	switch {
-	case !replaces(c) || now.Is(c.After) || now.Kind == core.PathAbsent:
+	case !replaces(c) || now.is(c.After) || now.Kind == core.PathAbsent:
 		return ""
-	case !now.Is(c.Before):
+	case !now.is(c.Before):
 		return whyChanged
 	case now.content != nil:
 		if a.err = a.r.Contents.Keep(ctx, now.content, true); a.err != nil {
@@ -239,10 +241,10 @@ func (a *applier) remove(ctx context.Context, f *folder, c *core.FileChange, now
 
 func (a *applier) place(ctx context.Context, f *folder, c *core.FileChange, now standing) string {
 	switch {
-	case now.Is(c.After):
+	case now.is(c.After):
 		return ""
 	case now.Kind == core.PathAbsent && (replaces(c) || c.Before.Kind == core.PathAbsent):
-	case !now.Is(c.Before):
+	case !now.is(c.Before):
 		return whyChanged
 	}
 	if err := f.root.MkdirAll(path.Dir(c.Path), 0o777); err != nil {

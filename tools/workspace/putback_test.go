@@ -41,6 +41,11 @@ func (p *place) tree() map[string]string {
 			return err
 		}
 		content := ""
+		if d.Type() == fs.ModeSymlink {
+			if content, err = os.Readlink(path); err != nil {
+				return err
+			}
+		}
 		if info.Mode().IsRegular() {
 			text, err := os.ReadFile(path)
 			if err != nil {

@@ -66,8 +66,19 @@ func kindOf(mode fs.FileMode) core.PathKind {
 }
 
 // statHash tells a file apart whose content is not kept. No content has such a hash.
-func statHash(info fs.FileInfo) string {
-	return fmt.Sprintf("stat:%d:%d", info.Size(), info.ModTime().UnixNano())
+func statHash(info fs.FileInfo) string { return statOf(info.Size(), info.ModTime().UnixNano()) }
+
+func statOf(size, modified int64) string { return fmt.Sprintf("stat:%d:%d", size, modified) }
+
+func isStat(hash string) bool { return strings.HasPrefix(hash, "stat:") }
+
+// is reports whether a state is what stands there. What was never read is told by what tells it apart.
+func (s *standing) is(want core.FileState) bool {
+	now := s.FileState
+	if isStat(want.Hash) && s.Kind == core.PathFile {
+		now.Hash = statHash(s.info)
+	}
+	return now.Is(want)
 }
 
 // direct reports whether the way to a path is in the folder and leads through no link.

@@ -51,10 +51,7 @@ var errEnough = errors.New("the walk has what it needs")
 // walk goes through a folder of the workspace, down to a depth.
 func (f *folder) walk(ctx context.Context, rel string, depth int, visit visitor) (full bool, err error) {
 	w := &walker{f: f, levels: f.above(), depth: depth, visit: visit}
-	var rules core.FolderRules
-	if paths := f.env.Workspace.Paths; paths != nil {
-		rules = paths.Of(f.real)
-	}
+	rules := f.rules()
 	if rel != "." {
 		dir := "."
 		for part := range strings.SplitSeq(rel, "/") {
@@ -73,11 +70,28 @@ func (f *folder) walk(ctx context.Context, rel string, depth int, visit visitor)
 	return w.full, err
 }
 
+// rules are the rules of permission about what is in the workspace.
+func (f *folder) rules() core.FolderRules {
+	if paths := f.env.Workspace.Paths; paths != nil {
+		return paths.Of(f.real)
+	}
+	return nil
+}
+
 // enter adds the patterns of a folder.
 func (w *walker) enter(rel string) {
-	if text, _, err := w.f.load(path.Join(rel, ".gitignore"), gitignore.MaxBytes); err == nil {
-		w.levels = append(w.levels, level{rules: gitignore.Parse(string(text))})
+	if rules := w.f.patterns(rel); rules != nil {
+		w.levels = append(w.levels, level{rules: rules})
 	}
+}
+
+// patterns are those of a folder; nil: it has none.
+func (f *folder) patterns(rel string) *gitignore.Rules {
+	text, _, err := f.load(path.Join(rel, ".gitignore"), gitignore.MaxBytes)
+	if err != nil {
+		return nil
+	}
+	return gitignore.Parse(string(text))
 }
 
 // above are the patterns that stand above the workspace, up to the folder of the repository, and its own exclusions.
@@ -116,8 +130,11 @@ func outer(levels []level, file string, prefix []string) []level {
 	return append([]level{{gitignore.Parse(string(text)), slices.Clone(prefix)}}, levels...)
 }
 
-func (w *walker) ignored(name string, dir bool) bool {
-	for _, l := range slices.Backward(w.levels) {
+func (w *walker) ignored(name string, dir bool) bool { return ignored(w.levels, name, dir) }
+
+// ignored reports whether patterns leave an entry out.
+func ignored(levels []level, name string, dir bool) bool {
+	for _, l := range slices.Backward(levels) {
 		if ignored, decided := l.rules.Match(append(slices.Clip(l.prefix), name), dir); decided {
 			return ignored
 		}
@@ -175,13 +192,19 @@ func (w *walker) folder(ctx context.Context, rel string, rules core.FolderRules,
 
 func (w *walker) below(ctx context.Context, rel string, rules core.FolderRules, depth int) error {
 	outside := w.levels
-	w.levels = make([]level, len(outside), len(outside)+1)
-	for i, l := range outside {
-		w.levels[i] = level{l.rules, append(slices.Clip(l.prefix), path.Base(rel))}
-	}
+	w.levels = lower(outside, path.Base(rel))
 	err := w.folder(ctx, rel, rules, depth+1)
 	w.levels = outside
 	return err
+}
+
+// lower are patterns as seen from a folder below.
+func lower(levels []level, name string) []level {
+	below := make([]level, len(levels), len(levels)+1)
+	for i, l := range levels {
+		below[i] = level{l.rules, append(slices.Clip(l.prefix), name)}
+	}
+	return below
 }
 
 // entries returns what is in a folder, by name; of one that is too large a part.

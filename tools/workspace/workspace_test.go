@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"os"
@@ -70,10 +71,31 @@ func (p *place) NoteChange(ctx context.Context, c *core.FileChange) error {
 	if _, err := os.Lstat(c.Absolute()); c.Before.Kind == core.PathAbsent && err == nil {
 		p.Errorf("%s was written before it was recorded", c.Path)
 	}
-	p.mu.Lock()
-	p.changes = append(p.changes, *c)
-	p.mu.Unlock()
+	if err := p.NoteChanges(ctx, []core.FileChange{*c}); err != nil {
+		return err
+	}
 	return p.NoteRead(ctx, core.FileRead{Path: c.Absolute(), Hash: c.After.Hash})
+}
+
+func (p *place) NoteChanges(_ context.Context, cs []core.FileChange) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range cs {
+		c.Seq = int64(len(p.changes) + 1)
+		p.changes = append(p.changes, c)
+	}
+	return nil
+}
+
+func (p *place) Changes(_ context.Context, f core.FileChanges) (page []core.FileChange, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range slices.Backward(p.changes) {
+		if (f.Older == 0 || c.Seq < f.Older) && len(page) < cmp.Or(f.Limit, core.MaxFileChanges) {
+			page = append(page, c)
+		}
+	}
+	return page, nil
 }
 
 // newest are the changes, the newest first.

@@ -5,7 +5,7 @@
 // rules of permission allow, and no others, and changes nothing where the session only plans. Time and output are bounded, and
 // no process of a line is left when it has ended: with its call, or as a job in the background.
 //
-// Layer 1, below tools: it imports core, core/jobs and tools/workspace/masks.
+// Layer 1, below tools: it imports core, core/jobs, core/shellline and tools/workspace/masks.
 package shell
 
 import (
@@ -21,6 +21,7 @@ import (
 
 	"loci/core"
 	"loci/core/jobs"
+	"loci/core/shellline"
 	"loci/tools/workspace/masks"
 )
 
@@ -51,7 +52,12 @@ type Config struct {
 	Caches  string         // a folder for one cache folder of each project
 	Home    string         // of the person
 	Hidden  []string       // files and folders of ours, which no line may see
+	Watch   Watch
 }
+
+// Watch notices what a line changes in the folder: it is called before the line runs, with what is hidden from it there, and
+// what it returns is called after. That says what can't be put back; empty: everything can.
+type Watch func(ctx context.Context, env core.ToolEnv, hidden []string) (after func(context.Context) string)
 
 // Shell is the tool shell.
 type Shell struct{ cfg Config }
@@ -99,18 +105,33 @@ func (s *Shell) Run(ctx context.Context, args Args, env core.ToolEnv) (core.Tool
 
 // line runs a line to its end.
 func (s *Shell) line(ctx context.Context, p *place, args Args, env core.ToolEnv, out *output) (core.ToolResult, error) {
+	project := p.project(env.Workspace.Mode)
+	told := func(context.Context) string { return "" }
+	if s.cfg.Watch != nil && project.Writable && !onlyReads(p, args.Command) {
+		told = s.cfg.Watch(ctx, env, p.masked)
+	}
 	result, err := s.cfg.Sandbox.Run(ctx, core.Job{
 		Profile: core.JobShell, Argv: []string{"bash", "--noprofile", "--norc", "-c", p.frame(), "bash", args.Command},
 		Dir: filepath.Join(p.real, p.dir), Env: p.env, Mounts: p.mounts, Limits: core.JobLimits{Wall: jobs.MaxBehind}, Live: out,
-		Project: p.project(env.Workspace.Mode), Network: network(env.Workspace.Hosts),
+		Project: project, Network: network(env.Workspace.Hosts),
 	})
+	lost := told(ctx)
 	if core.KindOf(err) == core.NotFound && !hasBash() {
 		err = core.E(core.Unsupported, "there is no bash on this machine, and lines are judged in its grammar").WithHint("install bash")
 	}
 	if err != nil {
 		return refusal(err)
 	}
-	return p.answer(result, out, env.Workspace.Hosts), nil
+	answer := p.answer(result, out, env.Workspace.Hosts)
+	if lost != "" {
+		answer.Text += "\n(" + lost + ")"
+	}
+	return answer, nil
+}
+
+// onlyReads reports whether a line changes nothing.
+func onlyReads(p *place, text string) bool {
+	return shellline.Parse(text, shellline.Folder{Root: p.named, Dir: filepath.Join(p.named, p.dir)}).Free()
 }
 
 // behind is what the model reads of a line that goes on in the background.
