@@ -63,7 +63,12 @@ func BenchmarkCodingLoop(b *testing.B) {
 	x := newBench(b)
 	x.model.Reply = x.model.Directives
 	x.run(x.command("daemon", "start"))
-	coders := map[string]coder{"loci": {lociPlan, (*bench).codeWithLoci}}
+	coders := map[string]coder{
+		"loci": {lociPlan, func(x *bench, folder, plan string) int { return x.codeWithLoci(folder, plan) }},
+		"loci-all": {lociPlan, func(x *bench, folder, plan string) int {
+			return x.codeWithLoci(folder, plan, "--permission-mode", "all")
+		}},
+	}
 	if *codexPath != "" {
 		coders["codex"] = coder{codexPlan(), (*bench).codeWithCodex}
 	}
@@ -109,9 +114,10 @@ func (x *bench) project() string {
 }
 
 // codeWithLoci holds one conversation over lines, and allows what is asked.
-func (x *bench) codeWithLoci(folder, plan string) (asked int) {
+func (x *bench) codeWithLoci(folder, plan string, flags ...string) (asked int) {
 	x.b.Helper()
-	c := x.command("-p", "--input-format", "stream-json", "--output-format", "stream-json")
+	line := []string{"-p", "--conversation", "new", "--input-format", "stream-json", "--output-format", "stream-json"}
+	c := x.command(append(line, flags...)...)
 	c.Dir = folder
 	var said bytes.Buffer
 	c.Stderr = &said
