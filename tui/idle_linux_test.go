@@ -27,6 +27,9 @@ const onceOnly = 5 * time.Millisecond
 // quietFor is how long nothing was written when a chat counts as settled.
 const quietFor = time.Second
 
+// lateMost is how much of what a chat writes at its beginning may come later than that.
+const lateMost = 3
+
 // cpuOf is the time that all threads of a process have taken of any core.
 func cpuOf(t *testing.T, pid int) time.Duration {
 	t.Helper()
@@ -102,23 +105,21 @@ func TestAnIdleChatWritesNothingAndHardlyWorks(t *testing.T) {
 			}
 		}
 	})
-	var seen []byte
-	limit := time.After(time.Minute)
-	for settled := false; !settled; {
+	settle(t, wrote)
+	var began time.Time
+	var before time.Duration
+	var woken int
+	for late := 0; ; late++ { // on a busy machine, the last of its beginning may come late
+		began, before, woken = time.Now(), cpuOf(t, cmd.Process.Pid), wakesOf(t, cmd.Process.Pid)
 		select {
 		case b := <-wrote:
-			seen = append(seen, b...)
-		case <-time.After(quietFor):
-			settled = bytes.Contains(seen, []byte("openai/gpt-4o"))
-		case <-limit:
-			t.Fatalf("the chat never settled: %q", seen)
+			if late == lateMost {
+				t.Fatalf("an idle chat wrote %q", b)
+			}
+			continue
+		case <-time.After(long):
 		}
-	}
-	began, before, woken := time.Now(), cpuOf(t, cmd.Process.Pid), wakesOf(t, cmd.Process.Pid)
-	select {
-	case b := <-wrote:
-		t.Fatalf("an idle chat wrote %q", b)
-	case <-time.After(long):
+		break
 	}
 	if n := wakesOf(t, cmd.Process.Pid) - woken; n > wakesMost*int(long/time.Second) {
 		t.Errorf("an idle chat woke %d times in %v", n, long)
@@ -128,5 +129,24 @@ func TestAnIdleChatWritesNothingAndHardlyWorks(t *testing.T) {
 	t.Logf("%v of a core in %v: %.2f %%", took, over.Round(time.Millisecond), 100*share)
 	if took > onceOnly+time.Duration(idleShare*float64(over)) {
 		t.Errorf("an idle chat took %v of a core in %v, %.2f %%", took, over, 100*share)
+	}
+}
+
+// settle waits until the chat has drawn itself and is quiet.
+func settle(t *testing.T, wrote <-chan []byte) {
+	t.Helper()
+	var seen []byte
+	limit := time.After(time.Minute)
+	for {
+		select {
+		case b := <-wrote:
+			seen = append(seen, b...)
+		case <-time.After(quietFor):
+			if bytes.Contains(seen, []byte("openai/gpt-4o")) {
+				return
+			}
+		case <-limit:
+			t.Fatalf("the chat never settled: %q", seen)
+		}
 	}
 }
