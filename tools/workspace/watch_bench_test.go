@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/core/permission"
 	"loci/storage/contents"
 )
 
@@ -53,8 +54,9 @@ func benchmarkLooks(b *testing.B, files int) {
 	git("init", "-q")
 	git("add", ".")
 	git("commit", "-qm", "all")
+	line := permission.Call{Tool: "shell", Does: permission.DoesShell, Line: "make"}
 	env := core.ToolEnv{Workspace: core.WorkspaceEnv{
-		Path: dir, Files: quietLog{},
+		Path: dir, Files: quietLog{}, Paths: permission.Set(nil).Paths(line, permission.Place{Root: dir, Dir: dir, Real: permission.Real}),
 		Contents: contents.New(contents.Config{Dir: b.TempDir(), Clock: time.Now, Logger: slog.New(slog.DiscardHandler)}),
 	}}
 	w := NewWatcher()
