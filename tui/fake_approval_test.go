@@ -41,6 +41,10 @@ func waitingCalls(what string) []api.WaitingCall {
 		return []api.WaitingCall{call(1, "sh\x1b]0;x\aell", `{"command":`+quoteJSON(hostile)+`}`)}
 	case "wide":
 		return []api.WaitingCall{call(1, "archival_memory_insert", `{"content":"`+strings.Repeat("漢字とかな", 30)+`"}`)}
+	case "line":
+		c := call(1, "shell", `{"command":"go test ./..."}`)
+		c.Always = []string{"shell(go test *)"}
+		return []api.WaitingCall{c}
 	case "client":
 		c := call(1, "open_door", `{"which":"front"}`)
 		c.Client = true
@@ -138,4 +142,16 @@ func (f *fake) answers() []api.AnswerRequest {
 func late() error {
 	return &client.Error{Status: 400, Kind: api.KindInvalid, Message: "Cannot process approval response: No tool call is currently " +
 		"awaiting approval."}
+}
+
+// CheckPermission knows no rule whose bracket isn't closed.
+func (f *fake) CheckPermission(_ context.Context, in api.CheckPermission) (api.PermissionVerdict, error) {
+	for _, rule := range in.Allow {
+		if strings.Contains(rule, "(") && !strings.HasSuffix(rule, ")") {
+			return api.PermissionVerdict{}, &client.Error{
+				Status: 400, Kind: api.KindInvalid, Message: "the permission rule " + rule + " is not valid: the bracket is not closed",
+			}
+		}
+	}
+	return api.PermissionVerdict{Effect: "allow"}, nil
 }

@@ -30,6 +30,7 @@ type fake struct {
 	versions map[string]int
 	model    string
 	sent     []string
+	mode     string // in which the last message was sent
 	otids    []string
 	sendErrs []error // for the first calls of Send, before the run is known
 	follows  []int64 // after which seq_ids runs were followed
@@ -353,7 +354,7 @@ func (f *fake) Send(ctx context.Context, t Thread, text, _, otid string) iter.Se
 	f.mu.Lock()
 	f.runs++
 	run := fmt.Sprint("run-", f.runs)
-	f.sent, f.otids = append(f.sent, text), append(f.otids, otid)
+	f.sent, f.otids, f.mode = append(f.sent, text), append(f.otids, otid), client.ModeOf(ctx)
 	if len(f.sendErrs) > 0 {
 		err := f.sendErrs[0]
 		f.sendErrs = f.sendErrs[1:]
@@ -399,4 +400,11 @@ func (f *fake) Send(ctx context.Context, t Thread, text, _, otid string) iter.Se
 			}
 		}
 	}
+}
+
+// sentIn is the mode in which the last message was sent.
+func (f *fake) sentIn() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.mode
 }

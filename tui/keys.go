@@ -28,6 +28,10 @@ func bindings() []binding {
 		{keys: "ctrl+s", help: "put what is typed aside; again brings it back"},
 		{keys: "ctrl+g", help: "write in your editor", on: map[string]handler{"ctrl+g": always((*Model).editPrompt)}},
 		{keys: "tab", help: "complete a command"},
+		{
+			keys: "shift+tab", help: "what the agent may do from the next message on: ask, edits or plan mode",
+			on: map[string]handler{"shift+tab": always(nextMode)},
+		},
 		{keys: "esc", help: "stop the agent; never deletes text", on: map[string]handler{"esc": always((*Model).stop)}, late: true},
 		{
 			keys: "ctrl+o", help: "the conversation with everything unfolded",
@@ -71,7 +75,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if name != "ctrl+c" {
 		m.armed, m.ui.flash = false, ""
 	}
-	m.question.pressed()
+	m.question.pressed(name)
 	if top, ok := m.ui.top(); ok {
 		if e, ok := top.Panel.(*panel.Edit); ok && name == "ctrl+g" {
 			return m.edit(e.Value(), e.SetValue)

@@ -28,9 +28,9 @@ type linkBackend interface {
 	Status(ctx context.Context) (api.Status, error)
 	messageReader
 
-	// Send starts a run and yields its messages until it ends, reconnecting as
-	// often as necessary. Sending again with the same otid doesn't start a second
-	// run.
+	// Send starts a run in the permission mode of ctx and yields its messages until
+	// it ends, reconnecting as often as necessary. Sending again with the same otid
+	// doesn't start a second run.
 	Send(ctx context.Context, t Thread, text, model, otid string) iter.Seq2[api.Message, error]
 	// Answer answers what waits for a person, and yields the run that goes on from
 	// there as Send does.
@@ -58,7 +58,8 @@ type link struct {
 	over       string // why no daemon answers and we start none; set once the person was told
 	retry      time.Duration
 	daemonPID  int
-	toldAway   int // pid of the daemon whose absence a turn has announced
+	mode       string // the permission mode of what is sent from now on
+	toldAway   int    // pid of the daemon whose absence a turn has announced
 
 	changes *feed[api.Change]
 	changed time.Duration // wait before asking for changes again
@@ -220,15 +221,17 @@ func (l *link) wake() tea.Cmd {
 
 // send starts a run with a message.
 func (l *link) send(t Thread, text, model, otid string) *feed[api.Message] {
+	mode := l.mode
 	return startFeed(l.ctx, l.wg, func(ctx context.Context) iter.Seq2[api.Message, error] {
-		return l.backend.Send(ctx, t, text, model, otid)
+		return l.backend.Send(client.InMode(ctx, mode), t, text, model, otid)
 	})
 }
 
 // answer answers what waits for a person.
 func (l *link) answer(t Thread, req api.AnswerRequest, model string) *feed[api.Message] {
+	mode := l.mode
 	return startFeed(l.ctx, l.wg, func(ctx context.Context) iter.Seq2[api.Message, error] {
-		return l.backend.Answer(ctx, t, req, model)
+		return l.backend.Answer(client.InMode(ctx, mode), t, req, model)
 	})
 }
 

@@ -108,6 +108,7 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 		out:      out,
 		ground:   ground,
 	}
+	m.link.mode = cmp.Or(o.Who.Mode, modeAsk)
 	m.question = &question{
 		ui: ui, conv: conv, prompt: written, backend: o.Backend, now: o.now, alert: alertOf(o.Getenv), send: m.answer,
 	}
@@ -187,6 +188,9 @@ func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
 	}
 	if s.Notice != "" {
 		m.ui.notice(s.Notice)
+	}
+	if m.link.mode == modeAll {
+		m.ui.notice(warnAll)
 	}
 	m.link.met(s.Status)
 	cmds := []tea.Cmd{m.conv.loadAgent(), m.conv.loadContext(), m.link.watch(), m.question.look(nil), trustPanel{m.ui, m.backend}.look}

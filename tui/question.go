@@ -21,6 +21,9 @@ import (
 )
 
 const (
+	// settleAfter is how long no other key must follow one that answers: a word
+	// that is typed answers nothing.
+	settleAfter = 150 * time.Millisecond
 	// armAfter is how long a question must have stood, and no key been pressed,
 	// before a key answers it: whoever was typing goes on typing.
 	armAfter = 300 * time.Millisecond
@@ -34,6 +37,9 @@ const (
 type approvalBackend interface {
 	// Approvals returns what waits at an agent, the oldest first.
 	Approvals(ctx context.Context, agent string) ([]api.WaitingRequest, error)
+	// CheckPermission says what would become of a call; rules that aren't valid are
+	// an error.
+	CheckPermission(ctx context.Context, in api.CheckPermission) (api.PermissionVerdict, error)
 }
 
 // question is the tool calls of the open conversation that wait for a person.
@@ -60,6 +66,7 @@ type question struct {
 	last   time.Time // when a key was pressed
 	since  time.Time // when what is asked now was first drawn
 	rung   bool
+	held   *heldKey // an answer, unless it turns out to begin a word
 }
 
 // reply is what a person decided about a call, as far as they have.
@@ -69,6 +76,9 @@ type reply struct {
 	reason  string
 	changed string // arguments that replace those that wait; empty: none do
 	seen    bool   // its end was on the screen
+
+	rules []string // that allow what is like it too, from now on
+	scope string   // what they count for
 }
 
 type (
@@ -94,6 +104,13 @@ func answerKeys() []answerKey {
 		{
 			"y", "allow the call, this once; works when its end was shown and no key was pressed for a moment",
 			map[string]func(*question) tea.Cmd{"y": (*question).allow},
+		},
+		{
+			"s, a", "allow what is like it too, for this session or always in this folder; the rule is shown first",
+			map[string]func(*question) tea.Cmd{
+				"s": func(q *question) tea.Cmd { return q.openRules(api.ScopeSession) },
+				"a": func(q *question) tea.Cmd { return q.openRules(api.ScopeFolder) },
+			},
 		},
 		{"n", "deny it", map[string]func(*question) tea.Cmd{"n": func(q *question) tea.Cmd { return q.deny(q.at, "") }}},
 		{"r", "deny it with a reason, which the agent reads", map[string]func(*question) tea.Cmd{"r": (*question).openReason}},
@@ -196,69 +213,8 @@ func (q *question) drop() []transcript.Call {
 		q.ui.remove(p)
 	}
 	q.request, q.replies, q.at, q.calls, q.panels = nil, nil, 0, nil, nil
-	q.awaited, q.typing, q.took, q.rung, q.since = false, false, false, false, time.Time{}
+	q.awaited, q.typing, q.took, q.rung, q.since, q.held = false, false, false, false, time.Time{}, nil
 	return calls
-}
-
-// pressed notes that a key was pressed, or something pasted, and what of the
-// question was on the screen by then.
-func (q *question) pressed() {
-	now := q.now()
-	q.quiet, q.last = now.Sub(q.last) >= armAfter, now
-	if p := q.onTop(); p != nil && p.AtEnd() {
-		q.sawAll()
-	}
-}
-
-// pasted notes that something was pasted: it goes into the prompt.
-func (q *question) pasted() {
-	q.pressed()
-	q.typing = q.stands()
-}
-
-// armed reports whether the key just pressed was meant for what is asked.
-func (q *question) armed() bool {
-	return q.quiet && !q.since.IsZero() && q.now().Sub(q.since) >= armAfter
-}
-
-// key takes a key that answers. Any other one begins a message.
-func (q *question) key(msg tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
-	if !q.stands() || q.typing {
-		return nil, false
-	}
-	name := msg.String()
-	do, ours := q.handler(name)
-	switch {
-	case ours && q.armed():
-		q.took = true
-		return do(q), true
-	case ours && q.took: // too soon after another answer
-		return nil, true
-	case msg.Text != "":
-		q.typing, q.took = true, false
-	}
-	return nil, false
-}
-
-// handler is what a key does at this question.
-func (q *question) handler(name string) (do func(*question) tea.Cmd, ok bool) {
-	if (name == "up" || name == "down") && len(q.replies) < 2 {
-		return nil, false
-	}
-	for _, k := range answerKeys() {
-		if do, ok := k.on[name]; ok {
-			return do, true
-		}
-	}
-	return nil, false
-}
-
-// toggle gives the keys to the prompt, or back.
-func (q *question) toggle() tea.Cmd {
-	if q.stands() {
-		q.typing, q.took = !q.typing, true
-	}
-	return nil
 }
 
 func (q *question) choose(by int) tea.Cmd {
@@ -297,7 +253,7 @@ func (q *question) allowAll() tea.Cmd {
 		}
 	}
 	for i := range q.replies {
-		q.replies[i].given, q.replies[i].approve, q.replies[i].reason = true, true, ""
+		q.replies[i] = reply{given: true, approve: true, changed: q.replies[i].changed, seen: true}
 	}
 	return q.next()
 }
@@ -361,6 +317,9 @@ func (q *question) answer() api.AnswerRequest {
 		}
 		if r.reason != "" {
 			d.Reason = &r.reason
+		}
+		if r.approve && len(r.rules) > 0 {
+			d.Rules, d.Scope = r.rules, r.scope
 		}
 		if r.approve && r.changed != "" {
 			d.Arguments = &r.changed
@@ -453,7 +412,7 @@ func (q *question) openWhole() tea.Cmd {
 		if !ok || !q.quiet {
 			return nil
 		}
-		return do(q)
+		return q.hold(do, "")
 	})
 	return nil
 }

@@ -47,8 +47,16 @@ func (r *robot) press(keys ...string) {
 		default:
 			r.typ(k)
 		}
+		r.settle()
 	}
 	r.view()
+}
+
+// settle lets the moment pass after which a key was no word.
+func (r *robot) settle() {
+	if held := r.m.question.held; held != nil {
+		r.feed(settledMsg{held})
+	}
 }
 
 // decisions are the answers sent, each in a word.
@@ -152,8 +160,8 @@ func TestWhatIsBeingTypedAnswersNothing(t *testing.T) {
 		},
 		"with another letter": func(r *robot) {
 			r.stands()
-			r.press("s", "y", "n")
-			r.holds("syn")
+			r.press("t", "y", "n")
+			r.holds("tyn")
 		},
 		"a space and enter": func(r *robot) {
 			r.stands()
@@ -163,6 +171,19 @@ func TestWhatIsBeingTypedAnswersNothing(t *testing.T) {
 			r.calm()
 			r.enter()
 			r.holds(" ")
+		},
+		"a word after a pause": func(r *robot) {
+			r.stands()
+			r.typ("yes")
+			r.calm()
+			r.typ(" no")
+			r.holds("yes no")
+		},
+		"a letter taken back": func(r *robot) {
+			r.stands()
+			r.typ("y")
+			r.key(tea.Key{Code: tea.KeyBackspace})
+			r.holds("")
 		},
 		"pasted": func(r *robot) {
 			r.stands()

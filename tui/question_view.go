@@ -113,6 +113,10 @@ func (s sheet) name(i int) []string {
 	r, th := s.replies[i], s.ui.theme
 	state := ""
 	switch {
+	case r.given && r.approve && r.scope == api.ScopeSession:
+		state = " · allowed for this session"
+	case r.given && r.approve && r.scope == api.ScopeFolder:
+		state = " · always allowed"
 	case r.given && r.approve:
 		state = " · allowed"
 	case r.given:
@@ -143,8 +147,10 @@ func (s sheet) details(i, most int) []string {
 		if note = transcript.OneLine(transcript.Reveal(note)); note == "" {
 			continue
 		}
+		mark := "· "
 		for row := range strings.SplitSeq(wrapTo(note, s.render.Width-2), "\n") {
-			rows = append(rows, s.ui.theme.Dim.Render("· "+row))
+			rows = append(rows, s.ui.theme.Dim.Render(mark+row))
+			mark = "  "
 		}
 	}
 	return rows
@@ -182,6 +188,13 @@ func (q *question) keyTexts() []string {
 	if len(q.replies) > 1 {
 		all, typed = " · Y N all at once", ""
 	}
+	if q.rulesFor(q.at) != nil {
+		return []string{
+			"y allow once · s for this session · a always · n deny · r with a reason · e edit first" + all + typed,
+			"y once · s session · a always · n deny · r reason · e edit" + all,
+			"y once · s session · a always · n deny", "y allow · n deny",
+		}
+	}
 	return []string{
 		"y allow once · n deny · r with a reason · e edit first" + all + typed,
 		"y allow · n deny · r reason · e edit" + all, "y allow · n deny",
@@ -190,8 +203,12 @@ func (q *question) keyTexts() []string {
 
 // panelKeys are the keys in the panel with the whole question.
 func (q *question) panelKeys() string {
-	if len(q.replies) > 1 {
-		return "y allow, at its end · n deny · r reason · e edit · Y N all"
+	allow, all := "y", ""
+	if q.rulesFor(q.at) != nil {
+		allow = "y s a"
 	}
-	return "y allow, at its end · n deny · r reason · e edit"
+	if len(q.replies) > 1 {
+		all = " · Y N all"
+	}
+	return allow + " allow, at its end · n deny · r reason · e edit" + all
 }

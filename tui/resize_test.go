@@ -106,7 +106,9 @@ func TestATerminalThatChangesItsSizeWhileAnAnswerStreamsShowsEveryLineOnce(t *te
 					x.Wait(
 						"the end",
 						x.Screen,
-						func(s string) bool { return strings.Contains(s, "The end.\n\n›\nAda · openai/gpt-4o · 47%") },
+						func(s string) bool {
+							return strings.Contains(s, "The end.\n\n›\nask mode · Ada · openai/gpt-4o · 47%")
+						},
 					)
 					clean := strings.NewReplacer("motley", "answer", "rapid", "answer").Replace
 					return clean(x.All()), clean(x.Joined())

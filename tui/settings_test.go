@@ -55,7 +55,7 @@ func TestAProblemInTheStatusLineWraps(t *testing.T) {
 	r := newRobot(t, newFake(), 40, 24).connect()
 	r.m.ui.flash = "the model openai/gpt-4o cannot be asked: the key is refused (check OPENAI_API_KEY)"
 	if got, want := r.status(), "the model openai/gpt-4o cannot be asked:\nthe key is refused (check\nOPENAI_API_KEY)\n"+
-		"Ada · openai/gpt-4o · 12%"; got != want {
+		"ask mode · Ada · openai/gpt-4o · 12%"; got != want {
 		t.Errorf("status\n%s\nwant\n%s", got, want)
 	}
 }

@@ -15,7 +15,7 @@ import (
 
 func TestTheFirstScreenIsThePromptAndThreeLines(t *testing.T) {
 	x := chat(t, 80, 24, "run")
-	x.WaitAll("$ loci\nTalk to Ada.\nenter sends · ctrl+j new line · / commands\n›\nAda · openai/gpt-4o · 12%")
+	x.WaitAll("$ loci\nTalk to Ada.\nenter sends · ctrl+j new line · / commands\n›\nask mode · Ada · openai/gpt-4o · 12%")
 }
 
 func TestATurnStandsInTheScrollbackAsItWasShown(t *testing.T) {
@@ -30,7 +30,7 @@ func TestATurnStandsInTheScrollbackAsItWasShown(t *testing.T) {
 I will remember that.
 
 ›
-Ada · openai/gpt-4o · 16%`)
+ask mode · Ada · openai/gpt-4o · 16%`)
 }
 
 func TestALongAnswerIsWholeInTheScrollbackAndStandsThereOnce(t *testing.T) {
@@ -46,7 +46,7 @@ func TestALongAnswerIsWholeInTheScrollbackAndStandsThereOnce(t *testing.T) {
 	for i := range 60 {
 		fmt.Fprintf(&want, "line(%d)\n", i)
 	}
-	want.WriteString("```\n\n a │ b\n───┼───\n 1 │ 2\n\nThe end.\n\n›\nAda · openai/gpt-4o · 47%")
+	want.WriteString("```\n\n a │ b\n───┼───\n 1 │ 2\n\nThe end.\n\n›\nask mode · Ada · openai/gpt-4o · 47%")
 	x.WaitAll(want.String())
 }
 
@@ -198,7 +198,7 @@ func TestTheInputOfAStoppedRunThatSaidNothingComesBack(t *testing.T) {
 	x.WaitFor("esc stops")
 	x.Keys("Escape")
 	x.WaitFor("not delivered")
-	x.Wait("the input", x.Screen, func(s string) bool { return strings.Contains(s, "\n› mute please\nAda") })
+	x.Wait("the input", x.Screen, func(s string) bool { return strings.Contains(s, "\n› mute please\nask mode · Ada") })
 }
 
 func TestTheInputOfAFailedRunIsOfferedAgain(t *testing.T) {
@@ -206,7 +206,7 @@ func TestTheInputOfAFailedRunIsOfferedAgain(t *testing.T) {
 	say1(x, "fail now")
 	x.WaitFor("! the provider is down")
 	s := x.WaitFor("not delivered")
-	if !strings.Contains(s, "\n› fail now\nAda") {
+	if !strings.Contains(s, "\n› fail now\nask mode · Ada") {
 		t.Errorf("not offered:\n%s", s)
 	}
 }
@@ -271,12 +271,12 @@ func TestHistoryShowsTheLastScreenful(t *testing.T) {
 		t.Errorf("history:\n%s", x.All())
 	}
 	x.Keys("Up")
-	x.WaitFor("› question 29\nAda")
+	x.WaitFor("› question 29\nask mode · Ada")
 }
 
 func TestAHugeMessageDoesNotFloodTheTerminalThatOpensIt(t *testing.T) {
 	x := chat(t, 80, 24, "huge")
-	all := x.Wait("the message", x.All, func(s string) bool { return strings.Contains(s, "\n  last\n\n›\nAda") })
+	all := x.Wait("the message", x.All, func(s string) bool { return strings.Contains(s, "\n  last\n\n›\nask mode · Ada") })
 	if n := strings.Count(
 		all,
 		"\n",
@@ -313,7 +313,7 @@ func TestUnknownCommandsAreNotSent(t *testing.T) {
 	if strings.Contains(s, "You said") {
 		t.Errorf("it was sent:\n%s", s)
 	}
-	if !strings.Contains(s, "› /frobnicate now\nAda") {
+	if !strings.Contains(s, "› /frobnicate now\nask mode · Ada") {
 		t.Errorf("what was typed is gone:\n%s", s)
 	}
 	x.Keys("C-u")
@@ -349,14 +349,14 @@ func TestEverythingIsUsableOnASmallScreen(t *testing.T) {
 func TestAPasteIsOneMessage(t *testing.T) {
 	x := chat(t, 80, 24, "run")
 	x.Paste("one\ntwo\nthree")
-	x.WaitFor("› one\n  two\n  three\nAda")
+	x.WaitFor("› one\n  two\n  three\nask mode · Ada")
 	x.Keys("Enter")
 	x.WaitFor("You said: one")
 }
 
 func TestARewindIsMarkedBelowWhatTheTerminalKeeps(t *testing.T) {
 	t.Parallel()
-	for _, size := range [][2]int{{80, 24}, {200, 50}, {20, 8}} {
+	for size, status := range map[[2]int]string{{80, 24}: "ask mode · Ada", {200, 50}: "ask mode · Ada", {20, 8}: "Ada"} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
 			x := chat(t, size[0], size[1], "past")
 			before := x.Wait("the history and the window's use, cut on a narrow screen", x.All, func(s string) bool {
@@ -374,7 +374,7 @@ func TestARewindIsMarkedBelowWhatTheTerminalKeeps(t *testing.T) {
 			all := x.Wait("the mark", x.All, func(s string) bool {
 				return strings.Contains(strings.Join(strings.Fields(s), " "), "no longer part of the conversation · /undo brings it back")
 			})
-			if strings.Count(all, "Answer 2") != 1 || !strings.Contains(all, "› What do I like?\nAda") {
+			if strings.Count(all, "Answer 2") != 1 || !strings.Contains(all, "› What do I like?\n"+status) {
 				t.Errorf("the terminal holds\n%s", all)
 			}
 			x.Keys("C-l")

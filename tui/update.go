@@ -73,6 +73,8 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 		if m.turn == nil { // a turn looks at its end
 			return tea.Batch(m.question.found(msg), m.goOn())
 		}
+	case settledMsg:
+		return m.question.settled(msg)
 	case ringMsg:
 		return m.question.ring(msg)
 	case noteMsg:

@@ -69,48 +69,93 @@ func (m *Model) greeting() []string {
 	}
 }
 
-// status is the line under the prompt: who, which model, how full, and what is
-// going on. What the agent waits for, and a problem too long for it, get rows
-// above.
+// status is the line under the prompt: what is going on, what the agent may do,
+// who it is, which model and how full. What the agent waits for, and a problem
+// too long for the line, get rows above.
 func (m *Model) status() string {
-	th := m.ui.theme
-	var parts []string
-	switch {
-	case m.ui.flash != "":
-		parts = append(parts, m.ui.problem(m.ui.flash))
-	case m.turn != nil:
-		parts = append(parts, m.turn.working(m.spin))
-	case m.link.connecting != "":
-		parts = append(parts, m.ui.problem(m.link.connecting))
-	case !m.link.connected:
-		parts = append(parts, th.Dim.Render("connecting…"))
-	case m.question.stands():
-		parts = append(parts, th.Warn.Render("waits for you"))
-	case m.outbox.waits():
-		parts = append(parts, th.Warn.Render("queue waits: enter sends it"))
-	}
+	th, width := m.ui.theme, m.ui.width()
+	now, problem := m.goingOn()
+	modes := []string{""}
 	if m.link.connected {
-		if m.turn == nil || m.ui.width() >= 60 {
-			parts = append(parts, th.Dim.Render(m.conv.name()))
-		}
-		if model := cmp.Or(m.conv.override, m.conv.model); model != "" {
-			parts = append(parts, th.Dim.Render(model))
-		}
-		if m.conv.contextMost > 0 && m.conv.contextUsed > 0 {
-			parts = append(parts, th.Dim.Render(meter.Share(m.conv.contextUsed, m.conv.contextMost)))
-		}
-		if m.conv.offline && len(parts) < 4 && m.turn == nil {
-			parts = append(parts, th.Warn.Render("no language model: /model"))
-		}
+		modes = modeWords(th, m.link.mode)
 	}
-	above := ""
+	above, room := "", width
 	if m.turn != nil && m.turn.waits != "" {
 		above = m.ui.problem(m.turn.waits) + "\n"
 	}
-	if len(parts) > 0 && strings.Contains(parts[0], "\n") {
-		above, parts = above+parts[0]+"\n", parts[1:]
+	if least := modes[len(modes)-1]; least != "" {
+		room -= term.Width(dot + least)
 	}
-	return above + transcript.Short(strings.Join(parts, th.Dim.Render(" · ")), m.ui.width())
+	if strings.Contains(now, "\n") || problem && term.Width(now) > room {
+		above, now = above+now+"\n", ""
+	}
+	sep := th.Dim.Render(dot)
+	who := strings.Join(m.who(now == ""), sep)
+	var line string
+	for _, mode := range modes {
+		line = joined(sep, transcript.Short(now, room), mode)
+		if term.Width(joined(sep, line, who)) <= width {
+			break
+		}
+	}
+	if line != "" {
+		width -= term.Width(line + dot)
+	}
+	return above + joined(sep, line, transcript.Short(who, width))
+}
+
+// joined joins those of two parts that are there.
+func joined(sep, a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + sep + b
+}
+
+// dot stands between the parts of the status line.
+const dot = " · "
+
+// goingOn is what happens right now, if anything does, and whether it is a
+// problem, from which nothing may be cut.
+func (m *Model) goingOn() (now string, problem bool) {
+	th := m.ui.theme
+	switch {
+	case m.ui.flash != "":
+		return m.ui.problem(m.ui.flash), true
+	case m.turn != nil:
+		return m.turn.working(m.spin), false
+	case m.link.connecting != "":
+		return m.ui.problem(m.link.connecting), true
+	case !m.link.connected:
+		return th.Dim.Render("connecting…"), false
+	case m.question.stands():
+		return th.Warn.Render("waits for you"), false
+	case m.outbox.waits():
+		return th.Warn.Render("queue waits: enter sends it"), false
+	}
+	return "", false
+}
+
+// who is the agent, its model and how full that one's window is. Nothing else
+// is on the line if it is quiet.
+func (m *Model) who(quiet bool) (parts []string) {
+	if !m.link.connected {
+		return nil
+	}
+	th := m.ui.theme
+	if m.turn == nil || m.ui.width() >= 60 {
+		parts = append(parts, th.Dim.Render(m.conv.name()))
+	}
+	if model := cmp.Or(m.conv.override, m.conv.model); model != "" {
+		parts = append(parts, th.Dim.Render(model))
+	}
+	if m.conv.contextMost > 0 && m.conv.contextUsed > 0 {
+		parts = append(parts, th.Dim.Render(meter.Share(m.conv.contextUsed, m.conv.contextMost)))
+	}
+	if m.conv.offline && m.turn == nil && (quiet || len(parts) < 3) {
+		parts = append(parts, th.Warn.Render("no language model: /model"))
+	}
+	return parts
 }
 
 // wrapTo wraps text at word boundaries.

@@ -38,6 +38,8 @@ type CheckPermission struct {
 	Subject string `json:"subject,omitempty"`
 	Folder  string `json:"folder,omitempty"`
 	Mode    string `json:"mode,omitempty"` // permission mode; empty: ask
+
+	Allow []string `json:"allow,omitempty"` // rules that count too, as if the session had them
 }
 
 // PermissionVerdict is what would become of it.

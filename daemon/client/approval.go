@@ -29,7 +29,27 @@ func (c *Client) Answer(ctx context.Context, to Target, req api.AnswerRequest) i
 	}
 	req.StreamingRequest = inBackground(req.StreamingRequest)
 	path := api.PathConversations + "/" + url.PathEscape(id) + "/approvals"
-	return c.started(ctx, request{method: post, path: path, body: req, accept: acceptStream})
+	run := c.started(ctx, request{method: post, path: path, body: req, accept: acceptStream})
+	return func(yield func(api.Message, error) bool) {
+		for m, err := range run {
+			if err == nil { // it was accepted
+				c.allowed(rulesOf(req.Approvals))
+			}
+			if !yield(m, err) {
+				return
+			}
+		}
+	}
+}
+
+// rulesOf are the rules that decisions keep for the session.
+func rulesOf(decisions []api.Decision) (rules []string) {
+	for _, d := range decisions {
+		if d.Scope == api.ScopeSession {
+			rules = append(rules, d.Rules...)
+		}
+	}
+	return rules
 }
 
 // ClearApproval denies what waits without asking the model again.

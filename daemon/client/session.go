@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 	"syscall"
 
 	"loci/daemon/api"
@@ -29,6 +30,36 @@ func (c *Client) Register(ctx context.Context, who api.Client) (api.Session, err
 	again, err := c.register(ctx, who)
 	again.AgentNew = again.AgentNew || session.AgentNew
 	return again.Session, err
+}
+
+type modeKey struct{}
+
+// InMode gives the session a permission mode from the message or the answer on that is sent with ctx.
+func InMode(ctx context.Context, mode string) context.Context {
+	return context.WithValue(ctx, modeKey{}, mode)
+}
+
+// ModeOf returns what InMode was told, or "".
+func ModeOf(ctx context.Context) string {
+	mode, _ := ctx.Value(modeKey{}).(string)
+	return mode
+}
+
+// allowed remembers rules that the session was given with an answer, so that they still count after a restart of the daemon.
+func (c *Client) allowed(rules []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(rules) == 0 || c.registered == nil {
+		return
+	}
+	who := *c.registered
+	who.Allow = slices.Clone(who.Allow)
+	for _, rule := range rules {
+		if !slices.Contains(who.Allow, rule) {
+			who.Allow = append(who.Allow, rule)
+		}
+	}
+	c.registered = &who
 }
 
 type registration struct {

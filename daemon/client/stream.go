@@ -84,6 +84,9 @@ func inBackground(req api.StreamingRequest) api.StreamingRequest {
 // started starts a run and follows it.
 func (c *Client) started(ctx context.Context, start request) iter.Seq2[api.Message, error] {
 	return func(yield func(api.Message, error) bool) {
+		if mode := ModeOf(ctx); mode != "" {
+			start.header = http.Header{api.HeaderMode: {mode}}
+		}
 		f := follower{client: c, start: &start}
 		f.follow(ctx, yield)
 	}

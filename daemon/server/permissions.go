@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"path/filepath"
+	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -99,6 +100,11 @@ func (s *Server) checkPermission(ctx context.Context, in *checkPermissionInput) 
 	if err != nil {
 		return nil, err
 	}
+	session, err := permission.ParseList(permission.List{Allow: in.Body.Allow}, permission.FromSession)
+	if err != nil {
+		return nil, err
+	}
+	rules = slices.Concat(rules, session)
 	at := permission.Place{Mode: mode, Root: in.Body.Folder, Home: files.Home(), Real: permission.Real}
 	call := hypothetical(in.Body)
 	v := rules.Judge(call, at)
