@@ -84,10 +84,10 @@ func (f *fake) Approvals(_ context.Context, agent string) ([]api.WaitingRequest,
 	return slices.DeleteFunc(slices.Clone(f.waiting), func(w api.WaitingRequest) bool { return w.AgentID != agent }), nil
 }
 
-func (f *fake) Answer(_ context.Context, t Thread, req api.AnswerRequest, _ string) iter.Seq2[api.Message, error] {
+func (f *fake) Answer(ctx context.Context, t Thread, req api.AnswerRequest, _ string) iter.Seq2[api.Message, error] {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.answered = append(f.answered, req)
+	f.answered, f.mode = append(f.answered, req), client.ModeOf(ctx)
 	if len(f.refusals) > 0 {
 		err := f.refusals[0]
 		f.refusals = f.refusals[1:]

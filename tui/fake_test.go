@@ -30,7 +30,7 @@ type fake struct {
 	versions map[string]int
 	model    string
 	sent     []string
-	mode     string // in which the last message was sent
+	mode     string // in which the last message or answer was sent
 	otids    []string
 	sendErrs []error // for the first calls of Send, before the run is known
 	follows  []int64 // after which seq_ids runs were followed
@@ -402,7 +402,7 @@ func (f *fake) Send(ctx context.Context, t Thread, text, _, otid string) iter.Se
 	}
 }
 
-// sentIn is the mode in which the last message was sent.
+// sentIn is the mode in which the last message or answer was sent.
 func (f *fake) sentIn() string {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -6,6 +6,8 @@ import (
 
 	"loci/daemon/api"
 	"loci/tui/panel"
+
+	tea "charm.land/bubbletea/v2"
 )
 
 func TestARuleIsShownAndEditedBeforeAnAnswerKeepsIt(t *testing.T) {
@@ -41,4 +43,31 @@ func TestWhatAsksEachTimeIsAllowedOnceOnly(t *testing.T) {
 		}
 	}
 	r.undecided("it asks each time")
+}
+
+func TestAWordThatBeginsWithAKeyOpensNoRule(t *testing.T) {
+	t.Parallel()
+	for _, word := range []string{"yes", "same", "always", "no"} {
+		r := newRobot(t, newFake(), 80, 24).connect().asked("line")
+		r.typ(word)
+		r.settle()
+		r.undecided(word)
+		if r.holds(word); r.top() != nil {
+			t.Errorf("%q opened\n%s", word, r.view())
+		}
+	}
+}
+
+func TestAllowingOnceKeepsNoRuleAndGoesInTheModeOfTheStatusLine(t *testing.T) {
+	t.Parallel()
+	r := newRobot(t, newFake(), 80, 24).connect().asked("line")
+	r.key(tea.Key{Code: tea.KeyTab, Mod: tea.ModShift})
+	if !r.m.question.stands() || !strings.Contains(r.view(), "s for this session · a always") {
+		t.Errorf("the keys are not shown:\n%s", r.view())
+	}
+	r.press("y")
+	r.decided("allow " + firstCall)
+	if d := r.f.answers()[0].Approvals[0]; len(d.Rules) > 0 || d.Scope != "" || r.f.sentIn() != modeEdits {
+		t.Errorf("kept %q for %q, in %s", d.Rules, d.Scope, r.f.sentIn())
+	}
 }

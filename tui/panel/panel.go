@@ -367,8 +367,6 @@ func (e *Edit) View(width, height int) (string, *tea.Cursor) {
 	if e.Note != "" && height >= 8 {
 		head = append(head, th.Dim.Render(e.Note), "")
 	}
-	e.area.SetWidth(max(width, 4))
-	e.area.SetHeight(max(1, height-len(head)-1))
 	foot := th.Dim.Render("ctrl+s saves · esc")
 	if e.single {
 		foot = th.Dim.Render("enter saves · esc")
@@ -376,22 +374,40 @@ func (e *Edit) View(width, height int) (string, *tea.Cursor) {
 	if e.Limit > 0 {
 		foot += th.Dim.Render(fmt.Sprintf(" · %d/%d", len([]rune(e.area.Value())), e.Limit))
 	}
+	var why []string
 	switch {
 	case e.asked:
 		foot = th.Warn.Render("not saved: ctrl+s saves, esc again discards")
 	case e.problem != "":
-		foot = th.Bad.Render(e.problem)
+		why, foot = e.refusal(width, height-len(head)-1)
 	}
+	e.area.SetWidth(max(width, 4))
+	e.area.SetHeight(max(1, height-len(head)-len(why)-1))
 	body := head
 	for row := range strings.SplitSeq(e.area.View(), "\n") {
 		body = append(body, term.TrimRight(row))
 	}
+	body = append(body, why...)
 	cursor := e.area.Cursor()
 	if cursor != nil {
 		cursor.Y += len(head)
 		cursor.X = min(cursor.X, max(width-1, 0))
 	}
 	return frame(body, foot, width, height), cursor
+}
+
+// refusal is why the text wasn't saved: the last row of it, and those above,
+// which leave the text at least half of the room.
+func (e *Edit) refusal(width, room int) (above []string, last string) {
+	rows := strings.Split(term.Wrap(e.problem, max(width, 1)), "\n")
+	if most := max(1, room/2); len(rows) > most {
+		rows[most-1] = strings.Join(rows[most-1:], " ") // cut by the frame
+		rows = rows[:most]
+	}
+	for i, row := range rows {
+		rows[i] = e.theme.Bad.Render(row)
+	}
+	return rows[:len(rows)-1], rows[len(rows)-1]
 }
 
 // Search is a query and its results. Enter searches or, once there are results,

@@ -143,6 +143,28 @@ func TestEscapeAsksBeforeChangedTextIsLost(t *testing.T) {
 	}
 }
 
+func TestTheReasonOfARefusalIsWholeWhereThereIsRoom(t *testing.T) {
+	t.Parallel()
+	e := NewEdit(th(), "A rule", "shell(go test", true)
+	e.Refuse("the permission rule shell(go test of this session is not valid: the bracket is not closed")
+	for _, c := range []struct {
+		width, height int
+		want          string
+	}{
+		{
+			40, 8, "A rule\nshell(go test\n\n\n\nthe permission rule shell(go test of\n" +
+				"this session is not valid: the bracket\nis not closed",
+		},
+		{20, 4, "A rule\nshell(go test\n\nthe permission rule…"},
+		{20, 2, "A rule\nthe permission rule…"},
+	} {
+		v, _ := e.View(c.width, c.height)
+		if got := ansi.Strip(v); got != c.want {
+			t.Errorf("%dx%d:\n%s", c.width, c.height, got)
+		}
+	}
+}
+
 func TestATextOverItsLimitIsNotSaved(t *testing.T) {
 	t.Parallel()
 	e := NewEdit(th(), "human", "漢字漢", false)
