@@ -134,6 +134,28 @@ func BenchmarkOneShot(b *testing.B) {
 	b.ReportMetric(median(whole)-median(bare), "more-ms")
 }
 
+// BenchmarkOneShotWithACall compares one shots whose model calls a tool once: a line in the sandbox, and an edit of memory.
+func BenchmarkOneShotWithACall(b *testing.B) {
+	x := newBench(b)
+	x.model.Reply = x.model.Directives
+	x.run(x.command("daemon", "start"))
+	x.run(x.command("-p", "SAY hello"))
+	folder := x.project()
+	one := func(call string) time.Duration {
+		c := x.command("-p", "--conversation", "new", "--permission-mode", "all", call+"\nSAY done")
+		c.Dir = folder
+		return x.run(c)
+	}
+	var shell, memory []time.Duration
+	for n := 0; b.Loop(); n++ {
+		shell = append(shell, one(`CALL shell {"command":"true"}`))
+		memory = append(memory, one(fmt.Sprintf(`CALL memory_insert {"label":"human","new_string":"Likes tea %d."}`, n)))
+	}
+	b.ReportMetric(median(shell), "shell-ms")
+	b.ReportMetric(median(memory), "memory-ms")
+	b.ReportMetric(median(shell)/median(memory), "ratio")
+}
+
 func (x *bench) agent() string {
 	out, err := x.command("agents", "list", "--json").Output()
 	if err != nil {

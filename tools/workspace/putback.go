@@ -70,7 +70,9 @@ func (r Restorer) Plan(ctx context.Context, changes iter.Seq2[core.FileChange, e
 		}
 		t := tracks[c.Absolute()]
 		if t == nil {
-			t = begin(open, &c)
+			if t, err = r.begin(ctx, open, &c); err != nil {
+				return core.FilesPlan{}, err
+			}
 			tracks[c.Absolute()] = t
 		}
 		switch at := &t.change.After; {
@@ -104,12 +106,12 @@ func (r Restorer) Plan(ctx context.Context, changes iter.Seq2[core.FileChange, e
 }
 
 // begin looks at the file of a change.
-func begin(open folders, c *core.FileChange) *track {
+func (r Restorer) begin(ctx context.Context, open folders, c *core.FileChange) (*track, error) {
 	t := &track{change: core.FileChange{Agent: c.Agent, Conversation: c.Conversation, Workspace: c.Workspace, Path: c.Path}}
 	f, err := open.of(c.Workspace)
 	if err != nil {
 		t.why = "its folder cannot be opened: " + reason(err)
-		return t
+		return t, nil
 	}
 	now, why := f.look(c.Path)
 	t.why = why
@@ -117,12 +119,21 @@ func begin(open folders, c *core.FileChange) *track {
 		now.Hash = c.After.Hash
 	}
 	t.change.Before, t.change.After = now.FileState, now.FileState
+	if c.Path == gitIndex && now.content != nil && !now.is(c.After) {
+		after, err := r.Contents.Content(ctx, c.After.Hash)
+		if err != nil && core.KindOf(err) != core.NotFound {
+			return nil, err
+		}
+		if sameIndex(now.content, after) {
+			t.change.After = c.After
+		}
+	}
 	if why == "" && now.Kind == core.PathAbsent {
 		if t.change.Folders, err = f.missingFolders(c.Path); err != nil {
 			t.change.Folders = 0 // a file stands in the way and may go before
 		}
 	}
-	return t
+	return t, nil
 }
 
 // look is stand, with words for why the path must not be touched.

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log/slog"
@@ -33,27 +34,7 @@ func BenchmarkLooksAroundALine(b *testing.B) {
 
 func benchmarkLooks(b *testing.B, files int) {
 	b.Helper()
-	dir := b.TempDir()
-	for i := range files {
-		path := filepath.Join(dir, fmt.Sprintf("d%02d/e%02d/f%05d.go", i%20, i/20%20, i))
-		text := make([]byte, 2048)
-		copy(text, fmt.Sprint("file ", i))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			b.Fatal(err)
-		}
-		if err := os.WriteFile(path, text, 0o600); err != nil {
-			b.Fatal(err)
-		}
-	}
-	git := func(args ...string) {
-		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b.c"}, args...)...)
-		if text, err := cmd.CombinedOutput(); err != nil {
-			b.Fatalf("git %v: %v, %s", args, err, text)
-		}
-	}
-	git("init", "-q")
-	git("add", ".")
-	git("commit", "-qm", "all")
+	dir := repository(b, files)
 	line := permission.Call{Tool: "shell", Does: permission.DoesShell, Line: "make"}
 	env := core.ToolEnv{Workspace: core.WorkspaceEnv{
 		Path: dir, Files: quietLog{}, Paths: permission.Set(nil).Paths(line, permission.Place{Root: dir, Dir: dir, Real: permission.Real}),
@@ -80,7 +61,7 @@ func benchmarkLooks(b *testing.B, files int) {
 	for b.Loop() {
 		looks += look()
 		began := time.Now()
-		git("status", "--short")
+		git(b, dir, "status", "--short")
 		status += time.Since(began)
 	}
 	b.ReportMetric(first.Seconds()*1000, "first-ms")
@@ -88,4 +69,33 @@ func benchmarkLooks(b *testing.B, files int) {
 	b.ReportMetric(looks.Seconds()*1000/float64(b.N), "looks-ms")
 	b.ReportMetric(status.Seconds()*1000/float64(b.N), "status-ms")
 	b.ReportMetric(looks.Seconds()/status.Seconds(), "ratio")
+}
+
+// repository is one of so many files of 2 KB, all of them committed.
+func repository(b *testing.B, files int) string {
+	b.Helper()
+	dir := b.TempDir()
+	for i := range files {
+		path := filepath.Join(dir, fmt.Sprintf("d%02d/e%02d/f%05d.go", i%20, i/20%20, i))
+		text := bytes.Repeat([]byte("x = y + z\n"), 205)[:2048]
+		copy(text, fmt.Sprint("file ", i, "\n"))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			b.Fatal(err)
+		}
+		if err := os.WriteFile(path, text, 0o600); err != nil {
+			b.Fatal(err)
+		}
+	}
+	git(b, dir, "init", "-q")
+	git(b, dir, "add", ".")
+	git(b, dir, "commit", "-qm", "all")
+	return dir
+}
+
+func git(b *testing.B, dir string, args ...string) {
+	b.Helper()
+	cmd := exec.CommandContext(b.Context(), "git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b.c"}, args...)...)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("git %v: %v, %s", args, err, text)
+	}
 }
