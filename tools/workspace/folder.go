@@ -8,6 +8,7 @@
 package workspace
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -200,11 +201,18 @@ func (f *folder) load(rel string, most int64) ([]byte, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	defer func() { _ = file.Close() }()
-	content, err := io.ReadAll(io.LimitReader(file, most+1))
-	if err == nil && int64(len(content)) > most {
+	content, err := readAll(file, info.Size(), most)
+	return content, info, err
+}
+
+// readAll reads a file that seems to have so many bytes, and has no more than most.
+func readAll(file *os.File, size, most int64) ([]byte, error) {
+	b := bytes.NewBuffer(make([]byte, 0, min(size, most)+bytes.MinRead))
+	n, err := b.ReadFrom(io.LimitReader(file, most+1))
+	if err == nil && n > most {
 		err = errLarge
 	}
-	return content, info, err
+	return b.Bytes(), err
 }
 
 var errLarge = errors.New("the file is too large")

@@ -6,11 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"path"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"loci/core"
 	"loci/core/ingest"
@@ -76,29 +80,11 @@ func (f *folder) grep(ctx context.Context, args GrepArgs) (core.ToolResult, erro
 	if err != nil {
 		return core.ToolResult{}, err
 	}
-	files := []string{from}
 	full := false
-	if !isFile {
-		files = nil
-		var searching error
-		full, err = f.walk(ctx, from, maxDepth, func(rel string, entry fs.DirEntry, closed bool) bool {
-			if closed && (entry.IsDir() || wanted(rel)) {
-				s.closed++
-				return true
-			}
-			if !entry.Type().IsRegular() || !wanted(rel) {
-				return true
-			}
-			if files = append(files, rel); len(files) == batch {
-				searching = s.batch(ctx, files)
-				files = files[:0]
-			}
-			return searching == nil && s.found < maxCounted
-		})
-		err = errors.Join(searching, err)
-	}
-	if err == nil {
-		err = s.batch(ctx, files)
+	if isFile {
+		err = s.batch(ctx, []string{from})
+	} else {
+		full, err = s.below(ctx, from, wanted)
 	}
 	slow := errors.Is(err, errSlow)
 	if err != nil && (!slow || s.shown == 0) {
@@ -106,6 +92,54 @@ func (f *folder) grep(ctx context.Context, args GrepArgs) (core.ToolResult, erro
 	}
 	result := core.ToolResult{Text: s.told(args, slow)}
 	return noted(result, full), nil
+}
+
+// below searches the files below a folder, while it still looks for them.
+func (s *search) below(ctx context.Context, from string, wanted func(string) bool) (full bool, err error) {
+	batches := make(chan []string, 1)
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error {
+		defer close(batches)
+		var files []string
+		pass := func() bool {
+			select {
+			case batches <- files:
+				files = nil
+				return true
+			case <-ctx.Done():
+				return false
+			}
+		}
+		var err error
+		full, err = s.f.walk(ctx, from, maxDepth, func(rel string, entry fs.DirEntry, closed bool) bool {
+			if closed && (entry.IsDir() || wanted(rel)) {
+				s.closed++
+			} else if entry.Type().IsRegular() && wanted(rel) {
+				files = append(files, rel)
+			}
+			return len(files) < batch || pass()
+		})
+		if err == nil {
+			pass()
+		}
+		return err
+	})
+	group.Go(func() error {
+		for files := range batches {
+			if err := s.batch(ctx, files); err != nil {
+				return err
+			}
+			if s.found >= maxCounted {
+				return errEnough
+			}
+		}
+		return nil
+	})
+	err = group.Wait()
+	if errors.Is(err, errEnough) {
+		err = nil
+	}
+	return full, err
 }
 
 func (f *folder) newSearch(args GrepArgs) (*search, func(string) bool, error) {
@@ -149,8 +183,10 @@ func (s *search) batch(ctx context.Context, files []string) error {
 	close(next)
 	for range min(runtime.GOMAXPROCS(0), len(files)) {
 		wg.Go(func() {
+			at := &nearby{folder: s.f}
+			defer at.close()
 			for i := range next {
-				found[i], errs[i] = s.file(ctx, files[i])
+				found[i], errs[i] = s.file(ctx, at, files[i])
 			}
 		})
 	}
@@ -164,12 +200,41 @@ func (s *search) batch(ctx context.Context, files []string) error {
 	return nil
 }
 
+// nearby reads files one after the other. It keeps the folder of the last one open, since the next is mostly in it, and the way
+// there takes longer than the file.
+type nearby struct {
+	*folder
+	dir  string
+	here *folder
+}
+
+func (n *nearby) load(rel string, most int64) ([]byte, error) {
+	dir, name := path.Split(rel)
+	if n.here == nil || dir != n.dir {
+		n.close()
+		root, err := n.root.OpenRoot(filepath.FromSlash(path.Clean(dir)))
+		if err != nil {
+			return nil, err
+		}
+		n.dir, n.here = dir, &folder{root: root}
+	}
+	content, _, err := n.here.load(name, most)
+	return content, err
+}
+
+func (n *nearby) close() {
+	if n.here != nil {
+		_ = n.here.root.Close() // only read from
+		n.here = nil
+	}
+}
+
 // file searches one file. What cannot be opened or is no text has no matches.
-func (s *search) file(ctx context.Context, rel string) (m fileMatches, err error) {
+func (s *search) file(ctx context.Context, at *nearby, rel string) (m fileMatches, err error) {
 	if ctx.Err() != nil {
 		return m, context.Cause(ctx)
 	}
-	content, _, err := s.f.load(rel, core.MaxKeptContent)
+	content, err := at.load(rel, core.MaxKeptContent)
 	if errors.Is(err, errLarge) {
 		return fileMatches{skipped: true}, nil
 	}
