@@ -181,7 +181,7 @@ func (tl *timeline) rewind(t Thread, p place, in api.RewindRequest) tea.Cmd {
 	call := func(ctx context.Context) (api.Rewind, error) { return tl.backend.Rewind(ctx, in) }
 	return tl.travel(t, call, func(v rewindResult) tea.Cmd {
 		if len(in.What) > 0 && !slices.Contains(in.What, api.RewindThread) {
-			tl.ui.marked("files are as they were " + p.name() + rewindParts(v.rewind) + " · /undo puts them forward again")
+			tl.ui.marked("files are as they were " + p.name() + rewindParts(v.rewind) + " · /redo puts them forward again")
 			return nil
 		}
 		tl.ui.marked(

@@ -176,6 +176,21 @@ func TestUndoOfATurnThatChangedFilesNamesThemBeforeItPutsThemBack(t *testing.T) 
 	}
 }
 
+func TestFilesThatUndoPutBackComeForwardWithRedo(t *testing.T) {
+	t.Parallel()
+	f := withTurns(newFake())
+	f.files = api.RewindOfFiles{Back: []string{"/work/a.txt"}}
+	r := newRobot(t, f, 80, 24).connect()
+	r.say("/undo")
+	r.until("the question", func() bool { return strings.Contains(r.view(), "Put files back?") })
+	r.typ("y")
+	r.hears("files are as they were before")
+	r.say("/redo")
+	r.hears("the files are as they were before they were put back")
+	r.say("/redo")
+	r.until("the end", func() bool { return strings.Contains(r.status(), "nothing to redo") })
+}
+
 func TestARewindCanBeUndoneByWordAndFromThePanelAndDoneAgain(t *testing.T) {
 	t.Parallel()
 	r := withPast(t)

@@ -84,7 +84,7 @@ func lastChange(from timelineBackend, t Thread, redo bool) func(context.Context)
 		}
 		find := client.LastRewind
 		if redo {
-			find = client.LastUndo
+			find = redoable
 		}
 		if r, ok := find(b.rewinds); ok {
 			last = undoTarget{rewind: &r, at: r.CreatedAt.Time, places: b.places}
@@ -115,6 +115,21 @@ func lastChange(from timelineBackend, t Thread, redo bool) func(context.Context)
 		return lastFiles(ctx, from, t, b.places, last)
 	}
 }
+
+// redoable is what /redo turns around: the undo of a rewind, or files that were put back and nothing else.
+func redoable(newestFirst []api.Rewind) (api.Rewind, bool) {
+	if r, ok := client.LastRewind(newestFirst); ok && onlyFiles(r) {
+		return r, true
+	}
+	undo, ok := client.LastUndo(newestFirst)
+	if ok && slices.ContainsFunc(newestFirst, func(r api.Rewind) bool { return r.ID == api.Val(undo.Undoes) && onlyFiles(r) }) {
+		return api.Rewind{}, false // that was the redo
+	}
+	return undo, ok
+}
+
+// onlyFiles reports whether a rewind put files back and left conversation and memory alone.
+func onlyFiles(r api.Rewind) bool { return slices.Equal(r.What, []api.RewindPart{api.RewindFiles}) }
 
 // turnsMost is how many turns /undo looks through for changed files.
 const turnsMost = 10
@@ -203,7 +218,7 @@ func (tl *timeline) askUndoRewind(t Thread, r api.Rewind, places []place) tea.Cm
 			since++
 		}
 	}
-	if since == 0 {
+	if since == 0 || onlyFiles(r) {
 		return tl.undoRewind(t, r)
 	}
 	tl.ui.ask("Undo the rewind of "+when(r.CreatedAt.Time, tl.now())+"?", []string{
@@ -217,7 +232,10 @@ func (tl *timeline) undoRewind(t Thread, r api.Rewind) tea.Cmd {
 	call := func(ctx context.Context) (api.Rewind, error) { return tl.backend.UndoRewind(ctx, r.ID) }
 	return tl.travel(t, call, func(v rewindResult) tea.Cmd {
 		what := "undid the rewind of " + when(r.CreatedAt.Time, tl.now()) + rewindParts(v.rewind) + " · /redo goes back again"
-		if r.Undoes != nil {
+		switch {
+		case onlyFiles(r):
+			what = "the files are as they were before they were put back" + rewindParts(v.rewind) + " · /undo puts them back"
+		case r.Undoes != nil:
 			what = "went back again" + rewindParts(v.rewind) + " · /undo brings it back"
 		}
 		tl.ui.marked(what)
