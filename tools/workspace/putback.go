@@ -23,6 +23,7 @@ const (
 	whyChanged  = "somebody changed it since"
 	whyLink     = "it is behind a link now"
 	whyNotKept  = "what it held is not kept any more"
+	whyUnkept   = "it is too large to be kept, and undoing the rewind could not bring it again"
 	whyTooLarge = "it was too large, or not to be read, so that what it held is not kept"
 	whyGit      = "it belongs to git itself"
 	whyGitBusy  = "git is at work there"
@@ -93,6 +94,9 @@ func (r Restorer) Plan(ctx context.Context, changes iter.Seq2[core.FileChange, e
 			if err != nil {
 				return plan, err
 			}
+			if why == "" && isStat(back.Before.Hash) {
+				why = whyUnkept
+			}
 			if why == "" {
 				plan.Changes = append(plan.Changes, back)
 			}
@@ -115,10 +119,10 @@ func (r Restorer) begin(ctx context.Context, open folders, c *core.FileChange) (
 	}
 	now, why := f.look(c.Path)
 	t.why = why
-	if isStat(c.After.Hash) && now.is(c.After) {
-		now.Hash = c.After.Hash
-	}
 	t.change.Before, t.change.After = now.FileState, now.FileState
+	if isStat(c.After.Hash) && now.is(c.After) { // then it was not read
+		t.change.After.Hash = c.After.Hash
+	}
 	if c.Path == gitIndex && now.content != nil && !now.is(c.After) {
 		after, err := r.Contents.Content(ctx, c.After.Hash)
 		if err != nil && core.KindOf(err) != core.NotFound {

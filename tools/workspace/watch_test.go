@@ -184,7 +184,7 @@ func TestIgnoreRulesOfALineAreThoseBeforeIt(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooLargeToKeepIsNamedAndWhatALineMadeGoes(t *testing.T) {
+func TestWhatIsTooLargeToKeepIsNamedAndNeitherChangedNorRemoved(t *testing.T) {
 	t.Parallel()
 	p, w := newPlace(t), NewWatcher()
 	large := strings.Repeat("x", core.MaxKeptContent+1)
@@ -194,13 +194,11 @@ func TestWhatIsTooLargeToKeepIsNamedAndWhatALineMadeGoes(t *testing.T) {
 		t.Errorf("told: %q", told)
 	}
 	back, err := p.putBack()
-	if err != nil || len(back.Back) != 1 || len(back.Kept) != 1 || back.Kept[0].Why != whyTooLarge {
+	if err != nil || len(back.Back) != 0 || len(back.Kept) != 2 || back.Kept[0].Why != whyUnkept || back.Kept[1].Why != whyTooLarge {
 		t.Errorf("went back: %+v, %v", back, err)
 	}
 	p.holds("was", "short\n")
-	if _, err := os.Stat(p.at("made")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("left behind: %v", err)
-	}
+	p.holds("made", large) // nothing could bring it again
 }
 
 // closing closes names to a line.
