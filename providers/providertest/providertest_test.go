@@ -102,6 +102,14 @@ func TestWhatTheServicesRefuseIsRefused(t *testing.T) {
 			`{"input":[{"type":"function_call_output","call_id":"a"}]}`,
 			`{"input":[{"type":"reasoning","id":"rs"}]}`,
 		},
+		"/v1/messages": {
+			`{"model":"m","messages":[{"role":"user","content":"x"}]}`, `{"model":"m","max_tokens":9,"messages":[],"seed":1}`,
+			`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{"type":"text","text":""}]}]}`,
+			`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"}]}]}`,
+			`{"model":"m","max_tokens":9,"messages":[{"role":"user","content":"x"},{"role":"assistant","content":[` +
+				`{"type":"tool_use","id":"a","name":"f","input":{}}]},{"role":"user","content":"x"}]}`,
+			`{"model":"m","max_tokens":9,"thinking":{"type":"enabled","budget_tokens":9},"messages":[{"role":"user","content":"x"}]}`,
+		},
 		"/api/chat": {`{"messages":[{"role":"assistant","tool_calls":[{"function":{"name":"f","arguments":"{}"}}]}]}`},
 	} {
 		for _, body := range bodies {
@@ -109,6 +117,7 @@ func TestWhatTheServicesRefuseIsRefused(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			req.Header.Set("Anthropic-Version", "2023-06-01")
 			resp, err := http.DefaultClient.Do(req) //nolint:forbidigo // a test
 			if err != nil {
 				t.Fatal(err)

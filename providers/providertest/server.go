@@ -21,6 +21,7 @@ type Wire string
 const (
 	Chat      Wire = "chat"
 	Responses Wire = "responses"
+	Messages  Wire = "messages"
 	Ollama    Wire = "ollama"
 )
 
@@ -65,7 +66,9 @@ type Turn struct {
 	Reasoning  string
 	Text       string
 	Calls      []Call
-	Finish     string // length, content_filter; empty: it follows from the rest
+	Finish     string // length, content_filter, on Messages any stop_reason; empty: it follows from the rest
+	Sealed     bool   // Messages: the reasoning arrives unreadable
+	Refusal    string // Messages: why it is refused, with that finish
 	Usage      *Usage // nil: words are counted
 	NoUsage    bool   // report no usage
 	Delay      time.Duration
@@ -91,6 +94,8 @@ const (
 	Disconnect Broken = "disconnect" // the connection is cut
 	Truncate   Broken = "truncate"   // a clean end, too early
 	MidStream  Broken = "midstream"  // an error event mid-stream
+	Stall      Broken = "stall"      // nothing more comes, and the connection stays
+	Garbage    Broken = "garbage"    // bytes that are no part of the wire
 )
 
 // Model is a model in the server's listing.
@@ -102,15 +107,18 @@ type Model struct {
 	NoTools  bool // cannot call tools
 	Thinking bool
 	Embed    bool // an embedding model
+	Claude   *Claude
 }
 
 // Server is the scripted server. Set its fields before the first request.
 type Server struct {
-	URL string // http://127.0.0.1:port; the OpenAI wires are under /v1
+	URL string // http://127.0.0.1:port; the wires of OpenAI and Anthropic are under /v1
 
 	Reply  func(Request) Turn // how to answer; Directives by default
 	Models []Model            // what it lists; one model, "test-model", by default
 	Key    string             // if set, requests without it are refused
+	Form   Form               // how the bytes of answers arrive
+	Now    func() time.Time   // the clock of the prompt cache; nil: the real one
 
 	http     *httptest.Server
 	closing  chan struct{}
@@ -119,6 +127,7 @@ type Server struct {
 	requests []Request
 	listed   int
 	failures map[string]int
+	cached   map[string]cacheEntry // by the digest of a prefix
 	active   int
 	seq      int
 }
@@ -133,7 +142,10 @@ func NewServer(tb testing.TB) *Server {
 
 // Start starts a server that the caller must close.
 func Start() *Server {
-	s := &Server{closing: make(chan struct{}), failures: map[string]int{}, Models: []Model{{Name: "test-model", Window: 32768}}}
+	s := &Server{
+		closing: make(chan struct{}), failures: map[string]int{}, cached: map[string]cacheEntry{},
+		Models: []Model{{Name: "test-model", Window: 32768}},
+	}
 	s.Reply = s.Directives
 	s.http = httptest.NewServer(http.HandlerFunc(s.serve))
 	s.URL = s.http.URL
@@ -147,7 +159,7 @@ func (s *Server) Close() {
 	s.http.Close()
 }
 
-// V1 is the base URL of the OpenAI wires.
+// V1 is the base URL of the wires of OpenAI and Anthropic.
 func (s *Server) V1() string { return s.URL + "/v1" }
 
 // Script queues turns; they are given before Reply is asked.
@@ -192,14 +204,17 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return
 	}
-	if s.Key != "" && r.Header.Get("Authorization") != "Bearer "+s.Key {
+	w, whole := s.Form.wrap(w)
+	defer whole()
+	key := r.Header.Get("X-Api-Key") + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	if s.Key != "" && key != s.Key {
 		refuse(
 			w,
 			wireOf(r.URL.Path),
 			&Fail{
 				Status:  401,
 				Code:    "invalid_api_key",
-				Message: "Incorrect API key provided: " + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "),
+				Message: "Incorrect API key provided: " + key,
 			},
 		)
 		return
@@ -209,6 +224,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.reply(w, r, body, chatWire{})
 	case strings.HasSuffix(path, "/responses"):
 		s.reply(w, r, body, responsesWire{})
+	case strings.HasSuffix(path, "/messages"):
+		s.reply(w, r, body, &messagesWire{server: s, header: r.Header})
+	case strings.HasSuffix(path, "/models") && r.Header.Get("Anthropic-Version") != "":
+		s.listMessages(w, r)
 	case path == "/api/chat":
 		s.reply(w, r, body, ollamaWire{})
 	case strings.HasSuffix(path, "/models"):
@@ -249,7 +268,7 @@ func (s *Server) reply(w http.ResponseWriter, r *http.Request, body []byte, p pr
 		return
 	}
 	if turn.Usage == nil && !turn.NoUsage {
-		turn.Usage = &Usage{Prompt: len(body) / 4, Completion: max(1, len(turn.Text)/4)}
+		turn.Usage, out.counted = &Usage{Prompt: len(body) / 4, Completion: max(1, len(turn.Text)/4)}, true
 	}
 	for i := range turn.Calls {
 		if turn.Calls[i].ID == "" {
@@ -285,6 +304,8 @@ func wireOf(path string) Wire {
 		return Ollama
 	case strings.HasSuffix(path, "/responses"):
 		return Responses
+	case strings.HasSuffix(path, "/messages"):
+		return Messages
 	}
 	return Chat
 }
@@ -304,7 +325,23 @@ func refuse(w http.ResponseWriter, wire Wire, f *Fail) {
 		writeJSON(w, map[string]any{"error": message})
 		return
 	}
+	if wire == Messages {
+		writeJSON(w, object{"type": "error", "error": object{"type": messagesError(f), "message": message}, "request_id": "req_1"})
+		return
+	}
 	writeJSON(w, map[string]any{"error": map[string]any{"message": message, "type": "error", "code": f.Code}})
+}
+
+// messagesError is the type of an error on Messages.
+func messagesError(f *Fail) string {
+	if strings.HasSuffix(f.Code, "_error") {
+		return f.Code
+	}
+	kinds := map[int]string{
+		401: "authentication_error", 402: "billing_error", 403: "permission_error", 404: "not_found_error", 413: "request_too_large",
+		429: "rate_limit_error", 500: "api_error", 503: "api_error", 504: "timeout_error", 529: "overloaded_error",
+	}
+	return orText(kinds[f.Status], "invalid_request_error")
 }
 
 func writeJSON(w io.Writer, v any) { _ = json.NewEncoder(w).Encode(v) } // a client that has left needs no answer
@@ -315,6 +352,7 @@ type writer struct {
 	done    <-chan struct{}
 	closing <-chan struct{}
 	gap     time.Duration
+	counted bool // the usage is the server's own count
 }
 
 // wait waits for d and reports whether the client is still there.
@@ -377,6 +415,14 @@ func pieces(text string) []string {
 func halves(text string) []string {
 	n := len(text) / 2
 	return []string{text[:n], text[n:]}
+}
+
+// now is the time by the clock of the cache.
+func (s *Server) now() time.Time {
+	if s.Now != nil {
+		return s.Now()
+	}
+	return time.Now()
 }
 
 func (s *Server) list(w http.ResponseWriter) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 )
 
 // ollamaWire is Ollama's own chat.
@@ -97,6 +98,10 @@ func (ollamaWire) send(o *writer, req Request, _ string, t Turn) {
 			o.cut()
 		case MidStream:
 			o.line("", object{"error": orText(t.Fail.Message, "llama runner process has terminated")}, "\n")
+		case Stall:
+			o.wait(time.Hour)
+		case Garbage:
+			_, _ = o.w.Write([]byte("\x00\xff}{ not a stream\n\n")) // a client that has left needs no answer
 		case Truncate:
 		}
 		return

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 )
 
 type object = map[string]any
@@ -211,6 +212,10 @@ func broken(o *writer, f *Fail) bool {
 	switch f.Broken {
 	case Disconnect:
 		o.cut()
+	case Stall:
+		o.wait(time.Hour)
+	case Garbage:
+		_, _ = o.w.Write([]byte("\x00\xff}{ not a stream\n\n")) // a client that has left needs no answer
 	case MidStream:
 		message := f.Message
 		if message == "" {
