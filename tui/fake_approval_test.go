@@ -16,7 +16,8 @@ import (
 type fakeApprovals struct {
 	waiting  []api.WaitingRequest
 	answered []api.AnswerRequest
-	refusals []error // for the first answers
+	refusals []error  // for the first answers
+	closed   []string // to shell lines
 }
 
 const (
@@ -45,12 +46,50 @@ func waitingCalls(what string) []api.WaitingCall {
 		c := call(1, "shell", `{"command":"go test ./..."}`)
 		c.Always = []string{"shell(go test *)"}
 		return []api.WaitingCall{c}
+	case "reasons":
+		c := call(1, "shell", quoteArguments("command", "git fetch origin && git rebase --autostash origin/main && "+
+			"go test ./... && git push --force-with-lease origin HEAD:refs/heads/chat"))
+		c.Why = "The mode ask asks before it may run git fetch origin. The mode ask asks before it may run git rebase --autostash " +
+			"origin/main. The mode ask asks before it may run go test ./.... The mode ask asks before it may run git push " +
+			"--force-with-lease origin HEAD:refs/heads/chat."
+		return []api.WaitingCall{c}
+	case "edit":
+		return []api.WaitingCall{call(1, "edit", quoteArguments("path", "src/wörter 漢字.go", "old_string",
+			"func main() {\n\tfmt.Println(\"tea\")\n\tfmt.Println(\"茶\")\n}\n", "new_string",
+			"func main() {\n\tfmt.Println(\"coffee\")\n\tfmt.Println(\"茶\")\n\tfmt.Println(\"a line that is so long that no screen of "+
+				"eighty columns has room for it, and that goes on and on\")\n}\n"))}
+	case "write":
+		return []api.WaitingCall{call(1, "write", quoteArguments("path", "notes/tea.md", "content", numbered(30)))}
+	case "lines":
+		return []api.WaitingCall{
+			call(1, "shell", quoteArguments("command", "go test ./...", "description", "Run the tests")),
+			call(2, "edit", quoteArguments("path", "go.mod", "old_string", "go 1.25", "new_string", "go 1.26")),
+			call(3, "shell", quoteArguments("command", "rm -rf ./build ./dist ./node_modules ./coverage ./tmp ./out ./target "+
+				"./vendor ./cache")),
+		}
 	case "client":
 		c := call(1, "open_door", `{"which":"front"}`)
 		c.Client = true
 		return []api.WaitingCall{c}
 	}
 	return []api.WaitingCall{keep}
+}
+
+func numbered(lines int) string {
+	var b strings.Builder
+	for i := range lines {
+		fmt.Fprintln(&b, "line", i+1)
+	}
+	return b.String()
+}
+
+// quoteArguments are arguments by their names and texts, in turn.
+func quoteArguments(words ...string) string {
+	var parts []string
+	for i := 0; i < len(words); i += 2 {
+		parts = append(parts, fmt.Sprintf("%q: %q", words[i], words[i+1]))
+	}
+	return "{" + strings.Join(parts, ", ") + "}"
 }
 
 func quoteJSON(s string) string {
@@ -153,5 +192,8 @@ func (f *fake) CheckPermission(_ context.Context, in api.CheckPermission) (api.P
 			}
 		}
 	}
-	return api.PermissionVerdict{Effect: "allow"}, nil
+	if slices.Contains(in.Allow, "shell(go build *)") && strings.HasPrefix(in.Subject, "go test") {
+		return api.PermissionVerdict{Effect: "ask", Why: "The mode ask asks before it may run " + in.Subject + "."}, nil
+	}
+	return api.PermissionVerdict{Effect: "allow", Hidden: f.closed}, nil
 }

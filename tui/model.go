@@ -111,6 +111,7 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 	m.link.mode = cmp.Or(o.Who.Mode, modeAsk)
 	m.question = &question{
 		ui: ui, conv: conv, prompt: written, backend: o.Backend, now: o.now, alert: alertOf(o.Getenv), send: m.answer,
+		folder: o.Who.Folder, mode: func() string { return m.link.mode },
 	}
 	m.jobs = &jobs{ui: ui, conv: conv, backend: o.Backend, now: o.now}
 	m.resize(width, height)

@@ -23,7 +23,7 @@ import (
 const (
 	// settleAfter is how long no other key must follow one that answers: a word
 	// that is typed answers nothing.
-	settleAfter = 150 * time.Millisecond
+	settleAfter = 400 * time.Millisecond
 	// armAfter is how long a question must have stood, and no key been pressed,
 	// before a key answers it: whoever was typing goes on typing.
 	armAfter = 300 * time.Millisecond
@@ -51,6 +51,8 @@ type question struct {
 	backend approvalBackend
 	now     func() time.Time
 	alert   alert
+	folder  string        // that is open; empty: none
+	mode    func() string // of permission
 	send    func(req api.AnswerRequest, text string) tea.Cmd
 
 	request *api.WaitingRequest // nil: nothing waits, as far as we know
@@ -60,13 +62,20 @@ type question struct {
 	calls   []transcript.Call   // as the run that asks showed them
 	panels  []panel.Panel       // that belong to it
 
-	typing bool      // keys are the prompt's; tab gives them back
-	took   bool      // the last key was ours
-	quiet  bool      // no key was pressed for a moment before this one
-	last   time.Time // when a key was pressed
-	since  time.Time // when what is asked now was first drawn
-	rung   bool
-	held   *heldKey // an answer, unless it turns out to begin a word
+	typing  bool      // keys are the prompt's; tab gives them back
+	took    bool      // the last key was ours
+	quiet   bool      // no key was pressed for a moment before this one
+	last    time.Time // when a key was pressed
+	since   time.Time // when what is asked now was first drawn
+	rung    bool
+	cut     bool          // not all that is said about the calls is on the screen
+	held    *heldKey      // an answer, unless it turns out to begin a word
+	confirm *confirmation // allowing, once Enter confirms it
+
+	touches []string                   // what each call touches, in words, as far as is known
+	before  map[string]string          // what the files hold that would be replaced, by their paths
+	deeds   map[string]transcript.Deed // what the calls would do, by name and arguments
+	drawn   map[drawing][]string       // what of it was drawn
 }
 
 // reply is what a person decided about a call, as far as they have.
@@ -102,7 +111,7 @@ type answerKey struct {
 func answerKeys() []answerKey {
 	return []answerKey{
 		{
-			"y", "allow the call, this once; works when its end was shown and no key was pressed for a moment",
+			"y, then enter", "allow the call, this once; works when its end was shown and no key was pressed for a moment",
 			map[string]func(*question) tea.Cmd{"y": (*question).allow},
 		},
 		{
@@ -117,7 +126,7 @@ func answerKeys() []answerKey {
 		{"e", "edit its arguments first", map[string]func(*question) tea.Cmd{"e": (*question).openEditor}},
 		{"v", "see all of it, if it doesn't fit", map[string]func(*question) tea.Cmd{"v": (*question).openWhole}},
 		{
-			"Y, N", "allow or deny all that wait at once",
+			"Y, then enter; N", "allow or deny all that wait at once",
 			map[string]func(*question) tea.Cmd{"Y": (*question).allowAll, "N": func(q *question) tea.Cmd { return q.denyAll("", "") }},
 		},
 		{
@@ -189,8 +198,9 @@ func (q *question) raise(w api.WaitingRequest) tea.Cmd {
 	calls := q.calls
 	q.drop()
 	q.request, q.replies, q.calls = &w, make([]reply, len(w.Calls)), calls
+	q.learned(make([]string, len(w.Calls)), map[string]string{})
 	q.typing = !q.prompt.Empty()
-	return q.ring(ringMsg{w.RequestID})
+	return tea.Batch(q.ring(ringMsg{w.RequestID}), q.learn())
 }
 
 // ring calls the person, once nobody has pressed a key for a while.
@@ -213,7 +223,8 @@ func (q *question) drop() []transcript.Call {
 		q.ui.remove(p)
 	}
 	q.request, q.replies, q.at, q.calls, q.panels = nil, nil, 0, nil, nil
-	q.awaited, q.typing, q.took, q.rung, q.since, q.held = false, false, false, false, time.Time{}, nil
+	q.awaited, q.typing, q.took, q.rung, q.since, q.held, q.confirm = false, false, false, false, time.Time{}, nil, nil
+	q.touches, q.before, q.deeds, q.drawn, q.cut = nil, nil, nil, nil, false
 	return calls
 }
 
@@ -227,7 +238,7 @@ func (q *question) arguments(i int) string {
 	return cmp.Or(q.replies[i].changed, q.request.Calls[i].Arguments)
 }
 
-// allow allows a call whose end was seen.
+// allow asks for the Enter that allows a call whose end was seen.
 func (q *question) allow() tea.Cmd {
 	switch {
 	case q.request.Calls[q.at].Client:
@@ -237,8 +248,11 @@ func (q *question) allow() tea.Cmd {
 		q.ui.flash = "v shows the rest of it; then y allows it"
 		return nil
 	}
-	q.replies[q.at] = reply{given: true, approve: true, changed: q.replies[q.at].changed, seen: true}
-	return q.next()
+	q.confirm = &confirmation{"y", "enter allows it", func() tea.Cmd {
+		q.replies[q.at] = reply{given: true, approve: true, changed: q.replies[q.at].changed, seen: true}
+		return q.next()
+	}}
+	return nil
 }
 
 func (q *question) allowAll() tea.Cmd {
@@ -252,10 +266,13 @@ func (q *question) allowAll() tea.Cmd {
 			return nil
 		}
 	}
-	for i := range q.replies {
-		q.replies[i] = reply{given: true, approve: true, changed: q.replies[i].changed, seen: true}
-	}
-	return q.next()
+	q.confirm = &confirmation{"Y", "enter allows all of them", func() tea.Cmd {
+		for i := range q.replies {
+			q.replies[i] = reply{given: true, approve: true, changed: q.replies[i].changed, seen: true}
+		}
+		return q.next()
+	}}
+	return nil
 }
 
 func (q *question) deny(i int, reason string) tea.Cmd {
@@ -395,40 +412,4 @@ func compactObject(text string) (string, error) {
 		return "", err
 	}
 	return b.String(), nil
-}
-
-// openWhole shows all of the calls in a panel, with the keys that answer.
-func (q *question) openWhole() tea.Cmd {
-	if q.onTop() != nil {
-		return nil
-	}
-	keys := func(msg tea.KeyPressMsg) (panel.Action, bool) {
-		_, ours := q.handler(msg.String())
-		return panel.Action{Kind: panel.Choose, Text: msg.String()}, ours && msg.Text != ""
-	}
-	p := &panel.Text{Theme: q.ui.theme, Title: "Waits for you", Draw: q.whole, Foot: q.panelKeys(), Keys: keys}
-	q.open(p, func(a panel.Action) tea.Cmd {
-		do, ok := q.handler(a.Text)
-		if !ok || !q.quiet {
-			return nil
-		}
-		return q.hold(do, "")
-	})
-	return nil
-}
-
-// onTop is the panel with the whole question, if it has the screen.
-func (q *question) onTop() *panel.Text {
-	top, _ := q.ui.top()
-	text, _ := top.Panel.(*panel.Text)
-	if text == nil || !slices.Contains(q.panels, panel.Panel(text)) {
-		return nil
-	}
-	return text
-}
-
-func (q *question) sawAll() {
-	for i := range q.replies {
-		q.replies[i].seen = true
-	}
 }

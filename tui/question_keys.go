@@ -8,9 +8,10 @@ import (
 
 // pressed notes that a key was pressed, or something pasted, and what of the
 // question was on the screen by then.
-func (q *question) pressed(name string) {
+func (q *question) pressed(name, text string) {
 	if name != "enter" { // which people press after an answer as well
 		q.release()
+		q.takeBack(text)
 	}
 	now := q.now()
 	q.quiet, q.last = now.Sub(q.last) >= armAfter, now
@@ -20,9 +21,45 @@ func (q *question) pressed(name string) {
 }
 
 // pasted notes that something was pasted: it goes into the prompt.
-func (q *question) pasted() {
-	q.pressed("")
+func (q *question) pasted(text string) {
+	q.pressed("", text)
 	q.typing = q.stands()
+}
+
+// confirmation is an answer that allows something: Enter confirms it, and any
+// other key takes it back. So nothing that is written can allow a call, however
+// slowly: a message that begins with the letter, and has an Enter at its end, has
+// other letters between the two.
+type confirmation struct {
+	text string // of the key; goes into the prompt if it turns out to begin a word
+	says string // what Enter does
+	do   func() tea.Cmd
+}
+
+// confirmed does what Enter confirms, if anything.
+func (q *question) confirmed() tea.Cmd {
+	c := q.confirm
+	if q.confirm = nil; c == nil {
+		return nil
+	}
+	return c.do()
+}
+
+// takeBack makes of an answer that wasn't confirmed what it was: the beginning of
+// a message, if a text follows. In a panel it is nothing.
+func (q *question) takeBack(text string) {
+	c := q.confirm
+	if q.confirm = nil; c == nil {
+		return
+	}
+	if p := q.onTop(); p != nil {
+		p.Foot = q.panelKeys()
+		return
+	}
+	if text != "" {
+		q.prompt.Paste(c.text)
+		q.typing, q.took = true, false
+	}
 }
 
 // armed reports whether the key just pressed was meant for what is asked.
@@ -38,9 +75,11 @@ func (q *question) key(msg tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
 	name := msg.String()
 	do, ours := q.handler(name)
 	switch {
+	case name == "enter" && q.confirm != nil:
+		return q.confirmed(), true
 	case ours && q.armed():
 		q.took = true
-		return q.hold(do, msg.Text), true
+		return q.hold(do, name, msg.Text), true
 	case ours && q.took: // too soon after another answer
 		return nil, true
 	case msg.Text != "":
@@ -59,9 +98,9 @@ type heldKey struct {
 type settledMsg struct{ held *heldKey }
 
 // hold waits whether a key is the beginning of a word. One that writes nothing
-// acts at once.
-func (q *question) hold(do func(*question) tea.Cmd, text string) tea.Cmd {
-	if q.onTop() == nil && text == "" {
+// acts at once, and so does one that Enter confirms.
+func (q *question) hold(do func(*question) tea.Cmd, name, text string) tea.Cmd {
+	if q.onTop() == nil && text == "" || name == "y" || name == "Y" {
 		return do(q)
 	}
 	held := &heldKey{do, text}

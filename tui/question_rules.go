@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -51,12 +52,12 @@ func (q *question) openRules(scope string) tea.Cmd {
 			e.Refuse("there is no rule; esc goes back")
 			return nil
 		}
-		return q.check(kept, func(err error) tea.Cmd {
+		return q.check(i, kept, func(why string) tea.Cmd {
 			switch {
 			case q.request != request:
 				return nil
-			case err != nil:
-				e.Refuse(explain(err))
+			case why != "":
+				e.Refuse(why)
 				return nil
 			}
 			q.ui.remove(e)
@@ -67,12 +68,26 @@ func (q *question) openRules(scope string) tea.Cmd {
 	return nil
 }
 
-// check has the daemon say whether rules are valid.
-func (q *question) check(rules []string, then func(error) tea.Cmd) tea.Cmd {
-	in := api.CheckPermission{Does: q.request.Calls[q.at].Name, Allow: rules}
+// check has the daemon say whether rules are valid and, if the person changed them, whether they allow the call that they are
+// kept with: one that doesn't would be a surprise, now or when the same is asked again.
+func (q *question) check(i int, rules []string, then func(why string) tea.Cmd) tea.Cmd {
+	call := q.request.Calls[i]
+	in := transcript.Subject(call.Name, q.arguments(i))
+	ask := api.CheckPermission{
+		Does: in.Does, Subject: in.Of, Tool: call.Name, Arguments: q.arguments(i), Folder: q.folder, Mode: modeAsk, Allow: rules,
+	}
+	offered := slices.Equal(rules, call.Always)
 	return func() tea.Msg {
-		_, err := q.backend.CheckPermission(q.ui.ctx, in)
-		return loadedMsg{func() tea.Cmd { return then(err) }}
+		v, err := q.backend.CheckPermission(q.ui.ctx, ask)
+		return loadedMsg{func() tea.Cmd {
+			switch {
+			case err != nil:
+				return then(explain(err))
+			case v.Effect != api.EffectAllow && !offered:
+				return then("that would not allow this very call. " + transcript.OneLine(v.Why))
+			}
+			return then("")
+		}}
 	}
 }
 

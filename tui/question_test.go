@@ -52,8 +52,11 @@ func (r *robot) press(keys ...string) {
 	r.view()
 }
 
-// settle lets the moment pass after which a key was no word.
+// settle lets the moment pass after which a key was no word, and confirms one that allows.
 func (r *robot) settle() {
+	if r.m.question.confirm != nil {
+		r.enter()
+	}
 	if held := r.m.question.held; held != nil {
 		r.feed(settledMsg{held})
 	}
@@ -128,7 +131,7 @@ func TestADenialCarriesItsReason(t *testing.T) {
 	r.undecided("before enter")
 	r.enter()
 	r.decided("deny " + firstCall + " because not about her tea")
-	if !strings.Contains(r.said(), "✗ keeps “Ada likes tea 茶” · Error: request to call tool denied. User reason: not about her tea") {
+	if !strings.Contains(r.said(), "✗ keeps “Ada likes tea 茶” · denied: not about her tea") {
 		t.Error(r.said())
 	}
 }
@@ -309,9 +312,10 @@ func TestSeveralCallsAreAnsweredTogetherOnceEachIsDecided(t *testing.T) {
 	r := newRobot(t, newFake(), 80, 40).connect().asked("several")
 	r.press("y", "n")
 	r.undecided("one is left")
-	if v := r.view(); !strings.Contains(v, "1 archival_memory_insert · allowed") || !strings.Contains(v, "2 roll_dice · denied") ||
-		!strings.Contains(v, "▸ 3 send_mail") {
-		t.Errorf("which one is asked about?\n%s", v)
+	for _, row := range []string{"1 allowed · call archival_memory_insert", "2 denied · call roll_dice", "▸ 3 call send_mail"} {
+		if v := r.view(); !strings.Contains(v, row) {
+			t.Errorf("which one is asked about? %q is not there:\n%s", row, v)
+		}
 	}
 	r.press("up", "y")
 	r.undecided("a changed answer leaves the last")
@@ -403,7 +407,7 @@ func TestAMessageIsSentWithADenialOrStays(t *testing.T) {
 	r.typ("d")
 	r.decided("deny " + firstCall + " because The person sent another message instead.\nand say something else")
 	r.holds("")
-	if !strings.HasSuffix(r.said(), "› something else\n✗ keeps “Ada likes tea 茶” · Error: request to call tool denied. User reason: "+
+	if !strings.HasSuffix(r.said(), "› something else\n✗ keeps “Ada likes tea 茶” · denied: "+
 		"The person sent another message instead.\nYou said: something else\n") {
 		t.Error(r.said())
 	}

@@ -47,5 +47,7 @@ func TestAQuestionIsReadInThePanelAndAllowedThere(t *testing.T) {
 	}
 	calmly("v", "Waits for you")
 	calmly("End", "the end")
-	calmly("y", "That is settled.")
+	calmly("y", "enter allows it")
+	x.Keys("Enter")
+	x.WaitFor("That is settled.")
 }

@@ -23,7 +23,7 @@ func (q *question) title() string {
 	if n := len(q.request.Calls); n > 1 {
 		return fmt.Sprintf("%s asks to call %d tools", who, n)
 	}
-	return who + " asks to call " + toolName(q.request.Calls[0])
+	return who + " asks " + q.deed(0).What
 }
 
 // rows draws the question in at most room rows: all of it if it fits, or else
@@ -41,19 +41,26 @@ func (q *question) rows(room int) []string {
 	return append(body, q.keys(keys)...)
 }
 
+// body draws what is asked: first of all what would run. Where there is too little room, only the call being asked about has
+// details, then what is said about it is cut to a row, and at last what would run, which then can't be allowed from here.
 func (q *question) body(budget int) []string {
 	s := q.sheet(min(q.ui.width(), q.ui.render.Prose()))
-	if rows := s.calls(0, false); len(rows) <= budget {
-		q.sawAll()
+	for _, d := range details() {
+		rows := s.calls(d)
+		if len(rows) > budget {
+			continue
+		}
+		switch q.cut = d.notes != 0; {
+		case d.most > 0:
+		case d.calls == all:
+			q.sawAll()
+		default:
+			q.replies[q.at].seen = true
+		}
 		return rows
 	}
-	for _, most := range []int{0, 8, 4, 2, 1} {
-		if rows := s.calls(most, true); len(rows) <= budget {
-			q.replies[q.at].seen = q.replies[q.at].seen || most == 0
-			return rows
-		}
-	}
-	rows := s.call(q.at, 1)
+	q.cut = true
+	rows := s.call(q.at, detail{calls: alone, notes: none, most: 1})
 	if over := len(rows) - budget; over > 0 {
 		rows = rows[:budget]
 		if budget > 1 {
@@ -61,6 +68,33 @@ func (q *question) body(budget int) []string {
 		}
 	}
 	return rows
+}
+
+// detail is how much of a question is shown.
+type detail struct {
+	calls which
+	most  int // rows of each text of a call; 0: all
+	notes int // rows of what is said about it; 0: all
+}
+
+// which calls of several are shown.
+type which int
+
+const (
+	all   which = iota
+	one         // of the others only what they are
+	alone       // and none of the others
+)
+
+// details are what is tried, the fullest first.
+func details() []detail {
+	out := []detail{{}, {notes: 1}, {calls: one}, {calls: one, notes: 1}, {calls: alone, notes: 1}}
+	for _, calls := range []which{one, alone} {
+		for _, most := range []int{8, 6, 4, 3, 2} {
+			out = append(out, detail{calls, most, 1})
+		}
+	}
+	return append(out, detail{alone, 3, none}, detail{alone, 2, none})
 }
 
 // sheet is the text of a question at a width.
@@ -74,26 +108,27 @@ func (q *question) sheet(width int) sheet {
 }
 
 // whole is all of the question, for the panel.
-func (q *question) whole(width int) string { return strings.Join(q.sheet(width).calls(0, false), "\n") }
+func (q *question) whole(width int) string { return strings.Join(q.sheet(width).calls(detail{}), "\n") }
 
-// calls is every call, of each value at most so many rows. With one, only the
-// call being asked about has details.
-func (s sheet) calls(most int, one bool) []string {
-	if len(s.request.Calls) == 1 {
-		return s.call(0, most)
+func (s sheet) calls(d detail) []string {
+	if len(s.request.Calls) == 1 || d.calls == alone {
+		return s.call(s.at, d)
 	}
 	rows := s.heading(s.title())
 	for i := range s.request.Calls {
-		if one && i != s.at {
-			rows = append(rows, s.name(i)...)
+		if d.calls == one && i != s.at {
+			rows = append(rows, s.name(i, d)...)
 			continue
 		}
-		rows = append(rows, s.call(i, most)...)
+		rows = append(rows, s.call(i, d)...)
 	}
 	return rows
 }
 
-func (s sheet) call(i, most int) []string { return append(s.name(i), s.details(i, most)...) }
+func (s sheet) call(i int, d detail) []string {
+	rows := append(s.name(i, d), s.rowsOf(i, d.most)...)
+	return append(rows, s.notes(i, d.notes)...)
+}
 
 func (s sheet) heading(text string) []string { return s.wrapped(s.ui.theme.Warn.Render("? "), text) }
 
@@ -108,45 +143,65 @@ func (s sheet) wrapped(mark, text string) []string {
 	return rows
 }
 
-// name is which call it is and, of several, what was decided.
-func (s sheet) name(i int) []string {
+// name is which call it is and, of several, what was decided. A call that has no details says on one row what it does.
+func (s sheet) name(i int, d detail) []string {
 	r, th := s.replies[i], s.ui.theme
-	state := ""
+	var state []string
 	switch {
 	case r.given && r.approve && r.scope == api.ScopeSession:
-		state = " · allowed for this session"
+		state = []string{"allowed for this session"}
 	case r.given && r.approve && r.scope == api.ScopeFolder:
-		state = " · always allowed"
+		state = []string{"always allowed"}
 	case r.given && r.approve:
-		state = " · allowed"
+		state = []string{"allowed"}
 	case r.given:
-		state = " · denied"
+		state = []string{"denied"}
 	}
 	if r.changed != "" {
-		state += " · changed by you"
+		state = append(state, "changed by you")
 	}
 	if len(s.replies) == 1 {
-		return s.heading(s.title() + state)
+		return s.heading(strings.Join(append([]string{s.title()}, state...), dot))
 	}
 	mark := "  "
 	if i == s.at {
 		mark = th.Accent.Render("▸ ")
 	}
-	return s.wrapped(mark, fmt.Sprintf("%d %s%s", i+1, toolName(s.request.Calls[i]), state))
+	number, what, brief := fmt.Sprint(i+1), strings.TrimPrefix(s.deed(i).What, "to "), d.calls == one && i != s.at
+	if brief {
+		what = s.deed(i).Brief()
+	}
+	if d.calls == alone {
+		number = fmt.Sprintf("%d of %d:", i+1, len(s.replies))
+	}
+	rows := s.wrapped(mark, number+" "+strings.Join(append(state, what), dot))
+	if brief && len(rows) > 1 {
+		rows = []string{transcript.Short(rows[0], s.render.Width-1) + "…"}
+	}
+	return rows
 }
 
-// details are the arguments of a call, and why it waits.
-func (s sheet) details(i, most int) []string {
-	c, r := s.request.Calls[i], s.replies[i]
-	rows := s.render.Arguments(transcript.Arguments(s.arguments(i)), most)
+// notes are what a call touches, why it waits and what the person said, in at most so many rows; 0: all, none: not at all.
+func (s sheet) notes(i, most int) []string {
+	c := s.request.Calls[i]
 	why := c.Why
 	if c.Client {
 		why = "the program that brought this tool runs it; here it can only be denied"
 	}
-	for _, note := range []string{why, r.reason} {
-		if note = transcript.OneLine(transcript.Reveal(note)); note == "" {
-			continue
+	var notes []string
+	for _, note := range []string{s.touches[i], why, s.replies[i].reason} {
+		if note = transcript.OneLine(transcript.Reveal(note)); note != "" {
+			notes = append(notes, note)
 		}
+	}
+	if most == none {
+		return nil
+	}
+	if most > 0 {
+		notes = []string{transcript.Short(strings.Join(notes, " · "), s.render.Width-2)}
+	}
+	var rows []string
+	for _, note := range notes {
 		mark := "· "
 		for row := range strings.SplitSeq(wrapTo(note, s.render.Width-2), "\n") {
 			rows = append(rows, s.ui.theme.Dim.Render(mark+row))
@@ -174,6 +229,9 @@ func (q *question) keys(rows int) []string {
 func (q *question) keyTexts() []string {
 	r := q.replies[q.at]
 	switch {
+	case q.confirm != nil:
+		back := q.confirm.says + " · esc goes back"
+		return []string{back + " · anything else begins a message", back, q.confirm.says}
 	case q.typing:
 		return []string{"tab: answer the question above", "tab answers"}
 	case q.request.Calls[q.at].Client:
@@ -187,6 +245,9 @@ func (q *question) keyTexts() []string {
 	all, typed := "", " · tab type"
 	if len(q.replies) > 1 {
 		all, typed = " · Y N all at once", ""
+	}
+	if q.cut {
+		all = " · v shows all" + all
 	}
 	if q.rulesFor(q.at) != nil {
 		return []string{
@@ -203,6 +264,9 @@ func (q *question) keyTexts() []string {
 
 // panelKeys are the keys in the panel with the whole question.
 func (q *question) panelKeys() string {
+	if q.confirm != nil {
+		return q.confirm.says
+	}
 	allow, all := "y", ""
 	if q.rulesFor(q.at) != nil {
 		allow = "y s a"

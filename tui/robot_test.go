@@ -157,3 +157,6 @@ func (r *robot) top() panel.Panel {
 	top, _ := r.m.ui.top()
 	return top.Panel
 }
+
+// keyOf is the key of a letter.
+func keyOf(c rune) tea.Key { return tea.Key{Code: c, Text: string(c)} }

@@ -149,7 +149,7 @@ func (m *Model) paste(text string) {
 		top.Paste(text)
 		return
 	}
-	m.question.pasted()
+	m.question.pasted(text)
 	m.outbox.keepApart()
 	m.prompt.Paste(text)
 }

@@ -111,6 +111,12 @@ func scenes() map[string]func(r *robot) {
 		"ask_wide":    func(r *robot) { r.connect().asked("wide") },
 		"ask_hostile": func(r *robot) { r.connect().asked("hostile") },
 		"ask_client":  func(r *robot) { r.connect().asked("client") },
+		"ask_reasons": func(r *robot) { r.connect().asked("reasons") },
+		"ask_change":  func(r *robot) { r.connect().asked("edit") },
+		"ask_write":   func(r *robot) { r.connect().asked("write") },
+		"ask_lines":   func(r *robot) { r.connect().asked("lines") },
+		"ask_confirm": func(r *robot) { r.connect().asked("line").typ("y") },
+		"ask_whole":   func(r *robot) { r.connect().asked("reasons").press("v") },
 		"ask_panel":   func(r *robot) { r.connect().asked("several").press("v") },
 		"ask_edit":    func(r *robot) { r.connect().asked("hostile").press("e") },
 		"ask_reason":  func(r *robot) { r.connect().asked("once").press("r") },
@@ -134,7 +140,11 @@ func scenes() map[string]func(r *robot) {
 func TestEverySceneFitsEveryScreen(t *testing.T) {
 	t.Parallel()
 	for name, set := range scenes() {
-		for _, size := range [][2]int{{80, 24}, {200, 50}, {20, 8}} {
+		sizes := [][2]int{{80, 24}, {200, 50}, {20, 8}}
+		if strings.HasPrefix(name, "ask_") {
+			sizes = append(sizes, [2]int{40, 12})
+		}
+		for _, size := range sizes {
 			t.Run(fmt.Sprintf("%s_%dx%d", name, size[0], size[1]), func(t *testing.T) {
 				t.Parallel()
 				r := newRobot(t, newFake(), size[0], size[1])

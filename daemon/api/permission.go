@@ -39,8 +39,18 @@ type CheckPermission struct {
 	Folder  string `json:"folder,omitempty"`
 	Mode    string `json:"mode,omitempty"` // permission mode; empty: ask
 
+	Tool      string `json:"tool,omitempty"`      // that does it, since rules may name it; empty: Does
+	Arguments string `json:"arguments,omitempty"` // of the call, a JSON object, since rules may name one
+
 	Allow []string `json:"allow,omitempty"` // rules that count too, as if the session had them
 }
+
+// What rules and verdicts say.
+const (
+	EffectAllow = "allow"
+	EffectAsk   = "ask"
+	EffectDeny  = "deny"
+)
 
 // PermissionVerdict is what would become of it.
 type PermissionVerdict struct {

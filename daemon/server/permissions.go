@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -106,7 +107,10 @@ func (s *Server) checkPermission(ctx context.Context, in *checkPermissionInput) 
 	}
 	rules = slices.Concat(rules, session)
 	at := permission.Place{Mode: mode, Root: in.Body.Folder, Home: files.Home(), Real: permission.Real}
-	call := hypothetical(in.Body)
+	call, err := hypothetical(in.Body)
+	if err != nil {
+		return nil, err
+	}
 	v := rules.Judge(call, at)
 	out := api.PermissionVerdict{Effect: string(v.Effect), Why: v.Why, Always: append([]string{}, v.Always...)}
 	parts, _ := s.now()
@@ -117,8 +121,14 @@ func (s *Server) checkPermission(ctx context.Context, in *checkPermissionInput) 
 }
 
 // hypothetical makes a call of what somebody asks about.
-func hypothetical(in api.CheckPermission) permission.Call {
-	c := permission.Call{Tool: in.Does, Does: permission.Does(in.Does)}
+func hypothetical(in api.CheckPermission) (permission.Call, error) {
+	c := permission.Call{Tool: cmp.Or(in.Tool, in.Does), Does: permission.Does(in.Does)}
+	if in.Arguments != "" {
+		var err error
+		if c.Arguments, err = core.ParseArguments(in.Arguments); err != nil {
+			return c, core.E(core.Invalid, "the arguments of the call: %w", err)
+		}
+	}
 	switch c.Does {
 	case permission.DoesRead, permission.DoesWrite:
 		path := in.Subject
@@ -137,5 +147,5 @@ func hypothetical(in api.CheckPermission) permission.Call {
 	default:
 		c.Does = permission.DoesOther
 	}
-	return c
+	return c, nil
 }

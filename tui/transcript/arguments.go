@@ -125,10 +125,7 @@ func (r *Renderer) Arguments(args []Argument, most int) []string {
 			rows = append(rows, strings.Split(hardwrap(head, r.Width), "\n")...)
 		}
 		value := strings.Split(hardwrap(a.Value, max(r.Width-4, 2)), "\n")
-		if over := len(value) - most; most > 0 && over > 0 {
-			value = append(value[:most-1:most-1], r.Theme.Dim.Render(fmt.Sprintf("%s %d more", term.CutMark, over+1)))
-		}
-		for _, row := range value {
+		for _, row := range r.firstRows(value, most) {
 			rows = append(rows, "    "+row)
 		}
 	}
@@ -136,4 +133,13 @@ func (r *Renderer) Arguments(args []Argument, most int) []string {
 		rows[i] = strings.TrimRight(row, " ")
 	}
 	return rows
+}
+
+// firstRows are at most so many rows of some, and how many more there are; 0: all.
+func (r *Renderer) firstRows(rows []string, most int) []string {
+	over := len(rows) - most
+	if most <= 0 || over <= 0 {
+		return rows
+	}
+	return append(rows[:most-1:most-1], r.Theme.Dim.Render(fmt.Sprintf("%s %d more", term.CutMark, over+1)))
 }

@@ -68,7 +68,7 @@ func (r *Renderer) Tool(c Call) string {
 	tail := ""
 	switch {
 	case c.Failed:
-		mark, tail = th.Bad.Render("✗"), th.Bad.Render(OneLine(c.Return))
+		return r.failed(th.Bad.Render("✗")+" "+head, what, fault(c))
 	case strings.HasPrefix(c.Return, changedReturn):
 		mark, tail = th.Accent.Render(mark), th.Dim.Render("with arguments that a person changed")
 	case !c.Done:
@@ -80,6 +80,43 @@ func (r *Renderer) Tool(c Call) string {
 		}
 	}
 	return r.row(mark+" "+head, what, tail)
+}
+
+// faultRows bounds what is shown of why a call failed; all of it is in the view that unfolds.
+const faultRows = 6
+
+// failed draws a call that failed or was refused: why, on the same row or, if that has no room, on rows below.
+func (r *Renderer) failed(head, middle, why string) string {
+	th := r.Theme
+	first := head
+	if middle != "" {
+		first += " " + middle
+	}
+	if term.Width(first)+term.Width(dot+why) <= r.Width {
+		return first + th.Dim.Render(dot) + th.Bad.Render(why)
+	}
+	rows := strings.Split(wrap(why, max(min(r.Width, readable)-2, 2)), "\n")
+	if over := len(rows) - faultRows; over > 0 {
+		rows = append(rows[:faultRows-1:faultRows-1], fmt.Sprintf("%s %d more rows (ctrl+o)", term.CutMark, over+1))
+	}
+	for i, row := range rows {
+		rows[i] = "  " + th.Bad.Render(row)
+	}
+	return r.row(head, middle, "") + "\n" + strings.Join(rows, "\n")
+}
+
+const dot = " · "
+
+// fault is why a call failed, in a person's words.
+func fault(c Call) string {
+	why := strings.TrimPrefix(OneLine(c.Return), "Error executing function "+OneLine(c.Name)+": ")
+	if reason, denied := strings.CutPrefix(why, "Error: request to call tool denied. User reason: "); denied {
+		if reason == "None" {
+			return "denied"
+		}
+		return "denied: " + reason
+	}
+	return strings.TrimPrefix(why, "PermissionError: ")
 }
 
 // row joins the parts of a one-line item. The middle is shortened first.
