@@ -2,6 +2,7 @@ package core
 
 import (
 	"context"
+	"net/url"
 	"time"
 )
 
@@ -29,9 +30,11 @@ type Parser interface {
 
 // ParseInput is a file to parse. Name is the file's name without a folder; it helps to detect the type.
 type ParseInput struct {
-	Name   string
-	Data   []byte
-	Limits ParseLimits // a zero field means its default
+	Name    string
+	Data    []byte
+	Charset string      // of a text, as a server named it; empty, or one that nobody knows: what the file says itself
+	Address *url.URL    // of a page whose links are kept, in the manner of Markdown; nil: they are left out
+	Limits  ParseLimits // a zero field means its default
 }
 
 // ParseLimits bounds what parsing one file may take.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -38,7 +39,7 @@ func (j *parseTask) htmlInto(c *composer, data []byte, contentType string, xhtml
 	}
 	z := html.NewTokenizer(r)
 	z.SetMaxBuf(maxToken)
-	w := &pageWriter{c: c}
+	w := &pageWriter{c: c, address: j.address}
 	for n := 0; ; n++ {
 		if n%256 == 0 && j.ctx.Err() != nil {
 			return "", j.ctx.Err()
@@ -79,7 +80,10 @@ func (j *parseTask) htmlInto(c *composer, data []byte, contentType string, xhtml
 // pageWriter turns a stream of tags into blocks. It keeps no tree: nesting costs nothing and needs no bound.
 type pageWriter struct {
 	c       *composer
-	buf     strings.Builder
+	address *url.URL // links are relative to; nil: they are left out
+	buf     bytes.Buffer
+	link    string // where the link leads that is open
+	linkAt  int    // … and where its text begins in buf
 	title   string
 	inTitle bool
 	hidden  string // the element whose text nobody sees
@@ -105,6 +109,8 @@ func telling(a string) string {
 		return "alt"
 	case "ol":
 		return "start"
+	case "a":
+		return "href"
 	}
 	return ""
 }
@@ -141,6 +147,9 @@ func (w *pageWriter) open(a, value string) error {
 	switch a {
 	case "title":
 		w.inTitle = w.title == ""
+		return nil
+	case "a":
+		w.openLink(value)
 		return nil
 	case "br":
 		if w.pre {
@@ -237,8 +246,12 @@ func (w *pageWriter) close(a string) error {
 		}
 		return nil
 	}
-	if a == "title" {
+	switch a {
+	case "title":
 		w.inTitle = false
+		return nil
+	case "a":
+		w.closeLink()
 		return nil
 	}
 	if !blockLevel(a) {
@@ -294,8 +307,16 @@ func (w *pageWriter) flush() error {
 }
 
 func (w *pageWriter) take() string {
+	begun := ""
+	if w.emptyLink() { // it is one of the next block's text
+		begun = w.link
+	}
+	w.closeLink()
 	s := w.buf.String()
 	w.buf.Reset()
+	if begun != "" {
+		w.beginLink(begun)
+	}
 	return s
 }
 

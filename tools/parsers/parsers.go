@@ -12,11 +12,15 @@
 package parsers
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"unicode/utf8"
+
+	"golang.org/x/net/html/charset"
 
 	"loci/core"
 	"loci/core/ingest"
@@ -35,6 +39,7 @@ type parseTask struct {
 	ctx      context.Context // lives for one call of Parse
 	name     string
 	data     []byte
+	address  *url.URL // as core.ParseInput has it
 	limits   core.ParseLimits
 	unpacked int64 // what was decompressed so far
 }
@@ -48,13 +53,14 @@ func (Parsers) Parse(ctx context.Context, in core.ParseInput) (doc core.Document
 	if n := int64(len(in.Data)); n > limits.Input {
 		return core.Document{}, core.E(core.TooLarge, "%q has %s, more than the %s allowed", in.Name, size(n), size(limits.Input))
 	}
+	in.Data = recoded(in.Data, in.Charset)
 	kind, err := ingest.Detect(in.Name, in.Data)
 	if err != nil {
 		return core.Document{}, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, limits.Time, core.E(core.Timeout, "reading %q took longer than %s", in.Name, limits.Time))
 	defer cancel()
-	j := &parseTask{ctx: ctx, name: in.Name, data: in.Data, limits: limits}
+	j := &parseTask{ctx: ctx, name: in.Name, data: in.Data, address: in.Address, limits: limits}
 	doc, err = j.read(kind)
 	if err != nil {
 		return core.Document{}, j.explain(kind, err)
@@ -62,6 +68,19 @@ func (Parsers) Parse(ctx context.Context, in core.ParseInput) (doc core.Document
 	doc.Kind = kind
 	doc.Title = oneLine(doc.Title)
 	return doc, j.check(doc)
+}
+
+// recoded is a text of a known encoding in UTF-8, with the mark that says so: a page may name another one in its head.
+func recoded(data []byte, encoding string) []byte {
+	known, _ := charset.Lookup(encoding)
+	if known == nil {
+		return data
+	}
+	text, err := known.NewDecoder().Bytes(data)
+	if err != nil {
+		return data
+	}
+	return append([]byte("\ufeff"), bytes.TrimPrefix(text, []byte("\ufeff"))...)
 }
 
 // read dispatches, and turns a panic into an error: a library that stumbles over a file must not take the daemon along.
