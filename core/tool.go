@@ -61,7 +61,8 @@ const (
 	TouchReads   Touch = "reads"   // reads files of the workspace
 	TouchWrites  Touch = "writes"  // changes files of the workspace
 	TouchRuns    Touch = "runs"    // starts processes
-	TouchNetwork Touch = "network" // leaves the machine
+	TouchNetwork Touch = "network" // fetches from a host that the call names
+	TouchSearch  Touch = "search"  // asks the search service that the person set up
 	TouchOwn     Touch = "own"     // sees and ends what earlier calls of the agent began
 )
 
@@ -127,6 +128,7 @@ type ToolResult struct {
 	Shows   map[BlockID]int // versions of blocks that Text shows, whole or by what changed since the version shown before
 	Keeps   []Passage       // what Apply will store, for later calls of the response to know
 	Dir     string          // of a shell line: the folder, absolute, in which the next one begins
+	Source  string          // where a text in it comes from that is not the person's; empty: from nowhere else
 	Apply   func(ctx context.Context, tx ToolEdits) (ToolResult, error)
 }
 

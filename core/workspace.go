@@ -114,7 +114,7 @@ type WorkspaceEnv struct {
 	Dir      string // in it, absolute: where a shell line begins
 	Mode     PermissionMode
 	Paths    PathRules // what a shell line or a search may do with files that it comes across; nil: nobody knows
-	Hosts    HostRules // which hosts a shell line may reach; nil: none
+	Hosts    HostRules // which hosts a shell line, or a fetch, may reach; nil: none
 	Contents ContentStore
 	Files    FileLog
 }

@@ -30,11 +30,13 @@ import (
 	"loci/providers/embed"
 	"loci/providers/offline"
 	"loci/sandbox"
+	"loci/sandbox/egress"
 	"loci/storage"
 	"loci/storage/contents"
 	"loci/storage/forget"
 	"loci/tools"
 	"loci/tools/parsers"
+	"loci/tools/web"
 	"loci/tools/workspace"
 	"loci/tools/workspace/masks"
 	"loci/tools/workspace/shell"
@@ -103,7 +105,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Clock: d.cfg.Clock, Logger: d.logger, Changed: func(c core.Change) { p.engine.Announce(c) },
 		Ended: func(ctx context.Context, j jobs.Job) { d.wake(ctx, &p, j) },
 	})
-	toolbox, settings := tools.NewOn(d.machine(p.sandbox, p.jobs)), d.cfg.Settings
+	toolbox, settings := tools.NewOn(d.machine(p.sandbox, p.jobs), d.network()), d.cfg.Settings
 	held := contents.New(contents.Config{Dir: filepath.Join(d.cfg.Paths.Data, contents.Folder), Clock: d.cfg.Clock, Logger: d.logger})
 	p.permissions, p.trust = d.permissions(), trust.New(d.cfg.Paths.Trust())
 	p.engine = engine.New(engine.Config{
@@ -201,6 +203,11 @@ func (d *Daemon) machine(confined core.Sandbox, lines *jobs.Registry) shell.Conf
 	return shell.Config{
 		Sandbox: confined, Jobs: lines, Caches: filepath.Join(paths.State, "caches"), Home: home, Hidden: d.ours(),
 	}
+}
+
+// network is what tools that leave the machine need to know of it.
+func (d *Daemon) network() web.Config {
+	return web.Config{Network: egress.Machine{}, Parser: parsers.New(), Agent: "loci/" + d.cfg.Version}
 }
 
 // ProviderVariables returns the names of the variables that tell how to reach a provider. A client passes the ones it

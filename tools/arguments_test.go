@@ -9,6 +9,7 @@ import (
 
 	"loci/core"
 	"loci/core/arguments"
+	"loci/tools/web"
 	"loci/tools/workspace/shell"
 )
 
@@ -16,7 +17,7 @@ import (
 // refuses none that the tool would take.
 func TestWhatAToolAcceptsItsSchemaAccepts(t *testing.T) {
 	t.Parallel()
-	for _, tool := range builtins(shell.Config{}) {
+	for _, tool := range builtins(shell.Config{}, web.Config{}) {
 		for _, spec := range []*core.ToolSpec{&tool.Info.Spec, tool.Info.Wider} {
 			if spec == nil {
 				continue

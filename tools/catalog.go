@@ -11,16 +11,17 @@ import (
 	"loci/tools/memory"
 	"loci/tools/messages"
 	"loci/tools/recall"
+	"loci/tools/web"
 	"loci/tools/workspace"
 	"loci/tools/workspace/shell"
 )
 
 // builtins is the table of the tools that need no row in the store.
-func builtins(machine shell.Config) []core.BoundTool {
+func builtins(machine shell.Config, network web.Config) []core.BoundTool {
 	if machine.Watch == nil {
 		machine.Watch = workspace.NewWatcher().Watch
 	}
-	sh := shell.New(machine)
+	sh, net := shell.New(machine), web.New(network)
 	return []core.BoundTool{
 		row(core.ToolCore, Typed("archival_memory_delete", archival.DeleteDoc, archival.Delete)),
 		row(core.ToolCore, Typed("archival_memory_insert", archival.InsertDoc, archival.Insert)),
@@ -36,6 +37,7 @@ func builtins(machine shell.Config) []core.BoundTool {
 		row(core.ToolMemory, Typed("core_memory_append", memory.AppendDoc, memory.Append)),
 		row(core.ToolMemory, Typed("core_memory_replace", memory.ReplaceDoc, memory.Replace)),
 		row(core.ToolBuiltin, Typed("edit", workspace.EditDoc, workspace.EditFile), whole, changes),
+		row(core.ToolBuiltin, sideBySide(Typed("fetch", web.FetchDoc, net.Fetch)), whole, fetches),
 		row(core.ToolBuiltin, sideBySide(Typed("glob", workspace.GlobDoc, workspace.Glob)), whole, looks),
 		row(core.ToolBuiltin, sideBySide(Typed("grep", workspace.GrepDoc, workspace.Grep)), whole, looks),
 		row(core.ToolFiles, Typed("grep_files", files.GrepDoc, files.Grep), whole),
@@ -90,6 +92,11 @@ func runs(i *core.ToolInfo) {
 // minds marks a tool that sees and ends what the agent began.
 func minds(i *core.ToolInfo) { i.Effect, i.Touches = core.EffectOutside, core.TouchOwn }
 
+// fetches marks a tool that reads what a host serves.
+func fetches(i *core.ToolInfo) {
+	i.Effect, i.Touches, i.Subject = core.EffectOutside, core.TouchNetwork, "url"
+}
+
 // sideBySide marks a tool whose calls may run at the same time.
 func sideBySide(tool core.BoundTool) core.BoundTool {
 	tool.Tool = parallelTool{tool.Tool}
@@ -106,12 +113,12 @@ type toolbox struct {
 	byID  map[core.ToolID]core.BoundTool
 }
 
-// New returns the built-in tools where there is no sandbox: shell runs nothing.
-func New() core.Toolbox { return NewOn(shell.Config{}) }
+// New returns the built-in tools where there is no sandbox and no network: shell runs nothing, and nothing is fetched.
+func New() core.Toolbox { return NewOn(shell.Config{}, web.Config{}) }
 
 // NewOn returns the built-in tools of a machine.
-func NewOn(machine shell.Config) core.Toolbox {
-	t := &toolbox{tools: builtins(machine), byID: map[core.ToolID]core.BoundTool{}}
+func NewOn(machine shell.Config, network web.Config) core.Toolbox {
+	t := &toolbox{tools: builtins(machine, network), byID: map[core.ToolID]core.BoundTool{}}
 	slices.SortFunc(t.tools, func(a, b core.BoundTool) int { return strings.Compare(a.Info.Spec.Name, b.Info.Spec.Name) })
 	for _, tool := range t.tools {
 		t.byID[tool.Info.ID] = tool

@@ -121,6 +121,7 @@ func TestTheCatalogueHasTheContractsToolsAndArguments(t *testing.T) {
 		"shell":               {[]string{"command"}, []string{"timeout", "description", "background"}},
 		"job":                 {[]string{"id"}, []string{"wait", "stop"}},
 		"list":                {nil, []string{"path", "offset"}},
+		"fetch":               {[]string{"url"}, []string{"offset"}},
 	}
 	all, err := New().List(t.Context())
 	if err != nil {

@@ -11,23 +11,24 @@ import (
 
 // pendingCall is a call on its way through the step: what the gate said, what calling it gave.
 type pendingCall struct {
-	call    core.ToolCall
-	tool    core.BoundTool
-	client  bool           // the client runs it, not we
-	wrong   string         // what it was called by, where that is no name
-	refusal string         // why it does not run, as the model reads it; empty: it runs
-	passed  string         // what let it pass: a rule, a mode or a person
-	why     string         // which rule asks a person before it runs, in a sentence; empty: none does
-	unasked *core.Notice   // it was denied, since nobody is there to be asked; nil: it wasn't
-	always  []string       // the rules that would allow it from now on
-	given   bool           // its result came from outside
-	faults  []string       // of hooks, to be told
-	note    string         // what the model must know beside the result
-	paths   core.PathRules // what it may do with files that it comes across
-	hosts   core.HostRules // which hosts it may reach; nil: none
-	result  core.ToolResult
-	brings  []*core.Message // what enters behind its return
-	beat    bool            // it asked for a heartbeat
+	call     core.ToolCall
+	tool     core.BoundTool
+	client   bool           // the client runs it, not we
+	wrong    string         // what it was called by, where that is no name
+	refusal  string         // why it does not run, as the model reads it; empty: it runs
+	passed   string         // what let it pass: a rule, a mode or a person
+	why      string         // which rule asks a person before it runs, in a sentence; empty: none does
+	unasked  *core.Notice   // it was denied, since nobody is there to be asked; nil: it wasn't
+	always   []string       // the rules that would allow it from now on
+	approved bool           // a person said yes to it
+	given    bool           // its result came from outside
+	faults   []string       // of hooks, to be told
+	note     string         // what the model must know beside the result
+	paths    core.PathRules // what it may do with files that it comes across
+	hosts    core.HostRules // which hosts it may reach; nil: none
+	result   core.ToolResult
+	brings   []*core.Message // what enters behind its return
+	beat     bool            // it asked for a heartbeat
 }
 
 // asks reports whether the call waits for somebody.

@@ -2,7 +2,6 @@ package engine
 
 import (
 	"errors"
-	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -31,6 +30,9 @@ func stagePermission(g *gate, p *pendingCall) verdict {
 	if at.Root == "" && p.inFolder() {
 		return verdict{} // the tool answers that no folder is open
 	}
+	if p.tool.Info.Touches == core.TouchNetwork && permissionCall(p, at).Host == "" {
+		return verdict{} // the tool answers that this is no address
+	}
 	call := permissionCall(p, at)
 	if g.permissions != nil {
 		at.Home = g.permissions.Home()
@@ -39,12 +41,19 @@ func stagePermission(g *gate, p *pendingCall) verdict {
 	if p.inFolder() {
 		p.paths = set.Paths(call, at)
 	}
-	if call.Does == permission.DoesShell && err == nil {
+	switch {
+	case err != nil:
+	case call.Does == permission.DoesShell:
 		p.hosts = set.Hosts(at)
+	case call.Does == permission.DoesFetch:
+		p.hosts = set.Fetches(call, at, p.approved)
 	}
 	if err != nil && call.Does != permission.DoesRemember {
 		v := permission.Verdict{Effect: permission.Ask, Why: "The rules of permission can't be known: " + err.Error() + "."}
 		return g.ask(p, v, permission.Remedy{})
+	}
+	if p.approved && call.Does == permission.DoesFetch && at.Mode != core.ModePlan {
+		at.Mode = core.ModeAsk // whoever answers, a person was asked
 	}
 	v := set.Judge(call, at)
 	switch v.Effect {
@@ -129,9 +138,11 @@ func permissionCall(p *pendingCall, at permission.Place) permission.Call {
 		c.Does, c.Line = permission.DoesShell, subject
 	case info.Touches == core.TouchNetwork:
 		c.Does = permission.DoesFetch
-		if u, err := url.Parse(subject); err == nil {
+		if u, err := core.ParseWebAddress(subject); err == nil {
 			c.Host = u.Hostname()
 		}
+	case info.Touches == core.TouchSearch:
+		c.Does = permission.DoesSearch
 	case info.Touches == core.TouchOwn:
 		c.Does = permission.DoesRemember
 	case info.Effect == core.EffectOutside:

@@ -97,6 +97,17 @@ func TestACallPassesByRuleByModeOrByAPerson(t *testing.T) {
 		"its own job":       {touches: core.TouchOwn, mode: core.ModeAsk, x: "a", ran: true},
 		"a line that acts":  {touches: core.TouchRuns, mode: core.ModeAsk, x: "make", asked: "run make"},
 		"a host":            {touches: core.TouchNetwork, mode: core.ModeAsk, x: "https://example.com/a", asked: "fetch from example.com"},
+		"a host, allowed": {
+			touches: core.TouchNetwork, mode: core.ModeAsk, list: permission.List{Allow: []string{"fetch(example.com)"}},
+			x: "https://EXAMPLE.com/a", ran: true, passed: "the rule fetch(example.com) of your configuration",
+		},
+		"a host, no session": {
+			touches: core.TouchNetwork, mode: core.ModeStandard, x: "https://example.com/a",
+			refused: "loci permissions add allow 'fetch(example.com)' --folder .",
+		},
+		"no address":           {touches: core.TouchNetwork, mode: core.ModeAsk, x: "https://", ran: true},
+		"a search":             {touches: core.TouchSearch, mode: core.ModeAsk, x: "ships", asked: "search the web"},
+		"a search, no session": {touches: core.TouchSearch, mode: core.ModeStandard, x: "ships", ran: true, passed: "the mode standard"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

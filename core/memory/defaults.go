@@ -45,7 +45,7 @@ func TerminalTools() []string {
 
 // WorkspaceTools are what an agent has besides that the terminal makes in a folder.
 func WorkspaceTools() []string {
-	return []string{"read", "write", "edit", "glob", "grep", "list", "shell", "job"}
+	return []string{"read", "write", "edit", "glob", "grep", "list", "shell", "job", "fetch"}
 }
 
 // Renew gives an agent the prompt and the tools that the terminal's new agents have; further tools stay. A prompt that

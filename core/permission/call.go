@@ -16,14 +16,15 @@ type Does string
 
 // What tools do.
 const (
-	DoesRemember Does = ""       // reads and edits the agent's own facts
-	DoesRead     Does = "read"   // reads files
-	DoesWrite    Does = "write"  // changes files
-	DoesShell    Does = "shell"  // runs a shell line
-	DoesFetch    Does = "fetch"  // reads what a host serves
-	DoesMCP      Does = "mcp"    // calls a tool of a server
-	DoesOther    Does = "other"  // a tool that people wrote
-	DoesClient   Does = "client" // runs in the program that sent the message
+	DoesRemember Does = ""           // reads and edits the agent's own facts
+	DoesRead     Does = "read"       // reads files
+	DoesWrite    Does = "write"      // changes files
+	DoesShell    Does = "shell"      // runs a shell line
+	DoesFetch    Does = "fetch"      // reads what a host serves
+	DoesSearch   Does = "web_search" // asks a search service
+	DoesMCP      Does = "mcp"        // calls a tool of a server
+	DoesOther    Does = "other"      // a tool that people wrote
+	DoesClient   Does = "client"     // runs in the program that sent the message
 )
 
 // Call is a call of a tool, as far as permission depends on it.
@@ -63,6 +64,7 @@ func (p Place) resolved() Place {
 type part struct {
 	what  string // in words
 	does  Does
+	host  string
 	path  string   // a file
 	real  string   // where it leads
 	words []string // a command
@@ -89,7 +91,9 @@ func (c *Call) parts(at Place) []part {
 	case DoesShell:
 		return c.shell(at)
 	case DoesFetch:
-		return []part{{what: "fetch from " + c.Host, does: c.Does, offer: rule(c.Does, escape(c.Host))}}
+		return []part{{what: "fetch from " + c.Host, does: c.Does, host: c.Host, offer: rule(c.Does, escape(c.Host))}}
+	case DoesSearch:
+		return []part{{what: "search the web", does: c.Does, offer: c.Tool}}
 	case DoesMCP:
 		return []part{{what: "call " + c.Remote, does: c.Does, offer: rule(c.Does, escape(c.Remote))}}
 	case DoesRemember, DoesOther, DoesClient:

@@ -16,7 +16,9 @@ type hosts struct {
 
 // Hosts returns which hosts a shell line's programs may reach, by the rules about fetching. Programs ask for a host in the
 // middle of their work, when no person can be asked, so that what asks is closed to them, and what no rule names as well.
-func (s Set) Hosts(at Place) core.HostRules {
+func (s Set) Hosts(at Place) core.HostRules { return s.hosts(at) }
+
+func (s Set) hosts(at Place) *hosts {
 	h := &hosts{mode: at.Mode}
 	for i := range s {
 		r := &s[i]

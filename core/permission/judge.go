@@ -168,14 +168,19 @@ func (p *part) changes() bool {
 		return true
 	case DoesShell:
 		return !p.free
-	case DoesRemember, DoesRead, DoesFetch, DoesClient:
+	case DoesRemember, DoesRead, DoesFetch, DoesSearch, DoesClient:
 	}
 	return false
 }
 
 // byMode decides where no rule does.
 func (p *part) byMode(at Place) Verdict {
-	if at.Mode == core.ModeStandard || at.Mode == "" {
+	standard := at.Mode == core.ModeStandard || at.Mode == ""
+	if standard && p.does == DoesFetch {
+		return said(Deny, "No rule allows to %s, and in the mode standard nobody is asked. A person opens the host: %s.",
+			p.what, at.grant(p.host))
+	}
+	if standard {
 		return said(Allow, "No rule asks.")
 	}
 	_, inside := under(at.Root, p.path)

@@ -35,7 +35,9 @@ type Hooks struct{ cfg Config }
 func New(cfg Config) *Hooks { return &Hooks{cfg: cfg} }
 
 // aliases are how Claude Code calls tools like ours.
-var aliases = map[string]string{"shell": "Bash", "read": "Read", "write": "Write", "edit": "Edit", "glob": "Glob", "grep": "Grep"}
+var aliases = map[string]string{
+	"shell": "Bash", "read": "Read", "write": "Write", "edit": "Edit", "glob": "Glob", "grep": "Grep", "fetch": "WebFetch",
+}
 
 // input is what a program reads.
 type input struct {

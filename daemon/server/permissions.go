@@ -140,6 +140,7 @@ func hypothetical(in api.CheckPermission) (permission.Call, error) {
 		c.Line = in.Subject
 	case permission.DoesFetch:
 		c.Host = in.Subject
+	case permission.DoesSearch:
 	case permission.DoesMCP:
 		c.Remote = in.Subject
 	case permission.DoesRemember, permission.DoesOther, permission.DoesClient:

@@ -1,0 +1,42 @@
+package core
+
+import (
+	"strings"
+	"unicode"
+)
+
+// foreignTag marks texts that come from outside.
+const foreignTag = "foreign"
+
+// maxSource bounds what is kept of where a text comes from, in characters.
+const maxSource = 300
+
+// Foreign marks a text that comes from outside, so that a model can tell it from what people and the house say. The text can't
+// end the mark, or begin another one.
+func Foreign(source, text string) string {
+	return "<" + foreignTag + ` from="` + SourceName(source) + "\">\n" + Untagged(strings.TrimSuffix(text, "\n"), foreignTag) +
+		"\n</" + foreignTag + ">"
+}
+
+// SourceName is where a text comes from, as it is kept and shown: one line, bounded, without what could end a mark.
+func SourceName(source string) string {
+	source = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case r == '"':
+			return '\''
+		case r == '<':
+			return '‹'
+		case r == '>':
+			return '›'
+		case !unicode.IsGraphic(r):
+			return -1
+		}
+		return r
+	}, strings.ToValidUTF8(source, "\ufffd"))
+	if r := []rune(source); len(r) > maxSource {
+		return string(r[:maxSource-1]) + "…"
+	}
+	return source
+}
