@@ -36,7 +36,8 @@ func TestAPersonsYesToAnAddressNamesIt(t *testing.T) {
 			}, func(cfg *engine.Config) {
 				cfg.Permissions = writtenRules(t, permission.List{Allow: tt.allow})
 				cfg.Tools = &box{cfg.Tools, core.BoundTool{Tool: tool, Info: core.ToolInfo{
-					ID: core.BuiltinToolID("probe"), Effect: core.EffectOutside, Touches: core.TouchNetwork, Subject: "x", Spec: tool.Spec(),
+					ID: core.BuiltinToolID("probe"), Spec: tool.Spec(),
+					Effect: core.EffectOutside, Touches: core.TouchNetwork, Subject: "x",
 				}}}
 			})
 			a := h.agent(nil, "probe")

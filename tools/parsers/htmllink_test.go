@@ -16,9 +16,11 @@ func TestLinksOfAPageAreKeptWhereItsAddressIsKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, tt := range map[string]struct{ page, want string }{
-		"relative":           {`<p>See <a href="../api">the API</a>.`, "See [the API](https://example.com/api)."},
-		"whole":              {`<p><a href='http://b.test/x?y=1'>b</a>`, "[b](http://b.test/x?y=1)"},
-		"in a list":          {`<ul><li><a href="/a">a</a><li><a href="/b">b</a></ul>`, "- [a](https://example.com/a)\n- [b](https://example.com/b)"},
+		"relative": {`<p>See <a href="../api">the API</a>.`, "See [the API](https://example.com/api)."},
+		"whole":    {`<p><a href='http://b.test/x?y=1'>b</a>`, "[b](http://b.test/x?y=1)"},
+		"in a list": {
+			`<ul><li><a href="/a">a</a><li><a href="/b">b</a></ul>`, "- [a](https://example.com/a)\n- [b](https://example.com/b)",
+		},
 		"around a heading":   {`<a href="/a"><h2>Title</h2><p>more</p></a>`, "## [Title](https://example.com/a)\n\nmore"},
 		"in a table":         {`<table><tr><td><a href="/a">a</a><td>b</table>`, "| [a](https://example.com/a) | b |"},
 		"never closed":       {`<p><a href="/a">a<p>b`, "[a](https://example.com/a)\n\nb"},

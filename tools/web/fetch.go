@@ -173,7 +173,8 @@ func (f *fetching) show(ctx context.Context, from *url.URL, resp *http.Response)
 		if core.KindOf(err) == core.Internal || ctx.Err() != nil {
 			return core.ToolResult{}, err
 		}
-		return core.ToolError(head + "\nIt can't be shown as text: " + firstWords(strings.ReplaceAll(err.Error(), strconv.Quote(name), "it")) + "."), nil
+		why := firstWords(strings.ReplaceAll(err.Error(), strconv.Quote(name), "it"))
+		return core.ToolError(head + "\nIt can't be shown as text: " + why + "."), nil
 	}
 	text, rest, err := f.page(doc, failed)
 	if err != nil {

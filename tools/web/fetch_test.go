@@ -95,7 +95,10 @@ func serving(kind, text string) http.HandlerFunc {
 func TestAPageIsShownAsTextThatIsMarkedAsForeign(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct{ kind, text, want string }{
-		"HTML":     {"text/html", `<title>Ships</title><p>See <a href="/api">the API</a>.<script>x()</script>`, "Title: Ships\n\nSee [the API](http://example.com/api)."},
+		"HTML": {
+			"text/html", `<title>Ships</title><p>See <a href="/api">the API</a>.<script>x()</script>`,
+			"Title: Ships\n\nSee [the API](http://example.com/api).",
+		},
 		"a title":  {"text/html", `<title>Ships</title><h1>Ships</h1>`, "# Ships"},
 		"text":     {"text/plain; charset=windows-1251", "\xcf\xf0\xe8\xe2\xe5\xf2", "Привет"},
 		"JSON":     {"application/json", `{"a":1}`, `{"a":1}`},

@@ -18,28 +18,31 @@ func TestAnAddressThatIsNotOfThePublicInternetNeedsARuleThatNamesIt(t *testing.T
 		allow []string
 		said  string // empty: it is fetched
 	}{
-		"private":                        {"10.0.0.7", "http://inside.test/", nil, "10.0.0.7 is an address of a private network"},
-		"private, the name is allowed":   {"10.0.0.7", "http://inside.test/", []string{"fetch(inside.test)"}, "fetch(10.0.0.7)"},
-		"private, all hosts are allowed": {"10.0.0.7", "http://inside.test/", []string{"fetch", "fetch(*)", "fetch(10.0.0.*)"}, "fetch(10.0.0.7)"},
-		"private, named":                 {"10.0.0.7", "http://inside.test/", []string{"fetch(10.0.0.7)"}, ""},
-		"loopback":                       {"127.0.0.1", "http://inside.test:8080/", nil, "of this machine itself"},
-		"loopback by its address":        {"", "http://127.0.0.1:8080/", []string{"fetch(*)"}, "of this machine itself"},
-		"loopback, named":                {"", "http://127.0.0.1:8080/", []string{"fetch(127.0.0.1)"}, ""},
-		"loopback as IPv6":               {"", "http://[::ffff:127.0.0.1]:8080/", nil, "of this machine itself"},
-		"loopback of IPv6":               {"", "http://[::1]:8080/", nil, "of this machine itself"},
-		"the machine's own address":      {own, "http://inside.test/", nil, "of this machine itself"},
-		"metadata":                       {"169.254.169.254", "http://inside.test/", []string{"fetch"}, "a cloud's metadata"},
-		"the local link":                 {"fe80::1", "http://inside.test/", nil, "of the local link"},
-		"one of two":                     {"10.0.0.7 " + public, "http://inside.test/", nil, ""},
-		"a number":                       {"", "http://2130706433/", nil, "its name can't be resolved"},
-		"no address":                     {"", "http://inside.test/", nil, "its name can't be resolved"},
+		"private":                      {"10.0.0.7", "http://inside.test/", nil, "10.0.0.7 is an address of a private network"},
+		"private, the name is allowed": {"10.0.0.7", "http://inside.test/", []string{"fetch(inside.test)"}, "fetch(10.0.0.7)"},
+		"private, all hosts are allowed": {
+			"10.0.0.7", "http://inside.test/", []string{"fetch", "fetch(*)", "fetch(10.0.0.*)"}, "fetch(10.0.0.7)",
+		},
+		"private, named":            {"10.0.0.7", "http://inside.test/", []string{"fetch(10.0.0.7)"}, ""},
+		"loopback":                  {"127.0.0.1", "http://inside.test:8080/", nil, "of this machine itself"},
+		"loopback by its address":   {"", "http://127.0.0.1:8080/", []string{"fetch(*)"}, "of this machine itself"},
+		"loopback, named":           {"", "http://127.0.0.1:8080/", []string{"fetch(127.0.0.1)"}, ""},
+		"loopback as IPv6":          {"", "http://[::ffff:127.0.0.1]:8080/", nil, "of this machine itself"},
+		"loopback of IPv6":          {"", "http://[::1]:8080/", nil, "of this machine itself"},
+		"the machine's own address": {own, "http://inside.test/", nil, "of this machine itself"},
+		"metadata":                  {"169.254.169.254", "http://inside.test/", []string{"fetch"}, "a cloud's metadata"},
+		"the local link":            {"fe80::1", "http://inside.test/", nil, "of the local link"},
+		"one of two":                {"10.0.0.7 " + public, "http://inside.test/", nil, ""},
+		"a number":                  {"", "http://2130706433/", nil, "its name can't be resolved"},
+		"no address":                {"", "http://inside.test/", nil, "its name can't be resolved"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, serving("text/plain", "served"))
 			w.names["inside.test"] = tt.leads
 			got := w.fetch(t, tt.url, 0, tt.allow...)
-			if fetched := !got.IsError && strings.Contains(got.Text, "served"); fetched != (tt.said == "") || !strings.Contains(got.Text, tt.said) {
+			fetched := !got.IsError && strings.Contains(got.Text, "served")
+			if fetched != (tt.said == "") || !strings.Contains(got.Text, tt.said) {
 				t.Errorf("%+v", got)
 			}
 			if tt.said != "" && len(w.dialled) > 0 {
