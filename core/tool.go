@@ -35,8 +35,9 @@ func LegalToolName(name string) bool {
 // ToolKind is the contract's tool_type.
 type ToolKind string
 
-// The kinds of built-in tools.
+// The kinds of tools.
 const (
+	ToolCustom  ToolKind = "custom"            // written by people
 	ToolCore    ToolKind = "letta_core"        // conversation_search, archival…, send_message
 	ToolMemory  ToolKind = "letta_memory_core" // the tools that edit blocks
 	ToolFiles   ToolKind = "letta_files_core"  // the tools that read attached folders
@@ -113,6 +114,8 @@ type ToolEnv struct {
 	Chain        []RunID         // the runs that led here, this one last
 	Kept         []Passage       // what earlier calls of the same response will store
 	Call         string          // the id of the call
+	Variables    []string        // what the tool's programs find in their environment, as NAME=value
+	Veil         *Veil           // takes the values of secrets out of what is shown before the call returns
 	Client       Client          // who made the request
 	Workspace    WorkspaceEnv
 }

@@ -32,6 +32,7 @@ import (
 	"loci/core/jobs"
 	"loci/core/service"
 	"loci/core/undo"
+	"loci/core/variables"
 	"loci/daemon/api"
 	"loci/daemon/config"
 	"loci/daemon/follow"
@@ -112,6 +113,7 @@ type parts struct {
 	trust       *trust.Trust
 	sandbox     *sandbox.Local
 	jobs        *jobs.Registry
+	variables   *variables.Variables
 }
 
 // Open takes the home's lock and starts listening. It neither answers requests nor opens the store yet. If the home

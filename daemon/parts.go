@@ -19,11 +19,13 @@ import (
 	"loci/core/permission"
 	"loci/core/service"
 	"loci/core/undo"
+	"loci/core/variables"
 	"loci/daemon/config"
 	"loci/daemon/follow"
 	"loci/daemon/hooks"
 	"loci/daemon/mirror"
 	"loci/daemon/permissions"
+	"loci/daemon/seal"
 	"loci/daemon/server"
 	"loci/daemon/trust"
 	"loci/providers"
@@ -107,6 +109,10 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	})
 	toolbox, settings := tools.NewOn(d.machine(p.sandbox, p.jobs), d.network()), d.cfg.Settings
 	held := contents.New(contents.Config{Dir: filepath.Join(d.cfg.Paths.Data, contents.Folder), Clock: d.cfg.Clock, Logger: d.logger})
+	p.variables = variables.New(variables.Config{
+		Store: p.store, Clock: d.cfg.Clock,
+		Sealer: seal.New(seal.Config{Path: d.cfg.Paths.Key(), Home: d.cfg.Paths.Home, Keyring: seal.Desktop()}),
+	})
 	p.permissions, p.trust = d.permissions(), trust.New(d.cfg.Paths.Trust())
 	p.engine = engine.New(engine.Config{
 		Store:    p.store,
@@ -122,6 +128,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Permissions: p.permissions,
 		Trust:       p.trust,
 		Hooks:       d.hooks(),
+		Variables:   p.variables,
 
 		DefaultModel: core.Handle(
 			settings.Model,
@@ -256,7 +263,7 @@ func (d *Daemon) awaitParts(ctx context.Context) (server.Parts, error) {
 	p := d.current()
 	return server.Parts{
 		Services: p.services, Engine: p.engine, Undo: p.undo, Approvals: p.approvals, Mirrors: p.mirrors, Follower: p.follower,
-		Permissions: p.permissions, Trust: p.trust, Closes: closes, Jobs: p.jobs,
+		Permissions: p.permissions, Trust: p.trust, Closes: closes, Jobs: p.jobs, Variables: p.variables,
 	}, nil
 }
 

@@ -106,11 +106,16 @@ func (t *turn) callOne(ctx context.Context, p *pendingCall, env core.ToolEnv) (e
 		return context.Cause(ctx)
 	}
 	env.Call, env.Workspace.Paths, env.Workspace.Hosts = p.call.ID, p.paths, p.hosts
+	if err := t.equip(ctx, p, &env); err != nil {
+		p.result = core.ToolError("Error executing function " + p.call.Name + ": the secrets of the agent can't be opened: " + err.Error())
+		return nil
+	}
 	p.result, err = p.tool.Tool.Call(ctx, p.call, env)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
 	if err == nil {
+		p.result = veiled(p.result, env.Veil)
 		t.hookAfter(ctx, p)
 	}
 	return err

@@ -36,6 +36,7 @@ type Config struct {
 	Permissions Permissions  // the rules that people wrote; nil: none
 	Trust       prompt.Trust // what a person trusts of what folders bring; nil: nothing
 	Hooks       Hooks        // the person's own programs around calls; nil: none
+	Variables   Variables    // what tools find in their environment; nil: nothing
 
 	DefaultModel core.Handle   // the configured default; empty: none
 	MaxSteps     int           // 0: core.DefaultMaxSteps

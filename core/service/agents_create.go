@@ -9,6 +9,7 @@ import (
 	"loci/core"
 	"loci/core/compact"
 	"loci/core/memory"
+	"loci/core/variables"
 )
 
 // NewAgent says what an agent is made from. The zero value is the contract's default agent.
@@ -34,9 +35,10 @@ type NewAgent struct {
 	Timezone    string // empty: UTC
 	Hidden      bool
 	Autoclear   bool
-	Recall      int            // tokens that automatic recall may add to a turn
-	Terminal    bool           // made by the terminal
-	First       []core.Message // the conversation's first messages; nil: the type's own
+	Recall      int             // tokens that automatic recall may add to a turn
+	Terminal    bool            // made by the terminal
+	Variables   []core.Variable // what its tools find in their environment
+	First       []core.Message  // the conversation's first messages; nil: the type's own
 	Extra       map[string]any
 }
 
@@ -246,6 +248,9 @@ func (a *Agents) createIn(ctx context.Context, tx core.Store, draft core.Agent, 
 		if err := tx.Blocks().Attach(ctx, agent.ID, b.ID); err != nil {
 			return agent, err
 		}
+	}
+	if err := variables.Replace(ctx, tx, agent.ID, in.Variables); err != nil {
+		return agent, err
 	}
 	for _, id := range unique(in.BlockIDs) {
 		if err := attachBlock(ctx, tx, agent.ID, id); err != nil {

@@ -7,6 +7,7 @@ import (
 
 	"loci/core"
 	"loci/core/compact"
+	"loci/core/variables"
 )
 
 // AgentPatch changes only what is present in it. Sets are replaced; null clears a field if that makes sense and is
@@ -33,7 +34,8 @@ type AgentPatch struct {
 	Timezone    core.Opt[string]
 	Hidden      core.Opt[bool]
 	Autoclear   core.Opt[bool]
-	Extra       map[string]any // keys to set; a nil value removes a key; compaction settings are merged into the existing ones
+	Variables   core.Opt[[]core.Variable] // null removes all
+	Extra       map[string]any            // keys to set; a nil value removes a key; compaction settings are merged into the existing ones
 
 	info core.ModelInfo // of the model that the agent will have; found by checkPatch where it matters
 }
@@ -62,6 +64,11 @@ func (a *Agents) Update(ctx context.Context, id core.AgentID, patch AgentPatch, 
 		}
 		if patch.MessageIDs.Present {
 			if err := sameMessages(ctx, tx, id, patch.MessageIDs.Value); err != nil {
+				return false, err
+			}
+		}
+		if patch.Variables.Present {
+			if err := variables.Replace(ctx, tx, id, patch.Variables.Value); err != nil {
 				return false, err
 			}
 		}

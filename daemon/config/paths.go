@@ -41,6 +41,9 @@ func (p Paths) Trust() string { return filepath.Join(filepath.Dir(p.Config), "tr
 // Hooks is the file of the person's own programs around calls of tools.
 func (p Paths) Hooks() string { return filepath.Join(filepath.Dir(p.Config), "hooks.json") }
 
+// Key is the file with the key that seals secrets. It lies beside the settings, apart from the databases, and no backup has it.
+func (p Paths) Key() string { return filepath.Join(filepath.Dir(p.Config), "secret.key") }
+
 // SystemPermissions is the file in which whoever runs the machine writes rules that count for everybody; empty: there is
 // none on this system.
 func SystemPermissions() string {

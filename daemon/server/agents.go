@@ -31,11 +31,16 @@ func (s *Server) createAgent(ctx context.Context, in *createAgentInput) (*body[a
 	if err != nil {
 		return nil, err
 	}
+	if draft.Variables, err = s.draftSecrets(ctx, "", in.Body.Secrets, in.Body.ToolExecEnvironmentVariables); err != nil {
+		return nil, err
+	}
 	agent, err := s.services().Agents.Create(ctx, draft, callOf(ctx).client.Env)
 	if err != nil {
 		return nil, err
 	}
-	return answer(s.agentState(ctx, agent, everything))
+	show := everything
+	show.secrets = len(draft.Variables) > 0 // who sent them knows them
+	return answer(s.agentState(ctx, agent, show))
 }
 
 func agentFilter(in api.AgentFilter) core.AgentFilter {
@@ -110,11 +115,20 @@ func (s *Server) updateAgent(ctx context.Context, in *updateAgentInput) (*body[a
 	if err != nil {
 		return nil, err
 	}
+	if given := in.Body.Secrets.Set || in.Body.ToolExecEnvironmentVariables.Set; given {
+		patch.Variables.Present = true
+		patch.Variables.Value, err = s.draftSecrets(ctx, in.id(), in.Body.Secrets.Value, in.Body.ToolExecEnvironmentVariables.Value)
+		if err != nil {
+			return nil, err
+		}
+	}
 	agent, err := s.services().Agents.Update(ctx, in.id(), patch, callOf(ctx).client.Env)
 	if err != nil {
 		return nil, err
 	}
-	return answer(s.agentState(ctx, agent, everything))
+	show := everything
+	show.secrets = patch.Variables.Present
+	return answer(s.agentState(ctx, agent, show))
 }
 
 func (s *Server) deleteAgent(ctx context.Context, in *AgentPath) (*body[any], error) {
@@ -148,6 +162,12 @@ func (s *Server) agentState(ctx context.Context, agent core.Agent, rel relations
 		}
 	}
 	out := wireAgent(f)
+	if rel.secrets {
+		if out.Secrets, err = s.secretsOf(ctx, agent.ID); err != nil {
+			return api.AgentState{}, err
+		}
+		out.ToolExecEnvironmentVariables = out.Secrets
+	}
 	if rel.pending {
 		if out.PendingApproval, err = s.pendingApproval(ctx, agent.ID); err != nil {
 			return api.AgentState{}, err

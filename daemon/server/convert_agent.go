@@ -20,7 +20,7 @@ const (
 )
 
 // relations says which of an agent's relations to show.
-type relations struct{ blocks, tools, tags, folders, pending bool }
+type relations struct{ blocks, tools, tags, folders, pending, secrets bool }
 
 var everything = relations{blocks: true, tools: true, tags: true, folders: true}
 
@@ -36,6 +36,7 @@ func relationsFor(current bool, in api.AgentInclude) relations {
 			tags:    has(api.IncludeTags),
 			folders: has(api.IncludeSources),
 			pending: has(api.IncludePendingApproval),
+			secrets: has(api.IncludeSecrets),
 		}
 	case len(in.IncludeRelationships) > 0:
 		old := func(names ...string) bool {
@@ -330,8 +331,6 @@ func keep[T any](extra map[string]any, key string, v *T) {
 // unbuilt rejects what this server can't do yet, so that nobody relies on it.
 func unbuilt(in api.CreateAgent) error {
 	switch {
-	case len(in.Secrets)+len(in.ToolExecEnvironmentVariables) > 0:
-		return core.E(core.Unsupported, "secrets of agents are not built yet")
 	case len(in.IdentityIDs) > 0:
 		return core.E(core.NotFound, "there is no identity %s", in.IdentityIDs[0])
 	case api.Val(in.EnableSleeptime):
@@ -353,13 +352,11 @@ func unbuilt(in api.CreateAgent) error {
 // corePatch converts the body that updates an agent.
 func corePatch(in api.UpdateAgent) (service.AgentPatch, error) {
 	if err := unbuilt(api.CreateAgent{
-		Secrets:                      in.Secrets.Value,
-		ToolExecEnvironmentVariables: in.ToolExecEnvironmentVariables.Value,
-		IdentityIDs:                  in.IdentityIDs.Value,
-		EnableSleeptime:              &in.EnableSleeptime.Value,
-		LLMConfig:                    patched(in.LLMConfig),
-		ModelSettings:                patched(in.ModelSettings),
-		ResponseFormat:               patched(in.ResponseFormat),
+		IdentityIDs:     in.IdentityIDs.Value,
+		EnableSleeptime: &in.EnableSleeptime.Value,
+		LLMConfig:       patched(in.LLMConfig),
+		ModelSettings:   patched(in.ModelSettings),
+		ResponseFormat:  patched(in.ResponseFormat),
 	}); err != nil {
 		return service.AgentPatch{}, err
 	}

@@ -181,7 +181,7 @@ func newFixture(t *testing.T, say answers, change ...func(*Config)) *fixture {
 	)
 	turns := undo.New(undo.Config{Store: store, Announce: eng.Announce})
 	cfg := Config{
-		Parts:   Parts{Services: services, Engine: eng, Undo: turns, Approvals: approval.New(store, eng, nil)},
+		Parts:   Parts{Services: services, Engine: eng, Undo: turns, Approvals: approval.New(store, eng, nil), Variables: vault(t, store)},
 		Version: "1.2.3",
 	}
 	for _, c := range change {

@@ -27,6 +27,7 @@ import (
 	"loci/core/jobs"
 	"loci/core/service"
 	"loci/core/undo"
+	"loci/core/variables"
 	"loci/daemon/api"
 )
 
@@ -58,10 +59,11 @@ type Parts struct {
 	Mirrors   Mirrors  // nil: memory cannot be mirrored
 	Follower  Follower // nil: no folder can follow a directory
 
-	Permissions Permissions    // nil: none are kept
-	Trust       Trust          // nil: none is kept
-	Closes      Closes         // nil: nobody knows
-	Jobs        *jobs.Registry // nil: there are none
+	Permissions Permissions          // nil: none are kept
+	Trust       Trust                // nil: none is kept
+	Closes      Closes               // nil: nobody knows
+	Jobs        *jobs.Registry       // nil: there are none
+	Variables   *variables.Variables // nil: none are kept
 }
 
 // Config is what the server is built from.
@@ -152,6 +154,7 @@ func (s *Server) register(a huma.API) {
 	s.registerPassageHistory(a)
 	s.registerRuns(a)
 	s.registerTools(a)
+	s.registerVariables(a)
 }
 
 // ready waits for the parts.

@@ -136,6 +136,7 @@ func places() []textPlace {
 				return nil
 			},
 		},
+		{name: "variables", table: "variables", id: "id", columns: []column{{"description", formText}}},
 		{name: "working folders", table: "workspaces", id: "path", columns: []column{{"path", formText}}, drop: true},
 		{name: "files that agents read", table: "file_reads", id: "path", columns: []column{{"path", formText}}, drop: true},
 		{

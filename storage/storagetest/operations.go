@@ -396,6 +396,13 @@ func (w *world) otherOps() []storeOp {
 			return err
 		}),
 		op("last workspace", func(ctx context.Context, s core.Store) error { _, _, err := s.Workspaces().Last(ctx); return err }),
+		op("put variable", func(ctx context.Context, s core.Store) error {
+			return s.Variables().Put(ctx, &core.Variable{ID: "agent-env-1", Agent: w.a.ID, Name: "X", Sealed: []byte("x")})
+		}),
+		reads("list variables", func(ctx context.Context, s core.Store) ([]core.Variable, error) {
+			return s.Variables().List(ctx, w.a.ID)
+		}),
+		op("delete variable", func(ctx context.Context, s core.Store) error { return s.Variables().Delete(ctx, "agent-env-1") }),
 		op("put meta", func(ctx context.Context, s core.Store) error { return s.Meta().Put(ctx, "k", "v") }),
 		op("get meta", func(ctx context.Context, s core.Store) error { _, _, err := s.Meta().Get(ctx, "k"); return err }),
 		whole("finish rewind", func(ctx context.Context, s core.Store) error {

@@ -63,6 +63,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"a folder remembers its agent", (*home).workspaces},
 		{"what is known of files and what changed them is kept", (*home).workspaceFiles},
 		{"a mirror knows its files and notices every change of a block", (*home).mirrors},
+		{"variables are kept by their names and go with their agent", (*home).variables},
 		{"an error rolls back its transaction and a nested one its part", (*home).transactions},
 		{"search reads its own writes", (*home).searchFresh},
 		{"search finds nothing hidden, reset, deleted or of tools", (*home).searchVisible},

@@ -49,6 +49,7 @@ func sweeps() []struct{ table, key, sel string } {
 			AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = v.id)
 			AND NOT EXISTS (SELECT 1 FROM context c WHERE c.conversation_id = v.id)
 			AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.conversation_id = v.id)`},
+		{"variables", "id", `SELECT v.id FROM agents a JOIN variables v ON v.agent_id = a.id WHERE a.deleted_at IS NOT NULL`},
 		{"agents", "id", `SELECT a.id FROM agents a WHERE a.deleted_at IS NOT NULL
 			AND NOT EXISTS (SELECT 1 FROM conversations v WHERE v.agent_id = a.id) AND NOT EXISTS (SELECT 1 FROM runs r WHERE ` +
 			`r.agent_id = a.id)`},

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"unicode"
+
+	"loci/core"
 )
 
 // How much of what a line writes is shown: its beginning, and more of its end, where programs say what went wrong.
@@ -17,7 +19,8 @@ const (
 // output collects both outputs of a line in the order in which they come, and can be read meanwhile. The sandbox writes none
 // once the line has ended.
 type output struct {
-	mu          sync.Mutex // guards all fields
+	veil        *core.Veil
+	mu          sync.Mutex // guards what follows
 	first, last []byte
 	total       int64
 }
@@ -45,10 +48,14 @@ func (o *output) Text() string {
 	last := o.last[max(0, len(o.last)-lastBytes):]
 	left := o.total - int64(len(o.first)+len(last))
 	if left == 0 {
-		return clean(string(o.first) + string(last))
+		return o.veil.Text(clean(string(o.first) + string(last)))
 	}
-	return clean(string(o.first)) + fmt.Sprintf("\n(… %d of %d bytes are left out here. To see them, send the output to a file such as "+
-		"$XDG_CACHE_HOME/out, which later lines can read in parts.)\n", left, o.total) + clean(string(last))
+	first, rest := clean(string(o.first)), clean(string(last))
+	_, cut := o.veil.Cut(first) // a secret may have been cut in two
+	first = first[:len(first)-cut]
+	cut, _ = o.veil.Cut(rest)
+	return o.veil.Text(first) + fmt.Sprintf("\n(… %d of %d bytes are left out here. To see them, send the output to a file such as "+
+		"$XDG_CACHE_HOME/out, which later lines can read in parts.)\n", left, o.total) + o.veil.Text(rest[cut:])
 }
 
 // Tail implements jobs.Output.
@@ -56,7 +63,10 @@ func (o *output) Tail(rows int) string {
 	o.mu.Lock()
 	end := slices.Concat(o.first, o.last) // what is left out between them is not of the end, since rows are bounded
 	o.mu.Unlock()
-	all := strings.Split(clean(string(end[max(0, len(end)-tailBytes):])), "\n")
+	text := clean(string(end[max(0, len(end)-tailBytes):]))
+	head, tail := o.veil.Cut(text) // half of a secret may have been written so far
+	text = text[:len(text)-tail]
+	all := strings.Split(o.veil.Text(text[min(head, len(text)):]), "\n")
 	all = all[max(0, len(all)-rows):]
 	for i, row := range all {
 		all[i] = clip(row)

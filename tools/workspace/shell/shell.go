@@ -84,7 +84,8 @@ func (s *Shell) Run(ctx context.Context, args Args, env core.ToolEnv) (core.Tool
 	if err != nil {
 		return refusal(err)
 	}
-	out := &output{}
+	p.env = append(p.env, env.Variables...)
+	out := &output{veil: env.Veil}
 	result, job, err := s.cfg.Jobs.Run(ctx, jobs.Work{
 		Agent: env.Agent.ID, Conversation: env.Conversation, Run: env.Run, Call: env.Call, Client: env.Client,
 		Command: args.Command, Folder: filepath.Join(p.named, p.dir), Background: args.Background, Time: wall, Output: out,

@@ -1,0 +1,49 @@
+package engine
+
+import (
+	"context"
+
+	"loci/core"
+)
+
+// Variables are what tools find in their environment.
+type Variables interface {
+	// Env returns them for one tool, as NAME=value.
+	Env(ctx context.Context, agent core.AgentID, tool *core.ToolInfo) ([]string, error)
+	// Veil returns what takes the values out of what tools return; nil: there are none.
+	Veil(ctx context.Context, agent core.AgentID) (*core.Veil, error)
+}
+
+// equip gives a call that leaves the store the variables that its tool is entitled to. Whatever the tool is, what it returns is
+// to hold none of the agent's: a line may have written one to a file that another tool reads.
+func (t *turn) equip(ctx context.Context, p *pendingCall, env *core.ToolEnv) error {
+	if t.e.cfg.Variables == nil || p.tool.Info.Touches == core.TouchNothing && p.tool.Info.Effect != core.EffectOutside {
+		return nil
+	}
+	var err error
+	if env.Veil, err = t.e.cfg.Variables.Veil(ctx, t.agent.ID); err != nil || env.Veil == nil {
+		return err
+	}
+	env.Variables, err = t.e.cfg.Variables.Env(ctx, t.agent.ID, &p.tool.Info)
+	return err
+}
+
+// veiled is a result without secret values, also where it is only final once its edit is made.
+func veiled(r core.ToolResult, v *core.Veil) core.ToolResult {
+	if v == nil {
+		return r
+	}
+	r.Text = v.Text(r.Text)
+	for _, lines := range [][]string{r.Stdout, r.Stderr} {
+		for i := range lines {
+			lines[i] = v.Text(lines[i])
+		}
+	}
+	if apply := r.Apply; apply != nil {
+		r.Apply = func(ctx context.Context, tx core.ToolEdits) (core.ToolResult, error) {
+			done, err := apply(ctx, tx)
+			return veiled(done, v), err
+		}
+	}
+	return r
+}
