@@ -17,16 +17,14 @@ const maxQueryWords = 2000
 
 // term is a distinct word of a query.
 type term struct {
-	word     string  // normalised
-	written  string  // as in the query
-	surface  string  // the same in lower case
-	capital  bool    // it is capitalised somewhere
-	proper   bool    // … and within a sentence, as names are
-	times    int     // how often the query has it
-	doubtful bool    // it may be a typo
-	ordinary float64 // how common it is in general, 0 to 1
-	name     []string
-	near     []near // the relatives that it is widened by
+	word    string // normalised
+	written string // as in the query
+	surface string // the same in lower case
+	capital bool   // it is capitalised somewhere
+	proper  bool   // … and within a sentence, as names are
+	times   int    // how often the query has it
+	name    []string
+	near    []near // the relatives that it is widened by
 }
 
 // queryTime is a time that a query asks for.
@@ -78,6 +76,8 @@ type Query struct {
 	phrases    [][]string // set if the query is nothing but quoted phrases: each must occur in a text
 	wantDate   bool
 	wantNumber bool
+	known      func(word string) bool    // nil: every word is
+	common     func(word string) float64 // nil: no word is
 	related    func(word string) []Relative
 }
 
@@ -206,14 +206,19 @@ func words(terms []term) []string {
 	return out
 }
 
-// Weigh notes how common the query's words are in general, 0 to 1: a common one says little of what a query is about, even
-// where few texts have it.
-func (q Query) Weigh(ordinary func(word string) float64) Query {
-	q.terms = slices.Clone(q.terms)
-	for i := range q.terms {
-		q.terms[i].ordinary = ordinary(q.terms[i].surface)
-	}
+// Weigh tells a query how common a word is in general, 0 to 1: a common one says little of what a query is about, even
+// where few texts have it. It is asked only about words that the ranking weighs: a paste has thousands.
+func (q Query) Weigh(common func(word string) float64) Query {
+	q.common = common
 	return q
+}
+
+// ordinary returns how common a word of the query is.
+func (q *Query) ordinary(t *term) float64 {
+	if q.common == nil {
+		return 0
+	}
+	return q.common(t.surface)
 }
 
 // Narrow keeps the rarest terms, at most MaxTerms, which limits the cost of a pasted file.

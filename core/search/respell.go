@@ -36,15 +36,14 @@ func (t *term) spellings() []string {
 	return out
 }
 
-// Check determines which words may be typos: those of enough letters that aren't known to be correct.
+// Check tells a query which words in lower case are known to be correct. Others of enough letters may be typos.
 func (q Query) Check(known func(word string) bool) Query {
-	q.terms = slices.Clone(q.terms)
-	for i := range q.terms {
-		t := &q.terms[i]
-		t.doubtful = t.mayBeTypo() && !known(t.surface)
-	}
+	q.known = known
 	return q
 }
+
+// doubtful reports whether a word may be a typo.
+func (q *Query) doubtful(t *term) bool { return q.known != nil && t.mayBeTypo() && !q.known(t.surface) }
 
 // Respell replaces words that occur nowhere by what was probably meant: another spelling, or for a doubtful word the
 // nearest of those that like returns, in any order.
@@ -60,7 +59,7 @@ func (q Query) Respell(df map[string]int, like func(word string) []string) Query
 			meant[t.word] = t.spellings()[at]
 			continue
 		}
-		if typos == maxTypos || !t.doubtful {
+		if typos == maxTypos || !q.doubtful(t) {
 			continue
 		}
 		typos++

@@ -57,9 +57,9 @@ const (
 
 // weighMatter determines what the query is about: its weightiest words, even those that occur nowhere.
 func (s *scorer) weighMatter() {
-	of := func(t term) float64 {
+	of := func(t *term) float64 {
 		df := s.r.st.DF[t.word]
-		w := 1 - t.ordinary
+		w := 1 - s.r.q.ordinary(t)
 		switch {
 		case len(t.name) > 0:
 			w *= nameWeight
@@ -69,8 +69,10 @@ func (s *scorer) weighMatter() {
 		return w * idf(max(s.r.st.Docs, leastDocs), df)
 	}
 	all, words := make([]float64, 0, len(s.r.q.terms)), map[string]float64{}
-	for _, t := range s.r.q.terms {
-		all, words[t.word] = append(all, of(t)), of(t)
+	for i := range s.r.q.terms {
+		t := &s.r.q.terms[i]
+		words[t.word] = of(t)
+		all = append(all, words[t.word])
 	}
 	slices.SortFunc(all, func(a, b float64) int { return cmp.Compare(b, a) })
 	for _, v := range all[:min(len(all), aboutWords)] {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"loci/core/search"
 )
@@ -122,8 +121,10 @@ func (v *View) keep(ctx context.Context, list []docScore, found map[int64]bool) 
 			for i, s := range chunk {
 				seqs[i] = s.seq
 			}
-			c := &conditions{}
-			c.and("d.seq IN " + numbers(seqs))
+			c, err := inList(seqs)
+			if err != nil {
+				return err
+			}
 			v.times(c, "d")
 			var in []int64
 			if err := v.tx.SelectContext(ctx, &in, `SELECT d.seq FROM `+v.bySeq()+c.where(), c.args...); err != nil {
@@ -182,35 +183,43 @@ func (v *View) pickDays(ctx context.Context, spans []search.Span, found map[int6
 
 // pickNearest adds the vector hits that pass the filter.
 func (v *View) pickNearest(ctx context.Context, nearest []int64, found map[int64]bool) error {
-	for chunk := range slices.Chunk(nearest, lookupBatch) {
-		c := &conditions{}
-		c.and("d.seq IN " + numbers(chunk))
-		v.filter(c, "d")
-		var rows []struct {
-			Key   int64 `db:"key"`
-			Owner int64 `db:"owner"`
-		}
-		if err := v.tx.SelectContext(ctx, &rows, `SELECT d.key, d.owner FROM `+v.bySeq()+c.where(), c.args...); err != nil {
-			return err
-		}
-		for _, r := range rows { // not in SQL, which might scan a whole scope
-			if (v.owners == nil || slices.Contains(v.owners, r.Owner)) && (v.lane == 0 || v.lane == r.Key>>laneShift) {
-				found[r.Key&(1<<laneShift-1)] = true
-			}
-		}
+	if len(nearest) == 0 {
+		return nil
 	}
-	return nil
+	c, err := inList(nearest)
+	if err != nil {
+		return err
+	}
+	v.filter(c, "d")
+	return v.each(ctx, `SELECT d.key, d.owner FROM `+v.bySeq()+c.where(), c.args, func(row []driver.Value) error {
+		key, ok0 := row[0].(int64)
+		owner, ok1 := row[1].(int64)
+		if !ok0 || !ok1 {
+			return errDamaged
+		}
+		// not in SQL, which might scan a whole scope
+		if (v.owners == nil || slices.Contains(v.owners, owner)) && (v.lane == 0 || v.lane == key>>laneShift) {
+			found[key&(1<<laneShift-1)] = true
+		}
+		return nil
+	})
 }
 
-// bySeq and byMinute name the table with the index to use: SQLite has too few row statistics to choose well.
-func (v *View) bySeq() string    { return v.t.docs + ` d INDEXED BY ` + v.t.docs + `_seq` }
+// inList returns the condition that documents read by bySeq are those of a list.
+func inList(seqs []int64) (*conditions, error) {
+	list, err := listed(seqs)
+	c := &conditions{args: []any{list}} // $1, which among reads
+	c.and("d.seq = j.value")
+	return c, err
+}
+
+// bySeq and byMinute name the table with the index to use: SQLite has too few row statistics to choose well. The former joins it
+// with a list of seqs.
+func (v *View) bySeq() string    { return among + v.t.docs + ` d INDEXED BY ` + v.t.docs + `_seq` }
 func (v *View) byMinute() string { return v.t.docs + ` d INDEXED BY ` + v.t.docs + `_minute` }
 
 // stretch is the part of a lane to read, from key to key.
-type stretch struct {
-	From int64 `db:"first"`
-	To   int64 `db:"last"`
-}
+type stretch struct{ From, To int64 }
 
 // Near reads the candidates and their neighbours in the same lanes. Only texts close to a candidate may be returned.
 func (v *View) Near(ctx context.Context, candidates map[int64]bool) ([]search.Doc, error) {
@@ -252,22 +261,21 @@ func (v *View) near(ctx context.Context, candidates map[int64]bool) ([]search.Do
 
 // windows returns the keys around those of candidates, as if their lanes had no gaps.
 func (v *View) windows(ctx context.Context, seqs []int64) ([]stretch, error) {
-	found := make([]stretch, 0, len(seqs))
-	for chunk := range slices.Chunk(seqs, lookupBatch) {
-		err := v.each(ctx, `SELECT d.key FROM `+v.bySeq()+` WHERE d.seq IN `+numbers(chunk), nil, func(row []driver.Value) error {
-			key, ok := row[0].(int64)
-			if !ok {
-				return errDamaged
-			}
-			lane := key >> laneShift
-			found = append(found, stretch{max(key-around, docKey(lane, 0)), min(key+around, docKey(lane+1, 0)-1)})
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
+	c, err := inList(seqs)
+	if err != nil {
+		return nil, err
 	}
-	return joined(found), nil
+	found := make([]stretch, 0, len(seqs))
+	err = v.each(ctx, `SELECT d.key FROM `+v.bySeq()+c.where(), c.args, func(row []driver.Value) error {
+		key, ok := row[0].(int64)
+		if !ok {
+			return errDamaged
+		}
+		lane := key >> laneShift
+		found = append(found, stretch{max(key-around, docKey(lane, 0)), min(key+around, docKey(lane+1, 0)-1)})
+		return nil
+	})
+	return joined(found), err
 }
 
 // lonely returns the candidates with fewer neighbours among docs than their lane may hold.
@@ -313,22 +321,23 @@ func byKey(a, b search.Doc) int {
 const mostExpected = 1 << 12
 
 func (v *View) readStretches(ctx context.Context, stretches []stretch) ([]search.Doc, error) {
-	var docs []search.Doc
-	for chunk := range slices.Chunk(stretches, lookupBatch) {
-		values, expect := make([]string, len(chunk)), int64(0)
-		for i, s := range chunk {
-			expect += min(s.To-s.From+1, mostExpected-expect)
-			values[i] = "(" + strconv.FormatInt(s.From, 10) + ", " + strconv.FormatInt(s.To, 10) + ")"
-		}
-		c := &conditions{}
-		c.and("d.key BETWEEN r.first AND r.last")
-		read, err := v.read(ctx, "WITH r (first, last) AS (VALUES "+strings.Join(values, ", ")+") ", c, int(expect))
-		if err != nil {
-			return nil, err
-		}
-		docs = together(docs, read)
+	if len(stretches) == 0 {
+		return nil, nil
 	}
-	return docs, nil
+	list, expect := make([]byte, 0, 48*len(stretches)), int64(0)
+	for i, s := range stretches { // {"from": to, …}
+		expect += min(s.To-s.From+1, mostExpected-expect)
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, '"')
+		list = strconv.AppendInt(list, s.From, 10)
+		list = append(list, "\":"...)
+		list = strconv.AppendInt(list, s.To, 10)
+	}
+	c := &conditions{args: []any{"{" + string(list) + "}"}}
+	c.and("d.key BETWEEN CAST(j.key AS INTEGER) AND j.value")
+	return v.read(ctx, among, c, int(expect))
 }
 
 // stretches returns what surrounds the candidates, in order, with overlapping stretches joined.
@@ -339,17 +348,22 @@ func (v *View) stretches(ctx context.Context, seqs []int64) ([]stretch, error) {
 		return `COALESCE((SELECT n.key FROM ` + v.t.docs + ` n WHERE ` + between + ` ORDER BY n.key ` + order + ` LIMIT 1 OFFSET ` +
 			strconv.Itoa(around-1) + `), ` + or + `)`
 	}
-	var found []stretch
-	for chunk := range slices.Chunk(seqs, lookupBatch) {
-		var part []stretch
-		err := v.tx.SelectContext(ctx, &part, `SELECT `+edge("n.key < d.key AND n.key >= "+lane, "DESC", lane)+` AS first, `+
-			edge("n.key > d.key AND n.key <= "+end, "ASC", end)+` AS last FROM `+v.bySeq()+` WHERE d.seq IN `+numbers(chunk))
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, part...)
+	c, err := inList(seqs)
+	if err != nil {
+		return nil, err
 	}
-	return joined(found), nil
+	found := make([]stretch, 0, len(seqs))
+	err = v.each(ctx, `SELECT `+edge("n.key < d.key AND n.key >= "+lane, "DESC", lane)+`, `+
+		edge("n.key > d.key AND n.key <= "+end, "ASC", end)+` FROM `+v.bySeq()+c.where(), c.args, func(row []driver.Value) error {
+		first, ok0 := row[0].(int64)
+		last, ok1 := row[1].(int64)
+		if !ok0 || !ok1 {
+			return errDamaged
+		}
+		found = append(found, stretch{first, last})
+		return nil
+	})
+	return joined(found), err
 }
 
 // joined sorts stretches and joins those that overlap.

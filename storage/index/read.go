@@ -3,6 +3,7 @@ package index
 import (
 	"context"
 	"database/sql/driver"
+	"encoding/json"
 	"errors"
 	"io"
 	"slices"
@@ -50,6 +51,16 @@ func numbers(list []int64) string {
 		texts[i] = strconv.FormatInt(n, 10)
 	}
 	return "(" + strings.Join(texts, ", ") + ")"
+}
+
+// among is a table with one value per row, as $1 lists them: a list of hundreds in a statement's text takes longer to parse
+// than the rows take to read.
+const among = `json_each($1) j CROSS JOIN `
+
+// listed formats values for the table among.
+func listed[V int64 | string](values []V) (string, error) {
+	text, err := json.Marshal(values)
+	return string(text), err
 }
 
 func number(text string) (int64, error) { return strconv.ParseInt(text, 10, 64) }
@@ -105,18 +116,14 @@ func (v *View) tagged(c *conditions, alias string) string {
 	return "(" + strings.Join(each, " AND ") + ")"
 }
 
-// read reads documents in lane order, about expect of them; with may put a table of ranges named r in front.
-func (v *View) read(ctx context.Context, with string, c *conditions, expect int) ([]search.Doc, error) {
+// read reads documents in lane order, about expect of them; before may be a table to join them with.
+func (v *View) read(ctx context.Context, before string, c *conditions, expect int) ([]search.Doc, error) {
 	columns := `d.key, d.id, d.at, d.minute, CAST(d.data AS TEXT)`
 	if v.ask.Filter.tagged() {
 		columns += ", " + v.tagged(c, "d")
 	}
-	from := v.t.docs + " d"
-	if with != "" {
-		from = "r CROSS JOIN " + from
-	}
 	docs := make([]search.Doc, 0, expect)
-	err := v.each(ctx, with+`SELECT `+columns+` FROM `+from+c.where(), c.args, func(row []driver.Value) error {
+	err := v.each(ctx, `SELECT `+columns+` FROM `+before+v.t.docs+" d"+c.where(), c.args, func(row []driver.Value) error {
 		key, ok0 := row[0].(int64)
 		id, ok1 := row[1].(string)
 		at, ok2 := row[2].(int64)
@@ -198,23 +205,20 @@ func (v *View) doc(d search.Doc, at int64, s *docRecord) search.Doc {
 // Frequencies returns how many texts contain each word, across all scopes.
 func (v *View) Frequencies(ctx context.Context, words []string) (map[string]int, error) {
 	df := make(map[string]int, len(words))
-	for chunk := range slices.Chunk(words, lookupBatch) {
-		c := &conditions{}
-		c.and("term IN " + c.list(chunk))
-		err := v.each(ctx, `SELECT term, docs FROM `+v.t.terms+c.where(), c.args, func(row []driver.Value) error {
-			term, ok0 := row[0].(string)
-			docs, ok1 := row[1].(int64)
-			if !ok0 || !ok1 {
-				return errDamaged
-			}
-			df[term] = int(docs)
-			return nil
-		})
-		if err != nil {
-			return nil, v.met(err)
-		}
+	list, err := listed(words)
+	if err != nil || len(words) == 0 {
+		return df, err
 	}
-	return df, nil
+	err = v.each(ctx, `SELECT t.term, t.docs FROM `+among+v.t.terms+` t WHERE t.term = j.value`, []any{list}, func(row []driver.Value) error {
+		term, ok0 := row[0].(string)
+		docs, ok1 := row[1].(int64)
+		if !ok0 || !ok1 {
+			return errDamaged
+		}
+		df[term] = int(docs)
+		return nil
+	})
+	return df, v.met(err)
 }
 
 // maxLike limits the words compared with a typo: a million texts have fewer that begin alike.

@@ -191,10 +191,30 @@ func distance(a, b []uint64) int {
 	return n
 }
 
+// distance2 is distance for the 128 bits of the built-in embedding, which most searches compare.
+func distance2(a, b *[2]uint64) int { return bits.OnesCount64(a[0]^b[0]) + bits.OnesCount64(a[1]^b[1]) }
+
+// distances returns how many bits of a row differ from two planes of a query.
+func distances(row, one, two []uint64) (a, b int) {
+	if len(row) == 2 {
+		r := (*[2]uint64)(row)
+		return distance2(r, (*[2]uint64)(one)), distance2(r, (*[2]uint64)(two))
+	}
+	return distance(row, one), distance(row, two)
+}
+
 // product returns the product of a row's plane and the first n planes of a query, in sign units times the padded length.
 func product(plane []uint64, query [][]uint64) float32 {
 	length := float32(len(plane) * 64)
 	var sum, weight float32 = 0, 1
+	if len(plane) == 2 {
+		row := (*[2]uint64)(plane)
+		for _, p := range query {
+			sum += weight * (length - 2*float32(distance2(row, (*[2]uint64)(p))))
+			weight /= 2
+		}
+		return sum
+	}
 	for _, p := range query {
 		sum += weight * (length - 2*float32(distance(plane, p)))
 		weight /= 2

@@ -187,7 +187,10 @@ func (w *worker) first(b *block, from int, least float32) (m uint64) {
 	length, scale, slack := float32(64*n), w.q.scale[stageSign], w.q.slack[stageSign]
 	plane := w.q.coarse[0]
 	signs := b.signs[from*n : (from+64)*n]
-	if n == 12 {
+	switch n {
+	case 2:
+		return first2(signs, (*[2]uint64)(plane), one, offsets, scale, slack, least)
+	case 12:
 		return first12(signs, (*[12]uint64)(plane), one, offsets, scale, slack, least)
 	}
 	for i := range 64 {
@@ -197,7 +200,16 @@ func (w *worker) first(b *block, from int, least float32) (m uint64) {
 	return m
 }
 
-// first12 is first for the most common length, unrolled, since most of a search's time goes here.
+// first2 is first for the built-in embedding.
+func first2(signs []uint64, q *[2]uint64, one, offsets *[64]float32, scale, slack, least float32) (m uint64) {
+	for i := range 64 {
+		d := distance2((*[2]uint64)(signs[i*2:]), q)
+		m |= bit(one[i]*(scale*(128-2*float32(d))+slack)+offsets[i] >= least) << i
+	}
+	return m
+}
+
+// first12 is first for the most common length of other embeddings, unrolled, since most of a search's time goes here.
 func first12(signs []uint64, q *[12]uint64, one, offsets *[64]float32, scale, slack, least float32) (m uint64) {
 	top, twice := scale*768+slack, 2*scale
 	for i := range 64 {
@@ -218,11 +230,13 @@ func (w *worker) second(b *block, at, row int) {
 	signs := b.signs[row*n : (row+1)*n]
 	one, offset := b.one[row], b.offsets[row]
 	length := float32(64 * n)
-	d := length - 2*float32(distance(signs, q.coarse[0])) + (length-2*float32(distance(signs, q.coarse[1])))/2
+	p0, p1 := distances(signs, q.coarse[0], q.coarse[1])
+	d := length - 2*float32(p0) + (length-2*float32(p1))/2
 	if one*(q.scale[stagePair]*d+q.slack[stagePair])+offset < least {
 		return
 	}
-	d += (length-2*float32(distance(signs, q.coarse[2])))/4 + (length-2*float32(distance(signs, q.coarse[3])))/8
+	p2, p3 := distances(signs, q.coarse[2], q.coarse[3])
+	d += (length-2*float32(p2))/4 + (length-2*float32(p3))/8
 	score := one*q.scale[stageQuery]*d + offset
 	if score+one*q.slack[stageQuery] < least {
 		return

@@ -177,6 +177,19 @@ type vectorView struct {
 	filter  vectors.Filter
 	indexes map[core.Handle]*vectors.Index
 	late    atomic.Bool // vectors may be missing
+
+	mu   sync.Mutex // guards near
+	near nearestTexts
+}
+
+// nearestTexts are the texts that the last search for the nearest to a query found, with their cosines.
+type nearestTexts struct {
+	query   search.Vector
+	cosines map[int64]float64
+}
+
+func (n *nearestTexts) areOf(v search.Vector) bool {
+	return n.query.Model == v.Model && slices.Equal(n.query.Values, v.Values)
 }
 
 // begin makes a search by vectors ready: those of the texts that were just written are waited for a moment.
@@ -382,21 +395,40 @@ func (m *vectorView) Nearest(ctx context.Context, v search.Vector, most int) ([]
 	if err != nil {
 		return nil, m.met(err)
 	}
-	found := make([]int64, len(near))
+	found, cosines := make([]int64, len(near)), make(map[int64]float64, len(near))
 	for i, one := range near {
 		found[i] = one.Owner
+		cosines[one.Owner] = one.Cos
 	}
+	m.mu.Lock()
+	m.near = nearestTexts{query: v, cosines: cosines}
+	m.mu.Unlock()
 	return found, nil
 }
 
-// Cosines returns the cosines of texts, exact above the floor.
+// Cosines returns the cosines of texts, exact above the floor. Those of the nearest are known.
 func (m *vectorView) Cosines(ctx context.Context, v search.Vector, seqs []int64, floor float64) (map[int64]float64, error) {
 	x := m.indexes[v.Model]
 	if x == nil {
 		return nil, nil
 	}
-	cosines, err := x.Cosines(ctx, v.Values, seqs, floor)
-	return cosines, m.met(err)
+	known := map[int64]float64{}
+	m.mu.Lock()
+	if m.near.areOf(v) {
+		known = m.near.cosines
+	}
+	m.mu.Unlock()
+	others := slices.DeleteFunc(slices.Clone(seqs), func(seq int64) bool { _, ok := known[seq]; return ok })
+	cosines, err := x.Cosines(ctx, v.Values, others, floor)
+	if err != nil {
+		return nil, m.met(err)
+	}
+	for _, seq := range seqs {
+		if cos, ok := known[seq]; ok {
+			cosines[seq] = cos
+		}
+	}
+	return cosines, nil
 }
 
 // met forgives a damage: the index is made anew, and the search goes by what else there is.
