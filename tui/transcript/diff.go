@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/aymanbagabas/go-udiff"
@@ -64,6 +65,18 @@ func (d *Difference) join(more Difference) {
 	}
 	d.lines = append(d.lines, more.lines...)
 	d.added, d.removed = d.added+more.added, d.removed+more.removed
+}
+
+// counts says how many lines come and go.
+func (d *Difference) counts(r *Renderer) string {
+	var parts []string
+	if d.added > 0 {
+		parts = append(parts, r.Theme.Good.Render(fmt.Sprintf("+%d", d.added)))
+	}
+	if d.removed > 0 {
+		parts = append(parts, r.Theme.Bad.Render(fmt.Sprintf("−%d", d.removed)))
+	}
+	return strings.Join(parts, " ")
 }
 
 // rows draws a difference, each line behind its mark; nothing of it is cut, and what can't be seen is made visible. A row that

@@ -3,6 +3,7 @@ package transcript
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,31 +29,35 @@ type look struct {
 	verb string                                // what it does, in a person's words
 	what func(r *Renderer, args fields) string // what it does it to
 	tell func(ret string) string               // the outcome; nil: nothing
+
+	below func(r *Renderer, args fields, ret string) []string // rows of their own, once it has returned; nil: none
 }
 
 // looks has a row for each tool that isn't shown by its name and arguments.
 func looks() map[string]look {
-	return map[string]look{
-		"core_memory_append":      {"✎", "remembers in", difference("", "content"), nil},
-		"core_memory_replace":     {"✎", "corrects", difference("old_content", "new_content"), nil},
-		"memory_insert":           {"✎", "remembers in", difference("", "new_str|new_string"), nil},
-		"memory_replace":          {"✎", "corrects", difference("old_str|old_string", "new_str|new_string"), nil},
-		"memory_rethink":          {"✎", "rewrites", difference("", "new_memory"), nil},
-		"memory_finish_edits":     {"✎", "has finished editing memory", nothing, nil},
-		"memory_create":           {"✎", "makes a block", difference("", "value"), nil},
-		"archival_memory_insert":  {"✎", "keeps", quoted("content"), similar},
-		"archival_memory_replace": {"✎", "replaces a passage by", quoted("content"), passageWas},
-		"archival_memory_delete":  {"✎", "deletes a passage", nothing, passageWas},
-		"archival_memory_search":  {"⌕", "searches the archive", quoted("query"), found},
-		"conversation_search":     {"⌕", "searches conversations", quoted("query"), found},
-		"open_files":              {"▸", "opens", fileNames, nil},
-		"grep_files":              {"⌕", "searches the files", quoted("pattern"), matched},
-		"semantic_search_files":   {"⌕", "searches the files", quoted("query"), matched},
-		"send_message":            {"›", "says", quoted("message"), nil},
-		"web_search":              {"⌕", "searches the web", quoted("query"), nil},
-		"fetch_webpage":           {"⌕", "reads", quoted("url"), nil},
-		"run_code":                {"▸", "runs code", quoted("code"), nil},
+	all := map[string]look{
+		"core_memory_append":      {mark: "✎", verb: "remembers in", what: difference("", "content")},
+		"core_memory_replace":     {mark: "✎", verb: "corrects", what: difference("old_content", "new_content")},
+		"memory_insert":           {mark: "✎", verb: "remembers in", what: difference("", "new_str|new_string")},
+		"memory_replace":          {mark: "✎", verb: "corrects", what: difference("old_str|old_string", "new_str|new_string")},
+		"memory_rethink":          {mark: "✎", verb: "rewrites", what: difference("", "new_memory")},
+		"memory_finish_edits":     {mark: "✎", verb: "has finished editing memory", what: nothing},
+		"memory_create":           {mark: "✎", verb: "makes a block", what: difference("", "value")},
+		"archival_memory_insert":  {mark: "✎", verb: "keeps", what: quoted("content"), tell: similar},
+		"archival_memory_replace": {mark: "✎", verb: "replaces a passage by", what: quoted("content"), tell: passageWas},
+		"archival_memory_delete":  {mark: "✎", verb: "deletes a passage", what: nothing, tell: passageWas},
+		"archival_memory_search":  {mark: "⌕", verb: "searches the archive", what: quoted("query"), tell: found},
+		"conversation_search":     {mark: "⌕", verb: "searches conversations", what: quoted("query"), tell: found},
+		"open_files":              {mark: "▸", verb: "opens", what: fileNames},
+		"grep_files":              {mark: "⌕", verb: "searches the files", what: quoted("pattern"), tell: matched},
+		"semantic_search_files":   {mark: "⌕", verb: "searches the files", what: quoted("query"), tell: matched},
+		"send_message":            {mark: "›", verb: "says", what: quoted("message")},
+		"web_search":              {mark: "⌕", verb: "searches the web", what: quoted("query")},
+		"fetch_webpage":           {mark: "⌕", verb: "reads", what: quoted("url")},
+		"run_code":                {mark: "▸", verb: "runs code", what: quoted("code")},
 	}
+	maps.Copy(all, workLooks())
+	return all
 }
 
 // Tool draws a call as one row: its state, what it does to what, and how it
@@ -61,14 +66,17 @@ func (r *Renderer) Tool(c Call) string {
 	th := r.Theme
 	l, known := looks()[c.Name]
 	args := parseArguments(c.Arguments)
-	mark, head, what := "▸", th.Plain.Render(OneLine(c.Name)), th.Dim.Render(args.String())
+	mark, head, what := "▸", " "+th.Plain.Render(OneLine(c.Name)), th.Dim.Render(args.String())
 	if known {
-		mark, head, what = l.mark, th.Dim.Render(l.verb), l.what(r, args)
+		mark, head, what = l.mark, "", l.what(r, args)
+		if l.verb != "" {
+			head = " " + th.Dim.Render(l.verb)
+		}
 	}
 	tail := ""
 	switch {
 	case c.Failed:
-		return r.failed(th.Bad.Render("✗")+" "+head, what, fault(c))
+		return r.failed(th.Bad.Render("✗")+head, what, fault(c))
 	case strings.HasPrefix(c.Return, changedReturn):
 		mark, tail = th.Accent.Render(mark), th.Dim.Render("with arguments that a person changed")
 	case !c.Done:
@@ -79,7 +87,11 @@ func (r *Renderer) Tool(c Call) string {
 			tail = th.Dim.Render(l.tell(c.Return))
 		}
 	}
-	return r.row(mark+" "+head, what, tail)
+	row := r.row(mark+head, what, tail)
+	if c.Done && l.below != nil {
+		row = strings.Join(append([]string{row}, l.below(r, args, c.Return)...), "\n")
+	}
+	return row
 }
 
 // faultRows bounds what is shown of why a call failed; all of it is in the view that unfolds.
@@ -165,7 +177,10 @@ func hang(s string, columns int) string {
 
 // field is one argument of a call; fields is all of them, in the model's order.
 type (
-	field  struct{ name, value string }
+	field struct {
+		name, value string
+		json        json.RawMessage
+	}
 	fields []field
 )
 
@@ -186,6 +201,15 @@ func (f fields) String() string {
 	return strings.Join(parts, ", ")
 }
 
+// raw is the arguments as JSON.
+func (f fields) raw() map[string]json.RawMessage {
+	out := map[string]json.RawMessage{}
+	for _, x := range f {
+		out[x.name] = x.json
+	}
+	return out
+}
+
 // parseArguments reads as much of a JSON object as has arrived.
 func parseArguments(s string) fields {
 	d := json.NewDecoder(strings.NewReader(s))
@@ -202,22 +226,18 @@ func parseArguments(s string) fields {
 		if !ok {
 			break
 		}
-		var v any
-		if err := d.Decode(&v); err != nil {
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
 			break
 		}
 		if key == "request_heartbeat" || key == "thinking" {
 			continue // controls the loop, says nothing about the call
 		}
-		text, isText := v.(string)
-		if !isText {
-			raw, err := json.Marshal(v)
-			if err != nil {
-				continue
-			}
-			text = string(raw)
+		text := ""
+		if raw[0] != '"' || json.Unmarshal(raw, &text) != nil {
+			text = compact(raw)
 		}
-		out = append(out, field{key, text})
+		out = append(out, field{key, text, raw})
 	}
 	return out
 }
