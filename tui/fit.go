@@ -20,13 +20,13 @@ type fitBackend interface {
 	Fit(ctx context.Context, t Thread, text, model string) (api.FitResult, error)
 }
 
-// measure asks how much of the prompt's text the model would be sent, and sends
+// measure asks how much of the prompt's text, in full with what goes along, the model would be sent, and sends
 // the text if that is all of it. Until then the text stays in the prompt, where
 // a person who doesn't want it cut can edit it.
-func (m *Model) measure(text string) tea.Cmd {
+func (m *Model) measure(text, full string) tea.Cmd {
 	thread, model := m.conv.thread, m.conv.override
 	return func() tea.Msg {
-		f, err := m.backend.Fit(m.ctx, thread, text, model)
+		f, err := m.backend.Fit(m.ctx, thread, full, model)
 		return loadedMsg{func() tea.Cmd {
 			if thread != m.conv.thread || m.prompt.Text() != text {
 				return nil // sent or changed in the meantime

@@ -27,6 +27,9 @@ func bindings() []binding {
 		{keys: "↑ ↓", help: "history; first of all what is queued, to edit it"},
 		{keys: "ctrl+s", help: "put what is typed aside; again brings it back"},
 		{keys: "ctrl+g", help: "write in your editor", on: map[string]handler{"ctrl+g": always((*Model).editPrompt)}},
+		{
+			keys: "! at the beginning", help: "run the line yourself, in your shell; the next message tells the agent what it wrote",
+		},
 		{keys: "tab", help: "complete a command"},
 		{
 			keys: "shift+tab", help: "what the agent may do from the next message on: ask, edits or plan mode",
@@ -114,6 +117,10 @@ func (m *Model) sendQueued() (cmd tea.Cmd, taken bool) {
 		m.ui.flash = "the queue waits until you have answered"
 		return nil, true
 	}
+	if m.own.running != nil {
+		m.ui.flash = "the queue waits until your line has ended"
+		return nil, true
+	}
 	m.outbox.held = false
 	return m.goOn(), true
 }
@@ -131,6 +138,9 @@ func (m *Model) redraw() tea.Cmd {
 
 // interrupt stops the agent, or leaves when it was pressed just before.
 func (m *Model) interrupt() tea.Cmd {
+	if m.own.stop() {
+		return nil
+	}
 	if m.armed {
 		return m.leave()
 	}

@@ -41,6 +41,7 @@ type Model struct {
 	timeline *timeline
 	question *question
 	jobs     *jobs
+	own      *ownLines
 	turn     *turn // nil: no run is being shown
 
 	out    *term.Output
@@ -114,6 +115,7 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 		folder: o.Who.Folder, mode: func() string { return m.link.mode },
 	}
 	m.jobs = &jobs{ui: ui, conv: conv, backend: o.Backend, now: o.now}
+	m.own = &ownLines{ui: ui, wg: wg, folder: o.Who.Folder, shell: shellOf(o.Getenv), in: o.In, out: o.Out}
 	m.resize(width, height)
 	return m
 }
@@ -207,7 +209,8 @@ func (m *Model) history(messages []api.Message) {
 	items := itemsOf(messages)
 	for _, it := range items {
 		if it.Kind == transcript.User {
-			m.prompt.Remember(it.Text)
+			words, _ := transcript.Unfold(it.Text)
+			m.prompt.Remember(words)
 		}
 	}
 	m.conv.note(messages)
@@ -219,13 +222,16 @@ func (m *Model) history(messages []api.Message) {
 func (m *Model) submit() tea.Cmd {
 	text := m.prompt.Text()
 	_, _, command := parseCommand(text)
+	line, own := ownOf(text)
 	switch {
 	case command:
+	case own:
+		return m.runOwn(line)
 	case m.question.stands():
 		m.question.offerToDeny(text)
 		return nil
-	case m.link.connected && len(text) > fitFrom:
-		return m.measure(text)
+	case m.link.connected && len(text)+m.own.size() > fitFrom:
+		return m.measure(text, transcript.Enclose(text, m.own.done))
 	}
 	return m.deliver()
 }
@@ -237,7 +243,7 @@ func (m *Model) deliver() tea.Cmd {
 		return m.runCommand(text, name, arg)
 	}
 	m.outbox.held = false
-	if !m.link.connected || m.turn != nil || m.timeline.travelling || m.question.blocks() {
+	if !m.link.connected || m.turn != nil || m.timeline.travelling || m.question.blocks() || m.own.running != nil {
 		m.prompt.Enqueue(text)
 		if m.turn == nil {
 			return nil
@@ -249,6 +255,7 @@ func (m *Model) deliver() tea.Cmd {
 
 // send starts a run with a message.
 func (m *Model) send(text string) tea.Cmd {
+	text = m.withOwn(text)
 	m.ui.showSaid(transcript.Item{Kind: transcript.User, Text: text})
 	thread, model := m.conv.thread, m.conv.override
 	otid := m.outbox.otid(thread, text)
@@ -261,6 +268,8 @@ func (m *Model) answer(req api.AnswerRequest, text string) tea.Cmd {
 	thread := m.conv.thread
 	t := &turn{answer: true, input: text}
 	if text != "" {
+		text = m.withOwn(text)
+		t.input = text
 		m.ui.showSaid(transcript.Item{Kind: transcript.User, Text: text})
 		t.otid = m.outbox.otid(thread, text)
 		req.Messages = []api.Input{api.UserInput(text, t.otid)}
@@ -278,9 +287,12 @@ func (m *Model) follow(run string) tea.Cmd {
 	return m.begin(&turn{foreign: true, run: run, feed: m.link.follow(run, 0)})
 }
 
-// stop interrupts the run being shown.
+// stop interrupts the person's own line, or the run being shown.
 func (m *Model) stop() tea.Cmd {
 	t := m.turn
+	if m.own.stop() {
+		return nil
+	}
 	if t == nil || t.cancel {
 		return nil
 	}

@@ -331,7 +331,7 @@ func (m *Model) finishTurn(t *turn) tea.Cmd {
 
 // goOn shows the next run of another terminal, or sends what is queued.
 func (m *Model) goOn() tea.Cmd {
-	if m.turn != nil || !m.link.connected || m.quitting || m.timeline.travelling {
+	if m.turn != nil || !m.link.connected || m.quitting || m.timeline.travelling || m.own.running != nil {
 		return nil
 	}
 	if run, ok := m.conv.nextForeign(); ok {

@@ -73,6 +73,11 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 		if m.turn == nil { // a turn looks at its end
 			return tea.Batch(m.question.found(msg), m.goOn())
 		}
+	case ownTickMsg:
+		return m.own.ticked(msg)
+	case ownDoneMsg:
+		m.own.ended(msg)
+		return m.goOn()
 	case settledMsg:
 		return m.question.settled(msg)
 	case ringMsg:

@@ -37,6 +37,9 @@ func (m *Model) live() (string, *tea.Cursor) {
 	case m.question.stands():
 		above = m.question.rows(max(room, 1))
 	}
+	if left := room - len(above) - 1; left > 0 {
+		above = append(above, m.own.rows(left)...)
+	}
 	if !m.ui.printed && above == nil {
 		above = m.greeting()
 		if len(above) > room {

@@ -30,6 +30,9 @@ func (p *Prompt) fold(text string) string {
 	return pasteName(len(p.pastes)-1, text)
 }
 
+// Know folds a text wherever it comes back, as if it had been pasted.
+func (p *Prompt) Know(text string) { p.know(text) }
+
 // know remembers a paste that was folded.
 func (p *Prompt) know(text string) {
 	p.known = append(slices.DeleteFunc(p.known, func(k string) bool { return k == text }), text)

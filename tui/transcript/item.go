@@ -42,7 +42,7 @@ func (r *Renderer) Item(it Item, open bool) string {
 	th := r.Theme
 	switch it.Kind {
 	case User:
-		return r.user(it)
+		return r.user(it, open)
 	case Assistant:
 		return r.answer(it.Text)
 	case Reasoning:
@@ -80,8 +80,16 @@ func Gap(above, below Kind) bool {
 	return !quiet(above) || !quiet(below)
 }
 
-func (r *Renderer) user(it Item) string {
-	out := r.marked(r.Theme.Accent.Render(Mark), r.Theme.Strong.Render, it.Text)
+// user draws what a person said. Of what they sent along, only the heads are shown where it is folded.
+func (r *Renderer) user(it Item, open bool) string {
+	words, heads := Unfold(it.Text)
+	if open {
+		words, heads = it.Text, nil
+	}
+	out := r.marked(r.Theme.Accent.Render(Mark), r.Theme.Strong.Render, words)
+	for _, head := range heads {
+		out += "\n  " + Short(r.Theme.Dim.Render("+ "+OneLine(head)), r.Width-2)
+	}
 	if it.Note != "" {
 		out += "\n  " + r.Theme.Warn.Render(it.Note)
 	}

@@ -24,6 +24,7 @@ func workLooks() map[string]look {
 		"write": {mark: "✎", verb: "writes", what: changeOf, below: changeBelow},
 		"edit":  {mark: "✎", verb: "changes", what: changeOf, below: changeBelow},
 		"shell": {mark: "$", what: lineOf, tell: lineEnd, below: outputBelow},
+		OwnLine: {mark: "!", what: lineOf, tell: lineEnd, below: ownBelow},
 		"job":   {mark: "▸", verb: "looks after", what: jobOf, tell: firstSentence},
 	}
 }
@@ -117,6 +118,28 @@ func outputBelow(r *Renderer, _ fields, ret string) []string {
 	rows = rows[max(0, len(rows)-outputRows):]
 	for i, row := range rows {
 		rows[i] = Short(r.Theme.Dim.Render("  │ "+term.ExpandTabs(Clean(row))), r.Width)
+	}
+	return rows
+}
+
+// OwnLine is the name of a call that isn't one: a shell line that the person ran. No tool can be called so.
+const OwnLine = "!"
+
+// ownRows bounds what is shown of the output of a person's own line, of which they want to see more than of an agent's.
+const ownRows = 24
+
+func ownBelow(r *Renderer, _ fields, ret string) []string {
+	_, written, _ := strings.Cut(ret, "\n")
+	if written == "" {
+		return nil
+	}
+	rows := strings.Split(hardwrap(Clean(written), max(r.Width-2, 2)), "\n")
+	if over := len(rows) - ownRows; over > 0 {
+		cut := r.Theme.Dim.Render(fmt.Sprintf("%s %d more (ctrl+o)", term.CutMark, over+1))
+		rows = append([]string{cut}, rows[over+1:]...)
+	}
+	for i, row := range rows {
+		rows[i] = strings.TrimRight("  "+row, " ")
 	}
 	return rows
 }
