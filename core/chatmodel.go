@@ -70,6 +70,7 @@ type ChatMessage struct {
 	Role      ChatRole
 	Text      string
 	Joined    []string     // of a user message: the reminders that Text holds before what the user says
+	Pictures  []PictureAt  // of a user message, by their place in Text; see Pieces
 	Name      string       // of a user; optional
 	Reasoning string       // of an assistant turn, normalised
 	Calls     []ToolCall   // of an assistant turn
@@ -114,10 +115,11 @@ func (m *ChatMessage) Said() string {
 
 // ChatReturn is a tool's return as the model sees it.
 type ChatReturn struct {
-	CallID  string
-	Name    string
-	Text    string
-	IsError bool
+	CallID   string
+	Name     string
+	Text     string
+	IsError  bool
+	Pictures []Picture // behind the text
 }
 
 // ToolCall is a model's request to call a tool. Arguments is the JSON text as the model wrote it; "{}" when empty.

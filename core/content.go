@@ -8,6 +8,7 @@ const (
 	ContentText      ContentType = "text"
 	ContentReasoning ContentType = "reasoning"
 	ContentCall      ContentType = "call"
+	ContentImage     ContentType = "image"
 )
 
 // Content is one piece of a message, in order of appearance.
@@ -17,6 +18,7 @@ type Content struct {
 	Signature string      `json:"signature,omitempty"` // of reasoning
 	Prompted  bool        `json:"prompted,omitempty"`  // reasoning passed as an argument (inner thoughts), not the model's own
 	Call      *ToolCall   `json:"call,omitempty"`
+	Image     *Image      `json:"image,omitempty"`
 }
 
 // Text makes a piece of text content.

@@ -55,6 +55,8 @@ type (
 		Role Role   `json:"role"`
 		Text string `json:"text"`
 		Name string `json:"name,omitempty"`
+		// Content is the text and the images in order, if there are images.
+		Content []Content `json:"content,omitempty"`
 	}
 	// Summary is a message that replaced older ones; At is when it was made.
 	Summary struct {

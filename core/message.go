@@ -101,6 +101,7 @@ type ToolReturn struct {
 	Stderr  []string `json:"stderr,omitempty"`
 	Passed  string   `json:"passed,omitempty"` // which rule, mode or person let the call pass, where it needed that; not sent to models
 	Dir     string   `json:"dir,omitempty"`    // of a shell line: where the conversation's next one begins; not sent
+	Images  []Image  `json:"images,omitempty"` // behind the text
 }
 
 // PlainText returns the text parts joined.
@@ -167,6 +168,7 @@ type Part struct {
 	Calls     []ToolCall
 	Returns   []ToolReturn
 	Decisions []Decision
+	Content   []Content // of a user message with images: the text and the images in order
 }
 
 // RequestPart is the index of the one part of a request for approval. Its id is that of its response minus one, a
@@ -221,7 +223,11 @@ func (m *Message) Parts(asAssistant Speak) []Part {
 		if otid == "" {
 			otid = OTIDOf(m.ID, 0)
 		}
-		return []Part{{Kind: kind, OTID: otid, Text: m.PlainText()}}
+		part := Part{Kind: kind, OTID: otid, Text: m.PlainText()}
+		if len(m.Images()) > 0 {
+			part.Content = m.Content
+		}
+		return []Part{part}
 	}
 	return nil
 }
@@ -262,6 +268,7 @@ func (m *Message) assistantParts(speak Speak) []Part {
 				calls = add(Part{Kind: PartCalls})
 			}
 			parts[calls].Calls = append(parts[calls].Calls, *c.Call)
+		case ContentImage: // agents send none
 		}
 	}
 	return parts

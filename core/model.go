@@ -44,7 +44,8 @@ type ModelInfo struct {
 	Tools         bool   // can call tools
 	ForcedTools   bool   // obeys a forced tool choice
 	Reasoning     bool   // shows reasoning
-	BindsPrefix   bool   // native items are only valid after an unchanged prefix
+	Images        ImageInput
+	BindsPrefix   bool // native items are only valid after an unchanged prefix
 	CacheTTL      time.Duration
 	Offline       bool   // no language model
 	Hidden        string // why it can't chat although it is listed; empty: it can

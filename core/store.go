@@ -15,6 +15,7 @@ type Store interface {
 	Runs() RunStore
 	Steps() StepStore
 	Snapshots() SnapshotStore
+	Images() ImageStore
 	Archives() ArchiveStore
 	Passages() PassageStore
 	Workspaces() WorkspaceStore

@@ -118,6 +118,8 @@ type ToolEnv struct {
 	Veil         *Veil           // takes the values of secrets out of what is shown before the call returns
 	Client       Client          // who made the request
 	Workspace    WorkspaceEnv
+	Pictures     ImageReader // nil: no images can be read
+	Sees         ImageInput  // whether the model takes images
 }
 
 // ToolResult is the outcome of a call. Apply, if set, makes the edit and returns the final result: the engine runs it in
@@ -132,6 +134,7 @@ type ToolResult struct {
 	Keeps   []Passage       // what Apply will store, for later calls of the response to know
 	Dir     string          // of a shell line: the folder, absolute, in which the next one begins
 	Source  string          // where a text in it comes from that is not the person's; empty: from nowhere else
+	Images  []Picture       // shown behind the text
 	Apply   func(ctx context.Context, tx ToolEdits) (ToolResult, error)
 }
 

@@ -13,14 +13,15 @@ import (
 
 // refusalMemory is what a server's refusals have taught us. The zero value knows nothing.
 type refusalMemory struct {
-	mu    sync.Mutex
-	tools map[string]refusedTools // by model
-	stale map[uint64]bool         // hashes of native items that were refused
-	seed  maphash.Seed
+	mu     sync.Mutex
+	tools  map[string]refusedPart // by model
+	images map[string]refusedPart // by model
+	stale  map[uint64]bool        // hashes of native items that were refused
+	seed   maphash.Seed
 }
 
-// refusedTools is when a model refused tools, and in which words.
-type refusedTools struct {
+// refusedPart is when a model refused a part of requests, and in which words.
+type refusedPart struct {
 	at    time.Time
 	words string
 }
@@ -32,9 +33,9 @@ func (l *refusalMemory) noTools(model, words string, now time.Time) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.tools == nil {
-		l.tools = map[string]refusedTools{}
+		l.tools = map[string]refusedPart{}
 	}
-	l.tools[model] = refusedTools{now, words}
+	l.tools[model] = refusedPart{now, words}
 }
 
 // toolless returns in which words a model has refused tools, unless that is long ago.

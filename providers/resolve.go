@@ -57,7 +57,7 @@ func New(cfg Config) *Providers {
 	if cfg.OfflineInfo.Handle == "" {
 		cfg.OfflineInfo = core.ModelInfo{
 			Handle: core.OfflineHandle, Name: "loci", Provider: "offline", Protocol: "offline",
-			ContextWindow: unknownLocal, Tools: true, ForcedTools: true, Offline: true,
+			ContextWindow: unknownLocal, Tools: true, ForcedTools: true, Offline: true, Images: core.ImagesRefused,
 		}
 	}
 	if cfg.Rows == nil {
@@ -126,6 +126,9 @@ func (p *Providers) Chat(ctx context.Context, handle core.Handle, env core.Env) 
 	info, err := s.describe(ctx, model)
 	if err != nil {
 		return nil, core.ModelInfo{}, err
+	}
+	if s.learned.imageless(model, s.now()) {
+		info.Images = core.ImagesRefused
 	}
 	return &chatModel{providers: p, endpoint: e, info: info}, info, nil
 }

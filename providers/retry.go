@@ -67,6 +67,9 @@ func (a *chatModel) stream(ctx context.Context, s *server, req core.ChatRequest,
 	if !a.info.Tools || toolless {
 		req = withoutTools(req)
 	}
+	if a.info.Images == core.ImagesRefused || s.learned.imageless(a.info.Name, s.now()) {
+		req = withoutImages(req)
+	}
 	req = s.learned.fresh(req)
 	for w.attempt = 1; ; w.attempt++ {
 		if left := s.gate.left(); !w.say(
@@ -81,8 +84,8 @@ func (a *chatModel) stream(ctx context.Context, s *server, req core.ChatRequest,
 			return
 		}
 		if !begun {
-			changed, words := a.adapt(s, req, err)
-			if words != "" && !w.say(noticeTools, quietWait, words) {
+			changed, kind, words := a.adapt(s, req, err)
+			if words != "" && !w.say(kind, quietWait, words) {
 				return
 			}
 			if changed != nil {
@@ -107,20 +110,24 @@ func (a *chatModel) stream(ctx context.Context, s *server, req core.ChatRequest,
 	}
 }
 
-// adapt returns the request without what the server refused (remembered for the next one) and what to tell the user; nil
-// if that isn't why it failed.
-func (a *chatModel) adapt(s *server, req core.ChatRequest, err error) (*core.ChatRequest, string) {
+// adapt returns the request without what the server refused (remembered for the next one) and what to tell the user, as a
+// notice of a kind; nil if that isn't why it failed.
+func (a *chatModel) adapt(s *server, req core.ChatRequest, err error) (changed *core.ChatRequest, kind, words string) {
 	switch {
 	case stale(err) && hasNative(req):
 		s.learned.refused(req)
 		req = s.learned.fresh(req)
-		return &req, ""
+		return &req, "", ""
 	case wire.Refused(err) == wire.RefusedTools && len(req.Tools) > 0:
 		s.learned.noTools(a.info.Name, err.Error(), s.now())
 		req = withoutTools(req)
-		return &req, withoutToolsWords(err.Error())
+		return &req, noticeTools, withoutToolsWords(err.Error())
+	case wire.Refused(err) == wire.RefusedImages && hasImages(req):
+		s.learned.noImages(a.info.Name, err.Error(), s.now())
+		req = withoutImages(req)
+		return &req, noticeImages, withoutImagesWords(err.Error())
 	}
-	return nil, ""
+	return nil, "", ""
 }
 
 func withoutToolsWords(refusal string) string {

@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"log/slog"
@@ -280,7 +281,7 @@ func (e endpoint) info(m protocol.Model) core.ModelInfo {
 	info := core.ModelInfo{
 		Handle: core.Handle(e.row.Name + "/" + m.Name), Name: m.Name, Provider: e.row.Name, Protocol: e.protocol.Name(),
 		Endpoint: e.base, ContextWindow: e.window(m), MaxOutput: m.MaxOutput, Tools: m.Tools, ForcedTools: m.Forced, Reasoning: m.Reasoning,
-		BindsPrefix: m.Binds || known.binds, CacheTTL: e.row.CacheTTL, Hidden: m.Hidden, Own: m.Own,
+		Images: cmp.Or(m.Images, known.images), BindsPrefix: m.Binds || known.binds, CacheTTL: e.row.CacheTTL, Hidden: m.Hidden, Own: m.Own,
 	}
 	if info.ContextWindow <= 0 {
 		info.ContextWindow = unknownCloud

@@ -156,6 +156,9 @@ func (s messages) Insert(ctx context.Context, msgs ...*core.Message) error {
 			if err != nil {
 				return err
 			}
+			if err := noteImages(ctx, q, string(m.ID), m); err != nil {
+				return err
+			}
 			counts.add(m)
 			if m.Hidden == core.NotHidden && m.Role.Searchable() {
 				if err := changed(ctx, q, kindMessage, string(m.ID), opWrite); err != nil {

@@ -154,6 +154,11 @@ func (s runs) Create(ctx context.Context, r *core.Run) error {
 		if r.Request != "" && sqlite.IsConflict(sqlite.Classify("", err)) {
 			return core.E(core.Conflict, "this request was already accepted in conversation %s", string(r.Conversation))
 		}
+		for i := range r.Input {
+			if err == nil {
+				err = noteImages(ctx, q, string(r.ID), &r.Input[i])
+			}
+		}
 		return err
 	})
 }

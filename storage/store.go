@@ -233,5 +233,5 @@ func (s *Store) View(ctx context.Context, scope search.Scope, vectors []search.V
 func (s *Store) Sweep(ctx context.Context) (int, error) {
 	s.maintenance.Lock()
 	defer s.maintenance.Unlock()
-	return sweep.Run(ctx, s.on, s.search)
+	return sweep.Run(ctx, s.on, s.search, s.cfg.Clock())
 }

@@ -194,6 +194,32 @@ func (s Settings) Transcript(earlier string, msgs []core.Message, budget int) st
 	}
 }
 
+// imageLeft tells a summariser of an image.
+const imageLeft = "it leaves with this message; what matters of it is in what was said about it"
+
+// mostNamed bounds how many images that left a summary names.
+const mostNamed = 10
+
+// ImagesLeft is the line that stands for the images that left the window; empty where none did.
+func ImagesLeft(leaving []core.InContext) string {
+	var names []string
+	n := 0
+	for i := range leaving {
+		for _, img := range leaving[i].Message.Images() {
+			if n++; n <= mostNamed {
+				names = append(names, img.String())
+			}
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	if n > mostNamed {
+		names = append(names, fmt.Sprintf("%d more", n-mostNamed))
+	}
+	return "\n\n[No longer shown: " + strings.Join(names, "; ") + "]"
+}
+
 func line(m *core.Message) string {
 	if m.Hidden != core.NotHidden {
 		return ""
@@ -205,11 +231,16 @@ func line(m *core.Message) string {
 			b.WriteString(clip(c.Text, clipText))
 		case core.ContentCall:
 			fmt.Fprintf(&b, " [calls %s %s]", c.Call.Name, clip(c.Call.Arguments, clipReturn))
+		case core.ContentImage:
+			b.WriteString(" " + c.Image.StandIn(imageLeft))
 		case core.ContentReasoning:
 		}
 	}
 	for _, r := range m.Returns {
 		fmt.Fprintf(&b, " [%s returned: %s]", r.Name, clip(r.Text, clipReturn))
+		for _, img := range r.Images {
+			b.WriteString(" " + img.StandIn(imageLeft))
+		}
 	}
 	text := strings.TrimSpace(b.String())
 	if text == "" {

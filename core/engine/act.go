@@ -117,6 +117,7 @@ func (t *turn) callOne(ctx context.Context, p *pendingCall, env core.ToolEnv) (e
 	if err == nil {
 		p.result = veiled(p.result, env.Veil)
 		t.hookAfter(ctx, p)
+		err = t.e.keepImages(ctx, p)
 	}
 	return err
 }
@@ -139,6 +140,8 @@ func (t *turn) toolEnv(kept []core.Passage) core.ToolEnv {
 		Chain:        t.run.Chain,
 		Kept:         kept,
 		Client:       t.run.Client,
+		Pictures:     t.e.cfg.Pictures,
+		Sees:         t.choice.Info.Images,
 		Workspace: core.WorkspaceEnv{
 			Path: t.run.Client.Workspace, Dir: t.win.dir(), Mode: t.run.Client.Mode,
 			Contents: t.e.cfg.Contents, Files: t.e.cfg.Store.Workspaces(),
@@ -200,6 +203,7 @@ func (p *pendingCall) finalReturn(ctx context.Context, tx core.Store) (core.Tool
 		Stderr:  result.Stderr,
 		Passed:  p.passed,
 		Dir:     result.Dir,
+		Images:  p.images,
 	}
 	limit := p.tool.Info.ReturnCharLimit
 	if limit == 0 {

@@ -50,6 +50,9 @@ func (a *Answer) check() error {
 				return core.E(core.TooLarge, "the answer to call %q has more than %d characters", d.CallID, core.MaxInputChars)
 			}
 		}
+		if d.Return != nil && len(d.Return.Images) > core.MaxImages {
+			return core.E(core.TooLarge, "a tool returns at most %d images", core.MaxImages)
+		}
 		if utf8.RuneCountInString(d.Reason) > maxReason {
 			return core.E(core.TooLarge, "a reason has at most %d characters", maxReason)
 		}

@@ -19,7 +19,11 @@ func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
 	guard := newGuard(t.choice.Handle, t.e.cfg.AnswerLimit)
 	quiet := newSilence(t.e.cfg.Silence, t.waiting)
 	defer func() { quiet.end() }()
-	for d, err := range t.choice.Chat.Stream(ctx, s.Request()) {
+	req := s.Request()
+	if err := request.Fill(ctx, t.e.cfg.Store.Images(), &req); err != nil {
+		return a, err
+	}
+	for d, err := range t.choice.Chat.Stream(ctx, req) {
 		quiet.end()
 		if err == nil {
 			err = guard.check(d)

@@ -198,6 +198,7 @@ func (c *commit) snapshot(has moment.Attachments, text string) string {
 		Endpoint: c.win.choice.Info.Endpoint,
 		Tools:    c.win.choice.Info.Tools,
 		Binds:    c.win.choice.Info.BindsPrefix,
+		Images:   c.win.choice.Info.Images,
 	}
 	if !c.failed {
 		s.Pin.Shown = c.win.shownAfter(c.conv.Shown, nil)

@@ -180,6 +180,7 @@ func (w *window) summed(
 			leaving = append(leaving, r)
 		}
 	}
+	done.text += compact.ImagesLeft(leaving)
 	text := compact.Record(done.text, gone)
 	var write func(ctx context.Context, tx core.Store) error
 	if s.Mode.Buffer() {
@@ -287,6 +288,9 @@ func (w *window) askSummary(
 // askOne asks one model and bounds what it says. One that finds the request too long is asked once more, with half.
 func (w *window) askOne(ctx context.Context, from Choice, s compact.Settings, earlier string, leaving []core.InContext) (string, error) {
 	req := w.summaryRequest(s, earlier, leaving, from.Info, 1)
+	if err := request.Fill(ctx, w.cfg.Store.Images(), &req); err != nil {
+		return "", err
+	}
 	most := w.cfg.SummaryWait
 	if quiet := w.quiet(from, req); quiet > w.cfg.SummaryQuiet { // a slow reader
 		most += quiet

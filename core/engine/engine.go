@@ -29,6 +29,7 @@ type Config struct {
 	Models   core.Models
 	Tools    core.Toolbox
 	Contents core.ContentStore // what files of workspaces held
+	Pictures core.ImageReader  // nil: tools show no images
 	Clock    func() time.Time  // nil: time.Now
 	Logger   *slog.Logger      // nil: discarded
 	Env      core.Env          // the daemon's own provider variables
@@ -57,6 +58,7 @@ type Config struct {
 type Input struct {
 	Role     core.Role // user or system
 	Text     string
+	Content  []core.Content // in place of Text, of a user's message with images: these and the texts in order
 	Name     string
 	OTID     string // the client's; empty: made here
 	SenderID string

@@ -231,7 +231,11 @@ func inputEvent(m core.Message) core.Event {
 	if otid == "" {
 		otid = core.OTIDOf(m.ID, 0)
 	}
-	return core.Event{Message: m.ID, OTID: otid, Body: core.UserInput{Role: m.Role, Text: m.PlainText(), Name: m.Name}}
+	body := core.UserInput{Role: m.Role, Text: m.PlainText(), Name: m.Name}
+	if len(m.Images()) > 0 {
+		body.Content = m.Content
+	}
+	return core.Event{Message: m.ID, OTID: otid, Body: body}
 }
 
 // logState is what the log of a run already tells.

@@ -27,6 +27,7 @@ type pendingCall struct {
 	paths    core.PathRules // what it may do with files that it comes across
 	hosts    core.HostRules // which hosts it may reach; nil: none
 	result   core.ToolResult
+	images   []core.Image    // that the result shows
 	brings   []*core.Message // what enters behind its return
 	beat     bool            // it asked for a heartbeat
 }

@@ -156,6 +156,7 @@ func (s *settlement) decide(g *gate, p *pendingCall, w core.WaitingCall) {
 		r := d.Return
 		p.given, p.tool.Info.ReturnCharLimit = true, s.t.win.clientLimit()
 		p.result = core.ToolResult{Text: r.Text, IsError: r.IsError, Stdout: r.Stdout, Stderr: r.Stderr}
+		p.images = r.Images
 		return
 	case !d.Approve:
 		p.refusal = core.DenialText(d.Reason)

@@ -32,6 +32,9 @@ func (e *Engine) Submit(ctx context.Context, req Request) (core.Run, error) {
 			return core.Run{}, err
 		}
 	}
+	if err := e.checkImages(ctx, req); err != nil {
+		return core.Run{}, err
+	}
 	if err := e.checkChain(req); err != nil {
 		return core.Run{}, err
 	}
@@ -205,6 +208,10 @@ func (e *Engine) newRun(req Request, hash string) core.Run {
 		run.Input = append(run.Input, req.Answer.input(&run))
 	}
 	for _, in := range req.Input {
+		content := in.Content
+		if content == nil {
+			content = []core.Content{core.Text(in.Text)}
+		}
 		run.Input = append(run.Input, core.Message{
 			ID:           core.NewMessageID(),
 			Agent:        req.Agent,
@@ -214,7 +221,7 @@ func (e *Engine) newRun(req Request, hash string) core.Run {
 			Name:         in.Name,
 			OTID:         in.OTID,
 			SenderID:     in.SenderID,
-			Content:      []core.Content{core.Text(in.Text)},
+			Content:      content,
 			CreatedAt:    now,
 		})
 	}
@@ -258,12 +265,21 @@ func checkInput(input []Input) error {
 		return core.E(core.TooLarge, "a request may hold at most %d messages", core.MaxInputMessages)
 	}
 	for _, in := range input {
+		m := core.Message{Content: in.Content}
+		images := len(m.Images())
+		if images > 0 {
+			in.Text = m.PlainText()
+		}
 		switch {
+		case images > 0 && in.Role != core.RoleUser:
+			return core.E(core.Invalid, "only a user's message holds images")
+		case images > core.MaxImages:
+			return core.E(core.TooLarge, "a message holds at most %d images", core.MaxImages)
 		case in.Role != core.RoleUser && in.Role != core.RoleSystem && in.Role != core.RoleAssistant:
 			return core.E(core.Invalid, "an input message has role user, system or assistant, not %q", string(in.Role))
 		case !utf8.ValidString(in.Text):
 			return core.E(core.Invalid, "the message is not valid UTF-8")
-		case strings.TrimSpace(in.Text) == "":
+		case strings.TrimSpace(in.Text) == "" && images == 0:
 			return core.E(core.Invalid, "the message is empty")
 		case utf8.RuneCountInString(in.Text) > core.MaxInputChars:
 			return core.E(core.TooLarge, "the message has more than %d characters", core.MaxInputChars)

@@ -53,11 +53,13 @@ type Facts struct {
 	Endpoint string `json:"endpoint,omitempty"`
 	Tools    bool   `json:"tools,omitempty"`
 	Binds    bool   `json:"binds,omitempty"`
+
+	Images core.ImageInput `json:"images,omitempty"`
 }
 
 // Info returns a model of which only these facts are known.
 func (f Facts) Info() core.ModelInfo {
-	return core.ModelInfo{Provider: f.Provider, Endpoint: f.Endpoint, Tools: f.Tools, BindsPrefix: f.Binds}
+	return core.ModelInfo{Provider: f.Provider, Endpoint: f.Endpoint, Tools: f.Tools, BindsPrefix: f.Binds, Images: f.Images}
 }
 
 // Pin is what a conversation is pinned to, and what its window shows.

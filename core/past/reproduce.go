@@ -64,7 +64,8 @@ func (p *Past) Reproduce(ctx context.Context, id core.StepID) (core.ChatRequest,
 		Rows:         rows,
 		Policy:       request.Effective(policy, info),
 	}
-	return again.Request(), nil
+	req := again.Request()
+	return req, request.Fill(ctx, s.Images(), &req)
 }
 
 // Redacted reports whether a text in what a step sent was forgotten since: Reproduce returns what is left.

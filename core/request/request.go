@@ -60,11 +60,12 @@ func (p *Parts) Request() core.ChatRequest {
 	slices.SortStableFunc(rows, func(a, b core.InContext) int { return rank(a) - rank(b) })
 	rows = whole(rows)
 	joins := joining(rows)
+	see := newSight(p)
 	var open []core.ToolCall // calls waiting for their returns
 	for i := range rows {
 		m, cut := &rows[i].Message, rows[i].Row.CutTo
 		if m.Role == core.RoleTool {
-			if msg, ok := returnsOf(m, open, cut); ok {
+			if msg, ok := returnsOf(m, open, cut, see); ok {
 				req.Messages = append(req.Messages, msg)
 			}
 			open = nil
@@ -74,7 +75,7 @@ func (p *Parts) Request() core.ChatRequest {
 			req.Messages = append(req.Messages, unanswered(open))
 			open = nil
 		}
-		msg, ok := p.message(m, cut, joins[m.ID])
+		msg, ok := p.message(m, cut, see, joins[m.ID])
 		if joins.carried(m) || !ok {
 			continue
 		}
@@ -176,15 +177,21 @@ func (j joined) carried(m *core.Message) bool {
 	return here && m.Joins != ""
 }
 
-func (p *Parts) message(m *core.Message, cut int, joins []string) (core.ChatMessage, bool) {
-	text := Cut(m.PlainText(), cut)
+func (p *Parts) message(m *core.Message, cut int, see *sight, joins []string) (core.ChatMessage, bool) {
+	whole, shown := see.told(m)
+	text := Cut(whole, cut)
 	switch {
 	case m.Hidden != core.NotHidden || m.Role == core.RoleSystem || m.Role == core.RoleSummary:
 		return core.ChatMessage{Role: core.ChatReminder, Text: text}, text != ""
 	case m.Role == core.RoleUser:
 		msg := core.Asked(m.Preface, text, joins...)
 		msg.Name = m.Name
-		return msg, msg.Text != ""
+		before := len(msg.Text) - len(text)
+		for i := range shown {
+			shown[i].At = before + min(shown[i].At, len(text))
+		}
+		msg.Pictures = shown
+		return msg, msg.Text != "" || len(shown) > 0
 	default:
 		msg := core.ChatMessage{Role: core.ChatAssistant, Text: text}
 		thinking := ""
@@ -199,7 +206,7 @@ func (p *Parts) message(m *core.Message, cut int, joins []string) (core.ChatMess
 			case core.ContentCall:
 				msg.Calls = append(msg.Calls, p.call(*c.Call, thinking))
 				thinking = ""
-			case core.ContentText:
+			case core.ContentText, core.ContentImage:
 			}
 		}
 		if len(msg.Calls) == 0 && msg.Text == "" {
@@ -233,7 +240,7 @@ func (p *Parts) call(c core.ToolCall, thinking string) core.ToolCall {
 }
 
 // returnsOf answers each open call, in call order.
-func returnsOf(m *core.Message, open []core.ToolCall, cut int) (core.ChatMessage, bool) {
+func returnsOf(m *core.Message, open []core.ToolCall, cut int, see *sight) (core.ChatMessage, bool) {
 	msg := core.ChatMessage{Role: core.ChatTool}
 	for _, call := range open {
 		i := slices.IndexFunc(m.Returns, func(r core.ToolReturn) bool { return r.CallID == call.ID })
@@ -242,7 +249,9 @@ func returnsOf(m *core.Message, open []core.ToolCall, cut int) (core.ChatMessage
 			r = m.Returns[i]
 		}
 		r.Text = Cut(r.Text, cut)
-		msg.Returns = append(msg.Returns, chatReturn(r, m.CreatedAt))
+		sent := chatReturn(r, m.CreatedAt)
+		see.returned(&sent, r.Images)
+		msg.Returns = append(msg.Returns, sent)
 	}
 	return msg, len(msg.Returns) > 0
 }

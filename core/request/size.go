@@ -38,9 +38,15 @@ func Tokens(m *core.Message) int {
 		if c.Call != nil {
 			n += MessageOverhead + core.EstimateTokens(c.Call.Name) + core.EstimateTokens(c.Call.Arguments)
 		}
+		if c.Image != nil {
+			n += c.Image.Tokens()
+		}
 	}
 	for _, r := range m.Returns {
 		n += 6*MessageOverhead + core.EstimateTokens(r.Text)
+		for _, img := range r.Images {
+			n += img.Tokens()
+		}
 	}
 	return n
 }

@@ -33,6 +33,9 @@ type Config struct {
 
 	Restorer core.FileRestorer // nil: files stay as they are
 
+	Pictures core.ImageReader  // nil: no images are taken
+	Remote   core.ImageFetcher // nil: none from other servers
+
 	Clock  func() time.Time // nil: time.Now
 	Logger *slog.Logger     // nil: discarded
 	Env    core.Env         // the daemon's own provider variables; nil: none
@@ -57,6 +60,7 @@ type Services struct {
 	Folders       *Folders
 	Forget        *Forget
 	History       *History
+	Images        *Images
 	Messages      *Messages
 	Mirrors       *Mirrors
 	Models        *Models
@@ -102,6 +106,7 @@ func New(cfg Config) *Services {
 		Folders:       &Folders{parts: p},
 		Forget:        &Forget{parts: p},
 		History:       &History{parts: p},
+		Images:        &Images{parts: p},
 		Messages:      &Messages{parts: p},
 		Mirrors:       &Mirrors{parts: p, blocks: blocks},
 		Models:        p.models,

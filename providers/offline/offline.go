@@ -42,7 +42,14 @@ func (m *Model) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[core
 		if ended(ctx, yield) {
 			return
 		}
-		answer := decide(newScene(req), &similarity{ctx: ctx, words: m.words, readings: &m.readings})
+		req, images, alone := withoutImages(req)
+		var answer reply
+		if !alone {
+			answer = decide(newScene(req), &similarity{ctx: ctx, words: m.words, readings: &m.readings})
+		}
+		if len(images) > 0 && len(answer.calls) == 0 {
+			answer.text = strings.TrimSpace(blind(images) + " " + answer.text)
+		}
 		for d := range answer.deltas(callSeed(req)) {
 			if ended(ctx, yield) || !yield(d, nil) {
 				return

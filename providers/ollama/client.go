@@ -211,7 +211,7 @@ func messages(req core.ChatRequest) []api.Message {
 	for _, m := range wire.UniqueCalls(req.Messages, false) {
 		switch m.Role {
 		case core.ChatUser:
-			out = append(out, api.Message{Role: "user", Content: m.Text})
+			out = append(out, user(&m))
 		case core.ChatReminder:
 			out = append(out, api.Message{Role: "user", Content: core.Reminder(m.Text)})
 		case core.ChatAssistant:
@@ -220,7 +220,18 @@ func messages(req core.ChatRequest) []api.Message {
 			for _, r := range m.Returns {
 				out = append(out, api.Message{Role: "tool", Content: r.Text, ToolName: r.Name, ToolCallID: r.CallID})
 			}
+			if shown, ok := wire.Returned(&m); ok {
+				out = append(out, user(&shown))
+			}
 		}
+	}
+	return out
+}
+
+func user(m *core.ChatMessage) api.Message {
+	out := api.Message{Role: "user", Content: m.Text}
+	for _, p := range m.Pictures {
+		out.Images = append(out.Images, p.Data)
 	}
 	return out
 }

@@ -124,6 +124,9 @@ func modelOf(name string, show description, running map[string]int) protocol.Mod
 	case !can("completion"):
 		m.Hidden = "its capabilities are " + strings.Join(show.Capabilities, ", ") + ", not completion"
 	}
+	if len(show.Capabilities) > 0 {
+		m.Images = core.ImagesIf(can("vision"))
+	}
 	m.Window = window(running[trimTag(name)], numCtx(show.Parameters), trained(show.ModelInfo))
 	return m
 }

@@ -56,7 +56,7 @@ type chatBuilder struct {
 // chatMessage is a message on the wire. go-openai's own type omits empty fields even where servers require them.
 type chatMessage struct {
 	Role             string                       `json:"role"`
-	Content          string                       `json:"content"`
+	Content          chatContent                  `json:"content"`
 	Name             string                       `json:"name,omitempty"`
 	ReasoningContent *string                      `json:"reasoning_content,omitempty"`
 	ReasoningDetails []map[string]json.RawMessage `json:"reasoning_details,omitempty"`
@@ -185,13 +185,13 @@ func cacheKey(key string) string {
 
 func (b *chatBuilder) messages() {
 	if b.req.System != "" && b.fold {
-		b.user(b.req.System, "")
+		b.user(plainText(b.req.System), "")
 	} else if b.req.System != "" {
 		role := b.q.SystemRole
 		if role == "" {
 			role = openai.ChatMessageRoleSystem
 		}
-		b.add(chatMessage{Role: role, Content: b.req.System})
+		b.add(chatMessage{Role: role, Content: plainText(b.req.System)})
 	}
 	for _, m := range b.req.Messages {
 		switch m.Role {
@@ -200,14 +200,17 @@ func (b *chatBuilder) messages() {
 			if b.q.OwnHost && m.Name != "" && len(m.Name) <= 64 && plainName(m.Name, "_-") {
 				name = m.Name
 			}
-			b.user(m.Text, name)
+			b.user(contentOf(&m), name)
 		case core.ChatReminder:
-			b.user(core.Reminder(m.Text), "")
+			b.user(plainText(core.Reminder(m.Text)), "")
 		case core.ChatAssistant:
 			b.assistant(m)
 		case core.ChatTool:
 			for _, r := range m.Returns {
-				b.add(chatMessage{Role: openai.ChatMessageRoleTool, Content: r.Text, ToolCallID: b.callID(r.CallID)})
+				b.add(chatMessage{Role: openai.ChatMessageRoleTool, Content: plainText(r.Text), ToolCallID: b.callID(r.CallID)})
+			}
+			if shown, ok := wire.Returned(&m); ok {
+				b.user(contentOf(&shown), "")
 			}
 		}
 	}
@@ -215,20 +218,20 @@ func (b *chatBuilder) messages() {
 
 func (b *chatBuilder) add(m chatMessage) { b.out = append(b.out, m) }
 
-func (b *chatBuilder) user(text, name string) {
+func (b *chatBuilder) user(content chatContent, name string) {
 	if n := len(b.out); b.q.NoUserAfterTool && n > 0 && b.out[n-1].Role == openai.ChatMessageRoleTool {
-		b.add(chatMessage{Role: openai.ChatMessageRoleAssistant, Content: "Understood."})
+		b.add(chatMessage{Role: openai.ChatMessageRoleAssistant, Content: plainText("Understood.")})
 	}
 	// Templates without a system role need alternating turns.
 	if n := len(b.out); b.fold && n == 1 && b.out[0].Role == openai.ChatMessageRoleUser {
-		b.out[0].Content += "\n\n" + text
+		b.out[0].Content = append(append(b.out[0].Content, chatPiece{Text: "\n\n"}), content...)
 		return
 	}
-	b.add(chatMessage{Role: openai.ChatMessageRoleUser, Content: text, Name: name})
+	b.add(chatMessage{Role: openai.ChatMessageRoleUser, Content: content, Name: name})
 }
 
 func (b *chatBuilder) assistant(m core.ChatMessage) {
-	out := chatMessage{Role: openai.ChatMessageRoleAssistant, Content: m.Text}
+	out := chatMessage{Role: openai.ChatMessageRoleAssistant, Content: plainText(m.Text)}
 	for _, call := range m.Calls {
 		args := call.Arguments
 		if args == "" {

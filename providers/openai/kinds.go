@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"loci/core"
 )
 
 // otherTypes are the types of listed models that don't chat.
@@ -36,6 +38,7 @@ var chatWords = []string{
 // capability is what a row says its model can do, in whatever form; nil means not said.
 type capability struct {
 	tools, chat *bool
+	images      core.ImageInput
 	reasoning   bool
 	embeds      bool
 }
@@ -45,9 +48,14 @@ func (e entry) capabilities() capability {
 	var flags struct {
 		Tools *bool `json:"function_calling"`
 		Chat  *bool `json:"completion_chat"`
+		Sees  *bool `json:"vision"`
 	}
 	if json.Unmarshal(e.Capabilities, &flags) == nil {
-		return capability{tools: flags.Tools, chat: flags.Chat}
+		can := capability{tools: flags.Tools, chat: flags.Chat}
+		if flags.Sees != nil {
+			can.images = core.ImagesIf(*flags.Sees)
+		}
+		return can
 	}
 	var words []string
 	if json.Unmarshal(e.Capabilities, &words) != nil {
@@ -60,12 +68,26 @@ func (e entry) capabilities() capability {
 	if has("tools", "tool_use", "tool-use", "function_calling", "function-calling", "tool_calling", "tool-calling") {
 		can.tools = new(true) // a list that lacks the word may just not know it
 	}
+	if has("vision", "image_input", "image-input", "multimodal") {
+		can.images = core.ImagesTaken
+	}
 	if has(chatWords...) {
 		can.chat = new(true)
 	} else if can.embeds || has("rerank", "image-generation", "image_generation", "speech", "transcription", "moderation") {
 		can.chat = new(false)
 	}
 	return can
+}
+
+// images says whether a model takes images, as far as its row does.
+func (e entry) images(can capability) core.ImageInput {
+	switch {
+	case e.Architecture != nil && len(e.Architecture.Input) > 0:
+		return core.ImagesIf(slices.Contains(e.Architecture.Input, "image"))
+	case e.TakesImages != nil:
+		return core.ImagesIf(*e.TakesImages)
+	}
+	return can.images
 }
 
 // hidden says why a model can't chat ("" if it can or nothing suggests otherwise) and whether it embeds.

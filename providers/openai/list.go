@@ -34,8 +34,10 @@ type entry struct {
 		MaxCompletionTokens wire.Size `json:"max_completion_tokens"`
 	} `json:"top_provider"`
 	Architecture *struct {
+		Input  []string `json:"input_modalities"`
 		Output []string `json:"output_modalities"`
 	} `json:"architecture"`
+	TakesImages *bool `json:"supports_image_input"`
 }
 
 // List implements protocol.Server.
@@ -131,6 +133,7 @@ func (c *Client) model(e entry) protocol.Model {
 		m.Tools = *can.tools
 	}
 	m.Reasoning = m.Reasoning || can.reasoning
+	m.Images = e.images(can)
 	m.Hidden, m.Embeds = e.hidden(can)
 	if m.Hidden == "" && c.quirks.OwnHost && !ownChat(e.ID) {
 		m.Hidden = "its name is of no family that chats"
@@ -150,7 +153,8 @@ func lmStudio(body []byte, models []protocol.Model) {
 				} `json:"config"`
 			} `json:"loaded_instances"`
 			Capabilities struct {
-				Tools *bool `json:"trained_for_tool_use"`
+				Tools  *bool `json:"trained_for_tool_use"`
+				Vision *bool `json:"vision"`
 			} `json:"capabilities"`
 		} `json:"models"`
 	}
@@ -170,6 +174,9 @@ func lmStudio(body []byte, models []protocol.Model) {
 			}
 			models[i].Window = loaded // not loaded: unknown, since LM Studio chooses the size when it loads a model
 			models[i].Tools = m.Capabilities.Tools == nil || *m.Capabilities.Tools
+			if v := m.Capabilities.Vision; v != nil {
+				models[i].Images = core.ImagesIf(*v)
+			}
 			switch m.Type {
 			case "embedding":
 				models[i].Hidden, models[i].Embeds = "it is listed as embedding", true
@@ -189,6 +196,9 @@ func (c *Client) running(ctx context.Context, models []protocol.Model) {
 			Settings struct {
 				Window wire.Size `json:"n_ctx"`
 			} `json:"default_generation_settings"`
+			Modalities struct {
+				Vision *bool `json:"vision"`
+			} `json:"modalities"`
 		}
 		body, err := c.get(ctx, root+"/props")
 		if err != nil || json.Unmarshal(body, &props) != nil || props.Settings.Window == 0 {
@@ -196,6 +206,9 @@ func (c *Client) running(ctx context.Context, models []protocol.Model) {
 		}
 		for i := range models {
 			models[i].Window = int(props.Settings.Window)
+			if v := props.Modalities.Vision; v != nil {
+				models[i].Images = core.ImagesIf(*v)
+			}
 		}
 	case RunningLMStudio:
 		body, err := c.get(ctx, root+"/api/v1/models")

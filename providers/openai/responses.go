@@ -122,14 +122,14 @@ func responsesInput(messages []core.ChatMessage) []any {
 	for _, m := range messages {
 		switch m.Role {
 		case core.ChatUser:
-			items = append(items, openai.ResponseInputMessage{Type: "message", Role: "user", Content: m.Text})
+			items = append(items, openai.ResponseInputMessage{Type: "message", Role: "user", Content: responseContent(&m)})
 		case core.ChatReminder:
 			items = append(items, openai.ResponseInputMessage{Type: "message", Role: "user", Content: core.Reminder(m.Text)})
 		case core.ChatAssistant:
 			items = append(items, assistantItems(m)...)
 		case core.ChatTool:
 			for _, r := range m.Returns {
-				items = append(items, openai.ResponseFunctionCallOutput{Type: "function_call_output", CallID: r.CallID, Output: r.Text})
+				items = append(items, openai.ResponseFunctionCallOutput{Type: "function_call_output", CallID: r.CallID, Output: responseOutput(&r)})
 			}
 		}
 	}

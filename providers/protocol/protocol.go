@@ -80,8 +80,9 @@ type Model struct {
 	Window    int
 	MaxOutput int
 	Tools     bool
-	Forced    bool   // obeys a forced tool choice
-	Reasoning bool   // shows reasoning
+	Forced    bool // obeys a forced tool choice
+	Reasoning bool // shows reasoning
+	Images    core.ImageInput
 	Binds     bool   // its reasoning is valid only after an unchanged prefix
 	Embeds    bool   // turns texts into vectors
 	Hidden    string // why it can't chat; empty: it can

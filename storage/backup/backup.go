@@ -30,6 +30,7 @@ func counted() []string {
 		"archives",
 		"passages",
 		"passage_versions",
+		"images",
 	}
 }
 

@@ -57,3 +57,28 @@ func TestWhatFilesHeldIsForgotten(t *testing.T) {
 		t.Errorf("another content went along: %v", err)
 	}
 }
+
+// TestAnImageIsForgottenByItsHash: what it shows no search can read.
+func TestAnImageIsForgottenByItsHash(t *testing.T) {
+	t.Parallel()
+	d := newDiary(t)
+	data := []byte("a face")
+	p := core.Picture{Image: core.Image{Hash: core.ContentHash(data), Type: "image/png"}, Data: data}
+	d.check(d.s.Images().Put(t.Context(), p))
+	id := d.keep(core.Message{
+		Role: core.RoleUser, Content: []core.Content{core.Text("look"), {Type: core.ContentImage, Image: &p.Image}},
+	})
+	_, err := d.s.Forget(t.Context(), core.ForgetQuery{Text: p.Hash})
+	d.check(err)
+	if _, err := d.s.Images().Get(t.Context(), p.Hash); !core.Absent(err) {
+		t.Errorf("it is still there: %v", err)
+	}
+	if left := remains(t, d.s, d.dir, "a face"); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	m, err := d.s.Messages().Get(t.Context(), id) // it still names what is gone
+	d.check(err)
+	if len(m.Images()) != 1 || m.PlainText() != "look" {
+		t.Errorf("the message is %+v", m)
+	}
+}

@@ -49,6 +49,8 @@ func textless() map[string][]string {
 			"agent_id", "conversation_id", "run_id", "step_id", "call_id", "rewind_id",
 			"before_kind", "before_hash", "after_kind", "after_hash",
 		},
+		"images":          {"media_type", "body"}, // no pixels are looked through: an image is forgotten by its hash
+		"image_uses":      {"owner"},
 		"changes":         {"kind", "id", "op"},
 		"rewinds":         {"id", "agent_id", "conversation_id", "step_id", "undoes"},
 		"rewind_passages": {"passage_id"},

@@ -122,6 +122,8 @@ func places() []textPlace {
 				return nil
 			},
 		},
+		{name: "images", table: "images", id: "hash", columns: []column{{"hash", formText}}, drop: true},
+		{name: "uses of images", table: "image_uses", id: "owner", columns: []column{{"hash", formText}}, drop: true},
 		{name: "rewinds", table: "rewinds", id: "id", columns: []column{{"data", formJSON}}},
 		{name: "archives", table: "archives", id: "id", columns: []column{{"name", formName}, {"data", formJSON}}},
 		{name: "folders", table: "folders", id: "id", columns: []column{{"name", formName}, {"data", formJSON}}},

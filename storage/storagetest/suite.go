@@ -62,6 +62,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"a point in the past knows who changed a passage since", (*home).turnedPassages},
 		{"a folder remembers its agent", (*home).workspaces},
 		{"what is known of files and what changed them is kept", (*home).workspaceFiles},
+		{"images are kept once, while something holds them", (*home).images},
 		{"a mirror knows its files and notices every change of a block", (*home).mirrors},
 		{"variables are kept by their names and go with their agent", (*home).variables},
 		{"an error rolls back its transaction and a nested one its part", (*home).transactions},

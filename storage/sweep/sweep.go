@@ -3,6 +3,7 @@ package sweep
 
 import (
 	"context"
+	"time"
 
 	"loci/storage/sqlite"
 )
@@ -45,6 +46,8 @@ func sweeps() []struct{ table, key, sel string } {
 			JOIN file_reads r ON r.conversation_id = v.id WHERE v.deleted_at IS NOT NULL`},
 		{"file_changes", "num", `SELECT c.num FROM conversations v JOIN file_changes c ON c.conversation_id = v.id
 			WHERE v.deleted_at IS NOT NULL`},
+		{"image_uses", "(owner, hash)", `SELECT u.owner, u.hash FROM image_uses u
+			WHERE NOT EXISTS (SELECT 1 FROM messages m WHERE m.id = u.owner) AND NOT EXISTS (SELECT 1 FROM runs r WHERE r.id = u.owner)`},
 		{"conversations", "id", `SELECT v.id FROM conversations v WHERE v.deleted_at IS NOT NULL
 			AND NOT EXISTS (SELECT 1 FROM messages m WHERE m.conversation_id = v.id)
 			AND NOT EXISTS (SELECT 1 FROM context c WHERE c.conversation_id = v.id)
@@ -111,9 +114,12 @@ type sweeper struct {
 	indexes Indexes
 }
 
+// keepImages is how long an image stays that nothing names yet: it is put before the message that holds it.
+const keepImages = 24 * time.Hour
+
 // Run removes what is marked as deleted and nothing names any more, a batch at a time, and returns how many rows went.
 // It may be stopped at any moment and goes on with the next call.
-func Run(ctx context.Context, on *sqlite.Scope, indexes Indexes) (int, error) {
+func Run(ctx context.Context, on *sqlite.Scope, indexes Indexes, now time.Time) (int, error) {
 	s := sweeper{on: on, indexes: indexes}
 	total := 0
 	for _, sw := range sweeps() {
@@ -127,6 +133,12 @@ func Run(ctx context.Context, on *sqlite.Scope, indexes Indexes) (int, error) {
 				break
 			}
 		}
+	}
+	unused, err := s.once(ctx, `DELETE FROM images WHERE put_at < $1
+		AND NOT EXISTS (SELECT 1 FROM image_uses u WHERE u.hash = images.hash)`, sqlite.ToMicros(now.Add(-keepImages)))
+	total += unused
+	if err != nil {
+		return total, err
 	}
 	gone, err := s.vectors(ctx)
 	total += gone

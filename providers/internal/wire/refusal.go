@@ -16,6 +16,7 @@ const (
 	RefusedSummary Refusal = "summary"        // a summary of the reasoning
 	RefusedSystem  Refusal = "system"         // a system message
 	RefusedTools   Refusal = "tools"
+	RefusedImages  Refusal = "images"
 	RefusedChoice  Refusal = "tool_choice" // that a tool must be called, or which one
 )
 
@@ -37,6 +38,11 @@ var refusals = []struct {
 		"does not support tool", "doesn't support tool", "does not support function", "support tool use", "tool use is not supported",
 		"tools are not supported", "tools is not supported", "tool calling is not supported", "function calling is not supported",
 		"function calling is not enabled", "enable-auto-tool-choice", "requires --jinja", "request argument supplied: tools",
+	}},
+	{RefusedImages, []string{
+		"not support image", "t support image", "support image input", "image input is not", "images are not supported",
+		"image_url is only supported", "unknown variant `image_url`", "not support vision", "vision is not", "not a multimodal model",
+		"not support multimodal", "not support multi-modal", "content must be a string", "missing data required for image input",
 	}},
 	{RefusedChoice, []string{"support the provided '" + choiceWord}},
 }

@@ -247,6 +247,9 @@ func TestWhatMayBeLeftOutIsToldFromOtherErrors(t *testing.T) {
 		`{"error":{"message":"deepseek-reasoner does not support this tool_choice"}}`:                             RefusedChoice,
 		`{"error":{"message":"request argument supplied: tools: 'tool_choice' unsupported"}}`:                     RefusedTools,
 		`{"error":{"message":"Unsupported parameter: 'reasoning.summary'"}}`:                                      RefusedSummary,
+		`{"error":{"message":"No endpoints found that support image input"}}`:                                     RefusedImages,
+		`{"object":"error","message":"my-model is not a multimodal model"}`:                                       RefusedImages,
+		`{"error":{"message":"messages[1].content must be a string"}}`:                                            RefusedImages,
 		`{"error":{"message":"messages is empty"}}`:                                                               "",
 	} {
 		if got := Refused((Who{Provider: "v"}).Status(400, nil, []byte(body))); got != want {
