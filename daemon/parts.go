@@ -17,6 +17,7 @@ import (
 	"loci/core/intake"
 	"loci/core/jobs"
 	"loci/core/permission"
+	"loci/core/picture"
 	"loci/core/service"
 	"loci/core/undo"
 	"loci/core/variables"
@@ -25,6 +26,7 @@ import (
 	"loci/daemon/hooks"
 	"loci/daemon/mirror"
 	"loci/daemon/permissions"
+	"loci/daemon/remote"
 	"loci/daemon/seal"
 	"loci/daemon/server"
 	"loci/daemon/trust"
@@ -107,6 +109,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Clock: d.cfg.Clock, Logger: d.logger, Changed: func(c core.Change) { p.engine.Announce(c) },
 		Ended: func(ctx context.Context, j jobs.Job) { d.wake(ctx, &p, j) },
 	})
+	pictures := picture.New()
 	toolbox, settings := tools.NewOn(d.machine(p.sandbox, p.jobs), d.network()), d.cfg.Settings
 	held := contents.New(contents.Config{Dir: filepath.Join(d.cfg.Paths.Data, contents.Folder), Clock: d.cfg.Clock, Logger: d.logger})
 	p.variables = variables.New(variables.Config{
@@ -121,6 +124,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Models:   p.models,
 		Tools:    toolbox,
 		Contents: held,
+		Pictures: pictures,
 		Clock:    d.cfg.Clock,
 		Logger:   d.logger,
 		Env:      d.env,
@@ -143,7 +147,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	p.services = service.New(service.Config{
 		Store: p.store, Search: search, Engine: p.engine, Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
 		Env: d.env, Embedders: p.reached, Embedding: p.embedding, DefaultModel: core.Handle(settings.Model),
-		Accepted: p.intake.Nudge, Restorer: workspace.Restorer{Contents: held},
+		Accepted: p.intake.Nudge, Restorer: workspace.Restorer{Contents: held}, Pictures: pictures, Remote: remote.New(nil),
 		Forgetter: forget.New(p.store, beside, mirror.History, held), Forgotten: func() { p.embedding.Forget(); p.jobs.Forget() },
 	})
 	p.approvals = approval.New(p.store, p.engine, d.cfg.Clock)

@@ -32,6 +32,25 @@ func (c Content) String() string {
 	return b.String()
 }
 
+// Shown returns what a person reads of the content: its text, and in the place of each image what it is.
+func (c Content) Shown() string {
+	var b strings.Builder
+	b.WriteString(c.Text)
+	for _, p := range c.Parts {
+		switch p.Type {
+		case PartText, "":
+			b.WriteString(p.Text)
+		case PartImage:
+			about := "image"
+			if p.Source != nil && p.Source.About != "" {
+				about = p.Source.About
+			}
+			b.WriteString("[" + about + "]")
+		}
+	}
+	return b.String()
+}
+
 // MarshalJSON writes a string or an array.
 func (c Content) MarshalJSON() ([]byte, error) {
 	if c.Parts != nil {
@@ -118,6 +137,7 @@ type ImageSource struct {
 	Data      string  `json:"data,omitempty"`
 	Detail    *string `json:"detail,omitempty"`
 	FileID    string  `json:"file_id,omitempty"`
+	About     string  `json:"about,omitempty"` // ours: what it is, for a person: image 640x480 PNG, 23 KB
 }
 
 // TextPart returns a text part.

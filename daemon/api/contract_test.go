@@ -258,6 +258,8 @@ func ours(schema, key string) bool {
 		return key == "llm"
 	case "Input":
 		return key == "text"
+	case "ImageSource":
+		return key == "about"
 	}
 	return false
 }

@@ -78,7 +78,7 @@ func (s *Server) answerApproval(ctx context.Context, in *answerInput) (*huma.Str
 	if err != nil {
 		return nil, err
 	}
-	if req.answer, err = coreDecisions(in.Body.Approvals, api.Val(in.Body.OTID)); err != nil {
+	if req.answer, err = coreDecisions(in.Body.Approvals, api.Val(in.Body.OTID), s.takesImages(ctx)); err != nil {
 		return nil, err
 	}
 	if req.allows, err = keptRules(ctx, in.Body.Approvals, req.answer); err != nil {

@@ -246,13 +246,22 @@ func TestAProgramRunsItsOwnTools(t *testing.T) {
 	}
 	image := map[string]any{"messages": []any{map[string]any{"type": "tool_return", "tool_returns": []any{map[string]any{
 		"tool_call_id": "call_1", "status": "success",
-		"tool_return": []any{map[string]any{"type": "image", "source": map[string]any{"type": "url", "url": "http://x/y.png"}}},
+		"tool_return": []any{map[string]any{"type": "image", "source": map[string]any{"type": "url", "url": "http://127.0.0.1:1/y.png"}}},
 	}}}}}
-	f.call("POST", messages, image).want(http.StatusNotImplemented)
+	f.call("POST", messages, image).want(http.StatusForbidden)
 	back := map[string]any{"client_tools": tools, "messages": []any{map[string]any{"type": "tool_return", "tool_returns": []any{
-		map[string]any{"tool_call_id": "call_1", "status": "success", "tool_return": "sunny"},
+		map[string]any{"tool_call_id": "call_1", "status": "success", "tool_return": []any{
+			map[string]any{"type": "text", "text": "sunny"}, map[string]any{"type": "image", "source": inBase64(pngOf(t, 3, 3))},
+		}},
 	}}}}
 	reply = as[api.Response](f.call("POST", messages, back))
+	sent := f.lastRequest().Messages
+	if r := sent[len(sent)-1].Returns; len(r) != 1 || len(r[0].Pictures) != 1 || len(r[0].Pictures[0].Data) == 0 {
+		t.Errorf("the model was sent %+v", r)
+	}
+	if parts := reply.Messages[0].ToolReturns[0].ToolReturn.Parts; len(parts) != 2 || parts[1].Source == nil || parts[1].Source.Data == "" {
+		t.Errorf("the return is shown as %+v", parts)
+	}
 	if reply.StopReason.StopReason != api.StopEndTurn || !strings.Contains(reply.Messages[1].Content.String(), "sunny") {
 		t.Errorf("the answer is %+v", reply)
 	}

@@ -17,7 +17,7 @@ func (s *Server) registerConversations(a huma.API) {
 	handle(a, "PATCH", "/v1/conversations/{conversation_id}", s.updateConversation)
 	handle(a, "DELETE", "/v1/conversations/{conversation_id}", s.deleteConversation)
 	handle(a, "GET", "/v1/conversations/{conversation_id}/messages", s.listConversationMessages)
-	handle(a, "POST", "/v1/conversations/{conversation_id}/messages", s.sendConversation, response)
+	handle(a, "POST", "/v1/conversations/{conversation_id}/messages", s.sendConversation, response, holdsImages)
 	handle(a, "POST", "/v1/conversations/{conversation_id}/stream", s.resumeConversation)
 	handle(a, "POST", "/v1/conversations/{conversation_id}/cancel", s.cancelConversation)
 	handle(a, "POST", "/v1/conversations/{conversation_id}/compact", s.compactConversation)
@@ -154,7 +154,7 @@ func (s *Server) listConversationMessages(ctx context.Context, in *listConversat
 	if err != nil {
 		return nil, err
 	}
-	return answer(wireMessages(msgs, show), nil)
+	return s.listed(ctx, msgs, show)
 }
 
 type sendConversationInput struct {

@@ -153,6 +153,9 @@ func (c *converter) input(ev core.Event, in core.UserInput) []frame {
 	}
 	m := eventHead(ev)
 	m.MessageType, m.OTID, m.Content, m.Name = api.MessageUserInput, ev.OTID, api.Text(in.Text), in.Name
+	if in.Content != nil {
+		m.Content = wireContent(in.Content)
+	}
 	return []frame{{seq: ev.Seq, msg: m, bound: boundAside}}
 }
 

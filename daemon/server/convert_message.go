@@ -45,6 +45,9 @@ func wirePart(head api.Message, p core.Part) api.Message {
 	switch p.Kind {
 	case core.PartSystem, core.PartUser, core.PartAssistant:
 		m.Content = api.Text(p.Text)
+		if p.Content != nil {
+			m.Content = wireContent(p.Content)
+		}
 	case core.PartReasoning:
 		m.Reasoning, m.Signature, m.Source = p.Text, p.Signature, api.SourceReasoner
 		if p.Prompted {
@@ -107,7 +110,7 @@ func wireReturn(r core.ToolReturn) api.ToolReturn {
 		status = api.StatusError
 	}
 	return api.ToolReturn{
-		Type: api.ApprovalReturn, ToolReturn: api.Text(r.Text), Status: status, ToolCallID: r.CallID, Stdout: r.Stdout, Stderr: r.Stderr,
+		Type: api.ApprovalReturn, ToolReturn: wireReturned(&r), Status: status, ToolCallID: r.CallID, Stdout: r.Stdout, Stderr: r.Stderr,
 	}
 }
 
@@ -253,6 +256,8 @@ func wireStored(in core.InContext) api.StoredMessage {
 		switch c.Type {
 		case core.ContentText:
 			out.Content = append(out.Content, api.TextPart(c.Text))
+		case core.ContentImage:
+			out.Content = append(out.Content, wireImage(*c.Image))
 		case core.ContentReasoning:
 			out.Content = append(out.Content, api.Part{Type: api.PartReasoning, Reasoning: c.Text, Signature: api.PtrTo(c.Signature)})
 		case core.ContentCall:

@@ -11,27 +11,27 @@ import (
 
 // coreInput converts the messages of a request, which must be in either messages or input, not both. An answer to what waits
 // for an approval may stand first, and then alone.
-func coreInput(in api.Request, answer *engine.Answer) ([]engine.Input, *engine.Answer, error) {
+func coreInput(in api.Request, answer *engine.Answer, take takes) ([]engine.Input, *engine.Answer, error) {
 	messages := in.Messages
 	switch {
 	case in.Input != nil && len(messages) > 0:
 		return nil, nil, unprocessable("body", "give either messages or input, not both")
 	case in.Input != nil:
-		text, err := coreText("body.input", in.Input)
-		return []engine.Input{{Role: core.RoleUser, Text: text}}, answer, err
+		text, content, err := coreContent("body.input", in.Input, take)
+		return []engine.Input{{Role: core.RoleUser, Text: text, Content: content}}, answer, err
 	case len(messages) == 0 && answer == nil:
 		return nil, nil, unprocessable("body.messages", "give messages or input")
 	}
 	if answer == nil && messages[0].Kind() != api.InputMessage {
 		var err error
-		if answer, err = coreAnswer(messages[0]); err != nil {
+		if answer, err = coreAnswer(messages[0], take); err != nil {
 			return nil, nil, err
 		}
 		messages = messages[1:]
 	}
 	var out []engine.Input
 	for _, m := range messages {
-		input, err := coreMessage(m)
+		input, err := coreMessage(m, take)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -40,7 +40,7 @@ func coreInput(in api.Request, answer *engine.Answer) ([]engine.Input, *engine.A
 	return out, answer, nil
 }
 
-func coreMessage(m api.Input) (engine.Input, error) {
+func coreMessage(m api.Input, take takes) (engine.Input, error) {
 	if m.Kind() != api.InputMessage {
 		return engine.Input{}, unprocessable("body.messages", "an answer to a request for approval stands before all other messages")
 	}
@@ -51,15 +51,15 @@ func coreMessage(m api.Input) (engine.Input, error) {
 	if content == nil {
 		return engine.Input{}, unprocessable("body.messages.content", "a message has a content")
 	}
-	text, err := coreText("body.messages.content", content)
+	text, all, err := coreContent("body.messages.content", content, take)
 	return engine.Input{
-		Role: core.Role(m.Role), Text: text, Name: api.Val(m.Name), OTID: api.Val(m.OTID), SenderID: api.Val(m.SenderID),
+		Role: core.Role(m.Role), Text: text, Content: all, Name: api.Val(m.Name), OTID: api.Val(m.OTID), SenderID: api.Val(m.SenderID),
 	}, err
 }
 
 // coreAnswer converts an answer in each of the contract's forms: a batch, the results of tools that the client ran, and the
 // one decision that clients from before batches send.
-func coreAnswer(m api.Input) (*engine.Answer, error) {
+func coreAnswer(m api.Input, take takes) (*engine.Answer, error) {
 	var decisions []api.Decision
 	switch {
 	case m.Kind() == api.InputToolReturn:
@@ -79,10 +79,10 @@ func coreAnswer(m api.Input) (*engine.Answer, error) {
 			})
 		}
 	}
-	return coreDecisions(decisions, api.Val(m.OTID))
+	return coreDecisions(decisions, api.Val(m.OTID), take)
 }
 
-func coreDecisions(in []api.Decision, otid string) (*engine.Answer, error) {
+func coreDecisions(in []api.Decision, otid string, take takes) (*engine.Answer, error) {
 	out := &engine.Answer{OTID: otid}
 	for _, d := range in {
 		one := engine.Decision{Request: core.MessageID(d.RequestID), Hash: d.Hash}
@@ -92,11 +92,13 @@ func coreDecisions(in []api.Decision, otid string) (*engine.Answer, error) {
 			if d.ToolReturn == nil {
 				return nil, unprocessable("body.approvals.tool_return", "the result of a tool has a tool_return")
 			}
-			text, err := coreText("body.approvals.tool_return", d.ToolReturn)
+			text, content, err := coreContent("body.approvals.tool_return", d.ToolReturn, take)
 			if err != nil {
 				return nil, err
 			}
-			one.Return = &core.ToolReturn{Text: text, IsError: d.Status == api.StatusError, Stdout: d.Stdout, Stderr: d.Stderr}
+			one.Return = &core.ToolReturn{
+				Text: text, IsError: d.Status == api.StatusError, Stdout: d.Stdout, Stderr: d.Stderr, Images: coreImages(content),
+			}
 		case d.Approve == nil:
 			return nil, unprocessable("body.approvals.approve", "a decision has approve")
 		default:
@@ -113,7 +115,7 @@ func coreText(location string, c *api.Content) (string, error) {
 		switch p.Type {
 		case api.PartText, "":
 		case api.PartImage:
-			return "", core.E(core.Unsupported, "images are not built yet")
+			return "", core.E(core.Unsupported, "only messages that are sent to an agent hold images")
 		default:
 			return "", unprocessable(location, "a part of type %q is not an input", p.Type)
 		}

@@ -148,6 +148,9 @@ func bodyLimit(r *http.Request) int64 {
 	if r.Method == http.MethodPost && strings.HasSuffix(r.URL.Path, "/upload") {
 		return service.MaxUpload() + uploadFrame
 	}
+	if r.Method == http.MethodPost && takesImages(r.URL.Path) {
+		return maxSend
+	}
 	return maxBody
 }
 

@@ -21,9 +21,11 @@ import (
 	"loci/core/approval"
 	"loci/core/engine"
 	"loci/core/intake"
+	"loci/core/picture"
 	"loci/core/service"
 	"loci/core/undo"
 	"loci/daemon/api"
+	"loci/daemon/remote"
 	"loci/storage"
 	"loci/storage/contents"
 	"loci/storage/storagetest"
@@ -44,6 +46,7 @@ type script struct {
 	keyless  atomic.Bool // its key is gone
 	told     atomic.Bool // what it is like is known without a key
 	window   atomic.Int64
+	blind    atomic.Bool // it takes no images
 }
 
 func (m *script) info() core.ModelInfo {
@@ -56,6 +59,7 @@ func (m *script) info() core.ModelInfo {
 		Tools:         true,
 		ForcedTools:   true,
 		CacheTTL:      5 * time.Minute,
+		Images:        core.ImagesIf(!m.blind.Load()),
 	}
 }
 
@@ -159,6 +163,7 @@ func newFixture(t *testing.T, say answers, change ...func(*Config)) *fixture {
 			Log:        store.Events(),
 			Models:     model,
 			Tools:      box,
+			Pictures:   picture.New(),
 			Grace:      time.Millisecond,
 			RecallWait: time.Minute,
 		},
@@ -174,6 +179,8 @@ func newFixture(t *testing.T, say answers, change ...func(*Config)) *fixture {
 			Tools:          box,
 			Accepted:       reading.Nudge,
 			RegisterWithin: time.Minute,
+			Pictures:       picture.New(),
+			Remote:         remote.New(nil),
 			Restorer: workspace.Restorer{
 				Contents: contents.New(contents.Config{Dir: t.TempDir(), Clock: time.Now, Logger: slog.New(slog.DiscardHandler)}),
 			},

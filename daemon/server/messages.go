@@ -19,9 +19,9 @@ import (
 func (s *Server) registerMessages(a huma.API) {
 	response := documented[api.Response](a, "The answer, or its stream.")
 	handle(a, "GET", "/v1/agents/{agent_id}/messages", s.listAgentMessages)
-	handle(a, "POST", "/v1/agents/{agent_id}/messages", s.sendMessage, response)
-	handle(a, "POST", "/v1/agents/{agent_id}/messages/stream", s.streamMessage, response)
-	handle(a, "POST", "/v1/agents/{agent_id}/messages/async", s.sendAsync)
+	handle(a, "POST", "/v1/agents/{agent_id}/messages", s.sendMessage, response, holdsImages)
+	handle(a, "POST", "/v1/agents/{agent_id}/messages/stream", s.streamMessage, response, holdsImages)
+	handle(a, "POST", "/v1/agents/{agent_id}/messages/async", s.sendAsync, holdsImages)
 	handle(a, "POST", "/v1/agents/{agent_id}/messages/cancel", s.cancelMessages)
 	handle(a, "PATCH", "/v1/agents/{agent_id}/reset-messages", s.resetMessages)
 	handle(a, "GET", "/v1/messages", s.listAllMessages)
@@ -54,7 +54,7 @@ func (s *Server) listAgentMessages(ctx context.Context, in *listAgentMessagesInp
 	if err != nil {
 		return nil, err
 	}
-	return answer(wireMessages(msgs, show), nil)
+	return s.listed(ctx, msgs, show)
 }
 
 func listShows(in api.ListMessages) (shows, error) {
@@ -76,7 +76,7 @@ func (s *Server) listAllMessages(ctx context.Context, in *api.ListMessages) (*bo
 	if err != nil {
 		return nil, err
 	}
-	return answer(wireMessages(msgs, show), nil)
+	return s.listed(ctx, msgs, show)
 }
 
 func (s *Server) getMessage(ctx context.Context, in *MessagePath) (*body[[]api.Message], error) {
@@ -84,7 +84,7 @@ func (s *Server) getMessage(ctx context.Context, in *MessagePath) (*body[[]api.M
 	if err != nil {
 		return nil, err
 	}
-	return answer(wireMessages([]core.Message{m}, shows{speak: core.DefaultSpeak}), nil)
+	return s.listed(ctx, []core.Message{m}, shows{speak: core.DefaultSpeak})
 }
 
 type searchMessagesInput struct{ Body api.SearchMessages }
@@ -205,7 +205,7 @@ func (s *Server) send(ctx context.Context, in sendRequest) (*huma.StreamResponse
 
 // submit gets a request accepted as a run.
 func (s *Server) submit(ctx context.Context, in sendRequest, kind string) (core.Run, error) {
-	input, answer, err := coreInput(in.body.Request, in.answer)
+	input, answer, err := coreInput(in.body.Request, in.answer, s.takesImages(ctx))
 	if err != nil {
 		return core.Run{}, s.existsFirst(ctx, in.agent, err)
 	}
@@ -256,7 +256,7 @@ func (s *Server) runFrames(ctx context.Context, run core.Run, after int64, pings
 	if callOf(ctx).client.ID != "" {
 		as = viewOwn
 	}
-	frames := convert(s.engine().FollowFrom(ctx, run.ID, after), as)
+	frames := s.filled(ctx, convert(s.engine().FollowFrom(ctx, run.ID, after), as))
 	if !run.Config.StreamTokens {
 		frames = collapse(frames)
 	}
@@ -296,7 +296,7 @@ func (s *Server) collect(ctx context.Context, run core.Run) (api.Response, error
 			}
 		}
 	}
-	for f, err := range collapse(convert(watched, viewOf(run.Config))) {
+	for f, err := range s.filled(ctx, collapse(convert(watched, viewOf(run.Config)))) {
 		if err != nil {
 			return out, err
 		}

@@ -88,7 +88,7 @@ func (s *Server) runMessages(ctx context.Context, in *runThings) (*body[[]api.Me
 	if err != nil {
 		return nil, err
 	}
-	return answer(wireMessages(msgs, show), nil)
+	return s.listed(ctx, msgs, show)
 }
 
 func (s *Server) runUsage(ctx context.Context, in *RunPath) (*body[api.RunUsage], error) {
@@ -204,7 +204,7 @@ func (s *Server) stepMessages(ctx context.Context, in *stepThings) (*body[[]api.
 	if err != nil {
 		return nil, err
 	}
-	return answer(wireMessages(msgs, show), nil)
+	return s.listed(ctx, msgs, show)
 }
 
 type feedbackInput struct {

@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"reflect"
+	"strings"
 	"sync"
 	"time"
 
@@ -195,8 +196,18 @@ func (s *Server) engine() *engine.Engine {
 // maxBody limits the body of a request; bodyTimeout is how long it may take to arrive.
 const (
 	maxBody     = 16 << 20
+	maxSend     = 32 << 20 // of a request that may hold images
 	bodyTimeout = 60 * time.Second
 )
+
+// holdsImages marks an operation that may hold images.
+func holdsImages(op *huma.Operation) { op.MaxBodyBytes = maxSend }
+
+// takesImages reports whether the path is that of such an operation.
+func takesImages(path string) bool {
+	_, last, ok := strings.Cut(path, "/messages")
+	return ok && (last == "" || last == "/stream" || last == "/async")
+}
 
 // handle registers one operation. The table in errors.go turns the handler's errors into responses.
 func handle[I, O any](a huma.API, method, path string, fn func(context.Context, *I) (*O, error), more ...func(*huma.Operation)) {
