@@ -14,7 +14,8 @@ import (
 )
 
 // ReadDoc tells a model what read does.
-const ReadDoc = "Read a text file of the open folder. Lines come with their numbers, which are no part of the file."
+const ReadDoc = "Read a text file of the open folder, or look at an image. Lines come with their numbers, which are no part of " +
+	"the file."
 
 // ReadArgs are the arguments of read.
 type ReadArgs struct {
@@ -55,7 +56,9 @@ func (f *folder) read(ctx context.Context, args ReadArgs) (core.ToolResult, erro
 	if err != nil {
 		return core.ToolResult{}, f.cannot("read", args.Path, rel, err)
 	}
-	if kind := binaryKind(content); kind != "" {
+	if kind := binaryKind(content); strings.HasPrefix(kind, "an image") {
+		return f.showImage(ctx, args.Path, content)
+	} else if kind != "" {
 		return core.ToolResult{}, noText(args.Path, kind, int64(len(content)))
 	}
 	note := ""
@@ -87,10 +90,19 @@ func (f *folder) known(ctx context.Context, rel string, content []byte, text str
 	}}, nil
 }
 
-func noText(name, kind string, size int64) error {
-	if strings.HasPrefix(kind, "an image") {
-		return core.E(core.Invalid, "%q is %s of %d bytes; images cannot be looked at yet", clip(name, 200), kind, size)
+// showImage shows an image to a model that takes images.
+func (f *folder) showImage(ctx context.Context, name string, content []byte) (core.ToolResult, error) {
+	if f.env.Pictures == nil || f.env.Sees == core.ImagesRefused {
+		return core.ToolResult{}, core.E(core.Invalid, "%q is an image, and this model takes no images", clip(name, 200))
 	}
+	p, err := f.env.Pictures.Read(ctx, content)
+	if err != nil {
+		return core.ToolResult{}, core.E(core.KindOf(err), "%q cannot be shown: %w", clip(name, 200), err)
+	}
+	return core.ToolResult{Text: p.String(), Images: []core.Picture{p}}, nil
+}
+
+func noText(name, kind string, size int64) error {
 	return core.E(core.Invalid, "%q is %s (%d bytes) and cannot be shown as text", clip(name, 200), kind, size)
 }
 

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -44,7 +45,7 @@ func TestReadSaysWhatIsNoTextAndWhatIsMissing(t *testing.T) {
 	p.file("a.pdf", "%PDF-1.4\n")
 	p.file("latin", "caf\xe9\n")
 	p.file("BMW.md", "BMW is a car")
-	p.says(p.read("a.png"), "error: ", "image (png)", "cannot be looked at yet")
+	p.says(p.read("a.png"), "error: ", "is an image, and this model takes no images")
 	p.says(p.read("a.bin"), "error: ", "binary", "7 bytes")
 	p.says(p.read("a.pdf"), "error: ", "PDF")
 	p.says(p.read("latin"), "1\tcaf\ufffd", "cannot be changed")
@@ -117,4 +118,29 @@ func FuzzLineEndsStayAsTheyWere(f *testing.F) {
 			t.Fatalf("%q [%d:%d] = %q: %q, %q", raw, from, to, with, l.text, got.text)
 		}
 	})
+}
+
+// album reads every image as the same one.
+type album struct{}
+
+func (album) Read(_ context.Context, data []byte) (core.Picture, error) {
+	if len(data) < 20 {
+		return core.Picture{}, core.E(core.Invalid, "the image is damaged")
+	}
+	return core.Picture{Image: core.Image{Type: "image/png", Width: 4, Height: 3, Bytes: 2048}, Data: data}, nil
+}
+
+func TestReadShowsAnImageToAModelThatTakesImages(t *testing.T) {
+	t.Parallel()
+	p := newPlace(t)
+	p.env.Pictures = album{}
+	p.file("a.png", "\x89PNG\r\n\x1a\n\x00\x00 as good as whole")
+	p.file("b.png", "\x89PNG\r\n\x1a\n\x00\x00")
+	got, err := Read(t.Context(), ReadArgs{Path: "a.png"}, p.env)
+	if err != nil || len(got.Images) != 1 || got.Text != "image 4x3 PNG, 2 KB" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	p.says(p.read("b.png"), "error: ", "b.png", "cannot be shown: the image is damaged")
+	p.env.Sees = core.ImagesRefused
+	p.says(p.read("a.png"), "error: ", "this model takes no images")
 }
