@@ -205,12 +205,38 @@ func (d daemon) Send(ctx context.Context, t Thread, text, model, otid string) it
 	req.IncludeCompactionMessages = new(true)
 	req.Messages = []api.Input{api.UserInput(text, otid)}
 	req.OverrideModel = api.PtrTo(model)
+	if err := withImages(req.Messages); err != nil {
+		return failed(err)
+	}
 	return d.Stream(client.Asked(ctx), client.Target{AgentID: t.Agent, ConversationID: t.Conversation}, req)
+}
+
+// withImages puts the images that messages name in their places.
+func withImages(messages []api.Input) error {
+	for _, m := range messages {
+		if m.Content == nil || m.Content.Parts != nil {
+			continue
+		}
+		content, err := client.Written(m.Content.Text)
+		if err != nil {
+			return err
+		}
+		*m.Content = content
+	}
+	return nil
+}
+
+// failed is the stream of a message that was not sent.
+func failed(err error) iter.Seq2[api.Message, error] {
+	return func(yield func(api.Message, error) bool) { yield(api.Message{}, err) }
 }
 
 func (d daemon) Answer(ctx context.Context, t Thread, req api.AnswerRequest, model string) iter.Seq2[api.Message, error] {
 	req.IncludePings, req.IncludeCompactionMessages = api.PtrTo(true), new(true)
 	req.OverrideModel = api.PtrTo(model)
+	if err := withImages(req.Messages); err != nil {
+		return failed(err)
+	}
 	return d.Client.Answer(client.Asked(ctx), client.Target{AgentID: t.Agent, ConversationID: t.Conversation}, req)
 }
 

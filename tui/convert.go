@@ -16,7 +16,7 @@ func itemsOf(messages []api.Message) []transcript.Item {
 	for _, m := range messages {
 		switch m.MessageType {
 		case api.MessageUser:
-			if text := m.Content.String(); !isMachine(text) {
+			if text := m.Content.Shown(); !isMachine(text) {
 				items = append(items, transcript.Item{Kind: transcript.User, ID: m.ID, Text: text})
 			} else if end := jobEnd(text); end != "" {
 				items = append(items, transcript.Item{Kind: transcript.Notice, ID: m.ID, Text: end})
@@ -59,7 +59,7 @@ func recalledItem(id string, n *api.Notice) transcript.Item {
 }
 
 func finish(c *transcript.Call, r api.ToolReturn) {
-	c.Done, c.Failed, c.Return = true, r.Status == api.StatusError, r.ToolReturn.String()
+	c.Done, c.Failed, c.Return = true, r.Status == api.StatusError, r.ToolReturn.Shown()
 }
 
 // isMachine recognises messages that the loop itself says as the user.

@@ -28,6 +28,10 @@ func bindings() []binding {
 		{keys: "ctrl+s", help: "put what is typed aside; again brings it back"},
 		{keys: "ctrl+g", help: "write in your editor", on: map[string]handler{"ctrl+g": always((*Model).editPrompt)}},
 		{
+			keys: "ctrl+v", help: "how to send an image: drag its file in, or paste its path",
+			on: map[string]handler{"ctrl+v": always(func(m *Model) tea.Cmd { m.ui.flash = imagesByPath; return nil })},
+		},
+		{
 			keys: "! at the beginning", help: "run the line yourself, in your shell; the next message tells the agent what it wrote",
 		},
 		{keys: "tab", help: "complete a command"},
@@ -55,6 +59,9 @@ func bindings() []binding {
 		{keys: "ctrl+z", help: "suspend", on: map[string]handler{"ctrl+z": func(*Model) (tea.Cmd, bool) { return tea.Suspend, true }}},
 	}
 }
+
+// imagesByPath answers who wants to paste an image: what a terminal pastes is text.
+const imagesByPath = "a terminal pastes text only; drag the image's file in, or paste its path"
 
 // always makes a handler that takes its key whatever the prompt holds.
 func always(do func(*Model) tea.Cmd) handler {

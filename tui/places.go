@@ -48,7 +48,7 @@ func (p place) target() api.RewindRequest {
 func placesOf(said []api.Message) []place {
 	var out []place
 	for _, x := range said {
-		text := x.Content.String()
+		text := x.Content.Shown()
 		if x.RunID == "" || isMachine(text) || slices.ContainsFunc(out, func(p place) bool { return p.run == x.RunID }) {
 			continue
 		}

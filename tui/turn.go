@@ -149,7 +149,7 @@ func (m *Model) message(t *turn, msg *api.Message) tea.Cmd {
 			t.returned(r)
 		}
 	case api.MessageUserInput, api.MessageUser:
-		if text := msg.Content.String(); t.foreign && !isMachine(text) {
+		if text := msg.Content.Shown(); t.foreign && !isMachine(text) {
 			m.ui.showSaid(transcript.Item{Kind: transcript.User, ID: msg.ID, Text: text})
 		} else if end := jobEnd(text); end != "" {
 			m.ui.notice(end)

@@ -7,6 +7,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"loci/daemon/api"
+	"loci/daemon/client"
 	"loci/tui/theme"
 )
 
@@ -153,6 +154,13 @@ func (m *Model) paste(text string) {
 	if top, ok := m.ui.top(); ok {
 		top.Paste(text)
 		return
+	}
+	if text == "" { // what a terminal makes of an image on the clipboard
+		m.ui.flash = imagesByPath
+		return
+	}
+	if marks, ok := client.Dropped(text); ok {
+		text = marks + " "
 	}
 	m.question.pasted(text)
 	m.outbox.keepApart()

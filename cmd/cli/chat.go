@@ -31,6 +31,7 @@ type chatFlags struct {
 	input        string
 	mode         string
 	allow, deny  []string
+	images       []string
 	json         bool
 	noStart      bool
 	help         bool
@@ -57,6 +58,7 @@ func chatFlagSet(f *chatFlags) *pflag.FlagSet {
 	fs.StringVar(&f.mode, "permission-mode", "", "what the agent may do without asking: `ask|edits|plan|all`")
 	fs.StringArrayVar(&f.allow, "allow", nil, "a `RULE` of permission for this session, like 'shell(go test *)'; may be repeated")
 	fs.StringArrayVar(&f.deny, "deny", nil, "a `RULE` that forbids, for this session; may be repeated")
+	fs.StringArrayVar(&f.images, "image", nil, "with -p: send this image `FILE` (PNG, JPEG, GIF, WebP) too; may be repeated")
 	fs.IntVar(&f.maxSteps, "max-steps", 0, "with -p: model calls that the run may take")
 	fs.DurationVar(&f.timeout, "timeout", 0, "with -p: how long it may take, like 90s or 5m")
 	fs.StringVar(&f.format, "output-format", formatText, "with -p: `text|json|stream-json`")
@@ -120,6 +122,10 @@ func (f *chatFlags) check(fs *pflag.FlagSet) error {
 	case !f.print && (fs.Changed("output-format") || fs.Changed("input-format") || f.json || f.timeout > 0 || f.maxSteps > 0):
 		return invalid("--output-format, --input-format, --json, --max-steps and --timeout belong to one shot").
 			withHint(`loci -p "your question" …`)
+	case !f.print && len(f.images) > 0:
+		return invalid("--image belongs to one shot").withHint(`loci -p --image shot.png "your question"; in the chat, paste the path`)
+	case f.input == formatStream && len(f.images) > 0:
+		return invalid("with --input-format stream-json the images come in the messages on standard input")
 	case !f.print && fs.NArg() > 0:
 		return invalid(
 			"unknown command %q",

@@ -127,7 +127,7 @@ func messageLine(m api.Message) string {
 	var who, what string
 	switch m.MessageType {
 	case api.MessageUser:
-		who, what = "you", m.Content.String()
+		who, what = "you", m.Content.Shown()
 	case api.MessageAssistant:
 		who, what = "agent", m.Content.String()
 	case api.MessageReasoning:
@@ -143,7 +143,7 @@ func messageLine(m api.Message) string {
 		who = "returns"
 		returns := make([]string, len(m.ToolReturns))
 		for i, r := range m.ToolReturns {
-			returns[i] = r.ToolReturn.String()
+			returns[i] = r.ToolReturn.Shown()
 		}
 		what = strings.Join(returns, "; ")
 	case api.MessageSummary:

@@ -89,11 +89,23 @@ func newExchange(a *app, f *chatFlags, leave context.CancelCauseFunc) *exchange 
 
 // ask opens the agent and follows the run to its end.
 func (t *exchange) ask(ctx context.Context, prompt string) error {
+	message := api.UserInput(prompt, uuid.NewString())
+	if len(t.flags.images) > 0 {
+		message.Content.Parts = []api.Part{}
+		for _, path := range t.flags.images {
+			part, err := client.ImageFile(path)
+			if err != nil {
+				return err
+			}
+			message.Content.Parts = append(message.Content.Parts, part)
+		}
+		message.Content.Parts = append(message.Content.Parts, api.TextPart(prompt))
+	}
 	c, err := t.open(ctx)
 	if err != nil {
 		return err
 	}
-	return t.follow(ctx, c, t.sent(c, api.UserInput(prompt, uuid.NewString())))
+	return t.follow(ctx, c, t.sent(c, message))
 }
 
 // open finds or makes the agent, and says who it is.

@@ -165,7 +165,7 @@ func (a *app) showRun(ctx context.Context, c *client.Client, id string) error {
 	}
 	t.add("tokens", tokens)
 	for _, m := range asked {
-		t.add("input", clip(m.Content.String(), shownInput))
+		t.add("input", clip(m.Content.Shown(), shownInput))
 	}
 	t.add("steps", strconv.Itoa(len(steps)))
 	for _, s := range steps {
