@@ -24,6 +24,7 @@ type WaitingCall struct {
 	Why       string `json:"why"`       // which rule asks, in a sentence
 	Client    bool   `json:"client,omitempty"`
 
+	Hooked string   `json:"hooked,omitempty"` // what hooks did about it, in a clause
 	Always []string `json:"always,omitempty"` // the rules of permission that would allow it from now on; none: it asks each time
 }
 

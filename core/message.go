@@ -100,6 +100,7 @@ type ToolReturn struct {
 	Stdout  []string `json:"stdout,omitempty"`
 	Stderr  []string `json:"stderr,omitempty"`
 	Passed  string   `json:"passed,omitempty"` // which rule, mode or person let the call pass, where it needed that; not sent to models
+	Hooked  string   `json:"hooked,omitempty"` // what hooks did about the call, in a clause; not sent
 	Dir     string   `json:"dir,omitempty"`    // of a shell line: where the conversation's next one begins; not sent
 	Images  []Image  `json:"images,omitempty"` // behind the text
 }

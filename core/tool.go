@@ -86,6 +86,7 @@ type ToolInfo struct {
 	ReturnCharLimit int       // 0: the default, 50,000 characters
 	WholeReturn     bool      // exempt from the limit (the searches)
 	Terminal        bool      // ends the turn of a tool-forced agent by default
+	Brought         string    // the path in the open folder of what brings it along, which a person must trust; empty: no folder does
 	Wider           *ToolSpec // what the terminal's agents are offered in place of Spec, under the same name; nil: Spec
 }
 

@@ -14,8 +14,21 @@ type FolderItem struct {
 // FolderItemKind says what an item does.
 type FolderItemKind string
 
-// ItemInstructions are texts that agents follow.
-const ItemInstructions FolderItemKind = "instructions"
+// The kinds.
+const (
+	ItemInstructions FolderItemKind = "instructions" // a text that agents follow
+	ItemHooks        FolderItemKind = "hooks"        // programs that run around calls
+	ItemTool         FolderItemKind = "tool"         // a program that agents call, or a part of one
+	ItemCommand      FolderItemKind = "command"      // a message that a person sends by its name
+	ItemServers      FolderItemKind = "servers"      // programs that would be started for their tools
+)
+
+// Where a folder keeps what acts, with slashes.
+const (
+	FolderHooks    = ".loci/hooks.json"
+	FolderTools    = ".loci/tools"
+	FolderCommands = ".loci/commands"
+)
 
 // TrustState is what a person said of an item.
 type TrustState string

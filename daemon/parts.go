@@ -131,7 +131,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 
 		Permissions: p.permissions,
 		Trust:       p.trust,
-		Hooks:       d.hooks(),
+		Hooks:       d.hooks(&p),
 		Variables:   p.variables,
 
 		DefaultModel: core.Handle(
@@ -183,14 +183,32 @@ func (d *Daemon) permissions() *permissions.Files {
 	})
 }
 
-// hooks are the person's own programs around calls. They get what a program needs to run, and no key.
-func (d *Daemon) hooks() *hooks.Hooks {
+// hooks are the person's own programs, which get what a program needs to run, and no key; and those of trusted folders, which
+// are confined as shell lines are.
+func (d *Daemon) hooks(p *parts) *hooks.Hooks {
 	cfg := hooks.Config{Path: d.cfg.Paths.Hooks()}
 	cfg.Home, _ = d.cfg.Environ("HOME")
 	for _, name := range []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"} {
 		if value, ok := d.cfg.Environ(name); ok {
 			cfg.Environ = append(cfg.Environ, name+"="+value)
 		}
+	}
+	known, lines := p.trust, shell.New(d.machine(p.sandbox, p.jobs))
+	cfg.Folder = func(folder string) []byte {
+		if text, ok := known.Trusted(folder, core.FolderHooks); ok {
+			return []byte(text)
+		}
+		return nil
+	}
+	rules := p.permissions
+	cfg.Cage = func(ctx context.Context, h hooks.Caged) (core.JobResult, error) {
+		set, err := rules.Rules(h.Folder)
+		if err != nil {
+			return core.JobResult{}, err
+		}
+		at := permission.Place{Mode: h.Mode, Root: h.Folder, Dir: h.Folder, Home: rules.Home(), Real: permission.Real}
+		w := core.WorkspaceEnv{Path: h.Folder, Dir: h.Folder, Mode: h.Mode, Paths: set.Paths(permission.Call{Does: permission.DoesShell}, at)}
+		return lines.Hook(ctx, w, h.Command, h.Stdin, h.Limit)
 	}
 	return hooks.New(cfg)
 }

@@ -25,7 +25,7 @@ const maxParallel = 8
 // decide saves the answer, runs what it called and returns nil when another step follows.
 func (t *turn) decide(ctx context.Context, state *rules.State, a *answer) *ending {
 	calls := newGate(ctx, t, state).pass(a)
-	t.tellHooks(calls)
+	t.tellCalls(ctx, calls)
 	for _, p := range calls {
 		if p.unasked != nil {
 			t.emit(core.Event{Step: t.step.ID, Body: *p.unasked})
@@ -35,7 +35,9 @@ func (t *turn) decide(ctx context.Context, state *rules.State, a *answer) *endin
 	c.calls, c.state = calls, state
 	switch {
 	case len(calls) == 0:
-		c.outcome = state.AfterText(a.finish)
+		outcome := state.AfterText(a.finish)
+		c.goOn = t.mayEnd(ctx, outcome, state, a.spoken())
+		c.outcome = c.follow(outcome)
 		return t.saveStep(ctx, c)
 	case slices.ContainsFunc(calls, (*pendingCall).asks): // none runs before somebody answered
 		c.outcome = rules.Outcome{Stop: core.StopRequiresApproval}
@@ -48,7 +50,27 @@ func (t *turn) decide(ctx context.Context, state *rules.State, a *answer) *endin
 	if err := t.callAll(ctx, calls); err != nil {
 		return t.callsStopped(ctx, c, err)
 	}
-	return t.saveStep(ctx, c)
+	c.goOn = t.afterCalls(ctx, calls, state)
+	end := t.saveStep(ctx, c)
+	t.hookSaved(ctx, c)
+	return end
+}
+
+// afterCalls asks the hooks where a turn would end with these calls.
+func (t *turn) afterCalls(ctx context.Context, calls []*pendingCall, state *rules.State) (goOn string) {
+	if t.e.cfg.Hooks == nil {
+		return ""
+	}
+	if why := halted(calls); why != "" {
+		t.emit(core.Event{Body: core.Notice{Kind: NoticeHook, Text: "A hook ends the turn: " + why}})
+		return ""
+	}
+	var done []rules.Done // as far as it is known before the edits of our own tools
+	for _, p := range calls {
+		r := core.ToolReturn{Name: p.call.Name, Text: p.result.Text, IsError: p.result.IsError}
+		done = append(done, rules.Done{Return: r, Heartbeat: p.beat})
+	}
+	return t.mayEnd(ctx, state.AfterCalls(done), state, "")
 }
 
 // outside reports whether the call acts on the world.
@@ -90,7 +112,7 @@ func (t *turn) callAll(ctx context.Context, calls []*pendingCall) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	t.tellHooks(calls)
+	t.tellCalls(ctx, calls)
 	t.bringInstructions(calls)
 	return nil
 }
@@ -202,6 +224,7 @@ func (p *pendingCall) finalReturn(ctx context.Context, tx core.Store) (core.Tool
 		Stdout:  result.Stdout,
 		Stderr:  result.Stderr,
 		Passed:  p.passed,
+		Hooked:  p.hooked,
 		Dir:     result.Dir,
 		Images:  p.images,
 	}

@@ -327,6 +327,12 @@ func (a *answer) saidThrough(id string) string {
 	return ""
 }
 
+// spoken is the text of the answer.
+func (a *answer) spoken() string {
+	m := core.Message{Content: a.content}
+	return m.PlainText()
+}
+
 // empty reports whether the model said and called nothing.
 func (a *answer) empty() bool {
 	for _, c := range a.content {

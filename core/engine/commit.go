@@ -33,6 +33,8 @@ type commit struct {
 	callsIn   bool          // the assistant message is saved already
 	failed    bool          // the step failed: only what it sent is kept
 	dropped   []string      // ids of calls that were shown in part and are not kept
+	goOn      string        // what a hook gives the agent to do before its turn may end; empty: nothing
+	halt      string        // why a hook ends the turn; empty: none does
 
 	// What the last run of the transaction made.
 	conv    core.Conversation
@@ -308,7 +310,8 @@ func (c *commit) enterReturns(ctx context.Context, tx core.Store, id core.Messag
 	c.returns, c.shows = m, shows
 	c.conv.Shown = c.win.shownAfter(c.conv.Shown, shows)
 	if c.state != nil && c.end == nil {
-		c.outcome = c.state.AfterCalls(done)
+		c.halt = halted(c.calls)
+		c.outcome = c.follow(c.state.AfterCalls(done))
 	}
 	entering := []*core.Message{m}
 	for _, p := range c.calls {
@@ -327,6 +330,8 @@ func (c *commit) enterAfter(ctx context.Context, tx core.Store, id core.MessageI
 	switch alert := c.outcome.Alert(); {
 	case alert != "":
 		text = memory.Alert(alert, local)
+	case c.goOn != "":
+		text = memory.Alert("A hook, a program of the person's, says before your turn ends: "+c.goOn, local)
 	case c.win.policy.Heartbeats:
 		text = memory.Heartbeat(memory.HeartbeatReason(c.outcome.Failed), local)
 	default:

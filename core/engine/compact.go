@@ -142,6 +142,11 @@ func (w *window) summarise(
 			Body:    core.Compacting{Trigger: trigger, Tokens: done.stats.TokensBefore, Window: window},
 		},
 	)
+	told := core.HookCall{Event: core.HookCompact, Trigger: core.HookAuto}
+	if trigger == triggerRequest {
+		told.Trigger = core.HookManual
+	}
+	w.runHooks(ctx, told)
 	done.text, done.notice, err = w.askSummary(ctx, s, stand.text, leaving)
 	if done.notice != "" {
 		w.emit(core.Event{Body: core.Notice{Kind: "summariser", Text: done.notice}})

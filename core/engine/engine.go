@@ -34,10 +34,10 @@ type Config struct {
 	Logger   *slog.Logger      // nil: discarded
 	Env      core.Env          // the daemon's own provider variables
 
-	Permissions Permissions  // the rules that people wrote; nil: none
-	Trust       prompt.Trust // what a person trusts of what folders bring; nil: nothing
-	Hooks       Hooks        // the person's own programs around calls; nil: none
-	Variables   Variables    // what tools find in their environment; nil: nothing
+	Permissions Permissions // the rules that people wrote; nil: none
+	Trust       Trust       // what a person trusts of what folders bring; nil: nothing
+	Hooks       Hooks       // the person's own programs; nil: none
+	Variables   Variables   // what tools find in their environment; nil: nothing
 
 	DefaultModel core.Handle   // the configured default; empty: none
 	MaxSteps     int           // 0: core.DefaultMaxSteps
@@ -92,6 +92,7 @@ type Engine struct {
 	pace    *paces           // how fast models read
 	seen    *hashes          // snapshots known to be stored
 	schemas *arguments.Schemas
+	begun   *begun
 	envs    *sessions // provider variables of clients that came since the start, for resumed runs
 
 	mu      sync.Mutex // guards all below, and the fields of lanes
@@ -159,8 +160,9 @@ func New(cfg Config) *Engine {
 		slow:    newPauses(),
 		vain:    newPauses(),
 		pace:    newPaces(),
+		begun:   &begun{},
 		envs:    newSessions(),
-		prompts: prompt.New(cfg.Store, cfg.Tools, cfg.Trust, cfg.Clock),
+		prompts: prompt.New(cfg.Store, cfg.Tools, trusted(cfg.Trust), cfg.Clock),
 		schemas: arguments.NewSchemas(cfg.Logger),
 		lanes:   map[core.ConversationID]*lane{},
 		active:  map[core.RunID]*job{},

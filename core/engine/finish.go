@@ -34,6 +34,9 @@ func (t *turn) finish(end ending) []core.Event {
 			return nil // it is unfinished in the facts: the next start ends it
 		}
 	}
+	if !t.run.Delivered {
+		t.e.begun.forget(&t.run)
+	}
 	if t.win.conv.ID != "" {
 		t.e.wins.put(t.win.conv.ID, t.win.conv.Rev, t.win.rows)
 	}
@@ -124,6 +127,8 @@ func runError(end ending) *core.RunError {
 	switch {
 	case errors.As(end.err, &none):
 		r.Type = "model_not_found"
+	case errors.Is(end.err, errBlocked):
+		r.Type = "blocked_by_hook"
 	case errors.Is(end.err, core.ErrNoKey):
 		r.Type = core.LLMErrorType(core.Unauthenticated)
 	}

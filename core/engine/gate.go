@@ -13,19 +13,21 @@ import (
 type pendingCall struct {
 	call     core.ToolCall
 	tool     core.BoundTool
-	client   bool           // the client runs it, not we
-	wrong    string         // what it was called by, where that is no name
-	refusal  string         // why it does not run, as the model reads it; empty: it runs
-	passed   string         // what let it pass: a rule, a mode or a person
-	why      string         // which rule asks a person before it runs, in a sentence; empty: none does
-	unasked  *core.Notice   // it was denied, since nobody is there to be asked; nil: it wasn't
-	always   []string       // the rules that would allow it from now on
-	approved bool           // a person said yes to it
-	given    bool           // its result came from outside
-	faults   []string       // of hooks, to be told
-	note     string         // what the model must know beside the result
-	paths    core.PathRules // what it may do with files that it comes across
-	hosts    core.HostRules // which hosts it may reach; nil: none
+	client   bool             // the client runs it, not we
+	wrong    string           // what it was called by, where that is no name
+	refusal  string           // why it does not run, as the model reads it; empty: it runs
+	passed   string           // what let it pass: a rule, a mode or a person
+	why      string           // which rule asks a person before it runs, in a sentence; empty: none does
+	unasked  *core.Notice     // it was denied, since nobody is there to be asked; nil: it wasn't
+	always   []string         // the rules that would allow it from now on
+	approved bool             // a person said yes to it
+	given    bool             // its result came from outside
+	hooked   string           // what hooks did about it, in a clause; empty: nothing
+	told     core.HookVerdict // what hooks have to say to the person, until it is said
+	halt     string           // why a hook ends the turn with it; empty: none does
+	note     string           // what the model must know beside the result
+	paths    core.PathRules   // what it may do with files that it comes across
+	hosts    core.HostRules   // which hosts it may reach; nil: none
 	result   core.ToolResult
 	images   []core.Image    // that the result shows
 	brings   []*core.Message // what enters behind its return
@@ -48,7 +50,7 @@ type stage func(g *gate, p *pendingCall) verdict
 
 // stages are those of the gate, in their order.
 func stages() []stage {
-	return []stage{stageArguments, stageRules, stageHooks, stagePermission, stageApproval}
+	return []stage{stageArguments, stageRules, stageTrust, stageHooks, stagePermission, stageApproval}
 }
 
 // gate is the one way from a tool call to its execution, for every kind of tool. Any stage may ask, and one question is
@@ -61,15 +63,16 @@ type gate struct {
 	client  core.Client // whose run this is: its mode and its workspace
 	schemas *arguments.Schemas
 
-	hooks       func(p *pendingCall) core.HookVerdict // nil: there are none
-	permissions Permissions                           // nil: no rules, the mode decides
-	dir         string                                // where shell lines begin
+	hooks       func(p *pendingCall, call core.HookCall) core.HookVerdict // nil: there are none
+	trust       Trust                                                     // nil: nothing is trusted
+	permissions Permissions                                               // nil: no rules, the mode decides
+	dir         string                                                    // where shell lines begin
 }
 
 func newGate(ctx context.Context, t *turn, state *rules.State) *gate {
 	return &gate{
 		bound: t.win.pinned.Bound, clients: t.run.Config.ClientTools, rules: state, agent: &t.agent, client: t.run.Client,
-		schemas: t.e.schemas, hooks: t.hooksBefore(ctx), permissions: t.e.cfg.Permissions,
+		schemas: t.e.schemas, hooks: t.hooksOf(ctx), trust: t.e.cfg.Trust, permissions: t.e.cfg.Permissions,
 		dir: t.win.dir(),
 	}
 }

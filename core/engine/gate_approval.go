@@ -1,20 +1,25 @@
 package engine
 
 import (
+	"cmp"
 	"slices"
 
 	"loci/core"
 )
 
-// stageApproval asks before a call that a rule wants a person to see, or that the client runs.
-func stageApproval(g *gate, p *pendingCall) verdict {
+// stageApproval asks before a call that a rule wants a person to see, or that the client runs. The person's own programs are
+// told of each call that a person is asked about, whatever stage asks.
+func stageApproval(g *gate, p *pendingCall) (v verdict) {
 	if p.client {
 		return verdict{ask: "The program that sent the message runs " + p.call.Name + " itself."}
 	}
 	if asksByName(g.agent, p.call.Name) {
-		return verdict{ask: "A rule of the agent says that " + p.call.Name + " needs a person's approval."}
+		v.ask = "A rule of the agent says that " + p.call.Name + " needs a person's approval."
 	}
-	return verdict{}
+	if why := cmp.Or(p.why, v.ask); why != "" {
+		v.deny = g.hookApproval(p, why)
+	}
+	return v
 }
 
 // asksByName reports whether a rule of the agent wants a person to approve every call of a tool.

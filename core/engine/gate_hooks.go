@@ -6,24 +6,19 @@ import (
 	"loci/core"
 )
 
-// Hooks are programs of the person's own around the calls of tools.
-type Hooks interface {
-	// Before is asked before a call runs.
-	Before(ctx context.Context, call core.HookCall) core.HookVerdict
-	// After is told what a call returned.
-	After(ctx context.Context, call core.HookCall) core.HookVerdict
-}
-
 // stageHooks asks the person's own programs. Arguments that one changed pass the stages before again. A call that a person
 // approved doesn't ask them again: what runs is what the person saw.
 func stageHooks(g *gate, p *pendingCall) verdict {
 	if g.hooks == nil {
 		return verdict{}
 	}
-	v := g.hooks(p)
-	p.faults = append(p.faults, v.Faults...)
+	v := g.hooks(p, core.HookCall{Event: core.HookBefore})
+	p.heed(v)
+	if v.Deny == "" {
+		v.Deny = v.Halt
+	}
 	if v.Deny != "" {
-		return verdict{deny: "Error executing function " + p.call.Name + ": PermissionError: a hook of the person's forbids it: " + v.Deny}
+		return verdict{deny: forbidden(p, "a hook of the person's forbids it: "+v.Deny)}
 	}
 	if v.Arguments == "" {
 		return verdict{ask: v.Ask}
@@ -42,45 +37,73 @@ func stageHooks(g *gate, p *pendingCall) verdict {
 	return verdict{ask: v.Ask}
 }
 
-// hooksBefore asks the programs about calls of this turn; nil: there are none.
-func (t *turn) hooksBefore(ctx context.Context) func(p *pendingCall) core.HookVerdict {
+// hookApproval tells the person's own programs of a call that asks. They may deny it, never allow it.
+func (g *gate) hookApproval(p *pendingCall, why string) (deny string) {
+	if g.hooks == nil {
+		return ""
+	}
+	v := g.hooks(p, core.HookCall{Event: core.HookApproval, Why: why})
+	p.heed(v)
+	if v.Deny == "" {
+		v.Deny = v.Halt
+	}
+	if v.Deny == "" {
+		return ""
+	}
+	return forbidden(p, "a hook of the person's denies it: "+v.Deny)
+}
+
+// hooksOf asks the programs about calls of this turn; nil: there are none.
+func (t *turn) hooksOf(ctx context.Context) func(p *pendingCall, call core.HookCall) core.HookVerdict {
 	if t.e.cfg.Hooks == nil {
 		return nil
 	}
-	return func(p *pendingCall) core.HookVerdict { return t.e.cfg.Hooks.Before(ctx, t.hookCall(p)) }
+	return func(p *pendingCall, call core.HookCall) core.HookVerdict { return t.hookTool(ctx, p, call) }
+}
+
+// hookTool tells the programs of a call.
+func (t *turn) hookTool(ctx context.Context, p *pendingCall, call core.HookCall) core.HookVerdict {
+	call = t.win.hookCall(call)
+	call.CallID, call.Tool, call.Arguments = p.call.ID, p.call.Name, p.call.Arguments
+	return t.e.cfg.Hooks.Run(ctx, call)
 }
 
 // hookAfter tells the programs what a call returned, and adds what they say. What our own tools return is final only when it
-// is saved, and they touch nothing of the person's.
+// is saved: of that they are told then.
 func (t *turn) hookAfter(ctx context.Context, p *pendingCall) {
 	if t.e.cfg.Hooks == nil || p.result.Apply != nil {
 		return
 	}
-	call := t.hookCall(p)
-	call.Return, call.Failed = &p.result.Text, p.result.IsError
-	v := t.e.cfg.Hooks.After(ctx, call)
-	p.faults = append(p.faults, v.Faults...)
+	v := t.hookTool(ctx, p, core.HookCall{Event: core.HookAfter, Return: &p.result.Text, Failed: p.result.IsError})
+	p.heed(v)
 	if v.Text != "" {
 		p.result.Text += "\n(A hook of the person's says: " + v.Text + ")"
 	}
 }
 
-func (t *turn) hookCall(p *pendingCall) core.HookCall {
-	return core.HookCall{
-		Agent: t.agent.ID, Conversation: t.win.conv.ID, Run: t.run.ID, Workspace: t.run.Client.Workspace, Mode: t.run.Client.Mode,
-		Tool: p.call.Name, Arguments: p.call.Arguments,
+// hookSaved tells the programs what our own tools returned, which is saved. The return stays as it is: what they add is told
+// to the person.
+func (t *turn) hookSaved(ctx context.Context, c *commit) {
+	if t.e.cfg.Hooks == nil || c.returns == nil {
+		return
+	}
+	for i, p := range c.calls {
+		if p.refusal != "" || p.given || p.result.Apply == nil {
+			continue
+		}
+		r := c.returns.Returns[i]
+		v := t.hookTool(ctx, p, core.HookCall{Event: core.HookAfter, Return: &r.Text, Failed: r.IsError})
+		if v.Text != "" {
+			v.Notices = append(v.Notices, "A hook says of "+p.call.Name+": "+v.Text)
+		}
+		t.win.tellHooks(ctx, v)
 	}
 }
 
-// NoticeHook tells of a hook that failed.
-const NoticeHook = "hook"
-
-// tellHooks says which hooks failed.
-func (t *turn) tellHooks(calls []*pendingCall) {
+// tellCalls says which hooks failed, and what they say to the person of calls.
+func (t *turn) tellCalls(ctx context.Context, calls []*pendingCall) {
 	for _, p := range calls {
-		for _, fault := range p.faults {
-			t.emit(core.Event{Body: core.Notice{Kind: NoticeHook, Text: fault}})
-		}
-		p.faults = nil
+		t.win.tellHooks(ctx, p.told)
+		p.told = core.HookVerdict{}
 	}
 }

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -10,29 +11,32 @@ import (
 	"loci/core/engine"
 )
 
-// watch is a program of the person's around calls.
+// watch is a program of the person's.
 type watch struct {
 	mu     sync.Mutex
 	before func(call core.HookCall) core.HookVerdict
+	at     func(call core.HookCall) core.HookVerdict // other events
 	after  string
 	seen   []string
 }
 
-func (w *watch) Before(_ context.Context, call core.HookCall) core.HookVerdict {
+func (w *watch) Run(_ context.Context, call core.HookCall) core.HookVerdict {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.seen = append(w.seen, "before "+call.Tool+" "+call.Arguments)
-	if w.before == nil {
-		return core.HookVerdict{}
+	switch {
+	case call.Event == core.HookBefore:
+		w.seen = append(w.seen, "before "+call.Tool+" "+call.Arguments)
+		if w.before != nil {
+			return w.before(call)
+		}
+	case call.Event == core.HookAfter:
+		w.seen = append(w.seen, "after "+call.Tool+" "+*call.Return)
+		return core.HookVerdict{Text: w.after}
+	case w.at != nil:
+		w.seen = append(w.seen, strings.TrimSpace(fmt.Sprint(call.Event, " ", call.Source, call.Trigger, call.Prompt, call.Said, call.Why)))
+		return w.at(call)
 	}
-	return w.before(call)
-}
-
-func (w *watch) After(_ context.Context, call core.HookCall) core.HookVerdict {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.seen = append(w.seen, "after "+call.Tool+" "+*call.Return)
-	return core.HookVerdict{Text: w.after}
+	return core.HookVerdict{}
 }
 
 // watched is an agent in a folder with a hook.

@@ -33,6 +33,7 @@ func (t *turn) bringInstructions(calls []*pendingCall) {
 				continue
 			}
 			seen[dir] = true
+			t.tellWaits(root, dir)
 			in := t.e.prompts.Instructions(&t.agent, root, dir)
 			in.Room /= broughtShare
 			if len(in.Texts) == 0 || shown[in.Below()] {

@@ -18,12 +18,12 @@ func requestOf(m *core.Message, calls []*pendingCall) *core.Message {
 		r.Approval.Order = append(r.Approval.Order, p.call.ID)
 		switch {
 		case p.refusal != "":
-			refused := core.ToolReturn{CallID: p.call.ID, Name: p.call.Name, Text: p.refusal, IsError: true}
+			refused := core.ToolReturn{CallID: p.call.ID, Name: p.call.Name, Text: p.refusal, IsError: true, Hooked: p.hooked}
 			r.Approval.Refused = append(r.Approval.Refused, refused)
 		case p.asks():
 			waits[p.call.ID] = true
 			r.Approval.Waits = append(r.Approval.Waits, core.WaitingCall{
-				CallID: p.call.ID, Arguments: p.call.Arguments, Why: p.why, Client: p.client, Always: p.always,
+				CallID: p.call.ID, Arguments: p.call.Arguments, Why: p.why, Client: p.client, Always: p.always, Hooked: p.hooked,
 			})
 		}
 	}

@@ -19,6 +19,7 @@ type settlement struct {
 	answer  core.Message
 	calls   []*pendingCall
 	state   *rules.State
+	goOn    string // what a hook gives the agent to do before its turn may end
 }
 
 // settle carries out the answer that a run brings. It returns nil when the model is asked next.
@@ -87,7 +88,7 @@ func (s *settlement) keepAnswer(ctx context.Context) error {
 // begin returns a commit of the step that asked.
 func (s *settlement) begin(ctx context.Context, tx core.Store) (*commit, error) {
 	c := s.t.newCommit(nil)
-	c.calls, c.state, c.run = s.calls, s.state, s.t.run
+	c.calls, c.state, c.run, c.goOn = s.calls, s.state, s.t.run, s.goOn
 	if s.t.step != nil {
 		c.step = *s.t.step
 	}
@@ -132,7 +133,7 @@ func (s *settlement) judge(ctx context.Context) {
 		p := &pendingCall{call: call, beat: beat}
 		s.calls = append(s.calls, p)
 		if i := slices.IndexFunc(s.request.Approval.Refused, func(r core.ToolReturn) bool { return r.CallID == call.ID }); i >= 0 {
-			p.refusal = s.request.Approval.Refused[i].Text
+			p.refusal, p.hooked = s.request.Approval.Refused[i].Text, s.request.Approval.Refused[i].Hooked
 			continue
 		}
 		i := slices.IndexFunc(s.request.Approval.Waits, func(w core.WaitingCall) bool { return w.CallID == call.ID })
@@ -149,6 +150,7 @@ func (s *settlement) judge(ctx context.Context) {
 
 // decide applies the decision on a call that waited.
 func (s *settlement) decide(g *gate, p *pendingCall, w core.WaitingCall) {
+	p.hooked = w.Hooked
 	i := slices.IndexFunc(s.answer.Approval.Decisions, func(d core.Decision) bool { return d.CallID == p.call.ID })
 	d := s.answer.Approval.Decisions[i]
 	switch {
@@ -198,6 +200,9 @@ func (s *settlement) act(ctx context.Context) *ending {
 		}
 		stopped(s.calls, end)
 	}
+	if end == nil {
+		s.goOn = t.afterCalls(ctx, s.calls, s.state)
+	}
 	if err := s.keepReturns(ctx, end); err != nil {
 		return t.broken(ctx, err)
 	}
@@ -226,6 +231,7 @@ func (s *settlement) noteActing(ctx context.Context) error {
 // them back.
 func (s *settlement) keepReturns(ctx context.Context, end *ending) error {
 	t := s.t
+	running := ctx
 	ctx = context.WithoutCancel(ctx)
 	returnsID, afterID, now := core.NewMessageID(), core.NewMessageID(), t.e.cfg.Clock()
 	var c *commit
@@ -248,6 +254,7 @@ func (s *settlement) keepReturns(ctx context.Context, end *ending) error {
 	})
 	if err == nil {
 		t.committed(c)
+		t.hookSaved(running, c)
 	}
 	return err
 }

@@ -20,6 +20,7 @@ type trusting struct {
 	mu     sync.Mutex
 	folder string
 	texts  map[string]string
+	waits  map[string][]string // instructions that nobody trusts, by their folders
 }
 
 func (s *trusting) say(file, text string) {
@@ -36,6 +37,19 @@ func (s *trusting) Instructions(folder, dir string) []core.Instructions {
 		return []core.Instructions{{Path: name, Text: text}}
 	}
 	return nil
+}
+
+func (s *trusting) Trusted(folder, file string) (string, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text, ok := s.texts[file]
+	return text, ok && folder == s.folder
+}
+
+func (s *trusting) Waits(_, dir string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.waits[dir]
 }
 
 // office is an agent with hands in a folder that says how to work in it.
@@ -167,5 +181,48 @@ func TestAnApprovedCallBringsTheInstructionsOfItsFolder(t *testing.T) {
 	sent := d.last().Messages
 	if m := sent[len(sent)-1]; m.Role != core.ChatReminder || !strings.Contains(m.Text, "Use tabs.") {
 		t.Errorf("behind the return stands %s %q", m.Role, m.Text)
+	}
+}
+
+func TestAToolThatAFolderBringsRunsOnceAPersonTrustsIt(t *testing.T) {
+	t.Parallel()
+	tool := &probe{}
+	d, s := office(t, raw("probe", "{}"), say("one"), raw("probe", "{}"), say("two"), raw("probe", "{}"))
+	d.stop()
+	info := core.ToolInfo{ID: core.BuiltinToolID("probe"), Effect: core.EffectFacts, Spec: tool.Spec(), Brought: ".loci/tools/probe.py"}
+	d.cfg.Tools = &box{d.cfg.Tools, core.BoundTool{Info: info, Tool: tool}}
+	d.engine = engine.New(d.cfg)
+	d.agent = d.house.agent(nil, "probe")
+	_, got := d.tell("go")
+	if text := got["call_probe"]; !strings.Contains(text, "brings this tool along in .loci/tools/probe.py, and no person trusts") {
+		t.Errorf("untrusted: %q", text)
+	}
+	s.say(".loci/tools/probe.py", "print(1)")
+	if _, got := d.tell("go"); got["call_probe"] != "probed" {
+		t.Errorf("trusted: %q", got)
+	}
+	req := d.request(d.agent, "go")
+	req.Client = core.Client{Kind: core.ClientChat, Workspace: t.TempDir()}
+	if d.submit(req); len(tool.ran()) != 1 {
+		t.Errorf("it ran %d times", len(tool.ran()))
+	}
+}
+
+func TestThePersonIsToldOfInstructionsInAFolderThatACallTouched(t *testing.T) {
+	t.Parallel()
+	read := calling("read", map[string]any{"path": "a.txt"})
+	d, s := office(t, read, read)
+	s.waits = map[string][]string{"a.txt": {"a.txt/AGENTS.md"}}
+	req := d.request(d.agent, "go")
+	req.Client = core.Client{Kind: core.ClientChat, Workspace: d.dir}
+	_, events := d.submit(req)
+	told := 0
+	for _, e := range events {
+		if n, ok := e.Body.(core.Notice); ok && n.Kind == engine.NoticeTrust && n.Data["path"] == "a.txt/AGENTS.md" {
+			told++
+		}
+	}
+	if told != 1 {
+		t.Errorf("told %d times", told)
 	}
 }

@@ -29,6 +29,8 @@ type turn struct {
 	history []core.ToolReturn // returns of this run
 	step    *core.Step
 	started time.Time
+	wentOn  int             // how often hooks kept the turn from ending
+	waits   map[string]bool // instructions that the person was told of, since nobody trusts them
 }
 
 // ending is why a run ends. A nil ending goes on.
@@ -274,6 +276,9 @@ func (t *turn) readyInput(ctx context.Context) error {
 		return err
 	}
 	if err := t.tellTakenBack(ctx); err != nil {
+		return err
+	}
+	if err := t.hookInput(ctx); err != nil {
 		return err
 	}
 	t.offerSkills()

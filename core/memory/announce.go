@@ -70,6 +70,15 @@ func TakenBack(passages []core.PassageVersion, more int, zone *time.Location) st
 	return b.String()
 }
 
+// Hooked returns the record that tells a model what programs of the person's add to a message; empty: nothing.
+func Hooked(texts ...string) string {
+	text := strings.TrimSpace(strings.Join(texts, "\n"))
+	if text == "" {
+		return ""
+	}
+	return "A hook, a program of the person's, adds to the message:\n" + text
+}
+
 // Skills returns the record that lists what the client of a request knows how to do; with no skills it revokes an
 // earlier list.
 func Skills(skills []core.Skill) string {

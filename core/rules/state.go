@@ -89,6 +89,9 @@ func (s *State) Parallel() bool {
 	return true
 }
 
+// Left reports whether a step may follow this one.
+func (s *State) Left() bool { return s.in.StepsLeft > 0 }
+
 // Heartbeat reports whether request_heartbeat in calls of the tool decides whether the turn goes on.
 func (s *State) Heartbeat(tool string) bool { return s.in.Policy.Heartbeats && !s.terminal(tool) }
 

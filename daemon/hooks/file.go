@@ -20,18 +20,17 @@ const (
 	mostTime = time.Minute
 )
 
-// The events.
-const (
-	before = "PreToolUse"
-	after  = "PostToolUse"
-)
+// events are those that programs can be run at.
+var events = []core.HookEvent{
+	core.HookSession, core.HookPrompt, core.HookBefore, core.HookAfter, core.HookApproval, core.HookStop, core.HookCompact,
+}
 
 // document is the file.
 type document struct {
-	Hooks map[string][]group `json:"hooks"`
+	Hooks map[core.HookEvent][]group `json:"hooks"`
 }
 
-// group are the programs for some tools.
+// group are the programs for some tools, beginnings of a session or reasons of a summary.
 type group struct {
 	Matcher string    `json:"matcher"` // a regular expression for whole names; empty: all
 	Hooks   []program `json:"hooks"`
@@ -42,17 +41,35 @@ type program struct {
 	Type    string  `json:"type"`    // command
 	Command string  `json:"command"` // for a shell
 	Timeout float64 `json:"timeout"` // in seconds; 0: ten
+
+	caged bool // a folder brings it
 }
 
-// programs returns those for an event of a tool, in the order of the file.
-func (h *Hooks) programs(event, tool string) ([]program, error) {
-	doc, err := load(h.cfg.Path)
+// programs returns those for an event, in the order of the files: the person's own, then those of the open folder.
+func (h *Hooks) programs(call *core.HookCall) (found []program, err error) {
+	text, err := ownfile.Read(h.cfg.Path, maxFile)
+	if err != nil {
+		return nil, unreadable(h.cfg.Path, err)
+	}
+	if found, err = choose(text, h.cfg.Path, call); err != nil || h.cfg.Folder == nil || call.Workspace == "" {
+		return found, err
+	}
+	brought, err := choose(h.cfg.Folder(call.Workspace), "the open folder's "+core.FolderHooks, call)
+	for _, p := range brought {
+		p.caged = true
+		found = append(found, p)
+	}
+	return found, err
+}
+
+// choose returns the programs of a file that are for an event.
+func choose(text []byte, name string, call *core.HookCall) (found []program, err error) {
+	doc, err := read(text, name)
 	if err != nil {
 		return nil, err
 	}
-	var found []program
-	for _, g := range doc.Hooks[event] {
-		if ok, err := g.matches(tool); err != nil {
+	for _, g := range doc.Hooks[call.Event] {
+		if ok, err := g.matches(call); err != nil {
 			return nil, err
 		} else if ok {
 			found = append(found, g.Hooks...)
@@ -61,7 +78,18 @@ func (h *Hooks) programs(event, tool string) ([]program, error) {
 	return found, nil
 }
 
-func (g *group) matches(tool string) (bool, error) {
+// matches reports whether the programs are for what an event is about: a tool, how a session begins, what a summary is for.
+func (g *group) matches(call *core.HookCall) (bool, error) {
+	names := []string{call.Tool, aliases[call.Tool]}
+	switch call.Event {
+	case core.HookSession:
+		names = []string{call.Source}
+	case core.HookCompact:
+		names = []string{call.Trigger}
+	case core.HookPrompt, core.HookStop:
+		return true, nil // about nothing that has a name
+	case core.HookBefore, core.HookAfter, core.HookApproval:
+	}
 	if g.Matcher == "" || g.Matcher == "*" {
 		return true, nil
 	}
@@ -69,7 +97,7 @@ func (g *group) matches(tool string) (bool, error) {
 	if err != nil {
 		return false, core.E(core.Invalid, "the matcher %q is no regular expression", g.Matcher)
 	}
-	return slices.ContainsFunc([]string{tool, aliases[tool]}, func(name string) bool { return name != "" && re.MatchString(name) }), nil
+	return slices.ContainsFunc(names, func(name string) bool { return name != "" && re.MatchString(name) }), nil
 }
 
 func (p *program) limit() time.Duration {
@@ -79,44 +107,45 @@ func (p *program) limit() time.Duration {
 	return min(time.Duration(p.Timeout*float64(time.Second)), mostTime)
 }
 
-// load reads the file; one that isn't there has no programs.
-func load(path string) (doc document, err error) {
-	fault := func(err error) (document, error) {
-		return document{}, core.E(core.Invalid, "your hooks in %s can't be read: %w", path, err)
-	}
-	text, err := ownfile.Read(path, maxFile)
-	if err != nil {
-		return fault(err)
-	}
+func unreadable(name string, err error) error {
+	return core.E(core.Invalid, "the hooks in %s can't be read: %w", name, err)
+}
+
+// read reads a file; one that isn't there has no programs.
+func read(text []byte, name string) (doc document, err error) {
 	if text == nil {
 		return doc, nil
 	}
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&doc); err != nil {
-		return fault(err)
+		return document{}, unreadable(name, err)
 	}
-	return doc, doc.check(path)
+	return doc, doc.check(name)
 }
 
 // check says what the file asks for that is not done.
-func (d *document) check(path string) error {
+func (d *document) check(name string) error {
 	count := 0
 	for event, groups := range d.Hooks {
-		if event != before && event != after {
-			return core.E(core.Invalid, "your hooks in %s name the event %q; known are %s and %s", path, event, before, after)
+		if !slices.Contains(events, event) {
+			var known []string
+			for _, e := range events {
+				known = append(known, string(e))
+			}
+			return core.E(core.Invalid, "%s names the event %q; known are %s", name, event, strings.Join(known, ", "))
 		}
 		for _, g := range groups {
 			for _, p := range g.Hooks {
 				if p.Type != "command" || strings.TrimSpace(p.Command) == "" {
-					return core.E(core.Invalid, "a hook in %s is no command", path)
+					return core.E(core.Invalid, "a hook in %s is no command", name)
 				}
 				count++
 			}
 		}
 	}
 	if count > maxHooks {
-		return core.E(core.TooLarge, "%s has %s; at most %d are run", path, core.Count(count, "hook"), maxHooks)
+		return core.E(core.TooLarge, "%s has %s; at most %d are run", name, core.Count(count, "hook"), maxHooks)
 	}
 	return nil
 }

@@ -1,24 +1,12 @@
 package hooks
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"loci/core"
-)
-
-// Bounds of what a program says.
-const (
-	maxOutput = 64 << 10
-	maxReason = 2000 // characters
-	denies    = 2    // the exit code that does, with standard error as the reason
 )
 
 // Config says where the file is and what programs get.
@@ -26,215 +14,117 @@ type Config struct {
 	Path    string
 	Home    string   // where programs run if no folder is open
 	Environ []string // for them
+
+	// Folder returns what the hooks file of a folder holds, if a person trusts it as it is; nil: none is trusted.
+	Folder func(folder string) []byte
+	// Cage runs a program that a folder brings, confined; nil: they fail.
+	Cage func(ctx context.Context, p Caged) (core.JobResult, error)
 }
 
-// Hooks are the person's programs.
+// Caged is a program that a folder brings along.
+type Caged struct {
+	Folder  string
+	Mode    core.PermissionMode
+	Command string // for a shell
+	Stdin   []byte
+	Limit   time.Duration
+}
+
+// Hooks are the person's programs, and those of folders.
 type Hooks struct{ cfg Config }
 
 // New returns the hooks in a file.
 func New(cfg Config) *Hooks { return &Hooks{cfg: cfg} }
 
-// aliases are how Claude Code calls tools like ours.
-var aliases = map[string]string{
-	"shell": "Bash", "read": "Read", "write": "Write", "edit": "Edit", "glob": "Glob", "grep": "Grep", "fetch": "WebFetch",
-}
-
-// input is what a program reads.
-type input struct {
-	Session   string         `json:"session_id"`
-	Agent     string         `json:"agent_id"`
-	Run       string         `json:"run_id"`
-	Folder    string         `json:"cwd"`
-	Mode      string         `json:"permission_mode"`
-	Event     string         `json:"hook_event_name"`
-	Name      string         `json:"tool_name"`
-	Arguments map[string]any `json:"tool_input"`
-	Return    *string        `json:"tool_response,omitempty"`
-	Failed    bool           `json:"tool_failed,omitempty"`
-}
-
-// output is what a program says, if it says anything.
-type output struct {
-	Decision string `json:"decision"` // block
-	Reason   string `json:"reason"`
-	Specific struct {
-		Decision string         `json:"permissionDecision"` // allow, ask, deny
-		Reason   string         `json:"permissionDecisionReason"`
-		Input    map[string]any `json:"updatedInput"`
-		Context  string         `json:"additionalContext"`
-	} `json:"hookSpecificOutput"`
-}
-
-// Before asks the programs about a call that is to run. The first that denies is the last one asked; each sees the arguments
-// that those before it left.
-func (h *Hooks) Before(ctx context.Context, call core.HookCall) (v core.HookVerdict) {
-	programs, err := h.programs(before, call.Tool)
-	if err != nil {
-		v.Faults, v.Ask = append(v.Faults, err.Error()), "Your hooks can't be known: "+err.Error()+"."
-		return v
-	}
-	for i := range programs {
-		p := &programs[i]
-		out, err := h.run(ctx, p, before, call)
-		var denied denial
-		switch {
-		case errors.As(err, &denied):
-			v.Deny = denied.reason
-			return v
-		case err != nil:
-			v.Faults = append(v.Faults, err.Error())
-			v.Ask = "A hook failed, so nobody knows what it would have said: " + err.Error() + "."
-			continue
-		}
-		why := reasonOf(out.Specific.Reason, out.Reason)
-		switch {
-		case out.Specific.Decision == "deny" || out.Decision == "block":
-			v.Deny = why
-			return v
-		case out.Specific.Decision == "ask" && v.Ask == "":
-			v.Ask = "A hook asks: " + why
-		}
-		if out.Specific.Input != nil {
-			call.Arguments = fromAlias(call, out.Specific.Input)
-			v.Arguments = call.Arguments
-		}
-	}
-	return v
-}
-
-// After tells the programs what a call returned, and returns what they add.
-func (h *Hooks) After(ctx context.Context, call core.HookCall) (v core.HookVerdict) {
-	programs, err := h.programs(after, call.Tool)
+// Run tells the programs of an event, one after the other, and returns what they say together. The first that denies or ends
+// the turn is the last one run; before a call, each sees the arguments that those before it left.
+func (h *Hooks) Run(ctx context.Context, call core.HookCall) (v core.HookVerdict) {
+	programs, err := h.programs(&call)
 	if err != nil {
 		v.Faults = append(v.Faults, err.Error())
-		return v
+		if call.Event == core.HookBefore {
+			v.Ask = "Hooks can't be known: " + err.Error() + "."
+		}
 	}
 	var texts []string
 	for i := range programs {
-		out, err := h.run(ctx, &programs[i], after, call)
-		var denied denial
-		switch {
-		case errors.As(err, &denied):
-			texts = append(texts, denied.reason)
-		case err != nil:
-			v.Faults = append(v.Faults, err.Error())
-		case out.Decision == "block":
-			texts = append(texts, reasonOf(out.Reason))
+		p := &programs[i]
+		out, err := h.run(ctx, p, &call)
+		if ctx.Err() != nil {
+			return core.HookVerdict{}
 		}
-		if out.Specific.Context != "" {
-			texts = append(texts, clip(out.Specific.Context))
+		if text := p.heard(&call, out, err, &v); text != "" {
+			texts = append(texts, text)
+		}
+		if v.Deny != "" || v.Halt != "" {
+			break
 		}
 	}
 	v.Text = strings.Join(texts, "\n")
 	return v
 }
 
-// denial is what a program says by its exit code.
-type denial struct{ reason string }
-
-func (d denial) Error() string { return d.reason }
-
-// run runs one program.
-func (h *Hooks) run(ctx context.Context, p *program, event string, call core.HookCall) (out output, err error) {
-	told, err := json.Marshal(h.input(event, call))
-	if err != nil {
-		return out, err
-	}
-	ctx, cancel := context.WithTimeout(ctx, p.limit())
-	defer cancel()
-	cmd := exec.CommandContext(ctx, "sh", "-c", p.Command)
-	cmd.Stdin, cmd.Env, cmd.Dir, cmd.WaitDelay = bytes.NewReader(told), h.cfg.Environ, call.Workspace, time.Second
-	if cmd.Dir == "" {
-		cmd.Dir = h.cfg.Home
-	}
-	cmd.Env = append(cmd.Env[:len(cmd.Env):len(cmd.Env)], "CLAUDE_PROJECT_DIR="+call.Workspace, "LOCI_PROJECT_DIR="+call.Workspace)
-	var stdout, stderr bounded
-	cmd.Stdout, cmd.Stderr = &stdout, &stderr
-	end := inGroup(cmd)
-	err = cmd.Run()
-	end()
-	fault := func(why string) error { return fmt.Errorf("the hook %s %s", clip(p.Command), why) }
-	var exit *exec.ExitError
+// heard adds what a program said to the verdict, and returns the text that it has for the agent.
+func (p *program) heard(call *core.HookCall, out output, err error, v *core.HookVerdict) (text string) {
+	var denied denial
 	switch {
-	case ctx.Err() != nil:
-		return out, fault(fmt.Sprintf("was stopped after %s", p.limit()))
-	case errors.As(err, &exit) && exit.ExitCode() == denies:
-		return out, denial{reasonOf(stderr.String())}
+	case errors.As(err, &denied):
+		return p.denied(call, denied.reason, v)
 	case err != nil:
-		return out, fault("failed: " + reasonOf(err.Error()+": "+stderr.String()))
-	}
-	text := bytes.TrimSpace(stdout.Bytes())
-	if len(text) == 0 || text[0] != '{' {
-		return out, nil // it only says something to whoever tries it
-	}
-	if err := json.Unmarshal(text, &out); err != nil {
-		return output{}, fault("says what is no answer: " + err.Error())
-	}
-	return out, nil
-}
-
-// input makes what a program reads: in the words of Claude Code where it has a tool like that.
-func (h *Hooks) input(event string, call core.HookCall) input {
-	in := input{
-		Session: string(call.Conversation), Agent: string(call.Agent), Run: string(call.Run),
-		Folder: call.Workspace, Mode: string(call.Mode), Event: event, Name: call.Tool, Return: call.Return, Failed: call.Failed,
-	}
-	args, err := core.ParseArguments(call.Arguments)
-	if err != nil {
-		args = map[string]any{}
-	}
-	if alias := aliases[call.Tool]; alias != "" {
-		in.Name = alias
-		if path, ok := args["path"].(string); ok && hasFilePath(call.Tool) {
-			delete(args, "path")
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(call.Workspace, path)
-			}
-			args["file_path"] = path
+		v.Faults = append(v.Faults, err.Error())
+		if call.Event == core.HookBefore {
+			v.Ask = "A hook failed, so nobody knows what it would have said: " + err.Error() + "."
+			v.Did = append(v.Did, p.name()+" failed")
 		}
+		return ""
 	}
-	in.Arguments = args
-	return in
+	if out.Message != "" {
+		v.Notices = append(v.Notices, clip(out.Message, maxReason))
+	}
+	if out.Continue != nil && !*out.Continue && call.Event != core.HookCompact {
+		v.Halt = reasonOf(out.StopReason, out.Reason)
+		v.Did = append(v.Did, p.name()+" ended the turn")
+	}
+	s := out.Specific
+	why := reasonOf(s.Reason, s.Request.Message, out.Reason)
+	switch {
+	case call.Event == core.HookBefore && s.Decision == "deny", call.Event == core.HookApproval && s.Request.Behavior == "deny",
+		out.Decision == "block":
+		text = p.denied(call, why, v)
+	case call.Event == core.HookBefore && s.Decision == "ask" && v.Ask == "":
+		v.Ask = "The hook " + p.short() + " asks: " + why
+		v.Did = append(v.Did, p.name()+" asked about it")
+	}
+	if call.Event == core.HookBefore && s.Input != nil && v.Deny == "" {
+		call.Arguments = fromAlias(call, s.Input)
+		v.Arguments = call.Arguments
+		v.Did = append(v.Did, p.name()+" changed its arguments")
+	}
+	return strings.TrimSpace(text + "\n" + clip(s.Context, maxContext))
 }
 
-// fromAlias writes changed arguments as the tool has them.
-func fromAlias(call core.HookCall, args map[string]any) string {
-	if path, ok := args["file_path"]; ok && hasFilePath(call.Tool) {
-		delete(args, "file_path")
-		args["path"] = path
+// denied is what it means that a program says no.
+func (p *program) denied(call *core.HookCall, why string, v *core.HookVerdict) (text string) {
+	switch call.Event {
+	case core.HookBefore, core.HookApproval:
+		v.Deny, v.Did = why, append(v.Did, p.name()+" denied it")
+	case core.HookPrompt, core.HookStop:
+		v.Deny = why
+	case core.HookAfter:
+		return why
+	case core.HookSession, core.HookCompact: // nothing can be denied: the person is told
+		v.Notices = append(v.Notices, "The hook "+p.short()+" says: "+why)
 	}
-	text, err := json.Marshal(args)
-	if err != nil {
-		return call.Arguments
-	}
-	return string(text)
+	return ""
 }
 
-// hasFilePath reports whether Claude Code calls the tool's path file_path.
-func hasFilePath(tool string) bool { return tool == "read" || tool == "write" || tool == "edit" }
+// short is the program as people are told of it.
+func (p *program) short() string { return clip(strings.Join(strings.Fields(p.Command), " "), maxName) }
 
-func reasonOf(texts ...string) string {
-	for _, text := range texts {
-		if text = clip(strings.TrimSpace(text)); text != "" {
-			return text
-		}
+// name begins a clause about the program.
+func (p *program) name() string {
+	if p.caged {
+		return "the folder's hook " + p.short()
 	}
-	return "it gave no reason"
-}
-
-func clip(text string) string {
-	text = strings.ToValidUTF8(text, "\ufffd")
-	if r := []rune(text); len(r) > maxReason {
-		return string(r[:maxReason]) + "…"
-	}
-	return text
-}
-
-// bounded keeps the beginning of what is written.
-type bounded struct{ bytes.Buffer }
-
-func (b *bounded) Write(p []byte) (int, error) {
-	room := max(maxOutput-b.Len(), 0)
-	b.Buffer.Write(p[:min(len(p), room)])
-	return len(p), nil
+	return "the hook " + p.short()
 }

@@ -16,11 +16,11 @@ import (
 )
 
 // of returns hooks with one program for an event, and the folder that they run in.
-func of(t *testing.T, event, matcher, command string, timeout float64) (*Hooks, string) {
+func of(t *testing.T, event core.HookEvent, matcher, command string, timeout float64) (*Hooks, string) {
 	t.Helper()
 	dir := t.TempDir()
 	programs := []program{{Type: "command", Command: command, Timeout: timeout}}
-	doc := document{Hooks: map[string][]group{event: {{Matcher: matcher, Hooks: programs}}}}
+	doc := document{Hooks: map[core.HookEvent][]group{event: {{Matcher: matcher, Hooks: programs}}}}
 	text, err := json.Marshal(doc)
 	if err != nil {
 		t.Fatal(err)
@@ -37,6 +37,20 @@ func file(t *testing.T, text string) *Hooks {
 	return New(Config{Path: path, Home: t.TempDir(), Environ: []string{"PATH=" + os.Getenv("PATH")}})
 }
 
+// shown is how a program is named.
+func shown(command string) string {
+	p := program{Command: command}
+	return p.short()
+}
+
+func denied(why string) core.HookVerdict {
+	return core.HookVerdict{Deny: why, Did: []string{"the hook X denied it"}}
+}
+
+func changed(arguments string) core.HookVerdict {
+	return core.HookVerdict{Arguments: arguments, Did: []string{"the hook X changed its arguments"}}
+}
+
 func TestAProgramDecidesBeforeATool(t *testing.T) {
 	t.Parallel()
 	specific := func(fields string) string { return `echo '{"hookSpecificOutput":{` + fields + `}}'` }
@@ -49,22 +63,26 @@ func TestAProgramDecidesBeforeATool(t *testing.T) {
 		"allows, which is none": {"", specific(`"permissionDecision":"allow"`), core.HookVerdict{}},
 		"another tool":          {"edit|write", "exit 2", core.HookVerdict{}},
 		"a part of the name":    {"she", "exit 2", core.HookVerdict{}},
-		"by an exit code":       {"shell", "echo no >&2; exit 2", core.HookVerdict{Deny: "no"}},
-		"without a reason":      {"Bash", "exit 2", core.HookVerdict{Deny: "it gave no reason"}},
+		"by an exit code":       {"shell", "echo no >&2; exit 2", denied("no")},
+		"without a reason":      {"Bash", "exit 2", denied("it gave no reason")},
 		"as Claude Code has it": {
-			"*", specific(`"permissionDecision":"deny","permissionDecisionReason":"not here"`), core.HookVerdict{Deny: "not here"},
+			"*", specific(`"permissionDecision":"deny","permissionDecisionReason":"not here"`), denied("not here"),
 		},
-		"as it had it": {"", `echo '{"decision":"block","reason":"never"}'`, core.HookVerdict{Deny: "never"}},
+		"as it had it": {"", `echo '{"decision":"block","reason":"never"}'`, denied("never")},
 		"asks": {
-			"", specific(`"permissionDecision":"ask","permissionDecisionReason":"sure?"`), core.HookVerdict{Ask: "A hook asks: sure?"},
+			"", specific(`"permissionDecision":"ask","permissionDecisionReason":"sure?"`), core.HookVerdict{Ask: "The hook X asks: sure?", Did: []string{"the hook X asked about it"}},
 		},
-		"changes the arguments":  {"", specific(`"updatedInput":{"command":"ls -l"}`), core.HookVerdict{Arguments: `{"command":"ls -l"}`}},
+		"changes the arguments":  {"", specific(`"updatedInput":{"command":"ls -l"}`), changed(`{"command":"ls -l"}`)},
 		"reads what it is asked": {"", `grep -q '"tool_name":"Bash","tool_input":{"command":"ls"}' || exit 2`, core.HookVerdict{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			h, dir := of(t, before, tt.matcher, tt.command, 0)
-			got := h.Before(t.Context(), core.HookCall{Workspace: dir, Tool: "shell", Arguments: `{"command":"ls"}`})
+			h, dir := of(t, core.HookBefore, tt.matcher, tt.command, 0)
+			got := h.Run(t.Context(), core.HookCall{Event: core.HookBefore, Workspace: dir, Tool: "shell", Arguments: `{"command":"ls"}`})
+			for i, did := range got.Did {
+				got.Did[i] = strings.Replace(did, shown(tt.command), "X", 1)
+			}
+			got.Ask = strings.Replace(got.Ask, shown(tt.command), "X", 1)
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
@@ -74,16 +92,17 @@ func TestAProgramDecidesBeforeATool(t *testing.T) {
 
 func TestAProgramGetsTheCallInTheWordsOfClaudeCode(t *testing.T) {
 	t.Parallel()
-	h, dir := of(t, before, "Edit", `cat > got; pwd -P > where; echo '{"hookSpecificOutput":{"updatedInput":{"file_path":"b.go"}}}'`, 0)
-	v := h.Before(t.Context(), core.HookCall{
-		Conversation: "conv", Agent: "agent", Run: "run", Workspace: dir, Mode: core.ModeAsk, Tool: "edit", Arguments: `{"path":"a.go"}`,
+	h, dir := of(t, core.HookBefore, "Edit", `cat > got; pwd -P > where; echo '{"hookSpecificOutput":{"updatedInput":{"file_path":"b.go"}}}'`, 0)
+	v := h.Run(t.Context(), core.HookCall{Event: core.HookBefore,
+		Conversation: "conv", Agent: "agent", Run: "run", Workspace: dir, Mode: core.ModeAsk, CallID: "call",
+		Tool: "edit", Arguments: `{"path":"a.go"}`,
 	})
 	if v.Arguments != `{"path":"b.go"}` || len(v.Faults) > 0 {
 		t.Errorf("%+v", v)
 	}
 	got, err := os.ReadFile(filepath.Join(dir, "got"))
 	want := `{"session_id":"conv","agent_id":"agent","run_id":"run","cwd":"` + dir + `","permission_mode":"ask",` +
-		`"hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{"file_path":"` + dir + `/a.go"}}`
+		`"hook_event_name":"PreToolUse","tool_name":"Edit","tool_input":{"file_path":"` + dir + `/a.go"},"tool_use_id":"call"}`
 	if err != nil || string(got) != want {
 		t.Errorf("%s\n%s\n%v", got, want, err)
 	}
@@ -110,9 +129,9 @@ func TestAProgramThatFailsIsSaidAndAsksAPerson(t *testing.T) {
 			if strings.Contains(tt.want, "300ms") {
 				timeout = 0.3
 			}
-			h, dir := of(t, before, "", tt.command, timeout)
+			h, dir := of(t, core.HookBefore, "", tt.command, timeout)
 			began := time.Now()
-			v := h.Before(t.Context(), core.HookCall{Workspace: dir, Tool: "shell", Arguments: `{}`})
+			v := h.Run(t.Context(), core.HookCall{Event: core.HookBefore, Workspace: dir, Tool: "shell", Arguments: `{}`})
 			if len(v.Faults) != 1 || !strings.Contains(v.Faults[0], tt.want) || !strings.Contains(v.Ask, "A hook failed") || v.Deny != "" {
 				t.Errorf("%+v", v)
 			}
@@ -133,13 +152,13 @@ func TestAFileThatCannotBeReadAsksAPerson(t *testing.T) {
 		"no expression": `{"hooks":{"PreToolUse":[{"matcher":"(","hooks":[{"type":"command","command":"true"}]}]}}`,
 		"many":          `{"hooks":{"PreToolUse":[{"hooks":[` + many + `]}]}}`,
 	} {
-		v := file(t, text).Before(t.Context(), core.HookCall{Tool: "shell"})
+		v := file(t, text).Run(t.Context(), core.HookCall{Event: core.HookBefore, Tool: "shell"})
 		if len(v.Faults) != 1 || !strings.Contains(v.Ask, "can't be known") {
 			t.Errorf("%s: %+v", name, v)
 		}
 	}
 	none := New(Config{Path: filepath.Join(t.TempDir(), "hooks.json")})
-	if v := none.Before(t.Context(), core.HookCall{Tool: "shell"}); !cmp.Equal(v, core.HookVerdict{}) {
+	if v := none.Run(t.Context(), core.HookCall{Event: core.HookBefore, Tool: "shell"}); !cmp.Equal(v, core.HookVerdict{}) {
 		t.Errorf("without a file: %+v", v)
 	}
 }
@@ -147,22 +166,22 @@ func TestAFileThatCannotBeReadAsksAPerson(t *testing.T) {
 func TestAProgramAddsToWhatAToolReturned(t *testing.T) {
 	t.Parallel()
 	text := "done"
-	call := core.HookCall{Tool: "write", Arguments: `{"path":"a"}`, Return: &text}
+	call := core.HookCall{Event: core.HookAfter, Tool: "write", Arguments: `{"path":"a"}`, Return: &text}
 	for command, want := range map[string]string{
 		`grep -q '"tool_response":"done"' && echo '{"hookSpecificOutput":{"additionalContext":"formatted"}}'`: "formatted",
 		`echo '{"decision":"block","reason":"lint fails"}'`:                                                   "lint fails",
 		"echo 'tests fail' >&2; exit 2":                                                                       "tests fail",
 		"true":                                                                                                "",
 	} {
-		h, dir := of(t, after, "", command, 0)
+		h, dir := of(t, core.HookAfter, "", command, 0)
 		call.Workspace = dir
-		if v := h.After(t.Context(), call); v.Text != want || len(v.Faults) > 0 {
+		if v := h.Run(t.Context(), call); v.Text != want || len(v.Faults) > 0 {
 			t.Errorf("%s: %+v", command, v)
 		}
 	}
-	h, dir := of(t, after, "", "exit 1", 0)
+	h, dir := of(t, core.HookAfter, "", "exit 1", 0)
 	call.Workspace = dir
-	if v := h.After(t.Context(), call); v.Text != "" || len(v.Faults) != 1 {
+	if v := h.Run(t.Context(), call); v.Text != "" || len(v.Faults) != 1 {
 		t.Errorf("a failing one: %+v", v)
 	}
 }

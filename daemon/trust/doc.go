@@ -1,5 +1,5 @@
-// Package trust keeps what a person said of the things that folders bring along and that would act on agents: AGENTS.md and
-// CLAUDE.md, in a folder and below it.
+// Package trust keeps what a person said of the things that folders bring along and that would act: the instructions in
+// AGENTS.md and CLAUDE.md, in a folder and below it, and at its root hooks, tools, commands and the servers of tools.
 //
 // A decision is about one item with the contents that it had. The file that holds them is the person's, beside the settings:
 //

@@ -2,6 +2,9 @@ package trust
 
 import (
 	"bytes"
+	"path"
+	"path/filepath"
+	"strings"
 
 	"github.com/BurntSushi/toml"
 
@@ -27,35 +30,83 @@ type decisions struct {
 	Refused map[string]string `toml:"refused,omitempty"`
 }
 
+// said returns what was said of an item of a folder: there, or else of the same file in a folder around that one or in it,
+// where it is of the same kind; the nearest one counts.
+func (d *document) said(folder, item string) (trusted, refused string) {
+	where, name := folder, item
+	if own := d.Folders[folder]; own.Trusted[item] == "" && own.Refused[item] == "" {
+		where = ""
+		kind, _ := kindOf(item)
+		for other, said := range d.Folders {
+			rel, inside := below(other, folder, item)
+			if there, _ := kindOf(rel); inside && there == kind && (said.Trusted[rel] != "" || said.Refused[rel] != "") && len(other) > len(where) {
+				where, name = other, rel
+			}
+		}
+	}
+	return d.Folders[where].Trusted[name], d.Folders[where].Refused[name]
+}
+
+// below returns the path that an item of a folder has in another folder, if it is in that one.
+func below(other, folder, item string) (rel string, inside bool) {
+	rel, inside = strings.CutPrefix(path.Join(filepath.ToSlash(folder), item), strings.TrimSuffix(filepath.ToSlash(other), "/")+"/")
+	return rel, inside
+}
+
 // state is what was said of an item.
-func (d decisions) state(it *core.FolderItem) core.TrustState {
-	trusted, given := d.Trusted[it.Path]
-	refused, declined := d.Refused[it.Path]
+func (d *document) state(folder string, it *core.FolderItem) core.TrustState {
+	trusted, refused := d.said(folder, it.Path)
 	switch {
 	case it.Hash != "" && trusted == it.Hash:
 		return core.TrustGiven
 	case it.Hash != "" && refused == it.Hash:
 		return core.TrustRefused
-	case given || declined:
+	case trusted != "" || refused != "":
 		return core.TrustChanged
 	}
 	return core.TrustNew
 }
 
-func (d *decisions) decide(path, hash string, trusted bool) {
-	if d.Trusted == nil {
-		d.Trusted = map[string]string{}
+// forget drops what was said of an item, wherever it was.
+func (d *document) forget(folder, item string) {
+	for other, said := range d.Folders {
+		if rel, inside := below(other, folder, item); inside {
+			delete(said.Trusted, rel)
+			delete(said.Refused, rel)
+		}
 	}
-	if d.Refused == nil {
-		d.Refused = map[string]string{}
+}
+
+// removeBelow drops what was said of items of a folder that are in another one, and reports whether anything was.
+func (d decisions) removeBelow(folder, inside string) (some bool) {
+	for _, said := range []map[string]string{d.Trusted, d.Refused} {
+		for item := range said {
+			if _, in := below(inside, folder, item); in {
+				delete(said, item)
+				some = true
+			}
+		}
 	}
-	delete(d.Trusted, path)
-	delete(d.Refused, path)
-	if trusted {
-		d.Trusted[path] = hash
+	return some
+}
+
+// decide keeps what is said of an item.
+func (d *document) decide(folder string, decision core.TrustDecision) {
+	item := path.Clean(decision.Path)
+	d.forget(folder, item)
+	said := d.Folders[folder]
+	if said.Trusted == nil {
+		said.Trusted = map[string]string{}
+	}
+	if said.Refused == nil {
+		said.Refused = map[string]string{}
+	}
+	if decision.Trusted {
+		said.Trusted[item] = decision.Hash
 	} else {
-		d.Refused[path] = hash
+		said.Refused[item] = decision.Hash
 	}
+	d.Folders[folder] = said
 }
 
 // change edits the file.

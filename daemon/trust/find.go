@@ -20,7 +20,7 @@ import (
 
 // Bounds of what is read and of one look through a folder.
 const (
-	maxText    = 128 << 10
+	maxText    = 128 << 10 // what is longer can't be trusted
 	maxItems   = 200
 	maxDepth   = 16
 	maxEntries = 200_000
@@ -31,8 +31,30 @@ const (
 // instructionFiles are the names of texts that agents follow, in the order in which they are shown.
 var instructionFiles = []string{"AGENTS.md", "CLAUDE.md"}
 
+// serverFiles name programs that would be started for their tools.
+var serverFiles = []string{".mcp.json", ".loci/mcp.json"}
+
 // skipped are folders with the work of others, whose instructions nobody here wants.
 var skipped = []string{".git", "node_modules", "vendor", ".venv", "venv", "target"}
+
+// kindOf says what an item of a folder does, by its path in it: texts that agents follow stand anywhere, what acts at its root
+// alone.
+func kindOf(name string) (kind core.FolderItemKind, ok bool) {
+	dir, base := path.Split(name)
+	switch {
+	case name == core.FolderHooks:
+		return core.ItemHooks, true
+	case slices.Contains(serverFiles, name):
+		return core.ItemServers, true
+	case strings.HasPrefix(name, core.FolderTools+"/"):
+		return core.ItemTool, true
+	case dir == core.FolderCommands+"/" && path.Ext(base) == ".md":
+		return core.ItemCommand, true
+	case slices.Contains(instructionFiles, base):
+		return core.ItemInstructions, true
+	}
+	return "", false
+}
 
 // item is what a folder brings, as it is now.
 type item struct {
@@ -42,7 +64,8 @@ type item struct {
 
 // read reads an item; ok: there is one.
 func read(root *os.Root, name string) (it item, ok bool) {
-	it = item{FolderItem: core.FolderItem{Kind: core.ItemInstructions, Path: name}}
+	it.Path = name
+	it.Kind, _ = kindOf(name)
 	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return it, false
@@ -115,8 +138,11 @@ func (s *search) enter(ctx context.Context, name string) (below []string) {
 			switch {
 			case e.IsDir() && !slices.Contains(skipped, e.Name()):
 				below = append(below, path.Join(name, e.Name()))
-			case !e.IsDir() && slices.Contains(instructionFiles, e.Name()):
-				found = append(found, e.Name())
+			case e.IsDir():
+			default:
+				if _, ok := kindOf(path.Join(name, e.Name())); ok {
+					found = append(found, e.Name())
+				}
 			}
 		}
 		if err != nil || len(entries) == 0 {

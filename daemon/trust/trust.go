@@ -27,9 +27,7 @@ func (t *Trust) Items(ctx context.Context, folder string) (items []core.FolderIt
 		return nil, false, err
 	}
 	defer func() { _ = root.Close() }()
-	t.mu.Lock()
-	doc, err := load(t.path)
-	t.mu.Unlock()
+	doc, err := t.said()
 	if err != nil {
 		return nil, false, err
 	}
@@ -37,9 +35,8 @@ func (t *Trust) Items(ctx context.Context, folder string) (items []core.FolderIt
 	if ctx.Err() != nil {
 		return nil, false, context.Cause(ctx)
 	}
-	said := doc.Folders[real]
 	for i := range found {
-		found[i].State = said.state(&found[i].FolderItem)
+		found[i].State = doc.state(real, &found[i].FolderItem)
 		items = append(items, found[i].FolderItem)
 	}
 	return items, whole, nil
@@ -53,8 +50,8 @@ func (t *Trust) Decide(folder string, decisions []core.TrustDecision) error {
 	}
 	defer func() { _ = root.Close() }()
 	for _, d := range decisions {
-		if !filepath.IsLocal(d.Path) || !slices.Contains(instructionFiles, path.Base(d.Path)) {
-			return core.E(core.Invalid, "%q is nothing of a folder that would act", d.Path)
+		if err := known(d.Path); err != nil {
+			return err
 		}
 		now, ok := read(root, path.Clean(d.Path))
 		switch {
@@ -67,13 +64,65 @@ func (t *Trust) Decide(folder string, decisions []core.TrustDecision) error {
 		}
 	}
 	return t.change(func(doc *document) error {
-		said := doc.Folders[real]
 		for _, d := range decisions {
-			said.decide(path.Clean(d.Path), d.Hash, d.Trusted)
+			doc.decide(real, d)
 		}
-		doc.Folders[real] = said
 		return nil
 	})
+}
+
+// known refuses paths that are none of an item.
+func known(name string) error {
+	if _, ok := kindOf(path.Clean(name)); !ok || !filepath.IsLocal(name) {
+		return core.E(core.Invalid, "%q is nothing of a folder that would act", name)
+	}
+	return nil
+}
+
+// Item returns an item as it is now, with its text.
+func (t *Trust) Item(folder, name string) (it core.FolderItem, text string, err error) {
+	if err := known(name); err != nil {
+		return it, "", err
+	}
+	real, root, err := open(folder)
+	if err != nil {
+		return it, "", err
+	}
+	defer func() { _ = root.Close() }()
+	now, ok := read(root, path.Clean(name))
+	if !ok {
+		return it, "", core.E(core.NotFound, "the folder has no %s", name).WithHint("loci trust")
+	}
+	doc, err := t.said()
+	if err != nil {
+		return it, "", err
+	}
+	now.State = doc.state(real, &now.FolderItem)
+	return now.FolderItem, now.text, nil
+}
+
+// Trusted returns the text of an item, if a person trusts it as it is.
+func (t *Trust) Trusted(folder, name string) (text string, ok bool) {
+	it, text, err := t.Item(folder, name)
+	return text, err == nil && it.State == core.TrustGiven
+}
+
+// Waits returns the paths of instructions in a folder of the open one of which nobody has said anything as they are.
+func (t *Trust) Waits(folder, dir string) (paths []string) {
+	for _, name := range instructionFiles {
+		it, _, err := t.Item(folder, path.Join(dir, name))
+		if err == nil && it.Fault == "" && (it.State == core.TrustNew || it.State == core.TrustChanged) {
+			paths = append(paths, it.Path)
+		}
+	}
+	return paths
+}
+
+// said reads the decisions.
+func (t *Trust) said() (document, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return load(t.path)
 }
 
 // Remove forgets all that was said of a folder, which may be gone.
@@ -83,10 +132,14 @@ func (t *Trust) Remove(folder string) error {
 		real = filepath.Clean(folder)
 	}
 	return t.change(func(doc *document) error {
-		if _, ok := doc.Folders[real]; !ok {
+		_, own := doc.Folders[real]
+		delete(doc.Folders, real)
+		for other, said := range doc.Folders { // of folders around it
+			own = said.removeBelow(other, real) || own
+		}
+		if !own {
 			return core.E(core.NotFound, "nothing was said of what %s brings", folder)
 		}
-		delete(doc.Folders, real)
 		return nil
 	})
 }
@@ -108,18 +161,15 @@ func (t *Trust) Instructions(folder, dir string) []core.Instructions {
 	if len(found) == 0 {
 		return nil
 	}
-	t.mu.Lock()
-	doc, err := load(t.path)
-	t.mu.Unlock()
+	doc, err := t.said()
 	if err != nil {
 		return nil
 	}
-	said := doc.Folders[real]
 	var out []core.Instructions
 	for i := range found {
 		it := &found[i]
 		same := func(o core.Instructions) bool { return o.Text == it.text } // one is a link to the other
-		if said.state(&it.FolderItem) == core.TrustGiven && !slices.ContainsFunc(out, same) {
+		if doc.state(real, &it.FolderItem) == core.TrustGiven && !slices.ContainsFunc(out, same) {
 			out = append(out, core.Instructions{Path: it.Path, Text: it.text})
 		}
 	}

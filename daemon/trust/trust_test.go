@@ -241,3 +241,89 @@ func TestALookThroughAFolderEndsWhenNobodyWantsItAnyMore(t *testing.T) {
 		t.Errorf("too deep: %v, whole %v, %v", items, whole, err)
 	}
 }
+
+func TestWhatActsIsListedByItsKind(t *testing.T) {
+	t.Parallel()
+	trust, project := opened(t)
+	for _, name := range []string{
+		".loci/hooks.json", ".loci/tools/deploy.py", ".loci/tools/lib/x.py", ".loci/commands/review.md", ".loci/commands/notes.txt",
+		".mcp.json", ".loci/mcp.json", ".loci/permissions.toml", "sub/.loci/hooks.json", "sub/.mcp.json", "AGENTS.md",
+	} {
+		write(t, filepath.Join(project, name), "of "+name)
+	}
+	items, _, err := trust.Items(t.Context(), project)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]core.FolderItemKind{}
+	for _, it := range items {
+		got[it.Path] = it.Kind
+	}
+	want := map[string]core.FolderItemKind{
+		"AGENTS.md": core.ItemInstructions, ".mcp.json": core.ItemServers, ".loci/mcp.json": core.ItemServers,
+		".loci/hooks.json": core.ItemHooks, ".loci/commands/review.md": core.ItemCommand, ".loci/tools/deploy.py": core.ItemTool,
+		".loci/tools/lib/x.py": core.ItemTool,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if _, ok := trust.Trusted(project, ".loci/hooks.json"); ok {
+		t.Error("hooks that nobody trusts")
+	}
+	say(t, trust, project, ".loci/hooks.json", true)
+	if text, ok := trust.Trusted(project, ".loci/hooks.json"); !ok || text != "of .loci/hooks.json" {
+		t.Errorf("%q, %v", text, ok)
+	}
+	write(t, filepath.Join(project, ".loci/hooks.json"), "of the agent")
+	if _, ok := trust.Trusted(project, ".loci/hooks.json"); ok {
+		t.Error("what changed is trusted still")
+	}
+	if _, ok := trust.Trusted(project, "../project/.loci/hooks.json"); ok {
+		t.Error("a path out of the folder")
+	}
+}
+
+func TestAnItemsTextIsTheOneWithItsHash(t *testing.T) {
+	t.Parallel()
+	trust, project := opened(t)
+	write(t, filepath.Join(project, "AGENTS.md"), "one")
+	it, text, err := trust.Item(project, "AGENTS.md")
+	if err != nil || text != "one" || it.State != core.TrustNew || it.Bytes != 3 || len(it.Hash) != 64 {
+		t.Errorf("%+v %q %v", it, text, err)
+	}
+	for name, want := range map[string]core.Kind{"main.go": core.Invalid, "sub/AGENTS.md": core.NotFound, "/etc/AGENTS.md": core.Invalid} {
+		if _, _, err := trust.Item(project, name); core.KindOf(err) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTrustOfAFileCountsInEveryFolderAroundIt(t *testing.T) {
+	t.Parallel()
+	trust, project := opened(t)
+	sub := filepath.Join(project, "sub")
+	write(t, filepath.Join(sub, "AGENTS.md"), "one")
+	write(t, filepath.Join(sub, "deep", "AGENTS.md"), "two")
+	if got := trust.Waits(project, "sub"); len(got) != 1 || got[0] != "sub/AGENTS.md" {
+		t.Errorf("waits: %q", got)
+	}
+	say(t, trust, project, "sub/AGENTS.md", true)
+	if got := trust.Instructions(sub, "."); len(got) != 1 || len(trust.Waits(project, "sub")) != 0 {
+		t.Errorf("in the folder itself: %v", got)
+	}
+	say(t, trust, sub, "AGENTS.md", false)
+	if got := trust.Instructions(project, "sub"); got != nil {
+		t.Errorf("refused in the folder itself: %v", got)
+	}
+	say(t, trust, project, "sub/AGENTS.md", true)
+	say(t, trust, sub, "deep/AGENTS.md", true)
+	if diff := cmp.Diff([]string{"sub/AGENTS.md trusted", "sub/deep/AGENTS.md trusted"}, states(t, trust, project)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if err := trust.Remove(sub); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"sub/AGENTS.md new", "sub/deep/AGENTS.md new"}, states(t, trust, project)); diff != "" {
+		t.Errorf("taken back (-want +got):\n%s", diff)
+	}
+}
