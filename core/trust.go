@@ -48,7 +48,7 @@ type TrustDecision struct {
 	Trusted bool
 }
 
-// Instructions is a text of a folder that a person trusts.
+// Instructions is a text of a folder that a person trusts: for agents, or for whoever it is a command of.
 type Instructions struct {
 	Path string // in the folder, with slashes
 	Text string

@@ -21,6 +21,8 @@ import (
 	"loci/core/service"
 	"loci/core/undo"
 	"loci/core/variables"
+	"loci/daemon/api"
+	"loci/daemon/commands"
 	"loci/daemon/config"
 	"loci/daemon/follow"
 	"loci/daemon/hooks"
@@ -207,7 +209,8 @@ func (d *Daemon) hooks(p *parts) *hooks.Hooks {
 			return core.JobResult{}, err
 		}
 		at := permission.Place{Mode: h.Mode, Root: h.Folder, Dir: h.Folder, Home: rules.Home(), Real: permission.Real}
-		w := core.WorkspaceEnv{Path: h.Folder, Dir: h.Folder, Mode: h.Mode, Paths: set.Paths(permission.Call{Does: permission.DoesShell}, at)}
+		w := core.WorkspaceEnv{Path: h.Folder, Dir: h.Folder, Mode: h.Mode}
+		w.Paths = set.Paths(permission.Call{Does: permission.DoesShell}, at)
 		return lines.Hook(ctx, w, h.Command, h.Stdin, h.Limit)
 	}
 	return hooks.New(cfg)
@@ -285,8 +288,22 @@ func (d *Daemon) awaitParts(ctx context.Context) (server.Parts, error) {
 	p := d.current()
 	return server.Parts{
 		Services: p.services, Engine: p.engine, Undo: p.undo, Approvals: p.approvals, Mirrors: p.mirrors, Follower: p.follower,
-		Permissions: p.permissions, Trust: p.trust, Closes: closes, Jobs: p.jobs, Variables: p.variables,
+		Permissions: p.permissions, Trust: p.trust, Commands: d.commands(p.trust), Closes: closes, Jobs: p.jobs,
+		Variables: p.variables,
 	}, nil
+}
+
+// commands are those that people wrote for the chat.
+func (d *Daemon) commands(known *trust.Trust) server.Commands {
+	written := commands.New(d.cfg.Paths.Commands(), known.Below)
+	return func(folder string) (out []api.Command) {
+		for _, c := range written.List(folder) {
+			out = append(out, api.Command{
+				Name: c.Name, Description: c.Description, ArgumentHint: c.Hint, Text: c.Text, Path: c.Path, Brought: c.Brought,
+			})
+		}
+		return out
+	}
 }
 
 // closes finds what rules close to a shell line, as the tool does before it runs one.

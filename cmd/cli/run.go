@@ -143,8 +143,14 @@ func (a *app) showRun(ctx context.Context, c *client.Client, id string) error {
 	if err != nil {
 		return err
 	}
+	calls, err := c.RunCalls(ctx, id)
+	if err != nil {
+		return err
+	}
 	if a.json {
-		return writeJSON(a.out, map[string]any{"run": r, "usage": reportedOf(u), "steps": nonNil(steps), "input": nonNil(asked)})
+		return writeJSON(a.out, map[string]any{
+			"run": r, "usage": reportedOf(u), "steps": nonNil(steps), "input": nonNil(asked), "calls": nonNil(calls),
+		})
 	}
 	t := table{head: []string{"RUN", r.ID}}
 	t.add("status", string(r.Status))
@@ -167,6 +173,9 @@ func (a *app) showRun(ctx context.Context, c *client.Client, id string) error {
 	for _, m := range asked {
 		t.add("input", clip(m.Content.Shown(), shownInput))
 	}
+	for _, call := range calls {
+		t.add("call", callText(call))
+	}
 	t.add("steps", strconv.Itoa(len(steps)))
 	for _, s := range steps {
 		times, err := c.StepMetrics(ctx, s.ID)
@@ -176,6 +185,18 @@ func (a *app) showRun(ctx context.Context, c *client.Client, id string) error {
 		t.add("", fmt.Sprintf("%s  %s  %s  %s", stepTimes(times), s.ID, text(s.Model), text(s.Status)))
 	}
 	return t.write(a.out)
+}
+
+// callText says what became of a call, and what let it pass or kept it from that.
+func callText(c api.RunCall) string {
+	text := c.Name + ": " + c.Outcome
+	if c.Passed != "" {
+		text += "; allowed by " + c.Passed
+	}
+	if c.Hooked != "" {
+		text += "; " + c.Hooked
+	}
+	return text
 }
 
 // stepTimes says when a step began and how long it took; a step that never reached a model has no times.

@@ -31,10 +31,10 @@ func hookNotices(events []core.Event) (texts []string) {
 func TestWhatHooksAddJoinsTheMessageAndIsReplayedByteForByte(t *testing.T) {
 	t.Parallel()
 	w := &watch{at: func(call core.HookCall) core.HookVerdict {
-		switch call.Event {
-		case core.HookSession:
+		if call.Event == core.HookSession {
 			return core.HookVerdict{Text: "The branch is main."}
-		case core.HookPrompt:
+		}
+		if call.Event == core.HookPrompt {
 			return core.HookVerdict{Text: "The ticket of " + call.Prompt + " is 7.", Notices: []string{"looked it up"}}
 		}
 		return core.HookVerdict{}

@@ -46,7 +46,7 @@ func (w *window) tellHooks(ctx context.Context, v core.HookVerdict) {
 	for _, text := range append(v.Faults, v.Notices...) {
 		w.emit(core.Event{Body: core.Notice{Kind: NoticeHook, Text: text}})
 		if w.run.ID == "" {
-			w.cfg.Logger.WarnContext(ctx, "a hook failed, or has something to say", logAny("conversation", string(w.conv.ID)), logAny("text", text))
+			w.cfg.Logger.WarnContext(ctx, "a hook failed, or has something to say", logAny("text", text))
 		}
 	}
 }

@@ -5,7 +5,7 @@ const (
 	PathStatus   = "/loci/v1/status"
 	PathClients  = "/loci/v1/clients"
 	PathChanges  = "/loci/v1/changes"
-	PathRuns     = "/loci/v1/runs" // + /{id}/events?after=
+	PathRuns     = "/loci/v1/runs" // + /{id}/events?after=, /{id}/calls
 	PathLogs     = "/loci/v1/logs"
 	PathBackup   = "/loci/v1/backup"
 	PathShutdown = "/loci/v1/shutdown"

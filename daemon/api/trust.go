@@ -1,6 +1,6 @@
 package api
 
-// PathTrust is the path of what a person trusts of what a folder brings along.
+// PathTrust is the path of what a person trusts of what a folder brings along: + /text.
 const PathTrust = "/loci/v1/trust"
 
 // ListTrust are the parameters of GET and DELETE /loci/v1/trust.
@@ -16,12 +16,24 @@ type FolderItems struct {
 
 // FolderItem is one of them.
 type FolderItem struct {
-	Kind  string `json:"kind"` // instructions
+	Kind  string `json:"kind"` // instructions, hooks, command, tool, servers
 	Path  string `json:"path"` // in the folder
 	Hash  string `json:"hash"` // SHA-256 of its contents; empty: see Fault
 	Bytes int64  `json:"bytes"`
 	State string `json:"state"` // new, changed, trusted or refused
 	Fault string `json:"fault,omitempty"`
+}
+
+// ItemText are the parameters of GET /loci/v1/trust/text.
+type ItemText struct {
+	Folder string `query:"folder" required:"true"`
+	Path   string `query:"path" required:"true"`
+}
+
+// FolderText is an item with its text, as it is now.
+type FolderText struct {
+	FolderItem
+	Text string `json:"text"`
 }
 
 // The states of items.

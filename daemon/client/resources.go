@@ -245,6 +245,12 @@ func (c *Client) RunMessages(ctx context.Context, id string, p api.Page) ([]api.
 	return call[[]api.Message](ctx, c, request{method: get, path: runPath(id) + "/messages", query: p})
 }
 
+// RunCalls lists a run's tool calls with what let them pass.
+func (c *Client) RunCalls(ctx context.Context, id string) ([]api.RunCall, error) {
+	out, err := call[api.RunCalls](ctx, c, request{method: get, path: api.PathRuns + "/" + url.PathEscape(id) + "/calls"})
+	return out.Calls, err
+}
+
 // RunSteps lists a run's steps.
 func (c *Client) RunSteps(ctx context.Context, id string, p api.Page) ([]api.Step, error) {
 	return call[[]api.Step](ctx, c, request{method: get, path: runPath(id) + "/steps", query: p})

@@ -11,6 +11,12 @@ func (c *Client) FolderItems(ctx context.Context, folder string) (api.FolderItem
 	return call[api.FolderItems](ctx, c, request{method: get, path: api.PathTrust, query: api.ListTrust{Folder: folder}})
 }
 
+// FolderText returns one of them with its text.
+func (c *Client) FolderText(ctx context.Context, folder, path string) (api.FolderText, error) {
+	query := api.ItemText{Folder: folder, Path: path}
+	return call[api.FolderText](ctx, c, request{method: get, path: api.PathTrust + "/text", query: query})
+}
+
 // DecideTrust keeps what a person says of items of a folder.
 func (c *Client) DecideTrust(ctx context.Context, in api.DecideTrust) error {
 	return c.done(ctx, request{method: post, path: api.PathTrust, body: in})

@@ -44,6 +44,9 @@ func (p Paths) Hooks() string { return filepath.Join(filepath.Dir(p.Config), "ho
 // Key is the file with the key that seals secrets. It lies beside the settings, apart from the databases, and no backup has it.
 func (p Paths) Key() string { return filepath.Join(filepath.Dir(p.Config), "secret.key") }
 
+// Commands is the folder with the person's own commands of the chat, beside the configuration.
+func (p Paths) Commands() string { return filepath.Join(filepath.Dir(p.Config), "commands") }
+
 // SystemPermissions is the file in which whoever runs the machine writes rules that count for everybody; empty: there is
 // none on this system.
 func SystemPermissions() string {

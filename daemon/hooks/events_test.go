@@ -27,11 +27,14 @@ func TestEachEventHasItsInputAndItsSay(t *testing.T) {
 		want    core.HookVerdict
 	}{
 		"a session adds": {
-			core.HookCall{Event: core.HookSession, Source: core.HookStartup}, `"hook_event_name":"SessionStart","source":"startup"`, adds,
+			core.HookCall{Event: core.HookSession, Source: core.HookStartup},
+			`"hook_event_name":"SessionStart","source":"startup"`, adds,
 			core.HookVerdict{Text: "Mind the gap."},
 		},
 		"a session adds in plain words": {
-			core.HookCall{Event: core.HookSession, Source: core.HookResume}, `"source":"resume"`, "echo on main", core.HookVerdict{Text: "on main"},
+			core.HookCall{Event: core.HookSession, Source: core.HookResume},
+			`"source":"resume"`, "echo on main",
+			core.HookVerdict{Text: "on main"},
 		},
 		"a session can't be denied": {
 			core.HookCall{Event: core.HookSession}, "", "echo oh >&2; exit 2", core.HookVerdict{Notices: []string{"The hook X says: oh"}},
@@ -46,29 +49,37 @@ func TestEachEventHasItsInputAndItsSay(t *testing.T) {
 			core.HookCall{Event: core.HookPrompt, Prompt: "hello"}, "", "echo no keys >&2; exit 2", core.HookVerdict{Deny: "no keys"},
 		},
 		"a stop goes on": {
-			core.HookCall{Event: core.HookStop, Said: "done"}, `"stop_hook_active":false,"last_assistant_message":"done"`, blocks,
+			core.HookCall{Event: core.HookStop, Said: "done"},
+			`"stop_hook_active":false,"last_assistant_message":"done"`, blocks,
 			core.HookVerdict{Deny: "not yet"},
 		},
 		"a stop that went on": {core.HookCall{Event: core.HookStop, Again: true}, `"stop_hook_active":true`, "true", core.HookVerdict{}},
 		"a summary": {
-			core.HookCall{Event: core.HookCompact, Trigger: core.HookAuto}, `"trigger":"auto"`, blocks,
+			core.HookCall{Event: core.HookCompact, Trigger: core.HookAuto},
+			`"trigger":"auto"`, blocks,
 			core.HookVerdict{Notices: []string{"The hook X says: not yet"}},
 		},
 		"a question is denied": {
-			core.HookCall{Event: core.HookApproval, Tool: "shell", Why: "It runs."}, `"tool_name":"Bash"`,
+			core.HookCall{Event: core.HookApproval, Tool: "shell", Why: "It runs."},
+			`"tool_name":"Bash"`,
 			`echo '{"hookSpecificOutput":{"decision":{"behavior":"deny","message":"not now"}}}'`,
 			core.HookVerdict{Deny: "not now", Did: []string{"the hook X denied it"}},
 		},
 		"a question is never allowed": {
-			core.HookCall{Event: core.HookApproval, Tool: "shell"}, `"hook_event_name":"PermissionRequest"`,
-			`echo '{"hookSpecificOutput":{"decision":{"behavior":"allow"}}}'`, core.HookVerdict{},
+			core.HookCall{Event: core.HookApproval, Tool: "shell"},
+			`"hook_event_name":"PermissionRequest"`,
+			`echo '{"hookSpecificOutput":{"decision":{"behavior":"allow"}}}'`,
+			core.HookVerdict{},
 		},
 		"the turn ends": {
-			core.HookCall{Event: core.HookAfter, Tool: "shell"}, "", ends,
+			core.HookCall{Event: core.HookAfter, Tool: "shell"},
+			"", ends,
 			core.HookVerdict{Halt: "enough", Did: []string{"the hook X ended the turn"}},
 		},
 		"the person is told": {
-			core.HookCall{Event: core.HookStop}, "", `echo '{"systemMessage":"2 tests fail"}'`, core.HookVerdict{Notices: []string{"2 tests fail"}},
+			core.HookCall{Event: core.HookStop},
+			"", `echo '{"systemMessage":"2 tests fail"}'`,
+			core.HookVerdict{Notices: []string{"2 tests fail"}},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -124,7 +135,8 @@ func TestAnotherEventsProgramThatFailsIsOnlySaid(t *testing.T) {
 	t.Parallel()
 	for _, event := range events {
 		h, dir := of(t, event, "", "exit 3", 0)
-		v := h.Run(t.Context(), core.HookCall{Event: event, Workspace: dir, Tool: "shell", Source: core.HookStartup, Trigger: core.HookAuto})
+		call := core.HookCall{Event: event, Workspace: dir, Tool: "shell", Source: core.HookStartup, Trigger: core.HookAuto}
+		v := h.Run(t.Context(), call)
 		if len(v.Faults) != 1 || v.Deny != "" || v.Halt != "" || (v.Ask != "") != (event == core.HookBefore) {
 			t.Errorf("%s: %+v", event, v)
 		}

@@ -70,7 +70,8 @@ func TestAProgramDecidesBeforeATool(t *testing.T) {
 		},
 		"as it had it": {"", `echo '{"decision":"block","reason":"never"}'`, denied("never")},
 		"asks": {
-			"", specific(`"permissionDecision":"ask","permissionDecisionReason":"sure?"`), core.HookVerdict{Ask: "The hook X asks: sure?", Did: []string{"the hook X asked about it"}},
+			"", specific(`"permissionDecision":"ask","permissionDecisionReason":"sure?"`),
+			core.HookVerdict{Ask: "The hook X asks: sure?", Did: []string{"the hook X asked about it"}},
 		},
 		"changes the arguments":  {"", specific(`"updatedInput":{"command":"ls -l"}`), changed(`{"command":"ls -l"}`)},
 		"reads what it is asked": {"", `grep -q '"tool_name":"Bash","tool_input":{"command":"ls"}' || exit 2`, core.HookVerdict{}},
@@ -92,9 +93,10 @@ func TestAProgramDecidesBeforeATool(t *testing.T) {
 
 func TestAProgramGetsTheCallInTheWordsOfClaudeCode(t *testing.T) {
 	t.Parallel()
-	h, dir := of(t, core.HookBefore, "Edit", `cat > got; pwd -P > where; echo '{"hookSpecificOutput":{"updatedInput":{"file_path":"b.go"}}}'`, 0)
-	v := h.Run(t.Context(), core.HookCall{Event: core.HookBefore,
-		Conversation: "conv", Agent: "agent", Run: "run", Workspace: dir, Mode: core.ModeAsk, CallID: "call",
+	command := `cat > got; pwd -P > where; echo '{"hookSpecificOutput":{"updatedInput":{"file_path":"b.go"}}}'`
+	h, dir := of(t, core.HookBefore, "Edit", command, 0)
+	v := h.Run(t.Context(), core.HookCall{
+		Event: core.HookBefore, Conversation: "conv", Agent: "agent", Run: "run", Workspace: dir, Mode: core.ModeAsk, CallID: "call",
 		Tool: "edit", Arguments: `{"path":"a.go"}`,
 	})
 	if v.Arguments != `{"path":"b.go"}` || len(v.Faults) > 0 {

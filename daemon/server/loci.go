@@ -18,6 +18,7 @@ func (s *Server) registerLoci(a huma.API) {
 	handle(a, "POST", api.PathClients, s.registerClient)
 	handle(a, "GET", api.PathChanges, s.changes)
 	handle(a, "GET", api.PathRuns+"/{run_id}/events", s.runEvents)
+	handle(a, "GET", api.PathRuns+"/{run_id}/calls", s.runCalls)
 	handle(a, "GET", api.PathLogs, s.logs)
 	handle(a, "PATCH", api.PathLogs, s.setLogs)
 	handle(a, "POST", api.PathLogs, s.setLogs)

@@ -62,6 +62,7 @@ type Parts struct {
 
 	Permissions Permissions          // nil: none are kept
 	Trust       Trust                // nil: none is kept
+	Commands    Commands             // nil: there are none
 	Closes      Closes               // nil: nobody knows
 	Jobs        *jobs.Registry       // nil: there are none
 	Variables   *variables.Variables // nil: none are kept
@@ -152,6 +153,7 @@ func (s *Server) register(a huma.API) {
 	s.registerModels(a)
 	s.registerPermissions(a)
 	s.registerTrust(a)
+	s.registerCommands(a)
 	s.registerPassageHistory(a)
 	s.registerRuns(a)
 	s.registerTools(a)

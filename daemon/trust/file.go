@@ -39,7 +39,9 @@ func (d *document) said(folder, item string) (trusted, refused string) {
 		kind, _ := kindOf(item)
 		for other, said := range d.Folders {
 			rel, inside := below(other, folder, item)
-			if there, _ := kindOf(rel); inside && there == kind && (said.Trusted[rel] != "" || said.Refused[rel] != "") && len(other) > len(where) {
+			there, _ := kindOf(rel)
+			known := said.Trusted[rel] != "" || said.Refused[rel] != ""
+			if inside && there == kind && known && len(other) > len(where) {
 				where, name = other, rel
 			}
 		}
@@ -49,8 +51,8 @@ func (d *document) said(folder, item string) (trusted, refused string) {
 
 // below returns the path that an item of a folder has in another folder, if it is in that one.
 func below(other, folder, item string) (rel string, inside bool) {
-	rel, inside = strings.CutPrefix(path.Join(filepath.ToSlash(folder), item), strings.TrimSuffix(filepath.ToSlash(other), "/")+"/")
-	return rel, inside
+	around := strings.TrimSuffix(filepath.ToSlash(other), "/") + "/"
+	return strings.CutPrefix(path.Join(filepath.ToSlash(folder), item), around)
 }
 
 // state is what was said of an item.

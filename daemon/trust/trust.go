@@ -6,7 +6,9 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"syscall"
 
 	"loci/core"
 )
@@ -105,6 +107,29 @@ func (t *Trust) Item(folder, name string) (it core.FolderItem, text string, err 
 func (t *Trust) Trusted(folder, name string) (text string, ok bool) {
 	it, text, err := t.Item(folder, name)
 	return text, err == nil && it.State == core.TrustGiven
+}
+
+// Below returns the trusted items that stand directly in a folder of the open one, by their names.
+func (t *Trust) Below(folder, dir string) (items []core.Instructions) {
+	_, root, err := open(folder)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = root.Close() }()
+	file, err := root.OpenFile(dir, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil
+	}
+	defer func() { _ = file.Close() }() // only read from
+	entries, _ := file.ReadDir(maxItems)
+	for _, e := range entries {
+		name := path.Join(dir, e.Name())
+		if text, ok := t.Trusted(folder, name); ok {
+			items = append(items, core.Instructions{Path: name, Text: text})
+		}
+	}
+	slices.SortFunc(items, func(a, b core.Instructions) int { return strings.Compare(a.Path, b.Path) })
+	return items
 }
 
 // Waits returns the paths of instructions in a folder of the open one of which nobody has said anything as they are.

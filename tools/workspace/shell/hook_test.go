@@ -31,7 +31,9 @@ func TestAHookOfTheFolderIsConfinedAsALineIs(t *testing.T) {
 		}
 		return r
 	}
-	r := hook(`grep -o hello; cat .env; ls `+p.home+` `+p.ours+`; cat a.txt; ls /sys/class/net; echo $LOCI_PROJECT_DIR; echo new > b.txt; exit 2`, time.Minute)
+	line := `grep -o hello; cat .env; ls ` + p.home + ` ` + p.ours +
+		`; cat a.txt; ls /sys/class/net; echo $LOCI_PROJECT_DIR; echo new > b.txt; exit 2`
+	r := hook(line, time.Minute)
 	got := string(r.Stdout.Kept)
 	if r.Ended != core.JobExited || r.ExitCode != 2 || !strings.Contains(got, "hello\n") || !strings.Contains(got, "one") ||
 		strings.Contains(got, "secret") || strings.Contains(got, "eth") || !strings.Contains(got, p.dir) {
