@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"strconv"
 
@@ -72,9 +73,9 @@ func (a *app) allModels(ctx context.Context, c *client.Client) error {
 	if a.json {
 		return writeJSON(a.out, nonNil(models))
 	}
-	t := table{head: []string{"HANDLE", "CONTEXT", "CANNOT CHAT"}}
+	t := table{head: []string{"HANDLE", "CONTEXT", "IMAGES", "CANNOT CHAT"}}
 	for _, m := range models {
-		t.add(m.Handle, strconv.Itoa(m.ContextWindow), m.Hidden)
+		t.add(m.Handle, strconv.Itoa(m.ContextWindow), cmp.Or(m.Images, "?"), m.Hidden)
 	}
 	return t.write(a.out)
 }

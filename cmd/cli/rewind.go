@@ -332,6 +332,12 @@ func (a *app) copyAgent(ctx context.Context, ref string, in api.CopyAgent) error
 	return nil
 }
 
+func writeImages(b *strings.Builder, images []api.SentImage) {
+	for _, i := range images {
+		fmt.Fprintf(b, "[%s, before byte %d of the text]\n", i.About, i.At)
+	}
+}
+
 // printSent prints what a step sent in readable form; --json prints all of it.
 func (a *app) printSent(ctx context.Context, c *client.Client, step string) error {
 	sent, err := c.StepRequest(ctx, step)
@@ -365,7 +371,9 @@ func (a *app) printSent(ctx context.Context, c *client.Client, step string) erro
 		}
 		for _, r := range m.Returns {
 			fmt.Fprintf(&b, "%s returned %s\n", r.Name, r.Text)
+			writeImages(&b, r.Images)
 		}
+		writeImages(&b, m.Images)
 	}
 	_, err = fmt.Fprint(a.out, a.shown(b.String()))
 	return err

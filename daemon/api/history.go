@@ -161,6 +161,14 @@ type SentMessage struct {
 	Calls     []SentCall   `json:"tool_calls,omitempty"`
 	Returns   []SentReturn `json:"tool_returns,omitempty"`
 	Native    any          `json:"native,omitempty"` // the provider's own form, replayed instead of the rest
+	Images    []SentImage  `json:"images,omitempty"` // of a user, by their place
+}
+
+// SentImage is an image that was sent.
+type SentImage struct {
+	FileID string `json:"file_id"`
+	About  string `json:"about"`
+	At     int    `json:"at"` // the byte of the text that it stands before
 }
 
 // SentCall is a call as it was replayed.
@@ -172,10 +180,11 @@ type SentCall struct {
 
 // SentReturn is a return as the model saw it.
 type SentReturn struct {
-	CallID  string `json:"tool_call_id"`
-	Name    string `json:"name"`
-	Text    string `json:"text"`
-	IsError bool   `json:"is_error,omitempty"`
+	CallID  string      `json:"tool_call_id"`
+	Name    string      `json:"name"`
+	Text    string      `json:"text"`
+	IsError bool        `json:"is_error,omitempty"`
+	Images  []SentImage `json:"images,omitempty"`
 }
 
 // SentTool is a tool that was offered.

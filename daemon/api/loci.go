@@ -206,6 +206,7 @@ type ListedModel struct {
 	Handle        string `json:"handle"`
 	ContextWindow int    `json:"context_window"`
 	Hidden        string `json:"hidden,omitempty"` // why it can't chat
+	Images        string `json:"images,omitempty"` // whether it takes images: yes or no; empty: nobody knows
 }
 
 // Levels of a check.

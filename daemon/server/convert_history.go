@@ -84,7 +84,14 @@ func wireSent(step string, req core.ChatRequest) api.SentRequest {
 			sent.Calls = append(sent.Calls, api.SentCall{ID: c.ID, Name: c.Name, Arguments: c.Arguments})
 		}
 		for _, r := range m.Returns {
-			sent.Returns = append(sent.Returns, api.SentReturn{CallID: r.CallID, Name: r.Name, Text: r.Text, IsError: r.IsError})
+			back := api.SentReturn{CallID: r.CallID, Name: r.Name, Text: r.Text, IsError: r.IsError}
+			for _, p := range r.Pictures {
+				back.Images = append(back.Images, api.SentImage{FileID: p.ID(), About: p.String(), At: len(r.Text)})
+			}
+			sent.Returns = append(sent.Returns, back)
+		}
+		for _, p := range m.Pictures {
+			sent.Images = append(sent.Images, api.SentImage{FileID: p.ID(), About: p.String(), At: p.At})
 		}
 		if m.Native != nil {
 			sent.Native = m.Native.Data

@@ -203,7 +203,7 @@ func (s *Server) model(ctx context.Context, in *api.ModelParams) (*body[api.Mode
 func (s *Server) allModels(ctx context.Context, _ *struct{}) (*body[[]api.ListedModel], error) {
 	infos, err := s.services().Models.List(ctx, callOf(ctx).client.Env, true)
 	return list(infos, err, func(m core.ModelInfo) api.ListedModel {
-		return api.ListedModel{Handle: string(m.Handle), ContextWindow: m.ContextWindow, Hidden: m.Hidden}
+		return api.ListedModel{Handle: string(m.Handle), ContextWindow: m.ContextWindow, Hidden: m.Hidden, Images: string(m.Images)}
 	})
 }
 

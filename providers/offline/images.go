@@ -52,5 +52,5 @@ func blind(images []string) string {
 		what = core.Count(len(images), "image")
 	}
 	return "I cannot see " + what + ": I am the built-in offline model. A connected model that takes images can look; loci models " +
-		"says which do."
+		"--all says which do."
 }
