@@ -134,7 +134,7 @@ func (f *folder) resolve(name string) (string, error) {
 		next := path.Join(done, todo[0])
 		info, err := f.root.Lstat(next)
 		if err != nil || info.Mode()&fs.ModeSymlink == 0 {
-			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 				return "", core.E(core.Invalid, "%q cannot be opened: %s", clip(name, 200), reason(err))
 			}
 			done, todo = next, todo[1:]

@@ -3,6 +3,7 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"io/fs"
 	"iter"
 	"maps"
 	"os"
@@ -54,6 +55,13 @@ func (o folders) close() {
 type track struct {
 	change core.FileChange // from what it is to what it was
 	why    string          // it goes no further back
+	behind string          // a link above it, absolute, so that nothing stands there: that link has to go back to a folder
+}
+
+// reopened reports whether what stands at a path is to be a folder again.
+func reopened(tracks map[string]*track, name string) bool {
+	t := tracks[name]
+	return t != nil && t.why == "" && t.change.Before.Kind == core.PathLink && t.change.After.Kind == core.PathFolder
 }
 
 // Plan implements core.FileRestorer. A file that somebody else changed since stays as it is, with all that came before; so does
@@ -89,6 +97,10 @@ func (r Restorer) Plan(ctx context.Context, changes iter.Seq2[core.FileChange, e
 	var plan core.FilesPlan
 	for _, name := range slices.Sorted(maps.Keys(tracks)) {
 		t := tracks[name]
+		if t.behind != "" && !reopened(tracks, t.behind) {
+			plan.Kept = append(plan.Kept, core.FileKept{Path: name, Why: whyLink})
+			continue
+		}
 		if back := t.change; back.After != back.Before {
 			why, err := r.missing(ctx, back.After)
 			if err != nil {
@@ -118,6 +130,11 @@ func (r Restorer) begin(ctx context.Context, open folders, c *core.FileChange) (
 		return t, nil
 	}
 	now, why := f.look(c.Path)
+	if why == whyLink {
+		if link := f.linkAbove(c.Path); link != "" {
+			t.behind, why = f.absolute(link), ""
+		}
+	}
 	t.why = why
 	t.change.Before, t.change.After = now.FileState, now.FileState
 	if isStat(c.After.Hash) && now.is(c.After) { // then it was not read
@@ -132,7 +149,7 @@ func (r Restorer) begin(ctx context.Context, open folders, c *core.FileChange) (
 			t.change.After = c.After
 		}
 	}
-	if why == "" && now.Kind == core.PathAbsent {
+	if why == "" && t.behind == "" && now.Kind == core.PathAbsent {
 		if t.change.Folders, err = f.missingFolders(c.Path); err != nil {
 			t.change.Folders = 0 // a file stands in the way and may go before
 		}
@@ -155,6 +172,19 @@ func (f *folder) look(rel string) (now standing, why string) {
 		return now, whyChanged + ": " + reason(err)
 	}
 	return now, ""
+}
+
+// linkAbove is the outermost link among the folders above a path; empty: there is none.
+func (f *folder) linkAbove(rel string) string {
+	for i := range rel {
+		if rel[i] != '/' {
+			continue
+		}
+		if info, err := f.root.Lstat(rel[:i]); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return rel[:i]
+		}
+	}
+	return ""
 }
 
 // missing says why a state cannot be made again.
@@ -182,7 +212,9 @@ func (r Restorer) Apply(ctx context.Context, plan []core.FileChange) (out core.F
 	plan = slices.Clone(plan)
 	slices.SortFunc(plan, func(x, y core.FileChange) int { return cmp.Compare(x.Absolute(), y.Absolute()) })
 	for _, c := range slices.Backward(plan) {
-		a.step(ctx, &c, a.remove)
+		if replaces(&c) {
+			a.step(ctx, &c, a.remove)
+		}
 	}
 	for _, c := range plan {
 		a.step(ctx, &c, a.place)
@@ -236,7 +268,7 @@ func replaces(c *core.FileChange) bool {
 
 func (a *applier) remove(ctx context.Context, f *folder, c *core.FileChange, now standing) string {
 	switch {
-	case !replaces(c) || now.is(c.After) || now.Kind == core.PathAbsent:
+	case now.is(c.After) || now.Kind == core.PathAbsent:
 		return ""
 	case !now.is(c.Before):
 		return whyChanged
