@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 
 	"loci/core"
+	"loci/core/permission"
 	"loci/tools/workspace"
 )
 
@@ -58,4 +59,35 @@ func (d *Daemon) sweepBeside(ctx context.Context, store core.Store, f core.FileC
 		}
 		f.Older = changes[len(changes)-1].Seq
 	}
+}
+
+// watcher notices what shell lines change, and knows after a kill of the daemon what it saw before.
+func (d *Daemon) watcher() *workspace.Watcher {
+	return workspace.NewWatcher(filepath.Join(d.cfg.Paths.State, "lines"))
+}
+
+// recoverLines records what lines changed in folders that a kill of the daemon cut off, before anything runs there again.
+func (d *Daemon) recoverLines(ctx context.Context, p *parts, held core.ContentStore) {
+	found, err := d.watcher().Recover(ctx, workspace.Recovery{
+		Files: p.store.Workspaces(), Contents: held, Rules: func(folder string) (core.PathRules, error) { return closedTo(p, folder) },
+	})
+	if err != nil {
+		d.logger.ErrorContext(ctx, "what lines changed when the daemon was killed is not known", slog.Any("error", err))
+	}
+	for _, f := range found {
+		at := []any{slog.String("folder", f.Workspace), slog.Int("changes", f.Changes), slog.Int("doubtful", len(f.Doubtful))}
+		if f.Fault != nil {
+			d.logger.WarnContext(ctx, "what a line changed that was cut off can't be put back", append(at, slog.Any("error", f.Fault))...)
+			continue
+		}
+		d.logger.InfoContext(ctx, "what a line changed that was cut off is recorded", at...)
+	}
+}
+
+// closedTo is what rules of permission close to a line in a folder that names no file.
+func closedTo(p *parts, folder string) (core.PathRules, error) {
+	set, err := p.permissions.Rules(folder)
+	return set.Paths(permission.Call{Does: permission.DoesShell}, permission.Place{
+		Mode: core.ModeAsk, Root: folder, Dir: folder, Home: p.permissions.Home(), Real: permission.Real,
+	}), err
 }

@@ -164,6 +164,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	if err := d.sweepWrites(ctx, p.store); err != nil {
 		return p, err
 	}
+	d.recoverLines(ctx, &p, held)
 	if err := p.services.History.FinishRewinds(ctx); err != nil { // before runs go on in those folders
 		d.logger.ErrorContext(ctx, "files of an interrupted rewind are not back", slog.Any("error", err))
 	}
@@ -234,6 +235,7 @@ func (d *Daemon) machine(confined core.Sandbox, lines *jobs.Registry) shell.Conf
 	home, _ := d.cfg.Environ("HOME") // without one, lines have no toolchains of the person's
 	return shell.Config{
 		Sandbox: confined, Jobs: lines, Caches: filepath.Join(paths.State, "caches"), Home: home, Hidden: d.ours(),
+		Watch: d.watcher().Watch,
 	}
 }
 

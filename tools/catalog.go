@@ -19,7 +19,7 @@ import (
 // builtins is the table of the tools that need no row in the store.
 func builtins(machine shell.Config, network web.Config) []core.BoundTool {
 	if machine.Watch == nil {
-		machine.Watch = workspace.NewWatcher().Watch
+		machine.Watch = workspace.NewWatcher("").Watch
 	}
 	sh, net := shell.New(machine), web.New(network)
 	return []core.BoundTool{

@@ -325,6 +325,7 @@ func (x *folderTrial) look(ctx context.Context, w *work, n int) error {
 	}
 	f := &findings{}
 	x.check(ctx, w, f)
+	x.takenBack(ctx, c, f)
 	f.errs = append(f.errs, x.house.complaints()...)
 	if (n+1)%oldHome == 0 || n+1 == *kills {
 		if err := x.house.stop(); err != nil {
@@ -428,6 +429,22 @@ func (x *folderTrial) check(ctx context.Context, w *work, f *findings) {
 		}
 	}
 	x.nothingLeft(f)
+}
+
+// takenBack checks that all that calls changed can be taken back, lines that a kill cut off included.
+func (x *folderTrial) takenBack(ctx context.Context, c *client.Client, f *findings) {
+	runs, err := c.Runs(ctx, api.ListRuns{AgentID: x.session.AgentID, Ascending: true, Page: api.Page{Limit: 1}})
+	if err != nil || len(runs) == 0 {
+		f.add("the first run can't be found: %w", errors.Join(err, context.Cause(ctx)))
+		return
+	}
+	plan, err := c.RewindFiles(ctx, api.RewindTarget{RunID: runs[0].ID})
+	if err != nil {
+		f.add("what a rewind puts back can't be told: %w", err)
+	}
+	for _, kept := range plan.Kept {
+		f.add("%s stays, though nobody but the agent changed it: %s", kept.Path, kept.Why)
+	}
 }
 
 // settled checks that every call has one return, before anybody says something else.

@@ -64,7 +64,7 @@ func TestAnIndexThatGitRenewedStagesTheSame(t *testing.T) {
 
 func TestGitsOwnLookAtTheFolderKeepsNoLineFromBeingTakenBack(t *testing.T) {
 	t.Parallel()
-	p, w := newPlace(t), NewWatcher()
+	p, w := newPlace(t), NewWatcher("")
 	p.command("init", "-q")
 	p.file("a", "one\n")
 	p.command("add", ".")

@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -172,5 +173,58 @@ func TestAContentThatIsNotKeptAnyMoreIsNamedAndNothingLeavesTheFolder(t *testing
 	}
 	if got, err := os.ReadFile(filepath.Join(elsewhere, "d", "b.txt")); err != nil || string(got) != "two\n" {
 		t.Errorf("outside: %q, %v", got, err)
+	}
+}
+
+func TestAFileThatBecameAFolderComesBackAndNothingInItIsNamed(t *testing.T) {
+	t.Parallel()
+	p, w := newPlace(t), NewWatcher("")
+	p.file("a", "1")
+	p.line(w, "call", func() {
+		if err := os.Remove(p.at("a")); err != nil {
+			t.Fatal(err)
+		}
+		p.file("a/deep/down/there", "2")
+	})
+	back, err := p.putBack()
+	if text, rerr := os.ReadFile(p.at("a")); err != nil || rerr != nil || string(text) != "1" || len(back.Kept) > 0 {
+		t.Errorf("a holds %q, %v, %v; kept %v", text, rerr, err, back.Kept)
+	}
+}
+
+func TestAFolderThatBecameALinkComesBackWithWhatWasInIt(t *testing.T) {
+	t.Parallel()
+	p, w := newPlace(t), NewWatcher("")
+	p.file("a/b/c", "1")
+	p.file("a/d", "1")
+	p.file("elsewhere/b/c", "of elsewhere")
+	before := p.tree()
+	p.line(w, "call", func() {
+		if err := os.RemoveAll(p.at("a")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink("elsewhere", p.at("a")); err != nil {
+			t.Fatal(err)
+		}
+	})
+	back, err := p.putBack()
+	if diff := cmp.Diff(before, p.tree()); err != nil || len(back.Kept) > 0 || diff != "" {
+		t.Errorf("%v, kept %v (-was +is):\n%s", err, back.Kept, diff)
+	}
+}
+
+func TestWhatSomebodyPutALinkInFrontOfStays(t *testing.T) {
+	t.Parallel()
+	p, w := newPlace(t), NewWatcher("")
+	p.file("a/b", "1")
+	p.file("elsewhere/b", "of elsewhere")
+	p.line(w, "call", func() { p.file("a/b", "2") })
+	if err := errors.Join(os.RemoveAll(p.at("a")), os.Symlink("elsewhere", p.at("a"))); err != nil {
+		t.Fatal(err)
+	}
+	before := p.tree()
+	back, err := p.putBack()
+	if err != nil || len(back.Kept) != 1 || back.Kept[0].Why != whyLink || cmp.Diff(before, p.tree()) != "" {
+		t.Errorf("%v, kept %v", err, back.Kept)
 	}
 }

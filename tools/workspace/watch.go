@@ -25,12 +25,15 @@ const (
 // changed since it looked last. Where several lines run at once, a change counts for the one that ends next, or for the newest
 // when another begins; what tools and rewinds recorded themselves counts for none. It is safe for concurrent use.
 type Watcher struct {
+	journal journal
+
 	mu   sync.Mutex // guards seen
 	seen []*ground  // the one that was used last comes last
 }
 
-// NewWatcher returns a Watcher that has seen nothing yet.
-func NewWatcher() *Watcher { return &Watcher{} }
+// NewWatcher returns a Watcher that has seen nothing yet. In dir it keeps what it saw before lines that run, for Recover to know
+// what those changed that a kill of the daemon cut off; without one, it can't.
+func NewWatcher(dir string) *Watcher { return &Watcher{journal: journal{dir}} }
 
 // ground is what was last seen of a workspace.
 type ground struct {
@@ -42,6 +45,7 @@ type ground struct {
 	ignores  *ignores
 	recorded int64       // the newest change that was in the store when it was seen
 	lines    []*snapshot // that run
+	kept     *keptTree   // what the journal says of it; nil: nothing that is known
 	hopeless error       // why it can't be looked through
 	until    time.Time   // when that is tried again
 }
@@ -63,7 +67,7 @@ func (w *Watcher) ground(path string) *ground {
 // Watch looks at the workspace of a call before a line runs in it. What is hidden from the line, by path, is not looked at. The
 // function that it returns looks again and stores what changed as changes of the call; it says what can't be put back.
 func (w *Watcher) Watch(ctx context.Context, env core.ToolEnv, hidden []string) (after func(context.Context) string) {
-	s := &snapshot{env: env, ground: w.ground(env.Workspace.Path)}
+	s := &snapshot{env: env, ground: w.ground(env.Workspace.Path), journal: w.journal}
 	for _, rel := range hidden {
 		s.hidden = append(s.hidden, filepath.ToSlash(rel))
 	}
@@ -86,6 +90,9 @@ type snapshot struct {
 	ground *ground
 	folder *folder
 	hidden []string
+
+	journal journal
+	end     func() // notes that the line runs no more
 }
 
 func (s *snapshot) before(ctx context.Context) error {
@@ -104,9 +111,7 @@ func (s *snapshot) before(ctx context.Context) error {
 		return errors.New(reason(err))
 	}
 	s.folder = &folder{root: root, path: s.env.Workspace.Path, env: s.env}
-	if s.folder.real, err = filepath.EvalSymlinks(s.folder.path); err != nil {
-		s.folder.real = s.folder.path
-	}
+	s.folder.real = realPath(s.folder.path)
 	if len(m.lines) == 0 {
 		m.ignores = &ignores{}
 	}
@@ -118,9 +123,24 @@ func (s *snapshot) before(ctx context.Context) error {
 		}
 		return err
 	}
+	if err = s.journal.keep(m); err == nil {
+		s.end, err = s.journal.begin(s)
+	}
+	if err != nil {
+		_ = root.Close()
+		return fmt.Errorf("what stands there could not be noted: %w", err)
+	}
 	m.ignores.fixed = true
 	m.lines = append(m.lines, s)
 	return nil
+}
+
+// realPath is a path without links, where it can be found out.
+func realPath(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	return path
 }
 
 // after looks again, and stores what changed.
@@ -130,9 +150,13 @@ func (s *snapshot) after(ctx context.Context) (told string, err error) {
 	defer func() { <-m.turn }()
 	defer func() {
 		m.lines = slices.DeleteFunc(m.lines, func(line *snapshot) bool { return line == s })
+		s.end()
 		_ = s.folder.root.Close()
 	}()
-	return s.look(ctx, true)
+	if told, err = s.look(ctx, true); err == nil && len(m.lines) > 1 {
+		err = s.journal.keep(m) // for those that still run
+	}
+	return told, err
 }
 
 // look sees how the workspace is now, and stores what changed since it was last seen where a line runs that may have done it.

@@ -40,7 +40,7 @@ func benchmarkLooks(b *testing.B, files int) {
 		Path: dir, Files: quietLog{}, Paths: permission.Set(nil).Paths(line, permission.Place{Root: dir, Dir: dir, Real: permission.Real}),
 		Contents: contents.New(contents.Config{Dir: b.TempDir(), Clock: time.Now, Logger: slog.New(slog.DiscardHandler)}),
 	}}
-	w := NewWatcher()
+	w := NewWatcher("")
 	look := func() time.Duration {
 		began := time.Now()
 		if told := w.Watch(b.Context(), env, nil)(b.Context()); told != "" {
@@ -52,7 +52,7 @@ func benchmarkLooks(b *testing.B, files int) {
 	for range 5 { // what the first had no time for
 		look()
 	}
-	w = NewWatcher()
+	w = NewWatcher("")
 	again := look()
 	for range 5 {
 		look()

@@ -85,7 +85,7 @@ func TestWhatLinesAndToolsDoAtRandomIsTakenBackToTheTreeAsItWas(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(200) {
 		rnd := rand.New(rand.NewPCG(seed, 2))
-		p, w := newPlace(t), NewWatcher()
+		p, w := newPlace(t), NewWatcher("")
 		p.file(".gitignore", "ignored\n*.log\n")
 		for _, name := range []string{"a", "b", "d/c", "d/e/f", "g/h", "ignored/z", ".git/HEAD", ".git/index", ".git/refs/heads/main"} {
 			p.file(name, "first of "+name+"\n")
@@ -138,7 +138,7 @@ func TestWhatLinesAndToolsDoAtRandomIsTakenBackToTheTreeAsItWas(t *testing.T) {
 
 func TestWhatAPersonDoesBetweenLinesIsNoChangeOfThem(t *testing.T) {
 	t.Parallel()
-	p, w := newPlace(t), NewWatcher()
+	p, w := newPlace(t), NewWatcher("")
 	p.file("mine", "one\n")
 	p.file("its", "one\n")
 	p.line(w, "call1", func() { p.file("its", "two\n"); p.file("made", "made\n") })
@@ -163,7 +163,7 @@ func TestWhatAPersonDoesBetweenLinesIsNoChangeOfThem(t *testing.T) {
 
 func TestIgnoreRulesOfALineAreThoseBeforeIt(t *testing.T) {
 	t.Parallel()
-	p, w := newPlace(t), NewWatcher()
+	p, w := newPlace(t), NewWatcher("")
 	p.file(".gitignore", "out\n")
 	p.file("kept", "one\n")
 	p.file("out/big", "one\n")
@@ -186,7 +186,7 @@ func TestIgnoreRulesOfALineAreThoseBeforeIt(t *testing.T) {
 
 func TestWhatIsTooLargeToKeepIsNamedAndNeitherChangedNorRemoved(t *testing.T) {
 	t.Parallel()
-	p, w := newPlace(t), NewWatcher()
+	p, w := newPlace(t), NewWatcher("")
 	large := strings.Repeat("x", core.MaxKeptContent+1)
 	p.file("was", large)
 	told := p.line(w, "call", func() { p.file("was", "short\n"); p.file("made", large) })
@@ -216,7 +216,7 @@ func (c closing) Folder(string) core.FolderRules { return c }
 
 func TestWhatIsClosedToALineIsNeitherKeptNorMissed(t *testing.T) {
 	t.Parallel()
-	p, w := newPlace(t), NewWatcher()
+	p, w := newPlace(t), NewWatcher("")
 	p.file("sub/secret", "of a person\n")
 	p.file("a", "one\n")
 	open := p.begin(w, "open")
@@ -231,7 +231,7 @@ func TestWhatIsClosedToALineIsNeitherKeptNorMissed(t *testing.T) {
 	q := newPlace(t)
 	q.env.Workspace.Paths = closing("secret")
 	q.file("secret", "of a person\n")
-	q.line(NewWatcher(), "closed", func() {})
+	q.line(NewWatcher(""), "closed", func() {})
 	if _, err := q.Content(t.Context(), core.ContentHash([]byte("of a person\n"))); err == nil {
 		t.Error("what no line may read is kept")
 	}
@@ -239,7 +239,7 @@ func TestWhatIsClosedToALineIsNeitherKeptNorMissed(t *testing.T) {
 
 func TestAFolderThatIsTooMuchIsSaidSoAndNotWalkedEachTime(t *testing.T) {
 	t.Parallel()
-	p, w := newPlace(t), NewWatcher()
+	p, w := newPlace(t), NewWatcher("")
 	dir := p.dir
 	for range maxWatchDepth + 2 {
 		dir = filepath.Join(dir, "d")
@@ -264,7 +264,7 @@ func TestAFolderThatIsTooMuchIsSaidSoAndNotWalkedEachTime(t *testing.T) {
 
 func TestALookThatIsCancelledWaitsForNobody(t *testing.T) {
 	t.Parallel()
-	p, w := newPlace(t), NewWatcher()
+	p, w := newPlace(t), NewWatcher("")
 	w.ground(p.dir).turn <- struct{}{} // somebody looks
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("a person pressed escape"))
