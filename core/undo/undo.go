@@ -85,7 +85,7 @@ func (p *Passages) Changes(ctx context.Context, agent core.AgentID, before int64
 // Undo restores what a passage was before its last change that isn't undone, whoever made it, or an earlier version. A
 // passage that was deleted comes back under its id.
 func (p *Passages) Undo(ctx context.Context, o Order) (Outcome, error) {
-	return p.turn(ctx, o, func(l core.VersionLine) (int, error) {
+	return p.turn(ctx, o, func(_ context.Context, _ core.PassageStore, l core.VersionLine) (int, error) {
 		switch {
 		case o.To > 0:
 			return o.To, nil
@@ -98,18 +98,29 @@ func (p *Passages) Undo(ctx context.Context, o Order) (Outcome, error) {
 	})
 }
 
-// Redo redoes what was last undone.
+// Redo redoes what was last undone. What a rewind turned back is left to undoing the rewind.
 func (p *Passages) Redo(ctx context.Context, o Order) (Outcome, error) {
-	return p.turn(ctx, o, func(l core.VersionLine) (int, error) {
-		if len(l.Future) == 0 {
+	return p.turn(ctx, o, func(ctx context.Context, s core.PassageStore, l core.VersionLine) (int, error) {
+		n := len(l.Future)
+		if n == 0 {
 			return 0, core.E(core.Conflict, "there is nothing to redo: the last change was not an undo")
 		}
-		return l.Future[len(l.Future)-1], nil
+		switch undid, err := s.Version(ctx, o.Passage, l.Undid[n-1]); {
+		case gone(err) != nil:
+			return 0, err
+		case undid.Author.Rewind != "":
+			return 0, core.E(core.Conflict, "there is nothing to redo: a rewind took the last change back").
+				WithHint("undo the rewind to have the change again")
+		}
+		return l.Future[n-1], nil
 	})
 }
 
+// picker says which version to restore.
+type picker func(context.Context, core.PassageStore, core.VersionLine) (int, error)
+
 // turn stores the content of a version as a new one.
-func (p *Passages) turn(ctx context.Context, o Order, pick func(core.VersionLine) (int, error)) (Outcome, error) {
+func (p *Passages) turn(ctx context.Context, o Order, pick picker) (Outcome, error) {
 	var done Outcome
 	var agents []core.AgentID
 	err := p.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
@@ -121,7 +132,7 @@ func (p *Passages) turn(ctx context.Context, o Order, pick func(core.VersionLine
 			return core.E(core.Conflict, "passage %s was changed meanwhile: it is at version %d now", o.Passage, now.Version).
 				WithHint("read its versions again")
 		}
-		if done.Restores, err = pick(core.LineOf(links)); err != nil {
+		if done.Restores, err = pick(ctx, tx.Passages(), core.LineOf(links)); err != nil {
 			return err
 		}
 		by := core.Author{Kind: core.AuthorUser, ID: o.By}

@@ -402,6 +402,9 @@ func TestWhatARewindTurnedBackIsLeftToIt(t *testing.T) {
 		if l, found, err := h.turns.LastOf(t.Context(), h.agents[0], true); found || err != nil {
 			t.Errorf("after going back to %d there is %+v to redo, %v", back, l, err)
 		}
+		if o, err := h.turns.Redo(t.Context(), undo.Order{Passage: p.id}); core.KindOf(err) != core.Conflict {
+			t.Errorf("after going back to %d it was redone: %+v, %v", back, o, err)
+		}
 	}
 	h.ok(h.store.Passages().Restore(t.Context(), p.id, 3, by))
 	if l, found, err := h.turns.LastOf(t.Context(), h.agents[0], false); found {
