@@ -40,7 +40,7 @@ type OpenResult struct {
 	Unbuilt      []string       // provider variables of the client whose provider is not built yet
 	Model        core.ModelInfo // that answers the next run, as far as it is known at once
 	Sure         bool           // it can be asked: it exists, and there is a key
-	Used, Window int            // estimated tokens of the next request beside new input, and how many it may have; 0: not known at once
+	Used, Window int            // for a chat, estimated tokens of the next request beside new input, of how many; 0: not known at once
 	Unreached    error          // why no model can answer
 }
 
@@ -67,7 +67,9 @@ func (c *Clients) Open(ctx context.Context, client core.Client, in Open) (OpenRe
 		return OpenResult{}, err
 	}
 	more := c.tellModel(ctx, patience, client, in, &opened)
-	c.tellUse(ctx, more, &opened)
+	if client.Kind == core.ClientChat { // a command shows it nowhere, and counting compiles the whole prompt
+		c.tellUse(ctx, more, &opened)
+	}
 	return opened, nil
 }
 

@@ -97,7 +97,7 @@ type Session struct {
 	AgentName      string `json:"agent_name"`
 	Model          string `json:"model"`            // for the next run; empty until it is known
 	ModelSure      bool   `json:"model_sure"`       // it exists and has a key
-	Window         int    `json:"window,omitempty"` // the context window in force, in tokens; 0 until it is known
+	Window         int    `json:"window,omitempty"` // the context window in force, in tokens; 0 until it is known, and for commands
 	Used           int    `json:"used,omitempty"`   // tokens of it that the next request takes before new input; with Window
 	Offline        bool   `json:"offline"`          // the model is the built-in one
 	AgentNew       bool   `json:"agent_new"`        // the agent has just been created

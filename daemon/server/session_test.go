@@ -96,6 +96,16 @@ func TestASessionSaysHowFullTheWindowInForceIs(t *testing.T) {
 	}
 }
 
+func TestACommandsSessionCountsNoWindow(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, always("ok"))
+	a := f.agent(nil)
+	s := as[api.Session](f.socket("POST", api.PathClients, api.Client{Kind: "print", Open: &api.Open{Agent: a.ID}}, ""))
+	if s.AgentID != a.ID || !s.ModelSure || s.Used != 0 || s.Window != 0 {
+		t.Errorf("session = %+v", s)
+	}
+}
+
 func TestAnUnknownSessionIsToldToRegisterAgainAndNothingIsStored(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, always("ok"))
