@@ -81,8 +81,8 @@ func (a *Agent) Validate() error {
 	if _, ok := PolicyOf(a.Type); !ok {
 		return E(Unsupported, "agent type %q is not built yet", string(a.Type)).WithHint("use %s or %s", AgentLettaV1, AgentMemGPTV2)
 	}
-	if _, err := time.LoadLocation(a.Timezone); err != nil || a.Timezone == "Local" { // that would be the daemon's own
-		return E(Invalid, "timezone %q is not known", a.Timezone).WithHint("use an IANA name such as Europe/Berlin")
+	if err := CheckTimezone(a.Timezone); err != nil {
+		return err
 	}
 	for _, r := range a.ToolRules {
 		if !r.Type.Valid() {
@@ -90,6 +90,14 @@ func (a *Agent) Validate() error {
 		}
 	}
 	return a.Model.Validate()
+}
+
+// CheckTimezone refuses a time zone that isn't known, or is another one on every machine.
+func CheckTimezone(zone string) error {
+	if _, err := time.LoadLocation(zone); err != nil || zone == "Local" {
+		return E(Invalid, "timezone %q is not known", zone).WithHint("use an IANA name such as Europe/Berlin")
+	}
+	return nil
 }
 
 // Location returns the agent's time zone, or UTC if it is unknown.

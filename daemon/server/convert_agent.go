@@ -346,6 +346,12 @@ func unbuilt(in api.CreateAgent) error {
 	if err := checkFormat("body.response_format", in.ResponseFormat); err != nil {
 		return err
 	}
+	if err := core.CheckTimezone(api.Val(in.Timezone)); err != nil {
+		return unprocessable("body.timezone", "%s", err)
+	}
+	if slices.Contains(in.Tags, "") {
+		return unprocessable("body.tags", "a tag is empty")
+	}
 	return checkSettings("body.model_settings", in.ModelSettings)
 }
 
@@ -357,6 +363,8 @@ func corePatch(in api.UpdateAgent) (service.AgentPatch, error) {
 		LLMConfig:       patched(in.LLMConfig),
 		ModelSettings:   patched(in.ModelSettings),
 		ResponseFormat:  patched(in.ResponseFormat),
+		Timezone:        patched(in.Timezone),
+		Tags:            in.Tags.Value,
 	}); err != nil {
 		return service.AgentPatch{}, err
 	}

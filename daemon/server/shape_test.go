@@ -174,9 +174,11 @@ func TestPatchTellsAbsentNullAndValueApart(t *testing.T) {
 	}
 	f.call("PATCH", path, `{"name":null}`).want(http.StatusBadRequest)
 	for _, zone := range []string{"Nowhere/At_all", "Local"} { // Local is another zone on every machine
-		f.call("PATCH", path, map[string]any{"timezone": zone}).want(http.StatusBadRequest)
-		f.call("POST", "/v1/agents", map[string]any{"timezone": zone}).want(http.StatusBadRequest)
+		f.call("PATCH", path, map[string]any{"timezone": zone}).want(http.StatusUnprocessableEntity)
+		f.call("POST", "/v1/agents", map[string]any{"timezone": zone}).want(http.StatusUnprocessableEntity)
 	}
+	f.call("PATCH", path, map[string]any{"tags": []string{"a", ""}}).want(http.StatusUnprocessableEntity)
+	f.call("POST", "/v1/agents", map[string]any{"tags": []string{""}}).want(http.StatusUnprocessableEntity)
 	before := as[[]api.Message](f.call("GET", path+"/messages", nil))[0].Content.String()
 	patch(`{"system":"You are brief."}`)
 	after := as[[]api.Message](f.call("GET", path+"/messages", nil))[0].Content.String()
