@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"loci/core"
 	"loci/storage/sqlite"
@@ -77,5 +78,28 @@ func TestANumberThatIsNoneIsSaidToBeDamage(t *testing.T) {
 		if got, err := s.Agents().Get(t.Context(), a); err != nil || got.CreatedAt.Year() != year {
 			t.Errorf("%s: made in %d, %v", value, got.CreatedAt.Year(), err)
 		}
+	}
+}
+
+func TestADamagedStepIsNotTakenForAnEmptyOne(t *testing.T) {
+	t.Parallel()
+	s := open(t, Config{})
+	a := newAgent(t, s)
+	conv := core.DefaultConversation(a)
+	run := core.Run{ID: core.NewRunID(), Agent: a, Conversation: conv, Status: core.RunRunning, CreatedAt: time.Now()}
+	step := core.Step{ID: core.NewStepID(), Run: run.ID, Agent: a, Conversation: conv, CreatedAt: time.Now()}
+	err := errors.Join(s.Runs().Create(t.Context(), &run), s.Steps().Create(t.Context(), &step),
+		s.Transact(t.Context(), func(ctx context.Context, _ core.Store, q *sqlite.Querier) error {
+			_, err := q.Exec(ctx, `UPDATE steps SET data = '{'`)
+			return err
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := s.Steps().Get(t.Context(), step.ID); !errors.Is(err, core.ErrDamaged) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if list, err := s.Steps().List(t.Context(), core.StepFilter{Run: run.ID}, core.Page{}); err != nil || len(list) != 0 {
+		t.Errorf("the list: %+v, %v", list, err)
 	}
 }
