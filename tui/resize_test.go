@@ -60,7 +60,9 @@ const pace = 2 * time.Millisecond
 
 // apart is the minimum number of words between two changes of width that aren't
 // in a hurry: tmux tells the program of each at once. Of changes that follow
-// within a quarter of a second it tells late, when it has wrapped its rows.
+// within a quarter of a second it tells late, when it has wrapped its rows. What
+// is drawn in the very instant of a change may leave one row behind: on a very
+// busy machine one sequence in a hundred.
 const apart = 150
 
 // hurry is how many milliseconds apart changes in a hurry are at most: a window
