@@ -40,6 +40,7 @@ const (
 	maxChars = 1200 // of one text in a record
 	excerpt  = 400  // … of one that is longer
 	brief    = 300  // … up to which length doesn't count
+	single   = 400  // … that is mostly about one thing
 )
 
 // Text is a passage or message found by a search.
@@ -61,12 +62,14 @@ func (t *Text) stands() bool {
 	return t.Why.Own > 0 || t.Why.Speaker || t.Why.Date || t.Why.Vector > 0
 }
 
-// matters returns how much of what the message is about the text matches by itself.
+// matters returns how much of what the message is about the text matches by itself. A long text has a word of anything
+// somewhere: what it matches says less.
 func (t *Text) matters() float64 {
+	own := t.Why.Own * math.Cbrt(min(1, single/float64(max(1, utf8.RuneCountInString(t.Text)))))
 	if t.Why.Date || t.Why.Vector >= clearly {
-		return max(t.Why.Own, byDay)
+		return max(own, byDay)
 	}
-	return t.Why.Own
+	return own
 }
 
 // Choose picks the texts found for a query that stand out and fit into tokens, best first. It skips texts in held.

@@ -122,6 +122,22 @@ func TestTheLessOfAMessageIsMatchedTheLessIsRecalled(t *testing.T) {
 	}
 }
 
+// TestWhatALongTextMatchesSaysLess: it has a word of anything somewhere.
+func TestWhatALongTextMatchesSaysLess(t *testing.T) {
+	t.Parallel()
+	const share = 1.2 * leastMatter
+	for filler, want := range map[int]string{20: "boat", 2000: ""} {
+		text := "The boat is old. " + strings.Repeat("sand ", filler/len("sand "))
+		if got := ids(Choose("boat", []Text{note("boat", text, 1, share)}, &Window{}, 1500, time.UTC)); got != want {
+			t.Errorf("of a text with %d characters about other things %q is recalled", filler, got)
+		}
+	}
+	long := "The boat is old. " + strings.Repeat("sand ", 400)
+	if got := ids(Choose("boat", []Text{note("boat", long, 1, 1)}, &Window{}, 1500, time.UTC)); got != "boat" {
+		t.Errorf("a long text that matches all of a message: %q is recalled", got)
+	}
+}
+
 func TestALongTextIsCutAndComesBehindShortOnesThatMatchAsMuch(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("sand ", 300) + "the anchor lies here " + strings.Repeat("sand ", 300)
