@@ -51,6 +51,7 @@ type Backend interface {
 	compactBackend
 	approvalBackend
 	trustBackend
+	writtenBackend
 	jobBackend
 }
 
@@ -77,6 +78,14 @@ func (d daemon) Brought(ctx context.Context) (api.FolderItems, error) {
 		return api.FolderItems{Whole: true}, nil
 	}
 	return d.FolderItems(ctx, d.who.Folder)
+}
+
+func (d daemon) ItemText(ctx context.Context, path string) (api.FolderText, error) {
+	return d.FolderText(ctx, d.who.Folder, path)
+}
+
+func (d daemon) Written(ctx context.Context) ([]api.Command, error) {
+	return d.Commands(ctx, d.who.Folder)
 }
 
 func (d daemon) Decide(ctx context.Context, decision api.TrustDecision) error {

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"fmt"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -129,8 +128,5 @@ func (m *Model) runCommand(text, name, arg string) tea.Cmd {
 		}
 		return c.run(m, arg)
 	}
-	m.prompt.Set(text)
-	m.ui.failure(fmt.Sprintf("there is no command /%s; /help lists them (to send a text that starts with a slash, begin with a space)",
-		name))
-	return nil
+	return m.sendWritten(text, name, arg)
 }

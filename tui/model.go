@@ -196,7 +196,7 @@ func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
 		m.ui.notice(warnAll)
 	}
 	m.link.met(s.Status)
-	cmds := []tea.Cmd{m.conv.loadAgent(), m.conv.loadContext(), m.link.watch(), m.question.look(nil), trustPanel{m.ui, m.backend}.look}
+	cmds := []tea.Cmd{m.conv.loadAgent(), m.conv.loadContext(), m.link.watch(), m.question.look(nil), trustPanel{m.ui, m.backend}.look, m.lookForWritten}
 	if s.PendingRun != "" {
 		m.conv.foreign = append(m.conv.foreign, s.PendingRun)
 	}

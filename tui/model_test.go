@@ -334,7 +334,8 @@ func TestAnUnknownCommandStaysInThePrompt(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, newFake(), 80, 24).connect()
 	r.say("/helpp me")
-	if !strings.Contains(r.said(), "there is no command /helpp") || r.m.prompt.Text() != "/helpp me" || len(r.f.heard()) != 0 {
+	r.until("what is wrong", func() bool { return strings.Contains(r.said(), "there is no command /helpp") })
+	if r.m.prompt.Text() != "/helpp me" || len(r.f.heard()) != 0 {
 		t.Errorf("prompt %q, sent %q", r.m.prompt.Text(), r.f.heard())
 	}
 }

@@ -17,6 +17,8 @@ type trustBackend interface {
 	// Brought lists it, with what a person said of it.
 	Brought(ctx context.Context) (api.FolderItems, error)
 	Decide(ctx context.Context, d api.TrustDecision) error
+	// ItemText returns an item with its text, as it is now.
+	ItemText(ctx context.Context, path string) (api.FolderText, error)
 }
 
 // trustPanel is /trust.
@@ -48,7 +50,7 @@ func (p trustPanel) look() tea.Msg {
 		if n := len(names) - mostNamed; n > 0 {
 			list += fmt.Sprintf(" and %d more", n)
 		}
-		p.ui.notice("the folder brings instructions, which agents don't follow before you trust them: " + list + " · /trust")
+		p.ui.notice("the folder brings what doesn't count before you trust it: " + list + " · /trust")
 		return nil
 	}}
 }
@@ -58,7 +60,7 @@ func (p trustPanel) open() tea.Cmd {
 	return load(p.ui, p.backend.Brought, func(found api.FolderItems) tea.Cmd {
 		l := &panel.List{Theme: p.ui.theme, Title: "Trust: what the folder brings for agents", Empty: "nothing; AGENTS.md would stand here"}
 		for _, it := range found.Items {
-			note := it.State
+			note := it.Kind + ", " + it.State
 			if it.Fault != "" {
 				note = it.Fault
 			}
@@ -80,20 +82,54 @@ func (p trustPanel) open() tea.Cmd {
 func (p trustPanel) ask(it api.FolderItem) {
 	name := transcript.OneLine(it.Path)
 	l := &panel.List{Theme: p.ui.theme, Title: name + ", sha256 " + it.Hash[:min(len(it.Hash), 12)], Entries: []panel.Entry{
-		{Title: "No", Note: "agents don't follow it, and nobody asks again until it changes", Current: it.State == api.TrustRefused},
-		{Title: "Trust it as it is", Note: "agents that work here follow it", Current: it.State == api.TrustGiven},
+		{Title: "No", Note: "it doesn't count, and nobody asks again until it changes", Current: it.State == api.TrustRefused},
+		{Title: "Trust it as it is", Note: counts(it.Kind), Current: it.State == api.TrustGiven},
+		{Title: "Read it", Note: "the text that you would trust"},
 	}}
 	p.ui.push(l, func(a panel.Action) tea.Cmd {
+		if a.Index == readItem {
+			return p.read(it.Path)
+		}
 		p.ui.closePanels()
 		d := api.TrustDecision{Path: it.Path, Hash: it.Hash, Trusted: a.Index == 1}
 		decide := func(ctx context.Context) (api.TrustDecision, error) { return d, p.backend.Decide(ctx, d) }
 		return load(p.ui, decide, func(d api.TrustDecision) tea.Cmd {
 			if d.Trusted {
-				p.ui.notice("agents that work here follow " + name + " from the next message on")
+				p.ui.notice(name + " counts from the next message on: " + counts(it.Kind))
 			} else {
-				p.ui.notice("agents don't follow " + name)
+				p.ui.notice(name + " doesn't count")
 			}
 			return nil
 		})
 	})
+}
+
+// readItem is the row of the choices that shows the item.
+const readItem = 2
+
+// read shows an item as it is now.
+func (p trustPanel) read(path string) tea.Cmd {
+	text := func(ctx context.Context) (api.FolderText, error) { return p.backend.ItemText(ctx, path) }
+	return load(p.ui, text, func(it api.FolderText) tea.Cmd {
+		title := transcript.OneLine(it.Path) + ", sha256 " + it.Hash[:min(len(it.Hash), 12)]
+		p.ui.push(&panel.Text{Theme: p.ui.theme, Title: title, Draw: func(width int) string {
+			return wrapTo(transcript.Reveal(it.Text), width)
+		}}, nil)
+		return nil
+	})
+}
+
+// counts says what it means that an item is trusted.
+func counts(kind string) string {
+	switch kind {
+	case api.ItemHooks:
+		return "its programs run around calls, confined"
+	case api.ItemCommand:
+		return "its name sends its text"
+	case api.ItemTool:
+		return "agents can be given it"
+	case api.ItemServers:
+		return "nothing starts yet"
+	}
+	return "agents that work here follow it"
 }

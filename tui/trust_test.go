@@ -18,7 +18,7 @@ func TestTheChatAsksForTrustInWhatTheFolderBringsAndOnlyUntilItIsSaid(t *testing
 	}
 	r := newRobot(t, f, 80, 24).connect()
 	r.until("the question", func() bool {
-		return strings.Contains(r.said(), "before you trust them: AGENTS.md · /trust")
+		return strings.Contains(r.said(), "before you trust it: AGENTS.md · /trust")
 	})
 	r.say("/trust")
 	r.until("the panel", func() bool {
@@ -28,7 +28,7 @@ func TestTheChatAsksForTrustInWhatTheFolderBringsAndOnlyUntilItIsSaid(t *testing
 	r.until("the choice", func() bool { return strings.Contains(r.view(), "Trust it as it is") })
 	r.key(tea.Key{Code: tea.KeyDown})
 	r.enter()
-	r.until("the answer", func() bool { return strings.Contains(r.said(), "follow AGENTS.md from the next message on") })
+	r.until("the answer", func() bool { return strings.Contains(r.said(), "AGENTS.md counts from the next message on") })
 	want := api.TrustDecision{Path: "AGENTS.md", Hash: strings.Repeat("a", 64), Trusted: true}
 	if len(f.decided) != 1 || f.decided[0] != want {
 		t.Errorf("%+v", f.decided)
@@ -37,7 +37,7 @@ func TestTheChatAsksForTrustInWhatTheFolderBringsAndOnlyUntilItIsSaid(t *testing
 	r = newRobot(t, f, 80, 24).connect()
 	r.say("/trust")
 	r.until("the panel", func() bool { return strings.Contains(r.view(), "trusted") })
-	if strings.Contains(r.said(), "before you trust them") {
+	if strings.Contains(r.said(), "before you trust it") {
 		t.Errorf("it is asked again:\n%s", r.said())
 	}
 }

@@ -96,10 +96,11 @@ func (a *Answer) match(request *core.Message) ([]core.Decision, error) {
 		want = append(want, w.CallID)
 	}
 	of := map[string]Decision{}
-	for _, d := range a.Decisions {
-		if len(waits) == 1 && len(a.Decisions) == 1 && (d.CallID == string(request.ID) || d.CallID == "") {
-			d.CallID = waits[0].CallID // an older client names the request
-		}
+	decisions := a.Decisions
+	if one := a.Decisions[0]; len(a.Decisions) == 1 && (one.CallID == string(request.ID) || one.CallID == "") {
+		decisions = ofOlder(one, waits)
+	}
+	for _, d := range decisions {
 		if d.Request != "" && d.Request != request.ID {
 			return nil, core.ErrNoneWaits().WithHint("another request waits by now: %s", request.ID)
 		}
@@ -125,6 +126,20 @@ func (a *Answer) match(request *core.Message) ([]core.Decision, error) {
 		out = append(out, d.Decision)
 	}
 	return out, nil
+}
+
+// unanswered is why the other calls of a request are denied whose client answers only one.
+const unanswered = "The answer was to another call of the response. Call it again, alone, if it is still needed."
+
+// ofOlder makes an answer of the one decision of a client from before batches, which names the request: it is about the first
+// call, and what it can't answer is denied, so that no call stays without a return.
+func ofOlder(d Decision, waits []core.WaitingCall) []Decision {
+	d.CallID = waits[0].CallID
+	out := []Decision{d}
+	for _, w := range waits[1:] {
+		out = append(out, Decision{Decision: core.Decision{CallID: w.CallID, Reason: unanswered}})
+	}
+	return out
 }
 
 // idList writes ids as the contract's texts have lists.

@@ -36,6 +36,14 @@ type FolderText struct {
 	Text string `json:"text"`
 }
 
+// The kinds of items, but for instructions.
+const (
+	ItemHooks   = "hooks"
+	ItemCommand = "command"
+	ItemTool    = "tool"
+	ItemServers = "servers"
+)
+
 // The states of items.
 const (
 	TrustNew     = "new"

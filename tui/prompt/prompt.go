@@ -320,6 +320,9 @@ func (p *Prompt) newer() bool {
 	return true
 }
 
+// Complete sets the commands that are completed.
+func (p *Prompt) Complete(commands []Command) { p.commands = commands }
+
 // list is the commands that the slash word matches: an exact name first, then
 // prefixes.
 func (p *Prompt) list() []Command {
