@@ -55,7 +55,8 @@ func ImageHash(id string) (string, bool) {
 
 // String says what the image is: image 640x480 PNG, 23 KB.
 func (i *Image) String() string {
-	return fmt.Sprintf("image %dx%d %s, %d KB", i.Width, i.Height, strings.ToUpper(strings.TrimPrefix(i.Type, "image/")), (i.Bytes+1023)>>10)
+	format := strings.ToUpper(strings.TrimPrefix(i.Type, "image/"))
+	return fmt.Sprintf("image %dx%d %s, %d KB", i.Width, i.Height, format, (i.Bytes+1023)>>10)
 }
 
 // Why an image is not before a model.

@@ -22,7 +22,8 @@ func TestAnImageGoesWithTheLastThatHoldsIt(t *testing.T) {
 		}
 	}
 	put := func(data string) core.Image {
-		p := core.Picture{Image: core.Image{Hash: core.ContentHash([]byte(data)), Type: "image/png", Width: 1, Height: 1}, Data: []byte(data)}
+		img := core.Image{Hash: core.ContentHash([]byte(data)), Type: "image/png", Width: 1, Height: 1}
+		p := core.Picture{Image: img, Data: []byte(data)}
 		check(s.Images().Put(ctx, p))
 		return p.Image
 	}
@@ -66,7 +67,9 @@ func TestAnImageWhoseBytesWereChangedIsNotReturned(t *testing.T) {
 	if err := s.Images().Put(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
-	for _, damage := range []string{`UPDATE images SET media_type = 'text/html'`, `UPDATE images SET media_type = 'image/png', body = 'y'`} {
+	for _, damage := range []string{
+		`UPDATE images SET media_type = 'text/html'`, `UPDATE images SET media_type = 'image/png', body = 'y'`,
+	} {
 		if err := s.Transact(t.Context(), func(ctx context.Context, _ core.Store, q *sqlite.Querier) error {
 			_, err := q.Exec(ctx, damage)
 			return err

@@ -59,7 +59,8 @@ func TestAModelThatTakesNoImagesReadsALineOfEach(t *testing.T) {
 		looking("1", "Look:", "@a"),
 		{Message: core.Message{ID: "2", Role: core.RoleAssistant, Content: []core.Content{{Type: core.ContentCall, Call: &call}}}},
 		{Message: core.Message{
-			ID: "3", Role: core.RoleTool, Returns: []core.ToolReturn{{CallID: "c", Name: "read", Text: "x", Images: []core.Image{shot("b")}}},
+			ID: "3", Role: core.RoleTool,
+			Returns: []core.ToolReturn{{CallID: "c", Name: "read", Text: "x", Images: []core.Image{shot("b")}}},
 		}},
 	}
 	blind := Parts{Rows: rows, Info: core.ModelInfo{Images: core.ImagesRefused, Tools: true}}

@@ -120,7 +120,8 @@ func (f *Fetcher) Fetch(ctx context.Context, text string) ([]byte, error) {
 	}
 	defer func() { _ = resp.Body.Close() }() // it was only read from
 	if resp.StatusCode != http.StatusOK {
-		return nil, core.E(core.Invalid, "%s answered %d instead of an image", u.Host, resp.StatusCode).WithHint("send the bytes of the image")
+		return nil, core.E(core.Invalid, "%s answered %d instead of an image", u.Host, resp.StatusCode).
+			WithHint("send the bytes of the image")
 	}
 	data, err := io.ReadAll(io.LimitReader(resp.Body, core.MaxImageBytes+1))
 	if err != nil {

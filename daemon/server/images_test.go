@@ -112,9 +112,13 @@ func TestImagesThatCannotBeTakenAreRefusedInASentence(t *testing.T) {
 		status int
 		says   string
 	}{
-		"no image":        {inBase64([]byte("hello")), http.StatusBadRequest, "no PNG, JPEG, GIF or WebP"},
-		"no base64":       {map[string]any{"type": "base64", "media_type": "image/png", "data": "%%%"}, http.StatusUnprocessableEntity, "base64"},
-		"a foreign id":    {map[string]any{"type": "letta", "file_id": "file-1"}, http.StatusUnprocessableEntity, "no image of this server"},
+		"no image": {inBase64([]byte("hello")), http.StatusBadRequest, "no PNG, JPEG, GIF or WebP"},
+		"no base64": {
+			map[string]any{"type": "base64", "media_type": "image/png", "data": "%%%"}, http.StatusUnprocessableEntity, "base64",
+		},
+		"a foreign id": {
+			map[string]any{"type": "letta", "file_id": "file-1"}, http.StatusUnprocessableEntity, "no image of this server",
+		},
 		"an unknown id":   {map[string]any{"type": "letta", "file_id": "image-" + strings.Repeat("a", 64)}, http.StatusNotFound, "image"},
 		"a local address": {map[string]any{"type": "url", "url": "http://127.0.0.1:1/x.png"}, http.StatusForbidden, "this machine"},
 		"a file":          {map[string]any{"type": "url", "url": "file:///etc/passwd"}, http.StatusBadRequest, "https://"},

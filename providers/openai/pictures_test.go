@@ -29,8 +29,8 @@ func TestChatSendsPicturesInTheirPlaces(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`{"role":"user","content":[{"type":"text","text":"before "},{"type":"image_url","image_url":{"url":"` + uri + `","detail":"low"}},` +
-			`{"type":"text","text":"after"}]}`,
+		`{"role":"user","content":[{"type":"text","text":"before "},{"type":"image_url","image_url":{"url":"` + uri +
+			`","detail":"low"}},{"type":"text","text":"after"}]}`,
 		`{"role":"tool","content":"here","tool_call_id":"c1"},{"role":"user","content":[{"type":"text","text":"`, // tools return texts only
 	} {
 		if !strings.Contains(string(got), want) {

@@ -129,7 +129,8 @@ func responsesInput(messages []core.ChatMessage) []any {
 			items = append(items, assistantItems(m)...)
 		case core.ChatTool:
 			for _, r := range m.Returns {
-				items = append(items, openai.ResponseFunctionCallOutput{Type: "function_call_output", CallID: r.CallID, Output: responseOutput(&r)})
+				out := openai.ResponseFunctionCallOutput{Type: "function_call_output", CallID: r.CallID, Output: responseOutput(&r)}
+				items = append(items, out)
 			}
 		}
 	}
