@@ -7,7 +7,9 @@ type Usage struct {
 	Total      int  `json:"total"`
 	Cached     *int `json:"cached,omitempty"`
 	CacheWrite *int `json:"cache_write,omitempty"`
-	Reasoning  *int `json:"reasoning,omitempty"`
+	// CacheWriteHour is the part of CacheWrite that is kept for an hour, which costs more; nil: none.
+	CacheWriteHour *int `json:"cache_write_hour,omitempty"`
+	Reasoning      *int `json:"reasoning,omitempty"`
 }
 
 // Add returns the sum; a detail is known if either part knows it.
@@ -20,8 +22,9 @@ func (u Usage) Add(o Usage) Usage {
 			u.Cached,
 			o.Cached,
 		),
-		CacheWrite: addKnown(u.CacheWrite, o.CacheWrite),
-		Reasoning:  addKnown(u.Reasoning, o.Reasoning),
+		CacheWrite:     addKnown(u.CacheWrite, o.CacheWrite),
+		CacheWriteHour: addKnown(u.CacheWriteHour, o.CacheWriteHour),
+		Reasoning:      addKnown(u.Reasoning, o.Reasoning),
 	}
 }
 

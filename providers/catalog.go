@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"loci/core"
+	"loci/providers/anthropic"
 	"loci/providers/ollama"
 	"loci/providers/openai"
 	"loci/providers/protocol"
@@ -125,6 +126,15 @@ func cloud() []Row {
 			Elsewhere: generic,
 		},
 		{
+			Name: "anthropic", Title: "Anthropic", BaseURL: "https://api.anthropic.com/v1", BaseURLVar: "ANTHROPIC_BASE_URL",
+			Keys: keys("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"), Sign: signAnthropic,
+			Prefer: []string{
+				"claude-sonnet-5-5", "claude-opus-5-5", "claude-sonnet-5", "claude-opus-5", "claude-haiku-5-5",
+				"claude-sonnet", "claude-opus",
+			},
+			Idle: thinkingLong, Protocol: anthropic.Quirks{},
+		},
+		{
 			Name: "openrouter", Title: "OpenRouter", BaseURL: "https://openrouter.ai/api/v1", BaseURLVar: "OPENROUTER_BASE_URL",
 			Keys: keys("OPENROUTER_API_KEY"), AppTitle: "Loci",
 			Prefer:   []string{"anthropic/claude-sonnet", "openai/gpt-5", "google/gemini", "deepseek/deepseek-chat"},
@@ -214,11 +224,15 @@ func local() []Row {
 // unbuilt rows exist so that a key for one is reported instead of ignored.
 func unbuilt() []Row {
 	return []Row{
-		{Name: "anthropic", Title: "Anthropic", Keys: keys("ANTHROPIC_API_KEY")},
 		{Name: "google_ai", Aliases: []string{"gemini", "google"}, Title: "Google Gemini", Keys: keys("GEMINI_API_KEY", "GOOGLE_API_KEY")},
 		{Name: "azure", Title: "Azure OpenAI", Keys: keys("AZURE_OPENAI_API_KEY", "AZURE_API_KEY")},
 		{Name: "bedrock", Aliases: []string{"aws"}, Title: "Amazon Bedrock", Keys: keys("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID")},
 	}
+}
+
+// signAnthropic signs with a key, or with the token of a gateway.
+func signAnthropic(values protocol.Values, _ http.RoundTripper) (protocol.Signer, error) {
+	return anthropic.Sign(values["ANTHROPIC_API_KEY"], values["ANTHROPIC_AUTH_TOKEN"]), nil
 }
 
 // generic is assumed of a server that OPENAI_BASE_URL names and no row knows: the plain form of the wire, without

@@ -254,7 +254,8 @@ func command(ts *testscript.TestScript, args ...string) *exec.Cmd {
 	cmd := exec.Command(lookIn(ts.Getenv("PATH"), "loci"), args...)
 	cmd.Dir = ts.MkAbs(".")
 	for _, name := range []string{
-		"PATH", "HOME", "LOCI_HOME", "TZ", "TERM", "OLLAMA_HOST", "OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY", "TMPDIR",
+		"PATH", "HOME", "LOCI_HOME", "TZ", "TERM", "OLLAMA_HOST", "OPENAI_API_KEY", "OPENAI_BASE_URL", "ANTHROPIC_API_KEY",
+		"GEMINI_API_KEY", "TMPDIR",
 	} {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}

@@ -27,7 +27,8 @@ func server(t *testing.T, turns ...providertest.Turn) *providertest.Server {
 
 var tools = []anthropic.ToolUnionParam{{OfTool: &anthropic.ToolParam{
 	Name: "weather", Description: anthropic.String("Tells the weather."),
-	InputSchema: anthropic.ToolInputSchemaParam{Properties: map[string]any{"city": map[string]any{"type": "string"}}, Required: []string{"city"}},
+	InputSchema: anthropic.ToolInputSchemaParam{Properties: map[string]any{"city": map[string]any{"type": "string"}},
+		Required: []string{"city"}},
 }}}
 
 func ask(model string, messages ...anthropic.MessageParam) anthropic.MessageNewParams {
@@ -90,7 +91,8 @@ func TestTheSDKReadsAnAnswerStreamedAndNot(t *testing.T) {
 			for _, b := range m.Content {
 				text += b.Type + " " + b.Thinking + b.Text + b.Name + string(b.Input) + "; "
 			}
-			const want = `thinking They ask for the weather.; text Let me <look>.; tool_use weather{"city":"Oslo"}; tool_use weather{"city":"Rome"}; `
+			const want = `thinking They ask for the weather.; text Let me <look>.; tool_use weather{"city":"Oslo"}; tool_use ` +
+				`weather{"city":"Rome"}; `
 			if text != want || m.StopReason != anthropic.StopReasonToolUse || m.Content[0].Signature == "" || m.Usage.OutputTokens == 0 {
 				t.Errorf("%s: %s %s %+v", name, m.StopReason, text, m.Usage)
 			}
@@ -114,7 +116,8 @@ func TestTheSDKSeesTheCacheGrow(t *testing.T) {
 		}
 		u := m.Usage
 		total := u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens
-		if u.CacheReadInputTokens != before || u.CacheCreationInputTokens != total-before || u.CacheCreation.Ephemeral5mInputTokens != total-before {
+		if u.CacheReadInputTokens != before || u.CacheCreationInputTokens != total-before ||
+			u.CacheCreation.Ephemeral5mInputTokens != total-before {
 			t.Errorf("request %d: %d were sent before, %+v", i, before, u)
 		}
 		before = total
@@ -156,7 +159,8 @@ func TestTheSDKMeetsTheBindingOfThinking(t *testing.T) {
 		t.Errorf("by default a thought is signed and not shown: %+v", b)
 	}
 	more := []anthropic.BetaMessageParam{hello, first.ToParam(), anthropic.NewBetaUserMessage(anthropic.NewBetaTextBlock("and?"))}
-	if m, err := betaTurn(t, c, anthropic.BetaMessageNewParams{System: system("Be brief."), Messages: more}); err != nil || len(m.InputTransformations) != 0 {
+	if m, err := betaTurn(t, c, anthropic.BetaMessageNewParams{System: system("Be brief."), Messages: more}); err != nil ||
+		len(m.InputTransformations) != 0 {
 		t.Errorf("behind the same prefix: %v, %+v", err, m.InputTransformations)
 	}
 	_, err = betaTurn(t, c, anthropic.BetaMessageNewParams{System: system("Be long."), Messages: more})
@@ -167,8 +171,10 @@ func TestTheSDKMeetsTheBindingOfThinking(t *testing.T) {
 	m, err := betaTurn(t, c, anthropic.BetaMessageNewParams{
 		System: system("Be long."), Messages: more,
 		Thinking: anthropic.BetaThinkingConfigParamUnion{OfAdaptive: &anthropic.BetaThinkingConfigAdaptiveParam{
-			Display:      anthropic.BetaThinkingConfigAdaptiveDisplaySummarized,
-			BlockBinding: anthropic.BetaThinkingBlockBindingParam{PrefixMismatchBehavior: anthropic.BetaThinkingPrefixMismatchBehaviorDropBlock},
+			Display: anthropic.BetaThinkingConfigAdaptiveDisplaySummarized,
+			BlockBinding: anthropic.BetaThinkingBlockBindingParam{
+				PrefixMismatchBehavior: anthropic.BetaThinkingPrefixMismatchBehaviorDropBlock,
+			},
 		}},
 	})
 	if err != nil || len(m.InputTransformations) != 1 || m.InputTransformations[0].Reason != "prefix_binding_mismatch" {
@@ -196,7 +202,8 @@ func TestTheSDKIsRefusedWhatNewModelsRefuse(t *testing.T) {
 		},
 		"maximum allowed number": func(p *anthropic.MessageNewParams) { p.MaxTokens = 200_000 },
 		"without `tool_result`": func(p *anthropic.MessageNewParams) {
-			p.Messages = append(p.Messages, anthropic.NewAssistantMessage(anthropic.NewToolUseBlock("toolu_1", map[string]any{}, "weather")))
+			p.Messages = append(p.Messages, anthropic.NewAssistantMessage(anthropic.NewToolUseBlock("toolu_1", map[string]any{},
+				"weather")))
 		},
 	} {
 		p := ask("claude-opus-5-5", said("hello"))
@@ -228,7 +235,8 @@ func TestTheSDKReadsEveryError(t *testing.T) {
 		400: "invalid_request_error", 401: "authentication_error", 402: "billing_error", 404: "not_found_error", 429: "rate_limit_error",
 		500: "api_error", 529: "overloaded_error",
 	} {
-		_, err := streamed(t, sdk(server(t, providertest.Turn{Fail: &providertest.Fail{Status: status, RetryAfter: "3"}})), ask("test-model", said("x")))
+		_, err := streamed(t, sdk(server(t, providertest.Turn{Fail: &providertest.Fail{Status: status, RetryAfter: "3"}})),
+			ask("test-model", said("x")))
 		var e *anthropic.Error
 		if !errors.As(err, &e) || e.StatusCode != status || string(e.Type()) != kind || e.Response.Header.Get("Retry-After") != "3" {
 			t.Errorf("%d: %v", status, err)
@@ -256,7 +264,8 @@ func TestTheSDKListsModelsOverPages(t *testing.T) {
 	for pager.Next() {
 		m := pager.Current()
 		names = append(names, m.ID)
-		if m.ID == "claude-sonnet-5-5" && (!m.Capabilities.Thinking.Types.BetweenTools.Supported || m.Capabilities.Thinking.Types.Disabled.Supported ||
+		if m.ID == "claude-sonnet-5-5" && (!m.Capabilities.Thinking.Types.BetweenTools.Supported ||
+			m.Capabilities.Thinking.Types.Disabled.Supported ||
 			!m.Capabilities.Effort.Max.Supported || m.MaxInputTokens != 1_000_000 || m.MaxTokens != 128_000) {
 			t.Errorf("%s", m.RawJSON())
 		}

@@ -53,7 +53,7 @@ func (c *Client) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[cor
 }
 
 func (c *Client) ask(ctx context.Context, req core.ChatRequest, out func(core.Delta) bool) error {
-	body, err := encode(chatRequest(req))
+	body, err := wire.Encode(chatRequest(req))
 	if err != nil {
 		return c.who.E(core.Invalid, "the request cannot be written: %w", err)
 	}
@@ -114,15 +114,6 @@ func (c *Client) refused(status int, header http.Header, body []byte) *core.Erro
 		e.Hint = "get it with `ollama pull`, or see `loci models`"
 	}
 	return e
-}
-
-// encode writes JSON without escaping <, > and &.
-func encode(v any) ([]byte, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(v)
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), err
 }
 
 // native is what is kept of an assistant turn besides the normalised form.
@@ -196,7 +187,7 @@ func format(wanted any) json.RawMessage {
 		if inner, ok := m["json_schema"].(map[string]any); ok {
 			schema = inner["schema"]
 		}
-		if raw, err := encode(schema); err == nil && schema != nil {
+		if raw, err := wire.Encode(schema); err == nil && schema != nil {
 			return raw
 		}
 	}

@@ -106,7 +106,7 @@ type description struct {
 }
 
 func (c *Client) show(ctx context.Context, name string) (description, error) {
-	body, err := encode(api.ShowRequest{Model: name})
+	body, err := wire.Encode(api.ShowRequest{Model: name})
 	if err != nil {
 		return description{}, err
 	}

@@ -2,7 +2,6 @@ package ollama
 
 import (
 	"bytes"
-	"crypto/rand"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -116,7 +115,7 @@ func (r *reader) text(text string) bool {
 
 func (r *reader) call(id, name, arguments string) bool {
 	if id == "" || slices.Contains(r.ids, id) {
-		id = "call_" + rand.Text()[:24]
+		id = wire.NewCallID()
 	}
 	r.ids = append(r.ids, id)
 	r.calls++
@@ -148,7 +147,7 @@ func (r *reader) end() error {
 		return r.who.Empty()
 	}
 	if r.calls > 0 && r.thought.Len() > 0 {
-		if raw, err := encode(native{Thinking: r.thought.String()}); err == nil {
+		if raw, err := wire.Encode(native{Thinking: r.thought.String()}); err == nil {
 			last.Native = raw
 		}
 	}

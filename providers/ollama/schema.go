@@ -8,6 +8,7 @@ import (
 	"github.com/ollama/ollama/api"
 
 	"loci/core"
+	"loci/providers/internal/wire"
 )
 
 // toolOf makes the wire form of a tool. Ollama supports only part of JSON Schema and silently drops the rest, so
@@ -40,7 +41,7 @@ func simplified(schema json.RawMessage) json.RawMessage {
 	if json.Unmarshal(schema, &root) != nil {
 		return schema
 	}
-	raw, err := encode(simplify(root, root, 0))
+	raw, err := wire.Encode(simplify(root, root, 0))
 	if err != nil {
 		return schema
 	}
@@ -142,7 +143,7 @@ func describe(m map[string]any) {
 			continue
 		}
 		delete(m, word)
-		if raw, err := encode(value); err == nil && value != nil {
+		if raw, err := wire.Encode(value); err == nil && value != nil {
 			said = append(said, word+": "+string(raw))
 		}
 	}

@@ -26,7 +26,7 @@ func newClient(t *testing.T, s *providertest.Server, key core.Secret) *ollama.Cl
 func TestOllamaPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	providertest.Suite(t, providertest.Subject{
-		Model: "test-model",
+		Model: "test-model", Keeps: true,
 		New: func(t *testing.T, s *providertest.Server, key core.Secret) core.ChatModel {
 			t.Helper()
 			return newClient(t, s, key)

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -39,7 +38,7 @@ type openCall struct {
 // sends neither: some servers send every parallel call at index 0, some send no index at all.
 func (l *callList) add(index *int, id, name, args string) []core.CallDelta {
 	if len(id) > mostCallID {
-		id = shortID(id, 24)
+		id = wire.ShortID(id, 24)
 	}
 	at := l.find(index, id, name)
 	if at < 0 {
@@ -69,7 +68,7 @@ func (l *callList) tell(at int) core.CallDelta {
 	call.told = true
 	l.opened++
 	if call.id == "" {
-		call.id = newCallID()
+		call.id = wire.NewCallID()
 	}
 	return core.CallDelta{Index: at, ID: call.id, Name: wire.ToolName(call.name, l.offered), Arguments: call.take(call.held)}
 }
@@ -103,7 +102,7 @@ func (l *callList) find(index *int, id, name string) int {
 			switch {
 			case c.id != id:
 			case l.followed(c, name) || !known && index != nil && name != "" && c.name != "":
-				id = newCallID() // another call with the same id
+				id = wire.NewCallID() // another call with the same id
 			default:
 				return i
 			}
@@ -239,5 +238,3 @@ func (d *jsonDepth) add(text string) {
 }
 
 func (d *jsonDepth) open() bool { return d.depth > 0 || d.quoted }
-
-func newCallID() string { return "call_" + rand.Text()[:24] }

@@ -2,9 +2,7 @@ package openai
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
-	"math/big"
 	"strings"
 
 	openai "github.com/sashabaranov/go-openai"
@@ -180,7 +178,7 @@ func cacheKey(key string) string {
 	if len(key) <= 64 {
 		return key
 	}
-	return shortID(key, 32)
+	return wire.ShortID(key, 32)
 }
 
 func (b *chatBuilder) messages() {
@@ -260,7 +258,7 @@ func (b *chatBuilder) callID(id string) string {
 	if !b.q.ShortIDs || len(id) == 9 && plainName(id, "") {
 		return id
 	}
-	return shortID(id, 9)
+	return wire.ShortID(id, 9)
 }
 
 // plainName reports whether a name consists of ASCII letters, digits and the given other characters.
@@ -271,16 +269,6 @@ func plainName(name, others string) bool {
 		}
 	}
 	return true
-}
-
-// shortID maps a text to n letters and digits, deterministically.
-func shortID(text string, n int) string {
-	sum := sha256.Sum256([]byte(text))
-	s := new(big.Int).SetBytes(sum[:]).Text(62)
-	for len(s) < n {
-		s = "0" + s
-	}
-	return s[:n]
 }
 
 // parameters returns a tool's schema, or an empty one, since servers refuse a function without.

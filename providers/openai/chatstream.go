@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"errors"
 	"strconv"
 	"strings"
 
@@ -142,7 +141,7 @@ func names(tools []core.ToolSpec) []string {
 
 func (r *chatReader) event(data []byte, out func(core.Delta) bool) (done bool, err error) {
 	var c chunk
-	if !decode(data, &c) {
+	if !wire.Decode(data, &c) {
 		return false, r.who.E(core.Unavailable, "%s sent an event that cannot be read", r.who.Provider)
 	}
 	for _, u := range []*usage{c.Usage, c.groqUsage()} {
@@ -169,21 +168,14 @@ func (r *chatReader) event(data []byte, out func(core.Delta) bool) (done bool, e
 		alive = alive && choice.FinishReason == "" && p.empty()
 	}
 	if !alive {
-		r.x.heard()
-	} else if err := r.x.keptAlive(); err != nil {
+		r.x.alive.Heard()
+	} else if err := r.x.alive.Note(); err != nil {
 		return false, r.who.Silent()
 	}
 	if r.calls.lost > mostLost {
 		return false, r.who.E(core.Unavailable, "%s sends pieces of a tool call that never gets a name", r.who.Provider)
 	}
 	return r.finish != "", nil
-}
-
-// decode reads as much of the JSON as it can: a field of an unexpected type is skipped.
-func decode(data []byte, into any) bool {
-	err := json.Unmarshal(data, into)
-	var odd *json.UnmarshalTypeError
-	return err == nil || errors.As(err, &odd)
 }
 
 func (c *chunk) groqUsage() *usage {
@@ -326,7 +318,7 @@ func (r *chatReader) detail(raw json.RawMessage) {
 	for field, value := range piece {
 		switch field {
 		case "text", "summary", "data":
-			if joined, err := encode(plain(block[field]) + plain(value)); err == nil {
+			if joined, err := wire.Encode(plain(block[field]) + plain(value)); err == nil {
 				block[field] = joined
 			}
 		default:
@@ -351,7 +343,7 @@ func (r *chatReader) native() json.RawMessage {
 	if n.ReasoningContent == "" && len(n.ReasoningDetails) == 0 {
 		return nil
 	}
-	raw, err := encode(n)
+	raw, err := wire.Encode(n)
 	if err != nil {
 		return nil
 	}

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"math"
 	"net/http"
-	"slices"
 	"sync"
 	"time"
 
@@ -17,9 +16,6 @@ import (
 	"loci/providers/internal/wire"
 	"loci/providers/protocol"
 )
-
-// DefaultComments is how long a server may send nothing but comments.
-const DefaultComments = 15 * time.Minute
 
 // How long a finished answer waits for the end of its stream.
 const (
@@ -51,7 +47,7 @@ func New(opts protocol.Options, quirks Quirks) *Client {
 	config.EmptyMessagesLimit = math.MaxUint32 // we strip comments before go-openai counts them, so it must never give up
 	config.HTTPClient = &http.Client{Transport: transport{opts.HTTP}, CheckRedirect: wire.NoRedirect}
 	if opts.Comments <= 0 {
-		opts.Comments = DefaultComments
+		opts.Comments = wire.DefaultComments
 	}
 	return &Client{
 		opts: opts, quirks: quirks, left: map[string]map[wire.Refusal]time.Time{}, open: map[string]bool{},
@@ -133,25 +129,6 @@ func (c *Client) leftOut(model string) map[wire.Refusal]bool {
 	return out
 }
 
-// unforced asks in words for the call that may not be forced. The tools stay offered, unless none was to be called.
-func unforced(req core.ChatRequest) core.ChatRequest {
-	words := ""
-	switch {
-	case len(req.Tools) == 0:
-	case req.Choice.Mode == core.ChoiceNone:
-		req.Tools = nil
-	case req.Choice.Mode == core.ChoiceNamed:
-		words = "Answer with a call of " + req.Choice.Name + "."
-	case req.Choice.Mode == core.ChoiceRequired:
-		words = "Answer with a call of a tool."
-	}
-	if words != "" {
-		req.Messages = append(slices.Clip(req.Messages), core.ChatMessage{Role: core.ChatReminder, Text: words})
-	}
-	req.Choice = core.ToolChoice{}
-	return req
-}
-
 func (c *Client) swallows(model string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -166,10 +143,10 @@ func (c *Client) swallowing(model string) bool {
 
 func (c *Client) ask(ctx context.Context, req core.ChatRequest, left map[wire.Refusal]bool, out func(core.Delta) bool) error {
 	var t roundTrip
-	x := &exchange{who: c.who, whole: c.quirks.Whole, comments: c.opts.Comments}
+	x := &exchange{who: c.who, whole: c.quirks.Whole, alive: wire.KeepAlives{Most: c.opts.Comments}}
 	on := c.quirks.wire(req.Model)
 	if left[wire.RefusedChoice] {
-		req = unforced(req)
+		req = wire.Unforced(req)
 	}
 	req.Messages = wire.UniqueCalls(req.Messages, on == Responses)
 	if on == Responses {

@@ -1,11 +1,6 @@
 package openai
 
 import (
-	"maps"
-	"slices"
-	"strings"
-
-	"loci/core"
 	"loci/providers/protocol"
 )
 
@@ -46,19 +41,8 @@ func settable() map[string]map[string]func(q *Quirks) {
 
 // Set implements protocol.Configurer.
 func (q Quirks) Set(settings map[string]string) (protocol.Protocol, error) {
-	table := settable()
-	for _, name := range slices.Sorted(maps.Keys(settings)) {
-		words, ok := table[name]
-		if !ok {
-			return nil, core.E(core.Invalid, "there is no setting %q", name).
-				WithHint("there are base_url, %s", strings.Join(slices.Sorted(maps.Keys(table)), ", "))
-		}
-		set, ok := words[settings[name]]
-		if !ok {
-			return nil, core.E(core.Invalid, "%s cannot be %q", name, settings[name]).
-				WithHint("it can be %s", strings.Join(slices.Sorted(maps.Keys(words)), ", "))
-		}
-		set(&q)
+	if err := protocol.Apply(&q, settings, settable()); err != nil {
+		return nil, err
 	}
 	return q, nil
 }

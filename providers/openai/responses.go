@@ -44,7 +44,7 @@ func wrapResponse(whole []byte) []byte {
 	if json.Unmarshal(whole, &status) != nil || status.Status == "" {
 		status.Status = "completed"
 	}
-	name, err := encode("response." + status.Status)
+	name, err := wire.Encode("response." + status.Status)
 	if err != nil {
 		return whole
 	}
@@ -247,10 +247,10 @@ type responseCall struct {
 
 func (r *responsesReader) event(data []byte, out func(core.Delta) bool) (done bool, err error) {
 	var e responseEvent
-	if !decode(data, &e) {
+	if !wire.Decode(data, &e) {
 		return false, r.who.E(core.Unavailable, "%s sent an event that cannot be read", r.who.Provider)
 	}
-	r.x.heard()
+	r.x.alive.Heard()
 	ok := true
 	switch e.Type {
 	case "response.output_text.delta", "response.refusal.delta":
@@ -313,13 +313,13 @@ func (c responseCall) elsewhere(output *int) bool {
 // added opens a call as soon as its name is known.
 func (r *responsesReader) added(raw json.RawMessage, output *int, out func(core.Delta) bool) bool {
 	var item outputItem
-	if !decode(raw, &item) || item.Type != "function_call" || r.find(item.ID, item.CallID, output) >= 0 {
+	if !wire.Decode(raw, &item) || item.Type != "function_call" || r.find(item.ID, item.CallID, output) >= 0 {
 		return true
 	}
 	id := item.CallID
 	taken := slices.ContainsFunc(r.calls, func(c responseCall) bool { return c.call == id })
 	if id == "" || taken || len(id) > mostCallID {
-		id, r.mended = newCallID(), true
+		id, r.mended = wire.NewCallID(), true
 	}
 	name := wire.ToolName(item.Name, r.offered)
 	r.mended = r.mended || name != item.Name
@@ -338,7 +338,7 @@ func (r *responsesReader) arguments(at int, piece string, out func(core.Delta) b
 // itemDone keeps an item and yields whatever of it wasn't streamed.
 func (r *responsesReader) itemDone(raw json.RawMessage, output *int, out func(core.Delta) bool) bool {
 	var item outputItem
-	if !decode(raw, &item) {
+	if !wire.Decode(raw, &item) {
 		return true
 	}
 	r.items = append(r.items, append(json.RawMessage(nil), raw...))
@@ -430,7 +430,7 @@ func (r *responsesReader) end(func(core.Delta) bool) (core.Delta, error) {
 		last.Finish = core.FinishRefused
 	}
 	if len(r.items) > 0 && r.finish == core.FinishStop && !r.mended {
-		if raw, err := encode(responsesNative{Items: r.items}); err == nil {
+		if raw, err := wire.Encode(responsesNative{Items: r.items}); err == nil {
 			last.Native = raw
 		}
 	}

@@ -37,7 +37,7 @@ func TestChatPassesTheSuite(t *testing.T) {
 func TestResponsesPassesTheSuite(t *testing.T) {
 	t.Parallel()
 	providertest.Suite(t, providertest.Subject{
-		Model: "gpt-5-mini", HasUsage: true,
+		Model: "gpt-5-mini", HasUsage: true, Keeps: true,
 		New: func(t *testing.T, s *providertest.Server, key core.Secret) core.ChatModel {
 			t.Helper()
 			return newClient(t, s, key, openai.Quirks{Wire: openai.ByFamily, OwnHost: true})

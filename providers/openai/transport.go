@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 
 	"loci/core"
 	"loci/providers/internal/wire"
@@ -23,9 +22,8 @@ type exchange struct {
 	whole bool
 	watch *wire.Watch
 
-	comments time.Duration // how long the server may send nothing but keep-alives
-	quiet    time.Time     // when the first of them arrived after the last piece of the answer
-	ended    bool          // the server has said that the answer is complete
+	alive wire.KeepAlives
+	ended bool // the server has said that the answer is complete
 }
 
 type exchangeKey struct{}
@@ -75,7 +73,7 @@ func (x *exchange) prepare(req *http.Request) error {
 		return err
 	}
 	for field, value := range x.set {
-		if body[field], err = encode(value); err != nil {
+		if body[field], err = wire.Encode(value); err != nil {
 			return err
 		}
 	}
@@ -104,17 +102,6 @@ func join(body map[string]json.RawMessage) []byte {
 	}
 	b.WriteByte('}')
 	return b.Bytes()
-}
-
-// encode writes JSON without escaping <, > and &: the same text in fewer bytes.
-func encode(v any) (json.RawMessage, error) {
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(v); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // mender is the body that go-openai reads: data lines only.
@@ -183,25 +170,10 @@ func (m *mender) fill() {
 }
 
 func (m *mender) comment() {
-	if err := m.x.keptAlive(); err != nil {
+	if err := m.x.alive.Note(); err != nil {
 		m.err = err
 	}
 }
-
-// keptAlive notes a keep-alive and gives up on a server that has sent nothing else for too long.
-func (x *exchange) keptAlive() error {
-	now := time.Now()
-	if x.quiet.IsZero() {
-		x.quiet = now
-	}
-	if now.Sub(x.quiet) > x.comments {
-		return wire.ErrComments
-	}
-	return nil
-}
-
-// heard notes a piece of the answer.
-func (x *exchange) heard() { x.quiet = time.Time{} }
 
 // last ends the body. An answer that wasn't a stream at all is treated as the server's message.
 func (m *mender) last(err error) {

@@ -64,6 +64,9 @@ func (o *formed) Write(p []byte) (int, error) {
 
 // Flush implements http.Flusher.
 func (o *formed) Flush() {
+	if o.form.Cut > 0 {
+		return // it all arrives at once
+	}
 	if o.zip != nil {
 		_ = o.zip.Flush() // a client that has left needs no answer
 	}

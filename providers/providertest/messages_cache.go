@@ -126,7 +126,7 @@ func (m *messagesWire) useCache() error {
 	}
 	if len(marks) > 4 {
 		const words = "A maximum of 4 blocks with cache_control may be provided. Found %d"
-		return fmt.Errorf(words, len(marks))
+		return fmt.Errorf(words, len(marks)) //nolint:staticcheck // the service's own words
 	}
 	for _, mark := range slices.Backward(marks) {
 		for i := mark; i >= max(0, mark-lookback) && m.cache.read == 0; i-- {

@@ -45,6 +45,8 @@ var (
 		"insufficient balance",
 		"billing_hard_limit",
 		"credit balance",
+		"api usage limits",
+		"enforced_spend_limit_reached",
 	}
 	keyWords   = []string{"invalid_api_key", "incorrect api key", "invalid api key", "authentication_error", "invalid_authentication"}
 	againWords = []string{

@@ -1,6 +1,9 @@
 package wire
 
 import (
+	"crypto/rand"
+	"crypto/sha256"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -52,4 +55,17 @@ func parts(name string) []string {
 			return out
 		}
 	}
+}
+
+// NewCallID makes the id of a call that has none of its own.
+func NewCallID() string { return "call_" + rand.Text()[:24] }
+
+// ShortID maps a text to n letters and digits, deterministically.
+func ShortID(text string, n int) string {
+	sum := sha256.Sum256([]byte(text))
+	s := new(big.Int).SetBytes(sum[:]).Text(62)
+	for len(s) < n {
+		s = "0" + s
+	}
+	return s[:n]
 }

@@ -58,6 +58,12 @@ func readSaid(m map[string]json.RawMessage, depth int) errorBody {
 	if s.text == "" {
 		s.text = text(m["detail"])
 	}
+	var details struct {
+		Code string `json:"error_code"`
+	}
+	if s.code == "" && json.Unmarshal(m["details"], &details) == nil { // Anthropic's
+		s.code = details.Code
+	}
 	if depth < mostNested {
 		s.metadata(m["metadata"], depth)
 	}

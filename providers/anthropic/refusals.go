@@ -1,0 +1,113 @@
+package anthropic
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"loci/core"
+	"loci/providers/internal/wire"
+)
+
+// refused is a part of a request that some models and servers do not take, and that can be left out.
+type refused string
+
+const (
+	refusedSampling refused = "temperature"
+	refusedChoice   refused = "tool_choice"   // that a tool must be called, or which one
+	refusedBinding  refused = "block_binding" // what to do with thinking that doesn't fit its past
+	refusedEffort   refused = "output_config"
+	refusedThinking refused = "thinking"
+	refusedMarks    refused = "cache_control"
+	refusedLimit    refused = "max_tokens" // it was too high
+)
+
+// refusals are what a model refused lately.
+type refusals struct {
+	parts map[refused]time.Time
+	limit int // the highest limit of an answer that it takes; 0: any
+}
+
+func (r refusals) has(p refused) bool {
+	at, ok := r.parts[p]
+	return ok && time.Since(at) < wire.RefusalFresh
+}
+
+// highest finds the highest limit in words like "max_tokens: 64000 > 8192, which is the maximum".
+var highest = regexp.MustCompile(`max_tokens[^0-9]*[0-9]+ > ([0-9]+)`)
+
+// refusedPart returns the part of a request that an error complains of, and nothing if the request didn't have it. limit is
+// what the server allows of an answer that was to be too long.
+func refusedPart(err error, sent *request) (part refused, limit int) {
+	if core.KindOf(err) != core.Invalid {
+		return "", 0
+	}
+	text := strings.ToLower(err.Error())
+	says := func(words ...string) bool {
+		for _, w := range words {
+			if strings.Contains(text, w) {
+				return true
+			}
+		}
+		return false
+	}
+	if found := highest.FindStringSubmatch(text); found != nil {
+		n, err := strconv.Atoi(found[1])
+		if err == nil && n > 0 && n < sent.MaxTokens {
+			return refusedLimit, n
+		}
+	}
+	switch {
+	case says("invalid `signature`", "cannot be modified"): // what is wrong is the history
+		return "", 0
+	case sent.Thinking != nil && sent.Thinking.Binding != nil && says("block_binding", "prefix_mismatch", "anthropic-beta",
+		"thinking-binding"):
+		return refusedBinding, 0
+	case sent.Temperature != nil && says("temperature", "top_p", "sampling"):
+		return refusedSampling, 0
+	case sent.Choice != nil && sent.Choice.Type != "auto" && says("tool_choice", "tool choice", "forces tool use", "forced tool"):
+		return refusedChoice, 0
+	case sent.Output != nil && says("output_config", "effort"):
+		return refusedEffort, 0
+	case sent.Thinking != nil && says("thinking", "adaptive", "budget_tokens"):
+		return refusedThinking, 0
+	case says("cache_control"):
+		return refusedMarks, 0
+	}
+	return "", 0
+}
+
+// leftOut returns what to leave out of a model's requests.
+func (c *Client) leftOut(model string) refusals {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	out := refusals{parts: map[refused]time.Time{}}
+	if known := c.left[model]; known != nil {
+		out.limit = known.limit
+		for p, at := range known.parts {
+			out.parts[p] = at
+		}
+	}
+	return out
+}
+
+// leaveOut remembers what was refused, and reports whether a retry without it may help.
+func (c *Client) leaveOut(model string, err error, sent *request, before refusals) bool {
+	part, limit := refusedPart(err, sent)
+	if part == "" || part != refusedLimit && before.has(part) {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.left[model]
+	if known == nil {
+		known = &refusals{parts: map[refused]time.Time{}}
+		c.left[model] = known
+	}
+	known.parts[part] = time.Now()
+	if limit > 0 {
+		known.limit = limit
+	}
+	return true
+}
