@@ -38,6 +38,10 @@ type Request struct {
 	ToolChoice string // "", "auto", "required", "none", or a tool's name
 	Parallel   *bool
 	Stream     bool
+
+	// Messages only: what the request has in tokens, how many of them were read from the cache, and how many blocks of
+	// thinking were dropped.
+	Tokens, CacheRead, Dropped int
 }
 
 // Message is one message of a request.
@@ -126,6 +130,7 @@ type Server struct {
 	script   []Turn
 	requests []Request
 	listed   int
+	refused  int
 	failures map[string]int
 	cached   map[string]cacheEntry // by the digest of a prefix
 	active   int
@@ -192,6 +197,13 @@ func (s *Server) Listings() int {
 	return s.listed
 }
 
+// Refusals returns how many requests the wire itself refused: they aren't among Requests.
+func (s *Server) Refusals() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refused
+}
+
 // Active returns how many replies are being sent; after a cancellation it drops to zero.
 func (s *Server) Active() int {
 	s.mu.Lock()
@@ -249,6 +261,9 @@ type protocol interface {
 func (s *Server) reply(w http.ResponseWriter, r *http.Request, body []byte, p protocol) {
 	req, err := p.parse(body)
 	if err != nil {
+		s.mu.Lock()
+		s.refused++
+		s.mu.Unlock()
 		refuse(w, req.Wire, &Fail{Status: 400, Code: "invalid_request_error", Message: err.Error()})
 		return
 	}

@@ -75,6 +75,7 @@ func (m *messagesWire) parse(body []byte) (Request, error) {
 	if err := m.check(); err != nil {
 		return req, err
 	}
+	req.Tokens, req.CacheRead, req.Dropped = m.cache.total, m.cache.read, len(m.lost)
 	for _, b := range m.blocks {
 		if b.at == inSystem {
 			req.System += textIn(b.value)
