@@ -57,9 +57,9 @@ func (c chatContent) MarshalJSON() ([]byte, error) {
 		b.WriteString(p.Text)
 	}
 	if pictures {
-		return encode(out)
+		return wire.Encode(out)
 	}
-	return encode(b.String())
+	return wire.Encode(b.String())
 }
 
 // responsePiece is a part of a content on Responses.
