@@ -256,7 +256,8 @@ func (h *prefixHouse) reply(r providertest.Request) providertest.Turn {
 		return providertest.Turn{Calls: []providertest.Call{{Name: "memory_insert", Arguments: args}}}
 	}
 	return providertest.Turn{
-		Reasoning: fmt.Sprint("They ask in turn ", turn, "."), Text: fmt.Sprint("This is what I have to say in turn ", turn, "."), Calls: acts(turn),
+		Reasoning: fmt.Sprint("They ask in turn ", turn, "."),
+		Text:      fmt.Sprint("This is what I have to say in turn ", turn, "."), Calls: acts(turn),
 	}
 }
 

@@ -92,6 +92,7 @@ type capabilities struct {
 		Types map[string]capability `json:"types"`
 	} `json:"thinking"`
 	Effort map[string]any `json:"effort"`
+	Images *capability    `json:"image_input"`
 }
 
 type capability struct {

@@ -69,6 +69,12 @@ func (e entry) model() protocol.Model {
 	m := protocol.Model{
 		Name: e.ID, MaxOutput: int(e.MaxTokens), Tools: true, Forced: can.Forced, Reasoning: can.thinks(), Binds: can.Binds, Own: can,
 	}
+	if c := e.Capabilities; c != nil && c.Images != nil {
+		m.Images = core.ImagesRefused
+		if c.Images.Supported {
+			m.Images = core.ImagesTaken
+		}
+	}
 	for _, n := range []wire.Size{e.MaxInput, e.MaxModelLen, e.ContextLength} {
 		if n > 0 {
 			m.Window = int(n)

@@ -38,6 +38,7 @@ type block struct {
 	Input     json.RawMessage `json:"input,omitempty"`
 	ToolUseID string          `json:"tool_use_id,omitempty"`
 	Content   []block         `json:"content,omitempty"`
+	Source    *source         `json:"source,omitempty"` // of an image
 	IsError   bool            `json:"is_error,omitempty"`
 	Cache     *mark           `json:"cache_control,omitempty"`
 	verbatim  json.RawMessage
@@ -50,6 +51,32 @@ func (b block) MarshalJSON() ([]byte, error) {
 	}
 	type plain block
 	return wire.Encode(plain(b))
+}
+
+type source struct {
+	Type      string `json:"type"`
+	MediaType string `json:"media_type"`
+	Data      []byte `json:"data"` // base64
+}
+
+func imageBlock(p *core.Picture) block {
+	return block{Type: "image", Source: &source{Type: "base64", MediaType: p.Type, Data: p.Data}}
+}
+
+// said is what a user says, with the pictures in their places.
+func said(m *core.ChatMessage) []block {
+	if len(m.Pictures) == 0 {
+		return []block{textBlock(m.Text)}
+	}
+	var out []block
+	for _, piece := range m.Pieces() {
+		if piece.Picture != nil {
+			out = append(out, imageBlock(piece.Picture))
+		} else if strings.TrimSpace(piece.Text) != "" {
+			out = append(out, textBlock(piece.Text))
+		}
+	}
+	return out
 }
 
 type tool struct {
@@ -272,7 +299,7 @@ func (b *builder) messages(think *thinking) []message {
 	for _, m := range b.req.Messages {
 		switch m.Role {
 		case core.ChatUser:
-			out = append(out, message{Role: "user", Content: []block{textBlock(m.Text)}})
+			out = append(out, message{Role: "user", Content: said(&m)})
 		case core.ChatReminder:
 			out = append(out, message{Role: "user", Content: []block{textBlock(core.Reminder(m.Text))}})
 		case core.ChatAssistant:
@@ -290,6 +317,9 @@ func (b *builder) messages(think *thinking) []message {
 				result := block{Type: "tool_result", ToolUseID: safeID(r.CallID), IsError: r.IsError}
 				if strings.TrimSpace(r.Text) != "" {
 					result.Content = []block{{Type: "text", Text: r.Text}}
+				}
+				for i := range r.Pictures {
+					result.Content = append(result.Content, imageBlock(&r.Pictures[i]))
 				}
 				msg.Content = append(msg.Content, result)
 			}
