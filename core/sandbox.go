@@ -78,7 +78,18 @@ type JobNetwork struct {
 	// Allows reports whether a person allowed a host, and if named is set, whether they did by a rule that names this one alone.
 	// Addresses are asked about in the second way only. It is called while the job runs, from several goroutines.
 	Allows func(host string, named bool) bool
-	Ports  []uint16 // empty: those of HTTPS and HTTP, and that of SSH for hosts that are named
+	// Ask asks a person for what Allows does not, while the job waits, and says why it stays unreached; nil: Allows has it from now
+	// on. It returns within its own time and soon after its context ends. It is called from several goroutines; nil: nobody is asked.
+	Ask   func(ctx context.Context, ask HostAsk) *JobRefusal
+	Ports []uint16 // empty: those of HTTPS and HTTP, and that of SSH for hosts that are named
+}
+
+// HostAsk is a host that a job wants to reach and no rule allows.
+type HostAsk struct {
+	Host   string // a name in small letters, or an address
+	Port   uint16 // 0: only its name was asked for yet
+	Behind string // of an address: the name that leads to it
+	Why    string // of an address: what it is, in words
 }
 
 // JobLimits are what a job may use; 0 is the profile's own limit.

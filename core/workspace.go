@@ -170,6 +170,8 @@ type HostRules interface {
 	Allows(host string, named bool) bool
 	// Closed says why no further rule would open a host; empty: one would.
 	Closed(host string) string
+	// Asks reports whether a person may be asked for a host that isn't allowed.
+	Asks(host string) bool
 }
 
 // FileRestorer puts files of workspaces back.

@@ -109,7 +109,8 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	})
 	p.jobs = jobs.New(jobs.Config{
 		Clock: d.cfg.Clock, Logger: d.logger, Changed: func(c core.Change) { p.engine.Announce(c) },
-		Ended: func(ctx context.Context, j jobs.Job) { d.wake(ctx, &p, j) },
+		Ended:  func(ctx context.Context, j jobs.Job) { d.wake(ctx, &p, j) },
+		Person: person{&p},
 	})
 	pictures := picture.New()
 	toolbox, settings := tools.NewOn(d.machine(p.sandbox, p.jobs), d.network()), d.cfg.Settings

@@ -49,7 +49,7 @@ func (x *sleeper) begin(release <-chan struct{}) (job string) {
 		Agent: run.Agent, Conversation: run.Conversation, Run: run.ID, Call: "call", Client: run.Client, Command: "make",
 		Folder:     "/project",
 		Background: true, Output: written("so far"),
-		Do: func(ctx context.Context) (core.ToolResult, error) {
+		Do: func(ctx context.Context, _ jobs.Line) (core.ToolResult, error) {
 			select {
 			case <-release:
 			case <-ctx.Done():

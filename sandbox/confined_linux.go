@@ -76,7 +76,7 @@ func (c *call) follow(ctx context.Context, l *Local, p *plan, files *lent, s sta
 		c.result.Layers, c.result.Setup = layers, time.Since(began)
 		if n := c.job.Network; n != nil {
 			network, fault = egress.Start(
-				egress.Config{Allows: n.Allows, Outside: l.cfg.outside(), Bytes: c.job.Limits.Traffic}, sockets)
+				egress.Config{Allows: n.Allows, Ask: n.Ask, Outside: l.cfg.outside(), Bytes: c.job.Limits.Traffic}, sockets)
 		}
 		return fault
 	})

@@ -53,6 +53,7 @@ type Backend interface {
 	trustBackend
 	writtenBackend
 	jobBackend
+	questionBackend
 }
 
 const (

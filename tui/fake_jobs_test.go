@@ -48,3 +48,27 @@ func (f *fake) changeJob(id string, change func(j *api.Job)) (api.Job, error) {
 	}
 	return api.Job{}, &client.Error{Kind: api.KindNotFound, Message: "no job " + id}
 }
+
+// fakeQuestions is what lines ask at the fake daemon, and what was answered.
+type fakeQuestions struct {
+	questions []api.Question
+	hosts     []string // what was answered
+}
+
+func (f *fake) Questions(_ context.Context, agent string) ([]api.Question, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(f.questions), func(q api.Question) bool { return q.AgentID != agent }), nil
+}
+
+func (f *fake) AnswerQuestion(_ context.Context, id, allow string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	n := len(f.questions)
+	f.questions = slices.DeleteFunc(f.questions, func(q api.Question) bool { return q.ID == id })
+	if len(f.questions) == n {
+		return &client.Error{Kind: api.KindConflict, Message: "it was answered"}
+	}
+	f.hosts = append(f.hosts, id+" "+allow)
+	return nil
+}

@@ -55,6 +55,7 @@ type fake struct {
 	fakeApprovals
 	fakeTrust
 	fakeJobs
+	fakeQuestions
 
 	compacts   []string
 	compactErr error

@@ -86,6 +86,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		m.armed, m.ui.flash = false, ""
 	}
 	m.question.pressed(name, msg.Text)
+	m.hosts.pressed(name)
 	if top, ok := m.ui.top(); ok {
 		if e, ok := top.Panel.(*panel.Edit); ok && name == "ctrl+g" {
 			return m.edit(e.Value(), e.SetValue)
@@ -93,6 +94,9 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.ui.act(top, top.Key(msg))
 	}
 	if cmd, taken := m.question.key(msg); taken {
+		return cmd
+	}
+	if cmd, taken := m.hosts.key(msg); taken {
 		return cmd
 	}
 	if cmd, taken := m.bound(name, false); taken {
@@ -106,6 +110,9 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.submit()
 	case prompt.Ignored:
 		if name == "tab" {
+			if m.hosts.stands() && !m.question.stands() {
+				m.hosts.toggle()
+			}
 			return m.question.toggle()
 		}
 		cmd, _ := m.bound(name, true)

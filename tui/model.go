@@ -42,6 +42,7 @@ type Model struct {
 	question *question
 	jobs     *jobs
 	own      *ownLines
+	hosts    *hostQuestion
 	turn     *turn // nil: no run is being shown
 
 	out    *term.Output
@@ -114,6 +115,7 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 		ui: ui, conv: conv, prompt: written, backend: o.Backend, now: o.now, alert: alertOf(o.Getenv), send: m.answer,
 		folder: o.Who.Folder, mode: func() string { return m.link.mode },
 	}
+	m.hosts = &hostQuestion{ui: ui, conv: conv, prompt: written, backend: o.Backend, now: o.now, alert: m.question.alert}
 	m.jobs = &jobs{ui: ui, conv: conv, backend: o.Backend, now: o.now}
 	m.own = &ownLines{ui: ui, wg: wg, folder: o.Who.Folder, shell: shellOf(o.Getenv), in: o.In, out: o.Out}
 	m.resize(width, height)
@@ -196,7 +198,10 @@ func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
 		m.ui.notice(warnAll)
 	}
 	m.link.met(s.Status)
-	cmds := []tea.Cmd{m.conv.loadAgent(), m.conv.loadContext(), m.link.watch(), m.question.look(nil), trustPanel{m.ui, m.backend}.look, m.lookForWritten}
+	cmds := []tea.Cmd{
+		m.conv.loadAgent(), m.conv.loadContext(), m.link.watch(), m.question.look(nil), m.hosts.look(),
+		trustPanel{m.ui, m.backend}.look, m.lookForWritten,
+	}
 	if s.PendingRun != "" {
 		m.conv.foreign = append(m.conv.foreign, s.PendingRun)
 	}
@@ -322,7 +327,7 @@ func (m *Model) onChanges(msg batchMsg[api.Change]) tea.Cmd {
 		case c.Kind == api.ChangeAgent && cmp.Or(c.AgentID, c.ID) == m.conv.thread.Agent:
 			cmds = append(cmds, m.conv.loadAgent())
 		case c.Kind == api.ChangeConversation && threadOf(c.AgentID, cmp.Or(c.ConversationID, c.ID)) == m.conv.thread:
-			cmds = append(cmds, m.conv.loadAgent(), m.timeline.look(), m.lookForSummary(), m.question.look(nil))
+			cmds = append(cmds, m.conv.loadAgent(), m.timeline.look(), m.lookForSummary(), m.question.look(nil), m.hosts.look())
 		}
 	}
 	if msg.over {
@@ -344,7 +349,7 @@ func (m *Model) onReopened(msg reopenedMsg) tea.Cmd {
 		m.history(m.conv.missed(msg.messages))
 	}
 	m.link.connecting = ""
-	return tea.Batch(m.link.watch(), m.followOn(m.turn), m.question.look(nil), m.goOn())
+	return tea.Batch(m.link.watch(), m.followOn(m.turn), m.question.look(nil), m.hosts.look(), m.goOn())
 }
 
 // lookForThread reloads the conversation when the last message shown is no
@@ -390,6 +395,7 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 		m.ui.notice(m.conv.name() + " goes on working there")
 	}
 	m.question.drop()
+	m.hosts.drop()
 	m.outbox.swap(m.conv.thread, msg.thread)
 	m.conv.switchTo(msg.thread, msg.name, msg.model)
 	m.ui.items = nil
@@ -404,7 +410,7 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 	if msg.draft != "" {
 		m.outbox.giveBack(msg.draft, "")
 	}
-	return tea.Batch(m.conv.loadAgent(), m.conv.loadContext(), m.question.look(nil), m.goOn())
+	return tea.Batch(m.conv.loadAgent(), m.conv.loadContext(), m.question.look(nil), m.hosts.look(), m.goOn())
 }
 
 // tick keeps the status line's spinner turning while the agent works.

@@ -79,6 +79,8 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 	case ownDoneMsg:
 		m.own.ended(msg)
 		return m.goOn()
+	case hostSettledMsg:
+		return m.hosts.settled(msg)
 	case settledMsg:
 		return m.question.settled(msg)
 	case ringMsg:

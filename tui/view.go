@@ -30,6 +30,8 @@ func (m *Model) live() (string, *tea.Cursor) {
 	written, cursor := m.prompt.View()
 	status := m.status()
 	room := m.ui.height() - 1 - strings.Count(written, "\n") - 1 - strings.Count(status, "\n") - 1 // minus prompt and status
+	asked := m.hosts.rows(room)
+	room -= len(asked)
 	var above []string
 	switch {
 	case m.turn != nil:
@@ -40,6 +42,7 @@ func (m *Model) live() (string, *tea.Cursor) {
 	if left := room - len(above) - 1; left > 0 {
 		above = append(above, m.own.rows(left)...)
 	}
+	above = append(above, asked...)
 	if !m.ui.printed && above == nil {
 		above = m.greeting()
 		if len(above) > room {

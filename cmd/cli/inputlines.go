@@ -16,11 +16,15 @@ import (
 	"loci/daemon/client"
 )
 
-// inputLine is a line of --input-format stream-json: a message, or the answer to what waits, both as the API has them.
+// inputLine is a line of --input-format stream-json: a message, the answer to what waits, both as the API has them, or the answer
+// to what a line asks while it runs.
 type inputLine struct {
 	Type      string         `json:"type"`
 	Content   *api.Content   `json:"content"`
 	Approvals []api.Decision `json:"approvals"`
+
+	Question string `json:"question_id"`
+	Allow    string `json:"allow"`
 }
 
 // converse sends every line of standard input once the run of the line before has ended. Each run has a result of its
@@ -30,10 +34,12 @@ func (t *exchange) converse(ctx context.Context) error {
 	if err != nil {
 		return t.finish(err)
 	}
-	next, sent := linesOf(ctx, t.app.in), 0
+	d := newDesk(t, c)
+	defer d.close()
+	next, sent := d.open(ctx, t.app.in), 0
 	var last error
-	for n := 1; ; n++ {
-		text, err := next()
+	for {
+		n, text, err := next()
 		switch {
 		case !errors.Is(err, io.EOF):
 		case sent == 0:
@@ -52,7 +58,7 @@ func (t *exchange) converse(ctx context.Context) error {
 			continue // an empty line
 		}
 		u := newExchange(t.app, t.flags, t.leave)
-		u.session, u.told = t.session, t.told
+		u.session, u.told, u.writing = t.session, t.told, t.writing
 		last = u.finish(u.follow(ctx, c, start(u)))
 		sent++
 		t.session = u.session
@@ -82,12 +88,14 @@ func startOf(c *client.Client, text []byte) (func(*exchange) runStream, error) {
 		return func(t *exchange) runStream { return t.sent(c, message) }, nil
 	case in.Type == api.InputApproval && len(in.Approvals) > 0:
 		return func(t *exchange) runStream { return t.answered(c, in.Approvals) }, nil
+	case in.Type == inputAnswer: // of a run that has ended
+		return nil, errors.New("an answer needs question_id, and allow: no, once, session or folder")
 	case in.Type == api.InputMessage:
 		return nil, errors.New("a message needs content")
 	case in.Type == api.InputApproval:
 		return nil, errors.New("an approval needs approvals, one for each call that waits")
 	}
-	return nil, fmt.Errorf("its type is %q: it must be message or approval", clip(in.Type, 40))
+	return nil, fmt.Errorf("its type is %q: it must be message, approval or answer", clip(in.Type, 40))
 }
 
 func lineFault(n int, err error) error {

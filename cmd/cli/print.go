@@ -42,6 +42,8 @@ type exchange struct {
 	waits  *api.WaitingRequest // what a person has to answer before it goes on
 	told   map[string]bool     // notices already shown, by text
 
+	writing *sync.Mutex // held while a line of stream-json is written
+
 	leave   context.CancelCauseFunc // ends the turn: nobody reads its answer
 	left    bool                    // nobody reads the answer any more
 	written string                  // id of the message at the end of standard output, in the text format
@@ -84,6 +86,8 @@ func newExchange(a *app, f *chatFlags, leave context.CancelCauseFunc) *exchange 
 		known: make(chan struct{}),
 		told:  map[string]bool{},
 		leave: leave,
+
+		writing: &sync.Mutex{},
 	}
 }
 

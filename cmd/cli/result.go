@@ -90,6 +90,8 @@ func (t *exchange) line(kind string, value any) error {
 	if err != nil {
 		return err
 	}
+	t.writing.Lock()
+	defer t.writing.Unlock()
 	return writeLine(t.app.out, joinObjects(head, body))
 }
 
@@ -113,6 +115,8 @@ func (t *exchange) finish(err error) error {
 	case formatStream:
 		r := t.result(err)
 		r.envelope = t.envelope()
+		t.writing.Lock()
+		defer t.writing.Unlock()
 		return errors.Join(err, writeLine(t.app.out, r))
 	}
 	if t.left || !t.midLine && (err != nil || t.written != "") {

@@ -49,7 +49,7 @@ type Work struct {
 	Time         time.Duration // how long it may take while somebody waits for it
 	Output       Output
 	// Do runs it and returns when nothing of it is left. It ends soon after its context. An error means that Loci failed.
-	Do func(ctx context.Context) (core.ToolResult, error)
+	Do func(ctx context.Context, l Line) (core.ToolResult, error)
 }
 
 // Job is a line that runs, or ran.
@@ -95,8 +95,9 @@ type Config struct {
 	// Ended is called when a job has ended in the background and nobody has seen it. It may take its time; its context ends with
 	// the registry, and when it is not needed any more, since somebody saw the end.
 	Ended func(ctx context.Context, j Job)
-	// Changed is called when a job begins, goes to the background or ends; it must not block.
+	// Changed is called when a job begins, asks, goes to the background or ends; it must not block.
 	Changed func(core.Change)
+	Person  Person // nil: nobody is there to be asked
 }
 
 // Registry keeps jobs.
@@ -106,8 +107,9 @@ type Registry struct {
 	cancel context.CancelCauseFunc
 	work   sync.WaitGroup
 
-	mu   sync.Mutex // guards jobs and what they hold
-	jobs map[string]*entry
+	mu        sync.Mutex // guards jobs, questions and what they hold
+	jobs      map[string]*entry
+	questions map[string]*question
 }
 
 // entry is a job in the registry.
@@ -119,11 +121,16 @@ type entry struct {
 	done   chan struct{} // closed when it has ended
 	seen   bool          // its end was shown to its agent, which need not be told any more
 	quiet  func()        // ends the telling
+
+	until time.Time     // when limit ends it
+	left  time.Duration // of its time, while a person is asked
+	open  int           // questions that are asked now
+	asked int           // questions so far
 }
 
 // New returns a registry. Close ends it.
 func New(cfg Config) *Registry {
-	r := &Registry{cfg: cfg, jobs: map[string]*entry{}}
+	r := &Registry{cfg: cfg, jobs: map[string]*entry{}, questions: map[string]*question{}}
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
 	return r
 }
@@ -187,7 +194,7 @@ func (r *Registry) begin(w Work) (*entry, error) {
 		close(e.behind)
 		limit = MaxBehind
 	}
-	e.limit = time.AfterFunc(limit, func() { cancel(ErrTooLong) })
+	e.limit, e.until = time.AfterFunc(limit, func() { cancel(ErrTooLong) }), time.Now().Add(limit)
 	r.jobs[e.job.ID] = e
 	r.work.Go(func() { r.follow(ctx, e, w.Do) })
 	r.changedLocked(e)
@@ -209,11 +216,11 @@ func (r *Registry) roomLocked() error {
 }
 
 // follow runs a job to its end, and has whoever needs to know told.
-func (r *Registry) follow(ctx context.Context, e *entry, do func(context.Context) (core.ToolResult, error)) {
+func (r *Registry) follow(ctx context.Context, e *entry, do func(context.Context, Line) (core.ToolResult, error)) {
 	result, err := r.run(ctx, e, do)
-	e.limit.Stop()
 	e.cancel(nil)
 	r.mu.Lock()
+	e.limit.Stop()
 	e.job.EndedAt, e.job.result, e.job.err, e.job.Failed = r.cfg.Clock(), result, err, result.IsError
 	e.job.Head, _, _ = strings.Cut(result.Text, "\n")
 	close(e.done)
@@ -231,7 +238,7 @@ func (r *Registry) follow(ctx context.Context, e *entry, do func(context.Context
 
 // run is the work itself; no panic of it ends the daemon.
 func (r *Registry) run(
-	ctx context.Context, e *entry, do func(context.Context) (core.ToolResult, error),
+	ctx context.Context, e *entry, do func(context.Context, Line) (core.ToolResult, error),
 ) (result core.ToolResult, err error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -240,7 +247,7 @@ func (r *Registry) run(
 			result, err = core.ToolError("The line failed inside of Loci."), nil
 		}
 	}()
-	result, err = do(ctx)
+	result, err = do(ctx, Line{r, e})
 	if err != nil {
 		result = core.ToolError("The line failed inside of Loci: " + err.Error())
 	}

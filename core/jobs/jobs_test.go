@@ -59,7 +59,7 @@ func line(release <-chan struct{}) jobs.Work {
 	return jobs.Work{
 		Agent: "agent-1", Conversation: talk, Run: "run-1", Call: "call-1", Command: "make", Folder: "/p",
 		Time: time.Minute, Output: pages("so far"),
-		Do: func(ctx context.Context) (core.ToolResult, error) {
+		Do: func(ctx context.Context, _ jobs.Line) (core.ToolResult, error) {
 			select {
 			case <-release:
 				return core.ToolResult{Text: "Exit code 0.\nall of it"}, nil
@@ -302,12 +302,12 @@ func TestAFaultOfOursEndsTheJobAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := start(t)
 		w := line(nil)
-		w.Do = func(context.Context) (core.ToolResult, error) { panic("a bug") }
+		w.Do = func(context.Context, jobs.Line) (core.ToolResult, error) { panic("a bug") }
 		if got := <-x.begin(t.Context(), w); got.text != "The line failed inside of Loci." || got.err != nil {
 			t.Error(got)
 		}
 		broken := errors.New("no sandbox")
-		w.Do = func(context.Context) (core.ToolResult, error) { return core.ToolResult{}, broken }
+		w.Do = func(context.Context, jobs.Line) (core.ToolResult, error) { return core.ToolResult{}, broken }
 		if got := <-x.begin(t.Context(), w); !errors.Is(got.err, broken) {
 			t.Error(got)
 		}

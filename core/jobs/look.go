@@ -102,7 +102,7 @@ func (r *Registry) Behind(id string) (Job, error) {
 		return Job{}, err
 	}
 	e.job.Background = true
-	e.limit.Reset(MaxBehind)
+	e.giveLocked(MaxBehind)
 	close(e.behind)
 	r.changedLocked(e)
 	return e.job, nil

@@ -14,8 +14,8 @@ type hosts struct {
 	mode             core.PermissionMode
 }
 
-// Hosts returns which hosts a shell line's programs may reach, by the rules about fetching. Programs ask for a host in the
-// middle of their work, when no person can be asked, so that what asks is closed to them, and what no rule names as well.
+// Hosts returns which hosts a shell line's programs may reach, by the rules about fetching. What asks is closed to them, and what
+// no rule names as well, until a person who is asked in the middle of the line's work says otherwise.
 func (s Set) Hosts(at Place) core.HostRules { return s.hosts(at) }
 
 func (s Set) hosts(at Place) *hosts {
@@ -53,10 +53,19 @@ func (h *hosts) Closed(host string) string {
 	}
 	if i := slices.IndexFunc(h.ask, on); i >= 0 {
 		return "the rule " + h.ask[i].Text + " of " + string(h.ask[i].Source) +
-			" asks about it, and a line can't be asked about while it runs"
+			" asks about it each time"
 	}
 	return ""
 }
+
+// Asks implements core.HostRules. What is forbidden nobody is asked about, and the mode all asks nothing.
+func (h *hosts) Asks(host string) bool {
+	return h.mode != core.ModePlan && h.mode != core.ModeAll &&
+		!slices.ContainsFunc(h.deny, func(r *Rule) bool { return r.onHost(host) })
+}
+
+// HostRule is the rule that stands for one host.
+func HostRule(host string) string { return rule(DoesFetch, escape(host)) }
 
 // onHost reports whether a rule about fetching stands for a host.
 func (r *Rule) onHost(host string) bool { return r.bare || r.text.match(canonical(host)) }

@@ -76,3 +76,34 @@ func TestAHostIsTheSameInEveryFormOfItsName(t *testing.T) {
 		}
 	}
 }
+
+func TestAPersonIsAskedForWhatNoRuleForbids(t *testing.T) {
+	t.Parallel()
+	set, err := ParseList(List{Deny: []string{"fetch(*.evil.org)"}, Ask: []string{"fetch(ask.org)"}}, FromUser)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		mode core.PermissionMode
+		host string
+		want bool
+	}{
+		{core.ModeAsk, "a.org", true},
+		{core.ModeAsk, "ask.org", true},
+		{core.ModeAsk, "a.EVIL.org.", false},
+		{core.ModeEdits, "10.0.0.7", true},
+		{core.ModePlan, "a.org", false},
+		{core.ModeAll, "a.org", false},
+	} {
+		if got := Set(set).Hosts(Place{Mode: tt.mode}).Asks(tt.host); got != tt.want {
+			t.Errorf("%s %s: %v", tt.mode, tt.host, got)
+		}
+	}
+	for host, want := range map[string]string{"a.org": "fetch(a.org)", "::1": "fetch(::1)"} {
+		rule := HostRule(host)
+		allow, err := ParseList(List{Allow: []string{rule}}, FromSession)
+		if h := Set(allow).Hosts(Place{}); rule != want || err != nil || !h.Allows(host, true) || h.Allows("b."+host, false) {
+			t.Errorf("%s: %s, %v", host, rule, err)
+		}
+	}
+}

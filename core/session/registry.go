@@ -194,6 +194,23 @@ func (r *Registry) Here() int {
 	return n
 }
 
+// Attends reports whether somebody is there who sees what runs of a client's session ask: at that session, or at another chat that
+// is open in its folder.
+func (r *Registry) Attends(c core.Client) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if c.ID == "" || c.Unattended {
+		return false
+	}
+	for id, s := range r.sessions {
+		near := id == c.ID || s.client.Kind == core.ClientChat && s.client.Workspace == c.Workspace
+		if near && s.calls > 0 && !s.client.Unattended {
+			return true
+		}
+	}
+	return false
+}
+
 // Count returns the number of live sessions.
 func (r *Registry) Count() int {
 	r.mu.Lock()

@@ -177,3 +177,46 @@ func TestASessionChangesItsModeAndItsRulesAsAWholeOrNotAtAll(t *testing.T) {
 		t.Error("what a run has was changed behind its back")
 	}
 }
+
+func TestSomebodyAttendsARunWhoseSessionOrFolderHasAnOpenChat(t *testing.T) {
+	t.Parallel()
+	r := New(Config{})
+	register := func(in Hello) core.Client {
+		t.Helper()
+		c, err := r.Register(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	open := func(c core.Client) (done func()) {
+		t.Helper()
+		_, done, err := r.Begin(c.ID, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return done
+	}
+	mine := register(Hello{Kind: core.ClientChat, Folder: "/p"})
+	away := register(Hello{Kind: core.ClientScript, Folder: "/p", Unattended: true})
+	elsewhere := register(Hello{Kind: core.ClientChat, Folder: "/q"})
+	second := register(Hello{Kind: core.ClientChat, Folder: "/p"})
+	defer open(elsewhere)()
+	defer open(away)()
+	if r.Attends(mine) || r.Attends(away) || r.Attends(core.Client{Workspace: "/q"}) {
+		t.Error("nobody is there")
+	}
+	done := open(mine)
+	if !r.Attends(mine) || r.Attends(away) {
+		t.Error("the person at the session is there, for runs of it that want one")
+	}
+	done()
+	done = open(second)
+	if !r.Attends(mine) {
+		t.Error("the person at another chat in the folder is there")
+	}
+	done()
+	if r.Attends(mine) {
+		t.Error("they left")
+	}
+}

@@ -67,8 +67,10 @@ type Decision struct {
 	Scope string   `json:"scope,omitempty" enum:"session,folder"`
 }
 
-// What rules count for that come with a decision.
+// What an answer counts for.
 const (
+	ScopeNo      = "no"   // of a question: it is not allowed
+	ScopeOnce    = "once" // of a question: to that line
 	ScopeSession = "session"
 	ScopeFolder  = "folder"
 )

@@ -3,6 +3,9 @@ package api
 // PathJobs lists shell lines that run, or ran in the background: + /{job_id}, /{job_id}/background, /{job_id}/stop.
 const PathJobs = "/loci/v1/jobs"
 
+// PathQuestions lists what lines ask a person while they run: + /{question_id} answers one.
+const PathQuestions = "/loci/v1/questions"
+
 // ListJobs are the parameters of GET /loci/v1/jobs. Tail is how many of the last rows that each job wrote are wanted, at most 20.
 type ListJobs struct {
 	AgentID string `query:"agent_id"`
@@ -30,4 +33,40 @@ type Job struct {
 	Ended          string `json:"ended,omitempty"` // how, in a sentence
 	Failed         bool   `json:"failed,omitempty"`
 	Output         string `json:"output,omitempty"` // in a list its last rows, if they are asked for
+}
+
+// ListQuestions are the parameters of GET /loci/v1/questions; without an agent it lists those of all.
+type ListQuestions struct {
+	AgentID string `query:"agent_id"`
+}
+
+// QuestionList is what is asked, the oldest first.
+type QuestionList struct {
+	Questions []Question `json:"questions"`
+}
+
+// Question is what a shell line asks a person while it waits: whether it may reach a host. Its answer is taken until a time; then the
+// line goes on without. It is gone when it was answered, wherever that was.
+type Question struct {
+	ID             string `json:"id"`
+	JobID          string `json:"job_id"`
+	AgentID        string `json:"agent_id"`
+	ConversationID string `json:"conversation_id"`
+	RunID          string `json:"run_id"`
+	ToolCallID     string `json:"tool_call_id"`
+	Command        string `json:"command"`
+	Folder         string `json:"folder"`
+
+	Host    string   `json:"host"`             // a name, or an address that is no part of the public internet
+	Port    int      `json:"port,omitempty"`   // 0: HTTPS, HTTP and SSH; only the name was asked for yet
+	Behind  string   `json:"behind,omitempty"` // of an address: the name that leads to it
+	Why     string   `json:"why,omitempty"`    // of an address: what it is
+	Scopes  []string `json:"scopes"`           // for how long it can be allowed: ScopeOnce, ScopeSession, ScopeFolder
+	AskedAt Time     `json:"asked_at"`
+	Until   Time     `json:"until"`
+}
+
+// AnswerQuestion is the body of POST /loci/v1/questions/{question_id}. Allow is no, once, session or folder. The first answer counts.
+type AnswerQuestion struct {
+	Allow string `json:"allow" enum:"no,once,session,folder" required:"true"`
 }

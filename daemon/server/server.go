@@ -147,6 +147,7 @@ func (s *Server) register(a huma.API) {
 	s.registerRecall(a)
 	s.registerFit(a)
 	s.registerJobs(a)
+	s.registerQuestions(a)
 	s.registerLoci(a)
 	s.registerMessages(a)
 	s.registerMirror(a)

@@ -69,10 +69,12 @@ func (e *Egress) permit(host string, port uint16) error {
 		return unreached{why: "the line has opened too many connections"}
 	case e.left.Load() < 0:
 		return unreached{why: overBudget}
-	case port == portSSH && !e.cfg.Allows(host, true):
+	case port != portSSH || e.cfg.Allows(host, true):
+		return nil
+	case e.cfg.Ask == nil:
 		return unreached{why: "its port 22 is open only where a rule names the host itself", rule: host}
 	}
-	return nil
+	return e.ask(core.HostAsk{Host: host, Port: port})
 }
 
 const overBudget = "the line has sent and received too much"

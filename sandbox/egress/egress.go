@@ -27,11 +27,13 @@ const (
 	mostRefused     = 20
 	mostAtOnce      = 64
 	mostConnections = 20_000
+	mostHeld        = 64 // questions for names that wait for a person
 )
 
 // Config is what a job may reach.
 type Config struct {
 	Allows  func(host string, named bool) bool // as core.JobNetwork has it
+	Ask     func(ctx context.Context, ask core.HostAsk) *core.JobRefusal
 	Outside Outside
 	Bytes   int64 // at most so many, in both directions together
 }
@@ -46,6 +48,7 @@ type Egress struct {
 	cancel context.CancelFunc
 	work   sync.WaitGroup
 	slots  chan struct{} // one for each connection at a time
+	held   chan struct{} // one for each question for a name that waits for a person
 	begun  atomic.Int64  // connections so far
 	left   atomic.Int64  // bytes
 
@@ -53,11 +56,15 @@ type Egress struct {
 	names   map[string]int
 	hosts   []string // by the number that names has
 	refused []core.JobRefusal
+	asked   map[string]*core.JobRefusal // what persons said, by host; nil: they allowed it
 }
 
 // Start serves the sockets of a job, the resolver's first. They are closed in any case.
 func Start(cfg Config, sockets []*os.File) (*Egress, error) {
-	e := &Egress{cfg: cfg, slots: make(chan struct{}, mostAtOnce), names: map[string]int{}}
+	e := &Egress{
+		cfg: cfg, slots: make(chan struct{}, mostAtOnce), held: make(chan struct{}, mostHeld), names: map[string]int{},
+		asked: map[string]*core.JobRefusal{},
+	}
 	e.left.Store(cfg.Bytes)
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	err := e.adopt(sockets)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/net/dns/dnsmessage"
+
+	"loci/core"
 )
 
 // open is the network of a job that may reach hosts below example.com.
@@ -120,6 +122,38 @@ func TestAFloodOfQuestionsIsBounded(t *testing.T) {
 	}
 	if refused := e.Close(); len(refused) != mostRefused || len(e.hosts) != mostNames {
 		t.Errorf("%d refused, %d names", len(refused), len(e.hosts))
+	}
+}
+
+func TestAFloodOfQuestionsThatAPersonWouldBeAskedIsBounded(t *testing.T) {
+	t.Parallel()
+	e := open(t)
+	ask := make(chan struct{})
+	e.cfg.Ask = func(ctx context.Context, a core.HostAsk) *core.JobRefusal {
+		select {
+		case <-ask:
+		case <-ctx.Done():
+		}
+		return &core.JobRefusal{Host: a.Host, Why: "no"}
+	}
+	held, nobody := 0, &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9}
+	for i := range 2 * mostHeld {
+		if e.hold(question(t, fmt.Sprintf("%d.other.org.", i), dnsmessage.TypeA), nobody) {
+			held++
+		}
+	}
+	for name, kind := range map[string]dnsmessage.Type{"example.com.": dnsmessage.TypeA, "x.org.": dnsmessage.TypeTXT, "127.0.0.1.": 1} {
+		if e.hold(question(t, name, kind), nobody) {
+			t.Errorf("a person is asked for %s", name)
+		}
+	}
+	close(ask)
+	e.Close()
+	if held != mostHeld {
+		t.Errorf("%d wait for a person", held)
+	}
+	if e.cfg.Ask = nil; len(e.asked) != mostHeld {
+		t.Errorf("%d answers", len(e.asked))
 	}
 }
 

@@ -24,9 +24,17 @@ func (e *Egress) answer() {
 		if err != nil {
 			return // it was closed
 		}
-		if reply := e.reply(query[:n]); reply != nil {
-			_, _ = e.resolver.WriteTo(reply, from) // who asked may be gone
+		if e.hold(query[:n], from) {
+			continue
 		}
+		e.tell(query[:n], from)
+	}
+}
+
+// tell answers a question.
+func (e *Egress) tell(query []byte, to net.Addr) {
+	if reply := e.reply(query); reply != nil {
+		_, _ = e.resolver.WriteTo(reply, to) // who asked may be gone
 	}
 }
 
@@ -57,7 +65,7 @@ func (e *Egress) resolve(q dnsmessage.Question) (dnsmessage.RCode, netip.Addr) {
 		return dnsmessage.RCodeNameError, netip.Addr{}
 	}
 	if !e.cfg.Allows(host, false) {
-		if q.Type == dnsmessage.TypeA || q.Type == dnsmessage.TypeAAAA {
+		if addresses(q.Type) && !e.wasAsked(host) {
 			e.refuse(core.JobRefusal{Host: host, Why: noRule, Rule: host})
 		}
 		return dnsmessage.RCodeNameError, netip.Addr{}

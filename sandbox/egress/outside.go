@@ -6,6 +6,7 @@ import (
 	"net/netip"
 	"time"
 
+	"loci/core"
 	"loci/core/address"
 )
 
@@ -54,9 +55,7 @@ const (
 
 // dial connects to a host. What its name leads to is judged first, and then exactly that is dialled.
 func (e *Egress) dial(host string, port uint16) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(e.ctx, lookupTime)
-	defer cancel()
-	found, err := e.cfg.Outside.Lookup(ctx, host)
+	found, err := e.lookup(host)
 	if err != nil {
 		return nil, unreached{why: "its name can't be resolved"}
 	}
@@ -64,11 +63,11 @@ func (e *Egress) dial(host string, port uint16) (net.Conn, error) {
 	if err != nil {
 		return nil, unreached{why: "the addresses of this machine can't be known"}
 	}
-	failed := unreached{why: "its name has no address"}
+	var failed error = unreached{why: "its name has no address"}
 	for _, a := range found[:min(len(found), mostAddresses)] {
 		a = a.Unmap()
-		if err := address.Public(a, own); err != nil && !e.cfg.Allows(a.String(), true) {
-			failed = unreached{why: "its name leads to " + err.Error(), rule: a.String()}
+		if err := e.judge(a, own, host, port); err != nil {
+			failed = err
 			continue
 		}
 		conn, err := e.try(netip.AddrPortFrom(a, port))
@@ -78,6 +77,24 @@ func (e *Egress) dial(host string, port uint16) (net.Conn, error) {
 		failed = unreached{why: "it does not answer"}
 	}
 	return nil, failed
+}
+
+func (e *Egress) lookup(host string) ([]netip.Addr, error) {
+	ctx, cancel := context.WithTimeout(e.ctx, lookupTime)
+	defer cancel()
+	return e.cfg.Outside.Lookup(ctx, host)
+}
+
+// judge says why an address that a name leads to is not dialled.
+func (e *Egress) judge(a netip.Addr, own []netip.Addr, host string, port uint16) error {
+	err := address.Public(a, own)
+	switch {
+	case err == nil || e.cfg.Allows(a.String(), true):
+		return nil
+	case e.cfg.Ask == nil:
+		return unreached{why: "its name leads to " + err.Error(), rule: a.String()}
+	}
+	return e.ask(core.HostAsk{Host: a.String(), Port: port, Behind: host, Why: err.Error()})
 }
 
 func (e *Egress) try(to netip.AddrPort) (net.Conn, error) {

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"sync"
 
 	"loci/core"
 )
@@ -53,6 +54,29 @@ func reaching(j *core.Job) {
 	j.Network = &core.JobNetwork{Allows: func(host string, named bool) bool { return !named && strings.HasSuffix(host, ".allowed.test") }}
 }
 
+// asked is a job whose person allows hosts below allowed.test when they are asked, exactly as they are named, and nothing else.
+func asked(j *core.Job) {
+	var mu sync.Mutex
+	allowed := map[string]bool{}
+	j.Profile = core.JobShell
+	j.Network = &core.JobNetwork{
+		Allows: func(host string, _ bool) bool {
+			mu.Lock()
+			defer mu.Unlock()
+			return allowed[host]
+		},
+		Ask: func(_ context.Context, a core.HostAsk) *core.JobRefusal {
+			if !strings.HasSuffix(a.Host, ".allowed.test") {
+				return &core.JobRefusal{Host: a.Host, Why: "the person does not allow it"}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			allowed[a.Host] = true
+			return nil
+		},
+	}
+}
+
 func everywhere(j *core.Job) {
 	j.Network.Allows = func(string, bool) bool { return true }
 	j.Network.Ports = []uint16{443, 80, 22, 8080} // on the last, nothing that is said is judged
@@ -93,6 +117,19 @@ def hello(host):
 		"a port that isn't served":            `reach(f"public{port}.allowed.test", [8080])`,
 	} {
 		all = append(all, Attempt{Class: class, Name: name, Argv: py(reach + script), Job: reaching, Free: everywhere})
+	}
+	for name, script := range map[string]string{
+		"a host that the person does not allow": `h = f"public{port}.other.test"; reach(h, [80], request(h))`,
+		"one among many that ask": `import threading
+many = [threading.Thread(target=reach, args=(f"public{port}.n{i}.test", [80], request(f"public{port}.n{i}.test"))) for i in range(24)]
+[t.start() for t in many]; [t.join() for t in many]`,
+		"another host behind the one that the person allowed": `reach(f"public{port}.allowed.test", [80, 8080], request("other.test"))`,
+		"the machine behind a host that the person allowed":   `h = f"loop{port}.allowed.test"; reach(h, [80], request(h))`,
+		"a private network behind one that they allowed":      `h = f"private{port}.allowed.test"; reach(h, [80], request(h))`,
+		"a name below the one that they allowed": `h = f"public{port}.allowed.test"; socket.getaddrinfo(h, 80)
+reach("public" + port + ".allowed.test.other.test", [80], request("public" + port + ".allowed.test.other.test"))`,
+	} {
+		all = append(all, Attempt{Class: class, Name: name, Argv: py(reach + script), Job: asked, Free: everywhere})
 	}
 	return append(all,
 		Attempt{Class: class, Name: "a local port beside allowed hosts", Argv: py(reach + `reach("127.0.0.1", [port])`), Job: reaching},

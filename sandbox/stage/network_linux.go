@@ -19,7 +19,8 @@ func (c *cell) openNetwork() error {
 	if c.spec.Network == nil {
 		return nil
 	}
-	text := "nameserver " + frame.Resolver + "\noptions timeout:2 attempts:2\n"
+	// It always answers; what takes its time is a person who is asked for a name.
+	text := "nameserver " + frame.Resolver + "\noptions timeout:30 attempts:2\n"
 	if err := os.WriteFile("/new/etc/resolv.conf", []byte(text), 0o644); err != nil { //nolint:gosec // G306: everyone inside reads it
 		return err
 	}

@@ -1,19 +1,67 @@
 package shell
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"loci/core"
+	"loci/core/jobs"
 )
 
-// network is what a line may reach: hosts that rules of permission allow. Where none does, its names are noted nevertheless.
-func network(rules core.HostRules) *core.JobNetwork {
+// network is what a line may reach: hosts that rules of permission allow, or a person who is asked. Where nobody does, its names
+// are noted nevertheless.
+func network(rules core.HostRules, l jobs.Line) *core.JobNetwork {
 	if rules == nil {
 		return nil
 	}
-	return &core.JobNetwork{Allows: rules.Allows}
+	h := &hosts{rules: rules, line: l, allowed: map[string]bool{}}
+	return &core.JobNetwork{Allows: h.allows, Ask: h.ask}
+}
+
+// hosts are those that one line may reach.
+type hosts struct {
+	rules core.HostRules
+	line  jobs.Line
+
+	mu      sync.Mutex // guards allowed
+	allowed map[string]bool
+}
+
+// allows reports whether a host may be reached. What a person allowed when they were asked is named alone.
+func (h *hosts) allows(host string, named bool) bool {
+	h.mu.Lock()
+	asked := h.allowed[host]
+	h.mu.Unlock()
+	return asked || h.rules.Allows(host, named)
+}
+
+// ask asks a person, as core.JobNetwork says. A rule that asks can't be overcome by one that allows, but this once.
+func (h *hosts) ask(ctx context.Context, a core.HostAsk) *core.JobRefusal {
+	r := &core.JobRefusal{Host: a.Host, Why: "no rule allows it", Rule: a.Host}
+	if a.Behind != "" {
+		r.Host = a.Behind
+	}
+	if !h.rules.Asks(a.Host) {
+		return r
+	}
+	why, final := h.line.Ask(ctx, a, h.rules.Closed(a.Host) == "")
+	if why == "" {
+		h.mu.Lock()
+		h.allowed[a.Host] = true
+		h.mu.Unlock()
+		return nil
+	}
+	r.Why = why
+	if a.Behind != "" {
+		r.Why = "its name leads to " + a.Why + "; " + why
+	}
+	if final {
+		r.Rule = ""
+	}
+	return r
 }
 
 // unreached says which hosts a line did not reach, and what would open them.

@@ -19,6 +19,9 @@ func (r reach) Closed(host string) string {
 	return ""
 }
 
+// Asks says that nobody is asked about what is closed.
+func (r reach) Asks(host string) bool { return r.Closed(host) == "" }
+
 func TestALineThatAsksForAHostIsToldWhatWouldOpenIt(t *testing.T) {
 	t.Parallel()
 	p := open(t)

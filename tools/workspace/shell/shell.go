@@ -89,9 +89,9 @@ func (s *Shell) Run(ctx context.Context, args Args, env core.ToolEnv) (core.Tool
 	result, job, err := s.cfg.Jobs.Run(ctx, jobs.Work{
 		Agent: env.Agent.ID, Conversation: env.Conversation, Run: env.Run, Call: env.Call, Client: env.Client,
 		Command: args.Command, Folder: filepath.Join(p.named, p.dir), Background: args.Background, Time: wall, Output: out,
-		Do: func(ctx context.Context) (core.ToolResult, error) {
+		Do: func(ctx context.Context, l jobs.Line) (core.ToolResult, error) {
 			defer p.close()
-			return s.line(ctx, p, args, env, out)
+			return s.line(ctx, p, args, env, out, l)
 		},
 	})
 	switch {
@@ -105,7 +105,9 @@ func (s *Shell) Run(ctx context.Context, args Args, env core.ToolEnv) (core.Tool
 }
 
 // line runs a line to its end.
-func (s *Shell) line(ctx context.Context, p *place, args Args, env core.ToolEnv, out *output) (core.ToolResult, error) {
+func (s *Shell) line(
+	ctx context.Context, p *place, args Args, env core.ToolEnv, out *output, l jobs.Line,
+) (core.ToolResult, error) {
 	project := p.project(env.Workspace.Mode)
 	told := func(context.Context) string { return "" }
 	if s.cfg.Watch != nil && project.Writable && !onlyReads(p, args.Command) {
@@ -114,7 +116,7 @@ func (s *Shell) line(ctx context.Context, p *place, args Args, env core.ToolEnv,
 	result, err := s.cfg.Sandbox.Run(ctx, core.Job{
 		Profile: core.JobShell, Argv: []string{"bash", "--noprofile", "--norc", "-c", p.frame(), "bash", args.Command},
 		Dir: filepath.Join(p.real, p.dir), Env: p.env, Mounts: p.mounts, Limits: core.JobLimits{Wall: jobs.MaxBehind}, Live: out,
-		Project: project, Network: network(env.Workspace.Hosts),
+		Project: project, Network: network(env.Workspace.Hosts, l),
 	})
 	lost := told(ctx)
 	if core.KindOf(err) == core.NotFound && !hasBash() {

@@ -1,0 +1,242 @@
+package jobs_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"loci/core"
+	"loci/core/jobs"
+)
+
+// person is somebody who can be asked, and what they had kept.
+type person struct {
+	mu      sync.Mutex
+	away    bool
+	allowed []string
+	kept    []string
+	full    error
+}
+
+func (p *person) Attends(core.Client) bool { return !p.away }
+
+func (p *person) Allowed(_ core.Client, host string) bool { return slices.Contains(p.allowed, host) }
+
+func (p *person) Keep(c, answering core.Client, host string, scope jobs.Scope) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.full == nil {
+		p.kept = append(p.kept, fmt.Sprint(c.ID, " ", answering.ID, " ", host, " ", scope))
+	}
+	return p.full
+}
+
+// asking is a registry whose line asks for hosts, and what came of it.
+type asking struct {
+	*jobs.Registry
+	person *person
+	mu     sync.Mutex
+	came   map[string]string
+}
+
+func newAsking(t *testing.T) *asking {
+	t.Helper()
+	a := &asking{person: &person{}, came: map[string]string{}}
+	a.Registry = jobs.New(jobs.Config{Clock: time.Now, Logger: slog.New(slog.DiscardHandler), Person: a.person})
+	t.Cleanup(a.Close)
+	return a
+}
+
+// line is work that asks for hosts, all at once, and ends when it knows.
+func (a *asking) line(wall time.Duration, lasting bool, hosts ...string) jobs.Work {
+	w := line(nil)
+	w.Time, w.Client = wall, core.Client{ID: "client-1"}
+	w.Do = func(ctx context.Context, l jobs.Line) (core.ToolResult, error) {
+		var all sync.WaitGroup
+		for i, host := range hosts {
+			all.Go(func() {
+				why, final := l.Ask(ctx, core.HostAsk{Host: host}, lasting)
+				a.mu.Lock()
+				defer a.mu.Unlock()
+				a.came[fmt.Sprint(host, "/", i)] = fmt.Sprint(why, " ", final)
+			})
+		}
+		all.Wait()
+		return core.ToolResult{Text: "Exit code 0."}, nil
+	}
+	return w
+}
+
+// run runs a line and says what came of its questions.
+func (a *asking) run(t *testing.T, w jobs.Work) {
+	t.Helper()
+	go func() { _, _, _ = a.Run(t.Context(), w) }()
+	synctest.Wait()
+}
+
+func (a *asking) got(t *testing.T, want map[string]string) {
+	t.Helper()
+	synctest.Wait()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if fmt.Sprint(a.came) != fmt.Sprint(want) {
+		t.Errorf("what came of it: %v, want %v", a.came, want)
+	}
+}
+
+func TestOneAnswerGoesToAllWhoAskForAHost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsking(t)
+		a.run(t, a.line(time.Minute, true, "a.org", "a.org"))
+		all := a.Questions("agent-1")
+		if len(all) != 1 || all[0].Host.Host != "a.org" || all[0].Job.Command != "make" || len(a.Questions("agent-2")) != 0 {
+			t.Fatalf("asked: %+v", all)
+		}
+		if err := a.Answer(all[0].ID, jobs.ScopeSession, core.Client{ID: "client-2"}); err != nil {
+			t.Error(err)
+		}
+		a.got(t, map[string]string{"a.org/0": " false", "a.org/1": " false"})
+		if err := a.Answer(all[0].ID, jobs.ScopeNo, core.Client{}); core.KindOf(err) != core.Conflict {
+			t.Errorf("a second answer: %v", err)
+		}
+		if fmt.Sprint(a.person.kept) != "[client-1 client-2 a.org session]" || len(a.Questions("")) != 0 {
+			t.Errorf("kept %v, asked %v", a.person.kept, a.Questions(""))
+		}
+	})
+}
+
+func TestTheTimeOfALineStandsStillWhileAPersonIsAsked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsking(t)
+		w := a.line(10*time.Second, true, "a.org")
+		ask := w.Do
+		w.Do = func(ctx context.Context, l jobs.Line) (core.ToolResult, error) {
+			<-time.After(4 * time.Second)
+			_, _ = ask(ctx, l)
+			<-ctx.Done()
+			return core.ToolError("stopped"), nil
+		}
+		began := time.Now()
+		done := make(chan time.Duration)
+		go func() {
+			_, _, _ = a.Run(t.Context(), w)
+			done <- time.Since(began)
+		}()
+		<-time.After(40 * time.Second)
+		if err := a.Answer(a.Questions("")[0].ID, jobs.ScopeOnce, core.Client{}); err != nil {
+			t.Error(err)
+		}
+		if took := <-done; took != 46*time.Second {
+			t.Errorf("it was stopped after %s", took)
+		}
+	})
+}
+
+func TestWithoutAnAnswerALineGoesOnWithoutTheHost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsking(t)
+		a.run(t, a.line(time.Second, true, "a.org"))
+		id := a.Questions("")[0].ID
+		<-time.After(jobs.AskTime)
+		a.got(t, map[string]string{"a.org/0": "the person did not answer false"})
+		if err := a.Answer(id, jobs.ScopeFolder, core.Client{}); core.KindOf(err) != core.Conflict || a.person.kept != nil {
+			t.Errorf("an answer that came too late: %v, kept %v", err, a.person.kept)
+		}
+	})
+}
+
+func TestALineThatEndsTakesItsQuestionsWithIt(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsking(t)
+		a.run(t, a.line(time.Second, true, "a.org"))
+		if _, err := a.Stop(t.Context(), a.List("")[0].ID); err != nil {
+			t.Error(err)
+		}
+		a.got(t, map[string]string{"a.org/0": "the line did not wait for the person's answer false"})
+		if n := len(a.Questions("")); n != 0 {
+			t.Errorf("%d questions are left", n)
+		}
+	})
+}
+
+func TestALineAsksAHandfulOfQuestions(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsking(t)
+		a.person.allowed = []string{"known.org"}
+		a.run(t, a.line(time.Minute, true, "known.org", "1", "2", "3", "4", "5", "6", "7"))
+		if all := a.Questions(""); len(all) != jobs.MaxQuestions {
+			t.Errorf("%d questions", len(all))
+		}
+		for _, q := range a.Questions("") {
+			if err := a.Answer(q.ID, jobs.ScopeNo, core.Client{}); err != nil {
+				t.Error(err)
+			}
+		}
+		synctest.Wait()
+		of := map[string]int{}
+		for _, said := range a.came {
+			of[said]++
+		}
+		const enough = "no rule allows it, and the person was asked for enough other hosts false"
+		if of["the person does not allow it true"] != 5 || of[enough] != 2 || of[" false"] != 1 {
+			t.Errorf("what came of it: %v", a.came)
+		}
+	})
+}
+
+func TestWhereNobodyIsThereNobodyIsAsked(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsking(t)
+		a.person.away = true
+		a.run(t, a.line(time.Minute, true, "a.org"))
+		a.got(t, map[string]string{"a.org/0": "no rule allows it false"})
+	})
+}
+
+func TestWhatARuleAsksAboutIsAllowedOnceOnly(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsking(t)
+		a.person.allowed = []string{"a.org"} // by a rule that one which asks overcomes
+		a.run(t, a.line(time.Minute, false, "a.org"))
+		id := a.Questions("")[0].ID
+		for _, scope := range []jobs.Scope{jobs.ScopeSession, jobs.ScopeFolder} {
+			if err := a.Answer(id, scope, core.Client{}); core.KindOf(err) != core.Invalid {
+				t.Errorf("%s: %v", scope, err)
+			}
+		}
+		if err := a.Answer(id, jobs.ScopeOnce, core.Client{}); err != nil || a.person.kept != nil {
+			t.Errorf("%v, kept %v", err, a.person.kept)
+		}
+		a.got(t, map[string]string{"a.org/0": " false"})
+	})
+}
+
+func TestAnAnswerThatCannotBeKeptIsNoAnswer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		a := newAsking(t)
+		a.run(t, a.line(time.Minute, true, "a.org"))
+		id := a.Questions("")[0].ID
+		a.person.full = errors.New("the disk is full")
+		if err := a.Answer(id, jobs.ScopeFolder, core.Client{}); !errors.Is(err, a.person.full) {
+			t.Errorf("%v", err)
+		}
+		if err := a.Answer(id, jobs.ScopeOnce, core.Client{}); err != nil {
+			t.Errorf("then once: %v", err)
+		}
+		a.got(t, map[string]string{"a.org/0": " false"})
+	})
+}
