@@ -316,6 +316,10 @@ func TestBackupsAndCopiesThatHoldTheTextAreNamed(t *testing.T) {
 	removed := filepath.Join(t.TempDir(), "c.db")
 	d.check(backup.Write(t.Context(), d.s.Store, removed))
 	d.check(os.Remove(removed))
+	clean, other := filepath.Join(t.TempDir(), "d.db"), filepath.Join(t.TempDir(), "e.db")
+	d.check(backup.Write(t.Context(), d.s.Store, clean))
+	d.check(backup.Write(t.Context(), open(t, storage.Config{}).Store, other))
+	d.check(os.Rename(other, clean)) // it is known, and holds nothing of it
 	for name, text := range map[string]string{
 		"copied.txt": "x " + secret, "other.txt": "nothing", "loci.db.replaced-1-wal": "bytes " + secret,
 	} {
