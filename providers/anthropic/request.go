@@ -190,14 +190,20 @@ func (b *builder) forces() bool {
 	return len(b.req.Tools) > 0 && (mode == core.ChoiceRequired || mode == core.ChoiceNamed) && b.can.Forced && !b.left.has(refusedChoice)
 }
 
-// begunThinking reports whether a tool loop that is going on began with thinking, as a budget demands.
+// begunThinking reports whether a tool loop that is going on began with thinking, as a budget demands. One goes on as long as
+// returns are what follows the last answer, whatever else a person has said since.
 func (b *builder) begunThinking() bool {
-	n := len(b.req.Messages)
-	if n < 2 || b.req.Messages[n-1].Role != core.ChatTool {
-		return true
+	for i, m := range slices.Backward(b.req.Messages) {
+		if m.Role != core.ChatAssistant {
+			continue
+		}
+		if i+1 == len(b.req.Messages) || b.req.Messages[i+1].Role != core.ChatTool {
+			return true
+		}
+		blocks := replayed(m)
+		return len(blocks) > 0 && isThought(blocks[0].Type)
 	}
-	blocks := replayed(b.req.Messages[n-2])
-	return len(blocks) > 0 && isThought(blocks[0].Type)
+	return true
 }
 
 // choose says whether and which tools are to be called: in words where the model may not be forced.
