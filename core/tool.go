@@ -85,6 +85,7 @@ type ToolInfo struct {
 	Tags            []string
 	ReturnCharLimit int       // 0: the default, 50,000 characters
 	WholeReturn     bool      // exempt from the limit (the searches)
+	Asks            bool      // a call is a question: what a person answers is its return
 	Terminal        bool      // ends the turn of a tool-forced agent by default
 	Brought         string    // the path in the open folder of what brings it along, which a person must trust; empty: no folder does
 	Wider           *ToolSpec // what the terminal's agents are offered in place of Spec, under the same name; nil: Spec

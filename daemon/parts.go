@@ -151,6 +151,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 		Store: p.store, Search: search, Engine: p.engine, Models: p.models, Tools: toolbox, Clock: d.cfg.Clock, Logger: d.logger,
 		Env: d.env, Embedders: p.reached, Embedding: p.embedding, DefaultModel: core.Handle(settings.Model),
 		Accepted: p.intake.Nudge, Restorer: workspace.Restorer{Contents: held}, Pictures: pictures, Remote: remote.New(nil),
+		Searches:  d.network().Searches,
 		Forgetter: forget.New(p.store, beside, mirror.History, held), Forgotten: func() { p.embedding.Forget(); p.jobs.Forget() },
 	})
 	p.approvals = approval.New(p.store, p.engine, d.cfg.Clock)
@@ -242,12 +243,14 @@ func (d *Daemon) machine(confined core.Sandbox, lines *jobs.Registry) shell.Conf
 
 // network is what tools that leave the machine need to know of it.
 func (d *Daemon) network() web.Config {
-	return web.Config{Network: egress.Machine{}, Parser: parsers.New(), Agent: "loci/" + d.cfg.Version}
+	return web.Config{
+		Network: egress.Machine{}, Parser: parsers.New(), Agent: "loci/" + d.cfg.Version, SearXNG: d.cfg.Settings.SearXNG,
+	}
 }
 
-// ProviderVariables returns the names of the variables that tell how to reach a provider. A client passes the ones it
+// ProviderVariables returns the names of the variables that tell how to reach a provider or a search service. A client passes the ones it
 // has to the daemon; a daemon that a command starts on its own inherits none of them.
-func ProviderVariables() []string { return providers.Variables() }
+func ProviderVariables() []string { return append(providers.Variables(), web.Variables()...) }
 
 // CheckProviders says what is wrong with the settings of providers and of the model, with which a daemon would not start.
 func CheckProviders(c config.Config) error {

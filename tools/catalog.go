@@ -12,6 +12,7 @@ import (
 	"loci/tools/messages"
 	"loci/tools/recall"
 	"loci/tools/web"
+	"loci/tools/work"
 	"loci/tools/workspace"
 	"loci/tools/workspace/shell"
 )
@@ -36,6 +37,7 @@ func builtins(machine shell.Config, network web.Config) []core.BoundTool {
 		), whole),
 		row(core.ToolMemory, Typed("core_memory_append", memory.AppendDoc, memory.Append)),
 		row(core.ToolMemory, Typed("core_memory_replace", memory.ReplaceDoc, memory.Replace)),
+		row(core.ToolBuiltin, Typed("ask", work.AskDoc, work.Ask), minds, asks),
 		row(core.ToolBuiltin, Typed("edit", workspace.EditDoc, workspace.EditFile), whole, changes),
 		row(core.ToolBuiltin, sideBySide(Typed("fetch", web.FetchDoc, net.Fetch)), whole, fetches),
 		row(core.ToolBuiltin, sideBySide(Typed("glob", workspace.GlobDoc, workspace.Glob)), whole, looks),
@@ -55,6 +57,8 @@ func builtins(machine shell.Config, network web.Config) []core.BoundTool {
 		row(core.ToolFiles, Typed("semantic_search_files", files.SemanticDoc, files.Semantic), whole),
 		row(core.ToolCore, Typed("send_message", messages.SendDoc, messages.Send), terminal),
 		row(core.ToolBuiltin, Typed("shell", shell.Doc, sh.Run), whole, runs),
+		row(core.ToolBuiltin, Typed("todo", work.TodoDoc, work.SetTodos)),
+		row(core.ToolBuiltin, sideBySide(Typed("web_search", web.SearchDoc, net.Search)), whole, searches),
 		row(core.ToolBuiltin, Typed("write", workspace.WriteDoc, workspace.Write), whole, changes),
 	}
 }
@@ -96,6 +100,12 @@ func minds(i *core.ToolInfo) { i.Effect, i.Touches = core.EffectOutside, core.To
 func fetches(i *core.ToolInfo) {
 	i.Effect, i.Touches, i.Subject = core.EffectOutside, core.TouchNetwork, "url"
 }
+
+// searches marks a tool that asks a search service.
+func searches(i *core.ToolInfo) { i.Effect, i.Touches = core.EffectOutside, core.TouchSearch }
+
+// asks marks a tool whose calls are questions to a person.
+func asks(i *core.ToolInfo) { i.Asks = true }
 
 // sideBySide marks a tool whose calls may run at the same time.
 func sideBySide(tool core.BoundTool) core.BoundTool {

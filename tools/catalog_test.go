@@ -121,6 +121,9 @@ func TestTheCatalogueHasTheContractsToolsAndArguments(t *testing.T) {
 		"shell":               {[]string{"command"}, []string{"timeout", "description", "background"}},
 		"job":                 {[]string{"id"}, []string{"wait", "stop"}},
 		"list":                {nil, []string{"path", "offset"}},
+		"web_search":          {[]string{"query"}, []string{"limit"}},
+		"todo":                {[]string{"todos"}, nil},
+		"ask":                 {[]string{"question"}, []string{"options", "multiple"}},
 		"fetch":               {[]string{"url"}, []string{"offset"}},
 	}
 	all, err := New().List(t.Context())
@@ -219,7 +222,7 @@ func TestPromptAndToolsOfTheTerminalsAgentsStayUnderTwoThousandTokens(t *testing
 
 func TestPromptAndToolsWithAllOfTheWorkspaceStayUnderFiveThousandTokens(t *testing.T) {
 	t.Parallel()
-	system, n := firstRequest(t, true, append(memory.TerminalTools(), memory.WorkspaceTools()...))
+	system, n := firstRequest(t, true, append(append(memory.TerminalTools(), memory.WorkspaceTools()...), memory.SearchTool))
 	t.Logf("system %d, with tools %d tokens", core.EstimateTokens(system), n)
 	if n >= 5000 || !strings.Contains(system, "# The open folder") {
 		t.Errorf("prompt and tools take %d tokens:\n%s", n, system)

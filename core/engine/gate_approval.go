@@ -13,6 +13,9 @@ func stageApproval(g *gate, p *pendingCall) (v verdict) {
 	if p.client {
 		return verdict{ask: "The program that sent the message runs " + p.call.Name + " itself."}
 	}
+	if p.tool.Info.Asks && !g.client.Unattended {
+		return verdict{ask: "The agent asks you something."}
+	}
 	if asksByName(g.agent, p.call.Name) {
 		v.ask = "A rule of the agent says that " + p.call.Name + " needs a person's approval."
 	}

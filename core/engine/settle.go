@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"loci/core"
@@ -160,6 +161,9 @@ func (s *settlement) decide(g *gate, p *pendingCall, w core.WaitingCall) {
 		p.result = core.ToolResult{Text: r.Text, IsError: r.IsError, Stdout: r.Stdout, Stderr: r.Stderr}
 		p.images = r.Images
 		return
+	case !d.Approve && g.asked(p):
+		p.given, p.passed, p.result = true, "a person", core.ToolResult{Text: answerText(d.Reason)}
+		return
 	case !d.Approve:
 		p.refusal = core.DenialText(d.Reason)
 		return
@@ -178,6 +182,20 @@ func (s *settlement) decide(g *gate, p *pendingCall, w core.WaitingCall) {
 	if d.Arguments != "" {
 		p.note = changedNote(p.call.Arguments)
 	}
+}
+
+// asked reports whether a call is a question of the agent's.
+func (g *gate) asked(p *pendingCall) bool {
+	g.find(p)
+	return p.tool.Info.Asks
+}
+
+// answerText is what a model reads of what a person says to its question.
+func answerText(said string) string {
+	if strings.TrimSpace(said) == "" {
+		return "The person did not answer. Do what needs no answer, or stop and say what you would need."
+	}
+	return "The person answered: " + said
 }
 
 // act runs the calls and stores what they returned.

@@ -45,8 +45,11 @@ func TerminalTools() []string {
 
 // WorkspaceTools are what an agent has besides that the terminal makes in a folder.
 func WorkspaceTools() []string {
-	return []string{"read", "write", "edit", "glob", "grep", "list", "shell", "job", "fetch"}
+	return []string{"read", "write", "edit", "glob", "grep", "list", "shell", "job", "fetch", "todo", "ask"}
 }
+
+// SearchTool is what an agent has besides where a search service is set up.
+const SearchTool = "web_search"
 
 // Renew gives an agent the prompt and the tools that the terminal's new agents have; further tools stay. A prompt that
 // somebody wrote is replaced only if replace says so.

@@ -110,6 +110,9 @@ func (c *Clients) prepare(ctx, patience context.Context, client core.Client, in 
 	}}
 	if client.Workspace != "" {
 		want.in.Tools = append(want.in.Tools, memory.WorkspaceTools()...)
+		if c.Searches != nil && c.Searches(c.env(client.Env)) {
+			want.in.Tools = append(want.in.Tools, memory.SearchTool)
+		}
 	}
 	if err := c.runnable(ctx, patience, client, in); err != nil {
 		return want, err

@@ -46,6 +46,8 @@ type Config struct {
 	Embedding    *embedding.Worker // that may use the keys of client sessions; nil: none, and an archive's cannot be changed
 	DefaultModel core.Handle       // the configured default; empty: none
 
+	Searches func(env core.Env) bool // whether a search service of the web is set up; nil: none is
+
 	RegisterWithin time.Duration // how long registering waits for a provider to say what is not known, 0: 40 ms
 }
 

@@ -36,8 +36,8 @@ type Network interface {
 type Config struct {
 	Network Network // nil: there is none
 	Parser  core.Parser
-	Client  *http.Client // nil: a usual one; its transport must dial by Network
-	Agent   string       // what a server is told of who asks
+	Agent   string // what a server is told of who asks
+	SearXNG string // the address of one that web_search asks; empty: a service that there is a key for
 }
 
 // Web holds the tools.
