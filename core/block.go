@@ -74,6 +74,7 @@ type Author struct {
 	Step     StepID     `json:"step,omitempty"`
 	Restores int        `json:"restores,omitempty"` // the version whose content this one brings back (undo, redo, rewind); 0: an edit
 	Rewind   RewindID   `json:"rewind,omitempty"`   // the rewind that brought it back; empty: none
+	Source   string     `json:"source,omitempty"`   // what came from outside in the same run before it, one a line; empty: nothing
 }
 
 // BlockVersion is one state of a block, kept forever.

@@ -33,6 +33,7 @@ type Passage struct {
 	Metadata  map[string]any
 	Agent     AgentID // which agent inserted it, in a step of its own; empty: a person or a program did
 	Step      StepID
+	Source    string // what came from outside before it was inserted, as Author.Source
 	File      FileID // the file whose chunk it is; empty: none
 	Place     int    // of the chunk in its file, from 0
 	Seq       int64  // order of arrival, set by the store

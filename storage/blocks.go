@@ -74,9 +74,9 @@ func (s blocks) Create(ctx context.Context, b *core.Block, by core.Author) error
 
 func keepVersion(ctx context.Context, q *sqlite.Querier, b *core.Block, by core.Author, at sqlite.Micros) error {
 	_, err := q.Exec(ctx, `INSERT INTO block_versions
-		(block_id, version, value, label, description, limit_chars, author_kind, author_id, step_id, restores, rewind_id, at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)`,
-		b.ID, b.Version, b.Value, b.Label, b.Description, b.Limit, by.Kind, by.ID, by.Step, by.Restores, by.Rewind, at)
+		(block_id, version, value, label, description, limit_chars, author_kind, author_id, step_id, restores, rewind_id, source, at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)`,
+		b.ID, b.Version, b.Value, b.Label, b.Description, b.Limit, by.Kind, by.ID, by.Step, by.Restores, by.Rewind, by.Source, at)
 	return err
 }
 
@@ -306,18 +306,22 @@ type versionRow struct {
 	Step        core.StepID     `db:"step_id"`
 	Restores    int             `db:"restores"`
 	Rewind      core.RewindID   `db:"rewind_id"`
+	Source      string          `db:"source"`
 	At          sqlite.Micros   `db:"at"`
 }
 
 func (r *versionRow) version() (core.BlockVersion, error) {
 	return core.BlockVersion{
 		Block: r.Block, Version: r.Version, Value: r.Value, Label: r.Label, Description: r.Description, Limit: r.Limit,
-		Author: core.Author{Kind: r.AuthorKind, ID: r.AuthorID, Step: r.Step, Restores: r.Restores, Rewind: r.Rewind}, At: r.At.Time(),
+		Author: core.Author{
+			Kind: r.AuthorKind, ID: r.AuthorID, Step: r.Step, Restores: r.Restores, Rewind: r.Rewind, Source: r.Source,
+		},
+		At: r.At.Time(),
 	}, nil
 }
 
 const selectVersions = `SELECT block_id, version, value, label, description, limit_chars, author_kind, author_id, step_id, restores,
-	rewind_id, at FROM block_versions`
+	rewind_id, source, at FROM block_versions`
 
 func (s blocks) Version(ctx context.Context, id core.BlockID, version int) (core.BlockVersion, error) {
 	ctx, q := s.v.read(ctx)

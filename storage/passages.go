@@ -32,10 +32,11 @@ type passageRow struct {
 type PassageData struct {
 	Tags     []string       `json:"tags,omitempty"`
 	Metadata map[string]any `json:"metadata,omitempty"`
+	Source   string         `json:"source,omitempty"`
 }
 
 func newPassageRow(p *core.Passage) (passageRow, error) {
-	data, err := sqlite.Encode(PassageData{Tags: p.Tags, Metadata: p.Metadata})
+	data, err := sqlite.Encode(PassageData{Tags: p.Tags, Metadata: p.Metadata, Source: p.Source})
 	return passageRow{
 		ID: p.ID, Archive: p.Archive, Text: p.Text, Agent: p.Agent, Step: p.Step, File: p.File, Place: p.Place,
 		CreatedAt: sqlite.ToMicros(p.CreatedAt), UpdatedAt: sqlite.ToMicros(p.UpdatedAt), Data: data,
@@ -48,7 +49,7 @@ func (r *passageRow) passage() (core.Passage, error) {
 	err := sqlite.Decode(r.Data, &d)
 	return core.Passage{
 		ID: r.ID, Archive: r.Archive, Text: r.Text, Tags: d.Tags, Metadata: d.Metadata, Agent: r.Agent, Step: r.Step, File: r.File,
-		Place: r.Place, Seq: r.Seq, CreatedAt: r.CreatedAt.Time(), UpdatedAt: r.UpdatedAt.Time(),
+		Source: d.Source, Place: r.Place, Seq: r.Seq, CreatedAt: r.CreatedAt.Time(), UpdatedAt: r.UpdatedAt.Time(),
 	}, err
 }
 

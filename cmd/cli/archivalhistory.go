@@ -64,7 +64,7 @@ func (a *app) listPassageVersions(
 		t = table{head: append([]string{"PASSAGE"}, t.head...), single: true, spare: []string{"BRINGS BACK", "BY"}}
 	}
 	for _, v := range versions {
-		by, said := writer(v.Author, v.AuthorID, names), v.Text
+		by, said := writer(v.Author, v.AuthorID, names)+after(v.Source), v.Text
 		if v.RewindID != nil {
 			by += ", rewinding"
 		}

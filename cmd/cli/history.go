@@ -12,6 +12,7 @@ import (
 
 	"loci/daemon/api"
 	"loci/daemon/client"
+	"loci/tui/transcript"
 )
 
 // memoryHistory is `loci memory history`: every version of a block, and who made it.
@@ -42,7 +43,7 @@ func (a *app) memoryHistory(agent *string) *cobra.Command {
 			}
 			t := table{head: []string{"VERSION", "WHEN", "BY", "CHARACTERS", "BRINGS BACK", "STEP"}}
 			for _, v := range versions {
-				by := writer(v.Author, v.AuthorID, names)
+				by := writer(v.Author, v.AuthorID, names) + after(v.Source)
 				if text(v.AuthorID) == api.AuthorMirror {
 					by += ", in a file"
 				}
@@ -70,6 +71,14 @@ func writer(author string, id *string, names map[string]string) string {
 		return "you"
 	}
 	return cmp.Or(names[text(id)], author)
+}
+
+// after says what from outside was read before a version was written.
+func after(source *string) string {
+	if source == nil {
+		return ""
+	}
+	return ", after " + transcript.Reveal(strings.ReplaceAll(*source, "\n", ", "))
 }
 
 // brought is the version that another one brought back; empty: none.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -158,12 +159,14 @@ func (t *turn) toolEnv(kept []core.Passage) core.ToolEnv {
 		LineNumbers:  t.policy.LineNumbers,
 		MaxReturn:    defaultReturnLimit,
 		Files:        core.FileLimitsOf(&t.agent, t.e.prompts.WindowFor(&t.agent)),
-		Author:       core.Author{Kind: core.AuthorAgent, ID: string(t.agent.ID), Step: t.step.ID},
-		Chain:        t.run.Chain,
-		Kept:         kept,
-		Client:       t.run.Client,
-		Pictures:     t.e.cfg.Pictures,
-		Sees:         t.choice.Info.Images,
+		Author: core.Author{
+			Kind: core.AuthorAgent, ID: string(t.agent.ID), Step: t.step.ID, Source: t.win.sources(),
+		},
+		Chain:    t.run.Chain,
+		Kept:     kept,
+		Client:   t.run.Client,
+		Pictures: t.e.cfg.Pictures,
+		Sees:     t.choice.Info.Images,
 		Workspace: core.WorkspaceEnv{
 			Path: t.run.Client.Workspace, Dir: t.win.dir(), Mode: t.run.Client.Mode,
 			Contents: t.e.cfg.Contents, Files: t.e.cfg.Store.Workspaces(),
@@ -227,6 +230,7 @@ func (p *pendingCall) finalReturn(ctx context.Context, tx core.Store) (core.Tool
 		Hooked:  p.hooked,
 		Dir:     result.Dir,
 		Images:  p.images,
+		Source:  cmp.Or(result.Source, p.result.Source),
 	}
 	limit := p.tool.Info.ReturnCharLimit
 	if limit == 0 {

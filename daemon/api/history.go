@@ -22,6 +22,7 @@ type BlockVersion struct {
 	StepID      *string `json:"step_id"`
 	Restores    *int    `json:"restores"`  // the version whose content it restored
 	RewindID    *string `json:"rewind_id"` // the rewind that restored it
+	Source      *string `json:"source"`    // what came from outside in the same run before it was written, one a line
 	CreatedAt   Time    `json:"created_at"`
 }
 

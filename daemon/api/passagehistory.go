@@ -18,6 +18,7 @@ type PassageVersion struct {
 	StepID    *string      `json:"step_id"`
 	RewindID  *string      `json:"rewind_id"`
 	Restores  *int         `json:"restores"` // the version whose content it restored
+	Source    *string      `json:"source"`   // what came from outside in the same run before it was written, one a line
 	CreatedAt Time         `json:"created_at"`
 }
 

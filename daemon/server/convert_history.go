@@ -11,7 +11,7 @@ func wireVersion(v core.BlockVersion) api.BlockVersion {
 	out := api.BlockVersion{
 		BlockID: string(v.Block), Version: v.Version, Label: v.Label, Value: v.Value, Description: v.Description, Limit: v.Limit,
 		Author: string(v.Author.Kind), AuthorID: api.PtrTo(v.Author.ID), StepID: api.PtrTo(string(v.Author.Step)),
-		RewindID: api.PtrTo(string(v.Author.Rewind)), CreatedAt: api.At(v.At),
+		RewindID: api.PtrTo(string(v.Author.Rewind)), Source: api.PtrTo(v.Author.Source), CreatedAt: api.At(v.At),
 	}
 	if v.Author.Restores > 0 {
 		out.Restores = &v.Author.Restores

@@ -113,6 +113,6 @@ func wirePassageVersion(v core.PassageVersion) api.PassageVersion {
 		PassageID: string(v.Passage), ArchiveID: string(v.Archive), Version: v.Version, Seq: v.Seq, Text: v.Text, Tags: v.Tags,
 		Metadata: v.Metadata, Deleted: v.Gone, Author: string(v.Author.Kind), AuthorID: api.PtrTo(v.Author.ID),
 		StepID: api.PtrTo(string(v.Author.Step)), RewindID: api.PtrTo(string(v.Author.Rewind)), Restores: api.PtrTo(v.Author.Restores),
-		CreatedAt: api.At(v.At),
+		Source: api.PtrTo(v.Author.Source), CreatedAt: api.At(v.At),
 	}
 }

@@ -98,7 +98,7 @@ func places() []textPlace {
 		{name: "labels of memory blocks", table: "agent_blocks", id: "block_id", columns: []column{{"label", formName}}},
 		{
 			name: "versions of memory blocks", table: "block_versions", id: "block_id || ' v' || version",
-			columns: []column{{"value", formText}, {"label", formName}, {"description", formText}},
+			columns: []column{{"value", formText}, {"label", formName}, {"description", formText}, {"source", formText}},
 		},
 		{
 			name:    "agents",

@@ -31,6 +31,7 @@ type Row struct {
 type rowData struct {
 	Tags     []string       `json:"tags,omitempty"`
 	Metadata map[string]any `json:"metadata,omitempty"`
+	Source   string         `json:"source,omitempty"` // of the author
 }
 
 // PassageVersion returns what a row says.
@@ -41,8 +42,10 @@ func (r *Row) PassageVersion() (core.PassageVersion, error) {
 	}
 	return core.PassageVersion{
 		Passage: r.Passage, Archive: r.Archive, Version: r.Version, Text: r.Text, Tags: d.Tags, Metadata: d.Metadata, Gone: r.Gone,
-		Author: core.Author{Kind: r.AuthorKind, ID: r.AuthorID, Step: r.Step, Restores: r.Restores, Rewind: r.Rewind},
-		At:     r.At.Time(), Seq: r.Seq,
+		Author: core.Author{
+			Kind: r.AuthorKind, ID: r.AuthorID, Step: r.Step, Restores: r.Restores, Rewind: r.Rewind, Source: d.Source,
+		},
+		At: r.At.Time(), Seq: r.Seq,
 	}, nil
 }
 
@@ -57,7 +60,7 @@ func first(p *core.Passage) core.PassageVersion {
 		Author: core.Author{Kind: core.AuthorUser}, At: p.UpdatedAt, Created: p.CreatedAt,
 	}
 	if p.Agent != "" {
-		v.Author = core.Author{Kind: core.AuthorAgent, ID: string(p.Agent), Step: p.Step}
+		v.Author = core.Author{Kind: core.AuthorAgent, ID: string(p.Agent), Step: p.Step, Source: p.Source}
 	}
 	if v.At.IsZero() {
 		v.At = p.CreatedAt
@@ -99,7 +102,7 @@ func insert(ctx context.Context, q *sqlite.Querier, v *core.PassageVersion) erro
 	if v.Gone {
 		v.Text, v.Tags, v.Metadata = "", nil, nil // the version before has it
 	}
-	data, err := sqlite.Encode(rowData{Tags: v.Tags, Metadata: maps.Clone(v.Metadata)})
+	data, err := sqlite.Encode(rowData{Tags: v.Tags, Metadata: maps.Clone(v.Metadata), Source: v.Author.Source})
 	if err != nil {
 		return err
 	}
@@ -145,7 +148,7 @@ func Open(ctx context.Context, q *sqlite.Querier, id core.PassageID) (p core.Pas
 	}
 	return core.Passage{
 		ID: id, Archive: row.Archive, Text: row.Text, Tags: d.Tags, Metadata: d.Metadata, Agent: row.Agent, Step: row.Step,
-		CreatedAt: row.Created.Time(), UpdatedAt: row.Updated.Time(),
+		Source: d.Source, CreatedAt: row.Created.Time(), UpdatedAt: row.Updated.Time(),
 	}, row.Living, nil
 }
 

@@ -43,7 +43,7 @@ func Insert(ctx context.Context, args InsertArgs, env core.ToolEnv) (core.ToolRe
 	if err := passage.Validate(); err != nil {
 		return core.ToolResult{}, err
 	}
-	passage.ID, passage.Agent, passage.Step = core.NewPassageID(), env.Agent.ID, env.Step
+	passage.ID, passage.Agent, passage.Step, passage.Source = core.NewPassageID(), env.Agent.ID, env.Step, env.Author.Source
 	var maybe []core.PassageID
 	if env.Agent.Terminal {
 		maybe = candidates(ctx, passage.Text, env)
