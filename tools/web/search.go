@@ -210,6 +210,8 @@ func (o *only) Allows(host string, named bool) bool {
 
 func (o *only) Closed(string) string { return "" }
 
+func (o *only) Asks(string) bool { return false }
+
 func get(ctx context.Context, address string, query url.Values) (*http.Request, error) {
 	return http.NewRequestWithContext(ctx, http.MethodGet, address+"?"+query.Encode(), nil)
 }
