@@ -163,4 +163,3 @@ type everything struct{}
 func (everything) Allows(string, bool) bool { return true }
 func (everything) Closed(string) string     { return "" }
 func (everything) Asks(string) bool         { return false }
-func (everything) Asks(string) bool         { return false }
