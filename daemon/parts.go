@@ -294,8 +294,8 @@ func (d *Daemon) awaitParts(ctx context.Context) (server.Parts, error) {
 	p := d.current()
 	return server.Parts{
 		Services: p.services, Engine: p.engine, Undo: p.undo, Approvals: p.approvals, Mirrors: p.mirrors, Follower: p.follower,
-		Permissions: p.permissions, Trust: p.trust, Commands: d.commands(p.trust), Closes: closes, Jobs: p.jobs,
-		Variables: p.variables,
+		Permissions: p.permissions, Trust: p.trust, Commands: d.commands(p.trust), Closes: closes, Names: workspace.Names,
+		Jobs: p.jobs, Variables: p.variables,
 	}, nil
 }
 

@@ -54,6 +54,7 @@ type Backend interface {
 	writtenBackend
 	jobBackend
 	questionBackend
+	workspaceBackend
 }
 
 const (

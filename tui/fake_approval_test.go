@@ -192,8 +192,18 @@ func (f *fake) CheckPermission(_ context.Context, in api.CheckPermission) (api.P
 			}
 		}
 	}
+	switch {
+	case in.Does == "read" && in.Subject == ".env":
+		return api.PermissionVerdict{Effect: "ask", Why: "Loci asks before it may read .env, because of the name."}, nil
+	case in.Does == "read" && in.Subject == "secret":
+		return api.PermissionVerdict{Effect: "deny", Why: "The rule read(secret) of your configuration forbids to read secret."}, nil
+	}
 	if slices.Contains(in.Allow, "shell(go build *)") && strings.HasPrefix(in.Subject, "go test") {
 		return api.PermissionVerdict{Effect: "ask", Why: "The mode ask asks before it may run " + in.Subject + "."}, nil
 	}
 	return api.PermissionVerdict{Effect: "allow", Hidden: f.closed}, nil
+}
+
+func (f *fake) WorkspaceFiles(context.Context, string) (api.WorkspaceFiles, error) {
+	return api.WorkspaceFiles{Files: []string{"cmd/main.go", "docs/two words 漢字.md", "evil\x1b[2J.go", "main_test.go"}}, nil
 }

@@ -34,7 +34,8 @@ func bindings() []binding {
 		{
 			keys: "! at the beginning", help: "run the line yourself, in your shell; the next message tells the agent what it wrote",
 		},
-		{keys: "tab", help: "complete a command"},
+		{keys: "@", help: "name a file of the folder: it goes along with the message"},
+		{keys: "tab", help: "complete a command or a file"},
 		{
 			keys: "shift+tab", help: "what the agent may do from the next message on: ask, edits or plan mode",
 			on: map[string]handler{"shift+tab": always(nextMode)},
@@ -118,6 +119,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		cmd, _ := m.bound(name, true)
 		return cmd
 	case prompt.Edited:
+		return m.attach.look()
 	}
 	return nil
 }

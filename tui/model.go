@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -43,6 +44,7 @@ type Model struct {
 	jobs     *jobs
 	own      *ownLines
 	hosts    *hostQuestion
+	attach   *attachments
 	turn     *turn // nil: no run is being shown
 
 	out    *term.Output
@@ -118,6 +120,9 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 	m.hosts = &hostQuestion{ui: ui, conv: conv, prompt: written, backend: o.Backend, now: o.now, alert: m.question.alert}
 	m.jobs = &jobs{ui: ui, conv: conv, backend: o.Backend, now: o.now}
 	m.own = &ownLines{ui: ui, wg: wg, folder: o.Who.Folder, shell: shellOf(o.Getenv), in: o.In, out: o.Out}
+	m.attach = &attachments{
+		ui: ui, prompt: written, folder: o.Who.Folder, workspace: o.Backend, approvals: o.Backend, now: o.now, told: map[string]bool{},
+	}
 	m.resize(width, height)
 	return m
 }
@@ -232,11 +237,13 @@ func (m *Model) submit() tea.Cmd {
 	case command:
 	case own:
 		return m.runOwn(line)
+	case m.link.connected && m.attach.pending(text):
+		return m.attach.read(text, m.submit)
 	case m.question.stands():
 		m.question.offerToDeny(text)
 		return nil
-	case m.link.connected && len(text)+m.own.size() > fitFrom:
-		return m.measure(text, transcript.Enclose(text, m.own.done))
+	case m.link.connected && len(text)+m.attach.size()+m.own.size() > fitFrom:
+		return m.measure(text, transcript.Enclose(text, slices.Concat(m.attach.files, m.own.done)))
 	}
 	return m.deliver()
 }
@@ -247,6 +254,7 @@ func (m *Model) deliver() tea.Cmd {
 	if name, arg, ok := parseCommand(text); ok {
 		return m.runCommand(text, name, arg)
 	}
+	text = m.attach.with(text)
 	m.outbox.held = false
 	if !m.link.connected || m.turn != nil || m.timeline.travelling || m.question.blocks() || m.own.running != nil {
 		m.prompt.Enqueue(text)
@@ -273,7 +281,7 @@ func (m *Model) answer(req api.AnswerRequest, text string) tea.Cmd {
 	thread := m.conv.thread
 	t := &turn{answer: true, input: text}
 	if text != "" {
-		text = m.withOwn(text)
+		text = m.withOwn(m.attach.with(text))
 		t.input = text
 		m.ui.showSaid(transcript.Item{Kind: transcript.User, Text: text})
 		t.otid = m.outbox.otid(thread, text)

@@ -82,7 +82,8 @@ func wantsTerminal(line string) bool {
 		"vi", "vim", "nvim", "view", "nano", "emacs", "hx", "micro", "less", "more", "most", "man", "top", "htop", "btop", "watch",
 		"tmux", "screen", "ssh", "mc", "ranger", "lazygit", "tig", "gdb", "fzf", "passwd", "su",
 	}
-	return slices.Contains(known, name) || len(words) == 1 && slices.Contains([]string{"bash", "sh", "zsh", "fish", "python", "python3", "node"}, name)
+	prompts := []string{"bash", "sh", "zsh", "fish", "python", "python3", "node"}
+	return slices.Contains(known, name) || len(words) == 1 && slices.Contains(prompts, name)
 }
 
 // run starts a line.

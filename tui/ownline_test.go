@@ -82,7 +82,8 @@ func TestALineWaitsUntilTheAgentHasAnsweredAndIsNoMessage(t *testing.T) {
 func TestALineHasNoTerminalToWriteOnBehindTheBackOfTheChat(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, newFake(), 80, 24, inFolder(t, "a", "")).connect()
-	r.say("!printf 'a\\033[2Jb\\n'; (echo x >/dev/tty) 2>/dev/null || echo no terminal; cat; yes | head -c 100000 | tr -d '\\n'; echo the end")
+	r.say("!printf 'a\\033[2Jb\\n'; (echo x >/dev/tty) 2>/dev/null || echo no terminal; cat; " +
+		"yes | head -c 100000 | tr -d '\\n'; echo the end")
 	r.ownEnded()
 	got := r.m.own.done[0].Text
 	if !strings.Contains(got, "ab\nno terminal\n") || !strings.HasSuffix(got, "the end") || !strings.Contains(got, "bytes are left out here") ||

@@ -64,6 +64,7 @@ type Parts struct {
 	Trust       Trust                // nil: none is kept
 	Commands    Commands             // nil: there are none
 	Closes      Closes               // nil: nobody knows
+	Names       Names                // nil: nobody knows
 	Jobs        *jobs.Registry       // nil: there are none
 	Variables   *variables.Variables // nil: none are kept
 }
@@ -159,6 +160,7 @@ func (s *Server) register(a huma.API) {
 	s.registerRuns(a)
 	s.registerTools(a)
 	s.registerVariables(a)
+	s.registerWorkspace(a)
 }
 
 // ready waits for the parts.

@@ -36,6 +36,8 @@ const (
 type Command struct {
 	Name string // without the slash
 	Help string
+
+	file bool // it is a file
 }
 
 // Event is what a key meant.
@@ -68,7 +70,10 @@ type Prompt struct {
 	pastes []string // folded pastes, by number
 	known  []string // pastes that were folded lately: they are folded again when they come back
 
-	chosen int  // in the command list
+	files *Files      // that @ completes; nil: not known
+	found *foundFiles // for the word at the caret
+
+	chosen int  // in the list
 	moved  bool // the person moved the selection
 	closed bool // Escape closed the list
 }
@@ -224,9 +229,13 @@ func (p *Prompt) Key(msg tea.KeyPressMsg) Event {
 			p.chosen, p.moved = (p.chosen+1)%len(list), true
 			return Edited
 		case "tab":
-			p.Set("/" + list[p.chosen].Name)
-			p.closed = true
+			p.take(list[p.chosen])
 			return Edited
+		case "enter":
+			if list[p.chosen].file && list[p.chosen].Name != p.found.word {
+				p.take(list[p.chosen])
+				return Edited
+			}
 		case "esc":
 			p.closed = true
 			return Edited
@@ -259,6 +268,16 @@ func (p *Prompt) Key(msg tea.KeyPressMsg) Event {
 		p.touched()
 	}
 	return Edited
+}
+
+// take completes what was typed by an entry of the list.
+func (p *Prompt) take(c Command) {
+	if c.file {
+		p.complete(c.Name)
+		return
+	}
+	p.Set("/" + c.Name)
+	p.closed = true
 }
 
 // swapAside puts what was typed aside and brings back what was put aside
@@ -324,9 +343,17 @@ func (p *Prompt) newer() bool {
 func (p *Prompt) Complete(commands []Command) { p.commands = commands }
 
 // list is the commands that the slash word matches: an exact name first, then
-// prefixes.
+// prefixes. Behind an @ it is files.
 func (p *Prompt) list() []Command {
 	text := p.area.Value()
+	if strings.Contains(text, "@") {
+		var files []Command
+		for _, name := range p.matches() {
+			files = append(files, Command{Name: name, file: true})
+		}
+		p.chosen = max(0, min(p.chosen, len(files)-1)) // the caret may have gone to another word
+		return files
+	}
 	word, slash := strings.CutPrefix(text, "/")
 	if !slash || p.closed || strings.ContainsAny(word, " \n/") {
 		return nil
@@ -346,7 +373,7 @@ func (p *Prompt) list() []Command {
 // completion is the command that Enter runs, if the command list is open.
 func (p *Prompt) completion() (string, bool) {
 	list := p.list()
-	if len(list) == 0 {
+	if len(list) == 0 || list[0].file {
 		return "", false
 	}
 	return list[min(p.chosen, len(list)-1)].Name, true
@@ -385,12 +412,15 @@ func (p *Prompt) listView() []string {
 	for i := first; i < first+show; i++ {
 		name := fmt.Sprintf("%-*s", widest, "/"+list[i].Name)
 		help := p.theme.Dim.Render(list[i].Help)
+		if list[i].file {
+			name = list[i].Name
+		}
 		if i == p.chosen {
 			name = p.theme.Accent.Render("▸ " + name)
 		} else {
 			name = "  " + name
 		}
-		rows = append(rows, transcript.Short(name+"  "+help, p.width))
+		rows = append(rows, term.TrimRight(transcript.Short(name+"  "+help, p.width)))
 	}
 	if len(list) > show {
 		rows = append(rows, p.theme.Dim.Render(transcript.Short(fmt.Sprintf("  %d of %d · ↑↓", p.chosen+1, len(list)), p.width)))

@@ -13,7 +13,10 @@ import (
 )
 
 func commands() []Command {
-	return []Command{{"context-limit", "set the limit"}, {"context", "show it"}, {"help", "keys and commands"}, {"quit", "leave"}}
+	return []Command{
+		{Name: "context-limit", Help: "set the limit"}, {Name: "context", Help: "show it"},
+		{Name: "help", Help: "keys and commands"}, {Name: "quit", Help: "leave"},
+	}
 }
 
 func fresh() *Prompt { return New(theme.New(theme.None), commands()) }

@@ -28,6 +28,9 @@ func Ran(folder, line, end, output string) Enclosure {
 // File encloses a file, by its lines as far as they go along.
 func File(path, text string, shown, lines int) Enclosure {
 	head := fmt.Sprintf("%s%s, %d lines", headFile, OneLine(Reveal(path)), lines)
+	if lines == 1 {
+		head = headFile + OneLine(Reveal(path)) + ", 1 line"
+	}
 	if shown < lines {
 		head = fmt.Sprintf("%s%s, the first %d of %d lines", headFile, OneLine(Reveal(path)), shown, lines)
 	}
