@@ -55,6 +55,7 @@ type Backend interface {
 	jobBackend
 	questionBackend
 	workspaceBackend
+	permissionBackend
 }
 
 const (

@@ -66,6 +66,12 @@ func commands() []command {
 			run: func(m *Model, _ string) tea.Cmd { return trustPanel{m.ui, m.backend}.open() },
 		},
 		{
+			name: "permissions", help: "what agents may do: see and change the rules, and what decided the last calls",
+			run: func(m *Model, _ string) tea.Cmd {
+				return permissionPanel{m.ui, m.conv, m.backend, m.opts.Who.Folder, m.now}.open()
+			},
+		},
+		{
 			name: "jobs", help: "shell lines that run: see what they write, stop them",
 			run: func(m *Model, _ string) tea.Cmd { return m.jobs.open() },
 		},

@@ -18,6 +18,7 @@ type fakeApprovals struct {
 	answered []api.AnswerRequest
 	refusals []error  // for the first answers
 	closed   []string // to shell lines
+	rules    []api.PermissionRule
 }
 
 const (
@@ -206,4 +207,34 @@ func (f *fake) CheckPermission(_ context.Context, in api.CheckPermission) (api.P
 
 func (f *fake) WorkspaceFiles(context.Context, string) (api.WorkspaceFiles, error) {
 	return api.WorkspaceFiles{Files: []string{"cmd/main.go", "docs/two words 漢字.md", "evil\x1b[2J.go", "main_test.go"}}, nil
+}
+
+func (f *fake) Permissions(context.Context, string) (api.Permissions, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return api.Permissions{Rules: slices.Clone(f.rules), Faults: []string{"the permissions in .loci/permissions.toml can't be read"}}, nil
+}
+
+func (f *fake) AddPermission(_ context.Context, rule api.PermissionRule) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if strings.Contains(rule.Rule, "(") && !strings.HasSuffix(rule.Rule, ")") {
+		return &client.Error{Status: 400, Kind: api.KindInvalid, Message: "the bracket is not closed"}
+	}
+	f.rules = append(f.rules, rule)
+	return nil
+}
+
+func (f *fake) RemovePermission(_ context.Context, in api.RemovePermission) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.rules = slices.DeleteFunc(f.rules, func(r api.PermissionRule) bool { return r.Rule == in.Rule && r.Session == in.Session })
+	return nil
+}
+
+func (f *fake) Decisions(context.Context, api.ListDecisions) (api.DecisionList, error) {
+	return api.DecisionList{Decisions: []api.CallDecision{
+		{Tool: "shell", Subject: `{"command":"go test ./..."}`, Allowed: true, By: "the rule shell(go test *) of this session"},
+		{Tool: "write", Subject: `{"path":"a.go","content":"x"}`, By: "a person: not there"},
+	}}, nil
 }

@@ -32,7 +32,7 @@ func bindings() []binding {
 			on: map[string]handler{"ctrl+v": always(func(m *Model) tea.Cmd { m.ui.flash = imagesByPath; return nil })},
 		},
 		{
-			keys: "! at the beginning", help: "run the line yourself, in your shell; the next message tells the agent what it wrote",
+			keys: "!", help: "at the beginning of a line: run it yourself, in your shell; the next message tells the agent what it wrote",
 		},
 		{keys: "@", help: "name a file of the folder: it goes along with the message"},
 		{keys: "tab", help: "complete a command or a file"},

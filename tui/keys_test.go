@@ -82,6 +82,7 @@ func TestThePromptTakesEveryKeyThatHasNoHandler(t *testing.T) {
 		"ctrl+j": {Code: 'j', Mod: tea.ModCtrl}, "alt+enter": {Code: tea.KeyEnter, Mod: tea.ModAlt},
 		"shift+enter": {Code: tea.KeyEnter, Mod: tea.ModShift}, "↑": {Code: tea.KeyUp}, "↓": {Code: tea.KeyDown},
 		"ctrl+s": {Code: 's', Mod: tea.ModCtrl}, "tab": {Code: tea.KeyTab},
+		"!": {Code: '!', Text: "!"}, "@": {Code: '@', Text: "@"},
 	}
 	left := slices.DeleteFunc(bindings(), func(b binding) bool {
 		return b.on != nil || strings.HasPrefix(b.keys, "! ") // how a text begins, and no key

@@ -4,6 +4,7 @@ package api
 const (
 	PathPermissions      = "/loci/v1/permissions"
 	PathCheckPermissions = PathPermissions + "/check"
+	PathDecisions        = PathPermissions + "/decisions"
 )
 
 // ListPermissions are the parameters of GET /loci/v1/permissions: a folder, or none for what counts everywhere.
@@ -17,18 +18,44 @@ type Permissions struct {
 	Faults []string         `json:"faults"`
 }
 
-// PermissionRule is one rule. To add it, Folder says where it counts; without one it counts everywhere.
+// PermissionRule is one rule. To add it, Folder says where it counts, or Session that it counts for this client session;
+// without either it counts everywhere.
 type PermissionRule struct {
 	Effect string `json:"effect" enum:"allow,ask,deny" required:"true"`
 	Rule   string `json:"rule" required:"true"`
 	Source string `json:"source,omitempty"` // in words; not of one to add
 	Folder string `json:"folder,omitempty"`
+
+	Session bool `json:"session,omitempty"`
 }
 
 // RemovePermission are the parameters of DELETE /loci/v1/permissions.
 type RemovePermission struct {
-	Rule   string `query:"rule" required:"true"`
-	Folder string `query:"folder"`
+	Rule    string `query:"rule" required:"true"`
+	Folder  string `query:"folder"`
+	Session bool   `query:"session"`
+}
+
+// ListDecisions are the parameters of GET /loci/v1/permissions/decisions.
+type ListDecisions struct {
+	AgentID        string `query:"agent_id" required:"true"`
+	ConversationID string `query:"conversation_id"` // empty: the default one
+	Limit          int    `query:"limit" default:"50" minimum:"1" maximum:"200"`
+}
+
+// DecisionList is what decided the last calls of a conversation, the newest first.
+type DecisionList struct {
+	Decisions []CallDecision `json:"decisions"`
+}
+
+// CallDecision says what became of a call that needed permission, and what decided it.
+type CallDecision struct {
+	ToolCallID string `json:"tool_call_id"`
+	Tool       string `json:"tool"`
+	Subject    string `json:"subject,omitempty"` // the arguments of the call, JSON
+	Allowed    bool   `json:"allowed"`
+	By         string `json:"by"` // the rule, the mode, the hook or the person
+	At         Time   `json:"at"`
 }
 
 // CheckPermission asks what would become of a call. Does is read, write, shell, fetch or mcp, or the name of a tool;
@@ -51,6 +78,9 @@ const (
 	EffectAsk   = "ask"
 	EffectDeny  = "deny"
 )
+
+// SourceUser is what the person wrote for everywhere, as the source of a rule.
+const SourceUser = "your configuration"
 
 // PermissionVerdict is what would become of it.
 type PermissionVerdict struct {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"slices"
 
 	"loci/daemon/api"
 )
@@ -13,12 +14,46 @@ func (c *Client) Permissions(ctx context.Context, folder string) (api.Permission
 
 // AddPermission keeps a rule.
 func (c *Client) AddPermission(ctx context.Context, rule api.PermissionRule) error {
-	return c.done(ctx, request{method: post, path: api.PathPermissions, body: rule})
+	err := c.done(ctx, request{method: post, path: api.PathPermissions, body: rule})
+	if err == nil && rule.Session {
+		c.renewRules(func(who *api.Client) {
+			if rule.Effect == api.EffectDeny {
+				who.Deny = append(slices.Clone(who.Deny), rule.Rule)
+			} else {
+				who.Allow = append(slices.Clone(who.Allow), rule.Rule)
+			}
+		})
+	}
+	return err
 }
 
 // RemovePermission takes a rule away.
 func (c *Client) RemovePermission(ctx context.Context, in api.RemovePermission) error {
-	return c.done(ctx, request{method: remove, path: api.PathPermissions, query: in})
+	err := c.done(ctx, request{method: remove, path: api.PathPermissions, query: in})
+	if err == nil && in.Session {
+		c.renewRules(func(who *api.Client) {
+			is := func(rule string) bool { return rule == in.Rule }
+			who.Allow, who.Deny = slices.DeleteFunc(slices.Clone(who.Allow), is), slices.DeleteFunc(slices.Clone(who.Deny), is)
+		})
+	}
+	return err
+}
+
+// renewRules changes what the session is registered with again after a restart of the daemon.
+func (c *Client) renewRules(change func(who *api.Client)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.registered == nil {
+		return
+	}
+	who := *c.registered
+	change(&who)
+	c.registered = &who
+}
+
+// Decisions says what decided the last calls of a conversation.
+func (c *Client) Decisions(ctx context.Context, in api.ListDecisions) (api.DecisionList, error) {
+	return call[api.DecisionList](ctx, c, request{method: get, path: api.PathDecisions, query: in})
 }
 
 // CheckPermission says what would become of a call.

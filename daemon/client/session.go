@@ -47,19 +47,14 @@ func ModeOf(ctx context.Context) string {
 
 // allowed remembers rules that the session was given with an answer, so that they still count after a restart of the daemon.
 func (c *Client) allowed(rules []string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(rules) == 0 || c.registered == nil {
-		return
-	}
-	who := *c.registered
-	who.Allow = slices.Clone(who.Allow)
-	for _, rule := range rules {
-		if !slices.Contains(who.Allow, rule) {
-			who.Allow = append(who.Allow, rule)
+	c.renewRules(func(who *api.Client) {
+		who.Allow = slices.Clone(who.Allow)
+		for _, rule := range rules {
+			if !slices.Contains(who.Allow, rule) {
+				who.Allow = append(who.Allow, rule)
+			}
 		}
-	}
-	c.registered = &who
+	})
 }
 
 type registration struct {

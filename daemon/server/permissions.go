@@ -3,6 +3,7 @@ package server
 import (
 	"cmp"
 	"context"
+	"errors"
 	"path/filepath"
 	"slices"
 
@@ -32,6 +33,7 @@ func (s *Server) registerPermissions(a huma.API) {
 	handle(a, "POST", api.PathPermissions, s.addPermission)
 	handle(a, "DELETE", api.PathPermissions, s.removePermission)
 	handle(a, "POST", api.PathCheckPermissions, s.checkPermission)
+	handle(a, "GET", api.PathDecisions, s.listDecisions)
 }
 
 func (s *Server) permissions(ctx context.Context) (Permissions, error) {
@@ -51,14 +53,17 @@ func (s *Server) listPermissions(ctx context.Context, in *api.ListPermissions) (
 	}
 	rules, faults, err := files.List(in.Folder)
 	out := api.Permissions{Rules: []api.PermissionRule{}, Faults: append([]string{}, faults...)}
-	for _, r := range rules {
+	session := callOf(ctx).client.Rules
+	given, wrong := permission.ParseList(permission.List{Allow: session.Allow, Deny: session.Deny}, permission.FromSession)
+	for _, r := range slices.Concat(rules, given) {
 		rule := api.PermissionRule{Effect: string(r.Effect), Rule: r.Text, Source: string(r.Source)}
 		if r.Source == permission.FromFolder {
 			rule.Folder = in.Folder
 		}
+		rule.Session = r.Source == permission.FromSession
 		out.Rules = append(out.Rules, rule)
 	}
-	return answer(out, err)
+	return answer(out, errors.Join(err, wrong))
 }
 
 type addPermissionInput struct{ Body api.PermissionRule }
@@ -68,6 +73,9 @@ func (s *Server) addPermission(ctx context.Context, in *addPermissionInput) (*bo
 	if err != nil {
 		return nil, err
 	}
+	if in.Body.Session {
+		return answer[any](nil, s.addToSession(ctx, in.Body))
+	}
 	return answer[any](nil, files.Add(permission.Effect(in.Body.Effect), in.Body.Rule, in.Body.Folder))
 }
 
@@ -75,6 +83,9 @@ func (s *Server) removePermission(ctx context.Context, in *api.RemovePermission)
 	files, err := s.permissions(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if in.Session {
+		return answer[any](nil, s.removeFromSession(ctx, in.Rule))
 	}
 	return answer[any](nil, files.Remove(in.Rule, in.Folder))
 }
