@@ -218,7 +218,7 @@ func readAttached(root *os.Root, path string, most int) (e transcript.Enclosure,
 	case err != nil:
 		return e, 0, "it cannot be read"
 	case kind != "":
-		return e, 0, "it is an image (" + kind + "), and images cannot be sent yet"
+		return e, 0, "it is an image (" + kind + "); one is sent by its path without the @"
 	case bytes.IndexByte(text, 0) >= 0 || !utf8.Valid(text):
 		return e, 0, "it is no text"
 	case most <= 0:
