@@ -16,6 +16,7 @@ import (
 type answer struct {
 	message core.MessageID
 	policy  core.Policy
+	one     bool // only the first call counts
 	speak   core.Speak
 	content []core.Content
 	parts   int // how many parts are open so far
@@ -29,7 +30,7 @@ type answer struct {
 	ended   bool
 	said    bool                   // something was announced
 	spoke   bool                   // … and some of it was text
-	renamed bool                   // a call has a name or an id that cannot be replayed
+	renamed bool                   // the provider's own form holds a call that can't be replayed, by its name or id, or that doesn't count
 	asks    func(tool string) bool // whether calls of a tool wait for somebody, whatever they say; nil: none does
 	inAsks  int                    // calls of the request for approval
 }
@@ -57,7 +58,7 @@ type piece struct {
 }
 
 func newAnswer(policy core.Policy, speak core.Speak) *answer {
-	return &answer{policy: policy, speak: speak, callsAt: -1}
+	return &answer{policy: policy, one: policy.OneCall, speak: speak, callsAt: -1}
 }
 
 // add takes a delta and returns what it announces.
@@ -155,7 +156,11 @@ func (a *answer) find(d core.CallDelta) *callBuffer {
 			return c
 		}
 	}
-	if a.policy.OneCall && len(a.calls) > 0 || d.Name == "" {
+	if d.Name == "" {
+		return nil
+	}
+	if a.one && len(a.calls) > 0 {
+		a.renamed = true // nothing would answer it
 		return nil
 	}
 	c := &callBuffer{index: d.Index, id: d.ID, name: d.Name, spoken: -1, thinking: -1}

@@ -14,6 +14,7 @@ func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
 	s := t.parts(state)
 	a := newAnswer(t.policy, t.run.Config.Speak)
 	a.message, a.asks = core.NewMessageID(), askedByName(t)
+	a.one = !s.Parallel // whatever the provider makes of that
 	t.step.StartedAt, t.step.Model, t.step.Endpoint = t.e.cfg.Clock(), t.choice.Handle, t.choice.Info.Endpoint
 	t.step.Window, t.step.Choice, t.step.Offer, t.step.Parallel = s.Window, s.Choice, s.Offer, s.Parallel
 	guard := newGuard(t.choice.Handle, t.e.cfg.AnswerLimit)
@@ -96,7 +97,7 @@ func (t *turn) rethink(a *answer) *answer {
 	}
 	t.takeBack(a, "What came so far were the model's thoughts.")
 	again := newAnswer(a.policy, a.speak)
-	again.message, again.asks = core.NewMessageID(), a.asks
+	again.message, again.asks, again.one = core.NewMessageID(), a.asks, a.one
 	t.show(again, again.add(core.Delta{Reasoning: thoughts}))
 	return again
 }
