@@ -32,20 +32,20 @@ func painted(w, h int) image.Image {
 	return img
 }
 
-func asPNG(t testing.TB, img image.Image) []byte {
-	t.Helper()
+func asPNG(tb testing.TB, img image.Image) []byte {
+	tb.Helper()
 	var b bytes.Buffer
 	if err := png.Encode(&b, img); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return b.Bytes()
 }
 
-func asJPEG(t testing.TB, img image.Image) []byte {
-	t.Helper()
+func asJPEG(tb testing.TB, img image.Image) []byte {
+	tb.Helper()
 	var b bytes.Buffer
 	if err := jpeg.Encode(&b, img, &jpeg.Options{Quality: 95}); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return b.Bytes()
 }
