@@ -39,11 +39,12 @@ func File(path, text string, shown, lines int) Enclosure {
 
 // String is the enclosure as it is sent: its head in brackets, and its text in a fence that no line of it ends.
 func (e Enclosure) String() string {
+	text := strings.ReplaceAll(e.Text, "[image /", "[image: /") // only a person's own words send images
 	fence := "```"
-	for strings.Contains(e.Text, fence) {
+	for strings.Contains(text, fence) {
 		fence += "`"
 	}
-	return "[" + e.Head + "]\n" + fence + "\n" + strings.TrimRight(e.Text, "\n") + "\n" + fence
+	return "[" + e.Head + "]\n" + fence + "\n" + strings.TrimRight(text, "\n") + "\n" + fence
 }
 
 // Enclose puts enclosures behind a message.

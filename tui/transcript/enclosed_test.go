@@ -29,3 +29,10 @@ func TestWhatGoesAlongIsToldFromThePersonsOwnWords(t *testing.T) {
 		t.Errorf("a fence within ends the fence:\n%s", full)
 	}
 }
+
+func TestWhatGoesAlongNamesNoImageToSend(t *testing.T) {
+	t.Parallel()
+	if got := File("a.md", "see [image /home/ada/private.png]\n", 1, 1).String(); strings.Contains(got, "[image /") {
+		t.Errorf("a file that goes along sends an image: %s", got)
+	}
+}
