@@ -10,6 +10,7 @@ import (
 	"mime/multipart"
 	"net"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -21,11 +22,11 @@ import (
 	"loci/providers/providertest"
 )
 
-// The models of the test: the one whose requests are looked at, and that of another agent who edits a shared block.
-const (
-	watchedModel = "test-model"
-	otherModel   = "other-model"
-)
+// otherModel is the model of another agent who edits a shared block.
+const otherModel = "other-model"
+
+// marks are what says how far a prompt is cached, which moves and is no part of it.
+var marks = regexp.MustCompile(`,"cache_control":\{[^}]*\}`)
 
 // elements are the parts of a request in the order in which a provider reads them: the system text, each tool, each
 // message, as they stood on the wire. Where the system text is a message, it comes behind the tools.
@@ -33,14 +34,15 @@ func elements(t *testing.T, r providertest.Request) []string {
 	t.Helper()
 	var body struct {
 		Instructions string            `json:"instructions"`
+		System       json.RawMessage   `json:"system"`
 		Tools        []json.RawMessage `json:"tools"`
 		Messages     []json.RawMessage `json:"messages"`
 		Input        []json.RawMessage `json:"input"`
 	}
-	if err := json.Unmarshal(r.Body, &body); err != nil {
+	if err := json.Unmarshal(marks.ReplaceAll(r.Body, nil), &body); err != nil {
 		t.Fatal(err)
 	}
-	out := []string{body.Instructions}
+	out := []string{body.Instructions + string(body.System)}
 	for _, part := range slices.Concat(body.Tools, body.Messages, body.Input) {
 		var line bytes.Buffer
 		if err := json.Compact(&line, part); err != nil {
@@ -97,17 +99,24 @@ func acts(turn int) []providertest.Call {
 type prefixHouse struct {
 	t      *testing.T
 	server *providertest.Server
+	model  string // the one whose requests are looked at
 	c      *client.Client
 	own    client.Target
 	other  client.Target
 	turn   atomic.Int64
 }
 
-func openPrefixHouse(t *testing.T, provider string, variables func(s *providertest.Server) []string) *prefixHouse {
+func openPrefixHouse(t *testing.T, handle string, variables func(s *providertest.Server) []string) *prefixHouse {
 	t.Helper()
 	p, settings := home(t)
-	h := &prefixHouse{t: t, server: providertest.NewServer(t)}
-	h.server.Models = []providertest.Model{{Name: watchedModel, Window: 12_000}, {Name: otherModel, Window: 12_000}}
+	provider, model, _ := strings.Cut(handle, "/")
+	h := &prefixHouse{t: t, model: model, server: providertest.NewServer(t)}
+	h.server.Models = []providertest.Model{{Name: model, Window: 12_000}, {Name: otherModel, Window: 12_000}}
+	for _, m := range providertest.ClaudeModels() {
+		if m.Name == model {
+			h.server.Models[0].Claude = m.Claude
+		}
+	}
 	h.server.Reply = h.reply
 	start(t, Config{Paths: p, Settings: settings, Environ: environ(variables(h.server)...), RecallWait: time.Minute})
 	h.c = client.New(client.Options{Socket: p.Socket, Version: "test"})
@@ -115,7 +124,7 @@ func openPrefixHouse(t *testing.T, provider string, variables func(s *providerte
 	for _, one := range []struct {
 		to    *client.Target
 		model string
-	}{{&h.other, otherModel}, {&h.own, watchedModel}} {
+	}{{&h.other, otherModel}, {&h.own, model}} {
 		s, err := h.c.Register(
 			t.Context(),
 			api.Client{
@@ -246,7 +255,10 @@ func (h *prefixHouse) reply(r providertest.Request) providertest.Turn {
 		args := fmt.Sprintf(`{"label":"persona","new_string":"the other agent was here in turn %d"}`, turn)
 		return providertest.Turn{Calls: []providertest.Call{{Name: "memory_insert", Arguments: args}}}
 	}
-	return providertest.Turn{Text: fmt.Sprint("This is what I have to say in turn ", turn, "."), Calls: acts(turn)}
+	return providertest.Turn{
+		Reasoning: fmt.Sprint("They ask in turn ", turn, "."),
+		Text:      fmt.Sprint("This is what I have to say in turn ", turn, "."), Calls: acts(turn),
+	}
 }
 
 func (h *prefixHouse) say(to client.Target, text string) (run string) {
@@ -263,7 +275,7 @@ func (h *prefixHouse) say(to client.Target, text string) (run string) {
 
 // watched returns the requests of the watched agent's turns.
 func (h *prefixHouse) watched() []providertest.Request {
-	return slices.DeleteFunc(h.server.Requests(), func(r providertest.Request) bool { return r.Model != watchedModel || len(r.Tools) == 0 })
+	return slices.DeleteFunc(h.server.Requests(), func(r providertest.Request) bool { return r.Model != h.model || len(r.Tools) == 0 })
 }
 
 // notices returns what the run told of, by kind.
@@ -290,18 +302,23 @@ func (h *prefixHouse) notices(run string) (compacted bool, recalled string) {
 func TestOverSixtyTurnsAWirePrefixStays(t *testing.T) {
 	t.Parallel()
 	for name, wire := range map[string]struct {
-		provider  string
+		handle    string
 		variables func(s *providertest.Server) []string
 	}{
-		"chat": {"openai", func(s *providertest.Server) []string {
+		"chat": {"openai/test-model", func(s *providertest.Server) []string {
 			return []string{"OPENAI_API_KEY", "key", "OPENAI_BASE_URL", s.V1()}
 		}},
-		"responses": {"xai", func(s *providertest.Server) []string { return []string{"XAI_API_KEY", "key", "XAI_BASE_URL", s.V1()} }},
-		"ollama":    {"ollama", func(s *providertest.Server) []string { return []string{"OLLAMA_HOST", s.URL} }},
+		"responses": {"xai/test-model", func(s *providertest.Server) []string {
+			return []string{"XAI_API_KEY", "key", "XAI_BASE_URL", s.V1()}
+		}},
+		"ollama": {"ollama/test-model", func(s *providertest.Server) []string { return []string{"OLLAMA_HOST", s.URL} }},
+		"messages": {"anthropic/claude-opus-5-5", func(s *providertest.Server) []string {
+			return []string{"ANTHROPIC_API_KEY", "key", "ANTHROPIC_BASE_URL", s.URL}
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			sixtyTurns(t, openPrefixHouse(t, wire.provider, wire.variables), providertest.Wire(name))
+			sixtyTurns(t, openPrefixHouse(t, wire.handle, wire.variables), providertest.Wire(name))
 		})
 	}
 }
@@ -352,6 +369,12 @@ func sixtyTurns(t *testing.T, h *prefixHouse, wire providertest.Wire) {
 	}
 	for i := 1; i < len(reqs); i++ {
 		share := kept(elements(t, reqs[i-1]), elements(t, reqs[i]))
+		if wire == providertest.Messages { // here the server itself says what it read from its cache
+			share = min(share, float64(reqs[i].CacheRead)/float64(reqs[i-1].Tokens))
+		}
+		if reqs[i].Dropped > 0 {
+			t.Errorf("request %d of %d: %d thoughts no longer fit what stands before them", i, len(reqs), reqs[i].Dropped)
+		}
 		switch r := anew[i]; {
 		case share >= 0.99:
 		case r.why != "":
@@ -360,6 +383,9 @@ func sixtyTurns(t *testing.T, h *prefixHouse, wire providertest.Wire) {
 		default:
 			t.Errorf("request %d of %d keeps only %.1f%% of the one before", i, len(reqs), 100*share)
 		}
+	}
+	if n := h.server.Refusals(); n > 0 {
+		t.Errorf("%d requests were refused", n)
 	}
 	whole := string(reqs[len(reqs)-1].Body)
 	for _, sign := range []string{"* Opened manuals/", "=== manuals/"} {
