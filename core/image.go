@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Limits of images.
@@ -43,11 +44,11 @@ type PictureAt struct {
 // ID is the image's name for clients.
 func (i *Image) ID() string { return imageIDPrefix + i.Hash }
 
-var imageID = regexp.MustCompile(`^` + imageIDPrefix + `[0-9a-f]{64}$`)
+var imageID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + imageIDPrefix + `[0-9a-f]{64}$`) })
 
 // ImageHash returns the hash in the name of an image.
 func ImageHash(id string) (string, bool) {
-	if !imageID.MatchString(id) {
+	if !imageID().MatchString(id) {
 		return "", false
 	}
 	return strings.TrimPrefix(id, imageIDPrefix), true

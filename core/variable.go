@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -47,7 +48,7 @@ func NewVariableID(agent AgentID) VariableID {
 	return NewID[VariableID](AgentVariable)
 }
 
-var variableName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
 // takenVariables would change which programs run, or what the sandbox itself sets.
 var takenVariables = []string{
@@ -59,7 +60,7 @@ func ValidateVariableName(name string) error {
 	switch {
 	case len(name) > MaxVariableName:
 		return E(Invalid, "the name of a variable has %d characters; at most %d are possible", len(name), MaxVariableName)
-	case !variableName.MatchString(name):
+	case !variableName().MatchString(name):
 		return E(Invalid, "%q is no name of a variable", name).WithHint("use letters, digits and _, and no digit first")
 	case slices.Contains(takenVariables, name), strings.HasPrefix(name, "LD_"), strings.HasPrefix(name, "LOCI_"),
 		strings.HasPrefix(name, "BASH_FUNC_"):

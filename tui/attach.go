@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -73,13 +74,13 @@ func (a *attachments) look() tea.Cmd {
 	}
 }
 
-var mention = regexp.MustCompile(`(?:^|\s)@(?:"([^"\n]+)"|(\S+))`)
+var mention = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|\s)@(?:"([^"\n]+)"|(\S+))`) })
 
 // mentions are the paths that a message names, each once, without those that go along already.
 func mentions(text string) []string {
 	words, heads := transcript.Unfold(text)
 	var paths []string
-	for _, m := range mention.FindAllStringSubmatch(words, -1) {
+	for _, m := range mention().FindAllStringSubmatch(words, -1) {
 		path := m[1] + m[2]
 		along := slices.ContainsFunc(heads, func(head string) bool { return strings.HasPrefix(head, "File "+path+", ") })
 		if !slices.Contains(paths, path) && !along {

@@ -22,6 +22,8 @@ func TestTokensThatNobodyReportedAreNullAndNotReported(t *testing.T) {
 				_, _ = w.Write([]byte(usage))
 			case strings.HasSuffix(r.URL.Path, "/run-1"):
 				_, _ = w.Write([]byte(`{"id":"run-1","status":"completed","agent_id":"agent-1"}`))
+			case strings.HasSuffix(r.URL.Path, "/calls"):
+				_, _ = w.Write([]byte(`{}`))
 			default:
 				_, _ = w.Write([]byte(`[]`))
 			}

@@ -114,7 +114,7 @@ func (v *Variables) Remove(ctx context.Context, agent core.AgentID, name string)
 		}
 		i := slices.IndexFunc(all, func(v core.Variable) bool { return v.Name == name })
 		if i < 0 {
-			return core.E(core.NotFound, "there is no variable %s", name).WithHint("loci secrets lists those there are")
+			return core.E(core.NotFound, "there is no variable %s", name).WithHint("`loci secrets list` shows those there are")
 		}
 		return tx.Variables().Delete(ctx, all[i].ID)
 	})

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"loci/daemon/api"
 )
@@ -47,14 +48,14 @@ func unreadable(path, why string) error {
 }
 
 // imageMark is how a text names an image that is sent in its place.
-var imageMark = regexp.MustCompile(`\[image (/[^\]\r\n]+)\]`)
+var imageMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[image (/[^\]\r\n]+)\]`) })
 
 // ImageMark returns what stands in a text for an image, whose path is absolute. See Written.
 func ImageMark(path string) string { return "[image " + path + "]" }
 
 // Written returns what a person wrote as the content of a message: in the place of each mark of an image stands the image.
 func Written(text string) (api.Content, error) {
-	marks := imageMark.FindAllStringSubmatchIndex(text, -1)
+	marks := imageMark().FindAllStringSubmatchIndex(text, -1)
 	if len(marks) == 0 {
 		return api.Text(text), nil
 	}

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"go.yaml.in/yaml/v3"
 
@@ -49,7 +50,7 @@ func New(dir string, trusted func(folder, dir string) []core.Instructions) *Comm
 	return &Commands{dir: dir, trusted: trusted}
 }
 
-var legal = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+var legal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`) })
 
 // List returns what can be sent where a folder is open, by their names; empty: none is.
 func (c *Commands) List(folder string) (found []Command) {
@@ -75,7 +76,7 @@ func add(found []Command, file, text string, brought bool) []Command {
 	taken := slices.ContainsFunc(found, func(c Command) bool { return c.Name == name })
 	text = strings.ToValidUTF8(strings.ReplaceAll(text, "\r\n", "\n"), "\ufffd")
 	head, body := split(text)
-	if body = strings.TrimSpace(body); !md || !legal.MatchString(name) || taken || body == "" {
+	if body = strings.TrimSpace(body); !md || !legal().MatchString(name) || taken || body == "" {
 		return found
 	}
 	var says struct {

@@ -39,7 +39,7 @@ func replayed(m core.ChatMessage) []block {
 		}
 		out = append(out, block{Type: b.Type, verbatim: raw})
 	}
-	if !slices.EqualFunc(calls, m.Calls, func(id string, c core.ToolCall) bool { return id == c.ID && legalID.MatchString(id) }) {
+	if !slices.EqualFunc(calls, m.Calls, func(id string, c core.ToolCall) bool { return id == c.ID && legalID().MatchString(id) }) {
 		return nil
 	}
 	return out

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"loci/core"
@@ -35,7 +36,7 @@ func (r refusals) has(p refused) bool {
 }
 
 // highest finds the highest limit in words like "max_tokens: 64000 > 8192, which is the maximum".
-var highest = regexp.MustCompile(`max_tokens[^0-9]*[0-9]+ > ([0-9]+)`)
+var highest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`max_tokens[^0-9]*[0-9]+ > ([0-9]+)`) })
 
 // refusedPart returns the part of a request that an error complains of, and nothing if the request didn't have it. limit is
 // what the server allows of an answer that was to be too long.
@@ -52,7 +53,7 @@ func refusedPart(err error, sent *request) (part refused, limit int) {
 		}
 		return false
 	}
-	if found := highest.FindStringSubmatch(text); found != nil {
+	if found := highest().FindStringSubmatch(text); found != nil {
 		n, err := strconv.Atoi(found[1])
 		if err == nil && n > 0 && n < sent.MaxTokens {
 			return refusedLimit, n

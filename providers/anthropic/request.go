@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"loci/core"
 	"loci/providers/internal/wire"
@@ -352,11 +353,11 @@ func plainTurn(m core.ChatMessage) []block {
 	return blocks
 }
 
-var legalID = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
+var legalID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`) })
 
 // safeID returns an id that the wire accepts: that of a call from elsewhere may hold other characters.
 func safeID(id string) string {
-	if legalID.MatchString(id) {
+	if legalID().MatchString(id) {
 		return id
 	}
 	return "call_" + wire.ShortID(id, 24)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // Enclosure is what goes along with a message: a file, or what a shell line of the person's wrote.
@@ -55,13 +56,15 @@ func Enclose(words string, enclosures []Enclosure) string {
 	return words
 }
 
-var enclosed = regexp.MustCompile("(?m)^\\[((?:" + headRan + " in |" + headFile + ")[^\n]*)\\]\n(`{3,})\n")
+var enclosed = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("(?m)^\\[((?:" + headRan + " in |" + headFile + ")[^\n]*)\\]\n(`{3,})\n")
+})
 
 // Unfold tells a person's own words from what they sent along, of which only the heads are told.
 func Unfold(text string) (words string, heads []string) {
 	rest := text
 	for {
-		at := enclosed.FindStringSubmatchIndex(rest)
+		at := enclosed().FindStringSubmatchIndex(rest)
 		if at == nil {
 			return strings.TrimRight(words+rest, "\n"), heads
 		}

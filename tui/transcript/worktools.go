@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 
 	"loci/tui/term"
 )
@@ -159,14 +160,14 @@ func firstSentence(ret string) string {
 }
 
 var (
-	numberedRow = regexp.MustCompile(`(?m)^(\d+)\t`)
-	matchedRow  = regexp.MustCompile(`(?m)^\d+:`)
-	moreRows    = regexp.MustCompile(`(?m)^\((\d+) more[^)]*\)$`)
+	numberedRow = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^(\d+)\t`) })
+	matchedRow  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\d+:`) })
+	moreRows    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\((\d+) more[^)]*\)$`) })
 )
 
 // linesRead says which lines a read showed.
 func linesRead(ret string) string {
-	rows := numberedRow.FindAllStringSubmatch(ret, -1)
+	rows := numberedRow().FindAllStringSubmatch(ret, -1)
 	switch {
 	case len(rows) == 0:
 		return strings.Trim(firstSentence(ret), "().")
@@ -178,7 +179,7 @@ func linesRead(ret string) string {
 
 // linesMatched counts the lines that a search found.
 func linesMatched(ret string) string {
-	n := len(matchedRow.FindAllString(ret, -1)) + more(ret)
+	n := len(matchedRow().FindAllString(ret, -1)) + more(ret)
 	if strings.HasPrefix(ret, "No line matches") {
 		return count(0)
 	}
@@ -190,7 +191,7 @@ func linesMatched(ret string) string {
 
 // more is how many rows a return says that it left out.
 func more(ret string) (n int) {
-	if m := moreRows.FindStringSubmatch(ret); m != nil {
+	if m := moreRows().FindStringSubmatch(ret); m != nil {
 		_, _ = fmt.Sscan(m[1], &n) // digits
 	}
 	return n
