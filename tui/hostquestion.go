@@ -2,16 +2,13 @@ package tui
 
 import (
 	"context"
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"loci/daemon/api"
 	"loci/tui/prompt"
-	"loci/tui/transcript"
 )
 
 // questionBackend knows what shell lines ask while they run.
@@ -40,9 +37,13 @@ type hostQuestion struct {
 	since  time.Time // when what is asked now was first drawn
 	seen   bool      // all of its host is on the screen
 	held   *heldHost
+
+	confirm *heldHost // allows, once Enter confirms it
+	back    bool      // the key just pressed took an answer back
 }
 
-// heldHost is an answer that counts once no other key has followed it.
+// heldHost is an answer that counts once no other key has followed it. One that allows
+// counts only once Enter confirms it: nothing that is written can allow a host, however slowly.
 type heldHost struct {
 	id, allow, text string
 }
@@ -50,12 +51,12 @@ type heldHost struct {
 // hostSettledMsg says that a moment passed since a key was held.
 type hostSettledMsg struct{ held *heldHost }
 
-// hostKeys are the keys that answer, in the order in which they are named.
-var hostKeys = []struct{ key, allow, help string }{
-	{"y", api.ScopeOnce, "y this once"},
-	{"s", api.ScopeSession, "s for this session"},
-	{"a", api.ScopeFolder, "a always in this folder"},
-	{"n", api.ScopeNo, "n no"},
+// hostKeys are the keys that answer, in the order in which they are named, and what they allow.
+var hostKeys = []struct{ key, allow, help, short, lasts string }{
+	{"y", api.ScopeOnce, "y this once", "y once", ""},
+	{"s", api.ScopeSession, "s for this session", "s session", "for this session"},
+	{"a", api.ScopeFolder, "a always in this folder", "a always", "always in this folder"},
+	{"n", api.ScopeNo, "n no", "n no", ""},
 }
 
 func (h *hostQuestion) stands() bool { return len(h.asked) > 0 }
@@ -85,7 +86,7 @@ func (h *hostQuestion) found(all []api.Question, thread Thread) {
 	if h.current() == stood {
 		return
 	}
-	h.since, h.held = time.Time{}, nil
+	h.since, h.held, h.confirm = time.Time{}, nil, nil
 	if h.stands() && stood == "" {
 		h.typing = !h.prompt.Empty()
 		if h.now().Sub(h.last) >= awayAfter {
@@ -102,21 +103,46 @@ func (h *hostQuestion) current() string {
 	return h.asked[0].ID
 }
 
-func (h *hostQuestion) drop() { h.asked, h.held, h.since = nil, nil, time.Time{} }
+func (h *hostQuestion) drop() { h.asked, h.held, h.confirm, h.since = nil, nil, nil, time.Time{} }
 
-// pressed notes that a key was pressed. One that was held begins a word then.
-func (h *hostQuestion) pressed(name string) {
+// pressed notes that a key was pressed, or something pasted. What was held, or not confirmed, begins a word then.
+func (h *hostQuestion) pressed(name, text string) {
 	now := h.now()
-	h.quiet, h.last = now.Sub(h.last) >= armAfter, now
-	if h.held != nil && name != "enter" { // which people press after an answer as well
-		h.prompt.Paste(h.held.text)
-		h.typing, h.held = true, nil
+	h.quiet, h.last, h.back = now.Sub(h.last) >= armAfter, now, false
+	_, covered := h.ui.top()
+	if name == "enter" && !covered { // which people press after an answer as well
+		return
 	}
+	held, confirm := h.held, h.confirm
+	h.held, h.confirm = nil, nil
+	switch {
+	case held == nil && confirm == nil:
+	case name == "esc" || covered:
+		h.back = true
+	case held != nil:
+		h.prompt.Paste(held.text)
+		h.typing = true
+	case text != "":
+		h.prompt.Paste(confirm.text)
+		h.typing = true
+	}
+}
+
+// pasted notes that something was pasted: it goes into the prompt.
+func (h *hostQuestion) pasted(text string) {
+	h.pressed("", text)
+	h.typing = h.stands()
 }
 
 // key takes a key that answers. Any other one begins a message.
 func (h *hostQuestion) key(msg tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
-	if !h.stands() || h.typing || msg.Text == "" {
+	name := msg.String()
+	switch {
+	case name == "enter" && h.confirm != nil:
+		return h.confirmed(), true
+	case name == "enter" && h.held != nil, name == "esc" && h.back: // the first would send, the second stop the agent
+		return nil, true
+	case !h.stands() || h.typing || msg.Text == "":
 		return nil, false
 	}
 	armed := h.quiet && !h.since.IsZero() && h.now().Sub(h.since) >= armAfter
@@ -124,8 +150,13 @@ func (h *hostQuestion) key(msg tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
 		if k.key != msg.Text || k.allow != api.ScopeNo && (!h.seen || !slices.Contains(h.asked[0].Scopes, k.allow)) {
 			continue
 		}
-		if armed {
-			held := &heldHost{h.current(), k.allow, msg.Text}
+		held := &heldHost{h.current(), k.allow, msg.Text}
+		switch {
+		case !armed:
+		case k.allow == api.ScopeOnce:
+			h.confirm = held
+			return nil, true
+		default:
 			h.held = held
 			return tea.Tick(settleAfter, func(time.Time) tea.Msg { return hostSettledMsg{held} }), true
 		}
@@ -134,18 +165,39 @@ func (h *hostQuestion) key(msg tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
 	return nil, false
 }
 
-// settled sends the answer that a key was held for.
+// settled sends the refusal that a key was held for, or shows the rule that would allow the host.
 func (h *hostQuestion) settled(msg hostSettledMsg) tea.Cmd {
-	if h.held == nil || h.held != msg.held {
+	held := h.held
+	if held == nil || held != msg.held {
 		return nil
 	}
 	h.held = nil
-	if msg.held.id != h.current() {
+	if _, covered := h.ui.top(); held.allow != api.ScopeNo {
+		if !covered {
+			h.confirm = held
+		}
+		return nil
+	}
+	return h.answer(held)
+}
+
+// confirmed sends what Enter confirms, if all of it is on the screen.
+func (h *hostQuestion) confirmed() tea.Cmd {
+	c := h.confirm
+	if h.confirm = nil; !h.seen {
+		h.ui.flash = "a larger terminal shows all of it; then it can be allowed"
+		return nil
+	}
+	return h.answer(c)
+}
+
+func (h *hostQuestion) answer(given *heldHost) tea.Cmd {
+	if given.id != h.current() {
 		return nil
 	}
 	h.asked, h.since = h.asked[1:], time.Time{}
 	return func() tea.Msg {
-		err := h.backend.AnswerQuestion(h.ui.ctx, msg.held.id, msg.held.allow)
+		err := h.backend.AnswerQuestion(h.ui.ctx, given.id, given.allow)
 		return loadedMsg{func() tea.Cmd {
 			if err != nil {
 				h.ui.flash = explain(err)
@@ -157,64 +209,3 @@ func (h *hostQuestion) settled(msg hostSettledMsg) tea.Cmd {
 
 // toggle gives the keys to the prompt, or back.
 func (h *hostQuestion) toggle() { h.typing = !h.typing }
-
-// rows draws what is asked now in at most room rows. Where the host doesn't fit,
-// no key allows it.
-func (h *hostQuestion) rows(room int) []string {
-	if !h.stands() {
-		return nil
-	}
-	if h.since.IsZero() {
-		h.since = h.now()
-	}
-	th, width, q := h.ui.theme, h.ui.width(), h.asked[0]
-	var rows []string
-	for i, row := range strings.Split(wrapTo(h.wish(q), width-2), "\n") {
-		mark := "  "
-		if i == 0 {
-			mark = th.Warn.Render("? ")
-		}
-		rows = append(rows, mark+th.Strong.Render(row))
-	}
-	h.seen = len(rows) < room
-	rows = rows[:min(len(rows), max(room-1, 1))]
-	if len(rows)+2 <= room {
-		rows = append(rows, transcript.Short(th.Dim.Render("  of: "+transcript.OneLine(transcript.Reveal(q.Command))), width))
-	}
-	if len(rows)+2 <= room {
-		rows = append([]string{""}, rows...)
-	}
-	return append(rows, th.Accent.Render(transcript.Short(h.keys(q), width)))
-}
-
-func (h *hostQuestion) keys(q api.Question) string {
-	switch {
-	case h.typing:
-		return "tab: answer the question above"
-	case !h.seen:
-		return "n no · a larger terminal shows all of it"
-	}
-	keys := ""
-	for _, k := range hostKeys {
-		if k.allow == api.ScopeNo || slices.Contains(q.Scopes, k.allow) {
-			keys += k.help + " · "
-		}
-	}
-	return keys + "tab type"
-}
-
-// wish says what the line wants, the host first of all: it must not be cut.
-func (h *hostQuestion) wish(q api.Question) string {
-	host, more := transcript.OneLine(transcript.Reveal(q.Host)), ""
-	if q.Port > 0 {
-		more = fmt.Sprintf(" (port %d)", q.Port)
-	}
-	if q.Behind != "" {
-		more += ", where " + transcript.OneLine(transcript.Reveal(q.Behind)) + " leads"
-	}
-	text := "May its line reach " + host + more + "?"
-	if n := len(h.asked) - 1; n > 0 {
-		text += fmt.Sprintf(" And %d more.", n)
-	}
-	return text
-}

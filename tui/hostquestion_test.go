@@ -27,13 +27,22 @@ func (r *robot) wants(hosts ...string) *robot {
 	return r
 }
 
-// answer presses a key after a quiet moment, and lets it settle.
+// answerHost presses a key after a quiet moment, lets it settle, and confirms it.
 func (r *robot) answerHost(key string) {
+	r.asksHost(key)
+	if r.m.hosts.confirm != nil {
+		r.enter()
+	}
+}
+
+// asksHost presses a key after a quiet moment, and lets it settle.
+func (r *robot) asksHost(key string) {
 	r.calm()
 	r.typ(key)
 	if held := r.m.hosts.held; held != nil {
 		r.feed(hostSettledMsg{held})
 	}
+	r.calm()
 }
 
 func (r *robot) answeredHosts() string {

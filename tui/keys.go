@@ -87,7 +87,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		m.armed, m.ui.flash = false, ""
 	}
 	m.question.pressed(name, msg.Text)
-	m.hosts.pressed(name)
+	m.hosts.pressed(name, msg.Text)
 	if top, ok := m.ui.top(); ok {
 		if e, ok := top.Panel.(*panel.Edit); ok && name == "ctrl+g" {
 			return m.edit(e.Value(), e.SetValue)

@@ -165,6 +165,7 @@ func (m *Model) paste(text string) {
 		text = marks + " "
 	}
 	m.question.pasted(text)
+	m.hosts.pasted(text)
 	m.outbox.keepApart()
 	m.prompt.Paste(text)
 }
