@@ -2,16 +2,19 @@ package core
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
 // The shortest value, and the shortest line of a value of several, that is taken out of texts: shorter ones stand in them by
 // chance.
 const (
 	leastVeiled     = 6
-	leastVeiledLine = 16
+	leastVeiledLine = 8
 )
 
 // Veil takes secret values out of texts. The zero value and nil take out nothing.
@@ -57,9 +60,11 @@ func forms(value string) []string {
 	}
 	out := []string{value, url.QueryEscape(value), url.PathEscape(value)}
 	if text, err := json.Marshal(value); err == nil {
-		out = append(out, string(text[1:len(text)-1]))
+		plain := string(text[1 : len(text)-1])
+		out = append(out, plain, ascii(plain))
 	}
 	if lines := strings.Split(value, "\n"); len(lines) > 1 {
+		out = append(out, strings.Join(strings.Fields(value), " ")) // as a shell writes it that was not told to keep lines
 		for _, line := range lines {
 			if line = strings.TrimSpace(line); len(line) >= leastVeiledLine {
 				out = append(out, line)
@@ -67,6 +72,23 @@ func forms(value string) []string {
 		}
 	}
 	return out
+}
+
+// ascii is a JSON text as programs write it that escape all other letters.
+func ascii(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r < utf8.RuneSelf:
+			b.WriteRune(r)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			fmt.Fprintf(&b, `\u%04x\u%04x`, high, low)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+	}
+	return b.String()
 }
 
 // Text returns a text without the values.

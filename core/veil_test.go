@@ -12,16 +12,20 @@ func TestAVeilTakesValuesOutInTheWaysTheyAreWritten(t *testing.T) {
 	pem := "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG9w0B\nAQEFAASCBKcwggSjAgEAAoIB\n-----END KEY-----"
 	v := core.NewVeil(map[string]core.Secret{
 		"TOKEN": "s3cr3t/pa ss\"word", "LONGER": "s3cr3t/pa ss\"word-and-more", "SHORT": "on", "PEM": core.Secret(pem), "EMPTY": "",
+		"LETTERS": "ünï-code-wert-𝄞", "LINES": "user=ada\npassword=x",
 	})
 	for text, want := range map[string]string{
-		"a s3cr3t/pa ss\"word b":            "a [secret TOKEN] b",
-		"s3cr3t/pa ss\"word-and-more":       "[secret LONGER]",
-		`{"x":"s3cr3t/pa ss\"word"}`:        `{"x":"[secret TOKEN]"}`,
-		"?t=s3cr3t%2Fpa+ss%22word&":         "?t=[secret TOKEN]&",
-		"turn it on":                        "turn it on",
-		"x MIIEvQIBADANBgkqhkiG9w0B y":      "x [secret PEM] y",
-		pem:                                 "[secret PEM]",
-		"nothing of it, s3cr3t on its own.": "nothing of it, s3cr3t on its own.",
+		"a s3cr3t/pa ss\"word b":                        "a [secret TOKEN] b",
+		"s3cr3t/pa ss\"word-and-more":                   "[secret LONGER]",
+		`{"x":"s3cr3t/pa ss\"word"}`:                    `{"x":"[secret TOKEN]"}`,
+		"?t=s3cr3t%2Fpa+ss%22word&":                     "?t=[secret TOKEN]&",
+		`{"t": "\u00fcn\u00ef-code-wert-\ud834\udd1e"}`: `{"t": "[secret LETTERS]"}`,
+		"user=ada password=x":                           "[secret LINES]",
+		"its password=x, it seems":                      "its [secret LINES], it seems",
+		"turn it on":                                    "turn it on",
+		"x MIIEvQIBADANBgkqhkiG9w0B y":                  "x [secret PEM] y",
+		pem:                                             "[secret PEM]",
+		"nothing of it, s3cr3t on its own.":             "nothing of it, s3cr3t on its own.",
 	} {
 		if got := v.Text(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)

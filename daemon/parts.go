@@ -117,7 +117,7 @@ func (d *Daemon) join(ctx context.Context) (parts, error) {
 	held := contents.New(contents.Config{Dir: filepath.Join(d.cfg.Paths.Data, contents.Folder), Clock: d.cfg.Clock, Logger: d.logger})
 	p.variables = variables.New(variables.Config{
 		Store: p.store, Clock: d.cfg.Clock,
-		Sealer: seal.New(seal.Config{Path: d.cfg.Paths.Key(), Home: d.cfg.Paths.Home, Keyring: seal.Desktop()}),
+		Sealer: seal.New(seal.Config{Path: d.cfg.Paths.Key(), Home: d.cfg.Paths.Home, Keyring: d.keyring()}),
 	})
 	p.permissions, p.trust = d.permissions(), trust.New(d.cfg.Paths.Trust())
 	p.engine = engine.New(engine.Config{
@@ -333,4 +333,10 @@ func orDoctor(hint string) string {
 		return "loci doctor says more"
 	}
 	return hint
+}
+
+// keyring is that of the desktop's session in which the daemon was started.
+func (d *Daemon) keyring() seal.Keyring {
+	bus, _ := d.cfg.Environ("DBUS_SESSION_BUS_ADDRESS")
+	return seal.Desktop(bus)
 }

@@ -63,7 +63,8 @@ func TestAFileThatARuleClosesIsAskedAboutOnceOrStaysOut(t *testing.T) {
 		t.Errorf("heard %q", got)
 	}
 	for _, note := range []string{
-		"secret does not go along. The rule read(secret)", "a.png does not go along: it is an image (PNG)", "a.bin does not go along: it is no text",
+		"secret does not go along. The rule read(secret)", "a.png does not go along: it is an image (PNG)",
+		"a.bin does not go along: it is no text",
 	} {
 		if !strings.Contains(r.said(), note) {
 			t.Errorf("%q is not said:\n%s", note, r.said())

@@ -60,7 +60,6 @@ type ownTickMsg struct{ line *ownLine }
 // ownDoneMsg is the end of a line. One that had the terminal wrote there, and nothing is known of it.
 type ownDoneMsg struct {
 	line     *ownLine
-	text     string
 	err      error
 	terminal bool
 }
@@ -95,7 +94,7 @@ func (o *ownLines) run(line string) tea.Cmd {
 	own := &ownLine{line: line, stop: stop}
 	own.output.First, own.output.Last = ownFirst, ownLast
 	o.running = own
-	cmd := exec.CommandContext(ctx, o.shell, "-c", line) //nolint:gosec // it is what the person typed
+	cmd := exec.CommandContext(ctx, o.shell, "-c", line)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = o.folder, own, own
 	cmd.WaitDelay = ownKill
 	ownGroup(cmd)
@@ -161,7 +160,7 @@ func (t *terminalLine) Run() error {
 func (o *ownLines) onTerminal(line string) tea.Cmd {
 	own := &ownLine{line: line, stop: func() {}}
 	o.running = own
-	cmd := exec.Command(o.shell, "-c", line) //nolint:gosec,noctx // it is what the person typed, and it ends when they say so
+	cmd := exec.Command(o.shell, "-c", line) //nolint:noctx // it is what the person typed, and it ends when they say so
 	cmd.Dir = o.folder
 	run := &terminalLine{editor{in: o.in, out: o.out}, cmd}
 	return tea.Exec(run, func(err error) tea.Msg { return ownDoneMsg{line: own, err: err, terminal: true} })

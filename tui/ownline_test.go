@@ -86,7 +86,8 @@ func TestALineHasNoTerminalToWriteOnBehindTheBackOfTheChat(t *testing.T) {
 		"yes | head -c 100000 | tr -d '\\n'; echo the end")
 	r.ownEnded()
 	got := r.m.own.done[0].Text
-	if !strings.Contains(got, "ab\nno terminal\n") || !strings.HasSuffix(got, "the end") || !strings.Contains(got, "bytes are left out here") ||
+	if !strings.Contains(got, "ab\nno terminal\n") || !strings.HasSuffix(got, "the end") ||
+		!strings.Contains(got, "bytes are left out here") ||
 		len(got) > ownFirst+ownLast+300 {
 		t.Errorf("%d bytes: %.200q … %q", len(got), got, got[max(0, len(got)-100):])
 	}
@@ -95,7 +96,8 @@ func TestALineHasNoTerminalToWriteOnBehindTheBackOfTheChat(t *testing.T) {
 func TestProgramsThatDrawOnTheTerminalGetIt(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]bool{
-		"vim a": true, "/usr/bin/less x": true, "sudo vim /etc/hosts": true, "EDITOR=x man ls": true, "python3": true, "python3 a.py": false,
+		"vim a": true, "/usr/bin/less x": true, "sudo vim /etc/hosts": true, "EDITOR=x man ls": true,
+		"python3": true, "python3 a.py": false,
 		"git diff": false, "echo vim": false,
 	} {
 		if wantsTerminal(line) != want {

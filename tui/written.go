@@ -31,7 +31,8 @@ func (m *Model) lookForWritten() tea.Msg {
 	return loadedMsg{func() tea.Cmd {
 		all := completions()
 		for _, c := range list {
-			all = append(all, prompt.Command{Name: c.Name, Help: transcript.OneLine(strings.TrimSpace(c.ArgumentHint + " " + c.Description))})
+			help := transcript.OneLine(strings.TrimSpace(c.ArgumentHint + " " + c.Description))
+			all = append(all, prompt.Command{Name: c.Name, Help: help})
 		}
 		m.prompt.Complete(all)
 		return nil

@@ -130,7 +130,8 @@ func (t *turn) callOne(ctx context.Context, p *pendingCall, env core.ToolEnv) (e
 	}
 	env.Call, env.Workspace.Paths, env.Workspace.Hosts = p.call.ID, p.paths, p.hosts
 	if err := t.equip(ctx, p, &env); err != nil {
-		p.result = core.ToolError("Error executing function " + p.call.Name + ": the secrets of the agent can't be opened: " + err.Error())
+		p.result = core.ToolError("Error executing function " + p.call.Name + ": secrets that the tool would get can't be opened: " + err.Error() +
+			". " + core.HintOf(err))
 		return nil
 	}
 	p.result, err = p.tool.Tool.Call(ctx, p.call, env)
@@ -140,6 +141,7 @@ func (t *turn) callOne(ctx context.Context, p *pendingCall, env core.ToolEnv) (e
 	if err == nil {
 		p.result = veiled(p.result, env.Veil)
 		t.hookAfter(ctx, p)
+		p.result.Text = env.Veil.Text(p.result.Text) // what a hook said stands in it, too
 		err = t.e.keepImages(ctx, p)
 	}
 	return err

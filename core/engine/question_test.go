@@ -33,7 +33,8 @@ func TestAQuestionWaitsAndItsAnswerIsItsReturn(t *testing.T) {
 				answer := h.request(a, "")
 				answer.Input, answer.Answer = nil, &engine.Answer{Decisions: []engine.Decision{tt.decision}}
 				answer.Client.Mode = mode
-				if _, events := h.submit(answer); !strings.Contains(returned(events)["call_ask"], tt.want) || len(errorReturns(events)) > 0 {
+				_, events := h.submit(answer)
+				if !strings.Contains(returned(events)["call_ask"], tt.want) || len(errorReturns(events)) > 0 {
 					t.Errorf("%s: %q", mode, returned(events))
 				}
 			}

@@ -7,6 +7,7 @@
 package variables
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -96,13 +97,27 @@ func Replace(ctx context.Context, tx core.Store, agent core.AgentID, all []core.
 	return nil
 }
 
-// Set stores one variable, in place of one of that name.
+// Set stores one variable, in place of one of that name. What is not said of it stays: what it is for, and which tools get it.
 func (v *Variables) Set(ctx context.Context, agent core.AgentID, in Value) (core.Variable, error) {
 	made, err := v.Draft(ctx, agent, in)
 	if err != nil {
 		return core.Variable{}, err
 	}
-	return made[0], v.cfg.Store.Variables().Put(ctx, &made[0])
+	one := made[0]
+	err = v.cfg.Store.Tx(ctx, func(ctx context.Context, tx core.Store) error {
+		all, err := tx.Variables().List(ctx, agent)
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(all, func(v core.Variable) bool { return v.Name == one.Name }); i >= 0 {
+			one.Description = cmp.Or(in.Description, all[i].Description)
+			if len(in.Tools) == 0 {
+				one.Tools = all[i].Tools
+			}
+		}
+		return tx.Variables().Put(ctx, &one)
+	})
+	return one, err
 }
 
 // Remove deletes a variable by its name.
@@ -141,16 +156,23 @@ func (v *Variables) Env(ctx context.Context, agent core.AgentID, tool *core.Tool
 	if err != nil {
 		return nil, err
 	}
-	var out []string
+	var out, shut []string
+	var why error
 	for _, one := range all {
 		if !one.For(tool) {
 			continue
 		}
 		value, err := v.Open(ctx, &one)
 		if err != nil {
-			return nil, err
+			why = err
+			shut = append(shut, one.Name)
+			continue
 		}
 		out = append(out, one.Name+"="+value.Reveal())
+	}
+	if why != nil {
+		return nil, core.E(core.KindOf(why), "%s (%w)", strings.Join(shut, ", "), why).
+			WithHint("a person sets each again, `loci secrets set NAME`, or removes it: `loci secrets rm NAME`")
 	}
 	return out, nil
 }

@@ -93,3 +93,20 @@ func TestWhatCannotBeOpenedIsGivenToNobodyAndHidesNothingElse(t *testing.T) {
 		t.Errorf("%q, %v", veil.Text("it is hunter2-and-a-half"), err)
 	}
 }
+
+func TestWhatIsSetAgainKeepsItsToolsAndDescription(t *testing.T) {
+	t.Parallel()
+	v, agent := open(t)
+	first := variables.Value{Name: "A", Value: "one", Description: "of the forge", Tools: []string{"shell"}}
+	if _, err := v.Set(t.Context(), agent, first); err != nil {
+		t.Fatal(err)
+	}
+	set(t, v, agent, "A", "two")
+	all, err := v.List(t.Context(), agent)
+	if err != nil || len(all) != 1 || all[0].Description != "of the forge" || !slices.Equal(all[0].Tools, []string{"shell"}) {
+		t.Errorf("%+v, %v", all, err)
+	}
+	if value, err := v.Open(t.Context(), &all[0]); err != nil || value.Reveal() != "two" {
+		t.Errorf("%q, %v", value.Reveal(), err)
+	}
+}

@@ -36,7 +36,10 @@ func TestCommandsAreTheirTextsByTheirNames(t *testing.T) {
 		{Name: "odd", Description: "Odd.", Text: "Odd.", Path: filepath.Join(dir, "odd.md")},
 		{Name: "open", Description: "---", Text: "---\nno end", Path: filepath.Join(dir, "open.md")},
 		{Name: "plain", Description: "Say hello", Text: "# Say hello\nIn three languages.", Path: filepath.Join(dir, "plain.md")},
-		{Name: "review", Description: "Look at a change", Hint: "[commit]", Text: "Review $ARGUMENTS.", Path: filepath.Join(dir, "review.md")},
+		{
+			Name: "review", Description: "Look at a change", Hint: "[commit]", Text: "Review $ARGUMENTS.",
+			Path: filepath.Join(dir, "review.md"),
+		},
 	}
 	if diff := cmp.Diff(want, New(dir, trusted).List("/project")); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -3,7 +3,6 @@ package seal
 import (
 	"context"
 	"errors"
-	"os"
 	"runtime"
 
 	"github.com/zalando/go-keyring"
@@ -18,9 +17,10 @@ const anyMode = runtime.GOOS == "windows"
 // desktop is the keyring of the desktop in whose session the daemon was started.
 type desktop struct{}
 
-// Desktop returns the keyring of this session; nil: it has none, as where nobody is logged in at a desktop.
-func Desktop() Keyring {
-	if runtime.GOOS != "darwin" && runtime.GOOS != "windows" && os.Getenv("DBUS_SESSION_BUS_ADDRESS") == "" {
+// Desktop returns the keyring of the session that a bus belongs to, where the system needs one; nil: there is none, as where nobody
+// is logged in at a desktop.
+func Desktop(bus string) Keyring {
+	if runtime.GOOS != "darwin" && runtime.GOOS != "windows" && bus == "" {
 		return nil // asking would start a session bus of its own
 	}
 	return desktop{}

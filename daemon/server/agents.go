@@ -115,7 +115,9 @@ func (s *Server) updateAgent(ctx context.Context, in *updateAgentInput) (*body[a
 	if err != nil {
 		return nil, err
 	}
-	if given := in.Body.Secrets.Set || in.Body.ToolExecEnvironmentVariables.Set; given {
+	_, newer := in.Body.Secrets.Get()
+	_, older := in.Body.ToolExecEnvironmentVariables.Get()
+	if newer || older { // null is what SDKs send where nothing was given
 		patch.Variables.Present = true
 		patch.Variables.Value, err = s.draftSecrets(ctx, in.id(), in.Body.Secrets.Value, in.Body.ToolExecEnvironmentVariables.Value)
 		if err != nil {

@@ -63,7 +63,8 @@ func (s *Server) listDecisions(ctx context.Context, in *api.ListDecisions) (*bod
 		conversation = core.ConversationID(in.AgentID)
 	}
 	filter := core.MessageFilter{
-		Agent: agent, Conversation: conversation, Roles: []core.Role{core.RoleTool, core.RoleAssistant, core.RoleApproval}, IncludeErr: true,
+		Agent: agent, Conversation: conversation, Roles: []core.Role{core.RoleTool, core.RoleAssistant, core.RoleApproval},
+		IncludeErr: true,
 	}
 	found, err := s.services().Messages.Ordered(ctx, filter, core.Page{Limit: 3 * in.Limit, Desc: true}, nil)
 	if err != nil {

@@ -43,7 +43,8 @@ func (f *fixture) lastRequest() core.ChatRequest {
 // shownAs is a message of a user with an image between two texts.
 func shownAs(source map[string]any) map[string]any {
 	return map[string]any{"messages": []any{map[string]any{"role": "user", "content": []any{
-		map[string]any{"type": "text", "text": "Look: "}, map[string]any{"type": "image", "source": source},
+		map[string]any{"type": "text", "text": "Look: "},
+		map[string]any{"type": "image", "source": source},
 		map[string]any{"type": "text", "text": "what is it?"},
 	}}}}
 }

@@ -80,7 +80,8 @@ func TestASessionsRulesAreListedAddedAndRemovedByItAlone(t *testing.T) {
 		return rules
 	}
 	for _, effect := range []string{"allow", "deny"} {
-		f.socket("POST", api.PathPermissions, api.PermissionRule{Effect: effect, Rule: effect + "_it", Session: true}, one).want(http.StatusOK)
+		rule := api.PermissionRule{Effect: effect, Rule: effect + "_it", Session: true}
+		f.socket("POST", api.PathPermissions, rule, one).want(http.StatusOK)
 	}
 	if got := strings.Join(listed(one), ", "); got != "deny deny_it, allow allow_it" || len(listed(other)) > 0 {
 		t.Errorf("%s; another has %q", got, listed(other))

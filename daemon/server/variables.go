@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"log/slog"
 	"slices"
 	"strings"
 
@@ -107,7 +106,8 @@ func (s *Server) draftSecrets(ctx context.Context, agent core.AgentID, newer, ol
 	return all.Draft(ctx, agent, values...)
 }
 
-// secretsOf opens what an agent has, for a client that asks for it. One that can't be opened has an empty value.
+// secretsOf opens what an agent has, for a client that asks for it. One that can't be opened is an error: a client that sent back an
+// empty value would overwrite it.
 func (s *Server) secretsOf(ctx context.Context, agent core.AgentID) ([]api.Secret, error) {
 	all, err := s.variables()
 	if err != nil {
@@ -121,8 +121,7 @@ func (s *Server) secretsOf(ctx context.Context, agent core.AgentID) ([]api.Secre
 	for _, v := range found {
 		value, err := all.Open(ctx, &v)
 		if err != nil {
-			s.cfg.Logger.WarnContext(ctx, "a secret can't be opened", slog.String("agent", string(agent)), slog.String("name", v.Name),
-				slog.Any("error", err))
+			return nil, err
 		}
 		out = append(out, api.Secret{
 			ID: string(v.ID), Value: value.Reveal(), Key: v.Name, Description: api.PtrTo(v.Description), AgentID: string(agent),

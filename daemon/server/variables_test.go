@@ -58,6 +58,8 @@ func TestSecretsOfAnAgentAreReplacedAsAMapAndShownWhereTheyAreAskedFor(t *testin
 	patch := func(body map[string]any) { f.call("PATCH", "/v1/agents/"+agent.ID, body).want(http.StatusOK) }
 	patch(map[string]any{"name": "Other"})
 	want("A=one", "B=two")
+	patch(map[string]any{"secrets": nil, "tool_exec_environment_variables": nil}) // as SDKs say that nothing is given
+	want("A=one", "B=two")
 	patch(map[string]any{"secrets": map[string]string{"B": "2", "C": "three"}})
 	want("B=2", "C=three")
 	patch(map[string]any{"tool_exec_environment_variables": map[string]string{"D": "four"}})
@@ -81,4 +83,18 @@ func TestASecretThatCannotBeKeptMakesNoAgent(t *testing.T) {
 	if n := as[int](f.call("GET", "/v1/agents/count", nil)); n != 0 {
 		t.Errorf("%d agents were made", n)
 	}
+}
+
+func TestASecretThatCannotBeOpenedIsNoEmptyValue(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, nil)
+	agent := f.agent(map[string]any{"model": "test/model", "secrets": map[string]string{"A": "one"}})
+	f.srv.mu.Lock()
+	f.srv.parts.Variables = vault(t, f.store) // under another key
+	f.srv.mu.Unlock()
+	got := f.call("GET", "/v1/agents/"+agent.ID+"?include=agent.secrets", nil)
+	if got.status != http.StatusServiceUnavailable || !strings.Contains(got.detail(), "the key that sealed the secrets of this home is not here") {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+	f.call("GET", "/v1/agents/"+agent.ID, nil).want(http.StatusOK)
 }

@@ -27,8 +27,10 @@ func server(t *testing.T, turns ...providertest.Turn) *providertest.Server {
 
 var tools = []anthropic.ToolUnionParam{{OfTool: &anthropic.ToolParam{
 	Name: "weather", Description: anthropic.String("Tells the weather."),
-	InputSchema: anthropic.ToolInputSchemaParam{Properties: map[string]any{"city": map[string]any{"type": "string"}},
-		Required: []string{"city"}},
+	InputSchema: anthropic.ToolInputSchemaParam{
+		Properties: map[string]any{"city": map[string]any{"type": "string"}},
+		Required:   []string{"city"},
+	},
 }}}
 
 func ask(model string, messages ...anthropic.MessageParam) anthropic.MessageNewParams {

@@ -209,7 +209,8 @@ func (v *View) Frequencies(ctx context.Context, words []string) (map[string]int,
 	if err != nil || len(words) == 0 {
 		return df, err
 	}
-	err = v.each(ctx, `SELECT t.term, t.docs FROM `+among+v.t.terms+` t WHERE t.term = j.value`, []any{list}, func(row []driver.Value) error {
+	query := `SELECT t.term, t.docs FROM ` + among + v.t.terms + ` t WHERE t.term = j.value`
+	err = v.each(ctx, query, []any{list}, func(row []driver.Value) error {
 		term, ok0 := row[0].(string)
 		docs, ok1 := row[1].(int64)
 		if !ok0 || !ok1 {

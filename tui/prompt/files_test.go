@@ -12,8 +12,9 @@ func TestBehindAnAtFilesAreCompleted(t *testing.T) {
 	p := fresh()
 	p.SetFiles(NewFiles([]string{"a/main.go", "main.go", "cmd/loci/main_test.go", "docs/two words.md", "Ünï/漢字.txt", "x\ny"}, false))
 	for typed, want := range map[string]string{
-		"see @main.g": "see @main.go ", "@test": "@cmd/loci/main_test.go ", "@two": `@"docs/two words.md" `, `@"two w`: `@"docs/two words.md" `,
-		"@字": "@Ünï/漢字.txt ", "@clmt": "@cmd/loci/main_test.go ", "me@main": "me@main", "@none at": "@none at",
+		"see @main.g": "see @main.go ", "@test": "@cmd/loci/main_test.go ", "@two": `@"docs/two words.md" `,
+		`@"two w`: `@"docs/two words.md" `,
+		"@字":      "@Ünï/漢字.txt ", "@clmt": "@cmd/loci/main_test.go ", "me@main": "me@main", "@none at": "@none at",
 	} {
 		p.Set("")
 		press(p, strings.Split(typed, "")...)

@@ -14,8 +14,10 @@ import (
 
 func commands() []Command {
 	return []Command{
-		{Name: "context-limit", Help: "set the limit"}, {Name: "context", Help: "show it"},
-		{Name: "help", Help: "keys and commands"}, {Name: "quit", Help: "leave"},
+		{Name: "context-limit", Help: "set the limit"},
+		{Name: "context", Help: "show it"},
+		{Name: "help", Help: "keys and commands"},
+		{Name: "quit", Help: "leave"},
 	}
 }
 

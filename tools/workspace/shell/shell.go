@@ -241,6 +241,13 @@ func (s *Shell) hide(p *place) error {
 			p.masked = append(p.masked, rel)
 		}
 	}
+	all := p.masked
+	p.masked = nil
+	for _, rel := range all { // what is in a hidden folder is hidden with it
+		if !slices.ContainsFunc(all, func(outer string) bool { _, inside := below(outer, rel); return inside && outer != rel }) {
+			p.masked = append(p.masked, rel)
+		}
+	}
 	return nil
 }
 

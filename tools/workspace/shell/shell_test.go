@@ -36,6 +36,7 @@ type place struct {
 	testing.TB
 	dir, home, ours string
 	shell           *shell.Shell
+	box             core.Sandbox
 	jobs            *jobs.Registry
 	env             core.ToolEnv
 	rules           permission.Set
@@ -59,6 +60,7 @@ func open(tb testing.TB) *place {
 		tb.Skip("this machine cannot confine programs: " + r.Detail)
 	}
 	p.jobs = registry(tb)
+	p.box = box
 	p.shell = shell.New(shell.Config{
 		Sandbox: box, Jobs: p.jobs, Caches: filepath.Join(p.ours, "caches"), Home: p.home, Hidden: []string{p.ours},
 	})
@@ -290,4 +292,17 @@ func TestFiftyLinesAtOnceLeaveNothing(t *testing.T) {
 	if err != nil || len(caches) != 0 {
 		t.Errorf("left in the cache: %v %v", caches, err)
 	}
+}
+
+func TestALineRunsInAFolderThatHoldsFoldersOfOursWithinEachOther(t *testing.T) {
+	t.Parallel()
+	p := open(t)
+	inner := filepath.Join(p.dir, "ours", "run")
+	if err := os.MkdirAll(inner, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p.shell = shell.New(shell.Config{
+		Sandbox: p.box, Jobs: p.jobs, Caches: filepath.Join(p.ours, "caches"), Home: p.home, Hidden: []string{filepath.Dir(inner), inner},
+	})
+	p.is(p.line("echo yes; ls ours"), "Exit code 2.\nyes\nls: cannot open directory 'ours': Permission denied")
 }
