@@ -68,6 +68,9 @@ func (tl *timeline) openRewind() tea.Cmd {
 		}
 		before := len(l.Entries)
 		l.Entries = append(l.Entries, tl.placeEntries(b.places)...)
+		if undoable && turnsSince(last, b.places) > 0 { // what was done last is the likelier to be taken back
+			l.Select(before)
+		}
 		tl.ui.push(l, func(a panel.Action) tea.Cmd {
 			if a.Index < before {
 				return tl.askUndoRewind(thread, last, b.places)

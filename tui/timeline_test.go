@@ -237,6 +237,13 @@ func TestUndoingARewindAsksWhenTheConversationWentOn(t *testing.T) {
 	if len(f.rewinds) != 1 {
 		t.Error("undone without an answer")
 	}
+	if l := r.list("/rewind"); !strings.HasPrefix(l.Entries[0].Title, "↷ undo the rewind of") {
+		t.Fatalf("the first entry is %q", l.Entries[0].Title)
+	}
+	r.question()
+	if v := r.view(); !strings.Contains(v, "Go back to before “later”?") {
+		t.Errorf("enter chooses not the newest turn, but:\n%s", v)
+	}
 }
 
 func TestAStepOfATurnCanBeGoneBackTo(t *testing.T) {

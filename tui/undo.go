@@ -212,20 +212,26 @@ func (tl *timeline) askFiles(t Thread, c undoTarget) tea.Cmd {
 // askUndoRewind undoes a rewind. It asks first if messages were said since,
 // because they would leave the conversation.
 func (tl *timeline) askUndoRewind(t Thread, r api.Rewind, places []place) tea.Cmd {
-	since := 0
-	for _, p := range places {
-		if p.at.After(r.CreatedAt.Time) {
-			since++
-		}
-	}
+	since := turnsSince(r, places)
 	if since == 0 || onlyFiles(r) {
 		return tl.undoRewind(t, r)
 	}
 	tl.ui.ask("Undo the rewind of "+when(r.CreatedAt.Time, tl.now())+"?", []string{
 		"The conversation becomes what it was before it.",
 		"Leaves it: " + count(since, "turn") + " that followed the rewind. Nothing is deleted: /undo goes between the two.",
+		"What those turns did to files stays.",
 	}, []choice{{'y', "do it", func() tea.Cmd { return tl.undoRewind(t, r) }}})
 	return nil
+}
+
+// turnsSince counts what was said after a rewind.
+func turnsSince(r api.Rewind, places []place) (n int) {
+	for _, p := range places {
+		if p.at.After(r.CreatedAt.Time) {
+			n++
+		}
+	}
+	return n
 }
 
 func (tl *timeline) undoRewind(t Thread, r api.Rewind) tea.Cmd {

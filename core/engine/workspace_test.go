@@ -187,6 +187,67 @@ func TestEachPartOfARewindGoesBackAlone(t *testing.T) {
 	}
 }
 
+func TestUndoingARewindMovesOnlyTheFilesThatItMoved(t *testing.T) {
+	t.Parallel()
+	for name, what := range map[string][]core.RewindPart{"files only": {core.RewindFiles}, "everything": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := openDesk(
+				t, calling("read", map[string]any{"path": "a.txt"}), editing("two", "2"), say("done"),
+				calling("write", map[string]any{"path": "later.txt", "content": "made after the rewind"}),
+			)
+			run, _ := d.tell("go")
+			d.tell("", approve("call_edit"))
+			r := d.rewind(run, what...)
+			d.holds("one\ntwo\n")
+			later, _ := d.tell("go on")
+			d.tell("", approve("call_write"))
+			stands := func() bool {
+				got, err := os.ReadFile(filepath.Join(d.dir, "later.txt"))
+				return err == nil && string(got) == "made after the rewind"
+			}
+			if !stands() {
+				t.Fatal("the agent made no file after the rewind")
+			}
+			undone := d.undo(r)
+			d.holds("one\n2\n")
+			if !stands() || len(undone.Files.Back) != 1 || undone.Files.Back[0] != d.file || len(undone.Files.Kept) != 0 {
+				t.Errorf("the undo moved %+v; what was made after the rewind is there: %v", undone.Files, stands())
+			}
+			d.undo(undone)
+			d.holds("one\ntwo\n")
+			if !stands() {
+				t.Error("the redo took away what was made after the rewind")
+			}
+			if what != nil {
+				d.rewind(later, what...)
+				if stands() {
+					t.Error("a rewind to before it left what was made after the first rewind")
+				}
+			}
+		})
+	}
+}
+
+func TestUndoingARewindLeavesAFileThatTheAgentChangedSinceAndNamesIt(t *testing.T) {
+	t.Parallel()
+	d := openDesk(
+		t, calling("read", map[string]any{"path": "a.txt"}), editing("two", "2"), say("done"),
+		calling("read", map[string]any{"path": "a.txt"}), editing("two", "II"),
+	)
+	run, _ := d.tell("go")
+	d.tell("", approve("call_edit"))
+	r := d.rewind(run, core.RewindFiles)
+	d.tell("go on")
+	d.tell("", approve("call_edit"))
+	d.holds("one\nII\n")
+	undone := d.undo(r)
+	d.holds("one\nII\n")
+	if len(undone.Files.Back) != 0 || len(undone.Files.Kept) != 1 || undone.Files.Kept[0].Path != d.file {
+		t.Errorf("the undo moved %+v", undone.Files)
+	}
+}
+
 func TestARewindLeavesWhatAPersonChangedAndNamesIt(t *testing.T) {
 	t.Parallel()
 	d, run := edited(t)

@@ -19,12 +19,17 @@ func (p *Past) FilesAt(ctx context.Context, step core.Step) (core.FilesPlan, err
 	return p.planFiles(ctx, &core.Rewind{Conversation: step.Conversation, What: core.RewindParts()}, core.RewindPoint{Step: step.ID})
 }
 
-// planFiles looks at the files that calls of the conversation, and rewinds of it, changed since a point.
+// planFiles looks at the files that calls of the conversation, and rewinds of it, changed since a step. Undoing a rewind looks
+// only at those that it moved itself: what was done to files since then stays.
 func (p *Past) planFiles(ctx context.Context, record *core.Rewind, at core.RewindPoint) (core.FilesPlan, error) {
 	if p.files == nil || !record.Took(core.RewindFiles) {
 		return core.FilesPlan{}, nil
 	}
-	plan, err := p.files.Plan(ctx, p.changes(ctx, core.FileChanges{Conversation: record.Conversation, Since: at}))
+	which := core.FileChanges{Conversation: record.Conversation, Since: at}
+	if at.Rewind != "" {
+		which = core.FileChanges{Rewind: at.Rewind}
+	}
+	plan, err := p.files.Plan(ctx, p.changes(ctx, which))
 	for i := range plan.Changes {
 		plan.Changes[i].Rewind, plan.Changes[i].At = record.ID, record.CreatedAt
 	}

@@ -37,7 +37,8 @@ func (p *Past) Rewind(ctx context.Context, conv core.ConversationID, step core.S
 	})
 }
 
-// UndoRewind restores what was there before a rewind. That is a rewind too: undoing it redoes the first one.
+// UndoRewind restores what was there before a rewind; of files only what the rewind moved, unless it has changed since. That is a
+// rewind too: undoing it redoes the first one.
 func (p *Past) UndoRewind(ctx context.Context, id core.RewindID, by string) (core.Rewind, error) {
 	was, err := p.store.Rewinds().Get(ctx, id)
 	if err != nil {
