@@ -53,7 +53,8 @@ func TestALineThatRunsIsShownAndStoppedWithAllThatItStarted(t *testing.T) {
 	r.key(tea.Key{Code: 'c', Mod: tea.ModCtrl})
 	r.ownEnded()
 	r.until("the message", func() bool { return len(r.f.heard()) == 1 })
-	if heard := r.f.heard()[0]; !strings.HasPrefix(heard, "meanwhile\n\n[The person ran this in ") || !strings.Contains(heard, ": Stopped]") {
+	heard := r.f.heard()[0]
+	if !strings.HasPrefix(heard, "meanwhile\n\n[The person ran this in ") || !strings.Contains(heard, ": Stopped]") {
 		t.Errorf("heard %q", heard)
 	}
 	pid, err := os.ReadFile(filepath.Join(r.m.own.folder, "pid"))

@@ -27,7 +27,10 @@ func TestRulesAreShownChangedAddedAndRemoved(t *testing.T) {
 	t.Parallel()
 	r := newRobot(t, withRules(newFake()), 80, 24).connect()
 	r.permissions()
-	for _, part := range []string{"deny  read(secrets/**)", "the system file", "! the permissions in .loci/permissions.toml can't be read"} {
+	for _, part := range []string{
+		"deny  read(secrets/**)", "the system file",
+		"! the permissions in .loci/permissions.toml can't be read",
+	} {
 		if !strings.Contains(r.view(), part) {
 			t.Errorf("%q is not there:\n%s", part, r.view())
 		}

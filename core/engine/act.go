@@ -130,8 +130,8 @@ func (t *turn) callOne(ctx context.Context, p *pendingCall, env core.ToolEnv) (e
 	}
 	env.Call, env.Workspace.Paths, env.Workspace.Hosts = p.call.ID, p.paths, p.hosts
 	if err := t.equip(ctx, p, &env); err != nil {
-		p.result = core.ToolError("Error executing function " + p.call.Name + ": secrets that the tool would get can't be opened: " + err.Error() +
-			". " + core.HintOf(err))
+		p.result = core.ToolError("Error executing function " + p.call.Name + ": secrets that the tool would get can't be opened: " +
+			err.Error() + ". " + core.HintOf(err))
 		return nil
 	}
 	p.result, err = p.tool.Tool.Call(ctx, p.call, env)

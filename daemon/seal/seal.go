@@ -199,7 +199,7 @@ func (s *Sealer) fromKeyring(ctx context.Context) (string, error) {
 // create makes the key of this home and stores it where it can be found again, before anything is sealed with it.
 func (s *Sealer) create(ctx context.Context) ([]byte, error) {
 	key := make([]byte, keyBytes)
-	rand.Read(key) //nolint:gosec // it never fails: the program ends if it would
+	rand.Read(key) // it never fails: the program ends if it would
 	word := hex.EncodeToString(key)
 	note := word
 	if s.cfg.Keyring != nil && s.cfg.Keyring.Set(ctx, s.cfg.Home, word) == nil {

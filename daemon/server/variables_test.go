@@ -93,7 +93,8 @@ func TestASecretThatCannotBeOpenedIsNoEmptyValue(t *testing.T) {
 	f.srv.parts.Variables = vault(t, f.store) // under another key
 	f.srv.mu.Unlock()
 	got := f.call("GET", "/v1/agents/"+agent.ID+"?include=agent.secrets", nil)
-	if got.status != http.StatusServiceUnavailable || !strings.Contains(got.detail(), "the key that sealed the secrets of this home is not here") {
+	if got.status != http.StatusServiceUnavailable ||
+		!strings.Contains(got.detail(), "the key that sealed the secrets of this home is not here") {
 		t.Errorf("%d %s", got.status, got.body)
 	}
 	f.call("GET", "/v1/agents/"+agent.ID, nil).want(http.StatusOK)
