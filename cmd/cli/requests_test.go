@@ -5,6 +5,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httputil"
@@ -49,7 +50,16 @@ func countedSocket(t *testing.T, socket string) (front string, asked func() []st
 		}},
 		FlushInterval: -1,
 	}
-	server := &http.Server{Handler: proxy}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// A proxy that still reads the request when the answer begins may cut the answer off.
+		whole, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadGateway)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(whole))
+		proxy.ServeHTTP(w, r)
+	})}
 	var served sync.WaitGroup
 	served.Go(func() { _ = server.Serve(l) })
 	t.Cleanup(func() {

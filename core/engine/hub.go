@@ -49,6 +49,18 @@ func (h *hub) changed(run core.RunID) {
 	}
 }
 
+func (h *hub) join(l *listener) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.listeners[l] = struct{}{}
+}
+
+func (h *hub) leave(l *listener) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.listeners, l)
+}
+
 // announce gives a hint to every listener.
 func (h *hub) announce(c core.Change) {
 	h.mu.Lock()
@@ -67,17 +79,15 @@ func (h *hub) announce(c core.Change) {
 // Announce adds a hint, for changes made outside of runs.
 func (e *Engine) Announce(c core.Change) { e.hub.announce(c) }
 
-// Changes yields hints until ctx ends.
+// Changes yields hints about everything that is announced after the call, until ctx ends. It is to be read once.
 func (e *Engine) Changes(ctx context.Context) iter.Seq[core.Change] {
+	l := &listener{pending: map[core.Change]struct{}{}, wake: make(chan struct{}, 1)}
+	e.hub.join(l)
+	stop := context.AfterFunc(ctx, func() { e.hub.leave(l) }) // should nobody read
 	return func(yield func(core.Change) bool) {
-		l := &listener{pending: map[core.Change]struct{}{}, wake: make(chan struct{}, 1)}
-		e.hub.mu.Lock()
-		e.hub.listeners[l] = struct{}{}
-		e.hub.mu.Unlock()
 		defer func() {
-			e.hub.mu.Lock()
-			delete(e.hub.listeners, l)
-			e.hub.mu.Unlock()
+			stop()
+			e.hub.leave(l)
 		}()
 		for {
 			select {

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -149,27 +148,13 @@ type hintBook struct {
 func (h *house) hints() *hintBook {
 	b := &hintBook{h, make(chan core.Change, 1000)}
 	ctx, cancel := context.WithCancel(h.t.Context())
-	done, ready := make(chan struct{}), make(chan struct{})
-	listens := sync.OnceFunc(func() { close(ready) })
+	changes, done := h.engine.Changes(ctx), make(chan struct{})
 	go func() {
 		defer close(done)
-		for c := range h.engine.Changes(ctx) {
-			if c == (core.Change{}) {
-				listens()
-				continue
-			}
+		for c := range changes {
 			b.kept <- c
 		}
 	}()
-	coretest.Until(h.t, "the watcher listens", func() bool {
-		h.engine.Announce(core.Change{})
-		select {
-		case <-ready:
-			return true
-		default:
-			return false
-		}
-	})
 	h.t.Cleanup(func() { cancel(); <-done })
 	return b
 }

@@ -389,7 +389,7 @@ func (l live) get(path string) func() string {
 // stream makes a request whose answer is read while it comes, until the test ends.
 func (l live) stream(method, path, body string) func() string {
 	l.t.Helper()
-	ctx, cancel := context.WithCancel(context.Background())
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	req, err := http.NewRequestWithContext(ctx, method, l.server.URL+path, strings.NewReader(body))
 	if err != nil {
 		l.t.Fatal(err)

@@ -69,8 +69,9 @@ func local(ctx context.Context) error {
 
 // changes streams hints that something changed, without end.
 func (s *Server) changes(ctx context.Context, _ *struct{}) (*huma.StreamResponse, error) {
+	changed := s.engine().Changes(ctx) // before the greeting, after which a client counts on being told
 	var items iter.Seq2[sseItem, error] = func(yield func(sseItem, error) bool) {
-		for c := range s.engine().Changes(ctx) {
+		for c := range changed {
 			if !yield(sseItem{value: wireChange(c)}, nil) {
 				return
 			}
