@@ -56,7 +56,7 @@ func (m *Model) compact(mode string) tea.Cmd {
 		m.ui.flash = m.conv.name() + " is busy; /compact works when it has answered"
 		return nil
 	case mode != "" && !slices.Contains(compactModes(), mode):
-		m.ui.failure("there is no mode " + transcript.OneLine(mode) + "; the modes are " + strings.Join(compactModes(), ", "))
+		m.ui.refused("there is no mode " + transcript.OneLine(mode) + "; the modes are " + strings.Join(compactModes(), ", "))
 		return nil
 	}
 	thread, after := m.conv.thread, m.conv.lastID

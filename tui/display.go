@@ -20,7 +20,8 @@ type display struct {
 	ctx    context.Context // of what panels and commands load
 	theme  theme.Theme
 	panels []openPanel
-	flash  string // on the status line until the next key
+	flash  string      // on the status line until the next key
+	asks   func() bool // whether a question stands in the live region; may be nil
 }
 
 // openPanel is a panel with the handler of its actions.
@@ -89,6 +90,16 @@ func (d *display) refuse(e *panel.Edit, err error) {
 		return
 	}
 	e.Refuse(explain(err))
+}
+
+// refused says why what a person wanted wasn't done. While a question stands it is
+// said under the prompt: on a small screen the question hides what is printed above it.
+func (d *display) refused(why string) {
+	if d.asks != nil && d.asks() {
+		d.flash = why
+		return
+	}
+	d.failure(why)
 }
 
 // choice is one answer to a question in a panel.
@@ -164,11 +175,12 @@ func load[T any](d *display, call func(context.Context) (T, error), then func(T)
 			if err == nil {
 				return then(v)
 			}
-			if d.flash = explain(err); len(d.panels) > 0 { // panels cover the status line
-				d.closePanels()
-				d.failure(d.flash)
-				d.flash = ""
+			if len(d.panels) == 0 {
+				d.flash = explain(err)
+				return nil
 			}
+			d.closePanels() // they cover the status line
+			d.refused(explain(err))
 			return nil
 		}}
 	}

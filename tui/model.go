@@ -117,6 +117,8 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 		ui: ui, conv: conv, prompt: written, backend: o.Backend, now: o.now, alert: alertOf(o.Getenv), send: m.answer,
 		folder: o.Who.Folder, mode: func() string { return m.link.mode },
 	}
+	m.timeline.travelled = m.question.travelled
+	m.ui.asks = func() bool { return m.question.stands() || m.hosts.stands() }
 	m.hosts = &hostQuestion{ui: ui, conv: conv, prompt: written, backend: o.Backend, now: o.now, alert: m.question.alert}
 	m.jobs = &jobs{ui: ui, conv: conv, backend: o.Backend, now: o.now}
 	m.own = &ownLines{ui: ui, wg: wg, folder: o.Who.Folder, shell: shellOf(o.Getenv), in: o.In, out: o.Out}
@@ -205,7 +207,7 @@ func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
 	m.link.met(s.Status)
 	cmds := []tea.Cmd{
 		m.conv.loadAgent(), m.conv.loadContext(), m.link.watch(), m.question.look(nil), m.hosts.look(),
-		trustPanel{m.ui, m.backend}.look, m.lookForWritten,
+		trustPanel{m.ui, m.backend}.look, m.lookForWritten, m.timeline.look(),
 	}
 	if s.PendingRun != "" {
 		m.conv.foreign = append(m.conv.foreign, s.PendingRun)
@@ -418,7 +420,9 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 	if msg.draft != "" {
 		m.outbox.giveBack(msg.draft, "")
 	}
-	return tea.Batch(m.conv.loadAgent(), m.conv.loadContext(), m.question.look(nil), m.hosts.look(), m.goOn())
+	return tea.Batch(
+		m.conv.loadAgent(), m.conv.loadContext(), m.question.look(nil), m.hosts.look(), m.timeline.look(), m.goOn(),
+	)
 }
 
 // tick keeps the status line's spinner turning while the agent works.

@@ -228,6 +228,13 @@ func (q *question) drop() []transcript.Call {
 	return calls
 }
 
+// travelled asks anew after the conversation went back or forward: what waited
+// may have left it, which nobody answered.
+func (q *question) travelled() tea.Cmd {
+	q.drop()
+	return q.look(nil)
+}
+
 func (q *question) choose(by int) tea.Cmd {
 	q.at, q.since = (q.at+by+len(q.replies))%len(q.replies), time.Time{}
 	return nil

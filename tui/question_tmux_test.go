@@ -29,6 +29,27 @@ func TestResizingWhileAQuestionStandsLeavesNoGhosts(t *testing.T) {
 	x.WaitFor("That is settled.")
 }
 
+// TestTheErrorOfACommandIsSeenWhileAQuestionStands types commands that fail,
+// under a question that takes all the room it may.
+func TestTheErrorOfACommandIsSeenWhileAQuestionStands(t *testing.T) {
+	t.Parallel()
+	for _, size := range [][2]int{{80, 24}, {40, 12}} {
+		x := another(t, size[0], size[1], "run")
+		say1(x, "ask long")
+		x.WaitFor("n deny")
+		for command, why := range map[string]string{
+			"/nope": "a slash, begin with a space)", "/help me": "takes nothing more; by itself:", "/memory zz": `no memory block "zz"`,
+			"/undo": "there is nothing to undo", "/compact zz": "there is no mode zz", "/agents zz": "there is no agent zz",
+		} {
+			x.Keys("C-u")
+			say1(x, command)
+			x.Wait(why, x.Screen, func(s string) bool {
+				return strings.Contains(strings.Join(strings.Fields(s), " "), why) && strings.Contains(s, "asks to call")
+			})
+		}
+	}
+}
+
 // TestAQuestionIsReadInThePanelAndAllowedThere types into a real terminal, where
 // keys come with the pauses of a person.
 func TestAQuestionIsReadInThePanelAndAllowedThere(t *testing.T) {

@@ -99,7 +99,8 @@ func (r *robot) until(what string, ok func() bool) {
 func (r *robot) connect() *robot {
 	r.t.Helper()
 	r.until("the connection", func() bool {
-		return r.m.link.connected && r.m.conv.contextMost > 0 && r.m.conv.contextUsed > 0 && r.m.link.daemonPID > 0 && r.f.watches() > 0
+		return r.m.link.connected && r.m.conv.contextMost > 0 && r.m.conv.contextUsed > 0 && r.m.link.daemonPID > 0 && r.f.watches() > 0 &&
+			r.m.timeline.opened == r.m.conv.thread
 	})
 	return r
 }

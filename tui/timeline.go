@@ -51,8 +51,10 @@ type timeline struct {
 	backend timelineBackend
 	now     func() time.Time
 
-	travelling bool   // we are rewinding: what is said meanwhile waits
-	rewound    string // the last rewind shown
+	travelled  func() tea.Cmd // after a rewind of ours; may be nil
+	travelling bool           // we are rewinding: what is said meanwhile waits
+	rewound    string         // the last rewind shown
+	opened     Thread         // the thread whose past is known: what was rewound before it was opened is no news
 }
 
 // openRewind lets the person choose where to take the conversation back to.
@@ -161,19 +163,22 @@ func (tl *timeline) travel(
 			tl.travelling = false
 			switch {
 			case err != nil && v.rewind.ID != "": // the next hint will show the result
-				tl.ui.failure("it went back, but the conversation cannot be read: " + explain(err))
+				tl.ui.refused("it went back, but the conversation cannot be read: " + explain(err))
 				return nil
 			case err != nil:
-				tl.ui.failure(explain(err))
+				tl.ui.refused(explain(err))
 				return nil
 			}
-			tl.rewound = v.rewind.ID
+			tl.rewound, tl.opened = v.rewind.ID, t
 			if t != tl.conv.thread {
 				return nil
 			}
 			tl.conv.replace(tl.ui.scrollback, v.history)
 			next := then(v)
 			tl.tellMissing(v.rewind)
+			if tl.travelled != nil {
+				next = tea.Batch(next, tl.travelled())
+			}
 			return tea.Batch(next, tl.conv.loadAgent(), tl.conv.loadContext())
 		}}
 	}
@@ -184,7 +189,7 @@ func (tl *timeline) rewind(t Thread, p place, in api.RewindRequest) tea.Cmd {
 	call := func(ctx context.Context) (api.Rewind, error) { return tl.backend.Rewind(ctx, in) }
 	return tl.travel(t, call, func(v rewindResult) tea.Cmd {
 		if len(in.What) > 0 && !slices.Contains(in.What, api.RewindThread) {
-			tl.ui.marked("files are as they were " + p.name() + rewindParts(v.rewind) + " · /redo puts them forward again")
+			tl.ui.notice("files are as they were " + p.name() + rewindParts(v.rewind) + " · /redo puts them forward again")
 			return nil
 		}
 		tl.ui.marked(
@@ -361,13 +366,16 @@ type latestRewindMsg struct {
 	history []api.Message
 }
 
-// look reads, after a hint, whether another terminal rewound the conversation.
+// look reads, when the conversation is opened and after a hint, whether another terminal rewound it.
 func (tl *timeline) look() tea.Cmd {
 	thread, lastID := tl.conv.thread, tl.conv.lastID
 	return func() tea.Msg {
 		rewinds, err := tl.backend.Rewinds(tl.ui.ctx, thread)
-		if err != nil || len(rewinds) == 0 {
+		if err != nil {
 			return nil
+		}
+		if len(rewinds) == 0 {
+			return latestRewindMsg{thread: thread}
 		}
 		history, err := tl.backend.Messages(tl.ui.ctx, thread, lately())
 		if err != nil {
@@ -380,7 +388,14 @@ func (tl *timeline) look() tea.Cmd {
 // onRewound says that another terminal rewound the conversation, unless that is
 // known.
 func (tl *timeline) onRewound(msg latestRewindMsg) tea.Cmd {
-	if msg.thread != tl.conv.thread || tl.travelling || msg.rewind.ID == tl.rewound {
+	if msg.thread != tl.conv.thread || tl.travelling {
+		return nil
+	}
+	if tl.opened != msg.thread {
+		tl.opened, tl.rewound = msg.thread, msg.rewind.ID
+		return nil
+	}
+	if msg.rewind.ID == "" || msg.rewind.ID == tl.rewound {
 		return nil
 	}
 	if msg.lastID != tl.conv.lastID {

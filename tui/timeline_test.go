@@ -185,7 +185,15 @@ func TestFilesThatUndoPutBackComeForwardWithRedo(t *testing.T) {
 	r.typ("y")
 	r.hears("files are as they were before")
 	r.say("/redo")
+	r.until("the question", func() bool { return strings.Contains(r.view(), "Put files forward again?") })
+	if v := r.view(); !strings.Contains(v, "1 file: /work/a.txt.") || strings.Contains(r.said(), "they were put back") {
+		t.Errorf("it acts at once, or does not name them:\n%s", v)
+	}
+	r.typ("y")
 	r.hears("the files are as they were before they were put back")
+	if strings.Contains(r.said(), "its last words now") {
+		t.Errorf("nothing of the conversation moved:\n%s", r.said())
+	}
 	r.say("/redo")
 	r.until("the end", func() bool { return strings.Contains(r.status(), "nothing to redo") })
 }
@@ -406,6 +414,39 @@ func TestWhatAnotherTerminalRewoundIsSaid(t *testing.T) {
 	r.hears("You said: hello")
 	if n := strings.Count(r.said(), "another terminal"); n != 1 {
 		t.Errorf("said %d times", n)
+	}
+}
+
+func TestARewindFromBeforeTheChatWasOpenedIsNoNews(t *testing.T) {
+	t.Parallel()
+	f := withTurns(newFake())
+	if _, err := f.Rewind(t.Context(), api.RewindRequest{RunID: "run-old-2"}); err != nil {
+		t.Fatal(err)
+	}
+	f.wait(waitingRequest(Thread{Agent: "agent-1"}, "once"))
+	r := newRobot(t, f, 80, 24).connect()
+	r.stands()
+	f.hints <- api.Change{Kind: api.ChangeConversation, ID: "agent-1", AgentID: "agent-1", ConversationID: "agent-1"}
+	r.press("y")
+	r.decided("allow " + firstCall)
+	r.feed(r.m.timeline.look()()) // as a hint would
+	if strings.Contains(r.said(), "another terminal") {
+		t.Errorf("said:\n%s", r.said())
+	}
+}
+
+func TestAQuestionThatARewindTookAwayWasNotAnsweredElsewhere(t *testing.T) {
+	t.Parallel()
+	f := withTurns(newFake())
+	f.wait(waitingRequest(Thread{Agent: "agent-1"}, "once"))
+	r := newRobot(t, f, 80, 24).connect()
+	r.stands()
+	f.wait()
+	r.goBack()
+	r.hears("went back to")
+	r.feed(r.m.question.look(nil)()) // as a hint would
+	if strings.Contains(r.said(), "elsewhere") || r.m.question.stands() {
+		t.Errorf("said:\n%s", r.said())
 	}
 }
 

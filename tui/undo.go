@@ -210,17 +210,25 @@ func (tl *timeline) askFiles(t Thread, c undoTarget) tea.Cmd {
 }
 
 // askUndoRewind undoes a rewind. It asks first if messages were said since,
-// because they would leave the conversation.
+// because they would leave the conversation, or if files change and nothing else.
 func (tl *timeline) askUndoRewind(t Thread, r api.Rewind, places []place) tea.Cmd {
+	do := func() tea.Cmd { return tl.undoRewind(t, r) }
 	since := turnsSince(r, places)
-	if since == 0 || onlyFiles(r) {
-		return tl.undoRewind(t, r)
+	switch {
+	case onlyFiles(r):
+		tl.ui.ask("Put files forward again?", []string{
+			count(len(r.Files.Back), "file") + ": " + fileNames(r.Files.Back) + ".",
+			"They become what they were before they were put back, " + when(r.CreatedAt.Time, tl.now()) + ".",
+		}, []choice{{'y', "only put them forward: conversation and memory stay", do}})
+		return nil
+	case since == 0:
+		return do()
 	}
 	tl.ui.ask("Undo the rewind of "+when(r.CreatedAt.Time, tl.now())+"?", []string{
 		"The conversation becomes what it was before it.",
 		"Leaves it: " + count(since, "turn") + " that followed the rewind. Nothing is deleted: /undo goes between the two.",
 		"What those turns did to files stays.",
-	}, []choice{{'y', "do it", func() tea.Cmd { return tl.undoRewind(t, r) }}})
+	}, []choice{{'y', "do it", do}})
 	return nil
 }
 
@@ -237,11 +245,12 @@ func turnsSince(r api.Rewind, places []place) (n int) {
 func (tl *timeline) undoRewind(t Thread, r api.Rewind) tea.Cmd {
 	call := func(ctx context.Context) (api.Rewind, error) { return tl.backend.UndoRewind(ctx, r.ID) }
 	return tl.travel(t, call, func(v rewindResult) tea.Cmd {
+		if onlyFiles(r) {
+			tl.ui.notice("the files are as they were before they were put back" + rewindParts(v.rewind) + " · /undo puts them back")
+			return nil
+		}
 		what := "undid the rewind of " + when(r.CreatedAt.Time, tl.now()) + rewindParts(v.rewind) + " · /redo goes back again"
-		switch {
-		case onlyFiles(r):
-			what = "the files are as they were before they were put back" + rewindParts(v.rewind) + " · /undo puts them back"
-		case r.Undoes != nil:
+		if r.Undoes != nil {
 			what = "went back again" + rewindParts(v.rewind) + " · /undo brings it back"
 		}
 		tl.ui.marked(what)

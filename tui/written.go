@@ -56,10 +56,10 @@ func (m *Model) sendWritten(typed, name, arg string) tea.Cmd {
 				}
 			}
 			if err != nil && client.KindOf(err) != api.KindNotFound {
-				m.ui.failure("the commands cannot be read: " + explain(err))
+				m.ui.refused("the commands cannot be read: " + explain(err))
 				return nil
 			}
-			m.ui.failure("there is no command /" + name +
+			m.ui.refused("there is no command /" + name +
 				"; /help lists them (to send a text that starts with a slash, begin with a space)")
 			return nil
 		}}
