@@ -162,7 +162,7 @@ func (t *turn) toolEnv(kept []core.Passage) core.ToolEnv {
 		MaxReturn:    defaultReturnLimit,
 		Files:        core.FileLimitsOf(&t.agent, t.e.prompts.WindowFor(&t.agent)),
 		Author: core.Author{
-			Kind: core.AuthorAgent, ID: string(t.agent.ID), Step: t.step.ID, Source: t.win.sources(),
+			Kind: core.AuthorAgent, ID: string(t.agent.ID), Step: t.step.ID, Source: t.sources(),
 		},
 		Chain:    t.run.Chain,
 		Kept:     kept,

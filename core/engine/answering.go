@@ -293,10 +293,15 @@ func changedNote(arguments string) string {
 	return fmt.Sprintf("[ran with arguments changed by the person: %s]\n", arguments)
 }
 
-// historyOf returns what the tools returned in the runs of the same user request before a pause for an approval.
-func (e *Engine) historyOf(ctx context.Context, run *core.Run) ([]core.ToolReturn, error) {
+// historyOf returns what the tools returned in the runs of the same user request before a pause for an approval and, of one
+// that resumes, what they returned before, also what has left the window.
+func (e *Engine) historyOf(ctx context.Context, run *core.Run, resumes bool) ([]core.ToolReturn, error) {
 	var returns []core.ToolReturn
-	for _, id := range run.Config.Continues {
+	ids := run.Config.Continues
+	if resumes {
+		ids = append(slices.Clip(ids), run.ID)
+	}
+	for _, id := range ids {
 		f := core.MessageFilter{Agent: run.Agent, Run: id, Roles: []core.Role{core.RoleTool}, IncludeErr: true}
 		msgs, err := e.cfg.Store.Messages().List(ctx, f, core.Page{Limit: historyRecords})
 		if err != nil {

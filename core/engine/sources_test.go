@@ -2,6 +2,8 @@ package engine_test
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	"loci/core"
@@ -74,5 +76,108 @@ func TestWhatIsWrittenAfterAForeignReturnOfItsRunCarriesItsSource(t *testing.T) 
 	first, err := h.store.Passages().Version(t.Context(), passages[0].ID, 1)
 	if err != nil || first.Author.Source != source {
 		t.Errorf("the passage came after %q, %v", first.Author.Source, err)
+	}
+}
+
+// sourceOfNewest is what the newest version of an agent's block came after.
+func (h *house) sourceOfNewest(a core.Agent, label string) string {
+	h.t.Helper()
+	versions, err := h.store.Blocks().Versions(h.t.Context(), h.block(a, label).ID, core.Page{Limit: 1})
+	if err != nil || len(versions) != 1 || versions[0].Author.Kind != core.AuthorAgent {
+		h.t.Fatalf("the newest version of %s: %+v, %v", label, versions, err)
+	}
+	return versions[0].Author.Source
+}
+
+func appending(text string) turn {
+	return calling("core_memory_append", map[string]any{"label": "human", "content": text})
+}
+
+// withStranger gives probe returns that come from outside where its argument is "outside", and long ones.
+func withStranger(cfg *engine.Config) {
+	tool := &longStranger{}
+	cfg.Tools = &box{cfg.Tools, core.BoundTool{Tool: tool, Info: core.ToolInfo{
+		ID: core.BuiltinToolID("probe"), Effect: core.EffectOutside, Spec: tool.Spec(),
+	}}}
+}
+
+type longStranger struct{ probe }
+
+func (*longStranger) Call(_ context.Context, call core.ToolCall, _ core.ToolEnv) (core.ToolResult, error) {
+	r := core.ToolResult{Text: strings.Repeat("what was read ", 150)}
+	if strings.Contains(call.Arguments, "outside") {
+		r.Text, r.Source = "FROM OUTSIDE "+r.Text, "https://a.example/\nhttps://b.example/"
+	}
+	return r, nil
+}
+
+const bothSources = "https://a.example/\nhttps://b.example/"
+
+func TestSourcesAreKnownAfterWhatWasReadLeftTheWindowAndTheDaemonRestarted(t *testing.T) {
+	t.Parallel()
+	never := make(chan struct{})
+	h := open(t, func(n int, req core.ChatRequest) turn {
+		switch {
+		case n == 0:
+			return probing("outside")
+		case n < 8:
+			return probing("inside")
+		case n == 8:
+			return turn{deltas: []core.Delta{{Text: "half"}}, gate: never}
+		case n == 9:
+			for _, m := range req.Messages {
+				if strings.Contains(fmt.Sprint(m), "FROM OUTSIDE") {
+					t.Error("what was read is still in the window, so that this tests nothing")
+				}
+			}
+			return appending("after")
+		}
+		return say("done")
+	}, withStranger)
+	h.model.infos["openai/gpt-test"] = core.ModelInfo{ContextWindow: 4000, Tools: true}
+	a := h.agent(nil, "probe", "core_memory_append")
+	req := h.request(a, "go")
+	req.Background = true
+	run, err := h.engine.Submit(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.waitFor(run.ID, isSaid)
+	h.restart()
+	if r, _ := h.follow(run.ID); r.Status != core.RunCompleted {
+		t.Fatalf("the run is %s %+v", r.Status, r.Error)
+	}
+	if got := h.sourceOfNewest(a, "human"); got != bothSources {
+		t.Errorf("it came after %q", got)
+	}
+}
+
+func TestSourcesAreKnownAfterAPauseInWhichTheWindowWasSummarised(t *testing.T) {
+	t.Parallel()
+	answers := []turn{probing("outside"), appending("after"), say("a summary")}
+	g := &gated{house: open(t, func(n int, _ core.ChatRequest) turn {
+		if n < len(answers) {
+			return answers[n]
+		}
+		return say("done")
+	}, withStranger)}
+	g.agent = g.house.agent(func(a *core.Agent) {
+		a.ToolRules = []core.ToolRule{{Type: core.RuleRequiresApproval, Tool: "core_memory_append"}}
+	}, "probe", "core_memory_append")
+	request := g.asked("go")
+	if _, err := g.engine.Compact(t.Context(), g.conv(), nil, map[string]any{"mode": "all"}); err != nil {
+		t.Fatal(err)
+	}
+	rows, err := g.store.Messages().Context(t.Context(), g.conv())
+	if err != nil || strings.Contains(fmt.Sprint(rows), "FROM OUTSIDE") {
+		t.Fatalf("what was read is still in the window, so that this tests nothing; %v", err)
+	}
+	g.restart()
+	run, _ := g.submit(g.answer(approve(request.Calls()[0].ID)))
+	if run.StopReason != core.StopEndTurn {
+		t.Fatalf("the answer: %s %+v", run.StopReason, run.Error)
+	}
+	if got := g.sourceOfNewest(g.agent, "human"); got != bothSources {
+		t.Errorf("it came after %q", got)
 	}
 }

@@ -130,13 +130,8 @@ func (t *turn) load(ctx context.Context) error {
 	if t.win.rows, err = t.e.window(ctx, &t.win.conv); err != nil {
 		return err
 	}
-	if t.history, err = t.e.historyOf(ctx, &t.run); err != nil {
+	if t.history, err = t.e.historyOf(ctx, &t.run, t.j.resume); err != nil {
 		return err
-	}
-	for _, r := range t.win.rows {
-		if r.Message.Run == t.run.ID {
-			t.history = append(t.history, r.Message.Returns...)
-		}
 	}
 	t.env = t.e.envOf(t.j.env)
 	return nil
