@@ -40,3 +40,25 @@ func SourceName(source string) string {
 	}
 	return source
 }
+
+// CameAfter reports whether one of the sources of a version, one a line, is the wanted one: exactly, or an address that begins
+// with it at one of its parts, or whose host it is or lies below.
+func CameAfter(sources, wanted string) bool {
+	wanted = strings.ToLower(SourceName(strings.TrimSpace(wanted)))
+	for source := range strings.Lines(sources) {
+		source = strings.ToLower(strings.TrimSpace(source))
+		_, bare, _ := strings.Cut(source, "://")
+		host, _, _ := strings.Cut(bare, "/")
+		if wanted != "" && (beginsWith(source, wanted) || beginsWith(bare, wanted) || strings.HasSuffix(source, "."+wanted) ||
+			strings.HasSuffix(host, "."+wanted)) {
+			return true
+		}
+	}
+	return false
+}
+
+// beginsWith reports whether an address begins with another one that ends where a part of it does.
+func beginsWith(source, wanted string) bool {
+	rest, ok := strings.CutPrefix(source, wanted)
+	return ok && (rest == "" || strings.HasSuffix(wanted, "/") || strings.ContainsAny(rest[:1], "/?#: "))
+}

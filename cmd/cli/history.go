@@ -126,10 +126,23 @@ func (a *app) memoryDiff(agent *string) *cobra.Command {
 
 // memoryUndo is `loci memory undo`.
 func (a *app) memoryUndo(agent *string) *cobra.Command {
-	to := ""
+	to, source, try := "", "", false
 	c := &cobra.Command{
-		Use: "undo LABEL", Short: "Take back the last edit of a block, whoever made it", Args: exactly("the block's label"),
+		Use:   "undo {LABEL | --source SOURCE}",
+		Short: "Take back the last edit of a block, or what was written after a source",
+		Long: "Take back the last edit of a block, whoever made it. With --source, take back what blocks and passages of the agent became\n" +
+			"after it had read from that source: an address or the beginning of one, a host, or what else the history shows behind \"after\".\n" +
+			"What was changed since is named and stays.",
+		Args: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("source") {
+				return atMost(0)(cmd, args)
+			}
+			return exactly("the block's label")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if cmd.Flags().Changed("source") {
+				return a.undoSource(cmd.Context(), *agent, source, try)
+			}
 			var in api.UndoBlock
 			if to != "" {
 				n, err := versionNumber(to, "loci memory history LABEL")
@@ -155,6 +168,9 @@ func (a *app) memoryUndo(agent *string) *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&to, "to", "", "go back to this `VERSION`")
+	c.Flags().StringVar(&source, "source", "", "take back what came after this `SOURCE`")
+	c.Flags().BoolVar(&try, "dry-run", false, "with --source: say what would be taken back, and change nothing")
+	c.MarkFlagsMutuallyExclusive("to", "source")
 	return c
 }
 

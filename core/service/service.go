@@ -18,6 +18,7 @@ import (
 	"loci/core/engine"
 	"loci/core/past"
 	"loci/core/session"
+	"loci/core/undo"
 )
 
 // Config joins what the services use. Store, Engine, Models and Tools are required.
@@ -69,6 +70,7 @@ type Services struct {
 	Passages      *Passages
 	Runs          *Runs
 	Sessions      *session.Registry
+	Sources       *Sources
 	Tools         *Tools
 }
 
@@ -115,7 +117,10 @@ func New(cfg Config) *Services {
 		Passages:      &Passages{parts: p},
 		Runs:          &Runs{parts: p},
 		Sessions:      sessions,
-		Tools:         &Tools{parts: p},
+		Sources: &Sources{
+			parts: p, history: &History{parts: p}, passages: undo.New(undo.Config{Store: cfg.Store, Announce: cfg.Engine.Announce}),
+		},
+		Tools: &Tools{parts: p},
 	}
 }
 

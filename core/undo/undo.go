@@ -128,9 +128,8 @@ func (p *Passages) turn(ctx context.Context, o Order, pick picker) (Outcome, err
 		if err != nil {
 			return err
 		}
-		if o.IfVersion != 0 && o.IfVersion != now.Version {
-			return core.E(core.Conflict, "passage %s was changed meanwhile: it is at version %d now", o.Passage, now.Version).
-				WithHint("read its versions again")
+		if err := unread(o, &now); err != nil {
+			return err
 		}
 		if done.Restores, err = pick(ctx, tx.Passages(), core.LineOf(links)); err != nil {
 			return err
@@ -149,9 +148,7 @@ func (p *Passages) turn(ctx context.Context, o Order, pick picker) (Outcome, err
 	if err != nil {
 		return Outcome{}, err
 	}
-	for _, a := range agents {
-		p.cfg.Announce(core.Change{Agent: a})
-	}
+	p.announce(agents)
 	done.Diff = memory.Diff(done.Was.Text, done.Is.Text)
 	return done, nil
 }

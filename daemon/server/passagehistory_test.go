@@ -217,3 +217,35 @@ func TestTheLastChangeOfAnAgentIsItsOwn(t *testing.T) {
 	want(a.ID, "", "one → one, by a")
 	want(a.ID, "?redo=true", "one, by a → ")
 }
+
+func TestWhatCameAfterASourceIsUndoneByIt(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, always("ok"))
+	a := f.agent(nil)
+	p := f.kept(a.ID, "The regatta is in May.")
+	id := core.PassageID(p.ID)
+	now, err := f.store.Passages().Get(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now.Text = "The regatta is in July."
+	by := asAgent(a.ID)
+	by.Source = "https://evil.example/page"
+	if err := f.store.Passages().Update(t.Context(), &now, by); err != nil {
+		t.Fatal(err)
+	}
+	path := api.PathSources(a.ID) + "/undo"
+	for _, try := range []bool{true, false} {
+		got := as[[]api.SourceUndone](f.call("POST", path, map[string]any{"source": "evil.example", "dry_run": try}))
+		if len(got) != 1 || api.Val(got[0].PassageID) != p.ID || got[0].BlockID != nil || got[0].Taken != 1 || got[0].Kept != nil ||
+			api.Val(got[0].Restores) != 1 || got[0].Diff != "@@ -1,1 +1,1 @@\n-The regatta is in July.\n+The regatta is in May.\n" {
+			t.Errorf("try %v: %+v", try, got)
+		}
+		if want := map[bool]string{true: "The regatta is in July.", false: "The regatta is in May."}[try]; f.texts(a.ID)[0] != want {
+			t.Errorf("try %v: %q", try, f.texts(a.ID))
+		}
+	}
+	f.call("POST", path, map[string]any{"source": "evil.example"}).want(http.StatusNotFound)
+	f.call("POST", path, map[string]any{"source": ""}).want(http.StatusUnprocessableEntity)
+	f.call("POST", path, nil).want(http.StatusUnprocessableEntity)
+}

@@ -157,6 +157,7 @@ func (s *Server) register(a huma.API) {
 	s.registerTrust(a)
 	s.registerCommands(a)
 	s.registerPassageHistory(a)
+	s.registerSources(a)
 	s.registerRuns(a)
 	s.registerTools(a)
 	s.registerVariables(a)
