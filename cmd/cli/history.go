@@ -130,9 +130,9 @@ func (a *app) memoryUndo(agent *string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "undo {LABEL | --source SOURCE}",
 		Short: "Take back the last edit of a block, or what was written after a source",
-		Long: "Take back the last edit of a block, whoever made it. With --source, take back what blocks and passages of the agent became\n" +
-			"after it had read from that source: an address or the beginning of one, a host, or what else the history shows behind \"after\".\n" +
-			"What was changed since is named and stays.",
+		Long: "Take back the last edit of a block, whoever made it. With --source, take back what blocks and passages of the agent\n" +
+			"became after it had read from that source: an address or the beginning of one, a host, or what else the history shows\n" +
+			"behind \"after\". What was changed since is named and stays.",
 		Args: func(cmd *cobra.Command, args []string) error {
 			if cmd.Flags().Changed("source") {
 				return atMost(0)(cmd, args)
