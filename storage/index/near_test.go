@@ -138,3 +138,39 @@ func TestTextsWithRelativesAloneLeaveRoomForTheWordsOfTheQuery(t *testing.T) {
 		t.Errorf("%v, candidates (-want +got):\n%s", err, diff)
 	}
 }
+
+// TestTheDayOfATextWithoutADateIsThatOfTheZone: half past eleven in the evening of New York is the next day in UTC.
+func TestTheDayOfATextWithoutADateIsThatOfTheZone(t *testing.T) {
+	t.Parallel()
+	f := &facts{docs: map[string]Doc{}}
+	at := time.Date(2026, 3, 5, 4, 30, 0, 0, time.UTC)
+	f.write(search.Passage, Doc{ID: "undated", Owner: "a", At: at.UnixMicro(), Text: "the boat on the lake"})
+	f.write(search.Passage, Doc{ID: "dated", Owner: "a", At: at.UnixMicro(), Text: "(11:30 pm on 1 March, 2026) Ingrid: the lake"})
+	x := opened(t, f)
+	caughtUp(t, x, f)
+	noted := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
+	for zone, undated := range map[*time.Location]int{
+		time.UTC:                              5,
+		time.FixedZone("New York", -5*3600):   4,
+		time.FixedZone("Auckland", 13*3600):   5,
+		time.FixedZone("Kiritimati", 14*3600): 5,
+	} {
+		v, err := x.View(t.Context(), search.Passage, Ask{Zone: zone})
+		if err != nil {
+			t.Fatal(err)
+		}
+		docs, err := v.Near(t.Context(), map[int64]bool{1: true, 2: true})
+		got := map[string]int{}
+		for _, d := range docs {
+			got[d.ID] = d.Day
+		}
+		want := map[string]int{
+			"dated":   search.DayOf(noted),
+			"undated": search.DayOf(time.Date(2026, 3, undated, 0, 0, 0, 0, time.UTC)),
+		}
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v, days (-want +got):\n%s", zone, err, diff)
+		}
+		v.Close()
+	}
+}
