@@ -71,3 +71,28 @@ func TestADamagedMessageDoesNotEndItsThread(t *testing.T) {
 		t.Errorf("restore: %v", err)
 	}
 }
+
+// TestOfManyDamagedRowsDoctorAndBackupTellHowMany: twenty are named.
+func TestOfManyDamagedRowsDoctorAndBackupTellHowMany(t *testing.T) {
+	t.Parallel()
+	p, cfg, c, s, stop := inUse(t)
+	for range 12 {
+		say(t, c, s, "SAY still here")
+	}
+	if err := stop(); err != nil {
+		t.Fatal(err)
+	}
+	change(t, p, `UPDATE messages SET data = '{"content":' WHERE seq IN (SELECT seq FROM messages ORDER BY seq DESC LIMIT 24)`)
+	d, _ := start(t, cfg)
+	c, _ = talker(t, p, "/")
+	none := func(string) (core.Secret, bool) { return "", false }
+	for _, check := range d.Doctor(t.Context(), none) {
+		if check.Name == "store" && !strings.HasSuffix(check.Detail, "; and 4 more") {
+			t.Errorf("the doctor says: %s", check.Detail)
+		}
+	}
+	saved, err := c.Backup(t.Context(), filepath.Join(t.TempDir(), "saved"))
+	if err != nil || len(saved.Damaged) != 20 || saved.DamagedRows != 24 {
+		t.Errorf("backup: %+v, %v", saved, err)
+	}
+}

@@ -87,7 +87,7 @@ func (d *Daemon) checkStore(ctx context.Context) api.Check {
 	if store == nil {
 		return api.Broken(name, "the store is not open", "loci daemon logs says why")
 	}
-	r, err := countContents(ctx, store, func() error { return backups.Probe(ctx, store, filepath.Join(d.cfg.Paths.Data, "probe")) })
+	r, damage, err := countContents(ctx, store, func() error { return backups.Probe(ctx, store, filepath.Join(d.cfg.Paths.Data, "probe")) })
 	if err != nil {
 		return api.Broken(
 			name,
@@ -95,10 +95,10 @@ func (d *Daemon) checkStore(ctx context.Context) api.Check {
 			cmp.Or(core.HintOf(err), "loci backup FILE, while that still works; then loci restore an older one"),
 		)
 	}
-	if len(r.Damaged) > 0 {
+	if damage.Rows > 0 {
 		return api.Broken(
 			name,
-			"rows cannot be read: "+strings.Join(r.Damaged, "; "),
+			"rows cannot be read: "+damage.String(),
 			"restore a backup that was made before: loci restore FILE",
 		)
 	}

@@ -13,6 +13,7 @@ import (
 	"loci/daemon/ipc"
 	"loci/storage"
 	backups "loci/storage/backup"
+	"loci/storage/sqlite"
 )
 
 // FindSocket returns the socket that the home's daemon answers on, or "" if there is none.
@@ -158,7 +159,7 @@ func backup(ctx context.Context, store *storage.Store, path string) (api.BackupR
 		return api.BackupResult{Path: path}, core.E(core.Invalid, "%s lies in the home, and would be lost with it", path).
 			WithHint("choose a file elsewhere, on another disk if there is one")
 	}
-	r, err := countContents(ctx, store, func() error { return backups.Write(ctx, store, path) })
+	r, _, err := countContents(ctx, store, func() error { return backups.Write(ctx, store, path) })
 	r.Path = path
 	if err != nil {
 		return r, err
@@ -171,13 +172,13 @@ func backup(ctx context.Context, store *storage.Store, path string) (api.BackupR
 	return r, nil
 }
 
-// countContents counts what the store holds, lets write copy it, and names the rows that cannot be read.
-func countContents(ctx context.Context, store *storage.Store, write func() error) (r api.BackupResult, err error) {
+// countContents counts what the store holds, lets write copy it, and finds the rows that cannot be read.
+func countContents(ctx context.Context, store *storage.Store, write func() error) (r api.BackupResult, d sqlite.Damage, err error) {
 	page := core.Page{Limit: 1000}
 	for {
 		agents, err := store.Agents().List(ctx, core.AgentFilter{Hidden: true}, page)
 		if err != nil {
-			return r, err
+			return r, d, err
 		}
 		for _, a := range agents {
 			r.Agents, r.Messages, page.After = r.Agents+1, r.Messages+a.MessageCount, string(a.ID)
@@ -187,10 +188,11 @@ func countContents(ctx context.Context, store *storage.Store, write func() error
 		}
 	}
 	if err := write(); err != nil {
-		return r, err
+		return r, d, err
 	}
-	r.Damaged, err = store.Damaged(ctx)
-	return r, err
+	d, err = store.Damaged(ctx)
+	r.Damaged, r.DamagedRows = d.Named, d.Rows
+	return r, d, err
 }
 
 // holdStopped takes the home's lock in order to work on its files.

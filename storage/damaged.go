@@ -1,9 +1,7 @@
 package storage
 
 import (
-	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 
 	"github.com/jmoiron/sqlx"
@@ -14,35 +12,6 @@ import (
 	"loci/storage/sqlite"
 )
 
-// rowCheck reads every row of a table as the store does.
-type rowCheck struct {
-	table string
-	read  func(ctx context.Context, db *sqlx.DB, damaged func(key string, err error) bool) error
-}
-
-// decodes is the check of a table whose rows become nouns; key names a row.
-func decodes[R, N any](table, query string, key func(*R) string, noun func(*R) (N, error)) rowCheck {
-	return rowCheck{table, func(ctx context.Context, db *sqlx.DB, damaged func(string, error) bool) error {
-		rows, err := db.QueryxContext(ctx, query)
-		if err != nil {
-			return err
-		}
-		defer func() { _ = rows.Close() }() // what was read is complete or Err says so
-		for n := 1; rows.Next(); n++ {
-			var row R
-			err := rows.StructScan(&row)
-			if err == nil {
-				_, err = noun(&row)
-			}
-			name := cmp.Or(key(&row), fmt.Sprintf("row %d", n)) // what stands before the damaged column is there
-			if err != nil && !damaged(name, err) {
-				return nil
-			}
-		}
-		return rows.Err()
-	}}
-}
-
 type packedRow struct {
 	Key  string `db:"key"`
 	Body []byte `db:"body"`
@@ -51,7 +20,7 @@ type packedRow struct {
 func (r *packedRow) key() string { return r.Key }
 
 // rowChecks are all tables that hold more than numbers and texts.
-func rowChecks() []rowCheck {
+func rowChecks() []sqlite.RowCheck {
 	id := func(r *packedRow) (core.Document, error) {
 		text, err := deflate.Decompress(r.Body)
 		var doc core.Document
@@ -60,34 +29,34 @@ func rowChecks() []rowCheck {
 		}
 		return doc, err
 	}
-	return []rowCheck{
-		decodes("agents", selectAgents, func(r *agentRow) string { return string(r.ID) }, (*agentRow).agent),
-		decodes("blocks", selectBlocks, func(r *blockRow) string { return string(r.ID) }, (*blockRow).block),
-		decodes("block_versions", selectVersions, func(r *versionRow) string { return string(r.Block) }, (*versionRow).version),
-		decodes(
+	return []sqlite.RowCheck{
+		sqlite.Decodes("agents", selectAgents, func(r *agentRow) string { return string(r.ID) }, (*agentRow).agent),
+		sqlite.Decodes("blocks", selectBlocks, func(r *blockRow) string { return string(r.ID) }, (*blockRow).block),
+		sqlite.Decodes("block_versions", selectVersions, func(r *versionRow) string { return string(r.Block) }, (*versionRow).version),
+		sqlite.Decodes(
 			"conversations",
 			selectConversations,
 			func(r *conversationRow) string { return string(r.ID) },
 			(*conversationRow).conversation,
 		),
-		decodes(
+		sqlite.Decodes(
 			"messages",
 			`SELECT `+messageColumns+` FROM messages m`,
 			func(r *messageRow) string { return string(r.ID) },
 			(*messageRow).decode,
 		),
-		decodes("runs", selectRuns, func(r *runRow) string { return string(r.ID) }, (*runRow).run),
-		decodes("steps", selectSteps, func(r *stepRow) string { return string(r.ID) }, (*stepRow).step),
-		decodes("archives", selectArchives, func(r *archiveRow) string { return string(r.ID) }, (*archiveRow).archive),
-		decodes("passages", selectPassages, func(r *passageRow) string { return string(r.ID) }, (*passageRow).passage),
-		decodes("passage_versions", passagelog.Select, func(r *passagelog.Row) string { return string(r.Passage) },
+		sqlite.Decodes("runs", selectRuns, func(r *runRow) string { return string(r.ID) }, (*runRow).run),
+		sqlite.Decodes("steps", selectSteps, func(r *stepRow) string { return string(r.ID) }, (*stepRow).step),
+		sqlite.Decodes("archives", selectArchives, func(r *archiveRow) string { return string(r.ID) }, (*archiveRow).archive),
+		sqlite.Decodes("passages", selectPassages, func(r *passageRow) string { return string(r.ID) }, (*passageRow).passage),
+		sqlite.Decodes("passage_versions", passagelog.Select, func(r *passagelog.Row) string { return string(r.Passage) },
 			(*passagelog.Row).PassageVersion),
-		decodes("folders", selectFolders, func(r *folderRow) string { return string(r.ID) }, (*folderRow).folder),
-		decodes("files", `SELECT `+fileColumns+` FROM files f`, func(r *fileRow) string { return string(r.ID) }, (*fileRow).file),
-		decodes("rewinds", selectRewinds, func(r *rewindRow) string { return string(r.ID) }, (*rewindRow).rewind),
-		decodes("mirrors", selectMirrors, func(r *mirrorRow) string { return string(r.Agent) }, (*mirrorRow).mirror),
-		decodes("file_texts", `SELECT file_id AS key, body FROM file_texts`, (*packedRow).key, id),
-		decodes(
+		sqlite.Decodes("folders", selectFolders, func(r *folderRow) string { return string(r.ID) }, (*folderRow).folder),
+		sqlite.Decodes("files", `SELECT `+fileColumns+` FROM files f`, func(r *fileRow) string { return string(r.ID) }, (*fileRow).file),
+		sqlite.Decodes("rewinds", selectRewinds, func(r *rewindRow) string { return string(r.ID) }, (*rewindRow).rewind),
+		sqlite.Decodes("mirrors", selectMirrors, func(r *mirrorRow) string { return string(r.Agent) }, (*mirrorRow).mirror),
+		sqlite.Decodes("file_texts", `SELECT file_id AS key, body FROM file_texts`, (*packedRow).key, id),
+		sqlite.Decodes(
 			"snapshots",
 			`SELECT hash AS key, body FROM snapshots`,
 			(*packedRow).key,
@@ -124,38 +93,12 @@ func (s *Store) leftOut(ctx context.Context, op string, damaged int) {
 	}
 }
 
-// maxNamed is how many damaged rows are named.
-const maxNamed = 20
-
-// DamagedRows names the rows of a copy of the facts that cannot be read, at most twenty of them.
-func DamagedRows(ctx context.Context, db *sqlx.DB) ([]string, error) {
-	misfits, err := sqlite.Misfits(ctx, db, maxNamed)
-	if err != nil {
-		return nil, err
-	}
-	var out []string
-	named := map[string]bool{}
-	for _, m := range misfits {
-		named[m.Row], out = true, append(out, m.Row+": "+m.Why)
-	}
-	for _, c := range rowChecks() {
-		if len(out) >= maxNamed {
-			break
-		}
-		err := c.read(ctx, db, func(key string, err error) bool {
-			if row := key + " of " + c.table; !named[row] {
-				out = append(out, fmt.Sprintf("%s: %v", row, err))
-			}
-			return len(out) < maxNamed
-		})
-		if err != nil {
-			return nil, sqlite.Classify("read "+c.table, err)
-		}
-	}
-	return out, nil
+// DamagedRows finds the rows of a copy of the facts that cannot be read.
+func DamagedRows(ctx context.Context, db *sqlx.DB) (sqlite.Damage, error) {
+	return sqlite.FindDamage(ctx, db, rowChecks())
 }
 
-// Damaged names the rows of the facts that cannot be read, at most twenty of them. What else there is goes on without them.
-func (s *Store) Damaged(ctx context.Context) ([]string, error) {
+// Damaged finds the rows of the facts that cannot be read. What else there is goes on without them.
+func (s *Store) Damaged(ctx context.Context) (sqlite.Damage, error) {
 	return DamagedRows(ctx, s.facts.Readers)
 }

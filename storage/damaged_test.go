@@ -39,8 +39,8 @@ func TestANumberThatIsNoneDamagesOneMessage(t *testing.T) {
 				t.Errorf("the context: %+v, %v", window, err)
 			}
 			damaged, err := s.Damaged(t.Context())
-			if err != nil || !slices.ContainsFunc(damaged, func(row string) bool { return strings.Contains(row, string(list[0].ID)) }) {
-				t.Errorf("damaged: %v, %v", damaged, err)
+			if err != nil || !slices.ContainsFunc(damaged.Named, func(row string) bool { return strings.Contains(row, string(list[0].ID)) }) {
+				t.Errorf("damaged: %s, %v", damaged, err)
 			}
 		})
 	}
@@ -101,5 +101,36 @@ func TestADamagedStepIsNotTakenForAnEmptyOne(t *testing.T) {
 	}
 	if list, err := s.Steps().List(t.Context(), core.StepFilter{Run: run.ID}, core.Page{}); err != nil || len(list) != 0 {
 		t.Errorf("the list: %+v, %v", list, err)
+	}
+}
+
+// TestManyDamagedRowsAreCountedAndHideNoOtherKind: of forty messages and one agent the agent is named, and all are counted.
+func TestManyDamagedRowsAreCountedAndHideNoOtherKind(t *testing.T) {
+	t.Parallel()
+	s := open(t, Config{})
+	a := newAgent(t, s)
+	for i := range 40 {
+		say(t, s, a, i+1)
+	}
+	archive := core.Archive{ID: core.NewArchiveID(), Name: "notes"}
+	err := errors.Join(s.Archives().Create(t.Context(), &archive),
+		s.Transact(t.Context(), func(ctx context.Context, _ core.Store, q *sqlite.Querier) error {
+			_, wrong := q.Exec(ctx, `UPDATE messages SET tokens = 'many'`)
+			_, cut := q.Exec(ctx, `UPDATE messages SET data = '{' WHERE seq % 2 = 0`) // a row with two faults is one row
+			_, other := q.Exec(ctx, `UPDATE archives SET created_at = 'never'`)
+			return errors.Join(wrong, cut, other)
+		}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := s.Damaged(t.Context())
+	if err != nil || d.Rows != 41 || len(d.Named) != 20 || d.More {
+		t.Errorf("%d rows, %d named, more: %t, %v", d.Rows, len(d.Named), d.More, err)
+	}
+	if !slices.ContainsFunc(d.Named, func(row string) bool { return strings.Contains(row, string(archive.ID)) }) {
+		t.Errorf("the archive is not named: %q", d.Named)
+	}
+	if got := d.String(); !strings.HasSuffix(got, "; and 21 more") || strings.Count(got, ";") != 20 {
+		t.Errorf("it says %s", got)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"loci/core"
+	"loci/storage/images"
 	"loci/storage/sqlite"
 )
 
@@ -156,7 +157,7 @@ func (s messages) Insert(ctx context.Context, msgs ...*core.Message) error {
 			if err != nil {
 				return err
 			}
-			if err := noteImages(ctx, q, string(m.ID), m); err != nil {
+			if err := images.NoteUses(ctx, q, string(m.ID), m); err != nil {
 				return err
 			}
 			counts.add(m)

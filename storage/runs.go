@@ -7,6 +7,7 @@ import (
 	"github.com/jmoiron/sqlx"
 
 	"loci/core"
+	"loci/storage/images"
 	"loci/storage/sqlite"
 )
 
@@ -156,7 +157,7 @@ func (s runs) Create(ctx context.Context, r *core.Run) error {
 		}
 		for i := range r.Input {
 			if err == nil {
-				err = noteImages(ctx, q, string(r.ID), &r.Input[i])
+				err = images.NoteUses(ctx, q, string(r.ID), &r.Input[i])
 			}
 		}
 		return err

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"loci/core"
+	"loci/storage/images"
 	"loci/storage/passagelog"
 	"loci/storage/sqlite"
 	"loci/storage/variables"
@@ -26,7 +27,7 @@ func (v *scope) Conversations() core.ConversationStore { return conversations{v}
 func (v *scope) Runs() core.RunStore                   { return runs{v} }
 func (v *scope) Steps() core.StepStore                 { return steps{v} }
 func (v *scope) Snapshots() core.SnapshotStore         { return snapshots{v} }
-func (v *scope) Images() core.ImageStore               { return images{v} }
+func (v *scope) Images() core.ImageStore               { return images.Store{On: v.on, Now: v.s.now} }
 func (v *scope) Archives() core.ArchiveStore           { return archives{v} }
 func (v *scope) Passages() core.PassageStore           { return passages{passagelog.Reader{On: v.on}, v} }
 func (v *scope) Workspaces() core.WorkspaceStore       { return workspace.Store{On: v.on} }

@@ -116,7 +116,7 @@ func (a *app) backupCommand() *cobra.Command {
 				return err
 			}
 			good := "found good"
-			if len(r.Damaged) > 0 {
+			if r.DamagedRows > 0 {
 				good = "found as damaged as the home is"
 			}
 			err = a.report(
@@ -128,10 +128,10 @@ func (a *app) backupCommand() *cobra.Command {
 				counted(r.Messages, "message"),
 				good,
 			)
-			if err == nil && len(r.Damaged) > 0 {
+			if err == nil && r.DamagedRows > 0 {
 				return (&fault{kind: api.KindInternal, msg: fmt.Sprintf(
 					"%s of the home cannot be read, and loci restore refuses this copy. The first: %s",
-					counted(len(r.Damaged), "row"),
+					counted(r.DamagedRows, "row"),
 					r.Damaged[0],
 				)}).withHint("loci doctor")
 			}

@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"loci/core"
+	"loci/core/embedding"
 	"loci/core/engine"
 )
 
@@ -59,35 +59,9 @@ func (m *Models) Embeddings(ctx context.Context, env core.Env) ([]core.Embedding
 	return m.Embedders.Embeddings(ctx, m.env(env), ""), nil
 }
 
-// checkEmbedding refuses an embedding that nobody can make: its provider doesn't exist or doesn't embed, or lists other
-// models but not this one. A key that is missing now may be set later.
+// checkEmbedding refuses an embedding that nobody can make.
 func (p *parts) checkEmbedding(ctx context.Context, handle core.Handle, env core.Env) error {
-	if handle == "" || handle == core.WordsHandle {
-		return nil
-	}
-	if err := handle.Validate(); err != nil || p.Embedders == nil {
-		return err
-	}
-	_, info, err := p.Embedders.Embedder(ctx, handle, p.env(env))
-	switch kind := core.KindOf(err); {
-	case kind == core.NotFound || kind == core.Invalid || kind == core.Unsupported:
-		return err
-	case err != nil:
-		return nil //nolint:nilerr // a server that can't be asked now may have it
-	}
-	var named []string
-	for _, m := range p.Embedders.Embeddings(ctx, p.env(env), info.Provider) {
-		if m.Handle == handle {
-			return nil
-		}
-		if m.Provider == info.Provider {
-			named = append(named, string(m.Handle))
-		}
-	}
-	if len(named) == 0 {
-		return nil // its provider doesn't say what it has
-	}
-	return core.E(core.NotFound, "%s has no embedding %q", info.Provider, info.Name).WithHint("there are %s", strings.Join(named, ", "))
+	return embedding.Check(ctx, p.Embedders, handle, p.env(env))
 }
 
 // Choose says which model would answer for an agent, and why. With no agent it says what a new one would get.

@@ -16,6 +16,7 @@ import (
 	"loci/core"
 	"loci/core/embedding"
 	"loci/core/engine"
+	"loci/core/images"
 	"loci/core/past"
 	"loci/core/session"
 	"loci/core/undo"
@@ -63,7 +64,7 @@ type Services struct {
 	Folders       *Folders
 	Forget        *Forget
 	History       *History
-	Images        *Images
+	Images        *images.Images
 	Messages      *Messages
 	Mirrors       *Mirrors
 	Models        *Models
@@ -110,7 +111,7 @@ func New(cfg Config) *Services {
 		Folders:       &Folders{parts: p},
 		Forget:        &Forget{parts: p},
 		History:       &History{parts: p},
-		Images:        &Images{parts: p},
+		Images:        images.New(cfg.Store, cfg.Pictures, cfg.Remote),
 		Messages:      &Messages{parts: p},
 		Mirrors:       &Mirrors{parts: p, blocks: blocks},
 		Models:        p.models,

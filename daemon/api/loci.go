@@ -169,7 +169,8 @@ type BackupResult struct {
 	Agents   int    `json:"agents"`
 	Messages int    `json:"messages"`
 
-	Damaged []string `json:"damaged,omitempty"` // rows that can't be read, in the backup and in the home, at most twenty
+	Damaged     []string `json:"damaged,omitempty"`      // rows that can't be read, in the backup and in the home, at most twenty
+	DamagedRows int      `json:"damaged_rows,omitempty"` // how many there are
 }
 
 // HeldPlace is a path or server outside a restored home that isn't used until a person allows it. No operation of the server

@@ -70,8 +70,8 @@ func (r *Restoration) accept(ctx context.Context, db *sqlx.DB, file string) erro
 	if err != nil {
 		return err
 	}
-	if len(damaged) > 0 {
-		return core.E(core.Invalid, "%s is damaged: %s", file, damaged[0]).WithHint("use an older backup")
+	if damaged.Rows > 0 {
+		return core.E(core.Invalid, "%s is damaged: %s", file, damaged.Named[0]).WithHint("use an older backup")
 	}
 	return r.disarm(ctx, db)
 }

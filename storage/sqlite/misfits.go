@@ -14,8 +14,9 @@ const MinNumber, MaxNumber = "-4611686018427387904", "4611686018427387904"
 
 // Misfit is a row with a value that its column can't hold: SQLite keeps anything anywhere.
 type Misfit struct {
-	Row string `db:"key"` // its id and its table
-	Why string `db:"why"`
+	Table string `db:"t"`
+	Row   string `db:"key"` // its id and its table
+	Why   string `db:"why"`
 }
 
 // column is a column as the schema declares it.
@@ -69,10 +70,10 @@ func selectMisfits(table []column) string {
 		when(`typeof(`+name+`) = 'integer' AND `+name+` NOT BETWEEN `+MinNumber+` AND `+MaxNumber, "leaves no room to count on")
 	}
 	if len(whens) == 0 {
-		return `SELECT '' AS key, '' AS why WHERE $1 < 0`
+		return `SELECT '' AS t, '' AS key, '' AS why WHERE $1 < 0`
 	}
 	from := strconv.Quote(table[0].Table) + `) WHERE why IS NOT NULL LIMIT $1`
-	return `SELECT key || ' of ` + table[0].Table + `' AS key, why FROM (SELECT COALESCE(substr(` + strconv.Quote(nameOf(table)) +
+	return `SELECT '` + table[0].Table + `' AS t, key || ' of ` + table[0].Table + `' AS key, why FROM (SELECT COALESCE(substr(` + strconv.Quote(nameOf(table)) +
 		`, 1, 100), 'row ' || rowid) AS key, CASE` + strings.Join(whens, "") + ` END AS why FROM ` + from
 }
 

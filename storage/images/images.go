@@ -1,4 +1,7 @@
-package storage
+// Package images stores the images of messages, once each, and which records hold them.
+//
+// It works within a scope of the store's: whoever calls it brings the statements.
+package images
 
 import (
 	"context"
@@ -7,7 +10,13 @@ import (
 	"loci/storage/sqlite"
 )
 
-type images struct{ v *scope }
+// Store is the images within a scope.
+type Store struct {
+	On  *sqlite.Scope
+	Now func() sqlite.Micros
+}
+
+var _ core.ImageStore = Store{}
 
 type imageRow struct {
 	Hash   string        `db:"hash"`
@@ -18,12 +27,13 @@ type imageRow struct {
 	At     sqlite.Micros `db:"put_at"`
 }
 
-func (s images) Put(ctx context.Context, p core.Picture) error {
+// Put implements core.ImageStore.
+func (s Store) Put(ctx context.Context, p core.Picture) error {
 	if p.Hash != core.ContentHash(p.Data) {
 		return core.E(core.Internal, "the bytes of an image are not those of its hash")
 	}
-	row := imageRow{Hash: p.Hash, Type: p.Type, Width: p.Width, Height: p.Height, Body: p.Data, At: s.v.s.now()}
-	return s.v.write(ctx, "put image", func(ctx context.Context, q *sqlite.Querier) error {
+	row := imageRow{Hash: p.Hash, Type: p.Type, Width: p.Width, Height: p.Height, Body: p.Data, At: s.Now()}
+	return s.On.Write(ctx, "put image", func(ctx context.Context, q *sqlite.Querier) error {
 		n, err := q.Exec(ctx, `UPDATE images SET put_at = $1 WHERE hash = $2`, row.At, row.Hash)
 		if err != nil || n > 0 {
 			return err
@@ -35,8 +45,8 @@ func (s images) Put(ctx context.Context, p core.Picture) error {
 }
 
 // Get returns an image whose bytes are those that were put: a backup of any origin may hold others.
-func (s images) Get(ctx context.Context, hash string) (core.Picture, error) {
-	ctx, q := s.v.read(ctx)
+func (s Store) Get(ctx context.Context, hash string) (core.Picture, error) {
+	ctx, q := s.On.Read(ctx)
 	var row imageRow
 	ok, err := q.Find(ctx, &row, `SELECT hash, media_type, width, height, body, put_at FROM images WHERE hash = $1`, hash)
 	if err != nil {
@@ -51,8 +61,8 @@ func (s images) Get(ctx context.Context, hash string) (core.Picture, error) {
 	}, nil
 }
 
-// noteImages notes that a message, or a run with it as input, holds images.
-func noteImages(ctx context.Context, q *sqlite.Querier, owner string, m *core.Message) error {
+// NoteUses notes that a message, or a run with it as input, holds images.
+func NoteUses(ctx context.Context, q *sqlite.Querier, owner string, m *core.Message) error {
 	for _, i := range m.Images() {
 		if _, err := q.Exec(ctx, `INSERT INTO image_uses (owner, hash) VALUES ($1, $2) ON CONFLICT DO NOTHING`, owner, i.Hash); err != nil {
 			return err
