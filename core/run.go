@@ -124,7 +124,7 @@ type Run struct {
 	Status       RunStatus
 	StopReason   StopReason // when final
 	Background   bool
-	Request      string // hash of the input's otids, for requests that must not run twice; cleared if nothing was saved
+	Request      string // hash of the input's otids, for requests that must not run twice; cleared once they may
 	Client       Client
 	Config       RunConfig
 	Input        []Message // with ids and otids; becomes messages with the first successful step

@@ -3,7 +3,6 @@ package storage
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -39,7 +38,7 @@ func TestANumberThatIsNoneDamagesOneMessage(t *testing.T) {
 				t.Errorf("the context: %+v, %v", window, err)
 			}
 			damaged, err := s.Damaged(t.Context())
-			if err != nil || !slices.ContainsFunc(damaged.Named, func(row string) bool { return strings.Contains(row, string(list[0].ID)) }) {
+			if err != nil || !strings.Contains(damaged.String(), string(list[0].ID)) {
 				t.Errorf("damaged: %s, %v", damaged, err)
 			}
 		})
@@ -127,10 +126,8 @@ func TestManyDamagedRowsAreCountedAndHideNoOtherKind(t *testing.T) {
 	if err != nil || d.Rows != 41 || len(d.Named) != 20 || d.More {
 		t.Errorf("%d rows, %d named, more: %t, %v", d.Rows, len(d.Named), d.More, err)
 	}
-	if !slices.ContainsFunc(d.Named, func(row string) bool { return strings.Contains(row, string(archive.ID)) }) {
-		t.Errorf("the archive is not named: %q", d.Named)
-	}
-	if got := d.String(); !strings.HasSuffix(got, "; and 21 more") || strings.Count(got, ";") != 20 {
+	if got := d.String(); !strings.HasSuffix(got, "; and 21 more") || strings.Count(got, ";") != 20 ||
+		!strings.Contains(got, string(archive.ID)) {
 		t.Errorf("it says %s", got)
 	}
 }

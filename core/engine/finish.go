@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"loci/core"
@@ -15,8 +16,9 @@ func endRun(run *core.Run, end ending, now time.Time) {
 	if end.err != nil && run.Status == core.RunFailed {
 		run.Error = runError(end)
 	}
-	if !run.Delivered {
-		run.Request = "" // nothing was saved: the same request may be made again
+	lost := errors.Is(end.err, core.ErrShutdown)
+	if !run.Delivered || !lost && strings.HasPrefix(run.Request, whileActive) {
+		run.Request = "" // nothing was saved, or its client has heard its end: the same request may be made again
 	}
 }
 

@@ -225,13 +225,15 @@ func TestRule11ACallUnderWayIsNeverRunASecondTime(t *testing.T) {
 
 func TestARequestThatIsMadeAgainAfterARestartRepeatsNoCall(t *testing.T) {
 	t.Parallel()
-	for name, background := range map[string]bool{"background": true, "foreground": false} {
+	for name, of := range map[string]struct{ once, background bool }{
+		"background": {true, true}, "of a session": {true, false}, "plain": {},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h, tool := launching(t)
 			a := h.agent(nil, "launch")
 			req := h.request(a, "go")
-			req.Once, req.Background, req.Input[0].OTID = true, background, "otid-1"
+			req.Once, req.Background, req.Input[0].OTID = of.once, of.background, "otid-1"
 			run, err := h.engine.Submit(t.Context(), req)
 			if err != nil {
 				t.Fatal(err)
@@ -247,6 +249,28 @@ func TestARequestThatIsMadeAgainAfterARestartRepeatsNoCall(t *testing.T) {
 				t.Errorf("the tool was called %d times", tool.calls)
 			}
 		})
+	}
+}
+
+// TestAnOtidOfAPlainRequestIsFreeOnceItsRunHasEnded: SDKs use one again on purpose.
+func TestAnOtidOfAPlainRequestIsFreeOnceItsRunHasEnded(t *testing.T) {
+	t.Parallel()
+	h := open(t, func(int, core.ChatRequest) turn { return say("ok") })
+	req := h.request(h.agent(nil), "hello")
+	req.Input[0].OTID = "otid-1"
+	var runs []core.RunID
+	for range 2 {
+		run, err := h.engine.Submit(t.Context(), req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if run, _ = h.follow(run.ID); run.Status != core.RunCompleted || run.Request != "" {
+			t.Errorf("%s, request %q: %+v", run.Status, run.Request, run.Error)
+		}
+		runs = append(runs, run.ID)
+	}
+	if runs[0] == runs[1] {
+		t.Error("the second is the run of the first")
 	}
 }
 

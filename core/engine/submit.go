@@ -15,7 +15,7 @@ import (
 
 // Submit commits the run with its input, then answers; from then on nothing of it is lost and it belongs to the engine,
 // not to the request. A repeat of a request marked Once answers with the run it repeats, any other repeat only while that
-// run is active.
+// run is active or where the daemon's end was its own.
 func (e *Engine) Submit(ctx context.Context, req Request) (core.Run, error) {
 	if req.Conversation == "" {
 		req.Conversation = core.DefaultConversation(req.Agent)
@@ -288,14 +288,15 @@ func checkInput(input []Input) error {
 	return nil
 }
 
+// whileActive begins the hash of a plain request. Its otids may be used again once its run has ended, as SDKs do on purpose.
+// Where the daemon's end was the run's, its client has not heard what was done: a repeat is told, and runs nothing again.
+const whileActive = "active:"
+
 // requestHash names a request by its otids; a request that may repeat them has none.
 func requestHash(req Request) string {
-	if !req.Once {
-		return ""
-	}
 	h := sha256.New()
 	if a := req.Answer; a != nil {
-		if a.OTID == "" {
+		if a.OTID == "" || !req.Once { // a plain answer that is given again goes on behind what it allowed
 			return ""
 		}
 		h.Write([]byte(a.OTID + "\n"))
@@ -306,7 +307,11 @@ func requestHash(req Request) string {
 		}
 		h.Write([]byte(in.OTID + "\n"))
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	hash := hex.EncodeToString(h.Sum(nil))
+	if !req.Once {
+		return whileActive + hash
+	}
+	return hash
 }
 
 // isShutdown reports whether a run's context was ended by the end of the daemon.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"strings"
 	"sync"
 	"time"
@@ -202,11 +203,19 @@ func (s *sent) checkTexts(status api.RunStatus, again *sight, listed map[piece]s
 }
 
 // repeat resends what may not have been accepted, with the same otids. If it had been accepted, that starts no second
-// run.
-func repeat(ctx context.Context, c *client.Client, all []*sent) error {
+// run. bare has no session, as a program that sends plain requests has none.
+func repeat(ctx context.Context, c, bare *client.Client, all []*sent) error {
 	var group errgroup.Group
 	for _, s := range all {
-		if s.runID() != "" || !s.way.background() {
+		if s.runID() != "" || s.way == streamed {
+			continue
+		}
+		if s.way == plain {
+			from := bare
+			if s.session {
+				from = c
+			}
+			group.Go(func() error { return repeatPlain(ctx, from, s) })
 			continue
 		}
 		group.Go(func() error {
@@ -228,6 +237,21 @@ func repeat(ctx context.Context, c *client.Client, all []*sent) error {
 		})
 	}
 	return group.Wait()
+}
+
+// repeatPlain resends a plain request whose answer never came. One that had begun answers with how it ended.
+func repeatPlain(ctx context.Context, c *client.Client, s *sent) error {
+	answer, err := c.Send(ctx, s.target(), s.request())
+	var e *client.Error
+	switch {
+	case err == nil:
+		s.accepted(answer.Usage.RunIDs[0])
+	case !errors.As(err, &e) || e.RunID == "":
+		return fmt.Errorf("repeat %v: %w", s, err)
+	case e.Kind != api.KindBusy && e.Status != http.StatusConflict:
+		s.accepted(e.RunID)
+	}
+	return nil
 }
 
 // greet talks to every conversation; each has to answer at once.

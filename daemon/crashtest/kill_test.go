@@ -250,7 +250,9 @@ func (x *trial) look(ctx context.Context) error {
 		return fmt.Errorf("register after the restart: %w", err)
 	}
 	f := &findings{errs: slices.Clone(x.ledger.faults)}
-	if err := repeat(ctx, c, x.ledger.since(x.from)); err != nil {
+	bare := x.house.client()
+	defer bare.Close()
+	if err := repeat(ctx, c, bare, x.ledger.since(x.from)); err != nil {
 		f.errs = append(f.errs, err)
 	}
 	all := x.ledger.since(x.from)

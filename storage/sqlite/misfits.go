@@ -72,9 +72,10 @@ func selectMisfits(table []column) string {
 	if len(whens) == 0 {
 		return `SELECT '' AS t, '' AS key, '' AS why WHERE $1 < 0`
 	}
-	from := strconv.Quote(table[0].Table) + `) WHERE why IS NOT NULL LIMIT $1`
-	return `SELECT '` + table[0].Table + `' AS t, key || ' of ` + table[0].Table + `' AS key, why FROM (SELECT COALESCE(substr(` + strconv.Quote(nameOf(table)) +
-		`, 1, 100), 'row ' || rowid) AS key, CASE` + strings.Join(whens, "") + ` END AS why FROM ` + from
+	name := table[0].Table
+	return `SELECT '` + name + `' AS t, key || ' of ` + name + `' AS key, why FROM (SELECT COALESCE(substr(` +
+		strconv.Quote(nameOf(table)) + `, 1, 100), 'row ' || rowid) AS key, CASE` + strings.Join(whens, "") + ` END AS why FROM ` +
+		strconv.Quote(name) + `) WHERE why IS NOT NULL LIMIT $1`
 }
 
 // nameOf is the column that says which row one is.
