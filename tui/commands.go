@@ -75,6 +75,7 @@ func commands() []command {
 			name: "jobs", help: "shell lines that run: see what they write, stop them",
 			run: func(m *Model, _ string) tea.Cmd { return m.jobs.open() },
 		},
+		{name: "todo", help: "the list that the agent works by", run: (*Model).openTodo},
 		{name: "context", help: "what fills the model's context window", run: (*Model).openContext},
 		{name: "compact", args: "[mode]", help: "replace what was said earlier by a summary", run: (*Model).compact},
 		{

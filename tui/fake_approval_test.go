@@ -68,6 +68,20 @@ func waitingCalls(what string) []api.WaitingCall {
 			call(3, "shell", quoteArguments("command", "rm -rf ./build ./dist ./node_modules ./coverage ./tmp ./out ./target "+
 				"./vendor ./cache")),
 		}
+	case "question":
+		return []api.WaitingCall{call(1, "ask", `{"question":"Which colour should the door have?","options":[`+
+			`{"label":"Red","description":"as it was before the fire, which everybody liked"},{"label":"Blue"}]}`)}
+	case "open":
+		return []api.WaitingCall{call(1, "ask", `{"question":"What is the door for?"}`)}
+	case "choices":
+		return []api.WaitingCall{call(1, "ask", `{"question":"Which doors?","multiple":true,"options":[`+
+			`{"label":"Front"},{"label":"Back"},{"label":"Side"}]}`)}
+	case "questions":
+		return []api.WaitingCall{
+			call(1, "ask", `{"question":"Which colour?","options":[{"label":"Red"},{"label":"Blue"}]}`),
+			call(2, "shell", `{"command":"paint door"}`),
+			call(3, "ask", `{"question":"`+strings.Repeat("And why, in many words? ", 40)+`"}`),
+		}
 	case "client":
 		c := call(1, "open_door", `{"which":"front"}`)
 		c.Client = true

@@ -108,6 +108,14 @@ func script(text string) []api.Message {
 		return append(ping, api.Message{MessageType: api.MessageToolCall, ToolCalls: []api.ToolCall{
 			{Name: "shell", ToolCallID: "call-line", Arguments: `{"command":"make all"}`},
 		}}, api.Message{MessageType: waitForever})
+	case "todo":
+		return append(ping, api.Message{MessageType: api.MessageToolCall, ToolCalls: []api.ToolCall{{
+			Name: "todo", ToolCallID: "call-todo", Arguments: `{"todos":[{"content":"read 茶","status":"completed"},` +
+				`{"content":"change all of it","status":"in_progress"},{"content":"test it","status":"pending"}]}`,
+		}}}, api.Message{MessageType: api.MessageToolReturn, ToolReturns: []api.ToolReturn{
+			{ToolCallID: "call-todo", Status: api.StatusSuccess, ToolReturn: api.Text("1 of 3 done")},
+		}}, api.Message{MessageType: api.MessageAssistant, ID: "m", Content: api.Text("I go on.\n\n")},
+			api.Message{MessageType: waitForever})
 	case "slow":
 		return append(append(ping, say("This much was said")...), api.Message{MessageType: waitForever})
 	case "mute":

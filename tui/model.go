@@ -239,6 +239,8 @@ func (m *Model) submit() tea.Cmd {
 	case command:
 	case own:
 		return m.runOwn(line)
+	case m.question.takesText():
+		return m.question.answerTyped(m.prompt.Take())
 	case m.link.connected && m.attach.pending(text):
 		return m.attach.read(text, m.submit)
 	case m.question.stands():
@@ -408,7 +410,7 @@ func (m *Model) onThread(msg threadMsg) tea.Cmd {
 	m.hosts.drop()
 	m.outbox.swap(m.conv.thread, msg.thread)
 	m.conv.switchTo(msg.thread, msg.name, msg.model)
-	m.ui.items = nil
+	m.ui.forget()
 	notice := cmp.Or(msg.notice, "with "+m.conv.name())
 	m.ui.notice(notice)
 	if msg.quiet {

@@ -58,11 +58,13 @@ type question struct {
 	request *api.WaitingRequest // nil: nothing waits, as far as we know
 	awaited bool                // a run ended with one that we haven't read yet
 	replies []reply             // to its calls
+	asked   []*asked            // those of them that ask the person something; else nil
 	at      int                 // the call being asked about
 	calls   []transcript.Call   // as the run that asks showed them
 	panels  []panel.Panel       // that belong to it
 
 	typing  bool      // keys are the prompt's; tab gives them back
+	early   bool      // what the prompt holds was begun before the question came
 	took    bool      // the last key was ours
 	quiet   bool      // no key was pressed for a moment before this one
 	last    time.Time // when a key was pressed
@@ -127,7 +129,7 @@ func answerKeys() []answerKey {
 		{"v", "see all of it, if it doesn't fit", map[string]func(*question) tea.Cmd{"v": (*question).openWhole}},
 		{
 			"Y, then enter; N", "allow or deny all that wait at once",
-			map[string]func(*question) tea.Cmd{"Y": (*question).allowAll, "N": func(q *question) tea.Cmd { return q.denyAll("", "") }},
+			map[string]func(*question) tea.Cmd{"Y": (*question).allowAll, "N": (*question).denyCalls},
 		},
 		{
 			"↑ ↓, of several calls", "choose the one to answer",
@@ -197,9 +199,10 @@ func (q *question) found(msg waitingMsg) tea.Cmd {
 func (q *question) raise(w api.WaitingRequest) tea.Cmd {
 	calls := q.calls
 	q.drop()
-	q.request, q.replies, q.calls = &w, make([]reply, len(w.Calls)), calls
+	q.request, q.replies, q.calls, q.asked = &w, make([]reply, len(w.Calls)), calls, askedOf(w.Calls)
 	q.learned(make([]string, len(w.Calls)), map[string]string{})
 	q.typing = !q.prompt.Empty()
+	q.early = q.typing
 	return tea.Batch(q.ring(ringMsg{w.RequestID}), q.learn())
 }
 
@@ -222,7 +225,7 @@ func (q *question) drop() []transcript.Call {
 	for _, p := range q.panels {
 		q.ui.remove(p)
 	}
-	q.request, q.replies, q.at, q.calls, q.panels = nil, nil, 0, nil, nil
+	q.request, q.replies, q.asked, q.at, q.calls, q.panels = nil, nil, nil, 0, nil, nil
 	q.awaited, q.typing, q.took, q.rung, q.since, q.held, q.confirm = false, false, false, false, time.Time{}, nil, nil
 	q.touches, q.before, q.deeds, q.drawn, q.cut = nil, nil, nil, nil, false
 	return calls
@@ -265,6 +268,7 @@ func (q *question) allow() tea.Cmd {
 func (q *question) allowAll() tea.Cmd {
 	for i, r := range q.replies {
 		switch {
+		case q.asked[i] != nil: // is answered, not allowed
 		case q.request.Calls[i].Client:
 			q.at = i
 			return q.allow()
@@ -275,11 +279,23 @@ func (q *question) allowAll() tea.Cmd {
 	}
 	q.confirm = &confirmation{"Y", "enter allows all of them", func() tea.Cmd {
 		for i := range q.replies {
-			q.replies[i] = reply{given: true, approve: true, changed: q.replies[i].changed, seen: true}
+			if q.asked[i] == nil {
+				q.replies[i] = reply{given: true, approve: true, changed: q.replies[i].changed, seen: true}
+			}
 		}
 		return q.next()
 	}}
 	return nil
+}
+
+// denyCalls denies everything that waits but the questions, which are asked all the same.
+func (q *question) denyCalls() tea.Cmd {
+	for i := range q.replies {
+		if q.asked[i] == nil {
+			q.replies[i] = reply{given: true}
+		}
+	}
+	return q.next()
 }
 
 func (q *question) deny(i int, reason string) tea.Cmd {
@@ -298,6 +314,10 @@ func (q *question) denyAll(reason, text string) tea.Cmd {
 // offerToDeny asks what to do about a message, which the agent can't read before
 // it has its answer.
 func (q *question) offerToDeny(text string) {
+	if q.asks() != nil {
+		q.offerToAnswer(text)
+		return
+	}
 	what := "its tool call"
 	if n := len(q.request.Calls); n > 1 {
 		what = count(n, "tool call")

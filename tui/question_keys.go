@@ -13,6 +13,9 @@ func (q *question) pressed(name, text string) {
 		q.release()
 		q.takeBack(text)
 	}
+	if q.prompt.Empty() {
+		q.early = false
+	}
 	now := q.now()
 	q.quiet, q.last = now.Sub(q.last) >= armAfter, now
 	if p := q.onTop(); p != nil && p.AtEnd() {
@@ -71,6 +74,9 @@ func (q *question) armed() bool {
 func (q *question) key(msg tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
 	if !q.stands() || q.typing {
 		return nil, false
+	}
+	if a := q.asks(); a != nil {
+		return q.askKey(a, msg)
 	}
 	name := msg.String()
 	do, ours := q.handler(name)

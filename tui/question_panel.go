@@ -14,6 +14,11 @@ func (q *question) openWhole() tea.Cmd {
 		return nil
 	}
 	p := &panel.Text{Theme: q.ui.theme, Title: "Waits for you", Draw: q.whole, Foot: q.panelKeys()}
+	if q.asks() != nil { // is answered outside, where the answer is typed
+		p.Foot = ""
+		q.open(p, nil)
+		return nil
+	}
 	p.Keys = func(msg tea.KeyPressMsg) (panel.Action, bool) {
 		_, ours := q.handler(msg.String())
 		ours = ours && msg.Text != "" || msg.String() == "enter" // which must not close a question

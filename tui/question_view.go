@@ -37,7 +37,12 @@ func (q *question) rows(room int) []string {
 	if room > leastAsked {
 		keys = 2
 	}
-	body := q.body(max(room-keys, 1))
+	var body []string
+	if a := q.asks(); a != nil {
+		body = q.askBody(a, max(room-keys, 1))
+	} else {
+		body = q.body(max(room-keys, 1))
+	}
 	return append(body, q.keys(keys)...)
 }
 
@@ -154,6 +159,8 @@ func (s sheet) name(i int, d detail) []string {
 		state = []string{"always allowed"}
 	case r.given && r.approve:
 		state = []string{"allowed"}
+	case r.given && s.asked[i] != nil:
+		state = []string{"answered"}
 	case r.given:
 		state = []string{"denied"}
 	}
@@ -185,6 +192,9 @@ func (s sheet) name(i int, d detail) []string {
 func (s sheet) notes(i, most int) []string {
 	c := s.request.Calls[i]
 	why := c.Why
+	if s.asked[i] != nil {
+		why = ""
+	}
 	if c.Client {
 		why = "the program that brought this tool runs it; here it can only be denied"
 	}
@@ -232,6 +242,8 @@ func (q *question) keyTexts() []string {
 	case q.confirm != nil:
 		back := q.confirm.says + " · esc goes back"
 		return []string{back + " · anything else begins a message", back, q.confirm.says}
+	case q.asks() != nil:
+		return q.askKeys(q.asks())
 	case q.typing:
 		return []string{"tab: answer the question above", "tab answers"}
 	case q.request.Calls[q.at].Client:

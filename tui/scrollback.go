@@ -23,11 +23,12 @@ type scrollback struct {
 	render *transcript.Renderer
 
 	items   []transcript.Item
-	growing int             // index of the answer that is still being written, or none
-	printed bool            // part of the conversation is printed above
-	above   int             // how many rows of it, at most a screenful
-	last    transcript.Kind // the last kind printed
-	told    map[string]bool // notices that are shown only once
+	growing int              // index of the answer that is still being written, or none
+	printed bool             // part of the conversation is printed above
+	above   int              // how many rows of it, at most a screenful
+	last    transcript.Kind  // the last kind printed
+	todos   transcript.Todos // the list by which the agent works; nil: it made none
+	told    map[string]bool  // notices that are shown only once
 }
 
 // none is no index.
@@ -105,6 +106,9 @@ func (s *scrollback) folded(it transcript.Item, most int) string {
 // keep adds items to the transcript.
 func (s *scrollback) keep(items ...transcript.Item) {
 	s.items = append(s.items, items...)
+	if list := lastTodos(items); list != nil {
+		s.todos = list
+	}
 	if over := len(s.items) - itemsMost; over > itemsMost/4 && s.growing == none {
 		s.items = append([]transcript.Item(nil), s.items[over:]...)
 	}
@@ -117,9 +121,12 @@ func (s *scrollback) replace(items []transcript.Item) {
 		items = append(items, s.items[at])
 		s.growing = len(items) - 1
 	}
-	s.items = nil
+	s.forget()
 	s.keep(items...)
 }
+
+// forget keeps nothing of what was said, as it was said elsewhere or taken back.
+func (s *scrollback) forget() { s.items, s.todos = nil, nil }
 
 // show prints an item and keeps it.
 func (s *scrollback) show(it transcript.Item) {
@@ -132,6 +139,9 @@ func (s *scrollback) returned(r api.ToolReturn) {
 	for i, it := range slices.Backward(s.items) {
 		if it.Kind == transcript.Tool && it.Call.ID == r.ToolCallID && !it.Call.Done {
 			finish(&s.items[i].Call, r)
+			if list := lastTodos(s.items[i : i+1]); list != nil {
+				s.todos = list
+			}
 			s.emit(transcript.Tool, s.render.Item(s.items[i], false), false)
 			return
 		}

@@ -36,6 +36,9 @@ func (m *Model) live() (string, *tea.Cursor) {
 	switch {
 	case m.turn != nil:
 		above = m.turn.rows(max(room-2, 1))
+		if todo := m.todoRow(); len(above)+len(todo)+2 <= room {
+			above = append(above, todo...)
+		}
 	case m.question.stands():
 		above = m.question.rows(max(room, 1))
 	}

@@ -105,11 +105,23 @@ func scenes() map[string]func(r *robot) {
 			r.key(tea.Key{Code: tea.KeyDown})
 			r.question()
 		},
-		"ask":         func(r *robot) { r.connect().asked("once") },
-		"ask_several": func(r *robot) { r.connect().asked("several").press("n") },
-		"ask_long":    func(r *robot) { r.connect().asked("long") },
-		"ask_wide":    func(r *robot) { r.connect().asked("wide") },
-		"ask_hostile": func(r *robot) { r.connect().asked("hostile") },
+		"ask":          func(r *robot) { r.connect().asked("once") },
+		"ask_several":  func(r *robot) { r.connect().asked("several").press("n") },
+		"ask_long":     func(r *robot) { r.connect().asked("long") },
+		"ask_wide":     func(r *robot) { r.connect().asked("wide") },
+		"ask_hostile":  func(r *robot) { r.connect().asked("hostile") },
+		"ask_question": func(r *robot) { r.connect().asked("question") },
+		"ask_chosen":   func(r *robot) { r.connect().asked("choices").typ("2") },
+		"ask_questions": func(r *robot) {
+			r.connect().asked("questions").press("2")
+			r.enter()
+		},
+		"ask_open": func(r *robot) { r.connect().asked("open") },
+		"todo":     func(r *robot) { r.connect().todos() },
+		"todo_list": func(r *robot) {
+			r.connect().todos().say("/todo")
+			r.until("the list", func() bool { return r.top() != nil })
+		},
 		"ask_client":  func(r *robot) { r.connect().asked("client") },
 		"ask_reasons": func(r *robot) { r.connect().asked("reasons") },
 		"ask_change":  func(r *robot) { r.connect().asked("edit") },

@@ -15,12 +15,16 @@ type Deed struct {
 
 	line   string     // of the shell
 	change Difference // of a file
+	ask    *Ask       // of the person
 	rest   []Argument // the other arguments
 }
 
 // Brief is the deed in a few words, for a list of several.
 func (d Deed) Brief() string {
-	if d.line != "" {
+	switch {
+	case d.ask != nil:
+		return "asks: " + strings.Join(strings.Fields(d.ask.Question), " ")
+	case d.line != "":
 		return "run " + strings.Join(strings.Fields(Reveal(d.line)), " ")
 	}
 	return strings.TrimPrefix(d.What, "to ")
@@ -30,7 +34,7 @@ func (d Deed) Brief() string {
 // told as any other.
 func deeds() map[string]func(args *object, before string) (Deed, bool) {
 	return map[string]func(args *object, before string) (Deed, bool){
-		"shell": lineDeed, "write": writeDeed, "edit": editDeed, "read": readDeed,
+		"shell": lineDeed, "write": writeDeed, "edit": editDeed, "read": readDeed, askTool: askDeed,
 	}
 }
 
@@ -135,7 +139,7 @@ func (r *Renderer) Deed(d Deed, most int) []string {
 	if d.line != "" {
 		rows = r.command(d.line)
 	}
-	all := append(rows, d.change.rows(r)...)
+	all := append(append(rows, d.change.rows(r)...), d.ask.rows(r)...)
 	if rows = r.firstRows(all, most); len(rows) < len(all) {
 		rows[len(rows)-1] = "  " + rows[len(rows)-1]
 	}

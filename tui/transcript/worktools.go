@@ -18,15 +18,17 @@ const (
 // workLooks are the rows of the tools that work in a folder.
 func workLooks() map[string]look {
 	return map[string]look{
-		"read":  {mark: "▸", verb: "reads", what: readWhat, tell: linesRead},
-		"list":  {mark: "▸", verb: "lists", what: folderOf, tell: counted("entry", "entries")},
-		"glob":  {mark: "⌕", verb: "looks for", what: patternOf, tell: counted("file", "files")},
-		"grep":  {mark: "⌕", verb: "searches for", what: patternOf, tell: linesMatched},
-		"write": {mark: "✎", verb: "writes", what: changeOf, below: changeBelow},
-		"edit":  {mark: "✎", verb: "changes", what: changeOf, below: changeBelow},
-		"shell": {mark: "$", what: lineOf, tell: lineEnd, below: outputBelow},
-		OwnLine: {mark: "!", what: lineOf, tell: lineEnd, below: ownBelow},
-		"job":   {mark: "▸", verb: "looks after", what: jobOf, tell: firstSentence},
+		"read":   {mark: "▸", verb: "reads", what: readWhat, tell: linesRead},
+		"list":   {mark: "▸", verb: "lists", what: folderOf, tell: counted("entry", "entries")},
+		"glob":   {mark: "⌕", verb: "looks for", what: patternOf, tell: counted("file", "files")},
+		"grep":   {mark: "⌕", verb: "searches for", what: patternOf, tell: linesMatched},
+		"write":  {mark: "✎", verb: "writes", what: changeOf, below: changeBelow},
+		"edit":   {mark: "✎", verb: "changes", what: changeOf, below: changeBelow},
+		"shell":  {mark: "$", what: lineOf, tell: lineEnd, below: outputBelow},
+		OwnLine:  {mark: "!", what: lineOf, tell: lineEnd, below: ownBelow},
+		todoTool: {mark: "▸", verb: "plans", what: todoWhat, below: todoBelow},
+		askTool:  {mark: "?", verb: "asks", what: asksWhat, below: askBelow},
+		"job":    {mark: "▸", verb: "looks after", what: jobOf, tell: firstSentence},
 	}
 }
 
