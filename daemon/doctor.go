@@ -123,7 +123,7 @@ func (d *Daemon) checkProviders(ctx context.Context, env core.Env) []api.Check {
 	}
 	var checks []api.Check
 	reached := false
-	for _, row := range providers.Rows() {
+	for _, row := range d.current().reached.Rows() {
 		if row.Offline {
 			continue
 		}
@@ -138,7 +138,7 @@ func (d *Daemon) checkProviders(ctx context.Context, env core.Env) []api.Check {
 		checks = append(checks, api.Broken("model", err.Error(), hint))
 	} else if !reached {
 		checks = append(checks, api.Warning("model", "only the built-in offline model, which is no language model",
-			"export OPENAI_API_KEY=…, or start Ollama; docs/models.md lists the rest"))
+			"export OPENAI_API_KEY=…, or start Ollama; docs/providers.md lists the rest"))
 	}
 	return checks
 }
@@ -146,7 +146,7 @@ func (d *Daemon) checkProviders(ctx context.Context, env core.Env) []api.Check {
 // checkProvider reports on one provider if it is configured or reachable: models is how many models it lists, mute
 // how many of them can't chat.
 func checkProvider(row providers.Row, models, mute int, env core.Env) (api.Check, bool) {
-	var set []string
+	set := row.Settings()
 	for _, name := range append(row.KeyVars(), row.BaseURLVar) {
 		if name == "" {
 			continue
@@ -161,7 +161,7 @@ func checkProvider(row providers.Row, models, mute int, env core.Env) (api.Check
 		return api.Warning(
 			row.Name,
 			by+" is set, but "+row.Title+" is not built yet and is not used",
-			"use another provider for now: docs/models.md",
+			"use another provider for now: docs/providers.md",
 		), true
 	case models > 0 && by == "":
 		return api.Good(row.Name, core.Count(models, "chat model")), true

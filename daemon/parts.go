@@ -248,9 +248,15 @@ func (d *Daemon) network() web.Config {
 	}
 }
 
-// ProviderVariables returns the names of the variables that tell how to reach a provider or a search service. A client passes the ones it
-// has to the daemon; a daemon that a command starts on its own inherits none of them.
-func ProviderVariables() []string { return append(providers.Variables(), web.Variables()...) }
+// ProviderVariables returns the names of the variables that tell how to reach a provider or a search service, those that the
+// settings name among them. A client passes the ones it has to the daemon; a daemon that a command starts on its own inherits none.
+func ProviderVariables(c config.Config) []string {
+	rows, err := catalogue(c)
+	if err != nil {
+		rows = providers.Rows() // no daemon starts with such settings, and the one that runs had others
+	}
+	return append(providers.Variables(rows), web.Variables()...)
+}
 
 // CheckProviders says what is wrong with the settings of providers and of the model, with which a daemon would not start.
 func CheckProviders(c config.Config) error {

@@ -36,9 +36,12 @@ type Row struct {
 	CacheTTL   time.Duration     // how long its prompt cache stays warm; 0: five minutes
 	Parallel   int               // concurrent requests per key; 0: a default
 	Idle       time.Duration     // how long it may be silent in the middle of an answer; 0: five minutes
+	Named      bool              // a server of the user's own, under a name of their choice
+	NotFirst   bool              // its key is set for other purposes too, so that it isn't chosen where nobody chose
 
-	configuredURL string // from the configuration, unless the variable says otherwise
-	configured    bool   // the configuration sets options of its protocol
+	configuredURL string                   // from the configuration, unless the variable says otherwise
+	configured    bool                     // the configuration sets options of its protocol
+	models        map[string]modelSettings // what the configuration says of models, of all by ""
 }
 
 // Key is one way to authenticate: the variables that must be set, and optional ones.
@@ -177,6 +180,34 @@ func cloud() []Row {
 			Keys: keys("CEREBRAS_API_KEY"), Prefer: []string{"gpt-oss-120b", "qwen-3-235b-a22b-instruct-2507", "llama-3.3-70b"},
 			Protocol: openai.Quirks{CompletionLimit: true, Force: openai.ForceRequired, Effort: openai.EffortLevels},
 		},
+		{
+			Name: "fireworks", Title: "Fireworks", BaseURL: "https://api.fireworks.ai/inference/v1", BaseURLVar: "FIREWORKS_BASE_URL",
+			Keys: keys("FIREWORKS_API_KEY"), Prefer: []string{"accounts/fireworks/models/kimi-k", "accounts/fireworks/models/glm-"},
+			Protocol: openai.Quirks{Force: openai.ForceRequired, Effort: openai.EffortLevels, History: openai.HistoryCalls},
+		},
+		{
+			Name: "zai", Aliases: []string{"z-ai"}, Title: "Z.ai", BaseURL: "https://api.z.ai/api/paas/v4", BaseURLVar: "ZAI_BASE_URL",
+			Keys: keys("ZAI_API_KEY"), Prefer: []string{"glm-5", "glm-4.7", "glm-4.6"}, NoSizes: true,
+			Protocol: openai.Quirks{Force: openai.ForceNot, Parallel: openai.ParallelNever, History: openai.HistoryCalls},
+		},
+		{
+			// Over OpenAI's wire its models mix their reasoning into the text.
+			Name: "minimax", Title: "MiniMax", BaseURL: "https://api.minimax.io/anthropic/v1", BaseURLVar: "MINIMAX_BASE_URL",
+			Keys: keys("MINIMAX_API_KEY"), Sign: signMiniMax, Prefer: []string{"MiniMax-M3", "MiniMax-M2"},
+			Idle: thinkingLong, Protocol: anthropic.Quirks{},
+		},
+		{
+			Name: "moonshot", Aliases: []string{"kimi"}, Title: "Moonshot", BaseURL: "https://api.moonshot.ai/v1",
+			BaseURLVar: "MOONSHOT_BASE_URL", Keys: keys("MOONSHOT_API_KEY"), Prefer: []string{"kimi-k3", "kimi-k2"},
+			Protocol: openai.Quirks{
+				CompletionLimit: true, Force: openai.ForceNot, Parallel: openai.ParallelNever, History: openai.HistoryAlways,
+			},
+		},
+		{
+			Name: "huggingface", Aliases: []string{"hugging-face", "hf"}, Title: "Hugging Face",
+			BaseURL: "https://router.huggingface.co/v1", BaseURLVar: "HUGGINGFACE_BASE_URL", Keys: keys("HF_TOKEN"), NotFirst: true,
+			Protocol: openai.Quirks{Force: openai.ForceRequired, Parallel: openai.ParallelNever, History: openai.HistoryCalls},
+		},
 	}
 }
 
@@ -235,19 +266,13 @@ func signAnthropic(values protocol.Values, _ http.RoundTripper) (protocol.Signer
 	return anthropic.Sign(values["ANTHROPIC_API_KEY"], values["ANTHROPIC_AUTH_TOKEN"]), nil
 }
 
+func signMiniMax(values protocol.Values, _ http.RoundTripper) (protocol.Signer, error) {
+	return anthropic.Sign(values["MINIMAX_API_KEY"], ""), nil
+}
+
 // generic is assumed of a server that OPENAI_BASE_URL names and no row knows: the plain form of the wire, without
 // anything that servers are known to refuse.
 var generic = openai.Quirks{History: openai.HistoryCalls}
-
-// Variables returns the names of all variables that any row reads, sorted.
-func Variables() []string {
-	var names []string
-	for _, row := range Rows() {
-		names = append(names, row.Variables()...)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
 
 // find returns the row with this name or alias.
 func (p *Providers) find(name string) (Row, bool) { return find(p.rows, name) }
@@ -271,7 +296,8 @@ func Known(rows []Row, model core.Handle) error {
 }
 
 func unknown(rows []Row, name string) *core.Error {
-	return core.E(core.NotFound, "there is no provider %q", name).WithHint("the providers are %s", strings.Join(builtNames(rows), ", "))
+	return core.E(core.NotFound, "there is no provider %q", name).
+		WithHint("the providers are %s; docs/providers.md says how to name one of your own", strings.Join(builtNames(rows), ", "))
 }
 
 // value returns the first of the variables that isn't empty.

@@ -74,7 +74,7 @@ func checkAddress(t *testing.T, row Row) {
 
 func TestVariablesAreAllThatRowsRead(t *testing.T) {
 	t.Parallel()
-	all := Variables()
+	all := Variables(Rows())
 	if !slices.IsSorted(all) || len(slices.Compact(slices.Clone(all))) != len(all) {
 		t.Errorf("not sorted or not unique: %v", all)
 	}

@@ -8,31 +8,55 @@ import (
 	"loci/providers/protocol"
 )
 
-// Configure returns the catalogue with the user's settings for providers, keyed by name: base_url, and options of their
-// protocols.
+// Configure returns the catalogue with the user's settings for providers, keyed by name: base_url, what is known of their
+// models, and options of their protocols. A name that the catalogue doesn't have is a server of the user's own: Named.
 func Configure(rows []Row, settings map[string]map[string]string) ([]Row, error) {
 	rows = slices.Clone(rows)
 	for _, name := range slices.Sorted(maps.Keys(settings)) {
+		of, err := maps.Clone(settings[name]), error(nil)
 		at := slices.IndexFunc(rows, func(r Row) bool { return r.Name == name && r.Protocol != nil })
 		if at < 0 {
-			return nil, core.E(core.Invalid, "providers.%s: there is no provider %q", name, name).
-				WithHint("use openai for any server that speaks its API")
+			var row Row
+			if row, err = Named(rows, name, of); err == nil {
+				if at = slices.IndexFunc(rows, func(r Row) bool { return r.Local }); at < 0 {
+					at = len(rows)
+				}
+				rows = slices.Insert(rows, at, row) // before what is merely tried
+			}
 		}
-		if err := rows[at].configure(settings[name]); err != nil {
+		if err == nil {
+			err = rows[at].configure(of)
+		}
+		if err != nil {
 			return nil, core.E(core.Invalid, "providers.%s: %w", name, err).WithHint("%s", core.HintOf(err))
 		}
 	}
 	return rows, nil
 }
 
+// configure applies settings, and uses them up.
 func (r *Row) configure(settings map[string]string) error {
-	settings = maps.Clone(settings)
 	if base, ok := settings["base_url"]; ok {
 		if _, err := address(r.Protocol, "base_url", base); err != nil {
 			return err
 		}
 		r.configuredURL = base
 		delete(settings, "base_url")
+	}
+	for _, name := range named {
+		if _, ok := settings[name]; ok {
+			return core.E(core.Invalid, "%s cannot be set for %s", name, r.Title).
+				WithHint("a server of your own gets a table with a name of its own, like [providers.my-%s]", r.Name)
+		}
+	}
+	for _, name := range []string{"api_key", "key", "token", "secret"} {
+		if _, ok := settings[name]; ok {
+			return core.E(core.Invalid, "there is no setting %q: a key isn't written in the configuration", name).
+				WithHint("export it in a variable, which api_key_env names for a server of your own")
+		}
+	}
+	if err := r.readModels(settings); err != nil {
+		return err
 	}
 	if len(settings) == 0 {
 		return nil
@@ -44,7 +68,7 @@ func (r *Row) configure(settings map[string]string) error {
 		}
 		c, ok := (*of).(protocol.Configurer)
 		if !ok {
-			return core.E(core.Invalid, "nothing but base_url can be set for %s", r.Title)
+			return core.E(core.Invalid, "nothing but base_url can be set for %s, and what its models are", r.Title)
 		}
 		var err error
 		if *of, err = c.Set(settings); err != nil {
@@ -52,4 +76,25 @@ func (r *Row) configure(settings map[string]string) error {
 		}
 	}
 	return nil
+}
+
+// Settings names what says in the configuration where the provider is.
+func (r Row) Settings() []string {
+	if r.configuredURL == "" {
+		return nil
+	}
+	return []string{"providers." + r.Name + ".base_url"}
+}
+
+// Rows returns the providers that are known, in order.
+func (p *Providers) Rows() []Row { return slices.Clone(p.rows) }
+
+// Variables returns the names of all variables that rows read, sorted.
+func Variables(rows []Row) []string {
+	var names []string
+	for _, row := range rows {
+		names = append(names, row.Variables()...)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }

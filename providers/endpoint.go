@@ -64,6 +64,7 @@ func (p *Providers) endpoint(row Row, env core.Env) (endpoint, error) {
 	if e.base, err = address(row.Protocol, baseVar, base.Reveal()); err != nil {
 		return e, err
 	}
+	e.base = ownPath(e.base, row.BaseURL)
 	e.moved = e.base != row.BaseURL
 	e.foreign = e.moved && !under(e.base, row.BaseURL)
 	switch {
@@ -71,9 +72,21 @@ func (p *Providers) endpoint(row Row, env core.Env) (endpoint, error) {
 	case row.configured:
 		e.protocol = row.Elsewhere
 	default:
-		e.protocol = p.spokenAt(e.base, row.Elsewhere)
+		e.protocol = spokenAt(p.rows, e.base, row.Elsewhere)
 	}
 	return e, nil
+}
+
+// ownPath returns an address on a vendor's host with the vendor's own path, if it was given without one or with the usual
+// /v1 where the vendor's operations are elsewhere.
+func ownPath(base, vendors string) string {
+	at, err := url.Parse(base)
+	own, err2 := url.Parse(vendors)
+	if err != nil || err2 != nil || !under(base, vendors) || at.Path != "/v1" || strings.Contains(own.Host, "{") {
+		return base
+	}
+	at.Path = own.Path
+	return at.String()
 }
 
 // readKey takes the first of the row's keys that is fully set. A key that is set only in part, is blank or can't be sent
@@ -176,9 +189,9 @@ func address(of protocol.Protocol, variable, text string) (string, error) {
 }
 
 // spokenAt returns the protocol of the row whose vendor an address belongs to, or else other.
-func (p *Providers) spokenAt(base string, other protocol.Protocol) protocol.Protocol {
-	for _, row := range p.rows {
-		if row.Protocol != nil && row.Protocol.Name() == other.Name() && !row.Local && under(base, row.BaseURL) {
+func spokenAt(rows []Row, base string, other protocol.Protocol) protocol.Protocol {
+	for _, row := range rows {
+		if row.Protocol != nil && row.Protocol.Name() == other.Name() && !row.Local && !row.Named && under(base, row.BaseURL) {
 			return row.Protocol
 		}
 	}
@@ -277,7 +290,7 @@ func (e endpoint) failure(err error, models []core.ModelInfo) string {
 		return ""
 	}
 	who := e.row.Title
-	if e.moved {
+	if e.moved || e.row.Named {
 		who += " at " + e.base
 	}
 	said := map[core.Kind]string{
@@ -301,6 +314,9 @@ func (e endpoint) failure(err error, models []core.ModelInfo) string {
 		said = "answered something that is no list of models"
 	case said == "refused it" && e.keyVar == "":
 		said = "wants a key"
+		if name := e.hintVar(); name != "" {
+			said += ": set " + name
+		}
 	case said == "":
 		said = "did not list its models"
 	}

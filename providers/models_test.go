@@ -126,7 +126,7 @@ func TestWhatIsSetUpAndDoesNotWorkIsNamed(t *testing.T) {
 		"OPENAI_API_KEY is set, but OpenAI at " + keyed.V1() + " refused it": {
 			"OPENAI_BASE_URL": keyed.V1(), "OPENAI_API_KEY": "wrong",
 		},
-		"OPENAI_BASE_URL is set, but OpenAI at " + keyed.V1() + " wants a key": {"OPENAI_BASE_URL": keyed.V1()},
+		"OPENAI_BASE_URL is set, but OpenAI at " + keyed.V1() + " wants a key: set OPENAI_API_KEY": {"OPENAI_BASE_URL": keyed.V1()},
 		"GROQ_API_KEY is set, but Groq at " + down.V1() + " cannot be reached": {
 			"GROQ_BASE_URL": down.V1(), "GROQ_API_KEY": "k",
 		},

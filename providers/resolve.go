@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -194,6 +195,7 @@ func (p *Providers) First(ctx context.Context, env core.Env) core.Reach {
 	var found core.Reach
 	ctx, cancel := context.WithCancel(ctx)
 	endpoints, wrong := p.reachable(env, "")
+	endpoints = slices.DeleteFunc(endpoints, func(e endpoint) bool { return e.row.NotFirst })
 	found.Failed = wrong
 	lists := make([]chan listing, len(endpoints))
 	var wg sync.WaitGroup

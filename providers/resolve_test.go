@@ -335,7 +335,7 @@ func TestAProviderWithoutModelsIsNamedThoughAnotherLists(t *testing.T) {
 		`{"error":{"message":"no key for you"}}`: "did not list its models: no key for you",
 		`{"error":"out of order","data":[]}`:     "did not list its models: out of order",
 		`{"object":"error","message":"the engine is dead"}`: "did not list its models: the engine is dead",
-		`{"error":{"message":"Invalid API key: sk-no"}}`:    "wants a key",
+		`{"error":{"message":"Invalid API key: sk-no"}}`:    "wants a key: set OPENAI_API_KEY",
 		`{"error":null,"data":[{"id":"text-embedding-one"}]}`: "lists 1 model, none for chats (text-embedding-one: its name " +
 			"says embedding): loci models --all shows them, and any can be named with --model",
 	} {

@@ -3,6 +3,7 @@ package providers
 import (
 	"cmp"
 	"context"
+	"errors"
 	"io"
 	"log/slog"
 	"slices"
@@ -109,7 +110,11 @@ func (s *server) all(ctx context.Context, age time.Duration) ([]protocol.Model, 
 		return list, err
 	}
 	listing, err := s.fetch(ctx)
-	list := unique(listing.Models)
+	if kind := core.KindOf(err); err != nil && len(s.row.declared()) > 0 &&
+		(errors.Is(err, wire.ErrListing) || kind == core.NotFound || kind == core.Invalid) {
+		err = nil // it lists nothing, and the settings say what it has
+	}
+	list := unique(append(listing.Models, s.row.declared()...))
 	if ctx.Err() != nil {
 		return nil, s.who.Network(ctx, nil, ctx.Err()) // the caller gave up: that says nothing about the server
 	}
@@ -295,5 +300,6 @@ func (e endpoint) info(m protocol.Model) core.ModelInfo {
 	if info.CacheTTL == 0 {
 		info.CacheTTL = defaultCacheTTL
 	}
+	e.row.overrule(&info)
 	return info
 }

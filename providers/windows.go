@@ -48,6 +48,10 @@ func families() []modelFamily {
 		{prefix: "mistral-large", window: 128_000},
 		{prefix: "mistral", window: 32_768, open: true},
 		{prefix: "magistral", window: 40_000, open: true},
+		{prefix: "kimi-k2", window: 262_144, open: true},
+		{prefix: "glm-4.5", window: 131_072, open: true},
+		{prefix: "glm-", window: 200_000, open: true},
+		{prefix: "minimax-m", window: 204_800, open: true},
 		{prefix: "llama-3.1", window: 131_072, open: true, images: core.ImagesRefused},
 		{prefix: "llama-3.3", window: 131_072, open: true, images: core.ImagesRefused},
 	}

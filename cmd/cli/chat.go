@@ -15,6 +15,7 @@ import (
 
 	"loci/daemon/api"
 	"loci/daemon/client"
+	"loci/daemon/config"
 	"loci/tui"
 )
 
@@ -140,9 +141,9 @@ func modes() []string { return []string{"ask", "edits", "plan", "all"} }
 
 // who describes this client to the daemon, with what the person said about permissions: the mode of the flag, else the
 // configured one.
-func (f *chatFlags) who(kind, configured string, open *api.Open) api.Client {
-	c := who(kind, open)
-	c.Mode, c.Allow, c.Deny = cmp.Or(f.mode, configured), f.allow, f.deny
+func (f *chatFlags) who(kind string, l *config.Settings, open *api.Open) api.Client {
+	c := who(kind, l, open)
+	c.Mode, c.Allow, c.Deny = cmp.Or(f.mode, l.Mode), f.allow, f.deny
 	c.Unattended = f.print && f.input != formatStream
 	return c
 }
@@ -199,7 +200,7 @@ func (a *app) chat(ctx context.Context, f *chatFlags) error {
 	c := client.New(o)
 	defer c.Close()
 	return tui.Run(ctx, tui.Options{
-		Client: c, Who: f.who(api.ClientChat, l.Mode, nil), Open: *f.open(), Model: f.override(), NoColor: noColor(l.Color), Theme: l.Theme,
+		Client: c, Who: f.who(api.ClientChat, l, nil), Open: *f.open(), Model: f.override(), NoColor: noColor(l.Color), Theme: l.Theme,
 		Editor:   editor,
 		CopyFile: filepath.Join(p.State, "copied.txt"), Getenv: os.Getenv, Notes: notes, About: a.otherSettings, In: in, Out: out,
 	})

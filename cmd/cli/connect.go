@@ -93,7 +93,7 @@ func (a *app) options() (client.Options, error) {
 		return o, nil
 	}
 	// A daemon started by a command doesn't inherit the provider variables: they belong to the command's session.
-	o.Ensure, err = a.ensureOptions(p, config.DaemonEnviron(os.Environ(), daemon.ProviderVariables()))
+	o.Ensure, err = a.ensureOptions(p, config.DaemonEnviron(os.Environ(), daemon.ProviderVariables(cfg.Config)))
 	return o, err
 }
 
@@ -128,7 +128,11 @@ func (a *app) connect(context.Context) (*client.Client, error) {
 
 // register tells the daemon who is asking, from which folder and with which keys.
 func (a *app) register(ctx context.Context, c *client.Client, kind string, open *api.Open) (api.Session, error) {
-	return a.registerAs(ctx, c, who(kind, open))
+	l, err := a.config()
+	if err != nil {
+		return api.Session{}, err
+	}
+	return a.registerAs(ctx, c, who(kind, l, open))
 }
 
 // registerAs is register for a client that says more about itself.
@@ -142,10 +146,10 @@ func (a *app) registerAs(ctx context.Context, c *client.Client, who api.Client) 
 }
 
 // who describes this client to the daemon.
-func who(kind string, open *api.Open) api.Client {
+func who(kind string, l *config.Settings, open *api.Open) api.Client {
 	return api.Client{
 		Kind: kind, PID: os.Getpid(), Folder: workingFolder(), Zone: zoneName(config.OSEnv),
-		Env: config.ProviderEnv(config.OSEnv, daemon.ProviderVariables()), Open: open,
+		Env: config.ProviderEnv(config.OSEnv, daemon.ProviderVariables(l.Config)), Open: open,
 	}
 }
 

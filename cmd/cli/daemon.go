@@ -96,7 +96,7 @@ func (a *app) daemonConfig(p config.Paths, flags map[string]string) (daemon.Conf
 		Settings: l.Config,
 		Version:  versionText(),
 		Notify:   a.note,
-		Environ:  captured(config.ProviderEnv(config.OSEnv, daemon.ProviderVariables())),
+		Environ:  captured(config.ProviderEnv(config.OSEnv, daemon.ProviderVariables(l.Config))),
 	}
 	if f, ok := a.errOut.(*os.File); ok && sameFile(f, p.Log) {
 		cfg.Notify = nil // started by a command: the log already says the same

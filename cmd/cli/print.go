@@ -122,7 +122,7 @@ func (t *exchange) open(ctx context.Context) (*client.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	who := t.flags.who(api.ClientPrint, l.Mode, t.flags.open())
+	who := t.flags.who(api.ClientPrint, l, t.flags.open())
 	if t.session, err = t.app.registerAs(ctx, c, who); err != nil {
 		return nil, because(ctx, err)
 	}

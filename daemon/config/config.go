@@ -43,9 +43,9 @@ type Config struct {
 	SearXNG       string        `toml:"searxng" env:"LOCI_SEARXNG" doc:"address of a SearXNG server that agents search the web with, like http://127.0.0.1:8888; empty: none"`
 	NoStart       bool          `toml:"no_daemon_start" env:"LOCI_NO_DAEMON_START" doc:"never start the daemon by itself"`
 
-	// Providers holds settings of the catalogue's providers by name. They come only from the file; the catalogue
-	// checks them.
-	Providers map[string]map[string]string `toml:"providers"`
+	// Providers holds settings of providers by name, those of a model as "models.NAME.setting". They come only from the file
+	// of the person, never from a folder's; the catalogue checks them.
+	Providers map[string]map[string]string `toml:"-"`
 }
 
 // Origin says where a value came from.
@@ -120,9 +120,12 @@ func (l *Settings) readFile(path string) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	l.Providers = providerTables(written)
 	var unknown []string
 	for _, key := range meta.Undecoded() {
-		unknown = append(unknown, key.String())
+		if key[0] != "providers" {
+			unknown = append(unknown, key.String())
+		}
 	}
 	if len(unknown) > 0 {
 		return fmt.Errorf("%s: unknown key %s; known are %s", path, strings.Join(unknown, ", "), strings.Join(Keys(), ", "))
@@ -246,15 +249,13 @@ func (l *Settings) Explain() []Entry {
 	}
 	for _, provider := range slices.Sorted(maps.Keys(l.Providers)) {
 		for _, key := range slices.Sorted(maps.Keys(l.Providers[provider])) {
-			out = append(
-				out,
-				Entry{
-					Key:    "providers." + provider + "." + key,
-					Value:  l.Providers[provider][key],
-					Origin: FromFile,
-					Doc:    "see docs/models.md",
-				},
-			)
+			value := l.Providers[provider][key]
+			if slices.Contains([]string{"api_key", "key", "token", "secret"}, key) { // no settings, and still no value to show
+				value = "(set)"
+			}
+			out = append(out, Entry{
+				Key: "providers." + provider + "." + key, Value: value, Origin: FromFile, Doc: "see docs/providers.md",
+			})
 		}
 	}
 	return out

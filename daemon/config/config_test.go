@@ -273,3 +273,27 @@ func TestSettingsOfProvidersAreReadAndShown(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+func TestWhatIsSaidOfAProvidersModelsIsReadFromTheirTables(t *testing.T) {
+	t.Parallel()
+	l, err := Load(
+		file(t, "[providers.box]\ncontext_window = 5\n[providers.box.models.'a.b:7']\nmax_output = 7\ntools = 'off'\n"), envOf(nil), nil,
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]map[string]string{"box": {"context_window": "5", "models.a.b:7.max_output": "7", "models.a.b:7.tools": "off"}}
+	if diff := cmp.Diff(want, l.Providers); diff != "" {
+		t.Error(diff)
+	}
+	for text, want := range map[string]string{
+		"[providers.box.models]\na = 1":                      "providers.box.models.a is 1; it takes a table",
+		"[providers.box.others.a]":                           "providers.box.others is a table; it takes a text in quotes",
+		"[providers.box]\ncontext_window = true":             "providers.box.context_window is true; it takes a number of tokens",
+		"[providers.box.models.a.models.b]\ntools = 'off'\n": "providers.box.models.a.models is a table; it takes a text in quotes",
+	} {
+		if _, err := Load(file(t, text), envOf(nil), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}

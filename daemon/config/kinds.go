@@ -61,13 +61,79 @@ func checkKinds(written map[string]any) error {
 		if !ok {
 			return fmt.Errorf("providers.%s is %s; it takes a table, [providers.%s]", name, shown(tables[name]), name)
 		}
-		for _, key := range slices.Sorted(maps.Keys(table)) {
-			if _, ok := table[key].(string); !ok {
-				return fmt.Errorf("providers.%s.%s is %s; it takes a text in quotes", name, key, shown(table[key]))
-			}
+		if err := checkProvider("providers."+name, table, true); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// checkProvider checks the table of a provider, or of one of its models.
+func checkProvider(at string, table map[string]any, models bool) error {
+	for _, key := range slices.Sorted(maps.Keys(table)) {
+		switch value := table[key].(type) {
+		case string:
+			continue
+		case int64:
+			if slices.Contains(sizes(), key) {
+				continue
+			}
+		case map[string]any:
+			if !models || key != "models" {
+				break
+			}
+			for _, model := range slices.Sorted(maps.Keys(value)) {
+				one, ok := value[model].(map[string]any)
+				if !ok {
+					return fmt.Errorf("%s.models.%s is %s; it takes a table", at, model, shown(value[model]))
+				}
+				if err := checkProvider(at+".models."+model, one, false); err != nil {
+					return err
+				}
+			}
+			continue
+		}
+		return fmt.Errorf("%s.%s is %s; it takes %s", at, key, shown(table[key]), takesOf(key))
+	}
+	return nil
+}
+
+// sizes are the settings of providers that are numbers.
+func sizes() []string { return []string{"context_window", "max_output"} }
+
+func takesOf(key string) string {
+	if slices.Contains(sizes(), key) {
+		return "a number of tokens, like 32768"
+	}
+	return "a text in quotes"
+}
+
+// providerTables returns the settings of providers, each as a text; checkKinds has checked them.
+func providerTables(written map[string]any) map[string]map[string]string {
+	tables, _ := written["providers"].(map[string]any)
+	if len(tables) == 0 {
+		return nil
+	}
+	out := map[string]map[string]string{}
+	for name, table := range tables {
+		out[name] = map[string]string{}
+		flatten(out[name], "", table)
+	}
+	return out
+}
+
+func flatten(into map[string]string, at string, value any) {
+	table, ok := value.(map[string]any)
+	if !ok {
+		into[at] = fmt.Sprint(value)
+		return
+	}
+	for key, v := range table {
+		if at != "" {
+			key = at + "." + key
+		}
+		flatten(into, key, v)
+	}
 }
 
 func fits(f reflect.StructField, v any) bool {
