@@ -116,6 +116,7 @@ const (
 	JobOverProcesses JobEnd = "over_processes"
 	JobOverOutput    JobEnd = "over_output"
 	JobOverDisk      JobEnd = "over_disk" // it left next to no space
+	JobUncovered     JobEnd = "uncovered" // what was closed to it was replaced outside, where it would have been open
 	JobKilled        JobEnd = "killed"    // from outside: the kernel was out of memory, or a person ended it
 )
 
@@ -124,13 +125,24 @@ type JobResult struct {
 	Ended    JobEnd
 	ExitCode int    // for JobExited
 	Signal   string // for JobSignalled
+	Bared    string // for JobUncovered: the path
 	Stdout   JobOutput
 	Stderr   JobOutput
 	Layers   []string // what confined it; empty: nothing did
 	Changed  []string // paths of the project, new or changed, that other programs would act on
+	Settings []JobSetting
 	Refused  []JobRefusal
 	Setup    time.Duration
 	Took     time.Duration // from its start to its end
+}
+
+// JobSetting is a setting of the project's git configuration that a job changed. Inside, it changed a copy: what can't make git
+// run anything is written to the project itself afterwards.
+type JobSetting struct {
+	File   string // the configuration
+	Name   string // as in gitconfig.Setting
+	Values []string
+	Why    string // it was not written; empty: it was
 }
 
 // JobRefusal is a host that a job did not reach.

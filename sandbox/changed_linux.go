@@ -19,7 +19,7 @@ const (
 var actedOn = []string{".git", ".envrc", ".vscode", ".mcp.json", ".claude", ".loci"}
 
 // inGit are names in a git folder that git would run or follow, at any depth: a submodule's folder lies in it too.
-var inGit = []string{"hooks", "config", "config.worktree", "commondir", "gitdir"}
+var inGit = guarded
 
 // changed lists what the job made or changed of what other programs act on. Nothing inside can turn back the time at which
 // the kernel says that a file changed.
@@ -28,7 +28,7 @@ func (p *plan) changed() []string {
 		return nil
 	}
 	c := comparison{since: p.since, hooks: p.project.hooks, mounted: p.project.git}
-	c.walk(p.project.path, "")
+	c.walk(p.project.path, "") // of a bare repository too
 	for _, dir := range p.project.git {
 		if !strings.HasPrefix(dir, p.project.path+"/") {
 			c.walk(dir, ".git")
@@ -54,6 +54,9 @@ func (c *comparison) walk(dir, within string) {
 	if err != nil {
 		return // a folder that nobody can read has nothing to act on
 	}
+	if within == "" && looksLikeGit(entries) { // a git folder under another name
+		within = ".git"
+	}
 	for _, e := range entries {
 		if c.entries++; c.entries >= mostEntries || len(c.found) >= mostChanged {
 			return
@@ -68,6 +71,17 @@ func (c *comparison) walk(dir, within string) {
 			c.walk(path, inside)
 		}
 	}
+}
+
+// looksLikeGit reports whether git would take a folder for one of its own.
+func looksLikeGit(entries []fs.DirEntry) bool {
+	found := 0
+	for _, e := range entries {
+		if name := e.Name(); name == "HEAD" || name == "objects" || name == "refs" {
+			found++
+		}
+	}
+	return found == 3
 }
 
 // kind says which of the names that are acted on a path belongs to.
@@ -87,7 +101,7 @@ func (c *comparison) kind(within, name, path string) string {
 
 // skipped reports whether a folder of git's holds nothing but its own data.
 func skipped(within, name string) bool {
-	return within == ".git" && (name == "objects" || name == "refs" || name == "logs")
+	return within == ".git" && slices.Contains(ownData, name)
 }
 
 func (c *comparison) compare(path string, e fs.DirEntry) {

@@ -32,6 +32,14 @@ func (c *call) confined(ctx context.Context, l *Local) error {
 	}
 	p.spec.Without = l.without
 	defer p.clean()
+	v, err := l.backend.sentry.guard(p.covered, func(path string) { c.stop(bared(path)) })
+	if err != nil {
+		return err
+	}
+	defer func() { v.end() }()              // at the latest
+	if err := p.copyConfigs(); err != nil { // as they are from now on
+		return err
+	}
 	launcher, err := l.backend.current()
 	if err != nil {
 		return core.E(core.Unavailable, "start the launcher of sandboxes: %w", err).WithHint("loci doctor says more")
@@ -45,7 +53,7 @@ func (c *call) confined(ctx context.Context, l *Local) error {
 	frame.Close(files.theirs...)
 	switch {
 	case err != nil && ctx.Err() != nil: // stopped before it began
-		c.result.Ended = why(ctx)
+		c.result.Ended, c.result.Bared = why(ctx)
 		return nil
 	case err != nil:
 		return err
@@ -53,11 +61,11 @@ func (c *call) confined(ctx context.Context, l *Local) error {
 		return refused(s.failed, c.job.Argv[0])
 	}
 	defer frame.Close(s.pidfd)
-	return c.follow(ctx, l, p, files, s, began)
+	return c.follow(ctx, l, p, v, files, s, began)
 }
 
 // follow accompanies a job to its end. When it returns, no process of the job is left.
-func (c *call) follow(ctx context.Context, l *Local, p *plan, files *lent, s started, began time.Time) error {
+func (c *call) follow(ctx context.Context, l *Local, p *plan, v *vigil, files *lent, s started, began time.Time) error {
 	pidfd, killed := int(s.pidfd.Fd()), make(chan struct{})
 	goesOn := context.AfterFunc(ctx, func() {
 		defer close(killed)
@@ -98,11 +106,13 @@ func (c *call) follow(ctx context.Context, l *Local, p *plan, files *lent, s sta
 	}
 	_ = files.in.Close() // whatever of it was not read stays unread
 	work.Wait()
-	if c.job.Project != nil && c.job.Project.Writable {
+	touched := v.end()
+	if p.writable {
 		c.result.Changed = p.changed()
+		c.result.Settings = p.settle(touched)
 	}
 	if stoppedByUs {
-		c.result.Ended = why(ctx)
+		c.result.Ended, c.result.Bared = why(ctx)
 		return nil
 	}
 	return c.ending(status, fault)

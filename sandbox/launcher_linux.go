@@ -18,6 +18,8 @@ import (
 
 // backend is the launcher, started with the first job. One that died is replaced with the next.
 type backend struct {
+	sentry sentry
+
 	mu       sync.Mutex // guards what follows
 	launcher *launcher
 }
@@ -58,6 +60,7 @@ func (b *backend) current() (*launcher, error) {
 }
 
 func (b *backend) close() {
+	b.sentry.close()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.launcher != nil {

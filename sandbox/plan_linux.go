@@ -30,6 +30,10 @@ type plan struct {
 	who     identity
 	project *project
 	since   time.Time // what changed from then on, the job may have changed
+
+	writable bool // the project
+	settings []settings
+	covered  []covered
 }
 
 // prepare looks at the machine for what a job asks for, and makes its temporary folder.
@@ -62,7 +66,9 @@ func prepare(job core.Job, scratch string) (*plan, error) {
 		if p.project, err = openProject(job.Project); err != nil {
 			return nil, err
 		}
+		p.writable = job.Project.Writable
 		p.spec.Binds = append(p.spec.Binds, p.project.binds...)
+		p.covered = append(p.covered, p.project.covered()...)
 	}
 	if p.spec.Dir == "" {
 		p.spec.Dir = core.SandboxHome
@@ -98,6 +104,7 @@ func (p *plan) mounts(mounts []core.JobMount) error {
 		p.spec.Binds = append(p.spec.Binds, frame.Bind{Source: source, Target: target, Writable: m.Writable})
 		for _, name := range m.Masked {
 			p.spec.Binds = append(p.spec.Binds, frame.Bind{Target: filepath.Join(target, name), Masked: true})
+			p.covered = append(p.covered, covered{source, filepath.Join(source, name)})
 		}
 	}
 	return nil

@@ -5,22 +5,29 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"loci/core"
+	"loci/core/gitconfig"
 	"loci/sandbox/frame"
 )
 
 // project is the folder that a job works in.
 type project struct {
-	path  string
-	git   []string // git folders in it and, for a worktree, outside of it
-	hooks string   // where git's configuration says that hooks are, in the project; may be empty
-	binds []frame.Bind
+	path    string
+	git     []string // git folders in it and, for a worktree, outside of it
+	configs []string // git configurations that a job may change a copy of
+	hooks   string   // where git's configuration says that hooks are, in the project; may be empty
+	binds   []frame.Bind
 }
 
-// guarded are what git in a folder of its own would run or follow. Existing ones are read-only inside.
-var guarded = []string{"hooks", "config", "config.worktree", "commondir", "gitdir"}
+// guarded are what git in a folder of its own would run or follow. Existing ones are read-only inside. In remotes and branches,
+// as git had them before its configuration did, are addresses.
+var guarded = []string{"hooks", "config", "config.worktree", "commondir", "gitdir", "remotes", "branches"}
+
+// mostModules is how many git folders of submodules are looked for.
+const mostModules = 200
 
 // ours are folders of this program in a project: what it would act on itself.
 var ours = []string{".loci"}
@@ -48,6 +55,7 @@ func openProject(j *core.JobProject) (*project, error) {
 	if p.hooks != "" {
 		p.keep(p.hooks)
 	}
+	p.configs = slices.DeleteFunc(p.configs, func(file string) bool { return p.closes(file, slices.Concat(j.ReadOnly, j.Masked)) })
 	for _, name := range j.Masked {
 		p.mask(filepath.Join(path, name))
 	}
@@ -93,11 +101,35 @@ func (p *project) inside(path string) (string, bool) {
 	return "", false
 }
 
+// covered are the paths that mounts close, each with the folder that shows it. Where all is read-only, what is masked is.
+func (p *project) covered() []covered {
+	var out []covered
+	for i, b := range p.binds {
+		for _, outer := range p.binds[:i] {
+			if strings.HasPrefix(b.Target, outer.Target+"/") {
+				out = append(out, covered{outer.Target, b.Target})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// closes reports whether one of these names in the project is a path, or a folder that it lies in.
+func (p *project) closes(path string, names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		real, err := filepath.EvalSymlinks(filepath.Join(p.path, name))
+		return err == nil && (real == path || strings.HasPrefix(path, real+"/"))
+	})
+}
+
 // openGit makes the project's git folder a mount of its own, which can't be moved, with what git would run read-only in it.
 func (p *project) openGit(writable bool) error {
 	dir := filepath.Join(p.path, ".git")
 	info, err := os.Lstat(dir)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && isGit(p.path): // a bare repository
+		p.guard(p.path, writable)
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
@@ -111,12 +143,10 @@ func (p *project) openGit(writable bool) error {
 			return nil // git says inside what it misses
 		}
 		p.guard(common, writable)
-		if !strings.HasPrefix(own, common+"/") {
+		if !strings.HasPrefix(own+"/", common+"/") {
 			p.guard(own, writable)
-		} else {
-			for _, name := range guarded {
-				p.keep(filepath.Join(own, name))
-			}
+		} else if own != common {
+			p.keepGit(own)
 		}
 	}
 	return nil
@@ -124,26 +154,70 @@ func (p *project) openGit(writable bool) error {
 
 func (p *project) guard(dir string, writable bool) {
 	p.git = append(p.git, dir)
-	p.add(dir, writable)
-	for _, name := range guarded {
-		p.keep(filepath.Join(dir, name))
+	if dir != p.path {
+		p.add(dir, writable)
 	}
-	if hooks := hooksPath(filepath.Join(dir, "config")); hooks != "" {
+	p.keepGit(dir)
+	if hooks := setting(filepath.Join(dir, "config"), "core.hookspath"); hooks != "" {
 		if !filepath.IsAbs(hooks) {
 			hooks = filepath.Join(p.path, hooks)
 		}
 		p.hooks = filepath.Clean(hooks)
 	}
+	found := 0
+	_ = filepath.WalkDir(filepath.Join(dir, "modules"), func(path string, e fs.DirEntry, err error) error { // there may be none
+		switch {
+		case err != nil || !e.IsDir():
+			return nil //nolint:nilerr // what can't be read, nothing inside can read
+		case found >= mostModules || slices.Contains(ownData, e.Name()):
+			return fs.SkipDir
+		case isGit(path):
+			found++
+			p.keepGit(path)
+		}
+		return nil
+	})
 }
 
-// worktree follows the .git file of a worktree to its folder and to the one shared by all of them. The file is the project's,
-// and so a job's: it is believed only where the folder points back to this very file, which nobody inside could make it do.
+// keepGit keeps what git would run or follow in a folder of its own.
+func (p *project) keepGit(dir string) {
+	for _, name := range guarded {
+		p.keep(filepath.Join(dir, name))
+	}
+	config := filepath.Join(dir, "config")
+	if info, err := os.Lstat(config); err == nil && info.Mode().IsRegular() {
+		p.configs = append(p.configs, config)
+	}
+}
+
+// ownData are folders of git's in which there is nothing that it would run or follow.
+var ownData = []string{"objects", "refs", "logs"}
+
+// isGit reports whether a folder is what git takes for one of its own.
+func isGit(dir string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
+
+// worktree follows the .git file of a worktree or a submodule to its folder, and to the one shared by all worktrees. The file is the
+// project's, and so a job's: it is believed only where the folder points back to it, which nobody inside could make it do.
 func worktree(file string) (own, common string, ok bool) {
 	named, ok := strings.CutPrefix(firstLine(file), "gitdir: ")
 	if !ok {
 		return "", "", false
 	}
-	own = absolute(filepath.Dir(file), named)
+	own, err := filepath.EvalSymlinks(absolute(filepath.Dir(file), named))
+	if err != nil {
+		return "", "", false
+	}
+	if tree := setting(filepath.Join(own, "config"), "core.worktree"); tree != "" && isGit(own) {
+		back, err := filepath.EvalSymlinks(absolute(own, tree))
+		return own, own, err == nil && back == filepath.Dir(file)
+	}
 	back, err := filepath.EvalSymlinks(absolute(own, firstLine(filepath.Join(own, "gitdir"))))
 	if err != nil || back != file {
 		return "", "", false
@@ -152,11 +226,7 @@ func worktree(file string) (own, common string, ok bool) {
 	if common != filepath.Dir(filepath.Dir(own)) || filepath.Base(filepath.Dir(own)) != "worktrees" {
 		return "", "", false
 	}
-	if own, err = filepath.EvalSymlinks(own); err != nil {
-		return "", "", false
-	}
-	common, err = filepath.EvalSymlinks(common)
-	return own, common, err == nil
+	return own, common, true
 }
 
 func absolute(base, path string) string {
@@ -174,30 +244,22 @@ func firstLine(file string) string {
 
 // readSmall reads a regular file of at most 64 KB; nothing, where that can't be done.
 func readSmall(file string) string {
-	info, err := os.Lstat(file)
-	if err != nil || !info.Mode().IsRegular() || info.Size() > 64<<10 {
-		return ""
-	}
-	text, err := os.ReadFile(file)
+	text, err := readRegular(file, 64<<10)
 	if err != nil {
 		return ""
 	}
-	return string(text)
+	return text
 }
 
-// hooksPath finds core.hooksPath in a git configuration.
-func hooksPath(config string) string {
-	section, found := "", ""
-	for line := range strings.Lines(readSmall(config)) {
-		line = strings.TrimSpace(line)
-		if name, ok := strings.CutPrefix(line, "["); ok {
-			section, _, _ = strings.Cut(strings.ToLower(name), "]")
-			continue
-		}
-		key, value, ok := strings.Cut(line, "=")
-		if ok && section == "core" && strings.EqualFold(strings.TrimSpace(key), "hooksPath") {
-			found = strings.Trim(strings.TrimSpace(value), `"`)
-		}
+// setting is a setting of a git configuration; empty, where that can't be read.
+func setting(config, name string) string {
+	text, err := readRegular(config, gitconfig.MostBytes)
+	if err != nil {
+		return ""
 	}
-	return found
+	file, err := gitconfig.Parse(text)
+	if err != nil {
+		return ""
+	}
+	return file.Value(name)
 }

@@ -124,15 +124,23 @@ type stopped core.JobEnd
 
 func (s stopped) Error() string { return "the job was stopped: " + string(s) }
 
-// why says how a job ended that was stopped through its context.
-func why(ctx context.Context) core.JobEnd {
-	if s, ok := context.Cause(ctx).(stopped); ok { //nolint:errorlint // nobody wraps a cause of ours
-		return core.JobEnd(s)
+// bared is the cause of a context that ends because a path that was closed to the job no longer is.
+type bared string
+
+func (b bared) Error() string { return string(b) + " was replaced outside" }
+
+// why says how a job ended that was stopped through its context, and what was bared.
+func why(ctx context.Context) (core.JobEnd, string) {
+	switch cause := context.Cause(ctx).(type) { //nolint:errorlint // nobody wraps a cause of ours
+	case stopped:
+		return core.JobEnd(cause), ""
+	case bared:
+		return core.JobUncovered, string(cause)
 	}
 	if core.KindOf(context.Cause(ctx)) == core.Timeout {
-		return core.JobTimedOut
+		return core.JobTimedOut, ""
 	}
-	return core.JobCancelled
+	return core.JobCancelled, ""
 }
 
 // limits fills in what a job leaves to its profile.

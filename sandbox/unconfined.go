@@ -39,7 +39,7 @@ func (c *call) unconfined(ctx context.Context) error {
 	var exit *exec.ExitError
 	switch {
 	case ctx.Err() != nil && (cmd.ProcessState == nil || !cmd.ProcessState.Success()):
-		c.result.Ended = why(ctx)
+		c.result.Ended, _ = why(ctx)
 	case err == nil, errors.Is(err, exec.ErrWaitDelay), errors.As(err, &exit):
 		c.result.Ended, c.result.ExitCode = core.JobExited, cmd.ProcessState.ExitCode()
 		if signal := signalOf(cmd.ProcessState); signal != "" {

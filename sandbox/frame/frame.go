@@ -49,7 +49,8 @@ type Fault struct {
 type Bind struct {
 	Source, Target string
 	Writable       bool
-	Masked         bool // an empty file or folder instead of Source
+	Masked         bool   // an empty file or folder instead of Source
+	Link           string // a link to this path inside, instead of Source
 }
 
 // Spec is what runs in a sandbox.

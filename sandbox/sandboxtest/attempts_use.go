@@ -128,24 +128,3 @@ if q >= 0: libc.msgctl(q, 0, None); print("ESCAPED")`),
 		},
 	}
 }
-
-func git() []Attempt {
-	const class = "git"
-	return []Attempt{
-		{Class: class, Name: "a hook", Argv: sh(`echo x > .git/hooks/pre-commit && echo ESCAPED`)},
-		{Class: class, Name: "a hook that is there", Argv: sh(`chmod +x .git/hooks/commit-msg && echo ESCAPED`)},
-		{Class: class, Name: "the configuration", Argv: sh(`git config core.fsmonitor /x && echo ESCAPED`)},
-		{
-			Class: class, Name: "the configuration by hand",
-			Argv: py(`open(".git/config", "a").write("[core]\n fsmonitor = /x\n"); print("ESCAPED")`),
-		},
-		{
-			Class: class, Name: "another folder in its place",
-			Argv: sh(`mv .git .g && cp -r .g .git && echo x > .git/hooks/pre-commit && echo ESCAPED`),
-		},
-		{Class: class, Name: "other hooks in their place", Argv: sh(`mv .git/hooks .git/h && mkdir .git/hooks && echo ESCAPED`)},
-		{Class: class, Name: "a link in place of the configuration", Argv: js(`const fs = require("fs")
-fs.writeFileSync("c", ""); fs.rmSync(".git/config"); fs.symlinkSync("../c", ".git/config"); console.log("ESCAPED")`)},
-		{Class: class, Name: "a new repository in its place", Argv: sh(`rm -rf .git && git init -q && echo ESCAPED`)},
-	}
-}

@@ -25,13 +25,15 @@ const escaped = "ESCAPED"
 
 // Attempt is one way out. Its program finds the canaries in its variables: SECRET is a file of the machine, OUTSIDE its folder,
 // PID a process of the machine, SUPERVISOR the one that watches the job, PORT a server on loopback, UDP another, SOCKET and
-// ABSTRACT Unix sockets, MARK a word of its own.
+// ABSTRACT Unix sockets, MARK a word of its own. Meanwhile is done outside once it says READY.
 type Attempt struct {
 	Class, Name string
 	Argv        []string
 	Then        []string        // a second job, which shows whether the first succeeded
 	Job         func(*core.Job) // what the job has in addition
 	Survives    bool            // it succeeds if a process called "sleep MARK" is left
+	Stays       string          // it succeeds if this file of the project holds MARK afterwards
+	Meanwhile   func(project string)
 
 	// What answers it: layers of the sandbox, or something of the job that Free takes away. Neither: the sandbox as a whole.
 	Without []string
@@ -110,11 +112,15 @@ func (a *Attempt) try(t *testing.T, box core.Sandbox, free func(*core.Job), insi
 			continue
 		}
 		job.Argv = argv
-		r, err := box.Run(t.Context(), job)
+		r, err := a.run(t, box, job)
 		if err != nil {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(&said, "%s %d%s: %s%s\n", r.Ended, r.ExitCode, r.Signal, r.Stdout.Kept, r.Stderr.Kept)
+	}
+	if a.Stays != "" {
+		text, err := os.ReadFile(filepath.Join(m.project, a.Stays))
+		return err == nil && bytes.Contains(text, []byte(m.mark)), said.String()
 	}
 	if a.Survives {
 		left := processes(t, m.mark)
@@ -124,6 +130,43 @@ func (a *Attempt) try(t *testing.T, box core.Sandbox, free func(*core.Job), insi
 		return len(left) > 0, said.String()
 	}
 	return strings.Contains(said.String(), escaped), said.String()
+}
+
+// run runs a job of an attempt. Once it says READY, what a person would do outside at that moment is done.
+func (a *Attempt) run(t *testing.T, box core.Sandbox, job core.Job) (core.JobResult, error) {
+	t.Helper()
+	if a.Meanwhile == nil {
+		return box.Run(t.Context(), job)
+	}
+	ready := make(ready, 1)
+	job.Live = ready
+	var outside sync.WaitGroup
+	outside.Go(func() {
+		if <-ready {
+			a.Meanwhile(job.Project.Path)
+		}
+	})
+	r, err := box.Run(t.Context(), job)
+	ready.say(false)
+	outside.Wait()
+	return r, err
+}
+
+// ready hears when a job says that it is.
+type ready chan bool
+
+func (r ready) Write(piece []byte) (int, error) {
+	if bytes.Contains(piece, []byte("READY")) {
+		r.say(true)
+	}
+	return len(piece), nil
+}
+
+func (r ready) say(is bool) {
+	select {
+	case r <- is:
+	default: // it was said
+	}
 }
 
 // machine is what an attempt tries to reach.

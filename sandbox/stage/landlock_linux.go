@@ -101,7 +101,7 @@ func (c *cell) rules() []rule {
 	}
 	for _, b := range c.spec.Binds {
 		switch {
-		case b.Masked, c.hidden(b.Target):
+		case b.Masked, b.Link != "", c.hidden(b.Target):
 		case b.Writable:
 			rules = append(rules, rule{b.Target, mayWrite})
 		default:

@@ -185,11 +185,14 @@ func (c *cell) mountJob() error {
 			}
 		}
 	}
-	for _, b := range c.spec.Binds {
+	for i, b := range c.spec.Binds {
 		var err error
-		if b.Masked {
+		switch {
+		case b.Masked:
 			err = c.mask(b.Target)
-		} else {
+		case b.Link != "":
+			err = c.link(fmt.Sprintf("/link-%d", i), b)
+		default:
 			err = c.bind(b, unix.RESOLVE_NO_SYMLINKS)
 		}
 		if err != nil {
@@ -266,6 +269,19 @@ func (c *cell) mask(target string) error {
 	}
 	defer func() { _ = unix.Close(from) }() // likewise
 	return c.place(from, target, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV|unix.MOUNT_ATTR_NOEXEC)
+}
+
+// link lays a link over a file. Being a mount, it can't be replaced; what is written through it goes to where it leads.
+func (c *cell) link(name string, b frame.Bind) error {
+	if err := unix.Symlink(b.Link, name); err != nil {
+		return fmt.Errorf("a link for %s: %w", b.Target, err)
+	}
+	from, err := unix.Open(name, unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = unix.Close(from) }() // it was only a name
+	return c.place(from, b.Target, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
 }
 
 // open opens a path of the new root by name. A link in it is an error: the project's links are its own, and could lead anywhere.
