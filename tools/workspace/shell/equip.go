@@ -3,9 +3,7 @@ package shell
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -74,9 +72,6 @@ func (s *Shell) equip(p *place) {
 		"GOCACHE="+cacheInside+"/go-build", "GOMODCACHE="+cacheInside+"/go-mod", "GOFLAGS=-modcacherw", "CARGO_HOME="+cacheInside+"/cargo",
 		"npm_config_cache="+cacheInside+"/npm", "PIP_CACHE_DIR="+cacheInside+"/pip",
 	)
-	if name, mail := identity(s.cfg.Home); name != "" && mail != "" {
-		p.env = append(p.env, "GIT_AUTHOR_NAME="+name, "GIT_AUTHOR_EMAIL="+mail, "GIT_COMMITTER_NAME="+name, "GIT_COMMITTER_EMAIL="+mail)
-	}
 }
 
 // touches reports whether a folder holds something of ours, or the project already shows it.
@@ -129,58 +124,4 @@ func readSmall(root *os.Root, name string) string {
 		return ""
 	}
 	return string(text)
-}
-
-// identity reads the person's name and address from their own git configuration. No git runs: it would read the project's too.
-func identity(home string) (name, mail string) {
-	for _, file := range []string{".config/git/config", ".gitconfig"} {
-		text, err := os.ReadFile(filepath.Join(home, file))
-		if home == "" || err != nil && !errors.Is(err, fs.ErrPermission) || len(text) > mostSmall {
-			continue
-		}
-		n, m := user(string(text))
-		if n != "" {
-			name = n
-		}
-		if m != "" {
-			mail = m
-		}
-	}
-	return name, mail
-}
-
-// user finds the values of the section user.
-func user(config string) (name, mail string) {
-	section := ""
-	for line := range strings.Lines(config) {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "[") {
-			section = strings.ToLower(strings.Trim(line, "[] \t"))
-			continue
-		}
-		key, value, ok := strings.Cut(line, "=")
-		if !ok || section != "user" {
-			continue
-		}
-		value = plain(value)
-		switch strings.ToLower(strings.TrimSpace(key)) {
-		case "name":
-			name = value
-		case "email":
-			mail = value
-		}
-	}
-	return name, mail
-}
-
-// plain is a value of a git configuration without quotes and comments.
-func plain(value string) string {
-	value = strings.TrimSpace(value)
-	if inner, ok := strings.CutPrefix(value, `"`); ok {
-		value, _, _ = strings.Cut(inner, `"`)
-	} else if i := strings.IndexAny(value, "#;"); i >= 0 {
-		value = value[:i]
-	}
-	value = strings.TrimSpace(clean(value))
-	return strings.Join(strings.Fields(value), " ")
 }

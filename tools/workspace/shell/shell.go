@@ -190,11 +190,13 @@ type place struct {
 	closed      masks.Masks // by rules of permission
 	cache       *os.Root
 	end         string // a file of the cache folder in which bash notes where the line ended
+	git         string // another one: git's configuration of the account
 }
 
 // open finds out what a line gets to see.
 func (s *Shell) open(ctx context.Context, w core.WorkspaceEnv) (*place, error) {
-	p := &place{named: w.Path, end: ".loci-end-" + strings.ToLower(rand.Text())}
+	mark := strings.ToLower(rand.Text())
+	p := &place{named: w.Path, end: ".loci-end-" + mark, git: ".loci-git-" + mark}
 	var err error
 	if p.real, err = filepath.EvalSymlinks(w.Path); err != nil {
 		return nil, core.E(core.NotFound, "the folder %s can't be opened: %w", w.Path, err)
@@ -206,6 +208,10 @@ func (s *Shell) open(ctx context.Context, w core.WorkspaceEnv) (*place, error) {
 		return nil, err
 	}
 	s.equip(p)
+	if err := s.equipGit(p); err != nil {
+		p.close()
+		return nil, err
+	}
 	if err := p.obey(ctx, w.Paths); err != nil {
 		p.close()
 		return nil, err
@@ -224,6 +230,7 @@ func (p *place) project(mode core.PermissionMode) *core.JobProject {
 
 func (p *place) close() {
 	_ = p.cache.Remove(p.end) // the next line has another one
+	_ = p.cache.Remove(p.git) // likewise
 	_ = p.cache.Close()       // only read from
 }
 
@@ -299,7 +306,7 @@ func below(dir, path string) (string, bool) {
 
 // answer is what the model reads.
 func (p *place) answer(r core.JobResult, out *output, rules core.HostRules) core.ToolResult {
-	head, failed := ending(r)
+	head, failed := p.ending(r)
 	dir := p.ended()
 	if dir != "." {
 		head += fmt.Sprintf(" The next line begins in %s.", filepath.ToSlash(dir))
@@ -311,6 +318,7 @@ func (p *place) answer(r core.JobResult, out *output, rules core.HostRules) core
 	if len(r.Changed) > 0 {
 		text += "\n(Other programs act on what was changed here; tell the person: " + p.list(r.Changed) + ")"
 	}
+	text += p.settings(r.Settings)
 	if len(r.Layers) > 0 {
 		text += p.closedTo() + unreached(r.Refused, rules)
 	} else {
@@ -320,7 +328,7 @@ func (p *place) answer(r core.JobResult, out *output, rules core.HostRules) core
 }
 
 // ending says how a line ended. That a program found fault with something is no fault of the call.
-func ending(r core.JobResult) (text string, failed bool) {
+func (p *place) ending(r core.JobResult) (text string, failed bool) {
 	switch r.Ended {
 	case core.JobExited:
 		return fmt.Sprintf("Exit code %d.", r.ExitCode), false
@@ -339,6 +347,9 @@ func ending(r core.JobResult) (text string, failed bool) {
 		return "It was stopped because it wrote too much; send the output to a file.", true
 	case core.JobOverDisk:
 		return "It was stopped because the disk was almost full.", true
+	case core.JobUncovered:
+		return "It was stopped with all that it had started, because " + p.list([]string{r.Bared}) + ", which is closed to it, was " +
+			"moved or replaced outside meanwhile: what came in its place would have been open to it. Run it again.", true
 	case core.JobKilled:
 	}
 	return "It was killed from outside: the machine may be out of memory.", true
