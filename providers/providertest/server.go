@@ -22,6 +22,7 @@ const (
 	Chat      Wire = "chat"
 	Responses Wire = "responses"
 	Messages  Wire = "messages"
+	Generate  Wire = "generate"
 	Ollama    Wire = "ollama"
 )
 
@@ -39,8 +40,8 @@ type Request struct {
 	Parallel   *bool
 	Stream     bool
 
-	// Messages only: what the request has in tokens, how many of them were read from the cache, and how many blocks of
-	// thinking were dropped.
+	// Messages and Generate only: what the request has in tokens, how many of them were read from the cache, and on Messages
+	// how many blocks of thinking were dropped.
 	Tokens, CacheRead, Dropped int
 }
 
@@ -70,9 +71,9 @@ type Turn struct {
 	Reasoning  string
 	Text       string
 	Calls      []Call
-	Finish     string // length, content_filter, on Messages any stop_reason; empty: it follows from the rest
-	Sealed     bool   // Messages: the reasoning arrives unreadable
-	Refusal    string // Messages: why it is refused, with that finish
+	Finish     string // length, content_filter, any of Messages or Generate there, on Generate blocked; empty: it follows
+	Sealed     bool   // Messages, Generate: the reasoning arrives unreadable
+	Refusal    string // Messages, Generate: why it is refused, with that finish
 	Usage      *Usage // nil: words are counted
 	NoUsage    bool   // report no usage
 	Delay      time.Duration
@@ -112,11 +113,12 @@ type Model struct {
 	Thinking bool
 	Embed    bool // an embedding model
 	Claude   *Claude
+	Gemini   *Gemini
 }
 
 // Server is the scripted server. Set its fields before the first request.
 type Server struct {
-	URL string // http://127.0.0.1:port; the wires of OpenAI and Anthropic are under /v1
+	URL string // http://127.0.0.1:port; the wires of OpenAI and Anthropic are under /v1, that of Gemini under /v1beta
 
 	Reply  func(Request) Turn // how to answer; Directives by default
 	Models []Model            // what it lists; one model, "test-model", by default
@@ -166,6 +168,9 @@ func (s *Server) Close() {
 
 // V1 is the base URL of the wires of OpenAI and Anthropic.
 func (s *Server) V1() string { return s.URL + "/v1" }
+
+// V1beta is the base URL of the wire of Gemini.
+func (s *Server) V1beta() string { return s.URL + "/v1beta" }
 
 // Script queues turns; they are given before Reply is asked.
 func (s *Server) Script(turns ...Turn) {
@@ -218,20 +223,18 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	w, whole := s.Form.wrap(w)
 	defer whole()
-	key := r.Header.Get("X-Api-Key") + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
+	key := r.Header.Get("X-Api-Key") + r.Header.Get("X-Goog-Api-Key") + strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 	if s.Key != "" && key != s.Key {
-		refuse(
-			w,
-			wireOf(r.URL.Path),
-			&Fail{
-				Status:  401,
-				Code:    "invalid_api_key",
-				Message: "Incorrect API key provided: " + key,
-			},
-		)
+		fail := &Fail{Status: 401, Code: "invalid_api_key", Message: "Incorrect API key provided: " + key}
+		if wireOf(r.URL.Path) == Generate {
+			fail = googleKey(key)
+		}
+		refuse(w, wireOf(r.URL.Path), fail)
 		return
 	}
 	switch path := r.URL.Path; {
+	case wireOf(path) == Generate:
+		s.generate(w, r, body)
 	case strings.HasSuffix(path, "/chat/completions"):
 		s.reply(w, r, body, chatWire{})
 	case strings.HasSuffix(path, "/responses"):
@@ -317,6 +320,8 @@ func wireOf(path string) Wire {
 	switch {
 	case strings.HasPrefix(path, "/api/"):
 		return Ollama
+	case strings.Contains(path, "/v1beta/models"):
+		return Generate
 	case strings.HasSuffix(path, "/responses"):
 		return Responses
 	case strings.HasSuffix(path, "/messages"):
@@ -327,7 +332,7 @@ func wireOf(path string) Wire {
 
 // refuse answers with a failure status in the wire's format.
 func refuse(w http.ResponseWriter, wire Wire, f *Fail) {
-	if f.RetryAfter != "" {
+	if f.RetryAfter != "" && wire != Generate {
 		w.Header().Set("Retry-After", f.RetryAfter)
 	}
 	w.Header().Set("Content-Type", "application/json")
@@ -338,6 +343,10 @@ func refuse(w http.ResponseWriter, wire Wire, f *Fail) {
 	}
 	if wire == Ollama {
 		writeJSON(w, map[string]any{"error": message})
+		return
+	}
+	if wire == Generate {
+		writeJSON(w, googleError(&Fail{Status: f.Status, Code: f.Code, Message: message, RetryAfter: f.RetryAfter}))
 		return
 	}
 	if wire == Messages {
