@@ -37,9 +37,10 @@ type Client struct {
 	who    wire.Who
 	http   *http.Client
 
+	left wire.RefusalMemory[refused] // what was refused of a model's requests
+
 	mu   sync.Mutex
-	left map[string]*refusals // what was refused of a model's requests
-	told map[string]bool      // conversations whose person knows that thinking was left out
+	told map[string]bool // conversations whose person knows that thinking was left out
 }
 
 var _ protocol.Server = (*Client)(nil)
@@ -47,7 +48,7 @@ var _ protocol.Server = (*Client)(nil)
 // New returns a client.
 func New(opts protocol.Options, quirks Quirks) *Client {
 	return &Client{
-		opts: opts, quirks: quirks, left: map[string]*refusals{}, told: map[string]bool{},
+		opts: opts, quirks: quirks, told: map[string]bool{},
 		who:  wire.Who{Provider: opts.Provider, Endpoint: opts.BaseURL, Secrets: opts.Values.Secrets(), KeyVar: opts.KeyVar},
 		http: &http.Client{Transport: opts.HTTP, CheckRedirect: wire.NoRedirect},
 	}
@@ -62,7 +63,7 @@ func (c *Client) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[cor
 		sent := false
 		out := func(d core.Delta) bool { sent = true; return yield(d, nil) }
 		for {
-			left := c.leftOut(req.Model)
+			left := c.left.Of(req.Model)
 			b := &builder{quirks: c.quirks, req: req, can: abilitiesOf(req), left: left}
 			body := b.build()
 			err := c.ask(ctx, b, body, out)

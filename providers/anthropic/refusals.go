@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"time"
 
 	"loci/core"
 	"loci/providers/internal/wire"
@@ -23,17 +22,6 @@ const (
 	refusedMarks    refused = "cache_control"
 	refusedLimit    refused = "max_tokens" // it was too high
 )
-
-// refusals are what a model refused lately.
-type refusals struct {
-	parts map[refused]time.Time
-	limit int // the highest limit of an answer that it takes; 0: any
-}
-
-func (r refusals) has(p refused) bool {
-	at, ok := r.parts[p]
-	return ok && time.Since(at) < wire.RefusalFresh
-}
 
 // highest finds the highest limit in words like "max_tokens: 64000 > 8192, which is the maximum".
 var highest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`max_tokens[^0-9]*[0-9]+ > ([0-9]+)`) })
@@ -79,36 +67,12 @@ func refusedPart(err error, sent *request) (part refused, limit int) {
 	return "", 0
 }
 
-// leftOut returns what to leave out of a model's requests.
-func (c *Client) leftOut(model string) refusals {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	out := refusals{parts: map[refused]time.Time{}}
-	if known := c.left[model]; known != nil {
-		out.limit = known.limit
-		for p, at := range known.parts {
-			out.parts[p] = at
-		}
-	}
-	return out
-}
-
 // leaveOut remembers what was refused, and reports whether a retry without it may help.
-func (c *Client) leaveOut(model string, err error, sent *request, before refusals) bool {
+func (c *Client) leaveOut(model string, err error, sent *request, before wire.Refusals[refused]) bool {
 	part, limit := refusedPart(err, sent)
-	if part == "" || part != refusedLimit && before.has(part) {
+	if part == "" || part != refusedLimit && before.Has(part) {
 		return false
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	known := c.left[model]
-	if known == nil {
-		known = &refusals{parts: map[refused]time.Time{}}
-		c.left[model] = known
-	}
-	known.parts[part] = time.Now()
-	if limit > 0 {
-		known.limit = limit
-	}
+	c.left.Add(model, part, limit)
 	return true
 }

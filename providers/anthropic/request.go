@@ -119,7 +119,7 @@ type builder struct {
 	quirks Quirks
 	req    core.ChatRequest
 	can    abilities
-	left   refusals
+	left   wire.Refusals[refused]
 	// worded says that a call is asked for in words. They stand at the end of this request alone, so thinking that follows
 	// them isn't valid in a later one.
 	worded bool
@@ -137,18 +137,18 @@ func (b *builder) build() *request {
 	for _, t := range b.req.Tools {
 		out.Tools = append(out.Tools, tool{Name: t.Name, Description: t.Description, Schema: schema(t.Parameters)})
 	}
-	if t := b.req.Settings.Temperature; t != nil && b.can.Sampling && !b.left.has(refusedSampling) && out.Thinking == nil {
+	if t := b.req.Settings.Temperature; t != nil && b.can.Sampling && !b.left.Has(refusedSampling) && out.Thinking == nil {
 		warm := min(*t, 1)
 		out.Temperature = &warm
 	}
-	if f := schemaFormat(b.req.Settings.ResponseFormat); f != nil && !b.left.has(refusedEffort) {
+	if f := schemaFormat(b.req.Settings.ResponseFormat); f != nil && !b.left.Has(refusedEffort) {
 		if out.Output == nil {
 			out.Output = &output{}
 		}
 		out.Output.Format = f
 	}
 	b.limit(out)
-	if !b.quirks.Plain && !b.left.has(refusedMarks) {
+	if !b.quirks.Plain && !b.left.Has(refusedMarks) {
 		b.mark(out)
 	}
 	return out
@@ -158,10 +158,10 @@ func (b *builder) build() *request {
 // thoughts are asked for, and that thinking which no longer fits its past is left out instead of the request refused.
 func (b *builder) think(out *request) {
 	effort := b.req.Settings.ReasoningEffort
-	if b.left.has(refusedThinking) {
+	if b.left.Has(refusedThinking) {
 		return
 	}
-	if effort != "" && !b.left.has(refusedEffort) {
+	if effort != "" && !b.left.Has(refusedEffort) {
 		if e := b.can.effort(effort); e != "" && (effort != "none" || !b.can.Off) {
 			out.Output = &output{Effort: e}
 		}
@@ -180,7 +180,7 @@ func (b *builder) think(out *request) {
 	default:
 		out.Thinking = &thinking{Type: "enabled", Budget: max(budgets[effort], leastBudget)}
 	}
-	if t := out.Thinking; t != nil && t.Display != "" && b.can.Binds && !b.left.has(refusedBinding) {
+	if t := out.Thinking; t != nil && t.Display != "" && b.can.Binds && !b.left.Has(refusedBinding) {
 		t.Binding = &binding{Mismatch: "drop_block"}
 	}
 }
@@ -188,7 +188,7 @@ func (b *builder) think(out *request) {
 // forces reports whether a call is forced by the request's own field.
 func (b *builder) forces() bool {
 	mode := b.req.Choice.Mode
-	return len(b.req.Tools) > 0 && (mode == core.ChoiceRequired || mode == core.ChoiceNamed) && b.can.Forced && !b.left.has(refusedChoice)
+	return len(b.req.Tools) > 0 && (mode == core.ChoiceRequired || mode == core.ChoiceNamed) && b.can.Forced && !b.left.Has(refusedChoice)
 }
 
 // begunThinking reports whether a tool loop that is going on began with thinking, as a budget demands. One goes on as long as
@@ -217,7 +217,7 @@ func (b *builder) choose(out *request) {
 		out.Choice = &choice{Type: "tool", Name: b.req.Choice.Name}
 	case b.forces():
 		out.Choice = &choice{Type: "any"}
-	case mode == core.ChoiceNone && !b.left.has(refusedChoice):
+	case mode == core.ChoiceNone && !b.left.Has(refusedChoice):
 		out.Choice = &choice{Type: "none"}
 		return
 	case mode != core.ChoiceAuto:
@@ -238,7 +238,7 @@ func (b *builder) limit(out *request) {
 	if most <= 0 {
 		most = b.can.Output
 	}
-	if n := b.left.limit; n > 0 {
+	if n := b.left.Limit; n > 0 {
 		most = min(most, n)
 	}
 	limit := most
@@ -261,14 +261,7 @@ func (b *builder) limit(out *request) {
 
 // schemaFormat turns OpenAI's response_format into a schema; nil if it is none.
 func schemaFormat(wanted any) *format {
-	m, ok := wanted.(map[string]any)
-	if !ok || m["type"] != "json_schema" {
-		return nil
-	}
-	schema := m["schema"]
-	if inner, ok := m["json_schema"].(map[string]any); ok {
-		schema = inner["schema"]
-	}
+	schema := wire.AnswerSchema(wanted)
 	if schema == nil {
 		return nil
 	}

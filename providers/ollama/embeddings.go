@@ -21,18 +21,5 @@ func (c *Client) Embed(ctx context.Context, model string, texts []string) ([][]f
 	if err := c.fetch(ctx, http.MethodPost, "/api/embed", body, &answer); err != nil {
 		return nil, err
 	}
-	if len(answer.Embeddings) != len(texts) {
-		return nil, c.who.E(core.Unavailable, "%s answers %d texts with %d vectors", c.opts.Provider, len(texts), len(answer.Embeddings))
-	}
-	out := make([][]float32, len(texts))
-	for i, vector := range answer.Embeddings {
-		out[i] = make([]float32, len(vector))
-		for k, v := range vector {
-			if v == nil {
-				return nil, c.who.E(core.Unavailable, "%s answers with a vector that has holes", c.opts.Provider)
-			}
-			out[i][k] = *v
-		}
-	}
-	return out, nil
+	return c.who.Vectors(answer.Embeddings, len(texts))
 }

@@ -48,18 +48,15 @@ func simplified(schema json.RawMessage) json.RawMessage {
 	return raw
 }
 
-// deepest limits schemas that refer to themselves.
-const deepest = 12
-
 func simplify(node any, root map[string]any, depth int) any {
 	m, ok := node.(map[string]any)
 	if !ok {
 		return node
 	}
-	if depth > deepest {
+	if depth > wire.DeepestSchema {
 		return map[string]any{"type": "object"}
 	}
-	m = resolved(m, root)
+	m = wire.Resolved(m, root)
 	out := map[string]any{}
 	for key, value := range m {
 		switch key {
@@ -91,47 +88,6 @@ func simplifyAll(value any, root map[string]any, depth int) []any {
 		out = append(out, simplify(item, root, depth))
 	}
 	return out
-}
-
-// resolved replaces a node by its local reference, or by the only member of its allOf; the node's own keywords win.
-func resolved(m, root map[string]any) map[string]any {
-	for range deepest {
-		var target map[string]any
-		if ref, ok := m["$ref"].(string); ok {
-			target, _ = lookup(root, ref).(map[string]any)
-		} else if all, ok := m["allOf"].([]any); ok && len(all) == 1 {
-			target, _ = all[0].(map[string]any)
-		} else {
-			return m
-		}
-		merged := map[string]any{}
-		for key, value := range target {
-			merged[key] = value
-		}
-		for key, value := range m {
-			if key != "$ref" && key != "allOf" {
-				merged[key] = value
-			}
-		}
-		m = merged
-	}
-	return m
-}
-
-func lookup(root map[string]any, ref string) any {
-	path, ok := strings.CutPrefix(ref, "#/")
-	if !ok {
-		return nil
-	}
-	var node any = root
-	for part := range strings.SplitSeq(path, "/") {
-		m, ok := node.(map[string]any)
-		if !ok {
-			return nil
-		}
-		node = m[strings.NewReplacer("~1", "/", "~0", "~").Replace(part)]
-	}
-	return node
 }
 
 // describe puts constraints that have no field of their own into the description.

@@ -30,24 +30,18 @@ func (c *Client) Embed(ctx context.Context, model string, texts []string) ([][]f
 	if len(answer.Data) != len(texts) {
 		return nil, c.who.E(core.Unavailable, "%s answers %d texts with %d vectors", c.opts.Provider, len(texts), len(answer.Data))
 	}
-	out := make([][]float32, len(texts))
+	vectors := make([][]*float32, len(texts))
 	for i, d := range answer.Data {
 		at := i
 		if d.Index != nil {
 			at = *d.Index
 		}
-		if at < 0 || at >= len(out) || out[at] != nil {
+		if at < 0 || at >= len(vectors) || vectors[at] != nil {
 			return nil, c.who.E(core.Unavailable, "%s numbers its vectors wrongly", c.opts.Provider)
 		}
-		out[at] = make([]float32, len(d.Embedding))
-		for k, v := range d.Embedding {
-			if v == nil {
-				return nil, c.who.E(core.Unavailable, "%s answers with a vector that has holes", c.opts.Provider)
-			}
-			out[at][k] = *v
-		}
+		vectors[at] = append([]*float32{}, d.Embedding...)
 	}
-	return out, nil
+	return c.who.Vectors(vectors, len(texts))
 }
 
 // post sends a JSON document and returns the whole answer.

@@ -37,7 +37,9 @@ var overflow = []string{
 }
 
 var (
-	rateWords   = []string{"rate_limit", "rate limit", "too many requests", "tokens per minute", "requests per minute"}
+	rateWords = []string{
+		"rate_limit", "resource_exhausted", "rate limit", "too many requests", "tokens per minute", "requests per minute",
+	}
 	creditWords = []string{
 		"insufficient_quota",
 		"exceeded your current quota",
@@ -48,7 +50,10 @@ var (
 		"api usage limits",
 		"enforced_spend_limit_reached",
 	}
-	keyWords   = []string{"invalid_api_key", "incorrect api key", "invalid api key", "authentication_error", "invalid_authentication"}
+	keyWords = []string{
+		"invalid_api_key", "incorrect api key", "invalid api key", "authentication_error", "invalid_authentication",
+		"api key not valid", "api_key_invalid", "pass a valid api key", "api key expired",
+	}
 	againWords = []string{
 		"server_error",
 		"overloaded",
@@ -95,7 +100,7 @@ func (w Who) Status(status int, header http.Header, body []byte) *core.Error {
 	said := parseSaid(body)
 	said.moderated = said.moderated || status == http.StatusForbidden && has(strings.ToLower(said.typ+" "+said.text), filterWords)
 	kind := w.kind(status, said)
-	return w.make(kind, status, said, pauseOf(kind, header, said.text))
+	return w.make(kind, status, said, said.pause(kind, header))
 }
 
 // InBand makes the error for one that arrived inside a successful response. The status is the one in the error itself,
@@ -107,7 +112,7 @@ func (w Who) InBand(body []byte) *core.Error {
 		status = 0
 	}
 	kind := w.kind(status, said)
-	return w.make(kind, status, said, pauseOf(kind, nil, said.text))
+	return w.make(kind, status, said, said.pause(kind, nil))
 }
 
 // Empty returns the error for a reply with nothing in it.
@@ -148,7 +153,7 @@ func (w Who) kind(status int, s errorBody) core.Kind {
 	text := strings.ToLower(s.code + " " + s.typ + " " + s.text)
 	rate := status == http.StatusTooManyRequests || has(text, rateWords)
 	switch {
-	case status == http.StatusPaymentRequired, has(text, creditWords):
+	case status == http.StatusPaymentRequired, s.spent, has(text, creditWords) && s.again == 0 && pauseIn(s.text) == 0:
 		return core.NoCredit
 	case rate:
 		return core.RateLimited
@@ -197,6 +202,8 @@ func (w Who) make(kind core.Kind, status int, s errorBody, after time.Duration) 
 		if w.KeyVar != "" {
 			e.Hint = "check " + w.KeyVar
 		}
+	case s.spent:
+		e.Hint = "its quota is used up: wait until it renews, raise the plan at " + w.Provider + ", or choose another model"
 	case kind == core.NoCredit:
 		e.Hint = "add credit to the account of " + w.Provider + ", or choose another model"
 	case s.moderated:

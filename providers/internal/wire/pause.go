@@ -26,6 +26,14 @@ func pauseOf(kind core.Kind, h http.Header, words string) time.Duration {
 	return 0
 }
 
+// pause is how long the server wants us to wait: by what the error holds, or else as pauseOf finds it.
+func (s *errorBody) pause(kind core.Kind, h http.Header) time.Duration {
+	if s.again > 0 && (kind == core.RateLimited || kind == core.Unavailable) {
+		return s.again
+	}
+	return pauseOf(kind, h, s.text)
+}
+
 // retryAfter reads the headers that say it directly.
 func retryAfter(h http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {

@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"html"
 	"strings"
+	"time"
 )
 
 // errorBody is what an error body says, whatever its shape.
 type errorBody struct {
 	text, code, typ string
-	moderated       bool // a filter refused the request
+	moderated       bool          // a filter refused the request
+	again           time.Duration // how long to wait; 0: not said
+	spent           bool          // what is used up is the quota of a day or of the plan
 }
 
 // parseSaid reads the common shapes: {"error":{…}}, {"error":"text"}, {"code":…,"error":"text"}, {"message":…},
@@ -64,6 +67,7 @@ func readSaid(m map[string]json.RawMessage, depth int) errorBody {
 	if s.code == "" && json.Unmarshal(m["details"], &details) == nil { // Anthropic's
 		s.code = details.Code
 	}
+	s.google(m)
 	if depth < mostNested {
 		s.metadata(m["metadata"], depth)
 	}
@@ -95,6 +99,33 @@ func (s *errorBody) metadata(raw json.RawMessage, depth int) {
 		in.text += " (" + m.Provider + ")"
 	}
 	s.add(in.text)
+}
+
+// google reads what Google's services add: the status in a word, and details of several types.
+func (s *errorBody) google(m map[string]json.RawMessage) {
+	var details []struct {
+		Reason     string `json:"reason"`
+		Delay      string `json:"retryDelay"`
+		Violations []struct {
+			ID    string `json:"quotaId"`
+			Value any    `json:"quotaValue"`
+		} `json:"violations"`
+	}
+	if s.typ == "" {
+		_ = json.Unmarshal(m["status"], &s.typ) // other services have numbers there
+	}
+	if json.Unmarshal(m["details"], &details) != nil {
+		return
+	}
+	for _, d := range details {
+		s.typ += " " + d.Reason
+		if wait, err := time.ParseDuration(d.Delay); err == nil && wait > 0 {
+			s.again = min(wait, longestAsked)
+		}
+		for _, v := range d.Violations {
+			s.spent = s.spent || strings.Contains(v.ID, "PerDay") || v.Value == "0"
+		}
+	}
 }
 
 func (s *errorBody) add(more string) {
