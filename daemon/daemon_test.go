@@ -437,7 +437,7 @@ func TestTheDoctorNamesEveryProvider(t *testing.T) {
 	talker(t, p, "/") // the store is open
 	env := func(name string) (core.Secret, bool) {
 		v, ok := map[string]string{
-			"OPENAI_API_KEY": "key", "OPENAI_BASE_URL": model.V1(), "GEMINI_API_KEY": "key",
+			"OPENAI_API_KEY": "key", "OPENAI_BASE_URL": model.V1(), "AZURE_API_KEY": "key",
 			"GROQ_API_KEY": "", "VLLM_BASE_URL": "http://127.0.0.1:9/v1", "OLLAMA_HOST": model.URL,
 			"LMSTUDIO_BASE_URL": mute.V1(),
 		}[name]
@@ -452,7 +452,7 @@ func TestTheDoctorNamesEveryProvider(t *testing.T) {
 		}
 	}
 	want := map[string]string{
-		"store": api.CheckOK, "openai": api.CheckOK, "ollama": api.CheckOK, "google_ai": api.CheckWarning, "vllm": api.CheckWarning,
+		"store": api.CheckOK, "openai": api.CheckOK, "ollama": api.CheckOK, "azure": api.CheckWarning, "vllm": api.CheckWarning,
 		"lmstudio": api.CheckWarning,
 		"git":      api.CheckOK, // even without it: only a mirror needs it
 	}

@@ -35,15 +35,17 @@ func elements(t *testing.T, r providertest.Request) []string {
 	var body struct {
 		Instructions string            `json:"instructions"`
 		System       json.RawMessage   `json:"system"`
+		Instruction  json.RawMessage   `json:"systemInstruction"`
 		Tools        []json.RawMessage `json:"tools"`
 		Messages     []json.RawMessage `json:"messages"`
 		Input        []json.RawMessage `json:"input"`
+		Contents     []json.RawMessage `json:"contents"`
 	}
 	if err := json.Unmarshal(marks.ReplaceAll(r.Body, nil), &body); err != nil {
 		t.Fatal(err)
 	}
-	out := []string{body.Instructions + string(body.System)}
-	for _, part := range slices.Concat(body.Tools, body.Messages, body.Input) {
+	out := []string{body.Instructions + string(body.System) + string(body.Instruction)}
+	for _, part := range slices.Concat(body.Tools, body.Messages, body.Input, body.Contents) {
 		var line bytes.Buffer
 		if err := json.Compact(&line, part); err != nil {
 			t.Fatal(err)
@@ -112,9 +114,9 @@ func openPrefixHouse(t *testing.T, handle string, variables func(s *providertest
 	provider, model, _ := strings.Cut(handle, "/")
 	h := &prefixHouse{t: t, model: model, server: providertest.NewServer(t)}
 	h.server.Models = []providertest.Model{{Name: model, Window: 12_000}, {Name: otherModel, Window: 12_000}}
-	for _, m := range providertest.ClaudeModels() {
+	for _, m := range append(providertest.ClaudeModels(), providertest.GeminiModels()...) {
 		if m.Name == model {
-			h.server.Models[0].Claude = m.Claude
+			h.server.Models[0].Claude, h.server.Models[0].Gemini = m.Claude, m.Gemini
 		}
 	}
 	h.server.Reply = h.reply
@@ -315,6 +317,9 @@ func TestOverSixtyTurnsAWirePrefixStays(t *testing.T) {
 		"messages": {"anthropic/claude-opus-5-5", func(s *providertest.Server) []string {
 			return []string{"ANTHROPIC_API_KEY", "key", "ANTHROPIC_BASE_URL", s.URL}
 		}},
+		"generate": {"google_ai/gemini-3.8-flash", func(s *providertest.Server) []string {
+			return []string{"GEMINI_API_KEY", "key", "GOOGLE_GEMINI_BASE_URL", s.URL}
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -369,7 +374,7 @@ func sixtyTurns(t *testing.T, h *prefixHouse, wire providertest.Wire) {
 	}
 	for i := 1; i < len(reqs); i++ {
 		share := kept(elements(t, reqs[i-1]), elements(t, reqs[i]))
-		if wire == providertest.Messages { // here the server itself says what it read from its cache
+		if wire == providertest.Messages || wire == providertest.Generate { // here the server itself says what it read from its cache
 			share = min(share, float64(reqs[i].CacheRead)/float64(reqs[i-1].Tokens))
 		}
 		if reqs[i].Dropped > 0 {

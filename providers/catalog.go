@@ -1,6 +1,7 @@
 package providers
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -8,6 +9,7 @@ import (
 
 	"loci/core"
 	"loci/providers/anthropic"
+	"loci/providers/gemini"
 	"loci/providers/ollama"
 	"loci/providers/openai"
 	"loci/providers/protocol"
@@ -138,6 +140,16 @@ func cloud() []Row {
 			Idle: thinkingLong, Protocol: anthropic.Quirks{},
 		},
 		{
+			Name: "google_ai", Aliases: []string{"gemini", "google"}, Title: "Google Gemini",
+			BaseURL: "https://generativelanguage.googleapis.com/v1beta", BaseURLVar: "GOOGLE_GEMINI_BASE_URL",
+			Keys: keys("GEMINI_API_KEY", "GOOGLE_API_KEY"), Sign: signGemini,
+			Prefer: []string{
+				"gemini-3.8-flash", "gemini-3.7-flash", "gemini-3.6-flash", "gemini-3.5-flash", "gemini-3-flash", "gemini-3.1-pro",
+				"gemini-2.5-flash", "gemini-2.5-pro", "gemini-flash-latest",
+			},
+			Idle: thinkingLong, Protocol: gemini.Quirks{},
+		},
+		{
 			Name: "openrouter", Title: "OpenRouter", BaseURL: "https://openrouter.ai/api/v1", BaseURLVar: "OPENROUTER_BASE_URL",
 			Keys: keys("OPENROUTER_API_KEY"), AppTitle: "Loci",
 			Prefer:   []string{"anthropic/claude-sonnet", "openai/gpt-5", "google/gemini", "deepseek/deepseek-chat"},
@@ -255,7 +267,6 @@ func local() []Row {
 // unbuilt rows exist so that a key for one is reported instead of ignored.
 func unbuilt() []Row {
 	return []Row{
-		{Name: "google_ai", Aliases: []string{"gemini", "google"}, Title: "Google Gemini", Keys: keys("GEMINI_API_KEY", "GOOGLE_API_KEY")},
 		{Name: "azure", Title: "Azure OpenAI", Keys: keys("AZURE_OPENAI_API_KEY", "AZURE_API_KEY")},
 		{Name: "bedrock", Aliases: []string{"aws"}, Title: "Amazon Bedrock", Keys: keys("AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID")},
 	}
@@ -268,6 +279,11 @@ func signAnthropic(values protocol.Values, _ http.RoundTripper) (protocol.Signer
 
 func signMiniMax(values protocol.Values, _ http.RoundTripper) (protocol.Signer, error) {
 	return anthropic.Sign(values["MINIMAX_API_KEY"], ""), nil
+}
+
+// signGemini signs with whichever key is set.
+func signGemini(values protocol.Values, _ http.RoundTripper) (protocol.Signer, error) {
+	return gemini.Key(cmp.Or(values["GEMINI_API_KEY"], values["GOOGLE_API_KEY"])), nil
 }
 
 // generic is assumed of a server that OPENAI_BASE_URL names and no row knows: the plain form of the wire, without

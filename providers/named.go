@@ -10,6 +10,7 @@ import (
 
 	"loci/core"
 	"loci/providers/anthropic"
+	"loci/providers/gemini"
 	"loci/providers/ollama"
 	"loci/providers/openai"
 	"loci/providers/protocol"
@@ -30,7 +31,8 @@ func protocols() map[string]protocol.Protocol {
 	responses := generic
 	responses.Wire = openai.Responses
 	return map[string]protocol.Protocol{
-		"openai": plain, "openai-responses": responses, "anthropic": anthropic.Quirks{}, "ollama": ollama.Protocol{},
+		"openai": plain, "openai-responses": responses, "anthropic": anthropic.Quirks{}, "gemini": gemini.Quirks{},
+		"ollama": ollama.Protocol{},
 	}
 }
 
@@ -104,14 +106,17 @@ func nameable(rows []Row, name string) error {
 // signed returns how requests carry the key in a variable: as a setting says, or as is usual on the wire.
 func signed(auth string, of protocol.Protocol, variable string) (Sign, error) {
 	if auth == "" {
-		auth = "bearer"
-		if of.Name() == (anthropic.Quirks{}).Name() {
+		switch auth = "bearer"; of.Name() {
+		case (anthropic.Quirks{}).Name():
 			auth = "x-api-key"
+		case (gemini.Quirks{}).Name():
+			auth = "x-goog-api-key"
 		}
 	}
-	header, ok := map[string]string{"bearer": "", "x-api-key": "X-Api-Key", "api-key": "Api-Key"}[auth]
+	headers := map[string]string{"bearer": "", "x-api-key": "X-Api-Key", "x-goog-api-key": "X-Goog-Api-Key", "api-key": "Api-Key"}
+	header, ok := headers[auth]
 	if !ok {
-		return nil, core.E(core.Invalid, "auth cannot be %q", auth).WithHint("it can be bearer, x-api-key, api-key")
+		return nil, core.E(core.Invalid, "auth cannot be %q", auth).WithHint("it can be bearer, x-api-key, x-goog-api-key, api-key")
 	}
 	if variable == "" {
 		variable = storedVar

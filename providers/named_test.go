@@ -31,7 +31,7 @@ func TestAServerOfOnesOwnIsAskedUnderItsNameOnEachWire(t *testing.T) {
 	t.Parallel()
 	for word, want := range map[string]providertest.Wire{
 		"openai": providertest.Chat, "openai-responses": providertest.Responses, "anthropic": providertest.Messages,
-		"ollama": providertest.Ollama,
+		"ollama": providertest.Ollama, "gemini": providertest.Generate,
 	} {
 		t.Run(word, func(t *testing.T) {
 			t.Parallel()
@@ -71,11 +71,12 @@ func TestAServerOfOnesOwnTakesEveryFormOfItsAddress(t *testing.T) {
 	t.Parallel()
 	s := providertest.NewServer(t)
 	s.Models = []providertest.Model{{Name: "m"}}
-	for _, word := range []string{"openai", "openai-responses", "anthropic", "ollama"} {
+	for _, word := range []string{"openai", "openai-responses", "anthropic", "gemini", "ollama"} {
 		forms := []string{"", "/", "/v1", "/v1/"}
 		forms = append(forms, map[string][]string{
 			"openai": {"/v1/chat/completions", "/v1/models"}, "openai-responses": {"/v1/responses"},
 			"anthropic": {"/v1/messages"}, "ollama": {"/api", "/api/"},
+			"gemini": {"/v1beta", "/v1beta/", "/v1beta/models/m:generateContent"},
 		}[word]...)
 		for _, form := range forms {
 			p := providers.New(providers.Config{Rows: configured(t, "box", map[string]string{"protocol": word, "base_url": s.URL + form})})
@@ -105,10 +106,13 @@ func TestEveryRowTakesEveryFormOfItsAddress(t *testing.T) {
 	s.Models = []providertest.Model{{Name: "m"}}
 	six := overIPv6(t, s)
 	for _, row := range providers.Rows() {
-		if row.Protocol == nil || row.BaseURLVar == "" || !slices.Contains([]string{"openai", "anthropic", "ollama"}, row.Protocol.Name()) {
+		if row.Protocol == nil || row.BaseURLVar == "" {
 			continue
 		}
-		whole := map[string]string{"openai": "/v1/chat/completions", "anthropic": "/v1/messages", "ollama": "/api"}[row.Protocol.Name()]
+		whole := map[string]string{
+			"openai": "/v1/chat/completions", "anthropic": "/v1/messages", "gemini": "/v1beta/models/m:streamGenerateContent?alt=sse",
+			"ollama": "/api",
+		}[row.Protocol.Name()]
 		bases := []string{s.URL, s.URL + "/", s.URL + "/v1", s.URL + "/v1/", s.URL + whole}
 		if six != "" {
 			bases = append(bases, six, six+"/v1")
@@ -172,7 +176,7 @@ func TestWrongSettingsOfOnesOwnServerSayWhatToWrite(t *testing.T) {
 		want     string
 		hint     string
 	}{
-		{"box", map[string]string{"base_url": at}, "protocol is missing", "anthropic, ollama, openai, openai-responses"},
+		{"box", map[string]string{"base_url": at}, "protocol is missing", "anthropic, gemini, ollama, openai, openai-responses"},
 		{"box", map[string]string{"protocol": "openai"}, "base_url is missing", "http://"},
 		{"box", map[string]string{"protocol": "morse", "base_url": at}, `protocol cannot be "morse"`, "anthropic"},
 		{"box", map[string]string{"protocol": "openai", "base_url": "nowhere"}, "is not the address", "http://"},
@@ -241,15 +245,17 @@ func TestModelsOfAServerWithoutAListingAreThoseThatTheSettingsName(t *testing.T)
 
 func TestTheKeyGoesWhereASettingSays(t *testing.T) {
 	t.Parallel()
-	for auth, header := range map[string]string{"bearer": "Authorization", "x-api-key": "X-Api-Key", "api-key": "Api-Key"} {
-		for _, word := range []string{"openai", "anthropic"} {
+	for auth, header := range map[string]string{
+		"bearer": "Authorization", "x-api-key": "X-Api-Key", "x-goog-api-key": "X-Goog-Api-Key", "api-key": "Api-Key",
+	} {
+		for _, word := range []string{"openai", "anthropic", "gemini"} {
 			s := providertest.NewServer(t)
 			p := providers.New(providers.Config{Rows: configured(t, "box", map[string]string{
 				"protocol": word, "base_url": s.URL, "api_key_env": "BOX_KEY", "auth": auth,
 			})})
 			t.Cleanup(p.Close)
 			answers(t, p, "box/test-model", env(map[string]string{"BOX_KEY": "geheim"}), word+" by "+auth)
-			for _, name := range []string{"Authorization", "X-Api-Key", "Api-Key"} {
+			for _, name := range []string{"Authorization", "X-Api-Key", "X-Goog-Api-Key", "Api-Key"} {
 				if has := s.Last().Header.Get(name) != ""; has != (name == header) {
 					t.Errorf("%s by %s: header %s is %v", word, auth, name, has)
 				}

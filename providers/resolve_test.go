@@ -77,10 +77,10 @@ func TestHandlesThatCannotBeAsked(t *testing.T) {
 	t.Parallel()
 	p := resolver(t, &contacts{})
 	for handle, want := range map[core.Handle]core.Kind{
-		"gpt-5": core.Invalid, "nobody/x": core.NotFound, "openai/gpt-5": core.Unauthenticated, "gemini/pro": core.Unsupported,
+		"gpt-5": core.Invalid, "nobody/x": core.NotFound, "openai/gpt-5": core.Unauthenticated, "azure/gpt-5": core.Unsupported,
 		"offline/other": core.NotFound,
 	} {
-		_, _, err := p.Chat(t.Context(), handle, env(map[string]string{"GEMINI_API_KEY": "k"}))
+		_, _, err := p.Chat(t.Context(), handle, env(map[string]string{"AZURE_API_KEY": "k"}))
 		if core.KindOf(err) != want || core.HintOf(err) == "" {
 			t.Errorf("%s: %v, hint %q", handle, err, core.HintOf(err))
 		}
@@ -131,6 +131,10 @@ func wireOf(row providers.Row) providertest.Wire {
 	switch {
 	case row.Protocol.Name() == "ollama":
 		return providertest.Ollama
+	case row.Protocol.Name() == "anthropic":
+		return providertest.Messages
+	case row.Protocol.Name() == "gemini":
+		return providertest.Generate
 	case row.Protocol.Name() != "openai":
 		return ""
 	case row.Name == "xai":
@@ -301,11 +305,11 @@ func TestNothingIsContactedThatIsNotConfigured(t *testing.T) {
 	t.Parallel()
 	var d contacts
 	p := resolver(t, &d)
-	set := env(map[string]string{"AZURE_API_KEY": "k", "GEMINI_API_KEY": "k", "GROQ_API_KEY": " "})
+	set := env(map[string]string{"AZURE_API_KEY": "k", "AWS_ACCESS_KEY_ID": "k", "GROQ_API_KEY": " "})
 	if diff := cmp.Diff(core.Reach{Failed: []string{"GROQ_API_KEY holds no usable key"}}, p.First(t.Context(), set)); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]string{"GEMINI_API_KEY", "AZURE_API_KEY"}, p.Unbuilt(set)); diff != "" {
+	if diff := cmp.Diff([]string{"AZURE_API_KEY", "AWS_ACCESS_KEY_ID"}, p.Unbuilt(set)); diff != "" {
 		t.Error(diff)
 	}
 	if _, err := p.List(t.Context(), nil, core.ModelQuery{}); err != nil {

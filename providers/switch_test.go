@@ -46,6 +46,7 @@ func TestAThreadStaysValidWhenItsModelIsSwitched(t *testing.T) {
 	t.Parallel()
 	handles := []core.Handle{
 		"openai/gpt-4o", "openai/gpt-5-mini", "anthropic/claude-opus-5-5", "anthropic/claude-haiku-4-5", "ollama/qwen3",
+		"gemini/gemini-3.8-flash", "google_ai/gemini-2.5-pro",
 	}
 	for _, first := range handles {
 		for _, second := range handles {
@@ -62,10 +63,12 @@ func TestAThreadStaysValidWhenItsModelIsSwitched(t *testing.T) {
 func switched(t *testing.T, first, second core.Handle) {
 	t.Helper()
 	s := providertest.NewServer(t)
-	s.Models = append(providertest.ClaudeModels(), providertest.Model{Name: "qwen3", Window: 32_768, Thinking: true})
+	s.Models = append(providertest.ClaudeModels(), providertest.GeminiModels()...)
+	s.Models = append(s.Models, providertest.Model{Name: "qwen3", Window: 32_768, Thinking: true})
 	p := resolver(t, &contacts{}, s)
 	vars := env(map[string]string{
 		"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": s.V1(), "ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": s.URL,
+		"GEMINI_API_KEY": "k", "GOOGLE_GEMINI_BASE_URL": s.URL,
 		"OLLAMA_HOST": strings.TrimPrefix(s.URL, "http://"),
 	})
 	calls := func(a, b string) []providertest.Call {

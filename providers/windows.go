@@ -31,6 +31,8 @@ func families() []modelFamily {
 		{prefix: "gpt-6", window: 400_000, output: 128_000, images: core.ImagesTaken},
 		{prefix: "chatgpt-4o", window: 128_000, output: 16_384, images: core.ImagesTaken},
 		{prefix: "claude", window: 200_000, binds: true, images: core.ImagesTaken},
+		{prefix: "gemini-2.0", window: 1_048_576, output: 8_192, images: core.ImagesTaken},
+		{prefix: "gemini", window: 1_048_576, output: 65_536, images: core.ImagesTaken},
 		{prefix: "o1-mini", window: 128_000, output: 65_536, images: core.ImagesRefused},
 		{prefix: "o3-mini", window: 200_000, output: 100_000, images: core.ImagesRefused},
 		{prefix: "o1", window: 200_000, output: 100_000, images: core.ImagesTaken},

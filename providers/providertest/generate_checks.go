@@ -41,6 +41,7 @@ func GeminiModels() []Model {
 		{Name: "gemini-2.5-flash-lite", Window: 1_048_576, Gemini: &Gemini{
 			LeastBudget: 512, MostBudget: 24_576, Off: true, MaxOutput: 65_536, Lax: true, NoIDs: true, NoJSON: true,
 		}},
+		{Name: "gemma-4-27b-it", Window: 131_072, Gemini: &Gemini{MaxOutput: 8_192, Lax: true, NoIDs: true}},
 		{Name: "gemini-embedding-001", Window: 2_048, Embed: true},
 	}
 }
@@ -243,14 +244,22 @@ func (g *generateWire) checkSignatures() error {
 }
 
 // useCache reads the longest prefix that was sent before: the service caches by itself.
-func (g *generateWire) useCache() {
+func (g *generateWire) useCache(body []byte) {
+	var in struct { // as it came: what is cached are its tokens
+		System   json.RawMessage `json:"systemInstruction"`
+		Tools    json.RawMessage `json:"tools"`
+		Contents []struct {
+			Role  string            `json:"role"`
+			Parts []json.RawMessage `json:"parts"`
+		} `json:"contents"`
+	}
+	_ = json.Unmarshal(body, &in) // it was decoded before
 	g.server.mu.Lock()
 	defer g.server.mu.Unlock()
 	now := g.server.now()
 	h := sha256.New()
 	h.Write([]byte(g.model))
-	add := func(role string, v any) {
-		raw, _ := json.Marshal(v) // it was decoded from JSON
+	add := func(role string, raw []byte) {
 		h.Write([]byte(role + string(raw) + "\x00"))
 		g.cache.total += len(raw)/4 + 1
 		sum := hex.EncodeToString(h.Sum(nil))
@@ -259,9 +268,9 @@ func (g *generateWire) useCache() {
 		}
 		g.server.cached[sum] = cacheEntry{life: 5 * time.Minute}.again(now)
 	}
-	add("system", g.in.System)
-	add("tools", g.in.Tools)
-	for _, c := range g.in.Contents {
+	add("system", in.System)
+	add("tools", in.Tools)
+	for _, c := range in.Contents {
 		for _, p := range c.Parts {
 			add(c.Role, p)
 		}

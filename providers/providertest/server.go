@@ -320,7 +320,7 @@ func wireOf(path string) Wire {
 	switch {
 	case strings.HasPrefix(path, "/api/"):
 		return Ollama
-	case strings.Contains(path, "/v1beta/models"):
+	case strings.Contains(path, "/v1beta/models"), strings.Contains(path, "/models/") && strings.Contains(path, ":"):
 		return Generate
 	case strings.HasSuffix(path, "/responses"):
 		return Responses

@@ -283,12 +283,12 @@ func prefixes(t *testing.T, requests []Request) {
 			t.Fatal(err)
 		}
 		if i > 0 {
-			for _, field := range []string{"tools", "instructions", "system"} {
+			for _, field := range []string{"tools", "instructions", "system", "systemInstruction"} {
 				if string(before[field]) != string(body[field]) {
 					t.Errorf("request %d: %s differs", i, field)
 				}
 			}
-			for _, field := range []string{"messages", "input"} {
+			for _, field := range []string{"messages", "input", "contents"} {
 				old := strings.TrimSuffix(string(before[field]), "]")
 				if !strings.HasPrefix(string(body[field]), old) {
 					t.Errorf("request %d: %s does not begin with those before:\n%s\n%s", i, field, old, body[field])
@@ -375,7 +375,7 @@ func suiteBytes(t *testing.T, s Subject) {
 		if _, err := Collect(t.Context(), t, model, req); err != nil {
 			t.Fatal(err)
 		}
-		for _, field := range []string{`"tools"`, `"tool_choice"`, `"parallel_tool_calls"`} {
+		for _, field := range []string{`"tools"`, `"tool_choice"`, `"toolConfig"`, `"parallel_tool_calls"`} {
 			if strings.Contains(string(server.Last().Body), field) {
 				t.Errorf("%s was sent", field)
 			}

@@ -96,7 +96,7 @@ func (g *generateWire) parse(body []byte) (Request, error) {
 	if err := g.check(); err != nil {
 		return req, err
 	}
-	g.useCache()
+	g.useCache(body)
 	req.Tokens, req.CacheRead = g.cache.total, g.cache.read
 	if s := g.in.System; s != nil {
 		for _, p := range s.Parts {
