@@ -1,6 +1,7 @@
 package core
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -39,6 +40,21 @@ func SourceName(source string) string {
 		return string(r[:maxSource-1]) + "…"
 	}
 	return source
+}
+
+// foreignFolders are the folders of a project in which package managers and people keep what others wrote.
+func foreignFolders() []string {
+	return []string{
+		"node_modules", "bower_components", "vendor", "third_party", ".venv", "venv", "site-packages", "dist-packages", "Pods", ".cargo",
+		".m2", ".gradle", ".yarn", "go-mod",
+	}
+}
+
+// ForeignPath reports whether a path, with slashes, leads into a folder that holds what others wrote.
+func ForeignPath(path string) bool {
+	parts := strings.Split(path, "/")
+	return strings.Contains("/"+path, "/go/pkg/mod/") ||
+		slices.ContainsFunc(foreignFolders(), func(name string) bool { return slices.Contains(parts, name) })
 }
 
 // CameAfter reports whether one of the sources of a version, one a line, is the wanted one: exactly, or an address that begins

@@ -65,7 +65,8 @@ type RunConfig struct {
 	StreamTokens      bool          `json:"stream_tokens,omitempty"`
 	IncludeCompaction bool          `json:"include_compaction,omitempty"` // report compactions: an event before, a summary after
 	Deadline          time.Duration `json:"deadline,omitempty"`
-	Type              string        `json:"type,omitempty"` // the contract's metadata.run_type
+	Type              string        `json:"type,omitempty"`   // the contract's metadata.run_type
+	Source            string        `json:"source,omitempty"` // where texts of the input come from that are not the person's, one a line
 
 	ClientTools []ToolSpec `json:"client_tools,omitempty"` // that the client runs, for this run only
 	Continues   []RunID    `json:"continues,omitempty"`    // the runs of the same user request before the pauses for an approval

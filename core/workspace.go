@@ -70,7 +70,8 @@ type FileChange struct {
 	Path         string   // in the workspace, with slashes
 	Before       FileState
 	After        FileState
-	Folders      int // how many of the folders above it were made for it
+	Folders      int    // how many of the folders above it were made for it
+	Source       string // the hosts that the line had reached which made the file, one a line; empty: none
 	At           time.Time
 }
 
@@ -88,8 +89,12 @@ type FileChanges struct {
 	Rewind       RewindID
 	Since        RewindPoint // what came after it
 	Older        int64       // than the change with this Seq
+	Downloaded   *FilePath   // only those by which lines made this file that had reached hosts
 	Limit        int         // 0: MaxFileChanges
 }
+
+// FilePath names a file of a workspace.
+type FilePath struct{ Workspace, Path string }
 
 // MaxFileChanges is how many changes one page has at most.
 const MaxFileChanges = 1000

@@ -20,7 +20,7 @@ const wakeAgain = 5 * time.Second
 func (d *Daemon) wake(ctx context.Context, p *parts, j jobs.Job) {
 	for {
 		_, err := p.engine.Submit(ctx, engine.Request{
-			Agent: j.Agent, Conversation: j.Conversation, Client: p.waker(&j), Config: p.asBefore(ctx, j.Run), Background: true,
+			Agent: j.Agent, Conversation: j.Conversation, Client: p.waker(&j), Config: p.asBefore(ctx, &j), Background: true,
 			Input: []engine.Input{{Role: core.RoleUser, Text: memory.Alert(jobEnded(&j), d.cfg.Clock())}},
 		})
 		kind := core.KindOf(err)
@@ -49,13 +49,16 @@ func (p *parts) waker(j *jobs.Job) core.Client {
 	return client
 }
 
-// asBefore has the run of the wake-up asked of the model that the run which began the job was asked of.
-func (p *parts) asBefore(ctx context.Context, began core.RunID) core.RunConfig {
-	run, err := p.store.Runs().Get(ctx, began)
+// asBefore has the run of the wake-up asked of the model that the run which began the job was asked of. What it writes may stem
+// from where the job's output comes from.
+func (p *parts) asBefore(ctx context.Context, j *jobs.Job) core.RunConfig {
+	config := core.RunConfig{Source: j.Source()}
+	run, err := p.store.Runs().Get(ctx, j.Run)
 	if err != nil {
-		return core.RunConfig{} // it was deleted: the agent's own
+		return config // it was deleted: the agent's own model
 	}
-	return core.RunConfig{Model: run.Config.Model}
+	config.Model = run.Config.Model
+	return config
 }
 
 // awaitChange waits until something happens in a conversation, for a while.

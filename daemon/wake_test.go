@@ -19,6 +19,7 @@ import (
 type written string
 
 func (w written) Text() string    { return string(w) }
+func (written) Source() string    { return "" }
 func (w written) Tail(int) string { return string(w) }
 
 // sleeper is a daemon with an agent, and jobs that end when a test says so.
@@ -54,7 +55,7 @@ func (x *sleeper) begin(release <-chan struct{}) (job string) {
 			case <-release:
 			case <-ctx.Done():
 			}
-			return core.ToolResult{Text: "Exit code 0.\nall of it"}, nil
+			return core.ToolResult{Text: "Exit code 0.\nall of it", Source: "a.example"}, nil
 		},
 	})
 	if err != nil {
@@ -105,7 +106,7 @@ func TestAnAgentIsWokenByTheEndOfItsJob(t *testing.T) {
 		}
 	}
 	if run.Client.Workspace != "/project" || run.Client.Mode != core.ModeAsk || string(run.Client.ID) != x.session.Client ||
-		run.Client.Kind != core.ClientDaemon || run.Status != core.RunCompleted {
+		run.Client.Kind != core.ClientDaemon || run.Status != core.RunCompleted || run.Config.Source != "a.example" {
 		t.Errorf("the run is %+v", run)
 	}
 	coretest.Until(t, "the daemon to be idle", func() bool { return x.c.Shutdown(t.Context(), true) == nil }) // a run ends in its lane last

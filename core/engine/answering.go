@@ -171,6 +171,7 @@ func (a *Answer) accept(ctx context.Context, tx core.Store, run *core.Run) error
 	if err != nil && core.KindOf(err) != core.NotFound { // it may be deleted
 		return err
 	}
+	run.Config.Source = asking.Config.Source
 	run.Config.Continues = append(slices.Clone(asking.Config.Continues), request.Run)
 	run.Client.Workspace = asking.Client.Workspace
 	return nil

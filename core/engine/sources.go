@@ -14,12 +14,16 @@ const maxSources = 20
 // approval: one a line. What is written from here on may stem from them, also from what has left the window since.
 func (t *turn) sources() string {
 	var all []string
-	for i := len(t.history) - 1; i >= 0 && len(all) < maxSources; i-- {
-		for source := range strings.Lines(t.history[i].Source) {
+	note := func(sources string) {
+		for source := range strings.Lines(sources) {
 			if source = core.SourceName(strings.TrimSpace(source)); source != "" && !slices.Contains(all, source) {
 				all = append(all, source)
 			}
 		}
 	}
+	for i := len(t.history) - 1; i >= 0 && len(all) < maxSources; i-- {
+		note(t.history[i].Source)
+	}
+	note(t.run.Config.Source)
 	return strings.Join(all[:min(len(all), maxSources)], "\n")
 }

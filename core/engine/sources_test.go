@@ -152,6 +152,23 @@ func TestSourcesAreKnownAfterWhatWasReadLeftTheWindowAndTheDaemonRestarted(t *te
 	}
 }
 
+func TestARunThatBeginsWithATextFromOutsideKnowsItsSource(t *testing.T) {
+	t.Parallel()
+	h := open(t, func(n int, _ core.ChatRequest) turn {
+		if n == 0 {
+			return appending("after")
+		}
+		return say("done")
+	})
+	a := h.agent(nil, "core_memory_append")
+	req := h.request(a, "a line has ended")
+	req.Config.Source = "a.example"
+	h.submit(req)
+	if got := h.sourceOfNewest(a, "human"); got != "a.example" {
+		t.Errorf("it came after %q", got)
+	}
+}
+
 func TestSourcesAreKnownAfterAPauseInWhichTheWindowWasSummarised(t *testing.T) {
 	t.Parallel()
 	answers := []turn{probing("outside"), appending("after"), say("a summary")}

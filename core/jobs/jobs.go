@@ -32,6 +32,8 @@ const (
 type Output interface {
 	// Text is what a model reads of it: bounded, and clean.
 	Text() string
+	// Source is where a text in it comes from that is not the person's, one a line; empty: from nowhere else.
+	Source() string
 	// Tail is the last rows, bounded and clean.
 	Tail(rows int) string
 }
@@ -83,6 +85,14 @@ func (j *Job) Text() string {
 		return j.result.Text
 	}
 	return j.output.Text()
+}
+
+// Source is where a text of it comes from that is not the person's, one a line.
+func (j *Job) Source() string {
+	if j.Ended() {
+		return j.result.Source
+	}
+	return j.output.Source()
 }
 
 // Tail is what it wrote last.

@@ -21,6 +21,7 @@ const talk = core.ConversationID("conv-1")
 type pages string
 
 func (p pages) Text() string    { return string(p) }
+func (pages) Source() string    { return "" }
 func (p pages) Tail(int) string { return string(p) }
 
 // trial is a registry and whoever it told of an end.

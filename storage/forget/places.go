@@ -142,8 +142,9 @@ func places() []textPlace {
 		{name: "working folders", table: "workspaces", id: "path", columns: []column{{"path", formText}}, drop: true},
 		{name: "files that agents read", table: "file_reads", id: "path", columns: []column{{"path", formText}}, drop: true},
 		{
-			name: "changes of files", table: "file_changes", id: "num", columns: []column{{"workspace", formText}, {"path", formText}},
-			drop: true,
+			name: "changes of files", table: "file_changes", id: "num",
+			columns: []column{{"workspace", formText}, {"path", formText}, {"source", formText}},
+			drop:    true,
 		},
 	}
 }

@@ -62,6 +62,7 @@ func (h *home) workspaceFiles() {
 	h.ok(h.s.Rewinds().Create(h.ctx, &rewind))
 	made := []core.FileChange{{
 		Agent: a.ID, Conversation: conv, Rewind: rewind.ID, Workspace: "/one", Path: "new", Before: state("h3"), At: h.tick(),
+		Source: "a.example\nb.example",
 	}}
 	h.ok(ws.NoteChanges(h.ctx, made))
 	if got, _, err = ws.Read(h.ctx, conv, read.Path); err != nil || got.Hash != "h3" {
@@ -80,6 +81,9 @@ func (h *home) workspaceFiles() {
 		{core.FileChanges{Step: steps[0]}, []core.FileChange{first}},
 		{core.FileChanges{Since: core.RewindPoint{Step: steps[1]}}, []core.FileChange{back, second}},
 		{core.FileChanges{Since: core.RewindPoint{Step: steps[0]}}, []core.FileChange{back, second, first}},
+		{core.FileChanges{Downloaded: &core.FilePath{Workspace: "/one", Path: "new"}}, []core.FileChange{back}},
+		{core.FileChanges{Downloaded: &core.FilePath{Workspace: "/one", Path: "a.go"}}, nil},
+		{core.FileChanges{Downloaded: &core.FilePath{Workspace: "/two", Path: "new"}}, nil},
 		{core.FileChanges{Agent: "agent-other"}, nil},
 	} {
 		equal(h, c.want, append([]core.FileChange(nil), must[[]core.FileChange](h)(ws.Changes(h.ctx, c.f))...))

@@ -106,6 +106,7 @@ type changeRow struct {
 	After        string              `db:"after_hash"`
 	AfterMode    fs.FileMode         `db:"after_mode"`
 	Folders      int                 `db:"folders"`
+	Source       string              `db:"source"`
 	At           sqlite.Micros       `db:"at"`
 }
 
@@ -113,7 +114,8 @@ func (r *changeRow) change() core.FileChange {
 	return core.FileChange{
 		Seq: r.Seq, Agent: r.Agent, Conversation: r.Conversation, Run: r.Run, Step: r.Step, Call: r.Call, Rewind: r.Rewind,
 		Workspace: r.Workspace, Path: r.Path, Before: core.FileState{Kind: r.BeforeKind, Mode: r.Mode, Hash: r.Before},
-		After: core.FileState{Kind: r.AfterKind, Mode: r.AfterMode, Hash: r.After}, Folders: r.Folders, At: r.At.Time(),
+		After: core.FileState{Kind: r.AfterKind, Mode: r.AfterMode, Hash: r.After}, Folders: r.Folders, Source: r.Source,
+		At: r.At.Time(),
 	}
 }
 
@@ -141,10 +143,10 @@ func (s Store) NoteChanges(ctx context.Context, cs []core.FileChange) error {
 
 func noteChange(ctx context.Context, q *sqlite.Querier, c *core.FileChange) error {
 	return q.Get(ctx, &c.Seq, `INSERT INTO file_changes (agent_id, conversation_id, run_id, step_id, call_id, rewind_id, workspace, path,
-		before_kind, before_hash, mode, after_kind, after_hash, after_mode, folders, at)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16) RETURNING num`,
+		before_kind, before_hash, mode, after_kind, after_hash, after_mode, folders, at, source)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17) RETURNING num`,
 		c.Agent, c.Conversation, c.Run, c.Step, c.Call, c.Rewind, c.Workspace, c.Path, c.Before.Kind, c.Before.Hash, c.Before.Mode,
-		c.After.Kind, c.After.Hash, c.After.Mode, c.Folders, sqlite.ToMicros(c.At))
+		c.After.Kind, c.After.Hash, c.After.Mode, c.Folders, sqlite.ToMicros(c.At), c.Source)
 }
 
 // Changes implements core.WorkspaceStore.
@@ -162,6 +164,9 @@ func (s Store) Changes(ctx context.Context, f core.FileChanges) ([]core.FileChan
 	}
 	if f.Rewind != "" {
 		w.And("rewind_id = ?", f.Rewind)
+	}
+	if f.Downloaded != nil {
+		w.And("workspace = ? AND path = ? AND source <> ''", f.Downloaded.Workspace, f.Downloaded.Path)
 	}
 	if f.Since != (core.RewindPoint{}) {
 		p, err := passagelog.Find(ctx, q, f.Since)

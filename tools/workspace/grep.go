@@ -61,10 +61,12 @@ type search struct {
 	closed  int // left out by rules of permission
 	b       strings.Builder
 	shown   int
+	sources []string // of what is shown
 }
 
 // fileMatches are the lines of a file that match.
 type fileMatches struct {
+	raw     []byte // as it stands on disk
 	content []byte
 	at      []int // offsets where the lines begin
 	skipped bool  // too large
@@ -90,7 +92,7 @@ func (f *folder) grep(ctx context.Context, args GrepArgs) (core.ToolResult, erro
 	if err != nil && (!slow || s.shown == 0) {
 		return core.ToolResult{}, err
 	}
-	result := core.ToolResult{Text: s.told(args, slow)}
+	result := core.ToolResult{Text: s.told(args, slow), Source: strings.Join(s.sources, "\n")}
 	return noted(result, full), nil
 }
 
@@ -195,7 +197,14 @@ func (s *search) batch(ctx context.Context, files []string) error {
 		if errs[i] != nil {
 			return errs[i]
 		}
+		begin := s.b.Len()
 		s.add(files[i], &found[i])
+		if s.b.Len() == begin {
+			continue
+		}
+		if err := s.mark(ctx, files[i], found[i].raw, begin); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -241,7 +250,7 @@ func (s *search) file(ctx context.Context, at *nearby, rel string) (m fileMatche
 	if err != nil || binaryKind(content) != "" {
 		return m, nil //nolint:nilerr // it went away meanwhile, or is nobody's to read
 	}
-	m.looked = true
+	m.looked, m.raw = true, content
 	if bytes.HasPrefix(content, []byte("\xff\xfe")) || bytes.HasPrefix(content, []byte("\xfe\xff")) {
 		text, _, err := decode(content)
 		if err != nil {
@@ -363,6 +372,23 @@ func (s *search) excerpt(line []byte) string {
 		line = line[:min(len(line), 4*maxMatchChars)]
 	}
 	return lead + clip(strings.ToValidUTF8(string(line), "\ufffd"), maxMatchChars)
+}
+
+// mark marks what was written from an offset on, where the file is not the person's.
+func (s *search) mark(ctx context.Context, rel string, raw []byte, from int) error {
+	source, err := sourceOf(ctx, s.f.env.Workspace, rel, core.ContentHash(raw))
+	if err != nil || source == "" {
+		return err
+	}
+	text := s.b.String()
+	s.b.Reset()
+	s.b.WriteString(text[:from] + marked(source, rel, text[from:]) + "\n")
+	for one := range strings.Lines(source) {
+		if one = strings.TrimSpace(one); len(s.sources) < mostSources && !slices.Contains(s.sources, one) {
+			s.sources = append(s.sources, one)
+		}
+	}
+	return nil
 }
 
 // told ends the page with what is left out of it.

@@ -57,7 +57,7 @@ func (f *folder) read(ctx context.Context, args ReadArgs) (core.ToolResult, erro
 		return core.ToolResult{}, f.cannot("read", args.Path, rel, err)
 	}
 	if kind := binaryKind(content); strings.HasPrefix(kind, "an image") {
-		return f.showImage(ctx, args.Path, content)
+		return f.showImage(ctx, args.Path, rel, content)
 	} else if kind != "" {
 		return core.ToolResult{}, noText(args.Path, kind, int64(len(content)))
 	}
@@ -74,7 +74,13 @@ func (f *folder) read(ctx context.Context, args ReadArgs) (core.ToolResult, erro
 	if err != nil {
 		return core.ToolResult{}, err
 	}
-	return f.known(ctx, rel, content, page+note)
+	source, err := sourceOf(ctx, f.env.Workspace, rel, core.ContentHash(content))
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	r, err := f.known(ctx, rel, content, marked(source, rel, page)+note)
+	r.Source = source
+	return r, err
 }
 
 // known returns what is read, and notes with it that the conversation knows the file now.
@@ -91,7 +97,7 @@ func (f *folder) known(ctx context.Context, rel string, content []byte, text str
 }
 
 // showImage shows an image to a model that takes images.
-func (f *folder) showImage(ctx context.Context, name string, content []byte) (core.ToolResult, error) {
+func (f *folder) showImage(ctx context.Context, name, rel string, content []byte) (core.ToolResult, error) {
 	if f.env.Pictures == nil || f.env.Sees == core.ImagesRefused {
 		return core.ToolResult{}, core.E(core.Invalid, "%q is an image, and this model takes no images", clip(name, 200))
 	}
@@ -99,7 +105,8 @@ func (f *folder) showImage(ctx context.Context, name string, content []byte) (co
 	if err != nil {
 		return core.ToolResult{}, core.E(core.KindOf(err), "%q cannot be shown: %w", clip(name, 200), err)
 	}
-	return core.ToolResult{Text: p.String(), Images: []core.Picture{p}}, nil
+	source, err := sourceOf(ctx, f.env.Workspace, rel, core.ContentHash(content))
+	return core.ToolResult{Text: p.String(), Images: []core.Picture{p}, Source: source}, err
 }
 
 func noText(name, kind string, size int64) error {
@@ -122,7 +129,11 @@ func (f *folder) readLarge(ctx context.Context, name, rel string, first, count i
 		return core.ToolResult{}, noText(name, kind, info.Size())
 	}
 	page, err := f.page(ctx, io.MultiReader(bytes.NewReader(head[:n]), file), first, count)
-	return core.ToolResult{Text: page}, err
+	if err != nil {
+		return core.ToolResult{}, err
+	}
+	source, err := sourceOf(ctx, f.env.Workspace, rel, "")
+	return core.ToolResult{Text: marked(source, rel, page), Source: source}, err
 }
 
 // page numbers lines, as many as there is room for, and says where to go on.

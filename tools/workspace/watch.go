@@ -64,10 +64,13 @@ func (w *Watcher) ground(path string) *ground {
 	return m
 }
 
-// Watch looks at the workspace of a call before a line runs in it. What is hidden from the line, by path, is not looked at. The
-// function that it returns looks again and stores what changed as changes of the call; it says what can't be put back.
-func (w *Watcher) Watch(ctx context.Context, env core.ToolEnv, hidden []string) (after func(context.Context) string) {
-	s := &snapshot{env: env, ground: w.ground(env.Workspace.Path), journal: w.journal}
+// Watch looks at the workspace of a call before a line runs in it. What is hidden from the line, by path, is not looked at; source
+// is asked for the hosts that the line has reached, which what it made is stored with. The function that it returns looks again
+// and stores what changed as changes of the call; it says what can't be put back.
+func (w *Watcher) Watch(
+	ctx context.Context, env core.ToolEnv, hidden []string, source func() string,
+) (after func(context.Context) string) {
+	s := &snapshot{env: env, source: source, ground: w.ground(env.Workspace.Path), journal: w.journal}
 	for _, rel := range hidden {
 		s.hidden = append(s.hidden, filepath.ToSlash(rel))
 	}
@@ -90,6 +93,7 @@ type snapshot struct {
 	ground *ground
 	folder *folder
 	hidden []string
+	source func() string // nil: nobody knows
 
 	journal journal
 	end     func() // notes that the line runs no more
@@ -230,6 +234,7 @@ func (s *snapshot) changes(was, now *tree, recorded map[string]core.FileState) (
 		out = append(out, core.FileChange{
 			Agent: s.env.Agent.ID, Conversation: s.env.Conversation, Run: s.env.Run, Step: s.env.Step, Call: s.env.Call,
 			Workspace: s.folder.path, Path: rel, Before: before, After: after, At: s.env.Now,
+			Source: s.madeFrom(before),
 		})
 	}
 	for rel, e := range now.entries {
@@ -244,6 +249,14 @@ func (s *snapshot) changes(was, now *tree, recorded map[string]core.FileState) (
 	}
 	slices.SortFunc(out, func(a, b core.FileChange) int { return strings.Compare(a.Path, b.Path) })
 	return out
+}
+
+// madeFrom are the hosts that a file may have come from which was not there before.
+func (s *snapshot) madeFrom(before core.FileState) string {
+	if before.Kind != core.PathAbsent || s.source == nil {
+		return ""
+	}
+	return s.source()
 }
 
 // note stores changes, and says what can't be put back.

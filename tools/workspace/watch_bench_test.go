@@ -43,7 +43,7 @@ func benchmarkLooks(b *testing.B, files int) {
 	w := NewWatcher("")
 	look := func() time.Duration {
 		began := time.Now()
-		if told := w.Watch(b.Context(), env, nil)(b.Context()); told != "" {
+		if told := w.Watch(b.Context(), env, nil, nowhere)(b.Context()); told != "" {
 			b.Fatal(told)
 		}
 		return time.Since(began)

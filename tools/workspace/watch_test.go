@@ -31,7 +31,7 @@ func (p *place) begin(w *Watcher, call string) (end func() string) {
 	p.Helper()
 	env := p.env
 	env.Call = call
-	after := w.Watch(p.Context(), env, nil)
+	after := w.Watch(p.Context(), env, nil, p.source)
 	return func() string { return after(p.Context()) }
 }
 
@@ -268,7 +268,7 @@ func TestALookThatIsCancelledWaitsForNobody(t *testing.T) {
 	w.ground(p.dir).turn <- struct{}{} // somebody looks
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cancel(errors.New("a person pressed escape"))
-	if told := w.Watch(ctx, p.env, nil)(ctx); !strings.Contains(told, "a person pressed escape") {
+	if told := w.Watch(ctx, p.env, nil, nowhere)(ctx); !strings.Contains(told, "a person pressed escape") {
 		t.Errorf("told: %q", told)
 	}
 }

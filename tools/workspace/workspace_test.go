@@ -25,11 +25,16 @@ type place struct {
 	reads    map[string]core.FileRead
 	contents map[string][]byte
 	changes  []core.FileChange
+
+	source func() string // what lines have reached
 }
+
+// nowhere is the source of a line that reaches no host.
+func nowhere() string { return "" }
 
 func newPlace(t *testing.T) *place {
 	t.Helper()
-	p := &place{T: t, dir: t.TempDir(), reads: map[string]core.FileRead{}, contents: map[string][]byte{}}
+	p := &place{T: t, dir: t.TempDir(), source: nowhere, reads: map[string]core.FileRead{}, contents: map[string][]byte{}}
 	p.env = core.ToolEnv{
 		Conversation: "conv", MaxReturn: 50_000, Now: time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC),
 		Workspace: core.WorkspaceEnv{Path: p.dir, Contents: p, Files: p},
@@ -91,7 +96,8 @@ func (p *place) Changes(_ context.Context, f core.FileChanges) (page []core.File
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range slices.Backward(p.changes) {
-		if (f.Older == 0 || c.Seq < f.Older) && len(page) < cmp.Or(f.Limit, core.MaxFileChanges) {
+		downloaded := f.Downloaded == nil || c.Source != "" && c.Workspace == f.Downloaded.Workspace && c.Path == f.Downloaded.Path
+		if downloaded && (f.Older == 0 || c.Seq < f.Older) && len(page) < cmp.Or(f.Limit, core.MaxFileChanges) {
 			page = append(page, c)
 		}
 	}

@@ -114,7 +114,8 @@ func outputBelow(r *Renderer, _ fields, ret string) []string {
 	_, written, _ := strings.Cut(ret, "\n")
 	var rows []string
 	for row := range strings.SplitSeq(strings.TrimRight(written, "\n"), "\n") {
-		if !strings.HasPrefix(row, "(") && strings.TrimSpace(row) != "" {
+		marks := row == "</foreign>" || strings.HasPrefix(row, "<foreign from=")
+		if !marks && !strings.HasPrefix(row, "(") && strings.TrimSpace(row) != "" {
 			rows = append(rows, row)
 		}
 	}

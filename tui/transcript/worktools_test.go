@@ -46,6 +46,10 @@ func TestCallsOfTheToolsOfAFolderHaveRowsOfTheirOwn(t *testing.T) {
 		},
 		{"shell", `{"command":"true"}`, "Exit code 0.", "$ true · exit 0"},
 		{
+			"shell", `{"command":"curl a.example"}`, "Exit code 0.\n<foreign from=\"a.example\">\nhello\n</foreign>",
+			"$ curl a.example · exit 0\n  │ hello",
+		},
+		{
 			"shell", `{"command":"serve"}`, "It runs in the background as job-1. You are told when it ends.",
 			"$ serve · in the background as job-1",
 		},

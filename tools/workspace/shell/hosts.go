@@ -13,18 +13,19 @@ import (
 
 // network is what a line may reach: hosts that rules of permission allow, or a person who is asked. Where nobody does, its names
 // are noted nevertheless.
-func network(rules core.HostRules, l jobs.Line) *core.JobNetwork {
+func network(rules core.HostRules, l jobs.Line, o *origin) *core.JobNetwork {
 	if rules == nil {
 		return nil
 	}
-	h := &hosts{rules: rules, line: l, allowed: map[string]bool{}}
+	h := &hosts{rules: rules, line: l, origin: o, allowed: map[string]bool{}}
 	return &core.JobNetwork{Allows: h.allows, Ask: h.ask}
 }
 
 // hosts are those that one line may reach.
 type hosts struct {
-	rules core.HostRules
-	line  jobs.Line
+	rules  core.HostRules
+	line   jobs.Line
+	origin *origin
 
 	mu      sync.Mutex // guards allowed
 	allowed map[string]bool
@@ -35,7 +36,11 @@ func (h *hosts) allows(host string, named bool) bool {
 	h.mu.Lock()
 	asked := h.allowed[host]
 	h.mu.Unlock()
-	return asked || h.rules.Allows(host, named)
+	if !asked && !h.rules.Allows(host, named) {
+		return false
+	}
+	h.origin.add(host)
+	return true
 }
 
 // ask asks a person, as core.JobNetwork says. A rule that asks can't be overcome by one that allows, but this once.
@@ -52,6 +57,7 @@ func (h *hosts) ask(ctx context.Context, a core.HostAsk) *core.JobRefusal {
 		h.mu.Lock()
 		h.allowed[a.Host] = true
 		h.mu.Unlock()
+		h.origin.add(a.Host)
 		return nil
 	}
 	r.Why = why

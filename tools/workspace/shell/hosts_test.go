@@ -30,7 +30,8 @@ func TestALineThatAsksForAHostIsToldWhatWouldOpenIt(t *testing.T) {
 	p.says(got, "Exit code 2.", "127.9.0.1", "(Hosts that it did not reach: registry.example: no rule allows it; "+
 		"shut.example: a rule forbids it. What helps, and only the person can do it: "+
 		"loci permissions add allow 'fetch(registry.example)' --folder .)")
-	p.is(p.line("getent hosts open.example"), "Exit code 0.\n127.9.0.1       open.example")
+	p.is(p.line("getent hosts open.example"),
+		"Exit code 0.\n<foreign from=\"open.example\">\n127.9.0.1       open.example\n</foreign>")
 	p.env.Workspace.Hosts = nil
 	p.is(p.line("getent hosts open.example"), "Exit code 2.")
 }

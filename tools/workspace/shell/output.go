@@ -20,6 +20,7 @@ const (
 // once the line has ended.
 type output struct {
 	veil        *core.Veil
+	from        *origin
 	mu          sync.Mutex // guards what follows
 	first, last []byte
 	total       int64
@@ -42,7 +43,12 @@ func (o *output) Write(piece []byte) (int, error) {
 }
 
 // Text implements jobs.Output.
-func (o *output) Text() string {
+func (o *output) Text() string { return o.from.mark(o.text()) }
+
+// Source implements jobs.Output.
+func (o *output) Source() string { return o.from.source() }
+
+func (o *output) text() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	last := o.last[max(0, len(o.last)-lastBytes):]

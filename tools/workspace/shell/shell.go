@@ -55,9 +55,11 @@ type Config struct {
 	Watch   Watch
 }
 
-// Watch notices what a line changes in the folder: it is called before the line runs, with what is hidden from it there, and
-// what it returns is called after. That says what can't be put back; empty: everything can.
-type Watch func(ctx context.Context, env core.ToolEnv, hidden []string) (after func(context.Context) string)
+// Watch notices what a line changes in the folder: it is called before the line runs, with what is hidden from it there and
+// who knows the hosts that it has reached; what it returns is called after. That says what can't be put back; empty: everything can.
+type Watch func(
+	ctx context.Context, env core.ToolEnv, hidden []string, source func() string,
+) (after func(context.Context) string)
 
 // Shell is the tool shell.
 type Shell struct{ cfg Config }
@@ -85,7 +87,7 @@ func (s *Shell) Run(ctx context.Context, args Args, env core.ToolEnv) (core.Tool
 		return refusal(err)
 	}
 	p.env = append(p.env, env.Variables...)
-	out := &output{veil: env.Veil}
+	out := &output{veil: env.Veil, from: s.origin(ctx, p, args.Command, env.Workspace)}
 	result, job, err := s.cfg.Jobs.Run(ctx, jobs.Work{
 		Agent: env.Agent.ID, Conversation: env.Conversation, Run: env.Run, Call: env.Call, Client: env.Client,
 		Command: args.Command, Folder: filepath.Join(p.named, p.dir), Background: args.Background, Time: wall, Output: out,
@@ -111,12 +113,12 @@ func (s *Shell) line(
 	project := p.project(env.Workspace.Mode)
 	told := func(context.Context) string { return "" }
 	if s.cfg.Watch != nil && project.Writable && !onlyReads(p, args.Command) {
-		told = s.cfg.Watch(ctx, env, p.masked)
+		told = s.cfg.Watch(ctx, env, p.masked, out.from.hosts)
 	}
 	result, err := s.cfg.Sandbox.Run(ctx, core.Job{
 		Profile: core.JobShell, Argv: []string{"bash", "--noprofile", "--norc", "-c", p.frame(), "bash", args.Command},
 		Dir: filepath.Join(p.real, p.dir), Env: p.env, Mounts: p.mounts, Limits: core.JobLimits{Wall: jobs.MaxBehind}, Live: out,
-		Project: project, Network: network(env.Workspace.Hosts, l),
+		Project: project, Network: network(env.Workspace.Hosts, l, out.from),
 	})
 	lost := told(ctx)
 	if core.KindOf(err) == core.NotFound && !hasBash() {
@@ -147,7 +149,7 @@ func behind(job string, wanted bool, out *output) core.ToolResult {
 	if shown := out.Text(); shown != "" {
 		text += "\n" + shown
 	}
-	return core.ToolResult{Text: text}
+	return core.ToolResult{Text: text, Source: out.Source()}
 }
 
 func check(args Args) (time.Duration, error) {
@@ -324,7 +326,7 @@ func (p *place) answer(r core.JobResult, out *output, rules core.HostRules) core
 	} else {
 		text += "\n(It ran unconfined, as a person's configuration says.)"
 	}
-	return core.ToolResult{Text: text, IsError: failed, Dir: filepath.Join(p.named, dir)}
+	return core.ToolResult{Text: text, IsError: failed, Dir: filepath.Join(p.named, dir), Source: out.Source()}
 }
 
 // ending says how a line ended. That a program found fault with something is no fault of the call.
