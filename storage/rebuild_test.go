@@ -85,6 +85,14 @@ func TestTheIndexIsRebuiltWhenItCannotBeTrusted(t *testing.T) {
 			if got := strings.Contains(out.String(), "rebuilding"); got != c.rebuilt {
 				t.Errorf("rebuilt %v, want %v: %s", got, c.rebuilt, out.String())
 			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			var again lockedBuilder // once is enough
+			s = open(t, Config{Dir: dir, Logger: slog.New(slog.NewTextHandler(&again, nil))})
+			if n := count(t, s, "thread"); n != 30 || strings.Contains(again.String(), "rebuilding") {
+				t.Errorf("the next time %d are found: %s", n, again.String())
+			}
 		})
 	}
 }

@@ -86,7 +86,7 @@ func archived(t *testing.T, passages ...*core.Passage) *library {
 func newLibrary(s *storage.Store, views finder.Store, model core.Embedder) *library {
 	return &library{
 		s,
-		finder.New(finder.Config{Store: views, Known: embed.Knows, Related: embed.Related, Embed: func(
+		finder.New(finder.Config{Store: views, Known: embed.Knows, Common: embed.Common, Related: embed.Related, Embed: func(
 			ctx context.Context, _ core.Handle, text string,
 		) ([]float32, error) {
 			v, err := model.Embed(ctx, []string{text})

@@ -192,15 +192,19 @@ func respelt(ctx context.Context, view search.View, counter search.Counter, q se
 
 // widened adds relatives to the rare words of a query, and their counts to what is known.
 func widened(ctx context.Context, counter search.Counter, q search.Query, st search.Stats) (search.Query, error) {
-	relatives := q.Relatives(st)
-	if len(relatives) == 0 {
-		return q, nil
+	for {
+		words := q.Relatives(st)
+		if len(words) == 0 {
+			break
+		}
+		df, err := counter.Frequencies(ctx, words)
+		if err != nil {
+			return q, err
+		}
+		for _, w := range words {
+			st.DF[w] = df[w]
+		}
 	}
-	df, err := counter.Frequencies(ctx, relatives)
-	if err != nil {
-		return q, err
-	}
-	maps.Copy(st.DF, df)
 	return q.Widen(st), nil
 }
 

@@ -40,7 +40,7 @@ func TestAViewThatOnlyChoosesCandidatesFindsWhatAWholeOneFinds(t *testing.T) {
 			if err != nil || len(archives) != 1 {
 				t.Fatalf("%d archives, %v", len(archives), err)
 			}
-			byWords := finder.New(finder.Config{Store: s.Store})
+			byWords := finder.New(finder.Config{Store: s.Store, Common: embed.Common})
 			bare := newLibrary(s.Store, plain{s.Store}, embed.New()) // it is asked for vectors and has none
 			for _, query := range []string{
 				"zeppelin2", "Who saw zeppelin1 by the river?", "oboe storm bread", "candle", "Ann", "5 May 2023", "nothing",
@@ -139,6 +139,9 @@ func TestAPartialSearchSaysWhetherTheIndexIsBeingBuilt(t *testing.T) {
 		found, err := f.Passages(t.Context(), core.SearchQuery{Text: "tea"}, core.PassageFilter{})
 		if err != nil || found.Partial != tt.partial || found.Building != tt.building || len(found.Hits) != 2 {
 			t.Errorf("%s: %d hits, partial %v, building %v: %v", name, len(found.Hits), found.Partial, found.Building, err)
+		}
+		if newest := "Tea grows in Assam."; tt.building && found.Hits[0].Passage.Text != newest {
+			t.Errorf("%s: %q comes first, not the newest", name, found.Hits[0].Passage.Text)
 		}
 	}
 }

@@ -21,7 +21,18 @@ const (
 
 // Relate tells a query where relatives of its words come from.
 func (q Query) Relate(related func(word string) []Relative) Query {
-	q.related = related
+	q.related = nil
+	if related != nil {
+		known := map[string][]Relative{} // it is asked again once some of them are counted
+		q.related = func(word string) []Relative {
+			list, ok := known[word]
+			if !ok {
+				list = related(word)
+				known[word] = list
+			}
+			return list
+		}
+	}
 	return q
 }
 
@@ -36,15 +47,41 @@ func (q *Query) rare(st Stats) []int {
 	return out
 }
 
-// Relatives returns the words that Widen chooses from: Stats must know in how many texts they occur.
+// Relatives returns words that Stats must count for Widen to choose from, none once it can choose. Those of a word that are
+// nearest are asked for first: where they occur, the others need no counting.
 func (q *Query) Relatives(st Stats) []string {
+	const atOnce = 2 * mostNear
+	asked := q.asked()
 	var out []string
 	for _, i := range q.rare(st) {
+		near, unknown := 0, 0
 		for _, r := range q.related(q.terms[i].word) {
-			out = append(out, r.Word)
+			if _, counted := st.DF[r.Word]; !counted {
+				out = append(out, r.Word)
+				unknown++
+			} else if st.mayStand(r, asked) {
+				near++
+			}
+			if near == mostNear || unknown == atOnce {
+				break
+			}
 		}
 	}
 	return distinct(out)
+}
+
+func (q *Query) asked() map[string]bool {
+	asked := make(map[string]bool, len(q.terms))
+	for i := range q.terms {
+		asked[q.terms[i].word] = true
+	}
+	return asked
+}
+
+// mayStand reports whether a relative can stand for what it is one of: it occurs, says enough and isn't asked for itself.
+func (st *Stats) mayStand(r Relative, asked map[string]bool) bool {
+	df := st.DF[r.Word]
+	return df > 0 && !asked[r.Word] && float64(df) <= max(1, commonShare*float64(st.Docs))
 }
 
 // Widen lets rare words, and those that occur nowhere, also be matched by their nearest relatives that occur. A relative
@@ -55,20 +92,16 @@ func (q Query) Widen(st Stats) Query {
 		return q
 	}
 	q.terms = slices.Clone(q.terms)
-	asked := map[string]bool{}
-	for _, t := range q.terms {
-		asked[t.word] = true
-	}
+	asked := q.asked()
 	best := map[string]float64{}
 	for _, i := range rare {
 		t := &q.terms[i]
 		t.near = nil
 		for _, r := range q.related(t.word) {
-			df := st.DF[r.Word]
-			if df == 0 || asked[r.Word] || float64(df) > max(1, commonShare*float64(st.Docs)) {
+			if !st.mayStand(r, asked) {
 				continue
 			}
-			n := near{word: r.Word, idf: idf(st.Docs, df)}
+			n := near{word: r.Word, idf: idf(st.Docs, st.DF[r.Word])}
 			if own := st.DF[t.word]; own > 0 {
 				n.idf = min(n.idf, idf(st.Docs, own))
 			}

@@ -2,6 +2,7 @@ package search
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -179,5 +180,40 @@ func TestOnlySoManyWordsAreWidened(t *testing.T) {
 	q := Analyse(long(20), NoDay).Relate(func(string) []Relative { asked++; return nil })
 	if q.Relatives(Stats{Docs: 1000}); asked != mostWidened {
 		t.Errorf("the relatives of %d words are looked up", asked)
+	}
+}
+
+// TestNotAllRelativesNeedCounting: what is chosen of those that are asked for is what is chosen where all are counted.
+func TestNotAllRelativesNeedCounting(t *testing.T) {
+	t.Parallel()
+	const many = 60
+	rnd, saved := rand.New(rand.NewPCG(5, 5)), 0
+	for range 200 {
+		table := map[string][]Relative{}
+		all := map[string]int{}
+		for _, word := range []string{"motor", "home", "boat"} {
+			for i := range rnd.IntN(many) {
+				w := fmt.Sprintf("word%d", rnd.IntN(2*many))
+				table[word] = append(table[word], Relative{w, 1 - float64(i)/many})
+				all[w] = rnd.IntN(4) * rnd.IntN(4) * rnd.IntN(20)
+			}
+		}
+		q := Analyse("motor home boat", NoDay).Relate(func(word string) []Relative { return table[word] })
+		some := map[string]int{}
+		counted := Stats{Docs: 1000, DF: some}
+		for words := q.Relatives(counted); len(words) > 0; words = q.Relatives(counted) {
+			for _, w := range words {
+				some[w] = all[w]
+			}
+		}
+		saved += len(all) - len(some)
+		st := Stats{Docs: 1000, DF: all}
+		whole, part := q.Widen(st), q.Widen(counted)
+		if diff := cmp.Diff(whole.Near(st), part.Near(st)); diff != "" {
+			t.Fatalf("(-all counted +some):\n%s", diff)
+		}
+	}
+	if saved <= 0 {
+		t.Error("every relative is counted")
 	}
 }
