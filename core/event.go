@@ -99,6 +99,15 @@ type (
 	}
 )
 
+// Kinds of notices that tell of a wait.
+const (
+	NoticeRetry   = "retry"   // for a provider that is asked again
+	NoticeWaiting = "waiting" // for an answer, or for a client with a key
+)
+
+// Waits reports whether the notice tells what its run waits for.
+func (n Notice) Waits() bool { return n.Kind == NoticeRetry || n.Kind == NoticeWaiting }
+
 func (Said) eventKind() string          { return "text" }
 func (Reasoning) eventKind() string     { return "reasoning" }
 func (ToolCallDelta) eventKind() string { return "tool_call" }

@@ -27,11 +27,8 @@ const (
 	quietWait    = 2 * time.Second // shorter waits aren't mentioned
 )
 
-// Kinds of notices.
-const (
-	noticeRetry = "retry" // the request is retried
-	noticeTools = "tools" // the request is retried without tools
-)
+// noticeTools is the kind of notice of a request that is retried without tools.
+const noticeTools = "tools"
 
 // chatModel is a model as handed out: behind its server's gate, with retries, and without what the model doesn't accept.
 type chatModel struct {
@@ -73,7 +70,7 @@ func (a *chatModel) stream(ctx context.Context, s *server, req core.ChatRequest,
 	req = s.learned.fresh(req)
 	for w.attempt = 1; ; w.attempt++ {
 		if left := s.gate.left(); !w.say(
-			noticeRetry,
+			core.NoticeRetry,
 			left,
 			a.info.Provider+" asked for a pause. Retrying in "+core.InWords(left)+".",
 		) {
@@ -96,7 +93,7 @@ func (a *chatModel) stream(ctx context.Context, s *server, req core.ChatRequest,
 		next := plan(ctx, err, w.attempt, begun, time.Since(w.start))
 		if next.again {
 			a.log(ctx, w.attempt, next.wait, err)
-			if !w.say(noticeRetry, next.worth, next.words) {
+			if !w.say(core.NoticeRetry, next.worth, next.words) {
 				return
 			}
 			if next.again = pause(ctx, next.wait); !next.again {

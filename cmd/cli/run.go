@@ -55,7 +55,7 @@ func (a *app) runsList() *cobra.Command {
 			}
 			for _, r := range runs {
 				who := cmp.Or(names[r.AgentID], r.AgentID)
-				t.add(r.ID, string(r.Status), stopText(r.StopReason), moment(&r.CreatedAt), took(r), who)
+				t.add(r.ID, statusText(r), stopText(r.StopReason), moment(&r.CreatedAt), took(r), who)
 			}
 			return a.list(t, "there are no runs yet")
 		},
@@ -153,7 +153,10 @@ func (a *app) showRun(ctx context.Context, c *client.Client, id string) error {
 		})
 	}
 	t := table{head: []string{"RUN", r.ID}}
-	t.add("status", string(r.Status))
+	t.add("status", statusText(r))
+	if waits := r.Waits(); waits != "" {
+		t.add("waits", waits)
+	}
 	t.add("stop", stopText(r.StopReason))
 	if e, failed := errorOf(r); failed {
 		t.add("error", e.message)
@@ -269,6 +272,14 @@ func stepOf(ctx context.Context, c *client.Client, id string) (string, error) {
 		return "", &fault{kind: api.KindConflict, msg: "the run never asked a model"}
 	}
 	return steps[0].ID, nil
+}
+
+// statusText is a run's status; one that waits is not at work.
+func statusText(r api.Run) string {
+	if r.Status == api.RunRunning && r.Waits() != "" {
+		return "waiting"
+	}
+	return string(r.Status)
 }
 
 func stopText(r *api.StopReason) string {

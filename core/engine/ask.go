@@ -73,7 +73,7 @@ func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
 
 // waiting says that the model has not answered yet.
 func (t *turn) waiting() {
-	t.emit(core.Event{Step: t.step.ID, Body: core.Notice{Kind: "waiting", Text: string(t.choice.Handle) + " has not answered yet."}})
+	t.emit(core.Event{Step: t.step.ID, Body: core.Notice{Kind: core.NoticeWaiting, Text: string(t.choice.Handle) + " has not answered yet."}})
 }
 
 // show puts pieces of an answer into the run log.
@@ -144,6 +144,7 @@ func (e *Engine) appendEvents(j *job, events []core.Event) {
 	if len(events) == 0 {
 		return
 	}
+	e.noteWait(j, events[len(events)-1])
 	now := e.cfg.Clock()
 	for i := range events {
 		j.seq++

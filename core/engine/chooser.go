@@ -26,10 +26,12 @@ type chooser struct {
 	override core.Handle       // the model for this run only: the request's, else the conversation's
 	moved    map[string]string // where the run's own client put providers when it began
 	env      core.Env          // of who asks; choosing again may find another
+	wait     func(why error)   // tells that a client is waited for; nil for the error: no longer
 }
 
 func (t *turn) chooser() *chooser {
 	c := &chooser{e: t.e, conv: t.run.Conversation, agent: t.agent, override: t.run.Config.Model, moved: t.run.Config.Moved, env: t.env}
+	c.wait = t.waitForClient
 	if c.override == "" {
 		c.override = t.win.conv.Model
 	}
@@ -82,9 +84,11 @@ func (c *chooser) again(ctx context.Context) (Choice, error) {
 			choice, missing = c.e.choose(ctx, c.agent, c.override, c.env)
 		}
 		if !errors.Is(missing, errElsewhere) && core.KindOf(missing) != core.Unauthenticated {
+			c.wait(nil)
 			return choice, missing
 		}
-		env, err := c.e.waitForKey(wait, c.conv, &tried, unreached(missing))
+		missing = unreached(missing)
+		env, err := c.e.waitForKey(wait, c.conv, &tried, missing, func() { c.wait(missing) })
 		if err != nil {
 			return Choice{}, err
 		}

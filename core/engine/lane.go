@@ -27,6 +27,7 @@ type job struct {
 	done   chan struct{} // closed when the run is over, or left for the next start by a shutdown
 	over   chan struct{} // closed before, when the end is a fact and the window is still made smaller
 	seq    int64         // of the last event appended
+	waits  string        // what it waits for, under the engine's lock; empty: for nothing
 	step   *core.Step    // step 1, when it was recorded as pending at acceptance
 	resume bool          // taken up after a restart
 	ratio  float64       // true tokens to estimated ones, where its run left a window that is to be summarised ahead; 0: it did not

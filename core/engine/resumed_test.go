@@ -38,14 +38,27 @@ func TestRule11AResumedRunWaitsForItsKey(t *testing.T) {
 		coretest.Until(t, "the run looks for its key", func() bool { return h.model.without() >= times })
 	}
 	refused(1)
+	coretest.Until(t, "the run says what it waits for", func() bool {
+		return strings.Contains(h.engine.Waits(run.ID), "OPENAI_API_KEY") && strings.Contains(h.engine.Waits(run.ID), string(run.ID))
+	})
 	h.engine.Joined(func(string) (core.Secret, bool) { return "", false }) // somebody without the key
 	refused(2)
 	if r, err := h.store.Runs().Get(t.Context(), run.ID); err != nil || r.Status.Final() {
 		t.Fatalf("the run did not wait: %s %v", r.Status, err)
 	}
 	h.engine.Joined(openAIKey)
-	if r, _ := h.follow(run.ID); r.Status != core.RunCompleted {
+	r, events := h.follow(run.ID)
+	if r.Status != core.RunCompleted {
 		t.Errorf("run %s %+v", r.Status, r.Error)
+	}
+	told := 0
+	for _, ev := range events {
+		if n, ok := ev.Body.(core.Notice); ok && n.Kind == core.NoticeWaiting {
+			told++
+		}
+	}
+	if waits := h.engine.Waits(run.ID); told != 1 || waits != "" {
+		t.Errorf("told %d times what it waits for; at its end it waits for %q", told, waits)
 	}
 	close(tool.release)
 }
@@ -147,5 +160,42 @@ func TestRule11AResumedRunWhoseAddressIsGoneSaysWhatToDo(t *testing.T) {
 	}
 	if r, _ := h.follow(next.ID); r.Status != core.RunCompleted {
 		t.Errorf("the next run is %s %+v", r.Status, r.Error)
+	}
+}
+
+// TestARunSaysWhatItWaitsForUntilItGoesOn: for a provider that asked for a pause, and for the run before it.
+func TestARunSaysWhatItWaitsForUntilItGoesOn(t *testing.T) {
+	t.Parallel()
+	pause, pausing, said := core.Notice{Kind: core.NoticeRetry, Text: "fake asked for a pause."}, make(chan struct{}), make(chan struct{})
+	h := open(t, func(n int, _ core.ChatRequest) turn {
+		if n == 0 {
+			return turn{deltas: []core.Delta{{Text: "here"}, {Notice: &pause}}, gate: pausing}
+		}
+		return turn{deltas: []core.Delta{{Notice: &pause}, {Text: "here"}}, gate: said}
+	})
+	a := h.agent(nil)
+	first, err := h.engine.Submit(t.Context(), h.request(a, "hello"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req := h.request(a, "next")
+	req.Queue = true
+	second, err := h.engine.Submit(t.Context(), req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	coretest.Until(t, "the first tells of the pause", func() bool { return h.engine.Waits(first.ID) == pause.Text })
+	if got := h.engine.Waits(second.ID); !strings.Contains(got, string(first.ID)) {
+		t.Errorf("the second waits for %q", got)
+	}
+	close(pausing)
+	h.waitFor(second.ID, isSaid)
+	if got := h.engine.Waits(second.ID); got != "" {
+		t.Errorf("the second is answered and waits for %q", got)
+	}
+	close(said)
+	h.follow(second.ID)
+	if got := h.engine.Waits(first.ID); got != "" {
+		t.Errorf("the first has ended and waits for %q", got)
 	}
 }

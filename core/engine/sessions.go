@@ -51,8 +51,8 @@ func (s *sessions) after(n int) (env core.Env, upTo int, joined <-chan struct{})
 }
 
 // waitForKey waits for a client that came since the start and was not tried yet, at most until ctx ends or another run
-// enters the lane; then the run fails with the error it has.
-func (e *Engine) waitForKey(ctx context.Context, conv core.ConversationID, tried *int, missing error) (core.Env, error) {
+// enters the lane; then the run fails with the error it has. tell is called before it waits.
+func (e *Engine) waitForKey(ctx context.Context, conv core.ConversationID, tried *int, missing error, tell func()) (core.Env, error) {
 	for {
 		env, upTo, joined := e.envs.after(*tried)
 		*tried = upTo
@@ -67,6 +67,7 @@ func (e *Engine) waitForKey(ctx context.Context, conv core.ConversationID, tried
 		}
 		queued := l.queued
 		e.mu.Unlock()
+		tell()
 		select {
 		case <-joined:
 		case <-queued:

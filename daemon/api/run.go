@@ -36,6 +36,16 @@ type Run struct {
 	TotalDurationNS    *int64         `json:"total_duration_ns"`
 }
 
+// WaitsFor is the key of a run's metadata that says what a run waits for that has not ended: the run before it, a provider, or
+// a client with its key.
+const WaitsFor = "waits_for"
+
+// Waits returns that; empty: the run is at work, or over.
+func (r *Run) Waits() string {
+	waits, _ := r.Metadata[WaitsFor].(string)
+	return waits
+}
+
 // RequestConfig is what a run remembers of its request.
 type RequestConfig struct {
 	UseAssistantMessage       bool          `json:"use_assistant_message"`

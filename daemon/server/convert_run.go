@@ -7,6 +7,17 @@ import (
 	"loci/daemon/api"
 )
 
+// liveRun converts a run, with what it waits for if it has not ended.
+func (s *Server) liveRun(r core.Run) api.Run {
+	out := wireRun(r)
+	if !r.Status.Final() {
+		if waits := s.engine().Waits(r.ID); waits != "" {
+			out.Metadata[api.WaitsFor] = waits
+		}
+	}
+	return out
+}
+
 // wireRun converts a run. Its error is in its metadata, where clients look for it after losing the stream; its kind
 // and hint stand next to the contract's keys.
 func wireRun(r core.Run) api.Run {

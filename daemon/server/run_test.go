@@ -102,6 +102,11 @@ func TestASecondRequestOfASessionWaitsItsTurn(t *testing.T) {
 		"both runs are active",
 		func() bool { return len(f.srv.engine().Active(core.ConversationID(session.ConversationID))) == 2 },
 	)
+	for _, run := range as[[]api.Run](f.call("GET", "/v1/runs/active?agent_id="+session.AgentID, nil)) {
+		if queued := run.Status == api.RunCreated; queued != strings.HasPrefix(run.Waits(), "The run before it") {
+			t.Errorf("%s waits for %q", run.Status, run.Waits())
+		}
+	}
 	close(g.open)
 	one, repeat, two := (<-first).events(), (<-first).events(), (<-second).events()
 	if one[0].RunID != repeat[0].RunID || one[0].RunID == two[0].RunID {

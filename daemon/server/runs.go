@@ -48,7 +48,7 @@ func (s *Server) listRuns(ctx context.Context, in *api.ListRuns) (*body[[]api.Ru
 		f.Background = &in.Background.Value
 	}
 	runs, err := s.services().Runs.List(ctx, f, pageOf(in.Page, !in.Ascending))
-	return list(runs, err, wireRun)
+	return list(runs, err, s.liveRun)
 }
 
 type activeRunsInput struct {
@@ -64,7 +64,7 @@ func (p RunPath) id() core.RunID { return core.RunID(p.RunID) }
 
 func (s *Server) getRun(ctx context.Context, in *RunPath) (*body[api.Run], error) {
 	run, err := s.services().Runs.Get(ctx, in.id())
-	return answer(wireRun(run), err)
+	return answer(s.liveRun(run), err)
 }
 
 func (s *Server) deleteRun(ctx context.Context, in *RunPath) (*body[api.Run], error) {
