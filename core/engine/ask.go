@@ -73,7 +73,8 @@ func (t *turn) ask(ctx context.Context, state *rules.State) (*answer, error) {
 
 // waiting says that the model has not answered yet.
 func (t *turn) waiting() {
-	t.emit(core.Event{Step: t.step.ID, Body: core.Notice{Kind: core.NoticeWaiting, Text: string(t.choice.Handle) + " has not answered yet."}})
+	text := string(t.choice.Handle) + " has not answered yet."
+	t.emit(core.Event{Step: t.step.ID, Body: core.Notice{Kind: core.NoticeWaiting, Text: text}})
 }
 
 // show puts pieces of an answer into the run log.
