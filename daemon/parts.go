@@ -193,7 +193,7 @@ func (d *Daemon) permissions() *permissions.Files {
 func (d *Daemon) hooks(p *parts) *hooks.Hooks {
 	cfg := hooks.Config{Path: d.cfg.Paths.Hooks()}
 	cfg.Home, _ = d.cfg.Environ("HOME")
-	for _, name := range []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"} {
+	for _, name := range MachineVariables() {
 		if value, ok := d.cfg.Environ(name); ok {
 			cfg.Environ = append(cfg.Environ, name+"="+value)
 		}
@@ -217,6 +217,12 @@ func (d *Daemon) hooks(p *parts) *hooks.Hooks {
 		return lines.Hook(ctx, w, h.Command, h.Stdin, h.Limit)
 	}
 	return hooks.New(cfg)
+}
+
+// MachineVariables returns the names of the variables that the person's programs need to run, the home among them. The daemon has
+// those with which it was started.
+func MachineVariables() []string {
+	return []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LC_ALL", "TZ", "TMPDIR"}
 }
 
 // ours are the folders with what is Loci's own.

@@ -101,10 +101,13 @@ func (p *project) inside(path string) (string, bool) {
 	return "", false
 }
 
-// covered are the paths that mounts close, each with the folder that shows it. Where all is read-only, what is masked is.
+// covered are the paths that mounts close, each with the folder that shows it. Where all is read-only, only masks close anything.
 func (p *project) covered() []covered {
 	var out []covered
 	for i, b := range p.binds {
+		if !b.Masked && !p.binds[0].Writable {
+			continue
+		}
 		for _, outer := range p.binds[:i] {
 			if strings.HasPrefix(b.Target, outer.Target+"/") {
 				out = append(out, covered{outer.Target, b.Target})

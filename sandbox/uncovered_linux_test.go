@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"loci/core"
 )
 
@@ -105,6 +107,59 @@ func TestWorkOutsideThatBaresNothingEndsNoLine(t *testing.T) {
 	})
 	if r.Ended != core.JobExited || r.ExitCode == 0 || strings.Contains(string(r.Stdout.Kept), "KEY") {
 		t.Errorf("%s %q %d %q", r.Ended, r.Bared, r.ExitCode, r.Stdout.Kept)
+	}
+}
+
+func TestWhereALineCanChangeNothingOnlyItsMasksAreBared(t *testing.T) {
+	t.Parallel()
+	dir, l := repository(t), local(t)
+	write(t, filepath.Join(dir, ".env"), "KEY=1\n")
+	job := in(dir, "echo ready; sleep 1000")
+	job.Project.Writable, job.Project.Masked = false, []string{".env"}
+	r := meanwhile(t, l, job, func() {
+		git(t, dir, "config", "user.name", "x")
+		if err := os.Rename(filepath.Join(dir, ".env"), filepath.Join(dir, "old")); err != nil {
+			t.Error(err)
+		}
+	})
+	if r.Ended != core.JobUncovered || r.Bared != filepath.Join(dir, ".env") {
+		t.Errorf("%s %q", r.Ended, r.Bared)
+	}
+}
+
+func TestWhereTooMuchHappensNamesAreComparedThemselves(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"a/b", "c"} {
+		write(t, filepath.Join(dir, name), "x")
+	}
+	var s sentry
+	t.Cleanup(s.close)
+	var told []string
+	var mu sync.Mutex
+	paths := []covered{{dir, filepath.Join(dir, "a/b")}, {dir, filepath.Join(dir, "c")}, {dir, filepath.Join(dir, "not/there")}}
+	v, err := s.guard(paths, func(path string) { mu.Lock(); defer mu.Unlock(); told = append(told, filepath.Base(path)) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	overflow := func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.tell(-1, unix.IN_Q_OVERFLOW, "")
+	}
+	overflow()
+	v.marks[filepath.Join(dir, "c")] = v.marks[filepath.Join(dir, "a/b")] // as if it had been another file
+	overflow()
+	if touched := v.end(); len(told) != 1 || told[0] != "c" || !touched(filepath.Join(dir, "c")) || touched(filepath.Join(dir, "a/b")) {
+		t.Errorf("%q", told)
+	}
+	write(t, filepath.Join(dir, "d"), "x")
+	if err := os.Rename(filepath.Join(dir, "d"), filepath.Join(dir, "c")); err != nil {
+		t.Fatal(err)
+	}
+	overflow()
+	if len(told) != 1 || len(s.watched) != 0 {
+		t.Errorf("after the end: %q %v", told, s.watched)
 	}
 }
 

@@ -91,12 +91,13 @@ func (a *app) daemonConfig(p config.Paths, flags map[string]string) (daemon.Conf
 	if err != nil {
 		return daemon.Config{}, invalid("the configuration is wrong: %s", err).withHint("loci config; loci daemon run --help")
 	}
+	variables := slices.Concat(daemon.ProviderVariables(l.Config), daemon.MachineVariables())
 	cfg := daemon.Config{
 		Paths:    p,
 		Settings: l.Config,
 		Version:  versionText(),
 		Notify:   a.note,
-		Environ:  captured(config.ProviderEnv(config.OSEnv, daemon.ProviderVariables(l.Config))),
+		Environ:  captured(config.ProviderEnv(config.OSEnv, variables)),
 	}
 	if f, ok := a.errOut.(*os.File); ok && sameFile(f, p.Log) {
 		cfg.Notify = nil // started by a command: the log already says the same
