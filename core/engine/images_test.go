@@ -11,6 +11,7 @@ import (
 
 	"loci/core"
 	"loci/core/engine"
+	"loci/core/past"
 )
 
 // pic is as good as a picture: nothing behind the edge looks at its pixels.
@@ -130,4 +131,46 @@ func TestImagesLeaveAtACompactionAndTheSummaryNamesThem(t *testing.T) {
 	if !summarised {
 		t.Error("the summariser was not told of the image")
 	}
+}
+
+func TestARewindTakesAnImageOutOfTheThreadAndItsUndoBringsItBack(t *testing.T) {
+	t.Parallel()
+	h := open(t, func(int, core.ChatRequest) turn { return say("seen") })
+	a := h.agent(nil)
+	shows := func(when string, want ...string) {
+		t.Helper()
+		h.send(a, "and now?")
+		sent := h.model.sent()
+		if got := shown(sent[len(sent)-1]); !slices.Equal(got, want) {
+			t.Errorf("%s it shows %q, want %q", when, got, want)
+		}
+	}
+	rewind := func(run core.Run) core.Rewind {
+		t.Helper()
+		done, err := h.past().Rewind(t.Context(), core.DefaultConversation(a.ID), h.firstStep(run).ID, past.RewindOptions{Before: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return done
+	}
+	first, _ := h.submit(h.look(a, pic("one")))
+	second, _ := h.submit(h.look(a, pic("two")))
+	shows("before", "one", "two")
+	rewind(second)
+	shows("after one rewind", "one")
+	whole := rewind(first)
+	sent := h.model.sent()
+	again, err := h.past().Reproduce(t.Context(), h.firstStep(second).ID)
+	if err != nil || !slices.Equal(shown(again), []string{"one", "two"}) {
+		t.Errorf("what was sent is reproduced with %q, %v", shown(again), err)
+	}
+	if len(shown(sent[0])) != 1 {
+		t.Error("the first request showed no image, so that this tests nothing")
+	}
+	if _, err := h.past().UndoRewind(t.Context(), whole.ID, ""); err != nil {
+		t.Fatal(err)
+	}
+	shows("after its undo", "one")
+	rewind(first)
+	shows("after the whole was taken back")
 }

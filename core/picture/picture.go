@@ -106,7 +106,7 @@ func read(ctx context.Context, data []byte) (core.Picture, error) {
 	if fits && f.plain != nil && f.plain(data) && size.ColorModel != color.CMYKModel {
 		return kept(data, f.mime, size.Width, size.Height), nil
 	}
-	return encode(upright(img, orientation(data)), f.mime == "image/jpeg")
+	return encode(upright(halved(img), orientation(data)), f.mime == "image/jpeg")
 }
 
 func formatOf(data []byte) (format, error) {
@@ -188,6 +188,17 @@ func encode(img image.Image, photo bool) (core.Picture, error) {
 		}
 		side = int(float64(max(w, h)) * shrinkBy)
 	}
+}
+
+// halved is an image of which every four pixels became one, again and again, until it is less than twice as long as what is kept.
+// What scales exactly takes 32 bytes for each row of the image and column of the result: more than a gibibyte for what may come.
+func halved(img image.Image) image.Image {
+	for b := img.Bounds(); max(b.Dx(), b.Dy()) >= 2*core.MaxImageSide; b = img.Bounds() {
+		out := image.NewRGBA(image.Rect(0, 0, max(b.Dx()/2, 1), max(b.Dy()/2, 1)))
+		scale.ApproxBiLinear.Scale(out, out.Bounds(), img, b, draw.Src, nil)
+		img = out
+	}
+	return img
 }
 
 // within scales an image down so that no side is longer.

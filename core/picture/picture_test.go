@@ -10,6 +10,7 @@ import (
 	"image/gif"
 	"image/jpeg"
 	"image/png"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -212,4 +213,26 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("what was made cannot be read: %v", err)
 		}
 	})
+}
+
+// TestALargeFlatImageTakesLittleMoreThanItsPixels counts all that is allocated, so nothing runs beside it.
+func TestALargeFlatImageTakesLittleMoreThanItsPixels(t *testing.T) { //nolint:paralleltest // it counts what is allocated
+	const side, most = 7900, 420 << 20
+	flat := image.NewGray(image.Rect(0, 0, side, side))
+	flat.SetGray(0, 0, color.Gray{Y: 255})
+	var data bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(&data, flat); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	p, err := picture.New().Read(t.Context(), data.Bytes())
+	runtime.ReadMemStats(&after)
+	if err != nil || p.Width != core.MaxImageSide || p.Height != core.MaxImageSide {
+		t.Fatalf("%s, %v", p.String(), err)
+	}
+	if took := after.TotalAlloc - before.TotalAlloc; took > most {
+		t.Errorf("an image of %d MB of pixels took %d MB", side*side>>20, took>>20)
+	}
+	runtime.KeepAlive(flat)
 }
