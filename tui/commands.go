@@ -62,8 +62,8 @@ func commands() []command {
 			run: func(m *Model, _ string) tea.Cmd { return m.timeline.redo() },
 		},
 		{
-			name: "trust", help: "say which of the folder's instructions agents follow",
-			run: func(m *Model, _ string) tea.Cmd { return trustPanel{m.ui, m.backend}.open() },
+			name: "trust", help: "what the folder brings for agents: say what of it counts",
+			run: func(m *Model, _ string) tea.Cmd { return trustPanel{m.ui, m.backend, m.trust.decided}.open() },
 		},
 		{
 			name: "permissions", help: "what agents may do: see and change the rules, and what decided the last calls",

@@ -88,6 +88,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	m.question.pressed(name, msg.Text)
 	m.hosts.pressed(name, msg.Text)
+	m.trust.pressed(name, msg.Text)
 	if top, ok := m.ui.top(); ok {
 		if e, ok := top.Panel.(*panel.Edit); ok && name == "ctrl+g" {
 			return m.edit(e.Value(), e.SetValue)
@@ -98,6 +99,9 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return cmd
 	}
 	if cmd, taken := m.hosts.key(msg); taken {
+		return cmd
+	}
+	if cmd, taken := m.trust.key(msg); taken {
 		return cmd
 	}
 	if cmd, taken := m.bound(name, false); taken {
@@ -111,6 +115,9 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.submit()
 	case prompt.Ignored:
 		if name == "tab" {
+			if m.trust.stands() {
+				m.trust.toggle()
+			}
 			if m.hosts.stands() && !m.question.stands() {
 				m.hosts.toggle()
 			}

@@ -44,6 +44,7 @@ type Model struct {
 	jobs     *jobs
 	own      *ownLines
 	hosts    *hostQuestion
+	trust    *trustQuestion
 	attach   *attachments
 	turn     *turn // nil: no run is being shown
 
@@ -120,6 +121,10 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 	m.timeline.travelled = m.question.travelled
 	m.ui.asks = func() bool { return m.question.stands() || m.hosts.stands() }
 	m.hosts = &hostQuestion{ui: ui, conv: conv, prompt: written, backend: o.Backend, now: o.now, alert: m.question.alert}
+	m.trust = &trustQuestion{
+		ui: ui, prompt: written, backend: o.Backend, now: o.now,
+		free: func() bool { return m.turn == nil && !m.question.blocks() && !m.hosts.stands() },
+	}
 	m.jobs = &jobs{ui: ui, conv: conv, backend: o.Backend, now: o.now}
 	m.own = &ownLines{ui: ui, wg: wg, folder: o.Who.Folder, shell: shellOf(o.Getenv), in: o.In, out: o.Out}
 	m.attach = &attachments{
@@ -207,7 +212,7 @@ func (m *Model) onConnected(msg connectedMsg) tea.Cmd {
 	m.link.met(s.Status)
 	cmds := []tea.Cmd{
 		m.conv.loadAgent(), m.conv.loadContext(), m.link.watch(), m.question.look(nil), m.hosts.look(),
-		trustPanel{m.ui, m.backend}.look, m.lookForWritten, m.timeline.look(),
+		m.trust.look, m.lookForWritten, m.timeline.look(),
 	}
 	if s.PendingRun != "" {
 		m.conv.foreign = append(m.conv.foreign, s.PendingRun)

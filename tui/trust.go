@@ -2,8 +2,6 @@ package tui
 
 import (
 	"context"
-	"fmt"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -25,34 +23,7 @@ type trustBackend interface {
 type trustPanel struct {
 	ui      *display
 	backend trustBackend
-}
-
-// mostNamed bounds how many files one notice names.
-const mostNamed = 3
-
-// look asks for trust in what the folder brings, once, when the chat opens.
-func (p trustPanel) look() tea.Msg {
-	found, err := p.backend.Brought(p.ui.ctx)
-	if err != nil {
-		return nil // /trust says why
-	}
-	var names []string
-	for _, it := range found.Items {
-		if it.Waits() {
-			names = append(names, transcript.OneLine(it.Path))
-		}
-	}
-	if len(names) == 0 {
-		return nil
-	}
-	return loadedMsg{func() tea.Cmd {
-		list := strings.Join(names[:min(len(names), mostNamed)], ", ")
-		if n := len(names) - mostNamed; n > 0 {
-			list += fmt.Sprintf(" and %d more", n)
-		}
-		p.ui.notice("the folder brings what doesn't count before you trust it: " + list + " · /trust")
-		return nil
-	}}
+	decided func(path string) // what to do when the person has decided about an item; may be nil
 }
 
 // open lists what the folder brings.
@@ -80,32 +51,34 @@ func (p trustPanel) open() tea.Cmd {
 
 // ask asks whether an item counts, as it is.
 func (p trustPanel) ask(it api.FolderItem) {
-	name := transcript.OneLine(it.Path)
-	l := &panel.List{Theme: p.ui.theme, Title: name + ", sha256 " + it.Hash[:min(len(it.Hash), 12)], Entries: []panel.Entry{
-		{Title: "No", Note: "it doesn't count, and nobody asks again until it changes", Current: it.State == api.TrustRefused},
-		{Title: "Trust it as it is", Note: counts(it.Kind), Current: it.State == api.TrustGiven},
-		{Title: "Read it", Note: "the text that you would trust"},
-	}}
-	p.ui.push(l, func(a panel.Action) tea.Cmd {
-		if a.Index == readItem {
-			return p.read(it.Path)
-		}
-		p.ui.closePanels()
-		d := api.TrustDecision{Path: it.Path, Hash: it.Hash, Trusted: a.Index == 1}
-		decide := func(ctx context.Context) (api.TrustDecision, error) { return d, p.backend.Decide(ctx, d) }
-		return load(p.ui, decide, func(d api.TrustDecision) tea.Cmd {
-			if d.Trusted {
-				p.ui.notice(name + " counts from the next message on: " + counts(it.Kind))
-			} else {
-				p.ui.notice(name + " doesn't count")
-			}
-			return nil
-		})
+	name := transcript.OneLine(transcript.Reveal(it.Path))
+	decide := func(trusted bool) func() tea.Cmd {
+		return func() tea.Cmd { return p.decide(name, it, trusted) }
+	}
+	p.ui.ask("Trust "+name+", sha256 "+it.Hash[:min(len(it.Hash), 12)]+"?", []string{it.Kind + ", " + it.State + "."}, []choice{
+		{'y', "trust it as it is: " + counts(it.Kind), decide(true)},
+		{'n', "no: it doesn't count, and nobody asks again until it changes", decide(false)},
+		{'r', "read the text that you would trust", func() tea.Cmd { return p.read(it.Path) }},
 	})
 }
 
-// readItem is the row of the choices that shows the item.
-const readItem = 2
+// decide keeps what the person said of an item.
+func (p trustPanel) decide(name string, it api.FolderItem, trusted bool) tea.Cmd {
+	p.ui.closePanels()
+	d := api.TrustDecision{Path: it.Path, Hash: it.Hash, Trusted: trusted}
+	keep := func(ctx context.Context) (api.TrustDecision, error) { return d, p.backend.Decide(ctx, d) }
+	return load(p.ui, keep, func(api.TrustDecision) tea.Cmd {
+		if p.decided != nil {
+			p.decided(it.Path)
+		}
+		if trusted {
+			p.ui.notice(name + " counts from the next message on: " + counts(it.Kind))
+		} else {
+			p.ui.notice(name + " doesn't count")
+		}
+		return nil
+	})
+}
 
 // read shows an item as it is now.
 func (p trustPanel) read(path string) tea.Cmd {

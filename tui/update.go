@@ -79,6 +79,8 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 	case ownDoneMsg:
 		m.own.ended(msg)
 		return m.goOn()
+	case trustSettledMsg:
+		return m.trust.settled(msg)
 	case hostSettledMsg:
 		return m.hosts.settled(msg)
 	case settledMsg:
@@ -166,6 +168,7 @@ func (m *Model) paste(text string) {
 	}
 	m.question.pasted(text)
 	m.hosts.pasted(text)
+	m.trust.pasted(text)
 	m.outbox.keepApart()
 	m.prompt.Paste(text)
 }

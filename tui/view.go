@@ -42,6 +42,7 @@ func (m *Model) live() (string, *tea.Cursor) {
 	case m.question.stands():
 		above = m.question.rows(max(room, 1))
 	}
+	above = append(above, m.trust.rows(max(room-len(above), 1))...)
 	if left := room - len(above) - 1; left > 0 {
 		above = append(above, m.own.rows(left)...)
 	}

@@ -1,0 +1,316 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"loci/daemon/api"
+	"loci/tui/panel"
+	"loci/tui/prompt"
+	"loci/tui/term"
+	"loci/tui/transcript"
+)
+
+// trustQuestion is what the folder brings that doesn't count before a person trusts it, asked about when the chat opens. It
+// waits for the other questions and for the run, and nothing waits for it.
+type trustQuestion struct {
+	ui      *display
+	prompt  *prompt.Prompt
+	backend trustBackend
+	now     func() time.Time
+	free    func() bool // whether nothing else has the keys
+
+	items  []api.FolderItem
+	typing bool      // keys are the prompt's; tab gives them back
+	quiet  bool      // no key was pressed for a moment before this one
+	last   time.Time // when a key was pressed
+	since  time.Time // when it was first drawn
+	seen   bool      // the end of the list was on the screen
+	sure   bool      // y was pressed: Enter trusts
+	held   *heldTrust
+	whole  *panel.Text // with the texts, if it is open
+}
+
+// heldTrust is an answer that counts once no other key has followed it.
+type heldTrust struct{ key string }
+
+// trustSettledMsg says that a moment passed since a key was held.
+type trustSettledMsg struct{ held *heldTrust }
+
+// look reads, when the chat opens, what waits for trust.
+func (q *trustQuestion) look() tea.Msg {
+	found, err := q.backend.Brought(q.ui.ctx)
+	if err != nil {
+		return nil // /trust says why
+	}
+	return loadedMsg{func() tea.Cmd {
+		q.items = nil
+		for _, it := range found.Items {
+			if it.Waits() {
+				q.items = append(q.items, it)
+			}
+		}
+		q.typing = !q.prompt.Empty()
+		return nil
+	}}
+}
+
+// stands reports whether it is being asked.
+func (q *trustQuestion) stands() bool { return len(q.items) > 0 && q.free() }
+
+// rows draws what waits in at most room rows.
+func (q *trustQuestion) rows(room int) []string {
+	if !q.stands() {
+		q.since, q.sure, q.held = time.Time{}, false, nil
+		return nil
+	}
+	if q.since.IsZero() {
+		q.since = q.now()
+	}
+	room = min(room, max(2*q.ui.height()/5, leastAsked))
+	keys := q.keys()
+	list := q.list(q.ui.width())
+	if over := len(list) - max(room-len(keys), 1); over > 0 {
+		list = list[:max(room-len(keys), 1)]
+		list[len(list)-1] = q.ui.theme.Dim.Render(fmt.Sprintf("  %s %s", term.CutMark, count(over+1, "more row")))
+	} else {
+		q.seen = true
+	}
+	return append(list, keys...)
+}
+
+// list names what waits, and what trusting it would mean. Nothing is cut from it.
+func (q *trustQuestion) list(width int) []string {
+	th := q.ui.theme
+	var rows []string
+	head := "This folder brings what doesn't count before you trust it:"
+	for i, row := range strings.Split(wrapTo(head, width-2), "\n") {
+		mark := "  "
+		if i == 0 {
+			mark = th.Warn.Render("? ")
+		}
+		rows = append(rows, mark+th.Strong.Render(row))
+	}
+	for _, it := range q.items {
+		path := transcript.OneLine(transcript.Reveal(it.Path))
+		text := path + dot + it.Kind + ", " + it.State + dot + counts(it.Kind)
+		for i, row := range strings.Split(wrapTo(text, width-4), "\n") {
+			if i > 0 {
+				row = "  " + row
+			}
+			rows = append(rows, "  "+row)
+		}
+	}
+	return rows
+}
+
+// keys names the keys, on as few rows as the width allows.
+func (q *trustQuestion) keys() []string {
+	texts := []string{"y trust all of it · n not now · v read it · tab type", "y trust · n not now · v read it", "y n v"}
+	switch {
+	case q.sure:
+		texts = []string{"enter trusts all of it, as it is · esc goes back", "enter trusts it · esc back", "enter trusts it"}
+	case q.typing:
+		texts = []string{"tab: answer the question above", "tab answers"}
+	case !q.seen:
+		texts = []string{"v shows all, then y trusts it · n not now · tab type", "v all, then y · n not now", "v n"}
+	}
+	for _, text := range texts {
+		if term.Width(text) <= q.ui.width() {
+			return []string{q.ui.theme.Accent.Render(text)}
+		}
+	}
+	return []string{q.ui.theme.Accent.Render(transcript.Short(texts[len(texts)-1], q.ui.width()))}
+}
+
+// pressed notes that a key was pressed, or something pasted. What was held, or not confirmed, begins a word then.
+func (q *trustQuestion) pressed(name, text string) {
+	now := q.now()
+	q.quiet, q.last = now.Sub(q.last) >= armAfter, now
+	if q.whole != nil && q.whole.AtEnd() {
+		q.seen = true
+	}
+	if name == "enter" {
+		return
+	}
+	begun := ""
+	if q.held != nil {
+		begun = q.held.key
+	}
+	if q.sure {
+		begun = "y"
+	}
+	q.held, q.sure = nil, false
+	if q.open() {
+		q.whole.Foot = q.panelKeys()
+		return
+	}
+	if begun != "" && text != "" {
+		q.prompt.Paste(begun)
+		q.typing = true
+	}
+}
+
+// pasted notes that something was pasted: it goes into the prompt.
+func (q *trustQuestion) pasted(text string) {
+	q.pressed("", text)
+	q.typing = q.typing || q.stands()
+}
+
+// open reports whether the texts have the screen.
+func (q *trustQuestion) open() bool {
+	top, _ := q.ui.top()
+	return q.whole != nil && top.Panel == panel.Panel(q.whole)
+}
+
+// key takes a key that answers. Any other one begins a message.
+func (q *trustQuestion) key(msg tea.KeyPressMsg) (cmd tea.Cmd, taken bool) {
+	name, sure := msg.String(), q.sure
+	switch {
+	case !q.stands() || q.typing:
+		return nil, false
+	case name == "enter" && sure:
+		return q.trust(), true
+	case name == "tab":
+		q.toggle()
+		return nil, true
+	case name == "y" || name == "n" || name == "v":
+		if q.quiet && !q.since.IsZero() && q.now().Sub(q.since) >= armAfter {
+			return q.press(name), true
+		}
+	}
+	q.typing = msg.Text != ""
+	return nil, false
+}
+
+// press takes an answer: y waits for Enter, the others for a moment without a key.
+func (q *trustQuestion) press(name string) tea.Cmd {
+	if name == "y" {
+		if q.sure = q.seen; !q.seen {
+			q.ui.flash = "v shows the rest of it; then y trusts it"
+		}
+		return nil
+	}
+	held := &heldTrust{name}
+	q.held = held
+	return tea.Tick(settleAfter, func(time.Time) tea.Msg { return trustSettledMsg{held} })
+}
+
+// settled does what a held key answers.
+func (q *trustQuestion) settled(msg trustSettledMsg) tea.Cmd {
+	if q.held == nil || q.held != msg.held {
+		return nil
+	}
+	q.held = nil
+	if msg.held.key == "v" {
+		return q.read()
+	}
+	q.drop("not trusted now, and asked about when the chat opens again: " + q.names() + " · /trust")
+	return nil
+}
+
+func (q *trustQuestion) toggle() { q.typing = !q.typing }
+
+// drop stops asking.
+func (q *trustQuestion) drop(why string) {
+	if q.whole != nil {
+		q.ui.remove(q.whole)
+	}
+	q.items, q.whole, q.sure, q.held, q.since = nil, nil, false, nil, time.Time{}
+	q.ui.notice(why)
+}
+
+// decided notes that the person has decided about an item elsewhere in the chat.
+func (q *trustQuestion) decided(path string) {
+	q.items = slices.DeleteFunc(q.items, func(it api.FolderItem) bool { return it.Path == path })
+	q.since, q.seen = time.Time{}, false
+}
+
+// names are the paths of what waits, the first of them.
+func (q *trustQuestion) names() string {
+	const most = 3
+	var names []string
+	for _, it := range q.items[:min(len(q.items), most)] {
+		names = append(names, transcript.OneLine(transcript.Reveal(it.Path)))
+	}
+	text := strings.Join(names, ", ")
+	if n := len(q.items) - most; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
+
+// trust says that what was listed counts, as it was then.
+func (q *trustQuestion) trust() tea.Cmd {
+	items := q.items
+	decide := func(ctx context.Context) (int, error) {
+		for _, it := range items {
+			if err := q.backend.Decide(ctx, api.TrustDecision{Path: it.Path, Hash: it.Hash, Trusted: true}); err != nil {
+				return 0, err
+			}
+		}
+		return len(items), nil
+	}
+	q.drop("trusted, as it is: " + q.names())
+	return load(q.ui, decide, func(int) tea.Cmd { return nil })
+}
+
+// read shows what waits with its texts.
+func (q *trustQuestion) read() tea.Cmd {
+	items := q.items
+	texts := func(ctx context.Context) ([]api.FolderText, error) {
+		var out []api.FolderText
+		for _, it := range items {
+			text, err := q.backend.ItemText(ctx, it.Path)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, text)
+		}
+		return out, nil
+	}
+	return load(q.ui, texts, func(all []api.FolderText) tea.Cmd {
+		if len(q.items) == 0 || q.open() {
+			return nil
+		}
+		p := &panel.Text{Theme: q.ui.theme, Title: "What the folder brings", Foot: q.panelKeys()}
+		p.Draw = func(width int) string {
+			rows := q.list(width)
+			for _, it := range all {
+				title := transcript.OneLine(transcript.Reveal(it.Path)) + ", sha256 " + it.Hash[:min(len(it.Hash), 12)]
+				rows = append(rows, "", q.ui.theme.Strong.Render(wrapTo(title, width)))
+				rows = append(rows, wrapTo(transcript.Reveal(it.Text), width))
+			}
+			return strings.Join(rows, "\n")
+		}
+		p.Keys = func(msg tea.KeyPressMsg) (panel.Action, bool) {
+			name := msg.String()
+			return panel.Action{Kind: panel.Choose, Text: name}, name == "y" || name == "n" || name == "enter"
+		}
+		q.whole = p
+		q.ui.push(p, func(a panel.Action) tea.Cmd {
+			switch {
+			case a.Text == "enter" && q.sure:
+				return q.trust()
+			case a.Text == "n" && q.quiet, a.Text == "y" && q.quiet && q.seen:
+				cmd := q.press(a.Text)
+				p.Foot = q.panelKeys()
+				return cmd
+			}
+			return nil
+		})
+		return nil
+	})
+}
+
+func (q *trustQuestion) panelKeys() string {
+	if q.sure {
+		return "enter trusts all of it, as it is"
+	}
+	return "y trust, at its end · n not now"
+}
