@@ -27,7 +27,7 @@ type hostQuestion struct {
 	prompt  *prompt.Prompt
 	backend questionBackend
 	now     func() time.Time
-	alert   alert
+	caller  *caller
 
 	asked  []api.Question
 	looks  int       // only what the newest one found counts
@@ -36,6 +36,7 @@ type hostQuestion struct {
 	last   time.Time // when a key was pressed
 	since  time.Time // when what is asked now was first drawn
 	seen   bool      // all of its host is on the screen
+	rung   bool
 	held   *heldHost
 
 	confirm *heldHost // allows, once Enter confirms it
@@ -89,9 +90,17 @@ func (h *hostQuestion) found(all []api.Question, thread Thread) {
 	h.since, h.held, h.confirm = time.Time{}, nil, nil
 	if h.stands() && stood == "" {
 		h.typing = !h.prompt.Empty()
-		if h.now().Sub(h.last) >= awayAfter {
-			h.ui.screen.Send(h.alert.sequence(h.conv.name() + " waits for your answer: " + h.asked[0].Host))
+		if h.rung = false; h.caller.away() <= 0 {
+			h.ring()
 		}
+	}
+}
+
+// ring calls the person, once.
+func (h *hostQuestion) ring() {
+	if h.stands() && !h.rung {
+		h.rung = true
+		h.caller.call(h.conv.name() + " waits for your answer: " + h.asked[0].Host)
 	}
 }
 

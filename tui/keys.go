@@ -86,6 +86,7 @@ func (m *Model) key(msg tea.KeyPressMsg) tea.Cmd {
 	if name != "ctrl+c" {
 		m.armed, m.ui.flash = false, ""
 	}
+	m.caller.pressed()
 	m.question.pressed(name, msg.Text)
 	m.hosts.pressed(name, msg.Text)
 	m.trust.pressed(name, msg.Text)

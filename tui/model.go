@@ -46,6 +46,7 @@ type Model struct {
 	hosts    *hostQuestion
 	trust    *trustQuestion
 	attach   *attachments
+	caller   *caller
 	turn     *turn // nil: no run is being shown
 
 	out    *term.Output
@@ -114,13 +115,14 @@ func newModel(ctx context.Context, wg *sync.WaitGroup, o Options, out *term.Outp
 		ground:   ground,
 	}
 	m.link.mode = cmp.Or(o.Who.Mode, modeAsk)
+	m.caller = &caller{screen: ui.screen, now: o.now, alert: alertOf(o.Getenv, o.Notify), last: o.now()}
 	m.question = &question{
-		ui: ui, conv: conv, prompt: written, backend: o.Backend, now: o.now, alert: alertOf(o.Getenv), send: m.answer,
+		ui: ui, conv: conv, prompt: written, backend: o.Backend, now: o.now, caller: m.caller, send: m.answer,
 		folder: o.Who.Folder, mode: func() string { return m.link.mode },
 	}
 	m.timeline.travelled = m.question.travelled
 	m.ui.asks = func() bool { return m.question.stands() || m.hosts.stands() }
-	m.hosts = &hostQuestion{ui: ui, conv: conv, prompt: written, backend: o.Backend, now: o.now, alert: m.question.alert}
+	m.hosts = &hostQuestion{ui: ui, conv: conv, prompt: written, backend: o.Backend, now: o.now, caller: m.caller}
 	m.trust = &trustQuestion{
 		ui: ui, prompt: written, backend: o.Backend, now: o.now,
 		free: func() bool { return m.turn == nil && !m.question.blocks() && !m.hosts.stands() },

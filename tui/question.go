@@ -27,8 +27,6 @@ const (
 	// armAfter is how long a question must have stood, and no key been pressed,
 	// before a key answers it: whoever was typing goes on typing.
 	armAfter = 300 * time.Millisecond
-	// awayAfter is how long nobody must have pressed a key to be called by a bell.
-	awayAfter = 10 * time.Second
 	// reasonMost bounds the reason of a denial, in characters.
 	reasonMost = 2000
 )
@@ -50,7 +48,7 @@ type question struct {
 	prompt  *prompt.Prompt
 	backend approvalBackend
 	now     func() time.Time
-	alert   alert
+	caller  *caller
 	folder  string        // that is open; empty: none
 	mode    func() string // of permission
 	send    func(req api.AnswerRequest, text string) tea.Cmd
@@ -211,12 +209,24 @@ func (q *question) ring(msg ringMsg) tea.Cmd {
 	if q.request == nil || q.request.RequestID != msg.request || q.rung {
 		return nil
 	}
-	if idle := q.now().Sub(q.last); idle < awayAfter {
-		return tea.Tick(awayAfter-idle, func(time.Time) tea.Msg { return msg })
+	if wait := q.caller.away(); wait > 0 {
+		return tea.Tick(wait, func(time.Time) tea.Msg { return msg })
 	}
 	q.rung = true
-	q.ui.screen.Send(q.alert.sequence(q.conv.name() + " waits for your answer: " + q.request.Calls[0].Name))
+	what := q.request.Calls[0].Name
+	if a := q.asked[0]; a != nil {
+		what = a.Question
+	}
+	q.caller.call(q.conv.name() + " waits for your answer: " + what)
 	return nil
+}
+
+// looksAway calls the person once they look away from what is asked.
+func (q *question) looksAway() tea.Cmd {
+	if !q.stands() {
+		return nil
+	}
+	return q.ring(ringMsg{q.request.RequestID})
 }
 
 // drop stops asking and returns the calls that the run showed.

@@ -26,6 +26,7 @@ type Options struct {
 	Model    string   // for this chat's runs; empty: the agent's
 	NoColor  bool
 	Theme    string              // dark or light; otherwise the terminal is asked
+	Notify   string              // off, bell or desktop: how to call who doesn't look; otherwise what the terminal is known to show
 	Editor   string              // command of the person's text editor; empty: none
 	CopyFile string              // where /copy leaves its text if there is no clipboard tool
 	Getenv   func(string) string // of the person's environment, for what the terminal can do; may be nil

@@ -307,6 +307,9 @@ func (m *Model) finishTurn(t *turn) tea.Cmd {
 		m.ui.show(transcript.Item{Kind: transcript.Tool, Call: c})
 	}
 	m.turn = nil
+	if t.stop != api.StopRequiresApproval { // the question calls
+		m.caller.ended(m.now().Sub(t.started), m.conv.name()+" has ended what it did")
+	}
 	stopped := t.stop == api.StopCancelled || t.cancel
 	delivered := t.stored || (t.problem == "" && t.refused == nil && t.stop != api.StopError && t.stop != api.StopLLMAPIError &&
 		t.stop != api.StopInvalidLLMResponse && (!stopped || t.shown))

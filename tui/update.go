@@ -109,6 +109,12 @@ func (m *Model) handleRest(msg tea.Msg) tea.Cmd {
 		if msg.err == nil {
 			m.link.met(msg.status)
 		}
+	case tea.FocusMsg:
+		m.caller.looks(true)
+	case tea.BlurMsg:
+		m.caller.looks(false)
+		m.hosts.ring()
+		return m.question.looksAway()
 	case tea.ResumeMsg:
 		m.ui.screen.Resume()
 	case editedMsg:
@@ -166,6 +172,7 @@ func (m *Model) paste(text string) {
 	if marks, ok := client.Dropped(text); ok {
 		text = marks + " "
 	}
+	m.caller.pressed()
 	m.question.pasted(text)
 	m.hosts.pasted(text)
 	m.trust.pasted(text)

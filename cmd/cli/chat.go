@@ -201,7 +201,7 @@ func (a *app) chat(ctx context.Context, f *chatFlags) error {
 	defer c.Close()
 	return tui.Run(ctx, tui.Options{
 		Client: c, Who: f.who(api.ClientChat, l, nil), Open: *f.open(), Model: f.override(), NoColor: noColor(l.Color), Theme: l.Theme,
-		Editor:   editor,
+		Editor: editor, Notify: l.Notify,
 		CopyFile: filepath.Join(p.State, "copied.txt"), Getenv: os.Getenv, Notes: notes, About: a.otherSettings, In: in, Out: out,
 	})
 }

@@ -24,7 +24,7 @@ const (
 	keysPush = "\x1b[>1u"
 	keysOn   = ansi.SetModifyOtherKeys2 + keysPush
 	keysOff  = ansi.ResetModifyOtherKeys + "\x1b[<1u"
-	begin    = ansi.SetModeBracketedPaste + keysOn + ansi.RequestKittyKeyboard
+	begin    = ansi.SetModeBracketedPaste + ansi.SetModeFocusEvent + keysOn + ansi.RequestKittyKeyboard
 	altEnter = keysOff + ansi.SetModeAltScreenSaveCursor + keysOn
 	altLeave = keysOff + ansi.ResetModeAltScreenSaveCursor + keysOn
 )
@@ -116,6 +116,7 @@ func (o *Output) Write(b []byte) (int, error) {
 	}
 	if o.away && bytes.Contains(b, []byte(ansi.SetModifyOtherKeys2)) {
 		o.away = false
+		_, _ = o.File.WriteString(ansi.SetModeFocusEvent) // the next frame will hit the same error
 		o.drawSoonLocked()
 	}
 	return len(b), nil
@@ -258,7 +259,7 @@ func (o *Output) releaseLocked() {
 	} else {
 		o.drawLocked()
 	}
-	_, _ = o.File.WriteString(out + o.region.erase(width)) // nobody left to tell
+	_, _ = o.File.WriteString(out + o.region.erase(width) + ansi.ResetModeFocusEvent) // nobody left to tell
 }
 
 // setup is the part of the program's output that sets up or queries the

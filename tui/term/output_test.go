@@ -166,7 +166,7 @@ func TestATerminalThatIsGivenBackHasNoRegionUntilItIsSetUpAgain(t *testing.T) {
 		s.Print("late")
 		got()
 		_, _ = o.WriteString(keysOff)
-		if out := got(); !strings.Contains(out, altLeave) || !strings.HasSuffix(out, "\r"+eraseDown+caretShown+keysOff) {
+		if out := got(); !strings.Contains(out, altLeave) || !strings.HasSuffix(out, "\r"+eraseDown+caretShown+ansi.ResetModeFocusEvent+keysOff) {
 			t.Errorf("given back: %q", out)
 		}
 		s.View("row\n>", nil)
@@ -176,7 +176,7 @@ func TestATerminalThatIsGivenBackHasNoRegionUntilItIsSetUpAgain(t *testing.T) {
 			t.Errorf("drawn in a terminal that is somebody else's: %q", out)
 		}
 		_, _ = o.WriteString(keysOn)
-		if out := got(); out != keysOn+syncBegin+"\r"+eraseDown+"late\r\nrow\r\n>\r\x1b[1G"+syncEnd {
+		if out := got(); out != keysOn+ansi.SetModeFocusEvent+syncBegin+"\r"+eraseDown+"late\r\nrow\r\n>\r\x1b[1G"+syncEnd {
 			t.Errorf("set up again: %q", out)
 		}
 		_, _ = o.WriteString(keysOff)
