@@ -123,6 +123,7 @@ func (j *jobs) open() tea.Cmd {
 			line := transcript.OneLine(transcript.Reveal(job.Command))
 			l.Entries = append(l.Entries, panel.Entry{
 				Title: transcript.Short(line, j.ui.width()/2), Note: j.state(job), Current: job.EndedAt == nil,
+				Whole: line + dot + j.state(job),
 			})
 		}
 		l.Select(len(all) - 1)

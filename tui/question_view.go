@@ -251,26 +251,27 @@ func (q *question) keyTexts() []string {
 	case !r.seen:
 		return []string{
 			"v shows all, then y allows · n deny · r with a reason · e edit first · tab type",
-			"v all, then y · n deny · r reason · e edit", "v all · n deny",
+			"v all, then y · n deny · r reason · e edit", "v all, then y · n · r reason · e edit", "v all · n deny",
 		}
 	}
 	all, typed := "", " · tab type"
 	if len(q.replies) > 1 {
 		all, typed = " · Y N all at once", ""
 	}
+	short := ""
 	if q.cut {
-		all = " · v shows all" + all
+		all, short = " · v shows all"+all, " · v"
 	}
 	if q.rulesFor(q.at) != nil {
 		return []string{
 			"y allow once · s for this session · a always · n deny · r with a reason · e edit first" + all + typed,
 			"y once · s session · a always · n deny · r reason · e edit" + all,
-			"y once · s session · a always · n deny", "y allow · n deny",
+			"y once · s a · n · r reason · e edit" + short, "y once · s session · a always · n deny", "y allow · n deny",
 		}
 	}
 	return []string{
 		"y allow once · n deny · r with a reason · e edit first" + all + typed,
-		"y allow · n deny · r reason · e edit" + all, "y allow · n deny",
+		"y allow · n deny · r reason · e edit" + all, "y allow · n · r reason · e edit" + short, "y allow · n deny",
 	}
 }
 

@@ -49,9 +49,11 @@ type Panel interface {
 	View(width, height int) (string, *tea.Cursor)
 }
 
-// Entry is one row of a List.
+// Entry is one row of a List. Where the row is too short for it, all of it is
+// shown at the bottom while it is marked.
 type Entry struct {
 	Title, Note string
+	Whole       string // what to show there; empty: title and note
 	Current     bool
 }
 
@@ -142,7 +144,11 @@ func (l *List) View(width, height int) (string, *tea.Cursor) {
 		foot += " · ctrl+n " + l.NewKey
 	}
 	shown := l.shown()
-	room := max(1, height-frameRows(height))
+	var whole []string
+	if l.at < len(shown) {
+		whole = l.whole(l.Entries[shown[l.at]], width, height)
+	}
+	room := max(1, height-frameRows(height)-len(whole))
 	first := max(0, min(l.at-room/2, len(shown)-room))
 	var rows []string
 	for n := first; n < min(first+room, len(shown)); n++ {
@@ -160,8 +166,38 @@ func (l *List) View(width, height int) (string, *tea.Cursor) {
 		more = fmt.Sprintf(" · %d of %d", l.at+1, len(shown))
 	}
 	body := append([]string{head, filter}, rows...)
+	for len(whole) > 0 && len(body) < height-1-len(whole) {
+		body = append(body, "")
+	}
+	body = append(body, whole...)
 	x := min(2+term.Width(l.filter), max(width-1, 0))
 	return frame(body, th.Dim.Render(foot+more), width, height), tea.NewCursor(x, 1)
+}
+
+// wholeRows bounds what is shown of an entry below the list.
+const wholeRows = 4
+
+// whole is all of an entry whose row is cut, if the screen has room for it.
+func (l *List) whole(e Entry, width, height int) []string {
+	text := e.Title
+	if e.Note != "" {
+		text += "   " + e.Note
+	}
+	if e.Whole != "" {
+		text = e.Whole
+	}
+	if height < 10 || term.Width(text)+4 <= width {
+		return nil
+	}
+	rows := strings.Split(term.Wrap(text, max(width-2, 1)), "\n")
+	if len(rows) > wholeRows {
+		rows = rows[:wholeRows]
+		rows[wholeRows-1] = transcript.Short(rows[wholeRows-1], width-3) + "…"
+	}
+	for i, row := range rows {
+		rows[i] = "  " + l.Theme.Dim.Render(row)
+	}
+	return rows
 }
 
 func (l *List) row(e Entry, at bool, width int) string {
@@ -208,6 +244,9 @@ func frame(body []string, foot string, width, height int) string {
 	}
 	return strings.Join(body, "\n")
 }
+
+// footRoom is how many cells the usual keys of a Text take.
+const footRoom = 27
 
 // Text is a text to read. Draw returns its lines for a width.
 type Text struct {
@@ -259,20 +298,32 @@ func (t *Text) Paste(string) {}
 // View draws the visible part.
 func (t *Text) View(width, height int) (string, *tea.Cursor) {
 	lines := term.Rows(t.Draw(width), width, 1)
+	var above []string
+	foot := "esc"
 	t.rows, t.room = len(lines), max(1, height-2)
+	if height >= 10 && term.Width(t.Foot)+footRoom > width && t.Foot != "" { // its keys get rows of their own
+		above = strings.Split(term.Wrap(t.Foot, width), "\n")
+		above = above[:min(len(above), 2)]
+		t.room -= len(above)
+	}
 	if t.End && !t.seen {
 		t.top = t.rows
 	}
 	t.seen = true
 	t.top = max(0, min(t.top, t.rows-t.room))
-	foot := "esc"
 	if t.rows > t.room {
 		foot = fmt.Sprintf("↑↓ pgup pgdn · esc · %d%%", 100*min(t.top+t.room, t.rows)/t.rows)
 	}
-	if t.Foot != "" {
+	if t.Foot != "" && above == nil {
 		foot = t.Foot + " · " + foot
 	}
 	body := append([]string{t.Theme.Strong.Render(t.Title)}, lines[t.top:min(t.top+t.room, t.rows)]...)
+	for above != nil && len(body) < height-1-len(above) {
+		body = append(body, "")
+	}
+	for _, row := range above {
+		body = append(body, t.Theme.Dim.Render(row))
+	}
 	return frame(body, t.Theme.Dim.Render(foot), width, height), nil
 }
 

@@ -166,7 +166,8 @@ func TestATerminalThatIsGivenBackHasNoRegionUntilItIsSetUpAgain(t *testing.T) {
 		s.Print("late")
 		got()
 		_, _ = o.WriteString(keysOff)
-		if out := got(); !strings.Contains(out, altLeave) || !strings.HasSuffix(out, "\r"+eraseDown+caretShown+ansi.ResetModeFocusEvent+keysOff) {
+		if out := got(); !strings.Contains(out, altLeave) ||
+			!strings.HasSuffix(out, "\r"+eraseDown+caretShown+ansi.ResetModeFocusEvent+keysOff) {
 			t.Errorf("given back: %q", out)
 		}
 		s.View("row\n>", nil)
