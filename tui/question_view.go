@@ -251,7 +251,7 @@ func (q *question) keyTexts() []string {
 	case !r.seen:
 		return []string{
 			"v shows all, then y allows · n deny · r with a reason · e edit first · tab type",
-			"v all, then y · n deny · r reason · e edit", "v all, then y · n · r reason · e edit", "v all · n deny",
+			"v all, then y · n deny · r reason · e edit", "v, then y · n deny · r reason · e edit", "v all · n deny",
 		}
 	}
 	all, typed := "", " · tab type"
@@ -266,12 +266,12 @@ func (q *question) keyTexts() []string {
 		return []string{
 			"y allow once · s for this session · a always · n deny · r with a reason · e edit first" + all + typed,
 			"y once · s session · a always · n deny · r reason · e edit" + all,
-			"y once · s a · n · r reason · e edit" + short, "y once · s session · a always · n deny", "y allow · n deny",
+			"y · s · a · n deny · r reason · e edit" + short, "y once · s session · a always · n deny", "y allow · n deny",
 		}
 	}
 	return []string{
 		"y allow once · n deny · r with a reason · e edit first" + all + typed,
-		"y allow · n deny · r reason · e edit" + all, "y allow · n · r reason · e edit" + short, "y allow · n deny",
+		"y allow · n deny · r reason · e edit" + all, "y · n deny · r reason · e edit" + short, "y allow · n deny",
 	}
 }
 
