@@ -2,8 +2,10 @@ package engine_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -211,5 +213,70 @@ func TestAHookIsToldBeforeASummaryIsMade(t *testing.T) {
 	}
 	if last := w.seen[len(w.seen)-1]; last != "PreCompact manual" {
 		t.Errorf("it saw %q", w.seen)
+	}
+}
+
+func TestASummaryMadeByItselfTellsHooksSo(t *testing.T) {
+	t.Parallel()
+	w := &watch{at: func(core.HookCall) core.HookVerdict { return core.HookVerdict{} }}
+	d := watched(t, w)
+	d.model.infos["openai/gpt-test"] = core.ModelInfo{ContextWindow: 5_000, Tools: true, CacheTTL: 5 * time.Minute}
+	d.agent = d.house.agent(nil)
+	for range 12 {
+		d.session("client-a", strings.Repeat("many words to fill the window ", 60))
+	}
+	if !slices.Contains(w.seen, "PreCompact auto") || slices.Contains(w.seen, "PreCompact manual") {
+		t.Errorf("it saw %q", w.seen)
+	}
+}
+
+func TestTheEndOfATurnAfterAnApprovalIsToldToHooks(t *testing.T) {
+	t.Parallel()
+	goOn := true
+	w := &watch{at: func(call core.HookCall) core.HookVerdict {
+		if call.Event == core.HookStop && goOn {
+			goOn = false
+			return core.HookVerdict{Deny: "the tests fail"}
+		}
+		return core.HookVerdict{}
+	}}
+	d := watched(t, w, calling("write", map[string]any{"path": "b.txt", "content": "x"}), say("one"), say("two"))
+	if run, _ := d.session("client-a", "go"); run.StopReason != core.StopRequiresApproval {
+		t.Fatalf("the run ended %s", run.StopReason)
+	}
+	if last := w.seen[len(w.seen)-1]; strings.HasPrefix(last, string(core.HookStop)) {
+		t.Errorf("a turn that waits has ended: %q", w.seen)
+	}
+	run, _ := d.tell("", approve("call_write"))
+	var stops []string
+	for _, s := range w.seen {
+		if strings.HasPrefix(s, string(core.HookStop)) {
+			stops = append(stops, s)
+		}
+	}
+	if diff := cmp.Diff([]string{"Stop one", "Stop two"}, stops); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+	if sent := d.model.sent(); len(sent) != 3 {
+		t.Errorf("%s after %d requests: it did not go on", run.StopReason, len(sent))
+	}
+}
+
+func TestASessionThatGoesOnAfterARestartOfTheDaemonIsResumed(t *testing.T) {
+	t.Parallel()
+	w := &watch{at: func(core.HookCall) core.HookVerdict { return core.HookVerdict{} }}
+	d := watched(t, w)
+	d.session("client-a", "one")
+	d.restart()
+	d.session("client-a", "two")
+	d.session("client-a", "three")
+	var begun []string
+	for _, s := range w.seen {
+		if strings.HasPrefix(s, string(core.HookSession)) {
+			begun = append(begun, s)
+		}
+	}
+	if diff := cmp.Diff([]string{"SessionStart startup", "SessionStart resume"}, begun); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
 	}
 }

@@ -3,6 +3,8 @@ package hooks
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
 	"regexp"
 	"slices"
 	"strings"
@@ -69,7 +71,7 @@ func choose(text []byte, name string, call *core.HookCall) (found []program, err
 		return nil, err
 	}
 	for _, g := range doc.Hooks[call.Event] {
-		if ok, err := g.matches(call); err != nil {
+		if ok, err := g.matches(call, name); err != nil {
 			return nil, err
 		} else if ok {
 			found = append(found, g.Hooks...)
@@ -79,7 +81,7 @@ func choose(text []byte, name string, call *core.HookCall) (found []program, err
 }
 
 // matches reports whether the programs are for what an event is about: a tool, how a session begins, what a summary is for.
-func (g *group) matches(call *core.HookCall) (bool, error) {
+func (g *group) matches(call *core.HookCall, name string) (bool, error) {
 	names := []string{call.Tool, aliases[call.Tool]}
 	switch call.Event {
 	case core.HookSession:
@@ -95,7 +97,8 @@ func (g *group) matches(call *core.HookCall) (bool, error) {
 	}
 	re, err := regexp.Compile("^(?:" + g.Matcher + ")$")
 	if err != nil {
-		return false, core.E(core.Invalid, "the matcher %q is no regular expression", g.Matcher)
+		return false, core.E(core.Invalid, "the matcher %q of %s in %s is no regular expression: %s",
+			g.Matcher, call.Event, name, strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
 	return slices.ContainsFunc(names, func(name string) bool { return name != "" && re.MatchString(name) }), nil
 }
@@ -119,7 +122,11 @@ func read(text []byte, name string) (doc document, err error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&doc); err != nil {
-		return document{}, unreadable(name, err)
+		return document{}, broken(name, text, d, err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return document{}, core.E(core.Invalid, "line %d of %s can't be read: something stands behind the brace that closes the file",
+			lineAt(text, d.InputOffset()), name)
 	}
 	return doc, doc.check(name)
 }
@@ -138,7 +145,8 @@ func (d *document) check(name string) error {
 		for _, g := range groups {
 			for _, p := range g.Hooks {
 				if p.Type != "command" || strings.TrimSpace(p.Command) == "" {
-					return core.E(core.Invalid, "a hook in %s is no command", name)
+					return core.E(core.Invalid, "a hook of %s in %s is no command: its type must be \"command\", and its command what a shell runs",
+						event, name)
 				}
 				count++
 			}

@@ -60,6 +60,9 @@ func (d *decider) recalled() []*entry {
 	ended := d.ended()
 	for _, p := range d.s.passages {
 		texts, ok := readRecalled(p)
+		if strings.HasPrefix(p, hookedHead) {
+			continue
+		}
 		if !ok {
 			texts = []finding{{content: p, role: roleNote}}
 		}

@@ -40,7 +40,7 @@ const (
 
 // understand reads a message into what it does, sentence by sentence.
 func understand(input string, r *reader) []act {
-	input = strings.TrimSpace(input)
+	input = strings.TrimSpace(ownWords(input))
 	if a, ok := verbatim(input); ok {
 		return []act{a}
 	}
