@@ -37,12 +37,14 @@ type Config struct {
 	LogBackups    int           `toml:"log_backups" env:"LOCI_LOG_BACKUPS" envDefault:"3" doc:"rotated log files that are kept"`
 	Color         string        `toml:"color" env:"LOCI_COLOR" envDefault:"auto" doc:"colour: auto, always or never" enum:"auto,always,never"`
 	Theme         string        `toml:"theme" env:"LOCI_THEME" envDefault:"auto" doc:"colours for a background: auto, dark or light" enum:"auto,dark,light"`
-	Notify        string        `toml:"notify" env:"LOCI_NOTIFY" envDefault:"auto" doc:"how the chat calls you when you do not look: auto, off, bell or desktop" enum:"auto,off,bell,desktop"`
 	Editor        string        `toml:"editor" env:"LOCI_EDITOR" doc:"program for editing texts; empty: $VISUAL, then $EDITOR"`
 	Sandbox       string        `toml:"sandbox" env:"LOCI_SANDBOX" envDefault:"full" doc:"what confines programs that agents start: full, or off for nothing at all" enum:"full,off"`
 	Mode          string        `toml:"permission_mode" env:"LOCI_PERMISSION_MODE" envDefault:"ask" doc:"what agents may do without asking in the chat and in one shot: ask, edits, plan or all" enum:"ask,edits,plan,all"`
 	SearXNG       string        `toml:"searxng" env:"LOCI_SEARXNG" doc:"address of a SearXNG server that agents search the web with, like http://127.0.0.1:8888; empty: none"`
 	NoStart       bool          `toml:"no_daemon_start" env:"LOCI_NO_DAEMON_START" doc:"never start the daemon by itself"`
+
+	// Notify is how a person who doesn't look is called.
+	Notify string `toml:"notify" env:"LOCI_NOTIFY" envDefault:"auto" doc:"how the chat calls you" enum:"auto,off,bell,desktop"`
 
 	// Providers holds settings of providers by name, those of a model as "models.NAME.setting". They come only from the file
 	// of the person, never from a folder's; the catalogue checks them.

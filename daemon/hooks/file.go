@@ -145,8 +145,8 @@ func (d *document) check(name string) error {
 		for _, g := range groups {
 			for _, p := range g.Hooks {
 				if p.Type != "command" || strings.TrimSpace(p.Command) == "" {
-					return core.E(core.Invalid, "a hook of %s in %s is no command: its type must be \"command\", and its command what a shell runs",
-						event, name)
+					return core.E(core.Invalid, "a hook of %s in %s is no command: its type must be \"command\", "+
+						"and its command what a shell runs", event, name)
 				}
 				count++
 			}
