@@ -19,7 +19,7 @@ func TestABrokenFileSaysWhereAndWhatToMend(t *testing.T) {
 		"{'hooks': {}}":                                   "line 1 of FILE can't be read: JSON has its texts in double quotes",
 		"{\"hooks\": {\n\"Stop\" []}}":                    "line 2 of FILE can't be read: a comma or a colon is missing before '['",
 		"{\"hooks\": {\n\"Stop\": [{\"command\": \"x\"}]}}":              "line 2 of FILE can't be read: \"command\" is not known here",
-		"{\"hooks\": {\n\"Stop\": {\"hooks\": []}}}":                     "line 2 of FILE can't be read: a list must stand there in hooks, not an object",
+		"{\"hooks\": {\n\"Stop\": {\"hooks\": []}}}":                     "line 2 of FILE can't be read: a list must stand there in hooks",
 		"{\"hooks\": {\"Stop\": [{\"hooks\": [{\"timeout\": \"5\"}]}]}}": "a number must stand there in hooks",
 		"[]":          "line 1 of FILE can't be read: an object must stand there, not a list",
 		"{}\n{}":      "line 2 of FILE can't be read: something stands behind the brace",
