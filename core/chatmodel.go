@@ -252,6 +252,10 @@ func Unlisted(ctx context.Context, models Models, handle Handle, env Env) string
 
 // namedBy returns the models of a provider that chat, and whether one of its models has a name.
 func namedBy(all []ModelInfo, provider, base string) (named []string, listed bool) {
+	others := func(m ModelInfo) bool { return m.Handle.Provider() != all[0].Handle.Provider() }
+	if len(all) > 0 && !slices.ContainsFunc(all, others) {
+		provider = all[0].Handle.Provider() // the only one: it may have been asked for by another name
+	}
 	for _, m := range all {
 		if m.Handle.Provider() != provider {
 			continue

@@ -36,6 +36,13 @@ func TestAModelThatItsProviderDoesNotListIsWarnedOf(t *testing.T) {
 			t.Errorf("%s: %q, want %q", handle, got, want)
 		}
 	}
+	byAlias := listing{handles: []Handle{"google_ai/gemini-3.8-flash"}}
+	if got := Unlisted(t.Context(), byAlias, "gemini/gemini-3.8", nil); !strings.Contains(got, "google_ai/gemini-3.8-flash") {
+		t.Errorf("by another name of the provider: %q", got)
+	}
+	if got := Unlisted(t.Context(), byAlias, "gemini/gemini-3.8-flash", nil); got != "" {
+		t.Errorf("by another name of the provider: %q", got)
+	}
 	if got := Unlisted(t.Context(), listing{err: errors.New("down")}, "openai/nope", nil); got != "" {
 		t.Errorf("without a listing: %q", got)
 	}

@@ -10,6 +10,7 @@ import (
 	"loci/core"
 	"loci/providers/anthropic"
 	"loci/providers/gemini"
+	"loci/providers/internal/adc"
 	"loci/providers/ollama"
 	"loci/providers/openai"
 	"loci/providers/protocol"
@@ -21,25 +22,26 @@ type Row struct {
 	Aliases    []string // other names that people know it by
 	Title      string   // display name
 	Protocol   protocol.Protocol
-	Elsewhere  protocol.Protocol // protocol at addresses that aren't the vendor's; nil: the same
-	BaseURL    string            // the address unless BaseURLVar overrides it; {VARIABLE} is replaced by that variable's value
-	BaseURLVar string            // "" if the address can't be changed
-	Keys       []Key             // ways to authenticate; the first that is fully set is used
-	Sign       Sign              // how requests are authenticated; nil: the key's first variable as a bearer token
-	Vars       []string          // variables that the protocol reads besides those of the key and the address
-	NoKey      bool              // works without a key
-	Local      bool              // the user's own server; asked only when configured
-	Probe      bool              // with Local: tried on loopback even if nobody configured it
-	Offline    bool              // the built-in model: no protocol, no server
-	Headers    map[string]string // header → variable; sent when the variable is set
-	AppTitle   string            // the name the program gives to it, as X-Title
-	Prefer     []string          // models to prefer when none was chosen: names or prefixes of names
-	NoSizes    bool              // its listing has no windows, so it isn't asked about models in the catalogue
-	CacheTTL   time.Duration     // how long its prompt cache stays warm; 0: five minutes
-	Parallel   int               // concurrent requests per key; 0: a default
-	Idle       time.Duration     // how long it may be silent in the middle of an answer; 0: five minutes
-	Named      bool              // a server of the user's own, under a name of their choice
-	NotFirst   bool              // its key is set for other purposes too, so that it isn't chosen where nobody chose
+	Elsewhere  protocol.Protocol        // protocol at addresses that aren't the vendor's; nil: the same
+	BaseURL    string                   // the address unless BaseURLVar overrides it; {VARIABLE} is replaced by that variable's value
+	BaseURLVar string                   // "" if the address can't be changed
+	Keys       []Key                    // ways to authenticate; the first that is fully set is used
+	Sign       Sign                     // how requests are authenticated; nil: the key's first variable as a bearer token
+	Vars       []string                 // variables that the protocol reads besides those of the key and the address
+	NoKey      bool                     // works without a key
+	Local      bool                     // the user's own server; asked only when configured
+	Probe      bool                     // with Local: tried on loopback even if nobody configured it
+	Offline    bool                     // the built-in model: no protocol, no server
+	Headers    map[string]string        // header → variable; sent when the variable is set
+	AppTitle   string                   // the name the program gives to it, as X-Title
+	Prefer     []string                 // models to prefer when none was chosen: names or prefixes of names
+	NoSizes    bool                     // its listing has no windows, so it isn't asked about models in the catalogue
+	CacheTTL   time.Duration            // how long its prompt cache stays warm; 0: five minutes
+	Parallel   int                      // concurrent requests per key; 0: a default
+	Idle       time.Duration            // how long it may be silent in the middle of an answer; 0: five minutes
+	Named      bool                     // a server of the user's own, under a name of their choice
+	Settle     func(base string) string // what becomes of the address once its variables are filled in; nil: nothing
+	NotFirst   bool                     // its key is set for other purposes too, so that it isn't chosen where nobody chose
 
 	configuredURL string                   // from the configuration, unless the variable says otherwise
 	configured    bool                     // the configuration sets options of its protocol
@@ -148,6 +150,13 @@ func cloud() []Row {
 				"gemini-2.5-flash", "gemini-2.5-pro", "gemini-flash-latest",
 			},
 			Idle: thinkingLong, Protocol: gemini.Quirks{},
+		},
+		{
+			Name: "google_vertex", Aliases: []string{"vertex", "vertex_ai"}, Title: "Google Vertex AI",
+			BaseURL: "https://{" + gemini.LocationVar + "}-aiplatform.googleapis.com/v1", BaseURLVar: "GOOGLE_VERTEX_BASE_URL",
+			Settle: globally, NotFirst: true,
+			Keys: []Key{{Needs: []string{credentialsVar, gemini.ProjectVar, gemini.LocationVar}}}, Sign: signVertex,
+			Idle: thinkingLong, Protocol: gemini.Quirks{Vertex: true},
 		},
 		{
 			Name: "openrouter", Title: "OpenRouter", BaseURL: "https://openrouter.ai/api/v1", BaseURLVar: "OPENROUTER_BASE_URL",
@@ -285,6 +294,21 @@ func signMiniMax(values protocol.Values, _ http.RoundTripper) (protocol.Signer, 
 func signGemini(values protocol.Values, _ http.RoundTripper) (protocol.Signer, error) {
 	return gemini.Key(cmp.Or(values["GEMINI_API_KEY"], values["GOOGLE_API_KEY"])), nil
 }
+
+// credentialsVar names a file with credentials for Google Cloud.
+const credentialsVar = "GOOGLE_APPLICATION_CREDENTIALS" //nolint:gosec // the name of a variable
+
+// signVertex signs with a token for the credentials in a file; at another address it works without.
+func signVertex(values protocol.Values, transport http.RoundTripper) (protocol.Signer, error) {
+	file := values[credentialsVar]
+	if file == "" {
+		return protocol.Bearer(""), nil
+	}
+	return adc.New("google_vertex", credentialsVar, file.Reveal(), transport)
+}
+
+// globally corrects the host of the location that is everywhere.
+func globally(base string) string { return strings.Replace(base, "://global-", "://", 1) }
 
 // generic is assumed of a server that OPENAI_BASE_URL names and no row knows: the plain form of the wire, without
 // anything that servers are known to refuse.

@@ -111,7 +111,7 @@ func (e *endpoint) readKey(env core.Env) error {
 		case first == "":
 			continue
 		case missing != "":
-			if lacks == nil {
+			if lacks == nil && !e.row.NotFirst { // what is set may be for others
 				lacks = core.E(core.Unauthenticated, "%s is set and %s is not", first, missing).
 					WithHint("set %s too, or unset %s", missing, first)
 			}
@@ -156,6 +156,9 @@ func (e *endpoint) fill(env core.Env) (string, error) {
 		}
 		e.values[name] = v
 		base = strings.ReplaceAll(base, "{"+name+"}", v.Reveal())
+	}
+	if e.row.Settle != nil {
+		base = e.row.Settle(base)
 	}
 	return base, nil
 }

@@ -266,7 +266,7 @@ func (p *Providers) Moved(env core.Env) map[string]string {
 // provider, or of all if it has no name.
 func (p *Providers) reachable(env core.Env, provider string) (out []endpoint, wrong []string) {
 	for _, row := range p.rows {
-		if row.Protocol == nil || provider != "" && row.Name != provider {
+		if row.Protocol == nil || provider != "" && row.Name != provider && !slices.Contains(row.Aliases, provider) {
 			continue
 		}
 		e, err := p.endpoint(row, env)

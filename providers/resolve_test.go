@@ -133,6 +133,8 @@ func wireOf(row providers.Row) providertest.Wire {
 		return providertest.Ollama
 	case row.Protocol.Name() == "anthropic":
 		return providertest.Messages
+	case row.Name == "google_vertex": // its key is a file
+		return ""
 	case row.Protocol.Name() == "gemini":
 		return providertest.Generate
 	case row.Protocol.Name() != "openai":

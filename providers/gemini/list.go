@@ -3,6 +3,7 @@ package gemini
 import (
 	"context"
 	"encoding/json"
+	"iter"
 	"net/http"
 	"net/url"
 	"slices"
@@ -90,6 +91,32 @@ func (c *Client) Describe(_ context.Context, name string) (protocol.Model, error
 	m := entry{Name: name}.model()
 	m.Guess, m.Hidden = true, ""
 	return m, nil
+}
+
+// vertex is a client of Vertex.
+type vertex struct{ client *Client }
+
+// Stream implements core.ChatModel.
+func (v vertex) Stream(ctx context.Context, req core.ChatRequest) iter.Seq2[core.Delta, error] {
+	return v.client.Stream(ctx, req)
+}
+
+// Describe implements protocol.Server.
+func (v vertex) Describe(ctx context.Context, name string) (protocol.Model, error) {
+	return v.client.Describe(ctx, name)
+}
+
+// List implements protocol.Server. The service has no listing of what a project may use: these are the models that it had
+// on 25 November 2026.
+func (v vertex) List(context.Context) (protocol.Listing, error) {
+	var out protocol.Listing
+	for _, name := range []string{
+		"gemini-3.8-flash", "gemini-3.5-flash", "gemini-3.1-pro-preview", "gemini-3.1-flash-lite", "gemini-2.5-pro", "gemini-2.5-flash",
+		"gemini-2.5-flash-lite",
+	} {
+		out.Models = append(out.Models, entry{Name: name, Input: 1_048_576, Output: 65_536}.model())
+	}
+	return out, nil
 }
 
 // Embed implements protocol.Embedder.

@@ -13,7 +13,15 @@ import (
 // Quirks is how a server differs. It is the protocol as that server speaks it.
 type Quirks struct {
 	Whole bool // requests don't stream
+	// Vertex is Google Cloud's service: a model's address has a project and a location, no models are listed, and none embeds.
+	Vertex bool
 }
+
+// The variables that say where in Google Cloud the models are.
+const (
+	ProjectVar  = "GOOGLE_CLOUD_PROJECT"
+	LocationVar = "GOOGLE_CLOUD_LOCATION"
+)
 
 // Name implements protocol.Protocol.
 func (q Quirks) Name() string { return "gemini" }
@@ -22,7 +30,11 @@ func (q Quirks) Name() string { return "gemini" }
 // operations are under, whether or not they have a path; the whole address of an operation is taken too.
 func (q Quirks) Address(variable, text string) (string, error) {
 	before, _, _ := strings.Cut(text, "/models/")
-	base, err := protocol.Address(variable, before, "/v1beta", "/models")
+	version := "v1beta"
+	if q.Vertex {
+		version = "v1"
+	}
+	base, err := protocol.Address(variable, before, "/"+version, "/models")
 	if err != nil {
 		return "", err
 	}
@@ -30,14 +42,31 @@ func (q Quirks) Address(variable, text string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if q.Vertex && strings.Contains(u.Path, publisher) {
+		return base, nil
+	}
 	if last := path.Base(u.Path); len(last) < 2 || last[0] != 'v' || last[1] < '0' || last[1] > '9' {
-		return u.JoinPath("v1beta").String(), nil
+		return u.JoinPath(version).String(), nil
 	}
 	return base, nil
 }
 
+// publisher is where Google's own models are in Vertex.
+const publisher = "/publishers/google"
+
 // Open implements protocol.Protocol.
-func (q Quirks) Open(o protocol.Options) (protocol.Server, error) { return New(o, q), nil }
+func (q Quirks) Open(o protocol.Options) (protocol.Server, error) {
+	if !q.Vertex {
+		return New(o, q), nil
+	}
+	if project, location := o.Values[ProjectVar], o.Values[LocationVar]; !strings.Contains(o.BaseURL, publisher) {
+		if project != "" && location != "" {
+			o.BaseURL += "/projects/" + url.PathEscape(project.Reveal()) + "/locations/" + url.PathEscape(location.Reveal())
+		}
+		o.BaseURL += publisher
+	}
+	return vertex{New(o, q)}, nil
+}
 
 // Set implements protocol.Configurer.
 func (q Quirks) Set(settings map[string]string) (protocol.Protocol, error) {

@@ -261,6 +261,24 @@ func TestGoogleReadsEveryError(t *testing.T) {
 	refusedWith(t, "API key not valid", err)
 }
 
+func TestGoogleAsksVertexForAModelOfAProject(t *testing.T) {
+	t.Parallel()
+	s, _ := gemini(t, providertest.Turn{Text: "ok"})
+	s.Key = ""
+	c, err := genai.NewClient(t.Context(), &genai.ClientConfig{
+		Backend: genai.BackendVertexAI, Project: "p", Location: "global", HTTPClient: &http.Client{},
+		HTTPOptions: genai.HTTPOptions{BaseURL: s.URL, APIVersion: "v1"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const path = "/v1/projects/p/locations/global/publishers/google/models/gemini-3.8-flash:streamGenerateContent"
+	m, _, err := joined(c.Models.GenerateContentStream(t.Context(), "gemini-3.8-flash", []*genai.Content{question("x")}, config()))
+	if err != nil || words(m) != "|ok|" || s.Last().Path != path {
+		t.Errorf("%v, %v at %s", m, err, s.Last().Path)
+	}
+}
+
 func TestGoogleListsModelsAndEmbeds(t *testing.T) {
 	t.Parallel()
 	s, c := gemini(t)
